@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_SYS_COMPILER_H
+#define WF_SYS_COMPILER_H
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+/* Everything is hidden by default; only what symbols.tsv lists carries this. */
+#define WF_EXPORT __attribute__((visibility("default")))
+
+#define wf_likely(x)   __builtin_expect(!!(x), 1)
+#define wf_unlikely(x) __builtin_expect(!!(x), 0)
+
+#define WF_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define WF_MIN(a, b)     ((a) < (b) ? (a) : (b))
+#define WF_MAX(a, b)     ((a) > (b) ? (a) : (b))
+
+#define wf_container_of(ptr, type, member)                                               \
+	((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+
+#define WF_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
+
+/* Two lines, because the adjacent-line prefetcher pairs them on x86-64. */
+#define WF_CACHELINE 64
+
+/* CLEANUP(wf_free) char *text = ...; releases when the scope ends. */
+#define CLEANUP(fn) __attribute__((cleanup(fn##_p)))
+
+static inline void wf_free_p(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void wf_close_p(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+}
+
+#endif

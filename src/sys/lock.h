@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_SYS_LOCK_H
+#define WF_SYS_LOCK_H
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "sys/compiler.h"
+
+/*
+ * One lock type whose strength is chosen when the object is made, so that an
+ * application that promised to serialise its calls pays one predictable branch.
+ *
+ * WF_LOCK_NONE   the caller serialises (FI_THREAD_DOMAIN, FI_THREAD_COMPLETION
+ *                and no progress thread of ours)
+ * WF_LOCK_SPIN   sections of some tens of nanoseconds, no system call inside
+ * WF_LOCK_MUTEX  sections that may call the kernel
+ */
+enum wf_lock_kind { WF_LOCK_NONE, WF_LOCK_SPIN, WF_LOCK_MUTEX };
+
+struct wf_lock {
+	enum wf_lock_kind kind;
+	atomic_bool held; /* WF_LOCK_SPIN only */
+	pthread_mutex_t mutex;
+};
+
+static inline void wf_cpu_relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+/* Sleeps when the holder was descheduled; see lock.c. */
+void wf_lock_spin_slow(struct wf_lock *lock);
+
+int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
+void wf_lock_done(struct wf_lock *lock);
+
+static inline void wf_lock(struct wf_lock *lock)
+{
+	switch (lock->kind) {
+	case WF_LOCK_NONE:
+		break;
+	case WF_LOCK_SPIN:
+		/* acquire: pairs with the release in wf_unlock. */
+		if (wf_unlikely(atomic_exchange_explicit(
+			    &lock->held, true, memory_order_acquire)))
+			wf_lock_spin_slow(lock);
+		break;
+	case WF_LOCK_MUTEX:
+		(void)pthread_mutex_lock(&lock->mutex);
+		break;
+	}
+}
+
+static inline void wf_unlock(struct wf_lock *lock)
+{
+	switch (lock->kind) {
+	case WF_LOCK_NONE:
+		break;
+	case WF_LOCK_SPIN:
+		atomic_store_explicit(&lock->held, false, memory_order_release);
+		break;
+	case WF_LOCK_MUTEX:
+		(void)pthread_mutex_unlock(&lock->mutex);
+		break;
+	}
+}
+
+/* False when somebody holds it; progress loops then leave the work to the holder. */
+static inline bool wf_trylock(struct wf_lock *lock)
+{
+	switch (lock->kind) {
+	case WF_LOCK_NONE:
+		return true;
+	case WF_LOCK_SPIN:
+		return !atomic_exchange_explicit(
+			&lock->held, true, memory_order_acquire);
+	case WF_LOCK_MUTEX:
+		return pthread_mutex_trylock(&lock->mutex) == 0;
+	}
+	return false;
+}
+
+#endif
