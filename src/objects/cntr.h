@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_CNTR_H
+#define WF_OBJECTS_CNTR_H
+
+#include <stdatomic.h>
+#include <rdma/fi_eq.h>
+#include <rdma/providers/fi_peer.h>
+
+#include "objects/domain.h"
+#include "objects/wait.h"
+
+/*
+ * A completion counter. Transports add through wf_cntr_add/wf_cntr_add_err, which
+ * go straight to @value when the counter is ours and through the owner's operations
+ * when it was imported with FI_PEER (@owner is then not &self).
+ */
+struct wf_cntr {
+	struct fid_cntr fid;
+	struct wf_domain *domain;
+	struct fid_peer_cntr self;
+	struct fid_peer_cntr *owner;
+	enum fi_cntr_events events;
+	_Alignas(WF_CACHELINE) atomic_uint_fast64_t value;
+	atomic_uint_fast64_t err;
+	atomic_int refs;
+	struct wf_wait wait;
+	struct wf_progress_list progress;
+};
+
+static inline struct wf_cntr *wf_cntr_of(struct fid_cntr *fid)
+{
+	return wf_container_of(fid, struct wf_cntr, fid);
+}
+
+int wf_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
+	struct fid_cntr **ret_cntr, void *context);
+
+/* One operation of @len bytes succeeded: adds 1, or @len for
+ * FI_CNTR_EVENTS_BYTES. */
+static inline void wf_cntr_add(struct wf_cntr *cntr, size_t len)
+{
+	uint64_t n = cntr->events == FI_CNTR_EVENTS_BYTES ? len : 1;
+
+	if (wf_unlikely(cntr->owner != &cntr->self)) {
+		cntr->owner->owner_ops->inc(cntr->owner);
+		return;
+	}
+	/* release: whoever sees the count sees the data that it counts. */
+	atomic_fetch_add_explicit(&cntr->value, n, memory_order_release);
+	wf_wait_signal(&cntr->wait);
+}
+
+static inline void wf_cntr_add_err(struct wf_cntr *cntr)
+{
+	if (wf_unlikely(cntr->owner != &cntr->self)) {
+		cntr->owner->owner_ops->incerr(cntr->owner);
+		return;
+	}
+	atomic_fetch_add_explicit(&cntr->err, 1, memory_order_release);
+	wf_wait_signal(&cntr->wait);
+}
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_ENDPOINT_H
+#define WF_OBJECTS_ENDPOINT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_endpoint.h>
+
+#include "objects/av.h"
+#include "objects/cntr.h"
+#include "objects/cq.h"
+#include "objects/domain.h"
+#include "objects/eq.h"
+#include "objects/op.h"
+#include "objects/progress.h"
+
+struct wf_ep;
+
+/* What a transport implements for one endpoint. */
+struct wf_xfer_ops {
+	/* Start @op; ep->lock held. 0: taken, its completion is written now or later.
+	 * -FI_EAGAIN: nothing was taken, the caller may retry. */
+	ssize_t (*start)(struct wf_ep *ep, struct wf_op *op);
+
+	/* Move data without blocking; ep->lock held, never enters user code. */
+	void (*progress)(struct wf_ep *ep);
+
+	/* Bindings are complete and valid: open what the data path needs. */
+	int (*enable)(struct wf_ep *ep);
+
+	/* Withdraw one posted receive with @context: true when one was found and its
+	 * FI_ECANCELED entry written. ep->lock held. */
+	bool (*cancel)(struct wf_ep *ep, void *context);
+
+	/* Release everything of the transport. Accepts an endpoint whose opening or
+	 * enabling failed half-way. No lock held, nothing runs any more. */
+	void (*destroy)(struct wf_ep *ep);
+
+	/* Addresses; -FI_ENOSYS or NULL where the transport cannot. */
+	int (*setname)(struct wf_ep *ep, const void *addr, size_t len);
+	int (*getname)(struct wf_ep *ep, void *addr, size_t *len);
+	int (*join)(struct wf_ep *ep, const void *addr, uint64_t flags,
+		struct fid_mc **mc, void *context);
+
+	/* Options beyond those that the skeleton answers; NULL for none. */
+	int (*getopt)(struct wf_ep *ep, int name, void *val, size_t *len);
+	int (*setopt)(struct wf_ep *ep, int name, const void *val, size_t len);
+
+	/* See struct wf_progress. */
+	int (*wait_fd)(struct wf_ep *ep);
+	bool (*arm)(struct wf_ep *ep);
+};
+
+/* Index of a bound counter, by the event that it counts. */
+enum wf_ep_cntr {
+	WF_CNTR_SEND,
+	WF_CNTR_RECV,
+	WF_CNTR_READ,
+	WF_CNTR_WRITE,
+	WF_CNTR_REMOTE_READ,
+	WF_CNTR_REMOTE_WRITE,
+	WF_CNTR_COUNT,
+};
+
+/*
+ * The part of an endpoint that is the same for every transport: bindings, options,
+ * flags, life cycle. A transport embeds it first in its own endpoint.
+ *
+ * Bindings and attributes change only before the endpoint is enabled; then the data
+ * path tables are swapped from "not enabled" to the working ones and all of it is
+ * read without lock. @lock guards the transport's transfer state.
+ */
+struct wf_ep {
+	struct fid_ep fid;
+	struct wf_domain *domain;
+	const struct wf_xfer_ops *xfer;
+	struct fi_info *info; /* our copy of what it was opened with */
+	enum fi_ep_type type;
+	uint64_t caps;
+	uint64_t tx_op_flags, rx_op_flags; /* default ones of calls without flags */
+	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit;
+	size_t min_multi_recv;
+	struct wf_cq *tx_cq, *rx_cq;
+	bool tx_selective, rx_selective;
+	struct wf_cntr *cntr[WF_CNTR_COUNT];
+	struct wf_av *av;
+	struct wf_eq *eq;
+	bool enabled;
+	struct wf_lock lock;
+	struct wf_progress progress;
+	atomic_int refs; /* aliases, multicast groups */
+};
+
+static inline struct wf_ep *wf_ep_of(struct fid_ep *fid)
+{
+	return wf_container_of(fid, struct wf_ep, fid);
+}
+
+/* Fill @ep from @info (checked by wf_info_check) and take references; the transport
+ * has allocated it. On failure nothing is held. */
+int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
+	const struct wf_xfer_ops *xfer, void *context);
+void wf_ep_done(struct wf_ep *ep);
+
+/* A transmit (@cntr: SEND, READ or WRITE) or receive operation succeeded: counter,
+ * and CQ entry when @op_flags has FI_COMPLETION. @comp_flags is what the entry says.
+ */
+void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
+	uint64_t op_flags, uint64_t comp_flags, size_t len);
+void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
+	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
+	fi_addr_t src);
+
+/* It failed with @err (positive): always an entry, and the counter's error value. */
+void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
+	uint64_t comp_flags, size_t len, int err);
+void wf_ep_rx_err(struct wf_ep *ep, const struct fi_cq_err_entry *entry);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_PROVIDER_H
+#define WF_OBJECTS_PROVIDER_H
+
+#include <stdbool.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/providers/fi_prov.h>
+#include <rdma/providers/fi_log.h>
+
+struct wf_domain;
+
+/*
+ * What a software provider is, in one const struct: the shared objects ask it
+ * for everything that differs between providers. A provider's folder defines one
+ * and its fi_provider callbacks are one line each (see providers/udp/provider.c).
+ */
+struct wf_prov {
+	/* Registered with the core; also what every log line names. */
+	struct fi_provider *fi;
+
+	/* What it offers, best first, NULL-terminated. Static templates: complete
+	 * attributes, no addresses, no names. Each stands for one endpoint type. */
+	const struct fi_info *const *templates;
+
+	/* Names of fabric and domain where no interface gives them. */
+	const char *default_fabric;
+	const char *default_domain;
+
+	/* Parameter that restricts the interfaces ("iface" is FI_<PROV>_IFACE). */
+	const char *iface_param;
+
+	/* Called at the end of a domain's opening and the start of its closing;
+	 * NULL when the provider keeps no state of its own there. */
+	int (*domain_init)(struct wf_domain *domain, const struct fi_info *info);
+	void (*domain_done)(struct wf_domain *domain);
+
+	/* Slots of the operations tables that only a provider can fill. NULL means
+	 * that the call is not offered and answers -FI_ENOSYS. */
+	int (*endpoint)(struct wf_domain *domain, struct fi_info *info,
+		struct fid_ep **ep, uint64_t flags, void *context);
+	int (*passive_ep)(struct fid_fabric *fabric, struct fi_info *info,
+		struct fid_pep **pep, void *context);
+	int (*scalable_ep)(struct wf_domain *domain, struct fi_info *info,
+		struct fid_ep **sep, void *context);
+	int (*query_atomic)(struct wf_domain *domain, enum fi_datatype datatype,
+		enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
+};
+
+#endif
