@@ -79,7 +79,7 @@ struct fid_profile {
 static inline int fi_profile_open(
 	struct fid *fid, uint64_t flags, struct fid_profile **prof_fid, void *context)
 {
-	void *ops;
+	void *ops, *base;
 	int ret;
 
 	ret = fi_open_ops(fid, "fi_profile_ops", flags, &ops, context);
@@ -87,8 +87,8 @@ static inline int fi_profile_open(
 		return ret;
 
 	/* @ops is the address of the ops member, not of the table. */
-	*prof_fid =
-		(struct fid_profile *)((char *)ops - offsetof(struct fid_profile, ops));
+	base = (char *)ops - offsetof(struct fid_profile, ops);
+	*prof_fid = (struct fid_profile *)base;
 	return 0;
 }
 
