@@ -199,8 +199,8 @@ void wf_shm_unlock(struct wf_shm *shm)
 
 void wf_shm_close(struct wf_shm *shm)
 {
-	bool last = !shm->readonly &&
-		!lock_byte(shm->fd, BYTE_ATTACHED, F_WRLCK, false);
+	bool last =
+		!shm->readonly && !lock_byte(shm->fd, BYTE_ATTACHED, F_WRLCK, false);
 
 	/* While we hold our lock nobody takes the object for a leftover, so the
 	 * name, if it has one, is still that of this object. */
