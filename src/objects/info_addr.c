@@ -21,12 +21,8 @@ uint32_t wf_info_format_of(const union wf_sockaddr *sa)
 	return sa->sa.sa_family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6;
 }
 
-int wf_info_family(const struct wf_info_ctx *ctx)
+static int family_of(uint32_t format)
 {
-	uint32_t format = ctx->hint.info->addr_format;
-
-	if (!wf_info_format_covers(ctx->tmpl.info->addr_format, format))
-		format = ctx->tmpl.info->addr_format;
 	if (format == FI_SOCKADDR_IN)
 		return AF_INET;
 	return format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_UNSPEC;
@@ -166,7 +162,7 @@ int wf_info_lookup(const struct wf_info_ctx *ctx, const char *node, const char *
 	struct query query = {
 		.node = node,
 		.service = service,
-		.family = wf_info_family(ctx),
+		.family = family_of(ctx->hint.info->addr_format),
 		.socktype =
 			ctx->tmpl.ep->type == FI_EP_DGRAM ? SOCK_DGRAM : SOCK_STREAM,
 		.passive = flags & FI_SOURCE,

@@ -16,9 +16,6 @@ struct wf_info_addrs {
 
 uint32_t wf_info_format_of(const union wf_sockaddr *sa);
 
-/* What the hints leave open to addresses: AF_UNSPEC, AF_INET or AF_INET6. */
-int wf_info_family(const struct wf_info_ctx *ctx);
-
 /* The addresses that @node and @service (one of them may be NULL) stand for, best
  * first. @flags: FI_SOURCE for those to bind to instead of those to reach,
  * FI_NUMERICHOST for no look-up. What is not a name is never looked up. -FI_ENODATA,

@@ -47,19 +47,10 @@ static bool threading_met(const struct wf_info_ctx *ctx, struct wf_info_reason *
 	return wf_info_deny(why, asked, has, FI_TYPE_THREADING);
 }
 
-/* The most that hints may ask for; see the top of info.h. */
-static unsigned int most_progress(const struct wf_info_ctx *ctx)
+/* @most: what the template offers. */
+static bool covers_progress(const struct wf_info_ctx *ctx, unsigned int asked,
+	unsigned int most, struct wf_info_reason *why)
 {
-	unsigned int control = ctx->tmpl.domain->control_progress;
-	unsigned int data = ctx->tmpl.domain->progress;
-
-	return progress_ranks[control] > progress_ranks[data] ? control : data;
-}
-
-static bool covers_progress(
-	const struct wf_info_ctx *ctx, unsigned int asked, struct wf_info_reason *why)
-{
-	unsigned int most = most_progress(ctx);
 	/* The unified model is one of 2.x. */
 	unsigned int last =
 		ctx->version < V2 ? FI_PROGRESS_MANUAL : FI_PROGRESS_CONTROL_UNIFIED;
@@ -68,27 +59,38 @@ static bool covers_progress(
 	       wf_info_deny(why, asked, most, FI_TYPE_PROGRESS);
 }
 
+/* Automatic progress takes a thread, so nobody gets it unasked. */
+static enum fi_progress grant_progress(enum fi_progress asked, enum fi_progress most)
+{
+	if (asked)
+		return asked;
+	return progress_ranks[most] > progress_ranks[FI_PROGRESS_MANUAL]
+		       ? FI_PROGRESS_MANUAL
+		       : most;
+}
+
 static bool control_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	return covers_progress(ctx, ctx->hint.domain->control_progress, why);
+	return covers_progress(ctx, ctx->hint.domain->control_progress,
+		ctx->tmpl.domain->control_progress, why);
 }
 
 static bool data_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	return covers_progress(ctx, ctx->hint.domain->progress, why);
+	return covers_progress(
+		ctx, ctx->hint.domain->progress, ctx->tmpl.domain->progress, why);
 }
 
 static void control_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
-	enum fi_progress asked = ctx->hint.domain->control_progress;
-
-	out->domain_attr->control_progress = asked ? asked : ctx->tmpl.domain->progress;
+	out->domain_attr->control_progress = grant_progress(
+		ctx->hint.domain->control_progress, ctx->tmpl.domain->control_progress);
 }
 
 static void data_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
-	if (ctx->hint.domain->progress)
-		out->domain_attr->progress = ctx->hint.domain->progress;
+	out->domain_attr->progress =
+		grant_progress(ctx->hint.domain->progress, ctx->tmpl.domain->progress);
 }
 
 /* Since 2.0 there is one kind of progress. */

@@ -11,9 +11,13 @@
 /*
  * fi_getinfo of a provider that speaks IP. First the templates are matched, so that
  * hints that fit none cost no look-up. Each matching template at each place that the
- * hints allow is then an answer.
+ * hints allow, and whose address is of its family, is then an answer. Templates of one
+ * endpoint type stand next to each other and are answered together, place by place,
+ * so that the best interface comes first whatever the family.
  */
 struct call {
+	struct wf_info_ctx *matched; /* templates that meet the hints */
+	size_t matched_count;
 	struct wf_places places;
 	struct wf_info_log log;
 	struct fid_nic **nics; /* one per link, made when first needed */
@@ -30,23 +34,28 @@ struct refusals {
 
 #define KNOWN_FLAGS (FI_SOURCE | FI_NUMERICHOST | FI_RESCAN | FI_PROV_ATTR_ONLY)
 
+static const union wf_sockaddr *key_addr(const struct wf_place *place)
+{
+	return place->has_src ? &place->src : &place->dest;
+}
+
 static bool is_allowed(const struct wf_places *places, const struct wf_info_ctx *ctx,
 	const struct wf_place *place, struct wf_info_reason *why)
 {
-	const union wf_sockaddr *sa = place->has_src ? &place->src : &place->dest;
-	uint32_t asked = ctx->hint.info->addr_format, format = wf_info_format_of(sa);
+	uint32_t format = wf_info_format_of(key_addr(place));
 	uint64_t caps = ctx->hint.info->caps | ctx->hint.domain->caps;
 	char fabric[WF_SOCKADDR_STRLEN];
 	const char *domain;
 
 	why->field = "addr_format";
-	if (!wf_info_format_covers(asked, format))
-		return wf_info_deny(why, asked, format, FI_TYPE_ADDR_FORMAT);
+	if (!wf_info_format_covers(ctx->hint.info->addr_format, format))
+		return wf_info_deny(
+			why, ctx->hint.info->addr_format, format, FI_TYPE_ADDR_FORMAT);
 	wf_place_names(places, place->at, fabric, sizeof(fabric), &domain);
 	if (!wf_info_names_met(ctx, fabric, domain, why))
 		return false;
 	why->field = "caps";
-	return !(caps & FI_REMOTE_COMM) || !wf_sockaddr_is_loopback(sa) ||
+	return !(caps & FI_REMOTE_COMM) || !wf_sockaddr_is_loopback(key_addr(place)) ||
 	       wf_info_deny(why, FI_REMOTE_COMM, FI_LOCAL_COMM, FI_TYPE_CAPS);
 }
 
@@ -99,7 +108,7 @@ static int give_addr(const union wf_sockaddr *sa, void **ret_addr, size_t *ret_l
 static int emit(
 	struct call *call, const struct wf_info_ctx *ctx, const struct wf_place *place)
 {
-	const union wf_sockaddr *sa = place->has_src ? &place->src : &place->dest;
+	const union wf_sockaddr *sa = key_addr(place);
 	struct fi_info *info = wf_info_build(ctx);
 	char fabric[WF_SOCKADDR_STRLEN];
 	const char *domain;
@@ -130,63 +139,96 @@ static int emit(
 	return 0;
 }
 
-static int answer(struct call *call, const struct wf_info_ctx *ctx)
+/* What the @count templates at @ctxs, all of one type, answer for one place. */
+static int answer_place(struct call *call, const struct wf_info_ctx *ctxs, size_t count,
+	const struct wf_place *place, struct refusals *refusals)
 {
-	const struct wf_places *places = &call->places;
-	struct refusals refusals = { .count = 0 };
+	uint32_t format = wf_info_format_of(key_addr(place));
 	struct wf_info_reason why;
+	bool spoken = false;
 	int err = 0;
 
-	for (size_t i = 0; i < places->count && !err; i++) {
-		const struct wf_place *place = &places->list[i];
-
-		if (is_allowed(places, ctx, place, &why))
-			err = emit(call, ctx, place);
-		else
-			note(&refusals, &why, wf_place_iface(places, place->at));
+	if (!is_allowed(&call->places, ctxs, place, &why)) {
+		note(refusals, &why, wf_place_iface(&call->places, place->at));
+		return 0;
 	}
+	for (size_t i = 0; i < count && !err; i++) {
+		if (!wf_info_format_covers(ctxs[i].tmpl.info->addr_format, format))
+			continue;
+		spoken = true;
+		err = emit(call, &ctxs[i], place);
+	}
+	if (!spoken) {
+		why.field = "addr_format";
+		(void)wf_info_deny(&why, format, ctxs->tmpl.info->addr_format,
+			FI_TYPE_ADDR_FORMAT);
+		note(refusals, &why, NULL);
+	}
+	return err;
+}
+
+static int answer_type(struct call *call, const struct wf_info_ctx *ctxs, size_t count)
+{
+	struct refusals refusals = { .count = 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < call->places.count && !err; i++)
+		err = answer_place(call, ctxs, count, &call->places.list[i], &refusals);
 	for (size_t i = 0; i < refusals.count; i++)
-		wf_info_refuse(ctx, *refusals.ifaces[i] ? refusals.ifaces[i] : NULL,
+		wf_info_refuse(ctxs, *refusals.ifaces[i] ? refusals.ifaces[i] : NULL,
 			&refusals.why[i]);
 	return err;
 }
 
-/* Points @ctx at the next template from *@pos on that meets the hints. */
-static bool next_match(
-	struct wf_info_ctx *ctx, const struct fi_info *hints, size_t *pos)
+static int answer_all(struct call *call)
 {
-	const struct fi_info *const *tmpls = ctx->prov->templates;
-	struct wf_info_reason why;
+	size_t count;
+	int err = 0;
 
-	while (tmpls[*pos]) {
-		wf_info_ctx_init(ctx, ctx->prov, ctx->version, tmpls[(*pos)++], hints);
-		if (wf_info_met(ctx, &why))
-			return true;
-		wf_info_refuse(ctx, NULL, &why);
+	for (size_t i = 0; i < call->matched_count && !err; i += count) {
+		const struct wf_info_ctx *ctxs = &call->matched[i];
+
+		for (count = 1; i + count < call->matched_count; count++)
+			if (ctxs[count].tmpl.ep->type != ctxs->tmpl.ep->type)
+				break;
+		err = answer_type(call, ctxs, count);
 	}
-	return false;
+	return !err && !call->head ? -FI_ENODATA : err;
 }
 
-static int answer_all(struct call *call, struct wf_info_ctx *ctx, const char *node,
-	const char *service, uint64_t flags, const struct fi_info *hints, size_t next)
+/* -FI_ENODATA: none matches, which is logged. */
+static int match(struct call *call, const struct wf_prov *prov, uint32_t version,
+	const struct fi_info *hints)
 {
-	int err = wf_places_init(&call->places, ctx->prov, flags & FI_RESCAN);
+	struct wf_info_reason why;
+	size_t count = 0;
 
-	if (!err)
-		err = wf_places_gather(&call->places, ctx, node, service, flags);
-	if (err)
-		return err;
-	call->nics = calloc(call->places.ifs->link_count + 1, sizeof(*call->nics));
-	if (!call->nics)
+	while (prov->templates[count])
+		count++;
+	call->matched = calloc(count, sizeof(*call->matched));
+	if (!call->matched)
 		return -FI_ENOMEM;
-	do {
-		err = answer(call, ctx);
-	} while (!err && next_match(ctx, hints, &next));
-	for (size_t i = 0; i < call->places.ifs->link_count; i++)
+	for (size_t i = 0; i < count; i++) {
+		struct wf_info_ctx *ctx = &call->matched[call->matched_count];
+
+		ctx->log = &call->log;
+		wf_info_ctx_init(ctx, prov, version, prov->templates[i], hints);
+		if (wf_info_met(ctx, &why))
+			call->matched_count++;
+		else
+			wf_info_refuse(ctx, NULL, &why);
+	}
+	return call->matched_count ? 0 : -FI_ENODATA;
+}
+
+static void close_call(struct call *call)
+{
+	for (size_t i = 0; call->nics && i < call->places.ifs->link_count; i++)
 		if (call->nics[i])
 			(void)fi_close(&call->nics[i]->fid);
 	free(call->nics);
-	return !err && !call->head ? -FI_ENODATA : err;
+	free(call->matched);
+	wf_places_done(&call->places);
 }
 
 int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
@@ -194,8 +236,6 @@ int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node
 	struct fi_info **ret_info)
 {
 	struct call call = { .tail = &call.head };
-	struct wf_info_ctx ctx = { .prov = prov, .version = version, .log = &call.log };
-	size_t next = 0;
 	int err;
 
 	/* Before 2.0 stray flags were never looked at. */
@@ -206,14 +246,21 @@ int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node
 			(unsigned long long)(flags & ~KNOWN_FLAGS));
 		return -FI_EBADFLAGS;
 	}
-	if (!next_match(&ctx, hints, &next))
-		return -FI_ENODATA;
-	err = answer_all(&call, &ctx, node, service, flags, hints, next);
-	wf_places_done(&call.places);
-	if (err) {
+	err = match(&call, prov, version, hints);
+	if (!err)
+		err = wf_places_init(&call.places, prov, flags & FI_RESCAN);
+	if (!err)
+		err = wf_places_gather(
+			&call.places, call.matched, node, service, flags);
+	if (err)
+		goto out;
+	call.nics = calloc(call.places.ifs->link_count + 1, sizeof(struct fid_nic *));
+	err = call.nics ? answer_all(&call) : -FI_ENOMEM;
+	if (!err)
+		*ret_info = call.head;
+	else
 		fi_freeinfo(call.head);
-		return err;
-	}
-	*ret_info = call.head;
-	return 0;
+out:
+	close_call(&call);
+	return err;
 }
