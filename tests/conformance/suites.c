@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "suites.h"
+
+/* One line per file of cases. */
+#define CF_SUITES(X) X(cq)
+
+#define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
+CF_SUITES(DECLARE)
+
+#define ROW(suite) { #suite, cf_##suite##_cases },
+const struct cf_suite cf_suites[] = { CF_SUITES(ROW) { NULL, NULL } };
