@@ -109,12 +109,12 @@ struct wf_ep {
 	struct wf_domain *domain;
 	struct fi_info *info; /* our copy of what it was opened with */
 	enum fi_ep_type type;
-	uint64_t caps; /* with directions spelled out */
+	uint64_t caps;                     /* with directions spelled out */
 	uint64_t tx_op_flags, rx_op_flags; /* as the application set them */
 	bool tx_selective, rx_selective;
 	bool enabled;
 	pthread_mutex_t control;
-	struct wf_eq *eq; /* guarded by control; NULL: the domain's */
+	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
 	struct wf_lock lock;
 	struct wf_progress progress;
 	atomic_int refs;           /* multicast groups and regions: keep it open */
@@ -133,7 +133,7 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	const struct wf_xfer_ops *xfer, void *context);
 void wf_ep_done(struct wf_ep *ep);
 
-/* Where events of @ep go, or NULL. */
+/* Where events of @ep go, or NULL. Any lock of the endpoint may be held. */
 struct wf_eq *wf_ep_eq(struct wf_ep *ep);
 
 /* A transmit (@cntr: SEND, READ or WRITE) or receive operation succeeded: counter,
