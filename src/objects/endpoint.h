@@ -145,6 +145,9 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src);
 
+/* The multi-receive buffer posted with @context is the application's again. */
+void wf_ep_rx_release(struct wf_ep *ep, void *context);
+
 /* It failed with @err (positive): always an entry, and the counter's error value. */
 void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t comp_flags, size_t len, int err);

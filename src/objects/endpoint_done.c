@@ -40,6 +40,15 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 		lost(ep, ret);
 }
 
+void wf_ep_rx_release(struct wf_ep *ep, void *context)
+{
+	ssize_t ret = wf_cq_write(
+		ep->rx_cq, context, FI_MULTI_RECV, 0, NULL, 0, 0, FI_ADDR_NOTAVAIL);
+
+	if (wf_unlikely(ret < 0))
+		lost(ep, ret);
+}
+
 static void write_err(struct wf_ep *ep, struct wf_cq *cq, struct wf_cntr *cntr,
 	const struct fi_cq_err_entry *entry)
 {
