@@ -137,6 +137,10 @@ static int client_round(struct run *run)
 		}
 		pp_progress_step(&run->progress, run->size, i, total);
 	}
+	if (!run->received) {
+		pp_say("no answer to any message of %zu bytes", run->size);
+		return -FI_ETIMEDOUT;
+	}
 	if (run->sent != run->received)
 		pp_say("%" PRIu64 " of %" PRIu64 " messages of %zu bytes timed out",
 			run->sent - run->received, run->sent, run->size);
