@@ -8,4 +8,4 @@
 CF_SUITES(DECLARE)
 
 #define ROW(suite) { #suite, cf_##suite##_cases },
-const struct cf_suite cf_suites[] = { CF_SUITES(ROW) { NULL, NULL } };
+const struct cf_suite cf_suites[] = { CF_SUITES(ROW){ NULL, NULL } };
