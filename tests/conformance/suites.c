@@ -2,7 +2,11 @@
 #include "suites.h"
 
 /* One line per file of cases. */
-#define CF_SUITES(X) X(cq)
+#define CF_SUITES(X)                                                                     \
+	X(version)                                                                       \
+	X(info)                                                                          \
+	X(info_resolve)                                                                  \
+	X(cq)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
 CF_SUITES(DECLARE)
