@@ -26,7 +26,7 @@ static void without_hints_everything_is_listed(void)
 		CHECK(cur->caps != 0);
 		CHECK(cur->ep_attr->type != FI_EP_UNSPEC);
 		found |= !strcmp(cur->fabric_attr->prov_name, cf_target.provider) &&
-			cur->ep_attr->type == cf_target.type;
+			 cur->ep_attr->type == cf_target.type;
 	}
 	CHECK(found);
 	fi_freeinfo(list);

@@ -11,8 +11,7 @@ static struct fi_info *lookup(const char *node, const char *service, uint64_t fl
 {
 	struct fi_info *info;
 
-	CHECK_OK(
-		fi_getinfo(cf_target.version, node, service, flags, hints, &info));
+	CHECK_OK(fi_getinfo(cf_target.version, node, service, flags, hints, &info));
 	CHECK(info);
 	return info;
 }
@@ -107,8 +106,8 @@ static void source_needs_node_or_service(void)
 static void set_addr(void **addr, size_t *len, uint16_t port)
 {
 	struct fi_info format = { .addr_format = cf_target.addr_format
-			? cf_target.addr_format
-			: FI_SOCKADDR_IN };
+							 ? cf_target.addr_format
+							 : FI_SOCKADDR_IN };
 
 	*addr = malloc(sizeof(struct sockaddr_in6));
 	CHECK(*addr);
@@ -175,8 +174,8 @@ static void address_text_as_node(void)
 {
 	struct fi_info *hints = ip_hints(), *info;
 	const char *node = cf_target.addr_format == FI_SOCKADDR_IN6
-		? "fi_sockaddr_in6://[::1]:7471"
-		: "fi_sockaddr_in://127.0.0.1:7471";
+				   ? "fi_sockaddr_in6://[::1]:7471"
+				   : "fi_sockaddr_in://127.0.0.1:7471";
 
 	info = lookup(node, NULL, 0, hints);
 	CHECK(info->dest_addr && is_loopback(info->dest_addr));

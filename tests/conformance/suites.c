@@ -2,10 +2,13 @@
 #include "suites.h"
 
 /* One line per file of cases. */
-#define CF_SUITES(X)                                                                     \
-	X(version)                                                                       \
-	X(info)                                                                          \
-	X(info_resolve)                                                                  \
+#define CF_SUITES(X)                                                                   \
+	X(version)                                                                     \
+	X(info)                                                                        \
+	X(info_resolve)                                                                \
+	X(info_filter)                                                                 \
+	X(domain_attr)                                                                 \
+	X(ep_attr)                                                                     \
 	X(cq)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];

@@ -75,11 +75,11 @@ static void fabric_keeps_the_version(void)
 	}
 }
 
-#define CHECK_FID(object, class, ctx)                                                    \
-	do {                                                                             \
-		CHECK_EQ((object)->fid.fclass, class);                                   \
-		CHECK((object)->fid.context == (ctx));                                   \
-		CHECK((object)->fid.ops);                                                \
+#define CHECK_FID(object, class, ctx)                                                  \
+	do {                                                                           \
+		CHECK_EQ((object)->fid.fclass, class);                                 \
+		CHECK((object)->fid.context == (ctx));                                 \
+		CHECK((object)->fid.ops);                                              \
 	} while (0)
 
 static void objects_keep_class_and_context(void)
