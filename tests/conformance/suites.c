@@ -9,6 +9,10 @@
 	X(info_filter)                                                                 \
 	X(domain_attr)                                                                 \
 	X(ep_attr)                                                                     \
+	X(fabric)                                                                      \
+	X(eq)                                                                          \
+	X(endpoint)                                                                    \
+	X(option)                                                                      \
 	X(cq)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
