@@ -196,12 +196,18 @@ void cf_cq_wait(struct fid_cq *cq, void *entry);
 void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry);
 /* Nothing may come for a while (reads the CQ @reads times). */
 void cf_cq_quiet(struct fid_cq *cq);
-/* Retry @call while it answers -FI_EAGAIN, reading @cq for progress. */
+/* Drive both sides of the open pair, as manual progress asks of an application. */
+void cf_progress(void);
+/* Retry @call while it answers -FI_EAGAIN, driving @cq and the open pair. */
 #define CF_RETRY(cq, call)                                                             \
 	do {                                                                           \
+		uint64_t deadline_ = cf_now_ms() + CF_TIMEOUT_MS;                      \
 		long long again_;                                                      \
-		while ((again_ = (long long)(call)) == -FI_EAGAIN)                     \
+		while ((again_ = (long long)(call)) == -FI_EAGAIN &&                   \
+			cf_now_ms() < deadline_) {                                     \
 			(void)fi_cq_read(cq, NULL, 0);                                 \
+			cf_progress();                                                 \
+		}                                                                      \
 		if (again_)                                                            \
 			cf_fail(__FILE__, __LINE__, "%s returned %lld (%s)", #call,    \
 				again_, fi_strerror((int)-again_));                    \

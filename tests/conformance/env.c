@@ -6,6 +6,7 @@
 #include "conformance.h"
 
 static const struct cf_options no_options;
+static struct cf_env *open_pair; /* what cf_progress drives */
 
 uint64_t cf_now_ms(void)
 {
@@ -161,12 +162,15 @@ void cf_open_pair(struct cf_env *env, const struct cf_options *options)
 		CHECK_OK(fi_eq_open(env->fabric, &eq_attr, &env->eq, NULL));
 	open_side(env, &env->side[0], options);
 	open_side(env, &env->side[1], options);
-	if (!options->not_enabled)
-		exchange_names(env);
+	if (options->not_enabled)
+		return;
+	exchange_names(env);
+	open_pair = env;
 }
 
 void cf_close(struct cf_env *env)
 {
+	open_pair = NULL;
 	for (int i = 0; i < 2; i++)
 		CF_CLOSE(env->side[i].ep);
 	for (int i = 0; i < 2; i++) {
@@ -232,6 +236,19 @@ void *cf_ip_addrs(const struct fi_info *info, uint16_t port, size_t count)
 
 /* ---- transfers ----------------------------------------------------------------- */
 
+void cf_progress(void)
+{
+	if (!open_pair)
+		return;
+	for (int i = 0; i < 2; i++) {
+		struct cf_side *side = &open_pair->side[i];
+
+		(void)fi_cq_read(side->tx_cq, NULL, 0);
+		if (side->rx_cq != side->tx_cq)
+			(void)fi_cq_read(side->rx_cq, NULL, 0);
+	}
+}
+
 void cf_cq_wait(struct fid_cq *cq, void *entry)
 {
 	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
@@ -250,6 +267,7 @@ void cf_cq_wait(struct fid_cq *cq, void *entry)
 			CHECK_EQ(ret, 1);
 			return;
 		}
+		cf_progress();
 	} while (cf_now_ms() < deadline);
 	cf_fail(__FILE__, __LINE__, "no completion came");
 }
@@ -267,6 +285,7 @@ void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry)
 			return;
 		}
 		CHECK_EQ(ret, -FI_EAGAIN);
+		cf_progress();
 	} while (cf_now_ms() < deadline);
 	cf_fail(__FILE__, __LINE__, "no error entry came");
 }
@@ -277,6 +296,7 @@ void cf_cq_quiet(struct fid_cq *cq)
 
 	for (int i = 0; i < 200; i++) {
 		CHECK_EQ(fi_cq_read(cq, unused, 1), -FI_EAGAIN);
+		cf_progress();
 		(void)usleep(100);
 	}
 }
