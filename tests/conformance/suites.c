@@ -13,6 +13,10 @@
 	X(eq)                                                                          \
 	X(endpoint)                                                                    \
 	X(option)                                                                      \
+	X(av)                                                                          \
+	X(av_insert)                                                                   \
+	X(av_shared)                                                                   \
+	X(av_set)                                                                      \
 	X(cq)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
