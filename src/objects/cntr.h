@@ -25,7 +25,7 @@ struct wf_cntr {
 	_Alignas(WF_CACHELINE) atomic_uint_fast64_t value;
 	atomic_uint_fast64_t err;
 	atomic_uint_fast64_t seen, seen_err; /* what the application read last */
-	atomic_int refs; /* endpoints, regions and poll sets */
+	atomic_int refs;                     /* endpoints, regions and poll sets */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
 };

@@ -11,6 +11,8 @@
 #include "objects/wait.h"
 #include "sys/lock.h"
 
+struct wf_eq_event;
+
 /*
  * An event queue. Events wait in a list in arrival order, errors among them, with
  * their data; @lock guards the list. Opened with FI_PEER it holds nothing and
@@ -25,9 +27,9 @@ struct wf_eq {
 	struct wf_list events;
 	size_t count;
 	size_t capacity; /* bounds what fi_eq_write may add, never our own events */
-	bool overrun; /* an event was refused and its error is not reported yet */
-	void *err_data; /* of the error last read, kept until the next read */
-	atomic_int refs; /* endpoints, domains, AVs and MRs bound */
+	bool overrun;    /* an event was refused and its error is not reported yet */
+	struct wf_eq_event *last; /* the error last read, kept until the next read */
+	atomic_int refs;          /* endpoints, domains, AVs and MRs bound */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
 };

@@ -22,8 +22,8 @@ struct wf_mr {
 	size_t iov_count;
 	struct iovec *iov;
 	struct wf_mr *base_mr; /* of a sub-region, else NULL */
-	struct wf_cntr *cntr; /* counts remote writes; NULL unless bound */
-	bool deferred; /* registered disabled: bind, then fi_mr_enable */
+	struct wf_cntr *cntr;  /* counts remote writes; NULL unless bound */
+	bool deferred;         /* registered disabled: bind, then fi_mr_enable */
 	bool enabled;
 	atomic_int refs; /* sub-regions */
 	struct wf_mr *hash_next;
@@ -58,6 +58,9 @@ int wf_mr_lookup(struct wf_mr_map *map, uint64_t key, uint64_t addr, size_t len,
  * written, the number of pieces is returned. */
 size_t wf_mr_pieces(const struct wf_mr *mr, uint64_t addr, size_t len,
 	struct iovec *iov, size_t max);
+
+/* fi_control FI_MAP_RAW_MR of a domain: a raw key is the key itself. */
+int wf_mr_map_raw(struct wf_domain *domain, const struct fi_mr_map_raw *map);
 
 /* The table that a domain hands out. */
 extern struct fi_ops_mr wf_mr_ops;

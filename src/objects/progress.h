@@ -46,8 +46,8 @@ struct wf_progress_ref {
 	int fd;
 };
 
-int wf_progress_list_init(struct wf_progress_list *list, enum wf_lock_kind kind,
-	struct wf_wait *wait);
+int wf_progress_list_init(
+	struct wf_progress_list *list, enum wf_lock_kind kind, struct wf_wait *wait);
 void wf_progress_list_done(struct wf_progress_list *list);
 int wf_progress_list_add(struct wf_progress_list *list, struct wf_progress *item);
 void wf_progress_list_del(struct wf_progress_list *list, struct wf_progress *item);

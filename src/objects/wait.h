@@ -12,6 +12,11 @@
 
 struct wf_wait_set;
 
+struct wf_wait_fd {
+	int fd;
+	unsigned int uses; /* one endpoint may feed several members of a set */
+};
+
 /*
  * What one CQ, EQ, counter or wait set sleeps on.
  *
@@ -38,7 +43,7 @@ struct wf_wait_set;
 struct wf_wait {
 	enum fi_wait_obj obj; /* never FI_WAIT_UNSPEC: resolved to FI_WAIT_FD */
 	atomic_bool armed;
-	atomic_bool unread; /* signal_fd was written and not drained yet */
+	atomic_bool unread;           /* signal_fd was written and not drained yet */
 	atomic_uint_fast64_t signals; /* tickets are values of this */
 	int epfd;
 	int signal_fd;
@@ -48,8 +53,8 @@ struct wf_wait {
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
 	bool polling; /* one sleeper is in epoll_wait, the others wait on cond */
-	uint64_t change_index; /* FI_WAIT_POLLFD: grows with each fd change */
-	int *fds; /* FI_WAIT_POLLFD: of the transports */
+	uint64_t change_index;  /* FI_WAIT_POLLFD: grows with each fd change */
+	struct wf_wait_fd *fds; /* of the transports */
 	size_t fd_count, fd_capacity;
 };
 
