@@ -147,8 +147,6 @@ void wf_netif_details(const struct wf_netif *link, struct wf_netif_details *ret)
 	if (slash)
 		(void)snprintf(ret->driver, sizeof(ret->driver), "%.*s",
 			(int)sizeof(ret->driver) - 1, slash + 1);
-	read_attr(link->name, "device/driver/module", "version", ret->driver_version,
-		sizeof(ret->driver_version));
 	read_attr(
 		link->name, "device", "vendor", ret->vendor_id, sizeof(ret->vendor_id));
 	read_attr(

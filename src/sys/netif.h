@@ -88,7 +88,6 @@ const struct wf_netaddr *wf_netifs_find(
  * Empty strings where the kernel does not tell. */
 struct wf_netif_details {
 	char driver[32];
-	char driver_version[32];
 	char vendor_id[16]; /* "0x8086" */
 	char device_id[16];
 };

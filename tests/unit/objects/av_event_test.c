@@ -117,6 +117,30 @@ static void events(void **state)
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 
+/* AV-046: after memory ran out the rest is not tried. */
+static void aborted(void **state)
+{
+	enum { ROOM = 64, COUNT = 70 };
+	struct av_fixture *f = *state;
+	struct fid_av *av = open_event(f);
+	struct sockaddr_in sa[COUNT];
+	fi_addr_t addr[COUNT];
+
+	for (unsigned int i = 0; i < COUNT; i++)
+		sa[i] = in_addr_of(i + 1, 1);
+	wf_av_of(av)->table.max_bits = WF_AV_FIRST_BITS;
+	assert_int_equal(av->fid.ops->bind(&av->fid, &f->eq.fid.fid, 0), 0);
+	assert_int_equal(fi_av_insert(av, sa, COUNT, addr, 0, NULL), 0);
+	assert_int_equal(recorded_count, COUNT - ROOM + 1);
+	assert_failed(0, av, NULL, ROOM, FI_ENOMEM);
+	for (unsigned int i = ROOM + 1; i < COUNT; i++) {
+		assert_failed(i - ROOM, av, NULL, i, FI_ECANCELED);
+		assert_true(addr[i] == FI_ADDR_NOTAVAIL);
+	}
+	assert_complete(COUNT - ROOM, av, NULL, ROOM);
+	assert_int_equal(fi_close(&av->fid), 0);
+}
+
 /* A queue that is bound, but not asked for, stays silent. */
 static void synchronous(void **state)
 {
@@ -136,6 +160,7 @@ int main(void)
 		AV_TEST(binding),
 		AV_TEST(no_queue),
 		AV_TEST(events),
+		AV_TEST(aborted),
 		AV_TEST(synchronous),
 	};
 
