@@ -8,8 +8,7 @@ static void cq_read_empty(void)
 
 	cf_open_pair(&env, NULL);
 	CHECK_EQ(fi_cq_read(env.side[0].tx_cq, &entry, 1), -FI_EAGAIN);
-	CHECK_EQ(fi_cq_readerr(env.side[0].tx_cq,
-			 &(struct fi_cq_err_entry){ 0 }, 0),
+	CHECK_EQ(fi_cq_readerr(env.side[0].tx_cq, &(struct fi_cq_err_entry){ 0 }, 0),
 		-FI_EAGAIN);
 	cf_close(&env);
 }
@@ -27,12 +26,10 @@ static void cq_entry_of_each_format(void)
 		struct cf_env env;
 
 		cf_open_pair(&env, &options);
-		CF_RETRY(env.side[1].rx_cq,
-			fi_recv(env.side[1].ep, &in, sizeof(in), NULL, FI_ADDR_UNSPEC,
-				&rx_ctx));
-		CF_RETRY(env.side[0].tx_cq,
-			fi_send(env.side[0].ep, &out, sizeof(out), NULL,
-				env.side[0].peer, &tx_ctx));
+		CF_RETRY(env.side[1].rx_cq, fi_recv(env.side[1].ep, &in, sizeof(in),
+						    NULL, FI_ADDR_UNSPEC, &rx_ctx));
+		CF_RETRY(env.side[0].tx_cq, fi_send(env.side[0].ep, &out, sizeof(out),
+						    NULL, env.side[0].peer, &tx_ctx));
 		cf_cq_wait(env.side[0].tx_cq, &entry);
 		CHECK(entry.op_context == &tx_ctx);
 		if (formats[i] != FI_CQ_FORMAT_CONTEXT)
@@ -50,6 +47,5 @@ static void cq_entry_of_each_format(void)
 	}
 }
 
-CF_SUITE(cq,
-	CF_CASE(cq_read_empty, "CQ-009 CQ-012", 0),
+CF_SUITE(cq, CF_CASE(cq_read_empty, "CQ-009 CQ-012", 0),
 	CF_CASE(cq_entry_of_each_format, "CQ-005 CQ-008 CQ-032 CQ-039", FI_MSG));
