@@ -160,9 +160,16 @@ static void count_run(struct wf_progress *base)
 	progress_runs++;
 }
 
+static bool arm_answer;
+
+static bool say_answer(struct wf_progress *base)
+{
+	return arm_answer;
+}
+
 static void poll_and_trywait_make_progress(void **state)
 {
-	struct wf_progress item = { .run = count_run };
+	struct wf_progress item = { .run = count_run, .arm = say_answer };
 	struct fi_poll_attr attr = { 0 };
 	struct fid_poll *poll;
 	struct fid_cntr *cntr;
@@ -178,8 +185,12 @@ static void poll_and_trywait_make_progress(void **state)
 	/* POL-004 */
 	assert_int_equal(fi_poll(poll, &found, 1), 0);
 	assert_int_equal(progress_runs, 1);
-	assert_int_equal(fi_trywait(env.fabric, (struct fid *[]){ &cntr->fid }, 1), 0);
+	/* POL-009: there is work, so sleeping could hang. */
+	assert_int_equal(
+		fi_trywait(env.fabric, (struct fid *[]){ &cntr->fid }, 1), -FI_EAGAIN);
 	assert_int_equal(progress_runs, 2);
+	arm_answer = true;
+	assert_int_equal(fi_trywait(env.fabric, (struct fid *[]){ &cntr->fid }, 1), 0);
 	wf_progress_list_del(&wf_cntr_of(cntr)->progress, &item);
 	assert_int_equal(fi_poll_del(poll, &cntr->fid, 0), 0);
 	assert_closed(poll);
