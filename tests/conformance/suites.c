@@ -17,7 +17,9 @@
 	X(av_insert)                                                                   \
 	X(av_shared)                                                                   \
 	X(av_set)                                                                      \
-	X(cq)
+	X(cq)                                                                          \
+	X(cq_err)                                                                      \
+	X(cq_wait)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
 CF_SUITES(DECLARE)
