@@ -17,7 +17,13 @@
 	X(av_insert)                                                                   \
 	X(av_shared)                                                                   \
 	X(av_set)                                                                      \
-	X(cq)
+	X(cq)                                                                          \
+	X(cq_err)                                                                      \
+	X(cq_wait)                                                                     \
+	X(completion)                                                                  \
+	X(cntr)                                                                        \
+	X(poll)                                                                        \
+	X(trywait)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
 CF_SUITES(DECLARE)

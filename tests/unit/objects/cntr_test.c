@@ -175,6 +175,53 @@ static void every_waiter_wakes(void **state)
 	}
 }
 
+enum { PASSES = 5000 };
+
+struct pass {
+	struct fid_cntr *mine, *other;
+};
+
+static void *pass_on(void *arg)
+{
+	struct pass *pass = arg;
+
+	for (uint64_t i = 1; i <= PASSES; i++) {
+		assert_int_equal(fi_cntr_wait(pass->mine, i, -1), 0);
+		wf_cntr_add(wf_cntr_of(pass->other), 1);
+	}
+	return NULL;
+}
+
+/* Each addition is the last one until it was seen: no wake-up may be lost. */
+static void counters_play_ball(void **state)
+{
+	static const enum fi_wait_obj objs[] = { FI_WAIT_FD, FI_WAIT_MUTEX_COND };
+	struct fid_cntr *second;
+	pthread_t threads[2];
+	struct env env;
+
+	(void)alarm(WATCHDOG_SECONDS);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(objs); i++) {
+		struct fi_cntr_attr attr = { .wait_obj = objs[i] };
+		struct pass passes[2];
+
+		open_env_as(&env, attr);
+		assert_int_equal(fi_cntr_open(env.domain, &attr, &second, NULL), 0);
+		passes[0] = (struct pass){ env.cntr, second };
+		passes[1] = (struct pass){ second, env.cntr };
+		for (int n = 0; n < 2; n++)
+			assert_int_equal(
+				pthread_create(&threads[n], NULL, pass_on, &passes[n]),
+				0);
+		assert_int_equal(fi_cntr_add(env.cntr, 1), 0);
+		for (int n = 0; n < 2; n++)
+			assert_int_equal(pthread_join(threads[n], NULL), 0);
+		assert_closed(second);
+		close_env(&env);
+	}
+	(void)alarm(0);
+}
+
 /* Counts on its own when it is asked to make progress. */
 struct source {
 	struct wf_progress base;
@@ -215,6 +262,38 @@ static void waiting_and_reading_make_progress(void **state)
 		wf_progress_list_del(&source.cntr->progress, &source.base);
 		close_env(&env);
 	}
+}
+
+static void idle_run(struct wf_progress *base)
+{
+}
+
+/* Somebody counts between the last look of the waiter and his sleep. */
+static bool late_arm(struct wf_progress *base)
+{
+	wf_cntr_add(wf_container_of(base, struct source, base)->cntr, 1);
+	return true;
+}
+
+static void what_comes_late_is_not_missed(void **state)
+{
+	static const enum fi_wait_obj objs[] = { FI_WAIT_NONE, FI_WAIT_FD,
+		FI_WAIT_POLLFD, FI_WAIT_MUTEX_COND, FI_WAIT_YIELD };
+	struct env env;
+
+	(void)alarm(WATCHDOG_SECONDS);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(objs); i++) {
+		struct source source = { .base = { .run = idle_run, .arm = late_arm } };
+
+		open_env_as(&env, (struct fi_cntr_attr){ .wait_obj = objs[i] });
+		source.cntr = wf_cntr_of(env.cntr);
+		assert_int_equal(
+			wf_progress_list_add(&source.cntr->progress, &source.base), 0);
+		assert_int_equal(fi_cntr_wait(env.cntr, 2, -1), 0);
+		wf_progress_list_del(&source.cntr->progress, &source.base);
+		close_env(&env);
+	}
+	(void)alarm(0);
 }
 
 static void control_answers_for_the_wait_object(void **state)
@@ -332,7 +411,9 @@ int main(void)
 		cmocka_unit_test(operations_are_counted),
 		cmocka_unit_test(wait_ends_for_the_right_reason),
 		cmocka_unit_test(every_waiter_wakes),
+		cmocka_unit_test(counters_play_ball),
 		cmocka_unit_test(waiting_and_reading_make_progress),
+		cmocka_unit_test(what_comes_late_is_not_missed),
 		cmocka_unit_test(control_answers_for_the_wait_object),
 		cmocka_unit_test(a_condition_needs_the_thread),
 		cmocka_unit_test(bound_counters_stay_open),

@@ -351,7 +351,7 @@ static void test_peer(void **state)
 	struct wf_progress item = { .run = count_run };
 	struct fi_cq_msg_entry entry;
 	struct fi_cq_err_entry err = { 0 };
-	struct fid_cq *fid;
+	struct fid_cq *fid = NULL;
 	fi_addr_t src;
 
 	assert_int_equal(wf_cq_export(owner, &handle), 0);
@@ -396,7 +396,7 @@ static void test_peer_without_ops(void **state)
 					       struct fi_ops_cq_owner, writeerr) };
 	struct fid_peer_cq handle = { .owner_ops = &ops };
 	struct fi_peer_cq_context context = { sizeof(context), &handle };
-	struct fid_cq *fid;
+	struct fid_cq *fid = NULL;
 
 	assert_int_equal(wf_cq_open(&f->domain.fid, &attr, &fid, &context), -FI_EINVAL);
 	context.cq = NULL;

@@ -482,7 +482,7 @@ static void test_close(void **state)
 	struct around a;
 	struct fid_ep *ep = open_enabled(*state, &a, new_info(), 0);
 	struct fake *fake = of(ep);
-	struct fid_ep *alias, *second;
+	struct fid_ep *alias = NULL, *second = NULL;
 
 	assert_int_equal(fi_ep_alias(ep, &alias, FI_TRANSMIT), 0);
 	assert_int_equal(fi_ep_alias(alias, &second, FI_RECV), 0);

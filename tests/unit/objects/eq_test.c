@@ -322,6 +322,55 @@ static void sread_waits_with_every_object(void **state)
 	}
 }
 
+enum { PASSES = 5000 };
+
+struct pass {
+	struct fid_eq *mine, *other;
+};
+
+static void *pass_on(void *arg)
+{
+	struct pass *pass = arg;
+	uint32_t event;
+	char byte;
+
+	for (int i = 0; i < PASSES; i++) {
+		assert_int_equal(fi_eq_sread(pass->mine, &event, &byte, 1, -1, 0), 1);
+		assert_int_equal(fi_eq_write(pass->other, event, &byte, 1, 0), 1);
+	}
+	return NULL;
+}
+
+/* Each event is the last one until it was read: no wake-up may be lost. */
+static void queues_play_ball(void **state)
+{
+	static const enum fi_wait_obj objs[] = { FI_WAIT_FD, FI_WAIT_MUTEX_COND };
+	struct fid_eq *second;
+	pthread_t threads[2];
+	struct env env;
+
+	(void)alarm(WATCHDOG_SECONDS);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(objs); i++) {
+		struct fi_eq_attr attr = { .wait_obj = objs[i] };
+		struct pass passes[2];
+
+		open_env_as(&env, FI_VERSION(2, 6), objs[i]);
+		assert_int_equal(fi_eq_open(env.fabric, &attr, &second, NULL), 0);
+		passes[0] = (struct pass){ env.eq, second };
+		passes[1] = (struct pass){ second, env.eq };
+		for (int n = 0; n < 2; n++)
+			assert_int_equal(
+				pthread_create(&threads[n], NULL, pass_on, &passes[n]),
+				0);
+		assert_int_equal(fi_eq_write(env.eq, 1, "b", 1, 0), 1);
+		for (int n = 0; n < 2; n++)
+			assert_int_equal(pthread_join(threads[n], NULL), 0);
+		assert_closed(second);
+		close_env(&env);
+	}
+	(void)alarm(0);
+}
+
 struct source {
 	struct wf_progress base;
 	struct wf_eq *eq;
@@ -357,6 +406,37 @@ static void reading_drives_what_feeds_the_queue(void **state)
 		wf_progress_list_del(&source.eq->progress, &source.base);
 		close_env(&env);
 	}
+}
+
+static void idle_run(struct wf_progress *base)
+{
+}
+
+/* Somebody writes while the reader prepares to sleep. */
+static bool late_arm(struct wf_progress *base)
+{
+	struct source *source = wf_container_of(base, struct source, base);
+
+	if (source->runs++ == 0)
+		assert_int_equal(wf_eq_write(source->eq, FI_CONNECTED, "x", 1), 1);
+	return true;
+}
+
+static void what_comes_late_is_not_missed(void **state)
+{
+	uint32_t event;
+	struct env env;
+	char byte;
+	struct source source = { .base = { .run = idle_run, .arm = late_arm } };
+
+	open_env(&env);
+	(void)alarm(WATCHDOG_SECONDS);
+	source.eq = wf_eq_of(env.eq);
+	assert_int_equal(wf_progress_list_add(&source.eq->progress, &source.base), 0);
+	assert_int_equal(fi_eq_sread(env.eq, &event, &byte, 1, -1, 0), 1);
+	wf_progress_list_del(&source.eq->progress, &source.base);
+	(void)alarm(0);
+	close_env(&env);
 }
 
 /* EQ-016, EQ-024: nobody else frees what an unread request carries. */
@@ -454,7 +534,9 @@ int main(void)
 		cmocka_unit_test(an_overrun_is_told_after_the_events),
 		cmocka_unit_test(sread_needs_a_wait_object),
 		cmocka_unit_test(sread_waits_with_every_object),
+		cmocka_unit_test(queues_play_ball),
 		cmocka_unit_test(reading_drives_what_feeds_the_queue),
+		cmocka_unit_test(what_comes_late_is_not_missed),
 		cmocka_unit_test(unread_events_are_lost_with_what_they_own),
 		cmocka_unit_test(a_peer_passes_events_on),
 		cmocka_unit_test(strerror_writes_where_it_is_told),

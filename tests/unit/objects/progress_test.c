@@ -240,6 +240,43 @@ static void the_thread_does_the_work(void **state)
 	item_done(&a);
 }
 
+static void note_run(struct wf_progress *base)
+{
+	struct item *item = wf_container_of(base, struct item, base);
+
+	(void)pthread_mutex_lock(&item->lock);
+	(void)atomic_fetch_add(&item->works, 1);
+	(void)pthread_cond_broadcast(&item->cond);
+	(void)pthread_mutex_unlock(&item->lock);
+}
+
+/* No descriptor tells of the new item, which may have work all the same. */
+static void a_new_item_wakes_the_thread(void **state)
+{
+	struct fid_fabric *fabric = fake_fabric(FI_VERSION(2, 6));
+	struct fid_domain *domain = auto_domain(fabric);
+	struct item item, beat;
+
+	item_init(&item);
+	item_init(&beat);
+	item.base = (struct wf_progress){ .run = note_run };
+	(void)alarm(WATCHDOG_SECONDS);
+	assert_int_equal(wf_domain_progress_add(wf_domain_of(domain), &beat.base), 0);
+	assert_int_equal(eventfd_write(beat.fd, 1), 0);
+	item_await(&beat, 1);
+	/* Most likely it is asleep then. */
+	(void)usleep(20000);
+	assert_int_equal(wf_domain_progress_add(wf_domain_of(domain), &item.base), 0);
+	item_await(&item, 1);
+	wf_domain_progress_del(wf_domain_of(domain), &item.base);
+	wf_domain_progress_del(wf_domain_of(domain), &beat.base);
+	(void)alarm(0);
+	assert_closed(domain);
+	assert_closed(fabric);
+	item_done(&item);
+	item_done(&beat);
+}
+
 static void items_from_before_the_thread(void **state)
 {
 	struct fid_fabric *fabric = fake_fabric(FI_VERSION(2, 6));
@@ -371,6 +408,7 @@ int main(void)
 		cmocka_unit_test(descriptors_follow_the_items),
 		cmocka_unit_test(an_item_without_its_descriptor_is_refused),
 		cmocka_unit_test(the_thread_does_the_work),
+		cmocka_unit_test(a_new_item_wakes_the_thread),
 		cmocka_unit_test(items_from_before_the_thread),
 		cmocka_unit_test(the_thread_never_spins),
 		cmocka_unit_test(items_come_and_go_while_it_runs),

@@ -128,6 +128,81 @@ static void a_readable_descriptor_wakes(void **state)
 	(void)close(fd);
 }
 
+static bool is_readable(struct wf_wait *wait)
+{
+	struct pollfd fd = { .fd = wait->epfd, .events = POLLIN };
+
+	return poll(&fd, 1, 0) == 1;
+}
+
+/* The one in epoll_wait may not have got there yet. */
+static void arming_leaves_the_sleepers_signal_alone(void **state)
+{
+	struct wf_wait wait;
+
+	assert_int_equal(wf_wait_init(&wait, FI_WAIT_FD, NULL), 0);
+	(void)wf_wait_arm(&wait);
+	wait.polling = true;
+	wf_wait_signal(&wait);
+	(void)wf_wait_arm(&wait);
+	assert_true(is_readable(&wait));
+	wait.polling = false;
+	(void)wf_wait_arm(&wait);
+	assert_false(is_readable(&wait));
+	wf_wait_done(&wait);
+}
+
+struct sleeper {
+	struct wf_wait *wait;
+	int timeout_ms;
+	int result;
+};
+
+static void *sleep_once(void *arg)
+{
+	struct sleeper *sleeper = arg;
+
+	sleeper->result = wf_wait_sleep(sleeper->wait, wf_wait_arm(sleeper->wait),
+		wf_deadline_ns(sleeper->timeout_ms));
+	return NULL;
+}
+
+static bool somebody_polls(struct wf_wait *wait)
+{
+	bool polling;
+
+	(void)pthread_mutex_lock(&wait->mutex);
+	polling = wait->polling;
+	(void)pthread_mutex_unlock(&wait->mutex);
+	return polling;
+}
+
+/* When the one in epoll_wait leaves, another one watches the descriptors. */
+static void the_next_sleeper_takes_over(void **state)
+{
+	struct wf_wait wait;
+	struct sleeper first = { &wait, 50, 1 }, second = { &wait, -1, 1 };
+	pthread_t threads[2];
+	int fd = eventfd(0, 0);
+
+	assert_int_equal(wf_wait_init(&wait, FI_WAIT_FD, NULL), 0);
+	assert_int_equal(wf_wait_add_fd(&wait, fd), 0);
+	(void)alarm(WATCHDOG_SECONDS);
+	assert_int_equal(pthread_create(&threads[0], NULL, sleep_once, &first), 0);
+	while (!somebody_polls(&wait))
+		(void)sched_yield();
+	assert_int_equal(pthread_create(&threads[1], NULL, sleep_once, &second), 0);
+	assert_int_equal(pthread_join(threads[0], NULL), 0);
+	assert_int_equal(first.result, -FI_EAGAIN);
+	assert_int_equal(eventfd_write(fd, 1), 0);
+	assert_int_equal(pthread_join(threads[1], NULL), 0);
+	assert_int_equal(second.result, 0);
+	(void)alarm(0);
+	wf_wait_del_fd(&wait, fd);
+	wf_wait_done(&wait);
+	(void)close(fd);
+}
+
 static void ignore_signal(int number)
 {
 }
@@ -274,6 +349,78 @@ static void no_wake_up_is_lost(void **state)
 	run_stress(FI_WAIT_FD, 64, 1, native_taker);
 }
 
+/*
+ * The two sides meet in every round: whoever stores late sees the other, if both have
+ * their fences. The rounds start together but for a few nanoseconds that vary.
+ */
+enum { DUELS = 100000, JITTER = 64 };
+
+struct duel {
+	struct wf_wait wait;
+	atomic_int stored; /* round of the writer */
+	atomic_int round;  /* last one that both sides may start */
+	atomic_int ready;  /* sides that did not start it yet */
+};
+
+static void meet(struct duel *duel, int round)
+{
+	if (atomic_fetch_sub(&duel->ready, 1) == 1) {
+		atomic_store(&duel->ready, 2);
+		atomic_store(&duel->round, round);
+		return;
+	}
+	for (int spins = 0; atomic_load(&duel->round) < round; spins++) {
+		if (spins > 1000)
+			(void)sched_yield();
+	}
+}
+
+static void *duel_writer(void *arg)
+{
+	struct duel *duel = arg;
+
+	for (int round = 1; round <= DUELS; round++) {
+		meet(duel, round);
+		for (int i = round % JITTER; i; i--)
+			wf_cpu_relax();
+		atomic_store_explicit(&duel->stored, round, memory_order_relaxed);
+		wf_wait_signal(&duel->wait);
+	}
+	return NULL;
+}
+
+static void duel_sleeper(struct duel *duel)
+{
+	uint64_t ticket;
+
+	for (int round = 1; round <= DUELS; round++) {
+		meet(duel, round);
+		for (int i = round / JITTER % JITTER; i; i--)
+			wf_cpu_relax();
+		for (;;) {
+			ticket = wf_wait_arm(&duel->wait);
+			if (atomic_load_explicit(&duel->stored, memory_order_relaxed) ==
+				round)
+				break;
+			(void)wf_wait_sleep(&duel->wait, ticket, UINT64_MAX);
+		}
+	}
+}
+
+static void one_of_two_sees_the_other(void **state)
+{
+	struct duel duel = { .ready = 2 };
+	pthread_t thread;
+
+	assert_int_equal(wf_wait_init(&duel.wait, FI_WAIT_FD, NULL), 0);
+	(void)alarm(WATCHDOG_SECONDS);
+	assert_int_equal(pthread_create(&thread, NULL, duel_writer, &duel), 0);
+	duel_sleeper(&duel);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	(void)alarm(0);
+	wf_wait_done(&duel.wait);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -282,8 +429,11 @@ int main(void)
 		cmocka_unit_test(pollfd_lists_the_descriptors),
 		cmocka_unit_test(a_signal_outdates_earlier_tickets_only),
 		cmocka_unit_test(a_readable_descriptor_wakes),
+		cmocka_unit_test(arming_leaves_the_sleepers_signal_alone),
+		cmocka_unit_test(the_next_sleeper_takes_over),
 		cmocka_unit_test(a_signal_handler_interrupts),
 		cmocka_unit_test(no_wake_up_is_lost),
+		cmocka_unit_test(one_of_two_sees_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
