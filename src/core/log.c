@@ -317,7 +317,8 @@ WF_EXPORT void fi_log(const struct fi_provider *prov, enum fi_log_level level,
 	ops = import_enter();
 	if (ops && ops->log)
 		pass_on(ops, prov, level, subsys, func, line, fmt, args);
-	else
+	else if (default_enabled(prov, level, subsys))
+		/* Asked again: a logger that said yes may have gone since. */
 		write_message(prov, level, subsys, func, line, fmt, args);
 	if (ops)
 		import_leave();

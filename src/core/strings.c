@@ -102,5 +102,8 @@ WF_EXPORT char *fi_tostr(const void *data, enum fi_type datatype)
 {
 	static _Thread_local char text[TOSTR_SIZE];
 
+	/* The text of the call before stays, as in printf("%s %s", two calls). */
+	if (!data)
+		return NULL;
 	return fi_tostr_r(text, sizeof(text), data, datatype);
 }

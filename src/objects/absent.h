@@ -45,10 +45,150 @@ extern struct fi_ops_collective wf_disabled_collective;
 int wf_absent_close(struct fid *fid);
 int wf_absent_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int wf_absent_control(struct fid *fid, int command, void *arg);
-int wf_absent_ops_open(struct fid *fid, const char *name, uint64_t flags, void **ops,
-	void *context);
+int wf_absent_ops_open(
+	struct fid *fid, const char *name, uint64_t flags, void **ops, void *context);
 int wf_absent_tostr(const struct fid *fid, char *buf, size_t len);
-int wf_absent_ops_set(struct fid *fid, const char *name, uint64_t flags, void *ops,
-	void *context);
+int wf_absent_ops_set(
+	struct fid *fid, const char *name, uint64_t flags, void *ops, void *context);
+
+/* The others, wf_absent_<table>_<slot>; the type is that of the slot. */
+#define WF_ABSENT(table, slot)                                                         \
+	extern __typeof__(*((struct fi_ops_##table *)NULL)                             \
+				   ->slot) wf_absent_##table##_##slot
+
+WF_ABSENT(fabric, domain);
+WF_ABSENT(fabric, passive_ep);
+WF_ABSENT(fabric, eq_open);
+WF_ABSENT(fabric, wait_open);
+WF_ABSENT(fabric, trywait);
+WF_ABSENT(fabric, domain2);
+
+WF_ABSENT(domain, av_open);
+WF_ABSENT(domain, cq_open);
+WF_ABSENT(domain, endpoint);
+WF_ABSENT(domain, scalable_ep);
+WF_ABSENT(domain, cntr_open);
+WF_ABSENT(domain, poll_open);
+WF_ABSENT(domain, stx_ctx);
+WF_ABSENT(domain, srx_ctx);
+WF_ABSENT(domain, query_atomic);
+WF_ABSENT(domain, query_collective);
+WF_ABSENT(domain, endpoint2);
+WF_ABSENT(domain, xpu_ctx);
+
+WF_ABSENT(ep, cancel);
+WF_ABSENT(ep, getopt);
+WF_ABSENT(ep, setopt);
+WF_ABSENT(ep, tx_ctx);
+WF_ABSENT(ep, rx_ctx);
+WF_ABSENT(ep, rx_size_left);
+WF_ABSENT(ep, tx_size_left);
+WF_ABSENT(ep, export_xpu);
+
+WF_ABSENT(cm, setname);
+WF_ABSENT(cm, getname);
+WF_ABSENT(cm, getpeer);
+WF_ABSENT(cm, connect);
+WF_ABSENT(cm, listen);
+WF_ABSENT(cm, accept);
+WF_ABSENT(cm, reject);
+WF_ABSENT(cm, shutdown);
+WF_ABSENT(cm, join);
+
+WF_ABSENT(mr, reg);
+WF_ABSENT(mr, regv);
+WF_ABSENT(mr, regattr);
+
+WF_ABSENT(av, insert);
+WF_ABSENT(av, insertsvc);
+WF_ABSENT(av, insertsym);
+WF_ABSENT(av, remove);
+WF_ABSENT(av, lookup);
+WF_ABSENT(av, straddr);
+WF_ABSENT(av, av_set);
+WF_ABSENT(av, insert_auth_key);
+WF_ABSENT(av, lookup_auth_key);
+WF_ABSENT(av, set_user_id);
+WF_ABSENT(av, lookup2);
+
+WF_ABSENT(cq, read);
+WF_ABSENT(cq, readfrom);
+WF_ABSENT(cq, readerr);
+WF_ABSENT(cq, sread);
+WF_ABSENT(cq, sreadfrom);
+WF_ABSENT(cq, signal);
+WF_ABSENT(cq, strerror);
+WF_ABSENT(cq, export_xpu);
+
+WF_ABSENT(eq, read);
+WF_ABSENT(eq, readerr);
+WF_ABSENT(eq, write);
+WF_ABSENT(eq, sread);
+WF_ABSENT(eq, strerror);
+
+WF_ABSENT(cntr, read);
+WF_ABSENT(cntr, readerr);
+WF_ABSENT(cntr, add);
+WF_ABSENT(cntr, set);
+WF_ABSENT(cntr, wait);
+WF_ABSENT(cntr, adderr);
+WF_ABSENT(cntr, seterr);
+WF_ABSENT(cntr, export_xpu);
+
+WF_ABSENT(msg, recv);
+WF_ABSENT(msg, recvv);
+WF_ABSENT(msg, recvmsg);
+WF_ABSENT(msg, send);
+WF_ABSENT(msg, sendv);
+WF_ABSENT(msg, sendmsg);
+WF_ABSENT(msg, inject);
+WF_ABSENT(msg, senddata);
+WF_ABSENT(msg, injectdata);
+
+WF_ABSENT(tagged, recv);
+WF_ABSENT(tagged, recvv);
+WF_ABSENT(tagged, recvmsg);
+WF_ABSENT(tagged, send);
+WF_ABSENT(tagged, sendv);
+WF_ABSENT(tagged, sendmsg);
+WF_ABSENT(tagged, inject);
+WF_ABSENT(tagged, senddata);
+WF_ABSENT(tagged, injectdata);
+
+WF_ABSENT(rma, read);
+WF_ABSENT(rma, readv);
+WF_ABSENT(rma, readmsg);
+WF_ABSENT(rma, write);
+WF_ABSENT(rma, writev);
+WF_ABSENT(rma, writemsg);
+WF_ABSENT(rma, inject);
+WF_ABSENT(rma, writedata);
+WF_ABSENT(rma, injectdata);
+
+WF_ABSENT(atomic, write);
+WF_ABSENT(atomic, writev);
+WF_ABSENT(atomic, writemsg);
+WF_ABSENT(atomic, inject);
+WF_ABSENT(atomic, readwrite);
+WF_ABSENT(atomic, readwritev);
+WF_ABSENT(atomic, readwritemsg);
+WF_ABSENT(atomic, compwrite);
+WF_ABSENT(atomic, compwritev);
+WF_ABSENT(atomic, compwritemsg);
+WF_ABSENT(atomic, writevalid);
+WF_ABSENT(atomic, readwritevalid);
+WF_ABSENT(atomic, compwritevalid);
+
+WF_ABSENT(collective, barrier);
+WF_ABSENT(collective, broadcast);
+WF_ABSENT(collective, alltoall);
+WF_ABSENT(collective, allreduce);
+WF_ABSENT(collective, allgather);
+WF_ABSENT(collective, reduce_scatter);
+WF_ABSENT(collective, reduce);
+WF_ABSENT(collective, scatter);
+WF_ABSENT(collective, gather);
+WF_ABSENT(collective, msg);
+WF_ABSENT(collective, barrier2);
 
 #endif

@@ -3,10 +3,12 @@
 #define WF_OBJECTS_CNTR_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <rdma/fi_eq.h>
 #include <rdma/providers/fi_peer.h>
 
 #include "objects/domain.h"
+#include "objects/progress.h"
 #include "objects/wait.h"
 
 /*
@@ -17,12 +19,13 @@
 struct wf_cntr {
 	struct fid_cntr fid;
 	struct wf_domain *domain;
-	struct fid_peer_cntr self;
+	struct fid_peer_cntr self; /* only its address means something */
 	struct fid_peer_cntr *owner;
 	enum fi_cntr_events events;
 	_Alignas(WF_CACHELINE) atomic_uint_fast64_t value;
 	atomic_uint_fast64_t err;
-	atomic_int refs;
+	atomic_uint_fast64_t seen, seen_err; /* what the application read last */
+	atomic_int refs;                     /* endpoints, regions and poll sets */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
 };
@@ -34,6 +37,10 @@ static inline struct wf_cntr *wf_cntr_of(struct fid_cntr *fid)
 
 int wf_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 	struct fid_cntr **ret_cntr, void *context);
+
+/* Did the value or the error value change since the application read it? For
+ * fi_trywait and wait sets. */
+bool wf_cntr_changed(struct wf_cntr *cntr);
 
 /* One operation of @len bytes succeeded: adds 1, or @len for
  * FI_CNTR_EVENTS_BYTES. */

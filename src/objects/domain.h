@@ -31,16 +31,18 @@ struct wf_domain {
 	const struct wf_prov *prov;
 	struct fi_info *info; /* our copy of what the domain was opened with */
 	char *name;
-	uint32_t api_version; /* the fabric's */
+	uint32_t api_version;        /* the fabric's */
 	enum fi_threading threading; /* FI_THREAD_FID and _ENDPOINT became _SAFE */
 	enum fi_progress progress;
 	enum wf_lock_kind lock_kind;
 	atomic_int refs;
 	struct wf_eq *eq; /* default EQ, NULL until bound */
 	struct wf_mr_map mr_map;
-	struct wf_progress_thread *thread; /* NULL until needed */
-	pthread_mutex_t control; /* guards eq and thread */
-	struct wf_list link; /* open domains, for wf_domain_find */
+	struct wf_progress_list items;             /* what the progress thread runs */
+	struct wf_progress_thread *thread;         /* NULL until needed */
+	struct fi_hmem_override_ops hmem_override; /* size 0: none was set */
+	pthread_mutex_t control; /* guards eq, thread and hmem_override */
+	struct wf_list link;     /* open domains, for wf_domain_find */
 };
 
 static inline struct wf_domain *wf_domain_of(struct fid_domain *fid)

@@ -3,12 +3,15 @@
 #define WF_OBJECTS_EQ_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <rdma/fi_eq.h>
 
 #include "objects/fabric.h"
 #include "objects/progress.h"
 #include "objects/wait.h"
 #include "sys/lock.h"
+
+struct wf_eq_event;
 
 /*
  * An event queue. Events wait in a list in arrival order, errors among them, with
@@ -23,8 +26,10 @@ struct wf_eq {
 	struct wf_lock lock;
 	struct wf_list events;
 	size_t count;
-	void *err_data; /* of the error last read, kept until the next read */
-	atomic_int refs; /* endpoints, domains, AVs and MRs bound */
+	size_t capacity; /* bounds what fi_eq_write may add, never our own events */
+	bool overrun;    /* an event was refused and its error is not reported yet */
+	struct wf_eq_event *last; /* the error last read, kept until the next read */
+	atomic_int refs;          /* endpoints, domains, AVs and MRs bound */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
 };
@@ -40,5 +45,8 @@ int wf_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 /* Queue one event or one error with a copy of its data; wakes sleepers. */
 ssize_t wf_eq_write(struct wf_eq *eq, uint32_t event, const void *buf, size_t len);
 int wf_eq_write_err(struct wf_eq *eq, const struct fi_eq_err_entry *entry);
+
+/* Anything to read (event or error)? For fi_trywait and wait sets. */
+bool wf_eq_readable(struct wf_eq *eq);
 
 #endif

@@ -15,8 +15,8 @@ struct wf_progress {
 	void (*run)(struct wf_progress *item);
 
 	/* A descriptor that is readable while run() would find work, for those who
-	 * sleep; made at the first call, owned by the item. -errno on failure.
-	 * NULL: the item has none. */
+	 * sleep, and only then, or a sleeper would spin; made at the first call,
+	 * owned by the item. -errno on failure. NULL: the item has none. */
 	int (*wait_fd)(struct wf_progress *item);
 
 	/* Somebody is about to sleep: make sure that the descriptor will tell.
@@ -46,11 +46,15 @@ struct wf_progress_ref {
 	int fd;
 };
 
-int wf_progress_list_init(struct wf_progress_list *list, enum wf_lock_kind kind,
-	struct wf_wait *wait);
+int wf_progress_list_init(
+	struct wf_progress_list *list, enum wf_lock_kind kind, struct wf_wait *wait);
 void wf_progress_list_done(struct wf_progress_list *list);
 int wf_progress_list_add(struct wf_progress_list *list, struct wf_progress *item);
 void wf_progress_list_del(struct wf_progress_list *list, struct wf_progress *item);
+
+/* Give the items' descriptors to @wait, which may be NULL, instead of to the list's
+ * present one. */
+int wf_progress_list_set_wait(struct wf_progress_list *list, struct wf_wait *wait);
 
 /* False when an item has work, so that sleeping would be wrong. */
 bool wf_progress_list_arm(struct wf_progress_list *list);

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <rdma/providers/fi_log.h>
+
+#include "objects/absent.h"
+#include "objects/cntr.h"
+#include "sys/clock.h"
+
+static struct wf_cntr *cntr_of_fid(struct fid *fid)
+{
+	return wf_container_of(fid, struct wf_cntr, fid.fid);
+}
+
+/* acquire: pairs with the release of whoever counted; the data is there. */
+static uint64_t value_of(struct wf_cntr *cntr)
+{
+	return atomic_load_explicit(&cntr->value, memory_order_acquire);
+}
+
+static uint64_t err_of(struct wf_cntr *cntr)
+{
+	return atomic_load_explicit(&cntr->err, memory_order_acquire);
+}
+
+bool wf_cntr_changed(struct wf_cntr *cntr)
+{
+	return value_of(cntr) !=
+		       atomic_load_explicit(&cntr->seen, memory_order_relaxed) ||
+	       err_of(cntr) !=
+		       atomic_load_explicit(&cntr->seen_err, memory_order_relaxed);
+}
+
+static uint64_t cntr_read(struct fid_cntr *fid)
+{
+	struct wf_cntr *cntr = wf_cntr_of(fid);
+	uint64_t value;
+
+	wf_progress_list_run(&cntr->progress);
+	value = value_of(cntr);
+	atomic_store_explicit(&cntr->seen, value, memory_order_relaxed);
+	return value;
+}
+
+static uint64_t cntr_readerr(struct fid_cntr *fid)
+{
+	struct wf_cntr *cntr = wf_cntr_of(fid);
+	uint64_t err;
+
+	wf_progress_list_run(&cntr->progress);
+	err = err_of(cntr);
+	atomic_store_explicit(&cntr->seen_err, err, memory_order_relaxed);
+	return err;
+}
+
+static int cntr_add(struct fid_cntr *fid, uint64_t value)
+{
+	struct wf_cntr *cntr = wf_cntr_of(fid);
+
+	atomic_fetch_add_explicit(&cntr->value, value, memory_order_release);
+	wf_wait_signal(&cntr->wait);
+	return 0;
+}
+
+static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
+{
+	struct wf_cntr *cntr = wf_cntr_of(fid);
+
+	atomic_fetch_add_explicit(&cntr->err, value, memory_order_release);
+	wf_wait_signal(&cntr->wait);
+	return 0;
+}
+
+static int cntr_set(struct fid_cntr *fid, uint64_t value)
+{
+	struct wf_cntr *cntr = wf_cntr_of(fid);
+
+	atomic_store_explicit(&cntr->value, value, memory_order_release);
+	wf_wait_signal(&cntr->wait);
+	return 0;
+}
+
+static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
+{
+	struct wf_cntr *cntr = wf_cntr_of(fid);
+
+	atomic_store_explicit(&cntr->err, value, memory_order_release);
+	wf_wait_signal(&cntr->wait);
+	return 0;
+}
+
+/* Is the wait over? @start_err is the error value when it began: errors from before
+ * do not end it. */
+static int check(struct wf_cntr *cntr, uint64_t threshold, uint64_t start_err)
+{
+	uint64_t value = value_of(cntr);
+
+	if (value >= threshold) {
+		atomic_store_explicit(&cntr->seen, value, memory_order_relaxed);
+		return 0;
+	}
+	return err_of(cntr) != start_err ? -FI_EAVAIL : -FI_EAGAIN;
+}
+
+/* A handler of a signal may interrupt the sleep but not the wait, for which the
+ * interface has no other end than these. Without a wait object of its own the counter
+ * waits by making progress. */
+static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
+{
+	struct wf_cntr *cntr = wf_cntr_of(fid);
+	uint64_t deadline_ns = wf_deadline_ns(timeout_ms);
+	uint64_t start_err = err_of(cntr), ticket;
+	bool expired;
+	int ret;
+
+	for (;;) {
+		/* Before the last look, so that it is never too short a wait. */
+		expired = wf_expired(deadline_ns);
+		wf_progress_list_run(&cntr->progress);
+		ticket = wf_wait_arm(&cntr->wait);
+		ret = check(cntr, threshold, start_err);
+		if (ret != -FI_EAGAIN)
+			return ret;
+		if (expired)
+			return -FI_ETIMEDOUT;
+		if (wf_progress_list_arm(&cntr->progress))
+			(void)wf_wait_sleep(&cntr->wait, ticket, deadline_ns);
+	}
+}
+
+/* Of an imported counter: its value is the owner's affair. */
+static uint64_t cntr_peer_read(struct fid_cntr *fid)
+{
+	wf_progress_list_run(&wf_cntr_of(fid)->progress);
+	return 0;
+}
+
+static int cntr_close(struct fid *fid)
+{
+	struct wf_cntr *cntr = cntr_of_fid(fid);
+	struct wf_domain *domain = cntr->domain;
+	/* acquire: pairs with the release of whoever was bound last. */
+	int refs = atomic_load_explicit(&cntr->refs, memory_order_acquire);
+
+	if (refs) {
+		FI_INFO(domain->prov->fi, FI_LOG_CNTR,
+			"counter not closed: bound to %d objects\n", refs);
+		return -FI_EBUSY;
+	}
+	wf_wait_done(&cntr->wait);
+	wf_progress_list_done(&cntr->progress);
+	free(cntr);
+	wf_domain_unref(domain);
+	return 0;
+}
+
+static int cntr_control(struct fid *fid, int command, void *arg)
+{
+	return wf_wait_control(&cntr_of_fid(fid)->wait, command, arg);
+}
+
+static struct fi_ops cntr_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = cntr_close,
+	.bind = wf_absent_bind,
+	.control = cntr_control,
+	.ops_open = wf_absent_ops_open,
+	.tostr = wf_absent_tostr,
+	.ops_set = wf_absent_ops_set,
+};
+
+static struct fi_ops_cntr cntr_ops = {
+	.size = sizeof(struct fi_ops_cntr),
+	.read = cntr_read,
+	.readerr = cntr_readerr,
+	.add = cntr_add,
+	.set = cntr_set,
+	.wait = cntr_wait,
+	.adderr = cntr_adderr,
+	.seterr = cntr_seterr,
+	.export_xpu = wf_absent_cntr_export_xpu,
+};
+
+static struct fi_ops_cntr cntr_peer_ops = {
+	.size = sizeof(struct fi_ops_cntr),
+	.read = cntr_peer_read,
+	.readerr = wf_absent_cntr_readerr,
+	.add = wf_absent_cntr_add,
+	.set = wf_absent_cntr_set,
+	.wait = wf_absent_cntr_wait,
+	.adderr = wf_absent_cntr_adderr,
+	.seterr = wf_absent_cntr_seterr,
+	.export_xpu = wf_absent_cntr_export_xpu,
+};
+
+static int refused(const struct wf_domain *domain, const char *why)
+{
+	FI_WARN(domain->prov->fi, FI_LOG_CNTR, "counter refused: %s\n", why);
+	return -FI_EINVAL;
+}
+
+static int check_attr(const struct wf_domain *domain, const struct fi_cntr_attr *attr,
+	const struct fi_peer_cntr_context *peer)
+{
+	if (!attr)
+		return refused(domain, "no attributes");
+	if (attr->flags && attr->flags != FI_PEER)
+		return refused(domain, "flags are 0 or FI_PEER");
+	if (attr->events != FI_CNTR_EVENTS_COMP && attr->events != FI_CNTR_EVENTS_BYTES)
+		return refused(domain, "completions or bytes can be counted");
+	if (attr->flags && (!peer || peer->size < sizeof(*peer) || !peer->cntr ||
+				   !peer->cntr->owner_ops))
+		return refused(domain, "FI_PEER needs a peer context with a counter");
+	return 0;
+}
+
+static int init_cntr(struct wf_cntr *cntr, const struct fi_cntr_attr *attr)
+{
+	bool imported = cntr->owner != &cntr->self;
+	int err;
+
+	err = wf_progress_list_init(
+		&cntr->progress, cntr->domain->lock_kind, &cntr->wait);
+	if (err)
+		return err;
+	err = wf_wait_init(
+		&cntr->wait, imported ? FI_WAIT_NONE : attr->wait_obj, attr->wait_set);
+	if (err) {
+		FI_WARN(cntr->domain->prov->fi, FI_LOG_CNTR,
+			"counter refused: wait object %d: %s\n", attr->wait_obj,
+			fi_strerror(-err));
+		goto err_progress;
+	}
+	if (wf_wait_needs_thread(&cntr->wait)) {
+		err = wf_domain_need_thread(cntr->domain);
+		if (err)
+			goto err_wait;
+	}
+	return 0;
+
+err_wait:
+	wf_wait_done(&cntr->wait);
+err_progress:
+	wf_progress_list_done(&cntr->progress);
+	return err;
+}
+
+int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
+	struct fid_cntr **ret_cntr, void *context)
+{
+	struct wf_domain *domain = wf_domain_of(fid);
+	const struct fi_peer_cntr_context *peer = context;
+	struct wf_cntr *cntr;
+	int err;
+
+	if (!ret_cntr)
+		return -FI_EINVAL;
+	err = check_attr(domain, attr, peer);
+	if (err)
+		return err;
+	if (posix_memalign((void **)&cntr, WF_CACHELINE, sizeof(*cntr)))
+		return -FI_ENOMEM;
+	memset(cntr, 0, sizeof(*cntr));
+	cntr->domain = domain;
+	cntr->owner = attr->flags & FI_PEER ? peer->cntr : &cntr->self;
+	cntr->events = attr->events;
+	cntr->fid.fid.fclass = FI_CLASS_CNTR;
+	cntr->fid.fid.context = context;
+	cntr->fid.fid.ops = &cntr_fid_ops;
+	cntr->fid.ops = attr->flags & FI_PEER ? &cntr_peer_ops : &cntr_ops;
+	atomic_init(&cntr->value, 0);
+	atomic_init(&cntr->err, 0);
+	atomic_init(&cntr->seen, 0);
+	atomic_init(&cntr->seen_err, 0);
+	atomic_init(&cntr->refs, 0);
+	err = init_cntr(cntr, attr);
+	if (err) {
+		free(cntr);
+		return err;
+	}
+	wf_domain_ref(domain);
+	wf_wait_attach(&cntr->wait, &cntr->fid.fid);
+	*ret_cntr = &cntr->fid;
+	return 0;
+}
