@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Atomic operations on remote memory, fi_atomic(3). Counts are of elements, not bytes.
+ */
 #ifndef FI_ATOMIC_H
 #define FI_ATOMIC_H
 
@@ -10,46 +13,45 @@
 extern "C" {
 #endif
 
+/* Flags of fi_query_atomic: which of the three kinds is meant. */
 #define FI_FETCH_ATOMIC   (1ULL << 58)
 #define FI_COMPARE_ATOMIC (1ULL << 59)
 
-struct fi_ioc;
-struct fi_rma_ioc;
-struct fid_ep;
-struct fi_msg_atomic;
-struct fid_domain;
-struct fi_atomic_attr;
-
+/* Limits of an operation on a datatype. */
 struct fi_atomic_attr {
-	size_t count;
-	size_t size;
+	size_t count; /* elements of one call */
+	size_t size;  /* bytes of one element */
 };
 
+/* An operation. */
 struct fi_msg_atomic {
 	const struct fi_ioc *msg_iov;
 	void **desc;
 	size_t iov_count;
-	fi_addr_t addr;
+	fi_addr_t addr; /* peer, unless the endpoint is connected */
 	const struct fi_rma_ioc *rma_iov;
 	size_t rma_iov_count;
 	enum fi_datatype datatype;
 	enum fi_op op;
 	void *context;
-	uint64_t data;
+	uint64_t data; /* with FI_REMOTE_CQ_DATA */
 };
 
+/* Where the previous values go. */
 struct fi_msg_fetch {
 	struct fi_ioc *msg_iov;
 	void **desc;
 	size_t iov_count;
 };
 
+/* What values are compared with. */
 struct fi_msg_compare {
 	const struct fi_ioc *msg_iov;
 	void **desc;
 	size_t iov_count;
 };
 
+/* Operations on atomics. */
 struct fi_ops_atomic {
 	size_t size;
 	ssize_t (*write)(struct fid_ep *ep, const void *buf, size_t count, void *desc,
@@ -101,6 +103,7 @@ struct fi_ops_atomic {
 
 #ifndef FABRIC_DIRECT_ATOMIC
 
+/* Update remote elements. */
 static inline ssize_t fi_atomic(struct fid_ep *ep, const void *buf, size_t count,
 	void *desc, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
 	enum fi_datatype datatype, enum fi_op op, void *context)
@@ -130,6 +133,9 @@ static inline ssize_t fi_inject_atomic(struct fid_ep *ep, const void *buf, size_
 	return ep->atomic->inject(ep, buf, count, dest_addr, addr, key, datatype, op);
 }
 
+/*
+ * Update remote elements and get their previous values. FI_ATOMIC_READ ignores @buf.
+ */
 static inline ssize_t fi_fetch_atomic(struct fid_ep *ep, const void *buf, size_t count,
 	void *desc, void *result, void *result_desc, fi_addr_t dest_addr, uint64_t addr,
 	uint64_t key, enum fi_datatype datatype, enum fi_op op, void *context)
@@ -155,6 +161,7 @@ static inline ssize_t fi_fetch_atomicmsg(struct fid_ep *ep,
 		ep, msg, resultv, result_desc, result_count, flags);
 }
 
+/* Compare, update if the comparison holds, and get the previous values. */
 static inline ssize_t fi_compare_atomic(struct fid_ep *ep, const void *buf,
 	size_t count, void *desc, const void *compare, void *compare_desc, void *result,
 	void *result_desc, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
@@ -184,6 +191,7 @@ static inline ssize_t fi_compare_atomicmsg(struct fid_ep *ep,
 		resultv, result_desc, result_count, flags);
 }
 
+/* Elements that one call may have. -FI_EOPNOTSUPP: the pair is not supported. */
 static inline int fi_atomicvalid(
 	struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
@@ -202,6 +210,7 @@ static inline int fi_compare_atomicvalid(
 	return ep->atomic->compwritevalid(ep, datatype, op, count);
 }
 
+/* Limits before there is an endpoint. -FI_EOPNOTSUPP: the pair is not supported. */
 static inline int fi_query_atomic(struct fid_domain *domain, enum fi_datatype datatype,
 	enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags)
 {
@@ -210,10 +219,10 @@ static inline int fi_query_atomic(struct fid_domain *domain, enum fi_datatype da
 	return domain->ops->query_atomic(domain, datatype, op, attr, flags);
 }
 
-#endif
+#endif /* FABRIC_DIRECT_ATOMIC */
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif
+#endif /* FI_ATOMIC_H */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Collective operations, fi_collective(3), and the AV sets that name their members,
+ * fi_av_set(3).
+ */
 #ifndef FI_COLLECTIVE_H
 #define FI_COLLECTIVE_H
 
@@ -10,19 +14,7 @@
 extern "C" {
 #endif
 
-struct fid_av_set;
-struct fid;
-struct fi_ops_av_set;
-struct fi_atomic_attr;
-struct fi_ioc;
-struct fid_ep;
-struct fi_msg_collective;
-struct fid_av;
-struct fi_av_set_attr;
-struct fid_mc;
-struct fid_domain;
-struct fi_collective_attr;
-
+/* Operations of an AV set. */
 struct fi_ops_av_set {
 	size_t size;
 	int (*set_union)(struct fid_av_set *dst, const struct fid_av_set *src);
@@ -33,24 +25,28 @@ struct fi_ops_av_set {
 	int (*addr)(struct fid_av_set *set, fi_addr_t *coll_addr);
 };
 
+/* Ordered subset of an address vector. */
 struct fid_av_set {
 	struct fid fid;
 	struct fi_ops_av_set *ops;
 };
 
+/* What is asked of fi_query_collective, and its answer. */
 struct fi_collective_attr {
 	enum fi_op op;
 	enum fi_datatype datatype;
 	struct fi_atomic_attr datatype_attr;
 	size_t max_members;
-	uint64_t mode;
+	uint64_t mode; /* must be 0 */
 };
 
+/* Address for fi_join with FI_COLLECTIVE. */
 struct fi_collective_addr {
 	const struct fid_av_set *set;
 	fi_addr_t coll_addr;
 };
 
+/* A collective as one struct. */
 struct fi_msg_collective {
 	const struct fi_ioc *msg_iov;
 	void **desc;
@@ -63,6 +59,7 @@ struct fi_msg_collective {
 	void *context;
 };
 
+/* Operations of collectives. */
 struct fi_ops_collective {
 	size_t size;
 	ssize_t (*barrier)(struct fid_ep *ep, fi_addr_t coll_addr, void *context);
@@ -95,8 +92,9 @@ struct fi_ops_collective {
 		void *result, void *result_desc, fi_addr_t coll_addr,
 		fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags,
 		void *context);
-	ssize_t (*msg)(struct fid_ep *, const struct fi_msg_collective *,
-		struct fi_ioc *, void **, size_t, uint64_t);
+	ssize_t (*msg)(struct fid_ep *ep, const struct fi_msg_collective *msg,
+		struct fi_ioc *resultv, void **result_desc, size_t result_count,
+		uint64_t flags);
 	ssize_t (*barrier2)(
 		struct fid_ep *ep, fi_addr_t coll_addr, uint64_t flags, void *context);
 };
@@ -107,6 +105,9 @@ struct fi_ops_collective {
 
 #ifndef FABRIC_DIRECT_COLLECTIVE
 
+/* AV sets. All calls are local. */
+
+/* Create a set. */
 static inline int fi_av_set(struct fid_av *av, struct fi_av_set_attr *attr,
 	struct fid_av_set **set, void *context)
 {
@@ -115,6 +116,7 @@ static inline int fi_av_set(struct fid_av *av, struct fi_av_set_attr *attr,
 	return av->ops->av_set(av, attr, set, context);
 }
 
+/* Set algebra; @dst keeps its order, and a union adds what is missing at the end. */
 static inline int fi_av_set_union(struct fid_av_set *dst, const struct fid_av_set *src)
 {
 	return dst->ops->set_union(dst, src);
@@ -131,21 +133,28 @@ static inline int fi_av_set_diff(struct fid_av_set *dst, const struct fid_av_set
 	return dst->ops->diff(dst, src);
 }
 
+/* Add a member at the end. -FI_EINVAL: it is one already. */
 static inline int fi_av_set_insert(struct fid_av_set *set, fi_addr_t addr)
 {
 	return set->ops->insert(set, addr);
 }
 
+/* -FI_EINVAL: not a member. */
 static inline int fi_av_set_remove(struct fid_av_set *set, fi_addr_t addr)
 {
 	return set->ops->remove(set, addr);
 }
 
+/* Address of a set, for fi_join_collective. */
 static inline int fi_av_set_addr(struct fid_av_set *set, fi_addr_t *coll_addr)
 {
 	return set->ops->addr(set, coll_addr);
 }
 
+/*
+ * Join a group made of a set's members. Ends with FI_JOIN_COMPLETE, after which
+ * fi_mc_addr() is the address for the calls below.
+ */
 static inline int fi_join_collective(struct fid_ep *ep, fi_addr_t coll_addr,
 	const struct fid_av_set *set, uint64_t flags, struct fid_mc **mc, void *context)
 {
@@ -156,6 +165,10 @@ static inline int fi_join_collective(struct fid_ep *ep, fi_addr_t coll_addr,
 	return fi_join(ep, &addr, flags | FI_COLLECTIVE, mc, context);
 }
 
+/*
+ * Collectives. Each member makes the same calls in the same order; each gets its own
+ * completion. Counts are of elements.
+ */
 static inline ssize_t fi_barrier(struct fid_ep *ep, fi_addr_t coll_addr, void *context)
 {
 	return ep->collective->barrier(ep, coll_addr, context);
@@ -236,6 +249,7 @@ static inline ssize_t fi_gather(struct fid_ep *ep, const void *buf, size_t count
 		coll_addr, root_addr, datatype, flags, context);
 }
 
+/* Ask whether a collective is supported. -FI_ENOSYS or -FI_EOPNOTSUPP: no. */
 static inline int fi_query_collective(struct fid_domain *domain,
 	enum fi_collective_op coll, struct fi_collective_attr *attr, uint64_t flags)
 {
@@ -244,10 +258,10 @@ static inline int fi_query_collective(struct fid_domain *domain,
 	return domain->ops->query_collective(domain, coll, attr, flags);
 }
 
-#endif
+#endif /* FABRIC_DIRECT_COLLECTIVE */
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif
+#endif /* FI_COLLECTIVE_H */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Domains and what they own: memory regions and address vectors. See fi_domain(3),
+ * fi_mr(3) and fi_av(3).
+ */
 #ifndef FI_DOMAIN_H
 #define FI_DOMAIN_H
 
@@ -15,35 +19,45 @@
 extern "C" {
 #endif
 
-#define FI_SYMMETRIC             (1ULL << 59)
-#define FI_SYNC_ERR              (1ULL << 58)
-#define FI_UNIVERSE              (1ULL << 57)
-#define FI_BARRIER_SET           (1ULL << 40)
-#define FI_BROADCAST_SET         (1ULL << 41)
-#define FI_ALLTOALL_SET          (1ULL << 42)
-#define FI_ALLREDUCE_SET         (1ULL << 43)
-#define FI_ALLGATHER_SET         (1ULL << 44)
-#define FI_REDUCE_SCATTER_SET    (1ULL << 45)
-#define FI_REDUCE_SET            (1ULL << 46)
-#define FI_SCATTER_SET           (1ULL << 47)
-#define FI_GATHER_SET            (1ULL << 48)
-#define FI_MR_DMABUF             (1ULL << 40)
-#define FI_MR_SINGLE_USE         (1ULL << 41)
-#define FI_HMEM_HOST_ALLOC       (1ULL << 45)
-#define FI_HMEM_DEVICE_ONLY      (1ULL << 46)
-#define FI_SET_OPS_HMEM_OVERRIDE "hmem_override_ops"
-#define FI_COLLECTIVE_OFFSET     256
-#define FI_REG_MR                FI_DEPRECATED_MACRO_(FI_REG_MR)(1ULL << 59)
+struct fi_atomic_attr;
+struct fi_collective_attr;
+struct fi_xpu_attr;
+struct fid_av;
+struct fid_av_set;
+struct fid_stx;
 
-enum fi_hmem_iface {
-	FI_HMEM_SYSTEM,
-	FI_HMEM_CUDA,
-	FI_HMEM_ROCR,
-	FI_HMEM_ZE,
-	FI_HMEM_NEURON,
-	FI_HMEM_SYNAPSEAI,
-};
+/* Flags of address vectors, fi_av(3), and of AV sets, fi_av_set(3). */
+#define FI_SYMMETRIC (1ULL << 59)
+#define FI_SYNC_ERR  (1ULL << 58) /* insert reports each address, in int[] */
+#define FI_UNIVERSE  (1ULL << 57) /* the set starts with every address */
+
+/* Collectives an AV set is meant for. */
+#define FI_BARRIER_SET        (1ULL << 40)
+#define FI_BROADCAST_SET      (1ULL << 41)
+#define FI_ALLTOALL_SET       (1ULL << 42)
+#define FI_ALLREDUCE_SET      (1ULL << 43)
+#define FI_ALLGATHER_SET      (1ULL << 44)
+#define FI_REDUCE_SCATTER_SET (1ULL << 45)
+#define FI_REDUCE_SET         (1ULL << 46)
+#define FI_SCATTER_SET        (1ULL << 47)
+#define FI_GATHER_SET         (1ULL << 48)
+
+/* Flags of memory registration, fi_mr(3). */
+#define FI_MR_DMABUF        (1ULL << 40) /* memory is given as a dma-buf */
+#define FI_MR_SINGLE_USE    (1ULL << 41) /* the key is good for one operation */
+#define FI_HMEM_HOST_ALLOC  (1ULL << 45) /* host memory that the device can reach */
+#define FI_HMEM_DEVICE_ONLY (1ULL << 46) /* memory the host cannot reach */
+#define FI_REG_MR           FI_OLD_VALUE_("FI_REG_MR is deprecated", (1ULL << 59))
+
+/* Name for fi_set_ops: struct fi_hmem_override_ops of a domain. */
+#define FI_SET_OPS_HMEM_OVERRIDE "hmem_override_ops"
+
+/* First datatype and operation that only collectives know. */
+#define FI_COLLECTIVE_OFFSET 256
+
 #ifndef FABRIC_DIRECT_ATOMIC_DEF
+
+/* Element types of atomics and collectives, fi_atomic(3). */
 enum fi_datatype {
 	FI_INT8,
 	FI_UINT8,
@@ -67,8 +81,8 @@ enum fi_datatype {
 	FI_FLOAT8_E5M2,
 	FI_VOID = FI_COLLECTIVE_OFFSET,
 };
-#endif
-#ifndef FABRIC_DIRECT_ATOMIC_DEF
+
+/* Operations on elements, fi_atomic(3). */
 enum fi_op {
 	FI_MIN,
 	FI_MAX,
@@ -82,18 +96,22 @@ enum fi_op {
 	FI_BXOR,
 	FI_ATOMIC_READ,
 	FI_ATOMIC_WRITE,
-	FI_CSWAP,
-	FI_CSWAP_NE,
-	FI_CSWAP_LE,
+	FI_CSWAP,    /* compare and swap: if equal */
+	FI_CSWAP_NE, /* if not equal */
+	FI_CSWAP_LE, /* if compare <= target */
 	FI_CSWAP_LT,
 	FI_CSWAP_GE,
 	FI_CSWAP_GT,
-	FI_MSWAP,
+	FI_MSWAP, /* swap the bits set in compare */
 	FI_DIFF,
 	FI_NOOP = FI_COLLECTIVE_OFFSET,
 };
+
 #endif
+
 #ifndef FABRIC_DIRECT_COLLECTIVE_DEF
+
+/* Collective operations, fi_collective(3). */
 enum fi_collective_op {
 	FI_BARRIER,
 	FI_BROADCAST,
@@ -105,59 +123,130 @@ enum fi_collective_op {
 	FI_SCATTER,
 	FI_GATHER,
 };
+
 #endif
-struct fid_av;
-struct fi_av_set_attr;
-struct fid_av_set;
-struct fid_xpu_ctx;
-struct fid;
-struct fi_ops_av;
-struct iovec;
-struct fi_mr_dmabuf;
-struct fid_mr;
-struct fi_mr_attr;
-struct fid_domain;
-struct fi_av_attr;
-struct fi_cq_attr;
-struct fid_cq;
-struct fi_info;
-struct fid_ep;
-struct fi_cntr_attr;
-struct fid_cntr;
-struct fi_poll_attr;
-struct fid_poll;
-struct fi_tx_attr;
-struct fid_stx;
-struct fi_rx_attr;
-struct fi_atomic_attr;
-struct fi_collective_attr;
-struct fi_xpu_attr;
-struct fi_ops_domain;
-struct fi_ops_mr;
-struct fid_fabric;
-struct fi_wait_attr;
-struct fid_wait;
+
+/* Memory registration, fi_mr(3). */
+
+/* Kind of memory that a buffer lies in. */
+enum fi_hmem_iface {
+	FI_HMEM_SYSTEM,
+	FI_HMEM_CUDA,
+	FI_HMEM_ROCR,
+	FI_HMEM_ZE,
+	FI_HMEM_NEURON,
+	FI_HMEM_SYNAPSEAI,
+};
+
+/* A registered region. */
+struct fid_mr {
+	struct fid fid;
+	void *mem_desc; /* for local use */
+	uint64_t key;   /* for peers */
+};
+
+/* Part of a dma-buf: offset and len are in bytes. */
+struct fi_mr_dmabuf {
+	int fd;
+	uint64_t offset;
+	size_t len;
+	void *base_addr;
+};
+
+/* Whom a region is for, in domains opened with FI_AV_AUTH_KEY. */
+struct fi_mr_auth_key {
+	struct fid_av *av;
+	fi_addr_t src_addr; /* a peer, or a key with FI_AUTH_KEY */
+};
+
+/*
+ * A region to register. Members after context are read only if the fabric was opened
+ * with an interface version that has them.
+ */
+struct fi_mr_attr {
+	union {
+		const struct iovec *mr_iov;
+		const struct fi_mr_dmabuf *dmabuf; /* with FI_MR_DMABUF */
+	};
+	size_t iov_count;
+	uint64_t access; /* FI_SEND, FI_REMOTE_WRITE, ... */
+	uint64_t offset;
+	uint64_t requested_key;
+	void *context;
+	size_t auth_key_size;
+	uint8_t *auth_key;
+	enum fi_hmem_iface iface;
+	union {
+		uint64_t reserved;
+		int cuda;
+		int ze;
+		int neuron;
+		int synapseai;
+		int rocr;
+	} device;
+	void *hmem_data;              /* must be NULL */
+	size_t page_size;             /* hint, bytes */
+	const struct fid_mr *base_mr; /* region that this one is part of */
+	size_t sub_mr_cnt;            /* hint, regions within this one */
+};
+
+/* Arguments of FI_REFRESH. */
+struct fi_mr_modify {
+	uint64_t flags;
+	struct fi_mr_attr attr;
+};
+
+/* Operations to register memory. */
+struct fi_ops_mr {
+	size_t size;
+	int (*reg)(struct fid *fid, const void *buf, size_t len, uint64_t acs,
+		uint64_t offset, uint64_t requested_key, uint64_t flags,
+		struct fid_mr **mr, void *context);
+	int (*regv)(struct fid *fid, const struct iovec *iov, size_t count,
+		uint64_t acs, uint64_t offset, uint64_t requested_key, uint64_t flags,
+		struct fid_mr **mr, void *context);
+	int (*regattr)(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+		struct fid_mr **mr);
+};
+
+/*
+ * Replacements for copies from and to device memory. They return bytes copied or a
+ * negative error.
+ */
+struct fi_hmem_override_ops {
+	size_t size;
+	ssize_t (*copy_from_hmem_iov)(void *dest, size_t size, enum fi_hmem_iface iface,
+		uint64_t device, const struct iovec *hmem_iov, size_t hmem_iov_count,
+		uint64_t hmem_iov_offset);
+	ssize_t (*copy_to_hmem_iov)(enum fi_hmem_iface iface, uint64_t device,
+		const struct iovec *hmem_iov, size_t hmem_iov_count,
+		uint64_t hmem_iov_offset, const void *src, size_t size);
+};
+
+/* Address vectors, fi_av(3). */
 
 struct fi_av_attr {
 	enum fi_av_type type;
-	int rx_ctx_bits;
-	size_t count;
+	int rx_ctx_bits; /* for fi_rx_addr() */
+	size_t count;    /* expected addresses */
 	size_t ep_per_node;
-	const char *name;
-	void *map_addr;
-	uint64_t flags;
+	const char *name; /* of a shared vector, or NULL */
+	void *map_addr;   /* where a shared vector is mapped */
+	uint64_t flags;   /* FI_READ, FI_SYMMETRIC, FI_PEER, ... */
 };
 
+/* Members of an AV set, fi_av_set(3): every stride-th address from start to end. */
 struct fi_av_set_attr {
-	size_t count;
+	size_t count; /* room, 0 for all */
 	fi_addr_t start_addr;
 	fi_addr_t end_addr;
 	uint64_t stride;
-	size_t comm_key_size;
+	size_t comm_key_size; /* bytes */
 	uint8_t *comm_key;
-	uint64_t flags;
+	uint64_t flags; /* FI_UNIVERSE, FI_..._SET */
 };
 
+/* Operations of an address vector. */
 struct fi_ops_av {
 	size_t size;
 	int (*insert)(struct fid_av *av, const void *addr, size_t count,
@@ -190,66 +279,9 @@ struct fid_av {
 	struct fi_ops_av *ops;
 };
 
-struct fid_mr {
-	struct fid fid;
-	void *mem_desc;
-	uint64_t key;
-};
+/* Domains, fi_domain(3). */
 
-struct fi_mr_dmabuf {
-	int fd;
-	uint64_t offset;
-	size_t len;
-	void *base_addr;
-};
-
-struct fi_mr_auth_key {
-	struct fid_av *av;
-	fi_addr_t src_addr;
-};
-
-struct fi_mr_attr {
-	union {
-		const struct iovec *mr_iov;
-		const struct fi_mr_dmabuf *dmabuf;
-	};
-	size_t iov_count;
-	uint64_t access;
-	uint64_t offset;
-	uint64_t requested_key;
-	void *context;
-	size_t auth_key_size;
-	uint8_t *auth_key;
-	enum fi_hmem_iface iface;
-	union {
-		uint64_t reserved;
-		int cuda;
-		int ze;
-		int neuron;
-		int synapseai;
-		int rocr;
-	} device;
-	void *hmem_data;
-	size_t page_size;
-	const struct fid_mr *base_mr;
-	size_t sub_mr_cnt;
-};
-
-struct fi_mr_modify {
-	uint64_t flags;
-	struct fi_mr_attr attr;
-};
-
-struct fi_hmem_override_ops {
-	size_t size;
-	ssize_t (*copy_from_hmem_iov)(void *dest, size_t size, enum fi_hmem_iface iface,
-		uint64_t device, const struct iovec *hmem_iov, size_t hmem_iov_count,
-		uint64_t hmem_iov_offset);
-	ssize_t (*copy_to_hmem_iov)(enum fi_hmem_iface iface, uint64_t device,
-		const struct iovec *hmem_iov, size_t hmem_iov_count,
-		uint64_t hmem_iov_offset, const void *src, size_t size);
-};
-
+/* Operations of a domain. */
 struct fi_ops_domain {
 	size_t size;
 	int (*av_open)(struct fid_domain *domain, struct fi_av_attr *attr,
@@ -278,18 +310,7 @@ struct fi_ops_domain {
 		struct fid_xpu_ctx **ctx, void *context);
 };
 
-struct fi_ops_mr {
-	size_t size;
-	int (*reg)(struct fid *fid, const void *buf, size_t len, uint64_t acs,
-		uint64_t offset, uint64_t requested_key, uint64_t flags,
-		struct fid_mr **mr, void *context);
-	int (*regv)(struct fid *fid, const struct iovec *iov, size_t count,
-		uint64_t acs, uint64_t offset, uint64_t requested_key, uint64_t flags,
-		struct fid_mr **mr, void *context);
-	int (*regattr)(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
-		struct fid_mr **mr);
-};
-
+/* Scope of resources: objects work together if they share a domain. */
 struct fid_domain {
 	struct fid fid;
 	struct fi_ops_domain *ops;
@@ -302,17 +323,14 @@ struct fid_domain {
 
 #ifndef FABRIC_DIRECT_DOMAIN
 
-static inline int fi_hmem_ze_device(int driver_index, int device_index)
-{
-	return driver_index << 16 | device_index;
-}
-
+/* Open a domain. @info comes from fi_getinfo or fi_dupinfo. */
 static inline int fi_domain(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_domain **domain, void *context)
 {
 	return fabric->ops->domain(fabric, info, domain, context);
 }
 
+/* The same with flags: FI_PEER, with a struct fi_peer_domain_context as context. */
 static inline int fi_domain2(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_domain **domain, uint64_t flags, void *context)
 {
@@ -323,24 +341,28 @@ static inline int fi_domain2(struct fid_fabric *fabric, struct fi_info *info,
 	return fabric->ops->domain2(fabric, info, domain, flags, context);
 }
 
+/* Attach an event queue, as default for the domain's objects. */
 static inline int fi_domain_bind(
 	struct fid_domain *domain, struct fid *fid, uint64_t flags)
 {
 	return domain->fid.ops->bind(&domain->fid, fid, flags);
 }
 
+/* Open a completion queue, fi_cq(3). */
 static inline int fi_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	struct fid_cq **cq, void *context)
 {
 	return domain->ops->cq_open(domain, attr, cq, context);
 }
 
+/* Open a counter, fi_cntr(3). */
 static inline int fi_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 	struct fid_cntr **cntr, void *context)
 {
 	return domain->ops->cntr_open(domain, attr, cntr, context);
 }
 
+/* Deprecated: open a wait set or a poll set, fi_poll(3). */
 FI_DEPRECATED_FUNC static inline int fi_wait_open(
 	struct fid_fabric *fabric, struct fi_wait_attr *attr, struct fid_wait **waitset)
 {
@@ -353,6 +375,11 @@ FI_DEPRECATED_FUNC static inline int fi_poll_open(
 	return domain->ops->poll_open(domain, attr, pollset);
 }
 
+/*
+ * Register memory, fi_mr(3). @acs holds access rights, @offset must be 0.
+ * @requested_key counts unless the provider chooses keys. -FI_ENOKEY: the key is taken.
+ * -FI_EKEYREJECTED: it is not allowed.
+ */
 static inline int fi_mr_reg(struct fid_domain *domain, const void *buf, size_t len,
 	uint64_t acs, uint64_t offset, uint64_t requested_key, uint64_t flags,
 	struct fid_mr **mr, void *context)
@@ -375,16 +402,21 @@ static inline int fi_mr_regattr(struct fid_domain *domain,
 	return domain->mr->regattr(&domain->fid, attr, flags, mr);
 }
 
+/* Descriptor for local use in transfers; may be NULL. */
 static inline void *fi_mr_desc(struct fid_mr *mr)
 {
 	return mr->mem_desc;
 }
 
+/* Key for peers, or FI_KEY_NOTAVAIL. */
 static inline uint64_t fi_mr_key(struct fid_mr *mr)
 {
 	return mr->key;
 }
 
+/*
+ * Key of any size. -FI_ETOOSMALL: @key_size bytes did not suffice and was corrected.
+ */
 static inline int fi_mr_raw_attr(struct fid_mr *mr, uint64_t *base_addr,
 	uint8_t *raw_key, size_t *key_size, uint64_t flags)
 {
@@ -397,6 +429,7 @@ static inline int fi_mr_raw_attr(struct fid_mr *mr, uint64_t *base_addr,
 	return mr->fid.ops->control(&mr->fid, FI_GET_RAW_MR, &attr);
 }
 
+/* Turn a peer's raw key into a 64-bit one, until unmapped. */
 static inline int fi_mr_map_raw(struct fid_domain *domain, uint64_t base_addr,
 	uint8_t *raw_key, size_t key_size, uint64_t *key, uint64_t flags)
 {
@@ -415,11 +448,13 @@ static inline int fi_mr_unmap_key(struct fid_domain *domain, uint64_t key)
 	return domain->fid.ops->control(&domain->fid, FI_UNMAP_KEY, &key);
 }
 
+/* Attach a region to an endpoint or a counter, before fi_mr_enable. */
 static inline int fi_mr_bind(struct fid_mr *mr, struct fid *bfid, uint64_t flags)
 {
 	return mr->fid.ops->bind(&mr->fid, bfid, flags);
 }
 
+/* Tell that pages behind a region changed. */
 static inline int fi_mr_refresh(
 	struct fid_mr *mr, const struct iovec *iov, size_t count, uint64_t flags)
 {
@@ -432,11 +467,13 @@ static inline int fi_mr_refresh(
 	return mr->fid.ops->control(&mr->fid, FI_REFRESH, &modify);
 }
 
+/* Make a bound region usable. */
 static inline int fi_mr_enable(struct fid_mr *mr)
 {
 	return mr->fid.ops->control(&mr->fid, FI_ENABLE, NULL);
 }
 
+/* Descriptor for use on a device. -FI_ETOOSMALL: @len bytes did not suffice. */
 static inline int fi_mr_get_xpu_desc(struct fid_mr *mr, void *buf, size_t *len,
 	uint64_t flags, struct fid_xpu_ctx *ctx)
 {
@@ -449,30 +486,44 @@ static inline int fi_mr_get_xpu_desc(struct fid_mr *mr, void *buf, size_t *len,
 	return fi_control(&mr->fid, FI_GET_MR_XPU_DESC, &desc);
 }
 
+/* Value for fi_mr_attr.device.ze. */
+static inline int fi_hmem_ze_device(int driver_index, int device_index)
+{
+	return driver_index << 16 | device_index;
+}
+
+/* Open an address vector, fi_av(3). */
 static inline int fi_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 	struct fid_av **av, void *context)
 {
 	return domain->ops->av_open(domain, attr, av, context);
 }
 
+/* Deprecated: attach an event queue. */
 FI_DEPRECATED_FUNC static inline int fi_av_bind(
 	struct fid_av *av, struct fid *fid, uint64_t flags)
 {
 	return av->fid.ops->bind(&av->fid, fid, flags);
 }
 
+/*
+ * Insert @count addresses in the domain's format. Returns how many went in; others get
+ * FI_ADDR_NOTAVAIL in @fi_addr.
+ */
 static inline int fi_av_insert(struct fid_av *av, const void *addr, size_t count,
 	fi_addr_t *fi_addr, uint64_t flags, void *context)
 {
 	return av->ops->insert(av, addr, count, fi_addr, flags, context);
 }
 
+/* Insert one address given by name. Returns 1, or an error. */
 static inline int fi_av_insertsvc(struct fid_av *av, const char *node,
 	const char *service, fi_addr_t *fi_addr, uint64_t flags, void *context)
 {
 	return av->ops->insertsvc(av, node, service, fi_addr, flags, context);
 }
 
+/* Insert consecutive nodes, and for each consecutive services. */
 static inline int fi_av_insertsym(struct fid_av *av, const char *node, size_t nodecnt,
 	const char *service, size_t svccnt, fi_addr_t *fi_addr, uint64_t flags,
 	void *context)
@@ -481,24 +532,39 @@ static inline int fi_av_insertsym(struct fid_av *av, const char *node, size_t no
 		av, node, nodecnt, service, svccnt, fi_addr, flags, context);
 }
 
+/* Remove addresses. All are tried; the last error is returned. */
 static inline int fi_av_remove(
 	struct fid_av *av, fi_addr_t *fi_addr, size_t count, uint64_t flags)
 {
 	return av->ops->remove(av, fi_addr, count, flags);
 }
 
+/* Address behind @fi_addr, cut to @addrlen bytes, which then holds its full size. */
 static inline int fi_av_lookup(
 	struct fid_av *av, fi_addr_t fi_addr, void *addr, size_t *addrlen)
 {
 	return av->ops->lookup(av, fi_addr, addr, addrlen);
 }
 
+/*
+ * The same for use on a device, with FI_XPU in @flags. -FI_ETOOSMALL: does not fit.
+ */
+static inline int fi_av_lookup2(struct fid_av *av, fi_addr_t fi_addr, void *buf,
+	size_t *len, uint64_t flags, struct fid_xpu_ctx *ctx)
+{
+	if (!FI_CHECK_OP(av->ops, struct fi_ops_av, lookup2))
+		return -FI_ENOSYS;
+	return av->ops->lookup2(av, fi_addr, buf, len, flags, ctx);
+}
+
+/* Text for an address, cut to @len bytes, which then holds the size needed. */
 static inline const char *fi_av_straddr(
 	struct fid_av *av, const void *addr, char *buf, size_t *len)
 {
 	return av->ops->straddr(av, addr, buf, len);
 }
 
+/* Authorization keys, in domains opened with FI_AV_AUTH_KEY. */
 static inline int fi_av_insert_auth_key(struct fid_av *av, const void *auth_key,
 	size_t auth_key_size, fi_addr_t *fi_addr, uint64_t flags)
 {
@@ -515,6 +581,7 @@ static inline int fi_av_lookup_auth_key(
 	return av->ops->lookup_auth_key(av, addr, auth_key, auth_key_size);
 }
 
+/* Choose what completions report for an address: FI_AV_USER_ID. */
 static inline int fi_av_set_user_id(
 	struct fid_av *av, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags)
 {
@@ -523,14 +590,7 @@ static inline int fi_av_set_user_id(
 	return av->ops->set_user_id(av, fi_addr, user_id, flags);
 }
 
-static inline int fi_av_lookup2(struct fid_av *av, fi_addr_t fi_addr, void *buf,
-	size_t *len, uint64_t flags, struct fid_xpu_ctx *ctx)
-{
-	if (!FI_CHECK_OP(av->ops, struct fi_ops_av, lookup2))
-		return -FI_ENOSYS;
-	return av->ops->lookup2(av, fi_addr, buf, len, flags, ctx);
-}
-
+/* One receive context of a peer: the index goes to the top @rx_ctx_bits bits. */
 static inline fi_addr_t fi_rx_addr(fi_addr_t fi_addr, int rx_index, int rx_ctx_bits)
 {
 	/* Shifting by the full width is undefined, and no bits means no index. */
@@ -539,15 +599,16 @@ static inline fi_addr_t fi_rx_addr(fi_addr_t fi_addr, int rx_index, int rx_ctx_b
 	return (uint64_t)rx_index << (64 - rx_ctx_bits) | fi_addr;
 }
 
+/* A peer within a group: the group goes to the top 32 bits. */
 static inline fi_addr_t fi_group_addr(fi_addr_t fi_addr, uint32_t group_id)
 {
 	return (uint64_t)group_id << 32 | fi_addr;
 }
 
-#endif
+#endif /* FABRIC_DIRECT_DOMAIN */
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif
+#endif /* FI_DOMAIN_H */

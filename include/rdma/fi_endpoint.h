@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Endpoints and messages, fi_endpoint(3) and fi_msg(3).
+ */
 #ifndef FI_ENDPOINT_H
 #define FI_ENDPOINT_H
 
@@ -9,21 +12,32 @@
 extern "C" {
 #endif
 
+struct fi_ops_atomic;
+struct fi_ops_cm;
+struct fi_ops_collective;
+struct fi_ops_rma;
+struct fi_ops_tagged;
+struct fid_xpu_ep;
+
+/* Options of fi_getopt and fi_setopt: their level, and names. See also fi_ext.h. */
 enum {
 	FI_OPT_ENDPOINT,
-	FI_OPT_MIN_MULTI_RECV = 0,
-	FI_OPT_CM_DATA_SIZE,
+};
+
+enum {
+	FI_OPT_MIN_MULTI_RECV, /* size_t, bytes */
+	FI_OPT_CM_DATA_SIZE,   /* size_t, bytes, read only */
 	FI_OPT_BUFFERED_MIN,
 	FI_OPT_BUFFERED_LIMIT,
 	FI_OPT_SEND_BUF_SIZE,
 	FI_OPT_RECV_BUF_SIZE,
 	FI_OPT_TX_SIZE,
 	FI_OPT_RX_SIZE,
-	FI_OPT_FI_HMEM_P2P,
-	FI_OPT_XPU_TRIGGER,
-	FI_OPT_CUDA_API_PERMITTED,
-	FI_OPT_SHARED_MEMORY_PERMITTED,
-	FI_OPT_MAX_MSG_SIZE,
+	FI_OPT_FI_HMEM_P2P,             /* int, FI_HMEM_P2P_... */
+	FI_OPT_XPU_TRIGGER,             /* reserved */
+	FI_OPT_CUDA_API_PERMITTED,      /* bool */
+	FI_OPT_SHARED_MEMORY_PERMITTED, /* bool */
+	FI_OPT_MAX_MSG_SIZE,            /* size_t, bytes, as all sizes below */
 	FI_OPT_MAX_TAGGED_SIZE,
 	FI_OPT_MAX_RMA_SIZE,
 	FI_OPT_MAX_ATOMIC_SIZE,
@@ -31,41 +45,28 @@ enum {
 	FI_OPT_INJECT_TAGGED_SIZE,
 	FI_OPT_INJECT_RMA_SIZE,
 	FI_OPT_INJECT_ATOMIC_SIZE,
-	FI_OPT_FIREWALL_ADDR,
-	FI_HMEM_P2P_ENABLED = 0,
+	FI_OPT_FIREWALL_ADDR, /* bool */
+};
+
+/* Use of direct transfers between devices: FI_OPT_FI_HMEM_P2P. */
+enum {
+	FI_HMEM_P2P_ENABLED,
 	FI_HMEM_P2P_REQUIRED,
 	FI_HMEM_P2P_PREFERRED,
 	FI_HMEM_P2P_DISABLED,
 };
-struct iovec;
-struct fid_ep;
-struct fi_tx_attr;
-struct fi_rx_attr;
-struct fid_xpu_ep;
-struct fi_msg;
-struct fid;
-struct fi_ops_ep;
-struct fi_ops_cm;
-struct fi_ops_msg;
-struct fi_ops_rma;
-struct fi_ops_tagged;
-struct fi_ops_atomic;
-struct fi_ops_collective;
-struct fid_fabric;
-struct fi_info;
-struct fid_pep;
-struct fid_domain;
-struct fid_stx;
 
+/* A message, fi_msg(3). */
 struct fi_msg {
 	const struct iovec *msg_iov;
-	void **desc;
+	void **desc; /* one per vector entry, or NULL */
 	size_t iov_count;
-	fi_addr_t addr;
+	fi_addr_t addr; /* peer, unless the endpoint is connected */
 	void *context;
-	uint64_t data;
+	uint64_t data; /* with FI_REMOTE_CQ_DATA */
 };
 
+/* Operations of an endpoint. */
 struct fi_ops_ep {
 	size_t size;
 	ssize_t (*cancel)(fid_t fid, void *context);
@@ -81,6 +82,7 @@ struct fi_ops_ep {
 	int (*export_xpu)(struct fid_ep *ep, uint64_t flags, struct fid_xpu_ep *xpu_ep);
 };
 
+/* Operations to send and receive. */
 struct fi_ops_msg {
 	size_t size;
 	ssize_t (*recv)(struct fid_ep *ep, void *buf, size_t len, void *desc,
@@ -101,6 +103,7 @@ struct fi_ops_msg {
 		uint64_t data, fi_addr_t dest_addr);
 };
 
+/* Active endpoint. Where it lacks an interface, the calls return an error. */
 struct fid_ep {
 	struct fid fid;
 	struct fi_ops_ep *ops;
@@ -112,12 +115,14 @@ struct fid_ep {
 	struct fi_ops_collective *collective;
 };
 
+/* Passive endpoint: listens for connections. */
 struct fid_pep {
 	struct fid fid;
 	struct fi_ops_ep *ops;
 	struct fi_ops_cm *cm;
 };
 
+/* Transmit context shared by endpoints. */
 struct fid_stx {
 	struct fid fid;
 	struct fi_ops_ep *ops;
@@ -129,18 +134,21 @@ struct fid_stx {
 
 #ifndef FABRIC_DIRECT_ENDPOINT
 
+/* Open a passive endpoint. */
 static inline int fi_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_pep **pep, void *context)
 {
 	return fabric->ops->passive_ep(fabric, info, pep, context);
 }
 
+/* Open an endpoint. It transfers nothing before fi_enable. */
 static inline int fi_endpoint(struct fid_domain *domain, struct fi_info *info,
 	struct fid_ep **ep, void *context)
 {
 	return domain->ops->endpoint(domain, info, ep, context);
 }
 
+/* The same with flags: FI_XPU. */
 static inline int fi_endpoint2(struct fid_domain *domain, struct fi_info *info,
 	struct fid_ep **ep, uint64_t flags, void *context)
 {
@@ -151,12 +159,17 @@ static inline int fi_endpoint2(struct fid_domain *domain, struct fi_info *info,
 	return domain->ops->endpoint2(domain, info, ep, flags, context);
 }
 
+/* Open an endpoint with several transmit and receive contexts. */
 static inline int fi_scalable_ep(struct fid_domain *domain, struct fi_info *info,
 	struct fid_ep **sep, void *context)
 {
 	return domain->ops->scalable_ep(domain, info, sep, context);
 }
 
+/*
+ * Attach queues, counters, an address vector or shared contexts. -FI_EINVAL: there is
+ * one already, or its class does not fit. -FI_EBADFLAGS: unknown flag.
+ */
 static inline int fi_ep_bind(struct fid_ep *ep, struct fid *bfid, uint64_t flags)
 {
 	return ep->fid.ops->bind(&ep->fid, bfid, flags);
@@ -173,11 +186,17 @@ static inline int fi_scalable_ep_bind(
 	return sep->fid.ops->bind(&sep->fid, bfid, flags);
 }
 
+/*
+ * Make an endpoint ready for transfers. -FI_ENOCQ, -FI_ENOAV: something is not bound.
+ */
 static inline int fi_enable(struct fid_ep *ep)
 {
 	return ep->fid.ops->control(&ep->fid, FI_ENABLE, NULL);
 }
 
+/*
+ * Cancel an operation by its context; if that works it completes with FI_ECANCELED.
+ */
 static inline ssize_t fi_cancel(fid_t fid, void *context)
 {
 	struct fid_ep *ep = (struct fid_ep *)fid;
@@ -185,6 +204,9 @@ static inline ssize_t fi_cancel(fid_t fid, void *context)
 	return ep->ops->cancel(fid, context);
 }
 
+/*
+ * Write or read an option, FI_OPT_... -FI_ENOPROTOOPT: there is none of that name.
+ */
 static inline int fi_setopt(
 	fid_t fid, int level, int optname, const void *optval, size_t optlen)
 {
@@ -201,6 +223,9 @@ static inline int fi_getopt(
 	return ep->ops->getopt(fid, level, optname, optval, optlen);
 }
 
+/*
+ * Second handle with other default flags, FI_TRANSMIT or FI_RECV telling for what.
+ */
 static inline int fi_ep_alias(
 	struct fid_ep *ep, struct fid_ep **alias_ep, uint64_t flags)
 {
@@ -213,6 +238,7 @@ static inline int fi_ep_alias(
 	return ret;
 }
 
+/* One context of a scalable endpoint. @attr may be NULL. */
 static inline int fi_tx_context(struct fid_ep *ep, int idx, struct fi_tx_attr *attr,
 	struct fid_ep **tx_ep, void *context)
 {
@@ -225,16 +251,7 @@ static inline int fi_rx_context(struct fid_ep *ep, int idx, struct fi_rx_attr *a
 	return ep->ops->rx_ctx(ep, idx, attr, rx_ep, context);
 }
 
-FI_DEPRECATED_FUNC static inline ssize_t fi_rx_size_left(struct fid_ep *ep)
-{
-	return ep->ops->rx_size_left(ep);
-}
-
-FI_DEPRECATED_FUNC static inline ssize_t fi_tx_size_left(struct fid_ep *ep)
-{
-	return ep->ops->tx_size_left(ep);
-}
-
+/* Contexts to be shared by endpoints. */
 static inline int fi_stx_context(struct fid_domain *domain, struct fi_tx_attr *attr,
 	struct fid_stx **stx, void *context)
 {
@@ -247,6 +264,23 @@ static inline int fi_srx_context(struct fid_domain *domain, struct fi_rx_attr *a
 	return domain->ops->srx_ctx(domain, attr, rx_ep, context);
 }
 
+/* Deprecated: room left in a context. */
+FI_DEPRECATED_FUNC static inline ssize_t fi_rx_size_left(struct fid_ep *ep)
+{
+	return ep->ops->rx_size_left(ep);
+}
+
+FI_DEPRECATED_FUNC static inline ssize_t fi_tx_size_left(struct fid_ep *ep)
+{
+	return ep->ops->tx_size_left(ep);
+}
+
+/*
+ * Transfers, fi_msg(3). 0: accepted, a completion follows. -FI_EAGAIN: nothing was
+ * taken, retry after making progress. Names ending in v take vectors, in msg a struct
+ * and flags, in data 64 more bits for the peer's completion. Inject frees the buffer on
+ * return, is limited to inject_size bytes and completes silently.
+ */
 static inline ssize_t fi_recv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, void *context)
 {
@@ -301,16 +335,17 @@ static inline ssize_t fi_injectdata(struct fid_ep *ep, const void *buf, size_t l
 	return ep->msg->injectdata(ep, buf, len, data, dest_addr);
 }
 
+/* Make an endpoint with an XPU context usable from its device. */
 static inline int fi_ep_export_xpu(
 	struct fid_ep *ep, uint64_t flags, struct fid_xpu_ep *xpu_ep)
 {
 	return ep->ops->export_xpu(ep, flags, xpu_ep);
 }
 
-#endif
+#endif /* FABRIC_DIRECT_ENDPOINT */
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif
+#endif /* FI_ENDPOINT_H */

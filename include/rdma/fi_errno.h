@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Error codes, fi_errno(3).
+ *
+ * Calls return them negated; the err member of CQ and EQ error entries holds them as
+ * they are. Codes below FI_ERRNO_OFFSET are the system's own errno values, those from
+ * it on exist only here.
+ */
 #ifndef FI_ERRNO_H
 #define FI_ERRNO_H
 
@@ -8,6 +15,7 @@
 extern "C" {
 #endif
 
+/* Codes shared with the system. */
 #define FI_SUCCESS       0
 #define FI_EPERM         EPERM
 #define FI_ENOENT        ENOENT
@@ -52,32 +60,35 @@ extern "C" {
 #define FI_EREMOTEIO     EREMOTEIO
 #define FI_ECANCELED     ECANCELED
 #define FI_EKEYREJECTED  EKEYREJECTED
-#define FI_ERRNO_OFFSET  256
+
+/* Codes of this library. */
+#define FI_ERRNO_OFFSET 256
 
 enum {
-	FI_EOTHER = FI_ERRNO_OFFSET,
-	FI_ETOOSMALL,
-	FI_EOPBADSTATE,
-	FI_EAVAIL,
-	FI_EBADFLAGS,
-	FI_ENOEQ,
-	FI_EDOMAIN,
-	FI_ENOCQ,
-	FI_ECRC,
-	FI_ETRUNC,
-	FI_ENOKEY,
-	FI_ENOAV,
-	FI_EOVERRUN,
-	FI_ENORX,
-	FI_ENOMR,
-	FI_EFIREWALLADDR,
-	FI_ERRNO_MAX,
+	FI_EOTHER = FI_ERRNO_OFFSET, /* cause not known more precisely */
+	FI_ETOOSMALL,                /* the given buffer is too small */
+	FI_EOPBADSTATE,              /* not allowed in the object's present state */
+	FI_EAVAIL,                   /* an error entry waits to be read */
+	FI_EBADFLAGS,                /* unsupported flag */
+	FI_ENOEQ,                    /* no event queue bound */
+	FI_EDOMAIN,                  /* objects belong to different domains */
+	FI_ENOCQ,                    /* no completion queue bound */
+	FI_ECRC,                     /* checksum mismatch */
+	FI_ETRUNC,                   /* message longer than the buffer */
+	FI_ENOKEY,                   /* key not available */
+	FI_ENOAV,                    /* no address vector bound */
+	FI_EOVERRUN,                 /* a queue lost entries */
+	FI_ENORX,                    /* the peer had no receive buffer */
+	FI_ENOMR,                    /* no more memory registrations */
+	FI_EFIREWALLADDR,            /* peer cannot be connected to from here */
+	FI_ERRNO_MAX,                /* first unused code */
 };
 
+/* Text for an error code of either sign. Not to be freed. */
 const char *fi_strerror(int errnum);
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif
+#endif /* FI_ERRNO_H */

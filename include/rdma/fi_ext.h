@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Extensions: provider specific options, and objects of the library that an application
+ * may replace, fi_provider(3).
+ */
 #ifndef FI_EXT_H
 #define FI_EXT_H
 
@@ -13,9 +17,11 @@
 extern "C" {
 #endif
 
+struct fid_mem_monitor;
+
+/* Option names of providers are negative and count up from their code. */
 #define FI_PROV_SPECIFIC_EFA (0xefa << 16)
 #define FI_PROV_SPECIFIC_TCP (0x7cb << 16)
-#define FI_LOG_PROV_FILTERED (1ULL << 0)
 
 enum {
 	FI_OPT_EFA_RNR_RETRY = -FI_PROV_SPECIFIC_EFA,
@@ -28,56 +34,17 @@ enum {
 	FI_OPT_EFA_HOMOGENEOUS_PEERS,
 	FI_OPT_EFA_USE_UNSOLICITED_WRITE_RECV,
 };
-struct fid;
-struct fid_mem_monitor;
-struct fi_ops_mem_monitor;
-struct fi_ops_mem_notify;
-struct fi_provider;
-struct fi_ops_log;
-struct fid_logging;
 
+/* Export and import of objects. */
+
+/* Arguments of FI_EXPORT_FID. */
 struct fi_fid_export {
 	struct fid **fid;
 	uint64_t flags;
 	void *context;
 };
 
-struct fi_ops_mem_monitor {
-	size_t size;
-	int (*start)(struct fid_mem_monitor *monitor);
-	void (*stop)(struct fid_mem_monitor *monitor);
-	int (*subscribe)(struct fid_mem_monitor *monitor, const void *addr, size_t len);
-	void (*unsubscribe)(
-		struct fid_mem_monitor *monitor, const void *addr, size_t len);
-	bool (*valid)(struct fid_mem_monitor *monitor, const void *addr, size_t len);
-};
-
-struct fi_ops_mem_notify {
-	size_t size;
-	void (*notify)(struct fid_mem_monitor *monitor, const void *addr, size_t len);
-};
-
-struct fid_mem_monitor {
-	struct fid fid;
-	struct fi_ops_mem_monitor *export_ops;
-	struct fi_ops_mem_notify *import_ops;
-};
-
-struct fi_ops_log {
-	size_t size;
-	int (*enabled)(const struct fi_provider *prov, enum fi_log_level level,
-		enum fi_log_subsys subsys, uint64_t flags);
-	int (*ready)(const struct fi_provider *prov, enum fi_log_level level,
-		enum fi_log_subsys subsys, uint64_t flags, uint64_t *showtime);
-	void (*log)(const struct fi_provider *prov, enum fi_log_level level,
-		enum fi_log_subsys subsys, const char *func, int line, const char *msg);
-};
-
-struct fid_logging {
-	struct fid fid;
-	struct fi_ops_log *ops;
-};
-
+/* Reserved: providers answer -FI_ENOSYS. */
 static inline int fi_export_fid(
 	struct fid *fid, uint64_t flags, struct fid **expfid, void *context)
 {
@@ -89,11 +56,13 @@ static inline int fi_export_fid(
 	return fi_control(fid, FI_EXPORT_FID, &exp);
 }
 
+/* Hand an object to another one that can use it. */
 static inline int fi_import_fid(struct fid *fid, struct fid *expfid, uint64_t flags)
 {
 	return fid->ops->bind(fid, expfid, flags);
 }
 
+/* Hand an object to a library wide one, which fi_open finds by its name. */
 static inline int fi_import(uint32_t version, const char *name, void *attr,
 	size_t attr_len, uint64_t flags, struct fid *fid, void *context)
 {
@@ -109,6 +78,53 @@ static inline int fi_import(uint32_t version, const char *name, void *attr,
 	return ret;
 }
 
+/* Memory monitor: tells the registration cache ("mr_cache") when pages go away. */
+
+/* Filled by the application. */
+struct fi_ops_mem_monitor {
+	size_t size;
+	int (*start)(struct fid_mem_monitor *monitor);
+	void (*stop)(struct fid_mem_monitor *monitor);
+	int (*subscribe)(struct fid_mem_monitor *monitor, const void *addr, size_t len);
+	void (*unsubscribe)(
+		struct fid_mem_monitor *monitor, const void *addr, size_t len);
+	bool (*valid)(struct fid_mem_monitor *monitor, const void *addr, size_t len);
+};
+
+/* Filled by the library; to be called for ranges that changed. */
+struct fi_ops_mem_notify {
+	size_t size;
+	void (*notify)(struct fid_mem_monitor *monitor, const void *addr, size_t len);
+};
+
+struct fid_mem_monitor {
+	struct fid fid;
+	struct fi_ops_mem_monitor *export_ops;
+	struct fi_ops_mem_notify *import_ops;
+};
+
+/* Logging. */
+
+/* Flag of the log callbacks: the user's filter leaves out the provider. */
+#define FI_LOG_PROV_FILTERED (1ULL << 0)
+
+/* Callbacks that replace the library's; NULL keeps the default. */
+struct fi_ops_log {
+	size_t size;
+	int (*enabled)(const struct fi_provider *prov, enum fi_log_level level,
+		enum fi_log_subsys subsys, uint64_t flags);
+	int (*ready)(const struct fi_provider *prov, enum fi_log_level level,
+		enum fi_log_subsys subsys, uint64_t flags, uint64_t *showtime);
+	void (*log)(const struct fi_provider *prov, enum fi_log_level level,
+		enum fi_log_subsys subsys, const char *func, int line, const char *msg);
+};
+
+struct fid_logging {
+	struct fid fid;
+	struct fi_ops_log *ops;
+};
+
+/* Send the library's log to the callbacks of @log_fid, until it is closed. */
 static inline int fi_import_log(
 	uint32_t version, uint64_t flags, struct fid_logging *log_fid)
 {
@@ -121,4 +137,4 @@ static inline int fi_import_log(
 }
 #endif
 
-#endif
+#endif /* FI_EXT_H */

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Remote memory access, fi_rma(3).
+ */
 #ifndef FI_RMA_H
 #define FI_RMA_H
 
@@ -9,34 +12,33 @@
 extern "C" {
 #endif
 
-struct iovec;
-struct fi_rma_iov;
-struct fid_ep;
-struct fi_msg_rma;
-
+/* Remote buffer: an address or offset, bytes, and the region's key. */
 struct fi_rma_iov {
 	uint64_t addr;
 	size_t len;
 	uint64_t key;
 };
 
+/* Remote elements of an atomic operation. */
 struct fi_rma_ioc {
 	uint64_t addr;
 	size_t count;
 	uint64_t key;
 };
 
+/* A transfer. Both vectors have the same number of bytes. */
 struct fi_msg_rma {
 	const struct iovec *msg_iov;
 	void **desc;
 	size_t iov_count;
-	fi_addr_t addr;
+	fi_addr_t addr; /* peer, unless the endpoint is connected */
 	const struct fi_rma_iov *rma_iov;
 	size_t rma_iov_count;
 	void *context;
-	uint64_t data;
+	uint64_t data; /* with FI_REMOTE_CQ_DATA */
 };
 
+/* Operations of remote memory access. */
 struct fi_ops_rma {
 	size_t size;
 	ssize_t (*read)(struct fid_ep *ep, void *buf, size_t len, void *desc,
@@ -68,6 +70,10 @@ struct fi_ops_rma {
 
 #ifndef FABRIC_DIRECT_RMA
 
+/*
+ * Transfers, with the same conventions as in fi_endpoint.h. @addr and @key name remote
+ * memory. The peer takes no part unless remote CQ data is sent.
+ */
 static inline ssize_t fi_read(struct fid_ep *ep, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
 {
@@ -124,10 +130,10 @@ static inline ssize_t fi_inject_writedata(struct fid_ep *ep, const void *buf,
 	return ep->rma->injectdata(ep, buf, len, data, dest_addr, addr, key);
 }
 
-#endif
+#endif /* FABRIC_DIRECT_RMA */
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif
+#endif /* FI_RMA_H */

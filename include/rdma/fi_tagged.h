@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Tagged messages, fi_tagged(3). A message matches a receive if their tags are equal in
+ * all bits that the receive does not ignore.
+ */
 #ifndef FI_TAGGED_H
 #define FI_TAGGED_H
 
@@ -9,24 +13,23 @@
 extern "C" {
 #endif
 
+/* Wildcards for tags of format FI_TAG_MPI. */
 #define FI_MPI_IGNORE_TAG     ((uint64_t)UINT32_MAX)
 #define FI_MPI_IGNORE_PAYLOAD ((uint64_t)UINT8_MAX << 32)
 
-struct iovec;
-struct fid_ep;
-struct fi_msg_tagged;
-
+/* A tagged message. */
 struct fi_msg_tagged {
 	const struct iovec *msg_iov;
 	void **desc;
 	size_t iov_count;
-	fi_addr_t addr;
+	fi_addr_t addr; /* peer, unless the endpoint is connected */
 	uint64_t tag;
-	uint64_t ignore;
+	uint64_t ignore; /* receives: bits that may differ */
 	void *context;
-	uint64_t data;
+	uint64_t data; /* with FI_REMOTE_CQ_DATA */
 };
 
+/* Operations on tagged messages. */
 struct fi_ops_tagged {
 	size_t size;
 	ssize_t (*recv)(struct fid_ep *ep, void *buf, size_t len, void *desc,
@@ -50,17 +53,19 @@ struct fi_ops_tagged {
 		uint64_t data, fi_addr_t dest_addr, uint64_t tag);
 };
 
+/* Tag of format FI_TAG_MPI. */
+static inline uint64_t fi_tag_mpi(int tag, uint8_t payload_id)
+{
+	return (uint64_t)payload_id << 32 | (uint32_t)tag;
+}
+
 #ifdef FABRIC_DIRECT
 #include <rdma/fi_direct_tagged.h>
 #endif
 
 #ifndef FABRIC_DIRECT_TAGGED
 
-static inline uint64_t fi_tag_mpi(int tag, uint8_t payload_id)
-{
-	return (uint64_t)payload_id << 32 | (uint32_t)tag;
-}
-
+/* Transfers, with the same conventions as in fi_endpoint.h. */
 static inline ssize_t fi_trecv(struct fid_ep *ep, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, uint64_t tag, uint64_t ignore, void *context)
 {
@@ -115,10 +120,10 @@ static inline ssize_t fi_tinjectdata(struct fid_ep *ep, const void *buf, size_t 
 	return ep->tagged->injectdata(ep, buf, len, data, dest_addr, tag);
 }
 
-#endif
+#endif /* FABRIC_DIRECT_TAGGED */
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif
+#endif /* FI_TAGGED_H */

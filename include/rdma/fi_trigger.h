@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Operations that start later: when a counter reaches a value. See fi_trigger(3).
+ */
 #ifndef FI_TRIGGER_H
 #define FI_TRIGGER_H
 
@@ -16,48 +19,19 @@
 extern "C" {
 #endif
 
+/* What an operation with FI_TRIGGER waits for. */
 enum fi_trigger_event {
 	FI_TRIGGER_THRESHOLD,
-	FI_TRIGGER_XPU,
+	FI_TRIGGER_XPU, /* reserved */
 };
-enum fi_op_type {
-	FI_OP_RECV,
-	FI_OP_SEND,
-	FI_OP_TRECV,
-	FI_OP_TSEND,
-	FI_OP_READ,
-	FI_OP_WRITE,
-	FI_OP_ATOMIC,
-	FI_OP_FETCH_ATOMIC,
-	FI_OP_COMPARE_ATOMIC,
-	FI_OP_CNTR_SET,
-	FI_OP_CNTR_ADD,
-};
-struct fid_cntr;
-struct fi_trigger_var;
-struct fid_ep;
-struct fi_msg;
-struct fi_msg_tagged;
-struct fi_msg_rma;
-struct fi_msg_atomic;
-struct fi_msg_fetch;
-struct fi_msg_compare;
-struct fi_trigger_threshold;
-struct fi_trigger_xpu;
-struct fi_context2;
-struct fi_op_msg;
-struct fi_op_tagged;
-struct fi_op_rma;
-struct fi_op_atomic;
-struct fi_op_fetch_atomic;
-struct fi_op_compare_atomic;
-struct fi_op_cntr;
 
+/* Start when the counter has reached the threshold. */
 struct fi_trigger_threshold {
 	struct fid_cntr *cntr;
 	size_t threshold;
 };
 
+/* Reserved: triggers by an accelerator. */
 struct fi_trigger_var {
 	enum fi_datatype datatype;
 	int count;
@@ -80,6 +54,42 @@ struct fi_trigger_xpu {
 		int ze;
 	} device;
 	struct fi_trigger_var *var;
+};
+
+/* Context of an operation with FI_TRIGGER; the second form goes with FI_CONTEXT2. */
+#ifndef FABRIC_DIRECT_TRIGGER
+struct fi_triggered_context {
+	enum fi_trigger_event event_type;
+	union {
+		struct fi_trigger_threshold threshold;
+		struct fi_trigger_xpu xpu;
+		void *internal[3];
+	} trigger;
+};
+
+struct fi_triggered_context2 {
+	enum fi_trigger_event event_type;
+	union {
+		struct fi_trigger_threshold threshold;
+		struct fi_trigger_xpu xpu;
+		void *internal[7];
+	} trigger;
+};
+#endif
+
+/* Operations that can be queued as deferred work, and their arguments. */
+enum fi_op_type {
+	FI_OP_RECV,
+	FI_OP_SEND,
+	FI_OP_TRECV,
+	FI_OP_TSEND,
+	FI_OP_READ,
+	FI_OP_WRITE,
+	FI_OP_ATOMIC,
+	FI_OP_FETCH_ATOMIC,
+	FI_OP_COMPARE_ATOMIC,
+	FI_OP_CNTR_SET,
+	FI_OP_CNTR_ADD,
 };
 
 struct fi_op_msg {
@@ -126,33 +136,16 @@ struct fi_op_cntr {
 	uint64_t value;
 };
 
-#ifndef FABRIC_DIRECT_TRIGGER
-struct fi_triggered_context {
-	enum fi_trigger_event event_type;
-	union {
-		struct fi_trigger_threshold threshold;
-		struct fi_trigger_xpu xpu;
-		void *internal[3];
-	} trigger;
-};
-#endif
-
-#ifndef FABRIC_DIRECT_TRIGGER
-struct fi_triggered_context2 {
-	enum fi_trigger_event event_type;
-	union {
-		struct fi_trigger_threshold threshold;
-		struct fi_trigger_xpu xpu;
-		void *internal[7];
-	} trigger;
-};
-#endif
-
+/*
+ * Deferred work, queued with fi_control of a domain and FI_QUEUE_WORK. It starts once
+ * the successes and errors of triggering_cntr add up to the threshold, and must stay in
+ * place until it completes or is cancelled.
+ */
 struct fi_deferred_work {
 	struct fi_context2 context;
 	uint64_t threshold;
 	struct fid_cntr *triggering_cntr;
-	struct fid_cntr *completion_cntr;
+	struct fid_cntr *completion_cntr; /* NULL for operations on counters */
 	enum fi_op_type op_type;
 	union {
 		struct fi_op_msg *msg;
@@ -169,4 +162,4 @@ struct fi_deferred_work {
 }
 #endif
 
-#endif
+#endif /* FI_TRIGGER_H */

@@ -10,8 +10,22 @@
  * Matching hints against what a provider offers, and producing the answer.
  *
  * Every refusal is one log line at FI_LOG_INFO, subsystem FI_LOG_CORE:
- *   refused: <field>: asked <what>, possible <what> (<endpoint type>[, <interface>])
+ *   refused: <field>: asked <what>, possible <what> (<endpoint type>[, <interfaces>])
  * so that FI_LOG_LEVEL=info and fi_info --why can tell the reason.
+ */
+
+/*
+ * How templates are read, beyond their plain values:
+ * - control_progress and data_progress: the most that is offered. Hints that leave
+ *   progress open get FI_PROGRESS_MANUAL, because automatic progress takes a thread.
+ * - comp_order, total_buffered_recv: only for callers of API versions below 2.0.
+ * - mr_mode: the bits that the provider needs, never the two old models; those are
+ *   offered where the needed bits allow.
+ * - tclass: a class, if the provider marks its traffic; then hints are echoed.
+ * - mem_tag_format: 0 for 64 bits of which any may be ignored.
+ * - max_ep_auth_key: not 0, if authorization keys may come with addresses.
+ * - tx_ctx_cnt, rx_ctx_cnt of FI_SHARED_CONTEXT: only endpoints with a shared context.
+ * - addr_format: FI_SOCKADDR_IP for both versions of IP, or one of them.
  */
 
 /* 0, or -FI_ENODATA with the reason logged. @hints may be NULL. */

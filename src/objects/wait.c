@@ -99,8 +99,9 @@ int wf_wait_init(struct wf_wait *wait, enum fi_wait_obj obj, struct fid_wait *se
 
 	memset(wait, 0, sizeof(*wait));
 	wait->obj = obj;
-	/* What is not asleep costs nothing, but a set has sleepers of its own. */
-	atomic_init(&wait->armed, obj == FI_WAIT_SET);
+	/* A set has sleepers of its own. A descriptor may be polled by an application
+	 * that never calls fi_trywait: the first signal then stays readable. */
+	atomic_init(&wait->armed, obj == FI_WAIT_SET || has_fds(obj));
 	atomic_init(&wait->unread, false);
 	atomic_init(&wait->signals, 0);
 	wait->epfd = wait->signal_fd = -1;

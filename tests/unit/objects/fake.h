@@ -50,12 +50,6 @@ __attribute__((weak)) int wf_cq_open(struct fid_domain *domain, struct fi_cq_att
 	return -FI_ENOSYS;
 }
 
-/* A queue made by hand counts its entries in @written and @taken alone. */
-__attribute__((weak)) bool wf_cq_readable(struct wf_cq *cq)
-{
-	return cq->written != cq->taken;
-}
-
 static inline struct fid_fabric *fake_fabric_of(
 	const struct wf_prov *prov, uint32_t version)
 {

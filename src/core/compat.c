@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "core/fabric.h"
+#include "core/getinfo.h"
+#include "core/info.h"
+#include "sys/compiler.h"
+
+/*
+ * The calls that exist once per version of the interface's structs.
+ *
+ * The symbol version that a program was linked with tells how large the structs are
+ * that it hands in. They only ever grew at the end, so an older one is read up to its
+ * own size and is zero from there on. What we return has the current layout always:
+ * an older program does not look at the end of it.
+ *
+ * libfabric.map says which release brought which version.
+ */
+
+enum part { INFO, TX, RX, EP, DOMAIN, FABRIC, PARTS };
+
+enum node { V1_0, V1_1, V1_2, V1_3, V1_7, V1_8, V1_9, V1_10, NODES };
+
+/* Bytes that a caller of each version has. The one difference that sizeof does not
+ * show: at 1.0 the last four bytes of struct fi_fabric_attr were padding. */
+/* clang-format off */
+static const size_t sizes[NODES][PARTS] = {
+	[V1_0]  = { [INFO] = 112, [TX] = 72, [RX] = 64, [EP] = 80,  [DOMAIN] = 120, [FABRIC] = 28 },
+	[V1_1]  = { [INFO] = 112, [TX] = 72, [RX] = 64, [EP] = 96,  [DOMAIN] = 184, [FABRIC] = 32 },
+	[V1_2]  = { [INFO] = 120, [TX] = 72, [RX] = 64, [EP] = 96,  [DOMAIN] = 184, [FABRIC] = 32 },
+	[V1_3]  = { [INFO] = 120, [TX] = 80, [RX] = 64, [EP] = 96,  [DOMAIN] = 192, [FABRIC] = 32 },
+	[V1_7]  = { [INFO] = 120, [TX] = 80, [RX] = 64, [EP] = 96,  [DOMAIN] = 200, [FABRIC] = 32 },
+	[V1_8]  = { [INFO] = 120, [TX] = 80, [RX] = 64, [EP] = 96,  [DOMAIN] = 208, [FABRIC] = 32 },
+	[V1_9]  = { [INFO] = 120, [TX] = 80, [RX] = 64, [EP] = 96,  [DOMAIN] = 224, [FABRIC] = 32 },
+	[V1_10] = { [INFO] = 120, [TX] = 80, [RX] = 64, [EP] = 104, [DOMAIN] = 232, [FABRIC] = 32 },
+};
+/* clang-format on */
+
+static_assert(sizeof(struct fi_info) == 120 && sizeof(struct fi_tx_attr) == 80 &&
+		      sizeof(struct fi_rx_attr) == 64 &&
+		      sizeof(struct fi_ep_attr) == 104 &&
+		      sizeof(struct fi_domain_attr) == 232 &&
+		      sizeof(struct fi_fabric_attr) == 32,
+	"a struct grew: it needs a new version of the calls");
+
+/* An info with its attributes in the current layout. */
+struct wide {
+	struct fi_info info;
+	struct fi_tx_attr tx;
+	struct fi_rx_attr rx;
+	struct fi_ep_attr ep;
+	struct fi_domain_attr domain;
+	struct fi_fabric_attr fabric;
+};
+
+/* Where the pointer to an attribute struct is, and where its copy goes. */
+static const struct {
+	size_t pointer;
+	size_t copy;
+} places[PARTS] = {
+	[TX] = { offsetof(struct wide, info.tx_attr), offsetof(struct wide, tx) },
+	[RX] = { offsetof(struct wide, info.rx_attr), offsetof(struct wide, rx) },
+	[EP] = { offsetof(struct wide, info.ep_attr), offsetof(struct wide, ep) },
+	[DOMAIN] = { offsetof(struct wide, info.domain_attr),
+		offsetof(struct wide, domain) },
+	[FABRIC] = { offsetof(struct wide, info.fabric_attr),
+		offsetof(struct wide, fabric) },
+};
+
+/* @old, whose caller has the layout of @node, as a current one in @wide. */
+static const struct fi_info *widen(
+	enum node node, const struct fi_info *old, struct wide *wide)
+{
+	char *base = (char *)wide;
+
+	if (!old)
+		return NULL;
+	memset(wide, 0, sizeof(*wide));
+	memcpy(&wide->info, old, sizes[node][INFO]);
+	for (enum part part = TX; part < PARTS; part++) {
+		void **pointer = (void **)(base + places[part].pointer);
+
+		if (!*pointer)
+			continue;
+		memcpy(base + places[part].copy, *pointer, sizes[node][part]);
+		*pointer = base + places[part].copy;
+	}
+	return &wide->info;
+}
+
+static int getinfo_at(enum node node, uint32_t version, const char *node_name,
+	const char *service, uint64_t flags, const struct fi_info *hints,
+	struct fi_info **info)
+{
+	struct wide wide;
+
+	return wf_getinfo(
+		version, node_name, service, flags, widen(node, hints, &wide), info);
+}
+
+static struct fi_info *dupinfo_at(enum node node, const struct fi_info *info)
+{
+	struct wide wide;
+
+	return wf_dupinfo(widen(node, info, &wide));
+}
+
+#define SYMBOL_VERSION(function, symbol) __asm__(".symver " #function "," symbol)
+
+/* The three calls for infos at one version. An info to free came from us, whatever
+ * the version, and so has the current layout. */
+#define INFO_CALLS(node, at_version)                                                   \
+	int wf_getinfo_##node(uint32_t version, const char *node_name,                 \
+		const char *service, uint64_t flags, const struct fi_info *hints,      \
+		struct fi_info **info);                                                \
+	WF_EXPORT int wf_getinfo_##node(uint32_t version, const char *node_name,       \
+		const char *service, uint64_t flags, const struct fi_info *hints,      \
+		struct fi_info **info)                                                 \
+	{                                                                              \
+		return getinfo_at(                                                     \
+			node, version, node_name, service, flags, hints, info);        \
+	}                                                                              \
+	SYMBOL_VERSION(wf_getinfo_##node, "fi_getinfo" at_version);                    \
+	struct fi_info *wf_dupinfo_##node(const struct fi_info *info);                 \
+	WF_EXPORT struct fi_info *wf_dupinfo_##node(const struct fi_info *info)        \
+	{                                                                              \
+		return dupinfo_at(node, info);                                         \
+	}                                                                              \
+	SYMBOL_VERSION(wf_dupinfo_##node, "fi_dupinfo" at_version);                    \
+	void wf_freeinfo_##node(struct fi_info *info);                                 \
+	WF_EXPORT void wf_freeinfo_##node(struct fi_info *info)                        \
+	{                                                                              \
+		wf_freeinfo(info);                                                     \
+	}                                                                              \
+	SYMBOL_VERSION(wf_freeinfo_##node, "fi_freeinfo" at_version)
+
+INFO_CALLS(V1_0, "@FABRIC_1.0");
+INFO_CALLS(V1_1, "@FABRIC_1.1");
+INFO_CALLS(V1_2, "@FABRIC_1.2");
+INFO_CALLS(V1_3, "@FABRIC_1.3");
+INFO_CALLS(V1_7, "@FABRIC_1.7");
+INFO_CALLS(V1_8, "@FABRIC_1.8");
+INFO_CALLS(V1_9, "@FABRIC_1.9");
+INFO_CALLS(V1_10, "@@FABRIC_1.10");
+
+int wf_fabric_V1_0(
+	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
+int wf_fabric_V1_1(
+	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
+
+/* Whoever has no api_version in his attributes speaks version 1.0. */
+WF_EXPORT int wf_fabric_V1_0(
+	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
+{
+	struct fi_fabric_attr wide = { 0 };
+
+	if (!attr)
+		return wf_core_fabric(NULL, fabric, context);
+	memcpy(&wide, attr, sizes[V1_0][FABRIC]);
+	wide.api_version = FI_VERSION(1, 0);
+	return wf_core_fabric(&wide, fabric, context);
+}
+SYMBOL_VERSION(wf_fabric_V1_0, "fi_fabric@FABRIC_1.0");
+
+WF_EXPORT int wf_fabric_V1_1(
+	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
+{
+	return wf_core_fabric(attr, fabric, context);
+}
+SYMBOL_VERSION(wf_fabric_V1_1, "fi_fabric@@FABRIC_1.1");

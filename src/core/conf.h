@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_CORE_CONF_H
+#define WF_CORE_CONF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * Where configuration values come from: the environment and the file
+ * <sysconfdir>/libfabric.conf, which holds VAR=value lines, empty lines and lines
+ * that begin with '#'. The environment wins unless FI_PREFER_SYSCONFIG is true.
+ *
+ * The file is read once, at the first question. Nothing here logs, because the log is
+ * configured from here; what was wrong with the file is kept for wf_conf_report().
+ */
+
+/* NULL when @var is set nowhere. The text belongs to the environment or to the table
+ * of the file and stays while that does not change. */
+const char *wf_conf_value(const char *var);
+
+/* The variables of the file, by index; NULL at the end. */
+const char *wf_conf_file_var(size_t index);
+
+/* Log what could not be read or understood. */
+void wf_conf_report(void);
+
+/* Read @path in place of the installed file. For tests and before threads only: all
+ * texts handed out earlier die. */
+void wf_conf_use_file(const char *path);
+
+void wf_conf_fini(void);
+
+/* "0/1, no/yes, off/on, false/true" in any case: true and *ret_value, else false. */
+bool wf_conf_parse_bool(const char *text, int *ret_value);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_CORE_FABRIC_H
+#define WF_CORE_FABRIC_H
+
+#include <rdma/fabric.h>
+
+/* fi_fabric(3): find the provider that @attr names and let it open a fabric, with
+ * the hooks that the user wants in front of it. */
+int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
+	void *context);
+
+#endif

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/providers/fi_log.h>
+
+#include "core/getinfo.h"
+#include "core/info.h"
+#include "core/init.h"
+#include "core/log.h"
+#include "core/registry.h"
+#include "core/settings.h"
+#include "sys/compiler.h"
+
+/*
+ * fi_getinfo: ask each provider that may have an answer, check and complete what it
+ * says, and return all of it in the fixed order.
+ *
+ * Layers. A provider that works on top of others calls fi_getinfo itself, from
+ * within its getinfo, to learn what it can sit on. Such a call does not ask the
+ * providers that are already being asked further up the stack, so that layers cannot
+ * sit on themselves; and what the user does not want to see (FI_PROVIDER,
+ * FI_ADDR_FORMAT) is taken out only from the answer that the application gets. The
+ * layer returns what it found underneath with the prov_name it found there; its own
+ * name is appended here.
+ *
+ * Nothing here is locked: the registry does not change any more, and the rest is on
+ * the stack of the calling thread.
+ */
+
+struct question {
+	uint32_t version;
+	const char *node;
+	const char *service;
+	uint64_t flags;
+	const struct fi_info *hints;
+	struct wf_layers name; /* hints' prov_name; count 0 when there is none */
+	uint32_t prov_version; /* hints'; 0 for any */
+};
+
+/* One list for each place of the fixed order. */
+struct answer {
+	struct fi_info *head[WF_RANKS];
+	struct fi_info *last[WF_RANKS];
+};
+
+/* The providers that this thread is asking right now. */
+struct asking {
+	const struct wf_prov_entry *entry;
+	const struct asking *outer;
+};
+
+static _Thread_local const struct asking *asking;
+
+static bool being_asked(const struct wf_prov_entry *entry)
+{
+	for (const struct asking *it = asking; it; it = it->outer) {
+		if (it->entry == entry)
+			return true;
+	}
+	return false;
+}
+
+static void append(struct answer *answer, unsigned int rank, struct fi_info *info)
+{
+	assert(rank < WF_RANKS);
+	info->next = NULL;
+	if (answer->last[rank])
+		answer->last[rank]->next = info;
+	else
+		answer->head[rank] = info;
+	answer->last[rank] = info;
+}
+
+static struct fi_info *joined(const struct answer *answer)
+{
+	struct fi_info *list = NULL;
+
+	for (unsigned int rank = WF_RANKS; rank-- > 0;) {
+		if (!answer->head[rank])
+			continue;
+		answer->last[rank]->next = list;
+		list = answer->head[rank];
+	}
+	return list;
+}
+
+/* FI_PROV_ATTR_ONLY: who is there, wanted or not, usable or not. */
+static int list_providers(struct answer *answer)
+{
+	wf_registry_foreach(entry)
+	{
+		struct fi_info *info = wf_dupinfo(NULL);
+
+		if (!info)
+			return -FI_ENOMEM;
+		append(answer, entry->rank, info);
+		info->fabric_attr->prov_version = entry->prov->version;
+		info->fabric_attr->prov_name = strdup(entry->prov->name);
+		if (!info->fabric_attr->prov_name)
+			return -FI_ENOMEM;
+	}
+	return 0;
+}
+
+/* A transport's name leads to it and to every layer that may use it; a layer's only
+ * to that layer; so does any layered name. Offload providers serve those who name
+ * them. */
+static bool name_leads_to(const struct wf_layers *name, const char *prov_name)
+{
+	enum wf_prov_kind kind = wf_prov_kind(prov_name);
+
+	if (!name->count)
+		return kind != WF_PROV_OFFLOAD;
+	if (wf_layer_is(wf_layers_top(name), prov_name))
+		return true;
+	return name->count == 1 && kind == WF_PROV_UTIL &&
+	       wf_prov_kind(name->layer[0].text) == WF_PROV_CORE;
+}
+
+static void log_versions(const struct wf_prov_entry *entry, const char *field,
+	uint32_t asked, uint32_t possible)
+{
+	FI_INFO(entry->prov, FI_LOG_CORE, "refused: %s: asked %u.%u, possible %u.%u\n",
+		field, FI_MAJOR(asked), FI_MINOR(asked), FI_MAJOR(possible),
+		FI_MINOR(possible));
+}
+
+static void log_names(const struct wf_prov_entry *entry, const char *field,
+	const char *asked, const char *possible)
+{
+	FI_INFO(entry->prov, FI_LOG_CORE, "refused: %s: asked %s, possible %s\n", field,
+		asked, possible);
+}
+
+static const char *filter_text(void)
+{
+	return wf_settings.providers.text;
+}
+
+static const char *hinted_name(const struct question *q)
+{
+	return q->hints->fabric_attr->prov_name;
+}
+
+static bool worth_asking(const struct question *q, const struct wf_prov_entry *entry)
+{
+	const struct fi_provider *prov = entry->prov;
+
+	/* Hooks answer nothing; they are put in front of fabrics. */
+	if (!prov->getinfo || being_asked(entry))
+		return false;
+	if (entry->hidden) {
+		log_names(entry, "FI_PROVIDER", filter_text(), prov->name);
+		return false;
+	}
+	if (!name_leads_to(&q->name, prov->name)) {
+		if (q->name.count)
+			log_names(entry, "prov_name", hinted_name(q), prov->name);
+		return false;
+	}
+	if (FI_VERSION_LT(prov->fi_version, q->version)) {
+		log_versions(entry, "version", q->version, prov->fi_version);
+		return false;
+	}
+	if (q->prov_version > prov->version) {
+		log_versions(entry, "prov_version", q->prov_version, prov->version);
+		return false;
+	}
+	return true;
+}
+
+/* "udp" from the layer ofi_rxd becomes "udp;ofi_rxd"; nothing becomes the provider's
+ * own name. False when out of memory. */
+static bool complete_name(struct fi_fabric_attr *attr, const char *prov_name)
+{
+	struct wf_layers name;
+	char *full;
+
+	if (attr->prov_name && *attr->prov_name &&
+		wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &name)) {
+		if (wf_layer_is(wf_layers_top(&name), prov_name))
+			return true;
+		if (asprintf(&full, "%s;%s", attr->prov_name, prov_name) < 0)
+			return false;
+	} else {
+		full = strdup(prov_name);
+		if (!full)
+			return false;
+	}
+	free(attr->prov_name);
+	attr->prov_name = full;
+	return true;
+}
+
+/* Does the name of a result match the hint's? Some transports carry a layer only
+ * when the hint names both. */
+static bool name_matches(const struct question *q, const struct wf_layers *name)
+{
+	const struct wf_known_prov *base = wf_prov_known(&name->layer[0]);
+
+	if (name->count > 1 && q->name.count < 2 && base && base->named_base)
+		return false;
+	if (q->name.count == 1)
+		return wf_layers_include(name, &q->name.layer[0]);
+	return wf_layers_begin_with(name, &q->name);
+}
+
+static bool format_wanted(const struct fi_info *info)
+{
+	return !wf_settings.has_addr_format ||
+	       info->addr_format == wf_settings.addr_format;
+}
+
+static void log_format(const struct wf_prov_entry *entry, uint32_t possible)
+{
+	char asked[64], offered[64];
+
+	(void)fi_tostr_r(
+		asked, sizeof(asked), &wf_settings.addr_format, FI_TYPE_ADDR_FORMAT);
+	(void)fi_tostr_r(offered, sizeof(offered), &possible, FI_TYPE_ADDR_FORMAT);
+	log_names(entry, "FI_ADDR_FORMAT", asked, offered);
+}
+
+/* Complete one result. Whether it may be returned, and in which place. */
+static bool accept(const struct question *q, const struct wf_prov_entry *entry,
+	struct fi_info *info, unsigned int *ret_rank)
+{
+	struct fi_fabric_attr *attr = info->fabric_attr;
+	struct wf_layers name;
+
+	if (!attr || !info->domain_attr || !info->ep_attr || !info->tx_attr ||
+		!info->rx_attr) {
+		FI_WARN(entry->prov, FI_LOG_CORE,
+			"a result without all attribute structs is left out\n");
+		return false;
+	}
+	if (!complete_name(attr, entry->prov->name) ||
+		!wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &name)) {
+		FI_WARN(entry->prov, FI_LOG_CORE,
+			"a result is left out: no memory for its name, or more than %d "
+			"layers\n",
+			WF_LAYERS_MAX);
+		return false;
+	}
+	attr->prov_version = entry->prov->version;
+	attr->api_version = q->version;
+	if (!name_matches(q, &name)) {
+		log_names(entry, "prov_name",
+			q->name.count ? hinted_name(q) : "no layer by name",
+			attr->prov_name);
+		return false;
+	}
+	if (!asking && !wf_prov_filter_admits_result(&wf_settings.providers, &name)) {
+		log_names(entry, "FI_PROVIDER", filter_text(), attr->prov_name);
+		return false;
+	}
+	if (!asking && !format_wanted(info)) {
+		log_format(entry, info->addr_format);
+		return false;
+	}
+	*ret_rank = wf_prov_rank(&name);
+	return true;
+}
+
+static struct fi_info *call_provider(
+	const struct question *q, const struct wf_prov_entry *entry)
+{
+	struct asking here = { .entry = entry, .outer = asking };
+	struct fi_info *list = NULL;
+	int err;
+
+	asking = &here;
+	err = entry->prov->getinfo(
+		q->version, q->node, q->service, q->flags, q->hints, &list);
+	asking = here.outer;
+	if (!err)
+		return list;
+	FI_LOG(entry->prov, err == -FI_ENODATA ? FI_LOG_INFO : FI_LOG_WARN, FI_LOG_CORE,
+		"no results: %s (%d)\n", fi_strerror(-err), err);
+	return NULL;
+}
+
+static void ask(const struct question *q, const struct wf_prov_entry *entry,
+	struct answer *answer)
+{
+	struct fi_info *info, *next;
+	unsigned int rank;
+
+	for (info = call_provider(q, entry); info; info = next) {
+		next = info->next;
+		info->next = NULL;
+		if (accept(q, entry, info, &rank))
+			append(answer, rank, info);
+		else
+			wf_freeinfo(info);
+	}
+}
+
+/* -FI_ENODATA for a prov_name that cannot be one. */
+static int parse_hints(struct question *q)
+{
+	const struct fi_fabric_attr *attr = q->hints ? q->hints->fabric_attr : NULL;
+
+	if (!attr)
+		return 0;
+	q->prov_version = attr->prov_version;
+	if (!attr->prov_name || !*attr->prov_name)
+		return 0;
+	if (wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &q->name))
+		return 0;
+	FI_INFO(&wf_core_prov, FI_LOG_CORE,
+		"refused: prov_name: asked %s, possible at most %d names with one ; "
+		"between them\n",
+		attr->prov_name, WF_LAYERS_MAX);
+	return -FI_ENODATA;
+}
+
+int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
+	const struct fi_info *hints, struct fi_info **ret_info)
+{
+	struct question q = { version, node, service, flags, hints, { 0 }, 0 };
+	struct answer answer = { 0 };
+	struct fi_info *list;
+	int err = 0;
+
+	if (!ret_info)
+		return -FI_EINVAL;
+	*ret_info = NULL;
+	if (FI_VERSION_LT(fi_version(), version)) {
+		FI_WARN(&wf_core_prov, FI_LOG_CORE,
+			"refused: version: asked %u.%u, possible up to %u.%u\n",
+			FI_MAJOR(version), FI_MINOR(version), FI_MAJOR(fi_version()),
+			FI_MINOR(fi_version()));
+		return -FI_ENOSYS;
+	}
+	wf_core_init();
+	if (flags == FI_PROV_ATTR_ONLY) {
+		err = list_providers(&answer);
+	} else {
+		err = parse_hints(&q);
+		if (err)
+			return err;
+		wf_registry_foreach(entry)
+		{
+			if (worth_asking(&q, entry))
+				ask(&q, entry, &answer);
+		}
+	}
+	list = joined(&answer);
+	if (err) {
+		wf_freeinfo(list);
+		return err;
+	}
+	*ret_info = list;
+	return list ? 0 : -FI_ENODATA;
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <rdma/providers/fi_log.h>
+
+#include "core/conf.h"
+#include "core/init.h"
+#include "core/load.h"
+#include "core/log.h"
+#include "core/param.h"
+#include "core/registry.h"
+#include "core/settings.h"
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static atomic_bool started;
+
+/* A provider's fi_prov_ini calls us back, for its parameters and its log. */
+static _Thread_local bool starting;
+
+static void add_builtin(bool first_wins)
+{
+	static const struct wf_prov_source source = { .origin = "the library" };
+
+	for (const wf_prov_ini_fn *ini = wf_builtin_providers; *ini; ini++) {
+		struct fi_provider *prov = (*ini)();
+
+		if (prov)
+			(void)wf_registry_add(prov, &source, first_wins);
+	}
+}
+
+static void warn_unknown_providers(void)
+{
+	const struct wf_prov_filter *filter = &wf_settings.providers;
+
+	for (unsigned int i = 0; !filter->negated && i < filter->count; i++) {
+		const struct wf_layers *item = &filter->items[i];
+
+		for (unsigned int j = 0; j < item->count; j++) {
+			if (!wf_registry_find(&item->layer[j]))
+				FI_WARN(&wf_core_prov, FI_LOG_CORE,
+					"FI_PROVIDER: there is no provider %.*s\n",
+					(int)item->layer[j].len, item->layer[j].text);
+		}
+	}
+}
+
+static void start(void)
+{
+	starting = true;
+	wf_settings_load();
+	/* Loaded ones first, so that of two equal versions the built-in one yields. */
+	add_builtin(wf_load_providers());
+	warn_unknown_providers();
+	wf_params_warn_unknown();
+	starting = false;
+	atomic_store_explicit(&started, true, memory_order_relaxed);
+}
+
+void wf_core_init(void)
+{
+	if (!starting)
+		(void)pthread_once(&once, start);
+}
+
+__attribute__((destructor)) static void stop(void)
+{
+	/* Other threads have no business here any more, so no order is needed. */
+	if (!atomic_load_explicit(&started, memory_order_relaxed))
+		return;
+	wf_registry_done();
+	wf_settings_done();
+	wf_params_fini();
+	wf_conf_fini();
+	wf_log_fini();
+}

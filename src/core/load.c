@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <rdma/providers/fi_log.h>
+
+#include "config.h"
+#include "core/elf_check.h"
+#include "core/load.h"
+#include "core/log.h"
+#include "core/registry.h"
+#include "sys/compiler.h"
+
+/*
+ * Provider libraries: finding, checking and opening them.
+ *
+ * With FI_PROVIDER_PATH unset the loader path is tried for each name the core knows,
+ * then every *-fi.so of the default directory is loaded. Set, even empty, it says it
+ * all, except that the default directory stands in where it names no directory.
+ *
+ * Loading a library is running its code. A process with more rights than its user
+ * (AT_SECURE) ignores the variable; it, and root, load only what nobody but root and
+ * themselves could have put there. Every file that is not loaded costs one warning.
+ */
+
+#define SUFFIX "-" FI_LIB_SUFFIX
+
+enum { NAME_SIZE = FI_NAME_MAX + 16 };
+
+struct loader {
+	bool first_wins;
+	bool suspicious; /* check who could have written what is loaded */
+	unsigned int dirs;
+};
+
+static void refuse(const char *path, const char *why)
+{
+	FI_WARN(&wf_core_prov, FI_LOG_CORE, "provider library %s is not loaded: %s\n",
+		path, why);
+}
+
+/* Who but root and us could have written this? NULL, or an answer. */
+static const char *distrust(const struct loader *loader, const struct stat *st)
+{
+	if (!loader->suspicious)
+		return NULL;
+	if (st->st_uid != 0 && st->st_uid != geteuid())
+		return "it, or its directory, belongs to another user";
+	if (st->st_mode & S_IWOTH)
+		return "everybody may write to it or to its directory";
+	return NULL;
+}
+
+static const char *distrust_path(const struct loader *loader, const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) ? strerror(errno) : distrust(loader, &st);
+}
+
+/* The directory that really holds @path, behind symbolic links. */
+static const char *distrust_home(const struct loader *loader, const char *path)
+{
+	CLEANUP(wf_free) char *real = realpath(path, NULL);
+
+	if (!real)
+		return strerror(errno);
+	*(strrchr(real, '/') + 1) = '\0';
+	return distrust_path(loader, real);
+}
+
+static const char *distrust_fd(const struct loader *loader, int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return strerror(errno);
+	if (!S_ISREG(st.st_mode))
+		return "not a file";
+	return distrust(loader, &st);
+}
+
+/* Look at the file before dlopen runs it. O_NONBLOCK: it might be a FIFO. */
+static const char *file_defect(const struct loader *loader, const char *path)
+{
+	CLEANUP(wf_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const char *why;
+
+	if (fd < 0)
+		return strerror(errno);
+	why = distrust_fd(loader, fd);
+	if (!why)
+		why = distrust_home(loader, path);
+	if (!why)
+		why = wf_elf_defect(fd);
+	return why;
+}
+
+/* Takes @dl. */
+static void register_library(
+	const struct loader *loader, void *dl, const char *path, bool preferred)
+{
+	struct wf_prov_source source = { dl, path, preferred };
+	struct fi_provider *(*ini)(void);
+	struct fi_provider *prov;
+
+	if (wf_registry_has_dl(dl)) {
+		(void)dlclose(dl);
+		return;
+	}
+	*(void **)&ini = dlsym(dl, "fi_prov_ini");
+	if (!ini) {
+		refuse(path, "it has no fi_prov_ini");
+		(void)dlclose(dl);
+		return;
+	}
+	prov = ini();
+	if (!prov) {
+		refuse(path, "its fi_prov_ini returned nothing");
+		(void)dlclose(dl);
+		return;
+	}
+	(void)wf_registry_add(prov, &source, loader->first_wins);
+}
+
+static void load_file(const struct loader *loader, const char *path, bool preferred)
+{
+	const char *why = file_defect(loader, path);
+	void *dl;
+
+	if (why) {
+		refuse(path, why);
+		return;
+	}
+	dl = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	if (!dl) {
+		refuse(path, dlerror());
+		return;
+	}
+	register_library(loader, dl, path, preferred);
+}
+
+static void load_preferred(const struct loader *loader, const char *path)
+{
+	if (*path == '/')
+		load_file(loader, path, true);
+	else
+		refuse(path, "the path of a preferred provider must begin with /");
+}
+
+static int is_library(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name);
+
+	return len >= strlen(SUFFIX) &&
+	       !strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX);
+}
+
+/* A missing default directory is nothing to warn about. */
+static void load_dir(const struct loader *loader, const char *dir, bool named)
+{
+	const char *why = distrust_path(loader, dir);
+	struct dirent **entries;
+	char path[PATH_MAX];
+	int count;
+
+	if (!why) {
+		count = scandir(dir, &entries, is_library, alphasort);
+		if (count < 0)
+			why = strerror(errno);
+	}
+	if (why) {
+		FI_LOG(&wf_core_prov, named ? FI_LOG_WARN : FI_LOG_INFO, FI_LOG_CORE,
+			"no providers are loaded from %s: %s\n", dir, why);
+		return;
+	}
+	for (int i = 0; i < count; i++) {
+		if (snprintf(path, sizeof(path), "%s/%s", dir, entries[i]->d_name) <
+			(int)sizeof(path))
+			load_file(loader, path, false);
+		else
+			refuse(entries[i]->d_name, "its path is too long");
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+#if !WF_RESTRICTED_DL
+/* Not found is normal. What was found and is broken names its path, not ours. */
+static void log_loader_path(const char *file, const char *error)
+{
+	size_t len = strlen(file);
+
+	if (strncmp(error, file, len) || error[len] != ':')
+		refuse(file, error);
+}
+
+static const char *short_name(const char *name)
+{
+	switch (wf_prov_kind(name)) {
+	case WF_PROV_CORE:
+		return name;
+	case WF_PROV_UTIL:
+	case WF_PROV_HOOK:
+	case WF_PROV_OFFLOAD:
+		break;
+	}
+	return name + strlen("ofi_");
+}
+
+static void load_from_loader_path(const struct loader *loader)
+{
+	for (const struct wf_known_prov *known = wf_known_provs; known->name; known++) {
+		char file[NAME_SIZE];
+		void *dl;
+
+		if (strchr(known->name, ';'))
+			continue;
+		(void)snprintf(
+			file, sizeof(file), "lib%s" SUFFIX, short_name(known->name));
+		dl = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+		if (dl)
+			register_library(loader, dl, file, false);
+		else
+			log_loader_path(file, dlerror());
+	}
+}
+#endif
+
+static void load_element(struct loader *loader, const char *element)
+{
+	if (*element == '+') {
+		load_preferred(loader, element + 1);
+	} else {
+		loader->dirs++;
+		load_dir(loader, element, true);
+	}
+}
+
+static void load_path(struct loader *loader, const char *path)
+{
+	CLEANUP(wf_free) char *copy = strdup(path);
+	char *rest = copy, *element;
+
+	while ((element = strsep(&rest, ":"))) {
+		if (*element)
+			load_element(loader, element);
+	}
+}
+
+/* NULL when the variable is unset or not to be believed. */
+static const char *provider_path(void)
+{
+	char *path;
+
+	if (fi_param_get_str(NULL, "provider_path", &path))
+		return NULL;
+	if (!getauxval(AT_SECURE))
+		return path;
+	FI_WARN(&wf_core_prov, FI_LOG_CORE,
+		"FI_PROVIDER_PATH is ignored: this program has rights that its user "
+		"has "
+		"not\n");
+	return NULL;
+}
+
+bool wf_load_providers(void)
+{
+	struct loader loader = { .suspicious = geteuid() == 0 || getauxval(AT_SECURE) };
+	const char *path = provider_path();
+
+	if (path) {
+		loader.first_wins = *path == '@';
+		load_path(&loader, path + loader.first_wins);
+	} else {
+#if !WF_RESTRICTED_DL
+		load_from_loader_path(&loader);
+#endif
+	}
+	if (!loader.dirs)
+		load_dir(&loader, WF_PROVIDER_DIR, false);
+	return loader.first_wins;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/nearest.h"
+
+#include <string.h>
+
+#include "sys/compiler.h"
+
+#define MAX_LEN 63
+
+static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
+{
+	return WF_MIN(WF_MIN(a, b), c);
+}
+
+/* rows[r][j]: from the first i letters of @a to the first j of @b; the swap of two
+ * neighbours looks two rows back, so three rows go round. */
+unsigned int wf_edit_distance(const char *a, const char *b)
+{
+	unsigned int rows[3][MAX_LEN + 1], *now, *last, *before;
+	size_t a_len = strnlen(a, MAX_LEN), b_len = strnlen(b, MAX_LEN), i, j;
+
+	for (j = 0; j <= b_len; j++)
+		rows[0][j] = (unsigned int)j;
+	for (i = 1; i <= a_len; i++) {
+		now = rows[i % 3];
+		last = rows[(i - 1) % 3];
+		before = rows[(i + 1) % 3];
+		now[0] = (unsigned int)i;
+		for (j = 1; j <= b_len; j++) {
+			now[j] = min3(now[j - 1] + 1, last[j] + 1,
+				last[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
+				a[i - 2] == b[j - 1])
+				now[j] = WF_MIN(now[j], before[j - 2] + 1);
+		}
+	}
+	return rows[a_len % 3][b_len];
+}

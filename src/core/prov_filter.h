@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_CORE_PROV_FILTER_H
+#define WF_CORE_PROV_FILTER_H
+
+#include <stdbool.h>
+
+#include "core/prov_name.h"
+
+/*
+ * The variable FI_PROVIDER: a list of names between commas, each of which may be
+ * layered; "^" in front of the list turns it into what is not wanted.
+ *
+ * A list of what is wanted restricts transports only: the layers that may be put on
+ * top of them stay. A layered name keeps its transport usable underneath, but
+ * hides it from the results.
+ */
+struct wf_prov_filter {
+	bool active;
+	bool negated;
+	unsigned int count;
+	struct wf_layers *items; /* point into @text */
+	char *text;
+};
+
+/* Empty or NULL @text admits everything. -FI_ENOMEM. A malformed item is left out,
+ * with a warning. */
+int wf_prov_filter_init(struct wf_prov_filter *filter, const char *text);
+void wf_prov_filter_done(struct wf_prov_filter *filter);
+
+/* May the provider @name be used at all? */
+bool wf_prov_filter_admits(const struct wf_prov_filter *filter, const char *name);
+
+/* May a result of this (layered) name be returned? */
+bool wf_prov_filter_admits_result(
+	const struct wf_prov_filter *filter, const struct wf_layers *name);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_CORE_REFUSE_H
+#define WF_CORE_REFUSE_H
+
+#include <rdma/fabric.h>
+#include <rdma/fi_errno.h>
+
+/* What the core's own fids answer to calls that mean nothing to them. Inline wrappers
+ * in applications call these slots unchecked, so each must hold a function. */
+
+static inline int wf_refuse_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	return -FI_ENOSYS;
+}
+
+static inline int wf_refuse_control(struct fid *fid, int command, void *arg)
+{
+	return -FI_ENOSYS;
+}
+
+static inline int wf_refuse_ops_open(
+	struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+static inline int wf_refuse_tostr(const struct fid *fid, char *buf, size_t len)
+{
+	return -FI_ENOSYS;
+}
+
+static inline int wf_refuse_ops_set(
+	struct fid *fid, const char *name, uint64_t flags, void *ops, void *context)
+{
+	return -FI_ENOSYS;
+}
+
+#endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/providers/fi_log.h>
+
+#include "core/log.h"
+#include "core/param.h"
+#include "core/registry.h"
+#include "core/settings.h"
+
+/* Before this version struct fi_provider and what it promises were different. */
+#define OLDEST_FI_VERSION FI_VERSION(1, 3)
+
+struct wf_list wf_registry = { &wf_registry, &wf_registry };
+
+const struct wf_known_prov *wf_prov_known(const struct wf_layer *name)
+{
+	for (const struct wf_known_prov *known = wf_known_provs; known->name; known++) {
+		if (wf_layer_is(name, known->name))
+			return known;
+	}
+	return NULL;
+}
+
+static unsigned int rank_of(const struct wf_known_prov *known)
+{
+	return (unsigned int)(known - wf_known_provs);
+}
+
+static unsigned int last_rank(void)
+{
+	const struct wf_known_prov *known = wf_known_provs;
+
+	while (known->name)
+		known++;
+	return rank_of(known);
+}
+
+unsigned int wf_prov_rank(const struct wf_layers *name)
+{
+	const struct wf_known_prov *known;
+	struct wf_layers layers;
+
+	for (known = wf_known_provs; name->count > 1 && known->name; known++) {
+		if (wf_layers_parse(known->name, strlen(known->name), &layers) &&
+			layers.count == name->count &&
+			wf_layers_begin_with(name, &layers))
+			return rank_of(known);
+	}
+	known = wf_prov_known(wf_layers_top(name));
+	return known ? rank_of(known) : last_rank();
+}
+
+struct wf_prov_entry *wf_registry_find(const struct wf_layer *name)
+{
+	wf_registry_foreach(entry)
+	{
+		if (wf_layer_is(name, entry->prov->name))
+			return entry;
+	}
+	return NULL;
+}
+
+bool wf_registry_has_dl(const void *dl)
+{
+	wf_registry_foreach(entry)
+	{
+		if (entry->dl == dl)
+			return true;
+	}
+	return false;
+}
+
+/* Parameters first: their cleared values must not reach a provider that is gone. */
+static void release(struct fi_provider *prov, void *dl)
+{
+	wf_params_forget(prov);
+	if (prov->cleanup)
+		prov->cleanup();
+	if (dl)
+		(void)dlclose(dl);
+}
+
+/* Why @prov cannot be registered, or NULL. */
+static const char *defect(const struct fi_provider *prov)
+{
+	if (!wf_prov_name_valid(prov->name))
+		return "its name is not 1 to 63 letters, digits, \"_\", \"-\" or \".\"";
+	if (FI_VERSION_LT(prov->fi_version, OLDEST_FI_VERSION))
+		return "it was made for an interface older than 1.3";
+	if (!prov->fabric)
+		return "it has no fabric callback";
+	return NULL;
+}
+
+static void print_version(char buf[16], uint32_t version)
+{
+	(void)snprintf(buf, 16, "%u.%u", FI_MAJOR(version), FI_MINOR(version));
+}
+
+/* One line about which of two providers stays. */
+static void log_choice(const struct fi_provider *kept, const char *kept_origin,
+	const struct fi_provider *left, const char *left_origin)
+{
+	char kept_version[16], left_version[16];
+
+	print_version(kept_version, kept->version);
+	print_version(left_version, left->version);
+	FI_INFO(&wf_core_prov, FI_LOG_CORE,
+		"provider %s: %s from %s is used, %s from %s is not\n", kept->name,
+		kept_version, kept_origin, left_version, left_origin);
+}
+
+static bool beats(const struct fi_provider *prov, const struct wf_prov_source *source,
+	const struct wf_prov_entry *old, bool first_wins)
+{
+	if (source->preferred || old->preferred)
+		return !old->preferred;
+	return !first_wins && prov->version > old->prov->version;
+}
+
+static void insert_in_order(struct wf_prov_entry *entry)
+{
+	struct wf_list *pos = wf_registry.prev;
+
+	while (pos != &wf_registry &&
+		wf_list_entry(pos, struct wf_prov_entry, link)->rank > entry->rank)
+		pos = pos->prev;
+	wf_list_insert_after(pos, &entry->link);
+}
+
+static void free_entry(struct wf_prov_entry *entry)
+{
+	wf_list_remove(&entry->link);
+	release(entry->prov, entry->dl);
+	free(entry->origin);
+	free(entry);
+}
+
+static struct wf_prov_entry *new_entry(
+	struct fi_provider *prov, const struct wf_prov_source *source)
+{
+	struct wf_prov_entry *entry = calloc(1, sizeof(*entry));
+	struct wf_layers name = { 1, { { prov->name, strlen(prov->name) } } };
+
+	if (!entry)
+		return NULL;
+	entry->origin = strdup(source->origin);
+	if (!entry->origin) {
+		free(entry);
+		return NULL;
+	}
+	entry->prov = prov;
+	entry->dl = source->dl;
+	entry->preferred = source->preferred;
+	entry->hidden = !wf_prov_filter_admits(&wf_settings.providers, prov->name);
+	entry->rank = wf_prov_rank(&name);
+	return entry;
+}
+
+int wf_registry_add(
+	struct fi_provider *prov, const struct wf_prov_source *source, bool first_wins)
+{
+	struct wf_prov_entry *old, *entry;
+	const char *why = defect(prov);
+	int err = -FI_EINVAL;
+
+	if (why)
+		goto refuse;
+	old = wf_registry_find(&(struct wf_layer){ prov->name, strlen(prov->name) });
+	if (old && !beats(prov, source, old, first_wins)) {
+		log_choice(old->prov, old->origin, prov, source->origin);
+		err = -FI_EALREADY;
+		goto release;
+	}
+	entry = new_entry(prov, source);
+	if (!entry) {
+		why = "out of memory";
+		goto refuse;
+	}
+	if (old) {
+		log_choice(prov, source->origin, old->prov, old->origin);
+		free_entry(old);
+	}
+	insert_in_order(entry);
+	return 0;
+
+refuse:
+	FI_WARN(&wf_core_prov, FI_LOG_CORE, "provider from %s is refused: %s\n",
+		source->origin, why);
+release:
+	release(prov, source->dl);
+	return err;
+}
+
+void wf_registry_done(void)
+{
+	wf_list_foreach_safe(it, &wf_registry)
+		free_entry(wf_list_entry(it, struct wf_prov_entry, link));
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_CORE_SETTINGS_H
+#define WF_CORE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/prov_filter.h"
+
+/* What the user asked of discovery. Read once, by wf_core_init, and constant then. */
+struct wf_settings {
+	struct wf_prov_filter providers; /* FI_PROVIDER */
+	bool has_addr_format;
+	uint32_t addr_format; /* FI_ADDR_FORMAT */
+	char *hooks;          /* FI_HOOK; NULL for none */
+};
+
+extern struct wf_settings wf_settings;
+
+void wf_settings_load(void);
+void wf_settings_done(void);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_CORE_STRBUF_H
+#define WF_CORE_STRBUF_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sys/compiler.h"
+
+/* Text appended to memory of fixed size: always terminated, never written past the
+ * end, silently cut when full. @size must not be 0. */
+struct wf_strbuf {
+	char *buf;
+	size_t size;
+	size_t len; /* without the terminator, at most size - 1 */
+	bool cut;   /* something did not fit */
+};
+
+void wf_strbuf_init(struct wf_strbuf *sb, char *buf, size_t size);
+void wf_strbuf_vprintf(struct wf_strbuf *sb, const char *fmt, va_list args)
+	WF_PRINTF(2, 0);
+void wf_strbuf_printf(struct wf_strbuf *sb, const char *fmt, ...) WF_PRINTF(2, 3);
+
+#endif

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sys/addrstr.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#include "sys/compiler.h"
+
+static const struct {
+	const char *name;
+	int family;
+} formats[] = {
+	{ "fi_sockaddr", AF_UNSPEC },
+	{ "fi_sockaddr_ip", AF_UNSPEC },
+	{ "fi_sockaddr_in", AF_INET },
+	{ "fi_sockaddr_in6", AF_INET6 },
+};
+
+static const char word[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			   "0123456789_";
+
+bool wf_addrstr_is(const char *text)
+{
+	size_t len = strspn(text, word);
+
+	return len && !strncmp(text + len, "://", 3);
+}
+
+/* Takes what stands before the first character of @stop, or all that is left. */
+static struct wf_addrstr_part take(const char **pos, const char *stop)
+{
+	struct wf_addrstr_part part = { *pos, strcspn(*pos, stop) };
+
+	*pos += part.len;
+	return part;
+}
+
+static int take_node(const char **pos, struct wf_addrstr_part *ret)
+{
+	if (**pos != '[') {
+		*ret = take(pos, ":/?");
+		return 0;
+	}
+	++*pos;
+	*ret = take(pos, "]");
+	if (**pos != ']' || !ret->len)
+		return -EINVAL;
+	++*pos;
+	return 0;
+}
+
+int wf_addrstr_parse(const char *text, struct wf_addrstr *ret)
+{
+	struct wf_addrstr str = { 0 };
+	const char *pos = text;
+
+	str.format = take(&pos, ":");
+	if (!str.format.len || strspn(text, word) != str.format.len)
+		return -EINVAL;
+	if (!*pos)
+		goto out;
+	if (strncmp(pos, "://", 3))
+		return -EINVAL;
+	pos += 3;
+	if (take_node(&pos, &str.node))
+		return -EINVAL;
+	if (*pos == ':') {
+		pos++;
+		str.service = take(&pos, "/?");
+	}
+	if (*pos == '/') {
+		pos++;
+		str.fields = take(&pos, "?");
+	}
+	if (*pos == '?') {
+		pos++;
+		str.params = take(&pos, "");
+	}
+	if (*pos)
+		return -EINVAL;
+out:
+	*ret = str;
+	return 0;
+}
+
+int wf_addrstr_family(const struct wf_addrstr *str, int *ret_family)
+{
+	for (size_t i = 0; i < WF_ARRAY_SIZE(formats); i++) {
+		if (strlen(formats[i].name) != str->format.len ||
+			strncasecmp(formats[i].name, str->format.text, str->format.len))
+			continue;
+		*ret_family = formats[i].family;
+		return 0;
+	}
+	return -EAFNOSUPPORT;
+}
+
+int wf_addrstr_copy(const struct wf_addrstr_part *part, char *buf, size_t len)
+{
+	if (part->len >= len)
+		return -EINVAL;
+	for (size_t i = 0; i < part->len; i++)
+		if (part->text[i] <= ' ' || part->text[i] == 0x7f)
+			return -EINVAL;
+	if (part->len)
+		memcpy(buf, part->text, part->len);
+	buf[part->len] = '\0';
+	return 0;
+}
+
+int wf_addrstr_to_sockaddr(const char *text, union wf_sockaddr *ret)
+{
+	char node[WF_ADDRSTR_NODE_MAX], service[WF_ADDRSTR_SERVICE_MAX];
+	union wf_sockaddr sa;
+	struct wf_addrstr str;
+	uint16_t port = 0;
+	int family, err;
+
+	err = wf_addrstr_parse(text, &str);
+	if (!err)
+		err = wf_addrstr_family(&str, &family);
+	if (!err)
+		err = wf_addrstr_copy(&str.node, node, sizeof(node));
+	if (!err)
+		err = wf_addrstr_copy(&str.service, service, sizeof(service));
+	if (!err && *service)
+		err = wf_sockaddr_parse_port(service, &port);
+	if (err)
+		return err;
+	if (*node) {
+		if (wf_sockaddr_from_host(node, &sa))
+			return -EINVAL;
+	} else {
+		if (family == AF_UNSPEC)
+			return -EINVAL;
+		sa = wf_sockaddr_any(family);
+	}
+	if (family != AF_UNSPEC && family != sa.sa.sa_family)
+		return -EAFNOSUPPORT;
+	wf_sockaddr_set_port(&sa, port);
+	*ret = sa;
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_SYS_ADDRSTR_H
+#define WF_SYS_ADDRSTR_H
+
+#include <stdbool.h>
+
+#include "sys/sockaddr.h"
+
+/*
+ * Addresses written as text (FI_ADDR_STR):
+ *
+ *	fmt[://[node][:[service][/[field3]...][?[key=value][&k2=v2]...]]]
+ *
+ * with the node in brackets when it contains colons. The parts are views into the
+ * text; nothing is copied and nothing is looked up.
+ */
+struct wf_addrstr_part {
+	const char *text; /* not terminated; NULL when the part is absent */
+	size_t len;
+};
+
+struct wf_addrstr {
+	struct wf_addrstr_part format;
+	struct wf_addrstr_part node;
+	struct wf_addrstr_part service;
+	struct wf_addrstr_part fields; /* field3 and later, '/' between them */
+	struct wf_addrstr_part params; /* without the '?' */
+};
+
+/* Enough for a host name and for a service name. */
+#define WF_ADDRSTR_NODE_MAX    256
+#define WF_ADDRSTR_SERVICE_MAX 64
+
+/* Is it written in the long form, fmt://...? */
+bool wf_addrstr_is(const char *text);
+
+/* -EINVAL: not of the form above. */
+int wf_addrstr_parse(const char *text, struct wf_addrstr *ret);
+
+/* The address family that a format of the sockaddr kind stands for; AF_UNSPEC when
+ * it leaves that open. -EAFNOSUPPORT: another kind of address. */
+int wf_addrstr_family(const struct wf_addrstr *str, int *ret_family);
+
+/* A terminated copy of @part, empty for an absent one. -EINVAL: too long, or holds
+ * a character that no host or service name has. */
+int wf_addrstr_copy(const struct wf_addrstr_part *part, char *buf, size_t len);
+
+/* A numeric Internet address in text: "fi_sockaddr_in://192.0.2.1:80". Node and
+ * service may be absent (wildcard, port 0) where the format fixes the family.
+ * -EINVAL, -EAFNOSUPPORT as above, also for a node that is a name. */
+int wf_addrstr_to_sockaddr(const char *text, union wf_sockaddr *ret);
+
+#endif

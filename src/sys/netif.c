@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sys/netif.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <net/if_arp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sys/compiler.h"
+
+/* Guards the pointer, not the snapshot: that never changes once it is published. */
+static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wf_netifs *cache;
+
+static const struct {
+	const char *kernel_name;
+	enum wf_netif_kind kind;
+} kinds[] = {
+	{ "bond", WF_NETIF_BOND },
+	{ "bridge", WF_NETIF_BRIDGE },
+	{ "dummy", WF_NETIF_DUMMY },
+	{ "ipoib", WF_NETIF_INFINIBAND },
+	{ "ipvlan", WF_NETIF_MACVLAN },
+	{ "macvlan", WF_NETIF_MACVLAN },
+	{ "openvswitch", WF_NETIF_BRIDGE },
+	{ "team", WF_NETIF_BOND },
+	{ "tun", WF_NETIF_TUN },
+	{ "veth", WF_NETIF_VETH },
+	{ "vlan", WF_NETIF_VLAN },
+};
+
+/* Lower is better. Bridges rank by what is plugged into them. */
+static const int ranks[] = {
+	[WF_NETIF_ETHERNET] = 0,
+	[WF_NETIF_INFINIBAND] = 0,
+	[WF_NETIF_BOND] = 0,
+	[WF_NETIF_VLAN] = 0,
+	[WF_NETIF_MACVLAN] = 0,
+	[WF_NETIF_VETH] = 1,
+	[WF_NETIF_DUMMY] = 2,
+	[WF_NETIF_TUN] = 2,
+	[WF_NETIF_VIRTUAL] = 2,
+	[WF_NETIF_BRIDGE] = 3,
+	[WF_NETIF_LOOPBACK] = 4,
+};
+
+enum wf_netif_kind wf_netif_kind_of(const char *kernel_name, unsigned int arp_type)
+{
+	if (arp_type == ARPHRD_LOOPBACK)
+		return WF_NETIF_LOOPBACK;
+	if (!kernel_name)
+		return arp_type == ARPHRD_INFINIBAND ? WF_NETIF_INFINIBAND
+						     : WF_NETIF_ETHERNET;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(kinds); i++)
+		if (!strcmp(kinds[i].kernel_name, kernel_name))
+			return kinds[i].kind;
+	return WF_NETIF_VIRTUAL;
+}
+
+/* One line of a sysfs attribute, blanks at the end cut off; empty if unreadable.
+ * @dir may be "." or "device". */
+static void read_attr(
+	const char *name, const char *dir, const char *attr, char *buf, size_t len)
+{
+	CLEANUP(wf_close) int fd = -1;
+	char path[96];
+	ssize_t got;
+
+	*buf = '\0';
+	(void)snprintf(path, sizeof(path), "/sys/class/net/%s/%s/%s", name, dir, attr);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	got = fd < 0 ? -1 : read(fd, buf, len - 1);
+	if (got <= 0)
+		return;
+	buf[got] = '\0';
+	buf[strcspn(buf, "\r\n")] = '\0';
+}
+
+static void read_link(const char *name, const char *entry, char *buf, size_t len)
+{
+	char path[96];
+	ssize_t got;
+
+	(void)snprintf(path, sizeof(path), "/sys/class/net/%s%s", name, entry);
+	got = readlink(path, buf, len - 1);
+	buf[got < 0 ? 0 : got] = '\0';
+}
+
+/* The device path names every bus on the way: the last PCI address is the nearest. */
+static bool find_pci(const char *path, struct wf_netif_pci *ret)
+{
+	unsigned int domain, bus, device, function;
+	bool found = false;
+	int used;
+
+	for (const char *part = path; (part = strchr(part, '/')); part++) {
+		used = 0;
+		if (sscanf(part, "/%4x:%2x:%2x.%1x%n", &domain, &bus, &device,
+			    &function, &used) != 4 ||
+			part[used] != '/')
+			continue;
+		*ret = (struct wf_netif_pci){ (uint16_t)domain, (uint8_t)bus,
+			(uint8_t)device, (uint8_t)function };
+		found = true;
+	}
+	return found;
+}
+
+void wf_netif_read_device(struct wf_netif *link)
+{
+	char path[512], speed[32];
+	long long mbps;
+
+	if (link->kind == WF_NETIF_LOOPBACK)
+		return;
+	if (link->kind == WF_NETIF_ETHERNET || link->kind == WF_NETIF_INFINIBAND) {
+		read_link(link->name, "", path, sizeof(path));
+		link->hardware = *path && !strstr(path, "/virtual/");
+		link->has_pci = link->hardware && find_pci(path, &link->pci);
+		if (!link->hardware && link->kind == WF_NETIF_ETHERNET && *path)
+			link->kind = WF_NETIF_VIRTUAL;
+	}
+	/* What veth, tun and bridges report is a constant without meaning. */
+	if (ranks[link->kind] || !link->up)
+		return;
+	read_attr(link->name, ".", "speed", speed, sizeof(speed));
+	mbps = strtoll(speed, NULL, 10);
+	/* -1 and UINT32_MAX both stand for unknown. */
+	if (mbps > 0 && mbps < UINT32_MAX)
+		link->speed_bps = (uint64_t)mbps * 1000000;
+}
+
+void wf_netif_details(const struct wf_netif *link, struct wf_netif_details *ret)
+{
+	char path[512];
+	const char *slash;
+
+	memset(ret, 0, sizeof(*ret));
+	if (!link->hardware)
+		return;
+	read_link(link->name, "/device/driver", path, sizeof(path));
+	slash = strrchr(path, '/');
+	if (slash)
+		(void)snprintf(ret->driver, sizeof(ret->driver), "%.*s",
+			(int)sizeof(ret->driver) - 1, slash + 1);
+	read_attr(
+		link->name, "device", "vendor", ret->vendor_id, sizeof(ret->vendor_id));
+	read_attr(
+		link->name, "device", "device", ret->device_id, sizeof(ret->device_id));
+}
+
+static void *grow(void *array, size_t count, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 8;
+
+	if (count < *room)
+		return array;
+	array = reallocarray(array, more, size);
+	if (array)
+		*room = more;
+	return array;
+}
+
+struct wf_netif *wf_netif_table_link(struct wf_netif_table *table)
+{
+	struct wf_netif *links = grow(
+		table->links, table->link_count, &table->link_room, sizeof(*links));
+
+	if (!links)
+		return NULL;
+	table->links = links;
+	return memset(&links[table->link_count++], 0, sizeof(*links));
+}
+
+struct wf_netaddr *wf_netif_table_addr(struct wf_netif_table *table)
+{
+	struct wf_netaddr *addrs = grow(
+		table->addrs, table->addr_count, &table->addr_room, sizeof(*addrs));
+
+	if (!addrs)
+		return NULL;
+	table->addrs = addrs;
+	return memset(&addrs[table->addr_count++], 0, sizeof(*addrs));
+}
+
+void wf_netif_table_done(struct wf_netif_table *table)
+{
+	free(table->links);
+	free(table->addrs);
+	memset(table, 0, sizeof(*table));
+}
+
+bool wf_netif_table_find(
+	const struct wf_netif_table *table, unsigned int index, unsigned int *ret_link)
+{
+	for (size_t i = 0; i < table->link_count; i++) {
+		if (table->links[i].index != index)
+			continue;
+		*ret_link = (unsigned int)i;
+		return true;
+	}
+	return false;
+}
+
+/* A bridge with a real port carries the addresses of that port. */
+static void mark_uplinks(const struct wf_netif_table *table)
+{
+	for (size_t i = 0; i < table->link_count; i++) {
+		const struct wf_netif *port = &table->links[i];
+		unsigned int at;
+
+		if (!port->master || ranks[port->kind] ||
+			!wf_netif_table_find(table, port->master, &at) ||
+			table->links[at].kind != WF_NETIF_BRIDGE)
+			continue;
+		table->links[at].uplinked = true;
+		table->links[at].speed_bps =
+			WF_MAX(table->links[at].speed_bps, port->speed_bps);
+	}
+}
+
+static int rank_of(const struct wf_netif *link)
+{
+	return link->uplinked ? 0 : ranks[link->kind];
+}
+
+static int family_rank(const struct wf_netaddr *addr)
+{
+	return (addr->deprecated ? 4 : 0) +
+	       (wf_sockaddr_is_linklocal(&addr->addr)        ? 2
+		       : addr->addr.sa.sa_family == AF_INET6 ? 1
+							     : 0);
+}
+
+static int compare(const void *left, const void *right, void *arg)
+{
+	const struct wf_netaddr *a = left, *b = right;
+	const struct wf_netif *links = arg;
+	const struct wf_netif *la = &links[a->link], *lb = &links[b->link];
+
+	if (rank_of(la) != rank_of(lb))
+		return rank_of(la) - rank_of(lb);
+	if (la->speed_bps != lb->speed_bps)
+		return la->speed_bps > lb->speed_bps ? -1 : 1;
+	if (la->index != lb->index)
+		return la->index < lb->index ? -1 : 1;
+	if (family_rank(a) != family_rank(b))
+		return family_rank(a) - family_rank(b);
+	return memcmp(&a->addr, &b->addr, sizeof(a->addr));
+}
+
+int wf_netifs_new(struct wf_netif_table *table, struct wf_netifs **ret)
+{
+	struct wf_netifs *ifs = calloc(1, sizeof(*ifs));
+
+	if (!ifs) {
+		wf_netif_table_done(table);
+		return -ENOMEM;
+	}
+	mark_uplinks(table);
+	if (table->addr_count)
+		qsort_r(table->addrs, table->addr_count, sizeof(*table->addrs), compare,
+			table->links);
+	atomic_init(&ifs->refs, 1);
+	ifs->links = table->links;
+	ifs->link_count = table->link_count;
+	ifs->addrs = table->addrs;
+	ifs->addr_count = table->addr_count;
+	memset(table, 0, sizeof(*table));
+	*ret = ifs;
+	return 0;
+}
+
+static int scan(struct wf_netifs **ret)
+{
+	struct wf_netif_table table = { 0 };
+	int err = wf_netif_scan(&table);
+
+	if (err) {
+		wf_netif_table_done(&table);
+		return err;
+	}
+	return wf_netifs_new(&table, ret);
+}
+
+int wf_netifs_get(bool rescan, struct wf_netifs **ret)
+{
+	int err = 0;
+
+	(void)pthread_mutex_lock(&cache_lock);
+	if (rescan || !cache) {
+		struct wf_netifs *fresh = NULL;
+
+		err = scan(&fresh);
+		if (err)
+			goto out;
+		(void)wf_netifs_put(cache);
+		cache = fresh;
+	}
+	atomic_fetch_add_explicit(&cache->refs, 1, memory_order_relaxed);
+	*ret = cache;
+out:
+	(void)pthread_mutex_unlock(&cache_lock);
+	return err;
+}
+
+struct wf_netifs *wf_netifs_put(struct wf_netifs *ifs)
+{
+	/* acq_rel: the other users' reads are done before the memory goes. */
+	if (!ifs || atomic_fetch_sub_explicit(&ifs->refs, 1, memory_order_acq_rel) != 1)
+		return NULL;
+	free(ifs->links);
+	free(ifs->addrs);
+	free(ifs);
+	return NULL;
+}
+
+const struct wf_netaddr *wf_netifs_find(
+	const struct wf_netifs *ifs, const union wf_sockaddr *addr)
+{
+	for (size_t i = 0; i < ifs->addr_count; i++)
+		if (wf_sockaddr_same_host(&ifs->addrs[i].addr, addr))
+			return &ifs->addrs[i];
+	return NULL;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_SYS_NETIF_H
+#define WF_SYS_NETIF_H
+
+#include <net/if.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sys/sockaddr.h"
+
+/*
+ * The network interfaces of this host and their Internet addresses, as one
+ * immutable, counted snapshot. The process keeps the last one: asking the kernel
+ * costs some hundred microseconds and fi_getinfo is called often.
+ */
+enum wf_netif_kind {
+	WF_NETIF_ETHERNET, /* and whatever else a driver stands behind */
+	WF_NETIF_INFINIBAND,
+	WF_NETIF_BOND,
+	WF_NETIF_VLAN,
+	WF_NETIF_MACVLAN,
+	WF_NETIF_VETH,
+	WF_NETIF_DUMMY,
+	WF_NETIF_TUN,
+	WF_NETIF_VIRTUAL, /* any other without hardware */
+	WF_NETIF_BRIDGE,
+	WF_NETIF_LOOPBACK,
+};
+
+struct wf_netif_pci {
+	uint16_t domain;
+	uint8_t bus, device, function;
+};
+
+struct wf_netif {
+	char name[IF_NAMESIZE];
+	unsigned int index;
+	unsigned int master; /* index of the bridge or bond that it is part of, or 0 */
+	unsigned int mtu;
+	enum wf_netif_kind kind;
+	bool up;       /* administratively, and with a carrier */
+	bool hardware; /* a device of some bus stands behind it */
+	bool uplinked; /* bridge: one of its ports is hardware */
+	bool has_pci;
+	struct wf_netif_pci pci;
+	uint64_t speed_bps; /* 0: unknown */
+	uint8_t mac[20];
+	unsigned int mac_len;
+};
+
+struct wf_netaddr {
+	union wf_sockaddr addr; /* port 0; link-local ones carry their scope */
+	unsigned int prefix;    /* length of the network part in bits */
+	unsigned int link;      /* index into links */
+	bool deprecated;        /* not to be preferred for new connections */
+};
+
+/* Addresses are ranked, best first: real hardware before virtual links, bridges
+ * without hardware behind those, loopback last; faster before slower; then IPv4,
+ * IPv6, link-local IPv6. All links are listed, also those that are down. */
+struct wf_netifs {
+	atomic_int refs;
+	struct wf_netif *links;
+	size_t link_count;
+	struct wf_netaddr *addrs;
+	size_t addr_count;
+};
+
+/* The process's snapshot; @rescan asks the kernel again (FI_RESCAN). The caller
+ * owns one reference. Any thread, any time. A negative errno on failure. */
+int wf_netifs_get(bool rescan, struct wf_netifs **ret);
+/* NULL is fine. Returns NULL. */
+struct wf_netifs *wf_netifs_put(struct wf_netifs *ifs);
+
+static inline const struct wf_netif *wf_netaddr_link(
+	const struct wf_netifs *ifs, const struct wf_netaddr *addr)
+{
+	return &ifs->links[addr->link];
+}
+
+/* The entry with that host address, on a link up or down; NULL if none. */
+const struct wf_netaddr *wf_netifs_find(
+	const struct wf_netifs *ifs, const union wf_sockaddr *addr);
+
+/* What is only worth reading when somebody looks: from sysfs, each call anew.
+ * Empty strings where the kernel does not tell. */
+struct wf_netif_details {
+	char driver[32];
+	char vendor_id[16]; /* "0x8086" */
+	char device_id[16];
+};
+void wf_netif_details(const struct wf_netif *link, struct wf_netif_details *ret);
+
+/*
+ * For the two sources (netif_nl.c with libnl, netif_sysfs.c without; one of them is
+ * built) and for tests: fill an empty table, then rank it.
+ */
+struct wf_netif_table {
+	struct wf_netif *links;
+	size_t link_count, link_room;
+	struct wf_netaddr *addrs;
+	size_t addr_count, addr_room;
+};
+
+/* Everything the kernel knows. On failure the table is left for _table_done. */
+int wf_netif_scan(struct wf_netif_table *table);
+
+/* A zeroed entry at the end, or NULL when memory is short. Earlier pointers into
+ * the table are then stale. */
+struct wf_netif *wf_netif_table_link(struct wf_netif_table *table);
+struct wf_netaddr *wf_netif_table_addr(struct wf_netif_table *table);
+void wf_netif_table_done(struct wf_netif_table *table);
+
+/* Position of the link with that kernel index; false if there is none. */
+bool wf_netif_table_find(
+	const struct wf_netif_table *table, unsigned int index, unsigned int *ret_link);
+
+/* hardware, has_pci, pci and, for links that have one, speed_bps: from sysfs. */
+void wf_netif_read_device(struct wf_netif *link);
+
+/* The kind for a name of the kernel's ("veth", "bridge", ...); NULL: no such name,
+ * so that only @arp_type (ARPHRD_*) tells. */
+enum wf_netif_kind wf_netif_kind_of(const char *kernel_name, unsigned int arp_type);
+
+/* Takes over what @table holds, also on failure; one reference to the caller. */
+int wf_netifs_new(struct wf_netif_table *table, struct wf_netifs **ret);
+
+#endif

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <netinet/in.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "conformance.h"
+
+static const struct cf_options no_options;
+static struct cf_env *open_pair; /* what cf_progress drives */
+
+uint64_t cf_now_ms(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+const char *cf_loopback(void)
+{
+	return cf_target.addr_format == FI_SOCKADDR_IN6 ? "::1" : "127.0.0.1";
+}
+
+struct fi_info *cf_hints(void)
+{
+	struct fi_info *hints = fi_allocinfo();
+
+	CHECK(hints);
+	hints->fabric_attr->prov_name = strdup(cf_target.provider);
+	hints->ep_attr->type = cf_target.type;
+	hints->addr_format = cf_target.addr_format;
+	hints->mode = FI_CONTEXT | FI_CONTEXT2;
+	if (cf_target.version < FI_VERSION(1, 5))
+		return hints; /* mr_mode was an enumeration, 0 any of it */
+	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
+				      FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+	return hints;
+}
+
+int cf_getinfo(uint32_t version, const struct fi_info *hints, struct fi_info **ret_info)
+{
+	return fi_getinfo(version, cf_loopback(), NULL, FI_SOURCE, hints, ret_info);
+}
+
+void cf_open_fabric(struct cf_env *env, const struct cf_options *options)
+{
+	if (!options)
+		options = &no_options;
+	memset(env, 0, sizeof(*env));
+	env->hints = cf_hints();
+	env->hints->caps = FI_MSG | options->caps;
+	if (options->adjust)
+		options->adjust(env->hints);
+	CHECK_OK(cf_getinfo(cf_target.version, env->hints, &env->info));
+	CHECK_OK(fi_fabric(env->info->fabric_attr, &env->fabric, NULL));
+}
+
+void cf_open_domain(struct cf_env *env, const struct cf_options *options)
+{
+	cf_open_fabric(env, options);
+	CHECK_OK(fi_domain(env->fabric, env->info, &env->domain, NULL));
+}
+
+struct fid_ep *cf_new_ep(struct cf_env *env)
+{
+	struct fid_ep *ep;
+
+	CHECK_OK(fi_endpoint(env->domain, env->info, &ep, NULL));
+	return ep;
+}
+
+static struct fid_cq *open_cq(struct cf_env *env, const struct cf_options *options)
+{
+	struct fi_cq_attr attr = {
+		.size = options->cq_size,
+		.format = options->cq_format ? options->cq_format : FI_CQ_FORMAT_DATA,
+		.wait_obj = options->wait_obj,
+	};
+	struct fid_cq *cq;
+
+	CHECK_OK(fi_cq_open(env->domain, &attr, &cq, NULL));
+	return cq;
+}
+
+struct fid_cq *cf_new_cq(struct cf_env *env, enum fi_wait_obj wait_obj)
+{
+	return open_cq(env, &(struct cf_options){ .wait_obj = wait_obj });
+}
+
+struct fid_cntr *cf_new_cntr(struct cf_env *env, enum fi_wait_obj wait_obj)
+{
+	struct fi_cntr_attr attr = { .wait_obj = wait_obj };
+	struct fid_cntr *cntr;
+
+	CHECK_OK(fi_cntr_open(env->domain, &attr, &cntr, NULL));
+	return cntr;
+}
+
+struct fid_av *cf_new_av(struct cf_env *env)
+{
+	struct fi_av_attr attr = { .type = FI_AV_TABLE };
+	struct fid_av *av;
+
+	CHECK_OK(fi_av_open(env->domain, &attr, &av, NULL));
+	return av;
+}
+
+static void open_side(
+	struct cf_env *env, struct cf_side *side, const struct cf_options *options)
+{
+	CHECK_OK(fi_endpoint(env->domain, env->info, &side->ep, side));
+	side->tx_cq = open_cq(env, options);
+	side->rx_cq = options->split_cqs ? open_cq(env, options) : side->tx_cq;
+	if (side->rx_cq == side->tx_cq) {
+		CHECK_OK(fi_ep_bind(side->ep, &side->tx_cq->fid,
+			FI_TRANSMIT | FI_RECV | options->cq_flags));
+	} else {
+		CHECK_OK(fi_ep_bind(
+			side->ep, &side->tx_cq->fid, FI_TRANSMIT | options->cq_flags));
+		CHECK_OK(fi_ep_bind(
+			side->ep, &side->rx_cq->fid, FI_RECV | options->cq_flags));
+	}
+	if (options->counters) {
+		side->tx_cntr = cf_new_cntr(env, options->wait_obj);
+		side->rx_cntr = cf_new_cntr(env, options->wait_obj);
+		CHECK_OK(fi_ep_bind(side->ep, &side->tx_cntr->fid, FI_SEND));
+		CHECK_OK(fi_ep_bind(side->ep, &side->rx_cntr->fid, FI_RECV));
+	}
+	side->av = cf_new_av(env);
+	CHECK_OK(fi_ep_bind(side->ep, &side->av->fid, 0));
+	if (env->eq)
+		CHECK_OK(fi_ep_bind(side->ep, &env->eq->fid, 0));
+	if (!options->not_enabled)
+		CHECK_OK(fi_enable(side->ep));
+}
+
+static void exchange_names(struct cf_env *env)
+{
+	char name[2][256];
+	size_t len;
+
+	for (int i = 0; i < 2; i++) {
+		len = sizeof(name[i]);
+		CHECK_OK(fi_getname(&env->side[i].ep->fid, name[i], &len));
+	}
+	for (int i = 0; i < 2; i++) {
+		struct cf_side *side = &env->side[i];
+
+		CHECK_EQ(fi_av_insert(side->av, name[!i], 1, &side->peer, 0, NULL), 1);
+		CHECK_EQ(fi_av_insert(side->av, name[i], 1, &side->self, 0, NULL), 1);
+	}
+}
+
+void cf_open_pair(struct cf_env *env, const struct cf_options *options)
+{
+	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_UNSPEC };
+
+	if (!options)
+		options = &no_options;
+	if (cf_target.type == FI_EP_MSG)
+		SKIP("needs connectionless endpoints");
+	cf_open_domain(env, options);
+	if (options->bind_eq)
+		CHECK_OK(fi_eq_open(env->fabric, &eq_attr, &env->eq, NULL));
+	open_side(env, &env->side[0], options);
+	open_side(env, &env->side[1], options);
+	if (options->not_enabled)
+		return;
+	exchange_names(env);
+	open_pair = env;
+}
+
+void cf_close(struct cf_env *env)
+{
+	open_pair = NULL;
+	for (int i = 0; i < 2; i++)
+		CF_CLOSE(env->side[i].ep);
+	for (int i = 0; i < 2; i++) {
+		struct cf_side *side = &env->side[i];
+
+		if (side->rx_cq != side->tx_cq)
+			CF_CLOSE(side->rx_cq);
+		CF_CLOSE(side->tx_cq);
+		CF_CLOSE(side->tx_cntr);
+		CF_CLOSE(side->rx_cntr);
+		CF_CLOSE(side->av);
+	}
+	CF_CLOSE(env->eq);
+	CF_CLOSE(env->domain);
+	CF_CLOSE(env->fabric);
+	fi_freeinfo(env->info);
+	fi_freeinfo(env->hints);
+	memset(env, 0, sizeof(*env));
+}
+
+size_t cf_ip_addr(const struct fi_info *info, void *addr, uint16_t port)
+{
+	struct sockaddr_in *in = addr;
+	struct sockaddr_in6 *in6 = addr;
+
+	switch (info->addr_format) {
+	case FI_SOCKADDR_IN:
+		memset(in, 0, sizeof(*in));
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		return sizeof(*in);
+	case FI_SOCKADDR_IN6:
+		memset(in6, 0, sizeof(*in6));
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		in6->sin6_addr = in6addr_loopback;
+		return sizeof(*in6);
+	default:
+		SKIP("addresses are not of IP");
+	}
+}
+
+uint16_t cf_ip_port(const void *addr)
+{
+	const struct sockaddr_in *in = addr; /* the port is at the same place in both */
+
+	CHECK(in);
+	return ntohs(in->sin_port);
+}
+
+void *cf_ip_addrs(const struct fi_info *info, uint16_t port, size_t count)
+{
+	struct sockaddr_in6 one;
+	size_t len = cf_ip_addr(info, &one, port);
+	char *all = malloc(len * count);
+
+	CHECK(all);
+	for (size_t i = 0; i < count; i++)
+		(void)cf_ip_addr(info, all + i * len, (uint16_t)(port + i));
+	return all;
+}
+
+/* ---- transfers ----------------------------------------------------------------- */
+
+void cf_progress(void)
+{
+	if (!open_pair)
+		return;
+	for (int i = 0; i < 2; i++) {
+		struct cf_side *side = &open_pair->side[i];
+
+		(void)fi_cq_read(side->tx_cq, NULL, 0);
+		if (side->rx_cq != side->tx_cq)
+			(void)fi_cq_read(side->rx_cq, NULL, 0);
+	}
+}
+
+void cf_cq_wait(struct fid_cq *cq, void *entry)
+{
+	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
+	ssize_t ret;
+
+	do {
+		ret = fi_cq_read(cq, entry, 1);
+		if (ret == -FI_EAVAIL) {
+			struct fi_cq_err_entry err = { 0 };
+
+			(void)fi_cq_readerr(cq, &err, 0);
+			cf_fail(__FILE__, __LINE__, "error entry: %s",
+				fi_strerror(err.err));
+		}
+		if (ret != -FI_EAGAIN) {
+			CHECK_EQ(ret, 1);
+			return;
+		}
+		cf_progress();
+	} while (cf_now_ms() < deadline);
+	cf_fail(__FILE__, __LINE__, "no completion came");
+}
+
+void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry)
+{
+	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
+	char unused[64];
+	ssize_t ret;
+
+	do {
+		ret = fi_cq_read(cq, unused, 1);
+		if (ret == -FI_EAVAIL) {
+			CHECK_EQ(fi_cq_readerr(cq, entry, 0), 1);
+			return;
+		}
+		CHECK_EQ(ret, -FI_EAGAIN);
+		cf_progress();
+	} while (cf_now_ms() < deadline);
+	cf_fail(__FILE__, __LINE__, "no error entry came");
+}
+
+void cf_cq_quiet(struct fid_cq *cq)
+{
+	char unused[64];
+
+	for (int i = 0; i < 200; i++) {
+		CHECK_EQ(fi_cq_read(cq, unused, 1), -FI_EAGAIN);
+		cf_progress();
+		(void)usleep(100);
+	}
+}
+
+void cf_fill(void *buf, size_t len, unsigned int seed)
+{
+	uint8_t *bytes = buf;
+
+	for (size_t i = 0; i < len; i++)
+		bytes[i] = (uint8_t)(seed * 31 + i * 7 + (i >> 8));
+}
+
+void cf_verify(const void *buf, size_t len, unsigned int seed)
+{
+	const uint8_t *bytes = buf;
+
+	for (size_t i = 0; i < len; i++) {
+		if (bytes[i] != (uint8_t)(seed * 31 + i * 7 + (i >> 8)))
+			cf_fail(__FILE__, __LINE__, "byte %zu of %zu is wrong", i, len);
+	}
+}
+
+void cf_post_recv(struct cf_env *env, void *buf, size_t len, void *context)
+{
+	struct cf_side *to = &env->side[1];
+
+	CF_RETRY(to->rx_cq, fi_recv(to->ep, buf, len, NULL, FI_ADDR_UNSPEC, context));
+}
+
+void cf_post_send(struct cf_env *env, const void *buf, size_t len, void *context)
+{
+	struct cf_side *from = &env->side[0];
+
+	CF_RETRY(from->tx_cq, fi_send(from->ep, buf, len, NULL, from->peer, context));
+}
+
+void cf_exchange(struct cf_env *env, size_t len)
+{
+	struct cf_side *from = &env->side[0], *to = &env->side[1];
+	struct fi_cq_tagged_entry entry;
+	struct fi_context2 tx_ctx, rx_ctx;
+	uint8_t *out = malloc(len + 1), *in = malloc(len + 1);
+
+	CHECK(out && in);
+	cf_fill(out, len, 1);
+	memset(in, 0, len + 1);
+	cf_post_recv(env, in, len, &rx_ctx);
+	cf_post_send(env, out, len, &tx_ctx);
+	cf_cq_wait(from->tx_cq, &entry);
+	CHECK(entry.op_context == &tx_ctx);
+	cf_cq_wait(to->rx_cq, &entry);
+	CHECK(entry.op_context == &rx_ctx);
+	cf_verify(in, len, 1);
+	free(out);
+	free(in);
+}

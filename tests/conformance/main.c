@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Runs the suites against one target and reports in TAP.
+ *
+ *   conformance -p PROVIDER [-e dgram|rdm|msg] [-a in|in6] [-V API] [-l] [CASE...]
+ *
+ * -V asks for an older API version, so that the suite also runs on other libraries.
+ *
+ * A case is forked, so that a crash or a hang costs only itself. Exit status of the
+ * child: 0 passed, 77 skipped, anything else failed.
+ */
+#include <signal.h>
+#include <stdarg.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "conformance.h"
+#include "suites.h"
+
+enum { CASE_TIMEOUT_S = 60, EXIT_SKIPPED = 77 };
+
+struct cf_target cf_target = { .version = FI_VERSION(2, 6) };
+
+static char message[512]; /* what the child has to say, read through a pipe */
+
+void cf_fail(const char *file, int line, const char *format, ...)
+{
+	va_list args;
+
+	printf("%s:%d: ", file, line);
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	fflush(stdout);
+	_exit(1);
+}
+
+void cf_skip(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vprintf(format, args);
+	va_end(args);
+	fflush(stdout);
+	_exit(EXIT_SKIPPED);
+}
+
+static void run_child(const struct cf_case *test)
+{
+	if (test->caps) {
+		struct fi_info *info, *hints = cf_hints();
+
+		hints->caps = test->caps;
+		if (cf_getinfo(cf_target.version, hints, &info))
+			cf_skip("%s does not offer %s", cf_target.provider,
+				fi_tostr(&test->caps, FI_TYPE_CAPS));
+		fi_freeinfo(info);
+		fi_freeinfo(hints);
+	}
+	test->run();
+}
+
+/* Fork, run, collect the first line that the case printed. */
+static int run_case(const struct cf_case *test)
+{
+	size_t used = 0;
+	ssize_t n;
+	int fds[2], status;
+	pid_t pid;
+
+	if (pipe(fds))
+		abort();
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0) {
+		(void)alarm(CASE_TIMEOUT_S);
+		(void)dup2(fds[1], STDOUT_FILENO);
+		close(fds[0]);
+		close(fds[1]);
+		run_child(test);
+		exit(0); /* not _exit: leak checkers run at exit */
+	}
+	close(fds[1]);
+	while (used < sizeof(message) - 1 &&
+		(n = read(fds[0], message + used, sizeof(message) - 1 - used)) > 0)
+		used += (size_t)n;
+	message[used] = '\0';
+	message[strcspn(message, "\n")] = '\0';
+	close(fds[0]);
+	if (waitpid(pid, &status, 0) != pid)
+		abort();
+	if (WIFSIGNALED(status)) {
+		snprintf(message + strlen(message), sizeof(message) - strlen(message),
+			" (%s)",
+			WTERMSIG(status) == SIGALRM ? "timed out"
+						    : strsignal(WTERMSIG(status)));
+		return -1;
+	}
+	return WEXITSTATUS(status);
+}
+
+static bool selected(const struct cf_case *test, char **names, int count)
+{
+	for (int i = 0; i < count; i++) {
+		if (!strcmp(names[i], test->name) || strstr(test->reqs, names[i]))
+			return true;
+	}
+	return count == 0;
+}
+
+static int run_all(char **names, int count, bool list)
+{
+	int number = 0, failed = 0;
+
+	for (size_t s = 0; cf_suites[s].name; s++) {
+		for (const struct cf_case *t = cf_suites[s].cases; t->name; t++) {
+			if (!selected(t, names, count))
+				continue;
+			if (list) {
+				printf("%s %s: %s\n", cf_suites[s].name, t->name,
+					t->reqs);
+				continue;
+			}
+			int result = run_case(t);
+
+			printf("%s %d - %s.%s [%s]%s%s\n",
+				result == 0 || result == EXIT_SKIPPED ? "ok" : "not ok",
+				++number, cf_suites[s].name, t->name, t->reqs,
+				result == EXIT_SKIPPED ? " # SKIP " : "",
+				result == EXIT_SKIPPED ? message : "");
+			if (result != 0 && result != EXIT_SKIPPED) {
+				printf("# %s\n", message);
+				failed++;
+			}
+		}
+	}
+	if (!list)
+		printf("1..%d\n", number);
+	return failed;
+}
+
+static bool parse_type(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum fi_ep_type type;
+	} types[] = { { "dgram", FI_EP_DGRAM }, { "rdm", FI_EP_RDM },
+		{ "msg", FI_EP_MSG } };
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+		if (!strcmp(word, types[i].word)) {
+			cf_target.type = types[i].type;
+			return true;
+		}
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	bool list = false, usage = false;
+	unsigned int major = 0, minor = 0;
+	int c;
+
+	while ((c = getopt(argc, argv, "p:e:a:V:l")) != -1) {
+		switch (c) {
+		case 'p':
+			cf_target.provider = optarg;
+			break;
+		case 'e':
+			usage |= !parse_type(optarg);
+			break;
+		case 'a':
+			cf_target.addr_format = !strcmp(optarg, "in6") ? FI_SOCKADDR_IN6
+								       : FI_SOCKADDR_IN;
+			break;
+		case 'V':
+			usage |= sscanf(optarg, "%u.%u", &major, &minor) != 2;
+			cf_target.version = FI_VERSION(major, minor);
+			break;
+		case 'l':
+			list = true;
+			break;
+		default:
+			usage = true;
+		}
+	}
+	if (usage || (!cf_target.provider && !list)) {
+		fprintf(stderr,
+			"usage: %s -p PROVIDER [-e dgram|rdm|msg] [-a in|in6] "
+			"[-V MAJOR.MINOR] [-l] [CASE...]\n",
+			argv[0]);
+		return 2;
+	}
+	return run_all(argv + optind, argc - optind, list) ? 1 : 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SUITES_H
+#define SUITES_H
+
+#include "conformance.h"
+
+struct cf_suite {
+	const char *name;
+	const struct cf_case *cases;
+};
+
+extern const struct cf_suite cf_suites[]; /* ends with a NULL name */
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Address strings of any content: read without harm, and what is understood can be
+ * written and read again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sys/addrstr.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_part(const struct wf_addrstr_part *part, const char *text, size_t len)
+{
+	if (part->text && (part->text < text || part->text + part->len > text + len))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	char *text = malloc(size + 1), uri[WF_SOCKADDR_STRLEN];
+	union wf_sockaddr sa, again;
+	struct wf_addrstr str;
+	uint16_t port;
+	int family;
+
+	if (!text)
+		return 0;
+	if (size)
+		memcpy(text, data, size);
+	text[size] = '\0';
+	(void)wf_addrstr_is(text);
+	(void)wf_sockaddr_from_host(text, &sa);
+	(void)wf_sockaddr_parse_port(text, &port);
+	if (!wf_addrstr_parse(text, &str)) {
+		check_part(&str.format, text, size);
+		check_part(&str.node, text, size);
+		check_part(&str.service, text, size);
+		check_part(&str.fields, text, size);
+		check_part(&str.params, text, size);
+		(void)wf_addrstr_family(&str, &family);
+	}
+	if (!wf_addrstr_to_sockaddr(text, &sa)) {
+		(void)wf_sockaddr_uri(&sa, uri, sizeof(uri));
+		if (wf_addrstr_to_sockaddr(uri, &again) ||
+			!wf_sockaddr_equal(&sa, &again))
+			abort();
+	}
+	(void)wf_sockaddr_read(data, size, &sa);
+	free(text);
+	return 0;
+}

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Run the libFuzzer targets of a build, one after the other.
+
+Seeds come from tests/fuzz/corpus/<target>/; what is found stays in the build folder.
+Exit status 1 when a target crashed, leaked or hung.
+"""
+import argparse
+import glob
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+
+here = os.path.dirname(os.path.abspath(__file__))
+ap = argparse.ArgumentParser()
+ap.add_argument("--build", required=True)
+ap.add_argument("--seconds", default="60")
+ap.add_argument("--target")
+ap.add_argument("--junit", help="write the results there as well")
+args = ap.parse_args()
+
+folder = os.path.join(args.build, "tests", "fuzz")
+suite = ET.Element("testsuite", name="fuzz")
+failed = 0
+for exe in sorted(glob.glob(os.path.join(folder, "*_fuzz"))):
+    name = os.path.basename(exe)[: -len("_fuzz")]
+    if args.target and args.target != name:
+        continue
+    corpus = os.path.join(folder, "corpus-" + name)
+    os.makedirs(corpus, exist_ok=True)
+    command = [exe, "-max_total_time=" + args.seconds, "-timeout=10", "-rss_limit_mb=2048",
+               "-print_final_stats=1", "-artifact_prefix=" + corpus + "-crash-", corpus]
+    seeds = os.path.join(here, "corpus", name)
+    if os.path.isdir(seeds):
+        command.append(seeds)
+    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         text=True, errors="replace")
+    runs = [l.split()[-1] for l in run.stdout.splitlines() if "number_of_executed_units" in l]
+    case = ET.SubElement(suite, "testcase", classname="fuzz", name=name)
+    if run.returncode:
+        failed += 1
+        ET.SubElement(case, "failure").text = run.stdout[-4000:]
+        print("%s: FAILED\n%s" % (name, run.stdout[-4000:]))
+    else:
+        print("%s: %s inputs, nothing found" % (name, runs[0] if runs else "?"))
+    sys.stdout.flush()
+if not len(suite):
+    print("no fuzz target in " + folder)
+    failed = 1
+if args.junit:
+    ET.ElementTree(suite).write(args.junit)
+sys.exit(1 if failed else 0)
