@@ -23,7 +23,10 @@
 	X(completion)                                                                  \
 	X(cntr)                                                                        \
 	X(poll)                                                                        \
-	X(trywait)
+	X(trywait)                                                                     \
+	X(mr)                                                                          \
+	X(msg)                                                                         \
+	X(multi_recv)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
 CF_SUITES(DECLARE)

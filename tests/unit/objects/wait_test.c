@@ -241,7 +241,7 @@ static void a_signal_handler_interrupts(void **state)
  * Writers add to a number, takers take one at a time and sleep when there is none.
  * Were a wake-up lost, a taker would sleep on something that nobody comes for.
  */
-enum { WRITERS = 2, TAKERS = 3, ROUNDS = 4000 };
+enum { WRITERS = 2, TAKERS = 3, ROUNDS = 2000 };
 
 struct stress {
 	struct wf_wait wait;
@@ -353,7 +353,7 @@ static void no_wake_up_is_lost(void **state)
  * The two sides meet in every round: whoever stores late sees the other, if both have
  * their fences. The rounds start together but for a few nanoseconds that vary.
  */
-enum { DUELS = 100000, JITTER = 64 };
+enum { DUELS = 50000, JITTER = 64 };
 
 struct duel {
 	struct wf_wait wait;
