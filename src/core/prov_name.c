@@ -28,7 +28,7 @@ enum wf_prov_kind wf_prov_kind(const char *name)
 
 bool wf_prov_name_valid(const char *name)
 {
-	size_t len = strnlen(name, FI_NAME_MAX);
+	size_t len = name ? strnlen(name, FI_NAME_MAX) : 0;
 
 	if (!len || len == FI_NAME_MAX)
 		return false;

@@ -6,6 +6,7 @@
 #include <rdma/fi_eq.h>
 #include <rdma/providers/fi_peer.h>
 
+#include "objects/cq_ring.h"
 #include "objects/domain.h"
 #include "objects/progress.h"
 #include "objects/wait.h"
@@ -15,40 +16,31 @@
  * A completion queue.
  *
  * Transports write through wf_cq_write and wf_cq_write_err. When the queue is ours
- * (@owner == &self) the entry goes straight into a ring, in the format that the
- * application chose, and is copied out in batches. When it was imported with FI_PEER
- * the same calls go through the owner's operations.
+ * (@owner == &self) the entry goes straight into the ring. When it was imported with
+ * FI_PEER the same calls go through the owner's operations.
  *
- * The ring has a fixed power-of-two size. When it is full, entries go to an
- * overflow list in the same order and come back as room appears, so nothing is ever
- * lost or dropped. Errors wait in a list of their own, each stamped with the number
- * of entries written before it: a reader gets the entries before an error first,
- * then -FI_EAVAIL until the error is read.
+ * Errors wait in a list of their own, each stamped with the ring's head when it was
+ * written: a reader gets the entries before an error first, then -FI_EAVAIL until
+ * the error is read.
  *
- * @lock guards the ring, the overflow and the errors. Reading runs the items of
- * @progress first, without @lock; see progress.h for the lock order.
+ * @lock guards the ring and the errors; both can be seen to be empty without it.
+ * Reading runs the items of @progress first, without @lock; see progress.h for the
+ * lock order.
  */
 struct wf_cq {
 	struct fid_cq fid;
 	struct wf_domain *domain;
 	struct fid_peer_cq self;
 	struct fid_peer_cq *owner;
-	enum fi_cq_format format;
-	size_t entry_size;
 	struct wf_lock lock;
-	uint32_t mask; /* ring slots - 1 */
-	uint32_t head; /* next slot to write; counters run free */
-	uint32_t tail; /* next slot to read */
-	uint8_t *ring;
-	fi_addr_t *src; /* one source per slot */
-	uint64_t written; /* entries ever written, stamps errors */
-	uint64_t taken; /* entries ever read */
-	struct wf_list overflow;
+	struct wf_cq_ring ring;
+	atomic_uint error_count;
 	struct wf_list errors;
-	void *err_data; /* of the error last read, kept until the next read */
+	void *err_data; /* of the error last read, kept until the next one is */
 	enum fi_cq_wait_cond wait_cond;
-	atomic_bool woken; /* fi_cq_signal: the sleeper returns empty-handed */
-	atomic_int refs; /* endpoints and contexts bound */
+	atomic_uint sleepers; /* threads inside a blocking read */
+	atomic_uint wakeups;  /* of them, how many return because of fi_cq_signal */
+	atomic_int refs;      /* endpoints, contexts and poll sets */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
 };
@@ -61,15 +53,41 @@ static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)
 int wf_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	struct fid_cq **ret_cq, void *context);
 
-/* One success. Arguments as for fi_ops_cq_owner.write; what the format has no room
- * for is ignored. Never fails for our own queue, except -FI_ENOMEM on overflow. */
-ssize_t wf_cq_write(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
-	void *buf, uint64_t data, uint64_t tag, fi_addr_t src);
+/* One more handle through which a peer writes into @cq: each peer gets its own. */
+int wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer);
 
 /* One failure; the entry and its err_data are copied. */
 ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry);
 
-/* Anything to read (entry or error)? For fi_poll and fi_trywait. */
-bool wf_cq_readable(struct wf_cq *cq);
+/* Anything to read (entry or error)? For fi_poll and fi_trywait. No lock. */
+static inline bool wf_cq_readable(struct wf_cq *cq)
+{
+	return !wf_cq_ring_empty(&cq->ring) ||
+	       atomic_load_explicit(&cq->error_count, memory_order_relaxed);
+}
+
+/* One success into our own queue. -FI_ENOMEM when the ring could not grow. */
+static inline ssize_t wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
+	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	int ret;
+
+	wf_lock(&cq->lock);
+	ret = wf_cq_ring_put(&cq->ring, context, flags, len, buf, data, tag, src);
+	wf_unlock(&cq->lock);
+	wf_wait_signal(&cq->wait);
+	return ret;
+}
+
+/* One success. Arguments as for fi_ops_cq_owner.write; what the format has no room
+ * for is ignored. */
+static inline ssize_t wf_cq_write(struct wf_cq *cq, void *context, uint64_t flags,
+	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	if (wf_unlikely(cq->owner != &cq->self))
+		return cq->owner->owner_ops->write(
+			cq->owner, context, flags, len, buf, data, tag, src);
+	return wf_cq_write_own(cq, context, flags, len, buf, data, tag, src);
+}
 
 #endif

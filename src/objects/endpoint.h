@@ -2,6 +2,7 @@
 #ifndef WF_OBJECTS_ENDPOINT_H
 #define WF_OBJECTS_ENDPOINT_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <rdma/fi_cm.h>
@@ -19,35 +20,48 @@ struct wf_ep;
 
 /* What a transport implements for one endpoint. */
 struct wf_xfer_ops {
-	/* Start @op; ep->lock held. 0: taken, its completion is written now or later.
+	/* Strength of ep->lock where the domain needs locks at all: WF_LOCK_MUTEX when
+	 * the kernel is called under it. */
+	enum wf_lock_kind lock_kind;
+
+	/* Start @op. No lock held: takes ep->lock itself for as long as it touches
+	 * state that others share. 0: taken, its completion is written now or later.
 	 * -FI_EAGAIN: nothing was taken, the caller may retry. */
 	ssize_t (*start)(struct wf_ep *ep, struct wf_op *op);
 
 	/* Move data without blocking; ep->lock held, never enters user code. */
 	void (*progress)(struct wf_ep *ep);
 
-	/* Bindings are complete and valid: open what the data path needs. */
+	/* Bindings are complete and valid: open what the data path needs. Called
+	 * again when an earlier call failed. */
 	int (*enable)(struct wf_ep *ep);
 
 	/* Withdraw one posted receive with @context: true when one was found and its
 	 * FI_ECANCELED entry written. ep->lock held. */
 	bool (*cancel)(struct wf_ep *ep, void *context);
 
-	/* Release everything of the transport. Accepts an endpoint whose opening or
-	 * enabling failed half-way. No lock held, nothing runs any more. */
+	/* Release everything of the transport, call wf_ep_done and free the memory.
+	 * Accepts an endpoint whose opening or enabling failed half-way. No lock held,
+	 * nothing runs any more. */
 	void (*destroy)(struct wf_ep *ep);
 
-	/* Addresses; -FI_ENOSYS or NULL where the transport cannot. */
+	/* Addresses; -FI_ENOSYS or NULL where the transport cannot. setname is not
+	 * called once the endpoint is enabled, join not before. */
 	int (*setname)(struct wf_ep *ep, const void *addr, size_t len);
 	int (*getname)(struct wf_ep *ep, void *addr, size_t *len);
 	int (*join)(struct wf_ep *ep, const void *addr, uint64_t flags,
 		struct fid_mc **mc, void *context);
 
-	/* Options beyond those that the skeleton answers; NULL for none. */
+	/* Options beyond those that the skeleton answers, asked first and answering
+	 * -FI_ENOPROTOOPT to the others; NULL for none. */
 	int (*getopt)(struct wf_ep *ep, int name, void *val, size_t *len);
 	int (*setopt)(struct wf_ep *ep, int name, const void *val, size_t len);
 
-	/* See struct wf_progress. */
+	/* How many more operations start() takes; NULL: not said. ep->lock held. */
+	size_t (*rx_left)(struct wf_ep *ep);
+	size_t (*tx_left)(struct wf_ep *ep);
+
+	/* See struct wf_progress; ep->lock held. */
 	int (*wait_fd)(struct wf_ep *ep);
 	bool (*arm)(struct wf_ep *ep);
 };
@@ -63,33 +77,49 @@ enum wf_ep_cntr {
 	WF_CNTR_COUNT,
 };
 
+/* The flags in force for calls that have no flags argument, and those that are added
+ * to the flags of calls that have one. Settled when the endpoint is enabled, so that
+ * no call asks whether completions are selective. */
+struct wf_ep_flags {
+	_Atomic uint64_t plain; /* op flags, with FI_COMPLETION settled */
+	uint64_t forced;        /* FI_COMPLETION, or 0 with selective completion */
+	uint64_t refused;       /* what the endpoint cannot honour */
+};
+
 /*
  * The part of an endpoint that is the same for every transport: bindings, options,
  * flags, life cycle. A transport embeds it first in its own endpoint.
  *
- * Bindings and attributes change only before the endpoint is enabled; then the data
- * path tables are swapped from "not enabled" to the working ones and all of it is
- * read without lock. @lock guards the transport's transfer state.
+ * Bindings and attributes change only before the endpoint is enabled, under
+ * @control; then the data path tables are swapped from "not enabled" to the finished
+ * ones and all of it is read without lock. (Default flags and the size of
+ * multi-receive slices may change later: they are atomic. An EQ may come later too.)
+ * @lock guards the transport's transfer state. Order: @control, progress list locks,
+ * @lock.
  */
 struct wf_ep {
 	struct fid_ep fid;
-	struct wf_domain *domain;
 	const struct wf_xfer_ops *xfer;
-	struct fi_info *info; /* our copy of what it was opened with */
-	enum fi_ep_type type;
-	uint64_t caps;
-	uint64_t tx_op_flags, rx_op_flags; /* default ones of calls without flags */
+	struct wf_ep_flags tx, rx;
 	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit;
-	size_t min_multi_recv;
+	atomic_size_t min_multi_recv;
 	struct wf_cq *tx_cq, *rx_cq;
-	bool tx_selective, rx_selective;
 	struct wf_cntr *cntr[WF_CNTR_COUNT];
 	struct wf_av *av;
-	struct wf_eq *eq;
+	struct wf_domain *domain;
+	struct fi_info *info; /* our copy of what it was opened with */
+	enum fi_ep_type type;
+	uint64_t caps;                     /* with directions spelled out */
+	uint64_t tx_op_flags, rx_op_flags; /* as the application set them */
+	bool tx_selective, rx_selective;
 	bool enabled;
+	pthread_mutex_t control;
+	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
 	struct wf_lock lock;
 	struct wf_progress progress;
-	atomic_int refs; /* aliases, multicast groups */
+	atomic_int refs;           /* multicast groups and regions: keep it open */
+	unsigned int handles;      /* the endpoint and its aliases: the last frees */
+	struct fi_ops_msg msg_ops; /* finished when enabled; absent slots filled */
 };
 
 static inline struct wf_ep *wf_ep_of(struct fid_ep *fid)
@@ -103,6 +133,9 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	const struct wf_xfer_ops *xfer, void *context);
 void wf_ep_done(struct wf_ep *ep);
 
+/* Where events of @ep go, or NULL. Any lock of the endpoint may be held. */
+struct wf_eq *wf_ep_eq(struct wf_ep *ep);
+
 /* A transmit (@cntr: SEND, READ or WRITE) or receive operation succeeded: counter,
  * and CQ entry when @op_flags has FI_COMPLETION. @comp_flags is what the entry says.
  */
@@ -111,6 +144,9 @@ void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src);
+
+/* The multi-receive buffer posted with @context is the application's again. */
+void wf_ep_rx_release(struct wf_ep *ep, void *context);
 
 /* It failed with @err (positive): always an entry, and the counter's error value. */
 void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,

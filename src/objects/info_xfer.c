@@ -10,7 +10,7 @@
 #define V2 FI_VERSION(2, 0)
 
 static const struct wf_info_rule rules[] = {
-	{ TX(op_flags), .test = WF_INFO_BITS, .reply = WF_INFO_HINT,
+	{ TX(op_flags), .test = WF_INFO_BITS, .reply = WF_INFO_EXACT,
 		.show = FI_TYPE_OP_FLAGS },
 	{ TX(msg_order), .test = WF_INFO_BITS, .show = FI_TYPE_MSG_ORDER },
 	{ TX(comp_order), .until = V2, .test = WF_INFO_BITS,
@@ -25,7 +25,7 @@ static const struct wf_info_rule rules[] = {
 		.show = WF_INFO_NUMBER },
 	{ TX(rma_iov_limit), .test = WF_INFO_MOST, .reply = WF_INFO_HINT,
 		.show = WF_INFO_NUMBER },
-	{ RX(op_flags), .test = WF_INFO_BITS, .reply = WF_INFO_HINT,
+	{ RX(op_flags), .test = WF_INFO_BITS, .reply = WF_INFO_EXACT,
 		.show = FI_TYPE_OP_FLAGS },
 	{ RX(msg_order), .test = WF_INFO_BITS, .show = FI_TYPE_MSG_ORDER },
 	{ RX(comp_order), .until = V2, .test = WF_INFO_BITS,

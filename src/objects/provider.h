@@ -28,6 +28,9 @@ struct wf_prov {
 	const char *default_fabric;
 	const char *default_domain;
 
+	/* Does it serve collectives? Without, fi_av_set answers -FI_ENOSYS. */
+	bool av_sets;
+
 	/* Parameter that restricts the interfaces ("iface" is FI_<PROV>_IFACE). */
 	const char *iface_param;
 

@@ -40,11 +40,11 @@ struct cf_case {
 };
 
 /* A file of cases: { #name, "REQ-001", caps, name } rows. */
-#define CF_CASE(fn, requirements, capabilities)                                          \
-	{                                                                                \
-		.name = #fn, .reqs = requirements, .caps = capabilities, .run = fn       \
+#define CF_CASE(fn, requirements, capabilities)                                        \
+	{                                                                              \
+		.name = #fn, .reqs = requirements, .caps = capabilities, .run = fn     \
 	}
-#define CF_SUITE(suite, ...)                                                             \
+#define CF_SUITE(suite, ...)                                                           \
 	const struct cf_case cf_##suite##_cases[] = { __VA_ARGS__, { .name = NULL } }
 
 _Noreturn void cf_fail(const char *file, int line, const char *format, ...)
@@ -53,37 +53,64 @@ _Noreturn void cf_skip(const char *format, ...) __attribute__((format(printf, 1,
 
 #define SKIP(...) cf_skip(__VA_ARGS__)
 
-#define CHECK(cond)                                                                      \
-	do {                                                                             \
-		if (!(cond))                                                             \
-			cf_fail(__FILE__, __LINE__, "%s", #cond);                        \
+#define CHECK(cond)                                                                    \
+	do {                                                                           \
+		if (!(cond))                                                           \
+			cf_fail(__FILE__, __LINE__, "%s", #cond);                      \
 	} while (0)
 
 /* Integers of any width and sign, compared as 64-bit values. */
-#define CHECK_EQ(got, wanted)                                                            \
-	do {                                                                             \
-		long long got_ = (long long)(got), wanted_ = (long long)(wanted);        \
-		if (got_ != wanted_)                                                     \
-			cf_fail(__FILE__, __LINE__, "%s is %lld, wanted %s = %lld",      \
-				#got, got_, #wanted, wanted_);                           \
+#define CHECK_EQ(got, wanted)                                                          \
+	do {                                                                           \
+		long long got_ = (long long)(got), wanted_ = (long long)(wanted);      \
+		if (got_ != wanted_)                                                   \
+			cf_fail(__FILE__, __LINE__, "%s is %lld, wanted %s = %lld",    \
+				#got, got_, #wanted, wanted_);                         \
 	} while (0)
 
 /* A call that returns 0 or a negative fabric errno. */
-#define CHECK_OK(call)                                                                   \
-	do {                                                                             \
-		long long ret_ = (long long)(call);                                      \
-		if (ret_ != 0)                                                           \
-			cf_fail(__FILE__, __LINE__, "%s returned %lld (%s)", #call,      \
-				ret_, fi_strerror((int)-ret_));                          \
+#define CHECK_OK(call)                                                                 \
+	do {                                                                           \
+		long long ret_ = (long long)(call);                                    \
+		if (ret_ != 0)                                                         \
+			cf_fail(__FILE__, __LINE__, "%s returned %lld (%s)", #call,    \
+				ret_, fi_strerror((int)-ret_));                        \
 	} while (0)
 
-#define CHECK_STR(got, wanted)                                                           \
-	do {                                                                             \
-		const char *got_ = (got), *wanted_ = (wanted);                           \
-		if (!got_ || strcmp(got_, wanted_))                                      \
-			cf_fail(__FILE__, __LINE__, "%s is \"%s\", wanted \"%s\"", #got, \
-				got_ ? got_ : "(null)", wanted_);                        \
+/* A call that fails, whichever the code. */
+#define CHECK_FAILS(call)                                                              \
+	do {                                                                           \
+		long long ret_ = (long long)(call);                                    \
+		if (ret_ >= 0)                                                         \
+			cf_fail(__FILE__, __LINE__,                                    \
+				"%s returned %lld, wanted a failure", #call, ret_);    \
 	} while (0)
+
+/* One of two codes that a requirement leaves open. */
+#define CHECK_EITHER(got, one, other)                                                  \
+	do {                                                                           \
+		long long got_ = (long long)(got);                                     \
+		if (got_ != (long long)(one) && got_ != (long long)(other))            \
+			cf_fail(__FILE__, __LINE__, "%s is %lld, wanted %s or %s",     \
+				#got, got_, #one, #other);                             \
+	} while (0)
+
+#define CHECK_STR(got, wanted)                                                         \
+	do {                                                                           \
+		const char *got_ = (got), *wanted_ = (wanted);                         \
+		if (!got_ || strcmp(got_, wanted_))                                    \
+			cf_fail(__FILE__, __LINE__, "%s is \"%s\", wanted \"%s\"",     \
+				#got, got_ ? got_ : "(null)", wanted_);                \
+	} while (0)
+
+/* Skip a case about behaviour that the API version of the run does not have. */
+#define NEED_API(major, minor)                                                         \
+	do {                                                                           \
+		if (cf_target.version < FI_VERSION(major, minor))                      \
+			SKIP("needs API %d.%d", major, minor);                         \
+	} while (0)
+
+#define CF_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- objects ------------------------------------------------------------------- */
 
@@ -108,15 +135,15 @@ struct cf_env {
 };
 
 struct cf_options {
-	uint64_t caps;	   /* added to the hints */
+	uint64_t caps;     /* added to the hints */
 	uint64_t cq_flags; /* e.g. FI_SELECTIVE_COMPLETION, for both directions */
 	enum fi_cq_format cq_format; /* UNSPEC: FI_CQ_FORMAT_DATA */
 	size_t cq_size;
 	enum fi_wait_obj wait_obj;
-	bool split_cqs;	 /* a CQ for each direction */
-	bool counters;	 /* bound for FI_SEND and FI_RECV */
-	bool bind_eq;	 /* an EQ, bound to both endpoints */
-	bool not_enabled; /* stop before fi_enable */
+	bool split_cqs;                        /* a CQ for each direction */
+	bool counters;                         /* bound for FI_SEND and FI_RECV */
+	bool bind_eq;                          /* an EQ, bound to both endpoints */
+	bool not_enabled;                      /* stop before fi_enable */
 	void (*adjust)(struct fi_info *hints); /* last word on the hints */
 };
 
@@ -125,7 +152,8 @@ struct fi_info *cf_hints(void);
 
 /* fi_getinfo for the target on the loopback, FI_SOURCE, any port. Negative errno,
  * or 0 with @ret_info to be freed. */
-int cf_getinfo(uint32_t version, const struct fi_info *hints, struct fi_info **ret_info);
+int cf_getinfo(
+	uint32_t version, const struct fi_info *hints, struct fi_info **ret_info);
 
 /* Loopback text of the target's address family. */
 const char *cf_loopback(void);
@@ -134,7 +162,29 @@ void cf_open_fabric(struct cf_env *env, const struct cf_options *options);
 void cf_open_domain(struct cf_env *env, const struct cf_options *options);
 /* Both sides with CQs, AVs and names exchanged. @options may be NULL. */
 void cf_open_pair(struct cf_env *env, const struct cf_options *options);
+/* Checks that every fi_close succeeds. */
 void cf_close(struct cf_env *env);
+
+/* Close one object that a case opened itself. */
+#define CF_CLOSE(object)                                                               \
+	do {                                                                           \
+		if (object)                                                            \
+			CHECK_OK(fi_close(&(object)->fid));                            \
+		(object) = NULL;                                                       \
+	} while (0)
+
+/* Single objects on an open domain. */
+struct fid_ep *cf_new_ep(struct cf_env *env);
+struct fid_cq *cf_new_cq(struct cf_env *env, enum fi_wait_obj wait_obj);
+struct fid_cntr *cf_new_cntr(struct cf_env *env, enum fi_wait_obj wait_obj);
+struct fid_av *cf_new_av(struct cf_env *env);
+
+/* Loopback address with @port in the format of @info, which must be of IP (skips
+ * otherwise). Returns its length. */
+size_t cf_ip_addr(const struct fi_info *info, void *addr, uint16_t port);
+uint16_t cf_ip_port(const void *addr);
+/* @count such addresses in a row, as fi_av_insert takes them; ports from @port up. */
+void *cf_ip_addrs(const struct fi_info *info, uint16_t port, size_t count);
 
 /* ---- transfers ----------------------------------------------------------------- */
 
@@ -146,17 +196,26 @@ void cf_cq_wait(struct fid_cq *cq, void *entry);
 void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry);
 /* Nothing may come for a while (reads the CQ @reads times). */
 void cf_cq_quiet(struct fid_cq *cq);
-/* Retry @call while it answers -FI_EAGAIN, reading @cq for progress. */
-#define CF_RETRY(cq, call)                                                               \
-	do {                                                                             \
-		long long again_;                                                        \
-		while ((again_ = (long long)(call)) == -FI_EAGAIN)                       \
-			(void)fi_cq_read(cq, NULL, 0);                                   \
-		if (again_)                                                              \
-			cf_fail(__FILE__, __LINE__, "%s returned %lld (%s)", #call,      \
-				again_, fi_strerror((int)-again_));                      \
+/* Drive both sides of the open pair, as manual progress asks of an application. */
+void cf_progress(void);
+/* Retry @call while it answers -FI_EAGAIN, driving @cq and the open pair. */
+#define CF_RETRY(cq, call)                                                             \
+	do {                                                                           \
+		uint64_t deadline_ = cf_now_ms() + CF_TIMEOUT_MS;                      \
+		long long again_;                                                      \
+		while ((again_ = (long long)(call)) == -FI_EAGAIN &&                   \
+			cf_now_ms() < deadline_) {                                     \
+			(void)fi_cq_read(cq, NULL, 0);                                 \
+			cf_progress();                                                 \
+		}                                                                      \
+		if (again_)                                                            \
+			cf_fail(__FILE__, __LINE__, "%s returned %lld (%s)", #call,    \
+				again_, fi_strerror((int)-again_));                    \
 	} while (0)
 
+/* Post a receive on side 1, send from side 0. */
+void cf_post_recv(struct cf_env *env, void *buf, size_t len, void *context);
+void cf_post_send(struct cf_env *env, const void *buf, size_t len, void *context);
 /* Send @len patterned bytes from side 0 to side 1 and check what arrives. */
 void cf_exchange(struct cf_env *env, size_t len);
 void cf_fill(void *buf, size_t len, unsigned int seed);

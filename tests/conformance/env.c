@@ -6,6 +6,7 @@
 #include "conformance.h"
 
 static const struct cf_options no_options;
+static struct cf_env *open_pair; /* what cf_progress drives */
 
 uint64_t cf_now_ms(void)
 {
@@ -29,8 +30,10 @@ struct fi_info *cf_hints(void)
 	hints->ep_attr->type = cf_target.type;
 	hints->addr_format = cf_target.addr_format;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
+	if (cf_target.version < FI_VERSION(1, 5))
+		return hints; /* mr_mode was an enumeration, 0 any of it */
 	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
-		FI_MR_PROV_KEY | FI_MR_ENDPOINT;
+				      FI_MR_PROV_KEY | FI_MR_ENDPOINT;
 	return hints;
 }
 
@@ -58,6 +61,14 @@ void cf_open_domain(struct cf_env *env, const struct cf_options *options)
 	CHECK_OK(fi_domain(env->fabric, env->info, &env->domain, NULL));
 }
 
+struct fid_ep *cf_new_ep(struct cf_env *env)
+{
+	struct fid_ep *ep;
+
+	CHECK_OK(fi_endpoint(env->domain, env->info, &ep, NULL));
+	return ep;
+}
+
 static struct fid_cq *open_cq(struct cf_env *env, const struct cf_options *options)
 {
 	struct fi_cq_attr attr = {
@@ -71,20 +82,32 @@ static struct fid_cq *open_cq(struct cf_env *env, const struct cf_options *optio
 	return cq;
 }
 
-static struct fid_cntr *open_cntr(struct cf_env *env, const struct cf_options *options)
+struct fid_cq *cf_new_cq(struct cf_env *env, enum fi_wait_obj wait_obj)
 {
-	struct fi_cntr_attr attr = { .wait_obj = options->wait_obj };
+	return open_cq(env, &(struct cf_options){ .wait_obj = wait_obj });
+}
+
+struct fid_cntr *cf_new_cntr(struct cf_env *env, enum fi_wait_obj wait_obj)
+{
+	struct fi_cntr_attr attr = { .wait_obj = wait_obj };
 	struct fid_cntr *cntr;
 
 	CHECK_OK(fi_cntr_open(env->domain, &attr, &cntr, NULL));
 	return cntr;
 }
 
-static void open_side(struct cf_env *env, struct cf_side *side,
-	const struct cf_options *options)
+struct fid_av *cf_new_av(struct cf_env *env)
 {
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	struct fi_av_attr attr = { .type = FI_AV_TABLE };
+	struct fid_av *av;
 
+	CHECK_OK(fi_av_open(env->domain, &attr, &av, NULL));
+	return av;
+}
+
+static void open_side(
+	struct cf_env *env, struct cf_side *side, const struct cf_options *options)
+{
 	CHECK_OK(fi_endpoint(env->domain, env->info, &side->ep, side));
 	side->tx_cq = open_cq(env, options);
 	side->rx_cq = options->split_cqs ? open_cq(env, options) : side->tx_cq;
@@ -92,18 +115,18 @@ static void open_side(struct cf_env *env, struct cf_side *side,
 		CHECK_OK(fi_ep_bind(side->ep, &side->tx_cq->fid,
 			FI_TRANSMIT | FI_RECV | options->cq_flags));
 	} else {
-		CHECK_OK(fi_ep_bind(side->ep, &side->tx_cq->fid,
-			FI_TRANSMIT | options->cq_flags));
+		CHECK_OK(fi_ep_bind(
+			side->ep, &side->tx_cq->fid, FI_TRANSMIT | options->cq_flags));
 		CHECK_OK(fi_ep_bind(
 			side->ep, &side->rx_cq->fid, FI_RECV | options->cq_flags));
 	}
 	if (options->counters) {
-		side->tx_cntr = open_cntr(env, options);
-		side->rx_cntr = open_cntr(env, options);
+		side->tx_cntr = cf_new_cntr(env, options->wait_obj);
+		side->rx_cntr = cf_new_cntr(env, options->wait_obj);
 		CHECK_OK(fi_ep_bind(side->ep, &side->tx_cntr->fid, FI_SEND));
 		CHECK_OK(fi_ep_bind(side->ep, &side->rx_cntr->fid, FI_RECV));
 	}
-	CHECK_OK(fi_av_open(env->domain, &av_attr, &side->av, NULL));
+	side->av = cf_new_av(env);
 	CHECK_OK(fi_ep_bind(side->ep, &side->av->fid, 0));
 	if (env->eq)
 		CHECK_OK(fi_ep_bind(side->ep, &env->eq->fid, 0));
@@ -141,45 +164,92 @@ void cf_open_pair(struct cf_env *env, const struct cf_options *options)
 		CHECK_OK(fi_eq_open(env->fabric, &eq_attr, &env->eq, NULL));
 	open_side(env, &env->side[0], options);
 	open_side(env, &env->side[1], options);
-	if (!options->not_enabled)
-		exchange_names(env);
+	if (options->not_enabled)
+		return;
+	exchange_names(env);
+	open_pair = env;
 }
-
-static void close_fid(struct fid *fid)
-{
-	CHECK_OK(fi_close(fid));
-}
-
-#define CLOSE(object)                                                                    \
-	do {                                                                             \
-		if (object)                                                              \
-			close_fid(&(object)->fid);                                       \
-		(object) = NULL;                                                         \
-	} while (0)
 
 void cf_close(struct cf_env *env)
 {
+	open_pair = NULL;
 	for (int i = 0; i < 2; i++)
-		CLOSE(env->side[i].ep);
+		CF_CLOSE(env->side[i].ep);
 	for (int i = 0; i < 2; i++) {
 		struct cf_side *side = &env->side[i];
 
 		if (side->rx_cq != side->tx_cq)
-			CLOSE(side->rx_cq);
-		CLOSE(side->tx_cq);
-		CLOSE(side->tx_cntr);
-		CLOSE(side->rx_cntr);
-		CLOSE(side->av);
+			CF_CLOSE(side->rx_cq);
+		CF_CLOSE(side->tx_cq);
+		CF_CLOSE(side->tx_cntr);
+		CF_CLOSE(side->rx_cntr);
+		CF_CLOSE(side->av);
 	}
-	CLOSE(env->eq);
-	CLOSE(env->domain);
-	CLOSE(env->fabric);
+	CF_CLOSE(env->eq);
+	CF_CLOSE(env->domain);
+	CF_CLOSE(env->fabric);
 	fi_freeinfo(env->info);
 	fi_freeinfo(env->hints);
 	memset(env, 0, sizeof(*env));
 }
 
+size_t cf_ip_addr(const struct fi_info *info, void *addr, uint16_t port)
+{
+	struct sockaddr_in *in = addr;
+	struct sockaddr_in6 *in6 = addr;
+
+	switch (info->addr_format) {
+	case FI_SOCKADDR_IN:
+		memset(in, 0, sizeof(*in));
+		in->sin_family = AF_INET;
+		in->sin_port = htons(port);
+		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		return sizeof(*in);
+	case FI_SOCKADDR_IN6:
+		memset(in6, 0, sizeof(*in6));
+		in6->sin6_family = AF_INET6;
+		in6->sin6_port = htons(port);
+		in6->sin6_addr = in6addr_loopback;
+		return sizeof(*in6);
+	default:
+		SKIP("addresses are not of IP");
+	}
+}
+
+uint16_t cf_ip_port(const void *addr)
+{
+	const struct sockaddr_in *in = addr; /* the port is at the same place in both */
+
+	CHECK(in);
+	return ntohs(in->sin_port);
+}
+
+void *cf_ip_addrs(const struct fi_info *info, uint16_t port, size_t count)
+{
+	struct sockaddr_in6 one;
+	size_t len = cf_ip_addr(info, &one, port);
+	char *all = malloc(len * count);
+
+	CHECK(all);
+	for (size_t i = 0; i < count; i++)
+		(void)cf_ip_addr(info, all + i * len, (uint16_t)(port + i));
+	return all;
+}
+
 /* ---- transfers ----------------------------------------------------------------- */
+
+void cf_progress(void)
+{
+	if (!open_pair)
+		return;
+	for (int i = 0; i < 2; i++) {
+		struct cf_side *side = &open_pair->side[i];
+
+		(void)fi_cq_read(side->tx_cq, NULL, 0);
+		if (side->rx_cq != side->tx_cq)
+			(void)fi_cq_read(side->rx_cq, NULL, 0);
+	}
+}
 
 void cf_cq_wait(struct fid_cq *cq, void *entry)
 {
@@ -199,6 +269,7 @@ void cf_cq_wait(struct fid_cq *cq, void *entry)
 			CHECK_EQ(ret, 1);
 			return;
 		}
+		cf_progress();
 	} while (cf_now_ms() < deadline);
 	cf_fail(__FILE__, __LINE__, "no completion came");
 }
@@ -216,6 +287,7 @@ void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry)
 			return;
 		}
 		CHECK_EQ(ret, -FI_EAGAIN);
+		cf_progress();
 	} while (cf_now_ms() < deadline);
 	cf_fail(__FILE__, __LINE__, "no error entry came");
 }
@@ -226,6 +298,7 @@ void cf_cq_quiet(struct fid_cq *cq)
 
 	for (int i = 0; i < 200; i++) {
 		CHECK_EQ(fi_cq_read(cq, unused, 1), -FI_EAGAIN);
+		cf_progress();
 		(void)usleep(100);
 	}
 }
@@ -248,6 +321,20 @@ void cf_verify(const void *buf, size_t len, unsigned int seed)
 	}
 }
 
+void cf_post_recv(struct cf_env *env, void *buf, size_t len, void *context)
+{
+	struct cf_side *to = &env->side[1];
+
+	CF_RETRY(to->rx_cq, fi_recv(to->ep, buf, len, NULL, FI_ADDR_UNSPEC, context));
+}
+
+void cf_post_send(struct cf_env *env, const void *buf, size_t len, void *context)
+{
+	struct cf_side *from = &env->side[0];
+
+	CF_RETRY(from->tx_cq, fi_send(from->ep, buf, len, NULL, from->peer, context));
+}
+
 void cf_exchange(struct cf_env *env, size_t len)
 {
 	struct cf_side *from = &env->side[0], *to = &env->side[1];
@@ -258,8 +345,8 @@ void cf_exchange(struct cf_env *env, size_t len)
 	CHECK(out && in);
 	cf_fill(out, len, 1);
 	memset(in, 0, len + 1);
-	CF_RETRY(to->rx_cq, fi_recv(to->ep, in, len, NULL, FI_ADDR_UNSPEC, &rx_ctx));
-	CF_RETRY(from->tx_cq, fi_send(from->ep, out, len, NULL, from->peer, &tx_ctx));
+	cf_post_recv(env, in, len, &rx_ctx);
+	cf_post_send(env, out, len, &tx_ctx);
 	cf_cq_wait(from->tx_cq, &entry);
 	CHECK(entry.op_context == &tx_ctx);
 	cf_cq_wait(to->rx_cq, &entry);

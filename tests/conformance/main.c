@@ -118,7 +118,8 @@ static int run_all(char **names, int count, bool list)
 			if (!selected(t, names, count))
 				continue;
 			if (list) {
-				printf("%s %s: %s\n", cf_suites[s].name, t->name, t->reqs);
+				printf("%s %s: %s\n", cf_suites[s].name, t->name,
+					t->reqs);
 				continue;
 			}
 			int result = run_case(t);
@@ -186,8 +187,9 @@ int main(int argc, char **argv)
 		}
 	}
 	if (usage || (!cf_target.provider && !list)) {
-		fprintf(stderr, "usage: %s -p PROVIDER [-e dgram|rdm|msg] [-a in|in6] "
-				"[-V MAJOR.MINOR] [-l] [CASE...]\n",
+		fprintf(stderr,
+			"usage: %s -p PROVIDER [-e dgram|rdm|msg] [-a in|in6] "
+			"[-V MAJOR.MINOR] [-l] [CASE...]\n",
 			argv[0]);
 		return 2;
 	}

@@ -2,10 +2,34 @@
 #include "suites.h"
 
 /* One line per file of cases. */
-#define CF_SUITES(X) X(cq)
+#define CF_SUITES(X)                                                                   \
+	X(version)                                                                     \
+	X(info)                                                                        \
+	X(info_resolve)                                                                \
+	X(info_filter)                                                                 \
+	X(domain_attr)                                                                 \
+	X(ep_attr)                                                                     \
+	X(fabric)                                                                      \
+	X(eq)                                                                          \
+	X(endpoint)                                                                    \
+	X(option)                                                                      \
+	X(av)                                                                          \
+	X(av_insert)                                                                   \
+	X(av_shared)                                                                   \
+	X(av_set)                                                                      \
+	X(cq)                                                                          \
+	X(cq_err)                                                                      \
+	X(cq_wait)                                                                     \
+	X(completion)                                                                  \
+	X(cntr)                                                                        \
+	X(poll)                                                                        \
+	X(trywait)                                                                     \
+	X(mr)                                                                          \
+	X(msg)                                                                         \
+	X(multi_recv)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
 CF_SUITES(DECLARE)
 
 #define ROW(suite) { #suite, cf_##suite##_cases },
-const struct cf_suite cf_suites[] = { CF_SUITES(ROW) { NULL, NULL } };
+const struct cf_suite cf_suites[] = { CF_SUITES(ROW){ NULL, NULL } };

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* socket_pingpong SIZE ROUNDS: one-way time in ns of bare UDP sockets on the loopback
+ * interface, non-blocking and busily polled: the least that any library can take. */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include "pair.h"
+
+struct work {
+	size_t size, rounds;
+	int fd;
+	struct sockaddr_in peer;
+	char *buf;
+};
+
+static void say(const struct work *w)
+{
+	if (sendto(w->fd, w->buf, w->size, 0, (const struct sockaddr *)&w->peer,
+		    sizeof(w->peer)) != (ssize_t)w->size)
+		pair_fail("sendto");
+}
+
+static void hear(const struct work *w)
+{
+	ssize_t n;
+
+	do {
+		n = recv(w->fd, w->buf, w->size, MSG_TRUNC);
+	} while (n < 0 && errno == EAGAIN);
+	if (n != (ssize_t)w->size)
+		pair_fail("recv");
+}
+
+static void turns(const struct pair *pair, const struct work *w, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (pair->side) {
+			hear(w);
+			say(w);
+		} else {
+			say(w);
+			hear(w);
+		}
+	}
+}
+
+static void run(const struct pair *pair, void *arg)
+{
+	struct work *w = arg;
+	struct sockaddr_in me = {
+		.sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	socklen_t len = sizeof(me);
+	uint64_t start;
+
+	w->buf = calloc(1, w->size + 1);
+	w->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	if (!w->buf || w->fd < 0 || bind(w->fd, (struct sockaddr *)&me, sizeof(me)) ||
+		getsockname(w->fd, (struct sockaddr *)&me, &len))
+		pair_fail("socket");
+	pair_swap(pair, &me, &w->peer, sizeof(me));
+	turns(pair, w, w->rounds / 10 + 1);
+	pair_barrier(pair);
+	start = pair_now_ns();
+	turns(pair, w, w->rounds);
+	if (!pair->side)
+		printf("%.1f\n",
+			(double)(pair_now_ns() - start) / (double)w->rounds / 2);
+}
+
+int main(int argc, char **argv)
+{
+	struct work w = { 0 };
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: %s SIZE ROUNDS\n", argv[0]);
+		return 2;
+	}
+	w.size = strtoul(argv[1], NULL, 0);
+	w.rounds = strtoul(argv[2], NULL, 0);
+	return pair_main(run, &w);
+}

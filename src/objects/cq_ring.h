@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_CQ_RING_H
+#define WF_OBJECTS_CQ_RING_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <rdma/fi_eq.h>
+
+#include "sys/compiler.h"
+
+/*
+ * The successes of one completion queue, in order, each in the format that the
+ * application chose, so that reading is a copy.
+ *
+ * When it is full it doubles, so nothing is lost while the application does not read;
+ * when it runs empty it returns to the size that was asked for. The counters run
+ * free: only their difference means anything, and it stays below 2^31.
+ *
+ * The caller serialises all calls but wf_cq_ring_empty, which is a hint for those
+ * who poll without lock: relaxed, because whoever acts on it takes the lock next (or
+ * stands behind the fence of wf_wait_arm).
+ */
+struct wf_cq_ring {
+	_Atomic uint32_t head; /* next slot to write */
+	_Atomic uint32_t tail; /* next slot to read */
+	uint32_t mask;         /* slots - 1, slots is a power of two */
+	uint32_t base_mask;    /* mask at the size asked for */
+	enum fi_cq_format format;
+	size_t entry_size;
+	uint8_t *slots;
+	fi_addr_t *src; /* one source per slot */
+};
+
+/* Room for at least @count entries. -FI_ENOMEM. */
+int wf_cq_ring_init(struct wf_cq_ring *ring, enum fi_cq_format format, size_t count);
+void wf_cq_ring_done(struct wf_cq_ring *ring);
+
+/* Double it; -FI_ENOMEM leaves it as it was. */
+int wf_cq_ring_grow(struct wf_cq_ring *ring);
+
+/* Back to the size asked for, if it grew and is empty. */
+void wf_cq_ring_shrink(struct wf_cq_ring *ring);
+
+/* Copy out @count entries, of which there are that many, and their sources unless
+ * @src is NULL. */
+void wf_cq_ring_take(struct wf_cq_ring *ring, void *buf, fi_addr_t *src, size_t count);
+
+static inline uint32_t wf_cq_ring_head(const struct wf_cq_ring *ring)
+{
+	return atomic_load_explicit(&ring->head, memory_order_relaxed);
+}
+
+static inline uint32_t wf_cq_ring_tail(const struct wf_cq_ring *ring)
+{
+	return atomic_load_explicit(&ring->tail, memory_order_relaxed);
+}
+
+static inline bool wf_cq_ring_empty(const struct wf_cq_ring *ring)
+{
+	return wf_cq_ring_head(ring) == wf_cq_ring_tail(ring);
+}
+
+/* Append one entry; what the format has no room for is dropped. -FI_ENOMEM. */
+static inline int wf_cq_ring_put(struct wf_cq_ring *ring, void *context, uint64_t flags,
+	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	uint32_t head = wf_cq_ring_head(ring), slot;
+	/* Every format is the beginning of this one. */
+	struct fi_cq_tagged_entry *entry;
+
+	if (wf_unlikely(head - wf_cq_ring_tail(ring) > ring->mask)) {
+		int ret = wf_cq_ring_grow(ring);
+
+		if (ret)
+			return ret;
+	}
+	slot = head & ring->mask;
+	entry = (void *)(ring->slots + slot * ring->entry_size);
+	switch (ring->format) {
+	case FI_CQ_FORMAT_TAGGED:
+		entry->tag = tag;
+		/* fallthrough */
+	case FI_CQ_FORMAT_DATA:
+		entry->buf = buf;
+		entry->data = data;
+		/* fallthrough */
+	case FI_CQ_FORMAT_MSG:
+		entry->flags = flags;
+		entry->len = len;
+		/* fallthrough */
+	default:
+		entry->op_context = context;
+	}
+	ring->src[slot] = src;
+	atomic_store_explicit(&ring->head, head + 1, memory_order_relaxed);
+	return 0;
+}
+
+#endif

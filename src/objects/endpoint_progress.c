@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint_internal.h"
+
+/*
+ * An endpoint is run by whoever reads one of its completion queues or counters, and
+ * by the domain's progress thread where there is one.
+ */
+
+enum { MAX_LISTS = 2 + WF_CNTR_COUNT };
+
+static struct wf_ep *ep_of_item(struct wf_progress *item)
+{
+	return wf_container_of(item, struct wf_ep, progress);
+}
+
+static void ep_run(struct wf_progress *item)
+{
+	struct wf_ep *ep = ep_of_item(item);
+
+	/* Somebody else moves data or posts: he is faster than waiting for him. Who
+	 * sleeps arms first, and that does wait. */
+	if (!wf_trylock(&ep->lock))
+		return;
+	ep->xfer->progress(ep);
+	wf_unlock(&ep->lock);
+}
+
+static int ep_wait_fd(struct wf_progress *item)
+{
+	struct wf_ep *ep = ep_of_item(item);
+	int fd;
+
+	wf_lock(&ep->lock);
+	fd = ep->xfer->wait_fd(ep);
+	wf_unlock(&ep->lock);
+	return fd;
+}
+
+static bool ep_arm(struct wf_progress *item)
+{
+	struct wf_ep *ep = ep_of_item(item);
+	bool quiet;
+
+	wf_lock(&ep->lock);
+	quiet = ep->xfer->arm(ep);
+	wf_unlock(&ep->lock);
+	return quiet;
+}
+
+void wf_ep_progress_init(struct wf_ep *ep)
+{
+	ep->progress = (struct wf_progress){
+		.run = ep_run,
+		.wait_fd = ep->xfer->wait_fd ? ep_wait_fd : NULL,
+		.arm = ep->xfer->arm ? ep_arm : NULL,
+	};
+}
+
+static unsigned int bound_lists(struct wf_ep *ep, struct wf_progress_list **lists)
+{
+	unsigned int count = 0;
+
+	if (ep->tx_cq)
+		lists[count++] = &ep->tx_cq->progress;
+	if (ep->rx_cq)
+		lists[count++] = &ep->rx_cq->progress;
+	for (int i = 0; i < WF_CNTR_COUNT; i++)
+		if (ep->cntr[i])
+			lists[count++] = &ep->cntr[i]->progress;
+	return count;
+}
+
+int wf_ep_progress_attach(struct wf_ep *ep)
+{
+	struct wf_progress_list *lists[MAX_LISTS];
+	unsigned int count = bound_lists(ep, lists), added;
+	int ret = 0;
+
+	for (added = 0; added < count; added++) {
+		ret = wf_progress_list_add(lists[added], &ep->progress);
+		if (ret)
+			goto err_lists;
+	}
+	ret = wf_domain_progress_add(ep->domain, &ep->progress);
+	if (ret)
+		goto err_lists;
+	return 0;
+
+err_lists:
+	while (added--)
+		wf_progress_list_del(lists[added], &ep->progress);
+	return ret;
+}
+
+void wf_ep_progress_detach(struct wf_ep *ep)
+{
+	struct wf_progress_list *lists[MAX_LISTS];
+	unsigned int count = bound_lists(ep, lists);
+
+	if (!ep->enabled)
+		return;
+	wf_domain_progress_del(ep->domain, &ep->progress);
+	while (count--)
+		wf_progress_list_del(lists[count], &ep->progress);
+}

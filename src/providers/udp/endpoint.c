@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "providers/udp/udp.h"
+
+/* Opening, naming, enabling and destroying endpoints. */
+
+static int udp_enable(struct wf_ep *wf)
+{
+	struct udp_ep *ep = udp_ep_of(wf);
+	uint32_t slots = 1;
+	int ret = udp_bind(ep);
+
+	if (ret)
+		return ret;
+	while (slots < wf->info->rx_attr->size)
+		slots *= 2;
+	if (!ep->rx)
+		ep->rx = calloc(slots, sizeof(*ep->rx));
+	if (!ep->socks)
+		ep->socks = malloc(sizeof(*ep->socks));
+	if (!ep->rx || !ep->socks)
+		return -FI_ENOMEM;
+	ep->rx_mask = slots - 1;
+	ep->socks[0] = (struct udp_sock){ ep->fd, FI_MSG | FI_RECV };
+	ep->sock_count = 1;
+	ep->addr_len = (socklen_t)wf_av_addrlen(wf->av);
+	return 0;
+}
+
+static void udp_destroy(struct wf_ep *wf)
+{
+	struct udp_ep *ep = udp_ep_of(wf);
+
+	/* Groups keep an endpoint open: there are none left. */
+	if (ep->epfd >= 0)
+		close(ep->epfd);
+	if (ep->fd >= 0)
+		close(ep->fd);
+	free(ep->groups);
+	free(ep->socks);
+	free(ep->rx);
+	wf_ep_done(wf);
+	free(ep);
+}
+
+static int udp_setname(struct wf_ep *wf, const void *addr, size_t len)
+{
+	struct udp_ep *ep = udp_ep_of(wf);
+	union wf_sockaddr old = ep->name, name;
+	int old_fd = ep->fd, ret;
+
+	ret = wf_sockaddr_read(addr, len, &name);
+	if (ret || name.sa.sa_family != old.sa.sa_family) {
+		udp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_setname: not an address in the endpoint's format\n");
+		return -FI_EINVAL;
+	}
+	ep->name = name;
+	ep->fd = -1;
+	ret = udp_bind(ep);
+	if (ret) {
+		ep->name = old;
+		ep->fd = old_fd;
+		return ret;
+	}
+	if (old_fd >= 0)
+		close(old_fd);
+	return 0;
+}
+
+/* The port is known once there is a socket, so asking for the name makes it. */
+static int udp_getname(struct wf_ep *wf, void *addr, size_t *len)
+{
+	struct udp_ep *ep = udp_ep_of(wf);
+	size_t room = *len;
+	int ret = udp_bind(ep);
+
+	if (ret)
+		return ret;
+	*len = wf_sockaddr_len(&ep->name);
+	if (addr)
+		memcpy(addr, &ep->name, WF_MIN(room, *len));
+	return room < *len ? -FI_ETOOSMALL : 0;
+}
+
+static size_t udp_rx_left(struct wf_ep *wf)
+{
+	struct udp_ep *ep = udp_ep_of(wf);
+
+	return ep->rx_mask + 1 - (ep->rx_head - ep->rx_tail);
+}
+
+/* The kernel's buffer decides, and empties itself. */
+static size_t udp_tx_left(struct wf_ep *wf)
+{
+	return wf->info->tx_attr->size;
+}
+
+static const struct wf_xfer_ops udp_xfer_ops = {
+	.lock_kind = WF_LOCK_MUTEX,
+	.start = udp_start,
+	.progress = udp_progress,
+	.enable = udp_enable,
+	.cancel = udp_cancel,
+	.destroy = udp_destroy,
+	.setname = udp_setname,
+	.getname = udp_getname,
+	.join = udp_join,
+	.rx_left = udp_rx_left,
+	.tx_left = udp_tx_left,
+	.wait_fd = udp_wait_fd,
+	.arm = udp_arm,
+};
+
+static int first_name(const struct fi_info *info, union wf_sockaddr *ret)
+{
+	int family = info->addr_format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_INET;
+
+	if (!info->src_addr) {
+		*ret = wf_sockaddr_any(family);
+		return 0;
+	}
+	if (wf_sockaddr_read(info->src_addr, info->src_addrlen, ret) ||
+		ret->sa.sa_family != family) {
+		udp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_endpoint: src_addr is not an address in addr_format\n");
+		return -FI_EINVAL;
+	}
+	return 0;
+}
+
+int udp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
+	uint64_t flags, void *context)
+{
+	union wf_sockaddr name;
+	struct udp_ep *ep;
+	int ret;
+
+	if (flags) {
+		udp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_endpoint2: no flags are offered (got %#llx)\n",
+			(unsigned long long)flags);
+		return -FI_EINVAL;
+	}
+	ret = first_name(info, &name);
+	if (ret)
+		return ret;
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return -FI_ENOMEM;
+	ret = wf_ep_init(&ep->ep, domain, info, &udp_xfer_ops, context);
+	if (ret) {
+		free(ep);
+		return ret;
+	}
+	ep->fd = -1;
+	ep->epfd = -1;
+	ep->name = name;
+	ep->want_source = ep->ep.caps & FI_SOURCE;
+	ep->want_source_err = ep->ep.caps & FI_SOURCE_ERR;
+	*ret_ep = &ep->ep.fid;
+	return 0;
+}

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "providers/udp/udp.h"
+
+/* Sends, and receives as they are posted. */
+
+/* The socket could not send. What passes by itself is retried by the application;
+ * the rest is the operation's failure. */
+static ssize_t send_failed(struct udp_ep *ep, const struct wf_op *op, int err)
+{
+	switch (err) {
+	case EAGAIN:
+	case ENOBUFS:
+	case ENOMEM:
+		return -FI_EAGAIN;
+	default:
+		wf_ep_tx_err(
+			&ep->ep, WF_CNTR_SEND, op->context, FI_SEND | FI_MSG, 0, err);
+		return 0;
+	}
+}
+
+static ssize_t no_such_address(const struct wf_op *op)
+{
+	udp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"send refused: nothing is at fi_addr_t %#llx\n",
+		(unsigned long long)op->addr);
+	return -FI_EINVAL;
+}
+
+static ssize_t send_once(struct udp_ep *ep, const struct wf_op *op, const void *to)
+{
+	struct msghdr msg = {
+		.msg_name = (void *)(uintptr_t)to,
+		.msg_namelen = ep->addr_len,
+		.msg_iov = (struct iovec *)(uintptr_t)op->iov,
+		.msg_iovlen = op->iov_count,
+	};
+
+	if (op->iov_count > 1)
+		return sendmsg(ep->fd, &msg, 0);
+	return sendto(ep->fd, op->iov_count ? op->iov[0].iov_base : NULL, op->len, 0,
+		to, ep->addr_len);
+}
+
+static ssize_t udp_send(struct udp_ep *ep, const struct wf_op *op)
+{
+	union wf_sockaddr group;
+	const void *to;
+	ssize_t sent;
+
+	if (wf_unlikely(op->flags & FI_MULTICAST))
+		to = udp_group_addr(ep, op->addr, &group) ? &group : NULL;
+	else
+		to = wf_av_addr(ep->ep.av, op->addr);
+	if (wf_unlikely(!to))
+		return no_such_address(op);
+
+	do {
+		sent = send_once(ep, op, to);
+		/* A refusal that an earlier datagram met is not about this one; the
+		 * kernel reports it once. */
+	} while (wf_unlikely(sent < 0) && (errno == EINTR || errno == ECONNREFUSED));
+	if (wf_unlikely(sent < 0))
+		return send_failed(ep, op, errno);
+	wf_ep_tx_done(&ep->ep, WF_CNTR_SEND, op->context, op->flags, FI_SEND | FI_MSG,
+		op->len);
+	return 0;
+}
+
+static ssize_t udp_post(struct udp_ep *ep, const struct wf_op *op)
+{
+	struct udp_rx *rx;
+	ssize_t ret = 0;
+
+	wf_lock(&ep->ep.lock);
+	if (wf_unlikely(ep->rx_head - ep->rx_tail > ep->rx_mask)) {
+		ret = -FI_EAGAIN;
+		goto out;
+	}
+	rx = &ep->rx[ep->rx_head & ep->rx_mask];
+	rx->context = op->context;
+	rx->flags = op->flags;
+	rx->len = op->len;
+	rx->iov_count = op->iov_count;
+	for (size_t i = 0; i < op->iov_count; i++)
+		rx->iov[i] = op->iov[i];
+	ep->rx_head++;
+	if (wf_unlikely(ep->epfd >= 0))
+		udp_watch(ep);
+out:
+	wf_unlock(&ep->ep.lock);
+	return ret;
+}
+
+ssize_t udp_start(struct wf_ep *wf, struct wf_op *op)
+{
+	struct udp_ep *ep = udp_ep_of(wf);
+
+	return op->kind == WF_OP_SEND ? udp_send(ep, op) : udp_post(ep, op);
+}
+
+static void report_canceled(struct udp_ep *ep, const struct udp_rx *rx)
+{
+	struct fi_cq_err_entry entry = {
+		.op_context = rx->context,
+		.flags = FI_MSG | FI_RECV | (rx->flags & FI_MULTI_RECV),
+		.err = FI_ECANCELED,
+		.prov_errno = FI_ECANCELED,
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+
+	wf_ep_rx_err(&ep->ep, &entry);
+}
+
+bool udp_cancel(struct wf_ep *wf, void *context)
+{
+	struct udp_ep *ep = udp_ep_of(wf);
+	uint32_t i = ep->rx_tail;
+
+	if (!context)
+		return false;
+	while (i != ep->rx_head && ep->rx[i & ep->rx_mask].context != context)
+		i++;
+	if (i == ep->rx_head)
+		return false;
+	report_canceled(ep, &ep->rx[i & ep->rx_mask]);
+	for (; i + 1 != ep->rx_head; i++)
+		ep->rx[i & ep->rx_mask] = ep->rx[(i + 1) & ep->rx_mask];
+	ep->rx_head--;
+	return true;
+}

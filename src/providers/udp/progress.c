@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+
+#include "providers/udp/udp.h"
+
+/*
+ * From the sockets into posted receives. One look is one system call, so an idle
+ * endpoint costs one per read of its queue, and only while a receive is posted. After
+ * a look that found a datagram the next one goes on as long as there are more.
+ */
+
+enum { BURST = 16 };
+
+struct datagram {
+	ssize_t len; /* true length, even when it did not fit */
+	uint64_t comp_flags;
+	socklen_t from_len; /* 0: not asked for */
+	union wf_sockaddr from;
+};
+
+/* The datagram came to a group, although to the endpoint's own socket. */
+static bool to_group(struct msghdr *msg)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		union wf_sockaddr to = { 0 };
+
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+			struct in_pktinfo info;
+
+			memcpy(&info, CMSG_DATA(c), sizeof(info));
+			to.in.sin_family = AF_INET;
+			to.in.sin_addr = info.ipi_addr;
+		} else if (c->cmsg_level == IPPROTO_IPV6 &&
+			   c->cmsg_type == IPV6_PKTINFO) {
+			struct in6_pktinfo info;
+
+			memcpy(&info, CMSG_DATA(c), sizeof(info));
+			to.in6.sin6_family = AF_INET6;
+			to.in6.sin6_addr = info.ipi6_addr;
+		} else {
+			continue;
+		}
+		return wf_sockaddr_is_multicast(&to);
+	}
+	return false;
+}
+
+static ssize_t receive_msg(
+	struct udp_ep *ep, int fd, struct udp_rx *rx, struct datagram *ret)
+{
+	_Alignas(struct cmsghdr) uint8_t control[128];
+	struct msghdr msg = {
+		.msg_iov = rx->iov,
+		.msg_iovlen = rx->iov_count,
+	};
+	ssize_t len;
+
+	if (ep->want_source) {
+		msg.msg_name = &ret->from;
+		msg.msg_namelen = sizeof(ret->from);
+	}
+	if (ep->pktinfo) {
+		msg.msg_control = control;
+		msg.msg_controllen = sizeof(control);
+	}
+	len = recvmsg(fd, &msg, MSG_TRUNC);
+	if (len < 0)
+		return len;
+	ret->from_len = msg.msg_namelen;
+	if (ep->pktinfo && to_group(&msg))
+		ret->comp_flags |= FI_MULTICAST;
+	return len;
+}
+
+/* One datagram into the oldest receive; false when there is none. */
+static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_rx *rx,
+	struct datagram *ret)
+{
+	ret->comp_flags = sock->comp_flags;
+	ret->from_len = 0;
+	if (wf_unlikely(rx->iov_count > 1 || ep->pktinfo)) {
+		ret->len = receive_msg(ep, sock->fd, rx, ret);
+	} else if (!ep->want_source) {
+		ret->len = recv(sock->fd, rx->iov[0].iov_base, rx->len, MSG_TRUNC);
+	} else {
+		ret->from_len = sizeof(ret->from);
+		ret->len = recvfrom(sock->fd, rx->iov[0].iov_base, rx->len, MSG_TRUNC,
+			&ret->from.sa, &ret->from_len);
+	}
+	if (wf_likely(ret->len >= 0))
+		return true;
+	/* Anything else (a refusal that one of our own datagrams met) was reported
+	 * once and is gone; the next look goes on. */
+	if (errno != EAGAIN && errno != EINTR)
+		udp_log(FI_LOG_INFO, FI_LOG_EP_DATA, "socket error ignored: %s\n",
+			fi_strerror(errno));
+	return false;
+}
+
+/* The source that the completion reports. False: its address is in no AV, and the
+ * application wants to hear of it. */
+static bool find_source(struct udp_ep *ep, const struct datagram *dg, fi_addr_t *ret)
+{
+	fi_addr_t index;
+
+	*ret = FI_ADDR_NOTAVAIL;
+	if (!ep->want_source)
+		return true;
+	index = wf_av_index(ep->ep.av, &dg->from, dg->from_len);
+	if (index == FI_ADDR_NOTAVAIL)
+		return !ep->want_source_err;
+	*ret = wf_av_report(ep->ep.av, index);
+	return true;
+}
+
+static void report_error(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
+	size_t len, const struct datagram *dg, int err)
+{
+	struct fi_cq_err_entry entry = {
+		.op_context = rx->context,
+		.flags = dg->comp_flags,
+		.len = len,
+		.buf = buf,
+		.olen = (size_t)dg->len - len,
+		.err = err,
+		.prov_errno = err,
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+	union wf_sockaddr from = dg->from;
+
+	if (err == FI_EADDRNOTAVAIL) {
+		entry.err_data = &from;
+		entry.err_data_size = dg->from_len;
+	}
+	wf_ep_rx_err(&ep->ep, &entry);
+}
+
+/* Report a datagram that went to @rx; @comp_flags adds FI_MULTI_RECV when its buffer
+ * is given back with it. True if that was possible. */
+static bool report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
+	const struct datagram *dg, uint64_t comp_flags)
+{
+	fi_addr_t src;
+
+	if (wf_unlikely((size_t)dg->len > rx->len)) {
+		report_error(ep, rx, buf, rx->len, dg, FI_ETRUNC);
+		return false;
+	}
+	if (wf_unlikely(!find_source(ep, dg, &src))) {
+		report_error(ep, rx, buf, (size_t)dg->len, dg, FI_EADDRNOTAVAIL);
+		return false;
+	}
+	wf_ep_rx_done(&ep->ep, rx->context, rx->flags, dg->comp_flags | comp_flags,
+		(size_t)dg->len, buf, 0, 0, src);
+	return rx->flags & FI_COMPLETION;
+}
+
+/* The next slice of a multi-receive buffer. It is given back when what is left is too
+ * small, with the entry of its last message or, where there is none, with its own. */
+static void deliver_slice(
+	struct udp_ep *ep, struct udp_rx *rx, const struct datagram *dg)
+{
+	size_t used = WF_MIN((size_t)dg->len, rx->len);
+	size_t min = atomic_load_explicit(&ep->ep.min_multi_recv, memory_order_relaxed);
+	bool last = rx->len - used < WF_MAX(min, (size_t)1);
+	uint8_t *buf = rx->iov[0].iov_base;
+	struct udp_rx slice = *rx;
+
+	if (last) {
+		ep->rx_tail++;
+	} else {
+		rx->iov[0].iov_base = buf + used;
+		rx->len -= used;
+		rx->iov[0].iov_len = rx->len;
+	}
+	if (!report(ep, &slice, buf, dg, last ? FI_MULTI_RECV : 0) && last)
+		wf_ep_rx_release(&ep->ep, slice.context);
+}
+
+static bool receive_one(struct udp_ep *ep, const struct udp_sock *sock)
+{
+	struct udp_rx *rx = &ep->rx[ep->rx_tail & ep->rx_mask];
+	struct datagram dg;
+
+	if (!receive(ep, sock, rx, &dg))
+		return false;
+	if (wf_unlikely(rx->flags & FI_MULTI_RECV)) {
+		deliver_slice(ep, rx, &dg);
+		return true;
+	}
+	ep->rx_tail++;
+	(void)report(ep, rx, NULL, &dg, 0);
+	return true;
+}
+
+/* Up to @limit datagrams; true when there were that many. */
+static bool drain(struct udp_ep *ep, const struct udp_sock *sock, unsigned int limit)
+{
+	unsigned int n = 0;
+
+	while (n < limit && ep->rx_head != ep->rx_tail && receive_one(ep, sock))
+		n++;
+	return n == limit;
+}
+
+void udp_progress(struct wf_ep *wf)
+{
+	struct udp_ep *ep = udp_ep_of(wf);
+	unsigned int limit = ep->burst ? BURST : 1, turn;
+	bool burst = false;
+
+	if (ep->rx_head == ep->rx_tail)
+		return;
+	if (wf_likely(ep->sock_count == 1)) {
+		ep->burst = drain(ep, &ep->socks[0], limit);
+		return;
+	}
+	turn = ep->sock_turn++;
+	for (unsigned int i = 0; i < ep->sock_count; i++)
+		burst |= drain(ep, &ep->socks[(turn + i) % ep->sock_count], limit);
+	ep->burst = burst;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/fabric.h"
+#include "objects/info.h"
+#include "providers/udp/udp.h"
+#include "sys/compiler.h"
+
+/* What the provider offers: one template for each IP version. */
+
+#define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
+#define TX_CAPS     (FI_MSG | FI_MULTICAST | FI_SEND)
+#define RX_CAPS     (FI_MSG | FI_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV)
+#define CAPS        (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
+
+#define TX_OP_FLAGS                                                                    \
+	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |       \
+		FI_MULTICAST | FI_MORE)
+#define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV | FI_MORE)
+
+/* The kernel copies what is sent before the call returns: every size is injected. */
+#define TX_ATTR(max_msg)                                                               \
+	{                                                                              \
+		.caps = TX_CAPS, .op_flags = TX_OP_FLAGS, .inject_size = (max_msg),    \
+		.size = UDP_QUEUE_SIZE, .iov_limit = UDP_IOV_LIMIT,                    \
+	}
+#define EP_ATTR(max_msg)                                                               \
+	{                                                                              \
+		.type = FI_EP_DGRAM, .protocol = FI_PROTO_UDP, .protocol_version = 0,  \
+		.max_msg_size = (max_msg), .tx_ctx_cnt = 1, .rx_ctx_cnt = 1,           \
+	}
+
+static struct fi_tx_attr tx_attr_in = TX_ATTR(UDP_MAX_MSG_IN);
+static struct fi_tx_attr tx_attr_in6 = TX_ATTR(UDP_MAX_MSG_IN6);
+static struct fi_ep_attr ep_attr_in = EP_ATTR(UDP_MAX_MSG_IN);
+static struct fi_ep_attr ep_attr_in6 = EP_ATTR(UDP_MAX_MSG_IN6);
+
+static struct fi_rx_attr rx_attr = {
+	.caps = RX_CAPS,
+	.op_flags = RX_OP_FLAGS,
+	.size = UDP_QUEUE_SIZE,
+	.iov_limit = UDP_IOV_LIMIT,
+};
+
+static struct fi_domain_attr domain_attr = {
+	.threading = FI_THREAD_SAFE,
+	.control_progress = FI_PROGRESS_AUTO,
+	.data_progress = FI_PROGRESS_AUTO,
+	.resource_mgmt = FI_RM_ENABLED,
+	.av_type = FI_AV_UNSPEC,
+	.mr_key_size = sizeof(uint64_t),
+	.cq_cnt = 1 << 16,
+	.ep_cnt = 1 << 15,
+	.tx_ctx_cnt = 1 << 15,
+	.rx_ctx_cnt = 1 << 15,
+	.max_ep_tx_ctx = 1,
+	.max_ep_rx_ctx = 1,
+	.cntr_cnt = 1 << 16,
+	.mr_iov_limit = UDP_IOV_LIMIT,
+	.mr_cnt = 1 << 16,
+	.caps = DOMAIN_CAPS,
+	.max_err_data = sizeof(struct sockaddr_in6), /* an unknown source */
+};
+
+static struct fi_fabric_attr fabric_attr = {
+	.prov_name = (char *)"udp",
+	.prov_version = FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0),
+};
+
+static const struct fi_info info_in = {
+	.caps = CAPS,
+	.addr_format = FI_SOCKADDR_IN,
+	.tx_attr = &tx_attr_in,
+	.rx_attr = &rx_attr,
+	.ep_attr = &ep_attr_in,
+	.domain_attr = &domain_attr,
+	.fabric_attr = &fabric_attr,
+};
+
+static const struct fi_info info_in6 = {
+	.caps = CAPS,
+	.addr_format = FI_SOCKADDR_IN6,
+	.tx_attr = &tx_attr_in6,
+	.rx_attr = &rx_attr,
+	.ep_attr = &ep_attr_in6,
+	.domain_attr = &domain_attr,
+	.fabric_attr = &fabric_attr,
+};
+
+static const struct fi_info *const templates[] = { &info_in, &info_in6, NULL };
+
+const struct wf_prov udp_prov = {
+	.fi = &udp_fi,
+	.templates = templates,
+	.default_fabric = "UDP-IP",
+	.default_domain = "udp",
+	.iface_param = "iface",
+	.endpoint = udp_endpoint,
+};
+
+static int udp_getinfo(uint32_t version, const char *node, const char *service,
+	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info)
+{
+	return wf_ip_getinfo(&udp_prov, version, node, service, flags, hints, ret_info);
+}
+
+static int udp_fabric(
+	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context)
+{
+	return wf_fabric_open(&udp_prov, attr, ret_fabric, context);
+}
+
+struct fi_provider udp_fi = {
+	.version = FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0),
+	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+	.name = "udp",
+	.getinfo = udp_getinfo,
+	.fabric = udp_fabric,
+};
+
+#ifdef WF_LOADABLE
+FI_EXT_INI
+#else
+struct fi_provider *udp_prov_ini(void);
+
+struct fi_provider *udp_prov_ini(void)
+#endif
+{
+	(void)fi_param_define(&udp_fi, "iface", FI_PARAM_STRING,
+		"Offer only this network interface (default: all)");
+	return &udp_fi;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_SYS_FREEMAP_H
+#define WF_SYS_FREEMAP_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Which of up to 2^30 indices are taken, and the lowest that is not, in a handful of
+ * steps whatever the number: level 0 has a bit for each index, and each level above
+ * one for each full word of the level below.
+ *
+ * The map is a view of words that the caller owns, all zero when nothing is taken:
+ * the levels one after the other, the widest one last. They may lie in memory that
+ * another process writes, so a contradiction between levels is an answer and not a
+ * crash. The caller serialises.
+ */
+enum { WF_FREEMAP_LEVELS = 5 };
+
+#define WF_FREEMAP_MAX_BITS ((size_t)1 << 30)
+
+/* The levels contradict each other. */
+#define WF_FREEMAP_BROKEN SIZE_MAX
+
+struct wf_freemap {
+	uint64_t *level[WF_FREEMAP_LEVELS];
+	size_t words[WF_FREEMAP_LEVELS];
+	size_t bits;
+};
+
+/* Words needed for @bits indices, and how many of them precede level 0. */
+size_t wf_freemap_words(size_t bits);
+size_t wf_freemap_upper_words(size_t bits);
+
+void wf_freemap_attach(struct wf_freemap *map, uint64_t *words, size_t bits);
+
+/* Copy what @src says into the larger or equal, all-zero @dst. */
+void wf_freemap_copy(struct wf_freemap *dst, const struct wf_freemap *src);
+
+void wf_freemap_take(struct wf_freemap *map, size_t i);
+void wf_freemap_give(struct wf_freemap *map, size_t i);
+
+/* The lowest index not taken, map->bits when all are, or WF_FREEMAP_BROKEN. */
+size_t wf_freemap_lowest(const struct wf_freemap *map);
+
+#endif

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/shm.h"
+
+/* What each byte of the file locks; the content plays no part in it. */
+enum { BYTE_ATTACHED, BYTE_WRITER };
+
+/* A name that changes hands under our fingers that often is not ours to have. */
+enum { MAX_TRIES = 100 };
+
+static int lock_byte(int fd, int byte, short type, bool wait)
+{
+	struct flock lock = {
+		.l_type = type,
+		.l_whence = SEEK_SET,
+		.l_start = byte,
+		.l_len = 1,
+	};
+	int ret;
+
+	do {
+		ret = fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+	} while (ret < 0 && errno == EINTR);
+	return ret < 0 ? -errno : 0;
+}
+
+static bool attached_by_others(int fd)
+{
+	struct flock lock = {
+		.l_type = F_WRLCK,
+		.l_whence = SEEK_SET,
+		.l_start = BYTE_ATTACHED,
+		.l_len = 1,
+	};
+
+	return fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
+}
+
+/* 0 when the object still has its name and only its owner, us, may touch it;
+ * -ESTALE when the name is gone. */
+static int check_owner(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_uid != geteuid() || (st.st_mode & 077))
+		return -EACCES;
+	return st.st_nlink ? 0 : -ESTALE;
+}
+
+/* -EEXIST when somebody has it; -EAGAIN when it was taken from us before the lock. */
+static int create_object(struct wf_shm *shm)
+{
+	int fd, ret;
+
+	fd = shm_open(shm->name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (fd < 0)
+		return -errno;
+	/* Until this lock somebody may take the object for a leftover. */
+	ret = lock_byte(fd, BYTE_ATTACHED, F_WRLCK, false);
+	if (!ret)
+		ret = check_owner(fd);
+	if (ret) {
+		(void)close(fd);
+		return ret == -EACCES ? ret : -EAGAIN;
+	}
+	shm->fd = fd;
+	shm->created = true;
+	return 0;
+}
+
+/* -ENOENT when there is none that anyone has open. */
+static int attach_object(struct wf_shm *shm)
+{
+	int fd, ret;
+
+	fd = shm_open(shm->name, shm->readonly ? O_RDONLY : O_RDWR, 0);
+	if (fd < 0)
+		return -errno;
+	ret = check_owner(fd);
+	if (ret)
+		goto err_close;
+	if (shm->readonly) {
+		if (!attached_by_others(fd)) {
+			ret = -ENOENT;
+			goto err_close;
+		}
+	} else if (!lock_byte(fd, BYTE_ATTACHED, F_WRLCK, false)) {
+		/* A leftover, or unlinked while we came here. Exclusive, so nobody
+		 * else removes what we are looking at. */
+		if (!check_owner(fd))
+			(void)shm_unlink(shm->name);
+		ret = -ENOENT;
+		goto err_close;
+	}
+	/* Waits for a creator that is still filling it. */
+	ret = lock_byte(fd, BYTE_ATTACHED, F_RDLCK, true);
+	if (!ret)
+		ret = check_owner(fd);
+	if (ret)
+		goto err_close;
+	shm->fd = fd;
+	return 0;
+
+err_close:
+	(void)close(fd);
+	return ret == -ESTALE ? -ENOENT : ret;
+}
+
+int wf_shm_open(struct wf_shm *shm, const char *name, enum wf_shm_mode mode)
+{
+	int ret = -EAGAIN;
+
+	*shm = (struct wf_shm){ .fd = -1, .readonly = mode == WF_SHM_READ };
+	shm->name = strdup(name);
+	if (!shm->name)
+		return -ENOMEM;
+	for (int i = 0; i < MAX_TRIES; i++) {
+		ret = attach_object(shm);
+		if (ret != -ENOENT || mode == WF_SHM_READ)
+			break;
+		ret = create_object(shm);
+		if (ret != -EEXIST && ret != -EAGAIN)
+			break;
+	}
+	if (!ret)
+		return 0;
+	free(shm->name);
+	return ret;
+}
+
+int wf_shm_resize(struct wf_shm *shm, size_t len)
+{
+	struct rlimit limit;
+
+	/* Passing the limit would not fail but kill the process (SIGXFSZ). */
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+		limit.rlim_cur < len)
+		return -EFBIG;
+	return ftruncate(shm->fd, (off_t)len) ? -errno : 0;
+}
+
+int wf_shm_commit(struct wf_shm *shm, size_t offset, size_t len)
+{
+	int ret;
+
+	do {
+		ret = posix_fallocate(shm->fd, (off_t)offset, (off_t)len);
+	} while (ret == EINTR);
+	return -ret;
+}
+
+int wf_shm_map(struct wf_shm *shm, void *hint)
+{
+	int prot = shm->readonly ? PROT_READ : PROT_READ | PROT_WRITE;
+	void *mem = MAP_FAILED;
+	struct stat st;
+
+	if (fstat(shm->fd, &st))
+		return -errno;
+	if (st.st_size <= 0)
+		return -EINVAL;
+	if (hint)
+		mem = mmap(hint, (size_t)st.st_size, prot,
+			MAP_SHARED | MAP_FIXED_NOREPLACE, shm->fd, 0);
+	/* A kernel that does not know the flag may have moved it. */
+	if (mem == MAP_FAILED)
+		mem = mmap(NULL, (size_t)st.st_size, prot, MAP_SHARED, shm->fd, 0);
+	if (mem == MAP_FAILED)
+		return -errno;
+	shm->mem = mem;
+	shm->len = (size_t)st.st_size;
+	return 0;
+}
+
+int wf_shm_ready(struct wf_shm *shm)
+{
+	return lock_byte(shm->fd, BYTE_ATTACHED, F_RDLCK, false);
+}
+
+int wf_shm_lock(struct wf_shm *shm)
+{
+	return lock_byte(shm->fd, BYTE_WRITER, F_WRLCK, true);
+}
+
+void wf_shm_unlock(struct wf_shm *shm)
+{
+	(void)lock_byte(shm->fd, BYTE_WRITER, F_UNLCK, false);
+}
+
+void wf_shm_close(struct wf_shm *shm)
+{
+	bool last =
+		!shm->readonly && !lock_byte(shm->fd, BYTE_ATTACHED, F_WRLCK, false);
+
+	/* While we hold our lock nobody takes the object for a leftover, so the
+	 * name, if it has one, is still that of this object. */
+	if ((shm->created || last) && !check_owner(shm->fd))
+		(void)shm_unlink(shm->name);
+	if (shm->mem)
+		(void)munmap(shm->mem, shm->len);
+	(void)close(shm->fd);
+	free(shm->name);
+	*shm = (struct wf_shm){ .fd = -1 };
+}

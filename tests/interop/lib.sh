@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# Shared by the tests of this folder. WEFT_BUILD is the build root: tools/ has our
+# programs, src/libfabric.so.1 is our library.
+set -u
+
+: "${WEFT_BUILD:?the build root}"
+our_lib=$WEFT_BUILD/src
+our_info=$WEFT_BUILD/tools/fi_info
+our_pingpong=$WEFT_BUILD/tools/fi_pingpong
+our_strerror=$WEFT_BUILD/tools/fi_strerror
+debian_info=/usr/bin/fi_info
+debian_pingpong=/usr/bin/fi_pingpong
+
+# The tests stay on the loopback interface, whatever else the machine has.
+export FI_UDP_IFACE=lo
+unset FI_PROVIDER FI_LOG_LEVEL FI_HOOK LD_LIBRARY_PATH LD_PRELOAD
+
+scratch=$(mktemp -d)
+server_pid=
+cleanup() {
+	[ -z "$server_pid" ] || kill "$server_pid" 2>/dev/null
+	rm -rf "$scratch"
+}
+trap cleanup EXIT
+trap 'exit 99' INT TERM
+
+skip() {
+	echo "skipped: $*"
+	exit 77
+}
+
+failures=0
+fail() {
+	echo "FAILED: $*"
+	failures=$((failures + 1))
+}
+
+finish() {
+	[ "$failures" = 0 ] || { echo "$failures failed"; exit 1; }
+	exit 0
+}
+
+need() {
+	local program
+	for program; do
+		[ -x "$program" ] || skip "$program is not here"
+	done
+}
+
+need_ipv6() {
+	grep -q '^0\{31\}1 ' /proc/net/if_inet6 2>/dev/null || skip "no IPv6 loopback"
+}
+
+# with ours|debian COMMAND...: run over that library, not longer than a minute.
+with() {
+	local whose=$1
+	shift
+	if [ "$whose" = ours ]; then
+		LD_LIBRARY_PATH=$our_lib timeout -k 5 60 "$@"
+	else
+		timeout -k 5 60 "$@"
+	fi
+}
+
+listening() { # port
+	grep -qi ": [0-9A-F]*:$(printf %04X "$1") [0-9A-F]*:0000 0A " \
+		/proc/net/tcp /proc/net/tcp6 2>/dev/null
+}
+
+free_port() {
+	local port
+	while :; do
+		port=$((20000 + RANDOM % 12000))
+		grep -qi ":$(printf %04X $port) " /proc/net/tcp /proc/net/tcp6 2>/dev/null ||
+			{ echo "$port"; return; }
+	done
+}
+
+# pair ADDRESS SERVER_LIB SERVER_PROGRAM CLIENT_LIB CLIENT_PROGRAM OPTION...
+# Leaves output in $scratch/{server,client}.{out,err}, statuses in $server_status and
+# $client_status. server_env and client_env may hold VAR=value words.
+server_env=()
+client_env=()
+pair() {
+	local address=$1 slib=$2 server=$3 clib=$4 client=$5 port i
+	shift 5
+	port=$(free_port)
+	# Through exec, so that the process to clean up is the timeout itself.
+	(
+		[ "$slib" != ours ] || export LD_LIBRARY_PATH=$our_lib
+		exec timeout -k 5 60 env "${server_env[@]}" "$server" -B "$port" "$@"
+	) >"$scratch/server.out" 2>"$scratch/server.err" &
+	server_pid=$!
+	for ((i = 0; i < 100; i++)); do
+		listening "$port" && break
+		kill -0 "$server_pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	with "$clib" env "${client_env[@]}" "$client" -P "$port" "$@" "$address" \
+		>"$scratch/client.out" 2>"$scratch/client.err"
+	client_status=$?
+	# A client that failed early leaves a server that waits for another one.
+	[ $client_status = 0 ] || kill "$server_pid" 2>/dev/null
+	wait "$server_pid"
+	server_status=$?
+	server_pid=
+}
+
+# Both sides of the last pair succeeded and printed these many rows of the right form.
+header='bytes   #sent   #ack     total       time     MB/sec    usec/xfer   Mxfers/sec'
+row='^[0-9.]+[kmg]? +[0-9]+[kmb]? +=[0-9]+[kmb]? +[0-9.]+[kmg]? +[0-9]+\.[0-9]{2}s'
+row+=' +[0-9]+\.[0-9]{2} +[0-9]+\.[0-9]{2} +[0-9]+\.[0-9]{2}$'
+check_pair() { # name rows
+	local name=$1 rows=$2 side status=0 lines good
+	for side in server client; do
+		[ $side = server ] && status=$server_status || status=$client_status
+		if [ "$status" != 0 ]; then
+			fail "$name: $side exits with $status"
+			tail -n 3 "$scratch/$side.out" "$scratch/$side.err"
+			continue
+		fi
+		[ "$(head -n 1 "$scratch/$side.out")" = "$header" ] ||
+			fail "$name: header of the $side"
+		lines=$(tail -n +2 "$scratch/$side.out" | wc -l)
+		good=$(tail -n +2 "$scratch/$side.out" | grep -cE "$row")
+		if [ "$lines" != "$rows" ] || [ "$good" != "$rows" ]; then
+			fail "$name: the $side printed $lines rows, $good as expected, not $rows"
+			cat "$scratch/$side.out"
+		fi
+	done
+	echo "$name: done"
+}
+
+# How many sizes `-S all` runs for datagrams: those up to the largest that udp sends.
+dgram_rows() { # library info_program
+	local max count=1 power=1
+	max=$(with "$1" "$2" -p udp -t FI_EP_DGRAM -v |
+		sed -n 's/^ *max_msg_size: //p' | head -n 1)
+	[ -n "$max" ] || return 1
+	[ "$max" -lt 1 ] || count=2
+	for ((power = 2; power <= 4194304; power *= 2)); do
+		[ $power -gt "$max" ] || count=$((count + 1))
+		[ $((power / 2 * 3)) -gt "$max" ] || count=$((count + 1))
+	done
+	echo $count
+}

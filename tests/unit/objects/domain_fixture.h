@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_DOMAIN_FIXTURE_H
+#define WF_TESTS_DOMAIN_FIXTURE_H
+
+/* A domain with nothing behind it, for objects that are opened on one. */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <rdma/fi_errno.h>
+
+#include "objects/domain.h"
+
+struct domain_fixture {
+	struct fi_provider fi;
+	struct wf_prov prov;
+	struct wf_fabric fabric;
+	struct fi_domain_attr domain_attr;
+	struct fi_info info;
+	struct wf_domain domain;
+};
+
+static int domain_fixture_setup(void **state)
+{
+	struct domain_fixture *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->fi.name = "test";
+	f->prov.fi = &f->fi;
+	f->fabric.prov = &f->prov;
+	f->info.addr_format = FI_SOCKADDR_IN;
+	f->info.domain_attr = &f->domain_attr;
+	f->domain.fabric = &f->fabric;
+	f->domain.prov = &f->prov;
+	f->domain.info = &f->info;
+	f->domain.api_version = FI_VERSION(2, 6);
+	f->domain.lock_kind = WF_LOCK_SPIN;
+	pthread_mutex_init(&f->domain.control, NULL);
+	assert_int_equal(
+		wf_progress_list_init(&f->domain.items, WF_LOCK_MUTEX, NULL), 0);
+	*state = f;
+	return 0;
+}
+
+static int domain_fixture_teardown(void **state)
+{
+	struct domain_fixture *f = *state;
+
+	/* What was opened on the domain was closed. */
+	assert_int_equal(atomic_load(&f->domain.refs), 0);
+	wf_progress_list_done(&f->domain.items);
+	pthread_mutex_destroy(&f->domain.control);
+	free(f);
+	return 0;
+}
+
+#define DOMAIN_TEST(name)                                                              \
+	cmocka_unit_test_setup_teardown(                                               \
+		name, domain_fixture_setup, domain_fixture_teardown)
+
+#endif

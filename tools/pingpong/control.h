@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_PINGPONG_CONTROL_H
+#define TOOLS_PINGPONG_CONTROL_H
+
+#include <stdint.h>
+#include "options.h"
+
+/*
+ * The TCP connection beside the measured one. What goes over it, in this order; any
+ * fi_pingpong can be the other side:
+ *
+ *	name	length (4 bytes, network order), address format (4 bytes, host order),
+ *		address. First of the server. Of the client too, unless the endpoint is
+ *		connected.
+ *	sync	before each size: "q" from the client, "a" from the server
+ *	count	after each size: messages that the client got back, as decimal text
+ *		in 10 bytes, answered by "cnt ok"
+ *
+ * All texts include at least one closing zero byte.
+ */
+
+/* An endpoint's address, as fi_getname writes it. */
+struct pp_name {
+	uint32_t format;
+	size_t len;
+	void *addr;
+};
+
+enum pp_control_state {
+	PP_CONTROL_QUIET, /* nothing to read */
+	PP_CONTROL_TALKS, /* something to read */
+	PP_CONTROL_GONE,  /* the peer closed it */
+};
+
+/* Server: waits for one client. Client: connects. 0, or a negative errno, reported. */
+int pp_control_open(const struct pp_options *options, int *ret_fd);
+
+int pp_control_send_name(int fd, const struct pp_name *name);
+
+/* The caller frees ret_name->addr. */
+int pp_control_recv_name(int fd, struct pp_name *ret_name);
+
+/* What a side sends to synchronise, and receives when pp_control_state says that the
+ * other talks. The client sends first. */
+int pp_control_sync_send(int fd, bool server);
+int pp_control_sync_recv(int fd, bool server);
+
+/* Client: tells @count. Server: learns it. */
+int pp_control_count(int fd, bool server, uint64_t *count);
+
+enum pp_control_state pp_control_state(int fd);
+
+#endif

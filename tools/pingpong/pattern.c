@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "pattern.h"
+
+#include <string.h>
+
+static const char letters[] =
+	"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+enum { PERIOD = sizeof(letters) - 1, STEP = 7 };
+
+static unsigned int following(unsigned int start)
+{
+	return (start + STEP) % PERIOD;
+}
+
+void pp_pattern_fill(struct pp_pattern *p, char *buf, size_t len)
+{
+	unsigned int at = p->start;
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		buf[i] = letters[at];
+		if (++at == PERIOD)
+			at = 0;
+	}
+	p->start = following(p->start);
+}
+
+static long first_wrong(unsigned int at, const char *buf, size_t len)
+{
+	size_t i;
+
+	for (i = 0; i < len; i++) {
+		if (buf[i] != letters[at])
+			return (long)i;
+		if (++at == PERIOD)
+			at = 0;
+	}
+	return PP_PATTERN_OK;
+}
+
+/* Where a message that begins with @c started; the expected place if nowhere. */
+static unsigned int start_from(char c, unsigned int expected)
+{
+	const char *found = c ? strchr(letters, c) : NULL;
+
+	return found ? (unsigned int)(found - letters) : expected;
+}
+
+long pp_pattern_check(struct pp_pattern *p, const char *buf, size_t len, bool gaps)
+{
+	unsigned int start = p->start;
+
+	if (gaps && len)
+		start = start_from(buf[0], start);
+	p->start = following(start);
+	return first_wrong(start, buf, len);
+}
