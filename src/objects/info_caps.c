@@ -43,14 +43,16 @@
 	(FI_DIRECTED_RECV | FI_AV_USER_ID | FI_PEER | FI_XPU | FI_LOCAL_COMM |         \
 		FI_REMOTE_COMM | FI_SHARED_AV)
 
-/* Without its partner a capability has no meaning. */
+/* Without its partner a capability has no meaning. Where hints without it used to
+ * pass, they do for callers of before 2.0. */
 static const struct {
 	uint64_t caps, partner;
+	uint32_t since;
 } pairs[] = {
-	{ FI_MULTICAST, FI_MSG },
-	{ RMA_DIR, FI_RMA | FI_ATOMIC },
-	{ FI_RMA_EVENT, REMOTE },
-	{ FI_SOURCE_ERR, FI_SOURCE },
+	{ FI_MULTICAST, FI_MSG, FI_VERSION(2, 0) },
+	{ RMA_DIR, FI_RMA | FI_ATOMIC, FI_VERSION(2, 0) },
+	{ FI_RMA_EVENT, REMOTE, FI_VERSION(2, 0) },
+	{ FI_SOURCE_ERR, FI_SOURCE, 0 },
 };
 
 static uint64_t possible_caps(const struct wf_info_ctx *ctx)
@@ -90,13 +92,6 @@ uint64_t wf_info_caps(const struct wf_info_ctx *ctx)
 	return caps;
 }
 
-/* Must capabilities go together? Before 2.0 providers let other hints pass, and who
- * narrows an answer may leave bits behind that no longer mean anything. */
-static bool is_strict(const struct wf_info_ctx *ctx)
-{
-	return ctx->version >= FI_VERSION(2, 0) && !ctx->opening;
-}
-
 static bool caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	uint64_t asked = wf_info_caps_asked(ctx), possible = possible_caps(ctx);
@@ -113,10 +108,12 @@ static bool caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 	}
 	if (asked & ~possible)
 		return wf_info_deny(why, asked & ~possible, possible, FI_TYPE_CAPS);
-	if (!is_strict(ctx))
+	/* Who narrows an answer may leave bits behind that no longer mean anything. */
+	if (ctx->opening)
 		return true;
 	for (size_t i = 0; i < WF_ARRAY_SIZE(pairs); i++) {
-		if (!(asked & pairs[i].caps) || asked & pairs[i].partner)
+		if (!(asked & pairs[i].caps) || asked & pairs[i].partner ||
+			ctx->version < pairs[i].since)
 			continue;
 		wf_info_show(text, sizeof(text), asked & pairs[i].caps, FI_TYPE_CAPS);
 		wf_info_show(partner, sizeof(partner), pairs[i].partner, FI_TYPE_CAPS);
@@ -138,8 +135,8 @@ static bool part_caps_met(const struct wf_info_ctx *ctx, uint64_t asked, uint64_
 	uint64_t possible =
 		(own ? own : ctx->tmpl.info->caps) & mask & possible_caps(ctx);
 
-	/* A direction cannot have what the endpoint was not asked to have. */
-	if (ctx->hint.info->caps && is_strict(ctx))
+	/* Since 2.0 a direction cannot have what the endpoint was not asked to have. */
+	if (ctx->hint.info->caps && ctx->version >= FI_VERSION(2, 0) && !ctx->opening)
 		possible &= wf_info_caps_asked(ctx) | SECONDARY;
 	asked &= mask;
 	return !(asked & ~possible) ||

@@ -210,7 +210,7 @@ static int add_source(struct wf_places *places, const struct wf_info_ctx *ctx,
 	if (wildcard && !is_allowed(places, ctx, NULL)) {
 		err = add_allowed(
 			places, ctx, dest ? dest : src, dest, wf_sockaddr_port(src));
-		if (err || places->count > before)
+		if (err || places->count > before || places->iface)
 			return err;
 	}
 	place.at = wildcard ? NULL : find_at(places, src);
@@ -283,6 +283,21 @@ static int resolve(const struct wf_info_ctx *ctx, const char *node, const char *
 	return err;
 }
 
+/* Why there is no place at all. */
+static void explain(const struct wf_places *places, const struct wf_info_addrs *srcs,
+	const struct wf_info_addrs *dests, struct wf_info_reason *why)
+{
+	why->field = "interface";
+	if (srcs->count && dests->count && !places->iface) {
+		why->field = "src_addr";
+		(void)wf_info_deny_text(
+			why, "another family", "the family of dest_addr");
+	} else {
+		(void)wf_info_deny_text(why, places->iface ? places->iface : "any",
+			"none: none that is up has an address that fits");
+	}
+}
+
 int wf_places_gather(struct wf_places *places, const struct wf_info_ctx *ctx,
 	const char *node, const char *service, uint64_t flags)
 {
@@ -294,12 +309,7 @@ int wf_places_gather(struct wf_places *places, const struct wf_info_ctx *ctx,
 		err = add_all(places, ctx, &srcs, &dests);
 	if (!err && !places->count) {
 		err = -FI_ENODATA;
-		why.field = srcs.count ? "src_addr" : "interface";
-		(void)(srcs.count
-				? wf_info_deny_text(&why, "another family",
-					  "the family of dest_addr")
-				: wf_info_deny_text(&why, "any",
-					  "none: no interface is up with an address"));
+		explain(places, &srcs, &dests, &why);
 	}
 	if (err && why.field)
 		wf_info_refuse(ctx, NULL, &why);

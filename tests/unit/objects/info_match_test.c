@@ -145,7 +145,7 @@ static const struct row caps_rows[] = {
 	{ &rdm, NEW, { INFO(caps, FI_RMA | FI_WRITE | FI_RMA_EVENT) },
 		"caps: asked FI_RMA_EVENT, possible only together with one of "
 		"FI_REMOTE_READ, FI_REMOTE_WRITE " RDM },
-	{ &rdm, NEW, { INFO(caps, FI_MSG | FI_SOURCE_ERR) },
+	{ &rdm, ALL, { INFO(caps, FI_MSG | FI_SOURCE_ERR) },
 		"caps: asked FI_SOURCE_ERR, possible only together with one of "
 		"FI_SOURCE " RDM },
 	{ &rdm, ALL, { INFO(caps, FI_MSG | FI_SOURCE | FI_SOURCE_ERR) }, NULL,
