@@ -26,7 +26,10 @@
 	X(trywait)                                                                     \
 	X(mr)                                                                          \
 	X(msg)                                                                         \
-	X(multi_recv)
+	X(multi_recv)                                                                  \
+	X(cm)                                                                          \
+	X(multicast)                                                                   \
+	X(tables)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
 CF_SUITES(DECLARE)
