@@ -23,20 +23,19 @@ enum part { INFO, TX, RX, EP, DOMAIN, FABRIC, PARTS };
 
 enum node { V1_0, V1_1, V1_2, V1_3, V1_7, V1_8, V1_9, V1_10, NODES };
 
-/* Bytes that a caller of each version has. The one difference that sizeof does not
- * show: at 1.0 the last four bytes of struct fi_fabric_attr were padding. */
-/* clang-format off */
+/* Bytes that a caller of each version has: info, tx, rx, ep, domain, fabric. The one
+ * difference that sizeof does not show: at 1.0 the last four bytes of struct
+ * fi_fabric_attr were padding. */
 static const size_t sizes[NODES][PARTS] = {
-	[V1_0]  = { [INFO] = 112, [TX] = 72, [RX] = 64, [EP] = 80,  [DOMAIN] = 120, [FABRIC] = 28 },
-	[V1_1]  = { [INFO] = 112, [TX] = 72, [RX] = 64, [EP] = 96,  [DOMAIN] = 184, [FABRIC] = 32 },
-	[V1_2]  = { [INFO] = 120, [TX] = 72, [RX] = 64, [EP] = 96,  [DOMAIN] = 184, [FABRIC] = 32 },
-	[V1_3]  = { [INFO] = 120, [TX] = 80, [RX] = 64, [EP] = 96,  [DOMAIN] = 192, [FABRIC] = 32 },
-	[V1_7]  = { [INFO] = 120, [TX] = 80, [RX] = 64, [EP] = 96,  [DOMAIN] = 200, [FABRIC] = 32 },
-	[V1_8]  = { [INFO] = 120, [TX] = 80, [RX] = 64, [EP] = 96,  [DOMAIN] = 208, [FABRIC] = 32 },
-	[V1_9]  = { [INFO] = 120, [TX] = 80, [RX] = 64, [EP] = 96,  [DOMAIN] = 224, [FABRIC] = 32 },
-	[V1_10] = { [INFO] = 120, [TX] = 80, [RX] = 64, [EP] = 104, [DOMAIN] = 232, [FABRIC] = 32 },
+	[V1_0] = { 112, 72, 64, 80, 120, 28 },
+	[V1_1] = { 112, 72, 64, 96, 184, 32 },
+	[V1_2] = { 120, 72, 64, 96, 184, 32 },
+	[V1_3] = { 120, 80, 64, 96, 192, 32 },
+	[V1_7] = { 120, 80, 64, 96, 200, 32 },
+	[V1_8] = { 120, 80, 64, 96, 208, 32 },
+	[V1_9] = { 120, 80, 64, 96, 224, 32 },
+	[V1_10] = { 120, 80, 64, 104, 232, 32 },
 };
-/* clang-format on */
 
 static_assert(sizeof(struct fi_info) == 120 && sizeof(struct fi_tx_attr) == 80 &&
 		      sizeof(struct fi_rx_attr) == 64 &&

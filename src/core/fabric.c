@@ -84,9 +84,8 @@ static const struct wf_prov_entry *find_provider(const char *prov_name)
 	}
 	if (entry->hidden) {
 		FI_WARN(&wf_core_prov, FI_LOG_FABRIC,
-			"provider %s is ruled out by FI_PROVIDER, which is %s%s\n",
-			prov_name, wf_settings.providers.negated ? "^" : "",
-			wf_settings.providers.text);
+			"provider %s is ruled out by FI_PROVIDER, which is %s\n",
+			prov_name, wf_settings.providers.text);
 		return NULL;
 	}
 	return entry;

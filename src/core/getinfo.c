@@ -134,11 +134,6 @@ static void log_names(const struct wf_prov_entry *entry, const char *field,
 		asked, possible);
 }
 
-static const char *filter_text(void)
-{
-	return wf_settings.providers.text;
-}
-
 static const char *hinted_name(const struct question *q)
 {
 	return q->hints->fabric_attr->prov_name;
@@ -152,7 +147,7 @@ static bool worth_asking(const struct question *q, const struct wf_prov_entry *e
 	if (!prov->getinfo || being_asked(entry))
 		return false;
 	if (entry->hidden) {
-		log_names(entry, "FI_PROVIDER", filter_text(), prov->name);
+		log_names(entry, "FI_PROVIDER", wf_settings.providers.text, prov->name);
 		return false;
 	}
 	if (!name_leads_to(&q->name, prov->name)) {
@@ -253,7 +248,8 @@ static bool accept(const struct question *q, const struct wf_prov_entry *entry,
 		return false;
 	}
 	if (!asking && !wf_prov_filter_admits_result(&wf_settings.providers, &name)) {
-		log_names(entry, "FI_PROVIDER", filter_text(), attr->prov_name);
+		log_names(entry, "FI_PROVIDER", wf_settings.providers.text,
+			attr->prov_name);
 		return false;
 	}
 	if (!asking && !format_wanted(info)) {

@@ -235,24 +235,34 @@ static void load_from_loader_path(const struct loader *loader)
 }
 #endif
 
-static void load_element(struct loader *loader, const char *element)
+/* One pass over the path: the preferred files in it, or the directories. */
+static void load_elements(struct loader *loader, char *path, bool preferred)
 {
-	if (*element == '+') {
-		load_preferred(loader, element + 1);
-	} else {
-		loader->dirs++;
-		load_dir(loader, element, true);
+	char *element;
+
+	while ((element = strsep(&path, ":"))) {
+		if (!*element || (*element == '+') != preferred)
+			continue;
+		if (preferred) {
+			load_preferred(loader, element + 1);
+		} else {
+			loader->dirs++;
+			load_dir(loader, element, true);
+		}
 	}
 }
 
 static void load_path(struct loader *loader, const char *path)
 {
-	CLEANUP(wf_free) char *copy = strdup(path);
-	char *rest = copy, *element;
+	static const bool passes[] = { true, false };
 
-	while ((element = strsep(&rest, ":"))) {
-		if (*element)
-			load_element(loader, element);
+	/* Preferred files first, or one would already be loaded, without preference,
+	 * when its directory is named as well. */
+	for (size_t i = 0; i < WF_ARRAY_SIZE(passes); i++) {
+		char *copy = strdup(path);
+
+		load_elements(loader, copy, passes[i]);
+		free(copy);
 	}
 }
 

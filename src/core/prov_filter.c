@@ -57,10 +57,7 @@ int wf_prov_filter_init(struct wf_prov_filter *filter, const char *text)
 	text += strspn(text, blanks);
 	if (!*text)
 		return 0;
-	if (*text == '^') {
-		filter->negated = true;
-		text++;
-	}
+	filter->negated = *text == '^';
 	for (cursor = text; *cursor; cursor++)
 		commas += *cursor == ',';
 	filter->text = strdup(text);
@@ -70,7 +67,7 @@ int wf_prov_filter_init(struct wf_prov_filter *filter, const char *text)
 		return -FI_ENOMEM;
 	}
 	filter->active = true;
-	cursor = filter->text;
+	cursor = filter->text + filter->negated;
 	while (next_item(&cursor, &item))
 		add_item(filter, &item);
 	return 0;

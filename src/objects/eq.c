@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_peer.h>
 
 #include "objects/absent.h"
-#include "objects/eq.h"
+#include "objects/eq_queue.h"
 #include "sys/clock.h"
 
 enum {
@@ -17,174 +16,9 @@ enum {
 	SLICE_NS = 10 * 1000 * 1000,
 };
 
-struct wf_eq_event {
-	struct wf_list link;
-	uint32_t event;
-	bool ours; /* made here, so that what it points to is ours to free */
-	bool is_error;
-	struct fi_eq_err_entry error; /* but for err_data, which is @data */
-	size_t len;
-	uint8_t data[];
-};
-
 static struct wf_eq *eq_of_fid(struct fid *fid)
 {
 	return wf_container_of(fid, struct wf_eq, fid.fid);
-}
-
-static struct wf_eq_event *new_event(const void *data, size_t len)
-{
-	struct wf_eq_event *event = NULL;
-
-	if (len <= SIZE_MAX - sizeof(*event))
-		event = malloc(sizeof(*event) + len);
-	if (!event)
-		return NULL;
-	memset(event, 0, sizeof(*event));
-	event->len = len;
-	if (len)
-		memcpy(event->data, data, len);
-	return event;
-}
-
-/* An event that nobody will read any more. */
-static void free_unread(struct wf_eq_event *event)
-{
-	struct fi_eq_cm_entry cm;
-
-	if (event->ours && !event->is_error && event->event == FI_CONNREQ &&
-		event->len >= sizeof(cm)) {
-		memcpy(&cm, event->data, sizeof(cm));
-		fi_freeinfo(cm.info);
-	}
-	free(event);
-}
-
-/* Takes @event, which is NULL when there was no memory for it. @limit bounds the
- * number of events already there. */
-static int enqueue(struct wf_eq *eq, struct wf_eq_event *event, size_t limit)
-{
-	int err = 0;
-
-	wf_lock(&eq->lock);
-	if (eq->overrun)
-		err = -FI_EOVERRUN;
-	else if (eq->count >= limit)
-		err = -FI_EAGAIN;
-	else if (!event)
-		err = -FI_ENOMEM;
-	else
-		wf_list_push(&eq->events, &event->link);
-	eq->count += !err;
-	/* Our own events cannot be repeated by anybody: what is lost is an overrun. */
-	eq->overrun |= err == -FI_ENOMEM && limit == SIZE_MAX;
-	wf_unlock(&eq->lock);
-	if (err)
-		free(event);
-	if (!err || err == -FI_ENOMEM)
-		wf_wait_signal(&eq->wait);
-	return err;
-}
-
-ssize_t wf_eq_write(struct wf_eq *eq, uint32_t event, const void *buf, size_t len)
-{
-	struct wf_eq_event *item;
-	int err;
-
-	if (eq->owner)
-		return fi_eq_write(eq->owner, event, buf, len, 0);
-	item = new_event(buf, len);
-	if (item) {
-		item->event = event;
-		item->ours = true;
-	}
-	err = enqueue(eq, item, SIZE_MAX);
-	return err ? err : (ssize_t)len;
-}
-
-static struct fi_ops eq_fid_ops, eq_peer_fid_ops;
-
-/* The interface has no call that writes an error into somebody else's queue. */
-static int write_err_to_owner(struct wf_eq *eq, const struct fi_eq_err_entry *entry)
-{
-	struct fid_eq *owner = eq->owner;
-
-	if (owner->fid.ops == &eq_fid_ops || owner->fid.ops == &eq_peer_fid_ops)
-		return wf_eq_write_err(wf_eq_of(owner), entry);
-	FI_WARN(eq->fabric->prov->fi, FI_LOG_EQ,
-		"error %d (%s) is lost: the imported event queue takes events only\n",
-		entry->err, fi_strerror(entry->err));
-	return -FI_ENOSYS;
-}
-
-int wf_eq_write_err(struct wf_eq *eq, const struct fi_eq_err_entry *entry)
-{
-	struct wf_eq_event *item;
-
-	if (eq->owner)
-		return write_err_to_owner(eq, entry);
-	item = new_event(entry->err_data, entry->err_data ? entry->err_data_size : 0);
-	if (item) {
-		item->is_error = true;
-		item->error = *entry;
-	}
-	return enqueue(eq, item, SIZE_MAX);
-}
-
-bool wf_eq_readable(struct wf_eq *eq)
-{
-	bool readable;
-
-	wf_lock(&eq->lock);
-	readable = eq->overrun || !wf_list_empty(&eq->events);
-	wf_unlock(&eq->lock);
-	return readable;
-}
-
-/* @lock is held. */
-static struct wf_eq_event *head_of(struct wf_eq *eq)
-{
-	return wf_list_empty(&eq->events)
-		       ? NULL
-		       : wf_list_entry(eq->events.next, struct wf_eq_event, link);
-}
-
-/* @lock is held. */
-static void unlink_event(struct wf_eq *eq, struct wf_eq_event *event)
-{
-	wf_list_remove(&event->link);
-	eq->count--;
-}
-
-/* The error data that the application may still look at. @lock is held. */
-static void forget_last(struct wf_eq *eq)
-{
-	free(eq->last);
-	eq->last = NULL;
-}
-
-/* @lock is held. */
-static ssize_t take(
-	struct wf_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
-{
-	struct wf_eq_event *head = head_of(eq);
-	size_t count;
-
-	forget_last(eq);
-	if (!head)
-		return eq->overrun ? -FI_EAVAIL : -FI_EAGAIN;
-	if (head->is_error)
-		return -FI_EAVAIL;
-	count = WF_MIN(len, head->len);
-	if (count)
-		memcpy(buf, head->data, count);
-	if (event)
-		*event = head->event;
-	if (!(flags & FI_PEEK)) {
-		unlink_event(eq, head);
-		free(head);
-	}
-	return (ssize_t)count;
 }
 
 static bool bad_read(struct wf_eq *eq, const void *buf, size_t len, uint64_t flags)
@@ -200,13 +34,8 @@ static bool bad_read(struct wf_eq *eq, const void *buf, size_t len, uint64_t fla
 static ssize_t read_event(
 	struct wf_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
 {
-	ssize_t ret;
-
 	wf_progress_list_run(&eq->progress);
-	wf_lock(&eq->lock);
-	ret = take(eq, event, buf, len, flags);
-	wf_unlock(&eq->lock);
-	return ret;
+	return wf_eq_take(eq, event, buf, len, flags);
 }
 
 static ssize_t eq_read(
@@ -219,75 +48,21 @@ static ssize_t eq_read(
 	return read_event(eq, event, buf, len, flags);
 }
 
-/* Since 1.5 the caller may offer room for the data; otherwise he sees ours. */
-static void copy_err_data(
-	struct wf_eq *eq, struct wf_eq_event *event, struct fi_eq_err_entry *buf)
-{
-	bool has_room = FI_VERSION_GE(eq->fabric->fid.api_version, FI_VERSION(1, 5)) &&
-			buf->err_data && buf->err_data_size;
-	void *room = buf->err_data;
-	size_t size = buf->err_data_size;
-
-	*buf = event->error;
-	if (!has_room) {
-		buf->err_data = event->len ? event->data : NULL;
-		buf->err_data_size = event->len;
-		return;
-	}
-	buf->err_data = room;
-	buf->err_data_size = WF_MIN(size, event->len);
-	if (buf->err_data_size)
-		memcpy(room, event->data, buf->err_data_size);
-}
-
-/* @lock is held. */
-static ssize_t take_err(struct wf_eq *eq, struct fi_eq_err_entry *buf, uint64_t flags)
-{
-	struct wf_eq_event *head = head_of(eq);
-
-	forget_last(eq);
-	if (!head && eq->overrun) {
-		*buf = (struct fi_eq_err_entry){
-			.fid = &eq->fid.fid,
-			.context = eq->fid.fid.context,
-			.err = FI_EOVERRUN,
-			.prov_errno = FI_EOVERRUN,
-		};
-		return sizeof(*buf);
-	}
-	if (!head || !head->is_error)
-		return -FI_EAGAIN;
-	copy_err_data(eq, head, buf);
-	if (!(flags & FI_PEEK)) {
-		unlink_event(eq, head);
-		eq->last = head;
-	}
-	return sizeof(*buf);
-}
-
 static ssize_t eq_readerr(
 	struct fid_eq *fid, struct fi_eq_err_entry *buf, uint64_t flags)
 {
 	struct wf_eq *eq = wf_eq_of(fid);
-	ssize_t ret;
 
 	if (!buf || bad_read(eq, buf, sizeof(*buf), flags))
 		return -FI_EINVAL;
 	wf_progress_list_run(&eq->progress);
-	wf_lock(&eq->lock);
-	ret = take_err(eq, buf, flags);
-	wf_unlock(&eq->lock);
-	return ret;
+	return wf_eq_take_err(eq, buf, flags);
 }
 
-/* Bounded, because nothing else keeps an application from filling the memory; it can
- * repeat the call once it has read, so this is no overrun. */
 static ssize_t eq_write(
 	struct fid_eq *fid, uint32_t event, const void *buf, size_t len, uint64_t flags)
 {
 	struct wf_eq *eq = wf_eq_of(fid);
-	struct wf_eq_event *item;
-	int err;
 
 	if ((!buf && len) || flags) {
 		FI_WARN(eq->fabric->prov->fi, FI_LOG_EQ,
@@ -295,13 +70,7 @@ static ssize_t eq_write(
 			(unsigned long long)flags);
 		return -FI_EINVAL;
 	}
-	if (eq->owner)
-		return fi_eq_write(eq->owner, event, buf, len, flags);
-	item = new_event(buf, len);
-	if (item)
-		item->event = event;
-	err = enqueue(eq, item, eq->capacity);
-	return err ? err : (ssize_t)len;
+	return wf_eq_insert(eq, event, buf, len);
 }
 
 /* False: somebody interrupted the sleep, or it is over for good. */
@@ -364,9 +133,7 @@ static int eq_close(struct fid *fid)
 	}
 	wf_wait_done(&eq->wait);
 	wf_progress_list_done(&eq->progress);
-	wf_list_foreach_safe(link, &eq->events)
-		free_unread(wf_list_entry(link, struct wf_eq_event, link));
-	forget_last(eq);
+	wf_eq_drop_all(eq);
 	wf_lock_done(&eq->lock);
 	free(eq);
 	atomic_fetch_sub_explicit(&fabric->refs, 1, memory_order_release);
@@ -416,6 +183,11 @@ static struct fi_ops_eq eq_peer_ops = {
 	.sread = wf_absent_eq_sread,
 	.strerror = wf_absent_eq_strerror,
 };
+
+bool wf_eq_is_ours(const struct fid_eq *fid)
+{
+	return fid->fid.ops == &eq_fid_ops || fid->fid.ops == &eq_peer_fid_ops;
+}
 
 static int check_attr(const struct wf_fabric *fabric, const struct fi_eq_attr *attr,
 	const struct fi_peer_eq_context *peer)

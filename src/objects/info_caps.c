@@ -90,6 +90,13 @@ uint64_t wf_info_caps(const struct wf_info_ctx *ctx)
 	return caps;
 }
 
+/* Must capabilities go together? Before 2.0 providers let other hints pass, and who
+ * narrows an answer may leave bits behind that no longer mean anything. */
+static bool is_strict(const struct wf_info_ctx *ctx)
+{
+	return ctx->version >= FI_VERSION(2, 0) && !ctx->opening;
+}
+
 static bool caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	uint64_t asked = wf_info_caps_asked(ctx), possible = possible_caps(ctx);
@@ -106,8 +113,7 @@ static bool caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 	}
 	if (asked & ~possible)
 		return wf_info_deny(why, asked & ~possible, possible, FI_TYPE_CAPS);
-	/* Before, providers let such hints pass. */
-	if (ctx->version < FI_VERSION(2, 0))
+	if (!is_strict(ctx))
 		return true;
 	for (size_t i = 0; i < WF_ARRAY_SIZE(pairs); i++) {
 		if (!(asked & pairs[i].caps) || asked & pairs[i].partner)
@@ -132,8 +138,8 @@ static bool part_caps_met(const struct wf_info_ctx *ctx, uint64_t asked, uint64_
 	uint64_t possible =
 		(own ? own : ctx->tmpl.info->caps) & mask & possible_caps(ctx);
 
-	/* Since 2.0 a direction cannot have what the endpoint was not asked to have. */
-	if (ctx->hint.info->caps && ctx->version >= FI_VERSION(2, 0))
+	/* A direction cannot have what the endpoint was not asked to have. */
+	if (ctx->hint.info->caps && is_strict(ctx))
 		possible &= wf_info_caps_asked(ctx) | SECONDARY;
 	asked &= mask;
 	return !(asked & ~possible) ||

@@ -52,7 +52,7 @@ int wf_info_check(
 	const struct wf_prov *prov, uint32_t version, const struct fi_info *info)
 {
 	const struct fi_info *const *tmpls = prov->templates;
-	struct wf_info_ctx ctx = { .log = NULL }, first = { .log = NULL };
+	struct wf_info_ctx ctx = { .opening = true }, first = { .log = NULL };
 	struct wf_info_reason why, first_why;
 
 	if (!info) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/info_rule.h"
 
+#include <stdio.h>
+
 /* Attributes of domain and fabric, names aside. */
 
 #define DOMAIN(member)                                                                 \
@@ -162,7 +164,7 @@ static bool prov_version_met(const struct wf_info_ctx *ctx, struct wf_info_reaso
 
 	if (asked <= has)
 		return true;
-	wf_info_show(text, sizeof(text), asked, FI_TYPE_VERSION);
+	(void)snprintf(text, sizeof(text), "%u.%u", FI_MAJOR(asked), FI_MINOR(asked));
 	return wf_info_deny_text(
 		why, text, "up to %u.%u", FI_MAJOR(has), FI_MINOR(has));
 }

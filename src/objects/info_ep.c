@@ -62,14 +62,9 @@ static bool by_av(const struct wf_info_ctx *ctx)
 	       ctx->hint.domain->auth_key_size == FI_AV_AUTH_KEY;
 }
 
-static bool key_met(
-	size_t asked, const uint8_t *key, size_t own, struct wf_info_reason *why)
+static bool key_met(size_t asked, size_t own, struct wf_info_reason *why)
 {
-	if (!asked)
-		return true;
-	if (asked != own)
-		return wf_info_deny(why, asked, own, WF_INFO_NUMBER);
-	return key || wf_info_deny_text(why, "no key", "a key of %zu bytes", own);
+	return !asked || asked == own || wf_info_deny(why, asked, own, WF_INFO_NUMBER);
 }
 
 static bool ep_key_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
@@ -79,8 +74,7 @@ static bool ep_key_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why
 	if (by_av(ctx) && (ep->auth_key_size || ep->auth_key))
 		return wf_info_deny_text(
 			why, "a key", "none, the domain has FI_AV_AUTH_KEY");
-	return key_met(
-		ep->auth_key_size, ep->auth_key, ctx->tmpl.ep->auth_key_size, why);
+	return key_met(ep->auth_key_size, ctx->tmpl.ep->auth_key_size, why);
 }
 
 /* A template that keeps keys in its AV says so by max_ep_auth_key. */
@@ -89,8 +83,8 @@ static bool domain_key_met(const struct wf_info_ctx *ctx, struct wf_info_reason 
 	const struct fi_domain_attr *domain = ctx->hint.domain;
 
 	if (!by_av(ctx))
-		return key_met(domain->auth_key_size, domain->auth_key,
-			ctx->tmpl.domain->auth_key_size, why);
+		return key_met(
+			domain->auth_key_size, ctx->tmpl.domain->auth_key_size, why);
 	if (!ctx->tmpl.domain->max_ep_auth_key)
 		return wf_info_deny_text(
 			why, "FI_AV_AUTH_KEY", "%zu", ctx->tmpl.domain->auth_key_size);

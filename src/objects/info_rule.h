@@ -37,6 +37,7 @@ struct wf_info_ctx {
 	uint32_t version; /* that the caller asked for: it decides which rules apply */
 	struct wf_info_log *log; /* NULL: every line is new */
 	bool hinted;             /* the caller gave hints */
+	bool opening; /* they are an answer, perhaps narrowed here and there */
 	struct wf_info_side tmpl, hint;
 };
 

@@ -241,16 +241,16 @@ int pp_control_recv_name(int fd, struct pp_name *ret_name)
 	return 0;
 }
 
-int pp_control_sync(int fd, bool server)
+int pp_control_sync_send(int fd, bool server)
 {
-	int ret;
+	return server ? send_all(fd, sync_answer, sizeof(sync_answer))
+		      : send_all(fd, sync_ask, sizeof(sync_ask));
+}
 
-	if (server) {
-		ret = expect(fd, sync_ask, sizeof(sync_ask));
-		return ret ? ret : send_all(fd, sync_answer, sizeof(sync_answer));
-	}
-	ret = send_all(fd, sync_ask, sizeof(sync_ask));
-	return ret ? ret : expect(fd, sync_answer, sizeof(sync_answer));
+int pp_control_sync_recv(int fd, bool server)
+{
+	return server ? expect(fd, sync_ask, sizeof(sync_ask))
+		      : expect(fd, sync_answer, sizeof(sync_answer));
 }
 
 static int learn_count(int fd, uint64_t *ret_count)

@@ -40,7 +40,10 @@ int pp_control_send_name(int fd, const struct pp_name *name);
 /* The caller frees ret_name->addr. */
 int pp_control_recv_name(int fd, struct pp_name *ret_name);
 
-int pp_control_sync(int fd, bool server);
+/* What a side sends to synchronise, and receives when pp_control_state says that the
+ * other talks. The client sends first. */
+int pp_control_sync_send(int fd, bool server);
+int pp_control_sync_recv(int fd, bool server);
 
 /* Client: tells @count. Server: learns it. */
 int pp_control_count(int fd, bool server, uint64_t *count);

@@ -7,6 +7,9 @@
  * the next message; it gives up only after many in a row. A server cannot know how many
  * were lost on their way to it, so it stops waiting when the client goes on to compare
  * counts over the control connection.
+ *
+ * The two sides may be able to send different sizes, and do not tell each other. The
+ * one that has fewer says goodbye where the other expects the next size.
  */
 #include "rounds.h"
 #include "clock.h"
@@ -23,6 +26,7 @@
 enum {
 	ANSWER_TIMEOUT_MS = 500, /* a datagram that takes longer is lost */
 	LOST_IN_A_ROW = 20,
+	SYNC_TIMEOUT_MS = 15000,
 	SILENCE_TIMEOUT_MS = 15000, /* longer than a client takes to give up */
 	STALL_TIMEOUT_MS = 60000,   /* nothing moves on a reliable endpoint */
 	FIN_TIMEOUT_MS = 1000,
@@ -40,6 +44,7 @@ struct run {
 	size_t size;
 	uint64_t sent;
 	uint64_t received;
+	bool peer_finished; /* its closing message was received */
 };
 
 static int send_message(struct run *run)
@@ -166,6 +171,52 @@ static int server_round(struct run *run)
 	return 0;
 }
 
+static bool is_fin(struct pp_link *link)
+{
+	return link->rx_len == PP_FIN_LEN && !memcmp(pp_rx_data(link), fin, PP_FIN_LEN);
+}
+
+/* Waits until the peer talks, or has said goodbye. Data can only be what is left of the
+ * last size. */
+static int wait_for_talk(struct run *run)
+{
+	struct pp_link *link = run->link;
+	int ret;
+
+	for (;;) {
+		ret = pp_wait_recv(link, PP_FOR_TALK_OR_MESSAGE, SYNC_TIMEOUT_MS);
+		if (ret == PP_TIMED_OUT)
+			return pp_fail("waiting for the peer", -FI_ETIMEDOUT);
+		if (ret)
+			return ret == PP_MOVED_ON ? 0 : ret;
+		if (is_fin(link)) {
+			run->peer_finished = true;
+			return 0;
+		}
+		ret = pp_post_recv(link);
+		if (ret)
+			return ret;
+	}
+}
+
+/* Both sides begin the size together, unless the peer has finished. */
+static int synchronise(struct run *run)
+{
+	bool server = pp_link_server(run->link);
+	int fd = run->link->control;
+	int ret;
+
+	ret = server ? 0 : pp_control_sync_send(fd, server);
+	if (!ret)
+		ret = wait_for_talk(run);
+	if (ret || run->peer_finished)
+		return ret;
+	ret = pp_control_sync_recv(fd, server);
+	if (!ret && server)
+		ret = pp_control_sync_send(fd, server);
+	return ret;
+}
+
 static int run_size(struct run *run)
 {
 	struct pp_link *link = run->link;
@@ -175,9 +226,6 @@ static int run_size(struct run *run)
 	int ret;
 
 	run->sent = run->received = 0;
-	ret = pp_control_sync(link->control, server);
-	if (ret)
-		return ret;
 	pp_progress_start(&run->progress);
 	start_ns = pp_now_ns();
 	ret = server ? server_round(run) : client_round(run);
@@ -208,8 +256,7 @@ static int recv_fin(struct pp_link *link)
 		ret = pp_wait_recv(link, PP_FOR_LAST_MESSAGE, FIN_TIMEOUT_MS);
 		if (ret != PP_ARRIVED)
 			return ret;
-		if (link->rx_len == PP_FIN_LEN &&
-			!memcmp(pp_rx_data(link), fin, PP_FIN_LEN))
+		if (is_fin(link))
 			return PP_ARRIVED;
 		ret = pp_post_recv(link);
 		if (ret)
@@ -222,8 +269,9 @@ static int recv_fin(struct pp_link *link)
  * endpoint while the other still needs it. All results are known by now, and the peer
  * may be gone before we look: what goes wrong here is worth a note only.
  */
-static void say_goodbye(struct pp_link *link)
+static void say_goodbye(struct run *run)
 {
+	struct pp_link *link = run->link;
 	int attempt, ret = PP_TIMED_OUT;
 
 	for (attempt = 0; attempt < FIN_ATTEMPTS && ret == PP_TIMED_OUT; attempt++) {
@@ -237,7 +285,7 @@ static void say_goodbye(struct pp_link *link)
 			if (ret)
 				break;
 		}
-		ret = recv_fin(link);
+		ret = run->peer_finished ? PP_ARRIVED : recv_fin(link);
 	}
 	if (!ret)
 		ret = pp_wait_sent(link);
@@ -253,10 +301,16 @@ int pp_rounds_run(struct pp_link *link)
 
 	for (i = 0; i < link->sizes.count; i++) {
 		run.size = link->sizes.size[i];
-		ret = run_size(&run);
+		ret = synchronise(&run);
+		if (!ret && run.peer_finished) {
+			pp_say("the peer sends less than %zu bytes", run.size);
+			break;
+		}
+		if (!ret)
+			ret = run_size(&run);
 		if (ret)
 			return ret;
 	}
-	say_goodbye(link);
+	say_goodbye(&run);
 	return 0;
 }

@@ -13,8 +13,9 @@
 #include <rdma/fi_tagged.h>
 
 enum {
-	TAG = 1234, /* what the other fi_pingpong programs use */
-	LOOK_EVERY = 64,
+	TAG = 1234,      /* what the other fi_pingpong programs use */
+	LOOK_EVERY = 64, /* polls, at the clock */
+	ASK_EVERY = 64,  /* looks, for the peer */
 	YIELD_AFTER =
 		20000, /* polls; from then on others may need the processor more */
 	SEND_TIMEOUT_MS = 60000,
@@ -35,13 +36,18 @@ static struct patience patience_start(enum pp_wait_for what, int timeout_ms)
 	};
 }
 
+static bool talk_ends(enum pp_wait_for what)
+{
+	return what == PP_FOR_MESSAGE_OR_TALK || what == PP_FOR_TALK_OR_MESSAGE;
+}
+
 static int peer_state(struct pp_link *link, enum pp_wait_for what)
 {
 	if (what == PP_FOR_LAST_MESSAGE)
 		return PP_ARRIVED;
 	switch (pp_control_state(link->control)) {
 	case PP_CONTROL_TALKS:
-		return what == PP_FOR_MESSAGE_OR_TALK ? PP_MOVED_ON : PP_ARRIVED;
+		return talk_ends(what) ? PP_MOVED_ON : PP_ARRIVED;
 	case PP_CONTROL_GONE:
 		return pp_fail("the peer left", -FI_ECONNRESET);
 	default:
@@ -52,14 +58,17 @@ static int peer_state(struct pp_link *link, enum pp_wait_for what)
 /* Counts a poll that brought nothing. PP_ARRIVED stands for "go on". */
 static int patience_spend(struct patience *p, struct pp_link *link)
 {
+	/* It costs a system call, hence not often while a message is measured. */
+	unsigned int ask_every = p->what == PP_FOR_TALK_OR_MESSAGE ? 1 : ASK_EVERY;
+
 	if (++p->polls % LOOK_EVERY)
 		return PP_ARRIVED;
 	if (p->polls > YIELD_AFTER)
 		sched_yield();
 	if (pp_now_ns() > p->deadline_ns)
 		return PP_TIMED_OUT;
-	/* A system call, hence not at each look. */
-	return p->polls % (64 * LOOK_EVERY) ? PP_ARRIVED : peer_state(link, p->what);
+	return p->polls / LOOK_EVERY % ask_every ? PP_ARRIVED
+						 : peer_state(link, p->what);
 }
 
 static int queue_error(struct fid_cq *cq)

@@ -14,11 +14,14 @@ enum pp_wait {
 	PP_MOVED_ON, /* the peer talks on the control connection: it waits no longer */
 };
 
-/* Which events end a wait early. */
+/* Which events end a wait early, besides the message. */
 enum pp_wait_for {
-	PP_FOR_MESSAGE,         /* ... only that the peer is gone, which is an error */
-	PP_FOR_MESSAGE_OR_TALK, /* also that the peer talks on the control connection */
-	PP_FOR_LAST_MESSAGE,    /* nothing: the peer may leave before we have read it */
+	PP_FOR_MESSAGE, /* the peer leaves, which is an error */
+	/* Also that the peer talks on the control connection. */
+	PP_FOR_MESSAGE_OR_TALK,
+	PP_FOR_TALK_OR_MESSAGE, /* the same, talk being what is expected */
+	/* Nothing: the peer may leave before we have read its last message. */
+	PP_FOR_LAST_MESSAGE,
 };
 
 /* Data begins behind the prefix. */

@@ -82,8 +82,8 @@ static int open_socket(struct udp_mc *mc)
 	ret = udp_socket(local.sa.sa_family, &fd);
 	if (ret)
 		return ret;
-	if (local.sa.sa_family == AF_INET6 && !local.in6.sin6_scope_id &&
-		wf_sockaddr_is_linklocal(&local))
+	/* Groups of interface and link scope need it, for others it means nothing. */
+	if (local.sa.sa_family == AF_INET6 && !local.in6.sin6_scope_id)
 		local.in6.sin6_scope_id = udp_ifindex(mc->ep);
 	/* Each member on this host gets a copy. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||

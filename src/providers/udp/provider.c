@@ -8,9 +8,8 @@
 
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
 #define TX_CAPS     (FI_MSG | FI_MULTICAST | FI_SEND)
-#define RX_CAPS                                                                        \
-	(FI_MSG | FI_MULTICAST | FI_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV)
-#define CAPS (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
+#define RX_CAPS     (FI_MSG | FI_RECV | FI_SOURCE | FI_SOURCE_ERR | FI_MULTI_RECV)
+#define CAPS        (TX_CAPS | RX_CAPS | DOMAIN_CAPS)
 
 #define TX_OP_FLAGS                                                                    \
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |       \

@@ -50,7 +50,7 @@ static void million(void **state)
 	assert_int_equal(fi_av_insert(av, sa, MANY, addr, 0, NULL), MANY);
 	after = mallinfo2();
 	bytes = after.uordblks + after.hblkhd - before.uordblks - before.hblkhd;
-	print_message("%zu bytes for each of %d addresses\n", bytes / MANY, MANY);
+	print_message("# %zu bytes for each of %d addresses\n", bytes / MANY, MANY);
 	assert_true(bytes < (size_t)MANY * 64);
 	for (uint32_t i = 0; i < MANY; i++) {
 		assert_true(addr[i] == i);

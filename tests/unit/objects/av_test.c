@@ -96,6 +96,9 @@ static void insert_counts_up(void **state)
 	assert_int_equal(fi_av_insert(av, sa, 150, addr, 0, NULL), 150);
 	for (unsigned int i = 0; i < 150; i++)
 		assert_int_equal(addr[i], i);
+	/* Also by address, after the table grew. */
+	for (unsigned int i = 0; i < 150; i++)
+		assert_int_equal(wf_av_index(wf_av_of(av), &sa[i], sizeof(sa[i])), i);
 	assert_int_equal(fi_av_insert(av, sa + 150, 49, NULL, 0, NULL), 49);
 	assert_int_equal(fi_av_lookup(av, 198, &got, &len), 0);
 	assert_memory_equal(&got, &sa[198], sizeof(got));

@@ -264,6 +264,38 @@ static void waiting_and_reading_make_progress(void **state)
 	}
 }
 
+static void idle_run(struct wf_progress *base)
+{
+}
+
+/* Somebody counts between the last look of the waiter and his sleep. */
+static bool late_arm(struct wf_progress *base)
+{
+	wf_cntr_add(wf_container_of(base, struct source, base)->cntr, 1);
+	return true;
+}
+
+static void what_comes_late_is_not_missed(void **state)
+{
+	static const enum fi_wait_obj objs[] = { FI_WAIT_NONE, FI_WAIT_FD,
+		FI_WAIT_POLLFD, FI_WAIT_MUTEX_COND, FI_WAIT_YIELD };
+	struct env env;
+
+	(void)alarm(WATCHDOG_SECONDS);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(objs); i++) {
+		struct source source = { .base = { .run = idle_run, .arm = late_arm } };
+
+		open_env_as(&env, (struct fi_cntr_attr){ .wait_obj = objs[i] });
+		source.cntr = wf_cntr_of(env.cntr);
+		assert_int_equal(
+			wf_progress_list_add(&source.cntr->progress, &source.base), 0);
+		assert_int_equal(fi_cntr_wait(env.cntr, 2, -1), 0);
+		wf_progress_list_del(&source.cntr->progress, &source.base);
+		close_env(&env);
+	}
+	(void)alarm(0);
+}
+
 static void control_answers_for_the_wait_object(void **state)
 {
 	enum fi_wait_obj obj;
@@ -381,6 +413,7 @@ int main(void)
 		cmocka_unit_test(every_waiter_wakes),
 		cmocka_unit_test(counters_play_ball),
 		cmocka_unit_test(waiting_and_reading_make_progress),
+		cmocka_unit_test(what_comes_late_is_not_missed),
 		cmocka_unit_test(control_answers_for_the_wait_object),
 		cmocka_unit_test(a_condition_needs_the_thread),
 		cmocka_unit_test(bound_counters_stay_open),

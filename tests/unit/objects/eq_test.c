@@ -408,6 +408,37 @@ static void reading_drives_what_feeds_the_queue(void **state)
 	}
 }
 
+static void idle_run(struct wf_progress *base)
+{
+}
+
+/* Somebody writes while the reader prepares to sleep. */
+static bool late_arm(struct wf_progress *base)
+{
+	struct source *source = wf_container_of(base, struct source, base);
+
+	if (source->runs++ == 0)
+		assert_int_equal(wf_eq_write(source->eq, FI_CONNECTED, "x", 1), 1);
+	return true;
+}
+
+static void what_comes_late_is_not_missed(void **state)
+{
+	uint32_t event;
+	struct env env;
+	char byte;
+	struct source source = { .base = { .run = idle_run, .arm = late_arm } };
+
+	open_env(&env);
+	(void)alarm(WATCHDOG_SECONDS);
+	source.eq = wf_eq_of(env.eq);
+	assert_int_equal(wf_progress_list_add(&source.eq->progress, &source.base), 0);
+	assert_int_equal(fi_eq_sread(env.eq, &event, &byte, 1, -1, 0), 1);
+	wf_progress_list_del(&source.eq->progress, &source.base);
+	(void)alarm(0);
+	close_env(&env);
+}
+
 /* EQ-016, EQ-024: nobody else frees what an unread request carries. */
 static void unread_events_are_lost_with_what_they_own(void **state)
 {
@@ -505,6 +536,7 @@ int main(void)
 		cmocka_unit_test(sread_waits_with_every_object),
 		cmocka_unit_test(queues_play_ball),
 		cmocka_unit_test(reading_drives_what_feeds_the_queue),
+		cmocka_unit_test(what_comes_late_is_not_missed),
 		cmocka_unit_test(unread_events_are_lost_with_what_they_own),
 		cmocka_unit_test(a_peer_passes_events_on),
 		cmocka_unit_test(strerror_writes_where_it_is_told),

@@ -425,7 +425,7 @@ static void parts_lie_inside_their_region(void **state)
 	assert_closed(part);
 	iov.iov_len = 91;
 	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, &part), -FI_EINVAL);
-	iov = (struct iovec){ buf - 1, 5 };
+	iov = (struct iovec){ (void *)((uintptr_t)buf - 1), 5 };
 	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, &part), -FI_EINVAL);
 	iov = (struct iovec){ buf, 5 };
 	attr.base_mr = other;

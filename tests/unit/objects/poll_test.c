@@ -360,9 +360,12 @@ static void members_may_share_a_descriptor(void **state)
 	assert_int_equal(wf_progress_list_add(&wf_cntr_of(two)->progress, &item), 0);
 	assert_int_equal(fi_control(&set->fid, FI_GETWAIT, &fd), 0);
 	wf_progress_list_del(&wf_cntr_of(one)->progress, &item);
+	assert_int_equal(fi_trywait(env.fabric, (struct fid *[]){ &set->fid }, 1), 0);
+	assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 0);
 	assert_int_equal(write(fds[1], "x", 1), 1);
 	assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 1);
 	wf_progress_list_del(&wf_cntr_of(two)->progress, &item);
+	assert_int_equal(fi_trywait(env.fabric, &(struct fid *){ &set->fid }, 1), 0);
 	assert_int_equal(poll(&(struct pollfd){ .fd = fd, .events = POLLIN }, 1, 0), 0);
 	assert_closed(one);
 	assert_closed(two);

@@ -174,6 +174,8 @@ static void descriptors_follow_the_items(void **state)
 	assert_int_equal(wf_progress_list_init(&list, WF_LOCK_SPIN, &wait), 0);
 	assert_int_equal(wf_progress_list_add(&list, &a.base), 0);
 	assert_int_equal(wf_progress_list_add(&list, &a.base), 0);
+	/* What is new wakes once; arming reads it away. */
+	(void)wf_wait_arm(&wait);
 	assert_false(fd_readable(&wait));
 	assert_int_equal(eventfd_write(a.fd, 1), 0);
 	assert_true(fd_readable(&wait));
@@ -255,19 +257,26 @@ static void a_new_item_wakes_the_thread(void **state)
 {
 	struct fid_fabric *fabric = fake_fabric(FI_VERSION(2, 6));
 	struct fid_domain *domain = auto_domain(fabric);
-	struct item item;
+	struct item item, beat;
 
 	item_init(&item);
+	item_init(&beat);
 	item.base = (struct wf_progress){ .run = note_run };
 	(void)alarm(WATCHDOG_SECONDS);
-	(void)usleep(1000);
+	assert_int_equal(wf_domain_progress_add(wf_domain_of(domain), &beat.base), 0);
+	assert_int_equal(eventfd_write(beat.fd, 1), 0);
+	item_await(&beat, 1);
+	/* Most likely it is asleep then. */
+	(void)usleep(20000);
 	assert_int_equal(wf_domain_progress_add(wf_domain_of(domain), &item.base), 0);
 	item_await(&item, 1);
 	wf_domain_progress_del(wf_domain_of(domain), &item.base);
+	wf_domain_progress_del(wf_domain_of(domain), &beat.base);
 	(void)alarm(0);
 	assert_closed(domain);
 	assert_closed(fabric);
 	item_done(&item);
+	item_done(&beat);
 }
 
 static void items_from_before_the_thread(void **state)

@@ -241,7 +241,7 @@ static void a_signal_handler_interrupts(void **state)
  * Writers add to a number, takers take one at a time and sleep when there is none.
  * Were a wake-up lost, a taker would sleep on something that nobody comes for.
  */
-enum { WRITERS = 2, TAKERS = 3, ROUNDS = 4000 };
+enum { WRITERS = 2, TAKERS = 3, ROUNDS = 2000 };
 
 struct stress {
 	struct wf_wait wait;
@@ -349,6 +349,78 @@ static void no_wake_up_is_lost(void **state)
 	run_stress(FI_WAIT_FD, 64, 1, native_taker);
 }
 
+/*
+ * The two sides meet in every round: whoever stores late sees the other, if both have
+ * their fences. The rounds start together but for a few nanoseconds that vary.
+ */
+enum { DUELS = 50000, JITTER = 64 };
+
+struct duel {
+	struct wf_wait wait;
+	atomic_int stored; /* round of the writer */
+	atomic_int round;  /* last one that both sides may start */
+	atomic_int ready;  /* sides that did not start it yet */
+};
+
+static void meet(struct duel *duel, int round)
+{
+	if (atomic_fetch_sub(&duel->ready, 1) == 1) {
+		atomic_store(&duel->ready, 2);
+		atomic_store(&duel->round, round);
+		return;
+	}
+	for (int spins = 0; atomic_load(&duel->round) < round; spins++) {
+		if (spins > 1000)
+			(void)sched_yield();
+	}
+}
+
+static void *duel_writer(void *arg)
+{
+	struct duel *duel = arg;
+
+	for (int round = 1; round <= DUELS; round++) {
+		meet(duel, round);
+		for (int i = round % JITTER; i; i--)
+			wf_cpu_relax();
+		atomic_store_explicit(&duel->stored, round, memory_order_relaxed);
+		wf_wait_signal(&duel->wait);
+	}
+	return NULL;
+}
+
+static void duel_sleeper(struct duel *duel)
+{
+	uint64_t ticket;
+
+	for (int round = 1; round <= DUELS; round++) {
+		meet(duel, round);
+		for (int i = round / JITTER % JITTER; i; i--)
+			wf_cpu_relax();
+		for (;;) {
+			ticket = wf_wait_arm(&duel->wait);
+			if (atomic_load_explicit(&duel->stored, memory_order_relaxed) ==
+				round)
+				break;
+			(void)wf_wait_sleep(&duel->wait, ticket, UINT64_MAX);
+		}
+	}
+}
+
+static void one_of_two_sees_the_other(void **state)
+{
+	struct duel duel = { .ready = 2 };
+	pthread_t thread;
+
+	assert_int_equal(wf_wait_init(&duel.wait, FI_WAIT_FD, NULL), 0);
+	(void)alarm(WATCHDOG_SECONDS);
+	assert_int_equal(pthread_create(&thread, NULL, duel_writer, &duel), 0);
+	duel_sleeper(&duel);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	(void)alarm(0);
+	wf_wait_done(&duel.wait);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +433,7 @@ int main(void)
 		cmocka_unit_test(the_next_sleeper_takes_over),
 		cmocka_unit_test(a_signal_handler_interrupts),
 		cmocka_unit_test(no_wake_up_is_lost),
+		cmocka_unit_test(one_of_two_sees_the_other),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -224,12 +225,15 @@ static void add_one_by_one(void)
 {
 	struct wf_shm shm;
 	volatile int *n;
+	int was;
 
 	attach(&shm, WF_SHM_CREATE);
 	n = shm.mem;
 	for (int i = 0; i < ROUNDS; i++) {
 		assert_int_equal(wf_shm_lock(&shm), 0);
-		*n = *n + 1;
+		was = *n;
+		(void)sched_yield();
+		*n = was + 1;
 		wf_shm_unlock(&shm);
 	}
 	wf_shm_close(&shm);
