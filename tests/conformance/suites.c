@@ -29,7 +29,9 @@
 	X(multi_recv)                                                                  \
 	X(cm)                                                                          \
 	X(multicast)                                                                   \
-	X(tables)
+	X(tables)                                                                      \
+	X(threads)                                                                     \
+	X(progress)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
 CF_SUITES(DECLARE)
