@@ -1,0 +1,168 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Discovery on hosts made of network namespaces: the order of interfaces, what is left
+# out, and from where a destination is reached. usage: discovery.sh FI_INFO
+# Exit status 77: namespaces are not permitted here, or there is no IP provider.
+set -u
+
+fi_info=$1
+ns=weft-$$
+failed=0
+
+skip() {
+	echo "skipped: $1"
+	exit 77
+}
+
+cleanup() {
+	ip netns del "$ns" 2>/dev/null
+	ip netns del "$ns-peer" 2>/dev/null
+}
+
+here() {
+	ip netns exec "$ns" "$@"
+}
+
+must() {
+	"$@" || skip "cannot set up: $*"
+}
+
+# wait_link NAME CARRIER: the kernel tells carriers a moment later.
+wait_link() {
+	for _ in $(seq 100); do
+		[ "$(here cat "/sys/class/net/$1/carrier" 2>/dev/null)" = "$2" ] && return
+		sleep 0.05
+	done
+	echo "not ok - $1 has a carrier: wanted $2"
+	failed=1
+}
+
+# One word per answer: domain, fabric, source and destination, commas between them.
+answers() {
+	here "$fi_info" -v -p udp "$@" 2>/dev/null | awk '
+		/^fi_info:/ { part = "" }
+		/^    fi_.*_attr:/ { part = $1 }
+		/^    src_addr:/ { src = $2; sub(/^fi_sockaddr_[a-z0-9]*:\/\//, "", src) }
+		/^    dest_addr:/ { dest = $2; sub(/^fi_sockaddr_[a-z0-9]*:\/\//, "", dest) }
+		/^        name:/ && part == "fi_domain_attr:" { domain = $2 }
+		/^        name:/ && part == "fi_fabric_attr:" {
+			printf "%s,%s,%s,%s ", domain, $2, src, dest
+		}' | sed 's/%[0-9]*\]/]/g; s/ $//'
+}
+
+# is WHAT EXPECTED OPTION...: those answers, in that order
+is() {
+	local what=$1 want=$2 got
+	shift 2
+	got=$(answers "$@")
+	if [ "$got" = "$want" ]; then
+		echo "ok - $what"
+	else
+		printf 'not ok - %s\n#   wanted: %s\n#   got:    %s\n' \
+			"$what" "$want" "$got"
+		failed=1
+	fi
+}
+
+[ "$(id -u)" = 0 ] || skip "needs root"
+command -v ip >/dev/null || skip "needs iproute2"
+trap cleanup EXIT
+ip netns add "$ns" 2>/dev/null || skip "network namespaces are not permitted"
+must ip netns add "$ns-peer"
+here true 2>/dev/null || skip "cannot run in a network namespace"
+
+# A host with nothing but a loopback that is down offers nothing.
+is "no interface is up" ""
+
+must here ip link set lo up
+"$fi_info" -p udp >/dev/null 2>&1 || skip "no udp provider"
+is "loopback alone" "lo,127.0.0.1/32,127.0.0.1:0,(null) lo,::1/128,[::1]:0,(null)"
+
+# Added in an order that is not the one to be seen.
+must here ip link add br0 type bridge
+must here ip link add port0 type veth peer name port1
+must here ip link set port0 master br0
+must here ip link add down0 type veth peer name down0 netns "$ns-peer"
+must here ip link add eth0 type veth peer name eth0 netns "$ns-peer"
+must here ip link add side0 type veth peer name side0 netns "$ns-peer"
+for link in br0 port0 port1 eth0 side0; do
+	must here ip link set "$link" addrgenmode none
+	must here ip link set "$link" up
+done
+must ip -n "$ns-peer" link set eth0 up
+must ip -n "$ns-peer" link set side0 up
+must here ip addr add 10.79.0.1/24 dev br0
+must here ip addr add 10.78.0.1/16 dev side0
+must here ip addr add 10.81.0.1/24 dev down0
+must here ip addr add 10.77.0.1/24 dev eth0
+must here ip addr add 10.77.0.9/24 dev eth0
+must here ip addr add fd77::1/64 dev eth0 nodad
+must here ip addr add fe80::77/64 dev eth0 nodad
+for link in br0 eth0 side0; do
+	wait_link $link 1
+done
+
+eth0="eth0,10.77.0.0/24,10.77.0.1:0,(null) eth0,10.77.0.0/24,10.77.0.9:0,(null)"
+eth0_6="eth0,fd77::/64,[fd77::1]:0,(null) eth0,fe80::/64,[fe80::77]:0,(null)"
+side="side0,10.78.0.0/16,10.78.0.1:0,(null)"
+bridge="br0,10.79.0.0/24,10.79.0.1:0,(null)"
+lo="lo,127.0.0.1/32,127.0.0.1:0,(null) lo,::1/128,[::1]:0,(null)"
+
+# GI-001 GI-050
+is "links, then bridges, then loopback; none that is down" \
+	"$eth0 $eth0_6 $side $bridge $lo"
+is "one family" "$eth0_6 lo,::1/128,[::1]:0,(null)" -a FI_SOCKADDR_IN6
+# GI-044
+is "by domain" "$bridge" -d br0
+is "by fabric" "$side" -f 10.78.0.0/16
+is "by a domain that is down" "" -d down0
+# CAP-015
+is "other hosts only" "$eth0 $eth0_6 $side $bridge" -c "FI_MSG|FI_REMOTE_COMM"
+export FI_UDP_IFACE=side0
+is "by parameter" "$side"
+export FI_UDP_IFACE=eth7
+is "a parameter that names nothing" "$eth0 $eth0_6 $side $bridge $lo"
+unset FI_UDP_IFACE
+
+# A link that goes away.
+must here ip link set side0 down
+is "what went down is left out" "$eth0 $eth0_6 $bridge $lo"
+must here ip link set side0 up
+wait_link side0 1
+must ip -n "$ns-peer" link set eth0 down
+wait_link eth0 0
+is "no carrier, not listed" "$side $bridge $lo"
+must ip -n "$ns-peer" link set eth0 up
+wait_link eth0 1
+if here ip tuntap add tun0 mode tun 2>/dev/null; then
+	must here ip addr add 10.80.0.1/24 dev tun0
+	must here ip link set tun0 up
+	is "a tunnel without its process is down" "$eth0 $eth0_6 $side $bridge $lo"
+fi
+
+if here ip link add dummy0 type dummy 2>/dev/null; then
+	must here ip link set dummy0 addrgenmode none
+	must here ip addr add 10.82.0.1/24 dev dummy0
+	must here ip link set dummy0 up
+	is "behind what has a wire" \
+		"$eth0 $eth0_6 $side dummy0,10.82.0.0/24,10.82.0.1:0,(null) $bridge $lo"
+	must here ip link del dummy0
+fi
+
+# GI-026 GI-031
+must here ip route add 10.99.0.0/16 via 10.78.0.254 dev side0
+must here ip route add 10.98.0.0/16 via 10.77.0.2 dev eth0 src 10.77.0.9
+is "a neighbour" "eth0,10.77.0.0/24,10.77.0.1:0,10.77.0.2:5000" -n 10.77.0.2 -P 5000
+is "through a gateway" "side0,10.78.0.0/16,10.78.0.1:0,10.99.1.2:5000" \
+	-n 10.99.1.2 -P 5000
+is "with the route's own source" "eth0,10.77.0.0/24,10.77.0.9:0,10.98.1.2:5000" \
+	-n 10.98.1.2 -P 5000
+is "IPv6" "eth0,fd77::/64,[fd77::1]:0,[fd77::2]:5000" -n fd77::2 -P 5000
+is "link scope" "eth0,fe80::/64,[fe80::77]:0,[fe80::2]:5000" -n fe80::2%eth0 -P 5000
+is "ourselves" "lo,127.0.0.1/32,127.0.0.1:0,127.0.0.1:5000" -n 127.0.0.1 -P 5000
+is "nowhere" "udp,UDP-IP,(null),203.0.113.1:5000" -n 203.0.113.1 -P 5000
+is "by another interface" "side0,10.78.0.0/16,10.78.0.1:0,10.77.0.2:5000" \
+	-n 10.77.0.2 -P 5000 -d side0
+# GI-027
+is "our own address" "br0,10.79.0.0/24,10.79.0.1:0,(null)" -s 10.79.0.1
+exit $failed
