@@ -540,6 +540,7 @@ static void open_objects(void **state)
 		.name = (char *)"tst0",
 		.fabric = &fabric,
 		.fid.fid = { .fclass = FI_CLASS_DOMAIN, .ops = &ops } };
+	struct wf_fabric other_fabric = fabric;
 	struct wf_domain second = domain;
 	struct wf_domain foreign = domain;
 	struct fi_info *hints = hints_of(FI_EP_DGRAM), *list = NULL;
@@ -558,6 +559,9 @@ static void open_objects(void **state)
 	hints->fabric_attr->fabric = &fabric.fid;
 	assert_string_equal(ask(LATEST, NULL, NULL, 0, hints, 0),
 		"dgram 192.0.2.10|0 - 192.0.2.0/24 tst0\n");
+	other_fabric.fid.fid.ops = &foreign_ops;
+	hints->fabric_attr->fabric = &other_fabric.fid;
+	(void)ask(LATEST, NULL, NULL, 0, hints, -FI_ENODATA);
 	/* Not the first of its name, but one of them. */
 	hints->fabric_attr->fabric = NULL;
 	hints->domain_attr->domain = &second.fid;
