@@ -110,7 +110,7 @@ static inline struct wf_av_slot *wf_av_slot_at(
 
 	if (wf_unlikely(index >> WF_AV_MAX_BITS))
 		return NULL;
-	/* acquire: pairs with the release in add_segment; the segment is zeroed. */
+	/* acquire: pairs with the release in publish; the segment is zeroed. */
 	segment = atomic_load_explicit(
 		&table->slots[wf_av_segment(index)], memory_order_acquire);
 	if (wf_unlikely(!segment))

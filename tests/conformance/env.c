@@ -6,7 +6,7 @@
 #include "conformance.h"
 
 static const struct cf_options no_options;
-static struct cf_env *open_pair; /* what cf_progress drives */
+static _Thread_local struct cf_env *open_pair; /* what cf_progress drives */
 
 uint64_t cf_now_ms(void)
 {

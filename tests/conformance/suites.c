@@ -26,7 +26,12 @@
 	X(trywait)                                                                     \
 	X(mr)                                                                          \
 	X(msg)                                                                         \
-	X(multi_recv)
+	X(multi_recv)                                                                  \
+	X(cm)                                                                          \
+	X(multicast)                                                                   \
+	X(tables)                                                                      \
+	X(threads)                                                                     \
+	X(progress)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
 CF_SUITES(DECLARE)

@@ -48,8 +48,8 @@ need() {
 	done
 }
 
-need_ipv6() {
-	grep -q '^0\{31\}1 ' /proc/net/if_inet6 2>/dev/null || skip "no IPv6 loopback"
+has_ipv6() {
+	grep -q '^0\{31\}1 ' /proc/net/if_inet6 2>/dev/null
 }
 
 # with ours|debian COMMAND...: run over that library, not longer than a minute.
@@ -68,12 +68,15 @@ listening() { # port
 		/proc/net/tcp /proc/net/tcp6 2>/dev/null
 }
 
+in_use() { # port
+	grep -qi ":$(printf %04X "$1") " /proc/net/tcp /proc/net/tcp6 2>/dev/null
+}
+
 free_port() {
 	local port
 	while :; do
 		port=$((20000 + RANDOM % 12000))
-		grep -qi ":$(printf %04X $port) " /proc/net/tcp /proc/net/tcp6 2>/dev/null ||
-			{ echo "$port"; return; }
+		in_use "$port" || { echo "$port"; return; }
 	done
 }
 
@@ -125,7 +128,7 @@ check_pair() { # name rows
 		lines=$(tail -n +2 "$scratch/$side.out" | wc -l)
 		good=$(tail -n +2 "$scratch/$side.out" | grep -cE "$row")
 		if [ "$lines" != "$rows" ] || [ "$good" != "$rows" ]; then
-			fail "$name: the $side printed $lines rows, $good as expected, not $rows"
+			fail "$name: $side: printed $lines rows, $good good, of $rows"
 			cat "$scratch/$side.out"
 		fi
 	done

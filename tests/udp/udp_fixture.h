@@ -53,6 +53,7 @@ struct net_options {
 	uint64_t caps;
 	uint32_t addr_format; /* 0: IPv4 */
 	enum fi_threading threading;
+	enum fi_progress progress;
 	enum fi_wait_obj wait_obj;
 	bool first_interface; /* the best one instead of the loopback address */
 };
@@ -67,6 +68,7 @@ static inline struct fi_info *net_info(const struct net_options *o)
 	hints->addr_format = in6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
 	hints->ep_attr->type = FI_EP_DGRAM;
 	hints->domain_attr->threading = o->threading;
+	hints->domain_attr->progress = o->progress;
 	hints->fabric_attr->prov_name = strdup("udp");
 	if (o->first_interface) {
 		if (fi_getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &info))

@@ -37,7 +37,7 @@ static int get_name(struct fid *fid, uint32_t format, struct pp_name *ret_name)
 
 static int tell_name(struct pp_link *link, struct fid *fid)
 {
-	struct pp_name name;
+	struct pp_name name = { 0 };
 	int ret;
 
 	ret = get_name(fid, link->info->addr_format, &name);
@@ -64,7 +64,7 @@ static int find_local(struct pp_link *link)
 /* Interface that reaches the address that the server tells. */
 static int find_server(struct pp_link *link)
 {
-	struct pp_name name;
+	struct pp_name name = { 0 };
 	struct fi_info *hints;
 	int ret;
 
@@ -97,7 +97,7 @@ static int insert_peer(struct pp_link *link, const void *addr)
 
 static int insert_client(struct pp_link *link)
 {
-	struct pp_name name;
+	struct pp_name name = { 0 };
 	int ret;
 
 	ret = pp_control_recv_name(link->control, &name);

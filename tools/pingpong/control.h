@@ -9,12 +9,12 @@
  * The TCP connection beside the measured one. What goes over it, in this order; any
  * fi_pingpong can be the other side:
  *
- *	name	length (4 bytes, network order), address format (4 bytes, host order),
- *		address. First of the server. Of the client too, unless the endpoint is
- *		connected.
+ *	name	length (4 bytes, network order), address format (4 bytes, host
+ *		order), address. First of the server. Of the client too, unless the
+ *		endpoint is connected.
  *	sync	before each size: "q" from the client, "a" from the server
- *	count	after each size: messages that the client got back, as decimal text
- *		in 10 bytes, answered by "cnt ok"
+ *	count	after each size: messages that the client got back, as decimal
+ *		text in 10 bytes, answered by "cnt ok"
  *
  * All texts include at least one closing zero byte.
  */

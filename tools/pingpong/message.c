@@ -7,20 +7,15 @@
 
 bool pp_debug_wanted;
 
-static void say(const char *prefix, const char *format, va_list args)
-{
-	fputs(prefix, stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
-}
-
 void pp_say(const char *format, ...)
 {
 	va_list args;
 
+	fputs("fi_pingpong: ", stderr);
 	va_start(args, format);
-	say("fi_pingpong: ", format, args);
+	vfprintf(stderr, format, args);
 	va_end(args);
+	fputc('\n', stderr);
 }
 
 void pp_debug(const char *format, ...)
@@ -29,9 +24,11 @@ void pp_debug(const char *format, ...)
 
 	if (!pp_debug_wanted)
 		return;
+	fputs("[debug] ", stderr);
 	va_start(args, format);
-	say("[debug] ", format, args);
+	vfprintf(stderr, format, args);
 	va_end(args);
+	fputc('\n', stderr);
 }
 
 int pp_fail(const char *what, int error)

@@ -83,6 +83,7 @@ static ssize_t udp_post(struct udp_ep *ep, const struct wf_op *op)
 	rx->context = op->context;
 	rx->flags = op->flags;
 	rx->len = op->len;
+	rx->min = atomic_load_explicit(&ep->ep.min_multi_recv, memory_order_relaxed);
 	rx->iov_count = op->iov_count;
 	for (size_t i = 0; i < op->iov_count; i++)
 		rx->iov[i] = op->iov[i];

@@ -162,8 +162,7 @@ static void deliver_slice(
 	struct udp_ep *ep, struct udp_rx *rx, const struct datagram *dg)
 {
 	size_t used = WF_MIN((size_t)dg->len, rx->len);
-	size_t min = atomic_load_explicit(&ep->ep.min_multi_recv, memory_order_relaxed);
-	bool last = rx->len - used < WF_MAX(min, (size_t)1);
+	bool last = rx->len - used < WF_MAX(rx->min, (size_t)1);
 	uint8_t *buf = rx->iov[0].iov_base;
 	struct udp_rx slice = *rx;
 

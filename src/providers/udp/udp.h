@@ -26,6 +26,7 @@ struct udp_rx {
 	void *context;
 	uint64_t flags;
 	size_t len; /* sum of iov: what is left of a multi-receive buffer */
+	size_t min; /* of a multi-receive buffer: released below it */
 	size_t iov_count;
 	struct iovec iov[UDP_IOV_LIMIT];
 };
