@@ -29,8 +29,10 @@ must() {
 
 # wait_link NAME CARRIER: the kernel tells carriers a moment later.
 wait_link() {
+	local now
 	for _ in $(seq 100); do
-		[ "$(here cat "/sys/class/net/$1/carrier" 2>/dev/null)" = "$2" ] && return
+		now=$(here cat "/sys/class/net/$1/carrier" 2>/dev/null)
+		[ "$now" = "$2" ] && return
 		sleep 0.05
 	done
 	echo "not ok - $1 has a carrier: wanted $2"
@@ -42,8 +44,9 @@ answers() {
 	here "$fi_info" -v -p udp "$@" 2>/dev/null | awk '
 		/^fi_info:/ { part = "" }
 		/^    fi_.*_attr:/ { part = $1 }
-		/^    src_addr:/ { src = $2; sub(/^fi_sockaddr_[a-z0-9]*:\/\//, "", src) }
-		/^    dest_addr:/ { dest = $2; sub(/^fi_sockaddr_[a-z0-9]*:\/\//, "", dest) }
+		{ sub(/fi_sockaddr_[a-z0-9]*:\/\//, "") }
+		/^    src_addr:/ { src = $2 }
+		/^    dest_addr:/ { dest = $2 }
 		/^        name:/ && part == "fi_domain_attr:" { domain = $2 }
 		/^        name:/ && part == "fi_fabric_attr:" {
 			printf "%s,%s,%s,%s ", domain, $2, src, dest
