@@ -4,6 +4,9 @@
 /* One line per file of cases. */
 #define CF_SUITES(X)                                                                   \
 	X(version)                                                                     \
+	X(tostr)                                                                       \
+	X(param)                                                                       \
+	X(log)                                                                         \
 	X(info)                                                                        \
 	X(info_resolve)                                                                \
 	X(info_filter)                                                                 \
