@@ -62,6 +62,39 @@ static inline uint64_t pair_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+static inline int pair_compare_(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Time @turns(arg, n) in batches of @batch turns, @count turns in all, and print the
+ * best and the median batch in ns for each half turn. Short batches, because whoever
+ * shares the machine spoils a long one. */
+static inline void pair_time(const struct pair *pair,
+	void (*turns)(const struct pair *pair, void *arg, size_t count), void *arg,
+	size_t count, size_t batch)
+{
+	size_t n = count / batch;
+	double *ns = calloc(n + 1, sizeof(*ns));
+
+	if (!ns)
+		pair_fail("calloc");
+	turns(pair, arg, count / 10 + 1);
+	pair_barrier(pair);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t start = pair_now_ns();
+
+		turns(pair, arg, batch);
+		ns[i] = (double)(pair_now_ns() - start) / (double)batch / 2;
+	}
+	qsort(ns, n, sizeof(*ns), pair_compare_);
+	if (!pair->side && n)
+		printf("%.1f %.1f\n", ns[0], ns[n / 2]);
+	free(ns);
+}
+
 static inline int pair_core(const char *name, int fallback)
 {
 	const char *text = getenv(name);

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* socket_pingpong SIZE ROUNDS: one-way time in ns of bare UDP sockets on the loopback
- * interface, non-blocking and busily polled: the least that any library can take. */
+/* socket_pingpong SIZE TURNS: best and median one-way time in ns of bare UDP sockets on
+ * the loopback interface, non-blocking and busily polled: the least that any library
+ * can take. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
 #include "pair.h"
 
+enum { BATCH = 100 };
+
 struct work {
-	size_t size, rounds;
+	size_t size, turns;
 	int fd;
 	struct sockaddr_in peer;
 	char *buf;
@@ -31,8 +34,10 @@ static void hear(const struct work *w)
 		pair_fail("recv");
 }
 
-static void turns(const struct pair *pair, const struct work *w, size_t count)
+static void turns(const struct pair *pair, void *arg, size_t count)
 {
+	const struct work *w = arg;
+
 	for (size_t i = 0; i < count; i++) {
 		if (pair->side) {
 			hear(w);
@@ -52,7 +57,6 @@ static void run(const struct pair *pair, void *arg)
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
 	};
 	socklen_t len = sizeof(me);
-	uint64_t start;
 
 	w->buf = calloc(1, w->size + 1);
 	w->fd = socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
@@ -60,13 +64,7 @@ static void run(const struct pair *pair, void *arg)
 		getsockname(w->fd, (struct sockaddr *)&me, &len))
 		pair_fail("socket");
 	pair_swap(pair, &me, &w->peer, sizeof(me));
-	turns(pair, w, w->rounds / 10 + 1);
-	pair_barrier(pair);
-	start = pair_now_ns();
-	turns(pair, w, w->rounds);
-	if (!pair->side)
-		printf("%.1f\n",
-			(double)(pair_now_ns() - start) / (double)w->rounds / 2);
+	pair_time(pair, turns, w, w->turns, BATCH);
 }
 
 int main(int argc, char **argv)
@@ -74,10 +72,10 @@ int main(int argc, char **argv)
 	struct work w = { 0 };
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: %s SIZE ROUNDS\n", argv[0]);
+		fprintf(stderr, "usage: %s SIZE TURNS\n", argv[0]);
 		return 2;
 	}
 	w.size = strtoul(argv[1], NULL, 0);
-	w.rounds = strtoul(argv[2], NULL, 0);
+	w.turns = strtoul(argv[2], NULL, 0);
 	return pair_main(run, &w);
 }

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* udp_pingpong SIZE ROUNDS: one-way time in ns of udp endpoints, each message sent with
- * a completion and received into a posted buffer, one queue for both. */
+/* udp_pingpong SIZE TURNS: best and median one-way time in ns of udp endpoints, each
+ * message sent with a completion and received into a posted buffer, one queue for both.
+ */
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
 
 #include "pair.h"
 
+enum { BATCH = 100 };
+
 struct work {
-	size_t size, rounds;
+	size_t size, turns;
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
@@ -91,8 +94,10 @@ static void hear(struct work *w)
 	post(w);
 }
 
-static void turns(const struct pair *pair, struct work *w, size_t count)
+static void turns(const struct pair *pair, void *arg, size_t count)
 {
+	struct work *w = arg;
+
 	for (size_t i = 0; i < count; i++) {
 		if (pair->side) {
 			hear(w);
@@ -109,7 +114,6 @@ static void run(const struct pair *pair, void *arg)
 	struct work *w = arg;
 	char mine[64] = { 0 }, theirs[64];
 	size_t len = sizeof(mine);
-	uint64_t start;
 
 	open_endpoint(w);
 	w->tx = calloc(1, w->size + 1);
@@ -119,13 +123,7 @@ static void run(const struct pair *pair, void *arg)
 	pair_swap(pair, mine, theirs, sizeof(mine));
 	if (fi_av_insert(w->av, theirs, 1, &w->peer, 0, NULL) != 1)
 		must(-FI_EINVAL, "fi_av_insert");
-	turns(pair, w, w->rounds / 10 + 1);
-	pair_barrier(pair);
-	start = pair_now_ns();
-	turns(pair, w, w->rounds);
-	if (!pair->side)
-		printf("%.1f\n",
-			(double)(pair_now_ns() - start) / (double)w->rounds / 2);
+	pair_time(pair, turns, w, w->turns, BATCH);
 }
 
 int main(int argc, char **argv)
@@ -133,10 +131,10 @@ int main(int argc, char **argv)
 	struct work w = { 0 };
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: %s SIZE ROUNDS\n", argv[0]);
+		fprintf(stderr, "usage: %s SIZE TURNS\n", argv[0]);
 		return 2;
 	}
 	w.size = strtoul(argv[1], NULL, 0);
-	w.rounds = strtoul(argv[2], NULL, 0);
+	w.turns = strtoul(argv[2], NULL, 0);
 	return pair_main(run, &w);
 }

@@ -128,7 +128,7 @@ check_pair() { # name rows
 		lines=$(tail -n +2 "$scratch/$side.out" | wc -l)
 		good=$(tail -n +2 "$scratch/$side.out" | grep -cE "$row")
 		if [ "$lines" != "$rows" ] || [ "$good" != "$rows" ]; then
-			fail "$name: the $side printed $lines rows, $good good, not $rows"
+			fail "$name: $side: printed $lines rows, $good good, of $rows"
 			cat "$scratch/$side.out"
 		fi
 	done

@@ -117,6 +117,8 @@ struct fi_provider udp_fi = {
 };
 
 #ifdef WF_LOADABLE
+struct fi_provider *fi_prov_ini(void);
+
 FI_EXT_INI
 #else
 struct fi_provider *udp_prov_ini(void);

@@ -532,7 +532,7 @@ static void interface_parameter(void **state)
 /* GI-052 GI-053 GI-054 */
 static void open_objects(void **state)
 {
-	static struct fi_ops ops;
+	static struct fi_ops ops, foreign_ops;
 	struct wf_fabric fabric = { .prov = prov_used,
 		.name = (char *)"192.0.2.0/24",
 		.fid.fid = { .fclass = FI_CLASS_FABRIC, .ops = &ops } };
@@ -540,8 +540,9 @@ static void open_objects(void **state)
 		.name = (char *)"tst0",
 		.fabric = &fabric,
 		.fid.fid = { .fclass = FI_CLASS_DOMAIN, .ops = &ops } };
+	struct wf_fabric other_fabric = fabric;
 	struct wf_domain second = domain;
-	struct fid_domain foreign = { .fid.fclass = FI_CLASS_DOMAIN };
+	struct wf_domain foreign = domain;
 	struct fi_info *hints = hints_of(FI_EP_DGRAM), *list = NULL;
 
 	fake_open_fabric = &fabric;
@@ -558,6 +559,9 @@ static void open_objects(void **state)
 	hints->fabric_attr->fabric = &fabric.fid;
 	assert_string_equal(ask(LATEST, NULL, NULL, 0, hints, 0),
 		"dgram 192.0.2.10|0 - 192.0.2.0/24 tst0\n");
+	other_fabric.fid.fid.ops = &foreign_ops;
+	hints->fabric_attr->fabric = &other_fabric.fid;
+	(void)ask(LATEST, NULL, NULL, 0, hints, -FI_ENODATA);
 	/* Not the first of its name, but one of them. */
 	hints->fabric_attr->fabric = NULL;
 	hints->domain_attr->domain = &second.fid;
@@ -566,7 +570,9 @@ static void open_objects(void **state)
 	assert_ptr_equal(list->domain_attr->domain, &second.fid);
 	assert_null(list->next);
 	fi_freeinfo(list);
-	hints->domain_attr->domain = &foreign;
+	/* Another provider's is not looked into. */
+	foreign.fid.fid.ops = &foreign_ops;
+	hints->domain_attr->domain = &foreign.fid;
 	assert_string_equal(ask(LATEST, NULL, NULL, 0, hints, -FI_ENODATA),
 		"refused: domain_attr.domain: asked an open domain, possible the open "
 		"ones of tst1, the open ones of tst0, the open ones of br-tst, the "
