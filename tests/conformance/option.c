@@ -51,6 +51,7 @@ static void min_multi_recv_is_kept(void)
 
 static void options_after_enable(void)
 {
+	static const int sizes[] = { FI_OPT_MAX_MSG_SIZE, FI_OPT_INJECT_MSG_SIZE };
 	struct cf_env env;
 	size_t value = 17, len = sizeof(value);
 	int ret;
@@ -65,6 +66,13 @@ static void options_after_enable(void)
 		CHECK_OK(fi_getopt(&env.side[0].ep->fid, FI_OPT_ENDPOINT,
 			FI_OPT_MIN_MULTI_RECV, &value, &len));
 		CHECK_EQ(value, 17);
+	}
+	for (size_t i = 0; i < CF_COUNT(sizes); i++) {
+		value = 17;
+		ret = fi_setopt(&env.side[0].ep->fid, FI_OPT_ENDPOINT, sizes[i], &value,
+			sizeof(value));
+		CHECK(ret == 0 || ret == -FI_EOPBADSTATE || ret == -FI_EINVAL ||
+			ret == -FI_ENOPROTOOPT);
 	}
 	cf_close(&env);
 }
