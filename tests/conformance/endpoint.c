@@ -152,6 +152,38 @@ static void enable_needs_queues_and_av(void)
 	cf_close(&env);
 }
 
+static void no_transmits(struct fi_info *hints)
+{
+	hints->caps = FI_MSG | FI_RECV;
+}
+
+/* A direction that the endpoint does not have needs no queue, and does not work. */
+static void a_receiver_needs_no_transmit_queue(void)
+{
+	struct fid_ep *ep;
+	struct fid_cq *cq;
+	struct fid_av *av;
+	struct cf_env env;
+	char buf[4] = "no";
+
+	if (cf_target.type == FI_EP_MSG)
+		SKIP("needs connectionless endpoints");
+	cf_open_domain(&env, &(struct cf_options){ .adjust = no_transmits });
+	CHECK(!(env.info->caps & FI_SEND));
+	ep = cf_new_ep(&env);
+	cq = cf_new_cq(&env, FI_WAIT_NONE);
+	av = cf_new_av(&env);
+	CHECK_OK(fi_ep_bind(ep, &av->fid, 0));
+	CHECK_EQ(fi_enable(ep), -FI_ENOCQ);
+	CHECK_OK(fi_ep_bind(ep, &cq->fid, FI_RECV));
+	CHECK_OK(fi_enable(ep));
+	CHECK_FAILS(fi_send(ep, buf, sizeof(buf), NULL, 0, NULL));
+	CF_CLOSE(ep);
+	CF_CLOSE(cq);
+	CF_CLOSE(av);
+	cf_close(&env);
+}
+
 static void enabled_once_and_binds_no_more(void)
 {
 	struct fid_cntr *cntr;
@@ -246,6 +278,7 @@ CF_SUITE(endpoint,
 	CF_CASE(one_counter_per_event, "EP-011", 0), CF_CASE(one_av, "EP-013", 0),
 	CF_CASE(no_binding_across_domains, "EP-017", 0),
 	CF_CASE(enable_needs_queues_and_av, "EP-001 EP-019 EP-020 EP-022", FI_MSG),
+	CF_CASE(a_receiver_needs_no_transmit_queue, "EP-019 CAP-002", FI_MSG),
 	CF_CASE(enabled_once_and_binds_no_more, "EP-018 EP-021", FI_MSG),
 	CF_CASE(no_transfers_before_enable, "EP-025", FI_MSG),
 	CF_CASE(bad_open_flags_are_refused, "EP-003", 0),

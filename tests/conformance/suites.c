@@ -37,7 +37,9 @@
 	X(multicast)                                                                   \
 	X(tables)                                                                      \
 	X(threads)                                                                     \
-	X(progress)
+	X(progress)                                                                    \
+	X(interrupt)                                                                   \
+	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
 CF_SUITES(DECLARE)
