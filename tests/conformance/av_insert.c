@@ -285,37 +285,6 @@ static void event_vectors_complete_or_are_refused(void)
 	close_av(&env, av);
 }
 
-/* Completions report the id that was given; transfers use the address. */
-static void user_ids_are_reported(void)
-{
-	struct cf_options options = { .caps = FI_SOURCE };
-	struct fi_cq_data_entry entry;
-	struct fi_context2 contexts[2];
-	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
-	fi_addr_t id = 4711, from = 0, gone;
-	struct cf_env env;
-	char name[256], out[4] = "abc", in[4];
-	size_t len = sizeof(name);
-	ssize_t ret;
-
-	NEED_API(1, 20);
-	cf_open_pair(&env, &options);
-	CHECK_OK(fi_getname(&env.side[0].ep->fid, name, &len));
-	gone = env.side[1].peer;
-	CHECK_OK(fi_av_remove(env.side[1].av, &gone, 1, 0));
-	CHECK_EQ(fi_av_insert(env.side[1].av, name, 1, &id, FI_AV_USER_ID, NULL), 1);
-	CHECK_EQ(id, gone);
-	cf_post_recv(&env, in, sizeof(in), &contexts[1]);
-	cf_post_send(&env, out, sizeof(out), &contexts[0]);
-	while ((ret = fi_cq_readfrom(env.side[1].rx_cq, &entry, 1, &from)) ==
-			-FI_EAGAIN &&
-		cf_now_ms() < deadline)
-		cf_progress();
-	CHECK_EQ(ret, 1);
-	CHECK_EQ(from, 4711);
-	cf_close(&env);
-}
-
 CF_SUITE(av_insert, CF_CASE(indices_count_up_across_calls, "AV-010 AV-012", 0),
 	CF_CASE(inserting_nothing, "AV-013", 0),
 	CF_CASE(the_same_address_again, "AV-021", 0),
@@ -329,5 +298,4 @@ CF_SUITE(av_insert, CF_CASE(indices_count_up_across_calls, "AV-010 AV-012", 0),
 	CF_CASE(symmetric_services_of_one_node, "AV-026", 0),
 	CF_CASE(symmetric_ranges_are_checked, "AV-027 AV-028", 0),
 	CF_CASE(event_vectors_complete_or_are_refused,
-		"AV-043 AV-044 AV-045 AV-047 EQ-009 EQ-011 EQ-015 EQ-018", 0),
-	CF_CASE(user_ids_are_reported, "AV-048 CAP-013", FI_SOURCE | FI_AV_USER_ID));
+		"AV-043 AV-044 AV-045 AV-047 EQ-009 EQ-011 EQ-015 EQ-018", 0));

@@ -152,6 +152,56 @@ static void an_error_ends_the_wait(void)
 	cf_close(&env);
 }
 
+static void one_per_domain(struct fi_info *hints)
+{
+	hints->domain_attr->threading = FI_THREAD_DOMAIN;
+}
+
+static void one_per_queue(struct fi_info *hints)
+{
+	hints->domain_attr->threading = FI_THREAD_COMPLETION;
+}
+
+/* Where the application serialises, waiting still works or is refused at once. */
+static void waits_without_locks(void)
+{
+	static void (*const models[])(
+		struct fi_info * hints) = { one_per_domain, one_per_queue };
+
+	for (size_t i = 0; i < 2 * CF_COUNT(wait_objs); i++) {
+		struct cf_options options = {
+			.adjust = models[i % 2],
+			.wait_obj = wait_objs[i / 2],
+			.split_cqs = true,
+		};
+		struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_DATA,
+			.wait_obj = options.wait_obj };
+		struct fi_cq_data_entry entry;
+		struct fi_context2 contexts[2];
+		struct fid_cq *cq;
+		struct cf_env env;
+		char in = 0, out = 8;
+		int ret;
+
+		cf_open_domain(&env, &options);
+		ret = fi_cq_open(env.domain, &attr, &cq, NULL);
+		CHECK_EITHER(ret, 0, -FI_ENOSYS);
+		if (!ret)
+			CF_CLOSE(cq);
+		cf_close(&env);
+		if (ret)
+			continue;
+		cf_open_pair(&env, &options);
+		cf_post_recv(&env, &in, 1, &contexts[0]);
+		cf_post_send(&env, &out, 1, &contexts[1]);
+		cf_cq_wait(env.side[0].tx_cq, &entry);
+		CHECK_EQ(fi_cq_sread(env.side[1].rx_cq, &entry, 1, NULL, CF_TIMEOUT_MS),
+			1);
+		CHECK_EQ(in, 8);
+		cf_close(&env);
+	}
+}
+
 static void waiting_needs_a_wait_object(void)
 {
 	struct fi_cq_data_entry entry;
@@ -287,6 +337,7 @@ CF_SUITE(cq_wait, CF_CASE(waits_time_out, "CQ-020 CQ-021", FI_MSG),
 	CF_CASE(a_message_wakes_a_waiter, "CQ-020 CQ-021", FI_MSG),
 	CF_CASE(a_signal_wakes_a_waiter, "CQ-024", FI_MSG),
 	CF_CASE(an_error_ends_the_wait, "CQ-020", FI_MSG),
+	CF_CASE(waits_without_locks, "CQ-020 THR-002 THR-003 THR-007", FI_MSG),
 	CF_CASE(waiting_needs_a_wait_object, "CQ-006 CQ-022 CQ-025", 0),
 	CF_CASE(a_threshold_is_a_hint, "CQ-023", 0),
 	CF_CASE(the_descriptor_tells_of_messages, "CQ-025 CQ-026 OPT-019 POL-012",

@@ -247,6 +247,19 @@ static void open_objects_are_referred_to(void)
 	cf_close(&env);
 }
 
+static void a_rescan_finds_the_same(void)
+{
+	struct fi_info *info = target_info(), *hints = cf_hints(), *again;
+
+	NEED_API(2, 0);
+	CHECK_OK(fi_getinfo(cf_target.version, cf_loopback(), NULL,
+		FI_SOURCE | FI_RESCAN, hints, &again));
+	CHECK_STR(again->domain_attr->name, info->domain_attr->name);
+	fi_freeinfo(again);
+	fi_freeinfo(hints);
+	fi_freeinfo(info);
+}
+
 enum { GETINFO_THREADS = 4, GETINFO_ROUNDS = 10 };
 
 static void *query_often(void *arg)
@@ -284,4 +297,5 @@ CF_SUITE(info,
 	CF_CASE(fabric_name_is_not_a_prefix, "GI-044", 0),
 	CF_CASE(newer_provider_version_does_not_match, "GI-049", 0),
 	CF_CASE(open_objects_are_referred_to, "GI-052 GI-053 GI-054", 0),
+	CF_CASE(a_rescan_finds_the_same, "GI-037", 0),
 	CF_CASE(threads_may_query_at_once, "GI-056", 0));

@@ -165,6 +165,7 @@ static void source_err_needs_source(void)
 {
 	struct fi_info *hints = cf_hints(), *info;
 
+	NEED_API(2, 0);
 	hints->caps = FI_MSG | FI_SOURCE_ERR;
 	CHECK_EQ(answer(hints, &info), -FI_ENODATA);
 	hints->caps |= FI_SOURCE;
@@ -172,6 +173,20 @@ static void source_err_needs_source(void)
 	CHECK_EQ(info->caps & (FI_SOURCE | FI_SOURCE_ERR), FI_SOURCE | FI_SOURCE_ERR);
 	fi_freeinfo(info);
 	fi_freeinfo(hints);
+}
+
+static void capabilities_need_their_partners(void)
+{
+	static const uint64_t alone[] = { FI_MULTICAST, FI_READ, FI_REMOTE_WRITE };
+
+	NEED_API(2, 0);
+	for (size_t i = 0; i < CF_COUNT(alone); i++) {
+		struct fi_info *hints = cf_hints(), *info;
+
+		hints->caps = alone[i];
+		CHECK_EQ(answer(hints, &info), -FI_ENODATA);
+		fi_freeinfo(hints);
+	}
 }
 
 CF_SUITE(info_filter,
@@ -186,4 +201,5 @@ CF_SUITE(info_filter,
 	CF_CASE(modes_come_back_only_when_needed, "GI-024 CAP-025 EPA-019", 0),
 	CF_CASE(no_mode_bits_are_needed, "GI-014 CAP-025", 0),
 	CF_CASE(comm_caps_reach_the_same_host, "CAP-015", 0),
+	CF_CASE(capabilities_need_their_partners, "CAP-004 CAP-005", 0),
 	CF_CASE(source_err_needs_source, "CAP-008", FI_SOURCE | FI_SOURCE_ERR));

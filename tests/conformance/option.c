@@ -49,6 +49,34 @@ static void min_multi_recv_is_kept(void)
 	cf_close(&env);
 }
 
+static void options_after_enable(void)
+{
+	static const int sizes[] = { FI_OPT_MAX_MSG_SIZE, FI_OPT_INJECT_MSG_SIZE };
+	struct cf_env env;
+	size_t value = 17, len = sizeof(value);
+	int ret;
+
+	cf_open_pair(&env, &(struct cf_options){ .caps = FI_MULTI_RECV });
+	ret = fi_setopt(&env.side[0].ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV,
+		&value, len);
+	if (ret) {
+		CHECK_EITHER(ret, -FI_EOPBADSTATE, -FI_EINVAL);
+	} else {
+		value = 0;
+		CHECK_OK(fi_getopt(&env.side[0].ep->fid, FI_OPT_ENDPOINT,
+			FI_OPT_MIN_MULTI_RECV, &value, &len));
+		CHECK_EQ(value, 17);
+	}
+	for (size_t i = 0; i < CF_COUNT(sizes); i++) {
+		value = 17;
+		ret = fi_setopt(&env.side[0].ep->fid, FI_OPT_ENDPOINT, sizes[i], &value,
+			sizeof(value));
+		CHECK(ret == 0 || ret == -FI_EOPBADSTATE || ret == -FI_EINVAL ||
+			ret == -FI_ENOPROTOOPT);
+	}
+	cf_close(&env);
+}
+
 static void a_larger_space_gets_the_true_length(void)
 {
 	struct fid_ep *ep;
@@ -208,6 +236,7 @@ static void unknown_commands_are_absent(void)
 
 CF_SUITE(option, CF_CASE(unknown_levels_and_names, "OPT-001", 0),
 	CF_CASE(min_multi_recv_is_kept, "OPT-002 OPT-003 OPT-005", FI_MULTI_RECV),
+	CF_CASE(options_after_enable, "OPT-004", FI_MSG | FI_MULTI_RECV),
 	CF_CASE(a_larger_space_gets_the_true_length, "OPT-002", FI_MULTI_RECV),
 	CF_CASE(cm_data_size_is_read_only, "OPT-006", 0),
 	CF_CASE(size_options_stay_within_the_attributes, "OPT-010 OPT-011", 0),

@@ -97,8 +97,8 @@ static void poll_sets_refuse_the_rest(void)
 	CHECK_EQ(fi_poll_open(env.domain, &bad, &other), -FI_EINVAL);
 	av = cf_new_av(&env);
 	CHECK_EQ(fi_poll_add(set, &av->fid, 0), -FI_EINVAL);
-	CHECK_EQ(fi_close(&env.domain->fid), -FI_EBUSY);
 	CF_CLOSE(av);
+	CHECK_EQ(fi_close(&env.domain->fid), -FI_EBUSY);
 	CF_CLOSE(set);
 	cf_close(&env);
 }

@@ -15,9 +15,11 @@
 	X(fabric)                                                                      \
 	X(eq)                                                                          \
 	X(endpoint)                                                                    \
+	X(ep_cancel)                                                                   \
 	X(option)                                                                      \
 	X(av)                                                                          \
 	X(av_insert)                                                                   \
+	X(av_user_id)                                                                  \
 	X(av_shared)                                                                   \
 	X(av_set)                                                                      \
 	X(cq)                                                                          \
@@ -29,12 +31,15 @@
 	X(trywait)                                                                     \
 	X(mr)                                                                          \
 	X(msg)                                                                         \
+	X(msg_addr)                                                                    \
 	X(multi_recv)                                                                  \
 	X(cm)                                                                          \
 	X(multicast)                                                                   \
 	X(tables)                                                                      \
 	X(threads)                                                                     \
-	X(progress)
+	X(progress)                                                                    \
+	X(interrupt)                                                                   \
+	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
 CF_SUITES(DECLARE)

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Absurd sizes, many objects, and that closing gives everything back. */
+#include <dirent.h>
+
+#include "suites.h"
+
+/* Refused or granted, but no crash and no memory beyond reason. */
+static void absurd_sizes(void)
+{
+	struct fi_cq_attr cq_attr = { .size = SIZE_MAX, .format = FI_CQ_FORMAT_TAGGED };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE, .count = SIZE_MAX };
+	struct fi_eq_attr eq_attr = { .size = SIZE_MAX, .wait_obj = FI_WAIT_UNSPEC };
+	struct fid_cq *cq;
+	struct fid_av *av;
+	struct cf_env env;
+	int ret;
+
+	cf_open_domain(&env, NULL);
+	ret = fi_cq_open(env.domain, &cq_attr, &cq, NULL);
+	CHECK(ret <= 0);
+	if (!ret)
+		CF_CLOSE(cq);
+	ret = fi_av_open(env.domain, &av_attr, &av, NULL);
+	CHECK(ret <= 0);
+	if (!ret)
+		CF_CLOSE(av);
+	ret = fi_eq_open(env.fabric, &eq_attr, &env.eq, NULL);
+	CHECK(ret <= 0);
+	if (ret)
+		env.eq = NULL;
+	/* Nothing was left half open. */
+	cf_close(&env);
+}
+
+static int open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int count = 0;
+
+	if (!dir)
+		SKIP("/proc is not mounted");
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+static void use_everything(void)
+{
+	struct cf_options options = { .wait_obj = FI_WAIT_FD,
+		.split_cqs = true,
+		.counters = true,
+		.bind_eq = true };
+	struct fi_cq_data_entry entry;
+	struct cf_env env;
+	char in[8], out[8] = "all";
+	struct fi_context2 contexts[2];
+
+	cf_open_pair(&env, &options);
+	cf_post_recv(&env, in, sizeof(in), &contexts[0]);
+	cf_post_send(&env, out, sizeof(out), &contexts[1]);
+	CHECK_EQ(fi_cq_sread(env.side[0].tx_cq, &entry, 1, NULL, CF_TIMEOUT_MS), 1);
+	CHECK_EQ(fi_cq_sread(env.side[1].rx_cq, &entry, 1, NULL, CF_TIMEOUT_MS), 1);
+	CHECK_OK(fi_cntr_wait(env.side[1].rx_cntr, 1, CF_TIMEOUT_MS));
+	cf_close(&env);
+}
+
+static void closing_returns_descriptors(void)
+{
+	int before;
+
+	use_everything(); /* what is opened once stays open */
+	before = open_descriptors();
+	for (int i = 0; i < 10; i++)
+		use_everything();
+	CHECK_EQ(open_descriptors(), before);
+}
+
+static void many_endpoints(void)
+{
+	enum { COUNT = 100 };
+	struct fid_ep *eps[COUNT];
+	fi_addr_t addrs[COUNT];
+	struct fi_context2 contexts[2];
+	struct fi_cq_data_entry entry;
+	struct fid_cq *cq;
+	struct fid_av *av;
+	struct cf_env env;
+
+	if (cf_target.type == FI_EP_MSG)
+		SKIP("needs connectionless endpoints");
+	cf_open_domain(&env, NULL);
+	cq = cf_new_cq(&env, FI_WAIT_NONE);
+	av = cf_new_av(&env);
+	for (int i = 0; i < COUNT; i++) {
+		char name[256];
+		size_t len = sizeof(name);
+
+		eps[i] = cf_new_ep(&env);
+		CHECK_OK(fi_ep_bind(eps[i], &cq->fid, FI_TRANSMIT | FI_RECV));
+		CHECK_OK(fi_ep_bind(eps[i], &av->fid, 0));
+		CHECK_OK(fi_enable(eps[i]));
+		CHECK_OK(fi_getname(&eps[i]->fid, name, &len));
+		CHECK_EQ(fi_av_insert(av, name, 1, &addrs[i], 0, NULL), 1);
+		CHECK_EQ(addrs[i], i);
+	}
+	/* Around a ring, each to the next. */
+	for (int i = 0; i < COUNT; i++) {
+		int to = (i + 1) % COUNT, in = -1;
+
+		CF_RETRY(cq, fi_recv(eps[to], &in, sizeof(in), NULL, FI_ADDR_UNSPEC,
+				     &contexts[0]));
+		CF_RETRY(cq,
+			fi_send(eps[i], &i, sizeof(i), NULL, addrs[to], &contexts[1]));
+		cf_cq_wait(cq, &entry);
+		cf_cq_wait(cq, &entry);
+		CHECK_EQ(in, i);
+	}
+	for (int i = 0; i < COUNT; i++)
+		CF_CLOSE(eps[i]);
+	CF_CLOSE(av);
+	CF_CLOSE(cq);
+	cf_close(&env);
+}
+
+CF_SUITE(limits, CF_CASE(absurd_sizes, "CQ-001 AV-001 EQ-001", 0),
+	CF_CASE(closing_returns_descriptors, "VER-019 EP-027", FI_MSG),
+	CF_CASE(many_endpoints, "EP-009 DAT-034", FI_MSG));
