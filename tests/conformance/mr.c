@@ -55,6 +55,22 @@ static void a_key_in_use_is_refused(void)
 	cf_close(&env);
 }
 
+/* Keys of a domain that was opened for short ones. */
+static void a_key_out_of_range_is_refused(void)
+{
+	struct fid_mr *mr;
+	struct cf_env env;
+
+	cf_open_fabric(&env, &(struct cf_options){ .adjust = scalable });
+	env.info->domain_attr->mr_key_size = 2;
+	if (fi_domain(env.fabric, env.info, &env.domain, NULL))
+		SKIP("the size of keys is fixed");
+	CHECK_EQ(reg(&env, 1 << 16, &mr), -FI_EKEYREJECTED);
+	CHECK_OK(reg(&env, (1 << 16) - 1, &mr));
+	CF_CLOSE(mr);
+	cf_close(&env);
+}
+
 static void many_regions(void)
 {
 	enum { COUNT = 1000 };
@@ -320,6 +336,7 @@ static void sending_from_a_region(void)
 
 CF_SUITE(mr, CF_CASE(chosen_keys_are_kept, "MR-001 MR-005", 0),
 	CF_CASE(a_key_in_use_is_refused, "MR-006", 0),
+	CF_CASE(a_key_out_of_range_is_refused, "MR-007 DAT-020", 0),
 	CF_CASE(many_regions, "MR-005 MR-006", 0),
 	CF_CASE(provider_keys_are_distinct, "MR-008 MR-021", 0),
 	CF_CASE(offsets_are_refused, "MR-001", 0),
