@@ -152,11 +152,11 @@ static int find_once(
 	size = wf_av_table_capacity(table);
 	if (!size)
 		return -FI_ENOENT;
-	link = head_at(table, hash & (size - 1));
-	if (!link) {
+	/* Chains lead to whatever slots there are, so all of them must be known here;
+	 * another process may have added some. */
+	if (!wf_av_slot_at(table, size - 1))
 		wf_av_table_refresh(table);
-		link = head_at(table, hash & (size - 1));
-	}
+	link = head_at(table, hash & (size - 1));
 	if (!link)
 		return -FI_ENOENT;
 	for (uint64_t steps = 0; steps < size && !found; steps++) {

@@ -134,6 +134,7 @@ void wf_av_table_refresh(struct wf_av_table *table)
 int wf_av_table_grow(struct wf_av_table *table)
 {
 	uint32_t bits = wf_av_table_bits(table);
+	bool filed;
 	int ret;
 
 	if (!bits)
@@ -143,10 +144,15 @@ int wf_av_table_grow(struct wf_av_table *table)
 	ret = add_segment(table, bits + 1 - WF_AV_FIRST_BITS);
 	if (ret)
 		return ret;
+	/* Addresses that were filed by fewer bits are found under more. Q1 comes before
+	 * the new capacity: a reader who sees that looks in chains that are not filled
+	 * yet, and has to learn it. */
+	filed = atomic_load_explicit(&table->state->count, memory_order_relaxed);
+	if (filed)
+		wf_av_chain_disturb(table);
 	/* release: the segment can be found before the capacity says so. */
 	atomic_store_explicit(&table->state->bits, bits + 1, memory_order_release);
-	/* Addresses that were filed by fewer bits are found under more. */
-	if (atomic_load_explicit(&table->state->count, memory_order_relaxed))
+	if (filed)
 		wf_av_chain_rebuild(table, bits + 1);
 	return 0;
 }

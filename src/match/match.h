@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_MATCH_MATCH_H
+#define WF_MATCH_MATCH_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "match/table.h"
+#include "sys/compiler.h"
+#include "sys/list.h"
+
+/*
+ * The matching engine: posted receives on one side, unexpected messages on the other.
+ * It moves no data and knows no fids; its user embeds an entry in whatever stands for a
+ * receive or a message. A receive matches a message when
+ *
+ *	(receive tag | ignore) == (message tag | ignore)
+ *
+ * and the receive is undirected (addr WF_MATCH_ANY) or its addr is the message's. A
+ * message whose source is not known has addr WF_MATCH_ANY too, and matches undirected
+ * receives only. The oldest match wins, on both sides, exactly.
+ *
+ * Usage:  a receive is posted    e = wf_match_take_unexpected(); if none wf_match_post()
+ *         a message arrives      e = wf_match_take_posted();     if none wf_match_queue()
+ *         multi-receive          wf_match_find_posted(), and wf_match_unpost() when full
+ *         peek                   wf_match_find_unexpected()
+ *         claim, discard         the same, then wf_match_unqueue(): the message is the
+ *                                caller's and matches nothing more
+ *         cancel                 wf_match_unpost()
+ *         an address is learnt   wf_match_foreach_unspec() { wf_match_resolve() }
+ * Untagged receives and messages use an engine of their own, tag 0 and ignore 0.
+ *
+ * Cost: constant in the number of entries; proportional to the number of distinct
+ * (ignore, directed or not) pairs among the posted receives for a message, and among
+ * the searches under way for an unexpected message that leaves. Beyond
+ * WF_MATCH_MAX_PAIRS such pairs at one time the receives of the further pairs are kept
+ * in, and unexpected messages for them are looked for in, one ordered list.
+ *
+ * Nothing here fails. Memory is asked for only to go faster: when there is none, lists
+ * are searched instead.
+ *
+ * The caller serialises calls on one struct wf_match.
+ */
+
+/* The same value as FI_ADDR_UNSPEC and FI_ADDR_NOTAVAIL. */
+#define WF_MATCH_ANY UINT64_MAX
+
+#define WF_MATCH_MAX_PAIRS 16
+
+struct wf_match_group;
+struct wf_match_index;
+struct wf_match_mark;
+
+/*
+ * Embedded by the owner of a receive or message; needs no initialisation, may be freed
+ * or used again once it left the engine. It is on one side of one engine at a time.
+ * The fields are the engine's own.
+ */
+struct wf_match_entry {
+	struct wf_match_node node; /* unexpected: ring links those of unknown source */
+	struct wf_list order;	   /* all of one side, oldest first */
+	uint64_t ignore;
+	uint64_t stamp;
+	union {
+		struct wf_match_group *group; /* posted; NULL: in the overflow list */
+		struct wf_match_mark *marks;  /* unexpected: its places in indexes */
+	};
+};
+
+/* Posted receives of one (ignore, directed or not) pair. */
+struct wf_match_group {
+	struct wf_match_table table;
+	uint64_t ignore;
+	uint64_t count;
+	bool directed;
+	uint8_t bit; /* in wf_match.live */
+};
+
+struct wf_match {
+	/* Posted receives. Groups whose bit is set in live have some; the others
+	 * wait to be used again for their own or another pair. */
+	uint32_t live;
+	uint32_t group_count;
+	uint64_t stamp;
+	struct wf_match_group *recent; /* the group of the latest post */
+	struct wf_list posted;
+	struct wf_list overflow; /* of node.ring: receives that found no group */
+	uint64_t posted_count;
+
+	/* Unexpected messages. The list is the truth, the indexes are lazy. */
+	uint64_t unexpected_count;
+	struct wf_list unexpected;
+	struct wf_list unspec; /* of node.ring: messages of unknown source */
+	struct wf_match_index *hot_index;
+	struct wf_list indexes; /* latest used first */
+	uint32_t index_count;
+	uint64_t searches;
+	struct wf_list slabs; /* memory of the marks */
+
+	struct wf_match_group *groups[WF_MATCH_MAX_PAIRS];
+	struct wf_match_group exact; /* groups[0], there without allocation */
+};
+
+static_assert(sizeof(struct wf_match) <= 512, "an idle engine stays small");
+static_assert(sizeof(struct wf_match_entry) <= 88, "embedded in every receive");
+
+void wf_match_init(struct wf_match *m);
+
+/* Frees what the engine allocated. Entries still in it are forgotten, not touched. */
+void wf_match_done(struct wf_match *m);
+
+/* ---- posted receives ---- */
+
+/* Add a receive behind all others. Only the bits of @tag outside @ignore count. */
+void wf_match_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
+	uint64_t ignore, uint64_t addr);
+
+/* Take a receive out, whether it matched or was cancelled. */
+void wf_match_unpost(struct wf_match *m, struct wf_match_entry *e);
+
+struct wf_match_entry *wf_match_search_posted(
+	const struct wf_match *m, uint64_t tag, uint64_t addr);
+
+/* The oldest posted receive for this message, left in its place; NULL if none. */
+static inline struct wf_match_entry *wf_match_find_posted(
+	const struct wf_match *m, uint64_t tag, uint64_t addr)
+{
+	return m->posted_count ? wf_match_search_posted(m, tag, addr) : NULL;
+}
+
+static inline struct wf_match_entry *wf_match_take_posted(
+	struct wf_match *m, uint64_t tag, uint64_t addr)
+{
+	struct wf_match_entry *e = wf_match_find_posted(m, tag, addr);
+
+	if (e)
+		wf_match_unpost(m, e);
+	return e;
+}
+
+/* ---- unexpected messages ---- */
+
+/* Add a message behind all others. */
+void wf_match_queue(
+	struct wf_match *m, struct wf_match_entry *e, uint64_t tag, uint64_t addr);
+
+/* Take a message out: received, claimed or discarded. */
+void wf_match_unqueue(struct wf_match *m, struct wf_match_entry *e);
+
+struct wf_match_entry *wf_match_search_unexpected(
+	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr);
+
+/* The oldest message for this receive, left in its place; NULL if none. */
+static inline struct wf_match_entry *wf_match_find_unexpected(
+	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
+{
+	return m->unexpected_count ? wf_match_search_unexpected(m, tag, ignore, addr)
+				   : NULL;
+}
+
+static inline struct wf_match_entry *wf_match_take_unexpected(
+	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
+{
+	struct wf_match_entry *e = wf_match_find_unexpected(m, tag, ignore, addr);
+
+	if (e)
+		wf_match_unqueue(m, e);
+	return e;
+}
+
+/* The source of a message queued without one is now known; it keeps its place in the
+ * order of arrival. @addr is not WF_MATCH_ANY. */
+void wf_match_resolve(struct wf_match *m, struct wf_match_entry *e, uint64_t addr);
+
+/* ---- walks, oldest first ---- */
+
+static inline bool wf_match_entry_unspec(const struct wf_match_entry *e)
+{
+	return e->node.addr == WF_MATCH_ANY;
+}
+
+#define WF_MATCH_WALK(e, head, member)                                                   \
+	for (struct wf_match_entry *e = wf_list_entry(                                   \
+		     (head)->next, struct wf_match_entry, member),                       \
+				   *e##_next = wf_list_entry(e->member.next,             \
+					   struct wf_match_entry, member);               \
+		&e->member != (head); e = e##_next,                                      \
+				   e##_next = wf_list_entry(e->member.next,              \
+					   struct wf_match_entry, member))
+
+/* The body may take the current entry out, free it, resolve it; no other one. */
+#define wf_match_foreach_posted(e, m)	  WF_MATCH_WALK (e, &(m)->posted, order)
+#define wf_match_foreach_unexpected(e, m) WF_MATCH_WALK (e, &(m)->unexpected, order)
+/* The messages whose source is not known. */
+#define wf_match_foreach_unspec(e, m)	  WF_MATCH_WALK (e, &(m)->unspec, node.ring)
+
+#endif

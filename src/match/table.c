@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "match/table_ops.h"
+
+/* A table of up to this many buckets is kept when it has become empty. */
+#define KEPT 256
+#define MOVES_PER_CALL 8
+#define MAX_BUCKETS (UINT32_C(1) << 30)
+
+static void set_size(struct wf_match_table *t, struct wf_match_node **buckets, uint32_t size)
+{
+	t->buckets = buckets;
+	t->mask = size - 1;
+	t->grow_at = size == MAX_BUCKETS ? UINT32_MAX : size / 2;
+	t->shrink_at = size > KEPT ? size / 16 : 1;
+}
+
+static void release(struct wf_match_table *t, struct wf_match_node **buckets)
+{
+	if (buckets != t->few)
+		free(buckets);
+}
+
+void wf_match_table_init(struct wf_match_table *t)
+{
+	memset(t, 0, sizeof(*t));
+	set_size(t, t->few, WF_MATCH_FEW);
+}
+
+void wf_match_table_done(struct wf_match_table *t)
+{
+	if (t->old)
+		release(t, t->old);
+	release(t, t->buckets);
+	wf_match_table_init(t);
+}
+
+static void move_some(struct wf_match_table *t)
+{
+	struct wf_match_node *node, *next;
+
+	for (int i = 0; t->old && i < MOVES_PER_CALL; i++) {
+		for (node = t->old[t->moved]; node; node = next) {
+			next = node->next;
+			wf_match_table_push(&t->buckets[t->mask & wf_match_hash(node->tag,
+								       node->addr)],
+				node);
+		}
+		t->old[t->moved] = NULL;
+		if (t->moved++ == t->old_mask) {
+			release(t, t->old);
+			t->old = NULL;
+		}
+	}
+}
+
+static void resize(struct wf_match_table *t, uint32_t size)
+{
+	struct wf_match_node **buckets = calloc(size, sizeof(struct wf_match_node *));
+
+	if (!buckets) {
+		/* Not asked for again before the need has doubled or halved. */
+		t->grow_at = t->grow_at > UINT32_MAX / 2 ? UINT32_MAX : t->grow_at * 2;
+		t->shrink_at = WF_MAX(t->shrink_at / 2, 1);
+		return;
+	}
+	t->old = t->buckets;
+	t->old_mask = t->mask;
+	t->moved = 0;
+	set_size(t, buckets, size);
+}
+
+void wf_match_table_grow(struct wf_match_table *t)
+{
+	if (!t->old && t->keys > t->grow_at)
+		resize(t, (t->mask + 1) * 2);
+	move_some(t);
+}
+
+void wf_match_table_shrink(struct wf_match_table *t)
+{
+	if (!t->keys) {
+		/* Nothing is left to move. */
+		if (t->old)
+			release(t, t->old);
+		t->old = NULL;
+		if (t->mask >= KEPT) {
+			release(t, t->buckets);
+			wf_match_table_init(t);
+		}
+		return;
+	}
+	if (!t->old && t->keys < t->shrink_at)
+		resize(t, (t->mask + 1) / 4);
+	move_some(t);
+}
