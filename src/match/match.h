@@ -21,12 +21,11 @@
  * message whose source is not known has addr WF_MATCH_ANY too, and matches undirected
  * receives only. The oldest match wins, on both sides, exactly.
  *
- * Usage:  a receive is posted    e = wf_match_take_unexpected(); if none wf_match_post()
- *         a message arrives      e = wf_match_take_posted();     if none wf_match_queue()
- *         multi-receive          wf_match_find_posted(), and wf_match_unpost() when full
- *         peek                   wf_match_find_unexpected()
- *         claim, discard         the same, then wf_match_unqueue(): the message is the
- *                                caller's and matches nothing more
+ * Usage:  a receive is posted    e = wf_match_take_unexpected(); if none
+ *wf_match_post() a message arrives      e = wf_match_take_posted();     if none
+ *wf_match_queue() multi-receive          wf_match_find_posted(), and wf_match_unpost()
+ *when full peek                   wf_match_find_unexpected() claim, discard         the
+ *same, then wf_match_unqueue(): the message is the caller's and matches nothing more
  *         cancel                 wf_match_unpost()
  *         an address is learnt   wf_match_foreach_unspec() { wf_match_resolve() }
  * Untagged receives and messages use an engine of their own, tag 0 and ignore 0.
@@ -49,7 +48,6 @@
 #define WF_MATCH_MAX_PAIRS 16
 
 struct wf_match_group;
-struct wf_match_index;
 struct wf_match_mark;
 
 /*
@@ -59,7 +57,7 @@ struct wf_match_mark;
  */
 struct wf_match_entry {
 	struct wf_match_node node; /* unexpected: ring links those of unknown source */
-	struct wf_list order;	   /* all of one side, oldest first */
+	struct wf_list order;      /* all of one side, oldest first */
 	uint64_t ignore;
 	uint64_t stamp;
 	union {
@@ -91,8 +89,7 @@ struct wf_match {
 	/* Unexpected messages. The list is the truth, the indexes are lazy. */
 	uint64_t unexpected_count;
 	struct wf_list unexpected;
-	struct wf_list unspec; /* of node.ring: messages of unknown source */
-	struct wf_match_index *hot_index;
+	struct wf_list unspec;  /* of node.ring: messages of unknown source */
 	struct wf_list indexes; /* latest used first */
 	uint32_t index_count;
 	uint64_t searches;
@@ -180,19 +177,19 @@ static inline bool wf_match_entry_unspec(const struct wf_match_entry *e)
 	return e->node.addr == WF_MATCH_ANY;
 }
 
-#define WF_MATCH_WALK(e, head, member)                                                   \
-	for (struct wf_match_entry *e = wf_list_entry(                                   \
-		     (head)->next, struct wf_match_entry, member),                       \
-				   *e##_next = wf_list_entry(e->member.next,             \
-					   struct wf_match_entry, member);               \
-		&e->member != (head); e = e##_next,                                      \
-				   e##_next = wf_list_entry(e->member.next,              \
-					   struct wf_match_entry, member))
+#define WF_MATCH_WALK(e, head, member)                                                 \
+	for (struct wf_match_entry *e =                                                \
+			wf_list_entry((head)->next, struct wf_match_entry, member),    \
+				   *e##_next = wf_list_entry(e->member.next,           \
+					   struct wf_match_entry, member);             \
+		&e->member != (head);                                                  \
+		e = e##_next, e##_next = wf_list_entry(                                \
+				      e->member.next, struct wf_match_entry, member))
 
 /* The body may take the current entry out, free it, resolve it; no other one. */
-#define wf_match_foreach_posted(e, m)	  WF_MATCH_WALK (e, &(m)->posted, order)
-#define wf_match_foreach_unexpected(e, m) WF_MATCH_WALK (e, &(m)->unexpected, order)
+#define wf_match_foreach_posted(e, m)     WF_MATCH_WALK(e, &(m)->posted, order)
+#define wf_match_foreach_unexpected(e, m) WF_MATCH_WALK(e, &(m)->unexpected, order)
 /* The messages whose source is not known. */
-#define wf_match_foreach_unspec(e, m)	  WF_MATCH_WALK (e, &(m)->unspec, node.ring)
+#define wf_match_foreach_unspec(e, m) WF_MATCH_WALK(e, &(m)->unspec, node.ring)
 
 #endif
