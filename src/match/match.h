@@ -46,6 +46,7 @@
 #define WF_MATCH_ANY UINT64_MAX
 
 #define WF_MATCH_MAX_PAIRS 16
+#define WF_MATCH_OVERFLOW  (UINT32_C(1) << WF_MATCH_MAX_PAIRS)
 
 struct wf_match_group;
 struct wf_match_mark;
@@ -70,21 +71,19 @@ struct wf_match_entry {
 struct wf_match_group {
 	struct wf_match_table table;
 	uint64_t ignore;
-	uint64_t count;
 	bool directed;
 	uint8_t bit; /* in wf_match.live */
 };
 
 struct wf_match {
-	/* Posted receives. Groups whose bit is set in live have some; the others
+	/* Posted receives. Groups whose bit is set in live have some, the others
 	 * wait to be used again for their own or another pair. */
-	uint32_t live;
+	uint32_t live; /* and WF_MATCH_OVERFLOW: the overflow list has some */
 	uint32_t group_count;
 	uint64_t stamp;
 	struct wf_match_group *recent; /* the group of the latest post */
 	struct wf_list posted;
 	struct wf_list overflow; /* of node.ring: receives that found no group */
-	uint64_t posted_count;
 
 	/* Unexpected messages. The list is the truth, the indexes are lazy. */
 	uint64_t unexpected_count;
@@ -92,7 +91,6 @@ struct wf_match {
 	struct wf_list unspec;  /* of node.ring: messages of unknown source */
 	struct wf_list indexes; /* latest used first */
 	uint32_t index_count;
-	uint64_t searches;
 	struct wf_list slabs; /* memory of the marks */
 
 	struct wf_match_group *groups[WF_MATCH_MAX_PAIRS];
@@ -123,7 +121,7 @@ struct wf_match_entry *wf_match_search_posted(
 static inline struct wf_match_entry *wf_match_find_posted(
 	const struct wf_match *m, uint64_t tag, uint64_t addr)
 {
-	return m->posted_count ? wf_match_search_posted(m, tag, addr) : NULL;
+	return m->live ? wf_match_search_posted(m, tag, addr) : NULL;
 }
 
 static inline struct wf_match_entry *wf_match_take_posted(

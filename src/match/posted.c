@@ -22,7 +22,6 @@ static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 	wf_match_table_init(&g->table);
 	g->ignore = ignore;
 	g->directed = directed;
-	g->count = 0;
 	g->bit = (uint8_t)bit;
 	m->groups[bit] = g;
 	return g;
@@ -57,7 +56,7 @@ static struct wf_match_group *group_add(
 		return group_set(m, m->group_count++, g, ignore, directed);
 	for (unsigned int i = 1; i < m->group_count; i++) {
 		g = m->groups[i];
-		if (g->count)
+		if (g->table.keys)
 			continue;
 		wf_match_table_done(&g->table);
 		return group_set(m, i, g, ignore, directed);
@@ -94,13 +93,12 @@ void wf_match_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
 	e->stamp = m->stamp++;
 	e->group = g;
 	wf_list_push(&m->posted, &e->order);
-	m->posted_count++;
 	if (wf_unlikely(!g)) {
 		wf_list_push(&m->overflow, &e->node.ring);
+		m->live |= WF_MATCH_OVERFLOW;
 		return;
 	}
 	wf_match_table_add(&g->table, &e->node);
-	g->count++;
 	m->live |= UINT32_C(1) << g->bit;
 }
 
@@ -110,13 +108,14 @@ void wf_match_unpost(struct wf_match *m, struct wf_match_entry *e)
 
 	e->order.prev->next = e->order.next;
 	e->order.next->prev = e->order.prev;
-	m->posted_count--;
 	if (wf_unlikely(!g)) {
 		wf_list_remove(&e->node.ring);
+		if (wf_list_empty(&m->overflow))
+			m->live &= ~WF_MATCH_OVERFLOW;
 		return;
 	}
 	wf_match_table_remove(&g->table, &e->node);
-	if (!--g->count)
+	if (!g->table.keys)
 		m->live &= ~(UINT32_C(1) << g->bit);
 }
 
@@ -140,7 +139,7 @@ struct wf_match_entry *wf_match_search_posted(
 {
 	struct wf_match_entry *best = NULL, *e;
 
-	for (uint32_t live = m->live; live; live &= live - 1) {
+	for (uint32_t live = m->live & ~WF_MATCH_OVERFLOW; live; live &= live - 1) {
 		const struct wf_match_group *g = m->groups[__builtin_ctz(live)];
 		struct wf_match_node *node;
 
@@ -154,7 +153,7 @@ struct wf_match_entry *wf_match_search_posted(
 		if (!best || e->stamp < best->stamp)
 			best = e;
 	}
-	if (wf_unlikely(!wf_list_empty(&m->overflow))) {
+	if (wf_unlikely(m->live & WF_MATCH_OVERFLOW)) {
 		e = search_overflow(m, tag, addr);
 		if (e && (!best || e->stamp < best->stamp))
 			best = e;

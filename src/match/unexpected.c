@@ -24,17 +24,18 @@
 
 /* So few messages are searched one by one. */
 #define SHORT 4
-/* An index is idle that the latest so many searches did not use ... */
-#define IDLE_SEARCHES 4096
-/* ... and then every so many searches take so many messages out of it. */
-#define RETREAT_EVERY 16
-#define RETREAT_BY    128
+/* An index is idle that was not used while so many receives and messages came. */
+#define IDLE 4096
+/* An idle index gives back this much whenever another one grows by one message ... */
+#define RETREAT_SLOWLY 2
+/* ... and this much whenever a search has to do without an index. */
+#define RETREAT_FAST 128
 
 struct wf_match_index {
 	struct wf_list item; /* in wf_match.indexes */
 	uint64_t ignore;
 	bool directed;
-	uint64_t used; /* wf_match.searches at its latest use */
+	uint64_t used; /* wf_match.stamp at its latest use */
 	struct wf_list *last;
 	struct wf_match_table table;
 };
@@ -97,6 +98,31 @@ static void mark_drop(struct wf_match *m, struct wf_match_mark *mark)
 	wf_match_mark_free(&m->slabs, mark);
 }
 
+static void retreat(struct wf_match *m, struct wf_match_index *x)
+{
+	struct wf_match_entry *e = entry_of(x->last);
+	struct wf_match_mark **link = &e->marks, *mark;
+
+	x->last = e->order.prev;
+	while ((mark = *link) && mark->index != x)
+		link = &mark->sibling;
+	if (mark) {
+		*link = mark->sibling;
+		mark_drop(m, mark);
+	}
+}
+
+/* The index not used for longest, if it is idle, gives back up to @count places. */
+static void retreat_idle(struct wf_match *m, int count)
+{
+	struct wf_match_index *x = index_of(m->indexes.prev);
+
+	if (m->stamp - x->used < IDLE)
+		return;
+	while (count-- && x->last != &m->unexpected)
+		retreat(m, x);
+}
+
 /* Extend @x by the message behind its last one; false when there is no memory. */
 static bool advance(
 	struct wf_match *m, struct wf_match_index *x, struct wf_match_entry *e)
@@ -110,21 +136,8 @@ static bool advance(
 		wf_match_table_add(&x->table, &mark->node);
 	}
 	x->last = &e->order;
+	retreat_idle(m, RETREAT_SLOWLY);
 	return true;
-}
-
-static void retreat(struct wf_match *m, struct wf_match_index *x)
-{
-	struct wf_match_entry *e = entry_of(x->last);
-	struct wf_match_mark **link = &e->marks, *mark;
-
-	x->last = e->order.prev;
-	while ((mark = *link) && mark->index != x)
-		link = &mark->sibling;
-	if (mark) {
-		*link = mark->sibling;
-		mark_drop(m, mark);
-	}
 }
 
 /* ---- indexes ---- */
@@ -150,7 +163,9 @@ static struct wf_match_index *index_add(
 		m->index_count++;
 		wf_match_table_init(&x->table);
 	} else {
-		/* The one not used for longest, if it has nothing or gave it back. */
+		/* The one not used for longest, when it has given back everything. */
+		m->stamp++;
+		retreat_idle(m, RETREAT_FAST);
 		x = index_of(m->indexes.prev);
 		if (x->last != &m->unexpected)
 			return NULL;
@@ -174,16 +189,6 @@ static struct wf_match_index *index_get(
 		}
 	}
 	return index_add(m, ignore, directed);
-}
-
-static void retreat_idle(struct wf_match *m)
-{
-	struct wf_match_index *x = index_of(m->indexes.prev);
-
-	if (wf_list_empty(&m->indexes) || m->searches - x->used < IDLE_SEARCHES)
-		return;
-	for (int i = 0; i < RETREAT_BY && x->last != &m->unexpected; i++)
-		retreat(m, x);
 }
 
 /* ---- searching ---- */
@@ -214,15 +219,13 @@ struct wf_match_entry *wf_match_search_unexpected(
 
 	if (m->unexpected_count <= SHORT)
 		return scan(m, m->unexpected.next, tag, ignore, addr);
-	if (wf_unlikely(!(++m->searches % RETREAT_EVERY)))
-		retreat_idle(m);
 	x = index_of(m->indexes.next);
 	if (wf_list_empty(&m->indexes) || x->ignore != ignore ||
 		x->directed != directed)
 		x = index_get(m, ignore, directed);
 	if (wf_unlikely(!x))
 		return scan(m, m->unexpected.next, tag, ignore, addr);
-	x->used = m->searches;
+	x->used = m->stamp;
 	if (x->table.keys) {
 		node = wf_match_table_find(&x->table, tag & ~ignore, addr);
 		if (node)
