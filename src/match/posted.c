@@ -64,13 +64,12 @@ static struct wf_match_group *group_add(
 	return NULL;
 }
 
-static struct wf_match_group *group_get(
+/* Out of line, like all that is rare here: the common way keeps its registers. */
+static __attribute__((noinline)) struct wf_match_group *group_other(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
-	struct wf_match_group *g = m->recent;
+	struct wf_match_group *g;
 
-	if (wf_likely(g->ignore == ignore && g->directed == directed))
-		return g;
 	for (unsigned int i = 0; i < m->group_count; i++) {
 		g = m->groups[i];
 		if (g->ignore == ignore && g->directed == directed)
@@ -80,6 +79,16 @@ static struct wf_match_group *group_get(
 	if (g)
 		m->recent = g;
 	return g;
+}
+
+static inline struct wf_match_group *group_get(
+	struct wf_match *m, uint64_t ignore, bool directed)
+{
+	struct wf_match_group *g = m->recent;
+
+	if (wf_likely(g->ignore == ignore && g->directed == directed))
+		return g;
+	return group_other(m, ignore, directed);
 }
 
 void wf_match_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
@@ -119,7 +128,7 @@ void wf_match_unpost(struct wf_match *m, struct wf_match_entry *e)
 		m->live &= ~(UINT32_C(1) << g->bit);
 }
 
-static struct wf_match_entry *search_overflow(
+static __attribute__((noinline)) struct wf_match_entry *search_overflow(
 	const struct wf_match *m, uint64_t tag, uint64_t addr)
 {
 	wf_list_foreach(item, &m->overflow)

@@ -175,7 +175,7 @@ static struct wf_match_index *index_add(
 	return x;
 }
 
-static struct wf_match_index *index_get(
+static __attribute__((noinline)) struct wf_match_index *index_get(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
 	wf_list_foreach(item, &m->indexes)
@@ -200,12 +200,27 @@ static bool matches(
 	       (addr == WF_MATCH_ANY || e->node.addr == addr);
 }
 
-static struct wf_match_entry *scan(const struct wf_match *m, struct wf_list *from,
-	uint64_t tag, uint64_t ignore, uint64_t addr)
+static __attribute__((noinline)) struct wf_match_entry *scan(const struct wf_match *m,
+	struct wf_list *from, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	for (struct wf_list *it = from; it != &m->unexpected; it = it->next)
 		if (matches(entry_of(it), tag, ignore, addr))
 			return entry_of(it);
+	return NULL;
+}
+
+/* Nothing up to x->last matches: look further, and take along what is passed. */
+static __attribute__((noinline)) struct wf_match_entry *walk_on(
+	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
+{
+	struct wf_list *it;
+
+	while ((it = x->last->next) != &m->unexpected) {
+		if (matches(entry_of(it), tag, x->ignore, addr))
+			return entry_of(it);
+		if (wf_unlikely(!advance(m, x, entry_of(it))))
+			return scan(m, it, tag, x->ignore, addr);
+	}
 	return NULL;
 }
 
@@ -215,7 +230,7 @@ struct wf_match_entry *wf_match_search_unexpected(
 	bool directed = addr != WF_MATCH_ANY;
 	struct wf_match_index *x;
 	struct wf_match_node *node;
-	struct wf_list *it;
+	struct wf_match_entry *e;
 
 	if (m->unexpected_count <= SHORT)
 		return scan(m, m->unexpected.next, tag, ignore, addr);
@@ -231,13 +246,10 @@ struct wf_match_entry *wf_match_search_unexpected(
 		if (node)
 			return mark_of(node)->entry;
 	}
-	while ((it = x->last->next) != &m->unexpected) {
-		if (matches(entry_of(it), tag, ignore, addr))
-			return entry_of(it);
-		if (wf_unlikely(!advance(m, x, entry_of(it))))
-			return scan(m, it, tag, ignore, addr);
-	}
-	return NULL;
+	e = entry_of(x->last->next);
+	if (&e->order != &m->unexpected && matches(e, tag, ignore, addr))
+		return e;
+	return walk_on(m, x, tag, addr);
 }
 
 /* ---- messages come, go, become known ---- */
@@ -255,15 +267,19 @@ void wf_match_queue(
 		wf_list_push(&m->unspec, &e->node.ring);
 }
 
-/* No index may end at a message that leaves; undirected ones are found by its marks. */
-static void step_back(struct wf_match *m, struct wf_match_entry *e)
+/* No index may end at a message that leaves; those that it is in are found by its
+ * marks, but it is in none of the directed ones while its source is not known. */
+static __attribute__((noinline)) void leave_unspec(
+	struct wf_match *m, struct wf_match_entry *e)
 {
+	wf_list_remove(&e->node.ring);
 	wf_list_foreach(item, &m->indexes) if (index_of(item)->last == &e->order)
 		index_of(item)
 			->last = e->order.prev;
 }
 
-void wf_match_unqueue(struct wf_match *m, struct wf_match_entry *e)
+static __attribute__((noinline)) void leave_indexes(
+	struct wf_match *m, struct wf_match_entry *e)
 {
 	struct wf_match_mark *mark, *next;
 
@@ -273,10 +289,14 @@ void wf_match_unqueue(struct wf_match *m, struct wf_match_entry *e)
 			mark->index->last = e->order.prev;
 		mark_drop(m, mark);
 	}
-	if (wf_match_entry_unspec(e)) {
-		step_back(m, e);
-		wf_list_remove(&e->node.ring);
-	}
+}
+
+void wf_match_unqueue(struct wf_match *m, struct wf_match_entry *e)
+{
+	if (e->marks)
+		leave_indexes(m, e);
+	if (wf_match_entry_unspec(e))
+		leave_unspec(m, e);
 	e->order.prev->next = e->order.next;
 	e->order.next->prev = e->order.prev;
 	m->unexpected_count--;
