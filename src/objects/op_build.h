@@ -71,6 +71,8 @@ static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
 /* For calls with flags, once their operation is checked. */
 static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
 {
+	if (wf_unlikely(op->flags & FI_TRIGGER))
+		return wf_trigger_post(ep, op);
 	return ep->xfer->start(ep, op);
 }
 
