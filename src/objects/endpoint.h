@@ -101,7 +101,8 @@ struct wf_ep {
 	struct fid_ep fid;
 	const struct wf_xfer_ops *xfer;
 	struct wf_ep_flags tx, rx;
-	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit;
+	uint64_t trecv_flags; /* those of @rx that tagged receives have too */
+	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
 	atomic_size_t min_multi_recv;
 	struct wf_cq *tx_cq, *rx_cq;
 	struct wf_cntr *cntr[WF_CNTR_COUNT];
@@ -113,13 +114,18 @@ struct wf_ep {
 	uint64_t tx_op_flags, rx_op_flags; /* as the application set them */
 	bool tx_selective, rx_selective;
 	bool enabled;
+	atomic_bool triggers; /* work was posted: our CQs and counters start it */
 	pthread_mutex_t control;
 	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
 	struct wf_lock lock;
 	struct wf_progress progress;
-	atomic_int refs;           /* multicast groups and regions: keep it open */
-	unsigned int handles;      /* the endpoint and its aliases: the last frees */
-	struct fi_ops_msg msg_ops; /* finished when enabled; absent slots filled */
+	atomic_int refs;      /* multicast groups and regions: keep it open */
+	unsigned int handles; /* the endpoint and its aliases: the last frees */
+	/* Finished when enabled; absent slots filled. */
+	struct fi_ops_msg msg_ops;
+	struct fi_ops_tagged tagged_ops;
+	struct fi_ops_rma rma_ops;
+	struct fi_ops_atomic atomic_ops;
 };
 
 static inline struct wf_ep *wf_ep_of(struct fid_ep *fid)
@@ -136,8 +142,17 @@ void wf_ep_done(struct wf_ep *ep);
 /* Where events of @ep go, or NULL. Any lock of the endpoint may be held. */
 struct wf_eq *wf_ep_eq(struct wf_ep *ep);
 
+/* How the end of an initiated operation is reported: the counter, and the flags of its
+ * entry. CNT-018, CNT-019, CQ-039, CQ-040. */
+struct wf_op_report {
+	enum wf_ep_cntr cntr;
+	uint64_t comp_flags;
+};
+extern const struct wf_op_report wf_op_reports[WF_OP_COUNT];
+
 /* A transmit (@cntr: SEND, READ or WRITE) or receive operation succeeded: counter,
  * and CQ entry when @op_flags has FI_COMPLETION. @comp_flags is what the entry says.
+ * @op_flags and @context are those of the operation, here and below.
  */
 void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len);
@@ -150,7 +165,15 @@ void wf_ep_rx_release(struct wf_ep *ep, void *context);
 
 /* It failed with @err (positive): always an entry, and the counter's error value. */
 void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
-	uint64_t comp_flags, size_t len, int err);
-void wf_ep_rx_err(struct wf_ep *ep, const struct fi_cq_err_entry *entry);
+	uint64_t op_flags, uint64_t comp_flags, size_t len, int err);
+void wf_ep_rx_err(
+	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry);
+
+/* A peer's RMA or atomic operation on our memory is done. @comp_flags: FI_RMA or
+ * FI_ATOMIC, with FI_REMOTE_READ or FI_REMOTE_WRITE, and FI_REMOTE_CQ_DATA when @data
+ * came along: that, and only that, writes an entry. Counters of the endpoint and of
+ * @mr (may be NULL) count. */
+void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
+	size_t len, uint64_t data, fi_addr_t src);
 
 #endif
