@@ -8,28 +8,20 @@
 
 /*
  * Tags come from peers, so nobody may know which of them fall into one bucket: the
- * multipliers are drawn once per process, before the first engine is ready, and only
+ * factors are drawn once per process, before the first engine is ready, and only
  * read from then on.
  */
-extern uint64_t wf_match_seed[4];
+extern uint64_t wf_match_seed[2];
 
 void wf_match_seed_once(void);
 
-static inline uint64_t wf_match_fold(uint64_t a, uint64_t b)
-{
-	__extension__ typedef unsigned __int128 wide;
-	wide product = (wide)a * b;
-
-	return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
+/* The two halves of the product; undirected things have addr WF_MATCH_ANY. */
 static inline uint64_t wf_match_hash(uint64_t tag, uint64_t addr)
 {
-	uint64_t h = wf_match_fold(tag ^ wf_match_seed[0], wf_match_seed[1]);
+	__extension__ typedef unsigned __int128 wide;
+	wide product = (wide)(tag ^ wf_match_seed[0]) * (addr ^ wf_match_seed[1]);
 
-	if (addr != WF_MATCH_ANY)
-		h = wf_match_fold(h ^ addr ^ wf_match_seed[2], wf_match_seed[3]);
-	return h;
+	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
 #endif
