@@ -71,12 +71,13 @@ struct wf_srx_entry {
 	struct wf_list link;         /* in srx->claimed */
 	struct wf_srx_entry *parent; /* slice: the multi-receive buffer */
 
-	/* Multi-receive buffer: the slices under way and one while it is posted, what
-	 * is taken of it, and its end. */
-	uint32_t slices;
-	bool multi;
-	bool cancelled;
-	size_t used;
+	/* Multi-receive buffers only. */
+	uint32_t slices; /* under way, and one as long as it is open */
+	bool multi;	 /* it is one */
+	bool open;	 /* takes more messages */
+	bool queued;
+	int err;     /* it was withdrawn, and ends with this */
+	size_t used; /* bytes given to slices */
 
 	/* iov and desc are as many as the pool was made for. */
 	struct iovec iov[];
@@ -119,18 +120,16 @@ struct wf_srx {
 /* What makes a context: taken from an endpoint's or context's attributes. */
 int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kind);
 
-/* No port is left. Posted receives are dropped. */
+/* All handles are drained. Posted receives are dropped. */
 void wf_srx_fini(struct wf_srx *srx);
 
 /* Make a handle. @peer_ops may be NULL: set by the peer, then. No lock held. */
 void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,
 	struct fi_ops_srx_peer *peer_ops);
 
-/* Discard the messages queued through @port: it gets no more calls. No lock held. */
+/* Discard the messages queued through @port. It gets no more calls, and makes none but
+ * wf_srx_free_entry. No lock held. */
 void wf_srx_drain(struct wf_srx_port *port);
-
-/* Take the handle back. No lock held. */
-void wf_srx_unexport(struct wf_srx_port *port);
 
 /* ep->start_rx of whatever receives are posted to: an operation of kind WF_OP_RECV or
  * WF_OP_TRECV, with all its flags. */
