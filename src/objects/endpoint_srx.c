@@ -120,10 +120,21 @@ void wf_ep_srx_detach(struct wf_ep *ep)
 	ep->srx = NULL;
 }
 
-int wf_ep_srx_bind(struct wf_ep *ep, struct wf_srx_ctx *ctx)
+int wf_ep_srx_bind(struct wf_ep *ep, struct fid *fid, const char **why)
 {
-	if (!ep->xfer->srx_ops || !receives(ep) || ep->srx_ctx ||
-		ctx->ep.domain != ep->domain)
+	struct wf_srx_ctx *ctx;
+
+	*why = "the receive context is of another provider";
+	if (wf_srx_ctx_of(fid, &ctx))
+		return -FI_EINVAL;
+	*why = "the receive context is of another domain";
+	if (ctx->ep.domain != ep->domain)
+		return -FI_EDOMAIN;
+	*why = "the endpoint does not receive from a receive context";
+	if (!ep->xfer->srx_ops || !receives(ep))
+		return -FI_EINVAL;
+	*why = "a receive context is bound already";
+	if (ep->srx_ctx)
 		return -FI_EINVAL;
 	atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
 	ep->srx_ctx = ctx;

@@ -73,8 +73,8 @@ struct wf_srx_entry {
 
 	/* Multi-receive buffers only. */
 	uint32_t slices; /* under way, and one as long as it is open */
-	bool multi;	 /* it is one */
-	bool open;	 /* takes more messages */
+	bool multi;      /* it is one */
+	bool open;       /* takes more messages */
 	bool queued;
 	int err;     /* it was withdrawn, and ends with this */
 	size_t used; /* bytes given to slices */
@@ -107,13 +107,13 @@ struct wf_srx {
 	struct wf_list claimed; /* of entry->link, oldest first */
 	struct wf_list ports;
 	size_t posted;
+	uint64_t addr_mask; /* of the AV: which bits of a fi_addr_t are the source */
 
 	/* Constants. */
 	const struct fi_provider *prov; /* for the log */
 	size_t size;                    /* bound of @posted */
 	size_t iov_limit;
 	bool msg_directed, tag_directed, exact;
-	uint64_t addr_mask;
 	atomic_size_t *min_multi_recv; /* the endpoint's or context's option */
 };
 
@@ -135,12 +135,15 @@ void wf_srx_drain(struct wf_srx_port *port);
  * WF_OP_TRECV, with all its flags. */
 ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op);
 
-/* Withdraw the oldest receive with @context: true when there was one. @srx->lock held.
- */
-bool wf_srx_cancel(struct wf_srx *srx, struct wf_ep *ep, void *context);
+/* The same of an endpoint that has no receives of its own. */
+ssize_t wf_srx_refuse(struct wf_ep *ep, struct wf_op *op);
+
+/* Withdraw one receive with @context, the untagged and the oldest first; true when
+ * there was one. Lock held. */
+bool wf_srx_cancel(struct wf_srx *srx, void *context);
 
 /* End every posted receive with @err (positive): the connection is gone. Lock held. */
-void wf_srx_flush(struct wf_srx *srx, struct wf_ep *ep, int err);
+void wf_srx_flush(struct wf_srx *srx, int err);
 
 /* How many receives can be posted still. Lock held. */
 static inline size_t wf_srx_left(const struct wf_srx *srx)

@@ -18,7 +18,7 @@ void wf_srx_report_failed(
 	};
 
 	if (ep)
-		wf_ep_rx_err(ep, &cq_entry);
+		wf_ep_rx_err(ep, entry->peer.flags, &cq_entry);
 }
 
 static void withdraw(struct wf_srx *srx, struct wf_srx_entry *entry, int err)
@@ -57,8 +57,7 @@ bool wf_srx_cancel(struct wf_srx *srx, void *context)
 
 static void flush_side(struct wf_srx *srx, struct wf_match *side, int err)
 {
-	wf_match_foreach_posted(match, side)
-		withdraw(srx, wf_srx_matched(match), err);
+	wf_match_foreach_posted(match, side) withdraw(srx, wf_srx_matched(match), err);
 }
 
 void wf_srx_flush(struct wf_srx *srx, int err)

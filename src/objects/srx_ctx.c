@@ -87,11 +87,10 @@ static int fill_info(const struct wf_domain *domain, const struct fi_rx_attr *at
 	*info->rx_attr = *attr;
 	info->rx_attr->op_flags &= ~FI_PEER;
 	if (!attr->iov_limit)
-		info->rx_attr->iov_limit =
-			from->rx_attr ? from->rx_attr->iov_limit : 1;
+		info->rx_attr->iov_limit = from->rx_attr ? from->rx_attr->iov_limit : 1;
 	if (from->rx_attr && info->rx_attr->iov_limit > from->rx_attr->iov_limit)
-		return refuse(domain, -FI_EINVAL, "iov_limit is too large",
-			attr->iov_limit);
+		return refuse(
+			domain, -FI_EINVAL, "iov_limit is too large", attr->iov_limit);
 	info->caps = (attr->caps & (FI_MSG | FI_TAGGED) ? attr->caps : from->caps);
 	info->caps = (info->caps & rx_caps) | FI_RECV;
 	info->ep_attr->type = from->ep_attr ? from->ep_attr->type : FI_EP_RDM;

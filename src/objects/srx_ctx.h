@@ -6,9 +6,9 @@
 #include "objects/srx.h"
 
 /*
- * What fi_srx_context gives out. Receives are posted to @ep, which is an endpoint as far
- * as these calls, options and flags go, and has no transport. With FI_PEER the context
- * is @imported instead, and @ep only a handle.
+ * What fi_srx_context gives out. Receives are posted to @ep, which is an endpoint as
+ * far as these calls, options and flags go, and has no transport. With FI_PEER the
+ * context is @imported instead, and @ep only a handle.
  *
  * ep.control guards @av, @av_users and @peer_ops.
  */
@@ -17,7 +17,7 @@ struct wf_srx_ctx {
 	struct wf_srx srx;
 	struct fid_peer_srx *imported;
 	struct fi_ops_srx_peer *peer_ops; /* of the endpoints; set in @imported */
-	struct wf_av *av;		  /* that of all endpoints */
+	struct wf_av *av;                 /* that of all endpoints */
 	unsigned int av_users;
 	atomic_int refs; /* endpoints bound */
 };

@@ -9,7 +9,8 @@
 
 /* What the files of the receive context share. The context's lock is held in all. */
 
-#define wf_srx_log(srx, level, ...) FI_LOG((srx)->prov, level, FI_LOG_EP_DATA, __VA_ARGS__)
+#define wf_srx_log(srx, level, ...)                                                    \
+	FI_LOG((srx)->prov, level, FI_LOG_EP_DATA, __VA_ARGS__)
 
 static inline struct wf_srx_entry *wf_srx_entry_of(struct fi_peer_rx_entry *peer)
 {

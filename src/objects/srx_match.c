@@ -99,7 +99,8 @@ void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
  * The source of a queued message became known, and a directed receive may have waited
  * for it since. (An undirected one would have had it before.)
  */
-static bool deliver(struct wf_srx *srx, struct wf_match *side, struct wf_srx_entry *entry)
+static bool deliver(
+	struct wf_srx *srx, struct wf_match *side, struct wf_srx_entry *entry)
 {
 	struct fi_peer_match_attr attr = { entry->peer.addr, entry->peer.msg_size, 0 };
 	uint64_t tag = entry->peer.flags & FI_TAGGED ? entry->peer.tag : 0;
@@ -121,7 +122,8 @@ static bool deliver(struct wf_srx *srx, struct wf_match *side, struct wf_srx_ent
 }
 
 static void resolve_side(struct wf_srx *srx, struct wf_match *side,
-	const struct fid_peer_srx *fid, fi_addr_t (*get_addr)(struct fi_peer_rx_entry *))
+	const struct fid_peer_srx *fid,
+	fi_addr_t (*get_addr)(struct fi_peer_rx_entry *))
 {
 	wf_match_foreach_unspec(match, side)
 	{

@@ -92,7 +92,8 @@ bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 }
 
 /* Messages that wait already go first, as many as fit. */
-static void fill(struct wf_srx *srx, struct wf_srx_entry *buffer, const struct wf_op *op)
+static void fill(
+	struct wf_srx *srx, struct wf_srx_entry *buffer, const struct wf_op *op)
 {
 	struct wf_match *side = wf_srx_side(srx, buffer->peer.flags);
 	struct wf_match_entry *match;
