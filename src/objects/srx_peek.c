@@ -130,11 +130,7 @@ static ssize_t claim(struct wf_srx *srx, const struct wf_op *op)
 
 ssize_t wf_srx_peek(struct wf_srx *srx, const struct wf_op *op)
 {
-	if (op->flags & WF_OP_WORK) {
-		wf_srx_log(srx, FI_LOG_WARN,
-			"FI_PEEK and FI_CLAIM cannot be deferred work\n");
-		return -FI_EINVAL;
-	}
+	assert(!(op->flags & WF_OP_WORK));
 	if (op->flags & FI_PEEK)
 		return peek(srx, op);
 	if (op->flags & FI_CLAIM)
