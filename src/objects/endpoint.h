@@ -15,6 +15,7 @@
 #include "objects/eq.h"
 #include "objects/op.h"
 #include "objects/progress.h"
+#include "objects/srx.h"
 
 struct wf_ep;
 
@@ -29,8 +30,18 @@ struct wf_xfer_ops {
 	 * -FI_EAGAIN: nothing was taken, the caller may retry. */
 	ssize_t (*start)(struct wf_ep *ep, struct wf_op *op);
 
-	/* Move data without blocking; ep->lock held, never enters user code. */
+	/* Move data without blocking; ep->lock held, and *ep->srx_lock before it where
+	 * there is one. Never enters user code. */
 	void (*progress)(struct wf_ep *ep);
+
+	/* What receives from a receive context; see srx.h. With this table receives
+	 * are not start()ed, and cancel and rx_left are not asked. */
+	struct fi_ops_srx_peer *srx_ops;
+
+	/* The source of a queued message that had FI_ADDR_UNSPEC, if known by now.
+	 * Called after addresses were inserted, *ep->srx_lock (the owner's lock) held.
+	 */
+	fi_addr_t (*srx_addr)(struct fi_peer_rx_entry *entry);
 
 	/* Bindings are complete and valid: open what the data path needs. Called
 	 * again when an earlier call failed. */
@@ -121,6 +132,16 @@ struct wf_ep {
 	struct wf_progress progress;
 	atomic_int refs;      /* multicast groups and regions: keep it open */
 	unsigned int handles; /* the endpoint and its aliases: the last frees */
+
+	/* Receiving, with xfer->srx_ops; settled when the endpoint is enabled. */
+	struct fid_peer_srx *srx;   /* what the transport calls */
+	struct wf_lock *srx_lock;   /* NULL: none, or the owner's */
+	struct wf_srx *srx_queue;   /* where receives on this endpoint are posted */
+	struct wf_srx_ctx *srx_ctx; /* bound; NULL: a context of our own */
+	struct wf_srx_port srx_port;
+	struct wf_av_watch av_watch;
+	ssize_t (*start_rx)(struct wf_ep *ep, struct wf_op *op);
+
 	/* Finished when enabled; absent slots filled. */
 	struct fi_ops_msg msg_ops;
 	struct fi_ops_tagged tagged_ops;
@@ -159,6 +180,30 @@ void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src);
+
+/* For transports that receive through ep->srx: the message of @entry arrived, @len
+ * bytes from @src (as completions report it). @flags: FI_REMOTE_CQ_DATA and the like,
+ * beyond those of @entry. Ends the entry. The owner's lock is held. */
+void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, uint64_t data, fi_addr_t src);
+
+/* The receive ends with @err (positive), @len bytes arrived. @olen: with FI_ETRUNC, the
+ * bytes that did not fit. */
+void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, size_t olen, uint64_t data, fi_addr_t src, int err);
+
+/* For what ends entries outside of progress(); nothing when the lock is the owner's. */
+static inline void wf_ep_srx_lock(struct wf_ep *ep)
+{
+	if (ep->srx_lock)
+		wf_lock(ep->srx_lock);
+}
+
+static inline void wf_ep_srx_unlock(struct wf_ep *ep)
+{
+	if (ep->srx_lock)
+		wf_unlock(ep->srx_lock);
+}
 
 /* The multi-receive buffer posted with @context is the application's again. */
 void wf_ep_rx_release(struct wf_ep *ep, void *context);

@@ -263,7 +263,7 @@ ssize_t wf_trigger_start_work(struct wf_work *work)
 	}
 	ret = build(ep, deferred, &call);
 	if (!ret)
-		ret = ep->xfer->start(ep, &call.op);
+		ret = wf_op_launch(ep, &call.op);
 	if (ret && ret != -FI_EAGAIN)
 		wf_trigger_failed(ep, &call.op, (int)-ret);
 	return ret;
