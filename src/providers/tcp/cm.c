@@ -15,10 +15,8 @@
  * header in one receive, and on some of their sockets a part of it would be lost.
  */
 
-static void set_deadline(struct tcp_cm *cm)
+static void set_deadline(struct tcp_cm *cm, int timeout_ms)
 {
-	int timeout_ms = cm->own.timeout_ms;
-
 	cm->deadline_ns = wf_deadline_ns(timeout_ms > 0 ? timeout_ms : -1);
 }
 
@@ -26,7 +24,7 @@ static void start(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own,
 	enum tcp_cm_state state)
 {
 	*cm = (struct tcp_cm){ .fd = fd, .state = state, .own = *own };
-	set_deadline(cm);
+	set_deadline(cm, own->timeout_ms);
 }
 
 void tcp_cm_start_active(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own,
@@ -222,7 +220,7 @@ static int step(struct tcp_cm *cm)
 		ret = send_out(cm);
 		if (ret > 0) {
 			cm->state = TCP_CM_WAITING;
-			set_deadline(cm);
+			set_deadline(cm, cm->own.reply_ms);
 		}
 		return ret;
 	case TCP_CM_WAITING:
@@ -270,7 +268,7 @@ static int answer(struct tcp_cm *cm, enum tcp_cm_type type,
 		cm->out, type, cm->msg.ext.instance ? ext : NULL, data, data_len);
 	cm->rejecting = type == TCP_CM_REJECT;
 	cm->state = TCP_CM_ANSWERING;
-	set_deadline(cm);
+	set_deadline(cm, cm->own.timeout_ms);
 	return tcp_cm_progress(cm);
 }
 

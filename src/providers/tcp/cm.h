@@ -85,7 +85,8 @@ enum tcp_cm_state {
 struct tcp_cm_own {
 	uint32_t features; /* within TCP_HAVE_OFFER */
 	uint64_t instance; /* not 0 */
-	int timeout_ms;    /* for connecting and each half of the exchange; 0: never */
+	int timeout_ms;    /* for connecting, and for a request to come in; 0: never */
+	int reply_ms; /* for the other end to answer, which may be up to a person */
 };
 
 struct tcp_cm {

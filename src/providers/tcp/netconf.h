@@ -6,8 +6,9 @@
 struct tcp_netconf {
 	int port_low, port_high; /* both 0: the kernel chooses */
 	int nodelay;             /* -1: on, unless the traffic class is bulk */
-	int connect_ms;   /* for connecting and each half of the exchange; 0: never */
-	int keepalive_ms; /* a peer silent for that long is dead; 0: never */
+	int connect_ms;          /* tcp_cm_own.timeout_ms */
+	int reply_ms;            /* tcp_cm_own.reply_ms */
+	int keepalive_ms;        /* a host silent for that long is dead; 0: never */
 };
 
 /* Register them; once, when the provider is loaded. */
