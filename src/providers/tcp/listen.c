@@ -9,6 +9,8 @@
 
 /* Sockets that listen. */
 
+enum { TRIES_MAX = 64 };
+
 static int listen_at(const union wf_sockaddr *addr, uint16_t port, int *ret_fd)
 {
 	union wf_sockaddr name = *addr;
@@ -21,8 +23,6 @@ static int listen_at(const union wf_sockaddr *addr, uint16_t port, int *ret_fd)
 	wf_sockaddr_set_port(&name, port);
 	/* A port whose old connections linger may be used again. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	if (name.sa.sa_family == AF_INET6)
-		(void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	/* Two may bind to a port; that one of them listens is found out there. */
 	if (bind(fd, &name.sa, (socklen_t)wf_sockaddr_len(&name)) ||
 		listen(fd, TCP_LISTEN_BACKLOG)) {
@@ -128,7 +128,8 @@ static bool refuse_one(struct tcp_listener *listener)
 int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
 	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer)
 {
-	for (;;) {
+	/* So that refusing, however many come, does not become all that is done. */
+	for (int tries = 0; tries < TRIES_MAX; tries++) {
 		union wf_sockaddr peer;
 		socklen_t len = sizeof(peer);
 		int fd = accept4(
@@ -161,4 +162,5 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 			break;
 		}
 	}
+	return -FI_EAGAIN;
 }
