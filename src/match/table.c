@@ -4,16 +4,17 @@
 #include "match/table_ops.h"
 
 /* A table of up to this many buckets is kept when it has become empty. */
-#define KEPT 256
+#define KEPT           256
 #define MOVES_PER_CALL 8
-#define MAX_BUCKETS (UINT32_C(1) << 30)
+#define MAX_BUCKETS    (UINT32_C(1) << 30)
 
-static void set_size(struct wf_match_table *t, struct wf_match_node **buckets, uint32_t size)
+static void set_size(
+	struct wf_match_table *t, struct wf_match_node **buckets, uint32_t size)
 {
 	t->buckets = buckets;
 	t->mask = size - 1;
 	t->grow_at = size == MAX_BUCKETS ? UINT32_MAX : size / 2;
-	t->shrink_at = size > KEPT ? size / 16 : 1;
+	t->shrink_at = size > KEPT ? size / 16 : 0;
 }
 
 static void release(struct wf_match_table *t, struct wf_match_node **buckets)
@@ -43,8 +44,9 @@ static void move_some(struct wf_match_table *t)
 	for (int i = 0; t->old && i < MOVES_PER_CALL; i++) {
 		for (node = t->old[t->moved]; node; node = next) {
 			next = node->next;
-			wf_match_table_push(&t->buckets[t->mask & wf_match_hash(node->tag,
-								       node->addr)],
+			wf_match_table_push(
+				&t->buckets[t->mask &
+					    wf_match_hash(node->tag, node->addr)],
 				node);
 		}
 		t->old[t->moved] = NULL;

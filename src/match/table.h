@@ -15,7 +15,8 @@
  */
 struct wf_match_node {
 	struct wf_list ring;
-	struct wf_match_node *next, **link; /* bucket chain; link is NULL unless first */
+	struct wf_match_node *next,
+		**link; /* bucket chain; link is NULL unless first */
 	uint64_t tag, addr;
 };
 
@@ -27,7 +28,7 @@ struct wf_match_node {
 struct wf_match_table {
 	struct wf_match_node **buckets, **old;
 	uint32_t mask, old_mask, moved;
-	uint32_t keys;		    /* rings, which is what fills buckets */
+	uint32_t keys;               /* rings, which is what fills buckets */
 	uint32_t grow_at, shrink_at; /* act above, below that many keys */
 	struct wf_match_node *few[WF_MATCH_FEW];
 };
