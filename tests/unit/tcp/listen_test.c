@@ -193,33 +193,41 @@ static void listens_within_the_range(void **state)
 	tcp_listener_close(&held[1]);
 }
 
+/* One of two ports is listened at, so that all connections share the other one: to
+ * different ends they may, and the second to the same end goes beyond the range. */
 static void connects_from_the_range(void **state)
 {
+	static const int target_of[] = { 0, 1, 0 };
 	struct tcp_netconf conf = any;
 	union wf_sockaddr addr = host("127.0.0.1"), peer, name;
-	struct tcp_listener held[2], target;
+	struct tcp_listener held[2], target[2];
 	int fd[3], to[3];
 
-	assert_int_equal(tcp_listen(&target, &addr, &any), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(tcp_listen(&target[i], &addr, &any), 0);
 	assert_true(find_range(&conf, held));
 	tcp_listener_close(&held[0]);
-	for (int i = 0; i < 2; i++) {
-		assert_int_equal(tcp_connect(&addr, &target.name, &conf, 0, &fd[i]), 0);
+	for (int i = 0; i < 3; i++) {
+		struct tcp_listener *listener = &target[target_of[i]];
+
+		assert_int_equal(
+			tcp_connect(&addr, &listener->name, &conf, 0, &fd[i]), 0);
 		wait_for(fd[i], POLLOUT);
-		to[i] = accept_one(&target, &peer);
+		to[i] = accept_one(listener, &peer);
+		name = local_name(fd[i]);
+		if (i < 2)
+			assert_int_equal(wf_sockaddr_port(&name), conf.port_low);
+		else
+			assert_true(wf_sockaddr_port(&name) < conf.port_low ||
+				    wf_sockaddr_port(&name) > conf.port_high);
 	}
-	/* One listens at the other port; the second connection had to go beyond. */
-	name = local_name(fd[0]);
-	assert_int_equal(wf_sockaddr_port(&name), conf.port_low);
-	name = local_name(fd[1]);
-	assert_true(wf_sockaddr_port(&name) < conf.port_low ||
-		    wf_sockaddr_port(&name) > conf.port_high);
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 3; i++) {
 		close(fd[i]);
 		close(to[i]);
 	}
 	tcp_listener_close(&held[1]);
-	tcp_listener_close(&target);
+	tcp_listener_close(&target[0]);
+	tcp_listener_close(&target[1]);
 }
 
 /* Without a descriptor left, who wants to connect is told so, and the listener does
