@@ -23,6 +23,26 @@ static uint64_t with_directions(uint64_t caps)
 	return caps;
 }
 
+static void finish_tables(struct wf_ep *ep)
+{
+	if (ep->caps & FI_MSG) {
+		wf_ep_msg_finish(ep);
+		ep->fid.msg = &ep->msg_ops;
+	}
+	if (ep->caps & FI_TAGGED) {
+		wf_ep_tagged_finish(ep);
+		ep->fid.tagged = &ep->tagged_ops;
+	}
+	if (ep->caps & FI_RMA) {
+		wf_ep_rma_finish(ep);
+		ep->fid.rma = &ep->rma_ops;
+	}
+	if (ep->caps & FI_ATOMIC) {
+		wf_ep_atomic_finish(ep);
+		ep->fid.atomic = &ep->atomic_ops;
+	}
+}
+
 static int ep_enable(struct wf_ep *ep)
 {
 	int ret;
@@ -44,10 +64,7 @@ static int ep_enable(struct wf_ep *ep)
 	ret = wf_ep_progress_attach(ep);
 	if (ret)
 		goto out;
-	if (ep->caps & FI_MSG) {
-		wf_ep_msg_finish(ep);
-		ep->fid.msg = &ep->msg_ops;
-	}
+	finish_tables(ep);
 	ep->enabled = true;
 out:
 	pthread_mutex_unlock(&ep->control);
@@ -190,9 +207,11 @@ static void init_tables(struct wf_ep *ep, void *context)
 		.ops = &wf_ep_ep_ops,
 		.cm = &wf_ep_cm_ops,
 		.msg = ep->caps & FI_MSG ? &wf_disabled_msg : &wf_absent_msg,
-		.rma = &wf_absent_rma,
-		.tagged = &wf_absent_tagged,
-		.atomic = &wf_absent_atomic,
+		.rma = ep->caps & FI_RMA ? &wf_disabled_rma : &wf_absent_rma,
+		.tagged =
+			ep->caps & FI_TAGGED ? &wf_disabled_tagged : &wf_absent_tagged,
+		.atomic =
+			ep->caps & FI_ATOMIC ? &wf_disabled_atomic : &wf_absent_atomic,
 		.collective = &wf_absent_collective,
 	};
 }
@@ -207,6 +226,7 @@ static void init_limits(struct wf_ep *ep)
 	ep->inject_size = info->tx_attr->inject_size;
 	ep->tx_iov_limit = info->tx_attr->iov_limit;
 	ep->rx_iov_limit = info->rx_attr->iov_limit;
+	ep->rma_iov_limit = info->tx_attr->rma_iov_limit;
 	ep->tx_op_flags = info->tx_attr->op_flags;
 	ep->rx_op_flags = info->rx_attr->op_flags;
 	atomic_init(&ep->min_multi_recv, 64);

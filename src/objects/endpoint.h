@@ -112,7 +112,8 @@ struct wf_ep {
 	struct fid_ep fid;
 	const struct wf_xfer_ops *xfer;
 	struct wf_ep_flags tx, rx;
-	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit;
+	uint64_t trecv_flags; /* those of @rx that tagged receives have too */
+	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
 	atomic_size_t min_multi_recv;
 	struct wf_cq *tx_cq, *rx_cq;
 	struct wf_cntr *cntr[WF_CNTR_COUNT];
@@ -140,7 +141,11 @@ struct wf_ep {
 	struct wf_av_watch av_watch;
 	ssize_t (*start_rx)(struct wf_ep *ep, struct wf_op *op);
 
-	struct fi_ops_msg msg_ops; /* finished when enabled; absent slots filled */
+	/* Finished when enabled; absent slots filled. */
+	struct fi_ops_msg msg_ops;
+	struct fi_ops_tagged tagged_ops;
+	struct fi_ops_rma rma_ops;
+	struct fi_ops_atomic atomic_ops;
 };
 
 static inline struct wf_ep *wf_ep_of(struct fid_ep *fid)
@@ -157,8 +162,17 @@ void wf_ep_done(struct wf_ep *ep);
 /* Where events of @ep go, or NULL. Any lock of the endpoint may be held. */
 struct wf_eq *wf_ep_eq(struct wf_ep *ep);
 
+/* How the end of an initiated operation is reported: the counter, and the flags of its
+ * entry. CNT-018, CNT-019, CQ-039, CQ-040. */
+struct wf_op_report {
+	enum wf_ep_cntr cntr;
+	uint64_t comp_flags;
+};
+extern const struct wf_op_report wf_op_reports[WF_OP_COUNT];
+
 /* A transmit (@cntr: SEND, READ or WRITE) or receive operation succeeded: counter,
  * and CQ entry when @op_flags has FI_COMPLETION. @comp_flags is what the entry says.
+ * @op_flags and @context are those of the operation, here and below.
  */
 void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len);
@@ -195,7 +209,15 @@ void wf_ep_rx_release(struct wf_ep *ep, void *context);
 
 /* It failed with @err (positive): always an entry, and the counter's error value. */
 void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
-	uint64_t comp_flags, size_t len, int err);
-void wf_ep_rx_err(struct wf_ep *ep, const struct fi_cq_err_entry *entry);
+	uint64_t op_flags, uint64_t comp_flags, size_t len, int err);
+void wf_ep_rx_err(
+	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry);
+
+/* A peer's RMA or atomic operation on our memory is done. @comp_flags: FI_RMA or
+ * FI_ATOMIC, with FI_REMOTE_READ or FI_REMOTE_WRITE, and FI_REMOTE_CQ_DATA when @data
+ * came along: that, and only that, writes an entry. Counters of the endpoint and of
+ * @mr (may be NULL) count. */
+void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
+	size_t len, uint64_t data, fi_addr_t src);
 
 #endif

@@ -28,8 +28,11 @@ void wf_ep_progress_init(struct wf_ep *ep);
 int wf_ep_progress_attach(struct wf_ep *ep);
 void wf_ep_progress_detach(struct wf_ep *ep);
 
-/* endpoint_msg.c: finish ep->msg_ops. */
+/* endpoint_msg.c and its sisters: finish the tables that @ep carries. */
 void wf_ep_msg_finish(struct wf_ep *ep);
+void wf_ep_tagged_finish(struct wf_ep *ep);
+void wf_ep_rma_finish(struct wf_ep *ep);
+void wf_ep_atomic_finish(struct wf_ep *ep);
 
 /* endpoint_alias.c */
 bool wf_ep_is_alias(const struct fid *fid);
