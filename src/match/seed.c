@@ -7,16 +7,16 @@
 
 uint64_t wf_match_seed[2];
 
-static void draw(void)
+static void draw_seed(void)
 {
 	if (getrandom(wf_match_seed, sizeof(wf_match_seed), GRND_NONBLOCK) !=
 		(ssize_t)sizeof(wf_match_seed)) {
 		/* Early boot or a filter on system calls: what the address space
 		 * layout and the clock give. */
 		wf_match_seed[0] = wf_now_ns() * 0x9e3779b97f4a7c15u;
-		wf_match_seed[1] = (uint64_t)(uintptr_t)&draw * 0xbf58476d1ce4e5b9u ^
-				   (uint64_t)(uintptr_t)__builtin_frame_address(0)
-					   << 20;
+		wf_match_seed[1] =
+			(uint64_t)(uintptr_t)&draw_seed * 0xbf58476d1ce4e5b9u ^
+			(uint64_t)(uintptr_t)__builtin_frame_address(0) << 20;
 	}
 	/* The factor of undirected things, the complement of this, is odd and large. */
 	wf_match_seed[1] &= 0x7ffffffffffffffeu;
@@ -26,5 +26,5 @@ void wf_match_seed_once(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	(void)pthread_once(&once, draw);
+	(void)pthread_once(&once, draw_seed);
 }

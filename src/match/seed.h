@@ -15,13 +15,21 @@ extern uint64_t wf_match_seed[2];
 
 void wf_match_seed_once(void);
 
-/* The two halves of the product; undirected things have addr WF_MATCH_ANY. */
-static inline uint64_t wf_match_hash(uint64_t tag, uint64_t addr)
+static inline uint64_t wf_match_fold(uint64_t a, uint64_t b)
 {
 	__extension__ typedef unsigned __int128 wide;
-	wide product = (wide)(tag ^ wf_match_seed[0]) * (addr ^ wf_match_seed[1]);
+	wide product = (wide)a * b;
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* Undirected things have addr WF_MATCH_ANY. One product alone leaves rows of tags at
+ * regular distances at the mercy of its factor. */
+static inline uint64_t wf_match_hash(uint64_t tag, uint64_t addr)
+{
+	return wf_match_fold(
+		wf_match_fold(tag ^ wf_match_seed[0], addr ^ wf_match_seed[1]),
+		UINT64_C(0x9e3779b97f4a7c15));
 }
 
 #endif

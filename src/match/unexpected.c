@@ -112,7 +112,8 @@ static void retreat(struct wf_match *m, struct wf_match_index *x)
 	}
 }
 
-/* The index not used for longest, if it is idle, gives back up to @count places. */
+/* The index not used for longest, if it is idle, gives back up to @count places, and
+ * itself when none is left. */
 static void retreat_idle(struct wf_match *m, int count)
 {
 	struct wf_match_index *x = index_of(m->indexes.prev);
@@ -121,6 +122,12 @@ static void retreat_idle(struct wf_match *m, int count)
 		return;
 	while (count-- && x->last != &m->unexpected)
 		retreat(m, x);
+	if (x->last != &m->unexpected)
+		return;
+	wf_list_remove(&x->item);
+	m->index_count--;
+	wf_match_table_done(&x->table);
+	free(x);
 }
 
 /* Extend @x by the message behind its last one; false when there is no memory. */
@@ -142,36 +149,27 @@ static bool advance(
 
 /* ---- indexes ---- */
 
-static void index_set(
-	struct wf_match *m, struct wf_match_index *x, uint64_t ignore, bool directed)
-{
-	x->ignore = ignore;
-	x->directed = directed;
-	x->last = &m->unexpected;
-	wf_list_insert_after(&m->indexes, &x->item);
-}
-
 static struct wf_match_index *index_add(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
 	struct wf_match_index *x;
 
-	if (m->index_count < WF_MATCH_MAX_PAIRS) {
-		x = malloc(sizeof(*x));
-		if (!x)
-			return NULL;
-		m->index_count++;
-		wf_match_table_init(&x->table);
-	} else {
-		/* The one not used for longest, when it has given back everything. */
+	if (m->index_count == WF_MATCH_MAX_PAIRS) {
+		/* Time passes here too, or searches alone would never make one idle. */
 		m->stamp++;
 		retreat_idle(m, RETREAT_FAST);
-		x = index_of(m->indexes.prev);
-		if (x->last != &m->unexpected)
+		if (m->index_count == WF_MATCH_MAX_PAIRS)
 			return NULL;
-		wf_list_remove(&x->item);
 	}
-	index_set(m, x, ignore, directed);
+	x = malloc(sizeof(*x));
+	if (!x)
+		return NULL;
+	wf_match_table_init(&x->table);
+	x->ignore = ignore;
+	x->directed = directed;
+	x->last = &m->unexpected;
+	wf_list_insert_after(&m->indexes, &x->item);
+	m->index_count++;
 	return x;
 }
 
