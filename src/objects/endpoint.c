@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <limits.h>
+
 #include "objects/absent.h"
 #include "objects/endpoint_internal.h"
 
@@ -23,7 +25,7 @@ static uint64_t with_directions(uint64_t caps)
 	return caps;
 }
 
-static void finish_tables(struct wf_ep *ep)
+void wf_ep_finish_tables(struct wf_ep *ep)
 {
 	if (ep->caps & FI_MSG) {
 		wf_ep_msg_finish(ep);
@@ -58,13 +60,16 @@ static int ep_enable(struct wf_ep *ep)
 	if (ret)
 		goto out;
 	wf_ep_settle_flags(ep);
+	ret = wf_ep_srx_attach(ep);
+	if (ret)
+		goto out;
 	ret = ep->xfer->enable(ep);
 	if (ret)
 		goto out;
 	ret = wf_ep_progress_attach(ep);
 	if (ret)
 		goto out;
-	finish_tables(ep);
+	wf_ep_finish_tables(ep);
 	ep->enabled = true;
 out:
 	pthread_mutex_unlock(&ep->control);
@@ -89,6 +94,7 @@ int wf_ep_put(struct wf_ep *ep)
 	pthread_mutex_unlock(&ep->control);
 	if (last) {
 		wf_ep_progress_detach(ep);
+		wf_ep_srx_drain(ep);
 		ep->xfer->destroy(ep);
 	}
 	return 0;
@@ -139,6 +145,12 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 {
 	struct wf_ep *ep = wf_ep_resolve(fid);
 
+	if (ep->srx_queue) {
+		wf_lock(&ep->srx_queue->lock);
+		(void)wf_srx_cancel(ep->srx_queue, context);
+		wf_unlock(&ep->srx_queue->lock);
+		return 0;
+	}
 	if (!ep->xfer->cancel)
 		return -FI_ENOSYS;
 	wf_lock(&ep->lock);
@@ -164,8 +176,14 @@ static ssize_t size_left(struct wf_ep *ep, size_t (*left)(struct wf_ep *))
 static ssize_t ep_rx_size_left(struct fid_ep *fid)
 {
 	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
+	ssize_t ret;
 
-	return size_left(ep, ep->xfer->rx_left);
+	if (!ep->srx_queue)
+		return size_left(ep, ep->xfer->rx_left);
+	wf_lock(&ep->srx_queue->lock);
+	ret = (ssize_t)WF_MIN(wf_srx_left(ep->srx_queue), (size_t)SSIZE_MAX);
+	wf_unlock(&ep->srx_queue->lock);
+	return ret;
 }
 
 static ssize_t ep_tx_size_left(struct fid_ep *fid)
@@ -264,6 +282,7 @@ err_info:
 
 void wf_ep_done(struct wf_ep *ep)
 {
+	wf_ep_srx_detach(ep);
 	wf_ep_unbind_all(ep);
 	(void)pthread_mutex_destroy(&ep->control);
 	wf_lock_done(&ep->lock);

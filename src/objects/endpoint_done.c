@@ -140,3 +140,45 @@ void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 	if (wf_unlikely(ret < 0))
 		lost(ep, ret);
 }
+
+/* Completion flags that an entry brings along. */
+static const uint64_t entry_flags = FI_MSG | FI_TAGGED | FI_RECV | FI_REMOTE_CQ_DATA;
+
+static void *first_buf(const struct fi_peer_rx_entry *entry)
+{
+	return entry->count ? entry->iov[0].iov_base : NULL;
+}
+
+void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, uint64_t data, fi_addr_t src)
+{
+	uint64_t op_flags = entry->flags;
+
+	/* Whoever posted to a shared context did not know this endpoint's CQ. */
+	if (wf_likely(!(op_flags & WF_OP_WORK)))
+		op_flags |= ep->rx.forced;
+	wf_ep_rx_done(ep, entry->context, op_flags,
+		(entry->flags & entry_flags) | flags, len, first_buf(entry), data,
+		entry->tag, src);
+	wf_srx_free_entry(entry);
+}
+
+void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, size_t olen, uint64_t data, fi_addr_t src, int err)
+{
+	struct fi_cq_err_entry cq_entry = {
+		.op_context = entry->context,
+		.flags = (entry->flags & entry_flags) | flags,
+		.len = len,
+		.buf = first_buf(entry),
+		.data = data,
+		.tag = entry->tag,
+		.olen = olen,
+		.err = err,
+		.prov_errno = err,
+		.src_addr = src,
+	};
+
+	wf_ep_rx_err(ep, entry->flags, &cq_entry);
+	wf_srx_free_entry(entry);
+}

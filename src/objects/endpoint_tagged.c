@@ -30,7 +30,7 @@ static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc
 	};
 
 	wf_op_set_buf(&op, buf, len, &desc);
-	return ep->xfer->start(ep, &op);
+	return ep->start_rx(ep, &op);
 }
 
 static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
@@ -49,7 +49,7 @@ static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **
 
 	if (!ret)
 		ret = wf_op_check_rx(ep, &op);
-	return ret ? ret : ep->xfer->start(ep, &op);
+	return ret ? ret : ep->start_rx(ep, &op);
 }
 
 /*

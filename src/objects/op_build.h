@@ -71,6 +71,8 @@ static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
 /* For calls with flags, once their operation is checked. */
 static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
 {
+	if (op->kind == WF_OP_RECV || op->kind == WF_OP_TRECV)
+		return ep->start_rx(ep, op);
 	return ep->xfer->start(ep, op);
 }
 

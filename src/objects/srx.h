@@ -71,12 +71,13 @@ struct wf_srx_entry {
 	struct wf_list link;         /* in srx->claimed */
 	struct wf_srx_entry *parent; /* slice: the multi-receive buffer */
 
-	/* Multi-receive buffer: the slices under way and one while it is posted, what
-	 * is taken of it, and its end. */
-	uint32_t slices;
-	bool multi;
-	bool cancelled;
-	size_t used;
+	/* Multi-receive buffers only. */
+	uint32_t slices; /* under way, and one as long as it is open */
+	bool multi;      /* it is one */
+	bool open;       /* takes more messages */
+	bool queued;
+	int err;     /* it was withdrawn, and ends with this */
+	size_t used; /* bytes given to slices */
 
 	/* iov and desc are as many as the pool was made for. */
 	struct iovec iov[];
@@ -106,42 +107,43 @@ struct wf_srx {
 	struct wf_list claimed; /* of entry->link, oldest first */
 	struct wf_list ports;
 	size_t posted;
+	uint64_t addr_mask; /* of the AV: which bits of a fi_addr_t are the source */
 
 	/* Constants. */
 	const struct fi_provider *prov; /* for the log */
 	size_t size;                    /* bound of @posted */
 	size_t iov_limit;
 	bool msg_directed, tag_directed, exact;
-	uint64_t addr_mask;
 	atomic_size_t *min_multi_recv; /* the endpoint's or context's option */
 };
 
 /* What makes a context: taken from an endpoint's or context's attributes. */
 int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kind);
 
-/* No port is left. Posted receives are dropped. */
+/* All handles are drained. Posted receives are dropped. */
 void wf_srx_fini(struct wf_srx *srx);
 
 /* Make a handle. @peer_ops may be NULL: set by the peer, then. No lock held. */
 void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,
 	struct fi_ops_srx_peer *peer_ops);
 
-/* Discard the messages queued through @port: it gets no more calls. No lock held. */
+/* Discard the messages queued through @port. It gets no more calls, and makes none but
+ * wf_srx_free_entry. No lock held. */
 void wf_srx_drain(struct wf_srx_port *port);
-
-/* Take the handle back. No lock held. */
-void wf_srx_unexport(struct wf_srx_port *port);
 
 /* ep->start_rx of whatever receives are posted to: an operation of kind WF_OP_RECV or
  * WF_OP_TRECV, with all its flags. */
 ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op);
 
-/* Withdraw the oldest receive with @context: true when there was one. @srx->lock held.
- */
-bool wf_srx_cancel(struct wf_srx *srx, struct wf_ep *ep, void *context);
+/* The same of an endpoint that has no receives of its own. */
+ssize_t wf_srx_refuse(struct wf_ep *ep, struct wf_op *op);
+
+/* Withdraw one receive with @context, the untagged and the oldest first; true when
+ * there was one. Lock held. */
+bool wf_srx_cancel(struct wf_srx *srx, void *context);
 
 /* End every posted receive with @err (positive): the connection is gone. Lock held. */
-void wf_srx_flush(struct wf_srx *srx, struct wf_ep *ep, int err);
+void wf_srx_flush(struct wf_srx *srx, int err);
 
 /* How many receives can be posted still. Lock held. */
 static inline size_t wf_srx_left(const struct wf_srx *srx)

@@ -17,6 +17,7 @@
  * the first object is asked for. The caller serialises.
  */
 struct wf_pool {
+	struct wf_list all;         /* of slab->all */
 	struct wf_list partial;     /* slabs with free objects, latest used first */
 	struct wf_pool_slab *spare; /* the empty one that is kept; in @partial too */
 	size_t object_size, slab_size;
@@ -24,17 +25,17 @@ struct wf_pool {
 };
 
 struct wf_pool_slab {
-	struct wf_list link;
+	struct wf_list link, all;
 	struct wf_pool *pool;
-	void *free;     /* objects that came back, linked through their first word */
-	uint32_t fresh; /* objects that were never handed out are at the end */
+	void *free;   /* objects that came back, linked through their first word */
+	size_t fresh; /* offset of the objects that were never handed out */
 	uint32_t used;
 };
 
 /* @object_size is more than 0. */
 void wf_pool_init(struct wf_pool *pool, size_t object_size);
 
-/* Every object has come back. */
+/* Frees all memory, that of objects which did not come back as well. */
 void wf_pool_done(struct wf_pool *pool);
 
 /* Uninitialised, aligned for any type; NULL when there is no memory. */
