@@ -110,6 +110,12 @@ void tcp_conn_fail(struct tcp_conn *conn, int err);
  * lock and ep.lock held. The memory is freed at the end of progress. */
 void tcp_conn_end(struct tcp_conn *conn, int err);
 void tcp_conn_free_dead(struct tcp_ep *ep);
+/* Look at it in each progress call, or no more. */
+void tcp_conn_heat(struct tcp_conn *conn);
+void tcp_conn_cool(struct tcp_conn *conn);
+/* What a sleeper has to wait for. */
+uint32_t tcp_conn_events(const struct tcp_conn *conn);
+const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn);
 /* The AV index of the other end, or FI_ADDR_NOTAVAIL. */
 fi_addr_t tcp_conn_index(struct tcp_conn *conn);
 /* What completions say is the source. */
@@ -142,13 +148,11 @@ int tcp_tx_prepare(struct tcp_conn *conn, struct tcp_tx *tx);
 
 /* rx.c: read and handle what the socket has; true when it had something. */
 bool tcp_rx_poll(struct tcp_conn *conn);
+/* Did the other end close it, although nobody has read that far? */
+bool tcp_rx_ended(struct tcp_conn *conn);
 /* The payload that is awaited goes to @iov. */
 void tcp_rx_sink(struct tcp_conn *conn, const struct iovec *iov, size_t count);
 void tcp_rx_drop(struct tcp_conn *conn);
-/* Read nothing more for now; @n bytes at @p are kept. */
-void tcp_rx_hold(struct tcp_conn *conn, const uint8_t *p, size_t n);
-/* The sink was set: go on with what is kept. The owner's lock is held. */
-void tcp_rx_replay(struct tcp_conn *conn);
 
 /* What a record means: called with its header in rx.rec, and after its payload. Not 0:
  * protocol error, the connection is closed. */

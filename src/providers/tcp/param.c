@@ -2,6 +2,7 @@
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
+#include "providers/tcp/netconf.h"
 #include "providers/tcp/param.h"
 #include "providers/tcp/tcp.h"
 #include "sys/compiler.h"
@@ -12,8 +13,6 @@ struct tcp_params tcp_params = {
 	.max_saved_size = SIZE_MAX,
 	.staging_size = 16384,
 	.prefetch_size = 16384,
-	.nodelay = 1,
-	.connect_timeout_ms = 60000,
 };
 
 /* One row tells everything about a parameter; @min and @max bound its value. */
@@ -27,16 +26,10 @@ struct row {
 
 #define SIZE(name_, field, min_, max_, help_)                                          \
 	{ name_, FI_PARAM_SIZE_T, &tcp_params.field, min_, max_, help_ }
-#define INT(name_, field, min_, max_, help_)                                           \
-	{ name_, FI_PARAM_INT, &tcp_params.field, min_, max_, help_ }
 #define BOOL(name_, field, help_)                                                      \
 	{ name_, FI_PARAM_BOOL, &tcp_params.field, 0, 1, help_ }
 
 static const struct row rows[] = {
-	INT("port_low_range", port_low, 0, 65535,
-		"Lowest port for listening and connecting endpoints (default: any)"),
-	INT("port_high_range", port_high, 0, 65535,
-		"Highest port for listening and connecting endpoints (default: any)"),
 	SIZE("tx_size", tx_size, 1, 1 << 24,
 		"Operations that may be pending (default: 1024 msg, 65536 rdm)"),
 	SIZE("rx_size", rx_size, 1, 1 << 24,
@@ -55,10 +48,6 @@ static const struct row rows[] = {
 	SIZE("prefetch_rbuf_size", prefetch_size, 256, 1 << 24,
 		"Bytes read at once where short messages are expected "
 		"(default: 16384)"),
-	BOOL("nodelay", nodelay, "Set TCP_NODELAY on connections (default: yes)"),
-	INT("connect_timeout", connect_timeout_ms, 0, INT_MAX,
-		"Milliseconds after which operations fail whose peer cannot be "
-		"reached; 0: never (default: 60000)"),
 	BOOL("firewall_addr", firewalled,
 		"This host cannot be connected to: peers wait for it (default: no)"),
 	BOOL("disable_auto_progress", no_auto_progress,
@@ -90,27 +79,11 @@ static void read_row(const struct row *row)
 	}
 }
 
-static void check_ports(void)
-{
-	struct tcp_params *p = &tcp_params;
-
-	if (p->port_low && !p->port_high)
-		p->port_high = 65535;
-	if (p->port_high && !p->port_low)
-		p->port_low = 1;
-	if (p->port_low <= p->port_high)
-		return;
-	FI_WARN(&tcp_fi, FI_LOG_CORE,
-		"port range %d to %d is empty; any port will be used\n", p->port_low,
-		p->port_high);
-	p->port_low = p->port_high = 0;
-}
-
 void tcp_params_init(void)
 {
 	(void)fi_param_define(&tcp_fi, "iface", FI_PARAM_STRING,
 		"Offer only this network interface (default: all)");
 	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++)
 		read_row(&rows[i]);
-	check_ports();
+	tcp_netconf_define();
 }

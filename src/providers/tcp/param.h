@@ -10,15 +10,12 @@
  * that fi_getinfo answers with the limits that endpoints keep.
  */
 struct tcp_params {
-	int port_low, port_high; /* range of listening endpoints; 0: the kernel's */
 	size_t tx_size, rx_size; /* 0: by endpoint type */
 	size_t max_inject;
 	size_t rendezvous_size; /* larger messages wait at the sender */
 	size_t max_saved_size;  /* the same, towards peers of other makes */
 	size_t staging_size;
 	size_t prefetch_size;
-	int nodelay;
-	int connect_timeout_ms; /* 0: never give up */
 	int firewalled;
 	int no_auto_progress;
 };

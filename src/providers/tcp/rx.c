@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
@@ -191,6 +193,19 @@ static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	return used;
 }
 
+static void hold(struct tcp_conn *conn, const uint8_t *p, size_t n)
+{
+	struct tcp_rx *rx = &conn->rx;
+
+	rx->held = malloc(n);
+	if (!rx->held) {
+		tcp_conn_fail(conn, FI_ENOMEM);
+		return;
+	}
+	memcpy(rx->held, p, n);
+	rx->held_len = n;
+}
+
 /* All of the @n bytes at @p, unless the connection fails or is to hold. */
 static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
@@ -203,7 +218,7 @@ static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 			if (!used)
 				return;
 		} else if (wf_unlikely(rx->sink == TCP_SINK_HOLD)) {
-			tcp_rx_hold(conn, p, n);
+			hold(conn, p, n);
 			return;
 		} else {
 			used = WF_MIN(n, rx->left);
@@ -218,7 +233,7 @@ static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	}
 }
 
-void tcp_rx_replay(struct tcp_conn *conn)
+static void replay(struct tcp_conn *conn)
 {
 	uint8_t *held = conn->rx.held;
 	size_t len = conn->rx.held_len;
@@ -228,19 +243,6 @@ void tcp_rx_replay(struct tcp_conn *conn)
 	if (len)
 		parse(conn, held, len);
 	free(held);
-}
-
-void tcp_rx_hold(struct tcp_conn *conn, const uint8_t *p, size_t n)
-{
-	struct tcp_rx *rx = &conn->rx;
-
-	rx->held = malloc(n);
-	if (!rx->held) {
-		tcp_conn_fail(conn, FI_ENOMEM);
-		return;
-	}
-	memcpy(rx->held, p, n);
-	rx->held_len = n;
 }
 
 /* Buffers for the next read: the rest of a payload, then ours. The map's lock is held
@@ -326,6 +328,10 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 {
 	bool any = false;
 
+	if (wf_unlikely(conn->rx.held && conn->rx.sink != TCP_SINK_HOLD)) {
+		replay(conn);
+		any = true;
+	}
 	for (int i = 0; i < READS_PER_POLL && !conn->err; i++) {
 		if (conn->rx.body && conn->rx.sink == TCP_SINK_HOLD)
 			break;
@@ -333,4 +339,14 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 			break;
 	}
 	return any;
+}
+
+bool tcp_rx_ended(struct tcp_conn *conn)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(conn->watch.fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return true;
+	return info.tcpi_state != TCP_ESTABLISHED;
 }

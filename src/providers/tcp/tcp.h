@@ -8,6 +8,7 @@
 #include "objects/endpoint.h"
 #include "objects/provider.h"
 #include "providers/tcp/log.h"
+#include "providers/tcp/netconf.h"
 #include "providers/tcp/param.h"
 #include "providers/tcp/wire.h"
 #include "sys/sockaddr.h"
@@ -50,14 +51,19 @@ struct tcp_watch {
 
 struct tcp_ep {
 	struct wf_ep ep;
+	struct tcp_netconf conf;
 	union wf_sockaddr name; /* local: wanted, and true once listening */
 	bool manual;            /* sends may wait for the next progress call */
 	bool want_source, want_source_err;
+	bool want_index; /* of sources, for directed receives */
 	bool sleepers;    /* somebody sleeps on epfd: all sockets are in it */
 	uint32_t epoch;   /* progress calls */
 	uint32_t hot_count;
 	size_t tx_pending, tx_size;
 	int epfd;
+	unsigned int watched; /* sockets in it */
+	struct tcp_watch timer;
+	uint64_t timer_ns; /* what it is set to */
 	struct wf_list conns;   /* all, by link */
 	struct wf_list hot;     /* read directly, by hot_link */
 	struct wf_list dirty;   /* have something to send, by dirty_link */
@@ -97,6 +103,8 @@ void tcp_watch_set(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events);
 /* wait.c */
 int tcp_wait_fd(struct wf_ep *ep);
 bool tcp_arm(struct wf_ep *ep);
+/* Wake sleepers then. */
+void tcp_timer_set(struct tcp_ep *ep, uint64_t deadline_ns);
 
 /* recv.c */
 extern struct fi_ops_srx_peer tcp_srx_ops;

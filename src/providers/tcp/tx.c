@@ -411,6 +411,16 @@ void tcp_tx_dirty(struct tcp_conn *conn)
 		wf_list_push(&conn->ep->dirty, &conn->dirty_link);
 }
 
+/* The next progress call tries again; those who sleep are told when it is worth it. */
+static void blocked(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	tcp_tx_dirty(conn);
+	if (!ep->manual || ep->sleepers)
+		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+}
+
 void tcp_tx_flush(struct tcp_conn *conn)
 {
 	while (!conn->err) {
@@ -420,13 +430,15 @@ void tcp_tx_flush(struct tcp_conn *conn)
 			break;
 		if (!write_some(conn)) {
 			if (!tcp_tx_idle(conn) && !conn->err)
-				tcp_tx_dirty(conn);
+				blocked(conn);
 			return;
 		}
 	}
 	if (conn->stage && conn->stage_head == conn->stage_tail)
 		stage_put(conn);
 	wf_list_remove(&conn->dirty_link);
+	if (conn->watch.events & EPOLLOUT)
+		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
 }
 
 void tcp_tx_kick(struct tcp_conn *conn, bool more)
