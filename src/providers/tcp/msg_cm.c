@@ -169,7 +169,7 @@ static void take_down(struct tcp_ep *ep)
 	cm->conn = NULL;
 	cm->state = TCP_MSG_DOWN;
 	if (!ep->ep.srx_ctx && ep->ep.srx_queue)
-		wf_srx_flush(ep->ep.srx_queue, &ep->ep, FI_ECANCELED);
+		wf_srx_flush(ep->ep.srx_queue, FI_ECANCELED);
 }
 
 void tcp_msg_lost(struct tcp_ep *ep, struct tcp_conn *conn)
