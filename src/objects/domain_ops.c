@@ -10,6 +10,7 @@
 #include "objects/eq.h"
 #include "objects/info.h"
 #include "objects/poll.h"
+#include "objects/srx.h"
 
 static struct wf_domain *domain_of_fid(struct fid *fid)
 {
@@ -189,7 +190,7 @@ struct fi_ops_domain wf_domain_ops = {
 	.cntr_open = wf_cntr_open,
 	.poll_open = wf_poll_open,
 	.stx_ctx = wf_absent_domain_stx_ctx,
-	.srx_ctx = wf_absent_domain_srx_ctx,
+	.srx_ctx = wf_srx_open,
 	.query_atomic = domain_query_atomic,
 	.query_collective = wf_absent_domain_query_collective,
 	.endpoint2 = domain_endpoint2,

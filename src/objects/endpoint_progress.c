@@ -19,10 +19,14 @@ static void ep_run(struct wf_progress *item)
 
 	/* Somebody else moves data or posts: he is faster than waiting for him. Who
 	 * sleeps arms first, and that does wait. */
-	if (!wf_trylock(&ep->lock))
+	if (ep->srx_lock && !wf_trylock(ep->srx_lock))
 		return;
-	ep->xfer->progress(ep);
-	wf_unlock(&ep->lock);
+	if (wf_trylock(&ep->lock)) {
+		ep->xfer->progress(ep);
+		wf_unlock(&ep->lock);
+	}
+	if (ep->srx_lock)
+		wf_unlock(ep->srx_lock);
 }
 
 static int ep_wait_fd(struct wf_progress *item)
@@ -81,6 +85,9 @@ int wf_ep_progress_attach(struct wf_ep *ep)
 		if (ret)
 			goto err_lists;
 	}
+	/* The owner of an imported receive context runs us, with its lock held. */
+	if (ep->srx && !ep->srx_lock)
+		return 0;
 	ret = wf_domain_progress_add(ep->domain, &ep->progress);
 	if (ret)
 		goto err_lists;
