@@ -87,7 +87,7 @@ static const struct hostile {
 	enum level level;
 	const char *text;
 } hostile[] = {
-	/* answers that nobody asked for: these kill older peers */
+	/* answers that nobody asked for: the first ones kill older peers */
 	{ VERSION_1, "03 00 0000 02 00 10 00 1000000000000000" },
 	{ VERSION_1, "03 06 0000 01 00 10 00 1000000000000000" },
 	{ VERSION_1, "03 06 0000 fe 00 10 00 1000000000000000" },
@@ -99,7 +99,6 @@ static const struct hostile {
 	{ OURS, "03 45 0000 02 00 18 00 1800000000000000 0d00000000000000" },
 	{ OURS, "03 45 0000 03 00 18 00 1800000000000000 0d00000000000000" },
 	{ OURS, "03 46 0000 00 00 18 00 1800000000000000 0100000000000000" },
-	{ OURS, "03 48 0000 00 00 18 00 1800000000000000 0100000000000000" },
 	/* beyond what was agreed on */
 	{ VERSION_0, "03 05 0000 01 00 20 00 2000000000000000"
 		     "0100000000000000 0000100000000000" },
@@ -398,6 +397,11 @@ static void extensions_where_agreed(void **state)
 	raw_hex(fd, "03 47 0000 00 00 18 00 1800000000000000 efcdab8967452301");
 	raw_expect(&rdm->t, fd,
 		"03 48 0000 00 00 18 00 1800000000000000 efcdab8967452301");
+	/* an answer to a probe that was given up */
+	raw_hex(fd, "03 48 0000 00 00 18 00 1800000000000000 0100000000000000");
+	raw_hex(fd, "03 47 0000 00 00 18 00 1800000000000000 0200000000000000");
+	raw_expect(&rdm->t, fd,
+		"03 48 0000 00 00 18 00 1800000000000000 0200000000000000");
 	close(fd);
 }
 
