@@ -39,6 +39,9 @@
 	X(threads)                                                                     \
 	X(progress)                                                                    \
 	X(interrupt)                                                                   \
+	X(tagged)                                                                      \
+	X(tagged_peek)                                                                 \
+	X(multi_recv_early)                                                            \
 	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
