@@ -42,6 +42,8 @@
 	X(tagged)                                                                      \
 	X(tagged_peek)                                                                 \
 	X(multi_recv_early)                                                            \
+	X(rma)                                                                         \
+	X(rma_check)                                                                   \
 	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
