@@ -44,6 +44,7 @@
 	X(multi_recv_early)                                                            \
 	X(rma)                                                                         \
 	X(rma_check)                                                                   \
+	X(atomic)                                                                      \
 	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
