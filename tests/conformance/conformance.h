@@ -132,6 +132,7 @@ struct cf_env {
 	struct fid_domain *domain;
 	struct fid_eq *eq;   /* always there with connected endpoints */
 	struct fid_pep *pep; /* what side 1 was accepted from */
+	struct fid_ep *srx;  /* that both sides receive from, when asked for */
 	struct cf_side side[2];
 };
 
@@ -141,6 +142,8 @@ struct cf_options {
 	enum fi_cq_format cq_format; /* UNSPEC: FI_CQ_FORMAT_DATA */
 	size_t cq_size;
 	enum fi_wait_obj wait_obj;
+	bool one_av;                           /* both sides share it */
+	bool shared_rx;                        /* one shared receive context */
 	bool split_cqs;                        /* a CQ for each direction */
 	bool counters;                         /* bound for FI_SEND and FI_RECV */
 	bool bind_eq;                          /* an EQ, bound to both endpoints */
@@ -152,6 +155,9 @@ struct cf_options {
 
 /* Hints that select the target; the caller frees. */
 struct fi_info *cf_hints(void);
+
+/* Whether there is a pair with these options to be opened. */
+bool cf_offers(const struct cf_options *options);
 
 /* fi_getinfo for the target on the loopback, FI_SOURCE, any port. Negative errno,
  * or 0 with @ret_info to be freed. */
@@ -235,7 +241,8 @@ enum { CF_TIMEOUT_MS = 5000 };
 
 /* fi_cq_read until an entry comes; fails on an error entry or after the timeout. */
 void cf_cq_wait(struct fid_cq *cq, void *entry);
-/* As cf_cq_wait, of a queue with FI_CQ_FORMAT_DATA, for @context. Returns the flags. */
+/* As cf_cq_wait, for @context. Returns the flags, which every format but CONTEXT has.
+ */
 uint64_t cf_cq_wait_for(struct fid_cq *cq, const void *context);
 /* As cf_cq_wait for an error entry; fails when a success comes. */
 void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry);

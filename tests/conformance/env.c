@@ -49,6 +49,8 @@ void cf_open_fabric(struct cf_env *env, const struct cf_options *options)
 	memset(env, 0, sizeof(*env));
 	env->hints = cf_hints();
 	env->hints->caps = FI_MSG | options->caps;
+	if (options->shared_rx)
+		env->hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
 	if (options->adjust)
 		options->adjust(env->hints);
 	CHECK_OK(cf_getinfo(cf_target.version, env->hints, &env->info));
@@ -105,9 +107,13 @@ struct fid_av *cf_new_av(struct cf_env *env)
 	return av;
 }
 
-static void bind_av(struct cf_env *env, struct cf_side *side)
+static void bind_av(
+	struct cf_env *env, struct cf_side *side, const struct cf_options *options)
 {
-	side->av = cf_new_av(env);
+	if (options->one_av && side == &env->side[1])
+		side->av = env->side[0].av;
+	else
+		side->av = cf_new_av(env);
 	CHECK_OK(fi_ep_bind(side->ep, &side->av->fid, 0));
 }
 
@@ -133,9 +139,11 @@ void cf_open_side(struct cf_env *env, struct cf_side *side, struct fi_info *info
 		CHECK_OK(fi_ep_bind(side->ep, &side->rx_cntr->fid, FI_RECV));
 	}
 	if (cf_target.type != FI_EP_MSG)
-		bind_av(env, side);
+		bind_av(env, side, options);
 	if (env->eq)
 		CHECK_OK(fi_ep_bind(side->ep, &env->eq->fid, 0));
+	if (env->srx)
+		CHECK_OK(fi_ep_bind(side->ep, &env->srx->fid, 0));
 	if (options->bind)
 		options->bind(env, side);
 	if (!options->not_enabled)
@@ -166,6 +174,9 @@ void cf_open_pair(struct cf_env *env, const struct cf_options *options)
 	if (!options)
 		options = &no_options;
 	cf_open_domain(env, options);
+	if (options->shared_rx)
+		CHECK_OK(fi_srx_context(
+			env->domain, env->info->rx_attr, &env->srx, NULL));
 	if (options->bind_eq || cf_target.type == FI_EP_MSG)
 		CHECK_OK(fi_eq_open(env->fabric, &eq_attr, &env->eq, NULL));
 	if (cf_target.type == FI_EP_MSG && !options->not_enabled) {
@@ -191,6 +202,8 @@ void cf_close(struct cf_env *env)
 	open_pair = NULL;
 	for (int i = 0; i < 2; i++)
 		CF_CLOSE(env->side[i].ep);
+	if (env->side[0].av == env->side[1].av)
+		env->side[1].av = NULL;
 	for (int i = 0; i < 2; i++) {
 		struct cf_side *side = &env->side[i];
 
@@ -201,6 +214,7 @@ void cf_close(struct cf_env *env)
 		CF_CLOSE(side->rx_cntr);
 		CF_CLOSE(side->av);
 	}
+	CF_CLOSE(env->srx);
 	CF_CLOSE(env->pep);
 	CF_CLOSE(env->eq);
 	CF_CLOSE(env->domain);
@@ -208,6 +222,23 @@ void cf_close(struct cf_env *env)
 	fi_freeinfo(env->info);
 	fi_freeinfo(env->hints);
 	memset(env, 0, sizeof(*env));
+}
+
+bool cf_offers(const struct cf_options *options)
+{
+	struct fi_info *hints = cf_hints(), *info;
+	int ret;
+
+	hints->caps = FI_MSG | options->caps;
+	if (options->shared_rx)
+		hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+	if (options->adjust)
+		options->adjust(hints);
+	ret = cf_getinfo(cf_target.version, hints, &info);
+	fi_freeinfo(hints);
+	if (!ret)
+		fi_freeinfo(info);
+	return !ret;
 }
 
 size_t cf_ip_addr(const struct fi_info *info, void *addr, uint16_t port)
@@ -321,7 +352,7 @@ void cf_cq_wait(struct fid_cq *cq, void *entry)
 
 uint64_t cf_cq_wait_for(struct fid_cq *cq, const void *context)
 {
-	struct fi_cq_data_entry entry;
+	struct fi_cq_tagged_entry entry;
 
 	cf_cq_wait(cq, &entry);
 	CHECK(entry.op_context == context);

@@ -45,6 +45,10 @@
 	X(rma)                                                                         \
 	X(rma_check)                                                                   \
 	X(atomic)                                                                      \
+	X(connect)                                                                     \
+	X(srx)                                                                         \
+	X(level)                                                                       \
+	X(order)                                                                       \
 	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
