@@ -49,6 +49,9 @@
 	X(srx)                                                                         \
 	X(level)                                                                       \
 	X(order)                                                                       \
+	X(rma_event)                                                                   \
+	X(trigger)                                                                     \
+	X(unexpected)                                                                  \
 	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
