@@ -52,6 +52,9 @@
 	X(rma_event)                                                                   \
 	X(trigger)                                                                     \
 	X(unexpected)                                                                  \
+	X(large)                                                                       \
+	X(threads_rma)                                                                 \
+	X(scalable)                                                                    \
 	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
