@@ -125,6 +125,7 @@ struct wf_ep {
 	uint64_t tx_op_flags, rx_op_flags; /* as the application set them */
 	bool tx_selective, rx_selective;
 	bool enabled;
+	atomic_bool triggers; /* work was posted: our CQs and counters start it */
 	pthread_mutex_t control;
 	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
 	struct wf_lock lock;
