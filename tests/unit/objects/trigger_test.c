@@ -96,6 +96,7 @@ static struct test open_test(struct domain_fixture *f, uint64_t cq_flags)
 	t.domain = &f->domain.fid;
 	t.ep = open_enabled(f, &t.a, info, cq_flags);
 	wf_ep_of(t.ep)->xfer = &order_ops;
+	wf_ep_of(t.ep)->start_rx = order_ops.start;
 	t.trigger = new_cntr(f, FI_WAIT_NONE);
 	t.done = new_cntr(f, FI_WAIT_NONE);
 	return t;
