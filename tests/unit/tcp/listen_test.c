@@ -161,7 +161,10 @@ static bool find_range(struct tcp_netconf *conf, struct tcp_listener held[2])
 {
 	union wf_sockaddr addr = host("127.0.0.1");
 
-	for (int low = 21000; low < 31000; low += 7) {
+	for (int i = 0; i < 1000; i++) {
+		/* Other runs of this test begin elsewhere. */
+		int low = 21000 + (getpid() + i) % 1000 * 10;
+
 		conf->port_low = low;
 		conf->port_high = low + 1;
 		if (tcp_listen(&held[0], &addr, conf))
