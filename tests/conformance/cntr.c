@@ -113,6 +113,7 @@ static void one_counter_sums_several_events(void)
 	struct fi_cq_data_entry entry;
 	char in = 0, out = 4;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	cntr = cf_new_cntr(&env, FI_WAIT_NONE);
 	CHECK_OK(fi_ep_bind(side->ep, &cntr->fid, FI_SEND | FI_RECV));
@@ -141,6 +142,7 @@ static void bytes_are_counted_or_refused(void)
 	struct fi_context2 contexts[2];
 	struct fi_cq_data_entry entry;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	if (fi_cntr_open(env.domain, &attr, &cntr[0], NULL))
 		SKIP("counters of bytes are not offered");

@@ -101,6 +101,7 @@ static void the_queue_of_the_domain_serves(void)
 	char addr[64];
 	int context;
 
+	cf_need_connectionless();
 	options.bind_eq = false;
 	cf_open_pair(&env, &options);
 	CHECK_OK(fi_eq_open(env.fabric, &attr, &eq, NULL));

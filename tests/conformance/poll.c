@@ -191,6 +191,7 @@ static void a_wait_set_hears_of_messages(void)
 	fi_addr_t self;
 	ssize_t ret;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	set = open_wait(&env);
 	attr.wait_set = set;
