@@ -28,19 +28,11 @@ void wf_ep_progress_init(struct wf_ep *ep);
 int wf_ep_progress_attach(struct wf_ep *ep);
 void wf_ep_progress_detach(struct wf_ep *ep);
 
-<<<<<<< HEAD
-/* Data path tables for an endpoint that is ready. */
-void wf_ep_finish_tables(struct wf_ep *ep);
-
-/* From now on whoever runs @ep starts work as well; see trigger.h. */
-int wf_ep_progress_triggers(struct wf_ep *ep);
-=======
 /* From now on whoever runs @ep starts work as well; see trigger.h. */
 int wf_ep_progress_triggers(struct wf_ep *ep);
 
 /* Data path tables for an endpoint that is ready. */
 void wf_ep_finish_tables(struct wf_ep *ep);
->>>>>>> srx
 
 /* endpoint_msg.c and its sisters: finish the tables that @ep carries. */
 void wf_ep_msg_finish(struct wf_ep *ep);

@@ -68,13 +68,8 @@ static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
 	return wf_unlikely(ret) ? ret : ep->xfer->start(ep, op);
 }
 
-<<<<<<< HEAD
-/* To whoever takes operations of that kind. */
-static inline ssize_t wf_op_hand_over(struct wf_ep *ep, struct wf_op *op)
-=======
 /* Whatever starts operations of this kind, now. */
 static inline ssize_t wf_op_launch(struct wf_ep *ep, struct wf_op *op)
->>>>>>> srx
 {
 	if (op->kind == WF_OP_RECV || op->kind == WF_OP_TRECV)
 		return ep->start_rx(ep, op);
@@ -86,11 +81,7 @@ static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
 {
 	if (wf_unlikely(op->flags & FI_TRIGGER))
 		return wf_trigger_post(ep, op);
-<<<<<<< HEAD
-	return wf_op_hand_over(ep, op);
-=======
 	return wf_op_launch(ep, op);
->>>>>>> srx
 }
 
 /*

@@ -134,11 +134,7 @@ ssize_t wf_trigger_post(struct wf_ep *ep, const struct wf_op *op)
 ssize_t wf_trigger_start_op(struct wf_work *work)
 {
 	struct triggered *t = triggered_of(work);
-<<<<<<< HEAD
-	ssize_t ret = wf_op_hand_over(work->ep, &t->op);
-=======
 	ssize_t ret = wf_op_launch(work->ep, &t->op);
->>>>>>> srx
 
 	if (ret == -FI_EAGAIN)
 		return ret;

@@ -263,11 +263,7 @@ ssize_t wf_trigger_start_work(struct wf_work *work)
 	}
 	ret = build(ep, deferred, &call);
 	if (!ret)
-<<<<<<< HEAD
-		ret = wf_op_hand_over(ep, &call.op);
-=======
 		ret = wf_op_launch(ep, &call.op);
->>>>>>> srx
 	if (ret && ret != -FI_EAGAIN)
 		wf_trigger_failed(ep, &call.op, (int)-ret);
 	return ret;
