@@ -155,6 +155,7 @@ void tcp_tx_fail(struct tcp_ep *ep, struct tcp_tx *tx, int err,
 /* The last byte of @tx is in the stage or in the kernel. */
 static void sent(struct tcp_conn *conn, struct tcp_tx *tx)
 {
+	tx->done = tx->hdr_len + tx->rec.payload_len;
 	if (tx->rec.kind == TCP_REC_ACK ||
 		(tx->rec.kind == TCP_REC_ERROR && tx->rec.answer == TCP_ANSWER_ACK))
 		conn->acks_ordered--;
@@ -281,9 +282,9 @@ static bool stage_record(struct tcp_conn *conn, struct tcp_tx *tx)
 	if (!to)
 		return false;
 	memcpy(to, tx->hdr, tx->hdr_len);
-	if (!tx->from_mr)
+	if (!tx->from_mr && tx->rec.payload_len)
 		(void)copy_in(to + tx->hdr_len, tx->iov, tx->iov_count);
-	else if (stage_mr(conn, tx, to + tx->hdr_len))
+	else if (tx->from_mr && stage_mr(conn, tx, to + tx->hdr_len))
 		return false;
 	conn->stage_tail += len;
 	return true;
