@@ -21,12 +21,11 @@
  * message whose source is not known has addr WF_MATCH_ANY too, and matches undirected
  * receives only. The oldest match wins, on both sides, exactly.
  *
- * Usage:  a receive is posted    e = wf_match_take_unexpected(); if none wf_match_post()
- *         a message arrives      e = wf_match_take_posted();     if none wf_match_queue()
- *         multi-receive          wf_match_find_posted(), and wf_match_unpost() when full
- *         peek                   wf_match_find_unexpected()
- *         claim, discard         the same, then wf_match_unqueue(): the message is the
- *                                caller's and matches nothing more
+ * Usage:  a receive is posted    e = wf_match_take_unexpected(); if none
+ *wf_match_post() a message arrives      e = wf_match_take_posted();     if none
+ *wf_match_queue() multi-receive          wf_match_find_posted(), and wf_match_unpost()
+ *when full peek                   wf_match_find_unexpected() claim, discard         the
+ *same, then wf_match_unqueue(): the message is the caller's and matches nothing more
  *         cancel                 wf_match_unpost()
  *         an address is learnt   wf_match_foreach_unspec() { wf_match_resolve() }
  * Untagged receives and messages use an engine of their own, tag 0 and ignore 0.
@@ -47,9 +46,9 @@
 #define WF_MATCH_ANY UINT64_MAX
 
 #define WF_MATCH_MAX_PAIRS 16
+#define WF_MATCH_OVERFLOW  (UINT32_C(1) << WF_MATCH_MAX_PAIRS)
 
 struct wf_match_group;
-struct wf_match_index;
 struct wf_match_mark;
 
 /*
@@ -59,7 +58,7 @@ struct wf_match_mark;
  */
 struct wf_match_entry {
 	struct wf_match_node node; /* unexpected: ring links those of unknown source */
-	struct wf_list order;	   /* all of one side, oldest first */
+	struct wf_list order;      /* all of one side, oldest first */
 	uint64_t ignore;
 	uint64_t stamp;
 	union {
@@ -72,30 +71,26 @@ struct wf_match_entry {
 struct wf_match_group {
 	struct wf_match_table table;
 	uint64_t ignore;
-	uint64_t count;
 	bool directed;
 	uint8_t bit; /* in wf_match.live */
 };
 
 struct wf_match {
-	/* Posted receives. Groups whose bit is set in live have some; the others
+	/* Posted receives. Groups whose bit is set in live have some, the others
 	 * wait to be used again for their own or another pair. */
-	uint32_t live;
+	uint32_t live; /* and WF_MATCH_OVERFLOW: the overflow list has some */
 	uint32_t group_count;
 	uint64_t stamp;
 	struct wf_match_group *recent; /* the group of the latest post */
 	struct wf_list posted;
 	struct wf_list overflow; /* of node.ring: receives that found no group */
-	uint64_t posted_count;
 
 	/* Unexpected messages. The list is the truth, the indexes are lazy. */
 	uint64_t unexpected_count;
 	struct wf_list unexpected;
-	struct wf_list unspec; /* of node.ring: messages of unknown source */
-	struct wf_match_index *hot_index;
+	struct wf_list unspec;  /* of node.ring: messages of unknown source */
 	struct wf_list indexes; /* latest used first */
 	uint32_t index_count;
-	uint64_t searches;
 	struct wf_list slabs; /* memory of the marks */
 
 	struct wf_match_group *groups[WF_MATCH_MAX_PAIRS];
@@ -126,7 +121,7 @@ struct wf_match_entry *wf_match_search_posted(
 static inline struct wf_match_entry *wf_match_find_posted(
 	const struct wf_match *m, uint64_t tag, uint64_t addr)
 {
-	return m->posted_count ? wf_match_search_posted(m, tag, addr) : NULL;
+	return m->live ? wf_match_search_posted(m, tag, addr) : NULL;
 }
 
 static inline struct wf_match_entry *wf_match_take_posted(
@@ -180,19 +175,19 @@ static inline bool wf_match_entry_unspec(const struct wf_match_entry *e)
 	return e->node.addr == WF_MATCH_ANY;
 }
 
-#define WF_MATCH_WALK(e, head, member)                                                   \
-	for (struct wf_match_entry *e = wf_list_entry(                                   \
-		     (head)->next, struct wf_match_entry, member),                       \
-				   *e##_next = wf_list_entry(e->member.next,             \
-					   struct wf_match_entry, member);               \
-		&e->member != (head); e = e##_next,                                      \
-				   e##_next = wf_list_entry(e->member.next,              \
-					   struct wf_match_entry, member))
+#define WF_MATCH_WALK(e, head, member)                                                 \
+	for (struct wf_match_entry *e =                                                \
+			wf_list_entry((head)->next, struct wf_match_entry, member),    \
+				   *e##_next = wf_list_entry(e->member.next,           \
+					   struct wf_match_entry, member);             \
+		&e->member != (head);                                                  \
+		e = e##_next, e##_next = wf_list_entry(                                \
+				      e->member.next, struct wf_match_entry, member))
 
 /* The body may take the current entry out, free it, resolve it; no other one. */
-#define wf_match_foreach_posted(e, m)	  WF_MATCH_WALK (e, &(m)->posted, order)
-#define wf_match_foreach_unexpected(e, m) WF_MATCH_WALK (e, &(m)->unexpected, order)
+#define wf_match_foreach_posted(e, m)     WF_MATCH_WALK(e, &(m)->posted, order)
+#define wf_match_foreach_unexpected(e, m) WF_MATCH_WALK(e, &(m)->unexpected, order)
 /* The messages whose source is not known. */
-#define wf_match_foreach_unspec(e, m)	  WF_MATCH_WALK (e, &(m)->unspec, node.ring)
+#define wf_match_foreach_unspec(e, m) WF_MATCH_WALK(e, &(m)->unspec, node.ring)
 
 #endif

@@ -5,30 +5,26 @@
 #include "match/seed.h"
 #include "sys/clock.h"
 
-uint64_t wf_match_seed[4];
+uint64_t wf_match_seed[2];
 
-static void draw(void)
+static void draw_seed(void)
 {
 	if (getrandom(wf_match_seed, sizeof(wf_match_seed), GRND_NONBLOCK) !=
 		(ssize_t)sizeof(wf_match_seed)) {
 		/* Early boot or a filter on system calls: what the address space
 		 * layout and the clock give. */
-		uint64_t mix = wf_now_ns() ^ (uint64_t)(uintptr_t)&mix;
-
-		for (unsigned int i = 0; i < WF_ARRAY_SIZE(wf_match_seed); i++) {
-			mix = wf_match_fold(mix ^ (uint64_t)(uintptr_t)&draw,
-				0x9e3779b97f4a7c15u + i);
-			wf_match_seed[i] = mix;
-		}
+		wf_match_seed[0] = wf_now_ns() * 0x9e3779b97f4a7c15u;
+		wf_match_seed[1] =
+			(uint64_t)(uintptr_t)&draw_seed * 0xbf58476d1ce4e5b9u ^
+			(uint64_t)(uintptr_t)__builtin_frame_address(0) << 20;
 	}
-	/* An even or small multiplier would lose bits of the tag. */
-	wf_match_seed[1] |= 0x8000000000000001u;
-	wf_match_seed[3] |= 0x8000000000000001u;
+	/* The factor of undirected things, the complement of this, is odd and large. */
+	wf_match_seed[1] &= 0x7ffffffffffffffeu;
 }
 
 void wf_match_seed_once(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	(void)pthread_once(&once, draw);
+	(void)pthread_once(&once, draw_seed);
 }

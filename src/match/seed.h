@@ -8,10 +8,10 @@
 
 /*
  * Tags come from peers, so nobody may know which of them fall into one bucket: the
- * multipliers are drawn once per process, before the first engine is ready, and only
+ * factors are drawn once per process, before the first engine is ready, and only
  * read from then on.
  */
-extern uint64_t wf_match_seed[4];
+extern uint64_t wf_match_seed[2];
 
 void wf_match_seed_once(void);
 
@@ -23,13 +23,13 @@ static inline uint64_t wf_match_fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/* Undirected things have addr WF_MATCH_ANY. One product alone leaves rows of tags at
+ * regular distances at the mercy of its factor. */
 static inline uint64_t wf_match_hash(uint64_t tag, uint64_t addr)
 {
-	uint64_t h = wf_match_fold(tag ^ wf_match_seed[0], wf_match_seed[1]);
-
-	if (addr != WF_MATCH_ANY)
-		h = wf_match_fold(h ^ addr ^ wf_match_seed[2], wf_match_seed[3]);
-	return h;
+	return wf_match_fold(
+		wf_match_fold(tag ^ wf_match_seed[0], addr ^ wf_match_seed[1]),
+		UINT64_C(0x9e3779b97f4a7c15));
 }
 
 #endif

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-
 #include "match/table_ops.h"
 
 /* A table of up to this many buckets is kept when it has become empty. */
 #define KEPT 256
+/* A quarter of the buckets at most is filled, so that a look for what is not there
+ * mostly meets an empty one; but few keys do not ask for memory. */
+#define FEW_KEYS       4
 #define MOVES_PER_CALL 8
-#define MAX_BUCKETS (UINT32_C(1) << 30)
+#define MAX_BUCKETS    (UINT32_C(1) << 30)
 
-static void set_size(struct wf_match_table *t, struct wf_match_node **buckets, uint32_t size)
+static void set_size(
+	struct wf_match_table *t, struct wf_match_node **buckets, uint32_t size)
 {
 	t->buckets = buckets;
 	t->mask = size - 1;
-	t->grow_at = size == MAX_BUCKETS ? UINT32_MAX : size / 2;
-	t->shrink_at = size > KEPT ? size / 16 : 1;
+	t->grow_at = size == MAX_BUCKETS ? UINT32_MAX : WF_MAX(size / 4, FEW_KEYS);
+	t->shrink_at = size > KEPT ? size / 32 : 0;
 }
 
 static void release(struct wf_match_table *t, struct wf_match_node **buckets)
@@ -24,7 +26,7 @@ static void release(struct wf_match_table *t, struct wf_match_node **buckets)
 
 void wf_match_table_init(struct wf_match_table *t)
 {
-	memset(t, 0, sizeof(*t));
+	*t = (struct wf_match_table){ 0 };
 	set_size(t, t->few, WF_MATCH_FEW);
 }
 
@@ -43,11 +45,11 @@ static void move_some(struct wf_match_table *t)
 	for (int i = 0; t->old && i < MOVES_PER_CALL; i++) {
 		for (node = t->old[t->moved]; node; node = next) {
 			next = node->next;
-			wf_match_table_push(&t->buckets[t->mask & wf_match_hash(node->tag,
-								       node->addr)],
+			wf_match_table_push(
+				&t->buckets[t->mask &
+					    wf_match_hash(node->tag, node->addr)],
 				node);
 		}
-		t->old[t->moved] = NULL;
 		if (t->moved++ == t->old_mask) {
 			release(t, t->old);
 			t->old = NULL;

@@ -15,19 +15,20 @@
  */
 struct wf_match_node {
 	struct wf_list ring;
-	struct wf_match_node *next, **link; /* bucket chain; link is NULL unless first */
+	/* Bucket chain of the first of each ring; link is NULL in the others. */
+	struct wf_match_node *next, **link;
 	uint64_t tag, addr;
 };
 
 /*
  * Hash table whose growth and shrinking are spread over later calls: while @old is set,
- * its buckets below @moved are empty, their rings already in @buckets. Memory that
+ * the rings of its buckets below @moved are in @buckets already. Memory that
  * cannot be had makes it slower, never wrong. Never copied: it points into itself.
  */
 struct wf_match_table {
 	struct wf_match_node **buckets, **old;
 	uint32_t mask, old_mask, moved;
-	uint32_t keys;		    /* rings, which is what fills buckets */
+	uint32_t keys;               /* rings, which is what fills buckets */
 	uint32_t grow_at, shrink_at; /* act above, below that many keys */
 	struct wf_match_node *few[WF_MATCH_FEW];
 };

@@ -48,7 +48,8 @@ static inline void wf_match_table_push(
 }
 
 /* File @node, its tag and addr set, behind those of its key. */
-static inline void wf_match_table_add(struct wf_match_table *t, struct wf_match_node *node)
+static inline void wf_match_table_add(
+	struct wf_match_table *t, struct wf_match_node *node)
 {
 	struct wf_match_node **bucket =
 		wf_match_table_bucket(t, wf_match_hash(node->tag, node->addr));

@@ -281,6 +281,7 @@ static void av_free(struct wf_av *av)
 	wf_av_table_done(&av->table);
 	wf_av_shared_close(av->shared);
 	wf_av_free_ids(av);
+	(void)pthread_mutex_destroy(&av->watch_lock);
 	wf_lock_done(&av->lock);
 	free((char *)av->attr.name);
 	free(av);
@@ -447,6 +448,8 @@ static struct wf_av *av_alloc(struct wf_domain *domain, const struct fi_av_attr 
 		av->attr.type = type ? type : FI_AV_TABLE;
 	av->index_mask = index_mask(domain, attr);
 	av->id_only = attr->flags & FI_AV_USER_ID;
+	(void)pthread_mutex_init(&av->watch_lock, NULL);
+	wf_list_init(&av->watches);
 	return av;
 }
 

@@ -40,7 +40,20 @@ struct wf_av {
 	struct wf_eq *eq;
 	struct wf_av_shared *shared;
 	struct fid_peer_av *peer;
+	pthread_mutex_t watch_lock; /* held while watchers are told; outermost */
+	struct wf_list watches;
 };
+
+/* Somebody who wants to know that addresses were inserted by this process. */
+struct wf_av_watch {
+	/* No lock of the AV but @watch_lock is held. */
+	void (*inserted)(struct wf_av_watch *watch);
+	struct wf_list link;
+};
+
+/* After wf_av_watch_del returned, @watch is not told anything. */
+void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch);
+void wf_av_watch_del(struct wf_av *av, struct wf_av_watch *watch);
 
 static inline struct wf_av *wf_av_of(struct fid_av *fid)
 {

@@ -190,6 +190,8 @@ int wf_av_insertion_end(struct wf_av_insertion *ins)
 		.data = ins->inserted,
 	};
 
+	if (ins->inserted)
+		wf_av_tell_watches(ins->av);
 	if (!ins->eq)
 		return (int)ins->inserted;
 	if (wf_eq_write(ins->eq, FI_AV_COMPLETE, &entry, sizeof(entry)) < 0)

@@ -43,8 +43,10 @@ int wf_av_insertion_begin(struct wf_av_insertion *ins, struct wf_av *av, size_t 
 /* A NULL in @addr is an address that could not be found out. */
 void wf_av_insertion_add(
 	struct wf_av_insertion *ins, const void *const *addr, size_t n);
-/* What the call returns. */
+/* Tells the watchers. What the call returns. */
 int wf_av_insertion_end(struct wf_av_insertion *ins);
+
+void wf_av_tell_watches(struct wf_av *av);
 
 /* Slots of the operations table. */
 int wf_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *fi_addr,

@@ -10,6 +10,7 @@
 #include "objects/eq.h"
 #include "objects/info.h"
 #include "objects/poll.h"
+#include "objects/srx.h"
 
 static struct wf_domain *domain_of_fid(struct fid *fid)
 {
@@ -69,6 +70,12 @@ static int domain_control(struct fid *fid, int command, void *arg)
 	case FI_UNMAP_KEY:
 		/* A mapped key holds nothing. */
 		return arg ? 0 : -FI_EINVAL;
+	case FI_QUEUE_WORK:
+		return wf_work_queue(domain, arg);
+	case FI_CANCEL_WORK:
+		return wf_work_cancel(domain, arg);
+	case FI_FLUSH_WORK:
+		return wf_work_flush(domain, arg);
 	default:
 		return -FI_ENOSYS;
 	}
@@ -189,7 +196,7 @@ struct fi_ops_domain wf_domain_ops = {
 	.cntr_open = wf_cntr_open,
 	.poll_open = wf_poll_open,
 	.stx_ctx = wf_absent_domain_stx_ctx,
-	.srx_ctx = wf_absent_domain_srx_ctx,
+	.srx_ctx = wf_srx_open,
 	.query_atomic = domain_query_atomic,
 	.query_collective = wf_absent_domain_query_collective,
 	.endpoint2 = domain_endpoint2,

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <limits.h>
+
 #include "objects/absent.h"
 #include "objects/endpoint_internal.h"
 
@@ -23,6 +25,26 @@ static uint64_t with_directions(uint64_t caps)
 	return caps;
 }
 
+void wf_ep_finish_tables(struct wf_ep *ep)
+{
+	if (ep->caps & FI_MSG) {
+		wf_ep_msg_finish(ep);
+		ep->fid.msg = &ep->msg_ops;
+	}
+	if (ep->caps & FI_TAGGED) {
+		wf_ep_tagged_finish(ep);
+		ep->fid.tagged = &ep->tagged_ops;
+	}
+	if (ep->caps & FI_RMA) {
+		wf_ep_rma_finish(ep);
+		ep->fid.rma = &ep->rma_ops;
+	}
+	if (ep->caps & FI_ATOMIC) {
+		wf_ep_atomic_finish(ep);
+		ep->fid.atomic = &ep->atomic_ops;
+	}
+}
+
 static int ep_enable(struct wf_ep *ep)
 {
 	int ret;
@@ -38,16 +60,16 @@ static int ep_enable(struct wf_ep *ep)
 	if (ret)
 		goto out;
 	wf_ep_settle_flags(ep);
+	ret = wf_ep_srx_attach(ep);
+	if (ret)
+		goto out;
 	ret = ep->xfer->enable(ep);
 	if (ret)
 		goto out;
 	ret = wf_ep_progress_attach(ep);
 	if (ret)
 		goto out;
-	if (ep->caps & FI_MSG) {
-		wf_ep_msg_finish(ep);
-		ep->fid.msg = &ep->msg_ops;
-	}
+	wf_ep_finish_tables(ep);
 	ep->enabled = true;
 out:
 	pthread_mutex_unlock(&ep->control);
@@ -72,6 +94,8 @@ int wf_ep_put(struct wf_ep *ep)
 	pthread_mutex_unlock(&ep->control);
 	if (last) {
 		wf_ep_progress_detach(ep);
+		wf_trigger_purge(ep);
+		wf_ep_srx_drain(ep);
 		ep->xfer->destroy(ep);
 	}
 	return 0;
@@ -122,6 +146,14 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 {
 	struct wf_ep *ep = wf_ep_resolve(fid);
 
+	if (ep->caps & FI_TRIGGER && wf_trigger_cancel(ep, context))
+		return 0;
+	if (ep->srx_queue) {
+		wf_lock(&ep->srx_queue->lock);
+		(void)wf_srx_cancel(ep->srx_queue, context);
+		wf_unlock(&ep->srx_queue->lock);
+		return 0;
+	}
 	if (!ep->xfer->cancel)
 		return -FI_ENOSYS;
 	wf_lock(&ep->lock);
@@ -147,8 +179,14 @@ static ssize_t size_left(struct wf_ep *ep, size_t (*left)(struct wf_ep *))
 static ssize_t ep_rx_size_left(struct fid_ep *fid)
 {
 	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
+	ssize_t ret;
 
-	return size_left(ep, ep->xfer->rx_left);
+	if (!ep->srx_queue)
+		return size_left(ep, ep->xfer->rx_left);
+	wf_lock(&ep->srx_queue->lock);
+	ret = (ssize_t)WF_MIN(wf_srx_left(ep->srx_queue), (size_t)SSIZE_MAX);
+	wf_unlock(&ep->srx_queue->lock);
+	return ret;
 }
 
 static ssize_t ep_tx_size_left(struct fid_ep *fid)
@@ -190,9 +228,11 @@ static void init_tables(struct wf_ep *ep, void *context)
 		.ops = &wf_ep_ep_ops,
 		.cm = &wf_ep_cm_ops,
 		.msg = ep->caps & FI_MSG ? &wf_disabled_msg : &wf_absent_msg,
-		.rma = &wf_absent_rma,
-		.tagged = &wf_absent_tagged,
-		.atomic = &wf_absent_atomic,
+		.rma = ep->caps & FI_RMA ? &wf_disabled_rma : &wf_absent_rma,
+		.tagged =
+			ep->caps & FI_TAGGED ? &wf_disabled_tagged : &wf_absent_tagged,
+		.atomic =
+			ep->caps & FI_ATOMIC ? &wf_disabled_atomic : &wf_absent_atomic,
 		.collective = &wf_absent_collective,
 	};
 }
@@ -207,9 +247,11 @@ static void init_limits(struct wf_ep *ep)
 	ep->inject_size = info->tx_attr->inject_size;
 	ep->tx_iov_limit = info->tx_attr->iov_limit;
 	ep->rx_iov_limit = info->rx_attr->iov_limit;
+	ep->rma_iov_limit = info->tx_attr->rma_iov_limit;
 	ep->tx_op_flags = info->tx_attr->op_flags;
 	ep->rx_op_flags = info->rx_attr->op_flags;
 	atomic_init(&ep->min_multi_recv, 64);
+	atomic_init(&ep->triggers, false);
 }
 
 int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
@@ -244,6 +286,7 @@ err_info:
 
 void wf_ep_done(struct wf_ep *ep)
 {
+	wf_ep_srx_detach(ep);
 	wf_ep_unbind_all(ep);
 	(void)pthread_mutex_destroy(&ep->control);
 	wf_lock_done(&ep->lock);

@@ -1,39 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent.h"
-#include "objects/endpoint_internal.h"
-#include "objects/op_build.h"
-
-/*
- * An alias is another handle to an endpoint, with other default flags for one
- * direction. Its calls without flags become the endpoint's calls with flags; all
- * others are passed on as they are, so that the endpoint's own calls never ask
- * whether they came through an alias.
- */
-struct wf_ep_alias {
-	struct fid_ep fid;
-	struct wf_ep *ep;
-	_Atomic uint64_t tx_flags, rx_flags;
-};
-
-static struct wf_ep_alias *alias_of(struct fid_ep *fid)
-{
-	return wf_container_of(fid, struct wf_ep_alias, fid);
-}
-
-static uint64_t tx_flags(struct wf_ep_alias *alias)
-{
-	return atomic_load_explicit(&alias->tx_flags, memory_order_relaxed);
-}
-
-static uint64_t rx_flags(struct wf_ep_alias *alias)
-{
-	return atomic_load_explicit(&alias->rx_flags, memory_order_relaxed);
-}
+#include "objects/endpoint_alias.h"
 
 static ssize_t alias_recvmsg(
 	struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
-	return fi_recvmsg(&alias_of(fid)->ep->fid, msg, flags);
+	return fi_recvmsg(wf_alias_target(fid), msg, flags);
 }
 
 static ssize_t alias_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
@@ -41,7 +13,7 @@ static ssize_t alias_recvv(struct fid_ep *fid, const struct iovec *iov, void **d
 {
 	struct fi_msg msg = { iov, desc, count, src_addr, context, 0 };
 
-	return alias_recvmsg(fid, &msg, rx_flags(alias_of(fid)));
+	return alias_recvmsg(fid, &msg, wf_alias_rx(fid));
 }
 
 static ssize_t alias_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
@@ -55,7 +27,7 @@ static ssize_t alias_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 static ssize_t alias_sendmsg(
 	struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
-	return fi_sendmsg(&alias_of(fid)->ep->fid, msg, flags);
+	return fi_sendmsg(wf_alias_target(fid), msg, flags);
 }
 
 static ssize_t alias_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc,
@@ -63,7 +35,7 @@ static ssize_t alias_sendv(struct fid_ep *fid, const struct iovec *iov, void **d
 {
 	struct fi_msg msg = { iov, desc, count, dest_addr, context, 0 };
 
-	return alias_sendmsg(fid, &msg, tx_flags(alias_of(fid)));
+	return alias_sendmsg(fid, &msg, wf_alias_tx(fid));
 }
 
 static ssize_t alias_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
@@ -80,19 +52,19 @@ static ssize_t alias_senddata(struct fid_ep *fid, const void *buf, size_t len,
 	struct iovec iov = { (void *)(uintptr_t)buf, len };
 	struct fi_msg msg = { &iov, &desc, 1, dest_addr, context, data };
 
-	return alias_sendmsg(fid, &msg, tx_flags(alias_of(fid)) | FI_REMOTE_CQ_DATA);
+	return alias_sendmsg(fid, &msg, wf_alias_tx(fid) | FI_REMOTE_CQ_DATA);
 }
 
 static ssize_t alias_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest_addr)
 {
-	return fi_inject(&alias_of(fid)->ep->fid, buf, len, dest_addr);
+	return fi_inject(wf_alias_target(fid), buf, len, dest_addr);
 }
 
 static ssize_t alias_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest_addr)
 {
-	return fi_injectdata(&alias_of(fid)->ep->fid, buf, len, data, dest_addr);
+	return fi_injectdata(wf_alias_target(fid), buf, len, data, dest_addr);
 }
 
 static struct fi_ops_msg alias_msg_ops = {
@@ -110,7 +82,8 @@ static struct fi_ops_msg alias_msg_ops = {
 
 static int alias_close(struct fid *fid)
 {
-	struct wf_ep_alias *alias = alias_of(wf_container_of(fid, struct fid_ep, fid));
+	struct wf_ep_alias *alias =
+		wf_alias_of(wf_container_of(fid, struct fid_ep, fid));
 	int ret = wf_ep_put(alias->ep);
 
 	if (!ret)
@@ -158,7 +131,8 @@ static int get_flags(struct wf_ep_alias *alias, uint64_t *flags)
 
 static int alias_control(struct fid *fid, int command, void *arg)
 {
-	struct wf_ep_alias *alias = alias_of(wf_container_of(fid, struct fid_ep, fid));
+	struct wf_ep_alias *alias =
+		wf_alias_of(wf_container_of(fid, struct fid_ep, fid));
 
 	switch (command) {
 	case FI_GETOPSFLAG:
@@ -187,7 +161,7 @@ bool wf_ep_is_alias(const struct fid *fid)
 
 struct wf_ep *wf_ep_alias_target(struct fid *fid)
 {
-	return alias_of(wf_container_of(fid, struct fid_ep, fid))->ep;
+	return wf_alias_of(wf_container_of(fid, struct fid_ep, fid))->ep;
 }
 
 int wf_ep_alias_open(struct wf_ep *ep, const struct fi_alias *arg)
@@ -203,6 +177,12 @@ int wf_ep_alias_open(struct wf_ep *ep, const struct fi_alias *arg)
 	alias->fid.fid.ops = &alias_fid_ops;
 	/* Whatever the endpoint's table is when the call comes. */
 	alias->fid.msg = &alias_msg_ops;
+	if (ep->caps & FI_TAGGED)
+		alias->fid.tagged = &wf_alias_tagged_ops;
+	if (ep->caps & FI_RMA)
+		alias->fid.rma = &wf_alias_rma_ops;
+	if (ep->caps & FI_ATOMIC)
+		alias->fid.atomic = &wf_alias_atomic_ops;
 	alias->ep = ep;
 
 	pthread_mutex_lock(&ep->control);

@@ -122,6 +122,18 @@ static int bind_eq(struct wf_ep *ep, struct wf_eq *eq, uint64_t flags)
 	return 0;
 }
 
+static int bind_srx(struct wf_ep *ep, struct fid *fid, uint64_t flags)
+{
+	const char *why;
+	int ret;
+
+	if (flags)
+		return refuse(
+			ep, -FI_EBADFLAGS, "a receive context takes no flags", flags);
+	ret = wf_ep_srx_bind(ep, fid, &why);
+	return ret ? refuse(ep, ret, why, flags) : 0;
+}
+
 static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
 {
 	if (bfid->fclass == FI_CLASS_EQ)
@@ -138,9 +150,13 @@ static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
 	case FI_CLASS_AV:
 		return bind_av(
 			ep, wf_av_of(wf_container_of(bfid, struct fid_av, fid)), flags);
+	case FI_CLASS_SRX_CTX:
+		return bind_srx(ep, bfid, flags);
 	default:
 		return refuse(ep, -FI_EINVAL,
-			"only a CQ, counter, AV or EQ can be bound here", flags);
+			"only a CQ, counter, AV, EQ or receive context can be bound "
+			"here",
+			flags);
 	}
 }
 

@@ -12,8 +12,12 @@
  * so that an operation's success writes an entry exactly when FI_COMPLETION is set.
  */
 
+/* Flags that only a single call can have. */
+static const uint64_t never_default = FI_TRIGGER | WF_OP_WORK;
+
 static void settle(struct wf_ep_flags *flags, uint64_t op_flags, bool selective)
 {
+	op_flags &= ~never_default;
 	flags->forced = selective ? 0 : FI_COMPLETION;
 	atomic_store_explicit(
 		&flags->plain, op_flags | flags->forced, memory_order_relaxed);
@@ -25,6 +29,9 @@ static uint64_t tx_refused(const struct wf_ep *ep)
 {
 	uint64_t refused = (FI_FENCE | FI_TRIGGER | FI_MULTICAST) & ~ep->caps;
 
+	refused |= WF_OP_WORK;
+	if (!(ep->caps & FI_RMA_PMEM))
+		refused |= FI_COMMIT_COMPLETE;
 	if (!ep->info->domain_attr->cq_data_size)
 		refused |= FI_REMOTE_CQ_DATA;
 	if (ep->type == FI_EP_DGRAM)
@@ -38,7 +45,8 @@ void wf_ep_settle_flags(struct wf_ep *ep)
 	settle(&ep->tx, ep->tx_op_flags, ep->tx_selective);
 	settle(&ep->rx, ep->rx_op_flags, ep->rx_selective);
 	ep->tx.refused = tx_refused(ep);
-	ep->rx.refused = (FI_MULTI_RECV | FI_TRIGGER) & ~ep->caps;
+	ep->rx.refused = ((FI_MULTI_RECV | FI_TRIGGER) & ~ep->caps) | WF_OP_WORK;
+	ep->trecv_flags = ep->caps & FI_TAGGED_MULTI_RECV ? ~0ULL : ~FI_MULTI_RECV;
 }
 
 /* The one direction that @flags names, or 0. */

@@ -28,8 +28,26 @@ void wf_ep_progress_init(struct wf_ep *ep);
 int wf_ep_progress_attach(struct wf_ep *ep);
 void wf_ep_progress_detach(struct wf_ep *ep);
 
-/* endpoint_msg.c: finish ep->msg_ops. */
+/* From now on whoever runs @ep starts work as well; see trigger.h. */
+int wf_ep_progress_triggers(struct wf_ep *ep);
+
+/* Data path tables for an endpoint that is ready. */
+void wf_ep_finish_tables(struct wf_ep *ep);
+
+/* endpoint_msg.c and its sisters: finish the tables that @ep carries. */
 void wf_ep_msg_finish(struct wf_ep *ep);
+void wf_ep_tagged_finish(struct wf_ep *ep);
+void wf_ep_rma_finish(struct wf_ep *ep);
+void wf_ep_atomic_finish(struct wf_ep *ep);
+
+/* endpoint_srx.c: settle where receives go, before the transport is enabled; let go of
+ * what waits there, before it is destroyed; and after that. */
+int wf_ep_srx_attach(struct wf_ep *ep);
+void wf_ep_srx_drain(struct wf_ep *ep);
+void wf_ep_srx_detach(struct wf_ep *ep);
+
+/* Bind @ctx; *@why is what is wrong with it. */
+int wf_ep_srx_bind(struct wf_ep *ep, struct fid *fid, const char **why);
 
 /* endpoint_alias.c */
 bool wf_ep_is_alias(const struct fid *fid);

@@ -8,23 +8,6 @@
 /* Bits of tagged receives, which have other meanings elsewhere. */
 static const uint64_t not_for_recv = FI_PEEK | FI_CLAIM | FI_DISCARD;
 
-static inline ssize_t start_tx(struct wf_ep *ep, struct wf_op *op)
-{
-	int ret = wf_op_check_len(ep, op);
-
-	return wf_unlikely(ret) ? ret : ep->xfer->start(ep, op);
-}
-
-static ssize_t start_rx(struct wf_ep *ep, struct wf_op *op)
-{
-	if (wf_unlikely(op->flags & FI_MULTI_RECV && op->iov_count > 1)) {
-		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_DATA,
-			"FI_MULTI_RECV takes one buffer, not %zu\n", op->iov_count);
-		return -FI_EINVAL;
-	}
-	return ep->xfer->start(ep, op);
-}
-
 static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, void *context)
 {
@@ -37,7 +20,7 @@ static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	};
 
 	wf_op_set_buf(&op, buf, len, &desc);
-	return ep->xfer->start(ep, &op);
+	return ep->start_rx(ep, &op);
 }
 
 static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
@@ -52,26 +35,37 @@ static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **des
 	};
 	int ret = wf_op_set_iov(ep, &op, iov, desc, count, ep->rx_iov_limit);
 
-	return ret ? ret : start_rx(ep, &op);
+	if (!ret)
+		ret = wf_op_check_rx(ep, &op);
+	return ret ? ret : ep->start_rx(ep, &op);
 }
 
-static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+int wf_op_recv(
+	struct wf_ep *ep, const struct fi_msg *msg, uint64_t flags, struct wf_op *op)
 {
-	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
+	int ret;
+
+	*op = (struct wf_op){
 		.kind = WF_OP_RECV,
 		.flags = flags | ep->rx.forced,
 		.addr = msg->addr,
 		.context = msg->context,
 		.data = msg->data,
 	};
-	int ret;
-
 	if (flags & (ep->rx.refused | not_for_recv))
 		return wf_op_bad_flags(ep, flags & (ep->rx.refused | not_for_recv));
 	ret = wf_op_set_iov(
-		ep, &op, msg->msg_iov, msg->desc, msg->iov_count, ep->rx_iov_limit);
-	return ret ? ret : start_rx(ep, &op);
+		ep, op, msg->msg_iov, msg->desc, msg->iov_count, ep->rx_iov_limit);
+	return ret ? ret : wf_op_check_rx(ep, op);
+}
+
+static ssize_t msg_recvmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct wf_op op;
+	int ret = wf_op_recv(ep, msg, flags, &op);
+
+	return wf_unlikely(ret) ? ret : wf_op_start(ep, &op);
 }
 
 static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
@@ -86,7 +80,7 @@ static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *d
 	};
 
 	wf_op_set_buf(&op, buf, len, &desc);
-	return start_tx(ep, &op);
+	return wf_op_start_tx(ep, &op);
 }
 
 static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc,
@@ -101,26 +95,35 @@ static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **des
 	};
 	int ret = wf_op_set_iov(ep, &op, iov, desc, count, ep->tx_iov_limit);
 
-	return ret ? ret : start_tx(ep, &op);
+	return ret ? ret : wf_op_start_tx(ep, &op);
 }
 
-static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+int wf_op_send(
+	struct wf_ep *ep, const struct fi_msg *msg, uint64_t flags, struct wf_op *op)
 {
-	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
+	int ret;
+
+	*op = (struct wf_op){
 		.kind = WF_OP_SEND,
 		.flags = flags | ep->tx.forced,
 		.addr = msg->addr,
 		.context = msg->context,
 		.data = msg->data,
 	};
-	int ret;
-
 	if (flags & ep->tx.refused)
 		return wf_op_bad_flags(ep, flags & ep->tx.refused);
 	ret = wf_op_set_iov(
-		ep, &op, msg->msg_iov, msg->desc, msg->iov_count, ep->tx_iov_limit);
-	return ret ? ret : start_tx(ep, &op);
+		ep, op, msg->msg_iov, msg->desc, msg->iov_count, ep->tx_iov_limit);
+	return ret ? ret : wf_op_check_len(ep, op);
+}
+
+static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct wf_op op;
+	int ret = wf_op_send(ep, msg, flags, &op);
+
+	return wf_unlikely(ret) ? ret : wf_op_start(ep, &op);
 }
 
 static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
@@ -136,7 +139,7 @@ static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, voi
 	};
 
 	wf_op_set_buf(&op, buf, len, &desc);
-	return start_tx(ep, &op);
+	return wf_op_start_tx(ep, &op);
 }
 
 /* Injected operations have no context of their own: errors report the endpoint's. */
@@ -153,7 +156,7 @@ static inline ssize_t inject(struct wf_ep *ep, const void *buf, size_t len,
 	};
 
 	wf_op_set_buf(&op, buf, len, &desc);
-	return start_tx(ep, &op);
+	return wf_op_start_tx(ep, &op);
 }
 
 static ssize_t msg_inject(

@@ -17,6 +17,32 @@ enum wf_op_kind {
 	WF_OP_ATOMIC,
 	WF_OP_FETCH,
 	WF_OP_COMPARE,
+	WF_OP_COUNT,
+};
+
+/*
+ * A flag of ours among those of an operation: it is the start of deferred work, and
+ * @context is its struct fi_deferred_work. A transport only has to hand flags and
+ * context back when the operation ends.
+ */
+#define WF_OP_WORK (1ULL << 63)
+
+/*
+ * What an atomic operation has beyond the others. The operation's own buffers are the
+ * operands: none for FI_ATOMIC_READ. Fetching has results, comparing has results and
+ * what to compare with; each is @count elements long.
+ */
+struct wf_op_atomic {
+	enum fi_datatype datatype;
+	enum fi_op op;
+	size_t count; /* elements */
+	size_t size;  /* bytes of all elements */
+	const struct iovec *result;
+	void **result_desc;
+	size_t result_count;
+	const struct iovec *compare;
+	void **compare_desc;
+	size_t compare_count;
 };
 
 /*
@@ -25,7 +51,9 @@ enum wf_op_kind {
  *
  * @flags holds the flags in force (the call's, or the endpoint's default ones), with
  * FI_COMPLETION already settled: it is set exactly when success writes a CQ entry.
- * An inject call has FI_INJECT set and FI_COMPLETION clear.
+ * An inject call has FI_INJECT set and FI_COMPLETION clear. Of tagged receives the
+ * combinations of FI_PEEK, FI_CLAIM and FI_DISCARD are checked; what only looks or
+ * drops has no buffers. A read has no FI_INJECT: nothing can be given back early.
  */
 struct wf_op {
 	enum wf_op_kind kind;
@@ -38,6 +66,11 @@ struct wf_op {
 	void *context;
 	uint64_t data; /* remote CQ data, with FI_REMOTE_CQ_DATA */
 	uint64_t tag, ignore;
+	/* RMA and atomics: as many bytes as the local side, in at least one piece
+	 * unless the application named none for a transfer of no bytes. */
+	const struct fi_rma_iov *rma;
+	size_t rma_count;
+	const struct wf_op_atomic *atomic; /* NULL but for atomics */
 	struct iovec one; /* what iov points to for the calls with a single buffer */
 };
 

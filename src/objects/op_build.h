@@ -32,9 +32,15 @@ static inline void wf_op_set_buf(
 int wf_op_set_iov(struct wf_ep *ep, struct wf_op *op, const struct iovec *iov,
 	void **desc, size_t count, size_t limit);
 
+/* The remote side of @op, whose local side is set: -FI_EINVAL with a log line for more
+ * than rma_iov_limit pieces, or when the lengths differ. */
+int wf_op_set_rma(
+	struct wf_ep *ep, struct wf_op *op, const struct fi_rma_iov *rma, size_t count);
+
 /* Log lines of refused calls; they return their code. */
 int wf_op_too_long(const struct wf_ep *ep, size_t len, size_t limit, const char *name);
 int wf_op_bad_flags(const struct wf_ep *ep, uint64_t flags);
+int wf_op_bad_multi_recv(const struct wf_ep *ep, size_t count);
 
 /* Is this transmission too long? */
 static inline int wf_op_check_len(const struct wf_ep *ep, const struct wf_op *op)
@@ -45,5 +51,75 @@ static inline int wf_op_check_len(const struct wf_ep *ep, const struct wf_op *op
 		return wf_op_too_long(ep, op->len, ep->inject_size, "inject_size");
 	return 0;
 }
+
+/* Does this receive take more than one message, and into more than one buffer? */
+static inline int wf_op_check_rx(const struct wf_ep *ep, const struct wf_op *op)
+{
+	if (wf_unlikely(op->flags & FI_MULTI_RECV && op->iov_count > 1))
+		return wf_op_bad_multi_recv(ep, op->iov_count);
+	return 0;
+}
+
+/* For transmitting calls without flags, which cannot ask for a trigger. */
+static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
+{
+	int ret = wf_op_check_len(ep, op);
+
+	return wf_unlikely(ret) ? ret : ep->xfer->start(ep, op);
+}
+
+/* Whatever starts operations of this kind, now. */
+static inline ssize_t wf_op_launch(struct wf_ep *ep, struct wf_op *op)
+{
+	if (op->kind == WF_OP_RECV || op->kind == WF_OP_TRECV)
+		return ep->start_rx(ep, op);
+	return ep->xfer->start(ep, op);
+}
+
+/* For calls with flags, once their operation is checked. */
+static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
+{
+	if (wf_unlikely(op->flags & FI_TRIGGER))
+		return wf_trigger_post(ep, op);
+	return wf_op_launch(ep, op);
+}
+
+/*
+ * The operations that calls with flags ask for, all arguments checked; endpoint_msg.c
+ * and its sisters. @op borrows what @msg points to.
+ */
+int wf_op_send(
+	struct wf_ep *ep, const struct fi_msg *msg, uint64_t flags, struct wf_op *op);
+int wf_op_recv(
+	struct wf_ep *ep, const struct fi_msg *msg, uint64_t flags, struct wf_op *op);
+int wf_op_tsend(struct wf_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags,
+	struct wf_op *op);
+int wf_op_trecv(struct wf_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags,
+	struct wf_op *op);
+int wf_op_read(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
+	struct wf_op *op);
+int wf_op_write(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
+	struct wf_op *op);
+
+/* An atomic operation with all that it refers to: vectors are scaled copies. */
+enum { WF_OP_ATOMIC_IOV = 8 };
+
+struct wf_op_atomic_call {
+	struct wf_op op;
+	struct wf_op_atomic atomic;
+	struct iovec iov[WF_OP_ATOMIC_IOV];
+	struct iovec result[WF_OP_ATOMIC_IOV];
+	struct iovec compare[WF_OP_ATOMIC_IOV];
+	struct fi_rma_iov rma[WF_OP_ATOMIC_IOV];
+};
+
+/* @kind says which of @fetch and @compare there are; @flags are settled. */
+int wf_op_set_atomic(struct wf_ep *ep, enum wf_op_kind kind,
+	const struct fi_msg_atomic *msg, const struct fi_msg_fetch *fetch,
+	const struct fi_msg_compare *compare, uint64_t flags,
+	struct wf_op_atomic_call *call);
+
+/* Bytes of elements that one call on @ep may have. */
+size_t wf_op_max_atomic(const struct wf_ep *ep);
 
 #endif

@@ -39,6 +39,10 @@ struct wf_prov {
 	int (*domain_init)(struct wf_domain *domain, const struct fi_info *info);
 	void (*domain_done)(struct wf_domain *domain);
 
+	/* Bytes of elements that one atomic call may have; 0 without atomics. Asked
+	 * by fi_atomicvalid and its like and by wf_query_atomic. */
+	size_t max_atomic_size;
+
 	/* Slots of the operations tables that only a provider can fill. NULL means
 	 * that the call is not offered and answers -FI_ENOSYS. */
 	int (*endpoint)(struct wf_domain *domain, struct fi_info *info,
@@ -47,6 +51,7 @@ struct wf_prov {
 		struct fid_pep **pep, void *context);
 	int (*scalable_ep)(struct wf_domain *domain, struct fi_info *info,
 		struct fid_ep **sep, void *context);
+	/* wf_query_atomic (objects/atomic_ops.h), unless the provider knows better. */
 	int (*query_atomic)(struct wf_domain *domain, enum fi_datatype datatype,
 		enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
 };

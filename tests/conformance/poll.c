@@ -55,6 +55,7 @@ static void a_poll_set_tells_what_is_ready(void)
 	CHECK_OK(fi_cntr_add(cntr, 1));
 	poll_for(set, &cntr_context);
 	CHECK_EQ(fi_close(&cq->fid), -FI_EBUSY);
+	CHECK_EQ(fi_close(&set->fid), -FI_EBUSY);
 	CHECK_OK(fi_poll_del(set, &cntr->fid, 0));
 	CHECK_OK(fi_poll_del(set, &cq->fid, 0));
 	CHECK_EQ(fi_poll(set, (void *[4]){ NULL }, 4), 0);

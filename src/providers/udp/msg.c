@@ -15,8 +15,8 @@ static ssize_t send_failed(struct udp_ep *ep, const struct wf_op *op, int err)
 	case ENOMEM:
 		return -FI_EAGAIN;
 	default:
-		wf_ep_tx_err(
-			&ep->ep, WF_CNTR_SEND, op->context, FI_SEND | FI_MSG, 0, err);
+		wf_ep_tx_err(&ep->ep, WF_CNTR_SEND, op->context, op->flags,
+			FI_SEND | FI_MSG, 0, err);
 		return 0;
 	}
 }
@@ -112,7 +112,7 @@ static void report_canceled(struct udp_ep *ep, const struct udp_rx *rx)
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
-	wf_ep_rx_err(&ep->ep, &entry);
+	wf_ep_rx_err(&ep->ep, rx->flags, &entry);
 }
 
 bool udp_cancel(struct wf_ep *wf, void *context)

@@ -133,7 +133,7 @@ static void report_error(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 		entry.err_data = &from;
 		entry.err_data_size = dg->from_len;
 	}
-	wf_ep_rx_err(&ep->ep, &entry);
+	wf_ep_rx_err(&ep->ep, rx->flags, &entry);
 }
 
 /* Report a datagram that went to @rx; @comp_flags adds FI_MULTI_RECV when its buffer

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "match/seed.h"
+#include "match/sides.h"
+
+void wf_match_init(struct wf_match *m)
+{
+	wf_match_seed_once();
+	*m = (struct wf_match){ 0 };
+	wf_match_posted_init(m);
+	wf_match_unexpected_init(m);
+}
+
+void wf_match_done(struct wf_match *m)
+{
+	wf_match_posted_done(m);
+	wf_match_unexpected_done(m);
+}

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Posted receives.
+ *
+ * The receives of one (ignore, directed or not) pair form a group, a hash table over
+ * what such a receive compares: the tag without the ignored bits and, when directed,
+ * the source. A message is looked up once in each group that has receives, and the
+ * oldest of what is found there is its match. Receives of one key leave in the order in
+ * which they came, so the first of a key is the oldest of it.
+ */
+#include "match/sides.h"
+#include "match/table_ops.h"
+
+static struct wf_match_entry *entry_of(struct wf_match_node *node)
+{
+	return wf_container_of(node, struct wf_match_entry, node);
+}
+
+static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
+	struct wf_match_group *g, uint64_t ignore, bool directed)
+{
+	wf_match_table_init(&g->table);
+	g->ignore = ignore;
+	g->directed = directed;
+	g->bit = (uint8_t)bit;
+	m->groups[bit] = g;
+	return g;
+}
+
+void wf_match_posted_init(struct wf_match *m)
+{
+	wf_list_init(&m->posted);
+	wf_list_init(&m->overflow);
+	m->recent = group_set(m, 0, &m->exact, 0, false);
+	m->group_count = 1;
+}
+
+void wf_match_posted_done(struct wf_match *m)
+{
+	for (unsigned int i = 0; i < m->group_count; i++) {
+		wf_match_table_done(&m->groups[i]->table);
+		if (m->groups[i] != &m->exact)
+			free(m->groups[i]);
+	}
+}
+
+/* A new group, or one without receives that now serves another pair. */
+static struct wf_match_group *group_add(
+	struct wf_match *m, uint64_t ignore, bool directed)
+{
+	struct wf_match_group *g = NULL;
+
+	if (m->group_count < WF_MATCH_MAX_PAIRS)
+		g = malloc(sizeof(*g));
+	if (g)
+		return group_set(m, m->group_count++, g, ignore, directed);
+	for (unsigned int i = 1; i < m->group_count; i++) {
+		g = m->groups[i];
+		if (g->table.keys)
+			continue;
+		wf_match_table_done(&g->table);
+		return group_set(m, i, g, ignore, directed);
+	}
+	return NULL;
+}
+
+/* Out of line, like all that is rare here: the common way keeps its registers. */
+static __attribute__((noinline)) struct wf_match_group *group_other(
+	struct wf_match *m, uint64_t ignore, bool directed)
+{
+	struct wf_match_group *g;
+
+	for (unsigned int i = 0; i < m->group_count; i++) {
+		g = m->groups[i];
+		if (g->ignore == ignore && g->directed == directed)
+			return m->recent = g;
+	}
+	g = group_add(m, ignore, directed);
+	if (g)
+		m->recent = g;
+	return g;
+}
+
+static inline struct wf_match_group *group_get(
+	struct wf_match *m, uint64_t ignore, bool directed)
+{
+	struct wf_match_group *g = m->recent;
+
+	if (wf_likely(g->ignore == ignore && g->directed == directed))
+		return g;
+	return group_other(m, ignore, directed);
+}
+
+void wf_match_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
+	uint64_t ignore, uint64_t addr)
+{
+	struct wf_match_group *g = group_get(m, ignore, addr != WF_MATCH_ANY);
+
+	e->node.tag = tag & ~ignore;
+	e->node.addr = addr;
+	e->ignore = ignore;
+	e->stamp = m->stamp++;
+	e->group = g;
+	wf_list_push(&m->posted, &e->order);
+	if (wf_unlikely(!g)) {
+		wf_list_push(&m->overflow, &e->node.ring);
+		m->live |= WF_MATCH_OVERFLOW;
+		return;
+	}
+	wf_match_table_add(&g->table, &e->node);
+	m->live |= UINT32_C(1) << g->bit;
+}
+
+void wf_match_unpost(struct wf_match *m, struct wf_match_entry *e)
+{
+	struct wf_match_group *g = e->group;
+
+	e->order.prev->next = e->order.next;
+	e->order.next->prev = e->order.prev;
+	if (wf_unlikely(!g)) {
+		wf_list_remove(&e->node.ring);
+		if (wf_list_empty(&m->overflow))
+			m->live &= ~WF_MATCH_OVERFLOW;
+		return;
+	}
+	wf_match_table_remove(&g->table, &e->node);
+	if (!g->table.keys)
+		m->live &= ~(UINT32_C(1) << g->bit);
+}
+
+static __attribute__((noinline)) struct wf_match_entry *search_overflow(
+	const struct wf_match *m, uint64_t tag, uint64_t addr)
+{
+	wf_list_foreach(item, &m->overflow)
+	{
+		struct wf_match_entry *e =
+			wf_list_entry(item, struct wf_match_entry, node.ring);
+
+		if (e->node.tag == (tag & ~e->ignore) &&
+			(e->node.addr == WF_MATCH_ANY || e->node.addr == addr))
+			return e;
+	}
+	return NULL;
+}
+
+struct wf_match_entry *wf_match_search_posted(
+	const struct wf_match *m, uint64_t tag, uint64_t addr)
+{
+	struct wf_match_entry *best = NULL, *e;
+
+	for (uint32_t live = m->live & ~WF_MATCH_OVERFLOW; live; live &= live - 1) {
+		const struct wf_match_group *g = m->groups[__builtin_ctz(live)];
+		struct wf_match_node *node;
+
+		if (g->directed && addr == WF_MATCH_ANY)
+			continue;
+		node = wf_match_table_find(
+			&g->table, tag & ~g->ignore, g->directed ? addr : WF_MATCH_ANY);
+		if (!node)
+			continue;
+		e = entry_of(node);
+		if (!best || e->stamp < best->stamp)
+			best = e;
+	}
+	if (wf_unlikely(m->live & WF_MATCH_OVERFLOW)) {
+		e = search_overflow(m, tag, addr);
+		if (e && (!best || e->stamp < best->stamp))
+			best = e;
+	}
+	return best;
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/msg_cm.h"
+#include "providers/tcp/peer.h"
+#include "providers/tcp/unexp.h"
+
+/* The life of a connection after its two ends agreed. */
+
+static void conn_ready(struct tcp_watch *watch, uint32_t events)
+{
+	struct tcp_conn *conn = wf_container_of(watch, struct tcp_conn, watch);
+
+	(void)events;
+	if (conn->err)
+		return;
+	tcp_conn_heat(conn);
+	(void)tcp_rx_poll(conn);
+}
+
+struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
+	const struct tcp_wire_peer *wire, struct tcp_peer *peer)
+{
+	struct tcp_conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		return NULL;
+	conn->watch = (struct tcp_watch){ .ready = conn_ready, .fd = fd };
+	conn->ep = ep;
+	conn->peer = peer;
+	conn->wire = *wire;
+	conn->sent_epoch = ep->epoch - 1;
+	wf_list_init(&conn->hot_link);
+	wf_list_init(&conn->dirty_link);
+	wf_list_init(&conn->failed_link);
+	wf_list_init(&conn->answers);
+	wf_list_init(&conn->txq);
+	wf_list_init(&conn->acks);
+	wf_list_init(&conn->resps);
+	wf_list_init(&conn->matches);
+	wf_list_init(&conn->unexps);
+	wf_list_push(&ep->conns, &conn->link);
+	tcp_conn_heat(conn);
+	return conn;
+}
+
+void tcp_conn_fail(struct tcp_conn *conn, int err)
+{
+	if (conn->err)
+		return;
+	conn->err = err;
+	/* Whoever sleeps wakes up, too: the socket is readable from now on. */
+	(void)shutdown(conn->watch.fd, SHUT_RDWR);
+	wf_list_push(&conn->ep->failed, &conn->failed_link);
+}
+
+static void end_tx(struct tcp_conn *conn, struct tcp_tx *tx, int err)
+{
+	if (err)
+		tcp_tx_fail(conn->ep, tx, err, tcp_conn_addr(conn));
+	else
+		tcp_tx_free(conn->ep, tx);
+}
+
+static void end_list(struct tcp_conn *conn, struct wf_list *list, int err)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(list)))
+		end_tx(conn, wf_list_entry(link, struct tcp_tx, link), err);
+}
+
+/* In the order in which they were posted, as far as that can be told. */
+static void end_all_tx(struct tcp_conn *conn, int err)
+{
+	end_list(conn, &conn->acks, err);
+	end_list(conn, &conn->resps, err);
+	end_list(conn, &conn->matches, err);
+	if (conn->cur && conn->cur->want != TCP_WANT_CTS)
+		end_tx(conn, conn->cur, err);
+	conn->cur = NULL;
+	for (unsigned int i = 0; conn->rts && i <= TCP_WIRE_RDV_MAX; i++)
+		if (conn->rts[i])
+			end_tx(conn, conn->rts[i], err);
+	end_list(conn, &conn->answers, 0);
+	end_list(conn, &conn->txq, err);
+}
+
+void tcp_conn_end(struct tcp_conn *conn, int err)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	tcp_watch_set(ep, &conn->watch, 0);
+	(void)close(conn->watch.fd);
+	conn->watch.fd = -1;
+	conn->err = err ? err : FI_ECANCELED;
+	if (conn->hot)
+		ep->hot_count--;
+	conn->hot = false;
+	wf_list_remove(&conn->hot_link);
+	wf_list_remove(&conn->dirty_link);
+	wf_list_remove(&conn->failed_link);
+	end_all_tx(conn, err);
+	tcp_unexp_break(conn, err ? err : FI_ECANCELED, !err);
+	free(conn->rts);
+	free(conn->rdv);
+	free(conn->rx.buf);
+	free(conn->rx.held);
+	free(conn->stage);
+	conn->stage = NULL;
+	if (conn->peer)
+		tcp_peer_lost(conn->peer, conn);
+	conn->peer = NULL;
+	wf_list_remove(&conn->link);
+	wf_list_push(&ep->dead, &conn->link);
+}
+
+void tcp_conn_free_dead(struct tcp_ep *ep)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&ep->dead)))
+		free(wf_list_entry(link, struct tcp_conn, link));
+}
+
+void tcp_conn_heat(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	conn->quiet = 0;
+	if (conn->hot || conn->err)
+		return;
+	conn->hot = true;
+	ep->hot_count++;
+	wf_list_push(&ep->hot, &conn->hot_link);
+	/* An event for each segment costs more than the looks that it would save. */
+	if (!ep->sleepers)
+		tcp_watch_set(ep, &conn->watch, 0);
+}
+
+void tcp_conn_cool(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	conn->hot = false;
+	ep->hot_count--;
+	wf_list_remove(&conn->hot_link);
+	tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+}
+
+uint32_t tcp_conn_events(const struct tcp_conn *conn)
+{
+	const struct tcp_rx *rx = &conn->rx;
+	bool hold = rx->body && rx->sink == TCP_SINK_HOLD;
+	bool blocked = conn->cur || conn->stage_head < conn->stage_tail;
+
+	return (hold ? 0u : EPOLLIN) | (blocked ? EPOLLOUT : 0u);
+}
+
+const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn)
+{
+	return conn->peer ? &conn->peer->addr : tcp_msg_peer(conn->ep);
+}
+
+fi_addr_t tcp_conn_index(struct tcp_conn *conn)
+{
+	if (!conn->peer || !conn->ep->want_index)
+		return FI_ADDR_UNSPEC;
+	return tcp_peer_index(conn->ep, conn->peer);
+}
+
+fi_addr_t tcp_conn_source(struct tcp_conn *conn)
+{
+	fi_addr_t index;
+
+	if (!conn->peer || !conn->ep->want_source)
+		return FI_ADDR_NOTAVAIL;
+	index = tcp_peer_index(conn->ep, conn->peer);
+	return index == FI_ADDR_NOTAVAIL ? FI_ADDR_NOTAVAIL
+					 : wf_av_report(conn->ep->ep.av, index);
+}

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+#include "providers/tcp/listen.h"
+#include "providers/tcp/log.h"
+
+/* Sockets that connect. */
+
+static int new_socket(int family, const struct tcp_netconf *conf, uint32_t tclass)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0)
+		tcp_sock_setup(fd, family, conf, tclass);
+	return fd;
+}
+
+/* Under way, or there already. */
+static int start_connect(int fd, const union wf_sockaddr *dest)
+{
+	if (!connect(fd, &dest->sa, (socklen_t)wf_sockaddr_len(dest)) ||
+		errno == EINPROGRESS || errno == EINTR)
+		return 0;
+	return -errno;
+}
+
+/* From one port, 0 being the kernel's choice. */
+static int connect_from(const union wf_sockaddr *local, uint16_t port,
+	const union wf_sockaddr *dest, const struct tcp_netconf *conf, uint32_t tclass,
+	int *ret_fd)
+{
+	union wf_sockaddr name = *local;
+	int on = 1, err = 0, fd = new_socket(dest->sa.sa_family, conf, tclass);
+
+	if (fd < 0)
+		return -errno;
+	wf_sockaddr_set_port(&name, port);
+	/* Several connections may share a port as long as their other ends differ:
+	 * which port is free is known when the other end is. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (!port)
+		(void)setsockopt(
+			fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
+	if ((port || !wf_sockaddr_is_wildcard(&name)) &&
+		bind(fd, &name.sa, (socklen_t)wf_sockaddr_len(&name)))
+		err = -errno;
+	if (!err)
+		err = start_connect(fd, dest);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static bool port_taken(int err)
+{
+	return err == -EADDRINUSE || err == -EADDRNOTAVAIL || err == -EACCES;
+}
+
+/* Each port of the range once, beginning with another one each time. */
+static int connect_in_range(const union wf_sockaddr *local,
+	const union wf_sockaddr *dest, const struct tcp_netconf *conf, uint32_t tclass,
+	int *ret_fd)
+{
+	static atomic_uint turn;
+	unsigned int count = (unsigned int)(conf->port_high - conf->port_low) + 1;
+	/* relaxed: any number will do. */
+	unsigned int first = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
+	int err = -EADDRINUSE;
+
+	for (unsigned int i = 0; i < count && port_taken(err); i++) {
+		unsigned int port =
+			(unsigned int)conf->port_low + (first % count + i) % count;
+
+		err = connect_from(local, (uint16_t)port, dest, conf, tclass, ret_fd);
+	}
+	return err;
+}
+
+int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
+	const struct tcp_netconf *conf, uint32_t tclass, int *ret_fd)
+{
+	union wf_sockaddr from = local ? *local : wf_sockaddr_any(dest->sa.sa_family);
+	char text[WF_SOCKADDR_STRLEN];
+	int err;
+
+	if (from.sa.sa_family != dest->sa.sa_family) {
+		err = -EAFNOSUPPORT;
+		goto err_log;
+	}
+	if (conf->port_low) {
+		err = connect_in_range(&from, dest, conf, tclass, ret_fd);
+		if (!port_taken(err)) {
+			if (err)
+				goto err_log;
+			return 0;
+		}
+		FI_LOG_SPARSE(&tcp_fi, FI_LOG_INFO, FI_LOG_EP_CTRL,
+			"no port from %d to %d is free to connect to %s, the system "
+			"chooses one\n",
+			conf->port_low, conf->port_high,
+			wf_sockaddr_uri(dest, text, sizeof(text)));
+	}
+	err = connect_from(&from, 0, dest, conf, tclass, ret_fd);
+	if (!err)
+		return 0;
+
+err_log:
+	FI_LOG_SPARSE(&tcp_fi, FI_LOG_INFO, FI_LOG_EP_CTRL,
+		"cannot connect to %s: %s\n", wf_sockaddr_uri(dest, text, sizeof(text)),
+		fi_strerror(-err));
+	return err;
+}

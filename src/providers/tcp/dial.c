@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/peer.h"
+
+/*
+ * Connections of FI_EP_RDM endpoints in the making. There is at most one between two
+ * endpoints, but for one that talks to itself: it has one for each direction.
+ */
+
+enum { ACCEPTS = 64 }; /* in a row */
+
+static const uint32_t features = TCP_HAVE_OFFER &
+	~(uint32_t)(TCP_HAVE_LDBL_X87 | TCP_HAVE_LDBL_QUAD | TCP_HAVE_TAGGED_MSG);
+
+static struct tcp_cm_own own_of(const struct tcp_ep *ep)
+{
+	return (struct tcp_cm_own){
+		.features = features | TCP_HAVE_LDBL_OWN,
+		.instance = ep->peers->instance,
+		.timeout_ms = ep->conf.connect_ms,
+		.reply_ms = ep->conf.connect_ms,
+	};
+}
+
+void tcp_dial_drop(struct tcp_dial *dial)
+{
+	struct tcp_ep *ep = dial->ep;
+
+	tcp_watch_set(ep, &dial->watch, 0);
+	if (dial->watch.fd >= 0)
+		(void)close(dial->watch.fd);
+	dial->watch.fd = -1;
+	if (dial->peer && dial->peer->dial == dial)
+		dial->peer->dial = NULL;
+	wf_list_remove(&dial->link);
+	wf_list_push(&ep->peers->dead_dials, &dial->link);
+}
+
+void tcp_dials_free_dead(struct tcp_peers *peers)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&peers->dead_dials)))
+		free(wf_list_entry(link, struct tcp_dial, link));
+}
+
+/* The exchange is over, well: the socket is a connection from now on. */
+static void become_conn(struct tcp_dial *dial, uint32_t have, bool receive_only)
+{
+	struct tcp_wire_peer wire = dial->cm.peer;
+	struct tcp_peer *peer = dial->peer;
+	struct tcp_ep *ep = dial->ep;
+	int fd = dial->watch.fd;
+
+	wire.have |= have;
+	tcp_watch_set(ep, &dial->watch, 0);
+	dial->watch.fd = -1;
+	tcp_dial_drop(dial);
+	if (tcp_peer_connected(ep, peer, fd, &wire, receive_only)) {
+		(void)close(fd);
+		tcp_peer_failed(ep, peer, FI_ENOMEM);
+	}
+}
+
+static void active_failed(struct tcp_dial *dial, int err)
+{
+	struct tcp_peer *peer = dial->peer;
+	struct tcp_ep *ep = dial->ep;
+
+	tcp_dial_drop(dial);
+	tcp_peer_failed(ep, peer, err);
+}
+
+static void active_ready(struct tcp_dial *dial)
+{
+	struct tcp_ep *ep = dial->ep;
+	struct tcp_rdm_hello hello;
+	int ret = tcp_cm_progress(&dial->cm);
+
+	if (!ret) {
+		tcp_watch_set(ep, &dial->watch, tcp_cm_events(&dial->cm));
+		return;
+	}
+	if (ret > 0)
+		ret = tcp_rdm_decode_reply(tcp_cm_data(&dial->cm),
+			dial->cm.msg.data_len, wf_sockaddr_port(&ep->name), &hello);
+	if (ret < 0) {
+		active_failed(dial, -ret);
+		return;
+	}
+	dial->peer->remote_id = hello.id;
+	dial->peer->remote_instance = dial->cm.msg.ext.instance;
+	become_conn(dial, tcp_rdm_have(&hello), false);
+}
+
+/* May the request stand beside what we have with that peer? TCP_REASON_NONE: yes, and
+ * what was in its way is gone. */
+static enum tcp_cm_reason judge(struct tcp_dial *dial, struct tcp_peer *peer,
+	const struct tcp_rdm_hello *hello, bool *ret_self)
+{
+	uint64_t instance = dial->cm.msg.ext.instance;
+	union wf_sockaddr own;
+	socklen_t len = sizeof(own);
+	bool same;
+	int order;
+
+	/* Listening at any address, we are known by the one that was connected to. */
+	if (getsockname(dial->watch.fd, &own.sa, &len))
+		return TCP_REASON_BUSY;
+	wf_sockaddr_set_port(&own, wf_sockaddr_port(&dial->ep->name));
+	order = tcp_rdm_cross(&own, &peer->addr);
+	*ret_self = !order;
+	if (!order)
+		return TCP_REASON_NONE;
+	if (peer->conn) {
+		same = instance ? instance == peer->remote_instance
+				: !peer->remote_id || hello->id == peer->remote_id;
+		if (same && !peer->conn->err && !tcp_rx_ended(peer->conn))
+			return TCP_REASON_CONNECTED;
+		tcp_conn_end(peer->conn, FI_ECANCELED);
+	}
+	if (!peer->dial)
+		return TCP_REASON_NONE;
+	if (order > 0)
+		return TCP_REASON_CROSSED;
+	tcp_dial_drop(peer->dial);
+	return TCP_REASON_NONE;
+}
+
+static void passive_finish(struct tcp_dial *dial, int ret)
+{
+	struct tcp_ep *ep = dial->ep;
+	struct tcp_rdm_hello hello, answer;
+
+	if (!ret) {
+		tcp_watch_set(ep, &dial->watch, tcp_cm_events(&dial->cm));
+		return;
+	}
+	if (ret < 0 || dial->cm.state != TCP_CM_CONNECTED) {
+		if (dial->peer && !wf_list_empty(&dial->peer->pending))
+			tcp_peer_busy(ep, dial->peer);
+		tcp_dial_drop(dial);
+		return;
+	}
+	if (tcp_rdm_decode_request(
+		    tcp_cm_data(&dial->cm), dial->cm.msg.data_len, &hello)) {
+		tcp_dial_drop(dial);
+		return;
+	}
+	tcp_rdm_answer(&hello, &dial->cm.msg, ep->peers->id, &answer);
+	become_conn(dial, tcp_rdm_have(&answer), dial->self);
+}
+
+static void passive_asked(struct tcp_dial *dial)
+{
+	struct tcp_ep *ep = dial->ep;
+	struct tcp_rdm_hello hello, answer;
+	uint8_t data[TCP_RDM_DATA];
+	enum tcp_cm_reason reason;
+	struct tcp_peer *peer;
+
+	if (tcp_rdm_decode_request(
+		    tcp_cm_data(&dial->cm), dial->cm.msg.data_len, &hello)) {
+		passive_finish(dial,
+			tcp_cm_reject(&dial->cm, TCP_REASON_PROTOCOL, NULL, 0));
+		return;
+	}
+	wf_sockaddr_set_port(&dial->from, hello.port);
+	peer = tcp_peer_get(ep, &dial->from);
+	reason = peer ? judge(dial, peer, &hello, &dial->self) : TCP_REASON_BUSY;
+	if (reason != TCP_REASON_NONE) {
+		passive_finish(dial,
+			tcp_cm_reject(&dial->cm, reason, tcp_cm_data(&dial->cm),
+				TCP_RDM_DATA));
+		return;
+	}
+	dial->peer = peer;
+	peer->remote_id = hello.id;
+	peer->remote_instance = dial->cm.msg.ext.instance;
+	tcp_rdm_answer(&hello, &dial->cm.msg, ep->peers->id, &answer);
+	tcp_rdm_encode(data, &answer);
+	passive_finish(dial, tcp_cm_accept(&dial->cm, features | TCP_HAVE_LDBL_OWN,
+				     data, sizeof(data)));
+}
+
+static void passive_ready(struct tcp_dial *dial)
+{
+	int ret = tcp_cm_progress(&dial->cm);
+
+	if (ret > 0 && dial->cm.state == TCP_CM_ASKED)
+		passive_asked(dial);
+	else
+		passive_finish(dial, ret);
+}
+
+static void dial_ready(struct tcp_watch *watch, uint32_t events)
+{
+	struct tcp_dial *dial = wf_container_of(watch, struct tcp_dial, watch);
+
+	(void)events;
+	if (dial->passive)
+		passive_ready(dial);
+	else
+		active_ready(dial);
+}
+
+static struct tcp_dial *dial_new(struct tcp_ep *ep, int fd)
+{
+	struct tcp_dial *dial = calloc(1, sizeof(*dial));
+
+	if (!dial)
+		return NULL;
+	dial->watch = (struct tcp_watch){ .ready = dial_ready, .fd = fd };
+	dial->ep = ep;
+	wf_list_push(&ep->peers->dials, &dial->link);
+	return dial;
+}
+
+int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	struct tcp_rdm_hello hello = {
+		.version = TCP_RDM_VERSION,
+		.firewall = tcp_params.firewalled,
+		.port = wf_sockaddr_port(&ep->name),
+		.id = ep->peers->id,
+	};
+	struct tcp_cm_own own = own_of(ep);
+	uint8_t data[TCP_RDM_DATA];
+	struct tcp_dial *dial;
+	int fd, ret;
+
+	ret = tcp_connect(&ep->name, &peer->addr, &ep->conf,
+		ep->ep.info->tx_attr->tclass, &fd);
+	if (ret) {
+		tcp_peer_failed(ep, peer, -ret);
+		return ret;
+	}
+	dial = dial_new(ep, fd);
+	if (!dial) {
+		(void)close(fd);
+		tcp_peer_failed(ep, peer, FI_ENOMEM);
+		return -FI_ENOMEM;
+	}
+	dial->peer = peer;
+	peer->dial = dial;
+	tcp_rdm_encode(data, &hello);
+	tcp_cm_start_active(&dial->cm, fd, &own, data, sizeof(data));
+	tcp_watch_set(ep, &dial->watch, EPOLLOUT);
+	return 0;
+}
+
+void tcp_dial_accept_ready(struct tcp_watch *watch, uint32_t events)
+{
+	struct tcp_peers *peers = wf_container_of(watch, struct tcp_peers, watch);
+	struct tcp_ep *ep = peers->ep;
+	struct tcp_cm_own own = own_of(ep);
+	union wf_sockaddr from;
+	struct tcp_dial *dial;
+	int fd;
+
+	(void)events;
+	for (int i = 0; i < ACCEPTS; i++) {
+		if (tcp_listener_accept(&peers->listener, &ep->conf,
+			    ep->ep.info->tx_attr->tclass, &fd, &from))
+			return;
+		dial = dial_new(ep, fd);
+		if (!dial) {
+			(void)close(fd);
+			return;
+		}
+		dial->passive = true;
+		dial->from = from;
+		tcp_cm_start_passive(&dial->cm, fd, &own);
+		passive_ready(dial);
+	}
+}
+
+/* Deadlines of exchanges are seen by their progress. */
+void tcp_dials_tick(struct tcp_ep *ep, uint64_t now)
+{
+	wf_list_foreach_safe(link, &ep->peers->dials)
+	{
+		struct tcp_dial *dial = wf_list_entry(link, struct tcp_dial, link);
+
+		if (now >= dial->cm.deadline_ns)
+			dial_ready(&dial->watch, 0);
+	}
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/conn.h"
+#include "providers/tcp/msg_cm.h"
+#include "providers/tcp/peer.h"
+
+/* Opening, naming, enabling and destroying endpoints. */
+
+enum { STAGE_MIN = 4096 };
+
+static int tcp_enable(struct wf_ep *wf)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	if (!ep->rbuf)
+		ep->rbuf = malloc(ep->rbuf_size);
+	if (!ep->rbuf)
+		return -FI_ENOMEM;
+	ep->tx_size = wf->info->tx_attr->size;
+	return ep->peers ? tcp_peers_listen(ep) : 0;
+}
+
+static void end_conns(struct tcp_ep *ep)
+{
+	wf_ep_srx_lock(&ep->ep);
+	wf_lock(&ep->ep.lock);
+	while (!wf_list_empty(&ep->conns)) {
+		struct tcp_conn *conn =
+			wf_list_entry(ep->conns.next, struct tcp_conn, link);
+
+		if (conn->stage)
+			tcp_tx_flush(conn);
+		tcp_conn_end(conn, 0);
+	}
+	tcp_conn_free_dead(ep);
+	wf_unlock(&ep->ep.lock);
+	wf_ep_srx_unlock(&ep->ep);
+}
+
+static void tcp_destroy(struct wf_ep *wf)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	if (ep->cm && ep->cm->eq)
+		wf_progress_list_del(&ep->cm->eq->progress, &wf->progress);
+	end_conns(ep);
+	tcp_peers_free(ep);
+	tcp_msg_free(ep);
+	if (ep->timer.fd >= 0)
+		(void)close(ep->timer.fd);
+	if (ep->epfd >= 0)
+		(void)close(ep->epfd);
+	free(ep->spare_stage);
+	free(ep->rbuf);
+	wf_ep_done(wf);
+	free(ep);
+}
+
+static int tcp_setname(struct wf_ep *wf, const void *addr, size_t len)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+	union wf_sockaddr name;
+
+	if (wf_sockaddr_read(addr, len, &name) ||
+		name.sa.sa_family != ep->name.sa.sa_family) {
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_setname: not an address in the endpoint's format\n");
+		return -FI_EINVAL;
+	}
+	if (ep->peers && ep->peers->listener.fd >= 0) {
+		tcp_watch_set(ep, &ep->peers->watch, 0);
+		tcp_listener_close(&ep->peers->listener);
+	}
+	ep->name = name;
+	return ep->peers ? tcp_peers_listen(ep) : 0;
+}
+
+/* The port of an RDM endpoint is known once it listens, so asking for the name makes
+ * it listen. */
+static int tcp_getname(struct wf_ep *wf, void *addr, size_t *len)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+	union wf_sockaddr name;
+	size_t room = *len;
+	int ret = ep->peers ? tcp_peers_listen(ep) : 0;
+
+	if (ret)
+		return ret;
+	wf_lock(&wf->lock);
+	name = ep->name;
+	if (ep->cm && ep->cm->conn) {
+		socklen_t size = sizeof(name);
+
+		(void)getsockname(ep->cm->conn->watch.fd, &name.sa, &size);
+	}
+	wf_unlock(&wf->lock);
+	*len = wf_sockaddr_len(&name);
+	if (addr)
+		memcpy(addr, &name, WF_MIN(room, *len));
+	return room < *len ? -FI_ETOOSMALL : 0;
+}
+
+static int tcp_getopt(struct wf_ep *wf, int name, void *val, size_t *len)
+{
+	if (name != FI_OPT_CM_DATA_SIZE || wf->type != FI_EP_MSG)
+		return -FI_ENOPROTOOPT;
+	if (*len < sizeof(size_t)) {
+		*len = sizeof(size_t);
+		return -FI_ETOOSMALL;
+	}
+	*len = sizeof(size_t);
+	*(size_t *)val = TCP_CM_DATA_MAX;
+	return 0;
+}
+
+static size_t tcp_tx_left(struct wf_ep *wf)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	return ep->tx_pending < ep->tx_size ? ep->tx_size - ep->tx_pending : 0;
+}
+
+static const struct wf_xfer_ops tcp_xfer_ops = {
+	.lock_kind = WF_LOCK_MUTEX,
+	.start = tcp_start,
+	.progress = tcp_progress,
+	.srx_ops = &tcp_srx_ops,
+	.srx_addr = tcp_srx_addr,
+	.enable = tcp_enable,
+	.destroy = tcp_destroy,
+	.setname = tcp_setname,
+	.getname = tcp_getname,
+	.getopt = tcp_getopt,
+	.tx_left = tcp_tx_left,
+	.wait_fd = tcp_wait_fd,
+	.arm = tcp_arm,
+};
+
+static int first_name(const struct fi_info *info, union wf_sockaddr *ret)
+{
+	int family = info->addr_format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_INET;
+
+	if (!info->src_addr) {
+		*ret = wf_sockaddr_any(family);
+		return 0;
+	}
+	if (wf_sockaddr_read(info->src_addr, info->src_addrlen, ret) ||
+		ret->sa.sa_family != family) {
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_endpoint: src_addr is not an address in addr_format\n");
+		return -FI_EINVAL;
+	}
+	return 0;
+}
+
+static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
+{
+	const struct wf_ep *wf = &ep->ep;
+
+	ep->name = *name;
+	ep->conf = tcp_netconf_read();
+	ep->manual = wf->domain->progress != FI_PROGRESS_AUTO;
+	ep->want_source = wf->caps & FI_SOURCE && wf->type == FI_EP_RDM;
+	ep->want_source_err = wf->caps & FI_SOURCE_ERR && ep->want_source;
+	ep->want_index = wf->type == FI_EP_RDM &&
+			 (ep->want_source || wf->caps & FI_DIRECTED_RECV);
+	ep->rbuf_size = tcp_params.prefetch_size;
+	ep->stage_size = WF_MAX(tcp_params.staging_size, (size_t)STAGE_MIN);
+	ep->manual = ep->manual && tcp_params.staging_size;
+	ep->timer.fd = -1;
+	ep->timer_ns = UINT64_MAX;
+	wf_list_init(&ep->conns);
+	wf_list_init(&ep->hot);
+	wf_list_init(&ep->dirty);
+	wf_list_init(&ep->failed);
+	wf_list_init(&ep->dead);
+}
+
+int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
+	uint64_t flags, void *context)
+{
+	union wf_sockaddr name;
+	struct tcp_ep *ep;
+	int ret;
+
+	if (flags) {
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_endpoint2: no flags are offered (got %#llx)\n",
+			(unsigned long long)flags);
+		return -FI_EINVAL;
+	}
+	ret = first_name(info, &name);
+	if (ret)
+		return ret;
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return -FI_ENOMEM;
+	ret = wf_ep_init(&ep->ep, domain, info, &tcp_xfer_ops, context);
+	if (ret)
+		goto err_free;
+	init(ep, &name);
+	ep->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (ep->epfd < 0) {
+		ret = -errno;
+		goto err_ep;
+	}
+	ret = ep->ep.type == FI_EP_RDM ? tcp_peers_new(ep)
+				       : tcp_msg_new(ep, info->handle);
+	if (ret)
+		goto err_epfd;
+	*ret_ep = &ep->ep.fid;
+	return 0;
+
+err_epfd:
+	(void)close(ep->epfd);
+err_ep:
+	wf_ep_done(&ep->ep);
+err_free:
+	free(ep);
+	return ret;
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "providers/tcp/listen.h"
+#include "providers/tcp/log.h"
+#include "sys/compiler.h"
+
+/* Sockets that listen. */
+
+enum { TRIES_MAX = 64 };
+
+static int listen_at(const union wf_sockaddr *addr, uint16_t port, int *ret_fd)
+{
+	union wf_sockaddr name = *addr;
+	int on = 1, err;
+	int fd = socket(
+		addr->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	wf_sockaddr_set_port(&name, port);
+	/* A port whose old connections linger may be used again. */
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* Two may bind to a port; that one of them listens is found out there. */
+	if (bind(fd, &name.sa, (socklen_t)wf_sockaddr_len(&name)) ||
+		listen(fd, TCP_LISTEN_BACKLOG)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+static int listen_in_range(
+	const union wf_sockaddr *addr, const struct tcp_netconf *conf, int *ret_fd)
+{
+	int err = -EADDRINUSE;
+
+	for (int port = conf->port_low; port <= conf->port_high; port++) {
+		err = listen_at(addr, (uint16_t)port, ret_fd);
+		if (err != -EADDRINUSE && err != -EACCES)
+			break;
+	}
+	return err;
+}
+
+static int open_reserve(void)
+{
+	return open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
+int tcp_listen(struct tcp_listener *listener, const union wf_sockaddr *addr,
+	const struct tcp_netconf *conf)
+{
+	struct tcp_listener new = { .reserve = open_reserve() };
+	socklen_t len = sizeof(new.name);
+	char text[WF_SOCKADDR_STRLEN];
+	uint16_t port = wf_sockaddr_port(addr);
+	int err;
+
+	if (new.reserve < 0) {
+		err = -errno;
+		goto err_log;
+	}
+	err = port || !conf->port_low ? listen_at(addr, port, &new.fd)
+				      : listen_in_range(addr, conf, &new.fd);
+	if (err)
+		goto err_reserve;
+	if (getsockname(new.fd, &new.name.sa, &len)) {
+		err = -errno;
+		goto err_fd;
+	}
+	*listener = new;
+	return 0;
+
+err_fd:
+	close(new.fd);
+err_reserve:
+	close(new.reserve);
+err_log:
+	if (!port && conf->port_low)
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"cannot listen at %s, ports %d to %d: %s\n",
+			wf_sockaddr_uri(addr, text, sizeof(text)), conf->port_low,
+			conf->port_high, fi_strerror(-err));
+	else
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "cannot listen at %s: %s\n",
+			wf_sockaddr_uri(addr, text, sizeof(text)), fi_strerror(-err));
+	return err;
+}
+
+void tcp_listener_close(struct tcp_listener *listener)
+{
+	if (listener->fd >= 0)
+		close(listener->fd);
+	if (listener->reserve >= 0)
+		close(listener->reserve);
+	listener->fd = listener->reserve = -1;
+}
+
+/* No descriptor is left: use the spare one to close what asks for one. Somebody
+ * else's thread may be faster in taking it; then it stays missing until one is free
+ * again, and the caller is told that there is nothing. */
+static bool refuse_one(struct tcp_listener *listener)
+{
+	bool refused = false;
+	int fd;
+
+	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
+		"no file descriptor is left: connections are being refused\n");
+	if (listener->reserve < 0)
+		listener->reserve = open_reserve();
+	if (listener->reserve < 0)
+		return false;
+	close(listener->reserve);
+	fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		refused = true;
+	}
+	listener->reserve = open_reserve();
+	return refused;
+}
+
+int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
+	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer)
+{
+	/* So that refusing, however many come, does not become all that is done. */
+	for (int tries = 0; tries < TRIES_MAX; tries++) {
+		union wf_sockaddr peer;
+		socklen_t len = sizeof(peer);
+		int fd = accept4(
+			listener->fd, &peer.sa, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			tcp_sock_setup(fd, peer.sa.sa_family, conf, tclass);
+			*ret_fd = fd;
+			*ret_peer = peer;
+			return 0;
+		}
+		switch (errno) {
+		case EAGAIN:
+			return -FI_EAGAIN;
+		case EMFILE:
+		case ENFILE:
+			if (!refuse_one(listener))
+				return -FI_EAGAIN;
+			break;
+		case EBADF:
+		case EINVAL:
+		case ENOTSOCK:
+		case EOPNOTSUPP:
+			return -errno;
+		case ENOBUFS:
+		case ENOMEM:
+			return -FI_EAGAIN;
+		default:
+			/* What befell that connection before it was accepted. */
+			break;
+		}
+	}
+	return -FI_EAGAIN;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_LISTEN_H
+#define TCP_LISTEN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "providers/tcp/netconf.h"
+#include "sys/sockaddr.h"
+
+/*
+ * Sockets that listen and sockets that connect. All are non-blocking and closed on
+ * exec. Functions answer 0 or a negative errno.
+ */
+enum { TCP_LISTEN_BACKLOG = 4096 };
+
+struct tcp_listener {
+	int fd;      /* -1: closed. Poll it for reading. */
+	int reserve; /* a descriptor to spare, to refuse with when all are used */
+	union wf_sockaddr name; /* true address, with the port */
+};
+
+/* Listen at @addr. Port 0: one of the range, or the kernel's choice. */
+int tcp_listen(struct tcp_listener *listener, const union wf_sockaddr *addr,
+	const struct tcp_netconf *conf);
+void tcp_listener_close(struct tcp_listener *listener);
+
+/*
+ * The next connection, set up as by tcp_sock_setup(). -FI_EAGAIN: none. When the
+ * process has no descriptor left, the connection is closed and the next one looked
+ * at, so that a listener which is always readable does not keep its thread busy.
+ * One thread at a time.
+ */
+int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
+	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer);
+
+/*
+ * Start to connect from @local (its host; NULL or a wildcard: any) to @dest. The
+ * port is the kernel's choice, or one of the range where there is one. Whether it
+ * succeeds is seen by tcp_cm_progress().
+ */
+int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
+	const struct tcp_netconf *conf, uint32_t tclass, int *ret_fd);
+
+/* No delay, keep-alive, traffic class. @tclass as in fi_tx_attr. */
+void tcp_sock_setup(
+	int fd, int family, const struct tcp_netconf *conf, uint32_t tclass);
+
+/*
+ * Has the host at the other end been silent for @silent_ms although it owes the kernel
+ * an acknowledgement? Keep-alive does not see that while data are under way, and the
+ * kernel itself gives up after a quarter of an hour only. (TCP_USER_TIMEOUT would
+ * also end connections to peers that are alive but too busy to read.) For a look
+ * now and then at a connection with output that does not drain.
+ */
+bool tcp_sock_dead(int fd, int silent_ms);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_MSG_CM_H
+#define TCP_MSG_CM_H
+
+#include "providers/tcp/cm.h"
+#include "providers/tcp/conn.h"
+
+enum tcp_msg_state {
+	TCP_MSG_NEW,        /* may connect */
+	TCP_MSG_ASKED,      /* made for a request: may accept */
+	TCP_MSG_CONNECTING, /* or accepting */
+	TCP_MSG_CONNECTED,
+	TCP_MSG_DOWN, /* was connected, or could not be: for good */
+};
+
+struct tcp_connreq;
+
+/* The connection of an FI_EP_MSG endpoint. Guarded by ep.lock. */
+struct tcp_msg_cm {
+	struct fi_ops_cm ops;
+	struct tcp_watch watch; /* while the exchange goes on */
+	struct tcp_ep *watch_ep;
+	enum tcp_msg_state state;
+	bool active;
+	struct tcp_cm cm;
+	struct tcp_conn *conn;
+	union wf_sockaddr peer;
+	struct wf_eq *eq; /* runs our progress; NULL: none */
+};
+
+/* What FI_CONNREQ brings: somebody waits for an answer. @handle is info->handle. */
+struct tcp_connreq {
+	struct fid handle;
+	struct wf_list link; /* all that are open */
+	struct fid_pep *pep;
+	int fd;
+	union wf_sockaddr peer;
+	struct tcp_cm cm; /* in state ASKED */
+};
+
+/* msg_cm.c */
+int tcp_msg_new(struct tcp_ep *ep, struct fid *handle);
+void tcp_msg_free(struct tcp_ep *ep);
+int tcp_msg_route(
+	struct tcp_ep *ep, struct tcp_conn **ret_conn, struct wf_list **ret_wait);
+void tcp_msg_lost(struct tcp_ep *ep, struct tcp_conn *conn);
+void tcp_msg_tick(struct tcp_ep *ep);
+uint64_t tcp_msg_deadline(struct tcp_ep *ep);
+const union wf_sockaddr *tcp_msg_peer(const struct tcp_ep *ep);
+uint32_t tcp_msg_features(const struct fi_info *info);
+uint64_t tcp_msg_instance(void);
+
+/* connreq.c: they are known by their address, so that one which is gone is not used. */
+struct tcp_connreq *tcp_connreq_new(struct fid_pep *pep, int fd,
+	const union wf_sockaddr *peer, const struct tcp_cm *cm);
+/* Take it off the list: it is the caller's. NULL: there is no such request. */
+struct tcp_connreq *tcp_connreq_take(struct fid *handle);
+/* One of those that came to @pep, or NULL. */
+struct tcp_connreq *tcp_connreq_take_any(struct fid_pep *pep);
+void tcp_connreq_free(struct tcp_connreq *req);
+
+/* pep.c: the address of a passive endpoint that becomes an active one's. */
+int tcp_pep_take_name(struct fid *handle, union wf_sockaddr *ret);
+
+#endif

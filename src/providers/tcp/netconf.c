@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/tcp/netconf.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <rdma/providers/fi_prov.h>
+
+#include "providers/tcp/log.h"
+#include "sys/compiler.h"
+
+/* One row per parameter: registered, read and range-checked from it. */
+struct row {
+	const char *name;
+	enum fi_param_type type;
+	size_t offset;
+	int fallback, min, max;
+	const char *help;
+};
+
+#define AT(field) offsetof(struct tcp_netconf, field)
+
+static const struct row rows[] = {
+	{ "port_low_range", FI_PARAM_INT, AT(port_low), 0, 0, 65535,
+		"First of the ports that are used to listen and to connect; needs the "
+		"last one as well (default: 0, the system chooses)" },
+	{ "port_high_range", FI_PARAM_INT, AT(port_high), 0, 0, 65535,
+		"Last of these ports" },
+	{ "nodelay", FI_PARAM_BOOL, AT(nodelay), -1, 0, 1,
+		"Set TCP_NODELAY or clear it (default: set, unless the traffic class "
+		"is bulk data)" },
+	{ "connect_timeout", FI_PARAM_INT, AT(connect_ms), 30000, 0, INT_MAX,
+		"Milliseconds in which a connection must be made, and in which who "
+		"connected to us must have said what he wants; 0: no limit (default: "
+		"30000)" },
+	{ "reply_timeout", FI_PARAM_INT, AT(reply_ms), 0, 0, INT_MAX,
+		"Milliseconds in which a peer must have accepted or rejected; 0: no "
+		"limit (default: 0)" },
+	{ "keepalive_timeout", FI_PARAM_INT, AT(keepalive_ms), 60000, 0, INT_MAX,
+		"Milliseconds after which a host that does not answer is taken for "
+		"dead; 0: as the system has it (default: 60000)" },
+};
+
+void tcp_netconf_define(void)
+{
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++)
+		(void)fi_param_define(
+			&tcp_fi, rows[i].name, rows[i].type, "%s", rows[i].help);
+}
+
+static int *field(struct tcp_netconf *conf, const struct row *row)
+{
+	return (int *)(void *)((char *)conf + row->offset);
+}
+
+static void check_range(struct tcp_netconf *conf)
+{
+	if (!conf->port_low && !conf->port_high)
+		return;
+	if (conf->port_low && conf->port_low <= conf->port_high)
+		return;
+	tcp_log(FI_LOG_WARN, FI_LOG_CORE,
+		"ports from %d to %d are no range: ignored, the system chooses\n",
+		conf->port_low, conf->port_high);
+	conf->port_low = conf->port_high = 0;
+}
+
+struct tcp_netconf tcp_netconf_read(void)
+{
+	struct tcp_netconf conf;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		const struct row *row = &rows[i];
+		int value = row->fallback;
+
+		/* What is no number was logged by the core. */
+		if (!fi_param_get(&tcp_fi, row->name, &value) &&
+			(value < row->min || value > row->max)) {
+			tcp_log(FI_LOG_WARN, FI_LOG_CORE,
+				"parameter %s: %d is not within %d to %d, taken is "
+				"%d\n",
+				row->name, value, row->min, row->max, row->fallback);
+			value = row->fallback;
+		}
+		*field(&conf, row) = value;
+	}
+	check_range(&conf);
+	return conf;
+}

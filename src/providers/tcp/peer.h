@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_PEER_H
+#define TCP_PEER_H
+
+#include "providers/tcp/cm.h"
+#include "providers/tcp/conn.h"
+#include "providers/tcp/listen.h"
+
+struct tcp_dial;
+
+/*
+ * Somebody that an FI_EP_RDM endpoint talks to, by address. Made by the first
+ * operation to him or by his request, whichever comes first. Guarded by ep.lock.
+ */
+struct tcp_peer {
+	struct wf_list busy_link; /* peers->busy while there is something to be done */
+	struct tcp_peer *hash_next;
+	union wf_sockaddr addr;
+	fi_addr_t index;       /* in the AV, as far as we know */
+	struct tcp_conn *conn; /* what operations go to */
+	struct tcp_dial *dial; /* our own attempt to connect */
+	struct wf_list pending; /* operations that wait for a connection */
+	uint64_t retry_ns;      /* no attempt before */
+	uint64_t give_up_ns;    /* pending operations fail then */
+	uint32_t backoff_ms;
+	uint32_t remote_id;       /* of his endpoint, 0: not known */
+	uint64_t remote_instance; /* the same, where he knows our extension */
+	int err;                  /* of the last attempt */
+};
+
+/* A connection in the making, ours to a peer or somebody's to us. */
+struct tcp_dial {
+	struct tcp_watch watch;
+	struct tcp_ep *ep;
+	struct tcp_peer *peer; /* NULL: passive, and not known yet */
+	struct wf_list link;
+	bool passive;
+	bool self; /* passive: the other end is this endpoint */
+	union wf_sockaddr from; /* passive */
+	struct tcp_cm cm;
+};
+
+/* All of one endpoint. */
+struct tcp_peers {
+	struct tcp_ep *ep;
+	struct tcp_watch watch; /* of the listener */
+	struct tcp_listener listener;
+	uint32_t id;       /* ours; random, not 0 */
+	uint64_t instance; /* the same for those who know our extension */
+	struct tcp_peer **buckets;
+	size_t bucket_mask, count;
+	struct tcp_peer **by_index; /* those that we sent to */
+	size_t index_room;
+	struct wf_list busy, dials, dead_dials;
+};
+
+int tcp_peers_new(struct tcp_ep *ep);
+/* Listen; the endpoint's name is true from then on. */
+int tcp_peers_listen(struct tcp_ep *ep);
+void tcp_peers_free(struct tcp_ep *ep);
+
+/* Where operations to @addr go: to a connection, or to the list of those that wait for
+ * one. -FI_EINVAL, -FI_EFIREWALLADDR, -FI_ENOMEM. */
+int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
+	struct wf_list **ret_wait);
+struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
+fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer);
+/* Something is to be done for it, now or at its retry_ns. */
+void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer);
+/* @conn of @peer is gone. */
+void tcp_peer_lost(struct tcp_peer *peer, struct tcp_conn *conn);
+/* The exchange over @cm came to a good end: @fd carries records. */
+int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
+	const struct tcp_wire_peer *wire, bool receive_only);
+/* An attempt to connect failed. */
+void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err);
+
+void tcp_peers_tick(struct tcp_ep *ep);
+uint64_t tcp_peers_deadline(struct tcp_ep *ep);
+
+/* dial.c */
+int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer);
+void tcp_dial_drop(struct tcp_dial *dial);
+void tcp_dial_accept_ready(struct tcp_watch *watch, uint32_t events);
+void tcp_dials_tick(struct tcp_ep *ep, uint64_t now);
+void tcp_dials_free_dead(struct tcp_peers *peers);
+
+/* The same bytes in what matters; addresses of an AV have been normalised. */
+static inline bool tcp_addr_is(const union wf_sockaddr *a, const void *addr)
+{
+	const union wf_sockaddr *b = addr;
+
+	if (wf_likely(a->sa.sa_family == AF_INET))
+		return !memcmp(a, b, offsetof(struct sockaddr_in, sin_zero));
+	return wf_sockaddr_equal(a, b);
+}
+
+static inline fi_addr_t tcp_peer_index(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	const void *addr;
+
+	if (wf_likely(peer->index != FI_ADDR_NOTAVAIL)) {
+		addr = wf_av_addr(ep->ep.av, peer->index);
+		if (wf_likely(addr && tcp_addr_is(&peer->addr, addr)))
+			return peer->index;
+	}
+	return tcp_peer_index_slow(ep, peer);
+}
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "providers/tcp/conn.h"
+
+/*
+ * Which record an operation becomes, now that the connection is up and it is its turn:
+ * that depends on what the two ends agreed on.
+ */
+
+/* Acknowledged: what the completion level asks for. */
+static void want_ack(struct tcp_tx *tx)
+{
+	tx->rec.flags |= TCP_FLAG_ACK;
+	tx->want = TCP_WANT_ACK;
+}
+
+static bool wants_ack(const struct tcp_tx *tx)
+{
+	return tx->op_flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE);
+}
+
+/* A free index, or 0. */
+static uint8_t rts_index(struct tcp_conn *conn)
+{
+	if (!conn->rts)
+		conn->rts = calloc(TCP_WIRE_RDV_MAX + 1, sizeof(struct tcp_tx *));
+	if (!conn->rts || conn->rts_count >= TCP_WIRE_RDV_MAX)
+		return 0;
+	do {
+		conn->rts_next = conn->rts_next % TCP_WIRE_RDV_MAX + 1;
+	} while (conn->rts[conn->rts_next]);
+	return (uint8_t)conn->rts_next;
+}
+
+static int prepare_rts(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	uint8_t index = rts_index(conn);
+
+	if (!index)
+		return -FI_EAGAIN;
+	/* Without an acknowledgement the data would be sent, but not yet received. */
+	if (wants_ack(tx) || tx->op_flags & FI_MATCH_COMPLETE)
+		tx->rec.flags |= TCP_FLAG_ACK;
+	tx->rec.kind = tx->op == WF_OP_TSEND ? TCP_REC_RTS : TCP_REC_MSG_RTS;
+	tx->rec.index = index;
+	tx->rec.msg_len = tx->len;
+	tx->rec.payload_len = 0;
+	tx->want = TCP_WANT_CTS;
+	tx->rendezvous = true;
+	conn->rts[index] = tx;
+	conn->rts_count++;
+	return 0;
+}
+
+static bool waits_for_match(const struct tcp_conn *conn, const struct tcp_tx *tx)
+{
+	const struct tcp_params *p = &tcp_params;
+	uint32_t need = tx->op == WF_OP_TSEND ? TCP_HAVE_RDV : TCP_HAVE_RDV_MSG;
+	bool own = conn->wire.have & TCP_HAVE_ERROR;
+
+	if (!(conn->wire.have & need) || conn->wire.swap || tx->op_flags & FI_INJECT)
+		return false;
+	return tx->len > (own ? p->rendezvous_size : p->max_saved_size);
+}
+
+static int prepare_send(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	uint32_t have = conn->wire.have;
+
+	if (tx->op == WF_OP_TSEND && !(have & TCP_HAVE_TAGGED)) {
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"tagged send refused: the peer does not take tagged "
+			"messages\n");
+		return -FI_EOPNOTSUPP;
+	}
+	if (tx->op_flags & FI_REMOTE_CQ_DATA)
+		tx->rec.flags |= TCP_FLAG_DATA;
+	if (waits_for_match(conn, tx))
+		return prepare_rts(conn, tx);
+	tx->rec.kind = tx->op == WF_OP_TSEND ? TCP_REC_TAGGED : TCP_REC_MSG;
+	tx->rec.payload_len = tx->len;
+	if (tx->op_flags & FI_MATCH_COMPLETE) {
+		if (!(have & TCP_HAVE_MATCH)) {
+			tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+				"FI_MATCH_COMPLETE: the peer cannot tell\n");
+			return -FI_EOPNOTSUPP;
+		}
+		tx->rec.flags |= TCP_FLAG_MATCH;
+		tx->rec.id = ++conn->match_id;
+		tx->want = TCP_WANT_MATCHED;
+	} else if (wants_ack(tx)) {
+		want_ack(tx);
+	}
+	return 0;
+}
+
+/* Operations on the peer's memory can fail there, and peers that can say so are
+ * asked to say how it went. */
+static int prepare_write(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	tx->rec.kind = TCP_REC_WRITE;
+	tx->rec.payload_len = tx->len;
+	if (tx->op_flags & FI_REMOTE_CQ_DATA)
+		tx->rec.flags |= TCP_FLAG_DATA;
+	if (tx->op_flags & FI_COMMIT_COMPLETE)
+		tx->rec.flags |= TCP_FLAG_COMMIT;
+	if (tx->op_flags & (FI_COMMIT_COMPLETE | FI_MATCH_COMPLETE) || wants_ack(tx) ||
+		conn->wire.have & TCP_HAVE_ERROR)
+		want_ack(tx);
+	return 0;
+}
+
+static int prepare_read(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	tx->rec.kind = TCP_REC_READ;
+	tx->want = TCP_WANT_RESP;
+	return 0;
+}
+
+static int prepare_atomic(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	static const uint8_t kinds[] = {
+		[WF_OP_ATOMIC] = TCP_REC_ATOMIC,
+		[WF_OP_FETCH] = TCP_REC_FETCH,
+		[WF_OP_COMPARE] = TCP_REC_COMPARE,
+	};
+	unsigned int type = tx->rec.datatype;
+	bool long_double = type == FI_LONG_DOUBLE || type == FI_LONG_DOUBLE_COMPLEX;
+
+	if (!(conn->wire.have & TCP_HAVE_ATOMIC) ||
+		(long_double && !(conn->wire.have & TCP_HAVE_LDBL_OWN))) {
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"atomic operation refused: the peer does not know %s\n",
+			long_double ? "our long double" : "atomics");
+		return -FI_EOPNOTSUPP;
+	}
+	tx->rec.kind = kinds[tx->op];
+	if (tx->op_flags & FI_REMOTE_CQ_DATA)
+		tx->rec.flags |= TCP_FLAG_DATA;
+	if (tx->op == WF_OP_ATOMIC)
+		want_ack(tx);
+	else
+		tx->want = TCP_WANT_RESP;
+	return 0;
+}
+
+int tcp_tx_prepare(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	switch ((enum wf_op_kind)tx->op) {
+	case WF_OP_SEND:
+	case WF_OP_TSEND:
+		return prepare_send(conn, tx);
+	case WF_OP_WRITE:
+		return prepare_write(conn, tx);
+	case WF_OP_READ:
+		return prepare_read(conn, tx);
+	case WF_OP_ATOMIC:
+	case WF_OP_FETCH:
+	case WF_OP_COMPARE:
+		return prepare_atomic(conn, tx);
+	default:
+		return -FI_ENOSYS;
+	}
+}

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "providers/tcp/conn.h"
+#include "providers/tcp/msg_cm.h"
+#include "providers/tcp/peer.h"
+
+/*
+ * Which sockets are looked at, and when.
+ *
+ * Connections with traffic are hot: each progress call reads them directly, because
+ * a read that finds nothing costs less than asking the kernel first. All others, and
+ * listeners and connections in the making, are in one epoll set, which is asked now
+ * and then, and always while nothing is hot. So any number of idle peers costs a
+ * fraction of one system call.
+ */
+enum {
+	HOT_FEW = 4,        /* so many stay hot whether they are used or not */
+	HOT_QUIET = 512,    /* looks after which others are cooled */
+	EPOLL_TURN = 32,    /* progress calls from one look at the set to the next */
+	EPOLL_EVENTS_MAX = 64,
+};
+
+int tcp_watch_add(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = watch };
+
+	if (epoll_ctl(ep->epfd, EPOLL_CTL_ADD, watch->fd, &event))
+		return -errno;
+	watch->events = events;
+	ep->watched++;
+	return 0;
+}
+
+void tcp_watch_set(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = watch };
+	int ret;
+
+	if (watch->events == events)
+		return;
+	if (!watch->events) {
+		ret = tcp_watch_add(ep, watch, events);
+	} else if (events) {
+		ret = epoll_ctl(ep->epfd, EPOLL_CTL_MOD, watch->fd, &event) ? -errno
+									     : 0;
+		watch->events = events;
+	} else {
+		ret = epoll_ctl(ep->epfd, EPOLL_CTL_DEL, watch->fd, NULL) ? -errno : 0;
+		watch->events = 0;
+		ep->watched--;
+	}
+	if (ret)
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot watch a socket: %s\n",
+			fi_strerror(-ret));
+}
+
+static void flush_dirty(struct tcp_ep *ep)
+{
+	wf_list_foreach_safe(link, &ep->dirty)
+	{
+		tcp_tx_flush(wf_list_entry(link, struct tcp_conn, dirty_link));
+	}
+}
+
+static void poll_hot(struct tcp_ep *ep)
+{
+	wf_list_foreach_safe(link, &ep->hot)
+	{
+		struct tcp_conn *conn =
+			wf_list_entry(link, struct tcp_conn, hot_link);
+
+		if (wf_unlikely(conn->err))
+			continue;
+		if (tcp_rx_poll(conn))
+			conn->quiet = 0;
+		else if (++conn->quiet > HOT_QUIET && ep->hot_count > HOT_FEW &&
+			 !conn->rx.held)
+			tcp_conn_cool(conn);
+	}
+}
+
+static void poll_set(struct tcp_ep *ep)
+{
+	struct epoll_event events[EPOLL_EVENTS_MAX];
+	int n = epoll_wait(ep->epfd, events, EPOLL_EVENTS_MAX, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct tcp_watch *watch = events[i].data.ptr;
+
+		/* One may have been closed by another's handler; its memory stays
+		 * until the end of progress. */
+		if (watch->fd >= 0)
+			watch->ready(watch, events[i].events);
+	}
+}
+
+static void reap(struct tcp_ep *ep)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&ep->failed))) {
+		struct tcp_conn *conn =
+			wf_list_entry(link, struct tcp_conn, failed_link);
+
+		if (ep->peers)
+			tcp_conn_end(conn, FI_ECANCELED);
+		else
+			tcp_msg_lost(ep, conn);
+	}
+}
+
+void tcp_progress(struct wf_ep *wf)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	ep->epoch++;
+	if (!wf_list_empty(&ep->dirty))
+		flush_dirty(ep);
+	poll_hot(ep);
+	if (ep->watched && (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_TURN == 0)) {
+		poll_set(ep);
+		if (ep->peers)
+			tcp_peers_tick(ep);
+		else
+			tcp_msg_tick(ep);
+	}
+	if (!wf_list_empty(&ep->dirty))
+		flush_dirty(ep);
+	if (wf_unlikely(!wf_list_empty(&ep->failed)))
+		reap(ep);
+	if (wf_unlikely(!wf_list_empty(&ep->dead)))
+		tcp_conn_free_dead(ep);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/unexp.h"
+
+/*
+ * Messages as they arrive. The owner of the receive context says where a message
+ * goes; one that nobody waits for is kept, and the connection goes on behind it.
+ */
+
+static size_t capacity(const struct fi_peer_rx_entry *entry)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < entry->count; i++)
+		len += entry->iov[i].iov_len;
+	return len;
+}
+
+/* The source is in no AV, and the application wants to hear of it. */
+static void report_unknown(struct tcp_ep *ep, struct tcp_conn *conn,
+	struct fi_peer_rx_entry *entry, uint64_t comp_flags, uint64_t len,
+	uint64_t data)
+{
+	union wf_sockaddr from = *tcp_conn_addr(conn);
+	struct fi_cq_err_entry err = {
+		.op_context = entry->context,
+		.flags = (entry->flags & (FI_MSG | FI_TAGGED | FI_RECV)) | comp_flags,
+		.len = len,
+		.data = data,
+		.tag = entry->tag,
+		.err = FI_EADDRNOTAVAIL,
+		.prov_errno = FI_EADDRNOTAVAIL,
+		.err_data = &from,
+		.err_data_size = wf_sockaddr_len(&from),
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+
+	wf_ep_rx_err(&ep->ep, entry->flags, &err);
+	wf_srx_free_entry(entry);
+}
+
+void tcp_recv_done(struct tcp_ep *ep, struct tcp_conn *conn,
+	struct fi_peer_rx_entry *entry, uint16_t flags, uint64_t len, uint64_t data,
+	fi_addr_t source)
+{
+	uint64_t comp_flags = flags & TCP_FLAG_DATA ? FI_REMOTE_CQ_DATA : 0;
+	size_t room = capacity(entry);
+
+	if (wf_unlikely(len > room)) {
+		wf_srx_fail(&ep->ep, entry, comp_flags, room, len - room, data, source,
+			FI_ETRUNC);
+		return;
+	}
+	if (wf_unlikely(ep->want_source_err && source == FI_ADDR_NOTAVAIL && conn &&
+			conn->peer && tcp_conn_index(conn) == FI_ADDR_NOTAVAIL)) {
+		report_unknown(ep, conn, entry, comp_flags, len, data);
+		return;
+	}
+	wf_srx_done(&ep->ep, entry, comp_flags, len, data, source);
+}
+
+void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id)
+{
+	struct tcp_tx *tx;
+
+	if (!conn || !(flags & TCP_FLAG_MATCH))
+		return;
+	tx = tcp_tx_answer(conn, TCP_REC_MATCHED, 0);
+	if (!tx)
+		return;
+	tx->rec.id = id;
+	tcp_tx_dirty(conn);
+}
+
+/* 0: @entry has buffers; -FI_ENOENT: it has none. */
+static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **entry)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
+	struct fid_peer_srx *srx = conn->ep->ep.srx;
+	struct fi_peer_match_attr attr = {
+		.addr = conn->peer ? tcp_conn_index(conn) : FI_ADDR_UNSPEC,
+		.msg_size = len,
+		.tag = tagged ? rec->tag : 0,
+	};
+
+	return tagged ? wf_srx_get_tag(srx, &attr, entry)
+		      : wf_srx_get_msg(srx, &attr, entry);
+}
+
+static int queue(struct tcp_conn *conn, struct tcp_unexp *unexp)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
+	struct fi_peer_rx_entry *entry = unexp->entry;
+	int ret;
+
+	entry->peer_context = unexp;
+	if (rec->flags & TCP_FLAG_DATA) {
+		entry->cq_data = rec->data;
+		entry->flags |= FI_REMOTE_CQ_DATA;
+	}
+	ret = tagged ? wf_srx_queue_tag(entry) : wf_srx_queue_msg(entry);
+	if (!ret)
+		return 0;
+	wf_srx_free_entry(entry);
+	tcp_unexp_free(unexp);
+	tcp_conn_fail(conn, FI_ENOMEM);
+	return 0;
+}
+
+static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	if (entry)
+		wf_srx_free_entry(entry);
+	tcp_rx_drop(conn);
+	tcp_conn_fail(conn, FI_ENOMEM);
+	return 0;
+}
+
+enum {
+	KEEP_MSG = 64 << 20,   /* longest message that is kept */
+	KEEP_CONN = 1 << 30,   /* bytes kept for one connection */
+};
+
+/* Nobody waits for it. Messages that would take too much memory stay in the socket,
+ * and so does everything behind them, until they are matched. */
+static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	struct tcp_rx *rx = &conn->rx;
+	uint64_t len = rx->rec.payload_len;
+	bool keep = len <= KEEP_MSG && len <= KEEP_CONN - conn->unexp_bytes;
+	struct tcp_unexp *unexp = tcp_unexp_new(conn, entry, keep ? len : 0);
+	struct iovec iov;
+
+	if (!unexp && keep && len) {
+		keep = false;
+		unexp = tcp_unexp_new(conn, entry, 0);
+	}
+	if (!unexp)
+		return no_memory(conn, entry);
+	rx->unexp = unexp;
+	if (keep) {
+		conn->unexp_bytes += len;
+		iov = (struct iovec){ unexp->buf, len };
+		tcp_rx_sink(conn, &iov, 1);
+	} else {
+		unexp->state = TCP_UNEXP_HELD;
+		rx->sink = TCP_SINK_HOLD;
+	}
+	return queue(conn, unexp);
+}
+
+int tcp_msg_head(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	struct fi_peer_rx_entry *entry = NULL;
+	int ret = match(conn, rx->rec.payload_len, &entry);
+
+	rx->entry = NULL;
+	rx->unexp = NULL;
+	if (wf_likely(!ret)) {
+		rx->entry = entry;
+		tcp_rx_sink(conn, entry->iov, entry->count);
+		return 0;
+	}
+	if (ret == -FI_ENOENT)
+		return unexpected(conn, entry);
+	return no_memory(conn, NULL);
+}
+
+int tcp_msg_done(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	const struct tcp_record *rec = &rx->rec;
+	struct fi_peer_rx_entry *entry = rx->entry;
+	struct tcp_unexp *unexp = rx->unexp;
+
+	rx->entry = NULL;
+	rx->unexp = NULL;
+	if (wf_likely(entry != NULL)) {
+		tcp_recv_matched(conn, rec->flags, rec->id);
+		tcp_recv_done(conn->ep, conn, entry, rec->flags, rec->payload_len,
+			rec->data, tcp_conn_source(conn));
+	} else if (unexp) {
+		tcp_unexp_whole(unexp);
+	}
+	if (rec->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT))
+		return tcp_answer_ack(conn);
+	return 0;
+}
+
+/* The sender keeps the payload until we ask for it. */
+int tcp_rts_head(struct tcp_conn *conn)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	struct fi_peer_rx_entry *entry = NULL;
+	struct tcp_unexp *unexp;
+	int ret;
+
+	if (!conn->rdv)
+		conn->rdv = calloc(TCP_WIRE_RDV_MAX + 1, sizeof(struct tcp_unexp *));
+	if (!conn->rdv)
+		return no_memory(conn, NULL);
+	if (conn->rdv[rec->index])
+		return -FI_EPROTO;
+	ret = match(conn, rec->msg_len, &entry);
+	if (ret && ret != -FI_ENOENT)
+		return no_memory(conn, NULL);
+	unexp = tcp_unexp_new(conn, entry, 0);
+	if (!unexp)
+		return no_memory(conn, entry);
+	unexp->state = TCP_UNEXP_RTS;
+	unexp->len = rec->msg_len;
+	unexp->index = rec->index;
+	conn->rdv[rec->index] = unexp;
+	if (ret)
+		return queue(conn, unexp);
+	tcp_unexp_clear(unexp);
+	return 0;
+}
+
+int tcp_rdv_head(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	struct tcp_unexp *unexp = conn->rdv ? conn->rdv[rx->rec.index] : NULL;
+
+	if (!unexp || unexp->state != TCP_UNEXP_CLEARED ||
+		unexp->len != rx->rec.payload_len)
+		return -FI_EPROTO;
+	rx->unexp = unexp;
+	rx->entry = NULL;
+	if (!unexp->dropped)
+		tcp_rx_sink(conn, unexp->entry->iov, unexp->entry->count);
+	return 0;
+}
+
+int tcp_rdv_done(struct tcp_conn *conn)
+{
+	struct tcp_unexp *unexp = conn->rx.unexp;
+	bool ack = unexp->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT);
+
+	conn->rx.unexp = NULL;
+	conn->rdv[unexp->index] = NULL;
+	if (!unexp->dropped)
+		tcp_recv_done(conn->ep, conn, unexp->entry, unexp->flags, unexp->len,
+			unexp->data, tcp_conn_source(conn));
+	tcp_unexp_free(unexp);
+	return ack ? tcp_answer_ack(conn) : 0;
+}

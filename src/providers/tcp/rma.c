@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/tcp/conn.h"
+
+/*
+ * Peers' access to our memory. Every segment is checked before anything is done, and
+ * looked up again for each piece that is moved, because the application may close the
+ * region meanwhile.
+ */
+
+static struct wf_mr_map *map_of(struct tcp_ep *ep)
+{
+	return &ep->ep.domain->mr_map;
+}
+
+int tcp_mr_check(struct tcp_ep *ep, const struct tcp_record *rec, uint64_t access)
+{
+	struct wf_mr_map *map = map_of(ep);
+	struct wf_mr *mr;
+	int ret = 0;
+
+	wf_lock(&map->lock);
+	for (unsigned int i = 0; i < rec->seg_count && !ret; i++)
+		if (rec->seg[i].len)
+			ret = wf_mr_lookup(map, rec->seg[i].key, rec->seg[i].addr,
+				rec->seg[i].len, access, &mr);
+	wf_unlock(&map->lock);
+	return ret;
+}
+
+int tcp_mr_pieces(struct tcp_ep *ep, const struct tcp_record *rec, uint64_t offset,
+	uint64_t access, struct iovec *iov, size_t max, size_t *ret_count)
+{
+	struct wf_mr_map *map = map_of(ep);
+	const struct tcp_seg *seg = rec->seg;
+	const struct tcp_seg *end = seg + rec->seg_count;
+	struct wf_mr *mr;
+	uint64_t addr;
+	int ret;
+
+	for (; seg < end && offset >= seg->len; seg++)
+		offset -= seg->len;
+	wf_lock(&map->lock);
+	if (seg == end) {
+		*ret_count = 0;
+		return 0;
+	}
+	addr = seg->addr + offset;
+	ret = wf_mr_lookup(map, seg->key, addr, seg->len - offset, access, &mr);
+	if (ret) {
+		wf_unlock(&map->lock);
+		return ret;
+	}
+	*ret_count = wf_mr_pieces(mr, addr, seg->len - offset, iov, max);
+	return 0;
+}
+
+/* Counters of the region, too, so it is looked up. */
+void tcp_mr_event(struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags,
+	size_t len)
+{
+	struct wf_mr_map *map = map_of(conn->ep);
+	struct wf_mr *mr = NULL;
+
+	if (rec->flags & TCP_FLAG_DATA)
+		flags |= FI_REMOTE_CQ_DATA;
+	wf_lock(&map->lock);
+	if (rec->seg_count && wf_mr_lookup(map, rec->seg[0].key, rec->seg[0].addr,
+				      rec->seg[0].len, 0, &mr))
+		mr = NULL;
+	wf_ep_remote_done(&conn->ep->ep, mr, flags, len, rec->data,
+		tcp_conn_source(conn));
+	wf_unlock(&map->lock);
+}
+
+int tcp_write_head(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	int ret = tcp_mr_check(conn->ep, &rx->rec, FI_REMOTE_WRITE);
+
+	rx->err = -ret;
+	rx->entry = NULL;
+	rx->unexp = NULL;
+	if (!ret) {
+		rx->sink = TCP_SINK_MR;
+		rx->offset = 0;
+		rx->room = WF_MIN(rx->rec.span, rx->left);
+	}
+	return 0;
+}
+
+int tcp_write_done(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	bool ack = rx->rec.flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT);
+
+	if (wf_unlikely(rx->err)) {
+		if (ack)
+			return tcp_answer_error(conn, TCP_ANSWER_ACK, rx->err);
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"connection closed: remote write refused: %s\n",
+			fi_strerror(rx->err));
+		tcp_conn_fail(conn, FI_EACCES);
+		return 0;
+	}
+	/* Without a segment it is a probe. */
+	if (rx->rec.seg_count || rx->rec.flags & TCP_FLAG_DATA)
+		tcp_mr_event(conn, &rx->rec, FI_RMA | FI_REMOTE_WRITE,
+			rx->rec.payload_len);
+	return ack ? tcp_answer_ack(conn) : 0;
+}
+
+int tcp_read_head(struct tcp_conn *conn)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	int ret = tcp_mr_check(conn->ep, rec, FI_REMOTE_READ);
+	struct tcp_tx *tx;
+
+	if (ret)
+		return tcp_answer_error(conn, TCP_ANSWER_RESP, -ret);
+	tx = tcp_tx_answer(conn, TCP_REC_READ_RESP, 0);
+	if (!tx)
+		return 0;
+	tx->from_mr = true;
+	tx->rec.payload_len = rec->span;
+	tx->rec.seg_count = rec->seg_count;
+	memcpy(tx->rec.seg, rec->seg, rec->seg_count * sizeof(rec->seg[0]));
+	tcp_tx_dirty(conn);
+	return 0;
+}
+
+/* The answer to the oldest read or fetching atomic. */
+int tcp_resp_head(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	bool read = rx->rec.kind == TCP_REC_READ_RESP;
+	struct tcp_tx *tx;
+
+	if (wf_list_empty(&conn->resps))
+		return -FI_EPROTO;
+	tx = wf_list_entry(conn->resps.next, struct tcp_tx, link);
+	if ((tx->op == WF_OP_READ) != read || rx->rec.payload_len != tx->len)
+		return -FI_EPROTO;
+	rx->entry = NULL;
+	rx->unexp = NULL;
+	if (read)
+		tcp_rx_sink(conn, tx->iov, tx->iov_count);
+	else
+		tcp_rx_sink(conn, tx->result, tx->result_count);
+	return 0;
+}
+
+int tcp_resp_done(struct tcp_conn *conn)
+{
+	struct wf_list *link = wf_list_pop(&conn->resps);
+
+	tcp_tx_complete(conn->ep, wf_list_entry(link, struct tcp_tx, link));
+	if (!wf_list_empty(&conn->txq))
+		tcp_tx_dirty(conn);
+	return 0;
+}

@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "providers/tcp/conn.h"
+
+/*
+ * Into a connection.
+ *
+ * What is read goes to the endpoint's one buffer and is used up before anything else
+ * is read, but for a header that is not whole yet, which the connection keeps. While
+ * a payload is awaited it is read to where it belongs, and only what comes behind it
+ * goes to the buffer. So an idle connection owns no buffer at all.
+ */
+
+enum {
+	READS_PER_POLL = 16, /* then it is somebody else's turn */
+	SINK_PIECES = 8,
+};
+
+const struct tcp_handler tcp_handlers[TCP_REC_KINDS] = {
+	[TCP_REC_MSG] = { tcp_msg_head, tcp_msg_done },
+	[TCP_REC_TAGGED] = { tcp_msg_head, tcp_msg_done },
+	[TCP_REC_ACK] = { tcp_ack_head, NULL },
+	[TCP_REC_READ] = { tcp_read_head, NULL },
+	[TCP_REC_READ_RESP] = { tcp_resp_head, tcp_resp_done },
+	[TCP_REC_WRITE] = { tcp_write_head, tcp_write_done },
+	[TCP_REC_RTS] = { tcp_rts_head, NULL },
+	[TCP_REC_CTS] = { tcp_cts_head, NULL },
+	[TCP_REC_RDV_DATA] = { tcp_rdv_head, tcp_rdv_done },
+	[TCP_REC_ATOMIC] = { tcp_atomic_head, tcp_atomic_done },
+	[TCP_REC_FETCH] = { tcp_atomic_head, tcp_atomic_done },
+	[TCP_REC_COMPARE] = { tcp_atomic_head, tcp_atomic_done },
+	[TCP_REC_ATOMIC_RESP] = { tcp_resp_head, tcp_resp_done },
+	[TCP_REC_MSG_RTS] = { tcp_rts_head, NULL },
+	[TCP_REC_ERROR] = { tcp_error_head, NULL },
+	[TCP_REC_MATCHED] = { tcp_matched_head, NULL },
+	[TCP_REC_PROBE] = { tcp_probe_head, NULL },
+	[TCP_REC_PROBE_RESP] = { tcp_probe_head, NULL },
+};
+
+void tcp_rx_sink(struct tcp_conn *conn, const struct iovec *iov, size_t count)
+{
+	struct tcp_rx *rx = &conn->rx;
+
+	rx->sink = TCP_SINK_IOV;
+	rx->iov = rx->iovs;
+	rx->iov_count = (unsigned int)count;
+	rx->room = 0;
+	for (size_t i = 0; i < count; i++) {
+		rx->iovs[i] = iov[i];
+		rx->room += iov[i].iov_len;
+	}
+	rx->room = WF_MIN(rx->room, rx->left);
+}
+
+void tcp_rx_drop(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+
+	rx->sink = TCP_SINK_IOV;
+	rx->iov_count = 0;
+	rx->room = 0;
+}
+
+/* @n bytes of the sink are filled. */
+static void sink_advance(struct tcp_rx *rx, size_t n)
+{
+	rx->room -= n;
+	if (rx->sink == TCP_SINK_MR) {
+		rx->offset += n;
+		return;
+	}
+	while (n) {
+		size_t step = WF_MIN(n, rx->iov->iov_len);
+
+		rx->iov->iov_base = (uint8_t *)rx->iov->iov_base + step;
+		rx->iov->iov_len -= step;
+		n -= step;
+		if (!rx->iov->iov_len) {
+			rx->iov++;
+			rx->iov_count--;
+		}
+	}
+}
+
+static size_t scatter(
+	const struct iovec *iov, size_t count, const uint8_t *from, size_t len)
+{
+	size_t done = 0;
+
+	for (size_t i = 0; i < count && done < len; i++) {
+		size_t step = WF_MIN(iov[i].iov_len, len - done);
+
+		memcpy(iov[i].iov_base, from + done, step);
+		done += step;
+	}
+	return done;
+}
+
+/* A region that went away while it was written to: the rest has no place. */
+static void mr_gone(struct tcp_rx *rx, int ret)
+{
+	rx->err = -ret;
+	rx->room = 0;
+}
+
+static void to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
+{
+	struct tcp_rx *rx = &conn->rx;
+	struct iovec iov[SINK_PIECES];
+	size_t count, step;
+	int ret;
+
+	n = WF_MIN(n, rx->room);
+	while (n) {
+		ret = tcp_mr_pieces(conn->ep, &rx->rec, rx->offset, FI_REMOTE_WRITE,
+			iov, SINK_PIECES, &count);
+		if (ret) {
+			mr_gone(rx, ret);
+			return;
+		}
+		step = scatter(iov, count, p, n);
+		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+		sink_advance(rx, step);
+		p += step;
+		n -= step;
+	}
+}
+
+/* @n bytes of the payload are at @p. */
+static void payload(struct tcp_conn *conn, const uint8_t *p, size_t n)
+{
+	struct tcp_rx *rx = &conn->rx;
+	size_t fit = WF_MIN(n, rx->room);
+
+	rx->left -= n;
+	if (rx->sink == TCP_SINK_MR) {
+		to_mr(conn, p, n);
+		return;
+	}
+	(void)scatter(rx->iov, rx->iov_count, p, fit);
+	sink_advance(rx, fit);
+}
+
+static int body_done(struct tcp_conn *conn)
+{
+	const struct tcp_handler *handler = &tcp_handlers[conn->rx.rec.kind];
+
+	conn->rx.body = false;
+	return handler->done ? handler->done(conn) : 0;
+}
+
+static void protocol_error(struct tcp_conn *conn, const char *what)
+{
+	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"connection closed: bad record from the peer: %s\n", what);
+	tcp_conn_fail(conn, FI_EPROTO);
+}
+
+/* A new record begins at @p. Returns the bytes used, or 0 if its header is not whole
+ * or it failed. */
+static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
+{
+	struct tcp_rx *rx = &conn->rx;
+	int ret = tcp_record_decode(p, n, &conn->wire, &rx->rec);
+	size_t used;
+
+	if (wf_unlikely(ret)) {
+		if (ret < 0) {
+			protocol_error(conn, tcp_fault_text(-ret));
+			return 0;
+		}
+		memcpy(rx->carry, p, n);
+		rx->carry_len = (uint8_t)n;
+		return 0;
+	}
+	used = rx->rec.hdr_len;
+	rx->left = rx->rec.payload_len;
+	rx->body = true;
+	rx->err = 0;
+	tcp_rx_drop(conn);
+	ret = tcp_handlers[rx->rec.kind].head(conn);
+	if (!ret && !rx->left && rx->sink != TCP_SINK_HOLD)
+		ret = body_done(conn);
+	if (wf_unlikely(ret)) {
+		protocol_error(conn, tcp_rec_kind_text(rx->rec.kind));
+		return 0;
+	}
+	return used;
+}
+
+static void hold(struct tcp_conn *conn, const uint8_t *p, size_t n)
+{
+	struct tcp_rx *rx = &conn->rx;
+
+	rx->held = malloc(n);
+	if (!rx->held) {
+		tcp_conn_fail(conn, FI_ENOMEM);
+		return;
+	}
+	memcpy(rx->held, p, n);
+	rx->held_len = n;
+}
+
+/* All of the @n bytes at @p, unless the connection fails or is to hold. */
+static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
+{
+	struct tcp_rx *rx = &conn->rx;
+	size_t used;
+
+	while (n && !conn->err) {
+		if (!rx->body) {
+			used = head(conn, p, n);
+			if (!used)
+				return;
+		} else if (wf_unlikely(rx->sink == TCP_SINK_HOLD)) {
+			hold(conn, p, n);
+			return;
+		} else {
+			used = WF_MIN(n, rx->left);
+			payload(conn, p, used);
+			if (!rx->left && body_done(conn)) {
+				protocol_error(conn, tcp_rec_kind_text(rx->rec.kind));
+				return;
+			}
+		}
+		p += used;
+		n -= used;
+	}
+}
+
+static void replay(struct tcp_conn *conn)
+{
+	uint8_t *held = conn->rx.held;
+	size_t len = conn->rx.held_len;
+
+	conn->rx.held = NULL;
+	conn->rx.held_len = 0;
+	if (len)
+		parse(conn, held, len);
+	free(held);
+}
+
+/* Buffers for the next read: the rest of a payload, then ours. The map's lock is held
+ * after *@ret_locked. */
+static size_t read_iov(
+	struct tcp_conn *conn, struct iovec *iov, size_t *ret_direct, bool *ret_locked)
+{
+	struct tcp_ep *ep = conn->ep;
+	struct tcp_rx *rx = &conn->rx;
+	size_t count = 0, n = 0;
+	int ret;
+
+	*ret_direct = 0;
+	*ret_locked = false;
+	if (rx->body && rx->room && rx->sink == TCP_SINK_MR) {
+		ret = tcp_mr_pieces(ep, &rx->rec, rx->offset, FI_REMOTE_WRITE, iov,
+			SINK_PIECES, &count);
+		if (ret)
+			mr_gone(rx, ret);
+		else
+			*ret_locked = true;
+	} else if (rx->body && rx->room) {
+		for (; count < rx->iov_count; count++)
+			iov[count] = rx->iov[count];
+	}
+	for (size_t i = 0; i < count; i++) {
+		iov[i].iov_len = WF_MIN(iov[i].iov_len, rx->room - *ret_direct);
+		*ret_direct += iov[i].iov_len;
+	}
+	/* Not behind a part of the payload: what follows it has its place, too. */
+	if (*ret_direct == rx->left || !rx->body || !*ret_direct) {
+		n = rx->carry_len;
+		memcpy(ep->rbuf, rx->carry, n);
+		iov[count].iov_base = ep->rbuf + n;
+		iov[count++].iov_len = ep->rbuf_size - n;
+	}
+	return count;
+}
+
+/* One read. False: the socket had less than there was room for. */
+static bool read_once(struct tcp_conn *conn, bool *ret_any)
+{
+	struct iovec iov[SINK_PIECES + 1];
+	struct tcp_rx *rx = &conn->rx;
+	size_t direct, count, room = 0, carry = rx->carry_len, got;
+	bool locked;
+	ssize_t n;
+	int err;
+
+	count = read_iov(conn, iov, &direct, &locked);
+	for (size_t i = 0; i < count; i++)
+		room += iov[i].iov_len;
+	n = count == 1 ? recv(conn->watch.fd, iov->iov_base, room, MSG_DONTWAIT)
+		       : readv(conn->watch.fd, iov, (int)count);
+	err = errno;
+	if (locked)
+		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+	if (n <= 0) {
+		if (!n)
+			tcp_conn_fail(conn, FI_ECONNRESET);
+		else if (err != EAGAIN && err != EINTR)
+			tcp_conn_fail(conn, err);
+		return false;
+	}
+	*ret_any = true;
+	got = WF_MIN((size_t)n, direct);
+	if (got) {
+		sink_advance(rx, got);
+		rx->left -= got;
+		if (!rx->left && body_done(conn)) {
+			protocol_error(conn, tcp_rec_kind_text(rx->rec.kind));
+			return false;
+		}
+	}
+	if ((size_t)n > got) {
+		rx->carry_len = 0;
+		parse(conn, conn->ep->rbuf, carry + (size_t)n - got);
+	}
+	return (size_t)n == room;
+}
+
+bool tcp_rx_poll(struct tcp_conn *conn)
+{
+	bool any = false;
+
+	if (wf_unlikely(conn->rx.held && conn->rx.sink != TCP_SINK_HOLD)) {
+		replay(conn);
+		any = true;
+	}
+	for (int i = 0; i < READS_PER_POLL && !conn->err; i++) {
+		if (conn->rx.body && conn->rx.sink == TCP_SINK_HOLD)
+			break;
+		if (!read_once(conn, &any))
+			break;
+	}
+	return any;
+}
+
+bool tcp_rx_ended(struct tcp_conn *conn)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	if (getsockopt(conn->watch.fd, IPPROTO_TCP, TCP_INFO, &info, &len))
+		return true;
+	return info.tcpi_state != TCP_ESTABLISHED;
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/conn.h"
+#include "providers/tcp/msg_cm.h"
+#include "providers/tcp/peer.h"
+
+/* Operations as they are posted. */
+
+static void set_segs(struct tcp_tx *tx, const struct wf_op *op)
+{
+	tx->rec.seg_count = (uint8_t)op->rma_count;
+	for (size_t i = 0; i < op->rma_count; i++)
+		tx->rec.seg[i] = (struct tcp_seg){
+			.addr = op->rma[i].addr,
+			.len = op->rma[i].len,
+			.key = op->rma[i].key,
+		};
+}
+
+/* Operands, then what to compare with; results go to buffers of their own. */
+static void set_atomic(struct tcp_tx *tx, const struct wf_op *op)
+{
+	const struct wf_op_atomic *atomic = op->atomic;
+
+	tx->rec.atomic_op = (uint8_t)atomic->op;
+	tx->rec.datatype = (uint8_t)atomic->datatype;
+	tx->rec.payload_len = op->len;
+	for (size_t i = 0; i < atomic->compare_count; i++)
+		tx->iov[tx->iov_count++] = atomic->compare[i];
+	if (atomic->compare_count)
+		tx->rec.payload_len += atomic->size;
+	tx->result_count = (uint8_t)atomic->result_count;
+	for (size_t i = 0; i < atomic->result_count; i++)
+		tx->result[i] = atomic->result[i];
+	tx->len = atomic->size;
+}
+
+/* The data of a transfer that waits for its peer. */
+static struct tcp_tx *new_tx(struct tcp_ep *ep, const struct wf_op *op)
+{
+	struct tcp_tx *tx = tcp_tx_new(ep, op);
+
+	if (!tx)
+		return NULL;
+	if (op->rma_count || op->kind == WF_OP_READ || op->kind == WF_OP_WRITE)
+		set_segs(tx, op);
+	if (op->atomic)
+		set_atomic(tx, op);
+	return tx;
+}
+
+static bool is_send(const struct wf_op *op)
+{
+	return op->kind == WF_OP_SEND || op->kind == WF_OP_TSEND;
+}
+
+/* What was put off must not wait for a call that the application now repeats. */
+static ssize_t try_again(struct tcp_ep *ep)
+{
+	wf_list_foreach_safe(link, &ep->dirty)
+	{
+		tcp_tx_flush(wf_list_entry(link, struct tcp_conn, dirty_link));
+	}
+	return -FI_EAGAIN;
+}
+
+static ssize_t queue(struct tcp_ep *ep, struct wf_list *list, const struct wf_op *op)
+{
+	struct tcp_tx *tx;
+
+	if (ep->tx_pending >= ep->tx_size)
+		return try_again(ep);
+	tx = new_tx(ep, op);
+	if (!tx)
+		return -FI_ENOMEM;
+	wf_list_push(list, &tx->link);
+	return 0;
+}
+
+static ssize_t start_on(struct tcp_conn *conn, const struct wf_op *op)
+{
+	bool more = op->flags & FI_MORE;
+	ssize_t ret = 0;
+
+	if (!is_send(op) ||
+		(op->kind == WF_OP_TSEND && !(conn->wire.have & TCP_HAVE_TAGGED)) ||
+		!tcp_tx_small(conn, op))
+		ret = queue(conn->ep, &conn->txq, op);
+	if (!ret)
+		tcp_tx_kick(conn, more);
+	return ret;
+}
+
+ssize_t tcp_start(struct wf_ep *wf, struct wf_op *op)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+	struct tcp_conn *conn;
+	struct wf_list *wait;
+	ssize_t ret;
+
+	wf_lock(&wf->lock);
+	ret = ep->peers ? tcp_peer_route(ep, op->addr, &conn, &wait)
+			: tcp_msg_route(ep, &conn, &wait);
+	if (wf_likely(!ret))
+		ret = wf_likely(conn != NULL) ? start_on(conn, op)
+					      : queue(ep, wait, op);
+	wf_unlock(&wf->lock);
+	return ret;
+}

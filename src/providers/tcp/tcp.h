@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_H
+#define TCP_H
+
+#include <poll.h>
+#include <sys/epoll.h>
+
+#include "objects/endpoint.h"
+#include "objects/provider.h"
+#include "providers/tcp/log.h"
+#include "providers/tcp/netconf.h"
+#include "providers/tcp/param.h"
+#include "providers/tcp/wire.h"
+#include "sys/sockaddr.h"
+
+/*
+ * Endpoints over TCP streams: FI_EP_MSG has one connection, FI_EP_RDM one for each
+ * peer that it talks to. Both run the same engine:
+ *
+ *   conn.c       a connection in its data phase and its end
+ *   tx.c, rx.c   records out of it and into it
+ *   msg.c, rdv.c, rma.c, atomic.c, ack.c   what records mean
+ *   progress.c   which sockets are looked at, and when; wait.c for those who sleep
+ *   msg_ep.c, pep.c, rdm_ep.c, peer.c   how connections come to be
+ *
+ * ep.lock guards everything that belongs to an endpoint. Receives are matched by the
+ * owner of ep.srx under his lock, which comes first: progress has both, sending has
+ * only ep.lock. So sending never ends a connection, it only marks it (tcp_conn_fail),
+ * and the next progress call takes it down.
+ */
+enum {
+	TCP_IOV_LIMIT = 4,
+	TCP_RMA_LIMIT = TCP_WIRE_SEGS_MAX,
+	TCP_MAX_CM_DATA = 256,
+	TCP_COPY_MAX = 2048, /* messages up to here are copied rather than gathered */
+};
+
+#define TCP_MAX_MSG ((size_t)1 << 62)
+
+struct tcp_conn;
+struct tcp_peers;
+struct tcp_msg_cm;
+struct tcp_ep;
+
+/* Something with a socket that an endpoint's epoll watches. */
+struct tcp_watch {
+	void (*ready)(struct tcp_watch *watch, uint32_t events);
+	int fd;
+	uint32_t events; /* watched for at present; 0: not in the epoll set */
+};
+
+struct tcp_ep {
+	struct wf_ep ep;
+	struct tcp_netconf conf;
+	union wf_sockaddr name; /* local: wanted, and true once listening */
+	bool manual;            /* sends may wait for the next progress call */
+	bool want_source, want_source_err;
+	bool want_index; /* of sources, for directed receives */
+	bool sleepers;    /* somebody sleeps on epfd: all sockets are in it */
+	uint32_t epoch;   /* progress calls */
+	uint32_t hot_count;
+	size_t tx_pending, tx_size;
+	int epfd;
+	unsigned int watched; /* sockets in it */
+	struct tcp_watch timer;
+	uint64_t timer_ns; /* what it is set to */
+	struct wf_list conns;   /* all, by link */
+	struct wf_list hot;     /* read directly, by hot_link */
+	struct wf_list dirty;   /* have something to send, by dirty_link */
+	struct wf_list failed;  /* to be taken down, by failed_link */
+	struct wf_list dead;    /* to be freed at the end of progress, by link */
+	uint8_t *rbuf;          /* what was read last; used up before the next read */
+	size_t rbuf_size, stage_size;
+	uint8_t *spare_stage;
+
+	struct tcp_peers *peers; /* FI_EP_RDM */
+	struct tcp_msg_cm *cm;   /* FI_EP_MSG */
+};
+
+static inline struct tcp_ep *tcp_ep_of(struct wf_ep *ep)
+{
+	return wf_container_of(ep, struct tcp_ep, ep);
+}
+
+extern const struct wf_prov tcp_prov;
+
+/* endpoint.c */
+int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
+	uint64_t flags, void *context);
+
+/* pep.c */
+int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
+	struct fid_pep **ret_pep, void *context);
+
+/* send.c */
+ssize_t tcp_start(struct wf_ep *ep, struct wf_op *op);
+
+/* progress.c; ep.lock held. */
+void tcp_progress(struct wf_ep *ep);
+int tcp_watch_add(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events);
+void tcp_watch_set(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events);
+
+/* wait.c */
+int tcp_wait_fd(struct wf_ep *ep);
+bool tcp_arm(struct wf_ep *ep);
+/* Wake sleepers then. */
+void tcp_timer_set(struct tcp_ep *ep, uint64_t deadline_ns);
+
+/* recv.c */
+extern struct fi_ops_srx_peer tcp_srx_ops;
+fi_addr_t tcp_srx_addr(struct fi_peer_rx_entry *entry);
+
+#endif

@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/conn.h"
+
+/*
+ * Out of a connection.
+ *
+ * Small records are put together in the stage, larger ones are gathered from where
+ * they are. A message leaves at once when nothing was sent since the last progress
+ * call; the ones behind it wait in the stage for the next, or until it is full. So a
+ * lone message has no delay, and a burst costs one system call for many.
+ *
+ * A record is numbered when it takes its place in the stream, never before.
+ */
+
+enum { SEND_IOV = 2 + 2 * TCP_IOV_LIMIT };
+
+static size_t copy_in(uint8_t *to, const struct iovec *iov, size_t count)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(to + len, iov[i].iov_base, iov[i].iov_len);
+		len += iov[i].iov_len;
+	}
+	return len;
+}
+
+static bool stage_get(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	if (conn->stage)
+		return true;
+	conn->stage = ep->spare_stage ? ep->spare_stage : malloc(ep->stage_size);
+	ep->spare_stage = NULL;
+	conn->stage_head = conn->stage_tail = 0;
+	return conn->stage;
+}
+
+/* An empty stage goes back, so that quiet connections have none. */
+static void stage_put(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	if (ep->spare_stage)
+		free(conn->stage);
+	else
+		ep->spare_stage = conn->stage;
+	conn->stage = NULL;
+	conn->stage_head = conn->stage_tail = 0;
+}
+
+/* Where the next @len bytes go; NULL: there is no room. */
+static inline uint8_t *stage_room(struct tcp_conn *conn, size_t len)
+{
+	if (!conn->stage && !stage_get(conn))
+		return NULL;
+	if (conn->stage_head == conn->stage_tail)
+		conn->stage_head = conn->stage_tail = 0;
+	if (len > conn->ep->stage_size - conn->stage_tail)
+		return NULL;
+	return conn->stage + conn->stage_tail;
+}
+
+struct tcp_tx *tcp_tx_new(struct tcp_ep *ep, const struct wf_op *op)
+{
+	bool inject = op->flags & FI_INJECT;
+	size_t copy = inject ? op->len : 0;
+	struct tcp_tx *tx;
+
+	if (op->atomic && inject && op->atomic->compare_count)
+		copy = 0;
+	tx = malloc(sizeof(*tx) + copy);
+	if (!tx)
+		return NULL;
+	tx->op_flags = op->flags;
+	tx->context = op->context;
+	tx->addr = op->addr;
+	tx->len = op->len;
+	tx->op = (uint8_t)op->kind;
+	tx->want = TCP_WANT_SENT;
+	tx->from_mr = false;
+	tx->rendezvous = false;
+	tx->hdr_len = 0;
+	tx->done = 0;
+	tx->result_count = 0;
+	memset(&tx->rec, 0, offsetof(struct tcp_record, seg));
+	tx->rec.data = op->data;
+	tx->rec.tag = op->tag;
+	tx->iov_count = (uint8_t)op->iov_count;
+	if (inject && op->len) {
+		copy_in(tx->copy, op->iov, op->iov_count);
+		tx->iov[0] = (struct iovec){ tx->copy, op->len };
+		tx->iov_count = 1;
+	} else {
+		for (size_t i = 0; i < op->iov_count; i++)
+			tx->iov[i] = op->iov[i];
+	}
+	ep->tx_pending++;
+	return tx;
+}
+
+struct tcp_tx *tcp_tx_answer(struct tcp_conn *conn, uint8_t kind, size_t copy_len)
+{
+	struct tcp_tx *tx = malloc(sizeof(*tx) + copy_len);
+
+	if (!tx) {
+		tcp_conn_fail(conn, FI_ENOMEM);
+		return NULL;
+	}
+	memset(tx, 0, offsetof(struct tcp_tx, hdr));
+	tx->op = WF_OP_COUNT;
+	tx->rec.kind = kind;
+	if (copy_len) {
+		tx->iov[0] = (struct iovec){ tx->copy, copy_len };
+		tx->iov_count = 1;
+		tx->rec.payload_len = copy_len;
+	}
+	wf_list_push(&conn->answers, &tx->link);
+	return tx;
+}
+
+void tcp_tx_free(struct tcp_ep *ep, struct tcp_tx *tx)
+{
+	if (tx->op != WF_OP_COUNT)
+		ep->tx_pending--;
+	free(tx);
+}
+
+void tcp_tx_complete(struct tcp_ep *ep, struct tcp_tx *tx)
+{
+	const struct wf_op_report *report = &wf_op_reports[tx->op];
+
+	if (tx->op != WF_OP_COUNT)
+		wf_ep_tx_done(&ep->ep, report->cntr, tx->context, tx->op_flags,
+			report->comp_flags, tx->len);
+	tcp_tx_free(ep, tx);
+}
+
+void tcp_tx_fail(struct tcp_ep *ep, struct tcp_tx *tx, int err,
+	const union wf_sockaddr *peer)
+{
+	const struct wf_op_report *report = &wf_op_reports[tx->op];
+
+	if (tx->op != WF_OP_COUNT)
+		wf_ep_tx_err(&ep->ep, report->cntr, tx->context, tx->op_flags,
+			report->comp_flags, 0, err);
+	tcp_tx_free(ep, tx);
+}
+
+/* The last byte of @tx is in the stage or in the kernel. */
+static void sent(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	tx->done = tx->hdr_len + tx->rec.payload_len;
+	if (tx->rec.kind == TCP_REC_ACK ||
+		(tx->rec.kind == TCP_REC_ERROR && tx->rec.answer == TCP_ANSWER_ACK))
+		conn->acks_ordered--;
+	if (tx->from_mr)
+		tcp_mr_event(conn, &tx->rec, FI_RMA | FI_REMOTE_READ,
+			tx->rec.payload_len);
+	switch ((enum tcp_want)tx->want) {
+	case TCP_WANT_SENT:
+		tcp_tx_complete(conn->ep, tx);
+		break;
+	case TCP_WANT_ACK:
+		wf_list_push(&conn->acks, &tx->link);
+		break;
+	case TCP_WANT_RESP:
+		wf_list_push(&conn->resps, &tx->link);
+		break;
+	case TCP_WANT_MATCHED:
+		wf_list_push(&conn->matches, &tx->link);
+		break;
+	case TCP_WANT_CTS:
+		break; /* in conn->rts */
+	}
+}
+
+/* Have all earlier operations ended? For FI_FENCE. */
+static bool settled(const struct tcp_conn *conn)
+{
+	return wf_list_empty(&conn->acks) && wf_list_empty(&conn->resps) &&
+	       wf_list_empty(&conn->matches) && !conn->rts_count;
+}
+
+/* The next record of the application's; NULL: none can go now. */
+static struct tcp_tx *next_op(struct tcp_conn *conn)
+{
+	while (!wf_list_empty(&conn->txq)) {
+		struct tcp_tx *tx =
+			wf_list_entry(conn->txq.next, struct tcp_tx, link);
+		int ret;
+
+		if (tx->op_flags & FI_FENCE && !tx->rendezvous && !settled(conn))
+			return NULL;
+		ret = tx->rendezvous ? 0 : tcp_tx_prepare(conn, tx);
+		if (ret == -FI_EAGAIN)
+			return NULL;
+		wf_list_remove(&tx->link);
+		if (!ret)
+			return tx;
+		tcp_tx_fail(conn->ep, tx, -ret, NULL);
+	}
+	return NULL;
+}
+
+/* A region may have been closed since it was asked for: then its answer is an error. */
+static void recheck(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	int ret = tcp_mr_check(conn->ep, &tx->rec, FI_REMOTE_READ);
+
+	if (!ret || !(conn->wire.have & TCP_HAVE_ERROR))
+		return;
+	tx->from_mr = false;
+	tx->rec = (struct tcp_record){
+		.kind = TCP_REC_ERROR, .answer = TCP_ANSWER_RESP, .err = -ret
+	};
+}
+
+static struct tcp_tx *next(struct tcp_conn *conn)
+{
+	struct wf_list *answer = wf_list_pop(&conn->answers);
+	struct tcp_tx *tx = answer ? wf_list_entry(answer, struct tcp_tx, link)
+				   : next_op(conn);
+
+	if (!tx)
+		return NULL;
+	if (tx->from_mr)
+		recheck(conn, tx);
+	tx->hdr_len = (uint8_t)tcp_record_encode(tx->hdr, &conn->wire, &tx->rec);
+	tcp_record_stamp(tx->hdr, &conn->number);
+	tx->done = 0;
+	return tx;
+}
+
+static bool stage_acks(struct tcp_conn *conn)
+{
+	while (conn->acks_due) {
+		uint8_t *to = stage_room(conn, TCP_WIRE_BASE);
+
+		if (!to)
+			return false;
+		conn->stage_tail += tcp_put_ack(to, &conn->wire);
+		tcp_record_stamp(to, &conn->number);
+		conn->acks_due--;
+	}
+	return true;
+}
+
+/* The payload of a read that we answer, into the stage: all of it or an error. */
+static int stage_mr(struct tcp_conn *conn, struct tcp_tx *tx, uint8_t *to)
+{
+	struct iovec iov[TCP_IOV_LIMIT];
+	uint64_t offset = 0;
+	size_t count;
+	int ret;
+
+	while (offset < tx->rec.payload_len) {
+		ret = tcp_mr_pieces(conn->ep, &tx->rec, offset, FI_REMOTE_READ, iov,
+			TCP_IOV_LIMIT, &count);
+		if (ret)
+			return ret;
+		offset += copy_in(to + offset, iov, count);
+		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+	}
+	return 0;
+}
+
+/* A whole record into the stage; false: it does not fit. */
+static bool stage_record(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	size_t len = tx->hdr_len + tx->rec.payload_len;
+	uint8_t *to;
+
+	if (tx->rec.payload_len > TCP_COPY_MAX)
+		return false;
+	to = stage_room(conn, len);
+	if (!to)
+		return false;
+	memcpy(to, tx->hdr, tx->hdr_len);
+	if (!tx->from_mr && tx->rec.payload_len)
+		(void)copy_in(to + tx->hdr_len, tx->iov, tx->iov_count);
+	else if (tx->from_mr && stage_mr(conn, tx, to + tx->hdr_len))
+		return false;
+	conn->stage_tail += len;
+	return true;
+}
+
+static void fill(struct tcp_conn *conn)
+{
+	struct tcp_tx *tx;
+
+	if (!stage_acks(conn))
+		return;
+	while ((tx = next(conn))) {
+		if (!stage_record(conn, tx)) {
+			conn->cur = tx;
+			return;
+		}
+		sent(conn, tx);
+	}
+}
+
+/* What is left of the current record behind its header, as buffers. */
+static size_t rest(const struct tcp_tx *tx, struct iovec *to)
+{
+	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
+	size_t n = 0;
+
+	if (!tx->rec.payload_len)
+		return 0;
+	for (size_t i = 0; i < tx->iov_count; i++) {
+		size_t len = tx->iov[i].iov_len;
+
+		if (skip >= len) {
+			skip -= len;
+			continue;
+		}
+		to[n].iov_base = (uint8_t *)tx->iov[i].iov_base + skip;
+		to[n++].iov_len = len - skip;
+		skip = 0;
+	}
+	return n;
+}
+
+/* Memory of ours as the payload; the map's lock is held after a good return. */
+static int mr_rest(struct tcp_conn *conn, const struct tcp_tx *tx, struct iovec *to,
+	size_t *ret_count)
+{
+	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
+
+	return tcp_mr_pieces(conn->ep, &tx->rec, skip, FI_REMOTE_READ, to,
+		TCP_IOV_LIMIT, ret_count);
+}
+
+static ssize_t write_iov(int fd, struct iovec *iov, size_t count, int flags)
+{
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = count };
+
+	if (count == 1)
+		return send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | flags);
+	return sendmsg(fd, &msg, MSG_NOSIGNAL | flags);
+}
+
+static void advance(struct tcp_conn *conn, size_t n)
+{
+	size_t staged = WF_MIN(n, conn->stage_tail - conn->stage_head);
+	struct tcp_tx *tx = conn->cur;
+
+	conn->stage_head += staged;
+	n -= staged;
+	if (!tx)
+		return;
+	tx->done += n;
+	if (tx->done == tx->hdr_len + tx->rec.payload_len) {
+		conn->cur = NULL;
+		sent(conn, tx);
+	}
+}
+
+/* One system call. False: the socket takes no more now, or it failed. */
+static bool write_some(struct tcp_conn *conn)
+{
+	struct iovec iov[SEND_IOV];
+	struct tcp_tx *tx = conn->cur;
+	size_t count = 0, want = 0, pieces = 0;
+	bool locked = false;
+	ssize_t n;
+	int err;
+
+	if (conn->stage_head < conn->stage_tail) {
+		iov[count].iov_base = conn->stage + conn->stage_head;
+		iov[count++].iov_len = conn->stage_tail - conn->stage_head;
+	}
+	if (tx && tx->done < tx->hdr_len) {
+		iov[count].iov_base = tx->hdr + tx->done;
+		iov[count++].iov_len = tx->hdr_len - tx->done;
+	}
+	if (tx && tx->from_mr) {
+		err = mr_rest(conn, tx, iov + count, &pieces);
+		if (err) {
+			tcp_conn_fail(conn, -err);
+			return false;
+		}
+		locked = true;
+		count += pieces;
+	} else if (tx) {
+		count += rest(tx, iov + count);
+	}
+	for (size_t i = 0; i < count; i++)
+		want += iov[i].iov_len;
+	n = write_iov(conn->watch.fd, iov, count, MSG_DONTWAIT);
+	err = errno;
+	if (locked)
+		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+	if (n < 0) {
+		if (err != EAGAIN && err != EINTR)
+			tcp_conn_fail(conn, err);
+		return err == EINTR;
+	}
+	advance(conn, (size_t)n);
+	return (size_t)n == want;
+}
+
+void tcp_tx_dirty(struct tcp_conn *conn)
+{
+	if (wf_list_empty(&conn->dirty_link))
+		wf_list_push(&conn->ep->dirty, &conn->dirty_link);
+}
+
+/* The next progress call tries again; those who sleep are told when it is worth it. */
+static void blocked(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	tcp_tx_dirty(conn);
+	if (!ep->manual || ep->sleepers)
+		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+}
+
+void tcp_tx_flush(struct tcp_conn *conn)
+{
+	while (!conn->err) {
+		if (!conn->cur)
+			fill(conn);
+		if (!conn->cur && conn->stage_head == conn->stage_tail)
+			break;
+		if (!write_some(conn)) {
+			if (!tcp_tx_idle(conn) && !conn->err)
+				blocked(conn);
+			return;
+		}
+	}
+	if (conn->stage && conn->stage_head == conn->stage_tail)
+		stage_put(conn);
+	wf_list_remove(&conn->dirty_link);
+	if (conn->watch.events & EPOLLOUT)
+		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
+}
+
+void tcp_tx_kick(struct tcp_conn *conn, bool more)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	if (conn->err)
+		return;
+	if (ep->manual && (more || conn->sent_epoch == ep->epoch)) {
+		tcp_tx_dirty(conn);
+		return;
+	}
+	conn->sent_epoch = ep->epoch;
+	tcp_tx_flush(conn);
+}
+
+bool tcp_tx_small(struct tcp_conn *conn, const struct wf_op *op)
+{
+	const uint64_t slow = FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |
+			      FI_MATCH_COMPLETE | FI_FENCE;
+	uint16_t flags = op->flags & FI_REMOTE_CQ_DATA ? TCP_FLAG_DATA : 0;
+	const struct wf_op_report *report = &wf_op_reports[op->kind];
+	uint8_t *to;
+	size_t hdr;
+
+	if (op->flags & slow || op->len > TCP_COPY_MAX || conn->cur ||
+		!wf_list_empty(&conn->txq))
+		return false;
+	to = stage_room(conn, op->len + TCP_WIRE_BASE + 16);
+	if (!to) {
+		tcp_tx_flush(conn);
+		to = conn->cur ? NULL : stage_room(conn, op->len + TCP_WIRE_BASE + 16);
+		if (!to)
+			return false;
+	}
+	hdr = op->kind == WF_OP_TSEND
+		      ? tcp_put_tagged(
+				to, &conn->wire, flags, op->data, op->tag, op->len)
+		      : tcp_put_msg(to, &conn->wire, flags, op->data, op->len);
+	tcp_record_stamp(to, &conn->number);
+	conn->stage_tail += hdr + copy_in(to + hdr, op->iov, op->iov_count);
+	wf_ep_tx_done(&conn->ep->ep, report->cntr, op->context, op->flags,
+		report->comp_flags, op->len);
+	return true;
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <sys/timerfd.h>
+
+#include "providers/tcp/conn.h"
+#include "providers/tcp/msg_cm.h"
+#include "providers/tcp/peer.h"
+#include "sys/clock.h"
+
+/*
+ * For those who sleep: the epoll set, which from the first request on has all sockets
+ * in it, hot ones as well, and a timer for what has a deadline.
+ */
+
+int tcp_wait_fd(struct wf_ep *wf)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	ep->sleepers = true;
+	return ep->epfd;
+}
+
+static void timer_ready(struct tcp_watch *watch, uint32_t events)
+{
+	uint64_t count;
+
+	(void)events;
+	(void)!read(watch->fd, &count, sizeof(count));
+}
+
+void tcp_timer_set(struct tcp_ep *ep, uint64_t deadline_ns)
+{
+	struct itimerspec spec = { 0 };
+
+	if (ep->timer_ns == deadline_ns)
+		return;
+	if (ep->timer.fd < 0) {
+		ep->timer.ready = timer_ready;
+		ep->timer.fd = timerfd_create(
+			CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+		if (ep->timer.fd < 0)
+			return;
+		tcp_watch_set(ep, &ep->timer, EPOLLIN);
+	}
+	ep->timer_ns = deadline_ns;
+	if (deadline_ns != UINT64_MAX) {
+		deadline_ns = WF_MAX(deadline_ns, (uint64_t)1);
+		spec.it_value.tv_sec = (time_t)(deadline_ns / 1000000000u);
+		spec.it_value.tv_nsec = (long)(deadline_ns % 1000000000u);
+	}
+	(void)timerfd_settime(ep->timer.fd, TFD_TIMER_ABSTIME, &spec, NULL);
+}
+
+bool tcp_arm(struct wf_ep *wf)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	if (!wf_list_empty(&ep->failed))
+		return false;
+	wf_list_foreach_safe(link, &ep->dirty)
+	{
+		tcp_tx_flush(wf_list_entry(link, struct tcp_conn, dirty_link));
+	}
+	if (!wf_list_empty(&ep->failed))
+		return false;
+	wf_list_foreach(link, &ep->hot)
+	{
+		struct tcp_conn *conn =
+			wf_list_entry(link, struct tcp_conn, hot_link);
+
+		if (conn->rx.held && conn->rx.sink != TCP_SINK_HOLD)
+			return false;
+		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+	}
+	wf_list_foreach(dirty, &ep->dirty)
+	{
+		struct tcp_conn *conn =
+			wf_list_entry(dirty, struct tcp_conn, dirty_link);
+
+		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+	}
+	tcp_timer_set(ep, ep->peers ? tcp_peers_deadline(ep) : tcp_msg_deadline(ep));
+	return true;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_WIRE_H
+#define TCP_WIRE_H
+
+#include <assert.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/*
+ * The records of a connection: docs/tcp-wire.md has the byte tables.
+ *
+ * A record is a header of 16 to 120 bytes and a payload. Its numbers are little
+ * endian between two little endian machines and big endian otherwise; a payload is
+ * never converted. Here a header is either bytes, or a struct tcp_record with
+ * everything checked and in the byte order of this machine.
+ *
+ * Nothing here keeps state. What needs state is checked by who keeps it: whether an
+ * answer was asked for, whether the index of a rendezvous is open, whether a read
+ * response has the length of its request.
+ */
+enum {
+	TCP_WIRE_VERSION = 3,
+	TCP_WIRE_BASE = 16,
+	TCP_WIRE_HDR_MAX = 120,
+	TCP_WIRE_SEGS_MAX = 4,
+	TCP_WIRE_SEG = 24,
+	TCP_WIRE_ACK =
+		2, /* op data that makes an untagged message an acknowledgement */
+	TCP_WIRE_RDV_MIN = 1, /* indices of open rendezvous */
+	TCP_WIRE_RDV_MAX = 254,
+	TCP_WIRE_ATOMIC_MAX = 16384, /* bytes of one operand array */
+	TCP_WIRE_ERRNO_MAX = 4095,
+};
+
+/* Longest payload, and longest sum of segments. */
+#define TCP_WIRE_PAYLOAD_MAX ((uint64_t)1 << 62)
+
+/* The first 16 bytes of every header. */
+struct tcp_wire_base {
+	uint8_t version;
+	uint8_t op;
+	uint16_t flags;
+	uint8_t op_data;
+	uint8_t seg_count;
+	uint8_t hdr_len;
+	uint8_t number;
+	uint64_t total;
+};
+
+static_assert(sizeof(struct tcp_wire_base) == TCP_WIRE_BASE, "wire layout");
+static_assert(offsetof(struct tcp_wire_base, hdr_len) == 6, "wire layout");
+static_assert(offsetof(struct tcp_wire_base, total) == 8, "wire layout");
+
+/* Memory at the target: an address or an offset as its mr_mode has it. */
+struct tcp_seg {
+	uint64_t addr;
+	uint64_t len; /* bytes, also for atomics */
+	uint64_t key;
+};
+
+static_assert(sizeof(struct tcp_seg) == TCP_WIRE_SEG, "wire layout");
+
+/* Operation codes. From 0x40 on they are ours and need agreement. */
+enum tcp_wire_op {
+	TCP_OP_MSG = 0,
+	TCP_OP_TAGGED = 1,
+	TCP_OP_READ = 2,
+	TCP_OP_READ_RESP = 3,
+	TCP_OP_WRITE = 4,
+	TCP_OP_RTS = 5,
+	TCP_OP_CTS = 6,
+	TCP_OP_RDV_DATA = 7,
+	TCP_OP_ATOMIC = 0x40,
+	TCP_OP_FETCH = 0x41,
+	TCP_OP_COMPARE = 0x42,
+	TCP_OP_ATOMIC_RESP = 0x43,
+	TCP_OP_MSG_RTS = 0x44,
+	TCP_OP_ERROR = 0x45,
+	TCP_OP_MATCHED = 0x46,
+	TCP_OP_PROBE = 0x47,
+	TCP_OP_PROBE_RESP = 0x48,
+};
+
+/* Flags that mean something to us; others are ignored. */
+enum tcp_wire_flag {
+	TCP_FLAG_DATA = 0x0001,   /* remote CQ data is in the header */
+	TCP_FLAG_ACK = 0x0004,    /* acknowledge when delivered */
+	TCP_FLAG_COMMIT = 0x0008, /* acknowledge when persistent */
+	TCP_FLAG_MATCH = 0x0010,  /* ours: TCP_REC_MATCHED with the id in the header */
+};
+
+/* What the two ends agreed on when they connected. The low half travels. */
+enum tcp_wire_have {
+	TCP_HAVE_ATOMIC = 1 << 0,
+	TCP_HAVE_RDV_MSG =
+		1 << 1, /* rendezvous for untagged messages, also on FI_EP_MSG */
+	TCP_HAVE_ERROR = 1 << 2,
+	TCP_HAVE_MATCH = 1 << 3,
+	TCP_HAVE_PROBE = 1 << 4,
+	TCP_HAVE_TAGGED_MSG = 1
+			      << 5, /* FI_EP_MSG, and both ends take tagged messages */
+	/* Formats of long double: only equal ones are left after the agreement. */
+	TCP_HAVE_LDBL_X87 = 1 << 6,
+	TCP_HAVE_LDBL_QUAD = 1 << 7,
+	TCP_HAVE_OFFER = 0xff, /* all of the above */
+
+	/* From here on known by other means. */
+	TCP_HAVE_TAGGED = 1 << 16, /* this end takes tagged messages */
+	TCP_HAVE_RDV = 1 << 17,    /* RTS, CTS and rendezvous data */
+};
+
+/* The long double of this machine. */
+#if defined(__x86_64__)
+#define TCP_HAVE_LDBL_OWN TCP_HAVE_LDBL_X87
+#elif __SIZEOF_LONG_DOUBLE__ == 16
+#define TCP_HAVE_LDBL_OWN TCP_HAVE_LDBL_QUAD
+#else
+#define TCP_HAVE_LDBL_OWN 0
+#endif
+
+/* What of the other end matters for headers. All zero: nothing but plain messages
+ * and RMA, and the same byte order. */
+struct tcp_wire_peer {
+	bool swap;     /* the numbers in headers are not in this machine's order */
+	uint32_t have; /* enum tcp_wire_have */
+};
+
+/* What a record is, once decoded. */
+enum tcp_rec_kind {
+	TCP_REC_MSG,
+	TCP_REC_TAGGED,
+	TCP_REC_ACK,
+	TCP_REC_READ,
+	TCP_REC_READ_RESP,
+	TCP_REC_WRITE,
+	TCP_REC_RTS,
+	TCP_REC_CTS,
+	TCP_REC_RDV_DATA,
+	TCP_REC_ATOMIC,      /* payload: operands */
+	TCP_REC_FETCH,       /* payload: operands, none for FI_ATOMIC_READ */
+	TCP_REC_COMPARE,     /* payload: operands, then as many values to compare */
+	TCP_REC_ATOMIC_RESP, /* payload: previous values */
+	TCP_REC_MSG_RTS,     /* TCP_REC_RTS of an untagged message */
+	TCP_REC_ERROR,       /* in place of the answer that .answer names */
+	TCP_REC_MATCHED,     /* the message with that .id was matched or discarded */
+	TCP_REC_PROBE,       /* to be answered at once, whatever else is blocked */
+	TCP_REC_PROBE_RESP,  /* .id of the probe */
+	TCP_REC_KINDS,
+};
+
+/* Which of the two rows of answers an error stands in. Answers carry no identifier:
+ * acknowledgements come in the order of the records that asked for one, responses
+ * to reads, fetching and comparing atomics in the order of these. */
+enum tcp_answer {
+	TCP_ANSWER_ACK = 2,
+	TCP_ANSWER_RESP = 3,
+};
+
+struct tcp_record {
+	uint8_t kind;    /* enum tcp_rec_kind */
+	uint8_t hdr_len; /* the payload begins behind that many bytes; encode sets it */
+	uint8_t number;  /* running number, 0 unless the sender counts */
+	uint8_t index;   /* of a rendezvous: RTS, MSG_RTS, CTS, RDV_DATA */
+	uint8_t atomic_op, datatype; /* enum fi_op, enum fi_datatype */
+	uint8_t answer;              /* ERROR: enum tcp_answer */
+	uint8_t seg_count;           /* READ, WRITE, atomics */
+	uint16_t flags; /* of enum tcp_wire_flag only those with meaning here */
+	uint64_t payload_len;
+	uint64_t data;    /* with TCP_FLAG_DATA */
+	uint64_t tag;     /* TAGGED, RTS */
+	uint64_t msg_len; /* RTS, MSG_RTS */
+	uint64_t id;      /* with TCP_FLAG_MATCH; MATCHED, PROBE, PROBE_RESP */
+	uint64_t span;    /* sum of the segments' lengths; encode does not read it */
+	int err;          /* ERROR: a positive fi_errno */
+	struct tcp_seg seg[TCP_WIRE_SEGS_MAX]; /* the first seg_count are set */
+};
+
+/* Why a header is not one. */
+enum tcp_fault {
+	TCP_FAULT_NONE,
+	TCP_FAULT_OP,      /* unknown, or not agreed on */
+	TCP_FAULT_HDR_LEN, /* too short for what it is, too long, not in 8-byte words */
+	TCP_FAULT_TOTAL,   /* shorter than its header, or absurdly long */
+	TCP_FAULT_PAYLOAD, /* not the payload that such a record has */
+	TCP_FAULT_SEGS,    /* more segments than 4, or their sum is absurd */
+	TCP_FAULT_INDEX,   /* of a rendezvous: out of range */
+	TCP_FAULT_MSG_LEN, /* of a rendezvous: absurd */
+	TCP_FAULT_ATOMIC,  /* operation, data type or number of elements */
+	TCP_FAULT_ANSWER,  /* an error that stands for no answer, or is none */
+	TCP_FAULTS,
+};
+
+/*
+ * Read the header at @buf, of which @len bytes have arrived.
+ *
+ * 0: *ret is complete. Positive: so many bytes from @buf on are needed, always more
+ * than @len; nothing is kept between calls. Negative: minus an enum tcp_fault; the
+ * stream cannot be followed any further. *ret is written on success only.
+ */
+int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer *peer,
+	struct tcp_record *ret);
+
+/*
+ * Write the header of @rec and return its length. The kind must be one that the peer
+ * knows and the fields what decode would accept: that is asserted. @buf has room for
+ * TCP_WIRE_HDR_MAX bytes. The record's number is left 0, see tcp_record_stamp().
+ */
+size_t tcp_record_encode(
+	uint8_t *buf, const struct tcp_wire_peer *peer, const struct tcp_record *rec);
+
+/* Text for a log line: "header length". */
+const char *tcp_fault_text(int fault);
+const char *tcp_rec_kind_text(unsigned int kind);
+
+/* Bytes of one element of an enum fi_datatype; 0 for one that does not travel. */
+size_t tcp_datatype_size(unsigned int datatype);
+
+/*
+ * The shapes that are sent most, written directly. Each returns the header's length.
+ * tcp_record_encode() writes the same bytes.
+ */
+
+static inline void tcp_put64(
+	uint8_t *p, uint64_t value, const struct tcp_wire_peer *peer)
+{
+	if (__builtin_expect(peer->swap, 0))
+		value = __builtin_bswap64(value);
+	memcpy(p, &value, sizeof(value));
+}
+
+static inline void tcp_put_base(uint8_t *buf, const struct tcp_wire_peer *peer,
+	uint8_t op, uint16_t flags, uint8_t op_data, size_t hdr_len,
+	uint64_t payload_len)
+{
+	struct tcp_wire_base base = {
+		.version = TCP_WIRE_VERSION,
+		.op = op,
+		.flags = flags,
+		.op_data = op_data,
+		.hdr_len = (uint8_t)hdr_len,
+		.total = hdr_len + payload_len,
+	};
+
+	if (__builtin_expect(peer->swap, 0)) {
+		base.flags = __builtin_bswap16(base.flags);
+		base.total = __builtin_bswap64(base.total);
+	}
+	memcpy(buf, &base, sizeof(base));
+}
+
+/* @flags: TCP_FLAG_DATA (then with @data) and TCP_FLAG_ACK. */
+static inline size_t tcp_put_msg(uint8_t *buf, const struct tcp_wire_peer *peer,
+	uint16_t flags, uint64_t data, uint64_t payload_len)
+{
+	size_t hdr_len = TCP_WIRE_BASE;
+
+	if (flags & TCP_FLAG_DATA) {
+		tcp_put64(buf + hdr_len, data, peer);
+		hdr_len += 8;
+	}
+	tcp_put_base(buf, peer, TCP_OP_MSG, flags, 0, hdr_len, payload_len);
+	return hdr_len;
+}
+
+static inline size_t tcp_put_tagged(uint8_t *buf, const struct tcp_wire_peer *peer,
+	uint16_t flags, uint64_t data, uint64_t tag, uint64_t payload_len)
+{
+	size_t hdr_len = TCP_WIRE_BASE;
+
+	if (flags & TCP_FLAG_DATA) {
+		tcp_put64(buf + hdr_len, data, peer);
+		hdr_len += 8;
+	}
+	tcp_put64(buf + hdr_len, tag, peer);
+	hdr_len += 8;
+	tcp_put_base(buf, peer, TCP_OP_TAGGED, flags, 0, hdr_len, payload_len);
+	return hdr_len;
+}
+
+/* Never unasked: it would kill peers of other makes. */
+static inline size_t tcp_put_ack(uint8_t *buf, const struct tcp_wire_peer *peer)
+{
+	tcp_put_base(buf, peer, TCP_OP_MSG, 0, TCP_WIRE_ACK, TCP_WIRE_BASE, 0);
+	return TCP_WIRE_BASE;
+}
+
+/* The flags of the request are not given back, although others do. */
+static inline size_t tcp_put_read_resp(
+	uint8_t *buf, const struct tcp_wire_peer *peer, uint64_t payload_len)
+{
+	tcp_put_base(buf, peer, TCP_OP_READ_RESP, 0, 0, TCP_WIRE_BASE, payload_len);
+	return TCP_WIRE_BASE;
+}
+
+/*
+ * Give an encoded header its number, in the order in which headers reach the socket;
+ * *next starts at 0. Debug builds of other makes close the connection on a gap.
+ */
+static inline void tcp_record_stamp(uint8_t *hdr, uint8_t *next)
+{
+	hdr[offsetof(struct tcp_wire_base, number)] = (*next)++;
+}
+
+#endif

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_SYS_POOL_H
+#define WF_SYS_POOL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sys/compiler.h"
+#include "sys/list.h"
+
+/*
+ * Objects of one size, handed out and taken back in a few nanoseconds.
+ *
+ * Memory comes in slabs of a power of two bytes, aligned to their size, so that an
+ * object finds its slab by its address. A slab whose last object came back is given to
+ * the system, but for one that waits for the next burst. Nothing is allocated before
+ * the first object is asked for. The caller serialises.
+ */
+struct wf_pool {
+	struct wf_list all;         /* of slab->all */
+	struct wf_list partial;     /* slabs with free objects, latest used first */
+	struct wf_pool_slab *spare; /* the empty one that is kept; in @partial too */
+	size_t object_size, slab_size;
+	size_t slabs; /* allocated at present */
+};
+
+struct wf_pool_slab {
+	struct wf_list link, all;
+	struct wf_pool *pool;
+	void *free;   /* objects that came back, linked through their first word */
+	size_t fresh; /* offset of the objects that were never handed out */
+	uint32_t used;
+};
+
+/* @object_size is more than 0. */
+void wf_pool_init(struct wf_pool *pool, size_t object_size);
+
+/* Frees all memory, that of objects which did not come back as well. */
+void wf_pool_done(struct wf_pool *pool);
+
+/* Uninitialised, aligned for any type; NULL when there is no memory. */
+void *wf_pool_get(struct wf_pool *pool);
+
+/* Any object that one of @pool's get returned. */
+void wf_pool_put(struct wf_pool *pool, void *object);
+
+#endif

@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_MATCH_MODEL_H
+#define WF_TESTS_MATCH_MODEL_H
+
+/*
+ * Operations drawn from a source of numbers (a generator, or a fuzzer's bytes), done on
+ * an engine and on the simplest thing that could be right: two arrays in order,
+ * searched from the front. After each operation both must have said the same.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "match/match.h"
+
+struct source {
+	uint64_t (*next)(struct source *src);
+};
+
+struct item {
+	struct wf_match_entry entry;
+	uint64_t tag, ignore, addr; /* as given to the engine */
+	uint64_t source;            /* of a message: what resolving will say */
+	unsigned int room;          /* of a receive: messages it still takes */
+};
+
+struct side {
+	struct item **items;
+	size_t count, size;
+};
+
+struct world {
+	struct wf_match match;
+	struct side posted, unexpected, claimed;
+	struct source *src;
+	/* What kind of numbers operations are made of, changed now and then. */
+	uint64_t tag_mask;
+	unsigned int mask_count, addr_count;
+	size_t target;
+	const char *wrong; /* the first difference */
+};
+
+#define WRONG(w, what)                                                                 \
+	do {                                                                           \
+		if (!(w)->wrong)                                                       \
+			(w)->wrong = (what);                                           \
+	} while (0)
+
+static void side_push(struct side *s, struct item *it)
+{
+	if (s->count == s->size) {
+		s->size = s->size ? 2 * s->size : 64;
+		s->items = realloc(s->items, s->size * sizeof(struct item *));
+		if (!s->items)
+			abort();
+	}
+	s->items[s->count++] = it;
+}
+
+static void side_drop(struct side *s, size_t at)
+{
+	s->count--;
+	memmove(s->items + at, s->items + at + 1, (s->count - at) * sizeof(*s->items));
+}
+
+static size_t side_find(const struct side *s, const struct item *it)
+{
+	size_t i = 0;
+
+	while (i < s->count && s->items[i] != it)
+		i++;
+	return i;
+}
+
+static bool rule(const struct item *recv, uint64_t tag, uint64_t addr)
+{
+	return (recv->tag | recv->ignore) == (tag | recv->ignore) &&
+	       (recv->addr == WF_MATCH_ANY || recv->addr == addr);
+}
+
+static struct item *model_posted(const struct world *w, uint64_t tag, uint64_t addr)
+{
+	for (size_t i = 0; i < w->posted.count; i++)
+		if (rule(w->posted.items[i], tag, addr))
+			return w->posted.items[i];
+	return NULL;
+}
+
+static struct item *model_unexpected(const struct world *w, const struct item *recv)
+{
+	for (size_t i = 0; i < w->unexpected.count; i++)
+		if (rule(recv, w->unexpected.items[i]->tag,
+			    w->unexpected.items[i]->addr))
+			return w->unexpected.items[i];
+	return NULL;
+}
+
+static struct item *item_of(struct wf_match_entry *e)
+{
+	return e ? wf_container_of(e, struct item, entry) : NULL;
+}
+
+static void item_free(struct item *it)
+{
+	/* What the engine still reads of it, it reads wrong. */
+	memset(it, 0xa5, sizeof(*it));
+	free(it);
+}
+
+static uint64_t draw(struct world *w, uint64_t below)
+{
+	return w->src->next(w->src) % below;
+}
+
+static uint64_t draw_tag(struct world *w)
+{
+	return w->src->next(w->src) & w->tag_mask;
+}
+
+static uint64_t draw_ignore(struct world *w)
+{
+	static const uint64_t common[] = { 0, 0, 0, 0x0f, UINT64_MAX, 0xf0 };
+	uint64_t n = draw(w, w->mask_count + 1);
+
+	return n < WF_ARRAY_SIZE(common) ? common[n] : n << (n % 5) | 1;
+}
+
+static uint64_t draw_addr(struct world *w)
+{
+	return draw(w, 3) ? draw(w, w->addr_count) : WF_MATCH_ANY;
+}
+
+static struct item *item_new(struct world *w)
+{
+	struct item *it = malloc(sizeof(*it));
+
+	if (!it)
+		abort();
+	memset(it, 0x5a, sizeof(*it));
+	it->tag = draw_tag(w);
+	it->addr = draw_addr(w);
+	return it;
+}
+
+static struct item *receive_new(struct world *w)
+{
+	struct item *it = item_new(w);
+
+	it->ignore = draw_ignore(w);
+	it->room = draw(w, 8) ? 1 : 1 + (unsigned int)draw(w, 6);
+	return it;
+}
+
+/* ---- operations ---- */
+
+static void post(struct world *w, struct item *it)
+{
+	wf_match_post(&w->match, &it->entry, it->tag, it->ignore, it->addr);
+	side_push(&w->posted, it);
+}
+
+static void queue(struct world *w, struct item *it)
+{
+	wf_match_queue(&w->match, &it->entry, it->tag, it->addr);
+	side_push(&w->unexpected, it);
+}
+
+static void op_receive(struct world *w)
+{
+	struct item *it = receive_new(w), *want, *got;
+
+	do {
+		want = model_unexpected(w, it);
+		got = item_of(wf_match_take_unexpected(
+			&w->match, it->tag, it->ignore, it->addr));
+		if (want != got) {
+			WRONG(w, "receive");
+			return;
+		}
+		if (!got) {
+			post(w, it);
+			return;
+		}
+		side_drop(&w->unexpected, side_find(&w->unexpected, got));
+		item_free(got);
+	} while (--it->room);
+	item_free(it);
+}
+
+static void op_arrive(struct world *w)
+{
+	struct item *it = item_new(w), *want, *got;
+
+	it->source = it->addr == WF_MATCH_ANY ? draw(w, w->addr_count) : it->addr;
+	want = model_posted(w, it->tag, it->addr);
+	got = item_of(wf_match_find_posted(&w->match, it->tag, it->addr));
+	if (want != got) {
+		WRONG(w, "arrival");
+	} else if (!got) {
+		queue(w, it);
+		return;
+	} else if (!--got->room) {
+		wf_match_unpost(&w->match, &got->entry);
+		side_drop(&w->posted, side_find(&w->posted, got));
+		item_free(got);
+	}
+	item_free(it);
+}
+
+static void op_post_unasked(struct world *w)
+{
+	post(w, receive_new(w));
+}
+
+static void op_queue_unasked(struct world *w)
+{
+	struct item *it = item_new(w);
+
+	it->source = it->addr == WF_MATCH_ANY ? draw(w, w->addr_count) : it->addr;
+	queue(w, it);
+}
+
+static struct item *peek(struct world *w)
+{
+	struct item recv, *want, *got;
+
+	recv.tag = draw_tag(w);
+	recv.ignore = draw_ignore(w);
+	recv.addr = draw_addr(w);
+	want = model_unexpected(w, &recv);
+	got = item_of(
+		wf_match_find_unexpected(&w->match, recv.tag, recv.ignore, recv.addr));
+	if (want == got)
+		return got;
+	WRONG(w, "peek");
+	return NULL;
+}
+
+static void op_peek(struct world *w)
+{
+	(void)peek(w);
+}
+
+static void op_claim(struct world *w)
+{
+	struct item *it = peek(w);
+
+	if (!it)
+		return;
+	wf_match_unqueue(&w->match, &it->entry);
+	side_drop(&w->unexpected, side_find(&w->unexpected, it));
+	side_push(&w->claimed, it);
+	if (w->claimed.count > 16) {
+		item_free(w->claimed.items[0]);
+		side_drop(&w->claimed, 0);
+	}
+}
+
+static void op_discard(struct world *w)
+{
+	struct item *it = peek(w);
+
+	if (!it)
+		return;
+	wf_match_unqueue(&w->match, &it->entry);
+	side_drop(&w->unexpected, side_find(&w->unexpected, it));
+	item_free(it);
+}
+
+static void op_cancel(struct world *w)
+{
+	size_t at;
+
+	if (!w->posted.count)
+		return;
+	at = draw(w, w->posted.count);
+	wf_match_unpost(&w->match, &w->posted.items[at]->entry);
+	item_free(w->posted.items[at]);
+	side_drop(&w->posted, at);
+}
+
+/* Messages leave from anywhere, as when an endpoint of a shared context closes. */
+static void op_drop(struct world *w)
+{
+	size_t at;
+
+	if (!w->unexpected.count)
+		return;
+	at = draw(w, w->unexpected.count);
+	wf_match_unqueue(&w->match, &w->unexpected.items[at]->entry);
+	item_free(w->unexpected.items[at]);
+	side_drop(&w->unexpected, at);
+}
+
+static void op_resolve(struct world *w)
+{
+	uint64_t source = draw(w, w->addr_count);
+	size_t at = 0;
+
+	wf_match_foreach_unspec(e, &w->match)
+	{
+		while (at < w->unexpected.count &&
+			w->unexpected.items[at]->addr != WF_MATCH_ANY)
+			at++;
+		if (at == w->unexpected.count ||
+			item_of(e) != w->unexpected.items[at]) {
+			WRONG(w, "walk of unknown sources");
+			return;
+		}
+		at++;
+		if (item_of(e)->source != source)
+			continue;
+		wf_match_resolve(&w->match, e, source);
+		item_of(e)->addr = source;
+	}
+	for (; at < w->unexpected.count; at++)
+		if (w->unexpected.items[at]->addr == WF_MATCH_ANY)
+			WRONG(w, "walk of unknown sources ended early");
+}
+
+static void op_walk(struct world *w)
+{
+	size_t at = 0;
+
+	if (w->match.unexpected_count != w->unexpected.count)
+		WRONG(w, "count of unexpected messages");
+	if (!w->match.live != !w->posted.count)
+		WRONG(w, "groups with receives");
+	wf_match_foreach_posted(e, &w->match) if (at >= w->posted.count ||
+						  item_of(e) != w->posted.items[at++])
+		WRONG(w, "walk of posted receives");
+	if (at != w->posted.count)
+		WRONG(w, "walk of posted receives ended early");
+	at = 0;
+	wf_match_foreach_unexpected(
+		e, &w->match) if (at >= w->unexpected.count ||
+				  item_of(e) != w->unexpected.items[at++])
+		WRONG(w, "walk of unexpected messages");
+	if (at != w->unexpected.count)
+		WRONG(w, "walk of unexpected messages ended early");
+}
+
+static void side_clear(struct side *s)
+{
+	while (s->count)
+		item_free(s->items[--s->count]);
+}
+
+/* Everything leaves by the walks, as at close; sometimes the engine goes as well. */
+static void op_drain(struct world *w)
+{
+	op_walk(w);
+	if (draw(w, 2)) {
+		wf_match_foreach_posted(e, &w->match) wf_match_unpost(&w->match, e);
+		wf_match_foreach_unexpected(e, &w->match)
+			wf_match_unqueue(&w->match, e);
+	} else {
+		wf_match_done(&w->match);
+		wf_match_init(&w->match);
+	}
+	side_clear(&w->posted);
+	side_clear(&w->unexpected);
+}
+
+/* Another kind of traffic: few or many tags, masks, sources, entries. */
+static void op_season(struct world *w)
+{
+	static const uint64_t tag_masks[] = { 0, 3, 0x1f, 0xff, 0xfff, UINT64_MAX };
+	static const size_t targets[] = { 2, 2, 8, 8, 8, 40, 40, 40, 40, 200, 1000 };
+	static const unsigned int masks[] = { 0, 2, 4, 5, 9, 40 };
+
+	w->tag_mask = tag_masks[draw(w, WF_ARRAY_SIZE(tag_masks))];
+	w->target = targets[draw(w, WF_ARRAY_SIZE(targets))];
+	w->mask_count = masks[draw(w, WF_ARRAY_SIZE(masks))];
+	w->addr_count = draw(w, 3) ? 3 : 50;
+}
+
+static void world_init(struct world *w, struct source *src)
+{
+	memset(w, 0, sizeof(*w));
+	w->src = src;
+	wf_match_init(&w->match);
+	op_season(w);
+}
+
+static void world_done(struct world *w)
+{
+	wf_match_done(&w->match);
+	side_clear(&w->posted);
+	side_clear(&w->unexpected);
+	side_clear(&w->claimed);
+	free(w->posted.items);
+	free(w->unexpected.items);
+	free(w->claimed.items);
+}
+
+/* One operation; the weights keep both sides near the season's target. */
+static void world_step(struct world *w)
+{
+	static const struct {
+		void (*op)(struct world *w);
+		unsigned int few, many; /* weights below and above the target */
+	} ops[] = {
+		{ op_receive, 300, 300 },
+		{ op_arrive, 300, 300 },
+		{ op_post_unasked, 120, 10 },
+		{ op_queue_unasked, 120, 10 },
+		{ op_peek, 60, 60 },
+		{ op_claim, 20, 80 },
+		{ op_discard, 20, 80 },
+		{ op_cancel, 30, 120 },
+		{ op_drop, 10, 40 },
+		{ op_resolve, 10, 10 },
+	};
+	bool many = w->posted.count > w->target || w->unexpected.count > w->target;
+	unsigned int total = 0, n;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(ops); i++)
+		total += many ? ops[i].many : ops[i].few;
+	n = (unsigned int)draw(w, total);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(ops); i++) {
+		unsigned int weight = many ? ops[i].many : ops[i].few;
+
+		if (n < weight) {
+			ops[i].op(w);
+			return;
+		}
+		n -= weight;
+	}
+}
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Ten million random operations against the reference model of model.h. WEFT_MATCH_OPS
+ * and WEFT_MATCH_SEED choose how many and which; a failure prints what to set.
+ */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "model.h"
+
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                   \
+	__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define DEFAULT_OPS 1000000
+#else
+#define DEFAULT_OPS 10000000
+#endif
+
+struct generator {
+	struct source src;
+	uint64_t state;
+};
+
+/* splitmix64 */
+static uint64_t generate(struct source *src)
+{
+	struct generator *g = wf_container_of(src, struct generator, src);
+	uint64_t z = g->state += 0x9e3779b97f4a7c15u;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+	return z ^ (z >> 31);
+}
+
+static uint64_t from_env(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* TAG-001 TAG-002 TAG-005 TAG-008 TAG-010 TAG-011 TAG-015 MSG-009 MSG-010 MSG-011
+ * MSG-012 MRV-008 MRV-009 EP-034 */
+static void test_model(void **state)
+{
+	uint64_t seed = from_env("WEFT_MATCH_SEED", 1);
+	uint64_t ops = from_env("WEFT_MATCH_OPS", DEFAULT_OPS);
+	struct generator g = { .src.next = generate, .state = seed };
+	struct world w;
+
+	world_init(&w, &g.src);
+	for (uint64_t i = 0; i < ops && !w.wrong; i++) {
+		if (i % 8192 == 0)
+			op_season(&w);
+		if (i % 8192 == 5000)
+			op_walk(&w);
+		if (i % 65536 == 65535)
+			op_drain(&w);
+		world_step(&w);
+		if (w.wrong)
+			fail_msg("%s differs at operation %" PRIu64
+				 "; WEFT_MATCH_SEED=%" PRIu64,
+				w.wrong, i, seed);
+	}
+	world_done(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_model),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

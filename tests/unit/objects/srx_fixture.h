@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_SRX_FIXTURE_H
+#define WF_TESTS_SRX_FIXTURE_H
+
+/*
+ * Endpoints of a transport that receives from a receive context, and whose messages
+ * come from the test. It keeps what is unexpected in memory.
+ */
+
+#include "domain_fixture.h"
+
+#include <arpa/inet.h>
+
+#include "objects/domain_ops.h"
+#include "objects/endpoint.h"
+#include "objects/srx_ctx.h"
+
+enum { FK_ROOM = 64 };
+
+struct fk {
+	struct wf_ep ep;
+	unsigned int discards;
+	int start_result;
+	bool hold; /* matched messages are not completed before fk_finish */
+	struct fi_peer_rx_entry *held[FK_ROOM];
+	size_t held_count;
+};
+
+/* A message, in entry->peer_context while it is unexpected. */
+struct fk_msg {
+	struct fk *to;
+	fi_addr_t from;
+	bool unknown; /* the transport learns from later */
+	size_t len;
+	unsigned char data[FK_ROOM];
+};
+
+static atomic_uint fk_destroyed;
+static atomic_bool fk_learnt; /* unknown sources are known now */
+
+/* What a transport does with a message that has buffers. */
+static void fk_receive(
+	struct fk *fk, struct fi_peer_rx_entry *entry, const struct fk_msg *msg)
+{
+	size_t done = 0;
+
+	for (size_t i = 0; i < entry->count && done < msg->len; i++) {
+		size_t n = WF_MIN(entry->iov[i].iov_len, msg->len - done);
+
+		memcpy(entry->iov[i].iov_base, msg->data + done, n);
+		done += n;
+	}
+	if (done < msg->len)
+		wf_srx_fail(&fk->ep, entry, 0, done, msg->len - done, entry->cq_data,
+			msg->from, FI_ETRUNC);
+	else if (fk->hold)
+		fk->held[fk->held_count++] = entry;
+	else
+		wf_srx_done(&fk->ep, entry, 0, done, entry->cq_data, msg->from);
+}
+
+/* Complete the @i-th of the messages that were held. */
+static inline void fk_finish(struct fk *fk, size_t i)
+{
+	struct fi_peer_rx_entry *entry = fk->held[i];
+
+	wf_ep_srx_lock(&fk->ep);
+	wf_srx_done(&fk->ep, entry, 0, entry->msg_size, 0, 0);
+	wf_ep_srx_unlock(&fk->ep);
+	fk->held[i] = NULL;
+}
+
+static int fk_start(struct fi_peer_rx_entry *entry)
+{
+	struct fk_msg *msg = entry->peer_context;
+	struct fk *fk = msg->to;
+
+	if (fk->start_result) {
+		free(msg);
+		return fk->start_result;
+	}
+	wf_lock(&fk->ep.lock);
+	fk_receive(fk, entry, msg);
+	wf_unlock(&fk->ep.lock);
+	free(msg);
+	return 0;
+}
+
+static int fk_discard(struct fi_peer_rx_entry *entry)
+{
+	struct fk_msg *msg = entry->peer_context;
+	struct fk *fk = msg->to;
+
+	wf_lock(&fk->ep.lock);
+	fk->discards++;
+	wf_unlock(&fk->ep.lock);
+	free(msg);
+	wf_srx_free_entry(entry);
+	return 0;
+}
+
+static struct fi_ops_srx_peer fk_srx_ops = {
+	.size = sizeof(fk_srx_ops),
+	.start_msg = fk_start,
+	.start_tag = fk_start,
+	.discard_msg = fk_discard,
+	.discard_tag = fk_discard,
+};
+
+static fi_addr_t fk_srx_addr(struct fi_peer_rx_entry *entry)
+{
+	struct fk_msg *msg = entry->peer_context;
+
+	return atomic_load(&fk_learnt) ? msg->from : FI_ADDR_UNSPEC;
+}
+
+static ssize_t fk_start_op(struct wf_ep *ep, struct wf_op *op)
+{
+	/* Receives do not come here. */
+	assert_true(op->kind != WF_OP_RECV && op->kind != WF_OP_TRECV);
+	return 0;
+}
+
+static void fk_progress(struct wf_ep *ep)
+{
+	/* Whoever runs us holds the context's lock, if it is ours. */
+	if (ep->srx_lock && ep->srx_lock->kind != WF_LOCK_NONE)
+		assert_false(wf_trylock(ep->srx_lock));
+}
+
+static int fk_enable(struct wf_ep *ep)
+{
+	assert_non_null(ep->srx);
+	return 0;
+}
+
+static void fk_destroy(struct wf_ep *ep)
+{
+	struct fk *fk = wf_container_of(ep, struct fk, ep);
+
+	wf_ep_srx_lock(ep);
+	for (size_t i = 0; i < fk->held_count; i++)
+		if (fk->held[i])
+			wf_srx_free_entry(fk->held[i]);
+	wf_ep_srx_unlock(ep);
+	atomic_fetch_add(&fk_destroyed, 1);
+	wf_ep_done(ep);
+	free(fk);
+}
+
+static const struct wf_xfer_ops fk_xfer_ops = {
+	.lock_kind = WF_LOCK_SPIN,
+	.start = fk_start_op,
+	.progress = fk_progress,
+	.enable = fk_enable,
+	.destroy = fk_destroy,
+	.srx_ops = &fk_srx_ops,
+	.srx_addr = fk_srx_addr,
+};
+
+/* A message of @len bytes, counting up from @first. @from is not known to the transport
+ * yet with @unknown. */
+static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
+	uint64_t tag, bool tagged, unsigned char first, size_t len)
+{
+	struct fi_peer_match_attr attr = {
+		.addr = unknown ? FI_ADDR_UNSPEC : from,
+		.msg_size = len,
+		.tag = tagged ? tag : 0,
+	};
+	struct fk_msg *msg = calloc(1, sizeof(*msg));
+	struct fi_peer_rx_entry *entry = NULL;
+	int ret;
+
+	assert_non_null(msg);
+	assert_true(len <= FK_ROOM);
+	*msg = (struct fk_msg){ fk, from, unknown, len, { 0 } };
+	for (size_t i = 0; i < len; i++)
+		msg->data[i] = (unsigned char)(first + i);
+
+	wf_ep_srx_lock(&fk->ep);
+	wf_lock(&fk->ep.lock);
+	ret = tagged ? wf_srx_get_tag(fk->ep.srx, &attr, &entry)
+		     : wf_srx_get_msg(fk->ep.srx, &attr, &entry);
+	assert_non_null(entry);
+	if (!ret) {
+		fk_receive(fk, entry, msg);
+		free(msg);
+	} else {
+		assert_int_equal(ret, -FI_ENOENT);
+		entry->peer_context = msg;
+		ret = tagged ? wf_srx_queue_tag(entry) : wf_srx_queue_msg(entry);
+		assert_int_equal(ret, 0);
+	}
+	wf_unlock(&fk->ep.lock);
+	wf_ep_srx_unlock(&fk->ep);
+}
+
+static inline void fk_tagged(
+	struct fk *fk, fi_addr_t from, uint64_t tag, unsigned char first, size_t len)
+{
+	fk_arrive_from(fk, from, false, tag, true, first, len);
+}
+
+static inline void fk_message(
+	struct fk *fk, fi_addr_t from, unsigned char first, size_t len)
+{
+	fk_arrive_from(fk, from, false, 0, false, first, len);
+}
+
+static inline ssize_t fk_left(struct fk *fk)
+{
+	/* Deprecated, and so called without its wrapper. */
+	return fk->ep.fid.ops->rx_size_left(&fk->ep.fid);
+}
+
+static inline bool fk_holds(const unsigned char *buf, unsigned char first, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (buf[i] != (unsigned char)(first + i))
+			return false;
+	return true;
+}
+
+/* ---- what is around ---- */
+
+struct fk_around {
+	struct domain_fixture *f;
+	struct fid_cq *cq;
+	struct fid_av *av;
+	struct fid_cntr *cntr;
+};
+
+static inline struct fk_around fk_open_around(struct domain_fixture *f)
+{
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	struct fi_cntr_attr cntr_attr = { .events = FI_CNTR_EVENTS_COMP };
+	struct fk_around a = { .f = f };
+
+	f->domain.fid.ops = &wf_domain_ops;
+	f->domain_attr.max_ep_srx_ctx = 100;
+	assert_int_equal(wf_cq_open(&f->domain.fid, &cq_attr, &a.cq, NULL), 0);
+	assert_int_equal(wf_av_open(&f->domain.fid, &av_attr, &a.av, NULL), 0);
+	assert_int_equal(wf_cntr_open(&f->domain.fid, &cntr_attr, &a.cntr, NULL), 0);
+	return a;
+}
+
+static inline void fk_close_around(struct fk_around *a)
+{
+	assert_int_equal(fi_close(&a->cq->fid), 0);
+	assert_int_equal(fi_close(&a->av->fid), 0);
+	assert_int_equal(fi_close(&a->cntr->fid), 0);
+}
+
+static inline struct fi_info *fk_info(uint64_t caps)
+{
+	struct fi_info *info = fi_allocinfo();
+
+	assert_non_null(info);
+	info->caps = FI_MSG | FI_TAGGED | caps;
+	info->addr_format = FI_SOCKADDR_IN;
+	info->ep_attr->type = FI_EP_RDM;
+	info->ep_attr->max_msg_size = 1000;
+	info->tx_attr->inject_size = 100;
+	info->tx_attr->iov_limit = 4;
+	info->rx_attr->iov_limit = 3;
+	info->rx_attr->size = 8;
+	info->domain_attr->cq_data_size = 8;
+	return info;
+}
+
+/* Opened, not bound. Frees @info. */
+static struct fk *fk_open(struct domain_fixture *f, struct fi_info *info)
+{
+	struct fk *fk = calloc(1, sizeof(*fk));
+
+	assert_non_null(fk);
+	assert_int_equal(wf_ep_init(&fk->ep, &f->domain, info, &fk_xfer_ops, fk), 0);
+	fi_freeinfo(info);
+	return fk;
+}
+
+static inline void fk_enable_with(struct fk *fk, struct fk_around *a, uint64_t cq_flags)
+{
+	struct fid_ep *ep = &fk->ep.fid;
+
+	assert_int_equal(
+		fi_ep_bind(ep, &a->cq->fid, FI_TRANSMIT | FI_RECV | cq_flags), 0);
+	if (fk->ep.type != FI_EP_MSG)
+		assert_int_equal(fi_ep_bind(ep, &a->av->fid, 0), 0);
+	assert_int_equal(fi_ep_bind(ep, &a->cntr->fid, FI_RECV), 0);
+	assert_int_equal(fi_enable(ep), 0);
+}
+
+static inline struct fk *fk_open_enabled(struct fk_around *a, uint64_t caps)
+{
+	struct fk *fk = fk_open(a->f, fk_info(caps));
+
+	fk_enable_with(fk, a, 0);
+	return fk;
+}
+
+static inline void fk_close(struct fk *fk)
+{
+	unsigned int before = atomic_load(&fk_destroyed);
+
+	assert_int_equal(fi_close(&fk->ep.fid.fid), 0);
+	assert_int_equal(atomic_load(&fk_destroyed), before + 1);
+}
+
+static inline fi_addr_t fk_insert(struct fk_around *a, unsigned int port)
+{
+	struct sockaddr_in addr = {
+		.sin_family = AF_INET,
+		.sin_port = htons((uint16_t)port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	fi_addr_t ret = FI_ADDR_NOTAVAIL;
+
+	assert_int_equal(fi_av_insert(a->av, &addr, 1, &ret, 0, NULL), 1);
+	return ret;
+}
+
+/* The next entry, which is a success with this context, flags, length and tag. */
+static inline void fk_expect(
+	struct fk_around *a, void *context, uint64_t flags, size_t len, uint64_t tag)
+{
+	struct fi_cq_tagged_entry entry = { 0 };
+
+	assert_int_equal(fi_cq_read(a->cq, &entry, 1), 1);
+	assert_ptr_equal(entry.op_context, context);
+	assert_int_equal(entry.flags, flags);
+	assert_int_equal(entry.len, len);
+	assert_int_equal(entry.tag, tag);
+}
+
+static inline struct fi_cq_err_entry fk_expect_err(
+	struct fk_around *a, void *context, uint64_t flags, int err)
+{
+	struct fi_cq_tagged_entry none;
+	struct fi_cq_err_entry entry = { 0 };
+
+	assert_int_equal(fi_cq_read(a->cq, &none, 1), -FI_EAVAIL);
+	assert_int_equal(fi_cq_readerr(a->cq, &entry, 0), 1);
+	assert_ptr_equal(entry.op_context, context);
+	assert_int_equal(entry.flags, flags);
+	assert_int_equal(entry.err, err);
+	return entry;
+}
+
+static inline void fk_expect_none(struct fk_around *a)
+{
+	struct fi_cq_tagged_entry entry;
+
+	assert_int_equal(fi_cq_read(a->cq, &entry, 1), -FI_EAGAIN);
+}
+
+static inline ssize_t fk_trecvmsg(struct fid_ep *ep, void *buf, size_t len,
+	fi_addr_t src, uint64_t tag, uint64_t ignore, void *context, uint64_t flags)
+{
+	struct iovec iov = { buf, len };
+	struct fi_msg_tagged msg = {
+		.msg_iov = &iov,
+		.iov_count = 1,
+		.addr = src,
+		.tag = tag,
+		.ignore = ignore,
+		.context = context,
+	};
+
+	return fi_trecvmsg(ep, &msg, flags);
+}
+
+static inline ssize_t fk_recvmsg(
+	struct fid_ep *ep, void *buf, size_t len, void *context, uint64_t flags)
+{
+	struct iovec iov = { buf, len };
+	struct fi_msg msg = {
+		.msg_iov = &iov,
+		.iov_count = 1,
+		.addr = FI_ADDR_UNSPEC,
+		.context = context,
+	};
+
+	return fi_recvmsg(ep, &msg, flags);
+}
+
+#endif
