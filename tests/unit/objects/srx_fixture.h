@@ -35,7 +35,7 @@ struct fk_msg {
 	unsigned char data[FK_ROOM];
 };
 
-static atomic_uint fk_destroyed;
+static atomic_uint fk_destroyed, fk_discarded;
 static atomic_bool fk_learnt; /* unknown sources are known now */
 
 /* What a transport does with a message that has buffers. */
@@ -93,6 +93,7 @@ static int fk_discard(struct fi_peer_rx_entry *entry)
 
 	wf_lock(&fk->ep.lock);
 	fk->discards++;
+	atomic_fetch_add(&fk_discarded, 1);
 	wf_unlock(&fk->ep.lock);
 	free(msg);
 	wf_srx_free_entry(entry);

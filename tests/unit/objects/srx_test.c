@@ -421,7 +421,10 @@ static void test_close(void **state)
 	fk_tagged(fk, 1, 4, 0, 8);
 	assert_int_equal(fk_trecvmsg(ep, NULL, 0, 1, 4, 0, &a, FI_PEEK | FI_CLAIM), 0);
 	fk_expect(&a, &a, T, 8, 4);
+	atomic_store(&fk_discarded, 0);
 	fk_close(fk);
+	/* The one in the queue and the one that was reserved. */
+	assert_int_equal(atomic_load(&fk_discarded), 2);
 	fk_expect_none(&a);
 	fk_close_around(&a);
 }
