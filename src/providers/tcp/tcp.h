@@ -38,6 +38,7 @@ enum {
 #define TCP_MAX_MSG ((size_t)1 << 62)
 
 struct tcp_conn;
+struct tcp_stage;
 struct tcp_peers;
 struct tcp_msg_cm;
 struct tcp_ep;
@@ -71,7 +72,7 @@ struct tcp_ep {
 	struct wf_list dead;    /* to be freed at the end of progress, by link */
 	uint8_t *rbuf;          /* what was read last; used up before the next read */
 	size_t rbuf_size, stage_size;
-	uint8_t *spare_stage;
+	struct tcp_stage *spare_stage;
 
 	struct tcp_peers *peers; /* FI_EP_RDM */
 	struct tcp_msg_cm *cm;   /* FI_EP_MSG */
