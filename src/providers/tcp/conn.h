@@ -43,6 +43,7 @@ struct tcp_tx {
 struct tcp_mark {
 	void *context;
 	uint64_t op_flags;
+	fi_addr_t addr;
 	uint64_t end; /* conn->staged behind it */
 	uint32_t len;
 	uint8_t op;
@@ -149,7 +150,7 @@ void tcp_tx_fail(struct tcp_ep *ep, struct tcp_tx *tx, int err,
 	const union wf_sockaddr *peer);
 /* The error entry of a failed operation; @peer may be NULL. */
 void tcp_tx_report(struct tcp_ep *ep, unsigned int op, void *context, uint64_t op_flags,
-	int err, const union wf_sockaddr *peer);
+	fi_addr_t addr, int err, const union wf_sockaddr *peer);
 /* A small plain message straight into the stage: false when it cannot go that way. */
 bool tcp_tx_small(struct tcp_conn *conn, const struct wf_op *op);
 /* Send what there is, as far as the socket takes it. */

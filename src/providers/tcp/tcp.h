@@ -57,7 +57,8 @@ struct tcp_ep {
 	bool manual;            /* sends may wait for the next progress call */
 	bool want_source, want_source_err;
 	bool want_index; /* of sources, for directed receives */
-	bool sleepers;    /* somebody sleeps on epfd: all sockets are in it */
+	bool sleepers;    /* somebody may sleep on epfd: all sockets are in it */
+	uint32_t armed_epoch; /* when somebody was about to, last */
 	uint32_t epoch;   /* progress calls */
 	uint32_t hot_count;
 	size_t tx_pending, tx_size;

@@ -106,8 +106,8 @@ void tcp_tx_drop_stage(struct tcp_conn *conn, int err)
 	for (; err && stage->mark_tail != stage->mark_head; stage->mark_tail++) {
 		const struct tcp_mark *mark = &stage->marks[stage->mark_tail % TCP_MARKS];
 
-		tcp_tx_report(conn->ep, mark->op, mark->context, mark->op_flags, err,
-			tcp_conn_addr(conn));
+		tcp_tx_report(conn->ep, mark->op, mark->context, mark->op_flags,
+			mark->addr, err, tcp_conn_addr(conn));
 	}
 	conn->flushed = conn->staged;
 	stage_put(conn);
@@ -188,24 +188,34 @@ void tcp_tx_complete(struct tcp_ep *ep, struct tcp_tx *tx)
 	tcp_tx_free(ep, tx);
 }
 
+/* The entry names the peer: as an fi_addr_t where he has one, and as an address. */
 void tcp_tx_report(struct tcp_ep *ep, unsigned int op, void *context, uint64_t op_flags,
-	int err, const union wf_sockaddr *peer)
+	fi_addr_t addr, int err, const union wf_sockaddr *peer)
 {
 	const struct wf_op_report *report = &wf_op_reports[op];
-	char text[WF_SOCKADDR_STRLEN];
+	union wf_sockaddr copy;
+	struct fi_cq_err_entry entry = {
+		.op_context = context,
+		.flags = report->comp_flags,
+		.err = err,
+		.prov_errno = err,
+		.src_addr = ep->peers ? addr : FI_ADDR_NOTAVAIL,
+	};
 
-	if (peer)
-		tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA, "operation to %s failed: %s\n",
-			wf_sockaddr_uri(peer, text, sizeof(text)), fi_strerror(err));
-	wf_ep_tx_err(&ep->ep, report->cntr, context, op_flags, report->comp_flags, 0,
-		err);
+	if (peer) {
+		copy = *peer;
+		entry.err_data = &copy;
+		entry.err_data_size = wf_sockaddr_len(&copy);
+	}
+	wf_ep_tx_fail(&ep->ep, report->cntr, op_flags, &entry);
 }
 
 void tcp_tx_fail(struct tcp_ep *ep, struct tcp_tx *tx, int err,
 	const union wf_sockaddr *peer)
 {
 	if (tx->op != WF_OP_COUNT)
-		tcp_tx_report(ep, tx->op, tx->context, tx->op_flags, err, peer);
+		tcp_tx_report(ep, tx->op, tx->context, tx->op_flags, tx->addr, err,
+			peer);
 	tcp_tx_free(ep, tx);
 }
 
@@ -260,7 +270,7 @@ static struct tcp_tx *next_op(struct tcp_conn *conn)
 		wf_list_remove(&tx->link);
 		if (!ret)
 			return tx;
-		tcp_tx_fail(conn->ep, tx, -ret, NULL);
+		tcp_tx_fail(conn->ep, tx, -ret, tcp_conn_addr(conn));
 	}
 	return NULL;
 }
@@ -525,6 +535,7 @@ static void mark(struct tcp_conn *conn, const struct wf_op *op)
 	stage->marks[stage->mark_head++ % TCP_MARKS] = (struct tcp_mark){
 		.context = op->context,
 		.op_flags = op->flags,
+		.addr = op->addr,
 		.end = conn->staged,
 		.len = (uint32_t)op->len,
 		.op = (uint8_t)op->kind,
