@@ -4,6 +4,7 @@
 #include "providers/tcp/conn.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
+#include "sys/clock.h"
 
 /*
  * Which sockets are looked at, and when.
@@ -19,6 +20,7 @@ enum {
 	HOT_QUIET = 512,    /* looks after which others are cooled */
 	EPOLL_TURN = 32,    /* progress calls from one look at the set to the next */
 	EPOLL_EVENTS_MAX = 64,
+	LOOK_TURN = 4096,   /* the same for a look at what does not drain */
 	AWAKE = 256, /* progress calls without a sleep */
 };
 
@@ -158,6 +160,8 @@ void tcp_progress(struct wf_ep *wf)
 	if (!wf_list_empty(&ep->dirty))
 		flush_dirty(ep);
 	poll_hot(ep);
+	if (wf_unlikely(!wf_list_empty(&ep->dirty) && ep->epoch % LOOK_TURN == 0))
+		tcp_look_for_dead(ep, wf_now_ns());
 	if (ep->watched && (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_TURN == 0)) {
 		poll_set(ep);
 		if (ep->peers)

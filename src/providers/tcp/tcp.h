@@ -66,6 +66,7 @@ struct tcp_ep {
 	unsigned int watched; /* sockets in it */
 	struct tcp_watch timer;
 	uint64_t timer_ns; /* what it is set to */
+	uint64_t look_ns;  /* when to look for dead hosts again */
 	struct wf_list conns;   /* all, by link */
 	struct wf_list hot;     /* read directly, by hot_link */
 	struct wf_list dirty;   /* have something to send, by dirty_link */
