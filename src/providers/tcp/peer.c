@@ -186,6 +186,7 @@ static bool remember(struct tcp_peers *peers, size_t index, struct tcp_peer *pee
 		peers->index_room = room;
 	}
 	peers->by_index[index] = peer;
+	peer->sent_to = true;
 	return true;
 }
 
@@ -256,10 +257,32 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	return 0;
 }
 
-void tcp_peer_lost(struct tcp_peer *peer, struct tcp_conn *conn)
+void tcp_peer_ref(struct tcp_peer *peer)
+{
+	peer->refs++;
+}
+
+void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	struct tcp_peers *peers = ep->peers;
+	struct tcp_peer **at;
+
+	if (--peer->refs || peer->sent_to)
+		return;
+	at = &peers->buckets[wf_sockaddr_hash(&peer->addr) & peers->bucket_mask];
+	while (*at != peer)
+		at = &(*at)->hash_next;
+	*at = peer->hash_next;
+	peers->count--;
+	wf_list_remove(&peer->busy_link);
+	free(peer);
+}
+
+void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	if (peer->conn == conn)
 		peer->conn = NULL;
+	tcp_peer_unref(ep, peer);
 }
 
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
@@ -329,6 +352,25 @@ static bool tick(struct tcp_ep *ep, struct tcp_peer *peer, uint64_t now)
 		return true;
 	(void)tcp_dial_start(ep, peer);
 	return false;
+}
+
+enum { LOOK_NS = 1000000000 };
+
+/* A host that vanished acknowledges nothing; see tcp_sock_dead(). */
+void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now)
+{
+	if (!ep->conf.keepalive_ms || now < ep->look_ns)
+		return;
+	ep->look_ns = now + LOOK_NS;
+	wf_list_foreach(link, &ep->dirty)
+	{
+		struct tcp_conn *conn =
+			wf_list_entry(link, struct tcp_conn, dirty_link);
+
+		if (!conn->err &&
+			tcp_sock_dead(conn->watch.fd, ep->conf.keepalive_ms))
+			tcp_conn_fail(conn, FI_ETIMEDOUT);
+	}
 }
 
 void tcp_peers_tick(struct tcp_ep *ep)
