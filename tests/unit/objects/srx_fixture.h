@@ -20,7 +20,7 @@ enum { FK_ROOM = 64 };
 struct fk {
 	struct wf_ep ep;
 	unsigned int discards;
-	int start_result;
+	int start_result, enable_result;
 	bool hold; /* matched messages are not completed before fk_finish */
 	struct fi_peer_rx_entry *held[FK_ROOM];
 	size_t held_count;
@@ -132,7 +132,7 @@ static void fk_progress(struct wf_ep *ep)
 static int fk_enable(struct wf_ep *ep)
 {
 	assert_non_null(ep->srx);
-	return 0;
+	return wf_container_of(ep, struct fk, ep)->enable_result;
 }
 
 static void fk_destroy(struct wf_ep *ep)
