@@ -118,7 +118,13 @@ void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
-	write_err(ep, ep->tx_cq, ep->cntr[cntr], op_flags, &entry);
+	wf_ep_tx_fail(ep, cntr, op_flags, &entry);
+}
+
+void wf_ep_tx_fail(struct wf_ep *ep, enum wf_ep_cntr cntr, uint64_t op_flags,
+	struct fi_cq_err_entry *entry)
+{
+	write_err(ep, ep->tx_cq, ep->cntr[cntr], op_flags, entry);
 }
 
 void wf_ep_rx_err(
