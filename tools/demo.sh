@@ -11,6 +11,8 @@ export LD_LIBRARY_PATH=$build/src
 
 pairs() { # provider type
 	cat <<-'EOF'
+	tcp rdm
+	tcp msg
 	udp dgram
 	EOF
 }

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-
 #include "match/seed.h"
 #include "match/sides.h"
 
 void wf_match_init(struct wf_match *m)
 {
 	wf_match_seed_once();
-	memset(m, 0, sizeof(*m));
+	*m = (struct wf_match){ 0 };
 	wf_match_posted_init(m);
 	wf_match_unexpected_init(m);
 }

@@ -74,8 +74,6 @@ void wf_match_mark_free(struct wf_list *slabs, struct wf_match_mark *mark)
 
 void wf_match_slabs_done(struct wf_list *slabs)
 {
-	struct wf_list *item;
-
-	while ((item = wf_list_pop(slabs)))
-		free(slab_of_item(item));
+	wf_list_foreach_safe(item, slabs) free(slab_of_item(item));
+	wf_list_init(slabs);
 }

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-
 #include "match/table_ops.h"
 
 /* A table of up to this many buckets is kept when it has become empty. */
@@ -28,7 +26,7 @@ static void release(struct wf_match_table *t, struct wf_match_node **buckets)
 
 void wf_match_table_init(struct wf_match_table *t)
 {
-	memset(t, 0, sizeof(*t));
+	*t = (struct wf_match_table){ 0 };
 	set_size(t, t->few, WF_MATCH_FEW);
 }
 
@@ -52,7 +50,6 @@ static void move_some(struct wf_match_table *t)
 					    wf_match_hash(node->tag, node->addr)],
 				node);
 		}
-		t->old[t->moved] = NULL;
 		if (t->moved++ == t->old_mask) {
 			release(t, t->old);
 			t->old = NULL;

@@ -15,14 +15,14 @@
  */
 struct wf_match_node {
 	struct wf_list ring;
-	struct wf_match_node *next,
-		**link; /* bucket chain; link is NULL unless first */
+	/* Bucket chain of the first of each ring; link is NULL in the others. */
+	struct wf_match_node *next, **link;
 	uint64_t tag, addr;
 };
 
 /*
  * Hash table whose growth and shrinking are spread over later calls: while @old is set,
- * its buckets below @moved are empty, their rings already in @buckets. Memory that
+ * the rings of its buckets below @moved are in @buckets already. Memory that
  * cannot be had makes it slower, never wrong. Never copied: it points into itself.
  */
 struct wf_match_table {

@@ -65,12 +65,14 @@ void wf_match_unexpected_init(struct wf_match *m)
 
 void wf_match_unexpected_done(struct wf_match *m)
 {
-	struct wf_list *item;
+	wf_list_foreach_safe(item, &m->indexes)
+	{
+		struct wf_match_index *x = index_of(item);
 
-	while ((item = wf_list_pop(&m->indexes))) {
-		wf_match_table_done(&index_of(item)->table);
-		free(index_of(item));
+		wf_match_table_done(&x->table);
+		free(x);
 	}
+	wf_list_init(&m->indexes);
 	wf_match_slabs_done(&m->slabs);
 }
 
@@ -124,7 +126,8 @@ static void retreat_idle(struct wf_match *m, int count)
 		retreat(m, x);
 	if (x->last != &m->unexpected)
 		return;
-	wf_list_remove(&x->item);
+	m->indexes.prev = x->item.prev;
+	m->indexes.prev->next = &m->indexes;
 	m->index_count--;
 	wf_match_table_done(&x->table);
 	free(x);

@@ -38,20 +38,39 @@ static inline void FN(put)(void *bytes, const T *value)
 			PART_BYTES);
 }
 
+/* What update() does where no instruction does it. Out of line: it is rare, and the
+ * same for all operations. */
+static __attribute__((noinline)) void FN(update_locked)(
+	void *p, T b, T c, void *result, FN(next_fn) * next)
+{
+	unsigned char old_bytes[sizeof(T)], new_bytes[sizeof(T)];
+	struct wf_lock *lock = wf_atomic_lock(p);
+	T t, n;
+
+	wf_lock(lock);
+	memcpy(old_bytes, p, sizeof(t));
+	memcpy(&t, old_bytes, sizeof(t));
+	n = next(t, b, c);
+	memcpy(new_bytes, old_bytes, sizeof(t));
+	FN(put)(new_bytes, &n);
+	if (memcmp(new_bytes, old_bytes, sizeof(t)))
+		memcpy(p, new_bytes, sizeof(t));
+	wf_unlock(lock);
+	if (result)
+		memcpy(result, old_bytes, sizeof(t));
+}
+
 /* The value at @p becomes next(value, b, c); @result, if any, gets the one before. */
 static inline __attribute__((always_inline)) void FN(update)(
 	void *p, T b, T c, void *result, FN(next_fn) * next)
 {
-	unsigned char old_bytes[sizeof(T)], new_bytes[sizeof(T)];
-	struct wf_lock *lock;
-	T t, n;
-
 #if defined(WORD)
 	if (wf_likely((uintptr_t)p % sizeof(WORD) == 0)) {
 		_Atomic(WORD) *word = p;
 		/* acquire, here and below: pairs with the release of another update;
 		 * whoever counts something done in an element sees what was done. */
 		WORD old = atomic_load_explicit(word, memory_order_acquire), new_word;
+		T t, n;
 
 		_Static_assert(sizeof(T) == sizeof(WORD), "wrong word");
 		do {
@@ -68,6 +87,7 @@ static inline __attribute__((always_inline)) void FN(update)(
 #elif defined(WIDE)
 	if (wf_likely((uintptr_t)p % sizeof(wf_u128) == 0 && wf_atomic_cas16())) {
 		wf_u128 old = wf_load16(p), new_word;
+		T t, n;
 
 		_Static_assert(sizeof(T) == sizeof(wf_u128), "wrong word");
 		do {
@@ -81,18 +101,7 @@ static inline __attribute__((always_inline)) void FN(update)(
 		return;
 	}
 #endif
-	lock = wf_atomic_lock(p);
-	wf_lock(lock);
-	memcpy(old_bytes, p, sizeof(t));
-	memcpy(&t, old_bytes, sizeof(t));
-	n = next(t, b, c);
-	memcpy(new_bytes, old_bytes, sizeof(t));
-	FN(put)(new_bytes, &n);
-	if (memcmp(new_bytes, old_bytes, sizeof(t)))
-		memcpy(p, new_bytes, sizeof(t));
-	wf_unlock(lock);
-	if (result)
-		memcpy(result, old_bytes, sizeof(t));
+	FN(update_locked)(p, b, c, result, next);
 }
 
 static inline __attribute__((always_inline)) void FN(each)(void *dst, const void *src,

@@ -179,11 +179,11 @@ int wf_srx_open(struct fid_domain *domain_fid, struct fi_rx_attr *attr,
 	struct wf_srx_ctx *ctx;
 	int ret;
 
-	if (!attr || !ret_srx)
-		return refuse(domain, -FI_EINVAL, "attributes are missing", 0);
 	if (!is_offered(domain, peer))
 		return refuse(domain, peer ? -FI_EINVAL : -FI_ENOSYS,
 			"endpoints of this domain have no shared receive context", 0);
+	if (!attr || !ret_srx)
+		return refuse(domain, -FI_EINVAL, "attributes are missing", 0);
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return -FI_ENOMEM;

@@ -309,14 +309,16 @@ static bool is_of_ep(const struct wf_work *work, const void *ep)
 
 void wf_trigger_purge(struct wf_ep *ep)
 {
-	struct wf_list taken, *link;
+	struct wf_list taken;
 
 	if (!atomic_load_explicit(&ep->triggers, memory_order_acquire))
 		return;
 	wf_trigger_take(&ep->domain->triggers, is_of_ep, ep, &taken);
-	while ((link = wf_list_pop(&taken)))
+	wf_list_foreach_safe(link, &taken)
+	{
 		if (!work_of(link)->deferred)
 			wf_trigger_free_op(work_of(link));
+	}
 }
 
 void wf_trigger_failed(struct wf_ep *ep, const struct wf_op *op, int err)

@@ -160,13 +160,14 @@ static bool is_of_context(const struct wf_work *work, const void *arg)
 bool wf_trigger_cancel(struct wf_ep *ep, const void *context)
 {
 	struct wanted wanted = { ep, context };
-	struct wf_list taken, *link;
+	struct wf_list taken;
 	bool any = false;
 
 	if (!atomic_load_explicit(&ep->triggers, memory_order_acquire))
 		return false;
 	wf_trigger_take(&ep->domain->triggers, is_of_context, &wanted, &taken);
-	while ((link = wf_list_pop(&taken))) {
+	wf_list_foreach_safe(link, &taken)
+	{
 		struct triggered *t =
 			triggered_of(wf_container_of(link, struct wf_work, link));
 

@@ -131,6 +131,7 @@ static void unselected_receives_are_silent(void)
 	uint8_t out[8], in[8] = { 0 };
 
 	cf_open_pair(&env, &selective);
+	cf_meet(&env);
 	cf_fill(out, sizeof(out), 4);
 	cf_post_recv(&env, in, sizeof(in), &contexts[0]);
 	cf_post_send(&env, out, sizeof(out), &contexts[1]);

@@ -168,6 +168,7 @@ static void an_unknown_source_can_be_inserted(void)
 	char data[256], name[256];
 	size_t len = sizeof(name);
 
+	NEED_API(1, 5);
 	cf_need_connectionless();
 	send_from_unknown(&env, contexts);
 	err.err_data = data;

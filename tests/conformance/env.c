@@ -184,11 +184,42 @@ void cf_open_pair(struct cf_env *env, const struct cf_options *options)
 	} else {
 		cf_open_side(env, &env->side[0], env->info, options);
 		cf_open_side(env, &env->side[1], env->info, options);
-		if (options->not_enabled)
-			return;
-		exchange_names(env);
+		if (!options->not_enabled)
+			exchange_names(env);
 	}
 	open_pair = env;
+	if (options->wait_obj && !options->not_enabled)
+		cf_meet(env);
+}
+
+/* A message that both ends report, whatever the queues are for. */
+static void greet(struct cf_env *env, struct cf_side *from, struct cf_side *to)
+{
+	struct fi_msg msg = { .addr = FI_ADDR_UNSPEC };
+	struct fi_context2 contexts[2];
+	struct fid_ep *rx = env->srx ? env->srx : to->ep;
+
+	msg.context = &contexts[0];
+	CF_RETRY(to->rx_cq, fi_recvmsg(rx, &msg, FI_COMPLETION));
+	msg.addr = from->peer;
+	msg.context = &contexts[1];
+	CF_RETRY(from->tx_cq, fi_sendmsg(from->ep, &msg, FI_COMPLETION));
+	(void)cf_cq_wait_for(from->tx_cq, &contexts[1]);
+	(void)cf_cq_wait_for(to->rx_cq, &contexts[0]);
+}
+
+void cf_meet(struct cf_env *env)
+{
+	if (cf_target.type != FI_EP_RDM)
+		return;
+	greet(env, &env->side[0], &env->side[1]);
+	greet(env, &env->side[1], &env->side[0]);
+	for (int i = 0; i < 2; i++) {
+		if (env->side[i].tx_cntr)
+			CHECK_OK(fi_cntr_set(env->side[i].tx_cntr, 0));
+		if (env->side[i].rx_cntr)
+			CHECK_OK(fi_cntr_set(env->side[i].rx_cntr, 0));
+	}
 }
 
 void cf_need_connectionless(void)

@@ -85,6 +85,7 @@ static void a_name_chosen_again_replaces_the_first(void)
 	size_t len, name_len[2] = { sizeof(name[0]), sizeof(name[1]) };
 	int before;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	ep = env.side[0].ep;
 	len = cf_ip_addr(env.info, addr, 0);

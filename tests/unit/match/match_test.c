@@ -188,6 +188,7 @@ static void test_many_masks(void **state)
 		wf_match_post(&m, &r[i], 0, (uint64_t)i << 8, i % 2 ? ANY : 1);
 	for (int i = 0; i < masks; i++)
 		assert_ptr_equal(wf_match_take_posted(&m, 0, 1), &r[i]);
+	assert_int_equal(m.live, 0);
 	/* The groups serve other masks now. */
 	for (int i = 0; i < masks; i++)
 		wf_match_post(&m, &r[i], 0, (uint64_t)i << 16, ANY);

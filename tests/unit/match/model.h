@@ -366,7 +366,7 @@ static void op_drain(struct world *w)
 static void op_season(struct world *w)
 {
 	static const uint64_t tag_masks[] = { 0, 3, 0x1f, 0xff, 0xfff, UINT64_MAX };
-	static const size_t targets[] = { 2, 2, 8, 8, 40, 40, 200, 200, 2000 };
+	static const size_t targets[] = { 2, 2, 8, 8, 8, 40, 40, 40, 40, 200, 1000 };
 	static const unsigned int masks[] = { 0, 2, 4, 5, 9, 40 };
 
 	w->tag_mask = tag_masks[draw(w, WF_ARRAY_SIZE(tag_masks))];

@@ -11,7 +11,11 @@
 
 #include "model.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                   \
+	__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define DEFAULT_OPS 1000000
 #else
 #define DEFAULT_OPS 10000000

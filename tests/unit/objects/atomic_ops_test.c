@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <complex.h>
+#include <float.h>
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
@@ -475,6 +476,37 @@ static void test_read_only(void **state)
 	munmap(map, (size_t)page);
 }
 
+/* The padding of an x87 number belongs to nobody: it keeps its bytes, and those of our
+ * stack do not get out. */
+static void test_padding(void **state)
+{
+	_Alignas(16) unsigned char dst[2 * sizeof(long double) + 1], src[sizeof(dst)],
+		res[sizeof(dst)];
+	const long double one = 1;
+
+	(void)state;
+	if (LDBL_MANT_DIG != 64)
+		skip();
+	for (size_t offset = 0; offset < 2; offset++) {
+		memset(dst, 0xa5, sizeof(dst));
+		memset(src, 0xee, sizeof(src));
+		memset(res, 0, sizeof(res));
+		for (size_t part = 0; part < 2; part++) {
+			memcpy(dst + offset + 16 * part, &one, 10);
+			memcpy(src + 16 * part, &one, 10);
+		}
+		wf_atomic_apply(
+			FI_LONG_DOUBLE, FI_SUM, dst + offset, src, NULL, res, 2);
+		wf_atomic_apply(FI_LONG_DOUBLE_COMPLEX, FI_SUM, dst + offset, src, NULL,
+			res, 1);
+		for (size_t i = 10; i < 16; i++) {
+			assert_int_equal(dst[offset + i], 0xa5);
+			assert_int_equal(dst[offset + 16 + i], 0xa5);
+			assert_int_equal(res[i], 0xa5);
+		}
+	}
+}
+
 enum { THREADS = 4, ROUNDS = 20000 };
 
 struct hammer {
@@ -578,6 +610,7 @@ int main(void)
 		cmocka_unit_test(test_valid),
 		cmocka_unit_test(test_nan),
 		cmocka_unit_test(test_read_only),
+		cmocka_unit_test(test_padding),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_processes),
 	};

@@ -154,6 +154,9 @@ static void test_refused(void **state)
 	assert_int_equal(fi_atomicmsg(ep, &msg, 0), -FI_EINVAL);
 	rma[1].count = SIZE_MAX - 1;
 	assert_int_equal(fi_atomicmsg(ep, &msg, 0), -FI_EMSGSIZE);
+	rma[0].count = rma[1].count = 9; /* each would fit */
+	assert_int_equal(fi_atomicmsg(ep, &msg, 0), -FI_EMSGSIZE);
+	rma[0].count = 2;
 	rma[1].count = 1;
 	msg.iov_count = 5;
 	assert_int_equal(fi_atomicmsg(ep, &msg, 0), -FI_EINVAL);

@@ -143,10 +143,16 @@ static void test_shared(void **state)
 /* An endpoint takes its own messages along, and no others. */
 static void test_close_one(void **state)
 {
-	struct fk_around a = fk_open_around(*state);
+	struct fk_around a = fk_open_around(*state), d = fk_open_around(*state);
 	struct fid_ep *srx = open_ctx(*state, FI_MULTI_RECV);
-	struct fk *one = open_with(&a, srx, 0), *two = open_with(&a, srx, 0);
+	struct fid_av *other = d.av;
+	struct fk *one, *two;
 	unsigned char b[80], c[80];
+
+	/* Each has a CQ of its own: @two's is @d's. */
+	d.av = a.av;
+	one = open_with(&a, srx, 0);
+	two = open_with(&d, srx, 0);
 
 	set_min(srx, 8);
 	fk_tagged(one, 1, 5, 10, 5);
@@ -160,12 +166,15 @@ static void test_close_one(void **state)
 	one->hold = true;
 	fk_message(one, 1, 30, 40);
 	fk_message(two, 1, 40, 40);
-	fk_expect(&a, c, M, 40, 0);
+	fk_expect(&d, c, M, 40, 0);
+	atomic_store(&fk_discarded, 0);
 	fk_close(one);
-	fk_expect(&a, c, FI_MULTI_RECV, 0, 0);
+	assert_int_equal(atomic_load(&fk_discarded), 2);
+	fk_expect_none(&a);
+	fk_expect(&d, c, FI_MULTI_RECV, 0, 0);
 	assert_int_equal(fk_trecvmsg(srx, b, 80, 0, 6, 0, &a, FI_CLAIM), -FI_EINVAL);
 	assert_int_equal(fi_trecv(srx, b, 80, NULL, 0, 5, 0, b), 0);
-	fk_expect(&a, b, T, 6, 5);
+	fk_expect(&d, b, T, 6, 5);
 	fk_close(two);
 	/* Nobody is there to answer. */
 	assert_int_equal(
@@ -177,7 +186,9 @@ static void test_close_one(void **state)
 	assert_int_equal(fk_recvmsg(srx, c, 80, c, FI_MULTI_RECV), 0);
 	assert_int_equal(fi_close(&srx->fid), 0);
 	fk_expect_none(&a);
+	d.av = other;
 	fk_close_around(&a);
+	fk_close_around(&d);
 }
 
 /* SHC-009 */

@@ -20,7 +20,7 @@ enum { FK_ROOM = 64 };
 struct fk {
 	struct wf_ep ep;
 	unsigned int discards;
-	int start_result;
+	int start_result, enable_result;
 	bool hold; /* matched messages are not completed before fk_finish */
 	struct fi_peer_rx_entry *held[FK_ROOM];
 	size_t held_count;
@@ -35,7 +35,7 @@ struct fk_msg {
 	unsigned char data[FK_ROOM];
 };
 
-static atomic_uint fk_destroyed;
+static atomic_uint fk_destroyed, fk_discarded;
 static atomic_bool fk_learnt; /* unknown sources are known now */
 
 /* What a transport does with a message that has buffers. */
@@ -93,6 +93,7 @@ static int fk_discard(struct fi_peer_rx_entry *entry)
 
 	wf_lock(&fk->ep.lock);
 	fk->discards++;
+	atomic_fetch_add(&fk_discarded, 1);
 	wf_unlock(&fk->ep.lock);
 	free(msg);
 	wf_srx_free_entry(entry);
@@ -131,7 +132,7 @@ static void fk_progress(struct wf_ep *ep)
 static int fk_enable(struct wf_ep *ep)
 {
 	assert_non_null(ep->srx);
-	return 0;
+	return wf_container_of(ep, struct fk, ep)->enable_result;
 }
 
 static void fk_destroy(struct wf_ep *ep)

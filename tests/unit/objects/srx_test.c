@@ -421,17 +421,36 @@ static void test_close(void **state)
 	fk_tagged(fk, 1, 4, 0, 8);
 	assert_int_equal(fk_trecvmsg(ep, NULL, 0, 1, 4, 0, &a, FI_PEEK | FI_CLAIM), 0);
 	fk_expect(&a, &a, T, 8, 4);
+	atomic_store(&fk_discarded, 0);
 	fk_close(fk);
+	/* The one in the queue and the one that was reserved. */
+	assert_int_equal(atomic_load(&fk_discarded), 2);
 	fk_expect_none(&a);
 	fk_close_around(&a);
 }
 
-/* An endpoint that was never enabled, and one whose context could not be bound. */
+/* An endpoint that was never enabled, and one whose transport could not be at first. */
 static void test_close_early(void **state)
 {
 	struct fk_around a = fk_open_around(*state);
 	struct fk *fk = fk_open(*state, fk_info(0));
 	unsigned char b[8];
+	bool again = false;
+
+	do {
+		fk->enable_result = -FI_EADDRINUSE;
+		assert_int_equal(
+			fi_ep_bind(&fk->ep.fid, &a.cq->fid, FI_TRANSMIT | FI_RECV), 0);
+		assert_int_equal(fi_ep_bind(&fk->ep.fid, &a.av->fid, 0), 0);
+		assert_int_equal(fi_enable(&fk->ep.fid), -FI_EADDRINUSE);
+		fk->enable_result = 0;
+		if (again)
+			assert_int_equal(fi_enable(&fk->ep.fid), 0);
+		fk_close(fk);
+		(void)fk_insert(&a, 1000);
+		fk = fk_open(*state, fk_info(0));
+		again = !again;
+	} while (again);
 
 	assert_int_equal(fi_recv(&fk->ep.fid, b, 8, NULL, 1, b), -FI_EOPBADSTATE);
 	fk_close(fk);

@@ -190,7 +190,7 @@ static void test_order(void **state)
 static void test_from_progress(void **state)
 {
 	struct test t = open_test(*state, 0);
-	struct fi_triggered_context context = at(&t, 1);
+	struct fi_triggered_context context = at(&t, 1), second = at(&t, 2);
 	struct wf_ep *ep = wf_ep_of(t.ep);
 	char buf[8];
 
@@ -203,10 +203,18 @@ static void test_from_progress(void **state)
 	run(&t);
 	assert_int_equal(start_count, 0);
 	start_result = 0;
-	assert_int_equal(fi_cntr_read(t.trigger), 1);
+	run(&t);
 	assert_int_equal(start_count, 1);
 	run(&t);
 	assert_int_equal(start_count, 1);
+
+	assert_int_equal(post_send(&t, &second, buf, 1, 0), 0);
+	wf_lock(&ep->lock);
+	wf_cntr_add(wf_cntr_of(t.trigger), 1);
+	wf_unlock(&ep->lock);
+	assert_int_equal(start_count, 1);
+	assert_int_equal(fi_cntr_read(t.trigger), 2);
+	assert_int_equal(start_count, 2);
 	close_test(&t);
 }
 

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# run.sh PROGRAM RANKS...: build that program with the distribution's Open MPI and run it
+# with each number of ranks, its point-to-point messages over our library. WEFT_LIB is
+# the folder of libfabric.so.1 (empty: that of the distribution), MPI_PROVIDER the
+# provider, "tcp" by default.
+set -u
+here=$(cd "$(dirname "$0")" && pwd)
+program=$1
+shift
+provider=${MPI_PROVIDER:-tcp}
+
+for tool in mpicc mpirun; do
+	command -v "$tool" >/dev/null || { echo "skipped: $tool is not here"; exit 77; }
+done
+mpirun --version 2>/dev/null | grep -q 'Open MPI' ||
+	{ echo "skipped: mpirun is not that of Open MPI"; exit 77; }
+
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 99' INT TERM
+mpicc -std=gnu11 -O1 -g -o "$scratch/$program" "$here/$program.c" || exit 1
+
+[ -z "${WEFT_LIB:-}" ] || export LD_LIBRARY_PATH=$WEFT_LIB
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export FI_TCP_IFACE=${FI_TCP_IFACE-lo}
+options=(--oversubscribe --bind-to none
+	--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "$provider"
+	--mca osc '^ucx' --mca btl '^openib,ofi' --mca mpi_yield_when_idle 1
+	-x FI_TCP_IFACE)
+[ -z "${WEFT_LIB:-}" ] || options+=(-x LD_LIBRARY_PATH)
+
+# The library that the transport module gets is the one meant.
+if [ -n "${WEFT_LIB:-}" ]; then
+	LD_DEBUG=libs timeout -k 5 60 mpirun "${options[@]}" -x LD_DEBUG -n 1 \
+		"$scratch/$program" >"$scratch/out" 2>"$scratch/loader"
+	if ! grep -q "calling init: $WEFT_LIB/libfabric\.so\.1" "$scratch/loader"; then
+		echo "FAILED: runs on another library:"
+		grep -m 3 'calling init: .*libfabric' "$scratch/loader"
+		tail -n 20 "$scratch/out"
+		exit 1
+	fi
+fi
+
+for ranks; do
+	timeout -k 5 "${MPI_TIMEOUT:-100}" mpirun "${options[@]}" -n "$ranks" \
+		"$scratch/$program" >"$scratch/out" 2>&1
+	status=$?
+	if [ $status != 0 ] || ! grep -q "^$program: $ranks ranks passed" "$scratch/out"
+	then
+		echo "FAILED: $program with $ranks ranks: exit status $status"
+		tail -n 40 "$scratch/out"
+		exit 1
+	fi
+	grep "^$program:" "$scratch/out"
+done

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * FI_EP_RDM as the one who connects: what it says to peers of other makes, and what it
+ * makes of their answers, of crossed requests and of restarted peers.
+ */
+#include "raw_rdm.h"
+
+/* A socket that stands for a peer's endpoint, and its place in the AV. */
+struct far {
+	struct sockaddr_in name;
+	fi_addr_t addr;
+	int listener;
+};
+
+/* At a port of the range that had no connection yet; those of the endpoint itself lie
+ * between the two ranges. */
+static void open_far(struct rdm *rdm, struct far *far, int low, int high)
+{
+	static int used;
+	int on = 1;
+
+	far->listener = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	assert_true(far->listener >= 0);
+	assert_int_equal(
+		setsockopt(far->listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)),
+		0);
+	far->name = rdm->t.name;
+	for (int port = low + getpid() % 1000 + used; port < high; port++) {
+		used++;
+		far->name.sin_port = htons((uint16_t)port);
+		if (!bind(far->listener, (void *)&far->name, sizeof(far->name)) &&
+			!listen(far->listener, 16))
+			break;
+	}
+	assert_int_equal(
+		fi_av_insert(rdm->t.av, &far->name, 1, &far->addr, 0, NULL), 1);
+}
+
+static void open_lower(struct rdm *rdm, struct far *far)
+{
+	open_far(rdm, far, 12000, 20000);
+	assert_true(ntohs(far->name.sin_port) < ntohs(rdm->t.name.sin_port));
+}
+
+static void open_higher(struct rdm *rdm, struct far *far)
+{
+	open_far(rdm, far, 62000, 65535);
+	assert_true(ntohs(far->name.sin_port) > ntohs(rdm->t.name.sin_port));
+}
+
+/* Keep trying to send until somebody connects to @far. */
+static int accept_from(struct rdm *rdm, struct far *far, bool *sent, uint64_t tag)
+{
+	static const char text[] = "abcd";
+	time_t end = now_s() + PATIENCE_S;
+
+	for (;;) {
+		int fd = accept4(far->listener, NULL, NULL, SOCK_CLOEXEC);
+
+		if (fd >= 0)
+			return fd;
+		if (!*sent) {
+			ssize_t ret = fi_tsend(
+				rdm->t.ep, text, 4, NULL, far->addr, tag, NULL);
+
+			assert_true(!ret || ret == -FI_EAGAIN);
+			*sent = !ret;
+		}
+		drive(&rdm->t);
+		assert_true(now_s() < end);
+	}
+}
+
+/* The message goes out, if it has not been taken yet. */
+static void send_rest(struct rdm *rdm, struct far *far, bool *sent, uint64_t tag)
+{
+	static const char text[] = "abcd";
+	time_t end = now_s() + PATIENCE_S;
+
+	while (!*sent) {
+		ssize_t ret = fi_tsend(rdm->t.ep, text, 4, NULL, far->addr, tag, NULL);
+
+		assert_true(!ret || ret == -FI_EAGAIN);
+		*sent = !ret;
+		drive(&rdm->t);
+		assert_true(now_s() < end);
+	}
+}
+
+/* The request of an endpoint of ours: known bytes, its port, any identity. */
+static struct bytes take_request(struct rdm *rdm, int fd)
+{
+	struct bytes want = hex("03 00 0008 5765663f 01");
+	struct bytes got = raw_recv(&rdm->t, fd, 40);
+
+	assert_int_equal(got.len, 40);
+	assert_memory_equal(got.at, want.at, want.len);
+	assert_int_equal(got.at[32], 1);
+	assert_int_equal(got.at[33], 0);
+	assert_memory_equal(got.at + 34, &rdm->t.name.sin_port, 2);
+	return got;
+}
+
+/* As an older peer answers: with @version and the requester's port. */
+static void reply(int fd, const struct bytes *request, uint8_t version)
+{
+	struct bytes text = hex("03 01 0008 " CM_OLD LITTLE "00 00 0000 00000202");
+
+	text.at[32] = version;
+	memcpy(text.at + 34, request->at + 34, 2);
+	raw_send(fd, text.at, text.len);
+}
+
+/* Connected to a peer that is version 0 or, by 0x81, version 1. */
+static int connected(struct rdm *rdm, struct far *far, uint8_t version)
+{
+	struct bytes request;
+	bool sent = false;
+	int fd;
+
+	open_lower(rdm, far);
+	fd = accept_from(rdm, far, &sent, 1);
+	request = take_request(rdm, fd);
+	reply(fd, &request, version);
+	send_rest(rdm, far, &sent, 1);
+	raw_expect(&rdm->t, fd,
+		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
+	(void)completion(&rdm->t);
+	return fd;
+}
+
+static void close_far(struct far *far, int fd)
+{
+	close(fd);
+	close(far->listener);
+}
+
+static void versions_of_the_past(void **state)
+{
+	static const uint8_t versions[] = { 0x00, 0x01, 0x81 };
+	struct rdm *rdm = *state;
+
+	for (size_t i = 0; i < sizeof(versions); i++) {
+		struct far far;
+		int fd = connected(rdm, &far, versions[i]);
+
+		close_far(&far, fd);
+	}
+	assert_alive(rdm);
+}
+
+/* The bytes of each operation, as captured between other makes. */
+static void operations_in_old_bytes(void **state)
+{
+	struct rdm *rdm = *state;
+	struct far far;
+	int fd = connected(rdm, &far, 0x81);
+	struct fid_ep *ep = rdm->t.ep;
+	struct iovec iov = { .iov_base = rdm->t.region, .iov_len = 4 };
+	struct fi_msg_tagged msg = {
+		.msg_iov = &iov, .iov_count = 1, .tag = 9, .addr = far.addr
+	};
+	char buf[4] = { 0 };
+
+	memcpy(rdm->t.region, "wxyz", 4);
+	assert_int_equal(fi_send(ep, "abcd", 4, NULL, far.addr, NULL), 0);
+	raw_expect(&rdm->t, fd, "03 00 0000 00 00 10 00 1400000000000000 61626364");
+	(void)completion(&rdm->t);
+	assert_int_equal(
+		fi_senddata(ep, "abcd", 4, NULL, 0x0123456789abcdef, far.addr, NULL),
+		0);
+	raw_expect(&rdm->t, fd,
+		"03 00 0100 00 00 18 00 1c00000000000000"
+		"efcdab8967452301 61626364");
+	(void)completion(&rdm->t);
+	assert_int_equal(fi_tinject(ep, "abcd", 4, far.addr, 1), 0);
+	raw_expect(&rdm->t, fd,
+		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
+
+	/* done when it is acknowledged, and not before */
+	assert_int_equal(
+		fi_tsendmsg(ep, &msg, FI_DELIVERY_COMPLETE | FI_COMPLETION), 0);
+	raw_expect(&rdm->t, fd,
+		"03 01 0400 00 00 18 00 1c00000000000000 0900000000000000 7778797a");
+	for (int i = 0; i < 1000; i++)
+		drive(&rdm->t);
+	assert_int_equal(rdm->t.done_count, 0);
+	raw_hex(fd, "03 00 0000 02 00 10 00 1000000000000000");
+	(void)completion(&rdm->t);
+
+	assert_int_equal(fi_read(ep, buf, 4, NULL, far.addr, 0x1044, 0xc0de, NULL), 0);
+	raw_expect(&rdm->t, fd,
+		"03 02 0000 00 01 28 00 2800000000000000"
+		"4410000000000000 0400000000000000 dec0000000000000");
+	raw_hex(fd, "03 03 0000 00 01 10 00 1400000000000000 65666768");
+	(void)completion(&rdm->t);
+	assert_memory_equal(buf, "efgh", 4);
+
+	assert_int_equal(fi_write(ep, "abcd", 4, NULL, far.addr, 4, 0xc0de, NULL), 0);
+	{
+		struct bytes got = raw_recv(&rdm->t, fd, 44);
+		struct bytes want = hex("03 04 0000 00 01 28 00 2c00000000000000"
+					"0400000000000000 0400000000000000"
+					"dec0000000000000 61626364");
+
+		assert_int_equal(got.len, want.len);
+		got.at[7] = 0;
+		/* Whether it asks for an acknowledgement is its own affair. */
+		if (got.at[2] & 4) {
+			raw_hex(fd, "03 00 0000 02 00 10 00 1000000000000000");
+			got.at[2] = 0;
+		}
+		assert_memory_equal(got.at, want.at, want.len);
+	}
+	(void)completion(&rdm->t);
+	close_far(&far, fd);
+}
+
+/* Records are numbered, for the sake of peers that were built to check it. */
+static void records_are_numbered(void **state)
+{
+	struct rdm *rdm = *state;
+	struct far far;
+	int fd = connected(rdm, &far, 0x81);
+
+	for (unsigned int i = 1; i < 300; i++) {
+		struct bytes got;
+
+		assert_int_equal(fi_tinject(rdm->t.ep, "abcd", 4, far.addr, 1), 0);
+		got = raw_recv(&rdm->t, fd, 28);
+		assert_int_equal(got.len, 28);
+		assert_int_equal(got.at[7], i % 256);
+		assert_int_equal(got.at[5], 0);
+	}
+	close_far(&far, fd);
+}
+
+/* Nothing new to an old peer: it would hang up, or die. */
+static void atomics_are_refused_to_old_peers(void **state)
+{
+	struct rdm *rdm = *state;
+	struct far far;
+	int fd = connected(rdm, &far, 0x81);
+	uint64_t one = 1;
+
+	assert_true(fi_atomic(rdm->t.ep, &one, 1, NULL, far.addr, 0, 0xc0de, FI_UINT64,
+			    FI_SUM, NULL) < 0);
+	assert_int_equal(fi_tinject(rdm->t.ep, "abcd", 4, far.addr, 1), 0);
+	raw_expect(&rdm->t, fd,
+		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
+	close_far(&far, fd);
+}
+
+static void answers_that_are_none(void **state)
+{
+	static const char *const texts[] = {
+		"48 54 54 50 2f 31 2e 31 20 34 30 30",
+		"02 01 0008 " CM_OLD LITTLE "00 00 0000 00000202",
+		"03 00 0008 " CM_OLD LITTLE "00 00 0001 00000202",
+		"03 01 0000 " CM_OLD LITTLE,
+		"03 01 0101 " CM_OLD LITTLE,
+		"03 06 0008 " CM_OLD "0000000000000000 00 00 0001 00000202",
+		"03 06 0002 " CM_OLD "0000000000000000 01 01",
+	};
+	struct rdm *rdm = *state;
+	struct far far;
+	bool sent = false;
+	struct bytes request;
+	int fd;
+
+	open_lower(rdm, &far);
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		fd = accept_from(rdm, &far, &sent, 1);
+		(void)take_request(rdm, fd);
+		raw_hex(fd, texts[i]);
+		raw_expect_closed(&rdm->t, fd);
+		assert_alive(rdm);
+	}
+	/* and when it is one at last, all is well */
+	fd = accept_from(rdm, &far, &sent, 1);
+	request = take_request(rdm, fd);
+	reply(fd, &request, 0x81);
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, fd,
+		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
+	close_far(&far, fd);
+}
+
+/* The request of the peer at @far to the endpoint. */
+static int request_from(
+	struct rdm *rdm, const struct far *far, uint8_t id, struct bytes *ret)
+{
+	struct bytes request = hex("03 00 0008 " CM_OLD LITTLE "01 00 0000 00000300");
+	int fd = raw_connect(&rdm->t.name);
+
+	memcpy(request.at + 34, &far->name.sin_port, 2);
+	request.at[39] = id;
+	raw_send(fd, request.at, request.len);
+	*ret = request;
+	return fd;
+}
+
+static void expect_type(struct rdm *rdm, int fd, uint8_t type)
+{
+	struct bytes got = raw_recv(&rdm->t, fd, 40);
+
+	assert_int_equal(got.len, 40);
+	assert_int_equal(got.at[1], type);
+}
+
+static void crossed_with_a_lower_peer(void **state)
+{
+	struct bytes request, mine, got;
+	struct rdm *rdm = *state;
+	bool sent = false;
+	struct far far;
+	int fd, theirs;
+
+	open_lower(rdm, &far);
+	fd = accept_from(rdm, &far, &sent, 1);
+	mine = take_request(rdm, fd);
+	theirs = request_from(rdm, &far, 1, &request);
+	got = raw_recv(&rdm->t, theirs, 40);
+	assert_int_equal(got.len, 40);
+	assert_int_equal(got.at[1], 6);
+	assert_memory_equal(got.at + 32, request.at + 32, 8);
+	raw_expect_closed(&rdm->t, theirs);
+	reply(fd, &mine, 0x81);
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, fd,
+		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
+	close_far(&far, fd);
+}
+
+static void crossed_with_a_higher_peer(void **state)
+{
+	struct rdm *rdm = *state;
+	struct bytes request;
+	bool sent = false;
+	struct far far;
+	int fd, theirs;
+
+	open_higher(rdm, &far);
+	fd = accept_from(rdm, &far, &sent, 1);
+	(void)take_request(rdm, fd);
+	theirs = request_from(rdm, &far, 1, &request);
+	expect_type(rdm, theirs, 1);
+	raw_expect_closed(&rdm->t, fd);
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, theirs,
+		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
+	close_far(&far, theirs);
+}
+
+/* The same peer again: still there, or started anew. */
+static void second_requests(void **state)
+{
+	struct rdm *rdm = *state;
+	struct bytes request;
+	int first, again;
+	struct far far;
+
+	open_lower(rdm, &far);
+	first = request_from(rdm, &far, 1, &request);
+	expect_type(rdm, first, 1);
+	again = request_from(rdm, &far, 1, &request);
+	expect_type(rdm, again, 6);
+	raw_expect_closed(&rdm->t, again);
+	raw_hex(first, "03 04 0400 00 00 10 00 1000000000000000");
+	raw_expect(&rdm->t, first, "03 00 0000 02 00 10 00 1000000000000000");
+
+	again = request_from(rdm, &far, 2, &request);
+	expect_type(rdm, again, 1);
+	raw_expect_closed(&rdm->t, first);
+	raw_hex(again, "03 04 0400 00 00 10 00 1000000000000000");
+	raw_expect(&rdm->t, again, "03 00 0000 02 00 10 00 1000000000000000");
+	close_far(&far, again);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		EACH(versions_of_the_past),
+		EACH(operations_in_old_bytes),
+		EACH(records_are_numbered),
+		EACH(atomics_are_refused_to_old_peers),
+		EACH(answers_that_are_none),
+		EACH(crossed_with_a_lower_peer),
+		EACH(crossed_with_a_higher_peer),
+		EACH(second_requests),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
