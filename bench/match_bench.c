@@ -13,7 +13,6 @@
 #define MAX_OTHERS  100000
 #define MAX_ROUNDS  101
 #define PAIRS       50000
-#define HOT_TAGS    64
 #define MASK        UINT64_C(0xff)
 #define SECOND_MASK UINT64_C(0xff00000000)
 
@@ -47,6 +46,8 @@ static struct {
 	uint64_t fields[6];
 } completions[256];
 static size_t completion_count;
+
+static uint64_t hot_tags = 16; /* a power of two */
 
 static struct receive *owner_get(uint64_t tag, uint64_t addr)
 {
@@ -90,7 +91,7 @@ static uint64_t other_tag(size_t i)
 
 static uint64_t hot_tag(struct world *w)
 {
-	return (w->turn++ % HOT_TAGS) * 0x100;
+	return (w->turn++ & (hot_tags - 1)) * 0x100;
 }
 
 static void fill_posted(struct world *w, const struct bench *b)
@@ -289,6 +290,12 @@ int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 15;
 
+	if (argc > 2)
+		hot_tags = strtoull(argv[2], NULL, 0);
+	if (!hot_tags || hot_tags & (hot_tags - 1)) {
+		fprintf(stderr, "TAGS is a power of two\n");
+		return 2;
+	}
 	rounds = WF_MIN(WF_MAX(rounds, 1), MAX_ROUNDS);
 	owner_init();
 	printf("%-32s %15s %15s %15s   %13s\n", "ns for a receive and its message",

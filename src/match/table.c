@@ -4,7 +4,10 @@
 #include "match/table_ops.h"
 
 /* A table of up to this many buckets is kept when it has become empty. */
-#define KEPT           256
+#define KEPT 256
+/* A quarter of the buckets at most is filled, so that a look for what is not there
+ * mostly meets an empty one; but few keys do not ask for memory. */
+#define FEW_KEYS       4
 #define MOVES_PER_CALL 8
 #define MAX_BUCKETS    (UINT32_C(1) << 30)
 
@@ -13,8 +16,8 @@ static void set_size(
 {
 	t->buckets = buckets;
 	t->mask = size - 1;
-	t->grow_at = size == MAX_BUCKETS ? UINT32_MAX : size / 2;
-	t->shrink_at = size > KEPT ? size / 16 : 0;
+	t->grow_at = size == MAX_BUCKETS ? UINT32_MAX : WF_MAX(size / 4, FEW_KEYS);
+	t->shrink_at = size > KEPT ? size / 32 : 0;
 }
 
 static void release(struct wf_match_table *t, struct wf_match_node **buckets)

@@ -52,12 +52,24 @@ static uint64_t cntr_readerr(struct fid_cntr *fid)
 	return err;
 }
 
+void wf_cntr_add_value(struct wf_cntr *cntr, uint64_t value)
+{
+	atomic_fetch_add_explicit(&cntr->value, value, memory_order_seq_cst);
+	wf_cntr_tell(cntr);
+}
+
+void wf_cntr_set_value(struct wf_cntr *cntr, uint64_t value)
+{
+	atomic_store_explicit(&cntr->value, value, memory_order_seq_cst);
+	wf_cntr_tell(cntr);
+}
+
 static int cntr_add(struct fid_cntr *fid, uint64_t value)
 {
 	struct wf_cntr *cntr = wf_cntr_of(fid);
 
-	atomic_fetch_add_explicit(&cntr->value, value, memory_order_release);
-	wf_wait_signal(&cntr->wait);
+	wf_cntr_add_value(cntr, value);
+	wf_triggers_run(&cntr->domain->triggers);
 	return 0;
 }
 
@@ -65,8 +77,9 @@ static int cntr_adderr(struct fid_cntr *fid, uint64_t value)
 {
 	struct wf_cntr *cntr = wf_cntr_of(fid);
 
-	atomic_fetch_add_explicit(&cntr->err, value, memory_order_release);
-	wf_wait_signal(&cntr->wait);
+	atomic_fetch_add_explicit(&cntr->err, value, memory_order_seq_cst);
+	wf_cntr_tell(cntr);
+	wf_triggers_run(&cntr->domain->triggers);
 	return 0;
 }
 
@@ -74,8 +87,8 @@ static int cntr_set(struct fid_cntr *fid, uint64_t value)
 {
 	struct wf_cntr *cntr = wf_cntr_of(fid);
 
-	atomic_store_explicit(&cntr->value, value, memory_order_release);
-	wf_wait_signal(&cntr->wait);
+	wf_cntr_set_value(cntr, value);
+	wf_triggers_run(&cntr->domain->triggers);
 	return 0;
 }
 
@@ -83,8 +96,9 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 {
 	struct wf_cntr *cntr = wf_cntr_of(fid);
 
-	atomic_store_explicit(&cntr->err, value, memory_order_release);
-	wf_wait_signal(&cntr->wait);
+	atomic_store_explicit(&cntr->err, value, memory_order_seq_cst);
+	wf_cntr_tell(cntr);
+	wf_triggers_run(&cntr->domain->triggers);
 	return 0;
 }
 
@@ -143,9 +157,11 @@ static int cntr_close(struct fid *fid)
 
 	if (refs) {
 		FI_INFO(domain->prov->fi, FI_LOG_CNTR,
-			"counter not closed: bound to %d objects\n", refs);
+			"counter not closed: bound to %d objects or waited for\n",
+			refs);
 		return -FI_EBUSY;
 	}
+	wf_trigger_forget(cntr);
 	wf_wait_done(&cntr->wait);
 	wf_progress_list_done(&cntr->progress);
 	free(cntr);
@@ -272,6 +288,10 @@ int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 	atomic_init(&cntr->seen, 0);
 	atomic_init(&cntr->seen_err, 0);
 	atomic_init(&cntr->refs, 0);
+	atomic_init(&cntr->has_work, false);
+	atomic_init(&cntr->watched, false);
+	wf_list_init(&cntr->work);
+	wf_list_init(&cntr->work_link);
 	err = init_cntr(cntr, attr);
 	if (err) {
 		free(cntr);

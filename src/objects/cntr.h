@@ -24,10 +24,14 @@ struct wf_cntr {
 	enum fi_cntr_events events;
 	_Alignas(WF_CACHELINE) atomic_uint_fast64_t value;
 	atomic_uint_fast64_t err;
+	atomic_bool has_work;                /* something is in @work */
 	atomic_uint_fast64_t seen, seen_err; /* what the application read last */
 	atomic_int refs;                     /* endpoints, regions and poll sets */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
+	struct wf_list work;      /* that waits for us, by threshold; see trigger.h */
+	struct wf_list work_link; /* of the domain's list while @work is not empty */
+	atomic_bool watched;      /* reading us starts work */
 };
 
 static inline struct wf_cntr *wf_cntr_of(struct fid_cntr *fid)
@@ -42,6 +46,15 @@ int wf_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
  * fi_trywait and wait sets. */
 bool wf_cntr_changed(struct wf_cntr *cntr);
 
+/* The value or the error value is another. seq_cst, as the change itself: whoever
+ * queues work pairs with both; see trigger.h. */
+static inline void wf_cntr_tell(struct wf_cntr *cntr)
+{
+	if (wf_unlikely(atomic_load_explicit(&cntr->has_work, memory_order_seq_cst)))
+		wf_trigger_fire(cntr);
+	wf_wait_signal(&cntr->wait);
+}
+
 /* One operation of @len bytes succeeded: adds 1, or @len for
  * FI_CNTR_EVENTS_BYTES. */
 static inline void wf_cntr_add(struct wf_cntr *cntr, size_t len)
@@ -52,9 +65,9 @@ static inline void wf_cntr_add(struct wf_cntr *cntr, size_t len)
 		cntr->owner->owner_ops->inc(cntr->owner);
 		return;
 	}
-	/* release: whoever sees the count sees the data that it counts. */
-	atomic_fetch_add_explicit(&cntr->value, n, memory_order_release);
-	wf_wait_signal(&cntr->wait);
+	/* release at least: whoever sees the count sees the data that it counts. */
+	atomic_fetch_add_explicit(&cntr->value, n, memory_order_seq_cst);
+	wf_cntr_tell(cntr);
 }
 
 static inline void wf_cntr_add_err(struct wf_cntr *cntr)
@@ -63,8 +76,12 @@ static inline void wf_cntr_add_err(struct wf_cntr *cntr)
 		cntr->owner->owner_ops->incerr(cntr->owner);
 		return;
 	}
-	atomic_fetch_add_explicit(&cntr->err, 1, memory_order_release);
-	wf_wait_signal(&cntr->wait);
+	atomic_fetch_add_explicit(&cntr->err, 1, memory_order_seq_cst);
+	wf_cntr_tell(cntr);
 }
+
+/* fi_cntr_add and fi_cntr_set of a counter of ours, whatever locks are held. */
+void wf_cntr_add_value(struct wf_cntr *cntr, uint64_t value);
+void wf_cntr_set_value(struct wf_cntr *cntr, uint64_t value);
 
 #endif

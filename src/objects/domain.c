@@ -105,10 +105,13 @@ int wf_domain_open2(struct fid_fabric *fid, struct fi_info *info,
 	err = wf_progress_list_init(&domain->items, WF_LOCK_MUTEX, NULL);
 	if (err)
 		goto err_map;
+	err = wf_triggers_init(&domain->triggers);
+	if (err)
+		goto err_items;
 	if (domain->progress == FI_PROGRESS_AUTO) {
 		err = wf_domain_need_thread(domain);
 		if (err)
-			goto err_items;
+			goto err_triggers;
 	}
 	if (domain->prov->domain_init) {
 		err = domain->prov->domain_init(domain, info);
@@ -124,6 +127,8 @@ int wf_domain_open2(struct fid_fabric *fid, struct fi_info *info,
 
 err_thread:
 	wf_progress_thread_stop(domain->thread);
+err_triggers:
+	wf_triggers_done(&domain->triggers);
 err_items:
 	wf_progress_list_done(&domain->items);
 err_map:
@@ -158,6 +163,7 @@ int wf_domain_close(struct fid *fid)
 	if (domain->prov->domain_done)
 		domain->prov->domain_done(domain);
 	wf_progress_thread_stop(domain->thread);
+	wf_triggers_done(&domain->triggers);
 	wf_progress_list_done(&domain->items);
 	wf_mr_map_done(&domain->mr_map);
 	if (domain->eq)

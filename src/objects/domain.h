@@ -8,6 +8,7 @@
 #include "objects/fabric.h"
 #include "objects/mr.h"
 #include "objects/progress.h"
+#include "objects/trigger.h"
 #include "sys/list.h"
 #include "sys/lock.h"
 
@@ -38,8 +39,9 @@ struct wf_domain {
 	atomic_int refs;
 	struct wf_eq *eq; /* default EQ, NULL until bound */
 	struct wf_mr_map mr_map;
-	struct wf_progress_list items;             /* what the progress thread runs */
-	struct wf_progress_thread *thread;         /* NULL until needed */
+	struct wf_progress_list items;     /* what the progress thread runs */
+	struct wf_progress_thread *thread; /* NULL until needed */
+	struct wf_triggers triggers;
 	struct fi_hmem_override_ops hmem_override; /* size 0: none was set */
 	pthread_mutex_t control; /* guards eq, thread and hmem_override */
 	struct wf_list link;     /* open domains, for wf_domain_find */

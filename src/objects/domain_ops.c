@@ -70,6 +70,12 @@ static int domain_control(struct fid *fid, int command, void *arg)
 	case FI_UNMAP_KEY:
 		/* A mapped key holds nothing. */
 		return arg ? 0 : -FI_EINVAL;
+	case FI_QUEUE_WORK:
+		return wf_work_queue(domain, arg);
+	case FI_CANCEL_WORK:
+		return wf_work_cancel(domain, arg);
+	case FI_FLUSH_WORK:
+		return wf_work_flush(domain, arg);
 	default:
 		return -FI_ENOSYS;
 	}

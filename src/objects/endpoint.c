@@ -94,6 +94,7 @@ int wf_ep_put(struct wf_ep *ep)
 	pthread_mutex_unlock(&ep->control);
 	if (last) {
 		wf_ep_progress_detach(ep);
+		wf_trigger_purge(ep);
 		wf_ep_srx_drain(ep);
 		ep->xfer->destroy(ep);
 	}
@@ -145,6 +146,8 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 {
 	struct wf_ep *ep = wf_ep_resolve(fid);
 
+	if (ep->caps & FI_TRIGGER && wf_trigger_cancel(ep, context))
+		return 0;
 	if (ep->srx_queue) {
 		wf_lock(&ep->srx_queue->lock);
 		(void)wf_srx_cancel(ep->srx_queue, context);
@@ -248,6 +251,7 @@ static void init_limits(struct wf_ep *ep)
 	ep->tx_op_flags = info->tx_attr->op_flags;
 	ep->rx_op_flags = info->rx_attr->op_flags;
 	atomic_init(&ep->min_multi_recv, 64);
+	atomic_init(&ep->triggers, false);
 }
 
 int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,

@@ -125,6 +125,7 @@ struct wf_ep {
 	uint64_t tx_op_flags, rx_op_flags; /* as the application set them */
 	bool tx_selective, rx_selective;
 	bool enabled;
+	atomic_bool triggers; /* work was posted: our CQs and counters start it */
 	pthread_mutex_t control;
 	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
 	struct wf_lock lock;
@@ -210,6 +211,9 @@ void wf_ep_rx_release(struct wf_ep *ep, void *context);
 /* It failed with @err (positive): always an entry, and the counter's error value. */
 void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len, int err);
+/* The same with an entry that tells more; its op_context may change. */
+void wf_ep_tx_fail(struct wf_ep *ep, enum wf_ep_cntr cntr, uint64_t op_flags,
+	struct fi_cq_err_entry *entry);
 void wf_ep_rx_err(
 	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry);
 

@@ -45,11 +45,14 @@ static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
 void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len)
 {
+	bool own = true;
 	ssize_t ret;
 
-	if (wf_unlikely(comp_flags & FI_ATOMIC))
+	if (wf_unlikely(op_flags & WF_OP_WORK))
+		own = wf_work_done(&context, op_flags, ep->cntr[cntr], false);
+	if (wf_unlikely(comp_flags & FI_ATOMIC && own))
 		count_atomic(ep, cntr, len);
-	else
+	else if (own)
 		count(ep->cntr[cntr], len);
 	if (!(op_flags & FI_COMPLETION))
 		return;
@@ -63,9 +66,13 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src)
 {
+	bool own = true;
 	ssize_t ret;
 
-	count(ep->cntr[WF_CNTR_RECV], len);
+	if (wf_unlikely(op_flags & WF_OP_WORK))
+		own = wf_work_done(&context, op_flags, ep->cntr[WF_CNTR_RECV], false);
+	if (own)
+		count(ep->cntr[WF_CNTR_RECV], len);
 	if (!(op_flags & FI_COMPLETION))
 		return;
 	ret = wf_cq_write(ep->rx_cq, context, comp_flags, len, buf, data, tag, src);
@@ -82,12 +89,18 @@ void wf_ep_rx_release(struct wf_ep *ep, void *context)
 		lost(ep, ret);
 }
 
+/* The entry of a failure is written even for deferred work that asked for none: there
+ * is no other way to tell why. */
 static void write_err(struct wf_ep *ep, struct wf_cq *cq, struct wf_cntr *cntr,
-	const struct fi_cq_err_entry *entry)
+	uint64_t op_flags, struct fi_cq_err_entry *entry)
 {
-	ssize_t ret = wf_cq_write_err(cq, entry);
+	bool own = true;
+	ssize_t ret;
 
-	if (cntr)
+	if (wf_unlikely(op_flags & WF_OP_WORK))
+		own = wf_work_done(&entry->op_context, op_flags, cntr, true);
+	ret = wf_cq_write_err(cq, entry);
+	if (cntr && own)
 		wf_cntr_add_err(cntr);
 	if (ret < 0)
 		lost(ep, ret);
@@ -105,13 +118,21 @@ void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
-	write_err(ep, ep->tx_cq, ep->cntr[cntr], &entry);
+	wf_ep_tx_fail(ep, cntr, op_flags, &entry);
+}
+
+void wf_ep_tx_fail(struct wf_ep *ep, enum wf_ep_cntr cntr, uint64_t op_flags,
+	struct fi_cq_err_entry *entry)
+{
+	write_err(ep, ep->tx_cq, ep->cntr[cntr], op_flags, entry);
 }
 
 void wf_ep_rx_err(
 	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry)
 {
-	write_err(ep, ep->rx_cq, ep->cntr[WF_CNTR_RECV], entry);
+	struct fi_cq_err_entry copy = *entry;
+
+	write_err(ep, ep->rx_cq, ep->cntr[WF_CNTR_RECV], op_flags, &copy);
 }
 
 /* A region's counter is bound to FI_REMOTE_WRITE. */

@@ -28,6 +28,9 @@ void wf_ep_progress_init(struct wf_ep *ep);
 int wf_ep_progress_attach(struct wf_ep *ep);
 void wf_ep_progress_detach(struct wf_ep *ep);
 
+/* From now on whoever runs @ep starts work as well; see trigger.h. */
+int wf_ep_progress_triggers(struct wf_ep *ep);
+
 /* Data path tables for an endpoint that is ready. */
 void wf_ep_finish_tables(struct wf_ep *ep);
 

@@ -74,39 +74,69 @@ static unsigned int bound_lists(struct wf_ep *ep, struct wf_progress_list **list
 	return count;
 }
 
-int wf_ep_progress_attach(struct wf_ep *ep)
+static int attach(struct wf_ep *ep, struct wf_progress *item)
 {
 	struct wf_progress_list *lists[MAX_LISTS];
 	unsigned int count = bound_lists(ep, lists), added;
 	int ret = 0;
 
 	for (added = 0; added < count; added++) {
-		ret = wf_progress_list_add(lists[added], &ep->progress);
+		ret = wf_progress_list_add(lists[added], item);
 		if (ret)
 			goto err_lists;
 	}
 	/* The owner of an imported receive context runs us, with its lock held. */
-	if (ep->srx && !ep->srx_lock)
+	if (item == &ep->progress && ep->srx && !ep->srx_lock)
 		return 0;
-	ret = wf_domain_progress_add(ep->domain, &ep->progress);
+	ret = wf_domain_progress_add(ep->domain, item);
 	if (ret)
 		goto err_lists;
 	return 0;
 
 err_lists:
 	while (added--)
-		wf_progress_list_del(lists[added], &ep->progress);
+		wf_progress_list_del(lists[added], item);
 	return ret;
 }
 
-void wf_ep_progress_detach(struct wf_ep *ep)
+static void detach(struct wf_ep *ep, struct wf_progress *item)
 {
 	struct wf_progress_list *lists[MAX_LISTS];
 	unsigned int count = bound_lists(ep, lists);
 
+	wf_domain_progress_del(ep->domain, item);
+	while (count--)
+		wf_progress_list_del(lists[count], item);
+}
+
+int wf_ep_progress_attach(struct wf_ep *ep)
+{
+	return attach(ep, &ep->progress);
+}
+
+void wf_ep_progress_detach(struct wf_ep *ep)
+{
 	if (!ep->enabled)
 		return;
-	wf_domain_progress_del(ep->domain, &ep->progress);
-	while (count--)
-		wf_progress_list_del(lists[count], &ep->progress);
+	detach(ep, &ep->progress);
+	if (atomic_load_explicit(&ep->triggers, memory_order_acquire))
+		detach(ep, &ep->domain->triggers.progress);
+}
+
+int wf_ep_progress_triggers(struct wf_ep *ep)
+{
+	int ret = 0;
+
+	/* acquire: pairs with the release below. */
+	if (atomic_load_explicit(&ep->triggers, memory_order_acquire))
+		return 0;
+	pthread_mutex_lock(&ep->control);
+	if (!atomic_load_explicit(&ep->triggers, memory_order_relaxed)) {
+		ret = attach(ep, &ep->domain->triggers.progress);
+		if (!ret)
+			atomic_store_explicit(
+				&ep->triggers, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&ep->control);
+	return ret;
 }

@@ -13,8 +13,8 @@
  * region is a record of what peers may do. Its descriptor is the region itself, which
  * transfers may leave out.
  *
- * A region without remote access has no key. One registered with FI_RMA_EVENT, or on a
- * domain with FI_MR_ENDPOINT, is found by peers once it was enabled.
+ * A region without remote access has no key. Where the domain has FI_MR_ENDPOINT, or
+ * FI_MR_RMA_EVENT and the region FI_RMA_EVENT, peers find it once it was enabled.
  */
 
 static const uint64_t REMOTE = FI_REMOTE_READ | FI_REMOTE_WRITE;
@@ -236,6 +236,7 @@ static int fill(struct wf_mr *mr, struct wf_domain *domain,
 	const struct fi_mr_attr *attr, uint64_t flags)
 {
 	size_t size = attr->iov_count * sizeof(*mr->iov);
+	int mode = domain->info->domain_attr->mr_mode;
 
 	mr->iov = malloc(size);
 	if (!mr->iov)
@@ -248,8 +249,8 @@ static int fill(struct wf_mr *mr, struct wf_domain *domain,
 	mr->access = attr->access;
 	mr->flags = flags;
 	mr->base = wf_mr_by_address(domain) ? (uintptr_t)mr->iov[0].iov_base : 0;
-	mr->deferred = flags & FI_RMA_EVENT ||
-		       domain->info->domain_attr->mr_mode & FI_MR_ENDPOINT;
+	mr->deferred = mode & FI_MR_ENDPOINT ||
+		       (flags & FI_RMA_EVENT && mode & FI_MR_RMA_EVENT);
 	mr->enabled = !mr->deferred;
 	atomic_init(&mr->refs, 0);
 	mr->fid.fid.fclass = FI_CLASS_MR;

@@ -68,12 +68,20 @@ static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
 	return wf_unlikely(ret) ? ret : ep->xfer->start(ep, op);
 }
 
-/* For calls with flags, once their operation is checked. */
-static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
+/* Whatever starts operations of this kind, now. */
+static inline ssize_t wf_op_launch(struct wf_ep *ep, struct wf_op *op)
 {
 	if (op->kind == WF_OP_RECV || op->kind == WF_OP_TRECV)
 		return ep->start_rx(ep, op);
 	return ep->xfer->start(ep, op);
+}
+
+/* For calls with flags, once their operation is checked. */
+static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
+{
+	if (wf_unlikely(op->flags & FI_TRIGGER))
+		return wf_trigger_post(ep, op);
+	return wf_op_launch(ep, op);
 }
 
 /*

@@ -116,6 +116,8 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 {
 	struct wf_srx_entry *buffer;
 
+	/* Work is over once. */
+	assert(!(op->flags & WF_OP_WORK));
 	if (srx->posted >= srx->size)
 		return -FI_EAGAIN;
 	buffer = wf_srx_new_entry(srx, wf_srx_type(op));

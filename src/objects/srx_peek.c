@@ -130,6 +130,7 @@ static ssize_t claim(struct wf_srx *srx, const struct wf_op *op)
 
 ssize_t wf_srx_peek(struct wf_srx *srx, const struct wf_op *op)
 {
+	assert(!(op->flags & WF_OP_WORK));
 	if (op->flags & FI_PEEK)
 		return peek(srx, op);
 	if (op->flags & FI_CLAIM)

@@ -97,6 +97,10 @@ ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op)
 
 	if (wf_unlikely(lacks_source(srx, op)))
 		return no_source(srx);
+	/* Who peeks until something comes finds his answers in the CQ each time, and
+	 * reading what is there moves no data. */
+	if (wf_unlikely(op->flags & FI_PEEK && op->kind == WF_OP_TRECV))
+		ep->progress.run(&ep->progress);
 	wf_lock(&srx->lock);
 	if (wf_unlikely(op->flags & looking && op->kind == WF_OP_TRECV))
 		ret = wf_srx_peek(srx, op);

@@ -16,8 +16,8 @@
 #define WF_MIN(a, b)     ((a) < (b) ? (a) : (b))
 #define WF_MAX(a, b)     ((a) > (b) ? (a) : (b))
 
-#define wf_container_of(ptr, type, member)                                               \
-	((type *)(void *)((char *)(ptr) - offsetof(type, member)))
+#define wf_container_of(ptr, type, member)                                             \
+	((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 #define WF_PRINTF(fmt, first) __attribute__((format(printf, fmt, first)))
 

@@ -54,12 +54,12 @@ static inline struct wf_list *wf_list_pop(struct wf_list *head)
 
 #define wf_list_entry(item, type, member) wf_container_of(item, type, member)
 
-#define wf_list_foreach(it, head)                                                        \
+#define wf_list_foreach(it, head)                                                      \
 	for (struct wf_list *it = (head)->next; it != (head); it = it->next)
 
 /* The body may remove and free the current item. */
-#define wf_list_foreach_safe(it, head)                                                   \
-	for (struct wf_list *it = (head)->next, *it##_next = it->next; it != (head);     \
+#define wf_list_foreach_safe(it, head)                                                 \
+	for (struct wf_list *it = (head)->next, *it##_next = it->next; it != (head);   \
 		it = it##_next, it##_next = it->next)
 
 #endif

@@ -38,6 +38,7 @@ static void an_id_given_with_the_address(void)
 	char name[256];
 	size_t len = sizeof(name);
 
+	cf_need_connectionless();
 	NEED_API(1, 20);
 	cf_open_pair(&env, &with_source);
 	CHECK_OK(fi_getname(&env.side[0].ep->fid, name, &len));
@@ -80,6 +81,7 @@ static void ids_are_set_one_by_one(void)
 	size_t len = sizeof(names[0]);
 	fi_addr_t peer = 0;
 
+	cf_need_connectionless();
 	NEED_API(2, 0);
 	cf_open_pair(&env, &options);
 	CHECK_OK(fi_av_open(env.domain, &attr, &av, NULL));

@@ -78,6 +78,7 @@ static void a_name_can_be_chosen(void)
 	size_t len;
 	int ret;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	len = cf_ip_addr(env.info, addr, port);
 	ret = fi_setname(&env.side[0].ep->fid, addr, len);
@@ -96,6 +97,7 @@ static void a_name_without_service_gets_one(void)
 	size_t len;
 	int ret;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	len = cf_ip_addr(env.info, addr, 0);
 	ret = fi_setname(&env.side[0].ep->fid, addr, len);
@@ -113,6 +115,7 @@ static void bad_names_are_refused(void)
 	char addr[64];
 	size_t len;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	len = cf_ip_addr(env.info, addr, 0);
 	CHECK_FAILS(fi_setname(&env.side[0].ep->fid, addr, 1));
@@ -134,6 +137,7 @@ static void the_source_address_is_taken(void)
 	struct fid_av *av;
 	struct cf_env env;
 
+	cf_need_connectionless();
 	snprintf(service, sizeof(service), "%u", port);
 	cf_open_domain(&env, NULL);
 	CHECK_OK(fi_getinfo(cf_target.version, cf_loopback(), service, FI_SOURCE,
@@ -162,6 +166,7 @@ static void a_port_in_use_is_refused(void)
 	struct cf_env env;
 	int ret;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, NULL);
 	CHECK_OK(fi_getname(&env.side[0].ep->fid, name, &len));
 	(void)cf_ip_addr(env.info, (char[64]){ 0 }, 0);
@@ -189,6 +194,7 @@ static void connection_calls_are_absent(void)
 	struct fid_ep *ep;
 	struct cf_env env;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, NULL);
 	ep = env.side[0].ep;
 	CHECK_OK(fi_getname(&env.side[1].ep->fid, name, &len));

@@ -130,7 +130,9 @@ struct cf_env {
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
-	struct fid_eq *eq;
+	struct fid_eq *eq;   /* always there with connected endpoints */
+	struct fid_pep *pep; /* what side 1 was accepted from */
+	struct fid_ep *srx;  /* that both sides receive from, when asked for */
 	struct cf_side side[2];
 };
 
@@ -140,15 +142,22 @@ struct cf_options {
 	enum fi_cq_format cq_format; /* UNSPEC: FI_CQ_FORMAT_DATA */
 	size_t cq_size;
 	enum fi_wait_obj wait_obj;
+	bool one_av;                           /* both sides share it */
+	bool shared_rx;                        /* one shared receive context */
 	bool split_cqs;                        /* a CQ for each direction */
 	bool counters;                         /* bound for FI_SEND and FI_RECV */
 	bool bind_eq;                          /* an EQ, bound to both endpoints */
-	bool not_enabled;                      /* stop before fi_enable */
+	bool not_enabled;                      /* stop before fi_enable, unconnected */
 	void (*adjust)(struct fi_info *hints); /* last word on the hints */
+	/* More to bind to the endpoint of @side, which is @env's first or second. */
+	void (*bind)(struct cf_env *env, struct cf_side *side);
 };
 
 /* Hints that select the target; the caller frees. */
 struct fi_info *cf_hints(void);
+
+/* Whether there is a pair with these options to be opened. */
+bool cf_offers(const struct cf_options *options);
 
 /* fi_getinfo for the target on the loopback, FI_SOURCE, any port. Negative errno,
  * or 0 with @ret_info to be freed. */
@@ -160,8 +169,11 @@ const char *cf_loopback(void);
 
 void cf_open_fabric(struct cf_env *env, const struct cf_options *options);
 void cf_open_domain(struct cf_env *env, const struct cf_options *options);
-/* Both sides with CQs, AVs and names exchanged. @options may be NULL. */
+/* Both sides with CQs, and with AVs and names exchanged or, with connected endpoints,
+ * side 0 connected to side 1. @options may be NULL. */
 void cf_open_pair(struct cf_env *env, const struct cf_options *options);
+/* Skip a case that has no meaning for connected endpoints. */
+void cf_need_connectionless(void);
 /* Checks that every fi_close succeeds. */
 void cf_close(struct cf_env *env);
 
@@ -172,6 +184,29 @@ void cf_close(struct cf_env *env);
 			CHECK_OK(fi_close(&(object)->fid));                            \
 		(object) = NULL;                                                       \
 	} while (0)
+
+/* An endpoint from @info with what @options ask for, enabled unless they say no. */
+void cf_open_side(struct cf_env *env, struct cf_side *side, struct fi_info *info,
+	const struct cf_options *options);
+
+/* ---- connections (FI_EP_MSG) ---- */
+
+struct cf_cm_event {
+	struct fi_eq_cm_entry entry;
+	uint8_t data[1024];
+};
+
+/* A listening env->pep on env->eq; @name gets its address. Returns that one's length.
+ */
+size_t cf_listen(struct cf_env *env, void *name, size_t size);
+/* The next event, which must be @wanted. Returns the bytes of connection data. */
+size_t cf_eq_wait(struct cf_env *env, uint32_t wanted, struct cf_cm_event *event);
+/* The next event, which must be an error. */
+void cf_eq_wait_err(struct cf_env *env, struct fi_eq_err_entry *err);
+/* No event may come for a while. */
+void cf_eq_quiet(struct cf_env *env);
+/* Open both sides, connect and wait until both know. */
+void cf_connect_pair(struct cf_env *env, const struct cf_options *options);
 
 /* Single objects on an open domain. */
 struct fid_ep *cf_new_ep(struct cf_env *env);
@@ -186,13 +221,30 @@ uint16_t cf_ip_port(const void *addr);
 /* @count such addresses in a row, as fi_av_insert takes them; ports from @port up. */
 void *cf_ip_addrs(const struct fi_info *info, uint16_t port, size_t count);
 
+/* Memory that the other side may access. */
+struct cf_region {
+	struct fid_mr *mr;
+	uint8_t *bytes;
+	bool owned; /* the bytes are freed with it */
+	size_t len;
+	uint64_t addr, key; /* as the initiator names it */
+};
+/* Register @bytes (allocated and cleared here when NULL) for side @side of @env. */
+void cf_open_region(struct cf_env *env, int side, struct cf_region *region, void *bytes,
+	size_t len, uint64_t access);
+/* Frees the bytes that cf_open_region allocated. */
+void cf_close_region(struct cf_region *region);
+
 /* ---- transfers ----------------------------------------------------------------- */
 
 enum { CF_TIMEOUT_MS = 5000 };
 
 /* fi_cq_read until an entry comes; fails on an error entry or after the timeout. */
 void cf_cq_wait(struct fid_cq *cq, void *entry);
-/* The same for an error entry; fails when a success comes. */
+/* As cf_cq_wait, for @context. Returns the flags, which every format but CONTEXT has.
+ */
+uint64_t cf_cq_wait_for(struct fid_cq *cq, const void *context);
+/* As cf_cq_wait for an error entry; fails when a success comes. */
 void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry);
 /* Nothing may come for a while (reads the CQ @reads times). */
 void cf_cq_quiet(struct fid_cq *cq);

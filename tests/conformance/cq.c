@@ -254,6 +254,7 @@ static void sources_are_reported(void)
 	fi_addr_t from = 0;
 	char out = 1, in;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	cf_post_recv(&env, &in, 1, &contexts[0]);
 	cf_post_send(&env, &out, 1, &contexts[1]);
@@ -271,6 +272,7 @@ static void sources_are_not_available_unasked(void)
 	fi_addr_t from = 0;
 	char out = 1, in;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, NULL);
 	if (env.info->caps & FI_SOURCE)
 		SKIP("sources come unasked");

@@ -168,6 +168,7 @@ static void an_unknown_source_can_be_inserted(void)
 	char data[256], name[256];
 	size_t len = sizeof(name);
 
+	cf_need_connectionless();
 	send_from_unknown(&env, contexts);
 	err.err_data = data;
 	err.err_data_size = sizeof(data);
@@ -210,6 +211,7 @@ static void error_data_without_space_is_the_librarys(void)
 	fi_addr_t back = FI_ADDR_NOTAVAIL;
 	struct cf_env env;
 
+	cf_need_connectionless();
 	send_from_unknown(&env, contexts);
 	CHECK_EQ(fi_cq_readerr(env.side[1].rx_cq, &err, 0), 1);
 	CHECK(err.err_data && err.err_data_size);

@@ -155,6 +155,7 @@ static void mr_mode_bits(void)
 {
 	struct fi_info *hints = cf_hints(), *info;
 
+	NEED_API(1, 5);
 	hints->domain_attr->mr_mode = 0;
 	CHECK_OK(ask(cf_target.version, hints, &info));
 	CHECK_EQ(info->domain_attr->mr_mode, 0);

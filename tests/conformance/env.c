@@ -49,6 +49,8 @@ void cf_open_fabric(struct cf_env *env, const struct cf_options *options)
 	memset(env, 0, sizeof(*env));
 	env->hints = cf_hints();
 	env->hints->caps = FI_MSG | options->caps;
+	if (options->shared_rx)
+		env->hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
 	if (options->adjust)
 		options->adjust(env->hints);
 	CHECK_OK(cf_getinfo(cf_target.version, env->hints, &env->info));
@@ -105,10 +107,20 @@ struct fid_av *cf_new_av(struct cf_env *env)
 	return av;
 }
 
-static void open_side(
+static void bind_av(
 	struct cf_env *env, struct cf_side *side, const struct cf_options *options)
 {
-	CHECK_OK(fi_endpoint(env->domain, env->info, &side->ep, side));
+	if (options->one_av && side == &env->side[1])
+		side->av = env->side[0].av;
+	else
+		side->av = cf_new_av(env);
+	CHECK_OK(fi_ep_bind(side->ep, &side->av->fid, 0));
+}
+
+void cf_open_side(struct cf_env *env, struct cf_side *side, struct fi_info *info,
+	const struct cf_options *options)
+{
+	CHECK_OK(fi_endpoint(env->domain, info, &side->ep, side));
 	side->tx_cq = open_cq(env, options);
 	side->rx_cq = options->split_cqs ? open_cq(env, options) : side->tx_cq;
 	if (side->rx_cq == side->tx_cq) {
@@ -126,10 +138,14 @@ static void open_side(
 		CHECK_OK(fi_ep_bind(side->ep, &side->tx_cntr->fid, FI_SEND));
 		CHECK_OK(fi_ep_bind(side->ep, &side->rx_cntr->fid, FI_RECV));
 	}
-	side->av = cf_new_av(env);
-	CHECK_OK(fi_ep_bind(side->ep, &side->av->fid, 0));
+	if (cf_target.type != FI_EP_MSG)
+		bind_av(env, side, options);
 	if (env->eq)
 		CHECK_OK(fi_ep_bind(side->ep, &env->eq->fid, 0));
+	if (env->srx)
+		CHECK_OK(fi_ep_bind(side->ep, &env->srx->fid, 0));
+	if (options->bind)
+		options->bind(env, side);
 	if (!options->not_enabled)
 		CHECK_OK(fi_enable(side->ep));
 }
@@ -157,17 +173,28 @@ void cf_open_pair(struct cf_env *env, const struct cf_options *options)
 
 	if (!options)
 		options = &no_options;
+	cf_open_domain(env, options);
+	if (options->shared_rx)
+		CHECK_OK(fi_srx_context(
+			env->domain, env->info->rx_attr, &env->srx, NULL));
+	if (options->bind_eq || cf_target.type == FI_EP_MSG)
+		CHECK_OK(fi_eq_open(env->fabric, &eq_attr, &env->eq, NULL));
+	if (cf_target.type == FI_EP_MSG && !options->not_enabled) {
+		cf_connect_pair(env, options);
+	} else {
+		cf_open_side(env, &env->side[0], env->info, options);
+		cf_open_side(env, &env->side[1], env->info, options);
+		if (options->not_enabled)
+			return;
+		exchange_names(env);
+	}
+	open_pair = env;
+}
+
+void cf_need_connectionless(void)
+{
 	if (cf_target.type == FI_EP_MSG)
 		SKIP("needs connectionless endpoints");
-	cf_open_domain(env, options);
-	if (options->bind_eq)
-		CHECK_OK(fi_eq_open(env->fabric, &eq_attr, &env->eq, NULL));
-	open_side(env, &env->side[0], options);
-	open_side(env, &env->side[1], options);
-	if (options->not_enabled)
-		return;
-	exchange_names(env);
-	open_pair = env;
 }
 
 void cf_close(struct cf_env *env)
@@ -175,6 +202,8 @@ void cf_close(struct cf_env *env)
 	open_pair = NULL;
 	for (int i = 0; i < 2; i++)
 		CF_CLOSE(env->side[i].ep);
+	if (env->side[0].av == env->side[1].av)
+		env->side[1].av = NULL;
 	for (int i = 0; i < 2; i++) {
 		struct cf_side *side = &env->side[i];
 
@@ -185,12 +214,31 @@ void cf_close(struct cf_env *env)
 		CF_CLOSE(side->rx_cntr);
 		CF_CLOSE(side->av);
 	}
+	CF_CLOSE(env->srx);
+	CF_CLOSE(env->pep);
 	CF_CLOSE(env->eq);
 	CF_CLOSE(env->domain);
 	CF_CLOSE(env->fabric);
 	fi_freeinfo(env->info);
 	fi_freeinfo(env->hints);
 	memset(env, 0, sizeof(*env));
+}
+
+bool cf_offers(const struct cf_options *options)
+{
+	struct fi_info *hints = cf_hints(), *info;
+	int ret;
+
+	hints->caps = FI_MSG | options->caps;
+	if (options->shared_rx)
+		hints->ep_attr->rx_ctx_cnt = FI_SHARED_CONTEXT;
+	if (options->adjust)
+		options->adjust(hints);
+	ret = cf_getinfo(cf_target.version, hints, &info);
+	fi_freeinfo(hints);
+	if (!ret)
+		fi_freeinfo(info);
+	return !ret;
 }
 
 size_t cf_ip_addr(const struct fi_info *info, void *addr, uint16_t port)
@@ -236,6 +284,34 @@ void *cf_ip_addrs(const struct fi_info *info, uint16_t port, size_t count)
 	return all;
 }
 
+void cf_open_region(struct cf_env *env, int side, struct cf_region *region, void *bytes,
+	size_t len, uint64_t access)
+{
+	static uint64_t last_key = 100;
+	uint64_t mode = (uint64_t)env->info->domain_attr->mr_mode;
+
+	*region = (struct cf_region){ .bytes = bytes, .len = len, .owned = !bytes };
+	if (!bytes)
+		region->bytes = calloc(1, len);
+	CHECK(region->bytes);
+	CHECK_OK(fi_mr_reg(env->domain, region->bytes, len, access, 0, ++last_key, 0,
+		&region->mr, NULL));
+	if (mode & FI_MR_ENDPOINT) {
+		CHECK_OK(fi_mr_bind(region->mr, &env->side[side].ep->fid, 0));
+		CHECK_OK(fi_mr_enable(region->mr));
+	}
+	region->key = fi_mr_key(region->mr);
+	region->addr = mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)region->bytes : 0;
+}
+
+void cf_close_region(struct cf_region *region)
+{
+	CF_CLOSE(region->mr);
+	if (region->owned)
+		free(region->bytes);
+	region->bytes = NULL;
+}
+
 /* ---- transfers ----------------------------------------------------------------- */
 
 void cf_progress(void)
@@ -272,6 +348,15 @@ void cf_cq_wait(struct fid_cq *cq, void *entry)
 		cf_progress();
 	} while (cf_now_ms() < deadline);
 	cf_fail(__FILE__, __LINE__, "no completion came");
+}
+
+uint64_t cf_cq_wait_for(struct fid_cq *cq, const void *context)
+{
+	struct fi_cq_tagged_entry entry;
+
+	cf_cq_wait(cq, &entry);
+	CHECK(entry.op_context == context);
+	return entry.flags;
 }
 
 void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry)

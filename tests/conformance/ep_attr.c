@@ -242,6 +242,7 @@ static void endpoint_key_must_fit(void)
 {
 	struct fi_info *hints = cf_hints(), *info, *have = offer();
 
+	NEED_API(1, 5);
 	hints->ep_attr->auth_key_size = have->ep_attr->auth_key_size + 3;
 	hints->ep_attr->auth_key = calloc(1, hints->ep_attr->auth_key_size);
 	CHECK(hints->ep_attr->auth_key);

@@ -107,6 +107,7 @@ static void bound_objects_stay(void)
 	struct cf_env env;
 	struct cf_side *side = &env.side[0];
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	CHECK_EQ(fi_close(&side->tx_cq->fid), -FI_EBUSY);
 	CHECK_EQ(fi_close(&side->rx_cq->fid), -FI_EBUSY);

@@ -181,6 +181,7 @@ static void address_text_as_node(void)
 	CHECK(info->dest_addr && is_loopback(info->dest_addr));
 	CHECK_EQ(cf_ip_port(info->dest_addr), PORT);
 	fi_freeinfo(info);
+	CHECK_EQ(lookup_error(node, "7471", 0, hints), -FI_ENODATA);
 	info = lookup(node, NULL, FI_SOURCE, hints);
 	CHECK(info->src_addr && is_loopback(info->src_addr));
 	CHECK_EQ(cf_ip_port(info->src_addr), PORT);

@@ -76,6 +76,31 @@ static void closing_returns_descriptors(void)
 	CHECK_EQ(open_descriptors(), before);
 }
 
+static void a_name_chosen_again_replaces_the_first(void)
+{
+	struct cf_options options = { .not_enabled = true };
+	struct fid_ep *ep;
+	struct cf_env env;
+	char addr[64], name[2][256];
+	size_t len, name_len[2] = { sizeof(name[0]), sizeof(name[1]) };
+	int before;
+
+	cf_open_pair(&env, &options);
+	ep = env.side[0].ep;
+	len = cf_ip_addr(env.info, addr, 0);
+	if (fi_setname(&ep->fid, addr, len) == -FI_ENOSYS)
+		SKIP("names cannot be chosen");
+	before = open_descriptors();
+	CHECK_OK(fi_getname(&ep->fid, name[0], &name_len[0]));
+	for (int i = 0; i < 5; i++)
+		CHECK_OK(fi_setname(&ep->fid, addr, len));
+	CHECK_EQ(open_descriptors(), before);
+	CHECK_OK(fi_enable(ep));
+	CHECK_OK(fi_getname(&ep->fid, name[1], &name_len[1]));
+	CHECK(cf_ip_port(name[1]) != 0);
+	cf_close(&env);
+}
+
 static void many_endpoints(void)
 {
 	enum { COUNT = 100 };
@@ -125,4 +150,5 @@ static void many_endpoints(void)
 
 CF_SUITE(limits, CF_CASE(absurd_sizes, "CQ-001 AV-001 EQ-001", 0),
 	CF_CASE(closing_returns_descriptors, "VER-019 EP-027", FI_MSG),
+	CF_CASE(a_name_chosen_again_replaces_the_first, "CM-023 CM-026", FI_MSG),
 	CF_CASE(many_endpoints, "EP-009 DAT-034", FI_MSG));

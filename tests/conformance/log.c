@@ -131,6 +131,7 @@ static void only_known_names_open(void)
 {
 	struct fid *fid;
 
+	NEED_API(1, 13);
 	CHECK_EQ(fi_open(cf_target.version, "no such thing", NULL, 0, 0, &fid, NULL),
 		-FI_ENOSYS);
 	CHECK_EQ(fi_open(cf_target.version, "logging", NULL, 0, 1, &fid, NULL),
@@ -162,6 +163,7 @@ static void callbacks_replace_logging_until_closed(void)
 	};
 	struct fid_logging logging = { .ops = &ops };
 
+	NEED_API(1, 13);
 	log_to_file(NULL);
 	CHECK_OK(fi_import_log(cf_target.version, 0, &logging));
 	FI_WARN(&prov, FI_LOG_CQ, "counted\n");

@@ -12,7 +12,8 @@ static char memory[4096];
 /* Scalable: the application chooses keys. */
 static void scalable(struct fi_info *hints)
 {
-	hints->domain_attr->mr_mode = 0;
+	/* Before 1.5 that had a value of its own, FI_MR_SCALABLE, whose name warns. */
+	hints->domain_attr->mr_mode = cf_target.version < FI_VERSION(1, 5) ? 2 : 0;
 }
 
 static void open_scalable(struct cf_env *env)
@@ -52,6 +53,22 @@ static void a_key_in_use_is_refused(void)
 	CF_CLOSE(mr);
 	CHECK_OK(reg(&env, 7, &other));
 	CF_CLOSE(other);
+	cf_close(&env);
+}
+
+/* Keys of a domain that was opened for short ones. */
+static void a_key_out_of_range_is_refused(void)
+{
+	struct fid_mr *mr;
+	struct cf_env env;
+
+	cf_open_fabric(&env, &(struct cf_options){ .adjust = scalable });
+	env.info->domain_attr->mr_key_size = 2;
+	if (fi_domain(env.fabric, env.info, &env.domain, NULL))
+		SKIP("the size of keys is fixed");
+	CHECK_EQ(reg(&env, 1 << 16, &mr), -FI_EKEYREJECTED);
+	CHECK_OK(reg(&env, (1 << 16) - 1, &mr));
+	CF_CLOSE(mr);
 	cf_close(&env);
 }
 
@@ -320,6 +337,7 @@ static void sending_from_a_region(void)
 
 CF_SUITE(mr, CF_CASE(chosen_keys_are_kept, "MR-001 MR-005", 0),
 	CF_CASE(a_key_in_use_is_refused, "MR-006", 0),
+	CF_CASE(a_key_out_of_range_is_refused, "MR-007 DAT-020", 0),
 	CF_CASE(many_regions, "MR-005 MR-006", 0),
 	CF_CASE(provider_keys_are_distinct, "MR-008 MR-021", 0),
 	CF_CASE(offsets_are_refused, "MR-001", 0),

@@ -139,6 +139,9 @@ static void vectors_gather_and_scatter(void)
 		cf_cq_wait(env.side[1].rx_cq, &entry);
 		CHECK(entry.op_context == &contexts[0]);
 		CHECK_EQ(entry.len, LEN);
+		CHECK_EQ(
+			entry.flags & (FI_RECV | FI_MSG | FI_MULTICAST | FI_MULTI_RECV),
+			FI_RECV | FI_MSG);
 		cf_verify(in, LEN, round);
 	}
 	cf_close(&env);

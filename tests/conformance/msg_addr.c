@@ -10,6 +10,7 @@ static void an_unknown_destination_fails(void)
 	char out[4] = "who";
 	ssize_t ret;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, NULL);
 	ret = fi_send(env.side[0].ep, out, sizeof(out), NULL, 4711, &context);
 	if (ret == 0) {
@@ -32,6 +33,7 @@ static void a_removed_destination_fails(void)
 	char out[4] = "who";
 	ssize_t ret;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, NULL);
 	CHECK_OK(fi_av_remove(env.side[0].av, &env.side[0].peer, 1, 0));
 	ret = fi_send(
@@ -52,6 +54,7 @@ static void sending_to_oneself(void)
 	char out[16], in[16];
 	bool sent = false, received = false;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, NULL);
 	cf_fill(out, sizeof(out), 2);
 	CF_RETRY(side->rx_cq,

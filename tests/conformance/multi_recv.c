@@ -176,6 +176,20 @@ static void a_new_minimum_counts_for_later_buffers(void)
 	cf_close(&env);
 }
 
+static void a_buffer_is_one_piece(void)
+{
+	uint8_t buf[4 * MIN_FREE];
+	struct iovec iov[2] = { { buf, MIN_FREE }, { buf + MIN_FREE, MIN_FREE } };
+	struct fi_msg msg = { .msg_iov = iov, .iov_count = 2, .addr = FI_ADDR_UNSPEC };
+	struct cf_env env;
+
+	open_receiver(&env, 0);
+	if (env.info->rx_attr->iov_limit < 2)
+		SKIP("iov_limit is 1");
+	CHECK_EQ(fi_recvmsg(env.side[1].ep, &msg, FI_MULTI_RECV), -FI_EINVAL);
+	cf_close(&env);
+}
+
 static void a_cancelled_buffer_is_reported(void)
 {
 	uint8_t buf[4 * MIN_FREE];
@@ -201,4 +215,5 @@ CF_SUITE(multi_recv,
 	CF_CASE(release_is_reported_without_asking, "MRV-005", FI_MSG | FI_MULTI_RECV),
 	CF_CASE(a_new_minimum_counts_for_later_buffers, "OPT-005",
 		FI_MSG | FI_MULTI_RECV),
+	CF_CASE(a_buffer_is_one_piece, "MRV-001", FI_MSG | FI_MULTI_RECV),
 	CF_CASE(a_cancelled_buffer_is_reported, "EP-033", FI_MSG | FI_MULTI_RECV));

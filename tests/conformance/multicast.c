@@ -101,6 +101,7 @@ static void the_queue_of_the_domain_serves(void)
 	char addr[64];
 	int context;
 
+	cf_need_connectionless();
 	options.bind_eq = false;
 	cf_open_pair(&env, &options);
 	CHECK_OK(fi_eq_open(env.fabric, &attr, &eq, NULL));
@@ -179,11 +180,52 @@ static void members_receive(void)
 	CHECK(entry.flags & FI_MULTICAST);
 	CHECK_EQ(from, env.side[1].peer);
 	cf_verify(in, sizeof(in), 5);
+	CHECK_EQ(fi_close(&env.side[1].ep->fid), -FI_EBUSY);
 	/* Unicast goes on beside it, and says so. */
 	cf_post_recv(&env, in, sizeof(in), &contexts[1]);
 	cf_post_send(&env, out, sizeof(out), &contexts[0]);
 	cf_cq_wait(env.side[0].tx_cq, &entry);
 	cf_cq_wait(env.side[1].rx_cq, &entry);
+	CHECK(!(entry.flags & FI_MULTICAST));
+	CF_CLOSE(mcs[1]);
+	CF_CLOSE(mcs[0]);
+	cf_close(&env);
+}
+
+/* An endpoint without a local address, on the group's port, hears both ways. */
+static void members_without_an_address(void)
+{
+	struct cf_options options = with_groups;
+	struct fi_context2 contexts[2];
+	struct fi_cq_data_entry entry;
+	struct fid_mc *mcs[2];
+	struct cf_env env;
+	char addr[64], name[256], any[64], out[8] = "group", in[8];
+	size_t len = sizeof(name), any_len;
+
+	options.not_enabled = true;
+	cf_open_pair(&env, &options);
+	any_len = cf_ip_addr(env.info, any, 0);
+	if (env.info->addr_format == FI_SOCKADDR_IN)
+		((struct sockaddr_in *)(void *)any)->sin_addr.s_addr = 0;
+	else
+		((struct sockaddr_in6 *)(void *)any)->sin6_addr = in6addr_any;
+	if (fi_setname(&env.side[1].ep->fid, any, any_len) == -FI_ENOSYS)
+		SKIP("names cannot be chosen");
+	for (int i = 0; i < 2; i++)
+		CHECK_OK(fi_enable(env.side[i].ep));
+	group_addr(&env, addr);
+	CHECK_OK(fi_getname(&env.side[1].ep->fid, name, &len));
+	(void)cf_ip_addr(env.info, any, cf_ip_port(name));
+	CHECK_EQ(fi_av_insert(env.side[0].av, any, 1, &env.side[0].peer, 0, NULL), 1);
+	mcs[0] = join(&env, 0, addr, FI_SEND, NULL);
+	if (fi_join(env.side[1].ep, addr, FI_RECV, &mcs[1], NULL))
+		SKIP("no interface has multicast here");
+	cf_post_recv(&env, in, sizeof(in), &contexts[1]);
+	cf_post_send(&env, out, sizeof(out), &contexts[0]);
+	cf_cq_wait(env.side[0].tx_cq, &entry);
+	cf_cq_wait(env.side[1].rx_cq, &entry);
+	CHECK(entry.op_context == &contexts[1]);
 	CHECK(!(entry.flags & FI_MULTICAST));
 	CF_CLOSE(mcs[1]);
 	CF_CLOSE(mcs[0]);
@@ -257,7 +299,9 @@ CF_SUITE(multicast,
 		FI_MSG | FI_MULTICAST | FI_SOURCE),
 	CF_CASE(a_direction_that_is_missing_is_refused, "CM-031",
 		FI_MSG | FI_MULTICAST),
-	CF_CASE(members_receive, "CM-030 CM-032 CM-033 MSG-015 CQ-042 EQ-015",
+	CF_CASE(members_receive, "VER-018 CM-030 CM-032 CM-033 MSG-015 CQ-042 EQ-015",
+		FI_MSG | FI_MULTICAST | FI_SOURCE),
+	CF_CASE(members_without_an_address, "CM-033 CQ-042",
 		FI_MSG | FI_MULTICAST | FI_SOURCE),
 	CF_CASE(who_left_receives_no_more, "CM-034", FI_MSG | FI_MULTICAST | FI_SOURCE),
 	CF_CASE(several_groups, "CM-033 CM-034", FI_MSG | FI_MULTICAST | FI_SOURCE));

@@ -227,6 +227,7 @@ static void unknown_commands_are_absent(void)
 	struct cf_env env;
 	int value = 0;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, NULL);
 	CHECK_EQ(fi_control(&env.side[0].ep->fid, 4711, &value), -FI_ENOSYS);
 	CHECK_EQ(fi_control(&env.side[0].tx_cq->fid, 4711, &value), -FI_ENOSYS);

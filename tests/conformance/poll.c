@@ -55,6 +55,7 @@ static void a_poll_set_tells_what_is_ready(void)
 	CHECK_OK(fi_cntr_add(cntr, 1));
 	poll_for(set, &cntr_context);
 	CHECK_EQ(fi_close(&cq->fid), -FI_EBUSY);
+	CHECK_EQ(fi_close(&set->fid), -FI_EBUSY);
 	CHECK_OK(fi_poll_del(set, &cntr->fid, 0));
 	CHECK_OK(fi_poll_del(set, &cq->fid, 0));
 	CHECK_EQ(fi_poll(set, (void *[4]){ NULL }, 4), 0);
@@ -190,6 +191,7 @@ static void a_wait_set_hears_of_messages(void)
 	fi_addr_t self;
 	ssize_t ret;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	set = open_wait(&env);
 	attr.wait_set = set;

@@ -39,6 +39,22 @@
 	X(threads)                                                                     \
 	X(progress)                                                                    \
 	X(interrupt)                                                                   \
+	X(tagged)                                                                      \
+	X(tagged_peek)                                                                 \
+	X(multi_recv_early)                                                            \
+	X(rma)                                                                         \
+	X(rma_check)                                                                   \
+	X(atomic)                                                                      \
+	X(connect)                                                                     \
+	X(srx)                                                                         \
+	X(level)                                                                       \
+	X(order)                                                                       \
+	X(rma_event)                                                                   \
+	X(trigger)                                                                     \
+	X(unexpected)                                                                  \
+	X(large)                                                                       \
+	X(threads_rma)                                                                 \
+	X(scalable)                                                                    \
 	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];

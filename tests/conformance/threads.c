@@ -341,6 +341,7 @@ static void addresses_change_while_messages_flow(void)
 	pthread_t thread;
 	struct cf_env env;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &(struct cf_options){ .caps = FI_SOURCE });
 	inserter.env = &env;
 	CHECK_OK(pthread_create(&thread, NULL, insert_and_remove, &inserter));

@@ -16,6 +16,7 @@ static void other_classes_are_refused(void)
 {
 	struct cf_env env;
 
+	cf_need_connectionless();
 	cf_open_pair(&env, &with_fd);
 	CHECK_EITHER(trywait(&env, &env.side[0].av->fid), -FI_EINVAL, -FI_ENOSYS);
 	CHECK_EITHER(trywait(&env, &env.domain->fid), -FI_EINVAL, -FI_ENOSYS);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034
 # Shared by the tests of this folder. WEFT_BUILD is the build root: tools/ has our
 # programs, src/libfabric.so.1 is our library.
 set -u

@@ -227,7 +227,7 @@ static void test_cancel(void **state)
 	must_be_quiet(&net);
 	/* The others keep their order. */
 	for (int i = 0; i < 3; i++)
-		must_send(&node, node.addr, "abc" + i, 1);
+		must_send(&node, node.addr, &"abc"[i], 1);
 	assert_ptr_equal(must_receive(&net, NULL).op_context, &a);
 	assert_ptr_equal(must_receive(&net, NULL).op_context, &b);
 	assert_null(must_receive(&net, NULL).op_context);

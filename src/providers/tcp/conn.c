@@ -80,6 +80,7 @@ static void end_all_tx(struct tcp_conn *conn, int err)
 	if (conn->cur && conn->cur->want != TCP_WANT_CTS)
 		end_tx(conn, conn->cur, err);
 	conn->cur = NULL;
+	tcp_tx_drop_stage(conn, err);
 	for (unsigned int i = 0; conn->rts && i <= TCP_WIRE_RDV_MAX; i++)
 		if (conn->rts[i])
 			end_tx(conn, conn->rts[i], err);
@@ -107,8 +108,6 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	free(conn->rdv);
 	free(conn->rx.buf);
 	free(conn->rx.held);
-	free(conn->stage);
-	conn->stage = NULL;
 	if (conn->peer)
 		tcp_peer_lost(conn->peer, conn);
 	conn->peer = NULL;
@@ -153,7 +152,7 @@ uint32_t tcp_conn_events(const struct tcp_conn *conn)
 {
 	const struct tcp_rx *rx = &conn->rx;
 	bool hold = rx->body && rx->sink == TCP_SINK_HOLD;
-	bool blocked = conn->cur || conn->stage_head < conn->stage_tail;
+	bool blocked = conn->cur || conn->flushed < conn->staged;
 
 	return (hold ? 0u : EPOLLIN) | (blocked ? EPOLLOUT : 0u);
 }

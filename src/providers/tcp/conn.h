@@ -39,6 +39,26 @@ struct tcp_tx {
 	uint8_t copy[];
 };
 
+/* A message in the stage whose completion is due when the kernel has it. */
+struct tcp_mark {
+	void *context;
+	uint64_t op_flags;
+	fi_addr_t addr;
+	uint64_t end; /* conn->staged behind it */
+	uint32_t len;
+	uint8_t op;
+};
+
+enum { TCP_MARKS = 256 };
+
+/* Small records on their way out. Connections have one while they need it. */
+struct tcp_stage {
+	size_t head, tail;
+	uint32_t mark_head, mark_tail; /* run free */
+	struct tcp_mark marks[TCP_MARKS];
+	uint8_t bytes[];
+};
+
 struct tcp_unexp;
 
 /* Where the payload of the record that arrives goes to. */
@@ -83,8 +103,8 @@ struct tcp_conn {
 	uint32_t quiet;      /* looks that found nothing, one after the other */
 	uint32_t sent_epoch; /* when the last message went out at once */
 
-	uint8_t *stage;
-	size_t stage_head, stage_tail;
+	struct tcp_stage *stage; /* NULL: empty */
+	uint64_t staged, flushed; /* bytes that ever came into it and left it */
 	struct tcp_tx *cur;
 	uint32_t acks_due;
 	uint32_t acks_ordered; /* acknowledgements among the answers */
@@ -128,6 +148,9 @@ void tcp_tx_free(struct tcp_ep *ep, struct tcp_tx *tx);
 void tcp_tx_complete(struct tcp_ep *ep, struct tcp_tx *tx);
 void tcp_tx_fail(struct tcp_ep *ep, struct tcp_tx *tx, int err,
 	const union wf_sockaddr *peer);
+/* The error entry of a failed operation; @peer may be NULL. */
+void tcp_tx_report(struct tcp_ep *ep, unsigned int op, void *context, uint64_t op_flags,
+	fi_addr_t addr, int err, const union wf_sockaddr *peer);
 /* A small plain message straight into the stage: false when it cannot go that way. */
 bool tcp_tx_small(struct tcp_conn *conn, const struct wf_op *op);
 /* Send what there is, as far as the socket takes it. */
@@ -136,10 +159,12 @@ void tcp_tx_flush(struct tcp_conn *conn);
  * likely to come. */
 void tcp_tx_kick(struct tcp_conn *conn, bool more);
 void tcp_tx_dirty(struct tcp_conn *conn);
+/* Messages in the stage end with @err, or without a word if that is 0. */
+void tcp_tx_drop_stage(struct tcp_conn *conn, int err);
 
 static inline bool tcp_tx_idle(const struct tcp_conn *conn)
 {
-	return conn->stage_head == conn->stage_tail && !conn->cur && !conn->acks_due &&
+	return conn->staged == conn->flushed && !conn->cur && !conn->acks_due &&
 	       wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq);
 }
 

@@ -19,6 +19,7 @@ enum {
 	HOT_QUIET = 512,    /* looks after which others are cooled */
 	EPOLL_TURN = 32,    /* progress calls from one look at the set to the next */
 	EPOLL_EVENTS_MAX = 64,
+	AWAKE = 256, /* progress calls without a sleep */
 };
 
 int tcp_watch_add(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
@@ -110,11 +111,50 @@ static void reap(struct tcp_ep *ep)
 	}
 }
 
+static bool armed(const struct wf_wait *wait)
+{
+	return atomic_load_explicit(&wait->armed, memory_order_relaxed);
+}
+
+/* May somebody be asleep on what this endpoint feeds? */
+static bool may_sleep(struct tcp_ep *ep)
+{
+	const struct wf_ep *wf = &ep->ep;
+
+	if ((wf->tx_cq && armed(&wf->tx_cq->wait)) ||
+		(wf->rx_cq && armed(&wf->rx_cq->wait)) ||
+		(ep->cm && ep->cm->eq && armed(&ep->cm->eq->wait)))
+		return true;
+	for (int i = 0; i < WF_CNTR_COUNT; i++)
+		if (wf->cntr[i] && armed(&wf->cntr[i]->wait))
+			return true;
+	return false;
+}
+
+/* Nobody slept for a while: hot sockets leave the set again. */
+static void forget_sleepers(struct tcp_ep *ep)
+{
+	if (!ep->manual || may_sleep(ep)) {
+		ep->armed_epoch = ep->epoch;
+		return;
+	}
+	ep->sleepers = false;
+	wf_list_foreach(link, &ep->hot)
+	{
+		struct tcp_conn *conn =
+			wf_list_entry(link, struct tcp_conn, hot_link);
+
+		tcp_watch_set(ep, &conn->watch, 0);
+	}
+}
+
 void tcp_progress(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
 	ep->epoch++;
+	if (wf_unlikely(ep->sleepers && ep->epoch - ep->armed_epoch > AWAKE))
+		forget_sleepers(ep);
 	if (!wf_list_empty(&ep->dirty))
 		flush_dirty(ep);
 	poll_hot(ep);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/atomic_ops.h"
 #include "objects/fabric.h"
 #include "objects/info.h"
 #include "providers/tcp/param.h"
@@ -127,6 +128,8 @@ const struct wf_prov tcp_prov = {
 	.iface_param = "iface",
 	.endpoint = tcp_endpoint,
 	.passive_ep = tcp_passive_ep,
+	.max_atomic_size = TCP_WIRE_ATOMIC_MAX,
+	.query_atomic = wf_query_atomic,
 };
 
 static int tcp_getinfo(uint32_t version, const char *node, const char *service,

@@ -38,6 +38,7 @@ enum {
 #define TCP_MAX_MSG ((size_t)1 << 62)
 
 struct tcp_conn;
+struct tcp_stage;
 struct tcp_peers;
 struct tcp_msg_cm;
 struct tcp_ep;
@@ -56,7 +57,8 @@ struct tcp_ep {
 	bool manual;            /* sends may wait for the next progress call */
 	bool want_source, want_source_err;
 	bool want_index; /* of sources, for directed receives */
-	bool sleepers;    /* somebody sleeps on epfd: all sockets are in it */
+	bool sleepers;    /* somebody may sleep on epfd: all sockets are in it */
+	uint32_t armed_epoch; /* when somebody was about to, last */
 	uint32_t epoch;   /* progress calls */
 	uint32_t hot_count;
 	size_t tx_pending, tx_size;
@@ -71,7 +73,7 @@ struct tcp_ep {
 	struct wf_list dead;    /* to be freed at the end of progress, by link */
 	uint8_t *rbuf;          /* what was read last; used up before the next read */
 	size_t rbuf_size, stage_size;
-	uint8_t *spare_stage;
+	struct tcp_stage *spare_stage;
 
 	struct tcp_peers *peers; /* FI_EP_RDM */
 	struct tcp_msg_cm *cm;   /* FI_EP_MSG */

@@ -33,12 +33,14 @@ static bool stage_get(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
 
-	if (conn->stage)
-		return true;
-	conn->stage = ep->spare_stage ? ep->spare_stage : malloc(ep->stage_size);
+	conn->stage = ep->spare_stage ? ep->spare_stage
+				      : malloc(sizeof(*conn->stage) + ep->stage_size);
 	ep->spare_stage = NULL;
-	conn->stage_head = conn->stage_tail = 0;
-	return conn->stage;
+	if (!conn->stage)
+		return false;
+	conn->stage->head = conn->stage->tail = 0;
+	conn->stage->mark_head = conn->stage->mark_tail = 0;
+	return true;
 }
 
 /* An empty stage goes back, so that quiet connections have none. */
@@ -51,19 +53,64 @@ static void stage_put(struct tcp_conn *conn)
 	else
 		ep->spare_stage = conn->stage;
 	conn->stage = NULL;
-	conn->stage_head = conn->stage_tail = 0;
 }
 
 /* Where the next @len bytes go; NULL: there is no room. */
 static inline uint8_t *stage_room(struct tcp_conn *conn, size_t len)
 {
-	if (!conn->stage && !stage_get(conn))
+	struct tcp_stage *stage = conn->stage;
+
+	if (!stage) {
+		if (!stage_get(conn))
+			return NULL;
+		stage = conn->stage;
+	}
+	if (stage->head == stage->tail)
+		stage->head = stage->tail = 0;
+	if (len > conn->ep->stage_size - stage->tail)
 		return NULL;
-	if (conn->stage_head == conn->stage_tail)
-		conn->stage_head = conn->stage_tail = 0;
-	if (len > conn->ep->stage_size - conn->stage_tail)
-		return NULL;
-	return conn->stage + conn->stage_tail;
+	return stage->bytes + stage->tail;
+}
+
+static inline void stage_add(struct tcp_conn *conn, size_t len)
+{
+	conn->stage->tail += len;
+	conn->staged += len;
+}
+
+/* The kernel has @len bytes more of it. */
+static void stage_sent(struct tcp_conn *conn, size_t len)
+{
+	struct tcp_stage *stage = conn->stage;
+
+	stage->head += len;
+	conn->flushed += len;
+	while (stage->mark_tail != stage->mark_head) {
+		const struct tcp_mark *mark = &stage->marks[stage->mark_tail % TCP_MARKS];
+		const struct wf_op_report *report = &wf_op_reports[mark->op];
+
+		if (mark->end > conn->flushed)
+			break;
+		wf_ep_tx_done(&conn->ep->ep, report->cntr, mark->context,
+			mark->op_flags, report->comp_flags, mark->len);
+		stage->mark_tail++;
+	}
+}
+
+void tcp_tx_drop_stage(struct tcp_conn *conn, int err)
+{
+	struct tcp_stage *stage = conn->stage;
+
+	if (!stage)
+		return;
+	for (; err && stage->mark_tail != stage->mark_head; stage->mark_tail++) {
+		const struct tcp_mark *mark = &stage->marks[stage->mark_tail % TCP_MARKS];
+
+		tcp_tx_report(conn->ep, mark->op, mark->context, mark->op_flags,
+			mark->addr, err, tcp_conn_addr(conn));
+	}
+	conn->flushed = conn->staged;
+	stage_put(conn);
 }
 
 struct tcp_tx *tcp_tx_new(struct tcp_ep *ep, const struct wf_op *op)
@@ -141,20 +188,41 @@ void tcp_tx_complete(struct tcp_ep *ep, struct tcp_tx *tx)
 	tcp_tx_free(ep, tx);
 }
 
+/* The entry names the peer: as an fi_addr_t where he has one, and as an address. */
+void tcp_tx_report(struct tcp_ep *ep, unsigned int op, void *context, uint64_t op_flags,
+	fi_addr_t addr, int err, const union wf_sockaddr *peer)
+{
+	const struct wf_op_report *report = &wf_op_reports[op];
+	union wf_sockaddr copy;
+	struct fi_cq_err_entry entry = {
+		.op_context = context,
+		.flags = report->comp_flags,
+		.err = err,
+		.prov_errno = err,
+		.src_addr = ep->peers ? addr : FI_ADDR_NOTAVAIL,
+	};
+
+	if (peer) {
+		copy = *peer;
+		entry.err_data = &copy;
+		entry.err_data_size = wf_sockaddr_len(&copy);
+	}
+	wf_ep_tx_fail(&ep->ep, report->cntr, op_flags, &entry);
+}
+
 void tcp_tx_fail(struct tcp_ep *ep, struct tcp_tx *tx, int err,
 	const union wf_sockaddr *peer)
 {
-	const struct wf_op_report *report = &wf_op_reports[tx->op];
-
 	if (tx->op != WF_OP_COUNT)
-		wf_ep_tx_err(&ep->ep, report->cntr, tx->context, tx->op_flags,
-			report->comp_flags, 0, err);
+		tcp_tx_report(ep, tx->op, tx->context, tx->op_flags, tx->addr, err,
+			peer);
 	tcp_tx_free(ep, tx);
 }
 
 /* The last byte of @tx is in the stage or in the kernel. */
 static void sent(struct tcp_conn *conn, struct tcp_tx *tx)
 {
+	tx->done = tx->hdr_len + tx->rec.payload_len;
 	if (tx->rec.kind == TCP_REC_ACK ||
 		(tx->rec.kind == TCP_REC_ERROR && tx->rec.answer == TCP_ANSWER_ACK))
 		conn->acks_ordered--;
@@ -202,7 +270,7 @@ static struct tcp_tx *next_op(struct tcp_conn *conn)
 		wf_list_remove(&tx->link);
 		if (!ret)
 			return tx;
-		tcp_tx_fail(conn->ep, tx, -ret, NULL);
+		tcp_tx_fail(conn->ep, tx, -ret, tcp_conn_addr(conn));
 	}
 	return NULL;
 }
@@ -243,7 +311,7 @@ static bool stage_acks(struct tcp_conn *conn)
 
 		if (!to)
 			return false;
-		conn->stage_tail += tcp_put_ack(to, &conn->wire);
+		stage_add(conn, tcp_put_ack(to, &conn->wire));
 		tcp_record_stamp(to, &conn->number);
 		conn->acks_due--;
 	}
@@ -281,11 +349,11 @@ static bool stage_record(struct tcp_conn *conn, struct tcp_tx *tx)
 	if (!to)
 		return false;
 	memcpy(to, tx->hdr, tx->hdr_len);
-	if (!tx->from_mr)
+	if (!tx->from_mr && tx->rec.payload_len)
 		(void)copy_in(to + tx->hdr_len, tx->iov, tx->iov_count);
-	else if (stage_mr(conn, tx, to + tx->hdr_len))
+	else if (tx->from_mr && stage_mr(conn, tx, to + tx->hdr_len))
 		return false;
-	conn->stage_tail += len;
+	stage_add(conn, len);
 	return true;
 }
 
@@ -347,10 +415,11 @@ static ssize_t write_iov(int fd, struct iovec *iov, size_t count, int flags)
 
 static void advance(struct tcp_conn *conn, size_t n)
 {
-	size_t staged = WF_MIN(n, conn->stage_tail - conn->stage_head);
+	size_t staged = WF_MIN(n, conn->staged - conn->flushed);
 	struct tcp_tx *tx = conn->cur;
 
-	conn->stage_head += staged;
+	if (staged)
+		stage_sent(conn, staged);
 	n -= staged;
 	if (!tx)
 		return;
@@ -371,9 +440,9 @@ static bool write_some(struct tcp_conn *conn)
 	ssize_t n;
 	int err;
 
-	if (conn->stage_head < conn->stage_tail) {
-		iov[count].iov_base = conn->stage + conn->stage_head;
-		iov[count++].iov_len = conn->stage_tail - conn->stage_head;
+	if (conn->flushed < conn->staged) {
+		iov[count].iov_base = conn->stage->bytes + conn->stage->head;
+		iov[count++].iov_len = conn->staged - conn->flushed;
 	}
 	if (tx && tx->done < tx->hdr_len) {
 		iov[count].iov_base = tx->hdr + tx->done;
@@ -426,7 +495,7 @@ void tcp_tx_flush(struct tcp_conn *conn)
 	while (!conn->err) {
 		if (!conn->cur)
 			fill(conn);
-		if (!conn->cur && conn->stage_head == conn->stage_tail)
+		if (!conn->cur && conn->staged == conn->flushed)
 			break;
 		if (!write_some(conn)) {
 			if (!tcp_tx_idle(conn) && !conn->err)
@@ -434,20 +503,24 @@ void tcp_tx_flush(struct tcp_conn *conn)
 			return;
 		}
 	}
-	if (conn->stage && conn->stage_head == conn->stage_tail)
+	if (conn->stage && conn->staged == conn->flushed)
 		stage_put(conn);
 	wf_list_remove(&conn->dirty_link);
 	if (conn->watch.events & EPOLLOUT)
 		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
 }
 
+/* Only what the application still has to ask for may wait until it does: it does not
+ * know whether more is to come of what it got the completion of. */
 void tcp_tx_kick(struct tcp_conn *conn, bool more)
 {
 	struct tcp_ep *ep = conn->ep;
+	bool asks = conn->cur || !wf_list_empty(&conn->txq) ||
+		    (conn->stage && conn->stage->mark_head != conn->stage->mark_tail);
 
 	if (conn->err)
 		return;
-	if (ep->manual && (more || conn->sent_epoch == ep->epoch)) {
+	if (ep->manual && (more || (asks && conn->sent_epoch == ep->epoch))) {
 		tcp_tx_dirty(conn);
 		return;
 	}
@@ -455,22 +528,46 @@ void tcp_tx_kick(struct tcp_conn *conn, bool more)
 	tcp_tx_flush(conn);
 }
 
+static void mark(struct tcp_conn *conn, const struct wf_op *op)
+{
+	struct tcp_stage *stage = conn->stage;
+
+	stage->marks[stage->mark_head++ % TCP_MARKS] = (struct tcp_mark){
+		.context = op->context,
+		.op_flags = op->flags,
+		.addr = op->addr,
+		.end = conn->staged,
+		.len = (uint32_t)op->len,
+		.op = (uint8_t)op->kind,
+	};
+}
+
+/* Room for a message and its completion. */
+static uint8_t *small_room(struct tcp_conn *conn, size_t len)
+{
+	uint8_t *to = stage_room(conn, len);
+
+	if (!to || conn->stage->mark_head - conn->stage->mark_tail == TCP_MARKS)
+		return NULL;
+	return to;
+}
+
 bool tcp_tx_small(struct tcp_conn *conn, const struct wf_op *op)
 {
 	const uint64_t slow = FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |
 			      FI_MATCH_COMPLETE | FI_FENCE;
 	uint16_t flags = op->flags & FI_REMOTE_CQ_DATA ? TCP_FLAG_DATA : 0;
-	const struct wf_op_report *report = &wf_op_reports[op->kind];
+	size_t hdr, room = op->len + TCP_WIRE_BASE + 16;
+	struct tcp_ep *ep = conn->ep;
 	uint8_t *to;
-	size_t hdr;
 
 	if (op->flags & slow || op->len > TCP_COPY_MAX || conn->cur ||
 		!wf_list_empty(&conn->txq))
 		return false;
-	to = stage_room(conn, op->len + TCP_WIRE_BASE + 16);
-	if (!to) {
+	to = small_room(conn, room);
+	if (wf_unlikely(!to)) {
 		tcp_tx_flush(conn);
-		to = conn->cur ? NULL : stage_room(conn, op->len + TCP_WIRE_BASE + 16);
+		to = conn->cur || conn->err ? NULL : small_room(conn, room);
 		if (!to)
 			return false;
 	}
@@ -479,8 +576,9 @@ bool tcp_tx_small(struct tcp_conn *conn, const struct wf_op *op)
 				to, &conn->wire, flags, op->data, op->tag, op->len)
 		      : tcp_put_msg(to, &conn->wire, flags, op->data, op->len);
 	tcp_record_stamp(to, &conn->number);
-	conn->stage_tail += hdr + copy_in(to + hdr, op->iov, op->iov_count);
-	wf_ep_tx_done(&conn->ep->ep, report->cntr, op->context, op->flags,
-		report->comp_flags, op->len);
+	stage_add(conn, hdr + copy_in(to + hdr, op->iov, op->iov_count));
+	if (op->flags & FI_COMPLETION || ep->ep.cntr[WF_CNTR_SEND] ||
+		op->flags & WF_OP_WORK)
+		mark(conn, op);
 	return true;
 }

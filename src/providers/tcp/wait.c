@@ -8,16 +8,13 @@
 #include "sys/clock.h"
 
 /*
- * For those who sleep: the epoll set, which from the first request on has all sockets
- * in it, hot ones as well, and a timer for what has a deadline.
+ * For those who sleep: the epoll set, into which arm() puts hot sockets as well, and a
+ * timer for what has a deadline. progress.c takes them out when nobody sleeps any more.
  */
 
 int tcp_wait_fd(struct wf_ep *wf)
 {
-	struct tcp_ep *ep = tcp_ep_of(wf);
-
-	ep->sleepers = true;
-	return ep->epfd;
+	return tcp_ep_of(wf)->epfd;
 }
 
 static void timer_ready(struct tcp_watch *watch, uint32_t events)
@@ -55,6 +52,8 @@ bool tcp_arm(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
+	ep->sleepers = true;
+	ep->armed_epoch = ep->epoch;
 	if (!wf_list_empty(&ep->failed))
 		return false;
 	wf_list_foreach_safe(link, &ep->dirty)

@@ -42,6 +42,7 @@ static int domain_fixture_setup(void **state)
 	pthread_mutex_init(&f->domain.control, NULL);
 	assert_int_equal(
 		wf_progress_list_init(&f->domain.items, WF_LOCK_MUTEX, NULL), 0);
+	assert_int_equal(wf_triggers_init(&f->domain.triggers), 0);
 	*state = f;
 	return 0;
 }
@@ -52,6 +53,7 @@ static int domain_fixture_teardown(void **state)
 
 	/* What was opened on the domain was closed. */
 	assert_int_equal(atomic_load(&f->domain.refs), 0);
+	wf_triggers_done(&f->domain.triggers);
 	wf_progress_list_done(&f->domain.items);
 	pthread_mutex_destroy(&f->domain.control);
 	free(f);

@@ -11,6 +11,7 @@
 
 #include <arpa/inet.h>
 
+#include "objects/domain_ops.h"
 #include "objects/endpoint.h"
 #include "objects/srx_ctx.h"
 
@@ -159,8 +160,8 @@ static const struct wf_xfer_ops fk_xfer_ops = {
 
 /* A message of @len bytes, counting up from @first. @from is not known to the transport
  * yet with @unknown. */
-static void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown, uint64_t tag,
-	bool tagged, unsigned char first, size_t len)
+static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
+	uint64_t tag, bool tagged, unsigned char first, size_t len)
 {
 	struct fi_peer_match_attr attr = {
 		.addr = unknown ? FI_ADDR_UNSPEC : from,
@@ -213,7 +214,7 @@ static inline ssize_t fk_left(struct fk *fk)
 	return fk->ep.fid.ops->rx_size_left(&fk->ep.fid);
 }
 
-static bool fk_holds(const unsigned char *buf, unsigned char first, size_t len)
+static inline bool fk_holds(const unsigned char *buf, unsigned char first, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (buf[i] != (unsigned char)(first + i))
@@ -230,13 +231,14 @@ struct fk_around {
 	struct fid_cntr *cntr;
 };
 
-static struct fk_around fk_open_around(struct domain_fixture *f)
+static inline struct fk_around fk_open_around(struct domain_fixture *f)
 {
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
 	struct fi_cntr_attr cntr_attr = { .events = FI_CNTR_EVENTS_COMP };
 	struct fk_around a = { .f = f };
 
+	f->domain.fid.ops = &wf_domain_ops;
 	f->domain_attr.max_ep_srx_ctx = 100;
 	assert_int_equal(wf_cq_open(&f->domain.fid, &cq_attr, &a.cq, NULL), 0);
 	assert_int_equal(wf_av_open(&f->domain.fid, &av_attr, &a.av, NULL), 0);
@@ -244,14 +246,14 @@ static struct fk_around fk_open_around(struct domain_fixture *f)
 	return a;
 }
 
-static void fk_close_around(struct fk_around *a)
+static inline void fk_close_around(struct fk_around *a)
 {
 	assert_int_equal(fi_close(&a->cq->fid), 0);
 	assert_int_equal(fi_close(&a->av->fid), 0);
 	assert_int_equal(fi_close(&a->cntr->fid), 0);
 }
 
-static struct fi_info *fk_info(uint64_t caps)
+static inline struct fi_info *fk_info(uint64_t caps)
 {
 	struct fi_info *info = fi_allocinfo();
 
@@ -279,7 +281,7 @@ static struct fk *fk_open(struct domain_fixture *f, struct fi_info *info)
 	return fk;
 }
 
-static void fk_enable_with(struct fk *fk, struct fk_around *a, uint64_t cq_flags)
+static inline void fk_enable_with(struct fk *fk, struct fk_around *a, uint64_t cq_flags)
 {
 	struct fid_ep *ep = &fk->ep.fid;
 
@@ -321,7 +323,7 @@ static inline fi_addr_t fk_insert(struct fk_around *a, unsigned int port)
 }
 
 /* The next entry, which is a success with this context, flags, length and tag. */
-static void fk_expect(
+static inline void fk_expect(
 	struct fk_around *a, void *context, uint64_t flags, size_t len, uint64_t tag)
 {
 	struct fi_cq_tagged_entry entry = { 0 };
@@ -333,7 +335,7 @@ static void fk_expect(
 	assert_int_equal(entry.tag, tag);
 }
 
-static struct fi_cq_err_entry fk_expect_err(
+static inline struct fi_cq_err_entry fk_expect_err(
 	struct fk_around *a, void *context, uint64_t flags, int err)
 {
 	struct fi_cq_tagged_entry none;
@@ -347,15 +349,15 @@ static struct fi_cq_err_entry fk_expect_err(
 	return entry;
 }
 
-static void fk_expect_none(struct fk_around *a)
+static inline void fk_expect_none(struct fk_around *a)
 {
 	struct fi_cq_tagged_entry entry;
 
 	assert_int_equal(fi_cq_read(a->cq, &entry, 1), -FI_EAGAIN);
 }
 
-static ssize_t fk_trecvmsg(struct fid_ep *ep, void *buf, size_t len, fi_addr_t src,
-	uint64_t tag, uint64_t ignore, void *context, uint64_t flags)
+static inline ssize_t fk_trecvmsg(struct fid_ep *ep, void *buf, size_t len,
+	fi_addr_t src, uint64_t tag, uint64_t ignore, void *context, uint64_t flags)
 {
 	struct iovec iov = { buf, len };
 	struct fi_msg_tagged msg = {

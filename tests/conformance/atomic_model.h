@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef ATOMIC_MODEL_H
+#define ATOMIC_MODEL_H
+
+#include <rdma/fi_atomic.h>
+
+#include "conformance.h"
+
+/* What atomic operations do, written down once more in plain C. */
+
+enum am_class { AM_INTEGER, AM_REAL, AM_COMPLEX };
+
+struct am_type {
+	const char *name;
+	enum fi_datatype datatype;
+	enum am_class class;
+	size_t size;
+	bool optional; /* 128-bit integers */
+	/* Element @i of an array becomes the number @value. */
+	void (*set)(void *array, size_t i, int value);
+	bool (*equal)(const void *a, const void *b, size_t i);
+	/* Element @i of @target after @op; @compare only for those that compare. */
+	void (*apply)(enum fi_op op, void *target, const void *operand,
+		const void *compare, size_t i);
+};
+
+extern const struct am_type am_types[];
+extern const size_t am_type_count;
+
+enum am_kind { AM_BASE, AM_FETCH, AM_COMPARE, AM_KINDS };
+
+/* Of fi_query_atomic. */
+static const uint64_t am_kind_flags[AM_KINDS] = {
+	[AM_FETCH] = FI_FETCH_ATOMIC,
+	[AM_COMPARE] = FI_COMPARE_ATOMIC,
+};
+
+/* Whether fi_atomic(3) and the matrix of the software providers have it. */
+bool am_valid(const struct am_type *type, enum fi_op op, enum am_kind kind);
+
+#endif

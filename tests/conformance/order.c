@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What overtakes what: message order under load, and around remote memory access. */
+#include "suites.h"
+
+static uint64_t order; /* of the case */
+
+static void ordered(struct fi_info *hints)
+{
+	hints->tx_attr->msg_order = order;
+	hints->rx_attr->msg_order = order;
+}
+
+static void open_ordered(struct cf_env *env, uint64_t caps, uint64_t wanted)
+{
+	struct cf_options options = { .caps = caps,
+		.cq_format = FI_CQ_FORMAT_TAGGED,
+		.split_cqs = true,
+		.adjust = ordered };
+
+	order = wanted;
+	if (!cf_offers(&options))
+		SKIP("the order is not offered");
+	cf_open_pair(env, &options);
+	CHECK_EQ(env->info->tx_attr->msg_order & wanted, wanted);
+	CHECK_EQ(env->info->rx_attr->msg_order & wanted, wanted);
+}
+
+/* ---- messages ---- */
+
+enum { COUNT = 400, LARGEST = 200000 };
+
+static size_t len_of(uint32_t i)
+{
+	static const size_t sizes[] = { 4, 64, 5000, 4, 300, LARGEST, 4, 70000 };
+
+	return sizes[(i * 5 + i / 8) % CF_COUNT(sizes)];
+}
+
+struct stream {
+	struct cf_env env;
+	struct fi_context2 tx[COUNT], rx[COUNT];
+	uint8_t *out[COUNT], *in[COUNT];
+	uint32_t sent, done, posted, received;
+};
+
+static void read_queues(struct stream *s)
+{
+	struct fi_cq_tagged_entry entry;
+	ssize_t ret;
+
+	while ((ret = fi_cq_read(s->env.side[0].tx_cq, &entry, 1)) == 1)
+		s->done++;
+	CHECK_EQ(ret, -FI_EAGAIN);
+	while ((ret = fi_cq_read(s->env.side[1].rx_cq, &entry, 1)) == 1) {
+		/* Completions may come in another order, matches may not. */
+		uint32_t i = (uint32_t)((struct fi_context2 *)entry.op_context - s->rx),
+			 value;
+
+		CHECK(i < COUNT);
+		CHECK_EQ(entry.len, len_of(i));
+		memcpy(&value, s->in[i], 4);
+		CHECK_EQ(value, i);
+		cf_verify(s->in[i] + 4, len_of(i) - 4, i);
+		s->received++;
+	}
+	CHECK_EQ(ret, -FI_EAGAIN);
+}
+
+static void send_next(struct stream *s, bool tagged)
+{
+	uint32_t i = s->sent++;
+	struct cf_side *from = &s->env.side[0];
+	ssize_t ret;
+
+	s->out[i] = malloc(LARGEST);
+	CHECK(s->out[i]);
+	memcpy(s->out[i], &i, 4);
+	cf_fill(s->out[i] + 4, len_of(i) - 4, i);
+	do {
+		if (tagged)
+			ret = fi_tsend(from->ep, s->out[i], len_of(i), NULL, from->peer,
+				7, &s->tx[i]);
+		else
+			ret = fi_send(from->ep, s->out[i], len_of(i), NULL, from->peer,
+				&s->tx[i]);
+		if (ret == -FI_EAGAIN)
+			read_queues(s);
+	} while (ret == -FI_EAGAIN);
+	CHECK_OK(ret);
+}
+
+static void post_next(struct stream *s, bool tagged)
+{
+	uint32_t i = s->posted++;
+	struct cf_side *to = &s->env.side[1];
+	ssize_t ret;
+
+	s->in[i] = calloc(1, LARGEST);
+	CHECK(s->in[i]);
+	do {
+		if (tagged)
+			ret = fi_trecv(to->ep, s->in[i], LARGEST, NULL, FI_ADDR_UNSPEC,
+				i % 2 ? 7 : 0, i % 2 ? 0 : UINT64_MAX, &s->rx[i]);
+		else
+			ret = fi_recv(to->ep, s->in[i], LARGEST, NULL, FI_ADDR_UNSPEC,
+				&s->rx[i]);
+		if (ret == -FI_EAGAIN)
+			read_queues(s);
+	} while (ret == -FI_EAGAIN);
+	CHECK_OK(ret);
+}
+
+/* Receives are ahead for a while, then behind, in turns. */
+static void run_stream(bool tagged)
+{
+	static struct stream s;
+	uint64_t deadline = cf_now_ms() + 4 * CF_TIMEOUT_MS;
+
+	open_ordered(&s.env, tagged ? FI_TAGGED : 0, FI_ORDER_SAS);
+	while (s.posted < COUNT || s.sent < COUNT) {
+		uint32_t phase = (s.posted + s.sent) / 40 % 2;
+
+		if (s.sent < COUNT && (phase || s.posted == COUNT) &&
+			s.sent < s.posted + 30)
+			send_next(&s, tagged);
+		else if (s.posted < COUNT && s.posted < s.sent + 30)
+			post_next(&s, tagged);
+		else if (s.sent < COUNT)
+			send_next(&s, tagged);
+		read_queues(&s);
+	}
+	while (s.received < COUNT || s.done < COUNT) {
+		read_queues(&s);
+		CHECK(cf_now_ms() < deadline);
+	}
+	cf_close(&s.env);
+	for (int i = 0; i < COUNT; i++) {
+		free(s.out[i]);
+		free(s.in[i]);
+	}
+}
+
+static void messages_of_all_sizes_stay_in_order(void)
+{
+	run_stream(false);
+}
+
+static void tagged_messages_stay_in_order(void)
+{
+	run_stream(true);
+}
+
+/* ---- remote memory ---- */
+
+enum { LEN = 60000, ROUNDS = 30 };
+
+struct memory {
+	struct cf_env env;
+	struct cf_region region;
+	struct fi_context2 contexts[3];
+	struct cf_side *from;
+	uint8_t *local[2];
+};
+
+static void open_memory(struct memory *m, uint64_t wanted)
+{
+	open_ordered(&m->env, FI_RMA, wanted);
+	m->from = &m->env.side[0];
+	cf_open_region(
+		&m->env, 1, &m->region, NULL, LEN, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	for (int i = 0; i < 2; i++) {
+		m->local[i] = calloc(1, LEN);
+		CHECK(m->local[i]);
+	}
+}
+
+static void close_memory(struct memory *m)
+{
+	for (int i = 0; i < 2; i++)
+		free(m->local[i]);
+	cf_close_region(&m->region);
+	cf_close(&m->env);
+}
+
+/* The largest length up to @limit, LEN and the round's. */
+static size_t ordered_len(size_t limit, int round)
+{
+	size_t len = 8 + (size_t)round * (LEN - 8) / ROUNDS;
+
+	return len < limit ? len : limit;
+}
+
+static void write_local(struct memory *m, int which, size_t len)
+{
+	CF_RETRY(m->from->tx_cq,
+		fi_write(m->from->ep, m->local[which], len, NULL, m->from->peer,
+			m->region.addr, m->region.key, &m->contexts[which]));
+}
+
+static void read_into(struct memory *m, int which, size_t len)
+{
+	CF_RETRY(m->from->tx_cq,
+		fi_read(m->from->ep, m->local[which], len, NULL, m->from->peer,
+			m->region.addr, m->region.key, &m->contexts[which]));
+}
+
+static void wait_for(struct memory *m, int count)
+{
+	struct fi_cq_tagged_entry entry;
+
+	while (count-- > 0)
+		cf_cq_wait(m->from->tx_cq, &entry);
+}
+
+static void a_send_comes_after_writes(void)
+{
+	struct fi_cq_tagged_entry entry;
+	static struct memory m;
+	char in, out = 1;
+
+	open_memory(&m, FI_ORDER_SAW);
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t len = ordered_len(LEN, round);
+
+		cf_fill(m.local[0], len, (unsigned int)round);
+		cf_post_recv(&m.env, &in, 1, &m.contexts[1]);
+		write_local(&m, 0, len);
+		cf_post_send(&m.env, &out, 1, &m.contexts[2]);
+		cf_cq_wait(m.env.side[1].rx_cq, &entry);
+		cf_verify(m.region.bytes, len, (unsigned int)round);
+		wait_for(&m, 2);
+	}
+	close_memory(&m);
+}
+
+static void a_read_sees_the_write_before(void)
+{
+	static struct memory m;
+
+	open_memory(&m, FI_ORDER_RAW);
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t len =
+			ordered_len(m.env.info->ep_attr->max_order_raw_size, round);
+
+		cf_fill(m.local[0], len, (unsigned int)round);
+		write_local(&m, 0, len);
+		read_into(&m, 1, len);
+		wait_for(&m, 2);
+		cf_verify(m.local[1], len, (unsigned int)round);
+	}
+	close_memory(&m);
+}
+
+static void a_write_leaves_the_read_before(void)
+{
+	static struct memory m;
+
+	open_memory(&m, FI_ORDER_WAR);
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t len =
+			ordered_len(m.env.info->ep_attr->max_order_war_size, round);
+
+		cf_fill(m.region.bytes, len, 1);
+		cf_fill(m.local[0], len, 2);
+		read_into(&m, 1, len);
+		write_local(&m, 0, len);
+		wait_for(&m, 2);
+		cf_verify(m.local[1], len, 1);
+	}
+	close_memory(&m);
+}
+
+static void the_last_write_stays(void)
+{
+	static struct memory m;
+
+	open_memory(&m, FI_ORDER_WAW | FI_ORDER_RAW);
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t len =
+			ordered_len(m.env.info->ep_attr->max_order_waw_size, round);
+
+		cf_fill(m.local[0], LEN, 1);
+		cf_fill(m.local[1], LEN, 2);
+		for (int i = 0; i < 6; i++)
+			write_local(&m, i % 2, i % 3 ? len : 8);
+		write_local(&m, 1, len);
+		wait_for(&m, 7);
+		read_into(&m, 0, len);
+		wait_for(&m, 1);
+		cf_verify(m.local[0], len, 2);
+	}
+	close_memory(&m);
+}
+
+/* ---- fence ---- */
+
+static void a_fence_waits_for_what_was_before(void)
+{
+	struct cf_options options = { .caps = FI_RMA | FI_FENCE, .split_cqs = true };
+	struct fi_rma_iov target;
+	struct iovec iov;
+	struct fi_msg_rma msg = {
+		.msg_iov = &iov, .iov_count = 1, .rma_iov = &target, .rma_iov_count = 1
+	};
+	static struct memory m;
+
+	cf_open_pair(&m.env, &options);
+	m.from = &m.env.side[0];
+	cf_open_region(
+		&m.env, 1, &m.region, NULL, LEN, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	for (int i = 0; i < 2; i++) {
+		m.local[i] = calloc(1, LEN);
+		CHECK(m.local[i]);
+	}
+	for (int round = 0; round < ROUNDS; round++) {
+		size_t len = ordered_len(LEN, round);
+
+		cf_fill(m.local[0], len, (unsigned int)round);
+		write_local(&m, 0, len);
+		iov = (struct iovec){ m.local[1], len };
+		target = (struct fi_rma_iov){ m.region.addr, len, m.region.key };
+		msg.addr = m.from->peer;
+		msg.context = &m.contexts[1];
+		CF_RETRY(m.from->tx_cq, fi_readmsg(m.from->ep, &msg, FI_FENCE));
+		/* The one before is complete first. */
+		(void)cf_cq_wait_for(m.from->tx_cq, &m.contexts[0]);
+		(void)cf_cq_wait_for(m.from->tx_cq, &m.contexts[1]);
+		cf_verify(m.local[1], len, (unsigned int)round);
+	}
+	close_memory(&m);
+}
+
+CF_SUITE(order, CF_CASE(messages_of_all_sizes_stay_in_order, "EPA-034 MSG-012", FI_MSG),
+	CF_CASE(tagged_messages_stay_in_order, "EPA-034 TAG-002", FI_TAGGED),
+	CF_CASE(a_send_comes_after_writes, "CS-022 EPA-029", FI_MSG | FI_RMA),
+	CF_CASE(a_read_sees_the_write_before, "EPA-008 EPA-029 EPA-030", FI_RMA),
+	CF_CASE(a_write_leaves_the_read_before, "EPA-008 EPA-029 EPA-030", FI_RMA),
+	CF_CASE(the_last_write_stays, "EPA-008 EPA-029 EPA-030", FI_RMA),
+	CF_CASE(a_fence_waits_for_what_was_before, "CS-024 CS-025",
+		FI_MSG | FI_RMA | FI_FENCE));
