@@ -35,7 +35,7 @@ void tcp_unexp_free(struct tcp_unexp *unexp)
 
 	if (conn && (unexp->state == TCP_UNEXP_ARRIVING ||
 			    unexp->state == TCP_UNEXP_WHOLE))
-		conn->unexp_bytes -= unexp->len;
+		conn->unexp_bytes -= TCP_UNEXP_COST + unexp->len;
 	wf_list_remove(&unexp->link);
 	free(unexp);
 }

@@ -34,6 +34,10 @@ struct tcp_unexp {
 	uint8_t buf[];
 };
 
+/* What a message takes besides its bytes, here and at the owner of the receives: empty
+ * ones are not free. */
+enum { TCP_UNEXP_COST = 512 };
+
 /* unexp.c */
 struct tcp_unexp *tcp_unexp_new(
 	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t room);
