@@ -5,6 +5,7 @@
  */
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_collective.h>
+#include <rdma/fi_trigger.h>
 
 #include "suites.h"
 
@@ -171,6 +172,7 @@ static void missing_transfers_answer(void)
 static void missing_domain_calls_answer(void)
 {
 	struct fi_atomic_attr atomic;
+	struct fi_deferred_work work = { .op_type = (enum fi_op_type)99 };
 	struct fi_collective_attr collective = { .op = FI_NOOP, .datatype = FI_VOID };
 	struct cf_env env;
 	int ret;
@@ -182,7 +184,7 @@ static void missing_domain_calls_answer(void)
 	CHECK_EITHER(ret, -FI_ENOSYS, -FI_EOPNOTSUPP);
 	ret = fi_query_collective(env.domain, FI_BARRIER, &collective, 0);
 	CHECK_EITHER(ret, -FI_ENOSYS, -FI_EOPNOTSUPP);
-	ret = fi_control(&env.domain->fid, FI_QUEUE_WORK, &collective);
+	ret = fi_control(&env.domain->fid, FI_QUEUE_WORK, &work);
 	/* No such work, where there is work. */
 	if (cf_offers(&(struct cf_options){ .caps = FI_TRIGGER }))
 		CHECK_EQ(ret, -FI_EINVAL);

@@ -13,7 +13,7 @@ debian_info=/usr/bin/fi_info
 debian_pingpong=/usr/bin/fi_pingpong
 
 # The tests stay on the loopback interface, whatever else the machine has.
-export FI_UDP_IFACE=lo
+export FI_UDP_IFACE=lo FI_TCP_IFACE=lo
 unset FI_PROVIDER FI_LOG_LEVEL FI_HOOK LD_LIBRARY_PATH LD_PRELOAD
 
 scratch=$(mktemp -d)
@@ -82,9 +82,12 @@ free_port() {
 
 # pair ADDRESS SERVER_LIB SERVER_PROGRAM CLIENT_LIB CLIENT_PROGRAM OPTION...
 # Leaves output in $scratch/{server,client}.{out,err}, statuses in $server_status and
-# $client_status. server_env and client_env may hold VAR=value words.
+# $client_status. server_env and client_env may hold VAR=value words, server_options and
+# client_options what only one of them is told.
 server_env=()
 client_env=()
+server_options=()
+client_options=()
 pair() {
 	local address=$1 slib=$2 server=$3 clib=$4 client=$5 port i
 	shift 5
@@ -92,7 +95,8 @@ pair() {
 	# Through exec, so that the process to clean up is the timeout itself.
 	(
 		[ "$slib" != ours ] || export LD_LIBRARY_PATH=$our_lib
-		exec timeout -k 5 60 env "${server_env[@]}" "$server" -B "$port" "$@"
+		exec timeout -k 5 60 env "${server_env[@]}" "$server" -B "$port" \
+			"${server_options[@]}" "$@"
 	) >"$scratch/server.out" 2>"$scratch/server.err" &
 	server_pid=$!
 	for ((i = 0; i < 100; i++)); do
@@ -100,8 +104,8 @@ pair() {
 		kill -0 "$server_pid" 2>/dev/null || break
 		sleep 0.1
 	done
-	with "$clib" env "${client_env[@]}" "$client" -P "$port" "$@" "$address" \
-		>"$scratch/client.out" 2>"$scratch/client.err"
+	with "$clib" env "${client_env[@]}" "$client" -P "$port" \
+		"${client_options[@]}" "$@" "$address" >"$scratch/client.out" 2>"$scratch/client.err"
 	client_status=$?
 	# A client that failed early leaves a server that waits for another one.
 	[ $client_status = 0 ] || kill "$server_pid" 2>/dev/null
@@ -135,16 +139,21 @@ check_pair() { # name rows
 	echo "$name: done"
 }
 
-# How many sizes `-S all` runs for datagrams: those up to the largest that udp sends.
-dgram_rows() { # library info_program
+# How many sizes `-S all` runs: those up to the largest that the endpoint sends.
+size_rows() { # library info_program provider endpoint_type
 	local max count=1 power=1
-	max=$(with "$1" "$2" -p udp -t FI_EP_DGRAM -v |
+	max=$(with "$1" "$2" -p "$3" -t "$4" -v |
 		sed -n 's/^ *max_msg_size: //p' | head -n 1)
 	[ -n "$max" ] || return 1
+	[ ${#max} -lt 19 ] || max=1000000000 # beyond what the shell can count
 	[ "$max" -lt 1 ] || count=2
 	for ((power = 2; power <= 4194304; power *= 2)); do
 		[ $power -gt "$max" ] || count=$((count + 1))
 		[ $((power / 2 * 3)) -gt "$max" ] || count=$((count + 1))
 	done
 	echo $count
+}
+
+dgram_rows() { # library info_program
+	size_rows "$1" "$2" udp FI_EP_DGRAM
 }

@@ -153,7 +153,7 @@ void tcp_conn_cool(struct tcp_conn *conn)
 uint32_t tcp_conn_events(const struct tcp_conn *conn)
 {
 	const struct tcp_rx *rx = &conn->rx;
-	bool hold = rx->body && rx->sink == TCP_SINK_HOLD;
+	bool hold = (rx->body && rx->sink == TCP_SINK_HOLD) || tcp_tx_choked(conn);
 	bool blocked = conn->cur || conn->flushed < conn->staged;
 
 	return (hold ? 0u : EPOLLIN) | (blocked ? EPOLLOUT : 0u);

@@ -108,6 +108,7 @@ struct tcp_conn {
 	struct tcp_tx *cur;
 	uint32_t acks_due;
 	uint32_t acks_ordered; /* acknowledgements among the answers */
+	uint32_t answer_count;
 	struct wf_list answers, txq;
 	struct wf_list acks, resps, matches;
 	struct tcp_tx **rts; /* by index; NULL: none yet */
@@ -115,7 +116,7 @@ struct tcp_conn {
 	uint64_t match_id;
 
 	fi_addr_t source; /* index in the AV; FI_ADDR_NOTAVAIL: not known */
-	size_t unexp_bytes;
+	size_t unexp_bytes; /* memory that they take */
 	struct wf_list unexps;    /* of messages that are not whole */
 	struct tcp_unexp **rdv;   /* by index: matched, the data is to come */
 	struct tcp_rx rx;
@@ -166,6 +167,18 @@ static inline bool tcp_tx_idle(const struct tcp_conn *conn)
 {
 	return conn->staged == conn->flushed && !conn->cur && !conn->acks_due &&
 	       wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq);
+}
+
+/*
+ * Whoever asks and does not read the answers is not listened to any further. A peer of
+ * good manners has no more requests under way than its transmit queue holds, which is
+ * less: two that wait for each other would wait for ever.
+ */
+enum { TCP_ANSWERS_MAX = 1 << 17 };
+
+static inline bool tcp_tx_choked(const struct tcp_conn *conn)
+{
+	return conn->answer_count >= TCP_ANSWERS_MAX;
 }
 
 /* prepare.c: choose the form of the record. -FI_EAGAIN: later. Other: it fails. */

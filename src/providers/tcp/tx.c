@@ -168,6 +168,7 @@ struct tcp_tx *tcp_tx_answer(struct tcp_conn *conn, uint8_t kind, size_t copy_le
 		tx->rec.payload_len = copy_len;
 	}
 	wf_list_push(&conn->answers, &tx->link);
+	conn->answer_count++;
 	return tx;
 }
 
@@ -296,6 +297,8 @@ static struct tcp_tx *next(struct tcp_conn *conn)
 
 	if (!tx)
 		return NULL;
+	if (answer)
+		conn->answer_count--;
 	if (tx->from_mr)
 		recheck(conn, tx);
 	tx->hdr_len = (uint8_t)tcp_record_encode(tx->hdr, &conn->wire, &tx->rec);
