@@ -77,7 +77,6 @@ static void cut_slice(const struct wf_srx *srx, struct wf_srx_entry *buffer,
 bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 	struct wf_srx_entry *entry, size_t size)
 {
-	size_t min = atomic_load_explicit(srx->min_multi_recv, memory_order_relaxed);
 	size_t left = buffer_len(buffer) - buffer->used;
 
 	if (size > left && buffer->used) {
@@ -86,7 +85,7 @@ bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 	}
 	cut_slice(srx, buffer, entry, WF_MIN(size, left));
 	left = buffer_len(buffer) - buffer->used;
-	if (left < WF_MAX(min, 1))
+	if (left < WF_MAX(buffer->min, 1))
 		wf_srx_multi_retire(srx, buffer);
 	return true;
 }
@@ -131,6 +130,8 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 	buffer->queued = false;
 	buffer->err = 0;
 	buffer->used = 0;
+	/* OPT-005: a new minimum counts for later buffers. */
+	buffer->min = atomic_load_explicit(srx->min_multi_recv, memory_order_relaxed);
 	/* One as long as it is open, one as long as we look at it. */
 	buffer->slices = 2;
 
