@@ -59,7 +59,7 @@ static void look_for(struct cf_env *env, uint64_t tag, uint64_t flags, void *con
 
 	while (!ask(env, tag, FI_PEEK | flags, context, NULL, entry)) {
 		CHECK(cf_now_ms() < deadline);
-		cf_progress();
+		cf_progress(); /* of the sender, too */
 	}
 	CHECK_EQ(entry->len, LEN);
 	CHECK(entry->tag == tag);
