@@ -151,6 +151,7 @@ static void a_discarded_message_is_matched(void)
 	send_with(&env, out, sizeof(out), 3, &contexts[1], FI_MATCH_COMPLETE);
 	do {
 		CHECK(cf_now_ms() < deadline);
+		cf_progress();
 		CF_RETRY(env.side[1].rx_cq,
 			fi_trecvmsg(env.side[1].ep, &peek, FI_PEEK | FI_DISCARD));
 		while ((ret = fi_cq_read(env.side[1].rx_cq, &entry, 1)) == -FI_EAGAIN)

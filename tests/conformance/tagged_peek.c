@@ -57,8 +57,10 @@ static void look_for(struct cf_env *env, uint64_t tag, uint64_t flags, void *con
 {
 	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
 
-	while (!ask(env, tag, FI_PEEK | flags, context, NULL, entry))
+	while (!ask(env, tag, FI_PEEK | flags, context, NULL, entry)) {
 		CHECK(cf_now_ms() < deadline);
+		cf_progress(); /* of the sender, too */
+	}
 	CHECK_EQ(entry->len, LEN);
 	CHECK(entry->tag == tag);
 	CHECK_EQ(entry->flags & (FI_RECV | FI_TAGGED), FI_RECV | FI_TAGGED);
@@ -222,8 +224,10 @@ static void large_messages_are_found_and_dropped(void)
 	for (uint64_t tag = 1; tag <= 2; tag++)
 		CF_RETRY(from->tx_cq,
 			fi_tsend(from->ep, out, len, NULL, from->peer, tag, &tx));
-	while (!ask(&env, 1, FI_PEEK | FI_DISCARD, &contexts[0], NULL, &entry))
+	while (!ask(&env, 1, FI_PEEK | FI_DISCARD, &contexts[0], NULL, &entry)) {
 		CHECK(cf_now_ms() < deadline);
+		cf_progress();
+	}
 	CHECK_EQ(entry.len, len);
 	CF_RETRY(env.side[1].rx_cq, fi_trecv(env.side[1].ep, in, len, NULL,
 					    FI_ADDR_UNSPEC, 2, 0, &contexts[1]));

@@ -58,10 +58,10 @@ static void await(struct shared *s, int at)
 
 #define POST(s, call)                                                                  \
 	do {                                                                           \
-		ssize_t started_;                                                          \
-		while ((started_ = (call)) == -FI_EAGAIN)                                  \
+		ssize_t started_;                                                      \
+		while ((started_ = (call)) == -FI_EAGAIN)                              \
 			read_all(s);                                                   \
-		CHECK_OK(started_);                                                        \
+		CHECK_OK(started_);                                                    \
 	} while (0)
 
 /* Half of the threads in each direction, each with a tag of its own. */

@@ -11,7 +11,8 @@
 
 enum { ACCEPTS = 64 }; /* in a row */
 
-static const uint32_t features = TCP_HAVE_OFFER &
+static const uint32_t features =
+	TCP_HAVE_OFFER &
 	~(uint32_t)(TCP_HAVE_LDBL_X87 | TCP_HAVE_LDBL_QUAD | TCP_HAVE_TAGGED_MSG);
 
 static struct tcp_cm_own own_of(const struct tcp_ep *ep)
@@ -166,8 +167,8 @@ static void passive_asked(struct tcp_dial *dial)
 
 	if (tcp_rdm_decode_request(
 		    tcp_cm_data(&dial->cm), dial->cm.msg.data_len, &hello)) {
-		passive_finish(dial,
-			tcp_cm_reject(&dial->cm, TCP_REASON_PROTOCOL, NULL, 0));
+		passive_finish(
+			dial, tcp_cm_reject(&dial->cm, TCP_REASON_PROTOCOL, NULL, 0));
 		return;
 	}
 	wf_sockaddr_set_port(&dial->from, hello.port);
@@ -179,9 +180,8 @@ static void passive_asked(struct tcp_dial *dial)
 		reason = judge(dial, peer, &hello, &dial->self);
 	}
 	if (reason != TCP_REASON_NONE) {
-		passive_finish(dial,
-			tcp_cm_reject(&dial->cm, reason, tcp_cm_data(&dial->cm),
-				TCP_RDM_DATA));
+		passive_finish(dial, tcp_cm_reject(&dial->cm, reason,
+					     tcp_cm_data(&dial->cm), TCP_RDM_DATA));
 		return;
 	}
 	peer->remote_id = hello.id;
@@ -238,8 +238,8 @@ int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	struct tcp_dial *dial;
 	int fd, ret;
 
-	ret = tcp_connect(&ep->name, &peer->addr, &ep->conf,
-		ep->ep.info->tx_attr->tclass, &fd);
+	ret = tcp_connect(
+		&ep->name, &peer->addr, &ep->conf, ep->ep.info->tx_attr->tclass, &fd);
 	if (ret) {
 		tcp_peer_failed(ep, peer, -ret);
 		return ret;

@@ -155,8 +155,7 @@ struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr)
 
 fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	peer->index =
-		wf_av_index(ep->ep.av, &peer->addr, wf_sockaddr_len(&peer->addr));
+	peer->index = wf_av_index(ep->ep.av, &peer->addr, wf_sockaddr_len(&peer->addr));
 	return peer->index;
 }
 
@@ -327,8 +326,8 @@ static void give_up(struct tcp_ep *ep, struct tcp_peer *peer)
 	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
 		wf_sockaddr_uri(&peer->addr, text, sizeof(text)), fi_strerror(err));
 	while ((link = wf_list_pop(&peer->pending)))
-		tcp_tx_fail(ep, wf_list_entry(link, struct tcp_tx, link), err,
-			&peer->addr);
+		tcp_tx_fail(
+			ep, wf_list_entry(link, struct tcp_tx, link), err, &peer->addr);
 	peer->give_up_ns = UINT64_MAX;
 }
 
@@ -367,8 +366,7 @@ void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now)
 		struct tcp_conn *conn =
 			wf_list_entry(link, struct tcp_conn, dirty_link);
 
-		if (!conn->err &&
-			tcp_sock_dead(conn->watch.fd, ep->conf.keepalive_ms))
+		if (!conn->err && tcp_sock_dead(conn->watch.fd, ep->conf.keepalive_ms))
 			tcp_conn_fail(conn, FI_ETIMEDOUT);
 	}
 }
@@ -386,8 +384,7 @@ void tcp_peers_tick(struct tcp_ep *ep)
 	tcp_dials_tick(ep, now);
 	wf_list_foreach_safe(link, &peers->busy)
 	{
-		struct tcp_peer *peer =
-			wf_list_entry(link, struct tcp_peer, busy_link);
+		struct tcp_peer *peer = wf_list_entry(link, struct tcp_peer, busy_link);
 
 		if (tick(ep, peer, now))
 			wf_list_remove(&peer->busy_link);
@@ -401,8 +398,7 @@ uint64_t tcp_peers_deadline(struct tcp_ep *ep)
 
 	wf_list_foreach(link, &peers->busy)
 	{
-		struct tcp_peer *peer =
-			wf_list_entry(link, struct tcp_peer, busy_link);
+		struct tcp_peer *peer = wf_list_entry(link, struct tcp_peer, busy_link);
 
 		deadline = WF_MIN(deadline, peer->give_up_ns);
 		if (peer->retry_ns)
@@ -410,8 +406,7 @@ uint64_t tcp_peers_deadline(struct tcp_ep *ep)
 	}
 	wf_list_foreach(dial_link, &peers->dials)
 	{
-		struct tcp_dial *dial =
-			wf_list_entry(dial_link, struct tcp_dial, link);
+		struct tcp_dial *dial = wf_list_entry(dial_link, struct tcp_dial, link);
 
 		deadline = WF_MIN(deadline, dial->cm.deadline_ns);
 	}

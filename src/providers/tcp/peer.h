@@ -16,9 +16,9 @@ struct tcp_peer {
 	struct wf_list busy_link; /* peers->busy while there is something to be done */
 	struct tcp_peer *hash_next;
 	union wf_sockaddr addr;
-	fi_addr_t index;       /* in the AV, as far as we know */
-	struct tcp_conn *conn; /* what operations go to */
-	struct tcp_dial *dial; /* our own attempt to connect */
+	fi_addr_t index;        /* in the AV, as far as we know */
+	struct tcp_conn *conn;  /* what operations go to */
+	struct tcp_dial *dial;  /* our own attempt to connect */
 	struct wf_list pending; /* operations that wait for a connection */
 	uint64_t retry_ns;      /* no attempt before */
 	uint64_t give_up_ns;    /* pending operations fail then */
@@ -37,7 +37,7 @@ struct tcp_dial {
 	struct tcp_peer *peer; /* NULL: passive, and not known yet */
 	struct wf_list link;
 	bool passive;
-	bool self; /* passive: the other end is this endpoint */
+	bool self;              /* passive: the other end is this endpoint */
 	union wf_sockaddr from; /* passive */
 	struct tcp_cm cm;
 };

@@ -16,12 +16,12 @@
  * fraction of one system call.
  */
 enum {
-	HOT_FEW = 4,        /* so many stay hot whether they are used or not */
-	HOT_QUIET = 512,    /* looks after which others are cooled */
-	EPOLL_TURN = 32,    /* progress calls from one look at the set to the next */
+	HOT_FEW = 4,     /* so many stay hot whether they are used or not */
+	HOT_QUIET = 512, /* looks after which others are cooled */
+	EPOLL_TURN = 32, /* progress calls from one look at the set to the next */
 	EPOLL_EVENTS_MAX = 64,
-	LOOK_TURN = 4096,   /* the same for a look at what does not drain */
-	AWAKE = 256, /* progress calls without a sleep */
+	LOOK_TURN = 4096, /* the same for a look at what does not drain */
+	AWAKE = 256,      /* progress calls without a sleep */
 };
 
 int tcp_watch_add(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
@@ -46,7 +46,7 @@ void tcp_watch_set(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
 		ret = tcp_watch_add(ep, watch, events);
 	} else if (events) {
 		ret = epoll_ctl(ep->epfd, EPOLL_CTL_MOD, watch->fd, &event) ? -errno
-									     : 0;
+									    : 0;
 		watch->events = events;
 	} else {
 		ret = epoll_ctl(ep->epfd, EPOLL_CTL_DEL, watch->fd, NULL) ? -errno : 0;
@@ -70,8 +70,7 @@ static void poll_hot(struct tcp_ep *ep)
 {
 	wf_list_foreach_safe(link, &ep->hot)
 	{
-		struct tcp_conn *conn =
-			wf_list_entry(link, struct tcp_conn, hot_link);
+		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
 
 		if (wf_unlikely(conn->err))
 			continue;
@@ -143,8 +142,7 @@ static void forget_sleepers(struct tcp_ep *ep)
 	ep->sleepers = false;
 	wf_list_foreach(link, &ep->hot)
 	{
-		struct tcp_conn *conn =
-			wf_list_entry(link, struct tcp_conn, hot_link);
+		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
 
 		tcp_watch_set(ep, &conn->watch, 0);
 	}

@@ -122,17 +122,14 @@ static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 
 enum { KEEP_MSG = 64 << 20 }; /* longest message that is kept */
 
-/* Bytes kept for one connection, what describes the messages included. */
-static const uint64_t KEEP_CONN = 2ull << 30;
-
 /* Nobody waits for it. Messages that would take too much memory stay in the socket,
  * and so does everything behind them, until they are matched. */
 static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
 	uint64_t len = rx->rec.payload_len;
-	bool keep = len <= KEEP_MSG &&
-		    conn->unexp_bytes + tcp_unexp_cost(len) <= KEEP_CONN;
+	bool keep = len <= KEEP_MSG && conn->unexp_bytes + tcp_unexp_cost(len) <=
+					       tcp_params.unexpected_size;
 	struct tcp_unexp *unexp = tcp_unexp_new(conn, entry, keep ? len : 0);
 	struct iovec iov;
 

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef FAULT_H
+#define FAULT_H
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_tagged.h>
+
+/*
+ * Reliable datagram endpoints of tcp in processes that die, stall, come late and are
+ * talked to by strangers. Every process has an endpoint or more, knows the others by
+ * the port that they listen on, and carries an alarm: nothing here waits for ever.
+ */
+
+#define CHECK(cond)                                                                    \
+	do {                                                                           \
+		if (!(cond)) {                                                         \
+			fprintf(stderr, "%d: %s:%d: %s\n", (int)getpid(), __FILE__,    \
+				__LINE__, #cond);                                      \
+			_exit(1);                                                      \
+		}                                                                      \
+	} while (0)
+
+#define CHECK_OK(call)                                                                 \
+	do {                                                                           \
+		long ret_ = (long)(call);                                              \
+		if (ret_) {                                                            \
+			fprintf(stderr, "%d: %s:%d: %s: %s\n", (int)getpid(),          \
+				__FILE__, __LINE__, #call, fi_strerror((int)-ret_));   \
+			_exit(1);                                                      \
+		}                                                                      \
+	} while (0)
+
+#include <unistd.h>
+
+enum { MAX_PEERS = 32 };
+
+struct node {
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_av *av;
+	struct fid_cq *cq;
+	struct fid_ep *ep;
+	fi_addr_t peer[MAX_PEERS];
+};
+
+/* Listens on 127.0.0.1:@port, 0 for any. */
+void node_open(struct node *node, uint16_t port);
+void node_close(struct node *node);
+uint16_t node_port(struct node *node);
+/* Where nobody needs to live yet. */
+fi_addr_t node_peer(struct node *node, uint16_t port);
+
+/* fi_tsend until it is taken; @buf must stay. False after @timeout_ms. */
+bool node_send(struct node *node, fi_addr_t to, const void *buf, size_t len,
+	uint64_t tag, void *context, int timeout_ms);
+void node_receive(
+	struct node *node, void *buf, size_t len, uint64_t tag, void *context);
+
+/* What came next: 1 a success, -1 an error (in @err), 0 nothing in that time. */
+int node_wait(struct node *node, struct fi_cq_tagged_entry *entry,
+	struct fi_cq_err_entry *err, int timeout_ms);
+/* Drive progress for that long; nothing may come. */
+void node_idle(struct node *node, int ms);
+
+uint64_t now_ms(void);
+/* A port that was free a moment ago. */
+uint16_t free_port(void);
+
+/* Fork @run with its argument; it exits 0 when it returns. Seconds until its alarm. */
+pid_t child(void (*run)(void *), void *arg, unsigned int seconds);
+/* It must exit with 0. */
+void join(pid_t pid);
+void kill_and_reap(pid_t pid);
+
+/* One byte from process to process. */
+struct signal_pipe {
+	int fd[2];
+};
+void pipe_open(struct signal_pipe *p);
+void pipe_tell(struct signal_pipe *p);
+void pipe_wait(struct signal_pipe *p);
+
+/* Run a named case in a process of its own and say how it went, in TAP. */
+struct fault_case {
+	const char *name;
+	void (*run)(void);
+	unsigned int seconds;
+};
+int fault_main(const struct fault_case *cases, size_t count, int argc, char **argv);
+
+#endif
