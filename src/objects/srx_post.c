@@ -89,6 +89,22 @@ static ssize_t no_source(const struct wf_srx *srx)
 	return -FI_EINVAL;
 }
 
+/* Let the endpoints that share @srx look for messages. */
+static void move_data(struct wf_srx *srx)
+{
+	wf_lock(&srx->lock);
+	wf_list_foreach (it, &srx->ports) {
+		struct wf_srx_port *port = wf_list_entry(it, struct wf_srx_port, link);
+		struct wf_ep *ep = port->ep;
+
+		if (!ep || !ep->xfer->progress || !wf_trylock(&ep->lock))
+			continue;
+		ep->xfer->progress(ep);
+		wf_unlock(&ep->lock);
+	}
+	wf_unlock(&srx->lock);
+}
+
 ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op)
 {
 	const uint64_t looking = FI_PEEK | FI_CLAIM | FI_DISCARD;
@@ -100,7 +116,7 @@ ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op)
 	/* Who peeks until something comes finds his answers in the CQ each time, and
 	 * reading what is there moves no data. */
 	if (wf_unlikely(op->flags & FI_PEEK && op->kind == WF_OP_TRECV))
-		ep->progress.run(&ep->progress);
+		move_data(srx);
 	wf_lock(&srx->lock);
 	if (wf_unlikely(op->flags & looking && op->kind == WF_OP_TRECV))
 		ret = wf_srx_peek(srx, op);

@@ -195,6 +195,8 @@ static void error_data_is_cut_to_the_space(void)
 	struct cf_env env;
 	char data[16];
 
+	NEED_API(1, 5);
+	cf_need_connectionless();
 	send_from_unknown(&env, contexts);
 	memset(data, '#', sizeof(data));
 	err.err_data = data;
@@ -215,7 +217,10 @@ static void error_data_without_space_is_the_librarys(void)
 	cf_need_connectionless();
 	send_from_unknown(&env, contexts);
 	CHECK_EQ(fi_cq_readerr(env.side[1].rx_cq, &err, 0), 1);
-	CHECK(err.err_data && err.err_data_size);
+	CHECK(err.err_data);
+	/* Older entries have no size; the address tells its own. */
+	if (cf_target.version >= FI_VERSION(1, 5))
+		CHECK(err.err_data_size > 0);
 	CHECK_EQ(fi_av_insert(env.side[1].av, err.err_data, 1, &back, 0, NULL), 1);
 	CHECK_EQ(back, env.side[1].peer);
 	cf_close(&env);
