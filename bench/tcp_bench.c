@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp_bench rdm|msg latency|stream SIZE COUNT: tcp endpoints between two processes. One
- * queue for both directions, a completion for each message.
+/* tcp_bench rdm|msg latency|stream SIZE COUNT [IDLE]: tcp endpoints between two
+ * processes. One queue for both directions, a completion for each message. IDLE other
+ * rdm endpoints said one word to side 0 and are silent since, but connected.
  *
  *   latency  best and median one-way time in ns
  *   stream   best and median time in ns for each message of a stream, WINDOW at a time
@@ -16,7 +17,7 @@
 enum { BATCH = 100, WINDOW = 64, STREAM_BATCH = 64 * WINDOW };
 
 struct work {
-	size_t size, count;
+	size_t size, count, idle;
 	bool msg, stream;
 	struct fi_info *info;
 	struct fid_fabric *fabric;
@@ -227,6 +228,33 @@ static void stream(const struct pair *pair, void *arg, size_t count)
 		hear(w);
 }
 
+/* Side 1 has them, with a queue of their own that is not read any more. */
+static void add_idle(struct work *w, const struct pair *pair)
+{
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_MSG };
+	struct fi_cq_msg_entry entry;
+	struct fid_cq *cq;
+	struct fid_ep *ep;
+	char byte = 0, none = 0;
+
+	if (pair->side)
+		must(fi_cq_open(w->domain, &cq_attr, &cq, NULL), "fi_cq_open");
+	for (size_t i = 0; i < w->idle; i++) {
+		if (!pair->side) {
+			hear(w);
+			continue;
+		}
+		must(fi_endpoint(w->domain, w->info, &ep, NULL), "fi_endpoint");
+		must(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV), "bind CQ");
+		must(fi_ep_bind(ep, &w->av->fid, 0), "bind AV");
+		must(fi_enable(ep), "fi_enable");
+		must(fi_tsend(ep, &byte, 1, NULL, w->peer, 7, NULL), "fi_tsend");
+		while (fi_cq_read(cq, &entry, 1) != 1)
+			;
+	}
+	pair_swap(pair, &none, &byte, 1);
+}
+
 static void run(const struct pair *pair, void *arg)
 {
 	struct work *w = arg;
@@ -239,7 +267,7 @@ static void run(const struct pair *pair, void *arg)
 		open_rdm(w, pair);
 	for (int i = 0; i < 4 * WINDOW; i++)
 		post(w);
-	pair_barrier(pair);
+	add_idle(w, pair);
 	pair_time(pair, w->stream ? stream : turns, w, w->count,
 		w->stream ? (w->size > 65536 ? 4 * WINDOW : STREAM_BATCH) : BATCH);
 }
@@ -248,8 +276,8 @@ int main(int argc, char **argv)
 {
 	struct work w = { 0 };
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: %s rdm|msg latency|stream SIZE COUNT\n",
+	if (argc != 5 && argc != 6) {
+		fprintf(stderr, "usage: %s rdm|msg latency|stream SIZE COUNT [IDLE]\n",
 			argv[0]);
 		return 2;
 	}
@@ -257,5 +285,6 @@ int main(int argc, char **argv)
 	w.stream = !strcmp(argv[2], "stream");
 	w.size = strtoul(argv[3], NULL, 0);
 	w.count = strtoul(argv[4], NULL, 0);
+	w.idle = argc == 6 ? strtoul(argv[5], NULL, 0) : 0;
 	return pair_main(run, &w);
 }
