@@ -75,6 +75,8 @@ struct target {
 	/* Completions that were read and not yet taken. */
 	struct fi_cq_tagged_entry done[64];
 	unsigned int done_count;
+	unsigned int failed_count; /* errors that were read */
+	int failed_err;            /* the last one */
 };
 
 static inline struct fi_info *target_info(enum fi_ep_type type, uint64_t caps)
@@ -136,6 +138,8 @@ static inline void drive(struct target *t)
 		t->done[t->done_count++] = entry;
 	} else if (n == -FI_EAVAIL) {
 		assert_int_equal(fi_cq_readerr(t->cq, &err, 0), 1);
+		t->failed_count++;
+		t->failed_err = err.err;
 	}
 }
 

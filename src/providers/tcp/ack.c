@@ -69,8 +69,8 @@ int tcp_ack_head(struct tcp_conn *conn)
 int tcp_error_head(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
-	struct tcp_tx *tx = pop(
-		rec->answer == TCP_ANSWER_ACK ? &conn->acks : &conn->resps);
+	struct tcp_tx *tx =
+		pop(rec->answer == TCP_ANSWER_ACK ? &conn->acks : &conn->resps);
 
 	if (!tx)
 		return -FI_EPROTO;

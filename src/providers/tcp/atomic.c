@@ -90,6 +90,7 @@ int tcp_atomic_done(struct tcp_conn *conn)
 		ret = apply(conn, tx ? tx->copy : NULL);
 	if (ret && tx) {
 		wf_list_remove(&tx->link);
+		conn->answer_count--;
 		tcp_tx_free(conn->ep, tx);
 	}
 	if (!ret)

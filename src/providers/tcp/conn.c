@@ -41,6 +41,8 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_init(&conn->matches);
 	wf_list_init(&conn->unexps);
 	wf_list_push(&ep->conns, &conn->link);
+	if (peer)
+		tcp_peer_ref(peer);
 	tcp_conn_heat(conn);
 	return conn;
 }
@@ -109,7 +111,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	free(conn->rx.buf);
 	free(conn->rx.held);
 	if (conn->peer)
-		tcp_peer_lost(conn->peer, conn);
+		tcp_peer_lost(ep, conn->peer, conn);
 	conn->peer = NULL;
 	wf_list_remove(&conn->link);
 	wf_list_push(&ep->dead, &conn->link);
@@ -151,7 +153,7 @@ void tcp_conn_cool(struct tcp_conn *conn)
 uint32_t tcp_conn_events(const struct tcp_conn *conn)
 {
 	const struct tcp_rx *rx = &conn->rx;
-	bool hold = rx->body && rx->sink == TCP_SINK_HOLD;
+	bool hold = (rx->body && rx->sink == TCP_SINK_HOLD) || tcp_tx_choked(conn);
 	bool blocked = conn->cur || conn->flushed < conn->staged;
 
 	return (hold ? 0u : EPOLLIN) | (blocked ? EPOLLOUT : 0u);

@@ -69,17 +69,17 @@ enum tcp_sink {
 };
 
 struct tcp_rx {
-	bool body;          /* within a payload */
-	uint8_t sink;       /* enum tcp_sink */
-	uint8_t carry_len;  /* bytes of a header that is not whole yet */
-	int err;            /* of the operation that the record asks for */
+	bool body;         /* within a payload */
+	uint8_t sink;      /* enum tcp_sink */
+	uint8_t carry_len; /* bytes of a header that is not whole yet */
+	int err;           /* of the operation that the record asks for */
 	unsigned int iov_count;
 	uint64_t left, room; /* bytes of the payload to come, and of the sink */
 	uint64_t offset;     /* TCP_SINK_MR: bytes placed */
 	struct iovec *iov;   /* the rest of the sink; points into iovs */
 	struct fi_peer_rx_entry *entry;
 	struct tcp_unexp *unexp;
-	uint8_t *buf; /* operands of atomics */
+	uint8_t *buf;  /* operands of atomics */
 	uint8_t *held; /* TCP_SINK_HOLD: what was read already */
 	size_t held_len;
 	struct tcp_record rec;
@@ -103,21 +103,22 @@ struct tcp_conn {
 	uint32_t quiet;      /* looks that found nothing, one after the other */
 	uint32_t sent_epoch; /* when the last message went out at once */
 
-	struct tcp_stage *stage; /* NULL: empty */
+	struct tcp_stage *stage;  /* NULL: empty */
 	uint64_t staged, flushed; /* bytes that ever came into it and left it */
 	struct tcp_tx *cur;
 	uint32_t acks_due;
 	uint32_t acks_ordered; /* acknowledgements among the answers */
+	uint32_t answer_count;
 	struct wf_list answers, txq;
 	struct wf_list acks, resps, matches;
 	struct tcp_tx **rts; /* by index; NULL: none yet */
 	unsigned int rts_count, rts_next;
 	uint64_t match_id;
 
-	fi_addr_t source; /* index in the AV; FI_ADDR_NOTAVAIL: not known */
-	size_t unexp_bytes;
-	struct wf_list unexps;    /* of messages that are not whole */
-	struct tcp_unexp **rdv;   /* by index: matched, the data is to come */
+	fi_addr_t source;       /* index in the AV; FI_ADDR_NOTAVAIL: not known */
+	size_t unexp_bytes;     /* memory that they take */
+	struct wf_list unexps;  /* of messages that are not whole */
+	struct tcp_unexp **rdv; /* by index: matched, the data is to come */
 	struct tcp_rx rx;
 };
 
@@ -146,8 +147,8 @@ struct tcp_tx *tcp_tx_new(struct tcp_ep *ep, const struct wf_op *op);
 struct tcp_tx *tcp_tx_answer(struct tcp_conn *conn, uint8_t kind, size_t copy_len);
 void tcp_tx_free(struct tcp_ep *ep, struct tcp_tx *tx);
 void tcp_tx_complete(struct tcp_ep *ep, struct tcp_tx *tx);
-void tcp_tx_fail(struct tcp_ep *ep, struct tcp_tx *tx, int err,
-	const union wf_sockaddr *peer);
+void tcp_tx_fail(
+	struct tcp_ep *ep, struct tcp_tx *tx, int err, const union wf_sockaddr *peer);
 /* The error entry of a failed operation; @peer may be NULL. */
 void tcp_tx_report(struct tcp_ep *ep, unsigned int op, void *context, uint64_t op_flags,
 	fi_addr_t addr, int err, const union wf_sockaddr *peer);
@@ -166,6 +167,18 @@ static inline bool tcp_tx_idle(const struct tcp_conn *conn)
 {
 	return conn->staged == conn->flushed && !conn->cur && !conn->acks_due &&
 	       wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq);
+}
+
+/*
+ * Whoever asks and does not read the answers is not listened to any further. A peer of
+ * good manners has no more requests under way than its transmit queue holds, which is
+ * less: two that wait for each other would wait for ever.
+ */
+enum { TCP_ANSWERS_MAX = 1 << 17 };
+
+static inline bool tcp_tx_choked(const struct tcp_conn *conn)
+{
+	return conn->answer_count >= TCP_ANSWERS_MAX;
 }
 
 /* prepare.c: choose the form of the record. -FI_EAGAIN: later. Other: it fails. */

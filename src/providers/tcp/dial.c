@@ -11,7 +11,8 @@
 
 enum { ACCEPTS = 64 }; /* in a row */
 
-static const uint32_t features = TCP_HAVE_OFFER &
+static const uint32_t features =
+	TCP_HAVE_OFFER &
 	~(uint32_t)(TCP_HAVE_LDBL_X87 | TCP_HAVE_LDBL_QUAD | TCP_HAVE_TAGGED_MSG);
 
 static struct tcp_cm_own own_of(const struct tcp_ep *ep)
@@ -34,6 +35,9 @@ void tcp_dial_drop(struct tcp_dial *dial)
 	dial->watch.fd = -1;
 	if (dial->peer && dial->peer->dial == dial)
 		dial->peer->dial = NULL;
+	if (dial->peer)
+		tcp_peer_unref(ep, dial->peer);
+	dial->peer = NULL;
 	wf_list_remove(&dial->link);
 	wf_list_push(&ep->peers->dead_dials, &dial->link);
 }
@@ -57,11 +61,11 @@ static void become_conn(struct tcp_dial *dial, uint32_t have, bool receive_only)
 	wire.have |= have;
 	tcp_watch_set(ep, &dial->watch, 0);
 	dial->watch.fd = -1;
-	tcp_dial_drop(dial);
 	if (tcp_peer_connected(ep, peer, fd, &wire, receive_only)) {
 		(void)close(fd);
 		tcp_peer_failed(ep, peer, FI_ENOMEM);
 	}
+	tcp_dial_drop(dial);
 }
 
 static void active_failed(struct tcp_dial *dial, int err)
@@ -69,8 +73,8 @@ static void active_failed(struct tcp_dial *dial, int err)
 	struct tcp_peer *peer = dial->peer;
 	struct tcp_ep *ep = dial->ep;
 
-	tcp_dial_drop(dial);
 	tcp_peer_failed(ep, peer, err);
+	tcp_dial_drop(dial);
 }
 
 static void active_ready(struct tcp_dial *dial)
@@ -163,20 +167,23 @@ static void passive_asked(struct tcp_dial *dial)
 
 	if (tcp_rdm_decode_request(
 		    tcp_cm_data(&dial->cm), dial->cm.msg.data_len, &hello)) {
-		passive_finish(dial,
-			tcp_cm_reject(&dial->cm, TCP_REASON_PROTOCOL, NULL, 0));
+		passive_finish(
+			dial, tcp_cm_reject(&dial->cm, TCP_REASON_PROTOCOL, NULL, 0));
 		return;
 	}
 	wf_sockaddr_set_port(&dial->from, hello.port);
 	peer = tcp_peer_get(ep, &dial->from);
-	reason = peer ? judge(dial, peer, &hello, &dial->self) : TCP_REASON_BUSY;
+	reason = TCP_REASON_BUSY;
+	if (peer) {
+		tcp_peer_ref(peer);
+		dial->peer = peer;
+		reason = judge(dial, peer, &hello, &dial->self);
+	}
 	if (reason != TCP_REASON_NONE) {
-		passive_finish(dial,
-			tcp_cm_reject(&dial->cm, reason, tcp_cm_data(&dial->cm),
-				TCP_RDM_DATA));
+		passive_finish(dial, tcp_cm_reject(&dial->cm, reason,
+					     tcp_cm_data(&dial->cm), TCP_RDM_DATA));
 		return;
 	}
-	dial->peer = peer;
 	peer->remote_id = hello.id;
 	peer->remote_instance = dial->cm.msg.ext.instance;
 	tcp_rdm_answer(&hello, &dial->cm.msg, ep->peers->id, &answer);
@@ -231,8 +238,8 @@ int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	struct tcp_dial *dial;
 	int fd, ret;
 
-	ret = tcp_connect(&ep->name, &peer->addr, &ep->conf,
-		ep->ep.info->tx_attr->tclass, &fd);
+	ret = tcp_connect(
+		&ep->name, &peer->addr, &ep->conf, ep->ep.info->tx_attr->tclass, &fd);
 	if (ret) {
 		tcp_peer_failed(ep, peer, -ret);
 		return ret;
@@ -245,6 +252,7 @@ int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	}
 	dial->peer = peer;
 	peer->dial = dial;
+	tcp_peer_ref(peer);
 	tcp_rdm_encode(data, &hello);
 	tcp_cm_start_active(&dial->cm, fd, &own, data, sizeof(data));
 	tcp_watch_set(ep, &dial->watch, EPOLLOUT);

@@ -130,7 +130,7 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 {
 	/* So that refusing, however many come, does not become all that is done. */
 	for (int tries = 0; tries < TRIES_MAX; tries++) {
-		union wf_sockaddr peer;
+		union wf_sockaddr peer = { 0 };
 		socklen_t len = sizeof(peer);
 		int fd = accept4(
 			listener->fd, &peer.sa, &len, SOCK_NONBLOCK | SOCK_CLOEXEC);

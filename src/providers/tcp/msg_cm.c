@@ -212,8 +212,7 @@ static int get_ready(struct tcp_ep *ep, const char *call)
 	return ret;
 }
 
-static int read_dest(
-	const struct tcp_ep *ep, const void *addr, union wf_sockaddr *ret)
+static int read_dest(const struct tcp_ep *ep, const void *addr, union wf_sockaddr *ret)
 {
 	const struct fi_info *info = ep->ep.info;
 	size_t len = sizeof(*ret);
@@ -244,8 +243,8 @@ static int start_connecting(
 	};
 	int fd, ret;
 
-	ret = tcp_connect(&ep->name, dest, &ep->conf, ep->ep.info->tx_attr->tclass,
-		&fd);
+	ret = tcp_connect(
+		&ep->name, dest, &ep->conf, ep->ep.info->tx_attr->tclass, &fd);
 	cm->peer = *dest;
 	cm->active = true;
 	if (ret) {
@@ -299,8 +298,8 @@ static int msg_accept(struct fid_ep *fid, const void *param, size_t len)
 	wf_lock(&ep->ep.lock);
 	if (cm->state == TCP_MSG_ASKED) {
 		cm->state = TCP_MSG_CONNECTING;
-		went_on(ep, tcp_cm_accept(&cm->cm, tcp_msg_features(ep->ep.info),
-				    param, WF_MIN(len, (size_t)TCP_CM_DATA_MAX)));
+		went_on(ep, tcp_cm_accept(&cm->cm, tcp_msg_features(ep->ep.info), param,
+				    WF_MIN(len, (size_t)TCP_CM_DATA_MAX)));
 	} else {
 		ret = refuse("fi_accept", -FI_EOPBADSTATE,
 			"the endpoint was not made from a connection request, or "

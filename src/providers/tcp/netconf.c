@@ -10,34 +10,38 @@
 
 /* One row per parameter: registered, read and range-checked from it. */
 struct row {
-	const char *name;
-	enum fi_param_type type;
+	const char *name, *help;
 	size_t offset;
+	enum fi_param_type type;
 	int fallback, min, max;
-	const char *help;
 };
 
-#define AT(field) offsetof(struct tcp_netconf, field)
+#define ROW(name_, type_, field_, fallback_, min_, max_, help_)                        \
+	{                                                                              \
+		.name = name_, .help = help_,                                          \
+		.offset = offsetof(struct tcp_netconf, field_), .type = type_,         \
+		.fallback = fallback_, .min = min_, .max = max_,                       \
+	}
 
 static const struct row rows[] = {
-	{ "port_low_range", FI_PARAM_INT, AT(port_low), 0, 0, 65535,
+	ROW("port_low_range", FI_PARAM_INT, port_low, 0, 0, 65535,
 		"First of the ports that are used to listen and to connect; needs the "
-		"last one as well (default: 0, the system chooses)" },
-	{ "port_high_range", FI_PARAM_INT, AT(port_high), 0, 0, 65535,
-		"Last of these ports" },
-	{ "nodelay", FI_PARAM_BOOL, AT(nodelay), -1, 0, 1,
+		"last one as well (default: 0, the system chooses)"),
+	ROW("port_high_range", FI_PARAM_INT, port_high, 0, 0, 65535,
+		"Last of these ports"),
+	ROW("nodelay", FI_PARAM_BOOL, nodelay, -1, 0, 1,
 		"Set TCP_NODELAY or clear it (default: set, unless the traffic class "
-		"is bulk data)" },
-	{ "connect_timeout", FI_PARAM_INT, AT(connect_ms), 30000, 0, INT_MAX,
+		"is bulk data)"),
+	ROW("connect_timeout", FI_PARAM_INT, connect_ms, 30000, 0, INT_MAX,
 		"Milliseconds in which a connection must be made, and in which who "
 		"connected to us must have said what he wants; 0: no limit (default: "
-		"30000)" },
-	{ "reply_timeout", FI_PARAM_INT, AT(reply_ms), 0, 0, INT_MAX,
+		"30000)"),
+	ROW("reply_timeout", FI_PARAM_INT, reply_ms, 0, 0, INT_MAX,
 		"Milliseconds in which a peer must have accepted or rejected; 0: no "
-		"limit (default: 0)" },
-	{ "keepalive_timeout", FI_PARAM_INT, AT(keepalive_ms), 60000, 0, INT_MAX,
+		"limit (default: 0)"),
+	ROW("keepalive_timeout", FI_PARAM_INT, keepalive_ms, 60000, 0, INT_MAX,
 		"Milliseconds after which a host that does not answer is taken for "
-		"dead; 0: as the system has it (default: 60000)" },
+		"dead; 0: as the system has it (default: 60000)"),
 };
 
 void tcp_netconf_define(void)

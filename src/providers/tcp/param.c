@@ -11,6 +11,7 @@ struct tcp_params tcp_params = {
 	.max_inject = 128,
 	.rendezvous_size = 65536,
 	.max_saved_size = SIZE_MAX,
+	.unexpected_size = (size_t)2 << 30,
 	.staging_size = 16384,
 	.prefetch_size = 16384,
 };
@@ -25,9 +26,13 @@ struct row {
 };
 
 #define SIZE(name_, field, min_, max_, help_)                                          \
-	{ name_, FI_PARAM_SIZE_T, &tcp_params.field, min_, max_, help_ }
+	{                                                                              \
+		name_, FI_PARAM_SIZE_T, &tcp_params.field, min_, max_, help_           \
+	}
 #define BOOL(name_, field, help_)                                                      \
-	{ name_, FI_PARAM_BOOL, &tcp_params.field, 0, 1, help_ }
+	{                                                                              \
+		name_, FI_PARAM_BOOL, &tcp_params.field, 0, 1, help_                   \
+	}
 
 static const struct row rows[] = {
 	SIZE("tx_size", tx_size, 1, 1 << 24,
@@ -42,6 +47,9 @@ static const struct row rows[] = {
 	SIZE("max_saved_size", max_saved_size, 0, SIZE_MAX,
 		"The same towards peers that are not of this implementation "
 		"(default: no limit)"),
+	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
+		"Memory that the messages of one connection may take that wait for a "
+		"receive, in bytes; then it is read no further (default: 2 GiB)"),
 	SIZE("staging_sbuf_size", staging_size, 0, 1 << 24,
 		"Bytes of small messages that leave together (default: 16384; 0: each "
 		"one leaves alone)"),

@@ -155,8 +155,7 @@ struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr)
 
 fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	peer->index =
-		wf_av_index(ep->ep.av, &peer->addr, wf_sockaddr_len(&peer->addr));
+	peer->index = wf_av_index(ep->ep.av, &peer->addr, wf_sockaddr_len(&peer->addr));
 	return peer->index;
 }
 
@@ -186,6 +185,7 @@ static bool remember(struct tcp_peers *peers, size_t index, struct tcp_peer *pee
 		peers->index_room = room;
 	}
 	peers->by_index[index] = peer;
+	peer->sent_to = true;
 	return true;
 }
 
@@ -256,10 +256,32 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	return 0;
 }
 
-void tcp_peer_lost(struct tcp_peer *peer, struct tcp_conn *conn)
+void tcp_peer_ref(struct tcp_peer *peer)
+{
+	peer->refs++;
+}
+
+void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	struct tcp_peers *peers = ep->peers;
+	struct tcp_peer **at;
+
+	if (--peer->refs || peer->sent_to)
+		return;
+	at = &peers->buckets[wf_sockaddr_hash(&peer->addr) & peers->bucket_mask];
+	while (*at != peer)
+		at = &(*at)->hash_next;
+	*at = peer->hash_next;
+	peers->count--;
+	wf_list_remove(&peer->busy_link);
+	free(peer);
+}
+
+void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	if (peer->conn == conn)
 		peer->conn = NULL;
+	tcp_peer_unref(ep, peer);
 }
 
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
@@ -304,8 +326,8 @@ static void give_up(struct tcp_ep *ep, struct tcp_peer *peer)
 	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
 		wf_sockaddr_uri(&peer->addr, text, sizeof(text)), fi_strerror(err));
 	while ((link = wf_list_pop(&peer->pending)))
-		tcp_tx_fail(ep, wf_list_entry(link, struct tcp_tx, link), err,
-			&peer->addr);
+		tcp_tx_fail(
+			ep, wf_list_entry(link, struct tcp_tx, link), err, &peer->addr);
 	peer->give_up_ns = UINT64_MAX;
 }
 
@@ -331,6 +353,24 @@ static bool tick(struct tcp_ep *ep, struct tcp_peer *peer, uint64_t now)
 	return false;
 }
 
+enum { LOOK_NS = 1000000000 };
+
+/* A host that vanished acknowledges nothing; see tcp_sock_dead(). */
+void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now)
+{
+	if (!ep->conf.keepalive_ms || now < ep->look_ns)
+		return;
+	ep->look_ns = now + LOOK_NS;
+	wf_list_foreach(link, &ep->dirty)
+	{
+		struct tcp_conn *conn =
+			wf_list_entry(link, struct tcp_conn, dirty_link);
+
+		if (!conn->err && tcp_sock_dead(conn->watch.fd, ep->conf.keepalive_ms))
+			tcp_conn_fail(conn, FI_ETIMEDOUT);
+	}
+}
+
 void tcp_peers_tick(struct tcp_ep *ep)
 {
 	struct tcp_peers *peers = ep->peers;
@@ -344,8 +384,7 @@ void tcp_peers_tick(struct tcp_ep *ep)
 	tcp_dials_tick(ep, now);
 	wf_list_foreach_safe(link, &peers->busy)
 	{
-		struct tcp_peer *peer =
-			wf_list_entry(link, struct tcp_peer, busy_link);
+		struct tcp_peer *peer = wf_list_entry(link, struct tcp_peer, busy_link);
 
 		if (tick(ep, peer, now))
 			wf_list_remove(&peer->busy_link);
@@ -359,8 +398,7 @@ uint64_t tcp_peers_deadline(struct tcp_ep *ep)
 
 	wf_list_foreach(link, &peers->busy)
 	{
-		struct tcp_peer *peer =
-			wf_list_entry(link, struct tcp_peer, busy_link);
+		struct tcp_peer *peer = wf_list_entry(link, struct tcp_peer, busy_link);
 
 		deadline = WF_MIN(deadline, peer->give_up_ns);
 		if (peer->retry_ns)
@@ -368,8 +406,7 @@ uint64_t tcp_peers_deadline(struct tcp_ep *ep)
 	}
 	wf_list_foreach(dial_link, &peers->dials)
 	{
-		struct tcp_dial *dial =
-			wf_list_entry(dial_link, struct tcp_dial, link);
+		struct tcp_dial *dial = wf_list_entry(dial_link, struct tcp_dial, link);
 
 		deadline = WF_MIN(deadline, dial->cm.deadline_ns);
 	}

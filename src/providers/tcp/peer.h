@@ -16,9 +16,9 @@ struct tcp_peer {
 	struct wf_list busy_link; /* peers->busy while there is something to be done */
 	struct tcp_peer *hash_next;
 	union wf_sockaddr addr;
-	fi_addr_t index;       /* in the AV, as far as we know */
-	struct tcp_conn *conn; /* what operations go to */
-	struct tcp_dial *dial; /* our own attempt to connect */
+	fi_addr_t index;        /* in the AV, as far as we know */
+	struct tcp_conn *conn;  /* what operations go to */
+	struct tcp_dial *dial;  /* our own attempt to connect */
 	struct wf_list pending; /* operations that wait for a connection */
 	uint64_t retry_ns;      /* no attempt before */
 	uint64_t give_up_ns;    /* pending operations fail then */
@@ -26,6 +26,8 @@ struct tcp_peer {
 	uint32_t remote_id;       /* of his endpoint, 0: not known */
 	uint64_t remote_instance; /* the same, where he knows our extension */
 	int err;                  /* of the last attempt */
+	unsigned int refs;        /* connections, and exchanges that may become one */
+	bool sent_to;             /* stays, because operations find it by index */
 };
 
 /* A connection in the making, ours to a peer or somebody's to us. */
@@ -35,7 +37,7 @@ struct tcp_dial {
 	struct tcp_peer *peer; /* NULL: passive, and not known yet */
 	struct wf_list link;
 	bool passive;
-	bool self; /* passive: the other end is this endpoint */
+	bool self;              /* passive: the other end is this endpoint */
 	union wf_sockaddr from; /* passive */
 	struct tcp_cm cm;
 };
@@ -67,8 +69,11 @@ struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
 fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer);
 /* Something is to be done for it, now or at its retry_ns. */
 void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer);
+void tcp_peer_ref(struct tcp_peer *peer);
+/* Whoever is in no AV is forgotten when nothing refers to him any more. */
+void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
 /* @conn of @peer is gone. */
-void tcp_peer_lost(struct tcp_peer *peer, struct tcp_conn *conn);
+void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
 /* The exchange over @cm came to a good end: @fd carries records. */
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	const struct tcp_wire_peer *wire, bool receive_only);
@@ -76,6 +81,8 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err);
 
 void tcp_peers_tick(struct tcp_ep *ep);
+/* Connections whose output does not drain: is there anybody? */
+void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);
 
 /* dial.c */

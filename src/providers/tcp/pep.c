@@ -274,8 +274,7 @@ static int pep_listen(struct fid_pep *fid)
 	return ret;
 }
 
-static int pep_reject(
-	struct fid_pep *fid, fid_t handle, const void *param, size_t len)
+static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param, size_t len)
 {
 	struct tcp_connreq *req;
 

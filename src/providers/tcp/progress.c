@@ -4,6 +4,7 @@
 #include "providers/tcp/conn.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
+#include "sys/clock.h"
 
 /*
  * Which sockets are looked at, and when.
@@ -15,11 +16,12 @@
  * fraction of one system call.
  */
 enum {
-	HOT_FEW = 4,        /* so many stay hot whether they are used or not */
-	HOT_QUIET = 512,    /* looks after which others are cooled */
-	EPOLL_TURN = 32,    /* progress calls from one look at the set to the next */
+	HOT_FEW = 4,     /* so many stay hot whether they are used or not */
+	HOT_QUIET = 512, /* looks after which others are cooled */
+	EPOLL_TURN = 32, /* progress calls from one look at the set to the next */
 	EPOLL_EVENTS_MAX = 64,
-	AWAKE = 256, /* progress calls without a sleep */
+	LOOK_TURN = 4096, /* the same for a look at what does not drain */
+	AWAKE = 256,      /* progress calls without a sleep */
 };
 
 int tcp_watch_add(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
@@ -44,7 +46,7 @@ void tcp_watch_set(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
 		ret = tcp_watch_add(ep, watch, events);
 	} else if (events) {
 		ret = epoll_ctl(ep->epfd, EPOLL_CTL_MOD, watch->fd, &event) ? -errno
-									     : 0;
+									    : 0;
 		watch->events = events;
 	} else {
 		ret = epoll_ctl(ep->epfd, EPOLL_CTL_DEL, watch->fd, NULL) ? -errno : 0;
@@ -68,8 +70,7 @@ static void poll_hot(struct tcp_ep *ep)
 {
 	wf_list_foreach_safe(link, &ep->hot)
 	{
-		struct tcp_conn *conn =
-			wf_list_entry(link, struct tcp_conn, hot_link);
+		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
 
 		if (wf_unlikely(conn->err))
 			continue;
@@ -141,8 +142,7 @@ static void forget_sleepers(struct tcp_ep *ep)
 	ep->sleepers = false;
 	wf_list_foreach(link, &ep->hot)
 	{
-		struct tcp_conn *conn =
-			wf_list_entry(link, struct tcp_conn, hot_link);
+		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
 
 		tcp_watch_set(ep, &conn->watch, 0);
 	}
@@ -158,6 +158,8 @@ void tcp_progress(struct wf_ep *wf)
 	if (!wf_list_empty(&ep->dirty))
 		flush_dirty(ep);
 	poll_hot(ep);
+	if (wf_unlikely(!wf_list_empty(&ep->dirty) && ep->epoch % LOOK_TURN == 0))
+		tcp_look_for_dead(ep, wf_now_ns());
 	if (ep->watched && (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_TURN == 0)) {
 		poll_set(ep);
 		if (ep->peers)

@@ -120,10 +120,7 @@ static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 	return 0;
 }
 
-enum {
-	KEEP_MSG = 64 << 20,   /* longest message that is kept */
-	KEEP_CONN = 1 << 30,   /* bytes kept for one connection */
-};
+enum { KEEP_MSG = 64 << 20 }; /* longest message that is kept */
 
 /* Nobody waits for it. Messages that would take too much memory stay in the socket,
  * and so does everything behind them, until they are matched. */
@@ -131,7 +128,8 @@ static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
 	uint64_t len = rx->rec.payload_len;
-	bool keep = len <= KEEP_MSG && len <= KEEP_CONN - conn->unexp_bytes;
+	bool keep = len <= KEEP_MSG && conn->unexp_bytes + tcp_unexp_cost(len) <=
+					       tcp_params.unexpected_size;
 	struct tcp_unexp *unexp = tcp_unexp_new(conn, entry, keep ? len : 0);
 	struct iovec iov;
 
@@ -143,7 +141,7 @@ static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 		return no_memory(conn, entry);
 	rx->unexp = unexp;
 	if (keep) {
-		conn->unexp_bytes += len;
+		conn->unexp_bytes += tcp_unexp_cost(len);
 		iov = (struct iovec){ unexp->buf, len };
 		tcp_rx_sink(conn, &iov, 1);
 	} else {

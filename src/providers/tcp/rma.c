@@ -57,8 +57,8 @@ int tcp_mr_pieces(struct tcp_ep *ep, const struct tcp_record *rec, uint64_t offs
 }
 
 /* Counters of the region, too, so it is looked up. */
-void tcp_mr_event(struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags,
-	size_t len)
+void tcp_mr_event(
+	struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags, size_t len)
 {
 	struct wf_mr_map *map = map_of(conn->ep);
 	struct wf_mr *mr = NULL;
@@ -69,8 +69,8 @@ void tcp_mr_event(struct tcp_conn *conn, const struct tcp_record *rec, uint64_t 
 	if (rec->seg_count && wf_mr_lookup(map, rec->seg[0].key, rec->seg[0].addr,
 				      rec->seg[0].len, 0, &mr))
 		mr = NULL;
-	wf_ep_remote_done(&conn->ep->ep, mr, flags, len, rec->data,
-		tcp_conn_source(conn));
+	wf_ep_remote_done(
+		&conn->ep->ep, mr, flags, len, rec->data, tcp_conn_source(conn));
 	wf_unlock(&map->lock);
 }
 
@@ -106,8 +106,8 @@ int tcp_write_done(struct tcp_conn *conn)
 	}
 	/* Without a segment it is a probe. */
 	if (rx->rec.seg_count || rx->rec.flags & TCP_FLAG_DATA)
-		tcp_mr_event(conn, &rx->rec, FI_RMA | FI_REMOTE_WRITE,
-			rx->rec.payload_len);
+		tcp_mr_event(
+			conn, &rx->rec, FI_RMA | FI_REMOTE_WRITE, rx->rec.payload_len);
 	return ack ? tcp_answer_ack(conn) : 0;
 }
 

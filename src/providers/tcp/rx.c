@@ -333,7 +333,8 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 		any = true;
 	}
 	for (int i = 0; i < READS_PER_POLL && !conn->err; i++) {
-		if (conn->rx.body && conn->rx.sink == TCP_SINK_HOLD)
+		if ((conn->rx.body && conn->rx.sink == TCP_SINK_HOLD) ||
+			wf_unlikely(tcp_tx_choked(conn)))
 			break;
 		if (!read_once(conn, &any))
 			break;

@@ -56,22 +56,23 @@ struct tcp_ep {
 	union wf_sockaddr name; /* local: wanted, and true once listening */
 	bool manual;            /* sends may wait for the next progress call */
 	bool want_source, want_source_err;
-	bool want_index; /* of sources, for directed receives */
-	bool sleepers;    /* somebody may sleep on epfd: all sockets are in it */
+	bool want_index;      /* of sources, for directed receives */
+	bool sleepers;        /* somebody may sleep on epfd: all sockets are in it */
 	uint32_t armed_epoch; /* when somebody was about to, last */
-	uint32_t epoch;   /* progress calls */
+	uint32_t epoch;       /* progress calls */
 	uint32_t hot_count;
 	size_t tx_pending, tx_size;
 	int epfd;
 	unsigned int watched; /* sockets in it */
 	struct tcp_watch timer;
-	uint64_t timer_ns; /* what it is set to */
-	struct wf_list conns;   /* all, by link */
-	struct wf_list hot;     /* read directly, by hot_link */
-	struct wf_list dirty;   /* have something to send, by dirty_link */
-	struct wf_list failed;  /* to be taken down, by failed_link */
-	struct wf_list dead;    /* to be freed at the end of progress, by link */
-	uint8_t *rbuf;          /* what was read last; used up before the next read */
+	uint64_t timer_ns;     /* what it is set to */
+	uint64_t look_ns;      /* when to look for dead hosts again */
+	struct wf_list conns;  /* all, by link */
+	struct wf_list hot;    /* read directly, by hot_link */
+	struct wf_list dirty;  /* have something to send, by dirty_link */
+	struct wf_list failed; /* to be taken down, by failed_link */
+	struct wf_list dead;   /* to be freed at the end of progress, by link */
+	uint8_t *rbuf;         /* what was read last; used up before the next read */
 	size_t rbuf_size, stage_size;
 	struct tcp_stage *spare_stage;
 

@@ -86,7 +86,8 @@ static void stage_sent(struct tcp_conn *conn, size_t len)
 	stage->head += len;
 	conn->flushed += len;
 	while (stage->mark_tail != stage->mark_head) {
-		const struct tcp_mark *mark = &stage->marks[stage->mark_tail % TCP_MARKS];
+		const struct tcp_mark *mark =
+			&stage->marks[stage->mark_tail % TCP_MARKS];
 		const struct wf_op_report *report = &wf_op_reports[mark->op];
 
 		if (mark->end > conn->flushed)
@@ -104,7 +105,8 @@ void tcp_tx_drop_stage(struct tcp_conn *conn, int err)
 	if (!stage)
 		return;
 	for (; err && stage->mark_tail != stage->mark_head; stage->mark_tail++) {
-		const struct tcp_mark *mark = &stage->marks[stage->mark_tail % TCP_MARKS];
+		const struct tcp_mark *mark =
+			&stage->marks[stage->mark_tail % TCP_MARKS];
 
 		tcp_tx_report(conn->ep, mark->op, mark->context, mark->op_flags,
 			mark->addr, err, tcp_conn_addr(conn));
@@ -168,6 +170,7 @@ struct tcp_tx *tcp_tx_answer(struct tcp_conn *conn, uint8_t kind, size_t copy_le
 		tx->rec.payload_len = copy_len;
 	}
 	wf_list_push(&conn->answers, &tx->link);
+	conn->answer_count++;
 	return tx;
 }
 
@@ -210,12 +213,12 @@ void tcp_tx_report(struct tcp_ep *ep, unsigned int op, void *context, uint64_t o
 	wf_ep_tx_fail(&ep->ep, report->cntr, op_flags, &entry);
 }
 
-void tcp_tx_fail(struct tcp_ep *ep, struct tcp_tx *tx, int err,
-	const union wf_sockaddr *peer)
+void tcp_tx_fail(
+	struct tcp_ep *ep, struct tcp_tx *tx, int err, const union wf_sockaddr *peer)
 {
 	if (tx->op != WF_OP_COUNT)
-		tcp_tx_report(ep, tx->op, tx->context, tx->op_flags, tx->addr, err,
-			peer);
+		tcp_tx_report(
+			ep, tx->op, tx->context, tx->op_flags, tx->addr, err, peer);
 	tcp_tx_free(ep, tx);
 }
 
@@ -227,8 +230,8 @@ static void sent(struct tcp_conn *conn, struct tcp_tx *tx)
 		(tx->rec.kind == TCP_REC_ERROR && tx->rec.answer == TCP_ANSWER_ACK))
 		conn->acks_ordered--;
 	if (tx->from_mr)
-		tcp_mr_event(conn, &tx->rec, FI_RMA | FI_REMOTE_READ,
-			tx->rec.payload_len);
+		tcp_mr_event(
+			conn, &tx->rec, FI_RMA | FI_REMOTE_READ, tx->rec.payload_len);
 	switch ((enum tcp_want)tx->want) {
 	case TCP_WANT_SENT:
 		tcp_tx_complete(conn->ep, tx);
@@ -258,8 +261,7 @@ static bool settled(const struct tcp_conn *conn)
 static struct tcp_tx *next_op(struct tcp_conn *conn)
 {
 	while (!wf_list_empty(&conn->txq)) {
-		struct tcp_tx *tx =
-			wf_list_entry(conn->txq.next, struct tcp_tx, link);
+		struct tcp_tx *tx = wf_list_entry(conn->txq.next, struct tcp_tx, link);
 		int ret;
 
 		if (tx->op_flags & FI_FENCE && !tx->rendezvous && !settled(conn))
@@ -291,11 +293,13 @@ static void recheck(struct tcp_conn *conn, struct tcp_tx *tx)
 static struct tcp_tx *next(struct tcp_conn *conn)
 {
 	struct wf_list *answer = wf_list_pop(&conn->answers);
-	struct tcp_tx *tx = answer ? wf_list_entry(answer, struct tcp_tx, link)
-				   : next_op(conn);
+	struct tcp_tx *tx =
+		answer ? wf_list_entry(answer, struct tcp_tx, link) : next_op(conn);
 
 	if (!tx)
 		return NULL;
+	if (answer)
+		conn->answer_count--;
 	if (tx->from_mr)
 		recheck(conn, tx);
 	tx->hdr_len = (uint8_t)tcp_record_encode(tx->hdr, &conn->wire, &tx->rec);
@@ -400,8 +404,8 @@ static int mr_rest(struct tcp_conn *conn, const struct tcp_tx *tx, struct iovec 
 {
 	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
 
-	return tcp_mr_pieces(conn->ep, &tx->rec, skip, FI_REMOTE_READ, to,
-		TCP_IOV_LIMIT, ret_count);
+	return tcp_mr_pieces(
+		conn->ep, &tx->rec, skip, FI_REMOTE_READ, to, TCP_IOV_LIMIT, ret_count);
 }
 
 static ssize_t write_iov(int fd, struct iovec *iov, size_t count, int flags)

@@ -33,9 +33,9 @@ void tcp_unexp_free(struct tcp_unexp *unexp)
 {
 	struct tcp_conn *conn = unexp->conn;
 
-	if (conn && (unexp->state == TCP_UNEXP_ARRIVING ||
-			    unexp->state == TCP_UNEXP_WHOLE))
-		conn->unexp_bytes -= unexp->len;
+	if (conn &&
+		(unexp->state == TCP_UNEXP_ARRIVING || unexp->state == TCP_UNEXP_WHOLE))
+		conn->unexp_bytes -= tcp_unexp_cost(unexp->len);
 	wf_list_remove(&unexp->link);
 	free(unexp);
 }

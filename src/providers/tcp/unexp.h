@@ -34,6 +34,12 @@ struct tcp_unexp {
 	uint8_t buf[];
 };
 
+/* Memory that a message takes while it waits, the owner's part estimated. */
+static inline uint64_t tcp_unexp_cost(uint64_t len)
+{
+	return len + sizeof(struct tcp_unexp) + 400;
+}
+
 /* unexp.c */
 struct tcp_unexp *tcp_unexp_new(
 	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t room);

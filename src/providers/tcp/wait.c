@@ -33,8 +33,8 @@ void tcp_timer_set(struct tcp_ep *ep, uint64_t deadline_ns)
 		return;
 	if (ep->timer.fd < 0) {
 		ep->timer.ready = timer_ready;
-		ep->timer.fd = timerfd_create(
-			CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+		ep->timer.fd =
+			timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
 		if (ep->timer.fd < 0)
 			return;
 		tcp_watch_set(ep, &ep->timer, EPOLLIN);
@@ -64,8 +64,7 @@ bool tcp_arm(struct wf_ep *wf)
 		return false;
 	wf_list_foreach(link, &ep->hot)
 	{
-		struct tcp_conn *conn =
-			wf_list_entry(link, struct tcp_conn, hot_link);
+		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
 
 		if (conn->rx.held && conn->rx.sink != TCP_SINK_HOLD)
 			return false;

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * FI_EP_RDM among peers that want too much: nothing that a peer sends may take memory
+ * without limit, and what one sends in excess costs nobody else his connection.
+ */
+#include <fcntl.h>
+
+#include "raw_rdm.h"
+
+/* What this process has in memory. */
+static size_t resident(void)
+{
+	FILE *file = fopen("/proc/self/statm", "r");
+	unsigned long all, pages;
+
+	assert_non_null(file);
+	assert_int_equal(fscanf(file, "%lu %lu", &all, &pages), 2);
+	fclose(file);
+	return (size_t)pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Send @record again and again until the endpoint, although it is driven, reads no
+ * more of it, or has read so much that all of it in memory would be seen. */
+static void flood(struct rdm *rdm, int fd, const struct bytes *record)
+{
+	enum { ENOUGH = 160 << 20, IDLE = 2000 };
+	size_t sent = 0, left = record->len;
+	int idle = 0;
+
+	while (sent < ENOUGH && idle < IDLE) {
+		ssize_t n = send(fd, record->at + record->len - left, left,
+			MSG_NOSIGNAL | MSG_DONTWAIT);
+
+		if (n < 0) {
+			assert_int_equal(errno, EAGAIN);
+			drive(&rdm->t);
+			idle++;
+			continue;
+		}
+		idle = 0;
+		sent += (size_t)n;
+		left -= (size_t)n;
+		if (!left)
+			left = record->len;
+	}
+}
+
+/* As many whole records in one piece as fit, so that it does not take for ever. */
+static struct bytes repeated(const char *head, size_t payload_len)
+{
+	struct bytes one = hex(head), many = { 0 };
+
+	one.len += payload_len;
+	while (many.len + one.len <= sizeof(many.at)) {
+		memcpy(many.at + many.len, one.at, one.len);
+		many.len += one.len;
+	}
+	return many;
+}
+
+/* Its memory stays within bounds, and others are served as ever. */
+static void check_flood(struct rdm *rdm, enum level level, const char *head, size_t len)
+{
+	enum { BOUND = 640 << 20 };
+	int fd = rdm_connect(rdm, level);
+	struct bytes records = repeated(head, len);
+	size_t before = resident();
+
+	flood(rdm, fd, &records);
+	assert_true(resident() < before + BOUND);
+	assert_alive(rdm);
+	close(fd);
+	assert_alive(rdm);
+}
+
+static void untagged_messages_without_receives(void **state)
+{
+	check_flood(*state, VERSION_1, "03 00 0000 00 00 10 00 1002000000000000", 512);
+}
+
+static void empty_messages_without_receives(void **state)
+{
+	check_flood(*state, VERSION_1, "03 00 0000 00 00 10 00 1000000000000000", 0);
+}
+
+static void tagged_messages_without_receives(void **state)
+{
+	check_flood(*state, VERSION_1,
+		"03 01 0000 00 00 18 00 1802000000000000 0100000000000000", 512);
+}
+
+static void empty_tagged_messages_without_receives(void **state)
+{
+	check_flood(*state, OURS,
+		"03 01 0000 00 00 18 00 1800000000000000 0100000000000000", 0);
+}
+
+/* Answers that nobody reads: requests must not be taken for ever. */
+static void reads_whose_answers_are_not_read(void **state)
+{
+	check_flood(*state, VERSION_1,
+		"03 02 0000 00 01 28 00 2800000000000000"
+		"0000000000000000 0010000000000000"
+		"ed5e000000000000",
+		0);
+}
+
+static void probes_whose_answers_are_not_read(void **state)
+{
+	check_flood(*state, OURS,
+		"03 47 0000 00 00 18 00 1800000000000000 0100000000000000", 0);
+}
+
+static void writes_whose_answers_are_not_read(void **state)
+{
+	check_flood(*state, VERSION_1, "03 04 0400 00 00 10 00 1000000000000000", 0);
+}
+
+static void errors_that_are_not_read(void **state)
+{
+	check_flood(*state, OURS,
+		"03 02 0000 00 01 28 00 2800000000000000"
+		"0000000000000000 0100000000000000"
+		"0000000000000000",
+		0);
+}
+
+/* Announced is as much as a number can say; it is nowhere to be put. */
+static void messages_longer_than_memory(void **state)
+{
+	static const char *const texts[] = {
+		"03 00 0000 00 00 10 00 0000000000000020",
+		"03 01 0000 00 00 18 00 0000000000000020 0100000000000000",
+		"03 01 0400 00 00 18 00 0000000000000020 0100000000000000",
+		"03 05 0000 01 00 20 00 2000000000000000 0100000000000000"
+		"0000000000000020",
+	};
+	struct rdm *rdm = *state;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		int fd = rdm_connect(rdm, VERSION_1);
+
+		raw_hex(fd, texts[i]);
+		raw_hex(fd, "0000000000000000");
+		assert_alive(rdm);
+		close(fd);
+		assert_alive(rdm);
+	}
+}
+
+/* All indices announced, and none ever asked for. */
+static void rendezvous_that_nobody_wants(void **state)
+{
+	struct rdm *rdm = *state;
+	int fd = rdm_connect(rdm, VERSION_1);
+
+	for (unsigned int index = 1; index < 255; index++) {
+		struct bytes rts = hex("03 05 0000 00 00 20 00 2000000000000000"
+				       "0100000000000000 0000100000000000");
+
+		rts.at[4] = (uint8_t)index;
+		raw_send(fd, rts.at, rts.len);
+	}
+	assert_alive(rdm);
+	close(fd);
+	assert_alive(rdm);
+}
+
+static void gone_in_the_middle(void **state)
+{
+	static const char *const texts[] = {
+		"03 01 0000 00 00 18 00 1810000000000000 0700000000000000 6162",
+		"03 01 0000 00 00 18 00 1810000000000000 0700",
+		"03 04 0400 00 01 28 00 2802000000000000"
+		"0000000000000000 0002000000000000 ed5e000000000000 6162",
+		"03 00 0000 00 00 10 00 1810000000000000 6162",
+	};
+	struct rdm *rdm = *state;
+	static char buf[8192];
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		int fd = rdm_connect(rdm, VERSION_1);
+
+		assert_int_equal(fi_trecv(rdm->t.ep, buf, sizeof(buf), NULL,
+					 FI_ADDR_UNSPEC, 7, 0, NULL),
+			0);
+		raw_hex(fd, texts[i]);
+		assert_alive(rdm);
+		close(fd);
+		assert_alive(rdm);
+	}
+}
+
+/* Connections that say nothing, more than anybody would expect. */
+static void many_silent_connections(void **state)
+{
+	struct rdm *rdm = *state;
+	int fd[500];
+
+	for (size_t i = 0; i < 500; i++) {
+		fd[i] = raw_connect(&rdm->t.name);
+		if (i % 2)
+			raw_send(fd[i], "\3", 1);
+		drive(&rdm->t);
+	}
+	assert_alive(rdm);
+	for (size_t i = 0; i < 500; i++)
+		close(fd[i]);
+	assert_alive(rdm);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		EACH(untagged_messages_without_receives),
+		EACH(empty_messages_without_receives),
+		EACH(tagged_messages_without_receives),
+		EACH(empty_tagged_messages_without_receives),
+		EACH(reads_whose_answers_are_not_read),
+		EACH(probes_whose_answers_are_not_read),
+		EACH(writes_whose_answers_are_not_read),
+		EACH(errors_that_are_not_read),
+		EACH(messages_longer_than_memory),
+		EACH(rendezvous_that_nobody_wants),
+		EACH(gone_in_the_middle),
+		EACH(many_silent_connections),
+	};
+
+	/* Less than a machine that runs tests can spare. */
+	(void)setenv("FI_TCP_UNEXPECTED_SIZE", "268435456", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
