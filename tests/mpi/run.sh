@@ -23,11 +23,11 @@ mpicc -std=gnu11 -O1 -g -o "$scratch/$program" "$here/$program.c" || exit 1
 
 [ -z "${WEFT_LIB:-}" ] || export LD_LIBRARY_PATH=$WEFT_LIB
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export FI_TCP_IFACE=${FI_TCP_IFACE-lo}
+# Open MPI wants an interface that reaches other nodes, so not the loopback one.
+unset FI_TCP_IFACE
 options=(--oversubscribe --bind-to none
 	--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "$provider"
-	--mca osc '^ucx' --mca btl '^openib,ofi' --mca mpi_yield_when_idle 1
-	-x FI_TCP_IFACE)
+	--mca osc '^ucx' --mca btl '^openib,ofi' --mca mpi_yield_when_idle 1)
 [ -z "${WEFT_LIB:-}" ] || options+=(-x LD_LIBRARY_PATH)
 
 # The library that the transport module gets is the one meant.
