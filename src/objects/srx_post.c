@@ -89,6 +89,19 @@ static ssize_t no_source(const struct wf_srx *srx)
 	return -FI_EINVAL;
 }
 
+/* Who peeks until something comes finds his answers in the CQ each time, and reading
+ * what is there moves no data. */
+static void move_data(struct wf_srx *srx)
+{
+	struct wf_ep *ep;
+
+	wf_lock(&srx->lock);
+	ep = wf_srx_reporter(srx, NULL);
+	wf_unlock(&srx->lock);
+	if (ep && ep->rx_cq)
+		wf_progress_list_run(&ep->rx_cq->progress);
+}
+
 ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op)
 {
 	const uint64_t looking = FI_PEEK | FI_CLAIM | FI_DISCARD;
@@ -97,10 +110,8 @@ ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op)
 
 	if (wf_unlikely(lacks_source(srx, op)))
 		return no_source(srx);
-	/* Who peeks until something comes finds his answers in the CQ each time, and
-	 * reading what is there moves no data. */
 	if (wf_unlikely(op->flags & FI_PEEK && op->kind == WF_OP_TRECV))
-		ep->progress.run(&ep->progress);
+		move_data(srx);
 	wf_lock(&srx->lock);
 	if (wf_unlikely(op->flags & looking && op->kind == WF_OP_TRECV))
 		ret = wf_srx_peek(srx, op);
