@@ -77,7 +77,6 @@ static void cut_slice(const struct wf_srx *srx, struct wf_srx_entry *buffer,
 bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 	struct wf_srx_entry *entry, size_t size)
 {
-	size_t min = atomic_load_explicit(srx->min_multi_recv, memory_order_relaxed);
 	size_t left = buffer_len(buffer) - buffer->used;
 
 	if (size > left && buffer->used) {
@@ -86,7 +85,7 @@ bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 	}
 	cut_slice(srx, buffer, entry, WF_MIN(size, left));
 	left = buffer_len(buffer) - buffer->used;
-	if (left < WF_MAX(min, 1))
+	if (left < WF_MAX(buffer->min, 1))
 		wf_srx_multi_retire(srx, buffer);
 	return true;
 }
@@ -126,6 +125,7 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 	wf_srx_set_buffers(srx, buffer, op);
 	buffer->peer.addr = wf_srx_source(srx, op);
 	buffer->peer.tag = op->tag;
+	buffer->min = atomic_load_explicit(srx->min_multi_recv, memory_order_relaxed);
 	buffer->multi = true;
 	buffer->open = true;
 	buffer->queued = false;
