@@ -81,6 +81,7 @@ struct wf_srx_entry {
 	bool queued;
 	int err;     /* it was withdrawn, and ends with this */
 	size_t used; /* bytes given to slices */
+	size_t min;  /* closed when less is left; of the time of its posting */
 
 	/* iov and desc are as many as the pool was made for. */
 	struct iovec iov[];

@@ -145,8 +145,7 @@ static void a_client_starts_before_its_server(void)
 	(void)ask(&node, server, 100);
 	CHECK(ask(&node, server, 200) == 0);
 	kill_and_reap(pid);
-	/* An old answer may still be about; nothing else. */
-	CHECK_OK(fi_close(&node.ep->fid));
+	node_close(&node);
 }
 
 /* The documented limit of the time that a peer may take to appear. */
@@ -348,7 +347,7 @@ static void a_stalled_peer_holds_up_itself_only(void)
 		account(streams, 2, entry.op_context, true, 0);
 	}
 	/* Closing does not wait for it either. */
-	CHECK_OK(fi_close(&node.ep->fid));
+	node_close(&node);
 	CHECK(now_ms() < deadline);
 	kill_and_reap(pids[0]);
 	kill_and_reap(pids[1]);
