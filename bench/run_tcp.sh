@@ -9,6 +9,9 @@ rounds=${2:-9}
 out=$(mktemp -d)
 trap 'rm -r "$out"' EXIT
 
+# One descriptor for each idle peer, at both ends.
+ulimit -n "$(ulimit -Hn)"
+
 measure() { "$build/bench/$2" "${@:3}" >>"$out/$1"; }
 # pair_time halves what a turn takes; a stream has no turns.
 figure() {
@@ -29,12 +32,17 @@ for ((i = 0; i < rounds; i++)); do
 	measure msg_lat tcp_bench msg latency 64 20000
 	measure bare_bw tcp_socket stream 1048576 2000
 	measure rdm_bw tcp_bench rdm stream 1048576 2000
+	measure idle_lat tcp_bench rdm latency 64 20000 1000
 	measure rdm_rate tcp_bench rdm stream 64 400000
 done
 printf 'tcp, %d interleaved rounds\n' "$rounds"
 for kind in best median; do
 	row 'rdm 64 B one way' rdm_lat bare_lat "$kind"
 	row 'msg 64 B one way' msg_lat bare_lat "$kind"
+	awk -v kind="$kind" -v many="$(figure idle_lat "$kind")" \
+		-v one="$(figure rdm_lat "$kind")" 'BEGIN {
+		printf "%-26s %10.1f ns   with one    %10.1f ns   ratio %.3f\n",
+			"rdm, 1000 idle, " kind, many, one, many / one }'
 	row 'rdm 1 MiB stream, half' rdm_bw bare_bw "$kind"
 	awk -v kind="$kind" -v ns="$(figure rdm_rate "$kind")" 'BEGIN {
 		printf "rdm 64 B rate %-12s %10.2f M/s\n", kind, 500 / ns }'

@@ -160,6 +160,9 @@ void tcp_tx_flush(struct tcp_conn *conn);
  * likely to come. */
 void tcp_tx_kick(struct tcp_conn *conn, bool more);
 void tcp_tx_dirty(struct tcp_conn *conn);
+/* The connection failed: what was staged since @before is taken out again, if none of
+ * it has left. */
+bool tcp_tx_take_back(struct tcp_conn *conn, uint64_t before);
 /* Messages in the stage end with @err, or without a word if that is 0. */
 void tcp_tx_drop_stage(struct tcp_conn *conn, int err);
 

@@ -81,6 +81,7 @@ static ssize_t queue(struct tcp_ep *ep, struct wf_list *list, const struct wf_op
 
 static ssize_t start_on(struct tcp_conn *conn, const struct wf_op *op)
 {
+	uint64_t before = conn->staged;
 	bool more = op->flags & FI_MORE;
 	ssize_t ret = 0;
 
@@ -90,6 +91,13 @@ static ssize_t start_on(struct tcp_conn *conn, const struct wf_op *op)
 		ret = queue(conn->ep, &conn->txq, op);
 	if (!ret)
 		tcp_tx_kick(conn, more);
+	/* A peer that was restarted is noticed by the first message to him: it goes to
+	 * the new one. */
+	if (wf_unlikely(conn->err && conn->peer) && !ret &&
+		tcp_tx_take_back(conn, before)) {
+		tcp_peer_busy(conn->ep, conn->peer);
+		ret = queue(conn->ep, &conn->peer->pending, op);
+	}
 	return ret;
 }
 

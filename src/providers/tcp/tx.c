@@ -532,6 +532,20 @@ void tcp_tx_kick(struct tcp_conn *conn, bool more)
 	tcp_tx_flush(conn);
 }
 
+bool tcp_tx_take_back(struct tcp_conn *conn, uint64_t before)
+{
+	struct tcp_stage *stage = conn->stage;
+
+	if (!stage || conn->flushed > before || conn->staged == before)
+		return false;
+	if (stage->mark_head != stage->mark_tail &&
+		stage->marks[(stage->mark_head - 1) % TCP_MARKS].end == conn->staged)
+		stage->mark_head--;
+	stage->tail -= conn->staged - before;
+	conn->staged = before;
+	return true;
+}
+
 static void mark(struct tcp_conn *conn, const struct wf_op *op)
 {
 	struct tcp_stage *stage = conn->stage;
