@@ -68,10 +68,7 @@ struct wf_srx_ctx;
 struct wf_srx_entry {
 	struct fi_peer_rx_entry peer;
 	struct wf_match_entry match;
-	union {
-		struct wf_list link; /* in srx->claimed */
-		size_t min;          /* multi-receive: what keeps it open, as posted */
-	};
+	struct wf_list link;         /* in srx->claimed */
 	struct wf_srx_entry *parent; /* slice: the multi-receive buffer */
 
 	/* Multi-receive buffers only. */

@@ -131,8 +131,6 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 	buffer->queued = false;
 	buffer->err = 0;
 	buffer->used = 0;
-	/* OPT-005: a new minimum counts for later buffers. */
-	buffer->min = atomic_load_explicit(srx->min_multi_recv, memory_order_relaxed);
 	/* One as long as it is open, one as long as we look at it. */
 	buffer->slices = 2;
 
