@@ -194,8 +194,12 @@ void cf_open_side(struct cf_env *env, struct cf_side *side, struct fi_info *info
 
 /* ---- connections (FI_EP_MSG) ---- */
 
+/* A struct fi_eq_cm_entry with room for its data. */
 struct cf_cm_event {
-	struct fi_eq_cm_entry entry;
+	struct {
+		fid_t fid;
+		struct fi_info *info;
+	} entry;
 	uint8_t data[1024];
 };
 
