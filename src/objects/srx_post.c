@@ -93,7 +93,8 @@ static ssize_t no_source(const struct wf_srx *srx)
 static void move_data(struct wf_srx *srx)
 {
 	wf_lock(&srx->lock);
-	wf_list_foreach (it, &srx->ports) {
+	wf_list_foreach(it, &srx->ports)
+	{
 		struct wf_srx_port *port = wf_list_entry(it, struct wf_srx_port, link);
 		struct wf_ep *ep = port->ep;
 
