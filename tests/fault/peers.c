@@ -414,6 +414,20 @@ static void member(void *arg)
 	node_close(&node);
 }
 
+/* What the kernel has just given it may give again. */
+static void different_ports(uint16_t *ports, int count)
+{
+	for (int i = 0; i < count; i++) {
+		int same = 0;
+
+		ports[i] = free_port();
+		while (same < i && ports[same] != ports[i])
+			same++;
+		if (same < i)
+			i--;
+	}
+}
+
 static void crossed_connects(void)
 {
 	pid_t pids[NODES];
@@ -425,8 +439,7 @@ static void crossed_connects(void)
 		CHECK(crowd != MAP_FAILED);
 		pipe_open(&crowd->ready);
 		pipe_open(&crowd->go);
-		for (int i = 0; i < NODES; i++)
-			crowd->ports[i] = free_port();
+		different_ports(crowd->ports, NODES);
 		for (int i = 0; i < NODES; i++) {
 			crowd->index = i;
 			pids[i] = child(member, crowd, 30);
