@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# Every variable of a provider, as fi_info lists them, is in its man page; and the page
+# names none that the library does not know.
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# shellcheck source=tests/interop/lib.sh
+. "$here/lib.sh"
+
+checked=0
+for provider in $("$our_info" -l | sed -n 's/^\([a-z_]*\):$/\1/p'); do
+	page=$here/../../man/man7/fi_$provider.7
+	[ -f "$page" ] || { fail "$provider has no man page"; continue; }
+	prefix=FI_${provider^^}_
+	"$our_info" -g "$prefix" | sed -n "s/^# \(${prefix}[A-Z0-9_]*\): .*/\1/p" |
+		sort -u >"$scratch/known"
+	grep -o "${prefix}[A-Z0-9_]*" "$page" | sort -u >"$scratch/told"
+	[ -s "$scratch/known" ] || fail "$provider lists no variables"
+	while read -r name; do
+		fail "$name is not in fi_$provider(7)"
+	done < <(comm -23 "$scratch/known" "$scratch/told")
+	while read -r name; do
+		fail "fi_$provider(7) tells of $name, which is not defined"
+	done < <(comm -13 "$scratch/known" "$scratch/told")
+	checked=$((checked + 1))
+done
+[ "$checked" -gt 0 ] || fail "no provider was listed"
+finish
