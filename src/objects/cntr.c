@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <rdma/providers/fi_log.h>
 
-#include "objects/absent.h"
+#include "objects/absent/absent.h"
 #include "objects/cntr.h"
 #include "sys/clock.h"
 

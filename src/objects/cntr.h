@@ -7,9 +7,9 @@
 #include <rdma/fi_eq.h>
 #include <rdma/providers/fi_peer.h>
 
-#include "objects/domain.h"
-#include "objects/progress.h"
-#include "objects/wait.h"
+#include "objects/domain/domain.h"
+#include "objects/progress/progress.h"
+#include "objects/wait/wait.h"
 
 /*
  * A completion counter. Transports add through wf_cntr_add/wf_cntr_add_err, which

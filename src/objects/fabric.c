@@ -3,10 +3,10 @@
 #include <string.h>
 #include <rdma/providers/fi_log.h>
 
-#include "objects/absent.h"
-#include "objects/domain.h"
-#include "objects/eq.h"
-#include "objects/poll.h"
+#include "objects/absent/absent.h"
+#include "objects/domain/domain.h"
+#include "objects/eq/eq.h"
+#include "objects/wait/poll.h"
 
 /* Guards @open_fabrics, which is in the order of opening. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;

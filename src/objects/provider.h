@@ -51,7 +51,7 @@ struct wf_prov {
 		struct fid_pep **pep, void *context);
 	int (*scalable_ep)(struct wf_domain *domain, struct fi_info *info,
 		struct fid_ep **sep, void *context);
-	/* wf_query_atomic (objects/atomic_ops.h), unless the provider knows better. */
+	/* wf_query_atomic (objects/atomic/ops.h), unless the provider knows better. */
 	int (*query_atomic)(struct wf_domain *domain, enum fi_datatype datatype,
 		enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
 };

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/av_shared.h"
+#include "objects/av/shared.h"
 #include "sys/compiler.h"
 
 /*

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/atomic_ops.h"
+#include "objects/atomic/ops.h"
 #include "providers/tcp/conn.h"
 
 /* Peers' atomic operations on our memory. */

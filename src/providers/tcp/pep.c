@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/absent.h"
-#include "objects/info.h"
+#include "objects/absent/absent.h"
+#include "objects/info/info.h"
 #include "providers/tcp/listen.h"
 #include "providers/tcp/msg_cm.h"
 #include "sys/clock.h"

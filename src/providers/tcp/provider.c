@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/atomic_ops.h"
+#include "objects/atomic/ops.h"
 #include "objects/fabric.h"
-#include "objects/info.h"
+#include "objects/info/info.h"
 #include "providers/tcp/param.h"
 #include "providers/tcp/tcp.h"
 #include "sys/compiler.h"

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
-#include "objects/endpoint.h"
+#include "objects/endpoint/endpoint.h"
 #include "objects/provider.h"
 #include "providers/tcp/log.h"
 #include "providers/tcp/netconf.h"

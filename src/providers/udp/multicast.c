@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 
-#include "objects/absent.h"
+#include "objects/absent/absent.h"
 #include "providers/udp/udp.h"
 
 /*

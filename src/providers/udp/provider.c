@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/fabric.h"
-#include "objects/info.h"
+#include "objects/info/info.h"
 #include "providers/udp/udp.h"
 #include "sys/compiler.h"
 

@@ -2,7 +2,7 @@
 #ifndef UDP_H
 #define UDP_H
 
-#include "objects/endpoint.h"
+#include "objects/endpoint/endpoint.h"
 #include "objects/provider.h"
 #include "sys/sockaddr.h"
 

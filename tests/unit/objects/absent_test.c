@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fake.h"
 
-#include "objects/absent.h"
+#include "objects/absent/absent.h"
 
 /* VER-016, VER-017: a table is its size and then pointers to functions only. */
 static void check(const void *table, size_t size)

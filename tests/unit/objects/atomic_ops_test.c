@@ -17,7 +17,7 @@
 
 #include <rdma/fi_errno.h>
 
-#include "objects/atomic_ops.h"
+#include "objects/atomic/ops.h"
 #include "sys/compiler.h"
 
 /*

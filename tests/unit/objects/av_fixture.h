@@ -19,7 +19,7 @@
 
 #include <rdma/fi_errno.h>
 
-#include "objects/av.h"
+#include "objects/av/av.h"
 
 struct recorded_event {
 	bool is_error;

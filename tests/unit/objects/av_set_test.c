@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "av_fixture.h"
 
-#include "objects/av_set.h"
+#include "objects/av/set.h"
 
 enum { ADDRS = 100 };
 

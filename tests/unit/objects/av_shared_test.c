@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "objects/av_internal.h"
-#include "objects/av_shared.h"
+#include "objects/av/internal.h"
+#include "objects/av/shared.h"
 
 static char name[64];
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "domain_fixture.h"
 
-#include "objects/cq.h"
+#include "objects/cq/cq.h"
 
 /* Reading errors by API version: how much of the structure is written, and where the
  * provider's data goes. */

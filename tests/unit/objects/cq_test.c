@@ -3,7 +3,7 @@
 
 #include <poll.h>
 
-#include "objects/cq.h"
+#include "objects/cq/cq.h"
 #include "sys/clock.h"
 
 static struct wf_cq *open_cq(struct domain_fixture *f, struct fi_cq_attr attr)

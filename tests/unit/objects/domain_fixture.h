@@ -13,7 +13,7 @@
 
 #include <rdma/fi_errno.h>
 
-#include "objects/domain.h"
+#include "objects/domain/domain.h"
 
 struct domain_fixture {
 	struct fi_provider fi;

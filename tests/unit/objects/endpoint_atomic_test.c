@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "endpoint_fixture.h"
 
-#include "objects/atomic_ops.h"
+#include "objects/atomic/ops.h"
 #include "objects/provider.h"
 
 /* The atomic calls, as the transport sees them. */

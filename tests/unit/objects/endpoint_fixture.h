@@ -4,7 +4,7 @@
 
 #include "domain_fixture.h"
 
-#include "objects/endpoint.h"
+#include "objects/endpoint/endpoint.h"
 
 /* The endpoint skeleton over a transport that only writes down what it is told. */
 

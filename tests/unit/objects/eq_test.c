@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "objects/eq.h"
+#include "objects/eq/eq.h"
 
 enum { WATCHDOG_SECONDS = 100 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "fake.h"
 
-#include "objects/eq.h"
+#include "objects/eq/eq.h"
 
 static void fabric_open_checks_its_arguments(void **state)
 {

@@ -10,10 +10,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "objects/av.h"
-#include "objects/cq.h"
-#include "objects/domain.h"
-#include "objects/info.h"
+#include "objects/av/av.h"
+#include "objects/cq/cq.h"
+#include "objects/domain/domain.h"
+#include "objects/info/info.h"
 
 /*
  * A provider that offers nothing but its name, and weak stand-ins for the objects that

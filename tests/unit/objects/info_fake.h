@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/domain.h"
+#include "objects/domain/domain.h"
 #include "objects/fabric.h"
-#include "objects/info.h"
+#include "objects/info/info.h"
 #include "sys/compiler.h"
 
 /*

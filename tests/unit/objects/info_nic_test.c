@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "objects/info_nic.h"
+#include "objects/info/nic.h"
 
 static const struct wf_netif card = {
 	.name = "no-such-card",

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "objects/cntr.h"
-#include "objects/mr_map.h"
+#include "objects/mr/map.h"
 
 enum { MR_BASIC = 1 << 0 };
 

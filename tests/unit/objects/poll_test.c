@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "objects/cntr.h"
-#include "objects/eq.h"
+#include "objects/eq/eq.h"
 
 /* The calls of poll and wait sets are deprecated, and work. */
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"

@@ -6,8 +6,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "objects/progress.h"
-#include "objects/wait.h"
+#include "objects/progress/progress.h"
+#include "objects/wait/wait.h"
 
 enum { WATCHDOG_SECONDS = 100 };
 

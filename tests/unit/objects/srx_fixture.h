@@ -11,9 +11,9 @@
 
 #include <arpa/inet.h>
 
-#include "objects/domain_ops.h"
-#include "objects/endpoint.h"
-#include "objects/srx_ctx.h"
+#include "objects/domain/ops.h"
+#include "objects/endpoint/endpoint.h"
+#include "objects/srx/ctx.h"
 
 enum { FK_ROOM = 64 };
 

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_AV_H
+#define WF_OBJECTS_AV_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <rdma/fi_domain.h>
+#include <rdma/providers/fi_peer.h>
+
+#include "objects/av/table.h"
+#include "objects/domain/domain.h"
+#include "objects/eq/eq.h"
+#include "sys/lock.h"
+
+struct wf_av_shared;
+
+/*
+ * An address vector of fixed-size addresses (IP socket addresses today).
+ *
+ * A fi_addr_t is the index of a slot: the lowest free one, so a table AV counts up
+ * from 0 and FI_AV_MAP does the same. What readers and writers may do at once is told
+ * in av_table.h; @lock guards all changes, @eq and the AV sets, and is a leaf: nothing
+ * is called under it that takes another lock. User ids have segments of their own,
+ * made when the first id is set.
+ *
+ * An AV with a name lives in a shared memory object (@shared). One opened with FI_PEER
+ * holds nothing and refers to its owner's (@peer).
+ */
+struct wf_av {
+	struct wf_av_table table;
+	uint64_t index_mask; /* clears receive context bits and group id */
+	_Atomic uintptr_t ids[WF_AV_SEGMENTS]; /* like the slots of the table */
+	bool id_only; /* FI_AV_USER_ID at open: what has no id has no address */
+
+	struct fid_av fid;
+	struct wf_domain *domain;
+	struct fi_av_attr attr; /* name and map_addr are those of @shared */
+	atomic_int refs;        /* endpoints bound, sets */
+	struct wf_lock lock;
+	struct wf_eq *eq;
+	struct wf_av_shared *shared;
+	struct fid_peer_av *peer;
+	pthread_mutex_t watch_lock; /* held while watchers are told; outermost */
+	struct wf_list watches;
+};
+
+/* Somebody who wants to know that addresses were inserted by this process. */
+struct wf_av_watch {
+	/* No lock of the AV but @watch_lock is held. */
+	void (*inserted)(struct wf_av_watch *watch);
+	struct wf_list link;
+};
+
+/* After wf_av_watch_del returned, @watch is not told anything. */
+void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch);
+void wf_av_watch_del(struct wf_av *av, struct wf_av_watch *watch);
+
+static inline struct wf_av *wf_av_of(struct fid_av *fid)
+{
+	return wf_container_of(fid, struct wf_av, fid);
+}
+
+int wf_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
+	struct fid_av **ret_av, void *context);
+
+/* For addresses that this process has not seen yet. */
+const void *wf_av_addr_slow(struct wf_av *av, uint64_t index);
+
+/* The address at @addr, or NULL when nothing is inserted there. Stays in place until
+ * it is removed; its length is wf_av_addrlen. */
+static inline const void *wf_av_addr(struct wf_av *av, fi_addr_t addr)
+{
+	const struct wf_av_slot *slot;
+
+	addr &= av->index_mask;
+	slot = wf_av_slot_at(&av->table, addr);
+	if (wf_unlikely(!slot))
+		return wf_av_addr_slow(av, addr);
+	return wf_likely(wf_av_slot_live(slot)) ? (const void *)slot->word : NULL;
+}
+
+static inline size_t wf_av_addrlen(const struct wf_av *av)
+{
+	return av->table.format->addr_len;
+}
+
+/* Where @addr (a raw address of the AV's format) is inserted: an index, or
+ * FI_ADDR_NOTAVAIL. Takes no lock unless addresses are being removed meanwhile. */
+fi_addr_t wf_av_index(struct wf_av *av, const void *addr, size_t addrlen);
+
+/* What completions report for @index: its user id where one is set. */
+static inline fi_addr_t wf_av_report(const struct wf_av *av, fi_addr_t index)
+{
+	uintptr_t ids;
+
+	if (index >> WF_AV_MAX_BITS)
+		return FI_ADDR_NOTAVAIL;
+	/* acquire: pairs with the release in wf_av_set_id; the ids are initialised. */
+	ids = atomic_load_explicit(
+		&av->ids[wf_av_segment(index)], memory_order_acquire);
+	if (!ids)
+		return av->id_only ? FI_ADDR_NOTAVAIL : index;
+	return atomic_load_explicit(
+		(_Atomic uint64_t *)(ids + index * sizeof(uint64_t)),
+		memory_order_relaxed);
+}
+
+/* Both in one. An address that is there but has no id, on an AV of ids only, reads
+ * like one that is not: where the difference matters, use the two. */
+static inline fi_addr_t wf_av_source(struct wf_av *av, const void *addr, size_t addrlen)
+{
+	return wf_av_report(av, wf_av_index(av, addr, addrlen));
+}
+
+/* Was @addr inserted with FI_FIREWALL_ADDR: it does not accept connections. */
+static inline bool wf_av_firewalled(struct wf_av *av, fi_addr_t addr)
+{
+	const struct wf_av_slot *slot =
+		wf_av_slot_at(&av->table, addr & av->index_mask);
+
+	return slot && (atomic_load_explicit(&slot->state, memory_order_relaxed) &
+			       WF_AV_FIREWALLED);
+}
+
+static inline struct wf_domain *wf_av_domain(struct wf_av *av)
+{
+	return av->domain;
+}
+
+/* Endpoints bound; fi_close answers -FI_EBUSY while there are any. */
+static inline void wf_av_ref(struct wf_av *av)
+{
+	atomic_fetch_add_explicit(&av->refs, 1, memory_order_relaxed);
+}
+
+static inline void wf_av_unref(struct wf_av *av)
+{
+	/* release: what the user of the AV did is done before fi_close may pass. */
+	atomic_fetch_sub_explicit(&av->refs, 1, memory_order_release);
+}
+
+/* Print a raw address as fi_av_straddr(3) says: at most *len bytes, and *len becomes
+ * what the whole text needs. NULL when the format is not known. */
+const char *wf_av_straddr(
+	uint32_t addr_format, const void *addr, char *buf, size_t *len);
+
+/* Fill @ret for import into a peer provider: its owner_ops answer for @av, which
+ * must outlive the peer's object. One for each peer. */
+int wf_av_export(struct wf_av *av, struct fid_peer_av *ret);
+
+#endif

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <rdma/fi_errno.h>
+
+#include "objects/av/table_internal.h"
+#include "sys/lock.h"
+
+/* The hash chains of a table: finding an index by its address. See av_table.h for
+ * what Q1, Q2, S1 and S2 are. */
+
+/* How often a reader starts again before he gives up. */
+enum { FIND_TRIES = 64 };
+
+uint64_t wf_av_chain_hash(const struct wf_av_format *format, const uint32_t *words)
+{
+	uint64_t hash = 0;
+
+	for (unsigned int i = 0; i < format->key_words; i++) {
+		hash = (hash ^ words[i]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return hash;
+}
+
+uint32_t wf_av_chain_tag(uint64_t hash)
+{
+	return WF_AV_LIVE | (uint32_t)(hash >> 48 & WF_AV_HASH);
+}
+
+void wf_av_chain_words(const struct wf_av_format *format, const struct wf_av_slot *slot,
+	uint32_t *words)
+{
+	for (unsigned int i = 0; i < format->key_words; i++)
+		words[i] = atomic_load_explicit(&slot->word[i], memory_order_relaxed);
+}
+
+static bool same_words(const struct wf_av_format *format, const struct wf_av_slot *slot,
+	const uint32_t *words)
+{
+	for (unsigned int i = 0; i < format->key_words; i++)
+		/* acquire: what is read here is read before Q2. */
+		if (atomic_load_explicit(&slot->word[i], memory_order_acquire) !=
+			words[i])
+			return false;
+	return true;
+}
+
+static _Atomic uint32_t *head_at(const struct wf_av_table *table, uint64_t i)
+{
+	uintptr_t heads = atomic_load_explicit(
+		&table->heads[wf_av_segment(i)], memory_order_acquire);
+
+	return heads ? (_Atomic uint32_t *)(heads + i * sizeof(_Atomic uint32_t))
+		     : NULL;
+}
+
+/* Whatever a chain says, the next slot is one that exists, or NULL. */
+static struct wf_av_slot *follow(
+	const struct wf_av_table *table, const _Atomic uint32_t *link, uint32_t *index)
+{
+	/* acquire: pairs with the release in wf_av_chain_link. */
+	uint32_t next = atomic_load_explicit(link, memory_order_acquire);
+
+	*index = next - 1;
+	return next ? wf_av_slot_at(table, *index) : NULL;
+}
+
+void wf_av_chain_link(struct wf_av_table *table, struct wf_av_slot *slot,
+	uint32_t index, uint64_t hash, uint64_t mask)
+{
+	_Atomic uint32_t *head = head_at(table, hash & mask);
+
+	if (!head)
+		return; /* the capacity changed under us: not our doing */
+	atomic_store_explicit(&slot->next,
+		atomic_load_explicit(head, memory_order_relaxed), memory_order_release);
+	atomic_store_explicit(head, index + 1, memory_order_release);
+}
+
+void wf_av_chain_disturb(struct wf_av_table *table)
+{
+	uint32_t seq = atomic_load_explicit(&table->state->seq, memory_order_relaxed);
+
+	/* Q1: odd before any store that follows; those are release stores. */
+	atomic_store_explicit(&table->state->seq, seq | 1, memory_order_relaxed);
+}
+
+void wf_av_chain_settle(struct wf_av_table *table)
+{
+	uint32_t seq = atomic_load_explicit(&table->state->seq, memory_order_relaxed);
+
+	/* Q1: release, the chains are whole again. */
+	atomic_store_explicit(&table->state->seq, (seq | 1) + 1, memory_order_release);
+}
+
+void wf_av_chain_rebuild(struct wf_av_table *table, uint32_t bits)
+{
+	uint64_t size = UINT64_C(1) << bits;
+	uint32_t words[WF_AV_ADDR_WORDS];
+
+	wf_av_chain_disturb(table);
+	for (uint64_t i = 0; i < size; i++)
+		if (head_at(table, i))
+			atomic_store_explicit(
+				head_at(table, i), 0, memory_order_release);
+	for (uint64_t i = 0; i < size; i++) {
+		struct wf_av_slot *slot = wf_av_slot_at(table, i);
+
+		if (!slot || !wf_av_slot_live(slot))
+			continue;
+		wf_av_chain_words(table->format, slot, words);
+		wf_av_chain_link(table, slot, (uint32_t)i,
+			wf_av_chain_hash(table->format, words), size - 1);
+	}
+	wf_av_chain_settle(table);
+}
+
+void wf_av_chain_unlink(struct wf_av_table *table, uint32_t index, uint64_t hash)
+{
+	uint64_t size = wf_av_table_capacity(table);
+	_Atomic uint32_t *link = size ? head_at(table, hash & (size - 1)) : NULL;
+
+	for (uint64_t steps = 0; link && steps < size; steps++) {
+		uint32_t at;
+		struct wf_av_slot *slot = follow(table, link, &at);
+
+		if (!slot)
+			return;
+		if (at == index) {
+			atomic_store_explicit(link,
+				atomic_load_explicit(&slot->next, memory_order_relaxed),
+				memory_order_release);
+			return;
+		}
+		link = &slot->next;
+	}
+}
+
+static int find_once(
+	struct wf_av_table *table, const uint32_t *words, uint32_t *ret_index)
+{
+	uint64_t size, hash = wf_av_chain_hash(table->format, words);
+	uint32_t state, index = 0, tag = wf_av_chain_tag(hash);
+	const _Atomic uint32_t *link;
+	struct wf_av_slot *slot;
+	uint32_t seq;
+	bool found = false;
+
+	/* Q2: acquire, pairs with Q1. */
+	seq = atomic_load_explicit(&table->state->seq, memory_order_acquire);
+	if (seq & 1)
+		return -FI_EAGAIN;
+	size = wf_av_table_capacity(table);
+	if (!size)
+		return -FI_ENOENT;
+	/* Chains lead to whatever slots there are, so all of them must be known here;
+	 * another process may have added some. */
+	if (!wf_av_slot_at(table, size - 1))
+		wf_av_table_refresh(table);
+	link = head_at(table, hash & (size - 1));
+	if (!link)
+		return -FI_ENOENT;
+	for (uint64_t steps = 0; steps < size && !found; steps++) {
+		slot = follow(table, link, &index);
+		if (!slot)
+			break;
+		state = atomic_load_explicit(&slot->state, memory_order_acquire);
+		found = (state & (WF_AV_LIVE | WF_AV_HASH)) == tag &&
+			same_words(table->format, slot, words);
+		link = &slot->next;
+	}
+	/* Q2: after acquire loads, so no earlier than them. */
+	if (atomic_load_explicit(&table->state->seq, memory_order_relaxed) != seq)
+		return -FI_EAGAIN;
+	if (!found)
+		return -FI_ENOENT;
+	*ret_index = index;
+	return 0;
+}
+
+int wf_av_table_find(
+	struct wf_av_table *table, const uint32_t *words, uint32_t *ret_index)
+{
+	int ret = -FI_ENOENT;
+
+	if (!table->state)
+		return ret;
+	for (int i = 0; i < FIND_TRIES; i++) {
+		ret = find_once(table, words, ret_index);
+		if (ret != -FI_EAGAIN)
+			break;
+		wf_cpu_relax();
+	}
+	return ret;
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "objects/av/format.h"
+#include "sys/compiler.h"
+#include "sys/sockaddr.h"
+
+/* A peer has a host and a port (AV-020). These run for every datagram whose source is
+ * wanted, so they do without calls. */
+
+static bool in_spell(uint32_t *words, const void *addr)
+{
+	struct sockaddr_in in;
+
+	memcpy(&in, addr, sizeof(in));
+	if (in.sin_family != AF_INET || !in.sin_addr.s_addr || !in.sin_port)
+		return false;
+	memset(in.sin_zero, 0, sizeof(in.sin_zero));
+	memcpy(words, &in, sizeof(in));
+	return true;
+}
+
+static bool in6_spell(uint32_t *words, const void *addr)
+{
+	struct sockaddr_in6 in6;
+
+	memcpy(&in6, addr, sizeof(in6));
+	if (in6.sin6_family != AF_INET6 || IN6_IS_ADDR_UNSPECIFIED(&in6.sin6_addr) ||
+		!in6.sin6_port)
+		return false;
+	/* A label of the sender's packets, and an interface that does not matter:
+	 * no part of where the peer is. */
+	in6.sin6_flowinfo = 0;
+	if (!IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr))
+		in6.sin6_scope_id = 0;
+	memcpy(words, &in6, sizeof(in6));
+	return true;
+}
+
+/* fi_av_straddr takes any address of the format, also one with another family. */
+static void print(const void *addr, size_t addr_len, char *buf, size_t len)
+{
+	union wf_sockaddr sa;
+
+	if (wf_sockaddr_read(addr, addr_len, &sa))
+		(void)snprintf(buf, len, "(no address)");
+	else
+		(void)wf_sockaddr_uri(&sa, buf, len);
+}
+
+static void in_print(const void *addr, char *buf, size_t len)
+{
+	print(addr, sizeof(struct sockaddr_in), buf, len);
+}
+
+static void in6_print(const void *addr, char *buf, size_t len)
+{
+	sa_family_t family;
+
+	memcpy(&family, addr, sizeof(family));
+	print(addr,
+		family == AF_INET ? sizeof(struct sockaddr_in)
+				  : sizeof(struct sockaddr_in6),
+		buf, len);
+}
+
+static const struct wf_av_format in_format = {
+	.name = "FI_SOCKADDR_IN",
+	.addr_format = FI_SOCKADDR_IN,
+	.addr_len = sizeof(struct sockaddr_in),
+	.key_words = 2, /* family, port, address */
+	.family = AF_INET,
+	.spell = in_spell,
+	.print = in_print,
+};
+
+static const struct wf_av_format in6_format = {
+	.name = "FI_SOCKADDR_IN6",
+	.addr_format = FI_SOCKADDR_IN6,
+	.addr_len = sizeof(struct sockaddr_in6),
+	.key_words = sizeof(struct sockaddr_in6) / 4,
+	.family = AF_INET6,
+	.spell = in6_spell,
+	.print = in6_print,
+};
+
+static bool has_family(const void *addr, size_t len, sa_family_t family)
+{
+	return addr && len >= sizeof(struct sockaddr) &&
+	       ((const struct sockaddr *)addr)->sa_family == family;
+}
+
+const struct wf_av_format *wf_av_format_of(const struct fi_info *info)
+{
+	switch (info->addr_format) {
+	case FI_SOCKADDR_IN:
+		return &in_format;
+	case FI_SOCKADDR_IN6:
+		return &in6_format;
+	case FI_SOCKADDR:
+	case FI_SOCKADDR_IP:
+		/* The family is that of the endpoint to be, or of its peer. */
+		return has_family(info->src_addr, info->src_addrlen, AF_INET6) ||
+				       has_family(info->dest_addr, info->dest_addrlen,
+					       AF_INET6)
+			       ? &in6_format
+			       : &in_format;
+	default:
+		return NULL;
+	}
+}

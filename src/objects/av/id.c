@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "objects/av/internal.h"
+
+/*
+ * What completions report instead of an index. Segments parallel those of the table
+ * and are made when an id in them is first set; an index without one reports itself,
+ * or nothing when the AV was opened for ids only. Readers take no lock.
+ */
+
+static fi_addr_t unset_id(const struct wf_av *av, uint64_t index)
+{
+	return av->id_only ? FI_ADDR_NOTAVAIL : index;
+}
+
+static _Atomic uint64_t *segment_ids(const struct wf_av *av, unsigned int k)
+{
+	uintptr_t ids = atomic_load_explicit(&av->ids[k], memory_order_relaxed);
+
+	if (!ids)
+		return NULL;
+	return (_Atomic uint64_t *)(ids + wf_av_segment_start(k) * sizeof(uint64_t));
+}
+
+static int make_segment(struct wf_av *av, unsigned int k)
+{
+	uint64_t start = wf_av_segment_start(k), size = wf_av_segment_size(k);
+	_Atomic uint64_t *ids = malloc(size * sizeof(*ids));
+
+	if (!ids)
+		return -FI_ENOMEM;
+	for (uint64_t i = 0; i < size; i++)
+		atomic_init(&ids[i], unset_id(av, start + i));
+	/* release: pairs with the acquire in wf_av_report. */
+	atomic_store_explicit(&av->ids[k], (uintptr_t)ids - start * sizeof(*ids),
+		memory_order_release);
+	return 0;
+}
+
+int wf_av_set_id(struct wf_av *av, uint64_t index, fi_addr_t id)
+{
+	unsigned int k = wf_av_segment(index);
+	_Atomic uint64_t *ids;
+
+	if (!segment_ids(av, k) && make_segment(av, k))
+		return -FI_ENOMEM;
+	ids = segment_ids(av, k);
+	atomic_store_explicit(
+		&ids[index - wf_av_segment_start(k)], id, memory_order_relaxed);
+	return 0;
+}
+
+void wf_av_reset_id(struct wf_av *av, uint64_t index)
+{
+	/* Cannot fail where there is a segment, and is not needed where not. */
+	if (segment_ids(av, wf_av_segment(index)))
+		(void)wf_av_set_id(av, index, unset_id(av, index));
+}
+
+void wf_av_free_ids(struct wf_av *av)
+{
+	for (unsigned int k = 0; k < WF_AV_SEGMENTS; k++)
+		free(segment_ids(av, k));
+}

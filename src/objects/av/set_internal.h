@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_AV_SET_INTERNAL_H
+#define WF_OBJECTS_AV_SET_INTERNAL_H
+
+/* What the files of the AV set share; others include objects/av/set.h. */
+
+#include "objects/av/set.h"
+
+/* Of a set with members of its own, and of an imported one. */
+extern struct fi_ops_av_set wf_av_set_ops;
+extern struct fi_ops_av_set wf_av_set_imported_ops;
+
+/* Add a member that is none yet. -FI_ENOMEM, also when the set is full. */
+int wf_av_set_append(struct wf_av_set *set, fi_addr_t addr);
+
+/* Addresses that there may be: of an imported AV, what its owner says. */
+uint64_t wf_av_set_address_limit(const struct wf_av *av);
+bool wf_av_set_is_address(struct wf_av *av, fi_addr_t addr, uint64_t limit);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "objects/absent/absent.h"
+#include "objects/av/internal.h"
+#include "objects/av/set_internal.h"
+
+/* Opening and closing a set: what it may be asked, and its first members. */
+
+static void set_free(struct wf_av_set *set)
+{
+	free(set->member);
+	free(set->in);
+	free(set);
+}
+
+static int set_close(struct fid *fid)
+{
+	struct wf_av_set *set = wf_container_of(fid, struct wf_av_set, fid.fid);
+
+	/* acquire: pairs with the release in wf_av_set_unref. */
+	if (atomic_load_explicit(&set->refs, memory_order_acquire)) {
+		WF_AV_REFUSED(set->av->domain, "AV set: close: a group has joined\n");
+		return -FI_EBUSY;
+	}
+	wf_av_unref(set->av);
+	set_free(set);
+	return 0;
+}
+
+static struct fi_ops set_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = set_close,
+	.bind = wf_absent_bind,
+	.control = wf_absent_control,
+	.ops_open = wf_absent_ops_open,
+	.tostr = wf_absent_tostr,
+	.ops_set = wf_absent_ops_set,
+};
+
+static const struct {
+	uint64_t flag;
+	enum fi_collective_op coll;
+	enum fi_op op;
+	enum fi_datatype datatype;
+} collectives[] = {
+	{ FI_BARRIER_SET, FI_BARRIER, FI_NOOP, FI_VOID },
+	{ FI_BROADCAST_SET, FI_BROADCAST, FI_NOOP, FI_UINT8 },
+	{ FI_ALLTOALL_SET, FI_ALLTOALL, FI_NOOP, FI_UINT8 },
+	{ FI_ALLREDUCE_SET, FI_ALLREDUCE, FI_SUM, FI_UINT64 },
+	{ FI_ALLGATHER_SET, FI_ALLGATHER, FI_NOOP, FI_UINT8 },
+	{ FI_REDUCE_SCATTER_SET, FI_REDUCE_SCATTER, FI_SUM, FI_UINT64 },
+	{ FI_REDUCE_SET, FI_REDUCE, FI_SUM, FI_UINT64 },
+	{ FI_SCATTER_SET, FI_SCATTER, FI_NOOP, FI_UINT8 },
+	{ FI_GATHER_SET, FI_GATHER, FI_NOOP, FI_UINT8 },
+};
+
+/* What the domain is asked to serve it must serve (AVS-007). */
+static int check_collectives(struct wf_av *av, uint64_t flags)
+{
+	flags &= ~(FI_UNIVERSE | FI_PEER);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(collectives); i++) {
+		struct fi_collective_attr attr = {
+			.op = collectives[i].op,
+			.datatype = collectives[i].datatype,
+		};
+
+		if (!(flags & collectives[i].flag))
+			continue;
+		flags &= ~collectives[i].flag;
+		if (fi_query_collective(
+			    &av->domain->fid, collectives[i].coll, &attr, 0)) {
+			WF_AV_REFUSED(av->domain,
+				"AV set: collective %d is not offered\n",
+				(int)collectives[i].coll);
+			return -FI_ENOSYS;
+		}
+	}
+	if (!flags)
+		return 0;
+	WF_AV_REFUSED(
+		av->domain, "AV set: unknown flags %#llx\n", (unsigned long long)flags);
+	return -FI_EINVAL;
+}
+
+static int check_range(const struct wf_av *av, const struct fi_av_set_attr *attr)
+{
+	bool start = attr->start_addr != FI_ADDR_NOTAVAIL;
+	bool end = attr->end_addr != FI_ADDR_NOTAVAIL;
+
+	if (attr->comm_key_size || attr->comm_key) {
+		WF_AV_REFUSED(av->domain, "AV set: communication keys are not used\n");
+		return -FI_EINVAL;
+	}
+	if (attr->flags & (FI_UNIVERSE | FI_PEER))
+		return 0;
+	if (start == end && (start ? attr->stride && attr->start_addr <= attr->end_addr
+				   : !attr->stride))
+		return 0;
+	WF_AV_REFUSED(av->domain,
+		"AV set: start %llu, end %llu, stride %llu; possible: start to end by "
+		"a stride of 1 or more, or neither of the three\n",
+		(unsigned long long)attr->start_addr,
+		(unsigned long long)attr->end_addr, (unsigned long long)attr->stride);
+	return -FI_EINVAL;
+}
+
+static int fill(struct wf_av_set *set, const struct fi_av_set_attr *attr)
+{
+	uint64_t limit = wf_av_set_address_limit(set->av), end = limit, step = 1;
+	fi_addr_t addr = 0;
+	int ret = 0;
+
+	if (!(attr->flags & FI_UNIVERSE)) {
+		/* FI_ADDR_NOTAVAIL is beyond any limit, and so leaves it empty. */
+		addr = attr->start_addr;
+		step = attr->stride;
+		end = attr->end_addr < limit ? attr->end_addr + 1 : limit;
+	}
+	for (; !ret && addr < end; addr += step) {
+		if (wf_av_set_is_address(set->av, addr, limit))
+			ret = wf_av_set_append(set, addr);
+		if (end - addr <= step)
+			break;
+	}
+	/* More than the application said there would be (AVS-004). */
+	return ret && set->count == set->limit ? -FI_EINVAL : ret;
+}
+
+static int import(struct wf_av_set *set, const struct fi_peer_av_set_context *context)
+{
+	struct fid_peer_av_set *peer;
+
+	/* The header's type is a tag that nothing defines. */
+	peer = context && context->size >= sizeof(*context)
+		       ? (struct fid_peer_av_set *)(void *)context->av_set
+		       : NULL;
+	if (!peer || !peer->owner_ops ||
+		peer->owner_ops->size < sizeof(*peer->owner_ops) ||
+		!peer->owner_ops->members) {
+		WF_AV_REFUSED(set->av->domain,
+			"AV set: FI_PEER: context %p is no struct "
+			"fi_peer_av_set_context with a set\n",
+			(const void *)context);
+		return -FI_EINVAL;
+	}
+	set->peer = peer;
+	return 0;
+}
+
+int wf_av_set_open(struct fid_av *fid, struct fi_av_set_attr *attr,
+	struct fid_av_set **ret_set, void *context)
+{
+	struct wf_av *av = wf_av_of(fid);
+	struct wf_av_set *set;
+	int ret;
+
+	if (!av->domain->prov->av_sets) {
+		WF_AV_REFUSED(av->domain, "AV set: no collectives, so no AV sets\n");
+		return -FI_ENOSYS;
+	}
+	if (!attr || !ret_set)
+		return -FI_EINVAL;
+	ret = check_collectives(av, attr->flags);
+	if (!ret)
+		ret = check_range(av, attr);
+	if (ret)
+		return ret;
+	set = calloc(1, sizeof(*set));
+	if (!set)
+		return -FI_ENOMEM;
+	set->av = av;
+	set->flags = attr->flags;
+	set->limit = attr->count ? attr->count : SIZE_MAX;
+	ret = attr->flags & FI_PEER ? import(set, context) : fill(set, attr);
+	if (ret) {
+		set_free(set);
+		return ret;
+	}
+	set->fid.fid.fclass = FI_CLASS_AV_SET;
+	set->fid.fid.context = set->peer ? (void *)set->peer : context;
+	set->fid.fid.ops = &set_fid_ops;
+	set->fid.ops = set->peer ? &wf_av_set_imported_ops : &wf_av_set_ops;
+	wf_av_ref(av);
+	*ret_set = &set->fid;
+	return 0;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/absent/absent.h"
+#include "objects/cq/internal.h"
+
+/*
+ * Opening, closing and owning completion queues. One that is ours is at the same
+ * time the owner of whatever peers import it: they call owner_ops, which end where
+ * our own transports' completions end. One that is imported holds nothing: it gives
+ * its transports' completions to the owner and can only be asked for progress.
+ */
+
+enum { DEFAULT_SIZE = 1024 };
+
+static ssize_t owner_write(struct fid_peer_cq *peer, void *context, uint64_t flags,
+	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	return wf_cq_write(peer->fid.context, context, flags, len, buf, data, tag, src);
+}
+
+static ssize_t owner_writeerr(
+	struct fid_peer_cq *peer, const struct fi_cq_err_entry *entry)
+{
+	return wf_cq_write_err(peer->fid.context, entry);
+}
+
+static struct fi_ops_cq_owner owner_ops = {
+	.size = sizeof(owner_ops),
+	.write = owner_write,
+	.writeerr = owner_writeerr,
+};
+
+int wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer)
+{
+	*ret_peer = (struct fid_peer_cq){
+		.fid.fclass = FI_CLASS_PEER_CQ,
+		.fid.context = cq,
+		.fid.ops = &wf_absent_fid,
+		.owner_ops = &owner_ops,
+	};
+	return 0;
+}
+
+static int cq_close(struct fid *fid)
+{
+	struct wf_cq *cq = wf_container_of(fid, struct wf_cq, fid.fid);
+	int refs = atomic_load_explicit(&cq->refs, memory_order_acquire);
+
+	if (refs) {
+		FI_WARN(cq->domain->prov->fi, FI_LOG_CQ,
+			"cannot close the CQ: %d objects are bound to it\n", refs);
+		return -FI_EBUSY;
+	}
+	wf_progress_list_done(&cq->progress);
+	wf_wait_done(&cq->wait);
+	wf_cq_errors_done(cq);
+	wf_cq_ring_done(&cq->ring);
+	wf_lock_done(&cq->lock);
+	wf_domain_unref(cq->domain);
+	free(cq);
+	return 0;
+}
+
+static int cq_control(struct fid *fid, int command, void *arg)
+{
+	struct wf_cq *cq = wf_container_of(fid, struct wf_cq, fid.fid);
+
+	return wf_wait_control(&cq->wait, command, arg);
+}
+
+static struct fi_ops cq_fid_ops = {
+	.size = sizeof(cq_fid_ops),
+	.close = cq_close,
+	.bind = wf_absent_bind,
+	.control = cq_control,
+	.ops_open = wf_absent_ops_open,
+	.tostr = wf_absent_tostr,
+	.ops_set = wf_absent_ops_set,
+};
+
+/* With something to sleep on. */
+static struct fi_ops_cq cq_wait_ops = {
+	.size = sizeof(cq_wait_ops),
+	.read = wf_cq_read,
+	.readfrom = wf_cq_readfrom,
+	.readerr = wf_cq_readerr,
+	.sread = wf_cq_sread,
+	.sreadfrom = wf_cq_sreadfrom,
+	.signal = wf_cq_signal,
+	.strerror = wf_cq_strerror,
+	.export_xpu = wf_absent_cq_export_xpu,
+};
+
+/* FI_WAIT_NONE and FI_WAIT_SET: nobody may block here. */
+static struct fi_ops_cq cq_poll_ops = {
+	.size = sizeof(cq_poll_ops),
+	.read = wf_cq_read,
+	.readfrom = wf_cq_readfrom,
+	.readerr = wf_cq_readerr,
+	.sread = wf_absent_cq_sread,
+	.sreadfrom = wf_absent_cq_sreadfrom,
+	.signal = wf_absent_cq_signal,
+	.strerror = wf_cq_strerror,
+	.export_xpu = wf_absent_cq_export_xpu,
+};
+
+/* Imported: the owner asks for progress, everything else is asked of the owner. */
+static ssize_t peer_cq_read(struct fid_cq *fid, void *buf, size_t count)
+{
+	return count ? -FI_ENOSYS : wf_cq_read(fid, buf, 0);
+}
+
+static struct fi_ops_cq cq_peer_ops = {
+	.size = sizeof(cq_peer_ops),
+	.read = peer_cq_read,
+	.readfrom = wf_absent_cq_readfrom,
+	.readerr = wf_absent_cq_readerr,
+	.sread = wf_absent_cq_sread,
+	.sreadfrom = wf_absent_cq_sreadfrom,
+	.signal = wf_absent_cq_signal,
+	.strerror = wf_absent_cq_strerror,
+	.export_xpu = wf_absent_cq_export_xpu,
+};
+
+static int refuse(const struct wf_domain *domain, const char *what, uint64_t value)
+{
+	FI_WARN(domain->prov->fi, FI_LOG_CQ, "fi_cq_open: %s (got %#llx)\n", what,
+		(unsigned long long)value);
+	return -FI_EINVAL;
+}
+
+static int check_attr(const struct wf_domain *domain, const struct fi_cq_attr *attr)
+{
+	if (!attr)
+		return refuse(domain, "attributes are missing", 0);
+	if (attr->flags & ~(FI_AFFINITY | FI_PEER))
+		return refuse(
+			domain, "flags may be FI_AFFINITY and FI_PEER", attr->flags);
+	if (attr->format > FI_CQ_FORMAT_TAGGED)
+		return refuse(domain, "unknown entry format", attr->format);
+	if (attr->wait_obj != FI_WAIT_NONE && attr->wait_cond > FI_CQ_COND_THRESHOLD)
+		return refuse(domain, "unknown wait condition", attr->wait_cond);
+	return 0;
+}
+
+static int check_peer(
+	const struct wf_domain *domain, const struct fi_peer_cq_context *context)
+{
+	const struct fi_ops_cq_owner *ops;
+
+	if (!context || context->size < sizeof(*context))
+		return refuse(domain, "FI_PEER needs a struct fi_peer_cq_context",
+			context ? context->size : 0);
+	ops = context->cq ? context->cq->owner_ops : NULL;
+	if (!FI_CHECK_OP(ops, struct fi_ops_cq_owner, write) ||
+		!FI_CHECK_OP(ops, struct fi_ops_cq_owner, writeerr))
+		return refuse(domain,
+			"the owner of the peer CQ lacks write or writeerr",
+			ops ? ops->size : 0);
+	return 0;
+}
+
+/* Wait objects of the kernel are woken by the kernel; nobody else would move data
+ * while the application sleeps on a mutex of its own. */
+static int open_wait(struct wf_cq *cq, const struct fi_cq_attr *attr)
+{
+	int ret = wf_wait_init(&cq->wait, attr->wait_obj, attr->wait_set);
+
+	if (ret) {
+		(void)refuse(cq->domain, "unknown wait object, or no wait set",
+			attr->wait_obj);
+		return ret;
+	}
+	if (wf_wait_needs_thread(&cq->wait)) {
+		ret = wf_domain_need_thread(cq->domain);
+		if (ret)
+			wf_wait_done(&cq->wait);
+	}
+	return ret;
+}
+
+static void choose_ops(struct wf_cq *cq, struct fid_peer_cq *owner)
+{
+	cq->owner = owner ? owner : &cq->self;
+	if (owner)
+		cq->fid.ops = &cq_peer_ops;
+	else if (cq->wait.obj == FI_WAIT_NONE || cq->wait.obj == FI_WAIT_SET)
+		cq->fid.ops = &cq_poll_ops;
+	else
+		cq->fid.ops = &cq_wait_ops;
+}
+
+int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
+	struct fid_cq **ret_cq, void *context)
+{
+	struct wf_domain *domain = wf_domain_of(domain_fid);
+	struct fid_peer_cq *owner = NULL;
+	struct wf_cq *cq;
+	int ret;
+
+	ret = check_attr(domain, attr);
+	if (ret)
+		return ret;
+	if (attr->flags & FI_PEER) {
+		ret = check_peer(domain, context);
+		if (ret)
+			return ret;
+		/* The context is the owner's and gone when we return. */
+		owner = ((struct fi_peer_cq_context *)context)->cq;
+		context = owner;
+	}
+
+	cq = calloc(1, sizeof(*cq));
+	if (!cq)
+		return -FI_ENOMEM;
+	cq->fid.fid.fclass = FI_CLASS_CQ;
+	cq->fid.fid.context = context;
+	cq->fid.fid.ops = &cq_fid_ops;
+	cq->domain = domain;
+	cq->wait_cond = attr->wait_cond;
+	wf_list_init(&cq->errors);
+
+	ret = wf_lock_init(&cq->lock, domain->lock_kind);
+	if (ret)
+		goto err_free;
+	ret = wf_cq_ring_init(&cq->ring,
+		attr->format ? attr->format : FI_CQ_FORMAT_CONTEXT,
+		attr->size ? attr->size : DEFAULT_SIZE);
+	if (ret)
+		goto err_lock;
+	ret = open_wait(cq, attr);
+	if (ret)
+		goto err_ring;
+	ret = wf_progress_list_init(&cq->progress, domain->lock_kind, &cq->wait);
+	if (ret)
+		goto err_wait;
+
+	(void)wf_cq_export(cq, &cq->self);
+	choose_ops(cq, owner);
+	wf_domain_ref(domain);
+	wf_wait_attach(&cq->wait, &cq->fid.fid);
+	*ret_cq = &cq->fid;
+	return 0;
+
+err_wait:
+	wf_wait_done(&cq->wait);
+err_ring:
+	wf_cq_ring_done(&cq->ring);
+err_lock:
+	wf_lock_done(&cq->lock);
+err_free:
+	free(cq);
+	return ret;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_CQ_H
+#define WF_OBJECTS_CQ_H
+
+#include <stdatomic.h>
+#include <rdma/fi_eq.h>
+#include <rdma/providers/fi_peer.h>
+
+#include "objects/cq/ring.h"
+#include "objects/domain/domain.h"
+#include "objects/progress/progress.h"
+#include "objects/wait/wait.h"
+#include "sys/lock.h"
+
+/*
+ * A completion queue.
+ *
+ * Transports write through wf_cq_write and wf_cq_write_err. When the queue is ours
+ * (@owner == &self) the entry goes straight into the ring. When it was imported with
+ * FI_PEER the same calls go through the owner's operations.
+ *
+ * Errors wait in a list of their own, each stamped with the ring's head when it was
+ * written: a reader gets the entries before an error first, then -FI_EAVAIL until
+ * the error is read.
+ *
+ * @lock guards the ring and the errors; both can be seen to be empty without it.
+ * Reading runs the items of @progress first, without @lock; see progress.h for the
+ * lock order.
+ */
+struct wf_cq {
+	struct fid_cq fid;
+	struct wf_domain *domain;
+	struct fid_peer_cq self;
+	struct fid_peer_cq *owner;
+	struct wf_lock lock;
+	struct wf_cq_ring ring;
+	atomic_uint error_count;
+	struct wf_list errors;
+	void *err_data; /* of the error last read, kept until the next one is */
+	enum fi_cq_wait_cond wait_cond;
+	atomic_uint sleepers; /* threads inside a blocking read */
+	atomic_uint wakeups;  /* of them, how many return because of fi_cq_signal */
+	atomic_int refs;      /* endpoints, contexts and poll sets */
+	struct wf_wait wait;
+	struct wf_progress_list progress;
+};
+
+static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)
+{
+	return wf_container_of(fid, struct wf_cq, fid);
+}
+
+int wf_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
+	struct fid_cq **ret_cq, void *context);
+
+/* One more handle through which a peer writes into @cq: each peer gets its own. */
+int wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer);
+
+/* One failure; the entry and its err_data are copied. */
+ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry);
+
+/* Anything to read (entry or error)? For fi_poll and fi_trywait. No lock. */
+static inline bool wf_cq_readable(struct wf_cq *cq)
+{
+	return !wf_cq_ring_empty(&cq->ring) ||
+	       atomic_load_explicit(&cq->error_count, memory_order_relaxed);
+}
+
+/* One success into our own queue. -FI_ENOMEM when the ring could not grow. */
+static inline ssize_t wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
+	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	int ret;
+
+	wf_lock(&cq->lock);
+	ret = wf_cq_ring_put(&cq->ring, context, flags, len, buf, data, tag, src);
+	wf_unlock(&cq->lock);
+	wf_wait_signal(&cq->wait);
+	return ret;
+}
+
+/* One success. Arguments as for fi_ops_cq_owner.write; what the format has no room
+ * for is ignored. */
+static inline ssize_t wf_cq_write(struct wf_cq *cq, void *context, uint64_t flags,
+	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	if (wf_unlikely(cq->owner != &cq->self))
+		return cq->owner->owner_ops->write(
+			cq->owner, context, flags, len, buf, data, tag, src);
+	return wf_cq_write_own(cq, context, flags, len, buf, data, tag, src);
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <string.h>
+
+#include "objects/cq/internal.h"
+
+/*
+ * Failures. The structure that an application reads them into grew twice, and the
+ * application says only by the API version of its fabric how much of it there is:
+ * not a byte is written behind that.
+ *
+ *   API          bytes  last member       err_data
+ *   before 1.5   72     err_data          points to our copy
+ *   before 1.20  80     err_data_size     copied, if a buffer was given
+ *   now          88     src_addr          the same
+ */
+
+static size_t err_entry_size(uint32_t api_version)
+{
+	if (FI_VERSION_LT(api_version, FI_VERSION(1, 5)))
+		return offsetof(struct fi_cq_err_entry, err_data_size);
+	if (FI_VERSION_LT(api_version, FI_VERSION(1, 20)))
+		return offsetof(struct fi_cq_err_entry, src_addr);
+	return sizeof(struct fi_cq_err_entry);
+}
+
+ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry)
+{
+	size_t data_size = entry->err_data ? entry->err_data_size : 0;
+	size_t limit = cq->domain->info->domain_attr->max_err_data;
+	struct wf_cq_error *error;
+
+	if (cq->owner != &cq->self)
+		return cq->owner->owner_ops->writeerr(cq->owner, entry);
+
+	if (limit)
+		data_size = WF_MIN(data_size, limit);
+	error = malloc(sizeof(*error) + data_size);
+	if (!error) {
+		FI_WARN(cq->domain->prov->fi, FI_LOG_CQ,
+			"out of memory: an error completion is lost\n");
+		return -FI_ENOMEM;
+	}
+	error->entry = *entry;
+	error->entry.err_data = data_size ? error->data : NULL;
+	error->entry.err_data_size = data_size;
+	if (data_size)
+		memcpy(error->data, entry->err_data, data_size);
+
+	wf_lock(&cq->lock);
+	error->stamp = wf_cq_ring_head(&cq->ring);
+	wf_list_push(&cq->errors, &error->link);
+	atomic_fetch_add_explicit(&cq->error_count, 1, memory_order_relaxed);
+	wf_unlock(&cq->lock);
+	wf_wait_signal(&cq->wait);
+	return 0;
+}
+
+/* The first error, if no entry comes before it. */
+static struct wf_cq_error *pop_error(struct wf_cq *cq)
+{
+	struct wf_cq_error *error = NULL;
+
+	wf_lock(&cq->lock);
+	if (!wf_list_empty(&cq->errors)) {
+		error = wf_list_entry(cq->errors.next, struct wf_cq_error, link);
+		if (error->stamp != wf_cq_ring_tail(&cq->ring)) {
+			error = NULL;
+		} else {
+			wf_list_remove(&error->link);
+			atomic_fetch_sub_explicit(
+				&cq->error_count, 1, memory_order_relaxed);
+		}
+	}
+	wf_unlock(&cq->lock);
+	return error;
+}
+
+/* Keep @error alive for who reads its data through a pointer; the previous one goes. */
+static void keep_error(struct wf_cq *cq, struct wf_cq_error *error)
+{
+	void *old;
+
+	wf_lock(&cq->lock);
+	old = cq->err_data;
+	cq->err_data = error;
+	wf_unlock(&cq->lock);
+	free(old);
+}
+
+ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
+{
+	struct wf_cq *cq = wf_cq_of(fid);
+	size_t size = err_entry_size(cq->domain->api_version);
+	bool sized = size > offsetof(struct fi_cq_err_entry, err_data_size);
+	struct wf_cq_error *error;
+	void *user_data = NULL;
+	size_t user_size = 0;
+
+	(void)flags; /* none are defined */
+	if (!atomic_load_explicit(&cq->error_count, memory_order_relaxed))
+		return -FI_EAGAIN;
+	if (sized && buf->err_data_size && buf->err_data) {
+		user_data = buf->err_data;
+		user_size = buf->err_data_size;
+	}
+	error = pop_error(cq);
+	if (!error)
+		return -FI_EAGAIN;
+
+	if (user_data) {
+		user_size = WF_MIN(user_size, error->entry.err_data_size);
+		memcpy(user_data, error->data, user_size);
+		error->entry.err_data = user_data;
+		error->entry.err_data_size = user_size;
+	}
+	memcpy(buf, &error->entry, size);
+	keep_error(cq, error);
+	return 1;
+}
+
+const char *wf_cq_strerror(
+	struct fid_cq *fid, int prov_errno, const void *err_data, char *buf, size_t len)
+{
+	const char *text = fi_strerror(prov_errno);
+
+	(void)fid;
+	(void)err_data; /* raw addresses: nothing to add to the text */
+	if (buf && len)
+		(void)snprintf(buf, len, "%s", text);
+	return buf && len ? buf : text;
+}
+
+void wf_cq_errors_done(struct wf_cq *cq)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&cq->errors)))
+		free(wf_list_entry(link, struct wf_cq_error, link));
+	free(cq->err_data);
+	cq->err_data = NULL;
+}

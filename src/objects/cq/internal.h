@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_CQ_INTERNAL_H
+#define WF_OBJECTS_CQ_INTERNAL_H
+
+#include "objects/cq/cq.h"
+
+/* What the files of the completion queue share; see each for the whole story. */
+
+struct wf_cq_error {
+	struct wf_list link;
+	uint32_t stamp; /* the ring's head: entries before it are read first */
+	struct fi_cq_err_entry entry;
+	uint8_t data[]; /* entry.err_data points here */
+};
+
+/* cq_read.c */
+ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count);
+ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src);
+
+/* cq_wait.c */
+ssize_t wf_cq_sread(
+	struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout);
+ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src,
+	const void *cond, int timeout);
+int wf_cq_signal(struct fid_cq *fid);
+
+/* cq_err.c */
+ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags);
+const char *wf_cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data,
+	char *buf, size_t len);
+void wf_cq_errors_done(struct wf_cq *cq);
+
+#endif

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "objects/cq/ring.h"
+
+enum { MIN_SLOTS = 8 };
+static const uint32_t max_slots = UINT32_C(1) << 31;
+
+static const size_t entry_sizes[] = {
+	[FI_CQ_FORMAT_CONTEXT] = sizeof(struct fi_cq_entry),
+	[FI_CQ_FORMAT_MSG] = sizeof(struct fi_cq_msg_entry),
+	[FI_CQ_FORMAT_DATA] = sizeof(struct fi_cq_data_entry),
+	[FI_CQ_FORMAT_TAGGED] = sizeof(struct fi_cq_tagged_entry),
+};
+
+/* Move to arrays of @slots, which is enough for what is queued. */
+static int ring_resize(struct wf_cq_ring *ring, uint32_t slots)
+{
+	uint32_t head = wf_cq_ring_head(ring), mask = slots - 1;
+	uint8_t *new_slots = calloc(slots, ring->entry_size);
+	fi_addr_t *new_src = calloc(slots, sizeof(*new_src));
+
+	if (!new_slots || !new_src) {
+		free(new_slots);
+		free(new_src);
+		return -FI_ENOMEM;
+	}
+	for (uint32_t i = wf_cq_ring_tail(ring); i != head; i++) {
+		memcpy(new_slots + (i & mask) * ring->entry_size,
+			ring->slots + (i & ring->mask) * ring->entry_size,
+			ring->entry_size);
+		new_src[i & mask] = ring->src[i & ring->mask];
+	}
+	free(ring->slots);
+	free(ring->src);
+	ring->slots = new_slots;
+	ring->src = new_src;
+	ring->mask = mask;
+	return 0;
+}
+
+int wf_cq_ring_init(struct wf_cq_ring *ring, enum fi_cq_format format, size_t count)
+{
+	uint32_t slots = MIN_SLOTS;
+	int ret;
+
+	if (count > max_slots)
+		return -FI_ENOMEM;
+	while (slots < count)
+		slots *= 2;
+	*ring = (struct wf_cq_ring){
+		.format = format,
+		.entry_size = entry_sizes[format],
+	};
+	ret = ring_resize(ring, slots);
+	if (!ret)
+		ring->base_mask = ring->mask;
+	return ret;
+}
+
+void wf_cq_ring_done(struct wf_cq_ring *ring)
+{
+	free(ring->slots);
+	free(ring->src);
+	ring->slots = NULL;
+	ring->src = NULL;
+}
+
+int wf_cq_ring_grow(struct wf_cq_ring *ring)
+{
+	uint32_t slots = ring->mask + 1;
+
+	return slots < max_slots ? ring_resize(ring, slots * 2) : -FI_ENOMEM;
+}
+
+void wf_cq_ring_shrink(struct wf_cq_ring *ring)
+{
+	/* Out of memory: it stays large, which harms nobody. */
+	if (ring->mask > ring->base_mask && wf_cq_ring_empty(ring))
+		(void)ring_resize(ring, ring->base_mask + 1);
+}
+
+/* Inlined once per format, so that each copy has a size that the compiler knows. */
+static inline void copy_entries(const struct wf_cq_ring *ring, uint8_t *buf,
+	uint32_t tail, size_t count, const size_t size)
+{
+	for (size_t i = 0; i < count; i++)
+		memcpy(buf + i * size, ring->slots + ((tail + i) & ring->mask) * size,
+			size);
+}
+
+void wf_cq_ring_take(struct wf_cq_ring *ring, void *buf, fi_addr_t *src, size_t count)
+{
+	uint32_t tail = wf_cq_ring_tail(ring);
+
+	switch (ring->format) {
+	case FI_CQ_FORMAT_TAGGED:
+		copy_entries(ring, buf, tail, count, sizeof(struct fi_cq_tagged_entry));
+		break;
+	case FI_CQ_FORMAT_DATA:
+		copy_entries(ring, buf, tail, count, sizeof(struct fi_cq_data_entry));
+		break;
+	case FI_CQ_FORMAT_MSG:
+		copy_entries(ring, buf, tail, count, sizeof(struct fi_cq_msg_entry));
+		break;
+	default:
+		copy_entries(ring, buf, tail, count, sizeof(struct fi_cq_entry));
+	}
+	for (size_t i = 0; src && i < count; i++)
+		src[i] = ring->src[(tail + i) & ring->mask];
+	atomic_store_explicit(
+		&ring->tail, tail + (uint32_t)count, memory_order_relaxed);
+}

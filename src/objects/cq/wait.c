@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/cq/internal.h"
+#include "sys/clock.h"
+
+/*
+ * Blocking reads.
+ *
+ * A sleeper announces itself (wf_wait_arm), then looks once more for anything that
+ * came in between - entries, work of the transports, fi_cq_signal - and only then
+ * sleeps. Writers store first and look for sleepers afterwards; see wait.h for why
+ * one of the two always sees the other.
+ *
+ * fi_cq_signal leaves one wake-up per sleeper, and at least one, so that a thread
+ * which is about to sleep does not miss it.
+ */
+
+static bool take_wakeup(struct wf_cq *cq)
+{
+	unsigned int left = atomic_load_explicit(&cq->wakeups, memory_order_relaxed);
+
+	do {
+		if (wf_likely(!left))
+			return false;
+		/* acquire: pairs with wf_cq_signal; what its caller did before is
+		 * seen by whoever it wakes. */
+	} while (!atomic_compare_exchange_weak_explicit(&cq->wakeups, &left, left - 1,
+		memory_order_acquire, memory_order_relaxed));
+	return true;
+}
+
+int wf_cq_signal(struct fid_cq *fid)
+{
+	struct wf_cq *cq = wf_cq_of(fid);
+	unsigned int n = atomic_load_explicit(&cq->sleepers, memory_order_relaxed);
+
+	/* release: pairs with take_wakeup. */
+	atomic_store_explicit(&cq->wakeups, WF_MAX(n, 1u), memory_order_release);
+	wf_wait_signal(&cq->wait);
+	return 0;
+}
+
+/* Sleep until it is worth reading again. -FI_EAGAIN: time is up, or a signal. */
+static int wait_once(struct wf_cq *cq, uint64_t deadline_ns)
+{
+	uint64_t ticket;
+
+	if (take_wakeup(cq) || wf_expired(deadline_ns))
+		return -FI_EAGAIN;
+	ticket = wf_wait_arm(&cq->wait);
+	if (wf_cq_readable(cq) || !wf_progress_list_arm(&cq->progress))
+		return 0;
+	if (take_wakeup(cq))
+		return -FI_EAGAIN;
+	return wf_wait_sleep(&cq->wait, ticket, deadline_ns);
+}
+
+/* How many entries to wait for. */
+static size_t threshold(const struct wf_cq *cq, const void *cond, size_t count)
+{
+	size_t n = 1;
+
+	if (cq->wait_cond == FI_CQ_COND_THRESHOLD && cond)
+		n = *(const size_t *)cond;
+	return WF_MAX(WF_MIN(n, count), (size_t)1);
+}
+
+ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src,
+	const void *cond, int timeout)
+{
+	struct wf_cq *cq = wf_cq_of(fid);
+	uint64_t deadline_ns = wf_deadline_ns(timeout);
+	size_t want = threshold(cq, cond, count), got = 0;
+	ssize_t ret;
+
+	if (!count)
+		return wf_cq_readfrom(fid, buf, count, src);
+	atomic_fetch_add_explicit(&cq->sleepers, 1, memory_order_relaxed);
+	do {
+		ret = wf_cq_readfrom(fid, (uint8_t *)buf + got * cq->ring.entry_size,
+			count - got, src ? src + got : NULL);
+		if (ret > 0) {
+			got += (size_t)ret;
+			ret = 0;
+		} else if (ret == -FI_EAGAIN) {
+			ret = wait_once(cq, deadline_ns);
+		}
+	} while (!ret && got < want);
+	atomic_fetch_sub_explicit(&cq->sleepers, 1, memory_order_relaxed);
+	if (!got && ret == -FI_EAGAIN)
+		/* Data that came with the last wake-up, or a full timeout. */
+		ret = wf_cq_readfrom(fid, buf, count, src);
+	return got ? (ssize_t)got : ret;
+}
+
+ssize_t wf_cq_sread(
+	struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout)
+{
+	return wf_cq_sreadfrom(fid, buf, count, NULL, cond, timeout);
+}

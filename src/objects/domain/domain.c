@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/providers/fi_log.h>
+
+#include "objects/domain/ops.h"
+#include "objects/eq/eq.h"
+#include "objects/info/info.h"
+#include "objects/progress/thread.h"
+
+/* Guards @open_domains, which is in the order of opening. */
+static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct wf_list open_domains = { &open_domains, &open_domains };
+
+static enum fi_threading threading_of(const struct fi_info *info)
+{
+	enum fi_threading threading = info->domain_attr->threading;
+
+	/* Whatever else is asked for, with the removed models too, gets the one that
+	 * needs nothing from the caller. */
+	return threading == FI_THREAD_DOMAIN || threading == FI_THREAD_COMPLETION
+		       ? threading
+		       : FI_THREAD_SAFE;
+}
+
+/* Control calls stay thread safe whatever the model, except with unified progress. */
+static enum wf_lock_kind mr_lock_kind(const struct wf_domain *domain)
+{
+	return domain->progress == FI_PROGRESS_CONTROL_UNIFIED ? domain->lock_kind
+							       : WF_LOCK_SPIN;
+}
+
+static int copy_attributes(struct wf_domain *domain, const struct fi_info *info)
+{
+	const char *name = info->domain_attr->name;
+
+	if (!name)
+		name = domain->prov->default_domain;
+	domain->threading = threading_of(info);
+	domain->progress = info->domain_attr->progress;
+	domain->lock_kind = domain->threading == FI_THREAD_SAFE ||
+					    domain->progress == FI_PROGRESS_AUTO
+				    ? WF_LOCK_SPIN
+				    : WF_LOCK_NONE;
+	domain->info = fi_dupinfo(info);
+	domain->name = strdup(name ? name : "");
+	return domain->info && domain->name ? 0 : -FI_ENOMEM;
+}
+
+static void free_domain(struct wf_domain *domain)
+{
+	if (domain->info)
+		fi_freeinfo(domain->info);
+	free(domain->name);
+	(void)pthread_mutex_destroy(&domain->control);
+	free(domain);
+}
+
+static int check_open(const struct wf_fabric *fabric, const struct fi_info *info,
+	struct fid_domain **ret_domain, uint64_t flags)
+{
+	if (!info || !info->domain_attr || !ret_domain)
+		return -FI_EINVAL;
+	if (flags) {
+		FI_WARN(fabric->prov->fi, FI_LOG_DOMAIN,
+			"domain refused: flags 0x%llx asked for, none possible%s\n",
+			(unsigned long long)flags,
+			flags & FI_PEER ? " (no domain of a peer is imported)" : "");
+		return -FI_EINVAL;
+	}
+	return wf_info_check(fabric->prov, fabric->fid.api_version, info);
+}
+
+int wf_domain_open2(struct fid_fabric *fid, struct fi_info *info,
+	struct fid_domain **ret_domain, uint64_t flags, void *context)
+{
+	struct wf_fabric *fabric = wf_fabric_of(fid);
+	struct wf_domain *domain;
+	int err;
+
+	err = check_open(fabric, info, ret_domain, flags);
+	if (err)
+		return err;
+	domain = calloc(1, sizeof(*domain));
+	if (!domain)
+		return -FI_ENOMEM;
+	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
+	domain->fid.fid.context = context;
+	domain->fid.fid.ops = &wf_domain_fid_ops;
+	domain->fid.ops = &wf_domain_ops;
+	domain->fid.mr = &wf_mr_ops;
+	domain->fabric = fabric;
+	domain->prov = fabric->prov;
+	domain->api_version = fabric->fid.api_version;
+	atomic_init(&domain->refs, 0);
+	wf_list_init(&domain->link);
+	(void)pthread_mutex_init(&domain->control, NULL);
+	err = copy_attributes(domain, info);
+	if (err)
+		goto err_free;
+	err = wf_mr_map_init(&domain->mr_map, mr_lock_kind(domain));
+	if (err)
+		goto err_free;
+	/* Items come and go by control calls, which are always thread safe. */
+	err = wf_progress_list_init(&domain->items, WF_LOCK_MUTEX, NULL);
+	if (err)
+		goto err_map;
+	err = wf_triggers_init(&domain->triggers);
+	if (err)
+		goto err_items;
+	if (domain->progress == FI_PROGRESS_AUTO) {
+		err = wf_domain_need_thread(domain);
+		if (err)
+			goto err_triggers;
+	}
+	if (domain->prov->domain_init) {
+		err = domain->prov->domain_init(domain, info);
+		if (err)
+			goto err_thread;
+	}
+	atomic_fetch_add_explicit(&fabric->refs, 1, memory_order_relaxed);
+	(void)pthread_mutex_lock(&open_lock);
+	wf_list_push(&open_domains, &domain->link);
+	(void)pthread_mutex_unlock(&open_lock);
+	*ret_domain = &domain->fid;
+	return 0;
+
+err_thread:
+	wf_progress_thread_stop(domain->thread);
+err_triggers:
+	wf_triggers_done(&domain->triggers);
+err_items:
+	wf_progress_list_done(&domain->items);
+err_map:
+	wf_mr_map_done(&domain->mr_map);
+err_free:
+	free_domain(domain);
+	return err;
+}
+
+int wf_domain_open(struct fid_fabric *fabric, struct fi_info *info,
+	struct fid_domain **ret_domain, void *context)
+{
+	return wf_domain_open2(fabric, info, ret_domain, 0, context);
+}
+
+int wf_domain_close(struct fid *fid)
+{
+	struct wf_domain *domain = wf_container_of(fid, struct wf_domain, fid.fid);
+	struct wf_fabric *fabric = domain->fabric;
+	/* acquire: pairs with wf_domain_unref. */
+	int refs = atomic_load_explicit(&domain->refs, memory_order_acquire);
+
+	if (refs) {
+		FI_INFO(domain->prov->fi, FI_LOG_DOMAIN,
+			"domain %s not closed: %d objects are open on it\n",
+			domain->name, refs);
+		return -FI_EBUSY;
+	}
+	(void)pthread_mutex_lock(&open_lock);
+	wf_list_remove(&domain->link);
+	(void)pthread_mutex_unlock(&open_lock);
+	if (domain->prov->domain_done)
+		domain->prov->domain_done(domain);
+	wf_progress_thread_stop(domain->thread);
+	wf_triggers_done(&domain->triggers);
+	wf_progress_list_done(&domain->items);
+	wf_mr_map_done(&domain->mr_map);
+	if (domain->eq)
+		atomic_fetch_sub_explicit(&domain->eq->refs, 1, memory_order_release);
+	free_domain(domain);
+	atomic_fetch_sub_explicit(&fabric->refs, 1, memory_order_release);
+	return 0;
+}
+
+struct fid_domain *wf_domain_find(
+	const struct wf_prov *prov, const char *fabric_name, const char *name)
+{
+	struct fid_domain *found = NULL;
+
+	(void)pthread_mutex_lock(&open_lock);
+	wf_list_foreach(link, &open_domains)
+	{
+		struct wf_domain *domain = wf_list_entry(link, struct wf_domain, link);
+
+		if (domain->prov == prov && !strcmp(domain->name, name) &&
+			!strcmp(domain->fabric->name, fabric_name)) {
+			found = &domain->fid;
+			break;
+		}
+	}
+	(void)pthread_mutex_unlock(&open_lock);
+	return found;
+}
+
+int wf_domain_need_thread(struct wf_domain *domain)
+{
+	int err = 0;
+
+	if (domain->lock_kind == WF_LOCK_NONE) {
+		FI_WARN(domain->prov->fi, FI_LOG_DOMAIN,
+			"progress thread refused: the domain was opened for a caller "
+			"that serialises; FI_THREAD_SAFE or FI_PROGRESS_AUTO is "
+			"needed\n");
+		return -FI_ENOSYS;
+	}
+	(void)pthread_mutex_lock(&domain->control);
+	if (!domain->thread)
+		err = wf_progress_thread_start(&domain->items, &domain->thread);
+	(void)pthread_mutex_unlock(&domain->control);
+	return err;
+}
+
+int wf_domain_progress_add(struct wf_domain *domain, struct wf_progress *item)
+{
+	if (domain->lock_kind == WF_LOCK_NONE)
+		return 0;
+	return wf_progress_list_add(&domain->items, item);
+}
+
+void wf_domain_progress_del(struct wf_domain *domain, struct wf_progress *item)
+{
+	wf_progress_list_del(&domain->items, item);
+}

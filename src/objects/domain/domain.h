@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_DOMAIN_H
+#define WF_OBJECTS_DOMAIN_H
+
+#include <stdatomic.h>
+#include <rdma/fi_domain.h>
+
+#include "objects/fabric.h"
+#include "objects/mr/mr.h"
+#include "objects/progress/progress.h"
+#include "objects/trigger/trigger.h"
+#include "sys/list.h"
+#include "sys/lock.h"
+
+struct wf_eq;
+struct wf_progress_thread;
+
+/*
+ * An open domain. Attributes are fixed when it is opened; @refs counts what was
+ * opened on it and keeps fi_close away.
+ *
+ * @lock_kind is the strength that the objects of the data path take: WF_LOCK_NONE
+ * where the application serialises and no thread of ours runs, WF_LOCK_SPIN
+ * otherwise. A domain opened with FI_PROGRESS_AUTO has a progress thread from the
+ * start, so it is never WF_LOCK_NONE; nor is one with FI_THREAD_SAFE. A wait object
+ * that the kernel cannot signal asks for the thread later (wf_domain_need_thread);
+ * for an unlocked domain that request is refused with -FI_ENOSYS and a log line.
+ */
+struct wf_domain {
+	struct fid_domain fid;
+	struct wf_fabric *fabric;
+	const struct wf_prov *prov;
+	struct fi_info *info; /* our copy of what the domain was opened with */
+	char *name;
+	uint32_t api_version;        /* the fabric's */
+	enum fi_threading threading; /* FI_THREAD_FID and _ENDPOINT became _SAFE */
+	enum fi_progress progress;
+	enum wf_lock_kind lock_kind;
+	atomic_int refs;
+	struct wf_eq *eq; /* default EQ, NULL until bound */
+	struct wf_mr_map mr_map;
+	struct wf_progress_list items;     /* what the progress thread runs */
+	struct wf_progress_thread *thread; /* NULL until needed */
+	struct wf_triggers triggers;
+	struct fi_hmem_override_ops hmem_override; /* size 0: none was set */
+	pthread_mutex_t control; /* guards eq, thread and hmem_override */
+	struct wf_list link;     /* open domains, for wf_domain_find */
+};
+
+static inline struct wf_domain *wf_domain_of(struct fid_domain *fid)
+{
+	return wf_container_of(fid, struct wf_domain, fid);
+}
+
+/* fi_ops_fabric.domain and .domain2. */
+int wf_domain_open(struct fid_fabric *fabric, struct fi_info *info,
+	struct fid_domain **ret_domain, void *context);
+int wf_domain_open2(struct fid_fabric *fabric, struct fi_info *info,
+	struct fid_domain **ret_domain, uint64_t flags, void *context);
+
+/* Start the progress thread unless it runs; see the top of this file. */
+int wf_domain_need_thread(struct wf_domain *domain);
+
+/* Items that the progress thread runs, if there is or will be one. */
+int wf_domain_progress_add(struct wf_domain *domain, struct wf_progress *item);
+void wf_domain_progress_del(struct wf_domain *domain, struct wf_progress *item);
+
+static inline void wf_domain_ref(struct wf_domain *domain)
+{
+	atomic_fetch_add_explicit(&domain->refs, 1, memory_order_relaxed);
+}
+
+static inline void wf_domain_unref(struct wf_domain *domain)
+{
+	/* release: what the object did is done before fi_close may pass. */
+	atomic_fetch_sub_explicit(&domain->refs, 1, memory_order_release);
+}
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_ENDPOINT_ALIAS_H
+#define WF_OBJECTS_ENDPOINT_ALIAS_H
+
+#include "objects/endpoint/internal.h"
+
+/*
+ * An alias is another handle to an endpoint, with other default flags for one
+ * direction. Its calls without flags become the endpoint's calls with flags; all
+ * others are passed on as they are, so that the endpoint's own calls never ask
+ * whether they came through an alias.
+ */
+struct wf_ep_alias {
+	struct fid_ep fid;
+	struct wf_ep *ep;
+	_Atomic uint64_t tx_flags, rx_flags;
+};
+
+static inline struct wf_ep_alias *wf_alias_of(struct fid_ep *fid)
+{
+	return wf_container_of(fid, struct wf_ep_alias, fid);
+}
+
+static inline struct fid_ep *wf_alias_target(struct fid_ep *fid)
+{
+	return &wf_alias_of(fid)->ep->fid;
+}
+
+static inline uint64_t wf_alias_tx(struct fid_ep *fid)
+{
+	return atomic_load_explicit(&wf_alias_of(fid)->tx_flags, memory_order_relaxed);
+}
+
+static inline uint64_t wf_alias_rx(struct fid_ep *fid)
+{
+	return atomic_load_explicit(&wf_alias_of(fid)->rx_flags, memory_order_relaxed);
+}
+
+/* Tables of an alias of an endpoint that has the capability. */
+extern struct fi_ops_tagged wf_alias_tagged_ops;
+extern struct fi_ops_rma wf_alias_rma_ops;
+extern struct fi_ops_atomic wf_alias_atomic_ops;
+
+#endif

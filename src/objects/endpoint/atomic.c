@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/absent/absent.h"
+#include "objects/atomic/ops.h"
+#include "objects/endpoint/internal.h"
+#include "objects/op/build.h"
+
+/*
+ * The atomic calls: each is one operation descriptor and one start. They count
+ * elements; what the transport gets is in bytes.
+ */
+
+static struct fi_ioc one_ioc(const void *buf, size_t count)
+{
+	return (struct fi_ioc){ (void *)(uintptr_t)buf, count };
+}
+
+static ssize_t atomic_start(struct wf_ep *ep, enum wf_op_kind kind,
+	const struct fi_msg_atomic *msg, const struct fi_msg_fetch *fetch,
+	const struct fi_msg_compare *compare, uint64_t flags)
+{
+	struct wf_op_atomic_call call;
+	int ret = wf_op_set_atomic(ep, kind, msg, fetch, compare, flags, &call);
+
+	return wf_unlikely(ret) ? ret : wf_op_start(ep, &call.op);
+}
+
+static size_t total(const struct fi_ioc *iov, size_t count)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (__builtin_add_overflow(sum, iov[i].count, &sum))
+			return SIZE_MAX;
+	return sum;
+}
+
+/* Calls without flags: the endpoint's default ones. */
+static inline uint64_t plain(const struct wf_ep *ep)
+{
+	return wf_flags_plain(&ep->tx);
+}
+
+static ssize_t atomic_writev(struct fid_ep *fid, const struct fi_ioc *iov, void **desc,
+	size_t count, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
+	enum fi_datatype datatype, enum fi_op op, void *context)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_rma_ioc remote = { addr, total(iov, count), key };
+	struct fi_msg_atomic msg = { iov, desc, count, dest_addr, &remote, 1, datatype,
+		op, context, 0 };
+
+	return atomic_start(ep, WF_OP_ATOMIC, &msg, NULL, NULL, plain(ep));
+}
+
+static ssize_t atomic_write(struct fid_ep *fid, const void *buf, size_t count,
+	void *desc, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
+	enum fi_datatype datatype, enum fi_op op, void *context)
+{
+	struct fi_ioc iov = one_ioc(buf, count);
+
+	return atomic_writev(
+		fid, &iov, &desc, 1, dest_addr, addr, key, datatype, op, context);
+}
+
+static ssize_t atomic_writemsg(
+	struct fid_ep *fid, const struct fi_msg_atomic *msg, uint64_t flags)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+
+	return atomic_start(ep, WF_OP_ATOMIC, msg, NULL, NULL, flags | ep->tx.forced);
+}
+
+/* Injected operations have no context of their own: errors report the endpoint's. */
+static ssize_t atomic_inject(struct fid_ep *fid, const void *buf, size_t count,
+	fi_addr_t dest_addr, uint64_t addr, uint64_t key, enum fi_datatype datatype,
+	enum fi_op op)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_ioc iov = one_ioc(buf, count);
+	struct fi_rma_ioc remote = { addr, count, key };
+	struct fi_msg_atomic msg = { &iov, NULL, 1, dest_addr, &remote, 1, datatype, op,
+		ep->fid.fid.context, 0 };
+
+	return atomic_start(ep, WF_OP_ATOMIC, &msg, NULL, NULL,
+		(plain(ep) & ~FI_COMPLETION) | FI_INJECT);
+}
+
+static ssize_t atomic_readwritev(struct fid_ep *fid, const struct fi_ioc *iov,
+	void **desc, size_t count, struct fi_ioc *resultv, void **result_desc,
+	size_t result_count, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
+	enum fi_datatype datatype, enum fi_op op, void *context)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_rma_ioc remote = { addr, total(resultv, result_count), key };
+	struct fi_msg_atomic msg = { iov, desc, count, dest_addr, &remote, 1, datatype,
+		op, context, 0 };
+	struct fi_msg_fetch fetch = { resultv, result_desc, result_count };
+
+	return atomic_start(ep, WF_OP_FETCH, &msg, &fetch, NULL, plain(ep));
+}
+
+static ssize_t atomic_readwrite(struct fid_ep *fid, const void *buf, size_t count,
+	void *desc, void *result, void *result_desc, fi_addr_t dest_addr, uint64_t addr,
+	uint64_t key, enum fi_datatype datatype, enum fi_op op, void *context)
+{
+	struct fi_ioc iov = one_ioc(buf, count), results = one_ioc(result, count);
+
+	return atomic_readwritev(fid, &iov, &desc, 1, &results, &result_desc, 1,
+		dest_addr, addr, key, datatype, op, context);
+}
+
+static ssize_t atomic_readwritemsg(struct fid_ep *fid, const struct fi_msg_atomic *msg,
+	struct fi_ioc *resultv, void **result_desc, size_t result_count, uint64_t flags)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_msg_fetch fetch = { resultv, result_desc, result_count };
+
+	return atomic_start(ep, WF_OP_FETCH, msg, &fetch, NULL, flags | ep->tx.forced);
+}
+
+static ssize_t atomic_compwritev(struct fid_ep *fid, const struct fi_ioc *iov,
+	void **desc, size_t count, const struct fi_ioc *comparev, void **compare_desc,
+	size_t compare_count, struct fi_ioc *resultv, void **result_desc,
+	size_t result_count, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
+	enum fi_datatype datatype, enum fi_op op, void *context)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_rma_ioc remote = { addr, total(iov, count), key };
+	struct fi_msg_atomic msg = { iov, desc, count, dest_addr, &remote, 1, datatype,
+		op, context, 0 };
+	struct fi_msg_fetch fetch = { resultv, result_desc, result_count };
+	struct fi_msg_compare compare = { comparev, compare_desc, compare_count };
+
+	return atomic_start(ep, WF_OP_COMPARE, &msg, &fetch, &compare, plain(ep));
+}
+
+static ssize_t atomic_compwrite(struct fid_ep *fid, const void *buf, size_t count,
+	void *desc, const void *compare, void *compare_desc, void *result,
+	void *result_desc, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
+	enum fi_datatype datatype, enum fi_op op, void *context)
+{
+	struct fi_ioc iov = one_ioc(buf, count), compares = one_ioc(compare, count),
+		      results = one_ioc(result, count);
+
+	return atomic_compwritev(fid, &iov, &desc, 1, &compares, &compare_desc, 1,
+		&results, &result_desc, 1, dest_addr, addr, key, datatype, op, context);
+}
+
+static ssize_t atomic_compwritemsg(struct fid_ep *fid, const struct fi_msg_atomic *msg,
+	const struct fi_ioc *comparev, void **compare_desc, size_t compare_count,
+	struct fi_ioc *resultv, void **result_desc, size_t result_count, uint64_t flags)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_msg_fetch fetch = { resultv, result_desc, result_count };
+	struct fi_msg_compare compare = { comparev, compare_desc, compare_count };
+
+	return atomic_start(
+		ep, WF_OP_COMPARE, msg, &fetch, &compare, flags | ep->tx.forced);
+}
+
+static int atomic_valid(struct fid_ep *fid, enum wf_op_kind kind,
+	enum fi_datatype datatype, enum fi_op op, size_t *count)
+{
+	if (!count)
+		return -FI_EINVAL;
+	return wf_atomic_valid(
+		kind, datatype, op, wf_op_max_atomic(wf_ep_of(fid)), count);
+}
+
+static int atomic_writevalid(
+	struct fid_ep *fid, enum fi_datatype datatype, enum fi_op op, size_t *count)
+{
+	return atomic_valid(fid, WF_OP_ATOMIC, datatype, op, count);
+}
+
+static int atomic_readwritevalid(
+	struct fid_ep *fid, enum fi_datatype datatype, enum fi_op op, size_t *count)
+{
+	return atomic_valid(fid, WF_OP_FETCH, datatype, op, count);
+}
+
+static int atomic_compwritevalid(
+	struct fid_ep *fid, enum fi_datatype datatype, enum fi_op op, size_t *count)
+{
+	return atomic_valid(fid, WF_OP_COMPARE, datatype, op, count);
+}
+
+void wf_ep_atomic_finish(struct wf_ep *ep)
+{
+	struct fi_ops_atomic *ops = &ep->atomic_ops;
+
+	*ops = wf_absent_atomic;
+	if (ep->caps & FI_WRITE) {
+		ops->write = atomic_write;
+		ops->writev = atomic_writev;
+		ops->writemsg = atomic_writemsg;
+		ops->inject = atomic_inject;
+		ops->writevalid = atomic_writevalid;
+	}
+	if (ep->caps & FI_READ) {
+		ops->readwrite = atomic_readwrite;
+		ops->readwritev = atomic_readwritev;
+		ops->readwritemsg = atomic_readwritemsg;
+		ops->compwrite = atomic_compwrite;
+		ops->compwritev = atomic_compwritev;
+		ops->compwritemsg = atomic_compwritemsg;
+		ops->readwritevalid = atomic_readwritevalid;
+		ops->compwritevalid = atomic_compwritevalid;
+	}
+}

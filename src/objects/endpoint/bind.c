@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/internal.h"
+
+/* Which event each counter flag binds to. */
+static const uint64_t cntr_flags[WF_CNTR_COUNT] = {
+	[WF_CNTR_SEND] = FI_SEND,
+	[WF_CNTR_RECV] = FI_RECV,
+	[WF_CNTR_READ] = FI_READ,
+	[WF_CNTR_WRITE] = FI_WRITE,
+	[WF_CNTR_REMOTE_READ] = FI_REMOTE_READ,
+	[WF_CNTR_REMOTE_WRITE] = FI_REMOTE_WRITE,
+};
+
+static int refuse(const struct wf_ep *ep, int err, const char *why, uint64_t flags)
+{
+	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL, "fi_ep_bind: %s (flags %#llx)\n",
+		why, (unsigned long long)flags);
+	return err;
+}
+
+static void ref(atomic_int *refs)
+{
+	atomic_fetch_add_explicit(refs, 1, memory_order_relaxed);
+}
+
+static void unref(atomic_int *refs)
+{
+	/* release: what we did with the object is done before its close may pass. */
+	atomic_fetch_sub_explicit(refs, 1, memory_order_release);
+}
+
+static int bind_cq(struct wf_ep *ep, struct wf_cq *cq, uint64_t flags)
+{
+	const uint64_t directions = FI_TRANSMIT | FI_RECV;
+
+	if (flags & ~(directions | FI_SELECTIVE_COMPLETION))
+		return refuse(ep, -FI_EBADFLAGS,
+			"a CQ takes FI_TRANSMIT, FI_RECV, FI_SELECTIVE_COMPLETION",
+			flags);
+	if (!(flags & directions))
+		return refuse(
+			ep, -FI_EINVAL, "a CQ needs FI_TRANSMIT or FI_RECV", flags);
+	if (cq->domain != ep->domain)
+		return refuse(ep, -FI_EDOMAIN, "the CQ is of another domain", flags);
+	if ((flags & FI_TRANSMIT && ep->tx_cq) || (flags & FI_RECV && ep->rx_cq))
+		return refuse(ep, -FI_EINVAL, "that direction has a CQ already", flags);
+
+	if (flags & FI_TRANSMIT) {
+		ep->tx_cq = cq;
+		ep->tx_selective = flags & FI_SELECTIVE_COMPLETION;
+		ref(&cq->refs);
+	}
+	if (flags & FI_RECV) {
+		ep->rx_cq = cq;
+		ep->rx_selective = flags & FI_SELECTIVE_COMPLETION;
+		ref(&cq->refs);
+	}
+	return 0;
+}
+
+static int bind_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
+{
+	const uint64_t remote = FI_REMOTE_READ | FI_REMOTE_WRITE;
+	uint64_t known = 0, taken = 0;
+
+	for (int i = 0; i < WF_CNTR_COUNT; i++) {
+		known |= cntr_flags[i];
+		if (ep->cntr[i])
+			taken |= cntr_flags[i];
+	}
+	if (flags & ~known)
+		return refuse(ep, -FI_EBADFLAGS,
+			"a counter takes FI_SEND, FI_RECV, FI_READ, FI_WRITE, "
+			"FI_REMOTE_READ, FI_REMOTE_WRITE",
+			flags);
+	if (!flags)
+		return refuse(ep, -FI_EINVAL, "a counter needs an event", flags);
+	if (cntr->domain != ep->domain)
+		return refuse(
+			ep, -FI_EDOMAIN, "the counter is of another domain", flags);
+	if (flags & taken)
+		return refuse(
+			ep, -FI_EINVAL, "that event has a counter already", flags);
+	if (flags & remote && !(ep->caps & FI_RMA_EVENT))
+		return refuse(ep, -FI_EINVAL, "remote events need FI_RMA_EVENT", flags);
+
+	for (int i = 0; i < WF_CNTR_COUNT; i++) {
+		if (!(flags & cntr_flags[i]))
+			continue;
+		ep->cntr[i] = cntr;
+		ref(&cntr->refs);
+	}
+	return 0;
+}
+
+static int bind_av(struct wf_ep *ep, struct wf_av *av, uint64_t flags)
+{
+	if (flags)
+		return refuse(ep, -FI_EBADFLAGS, "an AV takes no flags", flags);
+	if (ep->type == FI_EP_MSG)
+		return refuse(ep, -FI_EINVAL, "a connected endpoint has no AV", flags);
+	if (wf_av_domain(av) != ep->domain)
+		return refuse(ep, -FI_EDOMAIN, "the AV is of another domain", flags);
+	if (ep->av)
+		return refuse(ep, -FI_EINVAL, "an AV is bound already", flags);
+	ep->av = av;
+	wf_av_ref(av);
+	return 0;
+}
+
+static int bind_eq(struct wf_ep *ep, struct wf_eq *eq, uint64_t flags)
+{
+	if (flags)
+		return refuse(ep, -FI_EBADFLAGS, "an EQ takes no flags", flags);
+	if (eq->fabric != ep->domain->fabric)
+		return refuse(ep, -FI_EINVAL, "the EQ is of another fabric", flags);
+	if (atomic_load_explicit(&ep->eq, memory_order_relaxed))
+		return refuse(ep, -FI_EINVAL, "an EQ is bound already", flags);
+	ref(&eq->refs);
+	/* release: pairs with wf_ep_eq. */
+	atomic_store_explicit(&ep->eq, eq, memory_order_release);
+	return 0;
+}
+
+static int bind_srx(struct wf_ep *ep, struct fid *fid, uint64_t flags)
+{
+	const char *why;
+	int ret;
+
+	if (flags)
+		return refuse(
+			ep, -FI_EBADFLAGS, "a receive context takes no flags", flags);
+	ret = wf_ep_srx_bind(ep, fid, &why);
+	return ret ? refuse(ep, ret, why, flags) : 0;
+}
+
+static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
+{
+	if (bfid->fclass == FI_CLASS_EQ)
+		return bind_eq(ep, wf_container_of(bfid, struct wf_eq, fid.fid), flags);
+	if (ep->enabled)
+		return refuse(
+			ep, -FI_EOPBADSTATE, "the endpoint is enabled already", flags);
+	switch (bfid->fclass) {
+	case FI_CLASS_CQ:
+		return bind_cq(ep, wf_container_of(bfid, struct wf_cq, fid.fid), flags);
+	case FI_CLASS_CNTR:
+		return bind_cntr(
+			ep, wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
+	case FI_CLASS_AV:
+		return bind_av(
+			ep, wf_av_of(wf_container_of(bfid, struct fid_av, fid)), flags);
+	case FI_CLASS_SRX_CTX:
+		return bind_srx(ep, bfid, flags);
+	default:
+		return refuse(ep, -FI_EINVAL,
+			"only a CQ, counter, AV, EQ or receive context can be bound "
+			"here",
+			flags);
+	}
+}
+
+int wf_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct wf_ep *ep = wf_ep_resolve(fid);
+	int ret;
+
+	if (!bfid)
+		return refuse(ep, -FI_EINVAL, "no object to bind", flags);
+	pthread_mutex_lock(&ep->control);
+	ret = bind_object(ep, bfid, flags);
+	pthread_mutex_unlock(&ep->control);
+	return ret;
+}
+
+static int missing(const struct wf_ep *ep, int err, const char *what)
+{
+	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"fi_enable: %s must be bound first\n", what);
+	return err;
+}
+
+int wf_ep_check_bindings(const struct wf_ep *ep)
+{
+	const uint64_t tx = FI_SEND | FI_READ | FI_WRITE;
+	/* The target of RMA moves only while somebody reads its receive queue. */
+	const uint64_t rx = FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+	if (ep->caps & tx && !ep->tx_cq)
+		return missing(ep, -FI_ENOCQ, "a CQ with FI_TRANSMIT");
+	if (ep->caps & rx && !ep->rx_cq)
+		return missing(ep, -FI_ENOCQ, "a CQ with FI_RECV");
+	if (ep->type != FI_EP_MSG && !ep->av)
+		return missing(ep, -FI_ENOAV, "an AV");
+	return 0;
+}
+
+void wf_ep_unbind_all(struct wf_ep *ep)
+{
+	struct wf_eq *eq = atomic_load_explicit(&ep->eq, memory_order_relaxed);
+
+	if (ep->tx_cq)
+		unref(&ep->tx_cq->refs);
+	if (ep->rx_cq)
+		unref(&ep->rx_cq->refs);
+	for (int i = 0; i < WF_CNTR_COUNT; i++)
+		if (ep->cntr[i])
+			unref(&ep->cntr[i]->refs);
+	if (ep->av)
+		wf_av_unref(ep->av);
+	if (eq)
+		unref(&eq->refs);
+}

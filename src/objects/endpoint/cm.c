@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/absent/absent.h"
+#include "objects/endpoint/internal.h"
+
+/* Names and groups of connectionless endpoints. */
+
+static int state_error(const struct wf_ep *ep, const char *call, const char *rule)
+{
+	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL, "%s: the endpoint %s\n", call, rule);
+	return -FI_EOPBADSTATE;
+}
+
+static int cm_setname(fid_t fid, void *addr, size_t len)
+{
+	struct wf_ep *ep = wf_ep_resolve(fid);
+	int ret;
+
+	if (!ep->xfer->setname)
+		return -FI_ENOSYS;
+	pthread_mutex_lock(&ep->control);
+	ret = ep->enabled ? state_error(ep, "fi_setname", "is enabled already")
+			  : ep->xfer->setname(ep, addr, len);
+	pthread_mutex_unlock(&ep->control);
+	return ret;
+}
+
+static int cm_getname(fid_t fid, void *addr, size_t *len)
+{
+	struct wf_ep *ep = wf_ep_resolve(fid);
+	int ret;
+
+	if (!ep->xfer->getname)
+		return -FI_ENOSYS;
+	if (!len)
+		return -FI_EINVAL;
+	pthread_mutex_lock(&ep->control);
+	ret = ep->xfer->getname(ep, addr, len);
+	pthread_mutex_unlock(&ep->control);
+	return ret;
+}
+
+static int cm_join(struct fid_ep *fid, const void *addr, uint64_t flags,
+	struct fid_mc **mc, void *context)
+{
+	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
+	int ret;
+
+	if (!ep->xfer->join)
+		return -FI_ENOSYS;
+	pthread_mutex_lock(&ep->control);
+	ret = ep->enabled ? ep->xfer->join(ep, addr, flags, mc, context)
+			  : state_error(ep, "fi_join", "is not enabled");
+	pthread_mutex_unlock(&ep->control);
+	return ret;
+}
+
+struct fi_ops_cm wf_ep_cm_ops = {
+	.size = sizeof(wf_ep_cm_ops),
+	.setname = cm_setname,
+	.getname = cm_getname,
+	.getpeer = wf_absent_cm_getpeer,
+	.connect = wf_absent_cm_connect,
+	.listen = wf_absent_cm_listen,
+	.accept = wf_absent_cm_accept,
+	.reject = wf_absent_cm_reject,
+	.shutdown = wf_absent_cm_shutdown,
+	.join = cm_join,
+};

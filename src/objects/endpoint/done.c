@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/internal.h"
+
+/* How operations end: counters and completion queues, for every transport. */
+
+/* A CQ that refuses an entry (no memory, or an imported one) cannot be told about. */
+static void lost(const struct wf_ep *ep, ssize_t ret)
+{
+	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_CQ, "a completion is lost: %s\n",
+		fi_strerror((int)-ret));
+}
+
+const struct wf_op_report wf_op_reports[WF_OP_COUNT] = {
+	[WF_OP_SEND] = { WF_CNTR_SEND, FI_SEND | FI_MSG },
+	[WF_OP_RECV] = { WF_CNTR_RECV, FI_RECV | FI_MSG },
+	[WF_OP_TSEND] = { WF_CNTR_SEND, FI_SEND | FI_TAGGED },
+	[WF_OP_TRECV] = { WF_CNTR_RECV, FI_RECV | FI_TAGGED },
+	[WF_OP_READ] = { WF_CNTR_READ, FI_READ | FI_RMA },
+	[WF_OP_WRITE] = { WF_CNTR_WRITE, FI_WRITE | FI_RMA },
+	[WF_OP_ATOMIC] = { WF_CNTR_WRITE, FI_WRITE | FI_ATOMIC },
+	[WF_OP_FETCH] = { WF_CNTR_READ, FI_READ | FI_ATOMIC },
+	[WF_OP_COMPARE] = { WF_CNTR_READ, FI_READ | FI_ATOMIC },
+};
+
+static void count(struct wf_cntr *cntr, size_t len)
+{
+	if (cntr)
+		wf_cntr_add(cntr, len);
+}
+
+/* Bytes of atomics are read at the initiator and written at the target, whatever
+ * event a counter of completions knows them by. CNT-006 */
+static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
+{
+	bool target = event == WF_CNTR_REMOTE_READ || event == WF_CNTR_REMOTE_WRITE;
+	struct wf_cntr *comp = ep->cntr[event];
+	struct wf_cntr *bytes = ep->cntr[target ? WF_CNTR_REMOTE_WRITE : WF_CNTR_READ];
+
+	if (comp && comp->events == FI_CNTR_EVENTS_COMP)
+		wf_cntr_add(comp, len);
+	if (bytes && bytes->events == FI_CNTR_EVENTS_BYTES)
+		wf_cntr_add(bytes, len);
+}
+
+void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
+	uint64_t op_flags, uint64_t comp_flags, size_t len)
+{
+	bool own = true;
+	ssize_t ret;
+
+	if (wf_unlikely(op_flags & WF_OP_WORK))
+		own = wf_work_done(&context, op_flags, ep->cntr[cntr], false);
+	if (wf_unlikely(comp_flags & FI_ATOMIC && own))
+		count_atomic(ep, cntr, len);
+	else if (own)
+		count(ep->cntr[cntr], len);
+	if (!(op_flags & FI_COMPLETION))
+		return;
+	ret = wf_cq_write(
+		ep->tx_cq, context, comp_flags, 0, NULL, 0, 0, FI_ADDR_NOTAVAIL);
+	if (wf_unlikely(ret < 0))
+		lost(ep, ret);
+}
+
+void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
+	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
+	fi_addr_t src)
+{
+	bool own = true;
+	ssize_t ret;
+
+	if (wf_unlikely(op_flags & WF_OP_WORK))
+		own = wf_work_done(&context, op_flags, ep->cntr[WF_CNTR_RECV], false);
+	if (own)
+		count(ep->cntr[WF_CNTR_RECV], len);
+	if (!(op_flags & FI_COMPLETION))
+		return;
+	ret = wf_cq_write(ep->rx_cq, context, comp_flags, len, buf, data, tag, src);
+	if (wf_unlikely(ret < 0))
+		lost(ep, ret);
+}
+
+void wf_ep_rx_release(struct wf_ep *ep, void *context)
+{
+	ssize_t ret = wf_cq_write(
+		ep->rx_cq, context, FI_MULTI_RECV, 0, NULL, 0, 0, FI_ADDR_NOTAVAIL);
+
+	if (wf_unlikely(ret < 0))
+		lost(ep, ret);
+}
+
+/* The entry of a failure is written even for deferred work that asked for none: there
+ * is no other way to tell why. */
+static void write_err(struct wf_ep *ep, struct wf_cq *cq, struct wf_cntr *cntr,
+	uint64_t op_flags, struct fi_cq_err_entry *entry)
+{
+	bool own = true;
+	ssize_t ret;
+
+	if (wf_unlikely(op_flags & WF_OP_WORK))
+		own = wf_work_done(&entry->op_context, op_flags, cntr, true);
+	ret = wf_cq_write_err(cq, entry);
+	if (cntr && own)
+		wf_cntr_add_err(cntr);
+	if (ret < 0)
+		lost(ep, ret);
+}
+
+void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
+	uint64_t op_flags, uint64_t comp_flags, size_t len, int err)
+{
+	struct fi_cq_err_entry entry = {
+		.op_context = context,
+		.flags = comp_flags,
+		.len = len,
+		.err = err,
+		.prov_errno = err,
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+
+	wf_ep_tx_fail(ep, cntr, op_flags, &entry);
+}
+
+void wf_ep_tx_fail(struct wf_ep *ep, enum wf_ep_cntr cntr, uint64_t op_flags,
+	struct fi_cq_err_entry *entry)
+{
+	write_err(ep, ep->tx_cq, ep->cntr[cntr], op_flags, entry);
+}
+
+void wf_ep_rx_err(
+	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry)
+{
+	struct fi_cq_err_entry copy = *entry;
+
+	write_err(ep, ep->rx_cq, ep->cntr[WF_CNTR_RECV], op_flags, &copy);
+}
+
+/* A region's counter is bound to FI_REMOTE_WRITE. */
+static bool counts(const struct wf_cntr *cntr, uint64_t comp_flags)
+{
+	return comp_flags & FI_REMOTE_WRITE ||
+	       (comp_flags & FI_ATOMIC && cntr->events == FI_CNTR_EVENTS_BYTES);
+}
+
+void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
+	size_t len, uint64_t data, fi_addr_t src)
+{
+	enum wf_ep_cntr event = comp_flags & FI_REMOTE_READ ? WF_CNTR_REMOTE_READ
+							    : WF_CNTR_REMOTE_WRITE;
+	ssize_t ret;
+
+	if (comp_flags & FI_ATOMIC)
+		count_atomic(ep, event, len);
+	else
+		count(ep->cntr[event], len);
+	if (mr && mr->cntr && counts(mr->cntr, comp_flags))
+		wf_cntr_add(mr->cntr, len);
+	if (!(comp_flags & FI_REMOTE_CQ_DATA) || !ep->rx_cq)
+		return;
+	ret = wf_cq_write(ep->rx_cq, NULL, comp_flags, len, NULL, data, 0, src);
+	if (wf_unlikely(ret < 0))
+		lost(ep, ret);
+}
+
+/* Completion flags that an entry brings along. */
+static const uint64_t entry_flags = FI_MSG | FI_TAGGED | FI_RECV | FI_REMOTE_CQ_DATA;
+
+static void *first_buf(const struct fi_peer_rx_entry *entry)
+{
+	return entry->count ? entry->iov[0].iov_base : NULL;
+}
+
+void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, uint64_t data, fi_addr_t src)
+{
+	uint64_t op_flags = entry->flags;
+
+	/* Whoever posted to a shared context did not know this endpoint's CQ. */
+	if (wf_likely(!(op_flags & WF_OP_WORK)))
+		op_flags |= ep->rx.forced;
+	wf_ep_rx_done(ep, entry->context, op_flags,
+		(entry->flags & entry_flags) | flags, len, first_buf(entry), data,
+		entry->tag, src);
+	wf_srx_free_entry(entry);
+}
+
+void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, size_t olen, uint64_t data, fi_addr_t src, int err)
+{
+	struct fi_cq_err_entry cq_entry = {
+		.op_context = entry->context,
+		.flags = (entry->flags & entry_flags) | flags,
+		.len = len,
+		.buf = first_buf(entry),
+		.data = data,
+		.tag = entry->tag,
+		.olen = olen,
+		.err = err,
+		.prov_errno = err,
+		.src_addr = src,
+	};
+
+	wf_ep_rx_err(ep, entry->flags, &cq_entry);
+	wf_srx_free_entry(entry);
+}

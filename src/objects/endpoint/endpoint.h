@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_ENDPOINT_H
+#define WF_OBJECTS_ENDPOINT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_endpoint.h>
+
+#include "objects/av/av.h"
+#include "objects/cntr.h"
+#include "objects/cq/cq.h"
+#include "objects/domain/domain.h"
+#include "objects/eq/eq.h"
+#include "objects/op/op.h"
+#include "objects/progress/progress.h"
+#include "objects/srx/srx.h"
+
+struct wf_ep;
+
+/* What a transport implements for one endpoint. */
+struct wf_xfer_ops {
+	/* Strength of ep->lock where the domain needs locks at all: WF_LOCK_MUTEX when
+	 * the kernel is called under it. */
+	enum wf_lock_kind lock_kind;
+
+	/* Start @op. No lock held: takes ep->lock itself for as long as it touches
+	 * state that others share. 0: taken, its completion is written now or later.
+	 * -FI_EAGAIN: nothing was taken, the caller may retry. */
+	ssize_t (*start)(struct wf_ep *ep, struct wf_op *op);
+
+	/* Move data without blocking; ep->lock held, and *ep->srx_lock before it where
+	 * there is one. Never enters user code. */
+	void (*progress)(struct wf_ep *ep);
+
+	/* What receives from a receive context; see srx.h. With this table receives
+	 * are not start()ed, and cancel and rx_left are not asked. */
+	struct fi_ops_srx_peer *srx_ops;
+
+	/* The source of a queued message that had FI_ADDR_UNSPEC, if known by now.
+	 * Called after addresses were inserted, *ep->srx_lock (the owner's lock) held.
+	 */
+	fi_addr_t (*srx_addr)(struct fi_peer_rx_entry *entry);
+
+	/* Bindings are complete and valid: open what the data path needs. Called
+	 * again when an earlier call failed. */
+	int (*enable)(struct wf_ep *ep);
+
+	/* Withdraw one posted receive with @context: true when one was found and its
+	 * FI_ECANCELED entry written. ep->lock held. */
+	bool (*cancel)(struct wf_ep *ep, void *context);
+
+	/* Release everything of the transport, call wf_ep_done and free the memory.
+	 * Accepts an endpoint whose opening or enabling failed half-way. No lock held,
+	 * nothing runs any more. */
+	void (*destroy)(struct wf_ep *ep);
+
+	/* Addresses; -FI_ENOSYS or NULL where the transport cannot. setname is not
+	 * called once the endpoint is enabled, join not before. */
+	int (*setname)(struct wf_ep *ep, const void *addr, size_t len);
+	int (*getname)(struct wf_ep *ep, void *addr, size_t *len);
+	int (*join)(struct wf_ep *ep, const void *addr, uint64_t flags,
+		struct fid_mc **mc, void *context);
+
+	/* Options beyond those that the skeleton answers, asked first and answering
+	 * -FI_ENOPROTOOPT to the others; NULL for none. */
+	int (*getopt)(struct wf_ep *ep, int name, void *val, size_t *len);
+	int (*setopt)(struct wf_ep *ep, int name, const void *val, size_t len);
+
+	/* How many more operations start() takes; NULL: not said. ep->lock held. */
+	size_t (*rx_left)(struct wf_ep *ep);
+	size_t (*tx_left)(struct wf_ep *ep);
+
+	/* See struct wf_progress; ep->lock held. */
+	int (*wait_fd)(struct wf_ep *ep);
+	bool (*arm)(struct wf_ep *ep);
+};
+
+/* Index of a bound counter, by the event that it counts. */
+enum wf_ep_cntr {
+	WF_CNTR_SEND,
+	WF_CNTR_RECV,
+	WF_CNTR_READ,
+	WF_CNTR_WRITE,
+	WF_CNTR_REMOTE_READ,
+	WF_CNTR_REMOTE_WRITE,
+	WF_CNTR_COUNT,
+};
+
+/* The flags in force for calls that have no flags argument, and those that are added
+ * to the flags of calls that have one. Settled when the endpoint is enabled, so that
+ * no call asks whether completions are selective. */
+struct wf_ep_flags {
+	_Atomic uint64_t plain; /* op flags, with FI_COMPLETION settled */
+	uint64_t forced;        /* FI_COMPLETION, or 0 with selective completion */
+	uint64_t refused;       /* what the endpoint cannot honour */
+};
+
+/*
+ * The part of an endpoint that is the same for every transport: bindings, options,
+ * flags, life cycle. A transport embeds it first in its own endpoint.
+ *
+ * Bindings and attributes change only before the endpoint is enabled, under
+ * @control; then the data path tables are swapped from "not enabled" to the finished
+ * ones and all of it is read without lock. (Default flags and the size of
+ * multi-receive slices may change later: they are atomic. An EQ may come later too.)
+ * @lock guards the transport's transfer state. Order: @control, progress list locks,
+ * @lock.
+ */
+struct wf_ep {
+	struct fid_ep fid;
+	const struct wf_xfer_ops *xfer;
+	struct wf_ep_flags tx, rx;
+	uint64_t trecv_flags; /* those of @rx that tagged receives have too */
+	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
+	atomic_size_t min_multi_recv;
+	struct wf_cq *tx_cq, *rx_cq;
+	struct wf_cntr *cntr[WF_CNTR_COUNT];
+	struct wf_av *av;
+	struct wf_domain *domain;
+	struct fi_info *info; /* our copy of what it was opened with */
+	enum fi_ep_type type;
+	uint64_t caps;                     /* with directions spelled out */
+	uint64_t tx_op_flags, rx_op_flags; /* as the application set them */
+	bool tx_selective, rx_selective;
+	bool enabled;
+	atomic_bool triggers; /* work was posted: our CQs and counters start it */
+	pthread_mutex_t control;
+	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
+	struct wf_lock lock;
+	struct wf_progress progress;
+	atomic_int refs;      /* multicast groups and regions: keep it open */
+	unsigned int handles; /* the endpoint and its aliases: the last frees */
+
+	/* Receiving, with xfer->srx_ops; settled when the endpoint is enabled. */
+	struct fid_peer_srx *srx;   /* what the transport calls */
+	struct wf_lock *srx_lock;   /* NULL: none, or the owner's */
+	struct wf_srx *srx_queue;   /* where receives on this endpoint are posted */
+	struct wf_srx_ctx *srx_ctx; /* bound; NULL: a context of our own */
+	struct wf_srx_port srx_port;
+	struct wf_av_watch av_watch;
+	ssize_t (*start_rx)(struct wf_ep *ep, struct wf_op *op);
+
+	/* Finished when enabled; absent slots filled. */
+	struct fi_ops_msg msg_ops;
+	struct fi_ops_tagged tagged_ops;
+	struct fi_ops_rma rma_ops;
+	struct fi_ops_atomic atomic_ops;
+};
+
+static inline struct wf_ep *wf_ep_of(struct fid_ep *fid)
+{
+	return wf_container_of(fid, struct wf_ep, fid);
+}
+
+/* Fill @ep from @info (checked by wf_info_check) and take references; the transport
+ * has allocated it. On failure nothing is held. */
+int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
+	const struct wf_xfer_ops *xfer, void *context);
+void wf_ep_done(struct wf_ep *ep);
+
+/* Where events of @ep go, or NULL. Any lock of the endpoint may be held. */
+struct wf_eq *wf_ep_eq(struct wf_ep *ep);
+
+/* How the end of an initiated operation is reported: the counter, and the flags of its
+ * entry. CNT-018, CNT-019, CQ-039, CQ-040. */
+struct wf_op_report {
+	enum wf_ep_cntr cntr;
+	uint64_t comp_flags;
+};
+extern const struct wf_op_report wf_op_reports[WF_OP_COUNT];
+
+/* A transmit (@cntr: SEND, READ or WRITE) or receive operation succeeded: counter,
+ * and CQ entry when @op_flags has FI_COMPLETION. @comp_flags is what the entry says.
+ * @op_flags and @context are those of the operation, here and below.
+ */
+void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
+	uint64_t op_flags, uint64_t comp_flags, size_t len);
+void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
+	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
+	fi_addr_t src);
+
+/* For transports that receive through ep->srx: the message of @entry arrived, @len
+ * bytes from @src (as completions report it). @flags: FI_REMOTE_CQ_DATA and the like,
+ * beyond those of @entry. Ends the entry. The owner's lock is held. */
+void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, uint64_t data, fi_addr_t src);
+
+/* The receive ends with @err (positive), @len bytes arrived. @olen: with FI_ETRUNC, the
+ * bytes that did not fit. */
+void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, size_t olen, uint64_t data, fi_addr_t src, int err);
+
+/* For what ends entries outside of progress(); nothing when the lock is the owner's. */
+static inline void wf_ep_srx_lock(struct wf_ep *ep)
+{
+	if (ep->srx_lock)
+		wf_lock(ep->srx_lock);
+}
+
+static inline void wf_ep_srx_unlock(struct wf_ep *ep)
+{
+	if (ep->srx_lock)
+		wf_unlock(ep->srx_lock);
+}
+
+/* The multi-receive buffer posted with @context is the application's again. */
+void wf_ep_rx_release(struct wf_ep *ep, void *context);
+
+/* It failed with @err (positive): always an entry, and the counter's error value. */
+void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
+	uint64_t op_flags, uint64_t comp_flags, size_t len, int err);
+/* The same with an entry that tells more; its op_context may change. */
+void wf_ep_tx_fail(struct wf_ep *ep, enum wf_ep_cntr cntr, uint64_t op_flags,
+	struct fi_cq_err_entry *entry);
+void wf_ep_rx_err(
+	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry);
+
+/* A peer's RMA or atomic operation on our memory is done. @comp_flags: FI_RMA or
+ * FI_ATOMIC, with FI_REMOTE_READ or FI_REMOTE_WRITE, and FI_REMOTE_CQ_DATA when @data
+ * came along: that, and only that, writes an entry. Counters of the endpoint and of
+ * @mr (may be NULL) count. */
+void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
+	size_t len, uint64_t data, fi_addr_t src);
+
+#endif

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/internal.h"
+
+/*
+ * Operation flags and the completion rules, settled once:
+ *
+ *   call              selective CQ                every other CQ
+ *   send, recv, ...   default op flags            default op flags | FI_COMPLETION
+ *   sendmsg, ...      flags of the call           flags of the call | FI_COMPLETION
+ *   inject, ...       default op flags without FI_COMPLETION
+ *
+ * so that an operation's success writes an entry exactly when FI_COMPLETION is set.
+ */
+
+/* Flags that only a single call can have. */
+static const uint64_t never_default = FI_TRIGGER | WF_OP_WORK;
+
+static void settle(struct wf_ep_flags *flags, uint64_t op_flags, bool selective)
+{
+	op_flags &= ~never_default;
+	flags->forced = selective ? 0 : FI_COMPLETION;
+	atomic_store_explicit(
+		&flags->plain, op_flags | flags->forced, memory_order_relaxed);
+}
+
+/* Flags that promise something which this endpoint cannot keep. Others that it has no
+ * use for are ignored, as they always were. */
+static uint64_t tx_refused(const struct wf_ep *ep)
+{
+	uint64_t refused = (FI_FENCE | FI_TRIGGER | FI_MULTICAST) & ~ep->caps;
+
+	refused |= WF_OP_WORK;
+	if (!(ep->caps & FI_RMA_PMEM))
+		refused |= FI_COMMIT_COMPLETE;
+	if (!ep->info->domain_attr->cq_data_size)
+		refused |= FI_REMOTE_CQ_DATA;
+	if (ep->type == FI_EP_DGRAM)
+		refused |=
+			FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_COMMIT_COMPLETE;
+	return refused;
+}
+
+void wf_ep_settle_flags(struct wf_ep *ep)
+{
+	settle(&ep->tx, ep->tx_op_flags, ep->tx_selective);
+	settle(&ep->rx, ep->rx_op_flags, ep->rx_selective);
+	ep->tx.refused = tx_refused(ep);
+	ep->rx.refused = ((FI_MULTI_RECV | FI_TRIGGER) & ~ep->caps) | WF_OP_WORK;
+	ep->trecv_flags = ep->caps & FI_TAGGED_MULTI_RECV ? ~0ULL : ~FI_MULTI_RECV;
+}
+
+/* The one direction that @flags names, or 0. */
+static uint64_t direction(const struct wf_ep *ep, uint64_t flags)
+{
+	uint64_t dir = flags & (FI_TRANSMIT | FI_RECV);
+
+	if (dir == FI_TRANSMIT || dir == FI_RECV)
+		return dir;
+	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"op flags: exactly one of FI_TRANSMIT and FI_RECV is needed (%#llx)\n",
+		(unsigned long long)flags);
+	return 0;
+}
+
+int wf_ep_get_op_flags(struct wf_ep *ep, uint64_t *flags)
+{
+	uint64_t dir = flags ? direction(ep, *flags) : 0;
+
+	if (!dir)
+		return -FI_EINVAL;
+	pthread_mutex_lock(&ep->control);
+	*flags = dir == FI_TRANSMIT ? ep->tx_op_flags : ep->rx_op_flags;
+	pthread_mutex_unlock(&ep->control);
+	return 0;
+}
+
+int wf_ep_set_op_flags(struct wf_ep *ep, uint64_t flags)
+{
+	uint64_t dir = direction(ep, flags);
+
+	if (!dir)
+		return -FI_EINVAL;
+	flags &= ~dir;
+	pthread_mutex_lock(&ep->control);
+	if (dir == FI_TRANSMIT) {
+		ep->tx_op_flags = flags;
+		settle(&ep->tx, flags, ep->tx_selective);
+	} else {
+		ep->rx_op_flags = flags;
+		settle(&ep->rx, flags, ep->rx_selective);
+	}
+	pthread_mutex_unlock(&ep->control);
+	return 0;
+}

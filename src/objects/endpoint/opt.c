@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "objects/endpoint/internal.h"
+
+/*
+ * Options of endpoints. A transport is asked first (xfer->getopt, setopt), for what
+ * only it knows; the table answers the rest. Setting ends when the endpoint is
+ * enabled, but for the size of multi-receive slices.
+ */
+
+struct option {
+	int name;
+	size_t size;
+	bool late; /* may be set when enabled */
+	void (*get)(const struct wf_ep *ep, void *val);
+	int (*set)(struct wf_ep *ep, const void *val);
+};
+
+static void get_min_multi_recv(const struct wf_ep *ep, void *val)
+{
+	*(size_t *)val =
+		atomic_load_explicit(&ep->min_multi_recv, memory_order_relaxed);
+}
+
+static int set_min_multi_recv(struct wf_ep *ep, const void *val)
+{
+	atomic_store_explicit(
+		&ep->min_multi_recv, *(const size_t *)val, memory_order_relaxed);
+	return 0;
+}
+
+static int set_size(const struct wf_ep *ep, size_t *field, size_t size, size_t limit)
+{
+	if (size > limit) {
+		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_setopt: size %zu asked, at most %zu is possible\n", size,
+			limit);
+		return -FI_EINVAL;
+	}
+	*field = size;
+	return 0;
+}
+
+static void get_max_msg_size(const struct wf_ep *ep, void *val)
+{
+	*(size_t *)val = ep->max_msg_size;
+}
+
+static int set_max_msg_size(struct wf_ep *ep, const void *val)
+{
+	return set_size(ep, &ep->max_msg_size, *(const size_t *)val,
+		ep->info->ep_attr->max_msg_size);
+}
+
+static void get_inject_size(const struct wf_ep *ep, void *val)
+{
+	*(size_t *)val = ep->inject_size;
+}
+
+static int set_inject_size(struct wf_ep *ep, const void *val)
+{
+	return set_size(ep, &ep->inject_size, *(const size_t *)val,
+		ep->info->tx_attr->inject_size);
+}
+
+/* There is no device memory here, so nothing is ever moved from peer to peer. */
+static void get_p2p(const struct wf_ep *ep, void *val)
+{
+	(void)ep;
+	*(int *)val = FI_HMEM_P2P_DISABLED;
+}
+
+static int set_p2p(struct wf_ep *ep, const void *val)
+{
+	if (*(const int *)val == FI_HMEM_P2P_DISABLED)
+		return 0;
+	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"fi_setopt: FI_OPT_FI_HMEM_P2P can only be FI_HMEM_P2P_DISABLED\n");
+	return -FI_EOPNOTSUPP;
+}
+
+static int set_cuda_permitted(struct wf_ep *ep, const void *val)
+{
+	(void)val;
+	wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
+		"fi_setopt: no CUDA library is in use\n");
+	return -FI_EINVAL;
+}
+
+static int accept_any(struct wf_ep *ep, const void *val)
+{
+	(void)ep;
+	(void)val;
+	return 0;
+}
+
+static const struct option options[] = {
+	{ FI_OPT_MIN_MULTI_RECV, sizeof(size_t), true, get_min_multi_recv,
+		set_min_multi_recv },
+	{ FI_OPT_MAX_MSG_SIZE, sizeof(size_t), false, get_max_msg_size,
+		set_max_msg_size },
+	{ FI_OPT_INJECT_MSG_SIZE, sizeof(size_t), false, get_inject_size,
+		set_inject_size },
+	{ FI_OPT_FI_HMEM_P2P, sizeof(int), false, get_p2p, set_p2p },
+	{ FI_OPT_CUDA_API_PERMITTED, sizeof(bool), false, NULL, set_cuda_permitted },
+	{ FI_OPT_SHARED_MEMORY_PERMITTED, sizeof(bool), false, NULL, accept_any },
+};
+
+static const struct option *find_option(int level, int name)
+{
+	if (level != FI_OPT_ENDPOINT)
+		return NULL;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(options); i++)
+		if (options[i].name == name)
+			return &options[i];
+	return NULL;
+}
+
+static int unknown(const struct wf_ep *ep, const char *call, int level, int name)
+{
+	wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL, "%s: no option %d at level %d\n",
+		call, name, level);
+	return -FI_ENOPROTOOPT;
+}
+
+static int get_own(struct wf_ep *ep, int level, int name, void *val, size_t *len)
+{
+	const struct option *option = find_option(level, name);
+
+	if (!option || !option->get)
+		return unknown(ep, "fi_getopt", level, name);
+	if (*len < option->size) {
+		*len = option->size;
+		return -FI_ETOOSMALL;
+	}
+	option->get(ep, val);
+	*len = option->size;
+	return 0;
+}
+
+static int set_own(struct wf_ep *ep, int level, int name, const void *val, size_t len)
+{
+	const struct option *option = find_option(level, name);
+
+	if (!option)
+		return unknown(ep, "fi_setopt", level, name);
+	if (len != option->size) {
+		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_setopt: option %d has %zu bytes, not %zu\n", name,
+			option->size, len);
+		return -FI_EINVAL;
+	}
+	if (ep->enabled && !option->late) {
+		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_setopt: option %d cannot change once enabled\n", name);
+		return -FI_EOPBADSTATE;
+	}
+	return option->set(ep, val);
+}
+
+int wf_ep_getopt(fid_t fid, int level, int name, void *val, size_t *len)
+{
+	struct wf_ep *ep = wf_ep_resolve(fid);
+	int ret = -FI_ENOPROTOOPT;
+
+	if (!val || !len)
+		return -FI_EINVAL;
+	pthread_mutex_lock(&ep->control);
+	if (ep->xfer->getopt && level == FI_OPT_ENDPOINT)
+		ret = ep->xfer->getopt(ep, name, val, len);
+	if (ret == -FI_ENOPROTOOPT)
+		ret = get_own(ep, level, name, val, len);
+	pthread_mutex_unlock(&ep->control);
+	return ret;
+}
+
+int wf_ep_setopt(fid_t fid, int level, int name, const void *val, size_t len)
+{
+	struct wf_ep *ep = wf_ep_resolve(fid);
+	int ret = -FI_ENOPROTOOPT;
+
+	if (!val)
+		return -FI_EINVAL;
+	pthread_mutex_lock(&ep->control);
+	if (ep->xfer->setopt && level == FI_OPT_ENDPOINT)
+		ret = ep->xfer->setopt(ep, name, val, len);
+	if (ret == -FI_ENOPROTOOPT)
+		ret = set_own(ep, level, name, val, len);
+	pthread_mutex_unlock(&ep->control);
+	return ret;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/internal.h"
+
+/*
+ * An endpoint is run by whoever reads one of its completion queues or counters, and
+ * by the domain's progress thread where there is one.
+ */
+
+enum { MAX_LISTS = 2 + WF_CNTR_COUNT };
+
+static struct wf_ep *ep_of_item(struct wf_progress *item)
+{
+	return wf_container_of(item, struct wf_ep, progress);
+}
+
+static void ep_run(struct wf_progress *item)
+{
+	struct wf_ep *ep = ep_of_item(item);
+
+	/* Somebody else moves data or posts: he is faster than waiting for him. Who
+	 * sleeps arms first, and that does wait. */
+	if (ep->srx_lock && !wf_trylock(ep->srx_lock))
+		return;
+	if (wf_trylock(&ep->lock)) {
+		ep->xfer->progress(ep);
+		wf_unlock(&ep->lock);
+	}
+	if (ep->srx_lock)
+		wf_unlock(ep->srx_lock);
+}
+
+static int ep_wait_fd(struct wf_progress *item)
+{
+	struct wf_ep *ep = ep_of_item(item);
+	int fd;
+
+	wf_lock(&ep->lock);
+	fd = ep->xfer->wait_fd(ep);
+	wf_unlock(&ep->lock);
+	return fd;
+}
+
+static bool ep_arm(struct wf_progress *item)
+{
+	struct wf_ep *ep = ep_of_item(item);
+	bool quiet;
+
+	wf_lock(&ep->lock);
+	quiet = ep->xfer->arm(ep);
+	wf_unlock(&ep->lock);
+	return quiet;
+}
+
+void wf_ep_progress_init(struct wf_ep *ep)
+{
+	ep->progress = (struct wf_progress){
+		.run = ep_run,
+		.wait_fd = ep->xfer->wait_fd ? ep_wait_fd : NULL,
+		.arm = ep->xfer->arm ? ep_arm : NULL,
+	};
+}
+
+static unsigned int bound_lists(struct wf_ep *ep, struct wf_progress_list **lists)
+{
+	unsigned int count = 0;
+
+	if (ep->tx_cq)
+		lists[count++] = &ep->tx_cq->progress;
+	if (ep->rx_cq)
+		lists[count++] = &ep->rx_cq->progress;
+	for (int i = 0; i < WF_CNTR_COUNT; i++)
+		if (ep->cntr[i])
+			lists[count++] = &ep->cntr[i]->progress;
+	return count;
+}
+
+static int attach(struct wf_ep *ep, struct wf_progress *item)
+{
+	struct wf_progress_list *lists[MAX_LISTS];
+	unsigned int count = bound_lists(ep, lists), added;
+	int ret = 0;
+
+	for (added = 0; added < count; added++) {
+		ret = wf_progress_list_add(lists[added], item);
+		if (ret)
+			goto err_lists;
+	}
+	/* The owner of an imported receive context runs us, with its lock held. */
+	if (item == &ep->progress && ep->srx && !ep->srx_lock)
+		return 0;
+	ret = wf_domain_progress_add(ep->domain, item);
+	if (ret)
+		goto err_lists;
+	return 0;
+
+err_lists:
+	while (added--)
+		wf_progress_list_del(lists[added], item);
+	return ret;
+}
+
+static void detach(struct wf_ep *ep, struct wf_progress *item)
+{
+	struct wf_progress_list *lists[MAX_LISTS];
+	unsigned int count = bound_lists(ep, lists);
+
+	wf_domain_progress_del(ep->domain, item);
+	while (count--)
+		wf_progress_list_del(lists[count], item);
+}
+
+int wf_ep_progress_attach(struct wf_ep *ep)
+{
+	return attach(ep, &ep->progress);
+}
+
+void wf_ep_progress_detach(struct wf_ep *ep)
+{
+	if (!ep->enabled)
+		return;
+	detach(ep, &ep->progress);
+	if (atomic_load_explicit(&ep->triggers, memory_order_acquire))
+		detach(ep, &ep->domain->triggers.progress);
+}
+
+int wf_ep_progress_triggers(struct wf_ep *ep)
+{
+	int ret = 0;
+
+	/* acquire: pairs with the release below. */
+	if (atomic_load_explicit(&ep->triggers, memory_order_acquire))
+		return 0;
+	pthread_mutex_lock(&ep->control);
+	if (!atomic_load_explicit(&ep->triggers, memory_order_relaxed)) {
+		ret = attach(ep, &ep->domain->triggers.progress);
+		if (!ret)
+			atomic_store_explicit(
+				&ep->triggers, true, memory_order_release);
+	}
+	pthread_mutex_unlock(&ep->control);
+	return ret;
+}

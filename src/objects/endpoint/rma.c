@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/absent/absent.h"
+#include "objects/endpoint/internal.h"
+#include "objects/op/build.h"
+
+/* The RMA calls: each is one operation descriptor and one start. */
+
+/* What only the writing side can promise. */
+static const uint64_t not_for_read = FI_REMOTE_CQ_DATA | FI_COMMIT_COMPLETE;
+
+/* Reads give no buffer back early. */
+static inline uint64_t read_plain(const struct wf_ep *ep)
+{
+	return wf_flags_plain(&ep->tx) & ~FI_INJECT;
+}
+
+static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
+	fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_rma_iov remote = { addr, len, key };
+	struct wf_op op = {
+		.kind = WF_OP_READ,
+		.flags = read_plain(ep),
+		.addr = src_addr,
+		.context = context,
+		.rma = &remote,
+		.rma_count = 1,
+	};
+
+	wf_op_set_buf(&op, buf, len, &desc);
+	return wf_op_start_tx(ep, &op);
+}
+
+static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+	size_t count, fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_rma_iov remote = { addr, 0, key };
+	struct wf_op op = {
+		.kind = WF_OP_READ,
+		.flags = read_plain(ep),
+		.addr = src_addr,
+		.context = context,
+		.rma = &remote,
+		.rma_count = 1,
+	};
+	int ret = wf_op_set_iov(ep, &op, iov, desc, count, ep->tx_iov_limit);
+
+	remote.len = op.len;
+	return ret ? ret : wf_op_start_tx(ep, &op);
+}
+
+static int set_msg(struct wf_ep *ep, struct wf_op *op, const struct fi_msg_rma *msg)
+{
+	int ret = wf_op_set_iov(
+		ep, op, msg->msg_iov, msg->desc, msg->iov_count, ep->tx_iov_limit);
+
+	if (!ret)
+		ret = wf_op_set_rma(ep, op, msg->rma_iov, msg->rma_iov_count);
+	return ret ? ret : wf_op_check_len(ep, op);
+}
+
+int wf_op_read(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
+	struct wf_op *op)
+{
+	*op = (struct wf_op){
+		.kind = WF_OP_READ,
+		.flags = (flags & ~FI_INJECT) | ep->tx.forced,
+		.addr = msg->addr,
+		.context = msg->context,
+	};
+	if (flags & (ep->tx.refused | not_for_read))
+		return wf_op_bad_flags(ep, flags & (ep->tx.refused | not_for_read));
+	return set_msg(ep, op, msg);
+}
+
+static ssize_t rma_readmsg(
+	struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct wf_op op;
+	int ret = wf_op_read(ep, msg, flags, &op);
+
+	return wf_unlikely(ret) ? ret : wf_op_start(ep, &op);
+}
+
+static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *desc,
+	fi_addr_t dest_addr, uint64_t addr, uint64_t key, void *context)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_rma_iov remote = { addr, len, key };
+	struct wf_op op = {
+		.kind = WF_OP_WRITE,
+		.flags = wf_flags_plain(&ep->tx),
+		.addr = dest_addr,
+		.context = context,
+		.rma = &remote,
+		.rma_count = 1,
+	};
+
+	wf_op_set_buf(&op, buf, len, &desc);
+	return wf_op_start_tx(ep, &op);
+}
+
+static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **desc,
+	size_t count, fi_addr_t dest_addr, uint64_t addr, uint64_t key, void *context)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_rma_iov remote = { addr, 0, key };
+	struct wf_op op = {
+		.kind = WF_OP_WRITE,
+		.flags = wf_flags_plain(&ep->tx),
+		.addr = dest_addr,
+		.context = context,
+		.rma = &remote,
+		.rma_count = 1,
+	};
+	int ret = wf_op_set_iov(ep, &op, iov, desc, count, ep->tx_iov_limit);
+
+	remote.len = op.len;
+	return ret ? ret : wf_op_start_tx(ep, &op);
+}
+
+int wf_op_write(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
+	struct wf_op *op)
+{
+	*op = (struct wf_op){
+		.kind = WF_OP_WRITE,
+		.flags = flags | ep->tx.forced,
+		.addr = msg->addr,
+		.context = msg->context,
+		.data = msg->data,
+	};
+	if (flags & ep->tx.refused)
+		return wf_op_bad_flags(ep, flags & ep->tx.refused);
+	return set_msg(ep, op, msg);
+}
+
+static ssize_t rma_writemsg(
+	struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct wf_op op;
+	int ret = wf_op_write(ep, msg, flags, &op);
+
+	return wf_unlikely(ret) ? ret : wf_op_start(ep, &op);
+}
+
+static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len,
+	void *desc, uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
+	void *context)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+	struct fi_rma_iov remote = { addr, len, key };
+	struct wf_op op = {
+		.kind = WF_OP_WRITE,
+		.flags = wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA,
+		.addr = dest_addr,
+		.context = context,
+		.data = data,
+		.rma = &remote,
+		.rma_count = 1,
+	};
+
+	wf_op_set_buf(&op, buf, len, &desc);
+	return wf_op_start_tx(ep, &op);
+}
+
+/* Injected operations have no context of their own: errors report the endpoint's. */
+static inline ssize_t inject(struct wf_ep *ep, const void *buf, size_t len,
+	uint64_t flags, uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key)
+{
+	void *desc = NULL;
+	struct fi_rma_iov remote = { addr, len, key };
+	struct wf_op op = {
+		.kind = WF_OP_WRITE,
+		.flags = (wf_flags_plain(&ep->tx) & ~FI_COMPLETION) | FI_INJECT | flags,
+		.addr = dest_addr,
+		.context = ep->fid.fid.context,
+		.data = data,
+		.rma = &remote,
+		.rma_count = 1,
+	};
+
+	wf_op_set_buf(&op, buf, len, &desc);
+	return wf_op_start_tx(ep, &op);
+}
+
+static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len,
+	fi_addr_t dest_addr, uint64_t addr, uint64_t key)
+{
+	return inject(wf_ep_of(fid), buf, len, 0, 0, dest_addr, addr, key);
+}
+
+static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len,
+	uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key)
+{
+	return inject(
+		wf_ep_of(fid), buf, len, FI_REMOTE_CQ_DATA, data, dest_addr, addr, key);
+}
+
+void wf_ep_rma_finish(struct wf_ep *ep)
+{
+	struct fi_ops_rma *ops = &ep->rma_ops;
+
+	*ops = wf_absent_rma;
+	if (ep->caps & FI_READ) {
+		ops->read = rma_read;
+		ops->readv = rma_readv;
+		ops->readmsg = rma_readmsg;
+	}
+	if (ep->caps & FI_WRITE) {
+		ops->write = rma_write;
+		ops->writev = rma_writev;
+		ops->writemsg = rma_writemsg;
+		ops->inject = rma_inject;
+	}
+	if (ep->caps & FI_WRITE && ep->info->domain_attr->cq_data_size) {
+		ops->writedata = rma_writedata;
+		ops->injectdata = rma_injectdata;
+	}
+}

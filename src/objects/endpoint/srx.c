@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/internal.h"
+#include "objects/srx/ctx.h"
+
+/*
+ * How endpoints get the receive context that their transport asks: bound, imported or
+ * their own; see srx.h.
+ */
+
+static void watch_inserted(struct wf_av_watch *watch)
+{
+	struct wf_ep *ep = wf_container_of(watch, struct wf_ep, av_watch);
+
+	ep->srx->owner_ops->foreach_unspec_addr(ep->srx, ep->xfer->srx_addr);
+}
+
+static bool receives(const struct wf_ep *ep)
+{
+	return ep->caps & (FI_MSG | FI_TAGGED) && ep->caps & FI_RECV;
+}
+
+static int use_imported(struct wf_ep *ep)
+{
+	int ret = wf_srx_ctx_serve(ep->srx_ctx, ep->xfer->srx_ops);
+
+	if (ret)
+		return ret;
+	ep->srx = ep->srx_ctx->imported;
+	ep->start_rx = wf_srx_refuse;
+	return 0;
+}
+
+static void use(struct wf_ep *ep, struct wf_srx *srx)
+{
+	wf_srx_export(srx, &ep->srx_port, ep, ep->xfer->srx_ops);
+	ep->srx_lock = &srx->lock;
+	ep->srx = &ep->srx_port.fid;
+}
+
+static int use_shared(struct wf_ep *ep)
+{
+	int ret = wf_srx_ctx_join(ep->srx_ctx, ep->av);
+
+	if (ret)
+		return ret;
+	ep->start_rx = wf_srx_refuse;
+	use(ep, &ep->srx_ctx->srx);
+	return 0;
+}
+
+static int use_private(struct wf_ep *ep)
+{
+	struct wf_srx *srx;
+	int ret;
+
+	if (ep->info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT) {
+		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_enable: opened with FI_SHARED_CONTEXT, so a shared receive "
+			"context must be bound first\n");
+		return -FI_EINVAL;
+	}
+	srx = calloc(1, sizeof(*srx));
+	if (!srx)
+		return -FI_ENOMEM;
+	ret = wf_srx_init(srx, ep, ep->lock.kind);
+	if (ret) {
+		free(srx);
+		return ret;
+	}
+	ep->srx_queue = srx;
+	ep->start_rx = wf_srx_start;
+	use(ep, srx);
+	return 0;
+}
+
+int wf_ep_srx_attach(struct wf_ep *ep)
+{
+	int ret;
+
+	/* There already when an earlier fi_enable failed later on. */
+	if (ep->srx)
+		return 0;
+	ep->start_rx = ep->xfer->start;
+	if (!ep->xfer->srx_ops || !receives(ep))
+		return 0;
+	if (!ep->srx_ctx)
+		ret = use_private(ep);
+	else
+		ret = ep->srx_ctx->imported ? use_imported(ep) : use_shared(ep);
+	if (!ret && ep->av && ep->xfer->srx_addr) {
+		ep->av_watch.inserted = watch_inserted;
+		wf_av_watch_add(ep->av, &ep->av_watch);
+	}
+	return ret;
+}
+
+void wf_ep_srx_drain(struct wf_ep *ep)
+{
+	if (!ep->srx)
+		return;
+	if (ep->av && ep->xfer->srx_addr)
+		wf_av_watch_del(ep->av, &ep->av_watch);
+	if (ep->srx_lock)
+		wf_srx_drain(&ep->srx_port);
+}
+
+void wf_ep_srx_detach(struct wf_ep *ep)
+{
+	struct wf_srx_ctx *ctx = ep->srx_ctx;
+
+	if (ep->srx && !ctx) {
+		wf_srx_fini(ep->srx_queue);
+		free(ep->srx_queue);
+	}
+	if (ep->srx && ctx && !ctx->imported)
+		wf_srx_ctx_leave(ctx, ep->av);
+	/* release: pairs with the context's close. */
+	if (ctx)
+		atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_release);
+	ep->srx = NULL;
+}
+
+int wf_ep_srx_bind(struct wf_ep *ep, struct fid *fid, const char **why)
+{
+	struct wf_srx_ctx *ctx;
+
+	*why = "the receive context is of another provider";
+	if (wf_srx_ctx_of(fid, &ctx))
+		return -FI_EINVAL;
+	*why = "the receive context is of another domain";
+	if (ctx->ep.domain != ep->domain)
+		return -FI_EDOMAIN;
+	*why = "the endpoint does not receive from a receive context";
+	if (!ep->xfer->srx_ops || !receives(ep))
+		return -FI_EINVAL;
+	*why = "a receive context is bound already";
+	if (ep->srx_ctx)
+		return -FI_EINVAL;
+	atomic_fetch_add_explicit(&ctx->refs, 1, memory_order_relaxed);
+	ep->srx_ctx = ctx;
+	return 0;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdio.h>
+#include <stdlib.h>
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_peer.h>
+
+#include "objects/absent/absent.h"
+#include "objects/eq/queue.h"
+#include "sys/clock.h"
+
+enum {
+	/* What fi_eq_write may queue when the application asks for less. */
+	MIN_CAPACITY = 1024,
+	/* Nothing wakes a sleeper with FI_WAIT_MUTEX_COND when an endpoint needs
+	 * progress, so he looks himself. */
+	SLICE_NS = 10 * 1000 * 1000,
+};
+
+static struct wf_eq *eq_of_fid(struct fid *fid)
+{
+	return wf_container_of(fid, struct wf_eq, fid.fid);
+}
+
+static bool bad_read(struct wf_eq *eq, const void *buf, size_t len, uint64_t flags)
+{
+	if ((buf || !len) && !(flags & ~FI_PEEK))
+		return false;
+	FI_WARN(eq->fabric->prov->fi, FI_LOG_EQ,
+		"read refused: buffer %p, flags 0x%llx, only FI_PEEK possible\n", buf,
+		(unsigned long long)flags);
+	return true;
+}
+
+static ssize_t read_event(
+	struct wf_eq *eq, uint32_t *event, void *buf, size_t len, uint64_t flags)
+{
+	wf_progress_list_run(&eq->progress);
+	return wf_eq_take(eq, event, buf, len, flags);
+}
+
+static ssize_t eq_read(
+	struct fid_eq *fid, uint32_t *event, void *buf, size_t len, uint64_t flags)
+{
+	struct wf_eq *eq = wf_eq_of(fid);
+
+	if (bad_read(eq, buf, len, flags))
+		return -FI_EINVAL;
+	return read_event(eq, event, buf, len, flags);
+}
+
+static ssize_t eq_readerr(
+	struct fid_eq *fid, struct fi_eq_err_entry *buf, uint64_t flags)
+{
+	struct wf_eq *eq = wf_eq_of(fid);
+
+	if (!buf || bad_read(eq, buf, sizeof(*buf), flags))
+		return -FI_EINVAL;
+	wf_progress_list_run(&eq->progress);
+	return wf_eq_take_err(eq, buf, flags);
+}
+
+static ssize_t eq_write(
+	struct fid_eq *fid, uint32_t event, const void *buf, size_t len, uint64_t flags)
+{
+	struct wf_eq *eq = wf_eq_of(fid);
+
+	if ((!buf && len) || flags) {
+		FI_WARN(eq->fabric->prov->fi, FI_LOG_EQ,
+			"write refused: buffer %p, flags 0x%llx, none possible\n", buf,
+			(unsigned long long)flags);
+		return -FI_EINVAL;
+	}
+	return wf_eq_insert(eq, event, buf, len);
+}
+
+/* False: somebody interrupted the sleep, or it is over for good. */
+static bool sleep_until(struct wf_eq *eq, uint64_t deadline_ns)
+{
+	uint64_t ticket = wf_wait_arm(&eq->wait), slice_ns = deadline_ns;
+
+	if (!wf_progress_list_arm(&eq->progress) || wf_eq_readable(eq))
+		return !wf_expired(deadline_ns);
+	if (wf_wait_needs_thread(&eq->wait))
+		slice_ns = WF_MIN(deadline_ns, wf_now_ns() + SLICE_NS);
+	return !wf_wait_sleep(&eq->wait, ticket, slice_ns) || slice_ns != deadline_ns;
+}
+
+static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len,
+	int timeout_ms, uint64_t flags)
+{
+	struct wf_eq *eq = wf_eq_of(fid);
+	uint64_t deadline_ns = wf_deadline_ns(timeout_ms);
+	ssize_t ret;
+
+	if (eq->wait.obj == FI_WAIT_NONE || eq->wait.obj == FI_WAIT_SET) {
+		FI_WARN(eq->fabric->prov->fi, FI_LOG_EQ,
+			"blocking read refused: the queue has no wait object of its "
+			"own\n");
+		return -FI_ENOSYS;
+	}
+	if (bad_read(eq, buf, len, flags))
+		return -FI_EINVAL;
+	do {
+		ret = read_event(eq, event, buf, len, flags);
+		if (ret != -FI_EAGAIN)
+			return ret;
+	} while (sleep_until(eq, deadline_ns));
+	return read_event(eq, event, buf, len, flags);
+}
+
+static const char *eq_strerror(
+	struct fid_eq *fid, int prov_errno, const void *err_data, char *buf, size_t len)
+{
+	const char *text = fi_strerror(abs(prov_errno));
+
+	if (!buf || !len)
+		return text;
+	(void)snprintf(buf, len, "%s", text);
+	return buf;
+}
+
+static int eq_close(struct fid *fid)
+{
+	struct wf_eq *eq = eq_of_fid(fid);
+	struct wf_fabric *fabric = eq->fabric;
+	/* acquire: pairs with the release of whoever was bound last. */
+	int refs = atomic_load_explicit(&eq->refs, memory_order_acquire);
+
+	if (refs) {
+		FI_INFO(fabric->prov->fi, FI_LOG_EQ,
+			"event queue not closed: %d objects are bound to it\n", refs);
+		return -FI_EBUSY;
+	}
+	wf_wait_done(&eq->wait);
+	wf_progress_list_done(&eq->progress);
+	wf_eq_drop_all(eq);
+	wf_lock_done(&eq->lock);
+	free(eq);
+	atomic_fetch_sub_explicit(&fabric->refs, 1, memory_order_release);
+	return 0;
+}
+
+static int eq_control(struct fid *fid, int command, void *arg)
+{
+	return wf_wait_control(&eq_of_fid(fid)->wait, command, arg);
+}
+
+static struct fi_ops eq_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = eq_close,
+	.bind = wf_absent_bind,
+	.control = eq_control,
+	.ops_open = wf_absent_ops_open,
+	.tostr = wf_absent_tostr,
+	.ops_set = wf_absent_ops_set,
+};
+
+static struct fi_ops_eq eq_ops = {
+	.size = sizeof(struct fi_ops_eq),
+	.read = eq_read,
+	.readerr = eq_readerr,
+	.write = eq_write,
+	.sread = eq_sread,
+	.strerror = eq_strerror,
+};
+
+/* Of a queue that passes everything on to its owner. */
+static struct fi_ops eq_peer_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = eq_close,
+	.bind = wf_absent_bind,
+	.control = wf_absent_control,
+	.ops_open = wf_absent_ops_open,
+	.tostr = wf_absent_tostr,
+	.ops_set = wf_absent_ops_set,
+};
+
+static struct fi_ops_eq eq_peer_ops = {
+	.size = sizeof(struct fi_ops_eq),
+	.read = wf_absent_eq_read,
+	.readerr = wf_absent_eq_readerr,
+	.write = eq_write,
+	.sread = wf_absent_eq_sread,
+	.strerror = wf_absent_eq_strerror,
+};
+
+bool wf_eq_is_ours(const struct fid_eq *fid)
+{
+	return fid->fid.ops == &eq_fid_ops || fid->fid.ops == &eq_peer_fid_ops;
+}
+
+static int check_attr(const struct wf_fabric *fabric, const struct fi_eq_attr *attr,
+	const struct fi_peer_eq_context *peer)
+{
+	const uint64_t possible = FI_WRITE | FI_AFFINITY | FI_PEER;
+
+	if (!attr)
+		return -FI_EINVAL;
+	if (attr->flags & ~possible) {
+		FI_WARN(fabric->prov->fi, FI_LOG_EQ,
+			"event queue refused: flags 0x%llx asked for, 0x%llx "
+			"possible\n",
+			(unsigned long long)attr->flags, (unsigned long long)possible);
+		return -FI_EINVAL;
+	}
+	if (attr->flags & FI_PEER &&
+		(!peer || peer->size < sizeof(*peer) || !peer->eq)) {
+		FI_WARN(fabric->prov->fi, FI_LOG_EQ,
+			"event queue refused: FI_PEER needs a peer context with a "
+			"queue\n");
+		return -FI_EINVAL;
+	}
+	return 0;
+}
+
+static int init_eq(struct wf_eq *eq, const struct fi_eq_attr *attr)
+{
+	int err;
+
+	err = wf_lock_init(&eq->lock, WF_LOCK_SPIN);
+	if (err)
+		return err;
+	/* Not a spin lock: connection management calls the kernel. */
+	err = wf_progress_list_init(&eq->progress, WF_LOCK_MUTEX, &eq->wait);
+	if (err)
+		goto err_lock;
+	err = wf_wait_init(
+		&eq->wait, eq->owner ? FI_WAIT_NONE : attr->wait_obj, attr->wait_set);
+	if (err) {
+		FI_WARN(eq->fabric->prov->fi, FI_LOG_EQ,
+			"event queue refused: wait object %d: %s\n", attr->wait_obj,
+			fi_strerror(-err));
+		goto err_progress;
+	}
+	return 0;
+
+err_progress:
+	wf_progress_list_done(&eq->progress);
+err_lock:
+	wf_lock_done(&eq->lock);
+	return err;
+}
+
+int wf_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **ret_eq,
+	void *context)
+{
+	struct wf_fabric *fabric = wf_fabric_of(fid);
+	const struct fi_peer_eq_context *peer = context;
+	struct wf_eq *eq;
+	int err;
+
+	if (!ret_eq)
+		return -FI_EINVAL;
+	err = check_attr(fabric, attr, peer);
+	if (err)
+		return err;
+	eq = calloc(1, sizeof(*eq));
+	if (!eq)
+		return -FI_ENOMEM;
+	eq->fabric = fabric;
+	eq->owner = attr->flags & FI_PEER ? peer->eq : NULL;
+	eq->flags = attr->flags;
+	eq->capacity = WF_MAX(attr->size, (size_t)MIN_CAPACITY);
+	eq->fid.fid.fclass = FI_CLASS_EQ;
+	eq->fid.fid.context = context;
+	eq->fid.fid.ops = eq->owner ? &eq_peer_fid_ops : &eq_fid_ops;
+	eq->fid.ops = eq->owner ? &eq_peer_ops : &eq_ops;
+	atomic_init(&eq->refs, 0);
+	wf_list_init(&eq->events);
+	err = init_eq(eq, attr);
+	if (err) {
+		free(eq);
+		return err;
+	}
+	atomic_fetch_add_explicit(&fabric->refs, 1, memory_order_relaxed);
+	wf_wait_attach(&eq->wait, &eq->fid.fid);
+	*ret_eq = &eq->fid;
+	return 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_INFO_ADDR_H
+#define WF_OBJECTS_INFO_ADDR_H
+
+#include "objects/info/rule.h"
+#include "sys/sockaddr.h"
+
+/* Node, service and addresses in hints, turned into Internet addresses. */
+
+enum { WF_INFO_ADDRS_MAX = 32 };
+
+struct wf_info_addrs {
+	union wf_sockaddr addr[WF_INFO_ADDRS_MAX];
+	size_t count;
+};
+
+uint32_t wf_info_format_of(const union wf_sockaddr *sa);
+
+/* The addresses that @node and @service (one of them may be NULL) stand for, best
+ * first. @flags: FI_SOURCE for those to bind to instead of those to reach,
+ * FI_NUMERICHOST for no look-up. What is not a name is never looked up. -FI_ENODATA,
+ * -FI_EINVAL, -FI_ENOMEM; the first two with a reason. */
+int wf_info_lookup(const struct wf_info_ctx *ctx, const char *node, const char *service,
+	uint64_t flags, struct wf_info_addrs *ret, struct wf_info_reason *why);
+
+/* The address of hints, if any: @ret->count is 0 or 1. -FI_EINVAL with a reason. */
+int wf_info_hint_addr(const char *field, const void *addr, size_t len,
+	struct wf_info_addrs *ret, struct wf_info_reason *why);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/info/rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What fi_getinfo answers: the template, narrowed row by row (wf_info_build), then
+ * what has to be allocated. */
+
+static int copy_text(char **to, const char *from)
+{
+	char *copy = from ? strdup(from) : NULL;
+
+	if (from && !copy)
+		return -FI_ENOMEM;
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+/* FI_AV_AUTH_KEY is a size without a key. */
+static int copy_key(uint8_t **to, size_t *to_size, const uint8_t *key, size_t size)
+{
+	uint8_t *copy = NULL;
+
+	if (key && size && size != FI_AV_AUTH_KEY) {
+		copy = malloc(size);
+		if (!copy)
+			return -FI_ENOMEM;
+		memcpy(copy, key, size);
+	}
+	free(*to);
+	*to = copy;
+	*to_size = size;
+	return 0;
+}
+
+static int copy_keys(const struct wf_info_ctx *ctx, struct fi_info *out)
+{
+	const struct fi_domain_attr *domain = ctx->hint.domain;
+	const struct fi_ep_attr *ep = ctx->hint.ep;
+	int err = 0;
+
+	/* Callers of before 1.5 have no such fields. */
+	if (ctx->version < FI_VERSION(1, 5))
+		return 0;
+	if (domain->auth_key_size)
+		err = copy_key(&out->domain_attr->auth_key,
+			&out->domain_attr->auth_key_size, domain->auth_key,
+			domain->auth_key_size);
+	if (!err && ep->auth_key_size)
+		err = copy_key(&out->ep_attr->auth_key, &out->ep_attr->auth_key_size,
+			ep->auth_key, ep->auth_key_size);
+	return err;
+}
+
+int wf_info_set_names(struct fi_info *info, const char *fabric, const char *domain)
+{
+	int err = copy_text(&info->fabric_attr->name, fabric);
+
+	return err ? err : copy_text(&info->domain_attr->name, domain);
+}
+
+struct fi_info *wf_info_build(const struct wf_info_ctx *ctx)
+{
+	struct fi_info *info = wf_info_narrow(ctx);
+
+	if (!info)
+		return NULL;
+	if (copy_keys(ctx, info) ||
+		copy_text(&info->fabric_attr->prov_name, ctx->prov->fi->name) ||
+		wf_info_set_names(
+			info, ctx->prov->default_fabric, ctx->prov->default_domain)) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	return info;
+}
+
+struct fi_info *wf_info_answer(const struct wf_prov *prov, uint32_t version,
+	const struct fi_info *tmpl, const struct fi_info *hints)
+{
+	struct wf_info_ctx ctx = { .log = NULL };
+	struct fi_info *info;
+
+	wf_info_ctx_init(&ctx, prov, version, tmpl, hints);
+	info = wf_info_build(&ctx);
+	if (info)
+		wf_info_fill_open(&ctx, info);
+	return info;
+}

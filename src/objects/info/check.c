@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/info/rule.h"
+
+#include "sys/sockaddr.h"
+
+/*
+ * Before an object is opened. The application may have narrowed what fi_getinfo gave
+ * it, and is free to have made it up: an info is good when some template would meet
+ * it as hints. That holds for every answer of ours; a test shows it.
+ */
+
+static bool is_ip(uint32_t format)
+{
+	return format == FI_SOCKADDR_IN || format == FI_SOCKADDR_IN6;
+}
+
+static bool addr_ok(const void *addr, size_t len, uint32_t format)
+{
+	union wf_sockaddr sa;
+
+	if (!addr)
+		return true;
+	if (!len)
+		return false;
+	if (!is_ip(format))
+		return true;
+	return !wf_sockaddr_read(addr, len, &sa) &&
+	       sa.sa.sa_family == (format == FI_SOCKADDR_IN ? AF_INET : AF_INET6);
+}
+
+static bool addrs_ok(const struct fi_info *info, struct wf_info_reason *why)
+{
+	bool src = addr_ok(info->src_addr, info->src_addrlen, info->addr_format);
+	char asked[32], format[64];
+
+	if (src && addr_ok(info->dest_addr, info->dest_addrlen, info->addr_format))
+		return true;
+	why->field = src ? "dest_addr" : "src_addr";
+	wf_info_show(asked, sizeof(asked), src ? info->dest_addrlen : info->src_addrlen,
+		WF_INFO_NUMBER);
+	wf_info_show(format, sizeof(format), info->addr_format, FI_TYPE_ADDR_FORMAT);
+	return wf_info_deny_text(why, asked, "bytes of an address of %s", format);
+}
+
+static bool same_type(const struct fi_info *tmpl, const struct fi_info *info)
+{
+	return !info->ep_attr || !info->ep_attr->type ||
+	       tmpl->ep_attr->type == info->ep_attr->type;
+}
+
+int wf_info_check(
+	const struct wf_prov *prov, uint32_t version, const struct fi_info *info)
+{
+	const struct fi_info *const *tmpls = prov->templates;
+	struct wf_info_ctx ctx = { .opening = true }, first = { .log = NULL };
+	struct wf_info_reason why, first_why;
+
+	if (!info) {
+		FI_WARN(prov->fi, FI_LOG_CORE,
+			"refused: info: asked NULL, possible one of fi_getinfo\n");
+		return -FI_EINVAL;
+	}
+	wf_info_ctx_init(&ctx, prov, version, *tmpls, info);
+	if (!addrs_ok(info, &why)) {
+		wf_info_refuse(&ctx, NULL, &why);
+		return -FI_EINVAL;
+	}
+	for (; *tmpls; tmpls++) {
+		wf_info_ctx_init(&ctx, prov, version, *tmpls, info);
+		if (wf_info_met(&ctx, &why))
+			return 0;
+		/* The template of that type tells more than all the others. */
+		if (!first.prov || same_type(*tmpls, info)) {
+			first = ctx;
+			first_why = why;
+		}
+	}
+	wf_info_refuse(&first, NULL, &first_why);
+	return -FI_ENODATA;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/info/rule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects/info/addr.h"
+#include "objects/info/nic.h"
+#include "objects/info/place.h"
+
+/*
+ * fi_getinfo of a provider that speaks IP. First the templates are matched, so that
+ * hints that fit none cost no look-up. Each matching template at each place that the
+ * hints allow, and whose address is of its family, is then an answer. Templates of one
+ * endpoint type stand next to each other and are answered together, place by place,
+ * so that the best interface comes first whatever the family.
+ */
+struct call {
+	struct wf_info_ctx *matched; /* templates that meet the hints */
+	size_t matched_count;
+	struct wf_places places;
+	struct wf_info_log log;
+	struct fid_nic **nics; /* one per link, made when first needed */
+	struct fi_info *head, **tail;
+};
+
+/* One line per field and endpoint type, however many interfaces it rules out. */
+enum { REFUSALS_MAX = 6 };
+struct refusals {
+	struct wf_info_reason why[REFUSALS_MAX];
+	char ifaces[REFUSALS_MAX][160];
+	size_t count;
+};
+
+#define KNOWN_FLAGS (FI_SOURCE | FI_NUMERICHOST | FI_RESCAN | FI_PROV_ATTR_ONLY)
+
+static const union wf_sockaddr *key_addr(const struct wf_place *place)
+{
+	return place->has_src ? &place->src : &place->dest;
+}
+
+static bool is_allowed(const struct wf_places *places, const struct wf_info_ctx *ctx,
+	const struct wf_place *place, struct wf_info_reason *why)
+{
+	uint32_t format = wf_info_format_of(key_addr(place));
+	uint64_t caps = ctx->hint.info->caps | ctx->hint.domain->caps;
+	char fabric[WF_SOCKADDR_STRLEN];
+	const char *domain;
+
+	why->field = "addr_format";
+	if (!wf_info_format_covers(ctx->hint.info->addr_format, format))
+		return wf_info_deny(
+			why, ctx->hint.info->addr_format, format, FI_TYPE_ADDR_FORMAT);
+	wf_place_names(places, place->at, fabric, sizeof(fabric), &domain);
+	if (!wf_info_names_met(ctx, fabric, domain, why))
+		return false;
+	why->field = "caps";
+	return !(caps & FI_REMOTE_COMM) || !wf_sockaddr_is_loopback(key_addr(place)) ||
+	       wf_info_deny(why, FI_REMOTE_COMM, FI_LOCAL_COMM, FI_TYPE_CAPS);
+}
+
+static void note(
+	struct refusals *refusals, const struct wf_info_reason *why, const char *iface)
+{
+	size_t i;
+
+	for (i = 0; i < refusals->count; i++)
+		if (!strcmp(refusals->why[i].field, why->field))
+			break;
+	if (i == REFUSALS_MAX)
+		return;
+	if (i == refusals->count) {
+		refusals->why[i] = *why;
+		refusals->ifaces[i][0] = '\0';
+		refusals->count++;
+	}
+	wf_place_join(refusals->why[i].possible, sizeof(refusals->why[i].possible),
+		why->possible);
+	if (iface)
+		wf_place_join(refusals->ifaces[i], sizeof(refusals->ifaces[i]), iface);
+}
+
+/* Answers on one interface share what is read about its device. */
+static int give_nic(
+	struct call *call, const struct wf_netaddr *at, struct fi_info *info)
+{
+	const struct wf_netif *link = at ? wf_netaddr_link(call->places.ifs, at) : NULL;
+	int err = 0;
+
+	if (!link || !link->hardware)
+		return 0;
+	if (!call->nics[at->link])
+		err = wf_nic_new(link, &call->nics[at->link]);
+	return err ? err : fi_control(&call->nics[at->link]->fid, FI_DUP, &info->nic);
+}
+
+static int give_addr(const union wf_sockaddr *sa, void **ret_addr, size_t *ret_len)
+{
+	void *copy = malloc(wf_sockaddr_len(sa));
+
+	if (!copy)
+		return -FI_ENOMEM;
+	*ret_len = wf_sockaddr_len(sa);
+	*ret_addr = memcpy(copy, sa, *ret_len);
+	return 0;
+}
+
+static int emit(
+	struct call *call, const struct wf_info_ctx *ctx, const struct wf_place *place)
+{
+	const union wf_sockaddr *sa = key_addr(place);
+	struct fi_info *info = wf_info_build(ctx);
+	char fabric[WF_SOCKADDR_STRLEN];
+	const char *domain;
+	int err;
+
+	if (!info)
+		return -FI_ENOMEM;
+	info->addr_format = wf_info_format_of(sa);
+	if (wf_sockaddr_is_loopback(sa)) {
+		info->caps &= ~FI_REMOTE_COMM;
+		info->domain_attr->caps &= ~FI_REMOTE_COMM;
+	}
+	wf_place_names(&call->places, place->at, fabric, sizeof(fabric), &domain);
+	err = wf_info_set_names(info, fabric, domain);
+	if (!err && place->has_src)
+		err = give_addr(&place->src, &info->src_addr, &info->src_addrlen);
+	if (!err && place->has_dest)
+		err = give_addr(&place->dest, &info->dest_addr, &info->dest_addrlen);
+	if (!err)
+		err = give_nic(call, place->at, info);
+	if (err) {
+		fi_freeinfo(info);
+		return err;
+	}
+	wf_info_fill_open(ctx, info);
+	*call->tail = info;
+	call->tail = &info->next;
+	return 0;
+}
+
+/* What the @count templates at @ctxs, all of one type, answer for one place. */
+static int answer_place(struct call *call, const struct wf_info_ctx *ctxs, size_t count,
+	const struct wf_place *place, struct refusals *refusals)
+{
+	uint32_t format = wf_info_format_of(key_addr(place));
+	struct wf_info_reason why;
+	bool spoken = false;
+	int err = 0;
+
+	if (!is_allowed(&call->places, ctxs, place, &why)) {
+		note(refusals, &why, wf_place_iface(&call->places, place->at));
+		return 0;
+	}
+	for (size_t i = 0; i < count && !err; i++) {
+		if (!wf_info_format_covers(ctxs[i].tmpl.info->addr_format, format))
+			continue;
+		spoken = true;
+		err = emit(call, &ctxs[i], place);
+	}
+	if (!spoken) {
+		why.field = "addr_format";
+		(void)wf_info_deny(&why, format, ctxs->tmpl.info->addr_format,
+			FI_TYPE_ADDR_FORMAT);
+		note(refusals, &why, NULL);
+	}
+	return err;
+}
+
+static int answer_type(struct call *call, const struct wf_info_ctx *ctxs, size_t count)
+{
+	struct refusals refusals = { .count = 0 };
+	int err = 0;
+
+	for (size_t i = 0; i < call->places.count && !err; i++)
+		err = answer_place(call, ctxs, count, &call->places.list[i], &refusals);
+	for (size_t i = 0; i < refusals.count; i++)
+		wf_info_refuse(ctxs, *refusals.ifaces[i] ? refusals.ifaces[i] : NULL,
+			&refusals.why[i]);
+	return err;
+}
+
+static int answer_all(struct call *call)
+{
+	size_t count;
+	int err = 0;
+
+	for (size_t i = 0; i < call->matched_count && !err; i += count) {
+		const struct wf_info_ctx *ctxs = &call->matched[i];
+
+		for (count = 1; i + count < call->matched_count; count++)
+			if (ctxs[count].tmpl.ep->type != ctxs->tmpl.ep->type)
+				break;
+		err = answer_type(call, ctxs, count);
+	}
+	return !err && !call->head ? -FI_ENODATA : err;
+}
+
+/* -FI_ENODATA: none matches, which is logged. */
+static int match(struct call *call, const struct wf_prov *prov, uint32_t version,
+	const struct fi_info *hints)
+{
+	struct wf_info_reason why;
+	size_t count = 0;
+
+	while (prov->templates[count])
+		count++;
+	call->matched = calloc(count, sizeof(*call->matched));
+	if (!call->matched)
+		return -FI_ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		struct wf_info_ctx *ctx = &call->matched[call->matched_count];
+
+		ctx->log = &call->log;
+		wf_info_ctx_init(ctx, prov, version, prov->templates[i], hints);
+		if (wf_info_met(ctx, &why))
+			call->matched_count++;
+		else
+			wf_info_refuse(ctx, NULL, &why);
+	}
+	return call->matched_count ? 0 : -FI_ENODATA;
+}
+
+static void close_call(struct call *call)
+{
+	for (size_t i = 0; call->nics && i < call->places.ifs->link_count; i++)
+		if (call->nics[i])
+			(void)fi_close(&call->nics[i]->fid);
+	free(call->nics);
+	free(call->matched);
+	wf_places_done(&call->places);
+}
+
+int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
+	const char *service, uint64_t flags, const struct fi_info *hints,
+	struct fi_info **ret_info)
+{
+	struct call call = { .tail = &call.head };
+	int err;
+
+	/* Before 2.0 stray flags were never looked at. */
+	if (version >= FI_VERSION(2, 0) && flags & ~KNOWN_FLAGS) {
+		FI_WARN(prov->fi, FI_LOG_CORE,
+			"refused: flags: asked 0x%llx, possible FI_SOURCE, "
+			"FI_NUMERICHOST, FI_RESCAN, FI_PROV_ATTR_ONLY\n",
+			(unsigned long long)(flags & ~KNOWN_FLAGS));
+		return -FI_EBADFLAGS;
+	}
+	err = match(&call, prov, version, hints);
+	if (!err)
+		err = wf_places_init(&call.places, prov, flags & FI_RESCAN);
+	if (!err)
+		err = wf_places_gather(
+			&call.places, call.matched, node, service, flags);
+	if (err)
+		goto out;
+	call.nics = calloc(call.places.ifs->link_count + 1, sizeof(struct fid_nic *));
+	err = call.nics ? answer_all(&call) : -FI_ENOMEM;
+	if (!err)
+		*ret_info = call.head;
+	else
+		fi_freeinfo(call.head);
+out:
+	close_call(&call);
+	return err;
+}

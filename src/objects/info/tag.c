@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/info/rule.h"
+
+/*
+ * Tag formats. A format is a named one (since 2.0: FI_TAG_MPI, FI_TAG_CCL), 0 for
+ * plain bits, or a pattern: beginning with its highest set bit, runs of ones and
+ * zeroes alternate, and each run is a field, matched or ignored as a whole.
+ */
+enum { FIELDS_MAX = 64, TAG_BITS = 64 };
+
+/* Alternating bits: every bit may be ignored on its own. What plain 64 bits were
+ * called before 2.0. */
+#define GENERIC UINT64_C(0xaaaaaaaaaaaaaaaa)
+
+static const struct {
+	uint64_t format;
+	const char *name;
+	unsigned int bits;
+} named[] = {
+	{ FI_TAG_MPI, "FI_TAG_MPI", 40 }, /* tag, and payload identifier above */
+	{ FI_TAG_CCL, "FI_TAG_CCL", 8 },
+};
+
+struct layout {
+	unsigned int bits;              /* of the whole tag */
+	unsigned int count;             /* of fields; 0: every bit is one */
+	unsigned int width[FIELDS_MAX]; /* the highest field first */
+};
+
+static bool is_tagged(const struct wf_info_ctx *ctx)
+{
+	return wf_info_caps_asked(ctx) & FI_TAGGED;
+}
+
+static int named_at(uint64_t format)
+{
+	for (size_t i = 0; i < WF_ARRAY_SIZE(named); i++)
+		if (named[i].format == format)
+			return (int)i;
+	return -1;
+}
+
+static struct layout layout_of(uint64_t format)
+{
+	struct layout layout = { .bits = TAG_BITS };
+	uint64_t bit, value;
+	bool single = true;
+
+	if (!format)
+		return layout;
+	layout.bits = TAG_BITS - (unsigned int)__builtin_clzll(format);
+	value = 2; /* neither of the two */
+	for (unsigned int i = layout.bits; i-- > 0; value = bit) {
+		bit = format >> i & 1;
+		if (bit != value)
+			layout.count++;
+		layout.width[layout.count - 1]++;
+		single &= layout.width[layout.count - 1] == 1;
+	}
+	if (single)
+		layout.count = 0;
+	return layout;
+}
+
+/* Can tags laid out like @asked live in tags laid out like @has? */
+static bool fits(const struct layout *asked, const struct layout *has)
+{
+	if (!has->count)
+		return asked->bits <= has->bits;
+	if (!asked->count || asked->count > has->count)
+		return false;
+	for (unsigned int i = 0; i < asked->count; i++)
+		if (asked->width[i] > has->width[i])
+			return false;
+	return true;
+}
+
+/* Small numbers are names since 2.0; before, everything was a pattern. */
+static bool is_named(const struct wf_info_ctx *ctx, uint64_t format)
+{
+	return ctx->version >= FI_VERSION(2, 0) && format && format < FI_TAG_MAX_FORMAT;
+}
+
+bool wf_info_tag_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
+{
+	uint64_t asked = ctx->hint.ep->mem_tag_format;
+	uint64_t has = ctx->tmpl.ep->mem_tag_format;
+	struct layout want, have = layout_of(has);
+	int at = named_at(asked);
+	char text[24];
+
+	if (!asked || !is_tagged(ctx))
+		return true;
+	if (!is_named(ctx, asked)) {
+		want = layout_of(asked);
+		return fits(&want, &have) ||
+		       wf_info_deny(why, asked, has ? has : GENERIC, WF_INFO_HEX);
+	}
+	if (at < 0)
+		return wf_info_deny_text(why,
+			wf_info_show(text, sizeof(text), asked, WF_INFO_HEX),
+			"0x%x, 0x%x, or a pattern from 0x%x on", FI_TAG_MPI, FI_TAG_CCL,
+			FI_TAG_MAX_FORMAT);
+	/* The named formats ignore whole parts of their own; only single bits can serve
+	 * that, unless the template has that very format. */
+	if (asked == has || (!have.count && named[at].bits <= have.bits))
+		return true;
+	return wf_info_deny_text(
+		why, named[at].name, "0x%llx", (unsigned long long)has);
+}
+
+void wf_info_tag_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+{
+	uint64_t asked = ctx->hint.ep->mem_tag_format;
+
+	if (!(out->caps & FI_TAGGED)) {
+		out->ep_attr->mem_tag_format = 0;
+		return;
+	}
+	if (is_named(ctx, asked))
+		out->ep_attr->mem_tag_format = asked;
+	else if (!ctx->tmpl.ep->mem_tag_format && ctx->version < FI_VERSION(2, 0))
+		out->ep_attr->mem_tag_format = GENERIC;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/fi_errno.h>
+
+#include "objects/mr/map.h"
+
+enum { FIRST_BUCKETS = 16 };
+
+int wf_mr_map_init(struct wf_mr_map *map, enum wf_lock_kind kind)
+{
+	int err;
+
+	memset(map, 0, sizeof(*map));
+	map->buckets = calloc(FIRST_BUCKETS, sizeof(*map->buckets));
+	if (!map->buckets)
+		return -FI_ENOMEM;
+	map->bucket_count = FIRST_BUCKETS;
+	err = wf_lock_init(&map->lock, kind);
+	if (err)
+		free(map->buckets);
+	return err;
+}
+
+void wf_mr_map_done(struct wf_mr_map *map)
+{
+	assert(!map->count);
+	free(map->buckets);
+	wf_lock_done(&map->lock);
+}
+
+/* Keys are often small and consecutive, so the top bits of a product spread them. */
+static struct wf_mr **bucket_of(struct wf_mr **buckets, size_t count, uint64_t key)
+{
+	uint64_t hash = key * 0x9e3779b97f4a7c15u;
+
+	return &buckets[(hash >> 32) & (count - 1)];
+}
+
+static struct wf_mr *find(const struct wf_mr_map *map, uint64_t key)
+{
+	struct wf_mr *mr = *bucket_of(map->buckets, map->bucket_count, key);
+
+	while (mr && mr->fid.key != key)
+		mr = mr->hash_next;
+	return mr;
+}
+
+static void rehash(struct wf_mr_map *map, struct wf_mr **buckets, size_t count)
+{
+	struct wf_mr *mr, *next, **bucket;
+
+	for (size_t i = 0; i < map->bucket_count; i++) {
+		for (mr = map->buckets[i]; mr; mr = next) {
+			next = mr->hash_next;
+			bucket = bucket_of(buckets, count, mr->fid.key);
+			mr->hash_next = *bucket;
+			*bucket = mr;
+		}
+	}
+	free(map->buckets);
+	map->buckets = buckets;
+	map->bucket_count = count;
+}
+
+/* A table that stays too small is slower, not wrong. @lock is held. */
+static void grow(struct wf_mr_map *map)
+{
+	size_t count = 2 * map->bucket_count;
+	struct wf_mr **buckets;
+
+	if (map->count < map->bucket_count)
+		return;
+	buckets = calloc(count, sizeof(*buckets));
+	if (buckets)
+		rehash(map, buckets, count);
+}
+
+/* The next free key of the map's own choice. @lock is held. */
+static int choose_key(struct wf_mr_map *map, uint64_t max_key, uint64_t *ret_key)
+{
+	uint64_t key;
+
+	if (map->count > max_key)
+		return -FI_ENOKEY;
+	do {
+		if (map->next_key > max_key)
+			map->next_key = 0;
+		key = map->next_key++;
+	} while (find(map, key));
+	*ret_key = key;
+	return 0;
+}
+
+int wf_mr_map_insert(
+	struct wf_mr_map *map, struct wf_mr *mr, bool choose, uint64_t max_key)
+{
+	struct wf_mr **bucket;
+	int err = 0;
+
+	wf_lock(&map->lock);
+	if (choose)
+		err = choose_key(map, max_key, &mr->fid.key);
+	else if (find(map, mr->fid.key))
+		err = -FI_ENOKEY;
+	if (!err) {
+		grow(map);
+		bucket = bucket_of(map->buckets, map->bucket_count, mr->fid.key);
+		mr->hash_next = *bucket;
+		*bucket = mr;
+		map->count++;
+	}
+	wf_unlock(&map->lock);
+	return err;
+}
+
+void wf_mr_map_remove(struct wf_mr_map *map, struct wf_mr *mr)
+{
+	struct wf_mr **at;
+
+	wf_lock(&map->lock);
+	at = bucket_of(map->buckets, map->bucket_count, mr->fid.key);
+	while (*at && *at != mr)
+		at = &(*at)->hash_next;
+	if (*at) {
+		*at = mr->hash_next;
+		map->count--;
+	}
+	wf_unlock(&map->lock);
+}
+
+int wf_mr_lookup(struct wf_mr_map *map, uint64_t key, uint64_t addr, size_t len,
+	uint64_t access, struct wf_mr **ret_mr)
+{
+	struct wf_mr *mr = find(map, key);
+	uint64_t offset;
+
+	if (!mr || !mr->enabled)
+		return -FI_EKEYREJECTED;
+	if ((mr->access & access) != access)
+		return -FI_EACCES;
+	/* Below the base it wraps to something too large. */
+	offset = addr - mr->base;
+	if (offset > mr->len || len > mr->len - offset)
+		return -FI_EINVAL;
+	*ret_mr = mr;
+	return 0;
+}
+
+size_t wf_mr_pieces(const struct wf_mr *mr, uint64_t addr, size_t len,
+	struct iovec *iov, size_t max)
+{
+	size_t offset = addr - mr->base, count = 0, part;
+
+	for (size_t i = 0; i < mr->iov_count && len && count < max; i++) {
+		if (offset >= mr->iov[i].iov_len) {
+			offset -= mr->iov[i].iov_len;
+			continue;
+		}
+		part = WF_MIN(len, mr->iov[i].iov_len - offset);
+		iov[count].iov_base = (char *)mr->iov[i].iov_base + offset;
+		iov[count++].iov_len = part;
+		len -= part;
+		offset = 0;
+	}
+	return count;
+}

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/providers/fi_log.h>
+
+#include "objects/absent/absent.h"
+#include "objects/cntr.h"
+#include "objects/mr/attr.h"
+#include "objects/mr/map.h"
+
+/*
+ * Registration for providers that touch memory with the CPU: nothing is pinned, a
+ * region is a record of what peers may do. Its descriptor is the region itself, which
+ * transfers may leave out.
+ *
+ * A region without remote access has no key. Where the domain has FI_MR_ENDPOINT, or
+ * FI_MR_RMA_EVENT and the region FI_RMA_EVENT, peers find it once it was enabled.
+ */
+
+static const uint64_t REMOTE = FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+static struct wf_mr *mr_of_fid(struct fid *fid)
+{
+	return wf_container_of(fid, struct wf_mr, fid.fid);
+}
+
+static int mr_close(struct fid *fid)
+{
+	struct wf_mr *mr = mr_of_fid(fid);
+	struct wf_domain *domain = mr->domain;
+	/* acquire: pairs with the release of the last sub-region's closing. */
+	int refs = atomic_load_explicit(&mr->refs, memory_order_acquire);
+
+	if (refs) {
+		FI_INFO(domain->prov->fi, FI_LOG_MR,
+			"region not closed: %d regions are parts of it\n", refs);
+		return -FI_EBUSY;
+	}
+	if (mr->fid.key != FI_KEY_NOTAVAIL)
+		wf_mr_map_remove(&domain->mr_map, mr);
+	if (mr->cntr)
+		atomic_fetch_sub_explicit(&mr->cntr->refs, 1, memory_order_release);
+	if (mr->base_mr)
+		atomic_fetch_sub_explicit(&mr->base_mr->refs, 1, memory_order_release);
+	free(mr->iov);
+	free(mr);
+	wf_domain_unref(domain);
+	return 0;
+}
+
+static int bind_cntr(struct wf_mr *mr, struct wf_cntr *cntr, uint64_t flags)
+{
+	const struct wf_domain *domain = mr->domain;
+
+	if (!(domain->info->caps & FI_RMA_EVENT)) {
+		FI_WARN(domain->prov->fi, FI_LOG_MR,
+			"bind refused: the domain lacks FI_RMA_EVENT\n");
+		return -FI_ENOSYS;
+	}
+	if (flags != FI_REMOTE_WRITE) {
+		FI_WARN(domain->prov->fi, FI_LOG_MR,
+			"bind refused: flags 0x%llx asked for, FI_REMOTE_WRITE "
+			"possible\n",
+			(unsigned long long)flags);
+		return -FI_EBADFLAGS;
+	}
+	if (mr->cntr || cntr->domain != domain || !(mr->flags & FI_RMA_EVENT)) {
+		FI_WARN(domain->prov->fi, FI_LOG_MR,
+			"bind refused: one counter of the same domain, to a region "
+			"registered with FI_RMA_EVENT\n");
+		return -FI_EINVAL;
+	}
+	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
+	mr->cntr = cntr;
+	return 0;
+}
+
+static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct wf_mr *mr = mr_of_fid(fid);
+	const struct fi_provider *prov = mr->domain->prov->fi;
+
+	if (!bfid)
+		return -FI_EINVAL;
+	if (mr->deferred && mr->enabled) {
+		FI_WARN(prov, FI_LOG_MR, "bind refused: the region is enabled\n");
+		return -FI_EOPBADSTATE;
+	}
+	switch (bfid->fclass) {
+	case FI_CLASS_CNTR:
+		return bind_cntr(
+			mr, wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
+	case FI_CLASS_EP:
+		/* Every endpoint of the domain reaches the region. */
+		return flags ? -FI_EBADFLAGS : 0;
+	default:
+		FI_WARN(prov, FI_LOG_MR,
+			"bind refused: a counter or an endpoint binds to a region\n");
+		return -FI_EINVAL;
+	}
+}
+
+static int mr_enable(struct wf_mr *mr)
+{
+	struct wf_mr_map *map = &mr->domain->mr_map;
+
+	wf_lock(&map->lock);
+	mr->enabled = true;
+	wf_unlock(&map->lock);
+	return 0;
+}
+
+static bool inside(const struct iovec *part, const struct wf_mr *mr)
+{
+	uintptr_t start = (uintptr_t)part->iov_base, offset;
+
+	for (size_t i = 0; i < mr->iov_count; i++) {
+		offset = start - (uintptr_t)mr->iov[i].iov_base;
+		if (offset <= mr->iov[i].iov_len &&
+			part->iov_len <= mr->iov[i].iov_len - offset)
+			return true;
+	}
+	return false;
+}
+
+static bool all_inside(const struct iovec *iov, size_t count, const struct wf_mr *mr)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (!inside(&iov[i], mr))
+			return false;
+	}
+	return true;
+}
+
+/* The CPU sees every change of the mapping by itself, so only the request is checked.
+ * The structure comes from an inline function of the caller's header, which sets no
+ * more than this. */
+static int mr_refresh(struct wf_mr *mr, const struct fi_mr_modify *modify)
+{
+	if (!modify || !modify->attr.mr_iov || !modify->attr.iov_count)
+		return -FI_EINVAL;
+	if (modify->flags)
+		return -FI_EBADFLAGS;
+	if (!all_inside(modify->attr.mr_iov, modify->attr.iov_count, mr)) {
+		FI_WARN(mr->domain->prov->fi, FI_LOG_MR,
+			"refresh refused: the range is not part of the region\n");
+		return -FI_EINVAL;
+	}
+	return 0;
+}
+
+static int mr_raw_attr(const struct wf_mr *mr, const struct fi_mr_raw_attr *raw)
+{
+	size_t size = wf_mr_key_size(mr->domain), room;
+
+	if (!raw || !raw->key_size || raw->flags)
+		return -FI_EINVAL;
+	room = *raw->key_size;
+	*raw->key_size = size;
+	if (room < size)
+		return -FI_ETOOSMALL;
+	if (!raw->raw_key || mr->fid.key == FI_KEY_NOTAVAIL)
+		return -FI_EINVAL;
+	/* The low bytes, on the little-endian machines that we serve. */
+	memcpy(raw->raw_key, &mr->fid.key, size);
+	if (raw->base_addr)
+		*raw->base_addr = mr->base;
+	return 0;
+}
+
+int wf_mr_map_raw(struct wf_domain *domain, const struct fi_mr_map_raw *map)
+{
+	uint64_t key = 0;
+
+	if (!map || !map->raw_key || !map->key || map->flags)
+		return -FI_EINVAL;
+	if (!map->key_size || map->key_size > sizeof(key)) {
+		FI_WARN(domain->prov->fi, FI_LOG_MR,
+			"raw key of %zu bytes, up to %zu possible\n", map->key_size,
+			sizeof(key));
+		return -FI_EINVAL;
+	}
+	memcpy(&key, map->raw_key, map->key_size);
+	*map->key = key;
+	return 0;
+}
+
+static int mr_control(struct fid *fid, int command, void *arg)
+{
+	struct wf_mr *mr = mr_of_fid(fid);
+
+	switch (command) {
+	case FI_ENABLE:
+		return mr_enable(mr);
+	case FI_REFRESH:
+		return mr_refresh(mr, arg);
+	case FI_GET_RAW_MR:
+		return mr_raw_attr(mr, arg);
+	default:
+		return -FI_ENOSYS;
+	}
+}
+
+static struct fi_ops mr_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = mr_close,
+	.bind = mr_bind,
+	.control = mr_control,
+	.ops_open = wf_absent_ops_open,
+	.tostr = wf_absent_tostr,
+	.ops_set = wf_absent_ops_set,
+};
+
+/* The region that @attr makes a part of, or NULL when there is none. */
+static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
+	struct wf_mr **ret_base)
+{
+	struct wf_mr *base = NULL;
+
+	if (attr->base_mr) {
+		if (attr->base_mr->fid.fclass != FI_CLASS_MR)
+			return -FI_EINVAL;
+		base = wf_container_of(attr->base_mr, struct wf_mr, fid);
+		if (base->domain != domain ||
+			!all_inside(attr->mr_iov, attr->iov_count, base)) {
+			FI_WARN(domain->prov->fi, FI_LOG_MR,
+				"registration refused: not inside base_mr\n");
+			return -FI_EINVAL;
+		}
+	}
+	*ret_base = base;
+	return 0;
+}
+
+static int fill(struct wf_mr *mr, struct wf_domain *domain,
+	const struct fi_mr_attr *attr, uint64_t flags)
+{
+	size_t size = attr->iov_count * sizeof(*mr->iov);
+	int mode = domain->info->domain_attr->mr_mode;
+
+	mr->iov = malloc(size);
+	if (!mr->iov)
+		return -FI_ENOMEM;
+	memcpy(mr->iov, attr->mr_iov, size);
+	mr->iov_count = attr->iov_count;
+	for (size_t i = 0; i < mr->iov_count; i++)
+		mr->len += mr->iov[i].iov_len;
+	mr->domain = domain;
+	mr->access = attr->access;
+	mr->flags = flags;
+	mr->base = wf_mr_by_address(domain) ? (uintptr_t)mr->iov[0].iov_base : 0;
+	mr->deferred = mode & FI_MR_ENDPOINT ||
+		       (flags & FI_RMA_EVENT && mode & FI_MR_RMA_EVENT);
+	mr->enabled = !mr->deferred;
+	atomic_init(&mr->refs, 0);
+	mr->fid.fid.fclass = FI_CLASS_MR;
+	mr->fid.fid.context = attr->context;
+	mr->fid.fid.ops = &mr_fid_ops;
+	mr->fid.mem_desc = mr;
+	mr->fid.key = attr->access & REMOTE ? attr->requested_key : FI_KEY_NOTAVAIL;
+	return 0;
+}
+
+static int insert(struct wf_domain *domain, struct wf_mr *mr)
+{
+	int err;
+
+	if (!(mr->access & REMOTE))
+		return 0;
+	err = wf_mr_map_insert(
+		&domain->mr_map, mr, wf_mr_chooses_key(domain), wf_mr_max_key(domain));
+	if (err)
+		FI_WARN(domain->prov->fi, FI_LOG_MR,
+			"registration refused: key 0x%llx is in use\n",
+			(unsigned long long)mr->fid.key);
+	return err;
+}
+
+/* @attr was read by wf_mr_attr_read. */
+static int register_region(struct wf_domain *domain, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr)
+{
+	struct wf_mr *mr, *base;
+	int err;
+
+	err = wf_mr_attr_check(domain, attr, flags);
+	if (!err)
+		err = find_base(domain, attr, &base);
+	if (err)
+		return err;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -FI_ENOMEM;
+	err = fill(mr, domain, attr, flags);
+	if (err)
+		goto err_free;
+	err = insert(domain, mr);
+	if (err)
+		goto err_iov;
+	if (base)
+		atomic_fetch_add_explicit(&base->refs, 1, memory_order_relaxed);
+	mr->base_mr = base;
+	wf_domain_ref(domain);
+	*ret_mr = &mr->fid;
+	return 0;
+
+err_iov:
+	free(mr->iov);
+err_free:
+	free(mr);
+	return err;
+}
+
+static bool is_domain(const struct fid *fid)
+{
+	return fid && fid->fclass == FI_CLASS_DOMAIN;
+}
+
+static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+	struct fid_mr **ret_mr)
+{
+	struct wf_domain *domain;
+	struct fi_mr_attr known;
+
+	if (!is_domain(fid) || !attr || !ret_mr)
+		return -FI_EINVAL;
+	domain = wf_container_of(fid, struct wf_domain, fid.fid);
+	wf_mr_attr_read(domain, attr, &known);
+	return register_region(domain, &known, flags, ret_mr);
+}
+
+static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
+	uint64_t access, uint64_t offset, uint64_t key, uint64_t flags,
+	struct fid_mr **ret_mr, void *context)
+{
+	const struct fi_mr_attr attr = {
+		.mr_iov = iov,
+		.iov_count = count,
+		.access = access,
+		.offset = offset,
+		.requested_key = key,
+		.context = context,
+	};
+
+	if (!is_domain(fid) || !ret_mr)
+		return -FI_EINVAL;
+	return register_region(
+		wf_container_of(fid, struct wf_domain, fid.fid), &attr, flags, ret_mr);
+}
+
+static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
+	uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr,
+	void *context)
+{
+	const struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+
+	return mr_regv(fid, &iov, 1, access, offset, key, flags, mr, context);
+}
+
+struct fi_ops_mr wf_mr_ops = {
+	.size = sizeof(struct fi_ops_mr),
+	.reg = mr_reg,
+	.regv = mr_regv,
+	.regattr = mr_regattr,
+};

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_OP_BUILD_H
+#define WF_OBJECTS_OP_BUILD_H
+
+#include "objects/endpoint/endpoint.h"
+
+/*
+ * Turning arguments of the data calls into a struct wf_op: what the message, tagged,
+ * RMA and atomic files share. A transfer of zero bytes has no buffers, whatever the
+ * arguments say.
+ */
+
+static inline uint64_t wf_flags_plain(const struct wf_ep_flags *flags)
+{
+	return atomic_load_explicit(&flags->plain, memory_order_relaxed);
+}
+
+/* The call has a single buffer; @desc stays valid as long as the call runs. */
+static inline void wf_op_set_buf(
+	struct wf_op *op, const void *buf, size_t len, void **desc)
+{
+	op->one.iov_base = (void *)(uintptr_t)buf;
+	op->one.iov_len = len;
+	op->iov = &op->one;
+	op->desc = desc;
+	op->iov_count = len != 0;
+	op->len = len;
+}
+
+/* -FI_EINVAL with a log line for more than @limit buffers; -FI_EMSGSIZE when their
+ * sum does not fit a size_t. */
+int wf_op_set_iov(struct wf_ep *ep, struct wf_op *op, const struct iovec *iov,
+	void **desc, size_t count, size_t limit);
+
+/* The remote side of @op, whose local side is set: -FI_EINVAL with a log line for more
+ * than rma_iov_limit pieces, or when the lengths differ. */
+int wf_op_set_rma(
+	struct wf_ep *ep, struct wf_op *op, const struct fi_rma_iov *rma, size_t count);
+
+/* Log lines of refused calls; they return their code. */
+int wf_op_too_long(const struct wf_ep *ep, size_t len, size_t limit, const char *name);
+int wf_op_bad_flags(const struct wf_ep *ep, uint64_t flags);
+int wf_op_bad_multi_recv(const struct wf_ep *ep, size_t count);
+
+/* Is this transmission too long? */
+static inline int wf_op_check_len(const struct wf_ep *ep, const struct wf_op *op)
+{
+	if (wf_unlikely(op->len > ep->max_msg_size))
+		return wf_op_too_long(ep, op->len, ep->max_msg_size, "max_msg_size");
+	if (wf_unlikely(op->flags & FI_INJECT && op->len > ep->inject_size))
+		return wf_op_too_long(ep, op->len, ep->inject_size, "inject_size");
+	return 0;
+}
+
+/* Does this receive take more than one message, and into more than one buffer? */
+static inline int wf_op_check_rx(const struct wf_ep *ep, const struct wf_op *op)
+{
+	if (wf_unlikely(op->flags & FI_MULTI_RECV && op->iov_count > 1))
+		return wf_op_bad_multi_recv(ep, op->iov_count);
+	return 0;
+}
+
+/* For transmitting calls without flags, which cannot ask for a trigger. */
+static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
+{
+	int ret = wf_op_check_len(ep, op);
+
+	return wf_unlikely(ret) ? ret : ep->xfer->start(ep, op);
+}
+
+/* Whatever starts operations of this kind, now. */
+static inline ssize_t wf_op_launch(struct wf_ep *ep, struct wf_op *op)
+{
+	if (op->kind == WF_OP_RECV || op->kind == WF_OP_TRECV)
+		return ep->start_rx(ep, op);
+	return ep->xfer->start(ep, op);
+}
+
+/* For calls with flags, once their operation is checked. */
+static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
+{
+	if (wf_unlikely(op->flags & FI_TRIGGER))
+		return wf_trigger_post(ep, op);
+	return wf_op_launch(ep, op);
+}
+
+/*
+ * The operations that calls with flags ask for, all arguments checked; endpoint_msg.c
+ * and its sisters. @op borrows what @msg points to.
+ */
+int wf_op_send(
+	struct wf_ep *ep, const struct fi_msg *msg, uint64_t flags, struct wf_op *op);
+int wf_op_recv(
+	struct wf_ep *ep, const struct fi_msg *msg, uint64_t flags, struct wf_op *op);
+int wf_op_tsend(struct wf_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags,
+	struct wf_op *op);
+int wf_op_trecv(struct wf_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags,
+	struct wf_op *op);
+int wf_op_read(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
+	struct wf_op *op);
+int wf_op_write(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
+	struct wf_op *op);
+
+/* An atomic operation with all that it refers to: vectors are scaled copies. */
+enum { WF_OP_ATOMIC_IOV = 8 };
+
+struct wf_op_atomic_call {
+	struct wf_op op;
+	struct wf_op_atomic atomic;
+	struct iovec iov[WF_OP_ATOMIC_IOV];
+	struct iovec result[WF_OP_ATOMIC_IOV];
+	struct iovec compare[WF_OP_ATOMIC_IOV];
+	struct fi_rma_iov rma[WF_OP_ATOMIC_IOV];
+};
+
+/* @kind says which of @fetch and @compare there are; @flags are settled. */
+int wf_op_set_atomic(struct wf_ep *ep, enum wf_op_kind kind,
+	const struct fi_msg_atomic *msg, const struct fi_msg_fetch *fetch,
+	const struct fi_msg_compare *compare, uint64_t flags,
+	struct wf_op_atomic_call *call);
+
+/* Bytes of elements that one call on @ep may have. */
+size_t wf_op_max_atomic(const struct wf_ep *ep);
+
+#endif

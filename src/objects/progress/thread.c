@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <rdma/fi_errno.h>
+
+#include "objects/progress/thread.h"
+#include "objects/wait/wait.h"
+
+struct wf_progress_thread {
+	struct wf_progress_list *list;
+	struct wf_wait wait;
+	pthread_t id;
+	atomic_bool stop;
+};
+
+/*
+ * The thread draws its ticket before it runs the items, so a change that it does not
+ * see in this round ends the sleep of this round. An item whose descriptor stays
+ * readable although run() can do nothing would keep the thread awake: it has to make
+ * the descriptor quiet in arm(), which is called before every sleep.
+ */
+static void *thread_main(void *arg)
+{
+	struct wf_progress_thread *thread = arg;
+	uint64_t ticket;
+
+	for (;;) {
+		ticket = wf_wait_arm(&thread->wait);
+		if (atomic_load_explicit(&thread->stop, memory_order_acquire))
+			return NULL;
+		wf_progress_list_run(thread->list);
+		if (wf_progress_list_arm(thread->list))
+			(void)wf_wait_sleep(&thread->wait, ticket, UINT64_MAX);
+	}
+}
+
+/* The application's signals are not for us. */
+static int spawn(struct wf_progress_thread *thread)
+{
+	sigset_t all, before;
+	int err;
+
+	(void)sigfillset(&all);
+	err = pthread_sigmask(SIG_SETMASK, &all, &before);
+	if (err)
+		return -err;
+	err = pthread_create(&thread->id, NULL, thread_main, thread);
+	(void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		(void)pthread_setname_np(thread->id, "fi-progress");
+	return -err;
+}
+
+int wf_progress_thread_start(
+	struct wf_progress_list *list, struct wf_progress_thread **ret_thread)
+{
+	struct wf_progress_thread *thread;
+	int err;
+
+	assert(list->lock.kind != WF_LOCK_NONE);
+	thread = calloc(1, sizeof(*thread));
+	if (!thread)
+		return -FI_ENOMEM;
+	thread->list = list;
+	atomic_init(&thread->stop, false);
+	err = wf_wait_init(&thread->wait, FI_WAIT_FD, NULL);
+	if (err)
+		goto err_free;
+	err = wf_progress_list_set_wait(list, &thread->wait);
+	if (err)
+		goto err_wait;
+	err = spawn(thread);
+	if (err)
+		goto err_list;
+	*ret_thread = thread;
+	return 0;
+
+err_list:
+	(void)wf_progress_list_set_wait(list, NULL);
+err_wait:
+	wf_wait_done(&thread->wait);
+err_free:
+	free(thread);
+	return err;
+}
+
+void wf_progress_thread_stop(struct wf_progress_thread *thread)
+{
+	if (!thread)
+		return;
+	/* release: what was done before is seen by the thread's last round. */
+	atomic_store_explicit(&thread->stop, true, memory_order_release);
+	wf_wait_signal(&thread->wait);
+	(void)pthread_join(thread->id, NULL);
+	(void)wf_progress_list_set_wait(thread->list, NULL);
+	wf_wait_done(&thread->wait);
+	free(thread);
+}

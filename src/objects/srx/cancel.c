@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/internal.h"
+#include "objects/srx/internal.h"
+
+/* Posted receives are withdrawn, one or all. */
+
+void wf_srx_report_failed(
+	struct wf_srx *srx, const struct wf_srx_entry *entry, uint64_t flags, int err)
+{
+	struct wf_ep *ep = wf_srx_reporter(srx, NULL);
+	struct fi_cq_err_entry cq_entry = {
+		.op_context = entry->peer.context,
+		.flags = (entry->peer.flags & (FI_MSG | FI_TAGGED | FI_RECV)) | flags,
+		.tag = entry->peer.tag,
+		.err = err,
+		.prov_errno = err,
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+
+	if (ep)
+		wf_ep_rx_err(ep, entry->peer.flags, &cq_entry);
+}
+
+static void withdraw(struct wf_srx *srx, struct wf_srx_entry *entry, int err)
+{
+	if (entry->multi) {
+		entry->err = err;
+		wf_srx_multi_retire(srx, entry);
+		return;
+	}
+	wf_srx_unpost(srx, entry);
+	wf_srx_report_failed(srx, entry, 0, err);
+	wf_pool_put(&srx->pool, entry);
+}
+
+static bool cancel_side(struct wf_srx *srx, struct wf_match *side, const void *context)
+{
+	wf_match_foreach_posted(match, side)
+	{
+		struct wf_srx_entry *entry = wf_srx_matched(match);
+
+		if (entry->peer.context != context)
+			continue;
+		withdraw(srx, entry, FI_ECANCELED);
+		return true;
+	}
+	return false;
+}
+
+bool wf_srx_cancel(struct wf_srx *srx, void *context)
+{
+	if (!context)
+		return false;
+	return cancel_side(srx, &srx->msg, context) ||
+	       cancel_side(srx, &srx->tag, context);
+}
+
+static void flush_side(struct wf_srx *srx, struct wf_match *side, int err)
+{
+	wf_match_foreach_posted(match, side) withdraw(srx, wf_srx_matched(match), err);
+}
+
+void wf_srx_flush(struct wf_srx *srx, int err)
+{
+	flush_side(srx, &srx->msg, err);
+	flush_side(srx, &srx->tag, err);
+}

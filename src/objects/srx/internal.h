@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_SRX_INTERNAL_H
+#define WF_OBJECTS_SRX_INTERNAL_H
+
+#include <rdma/providers/fi_log.h>
+
+#include "objects/endpoint/endpoint.h"
+#include "objects/srx/srx.h"
+
+/* What the files of the receive context share. The context's lock is held in all. */
+
+#define wf_srx_log(srx, level, ...)                                                    \
+	FI_LOG((srx)->prov, level, FI_LOG_EP_DATA, __VA_ARGS__)
+
+static inline struct wf_srx_entry *wf_srx_entry_of(struct fi_peer_rx_entry *peer)
+{
+	return wf_container_of(peer, struct wf_srx_entry, peer);
+}
+
+static inline struct wf_srx_entry *wf_srx_matched(struct wf_match_entry *match)
+{
+	return wf_container_of(match, struct wf_srx_entry, match);
+}
+
+static inline struct wf_srx_port *wf_srx_port_of(struct fid_peer_srx *fid)
+{
+	return wf_container_of(fid, struct wf_srx_port, fid);
+}
+
+/* Which of the two engines: entries and operations of FI_TAGGED, or those of FI_MSG. */
+static inline struct wf_match *wf_srx_side(struct wf_srx *srx, uint64_t flags)
+{
+	return flags & FI_TAGGED ? &srx->tag : &srx->msg;
+}
+
+static inline void **wf_srx_desc(const struct wf_srx *srx, struct wf_srx_entry *entry)
+{
+	return (void **)(void *)&entry->iov[srx->iov_limit];
+}
+
+static inline uint64_t wf_srx_type(const struct wf_op *op)
+{
+	return op->kind == WF_OP_TRECV ? FI_TAGGED : FI_MSG;
+}
+
+/* An entry without buffers; @type is FI_MSG or FI_TAGGED. NULL: no memory. */
+static inline struct wf_srx_entry *wf_srx_new_entry(struct wf_srx *srx, uint64_t type)
+{
+	struct wf_srx_entry *entry = wf_pool_get(&srx->pool);
+
+	if (wf_unlikely(!entry))
+		return NULL;
+	entry->peer = (struct fi_peer_rx_entry){
+		.flags = type | FI_RECV,
+		.desc = wf_srx_desc(srx, entry),
+		.iov = entry->iov,
+	};
+	entry->parent = NULL;
+	entry->multi = false;
+	return entry;
+}
+
+/* A posted receive leaves the queue. */
+static inline void wf_srx_unpost(struct wf_srx *srx, struct wf_srx_entry *entry)
+{
+	wf_match_unpost(wf_srx_side(srx, entry->peer.flags), &entry->match);
+	srx->posted--;
+}
+
+/* Where results go that concern no endpoint, or @fid's if that is in use still: NULL
+ * when nobody is left to be told. */
+struct wf_ep *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid);
+
+/* A receive that was posted ends with @err (positive), no message having come. */
+void wf_srx_report_failed(
+	struct wf_srx *srx, const struct wf_srx_entry *entry, uint64_t flags, int err);
+
+/* @entry, out of its queue, got buffers: the peer's turn. */
+void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry);
+void wf_srx_discard_entry(struct wf_srx_entry *entry);
+
+/* srx_post.c: the buffers of @op become @entry's, or those of @from. */
+void wf_srx_set_buffers(
+	const struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op);
+void wf_srx_move_buffers(const struct wf_srx *srx, struct wf_srx_entry *entry,
+	const struct wf_srx_entry *from);
+uint64_t wf_srx_source(const struct wf_srx *srx, const struct wf_op *op);
+
+/* srx_multi.c */
+ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op);
+
+/* Give @entry the next @size bytes of @buffer. False: it is retired instead, because
+ * they do not fit behind what is there already. */
+bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
+	struct wf_srx_entry *entry, size_t size);
+
+/* @buffer takes no more messages; it ends with the last one that is in it. */
+void wf_srx_multi_retire(struct wf_srx *srx, struct wf_srx_entry *buffer);
+
+/* The message in @slice is done with. */
+void wf_srx_multi_put(struct wf_srx *srx, struct wf_srx_entry *slice);
+
+/* srx_peek.c: an operation with FI_PEEK, FI_CLAIM or FI_DISCARD. */
+ssize_t wf_srx_peek(struct wf_srx *srx, const struct wf_op *op);
+
+#endif

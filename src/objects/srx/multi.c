@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/internal.h"
+#include "objects/srx/internal.h"
+
+/*
+ * Multi-receive buffers. Messages get slices, one behind the other, each with an entry
+ * of its own. A buffer is retired, that is, taken out of the queue, when less than the
+ * minimum is left, when a message does not fit behind others (it goes to whatever
+ * matches next) or when it is cancelled. Its end is reported when the last slice is
+ * given back: transports complete a slice before that, so it comes after every message
+ * in the buffer.
+ *
+ * Only a message that is longer than a whole buffer is truncated.
+ */
+
+static size_t buffer_len(const struct wf_srx_entry *buffer)
+{
+	return buffer->peer.count ? buffer->iov[0].iov_len : 0;
+}
+
+/* @fid: whose message was the last, or NULL. */
+static void end(
+	struct wf_srx *srx, struct wf_srx_entry *buffer, struct fid_peer_srx *fid)
+{
+	struct wf_ep *ep = wf_srx_reporter(srx, fid);
+
+	if (buffer->err)
+		wf_srx_report_failed(srx, buffer, FI_MULTI_RECV, buffer->err);
+	else if (ep)
+		wf_ep_rx_release(ep, buffer->peer.context);
+	wf_pool_put(&srx->pool, buffer);
+}
+
+static void unref(
+	struct wf_srx *srx, struct wf_srx_entry *buffer, struct fid_peer_srx *fid)
+{
+	if (!--buffer->slices)
+		end(srx, buffer, fid);
+}
+
+void wf_srx_multi_retire(struct wf_srx *srx, struct wf_srx_entry *buffer)
+{
+	if (buffer->queued)
+		wf_srx_unpost(srx, buffer);
+	buffer->queued = false;
+	buffer->open = false;
+	unref(srx, buffer, NULL);
+}
+
+void wf_srx_multi_put(struct wf_srx *srx, struct wf_srx_entry *slice)
+{
+	unref(srx, slice->parent, slice->peer.srx);
+}
+
+static void cut_slice(const struct wf_srx *srx, struct wf_srx_entry *buffer,
+	struct wf_srx_entry *entry, size_t len)
+{
+	struct wf_op op = {
+		.flags = buffer->peer.flags,
+		.iov = &op.one,
+		.desc = buffer->peer.desc,
+		.iov_count = buffer->peer.count,
+		.context = buffer->peer.context,
+	};
+
+	if (op.iov_count)
+		op.one = (struct iovec){
+			.iov_base = (char *)buffer->iov[0].iov_base + buffer->used,
+			.iov_len = len,
+		};
+	wf_srx_set_buffers(srx, entry, &op);
+	entry->parent = buffer;
+	buffer->slices++;
+	buffer->used += len;
+}
+
+bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
+	struct wf_srx_entry *entry, size_t size)
+{
+	size_t left = buffer_len(buffer) - buffer->used;
+
+	if (size > left && buffer->used) {
+		wf_srx_multi_retire(srx, buffer);
+		return false;
+	}
+	cut_slice(srx, buffer, entry, WF_MIN(size, left));
+	left = buffer_len(buffer) - buffer->used;
+	if (left < WF_MAX(buffer->min, 1))
+		wf_srx_multi_retire(srx, buffer);
+	return true;
+}
+
+/* Messages that wait already go first, as many as fit. */
+static void fill(
+	struct wf_srx *srx, struct wf_srx_entry *buffer, const struct wf_op *op)
+{
+	struct wf_match *side = wf_srx_side(srx, buffer->peer.flags);
+	struct wf_match_entry *match;
+	struct wf_srx_entry *entry;
+
+	while (buffer->open) {
+		match = wf_match_find_unexpected(
+			side, op->tag, op->ignore, buffer->peer.addr);
+		if (!match)
+			return;
+		entry = wf_srx_matched(match);
+		if (!wf_srx_multi_take(srx, buffer, entry, entry->peer.msg_size))
+			return;
+		wf_match_unqueue(side, match);
+		wf_srx_start_entry(srx, entry);
+	}
+}
+
+ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
+{
+	struct wf_srx_entry *buffer;
+
+	/* Work is over once. */
+	assert(!(op->flags & WF_OP_WORK));
+	if (srx->posted >= srx->size)
+		return -FI_EAGAIN;
+	buffer = wf_srx_new_entry(srx, wf_srx_type(op));
+	if (!buffer)
+		return -FI_ENOMEM;
+	wf_srx_set_buffers(srx, buffer, op);
+	buffer->peer.addr = wf_srx_source(srx, op);
+	buffer->peer.tag = op->tag;
+	buffer->min = atomic_load_explicit(srx->min_multi_recv, memory_order_relaxed);
+	buffer->multi = true;
+	buffer->open = true;
+	buffer->queued = false;
+	buffer->err = 0;
+	buffer->used = 0;
+	/* One as long as it is open, one as long as we look at it. */
+	buffer->slices = 2;
+
+	fill(srx, buffer, op);
+	if (buffer->open) {
+		wf_match_post(wf_srx_side(srx, buffer->peer.flags), &buffer->match,
+			op->tag, op->ignore, buffer->peer.addr);
+		buffer->queued = true;
+		srx->posted++;
+	}
+	unref(srx, buffer, NULL);
+	return 0;
+}

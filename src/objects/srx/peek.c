@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/internal.h"
+#include "objects/srx/internal.h"
+
+/*
+ * Looking at messages before they are received, tagged ones only:
+ *
+ *   FI_PEEK                is there one?
+ *   FI_PEEK | FI_CLAIM     and reserve it for whoever has this context
+ *   FI_PEEK | FI_DISCARD   and drop it
+ *   FI_CLAIM               receive what was reserved
+ *   FI_CLAIM | FI_DISCARD  drop what was reserved
+ *
+ * A reserved message waits in srx->claimed, where nothing matches it. Answers are
+ * entries of the CQ, also with selective completion: there is no other place for them.
+ * Nothing is received by looking, so counters do not count it.
+ */
+
+static ssize_t no_endpoint(const struct wf_srx *srx)
+{
+	wf_srx_log(srx, FI_LOG_WARN,
+		"peek refused: no endpoint uses the receive context, so there is no CQ "
+		"for the answer\n");
+	return -FI_EOPBADSTATE;
+}
+
+static ssize_t answer(
+	struct wf_ep *ep, const struct wf_op *op, const struct fi_peer_rx_entry *peer)
+{
+	const uint64_t flags = FI_TAGGED | FI_RECV | FI_REMOTE_CQ_DATA;
+	fi_addr_t src = peer->addr;
+
+	if (ep->av && src != FI_ADDR_NOTAVAIL)
+		src = wf_av_report(ep->av, src);
+	return wf_cq_write(ep->rx_cq, op->context, peer->flags & flags, peer->msg_size,
+		NULL, peer->cq_data, peer->tag, src);
+}
+
+static ssize_t answer_none(struct wf_ep *ep, const struct wf_op *op)
+{
+	struct fi_cq_err_entry entry = {
+		.op_context = op->context,
+		.flags = FI_TAGGED | FI_RECV,
+		.tag = op->tag,
+		.err = FI_ENOMSG,
+		.prov_errno = FI_ENOMSG,
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+
+	return WF_MIN(wf_cq_write_err(ep->rx_cq, &entry), 0);
+}
+
+static ssize_t take_peeked(
+	struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op)
+{
+	ssize_t ret = answer(wf_srx_reporter(srx, entry->peer.srx), op, &entry->peer);
+
+	if (ret < 0)
+		return ret;
+	if (op->flags & (FI_CLAIM | FI_DISCARD))
+		wf_match_unqueue(&srx->tag, &entry->match);
+	if (op->flags & FI_DISCARD) {
+		wf_srx_discard_entry(entry);
+	} else if (op->flags & FI_CLAIM) {
+		entry->peer.context = op->context;
+		wf_list_push(&srx->claimed, &entry->link);
+	}
+	return 0;
+}
+
+static ssize_t peek(struct wf_srx *srx, const struct wf_op *op)
+{
+	struct wf_ep *ep = wf_srx_reporter(srx, NULL);
+	struct wf_match_entry *match;
+
+	if (!ep)
+		return no_endpoint(srx);
+	match = wf_match_find_unexpected(
+		&srx->tag, op->tag, op->ignore, wf_srx_source(srx, op));
+	if (!match)
+		return answer_none(ep, op);
+	return take_peeked(srx, wf_srx_matched(match), op);
+}
+
+static struct wf_srx_entry *find_claimed(struct wf_srx *srx, const void *context)
+{
+	wf_list_foreach(link, &srx->claimed)
+	{
+		struct wf_srx_entry *entry =
+			wf_list_entry(link, struct wf_srx_entry, link);
+
+		if (entry->peer.context == context)
+			return entry;
+	}
+	return NULL;
+}
+
+static ssize_t drop_claimed(
+	struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op)
+{
+	struct wf_ep *ep = wf_srx_port_of(entry->peer.srx)->ep;
+	ssize_t ret = 0;
+
+	if ((op->flags | ep->rx.forced) & FI_COMPLETION)
+		ret = answer(ep, op, &entry->peer);
+	if (ret < 0)
+		return ret;
+	wf_list_remove(&entry->link);
+	wf_srx_discard_entry(entry);
+	return 0;
+}
+
+static ssize_t claim(struct wf_srx *srx, const struct wf_op *op)
+{
+	struct wf_srx_entry *entry = find_claimed(srx, op->context);
+
+	if (!entry) {
+		wf_srx_log(srx, FI_LOG_WARN,
+			"FI_CLAIM refused: no message is reserved for context %p\n",
+			op->context);
+		return -FI_EINVAL;
+	}
+	if (op->flags & FI_DISCARD)
+		return drop_claimed(srx, entry, op);
+	wf_list_remove(&entry->link);
+	wf_srx_set_buffers(srx, entry, op);
+	wf_srx_start_entry(srx, entry);
+	return 0;
+}
+
+ssize_t wf_srx_peek(struct wf_srx *srx, const struct wf_op *op)
+{
+	assert(!(op->flags & WF_OP_WORK));
+	if (op->flags & FI_PEEK)
+		return peek(srx, op);
+	if (op->flags & FI_CLAIM)
+		return claim(srx, op);
+	wf_srx_log(srx, FI_LOG_WARN, "FI_DISCARD needs FI_PEEK or FI_CLAIM\n");
+	return -FI_EINVAL;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/internal.h"
+#include "objects/srx/internal.h"
+
+/*
+ * Receives are posted. One that finds its message in the queue lends its buffers to the
+ * message's entry and is over; another waits with an entry of its own.
+ */
+
+static bool is_directed(const struct wf_srx *srx, const struct wf_op *op)
+{
+	return op->kind == WF_OP_TRECV ? srx->tag_directed : srx->msg_directed;
+}
+
+uint64_t wf_srx_source(const struct wf_srx *srx, const struct wf_op *op)
+{
+	if (wf_likely(op->addr == FI_ADDR_UNSPEC) || !is_directed(srx, op))
+		return WF_MATCH_ANY;
+	return op->addr & srx->addr_mask;
+}
+
+void wf_srx_set_buffers(
+	const struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op)
+{
+	void **desc = wf_srx_desc(srx, entry);
+
+	assert(op->iov_count <= srx->iov_limit);
+	for (size_t i = 0; i < op->iov_count; i++) {
+		entry->iov[i] = op->iov[i];
+		desc[i] = op->desc ? op->desc[i] : NULL;
+	}
+	entry->peer.count = op->iov_count;
+	entry->peer.context = op->context;
+	entry->peer.flags |= op->flags & (FI_COMPLETION | WF_OP_WORK);
+}
+
+void wf_srx_move_buffers(const struct wf_srx *srx, struct wf_srx_entry *entry,
+	const struct wf_srx_entry *from)
+{
+	struct wf_op op = {
+		.flags = from->peer.flags,
+		.iov = from->iov,
+		.desc = from->peer.desc,
+		.iov_count = from->peer.count,
+		.context = from->peer.context,
+	};
+
+	wf_srx_set_buffers(srx, entry, &op);
+}
+
+static ssize_t post(struct wf_srx *srx, const struct wf_op *op)
+{
+	struct wf_match *side = wf_srx_side(srx, wf_srx_type(op));
+	uint64_t addr = wf_srx_source(srx, op);
+	struct wf_match_entry *match;
+	struct wf_srx_entry *entry;
+
+	match = wf_match_take_unexpected(side, op->tag, op->ignore, addr);
+	if (match) {
+		entry = wf_srx_matched(match);
+		wf_srx_set_buffers(srx, entry, op);
+		wf_srx_start_entry(srx, entry);
+		return 0;
+	}
+	if (wf_unlikely(srx->posted >= srx->size))
+		return -FI_EAGAIN;
+	entry = wf_srx_new_entry(srx, wf_srx_type(op));
+	if (wf_unlikely(!entry))
+		return -FI_ENOMEM;
+	wf_srx_set_buffers(srx, entry, op);
+	entry->peer.tag = op->tag;
+	wf_match_post(side, &entry->match, op->tag, op->ignore, addr);
+	srx->posted++;
+	return 0;
+}
+
+/* Only a message that was reserved needs no source. */
+static bool lacks_source(const struct wf_srx *srx, const struct wf_op *op)
+{
+	return srx->exact && op->addr == FI_ADDR_UNSPEC &&
+	       (op->flags & (FI_PEEK | FI_CLAIM)) != FI_CLAIM;
+}
+
+static ssize_t no_source(const struct wf_srx *srx)
+{
+	wf_srx_log(srx, FI_LOG_WARN,
+		"receive refused: FI_EXACT_DIRECTED_RECV needs a source, "
+		"FI_ADDR_UNSPEC was given\n");
+	return -FI_EINVAL;
+}
+
+/* Let the endpoints that share @srx look for messages. */
+static void move_data(struct wf_srx *srx)
+{
+	wf_lock(&srx->lock);
+	wf_list_foreach(it, &srx->ports)
+	{
+		struct wf_srx_port *port = wf_list_entry(it, struct wf_srx_port, link);
+		struct wf_ep *ep = port->ep;
+
+		if (!ep || !ep->xfer->progress || !wf_trylock(&ep->lock))
+			continue;
+		ep->xfer->progress(ep);
+		wf_unlock(&ep->lock);
+	}
+	wf_unlock(&srx->lock);
+}
+
+ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op)
+{
+	const uint64_t looking = FI_PEEK | FI_CLAIM | FI_DISCARD;
+	struct wf_srx *srx = ep->srx_queue;
+	ssize_t ret;
+
+	if (wf_unlikely(lacks_source(srx, op)))
+		return no_source(srx);
+	/* Who peeks until something comes finds his answers in the CQ each time, and
+	 * reading what is there moves no data. */
+	if (wf_unlikely(op->flags & FI_PEEK && op->kind == WF_OP_TRECV))
+		move_data(srx);
+	wf_lock(&srx->lock);
+	if (wf_unlikely(op->flags & looking && op->kind == WF_OP_TRECV))
+		ret = wf_srx_peek(srx, op);
+	else if (wf_unlikely(op->flags & FI_MULTI_RECV))
+		ret = wf_srx_multi_post(srx, op);
+	else
+		ret = post(srx, op);
+	wf_unlock(&srx->lock);
+	return ret;
+}
+
+ssize_t wf_srx_refuse(struct wf_ep *ep, struct wf_op *op)
+{
+	(void)op;
+	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_DATA,
+		"receive refused: they are posted to the shared receive context that "
+		"is bound to the endpoint\n");
+	return -FI_ENOSYS;
+}

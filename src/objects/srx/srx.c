@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/absent/absent.h"
+#include "objects/srx/internal.h"
+
+/*
+ * The life of a receive context and of the handles to it. Receives come in through
+ * srx_post.c, messages through srx_match.c; srx_ctx.c has the object that an
+ * application opens, endpoint_srx.c how endpoints get theirs.
+ */
+
+static size_t entry_size(size_t iov_limit)
+{
+	return sizeof(struct wf_srx_entry) +
+	       iov_limit * (sizeof(struct iovec) + sizeof(void *));
+}
+
+int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kind)
+{
+	const uint64_t any = FI_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
+	/* A connected endpoint has one peer. */
+	uint64_t caps = ep->type == FI_EP_MSG ? 0 : ep->caps;
+	int ret;
+
+	*srx = (struct wf_srx){
+		.prov = ep->domain->prov->fi,
+		.size = ep->info->rx_attr->size ? ep->info->rx_attr->size : SIZE_MAX,
+		.iov_limit = WF_MAX(ep->rx_iov_limit, 1),
+		.msg_directed = caps & any,
+		.tag_directed = caps & (any | FI_TAGGED_DIRECTED_RECV),
+		.exact = caps & FI_EXACT_DIRECTED_RECV,
+		.addr_mask = UINT64_MAX,
+		.min_multi_recv = &ep->min_multi_recv,
+	};
+	ret = wf_lock_init(&srx->lock, lock_kind);
+	if (ret)
+		return ret;
+	wf_match_init(&srx->msg);
+	wf_match_init(&srx->tag);
+	wf_pool_init(&srx->pool, entry_size(srx->iov_limit));
+	wf_list_init(&srx->claimed);
+	wf_list_init(&srx->ports);
+	return 0;
+}
+
+void wf_srx_fini(struct wf_srx *srx)
+{
+	assert(wf_list_empty(&srx->ports));
+	wf_match_done(&srx->msg);
+	wf_match_done(&srx->tag);
+	wf_pool_done(&srx->pool);
+	wf_lock_done(&srx->lock);
+}
+
+void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,
+	struct fi_ops_srx_peer *peer_ops)
+{
+	*port = (struct wf_srx_port){
+		.fid = {
+			.ep_fid.fid = {
+				.fclass = FI_CLASS_PEER_SRX,
+				.context = srx,
+				.ops = &wf_absent_fid,
+			},
+			.owner_ops = &wf_srx_owner_ops,
+			.peer_ops = peer_ops ? peer_ops : &port->room,
+		},
+		.srx = srx,
+		.ep = ep,
+		.room.size = sizeof(port->room),
+	};
+	wf_lock(&srx->lock);
+	wf_list_push(&srx->ports, &port->link);
+	if (ep->av)
+		srx->addr_mask = ep->av->index_mask;
+	wf_unlock(&srx->lock);
+}
+
+static void discard_side(struct wf_match *side, const struct wf_srx_port *port)
+{
+	wf_match_foreach_unexpected(match, side)
+	{
+		struct wf_srx_entry *entry = wf_srx_matched(match);
+
+		if (entry->peer.srx != &port->fid)
+			continue;
+		wf_match_unqueue(side, match);
+		wf_srx_discard_entry(entry);
+	}
+}
+
+void wf_srx_drain(struct wf_srx_port *port)
+{
+	struct wf_srx *srx = port->srx;
+
+	wf_lock(&srx->lock);
+	wf_list_remove(&port->link);
+	discard_side(&srx->msg, port);
+	discard_side(&srx->tag, port);
+	wf_list_foreach_safe(link, &srx->claimed)
+	{
+		struct wf_srx_entry *entry =
+			wf_list_entry(link, struct wf_srx_entry, link);
+
+		if (entry->peer.srx != &port->fid)
+			continue;
+		wf_list_remove(link);
+		wf_srx_discard_entry(entry);
+	}
+	wf_unlock(&srx->lock);
+}
+
+struct wf_ep *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid)
+{
+	struct wf_srx_port *port;
+
+	if (fid) {
+		port = wf_srx_port_of(fid);
+		/* Drained ones are linked to themselves. */
+		if (!wf_list_empty(&port->link))
+			return port->ep;
+	}
+	if (wf_list_empty(&srx->ports))
+		return NULL;
+	port = wf_list_entry(srx->ports.next, struct wf_srx_port, link);
+	return port->ep;
+}

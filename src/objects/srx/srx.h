@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_SRX_H
+#define WF_OBJECTS_SRX_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <rdma/providers/fi_peer.h>
+
+#include "match/match.h"
+#include "objects/op/op.h"
+#include "sys/list.h"
+#include "sys/lock.h"
+#include "sys/pool.h"
+
+struct wf_ep;
+struct wf_srx_ctx;
+
+/*
+ * Receive contexts: where receives are posted, and where transports ask which of them a
+ * message belongs to. A transport never matches. Whatever stands behind, it sees one
+ * struct fid_peer_srx *, ep->srx, set before its enable() is called:
+ *
+ *   nothing was bound          a context of the endpoint's own
+ *   fi_srx_context() object    that context, shared with other endpoints
+ *   the same with FI_PEER      the context of another provider, its owner
+ *
+ * and calls, with the lock below held, nothing but
+ *
+ *   wf_srx_get_msg/get_tag     a message came. 0: *ret_entry has its buffers.
+ *                              -FI_ENOENT: nobody waits for it; keep what is needed in
+ *                              entry->peer_context, set entry->cq_data and
+ *                              FI_REMOTE_CQ_DATA in entry->flags where the message has
+ *                              data, then wf_srx_queue_*, before any other get.
+ *                              Another code: no entry.
+ *   wf_srx_done, wf_srx_fail   the message is received, or failed: completion, counter,
+ *                              end of the entry (objects/endpoint/endpoint.h)
+ *   wf_srx_free_entry          the end of an entry without completion
+ *
+ * and implements, in xfer->srx_ops,
+ *
+ *   start_msg/start_tag        a queued entry has buffers now; the same as a get that
+ *                              returned 0. Fails only if nothing of the message was
+ *                              taken: the receive then ends with that error and the
+ *                              entry is the owner's.
+ *   discard_msg/discard_tag    nobody will want a queued entry: let the message go,
+ *                              without completion, and call wf_srx_free_entry.
+ *
+ * entry->iov, count and desc are the whole buffer of the receive (for a multi-receive
+ * buffer, the slice for this message); a message that is longer than their sum is
+ * received as far as it fits and ends with FI_ETRUNC. entry->addr is the source as a
+ * directed receive would name it (an index of the AV), FI_ADDR_UNSPEC while it is not
+ * known: then xfer->srx_addr is asked again after each fi_av_insert.
+ *
+ * Lock. Order: srx lock, ep->lock, CQ or counter. Of the calls above all but start and
+ * discard are made with the owner's lock held. When the context is ours that is
+ * *ep->srx_lock, and the skeleton takes it, then ep->lock, before progress(); posting a
+ * receive takes it and calls start_*, which take ep->lock themselves; so do discard_*
+ * and xfer->srx_addr. When the context is imported ep->srx_lock is NULL, the owner
+ * holds his lock before he calls us, and only he runs our progress. start() has neither
+ * lock and may not call these functions, nor progress().
+ *
+ * Closing. Before xfer->destroy() posted receives are dropped, and queued entries of
+ * the endpoint go through discard_*. Entries that the transport is at work on are ended
+ * by its destroy(), with wf_srx_free_entry between wf_ep_srx_lock and wf_ep_srx_unlock.
+ */
+
+/* One posted receive, or one message. @peer is what others see of it. */
+struct wf_srx_entry {
+	struct fi_peer_rx_entry peer;
+	struct wf_match_entry match;
+	struct wf_list link;         /* in srx->claimed */
+	struct wf_srx_entry *parent; /* slice: the multi-receive buffer */
+
+	/* Multi-receive buffers only. */
+	uint32_t slices; /* under way, and one as long as it is open */
+	bool multi;      /* it is one */
+	bool open;       /* takes more messages */
+	bool queued;
+	int err;     /* it was withdrawn, and ends with this */
+	size_t used; /* bytes given to slices */
+	size_t min;  /* closed when less is left; of the time of its posting */
+
+	/* iov and desc are as many as the pool was made for. */
+	struct iovec iov[];
+};
+
+/* A handle for one endpoint or peer, given to it as @fid. */
+struct wf_srx_port {
+	struct fid_peer_srx fid;
+	struct wf_srx *srx;
+	struct wf_ep *ep;            /* where its completions go */
+	struct wf_list link;         /* srx->ports */
+	struct fi_ops_srx_peer room; /* for a peer that fills in a table */
+};
+
+/*
+ * The context itself. @lock guards all of it but the constants, and is held while the
+ * endpoints that use it make progress.
+ *
+ * Results that belong to no particular endpoint (of a peek, a cancelled receive) go to
+ * the CQ of the endpoint bound first; the release of a multi-receive buffer goes to the
+ * one that ended its last slice.
+ */
+struct wf_srx {
+	struct wf_lock lock;
+	struct wf_match msg, tag;
+	struct wf_pool pool;
+	struct wf_list claimed; /* of entry->link, oldest first */
+	struct wf_list ports;
+	size_t posted;
+	uint64_t addr_mask; /* of the AV: which bits of a fi_addr_t are the source */
+
+	/* Constants. */
+	const struct fi_provider *prov; /* for the log */
+	size_t size;                    /* bound of @posted */
+	size_t iov_limit;
+	bool msg_directed, tag_directed, exact;
+	atomic_size_t *min_multi_recv; /* the endpoint's or context's option */
+};
+
+/* What makes a context: taken from an endpoint's or context's attributes. */
+int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kind);
+
+/* All handles are drained. Posted receives are dropped. */
+void wf_srx_fini(struct wf_srx *srx);
+
+/* Make a handle. @peer_ops may be NULL: set by the peer, then. No lock held. */
+void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,
+	struct fi_ops_srx_peer *peer_ops);
+
+/* Discard the messages queued through @port. It gets no more calls, and makes none but
+ * wf_srx_free_entry. No lock held. */
+void wf_srx_drain(struct wf_srx_port *port);
+
+/* ep->start_rx of whatever receives are posted to: an operation of kind WF_OP_RECV or
+ * WF_OP_TRECV, with all its flags. */
+ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op);
+
+/* The same of an endpoint that has no receives of its own. */
+ssize_t wf_srx_refuse(struct wf_ep *ep, struct wf_op *op);
+
+/* Withdraw one receive with @context, the untagged and the oldest first; true when
+ * there was one. Lock held. */
+bool wf_srx_cancel(struct wf_srx *srx, void *context);
+
+/* End every posted receive with @err (positive): the connection is gone. Lock held. */
+void wf_srx_flush(struct wf_srx *srx, int err);
+
+/* How many receives can be posted still. Lock held. */
+static inline size_t wf_srx_left(const struct wf_srx *srx)
+{
+	return srx->size - srx->posted;
+}
+
+/* ---- calls of a transport into the owner ---- */
+
+extern struct fi_ops_srx_owner wf_srx_owner_ops;
+
+int wf_srx_own_get_msg(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
+	struct fi_peer_rx_entry **ret_entry);
+int wf_srx_own_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
+	struct fi_peer_rx_entry **ret_entry);
+void wf_srx_own_free_entry(struct fi_peer_rx_entry *entry);
+
+/* Is the owner ours? Then the call needs no table. */
+static inline bool wf_srx_is_own(const struct fid_peer_srx *srx)
+{
+	return wf_likely(srx->owner_ops == &wf_srx_owner_ops);
+}
+
+static inline int wf_srx_get_msg(struct fid_peer_srx *srx,
+	struct fi_peer_match_attr *attr, struct fi_peer_rx_entry **ret_entry)
+{
+	return wf_srx_is_own(srx) ? wf_srx_own_get_msg(srx, attr, ret_entry)
+				  : srx->owner_ops->get_msg(srx, attr, ret_entry);
+}
+
+static inline int wf_srx_get_tag(struct fid_peer_srx *srx,
+	struct fi_peer_match_attr *attr, struct fi_peer_rx_entry **ret_entry)
+{
+	return wf_srx_is_own(srx) ? wf_srx_own_get_tag(srx, attr, ret_entry)
+				  : srx->owner_ops->get_tag(srx, attr, ret_entry);
+}
+
+static inline int wf_srx_queue_msg(struct fi_peer_rx_entry *entry)
+{
+	return entry->srx->owner_ops->queue_msg(entry);
+}
+
+static inline int wf_srx_queue_tag(struct fi_peer_rx_entry *entry)
+{
+	return entry->srx->owner_ops->queue_tag(entry);
+}
+
+static inline void wf_srx_free_entry(struct fi_peer_rx_entry *entry)
+{
+	if (wf_srx_is_own(entry->srx))
+		wf_srx_own_free_entry(entry);
+	else
+		entry->srx->owner_ops->free_entry(entry);
+}
+
+/* ---- fi_srx_context ---- */
+
+int wf_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
+	struct fid_ep **ret_srx, void *context);
+
+#endif

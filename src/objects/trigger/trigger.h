@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_TRIGGER_H
+#define WF_OBJECTS_TRIGGER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <rdma/fi_trigger.h>
+
+#include "objects/progress/progress.h"
+#include "sys/list.h"
+#include "sys/lock.h"
+
+struct wf_cntr;
+struct wf_domain;
+struct wf_ep;
+struct wf_op;
+
+/*
+ * Operations that wait for a counter: those with FI_TRIGGER, and deferred work.
+ *
+ * Each counter has a list of the work that waits for it. A change of the counter moves
+ * what is due to the domain's list of ready work and does no more, because whoever
+ * counts may hold any lock of an endpoint. Ready work is started by a progress item,
+ * which is on the lists of every endpoint and counter that ever had to do with work:
+ * whoever makes progress there, or sleeps there, or the progress thread, starts it.
+ * Calls that come from the application without any lock start it themselves.
+ *
+ * @lock guards the lists, here and in the counters. @run_lock is held by the one
+ * thread that starts work, so that order is kept, and by whoever takes work back, so
+ * that nothing is between the lists meanwhile. Order: progress list lock, @run_lock,
+ * endpoint lock, @lock;
+ * @control comes before the first.
+ *
+ * Two flags pair up, all of them sequentially consistent: has_work of a counter with
+ * its value (the queueing thread sets the flag, then looks at the value; the counting
+ * one does the reverse), and @armed with @is_ready in the same way. One of both
+ * always sees the other.
+ */
+struct wf_triggers {
+	struct wf_lock lock;
+	struct wf_lock run_lock;
+	pthread_mutex_t control; /* guards the making of wf_cntr.watched */
+	struct wf_list cntrs;    /* those that work waits for */
+	struct wf_list ready;    /* in the order of starting */
+	atomic_bool is_ready;
+	atomic_bool armed; /* somebody may be asleep on @fd */
+	atomic_int fd;     /* -1 until somebody can */
+	struct wf_progress progress;
+};
+
+int wf_triggers_init(struct wf_triggers *triggers);
+void wf_triggers_done(struct wf_triggers *triggers);
+
+/* @cntr, which has work, changed. Any lock but that of a CQ or wait may be held. */
+void wf_trigger_fire(struct wf_cntr *cntr);
+
+void wf_triggers_run_slow(struct wf_triggers *triggers);
+
+/* Start what is ready. No lock of an endpoint is held. */
+static inline void wf_triggers_run(struct wf_triggers *triggers)
+{
+	if (wf_unlikely(
+		    atomic_load_explicit(&triggers->is_ready, memory_order_relaxed)))
+		wf_triggers_run_slow(triggers);
+}
+
+/* @cntr is being closed; nothing waits for it. */
+void wf_trigger_forget(struct wf_cntr *cntr);
+
+/* Drop all work of an endpoint that is being closed. */
+void wf_trigger_purge(struct wf_ep *ep);
+
+/* An operation with FI_TRIGGER; checked, and copied if it has to wait. */
+ssize_t wf_trigger_post(struct wf_ep *ep, const struct wf_op *op);
+
+/* Withdraw one such operation that has not started; writes its FI_ECANCELED entry. */
+bool wf_trigger_cancel(struct wf_ep *ep, const void *context);
+
+/* The control commands of a domain. */
+int wf_work_queue(struct wf_domain *domain, struct fi_deferred_work *work);
+int wf_work_cancel(struct wf_domain *domain, struct fi_deferred_work *work);
+int wf_work_flush(struct wf_domain *domain, struct fid_cntr *cntr);
+
+/*
+ * An operation with WF_OP_WORK is over: counts on its completion counter, and replaces
+ * @context, the work, by the application's for the CQ entry. True when @own, the
+ * endpoint's counter for such operations (may be NULL), has to count as well.
+ */
+bool wf_work_done(
+	void **context, uint64_t op_flags, const struct wf_cntr *own, bool failed);
+
+#endif

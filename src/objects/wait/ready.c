@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/cntr.h"
+#include "objects/cq/cq.h"
+#include "objects/eq/eq.h"
+#include "objects/wait/ready.h"
+
+static struct wf_eq *eq_of(struct fid *fid)
+{
+	return wf_container_of(fid, struct wf_eq, fid.fid);
+}
+
+static struct wf_cq *cq_of(struct fid *fid)
+{
+	return wf_container_of(fid, struct wf_cq, fid.fid);
+}
+
+static struct wf_cntr *cntr_of(struct fid *fid)
+{
+	return wf_container_of(fid, struct wf_cntr, fid.fid);
+}
+
+static bool eq_readable(struct fid *fid)
+{
+	return wf_eq_readable(eq_of(fid));
+}
+
+static bool cq_readable(struct fid *fid)
+{
+	return wf_cq_readable(cq_of(fid));
+}
+
+static bool cntr_changed(struct fid *fid)
+{
+	return wf_cntr_changed(cntr_of(fid));
+}
+
+bool wf_ready_of(struct fid *fid, struct wf_ready *ret_ready)
+{
+	switch (fid->fclass) {
+	case FI_CLASS_EQ:
+		*ret_ready = (struct wf_ready){ .wait = &eq_of(fid)->wait,
+			.progress = &eq_of(fid)->progress,
+			.readable = eq_readable };
+		return !eq_of(fid)->owner;
+	case FI_CLASS_CQ:
+		*ret_ready = (struct wf_ready){ .wait = &cq_of(fid)->wait,
+			.progress = &cq_of(fid)->progress,
+			.readable = cq_readable };
+		return cq_of(fid)->owner == &cq_of(fid)->self;
+	case FI_CLASS_CNTR:
+		*ret_ready = (struct wf_ready){ .wait = &cntr_of(fid)->wait,
+			.progress = &cntr_of(fid)->progress,
+			.readable = cntr_changed };
+		return cntr_of(fid)->owner == &cntr_of(fid)->self;
+	default:
+		return false;
+	}
+}
+
+bool wf_ready_try(struct fid *fid, const struct wf_ready *ready)
+{
+	/* With a mutex and condition the application may hold the mutex now, which a
+	 * signal needs, and the progress thread does the work. */
+	bool by_thread = wf_wait_needs_thread(ready->wait);
+
+	if (!by_thread)
+		wf_progress_list_run(ready->progress);
+	(void)wf_wait_arm(ready->wait);
+	if (!by_thread && !wf_progress_list_arm(ready->progress))
+		return false;
+	return !ready->readable(fid);
+}

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "objects/wait/set.h"
+#include "sys/clock.h"
+
+/*
+ * Why no wake-up is lost.
+ *
+ *   sleeper                             writer
+ *   S1 ticket = signals                 W1 store the entry
+ *   S2 armed = true                     W2 full fence
+ *   S3 full fence                       W3 armed?
+ *   S4 anything to read?                W4 armed = false, ++signals, wake
+ *   S5 sleep while signals == ticket
+ *
+ * S3 and W2: if W3 does not see S2, then S4 sees W1. If W3 sees it, W4 follows. W4
+ * takes
+ * @armed back by an exchange that acquires what the last S2 released, and S2 is an
+ * exchange too, so all S1 whose S2 is taken back come before the ++signals and hold an
+ * outdated ticket; S5 compares under @mutex, which W4 holds. An S2 that comes later
+ * leaves @armed set. So whoever sleeps has a signal coming, however many arm at once
+ * and whoever of them goes on to sleep.
+ *
+ * Descriptors. One sleeper sits in epoll_wait (@polling), the others on @cond. Only he
+ * reads @signal_fd while he sits there; were it read when another thread arms, his
+ * wake-up would be gone. When he leaves he wakes the others, one of whom takes his
+ * place. So a signal is read exactly once and nobody finds it again and again.
+ *
+ * An application that sleeps on the descriptor itself arms by fi_trywait, which reads
+ * earlier signals away, and must then find the object empty.
+ */
+
+static bool has_fds(enum fi_wait_obj obj)
+{
+	return obj == FI_WAIT_FD || obj == FI_WAIT_POLLFD;
+}
+
+static int open_fds(struct wf_wait *wait)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int err;
+
+	wait->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (wait->epfd < 0)
+		return -errno;
+	wait->signal_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (wait->signal_fd < 0) {
+		err = -errno;
+		goto err_epfd;
+	}
+	event.data.fd = wait->signal_fd;
+	if (epoll_ctl(wait->epfd, EPOLL_CTL_ADD, wait->signal_fd, &event)) {
+		err = -errno;
+		goto err_signal_fd;
+	}
+	return 0;
+
+err_signal_fd:
+	(void)close(wait->signal_fd);
+err_epfd:
+	(void)close(wait->epfd);
+	return err;
+}
+
+static int init_mutex(struct wf_wait *wait)
+{
+	pthread_mutexattr_t attr;
+	int err;
+
+	err = pthread_mutexattr_init(&attr);
+	if (err)
+		return -err;
+	/* Recursive: the application may add to a counter while it holds the mutex
+	 * that we gave it. */
+	if (wait->obj == FI_WAIT_MUTEX_COND)
+		(void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	err = pthread_mutex_init(&wait->mutex, &attr);
+	(void)pthread_mutexattr_destroy(&attr);
+	return -err;
+}
+
+int wf_wait_init(struct wf_wait *wait, enum fi_wait_obj obj, struct fid_wait *set)
+{
+	int err;
+
+	if (obj == FI_WAIT_UNSPEC)
+		obj = FI_WAIT_FD;
+	if ((unsigned int)obj > FI_WAIT_POLLFD)
+		return -FI_EINVAL;
+	if (obj == FI_WAIT_SET && (!set || set->fid.fclass != FI_CLASS_WAIT))
+		return -FI_EINVAL;
+
+	memset(wait, 0, sizeof(*wait));
+	wait->obj = obj;
+	/* A set has sleepers of its own. A descriptor may be polled by an application
+	 * that never calls fi_trywait: the first signal then stays readable. */
+	atomic_init(&wait->armed, obj == FI_WAIT_SET || has_fds(obj));
+	atomic_init(&wait->unread, false);
+	atomic_init(&wait->signals, 0);
+	wait->epfd = wait->signal_fd = -1;
+	wf_list_init(&wait->link);
+
+	err = init_mutex(wait);
+	if (err)
+		return err;
+	err = -pthread_cond_init(&wait->cond, NULL);
+	if (err)
+		goto err_mutex;
+	if (has_fds(obj)) {
+		err = open_fds(wait);
+		if (err)
+			goto err_cond;
+	}
+	if (obj == FI_WAIT_SET) {
+		wait->set = wf_wait_set_of(set);
+		atomic_fetch_add_explicit(&wait->set->refs, 1, memory_order_relaxed);
+	}
+	return 0;
+
+err_cond:
+	(void)pthread_cond_destroy(&wait->cond);
+err_mutex:
+	(void)pthread_mutex_destroy(&wait->mutex);
+	return err;
+}
+
+void wf_wait_done(struct wf_wait *wait)
+{
+	if (wait->set) {
+		(void)pthread_mutex_lock(&wait->set->lock);
+		wf_list_remove(&wait->link);
+		(void)pthread_mutex_unlock(&wait->set->lock);
+		/* release: pairs with the acquire in the closing of the set. */
+		atomic_fetch_sub_explicit(&wait->set->refs, 1, memory_order_release);
+	}
+	if (wait->epfd >= 0) {
+		(void)close(wait->signal_fd);
+		(void)close(wait->epfd);
+	}
+	free(wait->fds);
+	(void)pthread_cond_destroy(&wait->cond);
+	(void)pthread_mutex_destroy(&wait->mutex);
+}
+
+void wf_wait_attach(struct wf_wait *wait, struct fid *owner)
+{
+	if (!wait->set)
+		return;
+	(void)pthread_mutex_lock(&wait->set->lock);
+	wait->owner = owner;
+	wf_list_push(&wait->set->members, &wait->link);
+	(void)pthread_mutex_unlock(&wait->set->lock);
+	wf_wait_signal(&wait->set->wait);
+}
+
+bool wf_wait_needs_thread(const struct wf_wait *wait)
+{
+	if (wait->obj == FI_WAIT_SET)
+		wait = &wait->set->wait;
+	return wait->obj == FI_WAIT_MUTEX_COND;
+}
+
+bool wf_wait_uses_fds(const struct wf_wait *wait)
+{
+	return has_fds(wait->obj == FI_WAIT_SET ? wait->set->wait.obj : wait->obj);
+}
+
+/* @mutex is held. */
+static struct wf_wait_fd *find_fd(struct wf_wait *wait, int fd)
+{
+	for (size_t i = 0; i < wait->fd_count; i++) {
+		if (wait->fds[i].fd == fd)
+			return &wait->fds[i];
+	}
+	return NULL;
+}
+
+/* @mutex is held. */
+static int add_fd(struct wf_wait *wait, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+	size_t capacity = wait->fd_capacity ? 2 * wait->fd_capacity : 4;
+	struct wf_wait_fd *known = find_fd(wait, fd), *fds;
+
+	if (known) {
+		known->uses++;
+		return 0;
+	}
+	if (wait->fd_count == wait->fd_capacity) {
+		fds = realloc(wait->fds, capacity * sizeof(*fds));
+		if (!fds)
+			return -FI_ENOMEM;
+		wait->fds = fds;
+		wait->fd_capacity = capacity;
+	}
+	if (epoll_ctl(wait->epfd, EPOLL_CTL_ADD, fd, &event))
+		return -errno;
+	wait->fds[wait->fd_count++] = (struct wf_wait_fd){ .fd = fd, .uses = 1 };
+	wait->change_index++;
+	return 0;
+}
+
+/* @mutex is held. */
+static void del_fd(struct wf_wait *wait, int fd)
+{
+	struct wf_wait_fd *known = find_fd(wait, fd);
+
+	if (!known || --known->uses)
+		return;
+	(void)epoll_ctl(wait->epfd, EPOLL_CTL_DEL, fd, NULL);
+	*known = wait->fds[--wait->fd_count];
+	wait->change_index++;
+}
+
+int wf_wait_add_fd(struct wf_wait *wait, int fd)
+{
+	int err;
+
+	if (wait->obj == FI_WAIT_SET)
+		wait = &wait->set->wait;
+	if (!has_fds(wait->obj))
+		return 0;
+	(void)pthread_mutex_lock(&wait->mutex);
+	err = add_fd(wait, fd);
+	(void)pthread_mutex_unlock(&wait->mutex);
+	return err;
+}
+
+void wf_wait_del_fd(struct wf_wait *wait, int fd)
+{
+	if (wait->obj == FI_WAIT_SET)
+		wait = &wait->set->wait;
+	if (!has_fds(wait->obj))
+		return;
+	(void)pthread_mutex_lock(&wait->mutex);
+	del_fd(wait, fd);
+	(void)pthread_mutex_unlock(&wait->mutex);
+}
+
+/* @mutex is held. */
+static void drain(struct wf_wait *wait)
+{
+	uint64_t value;
+
+	if (!atomic_load_explicit(&wait->unread, memory_order_relaxed))
+		return;
+	(void)!read(wait->signal_fd, &value, sizeof(value));
+	atomic_store_explicit(&wait->unread, false, memory_order_relaxed);
+}
+
+uint64_t wf_wait_arm(struct wf_wait *wait)
+{
+	uint64_t ticket;
+
+	if (!has_fds(wait->obj) && wait->obj != FI_WAIT_MUTEX_COND)
+		return 0;
+	/* A signal that this misses makes a sleep return at once, no more. */
+	if (atomic_load_explicit(&wait->unread, memory_order_relaxed)) {
+		(void)pthread_mutex_lock(&wait->mutex);
+		if (!wait->polling)
+			drain(wait);
+		(void)pthread_mutex_unlock(&wait->mutex);
+	}
+	ticket = atomic_load_explicit(&wait->signals, memory_order_relaxed); /* S1 */
+	(void)atomic_exchange_explicit(
+		&wait->armed, true, memory_order_acq_rel); /* S2 */
+	atomic_thread_fence(memory_order_seq_cst);         /* S3 */
+	return ticket;
+}
+
+void wf_wait_signal_slow(struct wf_wait *wait)
+{
+	static const uint64_t one = 1;
+
+	if (wait->obj == FI_WAIT_SET) {
+		wf_wait_signal(&wait->set->wait);
+		return;
+	}
+	(void)pthread_mutex_lock(&wait->mutex);
+	/* Somebody else may have been faster. */
+	if (!atomic_exchange_explicit(&wait->armed, false, memory_order_acq_rel))
+		goto out;
+	atomic_fetch_add_explicit(&wait->signals, 1, memory_order_relaxed);
+	if (wait->signal_fd >= 0) {
+		(void)!write(wait->signal_fd, &one, sizeof(one));
+		atomic_store_explicit(&wait->unread, true, memory_order_relaxed);
+	}
+	(void)pthread_cond_broadcast(&wait->cond);
+out:
+	(void)pthread_mutex_unlock(&wait->mutex);
+}
+
+static void wait_cond(struct wf_wait *wait, uint64_t deadline_ns)
+{
+	struct timespec until = {
+		.tv_sec = (time_t)(deadline_ns / 1000000000u),
+		.tv_nsec = (long)(deadline_ns % 1000000000u),
+	};
+
+	/* The condition keeps the default clock, which an application expects. */
+	if (deadline_ns == UINT64_MAX)
+		(void)pthread_cond_wait(&wait->cond, &wait->mutex);
+	else
+		(void)pthread_cond_clockwait(
+			&wait->cond, &wait->mutex, CLOCK_MONOTONIC, &until);
+}
+
+/* @mutex is held, but not while asleep. True: something is readable. */
+static bool wait_fds(struct wf_wait *wait, uint64_t deadline_ns)
+{
+	struct epoll_event event;
+	int n;
+
+	wait->polling = true;
+	(void)pthread_mutex_unlock(&wait->mutex);
+	n = epoll_wait(wait->epfd, &event, 1, wf_remaining_ms(deadline_ns));
+	(void)pthread_mutex_lock(&wait->mutex);
+	wait->polling = false;
+	drain(wait);
+	(void)pthread_cond_broadcast(&wait->cond);
+	return n > 0;
+}
+
+static bool outdated(struct wf_wait *wait, uint64_t ticket)
+{
+	return atomic_load_explicit(&wait->signals, memory_order_relaxed) != ticket;
+}
+
+int wf_wait_sleep(struct wf_wait *wait, uint64_t ticket, uint64_t deadline_ns)
+{
+	bool readable = false, polled = false;
+
+	if (!has_fds(wait->obj) && wait->obj != FI_WAIT_MUTEX_COND) {
+		(void)sched_yield();
+		return wf_expired(deadline_ns) ? -FI_EAGAIN : 0;
+	}
+	(void)pthread_mutex_lock(&wait->mutex);
+	while (!polled && !outdated(wait, ticket) && !wf_expired(deadline_ns)) {
+		if (wait->polling || wait->obj == FI_WAIT_MUTEX_COND) {
+			wait_cond(wait, deadline_ns);
+		} else {
+			readable = wait_fds(wait, deadline_ns);
+			polled = true;
+		}
+	}
+	readable |= outdated(wait, ticket);
+	(void)pthread_mutex_unlock(&wait->mutex);
+	return readable ? 0 : -FI_EAGAIN;
+}
+
+/* @mutex is held. */
+static int get_pollfds(struct wf_wait *wait, struct fi_wait_pollfd *ret)
+{
+	size_t room = ret->nfds;
+
+	ret->change_index = wait->change_index;
+	ret->nfds = wait->fd_count + 1;
+	if (room < ret->nfds)
+		return -FI_ETOOSMALL;
+	if (!ret->fd)
+		return -FI_EINVAL;
+	ret->fd[0] = (struct pollfd){ .fd = wait->signal_fd, .events = POLLIN };
+	for (size_t i = 0; i < wait->fd_count; i++)
+		ret->fd[i + 1] =
+			(struct pollfd){ .fd = wait->fds[i].fd, .events = POLLIN };
+	return 0;
+}
+
+static int get_wait(struct wf_wait *wait, void *arg)
+{
+	struct fi_mutex_cond *pair = arg;
+	int err;
+
+	switch (wait->obj) {
+	case FI_WAIT_FD:
+		*(int *)arg = wait->epfd;
+		return 0;
+	case FI_WAIT_POLLFD:
+		(void)pthread_mutex_lock(&wait->mutex);
+		err = get_pollfds(wait, arg);
+		(void)pthread_mutex_unlock(&wait->mutex);
+		return err;
+	case FI_WAIT_MUTEX_COND:
+		pair->mutex = &wait->mutex;
+		pair->cond = &wait->cond;
+		return 0;
+	case FI_WAIT_SET:
+		return get_wait(&wait->set->wait, arg);
+	default:
+		return -FI_ENODATA;
+	}
+}
+
+int wf_wait_control(struct wf_wait *wait, int command, void *arg)
+{
+	if (command != FI_GETWAIT && command != FI_GETWAITOBJ)
+		return -FI_ENOSYS;
+	if (!arg)
+		return -FI_EINVAL;
+	if (command == FI_GETWAIT)
+		return get_wait(wait, arg);
+	*(enum fi_wait_obj *)arg = wait->obj;
+	return 0;
+}
