@@ -141,6 +141,53 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 	}
 }
 
+/* The owner's side of a counter that peers imported. The interface has no number for
+ * inc: a counter of bytes counts one for each operation of a foreign peer. */
+static void owner_inc(struct fid_peer_cntr *peer)
+{
+	wf_cntr_add_n(peer->fid.context, 1);
+}
+
+static void owner_incerr(struct fid_peer_cntr *peer)
+{
+	wf_cntr_add_err(peer->fid.context);
+}
+
+static struct fi_ops_cntr_owner owner_ops = {
+	.size = sizeof(owner_ops),
+	.inc = owner_inc,
+	.incerr = owner_incerr,
+};
+
+void wf_cntr_add_owner(struct wf_cntr *cntr, uint64_t n)
+{
+	struct fid_peer_cntr *owner = cntr->owner;
+
+	if (owner->owner_ops == &owner_ops)
+		wf_cntr_add_n(owner->fid.context, n);
+	else
+		owner->owner_ops->inc(owner);
+}
+
+void wf_cntr_export(struct wf_cntr *cntr, struct fid_peer_cntr *ret_peer)
+{
+	*ret_peer = (struct fid_peer_cntr){
+		.fid.fclass = FI_CLASS_PEER_CNTR,
+		.fid.context = cntr,
+		.fid.ops = &wf_absent_fid,
+		.owner_ops = &owner_ops,
+	};
+	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
+}
+
+void wf_cntr_unexport(struct fid_peer_cntr *peer)
+{
+	struct wf_cntr *cntr = peer->fid.context;
+
+	/* release: what the peer counted is there before a close may pass. */
+	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
+}
+
 /* Of an imported counter: its value is the owner's affair. */
 static uint64_t cntr_peer_read(struct fid_cntr *fid)
 {
@@ -214,6 +261,21 @@ static int refused(const struct wf_domain *domain, const char *why)
 	return -FI_EINVAL;
 }
 
+static int check_peer(
+	const struct wf_domain *domain, const struct fi_peer_cntr_context *peer)
+{
+	const struct fi_ops_cntr_owner *ops;
+
+	if (!peer || peer->size < sizeof(*peer) || !peer->cntr)
+		return refused(domain, "FI_PEER needs a peer context with a counter");
+	ops = peer->cntr->owner_ops;
+	if (!FI_CHECK_OP(ops, struct fi_ops_cntr_owner, inc) ||
+		!FI_CHECK_OP(ops, struct fi_ops_cntr_owner, incerr))
+		return refused(
+			domain, "the owner of the peer counter lacks operations");
+	return 0;
+}
+
 static int check_attr(const struct wf_domain *domain, const struct fi_cntr_attr *attr,
 	const struct fi_peer_cntr_context *peer)
 {
@@ -223,10 +285,7 @@ static int check_attr(const struct wf_domain *domain, const struct fi_cntr_attr 
 		return refused(domain, "flags are 0 or FI_PEER");
 	if (attr->events != FI_CNTR_EVENTS_COMP && attr->events != FI_CNTR_EVENTS_BYTES)
 		return refused(domain, "completions or bytes can be counted");
-	if (attr->flags && (!peer || peer->size < sizeof(*peer) || !peer->cntr ||
-				   !peer->cntr->owner_ops))
-		return refused(domain, "FI_PEER needs a peer context with a counter");
-	return 0;
+	return attr->flags ? check_peer(domain, peer) : 0;
 }
 
 static int init_cntr(struct wf_cntr *cntr, const struct fi_cntr_attr *attr)
@@ -280,7 +339,8 @@ int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 	cntr->owner = attr->flags & FI_PEER ? peer->cntr : &cntr->self;
 	cntr->events = attr->events;
 	cntr->fid.fid.fclass = FI_CLASS_CNTR;
-	cntr->fid.fid.context = context;
+	/* The context of an import is gone after this call. */
+	cntr->fid.fid.context = attr->flags & FI_PEER ? peer->cntr : context;
 	cntr->fid.fid.ops = &cntr_fid_ops;
 	cntr->fid.ops = attr->flags & FI_PEER ? &cntr_peer_ops : &cntr_ops;
 	atomic_init(&cntr->value, 0);

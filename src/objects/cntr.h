@@ -26,7 +26,7 @@ struct wf_cntr {
 	atomic_uint_fast64_t err;
 	atomic_bool has_work;                /* something is in @work */
 	atomic_uint_fast64_t seen, seen_err; /* what the application read last */
-	atomic_int refs;                     /* endpoints, regions and poll sets */
+	atomic_int refs; /* endpoints, regions, poll sets and exports */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
 	struct wf_list work;      /* that waits for us, by threshold; see trigger.h */
@@ -42,6 +42,12 @@ static inline struct wf_cntr *wf_cntr_of(struct fid_cntr *fid)
 int wf_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 	struct fid_cntr **ret_cntr, void *context);
 
+/* Fill @ret_peer for import into a peer, each peer its own: what it counts is counted
+ * by
+ * @cntr, which stays open until wf_cntr_unexport. See objects/peer/open.h. */
+void wf_cntr_export(struct wf_cntr *cntr, struct fid_peer_cntr *ret_peer);
+void wf_cntr_unexport(struct fid_peer_cntr *peer);
+
 /* Did the value or the error value change since the application read it? For
  * fi_trywait and wait sets. */
 bool wf_cntr_changed(struct wf_cntr *cntr);
@@ -55,19 +61,24 @@ static inline void wf_cntr_tell(struct wf_cntr *cntr)
 	wf_wait_signal(&cntr->wait);
 }
 
-/* One operation of @len bytes succeeded: adds 1, or @len for
- * FI_CNTR_EVENTS_BYTES. */
-static inline void wf_cntr_add(struct wf_cntr *cntr, size_t len)
-{
-	uint64_t n = cntr->events == FI_CNTR_EVENTS_BYTES ? len : 1;
+void wf_cntr_add_owner(struct wf_cntr *cntr, uint64_t n);
 
+static inline void wf_cntr_add_n(struct wf_cntr *cntr, uint64_t n)
+{
 	if (wf_unlikely(cntr->owner != &cntr->self)) {
-		cntr->owner->owner_ops->inc(cntr->owner);
+		wf_cntr_add_owner(cntr, n);
 		return;
 	}
 	/* release at least: whoever sees the count sees the data that it counts. */
 	atomic_fetch_add_explicit(&cntr->value, n, memory_order_seq_cst);
 	wf_cntr_tell(cntr);
+}
+
+/* One operation of @len bytes succeeded: adds 1, or @len for
+ * FI_CNTR_EVENTS_BYTES. */
+static inline void wf_cntr_add(struct wf_cntr *cntr, size_t len)
+{
+	wf_cntr_add_n(cntr, cntr->events == FI_CNTR_EVENTS_BYTES ? len : 1);
 }
 
 static inline void wf_cntr_add_err(struct wf_cntr *cntr)

@@ -6,6 +6,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/providers/fi_peer.h>
 #include <rdma/providers/fi_prov.h>
 #include <rdma/providers/fi_log.h>
 
@@ -42,6 +43,11 @@ struct wf_prov {
 	/* Bytes of elements that one atomic call may have; 0 without atomics. Asked
 	 * by fi_atomicvalid and its like and by wf_query_atomic. */
 	size_t max_atomic_size;
+
+	/* What receives from an imported context (fi_srx_context with FI_PEER); the
+	 * same as srx_ops of every endpoint that may be bound to one. NULL: the
+	 * provider imports none. */
+	struct fi_ops_srx_peer *srx_ops;
 
 	/* Slots of the operations tables that only a provider can fill. NULL means
 	 * that the call is not offered and answers -FI_ENOSYS. */

@@ -35,7 +35,7 @@ struct wf_av {
 	struct fid_av fid;
 	struct wf_domain *domain;
 	struct fi_av_attr attr; /* name and map_addr are those of @shared */
-	atomic_int refs;        /* endpoints bound, sets */
+	atomic_int refs;        /* endpoints bound, sets, exports */
 	struct wf_lock lock;
 	struct wf_eq *eq;
 	struct wf_av_shared *shared;
@@ -144,8 +144,10 @@ static inline void wf_av_unref(struct wf_av *av)
 const char *wf_av_straddr(
 	uint32_t addr_format, const void *addr, char *buf, size_t *len);
 
-/* Fill @ret for import into a peer provider: its owner_ops answer for @av, which
- * must outlive the peer's object. One for each peer. */
+/* Fill @ret for import into a peer, each peer its own: its owner_ops answer for @av,
+ * which stays open until wf_av_unexport. -FI_EINVAL: it is imported itself. See
+ * objects/peer/open.h. */
 int wf_av_export(struct wf_av *av, struct fid_peer_av *ret);
+void wf_av_unexport(struct fid_peer_av *peer);
 
 #endif

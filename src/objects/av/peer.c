@@ -56,7 +56,13 @@ int wf_av_export(struct wf_av *av, struct fid_peer_av *ret)
 	ret->fid.context = av;
 	ret->fid.ops = &wf_absent_fid;
 	ret->owner_ops = &owner_ops;
+	wf_av_ref(av);
 	return 0;
+}
+
+void wf_av_unexport(struct fid_peer_av *peer)
+{
+	wf_av_unref(owner_of(peer));
 }
 
 /* The peer's side. */

@@ -281,5 +281,11 @@ int wf_av_set_export(struct wf_av_set *set, struct fid_peer_av_set *ret)
 	ret->fid.context = set;
 	ret->fid.ops = &wf_absent_fid;
 	ret->owner_ops = &owner_ops;
+	wf_av_set_ref(set);
 	return 0;
+}
+
+void wf_av_set_unexport(struct fid_peer_av_set *peer)
+{
+	wf_av_set_unref(peer->fid.context);
 }

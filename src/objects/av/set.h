@@ -22,7 +22,7 @@ struct wf_av_set {
 	uint64_t *in;
 	size_t in_words;
 	uint64_t flags;
-	atomic_int refs; /* groups joined */
+	atomic_int refs; /* groups joined, exports */
 	struct fid_peer_av_set *peer;
 };
 
@@ -39,8 +39,9 @@ int wf_av_set_open(struct fid_av *av, struct fi_av_set_attr *attr,
  * number when there is no room for them. */
 int wf_av_set_members(struct wf_av_set *set, fi_addr_t *addr, size_t *count);
 
-/* Fill @ret for import into a peer provider; see wf_av_export. */
+/* Fill @ret for import into a peer; see wf_av_export. */
 int wf_av_set_export(struct wf_av_set *set, struct fid_peer_av_set *ret);
+void wf_av_set_unexport(struct fid_peer_av_set *peer);
 
 /* Groups joined; fi_close answers -FI_EBUSY while there are any. */
 static inline void wf_av_set_ref(struct wf_av_set *set)

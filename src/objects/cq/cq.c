@@ -29,7 +29,7 @@ static struct fi_ops_cq_owner owner_ops = {
 	.writeerr = owner_writeerr,
 };
 
-int wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer)
+static void fill_handle(struct wf_cq *cq, struct fid_peer_cq *ret_peer)
 {
 	*ret_peer = (struct fid_peer_cq){
 		.fid.fclass = FI_CLASS_PEER_CQ,
@@ -37,7 +37,20 @@ int wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer)
 		.fid.ops = &wf_absent_fid,
 		.owner_ops = &owner_ops,
 	};
-	return 0;
+}
+
+void wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer)
+{
+	fill_handle(cq, ret_peer);
+	atomic_fetch_add_explicit(&cq->refs, 1, memory_order_relaxed);
+}
+
+void wf_cq_unexport(struct fid_peer_cq *peer)
+{
+	struct wf_cq *cq = peer->fid.context;
+
+	/* release: what the peer wrote is there before a close may pass. */
+	atomic_fetch_sub_explicit(&cq->refs, 1, memory_order_release);
 }
 
 static int cq_close(struct fid *fid)
@@ -47,7 +60,9 @@ static int cq_close(struct fid *fid)
 
 	if (refs) {
 		FI_WARN(cq->domain->prov->fi, FI_LOG_CQ,
-			"cannot close the CQ: %d objects are bound to it\n", refs);
+			"cannot close the CQ: %d objects are bound to it or peers "
+			"write to it\n",
+			refs);
 		return -FI_EBUSY;
 	}
 	wf_progress_list_done(&cq->progress);
@@ -234,7 +249,7 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 	if (ret)
 		goto err_wait;
 
-	(void)wf_cq_export(cq, &cq->self);
+	fill_handle(cq, &cq->self);
 	choose_ops(cq, owner);
 	wf_domain_ref(domain);
 	wf_wait_attach(&cq->wait, &cq->fid.fid);

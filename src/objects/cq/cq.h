@@ -40,7 +40,7 @@ struct wf_cq {
 	enum fi_cq_wait_cond wait_cond;
 	atomic_uint sleepers; /* threads inside a blocking read */
 	atomic_uint wakeups;  /* of them, how many return because of fi_cq_signal */
-	atomic_int refs;      /* endpoints, contexts and poll sets */
+	atomic_int refs;      /* endpoints, contexts, poll sets and exports */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
 };
@@ -53,8 +53,10 @@ static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)
 int wf_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	struct fid_cq **ret_cq, void *context);
 
-/* One more handle through which a peer writes into @cq: each peer gets its own. */
-int wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer);
+/* Fill @ret_peer for import into a peer, each peer its own: what it writes ends in @cq,
+ * which stays open until wf_cq_unexport. See objects/peer/open.h. */
+void wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer);
+void wf_cq_unexport(struct fid_peer_cq *peer);
 
 /* One failure; the entry and its err_data are copied. */
 ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry);

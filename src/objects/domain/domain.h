@@ -37,7 +37,8 @@ struct wf_domain {
 	enum fi_progress progress;
 	enum wf_lock_kind lock_kind;
 	atomic_int refs;
-	struct wf_eq *eq; /* default EQ, NULL until bound */
+	struct wf_eq *eq;        /* default EQ, NULL until bound */
+	struct fid_domain *peer; /* imported: its owner's domain, or NULL */
 	struct wf_mr_map mr_map;
 	struct wf_progress_list items;     /* what the progress thread runs */
 	struct wf_progress_thread *thread; /* NULL until needed */

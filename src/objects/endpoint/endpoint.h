@@ -192,6 +192,22 @@ void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flag
 void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
 	size_t len, size_t olen, uint64_t data, fi_addr_t src, int err);
 
+/* The source at @index of the AV as the owner of ep->srx names it, who may have given
+ * it an id of his own (objects/peer/open.h). */
+static inline fi_addr_t wf_ep_srx_source(const struct wf_ep *ep, fi_addr_t index)
+{
+	if (wf_likely(ep->srx_lock != NULL) || index == FI_ADDR_NOTAVAIL)
+		return index;
+	return wf_av_report(ep->av, index);
+}
+
+/* The receive context of ours that an enabled endpoint uses, its own or the one bound
+ * to it, to be exported to peers. NULL when it has none, or an imported one. */
+static inline struct wf_srx *wf_ep_srx(struct wf_ep *ep)
+{
+	return ep->srx_lock ? ep->srx_port.srx : NULL;
+}
+
 /* For what ends entries outside of progress(); nothing when the lock is the owner's. */
 static inline void wf_ep_srx_lock(struct wf_ep *ep)
 {

@@ -21,10 +21,12 @@ static bool receives(const struct wf_ep *ep)
 
 static int use_imported(struct wf_ep *ep)
 {
-	int ret = wf_srx_ctx_serve(ep->srx_ctx, ep->xfer->srx_ops);
-
-	if (ret)
-		return ret;
+	if (ep->xfer->srx_ops != ep->domain->prov->srx_ops) {
+		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_enable: such endpoints do not receive from the context of "
+			"a peer\n");
+		return -FI_EINVAL;
+	}
 	ep->srx = ep->srx_ctx->imported;
 	ep->start_rx = wf_srx_refuse;
 	return 0;

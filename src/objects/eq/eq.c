@@ -262,7 +262,8 @@ int wf_eq_open(struct fid_fabric *fid, struct fi_eq_attr *attr, struct fid_eq **
 	eq->flags = attr->flags;
 	eq->capacity = WF_MAX(attr->size, (size_t)MIN_CAPACITY);
 	eq->fid.fid.fclass = FI_CLASS_EQ;
-	eq->fid.fid.context = context;
+	/* The context of an import is gone after this call. */
+	eq->fid.fid.context = eq->owner ? eq->owner : context;
 	eq->fid.fid.ops = eq->owner ? &eq_peer_fid_ops : &eq_fid_ops;
 	eq->fid.ops = eq->owner ? &eq_peer_ops : &eq_ops;
 	atomic_init(&eq->refs, 0);

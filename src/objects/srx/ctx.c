@@ -138,10 +138,31 @@ static int open_own(struct wf_srx_ctx *ctx)
 	return 0;
 }
 
+/* Into the owner's table, if it has one (fi_peer(3): the owner makes the table, the
+ * peer fills it). Some leave it to the peer to have one. */
+static int give_ops(const struct wf_domain *domain, struct fid_peer_srx *srx)
+{
+	struct fi_ops_srx_peer *ours = domain->prov->srx_ops, *ops = srx->peer_ops;
+
+	if (!ops) {
+		srx->peer_ops = ours;
+		return 0;
+	}
+	if (ops->size < sizeof(*ops))
+		return refuse(domain, -FI_EINVAL,
+			"the owner's table for our operations is too small", ops->size);
+	ops->start_msg = ours->start_msg;
+	ops->start_tag = ours->start_tag;
+	ops->discard_msg = ours->discard_msg;
+	ops->discard_tag = ours->discard_tag;
+	return 0;
+}
+
 static int import(struct wf_srx_ctx *ctx, const struct fi_peer_srx_context *context)
 {
 	const struct wf_domain *domain = ctx->ep.domain;
 	const struct fi_ops_srx_owner *ops;
+	int ret;
 
 	if (!context || context->size < sizeof(*context) || !context->srx)
 		return refuse(domain, -FI_EINVAL,
@@ -157,6 +178,9 @@ static int import(struct wf_srx_ctx *ctx, const struct fi_peer_srx_context *cont
 		return refuse(domain, -FI_EINVAL,
 			"the owner of the peer context lacks operations",
 			ops ? ops->size : 0);
+	ret = give_ops(domain, context->srx);
+	if (ret)
+		return ret;
 	ctx->imported = context->srx;
 	ctx->ep.fid.fid.context = context->srx;
 	ctx->ep.fid.ops = &wf_absent_ep;
@@ -166,9 +190,8 @@ static int import(struct wf_srx_ctx *ctx, const struct fi_peer_srx_context *cont
 /* Does a transport of this domain receive from contexts at all? */
 static bool is_offered(const struct wf_domain *domain, bool peer)
 {
-	const struct fi_domain_attr *attr = domain->info->domain_attr;
-
-	return attr->max_ep_srx_ctx || (peer && attr->caps & FI_PEER);
+	return peer ? domain->prov->srx_ops != NULL
+		    : domain->info->domain_attr->max_ep_srx_ctx != 0;
 }
 
 int wf_srx_open(struct fid_domain *domain_fid, struct fi_rx_attr *attr,
@@ -239,22 +262,4 @@ void wf_srx_ctx_leave(struct wf_srx_ctx *ctx, struct wf_av *av)
 	if (!--ctx->av_users)
 		ctx->av = NULL;
 	(void)pthread_mutex_unlock(&ctx->ep.control);
-}
-
-int wf_srx_ctx_serve(struct wf_srx_ctx *ctx, struct fi_ops_srx_peer *peer_ops)
-{
-	int ret = 0;
-
-	(void)pthread_mutex_lock(&ctx->ep.control);
-	if (ctx->peer_ops && ctx->peer_ops != peer_ops) {
-		wf_ep_log(&ctx->ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_enable: an imported receive context serves endpoints of "
-			"one type\n");
-		ret = -FI_EINVAL;
-	} else if (!ctx->peer_ops) {
-		ctx->peer_ops = peer_ops;
-		ctx->imported->peer_ops = peer_ops;
-	}
-	(void)pthread_mutex_unlock(&ctx->ep.control);
-	return ret;
 }

@@ -10,14 +10,13 @@
  * far as these calls, options and flags go, and has no transport. With FI_PEER the
  * context is @imported instead, and @ep only a handle.
  *
- * ep.control guards @av, @av_users and @peer_ops.
+ * ep.control guards @av and @av_users.
  */
 struct wf_srx_ctx {
 	struct wf_ep ep;
 	struct wf_srx srx;
 	struct fid_peer_srx *imported;
-	struct fi_ops_srx_peer *peer_ops; /* of the endpoints; set in @imported */
-	struct wf_av *av;                 /* that of all endpoints */
+	struct wf_av *av; /* that of all endpoints */
 	unsigned int av_users;
 	atomic_int refs; /* endpoints bound */
 };
@@ -29,8 +28,5 @@ int wf_srx_ctx_of(struct fid *fid, struct wf_srx_ctx **ret_ctx);
  * use another. */
 int wf_srx_ctx_join(struct wf_srx_ctx *ctx, struct wf_av *av);
 void wf_srx_ctx_leave(struct wf_srx_ctx *ctx, struct wf_av *av);
-
-/* Enter @peer_ops in the imported context; -FI_EINVAL when others are there. */
-int wf_srx_ctx_serve(struct wf_srx_ctx *ctx, struct fi_ops_srx_peer *peer_ops);
 
 #endif

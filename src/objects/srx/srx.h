@@ -49,7 +49,8 @@ struct wf_srx_ctx;
  * buffer, the slice for this message); a message that is longer than their sum is
  * received as far as it fits and ends with FI_ETRUNC. entry->addr is the source as a
  * directed receive would name it (an index of the AV), FI_ADDR_UNSPEC while it is not
- * known: then xfer->srx_addr is asked again after each fi_av_insert.
+ * known: then xfer->srx_addr is asked again after each fi_av_insert. An imported
+ * context has the owner's numbers, so what it is told goes through wf_ep_srx_source.
  *
  * Lock. Order: srx lock, ep->lock, CQ or counter. Of the calls above all but start and
  * discard are made with the owner's lock held. When the context is ours that is
@@ -124,13 +125,26 @@ int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kin
 /* All handles are drained. Posted receives are dropped. */
 void wf_srx_fini(struct wf_srx *srx);
 
-/* Make a handle. @peer_ops may be NULL: set by the peer, then. No lock held. */
+/* Make a handle: for an endpoint of ours with @peer_ops, or with NULL for a peer, which
+ * sets its operations when it imports @port->fid (objects/peer/open.h); @ep is the one
+ * of ours that receives through that peer. No lock held. */
 void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,
 	struct fi_ops_srx_peer *peer_ops);
 
 /* Discard the messages queued through @port. It gets no more calls, and makes none but
  * wf_srx_free_entry. No lock held. */
 void wf_srx_drain(struct wf_srx_port *port);
+
+/* For whoever lets a peer progress, or does anything else that may make it call us. */
+static inline void wf_srx_lock(struct wf_srx *srx)
+{
+	wf_lock(&srx->lock);
+}
+
+static inline void wf_srx_unlock(struct wf_srx *srx)
+{
+	wf_unlock(&srx->lock);
+}
 
 /* ep->start_rx of whatever receives are posted to: an operation of kind WF_OP_RECV or
  * WF_OP_TRECV, with all its flags. */

@@ -128,6 +128,7 @@ const struct wf_prov tcp_prov = {
 	.iface_param = "iface",
 	.endpoint = tcp_endpoint,
 	.passive_ep = tcp_passive_ep,
+	.srx_ops = &tcp_srx_ops,
 	.max_atomic_size = TCP_WIRE_ATOMIC_MAX,
 	.query_atomic = wf_query_atomic,
 };

@@ -287,7 +287,12 @@ static void peers(void **state)
 	assert_int_equal(fi_av_set_insert(peer, ADDRS), -FI_EINVAL);
 	assert_int_equal(fi_close(&peer->fid), 0);
 	assert_int_equal(fi_close(&peer_av->fid), 0);
+	/* P-08 */
+	assert_int_equal(fi_close(&set->fid), -FI_EBUSY);
+	wf_av_set_unexport(&exported);
 	assert_int_equal(fi_close(&set->fid), 0);
+	assert_int_equal(fi_close(&av->fid), -FI_EBUSY);
+	wf_av_unexport(&owner);
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 

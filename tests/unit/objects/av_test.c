@@ -465,6 +465,9 @@ static void peers(void **state)
 	assert_true(wf_av_source(wf_av_of(peer), sa, 16) == FI_ADDR_NOTAVAIL);
 	assert_int_equal(wf_av_export(wf_av_of(peer), &exported), -FI_EINVAL);
 	assert_int_equal(fi_close(&peer->fid), 0);
+	/* P-08 */
+	assert_int_equal(fi_close(&owner->fid), -FI_EBUSY);
+	wf_av_unexport(&exported);
 	assert_int_equal(fi_close(&owner->fid), 0);
 }
 

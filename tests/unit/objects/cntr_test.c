@@ -403,6 +403,38 @@ static void a_peer_counts_at_its_owner(void **state)
 	close_env(&env);
 }
 
+/* Ours on both sides: bytes are counted as bytes. P-35, P-40. */
+static void an_owner_counts_what_its_peers_do(void **state)
+{
+	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_BYTES };
+	struct fi_peer_cntr_context context = { .size = sizeof(context) };
+	struct fid_cntr *own, *peer;
+	struct fid_peer_cntr exported;
+	struct env env;
+
+	open_env(&env);
+	assert_int_equal(fi_cntr_open(env.domain, &attr, &own, NULL), 0);
+	wf_cntr_export(wf_cntr_of(own), &exported);
+	assert_int_equal(exported.fid.fclass, FI_CLASS_PEER_CNTR);
+	context.cntr = &exported;
+	attr.flags = FI_PEER;
+	assert_int_equal(fi_cntr_open(env.domain, &attr, &peer, &context), 0);
+	assert_ptr_equal(peer->fid.context, &exported);
+	wf_cntr_add(wf_cntr_of(peer), 10);
+	wf_cntr_add_err(wf_cntr_of(peer));
+	assert_int_equal(fi_cntr_read(own), 10);
+	/* What a peer that is not ours can say. */
+	exported.owner_ops->inc(&exported);
+	exported.owner_ops->incerr(&exported);
+	assert_int_equal(fi_cntr_read(own), 11);
+	assert_int_equal(fi_cntr_readerr(own), 2);
+	assert_closed(peer);
+	assert_int_equal(fi_close(&own->fid), -FI_EBUSY);
+	wf_cntr_unexport(&exported);
+	assert_closed(own);
+	close_env(&env);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -418,6 +450,7 @@ int main(void)
 		cmocka_unit_test(a_condition_needs_the_thread),
 		cmocka_unit_test(bound_counters_stay_open),
 		cmocka_unit_test(a_peer_counts_at_its_owner),
+		cmocka_unit_test(an_owner_counts_what_its_peers_do),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

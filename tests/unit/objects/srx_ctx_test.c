@@ -63,6 +63,7 @@ static void test_life(void **state)
 	assert_int_equal(
 		fi_srx_context(&a.f->domain.fid, NULL, &none, NULL), -FI_EINVAL);
 	a.f->domain_attr.max_ep_srx_ctx = 0;
+	a.f->prov.srx_ops = NULL;
 	assert_int_equal(
 		fi_srx_context(&a.f->domain.fid, &attr, &none, NULL), -FI_ENOSYS);
 	attr.op_flags = FI_PEER;
@@ -314,6 +315,12 @@ static void test_import(void **state)
 	b = fk_open_around(g);
 	wf_srx_export(owner->ep.srx_queue, &port, &owner->ep, NULL);
 	srx = import(g, &port.fid, 0);
+	/* P-05: in the owner's table. */
+	assert_ptr_equal(port.fid.peer_ops, &port.room);
+	assert_ptr_equal(port.room.start_msg, fk_srx_ops.start_msg);
+	assert_ptr_equal(port.room.start_tag, fk_srx_ops.start_tag);
+	assert_ptr_equal(port.room.discard_msg, fk_srx_ops.discard_msg);
+	assert_ptr_equal(port.room.discard_tag, fk_srx_ops.discard_tag);
 	assert_int_equal(srx->fid.fclass, FI_CLASS_SRX_CTX);
 	assert_int_equal(fi_recv(srx, buf[0], 8, NULL, 0, NULL), -FI_ENOSYS);
 	assert_int_equal(fi_trecv(srx, buf[0], 8, NULL, 0, 0, 0, NULL), -FI_ENOSYS);
@@ -323,7 +330,6 @@ static void test_import(void **state)
 	fk_enable_with(peer, &b, 0);
 	assert_ptr_equal(peer->ep.srx, &port.fid);
 	assert_null(peer->ep.srx_lock);
-	assert_ptr_equal(port.fid.peer_ops, &fk_srx_ops);
 	assert_int_equal(fi_close(&srx->fid), -FI_EBUSY);
 	assert_int_equal(fi_recv(&peer->ep.fid, buf[0], 8, NULL, 0, NULL), -FI_ENOSYS);
 	(void)fi_cq_read(b.cq, NULL, 0);

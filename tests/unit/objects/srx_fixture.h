@@ -241,6 +241,7 @@ static inline struct fk_around fk_open_around(struct domain_fixture *f)
 
 	f->domain.fid.ops = &wf_domain_ops;
 	f->domain_attr.max_ep_srx_ctx = 100;
+	f->prov.srx_ops = &fk_srx_ops;
 	assert_int_equal(wf_cq_open(&f->domain.fid, &cq_attr, &a.cq, NULL), 0);
 	assert_int_equal(wf_av_open(&f->domain.fid, &av_attr, &a.av, NULL), 0);
 	assert_int_equal(wf_cntr_open(&f->domain.fid, &cntr_attr, &a.cntr, NULL), 0);
