@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "providers/shm/conn.h"
+#include "sys/clock.h"
+
+/*
+ * Messages that waited for their match at the sender, and other streams of bytes.
+ *
+ * The receiver clears a matched message to be sent, and the sender writes it into the
+ * lane while the receiver reads what came before: two copies at the same time, through
+ * memory that stays in the cache, are faster than one. A sender that is busy with
+ * something else does not write, though. After a while the receiver takes the message
+ * out of the sender's memory himself, where the kernel lets him. Which of the two does
+ * it is settled by a word in the region: whoever first replaces its zero.
+ */
+enum { CLAIM_NONE, CLAIM_SENDER, CLAIM_RECEIVER };
+
+enum {
+	PATIENCE_NS = 30000,
+	PULL_STEP = 1 << 20, /* in one progress call */
+};
+
+static _Atomic uint32_t *claim_of(struct shm_conn *conn, unsigned int side, uint32_t claim)
+{
+	return &conn->region->claims[side][claim % SHM_CLAIMS];
+}
+
+static bool take_claim(_Atomic uint32_t *claim, uint32_t as)
+{
+	uint32_t none = CLAIM_NONE;
+
+	return atomic_compare_exchange_strong_explicit(
+		claim, &none, as, memory_order_acq_rel, memory_order_relaxed);
+}
+
+static struct shm_sink *new_sink(struct shm_conn *conn)
+{
+	struct shm_sink *sink = calloc(1, sizeof(*sink));
+
+	if (!sink) {
+		shm_conn_fail(conn, FI_ENOMEM);
+		return NULL;
+	}
+	sink->conn = conn;
+	wf_list_init(&sink->pull_link);
+	wf_list_push(&conn->sinks, &sink->link);
+	return sink;
+}
+
+static void free_sink(struct shm_sink *sink)
+{
+	if (sink->id)
+		shm_id_free(sink->conn, sink->id);
+	wf_list_remove(&sink->pull_link);
+	wf_list_remove(&sink->link);
+	free(sink);
+}
+
+static void clear_to_send(struct shm_sink *sink)
+{
+	struct shm_tx *tx = shm_tx_answer(
+		sink->conn, SHM_REC_CTS, sink->request, sizeof(sink->id));
+
+	if (tx)
+		memcpy(tx->copy, &sink->id, sizeof(sink->id));
+}
+
+static void set_buffers(struct shm_sink *sink, const struct fi_peer_rx_entry *entry)
+{
+	struct shm_span *to = &sink->to;
+
+	to->count = (uint8_t)WF_MIN(entry->count, (size_t)SHM_IOV_LIMIT);
+	for (unsigned int i = 0; i < to->count; i++) {
+		to->iov[i] = entry->iov[i];
+		to->len += entry->iov[i].iov_len;
+	}
+}
+
+int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
+	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t data)
+{
+	struct shm_sink *sink = new_sink(conn);
+
+	if (sink)
+		sink->id = shm_id_new(conn, SHM_ID_SINK, sink);
+	if (!sink || !sink->id) {
+		if (sink)
+			free_sink(sink);
+		wf_srx_fail(&conn->ep->ep, entry, 0, 0, 0, data, FI_ADDR_NOTAVAIL,
+			FI_ENOMEM);
+		shm_conn_fail(conn, FI_ENOMEM);
+		return 0;
+	}
+	sink->entry = entry;
+	sink->request = rts->id;
+	sink->len = rts->len;
+	sink->data = data;
+	sink->flags = flags;
+	sink->claim = rts->claim;
+	set_buffers(sink, entry);
+	sink->from_count = (uint8_t)rts->count;
+	for (uint32_t i = 0; i < rts->count; i++)
+		sink->from[i] = (struct iovec){ (void *)(uintptr_t)rts->iov[i].base,
+			rts->iov[i].len };
+	clear_to_send(sink);
+	if (conn->cma) {
+		sink->asked_ns = wf_now_ns();
+		wf_list_push(&conn->ep->pulls, &sink->pull_link);
+	}
+	return 0;
+}
+
+/* All of it is there. */
+static void finish(struct shm_sink *sink)
+{
+	struct shm_conn *conn = sink->conn;
+
+	if (sink->pull || sink->flags & SHM_FLAG_ACK)
+		shm_tx_ack(conn, sink->request);
+	shm_recv_done(conn->ep, conn, sink->entry, sink->flags, sink->len, sink->data,
+		shm_conn_source(conn));
+	free_sink(sink);
+}
+
+/* ---- out of the sender's memory ---- */
+
+/* The rest of @iov behind @offset, at most @max bytes. */
+static size_t rest(const struct iovec *iov, size_t count, uint64_t offset, size_t max,
+	struct iovec *to)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count && max; i++) {
+		size_t len = iov[i].iov_len;
+
+		if (offset >= len) {
+			offset -= len;
+			continue;
+		}
+		len = WF_MIN(len - offset, max);
+		to[n].iov_base = (uint8_t *)iov[i].iov_base + offset;
+		to[n++].iov_len = len;
+		max -= len;
+		offset = 0;
+	}
+	return n;
+}
+
+static void pull(struct shm_sink *sink)
+{
+	struct iovec to[SHM_IOV_LIMIT], from[SHM_IOV_LIMIT];
+	uint64_t len = WF_MIN(sink->len, sink->to.len);
+	struct shm_conn *conn = sink->conn;
+	size_t to_count = rest(
+		sink->to.iov, sink->to.count, sink->done, PULL_STEP, to);
+	size_t from_count = rest(
+		sink->from, sink->from_count, sink->done, PULL_STEP, from);
+	ssize_t ret = 0;
+
+	if (sink->done < len)
+		ret = process_vm_readv(conn->pid, to, to_count, from, from_count, 0);
+	if (ret < 0 || (!ret && sink->done < len)) {
+		/* Not allowed any more, or a peer that lied about its memory: the
+		 * other way will tell. */
+		conn->cma = false;
+		sink->pull = false;
+		sink->done = 0;
+		wf_list_remove(&sink->pull_link);
+		atomic_store_explicit(claim_of(conn, !conn->side, sink->claim),
+			CLAIM_NONE, memory_order_release);
+		clear_to_send(sink);
+		return;
+	}
+	sink->done += (uint64_t)ret;
+	if (sink->done >= len)
+		finish(sink);
+}
+
+void shm_bulk_progress(struct shm_ep *ep)
+{
+	uint64_t now = wf_now_ns();
+
+	wf_list_foreach_safe(link, &ep->pulls)
+	{
+		struct shm_sink *sink = wf_list_entry(link, struct shm_sink, pull_link);
+		struct shm_conn *conn = sink->conn;
+
+		if (!sink->pull && now - sink->asked_ns < PATIENCE_NS)
+			continue;
+		if (!sink->pull &&
+			!take_claim(claim_of(conn, !conn->side, sink->claim),
+				CLAIM_RECEIVER)) {
+			wf_list_remove(&sink->pull_link);
+			continue;
+		}
+		sink->pull = true;
+		pull(sink);
+	}
+}
+
+/* ---- cleared ---- */
+
+int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
+	uint64_t sink;
+
+	if (rec->len != sizeof(sink))
+		return -FI_EPROTO;
+	memcpy(&sink, rec->blob, sizeof(sink));
+	/* The receiver took it himself meanwhile. */
+	if (!tx)
+		return 0;
+	if (!tx->claim)
+		return -FI_EPROTO;
+	if (tx->begun ||
+		!take_claim(claim_of(conn, conn->side, tx->claim - 1u), CLAIM_SENDER))
+		return 0;
+	tx->begun = true;
+	tx->sink = sink;
+	wf_list_remove(&tx->link);
+	wf_list_push(&conn->streams, &tx->link);
+	shm_out_dirty(conn);
+	return 0;
+}
+
+/* ---- streams ---- */
+
+static int data_for_write(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_sink *sink = conn->writing;
+
+	if (!sink || rec->len > sink->len - sink->done || !rec->len)
+		return -FI_EPROTO;
+	if (!sink->err)
+		sink->err = shm_span_put(
+			conn->ep, &sink->to, sink->done, rec->blob, rec->len);
+	sink->done += rec->len;
+	if (sink->done == sink->len)
+		shm_access_written(conn, sink);
+	return 0;
+}
+
+static int data_for_read(
+	struct shm_conn *conn, struct shm_tx *tx, const struct shm_record *rec)
+{
+	if (tx->op != WF_OP_READ || rec->len > tx->local.len - tx->done || !rec->len)
+		return -FI_EPROTO;
+	(void)shm_span_put(conn->ep, &tx->local, tx->done, rec->blob, rec->len);
+	tx->done += rec->len;
+	if (tx->done == tx->local.len)
+		shm_tx_settle(conn, tx, 0);
+	return 0;
+}
+
+int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_sink *sink;
+	struct shm_tx *tx;
+
+	if (!rec->word)
+		return data_for_write(conn, rec);
+	tx = shm_id_find(conn, rec->word, SHM_ID_TX);
+	if (tx)
+		return data_for_read(conn, tx, rec);
+	sink = shm_id_find(conn, rec->word, SHM_ID_SINK);
+	if (!sink || sink->pull || rec->len > sink->len - sink->done || !rec->len)
+		return -FI_EPROTO;
+	(void)shm_span_put(conn->ep, &sink->to, sink->done, rec->blob, rec->len);
+	sink->done += rec->len;
+	if (sink->done == sink->len)
+		finish(sink);
+	return 0;
+}
+
+struct shm_sink *shm_bulk_write(struct shm_conn *conn, uint64_t request)
+{
+	struct shm_sink *sink = new_sink(conn);
+
+	if (sink)
+		sink->request = request;
+	return sink;
+}
+
+void shm_bulk_free(struct shm_sink *sink)
+{
+	free_sink(sink);
+}
+
+void shm_bulk_end(struct shm_conn *conn, int err, bool quiet)
+{
+	struct wf_ep *ep = &conn->ep->ep;
+
+	conn->writing = NULL;
+	while (!wf_list_empty(&conn->sinks)) {
+		struct shm_sink *sink =
+			wf_list_entry(conn->sinks.next, struct shm_sink, link);
+
+		if (sink->entry && quiet)
+			wf_srx_free_entry(sink->entry);
+		else if (sink->entry)
+			wf_srx_fail(ep, sink->entry, 0, 0, 0, 0,
+				shm_conn_source(conn), err);
+		free_sink(sink);
+	}
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "providers/shm/peer.h"
+#include "providers/shm/region.h"
+#include "sys/clock.h"
+
+/*
+ * Connections in the making. There is at most one between two endpoints, but for one
+ * that talks to itself: it has one for each direction. Of two requests that cross the
+ * one of the lesser name stands.
+ */
+
+enum { ACCEPTS = 64, HELLO_MS = 5000 };
+
+static struct shm_hello hello_of(struct shm_ep *ep, enum shm_hello_type type)
+{
+	struct shm_hello hello = {
+		.magic = SHM_HELLO_MAGIC,
+		.version = SHM_HELLO_VERSION,
+		.type = (uint8_t)type,
+		.flags = ep->sleeps ? SHM_HELLO_SLEEPS : 0,
+		.region_size = sizeof(struct shm_region),
+		.instance = ep->peers->instance,
+		.probe_addr = (uintptr_t)&ep->peers->probe,
+		.probe_value = ep->peers->probe,
+	};
+
+	memcpy(hello.name, ep->name, sizeof(hello.name));
+	return hello;
+}
+
+static struct shm_dial *new_dial(struct shm_ep *ep, int fd)
+{
+	struct shm_dial *dial = calloc(1, sizeof(*dial));
+
+	if (!dial)
+		return NULL;
+	dial->ep = ep;
+	dial->watch.fd = fd;
+	dial->deadline_ns = UINT64_MAX;
+	wf_list_push(&ep->peers->dials, &dial->link);
+	return dial;
+}
+
+void shm_dial_drop(struct shm_dial *dial)
+{
+	shm_watch_close(dial->ep, &dial->watch);
+	if (dial->region)
+		shm_region_unmap(dial->region);
+	dial->region = NULL;
+	if (dial->peer)
+		dial->peer->dial = NULL;
+	dial->peer = NULL;
+	wf_list_remove(&dial->link);
+	wf_list_push(&dial->ep->peers->dead_dials, &dial->link);
+}
+
+void shm_dials_free_dead(struct shm_peers *peers)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&peers->dead_dials)))
+		free(wf_list_entry(link, struct shm_dial, link));
+}
+
+/* Is its memory for us to read? Only trying tells. */
+static bool can_read(pid_t pid, const struct shm_hello *hello)
+{
+	uint64_t value = 0;
+	struct iovec to = { &value, sizeof(value) };
+	struct iovec from = { (void *)(uintptr_t)hello->probe_addr, sizeof(value) };
+
+	return !shm_params.disable_cma && pid > 0 &&
+	       process_vm_readv(pid, &to, 1, &from, 1, 0) == sizeof(value) &&
+	       value == hello->probe_value;
+}
+
+/* The exchange is over, well: what it was about is a connection from now on. */
+static struct shm_conn *become_conn(struct shm_dial *dial, struct shm_peer *peer,
+	const struct shm_hello *hello, unsigned int side)
+{
+	struct shm_ep *ep = dial->ep;
+	int fd = dup(dial->watch.fd);
+	struct shm_conn *conn;
+
+	/* The epoll set knows descriptors by their file: the copy is another entry. */
+	conn = fd < 0 ? NULL : shm_conn_new(ep, peer, fd, dial->region, side);
+	if (!conn) {
+		if (fd >= 0)
+			(void)close(fd);
+		return NULL;
+	}
+	dial->region = NULL;
+	conn->pid = dial->pid;
+	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
+	conn->cma = can_read(dial->pid, hello);
+	shm_conn_watch_life(conn);
+	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,
+		conn->cma ? "" : ", without cross-memory attach");
+	return conn;
+}
+
+static void active_failed(struct shm_dial *dial, int err)
+{
+	struct shm_peer *peer = dial->peer;
+	struct shm_ep *ep = dial->ep;
+
+	shm_dial_drop(dial);
+	shm_peer_failed(ep, peer, err);
+}
+
+static void active_ready(struct shm_watch *watch, uint32_t events)
+{
+	struct shm_dial *dial = wf_container_of(watch, struct shm_dial, watch);
+	struct shm_peer *peer = dial->peer;
+	struct shm_ep *ep = dial->ep;
+	struct shm_hello hello;
+	struct shm_conn *conn;
+	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass);
+
+	(void)events;
+	if (ret == -EAGAIN || ret == -EINTR)
+		return;
+	if (pass >= 0)
+		(void)close(pass);
+	if (!ret && hello.type != SHM_WELCOME)
+		ret = hello.type == SHM_REFUSE ? -FI_ECONNREFUSED : -FI_EPROTO;
+	if (ret) {
+		active_failed(dial, -ret);
+		return;
+	}
+	conn = become_conn(dial, peer, &hello, 0);
+	shm_dial_drop(dial);
+	if (!conn) {
+		shm_peer_failed(ep, peer, FI_ENOMEM);
+		return;
+	}
+	peer->instance = hello.instance;
+	shm_peer_connected(peer, conn);
+}
+
+static int send_hello(struct shm_dial *dial)
+{
+	struct shm_hello hello = hello_of(dial->ep, SHM_HELLO);
+	int fd, ret = shm_region_new(&fd, &dial->region);
+
+	if (ret)
+		return ret;
+	ret = shm_hello_send(dial->watch.fd, &hello, fd);
+	(void)close(fd);
+	return ret;
+}
+
+int shm_dial_start(struct shm_ep *ep, struct shm_peer *peer)
+{
+	struct shm_dial *dial;
+	int fd, ret = shm_socket_connect(peer->name, &fd);
+
+	if (ret)
+		goto err_failed;
+	dial = new_dial(ep, fd);
+	if (!dial) {
+		(void)close(fd);
+		ret = -FI_ENOMEM;
+		goto err_failed;
+	}
+	dial->peer = peer;
+	dial->watch.ready = active_ready;
+	peer->dial = dial;
+	ret = shm_socket_peer(fd, &dial->pid);
+	if (!ret)
+		ret = send_hello(dial);
+	if (!ret)
+		ret = shm_watch_add(ep, &dial->watch, EPOLLIN);
+	if (!ret)
+		return 0;
+	shm_dial_drop(dial);
+err_failed:
+	shm_peer_failed(ep, peer, -ret);
+	return ret;
+}
+
+/* ---- the other end ---- */
+
+static bool has_ended(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
+/* 0: the request may stand, and what was in its way is gone. */
+static uint32_t judge(
+	struct shm_dial *dial, struct shm_peer *peer, const struct shm_hello *hello)
+{
+	struct shm_ep *ep = dial->ep;
+	int order = strcmp(ep->name, peer->name);
+
+	if (!order)
+		return hello->instance == ep->peers->instance ? 0 : SHM_REFUSE_BAD;
+	if (peer->conn && !peer->conn->err) {
+		if (!has_ended(peer->conn->watch.fd))
+			return SHM_REFUSE_BUSY;
+		shm_conn_fail(peer->conn, FI_ECONNRESET);
+	}
+	if (!peer->dial)
+		return 0;
+	if (order < 0 && !has_ended(peer->dial->watch.fd))
+		return SHM_REFUSE_CROSSED;
+	shm_dial_drop(peer->dial);
+	return 0;
+}
+
+static void refuse(struct shm_dial *dial, uint32_t reason)
+{
+	struct shm_hello hello = hello_of(dial->ep, SHM_REFUSE);
+
+	hello.reason = reason;
+	(void)shm_hello_send(dial->watch.fd, &hello, -1);
+}
+
+static uint32_t take_region(
+	struct shm_dial *dial, const struct shm_hello *hello, int pass)
+{
+	if (hello->type != SHM_HELLO || pass < 0 ||
+		hello->region_size != sizeof(struct shm_region))
+		return SHM_REFUSE_BAD;
+	return shm_region_map(pass, &dial->region) ? SHM_REFUSE_MEMORY : 0;
+}
+
+/* The reason to refuse, or 0 and there is a connection. */
+static uint32_t take_request(
+	struct shm_dial *dial, const struct shm_hello *hello, int pass)
+{
+	struct shm_hello welcome = hello_of(dial->ep, SHM_WELCOME);
+	struct shm_ep *ep = dial->ep;
+	struct shm_peer *peer = shm_peer_get(ep, hello->name);
+	uint32_t reason = peer ? take_region(dial, hello, pass) : SHM_REFUSE_MEMORY;
+	struct shm_conn *conn;
+
+	if (!reason)
+		reason = judge(dial, peer, hello);
+	if (reason)
+		return reason;
+	if (shm_hello_send(dial->watch.fd, &welcome, -1))
+		return SHM_REFUSE_MEMORY;
+	conn = become_conn(dial, peer, hello, 1);
+	/* Its end of the socket closes, and it tries again. */
+	if (!conn)
+		return SHM_REFUSE_MEMORY;
+	/* Sends to ourselves go over the one that we asked for. */
+	if (strcmp(ep->name, peer->name) != 0) {
+		peer->instance = hello->instance;
+		shm_peer_connected(peer, conn);
+	}
+	return 0;
+}
+
+static void passive_ready(struct shm_watch *watch, uint32_t events)
+{
+	struct shm_dial *dial = wf_container_of(watch, struct shm_dial, watch);
+	struct shm_hello hello;
+	uint32_t reason;
+	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass);
+
+	(void)events;
+	if (ret == -EAGAIN || ret == -EINTR)
+		return;
+	if (!ret) {
+		reason = take_request(dial, &hello, pass);
+		if (reason)
+			refuse(dial, reason);
+	} else if (ret == -EPROTO) {
+		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"a request to connect is not of this version: refused\n");
+		refuse(dial, SHM_REFUSE_BAD);
+	}
+	if (pass >= 0)
+		(void)close(pass);
+	shm_dial_drop(dial);
+}
+
+static void take_caller(struct shm_ep *ep, int fd)
+{
+	struct shm_dial *dial;
+	pid_t pid;
+
+	if (shm_socket_peer(fd, &pid)) {
+		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"a request to connect of another user: refused\n");
+		(void)close(fd);
+		return;
+	}
+	dial = new_dial(ep, fd);
+	if (!dial) {
+		(void)close(fd);
+		return;
+	}
+	dial->pid = pid;
+	dial->watch.ready = passive_ready;
+	dial->deadline_ns = wf_deadline_ns(HELLO_MS);
+	if (shm_watch_add(ep, &dial->watch, EPOLLIN))
+		shm_dial_drop(dial);
+	else
+		passive_ready(&dial->watch, EPOLLIN);
+}
+
+void shm_dial_accept_ready(struct shm_watch *watch, uint32_t events)
+{
+	struct shm_ep *ep = wf_container_of(watch, struct shm_ep, listener);
+	int fd;
+
+	(void)events;
+	for (int i = 0; i < ACCEPTS; i++) {
+		if (shm_socket_accept(watch->fd, &fd))
+			return;
+		take_caller(ep, fd);
+	}
+}
+
+void shm_dials_tick(struct shm_ep *ep, uint64_t now)
+{
+	wf_list_foreach_safe(link, &ep->peers->dials)
+	{
+		struct shm_dial *dial = wf_list_entry(link, struct shm_dial, link);
+
+		if (now >= dial->deadline_ns)
+			shm_dial_drop(dial);
+	}
+}

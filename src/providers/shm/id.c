@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "providers/shm/conn.h"
+
+/*
+ * What a peer names in his answers: a number that says where to look and which use of
+ * the place is meant, so that an answer that comes twice or was made up finds nothing.
+ */
+
+enum { FIRST = 16, NONE = -1 };
+
+static bool grow(struct shm_conn *conn)
+{
+	uint32_t count = conn->id_count ? conn->id_count * 2 : FIRST;
+	struct shm_id *ids = realloc(conn->ids, count * sizeof(*ids));
+
+	if (!ids)
+		return false;
+	for (uint32_t i = conn->id_count; i < count; i++)
+		ids[i] = (struct shm_id){ .generation = 1, .type = SHM_ID_FREE,
+			.next = i + 1 < count ? i + 1 : (uint32_t)NONE };
+	conn->id_free = conn->id_count;
+	conn->ids = ids;
+	conn->id_count = count;
+	return true;
+}
+
+/* 0: no memory. */
+uint64_t shm_id_new(struct shm_conn *conn, enum shm_id_type type, void *object)
+{
+	struct shm_id *id;
+	uint32_t at;
+
+	if ((!conn->id_count || conn->id_free == (uint32_t)NONE) && !grow(conn))
+		return 0;
+	at = conn->id_free;
+	id = &conn->ids[at];
+	conn->id_free = id->next;
+	id->object = object;
+	id->type = (uint8_t)type;
+	return (uint64_t)id->generation << 32 | at;
+}
+
+void *shm_id_find(const struct shm_conn *conn, uint64_t id, enum shm_id_type type)
+{
+	uint32_t at = (uint32_t)id;
+
+	if (at >= conn->id_count || conn->ids[at].type != type ||
+		conn->ids[at].generation != id >> 32)
+		return NULL;
+	return conn->ids[at].object;
+}
+
+void shm_id_free(struct shm_conn *conn, uint64_t id)
+{
+	struct shm_id *entry = &conn->ids[(uint32_t)id];
+
+	entry->type = SHM_ID_FREE;
+	/* Never 0, so that no id is. */
+	if (!++entry->generation)
+		entry->generation = 1;
+	entry->next = conn->id_free;
+	conn->id_free = (uint32_t)id;
+}

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "providers/shm/conn.h"
+
+/*
+ * Records into a lane, as far as there is room. The bytes of a record are put together
+ * where the peer reads them.
+ */
+
+enum {
+	CHUNK = 16 << 10, /* of a stream: the peer reads it while we write the next */
+	ACKS_MAX = SHM_INLINE_MAX / sizeof(uint64_t),
+};
+
+/* What would be said of an operation that cannot be sent now. */
+enum { SENT, FULL, WAITS };
+
+bool shm_writer_refresh(struct shm_writer *w)
+{
+	/* L4: acquire, pairs with L3; slots first, so that the bytes are as new. */
+	uint32_t slots = atomic_load_explicit(
+		&w->lane->reader.slots, memory_order_acquire);
+	uint64_t pos = atomic_load_explicit(
+		&w->lane->reader.bytes, memory_order_relaxed);
+
+	if (slots - w->seen_slots > w->next - 1 - w->seen_slots ||
+		pos - w->seen_pos > w->pos - w->seen_pos)
+		return false;
+	w->seen_slots = slots;
+	w->seen_pos = pos;
+	return true;
+}
+
+bool shm_out_room_slow(struct shm_conn *conn)
+{
+	if (!shm_writer_refresh(&conn->out)) {
+		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"connection to %s closed: it says that it read what was never "
+			"sent\n",
+			shm_conn_name(conn));
+		shm_conn_fail(conn, FI_EPROTO);
+		return false;
+	}
+	return shm_writer_slots(&conn->out) > 0;
+}
+
+/* A full fence: our record is stored before we look whether somebody sleeps (his side:
+ * shm_arm). Who cannot be told now has been told often enough. */
+void shm_out_wake_slow(struct shm_conn *conn)
+{
+	struct shm_progress *reader = &conn->out.lane->reader;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!atomic_load_explicit(&reader->armed, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&reader->armed, 0, memory_order_relaxed);
+	(void)!send(conn->watch.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+void shm_out_dirty(struct shm_conn *conn)
+{
+	conn->idle = false;
+	if (wf_list_empty(&conn->dirty_link))
+		wf_list_push(&conn->ep->dirty, &conn->dirty_link);
+}
+
+/* ---- one record ---- */
+
+struct blob {
+	uint8_t *at;
+	struct shm_slot *slot;
+	size_t len;
+	uint8_t flags;
+};
+
+/* Room for a record with a blob of @len bytes. */
+static bool begin(struct shm_conn *conn, struct blob *blob, size_t len)
+{
+	if (!shm_out_room(conn))
+		return false;
+	blob->slot = shm_writer_slot(&conn->out);
+	blob->len = len;
+	blob->flags = 0;
+	blob->at = blob->slot->blob;
+	if (len <= SHM_INLINE_MAX)
+		return true;
+	blob->at = shm_writer_bytes(&conn->out, len, &blob->flags);
+	if (!blob->at && shm_out_room_slow(conn))
+		blob->at = shm_writer_bytes(&conn->out, len, &blob->flags);
+	return blob->at != NULL;
+}
+
+static void end(struct shm_conn *conn, const struct blob *blob, uint8_t kind,
+	uint8_t flags, uint64_t word, uint64_t data)
+{
+	uint32_t len = (uint32_t)blob->len;
+
+	blob->slot->word = word;
+	blob->slot->data = data;
+	if (blob->flags) {
+		memcpy(blob->slot->blob, &len, sizeof(len));
+		shm_writer_bytes_done(&conn->out, blob->flags, len);
+	}
+	shm_writer_commit(&conn->out, blob->slot, kind, flags | blob->flags,
+		blob->flags ? 0 : len);
+	shm_out_wake(conn);
+}
+
+/* ---- answers ---- */
+
+static bool send_acks(struct shm_conn *conn)
+{
+	uint32_t done = 0;
+	struct blob blob;
+
+	while (done < conn->ack_count) {
+		size_t n = WF_MIN(conn->ack_count - done, (uint32_t)ACKS_MAX);
+
+		if (!begin(conn, &blob, n * sizeof(uint64_t)))
+			break;
+		memcpy(blob.at, conn->acks + done, blob.len);
+		end(conn, &blob, SHM_REC_ACK, 0, 0, 0);
+		done += (uint32_t)n;
+	}
+	conn->ack_count -= done;
+	if (conn->ack_count)
+		memmove(conn->acks, conn->acks + done,
+			conn->ack_count * sizeof(*conn->acks));
+	return !conn->ack_count;
+}
+
+static bool send_answers(struct shm_conn *conn)
+{
+	struct blob blob;
+
+	while (!wf_list_empty(&conn->answers)) {
+		struct shm_tx *tx =
+			wf_list_entry(conn->answers.next, struct shm_tx, link);
+
+		if (!begin(conn, &blob, tx->copy_len))
+			return false;
+		if (tx->copy_len)
+			memcpy(blob.at, tx->copy, tx->copy_len);
+		end(conn, &blob, tx->kind, 0, tx->tag, 0);
+		wf_list_remove(&tx->link);
+		conn->answer_count--;
+		shm_tx_free(conn->ep, tx);
+	}
+	return true;
+}
+
+/* ---- operations ---- */
+
+static uint8_t data_flag(const struct shm_tx *tx)
+{
+	return tx->op_flags & FI_REMOTE_CQ_DATA ? SHM_FLAG_DATA : 0;
+}
+
+static bool need_id(struct shm_conn *conn, struct shm_tx *tx)
+{
+	if (tx->id)
+		return true;
+	tx->id = shm_id_new(conn, SHM_ID_TX, tx);
+	if (tx->id)
+		conn->unsettled++;
+	else
+		shm_conn_fail(conn, FI_ENOMEM);
+	return tx->id != 0;
+}
+
+/* It is known by its id from now on. */
+static int settle_later(struct shm_conn *conn, struct shm_tx *tx)
+{
+	wf_list_remove(&tx->link);
+	wf_list_push(&conn->settling, &tx->link);
+	return SENT;
+}
+
+static bool is_small(const struct shm_tx *tx)
+{
+	return tx->local.len <= shm_params.eager_size || tx->op_flags & FI_INJECT;
+}
+
+static bool wants_ack(const struct shm_tx *tx)
+{
+	return tx->op_flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE);
+}
+
+static int send_rts(struct shm_conn *conn, struct shm_tx *tx)
+{
+	struct shm_rts rts = { .len = tx->local.len, .count = tx->local.count };
+	unsigned int free_claim = (unsigned int)__builtin_ffsll((long long)~conn->claims);
+	struct blob blob;
+
+	if (!free_claim)
+		return WAITS;
+	if (!need_id(conn, tx) || !begin(conn, &blob, sizeof(rts)))
+		return FULL;
+	tx->claim = (uint8_t)free_claim;
+	conn->claims |= 1ull << (free_claim - 1);
+	atomic_store_explicit(&conn->region->claims[conn->side][free_claim - 1], 0,
+		memory_order_relaxed);
+	rts.id = tx->id;
+	rts.claim = free_claim - 1;
+	for (unsigned int i = 0; i < tx->local.count; i++) {
+		rts.iov[i].base = (uintptr_t)tx->local.iov[i].iov_base;
+		rts.iov[i].len = tx->local.iov[i].iov_len;
+	}
+	memcpy(blob.at, &rts, sizeof(rts));
+	end(conn, &blob, tx->op == WF_OP_TSEND ? SHM_REC_TAGGED_RTS : SHM_REC_RTS,
+		data_flag(tx) | (wants_ack(tx) ? SHM_FLAG_ACK : 0), tx->tag, tx->data);
+	return settle_later(conn, tx);
+}
+
+static int send_message(struct shm_conn *conn, struct shm_tx *tx)
+{
+	uint8_t flags = data_flag(tx);
+	size_t head = 0;
+	struct blob blob;
+
+	if (!is_small(tx))
+		return send_rts(conn, tx);
+	if (tx->op_flags & FI_MATCH_COMPLETE)
+		flags |= SHM_FLAG_MATCH;
+	else if (tx->op_flags & FI_DELIVERY_COMPLETE)
+		flags |= SHM_FLAG_ACK;
+	if (flags & (SHM_FLAG_MATCH | SHM_FLAG_ACK)) {
+		if (!need_id(conn, tx))
+			return FULL;
+		head = sizeof(uint64_t);
+	}
+	if (!begin(conn, &blob, head + tx->local.len))
+		return FULL;
+	memcpy(blob.at, &tx->id, head);
+	(void)shm_span_get(conn->ep, &tx->local, 0, blob.at + head, tx->local.len);
+	end(conn, &blob, tx->op == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG, flags,
+		tx->tag, tx->data);
+	if (head)
+		return settle_later(conn, tx);
+	wf_list_remove(&tx->link);
+	shm_tx_complete(conn->ep, tx);
+	return SENT;
+}
+
+static size_t sum(const struct iovec *iov, size_t count)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < count; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+static uint8_t *put_iov(uint8_t *to, const struct iovec *iov, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		memcpy(to, iov[i].iov_base, iov[i].iov_len);
+		to += iov[i].iov_len;
+	}
+	return to;
+}
+
+/* Id and segments, and what an operation sends along. */
+static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
+	uint8_t flags, size_t payload)
+{
+	struct shm_access access = {
+		.segs = tx->seg_count, .datatype = tx->datatype, .op = tx->atomic_op
+	};
+	size_t segs = tx->seg_count * sizeof(tx->seg[0]);
+	size_t compare = sum(tx->compare, tx->compare_count);
+	struct blob blob;
+	uint64_t word;
+	uint8_t *to;
+
+	if (!need_id(conn, tx) ||
+		!begin(conn, &blob, sizeof(tx->id) + segs + payload + compare))
+		return FULL;
+	memcpy(blob.at, &tx->id, sizeof(tx->id));
+	to = blob.at + sizeof(tx->id);
+	memcpy(to, tx->seg, segs);
+	to += segs;
+	if (payload)
+		to = put_iov(to, tx->local.iov, tx->local.count);
+	(void)put_iov(to, tx->compare, tx->compare_count);
+	memcpy(&word, &access, sizeof(word));
+	end(conn, &blob, kind, flags | data_flag(tx), word, tx->data);
+	return SENT;
+}
+
+/* A piece of a stream. Not SENT: no room, or the memory is gone (*ret_err). */
+static int send_piece(struct shm_conn *conn, struct shm_tx *tx, uint64_t word, int *ret_err)
+{
+	size_t len = WF_MIN(tx->local.len - tx->done, (uint64_t)CHUNK);
+	struct blob blob;
+
+	if (!begin(conn, &blob, len))
+		return FULL;
+	*ret_err = shm_span_get(conn->ep, &tx->local, tx->done, blob.at, len);
+	if (*ret_err)
+		return FULL;
+	end(conn, &blob, SHM_REC_DATA, 0, word, 0);
+	tx->done += len;
+	return SENT;
+}
+
+/* A write of any length: in its place among the others, so that they keep their order.
+ * The peer says how it went. */
+static int send_write(struct shm_conn *conn, struct shm_tx *tx)
+{
+	bool stream = tx->local.len > CHUNK;
+	int ret, err = 0;
+
+	if (!tx->begun) {
+		ret = send_access(conn, tx, SHM_REC_WRITE, stream ? SHM_FLAG_MORE : 0,
+			stream ? 0 : tx->local.len);
+		if (ret != SENT || !stream)
+			return ret == SENT ? settle_later(conn, tx) : ret;
+		tx->begun = true;
+	}
+	while (tx->done < tx->local.len) {
+		ret = send_piece(conn, tx, 0, &err);
+		if (ret != SENT)
+			return ret;
+	}
+	return settle_later(conn, tx);
+}
+
+static int send_other(struct shm_conn *conn, struct shm_tx *tx)
+{
+	static const uint8_t kinds[] = {
+		[WF_OP_READ] = SHM_REC_READ,
+		[WF_OP_ATOMIC] = SHM_REC_ATOMIC,
+		[WF_OP_FETCH] = SHM_REC_FETCH,
+		[WF_OP_COMPARE] = SHM_REC_COMPARE,
+	};
+	size_t payload = tx->op == WF_OP_READ ? 0 : tx->local.len;
+	int ret = send_access(conn, tx, kinds[tx->op], 0, payload);
+
+	return ret == SENT ? settle_later(conn, tx) : ret;
+}
+
+static int send_op(struct shm_conn *conn, struct shm_tx *tx)
+{
+	if (wf_unlikely(tx->op_flags & FI_FENCE && !tx->begun && conn->unsettled &&
+			!(tx->id && conn->unsettled == 1)))
+		return WAITS;
+	switch ((enum wf_op_kind)tx->op) {
+	case WF_OP_SEND:
+	case WF_OP_TSEND:
+		return send_message(conn, tx);
+	case WF_OP_WRITE:
+		return send_write(conn, tx);
+	default:
+		return send_other(conn, tx);
+	}
+}
+
+/* Operations in their order; false: no room. */
+static bool send_ops(struct shm_conn *conn)
+{
+	int ret = SENT;
+
+	while (!wf_list_empty(&conn->txq) && ret == SENT && !conn->err)
+		ret = send_op(
+			conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
+	return ret != FULL;
+}
+
+/* ---- messages that were cleared, and reads that we answer ---- */
+
+static void end_stream(struct shm_conn *conn, struct shm_tx *tx, int err)
+{
+	wf_list_remove(&tx->link);
+	if (tx->op == WF_OP_COUNT) {
+		uint64_t id = tx->sink;
+
+		if (err)
+			shm_tx_error(conn, id, -err);
+		shm_tx_free(conn->ep, tx);
+	} else if (wants_ack(tx)) {
+		wf_list_push(&conn->settling, &tx->link);
+	} else {
+		shm_tx_settle(conn, tx, 0);
+	}
+}
+
+static bool send_streams(struct shm_conn *conn)
+{
+	while (!wf_list_empty(&conn->streams) && !conn->err) {
+		struct shm_tx *tx =
+			wf_list_entry(conn->streams.next, struct shm_tx, link);
+		int err = 0;
+
+		while (tx->done < tx->local.len && !err)
+			if (send_piece(conn, tx, tx->sink, &err) != SENT && !err)
+				return false;
+		end_stream(conn, tx, err);
+	}
+	return true;
+}
+
+void shm_out_flush(struct shm_conn *conn)
+{
+	if (conn->err)
+		return;
+	if (!send_acks(conn) || !send_answers(conn) || !send_ops(conn) ||
+		!send_streams(conn))
+		return;
+	if (conn->ack_count || !wf_list_empty(&conn->answers))
+		return; /* which the streams brought about */
+	conn->idle = wf_list_empty(&conn->txq) && !conn->err;
+	wf_list_remove(&conn->dirty_link);
+}

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/shm/conn.h"
+
+/*
+ * Messages as they arrive. The owner of the receive context says where a message
+ * goes; one that nobody waits for is kept, and the lane goes on behind it.
+ */
+
+size_t shm_recv_room(const struct fi_peer_rx_entry *entry)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < entry->count; i++)
+		len += entry->iov[i].iov_len;
+	return len;
+}
+
+/* The source is in no AV, and the application wants to hear of it. */
+static void report_unknown(struct shm_ep *ep, struct shm_conn *conn,
+	struct fi_peer_rx_entry *entry, uint64_t comp_flags, uint64_t len,
+	uint64_t data)
+{
+	char name[SHM_NAME_MAX];
+	struct fi_cq_err_entry err = {
+		.op_context = entry->context,
+		.flags = (entry->flags & (FI_MSG | FI_TAGGED | FI_RECV)) | comp_flags,
+		.len = len,
+		.data = data,
+		.tag = entry->tag,
+		.err = FI_EADDRNOTAVAIL,
+		.prov_errno = FI_EADDRNOTAVAIL,
+		.err_data = name,
+		.err_data_size = strlen(shm_conn_name(conn)) + 1,
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+
+	memcpy(name, shm_conn_name(conn), err.err_data_size);
+	wf_ep_rx_err(&ep->ep, entry->flags, &err);
+	wf_srx_free_entry(entry);
+}
+
+void shm_recv_done(struct shm_ep *ep, struct shm_conn *conn,
+	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t len, uint64_t data,
+	fi_addr_t source)
+{
+	uint64_t comp_flags = flags & SHM_FLAG_DATA ? FI_REMOTE_CQ_DATA : 0;
+	size_t room = shm_recv_room(entry);
+
+	if (wf_unlikely(len > room)) {
+		wf_srx_fail(&ep->ep, entry, comp_flags, room, len - room, data, source,
+			FI_ETRUNC);
+		return;
+	}
+	if (wf_unlikely(ep->want_source_err && source == FI_ADDR_NOTAVAIL && conn &&
+			shm_conn_index(conn) == FI_ADDR_NOTAVAIL)) {
+		report_unknown(ep, conn, entry, comp_flags, len, data);
+		return;
+	}
+	wf_srx_done(&ep->ep, entry, comp_flags, len, data, source);
+}
+
+/* 0: @entry has buffers; -FI_ENOENT: it has none. */
+static inline int match(struct shm_conn *conn, bool tagged, uint64_t tag, uint64_t len,
+	struct fi_peer_rx_entry **entry)
+{
+	struct shm_ep *ep = conn->ep;
+	fi_addr_t index = ep->want_index ? shm_conn_index(conn) : FI_ADDR_UNSPEC;
+	struct fi_peer_match_attr attr = {
+		.addr = wf_ep_srx_source(&ep->ep, index),
+		.msg_size = len,
+		.tag = tagged ? tag : 0,
+	};
+
+	return tagged ? wf_srx_get_tag(ep->ep.srx, &attr, entry)
+		      : wf_srx_get_msg(ep->ep.srx, &attr, entry);
+}
+
+static int no_memory(struct shm_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	if (entry)
+		wf_srx_free_entry(entry);
+	shm_conn_fail(conn, FI_ENOMEM);
+	return 0;
+}
+
+static int queue(struct shm_conn *conn, struct shm_unexp *unexp, bool tagged)
+{
+	struct fi_peer_rx_entry *entry = unexp->entry;
+	int ret;
+
+	entry->peer_context = unexp;
+	if (unexp->flags & SHM_FLAG_DATA) {
+		entry->cq_data = unexp->data;
+		entry->flags |= FI_REMOTE_CQ_DATA;
+	}
+	ret = tagged ? wf_srx_queue_tag(entry) : wf_srx_queue_msg(entry);
+	if (!ret)
+		return 0;
+	shm_unexp_free(unexp);
+	return no_memory(conn, entry);
+}
+
+static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
+	struct fi_peer_rx_entry *entry, uint64_t id, const uint8_t *payload, size_t len)
+{
+	struct shm_unexp *unexp = shm_unexp_new(conn, entry, len);
+
+	if (!unexp)
+		return no_memory(conn, entry);
+	unexp->flags = rec->flags;
+	unexp->data = rec->data;
+	unexp->id = id;
+	memcpy(unexp->buf, payload, len);
+	if (rec->flags & SHM_FLAG_ACK)
+		shm_tx_ack(conn, id);
+	return queue(conn, unexp, rec->kind == SHM_REC_TAGGED);
+}
+
+static inline void place(
+	const struct fi_peer_rx_entry *entry, const uint8_t *from, size_t len)
+{
+	for (size_t i = 0; i < entry->count && len; i++) {
+		size_t step = WF_MIN(entry->iov[i].iov_len, len);
+
+		memcpy(entry->iov[i].iov_base, from, step);
+		from += step;
+		len -= step;
+	}
+}
+
+int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
+{
+	const uint8_t *payload = rec->blob;
+	struct fi_peer_rx_entry *entry = NULL;
+	size_t len = rec->len;
+	uint64_t id = 0;
+	int ret;
+
+	if (wf_unlikely(rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH))) {
+		if (len < sizeof(id))
+			return -FI_EPROTO;
+		memcpy(&id, payload, sizeof(id));
+		payload += sizeof(id);
+		len -= sizeof(id);
+	}
+	if (wf_unlikely(!conn->ep->ep.srx))
+		return -FI_EPROTO;
+	ret = match(conn, rec->kind == SHM_REC_TAGGED, rec->word, len, &entry);
+	if (wf_unlikely(ret == -FI_ENOENT))
+		return unexpected(conn, rec, entry, id, payload, len);
+	if (wf_unlikely(ret))
+		return no_memory(conn, NULL);
+	place(entry, payload, len);
+	if (wf_unlikely(id))
+		shm_tx_ack(conn, id);
+	shm_recv_done(conn->ep, conn, entry, rec->flags, len, rec->data,
+		shm_conn_source(conn));
+	return 0;
+}
+
+/* A request as it was read, once, and checked. */
+static int read_rts(const struct shm_record *rec, struct shm_rts *rts)
+{
+	uint64_t left;
+
+	if (rec->len != sizeof(*rts))
+		return -FI_EPROTO;
+	memcpy(rts, rec->blob, sizeof(*rts));
+	left = rts->len;
+	if (!rts->id || rts->claim >= SHM_CLAIMS || rts->count > SHM_IOV_LIMIT)
+		return -FI_EPROTO;
+	for (uint32_t i = 0; i < rts->count; i++) {
+		if (rts->iov[i].len > left)
+			return -FI_EPROTO;
+		left -= rts->iov[i].len;
+	}
+	return left ? -FI_EPROTO : 0;
+}
+
+int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec)
+{
+	bool tagged = rec->kind == SHM_REC_TAGGED_RTS;
+	struct fi_peer_rx_entry *entry = NULL;
+	struct shm_unexp *unexp;
+	struct shm_rts rts;
+	int ret = read_rts(rec, &rts);
+
+	if (ret || !conn->ep->ep.srx)
+		return -FI_EPROTO;
+	ret = match(conn, tagged, rec->word, rts.len, &entry);
+	if (!ret)
+		return shm_bulk_start(conn, &rts, entry, rec->flags, rec->data);
+	if (ret != -FI_ENOENT)
+		return no_memory(conn, NULL);
+	unexp = shm_unexp_new(conn, entry, sizeof(rts));
+	if (!unexp)
+		return no_memory(conn, entry);
+	unexp->state = SHM_UNEXP_RTS;
+	unexp->flags = rec->flags;
+	unexp->data = rec->data;
+	memcpy(unexp->buf, &rts, sizeof(rts));
+	return queue(conn, unexp, tagged);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_REGION_H
+#define SHM_REGION_H
+
+#include "providers/shm/wire.h"
+
+/*
+ * The memory of a connection: a file without a name, whose size nobody can change. 0 or
+ * a negative errno.
+ */
+int shm_region_new(int *ret_fd, struct shm_region **ret_region);
+/* Map what a peer sent, if it is what it should be. */
+int shm_region_map(int fd, struct shm_region **ret_region);
+void shm_region_unmap(struct shm_region *region);
+
+#endif

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/shm/conn.h"
+
+/* Records out of a lane. */
+
+enum {
+	BUDGET = 64, /* records of one connection in one progress call */
+	ANSWERS_MAX = 1 << 16,
+};
+
+static int no_such_kind(struct shm_conn *conn, const struct shm_record *rec)
+{
+	(void)conn;
+	(void)rec;
+	return -FI_EPROTO;
+}
+
+static int (*const handlers[SHM_REC_KINDS])(
+	struct shm_conn *conn, const struct shm_record *rec) = {
+	[SHM_REC_NONE] = no_such_kind,
+	[SHM_REC_MSG] = shm_recv_msg,
+	[SHM_REC_TAGGED] = shm_recv_msg,
+	[SHM_REC_RTS] = shm_recv_rts,
+	[SHM_REC_TAGGED_RTS] = shm_recv_rts,
+	[SHM_REC_CTS] = shm_recv_cts,
+	[SHM_REC_DATA] = shm_recv_data,
+	[SHM_REC_WRITE] = shm_recv_write,
+	[SHM_REC_READ] = shm_recv_read,
+	[SHM_REC_ATOMIC] = shm_recv_atomic,
+	[SHM_REC_FETCH] = shm_recv_atomic,
+	[SHM_REC_COMPARE] = shm_recv_atomic,
+	[SHM_REC_RESP] = shm_recv_resp,
+	[SHM_REC_ACK] = shm_recv_ack,
+	[SHM_REC_ERROR] = shm_recv_error,
+};
+
+/* Where the blob is in the byte ring; NULL: it cannot be there. */
+static const uint8_t *find_blob(
+	struct shm_reader *in, const struct shm_slot *slot, struct shm_record *rec)
+{
+	uint64_t end, start;
+
+	memcpy(&rec->len, slot->blob, sizeof(rec->len));
+	if (rec->len > SHM_BLOB_MAX)
+		return NULL;
+	end = shm_bytes_next(in->pos, rec->flags, rec->len);
+	start = end - (rec->len + SHM_BYTES_ALIGN - 1) / SHM_BYTES_ALIGN * SHM_BYTES_ALIGN;
+	if (start % SHM_BYTES + rec->len > SHM_BYTES)
+		return NULL;
+	in->pos = end;
+	return in->lane->bytes + start % SHM_BYTES;
+}
+
+/* Each number of the slot is loaded once. */
+static inline bool decode(struct shm_conn *conn, uint64_t head, struct shm_record *rec)
+{
+	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
+
+	rec->kind = (uint8_t)(head >> 32);
+	rec->flags = (uint8_t)(head >> 40);
+	rec->len = (uint32_t)(head >> 48);
+	rec->word = *(const volatile uint64_t *)&slot->word;
+	rec->data = *(const volatile uint64_t *)&slot->data;
+	rec->blob = slot->blob;
+	if (wf_unlikely(rec->kind >= SHM_REC_KINDS || rec->flags & ~SHM_FLAGS_KNOWN ||
+			rec->len > SHM_INLINE_MAX))
+		return false;
+	if (rec->flags & SHM_FLAG_BYTES)
+		rec->blob = find_blob(&conn->in, slot, rec);
+	return rec->blob != NULL;
+}
+
+static void bad_record(struct shm_conn *conn, const struct shm_record *rec)
+{
+	shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"connection to %s closed: what it wrote makes no sense (record of kind "
+		"%u, %u bytes)\n",
+		shm_conn_name(conn), rec->kind, rec->len);
+	shm_conn_fail(conn, FI_EPROTO);
+}
+
+/* Whoever asks and does not read the answers is not listened to any further. */
+static inline bool choked(const struct shm_conn *conn)
+{
+	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX;
+}
+
+unsigned int shm_rx_poll(struct shm_conn *conn)
+{
+	unsigned int count = 0;
+	struct shm_record rec;
+	uint64_t head;
+
+	while (count < BUDGET && (head = shm_reader_head(&conn->in))) {
+		if (wf_unlikely(choked(conn)))
+			break;
+		if (wf_unlikely(!decode(conn, head, &rec) ||
+				handlers[rec.kind](conn, &rec))) {
+			bad_record(conn, &rec);
+			break;
+		}
+		shm_reader_advance(&conn->in);
+		count++;
+	}
+	return count;
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_H
+#define SHM_H
+
+#include "objects/endpoint/endpoint.h"
+#include "objects/provider.h"
+#include "providers/shm/log.h"
+#include "providers/shm/name.h"
+#include "providers/shm/param.h"
+#include "providers/shm/wire.h"
+
+/*
+ * FI_EP_RDM between processes of one machine.
+ *
+ *   wire.h, ring.h    the memory that two endpoints share, and how records move in it
+ *   region.c          that memory: made, checked, mapped
+ *   socket.c          the exchange over a unix socket that hands it over
+ *   dial.c, peer.c    connections in the making; peers by address
+ *   conn.c            a connection in use and its end
+ *   tx.c, send.c      operations out; rx.c, recv.c, unexp.c, access.c, bulk.c records in
+ *   progress.c        which connections are looked at, and when; wait.c for sleepers
+ *
+ * An endpoint has a socket by its name in /dev/shm. The first operation to a peer
+ * connects to his; memory that no file system knows goes along, and the socket stays
+ * open: the kernel closes it with the process, which is how the other end learns of a
+ * death. So whoever is killed leaves nothing but the name of a socket, which the next
+ * endpoint to open removes.
+ *
+ * ep.lock guards everything that belongs to an endpoint. Receives are matched by the
+ * owner of ep.srx under his lock, which comes first: progress has both, sending has
+ * only ep.lock. So sending never ends a connection, it only marks it (shm_conn_fail),
+ * and the next progress call takes it down.
+ */
+struct shm_conn;
+struct shm_peers;
+
+/* Something with a descriptor in an endpoint's epoll set. */
+struct shm_watch {
+	void (*ready)(struct shm_watch *watch, uint32_t events);
+	int fd; /* -1: none */
+};
+
+struct shm_ep {
+	struct wf_ep ep;
+	char name[SHM_NAME_MAX]; /* in the one spelling of AVs, zero-padded */
+	bool manual;             /* nobody but the application makes progress */
+	bool sleeps;             /* somebody may: tell those who write to us */
+	bool want_source, want_source_err, want_index;
+	pid_t pid; /* a child that was forked has no endpoint */
+
+	/* Those up to @hot are looked at in each progress call, the rest in turn. */
+	struct shm_conn **conns;
+	uint32_t conn_count, conn_room, hot, turn;
+	uint32_t looks; /* progress calls that found nothing */
+	uint64_t look_tsc;
+	struct wf_list failed; /* to be taken down, by failed_link */
+	struct wf_list dead;   /* to be freed at the end of progress, by failed_link */
+	struct wf_list dirty;  /* have something to send, by dirty_link */
+	struct wf_list pulls;  /* read from peers' memory, by link */
+	size_t tx_pending, tx_size;
+	struct wf_pool tx_pool;
+
+	int epfd;
+	struct shm_watch listener, timer;
+	uint64_t timer_ns;
+	struct shm_peers *peers;
+	uint32_t av_seq; /* of the AV when what we know of indices was right */
+};
+
+static inline struct shm_ep *shm_ep_of(struct wf_ep *ep)
+{
+	return wf_container_of(ep, struct shm_ep, ep);
+}
+
+/* Addresses that were removed or moved make the AV's count change. */
+static inline uint32_t shm_av_seq(const struct wf_av *av)
+{
+	/* acquire: pairs with the writer's release when he is done. */
+	return atomic_load_explicit(&av->table.state->seq, memory_order_acquire);
+}
+
+/* endpoint.c */
+int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
+	uint64_t flags, void *context);
+
+/* send.c */
+ssize_t shm_start(struct wf_ep *ep, struct wf_op *op);
+
+/* progress.c; ep.lock held. */
+void shm_progress(struct wf_ep *ep);
+int shm_watch_add(struct shm_ep *ep, struct shm_watch *watch, uint32_t events);
+/* And close it. */
+void shm_watch_close(struct shm_ep *ep, struct shm_watch *watch);
+
+/* wait.c */
+int shm_wait_fd(struct wf_ep *ep);
+bool shm_arm(struct wf_ep *ep);
+void shm_timer_set(struct shm_ep *ep, uint64_t deadline_ns);
+
+/* unexp.c */
+extern struct fi_ops_srx_peer shm_srx_ops;
+fi_addr_t shm_srx_addr(struct fi_peer_rx_entry *entry);
+
+#endif

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/socket.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "sys/compiler.h"
+
+/*
+ * Names of sockets in a directory that only we may use. A process that was killed
+ * leaves its name; whoever opens an endpoint next removes it, with the directory locked,
+ * so that nobody takes a name that is being made for a leftover.
+ */
+
+enum { BACKLOG = 4096, TRIES = 16 };
+
+static int address_of(const char *name, struct sockaddr_un *ret)
+{
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	return shm_name_path(name, ret->sun_path, sizeof(ret->sun_path));
+}
+
+/* A socket of another kind is refused in a different way than none, and the owner of
+ * this one hears nothing of it. */
+static bool is_leftover(int probe, const struct sockaddr_un *addr)
+{
+	return connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) &&
+	       errno == ECONNREFUSED;
+}
+
+/* @dir is locked. */
+static void remove_leftovers(int dir)
+{
+	int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = copy < 0 ? NULL : fdopendir(copy);
+	struct sockaddr_un addr;
+	struct dirent *entry;
+
+	while (list && probe >= 0 && (entry = readdir(list))) {
+		if (entry->d_type != DT_SOCK ||
+			shm_name_at(entry->d_name, addr.sun_path, sizeof(addr.sun_path)))
+			continue;
+		addr.sun_family = AF_UNIX;
+		if (is_leftover(probe, &addr))
+			(void)unlinkat(dir, entry->d_name, 0);
+	}
+	if (list)
+		(void)closedir(list);
+	else if (copy >= 0)
+		(void)close(copy);
+	if (probe >= 0)
+		(void)close(probe);
+}
+
+static int lock_dir(int *ret_dir)
+{
+	int dir = shm_name_dir();
+
+	if (dir < 0)
+		return dir;
+	while (flock(dir, LOCK_EX)) {
+		if (errno != EINTR) {
+			(void)close(dir);
+			return -errno;
+		}
+	}
+	*ret_dir = dir;
+	return 0;
+}
+
+static int listen_once(const struct sockaddr_un *addr, int *ret_fd)
+{
+	int fd, dir, ret = lock_dir(&dir);
+
+	if (ret)
+		return ret;
+	remove_leftovers(dir);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ||
+		listen(fd, BACKLOG))
+		ret = -errno;
+	(void)close(dir);
+	if (ret && fd >= 0)
+		(void)close(fd);
+	if (!ret)
+		*ret_fd = fd;
+	return ret;
+}
+
+int shm_socket_listen(const char *name, int *ret_fd)
+{
+	struct sockaddr_un addr;
+	int ret = address_of(name, &addr);
+
+	/* The directory may be removed by whoever was last in it. */
+	for (int i = 0; !ret && i < TRIES; i++) {
+		ret = listen_once(&addr, ret_fd);
+		if (ret != -ENOENT)
+			return ret;
+		ret = 0;
+	}
+	return ret ? ret : -ENOENT;
+}
+
+void shm_socket_unlisten(const char *name, int fd)
+{
+	struct sockaddr_un addr;
+
+	/* While we listen the name is ours. */
+	if (!address_of(name, &addr)) {
+		(void)unlink(addr.sun_path);
+		*strrchr(addr.sun_path, '/') = '\0';
+		(void)rmdir(addr.sun_path);
+	}
+	(void)close(fd);
+}
+
+int shm_socket_connect(const char *name, int *ret_fd)
+{
+	struct sockaddr_un addr;
+	int fd, ret = address_of(name, &addr);
+
+	if (ret)
+		return ret;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	if (connect(fd, (const struct sockaddr *)&addr, sizeof(addr))) {
+		ret = -errno;
+		(void)close(fd);
+		return ret;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+int shm_socket_accept(int listener, int *ret_fd)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	*ret_fd = fd;
+	return 0;
+}
+
+int shm_socket_peer(int fd, pid_t *ret_pid)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
+		return -errno;
+	if (cred.uid != geteuid())
+		return -EACCES;
+	*ret_pid = cred.pid;
+	return 0;
+}
+
+union control {
+	struct cmsghdr align;
+	char room[CMSG_SPACE(sizeof(int))];
+};
+
+int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
+{
+	struct iovec iov = { (void *)(uintptr_t)hello, sizeof(*hello) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union control control = { 0 };
+	struct cmsghdr *cmsg;
+
+	if (pass >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		cmsg = CMSG_FIRSTHDR(&msg);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &pass, sizeof(int));
+	}
+	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* The one descriptor that may come along; the kernel drops what there is no room for. */
+static int passed(struct msghdr *msg)
+{
+	int fd = -1;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
+			c->cmsg_len >= CMSG_LEN(sizeof(int)))
+			memcpy(&fd, CMSG_DATA(c), sizeof(int));
+	return fd;
+}
+
+static bool is_hello(const struct shm_hello *hello, ssize_t len)
+{
+	return len == sizeof(*hello) && hello->magic == SHM_HELLO_MAGIC &&
+	       hello->version == SHM_HELLO_VERSION &&
+	       memchr(hello->name, '\0', sizeof(hello->name)) && *hello->name;
+}
+
+int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass)
+{
+	struct iovec iov = { hello, sizeof(*hello) };
+	union control control;
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t len = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	*ret_pass = -1;
+	if (len < 0)
+		return -errno;
+	*ret_pass = passed(&msg);
+	if (is_hello(hello, len))
+		return 0;
+	if (*ret_pass >= 0)
+		(void)close(*ret_pass);
+	*ret_pass = -1;
+	return len ? -EPROTO : -ECONNRESET;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_SOCKET_H
+#define SHM_SOCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "providers/shm/name.h"
+
+/*
+ * The exchange that opens a connection, one packet each way over a unix socket:
+ * HELLO, with the region's descriptor, and WELCOME or REFUSE. What follows are packets
+ * of one byte that wake whoever sleeps, and the end.
+ */
+enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 1 };
+
+enum shm_hello_type { SHM_HELLO, SHM_WELCOME, SHM_REFUSE };
+
+enum shm_refusal {
+	SHM_REFUSE_CROSSED = 1, /* mine to you is under way and comes first */
+	SHM_REFUSE_BUSY,        /* you are connected, as far as I know */
+	SHM_REFUSE_BAD,         /* not understood, or another version */
+	SHM_REFUSE_MEMORY,
+};
+
+enum { SHM_HELLO_SLEEPS = 1 }; /* flags: wake me */
+
+struct shm_hello {
+	uint32_t magic;
+	uint16_t version;
+	uint8_t type;
+	uint8_t flags;
+	uint32_t reason; /* enum shm_refusal */
+	uint32_t region_size;
+	uint64_t instance; /* of the endpoint, random */
+	/* Where in its memory the sender keeps which value: who can read it there can
+	 * read the rest. */
+	uint64_t probe_addr, probe_value;
+	char name[SHM_NAME_MAX];
+};
+
+/* All: 0 or a negative errno. */
+
+/* Listen at the endpoint's name; -EADDRINUSE: somebody does. */
+int shm_socket_listen(const char *name, int *ret_fd);
+/* No more; the name is free. */
+void shm_socket_unlisten(const char *name, int fd);
+/* -ENOENT and -ECONNREFUSED: nobody is there; -EAGAIN: too many wait there. */
+int shm_socket_connect(const char *name, int *ret_fd);
+/* -EAGAIN: nobody waits. */
+int shm_socket_accept(int listener, int *ret_fd);
+/* The process at the other end, 0: not visible from here. -EACCES: of another user. */
+int shm_socket_peer(int fd, pid_t *ret_pid);
+
+/* @pass: a descriptor to go along, or -1. */
+int shm_hello_send(int fd, const struct shm_hello *hello, int pass);
+/* -EAGAIN: nothing yet. -ECONNRESET: the end. -EPROTO: not one of ours. *ret_pass: what
+ * came along, or -1. */
+int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass);
+
+#endif

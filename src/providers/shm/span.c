@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "objects/mr/target.h"
+#include "providers/shm/conn.h"
+
+/* Bytes into and out of the memory of a transfer. */
+
+enum move { PUT, GET };
+
+static void move_iov(enum move move, const struct iovec *iov, size_t count,
+	uint64_t offset, uint8_t *bytes, size_t len)
+{
+	for (size_t i = 0; i < count && len; i++) {
+		size_t step;
+
+		if (offset >= iov[i].iov_len) {
+			offset -= iov[i].iov_len;
+			continue;
+		}
+		step = WF_MIN(iov[i].iov_len - offset, len);
+		if (move == PUT)
+			memcpy((uint8_t *)iov[i].iov_base + offset, bytes, step);
+		else
+			memcpy(bytes, (const uint8_t *)iov[i].iov_base + offset, step);
+		bytes += step;
+		len -= step;
+		offset = 0;
+	}
+}
+
+static size_t sum(const struct iovec *iov, size_t count)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < count; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+static int move_remote(enum move move, struct shm_ep *ep, const struct shm_span *span,
+	uint64_t offset, uint8_t *bytes, size_t len)
+{
+	uint64_t access = move == PUT ? FI_REMOTE_WRITE : FI_REMOTE_READ;
+	struct wf_mr_map *map = &ep->ep.domain->mr_map;
+	struct iovec iov[SHM_IOV_LIMIT];
+	size_t count, step;
+	int ret;
+
+	while (len) {
+		ret = wf_target_pieces(map, span->seg, span->count, offset, access, iov,
+			SHM_IOV_LIMIT, &count);
+		if (ret)
+			return ret;
+		step = WF_MIN(sum(iov, count), len);
+		move_iov(move, iov, count, 0, bytes, step);
+		wf_unlock(&map->lock);
+		if (!step)
+			return -FI_EINVAL;
+		bytes += step;
+		offset += step;
+		len -= step;
+	}
+	return 0;
+}
+
+int shm_span_put(struct shm_ep *ep, const struct shm_span *span, uint64_t offset,
+	const uint8_t *from, size_t len)
+{
+	/* Only read from, with PUT. */
+	uint8_t *bytes = (uint8_t *)(uintptr_t)from;
+
+	if (span->remote)
+		return move_remote(PUT, ep, span, offset, bytes, len);
+	move_iov(PUT, span->iov, span->count, offset, bytes, len);
+	return 0;
+}
+
+int shm_span_get(struct shm_ep *ep, const struct shm_span *span, uint64_t offset,
+	uint8_t *to, size_t len)
+{
+	if (span->remote)
+		return move_remote(GET, ep, span, offset, to, len);
+	move_iov(GET, span->iov, span->count, offset, to, len);
+	return 0;
+}

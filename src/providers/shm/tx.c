@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/shm/conn.h"
+
+/* Operations that could not end at once, and answers to a peer's. */
+
+static size_t copy_all(uint8_t *to, const struct iovec *iov, size_t count)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(to + len, iov[i].iov_base, iov[i].iov_len);
+		len += iov[i].iov_len;
+	}
+	return len;
+}
+
+static struct shm_tx *blank(struct shm_ep *ep)
+{
+	struct shm_tx *tx = wf_pool_get(&ep->tx_pool);
+
+	if (tx)
+		*tx = (struct shm_tx){ .op = WF_OP_COUNT };
+	return tx;
+}
+
+static bool keep_buffers(struct shm_tx *tx, const struct wf_op *op)
+{
+	struct shm_span *local = &tx->local;
+
+	local->len = op->len;
+	if (op->flags & FI_INJECT && op->len) {
+		tx->copy = malloc(op->len);
+		if (!tx->copy)
+			return false;
+		tx->copy_len = copy_all(tx->copy, op->iov, op->iov_count);
+		local->iov[0] = (struct iovec){ tx->copy, tx->copy_len };
+		local->count = 1;
+		return true;
+	}
+	local->count = (uint8_t)op->iov_count;
+	for (size_t i = 0; i < op->iov_count; i++)
+		local->iov[i] = op->iov[i];
+	return true;
+}
+
+static void keep_atomic(struct shm_tx *tx, const struct wf_op_atomic *atomic)
+{
+	tx->datatype = (uint8_t)atomic->datatype;
+	tx->atomic_op = (uint8_t)atomic->op;
+	tx->result_count = (uint8_t)atomic->result_count;
+	tx->compare_count = (uint8_t)atomic->compare_count;
+	for (size_t i = 0; i < atomic->result_count; i++)
+		tx->result[i] = atomic->result[i];
+	for (size_t i = 0; i < atomic->compare_count; i++)
+		tx->compare[i] = atomic->compare[i];
+}
+
+struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op)
+{
+	struct shm_tx *tx = blank(ep);
+
+	if (!tx)
+		return NULL;
+	if (!keep_buffers(tx, op)) {
+		wf_pool_put(&ep->tx_pool, tx);
+		return NULL;
+	}
+	tx->op_flags = op->flags;
+	tx->context = op->context;
+	tx->addr = op->addr;
+	tx->op = (uint8_t)op->kind;
+	tx->tag = op->tag;
+	tx->data = op->data;
+	tx->seg_count = (uint8_t)op->rma_count;
+	for (size_t i = 0; i < op->rma_count; i++)
+		tx->seg[i] = op->rma[i];
+	if (op->atomic)
+		keep_atomic(tx, op->atomic);
+	ep->tx_pending++;
+	return tx;
+}
+
+void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)
+{
+	if (tx->op != WF_OP_COUNT)
+		ep->tx_pending--;
+	free(tx->copy);
+	wf_pool_put(&ep->tx_pool, tx);
+}
+
+/* Bytes that counters of bytes count: atomics without operands have a length too. */
+static size_t length_of(const struct shm_tx *tx)
+{
+	size_t len = 0;
+
+	if (tx->op < WF_OP_ATOMIC)
+		return tx->local.len;
+	for (unsigned int i = 0; i < tx->seg_count; i++)
+		len += tx->seg[i].len;
+	return len;
+}
+
+void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx)
+{
+	const struct wf_op_report *report = &wf_op_reports[tx->op];
+
+	if (tx->op != WF_OP_COUNT)
+		wf_ep_tx_done(&ep->ep, report->cntr, tx->context, tx->op_flags,
+			report->comp_flags, length_of(tx));
+	shm_tx_free(ep, tx);
+}
+
+/* The entry names the peer: as an fi_addr_t and as an address. */
+void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer)
+{
+	char name[SHM_NAME_MAX];
+
+	if (tx->op != WF_OP_COUNT) {
+		const struct wf_op_report *report = &wf_op_reports[tx->op];
+		struct fi_cq_err_entry entry = {
+			.op_context = tx->context,
+			.flags = report->comp_flags,
+			.err = err,
+			.prov_errno = err,
+			.src_addr = tx->addr,
+			.err_data = name,
+			.err_data_size = strlen(peer) + 1,
+		};
+
+		memcpy(name, peer, entry.err_data_size);
+		wf_ep_tx_fail(&ep->ep, report->cntr, tx->op_flags, &entry);
+	}
+	shm_tx_free(ep, tx);
+}
+
+void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
+{
+	struct shm_ep *ep = conn->ep;
+
+	if (tx->id) {
+		shm_id_free(conn, tx->id);
+		conn->unsettled--;
+	}
+	if (tx->claim)
+		conn->claims &= ~(1ull << (tx->claim - 1));
+	wf_list_remove(&tx->link);
+	if (err)
+		shm_tx_fail(ep, tx, err, shm_conn_name(conn));
+	else
+		shm_tx_complete(ep, tx);
+	/* What waited for this one, behind a fence perhaps. */
+	if (!wf_list_empty(&conn->txq))
+		shm_out_dirty(conn);
+}
+
+struct shm_tx *shm_tx_answer(
+	struct shm_conn *conn, uint8_t kind, uint64_t word, size_t len)
+{
+	struct shm_tx *tx = blank(conn->ep);
+
+	if (tx && len)
+		tx->copy = malloc(len);
+	if (!tx || (len && !tx->copy)) {
+		if (tx)
+			wf_pool_put(&conn->ep->tx_pool, tx);
+		shm_conn_fail(conn, FI_ENOMEM);
+		return NULL;
+	}
+	tx->kind = kind;
+	tx->tag = word;
+	tx->copy_len = len;
+	wf_list_push(&conn->answers, &tx->link);
+	conn->answer_count++;
+	shm_out_dirty(conn);
+	return tx;
+}
+
+void shm_tx_error(struct shm_conn *conn, uint64_t id, int err)
+{
+	uint32_t code = (uint32_t)err;
+	struct shm_tx *tx = shm_tx_answer(conn, SHM_REC_ERROR, id, sizeof(code));
+
+	if (tx)
+		memcpy(tx->copy, &code, sizeof(code));
+}
+
+void shm_tx_ack(struct shm_conn *conn, uint64_t id)
+{
+	uint32_t room = conn->ack_room ? conn->ack_room * 2 : 64;
+	uint64_t *acks;
+
+	if (conn->ack_count == conn->ack_room) {
+		acks = realloc(conn->acks, room * sizeof(*acks));
+		if (!acks) {
+			shm_conn_fail(conn, FI_ENOMEM);
+			return;
+		}
+		conn->acks = acks;
+		conn->ack_room = room;
+	}
+	conn->acks[conn->ack_count++] = id;
+	shm_out_dirty(conn);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_WIRE_H
+#define SHM_WIRE_H
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rdma/fi_rma.h>
+
+#include "sys/compiler.h"
+
+/*
+ * What two connected endpoints share: one region with a lane for each direction.
+ *
+ * A lane is a ring of slots with one writer and one reader, and a ring of bytes for
+ * what a slot has no room for. A record is one slot, found to be there by the number in
+ * its first word, which is stored last (L1) and loaded first (L2): a small message moves
+ * one or two cache lines and nothing else. The reader tells now and then how far it is
+ * (L3, L4); the writer looks only when it believes the ring to be full.
+ *
+ * Nothing in the region is believed. Where a record's bytes lie follows from the
+ * reader's own count; kinds, lengths and numbers are loaded once and checked before
+ * they are used. A peer that writes garbage spoils its own operations with us, and as
+ * nobody else shares this region, nobody else's.
+ */
+enum {
+	SHM_SLOTS = 256,
+	SHM_BYTES = 256 << 10, /* of the byte ring */
+	SHM_BYTES_ALIGN = 64,
+	SHM_BLOB_MAX = 64 << 10, /* longest piece in the byte ring */
+	SHM_INLINE_MAX = 104,
+};
+
+enum shm_kind {
+	SHM_REC_NONE,
+	SHM_REC_MSG,    /* blob: [id] payload */
+	SHM_REC_TAGGED, /* the same */
+	SHM_REC_RTS,    /* struct shm_rts: the payload waits at the sender */
+	SHM_REC_TAGGED_RTS,
+	SHM_REC_CTS,     /* word: id of the request; blob: id of the sink */
+	SHM_REC_DATA,    /* word: id of the sink or read, 0: the write; blob: bytes */
+	SHM_REC_WRITE,   /* word: struct shm_access; blob: id, segments, [payload] */
+	SHM_REC_READ,    /* the same without payload */
+	SHM_REC_ATOMIC,  /* the same with operands */
+	SHM_REC_FETCH,   /* the same */
+	SHM_REC_COMPARE, /* the same, and what to compare with */
+	SHM_REC_RESP,  /* word: id; blob: what an atomic operation found */
+	SHM_REC_ACK,   /* blob: ids */
+	SHM_REC_ERROR, /* word: id; blob: uint32_t error */
+	SHM_REC_KINDS,
+};
+
+/* Flags of a record. */
+enum {
+	SHM_FLAG_DATA = 1 << 0,  /* remote CQ data */
+	SHM_FLAG_ACK = 1 << 1,   /* acknowledge when it is delivered; has an id */
+	SHM_FLAG_MATCH = 1 << 2, /* the same when it is matched */
+	SHM_FLAG_BYTES = 1 << 3, /* the blob is in the byte ring */
+	SHM_FLAG_WRAP = 1 << 4,  /* there, at the beginning of the ring */
+	SHM_FLAG_MORE = 1 << 5,  /* WRITE: the payload follows in DATA records */
+};
+
+#define SHM_FLAGS_KNOWN 0x3f
+
+struct shm_slot {
+	/* number of the record (32 bits) | kind << 32 | flags << 40 | length << 48, the
+	 * length that of an inline blob. */
+	alignas(2 * WF_CACHELINE) _Atomic uint64_t head;
+	uint64_t word; /* tag, id or struct shm_access */
+	uint64_t data; /* remote CQ data */
+	uint8_t blob[SHM_INLINE_MAX]; /* with SHM_FLAG_BYTES: uint32_t length */
+};
+static_assert(sizeof(struct shm_slot) == 2 * WF_CACHELINE, "two cache lines");
+
+/* How far a reader is, in its own cache line. */
+struct shm_progress {
+	alignas(2 * WF_CACHELINE) _Atomic uint64_t bytes; /* stored before @slots */
+	_Atomic uint32_t slots;
+	_Atomic uint32_t armed; /* about to sleep: wake me */
+};
+
+struct shm_lane {
+	struct shm_progress reader;
+	struct shm_slot slots[SHM_SLOTS];
+	alignas(4096) uint8_t bytes[SHM_BYTES];
+};
+
+/* Messages that wait for their match may be taken by either side; see bulk.c. */
+enum { SHM_CLAIMS = 64 };
+
+struct shm_region {
+	struct shm_lane lane[2]; /* [0]: written by whoever made the region */
+	alignas(2 * WF_CACHELINE) _Atomic uint32_t claims[2][SHM_CLAIMS];
+};
+
+/* Names and sizes of what blobs begin with. All of one machine: its byte order. */
+enum { SHM_IOV_LIMIT = 4, SHM_RMA_LIMIT = 4 };
+
+struct shm_rts {
+	uint64_t id, len;
+	uint32_t claim; /* index in claims */
+	uint32_t count;
+	struct {
+		uint64_t base, len;
+	} iov[SHM_IOV_LIMIT];
+};
+
+/* The word of RMA and atomic records. */
+struct shm_access {
+	uint8_t segs;
+	uint8_t datatype, op;
+	uint8_t zero[5];
+};
+static_assert(sizeof(struct shm_access) == sizeof(uint64_t), "one word");
+
+#endif
