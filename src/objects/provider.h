@@ -62,4 +62,47 @@ struct wf_prov {
 		enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
 };
 
+/*
+ * The frame around it: struct fi_provider <name>_fi for <name>_prov, and how the
+ * library finds that, built in or as a library of its own. @getinfo: wf_ip_getinfo or
+ * what takes its place. @init defines and reads the parameters, before all else.
+ */
+#define WF_PROV_VERSION FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0)
+
+#ifdef WF_LOADABLE
+#define WF_PROV_INI(name_)                                                             \
+	struct fi_provider *fi_prov_ini(void);                                         \
+	FI_EXT_INI
+#else
+#define WF_PROV_INI(name_)                                                             \
+	struct fi_provider *name_##_prov_ini(void);                                    \
+	struct fi_provider *name_##_prov_ini(void)
+#endif
+
+#define WF_PROV_FRAME(name_, getinfo_, init_)                                          \
+	static int prov_getinfo(uint32_t version, const char *node,                    \
+		const char *service, uint64_t flags, const struct fi_info *hints,      \
+		struct fi_info **ret_info)                                             \
+	{                                                                              \
+		return getinfo_(&name_##_prov, version, node, service, flags, hints,   \
+			ret_info);                                                     \
+	}                                                                              \
+	static int prov_fabric(struct fi_fabric_attr *attr,                            \
+		struct fid_fabric **ret_fabric, void *context)                         \
+	{                                                                              \
+		return wf_fabric_open(&name_##_prov, attr, ret_fabric, context);       \
+	}                                                                              \
+	struct fi_provider name_##_fi = {                                              \
+		.version = WF_PROV_VERSION,                                            \
+		.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),          \
+		.name = #name_,                                                        \
+		.getinfo = prov_getinfo,                                               \
+		.fabric = prov_fabric,                                                 \
+	};                                                                             \
+	WF_PROV_INI(name_)                                                             \
+	{                                                                              \
+		init_();                                                               \
+		return &name_##_fi;                                                    \
+	}
+
 #endif

@@ -142,3 +142,31 @@ int wf_addrstr_to_sockaddr(const char *text, union wf_sockaddr *ret)
 	*ret = sa;
 	return 0;
 }
+
+const char *wf_addrstr_name(const char *text)
+{
+	const char *sep = strstr(text, "://");
+
+	return sep && sep != text ? sep + 3 : text;
+}
+
+bool wf_addrstr_spell(char *ret, const char *text, size_t len)
+{
+	const size_t prefix = sizeof(WF_ADDRSTR_LOCAL) - 1;
+	const char *name;
+	size_t size;
+
+	if (!memchr(text, '\0', WF_MIN(len, (size_t)WF_ADDRSTR_MAX)))
+		return false;
+	name = wf_addrstr_name(text);
+	size = strlen(name);
+	if (!size || prefix + size >= WF_ADDRSTR_MAX)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)name[i] < ' ' || name[i] == 0x7f)
+			return false;
+	memcpy(ret, WF_ADDRSTR_LOCAL, prefix);
+	memcpy(ret + prefix, name, size);
+	memset(ret + prefix + size, 0, WF_ADDRSTR_MAX - prefix - size);
+	return true;
+}

@@ -3,6 +3,7 @@
 #define WF_SYS_ADDRSTR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "sys/sockaddr.h"
 
@@ -31,6 +32,9 @@ struct wf_addrstr {
 #define WF_ADDRSTR_NODE_MAX    256
 #define WF_ADDRSTR_SERVICE_MAX 64
 
+/* The longest text that is an address by itself, with its NUL. */
+#define WF_ADDRSTR_MAX 256
+
 /* Is it written in the long form, fmt://...? */
 bool wf_addrstr_is(const char *text);
 
@@ -49,5 +53,19 @@ int wf_addrstr_copy(const struct wf_addrstr_part *part, char *buf, size_t len);
  * service may be absent (wildcard, port 0) where the format fixes the family.
  * -EINVAL, -EAFNOSUPPORT as above, also for a node that is a name. */
 int wf_addrstr_to_sockaddr(const char *text, union wf_sockaddr *ret);
+
+/*
+ * Endpoints of one machine have names instead: any text, of which a format in front
+ * ("fi_shm://", "fi_ns://", or one that the application made up) is no part.
+ */
+#define WF_ADDRSTR_LOCAL "fi_shm://"
+
+/* What follows the format in @text; all of it when it has none. */
+const char *wf_addrstr_name(const char *text);
+
+/* Write the one spelling of the name in @text, of which @len bytes can be read:
+ * WF_ADDRSTR_LOCAL, the name, and zeroes up to WF_ADDRSTR_MAX. False when no NUL ends
+ * it there, when the name is empty, holds control characters or is too long. */
+bool wf_addrstr_spell(char *ret, const char *text, size_t len);
 
 #endif

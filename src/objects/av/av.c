@@ -61,7 +61,8 @@ fi_addr_t wf_av_index(struct wf_av *av, const void *addr, size_t addrlen)
 	uint32_t words[WF_AV_ADDR_WORDS], index;
 	int ret;
 
-	if (!format || addrlen < format->addr_len || !format->spell(words, addr))
+	if (!format || !wf_av_format_len(format, addr, addrlen) ||
+		!format->spell(words, addr))
 		return FI_ADDR_NOTAVAIL;
 	ret = wf_av_table_find(&av->table, words, &index);
 	/* Others keep removing addresses, or a process died while it did. */
@@ -76,9 +77,11 @@ static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *
 {
 	struct wf_av *av = wf_av_of(fid);
 	const void *stored = wf_av_addr(av, fi_addr);
-	size_t len = wf_av_addrlen(av);
+	size_t len =
+		stored ? wf_av_format_len(av->table.format, stored, wf_av_addrlen(av))
+		       : 0;
 
-	if (!stored || !addrlen || (!addr && *addrlen)) {
+	if (!len || !addrlen || (!addr && *addrlen)) {
 		WF_AV_REFUSED(av->domain, "lookup: nothing at address %llu\n",
 			(unsigned long long)fi_addr);
 		return -FI_EINVAL;

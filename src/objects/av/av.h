@@ -15,7 +15,8 @@
 struct wf_av_shared;
 
 /*
- * An address vector of fixed-size addresses (IP socket addresses today).
+ * An address vector of fixed-size addresses: those of IP sockets, and names of
+ * endpoints on this machine (FI_ADDR_STR), padded.
  *
  * A fi_addr_t is the index of a slot: the lowest free one, so a table AV counts up
  * from 0 and FI_AV_MAP does the same. What readers and writers may do at once is told

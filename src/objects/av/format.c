@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "objects/av/format.h"
+#include "sys/addrstr.h"
 #include "sys/compiler.h"
 #include "sys/sockaddr.h"
 
@@ -85,6 +87,43 @@ static const struct wf_av_format in6_format = {
 	.print = in6_print,
 };
 
+/* Endpoints of this machine, by name. The text ends somewhere: what is behind its NUL
+ * belongs to the caller. */
+
+static_assert(WF_ADDRSTR_MAX == WF_AV_ADDR_WORDS * sizeof(uint32_t), "one slot");
+static_assert(WF_ADDRSTR_MAX < WF_AV_TEXT_LEN, "printed whole");
+
+static bool str_spell(uint32_t *words, const void *addr)
+{
+	return wf_addrstr_spell((char *)words, addr, WF_ADDRSTR_MAX);
+}
+
+static void str_print(const void *addr, char *buf, size_t len)
+{
+	char name[WF_ADDRSTR_MAX];
+
+	(void)snprintf(buf, len, "%s",
+		wf_addrstr_spell(name, addr, sizeof(name)) ? (const char *)addr
+							   : "(no address)");
+}
+
+static size_t str_len(const void *addr, size_t len)
+{
+	size_t text = strnlen(addr, WF_MIN(len, (size_t)WF_ADDRSTR_MAX));
+
+	return text < WF_MIN(len, (size_t)WF_ADDRSTR_MAX) ? text + 1 : 0;
+}
+
+static const struct wf_av_format str_format = {
+	.name = "FI_ADDR_STR",
+	.addr_format = FI_ADDR_STR,
+	.addr_len = WF_ADDRSTR_MAX,
+	.key_words = WF_AV_ADDR_WORDS,
+	.spell = str_spell,
+	.print = str_print,
+	.len_of = str_len,
+};
+
 static bool has_family(const void *addr, size_t len, sa_family_t family)
 {
 	return addr && len >= sizeof(struct sockaddr) &&
@@ -98,6 +137,8 @@ const struct wf_av_format *wf_av_format_of(const struct fi_info *info)
 		return &in_format;
 	case FI_SOCKADDR_IN6:
 		return &in6_format;
+	case FI_ADDR_STR:
+		return &str_format;
 	case FI_SOCKADDR:
 	case FI_SOCKADDR_IP:
 		/* The family is that of the endpoint to be, or of its peer. */

@@ -36,10 +36,19 @@ struct wf_av_format {
 	/* Write the text of any address, spelled or not, terminated. */
 	void (*print)(const void *addr, char *buf, size_t len);
 
-	/* The length of one address in an application's array, when it is not
-	 * addr_len. */
-	size_t (*input_len)(const void *addr);
+	/* The length of an address as applications hold it, when that is not addr_len;
+	 * 0 when it does not end within @len bytes. */
+	size_t (*len_of)(const void *addr, size_t len);
 };
+
+/* How much of the @len bytes at @addr is an address; 0: it does not end there. */
+static inline size_t wf_av_format_len(
+	const struct wf_av_format *format, const void *addr, size_t len)
+{
+	if (format->len_of)
+		return format->len_of(addr, len);
+	return len < format->addr_len ? 0 : format->addr_len;
+}
 
 /* The format that objects of @info use, or NULL when no AV can hold it. */
 const struct wf_av_format *wf_av_format_of(const struct fi_info *info);

@@ -200,6 +200,16 @@ int wf_av_insertion_end(struct wf_av_insertion *ins)
 	return 0;
 }
 
+/* The next one of an array. Behind one that does not end, none is found. */
+static const char *next(const struct wf_av_format *format, const char *pos)
+{
+	size_t len =
+		pos ? wf_av_format_len(format, pos, WF_AV_ADDR_WORDS * sizeof(uint32_t))
+		    : 0;
+
+	return len ? pos + len : NULL;
+}
+
 int wf_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *fi_addr,
 	uint64_t flags, void *context)
 {
@@ -220,7 +230,7 @@ int wf_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *
 	}
 	for (size_t i = 0; i < count; i++) {
 		batch[n++] = pos;
-		pos += format->input_len ? format->input_len(pos) : format->addr_len;
+		pos = next(format, pos);
 		if (n < WF_AV_BATCH && i + 1 < count)
 			continue;
 		wf_av_insertion_add(&ins, batch, n);

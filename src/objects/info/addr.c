@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "objects/info/call.h"
 #include "sys/addrstr.h"
 
 /* What is to be resolved, once text addresses are taken apart. */
@@ -53,12 +54,8 @@ static int take_apart(struct query *query, struct wf_info_reason *why)
 	struct wf_addrstr str;
 	int family;
 
-	if (query->service) {
-		why->field = "service";
-		(void)wf_info_deny_text(why, query->service,
-			"none, as node is an address with a service of its own");
+	if (wf_info_lone_node(query->service, why))
 		return -FI_EINVAL;
-	}
 	if (wf_addrstr_parse(node, &str) ||
 		wf_addrstr_copy(
 			&str.node, query->node_text, sizeof(query->node_text)) ||
@@ -185,9 +182,6 @@ int wf_info_hint_addr(const char *field, const void *addr, size_t len,
 {
 	char text[48];
 
-	ret->count = 0;
-	if (!addr)
-		return 0;
 	if (wf_sockaddr_read(addr, len, &ret->addr[0])) {
 		why->field = field;
 		(void)snprintf(text, sizeof(text), "%zu bytes of another kind", len);

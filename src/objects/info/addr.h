@@ -23,7 +23,7 @@ uint32_t wf_info_format_of(const union wf_sockaddr *sa);
 int wf_info_lookup(const struct wf_info_ctx *ctx, const char *node, const char *service,
 	uint64_t flags, struct wf_info_addrs *ret, struct wf_info_reason *why);
 
-/* The address of hints, if any: @ret->count is 0 or 1. -FI_EINVAL with a reason. */
+/* The address of hints alone. -FI_EINVAL with a reason. */
 int wf_info_hint_addr(const char *field, const void *addr, size_t len,
 	struct wf_info_addrs *ret, struct wf_info_reason *why);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/info/rule.h"
 
+#include "sys/addrstr.h"
 #include "sys/sockaddr.h"
 
 /*
@@ -16,12 +17,15 @@ static bool is_ip(uint32_t format)
 
 static bool addr_ok(const void *addr, size_t len, uint32_t format)
 {
+	char name[WF_ADDRSTR_MAX];
 	union wf_sockaddr sa;
 
 	if (!addr)
 		return true;
 	if (!len)
 		return false;
+	if (format == FI_ADDR_STR)
+		return wf_addrstr_spell(name, addr, len);
 	if (!is_ip(format))
 		return true;
 	return !wf_sockaddr_read(addr, len, &sa) &&

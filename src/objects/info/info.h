@@ -25,7 +25,7 @@
  * - mem_tag_format: 0 for 64 bits of which any may be ignored.
  * - max_ep_auth_key: not 0, if authorization keys may come with addresses.
  * - tx_ctx_cnt, rx_ctx_cnt of FI_SHARED_CONTEXT: only endpoints with a shared context.
- * - addr_format: FI_SOCKADDR_IP for both versions of IP, or one of them.
+ * - addr_format: FI_SOCKADDR_IP for both versions of IP, or one of them; FI_ADDR_STR.
  */
 
 /* 0, or -FI_ENODATA with the reason logged. @hints may be NULL. */
@@ -39,6 +39,12 @@ struct fi_info *wf_info_answer(const struct wf_prov *prov, uint32_t version,
 /* The whole fi_provider.getinfo of an IP provider: interfaces, name resolution,
  * sources and routes, NIC attributes, names of fabric and domain, open instances. */
 int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
+	const char *service, uint64_t flags, const struct fi_info *hints,
+	struct fi_info **ret_info);
+
+/* The same for a provider of this machine only, whose endpoints have names
+ * (FI_ADDR_STR). One without a source is called after the process. */
+int wf_str_getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/info/rule.h"
+#include "objects/info/call.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,19 +9,15 @@
 #include "objects/info/place.h"
 
 /*
- * fi_getinfo of a provider that speaks IP. First the templates are matched, so that
- * hints that fit none cost no look-up. Each matching template at each place that the
- * hints allow, and whose address is of its family, is then an answer. Templates of one
+ * fi_getinfo of a provider that speaks IP. Each matching template at each place that
+ * the hints allow, and whose address is of its family, is an answer. Templates of one
  * endpoint type stand next to each other and are answered together, place by place,
  * so that the best interface comes first whatever the family.
  */
-struct call {
-	struct wf_info_ctx *matched; /* templates that meet the hints */
-	size_t matched_count;
+struct ip_call {
+	struct wf_info_call base;
 	struct wf_places places;
-	struct wf_info_log log;
 	struct fid_nic **nics; /* one per link, made when first needed */
-	struct fi_info *head, **tail;
 };
 
 /* One line per field and endpoint type, however many interfaces it rules out. */
@@ -31,8 +27,6 @@ struct refusals {
 	char ifaces[REFUSALS_MAX][160];
 	size_t count;
 };
-
-#define KNOWN_FLAGS (FI_SOURCE | FI_NUMERICHOST | FI_RESCAN | FI_PROV_ATTR_ONLY)
 
 static const union wf_sockaddr *key_addr(const struct wf_place *place)
 {
@@ -82,7 +76,7 @@ static void note(
 
 /* Answers on one interface share what is read about its device. */
 static int give_nic(
-	struct call *call, const struct wf_netaddr *at, struct fi_info *info)
+	struct ip_call *call, const struct wf_netaddr *at, struct fi_info *info)
 {
 	const struct wf_netif *link = at ? wf_netaddr_link(call->places.ifs, at) : NULL;
 	int err = 0;
@@ -105,8 +99,8 @@ static int give_addr(const union wf_sockaddr *sa, void **ret_addr, size_t *ret_l
 	return 0;
 }
 
-static int emit(
-	struct call *call, const struct wf_info_ctx *ctx, const struct wf_place *place)
+static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
+	const struct wf_place *place)
 {
 	const union wf_sockaddr *sa = key_addr(place);
 	struct fi_info *info = wf_info_build(ctx);
@@ -133,15 +127,13 @@ static int emit(
 		fi_freeinfo(info);
 		return err;
 	}
-	wf_info_fill_open(ctx, info);
-	*call->tail = info;
-	call->tail = &info->next;
+	wf_info_call_add(&call->base, ctx, info);
 	return 0;
 }
 
 /* What the @count templates at @ctxs, all of one type, answer for one place. */
-static int answer_place(struct call *call, const struct wf_info_ctx *ctxs, size_t count,
-	const struct wf_place *place, struct refusals *refusals)
+static int answer_place(struct ip_call *call, const struct wf_info_ctx *ctxs,
+	size_t count, const struct wf_place *place, struct refusals *refusals)
 {
 	uint32_t format = wf_info_format_of(key_addr(place));
 	struct wf_info_reason why;
@@ -167,7 +159,8 @@ static int answer_place(struct call *call, const struct wf_info_ctx *ctxs, size_
 	return err;
 }
 
-static int answer_type(struct call *call, const struct wf_info_ctx *ctxs, size_t count)
+static int answer_type(
+	struct ip_call *call, const struct wf_info_ctx *ctxs, size_t count)
 {
 	struct refusals refusals = { .count = 0 };
 	int err = 0;
@@ -180,54 +173,28 @@ static int answer_type(struct call *call, const struct wf_info_ctx *ctxs, size_t
 	return err;
 }
 
-static int answer_all(struct call *call)
+static int answer_all(struct ip_call *call)
 {
 	size_t count;
 	int err = 0;
 
-	for (size_t i = 0; i < call->matched_count && !err; i += count) {
-		const struct wf_info_ctx *ctxs = &call->matched[i];
+	for (size_t i = 0; i < call->base.matched_count && !err; i += count) {
+		const struct wf_info_ctx *ctxs = &call->base.matched[i];
 
-		for (count = 1; i + count < call->matched_count; count++)
+		for (count = 1; i + count < call->base.matched_count; count++)
 			if (ctxs[count].tmpl.ep->type != ctxs->tmpl.ep->type)
 				break;
 		err = answer_type(call, ctxs, count);
 	}
-	return !err && !call->head ? -FI_ENODATA : err;
+	return err;
 }
 
-/* -FI_ENODATA: none matches, which is logged. */
-static int match(struct call *call, const struct wf_prov *prov, uint32_t version,
-	const struct fi_info *hints)
-{
-	struct wf_info_reason why;
-	size_t count = 0;
-
-	while (prov->templates[count])
-		count++;
-	call->matched = calloc(count, sizeof(*call->matched));
-	if (!call->matched)
-		return -FI_ENOMEM;
-	for (size_t i = 0; i < count; i++) {
-		struct wf_info_ctx *ctx = &call->matched[call->matched_count];
-
-		ctx->log = &call->log;
-		wf_info_ctx_init(ctx, prov, version, prov->templates[i], hints);
-		if (wf_info_met(ctx, &why))
-			call->matched_count++;
-		else
-			wf_info_refuse(ctx, NULL, &why);
-	}
-	return call->matched_count ? 0 : -FI_ENODATA;
-}
-
-static void close_call(struct call *call)
+static void drop_places(struct ip_call *call)
 {
 	for (size_t i = 0; call->nics && i < call->places.ifs->link_count; i++)
 		if (call->nics[i])
 			(void)fi_close(&call->nics[i]->fid);
 	free(call->nics);
-	free(call->matched);
 	wf_places_done(&call->places);
 }
 
@@ -235,32 +202,20 @@ int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info)
 {
-	struct call call = { .tail = &call.head };
+	struct ip_call call = { .nics = NULL };
 	int err;
 
-	/* Before 2.0 stray flags were never looked at. */
-	if (version >= FI_VERSION(2, 0) && flags & ~KNOWN_FLAGS) {
-		FI_WARN(prov->fi, FI_LOG_CORE,
-			"refused: flags: asked 0x%llx, possible FI_SOURCE, "
-			"FI_NUMERICHOST, FI_RESCAN, FI_PROV_ATTR_ONLY\n",
-			(unsigned long long)(flags & ~KNOWN_FLAGS));
-		return -FI_EBADFLAGS;
-	}
-	err = match(&call, prov, version, hints);
+	err = wf_info_call_begin(&call.base, prov, version, flags, hints);
 	if (!err)
 		err = wf_places_init(&call.places, prov, flags & FI_RESCAN);
 	if (!err)
 		err = wf_places_gather(
-			&call.places, call.matched, node, service, flags);
+			&call.places, call.base.matched, node, service, flags);
 	if (err)
 		goto out;
 	call.nics = calloc(call.places.ifs->link_count + 1, sizeof(struct fid_nic *));
 	err = call.nics ? answer_all(&call) : -FI_ENOMEM;
-	if (!err)
-		*ret_info = call.head;
-	else
-		fi_freeinfo(call.head);
 out:
-	close_call(&call);
-	return err;
+	drop_places(&call);
+	return wf_info_call_end(&call.base, err, ret_info);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "objects/info/addr.h"
+#include "objects/info/call.h"
 #include "sys/route.h"
 
 const char *wf_place_iface(const struct wf_places *places, const struct wf_netaddr *at)
@@ -260,26 +261,21 @@ static int resolve(const struct wf_info_ctx *ctx, const char *node, const char *
 	uint64_t flags, struct wf_info_addrs *srcs, struct wf_info_addrs *dests,
 	struct wf_info_reason *why)
 {
-	const struct fi_info *hint = ctx->hint.info;
-	bool source = flags & FI_SOURCE, named = node || service;
-	int err = 0;
+	struct wf_info_ends ends;
+	int err;
 
 	srcs->count = dests->count = 0;
-	if (source && !named) {
-		why->field = "flags";
-		(void)wf_info_deny_text(
-			why, "FI_SOURCE alone", "with a node or a service");
-		return -FI_EINVAL;
-	}
-	if (named)
+	err = wf_info_ends(ctx, node, service, flags, &ends, why);
+	if (err)
+		return err;
+	if (ends.named)
 		err = wf_info_lookup(
-			ctx, node, service, flags, source ? srcs : dests, why);
-	if (!err && !source)
+			ctx, node, service, flags, ends.source ? srcs : dests, why);
+	if (!err && ends.src)
+		err = wf_info_hint_addr("src_addr", ends.src, ends.src_len, srcs, why);
+	if (!err && ends.dest)
 		err = wf_info_hint_addr(
-			"src_addr", hint->src_addr, hint->src_addrlen, srcs, why);
-	if (!err && (source || !named))
-		err = wf_info_hint_addr(
-			"dest_addr", hint->dest_addr, hint->dest_addrlen, dests, why);
+			"dest_addr", ends.dest, ends.dest_len, dests, why);
 	return err;
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <rdma/providers/fi_log.h>
-#include <rdma/providers/fi_prov.h>
-
+#include "objects/param.h"
 #include "providers/tcp/netconf.h"
 #include "providers/tcp/param.h"
 #include "providers/tcp/tcp.h"
@@ -16,25 +14,11 @@ struct tcp_params tcp_params = {
 	.prefetch_size = 16384,
 };
 
-/* One row tells everything about a parameter; @min and @max bound its value. */
-struct row {
-	const char *name;
-	enum fi_param_type type;
-	void *value;
-	size_t min, max;
-	const char *help;
-};
-
 #define SIZE(name_, field, min_, max_, help_)                                          \
-	{                                                                              \
-		name_, FI_PARAM_SIZE_T, &tcp_params.field, min_, max_, help_           \
-	}
-#define BOOL(name_, field, help_)                                                      \
-	{                                                                              \
-		name_, FI_PARAM_BOOL, &tcp_params.field, 0, 1, help_                   \
-	}
+	WF_PARAM_SIZE(name_, &tcp_params.field, min_, max_, help_)
+#define BOOL(name_, field, help_) WF_PARAM_BOOL(name_, &tcp_params.field, help_)
 
-static const struct row rows[] = {
+static const struct wf_param rows[] = {
 	SIZE("tx_size", tx_size, 1, 1 << 24,
 		"Operations that may be pending (default: 1024 msg, 65536 rdm)"),
 	SIZE("rx_size", rx_size, 1, 1 << 24,
@@ -62,36 +46,10 @@ static const struct row rows[] = {
 		"Offer no automatic progress (default: no)"),
 };
 
-static bool in_range(const struct row *row, size_t value)
-{
-	if (value >= row->min && value <= row->max)
-		return true;
-	FI_WARN(&tcp_fi, FI_LOG_CORE,
-		"parameter %s: asked %zu, possible %zu to %zu; ignored\n", row->name,
-		value, row->min, row->max);
-	return false;
-}
-
-static void read_row(const struct row *row)
-{
-	size_t size;
-	int number;
-
-	(void)fi_param_define(&tcp_fi, row->name, row->type, "%s", row->help);
-	if (row->type == FI_PARAM_SIZE_T) {
-		if (!fi_param_get(&tcp_fi, row->name, &size) && in_range(row, size))
-			*(size_t *)row->value = size;
-	} else if (!fi_param_get(&tcp_fi, row->name, &number) &&
-		   in_range(row, number < 0 ? SIZE_MAX : (size_t)number)) {
-		*(int *)row->value = number;
-	}
-}
-
 void tcp_params_init(void)
 {
 	(void)fi_param_define(&tcp_fi, "iface", FI_PARAM_STRING,
 		"Offer only this network interface (default: all)");
-	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++)
-		read_row(&rows[i]);
+	wf_params_read(&tcp_fi, rows, WF_ARRAY_SIZE(rows));
 	tcp_netconf_define();
 }

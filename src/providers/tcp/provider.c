@@ -97,7 +97,7 @@ static struct fi_domain_attr domain_attr = {
 
 static struct fi_fabric_attr fabric_attr = {
 	.prov_name = (char *)"tcp",
-	.prov_version = FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0),
+	.prov_version = WF_PROV_VERSION,
 };
 
 #define INFO(kind, caps_, format)                                                      \
@@ -133,31 +133,12 @@ const struct wf_prov tcp_prov = {
 	.query_atomic = wf_query_atomic,
 };
 
-static int tcp_getinfo(uint32_t version, const char *node, const char *service,
-	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info)
-{
-	return wf_ip_getinfo(&tcp_prov, version, node, service, flags, hints, ret_info);
-}
-
-static int tcp_fabric(
-	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context)
-{
-	return wf_fabric_open(&tcp_prov, attr, ret_fabric, context);
-}
-
-struct fi_provider tcp_fi = {
-	.version = FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0),
-	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
-	.name = "tcp",
-	.getinfo = tcp_getinfo,
-	.fabric = tcp_fabric,
-};
-
 /* The parameters come before the first fi_getinfo. */
-static void apply_params(void)
+static void read_params(void)
 {
 	const struct tcp_params *p = &tcp_params;
 
+	tcp_params_init();
 	msg_tx_attr.inject_size = rdm_tx_attr.inject_size = p->max_inject;
 	if (p->tx_size)
 		msg_tx_attr.size = rdm_tx_attr.size = p->tx_size;
@@ -169,17 +150,4 @@ static void apply_params(void)
 	}
 }
 
-#ifdef WF_LOADABLE
-struct fi_provider *fi_prov_ini(void);
-
-FI_EXT_INI
-#else
-struct fi_provider *tcp_prov_ini(void);
-
-struct fi_provider *tcp_prov_ini(void)
-#endif
-{
-	tcp_params_init();
-	apply_params();
-	return &tcp_fi;
-}
+WF_PROV_FRAME(tcp, wf_ip_getinfo, read_params)

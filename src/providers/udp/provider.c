@@ -62,7 +62,7 @@ static struct fi_domain_attr domain_attr = {
 
 static struct fi_fabric_attr fabric_attr = {
 	.prov_name = (char *)"udp",
-	.prov_version = FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0),
+	.prov_version = WF_PROV_VERSION,
 };
 
 static const struct fi_info info_in = {
@@ -96,37 +96,10 @@ const struct wf_prov udp_prov = {
 	.endpoint = udp_endpoint,
 };
 
-static int udp_getinfo(uint32_t version, const char *node, const char *service,
-	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info)
-{
-	return wf_ip_getinfo(&udp_prov, version, node, service, flags, hints, ret_info);
-}
-
-static int udp_fabric(
-	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context)
-{
-	return wf_fabric_open(&udp_prov, attr, ret_fabric, context);
-}
-
-struct fi_provider udp_fi = {
-	.version = FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0),
-	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
-	.name = "udp",
-	.getinfo = udp_getinfo,
-	.fabric = udp_fabric,
-};
-
-#ifdef WF_LOADABLE
-struct fi_provider *fi_prov_ini(void);
-
-FI_EXT_INI
-#else
-struct fi_provider *udp_prov_ini(void);
-
-struct fi_provider *udp_prov_ini(void)
-#endif
+static void define_params(void)
 {
 	(void)fi_param_define(&udp_fi, "iface", FI_PARAM_STRING,
 		"Offer only this network interface (default: all)");
-	return &udp_fi;
 }
+
+WF_PROV_FRAME(udp, wf_ip_getinfo, define_params)

@@ -141,6 +141,38 @@ static void every_uri_of_ours_is_read(void **state)
 	}
 }
 
+static void names(void **state)
+{
+	static const struct {
+		const char *text, *spelled;
+	} rows[] = {
+		{ "fi_shm://a", "fi_shm://a" },
+		{ "fi_ns://host:a", "fi_shm://host:a" },
+		{ "my-own://a", "fi_shm://a" },
+		{ "a", "fi_shm://a" },
+		{ "://a", "fi_shm://://a" },
+		{ "x://y://z", "fi_shm://y://z" },
+		{ "", NULL },
+		{ "fi_shm://", NULL },
+		{ "a\nb", NULL },
+	};
+	char ret[WF_ADDRSTR_MAX], zeroes[WF_ADDRSTR_MAX] = "";
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		size_t len = strlen(rows[i].text) + 1;
+
+		memset(ret, '#', sizeof(ret));
+		assert_false(wf_addrstr_spell(ret, rows[i].text, len - 1));
+		assert_true(wf_addrstr_spell(ret, rows[i].text, len) ==
+			    (rows[i].spelled != NULL));
+		if (!rows[i].spelled)
+			continue;
+		len = strlen(rows[i].spelled);
+		assert_memory_equal(ret, rows[i].spelled, len);
+		assert_memory_equal(ret + len, zeroes, sizeof(ret) - len);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +182,7 @@ int main(void)
 		cmocka_unit_test(numeric_addresses),
 		cmocka_unit_test(too_long_parts_are_refused),
 		cmocka_unit_test(every_uri_of_ours_is_read),
+		cmocka_unit_test(names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

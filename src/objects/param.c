@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/param.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <rdma/providers/fi_log.h>
+
+static bool in_range(
+	const struct fi_provider *prov, const struct wf_param *param, size_t value)
+{
+	if (value >= param->min && value <= param->max)
+		return true;
+	FI_WARN(prov, FI_LOG_CORE,
+		"parameter %s: asked %zu, possible %zu to %zu; ignored\n", param->name,
+		value, param->min, param->max);
+	return false;
+}
+
+static void read_one(struct fi_provider *prov, const struct wf_param *param)
+{
+	size_t size;
+	int number;
+
+	(void)fi_param_define(prov, param->name, param->type, "%s", param->help);
+	if (param->type == FI_PARAM_SIZE_T) {
+		if (!fi_param_get(prov, param->name, &size) &&
+			in_range(prov, param, size))
+			*(size_t *)param->value = size;
+	} else if (!fi_param_get(prov, param->name, &number) &&
+		   in_range(prov, param, number < 0 ? SIZE_MAX : (size_t)number)) {
+		*(int *)param->value = number;
+	}
+}
+
+void wf_params_read(
+	struct fi_provider *prov, const struct wf_param *params, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		read_one(prov, &params[i]);
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "providers/shm/log.h"
+
+#define ROOT "/dev/shm"
+/* The user, so that two never meet. */
+#define DIR_FORMAT "%s/weft-%lu"
+
+static int refuse(const char *what)
+{
+	shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"refused: %s: possible a name of at most %zu characters, none of them "
+		"a "
+		"control character, and a NUL\n",
+		what, (size_t)SHM_NAME_MAX - sizeof(WF_ADDRSTR_LOCAL));
+	return -FI_EINVAL;
+}
+
+int shm_name_read(const void *addr, size_t len, char *ret_name)
+{
+	return addr && wf_addrstr_spell(ret_name, addr, len)
+		       ? 0
+		       : refuse("name of an endpoint");
+}
+
+int shm_name_make(const struct fi_info *info, char *ret_name)
+{
+	static atomic_uint next_number;
+	const size_t prefix = sizeof(WF_ADDRSTR_LOCAL) - 1;
+	char self[64], name[SHM_NAME_MAX];
+	const char *wanted = info->src_addr;
+	size_t wanted_len = info->src_addrlen;
+	int len;
+
+	if (!wanted) {
+		(void)snprintf(
+			self, sizeof(self), WF_ADDRSTR_LOCAL "%ld", (long)getpid());
+		wanted = self;
+		wanted_len = sizeof(self);
+	}
+	if (!wf_addrstr_spell(name, wanted, wanted_len))
+		return refuse("src_addr");
+	if (!strncmp(wanted, WF_ADDRSTR_LOCAL, prefix)) {
+		len = snprintf(name, sizeof(name), "%s:%lu:%u", wanted,
+			(unsigned long)geteuid(),
+			atomic_fetch_add_explicit(
+				&next_number, 1, memory_order_relaxed));
+		if (len < 0 || (size_t)len >= sizeof(name))
+			return refuse("src_addr with the number of the endpoint");
+	}
+	return shm_name_read(name, sizeof(name), ret_name);
+}
+
+/* File names. What could mean something to the system is written as %XX, so "%%" begins
+ * none of them, and there the hashes are. */
+
+static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+			    "0123456789-_:,+=@~.";
+
+/* False: no room. */
+static bool spell_file(const char *text, char *file, size_t len)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; text[i]; i++) {
+		bool as_is = strchr(plain, text[i]) && (i || text[i] != '.');
+		int n = snprintf(file + used, len - used, as_is ? "%c" : "%%%02X",
+			(unsigned char)text[i]);
+
+		if (n < 0 || (size_t)n >= len - used)
+			return false;
+		used += (size_t)n;
+	}
+	return true;
+}
+
+/* FNV-1a of 128 bits: names of one user meet by accident never. */
+static void spell_hash(const char *text, char *file, size_t len)
+{
+	const unsigned __int128 prime = ((unsigned __int128)1 << 88) + 0x13b;
+	unsigned __int128 hash = (unsigned __int128)UINT64_C(0x6c62272e07bb0142) << 64 |
+				 UINT64_C(0x62b821756295c58d);
+
+	while (*text)
+		hash = (hash ^ (unsigned char)*text++) * prime;
+	(void)snprintf(file, len, "%%%%%016" PRIx64 "%016" PRIx64,
+		(uint64_t)(hash >> 64), (uint64_t)hash);
+}
+
+int shm_name_at(const char *file, char *path, size_t len)
+{
+	int n = snprintf(
+		path, len, DIR_FORMAT "/%s", ROOT, (unsigned long)geteuid(), file);
+
+	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
+}
+
+int shm_name_path(const char *name, char *path, size_t len)
+{
+	char file[SHM_NAME_MAX * 3];
+
+	name = wf_addrstr_name(name);
+	if (spell_file(name, file, sizeof(file)) && !shm_name_at(file, path, len))
+		return 0;
+	spell_hash(name, file, sizeof(file));
+	return shm_name_at(file, path, len);
+}
+
+/* The directory. */
+
+static int check_dir(int fd, const char *path)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (st.st_uid == geteuid() && (st.st_mode & 07777) == 0700)
+		return 0;
+	shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"refused: %s: is of user %lu with mode %03o, possible user %lu with "
+		"mode "
+		"700; remove it\n",
+		path, (unsigned long)st.st_uid, (unsigned int)st.st_mode & 07777,
+		(unsigned long)geteuid());
+	return -EACCES;
+}
+
+int shm_name_dir_in(const char *root)
+{
+	char path[256];
+	int fd, err = 0, n;
+
+	n = snprintf(path, sizeof(path), DIR_FORMAT, root, (unsigned long)geteuid());
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return -ENAMETOOLONG;
+	if (mkdir(path, 0700) && errno != EEXIST)
+		err = -errno;
+	/* It may be there although none could be made. */
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) {
+		err = err ? err : -errno;
+		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"refused: %s, the directory of our sockets: %s\n", path,
+			strerror(-err));
+		return err;
+	}
+	err = check_dir(fd, path);
+	if (err) {
+		(void)close(fd);
+		return err;
+	}
+	return fd;
+}
+
+int shm_name_dir(void)
+{
+	return shm_name_dir_in(ROOT);
+}
+
+int shm_name_usable(void)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), DIR_FORMAT, ROOT, (unsigned long)geteuid());
+	if (!faccessat(AT_FDCWD, path, R_OK | W_OK | X_OK, AT_EACCESS))
+		return 0;
+	return faccessat(AT_FDCWD, ROOT, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
+}

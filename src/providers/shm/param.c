@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/param.h"
+
+#include <limits.h>
+#include <stdint.h>
+
+#include "objects/param.h"
+#include "providers/shm/log.h"
+#include "sys/compiler.h"
+
+struct shm_params shm_params = {
+	.tx_size = 1024,
+	.rx_size = 1024,
+	.inject_size = 4096,
+	.eager_size = 8192,
+	.cma_size = SIZE_MAX,
+	.unexpected_size = (size_t)64 << 20,
+	.connect_timeout = 30000,
+};
+
+/* Set for other implementations: taken, and without effect. */
+static struct {
+	int use_dsa_sar, use_xpmem;
+	size_t max_gdrcopy_size, buffer_threshold;
+} others = {
+	.max_gdrcopy_size = SIZE_MAX,
+	.buffer_threshold = SIZE_MAX,
+};
+
+#define SIZE(name_, field, min_, max_, help_)                                          \
+	WF_PARAM_SIZE(name_, &shm_params.field, min_, max_, help_)
+#define BOOL(name_, field, help_) WF_PARAM_BOOL(name_, &shm_params.field, help_)
+
+static const struct wf_param rows[] = {
+	SIZE("tx_size", tx_size, 1, 1 << 24,
+		"Operations that may be pending (default: 1024)"),
+	SIZE("rx_size", rx_size, 1, 1 << 24,
+		"Receives that may be posted (default: 1024)"),
+	SIZE("inject_size", inject_size, 0, 65536,
+		"Longest message that can be injected, in bytes (default: 4096)"),
+	SIZE("eager_size", eager_size, 0, 32768,
+		"Longer messages wait at the sender until they are matched, in bytes "
+		"(default: 8192)"),
+	BOOL("disable_cma", disable_cma,
+		"Never read or write the memory of another process, copy everything "
+		"through shared memory (default: no)"),
+	SIZE("cma_size", cma_size, 0, SIZE_MAX,
+		"From this length on, messages that wait at the sender are read from "
+		"its memory where that is allowed, in bytes; shorter ones are copied "
+		"through shared memory (default: no limit, all are copied)"),
+	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
+		"Memory that the messages of one peer may take that wait for a "
+		"receive, "
+		"in bytes; then its messages are left where they are (default: 64 "
+		"MiB)"),
+	SIZE("connect_timeout", connect_timeout, 0, INT_MAX,
+		"Milliseconds that operations wait for a peer that does not exist yet; "
+		"0: for ever (default: 30000)"),
+	WF_PARAM_BOOL("use_dsa_sar", &others.use_dsa_sar,
+		"Accepted; copies are made by the processor (default: no)"),
+	WF_PARAM_BOOL("use_xpmem", &others.use_xpmem,
+		"Accepted; XPMEM is not used (default: no)"),
+	WF_PARAM_SIZE("max_gdrcopy_size", &others.max_gdrcopy_size, 0, SIZE_MAX - 1,
+		"Accepted; there is no device memory (default: 3072)"),
+	WF_PARAM_SIZE("buffer_threshold", &others.buffer_threshold, 0, SIZE_MAX - 1,
+		"Accepted; receivers always buffer unexpected messages up to "
+		"eager_size "
+		"(default: 1)"),
+};
+
+static void tell(const char *name, const char *instead)
+{
+	shm_log(FI_LOG_INFO, FI_LOG_CORE, "parameter %s has no effect: %s\n", name,
+		instead);
+}
+
+static void tell_others(void)
+{
+	if (others.use_dsa_sar)
+		tell("use_dsa_sar", "copies are made by the processor");
+	if (others.use_xpmem)
+		tell("use_xpmem",
+			"instead of XPMEM, cross-memory attach and shared memory are "
+			"used");
+	if (others.max_gdrcopy_size != SIZE_MAX)
+		tell("max_gdrcopy_size", "there is no device memory");
+	if (others.buffer_threshold != SIZE_MAX)
+		tell("buffer_threshold",
+			"unexpected messages up to eager_size are always buffered");
+}
+
+void shm_params_init(void)
+{
+	wf_params_read(&shm_fi, rows, WF_ARRAY_SIZE(rows));
+	tell_others();
+}
