@@ -57,7 +57,8 @@ struct shm_tx {
 
 /* Where a stream of DATA goes: a matched message, or a peer's write. */
 struct shm_sink {
-	struct wf_list link; /* conn->sinks, or ep->pulls */
+	struct wf_list link;      /* conn->sinks */
+	struct wf_list pull_link; /* ep->pulls: it may be, or is, pulled */
 	struct shm_conn *conn;
 	struct fi_peer_rx_entry *entry; /* NULL: a write */
 	struct shm_span to;
@@ -154,6 +155,10 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err);
 /* An answer of kind @kind with a blob of @len bytes at tx->copy; NULL: the connection
  * failed for want of memory. */
 struct shm_tx *shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, size_t len);
+/* It is not to be sent after all. */
+void shm_tx_withdraw(struct shm_conn *conn, struct shm_tx *tx);
+/* A stream of ours to whom the peer knows as @sink, from tx->local; NULL as above. */
+struct shm_tx *shm_tx_stream(struct shm_conn *conn, uint64_t sink);
 void shm_tx_ack(struct shm_conn *conn, uint64_t id);
 void shm_tx_error(struct shm_conn *conn, uint64_t id, int err);
 
@@ -209,6 +214,11 @@ size_t shm_recv_room(const struct fi_peer_rx_entry *entry);
 int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t data);
 void shm_bulk_progress(struct shm_ep *ep);
+/* For a peer's write that comes as a stream; NULL: the connection failed. */
+struct shm_sink *shm_bulk_write(struct shm_conn *conn, uint64_t request);
+void shm_bulk_free(struct shm_sink *sink);
+/* access.c: all of it came. */
+void shm_access_written(struct shm_conn *conn, struct shm_sink *sink);
 void shm_bulk_end(struct shm_conn *conn, int err, bool quiet);
 
 /* unexp.c */

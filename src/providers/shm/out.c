@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "objects/mr/target.h"
 #include "providers/shm/conn.h"
 
 /*
@@ -378,6 +379,11 @@ static void end_stream(struct shm_conn *conn, struct shm_tx *tx, int err)
 	if (tx->op == WF_OP_COUNT) {
 		uint64_t id = tx->sink;
 
+		conn->answer_count--;
+		if (!err && tx->local.remote)
+			wf_target_done(&conn->ep->ep, tx->local.seg, tx->local.count,
+				FI_RMA | FI_REMOTE_READ, tx->local.len, 0,
+				shm_conn_source(conn));
 		if (err)
 			shm_tx_error(conn, id, -err);
 		shm_tx_free(conn->ep, tx);

@@ -8,6 +8,7 @@
 #include "providers/shm/name.h"
 #include "providers/shm/param.h"
 #include "providers/shm/wire.h"
+#include "sys/pool.h"
 
 /*
  * FI_EP_RDM between processes of one machine.
@@ -43,6 +44,7 @@ struct shm_watch {
 struct shm_ep {
 	struct wf_ep ep;
 	char name[SHM_NAME_MAX]; /* in the one spelling of AVs, zero-padded */
+	bool made_up;            /* may be another, if this is in use */
 	bool manual;             /* nobody but the application makes progress */
 	bool sleeps;             /* somebody may: tell those who write to us */
 	bool want_source, want_source_err, want_index;
@@ -51,8 +53,9 @@ struct shm_ep {
 	/* Those up to @hot are looked at in each progress call, the rest in turn. */
 	struct shm_conn **conns;
 	uint32_t conn_count, conn_room, hot, turn;
-	uint32_t looks; /* progress calls that found nothing */
-	uint64_t look_tsc;
+	/* Progress calls from one look at the sockets to the next, and left of them. */
+	uint32_t look_calls, look_left;
+	uint64_t look_ns;
 	struct wf_list failed; /* to be taken down, by failed_link */
 	struct wf_list dead;   /* to be freed at the end of progress, by failed_link */
 	struct wf_list dirty;  /* have something to send, by dirty_link */

@@ -78,7 +78,7 @@ static int lock_dir(int *ret_dir)
 
 static int listen_once(const struct sockaddr_un *addr, int *ret_fd)
 {
-	int fd, dir, ret = lock_dir(&dir);
+	int fd, dir = -1, ret = lock_dir(&dir);
 
 	if (ret)
 		return ret;

@@ -178,6 +178,28 @@ struct shm_tx *shm_tx_answer(
 	return tx;
 }
 
+void shm_tx_withdraw(struct shm_conn *conn, struct shm_tx *tx)
+{
+	wf_list_remove(&tx->link);
+	conn->answer_count--;
+	shm_tx_free(conn->ep, tx);
+}
+
+struct shm_tx *shm_tx_stream(struct shm_conn *conn, uint64_t sink)
+{
+	struct shm_tx *tx = blank(conn->ep);
+
+	if (!tx) {
+		shm_conn_fail(conn, FI_ENOMEM);
+		return NULL;
+	}
+	tx->sink = sink;
+	conn->answer_count++;
+	wf_list_push(&conn->streams, &tx->link);
+	shm_out_dirty(conn);
+	return tx;
+}
+
 void shm_tx_error(struct shm_conn *conn, uint64_t id, int err)
 {
 	uint32_t code = (uint32_t)err;

@@ -2,6 +2,7 @@
 #ifndef SHM_WIRE_H
 #define SHM_WIRE_H
 
+#include <assert.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stddef.h>

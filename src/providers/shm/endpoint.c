@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "providers/shm/peer.h"
+
+/* Opening, naming, enabling and destroying endpoints. */
+
+enum { NAME_TRIES = 64 };
+
+static bool may_sleep_on(const struct wf_wait *wait)
+{
+	return wait->obj != FI_WAIT_NONE;
+}
+
+/* May somebody sleep until something comes for this endpoint? Peers are told when the
+ * connection is made, so that those who never sleep are never asked whether they do. */
+static bool may_sleep(const struct wf_ep *ep)
+{
+	if (ep->domain->progress == FI_PROGRESS_AUTO || ep->domain->thread)
+		return true;
+	if ((ep->tx_cq && may_sleep_on(&ep->tx_cq->wait)) ||
+		(ep->rx_cq && may_sleep_on(&ep->rx_cq->wait)))
+		return true;
+	for (int i = 0; i < WF_CNTR_COUNT; i++)
+		if (ep->cntr[i] && may_sleep_on(&ep->cntr[i]->wait))
+			return true;
+	/* Whoever reads imported queues does it in his own way. */
+	return ep->srx && !ep->srx_lock;
+}
+
+static int listen_at(struct shm_ep *ep)
+{
+	int ret = shm_socket_listen(ep->name, &ep->listener.fd);
+
+	/* Names that we make up have a number. */
+	for (int i = 0; ret == -EADDRINUSE && ep->made_up && i < NAME_TRIES; i++) {
+		ret = shm_name_make(ep->ep.info, ep->name);
+		if (!ret)
+			ret = shm_socket_listen(ep->name, &ep->listener.fd);
+	}
+	if (ret)
+		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "cannot listen at %s: %s\n",
+			ep->name, fi_strerror(-ret));
+	return ret;
+}
+
+static int shm_enable(struct wf_ep *wf)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+	int ret;
+
+	ep->sleeps = may_sleep(wf);
+	ep->tx_size = wf->info->tx_attr->size;
+	if (ep->listener.fd >= 0)
+		return 0;
+	ret = listen_at(ep);
+	if (ret)
+		return ret;
+	ep->listener.ready = shm_dial_accept_ready;
+	ret = shm_watch_add(ep, &ep->listener, EPOLLIN);
+	if (ret) {
+		shm_socket_unlisten(ep->name, ep->listener.fd);
+		ep->listener.fd = -1;
+	}
+	return ret;
+}
+
+/* What was posted and has room still goes; the peers read it though we are gone. */
+static void end_conns(struct shm_ep *ep)
+{
+	wf_ep_srx_lock(&ep->ep);
+	wf_lock(&ep->ep.lock);
+	while (ep->conn_count) {
+		struct shm_conn *conn = ep->conns[ep->conn_count - 1];
+
+		if (!conn->idle)
+			shm_out_flush(conn);
+		shm_conn_end(conn, 0);
+	}
+	shm_conn_free_dead(ep);
+	wf_unlock(&ep->ep.lock);
+	wf_ep_srx_unlock(&ep->ep);
+}
+
+static void shm_destroy(struct wf_ep *wf)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+
+	/* In a forked child all of it is still the parent's. */
+	if (ep->pid == getpid()) {
+		if (ep->listener.fd >= 0)
+			shm_socket_unlisten(ep->name, ep->listener.fd);
+		end_conns(ep);
+		shm_peers_free(ep);
+	}
+	if (ep->timer.fd >= 0)
+		(void)close(ep->timer.fd);
+	if (ep->epfd >= 0)
+		(void)close(ep->epfd);
+	free(ep->conns);
+	wf_pool_done(&ep->tx_pool);
+	wf_ep_done(wf);
+	free(ep);
+}
+
+static int shm_setname(struct wf_ep *wf, const void *addr, size_t len)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+	int ret = shm_name_read(addr, len, ep->name);
+
+	if (!ret)
+		ep->made_up = false;
+	return ret;
+}
+
+static int shm_getname(struct wf_ep *wf, void *addr, size_t *len)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+	size_t room = *len;
+
+	*len = strlen(ep->name) + 1;
+	if (addr)
+		memcpy(addr, ep->name, WF_MIN(room, *len));
+	return room < *len ? -FI_ETOOSMALL : 0;
+}
+
+static size_t shm_tx_left(struct wf_ep *wf)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+
+	return ep->tx_pending < ep->tx_size ? ep->tx_size - ep->tx_pending : 0;
+}
+
+static const struct wf_xfer_ops shm_xfer_ops = {
+	.lock_kind = WF_LOCK_SPIN,
+	.start = shm_start,
+	.progress = shm_progress,
+	.srx_ops = &shm_srx_ops,
+	.srx_addr = shm_srx_addr,
+	.enable = shm_enable,
+	.destroy = shm_destroy,
+	.setname = shm_setname,
+	.getname = shm_getname,
+	.tx_left = shm_tx_left,
+	.wait_fd = shm_wait_fd,
+	.arm = shm_arm,
+};
+
+static void init(struct shm_ep *ep)
+{
+	const struct wf_ep *wf = &ep->ep;
+
+	ep->manual = wf->domain->progress != FI_PROGRESS_AUTO;
+	ep->want_source = wf->caps & FI_SOURCE;
+	ep->want_source_err = wf->caps & FI_SOURCE_ERR && ep->want_source;
+	ep->want_index = ep->want_source || wf->caps & FI_DIRECTED_RECV;
+	ep->made_up = true;
+	ep->pid = getpid();
+	ep->listener.fd = -1;
+	ep->timer.fd = -1;
+	ep->timer_ns = UINT64_MAX;
+	ep->look_calls = 1;
+	wf_pool_init(&ep->tx_pool, sizeof(struct shm_tx));
+	wf_list_init(&ep->failed);
+	wf_list_init(&ep->dead);
+	wf_list_init(&ep->dirty);
+	wf_list_init(&ep->pulls);
+}
+
+int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
+	uint64_t flags, void *context)
+{
+	struct shm_ep *ep;
+	int ret;
+
+	if (flags) {
+		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_endpoint2: no flags are offered (got %#llx)\n",
+			(unsigned long long)flags);
+		return -FI_EINVAL;
+	}
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return -FI_ENOMEM;
+	ret = shm_name_make(info, ep->name);
+	if (ret)
+		goto err_free;
+	ret = wf_ep_init(&ep->ep, domain, info, &shm_xfer_ops, context);
+	if (ret)
+		goto err_free;
+	init(ep);
+	ep->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (ep->epfd < 0) {
+		ret = -errno;
+		goto err_ep;
+	}
+	ret = shm_peers_new(ep);
+	if (ret)
+		goto err_epfd;
+	*ret_ep = &ep->ep.fid;
+	return 0;
+
+err_epfd:
+	(void)close(ep->epfd);
+err_ep:
+	wf_ep_done(&ep->ep);
+err_free:
+	free(ep);
+	return ret;
+}

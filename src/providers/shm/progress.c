@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+#include "providers/shm/peer.h"
+#include "sys/clock.h"
+
+/*
+ * Which connections are looked at, and when.
+ *
+ * Connections with traffic are hot: each progress call looks at the next slot of each.
+ * Of all others it looks at one, another each time, so that any number of idle peers
+ * costs one cache line. Sockets, which tell of new peers and of those that died, are
+ * asked every LOOK_NS or so: how many calls that is, is measured.
+ */
+enum {
+	HOT_FEW = 4,     /* so many stay hot whether they are used or not */
+	HOT_QUIET = 512, /* looks after which others are cooled */
+	LOOK_NS = 50000,
+	LOOK_BUSY_NS = 5000, /* while connections are made */
+	LOOK_CALLS_MAX = 4096,
+	EPOLL_EVENTS_MAX = 64,
+};
+
+int shm_watch_add(struct shm_ep *ep, struct shm_watch *watch, uint32_t events)
+{
+	struct epoll_event event = { .events = events, .data.ptr = watch };
+
+	return epoll_ctl(ep->epfd, EPOLL_CTL_ADD, watch->fd, &event) ? -errno : 0;
+}
+
+void shm_watch_close(struct shm_ep *ep, struct shm_watch *watch)
+{
+	if (watch->fd < 0)
+		return;
+	/* A forked child may have the file open still: it would stay in the set. */
+	(void)epoll_ctl(ep->epfd, EPOLL_CTL_DEL, watch->fd, NULL);
+	(void)close(watch->fd);
+	watch->fd = -1;
+}
+
+static void poll_sockets(struct shm_ep *ep)
+{
+	struct epoll_event events[EPOLL_EVENTS_MAX];
+	int n = epoll_wait(ep->epfd, events, EPOLL_EVENTS_MAX, 0);
+
+	for (int i = 0; i < n; i++) {
+		struct shm_watch *watch = events[i].data.ptr;
+
+		/* One may have been closed by another's handler; its memory stays
+		 * until the end of progress. */
+		if (watch->fd >= 0)
+			watch->ready(watch, events[i].events);
+	}
+	shm_peers_tick(ep);
+}
+
+static bool is_connecting(const struct shm_peers *peers)
+{
+	return !wf_list_empty(&peers->busy) || !wf_list_empty(&peers->dials);
+}
+
+static __attribute__((noinline)) void look(struct shm_ep *ep)
+{
+	uint64_t now = wf_now_ns(), every;
+	uint64_t passed = now - ep->look_ns + 1;
+
+	poll_sockets(ep);
+	every = is_connecting(ep->peers) ? LOOK_BUSY_NS : LOOK_NS;
+	every = every * ep->look_calls / passed;
+	ep->look_calls = (uint32_t)WF_MIN(every + 1, (uint64_t)LOOK_CALLS_MAX);
+	ep->look_left = ep->look_calls;
+	ep->look_ns = now;
+}
+
+static void poll_hot(struct shm_ep *ep)
+{
+	/* From the last: one that cools changes places with it. */
+	for (uint32_t i = ep->hot; i-- > 0;) {
+		struct shm_conn *conn = ep->conns[i];
+
+		if (wf_unlikely(conn->err))
+			continue;
+		if (shm_rx_poll(conn))
+			conn->quiet = 0;
+		else if (ep->hot > HOT_FEW && ++conn->quiet > HOT_QUIET)
+			shm_conn_cool(conn);
+	}
+}
+
+static void poll_cold(struct shm_ep *ep)
+{
+	uint32_t cold = ep->conn_count - ep->hot;
+	struct shm_conn *conn;
+
+	if (++ep->turn >= cold)
+		ep->turn = 0;
+	conn = ep->conns[ep->hot + ep->turn];
+	if (!conn->err && shm_rx_poll(conn))
+		shm_conn_heat(conn);
+}
+
+static void flush_dirty(struct shm_ep *ep)
+{
+	wf_list_foreach_safe(link, &ep->dirty)
+	{
+		shm_out_flush(wf_list_entry(link, struct shm_conn, dirty_link));
+	}
+}
+
+static void reap(struct shm_ep *ep)
+{
+	while (!wf_list_empty(&ep->failed)) {
+		struct shm_conn *conn =
+			wf_list_entry(ep->failed.next, struct shm_conn, failed_link);
+
+		shm_conn_end(conn, conn->err);
+	}
+}
+
+void shm_progress(struct wf_ep *wf)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+
+	poll_hot(ep);
+	if (ep->conn_count > ep->hot)
+		poll_cold(ep);
+	if (wf_unlikely(!wf_list_empty(&ep->pulls)))
+		shm_bulk_progress(ep);
+	if (!wf_list_empty(&ep->dirty))
+		flush_dirty(ep);
+	if (wf_unlikely(ep->look_left-- == 0))
+		look(ep);
+	if (wf_unlikely(!wf_list_empty(&ep->failed)))
+		reap(ep);
+	if (wf_unlikely(!wf_list_empty(&ep->dead)))
+		shm_conn_free_dead(ep);
+}

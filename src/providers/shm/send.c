@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/shm/peer.h"
+
+/* Operations as they are posted. */
+
+/* What keeps a message from being written and forgotten. */
+#define SLOW_FLAGS (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_FENCE)
+
+static inline void copy_in(uint8_t *to, const struct wf_op *op)
+{
+	for (size_t i = 0; i < op->iov_count; i++) {
+		memcpy(to, op->iov[i].iov_base, op->iov[i].iov_len);
+		to += op->iov[i].iov_len;
+	}
+}
+
+static inline uint8_t message_kind(const struct wf_op *op)
+{
+	return op->kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG;
+}
+
+/* The slot of a message, but for its payload and its head. */
+static inline struct shm_slot *open_slot(struct shm_conn *conn, const struct wf_op *op)
+{
+	struct shm_slot *slot = shm_writer_slot(&conn->out);
+
+	slot->word = op->tag;
+	slot->data = op->data;
+	return slot;
+}
+
+static inline void close_slot(struct shm_conn *conn, struct shm_slot *slot,
+	const struct wf_op *op, uint8_t flags, size_t len)
+{
+	struct shm_ep *ep = conn->ep;
+	const struct wf_op_report *report = &wf_op_reports[op->kind];
+
+	if (op->flags & FI_REMOTE_CQ_DATA)
+		flags |= SHM_FLAG_DATA;
+	shm_writer_commit(&conn->out, slot, message_kind(op), flags, len);
+	shm_out_wake(conn);
+	wf_ep_tx_done(&ep->ep, report->cntr, op->context, op->flags,
+		report->comp_flags, op->len);
+}
+
+static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
+{
+	uint32_t len = (uint32_t)op->len;
+	struct shm_slot *slot;
+	uint8_t *to, flags;
+
+	to = shm_writer_bytes(&conn->out, len, &flags);
+	if (wf_unlikely(!to) && shm_out_room_slow(conn))
+		to = shm_writer_bytes(&conn->out, len, &flags);
+	if (!to)
+		return false;
+	slot = open_slot(conn, op);
+	copy_in(to, op);
+	memcpy(slot->blob, &len, sizeof(len));
+	shm_writer_bytes_done(&conn->out, flags, len);
+	close_slot(conn, slot, op, flags, 0);
+	return true;
+}
+
+/* A message that is complete when it is written. False: it has to wait. */
+static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
+{
+	struct shm_slot *slot;
+
+	if (!conn->idle || !shm_out_room(conn))
+		return false;
+	if (op->len > SHM_INLINE_MAX)
+		return op->len <= shm_params.eager_size && write_bytes(conn, op);
+	slot = open_slot(conn, op);
+	copy_in(slot->blob, op);
+	close_slot(conn, slot, op, 0, op->len);
+	return true;
+}
+
+static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op *op)
+{
+	struct shm_tx *tx;
+
+	if (ep->tx_pending >= ep->tx_size)
+		return -FI_EAGAIN;
+	tx = shm_tx_new(ep, op);
+	if (!tx)
+		return -FI_ENOMEM;
+	wf_list_push(list, &tx->link);
+	return 0;
+}
+
+static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
+{
+	ssize_t ret = queue(conn->ep, &conn->txq, op);
+
+	if (!ret)
+		shm_out_dirty(conn);
+	/* Without room it does not go either, but what waits before it may. */
+	if (!ret || ret == -FI_EAGAIN)
+		shm_out_flush(conn);
+	return ret;
+}
+
+ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+	struct shm_conn *conn;
+	struct wf_list *wait;
+	ssize_t ret;
+
+	wf_lock(&wf->lock);
+	ret = shm_peer_route(ep, op->addr, &conn, &wait);
+	if (wf_unlikely(ret))
+		goto out;
+	if (wf_unlikely(!conn))
+		ret = queue(ep, wait, op);
+	else if ((op->kind != WF_OP_TSEND && op->kind != WF_OP_SEND) ||
+		 op->flags & SLOW_FLAGS || !write_message(conn, op))
+		ret = queue_on(conn, op);
+out:
+	wf_unlock(&wf->lock);
+	return ret;
+}
