@@ -25,7 +25,7 @@ enum {
 
 static _Atomic uint32_t *claim_of(struct shm_conn *conn, unsigned int side, uint32_t claim)
 {
-	return &conn->region->claims[side][claim % SHM_CLAIMS];
+	return &conn->region->claims[side][claim];
 }
 
 static bool take_claim(_Atomic uint32_t *claim, uint32_t as)
@@ -106,7 +106,7 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 		sink->from[i] = (struct iovec){ (void *)(uintptr_t)rts->iov[i].base,
 			rts->iov[i].len };
 	clear_to_send(sink);
-	if (conn->cma) {
+	if (conn->cma && rts->claim < SHM_CLAIMS) {
 		sink->asked_ns = wf_now_ns();
 		wf_list_push(&conn->ep->pulls, &sink->pull_link);
 	}
@@ -214,10 +214,10 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 	/* The receiver took it himself meanwhile. */
 	if (!tx)
 		return 0;
-	if (!tx->claim)
+	if (!tx->asked)
 		return -FI_EPROTO;
-	if (tx->begun ||
-		!take_claim(claim_of(conn, conn->side, tx->claim - 1u), CLAIM_SENDER))
+	if (tx->begun || (tx->claim && !take_claim(claim_of(conn, conn->side,
+						 tx->claim - 1u), CLAIM_SENDER)))
 		return 0;
 	tx->begun = true;
 	tx->sink = sink;

@@ -44,9 +44,10 @@ struct shm_tx {
 	uint64_t done; /* of a stream: bytes that were sent */
 	uint8_t op;    /* enum wf_op_kind, or WF_OP_COUNT */
 	uint8_t kind;  /* of an answer: enum shm_kind */
-	uint8_t claim;
+	uint8_t claim; /* and 1; 0: none */
 	uint8_t datatype, atomic_op;
 	uint8_t result_count, compare_count, seg_count;
+	bool asked; /* a message that waits to be cleared */
 	bool begun; /* a stream: its head was sent */
 	struct shm_span local;
 	struct fi_rma_iov seg[SHM_RMA_LIMIT];

@@ -190,22 +190,31 @@ static bool wants_ack(const struct shm_tx *tx)
 	return tx->op_flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE);
 }
 
+/* A claim that is free, or none: then it is us who send. */
+static uint32_t claim(struct shm_conn *conn, struct shm_tx *tx)
+{
+	uint32_t at;
+
+	if (conn->claims == UINT64_MAX)
+		return SHM_CLAIMS;
+	at = (uint32_t)__builtin_ctzll(~conn->claims);
+	conn->claims |= 1ull << at;
+	tx->claim = (uint8_t)(at + 1);
+	atomic_store_explicit(
+		&conn->region->claims[conn->side][at], 0, memory_order_relaxed);
+	return at;
+}
+
 static int send_rts(struct shm_conn *conn, struct shm_tx *tx)
 {
 	struct shm_rts rts = { .len = tx->local.len, .count = tx->local.count };
-	unsigned int free_claim = (unsigned int)__builtin_ffsll((long long)~conn->claims);
 	struct blob blob;
 
-	if (!free_claim)
-		return WAITS;
 	if (!need_id(conn, tx) || !begin(conn, &blob, sizeof(rts)))
 		return FULL;
-	tx->claim = (uint8_t)free_claim;
-	conn->claims |= 1ull << (free_claim - 1);
-	atomic_store_explicit(&conn->region->claims[conn->side][free_claim - 1], 0,
-		memory_order_relaxed);
+	tx->asked = true;
 	rts.id = tx->id;
-	rts.claim = free_claim - 1;
+	rts.claim = claim(conn, tx);
 	for (unsigned int i = 0; i < tx->local.count; i++) {
 		rts.iov[i].base = (uintptr_t)tx->local.iov[i].iov_base;
 		rts.iov[i].len = tx->local.iov[i].iov_len;

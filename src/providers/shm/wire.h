@@ -100,7 +100,7 @@ enum { SHM_IOV_LIMIT = 4, SHM_RMA_LIMIT = 4 };
 
 struct shm_rts {
 	uint64_t id, len;
-	uint32_t claim; /* index in claims */
+	uint32_t claim; /* index in claims, or SHM_CLAIMS: none */
 	uint32_t count;
 	struct {
 		uint64_t base, len;
