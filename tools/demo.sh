@@ -10,6 +10,7 @@ pingpong=$build/tools/fi_pingpong
 export LD_LIBRARY_PATH=$build/src
 
 pairs() { # provider type
+	"$info" -p shm >/dev/null 2>&1 && echo shm rdm
 	cat <<-'EOF'
 	tcp rdm
 	tcp msg

@@ -24,7 +24,7 @@ static uint16_t port_at(struct fid_av *av, fi_addr_t addr)
 	size_t len = sizeof(buf);
 
 	CHECK_OK(fi_av_lookup(av, addr, buf, &len));
-	return cf_ip_port(buf);
+	return cf_addr_number(buf);
 }
 
 static void indices_count_up_across_calls(void)
@@ -35,11 +35,11 @@ static void indices_count_up_across_calls(void)
 	void *addrs;
 
 	av = open_av(&env);
-	addrs = cf_ip_addrs(env.info, PORT, 5);
+	addrs = cf_addrs(env.info, PORT, 5);
 	CHECK_EQ(fi_av_insert(av, addrs, 2, out, 0, NULL), 2);
 	CHECK(out[0] == 0 && out[1] == 1 && out[2] == 9);
 	free(addrs);
-	addrs = cf_ip_addrs(env.info, PORT + 2, 3);
+	addrs = cf_addrs(env.info, PORT + 2, 3);
 	CHECK_EQ(fi_av_insert(av, addrs, 3, out, 0, NULL), 3);
 	CHECK(out[0] == 2 && out[1] == 3 && out[2] == 4);
 	for (fi_addr_t i = 0; i < 5; i++)
@@ -56,7 +56,7 @@ static void inserting_nothing(void)
 	char addr[64];
 
 	av = open_av(&env);
-	(void)cf_ip_addr(env.info, addr, PORT);
+	(void)cf_addr(env.info, addr, PORT);
 	CHECK_EQ(fi_av_insert(av, addr, 0, &out, 0, NULL), 0);
 	CHECK_EQ(out, 9);
 	CHECK_EQ(fi_av_insert(av, addr, 1, &out, 0, NULL), 1);
@@ -72,20 +72,22 @@ static void the_same_address_again(void)
 	char addr[64];
 
 	av = open_av(&env);
-	(void)cf_ip_addr(env.info, addr, PORT);
+	(void)cf_addr(env.info, addr, PORT);
 	CHECK_EQ(fi_av_insert(av, addr, 1, &first, 0, NULL), 1);
 	CHECK_EQ(fi_av_insert(av, addr, 1, &second, 0, NULL), 1);
 	CHECK_EQ(first, second);
 	close_av(&env, av);
 }
 
-/* Port 0 cannot be sent to, so the middle one of three is refused. */
+/* No. 0 cannot be sent to, so the middle one of three is refused. */
 static void *one_bad_of_three(struct cf_env *env)
 {
-	size_t len = cf_ip_addr(env->info, (char[64]){ 0 }, 0);
-	char *addrs = cf_ip_addrs(env->info, PORT, 3);
+	char *addrs = malloc(3 * 64), *pos = addrs;
 
-	(void)cf_ip_addr(env->info, addrs + len, 0);
+	CHECK(addrs);
+	pos += cf_addr(env->info, pos, PORT);
+	pos += cf_addr(env->info, pos, 0);
+	(void)cf_addr(env->info, pos, PORT + 2);
 	return addrs;
 }
 
@@ -134,7 +136,6 @@ static void a_foreign_format_is_refused(void)
 	struct cf_env env;
 
 	av = open_av(&env);
-	(void)cf_ip_addr(env.info, (char[64]){ 0 }, 0);
 	CHECK_EQ(fi_av_insert(av, &addr, 1, &out, 0, NULL), 0);
 	CHECK(out == FI_ADDR_NOTAVAIL);
 	close_av(&env, av);
@@ -148,11 +149,11 @@ static void flags(void)
 	char addr[64];
 
 	av = open_av(&env);
-	(void)cf_ip_addr(env.info, addr, PORT);
+	(void)cf_addr(env.info, addr, PORT);
 	CHECK_EQ(fi_av_insert(av, addr, 1, &out, 1ULL << 3, NULL), -FI_EBADFLAGS);
 	CHECK_EQ(fi_av_insert(av, addr, 1, &out, FI_MORE, NULL), 1);
 	CHECK_EQ(out, 0);
-	(void)cf_ip_addr(env.info, addr, PORT + 1);
+	(void)cf_addr(env.info, addr, PORT + 1);
 	CHECK_EQ(fi_av_insert(av, addr, 1, &out, 0, NULL), 1);
 	CHECK_EQ(out, 1);
 	close_av(&env, av);
@@ -165,7 +166,7 @@ static void a_table_needs_no_output(void)
 	void *addrs;
 
 	av = open_av(&env);
-	addrs = cf_ip_addrs(env.info, PORT, 2);
+	addrs = cf_addrs(env.info, PORT, 2);
 	CHECK_EQ(fi_av_insert(av, addrs, 2, NULL, 0, NULL), 2);
 	CHECK_EQ(port_at(av, 1), PORT + 1);
 	free(addrs);
@@ -245,6 +246,53 @@ static void symmetric_ranges_are_checked(void)
 	close_av(&env, av);
 }
 
+static void names_are_no_nodes(void)
+{
+	fi_addr_t out = 9;
+	struct fid_av *av;
+	struct cf_env env;
+
+	av = open_av(&env);
+	if (env.info->addr_format != FI_ADDR_STR)
+		SKIP("is about names");
+	CHECK_EQ(
+		fi_av_insertsvc(av, cf_loopback(), "21000", &out, 0, NULL), -FI_ENOSYS);
+	CHECK_EQ(fi_av_insertsym(av, cf_loopback(), 1, "21000", 1, &out, 0, NULL),
+		-FI_ENOSYS);
+	CHECK_EQ(out, 9);
+	close_av(&env, av);
+}
+
+/* A format in front is no part of a name, nor is it needed. */
+static void names_have_one_spelling(void)
+{
+	static const char *const same[] = { "fi_ns://weft:1", "fi_shm://weft:1",
+		"weft:1", "some_thing://weft:1" };
+	static const char *const bad[] = { "", "fi_shm://", "fi_ns://", "a\nb" };
+	char back[64];
+	size_t len = sizeof(back);
+	fi_addr_t out;
+	struct fid_av *av;
+	struct cf_env env;
+
+	av = open_av(&env);
+	if (env.info->addr_format != FI_ADDR_STR)
+		SKIP("is about names");
+	for (size_t i = 0; i < CF_COUNT(same); i++) {
+		CHECK_EQ(fi_av_insert(av, same[i], 1, &out, 0, NULL), 1);
+		CHECK_EQ(out, 0);
+	}
+	for (size_t i = 0; i < CF_COUNT(bad); i++) {
+		CHECK_EQ(fi_av_insert(av, bad[i], 1, &out, 0, NULL), 0);
+		CHECK(out == FI_ADDR_NOTAVAIL);
+	}
+	CHECK_OK(fi_av_lookup(av, 0, back, &len));
+	CHECK_EQ(len, strlen(back) + 1);
+	CHECK_EQ(fi_av_insert(av, back, 1, &out, 0, NULL), 1);
+	CHECK_EQ(out, 0);
+	close_av(&env, av);
+}
+
 static void event_vectors_complete_or_are_refused(void)
 {
 	struct fi_av_attr attr = { .type = FI_AV_TABLE, .flags = FI_EVENT };
@@ -297,5 +345,7 @@ CF_SUITE(av_insert, CF_CASE(indices_count_up_across_calls, "AV-010 AV-012", 0),
 	CF_CASE(symmetric_services_vary_fastest, "AV-026", 0),
 	CF_CASE(symmetric_services_of_one_node, "AV-026", 0),
 	CF_CASE(symmetric_ranges_are_checked, "AV-027 AV-028", 0),
+	CF_CASE(names_are_no_nodes, "AV-025 AV-028", 0),
+	CF_CASE(names_have_one_spelling, "AV-016 AV-034", 0),
 	CF_CASE(event_vectors_complete_or_are_refused,
 		"AV-043 AV-044 AV-045 AV-047 EQ-009 EQ-011 EQ-015 EQ-018", 0));

@@ -17,7 +17,7 @@ static struct fid_av *filled_av(struct cf_env *env)
 	int ret;
 
 	cf_open_domain(env, NULL);
-	addrs = cf_ip_addrs(env->info, PORT, COUNT);
+	addrs = cf_addrs(env->info, PORT, COUNT);
 	av = cf_new_av(env);
 	CHECK_EQ(fi_av_insert(av, addrs, COUNT, NULL, 0, NULL), COUNT);
 	free(addrs);

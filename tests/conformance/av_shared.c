@@ -60,7 +60,7 @@ static void check_contents(struct fid_av *av)
 		size_t len = sizeof(buf);
 
 		CHECK_OK(fi_av_lookup(av, i, buf, &len));
-		CHECK_EQ(cf_ip_port(buf), PORT + i);
+		CHECK_EQ(cf_addr_number(buf), PORT + i);
 	}
 }
 
@@ -72,7 +72,7 @@ static void two_openings_see_the_same(void)
 	void *addrs;
 
 	cf_open_domain(&env, &shared);
-	addrs = cf_ip_addrs(env.info, PORT, COUNT);
+	addrs = cf_addrs(env.info, PORT, COUNT);
 	CHECK_OK(fi_av_open(env.domain, &attr, &av, NULL));
 	CHECK(attr.map_addr != NULL);
 	CHECK_OK(fi_av_open(env.domain, &reader, &other, NULL));
@@ -125,7 +125,7 @@ static void another_process_sees_the_same(void)
 	}
 	close(fds[0]);
 	cf_open_domain(&env, &shared);
-	addrs = cf_ip_addrs(env.info, PORT, COUNT);
+	addrs = cf_addrs(env.info, PORT, COUNT);
 	CHECK_OK(fi_av_open(env.domain, &attr, &av, NULL));
 	CHECK_EQ(fi_av_insert(av, addrs, COUNT, NULL, 0, NULL), COUNT);
 	CHECK_EQ(write(fds[1], &go, 1), 1);

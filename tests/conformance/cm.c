@@ -15,8 +15,10 @@ static void names_differ_and_are_complete(void)
 		CHECK(len[i] > 0 && len[i] < sizeof(names[i]));
 	}
 	CHECK(len[0] != len[1] || memcmp(names[0], names[1], len[0]));
-	if (env.info->addr_format == FI_SOCKADDR_IN ||
-		env.info->addr_format == FI_SOCKADDR_IN6) {
+	if (env.info->addr_format == FI_ADDR_STR) {
+		for (int i = 0; i < 2; i++)
+			CHECK_EQ(strnlen(names[i], len[i]) + 1, len[i]);
+	} else {
 		char any[64];
 
 		CHECK_EQ(len[0], cf_ip_addr(env.info, any, 0));
@@ -44,48 +46,49 @@ static void a_short_buffer_is_told_the_size(void)
 	cf_close(&env);
 }
 
-/* A port that was free a moment ago, taken from an endpoint that is closed again. */
-static uint16_t free_port(void)
+/* The number of an address that nobody has. With IP a port that was free a moment ago,
+ * taken from an endpoint that is closed again. */
+static uint16_t free_number(void)
 {
 	struct cf_env env;
-	char name[256], any[64];
+	char name[256];
 	size_t len = sizeof(name);
 
+	if (cf_target.addr_format == FI_ADDR_STR)
+		return 7471;
 	cf_open_pair(&env, NULL);
-	(void)cf_ip_addr(env.info, any, 0);
 	CHECK_OK(fi_getname(&env.side[0].ep->fid, name, &len));
 	cf_close(&env);
 	return cf_ip_port(name);
 }
 
-/* Enable side 0 of an open but not enabled pair and return the port it then has. */
-static uint16_t enabled_port(struct cf_env *env)
+/* Enable side 0 of an open but not enabled pair and read the name it then has. */
+static void enabled_name(struct cf_env *env, char name[static 256])
 {
-	char name[256];
-	size_t len = sizeof(name);
+	size_t len = 256;
 
 	CHECK_OK(fi_enable(env->side[0].ep));
 	CHECK_OK(fi_getname(&env->side[0].ep->fid, name, &len));
-	return cf_ip_port(name);
 }
 
 static void a_name_can_be_chosen(void)
 {
 	struct cf_options options = { .not_enabled = true };
-	uint16_t port = free_port();
+	uint16_t number = free_number();
 	struct cf_env env;
-	char addr[64];
+	char addr[64], name[256];
 	size_t len;
 	int ret;
 
 	cf_need_connectionless();
 	cf_open_pair(&env, &options);
-	len = cf_ip_addr(env.info, addr, port);
+	len = cf_addr(env.info, addr, number);
 	ret = fi_setname(&env.side[0].ep->fid, addr, len);
 	if (ret == -FI_ENOSYS)
 		SKIP("names cannot be chosen");
 	CHECK_OK(ret);
-	CHECK_EQ(enabled_port(&env), port);
+	enabled_name(&env, name);
+	CHECK_EQ(cf_addr_number(name), number);
 	cf_close(&env);
 }
 
@@ -93,7 +96,7 @@ static void a_name_without_service_gets_one(void)
 {
 	struct cf_options options = { .not_enabled = true };
 	struct cf_env env;
-	char addr[64];
+	char addr[64], name[256];
 	size_t len;
 	int ret;
 
@@ -104,7 +107,8 @@ static void a_name_without_service_gets_one(void)
 	if (ret == -FI_ENOSYS)
 		SKIP("names cannot be chosen");
 	CHECK_OK(ret);
-	CHECK(enabled_port(&env) != 0);
+	enabled_name(&env, name);
+	CHECK(cf_ip_port(name) != 0);
 	cf_close(&env);
 }
 
@@ -112,23 +116,24 @@ static void bad_names_are_refused(void)
 {
 	struct cf_options options = { .not_enabled = true };
 	struct cf_env env;
-	char addr[64];
+	char addr[64], name[256];
 	size_t len;
 
 	cf_need_connectionless();
 	cf_open_pair(&env, &options);
-	len = cf_ip_addr(env.info, addr, 0);
+	len = cf_free_addr(env.info, addr);
 	CHECK_FAILS(fi_setname(&env.side[0].ep->fid, addr, 1));
 	memset(addr, 0x5a, sizeof(addr));
 	CHECK_FAILS(fi_setname(&env.side[0].ep->fid, addr, len));
-	CHECK(enabled_port(&env) != 0);
+	enabled_name(&env, name);
+	CHECK(env.info->addr_format == FI_ADDR_STR || cf_ip_port(name) != 0);
 	cf_close(&env);
 }
 
 /* The source address of the info is where the endpoint lives. */
 static void the_source_address_is_taken(void)
 {
-	uint16_t port = free_port();
+	uint16_t number = free_number();
 	char service[16], name[256];
 	size_t len = sizeof(name);
 	struct fi_info *info;
@@ -138,7 +143,7 @@ static void the_source_address_is_taken(void)
 	struct cf_env env;
 
 	cf_need_connectionless();
-	snprintf(service, sizeof(service), "%u", port);
+	snprintf(service, sizeof(service), "%u", number);
 	cf_open_domain(&env, NULL);
 	CHECK_OK(fi_getinfo(cf_target.version, cf_loopback(), service, FI_SOURCE,
 		env.hints, &info));
@@ -149,7 +154,7 @@ static void the_source_address_is_taken(void)
 	CHECK_OK(fi_ep_bind(ep, &av->fid, 0));
 	CHECK_OK(fi_enable(ep));
 	CHECK_OK(fi_getname(&ep->fid, name, &len));
-	CHECK_EQ(cf_ip_port(name), port);
+	CHECK_EQ(cf_addr_number(name), number);
 	CF_CLOSE(ep);
 	CF_CLOSE(cq);
 	CF_CLOSE(av);
@@ -157,9 +162,24 @@ static void the_source_address_is_taken(void)
 	cf_close(&env);
 }
 
-static void a_port_in_use_is_refused(void)
+/* What names the endpoint of @name together with the host. */
+static void service_of(const char *name, char *service, size_t size)
 {
-	char service[16], name[256];
+	const char *node = cf_target.addr_format == FI_ADDR_STR
+				   ? strstr(name, cf_loopback())
+				   : NULL;
+
+	if (cf_target.addr_format != FI_ADDR_STR) {
+		snprintf(service, size, "%u", cf_ip_port(name));
+		return;
+	}
+	CHECK(node && node[strlen(cf_loopback())] == ':');
+	snprintf(service, size, "%s", node + strlen(cf_loopback()) + 1);
+}
+
+static void a_service_in_use_is_refused(void)
+{
+	char service[64], name[256];
 	size_t len = sizeof(name);
 	struct fi_info *info;
 	struct fid_ep *ep;
@@ -169,8 +189,7 @@ static void a_port_in_use_is_refused(void)
 	cf_need_connectionless();
 	cf_open_pair(&env, NULL);
 	CHECK_OK(fi_getname(&env.side[0].ep->fid, name, &len));
-	(void)cf_ip_addr(env.info, (char[64]){ 0 }, 0);
-	snprintf(service, sizeof(service), "%u", cf_ip_port(name));
+	service_of(name, service, sizeof(service));
 	CHECK_OK(fi_getinfo(cf_target.version, cf_loopback(), service, FI_SOURCE,
 		env.hints, &info));
 	ret = fi_endpoint(env.domain, info, &ep, NULL);
@@ -214,5 +233,5 @@ CF_SUITE(cm, CF_CASE(names_differ_and_are_complete, "CM-025 CM-026", FI_MSG),
 	CF_CASE(a_name_without_service_gets_one, "CM-024", FI_MSG),
 	CF_CASE(bad_names_are_refused, "CM-023", FI_MSG),
 	CF_CASE(the_source_address_is_taken, "CM-026 GI-027", FI_MSG),
-	CF_CASE(a_port_in_use_is_refused, "CM-026 EP-024", FI_MSG),
+	CF_CASE(a_service_in_use_is_refused, "CM-026 EP-024", FI_MSG),
 	CF_CASE(connection_calls_are_absent, "CM-027 CM-028 VER-017", FI_MSG));

@@ -159,12 +159,13 @@ struct fi_info *cf_hints(void);
 /* Whether there is a pair with these options to be opened. */
 bool cf_offers(const struct cf_options *options);
 
-/* fi_getinfo for the target on the loopback, FI_SOURCE, any port. Negative errno,
+/* fi_getinfo for the target on the loopback, FI_SOURCE, any service. Negative errno,
  * or 0 with @ret_info to be freed. */
 int cf_getinfo(
 	uint32_t version, const struct fi_info *hints, struct fi_info **ret_info);
 
-/* Loopback text of the target's address family. */
+/* A node of the target's address format that is this host: the loopback, or the number
+ * of this process as a name. */
 const char *cf_loopback(void);
 
 void cf_open_fabric(struct cf_env *env, const struct cf_options *options);
@@ -225,8 +226,14 @@ struct fid_av *cf_new_av(struct cf_env *env);
  * otherwise). Returns its length. */
 size_t cf_ip_addr(const struct fi_info *info, void *addr, uint16_t port);
 uint16_t cf_ip_port(const void *addr);
-/* @count such addresses in a row, as fi_av_insert takes them; ports from @port up. */
-void *cf_ip_addrs(const struct fi_info *info, uint16_t port, size_t count);
+/* One of this host's addresses in any format, at most 64 bytes of it: a number with IP
+ * is a port, and else a part of the name. No. 0 is one that nobody can be at. */
+size_t cf_addr(const struct fi_info *info, void *addr, uint16_t number);
+uint16_t cf_addr_number(const void *addr);
+/* @count of them in a row, as fi_av_insert takes them; numbers from @number up. */
+void *cf_addrs(const struct fi_info *info, uint16_t number, size_t count);
+/* One that an endpoint can be given: the port is left to the system. */
+size_t cf_free_addr(const struct fi_info *info, void *addr);
 
 /* Memory that the other side may access. */
 struct cf_region {

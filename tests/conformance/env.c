@@ -18,7 +18,14 @@ uint64_t cf_now_ms(void)
 
 const char *cf_loopback(void)
 {
-	return cf_target.addr_format == FI_SOCKADDR_IN6 ? "::1" : "127.0.0.1";
+	static char self[16];
+
+	if (cf_target.addr_format == FI_SOCKADDR_IN6)
+		return "::1";
+	if (cf_target.addr_format != FI_ADDR_STR)
+		return "127.0.0.1";
+	snprintf(self, sizeof(self), "%ld", (long)getpid());
+	return self;
 }
 
 struct fi_info *cf_hints(void)
@@ -303,16 +310,40 @@ uint16_t cf_ip_port(const void *addr)
 	return ntohs(in->sin_port);
 }
 
-void *cf_ip_addrs(const struct fi_info *info, uint16_t port, size_t count)
+size_t cf_addr(const struct fi_info *info, void *addr, uint16_t number)
 {
-	struct sockaddr_in6 one;
-	size_t len = cf_ip_addr(info, &one, port);
-	char *all = malloc(len * count);
+	if (info->addr_format != FI_ADDR_STR)
+		return cf_ip_addr(info, addr, number);
+	if (number)
+		return (size_t)sprintf(addr, "fi_shm://%s:%u", cf_loopback(), number) +
+		       1;
+	return (size_t)sprintf(addr, "fi_shm://") + 1;
+}
+
+uint16_t cf_addr_number(const void *addr)
+{
+	const char *number;
+
+	if (cf_target.addr_format != FI_ADDR_STR)
+		return cf_ip_port(addr);
+	number = addr ? strrchr(addr, ':') : NULL;
+	CHECK(number);
+	return (uint16_t)atoi(number + 1);
+}
+
+void *cf_addrs(const struct fi_info *info, uint16_t number, size_t count)
+{
+	char *all = malloc(64 * count), *pos = all;
 
 	CHECK(all);
 	for (size_t i = 0; i < count; i++)
-		(void)cf_ip_addr(info, all + i * len, (uint16_t)(port + i));
+		pos += cf_addr(info, pos, (uint16_t)(number + i));
 	return all;
+}
+
+size_t cf_free_addr(const struct fi_info *info, void *addr)
+{
+	return cf_addr(info, addr, info->addr_format == FI_ADDR_STR ? 30000 : 0);
 }
 
 void cf_open_region(struct cf_env *env, int side, struct cf_region *region, void *bytes,

@@ -88,7 +88,7 @@ static void a_name_chosen_again_replaces_the_first(void)
 	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	ep = env.side[0].ep;
-	len = cf_ip_addr(env.info, addr, 0);
+	len = cf_free_addr(env.info, addr);
 	if (fi_setname(&ep->fid, addr, len) == -FI_ENOSYS)
 		SKIP("names cannot be chosen");
 	before = open_descriptors();
@@ -98,7 +98,7 @@ static void a_name_chosen_again_replaces_the_first(void)
 	CHECK_EQ(open_descriptors(), before);
 	CHECK_OK(fi_enable(ep));
 	CHECK_OK(fi_getname(&ep->fid, name[1], &name_len[1]));
-	CHECK(cf_ip_port(name[1]) != 0);
+	CHECK(cf_addr_number(name[1]) != 0);
 	cf_close(&env);
 }
 

@@ -2,7 +2,7 @@
 /*
  * Runs the suites against one target and reports in TAP.
  *
- *   conformance -p PROVIDER [-e dgram|rdm|msg] [-a in|in6] [-V API] [-l] [CASE...]
+ *   conformance -p PROVIDER [-e dgram|rdm|msg] [-a in|in6|str] [-V API] [-l] [CASE...]
  *
  * -V asks for an older API version, so that the suite also runs on other libraries.
  *
@@ -157,6 +157,23 @@ static bool parse_type(const char *word)
 	return false;
 }
 
+static bool parse_format(const char *word)
+{
+	static const struct {
+		const char *word;
+		uint32_t format;
+	} formats[] = { { "in", FI_SOCKADDR_IN }, { "in6", FI_SOCKADDR_IN6 },
+		{ "str", FI_ADDR_STR } };
+
+	for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+		if (!strcmp(word, formats[i].word)) {
+			cf_target.addr_format = formats[i].format;
+			return true;
+		}
+	}
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	bool list = false, usage = false;
@@ -172,8 +189,7 @@ int main(int argc, char **argv)
 			usage |= !parse_type(optarg);
 			break;
 		case 'a':
-			cf_target.addr_format = !strcmp(optarg, "in6") ? FI_SOCKADDR_IN6
-								       : FI_SOCKADDR_IN;
+			usage |= !parse_format(optarg);
 			break;
 		case 'V':
 			usage |= sscanf(optarg, "%u.%u", &major, &minor) != 2;
@@ -188,7 +204,7 @@ int main(int argc, char **argv)
 	}
 	if (usage || (!cf_target.provider && !list)) {
 		fprintf(stderr,
-			"usage: %s -p PROVIDER [-e dgram|rdm|msg] [-a in|in6] "
+			"usage: %s -p PROVIDER [-e dgram|rdm|msg] [-a in|in6|str] "
 			"[-V MAJOR.MINOR] [-l] [CASE...]\n",
 			argv[0]);
 		return 2;

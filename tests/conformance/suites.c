@@ -9,6 +9,7 @@
 	X(log)                                                                         \
 	X(info)                                                                        \
 	X(info_resolve)                                                                \
+	X(info_resolve_str)                                                            \
 	X(info_filter)                                                                 \
 	X(domain_attr)                                                                 \
 	X(ep_attr)                                                                     \

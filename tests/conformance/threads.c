@@ -324,7 +324,7 @@ static void *insert_and_remove(void *arg)
 {
 	struct inserter *inserter = arg;
 	struct cf_side *side = &inserter->env->side[0];
-	void *addrs = cf_ip_addrs(inserter->env->info, 25000, 64);
+	void *addrs = cf_addrs(inserter->env->info, 25000, 64);
 	fi_addr_t out[64];
 
 	while (!atomic_load(&inserter->stop)) {
