@@ -6,6 +6,7 @@
 #include "core/fabric.h"
 #include "core/init.h"
 #include "core/log.h"
+#include "core/old_peer.h"
 #include "core/registry.h"
 #include "core/settings.h"
 #include "sys/compiler.h"
@@ -91,6 +92,17 @@ static const struct wf_prov_entry *find_provider(const char *prov_name)
 	return entry;
 }
 
+/* A library may be older than the objects that peers share. */
+static int adapt(const struct wf_prov_entry *entry, struct fid_fabric *fabric)
+{
+	const struct wf_old_peer *old = wf_old_peer_of(entry->prov->fi_version);
+	int err = old && entry->dl ? wf_old_peer_adapt(old, fabric) : 0;
+
+	if (err)
+		(void)fi_close(&fabric->fid);
+	return err;
+}
+
 int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
 	void *context)
 {
@@ -121,6 +133,9 @@ int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fa
 	}
 	if (FI_VERSION_GE(entry->prov->fi_version, FIRST_WITH_API_VERSION))
 		fabric->api_version = attr->api_version;
+	err = adapt(entry, fabric);
+	if (err)
+		return err;
 	put_hooks(attr, &fabric, context);
 	*ret_fabric = fabric;
 	return 0;

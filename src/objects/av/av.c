@@ -212,10 +212,14 @@ static int av_set_user_id(
 		      ? wf_av_set_id(av, fi_addr & av->index_mask, user_id)
 		      : -FI_EINVAL;
 	wf_av_end(av);
-	if (ret)
+	if (ret) {
 		WF_AV_REFUSED(av->domain, "set_user_id: address %llu: %s\n",
 			(unsigned long long)fi_addr, fi_strerror(-ret));
-	return ret;
+		return ret;
+	}
+	/* For the owner of an imported receive context it is an address only now. */
+	wf_av_tell_watches(av);
+	return 0;
 }
 
 static int av_insert_auth_key(struct fid_av *fid, const void *auth_key,

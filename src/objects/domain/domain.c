@@ -56,18 +56,32 @@ static void free_domain(struct wf_domain *domain)
 	free(domain);
 }
 
+/* The domain of an owner whose operations we may use (fi_peer(3)). */
+static int check_peer(
+	const struct wf_fabric *fabric, const struct fi_peer_domain_context *context)
+{
+	if (context && context->size >= sizeof(*context) && context->domain)
+		return 0;
+	FI_WARN(fabric->prov->fi, FI_LOG_DOMAIN,
+		"domain refused: FI_PEER needs a struct fi_peer_domain_context of at "
+		"least %zu bytes with a domain\n",
+		sizeof(*context));
+	return -FI_EINVAL;
+}
+
 static int check_open(const struct wf_fabric *fabric, const struct fi_info *info,
-	struct fid_domain **ret_domain, uint64_t flags)
+	struct fid_domain **ret_domain, uint64_t flags, const void *context)
 {
 	if (!info || !info->domain_attr || !ret_domain)
 		return -FI_EINVAL;
-	if (flags) {
+	if (flags & ~FI_PEER) {
 		FI_WARN(fabric->prov->fi, FI_LOG_DOMAIN,
-			"domain refused: flags 0x%llx asked for, none possible%s\n",
-			(unsigned long long)flags,
-			flags & FI_PEER ? " (no domain of a peer is imported)" : "");
+			"domain refused: flags 0x%llx asked for, FI_PEER possible\n",
+			(unsigned long long)flags);
 		return -FI_EINVAL;
 	}
+	if (flags && check_peer(fabric, context))
+		return -FI_EINVAL;
 	return wf_info_check(fabric->prov, fabric->fid.api_version, info);
 }
 
@@ -75,12 +89,16 @@ int wf_domain_open2(struct fid_fabric *fid, struct fi_info *info,
 	struct fid_domain **ret_domain, uint64_t flags, void *context)
 {
 	struct wf_fabric *fabric = wf_fabric_of(fid);
+	struct fid_domain *peer = NULL;
 	struct wf_domain *domain;
 	int err;
 
-	err = check_open(fabric, info, ret_domain, flags);
+	err = check_open(fabric, info, ret_domain, flags, context);
 	if (err)
 		return err;
+	/* The context of an import is gone after this call. */
+	if (flags & FI_PEER)
+		context = peer = ((struct fi_peer_domain_context *)context)->domain;
 	domain = calloc(1, sizeof(*domain));
 	if (!domain)
 		return -FI_ENOMEM;
@@ -91,6 +109,7 @@ int wf_domain_open2(struct fid_fabric *fid, struct fi_info *info,
 	domain->fid.mr = &wf_mr_ops;
 	domain->fabric = fabric;
 	domain->prov = fabric->prov;
+	domain->peer = peer;
 	domain->api_version = fabric->fid.api_version;
 	atomic_init(&domain->refs, 0);
 	wf_list_init(&domain->link);

@@ -67,7 +67,8 @@ static ssize_t atomic_writemsg(
 {
 	struct wf_ep *ep = wf_ep_of(fid);
 
-	return atomic_start(ep, WF_OP_ATOMIC, msg, NULL, NULL, flags | ep->tx.forced);
+	return atomic_start(
+		ep, WF_OP_ATOMIC, msg, NULL, NULL, wf_flags_call(&ep->tx, flags));
 }
 
 /* Injected operations have no context of their own: errors report the endpoint's. */
@@ -115,7 +116,8 @@ static ssize_t atomic_readwritemsg(struct fid_ep *fid, const struct fi_msg_atomi
 	struct wf_ep *ep = wf_ep_of(fid);
 	struct fi_msg_fetch fetch = { resultv, result_desc, result_count };
 
-	return atomic_start(ep, WF_OP_FETCH, msg, &fetch, NULL, flags | ep->tx.forced);
+	return atomic_start(
+		ep, WF_OP_FETCH, msg, &fetch, NULL, wf_flags_call(&ep->tx, flags));
 }
 
 static ssize_t atomic_compwritev(struct fid_ep *fid, const struct fi_ioc *iov,
@@ -154,8 +156,8 @@ static ssize_t atomic_compwritemsg(struct fid_ep *fid, const struct fi_msg_atomi
 	struct fi_msg_fetch fetch = { resultv, result_desc, result_count };
 	struct fi_msg_compare compare = { comparev, compare_desc, compare_count };
 
-	return atomic_start(
-		ep, WF_OP_COMPARE, msg, &fetch, &compare, flags | ep->tx.forced);
+	return atomic_start(ep, WF_OP_COMPARE, msg, &fetch, &compare,
+		wf_flags_call(&ep->tx, flags));
 }
 
 static int atomic_valid(struct fid_ep *fid, enum wf_op_kind kind,

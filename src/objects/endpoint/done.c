@@ -10,6 +10,33 @@ static void lost(const struct wf_ep *ep, ssize_t ret)
 		fi_strerror((int)-ret));
 }
 
+/* Where results of a peer transfer go when not to its peer: to the CQ, for the owner of
+ * the CQ to tell. */
+static inline ssize_t put(struct wf_ep *ep, struct wf_cq *cq, uint64_t op_flags,
+	const struct fi_cq_tagged_entry *entry, fi_addr_t src)
+{
+	if (wf_unlikely(op_flags & FI_PEER_TRANSFER && ep->transfer))
+		return wf_transfer_put(ep->transfer, entry, src);
+	return wf_cq_write(cq, entry->op_context,
+		entry->flags | (op_flags & FI_PEER_TRANSFER), entry->len, entry->buf,
+		entry->data, entry->tag, src);
+}
+
+static ssize_t put_err(struct wf_ep *ep, struct wf_cq *cq, uint64_t op_flags,
+	struct fi_cq_err_entry *entry)
+{
+	if (wf_unlikely(op_flags & FI_PEER_TRANSFER && ep->transfer))
+		return wf_transfer_put_err(ep->transfer, entry);
+	entry->flags |= op_flags & FI_PEER_TRANSFER;
+	return wf_cq_write_err(cq, entry);
+}
+
+/* Counters are the application's, and transfers of a peer none of its business. */
+static bool is_counted(const struct wf_ep *ep, uint64_t op_flags)
+{
+	return !wf_unlikely(op_flags & FI_PEER_TRANSFER && ep->transfer);
+}
+
 const struct wf_op_report wf_op_reports[WF_OP_COUNT] = {
 	[WF_OP_SEND] = { WF_CNTR_SEND, FI_SEND | FI_MSG },
 	[WF_OP_RECV] = { WF_CNTR_RECV, FI_RECV | FI_MSG },
@@ -45,7 +72,7 @@ static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
 void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len)
 {
-	bool own = true;
+	bool own = is_counted(ep, op_flags);
 	ssize_t ret;
 
 	if (wf_unlikely(op_flags & WF_OP_WORK))
@@ -56,8 +83,12 @@ void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 		count(ep->cntr[cntr], len);
 	if (!(op_flags & FI_COMPLETION))
 		return;
-	ret = wf_cq_write(
-		ep->tx_cq, context, comp_flags, 0, NULL, 0, 0, FI_ADDR_NOTAVAIL);
+	ret = put(ep, ep->tx_cq, op_flags,
+		&(struct fi_cq_tagged_entry){
+			.op_context = context,
+			.flags = comp_flags,
+		},
+		FI_ADDR_NOTAVAIL);
 	if (wf_unlikely(ret < 0))
 		lost(ep, ret);
 }
@@ -66,7 +97,7 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src)
 {
-	bool own = true;
+	bool own = is_counted(ep, op_flags);
 	ssize_t ret;
 
 	if (wf_unlikely(op_flags & WF_OP_WORK))
@@ -75,15 +106,42 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 		count(ep->cntr[WF_CNTR_RECV], len);
 	if (!(op_flags & FI_COMPLETION))
 		return;
-	ret = wf_cq_write(ep->rx_cq, context, comp_flags, len, buf, data, tag, src);
+	ret = put(ep, ep->rx_cq, op_flags,
+		&(struct fi_cq_tagged_entry){
+			.op_context = context,
+			.flags = comp_flags,
+			.len = len,
+			.buf = buf,
+			.data = data,
+			.tag = tag,
+		},
+		src);
 	if (wf_unlikely(ret < 0))
 		lost(ep, ret);
 }
 
-void wf_ep_rx_release(struct wf_ep *ep, void *context)
+ssize_t wf_ep_rx_answer(struct wf_ep *ep, uint64_t op_flags,
+	const struct fi_cq_tagged_entry *entry, fi_addr_t src)
 {
-	ssize_t ret = wf_cq_write(
-		ep->rx_cq, context, FI_MULTI_RECV, 0, NULL, 0, 0, FI_ADDR_NOTAVAIL);
+	return put(ep, ep->rx_cq, op_flags, entry, src);
+}
+
+ssize_t wf_ep_rx_answer_err(
+	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry)
+{
+	struct fi_cq_err_entry copy = *entry;
+
+	return put_err(ep, ep->rx_cq, op_flags, &copy);
+}
+
+void wf_ep_rx_release(struct wf_ep *ep, uint64_t op_flags, void *context)
+{
+	ssize_t ret = put(ep, ep->rx_cq, op_flags,
+		&(struct fi_cq_tagged_entry){
+			.op_context = context,
+			.flags = FI_MULTI_RECV,
+		},
+		FI_ADDR_NOTAVAIL);
 
 	if (wf_unlikely(ret < 0))
 		lost(ep, ret);
@@ -94,12 +152,12 @@ void wf_ep_rx_release(struct wf_ep *ep, void *context)
 static void write_err(struct wf_ep *ep, struct wf_cq *cq, struct wf_cntr *cntr,
 	uint64_t op_flags, struct fi_cq_err_entry *entry)
 {
-	bool own = true;
+	bool own = is_counted(ep, op_flags);
 	ssize_t ret;
 
 	if (wf_unlikely(op_flags & WF_OP_WORK))
 		own = wf_work_done(&entry->op_context, op_flags, cntr, true);
-	ret = wf_cq_write_err(cq, entry);
+	ret = put_err(ep, cq, op_flags, entry);
 	if (cntr && own)
 		wf_cntr_add_err(cntr);
 	if (ret < 0)

@@ -3,6 +3,7 @@
 
 #include "objects/absent/absent.h"
 #include "objects/endpoint/internal.h"
+#include "objects/endpoint/transfer.h"
 
 /*
  * The life of an endpoint: opened by its transport, bound, enabled, closed.
@@ -80,6 +81,7 @@ int wf_ep_put(struct wf_ep *ep)
 {
 	int refs = atomic_load_explicit(&ep->refs, memory_order_acquire);
 	bool last;
+	int ret;
 
 	pthread_mutex_lock(&ep->control);
 	last = ep->handles == 1;
@@ -93,6 +95,11 @@ int wf_ep_put(struct wf_ep *ep)
 	ep->handles--;
 	pthread_mutex_unlock(&ep->control);
 	if (last) {
+		ret = wf_transfer_close(ep);
+		if (ret) {
+			ep->handles++;
+			return ret;
+		}
 		wf_ep_progress_detach(ep);
 		wf_trigger_purge(ep);
 		wf_ep_srx_drain(ep);
@@ -287,6 +294,7 @@ err_info:
 void wf_ep_done(struct wf_ep *ep)
 {
 	wf_ep_srx_detach(ep);
+	wf_transfer_free(ep->transfer);
 	wf_ep_unbind_all(ep);
 	(void)pthread_mutex_destroy(&ep->control);
 	wf_lock_done(&ep->lock);

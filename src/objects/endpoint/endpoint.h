@@ -18,6 +18,7 @@
 #include "objects/srx/srx.h"
 
 struct wf_ep;
+struct wf_transfer;
 
 /* What a transport implements for one endpoint. */
 struct wf_xfer_ops {
@@ -130,8 +131,9 @@ struct wf_ep {
 	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
 	struct wf_lock lock;
 	struct wf_progress progress;
-	atomic_int refs;      /* multicast groups and regions: keep it open */
-	unsigned int handles; /* the endpoint and its aliases: the last frees */
+	atomic_int refs;              /* multicast groups and regions: keep it open */
+	unsigned int handles;         /* the endpoint and its aliases: the last frees */
+	struct wf_transfer *transfer; /* a peer on top of us, or NULL; see transfer.h */
 
 	/* Receiving, with xfer->srx_ops; settled when the endpoint is enabled. */
 	struct fid_peer_srx *srx;   /* what the transport calls */
@@ -222,7 +224,13 @@ static inline void wf_ep_srx_unlock(struct wf_ep *ep)
 }
 
 /* The multi-receive buffer posted with @context is the application's again. */
-void wf_ep_rx_release(struct wf_ep *ep, void *context);
+void wf_ep_rx_release(struct wf_ep *ep, uint64_t op_flags, void *context);
+
+/* Entries of the receive CQ that count for nothing: answers to a peek. */
+ssize_t wf_ep_rx_answer(struct wf_ep *ep, uint64_t op_flags,
+	const struct fi_cq_tagged_entry *entry, fi_addr_t src);
+ssize_t wf_ep_rx_answer_err(
+	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry);
 
 /* It failed with @err (positive): always an entry, and the counter's error value. */
 void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,

@@ -13,7 +13,7 @@
  */
 
 /* Flags that only a single call can have. */
-static const uint64_t never_default = FI_TRIGGER | WF_OP_WORK;
+static const uint64_t never_default = FI_TRIGGER | WF_OP_WORK | FI_PEER_TRANSFER;
 
 static void settle(struct wf_ep_flags *flags, uint64_t op_flags, bool selective)
 {
@@ -40,12 +40,22 @@ static uint64_t tx_refused(const struct wf_ep *ep)
 	return refused;
 }
 
+/* To a peer of this endpoint, or through the owner of its CQ to one of the owner's. */
+static bool routes_transfers(const struct wf_ep *ep, const struct wf_cq *cq)
+{
+	return ep->transfer || (cq && cq->owner != &cq->self);
+}
+
 void wf_ep_settle_flags(struct wf_ep *ep)
 {
 	settle(&ep->tx, ep->tx_op_flags, ep->tx_selective);
 	settle(&ep->rx, ep->rx_op_flags, ep->rx_selective);
 	ep->tx.refused = tx_refused(ep);
 	ep->rx.refused = ((FI_MULTI_RECV | FI_TRIGGER) & ~ep->caps) | WF_OP_WORK;
+	if (!routes_transfers(ep, ep->tx_cq))
+		ep->tx.refused |= FI_PEER_TRANSFER;
+	if (!routes_transfers(ep, ep->rx_cq))
+		ep->rx.refused |= FI_PEER_TRANSFER;
 	ep->trecv_flags = ep->caps & FI_TAGGED_MULTI_RECV ? ~0ULL : ~FI_MULTI_RECV;
 }
 

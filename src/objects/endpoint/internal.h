@@ -49,6 +49,15 @@ void wf_ep_srx_detach(struct wf_ep *ep);
 /* Bind @ctx; *@why is what is wrong with it. */
 int wf_ep_srx_bind(struct wf_ep *ep, struct fid *fid, const char **why);
 
+/* transfer.c: its results, as those of wf_cq_write and wf_cq_write_err; and the end of
+ * all that wf_transfer_open made. */
+ssize_t wf_transfer_put(struct wf_transfer *transfer,
+	const struct fi_cq_tagged_entry *entry, fi_addr_t src);
+ssize_t wf_transfer_put_err(
+	struct wf_transfer *transfer, const struct fi_cq_err_entry *entry);
+struct wf_progress *wf_transfer_progress(struct wf_transfer *transfer);
+void wf_transfer_free(struct wf_transfer *transfer);
+
 /* endpoint_alias.c */
 bool wf_ep_is_alias(const struct fid *fid);
 struct wf_ep *wf_ep_alias_target(struct fid *fid);

@@ -47,7 +47,7 @@ int wf_op_recv(
 
 	*op = (struct wf_op){
 		.kind = WF_OP_RECV,
-		.flags = flags | ep->rx.forced,
+		.flags = wf_flags_call(&ep->rx, flags),
 		.addr = msg->addr,
 		.context = msg->context,
 		.data = msg->data,
@@ -105,7 +105,7 @@ int wf_op_send(
 
 	*op = (struct wf_op){
 		.kind = WF_OP_SEND,
-		.flags = flags | ep->tx.forced,
+		.flags = wf_flags_call(&ep->tx, flags),
 		.addr = msg->addr,
 		.context = msg->context,
 		.data = msg->data,

@@ -111,7 +111,14 @@ static void detach(struct wf_ep *ep, struct wf_progress *item)
 
 int wf_ep_progress_attach(struct wf_ep *ep)
 {
-	return attach(ep, &ep->progress);
+	int ret = attach(ep, &ep->progress);
+
+	if (ret || !ep->transfer)
+		return ret;
+	ret = attach(ep, wf_transfer_progress(ep->transfer));
+	if (ret)
+		detach(ep, &ep->progress);
+	return ret;
 }
 
 void wf_ep_progress_detach(struct wf_ep *ep)
@@ -119,8 +126,10 @@ void wf_ep_progress_detach(struct wf_ep *ep)
 	if (!ep->enabled)
 		return;
 	detach(ep, &ep->progress);
+	if (ep->transfer)
+		detach(ep, wf_transfer_progress(ep->transfer));
 	if (atomic_load_explicit(&ep->triggers, memory_order_acquire))
-		detach(ep, &ep->domain->triggers.progress);
+		detach(ep, &ep->domain->triggers.ready.progress);
 }
 
 int wf_ep_progress_triggers(struct wf_ep *ep)
@@ -132,7 +141,7 @@ int wf_ep_progress_triggers(struct wf_ep *ep)
 		return 0;
 	pthread_mutex_lock(&ep->control);
 	if (!atomic_load_explicit(&ep->triggers, memory_order_relaxed)) {
-		ret = attach(ep, &ep->domain->triggers.progress);
+		ret = attach(ep, &ep->domain->triggers.ready.progress);
 		if (!ret)
 			atomic_store_explicit(
 				&ep->triggers, true, memory_order_release);

@@ -66,7 +66,7 @@ int wf_op_read(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
 {
 	*op = (struct wf_op){
 		.kind = WF_OP_READ,
-		.flags = (flags & ~FI_INJECT) | ep->tx.forced,
+		.flags = wf_flags_call(&ep->tx, flags & ~FI_INJECT),
 		.addr = msg->addr,
 		.context = msg->context,
 	};
@@ -127,7 +127,7 @@ int wf_op_write(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
 {
 	*op = (struct wf_op){
 		.kind = WF_OP_WRITE,
-		.flags = flags | ep->tx.forced,
+		.flags = wf_flags_call(&ep->tx, flags),
 		.addr = msg->addr,
 		.context = msg->context,
 		.data = msg->data,

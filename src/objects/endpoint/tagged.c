@@ -83,7 +83,7 @@ int wf_op_trecv(struct wf_ep *ep, const struct fi_msg_tagged *msg, uint64_t flag
 
 	*op = (struct wf_op){
 		.kind = WF_OP_TRECV,
-		.flags = flags | ep->rx.forced,
+		.flags = wf_flags_call(&ep->rx, flags),
 		.addr = msg->addr,
 		.tag = msg->tag,
 		.ignore = msg->ignore,
@@ -153,7 +153,7 @@ int wf_op_tsend(struct wf_ep *ep, const struct fi_msg_tagged *msg, uint64_t flag
 
 	*op = (struct wf_op){
 		.kind = WF_OP_TSEND,
-		.flags = flags | ep->tx.forced,
+		.flags = wf_flags_call(&ep->tx, flags),
 		.addr = msg->addr,
 		.tag = msg->tag,
 		.context = msg->context,

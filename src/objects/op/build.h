@@ -15,6 +15,15 @@ static inline uint64_t wf_flags_plain(const struct wf_ep_flags *flags)
 	return atomic_load_explicit(&flags->plain, memory_order_relaxed);
 }
 
+/* Flags in force for a call with flags. The results of peer transfers always go
+ * somewhere; see objects/endpoint/transfer.h. */
+static inline uint64_t wf_flags_call(const struct wf_ep_flags *flags, uint64_t call)
+{
+	if (wf_unlikely(call & FI_PEER_TRANSFER))
+		call |= FI_COMPLETION;
+	return call | flags->forced;
+}
+
 /* The call has a single buffer; @desc stays valid as long as the call runs. */
 static inline void wf_op_set_buf(
 	struct wf_op *op, const void *buf, size_t len, void **desc)

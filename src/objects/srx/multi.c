@@ -27,7 +27,7 @@ static void end(
 	if (buffer->err)
 		wf_srx_report_failed(srx, buffer, FI_MULTI_RECV, buffer->err);
 	else if (ep)
-		wf_ep_rx_release(ep, buffer->peer.context);
+		wf_ep_rx_release(ep, buffer->peer.flags, buffer->peer.context);
 	wf_pool_put(&srx->pool, buffer);
 }
 

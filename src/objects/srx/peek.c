@@ -32,8 +32,15 @@ static ssize_t answer(
 
 	if (ep->av && src != FI_ADDR_NOTAVAIL)
 		src = wf_av_report(ep->av, src);
-	return wf_cq_write(ep->rx_cq, op->context, peer->flags & flags, peer->msg_size,
-		NULL, peer->cq_data, peer->tag, src);
+	return wf_ep_rx_answer(ep, op->flags,
+		&(struct fi_cq_tagged_entry){
+			.op_context = op->context,
+			.flags = peer->flags & flags,
+			.len = peer->msg_size,
+			.data = peer->cq_data,
+			.tag = peer->tag,
+		},
+		src);
 }
 
 static ssize_t answer_none(struct wf_ep *ep, const struct wf_op *op)
@@ -47,7 +54,7 @@ static ssize_t answer_none(struct wf_ep *ep, const struct wf_op *op)
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
-	return WF_MIN(wf_cq_write_err(ep->rx_cq, &entry), 0);
+	return WF_MIN(wf_ep_rx_answer_err(ep, op->flags, &entry), 0);
 }
 
 static ssize_t take_peeked(

@@ -31,7 +31,8 @@ void wf_srx_set_buffers(
 	}
 	entry->peer.count = op->iov_count;
 	entry->peer.context = op->context;
-	entry->peer.flags |= op->flags & (FI_COMPLETION | WF_OP_WORK);
+	entry->peer.flags |=
+		op->flags & (FI_COMPLETION | WF_OP_WORK | FI_PEER_TRANSFER);
 }
 
 void wf_srx_move_buffers(const struct wf_srx *srx, struct wf_srx_entry *entry,

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
-#include <sys/eventfd.h>
-
 #include "objects/trigger/internal.h"
 
 static struct wf_work *work_of(struct wf_list *link)
@@ -24,16 +21,6 @@ static void end_wait(struct wf_work *work)
 	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
 }
 
-/* Whoever sleeps may have armed before there was ready work. */
-static void wake(struct wf_triggers *triggers)
-{
-	const uint64_t one = 1;
-	int fd = atomic_load(&triggers->fd);
-
-	if (atomic_exchange(&triggers->armed, false) && fd >= 0)
-		(void)!write(fd, &one, sizeof(one));
-}
-
 /* FI_TRIGGER waits for successes, deferred work for successes and errors. Both are
  * read once: what is due must not depend on the place in the list. */
 void wf_trigger_fire(struct wf_cntr *cntr)
@@ -42,7 +29,7 @@ void wf_trigger_fire(struct wf_cntr *cntr)
 	uint64_t successes, all;
 	bool any = false;
 
-	wf_lock(&triggers->lock);
+	wf_lock(&triggers->ready.lock);
 	successes = atomic_load(&cntr->value);
 	if (__builtin_add_overflow(successes, atomic_load(&cntr->err), &all))
 		all = UINT64_MAX;
@@ -55,143 +42,46 @@ void wf_trigger_fire(struct wf_cntr *cntr)
 		if (work->threshold > successes && !work->deferred)
 			continue;
 		end_wait(work);
-		wf_list_push(&triggers->ready, &work->link);
+		wf_list_push(&triggers->ready.list, &work->link);
 		any = true;
 	}
 	if (any)
-		atomic_store(&triggers->is_ready, true);
-	wf_unlock(&triggers->lock);
+		atomic_store(&triggers->ready.is_ready, true);
+	wf_unlock(&triggers->ready.lock);
 	if (any)
-		wake(triggers);
+		wf_later_wake(&triggers->ready);
 }
 
-static struct wf_work *pop_ready(struct wf_triggers *triggers)
+static bool start(struct wf_later *ready, struct wf_list *link)
 {
-	struct wf_list *link;
-
-	wf_lock(&triggers->lock);
-	link = wf_list_pop(&triggers->ready);
-	if (!link)
-		atomic_store(&triggers->is_ready, false);
-	wf_unlock(&triggers->lock);
-	return link ? work_of(link) : NULL;
-}
-
-/* False: the first one cannot start now, and the others have to wait for it. */
-static bool run_all(struct wf_triggers *triggers)
-{
-	struct wf_work *work;
-	ssize_t ret;
-
-	while ((work = pop_ready(triggers))) {
-		ret = work->deferred ? wf_trigger_start_work(work)
+	struct wf_work *work = work_of(link);
+	ssize_t ret = work->deferred ? wf_trigger_start_work(work)
 				     : wf_trigger_start_op(work);
-		if (ret != -FI_EAGAIN)
-			continue;
-		wf_lock(&triggers->lock);
-		wf_list_insert_after(&triggers->ready, &work->link);
-		wf_unlock(&triggers->lock);
-		return false;
-	}
-	return true;
-}
 
-void wf_triggers_run_slow(struct wf_triggers *triggers)
-{
-	bool done;
-
-	do {
-		/* Whoever runs looks again after he let go: below. */
-		if (!wf_trylock(&triggers->run_lock))
-			return;
-		done = run_all(triggers);
-		wf_unlock(&triggers->run_lock);
-		/* Full fence: who found the lock taken set is_ready before, and we
-		 * see it. */
-		atomic_thread_fence(memory_order_seq_cst);
-	} while (done && atomic_load(&triggers->is_ready));
-}
-
-static struct wf_triggers *triggers_of(struct wf_progress *item)
-{
-	return wf_container_of(item, struct wf_triggers, progress);
-}
-
-static void triggers_run(struct wf_progress *item)
-{
-	wf_triggers_run(triggers_of(item));
-}
-
-static int triggers_wait_fd(struct wf_progress *item)
-{
-	struct wf_triggers *triggers = triggers_of(item);
-	int none = -1, fd = atomic_load(&triggers->fd);
-
-	if (fd >= 0)
-		return fd;
-	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	if (atomic_compare_exchange_strong(&triggers->fd, &none, fd))
-		return fd;
-	(void)close(fd); /* another list asked at the same time */
-	return none;
-}
-
-/* Work that the transport refuses for now keeps everybody awake until it is started:
- * nobody can say what will let it pass. */
-static bool triggers_arm(struct wf_progress *item)
-{
-	struct wf_triggers *triggers = triggers_of(item);
-	uint64_t count;
-	int fd = atomic_load(&triggers->fd);
-
-	if (fd >= 0)
-		(void)!read(fd, &count, sizeof(count));
-	atomic_store(&triggers->armed, true);
-	return !atomic_load(&triggers->is_ready);
+	return ret != -FI_EAGAIN;
 }
 
 int wf_triggers_init(struct wf_triggers *triggers)
 {
-	int ret = wf_lock_init(&triggers->lock, WF_LOCK_SPIN);
+	int ret = wf_later_init(&triggers->ready, start);
 
 	if (ret)
 		return ret;
-	ret = wf_lock_init(&triggers->run_lock, WF_LOCK_MUTEX);
-	if (ret) {
-		wf_lock_done(&triggers->lock);
-		return ret;
-	}
 	(void)pthread_mutex_init(&triggers->control, NULL);
 	wf_list_init(&triggers->cntrs);
-	wf_list_init(&triggers->ready);
-	atomic_init(&triggers->is_ready, false);
-	atomic_init(&triggers->armed, false);
-	atomic_init(&triggers->fd, -1);
-	triggers->progress = (struct wf_progress){
-		.run = triggers_run,
-		.wait_fd = triggers_wait_fd,
-		.arm = triggers_arm,
-	};
 	return 0;
 }
 
 void wf_triggers_done(struct wf_triggers *triggers)
 {
-	int fd = atomic_load(&triggers->fd);
-
-	if (fd >= 0)
-		(void)close(fd);
 	(void)pthread_mutex_destroy(&triggers->control);
-	wf_lock_done(&triggers->run_lock);
-	wf_lock_done(&triggers->lock);
+	wf_later_done(&triggers->ready);
 }
 
 /* Reading the counter starts work from now on. */
 static int watch(struct wf_domain *domain, struct wf_cntr *cntr)
 {
-	struct wf_progress *item = &domain->triggers.progress;
+	struct wf_progress *item = &domain->triggers.ready.progress;
 	int ret = 0;
 
 	/* acquire: pairs with the release below. */
@@ -215,7 +105,7 @@ out:
 
 void wf_trigger_forget(struct wf_cntr *cntr)
 {
-	struct wf_progress *item = &cntr->domain->triggers.progress;
+	struct wf_progress *item = &cntr->domain->triggers.ready.progress;
 
 	if (!atomic_load_explicit(&cntr->watched, memory_order_acquire))
 		return;
@@ -244,13 +134,13 @@ int wf_trigger_wait(struct wf_domain *domain, struct wf_work *work)
 	if (ret)
 		return ret;
 	work->waiting = true;
-	wf_lock(&triggers->lock);
+	wf_lock(&triggers->ready.lock);
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
 	if (wf_list_empty(&cntr->work))
 		wf_list_push(&triggers->cntrs, &cntr->work_link);
 	insert(cntr, work);
 	atomic_store(&cntr->has_work, true);
-	wf_unlock(&triggers->lock);
+	wf_unlock(&triggers->ready.lock);
 	wf_trigger_fire(cntr);
 	wf_triggers_run(triggers);
 	return 0;
@@ -277,9 +167,9 @@ void wf_trigger_take(struct wf_triggers *triggers,
 	struct wf_list *ret_taken)
 {
 	wf_list_init(ret_taken);
-	wf_lock(&triggers->run_lock);
-	wf_lock(&triggers->lock);
-	wf_list_foreach_safe(link, &triggers->ready)
+	wf_lock(&triggers->ready.run_lock);
+	wf_lock(&triggers->ready.lock);
+	wf_list_foreach_safe(link, &triggers->ready.list)
 	{
 		if (!wanted(work_of(link), arg))
 			continue;
@@ -298,8 +188,8 @@ void wf_trigger_take(struct wf_triggers *triggers,
 			wf_list_push(ret_taken, link);
 		}
 	}
-	wf_unlock(&triggers->lock);
-	wf_unlock(&triggers->run_lock);
+	wf_unlock(&triggers->ready.lock);
+	wf_unlock(&triggers->ready.run_lock);
 }
 
 static bool is_of_ep(const struct wf_work *work, const void *ep)

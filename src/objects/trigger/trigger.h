@@ -6,9 +6,8 @@
 #include <stdbool.h>
 #include <rdma/fi_trigger.h>
 
-#include "objects/progress/progress.h"
+#include "objects/progress/later.h"
 #include "sys/list.h"
-#include "sys/lock.h"
 
 struct wf_cntr;
 struct wf_domain;
@@ -25,27 +24,17 @@ struct wf_op;
  * whoever makes progress there, or sleeps there, or the progress thread, starts it.
  * Calls that come from the application without any lock start it themselves.
  *
- * @lock guards the lists, here and in the counters. @run_lock is held by the one
- * thread that starts work, so that order is kept, and by whoever takes work back, so
- * that nothing is between the lists meanwhile. Order: progress list lock, @run_lock,
- * endpoint lock, @lock;
- * @control comes before the first.
+ * @ready holds what is due, in the order of starting; its lock guards all lists, those
+ * of the counters too (see later.h). @control comes before all other locks.
  *
- * Two flags pair up, all of them sequentially consistent: has_work of a counter with
- * its value (the queueing thread sets the flag, then looks at the value; the counting
- * one does the reverse), and @armed with @is_ready in the same way. One of both
- * always sees the other.
+ * Two flags pair up, both sequentially consistent: has_work of a counter with its
+ * value. The queueing thread sets the flag, then looks at the value; the counting one
+ * does the reverse. One of both always sees the other.
  */
 struct wf_triggers {
-	struct wf_lock lock;
-	struct wf_lock run_lock;
 	pthread_mutex_t control; /* guards the making of wf_cntr.watched */
 	struct wf_list cntrs;    /* those that work waits for */
-	struct wf_list ready;    /* in the order of starting */
-	atomic_bool is_ready;
-	atomic_bool armed; /* somebody may be asleep on @fd */
-	atomic_int fd;     /* -1 until somebody can */
-	struct wf_progress progress;
+	struct wf_later ready;
 };
 
 int wf_triggers_init(struct wf_triggers *triggers);
@@ -54,14 +43,10 @@ void wf_triggers_done(struct wf_triggers *triggers);
 /* @cntr, which has work, changed. Any lock but that of a CQ or wait may be held. */
 void wf_trigger_fire(struct wf_cntr *cntr);
 
-void wf_triggers_run_slow(struct wf_triggers *triggers);
-
 /* Start what is ready. No lock of an endpoint is held. */
 static inline void wf_triggers_run(struct wf_triggers *triggers)
 {
-	if (wf_unlikely(
-		    atomic_load_explicit(&triggers->is_ready, memory_order_relaxed)))
-		wf_triggers_run_slow(triggers);
+	wf_later_run(&triggers->ready);
 }
 
 /* @cntr is being closed; nothing waits for it. */

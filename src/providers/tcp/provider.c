@@ -8,7 +8,8 @@
 
 /* What the provider offers: reliable datagrams and connections, for each IP version. */
 
-#define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
+#define DOMAIN_CAPS                                                                    \
+	(FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID | FI_PEER)
 #define TX_CAPS                                                                        \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE |      \
 		FI_FENCE | FI_TRIGGER)

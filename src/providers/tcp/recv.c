@@ -81,7 +81,7 @@ static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **
 	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
 	struct fid_peer_srx *srx = conn->ep->ep.srx;
 	struct fi_peer_match_attr attr = {
-		.addr = conn->peer ? tcp_conn_index(conn) : FI_ADDR_UNSPEC,
+		.addr = wf_ep_srx_source(&conn->ep->ep, tcp_conn_index(conn)),
 		.msg_size = len,
 		.tag = tagged ? rec->tag : 0,
 	};

@@ -197,7 +197,7 @@ fi_addr_t tcp_srx_addr(struct fi_peer_rx_entry *entry)
 	if (unexp->conn && unexp->conn->peer)
 		unexp->source = tcp_conn_index(unexp->conn);
 	wf_unlock(&ep->ep.lock);
-	return unexp->source;
+	return wf_ep_srx_source(&ep->ep, unexp->source);
 }
 
 /* What a matched message ends with when its connection is lost. */

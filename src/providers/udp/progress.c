@@ -174,7 +174,7 @@ static void deliver_slice(
 		rx->iov[0].iov_len = rx->len;
 	}
 	if (!report(ep, &slice, buf, dg, last ? FI_MULTI_RECV : 0) && last)
-		wf_ep_rx_release(&ep->ep, slice.context);
+		wf_ep_rx_release(&ep->ep, 0, slice.context);
 }
 
 static bool receive_one(struct udp_ep *ep, const struct udp_sock *sock)

@@ -433,7 +433,7 @@ static void test_done(void **state)
 	wf_ep_tx_done(wf, WF_CNTR_SEND, &a, FI_COMPLETION, FI_SEND | FI_MSG, 5);
 	wf_ep_tx_done(wf, WF_CNTR_WRITE, &a, FI_COMPLETION, FI_WRITE | FI_RMA, 5);
 	wf_ep_rx_done(wf, &err, FI_COMPLETION, FI_RECV | FI_MSG, 5, &err, 1, 2, 3);
-	wf_ep_rx_release(wf, &a);
+	wf_ep_rx_release(wf, 0, &a);
 	assert_int_equal(fi_cq_readfrom(a.cq, entry, 4, src), 4);
 	assert_int_equal(entry[0].flags, FI_SEND | FI_MSG);
 	assert_ptr_equal(entry[0].op_context, &a);

@@ -110,7 +110,7 @@ static void domain_open_checks_its_arguments(void **state)
 	struct fid_fabric *fabric = fake_fabric(FI_VERSION(2, 6));
 	struct fi_info *info = fake_info(FI_THREAD_SAFE, FI_PROGRESS_MANUAL);
 	struct fi_peer_domain_context peer = { .size = sizeof(peer) };
-	struct fid_domain *domain = NULL;
+	struct fid_domain *domain = NULL, *imported = NULL;
 
 	assert_int_equal(fi_domain(fabric, NULL, &domain, NULL), -FI_EINVAL);
 	/* FAB-009, FAB-010 */
@@ -126,6 +126,21 @@ static void domain_open_checks_its_arguments(void **state)
 	assert_int_equal(fi_domain2(fabric, info, &domain, 0, &peer), 0);
 	assert_ptr_equal(domain->fid.context, &peer);
 	assert_int_equal(domain->fid.fclass, FI_CLASS_DOMAIN);
+
+	/* P-02 to P-04, P-45 */
+	peer.domain = domain;
+	peer.size--;
+	assert_int_equal(
+		fi_domain2(fabric, info, &imported, FI_PEER, &peer), -FI_EINVAL);
+	assert_int_equal(
+		fi_domain2(fabric, info, &imported, FI_PEER, NULL), -FI_EINVAL);
+	peer.size++;
+	assert_int_equal(fi_domain2(fabric, info, &imported, FI_PEER, &peer), 0);
+	memset(&peer, 0xee, sizeof(peer));
+	assert_ptr_equal(imported->fid.context, domain);
+	assert_ptr_equal(wf_domain_of(imported)->peer, domain);
+	/* P-08: the owner's is not touched. */
+	assert_closed(imported);
 	fi_freeinfo(info);
 	assert_closed(domain);
 	assert_closed(fabric);

@@ -21,7 +21,9 @@ struct fk {
 	struct wf_ep ep;
 	unsigned int discards;
 	int start_result, enable_result;
-	bool hold; /* matched messages are not completed before fk_finish */
+	bool hold;      /* matched messages are not completed before fk_finish */
+	bool sends;     /* what is sent completes at once, locks held */
+	int send_error; /* or fails with it */
 	struct fi_peer_rx_entry *held[FK_ROOM];
 	size_t held_count;
 };
@@ -117,8 +119,21 @@ static fi_addr_t fk_srx_addr(struct fi_peer_rx_entry *entry)
 
 static ssize_t fk_start_op(struct wf_ep *ep, struct wf_op *op)
 {
+	const struct wf_op_report *report = &wf_op_reports[op->kind];
+	struct fk *fk = wf_container_of(ep, struct fk, ep);
+
 	/* Receives do not come here. */
 	assert_true(op->kind != WF_OP_RECV && op->kind != WF_OP_TRECV);
+	if (!fk->sends)
+		return 0;
+	wf_lock(&ep->lock);
+	if (fk->send_error)
+		wf_ep_tx_err(ep, report->cntr, op->context, op->flags,
+			report->comp_flags, op->len, fk->send_error);
+	else
+		wf_ep_tx_done(ep, report->cntr, op->context, op->flags,
+			report->comp_flags, op->len);
+	wf_unlock(&ep->lock);
 	return 0;
 }
 

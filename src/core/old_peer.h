@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_CORE_OLD_PEER_H
+#define WF_CORE_OLD_PEER_H
+
+#include <stdbool.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+/*
+ * Provider libraries made for a version of fi_peer(3) that had other layouts, told by
+ * the version that they state:
+ *
+ *   1.17, 1.18  get_msg(srx, addr, size, &entry), get_tag(srx, addr, tag, &entry);
+ *               entries begin with two links and have no cq_data; no
+ *               foreach_unspec_addr; errors of a CQ end before src_addr
+ *   1.19        entries have cq_data; foreach_unspec_addr
+ *   1.20-1.22   errors are those of today
+ *   2.0-2.2     get_msg and get_tag are those of today; entries have the links still
+ *
+ * Whoever hands such a provider a receive context or a CQ does so in the layout of
+ * today; what the provider gets is a copy in its own. It is put there by its fabric's
+ * and domain's operations, which are replaced when they are opened.
+ */
+struct wf_old_peer {
+	uint32_t before; /* the first version that it is not good for */
+	bool has_cq_data;
+	bool short_errors;
+	void *srx_owner_ops;
+};
+
+/* NULL when there is nothing to adapt. */
+const struct wf_old_peer *wf_old_peer_of(uint32_t fi_version);
+
+/* Replace the operations of a fabric that was just opened. -FI_ENOMEM. */
+int wf_old_peer_adapt(const struct wf_old_peer *old, struct fid_fabric *fabric);
+
+/*
+ * An object of a provider with something of ours attached that ends with it: @ops stand
+ * in front of the object's own.
+ */
+struct wf_old_guard {
+	struct fi_ops ops;
+	struct fi_ops *own;
+	void (*gone)(struct wf_old_guard *guard);
+};
+
+void wf_old_guard_set(struct wf_old_guard *guard, struct fid *fid,
+	void (*gone)(struct wf_old_guard *guard));
+
+/* The call with FI_PEER; @open is the provider's own. */
+int wf_old_srx_open(const struct wf_old_peer *old,
+	int (*open)(struct fid_domain *, struct fi_rx_attr *, struct fid_ep **, void *),
+	struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **ret_srx,
+	void *context);
+
+extern const struct wf_old_peer wf_old_peers[]; /* ends with an empty one */
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "objects/progress/later.h"
+
+void wf_later_wake(struct wf_later *later)
+{
+	const uint64_t one = 1;
+	int fd = atomic_load(&later->fd);
+
+	if (atomic_exchange(&later->armed, false) && fd >= 0)
+		(void)!write(fd, &one, sizeof(one));
+}
+
+void wf_later_add(struct wf_later *later, struct wf_list *item)
+{
+	wf_lock(&later->lock);
+	wf_list_push(&later->list, item);
+	atomic_store(&later->is_ready, true);
+	wf_unlock(&later->lock);
+	wf_later_wake(later);
+}
+
+static struct wf_list *pop(struct wf_later *later)
+{
+	struct wf_list *item;
+
+	wf_lock(&later->lock);
+	item = wf_list_pop(&later->list);
+	if (!item)
+		atomic_store(&later->is_ready, false);
+	wf_unlock(&later->lock);
+	return item;
+}
+
+static bool run_all(struct wf_later *later)
+{
+	struct wf_list *item;
+
+	while ((item = pop(later))) {
+		if (later->run(later, item))
+			continue;
+		wf_lock(&later->lock);
+		wf_list_insert_after(&later->list, item);
+		wf_unlock(&later->lock);
+		return false;
+	}
+	return true;
+}
+
+void wf_later_run_slow(struct wf_later *later)
+{
+	bool done;
+
+	do {
+		/* Whoever runs looks again after he let go: below. */
+		if (!wf_trylock(&later->run_lock))
+			return;
+		done = run_all(later);
+		wf_unlock(&later->run_lock);
+		/* Full fence: who found the lock taken set is_ready before, and we
+		 * see it. */
+		atomic_thread_fence(memory_order_seq_cst);
+	} while (done && atomic_load(&later->is_ready));
+}
+
+static struct wf_later *later_of(struct wf_progress *item)
+{
+	return wf_container_of(item, struct wf_later, progress);
+}
+
+static void item_run(struct wf_progress *item)
+{
+	wf_later_run(later_of(item));
+}
+
+static int item_wait_fd(struct wf_progress *item)
+{
+	struct wf_later *later = later_of(item);
+	int none = -1, fd = atomic_load(&later->fd);
+
+	if (fd >= 0)
+		return fd;
+	fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (atomic_compare_exchange_strong(&later->fd, &none, fd))
+		return fd;
+	(void)close(fd); /* another list asked at the same time */
+	return none;
+}
+
+/* What is refused for now keeps everybody awake until it is done: nobody can say what
+ * will let it pass. */
+static bool item_arm(struct wf_progress *item)
+{
+	struct wf_later *later = later_of(item);
+	uint64_t count;
+	int fd = atomic_load(&later->fd);
+
+	if (fd >= 0)
+		(void)!read(fd, &count, sizeof(count));
+	atomic_store(&later->armed, true);
+	return !atomic_load(&later->is_ready);
+}
+
+int wf_later_init(
+	struct wf_later *later, bool (*run)(struct wf_later *, struct wf_list *))
+{
+	int ret = wf_lock_init(&later->lock, WF_LOCK_SPIN);
+
+	if (ret)
+		return ret;
+	/* Never none: it also keeps a thread from running inside itself. */
+	ret = wf_lock_init(&later->run_lock, WF_LOCK_MUTEX);
+	if (ret) {
+		wf_lock_done(&later->lock);
+		return ret;
+	}
+	wf_list_init(&later->list);
+	atomic_init(&later->is_ready, false);
+	atomic_init(&later->armed, false);
+	atomic_init(&later->fd, -1);
+	later->run = run;
+	later->progress = (struct wf_progress){
+		.run = item_run,
+		.wait_fd = item_wait_fd,
+		.arm = item_arm,
+	};
+	return 0;
+}
+
+void wf_later_done(struct wf_later *later)
+{
+	int fd = atomic_load(&later->fd);
+
+	if (fd >= 0)
+		(void)close(fd);
+	wf_lock_done(&later->run_lock);
+	wf_lock_done(&later->lock);
+}

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "srx_fixture.h"
+
+#include "objects/endpoint/transfer.h"
+
+/* A peer whose transfers go over an endpoint of ours: P-70 to P-75. */
+
+#define XFER (FI_PEER_TRANSFER)
+
+/* What the peer saw, in order. */
+static struct {
+	struct fid_ep ep;
+	struct fi_ops_transfer_peer ops;
+	struct fid_ep *owner;
+	uint64_t owner_caps;
+	int open_result, close_result;
+	bool without_ops;
+
+	unsigned int calls, depth, failed;
+	void *context[64];
+	uint64_t flags[64];
+	struct fi_cq_err_entry err;
+	char err_data[8];
+	ssize_t answer;
+	void (*react)(void *context);
+} peer;
+
+static struct fk *fk;
+static struct fk_around around;
+
+static int peer_close(struct fid *fid)
+{
+	return peer.close_result;
+}
+
+static struct fi_ops peer_fid_ops = { .size = sizeof(peer_fid_ops),
+	.close = peer_close };
+
+static void saw(void *context, uint64_t flags)
+{
+	assert_int_equal(peer.depth, 0);
+	assert_true(peer.calls < 64);
+	/* No lock of the endpoint is held. */
+	assert_true(wf_trylock(&fk->ep.lock));
+	wf_unlock(&fk->ep.lock);
+	assert_true(wf_trylock(fk->ep.srx_lock));
+	wf_unlock(fk->ep.srx_lock);
+
+	peer.context[peer.calls] = context;
+	peer.flags[peer.calls++] = flags;
+	peer.depth++;
+	if (peer.react)
+		peer.react(context);
+	peer.depth--;
+}
+
+static ssize_t peer_complete(
+	struct fid_ep *ep, struct fi_cq_tagged_entry *entry, fi_addr_t src)
+{
+	assert_ptr_equal(ep, &peer.ep);
+	if (peer.answer)
+		return peer.answer;
+	saw(entry->op_context, entry->flags);
+	return 0;
+}
+
+static ssize_t peer_comperr(struct fid_ep *ep, struct fi_cq_err_entry *entry)
+{
+	assert_ptr_equal(ep, &peer.ep);
+	peer.failed++;
+	peer.err = *entry;
+	if (entry->err_data)
+		memcpy(peer.err_data, entry->err_data, entry->err_data_size);
+	saw(entry->op_context, entry->flags);
+	return 0;
+}
+
+static int peer_endpoint(
+	struct fid_domain *domain, struct fi_info *info, struct fid_ep **ep, void *arg)
+{
+	struct fi_peer_transfer_context *context = arg;
+
+	assert_true(info->mode & FI_PEER_TRANSFER);
+	assert_int_equal(context->size, sizeof(*context));
+	if (peer.open_result)
+		return peer.open_result;
+	peer.owner = context->ep;
+	peer.owner_caps = context->info->caps;
+	if (!peer.without_ops)
+		context->peer_ops = &peer.ops;
+	*ep = &peer.ep;
+	return 0;
+}
+
+static struct fi_ops_domain peer_domain_ops = {
+	.size = sizeof(peer_domain_ops),
+	.endpoint = peer_endpoint,
+};
+static struct fid_domain peer_domain = { .ops = &peer_domain_ops };
+static struct fi_info peer_info = { .mode = FI_PEER_TRANSFER };
+
+static int setup(void **state)
+{
+	memset(&peer, 0, sizeof(peer));
+	peer.ep.fid.ops = &peer_fid_ops;
+	peer.ops = (struct fi_ops_transfer_peer){ sizeof(peer.ops), peer_complete,
+		peer_comperr };
+	if (domain_fixture_setup(state))
+		return -1;
+	around = fk_open_around(*state);
+	fk = fk_open(*state, fk_info(FI_MULTI_RECV));
+	fk->sends = true;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	fk_close(fk);
+	fk_close_around(&around);
+	return domain_fixture_teardown(state);
+}
+
+static void open_peer(uint64_t cq_flags)
+{
+	struct fid_ep *ep;
+
+	assert_int_equal(wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), 0);
+	assert_ptr_equal(ep, &peer.ep);
+	fk_enable_with(fk, &around, cq_flags);
+}
+
+static ssize_t post(void *context, uint64_t flags)
+{
+	struct fi_msg_tagged msg = { .tag = 3, .context = context };
+
+	return fi_tsendmsg(&fk->ep.fid, &msg, flags);
+}
+
+/* P-70 to P-73 */
+static void opening(void **state)
+{
+	struct fid_ep *ep = NULL;
+
+	peer_info.mode = 0;
+	assert_int_equal(
+		wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), -FI_EINVAL);
+	peer_info.mode = FI_PEER_TRANSFER;
+	/* The peer cannot live with our limits. */
+	peer.open_result = -FI_EMSGSIZE;
+	assert_int_equal(
+		wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), -FI_EMSGSIZE);
+	peer.open_result = 0;
+	peer.without_ops = true;
+	assert_int_equal(
+		wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), -FI_EINVAL);
+	peer.without_ops = false;
+	peer.ops.size = offsetof(struct fi_ops_transfer_peer, comperr);
+	assert_int_equal(
+		wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep), -FI_EINVAL);
+	assert_null(ep);
+	peer.ops.size = sizeof(peer.ops);
+
+	open_peer(0);
+	assert_ptr_equal(peer.owner, &fk->ep.fid);
+	assert_int_equal(peer.owner_caps, fk->ep.info->caps);
+	assert_int_equal(wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep),
+		-FI_EOPBADSTATE);
+	/* P-08: who cannot go yet keeps us. */
+	peer.close_result = -FI_EBUSY;
+	assert_int_equal(fi_close(&fk->ep.fid.fid), -FI_EBUSY);
+	assert_int_equal(post(&fk, XFER), 0);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 1);
+	peer.close_result = 0;
+}
+
+/* P-74 */
+static void results(void **state)
+{
+	char buf[8], mark[4];
+	unsigned char out[3];
+
+	open_peer(0);
+	assert_int_equal(post(&mark[0], XFER), 0);
+	/* P-75: not inside the call. */
+	assert_int_equal(peer.calls, 0);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 1);
+	assert_ptr_equal(peer.context[0], &mark[0]);
+	assert_int_equal(peer.flags[0], FI_SEND | FI_TAGGED);
+
+	/* The application's own are not touched. */
+	assert_int_equal(post(&mark[1], 0), 0);
+	fk_expect(&around, &mark[1], FI_SEND | FI_TAGGED, 0, 0);
+
+	assert_int_equal(
+		fk_trecvmsg(&fk->ep.fid, out, 3, FI_ADDR_UNSPEC, 9, 0, &mark[2], XFER),
+		0);
+	fk_tagged(fk, 1, 9, 40, 3);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 2);
+	assert_ptr_equal(peer.context[1], &mark[2]);
+	assert_int_equal(peer.flags[1], FI_RECV | FI_TAGGED);
+	assert_true(fk_holds(out, 40, 3));
+	assert_int_equal(fi_cntr_read(around.cntr), 0);
+
+	/* Too long for the buffer. */
+	assert_int_equal(
+		fk_trecvmsg(&fk->ep.fid, out, 3, FI_ADDR_UNSPEC, 9, 0, &mark[3], XFER),
+		0);
+	fk_tagged(fk, 1, 9, 50, 5);
+	fk_expect_none(&around);
+	assert_int_equal(peer.failed, 1);
+	assert_int_equal(peer.err.err, FI_ETRUNC);
+	assert_int_equal(peer.err.olen, 2);
+	fk->send_error = FI_ECONNRESET;
+	assert_int_equal(post(&mark[0], XFER), 0);
+	assert_int_equal(fi_cntr_readerr(around.cntr), 0);
+	fk_expect_none(&around);
+	assert_int_equal(peer.failed, 2);
+	assert_int_equal(peer.err.err, FI_ECONNRESET);
+
+	/* A peek, and a buffer for several. */
+	assert_int_equal(fk_trecvmsg(&fk->ep.fid, NULL, 0, FI_ADDR_UNSPEC, 1, 0,
+				 &mark[0], FI_PEEK | XFER),
+		0);
+	assert_int_equal(
+		fk_recvmsg(&fk->ep.fid, buf, 8, &mark[1], FI_MULTI_RECV | XFER), 0);
+	fk_message(fk, 1, 1, 8);
+	fk_expect_none(&around);
+	assert_int_equal(peer.failed, 3);
+	assert_int_equal(peer.err.err, FI_ENOMSG);
+	assert_int_equal(peer.calls, 7);
+	assert_ptr_equal(peer.context[6], &mark[1]);
+	assert_int_equal(peer.flags[6], FI_MULTI_RECV);
+}
+
+/* Whoever asked for few completions gets all results of its transfers. */
+static void selective(void **state)
+{
+	open_peer(FI_SELECTIVE_COMPLETION);
+	assert_int_equal(post(&around, XFER), 0);
+	assert_int_equal(post(&around, XFER | FI_INJECT), 0);
+	assert_int_equal(post(&around, 0), 0);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 2);
+}
+
+static void error_data(void **state)
+{
+	struct fi_cq_err_entry entry = { .err = FI_EIO, .op_context = fk };
+	char data[] = "gone";
+
+	open_peer(0);
+	entry.err_data = data;
+	entry.err_data_size = sizeof(data);
+	wf_ep_rx_err(&fk->ep, XFER, &entry);
+	memset(data, 0, sizeof(data));
+	fk_expect_none(&around);
+	assert_int_equal(peer.failed, 1);
+	assert_string_equal(peer.err_data, "gone");
+}
+
+static unsigned int left;
+
+static void post_another(void *context)
+{
+	struct fi_cq_tagged_entry none;
+
+	if (left) {
+		left--;
+		assert_int_equal(post((char *)context + 1, XFER), 0);
+	}
+	/* The application's entries can be had as well. */
+	assert_int_equal(fi_cq_read(around.cq, &none, 1), -FI_EAGAIN);
+	(void)fi_cntr_read(around.cntr);
+}
+
+/* P-75: transfers, the CQ and progress from inside the callback. */
+static void from_inside(void **state)
+{
+	char marks[64];
+
+	open_peer(0);
+	peer.react = post_another;
+	left = 40;
+	assert_int_equal(post(marks, XFER), 0);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 41);
+	for (size_t i = 0; i < 41; i++)
+		assert_ptr_equal(peer.context[i], marks + i);
+}
+
+static struct fid_peer_cq handle;
+
+static void write_to_cq(void *context)
+{
+	assert_int_equal(handle.owner_ops->write(&handle, context, FI_COLLECTIVE, 0,
+				 NULL, 0, 0, FI_ADDR_NOTAVAIL),
+		0);
+}
+
+static void peer_writes_to_our_queue(void **state)
+{
+	open_peer(0);
+	wf_cq_export(wf_cq_of(around.cq), &handle);
+	peer.react = write_to_cq;
+	assert_int_equal(post(&handle, XFER), 0);
+	/* It may come with the reading that made the progress, or with the next. */
+	(void)fi_cq_read(around.cq, NULL, 0);
+	fk_expect(&around, &handle, FI_COLLECTIVE, 0, 0);
+	wf_cq_unexport(&handle);
+}
+
+/* A peer that has no room asks to be told again. */
+static void told_again(void **state)
+{
+	open_peer(0);
+	assert_int_equal(post(&around, XFER), 0);
+	peer.answer = -FI_EAGAIN;
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 0);
+	assert_false(wf_progress_list_arm(&wf_cq_of(around.cq)->progress));
+	peer.answer = 0;
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 1);
+	/* Left behind: nobody tells it, nobody leaks it. */
+	assert_int_equal(post(&around, XFER), 0);
+}
+
+/* Without a peer nobody could be told. */
+static void nobody_there(void **state)
+{
+	char buf[8];
+
+	fk_enable_with(fk, &around, 0);
+	assert_int_equal(post(&around, XFER), -FI_EBADFLAGS);
+	assert_int_equal(fk_recvmsg(&fk->ep.fid, buf, 8, NULL, XFER), -FI_EBADFLAGS);
+}
+
+#define TRANSFER_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TRANSFER_TEST(opening),
+		TRANSFER_TEST(results),
+		TRANSFER_TEST(selective),
+		TRANSFER_TEST(error_data),
+		TRANSFER_TEST(from_inside),
+		TRANSFER_TEST(peer_writes_to_our_queue),
+		TRANSFER_TEST(told_again),
+		TRANSFER_TEST(nobody_there),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
