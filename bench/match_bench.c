@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * match_bench [ROUNDS [TAGS]]: time of one receive and its message in the matching engine,
- * with 0, 1,000 and 100,000 other entries waiting. The rounds of the three are
+ * match_bench [ROUNDS [TAGS]]: time of one receive and its message in the matching
+ * engine, with 0, 1,000 and 100,000 other entries waiting. The rounds of the three are
  * interleaved; ratios are to the time with none.
  */
 #include <stdio.h>

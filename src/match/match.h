@@ -38,8 +38,8 @@
  * (ignore, directed or not) pairs among the posted receives for a message, and among
  * the searches under way for an unexpected message that leaves. Beyond
  * WF_MATCH_MAX_PAIRS such pairs at one time the receives of the further pairs are kept
- * in, and unexpected messages for them are looked for in, one ordered list. Changing
- * the source of a message costs as much as messages arrived behind it.
+ * in, and unexpected messages for them are looked for in, one ordered list. Looking for
+ * messages of unknown source costs as much as arrived behind the oldest of them.
  *
  * Nothing here fails. Memory is asked for only to go faster: when there is none, lists
  * are searched instead.
@@ -54,6 +54,8 @@
 #define WF_MATCH_OVERFLOW  (UINT32_C(1) << WF_MATCH_MAX_PAIRS)
 
 struct wf_match_group;
+struct wf_match_mark;
+struct wf_pool;
 
 /*
  * Embedded by the owner of a receive; needs no initialisation, may be freed or used
@@ -70,8 +72,9 @@ struct wf_match_entry {
 
 /* The same for a message. There may be millions, so it is small. */
 struct wf_match_message {
-	struct wf_match_node node; /* in the first index; ring.next NULL: not there */
-	struct wf_list order;      /* all, oldest first */
+	struct wf_match_node node;   /* in the first index; ring.next NULL: not there */
+	struct wf_list order;        /* all, oldest first */
+	struct wf_match_mark *marks; /* in further indexes */
 };
 
 /* Posted receives of one (ignore, directed or not) pair. */
@@ -82,9 +85,9 @@ struct wf_match_group {
 
 /* Unexpected messages for one such pair; see unexpected.c. */
 struct wf_match_index {
-	struct wf_list item;   /* in wf_match.indexes */
-	struct wf_list *last;  /* of the messages that it has passed */
-	uint64_t used;         /* wf_match.stamp at its latest use */
+	struct wf_list item;  /* in wf_match.indexes */
+	struct wf_list *last; /* of the messages that it has passed */
+	uint64_t used;        /* wf_match.stamp at its latest use */
 	struct wf_match_table table;
 };
 
@@ -104,7 +107,7 @@ struct wf_match {
 	struct wf_list indexes; /* latest used first */
 	uint32_t index_count;
 	bool first_used;
-	struct wf_match_marks *marks; /* of the indexes but the first; or NULL */
+	struct wf_pool *marks; /* memory for those of the indexes but the first */
 
 	struct wf_match_group *groups[WF_MATCH_MAX_PAIRS];
 	struct wf_match_group exact; /* groups[0], there without allocation */
@@ -113,7 +116,7 @@ struct wf_match {
 
 static_assert(sizeof(struct wf_match) <= 640, "an idle engine stays small");
 static_assert(sizeof(struct wf_match_entry) <= 88, "embedded in every receive");
-static_assert(sizeof(struct wf_match_message) <= 56, "embedded in every message");
+static_assert(sizeof(struct wf_match_message) <= 64, "embedded in every message");
 
 void wf_match_init(struct wf_match *m);
 
@@ -191,9 +194,9 @@ static inline uint64_t wf_match_addr(const struct wf_match_message *msg)
 }
 
 /* The source of a message queued without one is now known; it keeps its place in the
- * order of arrival. @addr is not WF_MATCH_ANY. */
-void wf_match_resolve(
-	struct wf_match *m, struct wf_match_message *msg, uint64_t addr);
+ * order of arrival. @addr is not WF_MATCH_ANY. Only within wf_match_foreach_unspec,
+ * which gets the indexes out of the way, and with no search in between. */
+void wf_match_resolve(struct wf_match *m, struct wf_match_message *msg, uint64_t addr);
 
 /* The other way about: the source is not known any more. */
 void wf_match_forget(struct wf_match *m, struct wf_match_message *msg);

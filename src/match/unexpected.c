@@ -20,7 +20,7 @@
  * back its memory by retreating from its end, a few messages at a time.
  *
  * A message of unknown source is passed by directed indexes without being taken in.
- * When the source becomes known they retreat to before the message.
+ * Before sources become known they retreat to before the oldest such message.
  */
 #include "match/mark.h"
 #include "match/sides.h"
@@ -105,8 +105,7 @@ static void first_add(struct wf_match *m, struct wf_match_message *msg)
 
 static void first_drop(struct wf_match *m, struct wf_match_message *msg)
 {
-	uint32_t hash =
-		wf_match_table_needs_hash(&msg->node) ? first_hash(m, msg) : 0;
+	uint32_t hash = wf_match_table_needs_hash(&msg->node) ? first_hash(m, msg) : 0;
 
 	wf_match_table_remove(&m->first.table, &msg->node, hash);
 	msg->node.ring.next = NULL;
@@ -126,16 +125,16 @@ static bool file(
 static void unfile(
 	struct wf_match *m, struct wf_match_index *x, struct wf_match_message *msg)
 {
-	struct wf_match_mark *mark;
+	struct wf_match_mark **link;
 
 	if (x == &m->first) {
 		if (in_first(msg))
 			first_drop(m, msg);
 		return;
 	}
-	mark = wf_match_mark_find(m, msg, x);
-	if (mark)
-		wf_match_mark_drop(m, mark);
+	link = wf_match_mark_find(msg, x);
+	if (*link)
+		wf_match_mark_drop(m, link);
 }
 
 static void retreat(struct wf_match *m, struct wf_match_index *x)
@@ -265,8 +264,9 @@ static __attribute__((noinline)) struct wf_match_message *walk_on(
 static struct wf_match_message *found(
 	struct wf_match *m, struct wf_match_index *x, struct wf_match_node *node)
 {
-	return x == &m->first ? message_at(node)
-			      : wf_match_mark_message(wf_match_mark_of(node));
+	return x == &m->first
+		       ? message_at(node)
+		       : wf_container_of(node, struct wf_match_mark, node)->message;
 }
 
 struct wf_match_message *wf_match_search_unexpected(
@@ -304,6 +304,7 @@ void wf_match_queue(
 	msg->node.tag = tag;
 	msg->node.addr = addr;
 	msg->node.ring.next = NULL;
+	msg->marks = NULL;
 	wf_list_push(&m->unexpected, &msg->order);
 	m->unexpected_count++;
 	m->stamp++;
@@ -338,12 +339,10 @@ static __attribute__((noinline)) void leave_first(
 static __attribute__((noinline)) void leave_marked(
 	struct wf_match *m, struct wf_match_message *msg)
 {
-	struct wf_match_mark *mark;
-
-	while ((mark = wf_match_mark_find(m, msg, NULL))) {
-		if (mark->index->last == &msg->order)
-			mark->index->last = msg->order.prev;
-		wf_match_mark_drop(m, mark);
+	while (msg->marks) {
+		if (msg->marks->index->last == &msg->order)
+			msg->marks->index->last = msg->order.prev;
+		wf_match_mark_drop(m, &msg->marks);
 	}
 }
 
@@ -351,7 +350,7 @@ void wf_match_unqueue(struct wf_match *m, struct wf_match_message *msg)
 {
 	if (in_first(msg))
 		leave_first(m, msg);
-	if (wf_unlikely(m->marks))
+	if (msg->marks)
 		leave_marked(m, msg);
 	if (is_unspec(msg))
 		leave_unspec(m, msg);
@@ -367,23 +366,7 @@ static bool passed(const struct wf_match *m, const struct wf_match_index *x,
 
 	while (it != x->last && it != &msg->order)
 		it = it->prev;
-	return it == x->last && it != &m->unexpected;
-}
-
-void wf_match_resolve(struct wf_match *m, struct wf_match_message *msg, uint64_t addr)
-{
-	assert(is_unspec(msg) && addr != WF_MATCH_ANY);
-	wf_list_foreach(item, &m->indexes)
-	{
-		struct wf_match_index *x = index_of(item);
-
-		if (!is_directed(x) || !passed(m, x, msg))
-			continue;
-		while (x->last != msg->order.prev)
-			retreat(m, x);
-	}
-	msg->node.addr = addr;
-	m->unspec_count--;
+	return it == x->last;
 }
 
 void wf_match_forget(struct wf_match *m, struct wf_match_message *msg)
@@ -396,7 +379,7 @@ void wf_match_forget(struct wf_match *m, struct wf_match_message *msg)
 }
 
 /* Mostly they are among the latest: it is these whose senders are not known yet. */
-struct wf_match_message *wf_match_unspec_first(struct wf_match *m)
+static struct wf_match_message *unspec_first(const struct wf_match *m)
 {
 	struct wf_match_message *msg = NULL;
 	struct wf_list *it = m->unexpected.prev;
@@ -406,6 +389,29 @@ struct wf_match_message *wf_match_unspec_first(struct wf_match *m)
 		left -= is_unspec(msg);
 	}
 	return msg;
+}
+
+struct wf_match_message *wf_match_unspec_first(struct wf_match *m)
+{
+	struct wf_match_message *msg = unspec_first(m);
+
+	wf_list_foreach(item, &m->indexes)
+	{
+		struct wf_match_index *x = index_of(item);
+
+		if (!msg || !is_directed(x) || !passed(m, x, msg))
+			continue;
+		while (x->last != msg->order.prev)
+			retreat(m, x);
+	}
+	return msg;
+}
+
+void wf_match_resolve(struct wf_match *m, struct wf_match_message *msg, uint64_t addr)
+{
+	assert(is_unspec(msg) && addr != WF_MATCH_ANY);
+	msg->node.addr = addr;
+	m->unspec_count--;
 }
 
 struct wf_match_message *wf_match_unspec_behind(

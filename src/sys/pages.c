@@ -6,8 +6,8 @@
 
 static char *map(size_t size)
 {
-	void *mem = mmap(NULL, size, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *mem = mmap(
+		NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return mem == MAP_FAILED ? NULL : mem;
 }
@@ -39,8 +39,8 @@ void *wf_pages_get(size_t size)
 
 void wf_pages_put(void *mem, size_t size)
 {
-	/* A process has so many mappings; one more hole may be too much. The memory goes
-	 * then all the same, and only its address is not used again. */
+	/* A process has so many mappings; one more hole may be too much. The memory
+	 * goes then all the same, and only its address is not used again. */
 	if (munmap(mem, size))
 		(void)madvise(mem, size, MADV_DONTNEED);
 }

@@ -13,9 +13,9 @@
  * two of @len fit exactly, others are rounded up by an eighth at most.
  */
 enum {
-	WF_SIZES_STEP = 16,          /* the first classes */
-	WF_SIZES_STEPS = 8,          /* so many of them, and so many in each doubling */
-	WF_SIZES_DOUBLINGS = 9,      /* 128 to 64 Ki */
+	WF_SIZES_STEP = 16,     /* the first classes */
+	WF_SIZES_STEPS = 8,     /* so many of them, and so many in each doubling */
+	WF_SIZES_DOUBLINGS = 9, /* 128 to 64 Ki */
 	WF_SIZES_CLASSES = WF_SIZES_STEPS * (1 + WF_SIZES_DOUBLINGS) + 1,
 	WF_SIZES_MAX = WF_SIZES_STEP * WF_SIZES_STEPS << WF_SIZES_DOUBLINGS,
 };

@@ -42,9 +42,9 @@ static void *scarce_pages_get(size_t size)
 	return refuse() ? NULL : wf_pages_get(size);
 }
 
-#define malloc        scarce_malloc
-#define calloc        scarce_calloc
-#define wf_pages_get  scarce_pages_get
+#define malloc       scarce_malloc
+#define calloc       scarce_calloc
+#define wf_pages_get scarce_pages_get
 #include "../../../src/match/mark.c"
 #include "../../../src/match/match.c"
 #include "../../../src/match/posted.c"

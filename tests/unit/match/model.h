@@ -20,9 +20,9 @@ struct source {
 struct item {
 	struct wf_match_entry entry;     /* as a receive */
 	struct wf_match_message message; /* as a message */
-	uint64_t tag, ignore, addr; /* as given to the engine */
-	uint64_t source;            /* of a message: what resolving will say */
-	unsigned int room;          /* of a receive: messages it still takes */
+	uint64_t tag, ignore, addr;      /* as given to the engine */
+	uint64_t source;                 /* of a message: what resolving will say */
+	unsigned int room;               /* of a receive: messages it still takes */
 };
 
 struct side {
@@ -234,7 +234,8 @@ static struct item *peek(struct world *w)
 	recv.ignore = draw_ignore(w);
 	recv.addr = draw_addr(w);
 	want = model_unexpected(w, &recv);
-	got = item_at(wf_match_find_unexpected(&w->match, recv.tag, recv.ignore, recv.addr));
+	got = item_at(
+		wf_match_find_unexpected(&w->match, recv.tag, recv.ignore, recv.addr));
 	if (want == got)
 		return got;
 	WRONG(w, "peek");
