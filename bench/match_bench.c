@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * match_bench [ROUNDS]: time of one receive and its message in the matching engine,
- * with 0, 1,000 and 100,000 other entries waiting. The rounds of the three are
+ * match_bench [ROUNDS [TAGS]]: time of one receive and its message in the matching
+ * engine, with 0, 1,000 and 100,000 other entries waiting. The rounds of the three are
  * interleaved; ratios are to the time with none.
  */
 #include <stdio.h>
@@ -23,9 +23,17 @@ struct receive {
 	uint64_t fields[20];
 };
 
+/* The same for a message that waits: what it brought along, and where its data is. */
+struct message {
+	struct wf_match_message entry;
+	struct message *free;
+	uint64_t fields[2];
+};
+
 struct world {
 	struct wf_match match;
 	struct receive *others;
+	struct message *messages;
 	size_t count;
 	uint64_t rng, turn;
 };
@@ -42,6 +50,7 @@ struct bench {
 /* The owner's share of the work: an entry from a pool, its fields filled in, and in the
  * end a completion like fi_cq_tagged_entry. */
 static struct receive pool[16], *pool_free;
+static struct message message_pool[16], *message_free;
 static struct {
 	uint64_t fields[6];
 } completions[256];
@@ -77,10 +86,30 @@ static void owner_complete(struct wf_match_entry *e)
 	owner_put(e);
 }
 
+static struct wf_match_message *owner_keep(uint64_t tag, uint64_t addr)
+{
+	struct message *msg = message_free;
+
+	message_free = msg->free;
+	msg->fields[0] = tag;
+	msg->fields[1] = addr;
+	return &msg->entry;
+}
+
+static void owner_drop(struct wf_match_message *e)
+{
+	struct message *msg = wf_container_of(e, struct message, entry);
+
+	msg->free = message_free;
+	message_free = msg;
+}
+
 static void owner_init(void)
 {
-	for (size_t i = 0; i < WF_ARRAY_SIZE(pool); i++)
+	for (size_t i = 0; i < WF_ARRAY_SIZE(pool); i++) {
 		owner_put(&pool[i].entry);
+		owner_drop(&message_pool[i].entry);
+	}
 }
 
 /* Others have bit 40 set, so that none of the pairs takes them. */
@@ -112,19 +141,21 @@ static void fill_posted_mixed(struct world *w, const struct bench *b)
 static void fill_unexpected(struct world *w, const struct bench *b)
 {
 	for (size_t i = 0; i < w->count; i++)
-		wf_match_queue(&w->match, &w->others[i].entry, other_tag(i), 1);
+		wf_match_queue(&w->match, &w->messages[i].entry, other_tag(i), 1);
 }
 
 static void receive(struct world *w, const struct bench *b, uint64_t tag)
 {
-	struct wf_match_entry *e =
+	struct wf_match_message *msg =
 		wf_match_take_unexpected(&w->match, tag, b->ignore, b->addr);
+	struct receive *r = owner_get(tag, b->addr);
 
-	if (e)
-		owner_complete(e);
-	else
-		wf_match_post(&w->match, &owner_get(tag, b->addr)->entry, tag,
-			b->ignore, b->addr);
+	if (msg) {
+		owner_drop(msg);
+		owner_complete(&r->entry);
+	} else {
+		wf_match_post(&w->match, &r->entry, tag, b->ignore, b->addr);
+	}
 }
 
 static void arrive(struct world *w, uint64_t tag)
@@ -134,7 +165,7 @@ static void arrive(struct world *w, uint64_t tag)
 	if (e)
 		owner_complete(e);
 	else
-		wf_match_queue(&w->match, &owner_get(tag, 1)->entry, tag, 1);
+		wf_match_queue(&w->match, owner_keep(tag, 1), tag, 1);
 }
 
 static void expected(struct world *w, const struct bench *b)
@@ -172,7 +203,7 @@ static void any_posted(struct world *w, const struct bench *b)
 static void any_unexpected(struct world *w, const struct bench *b)
 {
 	size_t i = random_below(w, w->count);
-	struct wf_match_entry *e =
+	struct wf_match_message *e =
 		wf_match_take_unexpected(&w->match, other_tag(i), b->ignore, b->addr);
 
 	wf_match_queue(&w->match, e, other_tag(i), 1);
@@ -192,7 +223,7 @@ static void posted_fifo(struct world *w, const struct bench *b)
 static void fill_unexpected_fifo(struct world *w, const struct bench *b)
 {
 	for (size_t i = 0; i < w->count + 1; i++)
-		wf_match_queue(&w->match, &w->others[i].entry, 0, 1);
+		wf_match_queue(&w->match, &w->messages[i].entry, 0, 1);
 }
 
 static void unexpected_fifo(struct world *w, const struct bench *b)
@@ -264,7 +295,8 @@ static int run(const struct bench *b, int rounds)
 		memset(&w[i], 0, sizeof(w[i]));
 		w[i].count = counts[i] + (draws && !counts[i]);
 		w[i].others = calloc(counts[i] + 1, sizeof(struct receive));
-		if (!w[i].others)
+		w[i].messages = calloc(counts[i] + 1, sizeof(struct message));
+		if (!w[i].others || !w[i].messages)
 			return 1;
 		wf_match_init(&w[i].match);
 		b->fill(&w[i], b);
@@ -277,6 +309,7 @@ static int run(const struct bench *b, int rounds)
 		qsort(ns[i], (size_t)rounds, sizeof(double), compare);
 		wf_match_done(&w[i].match);
 		free(w[i].others);
+		free(w[i].messages);
 	}
 	printf("%-32s", b->name);
 	for (int i = 0; i < 3; i++)

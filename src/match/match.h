@@ -13,7 +13,8 @@
 /*
  * The matching engine: posted receives on one side, unexpected messages on the other.
  * It moves no data and knows no fids; its user embeds an entry in whatever stands for a
- * receive or a message. A receive matches a message when
+ * receive, and a smaller one in what stands for a message. A receive matches a message
+ * when
  *
  *	(receive tag | ignore) == (message tag | ignore)
  *
@@ -21,20 +22,24 @@
  * message whose source is not known has addr WF_MATCH_ANY too, and matches undirected
  * receives only. The oldest match wins, on both sides, exactly.
  *
- * Usage:  a receive is posted    e = wf_match_take_unexpected(); if none
- *wf_match_post() a message arrives      e = wf_match_take_posted();     if none
- *wf_match_queue() multi-receive          wf_match_find_posted(), and wf_match_unpost()
- *when full peek                   wf_match_find_unexpected() claim, discard         the
- *same, then wf_match_unqueue(): the message is the caller's and matches nothing more
- *         cancel                 wf_match_unpost()
- *         an address is learnt   wf_match_foreach_unspec() { wf_match_resolve() }
+ * Usage:
+ *   a receive is posted     msg = wf_match_take_unexpected(); if none wf_match_post()
+ *   a message arrives       e = wf_match_take_posted(); if none wf_match_queue()
+ *   multi-receive           wf_match_find_posted(), and wf_match_unpost() when full
+ *   peek                    wf_match_find_unexpected()
+ *   claim, discard          the same, then wf_match_unqueue(): the message is the
+ *                           caller's and matches nothing more
+ *   cancel                  wf_match_unpost()
+ *   an address is learnt    wf_match_foreach_unspec() { wf_match_resolve() }
+ *   an address is removed   wf_match_foreach_unexpected() { wf_match_forget() }
  * Untagged receives and messages use an engine of their own, tag 0 and ignore 0.
  *
  * Cost: constant in the number of entries; proportional to the number of distinct
  * (ignore, directed or not) pairs among the posted receives for a message, and among
  * the searches under way for an unexpected message that leaves. Beyond
  * WF_MATCH_MAX_PAIRS such pairs at one time the receives of the further pairs are kept
- * in, and unexpected messages for them are looked for in, one ordered list.
+ * in, and unexpected messages for them are looked for in, one ordered list. Looking for
+ * messages of unknown source costs as much as arrived behind the oldest of them.
  *
  * Nothing here fails. Memory is asked for only to go faster: when there is none, lists
  * are searched instead.
@@ -50,29 +55,40 @@
 
 struct wf_match_group;
 struct wf_match_mark;
+struct wf_pool;
 
 /*
- * Embedded by the owner of a receive or message; needs no initialisation, may be freed
- * or used again once it left the engine. It is on one side of one engine at a time.
- * The fields are the engine's own.
+ * Embedded by the owner of a receive; needs no initialisation, may be freed or used
+ * again once it left the engine. The fields are the engine's own.
  */
 struct wf_match_entry {
-	struct wf_match_node node; /* unexpected: ring links those of unknown source */
-	struct wf_list order;      /* all of one side, oldest first */
+	struct wf_match_node node;
+	struct wf_list order; /* all, oldest first */
 	uint64_t ignore;
 	uint64_t stamp;
-	union {
-		struct wf_match_group *group; /* posted; NULL: in the overflow list */
-		struct wf_match_mark *marks;  /* unexpected: its places in indexes */
-	};
+	struct wf_match_group *group; /* NULL: in the overflow list */
+	uint32_t hash;
+};
+
+/* The same for a message. There may be millions, so it is small. */
+struct wf_match_message {
+	struct wf_match_node node;   /* in the first index; ring.next NULL: not there */
+	struct wf_list order;        /* all, oldest first */
+	struct wf_match_mark *marks; /* in further indexes */
 };
 
 /* Posted receives of one (ignore, directed or not) pair. */
 struct wf_match_group {
 	struct wf_match_table table;
-	uint64_t ignore;
-	bool directed;
 	uint8_t bit; /* in wf_match.live */
+};
+
+/* Unexpected messages for one such pair; see unexpected.c. */
+struct wf_match_index {
+	struct wf_list item;  /* in wf_match.indexes */
+	struct wf_list *last; /* of the messages that it has passed */
+	uint64_t used;        /* wf_match.stamp at its latest use */
+	struct wf_match_table table;
 };
 
 struct wf_match {
@@ -80,25 +96,27 @@ struct wf_match {
 	 * wait to be used again for their own or another pair. */
 	uint32_t live; /* and WF_MATCH_OVERFLOW: the overflow list has some */
 	uint32_t group_count;
-	uint64_t stamp;
+	uint64_t stamp;                /* receives and messages that ever came */
 	struct wf_match_group *recent; /* the group of the latest post */
 	struct wf_list posted;
 	struct wf_list overflow; /* of node.ring: receives that found no group */
 
 	/* Unexpected messages. The list is the truth, the indexes are lazy. */
-	uint64_t unexpected_count;
+	uint64_t unexpected_count, unspec_count;
 	struct wf_list unexpected;
-	struct wf_list unspec;  /* of node.ring: messages of unknown source */
 	struct wf_list indexes; /* latest used first */
 	uint32_t index_count;
-	struct wf_list slabs; /* memory of the marks */
+	bool first_used;
+	struct wf_pool *marks; /* memory for those of the indexes but the first */
 
 	struct wf_match_group *groups[WF_MATCH_MAX_PAIRS];
 	struct wf_match_group exact; /* groups[0], there without allocation */
+	struct wf_match_index first; /* the index that needs no marks */
 };
 
-static_assert(sizeof(struct wf_match) <= 512, "an idle engine stays small");
+static_assert(sizeof(struct wf_match) <= 640, "an idle engine stays small");
 static_assert(sizeof(struct wf_match_entry) <= 88, "embedded in every receive");
+static_assert(sizeof(struct wf_match_message) <= 64, "embedded in every message");
 
 void wf_match_init(struct wf_match *m);
 
@@ -138,56 +156,73 @@ static inline struct wf_match_entry *wf_match_take_posted(
 
 /* Add a message behind all others. */
 void wf_match_queue(
-	struct wf_match *m, struct wf_match_entry *e, uint64_t tag, uint64_t addr);
+	struct wf_match *m, struct wf_match_message *msg, uint64_t tag, uint64_t addr);
 
 /* Take a message out: received, claimed or discarded. */
-void wf_match_unqueue(struct wf_match *m, struct wf_match_entry *e);
+void wf_match_unqueue(struct wf_match *m, struct wf_match_message *msg);
 
-struct wf_match_entry *wf_match_search_unexpected(
+struct wf_match_message *wf_match_search_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr);
 
 /* The oldest message for this receive, left in its place; NULL if none. */
-static inline struct wf_match_entry *wf_match_find_unexpected(
+static inline struct wf_match_message *wf_match_find_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	return m->unexpected_count ? wf_match_search_unexpected(m, tag, ignore, addr)
 				   : NULL;
 }
 
-static inline struct wf_match_entry *wf_match_take_unexpected(
+static inline struct wf_match_message *wf_match_take_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	struct wf_match_entry *e = wf_match_find_unexpected(m, tag, ignore, addr);
+	struct wf_match_message *msg = wf_match_find_unexpected(m, tag, ignore, addr);
 
-	if (e)
-		wf_match_unqueue(m, e);
-	return e;
+	if (msg)
+		wf_match_unqueue(m, msg);
+	return msg;
+}
+
+/* As given to wf_match_queue, or changed since. */
+static inline uint64_t wf_match_tag(const struct wf_match_message *msg)
+{
+	return msg->node.tag;
+}
+
+static inline uint64_t wf_match_addr(const struct wf_match_message *msg)
+{
+	return msg->node.addr;
 }
 
 /* The source of a message queued without one is now known; it keeps its place in the
- * order of arrival. @addr is not WF_MATCH_ANY. */
-void wf_match_resolve(struct wf_match *m, struct wf_match_entry *e, uint64_t addr);
+ * order of arrival. @addr is not WF_MATCH_ANY. Only within wf_match_foreach_unspec,
+ * which gets the indexes out of the way, and with no search in between. */
+void wf_match_resolve(struct wf_match *m, struct wf_match_message *msg, uint64_t addr);
+
+/* The other way about: the source is not known any more. */
+void wf_match_forget(struct wf_match *m, struct wf_match_message *msg);
 
 /* ---- walks, oldest first ---- */
 
-static inline bool wf_match_entry_unspec(const struct wf_match_entry *e)
-{
-	return e->node.addr == WF_MATCH_ANY;
-}
-
-#define WF_MATCH_WALK(e, head, member)                                                 \
-	for (struct wf_match_entry *e =                                                \
-			wf_list_entry((head)->next, struct wf_match_entry, member),    \
-				   *e##_next = wf_list_entry(e->member.next,           \
-					   struct wf_match_entry, member);             \
-		&e->member != (head);                                                  \
-		e = e##_next, e##_next = wf_list_entry(                                \
-				      e->member.next, struct wf_match_entry, member))
+#define WF_MATCH_WALK(type, e, head)                                                   \
+	for (type *e = wf_list_entry((head)->next, type, order),                       \
+		  *e##_next = wf_list_entry(e->order.next, type, order);               \
+		&e->order != (head);                                                   \
+		e = e##_next, e##_next = wf_list_entry(e->order.next, type, order))
 
 /* The body may take the current entry out, free it, resolve it; no other one. */
-#define wf_match_foreach_posted(e, m)     WF_MATCH_WALK(e, &(m)->posted, order)
-#define wf_match_foreach_unexpected(e, m) WF_MATCH_WALK(e, &(m)->unexpected, order)
-/* The messages whose source is not known. */
-#define wf_match_foreach_unspec(e, m) WF_MATCH_WALK(e, &(m)->unspec, node.ring)
+#define wf_match_foreach_posted(e, m)                                                  \
+	WF_MATCH_WALK(struct wf_match_entry, e, &(m)->posted)
+#define wf_match_foreach_unexpected(msg, m)                                            \
+	WF_MATCH_WALK(struct wf_match_message, msg, &(m)->unexpected)
+
+/* The oldest message whose source is not known, and the next such behind @msg. */
+struct wf_match_message *wf_match_unspec_first(struct wf_match *m);
+struct wf_match_message *wf_match_unspec_behind(
+	struct wf_match *m, const struct wf_match_message *msg);
+
+#define wf_match_foreach_unspec(msg, m)                                                \
+	for (struct wf_match_message *msg = wf_match_unspec_first(m),                  \
+				     *msg##_next = wf_match_unspec_behind(m, msg);     \
+		msg; msg = msg##_next, msg##_next = wf_match_unspec_behind(m, msg))
 
 #endif

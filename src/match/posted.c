@@ -19,9 +19,7 @@ static struct wf_match_entry *entry_of(struct wf_match_node *node)
 static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 	struct wf_match_group *g, uint64_t ignore, bool directed)
 {
-	wf_match_table_init(&g->table);
-	g->ignore = ignore;
-	g->directed = directed;
+	wf_match_table_init(&g->table, ignore, directed);
 	g->bit = (uint8_t)bit;
 	m->groups[bit] = g;
 	return g;
@@ -42,6 +40,12 @@ void wf_match_posted_done(struct wf_match *m)
 		if (m->groups[i] != &m->exact)
 			free(m->groups[i]);
 	}
+}
+
+static inline bool group_serves(
+	const struct wf_match_group *g, uint64_t ignore, bool directed)
+{
+	return g->table.ignore == ignore && !g->table.any == directed;
 }
 
 /* A new group, or one without receives that now serves another pair. */
@@ -72,7 +76,7 @@ static __attribute__((noinline)) struct wf_match_group *group_other(
 
 	for (unsigned int i = 0; i < m->group_count; i++) {
 		g = m->groups[i];
-		if (g->ignore == ignore && g->directed == directed)
+		if (group_serves(g, ignore, directed))
 			return m->recent = g;
 	}
 	g = group_add(m, ignore, directed);
@@ -86,7 +90,7 @@ static inline struct wf_match_group *group_get(
 {
 	struct wf_match_group *g = m->recent;
 
-	if (wf_likely(g->ignore == ignore && g->directed == directed))
+	if (wf_likely(group_serves(g, ignore, directed)))
 		return g;
 	return group_other(m, ignore, directed);
 }
@@ -107,7 +111,8 @@ void wf_match_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
 		m->live |= WF_MATCH_OVERFLOW;
 		return;
 	}
-	wf_match_table_add(&g->table, &e->node);
+	e->hash = wf_match_table_hash(&g->table, tag, addr);
+	wf_match_table_add(&g->table, &e->node, e->hash);
 	m->live |= UINT32_C(1) << g->bit;
 }
 
@@ -123,7 +128,7 @@ void wf_match_unpost(struct wf_match *m, struct wf_match_entry *e)
 			m->live &= ~WF_MATCH_OVERFLOW;
 		return;
 	}
-	wf_match_table_remove(&g->table, &e->node);
+	wf_match_table_remove(&g->table, &e->node, e->hash);
 	if (!g->table.keys)
 		m->live &= ~(UINT32_C(1) << g->bit);
 }
@@ -152,10 +157,9 @@ struct wf_match_entry *wf_match_search_posted(
 		const struct wf_match_group *g = m->groups[__builtin_ctz(live)];
 		struct wf_match_node *node;
 
-		if (g->directed && addr == WF_MATCH_ANY)
+		if (!g->table.any && addr == WF_MATCH_ANY)
 			continue;
-		node = wf_match_table_find(
-			&g->table, tag & ~g->ignore, g->directed ? addr : WF_MATCH_ANY);
+		node = wf_match_table_find(&g->table, tag, addr);
 		if (!node)
 			continue;
 		e = entry_of(node);

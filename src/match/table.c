@@ -3,19 +3,33 @@
 
 /* A table of up to this many buckets is kept when it has become empty. */
 #define KEPT 256
-/* A quarter of the buckets at most is filled, so that a look for what is not there
- * mostly meets an empty one; but few keys do not ask for memory. */
+/* Few keys do not ask for memory. */
 #define FEW_KEYS       4
 #define MOVES_PER_CALL 8
 #define MAX_BUCKETS    (UINT32_C(1) << 30)
+#define SPARSE_BUCKETS (UINT32_C(1) << 16)
+
+struct wf_match_node wf_match_behind;
+
+/*
+ * A quarter of the buckets at most is filled, so that a look for what is not there
+ * mostly meets an empty one. Where the buckets are more than a cache holds, and each
+ * look is a trip to memory anyhow, the memory counts.
+ */
+static uint32_t keys_of(uint32_t size)
+{
+	if (size <= SPARSE_BUCKETS)
+		return WF_MAX(size / 4, FEW_KEYS);
+	return size == MAX_BUCKETS ? UINT32_MAX : size;
+}
 
 static void set_size(
 	struct wf_match_table *t, struct wf_match_node **buckets, uint32_t size)
 {
 	t->buckets = buckets;
 	t->mask = size - 1;
-	t->grow_at = size == MAX_BUCKETS ? UINT32_MAX : WF_MAX(size / 4, FEW_KEYS);
-	t->shrink_at = size > KEPT ? size / 32 : 0;
+	t->grow_at = keys_of(size);
+	t->shrink_at = size > KEPT ? keys_of(size / 4) / 2 : 0;
 }
 
 static void release(struct wf_match_table *t, struct wf_match_node **buckets)
@@ -24,9 +38,12 @@ static void release(struct wf_match_table *t, struct wf_match_node **buckets)
 		free(buckets);
 }
 
-void wf_match_table_init(struct wf_match_table *t)
+void wf_match_table_init(struct wf_match_table *t, uint64_t ignore, bool directed)
 {
-	*t = (struct wf_match_table){ 0 };
+	*t = (struct wf_match_table){
+		.ignore = ignore,
+		.any = directed ? 0 : UINT64_MAX,
+	};
 	set_size(t, t->few, WF_MATCH_FEW);
 }
 
@@ -35,21 +52,26 @@ void wf_match_table_done(struct wf_match_table *t)
 	if (t->old)
 		release(t, t->old);
 	release(t, t->buckets);
-	wf_match_table_init(t);
+	wf_match_table_init(t, t->ignore, !t->any);
+}
+
+static void move_chain(struct wf_match_table *t, struct wf_match_node *node)
+{
+	struct wf_match_node *next, **bucket;
+
+	for (; node; node = next) {
+		next = node->next;
+		bucket = &t->buckets[t->mask &
+				     wf_match_table_hash(t, node->tag, node->addr)];
+		node->next = *bucket;
+		*bucket = node;
+	}
 }
 
 static void move_some(struct wf_match_table *t)
 {
-	struct wf_match_node *node, *next;
-
 	for (int i = 0; t->old && i < MOVES_PER_CALL; i++) {
-		for (node = t->old[t->moved]; node; node = next) {
-			next = node->next;
-			wf_match_table_push(
-				&t->buckets[t->mask &
-					    wf_match_hash(node->tag, node->addr)],
-				node);
-		}
+		move_chain(t, t->old[t->moved]);
 		if (t->moved++ == t->old_mask) {
 			release(t, t->old);
 			t->old = NULL;
@@ -89,7 +111,7 @@ void wf_match_table_shrink(struct wf_match_table *t)
 		t->old = NULL;
 		if (t->mask >= KEPT) {
 			release(t, t->buckets);
-			wf_match_table_init(t);
+			wf_match_table_init(t, t->ignore, !t->any);
 		}
 		return;
 	}

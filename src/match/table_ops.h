@@ -2,29 +2,43 @@
 #ifndef WF_MATCH_TABLE_OPS_H
 #define WF_MATCH_TABLE_OPS_H
 
-/* The hot part of the table, inline for posted.c and unexpected.c. */
+/* The hot part of the table, inline for its users. */
 
 #include "match/seed.h"
 #include "match/table.h"
+#include "sys/compiler.h"
 
 /* Carry on with a resize under way, begin one that is due. */
 void wf_match_table_grow(struct wf_match_table *t);
 void wf_match_table_shrink(struct wf_match_table *t);
 
+/* Of what the table compares; 32 bits are more than it has buckets for. */
+static inline uint32_t wf_match_table_hash(
+	const struct wf_match_table *t, uint64_t tag, uint64_t addr)
+{
+	return (uint32_t)wf_match_hash(tag & ~t->ignore, addr | t->any);
+}
+
 static inline struct wf_match_node **wf_match_table_bucket(
-	const struct wf_match_table *t, uint64_t hash)
+	const struct wf_match_table *t, uint32_t hash)
 {
 	if (wf_unlikely(t->old) && (hash & t->old_mask) >= t->moved)
 		return &t->old[hash & t->old_mask];
 	return &t->buckets[hash & t->mask];
 }
 
-static inline struct wf_match_node *wf_match_table_look(
+static inline bool wf_match_table_same(const struct wf_match_table *t,
+	const struct wf_match_node *node, uint64_t tag, uint64_t addr)
+{
+	return !(((node->tag ^ tag) & ~t->ignore) | ((node->addr ^ addr) & ~t->any));
+}
+
+static inline struct wf_match_node *wf_match_table_look(const struct wf_match_table *t,
 	struct wf_match_node *const *bucket, uint64_t tag, uint64_t addr)
 {
 	struct wf_match_node *node = *bucket;
 
-	while (node && (node->tag != tag || node->addr != addr))
+	while (node && !wf_match_table_same(t, node, tag, addr))
 		node = node->next;
 	return node;
 }
@@ -33,68 +47,67 @@ static inline struct wf_match_node *wf_match_table_look(
 static inline struct wf_match_node *wf_match_table_find(
 	const struct wf_match_table *t, uint64_t tag, uint64_t addr)
 {
-	return wf_match_table_look(
-		wf_match_table_bucket(t, wf_match_hash(tag, addr)), tag, addr);
-}
+	uint32_t hash = wf_match_table_hash(t, tag, addr);
 
-static inline void wf_match_table_push(
-	struct wf_match_node **bucket, struct wf_match_node *node)
-{
-	node->next = *bucket;
-	node->link = bucket;
-	if (node->next)
-		node->next->link = &node->next;
-	*bucket = node;
+	return wf_match_table_look(t, wf_match_table_bucket(t, hash), tag, addr);
 }
 
 /* File @node, its tag and addr set, behind those of its key. */
 static inline void wf_match_table_add(
-	struct wf_match_table *t, struct wf_match_node *node)
+	struct wf_match_table *t, struct wf_match_node *node, uint32_t hash)
 {
-	struct wf_match_node **bucket =
-		wf_match_table_bucket(t, wf_match_hash(node->tag, node->addr));
+	struct wf_match_node **bucket = wf_match_table_bucket(t, hash);
 	struct wf_match_node *first =
-		wf_match_table_look(bucket, node->tag, node->addr);
+		wf_match_table_look(t, bucket, node->tag, node->addr);
 
 	if (first) {
-		node->link = NULL;
+		node->next = &wf_match_behind;
 		wf_list_push(&first->ring, &node->ring);
 		return;
 	}
 	wf_list_init(&node->ring);
-	wf_match_table_push(bucket, node);
+	node->next = *bucket;
+	*bucket = node;
 	if (wf_unlikely(++t->keys > t->grow_at || t->old))
 		wf_match_table_grow(t);
 }
 
-/* @to, until now not the first of its ring, takes the place of @from in the bucket. */
-static inline void wf_match_table_replace(
-	struct wf_match_node *from, struct wf_match_node *to)
+/* Where @node, the first of its ring, hangs. */
+static inline struct wf_match_node **wf_match_table_link(
+	const struct wf_match_table *t, const struct wf_match_node *node, uint32_t hash)
 {
-	to->next = from->next;
-	to->link = from->link;
-	*to->link = to;
-	if (to->next)
-		to->next->link = &to->next;
-	from->link = NULL;
+	struct wf_match_node **link = wf_match_table_bucket(t, hash);
+
+	while (wf_unlikely(*link != node))
+		link = &(*link)->next;
+	return link;
+}
+
+/* Only the first of a ring is looked for by its hash. */
+static inline bool wf_match_table_needs_hash(const struct wf_match_node *node)
+{
+	return node->next != &wf_match_behind;
 }
 
 static inline void wf_match_table_remove(
-	struct wf_match_table *t, struct wf_match_node *node)
+	struct wf_match_table *t, struct wf_match_node *node, uint32_t hash)
 {
 	struct wf_list *second = node->ring.next;
+	struct wf_match_node **link, *heir;
 
 	if (second != &node->ring) {
-		if (node->link)
-			wf_match_table_replace(node,
-				wf_list_entry(second, struct wf_match_node, ring));
+		if (wf_match_table_needs_hash(node)) {
+			link = wf_match_table_link(t, node, hash);
+			heir = wf_list_entry(second, struct wf_match_node, ring);
+			heir->next = node->next;
+			*link = heir;
+		}
 		second->prev = node->ring.prev;
 		second->prev->next = second;
 		return;
 	}
-	*node->link = node->next;
-	if (node->next)
-		node->next->link = node->link;
+	link = wf_match_table_link(t, node, hash);
+	*link = node->next;
 	if (wf_unlikely(--t->keys < t->shrink_at || t->old))
 		wf_match_table_shrink(t);
 }

@@ -2,9 +2,10 @@
 #include <assert.h>
 #include <stdalign.h>
 
+#include "sys/pages.h"
 #include "sys/pool.h"
 
-enum { MIN_SLAB_BYTES = 16384, MIN_SLAB_OBJECTS = 16 };
+enum { MIN_SLAB_BYTES = 65536, MIN_SLAB_OBJECTS = 15 };
 
 /* A memory checker sees the use of objects that were given back. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -35,7 +36,7 @@ static size_t header_size(void)
 	return round_up(sizeof(struct wf_pool_slab));
 }
 
-void wf_pool_init(struct wf_pool *pool, size_t object_size)
+void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept)
 {
 	size_t size = round_up(WF_MAX(object_size, sizeof(void *)));
 	size_t slab_size = MIN_SLAB_BYTES;
@@ -43,9 +44,16 @@ void wf_pool_init(struct wf_pool *pool, size_t object_size)
 	assert(object_size);
 	while (slab_size < header_size() + MIN_SLAB_OBJECTS * size)
 		slab_size *= 2;
-	*pool = (struct wf_pool){ .object_size = size, .slab_size = slab_size };
+	*pool = (struct wf_pool){
+		.object_size = size, .slab_size = slab_size, .kept = kept
+	};
 	wf_list_init(&pool->partial);
 	wf_list_init(&pool->all);
+}
+
+void wf_pool_init(struct wf_pool *pool, size_t object_size)
+{
+	wf_pool_init_shared(pool, object_size, &pool->own);
 }
 
 static void free_slab(struct wf_pool *pool, struct wf_pool_slab *slab)
@@ -53,27 +61,36 @@ static void free_slab(struct wf_pool *pool, struct wf_pool_slab *slab)
 	wf_list_remove(&slab->all);
 	pool->slabs--;
 	show(slab, pool->slab_size);
-	free(slab);
+	wf_pages_put(slab, pool->slab_size);
 }
 
 void wf_pool_done(struct wf_pool *pool)
 {
 	wf_list_foreach_safe(link, &pool->all)
-		free_slab(pool, wf_list_entry(link, struct wf_pool_slab, all));
+	{
+		struct wf_pool_slab *slab =
+			wf_list_entry(link, struct wf_pool_slab, all);
+
+		if (!slab->used)
+			*pool->kept -= pool->slab_size;
+		free_slab(pool, slab);
+	}
 	wf_list_init(&pool->partial);
-	pool->spare = NULL;
 }
 
+/* Counted as kept until the first object is handed out. */
 static struct wf_pool_slab *new_slab(struct wf_pool *pool)
 {
-	struct wf_pool_slab *slab = aligned_alloc(pool->slab_size, pool->slab_size);
+	struct wf_pool_slab *slab = wf_pages_get(pool->slab_size);
 
 	if (!slab)
 		return NULL;
-	*slab = (struct wf_pool_slab){ .pool = pool, .fresh = header_size() };
+	slab->pool = pool;
+	slab->fresh = header_size();
 	wf_list_insert_after(&pool->partial, &slab->link);
 	wf_list_push(&pool->all, &slab->all);
 	pool->slabs++;
+	*pool->kept += pool->slab_size;
 	hide((char *)slab + slab->fresh, pool->slab_size - slab->fresh);
 	return slab;
 }
@@ -110,22 +127,22 @@ void *wf_pool_get(struct wf_pool *pool)
 	if (wf_unlikely(!slab))
 		return NULL;
 	object = take(pool, slab);
-	if (!slab->used++ && slab == pool->spare)
-		pool->spare = NULL;
+	if (!slab->used++)
+		*pool->kept -= pool->slab_size;
 	if (wf_unlikely(is_full(pool, slab)))
 		wf_list_remove(&slab->link);
 	return object;
 }
 
-/* The empty slab waits behind those in use, if there is none already. */
+/* The empty slab waits behind those in use, unless enough of them do already. */
 static void retire(struct wf_pool *pool, struct wf_pool_slab *slab)
 {
 	wf_list_remove(&slab->link);
-	if (pool->spare) {
+	if (*pool->kept + pool->slab_size > WF_POOL_KEPT) {
 		free_slab(pool, slab);
 		return;
 	}
-	pool->spare = slab;
+	*pool->kept += pool->slab_size;
 	wf_list_push(&pool->partial, &slab->link);
 }
 

@@ -13,13 +13,18 @@
  *
  * Memory comes in slabs of a power of two bytes, aligned to their size, so that an
  * object finds its slab by its address. A slab whose last object came back is given to
- * the system, but for one that waits for the next burst. Nothing is allocated before
- * the first object is asked for. The caller serialises.
+ * the system, but for WF_POOL_KEPT bytes that wait for the next burst. Nothing is
+ * allocated before the first object is asked for. The caller serialises.
  */
+enum { WF_POOL_KEPT = 1 << 20 };
+
 struct wf_pool {
-	struct wf_list all;         /* of slab->all */
-	struct wf_list partial;     /* slabs with free objects, latest used first */
-	struct wf_pool_slab *spare; /* the empty one that is kept; in @partial too */
+	struct wf_list all; /* of slab->all */
+	/* Slabs with free objects, by slab->link: the latest used of those in use
+	 * first, the empty ones last. */
+	struct wf_list partial;
+	size_t *kept; /* bytes of empty slabs; @own, or that of several pools */
+	size_t own;
 	size_t object_size, slab_size;
 	size_t slabs; /* allocated at present */
 };
@@ -34,6 +39,10 @@ struct wf_pool_slab {
 
 /* @object_size is more than 0. */
 void wf_pool_init(struct wf_pool *pool, size_t object_size);
+
+/* The same, and @kept, which is 0 before the first of several pools is used, bounds
+ * what all of them keep together. */
+void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept);
 
 /* Frees all memory, that of objects which did not come back as well. */
 void wf_pool_done(struct wf_pool *pool);

@@ -145,6 +145,8 @@ static const char *av_straddr(
 
 static int remove_batch(struct wf_av *av, const fi_addr_t *fi_addr, size_t count)
 {
+	uint64_t removed[REMOVE_BATCH];
+	size_t removed_count = 0;
 	int last = 0, ret = wf_av_begin(av);
 
 	if (ret) {
@@ -155,8 +157,10 @@ static int remove_batch(struct wf_av *av, const fi_addr_t *fi_addr, size_t count
 		bool gone = false;
 
 		ret = wf_av_table_remove(&av->table, fi_addr[i], &gone);
-		if (gone)
+		if (gone) {
 			wf_av_reset_id(av, fi_addr[i]);
+			removed[removed_count++] = fi_addr[i] & av->index_mask;
+		}
 		if (!ret)
 			continue;
 		last = ret;
@@ -164,6 +168,7 @@ static int remove_batch(struct wf_av *av, const fi_addr_t *fi_addr, size_t count
 			(unsigned long long)fi_addr[i]);
 	}
 	wf_av_end(av);
+	wf_av_tell_removed(av, removed, removed_count);
 	return last;
 }
 

@@ -45,10 +45,12 @@ struct wf_av {
 	struct wf_list watches;
 };
 
-/* Somebody who wants to know that addresses were inserted by this process. */
+/* Somebody who wants to know that addresses were inserted, or removed, by this process.
+ * No lock of the AV but @watch_lock is held. */
 struct wf_av_watch {
-	/* No lock of the AV but @watch_lock is held. */
 	void (*inserted)(struct wf_av_watch *watch);
+	/* Nothing is at these @count indexes any more, unless it is something new. */
+	void (*removed)(struct wf_av_watch *watch, const uint64_t *index, size_t count);
 	struct wf_list link;
 };
 

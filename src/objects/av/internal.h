@@ -47,6 +47,7 @@ void wf_av_insertion_add(
 int wf_av_insertion_end(struct wf_av_insertion *ins);
 
 void wf_av_tell_watches(struct wf_av *av);
+void wf_av_tell_removed(struct wf_av *av, const uint64_t *index, size_t count);
 
 /* Slots of the operations table. */
 int wf_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *fi_addr,

@@ -3,7 +3,7 @@
 
 /*
  * Endpoints that hold messages of senders unknown so far look again after each
- * insertion. The lock is taken before those of the watchers, so they come and go
+ * insertion, and those whose senders are known after each removal. The lock is taken before those of the watchers, so they come and go
  * without holding any.
  */
 
@@ -30,6 +30,21 @@ void wf_av_tell_watches(struct wf_av *av)
 			wf_list_entry(link, struct wf_av_watch, link);
 
 		watch->inserted(watch);
+	}
+	(void)pthread_mutex_unlock(&av->watch_lock);
+}
+
+void wf_av_tell_removed(struct wf_av *av, const uint64_t *index, size_t count)
+{
+	if (!count)
+		return;
+	(void)pthread_mutex_lock(&av->watch_lock);
+	wf_list_foreach(link, &av->watches)
+	{
+		struct wf_av_watch *watch =
+			wf_list_entry(link, struct wf_av_watch, link);
+
+		watch->removed(watch, index, count);
 	}
 	(void)pthread_mutex_unlock(&av->watch_lock);
 }

@@ -14,6 +14,43 @@ static void watch_inserted(struct wf_av_watch *watch)
 	ep->srx->owner_ops->foreach_unspec_addr(ep->srx, ep->xfer->srx_addr);
 }
 
+/* Is it one of these? There may be many messages to ask that for. */
+struct removed {
+	const uint64_t *index;
+	size_t count;
+	uint64_t maybe; /* a bit for each index, by its lowest bits */
+};
+
+static uint64_t bit_of(uint64_t index)
+{
+	return UINT64_C(1) << (index & 63);
+}
+
+static bool is_removed(fi_addr_t addr, const void *arg)
+{
+	const struct removed *r = arg;
+
+	if (wf_likely(!(r->maybe & bit_of(addr))))
+		return false;
+	for (size_t i = 0; i < r->count; i++)
+		if (r->index[i] == addr)
+			return true;
+	return false;
+}
+
+/* An imported context is its owner's, who has an AV of his own. */
+static void watch_removed(struct wf_av_watch *watch, const uint64_t *index, size_t count)
+{
+	struct wf_ep *ep = wf_container_of(watch, struct wf_ep, av_watch);
+	struct removed r = { index, count, 0 };
+
+	if (!ep->srx_lock)
+		return;
+	for (size_t i = 0; i < count; i++)
+		r.maybe |= bit_of(index[i]);
+	wf_srx_ask_again(ep->srx, ep->xfer->srx_addr, is_removed, &r);
+}
+
 static bool receives(const struct wf_ep *ep)
 {
 	return ep->caps & (FI_MSG | FI_TAGGED) && ep->caps & FI_RECV;
@@ -91,6 +128,7 @@ int wf_ep_srx_attach(struct wf_ep *ep)
 		ret = ep->srx_ctx->imported ? use_imported(ep) : use_shared(ep);
 	if (!ret && ep->av && ep->xfer->srx_addr) {
 		ep->av_watch.inserted = watch_inserted;
+		ep->av_watch.removed = watch_removed;
 		wf_av_watch_add(ep->av, &ep->av_watch);
 	}
 	return ret;

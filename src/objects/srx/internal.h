@@ -22,6 +22,11 @@ static inline struct wf_srx_entry *wf_srx_matched(struct wf_match_entry *match)
 	return wf_container_of(match, struct wf_srx_entry, match);
 }
 
+static inline struct wf_srx_message *wf_srx_message_of(struct wf_match_message *match)
+{
+	return wf_container_of(match, struct wf_srx_message, match);
+}
+
 static inline struct wf_srx_port *wf_srx_port_of(struct fid_peer_srx *fid)
 {
 	return wf_container_of(fid, struct wf_srx_port, fid);
@@ -43,13 +48,10 @@ static inline uint64_t wf_srx_type(const struct wf_op *op)
 	return op->kind == WF_OP_TRECV ? FI_TAGGED : FI_MSG;
 }
 
-/* An entry without buffers; @type is FI_MSG or FI_TAGGED. NULL: no memory. */
-static inline struct wf_srx_entry *wf_srx_new_entry(struct wf_srx *srx, uint64_t type)
+/* Make @entry one without buffers; @type is FI_MSG or FI_TAGGED. */
+static inline void wf_srx_set_type(
+	const struct wf_srx *srx, struct wf_srx_entry *entry, uint64_t type)
 {
-	struct wf_srx_entry *entry = wf_pool_get(&srx->pool);
-
-	if (wf_unlikely(!entry))
-		return NULL;
 	entry->peer = (struct fi_peer_rx_entry){
 		.flags = type | FI_RECV,
 		.desc = wf_srx_desc(srx, entry),
@@ -57,6 +59,15 @@ static inline struct wf_srx_entry *wf_srx_new_entry(struct wf_srx *srx, uint64_t
 	};
 	entry->parent = NULL;
 	entry->multi = false;
+}
+
+/* NULL: no memory. */
+static inline struct wf_srx_entry *wf_srx_new_entry(struct wf_srx *srx, uint64_t type)
+{
+	struct wf_srx_entry *entry = wf_pool_get(&srx->pool);
+
+	if (wf_likely(entry != NULL))
+		wf_srx_set_type(srx, entry, type);
 	return entry;
 }
 
@@ -75,9 +86,39 @@ struct wf_ep *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid);
 void wf_srx_report_failed(
 	struct wf_srx *srx, const struct wf_srx_entry *entry, uint64_t flags, int err);
 
+/* message.c: @msg as others see it. Only for the moment; it is in no queue. */
+struct fi_peer_rx_entry wf_srx_view(const struct wf_srx_message *msg, uint64_t type);
+
+/* The public queue_msg and queue_tag. */
+int wf_srx_own_keep(struct fi_peer_rx_entry *peer);
+
+/* Take @msg out of its queue. Its entry is @blank, which may have buffers, or the one
+ * that was kept, which gets them; @blank is gone then. */
+struct wf_srx_entry *wf_srx_take(struct wf_srx *srx, struct wf_match *side,
+	struct wf_srx_message *msg, struct wf_srx_entry *blank);
+
 /* @entry, out of its queue, got buffers: the peer's turn. */
 void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry);
 void wf_srx_discard_entry(struct wf_srx_entry *entry);
+
+/* source.c: takes the lock itself, being called from fi_av_insert. */
+void wf_srx_own_foreach_unspec(
+	struct fid_peer_srx *fid, fi_addr_t (*get_addr)(struct fi_peer_rx_entry *));
+
+/* claim.c: messages that are reserved, by the context that they were reserved with. */
+void wf_srx_claim(struct wf_srx *srx, struct wf_srx_entry *entry, void *context);
+struct wf_srx_entry *wf_srx_find_claimed(const struct wf_srx *srx, const void *context);
+void wf_srx_unclaim(struct wf_srx *srx, struct wf_srx_entry *entry);
+
+#define wf_srx_foreach_claimed(entry, srx)                                             \
+	for (struct wf_srx_entry                                                       \
+			*entry = wf_list_entry((srx)->claimed.next,                    \
+				struct wf_srx_entry, match.order),                     \
+		       *entry##_next = wf_list_entry(entry->match.order.next,          \
+			       struct wf_srx_entry, match.order);                      \
+		&entry->match.order != &(srx)->claimed; entry = entry##_next,          \
+		       entry##_next = wf_list_entry(entry->match.order.next,           \
+			       struct wf_srx_entry, match.order))
 
 /* srx_post.c: the buffers of @op become @entry's, or those of @from. */
 void wf_srx_set_buffers(
@@ -90,7 +131,7 @@ uint64_t wf_srx_source(const struct wf_srx *srx, const struct wf_op *op);
 ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op);
 
 /* Give @entry the next @size bytes of @buffer. False: it is retired instead, because
- * they do not fit behind what is there already. */
+ * they do not fit behind what is there already. @entry is untouched then. */
 bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 	struct wf_srx_entry *entry, size_t size);
 

@@ -3,8 +3,7 @@
 
 /*
  * Messages meet receives: what transports call when something arrived. The lock is held
- * by whoever runs the transport's progress; only foreach_unspec_addr takes it itself,
- * being called from fi_av_insert.
+ * by whoever runs the transport's progress.
  */
 
 /*
@@ -69,22 +68,6 @@ int wf_srx_own_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr
 	return get(fid, FI_TAGGED, attr->tag, attr, ret_entry);
 }
 
-static int queue_msg(struct fi_peer_rx_entry *peer)
-{
-	struct wf_srx *srx = wf_srx_port_of(peer->srx)->srx;
-
-	wf_match_queue(&srx->msg, &wf_srx_entry_of(peer)->match, 0, peer->addr);
-	return 0;
-}
-
-static int queue_tag(struct fi_peer_rx_entry *peer)
-{
-	struct wf_srx *srx = wf_srx_port_of(peer->srx)->srx;
-
-	wf_match_queue(&srx->tag, &wf_srx_entry_of(peer)->match, peer->tag, peer->addr);
-	return 0;
-}
-
 void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
 {
 	struct wf_srx *srx = wf_srx_port_of(peer->srx)->srx;
@@ -93,81 +76,6 @@ void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
 	if (wf_unlikely(entry->parent))
 		wf_srx_multi_put(srx, entry);
 	wf_pool_put(&srx->pool, entry);
-}
-
-/*
- * The source of a queued message became known, and a directed receive may have waited
- * for it since. (An undirected one would have had it before.)
- */
-static bool deliver(
-	struct wf_srx *srx, struct wf_match *side, struct wf_srx_entry *entry)
-{
-	struct fi_peer_match_attr attr = { entry->peer.addr, entry->peer.msg_size, 0 };
-	uint64_t tag = entry->peer.flags & FI_TAGGED ? entry->peer.tag : 0;
-	struct wf_match_entry *match;
-	struct wf_srx_entry *posted;
-
-	while ((match = wf_match_find_posted(side, tag, attr.addr))) {
-		posted = wf_srx_matched(match);
-		if (!posted->multi) {
-			wf_srx_unpost(srx, posted);
-			wf_srx_move_buffers(srx, entry, posted);
-			wf_pool_put(&srx->pool, posted);
-			return true;
-		}
-		if (wf_srx_multi_take(srx, posted, entry, attr.msg_size))
-			return true;
-	}
-	return false;
-}
-
-static void resolve_side(struct wf_srx *srx, struct wf_match *side,
-	const struct fid_peer_srx *fid,
-	fi_addr_t (*get_addr)(struct fi_peer_rx_entry *))
-{
-	wf_match_foreach_unspec(match, side)
-	{
-		struct wf_srx_entry *entry = wf_srx_matched(match);
-		fi_addr_t addr;
-
-		if (entry->peer.srx != fid)
-			continue;
-		addr = get_addr(&entry->peer);
-		if (addr == FI_ADDR_UNSPEC)
-			continue;
-		entry->peer.addr = addr;
-		wf_match_resolve(side, match, addr);
-		if (!deliver(srx, side, entry))
-			continue;
-		wf_match_unqueue(side, match);
-		wf_srx_start_entry(srx, entry);
-	}
-}
-
-/* A message that was claimed while its source was unknown. */
-static void resolve_claimed(struct wf_srx *srx, const struct fid_peer_srx *fid,
-	fi_addr_t (*get_addr)(struct fi_peer_rx_entry *))
-{
-	wf_list_foreach(link, &srx->claimed)
-	{
-		struct wf_srx_entry *entry =
-			wf_list_entry(link, struct wf_srx_entry, link);
-
-		if (entry->peer.srx == fid && entry->peer.addr == FI_ADDR_UNSPEC)
-			entry->peer.addr = get_addr(&entry->peer);
-	}
-}
-
-static void foreach_unspec_addr(
-	struct fid_peer_srx *fid, fi_addr_t (*get_addr)(struct fi_peer_rx_entry *))
-{
-	struct wf_srx *srx = wf_srx_port_of(fid)->srx;
-
-	wf_lock(&srx->lock);
-	resolve_side(srx, &srx->msg, fid, get_addr);
-	resolve_side(srx, &srx->tag, fid, get_addr);
-	resolve_claimed(srx, fid, get_addr);
-	wf_unlock(&srx->lock);
 }
 
 void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry)
@@ -197,8 +105,8 @@ struct fi_ops_srx_owner wf_srx_owner_ops = {
 	.size = sizeof(wf_srx_owner_ops),
 	.get_msg = wf_srx_own_get_msg,
 	.get_tag = wf_srx_own_get_tag,
-	.queue_msg = queue_msg,
-	.queue_tag = queue_tag,
-	.foreach_unspec_addr = foreach_unspec_addr,
+	.queue_msg = wf_srx_own_keep,
+	.queue_tag = wf_srx_own_keep,
+	.foreach_unspec_addr = wf_srx_own_foreach_unspec,
 	.free_entry = wf_srx_own_free_entry,
 };

@@ -90,24 +90,35 @@ bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 	return true;
 }
 
-/* Messages that wait already go first, as many as fit. */
+/* Messages that wait already go first, as many as fit. Where there is no memory for one
+ * more, the buffer ends with those that it has. */
 static void fill(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, const struct wf_op *op)
 {
-	struct wf_match *side = wf_srx_side(srx, buffer->peer.flags);
-	struct wf_match_entry *match;
-	struct wf_srx_entry *entry;
+	uint64_t type = buffer->peer.flags & (FI_MSG | FI_TAGGED);
+	struct wf_match *side = wf_srx_side(srx, type);
+	struct wf_match_message *match;
+	struct wf_srx_message *msg;
+	struct wf_srx_entry *slice;
 
 	while (buffer->open) {
 		match = wf_match_find_unexpected(
 			side, op->tag, op->ignore, buffer->peer.addr);
 		if (!match)
 			return;
-		entry = wf_srx_matched(match);
-		if (!wf_srx_multi_take(srx, buffer, entry, entry->peer.msg_size))
+		slice = wf_srx_new_entry(srx, type);
+		if (!slice) {
+			buffer->err = FI_ENOMEM;
+			wf_srx_multi_retire(srx, buffer);
 			return;
-		wf_match_unqueue(side, match);
-		wf_srx_start_entry(srx, entry);
+		}
+		msg = wf_srx_message_of(match);
+		if (!wf_srx_multi_take(
+			    srx, buffer, slice, wf_srx_view(msg, type).msg_size)) {
+			wf_pool_put(&srx->pool, slice);
+			return;
+		}
+		wf_srx_start_entry(srx, wf_srx_take(srx, side, msg, slice));
 	}
 }
 

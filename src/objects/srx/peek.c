@@ -11,7 +11,7 @@
  *   FI_CLAIM               receive what was reserved
  *   FI_CLAIM | FI_DISCARD  drop what was reserved
  *
- * A reserved message waits in srx->claimed, where nothing matches it. Answers are
+ * A reserved message waits where nothing matches it (claim.c). Answers are
  * entries of the CQ, also with selective completion: there is no other place for them.
  * Nothing is received by looking, so counters do not count it.
  */
@@ -57,28 +57,45 @@ static ssize_t answer_none(struct wf_ep *ep, const struct wf_op *op)
 	return WF_MIN(wf_ep_rx_answer_err(ep, op->flags, &entry), 0);
 }
 
-static ssize_t take_peeked(
-	struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op)
+/* Out of the queue, dropped or for later. */
+static void take_away(struct wf_srx *srx, struct wf_srx_message *msg,
+	struct wf_srx_entry *blank, const struct wf_op *op)
 {
-	ssize_t ret = answer(wf_srx_reporter(srx, entry->peer.srx), op, &entry->peer);
+	struct wf_srx_entry *entry = wf_srx_take(srx, &srx->tag, msg, blank);
 
-	if (ret < 0)
-		return ret;
-	if (op->flags & (FI_CLAIM | FI_DISCARD))
-		wf_match_unqueue(&srx->tag, &entry->match);
-	if (op->flags & FI_DISCARD) {
+	if (op->flags & FI_DISCARD)
 		wf_srx_discard_entry(entry);
-	} else if (op->flags & FI_CLAIM) {
-		entry->peer.context = op->context;
-		wf_list_push(&srx->claimed, &entry->link);
+	else
+		wf_srx_claim(srx, entry, op->context);
+}
+
+static ssize_t peeked(
+	struct wf_srx *srx, struct wf_srx_message *msg, const struct wf_op *op)
+{
+	struct fi_peer_rx_entry view = wf_srx_view(msg, FI_TAGGED);
+	struct wf_srx_entry *blank = NULL;
+	ssize_t ret;
+
+	if (op->flags & (FI_CLAIM | FI_DISCARD)) {
+		blank = wf_srx_new_entry(srx, FI_TAGGED);
+		if (!blank)
+			return -FI_ENOMEM;
 	}
+	ret = answer(wf_srx_reporter(srx, view.srx), op, &view);
+	if (ret < 0) {
+		if (blank)
+			wf_pool_put(&srx->pool, blank);
+		return ret;
+	}
+	if (blank)
+		take_away(srx, msg, blank, op);
 	return 0;
 }
 
 static ssize_t peek(struct wf_srx *srx, const struct wf_op *op)
 {
 	struct wf_ep *ep = wf_srx_reporter(srx, NULL);
-	struct wf_match_entry *match;
+	struct wf_match_message *match;
 
 	if (!ep)
 		return no_endpoint(srx);
@@ -86,20 +103,7 @@ static ssize_t peek(struct wf_srx *srx, const struct wf_op *op)
 		&srx->tag, op->tag, op->ignore, wf_srx_source(srx, op));
 	if (!match)
 		return answer_none(ep, op);
-	return take_peeked(srx, wf_srx_matched(match), op);
-}
-
-static struct wf_srx_entry *find_claimed(struct wf_srx *srx, const void *context)
-{
-	wf_list_foreach(link, &srx->claimed)
-	{
-		struct wf_srx_entry *entry =
-			wf_list_entry(link, struct wf_srx_entry, link);
-
-		if (entry->peer.context == context)
-			return entry;
-	}
-	return NULL;
+	return peeked(srx, wf_srx_message_of(match), op);
 }
 
 static ssize_t drop_claimed(
@@ -112,14 +116,14 @@ static ssize_t drop_claimed(
 		ret = answer(ep, op, &entry->peer);
 	if (ret < 0)
 		return ret;
-	wf_list_remove(&entry->link);
+	wf_srx_unclaim(srx, entry);
 	wf_srx_discard_entry(entry);
 	return 0;
 }
 
 static ssize_t claim(struct wf_srx *srx, const struct wf_op *op)
 {
-	struct wf_srx_entry *entry = find_claimed(srx, op->context);
+	struct wf_srx_entry *entry = wf_srx_find_claimed(srx, op->context);
 
 	if (!entry) {
 		wf_srx_log(srx, FI_LOG_WARN,
@@ -129,7 +133,7 @@ static ssize_t claim(struct wf_srx *srx, const struct wf_op *op)
 	}
 	if (op->flags & FI_DISCARD)
 		return drop_claimed(srx, entry, op);
-	wf_list_remove(&entry->link);
+	wf_srx_unclaim(srx, entry);
 	wf_srx_set_buffers(srx, entry, op);
 	wf_srx_start_entry(srx, entry);
 	return 0;

@@ -3,8 +3,8 @@
 #include "objects/srx/internal.h"
 
 /*
- * Receives are posted. One that finds its message in the queue lends its buffers to the
- * message's entry and is over; another waits with an entry of its own.
+ * Receives are posted. One that finds its message in the queue is its entry from then
+ * on; another waits.
  */
 
 static bool is_directed(const struct wf_srx *srx, const struct wf_op *op)
@@ -53,22 +53,22 @@ static ssize_t post(struct wf_srx *srx, const struct wf_op *op)
 {
 	struct wf_match *side = wf_srx_side(srx, wf_srx_type(op));
 	uint64_t addr = wf_srx_source(srx, op);
-	struct wf_match_entry *match;
-	struct wf_srx_entry *entry;
+	struct wf_srx_entry *entry = wf_srx_new_entry(srx, wf_srx_type(op));
+	struct wf_match_message *match;
 
-	match = wf_match_take_unexpected(side, op->tag, op->ignore, addr);
+	if (wf_unlikely(!entry))
+		return -FI_ENOMEM;
+	match = wf_match_find_unexpected(side, op->tag, op->ignore, addr);
+	if (wf_unlikely(!match && srx->posted >= srx->size)) {
+		wf_pool_put(&srx->pool, entry);
+		return -FI_EAGAIN;
+	}
+	wf_srx_set_buffers(srx, entry, op);
 	if (match) {
-		entry = wf_srx_matched(match);
-		wf_srx_set_buffers(srx, entry, op);
+		entry = wf_srx_take(srx, side, wf_srx_message_of(match), entry);
 		wf_srx_start_entry(srx, entry);
 		return 0;
 	}
-	if (wf_unlikely(srx->posted >= srx->size))
-		return -FI_EAGAIN;
-	entry = wf_srx_new_entry(srx, wf_srx_type(op));
-	if (wf_unlikely(!entry))
-		return -FI_ENOMEM;
-	wf_srx_set_buffers(srx, entry, op);
 	entry->peer.tag = op->tag;
 	wf_match_post(side, &entry->match, op->tag, op->ignore, addr);
 	srx->posted++;

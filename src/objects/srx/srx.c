@@ -37,6 +37,10 @@ int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kin
 	wf_match_init(&srx->msg);
 	wf_match_init(&srx->tag);
 	wf_pool_init(&srx->pool, entry_size(srx->iov_limit));
+	for (size_t data = 0; data < 2; data++)
+		wf_pool_init(&srx->messages[data],
+			sizeof(struct wf_srx_message) + data * sizeof(uint64_t));
+	wf_match_table_init(&srx->claims, 0, false);
 	wf_list_init(&srx->claimed);
 	wf_list_init(&srx->ports);
 	return 0;
@@ -47,6 +51,9 @@ void wf_srx_fini(struct wf_srx *srx)
 	assert(wf_list_empty(&srx->ports));
 	wf_match_done(&srx->msg);
 	wf_match_done(&srx->tag);
+	wf_match_table_done(&srx->claims);
+	wf_pool_done(&srx->messages[0]);
+	wf_pool_done(&srx->messages[1]);
 	wf_pool_done(&srx->pool);
 	wf_lock_done(&srx->lock);
 }
@@ -75,17 +82,34 @@ void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *e
 	wf_unlock(&srx->lock);
 }
 
-static void discard_side(struct wf_match *side, const struct wf_srx_port *port)
+/* There is an entry for it: the reserve, or that of the message before. */
+static void discard_message(
+	struct wf_srx *srx, struct wf_match *side, uint64_t type, struct wf_match_message *match)
 {
-	wf_match_foreach_unexpected(match, side)
-	{
-		struct wf_srx_entry *entry = wf_srx_matched(match);
+	struct wf_srx_entry *entry = srx->reserve;
 
-		if (entry->peer.srx != &port->fid)
-			continue;
-		wf_match_unqueue(side, match);
+	srx->reserve = NULL;
+	if (entry)
+		wf_srx_set_type(srx, entry, type);
+	else
+		entry = wf_srx_new_entry(srx, type);
+	entry = wf_srx_take(srx, side, wf_srx_message_of(match), entry);
+	if (entry)
 		wf_srx_discard_entry(entry);
-	}
+	else
+		wf_srx_log(srx, FI_LOG_WARN,
+			"no memory to let a message go: the transport keeps it\n");
+	srx->reserve = wf_pool_get(&srx->pool);
+}
+
+static void discard_side(
+	struct wf_srx *srx, uint64_t type, const struct wf_srx_port *port)
+{
+	struct wf_match *side = wf_srx_side(srx, type);
+
+	wf_match_foreach_unexpected(
+		match, side) if (wf_srx_message_of(match)->fid == &port->fid)
+		discard_message(srx, side, type, match);
 }
 
 void wf_srx_drain(struct wf_srx_port *port)
@@ -94,16 +118,13 @@ void wf_srx_drain(struct wf_srx_port *port)
 
 	wf_lock(&srx->lock);
 	wf_list_remove(&port->link);
-	discard_side(&srx->msg, port);
-	discard_side(&srx->tag, port);
-	wf_list_foreach_safe(link, &srx->claimed)
+	discard_side(srx, FI_MSG, port);
+	discard_side(srx, FI_TAGGED, port);
+	wf_srx_foreach_claimed(entry, srx)
 	{
-		struct wf_srx_entry *entry =
-			wf_list_entry(link, struct wf_srx_entry, link);
-
 		if (entry->peer.srx != &port->fid)
 			continue;
-		wf_list_remove(link);
+		wf_srx_unclaim(srx, entry);
 		wf_srx_discard_entry(entry);
 	}
 	wf_unlock(&srx->lock);

@@ -32,6 +32,10 @@ struct wf_srx_ctx;
  *                              FI_REMOTE_CQ_DATA in entry->flags where the message has
  *                              data, then wf_srx_queue_*, before any other get.
  *                              Another code: no entry.
+ *   wf_srx_stow_msg/stow_tag   better than wf_srx_queue_* where there may be many: the
+ *                              entry is given up, and all that is left of it is a
+ *                              quarter. start_*, discard_* and srx_addr come with
+ *                              another entry of the same contents.
  *   wf_srx_done, wf_srx_fail   the message is received, or failed: completion, counter,
  *                              end of the entry (objects/endpoint/endpoint.h)
  *   wf_srx_free_entry          the end of an entry without completion
@@ -65,11 +69,13 @@ struct wf_srx_ctx;
  * by its destroy(), with wf_srx_free_entry between wf_ep_srx_lock and wf_ep_srx_unlock.
  */
 
-/* One posted receive, or one message. @peer is what others see of it. */
+/* One posted receive, or one message that has buffers, was reserved, or whose peer
+ * remembers the entry. @peer is what others see of it. */
 struct wf_srx_entry {
 	struct fi_peer_rx_entry peer;
+	/* As a receive that waits. A reserved message is in srx->claims by its node,
+	 * and in srx->claimed by its order. */
 	struct wf_match_entry match;
-	struct wf_list link;         /* in srx->claimed */
 	struct wf_srx_entry *parent; /* slice: the multi-receive buffer */
 
 	/* Multi-receive buffers only. */
@@ -83,6 +89,17 @@ struct wf_srx_entry {
 
 	/* iov and desc are as many as the pool was made for. */
 	struct iovec iov[];
+};
+
+/* A message that waits for a receive: what its entry had, or the entry itself. */
+struct wf_srx_message {
+	struct wf_match_message match; /* tag and source */
+	struct fid_peer_srx *fid;
+	void *context; /* the peer's; with @kept, the struct wf_srx_entry */
+	uint64_t size : 62;
+	uint64_t kept : 1;
+	uint64_t has_data : 1;
+	uint64_t data[]; /* one, if it has */
 };
 
 /* A handle for one endpoint or peer, given to it as @fid. */
@@ -105,8 +122,11 @@ struct wf_srx_port {
 struct wf_srx {
 	struct wf_lock lock;
 	struct wf_match msg, tag;
-	struct wf_pool pool;
-	struct wf_list claimed; /* of entry->link, oldest first */
+	struct wf_pool pool;              /* of entries */
+	struct wf_pool messages[2];       /* without and with data */
+	struct wf_srx_entry *reserve;     /* so that messages can always be let go */
+	struct wf_match_table claims;     /* reserved messages, by context */
+	struct wf_list claimed;           /* the same, oldest first */
 	struct wf_list ports;
 	size_t posted;
 	uint64_t addr_mask; /* of the AV: which bits of a fi_addr_t are the source */
@@ -160,6 +180,12 @@ bool wf_srx_cancel(struct wf_srx *srx, void *context);
 /* End every posted receive with @err (positive): the connection is gone. Lock held. */
 void wf_srx_flush(struct wf_srx *srx, int err);
 
+/* Sources may have changed, because an address was removed: ask for those again that
+ * messages of @fid have and that @changed tells. Takes the lock. */
+void wf_srx_ask_again(struct fid_peer_srx *fid,
+	fi_addr_t (*get_addr)(struct fi_peer_rx_entry *entry),
+	bool (*changed)(fi_addr_t addr, const void *arg), const void *arg);
+
 /* How many receives can be posted still. Lock held. */
 static inline size_t wf_srx_left(const struct wf_srx *srx)
 {
@@ -174,6 +200,7 @@ int wf_srx_own_get_msg(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr
 	struct fi_peer_rx_entry **ret_entry);
 int wf_srx_own_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
 	struct fi_peer_rx_entry **ret_entry);
+int wf_srx_own_stow(struct fi_peer_rx_entry *entry);
 void wf_srx_own_free_entry(struct fi_peer_rx_entry *entry);
 
 /* Is the owner ours? Then the call needs no table. */
@@ -204,6 +231,19 @@ static inline int wf_srx_queue_msg(struct fi_peer_rx_entry *entry)
 static inline int wf_srx_queue_tag(struct fi_peer_rx_entry *entry)
 {
 	return entry->srx->owner_ops->queue_tag(entry);
+}
+
+/* With the public operation where the owner is another's. */
+static inline int wf_srx_stow_msg(struct fi_peer_rx_entry *entry)
+{
+	return wf_srx_is_own(entry->srx) ? wf_srx_own_stow(entry)
+					 : wf_srx_queue_msg(entry);
+}
+
+static inline int wf_srx_stow_tag(struct fi_peer_rx_entry *entry)
+{
+	return wf_srx_is_own(entry->srx) ? wf_srx_own_stow(entry)
+					 : wf_srx_queue_tag(entry);
 }
 
 static inline void wf_srx_free_entry(struct fi_peer_rx_entry *entry)

@@ -6,14 +6,14 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "match/match.h"
-#include "match/slab.h"
+#include "match/mark.h"
 
 #define ANY  WF_MATCH_ANY
 #define MANY 3000
 
 static struct wf_match m;
-static struct wf_match_entry r[MANY], u[MANY];
+static struct wf_match_entry r[MANY];
+static struct wf_match_message u[MANY];
 
 static int setup(void **state)
 {
@@ -203,11 +203,12 @@ static void test_many_masks(void **state)
 			&u[i]);
 }
 
-static unsigned int mark_count(const struct wf_match_entry *e)
+/* In how many indexes a message is. */
+static unsigned int place_count(const struct wf_match_message *msg)
 {
-	unsigned int n = 0;
+	unsigned int n = msg->node.ring.next != NULL;
 
-	for (const struct wf_match_mark *mark = e->marks; mark; mark = mark->sibling)
+	for (const struct wf_match_mark *mark = msg->marks; mark; mark = mark->sibling)
 		n++;
 	return n;
 }
@@ -222,20 +223,20 @@ static void test_idle_indexes(void **state)
 		wf_match_queue(&m, &u[i], i, 1);
 	for (uint64_t i = 0; i < WF_MATCH_MAX_PAIRS; i++)
 		assert_null(wf_match_find_unexpected(&m, 5000, i << 32, ANY));
-	assert_int_equal(mark_count(&u[999]), WF_MATCH_MAX_PAIRS);
+	assert_int_equal(place_count(&u[999]), WF_MATCH_MAX_PAIRS);
 	assert_null(wf_match_find_unexpected(&m, 5000, new_mask, ANY));
-	assert_int_equal(mark_count(&u[999]), WF_MATCH_MAX_PAIRS);
+	assert_int_equal(place_count(&u[999]), WF_MATCH_MAX_PAIRS);
 	for (int i = 0; i < 10000; i++)
 		assert_null(wf_match_find_unexpected(&m, 5000, new_mask, ANY));
 	assert_ptr_equal(wf_match_find_unexpected(&m, 999, new_mask, ANY), &u[999]);
-	assert_in_range(mark_count(&u[999]), 1, WF_MATCH_MAX_PAIRS);
+	assert_in_range(place_count(&u[999]), 1, WF_MATCH_MAX_PAIRS);
 	/* The one in use grows by every message, the others go. */
 	for (int i = 0; i < 20000; i++) {
 		wf_match_queue(&m, &u[1000], 4000, 1);
 		assert_null(wf_match_find_unexpected(&m, 5000, new_mask, ANY));
 		wf_match_unqueue(&m, &u[1000]);
 	}
-	assert_int_equal(mark_count(&u[0]), 1);
+	assert_int_equal(place_count(&u[0]), 1);
 	assert_int_equal(m.index_count, 1);
 }
 
@@ -273,15 +274,46 @@ static void test_shrinks(void **state)
 		wf_match_queue(&m, &u[i], (uint64_t)i, 1);
 	}
 	assert_null(wf_match_find_unexpected(&m, MANY, 0, ANY));
+	assert_null(wf_match_find_unexpected(&m, MANY, 1, ANY));
 	assert_true(m.exact.table.mask >= MANY);
-	assert_ptr_not_equal(m.slabs.next, m.slabs.prev);
+	assert_true(m.first.table.mask >= MANY);
+	assert_non_null(m.marks);
 	for (int i = 0; i < MANY; i++) {
 		assert_ptr_equal(wf_match_take_posted(&m, (uint64_t)i, 1), &r[i]);
 		assert_ptr_equal(
 			wf_match_take_unexpected(&m, (uint64_t)i, 0, ANY), &u[i]);
 	}
 	assert_true(m.exact.table.buckets == m.exact.table.few);
-	assert_ptr_equal(m.slabs.next, m.slabs.prev);
+	assert_true(m.first.table.buckets == m.first.table.few);
+}
+
+/* A removed address: its messages are for anybody, in their order, and no more for
+ * receives from whoever gets the same number. AV-032 MSG-011 */
+static void test_forget(void **state)
+{
+	for (int i = 0; i < 20; i++)
+		wf_match_queue(&m, &u[i], 7, i % 2 ? 1 : 2);
+	assert_null(wf_match_find_unexpected(&m, 8, 0, 1)); /* passes all of them */
+	assert_null(wf_match_find_unexpected(&m, 8, 1, 1));
+	wf_match_foreach_unexpected(e, &m) if (wf_match_addr(e) == 1)
+		wf_match_forget(&m, e);
+	assert_null(wf_match_find_unexpected(&m, 7, 0, 1));
+	assert_null(wf_match_find_unexpected(&m, 7, 1, 1));
+	assert_ptr_equal(wf_match_unspec_first(&m), &u[1]);
+	for (int i = 0; i < 4; i++)
+		assert_ptr_equal(wf_match_take_unexpected(&m, 7, 0, ANY), &u[i]);
+	assert_ptr_equal(wf_match_take_unexpected(&m, 7, 0, 2), &u[4]);
+	wf_match_foreach_unspec(e, &m) if (e == &u[5] || e == &u[7])
+		wf_match_resolve(&m, e, 1);
+	assert_ptr_equal(wf_match_unspec_first(&m), &u[9]);
+	assert_ptr_equal(wf_match_take_unexpected(&m, 7, 0, 1), &u[5]);
+	assert_ptr_equal(wf_match_take_unexpected(&m, 7, 1, 1), &u[7]);
+	assert_null(wf_match_find_unexpected(&m, 7, 0, 1));
+	for (int i = 6; i < 20; i += 2)
+		assert_ptr_equal(wf_match_take_unexpected(&m, 7, 0, 2), &u[i]);
+	for (int i = 9; i < 20; i += 2)
+		assert_ptr_equal(wf_match_take_unexpected(&m, 7, 0, ANY), &u[i]);
+	assert_int_equal(m.unspec_count, 0);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -303,6 +335,7 @@ int main(void)
 		TEST(test_idle_indexes),
 		TEST(test_tag_families),
 		TEST(test_shrinks),
+		TEST(test_forget),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include "sys/pages.h"
+
 static unsigned int fail_percent;
 static uint64_t fail_state = 1;
 static unsigned long asked, refused;
@@ -35,24 +37,25 @@ static void *scarce_calloc(size_t count, size_t size)
 	return refuse() ? NULL : calloc(count, size);
 }
 
-static void *scarce_aligned_alloc(size_t align, size_t size)
+static void *scarce_pages_get(size_t size)
 {
-	return refuse() ? NULL : aligned_alloc(align, size);
+	return refuse() ? NULL : wf_pages_get(size);
 }
 
-#define malloc        scarce_malloc
-#define calloc        scarce_calloc
-#define aligned_alloc scarce_aligned_alloc
+#define malloc       scarce_malloc
+#define calloc       scarce_calloc
+#define wf_pages_get scarce_pages_get
+#include "../../../src/match/mark.c"
 #include "../../../src/match/match.c"
 #include "../../../src/match/posted.c"
 #include "../../../src/match/seed.c"
-#include "../../../src/match/slab.c"
 #include "../../../src/match/table.c"
+#include "../../../src/sys/pool.c"
 #define entry_of entry_of_order
 #include "../../../src/match/unexpected.c"
 #undef malloc
 #undef calloc
-#undef aligned_alloc
+#undef wf_pages_get
 
 #include "model.h"
 

@@ -18,10 +18,11 @@ struct source {
 };
 
 struct item {
-	struct wf_match_entry entry;
-	uint64_t tag, ignore, addr; /* as given to the engine */
-	uint64_t source;            /* of a message: what resolving will say */
-	unsigned int room;          /* of a receive: messages it still takes */
+	struct wf_match_entry entry;     /* as a receive */
+	struct wf_match_message message; /* as a message */
+	uint64_t tag, ignore, addr;      /* as given to the engine */
+	uint64_t source;                 /* of a message: what resolving will say */
+	unsigned int room;               /* of a receive: messages it still takes */
 };
 
 struct side {
@@ -100,6 +101,11 @@ static struct item *item_of(struct wf_match_entry *e)
 	return e ? wf_container_of(e, struct item, entry) : NULL;
 }
 
+static struct item *item_at(struct wf_match_message *msg)
+{
+	return msg ? wf_container_of(msg, struct item, message) : NULL;
+}
+
 static void item_free(struct item *it)
 {
 	/* What the engine still reads of it, it reads wrong. */
@@ -161,7 +167,7 @@ static void post(struct world *w, struct item *it)
 
 static void queue(struct world *w, struct item *it)
 {
-	wf_match_queue(&w->match, &it->entry, it->tag, it->addr);
+	wf_match_queue(&w->match, &it->message, it->tag, it->addr);
 	side_push(&w->unexpected, it);
 }
 
@@ -171,7 +177,7 @@ static void op_receive(struct world *w)
 
 	do {
 		want = model_unexpected(w, it);
-		got = item_of(wf_match_take_unexpected(
+		got = item_at(wf_match_take_unexpected(
 			&w->match, it->tag, it->ignore, it->addr));
 		if (want != got) {
 			WRONG(w, "receive");
@@ -228,7 +234,7 @@ static struct item *peek(struct world *w)
 	recv.ignore = draw_ignore(w);
 	recv.addr = draw_addr(w);
 	want = model_unexpected(w, &recv);
-	got = item_of(
+	got = item_at(
 		wf_match_find_unexpected(&w->match, recv.tag, recv.ignore, recv.addr));
 	if (want == got)
 		return got;
@@ -247,7 +253,7 @@ static void op_claim(struct world *w)
 
 	if (!it)
 		return;
-	wf_match_unqueue(&w->match, &it->entry);
+	wf_match_unqueue(&w->match, &it->message);
 	side_drop(&w->unexpected, side_find(&w->unexpected, it));
 	side_push(&w->claimed, it);
 	if (w->claimed.count > 16) {
@@ -262,7 +268,7 @@ static void op_discard(struct world *w)
 
 	if (!it)
 		return;
-	wf_match_unqueue(&w->match, &it->entry);
+	wf_match_unqueue(&w->match, &it->message);
 	side_drop(&w->unexpected, side_find(&w->unexpected, it));
 	item_free(it);
 }
@@ -287,7 +293,7 @@ static void op_drop(struct world *w)
 	if (!w->unexpected.count)
 		return;
 	at = draw(w, w->unexpected.count);
-	wf_match_unqueue(&w->match, &w->unexpected.items[at]->entry);
+	wf_match_unqueue(&w->match, &w->unexpected.items[at]->message);
 	item_free(w->unexpected.items[at]);
 	side_drop(&w->unexpected, at);
 }
@@ -303,19 +309,41 @@ static void op_resolve(struct world *w)
 			w->unexpected.items[at]->addr != WF_MATCH_ANY)
 			at++;
 		if (at == w->unexpected.count ||
-			item_of(e) != w->unexpected.items[at]) {
+			item_at(e) != w->unexpected.items[at]) {
 			WRONG(w, "walk of unknown sources");
 			return;
 		}
 		at++;
-		if (item_of(e)->source != source)
+		if (item_at(e)->source != source)
 			continue;
 		wf_match_resolve(&w->match, e, source);
-		item_of(e)->addr = source;
+		item_at(e)->addr = source;
 	}
 	for (; at < w->unexpected.count; at++)
 		if (w->unexpected.items[at]->addr == WF_MATCH_ANY)
 			WRONG(w, "walk of unknown sources ended early");
+}
+
+/* An address is removed: its messages are of unknown source again. */
+static void op_forget(struct world *w)
+{
+	uint64_t source = draw(w, w->addr_count);
+	size_t at = 0;
+
+	wf_match_foreach_unexpected(e, &w->match)
+	{
+		struct item *it = w->unexpected.items[at++];
+
+		if (item_at(e) != it) {
+			WRONG(w, "walk of messages to forget");
+			return;
+		}
+		if (it->addr != source || draw(w, 2))
+			continue;
+		wf_match_forget(&w->match, e);
+		it->source = draw(w, w->addr_count);
+		it->addr = WF_MATCH_ANY;
+	}
 }
 
 static void op_walk(struct world *w)
@@ -334,7 +362,7 @@ static void op_walk(struct world *w)
 	at = 0;
 	wf_match_foreach_unexpected(
 		e, &w->match) if (at >= w->unexpected.count ||
-				  item_of(e) != w->unexpected.items[at++])
+				  item_at(e) != w->unexpected.items[at++])
 		WRONG(w, "walk of unexpected messages");
 	if (at != w->unexpected.count)
 		WRONG(w, "walk of unexpected messages ended early");
@@ -411,6 +439,7 @@ static void world_step(struct world *w)
 		{ op_cancel, 30, 120 },
 		{ op_drop, 10, 40 },
 		{ op_resolve, 10, 10 },
+		{ op_forget, 5, 5 },
 	};
 	bool many = w->posted.count > w->target || w->unexpected.count > w->target;
 	unsigned int total = 0, n;

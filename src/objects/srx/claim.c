@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "match/table_ops.h"
+#include "objects/srx/internal.h"
+
+/* Reserved messages match nothing and are found by the context that they were reserved
+ * with; the oldest one, when the application used one for several. */
+
+static uint64_t key_of(const void *context)
+{
+	return (uint64_t)(uintptr_t)context;
+}
+
+static uint32_t hash_of(const struct wf_srx *srx, const struct wf_match_node *node)
+{
+	return wf_match_table_hash(&srx->claims, node->tag, node->addr);
+}
+
+void wf_srx_claim(struct wf_srx *srx, struct wf_srx_entry *entry, void *context)
+{
+	struct wf_match_node *node = &entry->match.node;
+
+	entry->peer.context = context;
+	node->tag = key_of(context);
+	node->addr = WF_MATCH_ANY;
+	wf_match_table_add(&srx->claims, node, hash_of(srx, node));
+	wf_list_push(&srx->claimed, &entry->match.order);
+}
+
+struct wf_srx_entry *wf_srx_find_claimed(const struct wf_srx *srx, const void *context)
+{
+	struct wf_match_node *node =
+		wf_match_table_find(&srx->claims, key_of(context), WF_MATCH_ANY);
+
+	return node ? wf_container_of(node, struct wf_srx_entry, match.node) : NULL;
+}
+
+void wf_srx_unclaim(struct wf_srx *srx, struct wf_srx_entry *entry)
+{
+	struct wf_match_node *node = &entry->match.node;
+
+	wf_match_table_remove(&srx->claims, node, hash_of(srx, node));
+	wf_list_remove(&entry->match.order);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/srx/internal.h"
+
+/*
+ * Sources of messages that wait become known, when an address is inserted, and unknown,
+ * when one is removed: its index is the next one's. Called from fi_av_insert and
+ * fi_av_remove, without the lock.
+ */
+
+typedef fi_addr_t (*get_addr_fn)(struct fi_peer_rx_entry *);
+
+static fi_addr_t ask(
+	const struct wf_srx_message *msg, uint64_t type, get_addr_fn get_addr)
+{
+	struct fi_peer_rx_entry view;
+
+	if (msg->kept)
+		return get_addr(&((struct wf_srx_entry *)msg->context)->peer);
+	view = wf_srx_view(msg, type);
+	return get_addr(&view);
+}
+
+/* A slice of @buffer for a message, or NULL. */
+static struct wf_srx_entry *slice_of(
+	struct wf_srx *srx, struct wf_srx_entry *buffer, uint64_t type, size_t size)
+{
+	struct wf_srx_entry *slice = wf_srx_new_entry(srx, type);
+
+	if (!slice) {
+		/* The message waits on, and goes to whatever asks for it next. */
+		buffer->err = FI_ENOMEM;
+		wf_srx_multi_retire(srx, buffer);
+		return NULL;
+	}
+	if (wf_srx_multi_take(srx, buffer, slice, size))
+		return slice;
+	wf_pool_put(&srx->pool, slice);
+	return NULL;
+}
+
+/* A directed receive may have waited for the message since. (An undirected one would
+ * have had it before.) */
+static void deliver(struct wf_srx *srx, struct wf_match *side, uint64_t type,
+	struct wf_srx_message *msg)
+{
+	const struct fi_peer_rx_entry view = wf_srx_view(msg, type);
+	struct wf_srx_entry *posted = NULL;
+	struct wf_match_entry *match;
+
+	while (!posted) {
+		match = wf_match_find_posted(
+			side, wf_match_tag(&msg->match), wf_match_addr(&msg->match));
+		if (!match)
+			return;
+		posted = wf_srx_matched(match);
+		if (posted->multi)
+			posted = slice_of(srx, posted, type, view.msg_size);
+		else
+			wf_srx_unpost(srx, posted);
+	}
+	wf_srx_start_entry(srx, wf_srx_take(srx, side, msg, posted));
+}
+
+static void resolve_side(struct wf_srx *srx, uint64_t type,
+	const struct fid_peer_srx *fid, get_addr_fn get_addr)
+{
+	struct wf_match *side = wf_srx_side(srx, type);
+
+	wf_match_foreach_unspec(match, side)
+	{
+		struct wf_srx_message *msg = wf_srx_message_of(match);
+		fi_addr_t addr;
+
+		if (msg->fid != fid)
+			continue;
+		addr = ask(msg, type, get_addr);
+		if (addr == FI_ADDR_UNSPEC)
+			continue;
+		wf_match_resolve(side, match, addr);
+		deliver(srx, side, type, msg);
+	}
+}
+
+void wf_srx_own_foreach_unspec(struct fid_peer_srx *fid, get_addr_fn get_addr)
+{
+	struct wf_srx *srx = wf_srx_port_of(fid)->srx;
+
+	wf_lock(&srx->lock);
+	resolve_side(srx, FI_MSG, fid, get_addr);
+	resolve_side(srx, FI_TAGGED, fid, get_addr);
+	wf_srx_foreach_claimed(entry, srx)
+	{
+		if (entry->peer.srx == fid && entry->peer.addr == FI_ADDR_UNSPEC)
+			entry->peer.addr = get_addr(&entry->peer);
+	}
+	wf_unlock(&srx->lock);
+}
+
+struct question {
+	const struct fid_peer_srx *fid;
+	get_addr_fn get_addr;
+	bool (*changed)(fi_addr_t addr, const void *arg);
+	const void *arg;
+};
+
+static bool concerns(
+	const struct question *q, const struct fid_peer_srx *fid, fi_addr_t addr)
+{
+	return fid == q->fid && addr != FI_ADDR_UNSPEC && q->changed(addr, q->arg);
+}
+
+/* Whoever has the same index again by now is asked for like anybody who is new. */
+static void ask_side(struct wf_srx *srx, uint64_t type, const struct question *q)
+{
+	struct wf_match *side = wf_srx_side(srx, type);
+
+	if (side->unspec_count == side->unexpected_count)
+		return;
+	wf_match_foreach_unexpected(match, side)
+	{
+		struct wf_srx_message *msg = wf_srx_message_of(match);
+
+		if (concerns(q, msg->fid, wf_match_addr(match)) &&
+			ask(msg, type, q->get_addr) != wf_match_addr(match))
+			wf_match_forget(side, match);
+	}
+}
+
+void wf_srx_ask_again(struct fid_peer_srx *fid, get_addr_fn get_addr,
+	bool (*changed)(fi_addr_t addr, const void *arg), const void *arg)
+{
+	struct wf_srx *srx = wf_srx_port_of(fid)->srx;
+	const struct question q = { fid, get_addr, changed, arg };
+
+	wf_lock(&srx->lock);
+	ask_side(srx, FI_MSG, &q);
+	ask_side(srx, FI_TAGGED, &q);
+	wf_srx_foreach_claimed(entry, srx)
+	{
+		if (concerns(&q, entry->peer.srx, entry->peer.addr))
+			entry->peer.addr = get_addr(&entry->peer);
+	}
+	resolve_side(srx, FI_MSG, fid, get_addr);
+	resolve_side(srx, FI_TAGGED, fid, get_addr);
+	wf_unlock(&srx->lock);
+}

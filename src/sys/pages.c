@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdint.h>
+#include <sys/mman.h>
+
+#include "sys/pages.h"
+
+static char *map(size_t size)
+{
+	void *mem = mmap(
+		NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+static size_t misfit(const char *mem, size_t size)
+{
+	return (uintptr_t)mem & (size - 1);
+}
+
+void *wf_pages_get(size_t size)
+{
+	char *mem = map(size);
+	size_t head;
+
+	/* The next one mostly lies by the side of the last, and is aligned like it. */
+	if (!mem || !misfit(mem, size))
+		return mem;
+	(void)munmap(mem, size);
+	mem = map(2 * size);
+	if (!mem)
+		return NULL;
+	head = size - misfit(mem, size);
+	if (head)
+		(void)munmap(mem, head);
+	if (size - head)
+		(void)munmap(mem + head + size, size - head);
+	return mem + head;
+}
+
+void wf_pages_put(void *mem, size_t size)
+{
+	/* A process has so many mappings; one more hole may be too much. The memory
+	 * goes then all the same, and only its address is not used again. */
+	if (munmap(mem, size))
+		(void)madvise(mem, size, MADV_DONTNEED);
+}

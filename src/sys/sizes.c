@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sys/sizes.h"
+
+static unsigned int log2_of(size_t n)
+{
+	return 63 - (unsigned int)__builtin_clzl(n);
+}
+
+/* Class k holds up to class_len(k) bytes. */
+static unsigned int class_of(size_t len)
+{
+	const size_t first = WF_SIZES_STEP * WF_SIZES_STEPS;
+	unsigned int shift;
+
+	if (len <= first)
+		return (unsigned int)((len + WF_SIZES_STEP - 1) / WF_SIZES_STEP);
+	/* (len - 1) is in [2^n, 2^(n+1)), in one of its eight parts. */
+	shift = log2_of(len - 1) - log2_of(WF_SIZES_STEPS);
+	return (shift - log2_of(WF_SIZES_STEP)) * WF_SIZES_STEPS +
+	       (unsigned int)((len - 1) >> shift) + 1;
+}
+
+static size_t class_len(unsigned int k)
+{
+	unsigned int doubling;
+
+	if (k <= WF_SIZES_STEPS)
+		return (size_t)k * WF_SIZES_STEP;
+	doubling = (k - 1) / WF_SIZES_STEPS - 1;
+	return (size_t)(WF_SIZES_STEPS + 1 + (k - 1) % WF_SIZES_STEPS)
+	       << (doubling + log2_of(WF_SIZES_STEP));
+}
+
+void wf_sizes_init(struct wf_sizes *sizes, size_t head)
+{
+	*sizes = (struct wf_sizes){ .head = head };
+}
+
+void wf_sizes_done(struct wf_sizes *sizes)
+{
+	for (unsigned int k = 0; k < WF_SIZES_CLASSES; k++) {
+		if (!sizes->pools[k])
+			continue;
+		wf_pool_done(sizes->pools[k]);
+		free(sizes->pools[k]);
+		sizes->pools[k] = NULL;
+	}
+}
+
+static struct wf_pool *pool_of(struct wf_sizes *sizes, size_t len)
+{
+	unsigned int k = class_of(len);
+	struct wf_pool *pool = sizes->pools[k];
+
+	if (wf_likely(pool != NULL))
+		return pool;
+	pool = malloc(sizeof(*pool));
+	if (!pool)
+		return NULL;
+	wf_pool_init_shared(pool, sizes->head + class_len(k), &sizes->kept);
+	return sizes->pools[k] = pool;
+}
+
+void *wf_sizes_get(struct wf_sizes *sizes, size_t len)
+{
+	struct wf_pool *pool;
+
+	if (len > WF_SIZES_MAX)
+		return len > SIZE_MAX - sizes->head ? NULL : malloc(sizes->head + len);
+	pool = pool_of(sizes, len);
+	return pool ? wf_pool_get(pool) : NULL;
+}
+
+void wf_sizes_put(struct wf_sizes *sizes, void *mem, size_t len)
+{
+	if (len > WF_SIZES_MAX)
+		free(mem);
+	else
+		wf_pool_put(pool_of(sizes, len), mem);
+}
