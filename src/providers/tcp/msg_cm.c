@@ -254,6 +254,7 @@ static int start_connecting(
 		return 0;
 	}
 	cm->state = TCP_MSG_CONNECTING;
+	wf_progress_wake(&ep->ep.progress);
 	tcp_cm_start_active(&cm->cm, cm->watch.fd, &own, data, len);
 	tcp_watch_set(ep, &cm->watch, EPOLLOUT);
 	return 0;
@@ -298,6 +299,7 @@ static int msg_accept(struct fid_ep *fid, const void *param, size_t len)
 	wf_lock(&ep->ep.lock);
 	if (cm->state == TCP_MSG_ASKED) {
 		cm->state = TCP_MSG_CONNECTING;
+		wf_progress_wake(&ep->ep.progress);
 		went_on(ep, tcp_cm_accept(&cm->cm, tcp_msg_features(ep->ep.info), param,
 				    WF_MIN(len, (size_t)TCP_CM_DATA_MAX)));
 	} else {
