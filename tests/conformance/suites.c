@@ -38,6 +38,7 @@
 	X(tables)                                                                      \
 	X(threads)                                                                     \
 	X(progress)                                                                    \
+	X(idle)                                                                        \
 	X(interrupt)                                                                   \
 	X(tagged)                                                                      \
 	X(tagged_peek)                                                                 \
