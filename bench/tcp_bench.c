@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tcp_bench rdm|msg latency|stream SIZE COUNT [IDLE]: tcp endpoints between two
- * processes. One queue for both directions, a completion for each message. IDLE other
- * rdm endpoints said one word to side 0 and are silent since, but connected.
+ * processes. One queue for both directions, a completion for each message. IDLE others
+ * are connected and silent: rdm endpoints that said one word to side 0, or pairs of msg
+ * endpoints that share the queues.
  *
  *   latency  best and median one-way time in ns
  *   stream   best and median time in ns for each message of a stream, WINDOW at a time
@@ -101,20 +102,43 @@ static void wait_event(struct work *w, uint32_t wanted, struct fi_eq_cm_entry *e
 		must(-FI_EOTHER, "event");
 }
 
-static void open_msg_ep(struct work *w)
+static struct fid_ep *msg_ep(struct work *w, struct fi_info *info)
 {
-	open_domain(w);
-	must(fi_endpoint(w->domain, w->info, &w->ep, NULL), "fi_endpoint");
-	must(fi_ep_bind(w->ep, &w->cq->fid, FI_TRANSMIT | FI_RECV), "bind CQ");
-	must(fi_ep_bind(w->ep, &w->eq->fid, 0), "bind EQ");
-	must(fi_enable(w->ep), "fi_enable");
+	struct fid_ep *ep;
+
+	must(fi_endpoint(w->domain, info, &ep, NULL), "fi_endpoint");
+	must(fi_ep_bind(ep, &w->cq->fid, FI_TRANSMIT | FI_RECV), "bind CQ");
+	must(fi_ep_bind(ep, &w->eq->fid, 0), "bind EQ");
+	must(fi_enable(ep), "fi_enable");
+	return ep;
+}
+
+/* One end of a connection. */
+static struct fid_ep *connect_msg(struct work *w, const struct pair *pair)
+{
+	struct fi_eq_cm_entry entry;
+	struct fid_ep *ep;
+
+	if (pair->side) {
+		wait_event(w, FI_CONNREQ, &entry);
+		if (!w->domain) {
+			w->info = entry.info;
+			open_domain(w);
+		}
+		ep = msg_ep(w, entry.info);
+		must(fi_accept(ep, NULL, 0), "fi_accept");
+	} else {
+		ep = msg_ep(w, w->info);
+		must(fi_connect(ep, w->info->dest_addr, NULL, 0), "fi_connect");
+	}
+	wait_event(w, FI_CONNECTED, &entry);
+	return ep;
 }
 
 static void open_msg(struct work *w, const struct pair *pair)
 {
 	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_NONE };
 	char mine[64] = { 0 }, theirs[64];
-	struct fi_eq_cm_entry entry;
 	size_t len = sizeof(mine);
 	struct fid_pep *pep;
 
@@ -127,19 +151,14 @@ static void open_msg(struct work *w, const struct pair *pair)
 		must(fi_listen(pep), "fi_listen");
 		must(fi_getname(&pep->fid, mine, &len), "fi_getname");
 		pair_swap(pair, mine, theirs, sizeof(mine));
-		wait_event(w, FI_CONNREQ, &entry);
-		w->info = entry.info;
-		open_msg_ep(w);
-		must(fi_accept(w->ep, NULL, 0), "fi_accept");
 	} else {
 		pair_swap(pair, mine, theirs, sizeof(mine));
 		get_info(w, 0, theirs, 16);
 		must(fi_fabric(w->info->fabric_attr, &w->fabric, NULL), "fi_fabric");
 		must(fi_eq_open(w->fabric, &eq_attr, &w->eq, NULL), "fi_eq_open");
-		open_msg_ep(w);
-		must(fi_connect(w->ep, theirs, NULL, 0), "fi_connect");
+		open_domain(w);
 	}
-	wait_event(w, FI_CONNECTED, &entry);
+	w->ep = connect_msg(w, pair);
 }
 
 static void post(struct work *w)
@@ -229,7 +248,7 @@ static void stream(const struct pair *pair, void *arg, size_t count)
 }
 
 /* Side 1 has them, with a queue of their own that is not read any more. */
-static void add_idle(struct work *w, const struct pair *pair)
+static void add_idle_rdm(struct work *w, const struct pair *pair)
 {
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_MSG };
 	struct fi_cq_msg_entry entry;
@@ -255,6 +274,15 @@ static void add_idle(struct work *w, const struct pair *pair)
 	pair_swap(pair, &none, &byte, 1);
 }
 
+static void add_idle_msg(struct work *w, const struct pair *pair)
+{
+	char none = 0, byte;
+
+	for (size_t i = 0; i < w->idle; i++)
+		(void)connect_msg(w, pair);
+	pair_swap(pair, &none, &byte, 1);
+}
+
 static void run(const struct pair *pair, void *arg)
 {
 	struct work *w = arg;
@@ -267,7 +295,10 @@ static void run(const struct pair *pair, void *arg)
 		open_rdm(w, pair);
 	for (int i = 0; i < 4 * WINDOW; i++)
 		post(w);
-	add_idle(w, pair);
+	if (w->msg)
+		add_idle_msg(w, pair);
+	else
+		add_idle_rdm(w, pair);
 	pair_time(pair, w->stream ? stream : turns, w, w->count,
 		w->stream ? (w->size > 65536 ? 4 * WINDOW : STREAM_BATCH) : BATCH);
 }

@@ -33,11 +33,25 @@ static const union wf_sockaddr *key_addr(const struct wf_place *place)
 	return place->has_src ? &place->src : &place->dest;
 }
 
+static bool asks_for_remote(const struct wf_info_ctx *ctx)
+{
+	return (ctx->hint.info->caps | ctx->hint.domain->caps) & FI_REMOTE_COMM;
+}
+
+/* The loopback reaches no other host. But programs ask for other hosts as a matter of
+ * course, and one who says that the loopback shall be used knows where his are. */
+static bool reaches(const struct wf_places *places, const struct wf_place *place)
+{
+	const char *name = wf_place_iface(places, place->at);
+
+	return !wf_sockaddr_is_loopback(key_addr(place)) ||
+	       (places->iface && name && !strcmp(name, places->iface));
+}
+
 static bool is_allowed(const struct wf_places *places, const struct wf_info_ctx *ctx,
 	const struct wf_place *place, struct wf_info_reason *why)
 {
 	uint32_t format = wf_info_format_of(key_addr(place));
-	uint64_t caps = ctx->hint.info->caps | ctx->hint.domain->caps;
 	char fabric[WF_SOCKADDR_STRLEN];
 	const char *domain;
 
@@ -49,7 +63,7 @@ static bool is_allowed(const struct wf_places *places, const struct wf_info_ctx 
 	if (!wf_info_names_met(ctx, fabric, domain, why))
 		return false;
 	why->field = "caps";
-	return !(caps & FI_REMOTE_COMM) || !wf_sockaddr_is_loopback(key_addr(place)) ||
+	return !asks_for_remote(ctx) || reaches(places, place) ||
 	       wf_info_deny(why, FI_REMOTE_COMM, FI_LOCAL_COMM, FI_TYPE_CAPS);
 }
 
@@ -111,7 +125,7 @@ static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
 	if (!info)
 		return -FI_ENOMEM;
 	info->addr_format = wf_info_format_of(sa);
-	if (wf_sockaddr_is_loopback(sa)) {
+	if (wf_sockaddr_is_loopback(sa) && !asks_for_remote(ctx)) {
 		info->caps &= ~FI_REMOTE_COMM;
 		info->domain_attr->caps &= ~FI_REMOTE_COMM;
 	}

@@ -1,33 +1,81 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <rdma/fi_errno.h>
 
-#include "objects/progress/progress.h"
+#include "objects/progress/park.h"
 #include "objects/wait/wait.h"
+
+/*
+ * Guards the chains of refs that start at the items: an item may come to one list while
+ * another wakes it. Taken behind a list's lock or an item's own; nothing is called
+ * under it.
+ */
+static pthread_mutex_t chain_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void link_ref(struct wf_progress_ref *ref)
+{
+	pthread_mutex_lock(&chain_lock);
+	ref->next = ref->item->refs;
+	ref->item->refs = ref;
+	pthread_mutex_unlock(&chain_lock);
+}
+
+static void unlink_ref(struct wf_progress_ref *ref)
+{
+	struct wf_progress_ref **at = &ref->item->refs;
+
+	pthread_mutex_lock(&chain_lock);
+	while (*at != ref)
+		at = &(*at)->next;
+	*at = ref->next;
+	pthread_mutex_unlock(&chain_lock);
+}
+
+static struct wf_progress_ref *find(
+	struct wf_progress_list *list, const struct wf_progress *item)
+{
+	struct wf_progress_ref *ref;
+
+	pthread_mutex_lock(&chain_lock);
+	ref = item->refs;
+	while (ref && ref->list != list)
+		ref = ref->next;
+	pthread_mutex_unlock(&chain_lock);
+	return ref;
+}
+
+void wf_progress_wake_slow(struct wf_progress *item)
+{
+	/* relaxed: the item's own lock is held, and was by whoever armed it. */
+	if (!atomic_exchange_explicit(&item->parked, false, memory_order_relaxed))
+		return;
+	pthread_mutex_lock(&chain_lock);
+	for (struct wf_progress_ref *ref = item->refs; ref; ref = ref->next)
+		wf_progress_push_woken(ref);
+	pthread_mutex_unlock(&chain_lock);
+}
 
 int wf_progress_list_init(
 	struct wf_progress_list *list, enum wf_lock_kind kind, struct wf_wait *wait)
 {
 	memset(list, 0, sizeof(*list));
 	list->wait = wait;
+	list->epfd = -1;
 	return wf_lock_init(&list->lock, kind);
 }
 
 void wf_progress_list_done(struct wf_progress_list *list)
 {
-	free(list->refs);
-	wf_lock_done(&list->lock);
-}
-
-static struct wf_progress_ref *find(
-	struct wf_progress_list *list, const struct wf_progress *item)
-{
 	for (unsigned int i = 0; i < list->count; i++) {
-		if (list->refs[i].item == item)
-			return &list->refs[i];
+		unlink_ref(list->refs[i]);
+		free(list->refs[i]);
 	}
-	return NULL;
+	free(list->refs);
+	if (list->epfd >= 0)
+		(void)close(list->epfd);
+	wf_lock_done(&list->lock);
 }
 
 /* An item's descriptor is asked for only where somebody can sleep on it. */
@@ -55,25 +103,46 @@ static void unwatch(struct wf_wait *wait, struct wf_progress_ref *ref)
 	ref->fd = -1;
 }
 
+static bool make_room(struct wf_progress_list *list)
+{
+	unsigned int capacity = list->capacity ? 2 * list->capacity : 4;
+	struct wf_progress_ref **refs;
+
+	if (list->count < list->capacity)
+		return true;
+	refs = realloc(list->refs, capacity * sizeof(struct wf_progress_ref *));
+	if (!refs)
+		return false;
+	list->refs = refs;
+	list->capacity = capacity;
+	return true;
+}
+
 /* @lock is held. */
 static int append(struct wf_progress_list *list, struct wf_progress *item)
 {
-	unsigned int capacity = list->capacity ? 2 * list->capacity : 4;
-	struct wf_progress_ref ref = { .item = item, .uses = 1 }, *refs;
-	int err;
+	struct wf_progress_ref *ref = calloc(1, sizeof(*ref));
+	int err = -FI_ENOMEM;
 
-	if (list->count == list->capacity) {
-		refs = realloc(list->refs, capacity * sizeof(*refs));
-		if (!refs)
-			return -FI_ENOMEM;
-		list->refs = refs;
-		list->capacity = capacity;
-	}
-	err = watch(list->wait, &ref);
-	if (err)
+	if (!ref)
 		return err;
-	list->refs[list->count++] = ref;
+	ref->item = item;
+	ref->list = list;
+	ref->uses = 1;
+	if (!make_room(list))
+		goto err_free;
+	err = watch(list->wait, ref);
+	if (err)
+		goto err_free;
+	ref->at = list->count++;
+	list->refs[ref->at] = ref;
+	wf_progress_rouse(ref);
+	link_ref(ref);
 	return 0;
+
+err_free:
+	free(ref);
+	return err;
 }
 
 int wf_progress_list_add(struct wf_progress_list *list, struct wf_progress *item)
@@ -102,7 +171,9 @@ void wf_progress_list_del(struct wf_progress_list *list, struct wf_progress *ite
 	ref = find(list, item);
 	if (ref && !--ref->uses) {
 		unwatch(list->wait, ref);
-		*ref = list->refs[--list->count];
+		unlink_ref(ref);
+		wf_progress_forget(ref);
+		free(ref);
 	}
 	wf_unlock(&list->lock);
 }
@@ -114,13 +185,13 @@ int wf_progress_list_set_wait(struct wf_progress_list *list, struct wf_wait *wai
 
 	wf_lock(&list->lock);
 	for (i = 0; i < list->count; i++)
-		unwatch(list->wait, &list->refs[i]);
+		unwatch(list->wait, list->refs[i]);
 	list->wait = wait;
 	for (i = 0; i < list->count && !err; i++)
-		err = watch(wait, &list->refs[i]);
+		err = watch(wait, list->refs[i]);
 	if (err) {
 		for (i = 0; i < list->count; i++)
-			unwatch(wait, &list->refs[i]);
+			unwatch(wait, list->refs[i]);
 		list->wait = NULL;
 	}
 	wf_unlock(&list->lock);
@@ -132,8 +203,11 @@ bool wf_progress_list_arm(struct wf_progress_list *list)
 	bool idle = true;
 
 	wf_lock(&list->lock);
-	for (unsigned int i = 0; i < list->count && idle; i++) {
-		struct wf_progress *item = list->refs[i].item;
+	/* Those parked are armed; what wakes the sleeper may be one of them. */
+	wf_progress_take_woken(list);
+	list->look = true;
+	for (unsigned int i = 0; i < list->awake && idle; i++) {
+		struct wf_progress *item = list->refs[i]->item;
 
 		idle = !item->arm || item->arm(item);
 	}

@@ -2,12 +2,15 @@
 #ifndef WF_OBJECTS_PROGRESS_H
 #define WF_OBJECTS_PROGRESS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sys/lock.h"
 
 struct wf_domain;
 struct wf_wait;
+struct wf_progress_ref;
 
 /* Something that moves data when it is asked to: an endpoint, a listener. */
 struct wf_progress {
@@ -22,11 +25,23 @@ struct wf_progress {
 	/* Somebody is about to sleep: make sure that the descriptor will tell.
 	 * False: there is work now, do not sleep. NULL: nothing to prepare. */
 	bool (*arm)(struct wf_progress *item);
+
+	/* For items that may be parked, see below; the others leave it alone. How many
+	 * runs in a row found nothing: written by run(), under the item's own lock. */
+	atomic_uint quiet;
+	atomic_bool parked;           /* by some list since it was woken last */
+	struct wf_progress_ref *refs; /* one for each list that it is in */
 };
 
 /*
  * The items that feed one CQ, counter, EQ or progress thread. An item may be added
  * several times (an endpoint binds one CQ for both directions) and is run once.
+ *
+ * An item that was quiet for long is parked: it is armed as for a sleep and its
+ * descriptor watched, together with those of all others that are parked, instead of
+ * running it. So thousands of idle ones cost a fraction of a system call. It is run
+ * again when its descriptor is readable or when it was woken. The last one awake is
+ * never parked, so that what is alone pays nothing.
  *
  * @lock guards the array, and is held while items run, so that after
  * wf_progress_list_del returns the item is not running from this list.
@@ -34,16 +49,27 @@ struct wf_progress {
  */
 struct wf_progress_list {
 	struct wf_lock lock;
-	unsigned int count;
-	unsigned int capacity;
-	struct wf_progress_ref *refs;
-	struct wf_wait *wait; /* gets the items' descriptors; may be NULL */
+	unsigned int count, capacity;
+	unsigned int awake;            /* of those; the others are parked */
+	struct wf_progress_ref **refs; /* those awake first */
+	struct wf_wait *wait;          /* gets the items' descriptors; may be NULL */
+	int epfd;          /* of items that were parked once; -1: none was */
+	unsigned int turn; /* items run since it was asked last */
+	uint64_t tick;     /* when it was, by a coarse clock */
+	bool look;         /* ask it with the next run */
+	_Atomic(struct wf_progress_ref *) woken; /* a stack; pushed with no lock */
 };
 
+/* An item in a list. */
 struct wf_progress_ref {
 	struct wf_progress *item;
-	unsigned int uses;
-	int fd;
+	struct wf_progress_list *list;
+	struct wf_progress_ref *next;       /* of the item; see progress.c */
+	struct wf_progress_ref *next_woken; /* while @woken */
+	atomic_bool woken;                  /* on the list's stack */
+	bool watched;                       /* in the list's epoll set */
+	unsigned int at, uses;
+	int fd; /* that list->wait has, or -1 */
 };
 
 int wf_progress_list_init(
@@ -59,13 +85,65 @@ int wf_progress_list_set_wait(struct wf_progress_list *list, struct wf_wait *wai
 /* False when an item has work, so that sleeping would be wrong. */
 bool wf_progress_list_arm(struct wf_progress_list *list);
 
+/* The item has work that its descriptor does not tell of, or expects some. Its own
+ * lock is held. */
+void wf_progress_wake_slow(struct wf_progress *item);
+
+static inline void wf_progress_wake(struct wf_progress *item)
+{
+	/* relaxed: whoever parks it takes the item's own lock in arm() afterwards. */
+	if (wf_unlikely(atomic_load_explicit(&item->parked, memory_order_relaxed)))
+		wf_progress_wake_slow(item);
+}
+
+/* What run() says at its end. */
+static inline void wf_progress_found(struct wf_progress *item, bool something)
+{
+	/* relaxed: a measure, no more. */
+	unsigned int quiet = atomic_load_explicit(&item->quiet, memory_order_relaxed);
+
+	atomic_store_explicit(
+		&item->quiet, something ? 0 : quiet + 1, memory_order_relaxed);
+	if (something)
+		wf_progress_wake(item);
+}
+
+/* park.c; the list's lock held. */
+enum {
+	/* Looks at items that find nothing, which the list can afford; divided among
+	 * those awake, so that many active ones do not keep all the others awake. */
+	WF_PROGRESS_PATIENCE = 2048,
+	WF_PROGRESS_QUIET_MIN = 32,
+};
+/* Park the item at @at, if it lets itself be parked; another one is there then. */
+bool wf_progress_park(struct wf_progress_list *list, unsigned int at);
+/* Let those run again that have something to do. */
+void wf_progress_unpark(struct wf_progress_list *list);
+
+static inline bool wf_progress_is_quiet(
+	const struct wf_progress_list *list, const struct wf_progress *item)
+{
+	unsigned int quiet = atomic_load_explicit(&item->quiet, memory_order_relaxed);
+
+	return quiet > WF_PROGRESS_QUIET_MIN && list->awake > 1 &&
+	       (uint64_t)quiet * list->awake > WF_PROGRESS_PATIENCE;
+}
+
 /* Run every item once. When another thread is at it, leave it to that one. */
 static inline void wf_progress_list_run(struct wf_progress_list *list)
 {
 	if (!wf_trylock(&list->lock))
 		return;
-	for (unsigned int i = 0; i < list->count; i++)
-		list->refs[i].item->run(list->refs[i].item);
+	if (wf_unlikely(list->awake < list->count))
+		wf_progress_unpark(list);
+	for (unsigned int i = 0; i < list->awake;) {
+		struct wf_progress *item = list->refs[i]->item;
+
+		item->run(item);
+		if (wf_likely(!wf_progress_is_quiet(list, item)) ||
+			!wf_progress_park(list, i))
+			i++;
+	}
 	wf_unlock(&list->lock);
 }
 

@@ -54,6 +54,7 @@ void tcp_conn_fail(struct tcp_conn *conn, int err)
 	conn->err = err;
 	/* Whoever sleeps wakes up, too: the socket is readable from now on. */
 	(void)shutdown(conn->watch.fd, SHUT_RDWR);
+	wf_progress_wake(&conn->ep->ep.progress);
 	wf_list_push(&conn->ep->failed, &conn->failed_link);
 }
 
@@ -130,6 +131,7 @@ void tcp_conn_heat(struct tcp_conn *conn)
 	struct tcp_ep *ep = conn->ep;
 
 	conn->quiet = 0;
+	wf_progress_wake(&ep->ep.progress);
 	if (conn->hot || conn->err)
 		return;
 	conn->hot = true;

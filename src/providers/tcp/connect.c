@@ -27,28 +27,43 @@ static int start_connect(int fd, const union wf_sockaddr *dest)
 	return -errno;
 }
 
-/* From one port, 0 being the kernel's choice. */
-static int connect_from(const union wf_sockaddr *local, uint16_t port,
-	const union wf_sockaddr *dest, const struct tcp_netconf *conf, uint32_t tclass,
-	int *ret_fd)
+int tcp_bound_socket(const union wf_sockaddr *local, const struct tcp_netconf *conf,
+	uint32_t tclass, int *ret_fd)
 {
-	union wf_sockaddr name = *local;
-	int on = 1, err = 0, fd = new_socket(dest->sa.sa_family, conf, tclass);
+	int on = 1, err, fd = new_socket(local->sa.sa_family, conf, tclass);
+	uint16_t port = wf_sockaddr_port(local);
 
 	if (fd < 0)
 		return -errno;
-	wf_sockaddr_set_port(&name, port);
 	/* Several connections may share a port as long as their other ends differ:
 	 * which port is free is known when the other end is. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (!port)
 		(void)setsockopt(
 			fd, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof(on));
-	if ((port || !wf_sockaddr_is_wildcard(&name)) &&
-		bind(fd, &name.sa, (socklen_t)wf_sockaddr_len(&name)))
+	if ((port || !wf_sockaddr_is_wildcard(local)) &&
+		bind(fd, &local->sa, (socklen_t)wf_sockaddr_len(local))) {
 		err = -errno;
-	if (!err)
-		err = start_connect(fd, dest);
+		close(fd);
+		return err;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/* From one port, 0 being the kernel's choice. */
+static int connect_from(const union wf_sockaddr *local, uint16_t port,
+	const union wf_sockaddr *dest, const struct tcp_netconf *conf, uint32_t tclass,
+	int *ret_fd)
+{
+	union wf_sockaddr name = *local;
+	int fd, err;
+
+	wf_sockaddr_set_port(&name, port);
+	err = tcp_bound_socket(&name, conf, tclass, &fd);
+	if (err)
+		return err;
+	err = start_connect(fd, dest);
 	if (err) {
 		close(fd);
 		return err;
@@ -82,10 +97,22 @@ static int connect_in_range(const union wf_sockaddr *local,
 	return err;
 }
 
+static int failed(const union wf_sockaddr *from, const union wf_sockaddr *dest, int err)
+{
+	char text[2][WF_SOCKADDR_STRLEN];
+
+	FI_LOG_SPARSE(&tcp_fi, FI_LOG_INFO, FI_LOG_EP_CTRL,
+		"cannot connect from %s to %s: %s\n",
+		wf_sockaddr_uri(from, text[0], sizeof(text[0])),
+		wf_sockaddr_uri(dest, text[1], sizeof(text[1])), fi_strerror(-err));
+	return err;
+}
+
 int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
 	const struct tcp_netconf *conf, uint32_t tclass, int *ret_fd)
 {
 	union wf_sockaddr from = local ? *local : wf_sockaddr_any(dest->sa.sa_family);
+	uint16_t port = wf_sockaddr_port(&from);
 	char text[WF_SOCKADDR_STRLEN];
 	int err;
 
@@ -93,7 +120,7 @@ int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
 		err = -EAFNOSUPPORT;
 		goto err_log;
 	}
-	if (conf->port_low) {
+	if (conf->port_low && !port) {
 		err = connect_in_range(&from, dest, conf, tclass, ret_fd);
 		if (!port_taken(err)) {
 			if (err)
@@ -106,13 +133,22 @@ int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
 			conf->port_low, conf->port_high,
 			wf_sockaddr_uri(dest, text, sizeof(text)));
 	}
-	err = connect_from(&from, 0, dest, conf, tclass, ret_fd);
+	err = connect_from(&from, port, dest, conf, tclass, ret_fd);
 	if (!err)
 		return 0;
 
 err_log:
-	FI_LOG_SPARSE(&tcp_fi, FI_LOG_INFO, FI_LOG_EP_CTRL,
-		"cannot connect to %s: %s\n", wf_sockaddr_uri(dest, text, sizeof(text)),
-		fi_strerror(-err));
-	return err;
+	return failed(&from, dest, err);
+}
+
+int tcp_connect_bound(int fd, const union wf_sockaddr *dest)
+{
+	union wf_sockaddr from = { 0 };
+	socklen_t len = sizeof(from);
+	int err = start_connect(fd, dest);
+
+	if (!err)
+		return 0;
+	(void)getsockname(fd, &from.sa, &len);
+	return failed(&from, dest, err);
 }

@@ -234,12 +234,14 @@ int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
 		.id = ep->peers->id,
 	};
 	struct tcp_cm_own own = own_of(ep);
+	union wf_sockaddr host = ep->name; /* the port is the listener's */
 	uint8_t data[TCP_RDM_DATA];
 	struct tcp_dial *dial;
 	int fd, ret;
 
+	wf_sockaddr_set_port(&host, 0);
 	ret = tcp_connect(
-		&ep->name, &peer->addr, &ep->conf, ep->ep.info->tx_attr->tclass, &fd);
+		&host, &peer->addr, &ep->conf, ep->ep.info->tx_attr->tclass, &fd);
 	if (ret) {
 		tcp_peer_failed(ep, peer, -ret);
 		return ret;

@@ -35,12 +35,17 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer);
 
 /*
- * Start to connect from @local (its host; NULL or a wildcard: any) to @dest. The
- * port is the kernel's choice, or one of the range where there is one. Whether it
- * succeeds is seen by tcp_cm_progress().
+ * Start to connect from @local (NULL or a wildcard: any host) to @dest. Where @local
+ * has no port, it is the kernel's choice, or one of the range where there is one.
+ * Whether it succeeds is seen by tcp_cm_progress().
  */
 int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
 	const struct tcp_netconf *conf, uint32_t tclass, int *ret_fd);
+
+/* The two halves of that, for one who holds his port before he knows where to. */
+int tcp_bound_socket(const union wf_sockaddr *local, const struct tcp_netconf *conf,
+	uint32_t tclass, int *ret_fd);
+int tcp_connect_bound(int fd, const union wf_sockaddr *dest);
 
 /* No delay, keep-alive, traffic class. @tclass as in fi_tx_attr. */
 void tcp_sock_setup(

@@ -241,10 +241,11 @@ static int start_connecting(
 		.timeout_ms = ep->conf.connect_ms,
 		.reply_ms = ep->conf.reply_ms,
 	};
-	int fd, ret;
+	int ret;
 
-	ret = tcp_connect(
-		&ep->name, dest, &ep->conf, ep->ep.info->tx_attr->tclass, &fd);
+	ret = cm->watch.fd >= 0 ? tcp_connect_bound(cm->watch.fd, dest)
+				: tcp_connect(&ep->name, dest, &ep->conf,
+					  ep->ep.info->tx_attr->tclass, &cm->watch.fd);
 	cm->peer = *dest;
 	cm->active = true;
 	if (ret) {
@@ -253,8 +254,8 @@ static int start_connecting(
 		return 0;
 	}
 	cm->state = TCP_MSG_CONNECTING;
-	cm->watch.fd = fd;
-	tcp_cm_start_active(&cm->cm, fd, &own, data, len);
+	wf_progress_wake(&ep->ep.progress);
+	tcp_cm_start_active(&cm->cm, cm->watch.fd, &own, data, len);
 	tcp_watch_set(ep, &cm->watch, EPOLLOUT);
 	return 0;
 }
@@ -298,6 +299,7 @@ static int msg_accept(struct fid_ep *fid, const void *param, size_t len)
 	wf_lock(&ep->ep.lock);
 	if (cm->state == TCP_MSG_ASKED) {
 		cm->state = TCP_MSG_CONNECTING;
+		wf_progress_wake(&ep->ep.progress);
 		went_on(ep, tcp_cm_accept(&cm->cm, tcp_msg_features(ep->ep.info), param,
 				    WF_MIN(len, (size_t)TCP_CM_DATA_MAX)));
 	} else {
@@ -374,6 +376,24 @@ static int take_request(struct tcp_ep *ep, struct fid *handle)
 	return 0;
 }
 
+/* Its port is ours from now on, so that nobody gets it before we connect. */
+static int take_name(struct tcp_ep *ep, struct fid *handle)
+{
+	union wf_sockaddr name;
+	int ret = tcp_pep_take_name(handle, ep->name.sa.sa_family, &name);
+
+	if (ret)
+		return ret;
+	if (wf_sockaddr_port(&name))
+		ret = tcp_bound_socket(&name, &ep->conf, ep->ep.info->tx_attr->tclass,
+			&ep->cm->watch.fd);
+	if (ret)
+		return refuse("fi_endpoint", ret,
+			"the passive endpoint's address cannot be taken over");
+	ep->name = name;
+	return 0;
+}
+
 int tcp_msg_new(struct tcp_ep *ep, struct fid *handle)
 {
 	struct tcp_msg_cm *cm = calloc(1, sizeof(*cm));
@@ -385,9 +405,8 @@ int tcp_msg_new(struct tcp_ep *ep, struct fid *handle)
 	cm->watch_ep = ep;
 	cm->watch = (struct tcp_watch){ .ready = exchange_ready, .fd = -1 };
 	if (handle)
-		ret = handle->fclass == FI_CLASS_PEP
-			      ? tcp_pep_take_name(handle, &ep->name)
-			      : take_request(ep, handle);
+		ret = handle->fclass == FI_CLASS_PEP ? take_name(ep, handle)
+						     : take_request(ep, handle);
 	if (ret) {
 		free(cm);
 		ep->cm = NULL;

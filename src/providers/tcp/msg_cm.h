@@ -59,7 +59,8 @@ struct tcp_connreq *tcp_connreq_take(struct fid *handle);
 struct tcp_connreq *tcp_connreq_take_any(struct fid_pep *pep);
 void tcp_connreq_free(struct tcp_connreq *req);
 
-/* pep.c: the address of a passive endpoint that becomes an active one's. */
-int tcp_pep_take_name(struct fid *handle, union wf_sockaddr *ret);
+/* pep.c: the address of a passive endpoint that becomes an active one's, which is of
+ * @family. The passive one lets go of it and can only be closed. */
+int tcp_pep_take_name(struct fid *handle, int family, union wf_sockaddr *ret);
 
 #endif

@@ -163,6 +163,7 @@ void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	if (wf_list_empty(&peer->busy_link))
 		wf_list_push(&ep->peers->busy, &peer->busy_link);
+	wf_progress_wake(&ep->ep.progress);
 	/* A thread that sleeps already has not heard of the new deadline. */
 	if ((!ep->manual || ep->sleepers) && peer->retry_ns)
 		tcp_timer_set(ep, WF_MIN(ep->timer_ns, peer->retry_ns));

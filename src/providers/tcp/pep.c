@@ -446,13 +446,19 @@ static struct fi_ops pep_fid_ops = {
 	.ops_set = wf_absent_ops_set,
 };
 
-int tcp_pep_take_name(struct fid *handle, union wf_sockaddr *ret)
+int tcp_pep_take_name(struct fid *handle, int family, union wf_sockaddr *ret)
 {
 	struct tcp_pep *pep = pep_of(handle);
 	int ret_code = 0;
 
+	if (handle->ops != &pep_fid_ops)
+		return refuse("fi_endpoint", -FI_EINVAL,
+			"info->handle is another provider's passive endpoint");
 	wf_lock(&pep->lock);
-	if (pep->listening || pep->taken) {
+	if (pep->name.sa.sa_family != family) {
+		ret_code = refuse("fi_endpoint", -FI_EINVAL,
+			"the passive endpoint's address is of another family");
+	} else if (pep->listening || pep->taken) {
 		ret_code = refuse("fi_endpoint", -FI_EINVAL,
 			"the passive endpoint listens, or was taken over before");
 	} else {

@@ -66,23 +66,28 @@ static void flush_dirty(struct tcp_ep *ep)
 	}
 }
 
-static void poll_hot(struct tcp_ep *ep)
+static bool poll_hot(struct tcp_ep *ep)
 {
+	bool found = false;
+
 	wf_list_foreach_safe(link, &ep->hot)
 	{
 		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
 
 		if (wf_unlikely(conn->err))
 			continue;
-		if (tcp_rx_poll(conn))
+		if (tcp_rx_poll(conn)) {
 			conn->quiet = 0;
-		else if (++conn->quiet > HOT_QUIET && ep->hot_count > HOT_FEW &&
-			 !conn->rx.held)
+			found = true;
+		} else if (++conn->quiet > HOT_QUIET && ep->hot_count > HOT_FEW &&
+			   !conn->rx.held) {
 			tcp_conn_cool(conn);
+		}
 	}
+	return found;
 }
 
-static void poll_set(struct tcp_ep *ep)
+static bool poll_set(struct tcp_ep *ep)
 {
 	struct epoll_event events[EPOLL_EVENTS_MAX];
 	int n = epoll_wait(ep->epfd, events, EPOLL_EVENTS_MAX, 0);
@@ -95,6 +100,7 @@ static void poll_set(struct tcp_ep *ep)
 		if (watch->fd >= 0)
 			watch->ready(watch, events[i].events);
 	}
+	return n > 0;
 }
 
 static void reap(struct tcp_ep *ep)
@@ -117,12 +123,15 @@ static bool armed(const struct wf_wait *wait)
 	return atomic_load_explicit(&wait->armed, memory_order_relaxed);
 }
 
-/* May somebody be asleep on what this endpoint feeds? */
+/* May somebody be asleep on what this endpoint feeds, or rely on its descriptor
+ * instead of running it? */
 static bool may_sleep(struct tcp_ep *ep)
 {
 	const struct wf_ep *wf = &ep->ep;
 
-	if ((wf->tx_cq && armed(&wf->tx_cq->wait)) ||
+	/* relaxed: set by somebody who then armed us, which takes our lock. */
+	if (atomic_load_explicit(&wf->progress.parked, memory_order_relaxed) ||
+		(wf->tx_cq && armed(&wf->tx_cq->wait)) ||
 		(wf->rx_cq && armed(&wf->rx_cq->wait)) ||
 		(ep->cm && ep->cm->eq && armed(&ep->cm->eq->wait)))
 		return true;
@@ -148,20 +157,29 @@ static void forget_sleepers(struct tcp_ep *ep)
 	}
 }
 
+/* Is it time to look at the set? The first call after somebody relied on it is likely
+ * to be there because of it. */
+static bool is_turn(const struct tcp_ep *ep)
+{
+	return ep->watched && (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_TURN == 0 ||
+				      ep->epoch == ep->armed_epoch + 1);
+}
+
 void tcp_progress(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
+	bool found = !wf_list_empty(&ep->dirty);
 
 	ep->epoch++;
 	if (wf_unlikely(ep->sleepers && ep->epoch - ep->armed_epoch > AWAKE))
 		forget_sleepers(ep);
-	if (!wf_list_empty(&ep->dirty))
+	if (found)
 		flush_dirty(ep);
-	poll_hot(ep);
+	found |= poll_hot(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->dirty) && ep->epoch % LOOK_TURN == 0))
 		tcp_look_for_dead(ep, wf_now_ns());
-	if (ep->watched && (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_TURN == 0)) {
-		poll_set(ep);
+	if (is_turn(ep)) {
+		found |= poll_set(ep);
 		if (ep->peers)
 			tcp_peers_tick(ep);
 		else
@@ -173,4 +191,5 @@ void tcp_progress(struct wf_ep *wf)
 		reap(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->dead)))
 		tcp_conn_free_dead(ep);
+	wf_progress_found(&wf->progress, found);
 }

@@ -480,6 +480,7 @@ static bool write_some(struct tcp_conn *conn)
 
 void tcp_tx_dirty(struct tcp_conn *conn)
 {
+	wf_progress_wake(&conn->ep->ep.progress);
 	if (wf_list_empty(&conn->dirty_link))
 		wf_list_push(&conn->ep->dirty, &conn->dirty_link);
 }
@@ -524,6 +525,8 @@ void tcp_tx_kick(struct tcp_conn *conn, bool more)
 
 	if (conn->err)
 		return;
+	/* An answer is likely to come. */
+	wf_progress_wake(&ep->ep.progress);
 	if (ep->manual && (more || (asks && conn->sent_epoch == ep->epoch))) {
 		tcp_tx_dirty(conn);
 		return;

@@ -281,6 +281,33 @@ static void reach_by_interface(void **state)
 	fi_freeinfo(hints);
 }
 
+/* Open MPI asks for both; FI_<PROVIDER>_IFACE=lo has always been enough for it. */
+static void a_chosen_loopback_reaches_all(void **state)
+{
+	const uint64_t both = FI_LOCAL_COMM | FI_REMOTE_COMM;
+	struct fi_info *hints = hints_of(FI_EP_DGRAM), *list = NULL;
+
+	fake_iface = "lo";
+	assert_int_equal(
+		wf_ip_getinfo(prov_used, LATEST, NULL, NULL, 0, hints, &list), 0);
+	for (struct fi_info *it = list; it; it = it->next)
+		assert_true((it->caps & both) == FI_LOCAL_COMM);
+	fi_freeinfo(list);
+	list = NULL;
+	hints->caps = FI_MSG | both;
+	assert_int_equal(
+		wf_ip_getinfo(prov_used, LATEST, NULL, NULL, 0, hints, &list), 0);
+	for (struct fi_info *it = list; it; it = it->next) {
+		assert_string_equal(it->domain_attr->name, "lo");
+		assert_true((it->caps & both) == both);
+	}
+	fi_freeinfo(list);
+	/* Another one was chosen. */
+	fake_iface = "tst1";
+	(void)ask(LATEST, "127.0.0.1", NULL, FI_SOURCE, hints, -FI_ENODATA);
+	fi_freeinfo(hints);
+}
+
 /* GI-044 */
 static void names_choose(void **state)
 {
@@ -649,6 +676,7 @@ int main(void)
 		cmocka_unit_test_setup(every_type, use_all),
 		cmocka_unit_test_setup(scans_are_few, use_dgram),
 		cmocka_unit_test_setup(reach_by_interface, use_dgram),
+		cmocka_unit_test_setup(a_chosen_loopback_reaches_all, use_dgram),
 		cmocka_unit_test_setup(names_choose, use_dgram),
 		cmocka_unit_test_setup(source_is_local, use_dgram),
 		cmocka_unit_test_setup(source_of_nothing, use_all),

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <sys/epoll.h>
+
+#include "objects/progress/park.h"
+#include "sys/clock.h"
+
+/*
+ * Items that are not run because nothing happens to them.
+ *
+ * A list's epoll set holds the descriptors of all that were ever parked in it, each
+ * for one event: one that is awake again stays in it and disturbs once at most. The
+ * set is asked after some runs of items, so that it takes a small part of the time
+ * however few are awake, and when the coarse clock went on, for those who read their
+ * queue now and then only.
+ *
+ * No wake-up is lost: an item is marked before it is armed, which takes its own lock.
+ * Work that came before is seen by arm(); who brings work later has the lock after
+ * arm() had it, and so sees the mark.
+ */
+enum {
+	TURN = 32, /* runs of items from one look to the next */
+	EVENTS_MAX = 64,
+};
+
+static void put(
+	struct wf_progress_list *list, struct wf_progress_ref *ref, unsigned int at)
+{
+	list->refs[at] = ref;
+	ref->at = at;
+}
+
+static void swap(struct wf_progress_ref *ref, unsigned int at)
+{
+	struct wf_progress_list *list = ref->list;
+	struct wf_progress_ref *other = list->refs[at];
+
+	put(list, other, ref->at);
+	put(list, ref, at);
+}
+
+void wf_progress_rouse(struct wf_progress_ref *ref)
+{
+	struct wf_progress_list *list = ref->list;
+
+	if (ref->at >= list->awake)
+		swap(ref, list->awake++);
+}
+
+void wf_progress_push_woken(struct wf_progress_ref *ref)
+{
+	_Atomic(struct wf_progress_ref *) *head = &ref->list->woken;
+
+	/* acquire: pairs with the release in take_woken, which is done with next. */
+	if (atomic_exchange_explicit(&ref->woken, true, memory_order_acquire))
+		return;
+	ref->next_woken = atomic_load_explicit(head, memory_order_relaxed);
+	/* release: pairs with the acquire in take_woken. */
+	while (!atomic_compare_exchange_weak_explicit(head, &ref->next_woken, ref,
+		memory_order_release, memory_order_relaxed))
+		;
+}
+
+void wf_progress_take_woken(struct wf_progress_list *list)
+{
+	struct wf_progress_ref *ref, *next;
+
+	/* relaxed: whoever pushes now is seen by the next run. */
+	if (wf_likely(!atomic_load_explicit(&list->woken, memory_order_relaxed)))
+		return;
+	ref = atomic_exchange_explicit(&list->woken, NULL, memory_order_acquire);
+	for (; ref; ref = next) {
+		next = ref->next_woken;
+		atomic_store_explicit(&ref->woken, false, memory_order_release);
+		wf_progress_rouse(ref);
+	}
+}
+
+void wf_progress_forget(struct wf_progress_ref *ref)
+{
+	struct wf_progress_list *list = ref->list;
+
+	wf_progress_take_woken(list);
+	if (ref->watched)
+		(void)epoll_ctl(
+			list->epfd, EPOLL_CTL_DEL, ref->item->wait_fd(ref->item), NULL);
+	if (ref->at < list->awake)
+		swap(ref, --list->awake);
+	put(list, list->refs[--list->count], ref->at);
+	/* One that has to run is enough; who is alone is not parked. */
+	if (!list->awake && list->count)
+		wf_progress_rouse(list->refs[0]);
+}
+
+/* One event, and then no more until it is parked again. */
+static int watch(struct wf_progress_list *list, struct wf_progress_ref *ref)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT,
+		.data.ptr = ref };
+	int fd;
+
+	if (list->epfd < 0)
+		list->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (list->epfd < 0)
+		return -errno;
+	fd = ref->item->wait_fd(ref->item);
+	if (fd < 0)
+		return fd;
+	if (epoll_ctl(list->epfd, ref->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
+		    &event))
+		return -errno;
+	ref->watched = true;
+	return 0;
+}
+
+bool wf_progress_park(struct wf_progress_list *list, unsigned int at)
+{
+	struct wf_progress_ref *ref = list->refs[at];
+	struct wf_progress *item = ref->item;
+
+	/* relaxed: the next one is not due before it was quiet again for a while. */
+	atomic_store_explicit(&item->quiet, 0, memory_order_relaxed);
+	if (!item->arm || !item->wait_fd)
+		return false;
+	atomic_store_explicit(&item->parked, true, memory_order_relaxed);
+	if (!item->arm(item) || watch(list, ref))
+		return false;
+	swap(ref, --list->awake);
+	return true;
+}
+
+static void look(struct wf_progress_list *list)
+{
+	struct epoll_event events[EVENTS_MAX];
+	int n = epoll_wait(list->epfd, events, EVENTS_MAX, 0);
+
+	list->turn = 0;
+	list->look = n == EVENTS_MAX;
+	for (int i = 0; i < n; i++)
+		wf_progress_rouse(events[i].data.ptr);
+}
+
+void wf_progress_unpark(struct wf_progress_list *list)
+{
+	uint64_t tick = wf_coarse_ns();
+
+	wf_progress_take_woken(list);
+	list->turn += list->awake;
+	if (list->turn < TURN && !list->look && tick == list->tick)
+		return;
+	list->tick = tick;
+	look(list);
+}
