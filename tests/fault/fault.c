@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -110,6 +111,12 @@ void node_receive(struct node *node, void *buf, size_t len, uint64_t tag, void *
 		node->ep, buf, len, NULL, FI_ADDR_UNSPEC, tag, 0xffffffff, context));
 }
 
+void node_receive_exact(
+	struct node *node, void *buf, size_t len, uint64_t tag, void *context)
+{
+	CHECK_OK(fi_trecv(node->ep, buf, len, NULL, FI_ADDR_UNSPEC, tag, 0, context));
+}
+
 int node_wait(struct node *node, struct fi_cq_tagged_entry *entry,
 	struct fi_cq_err_entry *err, int timeout_ms)
 {
@@ -152,6 +159,26 @@ uint16_t free_port(void)
 	return ntohs(addr.sin_port);
 }
 
+void different_ports(uint16_t *ports, int count)
+{
+	for (int i = 0; i < count; i++) {
+		int same = 0;
+
+		ports[i] = free_port();
+		while (same < i && ports[same] != ports[i])
+			same++;
+		if (same < i)
+			i--;
+	}
+}
+
+unsigned int setting(const char *name, unsigned int fallback)
+{
+	const char *text = getenv(name);
+
+	return text ? (unsigned int)strtoul(text, NULL, 10) : fallback;
+}
+
 pid_t child(void (*run)(void *), void *arg, unsigned int seconds)
 {
 	pid_t pid = fork();
@@ -188,19 +215,28 @@ void pipe_open(struct signal_pipe *p)
 	CHECK(!pipe(p->fd));
 }
 
+void pipe_close(struct signal_pipe *p)
+{
+	close(p->fd[0]);
+	close(p->fd[1]);
+}
+
 void pipe_tell(struct signal_pipe *p)
 {
 	CHECK(write(p->fd[1], "x", 1) == 1);
 }
 
+/* Whoever should tell may have died of a failed check. */
 void pipe_wait(struct signal_pipe *p)
 {
+	enum { LONGEST_MS = 60000 };
+	struct pollfd poll_fd = { .fd = p->fd[0], .events = POLLIN };
 	char byte;
-	ssize_t n;
+	int n;
 
-	while ((n = read(p->fd[0], &byte, 1)) < 0 && errno == EINTR)
+	while ((n = poll(&poll_fd, 1, LONGEST_MS)) < 0 && errno == EINTR)
 		continue;
-	CHECK(n == 1);
+	CHECK(n == 1 && read(p->fd[0], &byte, 1) == 1);
 }
 
 int fault_main(const struct fault_case *cases, size_t count, int argc, char **argv)

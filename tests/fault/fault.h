@@ -72,6 +72,10 @@ bool node_send(struct node *node, fi_addr_t to, const void *buf, size_t len,
 void node_receive(
 	struct node *node, void *buf, size_t len, uint64_t tag, void *context);
 
+/* The same, for this tag alone. */
+void node_receive_exact(
+	struct node *node, void *buf, size_t len, uint64_t tag, void *context);
+
 /* What came next: 1 a success, -1 an error (in @err), 0 nothing in that time. */
 int node_wait(struct node *node, struct fi_cq_tagged_entry *entry,
 	struct fi_cq_err_entry *err, int timeout_ms);
@@ -81,6 +85,10 @@ void node_idle(struct node *node, int ms);
 uint64_t now_ms(void);
 /* A port that was free a moment ago. */
 uint16_t free_port(void);
+/* What the kernel has just given it may give again: these differ. */
+void different_ports(uint16_t *ports, int count);
+/* A number from the environment. */
+unsigned int setting(const char *name, unsigned int fallback);
 
 /* Fork @run with its argument; it exits 0 when it returns. Seconds until its alarm. */
 pid_t child(void (*run)(void *), void *arg, unsigned int seconds);
@@ -93,6 +101,7 @@ struct signal_pipe {
 	int fd[2];
 };
 void pipe_open(struct signal_pipe *p);
+void pipe_close(struct signal_pipe *p);
 void pipe_tell(struct signal_pipe *p);
 void pipe_wait(struct signal_pipe *p);
 

@@ -414,20 +414,6 @@ static void member(void *arg)
 	node_close(&node);
 }
 
-/* What the kernel has just given it may give again. */
-static void different_ports(uint16_t *ports, int count)
-{
-	for (int i = 0; i < count; i++) {
-		int same = 0;
-
-		ports[i] = free_port();
-		while (same < i && ports[same] != ports[i])
-			same++;
-		if (same < i)
-			i--;
-	}
-}
-
 static void crossed_connects(void)
 {
 	pid_t pids[NODES];
@@ -452,10 +438,8 @@ static void crossed_connects(void)
 		atomic_store(&crowd->over, true);
 		for (int i = 0; i < NODES; i++)
 			join(pids[i]);
-		for (int i = 0; i < 2; i++) {
-			close(crowd->ready.fd[i]);
-			close(crowd->go.fd[i]);
-		}
+		pipe_close(&crowd->ready);
+		pipe_close(&crowd->go);
 		(void)munmap(crowd, sizeof(*crowd));
 	}
 }
