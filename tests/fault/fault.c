@@ -239,6 +239,21 @@ void pipe_wait(struct signal_pipe *p)
 	CHECK(n == 1 && read(p->fd[0], &byte, 1) == 1);
 }
 
+bool pipe_told(const struct signal_pipe *p)
+{
+	struct pollfd poll_fd = { .fd = p->fd[0], .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) > 0;
+}
+
+void node_drive_until(struct node *node, const struct signal_pipe *told)
+{
+	while (!pipe_told(told)) {
+		(void)fi_cq_read(node->cq, NULL, 0);
+		(void)usleep(100);
+	}
+}
+
 int fault_main(const struct fault_case *cases, size_t count, int argc, char **argv)
 {
 	int failed = 0, number = 0;

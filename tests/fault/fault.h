@@ -104,6 +104,9 @@ void pipe_open(struct signal_pipe *p);
 void pipe_close(struct signal_pipe *p);
 void pipe_tell(struct signal_pipe *p);
 void pipe_wait(struct signal_pipe *p);
+bool pipe_told(const struct signal_pipe *p);
+/* Drive progress until told; what comes is not looked at. */
+void node_drive_until(struct node *node, const struct signal_pipe *told);
 
 /* Run a named case in a process of its own and say how it went, in TAP. */
 struct fault_case {
