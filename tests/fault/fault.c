@@ -14,6 +14,13 @@ static const char *provider(void)
 	return name ? name : "tcp";
 }
 
+static const char *own_host(void)
+{
+	const char *host = getenv("FAULT_HOST");
+
+	return host ? host : "127.0.0.1";
+}
+
 static uint32_t api_version(void)
 {
 	const char *old = getenv("FAULT_API_1_17");
@@ -45,8 +52,8 @@ void node_open(struct node *node, uint16_t port)
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->addr_format = FI_SOCKADDR_IN;
 	snprintf(service, sizeof(service), "%u", port);
-	CHECK_OK(fi_getinfo(api_version(), "127.0.0.1", port ? service : NULL,
-		FI_SOURCE, hints, &node->info));
+	CHECK_OK(fi_getinfo(api_version(), own_host(), port ? service : NULL, FI_SOURCE,
+		hints, &node->info));
 	fi_freeinfo(hints);
 	CHECK_OK(fi_fabric(node->info->fabric_attr, &node->fabric, NULL));
 	CHECK_OK(fi_domain(node->fabric, node->info, &node->domain, NULL));
@@ -79,14 +86,19 @@ uint16_t node_port(struct node *node)
 	return ntohs(addr.sin_port);
 }
 
-fi_addr_t node_peer(struct node *node, uint16_t port)
+fi_addr_t node_peer_at(struct node *node, const char *host, uint16_t port)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(port) };
 	fi_addr_t out;
 
-	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHECK(inet_pton(AF_INET, host, &addr.sin_addr) == 1);
 	CHECK(fi_av_insert(node->av, &addr, 1, &out, 0, NULL) == 1);
 	return out;
+}
+
+fi_addr_t node_peer(struct node *node, uint16_t port)
+{
+	return node_peer_at(node, own_host(), port);
 }
 
 bool node_send(struct node *node, fi_addr_t to, const void *buf, size_t len,

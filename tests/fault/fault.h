@@ -59,12 +59,13 @@ struct node {
 	fi_addr_t peer[MAX_PEERS];
 };
 
-/* Listens on 127.0.0.1:@port, 0 for any. */
+/* Listens on FAULT_HOST, 127.0.0.1 by default; @port 0 for any. */
 void node_open(struct node *node, uint16_t port);
 void node_close(struct node *node);
 uint16_t node_port(struct node *node);
 /* Where nobody needs to live yet. */
 fi_addr_t node_peer(struct node *node, uint16_t port);
+fi_addr_t node_peer_at(struct node *node, const char *host, uint16_t port);
 
 /* fi_tsend until it is taken; @buf must stay. False after @timeout_ms. */
 bool node_send(struct node *node, fi_addr_t to, const void *buf, size_t len,
