@@ -34,6 +34,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_init(&conn->hot_link);
 	wf_list_init(&conn->dirty_link);
 	wf_list_init(&conn->failed_link);
+	wf_list_init(&conn->owing_link);
 	wf_list_init(&conn->answers);
 	wf_list_init(&conn->txq);
 	wf_list_init(&conn->acks);
@@ -104,6 +105,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	wf_list_remove(&conn->hot_link);
 	wf_list_remove(&conn->dirty_link);
 	wf_list_remove(&conn->failed_link);
+	wf_list_remove(&conn->owing_link);
 	end_all_tx(conn, err);
 	tcp_unexp_break(conn, err ? err : FI_ECANCELED, !err);
 	free(conn->rts);

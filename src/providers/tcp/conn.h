@@ -95,12 +95,14 @@ struct tcp_conn {
 	struct tcp_watch watch; /* and the socket */
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* FI_EP_RDM */
-	struct wf_list link, hot_link, dirty_link, failed_link;
+	struct wf_list link, hot_link, dirty_link, failed_link, owing_link;
 	struct tcp_wire_peer wire; /* what was agreed */
 	int err;                   /* why it is to be taken down */
 	bool hot;
+	bool probing;        /* a probe was sent and not answered yet */
 	uint8_t number;      /* of the next record */
 	uint32_t quiet;      /* looks that found nothing, one after the other */
+	uint64_t alive_ns;   /* dead.c: not dead before; 0: nothing was owed */
 	uint32_t sent_epoch; /* when the last message went out at once */
 
 	struct tcp_stage *stage;  /* NULL: empty */
@@ -189,6 +191,8 @@ int tcp_tx_prepare(struct tcp_conn *conn, struct tcp_tx *tx);
 
 /* rx.c: read and handle what the socket has; true when it had something. */
 bool tcp_rx_poll(struct tcp_conn *conn);
+/* The same until nothing is left, of one that ends. */
+void tcp_rx_drain(struct tcp_conn *conn);
 /* Did the other end close it, although nobody has read that far? */
 bool tcp_rx_ended(struct tcp_conn *conn);
 /* The payload that is awaited goes to @iov. */

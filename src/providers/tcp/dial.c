@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/tcp/dead.h"
 #include "providers/tcp/peer.h"
 
 /*
@@ -121,8 +122,14 @@ static enum tcp_cm_reason judge(struct tcp_dial *dial, struct tcp_peer *peer,
 	if (peer->conn) {
 		same = instance ? instance == peer->remote_instance
 				: !peer->remote_id || hello->id == peer->remote_id;
-		if (same && !peer->conn->err && !tcp_rx_ended(peer->conn))
+		if (same && !peer->conn->err && !tcp_rx_ended(peer->conn)) {
+			/* Unless it was gone for him alone, as after a broken link: he
+			 * comes again soon. */
+			tcp_conn_probe(peer->conn);
 			return TCP_REASON_CONNECTED;
+		}
+		/* What he sent before he ended has arrived. */
+		tcp_rx_drain(peer->conn);
 		tcp_conn_end(peer->conn, FI_ECANCELED);
 	}
 	if (!peer->dial)

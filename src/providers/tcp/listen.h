@@ -46,13 +46,14 @@ int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
 void tcp_sock_setup(
 	int fd, int family, const struct tcp_netconf *conf, uint32_t tclass);
 
-/*
- * Has the host at the other end been silent for @silent_ms although it owes the kernel
- * an acknowledgement? Keep-alive does not see that while data are under way, and the
- * kernel itself gives up after a quarter of an hour only. (TCP_USER_TIMEOUT would
- * also end connections to peers that are alive but too busy to read.) For a look
- * now and then at a connection with output that does not drain.
- */
-bool tcp_sock_dead(int fd, int silent_ms);
+/* What is with the kernel and was not acknowledged by the other one. */
+struct tcp_sock_debt {
+	bool unacked;           /* it was sent; else the other end's window is closed */
+	unsigned int probes;    /* of the closed window, unanswered */
+	unsigned int silent_ms; /* since the last acknowledgement of anything */
+};
+
+/* False: nothing, or the socket is beyond being asked. */
+bool tcp_sock_owes(int fd, struct tcp_sock_debt *ret);
 
 #endif

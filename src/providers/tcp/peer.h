@@ -81,8 +81,6 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err);
 
 void tcp_peers_tick(struct tcp_ep *ep);
-/* Connections whose output does not drain: is there anybody? */
-void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);
 
 /* dial.c */

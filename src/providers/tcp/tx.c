@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "providers/tcp/conn.h"
+#include "providers/tcp/dead.h"
 
 /*
  * Out of a connection.
@@ -474,6 +475,7 @@ static bool write_some(struct tcp_conn *conn)
 			tcp_conn_fail(conn, err);
 		return err == EINTR;
 	}
+	tcp_conn_owes(conn);
 	advance(conn, (size_t)n);
 	return (size_t)n == want;
 }
