@@ -4,6 +4,7 @@
 
 #include "providers/tcp/dead.h"
 #include "providers/tcp/peer.h"
+#include "sys/clock.h"
 
 /*
  * Connections of FI_EP_RDM endpoints in the making. There is at most one between two
@@ -39,6 +40,7 @@ void tcp_dial_drop(struct tcp_dial *dial)
 	if (dial->peer)
 		tcp_peer_unref(ep, dial->peer);
 	dial->peer = NULL;
+	ep->peers->callers -= dial->passive;
 	wf_list_remove(&dial->link);
 	wf_list_push(&ep->peers->dead_dials, &dial->link);
 }
@@ -286,10 +288,36 @@ void tcp_dial_accept_ready(struct tcp_watch *watch, uint32_t events)
 			return;
 		}
 		dial->passive = true;
+		peers->callers++;
 		dial->from = from;
 		tcp_cm_start_passive(&dial->cm, fd, &own);
 		passive_ready(dial);
 	}
+}
+
+static void drop_silent(struct tcp_dial *dial)
+{
+	tcp_cm_log_silent(&dial->cm);
+	tcp_dial_drop(dial);
+}
+
+bool tcp_dial_make_room(struct tcp_listener *listener)
+{
+	struct tcp_peers *peers = wf_container_of(listener, struct tcp_peers, listener);
+	uint64_t now = wf_now_ns();
+
+	wf_list_foreach(link, &peers->dials)
+	{
+		struct tcp_dial *dial = wf_list_entry(link, struct tcp_dial, link);
+
+		if (!dial->passive || dial->cm.state != TCP_CM_READING)
+			continue;
+		if (!tcp_cm_silent(&dial->cm, now))
+			break; /* those behind it are younger */
+		drop_silent(dial);
+		return true;
+	}
+	return false;
 }
 
 /* Deadlines of exchanges are seen by their progress. */
@@ -301,5 +329,8 @@ void tcp_dials_tick(struct tcp_ep *ep, uint64_t now)
 
 		if (now >= dial->cm.deadline_ns)
 			dial_ready(&dial->watch, 0);
+		else if (ep->peers->callers > TCP_SILENT_MAX && dial->passive &&
+			 tcp_cm_silent(&dial->cm, now))
+			drop_silent(dial);
 	}
 }

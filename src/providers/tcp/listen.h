@@ -18,6 +18,9 @@ struct tcp_listener {
 	int fd;      /* -1: closed. Poll it for reading. */
 	int reserve; /* a descriptor to spare, to refuse with when all are used */
 	union wf_sockaddr name; /* true address, with the port */
+	/* Of the owner, may be NULL: close something less useful than a new connection.
+	 * False: there is nothing. */
+	bool (*make_room)(struct tcp_listener *listener);
 };
 
 /* Listen at @addr. Port 0: one of the range, or the kernel's choice. */
@@ -27,9 +30,9 @@ void tcp_listener_close(struct tcp_listener *listener);
 
 /*
  * The next connection, set up as by tcp_sock_setup(). -FI_EAGAIN: none. When the
- * process has no descriptor left, the connection is closed and the next one looked
- * at, so that a listener which is always readable does not keep its thread busy.
- * One thread at a time.
+ * process has no descriptor left, and make_room() finds none, the connection is closed
+ * and the next one looked at, so that a listener which is always readable does not keep
+ * its thread busy. One thread at a time.
  */
 int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
 	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer);

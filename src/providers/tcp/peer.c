@@ -67,6 +67,7 @@ int tcp_peers_listen(struct tcp_ep *ep)
 	ret = tcp_listen(&peers->listener, &ep->name, &ep->conf);
 	if (ret)
 		return ret;
+	peers->listener.make_room = tcp_dial_make_room;
 	ep->name = peers->listener.name;
 	peers->watch.fd = peers->listener.fd;
 	tcp_watch_set(ep, &peers->watch, EPOLLIN);
