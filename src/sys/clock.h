@@ -16,6 +16,15 @@ static inline uint64_t wf_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
+/* The same, cheaper and some milliseconds old. */
+static inline uint64_t wf_now_coarse_ns(void)
+{
+	struct timespec ts;
+
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 /* The instant @timeout_ms from now; a negative timeout never comes. */
 static inline uint64_t wf_deadline_ns(int timeout_ms)
 {

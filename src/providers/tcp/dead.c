@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -109,4 +110,24 @@ void tcp_conn_probe(struct tcp_conn *conn)
 		return;
 	tx->rec.id = 1;
 	tcp_tx_dirty(conn);
+}
+
+bool tcp_conn_gone(struct tcp_conn *conn)
+{
+	enum { PAUSE_NS = 10000000 };
+	uint64_t now = wf_now_coarse_ns();
+	char byte;
+	ssize_t n;
+
+	if (wf_likely(now - conn->checked_ns < PAUSE_NS))
+		return false;
+	conn->checked_ns = now;
+	n = recv(conn->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n > 0 && !tcp_rx_ended(conn))
+		return false;
+	conn->unread = true;
+	tcp_conn_fail(conn, FI_ECONNRESET);
+	return true;
 }

@@ -14,6 +14,12 @@ uint64_t tcp_look_deadline(struct tcp_ep *ep);
 /* Find out soon whether the other end still has this connection. */
 void tcp_conn_probe(struct tcp_conn *conn);
 
+/*
+ * About to send, after a pause: has the other end closed it meanwhile? The kernel would
+ * take the message, and it would be lost. True: it failed, use another.
+ */
+bool tcp_conn_gone(struct tcp_conn *conn);
+
 /* Bytes of it went to the kernel. */
 static inline void tcp_conn_owes(struct tcp_conn *conn)
 {

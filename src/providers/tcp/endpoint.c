@@ -31,9 +31,7 @@ static void end_conns(struct tcp_ep *ep)
 		struct tcp_conn *conn =
 			wf_list_entry(ep->conns.next, struct tcp_conn, link);
 
-		if (conn->stage)
-			tcp_tx_flush(conn);
-		tcp_conn_end(conn, 0);
+		tcp_conn_leave(conn);
 	}
 	tcp_conn_free_dead(ep);
 	wf_unlock(&ep->ep.lock);

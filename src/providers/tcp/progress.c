@@ -105,6 +105,7 @@ static void reap(struct tcp_ep *ep)
 		struct tcp_conn *conn =
 			wf_list_entry(link, struct tcp_conn, failed_link);
 
+		tcp_rx_last_words(conn);
 		if (ep->peers)
 			tcp_conn_end(conn, FI_ECANCELED);
 		else

@@ -351,6 +351,18 @@ void tcp_rx_drain(struct tcp_conn *conn)
 			break;
 }
 
+void tcp_rx_last_words(struct tcp_conn *conn)
+{
+	int err = conn->err;
+
+	if (!conn->unread)
+		return;
+	conn->unread = false;
+	conn->err = 0;
+	tcp_rx_drain(conn);
+	conn->err = err;
+}
+
 bool tcp_rx_ended(struct tcp_conn *conn)
 {
 	struct tcp_info info;

@@ -471,8 +471,10 @@ static bool write_some(struct tcp_conn *conn)
 	if (locked)
 		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
 	if (n < 0) {
-		if (err != EAGAIN && err != EINTR)
+		if (err != EAGAIN && err != EINTR) {
+			conn->unread = true;
 			tcp_conn_fail(conn, err);
+		}
 		return err == EINTR;
 	}
 	tcp_conn_owes(conn);
