@@ -3,6 +3,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -11,6 +12,13 @@ static const char *provider(void)
 	const char *name = getenv("FAULT_PROVIDER");
 
 	return name ? name : "tcp";
+}
+
+static const char *own_host(void)
+{
+	const char *host = getenv("FAULT_HOST");
+
+	return host ? host : "127.0.0.1";
 }
 
 static uint32_t api_version(void)
@@ -44,8 +52,8 @@ void node_open(struct node *node, uint16_t port)
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->addr_format = FI_SOCKADDR_IN;
 	snprintf(service, sizeof(service), "%u", port);
-	CHECK_OK(fi_getinfo(api_version(), "127.0.0.1", port ? service : NULL,
-		FI_SOURCE, hints, &node->info));
+	CHECK_OK(fi_getinfo(api_version(), own_host(), port ? service : NULL, FI_SOURCE,
+		hints, &node->info));
 	fi_freeinfo(hints);
 	CHECK_OK(fi_fabric(node->info->fabric_attr, &node->fabric, NULL));
 	CHECK_OK(fi_domain(node->fabric, node->info, &node->domain, NULL));
@@ -78,14 +86,19 @@ uint16_t node_port(struct node *node)
 	return ntohs(addr.sin_port);
 }
 
-fi_addr_t node_peer(struct node *node, uint16_t port)
+fi_addr_t node_peer_at(struct node *node, const char *host, uint16_t port)
 {
 	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(port) };
 	fi_addr_t out;
 
-	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHECK(inet_pton(AF_INET, host, &addr.sin_addr) == 1);
 	CHECK(fi_av_insert(node->av, &addr, 1, &out, 0, NULL) == 1);
 	return out;
+}
+
+fi_addr_t node_peer(struct node *node, uint16_t port)
+{
+	return node_peer_at(node, own_host(), port);
 }
 
 bool node_send(struct node *node, fi_addr_t to, const void *buf, size_t len,
@@ -108,6 +121,12 @@ void node_receive(struct node *node, void *buf, size_t len, uint64_t tag, void *
 {
 	CHECK_OK(fi_trecv(
 		node->ep, buf, len, NULL, FI_ADDR_UNSPEC, tag, 0xffffffff, context));
+}
+
+void node_receive_exact(
+	struct node *node, void *buf, size_t len, uint64_t tag, void *context)
+{
+	CHECK_OK(fi_trecv(node->ep, buf, len, NULL, FI_ADDR_UNSPEC, tag, 0, context));
 }
 
 int node_wait(struct node *node, struct fi_cq_tagged_entry *entry,
@@ -152,6 +171,26 @@ uint16_t free_port(void)
 	return ntohs(addr.sin_port);
 }
 
+void different_ports(uint16_t *ports, int count)
+{
+	for (int i = 0; i < count; i++) {
+		int same = 0;
+
+		ports[i] = free_port();
+		while (same < i && ports[same] != ports[i])
+			same++;
+		if (same < i)
+			i--;
+	}
+}
+
+unsigned int setting(const char *name, unsigned int fallback)
+{
+	const char *text = getenv(name);
+
+	return text ? (unsigned int)strtoul(text, NULL, 10) : fallback;
+}
+
 pid_t child(void (*run)(void *), void *arg, unsigned int seconds)
 {
 	pid_t pid = fork();
@@ -188,19 +227,43 @@ void pipe_open(struct signal_pipe *p)
 	CHECK(!pipe(p->fd));
 }
 
+void pipe_close(struct signal_pipe *p)
+{
+	close(p->fd[0]);
+	close(p->fd[1]);
+}
+
 void pipe_tell(struct signal_pipe *p)
 {
 	CHECK(write(p->fd[1], "x", 1) == 1);
 }
 
+/* Whoever should tell may have died of a failed check. */
 void pipe_wait(struct signal_pipe *p)
 {
+	enum { LONGEST_MS = 60000 };
+	struct pollfd poll_fd = { .fd = p->fd[0], .events = POLLIN };
 	char byte;
-	ssize_t n;
+	int n;
 
-	while ((n = read(p->fd[0], &byte, 1)) < 0 && errno == EINTR)
+	while ((n = poll(&poll_fd, 1, LONGEST_MS)) < 0 && errno == EINTR)
 		continue;
-	CHECK(n == 1);
+	CHECK(n == 1 && read(p->fd[0], &byte, 1) == 1);
+}
+
+bool pipe_told(const struct signal_pipe *p)
+{
+	struct pollfd poll_fd = { .fd = p->fd[0], .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) > 0;
+}
+
+void node_drive_until(struct node *node, const struct signal_pipe *told)
+{
+	while (!pipe_told(told)) {
+		(void)fi_cq_read(node->cq, NULL, 0);
+		(void)usleep(100);
+	}
 }
 
 int fault_main(const struct fault_case *cases, size_t count, int argc, char **argv)

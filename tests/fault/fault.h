@@ -59,17 +59,22 @@ struct node {
 	fi_addr_t peer[MAX_PEERS];
 };
 
-/* Listens on 127.0.0.1:@port, 0 for any. */
+/* Listens on FAULT_HOST, 127.0.0.1 by default; @port 0 for any. */
 void node_open(struct node *node, uint16_t port);
 void node_close(struct node *node);
 uint16_t node_port(struct node *node);
 /* Where nobody needs to live yet. */
 fi_addr_t node_peer(struct node *node, uint16_t port);
+fi_addr_t node_peer_at(struct node *node, const char *host, uint16_t port);
 
 /* fi_tsend until it is taken; @buf must stay. False after @timeout_ms. */
 bool node_send(struct node *node, fi_addr_t to, const void *buf, size_t len,
 	uint64_t tag, void *context, int timeout_ms);
 void node_receive(
+	struct node *node, void *buf, size_t len, uint64_t tag, void *context);
+
+/* The same, for this tag alone. */
+void node_receive_exact(
 	struct node *node, void *buf, size_t len, uint64_t tag, void *context);
 
 /* What came next: 1 a success, -1 an error (in @err), 0 nothing in that time. */
@@ -81,6 +86,10 @@ void node_idle(struct node *node, int ms);
 uint64_t now_ms(void);
 /* A port that was free a moment ago. */
 uint16_t free_port(void);
+/* What the kernel has just given it may give again: these differ. */
+void different_ports(uint16_t *ports, int count);
+/* A number from the environment. */
+unsigned int setting(const char *name, unsigned int fallback);
 
 /* Fork @run with its argument; it exits 0 when it returns. Seconds until its alarm. */
 pid_t child(void (*run)(void *), void *arg, unsigned int seconds);
@@ -93,8 +102,12 @@ struct signal_pipe {
 	int fd[2];
 };
 void pipe_open(struct signal_pipe *p);
+void pipe_close(struct signal_pipe *p);
 void pipe_tell(struct signal_pipe *p);
 void pipe_wait(struct signal_pipe *p);
+bool pipe_told(const struct signal_pipe *p);
+/* Drive progress until told; what comes is not looked at. */
+void node_drive_until(struct node *node, const struct signal_pipe *told);
 
 /* Run a named case in a process of its own and say how it went, in TAP. */
 struct fault_case {

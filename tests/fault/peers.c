@@ -8,12 +8,19 @@
 
 enum { LIMIT_MS = 15000 };
 
+/* The documented limit of the time that a peer may take to appear. */
+static void give_up_soon(void)
+{
+	(void)setenv("FI_TCP_CONNECT_TIMEOUT", "1000", 1);
+}
+
 /* ---- echo: answers each message with its value plus one ---- */
 
 struct service {
 	uint16_t port;
-	struct signal_pipe ready;
+	struct signal_pipe ready, go;
 	uint16_t client; /* where answers go */
+	int count;
 };
 
 static void echo(void *arg)
@@ -124,6 +131,185 @@ static void a_server_restarts_on_its_port(void)
 	node_close(&node);
 }
 
+/* Between two messages the server is killed and comes back, and the client did not look
+ * meanwhile. The next message goes to the new server, at the first attempt. */
+static void a_restart_is_noticed_before_sending(void)
+{
+	struct service service;
+	struct node node;
+	uint16_t port = free_port();
+	fi_addr_t server;
+	pid_t pid;
+
+	node_open(&node, 0);
+	server = node_peer(&node, port);
+	pid = start_service(&service, port, &node);
+	for (uint32_t round = 0; round < 30; round++) {
+		struct fi_context2 rx, tx;
+		struct fi_cq_tagged_entry entry;
+		struct fi_cq_err_entry err;
+		uint32_t in, out = round * 10;
+
+		node_receive(&node, &in, sizeof(in), 0, &rx);
+		CHECK_OK(fi_tsend(node.ep, &out, sizeof(out), NULL, server, 0, &tx));
+		for (int i = 0; i < 2; i++)
+			CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
+		CHECK(in == out + 1);
+		kill_and_reap(pid);
+		pid = start_service(&service, port, &node);
+		(void)usleep(20000); /* a pause, as applications make */
+	}
+	kill_and_reap(pid);
+	node_close(&node);
+}
+
+static void speak_and_go(void *arg)
+{
+	struct service *service = arg;
+	static uint8_t buf[10000];
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	struct fi_context2 tx[5];
+	struct node node;
+	fi_addr_t client;
+
+	node_open(&node, service->port);
+	client = node_peer(&node, service->client);
+	for (int i = 0; i < 5; i++)
+		CHECK(node_send(&node, client, buf, sizeof(buf), 1, &tx[i], LIMIT_MS));
+	for (int i = 0; i < 5; i++)
+		CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
+	pipe_tell(&service->ready);
+	for (;;)
+		(void)pause();
+}
+
+/* What arrived from one that is gone is received, although sending to it fails. */
+static void hear_last_words(void)
+{
+	static uint8_t in[10000];
+	struct service service = { .port = free_port() };
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	struct fi_context2 rx, tx[8];
+	struct node node;
+	fi_addr_t peer;
+	pid_t pid;
+
+	node_open(&node, 0);
+	peer = node_peer(&node, service.port);
+	service.client = node_port(&node);
+	pipe_open(&service.ready);
+	pipe_open(&service.go);
+	pid = child(speak_and_go, &service, 60);
+	/* The connection is made, but no more than the beginning is read. */
+	node_receive(&node, in, sizeof(in), 0, &rx);
+	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
+	pipe_tell(&service.go);
+	pipe_wait(&service.ready);
+	kill_and_reap(pid);
+	for (int i = 0; i < 8; i++)
+		CHECK_OK(fi_tsend(node.ep, in, 100, NULL, peer, 1, &tx[i]));
+	for (int heard = 0; heard < 4; heard++) {
+		int got;
+
+		node_receive(&node, in, sizeof(in), 0, &rx);
+		do {
+			got = node_wait(&node, &entry, &err, LIMIT_MS);
+			CHECK(got > 0 || (got < 0 && err.op_context != &rx));
+		} while (got < 0 || entry.op_context != &rx);
+		CHECK(entry.len == sizeof(in));
+	}
+	node_close(&node);
+	pipe_close(&service.ready);
+	pipe_close(&service.go);
+}
+
+static void last_words_are_heard(void)
+{
+	give_up_soon();
+	for (int round = 0; round < 10; round++)
+		hear_last_words();
+}
+
+enum { PARTING = 3000, PARTING_LEN = 1000 };
+
+static void send_and_close(void *arg)
+{
+	static uint8_t buf[PARTING_LEN];
+	static struct fi_context2 tx[PARTING];
+	struct service *service = arg;
+	struct fi_cq_tagged_entry entry;
+	int done = 0, sent = 0;
+	struct node node;
+	fi_addr_t client;
+
+	node_open(&node, service->port);
+	client = node_peer(&node, service->client);
+	/* As many as the kernel takes while nobody reads; at least some. */
+	while (sent < PARTING) {
+		ssize_t ret;
+
+		CHECK_OK(fi_tsend(
+			node.ep, buf, sizeof(buf), NULL, client, 1, &tx[sent++]));
+		for (int i = 0; i < 200 && done < sent; i++) {
+			ret = fi_cq_read(node.cq, &entry, 1);
+			CHECK(ret == 1 || ret == -FI_EAGAIN);
+			done += ret == 1;
+			if (ret < 0 && sent == 1) /* connecting */
+				i = (int)usleep(50);
+		}
+		if (done < sent)
+			break;
+	}
+	service->count = done;
+	pipe_tell(&service->ready);
+	pipe_wait(&service->go); /* something came that is not read */
+	node_close(&node);
+}
+
+/* What completed before its sender closed arrives, whatever he had left unread. */
+static void a_close_takes_nothing_back(void)
+{
+	static uint8_t in[PARTING_LEN];
+	struct service *service = mmap(NULL, sizeof(*service), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	struct fi_context2 rx, tx;
+	struct node node;
+	fi_addr_t peer;
+	pid_t pid;
+
+	CHECK(service != MAP_FAILED);
+	service->port = free_port();
+	node_open(&node, 0);
+	peer = node_peer(&node, service->port);
+	service->client = node_port(&node);
+	pipe_open(&service->ready);
+	pipe_open(&service->go);
+	pid = child(send_and_close, service, 60);
+	/* The first one makes the connection. */
+	node_receive(&node, in, sizeof(in), 0, &rx);
+	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
+	pipe_wait(&service->ready);
+	CHECK_OK(fi_tsend(node.ep, in, 100, NULL, peer, 1, &tx));
+	pipe_tell(&service->go);
+	join(pid);
+	printf("# %d messages\n", service->count);
+	for (int heard = 1; heard < service->count;) {
+		int got;
+
+		node_receive(&node, in, sizeof(in), 0, &rx);
+		do {
+			got = node_wait(&node, &entry, &err, LIMIT_MS);
+			CHECK(got != 0);
+		} while (got < 0 || entry.op_context != &rx);
+		heard++;
+	}
+	node_close(&node);
+}
+
 /* The client sends before there is a server: the message waits, or fails in time. */
 static void a_client_starts_before_its_server(void)
 {
@@ -146,12 +332,6 @@ static void a_client_starts_before_its_server(void)
 	CHECK(ask(&node, server, 200) == 0);
 	kill_and_reap(pid);
 	node_close(&node);
-}
-
-/* The documented limit of the time that a peer may take to appear. */
-static void give_up_soon(void)
-{
-	(void)setenv("FI_TCP_CONNECT_TIMEOUT", "1000", 1);
 }
 
 /* ---- a peer that dies in the middle of traffic ---- */
@@ -414,20 +594,6 @@ static void member(void *arg)
 	node_close(&node);
 }
 
-/* What the kernel has just given it may give again. */
-static void different_ports(uint16_t *ports, int count)
-{
-	for (int i = 0; i < count; i++) {
-		int same = 0;
-
-		ports[i] = free_port();
-		while (same < i && ports[same] != ports[i])
-			same++;
-		if (same < i)
-			i--;
-	}
-}
-
 static void crossed_connects(void)
 {
 	pid_t pids[NODES];
@@ -452,10 +618,8 @@ static void crossed_connects(void)
 		atomic_store(&crowd->over, true);
 		for (int i = 0; i < NODES; i++)
 			join(pids[i]);
-		for (int i = 0; i < 2; i++) {
-			close(crowd->ready.fd[i]);
-			close(crowd->go.fd[i]);
-		}
+		pipe_close(&crowd->ready);
+		pipe_close(&crowd->go);
 		(void)munmap(crowd, sizeof(*crowd));
 	}
 }
@@ -561,6 +725,10 @@ int main(int argc, char **argv)
 {
 	static const struct fault_case cases[] = {
 		{ "a_server_restarts_on_its_port", a_server_restarts_on_its_port, 60 },
+		{ "a_restart_is_noticed_before_sending",
+			a_restart_is_noticed_before_sending, 60 },
+		{ "last_words_are_heard", last_words_are_heard, 60 },
+		{ "a_close_takes_nothing_back", a_close_takes_nothing_back, 60 },
 		{ "a_client_starts_before_its_server",
 			a_client_starts_before_its_server, 60 },
 		{ "a_peer_killed_under_small_messages",

@@ -3,8 +3,11 @@
 #include "fault.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 static struct node left, right;
@@ -216,6 +219,163 @@ static void descriptors_run_out(void)
 	close_both();
 }
 
+/* ---- thousands that say nothing ---- */
+
+struct host {
+	struct signal_pipe ready, over;
+	uint16_t port;
+	unsigned int fd_limit; /* 0: all that there are */
+};
+
+static void limit_descriptors(rlim_t count)
+{
+	struct rlimit limit;
+
+	CHECK(!getrlimit(RLIMIT_NOFILE, &limit));
+	limit.rlim_cur = count ? count : limit.rlim_max;
+	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
+}
+
+static void host(void *arg)
+{
+	struct host *host = arg;
+	struct fi_context2 rx[2];
+	uint32_t in[2];
+	struct node node;
+
+	node_open(&node, host->port);
+	for (int i = 0; i < 2; i++)
+		node_receive(&node, &in[i], sizeof(in[i]), 0, &rx[i]);
+	limit_descriptors(host->fd_limit);
+	pipe_tell(&host->ready);
+	node_drive_until(&node, &host->over);
+}
+
+static unsigned int descriptors_of(pid_t pid)
+{
+	unsigned int count = 0;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	CHECK(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* The most memory that it ever had. */
+static long kilobytes_of(pid_t pid)
+{
+	char line[256];
+	long kb = -1;
+	FILE *file;
+
+	snprintf(line, sizeof(line), "/proc/%d/status", (int)pid);
+	file = fopen(line, "r");
+	CHECK(file);
+	while (kb < 0 && fgets(line, sizeof(line), file))
+		(void)sscanf(line, "VmHWM: %ld", &kb);
+	(void)fclose(file);
+	CHECK(kb > 0);
+	return kb;
+}
+
+/* Somebody who means it gets in, and his message arrives. */
+static void get_in(uint16_t port)
+{
+	struct fi_context2 tx;
+	uint32_t value = 1;
+	struct iovec iov = { &value, sizeof(value) };
+	struct fi_msg_tagged msg = { .msg_iov = &iov, .iov_count = 1, .context = &tx };
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	struct node node;
+
+	node_open(&node, 0);
+	msg.addr = node_peer(&node, port);
+	CHECK_OK(fi_tsendmsg(node.ep, &msg, FI_TRANSMIT_COMPLETE));
+	CHECK(node_wait(&node, &entry, &err, 25000) == 1);
+	node_close(&node);
+}
+
+static int open_silent(uint16_t port)
+{
+	struct sockaddr_in addr = { .sin_family = AF_INET, .sin_port = htons(port) };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+
+	addr.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	CHECK(fd >= 0);
+	CHECK(!connect(fd, (struct sockaddr *)&addr, sizeof(addr)) ||
+		errno == EINPROGRESS);
+	return fd;
+}
+
+static bool hung_up(int fd)
+{
+	char byte;
+	ssize_t n = recv(fd, &byte, 1, 0);
+
+	return n == 0 || (n < 0 && errno != EAGAIN);
+}
+
+static void many_silent(unsigned int fd_limit, unsigned int most)
+{
+	enum { COUNT = 5000, SPARE = 200 };
+	static int fds[COUNT];
+	struct host *shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	uint64_t deadline = now_ms() + 40000;
+	struct rlimit limit;
+	int count, open;
+	long before;
+	pid_t pid;
+
+	CHECK(shared != MAP_FAILED);
+	pipe_open(&shared->ready);
+	pipe_open(&shared->over);
+	shared->port = free_port();
+	shared->fd_limit = fd_limit;
+	pid = child(host, shared, 120);
+	pipe_wait(&shared->ready);
+	before = kilobytes_of(pid);
+	CHECK(!getrlimit(RLIMIT_NOFILE, &limit));
+	limit_descriptors(0);
+	count = limit.rlim_max < COUNT + SPARE ? (int)limit.rlim_max - SPARE : COUNT;
+	CHECK(count > 0);
+	for (int i = 0; i < count; i++)
+		fds[i] = open_silent(shared->port);
+	get_in(shared->port);
+	do {
+		(void)usleep(50000);
+		open = 0;
+		for (int i = 0; i < count; i++)
+			open += !hung_up(fds[i]);
+		CHECK(now_ms() < deadline);
+	} while (open > (int)most);
+	CHECK(descriptors_of(pid) < most + 64);
+	get_in(shared->port);
+#ifndef __SANITIZE_ADDRESS__
+	CHECK(kilobytes_of(pid) - before < 16 << 10);
+#endif
+	printf("# %d came, %d stayed, %u descriptors, %ld KB more\n", count, open,
+		descriptors_of(pid), kilobytes_of(pid) - before);
+	pipe_tell(&shared->over);
+	join(pid);
+}
+
+static void thousands_are_silent(void)
+{
+	many_silent(0, 1100);
+}
+
+static void thousands_are_silent_and_descriptors_few(void)
+{
+	many_silent(200, 200);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct fault_case cases[] = {
@@ -224,6 +384,9 @@ int main(int argc, char **argv)
 		{ "noise_is_endured", noise_is_endured, 60 },
 		{ "silent_visitors_block_nobody", silent_visitors_block_nobody, 60 },
 		{ "descriptors_run_out", descriptors_run_out, 60 },
+		{ "thousands_are_silent", thousands_are_silent, 120 },
+		{ "thousands_are_silent_and_descriptors_few",
+			thousands_are_silent_and_descriptors_few, 120 },
 	};
 
 	return fault_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -118,8 +118,10 @@ int tcp_probe_head(struct tcp_conn *conn)
 {
 	struct tcp_tx *tx;
 
-	if (conn->rx.rec.kind == TCP_REC_PROBE_RESP)
+	if (conn->rx.rec.kind == TCP_REC_PROBE_RESP) {
+		conn->probing = false;
 		return 0;
+	}
 	tx = tcp_tx_answer(conn, TCP_REC_PROBE_RESP, 0);
 	if (tx)
 		tx->rec.id = conn->rx.rec.id;

@@ -24,6 +24,7 @@ static void start(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own,
 	enum tcp_cm_state state)
 {
 	*cm = (struct tcp_cm){ .fd = fd, .state = state, .own = *own };
+	cm->begin_ns = wf_now_ns();
 	set_deadline(cm, own->timeout_ms);
 }
 
@@ -91,6 +92,22 @@ static void log_stranger(const struct tcp_cm *cm, int err)
 		FI_LOG_SPARSE(&tcp_fi, FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"dropped a connection with %s: %s, nothing was received\n",
 			peer_text(cm->fd, text, sizeof(text)), fi_strerror(-err));
+}
+
+bool tcp_cm_silent(const struct tcp_cm *cm, uint64_t now)
+{
+	return cm->state == TCP_CM_READING &&
+	       now - cm->begin_ns >= TCP_SILENT_MS * 1000000ull;
+}
+
+void tcp_cm_log_silent(const struct tcp_cm *cm)
+{
+	char text[WF_SOCKADDR_STRLEN];
+
+	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
+		"dropped a connection with %s: it has not said what it wants, and "
+		"there are too many like it\n",
+		peer_text(cm->fd, text, sizeof(text)));
 }
 
 static int fail(struct tcp_cm *cm, int err)

@@ -92,6 +92,7 @@ struct tcp_cm_own {
 struct tcp_cm {
 	/* For the owner to read. */
 	int fd;
+	uint64_t begin_ns;
 	enum tcp_cm_state state;
 	uint64_t deadline_ns; /* UINT64_MAX: none */
 	/* From TCP_CM_ASKED, CONNECTED or REJECTED on. */
@@ -127,6 +128,18 @@ void tcp_cm_start_passive(struct tcp_cm *cm, int fd, const struct tcp_cm_own *ow
  * Whoever is no libfabric peer was logged.
  */
 int tcp_cm_progress(struct tcp_cm *cm);
+
+/*
+ * Anybody may connect and say nothing. Whoever has been silent for a moment is dropped
+ * in favour of others: when there are more than TCP_SILENT_MAX such exchanges, and when
+ * the process has no descriptor left.
+ */
+enum { TCP_SILENT_MAX = 1024, TCP_SILENT_MS = 1000 };
+
+/* Has he said nothing of use for that long? */
+bool tcp_cm_silent(const struct tcp_cm *cm, uint64_t now);
+/* One line in the log, now and then. */
+void tcp_cm_log_silent(const struct tcp_cm *cm);
 
 /* EPOLLIN or EPOLLOUT, or 0 when nothing is waited for. */
 uint32_t tcp_cm_events(const struct tcp_cm *cm);

@@ -34,6 +34,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_init(&conn->hot_link);
 	wf_list_init(&conn->dirty_link);
 	wf_list_init(&conn->failed_link);
+	wf_list_init(&conn->owing_link);
 	wf_list_init(&conn->answers);
 	wf_list_init(&conn->txq);
 	wf_list_init(&conn->acks);
@@ -105,6 +106,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	wf_list_remove(&conn->hot_link);
 	wf_list_remove(&conn->dirty_link);
 	wf_list_remove(&conn->failed_link);
+	wf_list_remove(&conn->owing_link);
 	end_all_tx(conn, err);
 	tcp_unexp_break(conn, err ? err : FI_ECANCELED, !err);
 	free(conn->rts);
@@ -116,6 +118,21 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	conn->peer = NULL;
 	wf_list_remove(&conn->link);
 	wf_list_push(&ep->dead, &conn->link);
+}
+
+void tcp_conn_leave(struct tcp_conn *conn)
+{
+	enum { READS_MAX = 4096 };
+	struct tcp_ep *ep = conn->ep;
+	int fd = conn->watch.fd;
+
+	if (conn->stage)
+		tcp_tx_flush(conn);
+	(void)shutdown(fd, SHUT_WR);
+	for (int i = 0; ep->rbuf && i < READS_MAX; i++)
+		if (recv(fd, ep->rbuf, ep->rbuf_size, MSG_DONTWAIT) <= 0)
+			break;
+	tcp_conn_end(conn, 0);
 }
 
 void tcp_conn_free_dead(struct tcp_ep *ep)

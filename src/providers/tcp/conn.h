@@ -95,12 +95,16 @@ struct tcp_conn {
 	struct tcp_watch watch; /* and the socket */
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* FI_EP_RDM */
-	struct wf_list link, hot_link, dirty_link, failed_link;
+	struct wf_list link, hot_link, dirty_link, failed_link, owing_link;
 	struct tcp_wire_peer wire; /* what was agreed */
 	int err;                   /* why it is to be taken down */
 	bool hot;
+	bool unread;         /* failed in sending: what came before is to be read */
+	bool probing;        /* a probe was sent and not answered yet */
 	uint8_t number;      /* of the next record */
 	uint32_t quiet;      /* looks that found nothing, one after the other */
+	uint64_t alive_ns;   /* dead.c: not dead before; 0: nothing was owed */
+	uint64_t checked_ns; /* when tcp_conn_gone() asked, last */
 	uint32_t sent_epoch; /* when the last message went out at once */
 
 	struct tcp_stage *stage;  /* NULL: empty */
@@ -131,6 +135,9 @@ void tcp_conn_fail(struct tcp_conn *conn, int err);
  * lock and ep.lock held. The memory is freed at the end of progress. */
 void tcp_conn_end(struct tcp_conn *conn, int err);
 void tcp_conn_free_dead(struct tcp_ep *ep);
+/* The endpoint is closed: the kernel goes on sending what was completed. It would not,
+ * were anything left unread. */
+void tcp_conn_leave(struct tcp_conn *conn);
 /* Look at it in each progress call, or no more. */
 void tcp_conn_heat(struct tcp_conn *conn);
 void tcp_conn_cool(struct tcp_conn *conn);
@@ -189,6 +196,10 @@ int tcp_tx_prepare(struct tcp_conn *conn, struct tcp_tx *tx);
 
 /* rx.c: read and handle what the socket has; true when it had something. */
 bool tcp_rx_poll(struct tcp_conn *conn);
+/* The same until nothing is left, of one that ends. */
+void tcp_rx_drain(struct tcp_conn *conn);
+/* It failed in sending: handle what had come before. */
+void tcp_rx_last_words(struct tcp_conn *conn);
 /* Did the other end close it, although nobody has read that far? */
 bool tcp_rx_ended(struct tcp_conn *conn);
 /* The payload that is awaited goes to @iov. */

@@ -24,7 +24,8 @@ static int start_connect(int fd, const union wf_sockaddr *dest)
 	if (!connect(fd, &dest->sa, (socklen_t)wf_sockaddr_len(dest)) ||
 		errno == EINPROGRESS || errno == EINTR)
 		return 0;
-	return -errno;
+	/* That is what the kernel says of a route into a black hole. */
+	return errno == EINVAL ? -EHOSTUNREACH : -errno;
 }
 
 int tcp_bound_socket(const union wf_sockaddr *local, const struct tcp_netconf *conf,

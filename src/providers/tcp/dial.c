@@ -2,7 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/tcp/dead.h"
 #include "providers/tcp/peer.h"
+#include "sys/clock.h"
 
 /*
  * Connections of FI_EP_RDM endpoints in the making. There is at most one between two
@@ -38,6 +40,7 @@ void tcp_dial_drop(struct tcp_dial *dial)
 	if (dial->peer)
 		tcp_peer_unref(ep, dial->peer);
 	dial->peer = NULL;
+	ep->peers->callers -= dial->passive;
 	wf_list_remove(&dial->link);
 	wf_list_push(&ep->peers->dead_dials, &dial->link);
 }
@@ -121,8 +124,14 @@ static enum tcp_cm_reason judge(struct tcp_dial *dial, struct tcp_peer *peer,
 	if (peer->conn) {
 		same = instance ? instance == peer->remote_instance
 				: !peer->remote_id || hello->id == peer->remote_id;
-		if (same && !peer->conn->err && !tcp_rx_ended(peer->conn))
+		if (same && !peer->conn->err && !tcp_rx_ended(peer->conn)) {
+			/* Unless it was gone for him alone, as after a broken link: he
+			 * comes again soon. */
+			tcp_conn_probe(peer->conn);
 			return TCP_REASON_CONNECTED;
+		}
+		/* What he sent before he ended has arrived. */
+		tcp_rx_drain(peer->conn);
 		tcp_conn_end(peer->conn, FI_ECANCELED);
 	}
 	if (!peer->dial)
@@ -281,10 +290,36 @@ void tcp_dial_accept_ready(struct tcp_watch *watch, uint32_t events)
 			return;
 		}
 		dial->passive = true;
+		peers->callers++;
 		dial->from = from;
 		tcp_cm_start_passive(&dial->cm, fd, &own);
 		passive_ready(dial);
 	}
+}
+
+static void drop_silent(struct tcp_dial *dial)
+{
+	tcp_cm_log_silent(&dial->cm);
+	tcp_dial_drop(dial);
+}
+
+bool tcp_dial_make_room(struct tcp_listener *listener)
+{
+	struct tcp_peers *peers = wf_container_of(listener, struct tcp_peers, listener);
+	uint64_t now = wf_now_ns();
+
+	wf_list_foreach(link, &peers->dials)
+	{
+		struct tcp_dial *dial = wf_list_entry(link, struct tcp_dial, link);
+
+		if (!dial->passive || dial->cm.state != TCP_CM_READING)
+			continue;
+		if (!tcp_cm_silent(&dial->cm, now))
+			break; /* those behind it are younger */
+		drop_silent(dial);
+		return true;
+	}
+	return false;
 }
 
 /* Deadlines of exchanges are seen by their progress. */
@@ -296,5 +331,8 @@ void tcp_dials_tick(struct tcp_ep *ep, uint64_t now)
 
 		if (now >= dial->cm.deadline_ns)
 			dial_ready(&dial->watch, 0);
+		else if (ep->peers->callers > TCP_SILENT_MAX && dial->passive &&
+			 tcp_cm_silent(&dial->cm, now))
+			drop_silent(dial);
 	}
 }

@@ -31,9 +31,7 @@ static void end_conns(struct tcp_ep *ep)
 		struct tcp_conn *conn =
 			wf_list_entry(ep->conns.next, struct tcp_conn, link);
 
-		if (conn->stage)
-			tcp_tx_flush(conn);
-		tcp_conn_end(conn, 0);
+		tcp_conn_leave(conn);
 	}
 	tcp_conn_free_dead(ep);
 	wf_unlock(&ep->ep.lock);
@@ -175,6 +173,7 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	wf_list_init(&ep->conns);
 	wf_list_init(&ep->hot);
 	wf_list_init(&ep->dirty);
+	wf_list_init(&ep->owing);
 	wf_list_init(&ep->failed);
 	wf_list_init(&ep->dead);
 }

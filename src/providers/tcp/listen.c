@@ -125,6 +125,11 @@ static bool refuse_one(struct tcp_listener *listener)
 	return refused;
 }
 
+static bool room_made(struct tcp_listener *listener)
+{
+	return listener->make_room && listener->make_room(listener);
+}
+
 int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
 	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer)
 {
@@ -146,7 +151,7 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 			return -FI_EAGAIN;
 		case EMFILE:
 		case ENFILE:
-			if (!refuse_one(listener))
+			if (!room_made(listener) && !refuse_one(listener))
 				return -FI_EAGAIN;
 			break;
 		case EBADF:

@@ -18,6 +18,9 @@ struct tcp_listener {
 	int fd;      /* -1: closed. Poll it for reading. */
 	int reserve; /* a descriptor to spare, to refuse with when all are used */
 	union wf_sockaddr name; /* true address, with the port */
+	/* Of the owner, may be NULL: close something less useful than a new connection.
+	 * False: there is nothing. */
+	bool (*make_room)(struct tcp_listener *listener);
 };
 
 /* Listen at @addr. Port 0: one of the range, or the kernel's choice. */
@@ -27,9 +30,9 @@ void tcp_listener_close(struct tcp_listener *listener);
 
 /*
  * The next connection, set up as by tcp_sock_setup(). -FI_EAGAIN: none. When the
- * process has no descriptor left, the connection is closed and the next one looked
- * at, so that a listener which is always readable does not keep its thread busy.
- * One thread at a time.
+ * process has no descriptor left, and make_room() finds none, the connection is closed
+ * and the next one looked at, so that a listener which is always readable does not keep
+ * its thread busy. One thread at a time.
  */
 int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
 	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer);
@@ -51,13 +54,14 @@ int tcp_connect_bound(int fd, const union wf_sockaddr *dest);
 void tcp_sock_setup(
 	int fd, int family, const struct tcp_netconf *conf, uint32_t tclass);
 
-/*
- * Has the host at the other end been silent for @silent_ms although it owes the kernel
- * an acknowledgement? Keep-alive does not see that while data are under way, and the
- * kernel itself gives up after a quarter of an hour only. (TCP_USER_TIMEOUT would
- * also end connections to peers that are alive but too busy to read.) For a look
- * now and then at a connection with output that does not drain.
- */
-bool tcp_sock_dead(int fd, int silent_ms);
+/* What is with the kernel and was not acknowledged by the other one. */
+struct tcp_sock_debt {
+	bool unacked;           /* it was sent; else the other end's window is closed */
+	unsigned int probes;    /* of the closed window, unanswered */
+	unsigned int silent_ms; /* since the last acknowledgement of anything */
+};
+
+/* False: nothing, or the socket is beyond being asked. */
+bool tcp_sock_owes(int fd, struct tcp_sock_debt *ret);
 
 #endif

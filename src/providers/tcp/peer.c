@@ -67,6 +67,7 @@ int tcp_peers_listen(struct tcp_ep *ep)
 	ret = tcp_listen(&peers->listener, &ep->name, &ep->conf);
 	if (ret)
 		return ret;
+	peers->listener.make_room = tcp_dial_make_room;
 	ep->name = peers->listener.name;
 	peers->watch.fd = peers->listener.fd;
 	tcp_watch_set(ep, &peers->watch, EPOLLIN);
@@ -352,24 +353,6 @@ static bool tick(struct tcp_ep *ep, struct tcp_peer *peer, uint64_t now)
 		return true;
 	(void)tcp_dial_start(ep, peer);
 	return false;
-}
-
-enum { LOOK_NS = 1000000000 };
-
-/* A host that vanished acknowledges nothing; see tcp_sock_dead(). */
-void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now)
-{
-	if (!ep->conf.keepalive_ms || now < ep->look_ns)
-		return;
-	ep->look_ns = now + LOOK_NS;
-	wf_list_foreach(link, &ep->dirty)
-	{
-		struct tcp_conn *conn =
-			wf_list_entry(link, struct tcp_conn, dirty_link);
-
-		if (!conn->err && tcp_sock_dead(conn->watch.fd, ep->conf.keepalive_ms))
-			tcp_conn_fail(conn, FI_ETIMEDOUT);
-	}
 }
 
 void tcp_peers_tick(struct tcp_ep *ep)

@@ -53,7 +53,9 @@ struct tcp_peers {
 	size_t bucket_mask, count;
 	struct tcp_peer **by_index; /* those that we sent to */
 	size_t index_room;
-	struct wf_list busy, dials, dead_dials;
+	struct wf_list busy, dead_dials;
+	struct wf_list dials; /* oldest first */
+	unsigned int callers; /* among them: passive ones */
 };
 
 int tcp_peers_new(struct tcp_ep *ep);
@@ -81,14 +83,13 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err);
 
 void tcp_peers_tick(struct tcp_ep *ep);
-/* Connections whose output does not drain: is there anybody? */
-void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);
 
 /* dial.c */
 int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_dial_drop(struct tcp_dial *dial);
 void tcp_dial_accept_ready(struct tcp_watch *watch, uint32_t events);
+bool tcp_dial_make_room(struct tcp_listener *listener);
 void tcp_dials_tick(struct tcp_ep *ep, uint64_t now);
 void tcp_dials_free_dead(struct tcp_peers *peers);
 

@@ -29,7 +29,8 @@ struct tcp_pep {
 	int epfd;
 	bool listening, taken; /* its address is an active endpoint's now */
 	int backlog;           /* requests that may be open; 0: no limit of ours */
-	struct wf_list asks;   /* who connected and is being listened to */
+	struct wf_list asks; /* who connected and is being listened to, oldest first */
+	unsigned int ask_count;
 };
 
 struct ask {
@@ -53,8 +54,9 @@ static int refuse(const char *call, int err, const char *why)
 	return err;
 }
 
-static void ask_drop(struct ask *ask)
+static void ask_drop(struct tcp_pep *pep, struct ask *ask)
 {
+	pep->ask_count--;
 	wf_list_remove(&ask->link);
 	if (ask->fd >= 0)
 		(void)close(ask->fd);
@@ -119,7 +121,7 @@ static void hand_over(struct tcp_pep *pep, struct ask *ask)
 		if (tell(pep, req) && tcp_connreq_take(&req->handle))
 			tcp_connreq_free(req);
 	}
-	ask_drop(ask);
+	ask_drop(pep, ask);
 }
 
 static void ask_go_on(struct tcp_pep *pep, struct ask *ask, int ret)
@@ -130,7 +132,7 @@ static void ask_go_on(struct tcp_pep *pep, struct ask *ask, int ret)
 		hand_over(pep, ask);
 	} else if (ret) {
 		(void)shutdown(ask->fd, SHUT_RDWR);
-		ask_drop(ask);
+		ask_drop(pep, ask);
 	} else {
 		event.events = tcp_cm_events(&ask->cm);
 		(void)epoll_ctl(pep->epfd, EPOLL_CTL_MOD, ask->fd, &event);
@@ -154,9 +156,10 @@ static void accept_one(struct tcp_pep *pep, int fd, const union wf_sockaddr *fro
 	ask->fd = fd;
 	ask->from = *from;
 	wf_list_push(&pep->asks, &ask->link);
+	pep->ask_count++;
 	event.data.ptr = ask;
 	if (epoll_ctl(pep->epfd, EPOLL_CTL_ADD, fd, &event)) {
-		ask_drop(ask);
+		ask_drop(pep, ask);
 		return;
 	}
 	tcp_cm_start_passive(&ask->cm, fd, &own);
@@ -176,6 +179,26 @@ static void accept_all(struct tcp_pep *pep)
 	}
 }
 
+static void drop_silent(struct tcp_pep *pep, struct ask *ask)
+{
+	tcp_cm_log_silent(&ask->cm);
+	ask_drop(pep, ask);
+}
+
+static bool make_room(struct tcp_listener *listener)
+{
+	struct tcp_pep *pep = wf_container_of(listener, struct tcp_pep, listener);
+	struct ask *ask;
+
+	if (wf_list_empty(&pep->asks))
+		return false;
+	ask = wf_list_entry(pep->asks.next, struct ask, link);
+	if (!tcp_cm_silent(&ask->cm, wf_now_ns()))
+		return false;
+	drop_silent(pep, ask);
+	return true;
+}
+
 static void check_deadlines(struct tcp_pep *pep)
 {
 	uint64_t now;
@@ -189,6 +212,9 @@ static void check_deadlines(struct tcp_pep *pep)
 
 		if (now >= ask->cm.deadline_ns)
 			ask_go_on(pep, ask, tcp_cm_progress(&ask->cm));
+		else if (pep->ask_count > TCP_SILENT_MAX &&
+			 tcp_cm_silent(&ask->cm, now))
+			drop_silent(pep, ask);
 	}
 }
 
@@ -244,6 +270,7 @@ static int start_listening(struct tcp_pep *pep)
 		tcp_listener_close(&pep->listener);
 		return ret;
 	}
+	pep->listener.make_room = make_room;
 	if (pep->backlog)
 		(void)listen(pep->listener.fd, pep->backlog);
 	pep->name = pep->listener.name;
@@ -422,7 +449,7 @@ static int pep_close(struct fid *fid)
 		tcp_connreq_free(req);
 	}
 	while (!wf_list_empty(&pep->asks))
-		ask_drop(wf_list_entry(pep->asks.next, struct ask, link));
+		ask_drop(pep, wf_list_entry(pep->asks.next, struct ask, link));
 	if (pep->listener.fd >= 0)
 		tcp_listener_close(&pep->listener);
 	(void)close(pep->epfd);

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "providers/tcp/conn.h"
+#include "providers/tcp/dead.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 #include "sys/clock.h"
@@ -20,8 +21,7 @@ enum {
 	HOT_QUIET = 512, /* looks after which others are cooled */
 	EPOLL_TURN = 32, /* progress calls from one look at the set to the next */
 	EPOLL_EVENTS_MAX = 64,
-	LOOK_TURN = 4096, /* the same for a look at what does not drain */
-	AWAKE = 256,      /* progress calls without a sleep */
+	AWAKE = 256, /* progress calls without a sleep */
 };
 
 int tcp_watch_add(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
@@ -111,6 +111,7 @@ static void reap(struct tcp_ep *ep)
 		struct tcp_conn *conn =
 			wf_list_entry(link, struct tcp_conn, failed_link);
 
+		tcp_rx_last_words(conn);
 		if (ep->peers)
 			tcp_conn_end(conn, FI_ECANCELED);
 		else
@@ -176,7 +177,8 @@ void tcp_progress(struct wf_ep *wf)
 	if (found)
 		flush_dirty(ep);
 	found |= poll_hot(ep);
-	if (wf_unlikely(!wf_list_empty(&ep->dirty) && ep->epoch % LOOK_TURN == 0))
+	if (wf_unlikely((ep->epoch % EPOLL_TURN == 0 || ep->sleepers || !ep->manual) &&
+			!wf_list_empty(&ep->owing)))
 		tcp_look_for_dead(ep, wf_now_ns());
 	if (is_turn(ep)) {
 		found |= poll_set(ep);

@@ -342,6 +342,27 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 	return any;
 }
 
+void tcp_rx_drain(struct tcp_conn *conn)
+{
+	enum { POLLS_MAX = 4096 }; /* should somebody go on and on */
+
+	for (int i = 0; i < POLLS_MAX && !conn->err; i++)
+		if (!tcp_rx_poll(conn))
+			break;
+}
+
+void tcp_rx_last_words(struct tcp_conn *conn)
+{
+	int err = conn->err;
+
+	if (!conn->unread)
+		return;
+	conn->unread = false;
+	conn->err = 0;
+	tcp_rx_drain(conn);
+	conn->err = err;
+}
+
 bool tcp_rx_ended(struct tcp_conn *conn)
 {
 	struct tcp_info info;

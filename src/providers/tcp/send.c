@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "providers/tcp/conn.h"
+#include "providers/tcp/dead.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 
@@ -79,12 +80,21 @@ static ssize_t queue(struct tcp_ep *ep, struct wf_list *list, const struct wf_op
 	return 0;
 }
 
+/* It goes to whoever answers there next. */
+static ssize_t wait_for_next(struct tcp_conn *conn, const struct wf_op *op)
+{
+	tcp_peer_busy(conn->ep, conn->peer);
+	return queue(conn->ep, &conn->peer->pending, op);
+}
+
 static ssize_t start_on(struct tcp_conn *conn, const struct wf_op *op)
 {
 	uint64_t before = conn->staged;
 	bool more = op->flags & FI_MORE;
 	ssize_t ret = 0;
 
+	if (conn->sent_epoch != conn->ep->epoch && conn->peer && tcp_conn_gone(conn))
+		return wait_for_next(conn, op);
 	if (!is_send(op) ||
 		(op->kind == WF_OP_TSEND && !(conn->wire.have & TCP_HAVE_TAGGED)) ||
 		!tcp_tx_small(conn, op))
@@ -94,10 +104,8 @@ static ssize_t start_on(struct tcp_conn *conn, const struct wf_op *op)
 	/* A peer that was restarted is noticed by the first message to him: it goes to
 	 * the new one. */
 	if (wf_unlikely(conn->err && conn->peer) && !ret &&
-		tcp_tx_take_back(conn, before)) {
-		tcp_peer_busy(conn->ep, conn->peer);
-		ret = queue(conn->ep, &conn->peer->pending, op);
-	}
+		tcp_tx_take_back(conn, before))
+		ret = wait_for_next(conn, op);
 	return ret;
 }
 

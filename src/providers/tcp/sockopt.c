@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 
 #include "providers/tcp/listen.h"
 #include "providers/tcp/log.h"
@@ -50,32 +52,20 @@ void tcp_sock_setup(int fd, int family, const struct tcp_netconf *conf, uint32_t
 	set_tclass(fd, family, tclass);
 }
 
-/*
- * How long the oldest byte under way has waited for its acknowledgement. The time
- * between retransmissions doubles from each to the next, so the current one tells the
- * sum of those before; the kernel does not say it otherwise.
- */
-static int unanswered_ms(const struct tcp_info *info)
+bool tcp_sock_owes(int fd, struct tcp_sock_debt *ret)
 {
-	unsigned int rto_ms = info->tcpi_rto / 1000;
-
-	return (int)(rto_ms - (rto_ms >> WF_MIN(info->tcpi_retransmits, 31)));
-}
-
-bool tcp_sock_dead(int fd, int silent_ms)
-{
-	/* A peer that does not read still answers each probe of its closed window,
-	 * which resets their number. */
-	enum { PROBES = 3, LONGEST_MS = 60000 };
 	struct tcp_info info;
 	socklen_t len = sizeof(info);
+	int bytes = 0;
 
-	if (silent_ms <= 0)
+	if (ioctl(fd, SIOCOUTQ, &bytes) || bytes <= 0)
 		return false;
-	silent_ms = WF_MIN(silent_ms, LONGEST_MS);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) || len < sizeof(info))
 		return false;
-	if (info.tcpi_last_ack_recv < (unsigned int)silent_ms)
-		return false;
-	return info.tcpi_probes >= PROBES || unanswered_ms(&info) >= silent_ms;
+	*ret = (struct tcp_sock_debt){
+		.unacked = info.tcpi_unacked,
+		.probes = info.tcpi_probes,
+		.silent_ms = info.tcpi_last_ack_recv,
+	};
+	return true;
 }

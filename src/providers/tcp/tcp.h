@@ -20,6 +20,7 @@
  *   conn.c       a connection in its data phase and its end
  *   tx.c, rx.c   records out of it and into it
  *   msg.c, rdv.c, rma.c, atomic.c, ack.c   what records mean
+ *   dead.c       hosts that vanish
  *   progress.c   which sockets are looked at, and when; wait.c for those who sleep
  *   msg_ep.c, pep.c, rdm_ep.c, peer.c   how connections come to be
  *
@@ -70,6 +71,7 @@ struct tcp_ep {
 	struct wf_list conns;  /* all, by link */
 	struct wf_list hot;    /* read directly, by hot_link */
 	struct wf_list dirty;  /* have something to send, by dirty_link */
+	struct wf_list owing;  /* sent what may not be acknowledged, by owing_link */
 	struct wf_list failed; /* to be taken down, by failed_link */
 	struct wf_list dead;   /* to be freed at the end of progress, by link */
 	uint8_t *rbuf;         /* what was read last; used up before the next read */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "providers/tcp/conn.h"
+#include "providers/tcp/dead.h"
 
 /*
  * Out of a connection.
@@ -470,10 +471,13 @@ static bool write_some(struct tcp_conn *conn)
 	if (locked)
 		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
 	if (n < 0) {
-		if (err != EAGAIN && err != EINTR)
+		if (err != EAGAIN && err != EINTR) {
+			conn->unread = true;
 			tcp_conn_fail(conn, err);
+		}
 		return err == EINTR;
 	}
+	tcp_conn_owes(conn);
 	advance(conn, (size_t)n);
 	return (size_t)n == want;
 }

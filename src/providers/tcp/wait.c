@@ -3,6 +3,7 @@
 #include <sys/timerfd.h>
 
 #include "providers/tcp/conn.h"
+#include "providers/tcp/dead.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 #include "sys/clock.h"
@@ -51,6 +52,7 @@ void tcp_timer_set(struct tcp_ep *ep, uint64_t deadline_ns)
 bool tcp_arm(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
+	uint64_t deadline;
 
 	ep->sleepers = true;
 	ep->armed_epoch = ep->epoch;
@@ -77,6 +79,7 @@ bool tcp_arm(struct wf_ep *wf)
 
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 	}
-	tcp_timer_set(ep, ep->peers ? tcp_peers_deadline(ep) : tcp_msg_deadline(ep));
+	deadline = ep->peers ? tcp_peers_deadline(ep) : tcp_msg_deadline(ep);
+	tcp_timer_set(ep, WF_MIN(deadline, tcp_look_deadline(ep)));
 	return true;
 }

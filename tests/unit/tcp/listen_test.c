@@ -60,6 +60,7 @@ static union wf_sockaddr local_name(int fd)
 /* The whole way between two of ours, over real sockets. */
 static void exchange_over(const char *address)
 {
+	struct tcp_sock_debt debt;
 	const struct tcp_cm_own own = { .features = TCP_HAVE_PROBE, .instance = 1 };
 	union wf_sockaddr addr = host(address), peer, name;
 	struct tcp_listener listener;
@@ -97,7 +98,7 @@ static void exchange_over(const char *address)
 	assert_int_equal(get_int(to, IPPROTO_TCP, TCP_KEEPIDLE), 30);
 	/* A peer that does not read for a long time is alive all the same. */
 	assert_int_equal(get_int(to, IPPROTO_TCP, TCP_USER_TIMEOUT), 0);
-	assert_false(tcp_sock_dead(from, 1));
+	assert_false(tcp_sock_owes(from, &debt));
 	close(from);
 	close(to);
 	tcp_listener_close(&listener);

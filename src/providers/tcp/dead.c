@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+#include "providers/tcp/conn.h"
+#include "providers/tcp/dead.h"
+#include "providers/tcp/listen.h"
+#include "sys/clock.h"
+
+/*
+ * Hosts that vanish. Nothing comes from them any more, so it is a matter of time.
+ *
+ * While a connection is idle the kernel's keep-alive finds out. It does not once there
+ * are bytes that were not acknowledged, and the kernel itself gives up on these after a
+ * quarter of an hour only: until then whatever is sent is taken and lost. So each
+ * connection that was written to is on ep->owing, where it is looked at now and then
+ * until the other kernel has all of it. One that is alive acknowledges, whether
+ * anybody reads or not.
+ */
+
+static uint64_t period_ns(const struct tcp_ep *ep)
+{
+	enum { SHORTEST_MS = 10, LONGEST_MS = 1000 };
+	int ms = ep->conf.keepalive_ms / 4;
+
+	return WF_MIN(WF_MAX(ms, SHORTEST_MS), LONGEST_MS) * 1000000ull;
+}
+
+/* Has it been silent for too long? @alive_ns is when it cannot have been dead yet. */
+static bool silent(
+	struct tcp_conn *conn, const struct tcp_sock_debt *debt, uint64_t now)
+{
+	/* A peer that does not read is asked whether it does by now, at intervals that
+	 * become long; it answers each time, which resets the number. */
+	enum { PROBES = 3 };
+	uint64_t limit_ns = (uint64_t)conn->ep->conf.keepalive_ms * 1000000u;
+	uint64_t silent_ns = (uint64_t)debt->silent_ms * 1000000u;
+
+	if (!conn->alive_ns)
+		conn->alive_ns = now;
+	else if (now - conn->alive_ns > silent_ns)
+		conn->alive_ns = now - silent_ns;
+	return now - conn->alive_ns >= limit_ns &&
+	       (debt->unacked || debt->probes >= PROBES);
+}
+
+static void look(struct tcp_conn *conn, uint64_t now)
+{
+	struct tcp_sock_debt debt;
+
+	if (conn->err)
+		return;
+	if (!tcp_sock_owes(conn->watch.fd, &debt)) {
+		conn->alive_ns = 0;
+		wf_list_remove(&conn->owing_link);
+	} else if (silent(conn, &debt, now)) {
+		tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+			"connection closed: the peer's host has not answered for %d "
+			"ms\n",
+			conn->ep->conf.keepalive_ms);
+		tcp_conn_fail(conn, FI_ETIMEDOUT);
+	}
+}
+
+void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now)
+{
+	if (!ep->conf.keepalive_ms || now < ep->look_ns)
+		return;
+	ep->look_ns = now + period_ns(ep);
+	wf_list_foreach_safe(link, &ep->owing)
+	{
+		look(wf_list_entry(link, struct tcp_conn, owing_link), now);
+	}
+}
+
+uint64_t tcp_look_deadline(struct tcp_ep *ep)
+{
+	uint64_t now;
+
+	if (!ep->conf.keepalive_ms || wf_list_empty(&ep->owing))
+		return UINT64_MAX;
+	now = wf_now_ns();
+	/* What was sent just now need not be looked at before a while. */
+	if (ep->look_ns <= now)
+		ep->look_ns = now + period_ns(ep);
+	return ep->look_ns;
+}
+
+/*
+ * The other end behaves as if this connection were gone. Should that be so, then any
+ * byte makes its kernel say it.
+ */
+void tcp_conn_probe(struct tcp_conn *conn)
+{
+	int second = 1;
+	struct tcp_tx *tx;
+
+	if (conn->err || conn->probing)
+		return;
+	conn->probing = true;
+	if (!(conn->wire.have & TCP_HAVE_PROBE)) {
+		(void)setsockopt(conn->watch.fd, IPPROTO_TCP, TCP_KEEPIDLE, &second,
+			sizeof(second));
+		return;
+	}
+	tx = tcp_tx_answer(conn, TCP_REC_PROBE, 0);
+	if (!tx)
+		return;
+	tx->rec.id = 1;
+	tcp_tx_dirty(conn);
+}
+
+bool tcp_conn_gone(struct tcp_conn *conn)
+{
+	enum { PAUSE_NS = 10000000 };
+	uint64_t now = wf_coarse_ns();
+	char byte;
+	ssize_t n;
+
+	if (wf_likely(now - conn->checked_ns < PAUSE_NS))
+		return false;
+	conn->checked_ns = now;
+	n = recv(conn->watch.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return false;
+	if (n > 0 && !tcp_rx_ended(conn))
+		return false;
+	conn->unread = true;
+	tcp_conn_fail(conn, FI_ECONNRESET);
+	return true;
+}

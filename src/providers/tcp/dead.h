@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_DEAD_H
+#define TCP_DEAD_H
+
+#include "providers/tcp/conn.h"
+
+/* Hosts that vanish; ep.lock held. */
+
+/* Connections whose bytes were not acknowledged yet: is there anybody? */
+void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now);
+/* When to look next; UINT64_MAX: nothing is owed. */
+uint64_t tcp_look_deadline(struct tcp_ep *ep);
+
+/* Find out soon whether the other end still has this connection. */
+void tcp_conn_probe(struct tcp_conn *conn);
+
+/*
+ * About to send, after a pause: has the other end closed it meanwhile? The kernel would
+ * take the message, and it would be lost. True: it failed, use another.
+ */
+bool tcp_conn_gone(struct tcp_conn *conn);
+
+/* Bytes of it went to the kernel. */
+static inline void tcp_conn_owes(struct tcp_conn *conn)
+{
+	if (wf_unlikely(wf_list_empty(&conn->owing_link)))
+		wf_list_push(&conn->ep->owing, &conn->owing_link);
+}
+
+#endif
