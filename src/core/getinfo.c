@@ -139,6 +139,15 @@ static const char *hinted_name(const struct question *q)
 	return q->hints->fabric_attr->prov_name;
 }
 
+/* FI_PROVIDER says which providers an application may see. What it leaves out, a layer
+ * that is seen may still ask for by name; what it rules out, nobody gets. */
+static bool out_of_reach(const struct question *q, const struct wf_prov_entry *entry)
+{
+	bool by_name = asking && q->name.count;
+
+	return entry->hidden && !(by_name && !wf_settings.providers.negated);
+}
+
 static bool worth_asking(const struct question *q, const struct wf_prov_entry *entry)
 {
 	const struct fi_provider *prov = entry->prov;
@@ -146,7 +155,7 @@ static bool worth_asking(const struct question *q, const struct wf_prov_entry *e
 	/* Hooks answer nothing; they are put in front of fabrics. */
 	if (!prov->getinfo || being_asked(entry))
 		return false;
-	if (entry->hidden) {
+	if (out_of_reach(q, entry)) {
 		log_names(entry, "FI_PROVIDER", wf_settings.providers.text, prov->name);
 		return false;
 	}

@@ -10,6 +10,8 @@
 #include <rdma/providers/fi_prov.h>
 #include <rdma/providers/fi_log.h>
 
+struct wf_av;
+struct wf_av_format;
 struct wf_domain;
 
 /*
@@ -39,6 +41,20 @@ struct wf_prov {
 	 * NULL when the provider keeps no state of its own there. */
 	int (*domain_init)(struct wf_domain *domain, const struct fi_info *info);
 	void (*domain_done)(struct wf_domain *domain);
+
+	/* What addresses look like, where addr_format does not say. */
+	const struct wf_av_format *av_format;
+
+	/* For a provider that keeps something beside the addresses of an AV, in
+	 * av->prov_data; NULL where it does not. Called at the end of an AV's opening
+	 * and at the start of its closing; when @addr, spelled, was inserted at @index,
+	 * perhaps once more (@flags: FI_FIREWALL_ADDR), in which case a failure takes
+	 * the address out again; and when it is gone. No lock is held. */
+	int (*av_opened)(struct wf_av *av);
+	void (*av_closing)(struct wf_av *av);
+	int (*av_inserted)(
+		struct wf_av *av, fi_addr_t index, const void *addr, uint64_t flags);
+	void (*av_removed)(struct wf_av *av, fi_addr_t index);
 
 	/* Bytes of elements that one atomic call may have; 0 without atomics. Asked
 	 * by fi_atomicvalid and its like and by wf_query_atomic. */

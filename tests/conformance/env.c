@@ -46,6 +46,8 @@ struct fi_info *cf_hints(void)
 
 int cf_getinfo(uint32_t version, const struct fi_info *hints, struct fi_info **ret_info)
 {
+	if (cf_target.addr_format == FI_FORMAT_UNSPEC)
+		return fi_getinfo(version, NULL, NULL, 0, hints, ret_info);
 	return fi_getinfo(version, cf_loopback(), NULL, FI_SOURCE, hints, ret_info);
 }
 

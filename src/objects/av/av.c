@@ -113,11 +113,9 @@ static int av_lookup2(struct fid_av *fid, fi_addr_t fi_addr, void *buf, size_t *
 	return av_lookup(fid, fi_addr, buf, len);
 }
 
-const char *wf_av_straddr(
-	uint32_t addr_format, const void *addr, char *buf, size_t *len)
+static const char *straddr(
+	const struct wf_av_format *format, const void *addr, char *buf, size_t *len)
 {
-	const struct fi_info info = { .addr_format = addr_format };
-	const struct wf_av_format *format = wf_av_format_of(&info);
 	char text[WF_AV_TEXT_LEN];
 	size_t need;
 
@@ -133,15 +131,31 @@ const char *wf_av_straddr(
 	return buf;
 }
 
+const char *wf_av_straddr(
+	uint32_t addr_format, const void *addr, char *buf, size_t *len)
+{
+	const struct fi_info info = { .addr_format = addr_format };
+
+	return straddr(wf_av_format_of(&info), addr, buf, len);
+}
+
 static const char *av_straddr(
 	struct fid_av *fid, const void *addr, char *buf, size_t *len)
 {
 	const struct wf_av *av = wf_av_of(fid);
 
-	return wf_av_straddr(av->table.format->addr_format, addr, buf, len);
+	return straddr(av->table.format, addr, buf, len);
 }
 
 /* Removing and naming. */
+
+static void tell_removed(struct wf_av *av, const fi_addr_t *gone, size_t count)
+{
+	const struct wf_prov *prov = av->domain->prov;
+
+	for (size_t i = 0; prov->av_removed && i < count; i++)
+		prov->av_removed(av, gone[i]);
+}
 
 static int remove_batch(struct wf_av *av, const fi_addr_t *fi_addr, size_t count)
 {
@@ -169,6 +183,7 @@ static int remove_batch(struct wf_av *av, const fi_addr_t *fi_addr, size_t count
 	}
 	wf_av_end(av);
 	wf_av_tell_removed(av, removed, removed_count);
+	tell_removed(av, removed, removed_count);
 	return last;
 }
 
@@ -311,6 +326,8 @@ static int av_close(struct fid *fid)
 	}
 	if (av->eq)
 		atomic_fetch_sub_explicit(&av->eq->refs, 1, memory_order_release);
+	if (av->domain->prov->av_closing)
+		av->domain->prov->av_closing(av);
 	wf_domain_unref(av->domain);
 	av_free(av);
 	return 0;
@@ -425,8 +442,10 @@ static int open_shared(struct wf_av *av, const struct fi_av_attr *attr)
 
 static int open_content(struct wf_av *av, const struct fi_av_attr *attr, void *context)
 {
-	const struct wf_av_format *format = wf_av_format_of(av->domain->info);
+	const struct wf_av_format *format = av->domain->prov->av_format;
 
+	if (!format)
+		format = wf_av_format_of(av->domain->info);
 	av->table.format = format;
 	if (!format) {
 		WF_AV_REFUSED(av->domain, "open: no AV for address format %u\n",
@@ -483,6 +502,8 @@ int wf_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av **
 	if (!av)
 		return -FI_ENOMEM;
 	ret = open_content(av, attr, context);
+	if (!ret && domain->prov->av_opened)
+		ret = domain->prov->av_opened(av);
 	if (ret) {
 		av_free(av);
 		return ret;

@@ -43,6 +43,7 @@ struct wf_av {
 	struct fid_peer_av *peer;
 	pthread_mutex_t watch_lock; /* held while watchers are told; outermost */
 	struct wf_list watches;
+	void *prov_data; /* the provider's own, from wf_prov.av_opened on */
 };
 
 /* Somebody who wants to know that addresses were inserted, or removed, by this process.

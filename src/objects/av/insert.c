@@ -156,9 +156,30 @@ static void report(struct wf_av_insertion *ins, int err)
 	ins->next++;
 }
 
+/* The provider may keep something beside the address at @index. */
+static int tell_inserted(struct wf_av_insertion *ins, fi_addr_t index)
+{
+	struct wf_av *av = ins->av;
+	const void *addr = wf_av_addr(av, index);
+	bool gone;
+	int ret;
+
+	if (!addr) /* it was removed meanwhile */
+		return 0;
+	ret = av->domain->prov->av_inserted(
+		av, index, addr, ins->flags & FI_FIREWALL_ADDR);
+	if (ret && !wf_av_begin(av)) {
+		(void)wf_av_table_remove(&av->table, index, &gone);
+		wf_av_end(av);
+	}
+	return ret;
+}
+
 void wf_av_insertion_add(struct wf_av_insertion *ins, const void *const *addr, size_t n)
 {
 	fi_addr_t *fi_addr = ins->fi_addr ? ins->fi_addr + ins->next : NULL;
+	bool tell = ins->av->domain->prov->av_inserted != NULL;
+	fi_addr_t index[WF_AV_BATCH];
 	int err[WF_AV_BATCH];
 	int locked = wf_av_begin(ins->av);
 
@@ -173,11 +194,16 @@ void wf_av_insertion_add(struct wf_av_insertion *ins, const void *const *addr, s
 				ins, addr[i], fi_addr ? fi_addr[i] : 0, &result);
 		if (err[i] == -FI_ENOMEM || err[i] == -FI_EIO)
 			ins->aborted = true;
-		if (fi_addr)
-			fi_addr[i] = result;
+		index[i] = result;
 	}
 	if (!locked)
 		wf_av_end(ins->av);
+	for (size_t i = 0; i < n; i++) {
+		if (!err[i] && tell)
+			err[i] = tell_inserted(ins, index[i]);
+		if (fi_addr)
+			fi_addr[i] = err[i] ? FI_ADDR_NOTAVAIL : index[i];
+	}
 	for (size_t i = 0; i < n; i++)
 		report(ins, -err[i]);
 }

@@ -46,6 +46,7 @@ struct wf_domain {
 	struct fi_hmem_override_ops hmem_override; /* size 0: none was set */
 	pthread_mutex_t control; /* guards eq, thread and hmem_override */
 	struct wf_list link;     /* open domains, for wf_domain_find */
+	void *prov_data;         /* the provider's own, from domain_init on */
 };
 
 static inline struct wf_domain *wf_domain_of(struct fid_domain *fid)

@@ -89,3 +89,29 @@ struct fi_info *wf_info_answer(const struct wf_prov *prov, uint32_t version,
 		wf_info_fill_open(&ctx, info);
 	return info;
 }
+
+int wf_info_named(const struct wf_prov *prov, uint32_t version,
+	const struct fi_info *tmpl, const struct fi_info *hints, const char *fabric,
+	const char *domain, struct fi_info **ret_info)
+{
+	struct wf_info_ctx ctx = { .log = NULL };
+	struct wf_info_reason why;
+	struct fi_info *info;
+
+	wf_info_ctx_init(&ctx, prov, version, tmpl, hints);
+	if (!wf_info_met(&ctx, &why) ||
+		!wf_info_names_met(&ctx, fabric, domain, &why)) {
+		wf_info_refuse(&ctx, NULL, &why);
+		return -FI_ENODATA;
+	}
+	info = wf_info_build(&ctx);
+	if (!info)
+		return -FI_ENOMEM;
+	if (wf_info_set_names(info, fabric, domain)) {
+		fi_freeinfo(info);
+		return -FI_ENOMEM;
+	}
+	wf_info_fill_open(&ctx, info);
+	*ret_info = info;
+	return 0;
+}

@@ -36,6 +36,12 @@ int wf_info_match(const struct wf_prov *prov, uint32_t version,
 struct fi_info *wf_info_answer(const struct wf_prov *prov, uint32_t version,
 	const struct fi_info *tmpl, const struct fi_info *hints);
 
+/* What @tmpl answers to @hints for a fabric and a domain of these names, without
+ * addresses. -FI_ENODATA with the reason logged, -FI_ENOMEM. */
+int wf_info_named(const struct wf_prov *prov, uint32_t version,
+	const struct fi_info *tmpl, const struct fi_info *hints, const char *fabric,
+	const char *domain, struct fi_info **ret_info);
+
 /* The whole fi_provider.getinfo of an IP provider: interfaces, name resolution,
  * sources and routes, NIC attributes, names of fabric and domain, open instances. */
 int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node,

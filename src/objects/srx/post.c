@@ -93,14 +93,18 @@ static ssize_t no_source(const struct wf_srx *srx)
 /* Let the endpoints that share @srx look for messages. */
 static void move_data(struct wf_srx *srx)
 {
+	struct wf_ep *last = NULL;
+
 	wf_lock(&srx->lock);
 	wf_list_foreach(it, &srx->ports)
 	{
 		struct wf_srx_port *port = wf_list_entry(it, struct wf_srx_port, link);
 		struct wf_ep *ep = port->ep;
 
-		if (!ep || !ep->xfer->progress || !wf_trylock(&ep->lock))
+		/* One endpoint may have ports for several peers, in a row. */
+		if (!ep || ep == last || !ep->xfer->progress || !wf_trylock(&ep->lock))
 			continue;
+		last = ep;
 		ep->xfer->progress(ep);
 		wf_unlock(&ep->lock);
 	}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "objects/op/build.h"
+#include "providers/lnx/lnx.h"
+#include "providers/lnx/param.h"
+#include "sys/compiler.h"
+
+/* Opening, naming, enabling and destroying endpoints. */
+
+/* Messages come through the members' ports of the receive context, never through the
+ * endpoint's own. */
+static int never(struct fi_peer_rx_entry *entry)
+{
+	(void)entry;
+	return -FI_ENOSYS;
+}
+
+static struct fi_ops_srx_peer no_messages = {
+	.size = sizeof(no_messages),
+	.start_msg = never,
+	.start_tag = never,
+	.discard_msg = never,
+	.discard_tag = never,
+};
+
+/* What members do by default is what the application chose for us. */
+static int share_flags(struct lnx_ep *ep)
+{
+	uint64_t flags = wf_flags_plain(&ep->wf.tx) | FI_TRANSMIT;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < ep->count && !ret; i++)
+		ret = fi_control(&ep->rail[i].ep->fid, FI_SETOPSFLAG, &flags);
+	return ret;
+}
+
+static int lnx_enable(struct wf_ep *wf)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	int ret = 0;
+
+	ep->av = wf->av->prov_data;
+	for (unsigned int i = 0; i < ep->count && !ret; i++)
+		ret = lnx_rail_enable(ep, i);
+	if (ret)
+		return ret;
+	ep->thin = !share_flags(ep);
+	if (wf->start_rx == wf_srx_start)
+		wf->start_rx = lnx_start_rx;
+	return 0;
+}
+
+static void close_rails(struct lnx_ep *ep)
+{
+	(void)pthread_mutex_lock(&ep->domain->control);
+	for (unsigned int i = 0; i < ep->count; i++)
+		lnx_rail_close(ep, i);
+	(void)pthread_mutex_unlock(&ep->domain->control);
+}
+
+static void lnx_destroy(struct wf_ep *wf)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+
+	lnx_dump_stats(ep);
+	close_rails(ep);
+	if (ep->epfd >= 0)
+		(void)close(ep->epfd);
+	wf_pool_done(&ep->ops_pool);
+	wf_lock_done(&ep->ops_lock);
+	wf_ep_done(wf);
+	free(ep);
+}
+
+static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	uint32_t room[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
+	struct lnx_name name = { .count = ep->count };
+	uint8_t packed[LNX_NAME_LEN];
+	size_t size, given = *len;
+	int ret;
+
+	for (unsigned int i = 0; i < ep->count; i++) {
+		const struct lnx_member *member = &ep->domain->link->member[i];
+
+		size = sizeof(room[i]);
+		ret = fi_getname(&ep->rail[i].ep->fid, room[i], &size);
+		if (ret)
+			return ret;
+		name.link[i] = (struct lnx_name_link){
+			.provider = member->provider,
+			.format = (uint16_t)member->info->addr_format,
+			.len = (uint16_t)size,
+			.place = member->place,
+			.addr = room[i],
+		};
+	}
+	if (!lnx_name_pack(&name, packed)) {
+		lnx_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"the addresses of %u links do not fit into one of %d bytes\n",
+			ep->count, LNX_NAME_LEN);
+		return -FI_ENOSPC;
+	}
+	if (addr)
+		memcpy(addr, packed, WF_MIN(given, sizeof(packed)));
+	*len = sizeof(packed);
+	return given < sizeof(packed) ? -FI_ETOOSMALL : 0;
+}
+
+/* What every member takes. */
+static size_t lnx_tx_left(struct wf_ep *wf)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	size_t least = SIZE_MAX;
+
+	for (unsigned int i = 0; i < ep->count; i++) {
+		struct fid_ep *member = ep->rail[i].ep;
+		ssize_t left = member->ops->tx_size_left(member);
+
+		if (left >= 0)
+			least = WF_MIN(least, (size_t)left);
+	}
+	return least == SIZE_MAX ? wf->info->tx_attr->size : least;
+}
+
+/* The skeleton's controls, and the members told of what concerns them. */
+static int lnx_control(struct fid *fid, int command, void *arg)
+{
+	struct wf_ep *wf = wf_container_of(fid, struct wf_ep, fid.fid);
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	int ret = ep->base_ops->control(fid, command, arg);
+
+	if (ret)
+		return ret;
+	if (command == FI_ENABLE)
+		lnx_forward_finish(ep);
+	else if (command == FI_SETOPSFLAG && wf->enabled && ep->thin)
+		ret = share_flags(ep);
+	return ret;
+}
+
+#define XFER_OPS(kind)                                                                 \
+	{                                                                              \
+		.lock_kind = (kind), .start = lnx_start, .progress = lnx_progress,     \
+		.srx_ops = &no_messages, .enable = lnx_enable, .destroy = lnx_destroy, \
+		.getname = lnx_getname, .tx_left = lnx_tx_left,                        \
+	}
+
+/* Members that leave the machine call the kernel while they hold our lock. */
+static const struct wf_xfer_ops far_ops = XFER_OPS(WF_LOCK_MUTEX);
+static const struct wf_xfer_ops near_ops = XFER_OPS(WF_LOCK_SPIN);
+
+static void init(struct lnx_ep *ep, struct lnx_domain *domain)
+{
+	const struct lnx_link *link = domain->link;
+
+	ep->domain = domain;
+	ep->per_msg = lnx_params.per_msg && link->rails > 1;
+	ep->tracked = link->rails > 1 || lnx_params.stats;
+	ep->epfd = -1;
+	wf_pool_init(&ep->ops_pool, sizeof(struct lnx_op));
+	wf_list_init(&ep->listed);
+	lnx_progress_init(ep);
+	ep->base_ops = ep->wf.fid.fid.ops;
+	ep->fid_ops = *ep->base_ops;
+	ep->fid_ops.control = lnx_control;
+	ep->wf.fid.fid.ops = &ep->fid_ops;
+}
+
+int lnx_endpoint(struct wf_domain *wf, struct fi_info *info, struct fid_ep **ret_ep,
+	uint64_t flags, void *context)
+{
+	struct lnx_domain *domain = lnx_domain_of(wf);
+	bool near = domain->link->rails < domain->link->count;
+	struct lnx_ep *ep;
+	int ret;
+
+	if (flags) {
+		lnx_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_endpoint2: no flags are offered (got %#llx)\n",
+			(unsigned long long)flags);
+		return -FI_EINVAL;
+	}
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return -FI_ENOMEM;
+	ret = wf_ep_init(&ep->wf, wf, info, near ? &near_ops : &far_ops, context);
+	if (ret)
+		goto err_free;
+	ret = wf_lock_init(&ep->ops_lock,
+		wf->lock_kind == WF_LOCK_NONE ? WF_LOCK_NONE : WF_LOCK_SPIN);
+	if (ret)
+		goto err_ep;
+	init(ep, domain);
+	for (unsigned int i = 0; i < domain->count && !ret; i++) {
+		ret = lnx_rail_open(ep, i);
+		if (!ret)
+			ep->count++;
+	}
+	if (ret)
+		goto err_rails;
+	*ret_ep = &ep->wf.fid;
+	return 0;
+
+err_rails:
+	close_rails(ep);
+	wf_lock_done(&ep->ops_lock);
+err_ep:
+	wf_ep_done(&ep->wf);
+err_free:
+	free(ep);
+	return ret;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "objects/absent/absent.h"
+#include "objects/endpoint/internal.h"
+#include "objects/mr/attr.h"
+#include "objects/peer/open.h"
+#include "providers/lnx/lnx.h"
+
+/*
+ * A region is registered with every member, under the same key, so that a peer needs to
+ * know only one whatever way it comes. Where the application leaves the key to us we
+ * try numbers until one is free everywhere.
+ *
+ * There is no descriptor: what a member would make of it depends on the member, and
+ * none that is linked needs one.
+ */
+
+struct lnx_mr {
+	struct fid_mr fid;
+	struct lnx_domain *domain;
+	struct lnx_mr *base; /* of a sub-region, else NULL */
+	atomic_int refs;     /* sub-regions */
+	struct wf_cntr *cntr;
+	struct fid_mr *member[LNX_MAX_LINKS];
+	struct fid_cntr *member_cntr[LNX_MAX_LINKS];
+	struct fid_peer_cntr port[LNX_MAX_LINKS];
+};
+
+enum { KEY_TRIES = 1 << 16 };
+
+static struct lnx_mr *mr_of_fid(struct fid *fid)
+{
+	return wf_container_of(fid, struct lnx_mr, fid.fid);
+}
+
+static void close_members(struct lnx_mr *mr)
+{
+	for (unsigned int i = 0; i < mr->domain->count; i++) {
+		if (mr->member[i])
+			(void)fi_close(&mr->member[i]->fid);
+		mr->member[i] = NULL;
+		if (!mr->member_cntr[i])
+			continue;
+		(void)fi_close(&mr->member_cntr[i]->fid);
+		wf_cntr_unexport(&mr->port[i]);
+		mr->member_cntr[i] = NULL;
+	}
+}
+
+static int mr_close(struct fid *fid)
+{
+	struct lnx_mr *mr = mr_of_fid(fid);
+	struct wf_domain *domain = mr->domain->wf;
+	/* acquire: pairs with the release of the last sub-region's closing. */
+	int refs = atomic_load_explicit(&mr->refs, memory_order_acquire);
+
+	if (refs) {
+		lnx_log(FI_LOG_INFO, FI_LOG_MR,
+			"region not closed: %d regions are parts of it\n", refs);
+		return -FI_EBUSY;
+	}
+	close_members(mr);
+	if (mr->base)
+		atomic_fetch_sub_explicit(&mr->base->refs, 1, memory_order_release);
+	free(mr);
+	wf_domain_unref(domain);
+	return 0;
+}
+
+static int bind_cntr_to(
+	struct lnx_mr *mr, unsigned int i, struct wf_cntr *cntr, uint64_t flags)
+{
+	struct fi_cntr_attr attr = { .events = cntr->events };
+	int ret;
+
+	wf_cntr_export(cntr, &mr->port[i]);
+	ret = wf_peer_open_cntr(
+		mr->domain->member[i].domain, &attr, &mr->port[i], &mr->member_cntr[i]);
+	if (ret)
+		goto err_export;
+	ret = fi_mr_bind(mr->member[i], &mr->member_cntr[i]->fid, flags);
+	if (ret)
+		goto err_cntr;
+	return 0;
+
+err_cntr:
+	(void)fi_close(&mr->member_cntr[i]->fid);
+err_export:
+	mr->member_cntr[i] = NULL;
+	wf_cntr_unexport(&mr->port[i]);
+	return ret;
+}
+
+static int bind_cntr(struct lnx_mr *mr, struct wf_cntr *cntr, uint64_t flags)
+{
+	int ret = 0;
+
+	if (mr->cntr || cntr->domain != mr->domain->wf) {
+		lnx_log(FI_LOG_WARN, FI_LOG_MR,
+			"bind refused: one counter of the same domain\n");
+		return -FI_EINVAL;
+	}
+	for (unsigned int i = 0; i < mr->domain->count && !ret; i++)
+		ret = bind_cntr_to(mr, i, cntr, flags);
+	if (!ret)
+		mr->cntr = cntr;
+	return ret;
+}
+
+static int bind_ep(struct lnx_mr *mr, struct fid *fid, uint64_t flags)
+{
+	struct wf_ep *wf = wf_ep_resolve(fid);
+	int ret = 0;
+
+	if (wf->domain != mr->domain->wf) {
+		lnx_log(FI_LOG_WARN, FI_LOG_MR,
+			"bind refused: the endpoint is of another domain\n");
+		return -FI_EDOMAIN;
+	}
+	for (unsigned int i = 0; i < mr->domain->count && !ret; i++)
+		ret = fi_mr_bind(mr->member[i], &lnx_ep_of(wf)->rail[i].ep->fid, flags);
+	return ret;
+}
+
+static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct lnx_mr *mr = mr_of_fid(fid);
+
+	if (!bfid)
+		return -FI_EINVAL;
+	switch (bfid->fclass) {
+	case FI_CLASS_CNTR:
+		return bind_cntr(
+			mr, wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
+	case FI_CLASS_EP:
+		return bind_ep(mr, bfid, flags);
+	default:
+		lnx_log(FI_LOG_WARN, FI_LOG_MR,
+			"bind refused: a counter or an endpoint binds to a region\n");
+		return -FI_EINVAL;
+	}
+}
+
+/* Raw keys are the same at all members, as are the keys. */
+static int mr_control(struct fid *fid, int command, void *arg)
+{
+	struct lnx_mr *mr = mr_of_fid(fid);
+	int ret = 0;
+
+	switch (command) {
+	case FI_ENABLE:
+	case FI_REFRESH:
+		for (unsigned int i = 0; i < mr->domain->count && !ret; i++)
+			ret = fi_control(&mr->member[i]->fid, command, arg);
+		return ret;
+	case FI_GET_RAW_MR:
+		return fi_control(&mr->member[0]->fid, command, arg);
+	default:
+		return -FI_ENOSYS;
+	}
+}
+
+static struct fi_ops mr_fid_ops = {
+	.size = sizeof(struct fi_ops),
+	.close = mr_close,
+	.bind = mr_bind,
+	.control = mr_control,
+	.ops_open = wf_absent_ops_open,
+	.tostr = wf_absent_tostr,
+	.ops_set = wf_absent_ops_set,
+};
+
+static int find_base(const struct lnx_domain *domain, const struct fi_mr_attr *attr,
+	struct lnx_mr **ret_base)
+{
+	const struct fid_mr *fid = attr->base_mr;
+	struct lnx_mr *base;
+
+	*ret_base = NULL;
+	if (!fid)
+		return 0;
+	base = wf_container_of(fid, struct lnx_mr, fid);
+	if (fid->fid.fclass != FI_CLASS_MR || fid->fid.ops != &mr_fid_ops ||
+		base->domain != domain) {
+		lnx_log(FI_LOG_WARN, FI_LOG_MR,
+			"registration refused: base_mr is none of this domain\n");
+		return -FI_EINVAL;
+	}
+	*ret_base = base;
+	return 0;
+}
+
+static int register_all(
+	struct lnx_mr *mr, const struct fi_mr_attr *attr, uint64_t flags)
+{
+	struct fi_mr_attr copy = *attr;
+	int ret = 0;
+
+	copy.context = NULL;
+	for (unsigned int i = 0; i < mr->domain->count && !ret; i++) {
+		if (mr->base)
+			copy.base_mr = mr->base->member[i];
+		ret = fi_mr_regattr(
+			mr->domain->member[i].domain, &copy, flags, &mr->member[i]);
+		if (ret)
+			mr->member[i] = NULL;
+	}
+	if (ret)
+		close_members(mr);
+	return ret;
+}
+
+static int register_somehow(struct lnx_mr *mr, struct fi_mr_attr *attr, uint64_t flags)
+{
+	struct lnx_domain *domain = mr->domain;
+	int ret = -FI_ENOKEY;
+
+	if (!wf_mr_chooses_key(domain->wf) ||
+		!(attr->access & (FI_REMOTE_READ | FI_REMOTE_WRITE)))
+		return register_all(mr, attr, flags);
+	for (int i = 0; i < KEY_TRIES && ret == -FI_ENOKEY; i++) {
+		attr->requested_key = atomic_fetch_add_explicit(&domain->next_key, 1,
+					      memory_order_relaxed) &
+				      wf_mr_max_key(domain->wf);
+		ret = register_all(mr, attr, flags);
+	}
+	return ret;
+}
+
+/* @attr was read by wf_mr_attr_read. */
+static int register_region(struct lnx_domain *domain, struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr)
+{
+	struct lnx_mr *mr, *base;
+	int ret = find_base(domain, attr, &base);
+
+	if (ret)
+		return ret;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -FI_ENOMEM;
+	mr->domain = domain;
+	mr->base = base;
+	ret = register_somehow(mr, attr, flags);
+	if (ret) {
+		free(mr);
+		return ret;
+	}
+	mr->fid.fid.fclass = FI_CLASS_MR;
+	mr->fid.fid.context = attr->context;
+	mr->fid.fid.ops = &mr_fid_ops;
+	mr->fid.key = mr->member[0]->key;
+	if (base)
+		atomic_fetch_add_explicit(&base->refs, 1, memory_order_relaxed);
+	wf_domain_ref(domain->wf);
+	*ret_mr = &mr->fid;
+	return 0;
+}
+
+static struct lnx_domain *domain_of_fid(struct fid *fid)
+{
+	if (!fid || fid->fclass != FI_CLASS_DOMAIN)
+		return NULL;
+	return lnx_domain_of(wf_container_of(fid, struct wf_domain, fid.fid));
+}
+
+static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+	struct fid_mr **ret_mr)
+{
+	struct lnx_domain *domain = domain_of_fid(fid);
+	struct fi_mr_attr known;
+
+	if (!domain || !attr || !ret_mr)
+		return -FI_EINVAL;
+	wf_mr_attr_read(domain->wf, attr, &known);
+	return register_region(domain, &known, flags, ret_mr);
+}
+
+static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
+	uint64_t access, uint64_t offset, uint64_t key, uint64_t flags,
+	struct fid_mr **ret_mr, void *context)
+{
+	struct lnx_domain *domain = domain_of_fid(fid);
+	struct fi_mr_attr attr = {
+		.mr_iov = iov,
+		.iov_count = count,
+		.access = access,
+		.offset = offset,
+		.requested_key = key,
+		.context = context,
+	};
+
+	if (!domain || !ret_mr)
+		return -FI_EINVAL;
+	return register_region(domain, &attr, flags, ret_mr);
+}
+
+static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
+	uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr,
+	void *context)
+{
+	const struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+
+	return mr_regv(fid, &iov, 1, access, offset, key, flags, mr, context);
+}
+
+struct fi_ops_mr lnx_mr_ops = {
+	.size = sizeof(struct fi_ops_mr),
+	.reg = mr_reg,
+	.regv = mr_regv,
+	.regattr = mr_regattr,
+};

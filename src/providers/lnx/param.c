@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <strings.h>
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_prov.h>
+
+#include "providers/lnx/lnx.h"
+#include "providers/lnx/param.h"
+
+struct lnx_params lnx_params;
+
+static void define(const char *name, enum fi_param_type type, const char *help)
+{
+	(void)fi_param_define(&lnx_fi, name, type, "%s", help);
+}
+
+static void read_policy(void)
+{
+	char *text;
+
+	if (fi_param_get_str(&lnx_fi, "multi_rail_selection", &text))
+		return;
+	if (!strcasecmp(text, "PER_MSG"))
+		lnx_params.per_msg = true;
+	else if (strcasecmp(text, "PER_PEER"))
+		lnx_log(FI_LOG_WARN, FI_LOG_CORE,
+			"parameter multi_rail_selection: asked %s, possible PER_PEER, "
+			"PER_MSG; ignored\n",
+			text);
+}
+
+static bool read_bool(const char *name)
+{
+	int value = 0;
+
+	(void)fi_param_get_bool(&lnx_fi, name, &value);
+	return value;
+}
+
+void lnx_params_init(void)
+{
+	char *links;
+
+	define("prov_links", FI_PARAM_STRING,
+		"What is linked: provider[:domain,...]+provider[:domain,...], several "
+		"links with | between them (default: shm+tcp, once for each domain of "
+		"tcp)");
+	define("multi_rail_selection", FI_PARAM_STRING,
+		"Which of several rails to a peer is used: PER_PEER, one for all "
+		"messages, or PER_MSG, each in turn, without order between messages "
+		"(default: PER_PEER)");
+	define("disable_shm", FI_PARAM_BOOL,
+		"Leave shm out of every link (default: no)");
+	define("dump_stats", FI_PARAM_BOOL,
+		"Write to the standard error what went over each link when an endpoint "
+		"is closed (default: no)");
+	if (!fi_param_get_str(&lnx_fi, "prov_links", &links))
+		lnx_params.links = links;
+	read_policy();
+	lnx_params.no_shm = read_bool("disable_shm");
+	lnx_params.stats = read_bool("dump_stats");
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "providers/lnx/place.h"
+
+#define BOOT_ID "/proc/sys/kernel/random/boot_id"
+
+uint64_t lnx_hash(uint64_t seed, const void *data, size_t len)
+{
+	const unsigned char *bytes = data;
+	uint64_t hash = seed ^ UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ bytes[i]) * UINT64_C(0x100000001b3);
+	return hash ^ hash >> 29;
+}
+
+/* Names compare without regard to case. */
+static uint64_t hash_name(uint64_t seed, const char *name)
+{
+	char c;
+
+	for (; name && *name; name++) {
+		c = (char)tolower((unsigned char)*name);
+		seed = lnx_hash(seed, &c, 1);
+	}
+	return seed;
+}
+
+static bool boot_id(uint64_t *ret)
+{
+	char text[64];
+	ssize_t n;
+	int fd = open(BOOT_ID, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text));
+	(void)close(fd);
+	if (n < 16)
+		return false;
+	*ret = lnx_hash(0, text, (size_t)n);
+	return true;
+}
+
+static bool add_inode(const char *path, uint64_t *hash)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return false;
+	*hash = lnx_hash(*hash, &st.st_dev, sizeof(st.st_dev));
+	*hash = lnx_hash(*hash, &st.st_ino, sizeof(st.st_ino));
+	return true;
+}
+
+static bool is_ip(const struct fi_info *info)
+{
+	return info->addr_format == FI_SOCKADDR_IN ||
+	       info->addr_format == FI_SOCKADDR_IN6;
+}
+
+/* The part of this machine that the link reaches. */
+static bool reach_of(const struct fi_info *info, uint64_t *ret)
+{
+	uid_t uid = geteuid();
+
+	if (!boot_id(ret))
+		return false;
+	if (is_ip(info))
+		return add_inode("/proc/self/ns/net", ret);
+	*ret = lnx_hash(*ret, &uid, sizeof(uid));
+	return add_inode("/dev/shm", ret);
+}
+
+bool lnx_place_is_local(const struct fi_info *info)
+{
+	return (info->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM)) == FI_LOCAL_COMM;
+}
+
+uint64_t lnx_place_of(const struct fi_info *info)
+{
+	uint64_t hash = 0;
+
+	/* Without an identity nobody is near but ourselves. */
+	if (lnx_place_is_local(info) && !reach_of(info, &hash) &&
+		getrandom(&hash, sizeof(hash), 0) != sizeof(hash))
+		hash = (uint64_t)getpid() << 32 | (uintptr_t)info;
+	return hash_name(hash, info->fabric_attr->name);
+}

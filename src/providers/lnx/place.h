@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LNX_PLACE_H
+#define LNX_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <rdma/fabric.h>
+
+/*
+ * Where a link ends, as one number that two processes compare. Links that leave the
+ * machine: the name of the fabric. Links that do not: the fabric, the kernel's boot
+ * identifier, and what such a link goes through as this process sees it, which in
+ * containers is not the whole machine: the network namespace for IP addresses, else
+ * the file system of shared memory objects and the user who may open them. Host names
+ * mean nothing.
+ */
+uint64_t lnx_place_of(const struct fi_info *info);
+
+/* Does it not leave the machine? */
+bool lnx_place_is_local(const struct fi_info *info);
+
+uint64_t lnx_hash(uint64_t seed, const void *data, size_t len);
+
+#endif

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/op/build.h"
+#include "providers/lnx/lnx.h"
+#include "sys/compiler.h"
+
+/*
+ * One operation, whichever it is, becomes the member's call with flags. (Those that are
+ * most frequent do not come here: forward.c.) The member's queue for transmissions
+ * completes only what has FI_COMPLETION, which is settled already.
+ */
+
+enum { PIECES = WF_OP_ATOMIC_IOV };
+
+static ssize_t send_msg(
+	struct fid_ep *ep, const struct wf_op *op, fi_addr_t addr, uint64_t flags)
+{
+	struct fi_msg msg = { op->iov, NULL, op->iov_count, addr, op->context,
+		op->data };
+
+	return fi_sendmsg(ep, &msg, flags);
+}
+
+static ssize_t send_tagged(
+	struct fid_ep *ep, const struct wf_op *op, fi_addr_t addr, uint64_t flags)
+{
+	struct fi_msg_tagged msg = { op->iov, NULL, op->iov_count, addr, op->tag, 0,
+		op->context, op->data };
+
+	return fi_tsendmsg(ep, &msg, flags);
+}
+
+static ssize_t send_rma(
+	struct fid_ep *ep, const struct wf_op *op, fi_addr_t addr, uint64_t flags)
+{
+	struct fi_msg_rma msg = { op->iov, NULL, op->iov_count, addr, op->rma,
+		op->rma_count, op->context, op->data };
+
+	return op->kind == WF_OP_READ ? fi_readmsg(ep, &msg, flags)
+				      : fi_writemsg(ep, &msg, flags);
+}
+
+/* Bytes become elements again. */
+static void count_elements(const struct wf_op_atomic *atomic, const struct iovec *iov,
+	size_t count, struct fi_ioc *ret)
+{
+	size_t size = atomic->size / atomic->count;
+
+	for (size_t i = 0; i < count; i++)
+		ret[i] = (struct fi_ioc){ iov[i].iov_base, iov[i].iov_len / size };
+}
+
+static ssize_t send_atomic(
+	struct fid_ep *ep, const struct wf_op *op, fi_addr_t addr, uint64_t flags)
+{
+	const struct wf_op_atomic *atomic = op->atomic;
+	struct fi_ioc iov[PIECES], result[PIECES], compare[PIECES];
+	struct fi_rma_ioc rma[PIECES];
+	struct fi_msg_atomic msg = { iov, NULL, op->iov_count, addr, rma, op->rma_count,
+		atomic->datatype, atomic->op, op->context, op->data };
+
+	count_elements(atomic, op->iov, op->iov_count, iov);
+	for (size_t i = 0; i < op->rma_count; i++)
+		rma[i] = (struct fi_rma_ioc){ op->rma[i].addr,
+			op->rma[i].len * atomic->count / atomic->size, op->rma[i].key };
+	if (op->kind == WF_OP_ATOMIC)
+		return fi_atomicmsg(ep, &msg, flags);
+	count_elements(atomic, atomic->result, atomic->result_count, result);
+	if (op->kind == WF_OP_FETCH)
+		return fi_fetch_atomicmsg(
+			ep, &msg, result, NULL, atomic->result_count, flags);
+	count_elements(atomic, atomic->compare, atomic->compare_count, compare);
+	return fi_compare_atomicmsg(ep, &msg, compare, NULL, atomic->compare_count,
+		result, NULL, atomic->result_count, flags);
+}
+
+static ssize_t (*const senders[WF_OP_COUNT])(
+	struct fid_ep *ep, const struct wf_op *op, fi_addr_t addr, uint64_t flags) = {
+	[WF_OP_SEND] = send_msg,
+	[WF_OP_TSEND] = send_tagged,
+	[WF_OP_READ] = send_rma,
+	[WF_OP_WRITE] = send_rma,
+	[WF_OP_ATOMIC] = send_atomic,
+	[WF_OP_FETCH] = send_atomic,
+	[WF_OP_COMPARE] = send_atomic,
+};
+
+static ssize_t send_over(
+	struct lnx_ep *ep, uint32_t rail, const struct lnx_peer *peer, struct wf_op *op)
+{
+	atomic_store_explicit(&ep->rail[rail].quiet, 0, memory_order_relaxed);
+	return senders[op->kind](
+		ep->rail[rail].ep, op, peer->addr[rail], op->flags & ~WF_OP_WORK);
+}
+
+ssize_t lnx_no_peer(fi_addr_t addr)
+{
+	lnx_log(FI_LOG_WARN, FI_LOG_EP_DATA, "nothing is inserted at address %llu\n",
+		(unsigned long long)addr);
+	return -FI_EINVAL;
+}
+
+/* What a rail refuses because it is gone was not taken: it goes over the next. */
+static ssize_t send_somehow(struct lnx_ep *ep, struct lnx_peer *peer, struct wf_op *op)
+{
+	uint32_t rail;
+	ssize_t ret;
+
+	do {
+		rail = lnx_rail_next(ep, peer);
+		if (rail == LNX_NO_RAIL)
+			return lnx_no_peer(op->addr);
+		ret = send_over(ep, rail, peer, op);
+	} while (wf_unlikely(ret && ret != -FI_EAGAIN) &&
+		 lnx_rail_failed(ep, op->addr, rail, (int)-ret));
+	if (!ret && ep->tracked)
+		lnx_rail_count(ep, rail, op->atomic ? op->atomic->size : op->len);
+	return ret;
+}
+
+ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	struct lnx_peer *peer = lnx_av_peer(ep->av, op->addr);
+	bool work = op->flags & WF_OP_WORK;
+	struct wf_op copy;
+	struct lnx_op *rec;
+	ssize_t ret;
+
+	if (wf_unlikely(!peer))
+		return lnx_no_peer(op->addr);
+	if (!ep->tracked && !work)
+		return send_somehow(ep, peer, op);
+	rec = lnx_op_new(ep, op, !ep->tracked);
+	if (!rec)
+		return -FI_ENOMEM;
+	copy = *op;
+	copy.context = rec;
+	copy.flags |= FI_COMPLETION;
+	ret = send_somehow(ep, peer, &copy);
+	if (ret)
+		lnx_op_free(ep, rec);
+	return ret;
+}
+
+/* Receives that are deferred work end, as all receives, by a member's hand. */
+ssize_t lnx_start_rx(struct wf_ep *wf, struct wf_op *op)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	struct wf_op copy;
+	struct lnx_op *rec;
+	ssize_t ret;
+
+	if (wf_likely(!(op->flags & WF_OP_WORK)))
+		return wf_srx_start(wf, op);
+	rec = lnx_op_new(ep, op, true);
+	if (!rec)
+		return -FI_ENOMEM;
+	copy = *op;
+	copy.context = rec;
+	copy.flags = (op->flags & ~WF_OP_WORK) | FI_COMPLETION;
+	ret = wf_srx_start(wf, &copy);
+	if (ret)
+		lnx_op_free(ep, rec);
+	return ret;
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "providers/lnx/links.h"
+#include "providers/lnx/lnx.h"
+#include "providers/lnx/param.h"
+#include "sys/compiler.h"
+
+/*
+ * What a link offers: the least of what its members offer, and what lnx does itself.
+ * It matches receives, counts and starts work, so multi-receive and triggers need
+ * nothing of the members.
+ */
+
+/* What may be offered where every member offers it. */
+#define MEMBER_CAPS                                                                    \
+	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_RECV | FI_READ |       \
+		FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT |           \
+		FI_SOURCE | FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV |               \
+		FI_EXACT_DIRECTED_RECV | FI_FENCE | FI_RMA_PMEM)
+#define OWN_CAPS (FI_MULTI_RECV | FI_TRIGGER | FI_AV_USER_ID)
+#define COMM     (FI_LOCAL_COMM | FI_REMOTE_COMM)
+#define TX_ONLY  (FI_SEND | FI_READ | FI_WRITE | FI_FENCE)
+#define RX_ONLY                                                                        \
+	(FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT | FI_SOURCE |       \
+		FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV |  \
+		FI_MULTI_RECV)
+
+/* An operation cannot have more pieces than the general path has room for. */
+enum { IOV_MAX_PIECES = 8 };
+
+static void lower_size(size_t *value, size_t other)
+{
+	*value = WF_MIN(*value, other);
+}
+
+static void lower_tx(struct fi_tx_attr *to, const struct fi_tx_attr *from)
+{
+	to->op_flags &= from->op_flags;
+	to->msg_order &= from->msg_order;
+	lower_size(&to->inject_size, from->inject_size);
+	lower_size(&to->size, from->size);
+	lower_size(&to->iov_limit, from->iov_limit);
+	lower_size(&to->rma_iov_limit, from->rma_iov_limit);
+}
+
+static void lower_rx(struct fi_rx_attr *to, const struct fi_rx_attr *from)
+{
+	to->op_flags &= from->op_flags;
+	to->msg_order &= from->msg_order;
+	lower_size(&to->size, from->size);
+	lower_size(&to->iov_limit, from->iov_limit);
+}
+
+static void lower_ep(struct fi_ep_attr *to, const struct fi_ep_attr *from)
+{
+	lower_size(&to->max_msg_size, from->max_msg_size);
+	lower_size(&to->max_order_raw_size, from->max_order_raw_size);
+	lower_size(&to->max_order_war_size, from->max_order_war_size);
+	lower_size(&to->max_order_waw_size, from->max_order_waw_size);
+}
+
+static void lower_domain(struct fi_domain_attr *to, const struct fi_domain_attr *from)
+{
+	if (from->threading != FI_THREAD_SAFE)
+		to->threading = FI_THREAD_DOMAIN;
+	to->mr_mode |= from->mr_mode;
+	if (from->resource_mgmt != FI_RM_ENABLED)
+		to->resource_mgmt = FI_RM_DISABLED;
+	lower_size(&to->cq_data_size, from->cq_data_size);
+	lower_size(&to->mr_key_size, from->mr_key_size);
+	lower_size(&to->cq_cnt, from->cq_cnt);
+	lower_size(&to->ep_cnt, from->ep_cnt);
+	lower_size(&to->cntr_cnt, from->cntr_cnt);
+	lower_size(&to->mr_iov_limit, from->mr_iov_limit);
+	lower_size(&to->mr_cnt, from->mr_cnt);
+	lower_size(&to->max_err_data, from->max_err_data);
+}
+
+static void lower(struct fi_info *to, const struct fi_info *from)
+{
+	uint64_t comm = (to->caps | from->caps) & COMM;
+
+	to->caps = (to->caps & from->caps & ~COMM) | comm;
+	to->mode |= from->mode;
+	lower_tx(to->tx_attr, from->tx_attr);
+	lower_rx(to->rx_attr, from->rx_attr);
+	lower_ep(to->ep_attr, from->ep_attr);
+	lower_domain(to->domain_attr, from->domain_attr);
+}
+
+static void free_text(char **text)
+{
+	free(*text);
+	*text = NULL;
+}
+
+/* Templates have neither names nor addresses, nor anything that was opened. */
+static void strip(struct fi_info *info)
+{
+	free(info->src_addr);
+	free(info->dest_addr);
+	info->src_addr = info->dest_addr = NULL;
+	info->src_addrlen = info->dest_addrlen = 0;
+	info->handle = NULL;
+	info->addr_format = FI_FORMAT_UNSPEC;
+	if (info->nic)
+		(void)fi_close(&info->nic->fid);
+	info->nic = NULL;
+	free(info->ep_attr->auth_key);
+	info->ep_attr->auth_key = NULL;
+	info->ep_attr->auth_key_size = 0;
+	free(info->domain_attr->auth_key);
+	info->domain_attr->auth_key = NULL;
+	info->domain_attr->auth_key_size = 0;
+	info->domain_attr->domain = NULL;
+	info->fabric_attr->fabric = NULL;
+	free_text(&info->fabric_attr->prov_name);
+	free_text(&info->fabric_attr->name);
+	free_text(&info->domain_attr->name);
+}
+
+static void finish_domain(struct fi_domain_attr *attr)
+{
+	bool safe = attr->threading == FI_THREAD_SAFE;
+
+	/* A thread of lnx runs all members. */
+	attr->progress = safe ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
+	attr->control_progress = attr->progress;
+	attr->av_type = FI_AV_UNSPEC;
+	attr->max_ep_tx_ctx = attr->max_ep_rx_ctx = 1;
+	attr->max_ep_srx_ctx = 1;
+	attr->max_ep_stx_ctx = 0;
+	attr->tx_ctx_cnt = attr->rx_ctx_cnt = attr->ep_cnt;
+	attr->max_ep_auth_key = 0;
+	attr->max_group_id = 0;
+	attr->mode = 0;
+	attr->tclass = 0;
+}
+
+/* Messages to one peer that go over several rails overtake each other. */
+static void drop_order(struct fi_info *info)
+{
+	info->tx_attr->msg_order = info->rx_attr->msg_order = 0;
+	info->ep_attr->max_order_raw_size = 0;
+	info->ep_attr->max_order_war_size = 0;
+	info->ep_attr->max_order_waw_size = 0;
+}
+
+static void finish(struct fi_info *info, const struct lnx_link *link)
+{
+	info->caps = (info->caps & (MEMBER_CAPS | COMM)) | OWN_CAPS;
+	info->mode &= FI_CONTEXT | FI_CONTEXT2;
+	info->tx_attr->mode = info->rx_attr->mode = 0;
+	info->tx_attr->caps = info->caps & ~(RX_ONLY | COMM | FI_AV_USER_ID);
+	info->rx_attr->caps = info->caps & ~(TX_ONLY | COMM | FI_AV_USER_ID);
+	info->rx_attr->op_flags |= FI_MULTI_RECV;
+	info->domain_attr->caps = (info->caps & COMM) | FI_AV_USER_ID;
+	lower_size(&info->tx_attr->iov_limit, IOV_MAX_PIECES);
+	lower_size(&info->rx_attr->iov_limit, IOV_MAX_PIECES);
+	lower_size(&info->tx_attr->rma_iov_limit, IOV_MAX_PIECES);
+	info->tx_attr->tclass = 0;
+	info->ep_attr->type = FI_EP_RDM;
+	info->ep_attr->protocol = FI_PROTO_LNX;
+	info->ep_attr->protocol_version = 1;
+	info->ep_attr->tx_ctx_cnt = info->ep_attr->rx_ctx_cnt = 1;
+	info->ep_attr->mem_tag_format = 0;
+	info->ep_attr->msg_prefix_size = 0;
+	finish_domain(info->domain_attr);
+	if (link->rails > 1 && lnx_params.per_msg)
+		drop_order(info);
+}
+
+struct fi_info *lnx_template(const struct lnx_link *link)
+{
+	struct fi_info *info = fi_dupinfo(link->member[0].info);
+
+	if (!info)
+		return NULL;
+	strip(info);
+	for (unsigned int i = 1; i < link->count; i++)
+		lower(info, link->member[i].info);
+	finish(info, link);
+	return info;
+}
