@@ -69,25 +69,38 @@ static inline int pair_compare_(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Time @turns(arg, n) in batches of @batch turns, @count turns in all, and print the
- * best and the median batch in ns for each half turn. Short batches, because whoever
- * shares the machine spoils a long one. */
-static inline void pair_time(const struct pair *pair,
-	void (*turns)(const struct pair *pair, void *arg, size_t count), void *arg,
-	size_t count, size_t batch)
+/* What is timed, @batch turns at a time. Short batches, because whoever shares the
+ * machine spoils a long one. */
+struct pair_test {
+	void (*turns)(const struct pair *pair, void *arg, size_t count);
+	/* Before each batch, not timed; NULL on both sides or on none. */
+	void (*prepare)(const struct pair *pair, void *arg);
+	size_t count, batch; /* turns in all, and between two looks at the clock */
+	int legs;            /* messages in a turn, one after the other */
+};
+
+/* Print the best and the median batch in ns for each message. */
+static inline void pair_time(
+	const struct pair *pair, const struct pair_test *test, void *arg)
 {
-	size_t n = count / batch;
+	size_t n = test->count / test->batch;
 	double *ns = calloc(n + 1, sizeof(*ns));
 
 	if (!ns)
 		pair_fail("calloc");
-	turns(pair, arg, count / 10 + 1);
+	test->turns(pair, arg, test->batch);
 	pair_barrier(pair);
 	for (size_t i = 0; i < n; i++) {
-		uint64_t start = pair_now_ns();
+		uint64_t start;
 
-		turns(pair, arg, batch);
-		ns[i] = (double)(pair_now_ns() - start) / (double)batch / 2;
+		if (test->prepare) {
+			test->prepare(pair, arg);
+			pair_barrier(pair);
+		}
+		start = pair_now_ns();
+		test->turns(pair, arg, test->batch);
+		ns[i] = (double)(pair_now_ns() - start) / (double)test->batch /
+			test->legs;
 	}
 	qsort(ns, n, sizeof(*ns), pair_compare_);
 	if (!pair->side && n)

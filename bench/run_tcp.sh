@@ -1,54 +1,36 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # run_tcp.sh BUILD [ROUNDS]: tcp endpoints against bare sockets, on the loopback
-# interface. Each round runs all of them; each run tells its best and its median batch.
-# The best of the bests is shown, and the median of the medians.
+# interface.
 set -euo pipefail
 build=$1
 rounds=${2:-9}
-out=$(mktemp -d)
-trap 'rm -r "$out"' EXIT
+# shellcheck source=bench/figures.sh
+. "$(dirname "$0")/figures.sh"
 
 # One descriptor for each idle peer, at both ends.
 ulimit -n "$(ulimit -Hn)"
 
-measure() { "$build/bench/$2" "${@:3}" >>"$out/$1"; }
-# pair_time halves what a turn takes; a stream has no turns.
-figure() {
-	case $2 in
-	best) cut -d' ' -f1 "$out/$1" | sort -n | head -1 ;;
-	median) cut -d' ' -f2 "$out/$1" | sort -n | sed -n "$(((rounds + 1) / 2))p" ;;
-	esac
-}
-row() {
-	awk -v what="$1 $4" -v ours="$(figure "$2" "$4")" -v bare="$(figure "$3" "$4")" \
-		'BEGIN { printf "%-26s %10.1f ns   bare socket %10.1f ns   ratio %.3f\n",
-			what, ours, bare, ours / bare }'
-}
-idle_row() {
-	awk -v what="$1, 1000 idle, $4" -v many="$(figure "$2" "$4")" \
-		-v one="$(figure "$3" "$4")" 'BEGIN {
-		printf "%-26s %10.1f ns   with one    %10.1f ns   ratio %.3f\n",
-			what, many, one, many / one }'
-}
+bare() { measure "$1" "$build/bench/tcp_socket" "${@:2}"; }
+ours() { measure "$1" "$build/bench/ep_bench" "${@:2}"; }
 
 for ((i = 0; i < rounds; i++)); do
-	measure bare_lat tcp_socket latency 64 20000
-	measure rdm_lat tcp_bench rdm latency 64 20000
-	measure msg_lat tcp_bench msg latency 64 20000
-	measure bare_bw tcp_socket stream 1048576 2000
-	measure rdm_bw tcp_bench rdm stream 1048576 2000
-	measure idle_lat tcp_bench rdm latency 64 20000 1000
-	measure msg_idle_lat tcp_bench msg latency 64 20000 1000
-	measure rdm_rate tcp_bench rdm stream 64 400000
+	bare bare_lat latency 64 20000
+	ours rdm_lat tcp tagged 64 20000
+	ours msg_lat -e msg tcp tagged 64 20000
+	bare bare_bw stream 1048576 2000
+	ours rdm_bw tcp burst 1048576 2000
+	ours idle_lat -i 1000 tcp tagged 64 20000
+	ours msg_idle_lat -e msg -i 1000 tcp tagged 64 20000
+	ours rdm_rate tcp burst 64 400000
 done
 printf 'tcp, %d interleaved rounds\n' "$rounds"
+ratio 'rdm 64 B one way' rdm_lat 'bare socket' bare_lat
+ratio 'msg 64 B one way' msg_lat 'bare socket' bare_lat
+ratio 'rdm 64 B, 1000 idle' idle_lat 'with one' rdm_lat
+ratio 'msg 64 B, 1000 idle' msg_idle_lat 'with one' msg_lat
+ratio 'rdm 1 MiB stream' rdm_bw 'bare socket' bare_bw
 for kind in best median; do
-	row 'rdm 64 B one way' rdm_lat bare_lat "$kind"
-	row 'msg 64 B one way' msg_lat bare_lat "$kind"
-	idle_row rdm idle_lat rdm_lat "$kind"
-	idle_row msg msg_idle_lat msg_lat "$kind"
-	row 'rdm 1 MiB stream, half' rdm_bw bare_bw "$kind"
 	awk -v kind="$kind" -v ns="$(figure rdm_rate "$kind")" 'BEGIN {
-		printf "rdm 64 B rate %-12s %10.2f M/s\n", kind, 500 / ns }'
+		printf "rdm 64 B rate, %-19s %10.2f M/s\n", kind, 1000 / ns }'
 done

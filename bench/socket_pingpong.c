@@ -64,7 +64,10 @@ static void run(const struct pair *pair, void *arg)
 		getsockname(w->fd, (struct sockaddr *)&me, &len))
 		pair_fail("socket");
 	pair_swap(pair, &me, &w->peer, sizeof(me));
-	pair_time(pair, turns, w, w->turns, BATCH);
+	pair_time(pair,
+		&(struct pair_test){
+			turns, .count = w->turns, .batch = BATCH, .legs = 2 },
+		w);
 }
 
 int main(int argc, char **argv)

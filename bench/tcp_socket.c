@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tcp_socket latency|stream SIZE COUNT: bare TCP sockets on the loopback interface,
- * non-blocking and busily polled, as tcp_bench measures endpoints. */
+ * non-blocking and busily polled, as ep_bench measures endpoints. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -8,11 +8,11 @@
 
 #include "pair.h"
 
-enum { BATCH = 100, WINDOW = 64, STREAM_BATCH = 64 * WINDOW };
+enum { BATCH = 100, STREAM_BATCH = 4096, LARGE_BATCH = 256 };
 
 struct work {
-	size_t size, count;
-	bool stream;
+	size_t size;
+	struct pair_test test;
 	int fd;
 	char *buf;
 };
@@ -97,8 +97,7 @@ static void run(const struct pair *pair, void *arg)
 	if (w->fd <= 0 ||
 		setsockopt(w->fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one)))
 		pair_fail("connect");
-	pair_time(pair, w->stream ? stream : turns, w, w->count,
-		w->stream ? (w->size > 65536 ? 4 * WINDOW : STREAM_BATCH) : BATCH);
+	pair_time(pair, &w->test, w);
 }
 
 int main(int argc, char **argv)
@@ -109,8 +108,13 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: %s latency|stream SIZE COUNT\n", argv[0]);
 		return 2;
 	}
-	w.stream = !strcmp(argv[1], "stream");
 	w.size = strtoul(argv[2], NULL, 0);
-	w.count = strtoul(argv[3], NULL, 0);
+	w.test = strcmp(argv[1], "stream")
+			 ? (struct pair_test){ turns, .batch = BATCH, .legs = 2 }
+			 : (struct pair_test){ stream, .batch = STREAM_BATCH,
+				   .legs = 1 };
+	if (w.test.legs == 1 && w.size > 65536)
+		w.test.batch = LARGE_BATCH;
+	w.test.count = strtoul(argv[3], NULL, 0);
 	return pair_main(run, &w);
 }

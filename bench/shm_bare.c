@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What this machine gives to two processes on two cores, without any library:
+ *
+ *   shm_bare line COUNT             a cache line that goes to and fro: two lines, each
+ *                                   with one writer
+ *   shm_bare read SIZE COUNT warm   process_vm_readv from and into the same buffer
+ *                    ... cold       from and into one of many, out of the caches
+ *                    ... fresh      into pages that were never touched
+ *   shm_bare halves SIZE COUNT      the sender writes one half, the receiver reads the
+ *                                   other, with the same two system calls
+ *   shm_bare copy SIZE COUNT CHUNK RING warm|cold [libc|movsb|stream]
+ *                                   through a shared ring, both copying at once
+ *   shm_bare lone ...               the same, each message begins when the last one has
+ *                                   been received
+ *
+ * Each prints the best and the median time in ns for one message.
+ */
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/uio.h>
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
+
+#include "pair.h"
+
+enum { LINE = 64, LINE_BATCH = 1000, BATCH = 32 };
+
+/* More than any cache holds. */
+static const size_t out_of_caches = (size_t)128 << 20;
+
+/* Counters run free; each line has one writer. Release stores by that one pair with
+ * the acquire loads of the other side. */
+struct line {
+	_Alignas(LINE) _Atomic uint64_t count;
+	char rest[LINE - sizeof(uint64_t)];
+};
+
+struct shared {
+	struct line at[2]; /* of side 0 and 1 */
+	char ring[];
+};
+
+struct work {
+	struct pair_test test;
+	size_t size, chunk, ring;
+	void *(*copy)(void *to, const void *from, size_t len);
+	bool fresh, lone;
+	struct shared *shared;
+	char *buf;      /* one message, or many */
+	size_t buffers; /* how many */
+	uint64_t round; /* messages so far */
+	char *their_buf;
+	pid_t their_pid;
+};
+
+static void tell(struct line *line, uint64_t count)
+{
+	atomic_store_explicit(&line->count, count, memory_order_release);
+}
+
+static void await(struct line *line, uint64_t count)
+{
+	while (atomic_load_explicit(&line->count, memory_order_acquire) < count)
+		;
+}
+
+/* ---- one line ---- */
+
+static void line_turns(const struct pair *pair, void *arg, size_t count)
+{
+	struct work *w = arg;
+	struct line *own = &w->shared->at[pair->side];
+	struct line *other = &w->shared->at[!pair->side];
+
+	for (size_t i = 0; i < count; i++) {
+		w->round++;
+		if (!pair->side)
+			tell(own, w->round);
+		await(other, w->round);
+		if (pair->side)
+			tell(own, w->round);
+	}
+}
+
+/* ---- system calls ---- */
+
+static size_t message(const struct work *w)
+{
+	return w->round % w->buffers * w->size;
+}
+
+static void transfer(struct work *w, bool write, size_t from, size_t len)
+{
+	struct iovec mine = { w->buf + message(w) + from, len };
+	struct iovec theirs = { w->their_buf + message(w) + from, len };
+	ssize_t n;
+
+	while (mine.iov_len) {
+		n = (write ? process_vm_writev : process_vm_readv)(
+			w->their_pid, &mine, 1, &theirs, 1, 0);
+		if (n <= 0)
+			pair_fail("process_vm_readv");
+		mine.iov_base = (char *)mine.iov_base + n;
+		theirs.iov_base = (char *)theirs.iov_base + n;
+		mine.iov_len -= (size_t)n;
+		theirs.iov_len -= (size_t)n;
+	}
+}
+
+static void read_turns(const struct pair *pair, void *arg, size_t count)
+{
+	struct work *w = arg;
+
+	for (size_t i = 0; i < count; i++, w->round++)
+		if (!pair->side)
+			transfer(w, false, 0, w->size);
+}
+
+/* The source of a message has been written, its destination need not be. */
+static void untouched(const struct pair *pair, void *arg)
+{
+	struct work *w = arg;
+
+	if (!pair->side && madvise(w->buf, w->buffers * w->size, MADV_DONTNEED))
+		pair_fail("madvise");
+}
+
+/* Side 1 sends. Both begin when both are there, as a sender and a receiver would. */
+static void half_turns(const struct pair *pair, void *arg, size_t count)
+{
+	struct work *w = arg;
+	size_t half = w->size / 2;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t step = 2 * ++w->round;
+
+		tell(&w->shared->at[pair->side], step - 1);
+		await(&w->shared->at[!pair->side], step - 1);
+		if (pair->side)
+			transfer(w, true, half, w->size - half);
+		else
+			transfer(w, false, 0, half);
+		tell(&w->shared->at[pair->side], step);
+		await(&w->shared->at[!pair->side], step);
+	}
+}
+
+/* ---- through a ring ---- */
+
+#ifdef __x86_64__
+static void *copy_movsb(void *to, const void *from, size_t len)
+{
+	void *ret = to;
+
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(len) : : "memory");
+	return ret;
+}
+
+/* Past the caches; @to is aligned, @len a multiple of a line. */
+static void *copy_stream(void *to, const void *from, size_t len)
+{
+	__m128i *d = to;
+	const __m128i *s = from;
+
+	for (size_t i = 0; i < len / sizeof(*d); i += 4) {
+		__m128i a = _mm_loadu_si128(s + i), b = _mm_loadu_si128(s + i + 1);
+		__m128i c = _mm_loadu_si128(s + i + 2), e = _mm_loadu_si128(s + i + 3);
+
+		_mm_stream_si128(d + i, a);
+		_mm_stream_si128(d + i + 1, b);
+		_mm_stream_si128(d + i + 2, c);
+		_mm_stream_si128(d + i + 3, e);
+	}
+	_mm_sfence();
+	return to;
+}
+#endif
+
+/* Side 0 fills the ring, side 1 empties it; each says how many chunks it has done. */
+static void copy_turns(const struct pair *pair, void *arg, size_t count)
+{
+	struct work *w = arg;
+	uint64_t chunks = w->size / w->chunk, slots = w->ring / w->chunk;
+	struct line *own = &w->shared->at[pair->side];
+	struct line *other = &w->shared->at[!pair->side];
+
+	for (size_t i = 0; i < count; i++) {
+		for (uint64_t c = 0; c < chunks; c++) {
+			uint64_t at = w->round * chunks + c;
+			char *slot = w->shared->ring + at % slots * w->chunk;
+			char *part = w->buf + message(w) + c * w->chunk;
+
+			if (pair->side) {
+				await(other, at + 1);
+				w->copy(part, slot, w->chunk);
+			} else {
+				if (at >= slots)
+					await(other, at - slots + 1);
+				/* The receiver's kind of copy is what is asked about.
+				 */
+				memcpy(slot, part, w->chunk);
+			}
+			tell(own, at + 1);
+		}
+		w->round++;
+		if (!pair->side && (w->lone || i + 1 == count))
+			await(other, w->round * chunks);
+	}
+}
+
+/* ---- */
+
+static void run(const struct pair *pair, void *arg)
+{
+	struct work *w = arg;
+	pid_t me = getpid();
+	char last;
+
+	(void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
+	w->buf = mmap(NULL, w->buffers * w->size + 1, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (w->buf == MAP_FAILED)
+		pair_fail("mmap");
+	memset(w->buf, 'a' + pair->side, w->buffers * w->size + 1);
+	pair_swap(pair, &me, &w->their_pid, sizeof(me));
+	pair_swap(pair, &w->buf, &w->their_buf, sizeof(w->buf));
+	w->test.prepare = w->fresh ? untouched : NULL;
+	pair_time(pair, &w->test, w);
+	pair_barrier(pair);
+	/* Did the last one arrive? */
+	w->round--;
+	last = w->size ? w->buf[message(w) + w->size - 1] : 0;
+	if (!pair->side && w->test.turns == read_turns && last != 'b')
+		pair_fail("nothing was read");
+	if (pair->side && w->test.turns == copy_turns && last != 'a')
+		pair_fail("nothing was copied");
+}
+
+static int usage(const char *name)
+{
+	fprintf(stderr,
+		"usage: %s line COUNT\n"
+		"       %s read SIZE COUNT warm|cold|fresh\n"
+		"       %s halves SIZE COUNT\n"
+		"       %s copy|lone SIZE COUNT CHUNK RING warm|cold "
+		"[libc|movsb|stream]\n",
+		name, name, name, name);
+	return 2;
+}
+
+static bool choose_copy(struct work *w, const char *how)
+{
+	w->copy = memcpy;
+#ifdef __x86_64__
+	if (!strcmp(how, "movsb"))
+		w->copy = copy_movsb;
+	if (!strcmp(how, "stream"))
+		w->copy = copy_stream;
+#endif
+	return w->copy != memcpy || !strcmp(how, "libc");
+}
+
+static bool choose_buffers(struct work *w, const char *kind)
+{
+	w->buffers = strcmp(kind, "warm") ? out_of_caches / w->size + 1 : 1;
+	return w->buffers == 1 || !strcmp(kind, "cold");
+}
+
+static bool parse(struct work *w, int argc, char **argv)
+{
+	const char *test = argc > 1 ? argv[1] : "";
+	bool line = !strcmp(test, "line");
+	int count_at = line ? 2 : 3;
+
+	if (argc <= count_at)
+		return false;
+	w->test = (struct pair_test){ .batch = BATCH, .legs = 1 };
+	w->test.count = strtoul(argv[count_at], NULL, 0);
+	w->size = line ? 0 : strtoul(argv[2], NULL, 0);
+	w->buffers = 1;
+	if (line && argc == 3) {
+		w->test.turns = line_turns;
+		w->test.batch = LINE_BATCH;
+		w->test.legs = 2;
+		return true;
+	}
+	if (!w->size)
+		return false;
+	if (!strcmp(test, "halves") && argc == 4) {
+		w->test.turns = half_turns;
+		return true;
+	}
+	if (!strcmp(test, "read") && argc == 5) {
+		w->test.turns = read_turns;
+		w->fresh = !strcmp(argv[4], "fresh");
+		return choose_buffers(w, w->fresh ? "cold" : argv[4]);
+	}
+	w->lone = !strcmp(test, "lone");
+	if ((w->lone || !strcmp(test, "copy")) && (argc == 7 || argc == 8)) {
+		w->test.turns = copy_turns;
+		w->chunk = strtoul(argv[4], NULL, 0);
+		w->ring = strtoul(argv[5], NULL, 0);
+		return w->chunk && w->chunk % LINE == 0 && w->ring >= w->chunk &&
+		       w->ring % w->chunk == 0 && w->size % w->chunk == 0 &&
+		       choose_buffers(w, argv[6]) &&
+		       choose_copy(w, argc == 8 ? argv[7] : "libc");
+	}
+	return false;
+}
+
+int main(int argc, char **argv)
+{
+	struct work w = { 0 };
+
+	if (!parse(&w, argc, argv))
+		return usage(argv[0]);
+	w.shared = mmap(NULL, sizeof(*w.shared) + w.ring, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (w.shared == MAP_FAILED)
+		pair_fail("mmap");
+	return pair_main(run, &w);
+}
