@@ -86,6 +86,16 @@ static ssize_t start_fetch_add(struct work *w)
 
 /* ---- completions ---- */
 
+static void fail_with_entry(struct work *w)
+{
+	struct fi_cq_err_entry err = { 0 };
+
+	must(fi_cq_readerr(w->cq, &err, 0), "fi_cq_readerr");
+	fprintf(stderr, "operation %#llx: %s\n", (unsigned long long)err.flags,
+		fi_strerror(err.err));
+	exit(1);
+}
+
 /* What is there, if anything. */
 static void look(struct work *w)
 {
@@ -94,6 +104,8 @@ static void look(struct work *w)
 
 	if (n == -FI_EAGAIN)
 		return;
+	if (n == -FI_EAVAIL)
+		fail_with_entry(w);
 	must(n, "fi_cq_read");
 	for (ssize_t i = 0; i < n; i++) {
 		bool received = entries[i].flags & FI_RECV;
@@ -381,6 +393,8 @@ static void run(const struct pair *pair, void *arg)
 		meet_idle(w, pair);
 	pair_barrier(pair);
 	pair_time(pair, &timed, w);
+	/* Neither leaves while the other may need it. */
+	pair_barrier(pair);
 }
 
 static int usage(const char *name)
