@@ -3,7 +3,8 @@
  * ep_bench [-e rdm|msg|dgram] [-i IDLE] [-b BATCH] PROVIDER TEST SIZE COUNT: two
  * endpoints in two processes over the public API. Prints the best and the median time
  * in ns for one message, of batches of BATCH; the tests are in the table below. IDLE
- * other endpoints said one word to side 0, heard one from it and are silent since.
+ * others are connected and silent: rdm endpoints that said one word to side 0 and heard
+ * one from it, or pairs of msg endpoints that share the queues.
  *
  * Side 0 measures. Every batch ends with side 1 having everything.
  */
@@ -330,8 +331,7 @@ static void have_idle(struct work *w, const struct pair *pair)
 
 	must(fi_cq_open(w->domain, &cq_attr, &cq, NULL), "fi_cq_open");
 	for (size_t i = 0; i < w->idle; i++) {
-		must(fi_endpoint(w->domain, w->info, &ep, NULL), "fi_endpoint");
-		ep_enable(w, ep, cq);
+		ep = ep_another(w, cq);
 		must(fi_trecv(ep, &word, 1, w->rx_desc, FI_ADDR_UNSPEC, TAG, 0, NULL),
 			"fi_trecv");
 		ep_tell(pair, ep);
@@ -354,6 +354,19 @@ static void meet_idle(struct work *w, const struct pair *pair)
 			look(w);
 		w->sent--;
 	}
+}
+
+static void add_idle(struct work *w, const struct pair *pair)
+{
+	if (w->type != FI_EP_MSG) {
+		if (pair->side)
+			have_idle(w, pair);
+		else
+			meet_idle(w, pair);
+		return;
+	}
+	for (size_t i = 0; i < w->idle; i++)
+		(void)ep_connect(w, pair);
 }
 
 /* ---- */
@@ -387,10 +400,7 @@ static void run(const struct pair *pair, void *arg)
 	for (int i = 0; i < (w->test->legs ? 2 : 2 * WINDOW); i++)
 		post(w);
 	pair_barrier(pair);
-	if (pair->side)
-		have_idle(w, pair);
-	else
-		meet_idle(w, pair);
+	add_idle(w, pair);
 	pair_barrier(pair);
 	pair_time(pair, &timed, w);
 	/* Neither leaves while the other may need it. */
@@ -446,7 +456,7 @@ int main(int argc, char **argv)
 	w.test = test_named(argv[optind + 1]);
 	w.size = strtoul(argv[optind + 2], NULL, 0);
 	w.count = strtoul(argv[optind + 3], NULL, 0);
-	if (!w.test || w.size < sizeof(uint64_t) || (w.idle && w.type != FI_EP_RDM))
+	if (!w.test || w.size < sizeof(uint64_t) || (w.idle && w.type == FI_EP_DGRAM))
 		return usage(argv[0]);
 	return pair_main(run, &w);
 }

@@ -47,7 +47,9 @@ void must(ssize_t ret, const char *what);
 
 /* Open an endpoint and connect it to the other side's, or insert that one's address. */
 void ep_open(struct work *w, const struct pair *pair);
-void ep_enable(struct work *w, struct fid_ep *ep, struct fid_cq *cq);
+/* One more of this side alone, or one more connection of both. */
+struct fid_ep *ep_another(struct work *w, struct fid_cq *cq);
+struct fid_ep *ep_connect(struct work *w, const struct pair *pair);
 /* One side tells the address of @ep; the other inserts it and returns where it is. */
 void ep_tell(const struct pair *pair, struct fid_ep *ep);
 fi_addr_t ep_told(const struct pair *pair, struct work *w);

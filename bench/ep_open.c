@@ -62,18 +62,25 @@ static void open_domain(struct work *w)
 	must(fi_cq_open(w->domain, &cq_attr, &w->cq, NULL), "fi_cq_open");
 	if (w->type != FI_EP_MSG)
 		must(fi_av_open(w->domain, &av_attr, &w->av, NULL), "fi_av_open");
-	must(fi_endpoint(w->domain, w->info, &w->ep, NULL), "fi_endpoint");
-	ep_enable(w, w->ep, w->cq);
 }
 
-void ep_enable(struct work *w, struct fid_ep *ep, struct fid_cq *cq)
+static struct fid_ep *new_ep(struct work *w, struct fi_info *info, struct fid_cq *cq)
 {
+	struct fid_ep *ep;
+
+	must(fi_endpoint(w->domain, info, &ep, NULL), "fi_endpoint");
 	must(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV), "bind CQ");
 	if (w->type == FI_EP_MSG)
 		must(fi_ep_bind(ep, &w->eq->fid, 0), "bind EQ");
 	else
 		must(fi_ep_bind(ep, &w->av->fid, 0), "bind AV");
 	must(fi_enable(ep), "fi_enable");
+	return ep;
+}
+
+struct fid_ep *ep_another(struct work *w, struct fid_cq *cq)
+{
+	return new_ep(w, w->info, cq);
 }
 
 /* ---- addresses ---- */
@@ -139,7 +146,29 @@ static struct fi_info *wait_event(struct work *w, uint32_t wanted)
 	return entry.info;
 }
 
-static void be_connected(struct work *w, const struct pair *pair)
+/* One end of a connection. */
+struct fid_ep *ep_connect(struct work *w, const struct pair *pair)
+{
+	struct fi_info *info = w->info;
+	struct fid_ep *ep;
+
+	if (pair->side) {
+		info = wait_event(w, FI_CONNREQ);
+		if (!w->domain) {
+			w->info = info;
+			open_domain(w);
+		}
+	}
+	ep = new_ep(w, info, w->cq);
+	if (pair->side)
+		must(fi_accept(ep, NULL, 0), "fi_accept");
+	else
+		must(fi_connect(ep, info->dest_addr, NULL, 0), "fi_connect");
+	(void)wait_event(w, FI_CONNECTED);
+	return ep;
+}
+
+static void listen_for_it(struct work *w, const struct pair *pair)
 {
 	struct name name, none;
 	struct fid_pep *pep;
@@ -151,13 +180,9 @@ static void be_connected(struct work *w, const struct pair *pair)
 	must(fi_listen(pep), "fi_listen");
 	name = name_of(&pep->fid);
 	pair_swap(pair, &name, &none, sizeof(name));
-	w->info = wait_event(w, FI_CONNREQ);
-	open_domain(w);
-	must(fi_accept(w->ep, NULL, 0), "fi_accept");
-	(void)wait_event(w, FI_CONNECTED);
 }
 
-static void connect_to_it(struct work *w, const struct pair *pair)
+static void hear_where_it_listens(struct work *w, const struct pair *pair)
 {
 	struct name none = { 0 }, name;
 
@@ -165,8 +190,6 @@ static void connect_to_it(struct work *w, const struct pair *pair)
 	get_info(w, name.addr, name.len);
 	open_eq(w);
 	open_domain(w);
-	must(fi_connect(w->ep, name.addr, NULL, 0), "fi_connect");
-	(void)wait_event(w, FI_CONNECTED);
 }
 
 void ep_open(struct work *w, const struct pair *pair)
@@ -175,13 +198,15 @@ void ep_open(struct work *w, const struct pair *pair)
 
 	if (w->type == FI_EP_MSG) {
 		if (pair->side)
-			be_connected(w, pair);
+			listen_for_it(w, pair);
 		else
-			connect_to_it(w, pair);
+			hear_where_it_listens(w, pair);
+		w->ep = ep_connect(w, pair);
 		return;
 	}
 	get_info(w, NULL, 0);
 	open_domain(w);
+	w->ep = ep_another(w, w->cq);
 	mine = name_of(&w->ep->fid);
 	pair_swap(pair, &mine, &theirs, sizeof(mine));
 	w->peer = insert(w, &theirs);
