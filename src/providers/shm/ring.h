@@ -27,7 +27,7 @@ enum { SHM_TELL_SLOTS = SHM_SLOTS / 4, SHM_TELL_BYTES = SHM_BYTES / 8 };
 
 static inline struct shm_slot *shm_slot_at(struct shm_lane *lane, uint32_t number)
 {
-	return &lane->slots[number % SHM_SLOTS];
+	return &lane->slots[number * 37 % SHM_SLOTS];
 }
 
 /* ---- writing ---- */
@@ -99,6 +99,14 @@ static inline uint64_t shm_reader_head(const struct shm_reader *r)
 		&shm_slot_at(r->lane, r->next)->head, memory_order_acquire);
 
 	return (uint32_t)head == r->next ? head : 0;
+}
+
+static inline void shm_reader_prefetch(const struct shm_reader *r)
+{
+	const struct shm_slot *slot = shm_slot_at(r->lane, r->next + 1);
+
+	__builtin_prefetch(slot);
+	__builtin_prefetch((const char *)slot + WF_CACHELINE);
 }
 
 static inline void shm_reader_tell(struct shm_reader *r)
