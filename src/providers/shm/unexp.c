@@ -79,6 +79,7 @@ static int start(struct fi_peer_rx_entry *entry)
 	int ret = 0;
 
 	wf_lock(&ep->ep.lock);
+	unexp->entry = entry;
 	switch ((enum shm_unexp_state)unexp->state) {
 	case SHM_UNEXP_WHOLE:
 		deliver(unexp);
