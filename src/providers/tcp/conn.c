@@ -40,7 +40,6 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_init(&conn->acks);
 	wf_list_init(&conn->resps);
 	wf_list_init(&conn->matches);
-	wf_list_init(&conn->unexps);
 	wf_list_push(&ep->conns, &conn->link);
 	if (peer)
 		tcp_peer_ref(peer);

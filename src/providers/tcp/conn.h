@@ -60,6 +60,7 @@ struct tcp_stage {
 };
 
 struct tcp_unexp;
+struct tcp_origin;
 
 /* Where the payload of the record that arrives goes to. */
 enum tcp_sink {
@@ -119,10 +120,10 @@ struct tcp_conn {
 	unsigned int rts_count, rts_next;
 	uint64_t match_id;
 
-	fi_addr_t source;       /* index in the AV; FI_ADDR_NOTAVAIL: not known */
-	size_t unexp_bytes;     /* memory that they take */
-	struct wf_list unexps;  /* of messages that are not whole */
-	struct tcp_unexp **rdv; /* by index: matched, the data is to come */
+	fi_addr_t source;          /* index in the AV; FI_ADDR_NOTAVAIL: not known */
+	size_t unexp_bytes;        /* memory that unmatched messages take */
+	struct tcp_origin *origin; /* what they know of us; NULL: there were none */
+	struct tcp_unexp **rdv;    /* by index: matched, the data is to come */
 	struct tcp_rx rx;
 };
 

@@ -19,7 +19,7 @@ enum { FK_ROOM = 64 };
 
 struct fk {
 	struct wf_ep ep;
-	unsigned int discards;
+	unsigned int discards, arrivals;
 	int start_result, enable_result;
 	bool hold;      /* matched messages are not completed before fk_finish */
 	bool sends;     /* what is sent completes at once, locks held */
@@ -205,7 +205,12 @@ static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
 	} else {
 		assert_int_equal(ret, -FI_ENOENT);
 		entry->peer_context = msg;
-		ret = tagged ? wf_srx_queue_tag(entry) : wf_srx_queue_msg(entry);
+		/* In turn as a transport of ours does, and as the public API says. */
+		if (fk->arrivals++ % 2)
+			ret = tagged ? wf_srx_queue_tag(entry)
+				     : wf_srx_queue_msg(entry);
+		else
+			ret = tagged ? wf_srx_stow_tag(entry) : wf_srx_stow_msg(entry);
 		assert_int_equal(ret, 0);
 	}
 	wf_unlock(&fk->ep.lock);
