@@ -113,7 +113,7 @@ static void many_small_ones(void)
 
 static void many_large_ones(void)
 {
-	the_last_one_first(INSTRUMENTED ? 30 : 100, LARGE);
+	the_last_one_first(INSTRUMENTED ? 30 : 1000, LARGE);
 }
 
 static void sizes_are_mixed(void)

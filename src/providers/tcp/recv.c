@@ -110,7 +110,7 @@ static int queue(
 	wf_srx_free_entry(entry);
 	conn->rx.unexp = NULL;
 	if (unexp->state == TCP_UNEXP_RTS)
-		conn->rdv[unexp->index] = NULL;
+		(void)tcp_slot_set(&conn->rdv, tcp_rdv_of(unexp)->index, NULL);
 	tcp_unexp_free(unexp);
 	tcp_rx_drop(conn);
 	tcp_conn_fail(conn, FI_ENOMEM);
@@ -200,11 +200,7 @@ int tcp_rts_head(struct tcp_conn *conn)
 	struct tcp_unexp *unexp;
 	int ret;
 
-	if (!conn->rdv)
-		conn->rdv = calloc(TCP_WIRE_RDV_MAX + 1, sizeof(struct tcp_unexp *));
-	if (!conn->rdv)
-		return no_memory(conn, NULL);
-	if (conn->rdv[rec->index])
+	if (tcp_slot(&conn->rdv, rec->index))
 		return -FI_EPROTO;
 	ret = match(conn, rec->msg_len, &entry);
 	if (ret && ret != -FI_ENOENT)
@@ -213,9 +209,12 @@ int tcp_rts_head(struct tcp_conn *conn)
 	if (!unexp)
 		return no_memory(conn, entry);
 	unexp->state = TCP_UNEXP_RTS;
-	unexp->index = rec->index;
-	*tcp_rdv_of(unexp) = (struct tcp_rdv){ .len = rec->msg_len };
-	conn->rdv[rec->index] = unexp;
+	*tcp_rdv_of(unexp) = (struct tcp_rdv){ .len = rec->msg_len,
+		.index = rec->index };
+	if (!tcp_slot_set(&conn->rdv, rec->index, unexp)) {
+		tcp_unexp_free(unexp);
+		return no_memory(conn, entry);
+	}
 	if (ret)
 		return queue(conn, entry, unexp);
 	entry->cq_data = rec->data;
@@ -226,7 +225,7 @@ int tcp_rts_head(struct tcp_conn *conn)
 int tcp_rdv_head(struct tcp_conn *conn)
 {
 	struct tcp_rx *rx = &conn->rx;
-	struct tcp_unexp *unexp = conn->rdv ? conn->rdv[rx->rec.index] : NULL;
+	struct tcp_unexp *unexp = tcp_slot(&conn->rdv, rx->rec.index);
 	struct tcp_rdv *rdv;
 
 	if (!unexp || unexp->state != TCP_UNEXP_CLEARED)
@@ -248,7 +247,7 @@ int tcp_rdv_done(struct tcp_conn *conn)
 	bool ack = unexp->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT);
 
 	conn->rx.unexp = NULL;
-	conn->rdv[unexp->index] = NULL;
+	(void)tcp_slot_set(&conn->rdv, rdv->index, NULL);
 	if (rdv->entry)
 		tcp_recv_done(conn->ep, conn->peer, rdv->entry, unexp->flags, rdv->len,
 			rdv->entry->cq_data);

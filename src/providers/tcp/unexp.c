@@ -101,7 +101,7 @@ void tcp_unexp_clear(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
 	tcp_rdv_of(unexp)->entry = entry;
 	if (!tx)
 		return;
-	tx->rec.index = unexp->index;
+	tx->rec.index = tcp_rdv_of(unexp)->index;
 	tcp_tx_dirty(conn);
 }
 
@@ -303,10 +303,12 @@ void tcp_unexp_break(struct tcp_conn *conn, int err, bool quiet)
 		end_matched(ep, rx->entry, err, quiet);
 	rx->entry = NULL;
 	rx->unexp = NULL;
-	for (unsigned int i = 0; conn->rdv && i <= TCP_WIRE_RDV_MAX; i++)
-		if (conn->rdv[i])
-			break_one(ep, conn->rdv[i], tcp_rdv_of(conn->rdv[i])->entry,
-				err, quiet);
+	for (unsigned int i = 0; i < conn->rdv.room; i++) {
+		struct tcp_unexp *unexp = conn->rdv.at[i];
+
+		if (unexp)
+			break_one(ep, unexp, tcp_rdv_of(unexp)->entry, err, quiet);
+	}
 	conn->origin = NULL;
 	if (origin)
 		origin_put(origin);

@@ -37,8 +37,7 @@ struct tcp_unexp {
 	struct tcp_origin *origin;
 	uint32_t len;   /* of what buf has room for */
 	uint16_t flags; /* of the record */
-	uint8_t state;
-	uint8_t index; /* in conn->rdv */
+	uint16_t state;
 	/* The payload; behind it, with TCP_FLAG_MATCH, the id to answer with. */
 	uint8_t buf[];
 };
@@ -49,6 +48,7 @@ static_assert(sizeof(struct tcp_unexp) == 16, "one for each unexpected message")
 struct tcp_rdv {
 	uint64_t len;
 	struct fi_peer_rx_entry *entry; /* NULL: not matched, or dropped */
+	uint16_t index;                 /* in conn->rdv */
 };
 
 static inline struct tcp_rdv *tcp_rdv_of(struct tcp_unexp *unexp)
