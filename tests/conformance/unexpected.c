@@ -20,7 +20,7 @@ enum { INSTRUMENTED = 1 };
 enum { INSTRUMENTED = 0 };
 #endif
 
-enum { SMALL = 512, LARGE = 1 << 20, DESCRIPTION = 112, PLACE = 24, WINDOW = 1000 };
+enum { SMALL = 512, LARGE = 1 << 20, DESCRIPTION = 108, PLACE = 24, WINDOW = 1000 };
 
 static const struct cf_options options = {
 	.caps = FI_TAGGED, .cq_format = FI_CQ_FORMAT_TAGGED, .split_cqs = true
