@@ -234,7 +234,80 @@ static void untagged_ones_wait_too(void)
 	cf_close(&env);
 }
 
+static fi_addr_t source_of_next(struct fid_cq *cq, struct fi_cq_tagged_entry *entry)
+{
+	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
+	fi_addr_t src = 0;
+	ssize_t ret;
+
+	while ((ret = fi_cq_readfrom(cq, entry, 1, &src)) == -FI_EAGAIN) {
+		CHECK(cf_now_ms() < deadline);
+		cf_progress();
+	}
+	CHECK_EQ(ret, 1);
+	return src;
+}
+
+/* An endpoint that is nobody yet, at @to's AV. */
+static struct fid_ep *insert_another(
+	struct cf_env *env, struct cf_side *to, fi_addr_t *ret_addr)
+{
+	struct fid_ep *ep = cf_new_ep(env);
+	char name[256];
+	size_t len = sizeof(name);
+
+	CHECK_OK(fi_ep_bind(ep, &to->tx_cq->fid, FI_TRANSMIT | FI_RECV));
+	CHECK_OK(fi_ep_bind(ep, &to->av->fid, 0));
+	CHECK_OK(fi_enable(ep));
+	CHECK_OK(fi_getname(&ep->fid, name, &len));
+	CHECK_EQ(fi_av_insert(to->av, name, 1, ret_addr, 0, NULL), 1);
+	return ep;
+}
+
+/* Its messages wait, and its index is given to another: they are not his. */
+static void an_address_goes_before_its_messages(void)
+{
+	static const struct cf_options directed = { .caps = FI_TAGGED | FI_SOURCE |
+							    FI_DIRECTED_RECV,
+		.cq_format = FI_CQ_FORMAT_TAGGED };
+	struct fi_context2 contexts[4];
+	struct fi_cq_tagged_entry entry;
+	char out[16] = "from the first", in[3][16] = { "", "", "" };
+	struct cf_env env;
+	struct cf_side *from = &env.side[0], *to = &env.side[1];
+	struct fid_ep *another;
+	fi_addr_t addr;
+
+	cf_need_connectionless();
+	if (!cf_offers(&directed))
+		SKIP("no FI_DIRECTED_RECV");
+	cf_open_pair(&env, &directed);
+	for (uint64_t tag = 0; tag < 2; tag++) {
+		CF_RETRY(from->tx_cq, fi_tsend(from->ep, out, sizeof(out), NULL,
+					      from->peer, tag, &contexts[0]));
+		cf_cq_wait(from->tx_cq, &entry);
+	}
+	/* The second has arrived, and so the first waits. */
+	CF_RETRY(to->rx_cq, fi_trecv(to->ep, in[0], sizeof(in[0]), NULL, to->peer, 1, 0,
+				    &contexts[1]));
+	cf_cq_wait(to->rx_cq, &entry);
+	CHECK_OK(fi_av_remove(to->av, &to->peer, 1, 0));
+	another = insert_another(&env, to, &addr);
+	CF_RETRY(to->rx_cq,
+		fi_trecv(to->ep, in[1], sizeof(in[1]), NULL, addr, 0, 0, &contexts[2]));
+	cf_cq_quiet(to->rx_cq);
+	CHECK(!in[1][0]);
+	CF_RETRY(to->rx_cq, fi_trecv(to->ep, in[2], sizeof(in[2]), NULL, FI_ADDR_UNSPEC,
+				    0, 0, &contexts[3]));
+	CHECK(source_of_next(to->rx_cq, &entry) == FI_ADDR_NOTAVAIL);
+	CHECK(entry.op_context == &contexts[3]);
+	CHECK(!memcmp(in[2], out, sizeof(out)));
+	CF_CLOSE(another);
+	cf_close(&env);
+}
+
 CF_SUITE(unexpected, CF_CASE(many_small_ones, "MSG-018 TAG-002", FI_TAGGED),
 	CF_CASE(many_large_ones, "MSG-018 TAG-002", FI_TAGGED),
 	CF_CASE(sizes_are_mixed, "MSG-018 TAG-002", FI_TAGGED),
-	CF_CASE(untagged_ones_wait_too, "MSG-012 MSG-018", FI_MSG | FI_TAGGED));
+	CF_CASE(untagged_ones_wait_too, "MSG-012 MSG-018", FI_MSG | FI_TAGGED),
+	CF_CASE(an_address_goes_before_its_messages, "AV-032 MSG-011", FI_TAGGED));
