@@ -24,21 +24,19 @@ enum { MIN_SLAB_BYTES = 65536, MIN_SLAB_OBJECTS = 15 };
 #define show(mem, len) ((void)0)
 #endif
 
-static size_t round_up(size_t n)
+static size_t round_up(size_t n, size_t align)
 {
-	const size_t align = alignof(max_align_t);
-
 	return (n + align - 1) & ~(align - 1);
 }
 
 static size_t header_size(void)
 {
-	return round_up(sizeof(struct wf_pool_slab));
+	return round_up(sizeof(struct wf_pool_slab), alignof(max_align_t));
 }
 
 void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept)
 {
-	size_t size = round_up(WF_MAX(object_size, sizeof(void *)));
+	size_t size = round_up(object_size, sizeof(void *));
 	size_t slab_size = MIN_SLAB_BYTES;
 
 	assert(object_size);

@@ -47,7 +47,7 @@ void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept)
 /* Frees all memory, that of objects which did not come back as well. */
 void wf_pool_done(struct wf_pool *pool);
 
-/* Uninitialised, aligned for any type; NULL when there is no memory. */
+/* Uninitialised, aligned for any type of that size; NULL when there is no memory. */
 void *wf_pool_get(struct wf_pool *pool);
 
 /* Any object that one of @pool's get returned. */

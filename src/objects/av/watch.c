@@ -3,8 +3,8 @@
 
 /*
  * Endpoints that hold messages of senders unknown so far look again after each
- * insertion, and those whose senders are known after each removal. The lock is taken before those of the watchers, so they come and go
- * without holding any.
+ * insertion, and those whose senders are known after each removal. The lock is taken
+ * before those of the watchers, so they come and go without holding any.
  */
 
 void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch)

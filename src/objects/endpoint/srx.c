@@ -39,7 +39,8 @@ static bool is_removed(fi_addr_t addr, const void *arg)
 }
 
 /* An imported context is its owner's, who has an AV of his own. */
-static void watch_removed(struct wf_av_watch *watch, const uint64_t *index, size_t count)
+static void watch_removed(
+	struct wf_av_watch *watch, const uint64_t *index, size_t count)
 {
 	struct wf_ep *ep = wf_container_of(watch, struct wf_ep, av_watch);
 	struct removed r = { index, count, 0 };

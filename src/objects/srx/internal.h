@@ -111,14 +111,14 @@ struct wf_srx_entry *wf_srx_find_claimed(const struct wf_srx *srx, const void *c
 void wf_srx_unclaim(struct wf_srx *srx, struct wf_srx_entry *entry);
 
 #define wf_srx_foreach_claimed(entry, srx)                                             \
-	for (struct wf_srx_entry                                                       \
-			*entry = wf_list_entry((srx)->claimed.next,                    \
-				struct wf_srx_entry, match.order),                     \
-		       *entry##_next = wf_list_entry(entry->match.order.next,          \
-			       struct wf_srx_entry, match.order);                      \
+	for (struct wf_srx_entry *entry = wf_list_entry(                               \
+		     (srx)->claimed.next, struct wf_srx_entry, match.order),           \
+				 *entry##_next =                                       \
+					 wf_list_entry(entry->match.order.next,        \
+						 struct wf_srx_entry, match.order);    \
 		&entry->match.order != &(srx)->claimed; entry = entry##_next,          \
-		       entry##_next = wf_list_entry(entry->match.order.next,           \
-			       struct wf_srx_entry, match.order))
+				 entry##_next = wf_list_entry(entry->match.order.next, \
+					 struct wf_srx_entry, match.order))
 
 /* srx_post.c: the buffers of @op become @entry's, or those of @from. */
 void wf_srx_set_buffers(

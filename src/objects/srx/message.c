@@ -125,8 +125,8 @@ static struct wf_srx_entry *unfold(
 	return blank;
 }
 
-static struct wf_srx_entry *unkeep(
-	struct wf_srx *srx, struct wf_srx_entry *blank, const struct wf_srx_message *msg)
+static struct wf_srx_entry *unkeep(struct wf_srx *srx, struct wf_srx_entry *blank,
+	const struct wf_srx_message *msg)
 {
 	struct wf_srx_entry *entry = msg->context;
 

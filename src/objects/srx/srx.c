@@ -83,8 +83,8 @@ void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *e
 }
 
 /* There is an entry for it: the reserve, or that of the message before. */
-static void discard_message(
-	struct wf_srx *srx, struct wf_match *side, uint64_t type, struct wf_match_message *match)
+static void discard_message(struct wf_srx *srx, struct wf_match *side, uint64_t type,
+	struct wf_match_message *match)
 {
 	struct wf_srx_entry *entry = srx->reserve;
 

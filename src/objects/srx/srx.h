@@ -122,11 +122,11 @@ struct wf_srx_port {
 struct wf_srx {
 	struct wf_lock lock;
 	struct wf_match msg, tag;
-	struct wf_pool pool;              /* of entries */
-	struct wf_pool messages[2];       /* without and with data */
-	struct wf_srx_entry *reserve;     /* so that messages can always be let go */
-	struct wf_match_table claims;     /* reserved messages, by context */
-	struct wf_list claimed;           /* the same, oldest first */
+	struct wf_pool pool;          /* of entries */
+	struct wf_pool messages[2];   /* without and with data */
+	struct wf_srx_entry *reserve; /* so that messages can always be let go */
+	struct wf_match_table claims; /* reserved messages, by context */
+	struct wf_list claimed;       /* the same, oldest first */
 	struct wf_list ports;
 	size_t posted;
 	uint64_t addr_mask; /* of the AV: which bits of a fi_addr_t are the source */

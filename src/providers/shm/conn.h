@@ -82,7 +82,7 @@ struct shm_unexp {
 	struct wf_list link; /* conn->unexps */
 	struct shm_ep *ep;
 	struct shm_conn *conn; /* NULL: gone */
-	struct fi_peer_rx_entry *entry;
+	struct fi_peer_rx_entry *entry; /* once it has buffers */
 	fi_addr_t source;
 	uint64_t len, data, id;
 	uint8_t flags, state;

@@ -96,7 +96,7 @@ static int queue(struct shm_conn *conn, struct shm_unexp *unexp, bool tagged)
 		entry->cq_data = unexp->data;
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	}
-	ret = tagged ? wf_srx_queue_tag(entry) : wf_srx_queue_msg(entry);
+	ret = tagged ? wf_srx_stow_tag(entry) : wf_srx_stow_msg(entry);
 	if (!ret)
 		return 0;
 	shm_unexp_free(unexp);

@@ -18,8 +18,8 @@ struct shm_unexp *shm_unexp_new(
 		.conn = conn,
 		.entry = entry,
 		.len = room,
-		.source = conn->ep->want_index ? shm_conn_index(conn)
-					       : FI_ADDR_NOTAVAIL,
+		.source =
+			conn->ep->want_index ? shm_conn_index(conn) : FI_ADDR_NOTAVAIL,
 		.state = SHM_UNEXP_WHOLE,
 	};
 	wf_list_push(&conn->unexps, &unexp->link);
@@ -139,6 +139,8 @@ fi_addr_t shm_srx_addr(struct fi_peer_rx_entry *entry)
 	wf_lock(&ep->ep.lock);
 	if (unexp->conn)
 		unexp->source = shm_conn_index(unexp->conn);
+	else if (!wf_av_addr(ep->ep.av, unexp->source))
+		unexp->source = FI_ADDR_NOTAVAIL;
 	wf_unlock(&ep->ep.lock);
 	return wf_ep_srx_source(&ep->ep, unexp->source);
 }

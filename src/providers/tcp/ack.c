@@ -99,11 +99,11 @@ int tcp_matched_head(struct tcp_conn *conn)
 int tcp_cts_head(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
-	struct tcp_tx *tx = conn->rts ? conn->rts[rec->index] : NULL;
+	struct tcp_tx *tx = tcp_slot(&conn->rts, rec->index);
 
 	if (!tx || tx->done != tx->hdr_len || tx == conn->cur)
 		return -FI_EPROTO;
-	conn->rts[rec->index] = NULL;
+	(void)tcp_slot_set(&conn->rts, rec->index, NULL);
 	conn->rts_count--;
 	tx->want = tx->rec.flags & TCP_FLAG_ACK ? TCP_WANT_ACK : TCP_WANT_SENT;
 	tx->rec.kind = TCP_REC_RDV_DATA;

@@ -40,7 +40,6 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_init(&conn->acks);
 	wf_list_init(&conn->resps);
 	wf_list_init(&conn->matches);
-	wf_list_init(&conn->unexps);
 	wf_list_push(&ep->conns, &conn->link);
 	if (peer)
 		tcp_peer_ref(peer);
@@ -85,9 +84,9 @@ static void end_all_tx(struct tcp_conn *conn, int err)
 		end_tx(conn, conn->cur, err);
 	conn->cur = NULL;
 	tcp_tx_drop_stage(conn, err);
-	for (unsigned int i = 0; conn->rts && i <= TCP_WIRE_RDV_MAX; i++)
-		if (conn->rts[i])
-			end_tx(conn, conn->rts[i], err);
+	for (unsigned int i = 0; i < conn->rts.room; i++)
+		if (conn->rts.at[i])
+			end_tx(conn, conn->rts.at[i], err);
 	end_list(conn, &conn->answers, 0);
 	end_list(conn, &conn->txq, err);
 }
@@ -109,8 +108,8 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	wf_list_remove(&conn->owing_link);
 	end_all_tx(conn, err);
 	tcp_unexp_break(conn, err ? err : FI_ECANCELED, !err);
-	free(conn->rts);
-	free(conn->rdv);
+	tcp_slots_free(&conn->rts);
+	tcp_slots_free(&conn->rdv);
 	free(conn->rx.buf);
 	free(conn->rx.held);
 	if (conn->peer)

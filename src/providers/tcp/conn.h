@@ -2,6 +2,7 @@
 #ifndef TCP_CONN_H
 #define TCP_CONN_H
 
+#include "providers/tcp/slots.h"
 #include "providers/tcp/tcp.h"
 
 struct tcp_peer;
@@ -60,6 +61,7 @@ struct tcp_stage {
 };
 
 struct tcp_unexp;
+struct tcp_origin;
 
 /* Where the payload of the record that arrives goes to. */
 enum tcp_sink {
@@ -115,14 +117,14 @@ struct tcp_conn {
 	uint32_t answer_count;
 	struct wf_list answers, txq;
 	struct wf_list acks, resps, matches;
-	struct tcp_tx **rts; /* by index; NULL: none yet */
+	struct tcp_slots rts; /* of struct tcp_tx, by index */
 	unsigned int rts_count, rts_next;
 	uint64_t match_id;
 
-	fi_addr_t source;       /* index in the AV; FI_ADDR_NOTAVAIL: not known */
-	size_t unexp_bytes;     /* memory that they take */
-	struct wf_list unexps;  /* of messages that are not whole */
-	struct tcp_unexp **rdv; /* by index: matched, the data is to come */
+	fi_addr_t source;          /* index in the AV; FI_ADDR_NOTAVAIL: not known */
+	size_t unexp_bytes;        /* memory that unmatched messages take */
+	struct tcp_origin *origin; /* what they know of us; NULL: there were none */
+	struct tcp_slots rdv; /* of struct tcp_unexp, by index: the data is to come */
 	struct tcp_rx rx;
 };
 

@@ -6,6 +6,7 @@
 #include "providers/tcp/conn.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
+#include "providers/tcp/unexp.h"
 
 /* Opening, naming, enabling and destroying endpoints. */
 
@@ -51,6 +52,7 @@ static void tcp_destroy(struct wf_ep *wf)
 		(void)close(ep->timer.fd);
 	if (ep->epfd >= 0)
 		(void)close(ep->epfd);
+	wf_sizes_done(&ep->unexps);
 	free(ep->spare_stage);
 	free(ep->rbuf);
 	wf_ep_done(wf);
@@ -168,6 +170,7 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	ep->rbuf_size = tcp_params.prefetch_size;
 	ep->stage_size = WF_MAX(tcp_params.staging_size, (size_t)STAGE_MIN);
 	ep->manual = ep->manual && tcp_params.staging_size;
+	wf_sizes_init(&ep->unexps, sizeof(struct tcp_unexp));
 	ep->timer.fd = -1;
 	ep->timer_ns = UINT64_MAX;
 	wf_list_init(&ep->conns);

@@ -14,8 +14,9 @@
 
 uint32_t tcp_msg_features(const struct fi_info *info)
 {
-	uint32_t features = TCP_HAVE_ATOMIC | TCP_HAVE_RDV_MSG | TCP_HAVE_ERROR |
-			    TCP_HAVE_MATCH | TCP_HAVE_PROBE | TCP_HAVE_LDBL_OWN;
+	uint32_t features = TCP_HAVE_ATOMIC | TCP_HAVE_RDV_MSG | TCP_HAVE_RDV_MANY |
+			    TCP_HAVE_ERROR | TCP_HAVE_MATCH | TCP_HAVE_PROBE |
+			    TCP_HAVE_LDBL_OWN;
 
 	if (info->caps & FI_TAGGED)
 		features |= TCP_HAVE_TAGGED_MSG;

@@ -20,35 +20,37 @@ static bool wants_ack(const struct tcp_tx *tx)
 	return tx->op_flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE);
 }
 
-/* A free index, or 0. */
-static uint8_t rts_index(struct tcp_conn *conn)
+/* A free index, or 0. Not from a table that is nearly full while it can grow. */
+static unsigned int rts_index(struct tcp_conn *conn)
 {
-	if (!conn->rts)
-		conn->rts = calloc(TCP_WIRE_RDV_MAX + 1, sizeof(struct tcp_tx *));
-	if (!conn->rts || conn->rts_count >= TCP_WIRE_RDV_MAX)
+	unsigned int max = tcp_wire_rdv_max(&conn->wire), room = conn->rts.room;
+	unsigned int last = room > max ? max : room ? room - 1 : 0;
+
+	if (conn->rts_count >= max)
 		return 0;
+	if (conn->rts_count >= last / 4 * 3 && last < max)
+		return last + 1;
 	do {
-		conn->rts_next = conn->rts_next % TCP_WIRE_RDV_MAX + 1;
-	} while (conn->rts[conn->rts_next]);
-	return (uint8_t)conn->rts_next;
+		conn->rts_next = conn->rts_next % last + 1;
+	} while (conn->rts.at[conn->rts_next]);
+	return conn->rts_next;
 }
 
 static int prepare_rts(struct tcp_conn *conn, struct tcp_tx *tx)
 {
-	uint8_t index = rts_index(conn);
+	unsigned int index = rts_index(conn);
 
-	if (!index)
+	if (!index || !tcp_slot_set(&conn->rts, index, tx))
 		return -FI_EAGAIN;
 	/* Without an acknowledgement the data would be sent, but not yet received. */
 	if (wants_ack(tx) || tx->op_flags & FI_MATCH_COMPLETE)
 		tx->rec.flags |= TCP_FLAG_ACK;
 	tx->rec.kind = tx->op == WF_OP_TSEND ? TCP_REC_RTS : TCP_REC_MSG_RTS;
-	tx->rec.index = index;
+	tx->rec.index = (uint16_t)index;
 	tx->rec.msg_len = tx->len;
 	tx->rec.payload_len = 0;
 	tx->want = TCP_WANT_CTS;
 	tx->rendezvous = true;
-	conn->rts[index] = tx;
 	conn->rts_count++;
 	return 0;
 }

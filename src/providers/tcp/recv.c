@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/tcp/peer.h"
 #include "providers/tcp/unexp.h"
 
 /*
@@ -19,11 +20,11 @@ static size_t capacity(const struct fi_peer_rx_entry *entry)
 }
 
 /* The source is in no AV, and the application wants to hear of it. */
-static void report_unknown(struct tcp_ep *ep, struct tcp_conn *conn,
+static void report_unknown(struct tcp_ep *ep, const struct tcp_peer *peer,
 	struct fi_peer_rx_entry *entry, uint64_t comp_flags, uint64_t len,
 	uint64_t data)
 {
-	union wf_sockaddr from = *tcp_conn_addr(conn);
+	union wf_sockaddr from = peer->addr;
 	struct fi_cq_err_entry err = {
 		.op_context = entry->context,
 		.flags = (entry->flags & (FI_MSG | FI_TAGGED | FI_RECV)) | comp_flags,
@@ -41,24 +42,25 @@ static void report_unknown(struct tcp_ep *ep, struct tcp_conn *conn,
 	wf_srx_free_entry(entry);
 }
 
-void tcp_recv_done(struct tcp_ep *ep, struct tcp_conn *conn,
-	struct fi_peer_rx_entry *entry, uint16_t flags, uint64_t len, uint64_t data,
-	fi_addr_t source)
+void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
+	struct fi_peer_rx_entry *entry, uint16_t flags, uint64_t len, uint64_t data)
 {
 	uint64_t comp_flags = flags & TCP_FLAG_DATA ? FI_REMOTE_CQ_DATA : 0;
+	fi_addr_t index = FI_ADDR_NOTAVAIL, source = FI_ADDR_NOTAVAIL;
 	size_t room = capacity(entry);
 
-	if (wf_unlikely(len > room)) {
+	if (ep->want_source && peer) {
+		index = tcp_peer_index(ep, peer);
+		if (index != FI_ADDR_NOTAVAIL)
+			source = wf_av_report(ep->ep.av, index);
+	}
+	if (wf_unlikely(len > room))
 		wf_srx_fail(&ep->ep, entry, comp_flags, room, len - room, data, source,
 			FI_ETRUNC);
-		return;
-	}
-	if (wf_unlikely(ep->want_source_err && source == FI_ADDR_NOTAVAIL && conn &&
-			conn->peer && tcp_conn_index(conn) == FI_ADDR_NOTAVAIL)) {
-		report_unknown(ep, conn, entry, comp_flags, len, data);
-		return;
-	}
-	wf_srx_done(&ep->ep, entry, comp_flags, len, data, source);
+	else if (wf_unlikely(ep->want_source_err && peer && index == FI_ADDR_NOTAVAIL))
+		report_unknown(ep, peer, entry, comp_flags, len, data);
+	else
+		wf_srx_done(&ep->ep, entry, comp_flags, len, data, source);
 }
 
 void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id)
@@ -90,11 +92,11 @@ static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **
 		      : wf_srx_get_msg(srx, &attr, entry);
 }
 
-static int queue(struct tcp_conn *conn, struct tcp_unexp *unexp)
+static int queue(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, struct tcp_unexp *unexp)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
 	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
-	struct fi_peer_rx_entry *entry = unexp->entry;
 	int ret;
 
 	entry->peer_context = unexp;
@@ -102,11 +104,15 @@ static int queue(struct tcp_conn *conn, struct tcp_unexp *unexp)
 		entry->cq_data = rec->data;
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	}
-	ret = tagged ? wf_srx_queue_tag(entry) : wf_srx_queue_msg(entry);
+	ret = tagged ? wf_srx_stow_tag(entry) : wf_srx_stow_msg(entry);
 	if (!ret)
 		return 0;
 	wf_srx_free_entry(entry);
+	conn->rx.unexp = NULL;
+	if (unexp->state == TCP_UNEXP_RTS)
+		(void)tcp_slot_set(&conn->rdv, tcp_rdv_of(unexp)->index, NULL);
 	tcp_unexp_free(unexp);
+	tcp_rx_drop(conn);
 	tcp_conn_fail(conn, FI_ENOMEM);
 	return 0;
 }
@@ -130,25 +136,21 @@ static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 	uint64_t len = rx->rec.payload_len;
 	bool keep = len <= KEEP_MSG && conn->unexp_bytes + tcp_unexp_cost(len) <=
 					       tcp_params.unexpected_size;
-	struct tcp_unexp *unexp = tcp_unexp_new(conn, entry, keep ? len : 0);
+	struct tcp_unexp *unexp = keep ? tcp_unexp_keep(conn) : NULL;
 	struct iovec iov;
 
-	if (!unexp && keep && len) {
-		keep = false;
-		unexp = tcp_unexp_new(conn, entry, 0);
-	}
-	if (!unexp)
-		return no_memory(conn, entry);
-	rx->unexp = unexp;
-	if (keep) {
-		conn->unexp_bytes += tcp_unexp_cost(len);
+	if (unexp) {
 		iov = (struct iovec){ unexp->buf, len };
 		tcp_rx_sink(conn, &iov, 1);
 	} else {
+		unexp = tcp_unexp_new(conn, 0);
+		if (!unexp)
+			return no_memory(conn, entry);
 		unexp->state = TCP_UNEXP_HELD;
 		rx->sink = TCP_SINK_HOLD;
 	}
-	return queue(conn, unexp);
+	rx->unexp = unexp;
+	return queue(conn, entry, unexp);
 }
 
 int tcp_msg_head(struct tcp_conn *conn)
@@ -178,12 +180,12 @@ int tcp_msg_done(struct tcp_conn *conn)
 
 	rx->entry = NULL;
 	rx->unexp = NULL;
-	if (wf_likely(entry != NULL)) {
+	if (wf_unlikely(unexp != NULL)) {
+		tcp_unexp_whole(unexp, entry);
+	} else if (entry) {
 		tcp_recv_matched(conn, rec->flags, rec->id);
-		tcp_recv_done(conn->ep, conn, entry, rec->flags, rec->payload_len,
-			rec->data, tcp_conn_source(conn));
-	} else if (unexp) {
-		tcp_unexp_whole(unexp);
+		tcp_recv_done(conn->ep, conn->peer, entry, rec->flags, rec->payload_len,
+			rec->data);
 	}
 	if (rec->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT))
 		return tcp_answer_ack(conn);
@@ -198,53 +200,57 @@ int tcp_rts_head(struct tcp_conn *conn)
 	struct tcp_unexp *unexp;
 	int ret;
 
-	if (!conn->rdv)
-		conn->rdv = calloc(TCP_WIRE_RDV_MAX + 1, sizeof(struct tcp_unexp *));
-	if (!conn->rdv)
-		return no_memory(conn, NULL);
-	if (conn->rdv[rec->index])
+	if (tcp_slot(&conn->rdv, rec->index))
 		return -FI_EPROTO;
 	ret = match(conn, rec->msg_len, &entry);
 	if (ret && ret != -FI_ENOENT)
 		return no_memory(conn, NULL);
-	unexp = tcp_unexp_new(conn, entry, 0);
+	unexp = tcp_unexp_new(conn, sizeof(struct tcp_rdv));
 	if (!unexp)
 		return no_memory(conn, entry);
 	unexp->state = TCP_UNEXP_RTS;
-	unexp->len = rec->msg_len;
-	unexp->index = rec->index;
-	conn->rdv[rec->index] = unexp;
+	*tcp_rdv_of(unexp) = (struct tcp_rdv){ .len = rec->msg_len,
+		.index = rec->index };
+	if (!tcp_slot_set(&conn->rdv, rec->index, unexp)) {
+		tcp_unexp_free(unexp);
+		return no_memory(conn, entry);
+	}
 	if (ret)
-		return queue(conn, unexp);
-	tcp_unexp_clear(unexp);
+		return queue(conn, entry, unexp);
+	entry->cq_data = rec->data;
+	tcp_unexp_clear(unexp, entry);
 	return 0;
 }
 
 int tcp_rdv_head(struct tcp_conn *conn)
 {
 	struct tcp_rx *rx = &conn->rx;
-	struct tcp_unexp *unexp = conn->rdv ? conn->rdv[rx->rec.index] : NULL;
+	struct tcp_unexp *unexp = tcp_slot(&conn->rdv, rx->rec.index);
+	struct tcp_rdv *rdv;
 
-	if (!unexp || unexp->state != TCP_UNEXP_CLEARED ||
-		unexp->len != rx->rec.payload_len)
+	if (!unexp || unexp->state != TCP_UNEXP_CLEARED)
+		return -FI_EPROTO;
+	rdv = tcp_rdv_of(unexp);
+	if (rdv->len != rx->rec.payload_len)
 		return -FI_EPROTO;
 	rx->unexp = unexp;
 	rx->entry = NULL;
-	if (!unexp->dropped)
-		tcp_rx_sink(conn, unexp->entry->iov, unexp->entry->count);
+	if (rdv->entry)
+		tcp_rx_sink(conn, rdv->entry->iov, rdv->entry->count);
 	return 0;
 }
 
 int tcp_rdv_done(struct tcp_conn *conn)
 {
 	struct tcp_unexp *unexp = conn->rx.unexp;
+	const struct tcp_rdv *rdv = tcp_rdv_of(unexp);
 	bool ack = unexp->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT);
 
 	conn->rx.unexp = NULL;
-	conn->rdv[unexp->index] = NULL;
-	if (!unexp->dropped)
-		tcp_recv_done(conn->ep, conn, unexp->entry, unexp->flags, unexp->len,
-			unexp->data, tcp_conn_source(conn));
+	(void)tcp_slot_set(&conn->rdv, rdv->index, NULL);
+	if (rdv->entry)
+		tcp_recv_done(conn->ep, conn->peer, rdv->entry, unexp->flags, rdv->len,
+			rdv->entry->cq_data);
 	tcp_unexp_free(unexp);
 	return ack ? tcp_answer_ack(conn) : 0;
 }

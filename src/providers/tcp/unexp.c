@@ -2,101 +2,158 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/tcp/peer.h"
 #include "providers/tcp/unexp.h"
 
 /* Messages that wait for a receive, and what the owner of the receives says of them. */
 
-struct tcp_unexp *tcp_unexp_new(
-	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t room)
+static struct tcp_origin *origin_get(struct tcp_conn *conn)
+{
+	struct tcp_origin *origin = conn->origin;
+
+	if (wf_unlikely(!origin)) {
+		origin = malloc(sizeof(*origin));
+		if (!origin)
+			return NULL;
+		*origin = (struct tcp_origin){
+			.ep = conn->ep,
+			.conn = conn,
+			.peer = conn->peer,
+			.refs = 1,
+		};
+		if (origin->peer)
+			tcp_peer_ref(origin->peer);
+		conn->origin = origin;
+	}
+	origin->refs++;
+	return origin;
+}
+
+static void origin_put(struct tcp_origin *origin)
+{
+	if (--origin->refs)
+		return;
+	if (origin->peer)
+		tcp_peer_unref(origin->ep, origin->peer);
+	free(origin);
+}
+
+struct tcp_unexp *tcp_unexp_new(struct tcp_conn *conn, size_t room)
+{
+	struct tcp_unexp *unexp = wf_sizes_get(&conn->ep->unexps, room);
+	struct tcp_origin *origin = unexp ? origin_get(conn) : NULL;
+
+	if (wf_unlikely(!origin)) {
+		if (unexp)
+			wf_sizes_put(&conn->ep->unexps, unexp, room);
+		return NULL;
+	}
+	*unexp = (struct tcp_unexp){
+		.origin = origin,
+		.len = (uint32_t)room,
+		.flags = conn->rx.rec.flags,
+	};
+	return unexp;
+}
+
+struct tcp_unexp *tcp_unexp_keep(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
-	struct tcp_unexp *unexp = malloc(sizeof(*unexp) + room);
+	size_t len = rec->payload_len;
+	size_t id_len = rec->flags & TCP_FLAG_MATCH ? sizeof(rec->id) : 0;
+	struct tcp_unexp *unexp = tcp_unexp_new(conn, len + id_len);
 
 	if (!unexp)
 		return NULL;
-	*unexp = (struct tcp_unexp){
-		.ep = conn->ep,
-		.conn = conn,
-		.entry = entry,
-		.len = rec->payload_len,
-		.data = rec->data,
-		.id = rec->id,
-		.source = conn->peer ? tcp_conn_index(conn) : FI_ADDR_NOTAVAIL,
-		.flags = rec->flags,
-		.state = TCP_UNEXP_ARRIVING,
-	};
-	wf_list_push(&conn->unexps, &unexp->link);
+	memcpy(unexp->buf + len, &rec->id, id_len);
+	unexp->state = TCP_UNEXP_ARRIVING;
+	conn->unexp_bytes += tcp_unexp_cost(unexp->len);
 	return unexp;
+}
+
+static bool is_kept(const struct tcp_unexp *unexp)
+{
+	return unexp->state <= TCP_UNEXP_WHOLE;
+}
+
+/* Bytes of the payload in buf. */
+static size_t payload_len(const struct tcp_unexp *unexp)
+{
+	return unexp->len - (unexp->flags & TCP_FLAG_MATCH ? sizeof(uint64_t) : 0);
 }
 
 void tcp_unexp_free(struct tcp_unexp *unexp)
 {
-	struct tcp_conn *conn = unexp->conn;
+	struct tcp_origin *origin = unexp->origin;
 
-	if (conn &&
-		(unexp->state == TCP_UNEXP_ARRIVING || unexp->state == TCP_UNEXP_WHOLE))
-		conn->unexp_bytes -= tcp_unexp_cost(unexp->len);
-	wf_list_remove(&unexp->link);
-	free(unexp);
+	if (origin->conn && is_kept(unexp))
+		origin->conn->unexp_bytes -= tcp_unexp_cost(unexp->len);
+	wf_sizes_put(&origin->ep->unexps, unexp, unexp->len);
+	origin_put(origin);
 }
 
-void tcp_unexp_clear(struct tcp_unexp *unexp)
+void tcp_unexp_clear(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
 {
-	struct tcp_tx *tx = tcp_tx_answer(unexp->conn, TCP_REC_CTS, 0);
+	struct tcp_conn *conn = unexp->origin->conn;
+	struct tcp_tx *tx = tcp_tx_answer(conn, TCP_REC_CTS, 0);
 
 	unexp->state = TCP_UNEXP_CLEARED;
+	tcp_rdv_of(unexp)->entry = entry;
 	if (!tx)
 		return;
-	tx->rec.index = unexp->index;
-	tcp_tx_dirty(unexp->conn);
+	tx->rec.index = tcp_rdv_of(unexp)->index;
+	tcp_tx_dirty(conn);
 }
 
-static fi_addr_t source(struct tcp_unexp *unexp)
+/* The sender of a kept message hears that it was matched, or dropped. */
+static void matched(struct tcp_unexp *unexp)
 {
-	struct tcp_ep *ep = unexp->ep;
+	uint64_t id;
 
-	if (!ep->want_source)
-		return FI_ADDR_NOTAVAIL;
-	if (unexp->conn)
-		return tcp_conn_source(unexp->conn);
-	return unexp->source == FI_ADDR_NOTAVAIL
-		       ? FI_ADDR_NOTAVAIL
-		       : wf_av_report(ep->ep.av, unexp->source);
+	if (!(unexp->flags & TCP_FLAG_MATCH))
+		return;
+	memcpy(&id, unexp->buf + payload_len(unexp), sizeof(id));
+	tcp_recv_matched(unexp->origin->conn, unexp->flags, id);
 }
 
 /* From our buffer to the application's. */
-static void deliver(struct tcp_unexp *unexp)
+static void deliver(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
 {
-	struct fi_peer_rx_entry *entry = unexp->entry;
-	size_t done = 0;
+	struct tcp_origin *origin = unexp->origin;
+	size_t len = payload_len(unexp), done = 0;
 
-	for (size_t i = 0; i < entry->count && done < unexp->len; i++) {
-		size_t step = WF_MIN(entry->iov[i].iov_len, unexp->len - done);
+	for (size_t i = 0; i < entry->count && done < len; i++) {
+		size_t step = WF_MIN(entry->iov[i].iov_len, len - done);
 
 		memcpy(entry->iov[i].iov_base, unexp->buf + done, step);
 		done += step;
 	}
-	tcp_recv_matched(unexp->conn, unexp->flags, unexp->id);
-	tcp_recv_done(unexp->ep, unexp->conn, entry, unexp->flags, unexp->len,
-		unexp->data, source(unexp));
+	matched(unexp);
+	tcp_recv_done(
+		origin->ep, origin->peer, entry, unexp->flags, len, entry->cq_data);
 	tcp_unexp_free(unexp);
 }
 
-void tcp_unexp_whole(struct tcp_unexp *unexp)
+static void drop(struct tcp_unexp *unexp)
 {
-	unexp->state = TCP_UNEXP_WHOLE;
-	if (unexp->started) {
-		deliver(unexp);
-	} else if (unexp->dropped) {
-		tcp_recv_matched(unexp->conn, unexp->flags, unexp->id);
-		tcp_unexp_free(unexp);
-	}
+	matched(unexp);
+	tcp_unexp_free(unexp);
+}
+
+void tcp_unexp_whole(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
+{
+	if (unexp->state == TCP_UNEXP_DROPPED)
+		drop(unexp);
+	else if (entry)
+		deliver(unexp, entry);
+	else
+		unexp->state = TCP_UNEXP_WHOLE;
 }
 
 /* The connection was holding for this message: let it go on. */
 static void release(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
 {
-	struct tcp_conn *conn = unexp->conn;
+	struct tcp_conn *conn = unexp->origin->conn;
 	struct tcp_rx *rx = &conn->rx;
 
 	rx->unexp = NULL;
@@ -106,34 +163,36 @@ static void release(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
 	else
 		tcp_rx_drop(conn);
 	tcp_conn_heat(conn);
+	tcp_unexp_free(unexp);
 }
 
 /* A queued message has buffers now. The owner's lock is held. */
 static int start(struct fi_peer_rx_entry *entry)
 {
 	struct tcp_unexp *unexp = entry->peer_context;
-	struct tcp_ep *ep = unexp->ep;
-	struct tcp_conn *conn = unexp->conn;
+	struct tcp_origin *origin = unexp->origin;
+	struct tcp_ep *ep = origin->ep;
+	struct tcp_conn *conn = origin->conn;
 	int ret = 0;
 
 	wf_lock(&ep->ep.lock);
 	switch ((enum tcp_unexp_state)unexp->state) {
 	case TCP_UNEXP_WHOLE:
-		deliver(unexp);
+		deliver(unexp, entry);
 		break;
 	case TCP_UNEXP_ARRIVING:
-		unexp->started = true;
+		conn->rx.entry = entry;
 		break;
 	case TCP_UNEXP_HELD:
 		release(unexp, entry);
-		tcp_unexp_free(unexp);
 		break;
 	case TCP_UNEXP_RTS:
-		tcp_unexp_clear(unexp);
+		tcp_unexp_clear(unexp, entry);
 		break;
+	case TCP_UNEXP_DROPPED:
 	case TCP_UNEXP_CLEARED:
 	case TCP_UNEXP_BROKEN:
-		ret = -(unexp->err ? unexp->err : FI_ECANCELED);
+		ret = -(origin->err ? origin->err : FI_ECANCELED);
 		tcp_unexp_free(unexp);
 		break;
 	}
@@ -147,27 +206,26 @@ static int start(struct fi_peer_rx_entry *entry)
 static int discard(struct fi_peer_rx_entry *entry)
 {
 	struct tcp_unexp *unexp = entry->peer_context;
-	struct tcp_ep *ep = unexp->ep;
-	struct tcp_conn *conn = unexp->conn;
+	struct tcp_ep *ep = unexp->origin->ep;
+	struct tcp_conn *conn = unexp->origin->conn;
 
 	wf_lock(&ep->ep.lock);
-	unexp->dropped = true;
 	switch ((enum tcp_unexp_state)unexp->state) {
 	case TCP_UNEXP_ARRIVING:
-		break; /* goes when it is whole */
+		unexp->state = TCP_UNEXP_DROPPED; /* goes when it is whole */
+		break;
 	case TCP_UNEXP_RTS:
 		/* There is no other way to let the sender end its operation. */
-		tcp_unexp_clear(unexp);
+		tcp_unexp_clear(unexp, NULL);
 		break;
 	case TCP_UNEXP_HELD:
-		tcp_recv_matched(conn, unexp->flags, unexp->id);
+		tcp_recv_matched(conn, unexp->flags, conn->rx.rec.id);
 		release(unexp, NULL);
-		tcp_unexp_free(unexp);
 		break;
 	case TCP_UNEXP_WHOLE:
-		tcp_recv_matched(conn, unexp->flags, unexp->id);
-		tcp_unexp_free(unexp);
+		drop(unexp);
 		break;
+	case TCP_UNEXP_DROPPED:
 	case TCP_UNEXP_CLEARED:
 	case TCP_UNEXP_BROKEN:
 		tcp_unexp_free(unexp);
@@ -191,13 +249,15 @@ struct fi_ops_srx_peer tcp_srx_ops = {
 fi_addr_t tcp_srx_addr(struct fi_peer_rx_entry *entry)
 {
 	struct tcp_unexp *unexp = entry->peer_context;
-	struct tcp_ep *ep = unexp->ep;
+	struct tcp_ep *ep = unexp->origin->ep;
+	struct tcp_peer *peer = unexp->origin->peer;
+	fi_addr_t addr = FI_ADDR_UNSPEC;
 
 	wf_lock(&ep->ep.lock);
-	if (unexp->conn && unexp->conn->peer)
-		unexp->source = tcp_conn_index(unexp->conn);
+	if (peer && ep->want_index)
+		addr = tcp_peer_index(ep, peer);
 	wf_unlock(&ep->ep.lock);
-	return wf_ep_srx_source(&ep->ep, unexp->source);
+	return wf_ep_srx_source(&ep->ep, addr);
 }
 
 /* What a matched message ends with when its connection is lost. */
@@ -210,28 +270,46 @@ static void end_matched(
 		wf_srx_fail(&ep->ep, entry, 0, 0, 0, 0, FI_ADDR_NOTAVAIL, err);
 }
 
+/* @entry: its receive, if it has one. One that still waits for a receive stays, to tell
+ * it. */
+static void break_one(struct tcp_ep *ep, struct tcp_unexp *unexp,
+	struct fi_peer_rx_entry *entry, int err, bool quiet)
+{
+	bool over = entry || unexp->state == TCP_UNEXP_DROPPED ||
+		    unexp->state == TCP_UNEXP_CLEARED;
+
+	if (entry)
+		end_matched(ep, entry, err, quiet);
+	unexp->state = TCP_UNEXP_BROKEN;
+	if (over)
+		tcp_unexp_free(unexp);
+}
+
 void tcp_unexp_break(struct tcp_conn *conn, int err, bool quiet)
 {
+	struct tcp_origin *origin = conn->origin;
+	struct tcp_ep *ep = conn->ep;
 	struct tcp_rx *rx = &conn->rx;
+	bool rdv = rx->unexp && rx->unexp->state == TCP_UNEXP_CLEARED;
 
-	if (rx->entry)
-		end_matched(conn->ep, rx->entry, err, quiet);
+	if (origin) {
+		origin->conn = NULL;
+		origin->err = err;
+	}
+	/* One whose data arrives at last is in conn->rdv as well. */
+	if (rx->unexp && !rdv)
+		break_one(ep, rx->unexp, rx->entry, err, quiet);
+	else if (rx->entry)
+		end_matched(ep, rx->entry, err, quiet);
 	rx->entry = NULL;
 	rx->unexp = NULL;
-	wf_list_foreach_safe(link, &conn->unexps)
-	{
-		struct tcp_unexp *unexp = wf_list_entry(link, struct tcp_unexp, link);
-		bool taken = unexp->started || unexp->state == TCP_UNEXP_CLEARED;
+	for (unsigned int i = 0; i < conn->rdv.room; i++) {
+		struct tcp_unexp *unexp = conn->rdv.at[i];
 
-		wf_list_remove(&unexp->link);
-		unexp->conn = NULL;
-		if (unexp->state == TCP_UNEXP_WHOLE)
-			continue;
-		unexp->state = TCP_UNEXP_BROKEN;
-		unexp->err = err;
-		if (taken && !unexp->dropped)
-			end_matched(conn->ep, unexp->entry, err, quiet);
-		if (taken || unexp->dropped)
-			tcp_unexp_free(unexp);
+		if (unexp)
+			break_one(ep, unexp, tcp_rdv_of(unexp)->entry, err, quiet);
 	}
+	conn->origin = NULL;
+	if (origin)
+		origin_put(origin);
 }

@@ -243,6 +243,22 @@ static size_t hdr_len_of(const struct row *row, uint16_t flags, size_t seg_count
 	       (row->segs ? seg_count * TCP_WIRE_SEG : 0);
 }
 
+/* The upper byte of an index stands where others have the number of segments, which
+ * for older peers is old memory. */
+static unsigned int get_index(
+	const struct tcp_wire_base *base, const struct tcp_wire_peer *peer)
+{
+	unsigned int upper =
+		peer->have & TCP_HAVE_RDV_MANY ? base->seg_count * 256u : 0;
+
+	return upper + base->op_data;
+}
+
+static bool index_fits(unsigned int index, const struct tcp_wire_peer *peer)
+{
+	return index >= TCP_WIRE_RDV_MIN && index <= tcp_wire_rdv_max(peer);
+}
+
 /* Everything that the first 16 bytes tell: which kind it is, or a negative fault.
  * That is checked before the rest of the header is waited for. */
 static int check_base(
@@ -272,8 +288,7 @@ static int check_base(
 		return -TCP_FAULT_TOTAL;
 	if (row->payload == PAYLOAD_NONE && base->total != base->hdr_len)
 		return -TCP_FAULT_PAYLOAD;
-	if (row->op_data == OP_DATA_INDEX &&
-		(base->op_data < TCP_WIRE_RDV_MIN || base->op_data > TCP_WIRE_RDV_MAX))
+	if (row->op_data == OP_DATA_INDEX && !index_fits(get_index(base, peer), peer))
 		return -TCP_FAULT_INDEX;
 	if (row->op_data == OP_DATA_ANSWER && base->op_data != TCP_ANSWER_ACK &&
 		base->op_data != TCP_ANSWER_RESP)
@@ -422,7 +437,8 @@ static inline bool decode_message(const uint8_t *buf, size_t len,
 	ret->kind = tagged ? TCP_REC_TAGGED : TCP_REC_MSG;
 	ret->hdr_len = base.hdr_len;
 	ret->number = base.number;
-	ret->index = ret->atomic_op = ret->datatype = ret->answer = ret->seg_count = 0;
+	ret->index = 0;
+	ret->atomic_op = ret->datatype = ret->answer = ret->seg_count = 0;
 	ret->flags = base.flags & (TCP_FLAG_DATA | TCP_FLAG_ACK);
 	ret->payload_len = base.total - min;
 	ret->data = words[0];
@@ -465,7 +481,7 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 	case OP_DATA_NONE:
 		break;
 	case OP_DATA_INDEX:
-		rec.index = base.op_data;
+		rec.index = (uint16_t)get_index(&base, peer);
 		break;
 	case OP_DATA_ATOMIC:
 		rec.atomic_op = base.op_data;
@@ -504,7 +520,7 @@ static uint8_t op_data_of(const struct tcp_record *rec, enum op_data op_data)
 	case OP_DATA_NONE:
 		return rec->kind == TCP_REC_ACK ? TCP_WIRE_ACK : 0;
 	case OP_DATA_INDEX:
-		return rec->index;
+		return (uint8_t)rec->index;
 	case OP_DATA_ATOMIC:
 		return rec->atomic_op;
 	case OP_DATA_ANSWER:
@@ -522,6 +538,7 @@ size_t tcp_record_encode(
 
 	assert(rec->kind < TCP_REC_KINDS && rec->seg_count <= TCP_WIRE_SEGS_MAX);
 	assert((peer->have & row->need) == row->need);
+	assert(row->op_data != OP_DATA_INDEX || index_fits(rec->index, peer));
 	if (flags & TCP_FLAG_DATA) {
 		tcp_put64(p, rec->data, peer);
 		p += 8;
@@ -550,6 +567,9 @@ size_t tcp_record_encode(
 		(size_t)(p - buf), rec->payload_len);
 	if (row->segs)
 		buf[offsetof(struct tcp_wire_base, seg_count)] = rec->seg_count;
+	else if (row->op_data == OP_DATA_INDEX)
+		buf[offsetof(struct tcp_wire_base, seg_count)] =
+			(uint8_t)(rec->index >> 8);
 	return (size_t)(p - buf);
 }
 

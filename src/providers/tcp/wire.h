@@ -30,6 +30,7 @@ enum {
 		2, /* op data that makes an untagged message an acknowledgement */
 	TCP_WIRE_RDV_MIN = 1, /* indices of open rendezvous */
 	TCP_WIRE_RDV_MAX = 254,
+	TCP_WIRE_RDV_MANY_MAX = 65535, /* the same, with TCP_HAVE_RDV_MANY */
 	TCP_WIRE_ATOMIC_MAX = 16384, /* bytes of one operand array */
 	TCP_WIRE_ERRNO_MAX = 4095,
 };
@@ -104,7 +105,8 @@ enum tcp_wire_have {
 	/* Formats of long double: only equal ones are left after the agreement. */
 	TCP_HAVE_LDBL_X87 = 1 << 6,
 	TCP_HAVE_LDBL_QUAD = 1 << 7,
-	TCP_HAVE_OFFER = 0xff, /* all of the above */
+	TCP_HAVE_RDV_MANY = 1 << 8, /* an index has 16 bits, two bytes of the base */
+	TCP_HAVE_OFFER = 0x1ff,     /* all of the above */
 
 	/* From here on known by other means. */
 	TCP_HAVE_TAGGED = 1 << 16, /* this end takes tagged messages */
@@ -126,6 +128,13 @@ struct tcp_wire_peer {
 	bool swap;     /* the numbers in headers are not in this machine's order */
 	uint32_t have; /* enum tcp_wire_have */
 };
+
+/* The highest index of a rendezvous. */
+static inline unsigned int tcp_wire_rdv_max(const struct tcp_wire_peer *peer)
+{
+	return peer->have & TCP_HAVE_RDV_MANY ? TCP_WIRE_RDV_MANY_MAX
+					      : TCP_WIRE_RDV_MAX;
+}
 
 /* What a record is, once decoded. */
 enum tcp_rec_kind {
@@ -162,11 +171,11 @@ struct tcp_record {
 	uint8_t kind;    /* enum tcp_rec_kind */
 	uint8_t hdr_len; /* the payload begins behind that many bytes; encode sets it */
 	uint8_t number;  /* running number, 0 unless the sender counts */
-	uint8_t index;   /* of a rendezvous: RTS, MSG_RTS, CTS, RDV_DATA */
 	uint8_t atomic_op, datatype; /* enum fi_op, enum fi_datatype */
 	uint8_t answer;              /* ERROR: enum tcp_answer */
 	uint8_t seg_count;           /* READ, WRITE, atomics */
 	uint16_t flags; /* of enum tcp_wire_flag only those with meaning here */
+	uint16_t index; /* of a rendezvous: RTS, MSG_RTS, CTS, RDV_DATA */
 	uint64_t payload_len;
 	uint64_t data;    /* with TCP_FLAG_DATA */
 	uint64_t tag;     /* TAGGED, RTS */

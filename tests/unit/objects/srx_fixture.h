@@ -19,8 +19,9 @@ enum { FK_ROOM = 64 };
 
 struct fk {
 	struct wf_ep ep;
-	unsigned int discards;
+	unsigned int discards, arrivals;
 	int start_result, enable_result;
+	bool stow;      /* unexpected messages, all of them */
 	bool hold;      /* matched messages are not completed before fk_finish */
 	bool sends;     /* what is sent completes at once, locks held */
 	int send_error; /* or fails with it */
@@ -39,6 +40,8 @@ struct fk_msg {
 
 static atomic_uint fk_destroyed, fk_discarded;
 static atomic_bool fk_learnt; /* unknown sources are known now */
+/* Nobody is there any more. */
+static _Atomic fi_addr_t fk_removed = FI_ADDR_NOTAVAIL;
 
 /* What a transport does with a message that has buffers. */
 static void fk_receive(
@@ -114,6 +117,9 @@ static fi_addr_t fk_srx_addr(struct fi_peer_rx_entry *entry)
 {
 	struct fk_msg *msg = entry->peer_context;
 
+	if (!msg->unknown)
+		return msg->from == atomic_load(&fk_removed) ? FI_ADDR_UNSPEC
+							     : msg->from;
 	return atomic_load(&fk_learnt) ? msg->from : FI_ADDR_UNSPEC;
 }
 
@@ -205,7 +211,12 @@ static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
 	} else {
 		assert_int_equal(ret, -FI_ENOENT);
 		entry->peer_context = msg;
-		ret = tagged ? wf_srx_queue_tag(entry) : wf_srx_queue_msg(entry);
+		/* In turn as a transport of ours does, and as the public API says. */
+		if (!fk->stow && fk->arrivals++ % 2)
+			ret = tagged ? wf_srx_queue_tag(entry)
+				     : wf_srx_queue_msg(entry);
+		else
+			ret = tagged ? wf_srx_stow_tag(entry) : wf_srx_stow_msg(entry);
 		assert_int_equal(ret, 0);
 	}
 	wf_unlock(&fk->ep.lock);

@@ -100,6 +100,39 @@ static void test_claim(void **state)
 	fk_close_around(&a);
 }
 
+/* Many are reserved, some with one context: each is found by its own, the oldest first.
+ * TAG-008 TAG-009 */
+static void test_claim_many(void **state)
+{
+	enum { MANY = 3000 };
+	struct fk_around a = fk_open_around(*state);
+	struct fk *fk = fk_open_enabled(&a, 0);
+	static struct fi_context ctx[MANY];
+	unsigned char b[8];
+
+	for (unsigned int i = 0; i < MANY; i++) {
+		fk_tagged(fk, 3, i, (unsigned char)i, 6);
+		assert_int_equal(
+			look(fk, i, 0, &ctx[i / 2 * 2], FI_PEEK | FI_CLAIM), 0);
+		fk_expect(&a, &ctx[i / 2 * 2], T, 6, i);
+	}
+	assert_int_equal(fk->ep.srx_queue->claims.keys, MANY / 2);
+	for (unsigned int i = 0; i < MANY; i++) {
+		/* A stride that visits all pairs, twice. */
+		unsigned int pair = i * 7 % (MANY / 2);
+		unsigned int tag = 2 * pair + (i >= MANY / 2);
+
+		assert_int_equal(fk_trecvmsg(&fk->ep.fid, b, 8, 0, 0, 0, &ctx[2 * pair],
+					 FI_CLAIM),
+			0);
+		fk_expect(&a, &ctx[2 * pair], T, 6, tag);
+		assert_true(fk_holds(b, (unsigned char)tag, 6));
+	}
+	assert_int_equal(fk->ep.srx_queue->claims.keys, 0);
+	fk_close(fk);
+	fk_close_around(&a);
+}
+
 /* TAG-011 to TAG-013 */
 static void test_discard(void **state)
 {
@@ -181,6 +214,7 @@ int main(void)
 		DOMAIN_TEST(test_peek),
 		DOMAIN_TEST(test_peek_others),
 		DOMAIN_TEST(test_claim),
+		DOMAIN_TEST(test_claim_many),
 		DOMAIN_TEST(test_discard),
 		DOMAIN_TEST(test_selective),
 		DOMAIN_TEST(test_claim_unknown),

@@ -278,6 +278,97 @@ static void test_unknown_source(void **state)
 	fk_close_around(&a);
 }
 
+/* An address is removed, and its index is another's soon: messages from there are of
+ * unknown source, for undirected receives only. AV-032, MSG-011 */
+static void test_removed_source(void **state)
+{
+	struct fk_around a = fk_open_around(*state);
+	struct fk *fk = fk_open_enabled(&a, FI_DIRECTED_RECV);
+	struct fid_ep *ep = &fk->ep.fid;
+	fi_addr_t one = fk_insert(&a, 1000), two = fk_insert(&a, 1001), src;
+	struct fi_cq_tagged_entry got;
+	unsigned char b[6][8];
+	struct fi_context claim;
+
+	for (unsigned char i = 0; i < 2; i++) {
+		fk_tagged(fk, one, 5, 10 + i, 3);
+		fk_tagged(fk, two, 5, 20 + i, 4);
+	}
+	fk_message(fk, one, 30, 5);
+	/* One is reserved, and all are in the index of directed searches. */
+	for (unsigned char i = 0; i < 8; i++)
+		fk_tagged(fk, two, 6, 40, 1);
+	fk_tagged(fk, one, 7, 50, 6);
+	assert_int_equal(
+		fk_trecvmsg(ep, NULL, 0, one, 7, 0, &claim, FI_PEEK | FI_CLAIM), 0);
+	assert_int_equal(fi_cq_readfrom(a.cq, &got, 1, &src), 1);
+	assert_int_equal(src, one);
+
+	atomic_store(&fk_removed, one);
+	assert_int_equal(fi_av_remove(a.av, &one, 1, 0), 0);
+	assert_int_equal(fk_insert(&a, 1002), one);
+	assert_int_equal(fi_trecv(ep, b[0], 8, NULL, one, 5, 0, &b[0]), 0);
+	assert_int_equal(fi_recv(ep, b[1], 8, NULL, one, &b[1]), 0);
+	fk_expect_none(&a);
+	/* Others stay what they are. */
+	assert_int_equal(fi_trecv(ep, b[2], 8, NULL, two, 5, 0, &b[2]), 0);
+	fk_expect(&a, &b[2], T, 4, 5);
+	assert_true(fk_holds(b[2], 20, 4));
+	/* The order is that of arrival still. */
+	assert_int_equal(fi_trecv(ep, b[3], 8, NULL, FI_ADDR_UNSPEC, 5, 0, &b[3]), 0);
+	fk_expect(&a, &b[3], T, 3, 5);
+	assert_true(fk_holds(b[3], 10, 3));
+	assert_int_equal(fi_recv(ep, b[4], 8, NULL, FI_ADDR_UNSPEC, &b[4]), 0);
+	fk_expect(&a, &b[4], M, 5, 0);
+	assert_int_equal(fk_trecvmsg(ep, NULL, 0, FI_ADDR_UNSPEC, 0, 0, &claim,
+				 FI_CLAIM | FI_DISCARD),
+		0);
+	assert_int_equal(fi_cq_readfrom(a.cq, &got, 1, &src), 1);
+	assert_int_equal(src, FI_ADDR_NOTAVAIL);
+	/* It is inserted again: the receive that waits for it gets what is left. */
+	atomic_store(&fk_removed, FI_ADDR_NOTAVAIL);
+	(void)fk_insert(&a, 1003);
+	fk_expect(&a, &b[0], T, 3, 5);
+	assert_true(fk_holds(b[0], 11, 3));
+	fk_expect_none(&a);
+	fk_close(fk);
+	fk_close_around(&a);
+}
+
+/* What many messages took is given back when they have gone, whether they were received
+ * or discarded, and each was small. MSG-018 */
+static void test_memory(void **state)
+{
+	enum { MANY = 20000, KEPT = WF_POOL_KEPT / 65536 };
+	struct fk_around a = fk_open_around(*state);
+	struct fk *fk = fk_open_enabled(&a, 0);
+	struct wf_srx *srx = fk->ep.srx_queue;
+	const struct wf_pool *pool = &srx->messages[0];
+	unsigned char b[8];
+
+	fk->stow = true;
+	for (int round = 0; round < 2; round++) {
+		for (unsigned int i = 0; i < MANY; i++)
+			fk_tagged(fk, 1, i, 0, 1);
+		assert_in_range(pool->slabs * pool->slab_size, MANY * 64, MANY * 96);
+		/* The one that waits for the end of the endpoint. */
+		assert_int_equal(srx->pool.slabs, 1);
+		for (unsigned int i = MANY; i-- > 0;) {
+			assert_int_equal(
+				fi_trecv(&fk->ep.fid, b, 8, NULL, 1, i, 0, b), 0);
+			fk_expect(&a, b, T, 1, i);
+		}
+		assert_int_equal(pool->slabs, KEPT);
+		assert_int_equal(srx->pool.slabs, 1);
+	}
+	for (unsigned int i = 0; i < MANY; i++)
+		fk_tagged(fk, 1, i, 0, 1);
+	atomic_store(&fk_discarded, 0);
+	fk_close(fk);
+	assert_int_equal(atomic_load(&fk_discarded), MANY);
+	fk_close_around(&a);
+}
+
 /* THR-009: rx_attr.size bounds what is posted, not what matches at once. */
 static void test_size(void **state)
 {
@@ -469,6 +560,8 @@ int main(void)
 		DOMAIN_TEST(test_directed),
 		DOMAIN_TEST(test_directed_kinds),
 		DOMAIN_TEST(test_unknown_source),
+		DOMAIN_TEST(test_removed_source),
+		DOMAIN_TEST(test_memory),
 		DOMAIN_TEST(test_size),
 		DOMAIN_TEST(test_selective),
 		DOMAIN_TEST(test_cancel),

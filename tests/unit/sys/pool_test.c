@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "unit.h"
 
-#include <stdalign.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -12,7 +11,7 @@ enum { MANY = 5000 };
 /* Objects do not overlap, are aligned and keep what was written. */
 static void test_distinct(void **state)
 {
-	const size_t sizes[] = { 1, 8, 40, 333, 5000 };
+	const size_t sizes[] = { 1, 8, 40, 48, 333, 5000 };
 	static unsigned char *object[MANY];
 
 	for (size_t s = 0; s < WF_ARRAY_SIZE(sizes); s++) {
@@ -24,7 +23,7 @@ static void test_distinct(void **state)
 			object[i] = wf_pool_get(&pool);
 			assert_non_null(object[i]);
 			assert_int_equal(
-				(uintptr_t)object[i] % alignof(max_align_t), 0);
+				(uintptr_t)object[i] % (sizes[s] % 16 ? 8 : 16), 0);
 			memset(object[i], i & 0xff, sizes[s]);
 		}
 		for (int i = 0; i < MANY; i++) {
@@ -40,16 +39,17 @@ static void test_distinct(void **state)
 /* What came back is handed out again, and memory goes back to the system. */
 static void test_shrinks(void **state)
 {
+	const size_t kept = WF_POOL_KEPT / 65536;
 	static void *object[MANY];
 	struct wf_pool pool;
 	size_t most;
 
-	wf_pool_init(&pool, 256);
+	wf_pool_init(&pool, 1024);
 	for (int round = 0; round < 3; round++) {
 		for (int i = 0; i < MANY; i++)
 			object[i] = wf_pool_get(&pool);
 		most = pool.slabs;
-		assert_true(most > 10);
+		assert_true(most > 2 * kept);
 		/* Every other one: nothing can be freed, nothing more is needed. */
 		for (int i = 0; i < MANY; i += 2)
 			wf_pool_put(&pool, object[i]);
@@ -58,10 +58,37 @@ static void test_shrinks(void **state)
 		assert_int_equal(pool.slabs, most);
 		for (int i = 0; i < MANY; i++)
 			wf_pool_put(&pool, object[round == 1 ? MANY - 1 - i : i]);
-		assert_int_equal(pool.slabs, 1);
+		assert_int_equal(pool.slabs, kept);
 	}
 	wf_pool_done(&pool);
 	assert_int_equal(pool.slabs, 0);
+	assert_int_equal(pool.own, 0);
+	(void)state;
+}
+
+/* Several pools keep together what one would. */
+static void test_shared(void **state)
+{
+	static void *object[2][MANY];
+	struct wf_pool pool[2];
+	size_t kept = 0;
+
+	wf_pool_init_shared(&pool[0], 1000, &kept);
+	wf_pool_init_shared(&pool[1], 2000, &kept);
+	for (int p = 0; p < 2; p++)
+		for (int i = 0; i < MANY; i++)
+			object[p][i] = wf_pool_get(&pool[p]);
+	assert_in_range(kept, 0, 0);
+	for (int p = 0; p < 2; p++)
+		for (int i = 0; i < MANY; i++)
+			wf_pool_put(&pool[p], object[p][i]);
+	assert_int_equal(kept, WF_POOL_KEPT);
+	assert_int_equal(
+		pool[0].slabs * pool[0].slab_size + pool[1].slabs * pool[1].slab_size,
+		WF_POOL_KEPT);
+	wf_pool_done(&pool[1]);
+	wf_pool_done(&pool[0]);
+	assert_int_equal(kept, 0);
 	(void)state;
 }
 
@@ -92,6 +119,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_distinct),
 		cmocka_unit_test(test_shrinks),
+		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_edge),
 	};
 

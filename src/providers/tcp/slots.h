@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_SLOTS_H
+#define TCP_SLOTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Pointers by small numbers, as many as the largest number needed so far. All zero is
+ * empty. Numbers come from the wire: the caller has checked them.
+ */
+struct tcp_slots {
+	void **at;
+	unsigned int room;
+};
+
+static inline void *tcp_slot(const struct tcp_slots *s, unsigned int i)
+{
+	return i < s->room ? s->at[i] : NULL;
+}
+
+static inline bool tcp_slots_grow(struct tcp_slots *s, unsigned int i)
+{
+	unsigned int room = s->room ? s->room : 16;
+	void **at;
+
+	while (room <= i)
+		room *= 2;
+	at = realloc(s->at, room * sizeof(*at));
+	if (!at)
+		return false;
+	memset(at + s->room, 0, (room - s->room) * sizeof(*at));
+	s->at = at;
+	s->room = room;
+	return true;
+}
+
+/* False: no memory. */
+static inline bool tcp_slot_set(struct tcp_slots *s, unsigned int i, void *what)
+{
+	if (i >= s->room && !tcp_slots_grow(s, i))
+		return false;
+	s->at[i] = what;
+	return true;
+}
+
+/* What is in there is not touched. */
+static inline void tcp_slots_free(struct tcp_slots *s)
+{
+	free(s->at);
+	*s = (struct tcp_slots){ 0 };
+}
+
+#endif
