@@ -8,13 +8,8 @@
  * oldest of what is found there is its match. Receives of one key leave in the order in
  * which they came, so the first of a key is the oldest of it.
  */
+#include "match/posted.h"
 #include "match/sides.h"
-#include "match/table_ops.h"
-
-static struct wf_match_entry *entry_of(struct wf_match_node *node)
-{
-	return wf_container_of(node, struct wf_match_entry, node);
-}
 
 static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 	struct wf_match_group *g, uint64_t ignore, bool directed)
@@ -42,12 +37,6 @@ void wf_match_posted_done(struct wf_match *m)
 	}
 }
 
-static inline bool group_serves(
-	const struct wf_match_group *g, uint64_t ignore, bool directed)
-{
-	return g->table.ignore == ignore && !g->table.any == directed;
-}
-
 /* A new group, or one without receives that now serves another pair. */
 static struct wf_match_group *group_add(
 	struct wf_match *m, uint64_t ignore, bool directed)
@@ -68,15 +57,14 @@ static struct wf_match_group *group_add(
 	return NULL;
 }
 
-/* Out of line, like all that is rare here: the common way keeps its registers. */
-static __attribute__((noinline)) struct wf_match_group *group_other(
+struct wf_match_group *wf_match_group_other(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
 	struct wf_match_group *g;
 
 	for (unsigned int i = 0; i < m->group_count; i++) {
 		g = m->groups[i];
-		if (group_serves(g, ignore, directed))
+		if (wf_match_group_serves(g, ignore, directed))
 			return m->recent = g;
 	}
 	g = group_add(m, ignore, directed);
@@ -85,55 +73,18 @@ static __attribute__((noinline)) struct wf_match_group *group_other(
 	return g;
 }
 
-static inline struct wf_match_group *group_get(
-	struct wf_match *m, uint64_t ignore, bool directed)
-{
-	struct wf_match_group *g = m->recent;
-
-	if (wf_likely(group_serves(g, ignore, directed)))
-		return g;
-	return group_other(m, ignore, directed);
-}
-
 void wf_match_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
 	uint64_t ignore, uint64_t addr)
 {
-	struct wf_match_group *g = group_get(m, ignore, addr != WF_MATCH_ANY);
-
-	e->node.tag = tag & ~ignore;
-	e->node.addr = addr;
-	e->ignore = ignore;
-	e->stamp = m->stamp++;
-	e->group = g;
-	wf_list_push(&m->posted, &e->order);
-	if (wf_unlikely(!g)) {
-		wf_list_push(&m->overflow, &e->node.ring);
-		m->live |= WF_MATCH_OVERFLOW;
-		return;
-	}
-	e->hash = wf_match_table_hash(&g->table, tag, addr);
-	wf_match_table_add(&g->table, &e->node, e->hash);
-	m->live |= UINT32_C(1) << g->bit;
+	wf_match_post_inline(m, e, tag, ignore, addr);
 }
 
 void wf_match_unpost(struct wf_match *m, struct wf_match_entry *e)
 {
-	struct wf_match_group *g = e->group;
-
-	e->order.prev->next = e->order.next;
-	e->order.next->prev = e->order.prev;
-	if (wf_unlikely(!g)) {
-		wf_list_remove(&e->node.ring);
-		if (wf_list_empty(&m->overflow))
-			m->live &= ~WF_MATCH_OVERFLOW;
-		return;
-	}
-	wf_match_table_remove(&g->table, &e->node, e->hash);
-	if (!g->table.keys)
-		m->live &= ~(UINT32_C(1) << g->bit);
+	wf_match_unpost_inline(m, e);
 }
 
-static __attribute__((noinline)) struct wf_match_entry *search_overflow(
+struct wf_match_entry *wf_match_search_overflow(
 	const struct wf_match *m, uint64_t tag, uint64_t addr)
 {
 	wf_list_foreach(item, &m->overflow)
@@ -151,25 +102,5 @@ static __attribute__((noinline)) struct wf_match_entry *search_overflow(
 struct wf_match_entry *wf_match_search_posted(
 	const struct wf_match *m, uint64_t tag, uint64_t addr)
 {
-	struct wf_match_entry *best = NULL, *e;
-
-	for (uint32_t live = m->live & ~WF_MATCH_OVERFLOW; live; live &= live - 1) {
-		const struct wf_match_group *g = m->groups[__builtin_ctz(live)];
-		struct wf_match_node *node;
-
-		if (!g->table.any && addr == WF_MATCH_ANY)
-			continue;
-		node = wf_match_table_find(&g->table, tag, addr);
-		if (!node)
-			continue;
-		e = entry_of(node);
-		if (!best || e->stamp < best->stamp)
-			best = e;
-	}
-	if (wf_unlikely(m->live & WF_MATCH_OVERFLOW)) {
-		e = search_overflow(m, tag, addr);
-		if (e && (!best || e->stamp < best->stamp))
-			best = e;
-	}
-	return best;
+	return wf_match_search_posted_inline(m, tag, addr);
 }

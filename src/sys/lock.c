@@ -5,7 +5,8 @@
 
 enum { SPINS_BEFORE_YIELD = 128 };
 
-void wf_lock_spin_slow(struct wf_lock *lock)
+/* Sleeps when the holder was descheduled. */
+static void spin(struct wf_lock *lock)
 {
 	unsigned int spins = 0;
 
@@ -19,6 +20,24 @@ void wf_lock_spin_slow(struct wf_lock *lock)
 				(void)sched_yield();
 		}
 	} while (atomic_exchange_explicit(&lock->held, true, memory_order_acquire));
+}
+
+void wf_lock_slow(struct wf_lock *lock)
+{
+	if (lock->kind == WF_LOCK_MUTEX)
+		(void)pthread_mutex_lock(&lock->mutex);
+	else
+		spin(lock);
+}
+
+void wf_unlock_slow(struct wf_lock *lock)
+{
+	(void)pthread_mutex_unlock(&lock->mutex);
+}
+
+bool wf_trylock_slow(struct wf_lock *lock)
+{
+	return pthread_mutex_trylock(&lock->mutex) == 0;
 }
 
 int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind)

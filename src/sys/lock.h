@@ -35,56 +35,45 @@ static inline void wf_cpu_relax(void)
 #endif
 }
 
-/* Sleeps when the holder was descheduled; see lock.c. */
-void wf_lock_spin_slow(struct wf_lock *lock);
-
 int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
 void wf_lock_done(struct wf_lock *lock);
 
+/* WF_LOCK_MUTEX, or a spin lock that somebody holds. */
+void wf_lock_slow(struct wf_lock *lock);
+void wf_unlock_slow(struct wf_lock *lock);
+bool wf_trylock_slow(struct wf_lock *lock);
+
+/* acquire: pairs with the release in wf_unlock. */
+static inline bool wf_lock_spin_try(struct wf_lock *lock)
+{
+	return !atomic_exchange_explicit(&lock->held, true, memory_order_acquire);
+}
+
 static inline void wf_lock(struct wf_lock *lock)
 {
-	switch (lock->kind) {
-	case WF_LOCK_NONE:
-		break;
-	case WF_LOCK_SPIN:
-		/* acquire: pairs with the release in wf_unlock. */
-		if (wf_unlikely(atomic_exchange_explicit(
-			    &lock->held, true, memory_order_acquire)))
-			wf_lock_spin_slow(lock);
-		break;
-	case WF_LOCK_MUTEX:
-		(void)pthread_mutex_lock(&lock->mutex);
-		break;
-	}
+	if (lock->kind == WF_LOCK_NONE)
+		return;
+	if (wf_unlikely(lock->kind != WF_LOCK_SPIN || !wf_lock_spin_try(lock)))
+		wf_lock_slow(lock);
 }
 
 static inline void wf_unlock(struct wf_lock *lock)
 {
-	switch (lock->kind) {
-	case WF_LOCK_NONE:
-		break;
-	case WF_LOCK_SPIN:
+	if (lock->kind == WF_LOCK_NONE)
+		return;
+	if (wf_likely(lock->kind == WF_LOCK_SPIN))
 		atomic_store_explicit(&lock->held, false, memory_order_release);
-		break;
-	case WF_LOCK_MUTEX:
-		(void)pthread_mutex_unlock(&lock->mutex);
-		break;
-	}
+	else
+		wf_unlock_slow(lock);
 }
 
 /* False when somebody holds it; progress loops then leave the work to the holder. */
 static inline bool wf_trylock(struct wf_lock *lock)
 {
-	switch (lock->kind) {
-	case WF_LOCK_NONE:
+	if (lock->kind == WF_LOCK_NONE)
 		return true;
-	case WF_LOCK_SPIN:
-		return !atomic_exchange_explicit(
-			&lock->held, true, memory_order_acquire);
-	case WF_LOCK_MUTEX:
-		return pthread_mutex_trylock(&lock->mutex) == 0;
-	}
-	return false;
+	return wf_likely(lock->kind == WF_LOCK_SPIN) ? wf_lock_spin_try(lock)
+						     : wf_trylock_slow(lock);
 }
 
 #endif

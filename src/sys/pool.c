@@ -8,14 +8,7 @@
 enum { MIN_SLAB_BYTES = 65536, MIN_SLAB_OBJECTS = 15 };
 
 /* A memory checker sees the use of objects that were given back. */
-#if defined(__SANITIZE_ADDRESS__)
-#define POISONED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define POISONED 1
-#endif
-#endif
-#ifdef POISONED
+#if WF_POOL_CHECKED
 #include <sanitizer/asan_interface.h>
 #define hide(mem, len) __asan_poison_memory_region(mem, len)
 #define show(mem, len) __asan_unpoison_memory_region(mem, len)

@@ -16,7 +16,7 @@
  * the system, but for WF_POOL_KEPT bytes that wait for the next burst. Nothing is
  * allocated before the first object is asked for. The caller serialises.
  */
-enum { WF_POOL_KEPT = 1 << 20 };
+enum { WF_POOL_KEPT = 1 << 20, WF_POOL_ASIDE = 16 };
 
 struct wf_pool {
 	struct wf_list all; /* of slab->all */
@@ -27,6 +27,9 @@ struct wf_pool {
 	size_t own;
 	size_t object_size, slab_size;
 	size_t slabs; /* allocated at present */
+	/* For the inline calls: objects that came back, not given to their slabs yet. */
+	unsigned int aside_count;
+	void *aside[WF_POOL_ASIDE];
 };
 
 struct wf_pool_slab {
@@ -52,5 +55,32 @@ void *wf_pool_get(struct wf_pool *pool);
 
 /* Any object that one of @pool's get returned. */
 void wf_pool_put(struct wf_pool *pool, void *object);
+
+/* A memory checker wants to be told of every object. */
+#if defined(__SANITIZE_ADDRESS__)
+#define WF_POOL_CHECKED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WF_POOL_CHECKED 1
+#endif
+#endif
+#ifndef WF_POOL_CHECKED
+#define WF_POOL_CHECKED 0
+#endif
+
+/* The same, inline, for the few places where a call would show. */
+static inline void *wf_pool_get_inline(struct wf_pool *pool)
+{
+	return wf_likely(pool->aside_count > 0) ? pool->aside[--pool->aside_count]
+						: wf_pool_get(pool);
+}
+
+static inline void wf_pool_put_inline(struct wf_pool *pool, void *object)
+{
+	if (!WF_POOL_CHECKED && wf_likely(pool->aside_count < WF_POOL_ASIDE))
+		pool->aside[pool->aside_count++] = object;
+	else
+		wf_pool_put(pool, object);
+}
 
 #endif

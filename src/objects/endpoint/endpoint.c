@@ -26,8 +26,19 @@ static uint64_t with_directions(uint64_t caps)
 	return caps;
 }
 
+/* Which calls may take a short way: what every limit allows. */
+static void settle_short_ways(struct wf_ep *ep)
+{
+	size_t small = WF_MIN(ep->xfer->small_size, ep->inject_size);
+
+	small = WF_MIN(small, ep->max_msg_size);
+	ep->small_limit = ep->xfer->send_small ? small + 1 : 0;
+	ep->post_quick = ep->srx_queue && ep->start_rx == wf_srx_start;
+}
+
 void wf_ep_finish_tables(struct wf_ep *ep)
 {
+	settle_short_ways(ep);
 	if (ep->caps & FI_MSG) {
 		wf_ep_msg_finish(ep);
 		ep->fid.msg = &ep->msg_ops;

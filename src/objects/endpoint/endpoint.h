@@ -31,6 +31,15 @@ struct wf_xfer_ops {
 	 * -FI_EAGAIN: nothing was taken, the caller may retry. */
 	ssize_t (*start)(struct wf_ep *ep, struct wf_op *op);
 
+	/* The short way of start() for a message in one buffer of at most @small_size
+	 * bytes; NULL: there is none. @flags are in force, FI_REMOTE_CQ_DATA is not
+	 * among them. 0: sent and complete. Anything else: nothing was done, it takes
+	 * start(). */
+	ssize_t (*send_small)(struct wf_ep *ep, enum wf_op_kind kind, uint64_t flags,
+		const void *buf, size_t len, fi_addr_t addr, uint64_t tag,
+		void *context);
+	size_t small_size;
+
 	/* Move data without blocking; ep->lock held, and *ep->srx_lock before it where
 	 * there is one. Never enters user code. */
 	void (*progress)(struct wf_ep *ep);
@@ -114,6 +123,8 @@ struct wf_ep {
 	const struct wf_xfer_ops *xfer;
 	struct wf_ep_flags tx, rx;
 	uint64_t trecv_flags; /* those of @rx that tagged receives have too */
+	size_t small_limit; /* messages below it are small; 0: none is */
+	bool post_quick;    /* receives may take the short way, see srx.h */
 	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
 	atomic_size_t min_multi_recv;
 	struct wf_cq *tx_cq, *rx_cq;

@@ -12,13 +12,18 @@ static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
+	struct wf_op op;
+
+	if (wf_likely(ep->post_quick) &&
+		wf_likely(wf_srx_post_quick(ep, FI_MSG, wf_flags_plain(&ep->rx), buf,
+			len, desc, src_addr, 0, 0, context)))
+		return 0;
+	op = (struct wf_op){
 		.kind = WF_OP_RECV,
 		.flags = wf_flags_plain(&ep->rx),
 		.addr = src_addr,
 		.context = context,
 	};
-
 	wf_op_set_buf(&op, buf, len, &desc);
 	return ep->start_rx(ep, &op);
 }
@@ -72,13 +77,17 @@ static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *d
 	fi_addr_t dest_addr, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
+	struct wf_op op;
+
+	if (wf_op_send_small(ep, WF_OP_SEND, wf_flags_plain(&ep->tx), buf, len,
+		    dest_addr, 0, context))
+		return 0;
+	op = (struct wf_op){
 		.kind = WF_OP_SEND,
 		.flags = wf_flags_plain(&ep->tx),
 		.addr = dest_addr,
 		.context = context,
 	};
-
 	wf_op_set_buf(&op, buf, len, &desc);
 	return wf_op_start_tx(ep, &op);
 }
@@ -162,7 +171,12 @@ static inline ssize_t inject(struct wf_ep *ep, const void *buf, size_t len,
 static ssize_t msg_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest_addr)
 {
-	return inject(wf_ep_of(fid), buf, len, 0, 0, dest_addr);
+	struct wf_ep *ep = wf_ep_of(fid);
+	uint64_t flags = (wf_flags_plain(&ep->tx) & ~FI_COMPLETION) | FI_INJECT;
+
+	if (wf_op_send_small(ep, WF_OP_SEND, flags, buf, len, dest_addr, 0, NULL))
+		return 0;
+	return inject(ep, buf, len, 0, 0, dest_addr);
 }
 
 static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len,

@@ -20,7 +20,13 @@ static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc
 	fi_addr_t src_addr, uint64_t tag, uint64_t ignore, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
+	struct wf_op op;
+
+	if (wf_likely(ep->post_quick) &&
+		wf_likely(wf_srx_post_quick(ep, FI_TAGGED, trecv_plain(ep), buf, len,
+			desc, src_addr, tag, ignore, context)))
+		return 0;
+	op = (struct wf_op){
 		.kind = WF_OP_TRECV,
 		.flags = trecv_plain(ep),
 		.addr = src_addr,
@@ -28,7 +34,6 @@ static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc
 		.ignore = ignore,
 		.context = context,
 	};
-
 	wf_op_set_buf(&op, buf, len, &desc);
 	return ep->start_rx(ep, &op);
 }
@@ -118,14 +123,18 @@ static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void
 	fi_addr_t dest_addr, uint64_t tag, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
+	struct wf_op op;
+
+	if (wf_op_send_small(ep, WF_OP_TSEND, wf_flags_plain(&ep->tx), buf, len,
+		    dest_addr, tag, context))
+		return 0;
+	op = (struct wf_op){
 		.kind = WF_OP_TSEND,
 		.flags = wf_flags_plain(&ep->tx),
 		.addr = dest_addr,
 		.tag = tag,
 		.context = context,
 	};
-
 	wf_op_set_buf(&op, buf, len, &desc);
 	return wf_op_start_tx(ep, &op);
 }
@@ -214,7 +223,12 @@ static inline ssize_t inject(struct wf_ep *ep, const void *buf, size_t len,
 static ssize_t tagged_inject(struct fid_ep *fid, const void *buf, size_t len,
 	fi_addr_t dest_addr, uint64_t tag)
 {
-	return inject(wf_ep_of(fid), buf, len, 0, 0, dest_addr, tag);
+	struct wf_ep *ep = wf_ep_of(fid);
+	uint64_t flags = (wf_flags_plain(&ep->tx) & ~FI_COMPLETION) | FI_INJECT;
+
+	if (wf_op_send_small(ep, WF_OP_TSEND, flags, buf, len, dest_addr, tag, NULL))
+		return 0;
+	return inject(ep, buf, len, 0, 0, dest_addr, tag);
 }
 
 static ssize_t tagged_injectdata(struct fid_ep *fid, const void *buf, size_t len,

@@ -77,6 +77,16 @@ static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
 	return wf_unlikely(ret) ? ret : ep->xfer->start(ep, op);
 }
 
+/* The short way of a small message; false: it takes the long one. */
+static inline bool wf_op_send_small(struct wf_ep *ep, enum wf_op_kind kind,
+	uint64_t flags, const void *buf, size_t len, fi_addr_t addr, uint64_t tag,
+	void *context)
+{
+	return wf_likely(len < ep->small_limit) &&
+	       wf_likely(!ep->xfer->send_small(
+		       ep, kind, flags, buf, len, addr, tag, context));
+}
+
 /* Whatever starts operations of this kind, now. */
 static inline ssize_t wf_op_launch(struct wf_ep *ep, struct wf_op *op)
 {

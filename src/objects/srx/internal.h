@@ -48,6 +48,15 @@ static inline uint64_t wf_srx_type(const struct wf_op *op)
 	return op->kind == WF_OP_TRECV ? FI_TAGGED : FI_MSG;
 }
 
+/* What a receive from @addr is filed under. */
+static inline uint64_t wf_srx_key(const struct wf_srx *srx, bool tagged, fi_addr_t addr)
+{
+	bool directed = tagged ? srx->tag_directed : srx->msg_directed;
+
+	return addr == FI_ADDR_UNSPEC || !directed ? WF_MATCH_ANY
+						   : addr & srx->addr_mask;
+}
+
 /* Make @entry one without buffers; @type is FI_MSG or FI_TAGGED. */
 static inline void wf_srx_set_type(
 	const struct wf_srx *srx, struct wf_srx_entry *entry, uint64_t type)

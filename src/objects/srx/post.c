@@ -7,16 +7,9 @@
  * on; another waits.
  */
 
-static bool is_directed(const struct wf_srx *srx, const struct wf_op *op)
-{
-	return op->kind == WF_OP_TRECV ? srx->tag_directed : srx->msg_directed;
-}
-
 uint64_t wf_srx_source(const struct wf_srx *srx, const struct wf_op *op)
 {
-	if (wf_likely(op->addr == FI_ADDR_UNSPEC) || !is_directed(srx, op))
-		return WF_MATCH_ANY;
-	return op->addr & srx->addr_mask;
+	return wf_srx_key(srx, op->kind == WF_OP_TRECV, op->addr);
 }
 
 void wf_srx_set_buffers(

@@ -254,6 +254,30 @@ static inline void wf_srx_free_entry(struct fi_peer_rx_entry *entry)
 		entry->srx->owner_ops->free_entry(entry);
 }
 
+/* ---- the short way; quick.c ---- */
+
+/* A message that is there in one piece. */
+struct wf_srx_arrival {
+	const void *buf;
+	size_t len;
+	uint64_t tag;   /* 0 without FI_TAGGED */
+	uint64_t flags; /* FI_REMOTE_CQ_DATA or 0 */
+	uint64_t data;
+	fi_addr_t addr; /* the source as a directed receive would name it */
+	fi_addr_t src;  /* as completions report it */
+};
+
+/* Match, copy and complete it. @type: FI_MSG or FI_TAGGED. False: nothing was done, it
+ * takes wf_srx_get_*. The lock is held as for those; there is an ep->srx. */
+bool wf_srx_deliver(
+	struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);
+
+/* Post a receive of one buffer with the endpoint's default @flags where ep->start_rx is
+ * wf_srx_start. False: nothing was done, it takes that. */
+bool wf_srx_post_quick(struct wf_ep *ep, uint64_t type, uint64_t flags, void *buf,
+	size_t len, void *desc, fi_addr_t addr, uint64_t tag, uint64_t ignore,
+	void *context);
+
 /* ---- fi_srx_context ---- */
 
 int wf_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,

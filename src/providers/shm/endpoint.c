@@ -138,6 +138,8 @@ static size_t shm_tx_left(struct wf_ep *wf)
 static const struct wf_xfer_ops shm_xfer_ops = {
 	.lock_kind = WF_LOCK_SPIN,
 	.start = shm_start,
+	.send_small = shm_send_small,
+	.small_size = SHM_INLINE_MAX,
 	.progress = shm_progress,
 	.srx_ops = &shm_srx_ops,
 	.srx_addr = shm_srx_addr,

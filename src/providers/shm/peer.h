@@ -73,22 +73,29 @@ void shm_dial_accept_ready(struct shm_watch *watch, uint32_t events);
 void shm_dials_tick(struct shm_ep *ep, uint64_t now);
 void shm_dials_free_dead(struct shm_peers *peers);
 
-static inline int shm_peer_route(struct shm_ep *ep, fi_addr_t addr,
-	struct shm_conn **ret_conn, struct wf_list **ret_wait)
+/* The connection to @addr, if there is one. */
+static inline struct shm_conn *shm_peer_conn(struct shm_ep *ep, fi_addr_t addr)
 {
 	struct shm_peers *peers = ep->peers;
 	struct wf_av *av = ep->ep.av;
 	size_t index = addr & av->index_mask;
+	struct shm_peer *peer;
 
-	if (wf_likely(index < peers->index_room && shm_av_seq(av) == ep->av_seq)) {
-		struct shm_peer *peer = peers->by_index[index];
+	if (wf_unlikely(index >= peers->index_room || shm_av_seq(av) != ep->av_seq))
+		return NULL;
+	peer = peers->by_index[index];
+	if (wf_unlikely(!peer || !peer->conn || peer->conn->err))
+		return NULL;
+	return peer->conn;
+}
 
-		if (wf_likely(peer && peer->conn && !peer->conn->err)) {
-			*ret_conn = peer->conn;
-			return 0;
-		}
-	}
-	return shm_peer_route_slow(ep, addr, ret_conn, ret_wait);
+static inline int shm_peer_route(struct shm_ep *ep, fi_addr_t addr,
+	struct shm_conn **ret_conn, struct wf_list **ret_wait)
+{
+	*ret_conn = shm_peer_conn(ep, addr);
+	return wf_likely(*ret_conn != NULL)
+		       ? 0
+		       : shm_peer_route_slow(ep, addr, ret_conn, ret_wait);
 }
 
 #endif

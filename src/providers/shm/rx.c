@@ -54,7 +54,7 @@ static const uint8_t *find_blob(
 }
 
 /* Each number of the slot is loaded once. */
-static inline bool decode(struct shm_conn *conn, uint64_t head, struct shm_record *rec)
+static bool decode(struct shm_conn *conn, uint64_t head, struct shm_record *rec)
 {
 	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
 
@@ -87,20 +87,58 @@ static inline bool choked(const struct shm_conn *conn)
 	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX;
 }
 
+/* The short way of a message in one slot: false, it takes the long one. */
+static inline bool deliver(struct shm_conn *conn, uint64_t head)
+{
+	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
+	unsigned int kind = (uint8_t)(head >> 32), flags = (uint8_t)(head >> 40);
+	struct shm_ep *ep = conn->ep;
+	struct wf_srx_arrival msg;
+
+	msg.len = head >> 48;
+	if (wf_unlikely(kind - 1 > SHM_REC_TAGGED - 1 || flags & ~SHM_FLAG_DATA ||
+			msg.len > SHM_INLINE_MAX || !ep->ep.srx))
+		return false;
+	msg.addr = ep->want_index ? shm_conn_index(conn) : FI_ADDR_UNSPEC;
+	msg.src = FI_ADDR_NOTAVAIL;
+	if (ep->want_source) {
+		if (wf_unlikely(msg.addr == FI_ADDR_UNSPEC))
+			return false;
+		msg.src = wf_av_report(ep->ep.av, msg.addr);
+	}
+	msg.buf = slot->blob;
+	msg.tag = kind == SHM_REC_TAGGED ? *(const volatile uint64_t *)&slot->word : 0;
+	msg.data = 0;
+	msg.flags = 0;
+	if (flags) {
+		msg.data = *(const volatile uint64_t *)&slot->data;
+		msg.flags = FI_REMOTE_CQ_DATA;
+	}
+	return wf_srx_deliver(
+		&ep->ep, kind == SHM_REC_TAGGED ? FI_TAGGED : FI_MSG, &msg);
+}
+
+/* False: it made no sense. */
+static bool handle(struct shm_conn *conn, uint64_t head)
+{
+	struct shm_record rec;
+
+	if (wf_likely(decode(conn, head, &rec) && !handlers[rec.kind](conn, &rec)))
+		return true;
+	bad_record(conn, &rec);
+	return false;
+}
+
 unsigned int shm_rx_poll(struct shm_conn *conn)
 {
 	unsigned int count = 0;
-	struct shm_record rec;
 	uint64_t head;
 
 	while (count < BUDGET && (head = shm_reader_head(&conn->in))) {
 		if (wf_unlikely(choked(conn)))
 			break;
-		if (wf_unlikely(!decode(conn, head, &rec) ||
-				handlers[rec.kind](conn, &rec))) {
-			bad_record(conn, &rec);
+		if (!deliver(conn, head) && wf_unlikely(!handle(conn, head)))
 			break;
-		}
 		shm_reader_advance(&conn->in);
 		/* The peer is ahead of us: have the next but one on its way. */
 		if (count++)

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/shm/peer.h"
+#include "sys/copy.h"
 
 /* Operations as they are posted. */
 
@@ -101,6 +102,35 @@ static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
 	/* Without room it does not go either, but what waits before it may. */
 	if (!ret || ret == -FI_EAGAIN)
 		shm_out_flush(conn);
+	return ret;
+}
+
+ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, uint64_t flags,
+	const void *buf, size_t len, fi_addr_t addr, uint64_t tag, void *context)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+	struct shm_conn *conn;
+	struct shm_slot *slot;
+	ssize_t ret = -FI_EAGAIN;
+
+	if (wf_unlikely(flags & SLOW_FLAGS))
+		return ret;
+	wf_lock(&wf->lock);
+	conn = shm_peer_conn(ep, addr);
+	if (wf_unlikely(!conn || !conn->idle || !shm_out_room(conn)))
+		goto out;
+	slot = shm_writer_slot(&conn->out);
+	slot->word = tag;
+	wf_copy_small(slot->blob, buf, len);
+	shm_writer_commit(&conn->out, slot,
+		kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG, 0, len);
+	shm_out_wake(conn);
+	if (flags & FI_COMPLETION || wf->cntr[WF_CNTR_SEND])
+		wf_ep_tx_done(wf, WF_CNTR_SEND, context, flags,
+			wf_op_reports[kind].comp_flags, len);
+	ret = 0;
+out:
+	wf_unlock(&wf->lock);
 	return ret;
 }
 

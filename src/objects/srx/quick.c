@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "match/posted.h"
+#include "objects/srx/internal.h"
+#include "sys/copy.h"
+
+/*
+ * The short way of what is most of all traffic: a receive with one buffer that waits,
+ * and a message that comes in one piece and finds such a receive. Both do what the long
+ * way does (post.c, match.c, endpoint/done.c), with everything in one place.
+ */
+
+enum { COPY_SMALL = 128 };
+
+bool wf_srx_post_quick(struct wf_ep *ep, uint64_t type, uint64_t flags, void *buf,
+	size_t len, void *desc, fi_addr_t addr, uint64_t tag, uint64_t ignore,
+	void *context)
+{
+	struct wf_srx *srx = ep->srx_queue;
+	struct wf_match *side = wf_srx_side(srx, type);
+	struct wf_srx_entry *entry;
+
+	if (wf_unlikely(flags & FI_MULTI_RECV || srx->exact))
+		return false;
+	if (addr != FI_ADDR_UNSPEC)
+		addr = wf_srx_key(srx, type == FI_TAGGED, addr);
+	wf_lock(&srx->lock);
+	if (wf_unlikely(side->unexpected_count || srx->posted >= srx->size))
+		goto long_way;
+	entry = wf_pool_get_inline(&srx->pool);
+	if (wf_unlikely(!entry))
+		goto long_way;
+	entry->peer.flags = type | FI_RECV | (flags & FI_COMPLETION);
+	entry->peer.context = context;
+	entry->peer.count = len != 0;
+	entry->peer.tag = tag;
+	entry->peer.cq_data = 0;
+	entry->peer.desc = wf_srx_desc(srx, entry);
+	entry->peer.iov = entry->iov;
+	entry->peer.peer_context = entry->peer.owner_context = NULL;
+	entry->parent = NULL;
+	entry->multi = false;
+	entry->iov[0].iov_base = buf;
+	entry->iov[0].iov_len = len;
+	*entry->peer.desc = desc;
+	wf_match_post_inline(side, &entry->match, tag, ignore, addr);
+	srx->posted++;
+	wf_unlock(&srx->lock);
+	return true;
+
+long_way:
+	wf_unlock(&srx->lock);
+	return false;
+}
+
+static inline bool complete(struct wf_ep *ep, const struct wf_srx_entry *entry,
+	const struct wf_srx_arrival *msg)
+{
+	struct wf_cq *cq = ep->rx_cq;
+	int ret;
+
+	wf_lock(&cq->lock);
+	ret = wf_cq_ring_put(&cq->ring, entry->peer.context,
+		(entry->peer.flags & (FI_MSG | FI_TAGGED | FI_RECV)) | msg->flags,
+		msg->len, entry->iov[0].iov_base, msg->data, msg->tag, msg->src);
+	wf_unlock(&cq->lock);
+	if (wf_unlikely(ret))
+		return false;
+	wf_wait_signal(&cq->wait);
+	return true;
+}
+
+/* Everything about @entry is as simple as it gets. */
+static inline bool is_simple(
+	const struct wf_srx_entry *entry, const struct wf_srx_arrival *msg)
+{
+	return !entry->multi && entry->peer.count == 1 &&
+	       msg->len <= entry->iov[0].iov_len &&
+	       !(entry->peer.flags & (WF_OP_WORK | FI_PEER_TRANSFER));
+}
+
+bool wf_srx_deliver(
+	struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
+{
+	struct wf_srx *srx = ep->srx_port.srx;
+	struct wf_match *side;
+	struct wf_match_entry *match;
+	struct wf_srx_entry *entry;
+
+	if (wf_unlikely(!ep->srx_lock || ep->transfer ||
+			ep->rx_cq->owner != &ep->rx_cq->self))
+		return false;
+	side = wf_srx_side(srx, type);
+	if (wf_unlikely(!side->live))
+		return false;
+	match = wf_match_search_posted_inline(side, msg->tag, msg->addr);
+	if (wf_unlikely(!match))
+		return false;
+	entry = wf_srx_matched(match);
+	if (wf_unlikely(!is_simple(entry, msg)))
+		return false;
+	if (wf_likely(msg->len <= COPY_SMALL))
+		wf_copy_small(entry->iov[0].iov_base, msg->buf, msg->len);
+	else
+		memcpy(entry->iov[0].iov_base, msg->buf, msg->len);
+	if ((entry->peer.flags | ep->rx.forced) & FI_COMPLETION &&
+		wf_unlikely(!complete(ep, entry, msg)))
+		return false;
+	wf_match_unpost_inline(side, match);
+	srx->posted--;
+	wf_pool_put_inline(&srx->pool, entry);
+	if (ep->cntr[WF_CNTR_RECV])
+		wf_cntr_add(ep->cntr[WF_CNTR_RECV], msg->len);
+	return true;
+}
