@@ -38,15 +38,20 @@ static bool is_removed(fi_addr_t addr, const void *arg)
 	return false;
 }
 
-/* An imported context is its owner's, who has an AV of his own. */
+/* In an imported context addresses are the owner's, so ours do not tell which messages
+ * it concerns. One that is not of this library is not asked to look again: the public
+ * operations have nothing for it, and the owner knows what he removed. */
 static void watch_removed(
 	struct wf_av_watch *watch, const uint64_t *index, size_t count)
 {
 	struct wf_ep *ep = wf_container_of(watch, struct wf_ep, av_watch);
 	struct removed r = { index, count, 0 };
 
-	if (!ep->srx_lock)
+	if (!ep->srx_lock) {
+		if (wf_srx_is_own(ep->srx))
+			wf_srx_ask_again(ep->srx, ep->xfer->srx_addr, NULL, NULL);
 		return;
+	}
 	for (size_t i = 0; i < count; i++)
 		r.maybe |= bit_of(index[i]);
 	wf_srx_ask_again(ep->srx, ep->xfer->srx_addr, is_removed, &r);

@@ -106,7 +106,8 @@ struct question {
 static bool concerns(
 	const struct question *q, const struct fid_peer_srx *fid, fi_addr_t addr)
 {
-	return fid == q->fid && addr != FI_ADDR_UNSPEC && q->changed(addr, q->arg);
+	return fid == q->fid && addr != FI_ADDR_UNSPEC &&
+	       (!q->changed || q->changed(addr, q->arg));
 }
 
 /* Whoever has the same index again by now is asked for like anybody who is new. */

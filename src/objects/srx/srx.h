@@ -181,7 +181,7 @@ bool wf_srx_cancel(struct wf_srx *srx, void *context);
 void wf_srx_flush(struct wf_srx *srx, int err);
 
 /* Sources may have changed, because an address was removed: ask for those again that
- * messages of @fid have and that @changed tells. Takes the lock. */
+ * messages of @fid have and that @changed tells, NULL all. Takes the lock. */
 void wf_srx_ask_again(struct fid_peer_srx *fid,
 	fi_addr_t (*get_addr)(struct fi_peer_rx_entry *entry),
 	bool (*changed)(fi_addr_t addr, const void *arg), const void *arg);

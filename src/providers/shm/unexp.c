@@ -9,7 +9,7 @@
 struct shm_unexp *shm_unexp_new(
 	struct shm_conn *conn, struct fi_peer_rx_entry *entry, size_t room)
 {
-	struct shm_unexp *unexp = malloc(sizeof(*unexp) + room);
+	struct shm_unexp *unexp = wf_sizes_get(&conn->ep->unexps, room);
 
 	if (!unexp)
 		return NULL;
@@ -29,7 +29,7 @@ struct shm_unexp *shm_unexp_new(
 void shm_unexp_free(struct shm_unexp *unexp)
 {
 	wf_list_remove(&unexp->link);
-	free(unexp);
+	wf_sizes_put(&unexp->ep->unexps, unexp, unexp->len);
 }
 
 static fi_addr_t source(struct shm_unexp *unexp)

@@ -209,8 +209,8 @@ int tcp_rts_head(struct tcp_conn *conn)
 	if (!unexp)
 		return no_memory(conn, entry);
 	unexp->state = TCP_UNEXP_RTS;
-	*tcp_rdv_of(unexp) = (struct tcp_rdv){ .len = rec->msg_len,
-		.index = rec->index };
+	*tcp_rdv_of(unexp) =
+		(struct tcp_rdv){ .len = rec->msg_len, .index = rec->index };
 	if (!tcp_slot_set(&conn->rdv, rec->index, unexp)) {
 		tcp_unexp_free(unexp);
 		return no_memory(conn, entry);

@@ -31,7 +31,7 @@ enum {
 	TCP_WIRE_RDV_MIN = 1, /* indices of open rendezvous */
 	TCP_WIRE_RDV_MAX = 254,
 	TCP_WIRE_RDV_MANY_MAX = 65535, /* the same, with TCP_HAVE_RDV_MANY */
-	TCP_WIRE_ATOMIC_MAX = 16384, /* bytes of one operand array */
+	TCP_WIRE_ATOMIC_MAX = 16384,   /* bytes of one operand array */
 	TCP_WIRE_ERRNO_MAX = 4095,
 };
 
