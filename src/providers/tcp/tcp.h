@@ -19,10 +19,10 @@
  *
  *   conn.c       a connection in its data phase and its end
  *   tx.c, rx.c   records out of it and into it
- *   msg.c, rdv.c, rma.c, atomic.c, ack.c   what records mean
+ *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
  *   dead.c       hosts that vanish
  *   progress.c   which sockets are looked at, and when; wait.c for those who sleep
- *   msg_ep.c, pep.c, rdm_ep.c, peer.c   how connections come to be
+ *   msg_cm.c, pep.c, ask.c, peer.c, dial.c   how connections come to be
  *
  * ep.lock guards everything that belongs to an endpoint. Receives are matched by the
  * owner of ep.srx under his lock, which comes first: progress has both, sending has
