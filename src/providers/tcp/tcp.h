@@ -65,6 +65,7 @@ struct tcp_ep {
 	size_t tx_pending, tx_size;
 	int epfd;
 	unsigned int watched; /* sockets in it */
+	uint64_t set_tick;    /* when it was looked at because of the time */
 	struct tcp_watch timer;
 	uint64_t timer_ns;     /* what it is set to */
 	uint64_t look_ns;      /* when to look for dead hosts again */
