@@ -18,7 +18,7 @@
  * peer that it talks to. Both run the same engine:
  *
  *   conn.c       a connection in its data phase and its end
- *   tx.c, rx.c   records out of it and into it
+ *   tx.c, flush.c, rx.c   records out of it and into it
  *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
  *   dead.c       hosts that vanish
  *   progress.c   which sockets are looked at, and when; wait.c for those who sleep
