@@ -7,6 +7,8 @@ enum {
 	REST = 20000, /* reads of a queue after which its endpoints count as idle */
 };
 
+static const struct cf_options no_options;
+
 struct crowd {
 	struct cf_env env;
 	struct fid_cq *cq;
@@ -199,7 +201,46 @@ static void the_end_of_one_of_many_is_told(void)
 	leave(&crowd);
 }
 
+/* Whoever reads his queue seldom, while another peer is there, hears of a new one:
+ * every read counts, not every so many. */
+static void a_rare_reader_hears_of_new_peers(void)
+{
+	enum { READS = 15, PAUSE_MS = 12 };
+	struct fi_cq_data_entry entry;
+	struct fi_context2 contexts[2];
+	struct cf_side third = { 0 };
+	struct cf_env env;
+	char name[256], in = 0, out = 9;
+	size_t len = sizeof(name);
+	ssize_t ret = -FI_EAGAIN;
+
+	if (cf_target.type != FI_EP_RDM)
+		SKIP("needs endpoints that connect on their own");
+	cf_open_pair(&env, NULL);
+	cf_exchange(&env, 10);
+	cf_open_side(&env, &third, env.info, &no_options);
+	CHECK_OK(fi_getname(&env.side[1].ep->fid, name, &len));
+	CHECK_EQ(fi_av_insert(third.av, name, 1, &third.peer, 0, NULL), 1);
+	cf_post_recv(&env, &in, 1, &contexts[0]);
+	CHECK_OK(fi_send(third.ep, &out, 1, NULL, third.peer, &contexts[1]));
+	for (int i = 0; i < READS && ret == -FI_EAGAIN; i++) {
+		uint64_t end = cf_now_ms() + PAUSE_MS;
+
+		while (cf_now_ms() <= end)
+			(void)fi_cq_read(third.tx_cq, NULL, 0);
+		ret = fi_cq_read(env.side[1].rx_cq, &entry, 1);
+	}
+	CHECK_EQ(ret, 1);
+	CHECK(entry.op_context == &contexts[0]);
+	CHECK_EQ(in, 9);
+	CF_CLOSE(third.ep);
+	CF_CLOSE(third.tx_cq);
+	CF_CLOSE(third.av);
+	cf_close(&env);
+}
+
 CF_SUITE(idle, CF_CASE(one_of_many_is_heard, "CQ-010", FI_MSG),
 	CF_CASE(one_of_many_wakes_a_sleeper, "CQ-020", FI_MSG),
 	CF_CASE(a_burst_of_one_of_many, "CQ-010", FI_MSG),
-	CF_CASE(the_end_of_one_of_many_is_told, "CM-020", FI_MSG));
+	CF_CASE(the_end_of_one_of_many_is_told, "CM-020", FI_MSG),
+	CF_CASE(a_rare_reader_hears_of_new_peers, "CQ-010", FI_MSG));

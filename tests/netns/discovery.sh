@@ -1,13 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Discovery on hosts made of network namespaces: the order of interfaces, what is left
-# out, and from where a destination is reached. usage: discovery.sh FI_INFO
-# Exit status 77: namespaces are not permitted here, or there is no IP provider.
+# out, from where a destination is reached, and that it is reached from there.
+# usage: discovery.sh FI_INFO FI_PINGPONG PROVIDER TYPE
+#   TYPE of endpoints: dgram, rdm, msg
+# Exit status 77: namespaces are not permitted here, or there is no such provider.
 set -u
 
 fi_info=$1
+fi_pingpong=$2
+provider=$3
+type=$4
+iface=FI_${provider^^}_IFACE
 ns=weft-$$
 failed=0
+scratch=$(mktemp -d)
+tun_holder=
+unset "$iface"
 
 skip() {
 	echo "skipped: $1"
@@ -15,12 +24,18 @@ skip() {
 }
 
 cleanup() {
+	[ -z "$tun_holder" ] || kill "$tun_holder"
+	rm -rf "$scratch"
 	ip netns del "$ns" 2>/dev/null
 	ip netns del "$ns-peer" 2>/dev/null
 }
 
 here() {
 	ip netns exec "$ns" "$@"
+}
+
+there() {
+	ip netns exec "$ns-peer" "$@"
 }
 
 must() {
@@ -41,7 +56,7 @@ wait_link() {
 
 # One word per answer: domain, fabric, source and destination, commas between them.
 answers() {
-	here "$fi_info" -v -p udp "$@" 2>/dev/null | awk '
+	here "$fi_info" -v -p "$provider" -t "FI_EP_${type^^}" "$@" 2>/dev/null | awk '
 		/^fi_info:/ { part = "" }
 		/^    fi_.*_attr:/ { part = $1 }
 		{ sub(/fi_sockaddr_[a-z0-9]*:\/\//, "") }
@@ -67,6 +82,52 @@ is() {
 	fi
 }
 
+# said WHAT PATTERN FILE
+said() {
+	if grep -Eq "$2" "$3"; then
+		echo "ok - $1"
+	else
+		printf 'not ok - %s\n#   wanted: %s\n' "$1" "$2"
+		sed 's/^/#   got:    /' "$3"
+		failed=1
+	fi
+}
+
+# hold_tun NAME: a tunnel that a process is behind
+hold_tun() {
+	cat >"$scratch/tun.py" <<-'EOF'
+		import fcntl, os, signal, struct, sys
+		fd = os.open("/dev/net/tun", os.O_RDWR)
+		fcntl.ioctl(fd, 0x400454CA, struct.pack("16sH22x", sys.argv[1].encode(), 1))
+		signal.pause()
+	EOF
+	ip netns exec "$ns" python3 "$scratch/tun.py" "$1" >/dev/null 2>&1 &
+	tun_holder=$!
+	for _ in $(seq 100); do
+		here ip link show "$1" >/dev/null 2>&1 && return 0
+		kill -0 $tun_holder 2>/dev/null || break
+		sleep 0.05
+	done
+	kill $tun_holder 2>/dev/null
+	tun_holder=
+	return 1
+}
+
+# meets WHAT ADDRESS: endpoints here and on the other host talk
+meets() {
+	there timeout 60 "$fi_pingpong" -p "$provider" -e "$type" -I 20 -S 1024 \
+		>"$scratch/server" 2>&1 &
+	local server=$!
+	for _ in $(seq 50); do
+		here timeout 20 "$fi_pingpong" -p "$provider" -e "$type" -I 20 -S 1024 \
+			"$2" >"$scratch/client" 2>&1 && break
+		kill -0 $server 2>/dev/null || break
+		sleep 0.1
+	done
+	wait $server
+	said "$1" '^1k ' "$scratch/client"
+}
+
 [ "$(id -u)" = 0 ] || skip "needs root"
 command -v ip >/dev/null || skip "needs iproute2"
 trap cleanup EXIT
@@ -78,7 +139,7 @@ here true 2>/dev/null || skip "cannot run in a network namespace"
 is "no interface is up" ""
 
 must here ip link set lo up
-"$fi_info" -p udp >/dev/null 2>&1 || skip "no udp provider"
+"$fi_info" -p "$provider" >/dev/null 2>&1 || skip "no $provider provider"
 is "loopback alone" "lo,127.0.0.1/32,127.0.0.1:0,(null) lo,::1/128,[::1]:0,(null)"
 
 # Added in an order that is not the one to be seen.
@@ -121,11 +182,16 @@ is "by fabric" "$side" -f 10.78.0.0/16
 is "by a domain that is down" "" -d down0
 # CAP-015
 is "other hosts only" "$eth0 $eth0_6 $side $bridge" -c "FI_MSG|FI_REMOTE_COMM"
-export FI_UDP_IFACE=side0
+export "$iface=side0"
 is "by parameter" "$side"
-export FI_UDP_IFACE=eth7
+export "$iface=lo"
+is "the loopback, by parameter, for programs that ask for other hosts" "$lo" \
+	-c "FI_MSG|FI_REMOTE_COMM"
+export "$iface=eth7"
 is "a parameter that names nothing" "$eth0 $eth0_6 $side $bridge $lo"
-unset FI_UDP_IFACE
+FI_LOG_LEVEL=warn here "$fi_info" -p "$provider" >/dev/null 2>"$scratch/log"
+said "what exists is told" "iface.*eth7.*eth0" "$scratch/log"
+unset "$iface"
 
 # A link that goes away.
 must here ip link set side0 down
@@ -137,6 +203,20 @@ wait_link eth0 0
 is "no carrier, not listed" "$side $bridge $lo"
 must ip -n "$ns-peer" link set eth0 up
 wait_link eth0 1
+# An infinite number of containers, as far as an administrator can tell.
+must here ip link add docker0 type bridge
+must here ip addr add 172.17.0.1/16 dev docker0
+for i in $(seq 12); do
+	must here ip link add "veth$i" type veth peer name "cont$i"
+	must here ip link set "veth$i" addrgenmode none master docker0 up
+	must here ip link set "cont$i" addrgenmode none up
+done
+must here ip link set docker0 addrgenmode none up
+wait_link docker0 1
+docker="docker0,172.17.0.0/16,172.17.0.1:0,(null)"
+bridge="$bridge $docker"
+is "containers come behind links" "$eth0 $eth0_6 $side $bridge $lo"
+
 if here ip tuntap add tun0 mode tun 2>/dev/null; then
 	must here ip addr add 10.80.0.1/24 dev tun0
 	must here ip link set tun0 up
@@ -152,6 +232,15 @@ if here ip link add dummy0 type dummy 2>/dev/null; then
 	must here ip link del dummy0
 fi
 
+if hold_tun tun1; then
+	must here ip link set tun1 addrgenmode none
+	must here ip addr add 10.83.0.1/24 dev tun1
+	must here ip link set tun1 up
+	wait_link tun1 1
+	is "a tunnel in use comes behind links" \
+		"$eth0 $eth0_6 $side tun1,10.83.0.0/24,10.83.0.1:0,(null) $bridge $lo"
+fi
+
 # GI-026 GI-031
 must here ip route add 10.99.0.0/16 via 10.78.0.254 dev side0
 must here ip route add 10.98.0.0/16 via 10.77.0.2 dev eth0 src 10.77.0.9
@@ -163,9 +252,16 @@ is "with the route's own source" "eth0,10.77.0.0/24,10.77.0.9:0,10.98.1.2:5000" 
 is "IPv6" "eth0,fd77::/64,[fd77::1]:0,[fd77::2]:5000" -n fd77::2 -P 5000
 is "link scope" "eth0,fe80::/64,[fe80::77]:0,[fe80::2]:5000" -n fe80::2%eth0 -P 5000
 is "ourselves" "lo,127.0.0.1/32,127.0.0.1:0,127.0.0.1:5000" -n 127.0.0.1 -P 5000
-is "nowhere" "udp,UDP-IP,(null),203.0.113.1:5000" -n 203.0.113.1 -P 5000
+is "nowhere" "$provider,${provider^^}-IP,(null),203.0.113.1:5000" -n 203.0.113.1 -P 5000
 is "by another interface" "side0,10.78.0.0/16,10.78.0.1:0,10.77.0.2:5000" \
 	-n 10.77.0.2 -P 5000 -d side0
+is "a container" "docker0,172.17.0.0/16,172.17.0.1:0,172.17.0.9:5000" \
+	-n 172.17.0.9 -P 5000
+must there ip link set lo up
+must there ip addr add 10.77.0.2/24 dev eth0
+must there ip addr add fd77::2/64 dev eth0 nodad
+meets "they meet" 10.77.0.2
+
 # GI-027
 is "our own address" "br0,10.79.0.0/24,10.79.0.1:0,(null)" -s 10.79.0.1
 exit $failed

@@ -163,17 +163,19 @@ void tcp_tx_report(struct tcp_ep *ep, unsigned int op, void *context, uint64_t o
 	fi_addr_t addr, int err, const union wf_sockaddr *peer);
 /* A small plain message straight into the stage: false when it cannot go that way. */
 bool tcp_tx_small(struct tcp_conn *conn, const struct wf_op *op);
+/* The connection failed: what was staged since @before is taken out again, if none of
+ * it has left. */
+bool tcp_tx_take_back(struct tcp_conn *conn, uint64_t before);
+/* Messages in the stage end with @err, or without a word if that is 0. */
+void tcp_tx_drop_stage(struct tcp_conn *conn, int err);
+
+/* flush.c */
 /* Send what there is, as far as the socket takes it. */
 void tcp_tx_flush(struct tcp_conn *conn);
 /* There is something new to send: now, or with the next progress call when more is
  * likely to come. */
 void tcp_tx_kick(struct tcp_conn *conn, bool more);
 void tcp_tx_dirty(struct tcp_conn *conn);
-/* The connection failed: what was staged since @before is taken out again, if none of
- * it has left. */
-bool tcp_tx_take_back(struct tcp_conn *conn, uint64_t before);
-/* Messages in the stage end with @err, or without a word if that is 0. */
-void tcp_tx_drop_stage(struct tcp_conn *conn, int err);
 
 static inline bool tcp_tx_idle(const struct tcp_conn *conn)
 {

@@ -159,11 +159,22 @@ static void forget_sleepers(struct tcp_ep *ep)
 }
 
 /* Is it time to look at the set? The first call after somebody relied on it is likely
- * to be there because of it. */
-static bool is_turn(const struct tcp_ep *ep)
+ * to be there because of it, and one who calls now and then only should not have to
+ * do so often. */
+static bool is_turn(struct tcp_ep *ep)
 {
-	return ep->watched && (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_TURN == 0 ||
-				      ep->epoch == ep->armed_epoch + 1);
+	uint64_t tick;
+
+	if (!ep->watched)
+		return false;
+	if (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_TURN == 0 ||
+		ep->epoch == ep->armed_epoch + 1)
+		return true;
+	tick = wf_coarse_ns();
+	if (tick == ep->set_tick)
+		return false;
+	ep->set_tick = tick;
+	return true;
 }
 
 void tcp_progress(struct wf_ep *wf)

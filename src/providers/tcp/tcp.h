@@ -19,11 +19,11 @@
  * peer that it talks to. Both run the same engine:
  *
  *   conn.c       a connection in its data phase and its end
- *   tx.c, rx.c   records out of it and into it
- *   msg.c, rdv.c, rma.c, atomic.c, ack.c   what records mean
+ *   tx.c, flush.c, rx.c   records out of it and into it
+ *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
  *   dead.c       hosts that vanish
  *   progress.c   which sockets are looked at, and when; wait.c for those who sleep
- *   msg_ep.c, pep.c, rdm_ep.c, peer.c   how connections come to be
+ *   msg_cm.c, pep.c, ask.c, peer.c, dial.c   how connections come to be
  *
  * ep.lock guards everything that belongs to an endpoint. Receives are matched by the
  * owner of ep.srx under his lock, which comes first: progress has both, sending has
@@ -66,6 +66,7 @@ struct tcp_ep {
 	size_t tx_pending, tx_size;
 	int epfd;
 	unsigned int watched; /* sockets in it */
+	uint64_t set_tick;    /* when it was looked at because of the time */
 	struct tcp_watch timer;
 	uint64_t timer_ns;     /* what it is set to */
 	uint64_t look_ns;      /* when to look for dead hosts again */

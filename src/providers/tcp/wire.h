@@ -223,8 +223,13 @@ size_t tcp_record_encode(
 const char *tcp_fault_text(int fault);
 const char *tcp_rec_kind_text(unsigned int kind);
 
-/* Bytes of one element of an enum fi_datatype; 0 for one that does not travel. */
+/* wire_atomic.c: bytes of one element of an enum fi_datatype; 0 for one that does not
+ * travel. */
 size_t tcp_datatype_size(unsigned int datatype);
+/* Is it an operation for that kind of record, on arrays of elements that both ends
+ * know, whole ones in each segment? 0, or a negative fault. */
+int tcp_record_check_atomic(
+	const struct tcp_record *rec, const struct tcp_wire_peer *peer);
 
 /*
  * The shapes that are sent most, written directly. Each returns the header's length.

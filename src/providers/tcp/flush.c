@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "providers/tcp/conn.h"
+#include "providers/tcp/dead.h"
+#include "providers/tcp/stage.h"
+
+/*
+ * What a connection has to send, to the socket: when, and how much in one system call.
+ *
+ * A message leaves at once when nothing was sent since the last progress call; the ones
+ * behind it wait in the stage for the next, or until it is full. So a lone message has
+ * no delay, and a burst costs one system call for many.
+ */
+
+enum { SEND_IOV = 2 + 2 * TCP_IOV_LIMIT };
+
+/* What is left of the current record behind its header, as buffers. */
+static size_t rest(const struct tcp_tx *tx, struct iovec *to)
+{
+	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
+	size_t n = 0;
+
+	if (!tx->rec.payload_len)
+		return 0;
+	for (size_t i = 0; i < tx->iov_count; i++) {
+		size_t len = tx->iov[i].iov_len;
+
+		if (skip >= len) {
+			skip -= len;
+			continue;
+		}
+		to[n].iov_base = (uint8_t *)tx->iov[i].iov_base + skip;
+		to[n++].iov_len = len - skip;
+		skip = 0;
+	}
+	return n;
+}
+
+/* Memory of ours as the payload; the map's lock is held after a good return. */
+static int mr_rest(struct tcp_conn *conn, const struct tcp_tx *tx, struct iovec *to,
+	size_t *ret_count)
+{
+	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
+
+	return tcp_mr_pieces(
+		conn->ep, &tx->rec, skip, FI_REMOTE_READ, to, TCP_IOV_LIMIT, ret_count);
+}
+
+static ssize_t write_iov(int fd, struct iovec *iov, size_t count, int flags)
+{
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = count };
+
+	if (count == 1)
+		return send(fd, iov->iov_base, iov->iov_len, MSG_NOSIGNAL | flags);
+	return sendmsg(fd, &msg, MSG_NOSIGNAL | flags);
+}
+
+static void advance(struct tcp_conn *conn, size_t n)
+{
+	size_t staged = WF_MIN(n, conn->staged - conn->flushed);
+	struct tcp_tx *tx = conn->cur;
+
+	if (staged)
+		tcp_stage_sent(conn, staged);
+	n -= staged;
+	if (!tx)
+		return;
+	tx->done += n;
+	if (tx->done == tx->hdr_len + tx->rec.payload_len) {
+		conn->cur = NULL;
+		tcp_tx_sent(conn, tx);
+	}
+}
+
+/* One system call. False: the socket takes no more now, or it failed. */
+static bool write_some(struct tcp_conn *conn)
+{
+	struct iovec iov[SEND_IOV];
+	struct tcp_tx *tx = conn->cur;
+	size_t count = 0, want = 0, pieces = 0;
+	bool locked = false;
+	ssize_t n;
+	int err;
+
+	if (conn->flushed < conn->staged) {
+		iov[count].iov_base = conn->stage->bytes + conn->stage->head;
+		iov[count++].iov_len = conn->staged - conn->flushed;
+	}
+	if (tx && tx->done < tx->hdr_len) {
+		iov[count].iov_base = tx->hdr + tx->done;
+		iov[count++].iov_len = tx->hdr_len - tx->done;
+	}
+	if (tx && tx->from_mr) {
+		err = mr_rest(conn, tx, iov + count, &pieces);
+		if (err) {
+			tcp_conn_fail(conn, -err);
+			return false;
+		}
+		locked = true;
+		count += pieces;
+	} else if (tx) {
+		count += rest(tx, iov + count);
+	}
+	for (size_t i = 0; i < count; i++)
+		want += iov[i].iov_len;
+	n = write_iov(conn->watch.fd, iov, count, MSG_DONTWAIT);
+	err = errno;
+	if (locked)
+		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+	if (n < 0) {
+		if (err != EAGAIN && err != EINTR) {
+			conn->unread = true;
+			tcp_conn_fail(conn, err);
+		}
+		return err == EINTR;
+	}
+	tcp_conn_owes(conn);
+	advance(conn, (size_t)n);
+	return (size_t)n == want;
+}
+
+void tcp_tx_dirty(struct tcp_conn *conn)
+{
+	wf_progress_wake(&conn->ep->ep.progress);
+	if (wf_list_empty(&conn->dirty_link))
+		wf_list_push(&conn->ep->dirty, &conn->dirty_link);
+}
+
+/* The next progress call tries again; those who sleep are told when it is worth it. */
+static void blocked(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	tcp_tx_dirty(conn);
+	if (!ep->manual || ep->sleepers)
+		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+}
+
+void tcp_tx_flush(struct tcp_conn *conn)
+{
+	while (!conn->err) {
+		if (!conn->cur)
+			tcp_tx_fill(conn);
+		if (!conn->cur && conn->staged == conn->flushed)
+			break;
+		if (!write_some(conn)) {
+			if (!tcp_tx_idle(conn) && !conn->err)
+				blocked(conn);
+			return;
+		}
+	}
+	if (conn->stage && conn->staged == conn->flushed)
+		tcp_stage_put(conn);
+	wf_list_remove(&conn->dirty_link);
+	if (conn->watch.events & EPOLLOUT)
+		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
+}
+
+/* Only what the application still has to ask for may wait until it does: it does not
+ * know whether more is to come of what it got the completion of. */
+void tcp_tx_kick(struct tcp_conn *conn, bool more)
+{
+	struct tcp_ep *ep = conn->ep;
+	bool asks = conn->cur || !wf_list_empty(&conn->txq) ||
+		    (conn->stage && conn->stage->mark_head != conn->stage->mark_tail);
+
+	if (conn->err)
+		return;
+	/* An answer is likely to come. */
+	wf_progress_wake(&ep->ep.progress);
+	if (ep->manual && (more || (asks && conn->sent_epoch == ep->epoch))) {
+		tcp_tx_dirty(conn);
+		return;
+	}
+	conn->sent_epoch = ep->epoch;
+	tcp_tx_flush(conn);
+}

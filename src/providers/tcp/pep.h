@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_PEP_H
+#define TCP_PEP_H
+
+#include "providers/tcp/listen.h"
+#include "providers/tcp/msg_cm.h"
+
+/*
+ * Passive endpoints. They belong to no domain: whoever reads their event queue accepts
+ * connections and reads requests. A request that is complete becomes an event, and
+ * nothing more is read from its socket until the application answers.
+ *
+ * @lock guards everything; a leaf but for the event queue's own.
+ */
+struct tcp_pep {
+	struct fid_pep fid;
+	struct wf_fabric *fabric;
+	struct fi_info *info;
+	struct wf_eq *eq;
+	struct wf_progress progress;
+	struct wf_lock lock;
+	struct tcp_netconf conf;
+	union wf_sockaddr name;
+	struct tcp_listener listener;
+	int epfd;
+	bool listening, taken; /* its address is an active endpoint's now */
+	int backlog;           /* requests that may be open; 0: no limit of ours */
+	struct wf_list asks; /* who connected and is being listened to, oldest first */
+	unsigned int ask_count;
+};
+
+/* ask.c */
+void tcp_asks_init(struct tcp_pep *pep);
+void tcp_asks_drop(struct tcp_pep *pep);
+/* Accept from the listener, which was just opened. @lock held. */
+int tcp_asks_watch(struct tcp_pep *pep);
+
+#endif
