@@ -321,7 +321,7 @@ struct link {
 	struct fi_context2 rx, tx;
 	struct word in, out;
 	uint32_t who, number;
-	bool sent; /* server: the answer */
+	bool again; /* was sent away, comes back */
 };
 
 /* False: no descriptor is left for it. */
@@ -369,26 +369,31 @@ static int next_event(struct msg_side *side, uint32_t *event,
 	return 1;
 }
 
-/* The next completion; NULL: none. Receives that end with their connection are not
- * spoken of. */
-static struct link *next_done(struct msg_side *side, bool *ret_send)
+/* Each completion that there is goes to @done with its link. Receives that end with
+ * their connection are not spoken of. */
+static void for_each_done(struct msg_side *side,
+	void (*done)(struct msg_side *side, struct link *link, bool is_send))
 {
-	struct fi_cq_tagged_entry entry;
+	struct fi_cq_tagged_entry entries[64];
 	struct fi_cq_err_entry err = { 0 };
-	ssize_t ret = fi_cq_read(side->cq, &entry, 1);
+	ssize_t ret = fi_cq_read(side->cq, entries, 64);
 
 	if (ret == -FI_EAVAIL) {
 		CHECK(fi_cq_readerr(side->cq, &err, 0) == 1);
 		CHECK(err.flags & FI_RECV && err.err == FI_ECANCELED);
-		return NULL;
+		return;
 	}
-	if (ret != 1)
-		return NULL;
-	*ret_send = entry.flags & FI_SEND;
-	return *ret_send ? (struct link *)((char *)entry.op_context -
-					   offsetof(struct link, tx))
-			 : (struct link *)((char *)entry.op_context -
-					   offsetof(struct link, rx));
+	CHECK(ret > 0 || ret == -FI_EAGAIN);
+	for (ssize_t i = 0; i < ret; i++) {
+		bool is_send = entries[i].flags & FI_SEND;
+		char *context = entries[i].op_context;
+
+		done(side,
+			(struct link *)(context -
+					(is_send ? offsetof(struct link, tx)
+						 : offsetof(struct link, rx))),
+			is_send);
+	}
 }
 
 /* ... the server ... */
@@ -426,13 +431,14 @@ static void serve_events(struct msg_side *side, struct fid_pep *pep)
 	}
 }
 
-static unsigned int serve_one(struct msg_side *side)
-{
-	bool is_send = false;
-	struct link *link = next_done(side, &is_send);
+static unsigned int answered;
 
-	if (!link || is_send)
-		return link != NULL;
+static void serve_link(struct msg_side *side, struct link *link, bool is_send)
+{
+	if (is_send) {
+		answered++;
+		return;
+	}
 	if (hear(&link->in)) {
 		link->out = link->in;
 		link_send(side, link);
@@ -440,13 +446,11 @@ static unsigned int serve_one(struct msg_side *side)
 	if (link->ep)
 		CHECK_OK(fi_recv(
 			link->ep, &link->in, sizeof(link->in), NULL, 0, &link->rx));
-	return 0;
 }
 
 static void msg_server(void *arg)
 {
 	struct crowd *crowd = arg;
-	unsigned int answered = 0;
 	struct msg_side side;
 	struct fid_pep *pep;
 
@@ -458,11 +462,11 @@ static void msg_server(void *arg)
 	pipe_tell(&crowd->ready);
 	while (complete < CLIENTS || answered < CLIENTS) {
 		serve_events(&side, pep);
-		answered += serve_one(&side);
+		for_each_done(&side, serve_link);
 	}
 	while (!pipe_told(&crowd->over)) {
 		serve_events(&side, pep);
-		(void)serve_one(&side);
+		for_each_done(&side, serve_link);
 	}
 }
 
@@ -501,28 +505,33 @@ static void client_events(struct msg_side *side, bool again)
 		link = err.context;
 		CHECK(!link->number);
 		link_close(link);
-		(void)usleep(200);
-		link_connect(side, link);
+		link->again = true;
 	}
 }
 
-/* Returns how many were answered. */
-static int client_done(struct msg_side *side, bool leave)
+static void come_again(struct msg_side *side, struct link *clients)
 {
-	bool is_send = false;
-	struct link *link = next_done(side, &is_send);
+	for (int i = 0; i < EACH; i++) {
+		if (!clients[i].again)
+			continue;
+		clients[i].again = false;
+		link_connect(side, &clients[i]);
+	}
+}
 
-	if (!link)
-		return 0;
+static bool leaving;
+
+static void client_done(struct msg_side *side, struct link *link, bool is_send)
+{
 	if (is_send) {
 		if (link->number < MESSAGES)
 			link_say(side, link);
-		return 0;
+		return;
 	}
 	CHECK(link->in.who == link->who && link->number == MESSAGES);
-	if (leave)
+	if (leaving)
 		link_close(link);
-	return 1;
+	answered++;
 }
 
 static void msg_clients(void *arg)
@@ -530,9 +539,10 @@ static void msg_clients(void *arg)
 	static struct link clients[EACH];
 	struct crowd *crowd = arg;
 	uint32_t first = (uint32_t)crowd->process * EACH;
-	bool leave = crowd->leave;
 	struct msg_side side;
+	int turns = 0;
 
+	leaving = crowd->leave;
 	msg_open(&side, crowd->port, 0);
 	pipe_tell(&crowd->ready);
 	pipe_wait(&crowd->go);
@@ -540,9 +550,12 @@ static void msg_clients(void *arg)
 		clients[i].who = first + i;
 		link_connect(&side, &clients[i]);
 	}
-	for (int answered = 0; answered < EACH;) {
-		client_events(&side, leave);
-		answered += client_done(&side, leave);
+	while (answered < EACH) {
+		client_events(&side, leaving);
+		for_each_done(&side, client_done);
+		(void)usleep(1000); /* there are others */
+		if (++turns % 8 == 0)
+			come_again(&side, clients);
 	}
 	for (uint32_t i = 0; i < EACH; i++)
 		if (clients[i].ep)
