@@ -168,6 +168,7 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	ep->rbuf_size = tcp_params.prefetch_size;
 	ep->stage_size = WF_MAX(tcp_params.staging_size, (size_t)STAGE_MIN);
 	ep->manual = ep->manual && tcp_params.staging_size;
+	ep->epfd = -1;
 	ep->timer.fd = -1;
 	ep->timer_ns = UINT64_MAX;
 	wf_list_init(&ep->conns);
@@ -201,20 +202,23 @@ int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	if (ret)
 		goto err_free;
 	init(ep, &name);
-	ep->epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (ep->epfd < 0) {
-		ret = -errno;
-		goto err_ep;
-	}
 	ret = ep->ep.type == FI_EP_RDM ? tcp_peers_new(ep)
 				       : tcp_msg_new(ep, info->handle);
 	if (ret)
-		goto err_epfd;
+		goto err_ep;
+	/* A connection request brings one. */
+	if (ep->epfd < 0)
+		ep->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (ep->epfd < 0) {
+		ret = -errno;
+		goto err_kind;
+	}
 	*ret_ep = &ep->ep.fid;
 	return 0;
 
-err_epfd:
-	(void)close(ep->epfd);
+err_kind:
+	tcp_peers_free(ep);
+	tcp_msg_free(ep);
 err_ep:
 	wf_ep_done(&ep->ep);
 err_free:

@@ -371,7 +371,8 @@ static int take_request(struct tcp_ep *ep, struct fid *handle)
 	cm->cm = req->cm;
 	cm->watch.fd = req->fd;
 	(void)getsockname(req->fd, &ep->name.sa, &len);
-	req->fd = -1;
+	ep->epfd = req->epfd;
+	req->fd = req->epfd = -1;
 	tcp_connreq_free(req);
 	return 0;
 }
