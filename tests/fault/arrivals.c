@@ -16,10 +16,14 @@
 enum {
 	PROCESSES = 10,
 	EACH = 100, /* clients in a process */
+	FEW = 30,   /* the same where most have to come again */
 	CLIENTS = PROCESSES * EACH,
 	MESSAGES = 3,
 	LIMIT_MS = 60000,
 };
+
+/* How many there are this time. */
+static unsigned int each = EACH, clients_count = CLIENTS;
 
 struct word {
 	uint32_t who, number;
@@ -62,7 +66,7 @@ static unsigned int complete;
 /* True: it was his last one. */
 static bool hear(const struct word *word)
 {
-	CHECK(word->who < CLIENTS && word->number == heard[word->who]);
+	CHECK(word->who < clients_count && word->number == heard[word->who]);
 	if (++heard[word->who] < MESSAGES)
 		return false;
 	complete++;
@@ -109,7 +113,7 @@ static void rdm_server(void *arg)
 		node_receive(&node, &in[i], sizeof(in[i]), 0, &rx[i]);
 	limit_descriptors(crowd->fd_limit);
 	pipe_tell(&crowd->ready);
-	while (complete < CLIENTS || answered < CLIENTS) {
+	while (complete < clients_count || answered < clients_count) {
 		struct fi_context2 *context;
 		long i;
 
@@ -164,7 +168,7 @@ static void open_client(struct node *node, struct client *c)
 static void send_round(struct node *node, struct client *clients, uint32_t first,
 	uint32_t number, fi_addr_t server)
 {
-	for (uint32_t i = 0; i < EACH; i++) {
+	for (uint32_t i = 0; i < each; i++) {
 		struct client *c = &clients[i];
 		ssize_t ret;
 
@@ -188,7 +192,7 @@ static void rdm_clients(void *arg)
 {
 	static struct client clients[EACH];
 	struct crowd *crowd = arg;
-	uint32_t first = (uint32_t)crowd->process * EACH;
+	uint32_t first = (uint32_t)crowd->process * each;
 	struct fi_cq_tagged_entry entry;
 	struct fi_cq_err_entry err = { 0 };
 	bool leave = crowd->leave;
@@ -197,13 +201,13 @@ static void rdm_clients(void *arg)
 
 	node_open(&node, 0);
 	server = node_peer(&node, crowd->port);
-	for (int i = 0; i < EACH; i++)
+	for (unsigned int i = 0; i < each; i++)
 		open_client(&node, &clients[i]);
 	pipe_tell(&crowd->ready);
 	pipe_wait(&crowd->go);
 	for (uint32_t n = 0; n < MESSAGES; n++)
 		send_round(&node, clients, first, n, server);
-	for (int left = EACH * (MESSAGES + 1); left; left--) {
+	for (int left = (int)each * (MESSAGES + 1); left; left--) {
 		int got = node_wait(&node, &entry, &err, LIMIT_MS);
 		struct client *c;
 
@@ -221,7 +225,7 @@ static void rdm_clients(void *arg)
 		if (leave && c->answered && c->sent == MESSAGES)
 			CHECK_OK(fi_close(&c->ep->fid));
 	}
-	for (int i = 0; !leave && i < EACH; i++)
+	for (unsigned int i = 0; !leave && i < each; i++)
 		CHECK_OK(fi_close(&clients[i].ep->fid));
 	node_close(&node);
 }
@@ -261,14 +265,16 @@ static void few_descriptors_for_many(void (*server)(void *), void (*clients)(voi
 	FILE *log = log_to_file();
 	unsigned int lines;
 
-	crowd->fd_limit = 120;
+	each = FEW;
+	clients_count = PROCESSES * FEW;
+	crowd->fd_limit = 60;
 	crowd->leave = true;
 	run_crowd(crowd, server, clients);
 	lines = count_in_log(log, "no file descriptor is left");
-	CHECK(lines >= 1 && lines < CLIENTS / 2);
+	CHECK(lines >= 1 && lines < clients_count);
 }
 
-static void descriptors_for_a_tenth_rdm(void)
+static void few_descriptors_rdm(void)
 {
 	few_descriptors_for_many(rdm_server, rdm_clients);
 }
@@ -460,7 +466,7 @@ static void msg_server(void *arg)
 	CHECK_OK(fi_listen(pep));
 	limit_descriptors(crowd->fd_limit);
 	pipe_tell(&crowd->ready);
-	while (complete < CLIENTS || answered < CLIENTS) {
+	while (complete < clients_count || answered < clients_count) {
 		serve_events(&side, pep);
 		for_each_done(&side, serve_link);
 	}
@@ -511,7 +517,7 @@ static void client_events(struct msg_side *side, bool again)
 
 static void come_again(struct msg_side *side, struct link *clients)
 {
-	for (int i = 0; i < EACH; i++) {
+	for (unsigned int i = 0; i < each; i++) {
 		if (!clients[i].again)
 			continue;
 		clients[i].again = false;
@@ -538,7 +544,7 @@ static void msg_clients(void *arg)
 {
 	static struct link clients[EACH];
 	struct crowd *crowd = arg;
-	uint32_t first = (uint32_t)crowd->process * EACH;
+	uint32_t first = (uint32_t)crowd->process * each;
 	struct msg_side side;
 	int turns = 0;
 
@@ -546,18 +552,18 @@ static void msg_clients(void *arg)
 	msg_open(&side, crowd->port, 0);
 	pipe_tell(&crowd->ready);
 	pipe_wait(&crowd->go);
-	for (uint32_t i = 0; i < EACH; i++) {
+	for (uint32_t i = 0; i < each; i++) {
 		clients[i].who = first + i;
 		link_connect(&side, &clients[i]);
 	}
-	while (answered < EACH) {
+	while (answered < each) {
 		client_events(&side, leaving);
 		for_each_done(&side, client_done);
 		(void)usleep(1000); /* there are others */
 		if (++turns % 8 == 0)
 			come_again(&side, clients);
 	}
-	for (uint32_t i = 0; i < EACH; i++)
+	for (uint32_t i = 0; i < each; i++)
 		if (clients[i].ep)
 			link_close(&clients[i]);
 	msg_close(&side);
@@ -568,7 +574,7 @@ static void a_thousand_at_a_passive_endpoint(void)
 	run_crowd(new_crowd(), msg_server, msg_clients);
 }
 
-static void descriptors_for_a_tenth_msg(void)
+static void few_descriptors_msg(void)
 {
 	few_descriptors_for_many(msg_server, msg_clients);
 }
@@ -579,8 +585,8 @@ int main(int argc, char **argv)
 		{ "a_thousand_at_an_rdm_endpoint", a_thousand_at_an_rdm_endpoint, 120 },
 		{ "a_thousand_at_a_passive_endpoint", a_thousand_at_a_passive_endpoint,
 			120 },
-		{ "descriptors_for_a_tenth_rdm", descriptors_for_a_tenth_rdm, 120 },
-		{ "descriptors_for_a_tenth_msg", descriptors_for_a_tenth_msg, 120 },
+		{ "few_descriptors_rdm", few_descriptors_rdm, 120 },
+		{ "few_descriptors_msg", few_descriptors_msg, 120 },
 	};
 
 	return fault_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
