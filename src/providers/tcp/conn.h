@@ -49,14 +49,16 @@ struct tcp_mark {
 	uint8_t op;
 };
 
-enum { TCP_MARKS = 256 };
-
-/* Small records on their way out. Connections have one while they need it. */
+/*
+ * Small records on their way out. Connections have one while they need it: a small one,
+ * unless that fills up before it is sent. @bytes are behind @marks.
+ */
 struct tcp_stage {
-	size_t head, tail;
+	size_t head, tail, size;
 	uint32_t mark_head, mark_tail; /* run free */
-	struct tcp_mark marks[TCP_MARKS];
-	uint8_t bytes[];
+	uint32_t mark_mask;
+	uint8_t *bytes;
+	struct tcp_mark marks[];
 };
 
 struct tcp_unexp;
@@ -83,8 +85,10 @@ struct tcp_rx {
 	uint8_t *held; /* TCP_SINK_HOLD: what was read already */
 	size_t held_len;
 	struct tcp_record rec;
-	struct iovec iovs[TCP_IOV_LIMIT];
-	uint8_t carry[TCP_WIRE_HDR_MAX];
+	union {
+		struct iovec iovs[TCP_IOV_LIMIT]; /* @body */
+		uint8_t carry[TCP_WIRE_HDR_MAX];  /* not @body */
+	};
 };
 
 /*
