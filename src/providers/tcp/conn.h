@@ -139,9 +139,9 @@ void tcp_conn_fail(struct tcp_conn *conn, int err);
  * lock and ep.lock held. The memory is freed at the end of progress. */
 void tcp_conn_end(struct tcp_conn *conn, int err);
 void tcp_conn_free_dead(struct tcp_ep *ep);
-/* The endpoint is closed: the kernel goes on sending what was completed. It would not,
- * were anything left unread. */
-void tcp_conn_leave(struct tcp_conn *conn);
+/* Before we end it ourselves: the kernel goes on sending what was completed. It would
+ * not, were anything left unread. */
+void tcp_conn_hang_up(struct tcp_conn *conn);
 /* Look at it in each progress call, or no more. */
 void tcp_conn_heat(struct tcp_conn *conn);
 void tcp_conn_cool(struct tcp_conn *conn);

@@ -31,7 +31,8 @@ static void end_conns(struct tcp_ep *ep)
 		struct tcp_conn *conn =
 			wf_list_entry(ep->conns.next, struct tcp_conn, link);
 
-		tcp_conn_leave(conn);
+		tcp_conn_hang_up(conn);
+		tcp_conn_end(conn, 0);
 	}
 	tcp_conn_free_dead(ep);
 	wf_unlock(&ep->ep.lock);

@@ -322,8 +322,7 @@ static int msg_shutdown(struct fid_ep *fid, uint64_t flags)
 	wf_ep_srx_lock(&ep->ep);
 	wf_lock(&ep->ep.lock);
 	if (cm->conn) {
-		tcp_tx_flush(cm->conn);
-		(void)shutdown(cm->conn->watch.fd, SHUT_RDWR);
+		tcp_conn_hang_up(cm->conn);
 		take_down(ep);
 		event(ep, FI_SHUTDOWN, NULL, 0);
 	} else {
