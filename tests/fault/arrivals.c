@@ -135,6 +135,7 @@ static void rdm_server(void *arg)
 		node_receive(&node, &in[i], sizeof(in[i]), 0, &rx[i]);
 	}
 	node_drive_until(&node, &crowd->over);
+	node_close(&node);
 }
 
 struct client {
@@ -323,6 +324,7 @@ static void msg_close(struct msg_side *side)
 
 /* One connection, on either side. */
 struct link {
+	struct link *next; /* server: all that ever were */
 	struct fid_ep *ep; /* NULL: closed */
 	struct fi_context2 rx, tx;
 	struct word in, out;
@@ -404,6 +406,8 @@ static void for_each_done(struct msg_side *side,
 
 /* ... the server ... */
 
+static struct link *all;
+
 static void accept_link(
 	struct msg_side *side, struct fid_pep *pep, struct fi_info *info)
 {
@@ -411,6 +415,8 @@ static void accept_link(
 
 	CHECK(link);
 	if (link_open(side, info, link)) {
+		link->next = all;
+		all = link;
 		CHECK_OK(fi_accept(link->ep, NULL, 0));
 	} else {
 		CHECK_OK(fi_reject(pep, info->handle, NULL, 0));
@@ -419,7 +425,7 @@ static void accept_link(
 	fi_freeinfo(info);
 }
 
-/* Links are not freed: a completion may still name them. */
+/* Links are freed at the end: a completion may still name them. */
 static void serve_events(struct msg_side *side, struct fid_pep *pep)
 {
 	struct fi_eq_cm_entry entry;
@@ -474,6 +480,16 @@ static void msg_server(void *arg)
 		serve_events(&side, pep);
 		for_each_done(&side, serve_link);
 	}
+	while (all) {
+		struct link *link = all;
+
+		all = link->next;
+		if (link->ep)
+			link_close(link);
+		free(link);
+	}
+	CHECK_OK(fi_close(&pep->fid));
+	msg_close(&side);
 }
 
 /* ... the clients ... */
