@@ -34,3 +34,5 @@ for kind in best median; do
 	awk -v kind="$kind" -v ns="$(figure rdm_rate "$kind")" 'BEGIN {
 		printf "rdm 64 B rate, %-19s %10.2f M/s\n", kind, 1000 / ns }'
 done
+echo 'memory of an rdm endpoint with 1000 peers'
+"$build/bench/tcp_memory"

@@ -16,10 +16,14 @@
 enum {
 	PROCESSES = 10,
 	EACH = 100, /* clients in a process */
+	FEW = 30,   /* the same where most have to come again */
 	CLIENTS = PROCESSES * EACH,
 	MESSAGES = 3,
 	LIMIT_MS = 60000,
 };
+
+/* How many there are this time. */
+static unsigned int each = EACH, clients_count = CLIENTS;
 
 struct word {
 	uint32_t who, number;
@@ -62,7 +66,7 @@ static unsigned int complete;
 /* True: it was his last one. */
 static bool hear(const struct word *word)
 {
-	CHECK(word->who < CLIENTS && word->number == heard[word->who]);
+	CHECK(word->who < clients_count && word->number == heard[word->who]);
 	if (++heard[word->who] < MESSAGES)
 		return false;
 	complete++;
@@ -109,7 +113,7 @@ static void rdm_server(void *arg)
 		node_receive(&node, &in[i], sizeof(in[i]), 0, &rx[i]);
 	limit_descriptors(crowd->fd_limit);
 	pipe_tell(&crowd->ready);
-	while (complete < CLIENTS || answered < CLIENTS) {
+	while (complete < clients_count || answered < clients_count) {
 		struct fi_context2 *context;
 		long i;
 
@@ -131,6 +135,7 @@ static void rdm_server(void *arg)
 		node_receive(&node, &in[i], sizeof(in[i]), 0, &rx[i]);
 	}
 	node_drive_until(&node, &crowd->over);
+	node_close(&node);
 }
 
 struct client {
@@ -164,7 +169,7 @@ static void open_client(struct node *node, struct client *c)
 static void send_round(struct node *node, struct client *clients, uint32_t first,
 	uint32_t number, fi_addr_t server)
 {
-	for (uint32_t i = 0; i < EACH; i++) {
+	for (uint32_t i = 0; i < each; i++) {
 		struct client *c = &clients[i];
 		ssize_t ret;
 
@@ -188,7 +193,7 @@ static void rdm_clients(void *arg)
 {
 	static struct client clients[EACH];
 	struct crowd *crowd = arg;
-	uint32_t first = (uint32_t)crowd->process * EACH;
+	uint32_t first = (uint32_t)crowd->process * each;
 	struct fi_cq_tagged_entry entry;
 	struct fi_cq_err_entry err = { 0 };
 	bool leave = crowd->leave;
@@ -197,13 +202,13 @@ static void rdm_clients(void *arg)
 
 	node_open(&node, 0);
 	server = node_peer(&node, crowd->port);
-	for (int i = 0; i < EACH; i++)
+	for (unsigned int i = 0; i < each; i++)
 		open_client(&node, &clients[i]);
 	pipe_tell(&crowd->ready);
 	pipe_wait(&crowd->go);
 	for (uint32_t n = 0; n < MESSAGES; n++)
 		send_round(&node, clients, first, n, server);
-	for (int left = EACH * (MESSAGES + 1); left; left--) {
+	for (int left = (int)each * (MESSAGES + 1); left; left--) {
 		int got = node_wait(&node, &entry, &err, LIMIT_MS);
 		struct client *c;
 
@@ -221,7 +226,7 @@ static void rdm_clients(void *arg)
 		if (leave && c->answered && c->sent == MESSAGES)
 			CHECK_OK(fi_close(&c->ep->fid));
 	}
-	for (int i = 0; !leave && i < EACH; i++)
+	for (unsigned int i = 0; !leave && i < each; i++)
 		CHECK_OK(fi_close(&clients[i].ep->fid));
 	node_close(&node);
 }
@@ -261,14 +266,16 @@ static void few_descriptors_for_many(void (*server)(void *), void (*clients)(voi
 	FILE *log = log_to_file();
 	unsigned int lines;
 
-	crowd->fd_limit = 120;
+	each = FEW;
+	clients_count = PROCESSES * FEW;
+	crowd->fd_limit = 60;
 	crowd->leave = true;
 	run_crowd(crowd, server, clients);
 	lines = count_in_log(log, "no file descriptor is left");
-	CHECK(lines >= 1 && lines < CLIENTS / 2);
+	CHECK(lines >= 1 && lines < clients_count);
 }
 
-static void descriptors_for_a_tenth_rdm(void)
+static void few_descriptors_rdm(void)
 {
 	few_descriptors_for_many(rdm_server, rdm_clients);
 }
@@ -317,11 +324,12 @@ static void msg_close(struct msg_side *side)
 
 /* One connection, on either side. */
 struct link {
+	struct link *next; /* server: all that ever were */
 	struct fid_ep *ep; /* NULL: closed */
 	struct fi_context2 rx, tx;
 	struct word in, out;
 	uint32_t who, number;
-	bool sent; /* server: the answer */
+	bool again; /* was sent away, comes back */
 };
 
 /* False: no descriptor is left for it. */
@@ -369,29 +377,36 @@ static int next_event(struct msg_side *side, uint32_t *event,
 	return 1;
 }
 
-/* The next completion; NULL: none. Receives that end with their connection are not
- * spoken of. */
-static struct link *next_done(struct msg_side *side, bool *ret_send)
+/* Each completion that there is goes to @done with its link. Receives that end with
+ * their connection are not spoken of. */
+static void for_each_done(struct msg_side *side,
+	void (*done)(struct msg_side *side, struct link *link, bool is_send))
 {
-	struct fi_cq_tagged_entry entry;
+	struct fi_cq_tagged_entry entries[64];
 	struct fi_cq_err_entry err = { 0 };
-	ssize_t ret = fi_cq_read(side->cq, &entry, 1);
+	ssize_t ret = fi_cq_read(side->cq, entries, 64);
 
 	if (ret == -FI_EAVAIL) {
 		CHECK(fi_cq_readerr(side->cq, &err, 0) == 1);
 		CHECK(err.flags & FI_RECV && err.err == FI_ECANCELED);
-		return NULL;
+		return;
 	}
-	if (ret != 1)
-		return NULL;
-	*ret_send = entry.flags & FI_SEND;
-	return *ret_send ? (struct link *)((char *)entry.op_context -
-					   offsetof(struct link, tx))
-			 : (struct link *)((char *)entry.op_context -
-					   offsetof(struct link, rx));
+	CHECK(ret > 0 || ret == -FI_EAGAIN);
+	for (ssize_t i = 0; i < ret; i++) {
+		bool is_send = entries[i].flags & FI_SEND;
+		char *context = entries[i].op_context;
+
+		done(side,
+			(struct link *)(context -
+					(is_send ? offsetof(struct link, tx)
+						 : offsetof(struct link, rx))),
+			is_send);
+	}
 }
 
 /* ... the server ... */
+
+static struct link *all;
 
 static void accept_link(
 	struct msg_side *side, struct fid_pep *pep, struct fi_info *info)
@@ -400,6 +415,8 @@ static void accept_link(
 
 	CHECK(link);
 	if (link_open(side, info, link)) {
+		link->next = all;
+		all = link;
 		CHECK_OK(fi_accept(link->ep, NULL, 0));
 	} else {
 		CHECK_OK(fi_reject(pep, info->handle, NULL, 0));
@@ -408,7 +425,7 @@ static void accept_link(
 	fi_freeinfo(info);
 }
 
-/* Links are not freed: a completion may still name them. */
+/* Links are freed at the end: a completion may still name them. */
 static void serve_events(struct msg_side *side, struct fid_pep *pep)
 {
 	struct fi_eq_cm_entry entry;
@@ -426,13 +443,14 @@ static void serve_events(struct msg_side *side, struct fid_pep *pep)
 	}
 }
 
-static unsigned int serve_one(struct msg_side *side)
-{
-	bool is_send = false;
-	struct link *link = next_done(side, &is_send);
+static unsigned int answered;
 
-	if (!link || is_send)
-		return link != NULL;
+static void serve_link(struct msg_side *side, struct link *link, bool is_send)
+{
+	if (is_send) {
+		answered++;
+		return;
+	}
 	if (hear(&link->in)) {
 		link->out = link->in;
 		link_send(side, link);
@@ -440,13 +458,11 @@ static unsigned int serve_one(struct msg_side *side)
 	if (link->ep)
 		CHECK_OK(fi_recv(
 			link->ep, &link->in, sizeof(link->in), NULL, 0, &link->rx));
-	return 0;
 }
 
 static void msg_server(void *arg)
 {
 	struct crowd *crowd = arg;
-	unsigned int answered = 0;
 	struct msg_side side;
 	struct fid_pep *pep;
 
@@ -456,14 +472,24 @@ static void msg_server(void *arg)
 	CHECK_OK(fi_listen(pep));
 	limit_descriptors(crowd->fd_limit);
 	pipe_tell(&crowd->ready);
-	while (complete < CLIENTS || answered < CLIENTS) {
+	while (complete < clients_count || answered < clients_count) {
 		serve_events(&side, pep);
-		answered += serve_one(&side);
+		for_each_done(&side, serve_link);
 	}
 	while (!pipe_told(&crowd->over)) {
 		serve_events(&side, pep);
-		(void)serve_one(&side);
+		for_each_done(&side, serve_link);
 	}
+	while (all) {
+		struct link *link = all;
+
+		all = link->next;
+		if (link->ep)
+			link_close(link);
+		free(link);
+	}
+	CHECK_OK(fi_close(&pep->fid));
+	msg_close(&side);
 }
 
 /* ... the clients ... */
@@ -501,50 +527,59 @@ static void client_events(struct msg_side *side, bool again)
 		link = err.context;
 		CHECK(!link->number);
 		link_close(link);
-		(void)usleep(200);
-		link_connect(side, link);
+		link->again = true;
 	}
 }
 
-/* Returns how many were answered. */
-static int client_done(struct msg_side *side, bool leave)
+static void come_again(struct msg_side *side, struct link *clients)
 {
-	bool is_send = false;
-	struct link *link = next_done(side, &is_send);
+	for (unsigned int i = 0; i < each; i++) {
+		if (!clients[i].again)
+			continue;
+		clients[i].again = false;
+		link_connect(side, &clients[i]);
+	}
+}
 
-	if (!link)
-		return 0;
+static bool leaving;
+
+static void client_done(struct msg_side *side, struct link *link, bool is_send)
+{
 	if (is_send) {
 		if (link->number < MESSAGES)
 			link_say(side, link);
-		return 0;
+		return;
 	}
 	CHECK(link->in.who == link->who && link->number == MESSAGES);
-	if (leave)
+	if (leaving)
 		link_close(link);
-	return 1;
+	answered++;
 }
 
 static void msg_clients(void *arg)
 {
 	static struct link clients[EACH];
 	struct crowd *crowd = arg;
-	uint32_t first = (uint32_t)crowd->process * EACH;
-	bool leave = crowd->leave;
+	uint32_t first = (uint32_t)crowd->process * each;
 	struct msg_side side;
+	int turns = 0;
 
+	leaving = crowd->leave;
 	msg_open(&side, crowd->port, 0);
 	pipe_tell(&crowd->ready);
 	pipe_wait(&crowd->go);
-	for (uint32_t i = 0; i < EACH; i++) {
+	for (uint32_t i = 0; i < each; i++) {
 		clients[i].who = first + i;
 		link_connect(&side, &clients[i]);
 	}
-	for (int answered = 0; answered < EACH;) {
-		client_events(&side, leave);
-		answered += client_done(&side, leave);
+	while (answered < each) {
+		client_events(&side, leaving);
+		for_each_done(&side, client_done);
+		(void)usleep(1000); /* there are others */
+		if (++turns % 8 == 0)
+			come_again(&side, clients);
 	}
-	for (uint32_t i = 0; i < EACH; i++)
+	for (uint32_t i = 0; i < each; i++)
 		if (clients[i].ep)
 			link_close(&clients[i]);
 	msg_close(&side);
@@ -555,7 +590,7 @@ static void a_thousand_at_a_passive_endpoint(void)
 	run_crowd(new_crowd(), msg_server, msg_clients);
 }
 
-static void descriptors_for_a_tenth_msg(void)
+static void few_descriptors_msg(void)
 {
 	few_descriptors_for_many(msg_server, msg_clients);
 }
@@ -566,8 +601,8 @@ int main(int argc, char **argv)
 		{ "a_thousand_at_an_rdm_endpoint", a_thousand_at_an_rdm_endpoint, 120 },
 		{ "a_thousand_at_a_passive_endpoint", a_thousand_at_a_passive_endpoint,
 			120 },
-		{ "descriptors_for_a_tenth_rdm", descriptors_for_a_tenth_rdm, 120 },
-		{ "descriptors_for_a_tenth_msg", descriptors_for_a_tenth_msg, 120 },
+		{ "few_descriptors_rdm", few_descriptors_rdm, 120 },
+		{ "few_descriptors_msg", few_descriptors_msg, 120 },
 	};
 
 	return fault_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -517,7 +517,7 @@ static void random_cycles(void)
 		client_dies_in_a_message };
 	static const char *const names[] = { "crossed", "client first",
 		"server restarts", "client dies" };
-	unsigned int count = setting("FAULT_CYCLES", 120);
+	unsigned int count = setting("FAULT_CYCLES", 200);
 	unsigned int done[4] = { 0 };
 
 	seed = setting("FAULT_SEED", 4711);

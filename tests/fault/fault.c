@@ -38,13 +38,19 @@ uint64_t now_ms(void)
 
 void node_open(struct node *node, uint16_t port)
 {
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
+	memset(node, 0, sizeof(*node));
+	node_open_as(node, port);
+}
+
+void node_open_as(struct node *node, uint16_t port)
+{
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED,
+		.wait_obj = node->sleeps ? FI_WAIT_UNSPEC : FI_WAIT_NONE };
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
 	struct fi_info *hints = fi_allocinfo();
 	char service[16];
 	int ret;
 
-	memset(node, 0, sizeof(*node));
 	CHECK(hints);
 	hints->fabric_attr->prov_name = strdup(provider());
 	hints->ep_attr->type = FI_EP_RDM;

@@ -56,11 +56,14 @@ struct node {
 	struct fid_av *av;
 	struct fid_cq *cq;
 	struct fid_ep *ep;
+	bool sleeps; /* the queue can be waited for */
 	fi_addr_t peer[MAX_PEERS];
 };
 
 /* Listens on FAULT_HOST, 127.0.0.1 by default; @port 0 for any. */
 void node_open(struct node *node, uint16_t port);
+/* The same, for a node whose properties are set. */
+void node_open_as(struct node *node, uint16_t port);
 void node_close(struct node *node);
 uint16_t node_port(struct node *node);
 /* Where nobody needs to live yet. */

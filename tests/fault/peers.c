@@ -18,9 +18,8 @@ static void give_up_soon(void)
 
 struct service {
 	uint16_t port;
-	struct signal_pipe ready, go;
+	struct signal_pipe ready;
 	uint16_t client; /* where answers go */
-	int count;
 };
 
 static void echo(void *arg)
@@ -160,153 +159,6 @@ static void a_restart_is_noticed_before_sending(void)
 		(void)usleep(20000); /* a pause, as applications make */
 	}
 	kill_and_reap(pid);
-	node_close(&node);
-}
-
-static void speak_and_go(void *arg)
-{
-	struct service *service = arg;
-	static uint8_t buf[10000];
-	struct fi_cq_tagged_entry entry;
-	struct fi_cq_err_entry err;
-	struct fi_context2 tx[5];
-	struct node node;
-	fi_addr_t client;
-
-	node_open(&node, service->port);
-	client = node_peer(&node, service->client);
-	for (int i = 0; i < 5; i++)
-		CHECK(node_send(&node, client, buf, sizeof(buf), 1, &tx[i], LIMIT_MS));
-	for (int i = 0; i < 5; i++)
-		CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
-	pipe_tell(&service->ready);
-	for (;;)
-		(void)pause();
-}
-
-/* What arrived from one that is gone is received, although sending to it fails. */
-static void hear_last_words(void)
-{
-	static uint8_t in[10000];
-	struct service service = { .port = free_port() };
-	struct fi_cq_tagged_entry entry;
-	struct fi_cq_err_entry err;
-	struct fi_context2 rx, tx[8];
-	struct node node;
-	fi_addr_t peer;
-	pid_t pid;
-
-	node_open(&node, 0);
-	peer = node_peer(&node, service.port);
-	service.client = node_port(&node);
-	pipe_open(&service.ready);
-	pipe_open(&service.go);
-	pid = child(speak_and_go, &service, 60);
-	/* The connection is made, but no more than the beginning is read. */
-	node_receive(&node, in, sizeof(in), 0, &rx);
-	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
-	pipe_tell(&service.go);
-	pipe_wait(&service.ready);
-	kill_and_reap(pid);
-	for (int i = 0; i < 8; i++)
-		CHECK_OK(fi_tsend(node.ep, in, 100, NULL, peer, 1, &tx[i]));
-	for (int heard = 0; heard < 4; heard++) {
-		int got;
-
-		node_receive(&node, in, sizeof(in), 0, &rx);
-		do {
-			got = node_wait(&node, &entry, &err, LIMIT_MS);
-			CHECK(got > 0 || (got < 0 && err.op_context != &rx));
-		} while (got < 0 || entry.op_context != &rx);
-		CHECK(entry.len == sizeof(in));
-	}
-	node_close(&node);
-	pipe_close(&service.ready);
-	pipe_close(&service.go);
-}
-
-static void last_words_are_heard(void)
-{
-	give_up_soon();
-	for (int round = 0; round < 10; round++)
-		hear_last_words();
-}
-
-enum { PARTING = 3000, PARTING_LEN = 1000 };
-
-static void send_and_close(void *arg)
-{
-	static uint8_t buf[PARTING_LEN];
-	static struct fi_context2 tx[PARTING];
-	struct service *service = arg;
-	struct fi_cq_tagged_entry entry;
-	int done = 0, sent = 0;
-	struct node node;
-	fi_addr_t client;
-
-	node_open(&node, service->port);
-	client = node_peer(&node, service->client);
-	/* As many as the kernel takes while nobody reads; at least some. */
-	while (sent < PARTING) {
-		ssize_t ret;
-
-		CHECK_OK(fi_tsend(
-			node.ep, buf, sizeof(buf), NULL, client, 1, &tx[sent++]));
-		for (int i = 0; i < 200 && done < sent; i++) {
-			ret = fi_cq_read(node.cq, &entry, 1);
-			CHECK(ret == 1 || ret == -FI_EAGAIN);
-			done += ret == 1;
-			if (ret < 0 && sent == 1) /* connecting */
-				i = (int)usleep(50);
-		}
-		if (done < sent)
-			break;
-	}
-	service->count = done;
-	pipe_tell(&service->ready);
-	pipe_wait(&service->go); /* something came that is not read */
-	node_close(&node);
-}
-
-/* What completed before its sender closed arrives, whatever he had left unread. */
-static void a_close_takes_nothing_back(void)
-{
-	static uint8_t in[PARTING_LEN];
-	struct service *service = mmap(NULL, sizeof(*service), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	struct fi_cq_tagged_entry entry;
-	struct fi_cq_err_entry err;
-	struct fi_context2 rx, tx;
-	struct node node;
-	fi_addr_t peer;
-	pid_t pid;
-
-	CHECK(service != MAP_FAILED);
-	service->port = free_port();
-	node_open(&node, 0);
-	peer = node_peer(&node, service->port);
-	service->client = node_port(&node);
-	pipe_open(&service->ready);
-	pipe_open(&service->go);
-	pid = child(send_and_close, service, 60);
-	/* The first one makes the connection. */
-	node_receive(&node, in, sizeof(in), 0, &rx);
-	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
-	pipe_wait(&service->ready);
-	CHECK_OK(fi_tsend(node.ep, in, 100, NULL, peer, 1, &tx));
-	pipe_tell(&service->go);
-	join(pid);
-	printf("# %d messages\n", service->count);
-	for (int heard = 1; heard < service->count;) {
-		int got;
-
-		node_receive(&node, in, sizeof(in), 0, &rx);
-		do {
-			got = node_wait(&node, &entry, &err, LIMIT_MS);
-			CHECK(got != 0);
-		} while (got < 0 || entry.op_context != &rx);
-		heard++;
-	}
 	node_close(&node);
 }
 
@@ -727,8 +579,6 @@ int main(int argc, char **argv)
 		{ "a_server_restarts_on_its_port", a_server_restarts_on_its_port, 60 },
 		{ "a_restart_is_noticed_before_sending",
 			a_restart_is_noticed_before_sending, 60 },
-		{ "last_words_are_heard", last_words_are_heard, 60 },
-		{ "a_close_takes_nothing_back", a_close_takes_nothing_back, 60 },
 		{ "a_client_starts_before_its_server",
 			a_client_starts_before_its_server, 60 },
 		{ "a_peer_killed_under_small_messages",

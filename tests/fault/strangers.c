@@ -249,6 +249,7 @@ static void host(void *arg)
 	limit_descriptors(host->fd_limit);
 	pipe_tell(&host->ready);
 	node_drive_until(&node, &host->over);
+	node_close(&node);
 }
 
 static unsigned int descriptors_of(pid_t pid)

@@ -86,8 +86,11 @@ static void expect_failure(
 	size_t len = sizeof(want);
 	ssize_t ret;
 
-	while ((ret = fi_cq_read(node->cq, &entry, 1)) == -FI_EAGAIN)
+	do {
+		ret = node->sleeps ? fi_cq_sread(node->cq, &entry, 1, NULL, LIMIT_MS)
+				   : fi_cq_read(node->cq, &entry, 1);
 		CHECK(now_ms() < deadline);
+	} while (ret == -FI_EAGAIN);
 	if (ret != -FI_EAVAIL)
 		fprintf(stderr, "%s: %zd\n", what, ret);
 	CHECK(ret == -FI_EAVAIL);
@@ -181,6 +184,8 @@ static void come_back(struct node *node, fi_addr_t peer)
 	expect_sent(node, &tx);
 }
 
+static bool sleeps;
+
 static void vanish(size_t len, uint64_t tag, uint64_t level, const char *what)
 {
 	static uint8_t buf[LEN];
@@ -189,7 +194,9 @@ static void vanish(size_t len, uint64_t tag, uint64_t level, const char *what)
 	fi_addr_t peer;
 
 	be_impatient();
-	node_open(&node, 0);
+	memset(&node, 0, sizeof(node));
+	node.sleeps = sleeps;
+	node_open_as(&node, 0);
 	peer = server_of(&node);
 	send_level(&node, peer, buf, 8, 0, &tx[0], FI_TRANSMIT_COMPLETE);
 	expect_sent(&node, &tx[0]);
@@ -214,6 +221,13 @@ static void a_host_vanishes_with_data_under_way(void)
 	vanish(8, 0, FI_TRANSMIT_COMPLETE, "small, unacknowledged");
 }
 
+/* Nobody asks for progress meanwhile: the sleeper is woken in time. */
+static void a_host_vanishes_from_a_sleeper(void)
+{
+	sleeps = true;
+	vanish(8, 0, FI_TRANSMIT_COMPLETE, "small, slept for");
+}
+
 static void a_host_vanishes_in_a_large_message(void)
 {
 	vanish(LEN, 0, 0, "large, wants to be asked for");
@@ -232,6 +246,8 @@ int main(int argc, char **argv)
 		{ "waiting_for_ever_for_a_route", waiting_for_ever_for_a_route, 60 },
 		{ "a_host_vanishes_with_data_under_way",
 			a_host_vanishes_with_data_under_way, 60 },
+		{ "a_host_vanishes_from_a_sleeper", a_host_vanishes_from_a_sleeper,
+			60 },
 		{ "a_host_vanishes_in_a_large_message",
 			a_host_vanishes_in_a_large_message, 60 },
 		{ "a_host_vanishes_before_it_receives",

@@ -82,6 +82,9 @@ static void hand_over(struct tcp_pep *pep, struct ask *ask)
 		ask->fd = -1;
 		if (tell(pep, req) && tcp_connreq_take(&req->handle))
 			tcp_connreq_free(req);
+	} else {
+		(void)tcp_cm_reject(&ask->cm, TCP_REASON_BUSY, NULL, 0);
+		(void)shutdown(ask->fd, SHUT_RDWR);
 	}
 	ask_drop(pep, ask);
 }

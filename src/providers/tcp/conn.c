@@ -119,7 +119,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	wf_list_push(&ep->dead, &conn->link);
 }
 
-void tcp_conn_leave(struct tcp_conn *conn)
+void tcp_conn_hang_up(struct tcp_conn *conn)
 {
 	enum { READS_MAX = 4096 };
 	struct tcp_ep *ep = conn->ep;
@@ -131,7 +131,6 @@ void tcp_conn_leave(struct tcp_conn *conn)
 	for (int i = 0; ep->rbuf && i < READS_MAX; i++)
 		if (recv(fd, ep->rbuf, ep->rbuf_size, MSG_DONTWAIT) <= 0)
 			break;
-	tcp_conn_end(conn, 0);
 }
 
 void tcp_conn_free_dead(struct tcp_ep *ep)

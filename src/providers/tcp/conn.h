@@ -50,14 +50,16 @@ struct tcp_mark {
 	uint8_t op;
 };
 
-enum { TCP_MARKS = 256 };
-
-/* Small records on their way out. Connections have one while they need it. */
+/*
+ * Small records on their way out. Connections have one while they need it: a small one,
+ * unless that fills up before it is sent. @bytes are behind @marks.
+ */
 struct tcp_stage {
-	size_t head, tail;
+	size_t head, tail, size;
 	uint32_t mark_head, mark_tail; /* run free */
-	struct tcp_mark marks[TCP_MARKS];
-	uint8_t bytes[];
+	uint32_t mark_mask;
+	uint8_t *bytes;
+	struct tcp_mark marks[];
 };
 
 struct tcp_unexp;
@@ -85,8 +87,10 @@ struct tcp_rx {
 	uint8_t *held; /* TCP_SINK_HOLD: what was read already */
 	size_t held_len;
 	struct tcp_record rec;
-	struct iovec iovs[TCP_IOV_LIMIT];
-	uint8_t carry[TCP_WIRE_HDR_MAX];
+	union {
+		struct iovec iovs[TCP_IOV_LIMIT]; /* @body */
+		uint8_t carry[TCP_WIRE_HDR_MAX];  /* not @body */
+	};
 };
 
 /*
@@ -137,9 +141,9 @@ void tcp_conn_fail(struct tcp_conn *conn, int err);
  * lock and ep.lock held. The memory is freed at the end of progress. */
 void tcp_conn_end(struct tcp_conn *conn, int err);
 void tcp_conn_free_dead(struct tcp_ep *ep);
-/* The endpoint is closed: the kernel goes on sending what was completed. It would not,
- * were anything left unread. */
-void tcp_conn_leave(struct tcp_conn *conn);
+/* Before we end it ourselves: the kernel goes on sending what was completed. It would
+ * not, were anything left unread. */
+void tcp_conn_hang_up(struct tcp_conn *conn);
 /* Look at it in each progress call, or no more. */
 void tcp_conn_heat(struct tcp_conn *conn);
 void tcp_conn_cool(struct tcp_conn *conn);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "providers/tcp/msg_cm.h"
 
@@ -14,6 +16,13 @@ struct tcp_connreq *tcp_connreq_new(struct fid_pep *pep, int fd,
 
 	if (!req)
 		return NULL;
+	req->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (req->epfd < 0) {
+		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
+			"a connection request is rejected: %s\n", strerror(errno));
+		free(req);
+		return NULL;
+	}
 	req->handle.fclass = FI_CLASS_CONNREQ;
 	req->pep = pep;
 	req->fd = fd;
@@ -58,5 +67,7 @@ void tcp_connreq_free(struct tcp_connreq *req)
 {
 	if (req->fd >= 0)
 		(void)close(req->fd);
+	if (req->epfd >= 0)
+		(void)close(req->epfd);
 	free(req);
 }

@@ -32,7 +32,8 @@ static void end_conns(struct tcp_ep *ep)
 		struct tcp_conn *conn =
 			wf_list_entry(ep->conns.next, struct tcp_conn, link);
 
-		tcp_conn_leave(conn);
+		tcp_conn_hang_up(conn);
+		tcp_conn_end(conn, 0);
 	}
 	tcp_conn_free_dead(ep);
 	wf_unlock(&ep->ep.lock);
@@ -171,6 +172,7 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	ep->stage_size = WF_MAX(tcp_params.staging_size, (size_t)STAGE_MIN);
 	ep->manual = ep->manual && tcp_params.staging_size;
 	wf_sizes_init(&ep->unexps, sizeof(struct tcp_unexp));
+	ep->epfd = -1;
 	ep->timer.fd = -1;
 	ep->timer_ns = UINT64_MAX;
 	wf_list_init(&ep->conns);
@@ -204,20 +206,23 @@ int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	if (ret)
 		goto err_free;
 	init(ep, &name);
-	ep->epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (ep->epfd < 0) {
-		ret = -errno;
-		goto err_ep;
-	}
 	ret = ep->ep.type == FI_EP_RDM ? tcp_peers_new(ep)
 				       : tcp_msg_new(ep, info->handle);
 	if (ret)
-		goto err_epfd;
+		goto err_ep;
+	/* A connection request brings one. */
+	if (ep->epfd < 0)
+		ep->epfd = epoll_create1(EPOLL_CLOEXEC);
+	if (ep->epfd < 0) {
+		ret = -errno;
+		goto err_kind;
+	}
 	*ret_ep = &ep->ep.fid;
 	return 0;
 
-err_epfd:
-	(void)close(ep->epfd);
+err_kind:
+	tcp_peers_free(ep);
+	tcp_msg_free(ep);
 err_ep:
 	wf_ep_done(&ep->ep);
 err_free:

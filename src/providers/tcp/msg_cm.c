@@ -323,8 +323,7 @@ static int msg_shutdown(struct fid_ep *fid, uint64_t flags)
 	wf_ep_srx_lock(&ep->ep);
 	wf_lock(&ep->ep.lock);
 	if (cm->conn) {
-		tcp_tx_flush(cm->conn);
-		(void)shutdown(cm->conn->watch.fd, SHUT_RDWR);
+		tcp_conn_hang_up(cm->conn);
 		take_down(ep);
 		event(ep, FI_SHUTDOWN, NULL, 0);
 	} else {
@@ -372,7 +371,8 @@ static int take_request(struct tcp_ep *ep, struct fid *handle)
 	cm->cm = req->cm;
 	cm->watch.fd = req->fd;
 	(void)getsockname(req->fd, &ep->name.sa, &len);
-	req->fd = -1;
+	ep->epfd = req->epfd;
+	req->fd = req->epfd = -1;
 	tcp_connreq_free(req);
 	return 0;
 }

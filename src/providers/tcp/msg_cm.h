@@ -28,12 +28,16 @@ struct tcp_msg_cm {
 	struct wf_eq *eq; /* runs our progress; NULL: none */
 };
 
-/* What FI_CONNREQ brings: somebody waits for an answer. @handle is info->handle. */
+/*
+ * What FI_CONNREQ brings: somebody waits for an answer. @handle is info->handle. It
+ * holds the descriptors that its endpoint will need: where they are short, waiting
+ * requests would otherwise take them all, and none could be accepted.
+ */
 struct tcp_connreq {
 	struct fid handle;
 	struct wf_list link; /* all that are open */
 	struct fid_pep *pep;
-	int fd;
+	int fd, epfd;
 	union wf_sockaddr peer;
 	struct tcp_cm cm; /* in state ASKED */
 };

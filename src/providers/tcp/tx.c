@@ -24,29 +24,82 @@ static size_t copy_in(uint8_t *to, const struct iovec *iov, size_t count)
 	return len;
 }
 
+enum { FEW_MARKS = 16, FEW_BYTES = 1024, MANY_MARKS = 256 };
+
+static struct tcp_stage *stage_new(uint32_t marks, size_t size)
+{
+	size_t marks_size = marks * sizeof(struct tcp_mark);
+	struct tcp_stage *stage = malloc(sizeof(*stage) + marks_size + size);
+
+	if (!stage)
+		return NULL;
+	stage->head = stage->tail = 0;
+	stage->size = size;
+	stage->mark_head = stage->mark_tail = 0;
+	stage->mark_mask = marks - 1;
+	stage->bytes = (uint8_t *)stage->marks + marks_size;
+	return stage;
+}
+
+static bool is_small(const struct tcp_stage *stage)
+{
+	return stage->mark_mask != MANY_MARKS - 1;
+}
+
 static bool stage_get(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
 
-	conn->stage = ep->spare_stage ? ep->spare_stage
-				      : malloc(sizeof(*conn->stage) + ep->stage_size);
+	conn->stage = ep->spare_stage;
 	ep->spare_stage = NULL;
 	if (!conn->stage)
-		return false;
-	conn->stage->head = conn->stage->tail = 0;
-	conn->stage->mark_head = conn->stage->mark_tail = 0;
-	return true;
+		conn->stage = stage_new(FEW_MARKS, FEW_BYTES);
+	return conn->stage != NULL;
+}
+
+/* Empty ones go back, so that quiet connections have none. The larger one is kept. */
+static void spare(struct tcp_ep *ep, struct tcp_stage *stage)
+{
+	if (ep->spare_stage && (is_small(stage) || !is_small(ep->spare_stage))) {
+		free(stage);
+		return;
+	}
+	free(ep->spare_stage);
+	stage->head = stage->tail = 0;
+	stage->mark_head = stage->mark_tail = 0;
+	ep->spare_stage = stage;
 }
 
 void tcp_stage_put(struct tcp_conn *conn)
 {
+	spare(conn->ep, conn->stage);
+	conn->stage = NULL;
+}
+
+/* False: it is as large as it may be. */
+static bool stage_grow(struct tcp_conn *conn)
+{
+	struct tcp_stage *old = conn->stage, *stage;
 	struct tcp_ep *ep = conn->ep;
 
-	if (ep->spare_stage)
-		free(conn->stage);
-	else
-		ep->spare_stage = conn->stage;
-	conn->stage = NULL;
+	if (!is_small(old))
+		return false;
+	stage = ep->spare_stage && !is_small(ep->spare_stage)
+			? ep->spare_stage
+			: stage_new(MANY_MARKS, ep->stage_size);
+	if (!stage)
+		return false;
+	if (stage == ep->spare_stage)
+		ep->spare_stage = NULL;
+	stage->tail = old->tail - old->head;
+	memcpy(stage->bytes, old->bytes + old->head, stage->tail);
+	stage->mark_head = old->mark_head;
+	stage->mark_tail = old->mark_tail;
+	for (uint32_t i = old->mark_tail; i != old->mark_head; i++)
+		stage->marks[i & stage->mark_mask] = old->marks[i & old->mark_mask];
+	conn->stage = stage;
+	spare(ep, old);
+	return true;
 }
 
 /* Where the next @len bytes go; NULL: there is no room. */
@@ -61,8 +114,13 @@ static inline uint8_t *stage_room(struct tcp_conn *conn, size_t len)
 	}
 	if (stage->head == stage->tail)
 		stage->head = stage->tail = 0;
-	if (len > conn->ep->stage_size - stage->tail)
-		return NULL;
+	if (wf_unlikely(len > stage->size - stage->tail)) {
+		if (!stage_grow(conn))
+			return NULL;
+		stage = conn->stage;
+		if (len > stage->size - stage->tail)
+			return NULL;
+	}
 	return stage->bytes + stage->tail;
 }
 
@@ -80,7 +138,7 @@ void tcp_stage_sent(struct tcp_conn *conn, size_t len)
 	conn->flushed += len;
 	while (stage->mark_tail != stage->mark_head) {
 		const struct tcp_mark *mark =
-			&stage->marks[stage->mark_tail % TCP_MARKS];
+			&stage->marks[stage->mark_tail & stage->mark_mask];
 		const struct wf_op_report *report = &wf_op_reports[mark->op];
 
 		if (mark->end > conn->flushed)
@@ -99,7 +157,7 @@ void tcp_tx_drop_stage(struct tcp_conn *conn, int err)
 		return;
 	for (; err && stage->mark_tail != stage->mark_head; stage->mark_tail++) {
 		const struct tcp_mark *mark =
-			&stage->marks[stage->mark_tail % TCP_MARKS];
+			&stage->marks[stage->mark_tail & stage->mark_mask];
 
 		tcp_tx_report(conn->ep, mark->op, mark->context, mark->op_flags,
 			mark->addr, err, tcp_conn_addr(conn));
@@ -375,7 +433,8 @@ bool tcp_tx_take_back(struct tcp_conn *conn, uint64_t before)
 	if (!stage || conn->flushed > before || conn->staged == before)
 		return false;
 	if (stage->mark_head != stage->mark_tail &&
-		stage->marks[(stage->mark_head - 1) % TCP_MARKS].end == conn->staged)
+		stage->marks[(stage->mark_head - 1) & stage->mark_mask].end ==
+			conn->staged)
 		stage->mark_head--;
 	stage->tail -= conn->staged - before;
 	conn->staged = before;
@@ -386,7 +445,7 @@ static void mark(struct tcp_conn *conn, const struct wf_op *op)
 {
 	struct tcp_stage *stage = conn->stage;
 
-	stage->marks[stage->mark_head++ % TCP_MARKS] = (struct tcp_mark){
+	stage->marks[stage->mark_head++ & stage->mark_mask] = (struct tcp_mark){
 		.context = op->context,
 		.op_flags = op->flags,
 		.addr = op->addr,
@@ -396,14 +455,19 @@ static void mark(struct tcp_conn *conn, const struct wf_op *op)
 	};
 }
 
+static bool marks_full(const struct tcp_stage *stage)
+{
+	return stage->mark_head - stage->mark_tail == stage->mark_mask + 1;
+}
+
 /* Room for a message and its completion. */
 static uint8_t *small_room(struct tcp_conn *conn, size_t len)
 {
 	uint8_t *to = stage_room(conn, len);
 
-	if (!to || conn->stage->mark_head - conn->stage->mark_tail == TCP_MARKS)
-		return NULL;
-	return to;
+	if (!to || wf_likely(!marks_full(conn->stage)))
+		return to;
+	return stage_grow(conn) ? stage_room(conn, len) : NULL;
 }
 
 bool tcp_tx_small(struct tcp_conn *conn, const struct wf_op *op)
