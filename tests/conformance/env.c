@@ -18,7 +18,7 @@ uint64_t cf_now_ms(void)
 
 const char *cf_loopback(void)
 {
-	static char self[16];
+	static _Thread_local char self[16];
 
 	if (cf_target.addr_format == FI_SOCKADDR_IN6)
 		return "::1";
