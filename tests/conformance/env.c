@@ -365,7 +365,10 @@ void cf_open_region(struct cf_env *env, int side, struct cf_region *region, void
 		CHECK_OK(fi_mr_enable(region->mr));
 	}
 	region->key = fi_mr_key(region->mr);
-	region->addr = mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)region->bytes : 0;
+	/* Before 1.5, 1 was FI_MR_BASIC, which names memory by its address as well. */
+	region->addr = mode & FI_MR_VIRT_ADDR || mode == 1
+			       ? (uint64_t)(uintptr_t)region->bytes
+			       : 0;
 }
 
 void cf_close_region(struct cf_region *region)
