@@ -8,7 +8,8 @@
 		*t = *t + *o;                                                          \
 		break;                                                                 \
 	case FI_PROD:                                                                  \
-		*t = *t * *o;                                                          \
+		/* Short ones would be multiplied as int, where this is too much. */   \
+		*t = 1u * *t * *o;                                                     \
 		break;                                                                 \
 	case FI_DIFF:                                                                  \
 		*t = *t - *o;                                                          \

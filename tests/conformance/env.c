@@ -18,7 +18,7 @@ uint64_t cf_now_ms(void)
 
 const char *cf_loopback(void)
 {
-	static char self[16];
+	static _Thread_local char self[16];
 
 	if (cf_target.addr_format == FI_SOCKADDR_IN6)
 		return "::1";
@@ -365,7 +365,10 @@ void cf_open_region(struct cf_env *env, int side, struct cf_region *region, void
 		CHECK_OK(fi_mr_enable(region->mr));
 	}
 	region->key = fi_mr_key(region->mr);
-	region->addr = mode & FI_MR_VIRT_ADDR ? (uint64_t)(uintptr_t)region->bytes : 0;
+	/* Before 1.5, 1 was FI_MR_BASIC, which names memory by its address as well. */
+	region->addr = mode & FI_MR_VIRT_ADDR || mode == 1
+			       ? (uint64_t)(uintptr_t)region->bytes
+			       : 0;
 }
 
 void cf_close_region(struct cf_region *region)

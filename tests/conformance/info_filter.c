@@ -110,9 +110,10 @@ static void direction_caps_are_subsets(void)
 	CHECK(!(info->tx_attr->caps & FI_RECV));
 	CHECK(!(info->rx_attr->caps & FI_SEND));
 	fi_freeinfo(info);
-	/* More than the endpoint was asked to have. */
+	/* More than the endpoint was asked to have, which once was not looked at. */
 	hints->tx_attr->caps = FI_TAGGED | FI_SEND;
-	CHECK_EQ(answer(hints, &info), -FI_ENODATA);
+	if (cf_target.version >= FI_VERSION(2, 0))
+		CHECK_EQ(answer(hints, &info), -FI_ENODATA);
 	fi_freeinfo(hints);
 }
 

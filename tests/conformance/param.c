@@ -168,13 +168,15 @@ static void only_unknown_names_leave_nothing(void)
 
 static void an_address_format_filters(void)
 {
+	uint32_t format =
+		cf_target.addr_format ? cf_target.addr_format : FI_SOCKADDR_IN6;
 	struct fi_info *info;
 
 	NEED_API(2, 0);
-	set("FI_ADDR_FORMAT", "FI_SOCKADDR_IN6");
+	set("FI_ADDR_FORMAT", fi_tostr(&format, FI_TYPE_ADDR_FORMAT));
 	CHECK_OK(fi_getinfo(cf_target.version, NULL, NULL, 0, NULL, &info));
 	for (struct fi_info *cur = info; cur; cur = cur->next)
-		CHECK_EQ(cur->addr_format, FI_SOCKADDR_IN6);
+		CHECK_EQ(cur->addr_format, format);
 	fi_freeinfo(info);
 }
 

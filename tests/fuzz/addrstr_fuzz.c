@@ -14,6 +14,19 @@ static void check_part(const struct wf_addrstr_part *part, const char *text, siz
 		abort();
 }
 
+/* A name as it is kept is its own spelling, and ends. */
+static void check_name(const char *text, size_t len)
+{
+	char name[WF_ADDRSTR_MAX], again[WF_ADDRSTR_MAX];
+
+	if (!wf_addrstr_spell(name, text, len))
+		return;
+	if (name[sizeof(name) - 1] || !wf_addrstr_spell(again, name, sizeof(name)) ||
+		memcmp(name, again, sizeof(name)) != 0 ||
+		strcmp(wf_addrstr_name(name), wf_addrstr_name(text)) != 0)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1), uri[WF_SOCKADDR_STRLEN];
@@ -45,6 +58,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 	}
 	(void)wf_sockaddr_read(data, size, &sa);
+	check_name(text, size + 1);
+	if (size)
+		check_name((const char *)data, size);
 	free(text);
 	return 0;
 }

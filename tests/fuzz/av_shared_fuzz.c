@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,11 +18,19 @@ enum { MAX_BITS = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct wf_av_format *format(void)
-{
-	const struct fi_info info = { .addr_format = FI_SOCKADDR_IN };
+/* Names where the header says so, else addresses of IPv4. */
+static const struct wf_av_format *format;
 
-	return wf_av_format_of(&info);
+static void choose_format(const uint8_t *data, size_t size)
+{
+	struct fi_info info = { .addr_format = FI_SOCKADDR_IN };
+	struct wf_av_header header = { 0 };
+
+	if (size)
+		memcpy(&header, data, WF_MIN(size, sizeof(header)));
+	if (header.addr_format == FI_ADDR_STR)
+		info.addr_format = FI_ADDR_STR;
+	format = wf_av_format_of(&info);
 }
 
 static void spell(uint32_t *words, uint32_t i)
@@ -31,8 +40,10 @@ static void spell(uint32_t *words, uint32_t i)
 		.sin_port = htons(1),
 		.sin_addr.s_addr = htonl(i + 1),
 	};
+	char name[16];
 
-	(void)format()->spell(words, &in);
+	(void)snprintf(name, sizeof(name), "%u", i);
+	(void)format->spell(words, format->family ? (const void *)&in : name);
 }
 
 static void read_all(struct wf_av_table *table)
@@ -43,9 +54,12 @@ static void read_all(struct wf_av_table *table)
 		const struct wf_av_slot *slot = wf_av_slot_at(table, i);
 
 		if (slot && wf_av_slot_live(slot)) {
-			memcpy(words, (const void *)slot->word, format()->addr_len);
+			memcpy(words, (const void *)slot->word, format->addr_len);
 			if (!wf_av_table_find(table, words, &index) &&
 				!wf_av_slot_at(table, index))
+				abort();
+			if (wf_av_format_len(format, (const void *)slot->word,
+				    format->addr_len) > format->addr_len)
 				abort();
 		}
 		spell(words, i);
@@ -78,8 +92,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint32_t bits;
 	size_t head = WF_MIN(size, sizeof(*header)), rest;
 
+	choose_format(data, size);
 	/* The biggest table that the header may ask for here, and no byte more. */
-	wf_av_memory_plan(&memory, format(), MAX_BITS, WF_AV_SHARED_START);
+	wf_av_memory_plan(&memory, format, MAX_BITS, WF_AV_SHARED_START);
 	header = aligned_alloc(WF_CACHELINE,
 		(memory.len + WF_CACHELINE - 1) / WF_CACHELINE * WF_CACHELINE);
 	if (!header)
@@ -89,13 +104,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	rest = WF_MIN(size - head, memory.len - WF_AV_SHARED_START);
 	memcpy((char *)header + WF_AV_SHARED_START, data + head, rest);
 
-	if (wf_av_shared_check(header, memory.len, format(), &bits)) {
+	if (wf_av_shared_check(header, memory.len, format, &bits)) {
 		bits = MAX_BITS;
-		wf_av_shared_format(header, format(), bits);
+		wf_av_shared_format(header, format, bits);
 	}
-	wf_av_memory_plan(&memory, format(), bits, WF_AV_SHARED_START);
+	wf_av_memory_plan(&memory, format, bits, WF_AV_SHARED_START);
 	memory.base = (char *)header;
-	wf_av_table_attach(&table, format(), bits, &memory, &header->state);
+	wf_av_table_attach(&table, format, bits, &memory, &header->state);
 	read_all(&table);
 	write_some(&table);
 	read_all(&table);

@@ -14,7 +14,7 @@ static int match(struct wf_info_call *call, const struct wf_prov *prov,
 
 	while (prov->templates[count])
 		count++;
-	call->matched = calloc(count, sizeof(*call->matched));
+	call->matched = calloc(count + 1, sizeof(*call->matched));
 	if (!call->matched)
 		return -FI_ENOMEM;
 	for (size_t i = 0; i < count; i++) {
