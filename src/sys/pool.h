@@ -27,7 +27,8 @@ struct wf_pool {
 	size_t own;
 	size_t object_size, slab_size;
 	size_t slabs; /* allocated at present */
-	/* For the inline calls: objects that came back, not given to their slabs yet. */
+	/* For the inline calls: objects that came back, not given to their slabs yet.
+	 */
 	unsigned int aside_count;
 	void *aside[WF_POOL_ASIDE];
 };

@@ -12,8 +12,8 @@ int wf_target_check(struct wf_mr_map *map, const struct fi_rma_iov *seg, size_t 
 	wf_lock(&map->lock);
 	for (size_t i = 0; i < count && !ret; i++)
 		if (seg[i].len)
-			ret = wf_mr_lookup(map, seg[i].key, seg[i].addr, seg[i].len,
-				access, &mr);
+			ret = wf_mr_lookup(
+				map, seg[i].key, seg[i].addr, seg[i].len, access, &mr);
 	wf_unlock(&map->lock);
 	return ret;
 }

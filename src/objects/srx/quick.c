@@ -78,8 +78,7 @@ static inline bool is_simple(
 	       !(entry->peer.flags & (WF_OP_WORK | FI_PEER_TRANSFER));
 }
 
-bool wf_srx_deliver(
-	struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
+bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
 {
 	struct wf_srx *srx = ep->srx_port.srx;
 	struct wf_match *side;

@@ -139,7 +139,8 @@ static enum wf_op_kind kind_of(uint8_t kind)
 }
 
 /* Operands of the right number for an operation that exists. */
-static int check_atomic(const struct request *req, const struct wf_target_atomic *atomic)
+static int check_atomic(
+	const struct request *req, const struct wf_target_atomic *atomic)
 {
 	size_t operands = atomic->op == FI_ATOMIC_READ ? 0 : req->len, count;
 

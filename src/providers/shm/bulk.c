@@ -14,26 +14,25 @@
  * memory that stays in the cache, are faster than one. A sender that is busy with
  * something else does not write, though. After a while the receiver takes the message
  * out of the sender's memory himself, where the kernel lets him. Which of the two does
- * it is settled by a word in the region: whoever first replaces its zero.
+ * it is settled by a word in the region: it has the id of the message until one of them
+ * takes it. (A word is used again for other messages, and who comes late finds theirs.)
  */
-enum { CLAIM_NONE, CLAIM_SENDER, CLAIM_RECEIVER };
 
 enum {
 	PATIENCE_NS = 30000,
 	PULL_STEP = 1 << 20, /* in one progress call */
 };
 
-static _Atomic uint32_t *claim_of(struct shm_conn *conn, unsigned int side, uint32_t claim)
+static _Atomic uint64_t *claim_of(
+	struct shm_conn *conn, unsigned int side, uint32_t claim)
 {
 	return &conn->region->claims[side][claim];
 }
 
-static bool take_claim(_Atomic uint32_t *claim, uint32_t as)
+static bool take_claim(_Atomic uint64_t *claim, uint64_t id)
 {
-	uint32_t none = CLAIM_NONE;
-
 	return atomic_compare_exchange_strong_explicit(
-		claim, &none, as, memory_order_acq_rel, memory_order_relaxed);
+		claim, &id, 0, memory_order_acq_rel, memory_order_relaxed);
 }
 
 static struct shm_sink *new_sink(struct shm_conn *conn)
@@ -61,8 +60,8 @@ static void free_sink(struct shm_sink *sink)
 
 static void clear_to_send(struct shm_sink *sink)
 {
-	struct shm_tx *tx = shm_tx_answer(
-		sink->conn, SHM_REC_CTS, sink->request, sizeof(sink->id));
+	struct shm_tx *tx =
+		shm_tx_answer(sink->conn, SHM_REC_CTS, sink->request, sizeof(sink->id));
 
 	if (tx)
 		memcpy(tx->copy, &sink->id, sizeof(sink->id));
@@ -154,10 +153,9 @@ static void pull(struct shm_sink *sink)
 	struct iovec to[SHM_IOV_LIMIT], from[SHM_IOV_LIMIT];
 	uint64_t len = WF_MIN(sink->len, sink->to.len);
 	struct shm_conn *conn = sink->conn;
-	size_t to_count = rest(
-		sink->to.iov, sink->to.count, sink->done, PULL_STEP, to);
-	size_t from_count = rest(
-		sink->from, sink->from_count, sink->done, PULL_STEP, from);
+	size_t to_count = rest(sink->to.iov, sink->to.count, sink->done, PULL_STEP, to);
+	size_t from_count =
+		rest(sink->from, sink->from_count, sink->done, PULL_STEP, from);
 	ssize_t ret = 0;
 
 	if (sink->done < len)
@@ -170,7 +168,7 @@ static void pull(struct shm_sink *sink)
 		sink->done = 0;
 		wf_list_remove(&sink->pull_link);
 		atomic_store_explicit(claim_of(conn, !conn->side, sink->claim),
-			CLAIM_NONE, memory_order_release);
+			sink->request, memory_order_release);
 		clear_to_send(sink);
 		return;
 	}
@@ -190,9 +188,8 @@ void shm_bulk_progress(struct shm_ep *ep)
 
 		if (!sink->pull && now - sink->asked_ns < PATIENCE_NS)
 			continue;
-		if (!sink->pull &&
-			!take_claim(claim_of(conn, !conn->side, sink->claim),
-				CLAIM_RECEIVER)) {
+		if (!sink->pull && !take_claim(claim_of(conn, !conn->side, sink->claim),
+					   sink->request)) {
 			wf_list_remove(&sink->pull_link);
 			continue;
 		}
@@ -216,8 +213,9 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 		return 0;
 	if (!tx->asked)
 		return -FI_EPROTO;
-	if (tx->begun || (tx->claim && !take_claim(claim_of(conn, conn->side,
-						 tx->claim - 1u), CLAIM_SENDER)))
+	if (tx->begun ||
+		(tx->claim && !take_claim(claim_of(conn, conn->side, tx->claim - 1u),
+				      tx->id)))
 		return 0;
 	tx->begun = true;
 	tx->sink = sink;
@@ -302,8 +300,8 @@ void shm_bulk_end(struct shm_conn *conn, int err, bool quiet)
 		if (sink->entry && quiet)
 			wf_srx_free_entry(sink->entry);
 		else if (sink->entry)
-			wf_srx_fail(ep, sink->entry, 0, 0, 0, 0,
-				shm_conn_source(conn), err);
+			wf_srx_fail(ep, sink->entry, 0, 0, 0, 0, shm_conn_source(conn),
+				err);
 		free_sink(sink);
 	}
 }

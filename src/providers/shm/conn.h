@@ -81,7 +81,7 @@ enum shm_unexp_state { SHM_UNEXP_WHOLE, SHM_UNEXP_RTS, SHM_UNEXP_BROKEN };
 struct shm_unexp {
 	struct wf_list link; /* conn->unexps */
 	struct shm_ep *ep;
-	struct shm_conn *conn; /* NULL: gone */
+	struct shm_conn *conn;          /* NULL: gone */
 	struct fi_peer_rx_entry *entry; /* once it has buffers */
 	fi_addr_t source;
 	uint64_t len, data, id;
@@ -120,7 +120,7 @@ struct shm_conn {
 	uint64_t claims; /* in use, of ours */
 	size_t unexp_bytes;
 	struct shm_region *region;
-	pid_t pid; /* of the peer, as we see it; 0: not visible */
+	pid_t pid;                    /* of the peer, as we see it; 0: not visible */
 	struct shm_watch watch, life; /* its socket; its process */
 };
 
@@ -155,7 +155,8 @@ void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer
 void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err);
 /* An answer of kind @kind with a blob of @len bytes at tx->copy; NULL: the connection
  * failed for want of memory. */
-struct shm_tx *shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, size_t len);
+struct shm_tx *shm_tx_answer(
+	struct shm_conn *conn, uint8_t kind, uint64_t word, size_t len);
 /* It is not to be sent after all. */
 void shm_tx_withdraw(struct shm_conn *conn, struct shm_tx *tx);
 /* A stream of ours to whom the peer knows as @sink, from tx->local; NULL as above. */
@@ -185,7 +186,8 @@ static inline void shm_out_wake(struct shm_conn *conn)
 /* rx.c: read records; how many. The owner's lock and ep.lock held. */
 unsigned int shm_rx_poll(struct shm_conn *conn);
 
-/* A record as it was read, once. @blob lies in memory that the peer may still change. */
+/* A record as it was read, once. @blob lies in memory that the peer may still change.
+ */
 struct shm_record {
 	uint64_t word, data;
 	const uint8_t *blob;

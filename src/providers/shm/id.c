@@ -18,7 +18,8 @@ static bool grow(struct shm_conn *conn)
 	if (!ids)
 		return false;
 	for (uint32_t i = conn->id_count; i < count; i++)
-		ids[i] = (struct shm_id){ .generation = 1, .type = SHM_ID_FREE,
+		ids[i] = (struct shm_id){ .generation = 1,
+			.type = SHM_ID_FREE,
 			.next = i + 1 < count ? i + 1 : (uint32_t)NONE };
 	conn->id_free = conn->id_count;
 	conn->ids = ids;

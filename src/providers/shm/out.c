@@ -22,10 +22,10 @@ enum { SENT, FULL, WAITS };
 bool shm_writer_refresh(struct shm_writer *w)
 {
 	/* L4: acquire, pairs with L3; slots first, so that the bytes are as new. */
-	uint32_t slots = atomic_load_explicit(
-		&w->lane->reader.slots, memory_order_acquire);
-	uint64_t pos = atomic_load_explicit(
-		&w->lane->reader.bytes, memory_order_relaxed);
+	uint32_t slots =
+		atomic_load_explicit(&w->lane->reader.slots, memory_order_acquire);
+	uint64_t pos =
+		atomic_load_explicit(&w->lane->reader.bytes, memory_order_relaxed);
 
 	if (slots - w->seen_slots > w->next - 1 - w->seen_slots ||
 		pos - w->seen_pos > w->pos - w->seen_pos)
@@ -201,7 +201,7 @@ static uint32_t claim(struct shm_conn *conn, struct shm_tx *tx)
 	conn->claims |= 1ull << at;
 	tx->claim = (uint8_t)(at + 1);
 	atomic_store_explicit(
-		&conn->region->claims[conn->side][at], 0, memory_order_relaxed);
+		&conn->region->claims[conn->side][at], tx->id, memory_order_relaxed);
 	return at;
 }
 
@@ -302,7 +302,8 @@ static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 }
 
 /* A piece of a stream. Not SENT: no room, or the memory is gone (*ret_err). */
-static int send_piece(struct shm_conn *conn, struct shm_tx *tx, uint64_t word, int *ret_err)
+static int send_piece(
+	struct shm_conn *conn, struct shm_tx *tx, uint64_t word, int *ret_err)
 {
 	size_t len = WF_MIN(tx->local.len - tx->done, (uint64_t)CHUNK);
 	struct blob blob;
@@ -375,8 +376,7 @@ static bool send_ops(struct shm_conn *conn)
 	int ret = SENT;
 
 	while (!wf_list_empty(&conn->txq) && ret == SENT && !conn->err)
-		ret = send_op(
-			conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
+		ret = send_op(conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
 	return ret != FULL;
 }
 

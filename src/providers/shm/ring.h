@@ -41,8 +41,8 @@ static inline uint32_t shm_writer_slots(const struct shm_writer *w)
 	return SHM_SLOTS - (w->next - 1 - w->seen_slots);
 }
 
-/* Room for @len bytes in one piece, or NULL; *ret_flags tells the reader where it is. It
- * is taken by shm_writer_bytes_done. */
+/* Room for @len bytes in one piece, or NULL; *ret_flags tells the reader where it is.
+ * It is taken by shm_writer_bytes_done. */
 static inline uint8_t *shm_writer_bytes(
 	const struct shm_writer *w, size_t len, uint8_t *ret_flags)
 {
@@ -67,7 +67,8 @@ static inline uint64_t shm_bytes_next(uint64_t pos, uint8_t flags, size_t len)
 	return pos + (len + SHM_BYTES_ALIGN - 1) / SHM_BYTES_ALIGN * SHM_BYTES_ALIGN;
 }
 
-static inline void shm_writer_bytes_done(struct shm_writer *w, uint8_t flags, size_t len)
+static inline void shm_writer_bytes_done(
+	struct shm_writer *w, uint8_t flags, size_t len)
 {
 	w->pos = shm_bytes_next(w->pos, flags, len);
 }
@@ -78,8 +79,8 @@ static inline struct shm_slot *shm_writer_slot(const struct shm_writer *w)
 }
 
 /* Hand the record over. @len: of an inline blob. */
-static inline void shm_writer_commit(
-	struct shm_writer *w, struct shm_slot *slot, uint8_t kind, uint8_t flags, size_t len)
+static inline void shm_writer_commit(struct shm_writer *w, struct shm_slot *slot,
+	uint8_t kind, uint8_t flags, size_t len)
 {
 	/* L1: release, pairs with L2. */
 	atomic_store_explicit(&slot->head,

@@ -46,7 +46,8 @@ static const uint8_t *find_blob(
 	if (rec->len > SHM_BLOB_MAX)
 		return NULL;
 	end = shm_bytes_next(in->pos, rec->flags, rec->len);
-	start = end - (rec->len + SHM_BYTES_ALIGN - 1) / SHM_BYTES_ALIGN * SHM_BYTES_ALIGN;
+	start = end -
+		(rec->len + SHM_BYTES_ALIGN - 1) / SHM_BYTES_ALIGN * SHM_BYTES_ALIGN;
 	if (start % SHM_BYTES + rec->len > SHM_BYTES)
 		return NULL;
 	in->pos = end;

@@ -42,8 +42,8 @@ static inline void close_slot(struct shm_conn *conn, struct shm_slot *slot,
 		flags |= SHM_FLAG_DATA;
 	shm_writer_commit(&conn->out, slot, message_kind(op), flags, len);
 	shm_out_wake(conn);
-	wf_ep_tx_done(&ep->ep, report->cntr, op->context, op->flags,
-		report->comp_flags, op->len);
+	wf_ep_tx_done(&ep->ep, report->cntr, op->context, op->flags, report->comp_flags,
+		op->len);
 }
 
 static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)

@@ -19,8 +19,8 @@
  *   socket.c          the exchange over a unix socket that hands it over
  *   dial.c, peer.c    connections in the making; peers by address
  *   conn.c            a connection in use and its end
- *   tx.c, send.c      operations out; rx.c, recv.c, unexp.c, access.c, bulk.c records in
- *   progress.c        which connections are looked at, and when; wait.c for sleepers
+ *   tx.c, send.c      operations out; rx.c, recv.c, unexp.c, access.c, bulk.c records
+ * in progress.c        which connections are looked at, and when; wait.c for sleepers
  *
  * An endpoint has a socket by its name in /dev/shm. The first operation to a peer
  * connects to his; memory that no file system knows goes along, and the socket stays

@@ -15,8 +15,8 @@
 
 /*
  * Names of sockets in a directory that only we may use. A process that was killed
- * leaves its name; whoever opens an endpoint next removes it, with the directory locked,
- * so that nobody takes a name that is being made for a leftover.
+ * leaves its name; whoever opens an endpoint next removes it, with the directory
+ * locked, so that nobody takes a name that is being made for a leftover.
  */
 
 enum { BACKLOG = 4096, TRIES = 16 };
@@ -46,7 +46,8 @@ static void remove_leftovers(int dir)
 
 	while (list && probe >= 0 && (entry = readdir(list))) {
 		if (entry->d_type != DT_SOCK ||
-			shm_name_at(entry->d_name, addr.sun_path, sizeof(addr.sun_path)))
+			shm_name_at(
+				entry->d_name, addr.sun_path, sizeof(addr.sun_path)))
 			continue;
 		addr.sun_family = AF_UNIX;
 		if (is_leftover(probe, &addr))
@@ -189,7 +190,8 @@ int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
 	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* The one descriptor that may come along; the kernel drops what there is no room for. */
+/* The one descriptor that may come along; the kernel drops what there is no room for.
+ */
 static int passed(struct msghdr *msg)
 {
 	int fd = -1;

@@ -52,8 +52,7 @@ void shm_timer_set(struct shm_ep *ep, uint64_t deadline_ns)
 
 static void arm_conn(struct shm_conn *conn)
 {
-	atomic_store_explicit(
-		&conn->in.lane->reader.armed, 1, memory_order_relaxed);
+	atomic_store_explicit(&conn->in.lane->reader.armed, 1, memory_order_relaxed);
 	/* A writer that has no room waits for what we tell. */
 	shm_reader_tell(&conn->in);
 }

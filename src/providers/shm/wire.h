@@ -16,9 +16,9 @@
  *
  * A lane is a ring of slots with one writer and one reader, and a ring of bytes for
  * what a slot has no room for. A record is one slot, found to be there by the number in
- * its first word, which is stored last (L1) and loaded first (L2): a small message moves
- * one or two cache lines and nothing else. The reader tells now and then how far it is
- * (L3, L4); the writer looks only when it believes the ring to be full.
+ * its first word, which is stored last (L1) and loaded first (L2): a small message
+ * moves one or two cache lines and nothing else. The reader tells now and then how far
+ * it is (L3, L4); the writer looks only when it believes the ring to be full.
  *
  * Nothing in the region is believed. Where a record's bytes lie follows from the
  * reader's own count; kinds, lengths and numbers are loaded once and checked before
@@ -46,9 +46,9 @@ enum shm_kind {
 	SHM_REC_ATOMIC,  /* the same with operands */
 	SHM_REC_FETCH,   /* the same */
 	SHM_REC_COMPARE, /* the same, and what to compare with */
-	SHM_REC_RESP,  /* word: id; blob: what an atomic operation found */
-	SHM_REC_ACK,   /* blob: ids */
-	SHM_REC_ERROR, /* word: id; blob: uint32_t error */
+	SHM_REC_RESP,    /* word: id; blob: what an atomic operation found */
+	SHM_REC_ACK,     /* blob: ids */
+	SHM_REC_ERROR,   /* word: id; blob: uint32_t error */
 	SHM_REC_KINDS,
 };
 
@@ -68,8 +68,8 @@ struct shm_slot {
 	/* number of the record (32 bits) | kind << 32 | flags << 40 | length << 48, the
 	 * length that of an inline blob. */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t head;
-	uint64_t word; /* tag, id or struct shm_access */
-	uint64_t data; /* remote CQ data */
+	uint64_t word;                /* tag, id or struct shm_access */
+	uint64_t data;                /* remote CQ data */
 	uint8_t blob[SHM_INLINE_MAX]; /* with SHM_FLAG_BYTES: uint32_t length */
 };
 static_assert(sizeof(struct shm_slot) == 2 * WF_CACHELINE, "two cache lines");
@@ -92,7 +92,8 @@ enum { SHM_CLAIMS = 64 };
 
 struct shm_region {
 	struct shm_lane lane[2]; /* [0]: written by whoever made the region */
-	alignas(2 * WF_CACHELINE) _Atomic uint32_t claims[2][SHM_CLAIMS];
+	/* The id of the message while neither side has it. */
+	alignas(2 * WF_CACHELINE) _Atomic uint64_t claims[2][SHM_CLAIMS];
 };
 
 /* Names and sizes of what blobs begin with. All of one machine: its byte order. */
