@@ -14,7 +14,7 @@ struct shm_params shm_params = {
 	.inject_size = 4096,
 	.eager_size = 8192,
 	.cma_size = SIZE_MAX,
-	.unexpected_size = (size_t)64 << 20,
+	.unexpected_size = (size_t)2 << 30,
 	.connect_timeout = 30000,
 };
 
@@ -50,9 +50,8 @@ static const struct wf_param rows[] = {
 		"through shared memory (default: no limit, all are copied)"),
 	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
 		"Memory that the messages of one peer may take that wait for a "
-		"receive, "
-		"in bytes; then its messages are left where they are (default: 64 "
-		"MiB)"),
+		"receive, in bytes; then its messages are left where they are "
+		"(default: 2 GiB)"),
 	SIZE("connect_timeout", connect_timeout, 0, INT_MAX,
 		"Milliseconds that operations wait for a peer that does not exist yet; "
 		"0: for ever (default: 30000)"),

@@ -180,13 +180,15 @@ static int no_such_address(fi_addr_t addr)
 int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret_conn,
 	struct wf_list **ret_wait)
 {
-	const char *name = wf_av_addr(ep->ep.av, addr);
+	const char *text = wf_av_addr(ep->ep.av, addr);
 	size_t index = addr & ep->ep.av->index_mask;
+	char name[SHM_NAME_MAX];
 	struct shm_peer *peer;
 
 	if (shm_av_seq(ep->ep.av) != ep->av_seq)
 		shm_peer_forget_indices(ep);
-	if (wf_unlikely(!name))
+	/* Other processes may write where an AV with a name is. */
+	if (wf_unlikely(!text || !wf_addrstr_spell(name, text, SHM_NAME_MAX)))
 		return no_such_address(addr);
 	peer = shm_peer_get(ep, name);
 	if (!peer || !remember(ep->peers, index, peer))

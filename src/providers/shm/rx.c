@@ -82,10 +82,12 @@ static void bad_record(struct shm_conn *conn, const struct shm_record *rec)
 	shm_conn_fail(conn, FI_EPROTO);
 }
 
-/* Whoever asks and does not read the answers is not listened to any further. */
+/* Whoever asks and does not read the answers is not listened to any further, nor whoever
+ * sends what nobody receives, until somebody does. */
 static inline bool choked(const struct shm_conn *conn)
 {
-	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX;
+	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX ||
+	       conn->unexp_bytes >= shm_params.unexpected_size;
 }
 
 /* The short way of a message in one slot: false, it takes the long one. */

@@ -23,11 +23,14 @@ struct shm_unexp *shm_unexp_new(
 		.state = SHM_UNEXP_WHOLE,
 	};
 	wf_list_push(&conn->unexps, &unexp->link);
+	conn->unexp_bytes += room;
 	return unexp;
 }
 
 void shm_unexp_free(struct shm_unexp *unexp)
 {
+	if (unexp->conn)
+		unexp->conn->unexp_bytes -= unexp->len;
 	wf_list_remove(&unexp->link);
 	wf_sizes_put(&unexp->ep->unexps, unexp, unexp->len);
 }
