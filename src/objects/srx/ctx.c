@@ -116,6 +116,7 @@ static int init_ep(struct wf_srx_ctx *ctx, struct wf_domain *domain,
 	ctx->ep.fid.fid.ops = &ctx_fid_ops;
 	ctx->ep.fid.cm = &wf_absent_cm;
 	ctx->ep.fid.msg = &wf_absent_msg;
+	ctx->ep.fid.tagged = &wf_absent_tagged;
 	return 0;
 }
 
