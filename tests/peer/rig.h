@@ -32,8 +32,11 @@ struct side {
 	struct fid_cntr *rx_cntr, *tx_cntr;
 	struct fid_av *av;
 	struct fid_ep *srx, *ep;
-	struct owner *owner;
+	struct owner *owner; /* NULL: the four below are set by the caller */
 	struct owner_port port;
+	struct fid_peer_srx *srx_owner;
+	struct fid_peer_cq *cq_owner;
+	struct fid_peer_cntr *rx_owner, *tx_owner;
 	unsigned char name[NAME_ROOM];
 	size_t name_len;
 };
