@@ -450,8 +450,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(large),
 	};
 
-	if (argc > 1)
-		rig_provider = argv[1];
-	rig_is_full = !strcmp(rig_provider, "tcp");
+	rig_choose(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -399,6 +399,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(threads),
 	};
 
-	rig_provider = argc > 1 ? argv[1] : "testpeer";
+	rig_choose(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,8 +4,16 @@
 #include <stdio.h>
 #include <time.h>
 
-const char *rig_provider = "tcp";
+const char *rig_provider = "testpeer";
 bool rig_is_full;
+
+/* Named in the first argument. */
+void rig_choose(int argc, char **argv)
+{
+	if (argc > 1)
+		rig_provider = argv[1];
+	rig_is_full = strncmp(rig_provider, "testpeer", strlen("testpeer")) != 0;
+}
 
 uint64_t now_ms(void)
 {
@@ -27,19 +35,19 @@ static uint32_t version_of(const char *provider)
 static struct fi_info *find(const char *provider)
 {
 	struct fi_info *hints = fi_allocinfo(), *info = NULL;
-	bool full = !strcmp(provider, "tcp");
+	bool ip = !strcmp(provider, "tcp");
 
 	assert_non_null(hints);
 	hints->caps = FI_MSG | FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV | FI_PEER;
-	if (full) {
+	if (rig_is_full)
 		hints->caps |= FI_AV_USER_ID;
+	if (ip)
 		hints->addr_format = FI_SOCKADDR_IN;
-	}
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
 	hints->fabric_attr->prov_name = strdup(provider);
-	assert_int_equal(fi_getinfo(version_of(provider), full ? "127.0.0.1" : NULL,
-				 NULL, full ? FI_SOURCE : 0, hints, &info),
+	assert_int_equal(fi_getinfo(version_of(provider), ip ? "127.0.0.1" : NULL, NULL,
+				 ip ? FI_SOURCE : 0, hints, &info),
 		0);
 	assert_true(info->caps & FI_PEER);
 	fi_freeinfo(hints);

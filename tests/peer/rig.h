@@ -22,7 +22,7 @@
  */
 
 /* Upper bound for anything that must happen; nothing is measured by it. */
-enum { PATIENCE_MS = 20000, NAME_ROOM = 64 };
+enum { PATIENCE_MS = 20000, NAME_ROOM = 256 };
 
 struct side {
 	struct fi_info *info;
@@ -55,9 +55,10 @@ struct rig_options {
 	uint64_t cq_flags; /* with which CQs are bound */
 };
 
-/* The provider under test, and what it is more than the test peer. */
+/* The provider under test, and whether it is more than the test peer. */
 extern const char *rig_provider;
 extern bool rig_is_full;
+void rig_choose(int argc, char **argv);
 
 struct rig *rig_open(struct rig_options options);
 void rig_close(struct rig *rig);
