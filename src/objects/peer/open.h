@@ -33,7 +33,8 @@
  *                after fi_trywait on the peer's fabric returned 0.
  *   addresses    what comes from the peer is in the peer's numbering: its user ids
  *                where they are set (fi_av_set_user_id), which is how an owner gets his
- *                own. That holds for completions and for receive contexts.
+ *                own. That holds for completions and for receive contexts. fi_av_insert
+ *                and fi_av_set_user_id of a peer take the lock of the context.
  *   completions  a receive completes when its entry has FI_COMPLETION, or when the
  *                peer's CQ is bound without FI_SELECTIVE_COMPLETION.
  *
