@@ -589,10 +589,6 @@ static void drain_list(struct owner_entry *head, const struct owner_port *port)
 
 void owner_drain(struct owner_port *port)
 {
-	struct owner *owner = port->owner;
-
-	pthread_mutex_lock(&owner->lock);
-	drain_list(&owner->unexpected, port);
-	drain_list(&owner->claimed, port);
-	pthread_mutex_unlock(&owner->lock);
+	drain_list(&port->owner->unexpected, port);
+	drain_list(&port->owner->claimed, port);
 }

@@ -78,7 +78,8 @@ void owner_done(struct owner *owner);
 /* Fill @port for import into a peer. */
 void owner_export(struct owner *owner, struct owner_port *port);
 
-/* Nothing of this peer is queued any more: discard_* for each. */
+/* Nothing of this peer is queued any more: discard_* for each. @lock is held until its
+ * endpoint is closed, or more would come. */
 void owner_drain(struct owner_port *port);
 
 /* Let a peer progress, by its CQ or its counter. */

@@ -65,8 +65,9 @@ void rig_close(struct rig *rig);
 
 void side_open(struct side *side, const char *provider, struct owner *owner,
 	const struct rig_options *options);
-/* With the owner's lock, because it may give entries back. */
+/* With the owner's lock, because it may give entries back; drops what is queued. */
 int side_close_ep(struct side *side);
+void side_reopen_ep(struct side *side);
 void side_close(struct side *side);
 fi_addr_t side_insert(struct side *side, const struct side *other);
 

@@ -157,9 +157,76 @@ static void everybody(void **state)
 	free(run);
 }
 
+/* Endpoints come and go, messages of unknown senders among them, while addresses become
+ * known: neither waits for the other for ever, and what is told is there still. */
+
+enum { REOPENED = 100 };
+
+static void *insert_many(void *arg)
+{
+	struct run *run = arg;
+	struct side *side = &run->rig->r[0];
+	fi_addr_t addr;
+
+	while (!atomic_load(&run->stop)) {
+		if (fi_av_insert(side->av, run->rig->s.name, 1, &addr, 0, NULL) == 1)
+			(void)fi_av_remove(side->av, &addr, 1, 0);
+		(void)sched_yield();
+	}
+	return NULL;
+}
+
+static void *progress_own(void *arg)
+{
+	struct run *run = arg;
+
+	while (!atomic_load(&run->stop))
+		rig_progress(run->rig);
+	return NULL;
+}
+
+static void closing_while_inserting(void **state)
+{
+	struct run *run;
+	struct side *side;
+	struct owner_result result;
+	pthread_t threads[3];
+	fi_addr_t to;
+
+	/* The test peer takes itself less seriously. */
+	if (!rig_is_full)
+		skip();
+	run = calloc(1, sizeof(*run));
+	assert_non_null(run);
+	run->rig = rig_open((struct rig_options){ .unknown = true });
+	side = &run->rig->r[0];
+	assert_int_equal(pthread_create(&threads[0], NULL, insert_many, run), 0);
+	assert_int_equal(pthread_create(&threads[1], NULL, insert_many, run), 0);
+	assert_int_equal(pthread_create(&threads[2], NULL, progress_own, run), 0);
+	for (int i = 0; i < REOPENED; i++) {
+		to = side_insert(&run->rig->s, side);
+		(void)fi_tinject(run->rig->s.ep, "message", 8, to, 1);
+		(void)sched_yield();
+		assert_int_equal(side_close_ep(side), 0);
+		/* Without the owner's lock: it waits for who is told. */
+		assert_int_equal(fi_close(&side->srx->fid), 0);
+		side_reopen_ep(side);
+		while (owner_read(&run->rig->b, &result))
+			;
+	}
+	atomic_store(&run->stop, true);
+	for (int i = 0; i < 3; i++)
+		(void)pthread_join(threads[i], NULL);
+	rig_close(run->rig);
+	free(run);
+}
+
 int main(int argc, char **argv)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(everybody) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(everybody),
+		cmocka_unit_test(closing_while_inserting),
+	};
 
 	rig_choose(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
