@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <sched.h>
+
 #include "rig.h"
 #include "srx_fixture.h"
 
@@ -333,8 +335,10 @@ static void *progress_all(void *arg)
 {
 	struct run *run = arg;
 
-	while (!atomic_load(&run->stop))
+	while (!atomic_load(&run->stop)) {
 		let_progress(run->o);
+		(void)sched_yield();
+	}
 	return NULL;
 }
 

@@ -15,6 +15,17 @@ void rig_choose(int argc, char **argv)
 	rig_is_full = strncmp(rig_provider, "testpeer", strlen("testpeer")) != 0;
 }
 
+int rig_run(const struct CMUnitTest *tests, size_t count, size_t test_peer_only,
+	size_t full_only)
+{
+	size_t skipped = rig_is_full ? test_peer_only : 0;
+
+	if (!rig_is_full)
+		count -= full_only;
+	return _cmocka_run_group_tests(
+		rig_provider, tests + skipped, count - skipped, NULL, NULL);
+}
+
 uint64_t now_ms(void)
 {
 	struct timespec t;

@@ -60,6 +60,11 @@ extern const char *rig_provider;
 extern bool rig_is_full;
 void rig_choose(int argc, char **argv);
 
+/* Run @tests, of which the first ones are for the test peer only and the last ones for
+ * what is more. */
+int rig_run(const struct CMUnitTest *tests, size_t count, size_t test_peer_only,
+	size_t full_only);
+
 struct rig *rig_open(struct rig_options options);
 void rig_close(struct rig *rig);
 
