@@ -41,23 +41,28 @@ struct wf_av {
 	struct wf_eq *eq;
 	struct wf_av_shared *shared;
 	struct fid_peer_av *peer;
-	pthread_mutex_t watch_lock; /* held while watchers are told; outermost */
+	pthread_mutex_t watch_lock; /* of @watches; a leaf */
 	struct wf_list watches;
 	void *prov_data; /* the provider's own, from wf_prov.av_opened on */
 };
 
 /* Somebody who wants to know that addresses were inserted, or removed, by this process.
- * No lock of the AV but @watch_lock is held. */
+ * No lock of the AV is held. */
 struct wf_av_watch {
 	void (*inserted)(struct wf_av_watch *watch);
 	/* Nothing is at these @count indexes any more, unless it is something new. */
 	void (*removed)(struct wf_av_watch *watch, const uint64_t *index, size_t count);
 	struct wf_list link;
+	atomic_uint holds; /* threads that tell it something right now */
 };
 
-/* After wf_av_watch_del returned, @watch is not told anything. */
+/* After wf_av_watch_del returned, nobody begins to tell @watch anything, but somebody
+ * may be at it: it lives until wf_av_watch_wait returned, which is called without any
+ * lock that its functions take. del is called with whatever lock. */
 void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch);
 void wf_av_watch_del(struct wf_av *av, struct wf_av_watch *watch);
+bool wf_av_watch_is_told(struct wf_av_watch *watch);
+void wf_av_watch_wait(struct wf_av_watch *watch);
 
 static inline struct wf_av *wf_av_of(struct fid_av *fid)
 {

@@ -101,18 +101,17 @@ int wf_av_insertion_begin(struct wf_av_insertion *ins, struct wf_av *av, size_t 
 	return 0;
 }
 
-/* A new address has no id of one that was removed; it was reset then. */
-static int give_id(struct wf_av_insertion *ins, uint32_t index, fi_addr_t id)
+/* Before others find the address, so that none sees it without. (What has an id is not
+ * shared with other processes: it goes where it is said to go.) */
+static int give_id(struct wf_av_insertion *ins, const uint32_t *words, fi_addr_t id)
 {
-	bool gone;
+	uint32_t index;
 	int ret;
 
 	if (!(ins->flags & FI_AV_USER_ID))
 		return 0;
-	ret = wf_av_set_id(ins->av, index, id);
-	if (ret)
-		(void)wf_av_table_remove(&ins->av->table, index, &gone);
-	return ret;
+	ret = wf_av_table_place(&ins->av->table, words, &index);
+	return ret ? ret : wf_av_set_id(ins->av, index, id);
 }
 
 static int insert_one(struct wf_av_insertion *ins, const void *addr, fi_addr_t id,
@@ -125,9 +124,9 @@ static int insert_one(struct wf_av_insertion *ins, const void *addr, fi_addr_t i
 
 	if (!addr || !table->format->spell(words, addr))
 		return -FI_EADDRNOTAVAIL;
-	ret = wf_av_table_insert(table, words, flags, &index);
+	ret = give_id(ins, words, id);
 	if (!ret)
-		ret = give_id(ins, index, id);
+		ret = wf_av_table_insert(table, words, flags, &index);
 	if (!ret)
 		*ret_addr = index;
 	return ret;

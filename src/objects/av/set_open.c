@@ -157,7 +157,8 @@ int wf_av_set_open(struct fid_av *fid, struct fi_av_set_attr *attr,
 
 	if (!av->domain->prov->av_sets) {
 		WF_AV_REFUSED(av->domain, "AV set: no collectives, so no AV sets\n");
-		return -FI_ENOSYS;
+		/* Then FI_PEER is a flag like any unknown one. P-07 */
+		return attr && attr->flags & FI_PEER ? -FI_EINVAL : -FI_ENOSYS;
 	}
 	if (!attr || !ret_set)
 		return -FI_EINVAL;

@@ -155,10 +155,13 @@ int wf_av_table_find(
  * For the writer. An address that is there is found and counted, and has to be
  * removed as often. @flags is 0 or WF_AV_FIREWALLED.
  * insert: -FI_ENOMEM, or -FI_EIO when shared memory holds nonsense.
+ * place: where insert would put it; the same failures.
  * remove: -FI_EINVAL when nothing is there; *ret_gone tells whether it was the last.
  */
 int wf_av_table_insert(struct wf_av_table *table, const uint32_t *words, uint32_t flags,
 	uint32_t *ret_index);
+int wf_av_table_place(
+	struct wf_av_table *table, const uint32_t *words, uint32_t *ret_index);
 int wf_av_table_remove(struct wf_av_table *table, uint64_t index, bool *ret_gone);
 
 /* Around a writer's work in shared memory: the next one repairs what he left. */

@@ -117,6 +117,16 @@ static int insert_once(struct wf_av_table *table, const uint32_t *words, uint32_
 	return 0;
 }
 
+int wf_av_table_place(
+	struct wf_av_table *table, const uint32_t *words, uint32_t *ret_index)
+{
+	struct wf_av_slot *slot;
+
+	return wf_av_table_find(table, words, ret_index)
+		       ? free_slot(table, &slot, ret_index)
+		       : 0;
+}
+
 int wf_av_table_insert(struct wf_av_table *table, const uint32_t *words, uint32_t flags,
 	uint32_t *ret_index)
 {

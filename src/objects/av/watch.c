@@ -1,14 +1,21 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <sched.h>
+
 #include "objects/av/internal.h"
 
 /*
  * Endpoints that hold messages of senders unknown so far look again after each
- * insertion, and those whose senders are known after each removal. The lock is taken
- * before those of the watchers, so they come and go without holding any.
+ * insertion, and those whose senders are known after each removal.
+ *
+ * They take the lock of a receive context for that, which may be held by whoever closes
+ * an endpoint, and so takes a watch away. Therefore watches are told without the list's
+ * lock: who tells puts a mark into the list, which keeps his place, and holds the watch
+ * that he tells.
  */
 
 void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch)
 {
+	atomic_init(&watch->holds, 0);
 	(void)pthread_mutex_lock(&av->watch_lock);
 	wf_list_push(&av->watches, &watch->link);
 	(void)pthread_mutex_unlock(&av->watch_lock);
@@ -21,30 +28,64 @@ void wf_av_watch_del(struct wf_av *av, struct wf_av_watch *watch)
 	(void)pthread_mutex_unlock(&av->watch_lock);
 }
 
+bool wf_av_watch_is_told(struct wf_av_watch *watch)
+{
+	/* acquire: pairs with the release in tell. */
+	return atomic_load_explicit(&watch->holds, memory_order_acquire);
+}
+
+void wf_av_watch_wait(struct wf_av_watch *watch)
+{
+	while (wf_av_watch_is_told(watch))
+		(void)sched_yield();
+}
+
+/* The watch behind @mark, which moves behind it. The lock is held. */
+static struct wf_av_watch *next(struct wf_av *av, struct wf_list *mark)
+{
+	struct wf_list *link;
+	struct wf_av_watch *watch;
+
+	while ((link = mark->next) != &av->watches) {
+		wf_list_remove(mark);
+		wf_list_insert_after(link, mark);
+		watch = wf_list_entry(link, struct wf_av_watch, link);
+		/* Not somebody else's mark. */
+		if (watch->inserted)
+			return watch;
+	}
+	return NULL;
+}
+
+/* No @index: inserted. */
+static void tell(struct wf_av *av, const uint64_t *index, size_t count)
+{
+	struct wf_av_watch mark = { .inserted = NULL }, *watch;
+
+	(void)pthread_mutex_lock(&av->watch_lock);
+	wf_list_insert_after(&av->watches, &mark.link);
+	while ((watch = next(av, &mark.link))) {
+		atomic_fetch_add_explicit(&watch->holds, 1, memory_order_relaxed);
+		(void)pthread_mutex_unlock(&av->watch_lock);
+		if (index)
+			watch->removed(watch, index, count);
+		else
+			watch->inserted(watch);
+		(void)pthread_mutex_lock(&av->watch_lock);
+		/* release: the last that we do with it; it may be gone then. */
+		atomic_fetch_sub_explicit(&watch->holds, 1, memory_order_release);
+	}
+	wf_list_remove(&mark.link);
+	(void)pthread_mutex_unlock(&av->watch_lock);
+}
+
 void wf_av_tell_watches(struct wf_av *av)
 {
-	(void)pthread_mutex_lock(&av->watch_lock);
-	wf_list_foreach(link, &av->watches)
-	{
-		struct wf_av_watch *watch =
-			wf_list_entry(link, struct wf_av_watch, link);
-
-		watch->inserted(watch);
-	}
-	(void)pthread_mutex_unlock(&av->watch_lock);
+	tell(av, NULL, 0);
 }
 
 void wf_av_tell_removed(struct wf_av *av, const uint64_t *index, size_t count)
 {
-	if (!count)
-		return;
-	(void)pthread_mutex_lock(&av->watch_lock);
-	wf_list_foreach(link, &av->watches)
-	{
-		struct wf_av_watch *watch =
-			wf_list_entry(link, struct wf_av_watch, link);
-
-		watch->removed(watch, index, count);
-	}
-	(void)pthread_mutex_unlock(&av->watch_lock);
+	if (count)
+		tell(av, index, count);
 }

@@ -18,6 +18,7 @@
 #include "objects/srx/srx.h"
 
 struct wf_ep;
+struct wf_srx_watch;
 struct wf_transfer;
 
 /* What a transport implements for one endpoint. */
@@ -152,7 +153,7 @@ struct wf_ep {
 	struct wf_srx *srx_queue;   /* where receives on this endpoint are posted */
 	struct wf_srx_ctx *srx_ctx; /* bound; NULL: a context of our own */
 	struct wf_srx_port srx_port;
-	struct wf_av_watch av_watch;
+	struct wf_srx_watch *srx_watch; /* of addresses; see objects/srx/ctx.h */
 	ssize_t (*start_rx)(struct wf_ep *ep, struct wf_op *op);
 
 	/* Finished when enabled; absent slots filled. */

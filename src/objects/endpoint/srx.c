@@ -9,9 +9,9 @@
 
 static void watch_inserted(struct wf_av_watch *watch)
 {
-	struct wf_ep *ep = wf_container_of(watch, struct wf_ep, av_watch);
+	struct wf_srx_watch *w = wf_container_of(watch, struct wf_srx_watch, watch);
 
-	ep->srx->owner_ops->foreach_unspec_addr(ep->srx, ep->xfer->srx_addr);
+	w->srx->owner_ops->foreach_unspec_addr(w->srx, w->addr);
 }
 
 /* Is it one of these? There may be many messages to ask that for. */
@@ -44,17 +44,17 @@ static bool is_removed(fi_addr_t addr, const void *arg)
 static void watch_removed(
 	struct wf_av_watch *watch, const uint64_t *index, size_t count)
 {
-	struct wf_ep *ep = wf_container_of(watch, struct wf_ep, av_watch);
+	struct wf_srx_watch *w = wf_container_of(watch, struct wf_srx_watch, watch);
 	struct removed r = { index, count, 0 };
 
-	if (!ep->srx_lock) {
-		if (wf_srx_is_own(ep->srx))
-			wf_srx_ask_again(ep->srx, ep->xfer->srx_addr, NULL, NULL);
+	if (!w->own) {
+		if (wf_srx_is_own(w->srx))
+			wf_srx_ask_again(w->srx, w->addr, NULL, NULL);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
 		r.maybe |= bit_of(index[i]);
-	wf_srx_ask_again(ep->srx, ep->xfer->srx_addr, is_removed, &r);
+	wf_srx_ask_again(w->srx, w->addr, is_removed, &r);
 }
 
 static bool receives(const struct wf_ep *ep)
@@ -118,25 +118,42 @@ static int use_private(struct wf_ep *ep)
 	return 0;
 }
 
+static int watch_av(struct wf_ep *ep)
+{
+	struct wf_srx_watch *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return -FI_ENOMEM;
+	w->watch.inserted = watch_inserted;
+	w->watch.removed = watch_removed;
+	w->srx = ep->srx;
+	w->own = ep->srx_lock != NULL;
+	w->addr = ep->xfer->srx_addr;
+	ep->srx_watch = w;
+	wf_av_watch_add(ep->av, &w->watch);
+	return 0;
+}
+
+static int choose(struct wf_ep *ep)
+{
+	if (!ep->srx_ctx)
+		return use_private(ep);
+	return ep->srx_ctx->imported ? use_imported(ep) : use_shared(ep);
+}
+
 int wf_ep_srx_attach(struct wf_ep *ep)
 {
-	int ret;
+	int ret = 0;
 
-	/* There already when an earlier fi_enable failed later on. */
-	if (ep->srx)
-		return 0;
-	ep->start_rx = ep->xfer->start;
+	/* What is there already is from a fi_enable that failed later on. */
+	if (!ep->start_rx)
+		ep->start_rx = ep->xfer->start;
 	if (!ep->xfer->srx_ops || !receives(ep))
 		return 0;
-	if (!ep->srx_ctx)
-		ret = use_private(ep);
-	else
-		ret = ep->srx_ctx->imported ? use_imported(ep) : use_shared(ep);
-	if (!ret && ep->av && ep->xfer->srx_addr) {
-		ep->av_watch.inserted = watch_inserted;
-		ep->av_watch.removed = watch_removed;
-		wf_av_watch_add(ep->av, &ep->av_watch);
-	}
+	if (!ep->srx)
+		ret = choose(ep);
+	if (!ret && ep->av && ep->xfer->srx_addr && !ep->srx_watch)
+		ret = watch_av(ep);
 	return ret;
 }
 
@@ -144,8 +161,10 @@ void wf_ep_srx_drain(struct wf_ep *ep)
 {
 	if (!ep->srx)
 		return;
-	if (ep->av && ep->xfer->srx_addr)
-		wf_av_watch_del(ep->av, &ep->av_watch);
+	if (ep->srx_watch) {
+		wf_av_watch_del(ep->av, &ep->srx_watch->watch);
+		wf_srx_watch_leave(ep->srx_ctx, ep->srx_watch);
+	}
 	if (ep->srx_lock)
 		wf_srx_drain(&ep->srx_port);
 }

@@ -19,9 +19,9 @@
  *   wf_cq_export, wf_cntr_export, wf_av_export, wf_av_set_export, wf_srx_export
  *
  * (domains and event queues are handed over as they are). As long as it is exported the
- * object cannot be closed. The order of the end: close the peer's object, then
- * wf_*_unexport (receive contexts: wf_srx_drain comes before closing the peer's
- * endpoint), then close the object.
+ * object cannot be closed. The order of the end: let the peer progress no more; for
+ * receive contexts, wf_srx_drain; close the peer's object; wf_*_unexport; close the
+ * object.
  *
  * What the owner does after that:
  *   CQ, counter  fi_cq_read(peer, NULL, 0), fi_cntr_read(peer) let the peer progress.
@@ -33,7 +33,8 @@
  *                after fi_trywait on the peer's fabric returned 0.
  *   addresses    what comes from the peer is in the peer's numbering: its user ids
  *                where they are set (fi_av_set_user_id), which is how an owner gets his
- *                own. That holds for completions and for receive contexts.
+ *                own. That holds for completions and for receive contexts. fi_av_insert
+ *                and fi_av_set_user_id of a peer take the lock of the context.
  *   completions  a receive completes when its entry has FI_COMPLETION, or when the
  *                peer's CQ is bound without FI_SELECTIVE_COMPLETION.
  *

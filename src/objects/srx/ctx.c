@@ -25,6 +25,30 @@ static struct wf_srx_ctx *ctx_of(struct fid *fid)
 	return wf_container_of(fid, struct wf_srx_ctx, ep.fid.fid);
 }
 
+static void free_watch(struct wf_srx_watch *watch)
+{
+	wf_av_watch_wait(&watch->watch);
+	free(watch);
+}
+
+/* Whoever is at one waits for the owner's lock, which the owner does not hold here. */
+static void let_leave(struct wf_srx_ctx *ctx)
+{
+	wf_list_foreach_safe(link, &ctx->leaving)
+		free_watch(wf_list_entry(link, struct wf_srx_watch, link));
+}
+
+void wf_srx_watch_leave(struct wf_srx_ctx *ctx, struct wf_srx_watch *watch)
+{
+	if (watch->own || !wf_av_watch_is_told(&watch->watch)) {
+		free_watch(watch);
+		return;
+	}
+	(void)pthread_mutex_lock(&ctx->ep.control);
+	wf_list_push(&ctx->leaving, &watch->link);
+	(void)pthread_mutex_unlock(&ctx->ep.control);
+}
+
 static int ctx_close(struct fid *fid)
 {
 	struct wf_srx_ctx *ctx = ctx_of(fid);
@@ -39,6 +63,7 @@ static int ctx_close(struct fid *fid)
 	}
 	if (!ctx->imported)
 		wf_srx_fini(&ctx->srx);
+	let_leave(ctx);
 	wf_ep_done(&ctx->ep);
 	free(ctx);
 	return 0;
@@ -116,6 +141,7 @@ static int init_ep(struct wf_srx_ctx *ctx, struct wf_domain *domain,
 	ctx->ep.fid.fid.ops = &ctx_fid_ops;
 	ctx->ep.fid.cm = &wf_absent_cm;
 	ctx->ep.fid.msg = &wf_absent_msg;
+	ctx->ep.fid.tagged = &wf_absent_tagged;
 	return 0;
 }
 
@@ -210,6 +236,7 @@ int wf_srx_open(struct fid_domain *domain_fid, struct fi_rx_attr *attr,
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return -FI_ENOMEM;
+	wf_list_init(&ctx->leaving);
 	ret = init_ep(ctx, domain, attr, context);
 	if (ret)
 		goto err_free;

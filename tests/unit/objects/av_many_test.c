@@ -172,12 +172,59 @@ static void threads(void **state)
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 
+/* AV-048: who looks for an address finds it with its id, or not at all. */
+enum { FIRST_ID = 1000000, LOOKED_AT = 3000 };
+
+static void *looker(void *arg)
+{
+	struct crowd *c = arg;
+	fi_addr_t got;
+
+	while (!atomic_load(&c->stop)) {
+		/* Whatever the writer is at. */
+		uint32_t i = atomic_load(&c->next_writer);
+		struct sockaddr_in sa = nth(i);
+
+		got = wf_av_source(c->av, &sa, sizeof(sa));
+		if (got != FI_ADDR_NOTAVAIL && got != FIRST_ID + i)
+			return c;
+	}
+	return NULL;
+}
+
+static void ids_from_the_start(void **state)
+{
+	struct fid_av *av = av_fixture_open(*state, (struct fi_av_attr){ 0 });
+	struct crowd crowd = { .av = wf_av_of(av) };
+	pthread_t thread[READERS];
+	void *wrong;
+
+	for (int i = 0; i < READERS; i++)
+		assert_int_equal(pthread_create(&thread[i], NULL, looker, &crowd), 0);
+	for (uint32_t i = 0; i < LOOKED_AT; i++) {
+		struct sockaddr_in sa = nth(i);
+		fi_addr_t addr = FIRST_ID + i;
+
+		atomic_store(&crowd.next_writer, i);
+		assert_int_equal(
+			fi_av_insert(av, &sa, 1, &addr, FI_AV_USER_ID, NULL), 1);
+		assert_int_equal(addr, i);
+	}
+	atomic_store(&crowd.stop, true);
+	for (int i = 0; i < READERS; i++) {
+		assert_int_equal(pthread_join(thread[i], &wrong), 0);
+		assert_null(wrong);
+	}
+	assert_int_equal(fi_close(&av->fid), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		AV_TEST(million),
 		AV_TEST(expected),
 		AV_TEST(threads),
+		AV_TEST(ids_from_the_start),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

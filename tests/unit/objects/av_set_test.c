@@ -143,6 +143,9 @@ static void flags(void **state)
 	assert_int_equal(try_open(av, attr), -FI_EINVAL);
 	f->prov.av_sets = false;
 	assert_int_equal(try_open(av, empty), -FI_ENOSYS);
+	/* P-07 */
+	attr.flags = FI_PEER;
+	assert_int_equal(try_open(av, attr), -FI_EINVAL);
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 

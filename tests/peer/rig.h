@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_PEER_RIG_H
+#define WF_TESTS_PEER_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_tagged.h>
+
+#include "owner.h"
+#include "peer.h"
+
+/*
+ * Two endpoints that receive for one owner, and one that sends and has another owner;
+ * all of them peers, of one provider or, the second receiver, of another.
+ */
+
+/* Upper bound for anything that must happen; nothing is measured by it. */
+enum { PATIENCE_MS = 20000, NAME_ROOM = 256 };
+
+struct side {
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_cq *cq;
+	struct fid_cntr *rx_cntr, *tx_cntr;
+	struct fid_av *av;
+	struct fid_ep *srx, *ep;
+	struct owner *owner; /* NULL: the four below are set by the caller */
+	struct owner_port port;
+	struct fid_peer_srx *srx_owner;
+	struct fid_peer_cq *cq_owner;
+	struct fid_peer_cntr *rx_owner, *tx_owner;
+	unsigned char name[NAME_ROOM];
+	size_t name_len;
+};
+
+struct rig {
+	struct owner a, b;
+	struct side r[2]; /* of a */
+	struct side s;    /* of b */
+	fi_addr_t to[2];  /* of the receivers, in the sender's AV */
+	fi_addr_t from;   /* of the sender, in the first receiver's */
+};
+
+struct rig_options {
+	bool unknown;      /* the receivers do not know the sender yet */
+	uint64_t av_flags; /* of the receivers */
+	uint64_t cq_flags; /* with which CQs are bound */
+};
+
+/* The provider under test, and whether it is more than the test peer. */
+extern const char *rig_provider;
+extern bool rig_is_full;
+void rig_choose(int argc, char **argv);
+
+/* Run @tests, of which the first ones are for the test peer only and the last ones for
+ * what is more. */
+int rig_run(const struct CMUnitTest *tests, size_t count, size_t test_peer_only,
+	size_t full_only);
+
+struct rig *rig_open(struct rig_options options);
+void rig_close(struct rig *rig);
+
+void side_open(struct side *side, const char *provider, struct owner *owner,
+	const struct rig_options *options);
+/* With the owner's lock, because it may give entries back; drops what is queued. */
+int side_close_ep(struct side *side);
+void side_reopen_ep(struct side *side);
+void side_close(struct side *side);
+fi_addr_t side_insert(struct side *side, const struct side *other);
+
+/* Let all peers progress once. */
+void rig_progress(struct rig *rig);
+
+/* The next result; fails when none comes. */
+struct owner_result rig_next(struct rig *rig, struct owner *owner);
+/* It is a success with these. */
+struct owner_result rig_expect(
+	struct rig *rig, void *context, uint64_t flags, size_t len, uint64_t tag);
+struct owner_result rig_expect_err(struct rig *rig, void *context, int err);
+void rig_expect_none(struct rig *rig);
+
+/* Send @len bytes, counting up from @first, to receiver @i, and see the end of it. */
+void rig_send(struct rig *rig, int i, unsigned char first, size_t len);
+void rig_tsend(struct rig *rig, int i, uint64_t tag, unsigned char first, size_t len);
+void rig_tsenddata(struct rig *rig, int i, uint64_t tag, uint64_t data,
+	unsigned char first, size_t len);
+
+/* Until @count messages wait at the receivers' owner. */
+void rig_until_queued(struct rig *rig, unsigned int count);
+
+bool rig_holds(const void *buf, unsigned char first, size_t len);
+
+uint64_t now_ms(void);
+
+#endif
