@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/internal.h"
+#include "objects/endpoint/stx.h"
 
 /* Which event each counter flag binds to. */
 static const uint64_t cntr_flags[WF_CNTR_COUNT] = {
@@ -134,6 +135,18 @@ static int bind_srx(struct wf_ep *ep, struct fid *fid, uint64_t flags)
 	return ret ? refuse(ep, ret, why, flags) : 0;
 }
 
+static int bind_stx(struct wf_ep *ep, struct fid *fid, uint64_t flags)
+{
+	const char *why;
+	int ret;
+
+	if (flags)
+		return refuse(
+			ep, -FI_EBADFLAGS, "a transmit context takes no flags", flags);
+	ret = wf_stx_bind(ep, fid, &why);
+	return ret ? refuse(ep, ret, why, flags) : 0;
+}
+
 static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
 {
 	if (bfid->fclass == FI_CLASS_EQ)
@@ -152,9 +165,11 @@ static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
 			ep, wf_av_of(wf_container_of(bfid, struct fid_av, fid)), flags);
 	case FI_CLASS_SRX_CTX:
 		return bind_srx(ep, bfid, flags);
+	case FI_CLASS_STX_CTX:
+		return bind_stx(ep, bfid, flags);
 	default:
 		return refuse(ep, -FI_EINVAL,
-			"only a CQ, counter, AV, EQ or receive context can be bound "
+			"only a CQ, counter, AV, EQ or shared context can be bound "
 			"here",
 			flags);
 	}
@@ -192,6 +207,11 @@ int wf_ep_check_bindings(const struct wf_ep *ep)
 		return missing(ep, -FI_ENOCQ, "a CQ with FI_RECV");
 	if (ep->type != FI_EP_MSG && !ep->av)
 		return missing(ep, -FI_ENOAV, "an AV");
+	if (ep->caps & tx && !ep->stx &&
+		ep->info->ep_attr->tx_ctx_cnt == FI_SHARED_CONTEXT)
+		return missing(ep, -FI_EINVAL,
+			"a shared transmit context, as FI_SHARED_CONTEXT was asked "
+			"for,");
 	return 0;
 }
 
@@ -208,6 +228,7 @@ void wf_ep_unbind_all(struct wf_ep *ep)
 			unref(&ep->cntr[i]->refs);
 	if (ep->av)
 		wf_av_unref(ep->av);
+	wf_stx_unbind(ep);
 	if (eq)
 		unref(&eq->refs);
 }

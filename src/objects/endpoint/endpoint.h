@@ -19,6 +19,7 @@
 
 struct wf_ep;
 struct wf_transfer;
+struct wf_stx;
 
 /* What a transport implements for one endpoint. */
 struct wf_xfer_ops {
@@ -130,6 +131,7 @@ struct wf_ep {
 	struct wf_cq *tx_cq, *rx_cq;
 	struct wf_cntr *cntr[WF_CNTR_COUNT];
 	struct wf_av *av;
+	struct wf_stx *stx; /* bound; NULL: none is shared */
 	struct wf_domain *domain;
 	struct fi_info *info; /* our copy of what it was opened with */
 	enum fi_ep_type type;
