@@ -167,9 +167,9 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 	if (ep->caps & FI_TRIGGER && wf_trigger_cancel(ep, context))
 		return 0;
 	if (ep->srx_queue) {
-		wf_lock(&ep->srx_queue->lock);
+		wf_lock(ep->srx_queue->lock);
 		(void)wf_srx_cancel(ep->srx_queue, context);
-		wf_unlock(&ep->srx_queue->lock);
+		wf_unlock(ep->srx_queue->lock);
 		return 0;
 	}
 	if (!ep->xfer->cancel)
@@ -201,9 +201,9 @@ static ssize_t ep_rx_size_left(struct fid_ep *fid)
 
 	if (!ep->srx_queue)
 		return size_left(ep, ep->xfer->rx_left);
-	wf_lock(&ep->srx_queue->lock);
+	wf_lock(ep->srx_queue->lock);
 	ret = (ssize_t)WF_MIN(wf_srx_left(ep->srx_queue), (size_t)SSIZE_MAX);
-	wf_unlock(&ep->srx_queue->lock);
+	wf_unlock(ep->srx_queue->lock);
 	return ret;
 }
 

@@ -78,7 +78,7 @@ static int use_imported(struct wf_ep *ep)
 static void use(struct wf_ep *ep, struct wf_srx *srx)
 {
 	wf_srx_export(srx, &ep->srx_port, ep, ep->xfer->srx_ops);
-	ep->srx_lock = &srx->lock;
+	ep->srx_lock = srx->lock;
 	ep->srx = &ep->srx_port.fid;
 }
 
