@@ -19,6 +19,7 @@
 
 struct wf_ep;
 struct wf_transfer;
+struct wf_sep;
 struct wf_stx;
 
 /* What a transport implements for one endpoint. */
@@ -134,6 +135,9 @@ struct wf_ep {
 	struct wf_stx *stx; /* bound; NULL: none is shared */
 	struct wf_domain *domain;
 	struct fi_info *info; /* our copy of what it was opened with */
+	struct wf_sep
+		*sep; /* it is scalable, or a context of one that is; scalable.h */
+	unsigned int ctx_index; /* the context's number */
 	enum fi_ep_type type;
 	uint64_t caps;                     /* with directions spelled out */
 	uint64_t tx_op_flags, rx_op_flags; /* as the application set them */
@@ -144,7 +148,7 @@ struct wf_ep {
 	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
 	struct wf_lock lock;
 	struct wf_progress progress;
-	atomic_int refs;              /* multicast groups and regions: keep it open */
+	atomic_int refs;              /* groups and contexts: they keep it open */
 	unsigned int handles;         /* the endpoint and its aliases: the last frees */
 	struct wf_transfer *transfer; /* a peer on top of us, or NULL; see transfer.h */
 

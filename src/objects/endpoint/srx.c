@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/context.h"
 #include "objects/srx/ctx.h"
 
 /*
@@ -118,17 +118,24 @@ static int use_private(struct wf_ep *ep)
 	return 0;
 }
 
+static bool is_rx_context(const struct wf_ep *ep)
+{
+	return ep->fid.fid.fclass == FI_CLASS_RX_CTX;
+}
+
 int wf_ep_srx_attach(struct wf_ep *ep)
 {
-	int ret;
+	int ret = 0;
 
 	/* There already when an earlier fi_enable failed later on. */
 	if (ep->srx)
 		return 0;
 	ep->start_rx = ep->xfer->start;
-	if (!ep->xfer->srx_ops || !receives(ep))
+	if (!ep->xfer->srx_ops || !(receives(ep) || is_rx_context(ep)))
 		return 0;
-	if (!ep->srx_ctx)
+	if (is_rx_context(ep))
+		wf_sep_take_place(ep);
+	else if (!ep->srx_ctx)
 		ret = use_private(ep);
 	else
 		ret = ep->srx_ctx->imported ? use_imported(ep) : use_shared(ep);
@@ -136,17 +143,24 @@ int wf_ep_srx_attach(struct wf_ep *ep)
 		ep->av_watch.inserted = watch_inserted;
 		ep->av_watch.removed = watch_removed;
 		wf_av_watch_add(ep->av, &ep->av_watch);
+		/* Messages may have come before there was anybody to be told. */
+		if (is_rx_context(ep))
+			watch_inserted(&ep->av_watch);
 	}
 	return ret;
 }
 
 void wf_ep_srx_drain(struct wf_ep *ep)
 {
+	if (wf_ep_is_sep(ep))
+		wf_sep_drain(ep->sep);
 	if (!ep->srx)
 		return;
 	if (ep->av && ep->xfer->srx_addr)
 		wf_av_watch_del(ep->av, &ep->av_watch);
-	if (ep->srx_lock)
+	if (is_rx_context(ep))
+		wf_sep_stop(ep);
+	else if (ep->srx_lock)
 		wf_srx_drain(&ep->srx_port);
 }
 
@@ -154,7 +168,9 @@ void wf_ep_srx_detach(struct wf_ep *ep)
 {
 	struct wf_srx_ctx *ctx = ep->srx_ctx;
 
-	if (ep->srx && !ctx) {
+	if (ep->srx && is_rx_context(ep)) {
+		wf_sep_leave_place(ep);
+	} else if (ep->srx && !ctx) {
 		wf_srx_fini(ep->srx_queue);
 		free(ep->srx_queue);
 	}

@@ -14,8 +14,6 @@ static_assert(offsetof(struct fid_stx, fid) == offsetof(struct fid_ep, fid) &&
 		      offsetof(struct fid_stx, ops) == offsetof(struct fid_ep, ops),
 	"a transmit context is the head of an endpoint");
 
-static const uint64_t transmitting = FI_SEND | FI_READ | FI_WRITE;
-
 static struct wf_stx *stx_of(struct fid *fid)
 {
 	return wf_container_of(fid, struct wf_stx, ep.fid.fid);
@@ -218,7 +216,7 @@ int wf_stx_bind(struct wf_ep *ep, struct fid *fid, const char **why)
 	if (stx->ep.domain != ep->domain)
 		return -FI_EDOMAIN;
 	*why = "the endpoint does not transmit";
-	if (!(ep->caps & transmitting))
+	if (!(ep->caps & WF_EP_TX_DIRS))
 		return -FI_EINVAL;
 	*why = "a transmit context is bound already";
 	if (ep->stx)

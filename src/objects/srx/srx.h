@@ -161,12 +161,12 @@ void wf_srx_drain(struct wf_srx_port *port);
 /* For whoever lets a peer progress, or does anything else that may make it call us. */
 static inline void wf_srx_lock(struct wf_srx *srx)
 {
-	wf_lock(&srx->lock);
+	wf_lock(srx->lock);
 }
 
 static inline void wf_srx_unlock(struct wf_srx *srx)
 {
-	wf_unlock(&srx->lock);
+	wf_unlock(srx->lock);
 }
 
 /* ep->start_rx of whatever receives are posted to: an operation of kind WF_OP_RECV or
