@@ -57,6 +57,8 @@
 	X(large)                                                                       \
 	X(threads_rma)                                                                 \
 	X(scalable)                                                                    \
+	X(scalable_data)                                                               \
+	X(shared_tx)                                                                   \
 	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];

@@ -30,6 +30,25 @@ static enum wf_lock_kind mr_lock_kind(const struct wf_domain *domain)
 							       : WF_LOCK_SPIN;
 }
 
+/* Contexts of one scalable endpoint move each other's data, whoever uses them. */
+static bool has_contexts(const struct fi_info *info)
+{
+	const struct fi_ep_attr *attr = info->ep_attr;
+
+	return attr &&
+	       ((attr->tx_ctx_cnt > 1 && attr->tx_ctx_cnt != FI_SHARED_CONTEXT) ||
+		       (attr->rx_ctx_cnt > 1 && attr->rx_ctx_cnt != FI_SHARED_CONTEXT));
+}
+
+/* May all objects do without locks? */
+static bool is_serialised(const struct wf_domain *domain, const struct fi_info *info)
+{
+	if (domain->progress == FI_PROGRESS_AUTO)
+		return false;
+	return domain->threading == FI_THREAD_DOMAIN ||
+	       (domain->threading == FI_THREAD_COMPLETION && !has_contexts(info));
+}
+
 static int copy_attributes(struct wf_domain *domain, const struct fi_info *info)
 {
 	const char *name = info->domain_attr->name;
@@ -38,10 +57,7 @@ static int copy_attributes(struct wf_domain *domain, const struct fi_info *info)
 		name = domain->prov->default_domain;
 	domain->threading = threading_of(info);
 	domain->progress = info->domain_attr->progress;
-	domain->lock_kind = domain->threading == FI_THREAD_SAFE ||
-					    domain->progress == FI_PROGRESS_AUTO
-				    ? WF_LOCK_SPIN
-				    : WF_LOCK_NONE;
+	domain->lock_kind = is_serialised(domain, info) ? WF_LOCK_NONE : WF_LOCK_SPIN;
 	domain->info = fi_dupinfo(info);
 	domain->name = strdup(name ? name : "");
 	return domain->info && domain->name ? 0 : -FI_ENOMEM;

@@ -22,7 +22,8 @@ struct wf_progress_thread;
  * @lock_kind is the strength that the objects of the data path take: WF_LOCK_NONE
  * where the application serialises and no thread of ours runs, WF_LOCK_SPIN
  * otherwise. A domain opened with FI_PROGRESS_AUTO has a progress thread from the
- * start, so it is never WF_LOCK_NONE; nor is one with FI_THREAD_SAFE. A wait object
+ * start, so it is never WF_LOCK_NONE; nor is one with FI_THREAD_SAFE, or with
+ * FI_THREAD_COMPLETION for endpoints of several contexts. A wait object
  * that the kernel cannot signal asks for the thread later (wf_domain_need_thread);
  * for an unlocked domain that request is refused with -FI_ENOSYS and a log line.
  */

@@ -7,6 +7,7 @@
 #include "objects/cntr.h"
 #include "objects/cq/cq.h"
 #include "objects/domain/ops.h"
+#include "objects/endpoint/stx.h"
 #include "objects/eq/eq.h"
 #include "objects/info/info.h"
 #include "objects/wait/poll.h"
@@ -195,7 +196,7 @@ struct fi_ops_domain wf_domain_ops = {
 	.scalable_ep = domain_scalable_ep,
 	.cntr_open = wf_cntr_open,
 	.poll_open = wf_poll_open,
-	.stx_ctx = wf_absent_domain_stx_ctx,
+	.stx_ctx = wf_stx_open,
 	.srx_ctx = wf_srx_open,
 	.query_atomic = domain_query_atomic,
 	.query_collective = wf_absent_domain_query_collective,

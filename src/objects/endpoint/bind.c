@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/context.h"
+#include "objects/endpoint/stx.h"
 
 /* Which event each counter flag binds to. */
 static const uint64_t cntr_flags[WF_CNTR_COUNT] = {
@@ -134,8 +135,24 @@ static int bind_srx(struct wf_ep *ep, struct fid *fid, uint64_t flags)
 	return ret ? refuse(ep, ret, why, flags) : 0;
 }
 
+static int bind_stx(struct wf_ep *ep, struct fid *fid, uint64_t flags)
+{
+	const char *why;
+	int ret;
+
+	if (flags)
+		return refuse(
+			ep, -FI_EBADFLAGS, "a transmit context takes no flags", flags);
+	ret = wf_stx_bind(ep, fid, &why);
+	return ret ? refuse(ep, ret, why, flags) : 0;
+}
+
 static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
 {
+	const char *why = ep->sep ? wf_sep_refuses(ep, bfid, flags) : NULL;
+
+	if (why)
+		return refuse(ep, -FI_EINVAL, why, flags);
 	if (bfid->fclass == FI_CLASS_EQ)
 		return bind_eq(ep, wf_container_of(bfid, struct wf_eq, fid.fid), flags);
 	if (ep->enabled)
@@ -152,9 +169,11 @@ static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
 			ep, wf_av_of(wf_container_of(bfid, struct fid_av, fid)), flags);
 	case FI_CLASS_SRX_CTX:
 		return bind_srx(ep, bfid, flags);
+	case FI_CLASS_STX_CTX:
+		return bind_stx(ep, bfid, flags);
 	default:
 		return refuse(ep, -FI_EINVAL,
-			"only a CQ, counter, AV, EQ or receive context can be bound "
+			"only a CQ, counter, AV, EQ or shared context can be bound "
 			"here",
 			flags);
 	}
@@ -182,16 +201,18 @@ static int missing(const struct wf_ep *ep, int err, const char *what)
 
 int wf_ep_check_bindings(const struct wf_ep *ep)
 {
-	const uint64_t tx = FI_SEND | FI_READ | FI_WRITE;
-	/* The target of RMA moves only while somebody reads its receive queue. */
-	const uint64_t rx = FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
-
-	if (ep->caps & tx && !ep->tx_cq)
+	if (ep->caps & WF_EP_TX_DIRS && !ep->tx_cq)
 		return missing(ep, -FI_ENOCQ, "a CQ with FI_TRANSMIT");
-	if (ep->caps & rx && !ep->rx_cq)
+	/* The target of RMA moves only while somebody reads its receive queue. */
+	if (ep->caps & WF_EP_RX_DIRS && !ep->rx_cq)
 		return missing(ep, -FI_ENOCQ, "a CQ with FI_RECV");
 	if (ep->type != FI_EP_MSG && !ep->av)
 		return missing(ep, -FI_ENOAV, "an AV");
+	if (ep->caps & WF_EP_TX_DIRS && !ep->stx &&
+		ep->info->ep_attr->tx_ctx_cnt == FI_SHARED_CONTEXT)
+		return missing(ep, -FI_EINVAL,
+			"a shared transmit context, as FI_SHARED_CONTEXT was asked "
+			"for,");
 	return 0;
 }
 
@@ -208,6 +229,7 @@ void wf_ep_unbind_all(struct wf_ep *ep)
 			unref(&ep->cntr[i]->refs);
 	if (ep->av)
 		wf_av_unref(ep->av);
+	wf_stx_unbind(ep);
 	if (eq)
 		unref(&eq->refs);
 }

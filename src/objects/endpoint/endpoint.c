@@ -2,7 +2,7 @@
 #include <limits.h>
 
 #include "objects/absent/absent.h"
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/context.h"
 #include "objects/endpoint/transfer.h"
 
 /*
@@ -13,8 +13,7 @@
  * were joined refer to it too, but keep the last handle from being closed instead.
  */
 
-/* Directions that a capability without any means; see fi_getinfo(3). */
-static uint64_t with_directions(uint64_t caps)
+uint64_t wf_ep_with_directions(uint64_t caps)
 {
 	const uint64_t msg = FI_SEND | FI_RECV;
 	const uint64_t rma = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
@@ -68,6 +67,11 @@ static int ep_enable(struct wf_ep *ep)
 		ret = -FI_EBUSY;
 		goto out;
 	}
+	if (wf_ep_is_context(ep)) {
+		ret = wf_sep_join(ep);
+		if (ret)
+			goto out;
+	}
 	ret = wf_ep_check_bindings(ep);
 	if (ret)
 		goto out;
@@ -99,7 +103,7 @@ int wf_ep_put(struct wf_ep *ep)
 	if (last && refs) {
 		pthread_mutex_unlock(&ep->control);
 		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"cannot close the endpoint: %d groups or regions use it\n",
+			"cannot close the endpoint: %d groups or contexts use it\n",
 			refs);
 		return -FI_EBUSY;
 	}
@@ -167,9 +171,9 @@ static ssize_t ep_cancel(fid_t fid, void *context)
 	if (ep->caps & FI_TRIGGER && wf_trigger_cancel(ep, context))
 		return 0;
 	if (ep->srx_queue) {
-		wf_lock(&ep->srx_queue->lock);
+		wf_lock(ep->srx_queue->lock);
 		(void)wf_srx_cancel(ep->srx_queue, context);
-		wf_unlock(&ep->srx_queue->lock);
+		wf_unlock(ep->srx_queue->lock);
 		return 0;
 	}
 	if (!ep->xfer->cancel)
@@ -201,9 +205,9 @@ static ssize_t ep_rx_size_left(struct fid_ep *fid)
 
 	if (!ep->srx_queue)
 		return size_left(ep, ep->xfer->rx_left);
-	wf_lock(&ep->srx_queue->lock);
+	wf_lock(ep->srx_queue->lock);
 	ret = (ssize_t)WF_MIN(wf_srx_left(ep->srx_queue), (size_t)SSIZE_MAX);
-	wf_unlock(&ep->srx_queue->lock);
+	wf_unlock(ep->srx_queue->lock);
 	return ret;
 }
 
@@ -260,7 +264,7 @@ static void init_limits(struct wf_ep *ep)
 	const struct fi_info *info = ep->info;
 
 	ep->type = info->ep_attr->type;
-	ep->caps = with_directions(info->caps);
+	ep->caps = wf_ep_with_directions(info->caps);
 	ep->max_msg_size = info->ep_attr->max_msg_size;
 	ep->inject_size = info->tx_attr->inject_size;
 	ep->tx_iov_limit = info->tx_attr->iov_limit;
@@ -307,6 +311,8 @@ void wf_ep_done(struct wf_ep *ep)
 	wf_ep_srx_detach(ep);
 	wf_transfer_free(ep->transfer);
 	wf_ep_unbind_all(ep);
+	if (wf_ep_is_sep(ep))
+		wf_sep_done(ep);
 	(void)pthread_mutex_destroy(&ep->control);
 	wf_lock_done(&ep->lock);
 	fi_freeinfo(ep->info);

@@ -20,6 +20,8 @@
 struct wf_ep;
 struct wf_srx_watch;
 struct wf_transfer;
+struct wf_sep;
+struct wf_stx;
 
 /* What a transport implements for one endpoint. */
 struct wf_xfer_ops {
@@ -131,8 +133,12 @@ struct wf_ep {
 	struct wf_cq *tx_cq, *rx_cq;
 	struct wf_cntr *cntr[WF_CNTR_COUNT];
 	struct wf_av *av;
+	struct wf_stx *stx; /* bound; NULL: none is shared */
 	struct wf_domain *domain;
 	struct fi_info *info; /* our copy of what it was opened with */
+	struct wf_sep
+		*sep; /* it is scalable, or a context of one that is; scalable.h */
+	unsigned int ctx_index; /* the context's number */
 	enum fi_ep_type type;
 	uint64_t caps;                     /* with directions spelled out */
 	uint64_t tx_op_flags, rx_op_flags; /* as the application set them */
@@ -143,7 +149,7 @@ struct wf_ep {
 	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
 	struct wf_lock lock;
 	struct wf_progress progress;
-	atomic_int refs;              /* multicast groups and regions: keep it open */
+	atomic_int refs;              /* groups and contexts: they keep it open */
 	unsigned int handles;         /* the endpoint and its aliases: the last frees */
 	struct wf_transfer *transfer; /* a peer on top of us, or NULL; see transfer.h */
 

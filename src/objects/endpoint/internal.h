@@ -9,6 +9,11 @@
 /* The endpoint behind @fid, which may be an alias. Control calls only. */
 struct wf_ep *wf_ep_resolve(struct fid *fid);
 
+/* Directions that a capability without any means; see fi_getinfo(3). */
+uint64_t wf_ep_with_directions(uint64_t caps);
+#define WF_EP_TX_DIRS (FI_SEND | FI_READ | FI_WRITE)
+#define WF_EP_RX_DIRS (FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
+
 /* Give back one handle; the last one releases the endpoint. -FI_EBUSY. */
 int wf_ep_put(struct wf_ep *ep);
 

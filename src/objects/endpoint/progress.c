@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/internal.h"
+#include "objects/endpoint/scalable.h"
 
 /*
  * An endpoint is run by whoever reads one of its completion queues or counters, and
- * by the domain's progress thread where there is one.
+ * by the domain's progress thread where there is one. Who reads what a context of a
+ * scalable endpoint is bound to runs the scalable endpoint.
  */
 
 enum { MAX_LISTS = 2 + WF_CNTR_COUNT };
@@ -109,15 +111,20 @@ static void detach(struct wf_ep *ep, struct wf_progress *item)
 		wf_progress_list_del(lists[count], item);
 }
 
+static struct wf_progress *item_of(struct wf_ep *ep)
+{
+	return ep->sep ? &ep->sep->core->progress : &ep->progress;
+}
+
 int wf_ep_progress_attach(struct wf_ep *ep)
 {
-	int ret = attach(ep, &ep->progress);
+	int ret = attach(ep, item_of(ep));
 
 	if (ret || !ep->transfer)
 		return ret;
 	ret = attach(ep, wf_transfer_progress(ep->transfer));
 	if (ret)
-		detach(ep, &ep->progress);
+		detach(ep, item_of(ep));
 	return ret;
 }
 
@@ -125,7 +132,7 @@ void wf_ep_progress_detach(struct wf_ep *ep)
 {
 	if (!ep->enabled)
 		return;
-	detach(ep, &ep->progress);
+	detach(ep, item_of(ep));
 	if (ep->transfer)
 		detach(ep, wf_transfer_progress(ep->transfer));
 	if (atomic_load_explicit(&ep->triggers, memory_order_acquire))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/context.h"
 #include "objects/srx/ctx.h"
 
 /*
@@ -78,7 +78,7 @@ static int use_imported(struct wf_ep *ep)
 static void use(struct wf_ep *ep, struct wf_srx *srx)
 {
 	wf_srx_export(srx, &ep->srx_port, ep, ep->xfer->srx_ops);
-	ep->srx_lock = &srx->lock;
+	ep->srx_lock = srx->lock;
 	ep->srx = &ep->srx_port.fid;
 }
 
@@ -118,6 +118,11 @@ static int use_private(struct wf_ep *ep)
 	return 0;
 }
 
+static bool is_rx_context(const struct wf_ep *ep)
+{
+	return ep->fid.fid.fclass == FI_CLASS_RX_CTX;
+}
+
 static int watch_av(struct wf_ep *ep)
 {
 	struct wf_srx_watch *w = calloc(1, sizeof(*w));
@@ -131,11 +136,18 @@ static int watch_av(struct wf_ep *ep)
 	w->addr = ep->xfer->srx_addr;
 	ep->srx_watch = w;
 	wf_av_watch_add(ep->av, &w->watch);
+	/* Messages may have come before there was anybody to be told. */
+	if (is_rx_context(ep))
+		watch_inserted(&w->watch);
 	return 0;
 }
 
 static int choose(struct wf_ep *ep)
 {
+	if (is_rx_context(ep)) {
+		wf_sep_take_place(ep);
+		return 0;
+	}
 	if (!ep->srx_ctx)
 		return use_private(ep);
 	return ep->srx_ctx->imported ? use_imported(ep) : use_shared(ep);
@@ -148,7 +160,7 @@ int wf_ep_srx_attach(struct wf_ep *ep)
 	/* What is there already is from a fi_enable that failed later on. */
 	if (!ep->start_rx)
 		ep->start_rx = ep->xfer->start;
-	if (!ep->xfer->srx_ops || !receives(ep))
+	if (!ep->xfer->srx_ops || !(receives(ep) || is_rx_context(ep)))
 		return 0;
 	if (!ep->srx)
 		ret = choose(ep);
@@ -159,13 +171,17 @@ int wf_ep_srx_attach(struct wf_ep *ep)
 
 void wf_ep_srx_drain(struct wf_ep *ep)
 {
+	if (wf_ep_is_sep(ep))
+		wf_sep_drain(ep->sep);
 	if (!ep->srx)
 		return;
 	if (ep->srx_watch) {
 		wf_av_watch_del(ep->av, &ep->srx_watch->watch);
 		wf_srx_watch_leave(ep->srx_ctx, ep->srx_watch);
 	}
-	if (ep->srx_lock)
+	if (is_rx_context(ep))
+		wf_sep_stop(ep);
+	else if (ep->srx_lock)
 		wf_srx_drain(&ep->srx_port);
 }
 
@@ -173,7 +189,9 @@ void wf_ep_srx_detach(struct wf_ep *ep)
 {
 	struct wf_srx_ctx *ctx = ep->srx_ctx;
 
-	if (ep->srx && !ctx) {
+	if (ep->srx && is_rx_context(ep)) {
+		wf_sep_leave_place(ep);
+	} else if (ep->srx && !ctx) {
 		wf_srx_fini(ep->srx_queue);
 		free(ep->srx_queue);
 	}

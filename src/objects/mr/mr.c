@@ -91,6 +91,9 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		return bind_cntr(
 			mr, wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
 	case FI_CLASS_EP:
+	case FI_CLASS_SEP:
+	case FI_CLASS_TX_CTX:
+	case FI_CLASS_RX_CTX:
 		/* Every endpoint of the domain reaches the region. */
 		return flags ? -FI_EBADFLAGS : 0;
 	default:

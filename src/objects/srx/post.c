@@ -88,7 +88,7 @@ static void move_data(struct wf_srx *srx)
 {
 	struct wf_ep *last = NULL;
 
-	wf_lock(&srx->lock);
+	wf_lock(srx->lock);
 	wf_list_foreach(it, &srx->ports)
 	{
 		struct wf_srx_port *port = wf_list_entry(it, struct wf_srx_port, link);
@@ -101,7 +101,7 @@ static void move_data(struct wf_srx *srx)
 		ep->xfer->progress(ep);
 		wf_unlock(&ep->lock);
 	}
-	wf_unlock(&srx->lock);
+	wf_unlock(srx->lock);
 }
 
 ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op)
@@ -116,14 +116,14 @@ ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op)
 	 * reading what is there moves no data. */
 	if (wf_unlikely(op->flags & FI_PEEK && op->kind == WF_OP_TRECV))
 		move_data(srx);
-	wf_lock(&srx->lock);
+	wf_lock(srx->lock);
 	if (wf_unlikely(op->flags & looking && op->kind == WF_OP_TRECV))
 		ret = wf_srx_peek(srx, op);
 	else if (wf_unlikely(op->flags & FI_MULTI_RECV))
 		ret = wf_srx_multi_post(srx, op);
 	else
 		ret = post(srx, op);
-	wf_unlock(&srx->lock);
+	wf_unlock(srx->lock);
 	return ret;
 }
 

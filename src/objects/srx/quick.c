@@ -23,7 +23,7 @@ bool wf_srx_post_quick(struct wf_ep *ep, uint64_t type, uint64_t flags, void *bu
 		return false;
 	if (addr != FI_ADDR_UNSPEC)
 		addr = wf_srx_key(srx, type == FI_TAGGED, addr);
-	wf_lock(&srx->lock);
+	wf_lock(srx->lock);
 	if (wf_unlikely(side->unexpected_count || srx->posted >= srx->size))
 		goto long_way;
 	entry = wf_pool_get_inline(&srx->pool);
@@ -44,11 +44,11 @@ bool wf_srx_post_quick(struct wf_ep *ep, uint64_t type, uint64_t flags, void *bu
 	*entry->peer.desc = desc;
 	wf_match_post_inline(side, &entry->match, tag, ignore, addr);
 	srx->posted++;
-	wf_unlock(&srx->lock);
+	wf_unlock(srx->lock);
 	return true;
 
 long_way:
-	wf_unlock(&srx->lock);
+	wf_unlock(srx->lock);
 	return false;
 }
 

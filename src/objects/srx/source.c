@@ -85,7 +85,7 @@ void wf_srx_own_foreach_unspec(struct fid_peer_srx *fid, get_addr_fn get_addr)
 {
 	struct wf_srx *srx = wf_srx_port_of(fid)->srx;
 
-	wf_lock(&srx->lock);
+	wf_lock(srx->lock);
 	resolve_side(srx, FI_MSG, fid, get_addr);
 	resolve_side(srx, FI_TAGGED, fid, get_addr);
 	wf_srx_foreach_claimed(entry, srx)
@@ -93,7 +93,7 @@ void wf_srx_own_foreach_unspec(struct fid_peer_srx *fid, get_addr_fn get_addr)
 		if (entry->peer.srx == fid && entry->peer.addr == FI_ADDR_UNSPEC)
 			entry->peer.addr = get_addr(&entry->peer);
 	}
-	wf_unlock(&srx->lock);
+	wf_unlock(srx->lock);
 }
 
 struct question {
@@ -133,7 +133,7 @@ void wf_srx_ask_again(struct fid_peer_srx *fid, get_addr_fn get_addr,
 	struct wf_srx *srx = wf_srx_port_of(fid)->srx;
 	const struct question q = { fid, get_addr, changed, arg };
 
-	wf_lock(&srx->lock);
+	wf_lock(srx->lock);
 	ask_side(srx, FI_MSG, &q);
 	ask_side(srx, FI_TAGGED, &q);
 	wf_srx_foreach_claimed(entry, srx)
@@ -143,5 +143,5 @@ void wf_srx_ask_again(struct fid_peer_srx *fid, get_addr_fn get_addr,
 	}
 	resolve_side(srx, FI_MSG, fid, get_addr);
 	resolve_side(srx, FI_TAGGED, fid, get_addr);
-	wf_unlock(&srx->lock);
+	wf_unlock(srx->lock);
 }

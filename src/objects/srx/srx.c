@@ -14,14 +14,14 @@ static size_t entry_size(size_t iov_limit)
 	       iov_limit * (sizeof(struct iovec) + sizeof(void *));
 }
 
-int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kind)
+void wf_srx_init_with(struct wf_srx *srx, struct wf_ep *ep, struct wf_lock *lock)
 {
 	const uint64_t any = FI_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
 	/* A connected endpoint has one peer. */
 	uint64_t caps = ep->type == FI_EP_MSG ? 0 : ep->caps;
-	int ret;
 
 	*srx = (struct wf_srx){
+		.lock = lock,
 		.prov = ep->domain->prov->fi,
 		.size = ep->info->rx_attr->size ? ep->info->rx_attr->size : SIZE_MAX,
 		.iov_limit = WF_MAX(ep->rx_iov_limit, 1),
@@ -31,9 +31,6 @@ int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kin
 		.addr_mask = UINT64_MAX,
 		.min_multi_recv = &ep->min_multi_recv,
 	};
-	ret = wf_lock_init(&srx->lock, lock_kind);
-	if (ret)
-		return ret;
 	wf_match_init(&srx->msg);
 	wf_match_init(&srx->tag);
 	wf_pool_init(&srx->pool, entry_size(srx->iov_limit));
@@ -43,7 +40,12 @@ int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kin
 	wf_match_table_init(&srx->claims, 0, false);
 	wf_list_init(&srx->claimed);
 	wf_list_init(&srx->ports);
-	return 0;
+}
+
+int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kind)
+{
+	wf_srx_init_with(srx, ep, &srx->own_lock);
+	return wf_lock_init(&srx->own_lock, lock_kind);
 }
 
 void wf_srx_fini(struct wf_srx *srx)
@@ -55,7 +57,8 @@ void wf_srx_fini(struct wf_srx *srx)
 	wf_pool_done(&srx->messages[0]);
 	wf_pool_done(&srx->messages[1]);
 	wf_pool_done(&srx->pool);
-	wf_lock_done(&srx->lock);
+	if (srx->lock == &srx->own_lock)
+		wf_lock_done(&srx->own_lock);
 }
 
 void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,
@@ -75,11 +78,11 @@ void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *e
 		.ep = ep,
 		.room.size = sizeof(port->room),
 	};
-	wf_lock(&srx->lock);
+	wf_lock(srx->lock);
 	wf_list_push(&srx->ports, &port->link);
 	if (ep->av)
 		srx->addr_mask = ep->av->index_mask;
-	wf_unlock(&srx->lock);
+	wf_unlock(srx->lock);
 }
 
 /* There is an entry for it: the reserve, or that of the message before. */
@@ -116,7 +119,7 @@ void wf_srx_drain(struct wf_srx_port *port)
 {
 	struct wf_srx *srx = port->srx;
 
-	wf_lock(&srx->lock);
+	wf_lock(srx->lock);
 	wf_list_remove(&port->link);
 	discard_side(srx, FI_MSG, port);
 	discard_side(srx, FI_TAGGED, port);
@@ -127,7 +130,7 @@ void wf_srx_drain(struct wf_srx_port *port)
 		wf_srx_unclaim(srx, entry);
 		wf_srx_discard_entry(entry);
 	}
-	wf_unlock(&srx->lock);
+	wf_unlock(srx->lock);
 }
 
 struct wf_ep *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid)

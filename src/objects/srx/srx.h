@@ -120,7 +120,8 @@ struct wf_srx_port {
  * one that ended its last slice.
  */
 struct wf_srx {
-	struct wf_lock lock;
+	struct wf_lock *lock; /* @own_lock, or one for several contexts */
+	struct wf_lock own_lock;
 	struct wf_match msg, tag;
 	struct wf_pool pool;          /* of entries */
 	struct wf_pool messages[2];   /* without and with data */
@@ -141,6 +142,8 @@ struct wf_srx {
 
 /* What makes a context: taken from an endpoint's or context's attributes. */
 int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kind);
+/* The same with a lock of the caller's, who makes progress for several contexts. */
+void wf_srx_init_with(struct wf_srx *srx, struct wf_ep *ep, struct wf_lock *lock);
 
 /* All handles are drained. Posted receives are dropped. */
 void wf_srx_fini(struct wf_srx *srx);
@@ -158,12 +161,12 @@ void wf_srx_drain(struct wf_srx_port *port);
 /* For whoever lets a peer progress, or does anything else that may make it call us. */
 static inline void wf_srx_lock(struct wf_srx *srx)
 {
-	wf_lock(&srx->lock);
+	wf_lock(srx->lock);
 }
 
 static inline void wf_srx_unlock(struct wf_srx *srx)
 {
-	wf_unlock(&srx->lock);
+	wf_unlock(srx->lock);
 }
 
 /* ep->start_rx of whatever receives are posted to: an operation of kind WF_OP_RECV or

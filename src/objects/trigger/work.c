@@ -160,6 +160,14 @@ static int check_support(const struct wf_domain *domain)
 	return -FI_ENOSYS;
 }
 
+static bool transfers(const struct fid_ep *ep)
+{
+	size_t class = ep ? ep->fid.fclass : FI_CLASS_UNSPEC;
+
+	return class == FI_CLASS_EP || class == FI_CLASS_TX_CTX ||
+	       class == FI_CLASS_RX_CTX;
+}
+
 static int check_transfer(struct wf_domain *domain, struct fi_deferred_work *deferred,
 	struct wf_ep **ret_ep)
 {
@@ -168,7 +176,7 @@ static int check_transfer(struct wf_domain *domain, struct fi_deferred_work *def
 	struct wf_ep *ep;
 	int ret;
 
-	if (!transfer.ep || transfer.ep->fid.fclass != FI_CLASS_EP)
+	if (!transfers(transfer.ep))
 		return refuse(domain, -FI_EINVAL, "no endpoint");
 	ep = wf_ep_resolve(&transfer.ep->fid);
 	if (ep->domain != domain)

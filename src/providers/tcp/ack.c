@@ -61,7 +61,7 @@ int tcp_ack_head(struct tcp_conn *conn)
 
 	if (!tx)
 		return -FI_EPROTO;
-	tcp_tx_complete(conn->ep, tx);
+	tcp_tx_complete(tx);
 	ended(conn);
 	return 0;
 }
@@ -74,7 +74,7 @@ int tcp_error_head(struct tcp_conn *conn)
 
 	if (!tx)
 		return -FI_EPROTO;
-	tcp_tx_fail(conn->ep, tx, rec->err, tcp_conn_addr(conn));
+	tcp_tx_fail(tx, rec->err, tcp_conn_addr(conn));
 	ended(conn);
 	return 0;
 }
@@ -88,7 +88,7 @@ int tcp_matched_head(struct tcp_conn *conn)
 		if (tx->rec.id != conn->rx.rec.id)
 			continue;
 		wf_list_remove(&tx->link);
-		tcp_tx_complete(conn->ep, tx);
+		tcp_tx_complete(tx);
 		ended(conn);
 		return 0;
 	}

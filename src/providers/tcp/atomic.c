@@ -91,7 +91,7 @@ int tcp_atomic_done(struct tcp_conn *conn)
 	if (ret && tx) {
 		wf_list_remove(&tx->link);
 		conn->answer_count--;
-		tcp_tx_free(conn->ep, tx);
+		tcp_tx_free(tx);
 	}
 	if (!ret)
 		tcp_mr_event(conn, rec,

@@ -34,6 +34,7 @@ void tcp_cm_start_active(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own
 	struct tcp_cm_ext ext = {
 		.features = own->features & TCP_HAVE_OFFER,
 		.instance = own->instance,
+		.contexts = own->contexts,
 	};
 
 	start(cm, fd, own, TCP_CM_CONNECTING);
@@ -200,6 +201,8 @@ static void set_peer(struct tcp_cm *cm, uint32_t own_features)
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	cm->peer.swap = !cm->msg.same_order;
 #endif
+	if (have & TCP_HAVE_CONTEXTS)
+		cm->peer.contexts = cm->msg.ext.contexts;
 }
 
 static int got_reply(struct tcp_cm *cm)
@@ -292,7 +295,10 @@ static int answer(struct tcp_cm *cm, enum tcp_cm_type type,
 int tcp_cm_accept(
 	struct tcp_cm *cm, uint32_t features, const void *data, size_t data_len)
 {
-	struct tcp_cm_ext ext = { .instance = cm->own.instance };
+	struct tcp_cm_ext ext = {
+		.instance = cm->own.instance,
+		.contexts = cm->own.contexts,
+	};
 
 	set_peer(cm, features);
 	ext.features = cm->peer.have & TCP_HAVE_OFFER;

@@ -42,6 +42,7 @@ struct tcp_cm_ext {
 	uint32_t features; /* enum tcp_wire_have: offered by a request, agreed by a
 			      reply */
 	uint64_t instance; /* random, not 0, constant for the life of the endpoint */
+	uint16_t contexts; /* receive contexts of the sender; 0 as 1 */
 	uint8_t reason;    /* enum tcp_cm_reason; rejects only */
 };
 
@@ -85,6 +86,7 @@ enum tcp_cm_state {
 struct tcp_cm_own {
 	uint32_t features; /* within TCP_HAVE_OFFER */
 	uint64_t instance; /* not 0 */
+	uint16_t contexts; /* receive contexts; 0 as 1 */
 	int timeout_ms;    /* for connecting, and for a request to come in; 0: never */
 	int reply_ms; /* for the other end to answer, which may be up to a person */
 };

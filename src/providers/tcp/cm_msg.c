@@ -20,7 +20,7 @@ struct cm_hdr {
 	uint8_t magic[4];
 	uint8_t ext_version;
 	uint8_t reason;
-	uint16_t zero;
+	uint16_t contexts;
 	uint32_t features;
 	uint64_t instance;
 	uint64_t marker; /* 1 in the sender's byte order; 0 in rejects */
@@ -49,6 +49,7 @@ static struct tcp_cm_ext get_ext(const struct cm_hdr *hdr)
 		return ext;
 	ext.features = be32toh(hdr->features) & TCP_HAVE_OFFER;
 	ext.instance = be64toh(hdr->instance);
+	ext.contexts = be16toh(hdr->contexts);
 	if (hdr->type == TCP_CM_REJECT && hdr->reason < TCP_REASONS)
 		ext.reason = hdr->reason;
 	return ext;
@@ -105,6 +106,7 @@ size_t tcp_cm_encode(uint8_t *buf, enum tcp_cm_type type, const struct tcp_cm_ex
 		memcpy(hdr.magic, magic_of(hdr.type), sizeof(hdr.magic));
 		hdr.ext_version = EXT_VERSION;
 		hdr.reason = ext->reason;
+		hdr.contexts = htobe16(ext->contexts);
 		hdr.features = htobe32(ext->features);
 		hdr.instance = htobe64(ext->instance);
 	}

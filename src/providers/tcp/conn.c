@@ -61,9 +61,9 @@ void tcp_conn_fail(struct tcp_conn *conn, int err)
 static void end_tx(struct tcp_conn *conn, struct tcp_tx *tx, int err)
 {
 	if (err)
-		tcp_tx_fail(conn->ep, tx, err, tcp_conn_addr(conn));
+		tcp_tx_fail(tx, err, tcp_conn_addr(conn));
 	else
-		tcp_tx_free(conn->ep, tx);
+		tcp_tx_free(tx);
 }
 
 static void end_list(struct tcp_conn *conn, struct wf_list *list, int err)

@@ -22,6 +22,8 @@ enum tcp_want {
  */
 struct tcp_tx {
 	struct wf_list link;
+	struct tcp_source *from; /* NULL: an answer */
+	void *kept;              /* a copy of the payload that was made later */
 	struct tcp_record rec;
 	uint64_t op_flags;
 	void *context;
@@ -42,6 +44,7 @@ struct tcp_tx {
 
 /* A message in the stage whose completion is due when the kernel has it. */
 struct tcp_mark {
+	struct tcp_source *from;
 	void *context;
 	uint64_t op_flags;
 	fi_addr_t addr;
@@ -156,17 +159,14 @@ fi_addr_t tcp_conn_index(struct tcp_conn *conn);
 fi_addr_t tcp_conn_source(struct tcp_conn *conn);
 
 /* tx.c */
-struct tcp_tx *tcp_tx_new(struct tcp_ep *ep, const struct wf_op *op);
+struct tcp_tx *tcp_tx_new(struct tcp_source *from, const struct wf_op *op);
 struct tcp_tx *tcp_tx_answer(struct tcp_conn *conn, uint8_t kind, size_t copy_len);
-void tcp_tx_free(struct tcp_ep *ep, struct tcp_tx *tx);
-void tcp_tx_complete(struct tcp_ep *ep, struct tcp_tx *tx);
-void tcp_tx_fail(
-	struct tcp_ep *ep, struct tcp_tx *tx, int err, const union wf_sockaddr *peer);
-/* The error entry of a failed operation; @peer may be NULL. */
-void tcp_tx_report(struct tcp_ep *ep, unsigned int op, void *context, uint64_t op_flags,
-	fi_addr_t addr, int err, const union wf_sockaddr *peer);
+void tcp_tx_free(struct tcp_tx *tx);
+void tcp_tx_complete(struct tcp_tx *tx);
+void tcp_tx_fail(struct tcp_tx *tx, int err, const union wf_sockaddr *peer);
 /* A small plain message straight into the stage: false when it cannot go that way. */
-bool tcp_tx_small(struct tcp_conn *conn, const struct wf_op *op);
+bool tcp_tx_small(
+	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op);
 /* The connection failed: what was staged since @before is taken out again, if none of
  * it has left. */
 bool tcp_tx_take_back(struct tcp_conn *conn, uint64_t before);

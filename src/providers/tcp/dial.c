@@ -22,6 +22,7 @@ static struct tcp_cm_own own_of(const struct tcp_ep *ep)
 	return (struct tcp_cm_own){
 		.features = features | TCP_HAVE_LDBL_OWN,
 		.instance = ep->peers->instance,
+		.contexts = (uint16_t)ep->rx_contexts,
 		.timeout_ms = ep->conf.connect_ms,
 		.reply_ms = ep->conf.connect_ms,
 	};

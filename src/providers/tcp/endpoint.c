@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "providers/tcp/conn.h"
+#include "providers/tcp/context.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 #include "providers/tcp/unexp.h"
@@ -11,6 +12,15 @@
 /* Opening, naming, enabling and destroying endpoints. */
 
 enum { STAGE_MIN = 4096 };
+
+/* Where an fi_addr_t names a receive context, as its AV has it. */
+static void set_address_bits(struct tcp_ep *ep)
+{
+	int bits = ep->ep.av ? ep->ep.av->attr.rx_ctx_bits : 0;
+
+	ep->context_shift = 64u - (unsigned int)bits;
+	ep->context_bits = bits ? UINT64_MAX << ep->context_shift : 0;
+}
 
 static int tcp_enable(struct wf_ep *wf)
 {
@@ -20,7 +30,7 @@ static int tcp_enable(struct wf_ep *wf)
 		ep->rbuf = malloc(ep->rbuf_size);
 	if (!ep->rbuf)
 		return -FI_ENOMEM;
-	ep->tx_size = wf->info->tx_attr->size;
+	set_address_bits(ep);
 	return ep->peers ? tcp_peers_listen(ep) : 0;
 }
 
@@ -49,6 +59,7 @@ static void tcp_destroy(struct wf_ep *wf)
 	end_conns(ep);
 	tcp_peers_free(ep);
 	tcp_msg_free(ep);
+	tcp_contexts_free(ep);
 	if (ep->timer.fd >= 0)
 		(void)close(ep->timer.fd);
 	if (ep->epfd >= 0)
@@ -119,9 +130,7 @@ static int tcp_getopt(struct wf_ep *wf, int name, void *val, size_t *len)
 
 static size_t tcp_tx_left(struct wf_ep *wf)
 {
-	struct tcp_ep *ep = tcp_ep_of(wf);
-
-	return ep->tx_pending < ep->tx_size ? ep->tx_size - ep->tx_pending : 0;
+	return tcp_source_left(&tcp_ep_of(wf)->own);
 }
 
 static const struct wf_xfer_ops tcp_xfer_ops = {
@@ -159,8 +168,10 @@ static int first_name(const struct fi_info *info, union wf_sockaddr *ret)
 
 static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 {
-	const struct wf_ep *wf = &ep->ep;
+	struct wf_ep *wf = &ep->ep;
 
+	ep->own = (struct tcp_source){ wf, 0, wf->info->tx_attr->size };
+	ep->rx_contexts = 1;
 	ep->name = *name;
 	ep->conf = tcp_netconf_read();
 	ep->manual = wf->domain->progress != FI_PROGRESS_AUTO;
@@ -183,19 +194,13 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	wf_list_init(&ep->dead);
 }
 
-int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
-	uint64_t flags, void *context)
+int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,
+	struct tcp_ep **ret_ep)
 {
 	union wf_sockaddr name;
 	struct tcp_ep *ep;
 	int ret;
 
-	if (flags) {
-		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_endpoint2: no flags are offered (got %#llx)\n",
-			(unsigned long long)flags);
-		return -FI_EINVAL;
-	}
 	ret = first_name(info, &name);
 	if (ret)
 		return ret;
@@ -217,7 +222,7 @@ int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 		ret = -errno;
 		goto err_kind;
 	}
-	*ret_ep = &ep->ep.fid;
+	*ret_ep = ep;
 	return 0;
 
 err_kind:
@@ -227,5 +232,36 @@ err_ep:
 	wf_ep_done(&ep->ep);
 err_free:
 	free(ep);
+	return ret;
+}
+
+static bool is_several(size_t count)
+{
+	return count > 1 && count != FI_SHARED_CONTEXT;
+}
+
+int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
+	uint64_t flags, void *context)
+{
+	struct tcp_ep *ep;
+	int ret;
+
+	if (flags) {
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_endpoint2: no flags are offered (got %#llx)\n",
+			(unsigned long long)flags);
+		return -FI_EINVAL;
+	}
+	if (is_several(info->ep_attr->tx_ctx_cnt) ||
+		is_several(info->ep_attr->rx_ctx_cnt)) {
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_endpoint: %zu transmit, %zu receive contexts asked for; "
+			"one of each is possible, more with fi_scalable_ep\n",
+			info->ep_attr->tx_ctx_cnt, info->ep_attr->rx_ctx_cnt);
+		return -FI_EINVAL;
+	}
+	ret = tcp_ep_new(domain, info, context, &ep);
+	if (!ret)
+		*ret_ep = &ep->ep.fid;
 	return ret;
 }

@@ -74,12 +74,12 @@ int tcp_peers_listen(struct tcp_ep *ep)
 	return 0;
 }
 
-static void free_peer(struct tcp_ep *ep, struct tcp_peer *peer)
+static void free_peer(struct tcp_peer *peer)
 {
 	struct wf_list *link;
 
 	while ((link = wf_list_pop(&peer->pending)))
-		tcp_tx_free(ep, wf_list_entry(link, struct tcp_tx, link));
+		tcp_tx_free(wf_list_entry(link, struct tcp_tx, link));
 	free(peer);
 }
 
@@ -99,7 +99,7 @@ void tcp_peers_free(struct tcp_ep *ep)
 
 		for (; peer; peer = next) {
 			next = peer->hash_next;
-			free_peer(ep, peer);
+			free_peer(peer);
 		}
 	}
 	free(peers->buckets);
@@ -328,8 +328,7 @@ static void give_up(struct tcp_ep *ep, struct tcp_peer *peer)
 	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
 		wf_sockaddr_uri(&peer->addr, text, sizeof(text)), fi_strerror(err));
 	while ((link = wf_list_pop(&peer->pending)))
-		tcp_tx_fail(
-			ep, wf_list_entry(link, struct tcp_tx, link), err, &peer->addr);
+		tcp_tx_fail(wf_list_entry(link, struct tcp_tx, link), err, &peer->addr);
 	peer->give_up_ns = UINT64_MAX;
 }
 

@@ -147,8 +147,28 @@ static int prepare_atomic(struct tcp_conn *conn, struct tcp_tx *tx)
 	return 0;
 }
 
+/* The first context is there without being named. */
+static int prepare_context(const struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	if (wf_likely(!tx->rec.context))
+		return 0;
+	if (tx->rec.context >= conn->wire.contexts) {
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"operation refused: receive context %u was named, the peer has "
+			"%u\n",
+			tx->rec.context, WF_MAX(conn->wire.contexts, 1));
+		return -FI_EINVAL;
+	}
+	tx->rec.flags |= TCP_FLAG_CONTEXT;
+	return 0;
+}
+
 int tcp_tx_prepare(struct tcp_conn *conn, struct tcp_tx *tx)
 {
+	int ret = prepare_context(conn, tx);
+
+	if (ret)
+		return ret;
 	switch ((enum wf_op_kind)tx->op) {
 	case WF_OP_SEND:
 	case WF_OP_TSEND:

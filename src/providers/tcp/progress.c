@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "providers/tcp/conn.h"
+#include "providers/tcp/context.h"
 #include "providers/tcp/dead.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
@@ -124,22 +125,40 @@ static bool armed(const struct wf_wait *wait)
 	return atomic_load_explicit(&wait->armed, memory_order_relaxed);
 }
 
-/* May somebody be asleep on what this endpoint feeds, or rely on its descriptor
- * instead of running it? */
-static bool may_sleep(struct tcp_ep *ep)
+static bool any_armed(const struct wf_ep *wf)
 {
-	const struct wf_ep *wf = &ep->ep;
-
-	/* relaxed: set by somebody who then armed us, which takes our lock. */
-	if (atomic_load_explicit(&wf->progress.parked, memory_order_relaxed) ||
-		(wf->tx_cq && armed(&wf->tx_cq->wait)) ||
-		(wf->rx_cq && armed(&wf->rx_cq->wait)) ||
-		(ep->cm && ep->cm->eq && armed(&ep->cm->eq->wait)))
+	if ((wf->tx_cq && armed(&wf->tx_cq->wait)) ||
+		(wf->rx_cq && armed(&wf->rx_cq->wait)))
 		return true;
 	for (int i = 0; i < WF_CNTR_COUNT; i++)
 		if (wf->cntr[i] && armed(&wf->cntr[i]->wait))
 			return true;
 	return false;
+}
+
+static bool any_context_armed(const struct tcp_ep *ep)
+{
+	const struct wf_sep *sep = ep->ep.sep;
+
+	for (size_t i = 0; i < sep->tx_count; i++)
+		if (ep->contexts[i].ep && any_armed(ep->contexts[i].ep))
+			return true;
+	for (size_t i = 0; i < sep->rx_count; i++)
+		if (any_armed(sep->rx[i].ep))
+			return true;
+	return false;
+}
+
+/* May somebody be asleep on what this endpoint feeds, or rely on its descriptor
+ * instead of running it? */
+static bool may_sleep(struct tcp_ep *ep)
+{
+	/* relaxed: set by somebody who then armed us, which takes our lock. */
+	if (atomic_load_explicit(&ep->ep.progress.parked, memory_order_relaxed))
+		return true;
+	if (ep->cm && ep->cm->eq && armed(&ep->cm->eq->wait))
+		return true;
+	return ep->ep.sep ? any_context_armed(ep) : any_armed(&ep->ep);
 }
 
 /* Nobody slept for a while: hot sockets leave the set again. */

@@ -2,6 +2,7 @@
 #include "objects/atomic/ops.h"
 #include "objects/fabric.h"
 #include "objects/info/info.h"
+#include "providers/tcp/context.h"
 #include "providers/tcp/param.h"
 #include "providers/tcp/tcp.h"
 #include "sys/compiler.h"
@@ -13,6 +14,7 @@
 #define TX_CAPS                                                                        \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE |      \
 		FI_FENCE | FI_TRIGGER)
+#define RDM_TX_CAPS (TX_CAPS | FI_NAMED_RX_CTX)
 #define RX_CAPS                                                                        \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ |          \
 		FI_REMOTE_WRITE | FI_MULTI_RECV | FI_RMA_EVENT | FI_TRIGGER)
@@ -40,7 +42,7 @@ static struct fi_tx_attr msg_tx_attr = {
 };
 
 static struct fi_tx_attr rdm_tx_attr = {
-	.caps = TX_CAPS,
+	.caps = RDM_TX_CAPS,
 	.op_flags = TX_OP_FLAGS,
 	.msg_order = MSG_ORDER,
 	.size = 65536,
@@ -74,27 +76,20 @@ static struct fi_rx_attr rdm_rx_attr = {
 static struct fi_ep_attr msg_ep_attr = EP_ATTR(FI_EP_MSG, FI_PROTO_SOCK_TCP, 0);
 static struct fi_ep_attr rdm_ep_attr = EP_ATTR(FI_EP_RDM, FI_PROTO_XNET, 1);
 
-static struct fi_domain_attr domain_attr = {
-	.threading = FI_THREAD_SAFE,
-	.control_progress = FI_PROGRESS_AUTO,
-	.data_progress = FI_PROGRESS_AUTO,
-	.resource_mgmt = FI_RM_ENABLED,
-	.av_type = FI_AV_UNSPEC,
-	.mr_key_size = sizeof(uint64_t),
-	.cq_data_size = sizeof(uint64_t),
-	.cq_cnt = 1 << 16,
-	.ep_cnt = 1 << 15,
-	.tx_ctx_cnt = 1 << 15,
-	.rx_ctx_cnt = 1 << 15,
-	.max_ep_tx_ctx = 1,
-	.max_ep_rx_ctx = 1,
-	.max_ep_srx_ctx = 1,
-	.cntr_cnt = 1 << 16,
-	.mr_iov_limit = TCP_IOV_LIMIT,
-	.mr_cnt = 1 << 16,
-	.caps = DOMAIN_CAPS,
-	.max_err_data = TCP_MAX_CM_DATA,
-};
+#define DOMAIN_ATTR(contexts_)                                                         \
+	{                                                                              \
+		.threading = FI_THREAD_SAFE, .control_progress = FI_PROGRESS_AUTO,     \
+		.data_progress = FI_PROGRESS_AUTO, .resource_mgmt = FI_RM_ENABLED,     \
+		.av_type = FI_AV_UNSPEC, .mr_key_size = sizeof(uint64_t),              \
+		.cq_data_size = sizeof(uint64_t), .cq_cnt = 1 << 16,                   \
+		.ep_cnt = 1 << 15, .tx_ctx_cnt = 1 << 15, .rx_ctx_cnt = 1 << 15,       \
+		.max_ep_tx_ctx = (contexts_), .max_ep_rx_ctx = (contexts_),            \
+		.max_ep_stx_ctx = 1 << 15, .max_ep_srx_ctx = 1 << 15,                  \
+		.cntr_cnt = 1 << 16, .mr_iov_limit = TCP_IOV_LIMIT, .mr_cnt = 1 << 16, \
+		.caps = DOMAIN_CAPS, .max_err_data = TCP_MAX_CM_DATA,                  \
+	}
+static struct fi_domain_attr msg_domain_attr = DOMAIN_ATTR(1);
+static struct fi_domain_attr rdm_domain_attr = DOMAIN_ATTR(TCP_CONTEXTS_MAX);
 
 static struct fi_fabric_attr fabric_attr = {
 	.prov_name = (char *)"tcp",
@@ -105,11 +100,13 @@ static struct fi_fabric_attr fabric_attr = {
 	{                                                                              \
 		.caps = (caps_) | DOMAIN_CAPS, .addr_format = (format),                \
 		.tx_attr = &kind##_tx_attr, .rx_attr = &kind##_rx_attr,                \
-		.ep_attr = &kind##_ep_attr, .domain_attr = &domain_attr,               \
+		.ep_attr = &kind##_ep_attr, .domain_attr = &kind##_domain_attr,        \
 		.fabric_attr = &fabric_attr,                                           \
 	}
-static const struct fi_info rdm_in = INFO(rdm, TX_CAPS | RDM_RX_CAPS, FI_SOCKADDR_IN);
-static const struct fi_info rdm_in6 = INFO(rdm, TX_CAPS | RDM_RX_CAPS, FI_SOCKADDR_IN6);
+static const struct fi_info rdm_in =
+	INFO(rdm, RDM_TX_CAPS | RDM_RX_CAPS, FI_SOCKADDR_IN);
+static const struct fi_info rdm_in6 =
+	INFO(rdm, RDM_TX_CAPS | RDM_RX_CAPS, FI_SOCKADDR_IN6);
 static const struct fi_info msg_in = INFO(msg, TX_CAPS | RX_CAPS, FI_SOCKADDR_IN);
 static const struct fi_info msg_in6 = INFO(msg, TX_CAPS | RX_CAPS, FI_SOCKADDR_IN6);
 
@@ -128,6 +125,7 @@ const struct wf_prov tcp_prov = {
 	.default_domain = "tcp",
 	.iface_param = "iface",
 	.endpoint = tcp_endpoint,
+	.scalable_ep = tcp_scalable_ep,
 	.passive_ep = tcp_passive_ep,
 	.srx_ops = &tcp_srx_ops,
 	.max_atomic_size = TCP_WIRE_ATOMIC_MAX,
@@ -146,8 +144,10 @@ static void read_params(void)
 	if (p->rx_size)
 		msg_rx_attr.size = rdm_rx_attr.size = p->rx_size;
 	if (p->no_auto_progress) {
-		domain_attr.control_progress = FI_PROGRESS_MANUAL;
-		domain_attr.data_progress = FI_PROGRESS_MANUAL;
+		msg_domain_attr.control_progress = FI_PROGRESS_MANUAL;
+		rdm_domain_attr.control_progress = FI_PROGRESS_MANUAL;
+		msg_domain_attr.data_progress = FI_PROGRESS_MANUAL;
+		rdm_domain_attr.data_progress = FI_PROGRESS_MANUAL;
 	}
 }
 

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/tcp/context.h"
 #include "providers/tcp/peer.h"
 #include "providers/tcp/unexp.h"
 
@@ -38,7 +39,7 @@ static void report_unknown(struct tcp_ep *ep, const struct tcp_peer *peer,
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
-	wf_ep_rx_err(&ep->ep, entry->flags, &err);
+	wf_ep_rx_err(tcp_receiver(ep, entry), entry->flags, &err);
 	wf_srx_free_entry(entry);
 }
 
@@ -55,12 +56,13 @@ void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
 			source = wf_av_report(ep->ep.av, index);
 	}
 	if (wf_unlikely(len > room))
-		wf_srx_fail(&ep->ep, entry, comp_flags, room, len - room, data, source,
-			FI_ETRUNC);
+		wf_srx_fail(tcp_receiver(ep, entry), entry, comp_flags, room,
+			len - room, data, source, FI_ETRUNC);
 	else if (wf_unlikely(ep->want_source_err && peer && index == FI_ADDR_NOTAVAIL))
 		report_unknown(ep, peer, entry, comp_flags, len, data);
 	else
-		wf_srx_done(&ep->ep, entry, comp_flags, len, data, source);
+		wf_srx_done(
+			tcp_receiver(ep, entry), entry, comp_flags, len, data, source);
 }
 
 void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id)
@@ -76,12 +78,18 @@ void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id)
 	tcp_tx_dirty(conn);
 }
 
+/* The receive context that it is for was closed. */
+static bool is_for_nobody(const struct tcp_conn *conn)
+{
+	return wf_unlikely(!tcp_srx_of(conn->ep, conn->rx.rec.context));
+}
+
 /* 0: @entry has buffers; -FI_ENOENT: it has none. */
 static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **entry)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
 	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
-	struct fid_peer_srx *srx = conn->ep->ep.srx;
+	struct fid_peer_srx *srx = tcp_srx_of(conn->ep, rec->context);
 	struct fi_peer_match_attr attr = {
 		.addr = wf_ep_srx_source(&conn->ep->ep, tcp_conn_index(conn)),
 		.msg_size = len,
@@ -157,10 +165,15 @@ int tcp_msg_head(struct tcp_conn *conn)
 {
 	struct tcp_rx *rx = &conn->rx;
 	struct fi_peer_rx_entry *entry = NULL;
-	int ret = match(conn, rx->rec.payload_len, &entry);
+	int ret;
 
 	rx->entry = NULL;
 	rx->unexp = NULL;
+	if (is_for_nobody(conn)) {
+		tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
+		return 0;
+	}
+	ret = match(conn, rx->rec.payload_len, &entry);
 	if (wf_likely(!ret)) {
 		rx->entry = entry;
 		tcp_rx_sink(conn, entry->iov, entry->count);
@@ -202,7 +215,7 @@ int tcp_rts_head(struct tcp_conn *conn)
 
 	if (tcp_slot(&conn->rdv, rec->index))
 		return -FI_EPROTO;
-	ret = match(conn, rec->msg_len, &entry);
+	ret = is_for_nobody(conn) ? 0 : match(conn, rec->msg_len, &entry);
 	if (ret && ret != -FI_ENOENT)
 		return no_memory(conn, NULL);
 	unexp = tcp_unexp_new(conn, sizeof(struct tcp_rdv));
@@ -217,7 +230,8 @@ int tcp_rts_head(struct tcp_conn *conn)
 	}
 	if (ret)
 		return queue(conn, entry, unexp);
-	entry->cq_data = rec->data;
+	if (entry)
+		entry->cq_data = rec->data;
 	tcp_unexp_clear(unexp, entry);
 	return 0;
 }

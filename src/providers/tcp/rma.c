@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/tcp/conn.h"
+#include "providers/tcp/context.h"
 
 /*
  * Peers' access to our memory. Every segment is checked before anything is done, and
@@ -69,8 +70,8 @@ void tcp_mr_event(
 	if (rec->seg_count && wf_mr_lookup(map, rec->seg[0].key, rec->seg[0].addr,
 				      rec->seg[0].len, 0, &mr))
 		mr = NULL;
-	wf_ep_remote_done(
-		&conn->ep->ep, mr, flags, len, rec->data, tcp_conn_source(conn));
+	wf_ep_remote_done(tcp_target(conn->ep, rec->context), mr, flags, len, rec->data,
+		tcp_conn_source(conn));
 	wf_unlock(&map->lock);
 }
 
@@ -124,6 +125,7 @@ int tcp_read_head(struct tcp_conn *conn)
 		return 0;
 	tx->from_mr = true;
 	tx->rec.payload_len = rec->span;
+	tx->rec.context = rec->context;
 	tx->rec.seg_count = rec->seg_count;
 	memcpy(tx->rec.seg, rec->seg, rec->seg_count * sizeof(rec->seg[0]));
 	tcp_tx_dirty(conn);
@@ -155,7 +157,7 @@ int tcp_resp_done(struct tcp_conn *conn)
 {
 	struct wf_list *link = wf_list_pop(&conn->resps);
 
-	tcp_tx_complete(conn->ep, wf_list_entry(link, struct tcp_tx, link));
+	tcp_tx_complete(wf_list_entry(link, struct tcp_tx, link));
 	if (!wf_list_empty(&conn->txq))
 		tcp_tx_dirty(conn);
 	return 0;

@@ -178,6 +178,10 @@ static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 		rx->carry_len = (uint8_t)n;
 		return 0;
 	}
+	if (wf_unlikely(rx->rec.context && rx->rec.context >= conn->ep->rx_contexts)) {
+		protocol_error(conn, "receive context that is not there");
+		return 0;
+	}
 	used = rx->rec.hdr_len;
 	rx->left = rx->rec.payload_len;
 	rx->body = true;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "providers/tcp/conn.h"
+#include "providers/tcp/context.h"
 #include "providers/tcp/dead.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
@@ -20,7 +21,29 @@ static void set_segs(struct tcp_tx *tx, const struct wf_op *op)
 		};
 }
 
-/* Operands, then what to compare with; results go to buffers of their own. */
+/* What to compare with goes behind the operands, into the copy if they are there. */
+static void set_compare(struct tcp_tx *tx, const struct wf_op *op)
+{
+	const struct wf_op_atomic *atomic = op->atomic;
+	uint8_t *to = tx->copy + op->len;
+
+	for (size_t i = 0; i < atomic->compare_count; i++) {
+		const struct iovec *from = &atomic->compare[i];
+
+		if (!(op->flags & FI_INJECT)) {
+			tx->iov[tx->iov_count++] = *from;
+			continue;
+		}
+		memcpy(to, from->iov_base, from->iov_len);
+		to += from->iov_len;
+	}
+	if (atomic->compare_count && op->flags & FI_INJECT)
+		tx->iov[0].iov_len += atomic->size;
+	if (atomic->compare_count)
+		tx->rec.payload_len += atomic->size;
+}
+
+/* Operands; results go to buffers of their own. */
 static void set_atomic(struct tcp_tx *tx, const struct wf_op *op)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
@@ -28,10 +51,7 @@ static void set_atomic(struct tcp_tx *tx, const struct wf_op *op)
 	tx->rec.atomic_op = (uint8_t)atomic->op;
 	tx->rec.datatype = (uint8_t)atomic->datatype;
 	tx->rec.payload_len = op->len;
-	for (size_t i = 0; i < atomic->compare_count; i++)
-		tx->iov[tx->iov_count++] = atomic->compare[i];
-	if (atomic->compare_count)
-		tx->rec.payload_len += atomic->size;
+	set_compare(tx, op);
 	tx->result_count = (uint8_t)atomic->result_count;
 	for (size_t i = 0; i < atomic->result_count; i++)
 		tx->result[i] = atomic->result[i];
@@ -39,12 +59,14 @@ static void set_atomic(struct tcp_tx *tx, const struct wf_op *op)
 }
 
 /* The data of a transfer that waits for its peer. */
-static struct tcp_tx *new_tx(struct tcp_ep *ep, const struct wf_op *op)
+static struct tcp_tx *new_tx(
+	struct tcp_ep *ep, struct tcp_source *from, const struct wf_op *op)
 {
-	struct tcp_tx *tx = tcp_tx_new(ep, op);
+	struct tcp_tx *tx = tcp_tx_new(from, op);
 
 	if (!tx)
 		return NULL;
+	tx->rec.context = tcp_context_of(ep, op->addr);
 	if (op->rma_count || op->kind == WF_OP_READ || op->kind == WF_OP_WRITE)
 		set_segs(tx, op);
 	if (op->atomic)
@@ -67,13 +89,14 @@ static ssize_t try_again(struct tcp_ep *ep)
 	return -FI_EAGAIN;
 }
 
-static ssize_t queue(struct tcp_ep *ep, struct wf_list *list, const struct wf_op *op)
+static ssize_t queue(struct tcp_ep *ep, struct tcp_source *from, struct wf_list *list,
+	const struct wf_op *op)
 {
 	struct tcp_tx *tx;
 
-	if (ep->tx_pending >= ep->tx_size)
+	if (from->pending >= from->size)
 		return try_again(ep);
-	tx = new_tx(ep, op);
+	tx = new_tx(ep, from, op);
 	if (!tx)
 		return -FI_ENOMEM;
 	wf_list_push(list, &tx->link);
@@ -81,47 +104,60 @@ static ssize_t queue(struct tcp_ep *ep, struct wf_list *list, const struct wf_op
 }
 
 /* It goes to whoever answers there next. */
-static ssize_t wait_for_next(struct tcp_conn *conn, const struct wf_op *op)
+static ssize_t wait_for_next(
+	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
 	tcp_peer_busy(conn->ep, conn->peer);
-	return queue(conn->ep, &conn->peer->pending, op);
+	return queue(conn->ep, from, &conn->peer->pending, op);
 }
 
-static ssize_t start_on(struct tcp_conn *conn, const struct wf_op *op)
+static ssize_t start_on(
+	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
 	uint64_t before = conn->staged;
 	bool more = op->flags & FI_MORE;
 	ssize_t ret = 0;
 
 	if (conn->sent_epoch != conn->ep->epoch && conn->peer && tcp_conn_gone(conn))
-		return wait_for_next(conn, op);
+		return wait_for_next(conn, from, op);
 	if (!is_send(op) ||
 		(op->kind == WF_OP_TSEND && !(conn->wire.have & TCP_HAVE_TAGGED)) ||
-		!tcp_tx_small(conn, op))
-		ret = queue(conn->ep, &conn->txq, op);
+		!tcp_tx_small(conn, from, op))
+		ret = queue(conn->ep, from, &conn->txq, op);
 	if (!ret)
 		tcp_tx_kick(conn, more);
 	/* A peer that was restarted is noticed by the first message to him: it goes to
 	 * the new one. */
 	if (wf_unlikely(conn->err && conn->peer) && !ret &&
 		tcp_tx_take_back(conn, before))
-		ret = wait_for_next(conn, op);
+		ret = wait_for_next(conn, from, op);
+	return ret;
+}
+
+ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, const struct wf_op *op)
+{
+	struct tcp_conn *conn;
+	struct wf_list *wait;
+	ssize_t ret;
+
+	wf_lock(&ep->ep.lock);
+	ret = ep->peers ? tcp_peer_route(ep, op->addr, &conn, &wait)
+			: tcp_msg_route(ep, &conn, &wait);
+	if (wf_likely(!ret))
+		ret = wf_likely(conn != NULL) ? start_on(conn, from, op)
+					      : queue(ep, from, wait, op);
+	wf_unlock(&ep->ep.lock);
 	return ret;
 }
 
 ssize_t tcp_start(struct wf_ep *wf, struct wf_op *op)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
-	struct tcp_conn *conn;
-	struct wf_list *wait;
-	ssize_t ret;
 
-	wf_lock(&wf->lock);
-	ret = ep->peers ? tcp_peer_route(ep, op->addr, &conn, &wait)
-			: tcp_msg_route(ep, &conn, &wait);
-	if (wf_likely(!ret))
-		ret = wf_likely(conn != NULL) ? start_on(conn, op)
-					      : queue(ep, wait, op);
-	wf_unlock(&wf->lock);
-	return ret;
+	return tcp_post(ep, &ep->own, op);
+}
+
+size_t tcp_source_left(const struct tcp_source *from)
+{
+	return from->pending < from->size ? from->size - from->pending : 0;
 }

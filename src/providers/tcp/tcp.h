@@ -52,8 +52,15 @@ struct tcp_watch {
 	uint32_t events; /* watched for at present; 0: not in the epoll set */
 };
 
+/* Who posts operations: an endpoint, or a transmit context. */
+struct tcp_source {
+	struct wf_ep *ep;     /* NULL: it was closed, nobody is to be told any more */
+	size_t pending, size; /* operations under way, and how many there may be */
+};
+
 struct tcp_ep {
 	struct wf_ep ep;
+	struct tcp_source own;
 	struct tcp_netconf conf;
 	union wf_sockaddr name; /* local: wanted, and true once listening */
 	bool manual;            /* sends may wait for the next progress call */
@@ -63,7 +70,6 @@ struct tcp_ep {
 	uint32_t armed_epoch; /* when somebody was about to, last */
 	uint32_t epoch;       /* progress calls */
 	uint32_t hot_count;
-	size_t tx_pending, tx_size;
 	int epfd;
 	unsigned int watched; /* sockets in it */
 	uint64_t set_tick;    /* when it was looked at because of the time */
@@ -83,6 +89,13 @@ struct tcp_ep {
 
 	struct tcp_peers *peers; /* FI_EP_RDM */
 	struct tcp_msg_cm *cm;   /* FI_EP_MSG */
+
+	/* Of an fi_addr_t, the bits that name a receive context, and where they are. */
+	uint64_t context_bits;
+	unsigned int context_shift;
+	unsigned int rx_contexts;    /* that records may name */
+	struct tcp_source *contexts; /* scalable: the transmit contexts, by index */
+	struct tcp_source closed;    /* what closed ones left behind */
 };
 
 static inline struct tcp_ep *tcp_ep_of(struct wf_ep *ep)
@@ -92,7 +105,9 @@ static inline struct tcp_ep *tcp_ep_of(struct wf_ep *ep)
 
 extern const struct wf_prov tcp_prov;
 
-/* endpoint.c */
+/* endpoint.c. Opened, and not enabled. */
+int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,
+	struct tcp_ep **ret_ep);
 int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
 	uint64_t flags, void *context);
 
@@ -102,6 +117,8 @@ int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 
 /* send.c */
 ssize_t tcp_start(struct wf_ep *ep, struct wf_op *op);
+ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, const struct wf_op *op);
+size_t tcp_source_left(const struct tcp_source *from);
 
 /* progress.c; ep.lock held. */
 void tcp_progress(struct wf_ep *ep);

@@ -143,10 +143,38 @@ void tcp_stage_sent(struct tcp_conn *conn, size_t len)
 
 		if (mark->end > conn->flushed)
 			break;
-		wf_ep_tx_done(&conn->ep->ep, report->cntr, mark->context,
-			mark->op_flags, report->comp_flags, mark->len);
+		if (wf_likely(mark->from->ep != NULL))
+			wf_ep_tx_done(mark->from->ep, report->cntr, mark->context,
+				mark->op_flags, report->comp_flags, mark->len);
 		stage->mark_tail++;
 	}
+}
+
+/* The error entry of a failed operation names the peer: as an fi_addr_t where he has
+ * one, and as an address. @peer may be NULL. */
+static void report_failed(const struct tcp_source *from, unsigned int op, void *context,
+	uint64_t op_flags, fi_addr_t addr, int err, const union wf_sockaddr *peer)
+{
+	const struct wf_op_report *report = &wf_op_reports[op];
+	union wf_sockaddr copy;
+	struct fi_cq_err_entry entry = {
+		.op_context = context,
+		.flags = report->comp_flags,
+		.err = err,
+		.prov_errno = err,
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+
+	if (!from->ep)
+		return;
+	if (from->ep->type == FI_EP_RDM)
+		entry.src_addr = addr;
+	if (peer) {
+		copy = *peer;
+		entry.err_data = &copy;
+		entry.err_data_size = wf_sockaddr_len(&copy);
+	}
+	wf_ep_tx_fail(from->ep, report->cntr, op_flags, &entry);
 }
 
 void tcp_tx_drop_stage(struct tcp_conn *conn, int err)
@@ -159,24 +187,26 @@ void tcp_tx_drop_stage(struct tcp_conn *conn, int err)
 		const struct tcp_mark *mark =
 			&stage->marks[stage->mark_tail & stage->mark_mask];
 
-		tcp_tx_report(conn->ep, mark->op, mark->context, mark->op_flags,
+		report_failed(mark->from, mark->op, mark->context, mark->op_flags,
 			mark->addr, err, tcp_conn_addr(conn));
 	}
 	conn->flushed = conn->staged;
 	tcp_stage_put(conn);
 }
 
-struct tcp_tx *tcp_tx_new(struct tcp_ep *ep, const struct wf_op *op)
+struct tcp_tx *tcp_tx_new(struct tcp_source *from, const struct wf_op *op)
 {
 	bool inject = op->flags & FI_INJECT;
 	size_t copy = inject ? op->len : 0;
 	struct tcp_tx *tx;
 
-	if (op->atomic && inject && op->atomic->compare_count)
-		copy = 0;
+	if (inject && op->atomic && op->atomic->compare_count)
+		copy += op->atomic->size;
 	tx = malloc(sizeof(*tx) + copy);
 	if (!tx)
 		return NULL;
+	tx->from = from;
+	tx->kept = NULL;
 	tx->op_flags = op->flags;
 	tx->context = op->context;
 	tx->addr = op->addr;
@@ -200,7 +230,7 @@ struct tcp_tx *tcp_tx_new(struct tcp_ep *ep, const struct wf_op *op)
 		for (size_t i = 0; i < op->iov_count; i++)
 			tx->iov[i] = op->iov[i];
 	}
-	ep->tx_pending++;
+	from->pending++;
 	return tx;
 }
 
@@ -225,52 +255,30 @@ struct tcp_tx *tcp_tx_answer(struct tcp_conn *conn, uint8_t kind, size_t copy_le
 	return tx;
 }
 
-void tcp_tx_free(struct tcp_ep *ep, struct tcp_tx *tx)
+void tcp_tx_free(struct tcp_tx *tx)
 {
-	if (tx->op != WF_OP_COUNT)
-		ep->tx_pending--;
+	if (tx->from)
+		tx->from->pending--;
+	free(tx->kept);
 	free(tx);
 }
 
-void tcp_tx_complete(struct tcp_ep *ep, struct tcp_tx *tx)
+void tcp_tx_complete(struct tcp_tx *tx)
 {
 	const struct wf_op_report *report = &wf_op_reports[tx->op];
 
-	if (tx->op != WF_OP_COUNT)
-		wf_ep_tx_done(&ep->ep, report->cntr, tx->context, tx->op_flags,
+	if (tx->from && wf_likely(tx->from->ep != NULL))
+		wf_ep_tx_done(tx->from->ep, report->cntr, tx->context, tx->op_flags,
 			report->comp_flags, tx->len);
-	tcp_tx_free(ep, tx);
+	tcp_tx_free(tx);
 }
 
-/* The entry names the peer: as an fi_addr_t where he has one, and as an address. */
-void tcp_tx_report(struct tcp_ep *ep, unsigned int op, void *context, uint64_t op_flags,
-	fi_addr_t addr, int err, const union wf_sockaddr *peer)
+void tcp_tx_fail(struct tcp_tx *tx, int err, const union wf_sockaddr *peer)
 {
-	const struct wf_op_report *report = &wf_op_reports[op];
-	union wf_sockaddr copy;
-	struct fi_cq_err_entry entry = {
-		.op_context = context,
-		.flags = report->comp_flags,
-		.err = err,
-		.prov_errno = err,
-		.src_addr = ep->peers ? addr : FI_ADDR_NOTAVAIL,
-	};
-
-	if (peer) {
-		copy = *peer;
-		entry.err_data = &copy;
-		entry.err_data_size = wf_sockaddr_len(&copy);
-	}
-	wf_ep_tx_fail(&ep->ep, report->cntr, op_flags, &entry);
-}
-
-void tcp_tx_fail(
-	struct tcp_ep *ep, struct tcp_tx *tx, int err, const union wf_sockaddr *peer)
-{
-	if (tx->op != WF_OP_COUNT)
-		tcp_tx_report(
-			ep, tx->op, tx->context, tx->op_flags, tx->addr, err, peer);
-	tcp_tx_free(ep, tx);
+	if (tx->from)
+		report_failed(tx->from, tx->op, tx->context, tx->op_flags, tx->addr,
+			err, peer);
+	tcp_tx_free(tx);
 }
 
 void tcp_tx_sent(struct tcp_conn *conn, struct tcp_tx *tx)
@@ -284,7 +292,7 @@ void tcp_tx_sent(struct tcp_conn *conn, struct tcp_tx *tx)
 			conn, &tx->rec, FI_RMA | FI_REMOTE_READ, tx->rec.payload_len);
 	switch ((enum tcp_want)tx->want) {
 	case TCP_WANT_SENT:
-		tcp_tx_complete(conn->ep, tx);
+		tcp_tx_complete(tx);
 		break;
 	case TCP_WANT_ACK:
 		wf_list_push(&conn->acks, &tx->link);
@@ -322,7 +330,7 @@ static struct tcp_tx *next_op(struct tcp_conn *conn)
 		wf_list_remove(&tx->link);
 		if (!ret)
 			return tx;
-		tcp_tx_fail(conn->ep, tx, -ret, tcp_conn_addr(conn));
+		tcp_tx_fail(tx, -ret, tcp_conn_addr(conn));
 	}
 	return NULL;
 }
@@ -441,11 +449,12 @@ bool tcp_tx_take_back(struct tcp_conn *conn, uint64_t before)
 	return true;
 }
 
-static void mark(struct tcp_conn *conn, const struct wf_op *op)
+static void mark(struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
 	struct tcp_stage *stage = conn->stage;
 
 	stage->marks[stage->mark_head++ & stage->mark_mask] = (struct tcp_mark){
+		.from = from,
 		.context = op->context,
 		.op_flags = op->flags,
 		.addr = op->addr,
@@ -470,17 +479,17 @@ static uint8_t *small_room(struct tcp_conn *conn, size_t len)
 	return stage_grow(conn) ? stage_room(conn, len) : NULL;
 }
 
-bool tcp_tx_small(struct tcp_conn *conn, const struct wf_op *op)
+bool tcp_tx_small(
+	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
 	const uint64_t slow = FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |
 			      FI_MATCH_COMPLETE | FI_FENCE;
 	uint16_t flags = op->flags & FI_REMOTE_CQ_DATA ? TCP_FLAG_DATA : 0;
 	size_t hdr, room = op->len + TCP_WIRE_BASE + 16;
-	struct tcp_ep *ep = conn->ep;
 	uint8_t *to;
 
-	if (op->flags & slow || op->len > TCP_COPY_MAX || conn->cur ||
-		!wf_list_empty(&conn->txq))
+	if (op->flags & slow || op->addr & conn->ep->context_bits ||
+		op->len > TCP_COPY_MAX || conn->cur || !wf_list_empty(&conn->txq))
 		return false;
 	to = small_room(conn, room);
 	if (wf_unlikely(!to)) {
@@ -495,8 +504,8 @@ bool tcp_tx_small(struct tcp_conn *conn, const struct wf_op *op)
 		      : tcp_put_msg(to, &conn->wire, flags, op->data, op->len);
 	tcp_record_stamp(to, &conn->number);
 	stage_add(conn, hdr + copy_in(to + hdr, op->iov, op->iov_count));
-	if (op->flags & FI_COMPLETION || ep->ep.cntr[WF_CNTR_SEND] ||
+	if (op->flags & FI_COMPLETION || from->ep->cntr[WF_CNTR_SEND] ||
 		op->flags & WF_OP_WORK)
-		mark(conn, op);
+		mark(conn, from, op);
 	return true;
 }

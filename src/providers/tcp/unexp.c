@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/tcp/context.h"
 #include "providers/tcp/peer.h"
 #include "providers/tcp/unexp.h"
 
@@ -267,7 +268,8 @@ static void end_matched(
 	if (quiet)
 		wf_srx_free_entry(entry);
 	else
-		wf_srx_fail(&ep->ep, entry, 0, 0, 0, 0, FI_ADDR_NOTAVAIL, err);
+		wf_srx_fail(tcp_receiver(ep, entry), entry, 0, 0, 0, 0,
+			FI_ADDR_NOTAVAIL, err);
 }
 
 /* @entry: its receive, if it has one. One that still waits for a receive stays, to tell

@@ -9,7 +9,7 @@
  * which words its header has, which payload fits. Decode and encode both walk it.
  *
  * Behind the base come, each where the row has it, in this order: CQ data (with its
- * flag), tag, one word, match id (with its flag), segments.
+ * flag), tag, one word, match id (with its flag), receive context (likewise), segments.
  */
 enum word { WORD_NONE, WORD_MSG_LEN, WORD_ID, WORD_ERR };
 
@@ -36,9 +36,10 @@ struct row {
 	uint32_t need; /* agreed on, or it is no record at all */
 };
 
-#define MSG_FLAGS (TCP_FLAG_DATA | TCP_FLAG_ACK | TCP_FLAG_COMMIT | TCP_FLAG_MATCH)
-#define RTS_FLAGS (TCP_FLAG_DATA | TCP_FLAG_ACK)
-#define RMA_FLAGS (TCP_FLAG_DATA | TCP_FLAG_ACK | TCP_FLAG_COMMIT)
+#define RMA_FLAGS (TCP_FLAG_DATA | TCP_FLAG_ACK | TCP_FLAG_COMMIT | TCP_FLAG_CONTEXT)
+#define MSG_FLAGS (RMA_FLAGS | TCP_FLAG_MATCH)
+#define RTS_FLAGS (TCP_FLAG_DATA | TCP_FLAG_ACK | TCP_FLAG_CONTEXT)
+#define GET_FLAGS (TCP_FLAG_DATA | TCP_FLAG_CONTEXT)
 
 static const struct row rows[TCP_REC_KINDS] = {
 	[TCP_REC_MSG] = { .op = TCP_OP_MSG,
@@ -50,7 +51,7 @@ static const struct row rows[TCP_REC_KINDS] = {
 		.payload = PAYLOAD_ANY,
 		.need = TCP_HAVE_TAGGED },
 	[TCP_REC_ACK] = { .op = TCP_OP_MSG, .exact = true },
-	[TCP_REC_READ] = { .op = TCP_OP_READ, .segs = true },
+	[TCP_REC_READ] = { .op = TCP_OP_READ, .flags = TCP_FLAG_CONTEXT, .segs = true },
 	[TCP_REC_READ_RESP] = { .op = TCP_OP_READ_RESP, .payload = PAYLOAD_ANY },
 	[TCP_REC_WRITE] = { .op = TCP_OP_WRITE,
 		.flags = RMA_FLAGS,
@@ -78,14 +79,14 @@ static const struct row rows[TCP_REC_KINDS] = {
 		.payload = PAYLOAD_OPERAND,
 		.need = TCP_HAVE_ATOMIC },
 	[TCP_REC_FETCH] = { .op = TCP_OP_FETCH,
-		.flags = TCP_FLAG_DATA,
+		.flags = GET_FLAGS,
 		.segs = true,
 		.exact = true,
 		.op_data = OP_DATA_ATOMIC,
 		.payload = PAYLOAD_FETCH,
 		.need = TCP_HAVE_ATOMIC },
 	[TCP_REC_COMPARE] = { .op = TCP_OP_COMPARE,
-		.flags = TCP_FLAG_DATA,
+		.flags = GET_FLAGS,
 		.segs = true,
 		.exact = true,
 		.op_data = OP_DATA_ATOMIC,
@@ -169,6 +170,8 @@ static uint16_t flags_in_force(
 	flags &= row->flags;
 	if (!(peer->have & TCP_HAVE_MATCH))
 		flags &= (uint16_t)~TCP_FLAG_MATCH;
+	if (!(peer->have & TCP_HAVE_CONTEXTS))
+		flags &= (uint16_t)~TCP_FLAG_CONTEXT;
 	return flags;
 }
 
@@ -176,6 +179,7 @@ static size_t hdr_len_of(const struct row *row, uint16_t flags, size_t seg_count
 {
 	return TCP_WIRE_BASE + (flags & TCP_FLAG_DATA ? 8 : 0) + (row->tag ? 8 : 0) +
 	       (row->word ? 8 : 0) + (flags & TCP_FLAG_MATCH ? 8 : 0) +
+	       (flags & TCP_FLAG_CONTEXT ? 8 : 0) +
 	       (row->segs ? seg_count * TCP_WIRE_SEG : 0);
 }
 
@@ -202,7 +206,7 @@ static int check_base(
 {
 	unsigned int kind;
 	const struct row *row;
-	size_t min;
+	size_t min, max;
 
 	if (base->op >= WF_ARRAY_SIZE(kind_of_op) || !kind_of_op[base->op])
 		return -TCP_FAULT_OP;
@@ -216,8 +220,9 @@ static int check_base(
 		return -TCP_FAULT_SEGS;
 
 	min = hdr_len_of(row, flags_in_force(row, base->flags, peer), base->seg_count);
-	if (base->hdr_len < min || base->hdr_len > TCP_WIRE_HDR_MAX ||
-		base->hdr_len % 8 || (row->exact && base->hdr_len != min))
+	max = peer->have & TCP_HAVE_CONTEXTS ? TCP_WIRE_HDR_MAX : TCP_WIRE_HDR_OLD;
+	if (base->hdr_len < min || base->hdr_len > max || base->hdr_len % 8 ||
+		(row->exact && base->hdr_len != min))
 		return -TCP_FAULT_HDR_LEN;
 	if (base->total < base->hdr_len ||
 		base->total - base->hdr_len > TCP_WIRE_PAYLOAD_MAX)
@@ -315,6 +320,14 @@ static int get_rest(struct tcp_record *rec, const struct row *row, const uint8_t
 		rec->id = get64(p, peer);
 		p += 8;
 	}
+	if (rec->flags & TCP_FLAG_CONTEXT) {
+		uint64_t context = get64(p, peer);
+
+		if (context >= TCP_WIRE_CONTEXTS_MAX)
+			return -TCP_FAULT_CONTEXT;
+		rec->context = (uint16_t)context;
+		p += 8;
+	}
 	if (row->segs) {
 		ret = get_segs(rec, p, peer);
 		if (ret)
@@ -335,7 +348,8 @@ static int get_rest(struct tcp_record *rec, const struct row *row, const uint8_t
 static inline bool decode_message(const uint8_t *buf, size_t len,
 	const struct tcp_wire_peer *peer, struct tcp_record *ret)
 {
-	const uint16_t table_flags = TCP_FLAG_COMMIT | TCP_FLAG_MATCH;
+	const uint16_t table_flags =
+		TCP_FLAG_COMMIT | TCP_FLAG_MATCH | TCP_FLAG_CONTEXT;
 	struct tcp_wire_base base;
 	uint64_t words[2] = { 0 };
 	unsigned int tagged, with_data, min;
@@ -360,6 +374,7 @@ static inline bool decode_message(const uint8_t *buf, size_t len,
 	ret->index = 0;
 	ret->atomic_op = ret->datatype = ret->answer = ret->seg_count = 0;
 	ret->flags = base.flags & (TCP_FLAG_DATA | TCP_FLAG_ACK);
+	ret->context = 0;
 	ret->payload_len = base.total - min;
 	ret->data = words[0];
 	ret->tag = words[1];
@@ -475,6 +490,10 @@ size_t tcp_record_encode(
 		tcp_put64(p, rec->id, peer);
 		p += 8;
 	}
+	if (flags & TCP_FLAG_CONTEXT) {
+		tcp_put64(p, rec->context, peer);
+		p += 8;
+	}
 	for (unsigned int i = 0; row->segs && i < rec->seg_count; i++) {
 		tcp_put64(p, rec->seg[i].addr, peer);
 		tcp_put64(p + 8, rec->seg[i].len, peer);
@@ -506,6 +525,7 @@ const char *tcp_fault_text(int fault)
 		[TCP_FAULT_MSG_LEN] = "message length of a rendezvous",
 		[TCP_FAULT_ATOMIC] = "atomic operation, data type or count",
 		[TCP_FAULT_ANSWER] = "error answer",
+		[TCP_FAULT_CONTEXT] = "receive context",
 	};
 
 	if (fault < 0)

@@ -11,7 +11,7 @@
 /*
  * The records of a connection: docs/tcp-wire.md has the byte tables.
  *
- * A record is a header of 16 to 120 bytes and a payload. Its numbers are little
+ * A record is a header of 16 to 128 bytes and a payload. Its numbers are little
  * endian between two little endian machines and big endian otherwise; a payload is
  * never converted. Here a header is either bytes, or a struct tcp_record with
  * everything checked and in the byte order of this machine.
@@ -23,7 +23,8 @@
 enum {
 	TCP_WIRE_VERSION = 3,
 	TCP_WIRE_BASE = 16,
-	TCP_WIRE_HDR_MAX = 120,
+	TCP_WIRE_HDR_MAX = 128, /* with a receive context; else as older peers: */
+	TCP_WIRE_HDR_OLD = 120,
 	TCP_WIRE_SEGS_MAX = 4,
 	TCP_WIRE_SEG = 24,
 	TCP_WIRE_ACK =
@@ -33,6 +34,7 @@ enum {
 	TCP_WIRE_RDV_MANY_MAX = 65535, /* the same, with TCP_HAVE_RDV_MANY */
 	TCP_WIRE_ATOMIC_MAX = 16384,   /* bytes of one operand array */
 	TCP_WIRE_ERRNO_MAX = 4095,
+	TCP_WIRE_CONTEXTS_MAX = 1 << 15, /* receive contexts of an endpoint */
 };
 
 /* Longest payload, and longest sum of segments. */
@@ -86,10 +88,11 @@ enum tcp_wire_op {
 
 /* Flags that mean something to us; others are ignored. */
 enum tcp_wire_flag {
-	TCP_FLAG_DATA = 0x0001,   /* remote CQ data is in the header */
-	TCP_FLAG_ACK = 0x0004,    /* acknowledge when delivered */
-	TCP_FLAG_COMMIT = 0x0008, /* acknowledge when persistent */
-	TCP_FLAG_MATCH = 0x0010,  /* ours: TCP_REC_MATCHED with the id in the header */
+	TCP_FLAG_DATA = 0x0001,    /* remote CQ data is in the header */
+	TCP_FLAG_ACK = 0x0004,     /* acknowledge when delivered */
+	TCP_FLAG_COMMIT = 0x0008,  /* acknowledge when persistent */
+	TCP_FLAG_MATCH = 0x0010,   /* ours: TCP_REC_MATCHED with the id in the header */
+	TCP_FLAG_CONTEXT = 0x0020, /* ours: a receive context is in the header */
 };
 
 /* What the two ends agreed on when they connected. The low half travels. */
@@ -106,7 +109,8 @@ enum tcp_wire_have {
 	TCP_HAVE_LDBL_X87 = 1 << 6,
 	TCP_HAVE_LDBL_QUAD = 1 << 7,
 	TCP_HAVE_RDV_MANY = 1 << 8, /* an index has 16 bits, two bytes of the base */
-	TCP_HAVE_OFFER = 0x1ff,     /* all of the above */
+	TCP_HAVE_CONTEXTS = 1 << 9, /* records may name a receive context */
+	TCP_HAVE_OFFER = 0x3ff,     /* all of the above */
 
 	/* From here on known by other means. */
 	TCP_HAVE_TAGGED = 1 << 16, /* this end takes tagged messages */
@@ -125,8 +129,9 @@ enum tcp_wire_have {
 /* What of the other end matters for headers. All zero: nothing but plain messages
  * and RMA, and the same byte order. */
 struct tcp_wire_peer {
-	bool swap;     /* the numbers in headers are not in this machine's order */
-	uint32_t have; /* enum tcp_wire_have */
+	bool swap;         /* the numbers in headers are not in this machine's order */
+	uint32_t have;     /* enum tcp_wire_have */
+	uint16_t contexts; /* receive contexts there; 0 as 1 */
 };
 
 /* The highest index of a rendezvous. */
@@ -174,8 +179,9 @@ struct tcp_record {
 	uint8_t atomic_op, datatype; /* enum fi_op, enum fi_datatype */
 	uint8_t answer;              /* ERROR: enum tcp_answer */
 	uint8_t seg_count;           /* READ, WRITE, atomics */
-	uint16_t flags; /* of enum tcp_wire_flag only those with meaning here */
-	uint16_t index; /* of a rendezvous: RTS, MSG_RTS, CTS, RDV_DATA */
+	uint16_t flags;   /* of enum tcp_wire_flag only those with meaning here */
+	uint16_t index;   /* of a rendezvous: RTS, MSG_RTS, CTS, RDV_DATA */
+	uint16_t context; /* with TCP_FLAG_CONTEXT: the receive context; else 0 */
 	uint64_t payload_len;
 	uint64_t data;    /* with TCP_FLAG_DATA */
 	uint64_t tag;     /* TAGGED, RTS */
@@ -198,6 +204,7 @@ enum tcp_fault {
 	TCP_FAULT_MSG_LEN, /* of a rendezvous: absurd */
 	TCP_FAULT_ATOMIC,  /* operation, data type or number of elements */
 	TCP_FAULT_ANSWER,  /* an error that stands for no answer, or is none */
+	TCP_FAULT_CONTEXT, /* a receive context that nobody can have */
 	TCP_FAULTS,
 };
 

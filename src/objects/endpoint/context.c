@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "objects/absent/absent.h"
+#include "objects/endpoint/context.h"
+
+/* Contexts of scalable endpoints; see scalable.h. */
+
+/* Capabilities that mean something for each direction; see fi_endpoint(3). */
+static const uint64_t tx_caps = FI_MSG | FI_RMA | FI_TAGGED | FI_ATOMIC | FI_READ |
+				FI_WRITE | FI_SEND | FI_HMEM | FI_TRIGGER | FI_FENCE |
+				FI_MULTICAST | FI_RMA_PMEM | FI_NAMED_RX_CTX |
+				FI_COLLECTIVE | FI_XPU;
+static const uint64_t rx_caps = FI_MSG | FI_RMA | FI_TAGGED | FI_ATOMIC |
+				FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RECV | FI_HMEM |
+				FI_TRIGGER | FI_RMA_PMEM | FI_DIRECTED_RECV |
+				FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV |
+				FI_TAGGED_MULTI_RECV | FI_MULTI_RECV | FI_SOURCE |
+				FI_RMA_EVENT | FI_SOURCE_ERR | FI_COLLECTIVE | FI_XPU;
+
+static int refuse(const struct wf_ep *core, int err, const char *what, int index)
+{
+	wf_ep_log(core, FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"context %d of a scalable endpoint refused: %s\n", index, what);
+	return err;
+}
+
+/* Kinds of transfer that have no direction left go, so that nothing means "all". */
+static uint64_t without_idle_kinds(uint64_t caps)
+{
+	if (!(caps & (FI_SEND | FI_RECV)))
+		caps &= ~(FI_MSG | FI_TAGGED);
+	if (!(caps & (FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE)))
+		caps &= ~(FI_RMA | FI_ATOMIC);
+	return caps;
+}
+
+/* What a context has of its endpoint, @asked being 0 for all; 0: it would have nothing
+ * to do, or more than the endpoint. */
+static uint64_t caps_of(const struct wf_ep *core, uint64_t asked, uint64_t mask)
+{
+	uint64_t own = core->caps & mask;
+
+	asked = asked ? wf_ep_with_directions(asked) & mask : own;
+	return asked & ~own ? 0 : without_idle_kinds(asked);
+}
+
+/* @asked: 0 for as much as the endpoint has. False: it has less. */
+static bool take_size(size_t *own, size_t asked)
+{
+	if (asked > *own)
+		return false;
+	if (asked)
+		*own = asked;
+	return true;
+}
+
+static int narrow_tx(
+	const struct wf_ep *core, struct fi_info *info, const struct fi_tx_attr *attr)
+{
+	struct fi_tx_attr *own = info->tx_attr;
+
+	info->caps = caps_of(core, attr ? attr->caps : 0, tx_caps);
+	own->caps = info->caps;
+	if (!(info->caps & WF_EP_TX_DIRS))
+		return -FI_EINVAL;
+	if (!attr)
+		return 0;
+	if (attr->msg_order & ~own->msg_order)
+		return -FI_EINVAL;
+	own->op_flags = attr->op_flags;
+	if (attr->msg_order)
+		own->msg_order = attr->msg_order;
+	return take_size(&own->inject_size, attr->inject_size) &&
+			       take_size(&own->size, attr->size) &&
+			       take_size(&own->iov_limit, attr->iov_limit) &&
+			       take_size(&own->rma_iov_limit, attr->rma_iov_limit)
+		       ? 0
+		       : -FI_EINVAL;
+}
+
+static int narrow_rx(
+	const struct wf_ep *core, struct fi_info *info, const struct fi_rx_attr *attr)
+{
+	struct fi_rx_attr *own = info->rx_attr;
+
+	info->caps = caps_of(core, attr ? attr->caps : 0, rx_caps);
+	own->caps = info->caps;
+	if (!(info->caps & WF_EP_RX_DIRS))
+		return -FI_EINVAL;
+	if (!attr)
+		return 0;
+	if (attr->msg_order & ~own->msg_order)
+		return -FI_EINVAL;
+	own->op_flags = attr->op_flags;
+	if (attr->msg_order)
+		own->msg_order = attr->msg_order;
+	return take_size(&own->size, attr->size) &&
+			       take_size(&own->iov_limit, attr->iov_limit)
+		       ? 0
+		       : -FI_EINVAL;
+}
+
+/* The address is the scalable endpoint's. */
+static int ctx_getname(fid_t fid, void *addr, size_t *len)
+{
+	return fi_getname(&wf_ep_resolve(fid)->sep->core->fid.fid, addr, len);
+}
+
+static struct fi_ops_cm ctx_cm_ops = {
+	.size = sizeof(ctx_cm_ops),
+	.setname = wf_absent_cm_setname,
+	.getname = ctx_getname,
+	.getpeer = wf_absent_cm_getpeer,
+	.connect = wf_absent_cm_connect,
+	.listen = wf_absent_cm_listen,
+	.accept = wf_absent_cm_accept,
+	.reject = wf_absent_cm_reject,
+	.shutdown = wf_absent_cm_shutdown,
+	.join = wf_absent_cm_join,
+};
+
+/* Options that were set on the scalable endpoint are its contexts'. */
+static void inherit(struct wf_ep *ctx, struct wf_ep *core)
+{
+	size_t min = atomic_load_explicit(&core->min_multi_recv, memory_order_relaxed);
+
+	atomic_init(&ctx->min_multi_recv, min);
+	ctx->max_msg_size = core->max_msg_size;
+	ctx->inject_size = WF_MIN(ctx->inject_size, core->inject_size);
+}
+
+/* core->control held. */
+static int open_context(struct wf_ep *core, int index, size_t class,
+	struct fi_info *info, void *context, struct wf_ep **ret_ctx)
+{
+	struct wf_ep *ctx = calloc(1, sizeof(*ctx));
+	int ret;
+
+	if (!ctx)
+		return -FI_ENOMEM;
+	ret = wf_ep_init(ctx, core->domain, info, core->sep->ctx_xfer, context);
+	if (ret) {
+		free(ctx);
+		return ret;
+	}
+	ctx->fid.fid.fclass = class;
+	ctx->fid.cm = &ctx_cm_ops;
+	ctx->sep = core->sep;
+	ctx->ctx_index = (unsigned int)index;
+	inherit(ctx, core);
+	atomic_fetch_add_explicit(&core->refs, 1, memory_order_relaxed);
+	*ret_ctx = ctx;
+	return 0;
+}
+
+int wf_sep_tx_context(struct fid_ep *fid, int index, struct fi_tx_attr *attr,
+	struct fid_ep **ret_ctx, void *context)
+{
+	struct wf_ep *core = wf_ep_of(fid), *ctx;
+	struct wf_sep *sep = core->sep;
+	struct fi_info *info;
+	int ret;
+
+	if (!ret_ctx || index < 0 || (size_t)index >= sep->tx_count)
+		return refuse(core, -FI_EINVAL, "no transmit context has it", index);
+	info = fi_dupinfo(core->info);
+	if (!info)
+		return -FI_ENOMEM;
+	(void)pthread_mutex_lock(&core->control);
+	ret = narrow_tx(core, info, attr);
+	if (ret)
+		(void)refuse(core, ret, "attributes beyond the endpoint's", index);
+	else if (sep->tx[index])
+		ret = refuse(core, -FI_EBUSY, "it is open already", index);
+	else
+		ret = open_context(core, index, FI_CLASS_TX_CTX, info, context, &ctx);
+	if (!ret) {
+		sep->tx[index] = ctx;
+		if (attr)
+			*attr = *ctx->info->tx_attr;
+		*ret_ctx = &ctx->fid;
+	}
+	(void)pthread_mutex_unlock(&core->control);
+	fi_freeinfo(info);
+	return ret;
+}
+
+int wf_sep_rx_context(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
+	struct fid_ep **ret_ctx, void *context)
+{
+	struct wf_ep *core = wf_ep_of(fid), *ctx;
+	struct wf_sep *sep = core->sep;
+	struct fi_info *info;
+	int ret;
+
+	if (!ret_ctx || index < 0 || (size_t)index >= sep->rx_count)
+		return refuse(core, -FI_EINVAL, "no receive context has it", index);
+	info = fi_dupinfo(core->info);
+	if (!info)
+		return -FI_ENOMEM;
+	(void)pthread_mutex_lock(&core->control);
+	ret = narrow_rx(core, info, attr);
+	if (ret)
+		(void)refuse(core, ret, "attributes beyond the endpoint's", index);
+	else if (sep->rx[index].open)
+		ret = refuse(core, -FI_EBUSY, "it is open already", index);
+	else
+		ret = open_context(core, index, FI_CLASS_RX_CTX, info, context, &ctx);
+	if (!ret) {
+		sep->rx[index].open = true;
+		if (attr)
+			*attr = *ctx->info->rx_attr;
+		*ret_ctx = &ctx->fid;
+	}
+	(void)pthread_mutex_unlock(&core->control);
+	fi_freeinfo(info);
+	return ret;
+}
+
+static bool receives(const struct wf_ep *ctx)
+{
+	return ctx->fid.fid.fclass == FI_CLASS_RX_CTX;
+}
+
+void wf_sep_free_context(struct wf_ep *ctx)
+{
+	struct wf_sep *sep = ctx->sep;
+	struct wf_ep *core = sep->core;
+	unsigned int index = ctx->ctx_index;
+	bool rx = receives(ctx);
+
+	wf_ep_done(ctx);
+	(void)pthread_mutex_lock(&core->control);
+	if (rx)
+		sep->rx[index].open = false;
+	else
+		sep->tx[index] = NULL;
+	(void)pthread_mutex_unlock(&core->control);
+	free(ctx);
+	/* release: pairs with wf_ep_put. */
+	atomic_fetch_sub_explicit(&core->refs, 1, memory_order_release);
+}
+
+int wf_sep_join(struct wf_ep *ctx)
+{
+	struct wf_ep *core = ctx->sep->core;
+	int ret;
+
+	(void)pthread_mutex_lock(&core->control);
+	ret = wf_sep_enable_core(core);
+	if (!ret && !ctx->av) {
+		ctx->av = core->av;
+		wf_av_ref(ctx->av);
+	}
+	(void)pthread_mutex_unlock(&core->control);
+	return ret;
+}
+
+const char *wf_sep_refuses(
+	const struct wf_ep *ep, const struct fid *bfid, uint64_t flags)
+{
+	const uint64_t rx = FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	const uint64_t tx = FI_TRANSMIT | FI_READ | FI_WRITE;
+
+	if (bfid->fclass == FI_CLASS_EQ)
+		return NULL;
+	if (wf_ep_is_sep(ep))
+		return bfid->fclass == FI_CLASS_AV
+			       ? NULL
+			       : "a scalable endpoint takes an AV and an EQ, its "
+				 "contexts take the rest";
+	switch (bfid->fclass) {
+	case FI_CLASS_CQ:
+	case FI_CLASS_CNTR:
+		if (flags & (receives(ep) ? tx : rx))
+			return receives(ep) ? "it is a receive context"
+					    : "it is a transmit context";
+		return NULL;
+	case FI_CLASS_AV:
+		return "the AV is bound to the scalable endpoint";
+	default:
+		return "a context takes CQs and counters";
+	}
+}
+
+static struct wf_sep_rx *place_of(const struct wf_ep *ctx)
+{
+	return &ctx->sep->rx[ctx->ctx_index];
+}
+
+static void set_place(
+	struct wf_ep *core, struct wf_sep_rx *place, struct wf_ep *ep, bool gone)
+{
+	wf_lock(&core->sep->rx_lock);
+	wf_lock(&core->lock);
+	place->ep = ep;
+	place->gone = gone;
+	wf_unlock(&core->lock);
+	wf_unlock(&core->sep->rx_lock);
+}
+
+void wf_sep_take_place(struct wf_ep *ctx)
+{
+	const uint64_t any = FI_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
+	struct wf_ep *core = ctx->sep->core;
+	struct wf_sep_rx *place = place_of(ctx);
+	struct wf_srx *srx = &place->srx;
+
+	wf_lock(&core->sep->rx_lock);
+	if (ctx->info->rx_attr->size)
+		srx->size = ctx->info->rx_attr->size;
+	srx->msg_directed = ctx->caps & any;
+	srx->tag_directed = ctx->caps & (any | FI_TAGGED_DIRECTED_RECV);
+	srx->min_multi_recv = &ctx->min_multi_recv;
+	srx->addr_mask = ctx->av->index_mask;
+	place->port.ep = ctx;
+	wf_unlock(&core->sep->rx_lock);
+	set_place(core, place, ctx, false);
+	ctx->srx_queue = srx;
+	ctx->srx_lock = srx->lock;
+	ctx->srx = &place->port.fid;
+	ctx->start_rx = wf_srx_start;
+}
+
+void wf_sep_stop(struct wf_ep *ctx)
+{
+	set_place(ctx->sep->core, place_of(ctx), ctx->sep->core, true);
+	wf_srx_drain(&place_of(ctx)->port);
+}
+
+void wf_sep_leave_place(struct wf_ep *ctx)
+{
+	wf_srx_fini(&place_of(ctx)->srx);
+	wf_sep_place_init(ctx->sep, place_of(ctx));
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stddef.h>
+#include <stdlib.h>
+
+#include "objects/absent/absent.h"
+#include "objects/endpoint/internal.h"
+#include "objects/endpoint/stx.h"
+#include "objects/info/info.h"
+
+/* Shared transmit contexts; see the header. */
+
+/* What the application holds is the beginning of our endpoint. */
+static_assert(offsetof(struct fid_stx, fid) == offsetof(struct fid_ep, fid) &&
+		      offsetof(struct fid_stx, ops) == offsetof(struct fid_ep, ops),
+	"a transmit context is the head of an endpoint");
+
+static struct wf_stx *stx_of(struct fid *fid)
+{
+	return wf_container_of(fid, struct wf_stx, ep.fid.fid);
+}
+
+static int stx_close(struct fid *fid)
+{
+	struct wf_stx *stx = stx_of(fid);
+	/* acquire: pairs with wf_stx_unbind. */
+	size_t refs = atomic_load_explicit(&stx->refs, memory_order_acquire);
+
+	if (refs) {
+		wf_ep_log(&stx->ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"cannot close the transmit context: %zu endpoints use it\n",
+			refs);
+		return -FI_EBUSY;
+	}
+	wf_ep_done(&stx->ep);
+	free(stx);
+	return 0;
+}
+
+static int stx_control(struct fid *fid, int command, void *arg)
+{
+	struct wf_ep *ep = &stx_of(fid)->ep;
+
+	switch (command) {
+	case FI_ENABLE:
+		/* It is from the start. */
+		return 0;
+	case FI_GETOPSFLAG:
+		return wf_ep_get_op_flags(ep, arg);
+	case FI_SETOPSFLAG:
+		return wf_ep_set_op_flags(ep, arg ? *(uint64_t *)arg : 0);
+	default:
+		wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
+			"transmit contexts know no control command %d\n", command);
+		return -FI_ENOSYS;
+	}
+}
+
+static struct fi_ops stx_fid_ops = {
+	.size = sizeof(stx_fid_ops),
+	.close = stx_close,
+	.bind = wf_absent_bind,
+	.control = stx_control,
+	.ops_open = wf_absent_ops_open,
+	.tostr = wf_absent_tostr,
+	.ops_set = wf_absent_ops_set,
+};
+
+static struct fi_ops_ep stx_ep_ops = {
+	.size = sizeof(stx_ep_ops),
+	.cancel = wf_absent_ep_cancel,
+	.getopt = wf_ep_getopt,
+	.setopt = wf_ep_setopt,
+	.tx_ctx = wf_absent_ep_tx_ctx,
+	.rx_ctx = wf_absent_ep_rx_ctx,
+	.rx_size_left = wf_absent_ep_rx_size_left,
+	.tx_size_left = wf_absent_ep_tx_size_left,
+	.export_xpu = wf_absent_ep_export_xpu,
+};
+
+/* Nothing of a transport: operations are posted to the endpoints. */
+static const struct wf_xfer_ops no_transport = {
+	.lock_kind = WF_LOCK_NONE,
+};
+
+static void inherit_size(size_t *own, size_t from)
+{
+	if (!*own)
+		*own = from;
+}
+
+/* What @attr leaves open is that of the domain. */
+static void fill_attr(struct fi_tx_attr *attr, const struct fi_tx_attr *from)
+{
+	inherit_size(&attr->inject_size, from->inject_size);
+	inherit_size(&attr->size, from->size);
+	inherit_size(&attr->iov_limit, from->iov_limit);
+	inherit_size(&attr->rma_iov_limit, from->rma_iov_limit);
+	if (!attr->caps)
+		attr->caps = from->caps;
+	if (!attr->msg_order)
+		attr->msg_order = from->msg_order;
+}
+
+/* The domain's info with the attributes of the context; the caller frees. */
+static struct fi_info *info_of(
+	const struct wf_domain *domain, const struct fi_tx_attr *attr)
+{
+	struct fi_info *info = fi_dupinfo(domain->info);
+
+	if (!info)
+		return NULL;
+	if (attr && info->tx_attr) {
+		*info->tx_attr = *attr;
+		fill_attr(info->tx_attr, domain->info->tx_attr);
+	}
+	return info;
+}
+
+static int init_ep(struct wf_stx *stx, struct wf_domain *domain,
+	const struct fi_tx_attr *attr, void *context)
+{
+	struct fi_info *info = info_of(domain, attr);
+	int ret;
+
+	if (!info)
+		return -FI_ENOMEM;
+	ret = wf_info_check(domain->prov, domain->api_version, info);
+	if (!ret)
+		ret = wf_ep_init(&stx->ep, domain, info, &no_transport, context);
+	fi_freeinfo(info);
+	if (ret)
+		return ret;
+	stx->ep.fid.fid.fclass = FI_CLASS_STX_CTX;
+	stx->ep.fid.fid.ops = &stx_fid_ops;
+	stx->ep.fid.ops = &stx_ep_ops;
+	return 0;
+}
+
+int wf_stx_open(struct fid_domain *domain_fid, struct fi_tx_attr *attr,
+	struct fid_stx **ret_stx, void *context)
+{
+	struct wf_domain *domain = wf_domain_of(domain_fid);
+	struct wf_stx *stx;
+	int ret;
+
+	if (!domain->info->domain_attr->max_ep_stx_ctx) {
+		FI_WARN(domain->prov->fi, FI_LOG_EP_CTRL,
+			"fi_stx_context: endpoints of this domain have no shared "
+			"transmit context\n");
+		return -FI_ENOSYS;
+	}
+	if (!ret_stx)
+		return -FI_EINVAL;
+	stx = calloc(1, sizeof(*stx));
+	if (!stx)
+		return -FI_ENOMEM;
+	ret = init_ep(stx, domain, attr, context);
+	if (ret) {
+		free(stx);
+		return ret;
+	}
+	*ret_stx = (struct fid_stx *)&stx->ep.fid;
+	return 0;
+}
+
+/* Within the context's attributes? If not, the name of the first that is not. */
+static const char *beyond(const struct fi_tx_attr *asked, const struct fi_tx_attr *most)
+{
+	if (asked->caps & ~most->caps)
+		return "the endpoint's tx_attr.caps are more than the context's";
+	if (asked->msg_order & ~most->msg_order)
+		return "the endpoint's tx_attr.msg_order is more than the context's";
+	if (asked->inject_size > most->inject_size)
+		return "the endpoint's tx_attr.inject_size is above the context's";
+	if (asked->size > most->size)
+		return "the endpoint's tx_attr.size is above the context's";
+	if (asked->iov_limit > most->iov_limit)
+		return "the endpoint's tx_attr.iov_limit is above the context's";
+	if (asked->rma_iov_limit > most->rma_iov_limit)
+		return "the endpoint's tx_attr.rma_iov_limit is above the context's";
+	return NULL;
+}
+
+/* One more, unless there are as many as the domain's attributes say. */
+static bool take_ref(struct wf_stx *stx)
+{
+	size_t most = stx->ep.domain->info->domain_attr->max_ep_stx_ctx;
+	size_t refs = atomic_load_explicit(&stx->refs, memory_order_relaxed);
+
+	do {
+		if (refs >= most)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(&stx->refs, &refs, refs + 1,
+		memory_order_relaxed, memory_order_relaxed));
+	return true;
+}
+
+static void inherit(struct wf_ep *ep, struct wf_ep *from)
+{
+	(void)pthread_mutex_lock(&from->control);
+	ep->inject_size = WF_MIN(ep->inject_size, from->inject_size);
+	ep->max_msg_size = WF_MIN(ep->max_msg_size, from->max_msg_size);
+	if (!ep->tx_op_flags)
+		ep->tx_op_flags = from->tx_op_flags;
+	(void)pthread_mutex_unlock(&from->control);
+}
+
+int wf_stx_bind(struct wf_ep *ep, struct fid *fid, const char **why)
+{
+	struct wf_stx *stx = stx_of(fid);
+
+	*why = "the transmit context is of another provider";
+	if (fid->ops != &stx_fid_ops)
+		return -FI_EINVAL;
+	*why = "the transmit context is of another domain";
+	if (stx->ep.domain != ep->domain)
+		return -FI_EDOMAIN;
+	*why = "the endpoint does not transmit";
+	if (!(ep->caps & WF_EP_TX_DIRS))
+		return -FI_EINVAL;
+	*why = "a transmit context is bound already";
+	if (ep->stx)
+		return -FI_EINVAL;
+	*why = beyond(ep->info->tx_attr, stx->ep.info->tx_attr);
+	if (*why)
+		return -FI_EINVAL;
+	*why = "as many endpoints as max_ep_stx_ctx use the transmit context";
+	if (!take_ref(stx))
+		return -FI_ENOSPC;
+	inherit(ep, &stx->ep);
+	ep->stx = stx;
+	return 0;
+}
+
+void wf_stx_unbind(struct wf_ep *ep)
+{
+	/* release: pairs with stx_close. */
+	if (ep->stx)
+		atomic_fetch_sub_explicit(&ep->stx->refs, 1, memory_order_release);
+	ep->stx = NULL;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_CONTEXT_H
+#define TCP_CONTEXT_H
+
+#include "objects/endpoint/scalable.h"
+#include "providers/tcp/tcp.h"
+
+/*
+ * Contexts of scalable FI_EP_RDM endpoints. All use the connections of the core, one to
+ * each peer, and its lock. An operation remembers which transmit context it is of, and
+ * a record for another receive context than the first names it, where the peer said
+ * that it has that one (docs/tcp-wire.md).
+ */
+
+enum { TCP_CONTEXTS_MAX = 256 }; /* of each kind, of one endpoint */
+
+int tcp_scalable_ep(struct wf_domain *domain, struct fi_info *info,
+	struct fid_ep **ret_sep, void *context);
+
+/* Make @ep, which was just opened, scalable; and take that back. */
+int tcp_contexts_new(struct tcp_ep *ep);
+void tcp_contexts_free(struct tcp_ep *ep);
+
+/* Which receive context @addr names. */
+static inline uint16_t tcp_context_of(const struct tcp_ep *ep, fi_addr_t addr)
+{
+	return wf_likely(!(addr & ep->context_bits))
+		       ? 0
+		       : (uint16_t)(addr >> ep->context_shift);
+}
+
+/* Those who own the receive contexts are asked for messages; NULL: it was closed. */
+static inline struct fid_peer_srx *tcp_srx_of(const struct tcp_ep *ep, uint16_t context)
+{
+	struct wf_sep *sep = ep->ep.sep;
+
+	if (wf_likely(!sep))
+		return ep->ep.srx;
+	return sep->rx[context].gone ? NULL : &sep->rx[context].port.fid;
+}
+
+/* The endpoint or context that a message goes to which was matched to @entry. */
+static inline struct wf_ep *tcp_receiver(
+	struct tcp_ep *ep, const struct fi_peer_rx_entry *entry)
+{
+	if (wf_likely(!ep->ep.sep))
+		return &ep->ep;
+	return wf_container_of(entry->srx, struct wf_srx_port, fid)->ep;
+}
+
+/* The one that hears of operations on our memory: the core, who has nobody to tell,
+ * while that context is not enabled. */
+static inline struct wf_ep *tcp_target(struct tcp_ep *ep, uint16_t context)
+{
+	return wf_likely(!ep->ep.sep) ? &ep->ep : ep->ep.sep->rx[context].ep;
+}
+
+#endif
