@@ -72,6 +72,7 @@ static struct fi_domain_attr domain_attr = {
 	.rx_ctx_cnt = 1 << 15,
 	.max_ep_tx_ctx = 1,
 	.max_ep_rx_ctx = 1,
+	.max_ep_stx_ctx = 1 << 15,
 	.max_ep_srx_ctx = 1,
 	.cntr_cnt = 1 << 16,
 	.mr_iov_limit = SHM_IOV_LIMIT,
