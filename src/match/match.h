@@ -51,7 +51,8 @@
 #define WF_MATCH_ANY UINT64_MAX
 
 #define WF_MATCH_MAX_PAIRS 16
-#define WF_MATCH_OVERFLOW  (UINT32_C(1) << WF_MATCH_MAX_PAIRS)
+#define WF_MATCH_BESIDE    (UINT32_C(1) << WF_MATCH_MAX_PAIRS)
+#define WF_MATCH_FEW_POSTED 4
 
 struct wf_match_group;
 struct wf_match_mark;
@@ -66,7 +67,7 @@ struct wf_match_entry {
 	struct wf_list order; /* all, oldest first */
 	uint64_t ignore;
 	uint64_t stamp;
-	struct wf_match_group *group; /* NULL: in the overflow list */
+	struct wf_match_group *group; /* NULL: beside the groups */
 	uint32_t hash;
 };
 
@@ -94,12 +95,13 @@ struct wf_match_index {
 struct wf_match {
 	/* Posted receives. Groups whose bit is set in live have some, the others
 	 * wait to be used again for their own or another pair. */
-	uint32_t live; /* and WF_MATCH_OVERFLOW: the overflow list has some */
+	uint32_t live; /* and WF_MATCH_BESIDE: there are some beside them */
+	uint32_t beside_count;
 	uint32_t group_count;
 	uint64_t stamp;                /* receives and messages that ever came */
 	struct wf_match_group *recent; /* the group of the latest post */
 	struct wf_list posted;
-	struct wf_list overflow; /* of node.ring: receives that found no group */
+	struct wf_list beside; /* of node.ring: a few, and those that found no group */
 
 	/* Unexpected messages. The list is the truth, the indexes are lazy. */
 	uint64_t unexpected_count, unspec_count;

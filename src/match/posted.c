@@ -23,7 +23,7 @@ static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 void wf_match_posted_init(struct wf_match *m)
 {
 	wf_list_init(&m->posted);
-	wf_list_init(&m->overflow);
+	wf_list_init(&m->beside);
 	m->recent = group_set(m, 0, &m->exact, 0, false);
 	m->group_count = 1;
 }
@@ -82,21 +82,6 @@ void wf_match_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
 void wf_match_unpost(struct wf_match *m, struct wf_match_entry *e)
 {
 	wf_match_unpost_inline(m, e);
-}
-
-struct wf_match_entry *wf_match_search_overflow(
-	const struct wf_match *m, uint64_t tag, uint64_t addr)
-{
-	wf_list_foreach(item, &m->overflow)
-	{
-		struct wf_match_entry *e =
-			wf_list_entry(item, struct wf_match_entry, node.ring);
-
-		if (e->node.tag == (tag & ~e->ignore) &&
-			(e->node.addr == WF_MATCH_ANY || e->node.addr == addr))
-			return e;
-	}
-	return NULL;
 }
 
 struct wf_match_entry *wf_match_search_posted(

@@ -10,8 +10,6 @@
 /* What is rare is out of line: the common way keeps its registers. */
 struct wf_match_group *wf_match_group_other(
 	struct wf_match *m, uint64_t ignore, bool directed);
-struct wf_match_entry *wf_match_search_overflow(
-	const struct wf_match *m, uint64_t tag, uint64_t addr);
 
 static inline bool wf_match_group_serves(
 	const struct wf_match_group *g, uint64_t ignore, bool directed)
@@ -19,24 +17,39 @@ static inline bool wf_match_group_serves(
 	return g->table.ignore == ignore && !g->table.any == directed;
 }
 
+/* Beside the groups: a few receives while there are no others, for a table costs more
+ * than a look at each, and those that found no group. */
+static inline void wf_match_post_beside(struct wf_match *m, struct wf_match_entry *e)
+{
+	e->group = NULL;
+	wf_list_push(&m->beside, &e->node.ring);
+	m->beside_count++;
+	m->live |= WF_MATCH_BESIDE;
+}
+
 static inline void wf_match_post_inline(struct wf_match *m, struct wf_match_entry *e,
 	uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	struct wf_match_group *g = m->recent;
+	struct wf_match_group *g;
 
-	if (wf_unlikely(!wf_match_group_serves(g, ignore, addr != WF_MATCH_ANY)))
-		g = wf_match_group_other(m, ignore, addr != WF_MATCH_ANY);
 	e->node.tag = tag & ~ignore;
 	e->node.addr = addr;
 	e->ignore = ignore;
 	e->stamp = m->stamp++;
-	e->group = g;
 	wf_list_push(&m->posted, &e->order);
-	if (wf_unlikely(!g)) {
-		wf_list_push(&m->overflow, &e->node.ring);
-		m->live |= WF_MATCH_OVERFLOW;
+	if (wf_likely(!(m->live & ~WF_MATCH_BESIDE) &&
+		      m->beside_count < WF_MATCH_FEW_POSTED)) {
+		wf_match_post_beside(m, e);
 		return;
 	}
+	g = m->recent;
+	if (wf_unlikely(!wf_match_group_serves(g, ignore, addr != WF_MATCH_ANY)))
+		g = wf_match_group_other(m, ignore, addr != WF_MATCH_ANY);
+	if (wf_unlikely(!g)) {
+		wf_match_post_beside(m, e);
+		return;
+	}
+	e->group = g;
 	e->hash = wf_match_table_hash(&g->table, tag, addr);
 	wf_match_table_add(&g->table, &e->node, e->hash);
 	m->live |= UINT32_C(1) << g->bit;
@@ -48,15 +61,31 @@ static inline void wf_match_unpost_inline(struct wf_match *m, struct wf_match_en
 
 	e->order.prev->next = e->order.next;
 	e->order.next->prev = e->order.prev;
-	if (wf_unlikely(!g)) {
-		wf_list_remove(&e->node.ring);
-		if (wf_list_empty(&m->overflow))
-			m->live &= ~WF_MATCH_OVERFLOW;
+	if (!g) {
+		e->node.ring.prev->next = e->node.ring.next;
+		e->node.ring.next->prev = e->node.ring.prev;
+		if (!--m->beside_count)
+			m->live &= ~WF_MATCH_BESIDE;
 		return;
 	}
 	wf_match_table_remove(&g->table, &e->node, e->hash);
 	if (!g->table.keys)
 		m->live &= ~(UINT32_C(1) << g->bit);
+}
+
+static inline struct wf_match_entry *wf_match_search_beside(
+	const struct wf_match *m, uint64_t tag, uint64_t addr)
+{
+	wf_list_foreach(item, &m->beside)
+	{
+		struct wf_match_entry *e =
+			wf_list_entry(item, struct wf_match_entry, node.ring);
+
+		if (e->node.tag == (tag & ~e->ignore) &&
+			(e->node.addr == WF_MATCH_ANY || e->node.addr == addr))
+			return e;
+	}
+	return NULL;
 }
 
 static inline struct wf_match_entry *wf_match_entry_of(struct wf_match_node *node)
@@ -81,13 +110,10 @@ static inline struct wf_match_entry *wf_match_search_posted_inline(
 {
 	struct wf_match_entry *best = NULL, *e;
 
-	for (uint32_t live = m->live & ~WF_MATCH_OVERFLOW; live; live &= live - 1) {
+	if (m->live & WF_MATCH_BESIDE)
+		best = wf_match_search_beside(m, tag, addr);
+	for (uint32_t live = m->live & ~WF_MATCH_BESIDE; live; live &= live - 1) {
 		e = wf_match_search_group(m->groups[__builtin_ctz(live)], tag, addr);
-		if (e && (!best || e->stamp < best->stamp))
-			best = e;
-	}
-	if (wf_unlikely(m->live & WF_MATCH_OVERFLOW)) {
-		e = wf_match_search_overflow(m, tag, addr);
 		if (e && (!best || e->stamp < best->stamp))
 			best = e;
 	}

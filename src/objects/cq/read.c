@@ -38,7 +38,8 @@ ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *s
 	if (wf_likely(ready > 0)) {
 		ready = WF_MIN((size_t)ready, count);
 		wf_cq_ring_take(&cq->ring, buf, src, (size_t)ready);
-		wf_cq_ring_shrink(&cq->ring);
+		if (wf_unlikely(wf_cq_ring_grown(&cq->ring)))
+			wf_cq_ring_shrink(&cq->ring);
 	}
 	wf_unlock(&cq->lock);
 	return ready;

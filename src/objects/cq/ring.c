@@ -13,28 +13,18 @@ static const size_t entry_sizes[] = {
 	[FI_CQ_FORMAT_TAGGED] = sizeof(struct fi_cq_tagged_entry),
 };
 
-/* Move to arrays of @slots, which is enough for what is queued. */
+/* Move to an array of @slots, which is enough for what is queued. */
 static int ring_resize(struct wf_cq_ring *ring, uint32_t slots)
 {
 	uint32_t head = wf_cq_ring_head(ring), mask = slots - 1;
-	uint8_t *new_slots = calloc(slots, ring->entry_size);
-	fi_addr_t *new_src = calloc(slots, sizeof(*new_src));
+	struct wf_cq_slot *array = aligned_alloc(WF_CACHELINE, slots * sizeof(*array));
 
-	if (!new_slots || !new_src) {
-		free(new_slots);
-		free(new_src);
+	if (!array)
 		return -FI_ENOMEM;
-	}
-	for (uint32_t i = wf_cq_ring_tail(ring); i != head; i++) {
-		memcpy(new_slots + (i & mask) * ring->entry_size,
-			ring->slots + (i & ring->mask) * ring->entry_size,
-			ring->entry_size);
-		new_src[i & mask] = ring->src[i & ring->mask];
-	}
+	for (uint32_t i = wf_cq_ring_tail(ring); i != head; i++)
+		array[i & mask] = ring->slots[i & ring->mask];
 	free(ring->slots);
-	free(ring->src);
-	ring->slots = new_slots;
-	ring->src = new_src;
+	ring->slots = array;
 	ring->mask = mask;
 	return 0;
 }
@@ -61,9 +51,7 @@ int wf_cq_ring_init(struct wf_cq_ring *ring, enum fi_cq_format format, size_t co
 void wf_cq_ring_done(struct wf_cq_ring *ring)
 {
 	free(ring->slots);
-	free(ring->src);
 	ring->slots = NULL;
-	ring->src = NULL;
 }
 
 int wf_cq_ring_grow(struct wf_cq_ring *ring)
@@ -85,7 +73,7 @@ static inline void copy_entries(const struct wf_cq_ring *ring, uint8_t *buf,
 	uint32_t tail, size_t count, const size_t size)
 {
 	for (size_t i = 0; i < count; i++)
-		memcpy(buf + i * size, ring->slots + ((tail + i) & ring->mask) * size,
+		memcpy(buf + i * size, &ring->slots[(tail + i) & ring->mask].entry,
 			size);
 }
 
@@ -107,7 +95,7 @@ void wf_cq_ring_take(struct wf_cq_ring *ring, void *buf, fi_addr_t *src, size_t 
 		copy_entries(ring, buf, tail, count, sizeof(struct fi_cq_entry));
 	}
 	for (size_t i = 0; src && i < count; i++)
-		src[i] = ring->src[(tail + i) & ring->mask];
+		src[i] = ring->slots[(tail + i) & ring->mask].src;
 	atomic_store_explicit(
 		&ring->tail, tail + (uint32_t)count, memory_order_relaxed);
 }

@@ -8,9 +8,16 @@
 
 #include "sys/compiler.h"
 
+/* A cache line: whichever the format, the beginning of @entry is what it has. */
+struct wf_cq_slot {
+	struct fi_cq_tagged_entry entry;
+	fi_addr_t src;
+	uint64_t unused;
+};
+
 /*
- * The successes of one completion queue, in order, each in the format that the
- * application chose, so that reading is a copy.
+ * The successes of one completion queue, in order, each in a form of which every format
+ * that an application may choose is the beginning: reading is a copy.
  *
  * When it is full it doubles, so nothing is lost while the application does not read;
  * when it runs empty it returns to the size that was asked for. The counters run
@@ -26,9 +33,8 @@ struct wf_cq_ring {
 	uint32_t mask;         /* slots - 1, slots is a power of two */
 	uint32_t base_mask;    /* mask at the size asked for */
 	enum fi_cq_format format;
-	size_t entry_size;
-	uint8_t *slots;
-	fi_addr_t *src; /* one source per slot */
+	size_t entry_size; /* of that */
+	struct wf_cq_slot *slots;
 };
 
 /* Room for at least @count entries. -FI_ENOMEM. */
@@ -45,6 +51,12 @@ void wf_cq_ring_shrink(struct wf_cq_ring *ring);
  * @src is NULL. */
 void wf_cq_ring_take(struct wf_cq_ring *ring, void *buf, fi_addr_t *src, size_t count);
 
+/* Is there memory to be given back? */
+static inline bool wf_cq_ring_grown(const struct wf_cq_ring *ring)
+{
+	return ring->mask > ring->base_mask;
+}
+
 static inline uint32_t wf_cq_ring_head(const struct wf_cq_ring *ring)
 {
 	return atomic_load_explicit(&ring->head, memory_order_relaxed);
@@ -60,13 +72,12 @@ static inline bool wf_cq_ring_empty(const struct wf_cq_ring *ring)
 	return wf_cq_ring_head(ring) == wf_cq_ring_tail(ring);
 }
 
-/* Append one entry; what the format has no room for is dropped. -FI_ENOMEM. */
+/* Append one entry; what the format has no room for is never read. -FI_ENOMEM. */
 static inline int wf_cq_ring_put(struct wf_cq_ring *ring, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
-	uint32_t head = wf_cq_ring_head(ring), slot;
-	/* Every format is the beginning of this one. */
-	struct fi_cq_tagged_entry *entry;
+	uint32_t head = wf_cq_ring_head(ring);
+	struct wf_cq_slot *slot;
 
 	if (wf_unlikely(head - wf_cq_ring_tail(ring) > ring->mask)) {
 		int ret = wf_cq_ring_grow(ring);
@@ -74,24 +85,16 @@ static inline int wf_cq_ring_put(struct wf_cq_ring *ring, void *context, uint64_
 		if (ret)
 			return ret;
 	}
-	slot = head & ring->mask;
-	entry = (void *)(ring->slots + slot * ring->entry_size);
-	switch (ring->format) {
-	case FI_CQ_FORMAT_TAGGED:
-		entry->tag = tag;
-		/* fallthrough */
-	case FI_CQ_FORMAT_DATA:
-		entry->buf = buf;
-		entry->data = data;
-		/* fallthrough */
-	case FI_CQ_FORMAT_MSG:
-		entry->flags = flags;
-		entry->len = len;
-		/* fallthrough */
-	default:
-		entry->op_context = context;
-	}
-	ring->src[slot] = src;
+	slot = &ring->slots[head & ring->mask];
+	slot->entry = (struct fi_cq_tagged_entry){
+		.op_context = context,
+		.flags = flags,
+		.len = len,
+		.buf = buf,
+		.data = data,
+		.tag = tag,
+	};
+	slot->src = src;
 	atomic_store_explicit(&ring->head, head + 1, memory_order_relaxed);
 	return 0;
 }

@@ -214,3 +214,15 @@ bool wf_progress_list_arm(struct wf_progress_list *list)
 	wf_unlock(&list->lock);
 	return idle;
 }
+
+void wf_progress_list_run_all(struct wf_progress_list *list)
+{
+	for (unsigned int i = 0; i < list->awake;) {
+		struct wf_progress *item = list->refs[i]->item;
+
+		item->run(item);
+		if (wf_likely(!wf_progress_is_quiet(list, item)) ||
+			!wf_progress_park(list, i))
+			i++;
+	}
+}

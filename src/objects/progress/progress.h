@@ -129,6 +129,9 @@ static inline bool wf_progress_is_quiet(
 	       (uint64_t)quiet * list->awake > WF_PROGRESS_PATIENCE;
 }
 
+/* All that are awake, of which there may be several; the lock is held. */
+void wf_progress_list_run_all(struct wf_progress_list *list);
+
 /* Run every item once. When another thread is at it, leave it to that one. */
 static inline void wf_progress_list_run(struct wf_progress_list *list)
 {
@@ -136,14 +139,10 @@ static inline void wf_progress_list_run(struct wf_progress_list *list)
 		return;
 	if (wf_unlikely(list->awake < list->count))
 		wf_progress_unpark(list);
-	for (unsigned int i = 0; i < list->awake;) {
-		struct wf_progress *item = list->refs[i]->item;
-
-		item->run(item);
-		if (wf_likely(!wf_progress_is_quiet(list, item)) ||
-			!wf_progress_park(list, i))
-			i++;
-	}
+	if (wf_likely(list->awake == 1))
+		list->refs[0]->item->run(list->refs[0]->item);
+	else
+		wf_progress_list_run_all(list);
 	wf_unlock(&list->lock);
 }
 

@@ -104,8 +104,10 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	for (uint32_t i = 0; i < rts->count; i++)
 		sink->from[i] = (struct iovec){ (void *)(uintptr_t)rts->iov[i].base,
 			rts->iov[i].len };
-	if (conn->cma && rts->claim < SHM_CLAIMS)
+	if (conn->cma && rts->claim < SHM_CLAIMS) {
+		conn->ep->chores = true;
 		wf_list_push(&conn->ep->pulls, &sink->pull_link);
+	}
 	if (conn->cma && rts->claim < SHM_CLAIMS && rts->len >= shm_params.cma_size) {
 		sink->pull = take_claim(
 			claim_of(conn, !conn->side, sink->claim), sink->request);

@@ -164,6 +164,7 @@ void shm_conn_fail(struct shm_conn *conn, int err)
 		return;
 	conn->err = err;
 	conn->idle = false;
+	conn->ep->chores = true;
 	wf_list_push(&conn->ep->failed, &conn->failed_link);
 }
 

@@ -166,7 +166,7 @@ static void init(struct shm_ep *ep)
 	ep->listener.fd = -1;
 	ep->timer.fd = -1;
 	ep->timer_ns = UINT64_MAX;
-	ep->look_calls = 1;
+	ep->look_calls = ep->look_left = 1;
 	wf_pool_init(&ep->tx_pool, sizeof(struct shm_tx));
 	wf_list_init(&ep->failed);
 	wf_list_init(&ep->dead);

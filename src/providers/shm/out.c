@@ -64,6 +64,7 @@ void shm_out_wake_slow(struct shm_conn *conn)
 void shm_out_dirty(struct shm_conn *conn)
 {
 	conn->idle = false;
+	conn->ep->chores = true;
 	if (wf_list_empty(&conn->dirty_link))
 		wf_list_push(&conn->ep->dirty, &conn->dirty_link);
 }

@@ -75,18 +75,24 @@ static __attribute__((noinline)) void look(struct shm_ep *ep)
 	ep->look_ns = now;
 }
 
-static void poll_hot(struct shm_ep *ep)
+static void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
+{
+	if (wf_unlikely(conn->err))
+		return;
+	if (shm_rx_poll(conn))
+		conn->quiet = 0;
+	else if (ep->hot > HOT_FEW && ++conn->quiet > HOT_QUIET)
+		shm_conn_cool(conn);
+}
+
+static inline void poll_hot(struct shm_ep *ep)
 {
 	/* From the last: one that cools changes places with it. */
 	for (uint32_t i = ep->hot; i-- > 0;) {
 		struct shm_conn *conn = ep->conns[i];
 
-		if (wf_unlikely(conn->err))
-			continue;
-		if (shm_rx_poll(conn))
-			conn->quiet = 0;
-		else if (ep->hot > HOT_FEW && ++conn->quiet > HOT_QUIET)
-			shm_conn_cool(conn);
+		if (shm_reader_head(&conn->in) || ep->hot > HOT_FEW)
+			poll_conn(ep, conn);
 	}
 }
 
@@ -120,6 +126,23 @@ static void reap(struct shm_ep *ep)
 	}
 }
 
+/* What there rarely is to do. */
+static __attribute__((noinline)) void chores(struct shm_ep *ep)
+{
+	if (!wf_list_empty(&ep->pulls))
+		shm_bulk_progress(ep);
+	if (!wf_list_empty(&ep->dirty))
+		flush_dirty(ep);
+	if (!ep->look_left)
+		look(ep);
+	if (!wf_list_empty(&ep->failed))
+		reap(ep);
+	if (!wf_list_empty(&ep->dead))
+		shm_conn_free_dead(ep);
+	ep->chores = !wf_list_empty(&ep->pulls) || !wf_list_empty(&ep->dirty) ||
+		     !wf_list_empty(&ep->failed);
+}
+
 void shm_progress(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
@@ -127,14 +150,6 @@ void shm_progress(struct wf_ep *wf)
 	poll_hot(ep);
 	if (ep->conn_count > ep->hot)
 		poll_cold(ep);
-	if (wf_unlikely(!wf_list_empty(&ep->pulls)))
-		shm_bulk_progress(ep);
-	if (!wf_list_empty(&ep->dirty))
-		flush_dirty(ep);
-	if (wf_unlikely(ep->look_left-- == 0))
-		look(ep);
-	if (wf_unlikely(!wf_list_empty(&ep->failed)))
-		reap(ep);
-	if (wf_unlikely(!wf_list_empty(&ep->dead)))
-		shm_conn_free_dead(ep);
+	if (wf_unlikely(!--ep->look_left || ep->chores))
+		chores(ep);
 }

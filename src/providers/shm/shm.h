@@ -57,6 +57,7 @@ struct shm_ep {
 	/* Progress calls from one look at the sockets to the next, and left of them. */
 	uint32_t look_calls, look_left;
 	uint64_t look_ns;
+	bool chores;           /* one of these lists may have something */
 	struct wf_list failed; /* to be taken down, by failed_link */
 	struct wf_list dead;   /* to be freed at the end of progress, by failed_link */
 	struct wf_list dirty;  /* have something to send, by dirty_link */

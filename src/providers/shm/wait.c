@@ -62,7 +62,7 @@ bool shm_arm(struct wf_ep *wf)
 	struct shm_ep *ep = shm_ep_of(wf);
 	uint64_t deadline;
 
-	ep->look_left = 0;
+	ep->look_left = 1;
 	if (!wf_list_empty(&ep->failed))
 		return false;
 	for (uint32_t i = 0; i < ep->conn_count; i++)
