@@ -125,7 +125,7 @@ void lnx_name_pair(const struct lnx_name *mine, const struct lnx_name *theirs,
 static bool spell(uint32_t *words, const void *addr)
 {
 	struct lnx_name name;
-	uint32_t copy[WF_AV_ADDR_WORDS];
+	uint32_t copy[LNX_NAME_LEN / 4];
 
 	memcpy(copy, addr, sizeof(copy));
 	/* Packing again makes everything that means nothing zero. */
@@ -150,7 +150,7 @@ static void print_link(const struct lnx_name_link *link, char *buf, size_t len)
 
 static void print(const void *addr, char *buf, size_t len)
 {
-	uint32_t copy[WF_AV_ADDR_WORDS];
+	uint32_t copy[LNX_NAME_LEN / 4];
 	struct lnx_name name;
 	size_t at;
 
@@ -174,7 +174,7 @@ const struct wf_av_format lnx_av_format = {
 	.name = "lnx",
 	.addr_format = FI_FORMAT_UNSPEC,
 	.addr_len = LNX_NAME_LEN,
-	.key_words = WF_AV_ADDR_WORDS,
+	.key_words = LNX_NAME_LEN / 4,
 	.spell = spell,
 	.print = print,
 };

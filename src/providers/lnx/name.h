@@ -19,7 +19,7 @@
  * machine also of the machine and of what part of it they see (place.h).
  */
 enum {
-	LNX_NAME_LEN = WF_AV_ADDR_WORDS * 4,
+	LNX_NAME_LEN = 240,
 	LNX_MAX_LINKS = 8,
 };
 

@@ -70,6 +70,8 @@ static inline void move(struct lnx_ep *ep)
 		look(&ep->rail[0]);
 	else
 		look_at_all(ep);
+	if (wf_unlikely(ep->counts))
+		lnx_count_held();
 }
 
 /* For whoever holds the locks already. */
