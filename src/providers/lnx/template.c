@@ -136,9 +136,13 @@ static void finish_domain(struct fi_domain_attr *attr)
 	attr->tclass = 0;
 }
 
-/* Messages to one peer that go over several rails overtake each other. */
+/* Messages to one peer that go over several rails overtake each other, and a fence
+ * would hold one of them. */
 static void drop_order(struct fi_info *info)
 {
+	info->caps &= ~FI_FENCE;
+	info->tx_attr->caps &= ~FI_FENCE;
+	info->tx_attr->op_flags &= ~FI_FENCE;
 	info->tx_attr->msg_order = info->rx_attr->msg_order = 0;
 	info->ep_attr->max_order_raw_size = 0;
 	info->ep_attr->max_order_war_size = 0;
