@@ -150,7 +150,7 @@ static int lnx_control(struct fid *fid, int command, void *arg)
 		.getname = lnx_getname, .tx_left = lnx_tx_left,                        \
 	}
 
-/* Members that leave the machine call the kernel while they hold our lock. */
+/* Most members call the kernel while our lock is held. */
 static const struct wf_xfer_ops far_ops = XFER_OPS(WF_LOCK_MUTEX);
 static const struct wf_xfer_ops near_ops = XFER_OPS(WF_LOCK_SPIN);
 
@@ -175,7 +175,7 @@ int lnx_endpoint(struct wf_domain *wf, struct fi_info *info, struct fid_ep **ret
 	uint64_t flags, void *context)
 {
 	struct lnx_domain *domain = lnx_domain_of(wf);
-	bool near = domain->link->rails < domain->link->count;
+	bool near = domain->link->member[0].fast;
 	struct lnx_ep *ep;
 	int ret;
 

@@ -147,6 +147,7 @@ static void fill_member(struct lnx_member *member, struct fi_info *info)
 	member->provider = (uint32_t)(hash ^ hash >> 32);
 	member->place = lnx_place_of(info);
 	member->local = lnx_place_is_local(info);
+	member->fast = lnx_place_is_memory(info);
 	member->op_flags = find_op_flags(info);
 	(void)snprintf(member->name, sizeof(member->name), "%s:%s",
 		info->fabric_attr->prov_name, info->domain_attr->name);

@@ -15,6 +15,7 @@ struct lnx_member {
 	uint64_t place;
 	uint64_t op_flags; /* that its transmissions may have */
 	bool local;        /* does not leave the machine */
+	bool fast;         /* nor goes through sockets */
 };
 
 /*
