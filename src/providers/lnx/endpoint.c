@@ -93,22 +93,23 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 			return ret;
 		name.link[i] = (struct lnx_name_link){
 			.provider = member->provider,
-			.format = (uint16_t)member->info->addr_format,
+			.format = member->info->addr_format,
 			.len = (uint16_t)size,
 			.place = member->place,
 			.addr = room[i],
 		};
 	}
-	if (!lnx_name_pack(&name, packed)) {
+	size = lnx_name_pack(&name, packed);
+	if (!size) {
 		lnx_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"the addresses of %u links do not fit into one of %d bytes\n",
 			ep->count, LNX_NAME_LEN);
 		return -FI_ENOSPC;
 	}
 	if (addr)
-		memcpy(addr, packed, WF_MIN(given, sizeof(packed)));
-	*len = sizeof(packed);
-	return given < sizeof(packed) ? -FI_ETOOSMALL : 0;
+		memcpy(addr, packed, WF_MIN(given, size));
+	*len = size;
+	return given < size ? -FI_ETOOSMALL : 0;
 }
 
 /* What every member takes. */

@@ -144,8 +144,8 @@ static void fill_member(struct lnx_member *member, struct fi_info *info)
 		c = (char)(*name | 0x20);
 		hash = lnx_hash(hash, &c, 1);
 	}
-	member->provider = (uint32_t)(hash ^ hash >> 32);
-	member->place = lnx_place_of(info);
+	member->provider = (uint16_t)(hash ^ hash >> 32);
+	member->place = lnx_place_of(info) >> 16;
 	member->local = lnx_place_is_local(info);
 	member->fast = lnx_place_is_memory(info);
 	member->op_flags = find_op_flags(info);
