@@ -55,10 +55,8 @@ static int lnx_enable(struct wf_ep *wf)
 
 static void close_rails(struct lnx_ep *ep)
 {
-	(void)pthread_mutex_lock(&ep->domain->control);
 	for (unsigned int i = 0; i < ep->count; i++)
 		lnx_rail_close(ep, i);
-	(void)pthread_mutex_unlock(&ep->domain->control);
 }
 
 static void lnx_destroy(struct wf_ep *wf)

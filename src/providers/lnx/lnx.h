@@ -40,10 +40,7 @@ extern const struct wf_prov lnx_prov;
 struct lnx_domain {
 	struct wf_domain *wf;
 	const struct lnx_link *link;
-	/* Insertions into the members' AVs make the members look for receives, with
-	 * the lock of the receive context; closing an endpoint holds that lock and
-	 * waits for such insertions. One at a time, then. */
-	pthread_mutex_t control;
+	pthread_mutex_t control; /* guards what AVs keep beside addresses */
 	unsigned int count;
 	struct {
 		struct fid_fabric *fabric;
@@ -177,8 +174,7 @@ int lnx_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	uint64_t flags, void *context);
 
 /* rail.c: open the endpoint of member @index; give it all that @ep is bound to, and
- * enable it, what was done before not again; close it, which takes the lock of the
- * receive context. */
+ * enable it, what was done before not again; close it. */
 int lnx_rail_open(struct lnx_ep *ep, unsigned int index);
 int lnx_rail_enable(struct lnx_ep *ep, unsigned int index);
 void lnx_rail_close(struct lnx_ep *ep, unsigned int index);

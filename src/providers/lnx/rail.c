@@ -273,18 +273,16 @@ static void close_object(struct lnx_ep *ep, unsigned int index, struct fid *fid)
 }
 
 /* Messages that wait go first, while the endpoint can let them go. Those that it is at
- * work on it ends itself, with the lock that its calls to us need. */
+ * work on it ends itself. */
 void lnx_rail_close(struct lnx_ep *ep, unsigned int index)
 {
 	struct lnx_rail *rail = &ep->rail[index];
 
-	if (rail->exported)
+	if (rail->exported) {
 		wf_srx_drain(&rail->srx_port);
-	if (rail->ep) {
-		wf_ep_srx_lock(&ep->wf);
-		close_object(ep, index, &rail->ep->fid);
-		wf_ep_srx_unlock(&ep->wf);
+		wf_srx_part(&rail->srx_port);
 	}
+	close_object(ep, index, rail->ep ? &rail->ep->fid : NULL);
 	close_object(ep, index, rail->srx ? &rail->srx->fid : NULL);
 	close_object(ep, index, rail->tx_cq ? &rail->tx_cq->fid : NULL);
 	close_object(ep, index, rail->rx_cq ? &rail->rx_cq->fid : NULL);
