@@ -101,3 +101,17 @@ run() {
 run one_rail shm+tcp:rail0 'shm:[^ ]*' tcp:rail0
 run two_rails shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]'
 run no_shm shm+tcp:rail0,rail1 'tcp:rail[01]' 'tcp:rail[01]' FI_LNX_DISABLE_SHM=1
+
+# A rail that nothing passes: peers that have it move to the other one.
+for host in 0 1; do
+	ip -n "$ns-$host" route add unreachable 10.90.0.$((2 - host))/32 || skip "no route"
+done
+unset FI_LNX_DISABLE_SHM
+run a_rail_fails shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]' \
+	FI_TCP_CONNECT_TIMEOUT=1000
+if cat "$dir"/a_rail_fails/log.* | grep -q 'tcp:rail0 fails .* over tcp:rail1'; then
+	echo "ok - the log tells of it"
+else
+	echo "not ok - the log tells of it"
+	exit 1
+fi
