@@ -36,8 +36,9 @@ for rail in 0 1; do
 	ip link add rail$rail netns "$ns-0" type veth peer name rail$rail netns "$ns-1" ||
 		skip "no veth"
 	for host in 0 1; do
-		ip -n "$ns-$host" addr add 10.9$rail.0.$((host + 1))/24 dev rail$rail &&
-			ip -n "$ns-$host" link set rail$rail up || skip "cannot set up"
+		ip -n "$ns-$host" addr add 10.9$rail.0.$((host + 1))/24 dev rail$rail ||
+			skip "cannot set up"
+		ip -n "$ns-$host" link set rail$rail up
 	done
 done
 for host in 0 1; do
@@ -53,9 +54,10 @@ done
 ip netns exec "$ns-0" unshare -m mount -t tmpfs tmpfs /dev/shm 2>/dev/null ||
 	skip "mounts are not permitted"
 
-# host NUMBER DIR: both processes of one host.
+# host NUMBER DIR [VARIABLE=VALUE]: both processes of one host.
 host() {
-	ip netns exec "$ns-$1" unshare -m bash -c '
+	# shellcheck disable=SC2016 # expanded there
+	ip netns exec "$ns-$1" env "${@:3}" unshare -m bash -c '
 		mount -t tmpfs tmpfs /dev/shm || exit 77
 		for rank in $((2 * $1)) $((2 * $1 + 1)); do
 			"$2" "$3" $rank 4 >"$3/out.$rank" 2>"$3/log.$rank" &
@@ -75,9 +77,8 @@ run() {
 	shift 4
 	mkdir "$at"
 	export FI_LNX_PROV_LINKS=$links FI_LOG_LEVEL=info FI_LOG_PROV=lnx
-	[ $# = 0 ] || export "$@"
-	host 0 "$at" & pids=($!)
-	host 1 "$at" & pids+=($!)
+	(host 0 "$at" "$@") & pids=($!)
+	(host 1 "$at" "$@") & pids+=($!)
 	for pid in "${pids[@]}"; do
 		wait "$pid" || failed=1
 	done
@@ -106,7 +107,6 @@ run no_shm shm+tcp:rail0,rail1 'tcp:rail[01]' 'tcp:rail[01]' FI_LNX_DISABLE_SHM=
 for host in 0 1; do
 	ip -n "$ns-$host" route add unreachable 10.90.0.$((2 - host))/32 || skip "no route"
 done
-unset FI_LNX_DISABLE_SHM
 run a_rail_fails shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]' \
 	FI_TCP_CONNECT_TIMEOUT=1000
 if cat "$dir"/a_rail_fails/log.* | grep -q 'tcp:rail0 fails .* over tcp:rail1'; then
