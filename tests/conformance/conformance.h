@@ -159,10 +159,12 @@ struct fi_info *cf_hints(void);
 /* Whether there is a pair with these options to be opened. */
 bool cf_offers(const struct cf_options *options);
 
-/* fi_getinfo for the target on the loopback, FI_SOURCE, any service. Negative errno,
- * or 0 with @ret_info to be freed. */
+/* fi_getinfo for the target on the loopback, FI_SOURCE, any service; without address
+ * format, wherever it is. Negative errno, or 0 with @ret_info to be freed. */
 int cf_getinfo(
 	uint32_t version, const struct fi_info *hints, struct fi_info **ret_info);
+int cf_getinfo_flags(uint32_t version, uint64_t flags, const struct fi_info *hints,
+	struct fi_info **ret_info);
 
 /* A node of the target's address format that is this host: the loopback, or the number
  * of this process as a name. */

@@ -44,11 +44,18 @@ struct fi_info *cf_hints(void)
 	return hints;
 }
 
-int cf_getinfo(uint32_t version, const struct fi_info *hints, struct fi_info **ret_info)
+int cf_getinfo_flags(uint32_t version, uint64_t flags, const struct fi_info *hints,
+	struct fi_info **ret_info)
 {
 	if (cf_target.addr_format == FI_FORMAT_UNSPEC)
-		return fi_getinfo(version, NULL, NULL, 0, hints, ret_info);
-	return fi_getinfo(version, cf_loopback(), NULL, FI_SOURCE, hints, ret_info);
+		return fi_getinfo(version, NULL, NULL, flags, hints, ret_info);
+	return fi_getinfo(
+		version, cf_loopback(), NULL, flags | FI_SOURCE, hints, ret_info);
+}
+
+int cf_getinfo(uint32_t version, const struct fi_info *hints, struct fi_info **ret_info)
+{
+	return cf_getinfo_flags(version, 0, hints, ret_info);
 }
 
 void cf_open_fabric(struct cf_env *env, const struct cf_options *options)

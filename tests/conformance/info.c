@@ -266,8 +266,7 @@ static void a_rescan_finds_the_same(void)
 	struct fi_info *info = target_info(), *hints = cf_hints(), *again;
 
 	NEED_API(2, 0);
-	CHECK_OK(fi_getinfo(cf_target.version, cf_loopback(), NULL,
-		FI_SOURCE | FI_RESCAN, hints, &again));
+	CHECK_OK(cf_getinfo_flags(cf_target.version, FI_RESCAN, hints, &again));
 	CHECK_STR(again->domain_attr->name, info->domain_attr->name);
 	fi_freeinfo(again);
 	fi_freeinfo(hints);

@@ -70,12 +70,18 @@ int wf_srx_own_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr
 
 void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
 {
-	struct wf_srx *srx = wf_srx_port_of(peer->srx)->srx;
+	const struct wf_srx_port *port = wf_srx_port_of(peer->srx);
 	struct wf_srx_entry *entry = wf_srx_entry_of(peer);
+	struct wf_srx *srx = port->srx;
+	bool parted = port->parted;
 
+	if (wf_unlikely(parted))
+		wf_srx_lock(srx);
 	if (wf_unlikely(entry->parent))
 		wf_srx_multi_put(srx, entry);
 	wf_pool_put(&srx->pool, entry);
+	if (wf_unlikely(parted))
+		wf_srx_unlock(srx);
 }
 
 void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry)

@@ -133,6 +133,13 @@ void wf_srx_drain(struct wf_srx_port *port)
 	wf_unlock(srx->lock);
 }
 
+void wf_srx_part(struct wf_srx_port *port)
+{
+	wf_srx_lock(port->srx);
+	port->parted = true;
+	wf_srx_unlock(port->srx);
+}
+
 struct wf_ep *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid)
 {
 	struct wf_srx_port *port;

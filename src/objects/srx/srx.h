@@ -109,6 +109,7 @@ struct wf_srx_port {
 	struct wf_ep *ep;            /* where its completions go */
 	struct wf_list link;         /* srx->ports */
 	struct fi_ops_srx_peer room; /* for a peer that fills in a table */
+	bool parted;
 };
 
 /*
@@ -157,6 +158,11 @@ void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *e
 /* Discard the messages queued through @port. It gets no more calls, and makes none but
  * wf_srx_free_entry. No lock held. */
 void wf_srx_drain(struct wf_srx_port *port);
+
+/* The endpoint of the peer behind @port, which was drained, is about to be closed, and
+ * without lock, because closing takes locks that come before ours: what it ends
+ * meanwhile takes the lock itself. */
+void wf_srx_part(struct wf_srx_port *port);
 
 /* For whoever lets a peer progress, or does anything else that may make it call us. */
 static inline void wf_srx_lock(struct wf_srx *srx)
@@ -272,8 +278,7 @@ struct wf_srx_arrival {
 
 /* Match, copy and complete it. @type: FI_MSG or FI_TAGGED. False: nothing was done, it
  * takes wf_srx_get_*. The lock is held as for those; there is an ep->srx. */
-bool wf_srx_deliver(
-	struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);
+bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);
 
 /* Post a receive of one buffer with the endpoint's default @flags where ep->start_rx is
  * wf_srx_start. False: nothing was done, it takes that. */

@@ -12,6 +12,12 @@ static int refused(const struct fid_fabric *fabric, const char *why)
 	return -FI_EINVAL;
 }
 
+/* An imported CQ holds nothing, but its owner sleeps on what feeds it. */
+static bool can_wait(struct fid *fid, struct wf_ready *ret_ready)
+{
+	return wf_ready_of(fid, ret_ready) || fid->fclass == FI_CLASS_CQ;
+}
+
 static int try_one(const struct fid_fabric *fabric, struct fid *fid)
 {
 	struct wf_ready ready;
@@ -25,7 +31,7 @@ static int try_one(const struct fid_fabric *fabric, struct fid *fid)
 
 		return wf_wait_set_try(set, &ticket) ? 0 : -FI_EAGAIN;
 	}
-	if (!wf_ready_of(fid, &ready))
+	if (!can_wait(fid, &ready))
 		return refused(fabric, "event and completion queues, counters and wait "
 				       "sets that hold their events can be waited for");
 	if (ready.wait->obj == FI_WAIT_SET)

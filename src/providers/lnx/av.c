@@ -85,7 +85,7 @@ static void my_name(const struct lnx_domain *domain, struct lnx_name *ret)
 	for (unsigned int i = 0; i < domain->count; i++)
 		ret->link[i] = (struct lnx_name_link){
 			.provider = domain->link->member[i].provider,
-			.format = (uint16_t)domain->member[i].info->addr_format,
+			.format = domain->member[i].info->addr_format,
 			.place = domain->link->member[i].place,
 		};
 }

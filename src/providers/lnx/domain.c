@@ -23,7 +23,7 @@ static int member_mr_mode(int mode)
 }
 
 static struct fi_info *member_info(
-	const struct lnx_member *member, const struct fi_info *info)
+	const struct lnx_member *member, const struct wf_domain *wf)
 {
 	struct fi_info *copy = fi_dupinfo(member->info);
 	struct fi_domain_attr *attr;
@@ -31,12 +31,11 @@ static struct fi_info *member_info(
 	if (!copy)
 		return NULL;
 	attr = copy->domain_attr;
-	attr->threading = info->domain_attr->threading;
 	/* Our thread is one more of the application's. */
-	if (info->domain_attr->progress == FI_PROGRESS_AUTO)
-		attr->threading = FI_THREAD_SAFE;
+	attr->threading =
+		wf->progress == FI_PROGRESS_AUTO ? FI_THREAD_SAFE : wf->threading;
 	attr->progress = attr->control_progress = FI_PROGRESS_MANUAL;
-	attr->mr_mode = member_mr_mode(info->domain_attr->mr_mode);
+	attr->mr_mode = member_mr_mode(wf->info->domain_attr->mr_mode);
 	attr->av_type = FI_AV_TABLE;
 	/* Opened by somebody else, perhaps; we open our own. */
 	attr->domain = NULL;
@@ -44,11 +43,10 @@ static struct fi_info *member_info(
 	return copy;
 }
 
-static int open_member(
-	struct lnx_domain *domain, const struct fi_info *info, unsigned int i)
+static int open_member(struct lnx_domain *domain, unsigned int i)
 {
 	const struct lnx_member *member = &domain->link->member[i];
-	struct fi_info *copy = member_info(member, info);
+	struct fi_info *copy = member_info(member, domain->wf);
 	int ret;
 
 	if (!copy)
@@ -125,7 +123,7 @@ int lnx_domain_init(struct wf_domain *wf, const struct fi_info *info)
 	domain->link = link;
 	(void)pthread_mutex_init(&domain->control, NULL);
 	for (unsigned int i = 0; i < link->count && !ret; i++)
-		ret = open_member(domain, info, i);
+		ret = open_member(domain, i);
 	if (ret) {
 		close_members(domain);
 		(void)pthread_mutex_destroy(&domain->control);

@@ -55,10 +55,8 @@ static int lnx_enable(struct wf_ep *wf)
 
 static void close_rails(struct lnx_ep *ep)
 {
-	(void)pthread_mutex_lock(&ep->domain->control);
 	for (unsigned int i = 0; i < ep->count; i++)
 		lnx_rail_close(ep, i);
-	(void)pthread_mutex_unlock(&ep->domain->control);
 }
 
 static void lnx_destroy(struct wf_ep *wf)
@@ -93,22 +91,23 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 			return ret;
 		name.link[i] = (struct lnx_name_link){
 			.provider = member->provider,
-			.format = (uint16_t)member->info->addr_format,
+			.format = member->info->addr_format,
 			.len = (uint16_t)size,
 			.place = member->place,
 			.addr = room[i],
 		};
 	}
-	if (!lnx_name_pack(&name, packed)) {
+	size = lnx_name_pack(&name, packed);
+	if (!size) {
 		lnx_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"the addresses of %u links do not fit into one of %d bytes\n",
 			ep->count, LNX_NAME_LEN);
 		return -FI_ENOSPC;
 	}
 	if (addr)
-		memcpy(addr, packed, WF_MIN(given, sizeof(packed)));
-	*len = sizeof(packed);
-	return given < sizeof(packed) ? -FI_ETOOSMALL : 0;
+		memcpy(addr, packed, WF_MIN(given, size));
+	*len = size;
+	return given < size ? -FI_ETOOSMALL : 0;
 }
 
 /* What every member takes. */
@@ -150,7 +149,7 @@ static int lnx_control(struct fid *fid, int command, void *arg)
 		.getname = lnx_getname, .tx_left = lnx_tx_left,                        \
 	}
 
-/* Members that leave the machine call the kernel while they hold our lock. */
+/* Most members call the kernel while our lock is held. */
 static const struct wf_xfer_ops far_ops = XFER_OPS(WF_LOCK_MUTEX);
 static const struct wf_xfer_ops near_ops = XFER_OPS(WF_LOCK_SPIN);
 
@@ -175,7 +174,7 @@ int lnx_endpoint(struct wf_domain *wf, struct fi_info *info, struct fid_ep **ret
 	uint64_t flags, void *context)
 {
 	struct lnx_domain *domain = lnx_domain_of(wf);
-	bool near = domain->link->rails < domain->link->count;
+	bool near = domain->link->member[0].fast;
 	struct lnx_ep *ep;
 	int ret;
 

@@ -76,6 +76,36 @@ static struct fi_info *ask(
 	return list;
 }
 
+/* Would the member take @flags as defaults? Answers do not tell what is possible. */
+static bool takes_flags(const struct fi_info *info, uint64_t flags)
+{
+	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
+	int ret = -FI_ENOMEM;
+
+	if (hints) {
+		hints->tx_attr->op_flags = flags;
+		ret = fi_getinfo(fi_version(), NULL, NULL, 0, hints, &list);
+	}
+	fi_freeinfo(list);
+	fi_freeinfo(hints);
+	return !ret;
+}
+
+static uint64_t find_op_flags(const struct fi_info *info)
+{
+	const uint64_t wanted = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
+				FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |
+				FI_MATCH_COMPLETE | FI_MORE | FI_FENCE;
+	uint64_t found = 0;
+
+	if (takes_flags(info, wanted))
+		return wanted;
+	for (uint64_t left = wanted; left; left &= left - 1)
+		if (takes_flags(info, left & -left))
+			found |= left & -left;
+	return found;
+}
+
 /* What linking needs has to be asked for where it is not given unasked. */
 static struct fi_info *as_peer(const struct fi_info *info)
 {
@@ -114,9 +144,11 @@ static void fill_member(struct lnx_member *member, struct fi_info *info)
 		c = (char)(*name | 0x20);
 		hash = lnx_hash(hash, &c, 1);
 	}
-	member->provider = (uint32_t)(hash ^ hash >> 32);
-	member->place = lnx_place_of(info);
+	member->provider = (uint16_t)(hash ^ hash >> 32);
+	member->place = lnx_place_of(info) >> 16;
 	member->local = lnx_place_is_local(info);
+	member->fast = lnx_place_is_memory(info);
+	member->op_flags = find_op_flags(info);
 	(void)snprintf(member->name, sizeof(member->name), "%s:%s",
 		info->fabric_attr->prov_name, info->domain_attr->name);
 }

@@ -11,9 +11,11 @@
 struct lnx_member {
 	struct fi_info *info;       /* as its provider answered */
 	char name[FI_NAME_MAX * 2]; /* "tcp:eth0" */
-	uint32_t provider;
+	uint16_t provider;
 	uint64_t place;
-	bool local; /* does not leave the machine */
+	uint64_t op_flags; /* that its transmissions may have */
+	bool local;        /* does not leave the machine */
+	bool fast;         /* nor goes through sockets */
 };
 
 /*

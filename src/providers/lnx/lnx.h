@@ -40,10 +40,7 @@ extern const struct wf_prov lnx_prov;
 struct lnx_domain {
 	struct wf_domain *wf;
 	const struct lnx_link *link;
-	/* Insertions into the members' AVs make the members look for receives, with
-	 * the lock of the receive context; closing an endpoint holds that lock and
-	 * waits for such insertions. One at a time, then. */
-	pthread_mutex_t control;
+	pthread_mutex_t control; /* guards what AVs keep beside addresses */
 	unsigned int count;
 	struct {
 		struct fid_fabric *fabric;
@@ -110,6 +107,7 @@ static inline struct lnx_peer *lnx_av_peer(const struct lnx_av *av, fi_addr_t ad
 /* ---- endpoints ---- */
 
 struct lnx_ep;
+struct lnx_op;
 
 /* What a member writes into, one for each direction: see owner.c. */
 struct lnx_port {
@@ -117,6 +115,12 @@ struct lnx_port {
 	struct lnx_ep *ep;
 	struct wf_cq *cq; /* the application's */
 	unsigned int rail;
+};
+
+/* And what it counts with: see count.c. */
+struct lnx_cntr_port {
+	struct fid_peer_cntr fid;
+	struct lnx_ep *ep;
 };
 
 struct lnx_rail {
@@ -128,7 +132,7 @@ struct lnx_rail {
 	struct lnx_port tx, rx;
 	struct wf_srx_port srx_port;
 	struct fid_cntr *cntr[WF_CNTR_COUNT];
-	struct fid_peer_cntr cntr_port[WF_CNTR_COUNT];
+	struct lnx_cntr_port cntr_port[WF_CNTR_COUNT];
 	bool av_bound, exported, enabled;
 	bool sleeps; /* its CQ has a descriptor */
 	/* Progress calls since something moved here; see progress.c. */
@@ -144,7 +148,8 @@ struct lnx_ep {
 	bool tracked; /* every transmission has a struct lnx_op */
 	bool thin;    /* members' default flags are ours */
 	bool per_msg;
-	int epfd; /* of the members' descriptors; -1 until somebody sleeps */
+	bool counts; /* a counter is bound */
+	int epfd;    /* of the members' descriptors; -1 until somebody sleeps */
 	_Atomic uint32_t turns;
 	const struct fi_ops *base_ops; /* the skeleton's */
 	struct fi_ops fid_ops;
@@ -169,14 +174,20 @@ int lnx_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	uint64_t flags, void *context);
 
 /* rail.c: open the endpoint of member @index; give it all that @ep is bound to, and
- * enable it, what was done before not again; close it, which takes the lock of the
- * receive context. */
+ * enable it, what was done before not again; close it. */
 int lnx_rail_open(struct lnx_ep *ep, unsigned int index);
 int lnx_rail_enable(struct lnx_ep *ep, unsigned int index);
 void lnx_rail_close(struct lnx_ep *ep, unsigned int index);
 
 /* owner.c: what the member at @rail writes into. */
 void lnx_ports_init(struct lnx_ep *ep, unsigned int rail);
+
+/* count.c. lnx_work_done: what @op stands for is over, if it is deferred work; its
+ * context becomes the application's. */
+void lnx_cntr_export(
+	struct lnx_ep *ep, struct wf_cntr *cntr, struct lnx_cntr_port *port);
+void lnx_count_held(void);
+void lnx_work_done(struct lnx_ep *ep, struct lnx_op *op, bool failed);
 
 /* progress.c */
 void lnx_progress(struct wf_ep *ep);
@@ -195,18 +206,19 @@ ssize_t lnx_no_peer(fi_addr_t addr);
 /*
  * One that is under way. Members get it as the operation's context. All transmissions
  * of a tracked endpoint have one, so that its transmit ports know what they are given;
- * elsewhere, and for receives, only deferred work has, and those are @listed.
+ * elsewhere, and for receives, only deferred work has. Deferred work is listed.
  */
 struct lnx_op {
 	struct fi_context2 room; /* for a member with FI_CONTEXT2; first */
 	struct wf_list link;
 	void *context; /* the application's */
 	uint64_t flags;
+	enum wf_op_kind kind;
 	fi_addr_t peer;
 };
 
 /* NULL: no memory. */
-struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op, bool listed);
+struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op);
 void lnx_op_free(struct lnx_ep *ep, struct lnx_op *op);
 
 struct lnx_op *lnx_op_search(struct lnx_ep *ep, const void *context);

@@ -233,8 +233,10 @@ static int register_region(struct lnx_domain *domain, struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr)
 {
 	struct lnx_mr *mr, *base;
-	int ret = find_base(domain, attr, &base);
+	int ret = wf_mr_attr_check(domain->wf, attr, flags);
 
+	if (!ret)
+		ret = find_base(domain, attr, &base);
 	if (ret)
 		return ret;
 	mr = calloc(1, sizeof(*mr));

@@ -1,92 +1,150 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <netinet/in.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "objects/av/av.h"
 #include "providers/lnx/name.h"
+#include "sys/compiler.h"
 
-#define LNX_NAME_MAGIC UINT32_C(0x786e6c77) /* "wlnx" */
-
-enum { LNX_NAME_VERSION = 1 };
-
-struct head {
-	uint32_t magic;
-	uint8_t version;
-	uint8_t count;
-	uint16_t used;
+enum {
+	VERSION = 1,
+	HEAD = 4,
+	ENTRY = 10,
+	TEXT_PAD = 32,
+	IN_LEN = 6,
+	IN6_LEN = 22,
 };
 
-struct entry {
-	uint32_t provider;
-	uint16_t format;
-	uint16_t len;
-	uint32_t place[2];
-};
-_Static_assert(sizeof(struct head) == 8 && sizeof(struct entry) == 16, "wire layout");
-
-static size_t padded(size_t len)
+static size_t pack_in(const void *addr, uint8_t *to)
 {
-	return (len + 3) & ~(size_t)3;
+	struct sockaddr_in in;
+
+	memcpy(&in, addr, sizeof(in));
+	memcpy(to, &in.sin_port, 2);
+	memcpy(to + 2, &in.sin_addr, 4);
+	return IN_LEN;
 }
 
-bool lnx_name_pack(const struct lnx_name *name, void *buf)
+static size_t pack_in6(const void *addr, uint8_t *to)
 {
-	struct head head = { LNX_NAME_MAGIC, LNX_NAME_VERSION, (uint8_t)name->count,
-		sizeof(head) };
-	uint8_t bytes[LNX_NAME_LEN] = { 0 };
+	struct sockaddr_in6 in6;
+
+	memcpy(&in6, addr, sizeof(in6));
+	memcpy(to, &in6.sin6_port, 2);
+	memcpy(to + 2, &in6.sin6_addr, 16);
+	memcpy(to + 18, &in6.sin6_scope_id, 4);
+	return IN6_LEN;
+}
+
+/* At most LNX_NAME_LEN bytes, which there is room for. */
+static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
+{
+	if (link->format == FI_SOCKADDR_IN && link->len == sizeof(struct sockaddr_in))
+		return pack_in(link->addr, to);
+	if (link->format == FI_SOCKADDR_IN6 && link->len == sizeof(struct sockaddr_in6))
+		return pack_in6(link->addr, to);
+	memcpy(to, link->addr, link->len);
+	return link->format == FI_ADDR_STR ? WF_MAX(link->len, (size_t)TEXT_PAD)
+					   : link->len;
+}
+
+size_t lnx_name_pack(const struct lnx_name *name, void *buf)
+{
+	/* Each part is put behind the others before it is known to fit. */
+	uint8_t bytes[2 * LNX_NAME_LEN + ENTRY] = { 'w', 'x',
+		(uint8_t)(VERSION << 4 | name->count) };
+	size_t used = HEAD, len;
 
 	for (unsigned int i = 0; i < name->count; i++) {
 		const struct lnx_name_link *link = &name->link[i];
-		struct entry entry = { link->provider, link->format, link->len,
-			{ (uint32_t)link->place, (uint32_t)(link->place >> 32) } };
+		uint64_t key = link->place | (uint64_t)link->provider << 48;
 
-		if (sizeof(entry) + padded(link->len) >
-			LNX_NAME_LEN - (size_t)head.used)
-			return false;
-		memcpy(bytes + head.used, &entry, sizeof(entry));
-		head.used += sizeof(entry);
-		memcpy(bytes + head.used, link->addr, link->len);
-		head.used = (uint16_t)(head.used + padded(link->len));
+		if (link->len > LNX_NAME_LEN)
+			return 0;
+		memcpy(bytes + used, &key, sizeof(key));
+		len = pack_addr(link, bytes + used + ENTRY);
+		bytes[used + 8] = (uint8_t)link->format;
+		bytes[used + 9] = (uint8_t)len;
+		used += ENTRY + len;
+		if (used > LNX_NAME_LEN)
+			return 0;
 	}
-	memcpy(bytes, &head, sizeof(head));
-	memcpy(buf, bytes, sizeof(bytes));
-	return true;
+	bytes[3] = (uint8_t)used;
+	memcpy(buf, bytes, LNX_NAME_LEN);
+	return used;
+}
+
+size_t lnx_name_len(const void *buf, size_t len)
+{
+	const uint8_t *bytes = buf;
+
+	if (len < HEAD || bytes[0] != 'w' || bytes[1] != 'x' || bytes[3] < HEAD ||
+		bytes[3] > LNX_NAME_LEN || bytes[3] > len)
+		return 0;
+	return bytes[3];
+}
+
+static void unpack_in(const uint8_t *from, struct lnx_name_link *link)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+
+	memcpy(&in.sin_port, from, 2);
+	memcpy(&in.sin_addr, from + 2, 4);
+	memcpy(link->room, &in, sizeof(in));
+	link->addr = link->room;
+	link->len = sizeof(in);
+}
+
+static void unpack_in6(const uint8_t *from, struct lnx_name_link *link)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6 };
+
+	memcpy(&in6.sin6_port, from, 2);
+	memcpy(&in6.sin6_addr, from + 2, 16);
+	memcpy(&in6.sin6_scope_id, from + 18, 4);
+	memcpy(link->room, &in6, sizeof(in6));
+	link->addr = link->room;
+	link->len = sizeof(in6);
+}
+
+/* @from has @len bytes. */
+static void unpack_link(const uint8_t *from, size_t len, struct lnx_name_link *link)
+{
+	uint64_t key;
+
+	memcpy(&key, from, sizeof(key));
+	link->place = key & UINT64_C(0xffffffffffff);
+	link->provider = (uint16_t)(key >> 48);
+	link->format = from[8];
+	link->addr = from + ENTRY;
+	link->len = (uint16_t)(len - ENTRY);
+	if (link->format == FI_SOCKADDR_IN && link->len == IN_LEN)
+		unpack_in(from + ENTRY, link);
+	else if (link->format == FI_SOCKADDR_IN6 && link->len == IN6_LEN)
+		unpack_in6(from + ENTRY, link);
 }
 
 bool lnx_name_unpack(const void *buf, struct lnx_name *ret_name)
 {
+	size_t used = lnx_name_len(buf, LNX_NAME_LEN), at = HEAD, len;
 	const uint8_t *bytes = buf;
-	struct lnx_name name = { .count = 0 };
-	size_t at = sizeof(struct head);
-	struct head head;
-	struct entry entry;
 
-	memcpy(&head, bytes, sizeof(head));
-	if (head.magic != LNX_NAME_MAGIC || head.version != LNX_NAME_VERSION ||
-		!head.count || head.count > LNX_MAX_LINKS || head.used > LNX_NAME_LEN)
+	if (!used || bytes[2] >> 4 != VERSION)
 		return false;
-	for (; name.count < head.count; name.count++) {
-		struct lnx_name_link *link = &name.link[name.count];
-
-		if (head.used < at || head.used - at < sizeof(entry))
+	ret_name->count = bytes[2] & 0xf;
+	if (!ret_name->count || ret_name->count > LNX_MAX_LINKS)
+		return false;
+	for (unsigned int i = 0; i < ret_name->count; i++) {
+		if (used - at < ENTRY)
 			return false;
-		memcpy(&entry, bytes + at, sizeof(entry));
-		at += sizeof(entry);
-		if (padded(entry.len) > head.used - at)
+		len = ENTRY + (size_t)bytes[at + 9];
+		if (used - at < len)
 			return false;
-		*link = (struct lnx_name_link){
-			.provider = entry.provider,
-			.format = entry.format,
-			.len = entry.len,
-			.place = entry.place[0] | (uint64_t)entry.place[1] << 32,
-			.addr = bytes + at,
-		};
-		at += padded(entry.len);
+		unpack_link(bytes + at, len, &ret_name->link[i]);
+		at += len;
 	}
-	if (at != head.used)
-		return false;
-	*ret_name = name;
-	return true;
+	return at == used;
 }
 
 static bool of_one_kind(const struct lnx_name_link *a, const struct lnx_name_link *b)
@@ -122,14 +180,12 @@ void lnx_name_pair(const struct lnx_name *mine, const struct lnx_name *theirs,
 	}
 }
 
+/* Packing again makes everything that means nothing zero. */
 static bool spell(uint32_t *words, const void *addr)
 {
 	struct lnx_name name;
-	uint32_t copy[WF_AV_ADDR_WORDS];
 
-	memcpy(copy, addr, sizeof(copy));
-	/* Packing again makes everything that means nothing zero. */
-	return lnx_name_unpack(copy, &name) && lnx_name_pack(&name, words);
+	return lnx_name_unpack(addr, &name) && lnx_name_pack(&name, words);
 }
 
 /* Of a link's address as far as its format is known and its length right. */
@@ -144,18 +200,16 @@ static void print_link(const struct lnx_name_link *link, char *buf, size_t len)
 		(void)snprintf(
 			buf, len, "%.*s", (int)link->len, (const char *)link->addr);
 	else
-		(void)snprintf(buf, len, "%08x:%016llx", link->provider,
+		(void)snprintf(buf, len, "%04x:%012llx", link->provider,
 			(unsigned long long)link->place);
 }
 
 static void print(const void *addr, char *buf, size_t len)
 {
-	uint32_t copy[WF_AV_ADDR_WORDS];
 	struct lnx_name name;
 	size_t at;
 
-	memcpy(copy, addr, sizeof(copy));
-	if (!lnx_name_unpack(copy, &name)) {
+	if (!lnx_name_unpack(addr, &name)) {
 		(void)snprintf(buf, len, "(no address)");
 		return;
 	}
@@ -174,7 +228,8 @@ const struct wf_av_format lnx_av_format = {
 	.name = "lnx",
 	.addr_format = FI_FORMAT_UNSPEC,
 	.addr_len = LNX_NAME_LEN,
-	.key_words = WF_AV_ADDR_WORDS,
+	.key_words = LNX_NAME_LEN / 4,
 	.spell = spell,
 	.print = print,
+	.len_of = lnx_name_len,
 };

@@ -9,26 +9,29 @@
 
 /*
  * The address of an lnx endpoint: those of its links, in the order of the links, each
- * with what tells which link of a peer can reach it. Little-endian, LNX_NAME_LEN bytes:
+ * with what tells which link of a peer can reach it. Little-endian, and short, because
+ * some applications have no more than FI_NAME_MAX bytes for it:
  *
- *   u32 magic, u8 version, u8 links, u16 bytes in use
- *   per link: u32 provider, u16 address format, u16 length, u64 place, address
+ *   u8 'w', u8 'x', u8 version and number of links, u8 bytes altogether
+ *   per link: u48 place, u16 provider, u8 address format, u8 bytes that follow
  *
- * addresses padded to four bytes, what is behind them zero. @provider and @place are
- * hashes; the latter is of the fabric's name, and for links that do not leave the
- * machine also of the machine and of what part of it they see (place.h).
+ * IP addresses follow without what is the same in all; text is padded so that endpoints
+ * with the same links have addresses of one length. @provider and @place are hashes;
+ * the latter is of the fabric's name, and for links that do not leave the machine also
+ * of the machine and of what part of it they see (place.h).
  */
 enum {
-	LNX_NAME_LEN = WF_AV_ADDR_WORDS * 4,
+	LNX_NAME_LEN = 240, /* at most */
 	LNX_MAX_LINKS = 8,
 };
 
 struct lnx_name_link {
-	uint32_t provider;
-	uint16_t format;
+	uint16_t provider;
 	uint16_t len;
-	uint64_t place;
-	const void *addr; /* 4-aligned if the name is */
+	uint32_t format;
+	uint64_t place; /* 48 bits */
+	const void *addr;
+	uint32_t room[8]; /* what @addr may point to */
 };
 
 struct lnx_name {
@@ -36,11 +39,15 @@ struct lnx_name {
 	struct lnx_name_link link[LNX_MAX_LINKS];
 };
 
-/* False: it does not fit. @buf has LNX_NAME_LEN bytes. */
-bool lnx_name_pack(const struct lnx_name *name, void *buf);
+/* The length; 0: it does not fit. @buf has LNX_NAME_LEN bytes, and is zero behind. */
+size_t lnx_name_pack(const struct lnx_name *name, void *buf);
 
-/* False: @buf, LNX_NAME_LEN bytes from anywhere, is no such address. The result points
- * into it. */
+/* How long an address is that begins at @buf, of which there are @len bytes; 0: there
+ * is none. */
+size_t lnx_name_len(const void *buf, size_t len);
+
+/* False: @buf, as long as lnx_name_len says, is no such address. The result points into
+ * it and into itself, and means nothing when it is false. */
 bool lnx_name_unpack(const void *buf, struct lnx_name *ret_name);
 
 /* Which links of @mine and @theirs meet: ret_peer[i] is the one of @theirs that link i

@@ -24,30 +24,32 @@ static fi_addr_t source(const struct lnx_port *port, fi_addr_t src)
 	return src == FI_ADDR_NOTAVAIL ? src : wf_av_report(port->ep->wf.av, src);
 }
 
+/* Is it about an operation that we keep an eye on? */
+static inline struct lnx_op *find(const struct lnx_port *port, const void *context)
+{
+	struct lnx_op *op = lnx_op_find(port->ep, context);
+
+	if (wf_unlikely(!op && port->ep->counts))
+		lnx_count_held();
+	return op;
+}
+
 static void busy(const struct lnx_port *port)
 {
 	atomic_store_explicit(&rail_of(port)->quiet, 0, memory_order_relaxed);
-}
-
-/* Deferred work ends: its completion counter counts. Our own counter for such
- * operations has counted, the member saw to that. */
-static void work_done(struct lnx_op *op, bool failed)
-{
-	if (op->flags & WF_OP_WORK)
-		(void)wf_work_done(&op->context, op->flags, NULL, failed);
 }
 
 static ssize_t rx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
 	struct lnx_port *port = port_of(fid);
-	struct lnx_op *found = lnx_op_find(port->ep, context), op;
+	struct lnx_op *found = find(port, context), op;
 
 	busy(port);
 	if (wf_unlikely(found != NULL)) {
 		op = *found;
 		lnx_op_free(port->ep, found);
-		work_done(&op, false);
+		lnx_work_done(port->ep, &op, false);
 		context = op.context;
 		if (!(op.flags & FI_COMPLETION))
 			return 0;
@@ -60,7 +62,7 @@ static ssize_t tx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
 	struct lnx_port *port = port_of(fid);
-	struct lnx_op *found = lnx_op_find(port->ep, context), op;
+	struct lnx_op *found = find(port, context), op;
 
 	if (wf_likely(!port->ep->tracked && !found))
 		return wf_cq_write(port->cq, context, flags, len, buf, data, tag, src);
@@ -68,7 +70,7 @@ static ssize_t tx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 		found = context;
 	op = *found;
 	lnx_op_free(port->ep, found);
-	work_done(&op, false);
+	lnx_work_done(port->ep, &op, false);
 	if (!(op.flags & FI_COMPLETION))
 		return 0;
 	return wf_cq_write(port->cq, op.context, flags, len, buf, data, tag, src);
@@ -79,13 +81,13 @@ static ssize_t rx_writeerr(
 {
 	struct fi_cq_err_entry entry = *member_entry;
 	struct lnx_port *port = port_of(fid);
-	struct lnx_op *found = lnx_op_find(port->ep, entry.op_context), op;
+	struct lnx_op *found = find(port, entry.op_context), op;
 
 	busy(port);
 	if (found) {
 		op = *found;
 		lnx_op_free(port->ep, found);
-		work_done(&op, true);
+		lnx_work_done(port->ep, &op, true);
 		entry.op_context = op.context;
 	}
 	entry.src_addr = source(port, entry.src_addr);
@@ -97,14 +99,14 @@ static ssize_t tx_writeerr(
 {
 	struct fi_cq_err_entry entry = *member_entry;
 	struct lnx_port *port = port_of(fid);
-	struct lnx_op *found = lnx_op_find(port->ep, entry.op_context), op;
+	struct lnx_op *found = find(port, entry.op_context), op;
 
 	if (port->ep->tracked && !found)
 		found = entry.op_context;
 	if (found) {
 		op = *found;
 		lnx_op_free(port->ep, found);
-		work_done(&op, true);
+		lnx_work_done(port->ep, &op, true);
 		entry.op_context = op.context;
 		if (port->ep->tracked)
 			lnx_rail_failed(port->ep, op.peer, port->rail, entry.err);

@@ -86,6 +86,11 @@ bool lnx_place_is_local(const struct fi_info *info)
 	return (info->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM)) == FI_LOCAL_COMM;
 }
 
+bool lnx_place_is_memory(const struct fi_info *info)
+{
+	return lnx_place_is_local(info) && !is_ip(info);
+}
+
 uint64_t lnx_place_of(const struct fi_info *info)
 {
 	uint64_t hash = 0;

@@ -20,6 +20,9 @@ uint64_t lnx_place_of(const struct fi_info *info);
 /* Does it not leave the machine? */
 bool lnx_place_is_local(const struct fi_info *info);
 
+/* Nor goes through sockets? */
+bool lnx_place_is_memory(const struct fi_info *info);
+
 uint64_t lnx_hash(uint64_t seed, const void *data, size_t len);
 
 #endif

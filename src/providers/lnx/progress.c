@@ -9,14 +9,15 @@
  * Progress is the members': reading their CQs is what moves data (fi_peer(3)), with the
  * lock of the receive context that they ask.
  *
- * A member over which nothing moves may still cost a system call for each look, which
- * one that moves in nanoseconds would feel. So members that leave the machine and have
- * been quiet for a while are looked at in turns only, as long as others move or do not
- * leave the machine.
+ * A look at a member that goes through sockets may cost a system call, which messages
+ * that take nanoseconds would feel. So such a one that was quiet for a while is looked
+ * at in turns only, as long as another one moves, and seldom when that one needs no
+ * system calls.
  */
 enum {
 	QUIET = 1024, /* looks after which a member counts as quiet */
 	TURNS = 16,   /* of such a member one in so many is looked at */
+	SELDOM = 512,
 };
 
 static struct lnx_ep *ep_of_item(struct wf_progress *item)
@@ -34,21 +35,27 @@ static uint32_t quiet_of(struct lnx_rail *rail)
 	return atomic_load_explicit(&rail->quiet, memory_order_relaxed);
 }
 
-/* Is there a member that others should not slow down? */
-static bool is_lively(struct lnx_ep *ep)
+/* Of a quiet member that goes through sockets, one look in how many? */
+static uint32_t turns_of(struct lnx_ep *ep)
 {
-	if (ep->domain->link->rails < ep->count)
-		return true;
-	for (unsigned int i = 0; i < ep->count; i++)
-		if (quiet_of(&ep->rail[i]) <= QUIET)
-			return true;
-	return false;
+	uint32_t turns = 1;
+
+	for (unsigned int i = 0; i < ep->count; i++) {
+		bool fast = ep->domain->link->member[i].fast;
+
+		if (quiet_of(&ep->rail[i]) > QUIET)
+			turns = WF_MAX(turns, fast ? (uint32_t)TURNS : 1u);
+		else
+			turns = WF_MAX(
+				turns, fast ? (uint32_t)SELDOM : (uint32_t)TURNS);
+	}
+	return turns;
 }
 
 static void look_at_all(struct lnx_ep *ep)
 {
 	uint32_t turn = atomic_load_explicit(&ep->turns, memory_order_relaxed), quiet;
-	bool lively = is_lively(ep);
+	uint32_t turns = turns_of(ep);
 
 	atomic_store_explicit(&ep->turns, turn + 1, memory_order_relaxed);
 	for (unsigned int i = 0; i < ep->count; i++) {
@@ -58,7 +65,7 @@ static void look_at_all(struct lnx_ep *ep)
 		if (quiet <= QUIET)
 			atomic_store_explicit(
 				&rail->quiet, quiet + 1, memory_order_relaxed);
-		else if (lively && turn % TURNS && !ep->domain->link->local[i])
+		else if (turn % turns && !ep->domain->link->member[i].fast)
 			continue;
 		look(rail);
 	}
@@ -70,6 +77,8 @@ static inline void move(struct lnx_ep *ep)
 		look(&ep->rail[0]);
 	else
 		look_at_all(ep);
+	if (wf_unlikely(ep->counts))
+		lnx_count_held();
 }
 
 /* For whoever holds the locks already. */

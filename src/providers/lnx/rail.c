@@ -172,10 +172,11 @@ static int bind_cntr(struct lnx_ep *ep, unsigned int index, enum wf_ep_cntr even
 
 	if (!cntr || rail->cntr[event])
 		return 0;
+	ep->counts = true;
 	attr.events = cntr->events;
-	wf_cntr_export(cntr, &rail->cntr_port[event]);
+	lnx_cntr_export(ep, cntr, &rail->cntr_port[event]);
 	ret = wf_peer_open_cntr(
-		domain, &attr, &rail->cntr_port[event], &rail->cntr[event]);
+		domain, &attr, &rail->cntr_port[event].fid, &rail->cntr[event]);
 	if (ret)
 		goto err_export;
 	ret = fi_ep_bind(rail->ep, &rail->cntr[event]->fid, cntr_flags[event]);
@@ -187,7 +188,7 @@ err_cntr:
 	(void)fi_close(&rail->cntr[event]->fid);
 err_export:
 	rail->cntr[event] = NULL;
-	wf_cntr_unexport(&rail->cntr_port[event]);
+	wf_cntr_unexport(&rail->cntr_port[event].fid);
 	return failed(ep, index, "importing a counter", ret);
 }
 
@@ -272,18 +273,16 @@ static void close_object(struct lnx_ep *ep, unsigned int index, struct fid *fid)
 }
 
 /* Messages that wait go first, while the endpoint can let them go. Those that it is at
- * work on it ends itself, with the lock that its calls to us need. */
+ * work on it ends itself. */
 void lnx_rail_close(struct lnx_ep *ep, unsigned int index)
 {
 	struct lnx_rail *rail = &ep->rail[index];
 
-	if (rail->exported)
+	if (rail->exported) {
 		wf_srx_drain(&rail->srx_port);
-	if (rail->ep) {
-		wf_ep_srx_lock(&ep->wf);
-		close_object(ep, index, &rail->ep->fid);
-		wf_ep_srx_unlock(&ep->wf);
+		wf_srx_part(&rail->srx_port);
 	}
+	close_object(ep, index, rail->ep ? &rail->ep->fid : NULL);
 	close_object(ep, index, rail->srx ? &rail->srx->fid : NULL);
 	close_object(ep, index, rail->tx_cq ? &rail->tx_cq->fid : NULL);
 	close_object(ep, index, rail->rx_cq ? &rail->rx_cq->fid : NULL);
@@ -291,6 +290,6 @@ void lnx_rail_close(struct lnx_ep *ep, unsigned int index)
 		if (!rail->cntr[i])
 			continue;
 		close_object(ep, index, &rail->cntr[i]->fid);
-		wf_cntr_unexport(&rail->cntr_port[i]);
+		wf_cntr_unexport(&rail->cntr_port[i].fid);
 	}
 }

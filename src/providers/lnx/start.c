@@ -130,13 +130,15 @@ ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
 		return lnx_no_peer(op->addr);
 	if (!ep->tracked && !work)
 		return send_somehow(ep, peer, op);
-	rec = lnx_op_new(ep, op, !ep->tracked);
+	rec = lnx_op_new(ep, op);
 	if (!rec)
 		return -FI_ENOMEM;
 	copy = *op;
 	copy.context = rec;
 	copy.flags |= FI_COMPLETION;
 	ret = send_somehow(ep, peer, &copy);
+	if (work)
+		lnx_count_held();
 	if (ret)
 		lnx_op_free(ep, rec);
 	return ret;
@@ -152,7 +154,7 @@ ssize_t lnx_start_rx(struct wf_ep *wf, struct wf_op *op)
 
 	if (wf_likely(!(op->flags & WF_OP_WORK)))
 		return wf_srx_start(wf, op);
-	rec = lnx_op_new(ep, op, true);
+	rec = lnx_op_new(ep, op);
 	if (!rec)
 		return -FI_ENOMEM;
 	copy = *op;

@@ -36,7 +36,6 @@ static void lower_size(size_t *value, size_t other)
 
 static void lower_tx(struct fi_tx_attr *to, const struct fi_tx_attr *from)
 {
-	to->op_flags &= from->op_flags;
 	to->msg_order &= from->msg_order;
 	lower_size(&to->inject_size, from->inject_size);
 	lower_size(&to->size, from->size);
@@ -46,7 +45,6 @@ static void lower_tx(struct fi_tx_attr *to, const struct fi_tx_attr *from)
 
 static void lower_rx(struct fi_rx_attr *to, const struct fi_rx_attr *from)
 {
-	to->op_flags &= from->op_flags;
 	to->msg_order &= from->msg_order;
 	lower_size(&to->size, from->size);
 	lower_size(&to->iov_limit, from->iov_limit);
@@ -138,9 +136,13 @@ static void finish_domain(struct fi_domain_attr *attr)
 	attr->tclass = 0;
 }
 
-/* Messages to one peer that go over several rails overtake each other. */
+/* Messages to one peer that go over several rails overtake each other, and a fence
+ * would hold one of them. */
 static void drop_order(struct fi_info *info)
 {
+	info->caps &= ~FI_FENCE;
+	info->tx_attr->caps &= ~FI_FENCE;
+	info->tx_attr->op_flags &= ~FI_FENCE;
 	info->tx_attr->msg_order = info->rx_attr->msg_order = 0;
 	info->ep_attr->max_order_raw_size = 0;
 	info->ep_attr->max_order_war_size = 0;
@@ -154,7 +156,10 @@ static void finish(struct fi_info *info, const struct lnx_link *link)
 	info->tx_attr->mode = info->rx_attr->mode = 0;
 	info->tx_attr->caps = info->caps & ~(RX_ONLY | COMM | FI_AV_USER_ID);
 	info->rx_attr->caps = info->caps & ~(TX_ONLY | COMM | FI_AV_USER_ID);
-	info->rx_attr->op_flags |= FI_MULTI_RECV;
+	info->tx_attr->op_flags = link->member[0].op_flags;
+	for (unsigned int i = 1; i < link->count; i++)
+		info->tx_attr->op_flags &= link->member[i].op_flags;
+	info->rx_attr->op_flags = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
 	info->domain_attr->caps = (info->caps & COMM) | FI_AV_USER_ID;
 	lower_size(&info->tx_attr->iov_limit, IOV_MAX_PIECES);
 	lower_size(&info->rx_attr->iov_limit, IOV_MAX_PIECES);

@@ -18,7 +18,7 @@
  * did not arrive has failed before anything else is sent.
  */
 
-struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op, bool listed)
+struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op)
 {
 	struct lnx_op *rec;
 
@@ -28,9 +28,10 @@ struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op, bool listed
 		wf_list_init(&rec->link);
 		rec->context = op->context;
 		rec->flags = op->flags;
+		rec->kind = op->kind;
 		rec->peer = op->addr;
 	}
-	if (rec && listed) {
+	if (rec && op->flags & WF_OP_WORK) {
 		wf_list_push(&ep->listed, &rec->link);
 		atomic_fetch_add_explicit(&ep->listed_count, 1, memory_order_relaxed);
 	}
