@@ -12,6 +12,7 @@ enum { LIMIT_MS = 15000 };
 static void give_up_soon(void)
 {
 	(void)setenv("FI_TCP_CONNECT_TIMEOUT", "1000", 1);
+	(void)setenv("FI_SHM_CONNECT_TIMEOUT", "1000", 1);
 }
 
 /* ---- echo: answers each message with its value plus one ---- */

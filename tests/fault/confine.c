@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "confine.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <ftw.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "fault.h"
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool ok = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return ok;
+}
+
+void own_user_namespace(void)
+{
+	char map[64];
+	unsigned int uid = geteuid(), gid = getegid();
+
+	if (unshare(CLONE_NEWUSER))
+		skip("no user namespaces");
+	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
+	CHECK(write_file("/proc/self/uid_map", map));
+	CHECK(write_file("/proc/self/setgroups", "deny"));
+	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
+	CHECK(write_file("/proc/self/gid_map", map));
+}
+
+static void privileges_for_mounts(void)
+{
+	if (!unshare(CLONE_NEWNS))
+		return;
+	own_user_namespace();
+	if (unshare(CLONE_NEWNS))
+		skip("no mount namespaces");
+}
+
+void own_shm(const char *options)
+{
+	privileges_for_mounts();
+	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+		mount("none", "/dev/shm", "tmpfs", 0, options) ||
+		mount("none", "/tmp", "tmpfs", 0, NULL))
+		skip("no mounts");
+}
+
+static bool left;
+
+static int found(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)st;
+	(void)type;
+	if (at->level) {
+		printf("# left behind: %s\n", path);
+		left = true;
+	}
+	return 0;
+}
+
+bool anything_left(void)
+{
+	left = false;
+	CHECK(!nftw("/dev/shm", found, 16, FTW_PHYS));
+	CHECK(!nftw("/tmp", found, 16, FTW_PHYS));
+	return left;
+}
+
+void refuse_cma(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_writev, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(filter) / sizeof(filter[0]), filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+		prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0))
+		skip("no seccomp filters");
+	CHECK(!cma_works(getpid()));
+}
+
+bool cma_works(int pid)
+{
+	/* At the same address in every child of ours. */
+	static char byte;
+	char copy;
+	struct iovec mine = { &copy, 1 }, theirs = { &byte, 1 };
+
+	return process_vm_readv(pid, &mine, 1, &theirs, 1, 0) == 1;
+}
+
+void become_nobody(void)
+{
+	enum { NOBODY = 65534 };
+
+	if (geteuid() != 0)
+		skip("needs root to become another user");
+	CHECK(!setgroups(0, NULL));
+	CHECK(!setresgid(NOBODY, NOBODY, NOBODY));
+	CHECK(!setresuid(NOBODY, NOBODY, NOBODY));
+}
+
+void own_pid_namespace(void)
+{
+	if (!unshare(CLONE_NEWPID))
+		return;
+	own_user_namespace();
+	if (unshare(CLONE_NEWPID))
+		skip("no process namespaces");
+}
