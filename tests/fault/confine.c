@@ -26,41 +26,58 @@ static bool write_file(const char *path, const char *text)
 	return ok;
 }
 
-void own_user_namespace(void)
+static bool user_namespace(void)
 {
-	char map[64];
 	unsigned int uid = geteuid(), gid = getegid();
+	char map[64];
 
 	if (unshare(CLONE_NEWUSER))
-		skip("no user namespaces");
+		return false;
 	snprintf(map, sizeof(map), "%u %u 1", uid, uid);
 	CHECK(write_file("/proc/self/uid_map", map));
 	CHECK(write_file("/proc/self/setgroups", "deny"));
 	snprintf(map, sizeof(map), "%u %u 1", gid, gid);
 	CHECK(write_file("/proc/self/gid_map", map));
+	return true;
 }
 
-static void privileges_for_mounts(void)
+void own_user_namespace(void)
 {
-	if (!unshare(CLONE_NEWNS))
-		return;
-	own_user_namespace();
-	if (unshare(CLONE_NEWNS))
-		skip("no mount namespaces");
+	if (!user_namespace())
+		skip("no user namespaces");
+}
+
+/* In a user namespace of our own, if it is not permitted otherwise. */
+static bool leave_namespace(int what)
+{
+	return !unshare(what) || (user_namespace() && !unshare(what));
+}
+
+static bool mount_shm(const char *options)
+{
+	return leave_namespace(CLONE_NEWNS) &&
+	       !mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("none", "/dev/shm", "tmpfs", 0, options) &&
+	       !mount("none", "/tmp", "tmpfs", 0, NULL);
 }
 
 void own_shm(const char *options)
 {
-	privileges_for_mounts();
-	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-		mount("none", "/dev/shm", "tmpfs", 0, options) ||
-		mount("none", "/tmp", "tmpfs", 0, NULL))
+	if (!mount_shm(options))
 		skip("no mounts");
+}
+
+bool own_shm_if_permitted(void)
+{
+	if (mount_shm(NULL))
+		return true;
+	printf("# no mounts: what is left behind is not looked at\n");
+	return false;
 }
 
 static bool left;
 
-static int found(const char *path, const struct stat *st, int type, struct FTW *at)
+static int tell(const char *path, const struct stat *st, int type, struct FTW *at)
 {
 	(void)st;
 	(void)type;
@@ -74,8 +91,8 @@ static int found(const char *path, const struct stat *st, int type, struct FTW *
 bool anything_left(void)
 {
 	left = false;
-	CHECK(!nftw("/dev/shm", found, 16, FTW_PHYS));
-	CHECK(!nftw("/tmp", found, 16, FTW_PHYS));
+	CHECK(!nftw("/dev/shm", tell, 16, FTW_PHYS));
+	CHECK(!nftw("/tmp", tell, 16, FTW_PHYS));
 	return left;
 }
 
@@ -119,9 +136,19 @@ void become_nobody(void)
 
 void own_pid_namespace(void)
 {
-	if (!unshare(CLONE_NEWPID))
-		return;
-	own_user_namespace();
-	if (unshare(CLONE_NEWPID))
+	if (!leave_namespace(CLONE_NEWPID))
 		skip("no process namespaces");
+}
+
+int child_of(int pid)
+{
+	char path[64];
+	FILE *children;
+	int found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, pid);
+	children = fopen(path, "r");
+	CHECK(children && fscanf(children, "%d", &found) == 1);
+	fclose(children);
+	return found;
 }

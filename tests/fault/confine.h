@@ -10,6 +10,8 @@
 /* A /dev/shm and a /tmp of our own from here on, for this process and its children;
  * @options of the mount, such as "size=64k", or NULL. */
 void own_shm(const char *options);
+/* The same where it is permitted; else false. */
+bool own_shm_if_permitted(void);
 /* Is anything in there? What is found is printed. */
 bool anything_left(void);
 
@@ -24,5 +26,7 @@ void become_nobody(void);
 void own_user_namespace(void);
 /* Children are in a process namespace of their own from here on. */
 void own_pid_namespace(void);
+/* The first child of a process. */
+int child_of(int pid);
 
 #endif
