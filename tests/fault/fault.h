@@ -77,6 +77,8 @@ uint16_t node_port(struct node *node);
 fi_addr_t node_peer(struct node *node, uint16_t port);
 /* The address string of number @port, where addresses are strings. */
 void node_name(char name[NODE_NAME_MAX], uint16_t port);
+/* Is that the provider? */
+bool node_over(const char *provider);
 /* Before any process is forked. */
 void node_numbers_init(void);
 fi_addr_t node_peer_at(struct node *node, const char *host, uint16_t port);

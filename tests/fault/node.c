@@ -163,6 +163,11 @@ static const struct addressing *addressing(void)
 	return &kinds[0];
 }
 
+bool node_over(const char *provider)
+{
+	return !strcmp(addressing()->provider, provider);
+}
+
 static struct fi_info *info_for(uint16_t number, uint64_t caps)
 {
 	struct fi_info *hints = fi_allocinfo(), *info;
