@@ -12,10 +12,13 @@ struct leaver {
 	int count; /* of messages that completed */
 };
 
+/* Not so long that it would wait for its receive. */
+enum { LAST_WORDS = 5000 };
+
 static void speak_and_go(void *arg)
 {
 	struct leaver *leaver = arg;
-	static uint8_t buf[10000];
+	static uint8_t buf[LAST_WORDS];
 	struct fi_cq_tagged_entry entry;
 	struct fi_cq_err_entry err;
 	struct fi_context2 tx[5];
@@ -36,7 +39,7 @@ static void speak_and_go(void *arg)
 /* What arrived from one that is gone is received, although sending to it fails. */
 static void hear_last_words(void)
 {
-	static uint8_t in[10000];
+	static uint8_t in[LAST_WORDS];
 	struct leaver leaver = { .port = free_port() };
 	struct fi_cq_tagged_entry entry;
 	struct fi_cq_err_entry err;
@@ -77,6 +80,7 @@ static void hear_last_words(void)
 static void last_words_are_heard(void)
 {
 	CHECK(!setenv("FI_TCP_CONNECT_TIMEOUT", "1000", 1));
+	CHECK(!setenv("FI_SHM_CONNECT_TIMEOUT", "1000", 1));
 	for (int round = 0; round < 10; round++)
 		hear_last_words();
 }

@@ -18,12 +18,14 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
 /*
- * Reliable datagram endpoints of tcp in processes that die, stall, come late and are
- * talked to by strangers. Every process has an endpoint or more, knows the others by
- * the port that they listen on, and carries an alarm: nothing here waits for ever.
+ * Reliable datagram endpoints in processes that die, stall, come late and are talked to
+ * by strangers. Every process has an endpoint or more, knows the others by a number
+ * (the port that they listen on, or part of a name) and carries an alarm: nothing here
+ * waits for ever.
  */
 
 #define CHECK(cond)                                                                    \
@@ -47,7 +49,7 @@
 
 #include <unistd.h>
 
-enum { MAX_PEERS = 32 };
+enum { MAX_PEERS = 128, NODE_NAME_MAX = 64 };
 
 struct node {
 	struct fi_info *info;
@@ -56,18 +58,29 @@ struct node {
 	struct fid_av *av;
 	struct fid_cq *cq;
 	struct fid_ep *ep;
-	bool sleeps; /* the queue can be waited for */
+	bool sleeps;   /* the queue can be waited for */
+	uint64_t caps; /* besides messages */
 	fi_addr_t peer[MAX_PEERS];
 };
 
-/* Listens on FAULT_HOST, 127.0.0.1 by default; @port 0 for any. */
+/* Of FAULT_PROVIDER; with ports it listens on FAULT_HOST, 127.0.0.1 by default. @port 0
+ * for any. */
 void node_open(struct node *node, uint16_t port);
 /* The same, for a node whose properties are set. */
 void node_open_as(struct node *node, uint16_t port);
+/* The same with further capabilities; or the error of the first call that fails, and
+ * nothing is open. */
+int node_try(struct node *node, uint16_t port, uint64_t caps);
 void node_close(struct node *node);
 uint16_t node_port(struct node *node);
 /* Where nobody needs to live yet. */
 fi_addr_t node_peer(struct node *node, uint16_t port);
+/* The address string of number @port, where addresses are strings. */
+void node_name(char name[NODE_NAME_MAX], uint16_t port);
+/* Is that the provider? */
+bool node_over(const char *provider);
+/* Before any process is forked. */
+void node_numbers_init(void);
 fi_addr_t node_peer_at(struct node *node, const char *host, uint16_t port);
 
 /* fi_tsend until it is taken; @buf must stay. False after @timeout_ms. */
@@ -111,6 +124,9 @@ void pipe_wait(struct signal_pipe *p);
 bool pipe_told(const struct signal_pipe *p);
 /* Drive progress until told; what comes is not looked at. */
 void node_drive_until(struct node *node, const struct signal_pipe *told);
+
+/* The case needs what is not permitted here. */
+_Noreturn void skip(const char *why);
 
 /* Run a named case in a process of its own and say how it went, in TAP. */
 struct fault_case {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -87,7 +88,7 @@ static struct shm_conn *become_conn(struct shm_dial *dial, struct shm_peer *peer
 	const struct shm_hello *hello, unsigned int side)
 {
 	struct shm_ep *ep = dial->ep;
-	int fd = dup(dial->watch.fd);
+	int fd = fcntl(dial->watch.fd, F_DUPFD_CLOEXEC, 0);
 	struct shm_conn *conn;
 
 	/* The epoll set knows descriptors by their file: the copy is another entry. */

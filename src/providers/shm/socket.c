@@ -4,10 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -77,6 +79,51 @@ static int lock_dir(int *ret_dir)
 	return 0;
 }
 
+/* Zombies are gone, too. */
+static bool is_gone(pid_t pid)
+{
+	struct pollfd poll_fd = { .events = POLLIN };
+	bool gone;
+
+	poll_fd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (poll_fd.fd < 0)
+		return errno == ESRCH;
+	gone = poll(&poll_fd, 1, 0) > 0;
+	(void)close(poll_fd.fd);
+	return gone;
+}
+
+/* Whoever listens there is gone, but a child of his has the socket open and will never
+ * accept. */
+static bool is_inherited(const struct sockaddr_un *addr)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool ret;
+	pid_t pid = 0;
+
+	if (fd < 0)
+		return false;
+	ret = !connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) &&
+	      !shm_socket_peer(fd, &pid) && pid > 0 && is_gone(pid);
+	(void)close(fd);
+	return ret;
+}
+
+/* The directory is locked. */
+static int bind_name(int fd, const struct sockaddr_un *addr)
+{
+	int ret = bind(fd, (const struct sockaddr *)addr, sizeof(*addr));
+
+	if (!ret || errno != EADDRINUSE)
+		return ret;
+	if (!is_inherited(addr)) {
+		errno = EADDRINUSE;
+		return -1;
+	}
+	(void)unlink(addr->sun_path);
+	return bind(fd, (const struct sockaddr *)addr, sizeof(*addr));
+}
+
 static int listen_once(const struct sockaddr_un *addr, int *ret_fd)
 {
 	int fd, dir = -1, ret = lock_dir(&dir);
@@ -85,8 +132,7 @@ static int listen_once(const struct sockaddr_un *addr, int *ret_fd)
 		return ret;
 	remove_leftovers(dir);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ||
-		listen(fd, BACKLOG))
+	if (fd < 0 || bind_name(fd, addr) || listen(fd, BACKLOG))
 		ret = -errno;
 	(void)close(dir);
 	if (ret && fd >= 0)

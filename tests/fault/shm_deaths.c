@@ -1,0 +1,771 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Processes that are killed at any instant, and processes that fork. What others had
+ * with them ends in errors that name them, nothing of them is left, and their names can
+ * be had again at once. FAULT_ROUNDS: how often.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <rdma/fi_atomic.h>
+#include <sys/wait.h>
+
+#include "confine.h"
+#include "converse.h"
+
+/* A second is promised; the machine may be busy. */
+enum { NOTICE_MS = 5000, LIMIT_MS = 20000 };
+
+static unsigned int seed = 4711;
+
+static unsigned int below(unsigned int limit)
+{
+	return (unsigned int)rand_r(&seed) % limit;
+}
+
+/* ---- traffic of all kinds with several peers ---- */
+
+enum {
+	PEERS = 3,
+	DEPTH = 6, /* in flight to each peer */
+	RECEIVES = 6,
+	HEARD = 1 << 14,
+	LARGEST = 1 << 20,
+	WINDOW = 1 << 16,
+	WINDOW_KEY = 7,
+	CAPS = FI_RMA | FI_ATOMIC,
+};
+
+struct header {
+	uint64_t life; /* of the sender: a restarted one has another */
+	uint32_t who, number, len, zero;
+};
+
+struct slot {
+	struct fi_context2 context;
+	bool busy;
+	const char *what;
+	uint8_t *buf;
+};
+
+struct traffic {
+	struct node node;
+	uint32_t me, count; /* of peers */
+	uint64_t life;
+	fi_addr_t to[PEERS];
+	struct slot tx[PEERS][DEPTH], rx[RECEIVES];
+	uint32_t sent[PEERS]; /* messages */
+	/* What was heard from each: its life, and in it which messages. Large ones are
+	 * overtaken by small ones, but nothing comes twice. */
+	struct {
+		uint64_t life;
+		uint32_t number[HEARD];
+	} heard[PEERS + 1];
+	unsigned long done, received;
+	struct fid_mr *mr;
+	uint8_t window[WINDOW];
+};
+
+static uint32_t some_length(void)
+{
+	static const uint32_t sizes[] = { 24, 64, 200, 4000, 9000, 70000, LARGEST };
+
+	return sizes[below(sizeof(sizes) / sizeof(sizes[0]))];
+}
+
+static void receive(struct traffic *t, struct slot *slot)
+{
+	CHECK_OK(fi_trecv(t->node.ep, slot->buf, LARGEST, NULL, FI_ADDR_UNSPEC, 0,
+		UINT64_MAX, &slot->context));
+}
+
+static void traffic_open(struct traffic *t, uint32_t me, uint16_t number,
+	const uint16_t *peers, uint32_t count)
+{
+	memset(t, 0, sizeof(*t));
+	t->me = me;
+	t->count = count;
+	t->life = now_ms() << 20 | (uint64_t)getpid();
+	CHECK_OK(node_try(&t->node, number, CAPS));
+	CHECK_OK(fi_mr_reg(t->node.domain, t->window, WINDOW,
+		FI_REMOTE_READ | FI_REMOTE_WRITE, 0, WINDOW_KEY, 0, &t->mr, NULL));
+	for (uint32_t p = 0; p < count; p++) {
+		t->to[p] = node_peer(&t->node, peers[p]);
+		for (int i = 0; i < DEPTH; i++)
+			t->tx[p][i].buf = malloc(LARGEST);
+	}
+	for (int i = 0; i < RECEIVES; i++) {
+		t->rx[i].buf = malloc(LARGEST);
+		receive(t, &t->rx[i]);
+	}
+}
+
+static ssize_t start_message(struct traffic *t, uint32_t peer, struct slot *slot)
+{
+	struct header header = { t->life, t->me, t->sent[peer], some_length(), 0 };
+	ssize_t ret;
+
+	memcpy(slot->buf, &header, sizeof(header));
+	fill(slot->buf + sizeof(header), header.len - sizeof(header), header.number);
+	ret = fi_tsend(t->node.ep, slot->buf, header.len, NULL, t->to[peer], 1,
+		&slot->context);
+	t->sent[peer] += !ret;
+	return ret;
+}
+
+static ssize_t start_something(struct traffic *t, uint32_t peer, struct slot *slot)
+{
+	static uint64_t one = 1;
+	size_t len = (size_t)1 << below(17);
+
+	switch (below(8)) {
+	case 0:
+		slot->what = "write";
+		return fi_write(t->node.ep, slot->buf, len, NULL, t->to[peer], 0,
+			WINDOW_KEY, &slot->context);
+	case 1:
+		slot->what = "read";
+		return fi_read(t->node.ep, slot->buf, len, NULL, t->to[peer], 0,
+			WINDOW_KEY, &slot->context);
+	case 2:
+		slot->what = "fetch-add";
+		return fi_fetch_atomic(t->node.ep, &one, 1, NULL, slot->buf, NULL,
+			t->to[peer], 0, WINDOW_KEY, FI_UINT64, FI_SUM, &slot->context);
+	default:
+		slot->what = "message";
+		return start_message(t, peer, slot);
+	}
+}
+
+static void pump(struct traffic *t, uint32_t peer)
+{
+	for (int i = 0; i < DEPTH; i++) {
+		struct slot *slot = &t->tx[peer][i];
+		ssize_t ret;
+
+		if (slot->busy)
+			continue;
+		ret = start_something(t, peer, slot);
+		if (ret == -FI_EAGAIN)
+			return;
+		CHECK_OK(ret);
+		slot->busy = true;
+	}
+}
+
+/* Whole, and not heard before. */
+static void look_at(struct traffic *t, const uint8_t *buf, size_t len)
+{
+	struct header h;
+	uint32_t *last;
+
+	CHECK(len >= sizeof(h));
+	memcpy(&h, buf, sizeof(h));
+	CHECK(h.len == len && h.who <= PEERS && !h.zero);
+	CHECK(filled(buf + sizeof(h), len - sizeof(h), h.number));
+	if (t->heard[h.who].life != h.life)
+		memset(&t->heard[h.who], 0, sizeof(t->heard[h.who]));
+	t->heard[h.who].life = h.life;
+	last = &t->heard[h.who].number[h.number % HEARD];
+	CHECK(*last < h.number + 1);
+	*last = h.number + 1;
+	t->received++;
+}
+
+static bool is_receive(const struct traffic *t, const void *context)
+{
+	return context >= (const void *)t->rx &&
+	       context < (const void *)(t->rx + RECEIVES);
+}
+
+/* The peer that an operation went to. */
+static uint32_t finished(struct traffic *t, void *context)
+{
+	for (uint32_t p = 0; p < t->count; p++)
+		for (int i = 0; i < DEPTH; i++)
+			if (context == &t->tx[p][i].context) {
+				CHECK(t->tx[p][i].busy);
+				t->tx[p][i].busy = false;
+				t->done++;
+				return p;
+			}
+	CHECK(!"a completion of nobody");
+	return 0;
+}
+
+/* @dead: the one whose operations may fail; PEERS: none. */
+static void attend(struct traffic *t, uint32_t dead)
+{
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err = { 0 };
+	ssize_t ret = fi_cq_read(t->node.cq, &entry, 1);
+	struct slot *slot;
+	bool failed;
+
+	if (ret == -FI_EAGAIN)
+		return;
+	failed = ret == -FI_EAVAIL;
+	CHECK(ret == 1 || failed);
+	if (failed) {
+		CHECK(fi_cq_readerr(t->node.cq, &err, 0) == 1);
+		if (dead >= PEERS || err.err <= 0)
+			fprintf(stderr, "operation %#llx: %s\n",
+				(unsigned long long)err.flags, fi_strerror(err.err));
+		CHECK(dead < PEERS && err.err > 0);
+		entry.op_context = err.op_context;
+	}
+	slot = entry.op_context;
+	if (is_receive(t, slot)) {
+		if (!failed)
+			look_at(t, slot->buf, entry.len);
+		receive(t, slot);
+		return;
+	}
+	if (finished(t, slot) == dead || !failed) {
+		CHECK(!failed || err.src_addr == t->to[dead]);
+		return;
+	}
+	CHECK(!"an operation with one that lives failed");
+}
+
+static bool in_flight(const struct traffic *t, uint32_t peer)
+{
+	for (int i = 0; i < DEPTH; i++)
+		if (t->tx[peer][i].busy)
+			return true;
+	return false;
+}
+
+/* ---- killed in the middle of it ---- */
+
+struct victims {
+	uint16_t hub, numbers[PEERS];
+	uint32_t index;
+	struct signal_pipe ready;
+};
+
+static void be_victim(void *arg)
+{
+	static struct traffic t;
+	struct victims *v = arg;
+
+	seed += (unsigned int)getpid();
+	traffic_open(&t, v->index, v->numbers[v->index], &v->hub, 1);
+	pipe_tell(&v->ready);
+	for (;;) {
+		pump(&t, 0);
+		attend(&t, PEERS);
+	}
+}
+
+static pid_t start_victim(struct victims *v, uint32_t index)
+{
+	pid_t pid;
+
+	v->index = index;
+	pid = child(be_victim, v, 120);
+	pipe_wait(&v->ready);
+	return pid;
+}
+
+static void all_with(struct traffic *t, uint32_t dead)
+{
+	for (uint32_t p = 0; p < PEERS; p++)
+		if (p != dead)
+			pump(t, p);
+	attend(t, dead);
+}
+
+/* All that was in flight ends; the others go on meanwhile. Returns how long it took. */
+static uint64_t survive(struct traffic *t, uint32_t dead)
+{
+	uint64_t begin = now_ms(), took;
+	unsigned long before;
+
+	while (in_flight(t, dead)) {
+		all_with(t, dead);
+		if (now_ms() - begin < NOTICE_MS)
+			continue;
+		for (int i = 0; i < DEPTH; i++)
+			if (t->tx[dead][i].busy)
+				fprintf(stderr, "no end: %s\n", t->tx[dead][i].what);
+		_exit(1);
+	}
+	took = now_ms() - begin;
+	for (before = t->done; t->done < before + 200;) {
+		all_with(t, dead);
+		CHECK(now_ms() - begin < LIMIT_MS);
+	}
+	return took;
+}
+
+/* The new one is talked to by the same address; that it is new may cost what was begun
+ * before that was known. */
+static void meet(struct traffic *t, uint32_t peer, uint64_t life)
+{
+	uint64_t deadline = now_ms() + LIMIT_MS;
+
+	while (t->heard[peer].life == life) {
+		pump(t, peer);
+		all_with(t, peer);
+		CHECK(now_ms() < deadline);
+	}
+	while (in_flight(t, peer)) {
+		all_with(t, peer);
+		CHECK(now_ms() < deadline);
+	}
+}
+
+static void killed_in_traffic(void)
+{
+	static struct traffic t;
+	unsigned int rounds = setting("FAULT_ROUNDS", 15);
+	bool alone = own_shm_if_permitted();
+	struct victims v;
+	uint64_t longest = 0;
+	pid_t pids[PEERS];
+	struct node next;
+
+	pipe_open(&v.ready);
+	different_ports(v.numbers, PEERS);
+	v.hub = free_port();
+	traffic_open(&t, PEERS, v.hub, v.numbers, PEERS);
+	for (uint32_t p = 0; p < PEERS; p++)
+		pids[p] = start_victim(&v, p);
+	/* What is sent to one that was never there waits for it. */
+	for (uint32_t p = 0; p < PEERS; p++)
+		meet(&t, p, 0);
+	for (unsigned int r = 0; r < rounds; r++) {
+		uint32_t dead = below(PEERS);
+		uint64_t instant = now_ms() + below(30), took, life;
+
+		while (now_ms() < instant)
+			all_with(&t, PEERS);
+		(void)usleep(below(1000));
+		kill_and_reap(pids[dead]);
+		life = t.heard[dead].life;
+		took = survive(&t, dead);
+		longest = took > longest ? took : longest;
+		pids[dead] = start_victim(&v, dead);
+		meet(&t, dead, life);
+	}
+	printf("# %lu operations, %lu messages in; noticed within %llu ms\n", t.done,
+		t.received, (unsigned long long)longest);
+	for (uint32_t p = 0; p < PEERS; p++)
+		kill_and_reap(pids[p]);
+	CHECK_OK(fi_close(&t.mr->fid));
+	node_close(&t.node);
+	/* The next one to open clears what may be left. */
+	node_open(&next, 0);
+	node_close(&next);
+	CHECK(!alone || !anything_left());
+}
+
+/* ---- killed while opening, connecting and closing ---- */
+
+struct beginner {
+	uint16_t number, hub;
+	struct signal_pipe started;
+};
+
+static void begin_again_and_again(void *arg)
+{
+	struct beginner *b = arg;
+
+	pipe_tell(&b->started);
+	for (;;) {
+		struct fi_cq_tagged_entry entry;
+		struct fi_cq_err_entry err;
+		struct fi_context2 tx;
+		static uint8_t buf[20000];
+		struct node node;
+
+		node_open(&node, b->number);
+		CHECK(node_send(&node, node_peer(&node, b->hub), buf, sizeof(buf), 5,
+			&tx, LIMIT_MS));
+		CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
+		node_close(&node);
+	}
+}
+
+static unsigned int open_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	CHECK(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* The hub takes whatever comes, also what is not finished. */
+static void take_for(struct node *hub, uint8_t *buf, size_t len, uint64_t ms)
+{
+	static struct fi_context2 rx;
+	static bool posted;
+	uint64_t end = now_ms() + ms;
+
+	do {
+		struct fi_cq_tagged_entry entry;
+		struct fi_cq_err_entry err;
+
+		if (!posted)
+			node_receive_exact(hub, buf, len, 5, &rx);
+		posted = node_wait(hub, &entry, &err, 1) == 0;
+	} while (now_ms() < end);
+}
+
+static void killed_while_beginning(void)
+{
+	static uint8_t buf[20000];
+	unsigned int rounds = setting("FAULT_ROUNDS", 60), before = 0, after;
+	bool alone = own_shm_if_permitted();
+	struct beginner b;
+	struct node hub, again;
+	uint64_t deadline;
+
+	node_open(&hub, 0);
+	b.hub = node_port(&hub);
+	b.number = free_port();
+	for (unsigned int r = 0; r < rounds; r++) {
+		pid_t pid;
+
+		pipe_open(&b.started);
+		pid = child(begin_again_and_again, &b, 60);
+		pipe_wait(&b.started);
+		take_for(&hub, buf, sizeof(buf), below(12));
+		(void)usleep(below(1000));
+		kill_and_reap(pid);
+		pipe_close(&b.started);
+		/* Its name, at the first try. */
+		node_open(&again, b.number);
+		node_close(&again);
+		if (r == 5) {
+			take_for(&hub, buf, sizeof(buf), 1000);
+			before = open_descriptors();
+		}
+	}
+	/* Nothing of them is kept. */
+	deadline = now_ms() + LIMIT_MS;
+	do {
+		take_for(&hub, buf, sizeof(buf), 100);
+		after = open_descriptors();
+	} while (before && after > before + 2 && now_ms() < deadline);
+	CHECK(!before || after <= before + 2);
+	node_close(&hub);
+	CHECK(!alone || !anything_left());
+}
+
+/* ---- fork ---- */
+
+struct answerer {
+	uint16_t number, client;
+	struct signal_pipe ready;
+};
+
+/* Answers each number with the next one, to whoever asks: the tag is his number. */
+static void answer(void *arg)
+{
+	static struct fi_context2 rx, tx[64];
+	static uint32_t in, out[64];
+	struct answerer *a = arg;
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	unsigned int count = 0;
+	struct node node;
+
+	node_open(&node, a->number);
+	node_receive(&node, &in, sizeof(in), 0, &rx);
+	pipe_tell(&a->ready);
+	for (;;) {
+		int got = node_wait(&node, &entry, &err, 60000);
+		uint16_t client = (uint16_t)entry.tag;
+
+		CHECK(got);
+		if (got < 0 || entry.op_context != &rx)
+			continue;
+		count++;
+		out[count % 64] = in + 1;
+		CHECK_OK(fi_trecv(node.ep, &in, sizeof(in), NULL, FI_ADDR_UNSPEC, 0,
+			UINT64_MAX, &rx));
+		(void)node_send(&node, node_peer(&node, client), &out[count % 64],
+			sizeof(in), client, &tx[count % 64], LIMIT_MS);
+	}
+}
+
+static void ask(struct node *node, fi_addr_t to, uint32_t value)
+{
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	struct fi_context2 rx, tx;
+	uint16_t me = node_port(node);
+	uint32_t in = 0;
+
+	node_receive_exact(node, &in, sizeof(in), me, &rx);
+	CHECK(node_send(node, to, &value, sizeof(value), me, &tx, LIMIT_MS));
+	for (int i = 0; i < 2; i++)
+		CHECK(node_wait(node, &entry, &err, LIMIT_MS) == 1);
+	CHECK(in == value + 1);
+}
+
+static pid_t start_answerer(struct answerer *a)
+{
+	pid_t pid;
+
+	a->number = free_port();
+	pipe_open(&a->ready);
+	pid = child(answer, a, 60);
+	pipe_wait(&a->ready);
+	return pid;
+}
+
+static struct {
+	struct node node;
+	fi_addr_t to;
+	struct answerer a;
+} parent;
+
+static void child_opens_its_own(void *arg)
+{
+	struct node own;
+	fi_addr_t to;
+
+	(void)arg;
+	node_open(&own, 0);
+	to = node_peer(&own, parent.a.number);
+	for (uint32_t i = 0; i < 100; i++)
+		ask(&own, to, i);
+	node_close(&own);
+}
+
+static void child_closes_everything(void *arg)
+{
+	(void)arg;
+	node_close(&parent.node);
+}
+
+static void child_does_nothing(void *arg)
+{
+	(void)arg;
+}
+
+static void child_executes(void *arg)
+{
+	(void)arg;
+	(void)execl("/bin/true", "true", (char *)NULL);
+	_exit(1);
+}
+
+static void fork_and_go_on(void (*run)(void *))
+{
+	pid_t pid;
+
+	for (int round = 0; round < 5; round++) {
+		ask(&parent.node, parent.to, 1);
+		pid = child(run, NULL, 60);
+		for (uint32_t i = 0; i < 200; i++)
+			ask(&parent.node, parent.to, i);
+		join(pid);
+		for (uint32_t i = 0; i < 200; i++)
+			ask(&parent.node, parent.to, i);
+	}
+}
+
+static void parents_go_on(void)
+{
+	bool alone = own_shm_if_permitted();
+	pid_t pid = start_answerer(&parent.a);
+	struct node next;
+
+	node_open(&parent.node, 0);
+	parent.to = node_peer(&parent.node, parent.a.number);
+	fork_and_go_on(child_does_nothing);
+	fork_and_go_on(child_opens_its_own);
+	fork_and_go_on(child_closes_everything);
+	fork_and_go_on(child_executes);
+	/* With others that connect for the first time. */
+	child_opens_its_own(NULL);
+	kill_and_reap(pid);
+	node_close(&parent.node);
+	node_open(&next, 0);
+	node_close(&next);
+	CHECK(!alone || !anything_left());
+}
+
+/* Descriptors of a program that is executed here, but for files and pipes. */
+static unsigned int inherited(void)
+{
+	static const char list[] =
+		"for f in /proc/self/fd/*; do readlink $f; done; true";
+	unsigned int count = 0;
+	char line[256];
+	FILE *out = popen(list, "r");
+
+	CHECK(out);
+	while (fgets(line, sizeof(line), out))
+		count += strstr(line, "socket:") || strstr(line, "memfd") ||
+			 strstr(line, "anon_inode") || strstr(line, "/dev/shm");
+	CHECK(pclose(out) == 0);
+	return count;
+}
+
+static void programs_inherit_nothing(void)
+{
+	pid_t pid = start_answerer(&parent.a);
+	unsigned int before = inherited();
+
+	node_open(&parent.node, 0);
+	parent.to = node_peer(&parent.node, parent.a.number);
+	ask(&parent.node, parent.to, 1);
+	CHECK(inherited() == before);
+	node_close(&parent.node);
+	kill_and_reap(pid);
+}
+
+struct forker {
+	uint16_t number, hub;
+	struct signal_pipe ready;
+};
+
+static void fork_and_be_killed(void *arg)
+{
+	struct forker *f = arg;
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	struct fi_context2 tx;
+	struct node node;
+	uint32_t word = 1;
+
+	node_open(&node, f->number);
+	CHECK(node_send(&node, node_peer(&node, f->hub), &word, sizeof(word), 5, &tx,
+		LIMIT_MS));
+	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
+	if (fork() == 0) {
+		(void)alarm(60);
+		pipe_tell(&f->ready);
+		for (;;)
+			(void)pause();
+	}
+	for (;;)
+		(void)fi_cq_read(node.cq, NULL, 0);
+}
+
+static pid_t hear_of_forker(struct forker *f, struct node *hub)
+{
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	static struct fi_context2 rx;
+	uint32_t word;
+	pid_t pid;
+
+	pipe_open(&f->ready);
+	node_receive_exact(hub, &word, sizeof(word), 5, &rx);
+	pid = child(fork_and_be_killed, f, 60);
+	CHECK(node_wait(hub, &entry, &err, LIMIT_MS) == 1);
+	while (!pipe_told(&f->ready))
+		(void)fi_cq_read(hub->cq, NULL, 0);
+	pipe_close(&f->ready);
+	return pid;
+}
+
+/* What waits for it ends, though a child of its holds on to whatever it inherited. */
+static void outlive(struct node *hub, fi_addr_t to, pid_t pid)
+{
+	static uint8_t large[1 << 20];
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	static struct fi_context2 tx;
+
+	CHECK(node_send(hub, to, large, sizeof(large), 6, &tx, LIMIT_MS));
+	node_idle(hub, 20);
+	CHECK(!kill(pid, SIGKILL));
+	CHECK(node_wait(hub, &entry, &err, NOTICE_MS) == -1);
+	CHECK(err.op_context == &tx && err.err > 0 && err.src_addr == to);
+}
+
+static void killed_while_a_child_lives(void)
+{
+	struct forker f;
+	struct node hub;
+
+	node_open(&hub, 0);
+	f.hub = node_port(&hub);
+	for (int round = 0; round < 5; round++) {
+		pid_t pid;
+
+		f.number = free_port();
+		pid = hear_of_forker(&f, &hub);
+		outlive(&hub, node_peer(&hub, f.number), pid);
+		CHECK(waitpid(pid, NULL, 0) == pid);
+	}
+	node_close(&hub);
+}
+
+/* The children that live do not keep its name from whoever comes next. */
+static void the_name_of_one_whose_child_lives(void)
+{
+	struct forker f = { .number = free_port() };
+	struct node hub;
+	fi_addr_t to;
+
+	node_open(&hub, 0);
+	f.hub = node_port(&hub);
+	to = node_peer(&hub, f.number);
+	for (int round = 0; round < 5; round++) {
+		pid_t pid = hear_of_forker(&f, &hub);
+
+		outlive(&hub, to, pid);
+		CHECK(waitpid(pid, NULL, 0) == pid);
+	}
+	node_close(&hub);
+}
+
+/* ---- in another process namespace ---- */
+
+static void elsewhere(void *arg)
+{
+	own_pid_namespace();
+	/* The first one there: with it dies all the namespace. */
+	join(child(fork_and_be_killed, arg, 60));
+}
+
+static void killed_in_another_process_namespace(void)
+{
+	struct forker f = { .number = free_port() };
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	static struct fi_context2 rx;
+	struct node hub;
+	uint32_t word;
+	pid_t pid;
+
+	node_open(&hub, 0);
+	f.hub = node_port(&hub);
+	pipe_open(&f.ready);
+	node_receive_exact(&hub, &word, sizeof(word), 5, &rx);
+	pid = child(elsewhere, &f, 60);
+	while (node_wait(&hub, &entry, &err, 100) == 0)
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			skip("no process namespaces");
+	outlive(&hub, node_peer(&hub, f.number), child_of(pid));
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	node_close(&hub);
+}
+
+int main(int argc, char **argv)
+{
+	static const struct fault_case cases[] = {
+		{ "killed_in_traffic", killed_in_traffic, 3600 },
+		{ "killed_while_beginning", killed_while_beginning, 3600 },
+		{ "parents_go_on", parents_go_on, 120 },
+		{ "programs_inherit_nothing", programs_inherit_nothing, 60 },
+		{ "killed_while_a_child_lives", killed_while_a_child_lives, 120 },
+		{ "the_name_of_one_whose_child_lives",
+			the_name_of_one_whose_child_lives, 120 },
+		{ "killed_in_another_process_namespace",
+			killed_in_another_process_namespace, 60 },
+	};
+
+	return fault_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);
+}
