@@ -243,7 +243,7 @@ static bool is_several(size_t count)
 int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
 	uint64_t flags, void *context)
 {
-	struct tcp_ep *ep;
+	struct tcp_ep *ep = NULL;
 	int ret;
 
 	if (flags) {
