@@ -227,7 +227,8 @@ events=$(sed -n 's/^module good: \([a-z]*\).*/\1/p' <<<"$log" | paste -sd ' ')
 result $? "its library goes last"
 
 # ---- the fixed order (GI-050, PRV-022) -------------------------------------------
-run FI_PROVIDER_PATH="$(dir order ordered_udp ordered_shm ordered_tcp ordered_rxm ordered_efa good)"
+run FI_PROVIDER_PATH="$(dir order ordered_udp ordered_shm ordered_tcp ordered_rxm ordered_efa good)" \
+	FI_PROVIDER=^lnx
 expect "order of providers" "efa ordered_efa 9999.0
 ofi_rxm ordered_rxm 9999.0
 shm ordered_shm 9999.0
