@@ -272,8 +272,7 @@ struct wf_srx_arrival {
 
 /* Match, copy and complete it. @type: FI_MSG or FI_TAGGED. False: nothing was done, it
  * takes wf_srx_get_*. The lock is held as for those; there is an ep->srx. */
-bool wf_srx_deliver(
-	struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);
+bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);
 
 /* Post a receive of one buffer with the endpoint's default @flags where ep->start_rx is
  * wf_srx_start. False: nothing was done, it takes that. */

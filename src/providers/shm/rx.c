@@ -82,8 +82,8 @@ static void bad_record(struct shm_conn *conn, const struct shm_record *rec)
 	shm_conn_fail(conn, FI_EPROTO);
 }
 
-/* Whoever asks and does not read the answers is not listened to any further, nor whoever
- * sends what nobody receives, until somebody does. */
+/* Whoever asks and does not read the answers is not listened to any further, nor
+ * whoever sends what nobody receives, until somebody does. */
 static inline bool choked(const struct shm_conn *conn)
 {
 	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX ||
