@@ -126,8 +126,8 @@ struct wf_ep {
 	const struct wf_xfer_ops *xfer;
 	struct wf_ep_flags tx, rx;
 	uint64_t trecv_flags; /* those of @rx that tagged receives have too */
-	size_t small_limit; /* messages below it are small; 0: none is */
-	bool post_quick;    /* receives may take the short way, see srx.h */
+	size_t small_limit;   /* messages below it are small; 0: none is */
+	bool post_quick;      /* receives may take the short way, see srx.h */
 	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
 	atomic_size_t min_multi_recv;
 	struct wf_cq *tx_cq, *rx_cq;
