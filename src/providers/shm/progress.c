@@ -13,7 +13,8 @@
  * Connections with traffic are hot: each progress call looks at the next slot of each.
  * Of all others it looks at one, another each time, so that any number of idle peers
  * costs one cache line. Sockets, which tell of new peers and of those that died, are
- * asked every LOOK_NS or so: how many calls that is, is measured.
+ * asked every LOOK_NS or so: how many calls that is, is measured, and a coarse clock
+ * tells when an application calls more seldom than it did.
  */
 enum {
 	HOT_FEW = 4,     /* so many stay hot whether they are used or not */
@@ -21,6 +22,7 @@ enum {
 	LOOK_NS = 50000,
 	LOOK_BUSY_NS = 5000, /* while connections are made */
 	LOOK_CALLS_MAX = 4096,
+	GLANCE_CALLS = 8, /* is it later than we think? A power of two */
 	EPOLL_EVENTS_MAX = 64,
 };
 
@@ -73,6 +75,7 @@ static __attribute__((noinline)) void look(struct shm_ep *ep)
 	ep->look_calls = (uint32_t)WF_MIN(every + 1, (uint64_t)LOOK_CALLS_MAX);
 	ep->look_left = ep->look_calls;
 	ep->look_ns = now;
+	ep->glance_ns = wf_coarse_ns();
 }
 
 static void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
@@ -126,6 +129,11 @@ static void reap(struct shm_ep *ep)
 	}
 }
 
+static bool is_time(const struct shm_ep *ep)
+{
+	return !ep->look_left || wf_coarse_ns() != ep->glance_ns;
+}
+
 /* What there rarely is to do. */
 static __attribute__((noinline)) void chores(struct shm_ep *ep)
 {
@@ -133,7 +141,7 @@ static __attribute__((noinline)) void chores(struct shm_ep *ep)
 		shm_bulk_progress(ep);
 	if (!wf_list_empty(&ep->dirty))
 		flush_dirty(ep);
-	if (!ep->look_left)
+	if (is_time(ep))
 		look(ep);
 	if (!wf_list_empty(&ep->failed))
 		reap(ep);
@@ -150,6 +158,7 @@ void shm_progress(struct wf_ep *wf)
 	poll_hot(ep);
 	if (ep->conn_count > ep->hot)
 		poll_cold(ep);
-	if (wf_unlikely(!--ep->look_left || ep->chores))
+	if (wf_unlikely(!(--ep->look_left % GLANCE_CALLS) && is_time(ep)) ||
+		wf_unlikely(ep->chores))
 		chores(ep);
 }

@@ -56,12 +56,12 @@ struct shm_ep {
 	uint32_t conn_count, conn_room, hot, turn;
 	/* Progress calls from one look at the sockets to the next, and left of them. */
 	uint32_t look_calls, look_left;
-	uint64_t look_ns;
-	bool chores;           /* one of these lists may have something */
-	struct wf_list failed; /* to be taken down, by failed_link */
-	struct wf_list dead;   /* to be freed at the end of progress, by failed_link */
-	struct wf_list dirty;  /* have something to send, by dirty_link */
-	struct wf_list pulls;  /* read from peers' memory, by link */
+	uint64_t look_ns, glance_ns; /* when that was, by two clocks */
+	bool chores;                 /* one of these lists may have something */
+	struct wf_list failed;       /* to be taken down, by failed_link */
+	struct wf_list dead;  /* to be freed at the end of progress, by failed_link */
+	struct wf_list dirty; /* have something to send, by dirty_link */
+	struct wf_list pulls; /* read from peers' memory, by link */
 	size_t tx_pending, tx_size;
 	struct wf_pool tx_pool;
 	struct wf_sizes unexps; /* messages that wait for a receive */
