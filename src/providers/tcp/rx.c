@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "providers/tcp/conn.h"
+#include "providers/tcp/memory.h"
 
 /*
  * Into a connection.
@@ -124,7 +124,7 @@ static void to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
 			return;
 		}
 		step = scatter(iov, count, p, n);
-		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+		wf_unlock(&tcp_mr_map(conn->ep)->lock);
 		sink_advance(rx, step);
 		p += step;
 		n -= step;
@@ -303,7 +303,7 @@ static bool read_once(struct tcp_conn *conn, bool *ret_any)
 		       : readv(conn->watch.fd, iov, (int)count);
 	err = errno;
 	if (locked)
-		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+		wf_unlock(&tcp_mr_map(conn->ep)->lock);
 	if (n <= 0) {
 		if (!n)
 			tcp_conn_fail(conn, FI_ECONNRESET);

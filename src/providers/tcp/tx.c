@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/tcp/conn.h"
+#include "providers/tcp/memory.h"
 #include "providers/tcp/stage.h"
 
 /*
@@ -288,7 +288,7 @@ void tcp_tx_sent(struct tcp_conn *conn, struct tcp_tx *tx)
 		(tx->rec.kind == TCP_REC_ERROR && tx->rec.answer == TCP_ANSWER_ACK))
 		conn->acks_ordered--;
 	if (tx->from_mr)
-		tcp_mr_event(
+		tcp_mr_done(
 			conn, &tx->rec, FI_RMA | FI_REMOTE_READ, tx->rec.payload_len);
 	switch ((enum tcp_want)tx->want) {
 	case TCP_WANT_SENT:
@@ -394,7 +394,7 @@ static int stage_mr(struct tcp_conn *conn, struct tcp_tx *tx, uint8_t *to)
 		if (ret)
 			return ret;
 		offset += copy_in(to + offset, iov, count);
-		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+		wf_unlock(&tcp_mr_map(conn->ep)->lock);
 	}
 	return 0;
 }
