@@ -126,8 +126,8 @@ struct wf_ep {
 	const struct wf_xfer_ops *xfer;
 	struct wf_ep_flags tx, rx;
 	uint64_t trecv_flags; /* those of @rx that tagged receives have too */
-	size_t small_limit; /* messages below it are small; 0: none is */
-	bool post_quick;    /* receives may take the short way, see srx.h */
+	size_t small_limit;   /* messages below it are small; 0: none is */
+	bool post_quick;      /* receives may take the short way, see srx.h */
 	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
 	atomic_size_t min_multi_recv;
 	struct wf_cq *tx_cq, *rx_cq;
@@ -211,6 +211,11 @@ void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flag
  * bytes that did not fit. */
 void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
 	size_t len, size_t olen, uint64_t data, fi_addr_t src, int err);
+
+/* It arrived from a source that is in no AV, and the application wants to hear of it
+ * (FI_SOURCE_ERR). @name: in the address format of the endpoint. */
+void wf_srx_unknown(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, uint64_t data, const void *name, size_t name_len);
 
 /* The source at @index of the AV as the owner of ep->srx names it, who may have given
  * it an id of his own (objects/peer/open.h). */
