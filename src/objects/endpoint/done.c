@@ -261,3 +261,23 @@ void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flag
 	wf_ep_rx_err(ep, entry->flags, &cq_entry);
 	wf_srx_free_entry(entry);
 }
+
+void wf_srx_unknown(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, uint64_t data, const void *name, size_t name_len)
+{
+	struct fi_cq_err_entry cq_entry = {
+		.op_context = entry->context,
+		.flags = (entry->flags & entry_flags) | flags,
+		.len = len,
+		.data = data,
+		.tag = entry->tag,
+		.err = FI_EADDRNOTAVAIL,
+		.prov_errno = FI_EADDRNOTAVAIL,
+		.err_data = (void *)(uintptr_t)name,
+		.err_data_size = name_len,
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+
+	wf_ep_rx_err(ep, entry->flags, &cq_entry);
+	wf_srx_free_entry(entry);
+}

@@ -212,6 +212,11 @@ void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flag
 void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
 	size_t len, size_t olen, uint64_t data, fi_addr_t src, int err);
 
+/* It arrived from a source that is in no AV, and the application wants to hear of it
+ * (FI_SOURCE_ERR). @name: in the address format of the endpoint. */
+void wf_srx_unknown(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
+	size_t len, uint64_t data, const void *name, size_t name_len);
+
 /* The source at @index of the AV as the owner of ep->srx names it, who may have given
  * it an id of his own (objects/peer/open.h). */
 static inline fi_addr_t wf_ep_srx_source(const struct wf_ep *ep, fi_addr_t index)

@@ -211,7 +211,6 @@ int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec);
 void shm_recv_done(struct shm_ep *ep, struct shm_conn *conn,
 	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t len, uint64_t data,
 	fi_addr_t source);
-size_t shm_recv_room(const struct fi_peer_rx_entry *entry);
 
 /* bulk.c: messages that wait for their match. */
 int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,

@@ -256,24 +256,6 @@ static int send_message(struct shm_conn *conn, struct shm_tx *tx)
 	return SENT;
 }
 
-static size_t sum(const struct iovec *iov, size_t count)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < count; i++)
-		len += iov[i].iov_len;
-	return len;
-}
-
-static uint8_t *put_iov(uint8_t *to, const struct iovec *iov, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		memcpy(to, iov[i].iov_base, iov[i].iov_len);
-		to += iov[i].iov_len;
-	}
-	return to;
-}
-
 /* Id and segments, and what an operation sends along. */
 static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	uint8_t flags, size_t payload)
@@ -282,7 +264,7 @@ static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 		.segs = tx->seg_count, .datatype = tx->datatype, .op = tx->atomic_op
 	};
 	size_t segs = tx->seg_count * sizeof(tx->seg[0]);
-	size_t compare = sum(tx->compare, tx->compare_count);
+	size_t compare = wf_iov_len(tx->compare, tx->compare_count);
 	struct blob blob;
 	uint64_t word;
 	uint8_t *to;
@@ -295,8 +277,8 @@ static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	memcpy(to, tx->seg, segs);
 	to += segs;
 	if (payload)
-		to = put_iov(to, tx->local.iov, tx->local.count);
-	(void)put_iov(to, tx->compare, tx->compare_count);
+		to += wf_iov_gather(to, tx->local.iov, tx->local.count);
+	(void)wf_iov_gather(to, tx->compare, tx->compare_count);
 	memcpy(&word, &access, sizeof(word));
 	end(conn, &blob, kind, flags | data_flag(tx), word, tx->data);
 	return SENT;

@@ -9,45 +9,12 @@
  * goes; one that nobody waits for is kept, and the lane goes on behind it.
  */
 
-size_t shm_recv_room(const struct fi_peer_rx_entry *entry)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < entry->count; i++)
-		len += entry->iov[i].iov_len;
-	return len;
-}
-
-/* The source is in no AV, and the application wants to hear of it. */
-static void report_unknown(struct shm_ep *ep, struct shm_conn *conn,
-	struct fi_peer_rx_entry *entry, uint64_t comp_flags, uint64_t len,
-	uint64_t data)
-{
-	char name[SHM_NAME_MAX];
-	struct fi_cq_err_entry err = {
-		.op_context = entry->context,
-		.flags = (entry->flags & (FI_MSG | FI_TAGGED | FI_RECV)) | comp_flags,
-		.len = len,
-		.data = data,
-		.tag = entry->tag,
-		.err = FI_EADDRNOTAVAIL,
-		.prov_errno = FI_EADDRNOTAVAIL,
-		.err_data = name,
-		.err_data_size = strlen(shm_conn_name(conn)) + 1,
-		.src_addr = FI_ADDR_NOTAVAIL,
-	};
-
-	memcpy(name, shm_conn_name(conn), err.err_data_size);
-	wf_ep_rx_err(&ep->ep, entry->flags, &err);
-	wf_srx_free_entry(entry);
-}
-
 void shm_recv_done(struct shm_ep *ep, struct shm_conn *conn,
 	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t len, uint64_t data,
 	fi_addr_t source)
 {
 	uint64_t comp_flags = flags & SHM_FLAG_DATA ? FI_REMOTE_CQ_DATA : 0;
-	size_t room = shm_recv_room(entry);
+	size_t room = wf_iov_len(entry->iov, entry->count);
 
 	if (wf_unlikely(len > room)) {
 		wf_srx_fail(&ep->ep, entry, comp_flags, room, len - room, data, source,
@@ -56,7 +23,8 @@ void shm_recv_done(struct shm_ep *ep, struct shm_conn *conn,
 	}
 	if (wf_unlikely(ep->want_source_err && source == FI_ADDR_NOTAVAIL && conn &&
 			shm_conn_index(conn) == FI_ADDR_NOTAVAIL)) {
-		report_unknown(ep, conn, entry, comp_flags, len, data);
+		wf_srx_unknown(&ep->ep, entry, comp_flags, len, data,
+			shm_conn_name(conn), strlen(shm_conn_name(conn)) + 1);
 		return;
 	}
 	wf_srx_done(&ep->ep, entry, comp_flags, len, data, source);
@@ -119,18 +87,6 @@ static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
 	return queue(conn, unexp, rec->kind == SHM_REC_TAGGED);
 }
 
-static inline void place(
-	const struct fi_peer_rx_entry *entry, const uint8_t *from, size_t len)
-{
-	for (size_t i = 0; i < entry->count && len; i++) {
-		size_t step = WF_MIN(entry->iov[i].iov_len, len);
-
-		memcpy(entry->iov[i].iov_base, from, step);
-		from += step;
-		len -= step;
-	}
-}
-
 int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 {
 	const uint8_t *payload = rec->blob;
@@ -153,7 +109,7 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 		return unexpected(conn, rec, entry, id, payload, len);
 	if (wf_unlikely(ret))
 		return no_memory(conn, NULL);
-	place(entry, payload, len);
+	(void)wf_iov_scatter(entry->iov, entry->count, payload, len);
 	if (wf_unlikely(id))
 		shm_tx_ack(conn, id);
 	shm_recv_done(conn->ep, conn, entry, rec->flags, len, rec->data,

@@ -9,14 +9,6 @@
 /* What keeps a message from being written and forgotten. */
 #define SLOW_FLAGS (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_FENCE)
 
-static inline void copy_in(uint8_t *to, const struct wf_op *op)
-{
-	for (size_t i = 0; i < op->iov_count; i++) {
-		memcpy(to, op->iov[i].iov_base, op->iov[i].iov_len);
-		to += op->iov[i].iov_len;
-	}
-}
-
 static inline uint8_t message_kind(const struct wf_op *op)
 {
 	return op->kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG;
@@ -58,7 +50,7 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 	if (!to)
 		return false;
 	slot = open_slot(conn, op);
-	copy_in(to, op);
+	(void)wf_iov_gather(to, op->iov, op->iov_count);
 	memcpy(slot->blob, &len, sizeof(len));
 	shm_writer_bytes_done(&conn->out, flags, len);
 	close_slot(conn, slot, op, flags, 0);
@@ -75,7 +67,7 @@ static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
 	if (op->len > SHM_INLINE_MAX)
 		return op->len <= shm_params.eager_size && write_bytes(conn, op);
 	slot = open_slot(conn, op);
-	copy_in(slot->blob, op);
+	(void)wf_iov_gather(slot->blob, op->iov, op->iov_count);
 	close_slot(conn, slot, op, 0, op->len);
 	return true;
 }

@@ -8,6 +8,7 @@
 #include "providers/shm/name.h"
 #include "providers/shm/param.h"
 #include "providers/shm/wire.h"
+#include "sys/iov.h"
 #include "sys/pool.h"
 #include "sys/sizes.h"
 

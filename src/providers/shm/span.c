@@ -29,15 +29,6 @@ static void move_iov(enum move move, const struct iovec *iov, size_t count,
 	}
 }
 
-static size_t sum(const struct iovec *iov, size_t count)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < count; i++)
-		len += iov[i].iov_len;
-	return len;
-}
-
 static int move_remote(enum move move, struct shm_ep *ep, const struct shm_span *span,
 	uint64_t offset, uint8_t *bytes, size_t len)
 {
@@ -52,7 +43,7 @@ static int move_remote(enum move move, struct shm_ep *ep, const struct shm_span 
 			SHM_IOV_LIMIT, &count);
 		if (ret)
 			return ret;
-		step = WF_MIN(sum(iov, count), len);
+		step = WF_MIN(wf_iov_len(iov, count), len);
 		move_iov(move, iov, count, 0, bytes, step);
 		wf_unlock(&map->lock);
 		if (!step)

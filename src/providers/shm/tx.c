@@ -6,17 +6,6 @@
 
 /* Operations that could not end at once, and answers to a peer's. */
 
-static size_t copy_all(uint8_t *to, const struct iovec *iov, size_t count)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		memcpy(to + len, iov[i].iov_base, iov[i].iov_len);
-		len += iov[i].iov_len;
-	}
-	return len;
-}
-
 static struct shm_tx *blank(struct shm_ep *ep)
 {
 	struct shm_tx *tx = wf_pool_get(&ep->tx_pool);
@@ -35,7 +24,7 @@ static bool keep_buffers(struct shm_tx *tx, const struct wf_op *op)
 		tx->copy = malloc(op->len);
 		if (!tx->copy)
 			return false;
-		tx->copy_len = copy_all(tx->copy, op->iov, op->iov_count);
+		tx->copy_len = wf_iov_gather(tx->copy, op->iov, op->iov_count);
 		local->iov[0] = (struct iovec){ tx->copy, tx->copy_len };
 		local->count = 1;
 		return true;

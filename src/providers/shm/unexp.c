@@ -52,14 +52,8 @@ static fi_addr_t source(struct shm_unexp *unexp)
 static void deliver(struct shm_unexp *unexp)
 {
 	struct fi_peer_rx_entry *entry = unexp->entry;
-	size_t done = 0;
 
-	for (size_t i = 0; i < entry->count && done < unexp->len; i++) {
-		size_t step = WF_MIN(entry->iov[i].iov_len, unexp->len - done);
-
-		memcpy(entry->iov[i].iov_base, unexp->buf + done, step);
-		done += step;
-	}
+	(void)wf_iov_scatter(entry->iov, entry->count, unexp->buf, unexp->len);
 	if (unexp->conn && unexp->flags & SHM_FLAG_MATCH)
 		shm_tx_ack(unexp->conn, unexp->id);
 	shm_recv_done(unexp->ep, unexp->conn, entry, unexp->flags, unexp->len,

@@ -244,13 +244,6 @@ int tcp_atomic_done(struct tcp_conn *conn);
 int tcp_answer_ack(struct tcp_conn *conn);
 int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err);
 
-/* rma.c: local memory behind the rest of a peer's segments. The map's lock is held
- * from a good return until the caller lets it go. @max pieces; *ret_count 0: none. */
-int tcp_mr_pieces(struct tcp_ep *ep, const struct tcp_record *rec, uint64_t offset,
-	uint64_t access, struct iovec *iov, size_t max, size_t *ret_count);
-int tcp_mr_check(struct tcp_ep *ep, const struct tcp_record *rec, uint64_t access);
-void tcp_mr_event(struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags,
-	size_t len);
 /* unexp.c */
 void tcp_unexp_break(struct tcp_conn *conn, int err, bool quiet);
 

@@ -92,13 +92,12 @@ static void disown(struct tcp_ep *ep, struct tcp_tx *tx)
 static int keep_payload(struct tcp_tx *tx)
 {
 	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
-	size_t len = 0;
 	uint8_t *kept;
+	size_t len;
 
 	if (!tx->iov_count || tx->iov[0].iov_base == tx->copy)
 		return 0;
-	for (size_t i = 0; i < tx->iov_count; i++)
-		len += tx->iov[i].iov_len;
+	len = wf_iov_len(tx->iov, tx->iov_count);
 	kept = malloc(len - skip);
 	if (!kept)
 		return -FI_ENOMEM;

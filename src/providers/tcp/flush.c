@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 
-#include "providers/tcp/conn.h"
 #include "providers/tcp/dead.h"
+#include "providers/tcp/memory.h"
 #include "providers/tcp/stage.h"
 
 /*
@@ -107,7 +107,7 @@ static bool write_some(struct tcp_conn *conn)
 	n = write_iov(conn->watch.fd, iov, count, MSG_DONTWAIT);
 	err = errno;
 	if (locked)
-		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+		wf_unlock(&tcp_mr_map(conn->ep)->lock);
 	if (n < 0) {
 		if (err != EAGAIN && err != EINTR) {
 			conn->unread = true;

@@ -11,44 +11,12 @@
  * goes; one that nobody waits for is kept, and the connection goes on behind it.
  */
 
-static size_t capacity(const struct fi_peer_rx_entry *entry)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < entry->count; i++)
-		len += entry->iov[i].iov_len;
-	return len;
-}
-
-/* The source is in no AV, and the application wants to hear of it. */
-static void report_unknown(struct tcp_ep *ep, const struct tcp_peer *peer,
-	struct fi_peer_rx_entry *entry, uint64_t comp_flags, uint64_t len,
-	uint64_t data)
-{
-	union wf_sockaddr from = peer->addr;
-	struct fi_cq_err_entry err = {
-		.op_context = entry->context,
-		.flags = (entry->flags & (FI_MSG | FI_TAGGED | FI_RECV)) | comp_flags,
-		.len = len,
-		.data = data,
-		.tag = entry->tag,
-		.err = FI_EADDRNOTAVAIL,
-		.prov_errno = FI_EADDRNOTAVAIL,
-		.err_data = &from,
-		.err_data_size = wf_sockaddr_len(&from),
-		.src_addr = FI_ADDR_NOTAVAIL,
-	};
-
-	wf_ep_rx_err(tcp_receiver(ep, entry), entry->flags, &err);
-	wf_srx_free_entry(entry);
-}
-
 void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
 	struct fi_peer_rx_entry *entry, uint16_t flags, uint64_t len, uint64_t data)
 {
 	uint64_t comp_flags = flags & TCP_FLAG_DATA ? FI_REMOTE_CQ_DATA : 0;
 	fi_addr_t index = FI_ADDR_NOTAVAIL, source = FI_ADDR_NOTAVAIL;
-	size_t room = capacity(entry);
+	size_t room = wf_iov_len(entry->iov, entry->count);
 
 	if (ep->want_source && peer) {
 		index = tcp_peer_index(ep, peer);
@@ -59,7 +27,8 @@ void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
 		wf_srx_fail(tcp_receiver(ep, entry), entry, comp_flags, room,
 			len - room, data, source, FI_ETRUNC);
 	else if (wf_unlikely(ep->want_source_err && peer && index == FI_ADDR_NOTAVAIL))
-		report_unknown(ep, peer, entry, comp_flags, len, data);
+		wf_srx_unknown(tcp_receiver(ep, entry), entry, comp_flags, len, data,
+			&peer->addr, wf_sockaddr_len(&peer->addr));
 	else
 		wf_srx_done(
 			tcp_receiver(ep, entry), entry, comp_flags, len, data, source);

@@ -1,78 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "providers/tcp/conn.h"
 #include "providers/tcp/context.h"
+#include "providers/tcp/memory.h"
 
-/*
- * Peers' access to our memory. Every segment is checked before anything is done, and
- * looked up again for each piece that is moved, because the application may close the
- * region meanwhile.
- */
+/* Peers' access to our memory. */
 
-static struct wf_mr_map *map_of(struct tcp_ep *ep)
-{
-	return &ep->ep.domain->mr_map;
-}
-
-int tcp_mr_check(struct tcp_ep *ep, const struct tcp_record *rec, uint64_t access)
-{
-	struct wf_mr_map *map = map_of(ep);
-	struct wf_mr *mr;
-	int ret = 0;
-
-	wf_lock(&map->lock);
-	for (unsigned int i = 0; i < rec->seg_count && !ret; i++)
-		if (rec->seg[i].len)
-			ret = wf_mr_lookup(map, rec->seg[i].key, rec->seg[i].addr,
-				rec->seg[i].len, access, &mr);
-	wf_unlock(&map->lock);
-	return ret;
-}
-
-int tcp_mr_pieces(struct tcp_ep *ep, const struct tcp_record *rec, uint64_t offset,
-	uint64_t access, struct iovec *iov, size_t max, size_t *ret_count)
-{
-	struct wf_mr_map *map = map_of(ep);
-	const struct tcp_seg *seg = rec->seg;
-	const struct tcp_seg *end = seg + rec->seg_count;
-	struct wf_mr *mr;
-	uint64_t addr;
-	int ret;
-
-	for (; seg < end && offset >= seg->len; seg++)
-		offset -= seg->len;
-	wf_lock(&map->lock);
-	if (seg == end) {
-		*ret_count = 0;
-		return 0;
-	}
-	addr = seg->addr + offset;
-	ret = wf_mr_lookup(map, seg->key, addr, seg->len - offset, access, &mr);
-	if (ret) {
-		wf_unlock(&map->lock);
-		return ret;
-	}
-	*ret_count = wf_mr_pieces(mr, addr, seg->len - offset, iov, max);
-	return 0;
-}
-
-/* Counters of the region, too, so it is looked up. */
-void tcp_mr_event(
+void tcp_mr_done(
 	struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags, size_t len)
 {
-	struct wf_mr_map *map = map_of(conn->ep);
-	struct wf_mr *mr = NULL;
-
 	if (rec->flags & TCP_FLAG_DATA)
 		flags |= FI_REMOTE_CQ_DATA;
-	wf_lock(&map->lock);
-	if (rec->seg_count && wf_mr_lookup(map, rec->seg[0].key, rec->seg[0].addr,
-				      rec->seg[0].len, 0, &mr))
-		mr = NULL;
-	wf_ep_remote_done(tcp_target(conn->ep, rec->context), mr, flags, len, rec->data,
-		tcp_conn_source(conn));
-	wf_unlock(&map->lock);
+	wf_target_done(tcp_target(conn->ep, rec->context), rec->seg, rec->seg_count,
+		flags, len, rec->data, tcp_conn_source(conn));
 }
 
 int tcp_write_head(struct tcp_conn *conn)
@@ -107,7 +47,7 @@ int tcp_write_done(struct tcp_conn *conn)
 	}
 	/* Without a segment it is a probe. */
 	if (rx->rec.seg_count || rx->rec.flags & TCP_FLAG_DATA)
-		tcp_mr_event(
+		tcp_mr_done(
 			conn, &rx->rec, FI_RMA | FI_REMOTE_WRITE, rx->rec.payload_len);
 	return ack ? tcp_answer_ack(conn) : 0;
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "providers/tcp/conn.h"
+#include "providers/tcp/memory.h"
 
 /*
  * Into a connection.
@@ -87,20 +87,6 @@ static void sink_advance(struct tcp_rx *rx, size_t n)
 	}
 }
 
-static size_t scatter(
-	const struct iovec *iov, size_t count, const uint8_t *from, size_t len)
-{
-	size_t done = 0;
-
-	for (size_t i = 0; i < count && done < len; i++) {
-		size_t step = WF_MIN(iov[i].iov_len, len - done);
-
-		memcpy(iov[i].iov_base, from + done, step);
-		done += step;
-	}
-	return done;
-}
-
 /* A region that went away while it was written to: the rest has no place. */
 static void mr_gone(struct tcp_rx *rx, int ret)
 {
@@ -123,8 +109,8 @@ static void to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
 			mr_gone(rx, ret);
 			return;
 		}
-		step = scatter(iov, count, p, n);
-		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+		step = wf_iov_scatter(iov, count, p, n);
+		wf_unlock(&tcp_mr_map(conn->ep)->lock);
 		sink_advance(rx, step);
 		p += step;
 		n -= step;
@@ -142,7 +128,7 @@ static void payload(struct tcp_conn *conn, const uint8_t *p, size_t n)
 		to_mr(conn, p, n);
 		return;
 	}
-	(void)scatter(rx->iov, rx->iov_count, p, fit);
+	(void)wf_iov_scatter(rx->iov, rx->iov_count, p, fit);
 	sink_advance(rx, fit);
 }
 
@@ -291,19 +277,18 @@ static bool read_once(struct tcp_conn *conn, bool *ret_any)
 {
 	struct iovec iov[SINK_PIECES + 1];
 	struct tcp_rx *rx = &conn->rx;
-	size_t direct, count, room = 0, carry = rx->carry_len, got;
+	size_t direct, count, room, carry = rx->carry_len, got;
 	bool locked;
 	ssize_t n;
 	int err;
 
 	count = read_iov(conn, iov, &direct, &locked);
-	for (size_t i = 0; i < count; i++)
-		room += iov[i].iov_len;
+	room = wf_iov_len(iov, count);
 	n = count == 1 ? recv(conn->watch.fd, iov->iov_base, room, MSG_DONTWAIT)
 		       : readv(conn->watch.fd, iov, (int)count);
 	err = errno;
 	if (locked)
-		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+		wf_unlock(&tcp_mr_map(conn->ep)->lock);
 	if (n <= 0) {
 		if (!n)
 			tcp_conn_fail(conn, FI_ECONNRESET);

@@ -14,11 +14,7 @@ static void set_segs(struct tcp_tx *tx, const struct wf_op *op)
 {
 	tx->rec.seg_count = (uint8_t)op->rma_count;
 	for (size_t i = 0; i < op->rma_count; i++)
-		tx->rec.seg[i] = (struct tcp_seg){
-			.addr = op->rma[i].addr,
-			.len = op->rma[i].len,
-			.key = op->rma[i].key,
-		};
+		tx->rec.seg[i] = op->rma[i];
 }
 
 /* What to compare with goes behind the operands, into the copy if they are there. */

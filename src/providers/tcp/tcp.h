@@ -11,6 +11,7 @@
 #include "providers/tcp/netconf.h"
 #include "providers/tcp/param.h"
 #include "providers/tcp/wire.h"
+#include "sys/iov.h"
 #include "sys/sizes.h"
 #include "sys/sockaddr.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/tcp/conn.h"
+#include "providers/tcp/memory.h"
 #include "providers/tcp/stage.h"
 
 /*
@@ -12,17 +12,6 @@
  * Small records are put together in the stage, larger ones are gathered from where
  * they are. A record is numbered when it takes its place in the stream, never before.
  */
-
-static size_t copy_in(uint8_t *to, const struct iovec *iov, size_t count)
-{
-	size_t len = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		memcpy(to + len, iov[i].iov_base, iov[i].iov_len);
-		len += iov[i].iov_len;
-	}
-	return len;
-}
 
 enum { FEW_MARKS = 16, FEW_BYTES = 1024, MANY_MARKS = 256 };
 
@@ -223,7 +212,7 @@ struct tcp_tx *tcp_tx_new(struct tcp_source *from, const struct wf_op *op)
 	tx->rec.tag = op->tag;
 	tx->iov_count = (uint8_t)op->iov_count;
 	if (inject && op->len) {
-		copy_in(tx->copy, op->iov, op->iov_count);
+		wf_iov_gather(tx->copy, op->iov, op->iov_count);
 		tx->iov[0] = (struct iovec){ tx->copy, op->len };
 		tx->iov_count = 1;
 	} else {
@@ -288,7 +277,7 @@ void tcp_tx_sent(struct tcp_conn *conn, struct tcp_tx *tx)
 		(tx->rec.kind == TCP_REC_ERROR && tx->rec.answer == TCP_ANSWER_ACK))
 		conn->acks_ordered--;
 	if (tx->from_mr)
-		tcp_mr_event(
+		tcp_mr_done(
 			conn, &tx->rec, FI_RMA | FI_REMOTE_READ, tx->rec.payload_len);
 	switch ((enum tcp_want)tx->want) {
 	case TCP_WANT_SENT:
@@ -393,8 +382,8 @@ static int stage_mr(struct tcp_conn *conn, struct tcp_tx *tx, uint8_t *to)
 			TCP_IOV_LIMIT, &count);
 		if (ret)
 			return ret;
-		offset += copy_in(to + offset, iov, count);
-		wf_unlock(&conn->ep->ep.domain->mr_map.lock);
+		offset += wf_iov_gather(to + offset, iov, count);
+		wf_unlock(&tcp_mr_map(conn->ep)->lock);
 	}
 	return 0;
 }
@@ -412,7 +401,7 @@ static bool stage_record(struct tcp_conn *conn, struct tcp_tx *tx)
 		return false;
 	memcpy(to, tx->hdr, tx->hdr_len);
 	if (!tx->from_mr && tx->rec.payload_len)
-		(void)copy_in(to + tx->hdr_len, tx->iov, tx->iov_count);
+		(void)wf_iov_gather(to + tx->hdr_len, tx->iov, tx->iov_count);
 	else if (tx->from_mr && stage_mr(conn, tx, to + tx->hdr_len))
 		return false;
 	stage_add(conn, len);
@@ -503,7 +492,7 @@ bool tcp_tx_small(
 				to, &conn->wire, flags, op->data, op->tag, op->len)
 		      : tcp_put_msg(to, &conn->wire, flags, op->data, op->len);
 	tcp_record_stamp(to, &conn->number);
-	stage_add(conn, hdr + copy_in(to + hdr, op->iov, op->iov_count));
+	stage_add(conn, hdr + wf_iov_gather(to + hdr, op->iov, op->iov_count));
 	if (op->flags & FI_COMPLETION || from->ep->cntr[WF_CNTR_SEND] ||
 		op->flags & WF_OP_WORK)
 		mark(conn, from, op);

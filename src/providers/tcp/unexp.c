@@ -121,14 +121,9 @@ static void matched(struct tcp_unexp *unexp)
 static void deliver(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_origin *origin = unexp->origin;
-	size_t len = payload_len(unexp), done = 0;
+	size_t len = payload_len(unexp);
 
-	for (size_t i = 0; i < entry->count && done < len; i++) {
-		size_t step = WF_MIN(entry->iov[i].iov_len, len - done);
-
-		memcpy(entry->iov[i].iov_base, unexp->buf + done, step);
-		done += step;
-	}
+	(void)wf_iov_scatter(entry->iov, entry->count, unexp->buf, len);
 	matched(unexp);
 	tcp_recv_done(
 		origin->ep, origin->peer, entry, unexp->flags, len, entry->cq_data);

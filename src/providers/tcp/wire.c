@@ -263,7 +263,7 @@ static int get_segs(
 	struct tcp_record *rec, const uint8_t *p, const struct tcp_wire_peer *peer)
 {
 	for (unsigned int i = 0; i < rec->seg_count; i++, p += TCP_WIRE_SEG) {
-		struct tcp_seg *seg = &rec->seg[i];
+		struct fi_rma_iov *seg = &rec->seg[i];
 
 		seg->addr = get64(p, peer);
 		seg->len = get64(p + 8, peer);

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <rdma/fi_rma.h>
 
 /*
  * The records of a connection: docs/tcp-wire.md has the byte tables.
@@ -55,15 +56,6 @@ struct tcp_wire_base {
 static_assert(sizeof(struct tcp_wire_base) == TCP_WIRE_BASE, "wire layout");
 static_assert(offsetof(struct tcp_wire_base, hdr_len) == 6, "wire layout");
 static_assert(offsetof(struct tcp_wire_base, total) == 8, "wire layout");
-
-/* Memory at the target: an address or an offset as its mr_mode has it. */
-struct tcp_seg {
-	uint64_t addr;
-	uint64_t len; /* bytes, also for atomics */
-	uint64_t key;
-};
-
-static_assert(sizeof(struct tcp_seg) == TCP_WIRE_SEG, "wire layout");
 
 /* Operation codes. From 0x40 on they are ours and need agreement. */
 enum tcp_wire_op {
@@ -189,7 +181,9 @@ struct tcp_record {
 	uint64_t id;      /* with TCP_FLAG_MATCH; MATCHED, PROBE, PROBE_RESP */
 	uint64_t span;    /* sum of the segments' lengths; encode does not read it */
 	int err;          /* ERROR: a positive fi_errno */
-	struct tcp_seg seg[TCP_WIRE_SEGS_MAX]; /* the first seg_count are set */
+	/* Memory at the target, the first seg_count of them. Lengths are bytes, also
+	 * those of atomics; addresses are offsets where its mr_mode says so. */
+	struct fi_rma_iov seg[TCP_WIRE_SEGS_MAX];
 };
 
 /* Why a header is not one. */

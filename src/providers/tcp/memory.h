@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_MEMORY_H
+#define TCP_MEMORY_H
+
+#include "objects/mr/target.h"
+#include "providers/tcp/conn.h"
+
+/* The segments of a peer's record, in our memory. */
+
+static inline struct wf_mr_map *tcp_mr_map(struct tcp_ep *ep)
+{
+	return &ep->ep.domain->mr_map;
+}
+
+static inline int tcp_mr_check(
+	struct tcp_ep *ep, const struct tcp_record *rec, uint64_t access)
+{
+	return wf_target_check(tcp_mr_map(ep), rec->seg, rec->seg_count, access);
+}
+
+/* The map's lock is held from a good return until the caller lets it go. */
+static inline int tcp_mr_pieces(struct tcp_ep *ep, const struct tcp_record *rec,
+	uint64_t offset, uint64_t access, struct iovec *iov, size_t max,
+	size_t *ret_count)
+{
+	return wf_target_pieces(tcp_mr_map(ep), rec->seg, rec->seg_count, offset,
+		access, iov, max, ret_count);
+}
+
+/* rma.c: what @rec asked for is done. */
+void tcp_mr_done(struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags,
+	size_t len);
+
+#endif

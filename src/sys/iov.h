@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_SYS_IOV_H
+#define WF_SYS_IOV_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/uio.h>
+
+/* Memory in several pieces. */
+
+static inline size_t wf_iov_len(const struct iovec *iov, size_t count)
+{
+	size_t len = 0;
+
+	for (size_t i = 0; i < count; i++)
+		len += iov[i].iov_len;
+	return len;
+}
+
+/* All of them, one behind the other, to @to; how many bytes that is. */
+static inline size_t wf_iov_gather(void *to, const struct iovec *iov, size_t count)
+{
+	uint8_t *at = to;
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(at, iov[i].iov_base, iov[i].iov_len);
+		at += iov[i].iov_len;
+	}
+	return (size_t)(at - (uint8_t *)to);
+}
+
+/* As much of @len bytes as there is room for; how many that is. */
+static inline size_t wf_iov_scatter(
+	const struct iovec *iov, size_t count, const void *from, size_t len)
+{
+	const uint8_t *at = from;
+	size_t left = len;
+
+	for (size_t i = 0; i < count && left; i++) {
+		size_t step = iov[i].iov_len < left ? iov[i].iov_len : left;
+
+		memcpy(iov[i].iov_base, at, step);
+		at += step;
+		left -= step;
+	}
+	return len - left;
+}
+
+#endif
