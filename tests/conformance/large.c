@@ -7,15 +7,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "../sanitizer.h"
 #include "suites.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { PIECES = 3 };
-#else
-enum { PIECES = 257 };
-#endif
-
-enum { PIECE = 16 << 20, TAIL = 12345 };
+enum { PIECES = SANITIZED ? 3 : 257, PIECE = 16 << 20, TAIL = 12345 };
 
 static const size_t length = (size_t)(PIECES - 1) * PIECE + TAIL;
 

@@ -12,13 +12,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "../sanitizer.h"
 #include "suites.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-enum { INSTRUMENTED = 1 };
-#else
-enum { INSTRUMENTED = 0 };
-#endif
 
 enum { SMALL = 512, LARGE = 1 << 20, PLACE = 24, WINDOW = 1000 };
 
@@ -43,7 +38,7 @@ static uint64_t number(const char *name, uint64_t plain, uint64_t instrumented)
 
 	if (text)
 		return strtoull(text, NULL, 0);
-	return INSTRUMENTED ? instrumented : plain;
+	return SANITIZED ? instrumented : plain;
 }
 
 /* What has been taken since @before is at most @most bytes, and a few that are always
@@ -52,7 +47,7 @@ static void check_memory(size_t before, uint64_t most, const char *when)
 {
 	size_t now = resident();
 
-	if (!INSTRUMENTED && now > before + most + (8 << 20))
+	if (!SANITIZED && now > before + most + (8 << 20))
 		cf_fail(__FILE__, __LINE__, "%zu bytes %s, expected %llu", now - before,
 			when, (unsigned long long)most);
 }

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 
+#include "../sanitizer.h"
 #include "raw_rdm.h"
 
 /* What this process has in memory. */
@@ -44,12 +45,6 @@ static void flood(struct rdm *rdm, int fd, const struct bytes *record)
 			left = record->len;
 	}
 }
-
-#if defined(__SANITIZE_THREAD__)
-enum { THREAD_SANITIZER = 1 };
-#else
-enum { THREAD_SANITIZER = 0 };
-#endif
 
 /* As many whole records in one piece as fit, so that it does not take for ever. */
 static struct bytes repeated(const char *head, size_t payload_len)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Ten million random operations against the reference model of model.h. WEFT_MATCH_OPS
- * and WEFT_MATCH_SEED choose how many and which; a failure prints what to set.
+ * Ten million random operations against the reference model of model.h, a million with
+ * a sanitizer. WEFT_MATCH_OPS and WEFT_MATCH_SEED choose how many and which; a failure
+ * prints what to set.
  */
 #include <inttypes.h>
 #include <setjmp.h>
@@ -9,17 +10,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include "../../sanitizer.h"
 #include "model.h"
 
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                   \
-	__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define DEFAULT_OPS 1000000
-#else
-#define DEFAULT_OPS 10000000
-#endif
+#define DEFAULT_OPS (SANITIZED ? 1000000u : 10000000u)
 
 struct generator {
 	struct source src;

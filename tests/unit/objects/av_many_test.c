@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "av_fixture.h"
+#include "../../sanitizer.h"
 
 #include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 
 /* Sanitizers do not survive a million of anything in good time. */
-#ifndef __has_feature
-#define __has_feature(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                   \
-	__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-enum { MANY = 100000 };
-#else
-enum { MANY = 1000000 };
-#endif
+enum { MANY = SANITIZED ? 100000 : 1000000 };
 
 static struct sockaddr_in nth(uint32_t i)
 {
