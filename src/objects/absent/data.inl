@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data path slots, for absent_data.c, which defines STUB, ANSWER (of a transfer)
+ * The data path slots, for data.c, which defines STUB, ANSWER (of a transfer)
  * and INVALID (of a question whether an atomic is offered).
  */
 

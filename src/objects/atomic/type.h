@@ -12,7 +12,7 @@
 #include "sys/compiler.h"
 #include "sys/lock.h"
 
-/* What the generated operations share; atomic_type.inl generates those of one type. */
+/* What the generated operations share; type.inl generates those of one type. */
 
 typedef void (*wf_atomic_fn)(
 	void *dst, const void *src, const void *compare, void *result, size_t count);

@@ -20,7 +20,7 @@ struct wf_av_shared;
  *
  * A fi_addr_t is the index of a slot: the lowest free one, so a table AV counts up
  * from 0 and FI_AV_MAP does the same. What readers and writers may do at once is told
- * in av_table.h; @lock guards all changes, @eq and the AV sets, and is a leaf: nothing
+ * in table.h; @lock guards all changes, @eq and the AV sets, and is a leaf: nothing
  * is called under it that takes another lock. User ids have segments of their own,
  * made when the first id is set.
  *

@@ -4,7 +4,7 @@
 #include "objects/av/table_internal.h"
 #include "sys/lock.h"
 
-/* The hash chains of a table: finding an index by its address. See av_table.h for
+/* The hash chains of a table: finding an index by its address. See table.h for
  * what Q1, Q2, S1 and S2 are. */
 
 /* How often a reader starts again before he gives up. */

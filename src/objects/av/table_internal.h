@@ -13,7 +13,7 @@ uint32_t wf_av_table_bits(const struct wf_av_table *table);
 /* Double the capacity. */
 int wf_av_table_grow(struct wf_av_table *table);
 
-/* Chains (av_chain.c). An address's hash says its chain, and the tag is the state of
+/* Chains (chain.c). An address's hash says its chain, and the tag is the state of
  * a slot that holds it. */
 uint64_t wf_av_chain_hash(const struct wf_av_format *format, const uint32_t *words);
 uint32_t wf_av_chain_tag(uint64_t hash);

@@ -13,18 +13,18 @@ struct wf_cq_error {
 	uint8_t data[]; /* entry.err_data points here */
 };
 
-/* cq_read.c */
+/* read.c */
 ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count);
 ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src);
 
-/* cq_wait.c */
+/* wait.c */
 ssize_t wf_cq_sread(
 	struct fid_cq *fid, void *buf, size_t count, const void *cond, int timeout);
 ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src,
 	const void *cond, int timeout);
 int wf_cq_signal(struct fid_cq *fid);
 
-/* cq_err.c */
+/* err.c */
 ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags);
 const char *wf_cq_strerror(struct fid_cq *fid, int prov_errno, const void *err_data,
 	char *buf, size_t len);

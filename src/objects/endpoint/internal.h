@@ -17,18 +17,18 @@ uint64_t wf_ep_with_directions(uint64_t caps);
 /* Give back one handle; the last one releases the endpoint. -FI_EBUSY. */
 int wf_ep_put(struct wf_ep *ep);
 
-/* endpoint_flags.c: settle flags before the endpoint is enabled and whenever the
+/* flags.c: settle flags before the endpoint is enabled and whenever the
  * application replaces its default ones. */
 void wf_ep_settle_flags(struct wf_ep *ep);
 int wf_ep_get_op_flags(struct wf_ep *ep, uint64_t *flags);
 int wf_ep_set_op_flags(struct wf_ep *ep, uint64_t flags);
 
-/* endpoint_bind.c */
+/* bind.c */
 int wf_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int wf_ep_check_bindings(const struct wf_ep *ep);
 void wf_ep_unbind_all(struct wf_ep *ep);
 
-/* endpoint_progress.c: be run by whoever reads what is bound. */
+/* progress.c: be run by whoever reads what is bound. */
 void wf_ep_progress_init(struct wf_ep *ep);
 int wf_ep_progress_attach(struct wf_ep *ep);
 void wf_ep_progress_detach(struct wf_ep *ep);
@@ -39,13 +39,13 @@ int wf_ep_progress_triggers(struct wf_ep *ep);
 /* Data path tables for an endpoint that is ready. */
 void wf_ep_finish_tables(struct wf_ep *ep);
 
-/* endpoint_msg.c and its sisters: finish the tables that @ep carries. */
+/* msg.c and its sisters: finish the tables that @ep carries. */
 void wf_ep_msg_finish(struct wf_ep *ep);
 void wf_ep_tagged_finish(struct wf_ep *ep);
 void wf_ep_rma_finish(struct wf_ep *ep);
 void wf_ep_atomic_finish(struct wf_ep *ep);
 
-/* endpoint_srx.c: settle where receives go, before the transport is enabled; let go of
+/* srx.c: settle where receives go, before the transport is enabled; let go of
  * what waits there, before it is destroyed; and after that. */
 int wf_ep_srx_attach(struct wf_ep *ep);
 void wf_ep_srx_drain(struct wf_ep *ep);
@@ -63,12 +63,12 @@ ssize_t wf_transfer_put_err(
 struct wf_progress *wf_transfer_progress(struct wf_transfer *transfer);
 void wf_transfer_free(struct wf_transfer *transfer);
 
-/* endpoint_alias.c */
+/* alias.c */
 bool wf_ep_is_alias(const struct fid *fid);
 struct wf_ep *wf_ep_alias_target(struct fid *fid);
 int wf_ep_alias_open(struct wf_ep *ep, const struct fi_alias *arg);
 
-/* endpoint_opt.c, endpoint_cm.c: slots of the tables, for aliases as well. */
+/* opt.c, cm.c: slots of the tables, for aliases as well. */
 int wf_ep_getopt(fid_t fid, int level, int name, void *val, size_t *len);
 int wf_ep_setopt(fid_t fid, int level, int name, const void *val, size_t len);
 extern struct fi_ops_cm wf_ep_cm_ops;

@@ -104,7 +104,7 @@ static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
 }
 
 /*
- * The operations that calls with flags ask for, all arguments checked; endpoint_msg.c
+ * The operations that calls with flags ask for, all arguments checked; endpoint/msg.c
  * and its sisters. @op borrows what @msg points to.
  */
 int wf_op_send(

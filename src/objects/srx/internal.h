@@ -129,14 +129,14 @@ void wf_srx_unclaim(struct wf_srx *srx, struct wf_srx_entry *entry);
 				 entry##_next = wf_list_entry(entry->match.order.next, \
 					 struct wf_srx_entry, match.order))
 
-/* srx_post.c: the buffers of @op become @entry's, or those of @from. */
+/* post.c: the buffers of @op become @entry's, or those of @from. */
 void wf_srx_set_buffers(
 	const struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op);
 void wf_srx_move_buffers(const struct wf_srx *srx, struct wf_srx_entry *entry,
 	const struct wf_srx_entry *from);
 uint64_t wf_srx_source(const struct wf_srx *srx, const struct wf_op *op);
 
-/* srx_multi.c */
+/* multi.c */
 ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op);
 
 /* Give @entry the next @size bytes of @buffer. False: it is retired instead, because
@@ -150,7 +150,7 @@ void wf_srx_multi_retire(struct wf_srx *srx, struct wf_srx_entry *buffer);
 /* The message in @slice is done with. */
 void wf_srx_multi_put(struct wf_srx *srx, struct wf_srx_entry *slice);
 
-/* srx_peek.c: an operation with FI_PEEK, FI_CLAIM or FI_DISCARD. */
+/* peek.c: an operation with FI_PEEK, FI_CLAIM or FI_DISCARD. */
 ssize_t wf_srx_peek(struct wf_srx *srx, const struct wf_op *op);
 
 #endif

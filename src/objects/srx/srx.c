@@ -4,8 +4,8 @@
 
 /*
  * The life of a receive context and of the handles to it. Receives come in through
- * srx_post.c, messages through srx_match.c; srx_ctx.c has the object that an
- * application opens, endpoint_srx.c how endpoints get theirs.
+ * post.c, messages through match.c; ctx.c has the object that an application opens,
+ * endpoint/srx.c how endpoints get theirs.
  */
 
 static size_t entry_size(size_t iov_limit)

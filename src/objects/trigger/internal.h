@@ -33,7 +33,7 @@ void wf_trigger_take(struct wf_triggers *triggers,
 	bool (*wanted)(const struct wf_work *work, const void *arg), const void *arg,
 	struct wf_list *ret_taken);
 
-/* trigger_op.c and trigger_work.c. -FI_EAGAIN: not now; else @work is over with. */
+/* op.c and work.c. -FI_EAGAIN: not now; else @work is over with. */
 ssize_t wf_trigger_start_op(struct wf_work *work);
 ssize_t wf_trigger_start_work(struct wf_work *work);
 void wf_trigger_free_op(struct wf_work *work);

@@ -3,16 +3,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "objects/endpoint/name.h"
 #include "objects/op/build.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"
 #include "sys/compiler.h"
 
-/* Opening, naming, enabling and destroying endpoints. */
+	/* Opening, naming, enabling and destroying endpoints. */
 
-/* Messages come through the members' ports of the receive context, never through the
- * endpoint's own. */
-static int never(struct fi_peer_rx_entry *entry)
+	/* Messages come through the members' ports of the receive context, never
+	 * through the endpoint's own. */
+	static int
+	never(struct fi_peer_rx_entry *entry)
 {
 	(void)entry;
 	return -FI_ENOSYS;
@@ -79,7 +81,7 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 	uint32_t room[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
 	struct lnx_name name = { .count = ep->count };
 	uint8_t packed[LNX_NAME_LEN];
-	size_t size, given = *len;
+	size_t size;
 	int ret;
 
 	for (unsigned int i = 0; i < ep->count; i++) {
@@ -104,10 +106,7 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 			ep->count, LNX_NAME_LEN);
 		return -FI_ENOSPC;
 	}
-	if (addr)
-		memcpy(addr, packed, WF_MIN(given, size));
-	*len = size;
-	return given < size ? -FI_ETOOSMALL : 0;
+	return wf_name_give(packed, size, addr, len);
 }
 
 /* What every member takes. */

@@ -5,6 +5,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "objects/endpoint/name.h"
 #include "providers/shm/peer.h"
 
 /* Opening, naming, enabling and destroying endpoints. */
@@ -121,12 +122,8 @@ static int shm_setname(struct wf_ep *wf, const void *addr, size_t len)
 static int shm_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
-	size_t room = *len;
 
-	*len = strlen(ep->name) + 1;
-	if (addr)
-		memcpy(addr, ep->name, WF_MIN(room, *len));
-	return room < *len ? -FI_ETOOSMALL : 0;
+	return wf_name_give(ep->name, strlen(ep->name) + 1, addr, len);
 }
 
 static size_t shm_tx_left(struct wf_ep *wf)

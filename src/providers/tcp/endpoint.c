@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "objects/endpoint/name.h"
 #include "providers/tcp/conn.h"
 #include "providers/tcp/context.h"
 #include "providers/tcp/msg_cm.h"
@@ -75,13 +76,10 @@ static int tcp_setname(struct wf_ep *wf, const void *addr, size_t len)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 	union wf_sockaddr name;
+	int ret = wf_name_read(&tcp_prov, addr, len, ep->name.sa.sa_family, &name);
 
-	if (wf_sockaddr_read(addr, len, &name) ||
-		name.sa.sa_family != ep->name.sa.sa_family) {
-		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_setname: not an address in the endpoint's format\n");
-		return -FI_EINVAL;
-	}
+	if (ret)
+		return ret;
 	if (ep->peers && ep->peers->listener.fd >= 0) {
 		tcp_watch_set(ep, &ep->peers->watch, 0);
 		tcp_listener_close(&ep->peers->listener);
@@ -96,7 +94,6 @@ static int tcp_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 	union wf_sockaddr name;
-	size_t room = *len;
 	int ret = ep->peers ? tcp_peers_listen(ep) : 0;
 
 	if (ret)
@@ -109,10 +106,7 @@ static int tcp_getname(struct wf_ep *wf, void *addr, size_t *len)
 		(void)getsockname(ep->cm->conn->watch.fd, &name.sa, &size);
 	}
 	wf_unlock(&wf->lock);
-	*len = wf_sockaddr_len(&name);
-	if (addr)
-		memcpy(addr, &name, WF_MIN(room, *len));
-	return room < *len ? -FI_ETOOSMALL : 0;
+	return wf_name_give(&name, wf_sockaddr_len(&name), addr, len);
 }
 
 static int tcp_getopt(struct wf_ep *wf, int name, void *val, size_t *len)
@@ -149,23 +143,6 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.arm = tcp_arm,
 };
 
-static int first_name(const struct fi_info *info, union wf_sockaddr *ret)
-{
-	int family = info->addr_format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_INET;
-
-	if (!info->src_addr) {
-		*ret = wf_sockaddr_any(family);
-		return 0;
-	}
-	if (wf_sockaddr_read(info->src_addr, info->src_addrlen, ret) ||
-		ret->sa.sa_family != family) {
-		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_endpoint: src_addr is not an address in addr_format\n");
-		return -FI_EINVAL;
-	}
-	return 0;
-}
-
 static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 {
 	struct wf_ep *wf = &ep->ep;
@@ -201,7 +178,7 @@ int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,
 	struct tcp_ep *ep;
 	int ret;
 
-	ret = first_name(info, &name);
+	ret = wf_name_first(&tcp_prov, info, "fi_endpoint", &name);
 	if (ret)
 		return ret;
 	ep = calloc(1, sizeof(*ep));

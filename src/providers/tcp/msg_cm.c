@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "objects/endpoint/name.h"
 #include "providers/tcp/listen.h"
 #include "providers/tcp/msg_cm.h"
 #include "sys/clock.h"
@@ -337,22 +338,16 @@ static int msg_shutdown(struct fid_ep *fid, uint64_t flags)
 static int msg_getpeer(struct fid_ep *fid, void *addr, size_t *len)
 {
 	struct tcp_ep *ep = ep_of(&fid->fid);
-	size_t room, size;
+	int ret = -FI_ENOTCONN;
 
 	if (!len || (*len && !addr))
 		return -FI_EINVAL;
 	wf_lock(&ep->ep.lock);
-	size = ep->cm->state == TCP_MSG_NEW ? 0 : wf_sockaddr_len(&ep->cm->peer);
-	room = *len;
-	if (size) {
-		*len = size;
-		if (addr)
-			memcpy(addr, &ep->cm->peer, WF_MIN(room, size));
-	}
+	if (ep->cm->state != TCP_MSG_NEW && wf_sockaddr_len(&ep->cm->peer))
+		ret = wf_name_give(
+			&ep->cm->peer, wf_sockaddr_len(&ep->cm->peer), addr, len);
 	wf_unlock(&ep->ep.lock);
-	if (!size)
-		return -FI_ENOTCONN;
-	return room < size ? -FI_ETOOSMALL : 0;
+	return ret;
 }
 
 /* ---- life ---- */

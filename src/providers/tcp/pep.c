@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "objects/absent/absent.h"
+#include "objects/endpoint/name.h"
 #include "objects/info/info.h"
 #include "providers/tcp/pep.h"
 
@@ -86,12 +87,10 @@ static int pep_setname(fid_t fid, void *addr, size_t len)
 {
 	struct tcp_pep *pep = pep_of(fid);
 	union wf_sockaddr name;
-	int ret = 0;
+	int ret = wf_name_read(&tcp_prov, addr, len, pep->name.sa.sa_family, &name);
 
-	if (wf_sockaddr_read(addr, len, &name) ||
-		name.sa.sa_family != pep->name.sa.sa_family)
-		return refuse("fi_setname", -FI_EINVAL,
-			"not an address in the endpoint's format");
+	if (ret)
+		return ret;
 	wf_lock(&pep->lock);
 	if (pep->listening || pep->taken) {
 		ret = refuse("fi_setname", -FI_EOPBADSTATE, "it listens already");
@@ -108,18 +107,14 @@ static int pep_setname(fid_t fid, void *addr, size_t len)
 static int pep_getname(fid_t fid, void *addr, size_t *len)
 {
 	struct tcp_pep *pep = pep_of(fid);
-	size_t room, size;
+	int ret;
 
 	if (!len || (*len && !addr))
 		return -FI_EINVAL;
 	wf_lock(&pep->lock);
-	size = wf_sockaddr_len(&pep->name);
-	room = *len;
-	*len = size;
-	if (addr)
-		memcpy(addr, &pep->name, WF_MIN(room, size));
+	ret = wf_name_give(&pep->name, wf_sockaddr_len(&pep->name), addr, len);
 	wf_unlock(&pep->lock);
-	return room < size ? -FI_ETOOSMALL : 0;
+	return ret;
 }
 
 static struct fi_ops_cm pep_cm_ops = {
@@ -260,19 +255,6 @@ int tcp_pep_take_name(struct fid *handle, int family, union wf_sockaddr *ret)
 	return ret_code;
 }
 
-static int init_name(struct tcp_pep *pep, const struct fi_info *info)
-{
-	int family = info->addr_format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_INET;
-
-	pep->name = wf_sockaddr_any(family);
-	if (info->src_addr &&
-		(wf_sockaddr_read(info->src_addr, info->src_addrlen, &pep->name) ||
-			pep->name.sa.sa_family != family))
-		return refuse("fi_passive_ep", -FI_EINVAL,
-			"src_addr is not an address in addr_format");
-	return 0;
-}
-
 int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_pep **ret_pep, void *context)
 {
@@ -288,7 +270,7 @@ int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	pep = calloc(1, sizeof(*pep));
 	if (!pep)
 		return -FI_ENOMEM;
-	ret = init_name(pep, info);
+	ret = wf_name_first(&tcp_prov, info, "fi_passive_ep", &pep->name);
 	if (ret)
 		goto err_free;
 	pep->info = fi_dupinfo(info);

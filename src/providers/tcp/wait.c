@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
-#include <sys/timerfd.h>
-
 #include "providers/tcp/conn.h"
 #include "providers/tcp/dead.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 #include "sys/clock.h"
+#include "sys/timer.h"
 
 /*
  * For those who sleep: the epoll set, into which arm() puts hot sockets as well, and a
@@ -20,33 +18,23 @@ int tcp_wait_fd(struct wf_ep *wf)
 
 static void timer_ready(struct tcp_watch *watch, uint32_t events)
 {
-	uint64_t count;
-
 	(void)events;
-	(void)!read(watch->fd, &count, sizeof(count));
+	wf_timer_drain(watch->fd);
 }
 
 void tcp_timer_set(struct tcp_ep *ep, uint64_t deadline_ns)
 {
-	struct itimerspec spec = { 0 };
-
 	if (ep->timer_ns == deadline_ns)
 		return;
 	if (ep->timer.fd < 0) {
 		ep->timer.ready = timer_ready;
-		ep->timer.fd =
-			timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
+		ep->timer.fd = wf_timer_open();
 		if (ep->timer.fd < 0)
 			return;
 		tcp_watch_set(ep, &ep->timer, EPOLLIN);
 	}
 	ep->timer_ns = deadline_ns;
-	if (deadline_ns != UINT64_MAX) {
-		deadline_ns = WF_MAX(deadline_ns, (uint64_t)1);
-		spec.it_value.tv_sec = (time_t)(deadline_ns / 1000000000u);
-		spec.it_value.tv_nsec = (long)(deadline_ns % 1000000000u);
-	}
-	(void)timerfd_settime(ep->timer.fd, TFD_TIMER_ABSTIME, &spec, NULL);
+	wf_timer_set(ep->timer.fd, deadline_ns);
 }
 
 bool tcp_arm(struct wf_ep *wf)

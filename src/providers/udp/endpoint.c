@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "objects/endpoint/name.h"
 #include "providers/udp/udp.h"
 
 /* Opening, naming, enabling and destroying endpoints. */
@@ -51,12 +52,9 @@ static int udp_setname(struct wf_ep *wf, const void *addr, size_t len)
 	union wf_sockaddr old = ep->name, name;
 	int old_fd = ep->fd, ret;
 
-	ret = wf_sockaddr_read(addr, len, &name);
-	if (ret || name.sa.sa_family != old.sa.sa_family) {
-		udp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_setname: not an address in the endpoint's format\n");
-		return -FI_EINVAL;
-	}
+	ret = wf_name_read(&udp_prov, addr, len, old.sa.sa_family, &name);
+	if (ret)
+		return ret;
 	ep->name = name;
 	ep->fd = -1;
 	ret = udp_bind(ep);
@@ -74,15 +72,11 @@ static int udp_setname(struct wf_ep *wf, const void *addr, size_t len)
 static int udp_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct udp_ep *ep = udp_ep_of(wf);
-	size_t room = *len;
 	int ret = udp_bind(ep);
 
 	if (ret)
 		return ret;
-	*len = wf_sockaddr_len(&ep->name);
-	if (addr)
-		memcpy(addr, &ep->name, WF_MIN(room, *len));
-	return room < *len ? -FI_ETOOSMALL : 0;
+	return wf_name_give(&ep->name, wf_sockaddr_len(&ep->name), addr, len);
 }
 
 static size_t udp_rx_left(struct wf_ep *wf)
@@ -114,23 +108,6 @@ static const struct wf_xfer_ops udp_xfer_ops = {
 	.arm = udp_arm,
 };
 
-static int first_name(const struct fi_info *info, union wf_sockaddr *ret)
-{
-	int family = info->addr_format == FI_SOCKADDR_IN6 ? AF_INET6 : AF_INET;
-
-	if (!info->src_addr) {
-		*ret = wf_sockaddr_any(family);
-		return 0;
-	}
-	if (wf_sockaddr_read(info->src_addr, info->src_addrlen, ret) ||
-		ret->sa.sa_family != family) {
-		udp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_endpoint: src_addr is not an address in addr_format\n");
-		return -FI_EINVAL;
-	}
-	return 0;
-}
-
 int udp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
 	uint64_t flags, void *context)
 {
@@ -144,7 +121,7 @@ int udp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 			(unsigned long long)flags);
 		return -FI_EINVAL;
 	}
-	ret = first_name(info, &name);
+	ret = wf_name_first(&udp_prov, info, "fi_endpoint", &name);
 	if (ret)
 		return ret;
 	ep = calloc(1, sizeof(*ep));
