@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_SANITIZER_H
+#define TESTS_SANITIZER_H
+
+/* Which sanitizer a test is built with: gcc tells by a macro, clang by a feature. For
+ * tests that are too long or measure memory. */
+#ifndef __has_feature
+#define __has_feature(x) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define ADDRESS_SANITIZER 1
+#else
+#define ADDRESS_SANITIZER 0
+#endif
+
+#if defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#define THREAD_SANITIZER 1
+#else
+#define THREAD_SANITIZER 0
+#endif
+
+#define SANITIZED (ADDRESS_SANITIZER || THREAD_SANITIZER)
+
+#endif
