@@ -585,7 +585,7 @@ static void make_dir_names(char names[8][512], int *count)
 	note_paths("/dev/shm");
 	node_close(&node);
 	for (int i = 0; i < path_count && *count < 8; i++)
-		snprintf(names[(*count)++], 512, "%s", paths[i]);
+		memcpy(names[(*count)++], paths[i], sizeof(paths[i]));
 }
 
 static void a_directory_of_somebody_else_is_not_used(void)
