@@ -50,8 +50,8 @@
 /* The same value as FI_ADDR_UNSPEC and FI_ADDR_NOTAVAIL. */
 #define WF_MATCH_ANY UINT64_MAX
 
-#define WF_MATCH_MAX_PAIRS 16
-#define WF_MATCH_BESIDE    (UINT32_C(1) << WF_MATCH_MAX_PAIRS)
+#define WF_MATCH_MAX_PAIRS  16
+#define WF_MATCH_BESIDE     (UINT32_C(1) << WF_MATCH_MAX_PAIRS)
 #define WF_MATCH_FEW_POSTED 4
 
 struct wf_match_group;

@@ -141,11 +141,9 @@ static void inhabitant(void *arg)
 	partner_close(&island->p);
 }
 
-/* In a namespace of its own: the first process there is called 1. */
 static void islander(void *arg)
 {
-	own_pid_namespace();
-	join(child(inhabitant, arg, 60));
+	in_pid_namespace(inhabitant, arg);
 }
 
 static void join_or_skip(pid_t pid)
@@ -214,12 +212,17 @@ static void name_made_up(void *arg)
 	pipe_tell(&m->opened);
 	pipe_wait(&m->go);
 	CHECK_OK(fi_close(&ep->fid));
+	CHECK_OK(fi_close(&cq->fid));
+	CHECK_OK(fi_close(&av->fid));
+	CHECK_OK(fi_close(&domain->fid));
+	CHECK_OK(fi_close(&fabric->fid));
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
 }
 
 static void island_with_made_up_name(void *arg)
 {
-	own_pid_namespace();
-	join(child(name_made_up, arg, 60));
+	in_pid_namespace(name_made_up, arg);
 }
 
 static void names_made_up_by_like_processes(void)
@@ -582,7 +585,7 @@ static void make_dir_names(char names[8][512], int *count)
 	note_paths("/dev/shm");
 	node_close(&node);
 	for (int i = 0; i < path_count && *count < 8; i++)
-		snprintf(names[(*count)++], 512, "%s", paths[i]);
+		memcpy(names[(*count)++], paths[i], sizeof(paths[i]));
 }
 
 static void a_directory_of_somebody_else_is_not_used(void)

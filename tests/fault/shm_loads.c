@@ -150,6 +150,7 @@ static void flood_receiver(void *arg)
 		receive_one(f, &node, URGENT, in);
 	node_idle(&node, 20);
 	node_close(&node);
+	free(in);
 }
 
 static void flood_of(uint32_t count, size_t len, bool backwards)

@@ -9,12 +9,11 @@
 #include "providers/lnx/param.h"
 #include "sys/compiler.h"
 
-	/* Opening, naming, enabling and destroying endpoints. */
+/* Opening, naming, enabling and destroying endpoints. */
 
-	/* Messages come through the members' ports of the receive context, never
-	 * through the endpoint's own. */
-	static int
-	never(struct fi_peer_rx_entry *entry)
+/* Messages come through the members' ports of the receive context, never
+ * through the endpoint's own. */
+static int never(struct fi_peer_rx_entry *entry)
 {
 	(void)entry;
 	return -FI_ENOSYS;
