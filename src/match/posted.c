@@ -6,7 +6,8 @@
  * what such a receive compares: the tag without the ignored bits and, when directed,
  * the source. A message is looked up once in each group that has receives, and the
  * oldest of what is found there is its match. Receives of one key leave in the order in
- * which they came, so the first of a key is the oldest of it.
+ * which they came, so the first of a key is the oldest of it. What is in no group is in
+ * a list beside them (posted.h).
  */
 #include "match/posted.h"
 #include "match/sides.h"
