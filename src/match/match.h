@@ -40,7 +40,7 @@
  * WF_MATCH_MAX_PAIRS such pairs at one time the receives of the further pairs are kept
  * in, and unexpected messages for them are looked for in, one ordered list; so are
  * up to WF_MATCH_FEW_POSTED receives while there are no others. Looking for messages of
- *unknown source costs as much as arrived behind the oldest of them.
+ * unknown source costs as much as arrived behind the oldest of them.
  *
  * Nothing here fails. Memory is asked for only to go faster: when there is none, lists
  * are searched instead.

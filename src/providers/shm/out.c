@@ -19,22 +19,6 @@ enum {
 /* What would be said of an operation that cannot be sent now. */
 enum { SENT, FULL, WAITS };
 
-bool shm_writer_refresh(struct shm_writer *w)
-{
-	/* L4: acquire, pairs with L3; slots first, so that the bytes are as new. */
-	uint32_t slots =
-		atomic_load_explicit(&w->lane->reader.slots, memory_order_acquire);
-	uint64_t pos =
-		atomic_load_explicit(&w->lane->reader.bytes, memory_order_relaxed);
-
-	if (slots - w->seen_slots > w->next - 1 - w->seen_slots ||
-		pos - w->seen_pos > w->pos - w->seen_pos)
-		return false;
-	w->seen_slots = slots;
-	w->seen_pos = pos;
-	return true;
-}
-
 bool shm_out_room_slow(struct shm_conn *conn)
 {
 	if (!shm_writer_refresh(&conn->out)) {

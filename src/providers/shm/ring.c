@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/ring.h"
+
+bool shm_writer_refresh(struct shm_writer *w)
+{
+	/* L4: acquire, pairs with L3; slots first, so that the bytes are as new. */
+	uint32_t slots =
+		atomic_load_explicit(&w->lane->reader.slots, memory_order_acquire);
+	uint64_t pos =
+		atomic_load_explicit(&w->lane->reader.bytes, memory_order_relaxed);
+
+	if (slots - w->seen_slots > w->next - 1 - w->seen_slots ||
+		pos - w->seen_pos > w->pos - w->seen_pos)
+		return false;
+	w->seen_slots = slots;
+	w->seen_pos = pos;
+	return true;
+}
