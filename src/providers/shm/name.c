@@ -147,6 +147,8 @@ int shm_name_dir_in(const char *root)
 		err = -errno;
 	/* It may be there although none could be made. */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && !err && errno == ENOENT)
+		return -ENOENT;
 	if (fd < 0) {
 		err = err ? err : -errno;
 		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,

@@ -21,7 +21,7 @@
  * locked, so that nobody takes a name that is being made for a leftover.
  */
 
-enum { BACKLOG = 4096, TRIES = 16 };
+enum { BACKLOG = 4096, TRIES = 1000 };
 
 static int address_of(const char *name, struct sockaddr_un *ret)
 {
@@ -63,20 +63,36 @@ static void remove_leftovers(int dir)
 		(void)close(probe);
 }
 
+static int lock_fd(int dir)
+{
+	while (flock(dir, LOCK_EX))
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* Whoever is last in it removes the directory, with the lock held: who waited for that
+ * has a lock on nothing, and makes another directory. */
 static int lock_dir(int *ret_dir)
 {
-	int dir = shm_name_dir();
+	struct stat st;
+	int dir, ret = -ENOENT;
 
-	if (dir < 0)
-		return dir;
-	while (flock(dir, LOCK_EX)) {
-		if (errno != EINTR) {
-			(void)close(dir);
-			return -errno;
+	for (int i = 0; ret == -ENOENT && i < TRIES; i++) {
+		dir = shm_name_dir();
+		if (dir < 0) {
+			ret = dir;
+			continue;
 		}
+		ret = lock_fd(dir);
+		if (!ret && (fstat(dir, &st) || !st.st_nlink))
+			ret = -ENOENT;
+		if (ret)
+			(void)close(dir);
+		else
+			*ret_dir = dir;
 	}
-	*ret_dir = dir;
-	return 0;
+	return ret;
 }
 
 /* Zombies are gone, too. */
@@ -124,15 +140,18 @@ static int bind_name(int fd, const struct sockaddr_un *addr)
 	return bind(fd, (const struct sockaddr *)addr, sizeof(*addr));
 }
 
-static int listen_once(const struct sockaddr_un *addr, int *ret_fd)
+int shm_socket_listen(const char *name, int *ret_fd)
 {
-	int fd, dir = -1, ret = lock_dir(&dir);
+	struct sockaddr_un addr;
+	int fd, dir, ret = address_of(name, &addr);
 
+	if (!ret)
+		ret = lock_dir(&dir);
 	if (ret)
 		return ret;
 	remove_leftovers(dir);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind_name(fd, addr) || listen(fd, BACKLOG))
+	if (fd < 0 || bind_name(fd, &addr) || listen(fd, BACKLOG))
 		ret = -errno;
 	(void)close(dir);
 	if (ret && fd >= 0)
@@ -142,30 +161,19 @@ static int listen_once(const struct sockaddr_un *addr, int *ret_fd)
 	return ret;
 }
 
-int shm_socket_listen(const char *name, int *ret_fd)
-{
-	struct sockaddr_un addr;
-	int ret = address_of(name, &addr);
-
-	/* The directory may be removed by whoever was last in it. */
-	for (int i = 0; !ret && i < TRIES; i++) {
-		ret = listen_once(&addr, ret_fd);
-		if (ret != -ENOENT)
-			return ret;
-		ret = 0;
-	}
-	return ret ? ret : -ENOENT;
-}
-
 void shm_socket_unlisten(const char *name, int fd)
 {
 	struct sockaddr_un addr;
+	int dir;
 
 	/* While we listen the name is ours. */
 	if (!address_of(name, &addr)) {
 		(void)unlink(addr.sun_path);
 		*strrchr(addr.sun_path, '/') = '\0';
-		(void)rmdir(addr.sun_path);
+		if (!lock_dir(&dir)) {
+			(void)rmdir(addr.sun_path);
+			(void)close(dir);
+		}
 	}
 	(void)close(fd);
 }
