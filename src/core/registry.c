@@ -74,11 +74,16 @@ bool wf_registry_has_dl(const void *dl)
 }
 
 /* Parameters first: their cleared values must not reach a provider that is gone. */
-static void release(struct fi_provider *prov, void *dl)
+static void clean_up(struct fi_provider *prov)
 {
 	wf_params_forget(prov);
 	if (prov->cleanup)
 		prov->cleanup();
+}
+
+static void release(struct fi_provider *prov, void *dl)
+{
+	clean_up(prov);
 	if (dl)
 		(void)dlclose(dl);
 }
@@ -195,8 +200,21 @@ release:
 	return err;
 }
 
+/* What one provider keeps may have code of another's, as a NIC of an fi_info has: all
+ * let go of it before the first is unloaded. */
 void wf_registry_done(void)
 {
+	wf_list_foreach(entry_link, &wf_registry)
+		clean_up(wf_list_entry(entry_link, struct wf_prov_entry, link)->prov);
 	wf_list_foreach_safe(it, &wf_registry)
-		free_entry(wf_list_entry(it, struct wf_prov_entry, link));
+	{
+		struct wf_prov_entry *entry =
+			wf_list_entry(it, struct wf_prov_entry, link);
+
+		wf_list_remove(&entry->link);
+		if (entry->dl)
+			(void)dlclose(entry->dl);
+		free(entry->origin);
+		free(entry);
+	}
 }
