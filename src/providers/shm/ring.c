@@ -3,11 +3,12 @@
 
 bool shm_writer_refresh(struct shm_writer *w)
 {
-	/* L4: acquire, pairs with L3; slots first, so that the bytes are as new. */
+	/* L4: acquire, pairs with L3; slots first, so that the bytes are as new. They may
+	 * be newer: what the reader did before it told them has to be over, too. */
 	uint32_t slots =
 		atomic_load_explicit(&w->lane->reader.slots, memory_order_acquire);
 	uint64_t pos =
-		atomic_load_explicit(&w->lane->reader.bytes, memory_order_relaxed);
+		atomic_load_explicit(&w->lane->reader.bytes, memory_order_acquire);
 
 	if (slots - w->seen_slots > w->next - 1 - w->seen_slots ||
 		pos - w->seen_pos > w->pos - w->seen_pos)
