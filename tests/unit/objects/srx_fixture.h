@@ -19,7 +19,7 @@ enum { FK_ROOM = 64 };
 
 struct fk {
 	struct wf_ep ep;
-	unsigned int discards, arrivals;
+	unsigned int discards, arrivals, tries;
 	int start_result, enable_result;
 	bool stow;      /* unexpected messages, all of them */
 	bool hold;      /* matched messages are not completed before fk_finish */
@@ -180,6 +180,20 @@ static const struct wf_xfer_ops fk_xfer_ops = {
 	.srx_addr = fk_srx_addr,
 };
 
+static bool fk_deliver(struct fk *fk, const struct fk_msg *msg,
+	const struct fi_peer_match_attr *attr, bool tagged)
+{
+	const struct wf_srx_arrival arrival = {
+		.buf = msg->data,
+		.len = msg->len,
+		.tag = attr->tag,
+		.addr = attr->addr,
+		.src = msg->from,
+	};
+
+	return wf_srx_deliver(&fk->ep, tagged ? FI_TAGGED : FI_MSG, &arrival);
+}
+
 /* A message of @len bytes, counting up from @first. @from is not known to the transport
  * yet with @unknown. */
 static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
@@ -202,6 +216,11 @@ static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
 
 	wf_ep_srx_lock(&fk->ep);
 	wf_lock(&fk->ep.lock);
+	/* Every other one the short way, where that is one: nothing may differ. */
+	if (!fk->hold && fk->tries++ % 2 == 0 && fk_deliver(fk, msg, &attr, tagged)) {
+		free(msg);
+		goto out;
+	}
 	ret = tagged ? wf_srx_get_tag(fk->ep.srx, &attr, &entry)
 		     : wf_srx_get_msg(fk->ep.srx, &attr, &entry);
 	assert_non_null(entry);
@@ -219,6 +238,7 @@ static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
 			ret = tagged ? wf_srx_stow_tag(entry) : wf_srx_stow_msg(entry);
 		assert_int_equal(ret, 0);
 	}
+out:
 	wf_unlock(&fk->ep.lock);
 	wf_ep_srx_unlock(&fk->ep);
 }

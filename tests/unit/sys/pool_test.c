@@ -114,6 +114,36 @@ static void test_edge(void **state)
 	(void)state;
 }
 
+/* Objects that were set aside are still the pool's: handed out again, one at a time, and
+ * gone with it. */
+static void test_aside(void **state)
+{
+	void *object[4 * WF_POOL_ASIDE];
+	struct wf_pool pool;
+
+	wf_pool_init(&pool, 48);
+	for (int round = 0; round < 3; round++) {
+		for (size_t i = 0; i < WF_ARRAY_SIZE(object); i++) {
+			object[i] = round % 2 ? wf_pool_get(&pool)
+					      : wf_pool_get_inline(&pool);
+			assert_non_null(object[i]);
+			memset(object[i], (int)i, 48);
+		}
+		for (size_t i = 0; i < WF_ARRAY_SIZE(object); i++) {
+			for (size_t b = 0; b < 48; b++)
+				assert_int_equal(((unsigned char *)object[i])[b], i);
+			if (i % 3)
+				wf_pool_put_inline(&pool, object[i]);
+			else
+				wf_pool_put(&pool, object[i]);
+		}
+		assert_true(pool.aside_count <= WF_POOL_ASIDE);
+	}
+	assert_int_equal(pool.slabs, 1);
+	wf_pool_done(&pool);
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -121,6 +151,7 @@ int main(void)
 		cmocka_unit_test(test_shrinks),
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_edge),
+		cmocka_unit_test(test_aside),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
