@@ -39,6 +39,7 @@
 	X(tables)                                                                      \
 	X(threads)                                                                     \
 	X(progress)                                                                    \
+	X(hidden)                                                                      \
 	X(idle)                                                                        \
 	X(interrupt)                                                                   \
 	X(tagged)                                                                      \

@@ -82,6 +82,9 @@ static int ep_enable(struct wf_ep *ep)
 	ret = ep->xfer->enable(ep);
 	if (ret)
 		goto out;
+	ret = wf_ep_cleanup_start(ep);
+	if (ret)
+		goto out;
 	ret = wf_ep_progress_attach(ep);
 	if (ret)
 		goto out;
@@ -115,6 +118,7 @@ int wf_ep_put(struct wf_ep *ep)
 			ep->handles++;
 			return ret;
 		}
+		wf_ep_cleanup_stop(ep);
 		wf_ep_progress_detach(ep);
 		wf_trigger_purge(ep);
 		wf_ep_srx_drain(ep);
@@ -126,6 +130,24 @@ int wf_ep_put(struct wf_ep *ep)
 static int ep_close(struct fid *fid)
 {
 	return wf_ep_put(wf_container_of(fid, struct wf_ep, fid.fid));
+}
+
+static int get_fd(struct wf_ep *ep, int *ret_fd)
+{
+	int ret;
+
+	if (!ret_fd)
+		return -FI_EINVAL;
+	if (!ep->xfer->get_fd) {
+		wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
+			"FI_GET_FD: no one descriptor carries the data of such an "
+			"endpoint\n");
+		return -FI_ENOSYS;
+	}
+	wf_lock(&ep->lock);
+	ret = ep->xfer->get_fd(ep, ret_fd);
+	wf_unlock(&ep->lock);
+	return ret;
 }
 
 static int ep_control(struct fid *fid, int command, void *arg)
@@ -141,6 +163,8 @@ static int ep_control(struct fid *fid, int command, void *arg)
 		return wf_ep_set_op_flags(ep, arg ? *(uint64_t *)arg : 0);
 	case FI_ALIAS:
 		return wf_ep_alias_open(ep, arg);
+	case FI_GET_FD:
+		return get_fd(ep, arg);
 	default:
 		wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"endpoints know no control command %d\n", command);

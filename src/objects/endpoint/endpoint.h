@@ -81,6 +81,14 @@ struct wf_xfer_ops {
 	int (*getopt)(struct wf_ep *ep, int name, void *val, size_t *len);
 	int (*setopt)(struct wf_ep *ep, int name, const void *val, size_t len);
 
+	/* Nothing is at @index of the AV any more: end what was kept for it, quietly.
+	 * Called with FI_AV_REMOVE_CLEANUP only; ep->lock held. */
+	void (*addr_removed)(struct wf_ep *ep, uint64_t index);
+
+	/* FI_GET_FD: the descriptor that carries the data, NULL: there is no one such.
+	 * ep->lock held. */
+	int (*get_fd)(struct wf_ep *ep, int *ret_fd);
+
 	/* How many more operations start() takes; NULL: not said. ep->lock held. */
 	size_t (*rx_left)(struct wf_ep *ep);
 	size_t (*tx_left)(struct wf_ep *ep);
@@ -152,6 +160,7 @@ struct wf_ep {
 	atomic_int refs;              /* groups and contexts: they keep it open */
 	unsigned int handles;         /* the endpoint and its aliases: the last frees */
 	struct wf_transfer *transfer; /* a peer on top of us, or NULL; see transfer.h */
+	struct wf_ep_cleanup *cleanup; /* NULL: addresses may go unnoticed */
 
 	/* Receiving, with xfer->srx_ops; settled when the endpoint is enabled. */
 	struct fid_peer_srx *srx;   /* what the transport calls */

@@ -54,6 +54,10 @@ void wf_ep_srx_detach(struct wf_ep *ep);
 /* Bind @ctx; *@why is what is wrong with it. */
 int wf_ep_srx_bind(struct wf_ep *ep, struct fid *fid, const char **why);
 
+/* cleanup.c: see FI_AV_REMOVE_CLEANUP. Stopped without any lock held. */
+int wf_ep_cleanup_start(struct wf_ep *ep);
+void wf_ep_cleanup_stop(struct wf_ep *ep);
+
 /* transfer.c: its results, as those of wf_cq_write and wf_cq_write_err; and the end of
  * all that wf_transfer_open made. */
 ssize_t wf_transfer_put(struct wf_transfer *transfer,

@@ -133,6 +133,16 @@ static size_t shm_tx_left(struct wf_ep *wf)
 	return ep->tx_pending < ep->tx_size ? ep->tx_size - ep->tx_pending : 0;
 }
 
+static void shm_addr_removed(struct wf_ep *wf, uint64_t index)
+{
+	struct shm_peers *peers = shm_ep_of(wf)->peers;
+	struct shm_peer *peer =
+		index < peers->index_room ? peers->by_index[index] : NULL;
+
+	if (peer && peer->conn)
+		shm_conn_fail(peer->conn, FI_ECONNABORTED);
+}
+
 static const struct wf_xfer_ops shm_xfer_ops = {
 	.lock_kind = WF_LOCK_SPIN,
 	.start = shm_start,
@@ -145,6 +155,7 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 	.destroy = shm_destroy,
 	.setname = shm_setname,
 	.getname = shm_getname,
+	.addr_removed = shm_addr_removed,
 	.tx_left = shm_tx_left,
 	.wait_fd = shm_wait_fd,
 	.arm = shm_arm,

@@ -122,6 +122,29 @@ static int tcp_getopt(struct wf_ep *wf, int name, void *val, size_t *len)
 	return 0;
 }
 
+/* fi_tcp(7); connected endpoints only. */
+static int tcp_get_fd(struct wf_ep *wf, int *ret_fd)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	if (!ep->cm)
+		return -FI_ENOSYS;
+	if (!ep->cm->conn)
+		return -FI_EOPBADSTATE;
+	*ret_fd = ep->cm->conn->watch.fd;
+	return 0;
+}
+
+static void tcp_addr_removed(struct wf_ep *wf, uint64_t index)
+{
+	struct tcp_peers *peers = tcp_ep_of(wf)->peers;
+	struct tcp_peer *peer =
+		index < peers->index_room ? peers->by_index[index] : NULL;
+
+	if (peer && peer->conn)
+		tcp_conn_fail(peer->conn, FI_ECONNABORTED);
+}
+
 static size_t tcp_tx_left(struct wf_ep *wf)
 {
 	return tcp_source_left(&tcp_ep_of(wf)->own);
@@ -138,6 +161,8 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.setname = tcp_setname,
 	.getname = tcp_getname,
 	.getopt = tcp_getopt,
+	.addr_removed = tcp_addr_removed,
+	.get_fd = tcp_get_fd,
 	.tx_left = tcp_tx_left,
 	.wait_fd = tcp_wait_fd,
 	.arm = tcp_arm,

@@ -139,7 +139,7 @@ static void test_peek(void **state)
 	close_around(&a);
 }
 
-/* MRV-008: a capability of its own. */
+/* CAP-012, MRV-008: a capability of its own. */
 static void test_multi_recv(void **state)
 {
 	for (int tagged = 0; tagged < 2; tagged++) {

@@ -205,7 +205,7 @@ static void test_directed(void **state)
 	fk_close_around(&a);
 }
 
-/* The two narrower capabilities. */
+/* CAP-010, CAP-011: the two narrower capabilities. */
 static void test_directed_kinds(void **state)
 {
 	struct fk_around a = fk_open_around(*state);

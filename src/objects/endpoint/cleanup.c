@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <rdma/providers/fi_prov.h>
+
+#include "objects/endpoint/internal.h"
+
+/*
+ * FI_AV_REMOVE_CLEANUP: connections that nobody sees end when their address leaves the
+ * AV (fi_av(3)). Off unless asked for, because the peer may be at work on them.
+ */
+
+struct wf_ep_cleanup {
+	struct wf_av_watch watch;
+	struct wf_ep *ep;
+};
+
+static void nothing_to_do(struct wf_av_watch *watch)
+{
+	(void)watch;
+}
+
+static void removed(struct wf_av_watch *watch, const uint64_t *index, size_t count)
+{
+	struct wf_ep *ep = wf_container_of(watch, struct wf_ep_cleanup, watch)->ep;
+
+	wf_lock(&ep->lock);
+	for (size_t i = 0; i < count; i++)
+		ep->xfer->addr_removed(ep, index[i]);
+	wf_unlock(&ep->lock);
+}
+
+static bool is_wanted(void)
+{
+	int wanted = 0;
+
+	return !fi_param_get_bool(NULL, "av_remove_cleanup", &wanted) && wanted;
+}
+
+int wf_ep_cleanup_start(struct wf_ep *ep)
+{
+	struct wf_ep_cleanup *cleanup;
+
+	if (!ep->av || !ep->xfer->addr_removed || ep->cleanup || !is_wanted())
+		return 0;
+	cleanup = calloc(1, sizeof(*cleanup));
+	if (!cleanup)
+		return -FI_ENOMEM;
+	cleanup->watch.inserted = nothing_to_do;
+	cleanup->watch.removed = removed;
+	cleanup->ep = ep;
+	wf_av_watch_add(ep->av, &cleanup->watch);
+	ep->cleanup = cleanup;
+	return 0;
+}
+
+void wf_ep_cleanup_stop(struct wf_ep *ep)
+{
+	if (!ep->cleanup)
+		return;
+	wf_av_watch_del(ep->av, &ep->cleanup->watch);
+	wf_av_watch_wait(&ep->cleanup->watch);
+	free(ep->cleanup);
+	ep->cleanup = NULL;
+}
