@@ -37,6 +37,10 @@ struct wf_prov {
 	/* Parameter that restricts the interfaces ("iface" is FI_<PROV>_IFACE). */
 	const char *iface_param;
 
+	/* Called once, when the library lets its providers go; NULL when there is
+	 * nothing to free. */
+	void (*cleanup)(void);
+
 	/* Called at the end of a domain's opening and the start of its closing;
 	 * NULL when the provider keeps no state of its own there. */
 	int (*domain_init)(struct wf_domain *domain, const struct fi_info *info);
@@ -108,12 +112,18 @@ struct wf_prov {
 	{                                                                              \
 		return wf_fabric_open(&name_##_prov, attr, ret_fabric, context);       \
 	}                                                                              \
+	static void prov_cleanup(void)                                                 \
+	{                                                                              \
+		if (name_##_prov.cleanup)                                              \
+			name_##_prov.cleanup();                                        \
+	}                                                                              \
 	struct fi_provider name_##_fi = {                                              \
 		.version = WF_PROV_VERSION,                                            \
 		.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),          \
 		.name = #name_,                                                        \
 		.getinfo = prov_getinfo,                                               \
 		.fabric = prov_fabric,                                                 \
+		.cleanup = prov_cleanup,                                               \
 	};                                                                             \
 	WF_PROV_INI(name_)                                                             \
 	{                                                                              \

@@ -4,7 +4,8 @@
 # with each number of ranks, its point-to-point messages over our library. PROGRAM
 # "netpipe" is the distribution's NetPIPE, "netpipe_data" the same checking the data
 # that arrive. WEFT_LIB is the folder of libfabric.so.1 (empty: that of the
-# distribution), MPI_PROVIDER the provider, "tcp" by default.
+# distribution), MPI_PROVIDER the provider, "tcp" by default, MPI_OPTIONS more options
+# of mpirun, without blanks in them.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 program=$1
@@ -43,10 +44,13 @@ esac
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Open MPI wants an interface that reaches other nodes, so not the loopback one.
 unset FI_TCP_IFACE
+# One-sided communication by messages: the other ways of it pass our library by.
 options=(--oversubscribe --bind-to none
 	--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "$provider"
-	--mca osc '^ucx' --mca btl '^openib,ofi' --mca mpi_yield_when_idle 1)
+	--mca osc pt2pt --mca btl '^openib,ofi' --mca mpi_yield_when_idle 1)
 [ -z "${WEFT_LIB:-}" ] || options+=(-x LD_LIBRARY_PATH)
+read -ra more <<<"${MPI_OPTIONS:-}"
+options+=("${more[@]}")
 
 # The library that the transport module gets is the one meant.
 if [ -n "${WEFT_LIB:-}" ]; then

@@ -1,117 +1,125 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# Two hosts made of network namespaces and of a /dev/shm for each, two processes on each:
-# local traffic goes over shm, the other over the network, receives take from both.
+# Two hosts (hosts.sh), two processes on each: local traffic goes over shm, the other over
+# the network, receives take from both.
 # usage: lnx_hosts.sh PROGRAM. Exit status 77: namespaces are not permitted here.
 set -u
 
 program=$1
-ns=weft-lnx-$$
-dir=$(mktemp -d)
-pids=()
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/netns/hosts.sh
+. "$here/hosts.sh"
+make_hosts 2
 
-skip() {
-	echo "skipped: $1"
-	exit 77
-}
+ranks=4
 
-cleanup() {
-	for pid in "${pids[@]}"; do
-		kill "$pid" 2>/dev/null
-	done
-	for host in 0 1; do
-		ip netns del "$ns-$host" 2>/dev/null
-	done
-	rm -rf "$dir"
-}
-
-[ "$(id -u)" = 0 ] || skip "needs root"
-command -v ip >/dev/null || skip "needs iproute2"
-trap cleanup EXIT
-trap 'exit 99' INT TERM
-for host in 0 1; do
-	ip netns add "$ns-$host" 2>/dev/null || skip "network namespaces are not permitted"
-done
-for rail in 0 1; do
-	ip link add rail$rail netns "$ns-0" type veth peer name rail$rail netns "$ns-1" ||
-		skip "no veth"
-	for host in 0 1; do
-		ip -n "$ns-$host" addr add 10.9$rail.0.$((host + 1))/24 dev rail$rail ||
-			skip "cannot set up"
-		ip -n "$ns-$host" link set rail$rail up
-	done
-done
-for host in 0 1; do
-	ip -n "$ns-$host" link set lo up
-	for rail in 0 1; do
-		for _ in $(seq 100); do
-			[ "$(ip netns exec "$ns-$host" cat \
-				/sys/class/net/rail$rail/carrier 2>/dev/null)" = 1 ] && break
-			sleep 0.05
-		done
-	done
-done
-ip netns exec "$ns-0" unshare -m mount -t tmpfs tmpfs /dev/shm 2>/dev/null ||
-	skip "mounts are not permitted"
-
-# host NUMBER DIR [VARIABLE=VALUE]: both processes of one host.
+# host NUMBER DIR [VARIABLE=VALUE]: the processes of one host.
 host() {
 	# shellcheck disable=SC2016 # expanded there
-	ip netns exec "$ns-$1" env "${@:3}" unshare -m bash -c '
-		mount -t tmpfs tmpfs /dev/shm || exit 77
+	on "$1" env "${@:3}" bash -c '
 		for rank in $((2 * $1)) $((2 * $1 + 1)); do
-			"$2" "$3" $rank 4 >"$3/out.$rank" 2>"$3/log.$rank" &
+			[ $rank -lt $4 ] || continue
+			"$2" "$3" $rank $4 >"$3/out.$rank" 2>"$3/log.$rank" &
 			pids="$pids $!"
 		done
 		status=0
 		for pid in $pids; do
 			wait $pid || status=1
 		done
-		exit $status' host "$1" "$program" "$2"
+		exit $status' host "$1" "$program" "$2" $ranks
 }
 
-# run WHAT LINKS LOCAL REMOTE [VARIABLE=VALUE]: links used by patterns of their names.
+# reached RANK COUNT PATTERN: so many peers are at first reached over such links
+reached() {
+	[ "$(grep -cE "address [0-9]+: over $3," "$at/log.$1")" = "$2" ]
+}
+
+# well RANK LOCAL REMOTE PASSED
+well() {
+	local here=2
+	[ "$1" -lt 2 ] || here=$((ranks - 2))
+	grep -q "$4\$" "$at/out.$1" || return
+	if [ "$2" = "$3" ]; then
+		reached "$1" $ranks "$2"
+	else
+		reached "$1" $here "$2" && reached "$1" $((ranks - here)) "$3"
+	fi
+}
+
+# run WHAT LINKS LOCAL REMOTE PASSED [VARIABLE=VALUE]: links used by patterns of their
+# names, and how the line ends that tells of a good end.
 run() {
-	local what=$1 links=$2 near=$3 far=$4 at="$dir/$1" failed=0 each=2 rank
-	[ "$near" = "$far" ] && each=4
-	shift 4
+	local what=$1 links=$2 near=$3 far=$4 passed=$5 failed=0 rank pids
+	at=$dir/$1
+	shift 5
 	mkdir "$at"
 	export FI_LNX_PROV_LINKS=$links FI_LOG_LEVEL=info FI_LOG_PROV=lnx
-	(host 0 "$at" "$@") & pids=($!)
-	(host 1 "$at" "$@") & pids+=($!)
+	export FI_LNX_DUMP_STATS=1
+	host 0 "$at" "$@" & pids=($!)
+	host 1 "$at" "$@" & pids+=($!)
 	for pid in "${pids[@]}"; do
 		wait "$pid" || failed=1
 	done
-	pids=()
-	for rank in 0 1 2 3; do
-		[ "$(grep -cE "address [0-9]+: over $near," "$at/log.$rank")" = $each ] &&
-			[ "$(grep -cE "address [0-9]+: over $far," "$at/log.$rank")" = $each ] &&
-			grep -q passed "$at/out.$rank" || failed=1
+	for ((rank = 0; rank < ranks; rank++)); do
+		well $rank "$near" "$far" "$passed" || failed=1
 	done
-	if [ $failed = 0 ]; then
-		echo "ok - $what"
-		return
-	fi
+	[ $failed = 1 ] || return 0
 	echo "not ok - $what"
-	for rank in 0 1 2 3; do
-		grep -E 'over|rank|warn' "$at/log.$rank" | tail -n 8 | sed 's/^/# /'
-	done
+	for ((rank = 0; rank < ranks; rank++)); do
+		cat "$at/out.$rank"
+		grep -E 'over|rank|warn|sent' "$at/log.$rank" | tail -n 12
+	done | sed 's/^/# /'
 	exit 1
 }
 
-run one_rail shm+tcp:rail0 'shm:[^ ]*' tcp:rail0
-run two_rails shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]'
-run no_shm shm+tcp:rail0,rail1 'tcp:rail[01]' 'tcp:rail[01]' FI_LNX_DISABLE_SHM=1
+# sent RANK LINK: how many operations went over it
+sent() {
+	sed -n "s/^lnx .*: $2: \([0-9]*\) operations.*/\1/p" "$at/log.$1"
+}
+
+# each_rail_carries OPERATIONS: at least, of every rank
+each_rail_carries() {
+	local rank rail
+	for ((rank = 0; rank < ranks; rank++)); do
+		for rail in rail0 rail1; do
+			[ "$(sent $rank tcp:$rail)" -ge "$1" ] && continue
+			echo "not ok - rank $rank sent $(sent $rank tcp:$rail) over $rail"
+			exit 1
+		done
+	done
+}
+
+run one_rail shm+tcp:rail0 'shm:[^ ]*' tcp:rail0 'passed in order'
+echo "ok - one rail"
+run two_rails shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]' 'passed in order'
+each_rail_carries 150
+echo "ok - two rails, one for each peer"
+run no_shm shm+tcp:rail0,rail1 'tcp:rail[01]' 'tcp:rail[01]' 'passed in order' \
+	FI_LNX_DISABLE_SHM=1
+echo "ok - no shared memory"
+# Each of the first two has one peer on the other host, to which it sends 150 messages.
+ranks=3
+run in_turn shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]' passed \
+	FI_LNX_MULTI_RAIL_SELECTION=PER_MSG
+each_rail_carries 75
+echo "ok - two rails, each message over the next one"
+ranks=4
 
 # A rail that nothing passes: peers that have it move to the other one.
 for host in 0 1; do
 	ip -n "$ns-$host" route add unreachable 10.90.0.$((2 - host))/32 || skip "no route"
 done
-run a_rail_fails shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]' \
-	FI_TCP_CONNECT_TIMEOUT=1000
-if cat "$dir"/a_rail_fails/log.* | grep -q 'tcp:rail0 fails .* over tcp:rail1'; then
-	echo "ok - the log tells of it"
-else
-	echo "not ok - the log tells of it"
-	exit 1
-fi
+a_rail_fails() {
+	local what=$1
+	shift
+	run "$what" shm+tcp:rail0,rail1 'shm:[^ ]*' 'tcp:rail[01]' "$@" \
+		FI_TCP_CONNECT_TIMEOUT=1000
+	if cat "$at"/log.* | grep -q 'tcp:rail0 fails .* over tcp:rail1'; then
+		echo "ok - $what, and the log tells of it"
+	else
+		echo "not ok - $what: the log does not tell of it"
+		exit 1
+	fi
+}
+a_rail_fails one_of_two_fails 'passed in order'
+a_rail_fails in_turn_one_fails passed FI_LNX_MULTI_RAIL_SELECTION=PER_MSG

@@ -5,6 +5,7 @@
 
 #include "objects/av/av.h"
 #include "providers/lnx/name.h"
+#include "sys/addrstr.h"
 #include "sys/compiler.h"
 
 enum {
@@ -14,7 +15,17 @@ enum {
 	TEXT_PAD = 32,
 	IN_LEN = 6,
 	IN6_LEN = 22,
+	NUMBERS = 0x80, /* in the byte of the format */
+	NUMBERS_LEN = 16,
 };
+
+static const char digits[] = "0123456789:";
+static const size_t prefix_len = sizeof(WF_ADDRSTR_LOCAL) - 1;
+
+static uint8_t format_byte(uint32_t addr_format)
+{
+	return addr_format & 0x7f;
+}
 
 static size_t pack_in(const void *addr, uint8_t *to)
 {
@@ -35,6 +46,32 @@ static size_t pack_in6(const void *addr, uint8_t *to)
 	memcpy(to + 2, &in6.sin6_addr, 16);
 	memcpy(to + 18, &in6.sin6_scope_id, 4);
 	return IN6_LEN;
+}
+
+/* Is it "fi_shm://" and numbers with colons between them? */
+static bool is_numbers(const struct lnx_name_link *link, size_t len)
+{
+	const char *text = link->addr;
+
+	if (link->format != FI_ADDR_STR || len <= prefix_len ||
+		len - prefix_len > (size_t)NUMBERS_LEN * 2 ||
+		memcmp(text, WF_ADDRSTR_LOCAL, prefix_len) != 0)
+		return false;
+	for (size_t i = prefix_len; i < len; i++)
+		if (!memchr(digits, text[i], sizeof(digits) - 1))
+			return false;
+	return true;
+}
+
+static size_t pack_numbers(const char *text, size_t len, uint8_t *to)
+{
+	const char *digit;
+
+	for (size_t i = 0; i < len; i++) {
+		digit = memchr(digits, text[i], sizeof(digits) - 1);
+		to[i / 2] |= (uint8_t)((digit - digits + 1) << i % 2 * 4);
+	}
+	return NUMBERS_LEN;
 }
 
 /* At most LNX_NAME_LEN bytes, which there is room for. */
@@ -63,8 +100,15 @@ size_t lnx_name_pack(const struct lnx_name *name, void *buf)
 		if (link->len > LNX_NAME_LEN)
 			return 0;
 		memcpy(bytes + used, &key, sizeof(key));
-		len = pack_addr(link, bytes + used + ENTRY);
-		bytes[used + 8] = (uint8_t)link->format;
+		bytes[used + 8] = format_byte(link->format);
+		len = strnlen(link->addr, link->len);
+		if (is_numbers(link, len)) {
+			len = pack_numbers((const char *)link->addr + prefix_len,
+				len - prefix_len, bytes + used + ENTRY);
+			bytes[used + 8] |= NUMBERS;
+		} else {
+			len = pack_addr(link, bytes + used + ENTRY);
+		}
 		bytes[used + 9] = (uint8_t)len;
 		used += ENTRY + len;
 		if (used > LNX_NAME_LEN)
@@ -108,8 +152,31 @@ static void unpack_in6(const uint8_t *from, struct lnx_name_link *link)
 	link->len = sizeof(in6);
 }
 
+static bool unpack_numbers(const uint8_t *from, struct lnx_name_link *link)
+{
+	char *text = (char *)link->room + prefix_len;
+	size_t len = 0;
+
+	if (link->format != (NUMBERS | FI_ADDR_STR) || link->len != NUMBERS_LEN)
+		return false;
+	memcpy(link->room, WF_ADDRSTR_LOCAL, prefix_len);
+	for (; len < (size_t)NUMBERS_LEN * 2; len++) {
+		unsigned int digit = from[len / 2] >> len % 2 * 4 & 0xf;
+
+		if (!digit)
+			break;
+		if (digit >= sizeof(digits))
+			return false;
+		text[len] = digits[digit - 1];
+	}
+	link->format = FI_ADDR_STR;
+	link->addr = link->room;
+	link->len = (uint16_t)(prefix_len + len);
+	return true;
+}
+
 /* @from has @len bytes. */
-static void unpack_link(const uint8_t *from, size_t len, struct lnx_name_link *link)
+static bool unpack_link(const uint8_t *from, size_t len, struct lnx_name_link *link)
 {
 	uint64_t key;
 
@@ -119,10 +186,13 @@ static void unpack_link(const uint8_t *from, size_t len, struct lnx_name_link *l
 	link->format = from[8];
 	link->addr = from + ENTRY;
 	link->len = (uint16_t)(len - ENTRY);
+	if (link->format & NUMBERS)
+		return unpack_numbers(from + ENTRY, link);
 	if (link->format == FI_SOCKADDR_IN && link->len == IN_LEN)
 		unpack_in(from + ENTRY, link);
 	else if (link->format == FI_SOCKADDR_IN6 && link->len == IN6_LEN)
 		unpack_in6(from + ENTRY, link);
+	return true;
 }
 
 bool lnx_name_unpack(const void *buf, struct lnx_name *ret_name)
@@ -141,7 +211,8 @@ bool lnx_name_unpack(const void *buf, struct lnx_name *ret_name)
 		len = ENTRY + (size_t)bytes[at + 9];
 		if (used - at < len)
 			return false;
-		unpack_link(bytes + at, len, &ret_name->link[i]);
+		if (!unpack_link(bytes + at, len, &ret_name->link[i]))
+			return false;
 		at += len;
 	}
 	return at == used;
@@ -149,7 +220,8 @@ bool lnx_name_unpack(const void *buf, struct lnx_name *ret_name)
 
 static bool of_one_kind(const struct lnx_name_link *a, const struct lnx_name_link *b)
 {
-	return a->provider == b->provider && a->format == b->format;
+	return a->provider == b->provider &&
+	       format_byte(a->format) == format_byte(b->format);
 }
 
 /* First links of one place, the k-th of this side with the k-th of the other, then what

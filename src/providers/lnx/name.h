@@ -15,10 +15,12 @@
  *   u8 'w', u8 'x', u8 version and number of links, u8 bytes altogether
  *   per link: u48 place, u16 provider, u8 address format, u8 bytes that follow
  *
- * IP addresses follow without what is the same in all; text is padded so that endpoints
- * with the same links have addresses of one length. @provider and @place are hashes;
- * the latter is of the fabric's name, and for links that do not leave the machine also
- * of the machine and of what part of it they see (place.h).
+ * IP addresses follow without what is the same in all; "fi_shm://" with numbers and
+ * colons behind it, as shared memory has by itself, with half a byte for each of those
+ * (format + 0x80); other text is padded. So endpoints with the same links have
+ * addresses of one length. Of formats seven bits are told. @provider and @place are
+ * hashes; the latter is of the fabric's name, and for links that do not leave the
+ * machine also of the machine and of what part of it they see (place.h).
  */
 enum {
 	LNX_NAME_LEN = 240, /* at most */
@@ -31,7 +33,7 @@ struct lnx_name_link {
 	uint32_t format;
 	uint64_t place; /* 48 bits */
 	const void *addr;
-	uint32_t room[8]; /* what @addr may point to */
+	uint32_t room[12]; /* what @addr may point to */
 };
 
 struct lnx_name {

@@ -12,6 +12,7 @@ const struct wf_prov lnx_prov = {
 	.fi = &lnx_fi,
 	.templates = lnx_templates,
 	.default_fabric = fabric_name,
+	.cleanup = lnx_links_done,
 	.av_format = &lnx_av_format,
 	.domain_init = lnx_domain_init,
 	.domain_done = lnx_domain_done,
@@ -31,8 +32,9 @@ static void append(struct fi_info **list, struct fi_info *info)
 	*list = info;
 }
 
-static int lnx_getinfo(uint32_t version, const char *node, const char *service,
-	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info)
+static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
+	const char *service, uint64_t flags, const struct fi_info *hints,
+	struct fi_info **ret_info)
 {
 	struct fi_info *list = NULL, *info;
 	int ret = lnx_links_init();
@@ -48,8 +50,8 @@ static int lnx_getinfo(uint32_t version, const char *node, const char *service,
 		return -FI_ENODATA;
 	}
 	for (unsigned int i = 0; lnx_templates[i]; i++) {
-		ret = wf_info_named(&lnx_prov, version, lnx_templates[i], hints,
-			fabric_name, lnx_templates[i]->domain_attr->name, &info);
+		ret = wf_info_named(prov, version, lnx_templates[i], hints, fabric_name,
+			lnx_templates[i]->domain_attr->name, &info);
 		if (!ret)
 			append(&list, info);
 		else if (ret != -FI_ENODATA)
@@ -63,31 +65,4 @@ static int lnx_getinfo(uint32_t version, const char *node, const char *service,
 	return list ? 0 : -FI_ENODATA;
 }
 
-static int lnx_fabric(
-	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context)
-{
-	return wf_fabric_open(&lnx_prov, attr, ret_fabric, context);
-}
-
-struct fi_provider lnx_fi = {
-	.version = FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0),
-	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
-	.name = "lnx",
-	.getinfo = lnx_getinfo,
-	.fabric = lnx_fabric,
-	.cleanup = lnx_links_done,
-};
-
-#ifdef WF_LOADABLE
-struct fi_provider *fi_prov_ini(void);
-
-FI_EXT_INI
-#else
-struct fi_provider *lnx_prov_ini(void);
-
-struct fi_provider *lnx_prov_ini(void)
-#endif
-{
-	lnx_params_init();
-	return &lnx_fi;
-}
+WF_PROV_FRAME(lnx, getinfo, lnx_params_init)

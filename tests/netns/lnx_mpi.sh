@@ -1,0 +1,78 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The distribution's Open MPI over lnx on two hosts (hosts.sh) with two ranks on each.
+# mpirun runs on the one host and reaches the other by a remote shell that enters its
+# namespaces.
+# usage: lnx_mpi.sh RUN PROGRAM...: RUN is tests/mpi/run.sh, which has the programs, and
+# WEFT_LIB the folder of libfabric.so.1. Exit status 77: namespaces are not permitted
+# here, or there is no Open MPI.
+# shellcheck disable=SC2016 # what the remote shell expands
+set -u
+
+run=$1
+shift
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/netns/hosts.sh
+. "$here/hosts.sh"
+make_hosts 2
+
+# shell [OPTION...] ADDRESS COMMAND...
+{
+	echo '#!/bin/sh'
+	echo 'while case $1 in -*) true ;; *) false ;; esac; do shift; done'
+	echo 'case $1 in'
+	for host in 0 1; do
+		echo "10.90.0.$((host + 1))) pid=${holder[host]} ;;"
+	done
+	echo '*) echo "unknown host $1" >&2; exit 1 ;;'
+	echo 'esac'
+	echo 'shift'
+	echo 'exec nsenter -t $pid -n -m -u /bin/sh -c "$*"'
+} >"$dir/shell"
+chmod +x "$dir/shell"
+
+# Every rank first reached two peers, itself among them, by each of these links. There
+# are more logs than of one run, as run.sh first looks which library is used.
+both_ways() {
+	local log link
+	[ "$(find "$logs" -name '*.log' | wc -l)" -ge 4 ] || return
+	for log in "$logs"/*.log; do
+		for link; do
+			[ "$(grep -cE "address [0-9]+: over $link," "$log")" = 2 ] ||
+				return
+		done
+	done
+}
+
+failed() {
+	echo "not ok - $program over $links: $1"
+	sed 's/^/# /' "$dir/out"
+	cat "$logs"/*.log | grep -E 'over|warn' | sed 's/^/# /' | tail -n 20
+	exit 1
+}
+
+# test_over LINKS REMOTE PROGRAM
+test_over() {
+	local links=$1 program=$3 logs=$dir/logs status
+	rm -rf "$logs"
+	mkdir "$logs"
+	export MPI_PROVIDER=lnx
+	local options=(
+		--host "10.90.0.1:2,10.90.0.2:2" --mca plm rsh
+		--mca plm_rsh_agent "$dir/shell" --mca oob_tcp_if_include rail0
+		-x "FI_LNX_PROV_LINKS=$links" -x FI_LOG_LEVEL=info -x FI_LOG_PROV=lnx
+		-x "FI_LOG_LOCATION=$logs"
+	)
+	export MPI_OPTIONS=${options[*]}
+	on 0 timeout -k 5 200 bash "$run" "$program" 4 >"$dir/out" 2>&1
+	status=$?
+	[ $status != 77 ] || { cat "$dir/out"; exit 77; }
+	[ $status = 0 ] || failed "exit status $status"
+	both_ways 'shm:[^ ]*' "$2" || failed "not over those links"
+	echo "ok - $program over $links"
+}
+
+for program; do
+	test_over shm+tcp:rail0 tcp:rail0 "$program"
+done
+test_over shm+tcp:rail0,rail1 'tcp:rail[01]' "$1"
