@@ -11,6 +11,7 @@ export LD_LIBRARY_PATH=$build/src
 
 pairs() { # provider type
 	"$info" -p shm >/dev/null 2>&1 && echo shm rdm
+	"$info" -p lnx >/dev/null 2>&1 && echo lnx rdm
 	cat <<-'EOF'
 	tcp rdm
 	tcp msg

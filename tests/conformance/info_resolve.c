@@ -230,11 +230,45 @@ static void formats_are_concrete_and_filter(void)
 	fi_freeinfo(hints);
 }
 
+/* GI-025: a name from fi_getname, whatever it looks like. */
+static void a_peer_s_name_comes_back(void)
+{
+	struct fi_info *hints = cf_hints(), *info;
+	uint8_t junk[3] = { 1, 2, 3 };
+	struct cf_env env;
+	struct fid_ep *ep;
+	char name[256];
+	size_t len = sizeof(name);
+
+	cf_need_connectionless();
+	cf_open_pair(&env, NULL);
+	ep = env.side[1].ep;
+	CHECK_OK(fi_getname(&ep->fid, name, &len));
+	hints->addr_format = env.info->addr_format;
+	hints->dest_addr = malloc(len);
+	CHECK(hints->dest_addr);
+	memcpy(hints->dest_addr, name, len);
+	hints->dest_addrlen = len;
+	info = lookup(NULL, NULL, 0, hints);
+	for (const struct fi_info *cur = info; cur; cur = cur->next) {
+		CHECK(cur->dest_addr && cur->dest_addr != hints->dest_addr);
+		CHECK_EQ(cur->dest_addrlen, len);
+		CHECK(!memcmp(cur->dest_addr, name, len));
+	}
+	fi_freeinfo(info);
+	memcpy(hints->dest_addr, junk, sizeof(junk));
+	hints->dest_addrlen = sizeof(junk);
+	CHECK_EQ(lookup_error(NULL, NULL, 0, hints), -FI_ENODATA);
+	fi_freeinfo(hints);
+	cf_close(&env);
+}
+
 CF_SUITE(info_resolve, CF_CASE(source_names_the_local_side, "GI-027", 0),
 	CF_CASE(node_names_the_remote_side, "GI-026 GI-031", 0),
 	CF_CASE(node_alone_and_service_alone, "GI-025", 0),
 	CF_CASE(source_needs_node_or_service, "GI-028", 0),
 	CF_CASE(hints_addresses_are_used, "GI-025 GI-030", 0),
+	CF_CASE(a_peer_s_name_comes_back, "GI-025", FI_MSG),
 	CF_CASE(node_overrides_hints_addresses, "GI-027 GI-029", 0),
 	CF_CASE(numeric_host_is_not_looked_up, "GI-033", 0),
 	CF_CASE(bad_node_is_enodata, "GI-002", 0),

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
 #include "objects/fabric.h"
 #include "objects/info/info.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"
+#include "providers/lnx/name.h"
 
 /* What the provider is; what it offers depends on its links (links.c, template.c). */
 
@@ -32,6 +36,33 @@ static void append(struct fi_info **list, struct fi_info *info)
 	*list = info;
 }
 
+/* The peer's name, as fi_getname gave it, comes back with each info. */
+static int give_dest(struct fi_info *list, const struct fi_info *hints)
+{
+	size_t len = hints && hints->dest_addr
+			     ? lnx_name_len(hints->dest_addr, hints->dest_addrlen)
+			     : 0;
+	struct lnx_name name;
+
+	if (!hints || !hints->dest_addr)
+		return 0;
+	if (!len || !lnx_name_unpack(hints->dest_addr, &name)) {
+		lnx_log(FI_LOG_INFO, FI_LOG_CORE,
+			"refused: dest_addr: %zu bytes that are no address of lnx "
+			"(fi_getname gives them)\n",
+			hints->dest_addrlen);
+		return -FI_ENODATA;
+	}
+	for (; list; list = list->next) {
+		list->dest_addr = malloc(len);
+		if (!list->dest_addr)
+			return -FI_ENOMEM;
+		memcpy(list->dest_addr, hints->dest_addr, len);
+		list->dest_addrlen = len;
+	}
+	return 0;
+}
+
 static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info)
@@ -57,12 +88,14 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 		else if (ret != -FI_ENODATA)
 			break;
 	}
-	if (ret && ret != -FI_ENODATA) {
+	if (!ret || ret == -FI_ENODATA)
+		ret = list ? give_dest(list, hints) : -FI_ENODATA;
+	if (ret) {
 		fi_freeinfo(list);
 		return ret;
 	}
 	*ret_info = list;
-	return list ? 0 : -FI_ENODATA;
+	return 0;
 }
 
 WF_PROV_FRAME(lnx, getinfo, lnx_params_init)
