@@ -7,6 +7,7 @@
 #include "objects/cntr.h"
 #include "objects/mr/attr.h"
 #include "objects/mr/map.h"
+#include "objects/mr/reg.h"
 
 /*
  * Registration for providers that touch memory with the CPU: nothing is pinned, a
@@ -28,14 +29,10 @@ static int mr_close(struct fid *fid)
 {
 	struct wf_mr *mr = mr_of_fid(fid);
 	struct wf_domain *domain = mr->domain;
-	/* acquire: pairs with the release of the last sub-region's closing. */
-	int refs = atomic_load_explicit(&mr->refs, memory_order_acquire);
+	int err = wf_mr_check_parts(domain, &mr->refs);
 
-	if (refs) {
-		FI_INFO(domain->prov->fi, FI_LOG_MR,
-			"region not closed: %d regions are parts of it\n", refs);
-		return -FI_EBUSY;
-	}
+	if (err)
+		return err;
 	if (mr->fid.key != FI_KEY_NOTAVAIL)
 		wf_mr_map_remove(&domain->mr_map, mr);
 	if (mr->cntr)
@@ -279,16 +276,12 @@ static int insert(struct wf_domain *domain, struct wf_mr *mr)
 	return err;
 }
 
-/* @attr was read by wf_mr_attr_read. */
-static int register_region(struct wf_domain *domain, const struct fi_mr_attr *attr,
+int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr)
 {
 	struct wf_mr *mr, *base;
-	int err;
+	int err = find_base(domain, attr, &base);
 
-	err = wf_mr_attr_check(domain, attr, flags);
-	if (!err)
-		err = find_base(domain, attr, &base);
 	if (err)
 		return err;
 	mr = calloc(1, sizeof(*mr));
@@ -313,56 +306,3 @@ err_free:
 	free(mr);
 	return err;
 }
-
-static bool is_domain(const struct fid *fid)
-{
-	return fid && fid->fclass == FI_CLASS_DOMAIN;
-}
-
-static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
-	struct fid_mr **ret_mr)
-{
-	struct wf_domain *domain;
-	struct fi_mr_attr known;
-
-	if (!is_domain(fid) || !attr || !ret_mr)
-		return -FI_EINVAL;
-	domain = wf_container_of(fid, struct wf_domain, fid.fid);
-	wf_mr_attr_read(domain, attr, &known);
-	return register_region(domain, &known, flags, ret_mr);
-}
-
-static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
-	uint64_t access, uint64_t offset, uint64_t key, uint64_t flags,
-	struct fid_mr **ret_mr, void *context)
-{
-	const struct fi_mr_attr attr = {
-		.mr_iov = iov,
-		.iov_count = count,
-		.access = access,
-		.offset = offset,
-		.requested_key = key,
-		.context = context,
-	};
-
-	if (!is_domain(fid) || !ret_mr)
-		return -FI_EINVAL;
-	return register_region(
-		wf_container_of(fid, struct wf_domain, fid.fid), &attr, flags, ret_mr);
-}
-
-static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
-	uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr,
-	void *context)
-{
-	const struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
-
-	return mr_regv(fid, &iov, 1, access, offset, key, flags, mr, context);
-}
-
-struct fi_ops_mr wf_mr_ops = {
-	.size = sizeof(struct fi_ops_mr),
-	.reg = mr_reg,
-	.regv = mr_regv,
-	.regattr = mr_regattr,
-};

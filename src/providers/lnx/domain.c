@@ -133,7 +133,6 @@ int lnx_domain_init(struct wf_domain *wf, const struct fi_info *info)
 	domain->ops = *wf->fid.ops;
 	domain->ops.query_atomic = query_atomic;
 	wf->fid.ops = &domain->ops;
-	wf->fid.mr = &lnx_mr_ops;
 	wf->prov_data = domain;
 	return 0;
 }

@@ -243,6 +243,7 @@ uint32_t lnx_rail_next(struct lnx_ep *ep, struct lnx_peer *peer);
 void lnx_dump_stats(const struct lnx_ep *ep);
 
 /* mr.c */
-extern struct fi_ops_mr lnx_mr_ops;
+int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_t flags,
+	struct fid_mr **ret_mr);
 
 #endif

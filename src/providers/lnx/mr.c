@@ -4,6 +4,7 @@
 #include "objects/absent/absent.h"
 #include "objects/endpoint/internal.h"
 #include "objects/mr/attr.h"
+#include "objects/mr/reg.h"
 #include "objects/peer/open.h"
 #include "providers/lnx/lnx.h"
 
@@ -52,14 +53,10 @@ static int mr_close(struct fid *fid)
 {
 	struct lnx_mr *mr = mr_of_fid(fid);
 	struct wf_domain *domain = mr->domain->wf;
-	/* acquire: pairs with the release of the last sub-region's closing. */
-	int refs = atomic_load_explicit(&mr->refs, memory_order_acquire);
+	int err = wf_mr_check_parts(domain, &mr->refs);
 
-	if (refs) {
-		lnx_log(FI_LOG_INFO, FI_LOG_MR,
-			"region not closed: %d regions are parts of it\n", refs);
-		return -FI_EBUSY;
-	}
+	if (err)
+		return err;
 	close_members(mr);
 	if (mr->base)
 		atomic_fetch_sub_explicit(&mr->base->refs, 1, memory_order_release);
@@ -211,32 +208,32 @@ static int register_all(
 	return ret;
 }
 
-static int register_somehow(struct lnx_mr *mr, struct fi_mr_attr *attr, uint64_t flags)
+static int register_somehow(
+	struct lnx_mr *mr, const struct fi_mr_attr *attr, uint64_t flags)
 {
 	struct lnx_domain *domain = mr->domain;
+	struct fi_mr_attr copy = *attr;
 	int ret = -FI_ENOKEY;
 
 	if (!wf_mr_chooses_key(domain->wf) ||
 		!(attr->access & (FI_REMOTE_READ | FI_REMOTE_WRITE)))
 		return register_all(mr, attr, flags);
 	for (int i = 0; i < KEY_TRIES && ret == -FI_ENOKEY; i++) {
-		attr->requested_key = atomic_fetch_add_explicit(&domain->next_key, 1,
-					      memory_order_relaxed) &
-				      wf_mr_max_key(domain->wf);
-		ret = register_all(mr, attr, flags);
+		copy.requested_key = atomic_fetch_add_explicit(&domain->next_key, 1,
+					     memory_order_relaxed) &
+				     wf_mr_max_key(domain->wf);
+		ret = register_all(mr, &copy, flags);
 	}
 	return ret;
 }
 
-/* @attr was read by wf_mr_attr_read. */
-static int register_region(struct lnx_domain *domain, struct fi_mr_attr *attr,
-	uint64_t flags, struct fid_mr **ret_mr)
+int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_t flags,
+	struct fid_mr **ret_mr)
 {
+	struct lnx_domain *domain = lnx_domain_of(wf);
 	struct lnx_mr *mr, *base;
-	int ret = wf_mr_attr_check(domain->wf, attr, flags);
+	int ret = find_base(domain, attr, &base);
 
-	if (!ret)
-		ret = find_base(domain, attr, &base);
 	if (ret)
 		return ret;
 	mr = calloc(1, sizeof(*mr));
@@ -255,61 +252,7 @@ static int register_region(struct lnx_domain *domain, struct fi_mr_attr *attr,
 	mr->fid.key = mr->member[0]->key;
 	if (base)
 		atomic_fetch_add_explicit(&base->refs, 1, memory_order_relaxed);
-	wf_domain_ref(domain->wf);
+	wf_domain_ref(wf);
 	*ret_mr = &mr->fid;
 	return 0;
 }
-
-static struct lnx_domain *domain_of_fid(struct fid *fid)
-{
-	if (!fid || fid->fclass != FI_CLASS_DOMAIN)
-		return NULL;
-	return lnx_domain_of(wf_container_of(fid, struct wf_domain, fid.fid));
-}
-
-static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
-	struct fid_mr **ret_mr)
-{
-	struct lnx_domain *domain = domain_of_fid(fid);
-	struct fi_mr_attr known;
-
-	if (!domain || !attr || !ret_mr)
-		return -FI_EINVAL;
-	wf_mr_attr_read(domain->wf, attr, &known);
-	return register_region(domain, &known, flags, ret_mr);
-}
-
-static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
-	uint64_t access, uint64_t offset, uint64_t key, uint64_t flags,
-	struct fid_mr **ret_mr, void *context)
-{
-	struct lnx_domain *domain = domain_of_fid(fid);
-	struct fi_mr_attr attr = {
-		.mr_iov = iov,
-		.iov_count = count,
-		.access = access,
-		.offset = offset,
-		.requested_key = key,
-		.context = context,
-	};
-
-	if (!domain || !ret_mr)
-		return -FI_EINVAL;
-	return register_region(domain, &attr, flags, ret_mr);
-}
-
-static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
-	uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr,
-	void *context)
-{
-	const struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
-
-	return mr_regv(fid, &iov, 1, access, offset, key, flags, mr, context);
-}
-
-struct fi_ops_mr lnx_mr_ops = {
-	.size = sizeof(struct fi_ops_mr),
-	.reg = mr_reg,
-	.regv = mr_regv,
-	.regattr = mr_regattr,
-};

@@ -26,6 +26,7 @@ const struct wf_prov lnx_prov = {
 	.av_removed = lnx_av_removed,
 	/* Members know better: forward.c, domain.c. */
 	.max_atomic_size = SIZE_MAX,
+	.mr_register = lnx_mr_register,
 	.endpoint = lnx_endpoint,
 };
 

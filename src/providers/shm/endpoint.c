@@ -135,12 +135,11 @@ static size_t shm_tx_left(struct wf_ep *wf)
 
 static void shm_addr_removed(struct wf_ep *wf, uint64_t index)
 {
-	struct shm_peers *peers = shm_ep_of(wf)->peers;
-	struct shm_peer *peer =
-		index < peers->index_room ? peers->by_index[index] : NULL;
+	struct wf_remote *remote = wf_remotes_at(&shm_ep_of(wf)->peers->remotes, index);
+	struct shm_conn *conn = remote ? shm_peer_of(remote)->conn : NULL;
 
-	if (peer && peer->conn)
-		shm_conn_fail(peer->conn, FI_ECONNABORTED);
+	if (conn)
+		shm_conn_fail(conn, FI_ECONNABORTED);
 }
 
 static const struct wf_xfer_ops shm_xfer_ops = {

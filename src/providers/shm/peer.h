@@ -2,6 +2,7 @@
 #ifndef SHM_PEER_H
 #define SHM_PEER_H
 
+#include "objects/remote.h"
 #include "providers/shm/conn.h"
 #include "providers/shm/socket.h"
 
@@ -12,16 +13,10 @@ struct shm_dial;
  * his request, and kept until the endpoint is closed. Guarded by ep.lock.
  */
 struct shm_peer {
-	struct wf_list busy_link; /* peers->busy while there is something to be done */
-	struct shm_peer *hash_next;
-	struct shm_conn *conn;  /* what operations go to */
-	struct shm_dial *dial;  /* our own attempt to connect */
-	struct wf_list pending; /* operations that wait for a connection */
-	uint64_t retry_ns;      /* no attempt before */
-	uint64_t give_up_ns;    /* pending operations fail then */
-	uint64_t instance;      /* of the other end of @conn */
-	uint32_t backoff_us;
-	int err; /* of the last attempt */
+	struct wf_remote remote;
+	struct shm_conn *conn; /* what operations go to */
+	struct shm_dial *dial; /* our own attempt to connect */
+	uint64_t instance;     /* of the other end of @conn */
 	char name[SHM_NAME_MAX];
 };
 
@@ -40,11 +35,8 @@ struct shm_dial {
 struct shm_peers {
 	struct shm_ep *ep;
 	uint64_t instance, probe;
-	struct shm_peer **buckets;
-	size_t bucket_mask, count;
-	struct shm_peer **by_index; /* those that we sent to */
-	size_t index_room;
-	struct wf_list busy, dials, dead_dials;
+	struct wf_remotes remotes;
+	struct wf_list dials, dead_dials;
 };
 
 int shm_peers_new(struct shm_ep *ep);
@@ -73,20 +65,31 @@ void shm_dial_accept_ready(struct shm_watch *watch, uint32_t events);
 void shm_dials_tick(struct shm_ep *ep, uint64_t now);
 void shm_dials_free_dead(struct shm_peers *peers);
 
+/* Is there something that shm_peers_tick has to do? */
+static inline bool shm_peers_busy(const struct shm_peers *peers)
+{
+	return !wf_list_empty(&peers->remotes.busy) || !wf_list_empty(&peers->dials);
+}
+
+static inline struct shm_peer *shm_peer_of(const struct wf_remote *remote)
+{
+	return wf_container_of(remote, struct shm_peer, remote);
+}
+
 /* The connection to @addr, if there is one. */
 static inline struct shm_conn *shm_peer_conn(struct shm_ep *ep, fi_addr_t addr)
 {
-	struct shm_peers *peers = ep->peers;
 	struct wf_av *av = ep->ep.av;
-	size_t index = addr & av->index_mask;
-	struct shm_peer *peer;
+	struct wf_remote *remote =
+		wf_remotes_at(&ep->peers->remotes, addr & av->index_mask);
+	struct shm_conn *conn;
 
-	if (wf_unlikely(index >= peers->index_room || shm_av_seq(av) != ep->av_seq))
+	if (wf_unlikely(!remote || shm_av_seq(av) != ep->av_seq))
 		return NULL;
-	peer = peers->by_index[index];
-	if (wf_unlikely(!peer || !peer->conn || peer->conn->err))
+	conn = shm_peer_of(remote)->conn;
+	if (wf_unlikely(!conn || conn->err))
 		return NULL;
-	return peer->conn;
+	return conn;
 }
 
 static inline int shm_peer_route(struct shm_ep *ep, fi_addr_t addr,

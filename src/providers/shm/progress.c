@@ -59,18 +59,13 @@ static void poll_sockets(struct shm_ep *ep)
 	shm_peers_tick(ep);
 }
 
-static bool is_connecting(const struct shm_peers *peers)
-{
-	return !wf_list_empty(&peers->busy) || !wf_list_empty(&peers->dials);
-}
-
 static __attribute__((noinline)) void look(struct shm_ep *ep)
 {
 	uint64_t now = wf_now_ns(), every;
 	uint64_t passed = now - ep->look_ns + 1;
 
 	poll_sockets(ep);
-	every = is_connecting(ep->peers) ? LOOK_BUSY_NS : LOOK_NS;
+	every = shm_peers_busy(ep->peers) ? LOOK_BUSY_NS : LOOK_NS;
 	every = every * ep->look_calls / passed;
 	ep->look_calls = (uint32_t)WF_MIN(every + 1, (uint64_t)LOOK_CALLS_MAX);
 	ep->look_left = ep->look_calls;

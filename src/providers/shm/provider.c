@@ -5,80 +5,42 @@
 #include "objects/atomic/ops.h"
 #include "objects/fabric.h"
 #include "objects/info/info.h"
+#include "objects/info/offer.h"
 #include "providers/shm/shm.h"
 #include "sys/compiler.h"
 
 /* What the provider offers: reliable datagrams between processes of one user. */
 
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_SHARED_AV | FI_AV_USER_ID | FI_PEER)
-#define TX_CAPS                                                                        \
-	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE |      \
-		FI_FENCE | FI_TRIGGER)
-#define RX_CAPS                                                                        \
-	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ |          \
-		FI_REMOTE_WRITE | FI_MULTI_RECV | FI_RMA_EVENT | FI_TRIGGER |          \
-		FI_SOURCE | FI_SOURCE_ERR | FI_DIRECTED_RECV)
-
-#define TX_OP_FLAGS                                                                    \
-	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |       \
-		FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_MORE | FI_FENCE)
-#define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV | FI_MORE)
-
-/* One ring keeps everything in order but for data that a read fetches late. */
-#define MSG_ORDER                                                                      \
-	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAW | FI_ORDER_WAS |    \
-		FI_ORDER_SAW | FI_ORDER_SAS | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW |    \
-		FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW |         \
-		FI_ORDER_ATOMIC_WAR | FI_ORDER_ATOMIC_WAW)
+#define TX_CAPS     WF_RELIABLE_TX_CAPS
+#define RX_CAPS     (WF_RELIABLE_RX_CAPS | WF_SOURCE_CAPS)
 
 /* inject_size and sizes: see read_params. */
 static struct fi_tx_attr tx_attr = {
+	WF_OFFER_RELIABLE_TX,
 	.caps = TX_CAPS,
-	.op_flags = TX_OP_FLAGS,
-	.msg_order = MSG_ORDER,
 	.iov_limit = SHM_IOV_LIMIT,
 	.rma_iov_limit = SHM_RMA_LIMIT,
 };
 
 static struct fi_rx_attr rx_attr = {
+	WF_OFFER_RELIABLE_RX,
 	.caps = RX_CAPS,
-	.op_flags = RX_OP_FLAGS,
-	.msg_order = MSG_ORDER,
 	.iov_limit = SHM_IOV_LIMIT,
 };
 
 static struct fi_ep_attr ep_attr = {
+	WF_OFFER_RELIABLE_EP,
 	.type = FI_EP_RDM,
 	.protocol = FI_PROTO_SHM,
 	.protocol_version = 1,
 	.max_msg_size = SIZE_MAX >> 1,
-	.max_order_raw_size = SIZE_MAX,
-	.max_order_waw_size = SIZE_MAX,
-	.tx_ctx_cnt = 1,
-	.rx_ctx_cnt = 1,
 };
 
 static struct fi_domain_attr domain_attr = {
-	.threading = FI_THREAD_SAFE,
-	.control_progress = FI_PROGRESS_AUTO,
-	.data_progress = FI_PROGRESS_AUTO,
-	.resource_mgmt = FI_RM_ENABLED,
-	.av_type = FI_AV_UNSPEC,
-	.mr_key_size = sizeof(uint64_t),
-	.cq_data_size = sizeof(uint64_t),
-	.cq_cnt = 1 << 16,
-	.ep_cnt = 1 << 15,
-	.tx_ctx_cnt = 1 << 15,
-	.rx_ctx_cnt = 1 << 15,
-	.max_ep_tx_ctx = 1,
-	.max_ep_rx_ctx = 1,
-	.max_ep_stx_ctx = 1 << 15,
-	.max_ep_srx_ctx = 1,
-	.cntr_cnt = 1 << 16,
-	.mr_iov_limit = SHM_IOV_LIMIT,
-	.mr_cnt = 1 << 16,
-	.caps = DOMAIN_CAPS,
-	.max_err_data = SHM_NAME_MAX, /* an unknown source */
+	WF_OFFER_DOMAIN, .cq_data_size = sizeof(uint64_t), .max_ep_tx_ctx = 1,
+	.max_ep_rx_ctx = 1, .max_ep_srx_ctx = 1, .mr_iov_limit = SHM_IOV_LIMIT,
+	.caps = DOMAIN_CAPS, .max_err_data = SHM_NAME_MAX, /* an unknown source */
 };
 
 static struct fi_fabric_attr fabric_attr = {

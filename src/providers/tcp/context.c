@@ -203,15 +203,15 @@ static void leave_conn(struct tcp_conn *conn, struct tcp_source *from)
 
 static void close_source(struct tcp_ep *ep, struct tcp_source *from)
 {
-	struct tcp_peers *peers = ep->peers;
+	const struct wf_remotes *remotes = &ep->peers->remotes;
 
 	wf_list_foreach(link, &ep->conns)
 	{
 		leave_conn(wf_list_entry(link, struct tcp_conn, link), from);
 	}
-	for (size_t i = 0; i <= peers->bucket_mask; i++)
-		for (struct tcp_peer *p = peers->buckets[i]; p; p = p->hash_next)
-			forget_list(NULL, from, &p->pending);
+	for (struct wf_remote *remote = wf_remotes_next(remotes, NULL); remote;
+		remote = wf_remotes_next(remotes, remote))
+		forget_list(NULL, from, &remote->pending);
 	*from = (struct tcp_source){ .ep = NULL };
 }
 

@@ -153,7 +153,7 @@ static void passive_finish(struct tcp_dial *dial, int ret)
 		return;
 	}
 	if (ret < 0 || dial->cm.state != TCP_CM_CONNECTED) {
-		if (dial->peer && !wf_list_empty(&dial->peer->pending))
+		if (dial->peer && !wf_list_empty(&dial->peer->remote.pending))
 			tcp_peer_busy(ep, dial->peer);
 		tcp_dial_drop(dial);
 		return;

@@ -137,12 +137,11 @@ static int tcp_get_fd(struct wf_ep *wf, int *ret_fd)
 
 static void tcp_addr_removed(struct wf_ep *wf, uint64_t index)
 {
-	struct tcp_peers *peers = tcp_ep_of(wf)->peers;
-	struct tcp_peer *peer =
-		index < peers->index_room ? peers->by_index[index] : NULL;
+	struct wf_remote *remote = wf_remotes_at(&tcp_ep_of(wf)->peers->remotes, index);
+	struct tcp_conn *conn = remote ? tcp_peer_of(remote)->conn : NULL;
 
-	if (peer && peer->conn)
-		tcp_conn_fail(peer->conn, FI_ECONNABORTED);
+	if (conn)
+		tcp_conn_fail(conn, FI_ECONNABORTED);
 }
 
 static size_t tcp_tx_left(struct wf_ep *wf)

@@ -2,6 +2,7 @@
 #ifndef TCP_PEER_H
 #define TCP_PEER_H
 
+#include "objects/remote.h"
 #include "providers/tcp/cm.h"
 #include "providers/tcp/conn.h"
 #include "providers/tcp/listen.h"
@@ -13,19 +14,13 @@ struct tcp_dial;
  * operation to him or by his request, whichever comes first. Guarded by ep.lock.
  */
 struct tcp_peer {
-	struct wf_list busy_link; /* peers->busy while there is something to be done */
-	struct tcp_peer *hash_next;
+	struct wf_remote remote;
 	union wf_sockaddr addr;
-	fi_addr_t index;        /* in the AV, as far as we know */
-	struct tcp_conn *conn;  /* what operations go to */
-	struct tcp_dial *dial;  /* our own attempt to connect */
-	struct wf_list pending; /* operations that wait for a connection */
-	uint64_t retry_ns;      /* no attempt before */
-	uint64_t give_up_ns;    /* pending operations fail then */
-	uint32_t backoff_ms;
+	fi_addr_t index;          /* in the AV, as far as we know */
+	struct tcp_conn *conn;    /* what operations go to */
+	struct tcp_dial *dial;    /* our own attempt to connect */
 	uint32_t remote_id;       /* of his endpoint, 0: not known */
 	uint64_t remote_instance; /* the same, where he knows our extension */
-	int err;                  /* of the last attempt */
 	unsigned int refs;        /* connections, and exchanges that may become one */
 	bool sent_to;             /* stays, because operations find it by index */
 };
@@ -49,12 +44,9 @@ struct tcp_peers {
 	struct tcp_listener listener;
 	uint32_t id;       /* ours; random, not 0 */
 	uint64_t instance; /* the same for those who know our extension */
-	struct tcp_peer **buckets;
-	size_t bucket_mask, count;
-	struct tcp_peer **by_index; /* those that we sent to */
-	size_t index_room;
-	struct wf_list busy, dead_dials;
+	struct wf_remotes remotes;
 	struct wf_list dials; /* oldest first */
+	struct wf_list dead_dials;
 	unsigned int callers; /* among them: passive ones */
 };
 
@@ -92,6 +84,11 @@ void tcp_dial_accept_ready(struct tcp_watch *watch, uint32_t events);
 bool tcp_dial_make_room(struct tcp_listener *listener);
 void tcp_dials_tick(struct tcp_ep *ep, uint64_t now);
 void tcp_dials_free_dead(struct tcp_peers *peers);
+
+static inline struct tcp_peer *tcp_peer_of(const struct wf_remote *remote)
+{
+	return wf_container_of(remote, struct tcp_peer, remote);
+}
 
 /* The same bytes in what matters; addresses of an AV have been normalised. */
 static inline bool tcp_addr_is(const union wf_sockaddr *a, const void *addr)

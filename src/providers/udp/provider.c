@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/fabric.h"
 #include "objects/info/info.h"
+#include "objects/info/offer.h"
 #include "providers/udp/udp.h"
 #include "sys/compiler.h"
 
@@ -14,7 +15,6 @@
 #define TX_OP_FLAGS                                                                    \
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |       \
 		FI_MULTICAST | FI_MORE)
-#define RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV | FI_MORE)
 
 /* The kernel copies what is sent before the call returns: every size is injected. */
 #define TX_ATTR(max_msg)                                                               \
@@ -35,29 +35,14 @@ static struct fi_ep_attr ep_attr_in6 = EP_ATTR(UDP_MAX_MSG_IN6);
 
 static struct fi_rx_attr rx_attr = {
 	.caps = RX_CAPS,
-	.op_flags = RX_OP_FLAGS,
+	.op_flags = WF_RX_OP_FLAGS,
 	.size = UDP_QUEUE_SIZE,
 	.iov_limit = UDP_IOV_LIMIT,
 };
 
 static struct fi_domain_attr domain_attr = {
-	.threading = FI_THREAD_SAFE,
-	.control_progress = FI_PROGRESS_AUTO,
-	.data_progress = FI_PROGRESS_AUTO,
-	.resource_mgmt = FI_RM_ENABLED,
-	.av_type = FI_AV_UNSPEC,
-	.mr_key_size = sizeof(uint64_t),
-	.cq_cnt = 1 << 16,
-	.ep_cnt = 1 << 15,
-	.tx_ctx_cnt = 1 << 15,
-	.rx_ctx_cnt = 1 << 15,
-	.max_ep_tx_ctx = 1,
-	.max_ep_rx_ctx = 1,
-	.max_ep_stx_ctx = 1 << 15,
-	.cntr_cnt = 1 << 16,
-	.mr_iov_limit = UDP_IOV_LIMIT,
-	.mr_cnt = 1 << 16,
-	.caps = DOMAIN_CAPS,
+	WF_OFFER_DOMAIN, .max_ep_tx_ctx = 1, .max_ep_rx_ctx = 1,
+	.mr_iov_limit = UDP_IOV_LIMIT, .caps = DOMAIN_CAPS,
 	.max_err_data = sizeof(struct sockaddr_in6), /* an unknown source */
 };
 
@@ -66,25 +51,14 @@ static struct fi_fabric_attr fabric_attr = {
 	.prov_version = WF_PROV_VERSION,
 };
 
-static const struct fi_info info_in = {
-	.caps = CAPS,
-	.addr_format = FI_SOCKADDR_IN,
-	.tx_attr = &tx_attr_in,
-	.rx_attr = &rx_attr,
-	.ep_attr = &ep_attr_in,
-	.domain_attr = &domain_attr,
-	.fabric_attr = &fabric_attr,
-};
-
-static const struct fi_info info_in6 = {
-	.caps = CAPS,
-	.addr_format = FI_SOCKADDR_IN6,
-	.tx_attr = &tx_attr_in6,
-	.rx_attr = &rx_attr,
-	.ep_attr = &ep_attr_in6,
-	.domain_attr = &domain_attr,
-	.fabric_attr = &fabric_attr,
-};
+#define INFO(family, format)                                                           \
+	{                                                                              \
+		.caps = CAPS, .addr_format = (format), .tx_attr = &tx_attr_##family,   \
+		.rx_attr = &rx_attr, .ep_attr = &ep_attr_##family,                     \
+		.domain_attr = &domain_attr, .fabric_attr = &fabric_attr,              \
+	}
+static const struct fi_info info_in = INFO(in, FI_SOCKADDR_IN);
+static const struct fi_info info_in6 = INFO(in6, FI_SOCKADDR_IN6);
 
 static const struct fi_info *const templates[] = { &info_in, &info_in6, NULL };
 

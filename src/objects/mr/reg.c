@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <rdma/providers/fi_log.h>
+
+#include "objects/mr/attr.h"
+#include "objects/mr/reg.h"
+
+/* The ways to ask for a region become one: attributes that were read and checked. */
+
+static int register_region(struct wf_domain *domain, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr)
+{
+	int (*reg)(struct wf_domain *, const struct fi_mr_attr *, uint64_t,
+		struct fid_mr **) = domain->prov->mr_register;
+	int err = wf_mr_attr_check(domain, attr, flags);
+
+	if (err)
+		return err;
+	return reg ? reg(domain, attr, flags, ret_mr)
+		   : wf_mr_register(domain, attr, flags, ret_mr);
+}
+
+static bool is_domain(const struct fid *fid)
+{
+	return fid && fid->fclass == FI_CLASS_DOMAIN;
+}
+
+static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+	struct fid_mr **ret_mr)
+{
+	struct wf_domain *domain;
+	struct fi_mr_attr known;
+
+	if (!is_domain(fid) || !attr || !ret_mr)
+		return -FI_EINVAL;
+	domain = wf_container_of(fid, struct wf_domain, fid.fid);
+	wf_mr_attr_read(domain, attr, &known);
+	return register_region(domain, &known, flags, ret_mr);
+}
+
+static int mr_regv(struct fid *fid, const struct iovec *iov, size_t count,
+	uint64_t access, uint64_t offset, uint64_t key, uint64_t flags,
+	struct fid_mr **ret_mr, void *context)
+{
+	const struct fi_mr_attr attr = {
+		.mr_iov = iov,
+		.iov_count = count,
+		.access = access,
+		.offset = offset,
+		.requested_key = key,
+		.context = context,
+	};
+
+	if (!is_domain(fid) || !ret_mr)
+		return -FI_EINVAL;
+	return register_region(
+		wf_container_of(fid, struct wf_domain, fid.fid), &attr, flags, ret_mr);
+}
+
+static int mr_reg(struct fid *fid, const void *buf, size_t len, uint64_t access,
+	uint64_t offset, uint64_t key, uint64_t flags, struct fid_mr **mr,
+	void *context)
+{
+	const struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = len };
+
+	return mr_regv(fid, &iov, 1, access, offset, key, flags, mr, context);
+}
+
+struct fi_ops_mr wf_mr_ops = {
+	.size = sizeof(struct fi_ops_mr),
+	.reg = mr_reg,
+	.regv = mr_regv,
+	.regattr = mr_regattr,
+};
+
+int wf_mr_check_parts(const struct wf_domain *domain, const atomic_int *parts)
+{
+	/* acquire: pairs with the release of the last sub-region's closing. */
+	int count = atomic_load_explicit(parts, memory_order_acquire);
+
+	if (!count)
+		return 0;
+	FI_INFO(domain->prov->fi, FI_LOG_MR,
+		"region not closed: %d regions are parts of it\n", count);
+	return -FI_EBUSY;
+}

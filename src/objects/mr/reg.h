@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_MR_REG_H
+#define WF_OBJECTS_MR_REG_H
+
+#include "objects/domain/domain.h"
+
+/* A region of the kind that mr.c describes, for a provider without mr_register. @attr
+ * was read and checked. */
+int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr);
+
+/* May a region be closed that has so many sub-regions? 0, or -FI_EBUSY, which is
+ * logged. */
+int wf_mr_check_parts(const struct wf_domain *domain, const atomic_int *parts);
+
+#endif

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <rdma/fi_errno.h>
+
+enum { FIRST_BUCKETS = 64, FIRST_INDICES = 64 };
+
+int wf_remotes_init(
+	struct wf_remotes *remotes, const struct wf_remote_ops *ops, uint64_t seed)
+{
+	struct wf_remote **buckets = calloc(FIRST_BUCKETS, sizeof(*buckets));
+
+	if (!buckets)
+		return -FI_ENOMEM;
+	*remotes = (struct wf_remotes){
+		.ops = ops,
+		.buckets = buckets,
+		.bucket_mask = FIRST_BUCKETS - 1,
+		.seed = seed,
+	};
+	wf_list_init(&remotes->busy);
+	return 0;
+}
+
+void wf_remotes_done(struct wf_remotes *remotes)
+{
+	free(remotes->buckets);
+	free(remotes->by_index);
+}
+
+struct wf_remote *wf_remotes_next(
+	const struct wf_remotes *remotes, const struct wf_remote *after)
+{
+	size_t slot = after ? (after->hash & remotes->bucket_mask) + 1 : 0;
+
+	if (after && after->hash_next)
+		return after->hash_next;
+	for (; slot <= remotes->bucket_mask; slot++)
+		if (remotes->buckets[slot])
+			return remotes->buckets[slot];
+	return NULL;
+}
+
+struct wf_remote *wf_remotes_find(
+	const struct wf_remotes *remotes, uint64_t hash, const void *key)
+{
+	struct wf_remote *remote = remotes->buckets[hash & remotes->bucket_mask];
+
+	while (remote && (remote->hash != hash || !remotes->ops->is(remote, key)))
+		remote = remote->hash_next;
+	return remote;
+}
+
+static void link_in(
+	struct wf_remote **buckets, size_t bucket_mask, struct wf_remote *remote)
+{
+	struct wf_remote **bucket = &buckets[remote->hash & bucket_mask];
+
+	remote->hash_next = *bucket;
+	*bucket = remote;
+}
+
+static void grow(struct wf_remotes *remotes)
+{
+	size_t mask = remotes->bucket_mask * 2 + 1;
+	struct wf_remote **buckets = calloc(mask + 1, sizeof(*buckets));
+	struct wf_remote *remote, *next;
+
+	if (!buckets)
+		return; /* longer chains, then */
+	for (remote = wf_remotes_next(remotes, NULL); remote; remote = next) {
+		next = wf_remotes_next(remotes, remote);
+		link_in(buckets, mask, remote);
+	}
+	free(remotes->buckets);
+	remotes->buckets = buckets;
+	remotes->bucket_mask = mask;
+}
+
+void wf_remotes_add(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t hash)
+{
+	if (remotes->count++ > remotes->bucket_mask)
+		grow(remotes);
+	remote->hash = hash;
+	remote->give_up_ns = UINT64_MAX;
+	wf_list_init(&remote->busy_link);
+	wf_list_init(&remote->pending);
+	link_in(remotes->buckets, remotes->bucket_mask, remote);
+}
+
+void wf_remotes_remove(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct wf_remote **at = &remotes->buckets[remote->hash & remotes->bucket_mask];
+
+	while (*at != remote)
+		at = &(*at)->hash_next;
+	*at = remote->hash_next;
+	remotes->count--;
+	wf_list_remove(&remote->busy_link);
+}
+
+bool wf_remotes_set_index(
+	struct wf_remotes *remotes, size_t index, struct wf_remote *remote)
+{
+	size_t room = WF_MAX(remotes->index_room, (size_t)FIRST_INDICES);
+	struct wf_remote **by_index;
+
+	if (index >= remotes->index_room) {
+		while (room <= index)
+			room *= 2;
+		by_index = realloc(remotes->by_index, room * sizeof(*by_index));
+		if (!by_index)
+			return false;
+		memset(by_index + remotes->index_room, 0,
+			(room - remotes->index_room) * sizeof(*by_index));
+		remotes->by_index = by_index;
+		remotes->index_room = room;
+	}
+	remotes->by_index[index] = remote;
+	return true;
+}
+
+void wf_remotes_forget_indices(struct wf_remotes *remotes)
+{
+	if (remotes->by_index)
+		memset(remotes->by_index, 0,
+			remotes->index_room * sizeof(*remotes->by_index));
+}
+
+void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue)
+{
+	struct wf_list *link;
+
+	remote->retry_ns = 0;
+	remote->backoff_us = 0;
+	remote->give_up_ns = UINT64_MAX;
+	while ((link = wf_list_pop(&remote->pending)))
+		wf_list_push(queue, link);
+}
+
+void wf_remote_failed(
+	struct wf_remotes *remotes, struct wf_remote *remote, int err, uint64_t now_ns)
+{
+	const struct wf_remote_ops *ops = remotes->ops;
+	uint32_t next = WF_MAX(remote->backoff_us * 2, ops->backoff_min_us);
+
+	remote->err = err;
+	remote->backoff_us = WF_MIN(next, ops->backoff_max_us);
+	remote->retry_ns = now_ns + remote->backoff_us * 1000ull +
+			   remotes->seed % (remote->backoff_us * 250ull);
+	wf_remote_busy(remotes, remote);
+}
+
+static void give_up(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	remote->give_up_ns = UINT64_MAX;
+	remotes->ops->give_up(
+		remotes, remote, remote->err ? remote->err : FI_ETIMEDOUT);
+}
+
+/* True when nothing is left to be done. */
+static bool tick(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns,
+	uint64_t limit_ns)
+{
+	const struct wf_remote_ops *ops = remotes->ops;
+
+	if (ops->state(remote) == WF_REMOTE_UP) {
+		remote->give_up_ns = UINT64_MAX;
+		return true;
+	}
+	if (!wf_list_empty(&remote->pending) && limit_ns) {
+		if (remote->give_up_ns == UINT64_MAX)
+			remote->give_up_ns = now_ns + limit_ns;
+		else if (now_ns >= remote->give_up_ns)
+			give_up(remotes, remote);
+	}
+	if (ops->state(remote) != WF_REMOTE_DOWN || now_ns < remote->retry_ns)
+		return false;
+	remote->retry_ns = 0;
+	if (wf_list_empty(&remote->pending))
+		return true;
+	ops->dial(remotes, remote);
+	return false;
+}
+
+void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns)
+{
+	wf_list_foreach_safe(link, &remotes->busy)
+	{
+		struct wf_remote *remote =
+			wf_list_entry(link, struct wf_remote, busy_link);
+
+		if (tick(remotes, remote, now_ns, limit_ns))
+			wf_list_remove(&remote->busy_link);
+	}
+}
+
+uint64_t wf_remotes_deadline(const struct wf_remotes *remotes)
+{
+	uint64_t deadline = UINT64_MAX;
+
+	wf_list_foreach(link, &remotes->busy)
+	{
+		struct wf_remote *remote =
+			wf_list_entry(link, struct wf_remote, busy_link);
+
+		deadline = WF_MIN(deadline, remote->give_up_ns);
+		if (remote->retry_ns)
+			deadline = WF_MIN(deadline, remote->retry_ns);
+	}
+	return deadline;
+}

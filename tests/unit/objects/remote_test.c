@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Whom an endpoint has connections with: finding them, dialling again, giving up. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <rdma/fi_errno.h>
+
+#include "objects/remote.h"
+
+enum { MANY = 1000, MIN_US = 100, MAX_US = 1000, SEED = 12345 };
+
+/* A transport's idea of somebody. */
+struct somebody {
+	struct wf_remote base;
+	int number;
+	enum wf_remote_state state;
+	int dials, give_ups, given_up_for;
+};
+
+static struct somebody *somebody_of(const struct wf_remote *remote)
+{
+	return wf_container_of(remote, struct somebody, base);
+}
+
+static bool is(const struct wf_remote *remote, const void *key)
+{
+	return somebody_of(remote)->number == *(const int *)key;
+}
+
+static enum wf_remote_state state_of(const struct wf_remote *remote)
+{
+	return somebody_of(remote)->state;
+}
+
+static void dial(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	somebody_of(remote)->dials++;
+	somebody_of(remote)->state = WF_REMOTE_CHANGING;
+}
+
+static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int err)
+{
+	somebody_of(remote)->give_ups++;
+	somebody_of(remote)->given_up_for = err;
+	while (wf_list_pop(&remote->pending))
+		;
+}
+
+static const struct wf_remote_ops ops = {
+	.is = is,
+	.state = state_of,
+	.dial = dial,
+	.give_up = give_up,
+	.backoff_min_us = MIN_US,
+	.backoff_max_us = MAX_US,
+};
+
+static struct wf_remotes remotes;
+static struct somebody people[MANY];
+static struct wf_list operation;
+
+static int open_remotes(void **state)
+{
+	memset(people, 0, sizeof(people));
+	for (int i = 0; i < MANY; i++)
+		people[i].number = i;
+	return wf_remotes_init(&remotes, &ops, SEED);
+}
+
+static int close_remotes(void **state)
+{
+	wf_remotes_done(&remotes);
+	return 0;
+}
+
+/* Seven numbers share a hash: more than one in a bucket, and equal hashes too. */
+static uint64_t hash_of(int number)
+{
+	return (uint64_t)number / 7 * 0x9e3779b97f4a7c15u;
+}
+
+static struct wf_remote *find(int number)
+{
+	return wf_remotes_find(&remotes, hash_of(number), &number);
+}
+
+static void add(int number)
+{
+	wf_remotes_add(&remotes, &people[number].base, hash_of(number));
+}
+
+/* One who has something to send. */
+static struct somebody *add_with_operation(int number)
+{
+	add(number);
+	wf_list_push(&people[number].base.pending, &operation);
+	wf_remote_busy(&remotes, &people[number].base);
+	return &people[number];
+}
+
+static void each_is_found_and_visited_once(void **state)
+{
+	int visits = 0;
+
+	for (int i = 0; i < MANY; i++) {
+		assert_null(find(i));
+		add(i);
+	}
+	for (int i = 0; i < MANY; i++)
+		assert_ptr_equal(find(i), &people[i].base);
+	assert_true(remotes.bucket_mask > 63); /* it grew */
+	for (struct wf_remote *remote = wf_remotes_next(&remotes, NULL); remote;
+		remote = wf_remotes_next(&remotes, remote)) {
+		assert_int_equal(somebody_of(remote)->give_ups++, 0);
+		visits++;
+	}
+	assert_int_equal(visits, MANY);
+}
+
+static void who_was_removed_is_gone(void **state)
+{
+	for (int i = 0; i < MANY; i++)
+		add(i);
+	wf_remote_busy(&remotes, &people[3].base);
+	for (int i = 0; i < MANY; i += 3)
+		wf_remotes_remove(&remotes, &people[i].base);
+	for (int i = 0; i < MANY; i++)
+		assert_ptr_equal(find(i), i % 3 ? &people[i].base : NULL);
+	assert_int_equal(remotes.count, MANY - (MANY + 2) / 3);
+	assert_true(wf_list_empty(&remotes.busy));
+}
+
+static void indices_lead_to_one_until_forgotten(void **state)
+{
+	add(1);
+	add(2);
+	assert_null(wf_remotes_at(&remotes, 0));
+	assert_true(wf_remotes_set_index(&remotes, 0, &people[1].base));
+	assert_true(wf_remotes_set_index(&remotes, 70000, &people[2].base));
+	assert_ptr_equal(wf_remotes_at(&remotes, 0), &people[1].base);
+	assert_ptr_equal(wf_remotes_at(&remotes, 70000), &people[2].base);
+	assert_null(wf_remotes_at(&remotes, 69999));
+	assert_null(wf_remotes_at(&remotes, SIZE_MAX));
+	wf_remotes_forget_indices(&remotes);
+	assert_null(wf_remotes_at(&remotes, 0));
+	assert_null(wf_remotes_at(&remotes, 70000));
+}
+
+static void forgetting_no_index_is_nothing(void **state)
+{
+	wf_remotes_forget_indices(&remotes);
+	assert_null(wf_remotes_at(&remotes, 0));
+}
+
+/* The waits double, up to the longest; each is a quarter longer at the most. */
+static void attempts_get_rarer(void **state)
+{
+	static const uint64_t want_us[] = { 100, 200, 400, 800, 1000, 1000 };
+	struct somebody *one = add_with_operation(1);
+	uint64_t now = 5000000, after;
+
+	wf_remotes_tick(&remotes, now, 0);
+	assert_int_equal(one->dials, 1);
+	for (int i = 0; i < (int)WF_ARRAY_SIZE(want_us); i++) {
+		one->state = WF_REMOTE_DOWN;
+		wf_remote_failed(&remotes, &one->base, FI_ECONNREFUSED, now);
+		after = one->base.retry_ns - now;
+		assert_in_range(after, want_us[i] * 1000, want_us[i] * 1250);
+		assert_int_equal(wf_remotes_deadline(&remotes), one->base.retry_ns);
+		wf_remotes_tick(&remotes, one->base.retry_ns - 1, 0);
+		assert_int_equal(one->dials, i + 1);
+		now = one->base.retry_ns;
+		wf_remotes_tick(&remotes, now, 0);
+		assert_int_equal(one->dials, i + 2);
+	}
+}
+
+static void two_seeds_come_back_apart(void **state)
+{
+	uint64_t first;
+
+	add(1);
+	wf_remote_failed(&remotes, &people[1].base, FI_ECONNREFUSED, 0);
+	first = people[1].base.retry_ns;
+	remotes.seed++;
+	people[1].base.backoff_us = 0;
+	wf_remote_failed(&remotes, &people[1].base, FI_ECONNREFUSED, 0);
+	assert_int_not_equal(first, people[1].base.retry_ns);
+}
+
+static void a_connection_takes_what_waited(void **state)
+{
+	struct somebody *one = add_with_operation(1);
+	struct wf_list queue;
+
+	wf_list_init(&queue);
+	wf_remote_failed(&remotes, &one->base, FI_ECONNREFUSED, 0);
+	wf_remotes_tick(&remotes, 0, 1000);
+	one->state = WF_REMOTE_UP;
+	wf_remote_connected(&one->base, &queue);
+	assert_ptr_equal(wf_list_pop(&queue), &operation);
+	assert_true(wf_list_empty(&one->base.pending));
+	assert_int_equal(wf_remotes_deadline(&remotes), UINT64_MAX);
+	wf_remotes_tick(&remotes, 1000000000, 1000);
+	assert_true(wf_list_empty(&remotes.busy));
+	assert_int_equal(one->dials, 0);
+	assert_int_equal(one->give_ups, 0);
+	/* The next failure begins with the shortest wait again. */
+	wf_remote_failed(&remotes, &one->base, FI_ECONNREFUSED, 0);
+	assert_int_equal(one->base.backoff_us, MIN_US);
+}
+
+/* The limit counts from the first tick with something pending, and is told once. */
+static void what_waits_too_long_fails(void **state)
+{
+	struct somebody *one = add_with_operation(1);
+
+	wf_remotes_tick(&remotes, 100, 50);
+	assert_int_equal(wf_remotes_deadline(&remotes), 150);
+	one->state = WF_REMOTE_DOWN;
+	wf_remote_failed(&remotes, &one->base, FI_EHOSTUNREACH, 110);
+	wf_remotes_tick(&remotes, 149, 50);
+	assert_int_equal(one->give_ups, 0);
+	wf_remotes_tick(&remotes, 150, 50);
+	assert_int_equal(one->give_ups, 1);
+	assert_int_equal(one->given_up_for, FI_EHOSTUNREACH);
+	wf_remotes_tick(&remotes, one->base.retry_ns, 50);
+	assert_int_equal(one->give_ups, 1);
+	assert_true(wf_list_empty(&remotes.busy));
+	assert_int_equal(one->dials, 1);
+}
+
+static void an_attempt_without_an_end_times_out(void **state)
+{
+	struct somebody *one = add_with_operation(1);
+
+	wf_remotes_tick(&remotes, 100, 50);
+	wf_remotes_tick(&remotes, 200, 50);
+	assert_int_equal(one->given_up_for, FI_ETIMEDOUT);
+}
+
+static void no_limit_never_gives_up(void **state)
+{
+	struct somebody *one = add_with_operation(1);
+
+	wf_remotes_tick(&remotes, 100, 0);
+	wf_remotes_tick(&remotes, UINT64_MAX - 1, 0);
+	assert_int_equal(one->give_ups, 0);
+	assert_false(wf_list_empty(&one->base.pending));
+}
+
+/* Nobody is dialled while a connection to him is still being ended. */
+static void one_attempt_at_a_time(void **state)
+{
+	struct somebody *one = add_with_operation(1);
+
+	one->state = WF_REMOTE_CHANGING;
+	wf_remotes_tick(&remotes, 100, 0);
+	assert_int_equal(one->dials, 0);
+	one->state = WF_REMOTE_DOWN;
+	wf_remotes_tick(&remotes, 100, 0);
+	wf_remotes_tick(&remotes, 100, 0);
+	assert_int_equal(one->dials, 1);
+}
+
+#define remotes_test(name)                                                             \
+	cmocka_unit_test_setup_teardown(name, open_remotes, close_remotes)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		remotes_test(each_is_found_and_visited_once),
+		remotes_test(who_was_removed_is_gone),
+		remotes_test(indices_lead_to_one_until_forgotten),
+		remotes_test(forgetting_no_index_is_nothing),
+		remotes_test(attempts_get_rarer),
+		remotes_test(two_seeds_come_back_apart),
+		remotes_test(a_connection_takes_what_waited),
+		remotes_test(what_waits_too_long_fails),
+		remotes_test(an_attempt_without_an_end_times_out),
+		remotes_test(no_limit_never_gives_up),
+		remotes_test(one_attempt_at_a_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
