@@ -44,6 +44,8 @@ struct shm_hello {
 
 /* Listen at the endpoint's name; -EADDRINUSE: somebody does. */
 int shm_socket_listen(const char *name, int *ret_fd);
+/* Does somebody listen at name @node, or at one that goes on with ":" behind it? */
+bool shm_socket_knows(const char *node);
 /* No more; the name is free. */
 void shm_socket_unlisten(const char *name, int fd);
 /* -ENOENT and -ECONNREFUSED: nobody is there; -EAGAIN: too many wait there. */
