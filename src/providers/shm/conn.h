@@ -52,6 +52,7 @@ struct shm_tx {
 	struct shm_span local;
 	struct fi_rma_iov seg[SHM_RMA_LIMIT];
 	struct iovec result[SHM_IOV_LIMIT], compare[SHM_IOV_LIMIT];
+	bool told;     /* the application thinks that it is over */
 	uint8_t *copy; /* owned; what was injected, or the blob of an answer */
 	size_t copy_len;
 };
@@ -183,6 +184,10 @@ static inline void shm_out_wake(struct shm_conn *conn)
 		shm_out_wake_slow(conn);
 }
 
+/* again.c: the peer of @conn, which was taken down, is dead. What it never took, and
+ * nobody can be told of, waits for whoever comes under its name. */
+void shm_again(struct shm_conn *conn);
+
 /* rx.c: read records; how many. The owner's lock and ep.lock held. */
 unsigned int shm_rx_poll(struct shm_conn *conn);
 
@@ -194,6 +199,9 @@ struct shm_record {
 	uint32_t len;
 	uint8_t kind, flags;
 };
+
+/* The record with @head, and @in->pos behind its bytes. False: it cannot be. */
+bool shm_rx_decode(struct shm_reader *in, uint64_t head, struct shm_record *rec);
 
 /* What records mean. Not 0: protocol error. */
 int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec);

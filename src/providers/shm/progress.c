@@ -59,9 +59,12 @@ static void poll_sockets(struct shm_ep *ep)
 	shm_peers_tick(ep);
 }
 
-static bool is_connecting(const struct shm_peers *peers)
+/* Is an attempt to connect under way, or soon? */
+static bool is_connecting(struct shm_ep *ep, uint64_t now)
 {
-	return !wf_list_empty(&peers->busy) || !wf_list_empty(&peers->dials);
+	return !wf_list_empty(&ep->peers->dials) ||
+	       (!wf_list_empty(&ep->peers->busy) &&
+		       shm_peers_deadline(ep) < now + LOOK_NS);
 }
 
 static __attribute__((noinline)) void look(struct shm_ep *ep)
@@ -70,7 +73,7 @@ static __attribute__((noinline)) void look(struct shm_ep *ep)
 	uint64_t passed = now - ep->look_ns + 1;
 
 	poll_sockets(ep);
-	every = is_connecting(ep->peers) ? LOOK_BUSY_NS : LOOK_NS;
+	every = is_connecting(ep, now) ? LOOK_BUSY_NS : LOOK_NS;
 	every = every * ep->look_calls / passed;
 	ep->look_calls = (uint32_t)WF_MIN(every + 1, (uint64_t)LOOK_CALLS_MAX);
 	ep->look_left = ep->look_calls;

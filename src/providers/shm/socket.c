@@ -252,6 +252,13 @@ int shm_socket_peer(int fd, pid_t *ret_pid)
 	return 0;
 }
 
+bool shm_socket_ended(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&poll_fd, 1, 0) > 0;
+}
+
 union control {
 	struct cmsghdr align;
 	char room[CMSG_SPACE(sizeof(int))];

@@ -72,9 +72,15 @@ struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op)
 	return tx;
 }
 
+/* Does nobody wait to hear of it? */
+static bool is_silent(const struct shm_tx *tx)
+{
+	return tx->op == WF_OP_COUNT || tx->told;
+}
+
 void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)
 {
-	if (tx->op != WF_OP_COUNT)
+	if (!is_silent(tx))
 		ep->tx_pending--;
 	free(tx->copy);
 	wf_pool_put(&ep->tx_pool, tx);
@@ -96,7 +102,7 @@ void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx)
 {
 	const struct wf_op_report *report = &wf_op_reports[tx->op];
 
-	if (tx->op != WF_OP_COUNT)
+	if (!is_silent(tx))
 		wf_ep_tx_done(&ep->ep, report->cntr, tx->context, tx->op_flags,
 			report->comp_flags, length_of(tx));
 	shm_tx_free(ep, tx);
@@ -107,7 +113,7 @@ void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer
 {
 	char name[SHM_NAME_MAX];
 
-	if (tx->op != WF_OP_COUNT) {
+	if (!is_silent(tx)) {
 		const struct wf_op_report *report = &wf_op_reports[tx->op];
 		struct fi_cq_err_entry entry = {
 			.op_context = tx->context,
