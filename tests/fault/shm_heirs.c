@@ -5,8 +5,10 @@
  * often.
  */
 #include <dirent.h>
+#include <linux/sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "confine.h"
@@ -255,12 +257,103 @@ static void what_was_not_taken_goes_to_the_next(void)
 	node_close(&hub);
 }
 
+/* ---- a stranger under the number of the dead one ---- */
+
+enum { SECRET = 2, MESSAGE = 1, LARGE_TAG = 1, SMALL_TAG = 2 };
+
+static uint8_t large[1 << 20]; /* at the same place in all of them */
+
+struct impostor {
+	uint16_t hub;
+	struct signal_pipe ready, refused;
+};
+
+static void send_and_die(void *arg)
+{
+	struct impostor *im = arg;
+	static struct fi_context2 tx[2];
+	struct node node;
+	fi_addr_t to;
+
+	node_open(&node, 0);
+	to = node_peer(&node, im->hub);
+	fill(large, sizeof(large), MESSAGE);
+	CHECK(node_send(&node, to, large, sizeof(large), LARGE_TAG, &tx[0], LIMIT_MS));
+	CHECK(node_send(&node, to, large, 1, SMALL_TAG, &tx[1], LIMIT_MS));
+	for (;;)
+		(void)fi_cq_read(node.cq, NULL, 0);
+}
+
+/* A fork that gets number @pid in the innermost process namespace. */
+static pid_t fork_as(pid_t pid)
+{
+	uint64_t numbers = (uintptr_t)&pid;
+	struct clone_args args = {
+		.exit_signal = SIGCHLD, .set_tid = numbers, .set_tid_size = 1
+	};
+
+	return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+static void meet_an_impostor(void *arg)
+{
+	struct impostor *im = arg;
+	static struct fi_context2 rx;
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	struct node hub;
+	uint8_t word;
+	pid_t pid;
+
+	CHECK(!setenv("FI_SHM_CMA_SIZE", "4097", 1));
+	node_open(&hub, 0);
+	im->hub = node_port(&hub);
+	node_receive_exact(&hub, &word, 1, SMALL_TAG, &rx);
+	pid = child(send_and_die, im, 60);
+	CHECK(node_wait(&hub, &entry, &err, LIMIT_MS) == 1);
+	kill_and_reap(pid);
+	pid = fork_as(pid);
+	if (pid < 0) {
+		pipe_tell(&im->refused);
+		return;
+	}
+	if (!pid) {
+		(void)alarm(60);
+		fill(large, sizeof(large), SECRET);
+		pipe_tell(&im->ready);
+		for (;;)
+			(void)pause();
+	}
+	pipe_wait(&im->ready);
+	node_receive_exact(&hub, large, sizeof(large), LARGE_TAG, &rx);
+	CHECK(node_wait(&hub, &entry, &err, LIMIT_MS) == -1);
+	CHECK(err.op_context == &rx && err.err > 0);
+	kill_and_reap(pid);
+	node_close(&hub);
+}
+
+/* The memory of whoever has its number now is none of the message. */
+static void its_number_is_used_again(void)
+{
+	struct impostor im;
+
+	pipe_open(&im.ready);
+	pipe_open(&im.refused);
+	own_process_namespace();
+	join(child(meet_an_impostor, &im, 60));
+	if (pipe_told(&im.refused))
+		skip("no choice of process numbers");
+	/* No leak checker, as in in_pid_namespace. */
+	_exit(0);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct fault_case cases[] = {
 		{ "killed_while_beginning", killed_while_beginning, 3600 },
 		{ "what_was_not_taken_goes_to_the_next",
 			what_was_not_taken_goes_to_the_next, 600 },
+		{ "its_number_is_used_again", its_number_is_used_again, 60 },
 	};
 
 	return fault_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -121,8 +121,9 @@ struct shm_conn {
 	uint64_t claims; /* in use, of ours */
 	size_t unexp_bytes;
 	struct shm_region *region;
-	pid_t pid;                    /* of the peer, as we see it; 0: not visible */
-	struct shm_watch watch, life; /* its socket; its process */
+	pid_t pid; /* of the peer, as we see it; 0: not visible */
+	uint64_t probe_addr, probe_value; /* what is where in its memory */
+	struct shm_watch watch, life;     /* its socket; its process */
 };
 
 /* conn.c. */

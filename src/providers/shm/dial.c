@@ -100,6 +100,8 @@ static struct shm_conn *become_conn(struct shm_dial *dial, struct shm_peer *peer
 	}
 	dial->region = NULL;
 	conn->pid = dial->pid;
+	conn->probe_addr = hello->probe_addr;
+	conn->probe_value = hello->probe_value;
 	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
 	conn->cma = can_read(dial->pid, hello);
 	shm_conn_watch_life(conn);
