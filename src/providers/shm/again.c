@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
 #include "providers/shm/peer.h"
 
 /*
@@ -11,7 +13,7 @@
  * to were seen by nobody, and go to whoever comes next under the name, in their order,
  * before all that was sent later. So no message is acted on twice, and one that was
  * sent after the death is not lost. Operations that the application still waits for
- * are none of this: they end in errors.
+ * are none of this: they end in errors, and so do accesses to memory of his.
  *
  * Like a peer's lane, this one may be full of garbage.
  */
@@ -71,10 +73,22 @@ static struct shm_tx *message(struct shm_conn *conn, const struct shm_record *re
 	return tx;
 }
 
-static bool is_over(const struct shm_record *rec)
+static bool is_message(const struct shm_record *rec)
 {
 	return (rec->kind == SHM_REC_MSG || rec->kind == SHM_REC_TAGGED) &&
 	       !(rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH));
+}
+
+/* Of an operation without an id nobody is told but when it fails. */
+static bool is_silent(const struct shm_record *rec)
+{
+	uint64_t id;
+
+	if ((rec->kind != SHM_REC_WRITE && rec->kind != SHM_REC_ATOMIC) ||
+		rec->len < sizeof(id))
+		return false;
+	memcpy(&id, rec->blob, sizeof(id));
+	return !id;
 }
 
 void shm_again(struct shm_conn *conn)
@@ -94,7 +108,13 @@ void shm_again(struct shm_conn *conn)
 	for (; at.next != conn->out.next; at.next++) {
 		if (!shm_rx_decode(&at, shm_reader_head(&at), &rec))
 			break;
-		if ((int32_t)(at.next - taken) <= 0 || !is_over(&rec))
+		if ((int32_t)(at.next - taken) <= 0)
+			continue;
+		if (is_silent(&rec))
+			shm_tx_fail_silent(conn,
+				rec.kind == SHM_REC_WRITE ? WF_OP_WRITE : WF_OP_ATOMIC,
+				FI_ECONNRESET);
+		if (!is_message(&rec))
 			continue;
 		tx = message(conn, &rec);
 		if (!tx)

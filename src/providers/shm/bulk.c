@@ -61,11 +61,8 @@ static void free_sink(struct shm_sink *sink)
 
 static void clear_to_send(struct shm_sink *sink)
 {
-	struct shm_tx *tx =
-		shm_tx_answer(sink->conn, SHM_REC_CTS, sink->request, sizeof(sink->id));
-
-	if (tx)
-		memcpy(tx->copy, &sink->id, sizeof(sink->id));
+	shm_out_answer(
+		sink->conn, SHM_REC_CTS, sink->request, &sink->id, sizeof(sink->id));
 }
 
 static void set_buffers(struct shm_sink *sink, const struct fi_peer_rx_entry *entry)

@@ -138,6 +138,7 @@ unsigned int shm_rx_poll(struct shm_conn *conn)
 	unsigned int count = 0;
 	uint64_t head;
 
+	conn->polling = true;
 	while (count < BUDGET && (head = shm_reader_head(&conn->in))) {
 		if (wf_unlikely(choked(conn)))
 			break;
@@ -149,5 +150,8 @@ unsigned int shm_rx_poll(struct shm_conn *conn)
 		if (count++)
 			shm_reader_prefetch(&conn->in);
 	}
+	conn->polling = false;
+	if (conn->ack_count)
+		shm_out_acks(conn);
 	return count;
 }

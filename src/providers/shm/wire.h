@@ -50,7 +50,8 @@ enum shm_kind {
 	SHM_REC_COMPARE, /* the same, and what to compare with */
 	SHM_REC_RESP,    /* word: id; blob: what an atomic operation found */
 	SHM_REC_ACK,     /* blob: ids */
-	SHM_REC_ERROR,   /* word: id; blob: uint32_t error */
+	SHM_REC_ERROR,   /* word: id, or kind of a WRITE or ATOMIC that had id 0 and is
+			    not   answered otherwise; blob: uint32_t error */
 	SHM_REC_KINDS,
 };
 
