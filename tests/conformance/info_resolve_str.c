@@ -50,11 +50,38 @@ static void names_of_the_peer(void)
 {
 	struct fi_info *hints = str_hints();
 
-	check_lookup("host", NULL, 0, hints, NULL, "fi_shm://host");
+	check_lookup("localhost", NULL, 0, hints, NULL, "fi_shm://localhost");
 	check_lookup(NULL, "svc", 0, hints, NULL, "fi_ns://svc");
-	check_lookup("host", "svc", 0, hints, NULL, "fi_ns://host:svc");
+	check_lookup("127.0.0.1", "svc", 0, hints, NULL, "fi_ns://127.0.0.1:svc");
+	check_lookup("4711", NULL, 0, hints, NULL, "fi_shm://4711");
 	check_lookup("mine://x", NULL, 0, hints, NULL, "mine://x");
 	check_lookup(NULL, NULL, 0, hints, NULL, NULL);
+	fi_freeinfo(hints);
+}
+
+/* A name that nobody here has, and no host, is a peer only when it says that it is. */
+static void nodes_that_are_not_here(void)
+{
+	static const struct cf_options options;
+	struct fi_info *hints = str_hints(), *info;
+	char node[64], name[80];
+	struct cf_env env;
+
+	cf_open_domain(&env, NULL);
+	snprintf(node, sizeof(node), "n0-such-n0de-%ld.invalid", (long)getpid());
+	CHECK_EQ(lookup(node, NULL, 0, hints, &info), -FI_ENODATA);
+	CHECK_EQ(lookup(node, "svc", 0, hints, &info), -FI_ENODATA);
+	CHECK_EQ(lookup(node, "svc", FI_NUMERICHOST, hints, &info), -FI_ENODATA);
+	snprintf(name, sizeof(name), "fi_ns://%s:svc", node);
+	check_lookup(name, NULL, 0, hints, NULL, name);
+
+	CHECK_OK(lookup(node, "svc", FI_SOURCE, hints, &info));
+	cf_open_side(&env, &env.side[0], info, &options);
+	fi_freeinfo(info);
+	check_lookup(node, "svc", 0, hints, NULL, name);
+	check_lookup(node, "svc", FI_NUMERICHOST, hints, NULL, name);
+	cf_close(&env);
+	CHECK_EQ(lookup(node, "svc", FI_NUMERICHOST, hints, &info), -FI_ENODATA);
 	fi_freeinfo(hints);
 }
 
@@ -85,7 +112,7 @@ static void names_in_hints(void)
 	set_addr(&hints->src_addr, &hints->src_addrlen, "fi_shm://me");
 	set_addr(&hints->dest_addr, &hints->dest_addrlen, "you");
 	check_lookup(NULL, NULL, 0, hints, "fi_shm://me", "you");
-	check_lookup("host", NULL, 0, hints, "fi_shm://me", "fi_shm://host");
+	check_lookup("1", NULL, 0, hints, "fi_shm://me", "fi_shm://1");
 	check_lookup("host", NULL, FI_SOURCE, hints, "fi_shm://host", "you");
 	hints->dest_addrlen = 3; /* without its end */
 	CHECK_EQ(lookup(NULL, NULL, 0, hints, &info), -FI_ENODATA);
@@ -109,6 +136,7 @@ static void what_is_no_name(void)
 }
 
 CF_SUITE(info_resolve_str, CF_CASE(names_of_the_peer, "GI-026 GI-032 GI-061", 0),
+	CF_CASE(nodes_that_are_not_here, "GI-026", 0),
 	CF_CASE(names_of_the_source, "GI-025 GI-027 GI-028 GI-032", 0),
 	CF_CASE(names_in_hints, "GI-025 GI-027 GI-029 GI-030", 0),
 	CF_CASE(what_is_no_name, "GI-002 GI-032", 0));

@@ -134,10 +134,15 @@ void become_nobody(void)
 	CHECK(!setresuid(NOBODY, NOBODY, NOBODY));
 }
 
-_Noreturn void in_pid_namespace(void (*run)(void *), void *arg)
+void own_process_namespace(void)
 {
 	if (!leave_namespace(CLONE_NEWPID))
 		skip("no process namespaces");
+}
+
+_Noreturn void in_pid_namespace(void (*run)(void *), void *arg)
+{
+	own_process_namespace();
 	join(child(run, arg, 60));
 	/* No leak checker: its thread cannot be in the other namespace. */
 	_exit(0);

@@ -24,6 +24,8 @@ bool cma_works(int pid);
 void become_nobody(void);
 /* A user namespace of our own, with the same user in it. */
 void own_user_namespace(void);
+/* The next child is called 1 in a process namespace of its own. */
+void own_process_namespace(void);
 /* Run it in a child, called 1 in a process namespace of its own, and exit. */
 _Noreturn void in_pid_namespace(void (*run)(void *), void *arg);
 /* The first child of a process. */

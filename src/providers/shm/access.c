@@ -4,6 +4,7 @@
 #include "objects/atomic/ops.h"
 #include "objects/mr/target.h"
 #include "providers/shm/conn.h"
+#include "sys/copy.h"
 
 /* Peers' access to our memory, and their answers to ours. */
 
@@ -50,6 +51,45 @@ static void set_span(struct shm_span *span, const struct request *req)
 	memcpy(span->seg, req->seg, req->access.segs * sizeof(req->seg[0]));
 }
 
+/* What the peer knows the operation by, should it fail: those without an id are told by
+ * their kind, which is none. */
+static void failed(struct shm_conn *conn, uint64_t id, uint8_t kind, int err)
+{
+	shm_tx_error(conn, id ? id : kind, -err);
+}
+
+/* Where one segment is, in one piece: the map's lock is held then. NULL: it is not
+ * there, or in pieces, and the lock is not held. */
+static uint8_t *one_piece(struct shm_conn *conn, const struct fi_rma_iov *seg,
+	uint64_t access, struct wf_mr **ret_mr)
+{
+	struct wf_mr_map *map = map_of(conn);
+	struct iovec iov;
+
+	wf_lock(&map->lock);
+	if (wf_likely(
+		    !wf_mr_lookup(map, seg->key, seg->addr, seg->len, access, ret_mr) &&
+		    wf_mr_pieces(*ret_mr, seg->addr, seg->len, &iov, 1) == 1 &&
+		    iov.iov_len == seg->len))
+		return iov.iov_base;
+	wf_unlock(&map->lock);
+	return NULL;
+}
+
+static uint64_t with_data(const struct shm_record *rec, uint64_t comp_flags)
+{
+	return rec->flags & SHM_FLAG_DATA ? comp_flags | FI_REMOTE_CQ_DATA : comp_flags;
+}
+
+/* Counters and remote CQ data, for what one_piece found; lets go of it. */
+static void done_there(struct shm_conn *conn, struct wf_mr *mr,
+	const struct shm_record *rec, uint64_t comp_flags, size_t len)
+{
+	wf_ep_remote_done(&conn->ep->ep, mr, with_data(rec, comp_flags), len, rec->data,
+		shm_conn_source(conn));
+	wf_unlock(&map_of(conn)->lock);
+}
+
 /* The end of a write, all of which came. */
 static void written(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
 	uint8_t flags, uint64_t data, int err)
@@ -57,14 +97,15 @@ static void written(struct shm_conn *conn, const struct shm_span *to, uint64_t i
 	uint64_t comp_flags = FI_RMA | FI_REMOTE_WRITE;
 
 	if (err) {
-		shm_tx_error(conn, id, -err);
+		failed(conn, id, SHM_REC_WRITE, err);
 		return;
 	}
 	if (flags & SHM_FLAG_DATA)
 		comp_flags |= FI_REMOTE_CQ_DATA;
 	wf_target_done(&conn->ep->ep, to->seg, to->count, comp_flags, to->len, data,
 		shm_conn_source(conn));
-	shm_tx_ack(conn, id);
+	if (id)
+		shm_tx_ack(conn, id);
 }
 
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink)
@@ -72,6 +113,29 @@ void shm_access_written(struct shm_conn *conn, struct shm_sink *sink)
 	written(conn, &sink->to, sink->request, sink->flags, sink->data, sink->err);
 	conn->writing = NULL;
 	shm_bulk_free(sink);
+}
+
+/* All of it in one record, and to one place: one look at the region. */
+static bool write_at_once(
+	struct shm_conn *conn, const struct shm_record *rec, const struct request *req)
+{
+	struct wf_mr *mr;
+	uint8_t *to;
+
+	if (req->access.segs != 1 || rec->flags & SHM_FLAG_MORE ||
+		req->payload_len != req->len || !req->len)
+		return false;
+	to = one_piece(conn, req->seg, FI_REMOTE_WRITE, &mr);
+	if (!to)
+		return false;
+	if (req->len <= SHM_INLINE_MAX)
+		wf_copy_small(to, req->payload, req->len);
+	else
+		memcpy(to, req->payload, req->len);
+	done_there(conn, mr, rec, FI_RMA | FI_REMOTE_WRITE, req->len);
+	if (req->id)
+		shm_tx_ack(conn, req->id);
+	return true;
 }
 
 int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec)
@@ -83,6 +147,8 @@ int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec)
 
 	if (ret)
 		return ret;
+	if (wf_likely(write_at_once(conn, rec, &req)))
+		return 0;
 	err = wf_target_check(map_of(conn), req.seg, req.access.segs, FI_REMOTE_WRITE);
 	set_span(&span, &req);
 	if (rec->flags & SHM_FLAG_MORE) {
@@ -107,6 +173,24 @@ int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
+static bool read_at_once(
+	struct shm_conn *conn, const struct shm_record *rec, const struct request *req)
+{
+	uint8_t bytes[SHM_INLINE_MAX];
+	const uint8_t *from;
+	struct wf_mr *mr;
+
+	if (req->access.segs != 1 || !req->len || req->len > sizeof(bytes))
+		return false;
+	from = one_piece(conn, req->seg, FI_REMOTE_READ, &mr);
+	if (!from)
+		return false;
+	wf_copy_small(bytes, from, req->len);
+	done_there(conn, mr, rec, FI_RMA | FI_REMOTE_READ, req->len);
+	shm_out_answer(conn, SHM_REC_DATA, req->id, bytes, req->len);
+	return true;
+}
+
 /* Answered by a stream from the region, however long. */
 int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 {
@@ -114,8 +198,10 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 	struct shm_tx *tx;
 	int err, ret = parse(rec, &req);
 
-	if (ret || req.payload_len)
+	if (ret || req.payload_len || !req.id)
 		return -FI_EPROTO;
+	if (wf_likely(read_at_once(conn, rec, &req)))
+		return 0;
 	err = wf_target_check(map_of(conn), req.seg, req.access.segs, FI_REMOTE_READ);
 	if (err) {
 		shm_tx_error(conn, req.id, -err);
@@ -155,14 +241,43 @@ static int check_atomic(
 	return 0;
 }
 
+/* On checked operands: one look at a region in one piece, or several. */
+static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
+	const struct wf_target_atomic *atomic)
+{
+	bool fetch = atomic->kind != WF_OP_ATOMIC;
+	uint64_t flags = FI_ATOMIC | (fetch ? FI_REMOTE_READ : FI_REMOTE_WRITE);
+	uint64_t access = wf_target_atomic_access(atomic->kind, atomic->op);
+	struct wf_mr_map *map = map_of(conn);
+	struct wf_mr *mr;
+	uint8_t *at = NULL;
+	int ret;
+
+	if (atomic->count == 1)
+		at = one_piece(conn, atomic->seg, access, &mr);
+	if (wf_likely(at != NULL)) {
+		wf_atomic_apply(atomic->datatype, atomic->op, at, atomic->src,
+			atomic->compare, atomic->result,
+			atomic->len / wf_atomic_size(atomic->datatype));
+		done_there(conn, mr, rec, flags, atomic->len);
+		return 0;
+	}
+	ret = wf_target_check(map, atomic->seg, atomic->count, access);
+	if (!ret)
+		ret = wf_target_atomic(map, atomic);
+	if (!ret)
+		wf_target_done(&conn->ep->ep, atomic->seg, atomic->count,
+			with_data(rec, flags), atomic->len, rec->data,
+			shm_conn_source(conn));
+	return ret;
+}
+
 int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 {
 	/* The peer may change the lane meanwhile, and operands are used twice. */
-	uint8_t operands[2 * SHM_ATOMIC_MAX];
+	uint8_t operands[2 * SHM_ATOMIC_MAX], found[SHM_ATOMIC_MAX];
 	struct wf_target_atomic atomic = { .kind = kind_of(rec->kind) };
-	bool fetch = rec->kind != SHM_REC_ATOMIC;
-	uint64_t flags = FI_ATOMIC | (fetch ? FI_REMOTE_READ : FI_REMOTE_WRITE);
-	struct shm_tx *tx = NULL;
+	bool fetch = atomic.kind != WF_OP_ATOMIC;
 	struct request req;
 	int ret = parse(rec, &req);
 
@@ -170,7 +285,7 @@ int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 		return ret;
 	atomic.datatype = req.access.datatype;
 	atomic.op = req.access.op;
-	if (check_atomic(&req, &atomic))
+	if (check_atomic(&req, &atomic) || (fetch && !req.id))
 		return -FI_EPROTO;
 	memcpy(operands, req.payload, req.payload_len);
 	atomic.seg = req.seg;
@@ -179,27 +294,14 @@ int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 	atomic.src = atomic.op == FI_ATOMIC_READ ? NULL : operands;
 	if (atomic.kind == WF_OP_COMPARE)
 		atomic.compare = operands + req.payload_len - req.len;
-	ret = wf_target_check(map_of(conn), req.seg, req.access.segs,
-		wf_target_atomic_access(atomic.kind, atomic.op));
-	if (!ret && fetch) {
-		tx = shm_tx_answer(conn, SHM_REC_RESP, req.id, req.len);
-		if (!tx)
-			return 0;
-		atomic.result = tx->copy;
-	}
-	if (!ret)
-		ret = wf_target_atomic(map_of(conn), &atomic);
-	if (ret && tx)
-		shm_tx_withdraw(conn, tx);
-	if (ret) {
-		shm_tx_error(conn, req.id, -ret);
-		return 0;
-	}
-	if (rec->flags & SHM_FLAG_DATA)
-		flags |= FI_REMOTE_CQ_DATA;
-	wf_target_done(&conn->ep->ep, req.seg, req.access.segs, flags, req.len,
-		rec->data, shm_conn_source(conn));
-	if (!fetch)
+	if (fetch)
+		atomic.result = found;
+	ret = run_atomic(conn, rec, &atomic);
+	if (ret)
+		failed(conn, req.id, rec->kind, ret);
+	else if (fetch)
+		shm_out_answer(conn, SHM_REC_RESP, req.id, found, req.len);
+	else if (req.id)
 		shm_tx_ack(conn, req.id);
 	return 0;
 }
@@ -249,14 +351,29 @@ int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
+/* One that was not to be heard of unless it failed. */
+static int silent_failed(struct shm_conn *conn, uint64_t kind, int err)
+{
+	if (!conn->silent || (kind != SHM_REC_WRITE && kind != SHM_REC_ATOMIC))
+		return -FI_EPROTO;
+	conn->silent--;
+	shm_tx_fail_silent(
+		conn, kind == SHM_REC_WRITE ? WF_OP_WRITE : WF_OP_ATOMIC, err);
+	return 0;
+}
+
 int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
-	uint32_t err;
+	uint32_t code;
+	int err;
 
-	if (!tx || rec->len != sizeof(err))
+	if (rec->len != sizeof(code))
 		return -FI_EPROTO;
-	memcpy(&err, rec->blob, sizeof(err));
-	shm_tx_settle(conn, tx, err && err < FI_ERRNO_MAX ? (int)err : FI_EIO);
+	memcpy(&code, rec->blob, sizeof(code));
+	err = code && code < FI_ERRNO_MAX ? (int)code : FI_EIO;
+	if (!tx)
+		return silent_failed(conn, rec->word, err);
+	shm_tx_settle(conn, tx, err);
 	return 0;
 }

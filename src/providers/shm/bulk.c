@@ -4,6 +4,7 @@
 #include <sys/uio.h>
 
 #include "providers/shm/conn.h"
+#include "providers/shm/socket.h"
 #include "sys/clock.h"
 
 /*
@@ -60,11 +61,8 @@ static void free_sink(struct shm_sink *sink)
 
 static void clear_to_send(struct shm_sink *sink)
 {
-	struct shm_tx *tx =
-		shm_tx_answer(sink->conn, SHM_REC_CTS, sink->request, sizeof(sink->id));
-
-	if (tx)
-		memcpy(tx->copy, &sink->id, sizeof(sink->id));
+	shm_out_answer(
+		sink->conn, SHM_REC_CTS, sink->request, &sink->id, sizeof(sink->id));
 }
 
 static void set_buffers(struct shm_sink *sink, const struct fi_peer_rx_entry *entry)
@@ -155,19 +153,35 @@ static size_t rest(const struct iovec *iov, size_t count, uint64_t offset, size_
 	return n;
 }
 
+/* The next piece; how much, or nothing when it cannot be had. One call reads the memory
+ * of one process, and what only the peer knows is read with it: the process of that
+ * number may be another by now. */
+static size_t pull_piece(const struct shm_sink *sink)
+{
+	const struct shm_conn *conn = sink->conn;
+	struct iovec to[1 + SHM_IOV_LIMIT], from[1 + SHM_IOV_LIMIT];
+	uint64_t probe = 0;
+	size_t to_count =
+		rest(sink->to.iov, sink->to.count, sink->done, PULL_STEP, to + 1);
+	size_t from_count =
+		rest(sink->from, sink->from_count, sink->done, PULL_STEP, from + 1);
+	ssize_t ret;
+
+	to[0] = (struct iovec){ &probe, sizeof(probe) };
+	from[0] = (struct iovec){ (void *)(uintptr_t)conn->probe_addr, sizeof(probe) };
+	ret = process_vm_readv(conn->pid, to, 1 + to_count, from, 1 + from_count, 0);
+	if (ret < (ssize_t)sizeof(probe) || probe != conn->probe_value)
+		return 0;
+	return (size_t)ret - sizeof(probe);
+}
+
 static void pull(struct shm_sink *sink)
 {
-	struct iovec to[SHM_IOV_LIMIT], from[SHM_IOV_LIMIT];
 	uint64_t len = WF_MIN(sink->len, sink->to.len);
 	struct shm_conn *conn = sink->conn;
-	size_t to_count = rest(sink->to.iov, sink->to.count, sink->done, PULL_STEP, to);
-	size_t from_count =
-		rest(sink->from, sink->from_count, sink->done, PULL_STEP, from);
-	ssize_t ret = 0;
+	size_t got = sink->done < len ? pull_piece(sink) : 0;
 
-	if (sink->done < len)
-		ret = process_vm_readv(conn->pid, to, to_count, from, from_count, 0);
-	if (ret < 0 || (!ret && sink->done < len)) {
+	if (!got && sink->done < len) {
 		/* Not allowed any more, or a peer that lied about its memory: the
 		 * other way will tell. */
 		conn->cma = false;
@@ -179,8 +193,13 @@ static void pull(struct shm_sink *sink)
 		clear_to_send(sink);
 		return;
 	}
-	sink->done += (uint64_t)ret;
-	if (sink->done >= len)
+	sink->done += got;
+	if (sink->done < len)
+		return;
+	/* A peer whose end is open was there all the time, and its buffers too. */
+	if (shm_socket_ended(conn->watch.fd))
+		shm_conn_fail(conn, FI_ECONNRESET);
+	else
 		finish(sink);
 }
 

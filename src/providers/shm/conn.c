@@ -195,6 +195,7 @@ static void read_rest(struct shm_conn *conn)
 void shm_conn_end(struct shm_conn *conn, int err)
 {
 	struct shm_ep *ep = conn->ep;
+	bool again;
 
 	if (err)
 		read_rest(conn);
@@ -209,7 +210,10 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	shm_watch_close(ep, &conn->life);
 	shm_watch_close(ep, &conn->watch);
 	leave(ep, conn);
+	again = conn->peer->conn == conn && err == FI_ECONNRESET;
 	shm_peer_lost(ep, conn);
+	if (again)
+		shm_again(conn);
 	shm_region_unmap(conn->region);
 	conn->region = NULL;
 	free(conn->acks);

@@ -47,13 +47,15 @@ struct shm_tx {
 	uint8_t claim; /* and 1; 0: none */
 	uint8_t datatype, atomic_op;
 	uint8_t result_count, compare_count, seg_count;
-	bool asked; /* a message that waits to be cleared */
-	bool begun; /* a stream: its head was sent */
-	struct shm_span local;
-	struct fi_rma_iov seg[SHM_RMA_LIMIT];
-	struct iovec result[SHM_IOV_LIMIT], compare[SHM_IOV_LIMIT];
+	bool asked;    /* a message that waits to be cleared */
+	bool begun;    /* a stream: its head was sent */
+	bool told;     /* the application thinks that it is over */
 	uint8_t *copy; /* owned; what was injected, or the blob of an answer */
 	size_t copy_len;
+	struct shm_span local;
+	/* Set as far as they are counted. */
+	struct fi_rma_iov seg[SHM_RMA_LIMIT];
+	struct iovec result[SHM_IOV_LIMIT], compare[SHM_IOV_LIMIT];
 };
 
 /* Where a stream of DATA goes: a matched message, or a peer's write. */
@@ -100,6 +102,7 @@ struct shm_conn {
 	struct shm_ep *ep;
 	struct shm_peer *peer;
 	bool idle;       /* nothing of the below waits to be sent */
+	bool polling;    /* acknowledgements are sent when all was read */
 	bool wake;       /* the other end may sleep */
 	bool cma;        /* its memory can be read */
 	uint8_t side;    /* which lane we write */
@@ -115,13 +118,15 @@ struct shm_conn {
 	uint64_t *acks;           /* ids to acknowledge */
 	uint32_t ack_count, ack_room, answer_count;
 	uint32_t unsettled; /* ids that the peer has not answered */
+	uint64_t silent;    /* operations that it only answers when they fail */
 	struct shm_id *ids;
 	uint32_t id_count, id_free;
 	uint64_t claims; /* in use, of ours */
 	size_t unexp_bytes;
 	struct shm_region *region;
-	pid_t pid;                    /* of the peer, as we see it; 0: not visible */
-	struct shm_watch watch, life; /* its socket; its process */
+	pid_t pid; /* of the peer, as we see it; 0: not visible */
+	uint64_t probe_addr, probe_value; /* what is where in its memory */
+	struct shm_watch watch, life;     /* its socket; its process */
 };
 
 /* conn.c. */
@@ -148,17 +153,18 @@ void shm_id_free(struct shm_conn *conn, uint64_t id);
 
 /* tx.c: what operations are while they last. */
 struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op);
+/* The same for one that is sent already: what is needed for its end. */
+struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op);
 void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx);
 void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx);
 void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer);
 /* The peer is done with the operation. */
 void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err);
-/* An answer of kind @kind with a blob of @len bytes at tx->copy; NULL: the connection
- * failed for want of memory. */
-struct shm_tx *shm_tx_answer(
-	struct shm_conn *conn, uint8_t kind, uint64_t word, size_t len);
-/* It is not to be sent after all. */
-void shm_tx_withdraw(struct shm_conn *conn, struct shm_tx *tx);
+/* One that has no id failed. */
+void shm_tx_fail_silent(struct shm_conn *conn, enum wf_op_kind kind, int err);
+/* An answer of kind @kind with a blob of @len bytes, in its turn. */
+void shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, const void *blob,
+	size_t len);
 /* A stream of ours to whom the peer knows as @sink, from tx->local; NULL as above. */
 struct shm_tx *shm_tx_stream(struct shm_conn *conn, uint64_t sink);
 void shm_tx_ack(struct shm_conn *conn, uint64_t id);
@@ -166,6 +172,11 @@ void shm_tx_error(struct shm_conn *conn, uint64_t id, int err);
 
 /* out.c: records into the lane. */
 void shm_out_flush(struct shm_conn *conn);
+/* As shm_tx_answer, but written at once where that is possible. */
+void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
+	const void *blob, size_t len);
+/* The acknowledgements of what was read just now. */
+void shm_out_acks(struct shm_conn *conn);
 void shm_out_dirty(struct shm_conn *conn);
 /* Wake whoever sleeps at the other end; after every commit. */
 void shm_out_wake_slow(struct shm_conn *conn);
@@ -183,6 +194,16 @@ static inline void shm_out_wake(struct shm_conn *conn)
 		shm_out_wake_slow(conn);
 }
 
+/* small.c: an operation on the peer's memory, in one slot and at once. False: not this
+ * one, or not now. *ret: what the call returns. */
+bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret);
+/* What their records are. */
+extern const uint8_t shm_access_kinds[WF_OP_COUNT];
+
+/* again.c: the peer of @conn, which was taken down, is dead. What it never took, and
+ * nobody can be told of, waits for whoever comes under its name. */
+void shm_again(struct shm_conn *conn);
+
 /* rx.c: read records; how many. The owner's lock and ep.lock held. */
 unsigned int shm_rx_poll(struct shm_conn *conn);
 
@@ -194,6 +215,9 @@ struct shm_record {
 	uint32_t len;
 	uint8_t kind, flags;
 };
+
+/* The record with @head, and @in->pos behind its bytes. False: it cannot be. */
+bool shm_rx_decode(struct shm_reader *in, uint64_t head, struct shm_record *rec);
 
 /* What records mean. Not 0: protocol error. */
 int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec);

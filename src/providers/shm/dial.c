@@ -100,6 +100,8 @@ static struct shm_conn *become_conn(struct shm_dial *dial, struct shm_peer *peer
 	}
 	dial->region = NULL;
 	conn->pid = dial->pid;
+	conn->probe_addr = hello->probe_addr;
+	conn->probe_value = hello->probe_value;
 	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
 	conn->cma = can_read(dial->pid, hello);
 	shm_conn_watch_life(conn);
@@ -190,13 +192,6 @@ err_failed:
 
 /* ---- the other end ---- */
 
-static bool has_ended(int fd)
-{
-	char byte;
-
-	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-}
-
 /* 0: the request may stand, and what was in its way is gone. */
 static uint32_t judge(
 	struct shm_dial *dial, struct shm_peer *peer, const struct shm_hello *hello)
@@ -206,14 +201,16 @@ static uint32_t judge(
 
 	if (!order)
 		return hello->instance == ep->peers->instance ? 0 : SHM_REFUSE_BAD;
-	if (peer->conn && !peer->conn->err) {
-		if (!has_ended(peer->conn->watch.fd))
-			return SHM_REFUSE_BUSY;
+	if (peer->conn && !peer->conn->err && !shm_socket_ended(peer->conn->watch.fd))
+		return SHM_REFUSE_BUSY;
+	/* Now, so that nothing new overtakes what is to be sent again. */
+	if (peer->conn) {
 		shm_conn_fail(peer->conn, FI_ECONNRESET);
+		shm_conn_end(peer->conn, peer->conn->err);
 	}
 	if (!peer->dial)
 		return 0;
-	if (order < 0 && !has_ended(peer->dial->watch.fd))
+	if (order < 0 && !shm_socket_ended(peer->dial->watch.fd))
 		return SHM_REFUSE_CROSSED;
 	shm_dial_drop(peer->dial);
 	return 0;

@@ -3,6 +3,7 @@
 #define SHM_NAME_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <rdma/fabric.h>
 
 #include "sys/addrstr.h"
@@ -41,6 +42,13 @@ int shm_name_at(const char *file, char *path, size_t len);
 int shm_name_dir(void);
 /* The same below @root instead of /dev/shm. */
 int shm_name_dir_in(const char *root);
+
+/*
+ * Is @node, as fi_getinfo was given it for a peer, on a machine that there is, so that
+ * it may be a name of this one? An address without a format has to be a number, what
+ * an endpoint goes by, or a host's name. -FI_ENODATA, logged: nobody can be there.
+ */
+int shm_name_known(const char *node, uint64_t flags);
 
 /* May there be a directory? 0 or a negative errno; makes nothing. */
 int shm_name_usable(void);

@@ -118,6 +118,27 @@ static bool send_acks(struct shm_conn *conn)
 	return !conn->ack_count;
 }
 
+void shm_out_acks(struct shm_conn *conn)
+{
+	if (!conn->idle || !send_acks(conn))
+		shm_out_dirty(conn);
+}
+
+void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
+	const void *from, size_t len)
+{
+	struct blob blob;
+
+	/* What was acknowledged before it goes before it. */
+	if (!conn->idle || (conn->ack_count && !send_acks(conn)) ||
+		!begin(conn, &blob, len)) {
+		shm_tx_answer(conn, kind, word, from, len);
+		return;
+	}
+	memcpy(blob.at, from, len);
+	end(conn, &blob, kind, 0, word, 0);
+}
+
 static bool send_answers(struct shm_conn *conn)
 {
 	struct blob blob;
@@ -309,14 +330,8 @@ static int send_write(struct shm_conn *conn, struct shm_tx *tx)
 
 static int send_other(struct shm_conn *conn, struct shm_tx *tx)
 {
-	static const uint8_t kinds[] = {
-		[WF_OP_READ] = SHM_REC_READ,
-		[WF_OP_ATOMIC] = SHM_REC_ATOMIC,
-		[WF_OP_FETCH] = SHM_REC_FETCH,
-		[WF_OP_COMPARE] = SHM_REC_COMPARE,
-	};
 	size_t payload = tx->op == WF_OP_READ ? 0 : tx->local.len;
-	int ret = send_access(conn, tx, kinds[tx->op], 0, payload);
+	int ret = send_access(conn, tx, shm_access_kinds[tx->op], 0, payload);
 
 	return ret == SENT ? settle_later(conn, tx) : ret;
 }

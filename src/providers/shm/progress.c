@@ -59,13 +59,21 @@ static void poll_sockets(struct shm_ep *ep)
 	shm_peers_tick(ep);
 }
 
+/* Is an attempt to connect under way, or soon? */
+static bool is_connecting(struct shm_ep *ep, uint64_t now)
+{
+	return !wf_list_empty(&ep->peers->dials) ||
+	       (!wf_list_empty(&ep->peers->remotes.busy) &&
+		       shm_peers_deadline(ep) < now + LOOK_NS);
+}
+
 static __attribute__((noinline)) void look(struct shm_ep *ep)
 {
 	uint64_t now = wf_now_ns(), every;
 	uint64_t passed = now - ep->look_ns + 1;
 
 	poll_sockets(ep);
-	every = shm_peers_busy(ep->peers) ? LOOK_BUSY_NS : LOOK_NS;
+	every = is_connecting(ep, now) ? LOOK_BUSY_NS : LOOK_NS;
 	every = every * ep->look_calls / passed;
 	ep->look_calls = (uint32_t)WF_MIN(every + 1, (uint64_t)LOOK_CALLS_MAX);
 	ep->look_left = ep->look_calls;

@@ -87,6 +87,7 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 	struct fi_info **ret_info)
 {
 	int err = shm_name_usable();
+	struct fi_info *list;
 
 	if (err) {
 		shm_log(FI_LOG_INFO, FI_LOG_CORE,
@@ -94,7 +95,16 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 			strerror(-err));
 		return -FI_ENODATA;
 	}
-	return wf_str_getinfo(prov, version, node, service, flags, hints, ret_info);
+	err = wf_str_getinfo(prov, version, node, service, flags, hints, &list);
+	if (err)
+		return err;
+	/* Last, because it may take a while. */
+	err = shm_name_known(node, flags);
+	if (err)
+		fi_freeinfo(list);
+	else
+		*ret_info = list;
+	return err;
 }
 
 WF_PROV_FRAME(shm, getinfo, read_params)

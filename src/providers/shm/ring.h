@@ -102,6 +102,16 @@ static inline uint64_t shm_reader_head(const struct shm_reader *r)
 	return (uint32_t)head == r->next ? head : 0;
 }
 
+/* What is done about this record from now on, was done by us: should this process die,
+ * nobody else does it. (A line that the writer does not look at costs nothing.) */
+static inline void shm_reader_take(const struct shm_reader *r)
+{
+	atomic_store_explicit(&r->lane->reader.taken, r->next, memory_order_relaxed);
+	/* Who is killed has done what comes before the instruction, and nothing else.
+	 */
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
 static inline void shm_reader_prefetch(const struct shm_reader *r)
 {
 	const struct shm_slot *slot = shm_slot_at(r->lane, r->next + 1);

@@ -55,9 +55,9 @@ static const uint8_t *find_blob(
 }
 
 /* Each number of the slot is loaded once. */
-static bool decode(struct shm_conn *conn, uint64_t head, struct shm_record *rec)
+bool shm_rx_decode(struct shm_reader *in, uint64_t head, struct shm_record *rec)
 {
-	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
+	const struct shm_slot *slot = shm_slot_at(in->lane, in->next);
 
 	rec->kind = (uint8_t)(head >> 32);
 	rec->flags = (uint8_t)(head >> 40);
@@ -69,7 +69,7 @@ static bool decode(struct shm_conn *conn, uint64_t head, struct shm_record *rec)
 			rec->len > SHM_INLINE_MAX))
 		return false;
 	if (rec->flags & SHM_FLAG_BYTES)
-		rec->blob = find_blob(&conn->in, slot, rec);
+		rec->blob = find_blob(in, slot, rec);
 	return rec->blob != NULL;
 }
 
@@ -126,7 +126,8 @@ static bool handle(struct shm_conn *conn, uint64_t head)
 {
 	struct shm_record rec;
 
-	if (wf_likely(decode(conn, head, &rec) && !handlers[rec.kind](conn, &rec)))
+	if (wf_likely(shm_rx_decode(&conn->in, head, &rec) &&
+		      !handlers[rec.kind](conn, &rec)))
 		return true;
 	bad_record(conn, &rec);
 	return false;
@@ -137,9 +138,11 @@ unsigned int shm_rx_poll(struct shm_conn *conn)
 	unsigned int count = 0;
 	uint64_t head;
 
+	conn->polling = true;
 	while (count < BUDGET && (head = shm_reader_head(&conn->in))) {
 		if (wf_unlikely(choked(conn)))
 			break;
+		shm_reader_take(&conn->in);
 		if (!deliver(conn, head) && wf_unlikely(!handle(conn, head)))
 			break;
 		shm_reader_advance(&conn->in);
@@ -147,5 +150,8 @@ unsigned int shm_rx_poll(struct shm_conn *conn)
 		if (count++)
 			shm_reader_prefetch(&conn->in);
 	}
+	conn->polling = false;
+	if (conn->ack_count)
+		shm_out_acks(conn);
 	return count;
 }

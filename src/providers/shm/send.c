@@ -139,8 +139,9 @@ ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
 		goto out;
 	if (wf_unlikely(!conn))
 		ret = queue(ep, wait, op);
-	else if ((op->kind != WF_OP_TSEND && op->kind != WF_OP_SEND) ||
-		 op->flags & SLOW_FLAGS || !write_message(conn, op))
+	else if (op->kind == WF_OP_TSEND || op->kind == WF_OP_SEND
+			 ? op->flags & SLOW_FLAGS || !write_message(conn, op)
+			 : !shm_small_start(conn, op, &ret))
 		ret = queue_on(conn, op);
 out:
 	wf_unlock(&wf->lock);

@@ -63,6 +63,38 @@ static void remove_leftovers(int dir)
 		(void)close(probe);
 }
 
+/* Of a name that is too long for a file only the whole is known. */
+static bool goes_by(const char *file, const char *node)
+{
+	size_t len = strlen(node);
+
+	return !strncmp(file, node, len) && (!file[len] || file[len] == ':');
+}
+
+bool shm_socket_knows(const char *node)
+{
+	int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un addr, wanted;
+	bool known = false;
+	struct dirent *entry;
+	DIR *list = NULL;
+
+	if (probe >= 0 && !address_of(node, &wanted) &&
+		!shm_name_at("", addr.sun_path, sizeof(addr.sun_path)))
+		list = opendir(addr.sun_path);
+	addr.sun_family = AF_UNIX;
+	while (list && !known && (entry = readdir(list)))
+		known = goes_by(entry->d_name, strrchr(wanted.sun_path, '/') + 1) &&
+			!shm_name_at(
+				entry->d_name, addr.sun_path, sizeof(addr.sun_path)) &&
+			!is_leftover(probe, &addr);
+	if (list)
+		(void)closedir(list);
+	if (probe >= 0)
+		(void)close(probe);
+	return known;
+}
+
 static int lock_fd(int dir)
 {
 	while (flock(dir, LOCK_EX))
@@ -218,6 +250,13 @@ int shm_socket_peer(int fd, pid_t *ret_pid)
 		return -EACCES;
 	*ret_pid = cred.pid;
 	return 0;
+}
+
+bool shm_socket_ended(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&poll_fd, 1, 0) > 0;
 }
 
 union control {

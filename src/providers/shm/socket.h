@@ -13,7 +13,7 @@
  * HELLO, with the region's descriptor, and WELCOME or REFUSE. What follows are packets
  * of one byte that wake whoever sleeps, and the end.
  */
-enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 1 };
+enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 2 };
 
 enum shm_hello_type { SHM_HELLO, SHM_WELCOME, SHM_REFUSE };
 
@@ -44,6 +44,8 @@ struct shm_hello {
 
 /* Listen at the endpoint's name; -EADDRINUSE: somebody does. */
 int shm_socket_listen(const char *name, int *ret_fd);
+/* Does somebody listen at name @node, or at one that goes on with ":" behind it? */
+bool shm_socket_knows(const char *node);
 /* No more; the name is free. */
 void shm_socket_unlisten(const char *name, int fd);
 /* -ENOENT and -ECONNREFUSED: nobody is there; -EAGAIN: too many wait there. */
@@ -52,6 +54,9 @@ int shm_socket_connect(const char *name, int *ret_fd);
 int shm_socket_accept(int listener, int *ret_fd);
 /* The process at the other end, 0: not visible from here. -EACCES: of another user. */
 int shm_socket_peer(int fd, pid_t *ret_pid);
+
+/* Has the other end closed its own? */
+bool shm_socket_ended(int fd);
 
 /* @pass: a descriptor to go along, or -1. */
 int shm_hello_send(int fd, const struct shm_hello *hello, int pass);

@@ -10,16 +10,24 @@ static struct shm_tx *blank(struct shm_ep *ep)
 {
 	struct shm_tx *tx = wf_pool_get(&ep->tx_pool);
 
-	if (tx)
-		*tx = (struct shm_tx){ .op = WF_OP_COUNT };
+	if (tx) {
+		memset(tx, 0, offsetof(struct shm_tx, local.iov));
+		tx->op = WF_OP_COUNT;
+	}
 	return tx;
+}
+
+static void keep_local(struct shm_span *local, const struct wf_op *op)
+{
+	local->count = (uint8_t)op->iov_count;
+	for (size_t i = 0; i < op->iov_count; i++)
+		local->iov[i] = op->iov[i];
 }
 
 static bool keep_buffers(struct shm_tx *tx, const struct wf_op *op)
 {
 	struct shm_span *local = &tx->local;
 
-	local->len = op->len;
 	if (op->flags & FI_INJECT && op->len) {
 		tx->copy = malloc(op->len);
 		if (!tx->copy)
@@ -29,9 +37,7 @@ static bool keep_buffers(struct shm_tx *tx, const struct wf_op *op)
 		local->count = 1;
 		return true;
 	}
-	local->count = (uint8_t)op->iov_count;
-	for (size_t i = 0; i < op->iov_count; i++)
-		local->iov[i] = op->iov[i];
+	keep_local(local, op);
 	return true;
 }
 
@@ -47,16 +53,9 @@ static void keep_atomic(struct shm_tx *tx, const struct wf_op_atomic *atomic)
 		tx->compare[i] = atomic->compare[i];
 }
 
-struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op)
+static void keep_op(struct shm_ep *ep, struct shm_tx *tx, const struct wf_op *op)
 {
-	struct shm_tx *tx = blank(ep);
-
-	if (!tx)
-		return NULL;
-	if (!keep_buffers(tx, op)) {
-		wf_pool_put(&ep->tx_pool, tx);
-		return NULL;
-	}
+	tx->local.len = op->len;
 	tx->op_flags = op->flags;
 	tx->context = op->context;
 	tx->addr = op->addr;
@@ -69,12 +68,43 @@ struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op)
 	if (op->atomic)
 		keep_atomic(tx, op->atomic);
 	ep->tx_pending++;
+}
+
+struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op)
+{
+	struct shm_tx *tx = blank(ep);
+
+	if (!tx)
+		return NULL;
+	if (!keep_buffers(tx, op)) {
+		wf_pool_put(&ep->tx_pool, tx);
+		return NULL;
+	}
+	keep_op(ep, tx, op);
 	return tx;
+}
+
+struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op)
+{
+	struct shm_tx *tx = blank(ep);
+
+	if (!tx)
+		return NULL;
+	if (op->kind == WF_OP_READ)
+		keep_local(&tx->local, op);
+	keep_op(ep, tx, op);
+	return tx;
+}
+
+/* Does nobody wait to hear of it? */
+static bool is_silent(const struct shm_tx *tx)
+{
+	return tx->op == WF_OP_COUNT || tx->told;
 }
 
 void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)
 {
-	if (tx->op != WF_OP_COUNT)
+	if (!is_silent(tx))
 		ep->tx_pending--;
 	free(tx->copy);
 	wf_pool_put(&ep->tx_pool, tx);
@@ -96,7 +126,7 @@ void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx)
 {
 	const struct wf_op_report *report = &wf_op_reports[tx->op];
 
-	if (tx->op != WF_OP_COUNT)
+	if (!is_silent(tx))
 		wf_ep_tx_done(&ep->ep, report->cntr, tx->context, tx->op_flags,
 			report->comp_flags, length_of(tx));
 	shm_tx_free(ep, tx);
@@ -107,7 +137,7 @@ void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer
 {
 	char name[SHM_NAME_MAX];
 
-	if (tx->op != WF_OP_COUNT) {
+	if (!is_silent(tx)) {
 		const struct wf_op_report *report = &wf_op_reports[tx->op];
 		struct fi_cq_err_entry entry = {
 			.op_context = tx->context,
@@ -145,8 +175,28 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 		shm_out_dirty(conn);
 }
 
-struct shm_tx *shm_tx_answer(
-	struct shm_conn *conn, uint8_t kind, uint64_t word, size_t len)
+/* No more is known of it than that it was injected. */
+void shm_tx_fail_silent(struct shm_conn *conn, enum wf_op_kind kind, int err)
+{
+	struct shm_ep *ep = conn->ep;
+	fi_addr_t index = shm_conn_index(conn);
+	struct wf_op op = {
+		.kind = kind,
+		.flags = FI_INJECT,
+		.context = ep->ep.fid.fid.context,
+		.addr = index == FI_ADDR_NOTAVAIL ? index
+						  : wf_av_report(ep->ep.av, index),
+	};
+	struct shm_tx *tx = shm_tx_sent(ep, &op);
+
+	if (tx)
+		shm_tx_fail(ep, tx, err, shm_conn_name(conn));
+	else
+		shm_conn_fail(conn, FI_ENOMEM);
+}
+
+void shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, const void *blob,
+	size_t len)
 {
 	struct shm_tx *tx = blank(conn->ep);
 
@@ -156,22 +206,16 @@ struct shm_tx *shm_tx_answer(
 		if (tx)
 			wf_pool_put(&conn->ep->tx_pool, tx);
 		shm_conn_fail(conn, FI_ENOMEM);
-		return NULL;
+		return;
 	}
 	tx->kind = kind;
 	tx->tag = word;
 	tx->copy_len = len;
+	if (len)
+		memcpy(tx->copy, blob, len);
 	wf_list_push(&conn->answers, &tx->link);
 	conn->answer_count++;
 	shm_out_dirty(conn);
-	return tx;
-}
-
-void shm_tx_withdraw(struct shm_conn *conn, struct shm_tx *tx)
-{
-	wf_list_remove(&tx->link);
-	conn->answer_count--;
-	shm_tx_free(conn->ep, tx);
 }
 
 struct shm_tx *shm_tx_stream(struct shm_conn *conn, uint64_t sink)
@@ -192,10 +236,8 @@ struct shm_tx *shm_tx_stream(struct shm_conn *conn, uint64_t sink)
 void shm_tx_error(struct shm_conn *conn, uint64_t id, int err)
 {
 	uint32_t code = (uint32_t)err;
-	struct shm_tx *tx = shm_tx_answer(conn, SHM_REC_ERROR, id, sizeof(code));
 
-	if (tx)
-		memcpy(tx->copy, &code, sizeof(code));
+	shm_out_answer(conn, SHM_REC_ERROR, id, &code, sizeof(code));
 }
 
 void shm_tx_ack(struct shm_conn *conn, uint64_t id)
@@ -213,5 +255,6 @@ void shm_tx_ack(struct shm_conn *conn, uint64_t id)
 		conn->ack_room = room;
 	}
 	conn->acks[conn->ack_count++] = id;
-	shm_out_dirty(conn);
+	if (!conn->polling)
+		shm_out_dirty(conn);
 }

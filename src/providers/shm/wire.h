@@ -18,7 +18,9 @@
  * what a slot has no room for. A record is one slot, found to be there by the number in
  * its first word, which is stored last (L1) and loaded first (L2): a small message
  * moves one or two cache lines and nothing else. The reader tells now and then how far
- * it is (L3, L4); the writer looks only when it believes the ring to be full.
+ * it is (L3, L4); the writer looks only when it believes the ring to be full. What it
+ * is about to act on it says for each record: when it is dead the writer reads which
+ * ones it never came to (again.c).
  *
  * Nothing in the region is believed. Where a record's bytes lie follows from the
  * reader's own count; kinds, lengths and numbers are loaded once and checked before
@@ -48,7 +50,8 @@ enum shm_kind {
 	SHM_REC_COMPARE, /* the same, and what to compare with */
 	SHM_REC_RESP,    /* word: id; blob: what an atomic operation found */
 	SHM_REC_ACK,     /* blob: ids */
-	SHM_REC_ERROR,   /* word: id; blob: uint32_t error */
+	SHM_REC_ERROR,   /* word: id, or kind of a WRITE or ATOMIC that had id 0 and is
+			    not   answered otherwise; blob: uint32_t error */
 	SHM_REC_KINDS,
 };
 
@@ -79,6 +82,7 @@ struct shm_progress {
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t bytes; /* stored before @slots */
 	_Atomic uint32_t slots;
 	_Atomic uint32_t armed; /* about to sleep: wake me */
+	_Atomic uint32_t taken; /* number of the record that was begun last */
 };
 
 struct shm_lane {

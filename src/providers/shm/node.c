@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <netdb.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "providers/shm/log.h"
+#include "providers/shm/socket.h"
+
+/*
+ * Nodes that fi_getinfo is asked for. There are no others than this one, but a name of
+ * this machine is what the system says, and what endpoints here are called: an answer
+ * for just any node would be an address that nobody ever has.
+ */
+
+static bool is_number(const char *node)
+{
+	return *node && !node[strspn(node, "0123456789")];
+}
+
+static bool is_own_host(const char *node)
+{
+	char own[256];
+
+	return !gethostname(own, sizeof(own)) && !strncmp(own, node, sizeof(own));
+}
+
+/* Any address is good enough: which are ours is not always known to us. */
+static bool resolves(const char *node, uint64_t flags)
+{
+	struct addrinfo ask = {
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = flags & FI_NUMERICHOST ? AI_NUMERICHOST : 0,
+	};
+	struct addrinfo *list;
+
+	if (getaddrinfo(node, NULL, &ask, &list))
+		return false;
+	freeaddrinfo(list);
+	return true;
+}
+
+int shm_name_known(const char *node, uint64_t flags)
+{
+	if (!node || flags & FI_SOURCE || wf_addrstr_name(node) != node ||
+		is_number(node) || is_own_host(node) || shm_socket_knows(node) ||
+		resolves(node, flags))
+		return 0;
+	shm_log(FI_LOG_INFO, FI_LOG_CORE,
+		"refused: node: asked %s, possible a number, a host that can be "
+		"resolved, what an endpoint of this machine is called now, or any "
+		"name "
+		"as fi_ns://NAME\n",
+		node);
+	return -FI_ENODATA;
+}

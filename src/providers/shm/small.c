@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/shm/conn.h"
+#include "sys/copy.h"
+
+/*
+ * Operations on a peer's memory that fit a slot, written where they are posted: an
+ * 8 byte write is one cache line. What was injected, and counts for nothing when it is
+ * done, has no id: the peer says nothing of it unless it fails.
+ */
+
+enum { HEAD = sizeof(uint64_t) + sizeof(struct fi_rma_iov) };
+
+const uint8_t shm_access_kinds[WF_OP_COUNT] = {
+	[WF_OP_READ] = SHM_REC_READ,
+	[WF_OP_WRITE] = SHM_REC_WRITE,
+	[WF_OP_ATOMIC] = SHM_REC_ATOMIC,
+	[WF_OP_FETCH] = SHM_REC_FETCH,
+	[WF_OP_COMPARE] = SHM_REC_COMPARE,
+};
+
+static inline size_t payload_of(const struct wf_op *op)
+{
+	return op->kind == WF_OP_READ ? 0 : op->len;
+}
+
+static inline size_t compare_of(const struct wf_op *op)
+{
+	return op->kind == WF_OP_COMPARE ? op->atomic->size : 0;
+}
+
+static inline bool is_silent(const struct shm_ep *ep, const struct wf_op *op)
+{
+	return op->flags & FI_INJECT && !(op->flags & (FI_COMPLETION | WF_OP_WORK)) &&
+	       (op->kind == WF_OP_WRITE || op->kind == WF_OP_ATOMIC) &&
+	       !ep->ep.cntr[wf_op_reports[op->kind].cntr];
+}
+
+/* Known by its id from now on; 0: no memory. */
+static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
+{
+	struct shm_tx *tx = shm_tx_sent(conn->ep, op);
+
+	if (!tx)
+		return 0;
+	tx->id = shm_id_new(conn, SHM_ID_TX, tx);
+	if (!tx->id) {
+		shm_tx_free(conn->ep, tx);
+		return 0;
+	}
+	conn->unsettled++;
+	wf_list_push(&conn->settling, &tx->link);
+	return tx->id;
+}
+
+static inline uint8_t *add_iov(
+	uint8_t *to, const struct iovec *iov, size_t count, size_t len)
+{
+	if (wf_likely(count == 1))
+		wf_copy_small(to, iov->iov_base, len);
+	else
+		(void)wf_iov_gather(to, iov, count);
+	return to + len;
+}
+
+static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t id)
+{
+	struct shm_slot *slot = shm_writer_slot(&conn->out);
+	size_t payload = payload_of(op), compare = compare_of(op);
+	struct shm_access access = { .segs = 1 };
+	uint8_t *to = slot->blob;
+
+	if (op->atomic) {
+		access.datatype = (uint8_t)op->atomic->datatype;
+		access.op = (uint8_t)op->atomic->op;
+	}
+	memcpy(&slot->word, &access, sizeof(access));
+	slot->data = op->data;
+	memcpy(to, &id, sizeof(id));
+	memcpy(to + sizeof(id), op->rma, sizeof(*op->rma));
+	to += HEAD;
+	if (payload)
+		to = add_iov(to, op->iov, op->iov_count, payload);
+	if (compare)
+		(void)add_iov(
+			to, op->atomic->compare, op->atomic->compare_count, compare);
+	shm_writer_commit(&conn->out, slot, shm_access_kinds[op->kind],
+		op->flags & FI_REMOTE_CQ_DATA ? SHM_FLAG_DATA : 0,
+		HEAD + payload + compare);
+	shm_out_wake(conn);
+}
+
+bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret)
+{
+	struct shm_ep *ep = conn->ep;
+	uint64_t id = 0;
+
+	if (!conn->idle || op->flags & FI_FENCE || op->rma_count != 1 ||
+		HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
+		!shm_out_room(conn))
+		return false;
+	if (is_silent(ep, op)) {
+		conn->silent++;
+	} else {
+		if (ep->tx_pending >= ep->tx_size)
+			return false;
+		id = settle_later(conn, op);
+		if (!id) {
+			*ret = -FI_ENOMEM;
+			return true;
+		}
+	}
+	write_slot(conn, op, id);
+	return true;
+}
