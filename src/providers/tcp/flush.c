@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "providers/tcp/dead.h"
+#include "providers/tcp/listen.h"
 #include "providers/tcp/memory.h"
 #include "providers/tcp/stage.h"
 
@@ -73,12 +74,21 @@ static void advance(struct tcp_conn *conn, size_t n)
 	}
 }
 
+/* A record's end and the next one's head in one segment, where segments are large and
+ * each one costs. */
+static bool more_follows(const struct tcp_conn *conn)
+{
+	return conn->near && conn->cur &&
+	       !(wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq));
+}
+
 /* One system call. False: the socket takes no more now, or it failed. */
 static bool write_some(struct tcp_conn *conn)
 {
 	struct iovec iov[SEND_IOV];
 	struct tcp_tx *tx = conn->cur;
 	size_t count = 0, want = 0, pieces = 0;
+	bool more = more_follows(conn);
 	bool locked = false;
 	ssize_t n;
 	int err;
@@ -104,7 +114,7 @@ static bool write_some(struct tcp_conn *conn)
 	}
 	for (size_t i = 0; i < count; i++)
 		want += iov[i].iov_len;
-	n = write_iov(conn->watch.fd, iov, count, MSG_DONTWAIT);
+	n = write_iov(conn->watch.fd, iov, count, MSG_DONTWAIT | (more ? MSG_MORE : 0));
 	err = errno;
 	if (locked)
 		wf_unlock(&tcp_mr_map(conn->ep)->lock);
@@ -115,6 +125,7 @@ static bool write_some(struct tcp_conn *conn)
 		}
 		return err == EINTR;
 	}
+	conn->more = more;
 	tcp_conn_owes(conn);
 	advance(conn, (size_t)n);
 	return (size_t)n == want;
@@ -149,6 +160,11 @@ void tcp_tx_flush(struct tcp_conn *conn)
 				blocked(conn);
 			return;
 		}
+	}
+	/* What was to follow has to wait, for what is fenced. */
+	if (wf_unlikely(conn->more) && !conn->err) {
+		conn->more = false;
+		tcp_sock_push(conn->watch.fd);
 	}
 	if (conn->stage && conn->staged == conn->flushed)
 		tcp_stage_put(conn);
