@@ -109,7 +109,6 @@ struct tcp_conn {
 	int err;                   /* why it is to be taken down */
 	bool hot;
 	bool near;           /* the other end is on this machine */
-	bool more;           /* the kernel waits for more of the stream */
 	bool unread;         /* failed in sending: what came before is to be read */
 	bool probing;        /* a probe was sent and not answered yet */
 	uint8_t number;      /* of the next record */

@@ -74,21 +74,12 @@ static void advance(struct tcp_conn *conn, size_t n)
 	}
 }
 
-/* A record's end and the next one's head in one segment, where segments are large and
- * each one costs. */
-static bool more_follows(const struct tcp_conn *conn)
-{
-	return conn->near && conn->cur &&
-	       !(wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq));
-}
-
 /* One system call. False: the socket takes no more now, or it failed. */
 static bool write_some(struct tcp_conn *conn)
 {
 	struct iovec iov[SEND_IOV];
 	struct tcp_tx *tx = conn->cur;
 	size_t count = 0, want = 0, pieces = 0;
-	bool more = more_follows(conn);
 	bool locked = false;
 	ssize_t n;
 	int err;
@@ -114,7 +105,7 @@ static bool write_some(struct tcp_conn *conn)
 	}
 	for (size_t i = 0; i < count; i++)
 		want += iov[i].iov_len;
-	n = write_iov(conn->watch.fd, iov, count, MSG_DONTWAIT | (more ? MSG_MORE : 0));
+	n = write_iov(conn->watch.fd, iov, count, MSG_DONTWAIT);
 	err = errno;
 	if (locked)
 		wf_unlock(&tcp_mr_map(conn->ep)->lock);
@@ -125,7 +116,6 @@ static bool write_some(struct tcp_conn *conn)
 		}
 		return err == EINTR;
 	}
-	conn->more = more;
 	tcp_conn_owes(conn);
 	advance(conn, (size_t)n);
 	return (size_t)n == want;
@@ -148,23 +138,44 @@ static void blocked(struct tcp_conn *conn)
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 }
 
-void tcp_tx_flush(struct tcp_conn *conn)
+/* One record's end and the next one's head travel in one segment, where segments are
+ * large and each one costs. */
+static bool cork(struct tcp_conn *conn)
+{
+	if (!conn->near || !conn->cur ||
+		(wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq)))
+		return false;
+	tcp_sock_cork(conn->watch.fd, true);
+	return true;
+}
+
+/* Write until all is gone, which is true, or the socket takes no more. */
+static bool write_all(struct tcp_conn *conn, bool *ret_corked)
 {
 	while (!conn->err) {
 		if (!conn->cur)
 			tcp_tx_fill(conn);
 		if (!conn->cur && conn->staged == conn->flushed)
 			break;
-		if (!write_some(conn)) {
-			if (!tcp_tx_idle(conn) && !conn->err)
-				blocked(conn);
-			return;
-		}
+		if (!*ret_corked)
+			*ret_corked = cork(conn);
+		if (!write_some(conn))
+			return false;
 	}
-	/* What was to follow has to wait, for what is fenced. */
-	if (wf_unlikely(conn->more) && !conn->err) {
-		conn->more = false;
-		tcp_sock_push(conn->watch.fd);
+	return true;
+}
+
+void tcp_tx_flush(struct tcp_conn *conn)
+{
+	bool corked = false, all = write_all(conn, &corked);
+
+	/* Whether or not more is to come: nobody knows when we are called again. */
+	if (corked)
+		tcp_sock_cork(conn->watch.fd, false);
+	if (!all) {
+		if (!tcp_tx_idle(conn) && !conn->err)
+			blocked(conn);
+		return;
 	}
 	if (conn->stage && conn->staged == conn->flushed)
 		tcp_stage_put(conn);

@@ -60,8 +60,8 @@ void tcp_sock_before_connect(int fd, const union wf_sockaddr *dest);
 void tcp_sock_before_listen(int fd, const union wf_sockaddr *addr);
 /* Is it one? */
 bool tcp_sock_connected(int fd);
-/* What was sent with MSG_MORE has nothing more behind it. */
-void tcp_sock_push(int fd);
+/* Hold back what does not fill a segment, or let it go. */
+void tcp_sock_cork(int fd, bool on);
 
 /* What is with the kernel and was not acknowledged by the other one. */
 struct tcp_sock_debt {

@@ -104,9 +104,9 @@ bool tcp_sock_connected(int fd)
 	return true;
 }
 
-void tcp_sock_push(int fd)
+void tcp_sock_cork(int fd, bool on)
 {
-	set_int(fd, IPPROTO_TCP, TCP_CORK, 0);
+	set_int(fd, IPPROTO_TCP, TCP_CORK, on);
 }
 
 bool tcp_sock_owes(int fd, struct tcp_sock_debt *ret)
