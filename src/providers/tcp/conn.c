@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/tcp/listen.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 #include "providers/tcp/unexp.h"
@@ -30,6 +31,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	conn->ep = ep;
 	conn->peer = peer;
 	conn->wire = *wire;
+	conn->near = tcp_sock_connected(fd);
 	conn->sent_epoch = ep->epoch - 1;
 	wf_list_init(&conn->hot_link);
 	wf_list_init(&conn->dirty_link);

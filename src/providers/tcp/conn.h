@@ -108,6 +108,7 @@ struct tcp_conn {
 	struct tcp_wire_peer wire; /* what was agreed */
 	int err;                   /* why it is to be taken down */
 	bool hot;
+	bool near;           /* the other end is on this machine */
 	bool unread;         /* failed in sending: what came before is to be read */
 	bool probing;        /* a probe was sent and not answered yet */
 	uint8_t number;      /* of the next record */
@@ -115,6 +116,8 @@ struct tcp_conn {
 	uint64_t alive_ns;   /* dead.c: not dead before; 0: nothing was owed */
 	uint64_t checked_ns; /* when tcp_conn_gone() asked, last */
 	uint32_t sent_epoch; /* when the last message went out at once */
+	uint8_t at_once;     /* how many did since then, up to a limit */
+	bool polled;         /* there was progress after some that did before */
 
 	struct tcp_stage *stage;  /* NULL: empty */
 	uint64_t staged, flushed; /* bytes that ever came into it and left it */

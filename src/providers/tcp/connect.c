@@ -21,6 +21,7 @@ static int new_socket(int family, const struct tcp_netconf *conf, uint32_t tclas
 /* Under way, or there already. */
 static int start_connect(int fd, const union wf_sockaddr *dest)
 {
+	tcp_sock_before_connect(fd, dest);
 	if (!connect(fd, &dest->sa, (socklen_t)wf_sockaddr_len(dest)) ||
 		errno == EINPROGRESS || errno == EINTR)
 		return 0;

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "providers/tcp/dead.h"
+#include "providers/tcp/listen.h"
 #include "providers/tcp/memory.h"
 #include "providers/tcp/stage.h"
 
@@ -13,7 +14,10 @@
  * no delay, and a burst costs one system call for many.
  */
 
-enum { SEND_IOV = 2 + 2 * TCP_IOV_LIMIT };
+enum {
+	SEND_IOV = 2 + 2 * TCP_IOV_LIMIT,
+	AT_ONCE = 16, /* injected messages that leave alone, one after the other */
+};
 
 /* What is left of the current record behind its header, as buffers. */
 static size_t rest(const struct tcp_tx *tx, struct iovec *to)
@@ -137,18 +141,44 @@ static void blocked(struct tcp_conn *conn)
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 }
 
-void tcp_tx_flush(struct tcp_conn *conn)
+/* One record's end and the next one's head travel in one segment, where segments are
+ * large and each one costs. */
+static bool cork(struct tcp_conn *conn)
+{
+	if (!conn->near || !conn->cur ||
+		(wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq)))
+		return false;
+	tcp_sock_cork(conn->watch.fd, true);
+	return true;
+}
+
+/* Write until all is gone, which is true, or the socket takes no more. */
+static bool write_all(struct tcp_conn *conn, bool *ret_corked)
 {
 	while (!conn->err) {
 		if (!conn->cur)
 			tcp_tx_fill(conn);
 		if (!conn->cur && conn->staged == conn->flushed)
 			break;
-		if (!write_some(conn)) {
-			if (!tcp_tx_idle(conn) && !conn->err)
-				blocked(conn);
-			return;
-		}
+		if (!*ret_corked)
+			*ret_corked = cork(conn);
+		if (!write_some(conn))
+			return false;
+	}
+	return true;
+}
+
+void tcp_tx_flush(struct tcp_conn *conn)
+{
+	bool corked = false, all = write_all(conn, &corked);
+
+	/* Whether or not more is to come: nobody knows when we are called again. */
+	if (corked)
+		tcp_sock_cork(conn->watch.fd, false);
+	if (!all) {
+		if (!tcp_tx_idle(conn) && !conn->err)
+			blocked(conn);
+		return;
 	}
 	if (conn->stage && conn->staged == conn->flushed)
 		tcp_stage_put(conn);
@@ -157,22 +187,47 @@ void tcp_tx_flush(struct tcp_conn *conn)
 		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
 }
 
-/* Only what the application still has to ask for may wait until it does: it does not
- * know whether more is to come of what it got the completion of. */
+/* Of what it has to ask for, the application does so. */
+static bool will_be_asked_for(const struct tcp_conn *conn)
+{
+	return conn->cur || !wf_list_empty(&conn->txq) ||
+	       (conn->stage && conn->stage->mark_head != conn->stage->mark_tail);
+}
+
+/*
+ * May it wait for the next progress call? Nobody has to make one for what was injected:
+ * so the first ones leave at once, however many there are as long as none was made
+ * between any two of them.
+ */
+static bool may_wait(const struct tcp_conn *conn)
+{
+	return conn->sent_epoch == conn->ep->epoch &&
+	       (will_be_asked_for(conn) || (conn->polled && conn->at_once >= AT_ONCE));
+}
+
+static void count_at_once(struct tcp_conn *conn)
+{
+	if (conn->sent_epoch != conn->ep->epoch) {
+		conn->polled = conn->at_once > 0;
+		conn->at_once = 0;
+		conn->sent_epoch = conn->ep->epoch;
+	}
+	if (conn->at_once < AT_ONCE)
+		conn->at_once++;
+}
+
 void tcp_tx_kick(struct tcp_conn *conn, bool more)
 {
 	struct tcp_ep *ep = conn->ep;
-	bool asks = conn->cur || !wf_list_empty(&conn->txq) ||
-		    (conn->stage && conn->stage->mark_head != conn->stage->mark_tail);
 
 	if (conn->err)
 		return;
 	/* An answer is likely to come. */
 	wf_progress_wake(&ep->ep.progress);
-	if (ep->manual && (more || (asks && conn->sent_epoch == ep->epoch))) {
+	if (ep->manual && (more || may_wait(conn))) {
 		tcp_tx_dirty(conn);
 		return;
 	}
-	conn->sent_epoch = ep->epoch;
+	count_at_once(conn);
 	tcp_tx_flush(conn);
 }

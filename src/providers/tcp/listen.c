@@ -21,6 +21,7 @@ static int listen_at(const union wf_sockaddr *addr, uint16_t port, int *ret_fd)
 	if (fd < 0)
 		return -errno;
 	wf_sockaddr_set_port(&name, port);
+	tcp_sock_before_listen(fd, addr);
 	/* A port whose old connections linger may be used again. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	/* Two may bind to a port; that one of them listens is found out there. */

@@ -54,6 +54,15 @@ int tcp_connect_bound(int fd, const union wf_sockaddr *dest);
 void tcp_sock_setup(
 	int fd, int family, const struct tcp_netconf *conf, uint32_t tclass);
 
+/* What suits connections within one machine. The algorithm is chosen before they are
+ * made, where that can be known: timers that one has started stay for good. */
+void tcp_sock_before_connect(int fd, const union wf_sockaddr *dest);
+void tcp_sock_before_listen(int fd, const union wf_sockaddr *addr);
+/* Is it one? */
+bool tcp_sock_connected(int fd);
+/* Hold back what does not fill a segment, or let it go. */
+void tcp_sock_cork(int fd, bool on);
+
 /* What is with the kernel and was not acknowledged by the other one. */
 struct tcp_sock_debt {
 	bool unacked;           /* it was sent; else the other end's window is closed */

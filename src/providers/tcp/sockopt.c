@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <linux/sockios.h>
 #include <netinet/tcp.h>
+#include <string.h>
 #include <sys/ioctl.h>
 
 #include "providers/tcp/listen.h"
@@ -50,6 +51,62 @@ void tcp_sock_setup(int fd, int family, const struct tcp_netconf *conf, uint32_t
 		set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
 	set_keepalive(fd, conf->keepalive_ms);
 	set_tclass(fd, family, tclass);
+}
+
+/*
+ * Within one machine nothing is lost and nothing takes its time on the way. A queue
+ * that is longer than the cache only makes both ends slower, and so do the timers of an
+ * algorithm that spreads what it sends, as BBR does. Reno is the one that every kernel
+ * has and that everybody may choose.
+ */
+
+static bool is_near(int fd, const union wf_sockaddr *peer)
+{
+	union wf_sockaddr own = { 0 };
+	socklen_t len = sizeof(own);
+
+	if (wf_sockaddr_is_loopback(peer))
+		return true;
+	return !getsockname(fd, &own.sa, &len) &&
+	       own.sa.sa_family == peer->sa.sa_family &&
+	       wf_sockaddr_same_host(&own, peer);
+}
+
+static void set_algorithm(int fd)
+{
+	static const char name[] = "reno";
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, strlen(name));
+}
+
+void tcp_sock_before_connect(int fd, const union wf_sockaddr *dest)
+{
+	if (is_near(fd, dest))
+		set_algorithm(fd);
+}
+
+void tcp_sock_before_listen(int fd, const union wf_sockaddr *addr)
+{
+	if (wf_sockaddr_is_loopback(addr))
+		set_algorithm(fd);
+}
+
+bool tcp_sock_connected(int fd)
+{
+	enum { NEAR_RCVBUF = 448 << 10 }; /* the kernel doubles it */
+	union wf_sockaddr peer = { 0 };
+	socklen_t len = sizeof(peer);
+
+	if (getpeername(fd, &peer.sa, &len) || !is_near(fd, &peer))
+		return false;
+	set_int(fd, SOL_SOCKET, SO_RCVBUF, NEAR_RCVBUF);
+	set_algorithm(fd);
+	return true;
+}
+
+void tcp_sock_cork(int fd, bool on)
+{
+	set_int(fd, IPPROTO_TCP, TCP_CORK, on);
 }
 
 bool tcp_sock_owes(int fd, struct tcp_sock_debt *ret)
