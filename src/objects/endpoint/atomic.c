@@ -71,7 +71,6 @@ static ssize_t atomic_writemsg(
 		ep, WF_OP_ATOMIC, msg, NULL, NULL, wf_flags_call(&ep->tx, flags));
 }
 
-/* Injected operations have no context of their own: errors report the endpoint's. */
 static ssize_t atomic_inject(struct fid_ep *fid, const void *buf, size_t count,
 	fi_addr_t dest_addr, uint64_t addr, uint64_t key, enum fi_datatype datatype,
 	enum fi_op op)
@@ -82,8 +81,7 @@ static ssize_t atomic_inject(struct fid_ep *fid, const void *buf, size_t count,
 	struct fi_msg_atomic msg = { &iov, NULL, 1, dest_addr, &remote, 1, datatype, op,
 		ep->fid.fid.context, 0 };
 
-	return atomic_start(ep, WF_OP_ATOMIC, &msg, NULL, NULL,
-		(plain(ep) & ~FI_COMPLETION) | FI_INJECT);
+	return atomic_start(ep, WF_OP_ATOMIC, &msg, NULL, NULL, wf_flags_inject(ep));
 }
 
 static ssize_t atomic_readwritev(struct fid_ep *fid, const struct fi_ioc *iov,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
 #include "objects/endpoint/internal.h"
-#include "objects/op/build.h"
+#include "objects/op/call.h"
 
 /* The message calls: each is one operation descriptor and one start. */
 
@@ -11,38 +11,15 @@ static const uint64_t not_for_recv = FI_PEEK | FI_CLAIM | FI_DISCARD;
 static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, void *context)
 {
-	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op;
-
-	if (wf_likely(ep->post_quick) &&
-		wf_likely(wf_srx_post_quick(ep, FI_MSG, wf_flags_plain(&ep->rx), buf,
-			len, desc, src_addr, 0, 0, context)))
-		return 0;
-	op = (struct wf_op){
-		.kind = WF_OP_RECV,
-		.flags = wf_flags_plain(&ep->rx),
-		.addr = src_addr,
-		.context = context,
-	};
-	wf_op_set_buf(&op, buf, len, &desc);
-	return ep->start_rx(ep, &op);
+	return wf_call_recv(
+		wf_ep_of(fid), WF_OP_RECV, buf, len, desc, src_addr, 0, 0, context);
 }
 
 static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t src_addr, void *context)
 {
-	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
-		.kind = WF_OP_RECV,
-		.flags = wf_flags_plain(&ep->rx),
-		.addr = src_addr,
-		.context = context,
-	};
-	int ret = wf_op_set_iov(ep, &op, iov, desc, count, ep->rx_iov_limit);
-
-	if (!ret)
-		ret = wf_op_check_rx(ep, &op);
-	return ret ? ret : ep->start_rx(ep, &op);
+	return wf_call_recvv(
+		wf_ep_of(fid), WF_OP_RECV, iov, desc, count, src_addr, 0, 0, context);
 }
 
 int wf_op_recv(
@@ -77,53 +54,34 @@ static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *d
 	fi_addr_t dest_addr, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op;
+	uint64_t flags = wf_flags_plain(&ep->tx);
 
-	if (wf_op_send_small(ep, WF_OP_SEND, wf_flags_plain(&ep->tx), buf, len,
-		    dest_addr, 0, context))
+	if (wf_op_send_small(ep, WF_OP_SEND, flags, buf, len, dest_addr, 0, context))
 		return 0;
-	op = (struct wf_op){
-		.kind = WF_OP_SEND,
-		.flags = wf_flags_plain(&ep->tx),
-		.addr = dest_addr,
-		.context = context,
-	};
-	wf_op_set_buf(&op, buf, len, &desc);
-	return wf_op_start_tx(ep, &op);
+	return wf_call_send(
+		ep, WF_OP_SEND, flags, buf, len, &desc, dest_addr, 0, 0, context);
 }
 
 static ssize_t msg_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t dest_addr, void *context)
 {
-	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
-		.kind = WF_OP_SEND,
-		.flags = wf_flags_plain(&ep->tx),
-		.addr = dest_addr,
-		.context = context,
-	};
-	int ret = wf_op_set_iov(ep, &op, iov, desc, count, ep->tx_iov_limit);
-
-	return ret ? ret : wf_op_start_tx(ep, &op);
+	return wf_call_sendv(
+		wf_ep_of(fid), WF_OP_SEND, iov, desc, count, dest_addr, 0, context);
 }
 
 int wf_op_send(
 	struct wf_ep *ep, const struct fi_msg *msg, uint64_t flags, struct wf_op *op)
 {
-	int ret;
-
-	*op = (struct wf_op){
-		.kind = WF_OP_SEND,
-		.flags = wf_flags_call(&ep->tx, flags),
+	const struct fi_msg_tagged untagged = {
+		.msg_iov = msg->msg_iov,
+		.desc = msg->desc,
+		.iov_count = msg->iov_count,
 		.addr = msg->addr,
 		.context = msg->context,
 		.data = msg->data,
 	};
-	if (flags & ep->tx.refused)
-		return wf_op_bad_flags(ep, flags & ep->tx.refused);
-	ret = wf_op_set_iov(
-		ep, op, msg->msg_iov, msg->desc, msg->iov_count, ep->tx_iov_limit);
-	return ret ? ret : wf_op_check_len(ep, op);
+
+	return wf_call_set_send(ep, WF_OP_SEND, &untagged, flags, op);
 }
 
 static ssize_t msg_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
@@ -139,50 +97,27 @@ static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, voi
 	uint64_t data, fi_addr_t dest_addr, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
-		.kind = WF_OP_SEND,
-		.flags = wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA,
-		.addr = dest_addr,
-		.context = context,
-		.data = data,
-	};
 
-	wf_op_set_buf(&op, buf, len, &desc);
-	return wf_op_start_tx(ep, &op);
-}
-
-/* Injected operations have no context of their own: errors report the endpoint's. */
-static inline ssize_t inject(struct wf_ep *ep, const void *buf, size_t len,
-	uint64_t flags, uint64_t data, fi_addr_t dest_addr)
-{
-	void *desc = NULL;
-	struct wf_op op = {
-		.kind = WF_OP_SEND,
-		.flags = (wf_flags_plain(&ep->tx) & ~FI_COMPLETION) | FI_INJECT | flags,
-		.addr = dest_addr,
-		.context = ep->fid.fid.context,
-		.data = data,
-	};
-
-	wf_op_set_buf(&op, buf, len, &desc);
-	return wf_op_start_tx(ep, &op);
+	return wf_call_send(ep, WF_OP_SEND, wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA,
+		buf, len, &desc, dest_addr, 0, data, context);
 }
 
 static ssize_t msg_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest_addr)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	uint64_t flags = (wf_flags_plain(&ep->tx) & ~FI_COMPLETION) | FI_INJECT;
 
-	if (wf_op_send_small(ep, WF_OP_SEND, flags, buf, len, dest_addr, 0, NULL))
+	if (wf_op_send_small(
+		    ep, WF_OP_SEND, wf_flags_inject(ep), buf, len, dest_addr, 0, NULL))
 		return 0;
-	return inject(ep, buf, len, 0, 0, dest_addr);
+	return wf_call_inject(ep, WF_OP_SEND, 0, buf, len, dest_addr, 0, 0);
 }
 
 static ssize_t msg_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest_addr)
 {
-	return inject(wf_ep_of(fid), buf, len, FI_REMOTE_CQ_DATA, data, dest_addr);
+	return wf_call_inject(wf_ep_of(fid), WF_OP_SEND, FI_REMOTE_CQ_DATA, buf, len,
+		dest_addr, 0, data);
 }
 
 void wf_ep_msg_finish(struct wf_ep *ep)

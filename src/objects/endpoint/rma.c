@@ -14,33 +14,35 @@ static inline uint64_t read_plain(const struct wf_ep *ep)
 	return wf_flags_plain(&ep->tx) & ~FI_INJECT;
 }
 
-static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
-	fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
+/* One buffer; @desc stays valid as long as the call runs. */
+static inline ssize_t start_one(struct wf_ep *ep, enum wf_op_kind kind, uint64_t flags,
+	const void *buf, size_t len, void **desc, fi_addr_t peer, uint64_t addr,
+	uint64_t key, uint64_t data, void *context)
 {
-	struct wf_ep *ep = wf_ep_of(fid);
 	struct fi_rma_iov remote = { addr, len, key };
 	struct wf_op op = {
-		.kind = WF_OP_READ,
-		.flags = read_plain(ep),
-		.addr = src_addr,
+		.kind = kind,
+		.flags = flags,
+		.addr = peer,
 		.context = context,
+		.data = data,
 		.rma = &remote,
 		.rma_count = 1,
 	};
 
-	wf_op_set_buf(&op, buf, len, &desc);
+	wf_op_set_buf(&op, buf, len, desc);
 	return wf_op_start_tx(ep, &op);
 }
 
-static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc,
-	size_t count, fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
+static inline ssize_t start_vector(struct wf_ep *ep, enum wf_op_kind kind,
+	uint64_t flags, const struct iovec *iov, void **desc, size_t count,
+	fi_addr_t peer, uint64_t addr, uint64_t key, void *context)
 {
-	struct wf_ep *ep = wf_ep_of(fid);
 	struct fi_rma_iov remote = { addr, 0, key };
 	struct wf_op op = {
-		.kind = WF_OP_READ,
-		.flags = read_plain(ep),
-		.addr = src_addr,
+		.kind = kind,
+		.flags = flags,
+		.addr = peer,
 		.context = context,
 		.rma = &remote,
 		.rma_count = 1,
@@ -49,6 +51,24 @@ static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **des
 
 	remote.len = op.len;
 	return ret ? ret : wf_op_start_tx(ep, &op);
+}
+
+static ssize_t rma_read(struct fid_ep *fid, void *buf, size_t len, void *desc,
+	fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+
+	return start_one(ep, WF_OP_READ, read_plain(ep), buf, len, &desc, src_addr,
+		addr, key, 0, context);
+}
+
+static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **desc,
+	size_t count, fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
+{
+	struct wf_ep *ep = wf_ep_of(fid);
+
+	return start_vector(ep, WF_OP_READ, read_plain(ep), iov, desc, count, src_addr,
+		addr, key, context);
 }
 
 static int set_msg(struct wf_ep *ep, struct wf_op *op, const struct fi_msg_rma *msg)
@@ -89,37 +109,18 @@ static ssize_t rma_write(struct fid_ep *fid, const void *buf, size_t len, void *
 	fi_addr_t dest_addr, uint64_t addr, uint64_t key, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct fi_rma_iov remote = { addr, len, key };
-	struct wf_op op = {
-		.kind = WF_OP_WRITE,
-		.flags = wf_flags_plain(&ep->tx),
-		.addr = dest_addr,
-		.context = context,
-		.rma = &remote,
-		.rma_count = 1,
-	};
 
-	wf_op_set_buf(&op, buf, len, &desc);
-	return wf_op_start_tx(ep, &op);
+	return start_one(ep, WF_OP_WRITE, wf_flags_plain(&ep->tx), buf, len, &desc,
+		dest_addr, addr, key, 0, context);
 }
 
 static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t dest_addr, uint64_t addr, uint64_t key, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct fi_rma_iov remote = { addr, 0, key };
-	struct wf_op op = {
-		.kind = WF_OP_WRITE,
-		.flags = wf_flags_plain(&ep->tx),
-		.addr = dest_addr,
-		.context = context,
-		.rma = &remote,
-		.rma_count = 1,
-	};
-	int ret = wf_op_set_iov(ep, &op, iov, desc, count, ep->tx_iov_limit);
 
-	remote.len = op.len;
-	return ret ? ret : wf_op_start_tx(ep, &op);
+	return start_vector(ep, WF_OP_WRITE, wf_flags_plain(&ep->tx), iov, desc, count,
+		dest_addr, addr, key, context);
 }
 
 int wf_op_write(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
@@ -152,39 +153,18 @@ static ssize_t rma_writedata(struct fid_ep *fid, const void *buf, size_t len,
 	void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct fi_rma_iov remote = { addr, len, key };
-	struct wf_op op = {
-		.kind = WF_OP_WRITE,
-		.flags = wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA,
-		.addr = dest_addr,
-		.context = context,
-		.data = data,
-		.rma = &remote,
-		.rma_count = 1,
-	};
 
-	wf_op_set_buf(&op, buf, len, &desc);
-	return wf_op_start_tx(ep, &op);
+	return start_one(ep, WF_OP_WRITE, wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA,
+		buf, len, &desc, dest_addr, addr, key, data, context);
 }
 
-/* Injected operations have no context of their own: errors report the endpoint's. */
-static inline ssize_t inject(struct wf_ep *ep, const void *buf, size_t len,
-	uint64_t flags, uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key)
+static ssize_t inject(struct wf_ep *ep, const void *buf, size_t len, uint64_t flags,
+	uint64_t data, fi_addr_t dest_addr, uint64_t addr, uint64_t key)
 {
 	void *desc = NULL;
-	struct fi_rma_iov remote = { addr, len, key };
-	struct wf_op op = {
-		.kind = WF_OP_WRITE,
-		.flags = (wf_flags_plain(&ep->tx) & ~FI_COMPLETION) | FI_INJECT | flags,
-		.addr = dest_addr,
-		.context = ep->fid.fid.context,
-		.data = data,
-		.rma = &remote,
-		.rma_count = 1,
-	};
 
-	wf_op_set_buf(&op, buf, len, &desc);
-	return wf_op_start_tx(ep, &op);
+	return start_one(ep, WF_OP_WRITE, wf_flags_inject(ep) | flags, buf, len, &desc,
+		dest_addr, addr, key, data, ep->fid.fid.context);
 }
 
 static ssize_t rma_inject(struct fid_ep *fid, const void *buf, size_t len,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
 #include "objects/endpoint/internal.h"
-#include "objects/op/build.h"
+#include "objects/op/call.h"
 
 /* The tagged message calls: each is one operation descriptor and one start. */
 
@@ -11,50 +11,18 @@ static uint64_t trecv_refused(const struct wf_ep *ep)
 	return ep->rx.refused | (FI_MULTI_RECV & ~ep->trecv_flags);
 }
 
-static inline uint64_t trecv_plain(const struct wf_ep *ep)
-{
-	return wf_flags_plain(&ep->rx) & ep->trecv_flags;
-}
-
 static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, uint64_t tag, uint64_t ignore, void *context)
 {
-	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op;
-
-	if (wf_likely(ep->post_quick) &&
-		wf_likely(wf_srx_post_quick(ep, FI_TAGGED, trecv_plain(ep), buf, len,
-			desc, src_addr, tag, ignore, context)))
-		return 0;
-	op = (struct wf_op){
-		.kind = WF_OP_TRECV,
-		.flags = trecv_plain(ep),
-		.addr = src_addr,
-		.tag = tag,
-		.ignore = ignore,
-		.context = context,
-	};
-	wf_op_set_buf(&op, buf, len, &desc);
-	return ep->start_rx(ep, &op);
+	return wf_call_recv(wf_ep_of(fid), WF_OP_TRECV, buf, len, desc, src_addr, tag,
+		ignore, context);
 }
 
 static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t src_addr, uint64_t tag, uint64_t ignore, void *context)
 {
-	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
-		.kind = WF_OP_TRECV,
-		.flags = trecv_plain(ep),
-		.addr = src_addr,
-		.tag = tag,
-		.ignore = ignore,
-		.context = context,
-	};
-	int ret = wf_op_set_iov(ep, &op, iov, desc, count, ep->rx_iov_limit);
-
-	if (!ret)
-		ret = wf_op_check_rx(ep, &op);
-	return ret ? ret : ep->start_rx(ep, &op);
+	return wf_call_recvv(wf_ep_of(fid), WF_OP_TRECV, iov, desc, count, src_addr,
+		tag, ignore, context);
 }
 
 /*
@@ -123,56 +91,25 @@ static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void
 	fi_addr_t dest_addr, uint64_t tag, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op;
+	uint64_t flags = wf_flags_plain(&ep->tx);
 
-	if (wf_op_send_small(ep, WF_OP_TSEND, wf_flags_plain(&ep->tx), buf, len,
-		    dest_addr, tag, context))
+	if (wf_op_send_small(ep, WF_OP_TSEND, flags, buf, len, dest_addr, tag, context))
 		return 0;
-	op = (struct wf_op){
-		.kind = WF_OP_TSEND,
-		.flags = wf_flags_plain(&ep->tx),
-		.addr = dest_addr,
-		.tag = tag,
-		.context = context,
-	};
-	wf_op_set_buf(&op, buf, len, &desc);
-	return wf_op_start_tx(ep, &op);
+	return wf_call_send(
+		ep, WF_OP_TSEND, flags, buf, len, &desc, dest_addr, tag, 0, context);
 }
 
 static ssize_t tagged_sendv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t dest_addr, uint64_t tag, void *context)
 {
-	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
-		.kind = WF_OP_TSEND,
-		.flags = wf_flags_plain(&ep->tx),
-		.addr = dest_addr,
-		.tag = tag,
-		.context = context,
-	};
-	int ret = wf_op_set_iov(ep, &op, iov, desc, count, ep->tx_iov_limit);
-
-	return ret ? ret : wf_op_start_tx(ep, &op);
+	return wf_call_sendv(
+		wf_ep_of(fid), WF_OP_TSEND, iov, desc, count, dest_addr, tag, context);
 }
 
 int wf_op_tsend(struct wf_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags,
 	struct wf_op *op)
 {
-	int ret;
-
-	*op = (struct wf_op){
-		.kind = WF_OP_TSEND,
-		.flags = wf_flags_call(&ep->tx, flags),
-		.addr = msg->addr,
-		.tag = msg->tag,
-		.context = msg->context,
-		.data = msg->data,
-	};
-	if (flags & ep->tx.refused)
-		return wf_op_bad_flags(ep, flags & ep->tx.refused);
-	ret = wf_op_set_iov(
-		ep, op, msg->msg_iov, msg->desc, msg->iov_count, ep->tx_iov_limit);
-	return ret ? ret : wf_op_check_len(ep, op);
+	return wf_call_set_send(ep, WF_OP_TSEND, msg, flags, op);
 }
 
 static ssize_t tagged_sendmsg(
@@ -189,52 +126,28 @@ static ssize_t tagged_senddata(struct fid_ep *fid, const void *buf, size_t len,
 	void *desc, uint64_t data, fi_addr_t dest_addr, uint64_t tag, void *context)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct wf_op op = {
-		.kind = WF_OP_TSEND,
-		.flags = wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA,
-		.addr = dest_addr,
-		.tag = tag,
-		.context = context,
-		.data = data,
-	};
 
-	wf_op_set_buf(&op, buf, len, &desc);
-	return wf_op_start_tx(ep, &op);
-}
-
-/* Injected operations have no context of their own: errors report the endpoint's. */
-static inline ssize_t inject(struct wf_ep *ep, const void *buf, size_t len,
-	uint64_t flags, uint64_t data, fi_addr_t dest_addr, uint64_t tag)
-{
-	void *desc = NULL;
-	struct wf_op op = {
-		.kind = WF_OP_TSEND,
-		.flags = (wf_flags_plain(&ep->tx) & ~FI_COMPLETION) | FI_INJECT | flags,
-		.addr = dest_addr,
-		.tag = tag,
-		.context = ep->fid.fid.context,
-		.data = data,
-	};
-
-	wf_op_set_buf(&op, buf, len, &desc);
-	return wf_op_start_tx(ep, &op);
+	return wf_call_send(ep, WF_OP_TSEND,
+		wf_flags_plain(&ep->tx) | FI_REMOTE_CQ_DATA, buf, len, &desc, dest_addr,
+		tag, data, context);
 }
 
 static ssize_t tagged_inject(struct fid_ep *fid, const void *buf, size_t len,
 	fi_addr_t dest_addr, uint64_t tag)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	uint64_t flags = (wf_flags_plain(&ep->tx) & ~FI_COMPLETION) | FI_INJECT;
 
-	if (wf_op_send_small(ep, WF_OP_TSEND, flags, buf, len, dest_addr, tag, NULL))
+	if (wf_op_send_small(ep, WF_OP_TSEND, wf_flags_inject(ep), buf, len, dest_addr,
+		    tag, NULL))
 		return 0;
-	return inject(ep, buf, len, 0, 0, dest_addr, tag);
+	return wf_call_inject(ep, WF_OP_TSEND, 0, buf, len, dest_addr, tag, 0);
 }
 
 static ssize_t tagged_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 	uint64_t data, fi_addr_t dest_addr, uint64_t tag)
 {
-	return inject(wf_ep_of(fid), buf, len, FI_REMOTE_CQ_DATA, data, dest_addr, tag);
+	return wf_call_inject(wf_ep_of(fid), WF_OP_TSEND, FI_REMOTE_CQ_DATA, buf, len,
+		dest_addr, tag, data);
 }
 
 void wf_ep_tagged_finish(struct wf_ep *ep)

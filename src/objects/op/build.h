@@ -15,6 +15,12 @@ static inline uint64_t wf_flags_plain(const struct wf_ep_flags *flags)
 	return atomic_load_explicit(&flags->plain, memory_order_relaxed);
 }
 
+/* Injected operations have no context of their own: errors report the endpoint's. */
+static inline uint64_t wf_flags_inject(const struct wf_ep *ep)
+{
+	return (wf_flags_plain(&ep->tx) & ~FI_COMPLETION) | FI_INJECT;
+}
+
 /* Flags in force for a call with flags. The results of peer transfers always go
  * somewhere; see objects/endpoint/transfer.h. */
 static inline uint64_t wf_flags_call(const struct wf_ep_flags *flags, uint64_t call)
