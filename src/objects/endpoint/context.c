@@ -55,7 +55,17 @@ static bool take_size(size_t *own, size_t asked)
 	return true;
 }
 
-static int narrow_tx(
+static bool take_order(uint64_t *own, uint64_t asked)
+{
+	if (asked & ~*own)
+		return false;
+	if (asked)
+		*own = asked;
+	return true;
+}
+
+/* False: it would be less of a context, or more than the endpoint. */
+static bool narrow_tx(
 	const struct wf_ep *core, struct fi_info *info, const struct fi_tx_attr *attr)
 {
 	struct fi_tx_attr *own = info->tx_attr;
@@ -63,23 +73,18 @@ static int narrow_tx(
 	info->caps = caps_of(core, attr ? attr->caps : 0, tx_caps);
 	own->caps = info->caps;
 	if (!(info->caps & WF_EP_TX_DIRS))
-		return -FI_EINVAL;
+		return false;
 	if (!attr)
-		return 0;
-	if (attr->msg_order & ~own->msg_order)
-		return -FI_EINVAL;
+		return true;
 	own->op_flags = attr->op_flags;
-	if (attr->msg_order)
-		own->msg_order = attr->msg_order;
-	return take_size(&own->inject_size, attr->inject_size) &&
-			       take_size(&own->size, attr->size) &&
-			       take_size(&own->iov_limit, attr->iov_limit) &&
-			       take_size(&own->rma_iov_limit, attr->rma_iov_limit)
-		       ? 0
-		       : -FI_EINVAL;
+	return take_order(&own->msg_order, attr->msg_order) &&
+	       take_size(&own->inject_size, attr->inject_size) &&
+	       take_size(&own->size, attr->size) &&
+	       take_size(&own->iov_limit, attr->iov_limit) &&
+	       take_size(&own->rma_iov_limit, attr->rma_iov_limit);
 }
 
-static int narrow_rx(
+static bool narrow_rx(
 	const struct wf_ep *core, struct fi_info *info, const struct fi_rx_attr *attr)
 {
 	struct fi_rx_attr *own = info->rx_attr;
@@ -87,18 +92,13 @@ static int narrow_rx(
 	info->caps = caps_of(core, attr ? attr->caps : 0, rx_caps);
 	own->caps = info->caps;
 	if (!(info->caps & WF_EP_RX_DIRS))
-		return -FI_EINVAL;
+		return false;
 	if (!attr)
-		return 0;
-	if (attr->msg_order & ~own->msg_order)
-		return -FI_EINVAL;
+		return true;
 	own->op_flags = attr->op_flags;
-	if (attr->msg_order)
-		own->msg_order = attr->msg_order;
-	return take_size(&own->size, attr->size) &&
-			       take_size(&own->iov_limit, attr->iov_limit)
-		       ? 0
-		       : -FI_EINVAL;
+	return take_order(&own->msg_order, attr->msg_order) &&
+	       take_size(&own->size, attr->size) &&
+	       take_size(&own->iov_limit, attr->iov_limit);
 }
 
 /* The address is the scalable endpoint's. */
@@ -154,68 +154,73 @@ static int open_context(struct wf_ep *core, int index, size_t class,
 	return 0;
 }
 
+/* @info: the endpoint's, @narrowed by what was asked for. Freed here. */
+static int open_at(struct wf_ep *core, int index, size_t class, struct fi_info *info,
+	bool narrowed, void *context, struct wf_ep **ret_ctx)
+{
+	struct wf_sep *sep = core->sep;
+	bool rx = class == FI_CLASS_RX_CTX;
+	int ret;
+
+	(void)pthread_mutex_lock(&core->control);
+	if (!narrowed)
+		ret = refuse(
+			core, -FI_EINVAL, "attributes beyond the endpoint's", index);
+	else if (rx ? sep->rx[index].open : sep->tx[index] != NULL)
+		ret = refuse(core, -FI_EBUSY, "it is open already", index);
+	else
+		ret = open_context(core, index, class, info, context, ret_ctx);
+	if (!ret && rx)
+		sep->rx[index].open = true;
+	else if (!ret)
+		sep->tx[index] = *ret_ctx;
+	(void)pthread_mutex_unlock(&core->control);
+	fi_freeinfo(info);
+	return ret;
+}
+
 int wf_sep_tx_context(struct fid_ep *fid, int index, struct fi_tx_attr *attr,
 	struct fid_ep **ret_ctx, void *context)
 {
 	struct wf_ep *core = wf_ep_of(fid), *ctx;
-	struct wf_sep *sep = core->sep;
 	struct fi_info *info;
 	int ret;
 
-	if (!ret_ctx || index < 0 || (size_t)index >= sep->tx_count)
+	if (!ret_ctx || index < 0 || (size_t)index >= core->sep->tx_count)
 		return refuse(core, -FI_EINVAL, "no transmit context has it", index);
 	info = fi_dupinfo(core->info);
 	if (!info)
 		return -FI_ENOMEM;
-	(void)pthread_mutex_lock(&core->control);
-	ret = narrow_tx(core, info, attr);
+	ret = open_at(core, index, FI_CLASS_TX_CTX, info, narrow_tx(core, info, attr),
+		context, &ctx);
 	if (ret)
-		(void)refuse(core, ret, "attributes beyond the endpoint's", index);
-	else if (sep->tx[index])
-		ret = refuse(core, -FI_EBUSY, "it is open already", index);
-	else
-		ret = open_context(core, index, FI_CLASS_TX_CTX, info, context, &ctx);
-	if (!ret) {
-		sep->tx[index] = ctx;
-		if (attr)
-			*attr = *ctx->info->tx_attr;
-		*ret_ctx = &ctx->fid;
-	}
-	(void)pthread_mutex_unlock(&core->control);
-	fi_freeinfo(info);
-	return ret;
+		return ret;
+	if (attr)
+		*attr = *ctx->info->tx_attr;
+	*ret_ctx = &ctx->fid;
+	return 0;
 }
 
 int wf_sep_rx_context(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
 	struct fid_ep **ret_ctx, void *context)
 {
 	struct wf_ep *core = wf_ep_of(fid), *ctx;
-	struct wf_sep *sep = core->sep;
 	struct fi_info *info;
 	int ret;
 
-	if (!ret_ctx || index < 0 || (size_t)index >= sep->rx_count)
+	if (!ret_ctx || index < 0 || (size_t)index >= core->sep->rx_count)
 		return refuse(core, -FI_EINVAL, "no receive context has it", index);
 	info = fi_dupinfo(core->info);
 	if (!info)
 		return -FI_ENOMEM;
-	(void)pthread_mutex_lock(&core->control);
-	ret = narrow_rx(core, info, attr);
+	ret = open_at(core, index, FI_CLASS_RX_CTX, info, narrow_rx(core, info, attr),
+		context, &ctx);
 	if (ret)
-		(void)refuse(core, ret, "attributes beyond the endpoint's", index);
-	else if (sep->rx[index].open)
-		ret = refuse(core, -FI_EBUSY, "it is open already", index);
-	else
-		ret = open_context(core, index, FI_CLASS_RX_CTX, info, context, &ctx);
-	if (!ret) {
-		sep->rx[index].open = true;
-		if (attr)
-			*attr = *ctx->info->rx_attr;
-		*ret_ctx = &ctx->fid;
-	}
-	(void)pthread_mutex_unlock(&core->control);
-	fi_freeinfo(info);
-	return ret;
+		return ret;
+	if (attr)
+		*attr = *ctx->info->rx_attr;
+	*ret_ctx = &ctx->fid;
+	return 0;
 }
 
 static bool receives(const struct wf_ep *ctx)
