@@ -32,7 +32,8 @@ static void check_over(struct tcp_cm *cm, size_t sent)
 	if (sent - left_in(cm->fd) != TCP_CM_HDR + (size_t)cm->msg.data_len)
 		abort();
 	if (cm->peer.have & ~(uint32_t)(TCP_HAVE_OFFER | TCP_HAVE_RDV) ||
-		(!cm->msg.ext.instance && cm->peer.have))
+		(!cm->msg.ext.instance && cm->peer.have) ||
+		(!(cm->peer.have & TCP_HAVE_CONTEXTS) && cm->peer.contexts))
 		abort();
 }
 

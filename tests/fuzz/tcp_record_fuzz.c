@@ -38,6 +38,7 @@ static void check_again(const struct tcp_record *rec, struct tcp_wire_peer peer)
 			again.kind != rec->kind || again.flags != rec->flags ||
 			again.span != rec->span || again.tag != rec->tag ||
 			again.data != rec->data || again.id != rec->id ||
+			again.context != rec->context ||
 			again.seg_count != rec->seg_count ||
 			again.payload_len != rec->payload_len ||
 			tcp_record_encode(second, &peer, &again) != len ||

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * When injected messages leave: nobody has to make progress for them. What leaves is
+ * there for the peer at once, as both are on one machine; so what is not there waits.
+ */
+#include "raw_rdm.h"
+
+enum { RECORD = 28, ALONE = 16, MORE = 8 };
+
+/* A peer that has connected and was not sent anything. */
+static int connect_peer(struct rdm *rdm, fi_addr_t *ret_addr)
+{
+	struct sockaddr_in name = rdm->t.name;
+	int fd = rdm_connect(rdm, VERSION_1);
+
+	name.sin_port = htons((uint16_t)(rdm->next_port - 1));
+	assert_int_equal(fi_av_insert(rdm->t.av, &name, 1, ret_addr, 0, NULL), 1);
+	return fd;
+}
+
+static void inject(struct rdm *rdm, fi_addr_t addr, int count)
+{
+	for (int i = 0; i < count; i++)
+		assert_int_equal(fi_tinject(rdm->t.ep, "abcd", 4, addr, 1), 0);
+}
+
+/* So many messages are there, and not more. */
+static void expect_there(int fd, int count)
+{
+	uint8_t got[RECORD * 4 * ALONE];
+	size_t want = (size_t)count * RECORD;
+
+	assert_true(want <= sizeof(got));
+	if (want)
+		assert_int_equal(recv(fd, got, want, MSG_WAITALL), want);
+	assert_int_equal(recv(fd, got, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* One who never looks at his queue is not made to. */
+static void all_leave_where_nobody_polls(void **state)
+{
+	struct rdm *rdm = *state;
+	fi_addr_t addr;
+	int fd = connect_peer(rdm, &addr);
+
+	inject(rdm, addr, 3 * ALONE);
+	expect_there(fd, 3 * ALONE);
+	close(fd);
+}
+
+static void a_stream_leaves_together(void **state)
+{
+	struct rdm *rdm = *state;
+	fi_addr_t addr;
+	int fd = connect_peer(rdm, &addr);
+
+	inject(rdm, addr, 1);
+	expect_there(fd, 1);
+	for (int round = 0; round < 3; round++) {
+		drive(&rdm->t);
+		inject(rdm, addr, ALONE + MORE);
+		expect_there(fd, ALONE);
+		drive(&rdm->t);
+		expect_there(fd, MORE);
+	}
+	close(fd);
+}
+
+/* However many there were before. */
+static void a_lone_one_leaves_at_once(void **state)
+{
+	struct rdm *rdm = *state;
+	fi_addr_t addr;
+	int fd = connect_peer(rdm, &addr);
+
+	for (int round = 0; round < 3 * ALONE; round++) {
+		inject(rdm, addr, 1);
+		expect_there(fd, 1);
+		drive(&rdm->t);
+	}
+	close(fd);
+}
+
+/* One with a completion takes its turn behind them, and those behind it wait. */
+static void order_is_kept(void **state)
+{
+	struct rdm *rdm = *state;
+	fi_addr_t addr;
+	int fd = connect_peer(rdm, &addr);
+	uint64_t tag = 0;
+
+	inject(rdm, addr, 1);
+	expect_there(fd, 1);
+	drive(&rdm->t);
+	for (int i = 0; i < 3 * ALONE; i++, tag++) {
+		if (i % 5)
+			assert_int_equal(
+				fi_tinject(rdm->t.ep, "abcd", 4, addr, tag), 0);
+		else
+			assert_int_equal(
+				fi_tsend(rdm->t.ep, "abcd", 4, NULL, addr, tag, NULL),
+				0);
+	}
+	drive(&rdm->t);
+	for (tag = 0; tag < 3 * ALONE; tag++) {
+		struct bytes got = raw_recv(&rdm->t, fd, RECORD);
+
+		assert_int_equal(got.len, RECORD);
+		assert_int_equal(got.at[16], tag);
+	}
+	close(fd);
+}
+
+/* Nor does an endpoint take with it what was injected before it closed. */
+static void closing_sends_the_rest(void **state)
+{
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	struct rdm *rdm = *state, second = { .t = rdm->t, .next_port = 2000 };
+	size_t len = sizeof(second.t.name);
+	struct fid_cq *cq;
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
+	fi_addr_t addr;
+	int fd;
+
+	assert_int_equal(fi_cq_open(second.t.domain, &cq_attr, &cq, NULL), 0);
+	second.t.cq = cq;
+	assert_int_equal(fi_av_open(second.t.domain, &av_attr, &second.t.av, NULL), 0);
+	assert_int_equal(
+		fi_endpoint(second.t.domain, second.t.info, &second.t.ep, NULL), 0);
+	assert_int_equal(fi_ep_bind(second.t.ep, &cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(second.t.ep, &second.t.av->fid, 0), 0);
+	assert_int_equal(fi_enable(second.t.ep), 0);
+	assert_int_equal(fi_getname(&second.t.ep->fid, &second.t.name, &len), 0);
+	fd = connect_peer(&second, &addr);
+	inject(&second, addr, 1);
+	drive(&second.t);
+	inject(&second, addr, ALONE + MORE);
+	expect_there(fd, 1 + ALONE);
+	assert_int_equal(fi_close(&second.t.ep->fid), 0);
+	{
+		uint8_t got[RECORD * MORE + 1];
+
+		assert_int_equal(
+			recv(fd, got, sizeof(got), MSG_WAITALL), RECORD * MORE);
+	}
+	close(fd);
+	assert_int_equal(fi_close(&second.t.av->fid), 0);
+	assert_int_equal(fi_close(&cq->fid), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		EACH(all_leave_where_nobody_polls),
+		EACH(a_stream_leaves_together),
+		EACH(a_lone_one_leaves_at_once),
+		EACH(order_is_kept),
+		EACH(closing_sends_the_rest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
