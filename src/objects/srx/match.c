@@ -41,17 +41,18 @@ static inline struct wf_srx_entry *take_posted(struct wf_srx *srx, uint64_t type
 static inline int get(struct fid_peer_srx *fid, uint64_t type, uint64_t tag,
 	const struct fi_peer_match_attr *attr, struct fi_peer_rx_entry **ret_entry)
 {
-	struct wf_srx *srx = wf_srx_port_of(fid)->srx;
+	const struct wf_srx_port *port = wf_srx_port_of(fid);
 	struct wf_srx_entry *entry;
 	bool found;
 
-	entry = take_posted(srx, type, tag, attr, &found);
+	entry = take_posted(port->srx, type, tag, attr, &found);
 	if (wf_unlikely(!entry))
 		return -FI_ENOMEM;
 	entry->peer.srx = fid;
 	entry->peer.addr = attr->addr;
 	entry->peer.msg_size = attr->msg_size;
 	entry->peer.tag = tag;
+	entry->peer.flags |= port->forced;
 	*ret_entry = &entry->peer;
 	return found ? 0 : -FI_ENOENT;
 }
@@ -87,15 +88,17 @@ void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
 void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
 	struct fi_peer_rx_entry *peer = &entry->peer;
+	const struct wf_srx_port *port = wf_srx_port_of(peer->srx);
 	struct fi_ops_srx_peer *ops = peer->srx->peer_ops;
-	int ret = peer->flags & FI_TAGGED ? ops->start_tag(peer) : ops->start_msg(peer);
+	int ret;
 
+	peer->flags |= port->forced;
+	ret = peer->flags & FI_TAGGED ? ops->start_tag(peer) : ops->start_msg(peer);
 	if (wf_likely(ret >= 0))
 		return;
 	wf_srx_log(srx, FI_LOG_WARN, "a message could not be received: %s\n",
 		fi_strerror(-ret));
-	wf_srx_fail(wf_srx_port_of(peer->srx)->ep, peer, 0, 0, 0, peer->cq_data,
-		peer->addr, -ret);
+	wf_srx_fail(port->ep, peer, 0, 0, 0, peer->cq_data, peer->addr, -ret);
 }
 
 void wf_srx_discard_entry(struct wf_srx_entry *entry)

@@ -77,6 +77,7 @@ void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *e
 		.srx = srx,
 		.ep = ep,
 		.room.size = sizeof(port->room),
+		.forced = ep->rx_selective ? 0 : FI_COMPLETION,
 	};
 	wf_lock(srx->lock);
 	wf_list_push(&srx->ports, &port->link);

@@ -109,6 +109,9 @@ struct wf_srx_port {
 	struct wf_ep *ep;            /* where its completions go */
 	struct wf_list link;         /* srx->ports */
 	struct fi_ops_srx_peer room; /* for a peer that fills in a table */
+	/* FI_COMPLETION, unless the endpoint's CQ is selective: whoever posts to a
+	 * shared context leaves that to the endpoint, and a peer knows entries only. */
+	uint64_t forced;
 	bool parted;
 };
 

@@ -60,6 +60,48 @@ static void refused(const struct lnx_text *provider, const char *why)
 		(int)provider->len, provider->at, why);
 }
 
+/* The version of the interface before @version. */
+static uint32_t version_before(uint32_t version)
+{
+	if (FI_MINOR(version))
+		return FI_VERSION(FI_MAJOR(version), FI_MINOR(version) - 1);
+	return FI_VERSION(1, 22);
+}
+
+/*
+ * A provider answers up to the version that it was made for: ask for the newest, then
+ * for the oldest that has peers, and if that is answered for the newest that is. What
+ * is answered tells which it was, in api_version.
+ */
+static int ask_newest(const struct fi_info *hints, struct fi_info **ret_list)
+{
+	const uint32_t oldest = FI_VERSION(1, 17);
+	uint32_t version = fi_version();
+	struct fi_info *newer;
+	int ret = fi_getinfo(version, NULL, NULL, 0, hints, ret_list);
+
+	if (!ret)
+		return 0;
+	ret = fi_getinfo(oldest, NULL, NULL, 0, hints, ret_list);
+	if (ret)
+		return ret;
+	while ((version = version_before(version)) > oldest) {
+		if (fi_getinfo(version, NULL, NULL, 0, hints, &newer))
+			continue;
+		fi_freeinfo(*ret_list);
+		*ret_list = newer;
+		break;
+	}
+	return 0;
+}
+
+/* More about what was answered before. */
+static int ask_again(const struct fi_info *hints, struct fi_info **ret_list)
+{
+	return fi_getinfo(
+		hints->fabric_attr->api_version, NULL, NULL, 0, hints, ret_list);
+}
+
 /* Infos of @provider, best first; NULL when there are none. */
 static struct fi_info *ask(
 	const struct lnx_text *provider, const struct lnx_text *domain)
@@ -68,7 +110,7 @@ static struct fi_info *ask(
 
 	if (!hints)
 		return NULL;
-	if (fi_getinfo(fi_version(), NULL, NULL, 0, hints, &list)) {
+	if (ask_newest(hints, &list)) {
 		refused(provider, "it offers no FI_EP_RDM endpoint here");
 		list = NULL;
 	}
@@ -84,7 +126,7 @@ static bool takes_flags(const struct fi_info *info, uint64_t flags)
 
 	if (hints) {
 		hints->tx_attr->op_flags = flags;
-		ret = fi_getinfo(fi_version(), NULL, NULL, 0, hints, &list);
+		ret = ask_again(hints, &list);
 	}
 	fi_freeinfo(list);
 	fi_freeinfo(hints);
@@ -116,10 +158,31 @@ static struct fi_info *as_peer(const struct fi_info *info)
 		return hints;
 	hints->caps |= needed;
 	hints->domain_attr->caps |= needed;
-	if (fi_getinfo(fi_version(), NULL, NULL, 0, hints, &list))
+	if (ask_again(hints, &list))
 		list = NULL;
 	fi_freeinfo(hints);
 	return list;
+}
+
+/* Some providers say that they need what they were allowed to. Takes @info, which may
+ * be NULL. */
+static struct fi_info *with_fewest_modes(struct fi_info *info)
+{
+	struct fi_info *answer;
+	unsigned int left = info ? (unsigned int)info->domain_attr->mr_mode : 0;
+
+	for (; left; left &= left - 1) {
+		int bit = (int)(left & -left);
+
+		info->domain_attr->mr_mode &= ~bit;
+		if (!ask_again(info, &answer)) {
+			fi_freeinfo(info);
+			info = answer;
+		} else {
+			info->domain_attr->mr_mode |= bit;
+		}
+	}
+	return info;
 }
 
 static const char *unfit(const struct fi_info *info)
@@ -177,7 +240,7 @@ static int add_member(struct members *found, const struct lnx_text *provider,
 	/* A domain has one address for each version of IP, say; the first is best. */
 	if (has_domain(found, offer))
 		return 0;
-	info = as_peer(offer);
+	info = with_fewest_modes(as_peer(offer));
 	why = unfit(info);
 	if (why) {
 		refused(provider, why);

@@ -115,6 +115,7 @@ struct lnx_port {
 	struct lnx_ep *ep;
 	struct wf_cq *cq; /* the application's */
 	unsigned int rail;
+	bool sources; /* were asked for */
 };
 
 /* And what it counts with: see count.c. */

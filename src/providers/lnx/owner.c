@@ -21,7 +21,9 @@ static struct lnx_rail *rail_of(const struct lnx_port *port)
 
 static fi_addr_t source(const struct lnx_port *port, fi_addr_t src)
 {
-	return src == FI_ADDR_NOTAVAIL ? src : wf_av_report(port->ep->wf.av, src);
+	if (src == FI_ADDR_NOTAVAIL || !port->sources)
+		return FI_ADDR_NOTAVAIL;
+	return wf_av_report(port->ep->wf.av, src);
 }
 
 /* Is it about an operation that we keep an eye on? */
@@ -139,6 +141,7 @@ static void init(struct lnx_port *port, struct lnx_ep *ep, unsigned int rail,
 		.ep = ep,
 		.cq = cq,
 		.rail = rail,
+		.sources = ep->wf.info->caps & FI_SOURCE,
 	};
 }
 
