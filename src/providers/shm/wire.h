@@ -82,11 +82,12 @@ struct shm_progress {
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t bytes; /* stored before @slots */
 	_Atomic uint32_t slots;
 	_Atomic uint32_t armed; /* about to sleep: wake me */
-	_Atomic uint32_t taken; /* number of the record that was begun last */
 };
 
 struct shm_lane {
 	struct shm_progress reader;
+	/* Number of the record that it began last; the writer looks when it is dead. */
+	alignas(2 * WF_CACHELINE) _Atomic uint32_t taken;
 	struct shm_slot slots[SHM_SLOTS];
 	alignas(4096) uint8_t bytes[SHM_BYTES];
 };
