@@ -4,13 +4,12 @@
 #include "objects/atomic/ops.h"
 #include "objects/mr/target.h"
 #include "providers/shm/conn.h"
-#include "sys/copy.h"
 
 /* Peers' access to our memory, and their answers to ours. */
 
 /* What such a record begins with. */
 struct request {
-	struct shm_access access;
+	uint8_t segs, datatype, op;
 	uint64_t id;
 	uint64_t len; /* of all segments */
 	struct fi_rma_iov seg[SHM_RMA_LIMIT];
@@ -20,21 +19,25 @@ struct request {
 
 static int parse(const struct shm_record *rec, struct request *req)
 {
-	size_t segs, head;
+	size_t head = sizeof(req->id);
 
-	memcpy(&req->access, &rec->word, sizeof(req->access));
-	segs = req->access.segs * sizeof(req->seg[0]);
-	head = sizeof(req->id) + segs;
-	if (req->access.segs > SHM_RMA_LIMIT || rec->len < head)
+	req->segs = (uint8_t)rec->word;
+	req->datatype = (uint8_t)(rec->word >> 8);
+	req->op = (uint8_t)(rec->word >> 16);
+	head += req->segs * sizeof(req->seg[0]);
+	if (req->segs > SHM_RMA_LIMIT || rec->len < head)
 		return -FI_EPROTO;
 	memcpy(&req->id, rec->blob, sizeof(req->id));
-	memcpy(req->seg, rec->blob + sizeof(req->id), segs);
 	req->payload = rec->blob + head;
 	req->payload_len = rec->len - head;
 	req->len = 0;
-	for (unsigned int i = 0; i < req->access.segs; i++)
+	for (unsigned int i = 0; i < req->segs; i++) {
+		memcpy(&req->seg[i],
+			rec->blob + sizeof(req->id) + i * sizeof(req->seg[i]),
+			sizeof(req->seg[i]));
 		if (__builtin_add_overflow(req->len, req->seg[i].len, &req->len))
 			return -FI_EPROTO;
+	}
 	return 0;
 }
 
@@ -47,8 +50,8 @@ static void set_span(struct shm_span *span, const struct request *req)
 {
 	span->len = req->len;
 	span->remote = true;
-	span->count = req->access.segs;
-	memcpy(span->seg, req->seg, req->access.segs * sizeof(req->seg[0]));
+	span->count = req->segs;
+	memcpy(span->seg, req->seg, req->segs * sizeof(req->seg[0]));
 }
 
 /* What the peer knows the operation by, should it fail: those without an id are told by
@@ -122,16 +125,13 @@ static bool write_at_once(
 	struct wf_mr *mr;
 	uint8_t *to;
 
-	if (req->access.segs != 1 || rec->flags & SHM_FLAG_MORE ||
+	if (req->segs != 1 || rec->flags & SHM_FLAG_MORE ||
 		req->payload_len != req->len || !req->len)
 		return false;
 	to = one_piece(conn, req->seg, FI_REMOTE_WRITE, &mr);
 	if (!to)
 		return false;
-	if (req->len <= SHM_INLINE_MAX)
-		wf_copy_small(to, req->payload, req->len);
-	else
-		memcpy(to, req->payload, req->len);
+	shm_copy(to, req->payload, req->len);
 	done_there(conn, mr, rec, FI_RMA | FI_REMOTE_WRITE, req->len);
 	if (req->id)
 		shm_tx_ack(conn, req->id);
@@ -149,7 +149,7 @@ int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec)
 		return ret;
 	if (wf_likely(write_at_once(conn, rec, &req)))
 		return 0;
-	err = wf_target_check(map_of(conn), req.seg, req.access.segs, FI_REMOTE_WRITE);
+	err = wf_target_check(map_of(conn), req.seg, req.segs, FI_REMOTE_WRITE);
 	set_span(&span, &req);
 	if (rec->flags & SHM_FLAG_MORE) {
 		if (conn->writing || req.payload_len || !req.len)
@@ -180,7 +180,7 @@ static bool read_at_once(
 	const uint8_t *from;
 	struct wf_mr *mr;
 
-	if (req->access.segs != 1 || !req->len || req->len > sizeof(bytes))
+	if (req->segs != 1 || !req->len || req->len > sizeof(bytes))
 		return false;
 	from = one_piece(conn, req->seg, FI_REMOTE_READ, &mr);
 	if (!from)
@@ -202,7 +202,7 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 		return -FI_EPROTO;
 	if (wf_likely(read_at_once(conn, rec, &req)))
 		return 0;
-	err = wf_target_check(map_of(conn), req.seg, req.access.segs, FI_REMOTE_READ);
+	err = wf_target_check(map_of(conn), req.seg, req.segs, FI_REMOTE_READ);
 	if (err) {
 		shm_tx_error(conn, req.id, -err);
 		return 0;
@@ -224,18 +224,25 @@ static enum wf_op_kind kind_of(uint8_t kind)
 	return kind == SHM_REC_FETCH ? WF_OP_FETCH : WF_OP_COMPARE;
 }
 
+/* How many elements @len bytes are; mostly it is one, and a division takes its time. */
+static inline size_t elements(size_t len, size_t size)
+{
+	return wf_likely(len == size) ? 1 : len / size;
+}
+
 /* Operands of the right number for an operation that exists. */
 static int check_atomic(
 	const struct request *req, const struct wf_target_atomic *atomic)
 {
 	size_t operands = atomic->op == FI_ATOMIC_READ ? 0 : req->len, count;
+	size_t size = wf_atomic_size(atomic->datatype);
 
 	if (atomic->kind == WF_OP_COMPARE)
 		operands += req->len;
 	if (wf_atomic_valid(atomic->kind, atomic->datatype, atomic->op, SHM_ATOMIC_MAX,
 		    &count) ||
 		!req->len || req->len > SHM_ATOMIC_MAX ||
-		req->len % wf_atomic_size(atomic->datatype) ||
+		elements(req->len, size) * size != req->len ||
 		req->payload_len != operands)
 		return -FI_EPROTO;
 	return 0;
@@ -258,7 +265,7 @@ static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	if (wf_likely(at != NULL)) {
 		wf_atomic_apply(atomic->datatype, atomic->op, at, atomic->src,
 			atomic->compare, atomic->result,
-			atomic->len / wf_atomic_size(atomic->datatype));
+			elements(atomic->len, wf_atomic_size(atomic->datatype)));
 		done_there(conn, mr, rec, flags, atomic->len);
 		return 0;
 	}
@@ -283,13 +290,13 @@ int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 
 	if (ret)
 		return ret;
-	atomic.datatype = req.access.datatype;
-	atomic.op = req.access.op;
+	atomic.datatype = req.datatype;
+	atomic.op = req.op;
 	if (check_atomic(&req, &atomic) || (fetch && !req.id))
 		return -FI_EPROTO;
-	memcpy(operands, req.payload, req.payload_len);
+	shm_copy(operands, req.payload, req.payload_len);
 	atomic.seg = req.seg;
-	atomic.count = req.access.segs;
+	atomic.count = req.segs;
 	atomic.len = req.len;
 	atomic.src = atomic.op == FI_ATOMIC_READ ? NULL : operands;
 	if (atomic.kind == WF_OP_COMPARE)
@@ -311,18 +318,14 @@ int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 int shm_recv_resp(struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
-	struct shm_span to = { .len = 0 };
 
-	if (!tx || (tx->op != WF_OP_FETCH && tx->op != WF_OP_COMPARE))
+	if (!tx || (tx->op != WF_OP_FETCH && tx->op != WF_OP_COMPARE) ||
+		wf_iov_len(tx->result, tx->result_count) != rec->len)
 		return -FI_EPROTO;
-	to.count = tx->result_count;
-	for (unsigned int i = 0; i < tx->result_count; i++) {
-		to.iov[i] = tx->result[i];
-		to.len += tx->result[i].iov_len;
-	}
-	if (to.len != rec->len)
-		return -FI_EPROTO;
-	(void)shm_span_put(conn->ep, &to, 0, rec->blob, rec->len);
+	if (wf_likely(tx->result_count == 1))
+		shm_copy(tx->result[0].iov_base, rec->blob, rec->len);
+	else
+		(void)wf_iov_scatter(tx->result, tx->result_count, rec->blob, rec->len);
 	shm_tx_settle(conn, tx, 0);
 	return 0;
 }

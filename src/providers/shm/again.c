@@ -94,8 +94,8 @@ static bool is_silent(const struct shm_record *rec)
 void shm_again(struct shm_conn *conn)
 {
 	/* acquire: what the peer did before it closed its end is known by now. */
-	uint32_t taken = atomic_load_explicit(
-		&conn->out.lane->reader.taken, memory_order_acquire);
+	uint32_t taken =
+		atomic_load_explicit(&conn->out.lane->taken, memory_order_acquire);
 	struct shm_peer *peer = conn->peer;
 	struct wf_list *last = &peer->remote.pending;
 	unsigned int count = 0;

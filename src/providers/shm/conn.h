@@ -4,6 +4,7 @@
 
 #include "providers/shm/ring.h"
 #include "providers/shm/shm.h"
+#include "sys/copy.h"
 #include "sys/pool.h"
 
 struct shm_peer;
@@ -259,6 +260,15 @@ int shm_span_put(struct shm_ep *ep, const struct shm_span *span, uint64_t offset
 	const uint8_t *from, size_t len);
 int shm_span_get(struct shm_ep *ep, const struct shm_span *span, uint64_t offset,
 	uint8_t *to, size_t len);
+
+/* What is mostly short. */
+static inline void shm_copy(void *to, const void *from, size_t len)
+{
+	if (wf_likely(len <= SHM_INLINE_MAX))
+		wf_copy_small(to, from, len);
+	else
+		memcpy(to, from, len);
+}
 
 static inline fi_addr_t shm_conn_index(struct shm_conn *conn)
 {

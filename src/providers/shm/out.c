@@ -107,7 +107,7 @@ static bool send_acks(struct shm_conn *conn)
 
 		if (!begin(conn, &blob, n * sizeof(uint64_t)))
 			break;
-		memcpy(blob.at, conn->acks + done, blob.len);
+		wf_copy_small(blob.at, conn->acks + done, blob.len);
 		end(conn, &blob, SHM_REC_ACK, 0, 0, 0);
 		done += (uint32_t)n;
 	}
@@ -135,7 +135,7 @@ void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
 		shm_tx_answer(conn, kind, word, from, len);
 		return;
 	}
-	memcpy(blob.at, from, len);
+	shm_copy(blob.at, from, len);
 	end(conn, &blob, kind, 0, word, 0);
 }
 
@@ -265,13 +265,9 @@ static int send_message(struct shm_conn *conn, struct shm_tx *tx)
 static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	uint8_t flags, size_t payload)
 {
-	struct shm_access access = {
-		.segs = tx->seg_count, .datatype = tx->datatype, .op = tx->atomic_op
-	};
 	size_t segs = tx->seg_count * sizeof(tx->seg[0]);
 	size_t compare = wf_iov_len(tx->compare, tx->compare_count);
 	struct blob blob;
-	uint64_t word;
 	uint8_t *to;
 
 	if (!need_id(conn, tx) ||
@@ -284,8 +280,8 @@ static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	if (payload)
 		to += wf_iov_gather(to, tx->local.iov, tx->local.count);
 	(void)wf_iov_gather(to, tx->compare, tx->compare_count);
-	memcpy(&word, &access, sizeof(word));
-	end(conn, &blob, kind, flags | data_flag(tx), word, tx->data);
+	end(conn, &blob, kind, flags | data_flag(tx),
+		shm_access_word(tx->seg_count, tx->datatype, tx->atomic_op), tx->data);
 	return SENT;
 }
 

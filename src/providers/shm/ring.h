@@ -103,10 +103,10 @@ static inline uint64_t shm_reader_head(const struct shm_reader *r)
 }
 
 /* What is done about this record from now on, was done by us: should this process die,
- * nobody else does it. (A line that the writer does not look at costs nothing.) */
+ * nobody else does it. (A line that nobody else looks at costs nothing.) */
 static inline void shm_reader_take(const struct shm_reader *r)
 {
-	atomic_store_explicit(&r->lane->reader.taken, r->next, memory_order_relaxed);
+	atomic_store_explicit(&r->lane->taken, r->next, memory_order_relaxed);
 	/* Who is killed has done what comes before the instruction, and nothing else.
 	 */
 	atomic_signal_fence(memory_order_seq_cst);

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "providers/shm/conn.h"
-#include "sys/copy.h"
 
 /*
  * Operations on a peer's memory that fit a slot, written where they are posted: an
@@ -68,14 +67,11 @@ static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t i
 {
 	struct shm_slot *slot = shm_writer_slot(&conn->out);
 	size_t payload = payload_of(op), compare = compare_of(op);
-	struct shm_access access = { .segs = 1 };
 	uint8_t *to = slot->blob;
 
-	if (op->atomic) {
-		access.datatype = (uint8_t)op->atomic->datatype;
-		access.op = (uint8_t)op->atomic->op;
-	}
-	memcpy(&slot->word, &access, sizeof(access));
+	slot->word = op->atomic
+			     ? shm_access_word(1, op->atomic->datatype, op->atomic->op)
+			     : shm_access_word(1, 0, 0);
 	slot->data = op->data;
 	memcpy(to, &id, sizeof(id));
 	memcpy(to + sizeof(id), op->rma, sizeof(*op->rma));

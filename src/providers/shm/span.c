@@ -20,7 +20,7 @@ static void move_iov(enum move move, const struct iovec *iov, size_t count,
 		}
 		step = WF_MIN(iov[i].iov_len - offset, len);
 		if (move == PUT)
-			memcpy((uint8_t *)iov[i].iov_base + offset, bytes, step);
+			shm_copy((uint8_t *)iov[i].iov_base + offset, bytes, step);
 		else
 			memcpy(bytes, (const uint8_t *)iov[i].iov_base + offset, step);
 		bytes += step;

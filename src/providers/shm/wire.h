@@ -43,7 +43,7 @@ enum shm_kind {
 	SHM_REC_TAGGED_RTS,
 	SHM_REC_CTS,     /* word: id of the request; blob: id of the sink */
 	SHM_REC_DATA,    /* word: id of the sink or read, 0: the write; blob: bytes */
-	SHM_REC_WRITE,   /* word: struct shm_access; blob: id, segments, [payload] */
+	SHM_REC_WRITE,   /* word: shm_access_word; blob: id, segments, [payload] */
 	SHM_REC_READ,    /* the same without payload */
 	SHM_REC_ATOMIC,  /* the same with operands */
 	SHM_REC_FETCH,   /* the same */
@@ -71,7 +71,7 @@ struct shm_slot {
 	/* number of the record (32 bits) | kind << 32 | flags << 40 | length << 48, the
 	 * length that of an inline blob. */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t head;
-	uint64_t word;                /* tag, id or struct shm_access */
+	uint64_t word;                /* tag, id or shm_access_word */
 	uint64_t data;                /* remote CQ data */
 	uint8_t blob[SHM_INLINE_MAX]; /* with SHM_FLAG_BYTES: uint32_t length */
 };
@@ -82,11 +82,12 @@ struct shm_progress {
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t bytes; /* stored before @slots */
 	_Atomic uint32_t slots;
 	_Atomic uint32_t armed; /* about to sleep: wake me */
-	_Atomic uint32_t taken; /* number of the record that was begun last */
 };
 
 struct shm_lane {
 	struct shm_progress reader;
+	/* Number of the record that it began last; the writer looks when it is dead. */
+	alignas(2 * WF_CACHELINE) _Atomic uint32_t taken;
 	struct shm_slot slots[SHM_SLOTS];
 	alignas(4096) uint8_t bytes[SHM_BYTES];
 };
@@ -112,12 +113,12 @@ struct shm_rts {
 	} iov[SHM_IOV_LIMIT];
 };
 
-/* The word of RMA and atomic records. */
-struct shm_access {
-	uint8_t segs;
-	uint8_t datatype, op;
-	uint8_t zero[5];
-};
-static_assert(sizeof(struct shm_access) == sizeof(uint64_t), "one word");
+/* The word of RMA and atomic records, from the lowest byte: how many segments, type of
+ * data, operation. (Not a structure: it is made and read in one piece.) */
+static inline uint64_t shm_access_word(
+	unsigned int segs, unsigned int datatype, unsigned int op)
+{
+	return segs | (uint64_t)datatype << 8 | (uint64_t)op << 16;
+}
 
 #endif
