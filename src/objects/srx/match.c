@@ -38,6 +38,15 @@ static inline struct wf_srx_entry *take_posted(struct wf_srx *srx, uint64_t type
 	return blank ? blank : wf_srx_new_entry(srx, type);
 }
 
+/* The buffers are a receive's: what the endpoint's CQ wants of it. Deferred work and a
+ * peer's transfer are told of in their own way. */
+static inline void add_forced(
+	const struct wf_srx_port *port, struct fi_peer_rx_entry *peer)
+{
+	if (wf_likely(!(peer->flags & (WF_OP_WORK | FI_PEER_TRANSFER))))
+		peer->flags |= port->forced;
+}
+
 static inline int get(struct fid_peer_srx *fid, uint64_t type, uint64_t tag,
 	const struct fi_peer_match_attr *attr, struct fi_peer_rx_entry **ret_entry)
 {
@@ -52,7 +61,8 @@ static inline int get(struct fid_peer_srx *fid, uint64_t type, uint64_t tag,
 	entry->peer.addr = attr->addr;
 	entry->peer.msg_size = attr->msg_size;
 	entry->peer.tag = tag;
-	entry->peer.flags |= port->forced;
+	if (found)
+		add_forced(port, &entry->peer);
 	*ret_entry = &entry->peer;
 	return found ? 0 : -FI_ENOENT;
 }
@@ -92,7 +102,7 @@ void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry)
 	struct fi_ops_srx_peer *ops = peer->srx->peer_ops;
 	int ret;
 
-	peer->flags |= port->forced;
+	add_forced(port, peer);
 	ret = peer->flags & FI_TAGGED ? ops->start_tag(peer) : ops->start_msg(peer);
 	if (wf_likely(ret >= 0))
 		return;
