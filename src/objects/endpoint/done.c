@@ -93,6 +93,20 @@ void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 		lost(ep, ret);
 }
 
+void wf_ep_small_sent(struct wf_ep *ep, enum wf_op_kind kind, uint64_t op_flags,
+	size_t len, void *context)
+{
+	ssize_t ret;
+
+	count(ep->cntr[WF_CNTR_SEND], len);
+	if (!(op_flags & FI_COMPLETION))
+		return;
+	ret = wf_cq_write(ep->tx_cq, context, wf_op_reports[kind].comp_flags, 0, NULL,
+		0, 0, FI_ADDR_NOTAVAIL);
+	if (wf_unlikely(ret < 0))
+		lost(ep, ret);
+}
+
 void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src)

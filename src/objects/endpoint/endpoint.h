@@ -35,12 +35,11 @@ struct wf_xfer_ops {
 	ssize_t (*start)(struct wf_ep *ep, struct wf_op *op);
 
 	/* The short way of start() for a message in one buffer of at most @small_size
-	 * bytes; NULL: there is none. @flags are in force, FI_REMOTE_CQ_DATA is not
-	 * among them. 0: sent and complete. Anything else: nothing was done, it takes
-	 * start(). */
-	ssize_t (*send_small)(struct wf_ep *ep, enum wf_op_kind kind, uint64_t flags,
-		const void *buf, size_t len, fi_addr_t addr, uint64_t tag,
-		void *context);
+	 * bytes that asks for nothing but to be sent; NULL: there is none. 0: it is
+	 * sent, and the caller's to complete. Anything else: nothing was done, it
+	 * takes start(). */
+	ssize_t (*send_small)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+		size_t len, fi_addr_t addr, uint64_t tag);
 	size_t small_size;
 
 	/* Move data without blocking; ep->lock held, and *ep->srx_lock before it where
@@ -197,6 +196,9 @@ extern const struct wf_op_report wf_op_reports[WF_OP_COUNT];
  */
 void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len);
+/* The same for one that took the short way, where nothing is special. */
+void wf_ep_small_sent(struct wf_ep *ep, enum wf_op_kind kind, uint64_t op_flags,
+	size_t len, void *context);
 void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src);
