@@ -228,6 +228,30 @@ static inline fi_addr_t wf_ep_srx_source(const struct wf_ep *ep, fi_addr_t index
 	return wf_av_report(ep->av, index);
 }
 
+/* The same source as completions of receives report it. */
+static inline fi_addr_t wf_ep_source(const struct wf_ep *ep, fi_addr_t index)
+{
+	return wf_cq_source(ep->rx_cq, wf_av_report(ep->av, index));
+}
+
+/* Move data, for whoever holds the lock of the receive context. */
+static inline void wf_ep_move(struct wf_ep *ep)
+{
+	/* Somebody else moves data or posts: he is faster than waiting for him. */
+	if (wf_trylock(&ep->lock)) {
+		ep->xfer->progress(ep);
+		wf_unlock(&ep->lock);
+	}
+}
+
+/* May somebody sleep until something comes for this endpoint, whose bindings are
+ * complete? Whoever reads an imported queue sleeps on its descriptor, if on anything.
+ */
+bool wf_ep_may_sleep(const struct wf_ep *ep);
+
+/* The endpoint behind @fid, if it is of this library; NULL. */
+struct wf_ep *wf_ep_here(struct fid_ep *fid);
+
 /* The receive context of ours that an enabled endpoint uses, its own or the one bound
  * to it, to be exported to peers. NULL when it has none, or an imported one. */
 static inline struct wf_srx *wf_ep_srx(struct wf_ep *ep)

@@ -44,11 +44,13 @@ static int lnx_enable(struct wf_ep *wf)
 	int ret = 0;
 
 	ep->av = wf->av->prov_data;
+	ep->sleeps = wf_ep_may_sleep(wf);
 	for (unsigned int i = 0; i < ep->count && !ret; i++)
 		ret = lnx_rail_enable(ep, i);
 	if (ret)
 		return ret;
 	ep->thin = !share_flags(ep);
+	lnx_short_enabled(ep);
 	if (wf->start_rx == wf_srx_start)
 		wf->start_rx = lnx_start_rx;
 	return 0;
@@ -142,7 +144,8 @@ static int lnx_control(struct fid *fid, int command, void *arg)
 
 #define XFER_OPS(kind)                                                                 \
 	{                                                                              \
-		.lock_kind = (kind), .start = lnx_start, .progress = lnx_progress,     \
+		.lock_kind = (kind), .start = lnx_start, .send_small = lnx_send_small, \
+		.small_size = SIZE_MAX, .progress = lnx_progress,                      \
 		.srx_ops = &no_messages, .enable = lnx_enable, .destroy = lnx_destroy, \
 		.getname = lnx_getname, .tx_left = lnx_tx_left,                        \
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
-#include "providers/lnx/lnx.h"
+#include "objects/op/build.h"
+#include "providers/lnx/short.h"
 
 /*
  * The calls that every message makes, for endpoints whose transmissions need no record:
@@ -29,11 +30,29 @@ static inline bool route(struct fid_ep *fid, fi_addr_t dest, struct hop *hop)
 	if (wf_unlikely(hop->rail == LNX_NO_RAIL))
 		return false;
 	rail = &ep->rail[hop->rail];
-	atomic_store_explicit(&rail->quiet, 0, memory_order_relaxed);
+	lnx_rail_wake(ep, rail);
 	hop->ep = ep;
 	hop->to = rail->ep;
 	hop->addr = peer->addr[hop->rail];
 	return true;
+}
+
+/* A message that a member of this library sends the short way. */
+static inline bool send_small(struct fid_ep *fid, enum wf_op_kind kind, uint64_t flags,
+	const void *buf, size_t len, fi_addr_t dest, uint64_t tag, void *context)
+{
+	struct lnx_ep *ep = lnx_ep_of_fid(fid);
+
+	if (wf_unlikely(flags & WF_OP_NOT_SMALL) ||
+		lnx_send_short(ep, kind, buf, len, dest, tag))
+		return false;
+	wf_op_small_sent(&ep->wf, kind, flags, len, context);
+	return true;
+}
+
+static uint64_t flags_of(struct fid_ep *fid)
+{
+	return wf_flags_plain(&wf_ep_of(fid)->tx);
 }
 
 /* Is there another rail for what this one refused? */
@@ -61,12 +80,18 @@ static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *d
 	fi_addr_t dest, void *context)
 {
 	(void)desc;
+	if (send_small(fid, WF_OP_SEND, flags_of(fid), buf, len, dest, 0, context))
+		return 0;
 	FORWARD(fid, dest, fi_send(hop.to, buf, len, NULL, hop.addr, context));
 }
 
 static ssize_t msg_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest)
 {
+	uint64_t flags = flags_of(fid) & ~FI_COMPLETION;
+
+	if (send_small(fid, WF_OP_SEND, flags, buf, len, dest, 0, NULL))
+		return 0;
 	FORWARD(fid, dest, fi_inject(hop.to, buf, len, hop.addr));
 }
 
@@ -88,12 +113,18 @@ static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void
 	fi_addr_t dest, uint64_t tag, void *context)
 {
 	(void)desc;
+	if (send_small(fid, WF_OP_TSEND, flags_of(fid), buf, len, dest, tag, context))
+		return 0;
 	FORWARD(fid, dest, fi_tsend(hop.to, buf, len, NULL, hop.addr, tag, context));
 }
 
 static ssize_t tagged_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)
 {
+	uint64_t flags = flags_of(fid) & ~FI_COMPLETION;
+
+	if (send_small(fid, WF_OP_TSEND, flags, buf, len, dest, tag, NULL))
+		return 0;
 	FORWARD(fid, dest, fi_tinject(hop.to, buf, len, hop.addr, tag));
 }
 
@@ -203,6 +234,8 @@ void lnx_forward_finish(struct lnx_ep *ep)
 {
 	struct wf_ep *wf = &ep->wf;
 
+	/* Such a receive never is deferred work. */
+	wf->post_quick = wf->srx_queue != NULL;
 	if (wf->caps & FI_ATOMIC) {
 		REPLACE(atomic, writevalid, &wf->atomic_ops);
 		REPLACE(atomic, readwritevalid, &wf->atomic_ops);

@@ -124,6 +124,10 @@ struct lnx_cntr_port {
 };
 
 struct lnx_rail {
+	/* The member's endpoint if it is of this library, and the shortest message that
+	 * does not take its short way; see short.h. */
+	struct wf_ep *here;
+	size_t small_limit;
 	struct fid_ep *ep;
 	struct fid_cq *cq; /* read for progress: rx_cq, or tx_cq */
 	struct fid_cq *tx_cq, *rx_cq;
@@ -135,7 +139,8 @@ struct lnx_rail {
 	struct lnx_cntr_port cntr_port[WF_CNTR_COUNT];
 	bool av_bound, exported, enabled;
 	bool sleeps; /* its CQ has a descriptor */
-	/* Progress calls since something moved here; see progress.c. */
+	bool far;    /* it goes through sockets, and others may not */
+	/* Looks at a far one since something moved; see progress.c. */
 	_Atomic uint32_t quiet;
 	_Atomic uint64_t ops, bytes, failures; /* of a tracked endpoint */
 };
@@ -149,8 +154,14 @@ struct lnx_ep {
 	bool thin;    /* members' default flags are ours */
 	bool per_msg;
 	bool counts; /* a counter is bound */
+	bool sleeps; /* somebody may sleep until something comes */
 	int epfd;    /* of the members' descriptors; -1 until somebody sleeps */
-	_Atomic uint32_t turns;
+	/* Progress calls to the next look at far rails, how often that was, and what
+	 * was completed then; see progress.c. */
+	_Atomic uint32_t wait, turn;
+	_Atomic uint64_t completed;
+	uint8_t near[LNX_MAX_LINKS]; /* rails that are not far */
+	unsigned int near_count;
 	const struct fi_ops *base_ops; /* the skeleton's */
 	struct fi_ops fid_ops;
 	struct wf_lock ops_lock; /* guards @ops_pool and @listed */
@@ -192,6 +203,22 @@ void lnx_work_done(struct lnx_ep *ep, struct lnx_op *op, bool failed);
 /* progress.c */
 void lnx_progress(struct wf_ep *ep);
 void lnx_progress_init(struct lnx_ep *ep);
+
+/* Something was given to @rail: look at it soon. */
+static inline void lnx_rail_wake(struct lnx_ep *ep, struct lnx_rail *rail)
+{
+	if (!rail->far)
+		return;
+	atomic_store_explicit(&rail->quiet, 0, memory_order_relaxed);
+	atomic_store_explicit(&ep->wait, 0, memory_order_relaxed);
+}
+
+/* short.c: what members of this library do without being asked. Enabled: the endpoint
+ * is; direct: completions and counts need not come by here (ops_lock held). */
+void lnx_short_enabled(struct lnx_ep *ep);
+void lnx_short_direct(struct lnx_ep *ep, bool direct);
+ssize_t lnx_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag);
 
 /* start.c: any operation; forward.c: calls that need no more than the right member. */
 ssize_t lnx_start(struct wf_ep *ep, struct wf_op *op);

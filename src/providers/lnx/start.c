@@ -87,7 +87,7 @@ static ssize_t (*const senders[WF_OP_COUNT])(
 static ssize_t send_over(
 	struct lnx_ep *ep, uint32_t rail, const struct lnx_peer *peer, struct wf_op *op)
 {
-	atomic_store_explicit(&ep->rail[rail].quiet, 0, memory_order_relaxed);
+	lnx_rail_wake(ep, &ep->rail[rail]);
 	return senders[op->kind](
 		ep->rail[rail].ep, op, peer->addr[rail], op->flags & ~WF_OP_WORK);
 }
