@@ -51,6 +51,7 @@ static int lnx_enable(struct wf_ep *wf)
 		return ret;
 	ep->thin = !share_flags(ep);
 	lnx_short_enabled(ep);
+	lnx_progress_enabled(ep);
 	if (wf->start_rx == wf_srx_start)
 		wf->start_rx = lnx_start_rx;
 	return 0;

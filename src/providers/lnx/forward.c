@@ -76,13 +76,28 @@ static bool moved(const struct hop *hop, fi_addr_t dest, ssize_t ret)
 		return ret_;                                                           \
 	} while (0)
 
+/* Apart, so that the short way has nothing to do with it. */
+#define LONG_WAY __attribute__((noinline))
+
+static LONG_WAY ssize_t long_msg_send(
+	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, void *context)
+{
+	FORWARD(fid, dest, fi_send(hop.to, buf, len, NULL, hop.addr, context));
+}
+
 static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 	fi_addr_t dest, void *context)
 {
 	(void)desc;
 	if (send_small(fid, WF_OP_SEND, flags_of(fid), buf, len, dest, 0, context))
 		return 0;
-	FORWARD(fid, dest, fi_send(hop.to, buf, len, NULL, hop.addr, context));
+	return long_msg_send(fid, buf, len, dest, context);
+}
+
+static LONG_WAY ssize_t long_msg_inject(
+	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest)
+{
+	FORWARD(fid, dest, fi_inject(hop.to, buf, len, hop.addr));
 }
 
 static ssize_t msg_inject(
@@ -92,7 +107,7 @@ static ssize_t msg_inject(
 
 	if (send_small(fid, WF_OP_SEND, flags, buf, len, dest, 0, NULL))
 		return 0;
-	FORWARD(fid, dest, fi_inject(hop.to, buf, len, hop.addr));
+	return long_msg_inject(fid, buf, len, dest);
 }
 
 static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
@@ -109,13 +124,25 @@ static ssize_t msg_injectdata(
 	FORWARD(fid, dest, fi_injectdata(hop.to, buf, len, data, hop.addr));
 }
 
+static LONG_WAY ssize_t long_tagged_send(struct fid_ep *fid, const void *buf,
+	size_t len, fi_addr_t dest, uint64_t tag, void *context)
+{
+	FORWARD(fid, dest, fi_tsend(hop.to, buf, len, NULL, hop.addr, tag, context));
+}
+
 static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 	fi_addr_t dest, uint64_t tag, void *context)
 {
 	(void)desc;
 	if (send_small(fid, WF_OP_TSEND, flags_of(fid), buf, len, dest, tag, context))
 		return 0;
-	FORWARD(fid, dest, fi_tsend(hop.to, buf, len, NULL, hop.addr, tag, context));
+	return long_tagged_send(fid, buf, len, dest, tag, context);
+}
+
+static LONG_WAY ssize_t long_tagged_inject(
+	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)
+{
+	FORWARD(fid, dest, fi_tinject(hop.to, buf, len, hop.addr, tag));
 }
 
 static ssize_t tagged_inject(
@@ -125,7 +152,7 @@ static ssize_t tagged_inject(
 
 	if (send_small(fid, WF_OP_TSEND, flags, buf, len, dest, tag, NULL))
 		return 0;
-	FORWARD(fid, dest, fi_tinject(hop.to, buf, len, hop.addr, tag));
+	return long_tagged_inject(fid, buf, len, dest, tag);
 }
 
 static ssize_t tagged_senddata(struct fid_ep *fid, const void *buf, size_t len,

@@ -83,33 +83,34 @@ static __attribute__((noinline)) void look_at_all_far(struct lnx_ep *ep)
 	for (unsigned int i = 0; i < ep->count; i++)
 		if (ep->rail[i].far && (all || !is_quiet(&ep->rail[i])))
 			look_at_far(ep, &ep->rail[i]);
-	if (ep->near_count && !any_far_moves(ep))
+	if (ep->has_near && !any_far_moves(ep))
 		wait = moved ? SELDOM : TURNS;
 	atomic_store_explicit(&ep->wait, wait, memory_order_relaxed);
 	atomic_store_explicit(&ep->completed, completed(ep), memory_order_relaxed);
 }
 
-static inline void look_at_some(struct lnx_ep *ep)
+/* What is not as usual: members in memory that are of another library, or many. */
+static __attribute__((noinline)) void look_at_more(struct lnx_ep *ep)
+{
+	for (unsigned int i = 0; i < ep->more_count; i++)
+		look(&ep->rail[ep->more[i]]);
+	if (ep->counts)
+		lnx_count_held();
+}
+
+static inline void move(struct lnx_ep *ep)
 {
 	uint32_t wait;
 
-	for (unsigned int i = 0; i < ep->near_count; i++)
-		look(&ep->rail[ep->near[i]]);
+	if (wf_likely(ep->first != NULL))
+		wf_ep_move(ep->first);
 	wait = atomic_load_explicit(&ep->wait, memory_order_relaxed);
 	if (wf_likely(wait > 1))
 		atomic_store_explicit(&ep->wait, wait - 1, memory_order_relaxed);
 	else
 		look_at_all_far(ep);
-}
-
-static inline void move(struct lnx_ep *ep)
-{
-	if (ep->count == 1)
-		look(&ep->rail[0]);
-	else
-		look_at_some(ep);
-	if (wf_unlikely(ep->counts))
-		lnx_count_held();
+	if (wf_unlikely(ep->has_more))
+		look_at_more(ep);
 }
 
 /* For whoever holds the locks already. */
@@ -126,6 +127,19 @@ static void run(struct wf_progress *item)
 	if (lock && !wf_trylock(lock))
 		return;
 	move(ep);
+	if (lock)
+		wf_unlock(lock);
+}
+
+/* One member, of this library, and nothing to be counted. */
+static void run_first(struct wf_progress *item)
+{
+	struct lnx_ep *ep = ep_of_item(item);
+	struct wf_lock *lock = ep->wf.srx_lock;
+
+	if (lock && !wf_trylock(lock))
+		return;
+	wf_ep_move(ep->first);
 	if (lock)
 		wf_unlock(lock);
 }
@@ -185,15 +199,30 @@ static bool arm(struct wf_progress *item)
 	return quiet;
 }
 
+void lnx_progress_enabled(struct lnx_ep *ep)
+{
+	ep->first = NULL;
+	ep->has_near = false;
+	ep->more_count = 0;
+	for (unsigned int i = 0; i < ep->count; i++) {
+		struct lnx_rail *rail = &ep->rail[i];
+
+		rail->far = ep->count > 1 && !ep->domain->link->member[i].fast;
+		if (rail->far)
+			continue;
+		ep->has_near = true;
+		if (rail->here && !ep->first)
+			ep->first = rail->here;
+		else
+			ep->more[ep->more_count++] = (uint8_t)i;
+	}
+	ep->has_more = ep->more_count || ep->counts;
+	if (ep->count == 1 && !ep->has_more)
+		ep->wf.progress.run = run_first;
+}
+
 void lnx_progress_init(struct lnx_ep *ep)
 {
-	const struct lnx_link *link = ep->domain->link;
-
-	for (unsigned int i = 0; i < link->count; i++) {
-		ep->rail[i].far = link->count > 1 && !link->member[i].fast;
-		if (!ep->rail[i].far)
-			ep->near[ep->near_count++] = (uint8_t)i;
-	}
 	ep->wf.progress = (struct wf_progress){
 		.run = run,
 		.wait_fd = wait_fd,

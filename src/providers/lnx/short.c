@@ -59,7 +59,11 @@ void lnx_short_enabled(struct lnx_ep *ep)
 		rail->here = wf_ep_here(rail->ep);
 		set_source(ep, rail->rx_cq);
 		if (rail->here && is_plain(ep, i))
-			rail->small_limit = rail->here->small_limit;
+			ep->rail_short[i] = (struct lnx_short){
+				.send = rail->here->xfer->send_small,
+				.ep = rail->here,
+				.limit = rail->here->small_limit,
+			};
 	}
 	lnx_short_direct(ep, true);
 }

@@ -17,25 +17,29 @@
  *   progress    the member's endpoint is moved without its queue (progress.c).
  */
 
-/* The body of lnx_send_small. */
+/* The body of lnx_send_small. An address with more in it than an index takes the long
+ * way. */
 static inline ssize_t lnx_send_short(struct lnx_ep *ep, enum wf_op_kind kind,
 	const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
 {
-	struct lnx_peer *peer = lnx_av_peer(ep->av, addr);
-	struct lnx_rail *rail;
-	uint32_t index;
+	const struct lnx_av *av = ep->av;
+	const struct lnx_short *way;
+	struct lnx_peer *peer;
+	uintptr_t segment;
+	uint32_t rail;
 
-	if (wf_unlikely(!peer))
+	if (wf_unlikely(addr >> WF_AV_MAX_BITS))
 		return -FI_EAGAIN;
+	segment = lnx_av_segment(av, addr);
+	if (wf_unlikely(!segment))
+		return -FI_EAGAIN;
+	peer = lnx_av_peer_in(av, segment, addr);
 	/* acquire: pairs with the release of the insertion. */
-	index = atomic_load_explicit(&peer->rail, memory_order_acquire);
-	if (wf_unlikely(index == LNX_NO_RAIL))
+	rail = atomic_load_explicit(&peer->rail, memory_order_acquire);
+	way = &ep->rail_short[rail];
+	if (wf_unlikely(len >= way->limit))
 		return -FI_EAGAIN;
-	rail = &ep->rail[index];
-	if (wf_unlikely(len >= rail->small_limit))
-		return -FI_EAGAIN;
-	return rail->here->xfer->send_small(
-		rail->here, kind, buf, len, peer->addr[index], tag);
+	return way->send(way->ep, kind, buf, len, peer->addr[rail], tag);
 }
 
 #endif
