@@ -201,11 +201,6 @@ struct wf_cq *wf_cq_imported(struct fid_cq *peer)
 ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
 	void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
-	struct wf_cq *direct = wf_cq_direct(cq);
-
-	if (wf_likely(direct != NULL))
-		return wf_cq_write_own(direct, context, flags, len, buf, data, tag,
-			wf_cq_source(cq, src));
 	return cq->owner->owner_ops->write(
 		cq->owner, context, flags, len, buf, data, tag, src);
 }

@@ -83,7 +83,9 @@ static inline struct wf_cq *wf_cq_direct(const struct wf_cq *cq)
 /* A source as the transport reports it, in the numbers of wherever entries go. */
 static inline fi_addr_t wf_cq_source(const struct wf_cq *cq, fi_addr_t src)
 {
-	return wf_likely(!cq->direct_av) ? src : wf_av_report(cq->direct_av, src);
+	if (wf_likely(src == FI_ADDR_NOTAVAIL || !cq->direct_av))
+		return src;
+	return wf_av_report(cq->direct_av, src);
 }
 
 /* One failure; the entry and its err_data are copied. */
@@ -109,7 +111,7 @@ static inline ssize_t wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t 
 	return ret;
 }
 
-/* Into a queue that was imported. */
+/* Into the queue of an owner who wants to be asked. */
 ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
 	void *buf, uint64_t data, uint64_t tag, fi_addr_t src);
 
@@ -118,9 +120,12 @@ ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t
 static inline ssize_t wf_cq_write(struct wf_cq *cq, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
-	if (wf_unlikely(cq->owner != &cq->self))
+	struct wf_cq *direct = wf_cq_direct(cq);
+
+	if (wf_unlikely(!direct))
 		return wf_cq_write_away(cq, context, flags, len, buf, data, tag, src);
-	return wf_cq_write_own(cq, context, flags, len, buf, data, tag, src);
+	return wf_cq_write_own(
+		direct, context, flags, len, buf, data, tag, wf_cq_source(cq, src));
 }
 
 #endif

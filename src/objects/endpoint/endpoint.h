@@ -196,12 +196,12 @@ extern const struct wf_op_report wf_op_reports[WF_OP_COUNT];
  */
 void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len);
-/* The same for one that took the short way, where nothing is special. */
-void wf_ep_small_sent(struct wf_ep *ep, enum wf_op_kind kind, uint64_t op_flags,
-	size_t len, void *context);
 void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src);
+
+/* The log line for a completion that the queue did not take (@ret). */
+void wf_ep_lost(const struct wf_ep *ep, ssize_t ret);
 
 /* For transports that receive through ep->srx: the message of @entry arrived, @len
  * bytes from @src (as completions report it). @flags: FI_REMOTE_CQ_DATA and the like,

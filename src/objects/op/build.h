@@ -80,12 +80,20 @@ static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
 /* What keeps a message from being sent and forgotten. */
 #define WF_OP_NOT_SMALL (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_FENCE)
 
-/* A small message is sent, and somebody wants to know. */
+/* A small message is sent: it is complete, and nothing about it is special. */
 static inline void wf_op_small_sent(struct wf_ep *ep, enum wf_op_kind kind,
 	uint64_t flags, size_t len, void *context)
 {
-	if (flags & FI_COMPLETION || ep->cntr[WF_CNTR_SEND])
-		wf_ep_small_sent(ep, kind, flags, len, context);
+	ssize_t ret;
+
+	if (ep->cntr[WF_CNTR_SEND])
+		wf_cntr_add(ep->cntr[WF_CNTR_SEND], len);
+	if (!(flags & FI_COMPLETION))
+		return;
+	ret = wf_cq_write(ep->tx_cq, context, wf_op_reports[kind].comp_flags, 0, NULL,
+		0, 0, FI_ADDR_NOTAVAIL);
+	if (wf_unlikely(ret < 0))
+		wf_ep_lost(ep, ret);
 }
 
 /* The short way of a small message; false: it takes the long one. */

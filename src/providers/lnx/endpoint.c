@@ -136,17 +136,17 @@ static int lnx_control(struct fid *fid, int command, void *arg)
 
 	if (ret)
 		return ret;
-	if (command == FI_ENABLE)
+	if (command == FI_ENABLE) {
 		lnx_forward_finish(ep);
-	else if (command == FI_SETOPSFLAG && wf->enabled && ep->thin)
+		lnx_short_finish(ep);
+	} else if (command == FI_SETOPSFLAG && wf->enabled && ep->thin)
 		ret = share_flags(ep);
 	return ret;
 }
 
 #define XFER_OPS(kind)                                                                 \
 	{                                                                              \
-		.lock_kind = (kind), .start = lnx_start, .send_small = lnx_send_small, \
-		.small_size = SIZE_MAX, .progress = lnx_progress,                      \
+		.lock_kind = (kind), .start = lnx_start, .progress = lnx_progress,     \
 		.srx_ops = &no_messages, .enable = lnx_enable, .destroy = lnx_destroy, \
 		.getname = lnx_getname, .tx_left = lnx_tx_left,                        \
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
-#include "objects/op/build.h"
-#include "providers/lnx/short.h"
+#include "providers/lnx/lnx.h"
 
 /*
- * The calls that every message makes, for endpoints whose transmissions need no record:
- * the rail is looked up, and the member's own call does the rest. Its checks are ours,
- * its limits are not above ours, and its default flags are ours (endpoint.c). A
- * descriptor of a region of ours says nothing to a member, and none needs one.
+ * The calls that every message makes, for endpoints with members of other libraries
+ * whose transmissions need no record: the rail is looked up, and the member's own call
+ * does the rest. Its checks are ours, its limits are not above ours, and its default
+ * flags are ours (endpoint.c). A descriptor of a region of ours says nothing to a
+ * member, and none needs one.
  */
 
 struct hop {
@@ -37,24 +37,6 @@ static inline bool route(struct fid_ep *fid, fi_addr_t dest, struct hop *hop)
 	return true;
 }
 
-/* A message that a member of this library sends the short way. */
-static inline bool send_small(struct fid_ep *fid, enum wf_op_kind kind, uint64_t flags,
-	const void *buf, size_t len, fi_addr_t dest, uint64_t tag, void *context)
-{
-	struct lnx_ep *ep = lnx_ep_of_fid(fid);
-
-	if (wf_unlikely(flags & WF_OP_NOT_SMALL) ||
-		lnx_send_short(ep, kind, buf, len, dest, tag))
-		return false;
-	wf_op_small_sent(&ep->wf, kind, flags, len, context);
-	return true;
-}
-
-static uint64_t flags_of(struct fid_ep *fid)
-{
-	return wf_flags_plain(&wf_ep_of(fid)->tx);
-}
-
 /* Is there another rail for what this one refused? */
 static bool moved(const struct hop *hop, fi_addr_t dest, ssize_t ret)
 {
@@ -76,38 +58,17 @@ static bool moved(const struct hop *hop, fi_addr_t dest, ssize_t ret)
 		return ret_;                                                           \
 	} while (0)
 
-/* Apart, so that the short way has nothing to do with it. */
-#define LONG_WAY __attribute__((noinline))
-
-static LONG_WAY ssize_t long_msg_send(
-	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, void *context)
-{
-	FORWARD(fid, dest, fi_send(hop.to, buf, len, NULL, hop.addr, context));
-}
-
 static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 	fi_addr_t dest, void *context)
 {
 	(void)desc;
-	if (send_small(fid, WF_OP_SEND, flags_of(fid), buf, len, dest, 0, context))
-		return 0;
-	return long_msg_send(fid, buf, len, dest, context);
-}
-
-static LONG_WAY ssize_t long_msg_inject(
-	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest)
-{
-	FORWARD(fid, dest, fi_inject(hop.to, buf, len, hop.addr));
+	FORWARD(fid, dest, fi_send(hop.to, buf, len, NULL, hop.addr, context));
 }
 
 static ssize_t msg_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest)
 {
-	uint64_t flags = flags_of(fid) & ~FI_COMPLETION;
-
-	if (send_small(fid, WF_OP_SEND, flags, buf, len, dest, 0, NULL))
-		return 0;
-	return long_msg_inject(fid, buf, len, dest);
+	FORWARD(fid, dest, fi_inject(hop.to, buf, len, hop.addr));
 }
 
 static ssize_t msg_senddata(struct fid_ep *fid, const void *buf, size_t len, void *desc,
@@ -124,35 +85,17 @@ static ssize_t msg_injectdata(
 	FORWARD(fid, dest, fi_injectdata(hop.to, buf, len, data, hop.addr));
 }
 
-static LONG_WAY ssize_t long_tagged_send(struct fid_ep *fid, const void *buf,
-	size_t len, fi_addr_t dest, uint64_t tag, void *context)
-{
-	FORWARD(fid, dest, fi_tsend(hop.to, buf, len, NULL, hop.addr, tag, context));
-}
-
 static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
 	fi_addr_t dest, uint64_t tag, void *context)
 {
 	(void)desc;
-	if (send_small(fid, WF_OP_TSEND, flags_of(fid), buf, len, dest, tag, context))
-		return 0;
-	return long_tagged_send(fid, buf, len, dest, tag, context);
-}
-
-static LONG_WAY ssize_t long_tagged_inject(
-	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)
-{
-	FORWARD(fid, dest, fi_tinject(hop.to, buf, len, hop.addr, tag));
+	FORWARD(fid, dest, fi_tsend(hop.to, buf, len, NULL, hop.addr, tag, context));
 }
 
 static ssize_t tagged_inject(
 	struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest, uint64_t tag)
 {
-	uint64_t flags = flags_of(fid) & ~FI_COMPLETION;
-
-	if (send_small(fid, WF_OP_TSEND, flags, buf, len, dest, tag, NULL))
-		return 0;
-	return long_tagged_inject(fid, buf, len, dest, tag);
+	FORWARD(fid, dest, fi_tinject(hop.to, buf, len, hop.addr, tag));
 }
 
 static ssize_t tagged_senddata(struct fid_ep *fid, const void *buf, size_t len,
@@ -261,14 +204,12 @@ void lnx_forward_finish(struct lnx_ep *ep)
 {
 	struct wf_ep *wf = &ep->wf;
 
-	/* Such a receive never is deferred work. */
-	wf->post_quick = wf->srx_queue != NULL;
 	if (wf->caps & FI_ATOMIC) {
 		REPLACE(atomic, writevalid, &wf->atomic_ops);
 		REPLACE(atomic, readwritevalid, &wf->atomic_ops);
 		REPLACE(atomic, compwritevalid, &wf->atomic_ops);
 	}
-	if (ep->tracked || !ep->thin)
+	if (ep->tracked || !ep->thin || ep->all_here)
 		return;
 	if (wf->caps & FI_MSG) {
 		REPLACE(msg, send, &wf->msg_ops);

@@ -155,7 +155,7 @@ struct lnx_rail {
 	_Atomic uint64_t ops, bytes, failures; /* of a tracked endpoint */
 };
 
-/* How small messages leave over a rail; see short.h. */
+/* How small messages leave over a rail; see short.c. */
 struct lnx_short {
 	ssize_t (*send)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 		size_t len, fi_addr_t addr, uint64_t tag);
@@ -167,8 +167,9 @@ struct lnx_ep {
 	struct wf_ep wf;
 	struct lnx_av *av; /* NULL until enabled */
 	unsigned int count;
-	bool tracked; /* every transmission has a struct lnx_op */
-	bool thin;    /* members' default flags are ours */
+	bool tracked;  /* every transmission has a struct lnx_op */
+	bool thin;     /* members' default flags are ours */
+	bool all_here; /* members are of this library */
 	bool per_msg;
 	bool counts; /* a counter is bound */
 	bool sleeps; /* somebody may sleep until something comes */
@@ -184,6 +185,8 @@ struct lnx_ep {
 	struct lnx_short rail_short[LNX_MAX_LINKS + 1]; /* none over LNX_NO_RAIL */
 	struct lnx_domain *domain;
 	int epfd; /* of the members' descriptors; -1 until somebody sleeps */
+	struct fi_ops_msg long_msg; /* the calls as they are without short ways */
+	struct fi_ops_tagged long_tagged;
 	const struct fi_ops *base_ops; /* the skeleton's */
 	struct fi_ops fid_ops;
 	struct wf_lock ops_lock; /* guards @ops_pool and @listed */
@@ -236,12 +239,12 @@ static inline void lnx_rail_wake(struct lnx_ep *ep, struct lnx_rail *rail)
 	atomic_store_explicit(&ep->wait, 0, memory_order_relaxed);
 }
 
-/* short.c: what members of this library do without being asked. Enabled: the endpoint
- * is; direct: completions and counts need not come by here (ops_lock held). */
+/* short.c: what members of this library do without being asked. Enabled: the members
+ * are; direct: completions and counts need not come by here (ops_lock held); finish:
+ * the calls. */
 void lnx_short_enabled(struct lnx_ep *ep);
 void lnx_short_direct(struct lnx_ep *ep, bool direct);
-ssize_t lnx_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
-	size_t len, fi_addr_t addr, uint64_t tag);
+void lnx_short_finish(struct lnx_ep *ep);
 
 /* start.c: any operation; forward.c: calls that need no more than the right member. */
 ssize_t lnx_start(struct wf_ep *ep, struct wf_op *op);
