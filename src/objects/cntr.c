@@ -161,9 +161,13 @@ static struct fi_ops_cntr_owner owner_ops = {
 
 void wf_cntr_add_owner(struct wf_cntr *cntr, uint64_t n)
 {
+	struct wf_cntr *direct =
+		atomic_load_explicit(&cntr->direct, memory_order_relaxed);
 	struct fid_peer_cntr *owner = cntr->owner;
 
-	if (owner->owner_ops == &owner_ops)
+	if (direct)
+		wf_cntr_add_n(direct, n);
+	else if (owner->owner_ops == &owner_ops)
 		wf_cntr_add_n(owner->fid.context, n);
 	else
 		owner->owner_ops->inc(owner);
@@ -254,6 +258,11 @@ static struct fi_ops_cntr cntr_peer_ops = {
 	.seterr = wf_absent_cntr_seterr,
 	.export_xpu = wf_absent_cntr_export_xpu,
 };
+
+struct wf_cntr *wf_cntr_imported(struct fid_cntr *peer)
+{
+	return peer->ops == &cntr_peer_ops ? wf_cntr_of(peer) : NULL;
+}
 
 static int refused(const struct wf_domain *domain, const char *why)
 {

@@ -14,13 +14,15 @@
 /*
  * A completion counter. Transports add through wf_cntr_add/wf_cntr_add_err, which
  * go straight to @value when the counter is ours and through the owner's operations
- * when it was imported with FI_PEER (@owner is then not &self).
+ * when it was imported with FI_PEER (@owner is then not &self), or to @direct, as for
+ * CQs (objects/cq/cq.h).
  */
 struct wf_cntr {
 	struct fid_cntr fid;
 	struct wf_domain *domain;
 	struct fid_peer_cntr self; /* only its address means something */
 	struct fid_peer_cntr *owner;
+	_Atomic(struct wf_cntr *) direct; /* of an imported one; NULL: through @owner */
 	enum fi_cntr_events events;
 	_Alignas(WF_CACHELINE) atomic_uint_fast64_t value;
 	atomic_uint_fast64_t err;
@@ -47,6 +49,14 @@ int wf_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
  * @cntr, which stays open until wf_cntr_unexport. See objects/peer/open.h. */
 void wf_cntr_export(struct wf_cntr *cntr, struct fid_peer_cntr *ret_peer);
 void wf_cntr_unexport(struct fid_peer_cntr *peer);
+
+/* As wf_cq_imported and wf_cq_set_direct. */
+struct wf_cntr *wf_cntr_imported(struct fid_cntr *peer);
+
+static inline void wf_cntr_set_direct(struct wf_cntr *cntr, struct wf_cntr *direct)
+{
+	atomic_store_explicit(&cntr->direct, direct, memory_order_relaxed);
+}
 
 /* Did the value or the error value change since the application read it? For
  * fi_trywait and wait sets. */

@@ -193,9 +193,22 @@ static int open_wait(struct wf_cq *cq, const struct fi_cq_attr *attr)
 	return ret;
 }
 
+struct wf_cq *wf_cq_imported(struct fid_cq *peer)
+{
+	return peer->ops == &cq_peer_ops ? wf_cq_of(peer) : NULL;
+}
+
+ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
+	void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	return cq->owner->owner_ops->write(
+		cq->owner, context, flags, len, buf, data, tag, src);
+}
+
 static void choose_ops(struct wf_cq *cq, struct fid_peer_cq *owner)
 {
 	cq->owner = owner ? owner : &cq->self;
+	atomic_init(&cq->direct, owner ? NULL : cq);
 	if (owner)
 		cq->fid.ops = &cq_peer_ops;
 	else if (cq->wait.obj == FI_WAIT_NONE || cq->wait.obj == FI_WAIT_SET)

@@ -6,6 +6,7 @@
 #include <rdma/fi_eq.h>
 #include <rdma/providers/fi_peer.h>
 
+#include "objects/av/av.h"
 #include "objects/cq/ring.h"
 #include "objects/domain/domain.h"
 #include "objects/progress/progress.h"
@@ -17,7 +18,9 @@
  *
  * Transports write through wf_cq_write and wf_cq_write_err. When the queue is ours
  * (@owner == &self) the entry goes straight into the ring. When it was imported with
- * FI_PEER the same calls go through the owner's operations.
+ * FI_PEER the same calls go through the owner's operations; but an owner of this
+ * library may name the queue that successes end in, @direct, as long as he has nothing
+ * to do for them himself. Errors are always the owner's.
  *
  * Errors wait in a list of their own, each stamped with the ring's head when it was
  * written: a reader gets the entries before an error first, then -FI_EAVAIL until
@@ -32,6 +35,8 @@ struct wf_cq {
 	struct wf_domain *domain;
 	struct fid_peer_cq self;
 	struct fid_peer_cq *owner;
+	_Atomic(struct wf_cq *) direct; /* of our own: itself; NULL: through @owner */
+	struct wf_av *direct_av;        /* NULL, or whose ids sources have in @direct */
 	struct wf_lock lock;
 	struct wf_cq_ring ring;
 	atomic_uint error_count;
@@ -58,6 +63,31 @@ int wf_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 void wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer);
 void wf_cq_unexport(struct fid_peer_cq *peer);
 
+/* What is behind @peer, which the caller owns the other side of: NULL when it is no
+ * imported queue of this library. */
+struct wf_cq *wf_cq_imported(struct fid_cq *peer);
+
+/* Where successes of an imported queue go, NULL: through its owner. Whoever changes it
+ * makes sure that operations for which it matters begin afterwards, under a lock that
+ * their ends are found with. */
+static inline void wf_cq_set_direct(struct wf_cq *cq, struct wf_cq *direct)
+{
+	atomic_store_explicit(&cq->direct, direct, memory_order_relaxed);
+}
+
+static inline struct wf_cq *wf_cq_direct(const struct wf_cq *cq)
+{
+	return atomic_load_explicit(&cq->direct, memory_order_relaxed);
+}
+
+/* A source as the transport reports it, in the numbers of wherever entries go. */
+static inline fi_addr_t wf_cq_source(const struct wf_cq *cq, fi_addr_t src)
+{
+	if (wf_likely(src == FI_ADDR_NOTAVAIL || !cq->direct_av))
+		return src;
+	return wf_av_report(cq->direct_av, src);
+}
+
 /* One failure; the entry and its err_data are copied. */
 ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry);
 
@@ -81,15 +111,21 @@ static inline ssize_t wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t 
 	return ret;
 }
 
+/* Into the queue of an owner who wants to be asked. */
+ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
+	void *buf, uint64_t data, uint64_t tag, fi_addr_t src);
+
 /* One success. Arguments as for fi_ops_cq_owner.write; what the format has no room
  * for is ignored. */
 static inline ssize_t wf_cq_write(struct wf_cq *cq, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
-	if (wf_unlikely(cq->owner != &cq->self))
-		return cq->owner->owner_ops->write(
-			cq->owner, context, flags, len, buf, data, tag, src);
-	return wf_cq_write_own(cq, context, flags, len, buf, data, tag, src);
+	struct wf_cq *direct = wf_cq_direct(cq);
+
+	if (wf_unlikely(!direct))
+		return wf_cq_write_away(cq, context, flags, len, buf, data, tag, src);
+	return wf_cq_write_own(
+		direct, context, flags, len, buf, data, tag, wf_cq_source(cq, src));
 }
 
 #endif

@@ -4,7 +4,7 @@
 /* How operations end: counters and completion queues, for every transport. */
 
 /* A CQ that refuses an entry (no memory, or an imported one) cannot be told about. */
-static void lost(const struct wf_ep *ep, ssize_t ret)
+void wf_ep_lost(const struct wf_ep *ep, ssize_t ret)
 {
 	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_CQ, "a completion is lost: %s\n",
 		fi_strerror((int)-ret));
@@ -69,15 +69,17 @@ static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
 		wf_cntr_add(bytes, len);
 }
 
-void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
-	uint64_t op_flags, uint64_t comp_flags, size_t len)
+/* Deferred work, transfers of a peer and atomics. */
+static __attribute__((noinline)) void odd_tx_done(struct wf_ep *ep,
+	enum wf_ep_cntr cntr, void *context, uint64_t op_flags, uint64_t comp_flags,
+	size_t len)
 {
 	bool own = is_counted(ep, op_flags);
 	ssize_t ret;
 
-	if (wf_unlikely(op_flags & WF_OP_WORK))
+	if (op_flags & WF_OP_WORK)
 		own = wf_work_done(&context, op_flags, ep->cntr[cntr], false);
-	if (wf_unlikely(comp_flags & FI_ATOMIC && own))
+	if (comp_flags & FI_ATOMIC && own)
 		count_atomic(ep, cntr, len);
 	else if (own)
 		count(ep->cntr[cntr], len);
@@ -90,34 +92,71 @@ void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 		},
 		FI_ADDR_NOTAVAIL);
 	if (wf_unlikely(ret < 0))
-		lost(ep, ret);
+		wf_ep_lost(ep, ret);
+}
+
+void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
+	uint64_t op_flags, uint64_t comp_flags, size_t len)
+{
+	ssize_t ret;
+
+	if (wf_unlikely(op_flags & (WF_OP_WORK | FI_PEER_TRANSFER) ||
+			comp_flags & FI_ATOMIC)) {
+		odd_tx_done(ep, cntr, context, op_flags, comp_flags, len);
+		return;
+	}
+	count(ep->cntr[cntr], len);
+	if (!(op_flags & FI_COMPLETION))
+		return;
+	ret = wf_cq_write(
+		ep->tx_cq, context, comp_flags, 0, NULL, 0, 0, FI_ADDR_NOTAVAIL);
+	if (wf_unlikely(ret < 0))
+		wf_ep_lost(ep, ret);
+}
+
+static __attribute__((noinline)) void odd_rx_done(struct wf_ep *ep, uint64_t op_flags,
+	struct fi_cq_tagged_entry *entry, fi_addr_t src)
+{
+	bool own = is_counted(ep, op_flags);
+	ssize_t ret;
+
+	if (op_flags & WF_OP_WORK)
+		own = wf_work_done(
+			&entry->op_context, op_flags, ep->cntr[WF_CNTR_RECV], false);
+	if (own)
+		count(ep->cntr[WF_CNTR_RECV], entry->len);
+	if (!(op_flags & FI_COMPLETION))
+		return;
+	ret = put(ep, ep->rx_cq, op_flags, entry, src);
+	if (wf_unlikely(ret < 0))
+		wf_ep_lost(ep, ret);
 }
 
 void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src)
 {
-	bool own = is_counted(ep, op_flags);
 	ssize_t ret;
 
-	if (wf_unlikely(op_flags & WF_OP_WORK))
-		own = wf_work_done(&context, op_flags, ep->cntr[WF_CNTR_RECV], false);
-	if (own)
-		count(ep->cntr[WF_CNTR_RECV], len);
+	if (wf_unlikely(op_flags & (WF_OP_WORK | FI_PEER_TRANSFER))) {
+		odd_rx_done(ep, op_flags,
+			&(struct fi_cq_tagged_entry){
+				.op_context = context,
+				.flags = comp_flags,
+				.len = len,
+				.buf = buf,
+				.data = data,
+				.tag = tag,
+			},
+			src);
+		return;
+	}
+	count(ep->cntr[WF_CNTR_RECV], len);
 	if (!(op_flags & FI_COMPLETION))
 		return;
-	ret = put(ep, ep->rx_cq, op_flags,
-		&(struct fi_cq_tagged_entry){
-			.op_context = context,
-			.flags = comp_flags,
-			.len = len,
-			.buf = buf,
-			.data = data,
-			.tag = tag,
-		},
-		src);
+	ret = wf_cq_write(ep->rx_cq, context, comp_flags, len, buf, data, tag, src);
 	if (wf_unlikely(ret < 0))
-		lost(ep, ret);
+		wf_ep_lost(ep, ret);
 }
 
 ssize_t wf_ep_rx_answer(struct wf_ep *ep, uint64_t op_flags,
@@ -144,7 +183,7 @@ void wf_ep_rx_release(struct wf_ep *ep, uint64_t op_flags, void *context)
 		FI_ADDR_NOTAVAIL);
 
 	if (wf_unlikely(ret < 0))
-		lost(ep, ret);
+		wf_ep_lost(ep, ret);
 }
 
 /* The entry of a failure is written even for deferred work that asked for none: there
@@ -161,7 +200,7 @@ static void write_err(struct wf_ep *ep, struct wf_cq *cq, struct wf_cntr *cntr,
 	if (cntr && own)
 		wf_cntr_add_err(cntr);
 	if (ret < 0)
-		lost(ep, ret);
+		wf_ep_lost(ep, ret);
 }
 
 void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
@@ -217,7 +256,7 @@ void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 		return;
 	ret = wf_cq_write(ep->rx_cq, NULL, comp_flags, len, NULL, data, 0, src);
 	if (wf_unlikely(ret < 0))
-		lost(ep, ret);
+		wf_ep_lost(ep, ret);
 }
 
 /* Completion flags that an entry brings along. */

@@ -254,6 +254,14 @@ struct fi_ops_ep wf_ep_ep_ops = {
 	.export_xpu = wf_absent_ep_export_xpu,
 };
 
+struct wf_ep *wf_ep_here(struct fid_ep *fid)
+{
+	if (fid->fid.fclass != FI_CLASS_EP || fid->ops != &wf_ep_ep_ops ||
+		wf_ep_is_alias(&fid->fid))
+		return NULL;
+	return wf_ep_of(fid);
+}
+
 struct wf_eq *wf_ep_eq(struct wf_ep *ep)
 {
 	/* acquire: pairs with bind_eq. */

@@ -35,12 +35,11 @@ struct wf_xfer_ops {
 	ssize_t (*start)(struct wf_ep *ep, struct wf_op *op);
 
 	/* The short way of start() for a message in one buffer of at most @small_size
-	 * bytes; NULL: there is none. @flags are in force, FI_REMOTE_CQ_DATA is not
-	 * among them. 0: sent and complete. Anything else: nothing was done, it takes
-	 * start(). */
-	ssize_t (*send_small)(struct wf_ep *ep, enum wf_op_kind kind, uint64_t flags,
-		const void *buf, size_t len, fi_addr_t addr, uint64_t tag,
-		void *context);
+	 * bytes that asks for nothing but to be sent; NULL: there is none. 0: it is
+	 * sent, and the caller's to complete. Anything else: nothing was done, it
+	 * takes start(). */
+	ssize_t (*send_small)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+		size_t len, fi_addr_t addr, uint64_t tag);
 	size_t small_size;
 
 	/* Move data without blocking; ep->lock held, and *ep->srx_lock before it where
@@ -210,6 +209,9 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src);
 
+/* The log line for a completion that the queue did not take (@ret). */
+void wf_ep_lost(const struct wf_ep *ep, ssize_t ret);
+
 /* For transports that receive through ep->srx: the message of @entry arrived, @len
  * bytes from @src (as completions report it). @flags: FI_REMOTE_CQ_DATA and the like,
  * beyond those of @entry. Ends the entry. The owner's lock is held. */
@@ -234,6 +236,30 @@ static inline fi_addr_t wf_ep_srx_source(const struct wf_ep *ep, fi_addr_t index
 		return index;
 	return wf_av_report(ep->av, index);
 }
+
+/* The same source as completions of receives report it. */
+static inline fi_addr_t wf_ep_source(const struct wf_ep *ep, fi_addr_t index)
+{
+	return wf_cq_source(ep->rx_cq, wf_av_report(ep->av, index));
+}
+
+/* Move data, for whoever holds the lock of the receive context. */
+static inline void wf_ep_move(struct wf_ep *ep)
+{
+	/* Somebody else moves data or posts: he is faster than waiting for him. */
+	if (wf_trylock(&ep->lock)) {
+		ep->xfer->progress(ep);
+		wf_unlock(&ep->lock);
+	}
+}
+
+/* May somebody sleep until something comes for this endpoint, whose bindings are
+ * complete? Whoever reads an imported queue sleeps on its descriptor, if on anything.
+ */
+bool wf_ep_may_sleep(const struct wf_ep *ep);
+
+/* The endpoint behind @fid, if it is of this library; NULL. */
+struct wf_ep *wf_ep_here(struct fid_ep *fid);
 
 /* The receive context of ours that an enabled endpoint uses, its own or the one bound
  * to it, to be exported to peers. NULL when it has none, or an imported one. */

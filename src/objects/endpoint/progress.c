@@ -19,14 +19,10 @@ static void ep_run(struct wf_progress *item)
 {
 	struct wf_ep *ep = ep_of_item(item);
 
-	/* Somebody else moves data or posts: he is faster than waiting for him. Who
-	 * sleeps arms first, and that does wait. */
+	/* Not waited for: who sleeps arms first, and that does wait. */
 	if (ep->srx_lock && !wf_trylock(ep->srx_lock))
 		return;
-	if (wf_trylock(&ep->lock)) {
-		ep->xfer->progress(ep);
-		wf_unlock(&ep->lock);
-	}
+	wf_ep_move(ep);
 	if (ep->srx_lock)
 		wf_unlock(ep->srx_lock);
 }
@@ -60,6 +56,24 @@ void wf_ep_progress_init(struct wf_ep *ep)
 		.wait_fd = ep->xfer->wait_fd ? ep_wait_fd : NULL,
 		.arm = ep->xfer->arm ? ep_arm : NULL,
 	};
+}
+
+static bool may_sleep_on(const struct wf_wait *wait)
+{
+	return wait->obj != FI_WAIT_NONE;
+}
+
+bool wf_ep_may_sleep(const struct wf_ep *ep)
+{
+	if (ep->domain->progress == FI_PROGRESS_AUTO || ep->domain->thread)
+		return true;
+	if ((ep->tx_cq && may_sleep_on(&ep->tx_cq->wait)) ||
+		(ep->rx_cq && may_sleep_on(&ep->rx_cq->wait)))
+		return true;
+	for (int i = 0; i < WF_CNTR_COUNT; i++)
+		if (ep->cntr[i] && may_sleep_on(&ep->cntr[i]->wait))
+			return true;
+	return false;
 }
 
 static unsigned int bound_lists(struct wf_ep *ep, struct wf_progress_list **lists)

@@ -83,14 +83,35 @@ static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
 	return wf_unlikely(ret) ? ret : ep->xfer->start(ep, op);
 }
 
+/* What keeps a message from being sent and forgotten. */
+#define WF_OP_NOT_SMALL (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_FENCE)
+
+/* A small message is sent: it is complete, and nothing about it is special. */
+static inline void wf_op_small_sent(struct wf_ep *ep, enum wf_op_kind kind,
+	uint64_t flags, size_t len, void *context)
+{
+	ssize_t ret;
+
+	if (ep->cntr[WF_CNTR_SEND])
+		wf_cntr_add(ep->cntr[WF_CNTR_SEND], len);
+	if (!(flags & FI_COMPLETION))
+		return;
+	ret = wf_cq_write(ep->tx_cq, context, wf_op_reports[kind].comp_flags, 0, NULL,
+		0, 0, FI_ADDR_NOTAVAIL);
+	if (wf_unlikely(ret < 0))
+		wf_ep_lost(ep, ret);
+}
+
 /* The short way of a small message; false: it takes the long one. */
 static inline bool wf_op_send_small(struct wf_ep *ep, enum wf_op_kind kind,
 	uint64_t flags, const void *buf, size_t len, fi_addr_t addr, uint64_t tag,
 	void *context)
 {
-	return wf_likely(len < ep->small_limit) &&
-	       wf_likely(!ep->xfer->send_small(
-		       ep, kind, flags, buf, len, addr, tag, context));
+	if (wf_unlikely(len >= ep->small_limit || flags & WF_OP_NOT_SMALL) ||
+		wf_unlikely(ep->xfer->send_small(ep, kind, buf, len, addr, tag)))
+		return false;
+	wf_op_small_sent(ep, kind, flags, len, context);
+	return true;
 }
 
 /* Whatever starts operations of this kind, now. */

@@ -7,6 +7,9 @@
  * The short way of what is most of all traffic: a receive with one buffer that waits,
  * and a message that comes in one piece and finds such a receive. Both do what the long
  * way does (post.c, match.c, endpoint/done.c), with everything in one place.
+ *
+ * A context and a queue that were imported serve as well as the endpoint's own, if both
+ * are of this library: the message is received where the application posted and reads.
  */
 
 enum { COPY_SMALL = 128 };
@@ -52,10 +55,9 @@ long_way:
 	return false;
 }
 
-static inline bool complete(struct wf_ep *ep, const struct wf_srx_entry *entry,
+static inline bool complete(struct wf_cq *cq, const struct wf_srx_entry *entry,
 	const struct wf_srx_arrival *msg)
 {
-	struct wf_cq *cq = ep->rx_cq;
 	int ret;
 
 	wf_lock(&cq->lock);
@@ -80,14 +82,15 @@ static inline bool is_simple(
 
 bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
 {
-	struct wf_srx *srx = ep->srx_port.srx;
+	struct wf_cq *cq = wf_cq_direct(ep->rx_cq);
 	struct wf_match *side;
+	struct wf_srx *srx;
 	struct wf_match_entry *match;
 	struct wf_srx_entry *entry;
 
-	if (wf_unlikely(!ep->srx_lock || ep->transfer ||
-			ep->rx_cq->owner != &ep->rx_cq->self))
+	if (wf_unlikely(!cq || !wf_srx_is_own(ep->srx)))
 		return false;
+	srx = wf_srx_port_of(ep->srx)->srx;
 	side = wf_srx_side(srx, type);
 	if (wf_unlikely(!side->live))
 		return false;
@@ -102,7 +105,7 @@ bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival
 	else
 		memcpy(entry->iov[0].iov_base, msg->buf, msg->len);
 	if ((entry->peer.flags | ep->rx.forced) & FI_COMPLETION &&
-		wf_unlikely(!complete(ep, entry, msg)))
+		wf_unlikely(!complete(cq, entry, msg)))
 		return false;
 	wf_match_unpost_inline(side, match);
 	srx->posted--;

@@ -276,15 +276,15 @@ struct wf_srx_arrival {
 	uint64_t flags; /* FI_REMOTE_CQ_DATA or 0 */
 	uint64_t data;
 	fi_addr_t addr; /* the source as a directed receive would name it */
-	fi_addr_t src;  /* as completions report it */
+	fi_addr_t src;  /* as completions report it: wf_ep_source */
 };
 
 /* Match, copy and complete it. @type: FI_MSG or FI_TAGGED. False: nothing was done, it
  * takes wf_srx_get_*. The lock is held as for those; there is an ep->srx. */
 bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);
 
-/* Post a receive of one buffer with the endpoint's default @flags where ep->start_rx is
- * wf_srx_start. False: nothing was done, it takes that. */
+/* Post a receive of one buffer with the endpoint's default @flags where ep->post_quick
+ * says that ep->start_rx does no more. False: nothing was done, it takes that. */
 bool wf_srx_post_quick(struct wf_ep *ep, uint64_t type, uint64_t flags, void *buf,
 	size_t len, void *desc, fi_addr_t addr, uint64_t tag, uint64_t ignore,
 	void *context);

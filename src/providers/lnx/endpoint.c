@@ -44,11 +44,14 @@ static int lnx_enable(struct wf_ep *wf)
 	int ret = 0;
 
 	ep->av = wf->av->prov_data;
+	ep->sleeps = wf_ep_may_sleep(wf);
 	for (unsigned int i = 0; i < ep->count && !ret; i++)
 		ret = lnx_rail_enable(ep, i);
 	if (ret)
 		return ret;
 	ep->thin = !share_flags(ep);
+	lnx_short_enabled(ep);
+	lnx_progress_enabled(ep);
 	if (wf->start_rx == wf_srx_start)
 		wf->start_rx = lnx_start_rx;
 	return 0;
@@ -133,9 +136,10 @@ static int lnx_control(struct fid *fid, int command, void *arg)
 
 	if (ret)
 		return ret;
-	if (command == FI_ENABLE)
+	if (command == FI_ENABLE) {
 		lnx_forward_finish(ep);
-	else if (command == FI_SETOPSFLAG && wf->enabled && ep->thin)
+		lnx_short_finish(ep);
+	} else if (command == FI_SETOPSFLAG && wf->enabled && ep->thin)
 		ret = share_flags(ep);
 	return ret;
 }

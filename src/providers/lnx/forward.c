@@ -3,10 +3,11 @@
 #include "providers/lnx/lnx.h"
 
 /*
- * The calls that every message makes, for endpoints whose transmissions need no record:
- * the rail is looked up, and the member's own call does the rest. Its checks are ours,
- * its limits are not above ours, and its default flags are ours (endpoint.c). A
- * descriptor of a region of ours says nothing to a member, and none needs one.
+ * The calls that every message makes, for endpoints with members of other libraries
+ * whose transmissions need no record: the rail is looked up, and the member's own call
+ * does the rest. Its checks are ours, its limits are not above ours, and its default
+ * flags are ours (endpoint.c). A descriptor of a region of ours says nothing to a
+ * member, and none needs one.
  */
 
 struct hop {
@@ -29,7 +30,7 @@ static inline bool route(struct fid_ep *fid, fi_addr_t dest, struct hop *hop)
 	if (wf_unlikely(hop->rail == LNX_NO_RAIL))
 		return false;
 	rail = &ep->rail[hop->rail];
-	atomic_store_explicit(&rail->quiet, 0, memory_order_relaxed);
+	lnx_rail_wake(ep, rail);
 	hop->ep = ep;
 	hop->to = rail->ep;
 	hop->addr = peer->addr[hop->rail];
@@ -208,7 +209,7 @@ void lnx_forward_finish(struct lnx_ep *ep)
 		REPLACE(atomic, readwritevalid, &wf->atomic_ops);
 		REPLACE(atomic, compwritevalid, &wf->atomic_ops);
 	}
-	if (ep->tracked || !ep->thin)
+	if (ep->tracked || !ep->thin || ep->all_here)
 		return;
 	if (wf->caps & FI_MSG) {
 		REPLACE(msg, send, &wf->msg_ops);

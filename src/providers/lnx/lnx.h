@@ -61,7 +61,7 @@ void lnx_domain_done(struct wf_domain *domain);
 
 /* ---- addresses ---- */
 
-enum { LNX_NO_RAIL = UINT32_MAX };
+enum { LNX_NO_RAIL = LNX_MAX_LINKS };
 
 /* Where an address leads. */
 struct lnx_peer {
@@ -90,6 +90,21 @@ int lnx_av_inserted(
 	struct wf_av *av, fi_addr_t index, const void *addr, uint64_t flags);
 void lnx_av_removed(struct wf_av *av, fi_addr_t index);
 
+/* What lnx_av_peer finds the peer at @index by, which is not too large; 0: nothing was
+ * ever inserted near it. */
+static inline uintptr_t lnx_av_segment(const struct lnx_av *av, uint64_t index)
+{
+	/* acquire: pairs with the release of whoever made it; it is initialised. */
+	return atomic_load_explicit(
+		&av->segment[wf_av_segment(index)], memory_order_acquire);
+}
+
+static inline struct lnx_peer *lnx_av_peer_in(
+	const struct lnx_av *av, uintptr_t segment, uint64_t index)
+{
+	return (struct lnx_peer *)(segment + index * av->stride);
+}
+
 /* NULL when nothing was ever inserted near @addr; else the rail may be LNX_NO_RAIL. */
 static inline struct lnx_peer *lnx_av_peer(const struct lnx_av *av, fi_addr_t addr)
 {
@@ -98,10 +113,8 @@ static inline struct lnx_peer *lnx_av_peer(const struct lnx_av *av, fi_addr_t ad
 	addr &= av->wf->index_mask;
 	if (wf_unlikely(addr >> WF_AV_MAX_BITS))
 		return NULL;
-	/* acquire: pairs with the release of whoever made it; it is initialised. */
-	segment = atomic_load_explicit(
-		&av->segment[wf_av_segment(addr)], memory_order_acquire);
-	return segment ? (struct lnx_peer *)(segment + addr * av->stride) : NULL;
+	segment = lnx_av_segment(av, addr);
+	return segment ? lnx_av_peer_in(av, segment, addr) : NULL;
 }
 
 /* ---- endpoints ---- */
@@ -126,7 +139,8 @@ struct lnx_cntr_port {
 
 struct lnx_rail {
 	struct fid_ep *ep;
-	struct fid_cq *cq; /* read for progress: rx_cq, or tx_cq */
+	struct wf_ep *here; /* the same, if it is of this library */
+	struct fid_cq *cq;  /* read for progress: rx_cq, or tx_cq */
 	struct fid_cq *tx_cq, *rx_cq;
 	struct fid_ep *srx;
 	struct fid_fabric *fabric;
@@ -136,22 +150,44 @@ struct lnx_rail {
 	struct lnx_cntr_port cntr_port[WF_CNTR_COUNT];
 	bool av_bound, exported, enabled;
 	bool sleeps; /* its CQ has a descriptor */
-	/* Progress calls since something moved here; see progress.c. */
+	bool far;    /* it goes through sockets, and others may not */
+	/* Looks at a far one since something moved; see progress.c. */
 	_Atomic uint32_t quiet;
 	_Atomic uint64_t ops, bytes, failures; /* of a tracked endpoint */
 };
 
+/* How small messages leave over a rail; see short.c. */
+struct lnx_short {
+	ssize_t (*send)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+		size_t len, fi_addr_t addr, uint64_t tag);
+	struct wf_ep *ep;
+	size_t limit; /* they are shorter; 0: none leaves this way */
+};
+
 struct lnx_ep {
 	struct wf_ep wf;
-	struct lnx_domain *domain;
 	struct lnx_av *av; /* NULL until enabled */
 	unsigned int count;
-	bool tracked; /* every transmission has a struct lnx_op */
-	bool thin;    /* members' default flags are ours */
+	bool tracked;  /* every transmission has a struct lnx_op */
+	bool thin;     /* members' default flags are ours */
+	bool all_here; /* members are of this library */
 	bool per_msg;
 	bool counts; /* a counter is bound */
-	int epfd;    /* of the members' descriptors; -1 until somebody sleeps */
-	_Atomic uint32_t turns;
+	bool sleeps; /* somebody may sleep until something comes */
+	/* What progress calls do; see progress.c. The first member in memory that is of
+	 * this library, calls to the next look at far rails, how often that was, and
+	 * what was completed then. */
+	struct wf_ep *first;
+	_Atomic uint32_t wait, turn;
+	_Atomic uint64_t completed;
+	bool has_near, has_more;
+	uint8_t more[LNX_MAX_LINKS]; /* rails that are neither far nor @first */
+	unsigned int more_count;
+	struct lnx_short rail_short[LNX_MAX_LINKS + 1]; /* none over LNX_NO_RAIL */
+	struct lnx_domain *domain;
+	int epfd; /* of the members' descriptors; -1 until somebody sleeps */
+	struct fi_ops_msg long_msg; /* the calls as they are without short ways */
+	struct fi_ops_tagged long_tagged;
 	const struct fi_ops *base_ops; /* the skeleton's */
 	struct fi_ops fid_ops;
 	struct wf_lock ops_lock; /* guards @ops_pool and @listed */
@@ -193,6 +229,23 @@ void lnx_work_done(struct lnx_ep *ep, struct lnx_op *op, bool failed);
 /* progress.c */
 void lnx_progress(struct wf_ep *ep);
 void lnx_progress_init(struct lnx_ep *ep);
+void lnx_progress_enabled(struct lnx_ep *ep);
+
+/* Something was given to @rail: look at it soon. */
+static inline void lnx_rail_wake(struct lnx_ep *ep, struct lnx_rail *rail)
+{
+	if (!rail->far)
+		return;
+	atomic_store_explicit(&rail->quiet, 0, memory_order_relaxed);
+	atomic_store_explicit(&ep->wait, 0, memory_order_relaxed);
+}
+
+/* short.c: what members of this library do without being asked. Enabled: the members
+ * are; direct: completions and counts need not come by here (ops_lock held); finish:
+ * the calls. */
+void lnx_short_enabled(struct lnx_ep *ep);
+void lnx_short_direct(struct lnx_ep *ep, bool direct);
+void lnx_short_finish(struct lnx_ep *ep);
 
 /* start.c: any operation; forward.c: calls that need no more than the right member. */
 ssize_t lnx_start(struct wf_ep *ep, struct wf_op *op);

@@ -14,11 +14,6 @@ static struct lnx_port *port_of(struct fid_peer_cq *fid)
 	return wf_container_of(fid, struct lnx_port, fid);
 }
 
-static struct lnx_rail *rail_of(const struct lnx_port *port)
-{
-	return &port->ep->rail[port->rail];
-}
-
 static fi_addr_t source(const struct lnx_port *port, fi_addr_t src)
 {
 	if (src == FI_ADDR_NOTAVAIL || !port->sources)
@@ -36,18 +31,12 @@ static inline struct lnx_op *find(const struct lnx_port *port, const void *conte
 	return op;
 }
 
-static void busy(const struct lnx_port *port)
-{
-	atomic_store_explicit(&rail_of(port)->quiet, 0, memory_order_relaxed);
-}
-
 static ssize_t rx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
 	struct lnx_port *port = port_of(fid);
 	struct lnx_op *found = find(port, context), op;
 
-	busy(port);
 	if (wf_unlikely(found != NULL)) {
 		op = *found;
 		lnx_op_free(port->ep, found);
@@ -85,7 +74,6 @@ static ssize_t rx_writeerr(
 	struct lnx_port *port = port_of(fid);
 	struct lnx_op *found = find(port, entry.op_context), op;
 
-	busy(port);
 	if (found) {
 		op = *found;
 		lnx_op_free(port->ep, found);

@@ -4,20 +4,21 @@
 #include <unistd.h>
 
 #include "providers/lnx/lnx.h"
+#include "sys/compiler.h"
 
 /*
- * Progress is the members': reading their CQs is what moves data (fi_peer(3)), with the
- * lock of the receive context that they ask.
+ * Progress is the members': moving their endpoints, or reading their CQs, is what moves
+ * data (fi_peer(3)), with the lock of the receive context that they ask.
  *
  * A look at a member that goes through sockets may cost a system call, which messages
- * that take nanoseconds would feel. So such a one that was quiet for a while is looked
- * at in turns only, as long as another one moves, and seldom when that one needs no
- * system calls.
+ * that take nanoseconds would feel. So such a one, a far one, that was quiet for a
+ * while is looked at now and then only, as long as another one moves or may do so
+ * without system calls. What moves shows in the application's queue and counters.
  */
 enum {
-	QUIET = 1024, /* looks after which a member counts as quiet */
-	TURNS = 16,   /* of such a member one in so many is looked at */
-	SELDOM = 512,
+	QUIET = 1024, /* looks after which a far member counts as quiet */
+	TURNS = 16,   /* progress calls from one look at it to the next */
+	SELDOM = 512, /* the same while those in memory move */
 };
 
 static struct lnx_ep *ep_of_item(struct wf_progress *item)
@@ -27,58 +28,89 @@ static struct lnx_ep *ep_of_item(struct wf_progress *item)
 
 static inline void look(struct lnx_rail *rail)
 {
-	(void)rail->cq->ops->read(rail->cq, NULL, 0);
+	if (wf_likely(rail->here != NULL))
+		wf_ep_move(rail->here);
+	else
+		(void)rail->cq->ops->read(rail->cq, NULL, 0);
 }
 
-static uint32_t quiet_of(struct lnx_rail *rail)
+/* Changes when something is completed or counted. */
+static uint64_t completed(const struct lnx_ep *ep)
 {
-	return atomic_load_explicit(&rail->quiet, memory_order_relaxed);
+	const struct wf_cq *cq = ep->wf.rx_cq ? ep->wf.rx_cq : ep->wf.tx_cq;
+	uint64_t sum = cq ? wf_cq_ring_head(&cq->ring) : 0;
+
+	for (int i = 0; i < WF_CNTR_COUNT; i++)
+		if (ep->wf.cntr[i])
+			sum += atomic_load_explicit(
+				&ep->wf.cntr[i]->value, memory_order_relaxed);
+	return sum;
 }
 
-/* Of a quiet member that goes through sockets, one look in how many? */
-static uint32_t turns_of(struct lnx_ep *ep)
+static bool is_quiet(const struct lnx_rail *rail)
 {
-	uint32_t turns = 1;
-
-	for (unsigned int i = 0; i < ep->count; i++) {
-		bool fast = ep->domain->link->member[i].fast;
-
-		if (quiet_of(&ep->rail[i]) > QUIET)
-			turns = WF_MAX(turns, fast ? (uint32_t)TURNS : 1u);
-		else
-			turns = WF_MAX(
-				turns, fast ? (uint32_t)SELDOM : (uint32_t)TURNS);
-	}
-	return turns;
+	return atomic_load_explicit(&rail->quiet, memory_order_relaxed) > QUIET;
 }
 
-static void look_at_all(struct lnx_ep *ep)
+static bool any_far_moves(const struct lnx_ep *ep)
 {
-	uint32_t turn = atomic_load_explicit(&ep->turns, memory_order_relaxed), quiet;
-	uint32_t turns = turns_of(ep);
+	for (unsigned int i = 0; i < ep->count; i++)
+		if (ep->rail[i].far && !is_quiet(&ep->rail[i]))
+			return true;
+	return false;
+}
 
-	atomic_store_explicit(&ep->turns, turn + 1, memory_order_relaxed);
-	for (unsigned int i = 0; i < ep->count; i++) {
-		struct lnx_rail *rail = &ep->rail[i];
+static void look_at_far(struct lnx_ep *ep, struct lnx_rail *rail)
+{
+	uint64_t before = completed(ep);
+	uint32_t quiet;
 
-		quiet = quiet_of(rail);
-		if (quiet <= QUIET)
-			atomic_store_explicit(
-				&rail->quiet, quiet + 1, memory_order_relaxed);
-		else if (turn % turns && !ep->domain->link->member[i].fast)
-			continue;
-		look(rail);
-	}
+	look(rail);
+	quiet = atomic_load_explicit(&rail->quiet, memory_order_relaxed);
+	quiet = completed(ep) != before ? 0 : WF_MIN(quiet, (uint32_t)QUIET) + 1;
+	atomic_store_explicit(&rail->quiet, quiet, memory_order_relaxed);
+}
+
+/* Quiet ones take turns beside others that are not. */
+static __attribute__((noinline)) void look_at_all_far(struct lnx_ep *ep)
+{
+	uint32_t turn = atomic_load_explicit(&ep->turn, memory_order_relaxed), wait = 1;
+	bool moved = completed(ep) !=
+		     atomic_load_explicit(&ep->completed, memory_order_relaxed);
+	bool all = !any_far_moves(ep) || !(turn % TURNS);
+
+	atomic_store_explicit(&ep->turn, turn + 1, memory_order_relaxed);
+	for (unsigned int i = 0; i < ep->count; i++)
+		if (ep->rail[i].far && (all || !is_quiet(&ep->rail[i])))
+			look_at_far(ep, &ep->rail[i]);
+	if (ep->has_near && !any_far_moves(ep))
+		wait = moved ? SELDOM : TURNS;
+	atomic_store_explicit(&ep->wait, wait, memory_order_relaxed);
+	atomic_store_explicit(&ep->completed, completed(ep), memory_order_relaxed);
+}
+
+/* What is not as usual: members in memory that are of another library, or many. */
+static __attribute__((noinline)) void look_at_more(struct lnx_ep *ep)
+{
+	for (unsigned int i = 0; i < ep->more_count; i++)
+		look(&ep->rail[ep->more[i]]);
+	if (ep->counts)
+		lnx_count_held();
 }
 
 static inline void move(struct lnx_ep *ep)
 {
-	if (ep->count == 1)
-		look(&ep->rail[0]);
+	uint32_t wait;
+
+	if (wf_likely(ep->first != NULL))
+		wf_ep_move(ep->first);
+	wait = atomic_load_explicit(&ep->wait, memory_order_relaxed);
+	if (wf_likely(wait > 1))
+		atomic_store_explicit(&ep->wait, wait - 1, memory_order_relaxed);
 	else
-		look_at_all(ep);
-	if (wf_unlikely(ep->counts))
-		lnx_count_held();
+		look_at_all_far(ep);
+	if (wf_unlikely(ep->has_more))
+		look_at_more(ep);
 }
 
 /* For whoever holds the locks already. */
@@ -95,6 +127,19 @@ static void run(struct wf_progress *item)
 	if (lock && !wf_trylock(lock))
 		return;
 	move(ep);
+	if (lock)
+		wf_unlock(lock);
+}
+
+/* One member, of this library, and nothing to be counted. */
+static void run_first(struct wf_progress *item)
+{
+	struct lnx_ep *ep = ep_of_item(item);
+	struct wf_lock *lock = ep->wf.srx_lock;
+
+	if (lock && !wf_trylock(lock))
+		return;
+	wf_ep_move(ep->first);
 	if (lock)
 		wf_unlock(lock);
 }
@@ -134,12 +179,15 @@ static int wait_fd(struct wf_progress *item)
 	return ret ? ret : epfd;
 }
 
-/* A member without a descriptor keeps everybody awake. */
+/* A member without a descriptor keeps everybody awake, unless what sleeps does so for
+ * other endpoints than this. */
 static bool arm(struct wf_progress *item)
 {
 	struct lnx_ep *ep = ep_of_item(item);
 	bool quiet = true;
 
+	if (!ep->sleeps)
+		return true;
 	wf_ep_srx_lock(&ep->wf);
 	for (unsigned int i = 0; i < ep->count && quiet; i++) {
 		struct lnx_rail *rail = &ep->rail[i];
@@ -149,6 +197,28 @@ static bool arm(struct wf_progress *item)
 	}
 	wf_ep_srx_unlock(&ep->wf);
 	return quiet;
+}
+
+void lnx_progress_enabled(struct lnx_ep *ep)
+{
+	ep->first = NULL;
+	ep->has_near = false;
+	ep->more_count = 0;
+	for (unsigned int i = 0; i < ep->count; i++) {
+		struct lnx_rail *rail = &ep->rail[i];
+
+		rail->far = ep->count > 1 && !ep->domain->link->member[i].fast;
+		if (rail->far)
+			continue;
+		ep->has_near = true;
+		if (rail->here && !ep->first)
+			ep->first = rail->here;
+		else
+			ep->more[ep->more_count++] = (uint8_t)i;
+	}
+	ep->has_more = ep->more_count || ep->counts;
+	if (ep->count == 1 && !ep->has_more)
+		ep->wf.progress.run = run_first;
 }
 
 void lnx_progress_init(struct lnx_ep *ep)

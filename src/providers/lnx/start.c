@@ -4,9 +4,10 @@
 #include "sys/compiler.h"
 
 /*
- * One operation, whichever it is, becomes the member's call with flags. (Those that are
- * most frequent do not come here: forward.c.) The member's queue for transmissions
- * completes only what has FI_COMPLETION, which is settled already.
+ * One operation, whichever it is, becomes the member's: a member of this library starts
+ * it as it is, another gets its call with flags. (Those that are most frequent do not
+ * come here then: forward.c.) Both complete only what has FI_COMPLETION, which is
+ * settled already.
  */
 
 enum { PIECES = WF_OP_ATOMIC_IOV };
@@ -84,12 +85,27 @@ static ssize_t (*const senders[WF_OP_COUNT])(
 	[WF_OP_COMPARE] = send_atomic,
 };
 
-static ssize_t send_over(
-	struct lnx_ep *ep, uint32_t rail, const struct lnx_peer *peer, struct wf_op *op)
+/* To a member of this library it is the same operation. */
+static inline ssize_t start_at(struct wf_ep *here, struct wf_op *op, fi_addr_t addr)
 {
-	atomic_store_explicit(&ep->rail[rail].quiet, 0, memory_order_relaxed);
-	return senders[op->kind](
-		ep->rail[rail].ep, op, peer->addr[rail], op->flags & ~WF_OP_WORK);
+	fi_addr_t ours = op->addr;
+	ssize_t ret;
+
+	op->addr = addr;
+	ret = here->xfer->start(here, op);
+	op->addr = ours;
+	return ret;
+}
+
+static inline ssize_t send_over(struct lnx_ep *ep, uint32_t index,
+	const struct lnx_peer *peer, struct wf_op *op)
+{
+	struct lnx_rail *rail = &ep->rail[index];
+
+	lnx_rail_wake(ep, rail);
+	if (wf_likely(rail->here && !op->atomic))
+		return start_at(rail->here, op, peer->addr[index]);
+	return senders[op->kind](rail->ep, op, peer->addr[index], op->flags);
 }
 
 ssize_t lnx_no_peer(fi_addr_t addr)
@@ -135,7 +151,7 @@ ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
 		return -FI_ENOMEM;
 	copy = *op;
 	copy.context = rec;
-	copy.flags |= FI_COMPLETION;
+	copy.flags = (op->flags & ~WF_OP_WORK) | FI_COMPLETION;
 	ret = send_somehow(ep, peer, &copy);
 	if (work)
 		lnx_count_held();

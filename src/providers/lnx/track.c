@@ -33,7 +33,9 @@ struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op)
 	}
 	if (rec && op->flags & WF_OP_WORK) {
 		wf_list_push(&ep->listed, &rec->link);
-		atomic_fetch_add_explicit(&ep->listed_count, 1, memory_order_relaxed);
+		if (!atomic_fetch_add_explicit(
+			    &ep->listed_count, 1, memory_order_relaxed))
+			lnx_short_direct(ep, false);
 	}
 	wf_unlock(&ep->ops_lock);
 	return rec;
@@ -44,7 +46,9 @@ void lnx_op_free(struct lnx_ep *ep, struct lnx_op *rec)
 	wf_lock(&ep->ops_lock);
 	if (!wf_list_empty(&rec->link)) {
 		wf_list_remove(&rec->link);
-		atomic_fetch_sub_explicit(&ep->listed_count, 1, memory_order_relaxed);
+		if (atomic_fetch_sub_explicit(
+			    &ep->listed_count, 1, memory_order_relaxed) == 1)
+			lnx_short_direct(ep, true);
 	}
 	wf_pool_put(&ep->ops_pool, rec);
 	wf_unlock(&ep->ops_lock);

@@ -12,27 +12,6 @@
 
 enum { NAME_TRIES = 64 };
 
-static bool may_sleep_on(const struct wf_wait *wait)
-{
-	return wait->obj != FI_WAIT_NONE;
-}
-
-/* May somebody sleep until something comes for this endpoint? Peers are told when the
- * connection is made, so that those who never sleep are never asked whether they do. */
-static bool may_sleep(const struct wf_ep *ep)
-{
-	if (ep->domain->progress == FI_PROGRESS_AUTO || ep->domain->thread)
-		return true;
-	if ((ep->tx_cq && may_sleep_on(&ep->tx_cq->wait)) ||
-		(ep->rx_cq && may_sleep_on(&ep->rx_cq->wait)))
-		return true;
-	for (int i = 0; i < WF_CNTR_COUNT; i++)
-		if (ep->cntr[i] && may_sleep_on(&ep->cntr[i]->wait))
-			return true;
-	/* Whoever reads imported queues does it in his own way. */
-	return ep->srx && !ep->srx_lock;
-}
-
 static int listen_at(struct shm_ep *ep)
 {
 	int ret = shm_socket_listen(ep->name, &ep->listener.fd);
@@ -54,7 +33,9 @@ static int shm_enable(struct wf_ep *wf)
 	struct shm_ep *ep = shm_ep_of(wf);
 	int ret;
 
-	ep->sleeps = may_sleep(wf);
+	/* Peers are told when the connection is made, so that those who never sleep
+	 * are never asked whether they do. */
+	ep->sleeps = wf_ep_may_sleep(wf);
 	ep->tx_size = wf->info->tx_attr->size;
 	if (ep->listener.fd >= 0)
 		return 0;

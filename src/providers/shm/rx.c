@@ -95,6 +95,7 @@ static inline bool deliver(struct shm_conn *conn, uint64_t head)
 {
 	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
 	unsigned int kind = (uint8_t)(head >> 32), flags = (uint8_t)(head >> 40);
+	fi_addr_t index = FI_ADDR_NOTAVAIL;
 	struct shm_ep *ep = conn->ep;
 	struct wf_srx_arrival msg;
 
@@ -102,12 +103,15 @@ static inline bool deliver(struct shm_conn *conn, uint64_t head)
 	if (wf_unlikely(kind - 1 > SHM_REC_TAGGED - 1 || flags & ~SHM_FLAG_DATA ||
 			msg.len > SHM_INLINE_MAX || !ep->ep.srx))
 		return false;
-	msg.addr = ep->want_index ? shm_conn_index(conn) : FI_ADDR_UNSPEC;
-	msg.src = FI_ADDR_NOTAVAIL;
+	msg.addr = msg.src = FI_ADDR_UNSPEC;
+	if (ep->want_index) {
+		index = shm_conn_index(conn);
+		msg.addr = wf_ep_srx_source(&ep->ep, index);
+	}
 	if (ep->want_source) {
-		if (wf_unlikely(msg.addr == FI_ADDR_UNSPEC))
+		if (wf_unlikely(index == FI_ADDR_NOTAVAIL))
 			return false;
-		msg.src = wf_av_report(ep->ep.av, msg.addr);
+		msg.src = wf_ep_source(&ep->ep, index);
 	}
 	msg.buf = slot->blob;
 	msg.tag = kind == SHM_REC_TAGGED ? *(const volatile uint64_t *)&slot->word : 0;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
+#include "objects/op/build.h"
 #include "providers/shm/peer.h"
 #include "sys/copy.h"
 
 /* Operations as they are posted. */
-
-/* What keeps a message from being written and forgotten. */
-#define SLOW_FLAGS (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_FENCE)
 
 static inline uint8_t message_kind(const struct wf_op *op)
 {
@@ -97,16 +95,14 @@ static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
 	return ret;
 }
 
-ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, uint64_t flags,
-	const void *buf, size_t len, fi_addr_t addr, uint64_t tag, void *context)
+ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 	struct shm_conn *conn;
 	struct shm_slot *slot;
 	ssize_t ret = -FI_EAGAIN;
 
-	if (wf_unlikely(flags & SLOW_FLAGS))
-		return ret;
 	wf_lock(&wf->lock);
 	conn = shm_peer_conn(ep, addr);
 	if (wf_unlikely(!conn || !conn->idle || !shm_out_room(conn)))
@@ -117,9 +113,6 @@ ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, uint64_t flags,
 	shm_writer_commit(&conn->out, slot,
 		kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG, 0, len);
 	shm_out_wake(conn);
-	if (flags & FI_COMPLETION || wf->cntr[WF_CNTR_SEND])
-		wf_ep_tx_done(wf, WF_CNTR_SEND, context, flags,
-			wf_op_reports[kind].comp_flags, len);
 	ret = 0;
 out:
 	wf_unlock(&wf->lock);
@@ -140,7 +133,7 @@ ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
 	if (wf_unlikely(!conn))
 		ret = queue(ep, wait, op);
 	else if (op->kind == WF_OP_TSEND || op->kind == WF_OP_SEND
-			 ? op->flags & SLOW_FLAGS || !write_message(conn, op)
+			 ? op->flags & WF_OP_NOT_SMALL || !write_message(conn, op)
 			 : !shm_small_start(conn, op, &ret))
 		ret = queue_on(conn, op);
 out:

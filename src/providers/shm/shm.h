@@ -93,8 +93,8 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	uint64_t flags, void *context);
 
 /* send.c */
-ssize_t shm_send_small(struct wf_ep *ep, enum wf_op_kind kind, uint64_t flags,
-	const void *buf, size_t len, fi_addr_t addr, uint64_t tag, void *context);
+ssize_t shm_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag);
 ssize_t shm_start(struct wf_ep *ep, struct wf_op *op);
 
 /* progress.c; ep.lock held. */
