@@ -5,8 +5,10 @@
 
 /*
  * Operations on a peer's memory that fit a slot, written where they are posted: an
- * 8 byte write is one cache line. What was injected, and counts for nothing when it is
- * done, has no id: the peer says nothing of it unless it fails.
+ * 8 byte write is one cache line. One that gives nothing back, and has no completion
+ * level that speaks of the peer, is complete then, as a message is. It has no id, and
+ * the peer says nothing of it unless it fails: then there is an error without its
+ * context.
  */
 
 enum { HEAD = sizeof(uint64_t) + sizeof(struct fi_rma_iov) };
@@ -29,11 +31,25 @@ static inline size_t compare_of(const struct wf_op *op)
 	return op->kind == WF_OP_COMPARE ? op->atomic->size : 0;
 }
 
-static inline bool is_silent(const struct shm_ep *ep, const struct wf_op *op)
+/* What waits for the peer's word. */
+#define HEARD_FLAGS                                                                    \
+	(FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE |             \
+		FI_COMMIT_COMPLETE | WF_OP_WORK)
+
+static inline bool is_silent(const struct wf_op *op)
 {
-	return op->flags & FI_INJECT && !(op->flags & (FI_COMPLETION | WF_OP_WORK)) &&
-	       (op->kind == WF_OP_WRITE || op->kind == WF_OP_ATOMIC) &&
-	       !ep->ep.cntr[wf_op_reports[op->kind].cntr];
+	return (op->kind == WF_OP_WRITE || op->kind == WF_OP_ATOMIC) &&
+	       !(op->flags & HEARD_FLAGS);
+}
+
+static void complete(struct shm_ep *ep, const struct wf_op *op)
+{
+	const struct wf_op_report *report = &wf_op_reports[op->kind];
+
+	/* Atomics may be counted elsewhere, too. */
+	if (op->flags & FI_COMPLETION || ep->ep.cntr[report->cntr] || op->atomic)
+		wf_ep_tx_done(&ep->ep, report->cntr, op->context, op->flags,
+			report->comp_flags, op->rma->len);
 }
 
 /* Known by its id from now on; 0: no memory. */
@@ -90,15 +106,14 @@ static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t i
 bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret)
 {
 	struct shm_ep *ep = conn->ep;
+	bool silent = is_silent(op);
 	uint64_t id = 0;
 
 	if (!conn->idle || op->flags & FI_FENCE || op->rma_count != 1 ||
 		HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
 		!shm_out_room(conn))
 		return false;
-	if (is_silent(ep, op)) {
-		conn->silent++;
-	} else {
+	if (!silent) {
 		if (ep->tx_pending >= ep->tx_size)
 			return false;
 		id = settle_later(conn, op);
@@ -108,5 +123,9 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 		}
 	}
 	write_slot(conn, op, id);
+	if (silent) {
+		conn->silent++;
+		complete(ep, op);
+	}
 	return true;
 }
