@@ -11,8 +11,6 @@
  * context.
  */
 
-enum { HEAD = sizeof(uint64_t) + sizeof(struct fi_rma_iov) };
-
 const uint8_t shm_access_kinds[WF_OP_COUNT] = {
 	[WF_OP_READ] = SHM_REC_READ,
 	[WF_OP_WRITE] = SHM_REC_WRITE,
@@ -69,6 +67,13 @@ static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
 	return tx->id;
 }
 
+/* Not as a structure: what was just stored by words is loaded by words in no time. */
+static inline uint8_t *add_word(uint8_t *to, uint64_t word)
+{
+	*(volatile uint64_t *)(void *)to = word;
+	return to + sizeof(word);
+}
+
 static inline uint8_t *add_iov(
 	uint8_t *to, const struct iovec *iov, size_t count, size_t len)
 {
@@ -89,9 +94,10 @@ static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t i
 			     ? shm_access_word(1, op->atomic->datatype, op->atomic->op)
 			     : shm_access_word(1, 0, 0);
 	slot->data = op->data;
-	memcpy(to, &id, sizeof(id));
-	memcpy(to + sizeof(id), op->rma, sizeof(*op->rma));
-	to += HEAD;
+	to = add_word(to, id);
+	to = add_word(to, op->rma->addr);
+	to = add_word(to, op->rma->len);
+	to = add_word(to, op->rma->key);
 	if (payload)
 		to = add_iov(to, op->iov, op->iov_count, payload);
 	if (compare)
@@ -99,7 +105,7 @@ static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t i
 			to, op->atomic->compare, op->atomic->compare_count, compare);
 	shm_writer_commit(&conn->out, slot, shm_access_kinds[op->kind],
 		op->flags & FI_REMOTE_CQ_DATA ? SHM_FLAG_DATA : 0,
-		HEAD + payload + compare);
+		SHM_ACCESS_HEAD + payload + compare);
 	shm_out_wake(conn);
 }
 
@@ -110,7 +116,7 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 	uint64_t id = 0;
 
 	if (!conn->idle || op->flags & FI_FENCE || op->rma_count != 1 ||
-		HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
+		SHM_ACCESS_HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
 		!shm_out_room(conn))
 		return false;
 	if (!silent) {
