@@ -174,6 +174,43 @@ static void bad_atomics_change_nothing(void)
 	try_all(true);
 }
 
+/* Of those that were injected the entry has the context of the endpoint. */
+static void injected_ones_that_fail_are_told(void)
+{
+	struct cf_options options = { .caps = FI_RMA | FI_ATOMIC, .split_cqs = true };
+	struct fi_cq_err_entry err = { 0 };
+	struct cf_region region;
+	struct cf_env env;
+	struct cf_side *from = &env.side[0];
+	uint64_t one = 1;
+
+	if (strcmp(cf_target.provider, "shm") != 0)
+		SKIP("asks for no answer");
+	cf_open_pair(&env, &options);
+	cf_open_region(&env, 1, &region, NULL, LEN, FI_REMOTE_WRITE | FI_REMOTE_READ);
+	cf_meet(&env);
+	for (int i = 0; i < 3; i++) {
+		CF_RETRY(from->tx_cq,
+			fi_inject_write(from->ep, &one, sizeof(one), from->peer,
+				region.addr + LEN - 1, region.key));
+		cf_cq_wait_err(from->tx_cq, &err);
+		CHECK(err.op_context == from->ep->fid.context && err.err > 0);
+		CHECK(err.flags & FI_RMA && err.flags & FI_WRITE);
+		CHECK_EQ(err.src_addr, from->peer);
+		CF_RETRY(from->tx_cq,
+			fi_inject_atomic(from->ep, &one, 1, from->peer, region.addr,
+				~region.key, FI_UINT64, FI_SUM));
+		cf_cq_wait_err(from->tx_cq, &err);
+		CHECK(err.op_context == from->ep->fid.context && err.err > 0);
+		CHECK(err.flags & FI_ATOMIC && err.flags & FI_WRITE);
+	}
+	for (size_t i = 0; i < LEN; i++)
+		CHECK_EQ(region.bytes[i], 0);
+	cf_exchange(&env, 64);
+	cf_close_region(&region);
+	cf_close(&env);
+}
+
 /* After refusals, good transfers to the same region work. */
 static void the_target_serves_on(void)
 {
@@ -241,5 +278,7 @@ CF_SUITE(rma_check,
 		FI_MSG | FI_RMA),
 	CF_CASE(bad_atomics_change_nothing, "ATM-017 MR-031 MR-032",
 		FI_MSG | FI_ATOMIC),
+	CF_CASE(injected_ones_that_fail_are_told, "RMA-007 CQ-044",
+		FI_MSG | FI_RMA | FI_ATOMIC),
 	CF_CASE(the_target_serves_on, "RMA-006 MR-034", FI_MSG | FI_RMA),
 	CF_CASE(the_whole_region_is_allowed, "RMA-006", FI_MSG | FI_RMA));

@@ -257,6 +257,67 @@ static void what_was_not_taken_goes_to_the_next(void)
 	node_close(&hub);
 }
 
+/* ---- accesses to memory that is no more ---- */
+
+static void have_memory(void *arg)
+{
+	static uint64_t memory[64];
+	struct letters *l = arg;
+	struct node node = { .caps = FI_RMA };
+	struct fid_mr *mr;
+
+	node_open_as(&node, l->number);
+	CHECK_OK(fi_mr_reg(node.domain, memory, sizeof(memory), FI_REMOTE_WRITE, 0, 9,
+		0, &mr, NULL));
+	pipe_tell(&l->ready);
+	while (!l->last)
+		(void)fi_cq_read(node.cq, NULL, 0);
+	pipe_tell(&l->ready);
+	for (;;)
+		(void)pause();
+}
+
+/* They were injected, and nobody is told when they are done: that they never are is an
+ * error for each, which names the peer. */
+static void writes_to_the_dead_fail(void)
+{
+	enum { WRITES = 20 };
+	struct letters *l = mmap(NULL, sizeof(*l), PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct node hub = { .caps = FI_RMA };
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+	struct fi_context2 context;
+	uint64_t word = 1;
+	fi_addr_t to;
+	pid_t pid;
+
+	CHECK(l != MAP_FAILED);
+	node_open_as(&hub, 0);
+	l->number = free_port();
+	pipe_open(&l->ready);
+	pid = child(have_memory, l, 60);
+	pipe_wait(&l->ready);
+	to = node_peer(&hub, l->number);
+	CHECK_OK(fi_write(hub.ep, &word, sizeof(word), NULL, to, 0, 9, &context));
+	CHECK(node_wait(&hub, &entry, &err, LIMIT_MS) == 1);
+	/* It takes these, and none from then on. */
+	CHECK_OK(fi_inject_write(hub.ep, &word, sizeof(word), to, 0, 9));
+	(void)usleep(20000);
+	l->last = 1;
+	pipe_wait(&l->ready);
+	for (int i = 0; i < WRITES; i++)
+		CHECK_OK(fi_inject_write(hub.ep, &word, sizeof(word), to, 0, 9));
+	kill_and_reap(pid);
+	for (int i = 0; i < WRITES; i++) {
+		CHECK(node_wait(&hub, &entry, &err, LIMIT_MS) == -1);
+		CHECK(err.op_context == hub.ep->fid.context && err.src_addr == to);
+		CHECK(err.err > 0 && err.flags == (FI_RMA | FI_WRITE));
+	}
+	node_idle(&hub, 50);
+	node_close(&hub);
+}
+
 /* ---- a stranger under the number of the dead one ---- */
 
 enum { SECRET = 2, MESSAGE = 1, LARGE_TAG = 1, SMALL_TAG = 2 };
@@ -353,6 +414,7 @@ int main(int argc, char **argv)
 		{ "killed_while_beginning", killed_while_beginning, 3600 },
 		{ "what_was_not_taken_goes_to_the_next",
 			what_was_not_taken_goes_to_the_next, 600 },
+		{ "writes_to_the_dead_fail", writes_to_the_dead_fail, 60 },
 		{ "its_number_is_used_again", its_number_is_used_again, 60 },
 	};
 

@@ -56,7 +56,18 @@ struct flood {
 	_Atomic uint32_t sent; /* taken by fi_tsend */
 };
 
-enum { URGENT = 1 << 30, CONTEXTS = 2048, KINDS = 8, LIMIT_MIB = 256 };
+enum { URGENT = 1 << 30, CONTEXTS = 2048, KINDS = 8 };
+
+/* What is bounded: a receiver keeps half as much again as the small messages that wait,
+ * and a kilobyte for each that waits at its sender, who keeps no more than usual. */
+enum { USUAL_MIB = 16, EAGER = 8192, ANNOUNCED = 1024 };
+
+static unsigned int limit_mib(const struct flood *f)
+{
+	uint64_t each = f->len <= EAGER ? f->len + f->len / 2 : ANNOUNCED;
+
+	return USUAL_MIB + (unsigned int)(f->count * each / MIB);
+}
 
 static void flood_sender(void *arg)
 {
@@ -94,7 +105,7 @@ static void flood_sender(void *arg)
 		CHECK(ret == 1 || ret == -FI_EAGAIN);
 		done += ret == 1;
 	}
-	bounded("sender", base, LIMIT_MIB);
+	bounded("sender", base, USUAL_MIB);
 	node_close(&node);
 }
 
@@ -141,7 +152,7 @@ static void flood_receiver(void *arg)
 	node_open(&node, f->numbers[1]);
 	base = memory_mib();
 	let_it_come(f, &node);
-	bounded("receiver", base, LIMIT_MIB);
+	bounded("receiver", base, limit_mib(f));
 	if (f->backwards)
 		receive_one(f, &node, URGENT, in);
 	for (uint32_t i = 0; i < f->count; i++)

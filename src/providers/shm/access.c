@@ -118,6 +118,42 @@ void shm_access_written(struct shm_conn *conn, struct shm_sink *sink)
 	shm_bulk_free(sink);
 }
 
+static inline uint64_t load_word(const uint8_t *from)
+{
+	return *(const volatile uint64_t *)(const void *)from;
+}
+
+/* It may change meanwhile: each word is loaded once. */
+bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
+{
+	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
+	uint64_t id, flags = (uint8_t)(head >> 40), len = head >> 48;
+	struct fi_rma_iov seg;
+	struct wf_mr *mr;
+	uint8_t *to;
+
+	if (flags || len <= SHM_ACCESS_HEAD || len > SHM_INLINE_MAX ||
+		*(const volatile uint64_t *)&slot->word != shm_access_word(1, 0, 0))
+		return false;
+	id = load_word(slot->blob);
+	seg.addr = load_word(slot->blob + 8);
+	seg.len = load_word(slot->blob + 16);
+	seg.key = load_word(slot->blob + 24);
+	len -= SHM_ACCESS_HEAD;
+	if (wf_unlikely(seg.len != len))
+		return false;
+	to = one_piece(conn, &seg, FI_REMOTE_WRITE, &mr);
+	if (wf_unlikely(!to))
+		return false;
+	wf_copy_small(to, slot->blob + SHM_ACCESS_HEAD, len);
+	wf_ep_remote_done(
+		&conn->ep->ep, mr, FI_RMA | FI_REMOTE_WRITE, len, 0, FI_ADDR_NOTAVAIL);
+	wf_unlock(&map_of(conn)->lock);
+	if (id)
+		shm_tx_ack(conn, id);
+	return true;
+}
+
 /* All of it in one record, and to one place: one look at the region. */
 static bool write_at_once(
 	struct shm_conn *conn, const struct shm_record *rec, const struct request *req)

@@ -225,6 +225,8 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec);
+/* A write whose head this is, when it is short and plain. False: the long way. */
+bool shm_recv_small_write(struct shm_conn *conn, uint64_t head);
 int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec);

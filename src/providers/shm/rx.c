@@ -130,6 +130,8 @@ static bool handle(struct shm_conn *conn, uint64_t head)
 {
 	struct shm_record rec;
 
+	if ((uint8_t)(head >> 32) == SHM_REC_WRITE && shm_recv_small_write(conn, head))
+		return true;
 	if (wf_likely(shm_rx_decode(&conn->in, head, &rec) &&
 		      !handlers[rec.kind](conn, &rec)))
 		return true;

@@ -5,11 +5,11 @@
 
 /*
  * Operations on a peer's memory that fit a slot, written where they are posted: an
- * 8 byte write is one cache line. What was injected, and counts for nothing when it is
- * done, has no id: the peer says nothing of it unless it fails.
+ * 8 byte write is one cache line. One that gives nothing back, and has no completion
+ * level that speaks of the peer, is complete then, as a message is. It has no id, and
+ * the peer says nothing of it unless it fails: then there is an error without its
+ * context.
  */
-
-enum { HEAD = sizeof(uint64_t) + sizeof(struct fi_rma_iov) };
 
 const uint8_t shm_access_kinds[WF_OP_COUNT] = {
 	[WF_OP_READ] = SHM_REC_READ,
@@ -29,11 +29,25 @@ static inline size_t compare_of(const struct wf_op *op)
 	return op->kind == WF_OP_COMPARE ? op->atomic->size : 0;
 }
 
-static inline bool is_silent(const struct shm_ep *ep, const struct wf_op *op)
+/* What waits for the peer's word. */
+#define HEARD_FLAGS                                                                    \
+	(FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE |             \
+		FI_COMMIT_COMPLETE | WF_OP_WORK)
+
+static inline bool is_silent(const struct wf_op *op)
 {
-	return op->flags & FI_INJECT && !(op->flags & (FI_COMPLETION | WF_OP_WORK)) &&
-	       (op->kind == WF_OP_WRITE || op->kind == WF_OP_ATOMIC) &&
-	       !ep->ep.cntr[wf_op_reports[op->kind].cntr];
+	return (op->kind == WF_OP_WRITE || op->kind == WF_OP_ATOMIC) &&
+	       !(op->flags & HEARD_FLAGS);
+}
+
+static void complete(struct shm_ep *ep, const struct wf_op *op)
+{
+	const struct wf_op_report *report = &wf_op_reports[op->kind];
+
+	/* Atomics may be counted elsewhere, too. */
+	if (op->flags & FI_COMPLETION || ep->ep.cntr[report->cntr] || op->atomic)
+		wf_ep_tx_done(&ep->ep, report->cntr, op->context, op->flags,
+			report->comp_flags, op->rma->len);
 }
 
 /* Known by its id from now on; 0: no memory. */
@@ -51,6 +65,13 @@ static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
 	conn->unsettled++;
 	wf_list_push(&conn->settling, &tx->link);
 	return tx->id;
+}
+
+/* Not as a structure: what was just stored by words is loaded by words in no time. */
+static inline uint8_t *add_word(uint8_t *to, uint64_t word)
+{
+	*(volatile uint64_t *)(void *)to = word;
+	return to + sizeof(word);
 }
 
 static inline uint8_t *add_iov(
@@ -73,9 +94,10 @@ static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t i
 			     ? shm_access_word(1, op->atomic->datatype, op->atomic->op)
 			     : shm_access_word(1, 0, 0);
 	slot->data = op->data;
-	memcpy(to, &id, sizeof(id));
-	memcpy(to + sizeof(id), op->rma, sizeof(*op->rma));
-	to += HEAD;
+	to = add_word(to, id);
+	to = add_word(to, op->rma->addr);
+	to = add_word(to, op->rma->len);
+	to = add_word(to, op->rma->key);
 	if (payload)
 		to = add_iov(to, op->iov, op->iov_count, payload);
 	if (compare)
@@ -83,22 +105,21 @@ static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t i
 			to, op->atomic->compare, op->atomic->compare_count, compare);
 	shm_writer_commit(&conn->out, slot, shm_access_kinds[op->kind],
 		op->flags & FI_REMOTE_CQ_DATA ? SHM_FLAG_DATA : 0,
-		HEAD + payload + compare);
+		SHM_ACCESS_HEAD + payload + compare);
 	shm_out_wake(conn);
 }
 
 bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret)
 {
 	struct shm_ep *ep = conn->ep;
+	bool silent = is_silent(op);
 	uint64_t id = 0;
 
 	if (!conn->idle || op->flags & FI_FENCE || op->rma_count != 1 ||
-		HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
+		SHM_ACCESS_HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
 		!shm_out_room(conn))
 		return false;
-	if (is_silent(ep, op)) {
-		conn->silent++;
-	} else {
+	if (!silent) {
 		if (ep->tx_pending >= ep->tx_size)
 			return false;
 		id = settle_later(conn, op);
@@ -108,5 +129,9 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 		}
 	}
 	write_slot(conn, op, id);
+	if (silent) {
+		conn->silent++;
+		complete(ep, op);
+	}
 	return true;
 }

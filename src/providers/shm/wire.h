@@ -113,6 +113,9 @@ struct shm_rts {
 	} iov[SHM_IOV_LIMIT];
 };
 
+/* What the blob of an access with one segment begins with. */
+enum { SHM_ACCESS_HEAD = sizeof(uint64_t) + sizeof(struct fi_rma_iov) };
+
 /* The word of RMA and atomic records, from the lowest byte: how many segments, type of
  * data, operation. (Not a structure: it is made and read in one piece.) */
 static inline uint64_t shm_access_word(
