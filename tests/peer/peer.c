@@ -44,6 +44,7 @@ struct tp_cntr {
 struct tp_av {
 	struct fid_av fid;
 	uint64_t ids[AV_ROOM];
+	fi_addr_t known_as[AV_ROOM]; /* to the owner */
 	size_t count;
 	atomic_int refs;
 };
@@ -68,7 +69,7 @@ struct tp_ep {
 	struct fid_ep fid;
 	uint64_t id;
 	struct tp_cq *tx_cq, *rx_cq;
-	bool rx_selective;
+	bool rx_selective, tx_selective;
 	struct tp_cntr *tx_cntr, *rx_cntr;
 	struct tp_av *av;
 	struct tp_srx *srx;
@@ -166,7 +167,7 @@ static fi_addr_t find(const struct tp_av *av, uint64_t id)
 	pthread_mutex_lock(&net_lock);
 	for (size_t i = 0; i < av->count; i++)
 		if (av->ids[i] == id)
-			ret = i;
+			ret = av->known_as[i];
 	pthread_mutex_unlock(&net_lock);
 	return ret;
 }
@@ -302,7 +303,11 @@ static ssize_t post(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t d
 	if (!msg)
 		return -FI_ENOMEM;
 	*msg = (struct msg){
-		.from = ep->id, .tag = tag, .data = data, .flags = flags, .len = len
+		.from = ep->id,
+		.tag = tag,
+		.data = data,
+		.flags = flags & (FI_TAGGED | FI_REMOTE_CQ_DATA),
+		.len = len,
 	};
 	memcpy(msg->buf, buf, len);
 	pthread_mutex_lock(&net_lock);
@@ -321,9 +326,11 @@ static ssize_t post(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t d
 	}
 	if (ep->tx_cntr)
 		ep->tx_cntr->owner->owner_ops->inc(ep->tx_cntr->owner);
-	report(ep->tx_cq, cq->owner_ops->write(cq, context,
-				  FI_SEND | (flags & FI_TAGGED ? FI_TAGGED : FI_MSG), 0,
-				  NULL, 0, 0, FI_ADDR_NOTAVAIL));
+	if (!ep->tx_selective || flags & FI_COMPLETION)
+		report(ep->tx_cq,
+			cq->owner_ops->write(cq, context,
+				FI_SEND | (flags & FI_TAGGED ? FI_TAGGED : FI_MSG), 0,
+				NULL, 0, 0, FI_ADDR_NOTAVAIL));
 	return 0;
 }
 
@@ -346,6 +353,23 @@ static ssize_t ep_tsenddata(struct fid_ep *fid, const void *buf, size_t len, voi
 		fid, buf, len, dest, tag, data, FI_TAGGED | FI_REMOTE_CQ_DATA, context);
 }
 
+static ssize_t ep_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+{
+	if (msg->iov_count != 1)
+		return -FI_EINVAL;
+	return post(fid, msg->msg_iov->iov_base, msg->msg_iov->iov_len, msg->addr, 0,
+		msg->data, flags, msg->context);
+}
+
+static ssize_t ep_tsendmsg(
+	struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	if (msg->iov_count != 1)
+		return -FI_EINVAL;
+	return post(fid, msg->msg_iov->iov_base, msg->msg_iov->iov_len, msg->addr,
+		msg->tag, msg->data, flags | FI_TAGGED, msg->context);
+}
+
 /* P-09: receives are posted to the owner. */
 static ssize_t no_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src, void *context)
@@ -363,12 +387,14 @@ static struct fi_ops_msg msg_ops = {
 	.size = sizeof(msg_ops),
 	.recv = no_recv,
 	.send = ep_send,
+	.sendmsg = ep_sendmsg,
 };
 
 static struct fi_ops_tagged tagged_ops = {
 	.size = sizeof(tagged_ops),
 	.recv = no_trecv,
 	.send = ep_tsend,
+	.sendmsg = ep_tsendmsg,
 	.senddata = ep_tsenddata,
 };
 
@@ -405,6 +431,8 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 			BIND(rx_cq, container_of(bfid, struct tp_cq, fid.fid));
 		ep->rx_selective |=
 			(flags & FI_RECV) && (flags & FI_SELECTIVE_COMPLETION);
+		ep->tx_selective |=
+			(flags & FI_TRANSMIT) && (flags & FI_SELECTIVE_COMPLETION);
 		return 0;
 	case FI_CLASS_CNTR:
 		if (flags & FI_SEND)
@@ -527,6 +555,8 @@ static int av_insert(struct fid_av *fid, const void *addr, size_t count,
 
 	pthread_mutex_lock(&net_lock);
 	for (done = 0; done < count && av->count < AV_ROOM; done++) {
+		av->known_as[av->count] =
+			flags & FI_AV_USER_ID ? fi_addr[done] : av->count;
 		if (fi_addr)
 			fi_addr[done] = av->count;
 		av->ids[av->count++] = ids[done];
@@ -792,11 +822,16 @@ static int tp_getinfo(uint32_t version, const char *node, const char *service,
 	if (!info)
 		return -FI_ENOMEM;
 	info->caps = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV |
-		     FI_SOURCE | FI_PEER;
+		     FI_SOURCE | FI_PEER | FI_AV_USER_ID | FI_LOCAL_COMM;
 	info->addr_format = FI_FORMAT_UNSPEC;
+	info->tx_attr->size = info->rx_attr->size = 64;
+	info->tx_attr->iov_limit = info->rx_attr->iov_limit = 1;
 	info->ep_attr->type = FI_EP_RDM;
 	info->ep_attr->max_msg_size = 1 << 20;
+	info->domain_attr->threading = FI_THREAD_DOMAIN;
 	info->domain_attr->cq_data_size = 8;
+	info->domain_attr->cq_cnt = info->domain_attr->cntr_cnt = 1024;
+	info->domain_attr->ep_cnt = EP_ROOM;
 	info->fabric_attr->name = strdup("test");
 	info->domain_attr->name = strdup("test");
 	*ret_info = info;
