@@ -23,7 +23,9 @@
  * sit on themselves; and what the user does not want to see (FI_PROVIDER,
  * FI_ADDR_FORMAT) is taken out only from the answer that the application gets. The
  * layer returns what it found underneath with the prov_name it found there; its own
- * name is appended here.
+ * name is appended here. Layers of other origin name themselves with a ^ in front,
+ * behind a transport perhaps ("tcp;^ofi_rxm"), to say that they are not part of what
+ * they sit on.
  *
  * Nothing here is locked: the registry does not change any more, and the rest is on
  * the stack of the calling thread.
@@ -35,8 +37,9 @@ struct question {
 	const char *service;
 	uint64_t flags;
 	const struct fi_info *hints;
-	struct wf_layers name; /* hints' prov_name; count 0 when there is none */
-	uint32_t prov_version; /* hints'; 0 for any */
+	struct wf_layers name;    /* hints' prov_name; count 0 when there is none */
+	uint32_t prov_version;    /* hints'; 0 for any */
+	struct wf_layers without; /* named there with a ^ in front */
 };
 
 /* One list for each place of the fixed order. */
@@ -45,8 +48,9 @@ struct answer {
 	struct fi_info *last[WF_RANKS];
 };
 
-/* The providers that this thread is asking right now. */
+/* The providers that this thread is asking right now, and what. */
 struct asking {
+	const struct question *question;
 	const struct wf_prov_entry *entry;
 	const struct asking *outer;
 };
@@ -104,6 +108,14 @@ static int list_providers(struct answer *answer)
 	return 0;
 }
 
+/* Some transports carry a layer only when a hint names both. */
+static bool is_named_base(const struct wf_layer *name)
+{
+	const struct wf_known_prov *known = wf_prov_known(name);
+
+	return known && known->named_base;
+}
+
 /* A transport's name leads to it and to every layer that may use it; a layer's only
  * to that layer; so does any layered name. Offload providers serve those who name
  * them. */
@@ -116,7 +128,8 @@ static bool name_leads_to(const struct wf_layers *name, const char *prov_name)
 	if (wf_layer_is(wf_layers_top(name), prov_name))
 		return true;
 	return name->count == 1 && kind == WF_PROV_UTIL &&
-	       wf_prov_kind(name->layer[0].text) == WF_PROV_CORE;
+	       wf_prov_kind(name->layer[0].text) == WF_PROV_CORE &&
+	       !is_named_base(&name->layer[0]);
 }
 
 static void log_versions(const struct wf_prov_entry *entry, const char *field,
@@ -148,19 +161,28 @@ static bool out_of_reach(const struct question *q, const struct wf_prov_entry *e
 	return entry->hidden && !(by_name && !wf_settings.providers.negated);
 }
 
+/* Could nothing come of it, as a layer asks and nobody named its transport? */
+static bool useless_below(const struct question *q, const char *prov_name)
+{
+	return asking && !q->name.count &&
+	       !wf_layers_contain(&asking->question->name, prov_name) &&
+	       is_named_base(&(struct wf_layer){ prov_name, strlen(prov_name) });
+}
+
 static bool worth_asking(const struct question *q, const struct wf_prov_entry *entry)
 {
 	const struct fi_provider *prov = entry->prov;
 
 	/* Hooks answer nothing; they are put in front of fabrics. */
-	if (!prov->getinfo || being_asked(entry))
+	if (!prov->getinfo || being_asked(entry) || useless_below(q, prov->name))
 		return false;
 	if (out_of_reach(q, entry)) {
 		log_names(entry, "FI_PROVIDER", wf_settings.providers.text, prov->name);
 		return false;
 	}
-	if (!name_leads_to(&q->name, prov->name)) {
-		if (q->name.count)
+	if (!name_leads_to(&q->name, prov->name) ||
+		wf_layers_contain(&q->without, prov->name)) {
+		if (q->name.count || q->without.count)
 			log_names(entry, "prov_name", hinted_name(q), prov->name);
 		return false;
 	}
@@ -198,14 +220,14 @@ static bool complete_name(struct fi_fabric_attr *attr, const char *prov_name)
 	return true;
 }
 
-/* Does the name of a result match the hint's? Some transports carry a layer only
- * when the hint names both. */
+/* Does the name of a result match the hint's? */
 static bool name_matches(const struct question *q, const struct wf_layers *name)
 {
-	const struct wf_known_prov *base = wf_prov_known(&name->layer[0]);
-
-	if (name->count > 1 && q->name.count < 2 && base && base->named_base)
+	if (name->count > 1 && q->name.count < 2 && is_named_base(&name->layer[0]))
 		return false;
+	for (unsigned int i = 0; i < q->without.count; i++)
+		if (wf_layers_include(name, &q->without.layer[i]))
+			return false;
 	if (q->name.count == 1)
 		return wf_layers_include(name, &q->name.layer[0]);
 	return wf_layers_begin_with(name, &q->name);
@@ -252,7 +274,8 @@ static bool accept(const struct question *q, const struct wf_prov_entry *entry,
 	attr->api_version = q->version;
 	if (!name_matches(q, &name)) {
 		log_names(entry, "prov_name",
-			q->name.count ? hinted_name(q) : "no layer by name",
+			q->name.count || q->without.count ? hinted_name(q)
+							  : "no layer by name",
 			attr->prov_name);
 		return false;
 	}
@@ -272,7 +295,7 @@ static bool accept(const struct question *q, const struct wf_prov_entry *entry,
 static struct fi_info *call_provider(
 	const struct question *q, const struct wf_prov_entry *entry)
 {
-	struct asking here = { .entry = entry, .outer = asking };
+	struct asking here = { .question = q, .entry = entry, .outer = asking };
 	struct fi_info *list = NULL;
 	int err;
 
@@ -303,6 +326,24 @@ static void ask(const struct question *q, const struct wf_prov_entry *entry,
 	}
 }
 
+static void take_exclusions(struct question *q)
+{
+	struct wf_layers all = q->name;
+
+	q->name.count = 0;
+	for (unsigned int i = 0; i < all.count; i++) {
+		struct wf_layer layer = all.layer[i];
+
+		if (*layer.text != '^') {
+			q->name.layer[q->name.count++] = layer;
+		} else {
+			layer.text++;
+			layer.len--;
+			q->without.layer[q->without.count++] = layer;
+		}
+	}
+}
+
 /* -FI_ENODATA for a prov_name that cannot be one. */
 static int parse_hints(struct question *q)
 {
@@ -313,8 +354,10 @@ static int parse_hints(struct question *q)
 	q->prov_version = attr->prov_version;
 	if (!attr->prov_name || !*attr->prov_name)
 		return 0;
-	if (wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &q->name))
+	if (wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &q->name)) {
+		take_exclusions(q);
 		return 0;
+	}
 	FI_INFO(&wf_core_prov, FI_LOG_CORE,
 		"refused: prov_name: asked %s, possible at most %d names with one ; "
 		"between them\n",
@@ -325,7 +368,7 @@ static int parse_hints(struct question *q)
 int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 	const struct fi_info *hints, struct fi_info **ret_info)
 {
-	struct question q = { version, node, service, flags, hints, { 0 }, 0 };
+	struct question q = { version, node, service, flags, hints, { 0 }, 0, { 0 } };
 	struct answer answer = { 0 };
 	struct fi_info *list;
 	int err = 0;

@@ -273,8 +273,10 @@ static int add_offers(struct members *found, const struct lnx_text *provider,
 	struct fi_info *offers = ask(provider, domain);
 	int ret = 0;
 
+	/* Not every provider heeds the name of a domain. */
 	for (struct fi_info *it = offers; it && !ret; it = it->next)
-		ret = add_member(found, provider, it);
+		if (!domain || lnx_text_is(domain, it->domain_attr->name))
+			ret = add_member(found, provider, it);
 	fi_freeinfo(offers);
 	return ret;
 }

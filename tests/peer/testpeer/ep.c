@@ -24,6 +24,23 @@ static ssize_t ep_tsenddata(struct fid_ep *fid, const void *buf, size_t len, voi
 		fid, buf, len, dest, tag, data, FI_TAGGED | FI_REMOTE_CQ_DATA, context);
 }
 
+static ssize_t ep_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
+{
+	if (msg->iov_count != 1)
+		return -FI_EINVAL;
+	return tp_post(fid, msg->msg_iov->iov_base, msg->msg_iov->iov_len, msg->addr, 0,
+		msg->data, flags, msg->context);
+}
+
+static ssize_t ep_tsendmsg(
+	struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	if (msg->iov_count != 1)
+		return -FI_EINVAL;
+	return tp_post(fid, msg->msg_iov->iov_base, msg->msg_iov->iov_len, msg->addr,
+		msg->tag, msg->data, flags | FI_TAGGED, msg->context);
+}
+
 /* P-09: receives are posted to the owner. */
 static ssize_t no_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src, void *context)
@@ -41,12 +58,14 @@ struct fi_ops_msg tp_msg_ops = {
 	.size = sizeof(tp_msg_ops),
 	.recv = no_recv,
 	.send = ep_send,
+	.sendmsg = ep_sendmsg,
 };
 
 struct fi_ops_tagged tp_tagged_ops = {
 	.size = sizeof(tp_tagged_ops),
 	.recv = no_trecv,
 	.send = ep_tsend,
+	.sendmsg = ep_tsendmsg,
 	.senddata = ep_tsenddata,
 };
 
@@ -83,6 +102,8 @@ static int ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 			BIND(rx_cq, container_of(bfid, struct tp_cq, fid.fid));
 		ep->rx_selective |=
 			(flags & FI_RECV) && (flags & FI_SELECTIVE_COMPLETION);
+		ep->tx_selective |=
+			(flags & FI_TRANSMIT) && (flags & FI_SELECTIVE_COMPLETION);
 		return 0;
 	case FI_CLASS_CNTR:
 		if (flags & FI_SEND)

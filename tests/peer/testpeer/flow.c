@@ -66,7 +66,7 @@ static fi_addr_t tp_find(const struct tp_av *av, uint64_t id)
 	pthread_mutex_lock(&tp_lock);
 	for (size_t i = 0; i < av->count; i++)
 		if (av->ids[i] == id)
-			ret = i;
+			ret = av->known_as[i];
 	pthread_mutex_unlock(&tp_lock);
 	return ret;
 }
@@ -199,7 +199,11 @@ ssize_t tp_post(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest,
 	if (!msg)
 		return -FI_ENOMEM;
 	*msg = (struct msg){
-		.from = ep->id, .tag = tag, .data = data, .flags = flags, .len = len
+		.from = ep->id,
+		.tag = tag,
+		.data = data,
+		.flags = flags & (FI_TAGGED | FI_REMOTE_CQ_DATA),
+		.len = len,
 	};
 	memcpy(msg->buf, buf, len);
 	pthread_mutex_lock(&tp_lock);
@@ -218,9 +222,11 @@ ssize_t tp_post(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest,
 	}
 	if (ep->tx_cntr)
 		ep->tx_cntr->owner->owner_ops->inc(ep->tx_cntr->owner);
-	report(ep->tx_cq, cq->owner_ops->write(cq, context,
-				  FI_SEND | (flags & FI_TAGGED ? FI_TAGGED : FI_MSG), 0,
-				  NULL, 0, 0, FI_ADDR_NOTAVAIL));
+	if (!ep->tx_selective || flags & FI_COMPLETION)
+		report(ep->tx_cq,
+			cq->owner_ops->write(cq, context,
+				FI_SEND | (flags & FI_TAGGED ? FI_TAGGED : FI_MSG), 0,
+				NULL, 0, 0, FI_ADDR_NOTAVAIL));
 	return 0;
 }
 

@@ -13,6 +13,8 @@ static int av_insert(struct fid_av *fid, const void *addr, size_t count,
 
 	pthread_mutex_lock(&tp_lock);
 	for (done = 0; done < count && av->count < AV_ROOM; done++) {
+		av->known_as[av->count] =
+			flags & FI_AV_USER_ID ? fi_addr[done] : av->count;
 		if (fi_addr)
 			fi_addr[done] = av->count;
 		av->ids[av->count++] = ids[done];

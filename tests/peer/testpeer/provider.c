@@ -79,11 +79,16 @@ static int tp_getinfo(uint32_t version, const char *node, const char *service,
 	if (!info)
 		return -FI_ENOMEM;
 	info->caps = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV |
-		     FI_SOURCE | FI_PEER;
+		     FI_SOURCE | FI_PEER | FI_AV_USER_ID | FI_LOCAL_COMM;
 	info->addr_format = FI_FORMAT_UNSPEC;
+	info->tx_attr->size = info->rx_attr->size = 64;
+	info->tx_attr->iov_limit = info->rx_attr->iov_limit = 1;
 	info->ep_attr->type = FI_EP_RDM;
 	info->ep_attr->max_msg_size = 1 << 20;
+	info->domain_attr->threading = FI_THREAD_DOMAIN;
 	info->domain_attr->cq_data_size = 8;
+	info->domain_attr->cq_cnt = info->domain_attr->cntr_cnt = 1024;
+	info->domain_attr->ep_cnt = EP_ROOM;
 	info->fabric_attr->name = strdup("test");
 	info->domain_attr->name = strdup("test");
 	*ret_info = info;

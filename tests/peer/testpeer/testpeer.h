@@ -46,6 +46,7 @@ struct tp_cntr {
 struct tp_av {
 	struct fid_av fid;
 	uint64_t ids[AV_ROOM];
+	fi_addr_t known_as[AV_ROOM]; /* to the owner */
 	size_t count;
 	atomic_int refs;
 };
@@ -70,7 +71,7 @@ struct tp_ep {
 	struct fid_ep fid;
 	uint64_t id;
 	struct tp_cq *tx_cq, *rx_cq;
-	bool rx_selective;
+	bool rx_selective, tx_selective;
 	struct tp_cntr *tx_cntr, *rx_cntr;
 	struct tp_av *av;
 	struct tp_srx *srx;

@@ -24,6 +24,7 @@ static struct {
 	const char *node, *service;
 	uint64_t flags;
 	uint64_t hint_caps;
+	int shy_calls;
 } seen;
 
 static int one(struct fi_info **info, const char *domain, uint32_t format)
@@ -44,6 +45,7 @@ GETINFO(fast_getinfo)
 
 GETINFO(shy_getinfo)
 {
+	seen.shy_calls++;
 	return one(info, "shy0", FI_ADDR_STR);
 }
 
@@ -279,6 +281,12 @@ static void names_lead_to_layers(void **state)
 	assert_string_equal(list_for("ofi_up"),
 		"fast;ofi_up:fast0 odd;ofi_up:odd0 net;ofi_up:net0 net;ofi_up:net1");
 	assert_string_equal(list_for("shy"), "shy:shy0");
+	assert_string_equal(list_for("net;^ofi_up"), "net:net0 net:net1");
+	assert_string_equal(list_for("^net;^fast;^shy"), "odd;ofi_up:odd0 odd:odd0");
+	/* Not asked where nothing can come of it. */
+	seen.shy_calls = 0;
+	(void)list_for("ofi_up");
+	assert_int_equal(seen.shy_calls, 0);
 	assert_string_equal(list_for("shy;ofi_up"), "shy;ofi_up:shy0");
 	assert_string_equal(list_for("off_help"), "off_help:help0");
 	assert_string_equal(list_for("ofi_hook_eye"), "error -61");

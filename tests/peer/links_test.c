@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_tagged.h>
+
+/*
+ * A provider library of any version as a member of an lnx link: links_test PROVIDER.
+ * Two endpoints exchange messages, received from any source, posted first and
+ * unexpected.
+ */
+
+enum { SIDES = 2, NAME_ROOM = 256, LEN = 24, TURNS_MAX = 1000000 };
+
+struct side {
+	struct fid_ep *ep;
+	struct fid_cq *cq;
+};
+
+static struct fi_info *info;
+static struct fid_fabric *fabric;
+static struct fid_domain *domain;
+static struct fid_av *av;
+static struct side sides[SIDES];
+static fi_addr_t addr[SIDES];
+
+/* The member is found although it knows nothing of the newest version (GI-040), and
+ * answers what was asked for with any. */
+static void found(void **state)
+{
+	const uint32_t versions[] = { FI_VERSION(1, 18), FI_VERSION(2, 0),
+		FI_VERSION(2, 6) };
+	struct fi_info *hints = fi_allocinfo();
+
+	assert_non_null(hints);
+	hints->caps = FI_MSG | FI_TAGGED | FI_SOURCE;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->fabric_attr->prov_name = strdup("lnx");
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		fi_freeinfo(info);
+		info = NULL;
+		assert_int_equal(
+			fi_getinfo(versions[i], NULL, NULL, 0, hints, &info), 0);
+		assert_int_equal(info->fabric_attr->api_version, versions[i]);
+		assert_string_equal(info->domain_attr->name, "test");
+	}
+	fi_freeinfo(hints);
+}
+
+static void open_side(struct side *side)
+{
+	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED };
+
+	assert_int_equal(fi_cq_open(domain, &attr, &side->cq, NULL), 0);
+	assert_int_equal(fi_endpoint(domain, info, &side->ep, NULL), 0);
+	assert_int_equal(
+		fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(side->ep, &av->fid, 0), 0);
+	assert_int_equal(fi_enable(side->ep), 0);
+}
+
+static void opened(void **state)
+{
+	struct fi_av_attr attr = { .type = FI_AV_TABLE };
+	unsigned char name[NAME_ROOM];
+	size_t len;
+
+	assert_int_equal(fi_fabric(info->fabric_attr, &fabric, NULL), 0);
+	assert_int_equal(fi_domain(fabric, info, &domain, NULL), 0);
+	assert_int_equal(fi_av_open(domain, &attr, &av, NULL), 0);
+	for (int i = 0; i < SIDES; i++)
+		open_side(&sides[i]);
+	/* The other way round than they were opened. */
+	for (int i = SIDES; i-- > 0;) {
+		len = sizeof(name);
+		assert_int_equal(fi_getname(&sides[i].ep->fid, name, &len), 0);
+		assert_int_equal(fi_av_insert(av, name, 1, &addr[i], 0, NULL), 1);
+	}
+}
+
+static void expect(const struct side *side, void *context, uint64_t flags, uint64_t tag,
+	fi_addr_t src)
+{
+	struct fi_cq_tagged_entry entry;
+	fi_addr_t from;
+	ssize_t ret;
+	int turns = 0;
+
+	do
+		ret = fi_cq_readfrom(side->cq, &entry, 1, &from);
+	while (ret == -FI_EAGAIN && ++turns < TURNS_MAX);
+	assert_int_equal(ret, 1);
+	assert_ptr_equal(entry.op_context, context);
+	assert_int_equal(entry.flags & flags, flags);
+	if (!(flags & FI_RECV))
+		return;
+	assert_int_equal(entry.len, LEN);
+	assert_int_equal(entry.tag, tag);
+	assert_int_equal(from, src);
+}
+
+static void exchange(int from, bool tagged, bool early)
+{
+	const struct side *to = &sides[!from];
+	uint64_t type = tagged ? FI_TAGGED : FI_MSG;
+	unsigned char out[LEN], in[LEN] = { 0 };
+	struct fi_context2 tx, rx;
+
+	memset(out, 17 + from, sizeof(out));
+	for (int step = 0; step < 2; step++) {
+		if ((step == 0) == early) {
+			assert_int_equal(tagged ? fi_tsend(sides[from].ep, out, LEN,
+							  NULL, addr[!from], 5, &tx)
+						: fi_send(sides[from].ep, out, LEN,
+							  NULL, addr[!from], &tx),
+				0);
+			/* What came unexpected is in the queue then. */
+			expect(&sides[from], &tx, FI_SEND | type, 0, 0);
+			(void)fi_cq_read(to->cq, NULL, 0);
+		} else {
+			assert_int_equal(tagged ? fi_trecv(to->ep, in, LEN, NULL,
+							  FI_ADDR_UNSPEC, 4, 1, &rx)
+						: fi_recv(to->ep, in, LEN, NULL,
+							  FI_ADDR_UNSPEC, &rx),
+				0);
+		}
+	}
+	expect(to, &rx, FI_RECV | type, tagged ? 5 : 0, addr[from]);
+	assert_memory_equal(in, out, LEN);
+}
+
+static void exchanged(void **state)
+{
+	for (int i = 0; i < 8; i++)
+		exchange(i & 1, i & 2, i & 4);
+}
+
+static void closed(void **state)
+{
+	for (int i = 0; i < SIDES; i++) {
+		assert_int_equal(fi_close(&sides[i].ep->fid), 0);
+		assert_int_equal(fi_close(&sides[i].cq->fid), 0);
+	}
+	assert_int_equal(fi_close(&av->fid), 0);
+	assert_int_equal(fi_close(&domain->fid), 0);
+	assert_int_equal(fi_close(&fabric->fid), 0);
+	fi_freeinfo(info);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(found),
+		cmocka_unit_test(opened),
+		cmocka_unit_test(exchanged),
+		cmocka_unit_test(closed),
+	};
+
+	if (argc != 2)
+		return 2;
+	(void)setenv("FI_LNX_PROV_LINKS", argv[1], 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
