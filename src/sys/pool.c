@@ -5,7 +5,10 @@
 #include "sys/pages.h"
 #include "sys/pool.h"
 
-enum { MIN_SLAB_BYTES = 65536, MIN_SLAB_OBJECTS = 15 };
+enum {
+	MIN_SLAB_OBJECTS = 15,
+	MAX_NUMBERS = UINT32_MAX >> WF_POOL_ID_SHIFT,
+};
 
 /* A memory checker sees the use of objects that were given back. */
 #if WF_POOL_CHECKED
@@ -30,7 +33,7 @@ static size_t header_size(void)
 void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept)
 {
 	size_t size = round_up(object_size, sizeof(void *));
-	size_t slab_size = MIN_SLAB_BYTES;
+	size_t slab_size = WF_POOL_SLAB;
 
 	assert(object_size);
 	while (slab_size < header_size() + MIN_SLAB_OBJECTS * size)
@@ -47,10 +50,20 @@ void wf_pool_init(struct wf_pool *pool, size_t object_size)
 	wf_pool_init_shared(pool, object_size, &pool->own);
 }
 
+void wf_pool_init_named(
+	struct wf_pool *pool, size_t object_size, size_t *kept, struct wf_book *book)
+{
+	wf_pool_init_shared(pool, object_size, kept);
+	assert(pool->slab_size == WF_POOL_SLAB);
+	pool->book = book;
+}
+
 static void free_slab(struct wf_pool *pool, struct wf_pool_slab *slab)
 {
 	wf_list_remove(&slab->all);
 	pool->slabs--;
+	if (pool->book)
+		wf_book_leave(pool->book, slab->number);
 	show(slab, pool->slab_size);
 	wf_pages_put(slab, pool->slab_size);
 }
@@ -76,6 +89,13 @@ static struct wf_pool_slab *new_slab(struct wf_pool *pool)
 
 	if (!slab)
 		return NULL;
+	if (pool->book) {
+		slab->number = wf_book_enter(pool->book, slab, MAX_NUMBERS);
+		if (!slab->number) {
+			wf_pages_put(slab, pool->slab_size);
+			return NULL;
+		}
+	}
 	slab->pool = pool;
 	slab->fresh = header_size();
 	wf_list_insert_after(&pool->partial, &slab->link);

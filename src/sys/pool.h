@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "sys/book.h"
 #include "sys/compiler.h"
 #include "sys/list.h"
 
@@ -18,6 +19,14 @@
  */
 enum { WF_POOL_KEPT = 1 << 20, WF_POOL_ASIDE = 16 };
 
+/* Objects of pools that have a book can be named by 32 bits: the number of their slab,
+ * and their place in it in words. */
+enum {
+	WF_POOL_SLAB = 1 << 16, /* bytes of the smallest slabs */
+	WF_POOL_ID_SHIFT = 13,
+	WF_POOL_NUMBERED_MAX = 4360, /* largest object that can be named */
+};
+
 struct wf_pool {
 	struct wf_list all; /* of slab->all */
 	/* Slabs with free objects, by slab->link: the latest used of those in use
@@ -25,6 +34,7 @@ struct wf_pool {
 	struct wf_list partial;
 	size_t *kept; /* bytes of empty slabs; @own, or that of several pools */
 	size_t own;
+	struct wf_book *book; /* of the slabs; NULL: nobody names objects */
 	size_t object_size, slab_size;
 	size_t slabs; /* allocated at present */
 	/* For the inline calls: objects that came back, not given to their slabs yet.
@@ -39,6 +49,7 @@ struct wf_pool_slab {
 	void *free;   /* objects that came back, linked through their first word */
 	size_t fresh; /* offset of the objects that were never handed out */
 	uint32_t used;
+	uint32_t number; /* in the book */
 };
 
 /* @object_size is more than 0. */
@@ -48,6 +59,11 @@ void wf_pool_init(struct wf_pool *pool, size_t object_size);
  * what all of them keep together. */
 void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept);
 
+/* The same, and objects of up to WF_POOL_NUMBERED_MAX bytes can be named; @book, which
+ * pools may share, lasts longer. */
+void wf_pool_init_named(
+	struct wf_pool *pool, size_t object_size, size_t *kept, struct wf_book *book);
+
 /* Frees all memory, that of objects which did not come back as well. */
 void wf_pool_done(struct wf_pool *pool);
 
@@ -56,6 +72,27 @@ void *wf_pool_get(struct wf_pool *pool);
 
 /* Any object that one of @pool's get returned. */
 void wf_pool_put(struct wf_pool *pool, void *object);
+
+/* Of an object in a slab of WF_POOL_SLAB bytes. */
+static inline struct wf_pool_slab *wf_pool_slab_of(const void *object)
+{
+	return (struct wf_pool_slab *)((uintptr_t)object &
+				       ~(uintptr_t)(WF_POOL_SLAB - 1));
+}
+
+/* Never 0. */
+static inline uint32_t wf_pool_id(const void *object)
+{
+	return wf_pool_slab_of(object)->number << WF_POOL_ID_SHIFT |
+	       (uint32_t)((uintptr_t)object & (WF_POOL_SLAB - 1)) / sizeof(uint64_t);
+}
+
+/* The object; @slabs is the book's at. */
+static inline void *wf_pool_at(void *const *slabs, uint32_t id)
+{
+	return (uint64_t *)slabs[id >> WF_POOL_ID_SHIFT] +
+	       (id & ((UINT32_C(1) << WF_POOL_ID_SHIFT) - 1));
+}
 
 /* A memory checker wants to be told of every object. */
 #if defined(__SANITIZE_ADDRESS__)
