@@ -51,7 +51,7 @@ struct bench {
 /* The owner's share of the work: an entry from a pool, its fields filled in, and in the
  * end a completion like fi_cq_tagged_entry. */
 static struct receive pool[16], *pool_free;
-static struct wf_book book;
+static struct wf_names names;
 static struct wf_pool messages;
 static size_t messages_kept;
 static uint32_t message_free;
@@ -92,7 +92,7 @@ static void owner_complete(struct wf_match_entry *e)
 
 static struct message *message_at(uint32_t name)
 {
-	return wf_pool_at(book.at, name);
+	return wf_pool_at(&names, name);
 }
 
 static uint32_t owner_keep(uint64_t tag, uint64_t addr)
@@ -118,12 +118,12 @@ static uint32_t message_new(void)
 
 	if (!msg)
 		abort();
-	return wf_pool_id(msg);
+	return wf_pool_name(&names, msg);
 }
 
 static void owner_init(void)
 {
-	wf_pool_init_named(&messages, sizeof(struct message), &messages_kept, &book);
+	wf_pool_init_named(&messages, sizeof(struct message), &messages_kept, &names);
 	for (size_t i = 0; i < WF_ARRAY_SIZE(pool); i++) {
 		owner_put(&pool[i].entry);
 		owner_drop(message_new());
@@ -317,7 +317,7 @@ static int run(const struct bench *b, int rounds)
 			return 1;
 		for (size_t j = 0; j <= counts[i]; j++)
 			w[i].messages[j] = message_new();
-		wf_match_init(&w[i].match, &book);
+		wf_match_init(&w[i].match, &names);
 		b->fill(&w[i], b);
 		(void)round_ns(&w[i], b);
 	}

@@ -19,15 +19,15 @@ static struct wf_match_marks *marks_new(struct wf_match *m)
 		return NULL;
 	marks->kept = 0;
 	wf_pool_init_named(
-		&marks->pool, sizeof(struct wf_match_mark), &marks->kept, m->book);
-	marks->of.book = m->book;
+		&marks->pool, sizeof(struct wf_match_mark), &marks->kept, m->names);
+	marks->of.names = m->names;
 	wf_match_tight_init(&marks->of, 0, false);
 	return m->marks = marks;
 }
 
 static void file(struct wf_match_tight *table, uint32_t link)
 {
-	struct wf_match_tight_node *node = wf_match_tight_at(table->book->at, link);
+	struct wf_match_tight_node *node = wf_match_tight_at(table->names, link);
 
 	wf_match_tight_add(table, link,
 		wf_match_tight_hash(table, node->tag, wf_match_tight_addr(node)));
@@ -35,7 +35,7 @@ static void file(struct wf_match_tight *table, uint32_t link)
 
 static void unfile(struct wf_match_tight *table, struct wf_match_tight_node *node)
 {
-	wf_match_tight_remove(table, wf_pool_id(node),
+	wf_match_tight_remove(table, wf_pool_name(table->names, node),
 		wf_match_tight_hash(table, node->tag, wf_match_tight_addr(node)));
 }
 
@@ -47,7 +47,7 @@ bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t ms
 
 	if (wf_unlikely(!mark))
 		return false;
-	id = wf_pool_id(mark);
+	id = wf_pool_name(m->names, mark);
 	mark->node = wf_match_message_at(m, msg)->node;
 	mark->of.tag = msg;
 	mark->of.addr = 0;
@@ -61,7 +61,7 @@ bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t ms
 static struct wf_match_mark *mark_of(const struct wf_match *m, uint32_t of)
 {
 	return wf_container_of(
-		wf_match_tight_at(m->book->at, of), struct wf_match_mark, of);
+		wf_match_tight_at(m->names, of), struct wf_match_mark, of);
 }
 
 struct wf_match_mark *wf_match_mark_any(const struct wf_match *m, uint32_t msg)

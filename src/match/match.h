@@ -15,7 +15,7 @@
  * The matching engine: posted receives on one side, unexpected messages on the other.
  * It moves no data and knows no fids; its user embeds an entry in whatever stands for a
  * receive. What stands for a message begins with a smaller one, is an object of a pool
- * with a book (sys/pool.h), and is spoken of by its name there, a uint32_t: 0 is none.
+ * with names (sys/pool.h), and is spoken of by its name there, a uint32_t: 0 is none.
  * A receive matches a message when
  *
  *	(receive tag | ignore) == (message tag | ignore)
@@ -105,7 +105,7 @@ struct wf_match {
 	struct wf_list beside; /* of node.ring: a few, and those that found no group */
 
 	/* Unexpected messages. The list is the truth, the indexes are lazy. */
-	struct wf_book *book;
+	struct wf_names *names;
 	uint64_t unexpected_count, unspec_count;
 	uint32_t oldest, latest;
 	struct wf_list indexes; /* latest used first */
@@ -122,8 +122,8 @@ static_assert(sizeof(struct wf_match) <= 640, "an idle engine stays small");
 static_assert(sizeof(struct wf_match_entry) <= 88, "embedded in every receive");
 static_assert(sizeof(struct wf_match_message) == 32, "embedded in every message");
 
-/* @book is that of the messages, and lasts longer. */
-void wf_match_init(struct wf_match *m, struct wf_book *book);
+/* @names is that of the messages, and lasts longer. */
+void wf_match_init(struct wf_match *m, struct wf_names *names);
 
 /* Frees what the engine allocated. Entries still in it are forgotten, not touched. */
 void wf_match_done(struct wf_match *m);
@@ -168,7 +168,7 @@ static inline bool wf_match_addr_fits(uint64_t addr)
 static inline struct wf_match_message *wf_match_message_at(
 	const struct wf_match *m, uint32_t msg)
 {
-	return wf_pool_at(m->book->at, msg);
+	return wf_pool_at(m->names, msg);
 }
 
 /* Add a message behind all others. @addr fits, or is WF_MATCH_ANY. */

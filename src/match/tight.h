@@ -10,7 +10,7 @@
 
 /*
  * The same as struct wf_match_node where there may be millions: in objects of pools with
- * a book, so that 32 bits name it. A source has 31 bits; see wf_match_addr_fits.
+ * names, which are the links. A source has 31 bits; see wf_match_addr_fits.
  */
 struct wf_match_tight_node {
 	uint64_t tag;
@@ -24,9 +24,9 @@ struct wf_match_tight_node {
 #define WF_MATCH_TIGHT_BEHIND UINT32_MAX
 
 static inline struct wf_match_tight_node *wf_match_tight_at(
-	void *const *slabs, uint32_t link)
+	const struct wf_names *names, uint32_t link)
 {
-	return wf_pool_at(slabs, link);
+	return wf_pool_at(names, link);
 }
 
 static inline uint64_t wf_match_tight_addr(const struct wf_match_tight_node *node)
@@ -34,10 +34,10 @@ static inline uint64_t wf_match_tight_addr(const struct wf_match_tight_node *nod
 	return (uint64_t)(int64_t)node->addr;
 }
 
-static inline void wf_match_tight_join(void *const *slabs, uint32_t a, uint32_t b)
+static inline void wf_match_tight_join(const struct wf_names *names, uint32_t a, uint32_t b)
 {
-	wf_match_tight_at(slabs, a)->after = b;
-	wf_match_tight_at(slabs, b)->before = a;
+	wf_match_tight_at(names, a)->after = b;
+	wf_match_tight_at(names, b)->before = a;
 }
 
 #include "match/tight_is.h"

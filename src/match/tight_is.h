@@ -4,12 +4,12 @@
 #define T_NODE             struct wf_match_tight_node
 #define T_LINK             uint32_t
 #define T_BEHIND           WF_MATCH_TIGHT_BEHIND
-#define T_MEMBERS          const struct wf_book *book;
-#define T_VIEW             void *const *
-#define T_VIEW_OF(t)       (t)->book->at
+#define T_MEMBERS          const struct wf_names *names;
+#define T_VIEW             const struct wf_names *
+#define T_VIEW_OF(t)       (t)->names
 #define T_AT(view, link)   wf_match_tight_at(view, link)
 #define T_ADDR(node)       wf_match_tight_addr(node)
 #define T_BEFORE(node)     (node)->before
 #define T_AFTER(node)      (node)->after
 #define T_JOIN(view, a, b) wf_match_tight_join(view, a, b)
-#define T_COPY(t)          .book = (t)->book,
+#define T_COPY(t)          .names = (t)->names,

@@ -188,7 +188,7 @@ static struct wf_match_index *index_add(
 	x = index_new(m);
 	if (!x)
 		return NULL;
-	x->table.book = m->book;
+	x->table.names = m->names;
 	wf_match_tight_init(&x->table, ignore, directed);
 	x->last = 0;
 	wf_list_insert_after(&m->indexes, &x->item);
@@ -228,11 +228,11 @@ static bool matches(const struct wf_match_message *msg, uint64_t tag, uint64_t i
 static __attribute__((noinline)) uint32_t scan(const struct wf_match *m, uint32_t from,
 	uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	void *const *slabs = m->book->at;
+	const struct wf_names *names = m->names;
 	const struct wf_match_message *message;
 
 	for (uint32_t msg = from; msg; msg = message->newer) {
-		message = wf_pool_at(slabs, msg);
+		message = wf_pool_at(names, msg);
 		if (matches(message, tag, ignore, addr))
 			return msg;
 	}
@@ -262,7 +262,7 @@ static uint32_t found(
 	if (x == &m->first)
 		return link;
 	mark = wf_container_of(
-		wf_match_tight_at(m->book->at, link), struct wf_match_mark, node);
+		wf_match_tight_at(m->names, link), struct wf_match_mark, node);
 	return mark->message;
 }
 

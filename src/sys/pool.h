@@ -19,13 +19,24 @@
  */
 enum { WF_POOL_KEPT = 1 << 20, WF_POOL_ASIDE = 16 };
 
-/* Objects of pools that have a book can be named by 32 bits: the number of their slab,
- * and their place in it in words. */
-enum {
-	WF_POOL_SLAB = 1 << 16, /* bytes of the smallest slabs */
-	WF_POOL_ID_SHIFT = 13,
-	WF_POOL_NUMBERED_MAX = 4360, /* largest object that can be named */
+/*
+ * Names of objects, in 32 bits: where they lie, in words from a place not far from the
+ * first slab. The system mostly puts slabs side by side; those that it puts too far away
+ * have numbers, and names with the highest bit set. All zero before the first one.
+ */
+struct wf_names {
+	uintptr_t base; /* 0: no slab so far */
+	uint32_t slabs;
+	struct wf_book far;
 };
+
+enum {
+	WF_POOL_SLAB = 1 << 16,      /* bytes of the smallest slabs */
+	WF_POOL_NAMED_MAX = 4360,    /* of the largest object that can have a name */
+	WF_POOL_SLAB_WORDS_LOG = 13, /* the place in a slab of those with numbers */
+};
+
+#define WF_POOL_FAR (UINT32_C(1) << 31)
 
 struct wf_pool {
 	struct wf_list all; /* of slab->all */
@@ -34,7 +45,7 @@ struct wf_pool {
 	struct wf_list partial;
 	size_t *kept; /* bytes of empty slabs; @own, or that of several pools */
 	size_t own;
-	struct wf_book *book; /* of the slabs; NULL: nobody names objects */
+	struct wf_names *names; /* NULL: objects have none */
 	size_t object_size, slab_size;
 	size_t slabs; /* allocated at present */
 	/* For the inline calls: objects that came back, not given to their slabs yet.
@@ -49,7 +60,7 @@ struct wf_pool_slab {
 	void *free;   /* objects that came back, linked through their first word */
 	size_t fresh; /* offset of the objects that were never handed out */
 	uint32_t used;
-	uint32_t number; /* in the book */
+	uint32_t number; /* among those far away, or 0 */
 };
 
 /* @object_size is more than 0. */
@@ -59,10 +70,10 @@ void wf_pool_init(struct wf_pool *pool, size_t object_size);
  * what all of them keep together. */
 void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept);
 
-/* The same, and objects of up to WF_POOL_NUMBERED_MAX bytes can be named; @book, which
- * pools may share, lasts longer. */
+/* The same, of WF_POOL_NAMED_MAX bytes at most, and they have names. Pools may share
+ * @names, which lasts longer. */
 void wf_pool_init_named(
-	struct wf_pool *pool, size_t object_size, size_t *kept, struct wf_book *book);
+	struct wf_pool *pool, size_t object_size, size_t *kept, struct wf_names *names);
 
 /* Frees all memory, that of objects which did not come back as well. */
 void wf_pool_done(struct wf_pool *pool);
@@ -81,17 +92,29 @@ static inline struct wf_pool_slab *wf_pool_slab_of(const void *object)
 }
 
 /* Never 0. */
-static inline uint32_t wf_pool_id(const void *object)
+static inline uint32_t wf_pool_name(const struct wf_names *names, const void *object)
 {
-	return wf_pool_slab_of(object)->number << WF_POOL_ID_SHIFT |
-	       (uint32_t)((uintptr_t)object & (WF_POOL_SLAB - 1)) / sizeof(uint64_t);
+	uint32_t number = wf_pool_slab_of(object)->number;
+
+	if (wf_likely(!number))
+		return (uint32_t)(((uintptr_t)object - names->base) / sizeof(uint64_t));
+	return WF_POOL_FAR | number << WF_POOL_SLAB_WORDS_LOG |
+	       (uint32_t)((uintptr_t)object % WF_POOL_SLAB / sizeof(uint64_t));
 }
 
-/* The object; @slabs is the book's at. */
-static inline void *wf_pool_at(void *const *slabs, uint32_t id)
+static inline void *wf_pool_far(const struct wf_names *names, uint32_t name)
 {
-	return (uint64_t *)slabs[id >> WF_POOL_ID_SHIFT] +
-	       (id & ((UINT32_C(1) << WF_POOL_ID_SHIFT) - 1));
+	uint32_t number = (name & ~WF_POOL_FAR) >> WF_POOL_SLAB_WORDS_LOG;
+
+	return (uint64_t *)names->far.at[number] +
+	       (name & ((UINT32_C(1) << WF_POOL_SLAB_WORDS_LOG) - 1));
+}
+
+static inline void *wf_pool_at(const struct wf_names *names, uint32_t name)
+{
+	if (wf_unlikely(name & WF_POOL_FAR))
+		return wf_pool_far(names, name);
+	return (void *)(names->base + name * sizeof(uint64_t));
 }
 
 /* A memory checker wants to be told of every object. */

@@ -49,7 +49,6 @@ void wf_sizes_done(struct wf_sizes *sizes)
 	}
 	free(sizes->pools);
 	sizes->pools = NULL;
-	wf_book_done(&sizes->book);
 }
 
 static __attribute__((noinline)) struct wf_pool *pool_new(
@@ -66,7 +65,7 @@ static __attribute__((noinline)) struct wf_pool *pool_new(
 	if (!pool)
 		return NULL;
 	if (class_len(k) <= WF_SIZES_NAMED)
-		wf_pool_init_named(pool, size, &sizes->kept, &sizes->book);
+		wf_pool_init_named(pool, size, &sizes->kept, &sizes->names);
 	else
 		wf_pool_init_shared(pool, size, &sizes->kept);
 	return sizes->pools[k] = pool;

@@ -21,13 +21,13 @@ enum {
 	WF_SIZES_CLASSES = WF_SIZES_STEPS * (1 + WF_SIZES_DOUBLINGS) + 1,
 	WF_SIZES_MAX = WF_SIZES_STEP * WF_SIZES_STEPS << WF_SIZES_DOUBLINGS,
 	WF_SIZES_NAMED = 4096,
-	WF_SIZES_HEAD_MAX = WF_POOL_NUMBERED_MAX - WF_SIZES_NAMED,
+	WF_SIZES_HEAD_MAX = WF_POOL_NAMED_MAX - WF_SIZES_NAMED,
 };
 
 struct wf_sizes {
 	size_t head, kept;
 	struct wf_pool **pools; /* WF_SIZES_CLASSES of them; NULL: none was asked for */
-	struct wf_book book;
+	struct wf_names names;
 };
 
 /* @head: WF_SIZES_HEAD_MAX at most. */

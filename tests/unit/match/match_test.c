@@ -14,7 +14,7 @@
 static struct wf_match m;
 static struct wf_match_entry r[MANY];
 static uint32_t u[MANY];
-static struct wf_book book;
+static struct wf_names names;
 static struct wf_pool messages;
 
 static int setup(void **state)
@@ -23,14 +23,14 @@ static int setup(void **state)
 
 	memset(r, 0x5a, sizeof(r));
 	messages.own = 0;
-	wf_pool_init_named(&messages, sizeof(*message), &messages.own, &book);
+	wf_pool_init_named(&messages, sizeof(*message), &messages.own, &names);
 	for (int i = 0; i < MANY; i++) {
 		message = wf_pool_get(&messages);
 		assert_non_null(message);
 		memset(message, 0x5a, sizeof(*message));
-		u[i] = wf_pool_id(message);
+		u[i] = wf_pool_name(&names, message);
 	}
-	wf_match_init(&m, &book);
+	wf_match_init(&m, &names);
 	return 0;
 }
 
@@ -38,8 +38,7 @@ static int teardown(void **state)
 {
 	wf_match_done(&m);
 	wf_pool_done(&messages);
-	assert_int_equal(book.used, 0);
-	wf_book_done(&book);
+	assert_int_equal(names.slabs, 0);
 	return 0;
 }
 

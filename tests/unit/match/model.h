@@ -38,7 +38,7 @@ struct side {
 
 struct world {
 	struct wf_match match;
-	struct wf_book book;
+	struct wf_names names;
 	struct wf_pool messages;
 	size_t kept;
 	struct side posted, unexpected, claimed;
@@ -125,9 +125,9 @@ static struct item *item_at(const struct world *w, uint32_t msg)
 	return message->item;
 }
 
-static uint32_t name_of(const struct item *it)
+static uint32_t name_of(const struct world *w, const struct item *it)
 {
-	return wf_pool_id(it->message);
+	return wf_pool_name(&w->names, it->message);
 }
 
 static void item_free(struct world *w, struct item *it)
@@ -201,7 +201,7 @@ static void queue(struct world *w, struct item *it)
 		abort();
 	memset(it->message, 0x5a, sizeof(*it->message));
 	it->message->item = it;
-	wf_match_queue(&w->match, name_of(it), it->tag, it->addr);
+	wf_match_queue(&w->match, name_of(w, it), it->tag, it->addr);
 	side_push(&w->unexpected, it);
 }
 
@@ -287,7 +287,7 @@ static void op_claim(struct world *w)
 
 	if (!it)
 		return;
-	wf_match_unqueue(&w->match, name_of(it));
+	wf_match_unqueue(&w->match, name_of(w, it));
 	side_drop(&w->unexpected, side_find(&w->unexpected, it));
 	side_push(&w->claimed, it);
 	if (w->claimed.count > 16) {
@@ -302,7 +302,7 @@ static void op_discard(struct world *w)
 
 	if (!it)
 		return;
-	wf_match_unqueue(&w->match, name_of(it));
+	wf_match_unqueue(&w->match, name_of(w, it));
 	side_drop(&w->unexpected, side_find(&w->unexpected, it));
 	item_free(w, it);
 }
@@ -327,7 +327,7 @@ static void op_drop(struct world *w)
 	if (!w->unexpected.count)
 		return;
 	at = draw(w, w->unexpected.count);
-	wf_match_unqueue(&w->match, name_of(w->unexpected.items[at]));
+	wf_match_unqueue(&w->match, name_of(w, w->unexpected.items[at]));
 	item_free(w, w->unexpected.items[at]);
 	side_drop(&w->unexpected, at);
 }
@@ -418,7 +418,7 @@ static void op_drain(struct world *w)
 			wf_match_unqueue(&w->match, e);
 	} else {
 		wf_match_done(&w->match);
-		wf_match_init(&w->match, &w->book);
+		wf_match_init(&w->match, &w->names);
 	}
 	side_clear(w, &w->posted);
 	side_clear(w, &w->unexpected);
@@ -442,8 +442,8 @@ static void world_init(struct world *w, struct source *src)
 	memset(w, 0, sizeof(*w));
 	w->src = src;
 	wf_pool_init_named(
-		&w->messages, sizeof(struct message), &w->kept, &w->book);
-	wf_match_init(&w->match, &w->book);
+		&w->messages, sizeof(struct message), &w->kept, &w->names);
+	wf_match_init(&w->match, &w->names);
 	op_season(w);
 }
 
@@ -454,7 +454,6 @@ static void world_done(struct world *w)
 	side_clear(w, &w->unexpected);
 	side_clear(w, &w->claimed);
 	wf_pool_done(&w->messages);
-	wf_book_done(&w->book);
 	free(w->posted.items);
 	free(w->unexpected.items);
 	free(w->claimed.items);
