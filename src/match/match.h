@@ -87,9 +87,9 @@ struct wf_match_group {
 
 /* Unexpected messages for one such pair; see unexpected.c. */
 struct wf_match_index {
-	struct wf_list item;  /* in wf_match.indexes */
-	uint32_t last;        /* of the messages that it has passed; 0: none */
-	uint64_t used;        /* wf_match.stamp at its latest use */
+	struct wf_list item; /* in wf_match.indexes */
+	uint32_t last;       /* of the messages that it has passed; 0: none */
+	uint64_t used;       /* wf_match.stamp at its latest use */
 	struct wf_match_tight table;
 };
 
@@ -221,14 +221,13 @@ void wf_match_forget(struct wf_match *m, uint32_t msg);
 
 /* The body may take the current entry out, free it, resolve it; no other one. */
 #define wf_match_foreach_posted(e, m)                                                  \
-	for (struct wf_match_entry *e = wf_list_entry(                                 \
-		     (m)->posted.next, struct wf_match_entry, order),                  \
-				   *e##_next = wf_list_entry(                          \
-					   e->order.next, struct wf_match_entry,       \
-					   order);                                     \
+	for (struct wf_match_entry *e =                                                \
+			wf_list_entry((m)->posted.next, struct wf_match_entry, order), \
+				   *e##_next = wf_list_entry(e->order.next,            \
+					   struct wf_match_entry, order);              \
 		&e->order != &(m)->posted;                                             \
-		e = e##_next, e##_next = wf_list_entry(e->order.next,                  \
-				      struct wf_match_entry, order))
+		e = e##_next, e##_next = wf_list_entry(                                \
+				      e->order.next, struct wf_match_entry, order))
 
 /* The one that came behind @msg, or first of all behind 0; 0: none did. */
 static inline uint32_t wf_match_newer(const struct wf_match *m, uint32_t msg)

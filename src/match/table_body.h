@@ -38,9 +38,7 @@ static void T(_release)(struct T() * t, T_LINK *buckets)
 void T(_init)(struct T() * t, uint64_t ignore, bool directed)
 {
 	*t = (struct T()){
-		.ignore = ignore,
-		.any = directed ? 0 : UINT64_MAX,
-		T_COPY(t)
+		.ignore = ignore, .any = directed ? 0 : UINT64_MAX, T_COPY(t)
 	};
 	T(_set_size)(t, t->few, WF_MATCH_FEW);
 }

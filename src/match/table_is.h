@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* For table_text.h and table_body.h: links are pointers. */
-#define T(name)            wf_match_table##name
-#define T_NODE             struct wf_match_node
-#define T_LINK             struct wf_match_node *
-#define T_BEHIND           (&wf_match_behind)
+#define T(name)  wf_match_table##name
+#define T_NODE   struct wf_match_node
+#define T_LINK   struct wf_match_node *
+#define T_BEHIND (&wf_match_behind)
 #define T_MEMBERS
 #define T_VIEW             const struct wf_match_table *
 #define T_VIEW_OF(t)       (t)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The text of a hash table, for two kinds of links: pointers (table.h), and the names of
- * 32 bits that sys/pool.h has for objects (tight.h). No guard: it is included once for
- * each, behind table_is.h or tight_is.h, which define
+ * The text of a hash table, for two kinds of links: pointers (table.h), and the names
+ * of 32 bits that sys/pool.h has for objects (tight.h). No guard: it is included once
+ * for each, behind table_is.h or tight_is.h, which define
  *
  *   T(name)            the names: struct T(), T(_find)() ...
  *   T_NODE             things, with the members tag, addr and next
@@ -22,8 +22,8 @@
  * one key never lengthen the way to another key.
  *
  * The table compares tags without the bits of @ignore, and sources unless @any says
- * that they do not count: 0, or all bits. Its growth and shrinking are spread over later
- * calls: while @old is set, the rings of its buckets below @moved are in @buckets
+ * that they do not count: 0, or all bits. Its growth and shrinking are spread over
+ * later calls: while @old is set, the rings of its buckets below @moved are in @buckets
  * already. Memory that cannot be had makes it slower, never wrong. Never copied: it
  * points into itself. table_body.h has the rest of the text.
  */

@@ -9,8 +9,8 @@
 #include "sys/pool.h"
 
 /*
- * The same as struct wf_match_node where there may be millions: in objects of pools with
- * names, which are the links. A source has 31 bits; see wf_match_addr_fits.
+ * The same as struct wf_match_node where there may be millions: in objects of pools
+ * with names, which are the links. A source has 31 bits; see wf_match_addr_fits.
  */
 struct wf_match_tight_node {
 	uint64_t tag;
@@ -34,7 +34,8 @@ static inline uint64_t wf_match_tight_addr(const struct wf_match_tight_node *nod
 	return (uint64_t)(int64_t)node->addr;
 }
 
-static inline void wf_match_tight_join(const struct wf_names *names, uint32_t a, uint32_t b)
+static inline void wf_match_tight_join(
+	const struct wf_names *names, uint32_t a, uint32_t b)
 {
 	wf_match_tight_at(names, a)->after = b;
 	wf_match_tight_at(names, b)->before = a;

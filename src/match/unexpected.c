@@ -318,8 +318,7 @@ void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t add
 /* No index may end at a message that leaves. Those that have taken it in are found by
  * its places in them, but that has no place in directed ones whose source is not known.
  */
-static void step_back(
-	const struct wf_match *m, struct wf_match_index *x, uint32_t msg)
+static void step_back(const struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
 	if (x->last == msg)
 		x->last = at(m, msg)->older;

@@ -21,8 +21,8 @@ enum { WF_POOL_KEPT = 1 << 20, WF_POOL_ASIDE = 16 };
 
 /*
  * Names of objects, in 32 bits: where they lie, in words from a place not far from the
- * first slab. The system mostly puts slabs side by side; those that it puts too far away
- * have numbers, and names with the highest bit set. All zero before the first one.
+ * first slab. The system mostly puts slabs side by side; those that it puts too far
+ * away have numbers, and names with the highest bit set. All zero before the first one.
  */
 struct wf_names {
 	uintptr_t base; /* 0: no slab so far */

@@ -116,8 +116,8 @@ static struct wf_srx_stowed *own_new(struct wf_srx *srx, size_t words, size_t ro
 static void own_free(struct wf_srx *srx, struct wf_srx_stowed *stowed)
 {
 	if (wf_unlikely(stowed->apart))
-		wf_sizes_put(&srx->messages, apart_of(stowed)->room,
-			apart_of(stowed)->size);
+		wf_sizes_put(
+			&srx->messages, apart_of(stowed)->room, apart_of(stowed)->size);
 	wf_sizes_put_named(message_of(stowed));
 }
 

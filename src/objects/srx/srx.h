@@ -111,7 +111,7 @@ struct wf_srx_origin {
 struct wf_srx_stowed {
 	uint32_t len;         /* of the message, in words if it is more */
 	uint32_t origin : 24; /* 0: the owner is not ours */
-	uint32_t kept : 1;    /* nothing is here but, in words, the struct wf_srx_entry */
+	uint32_t kept : 1; /* nothing is here but, in words, the struct wf_srx_entry */
 	uint32_t has_data : 1;
 	uint32_t is_long : 1;
 	uint32_t apart : 1; /* where the room is and its size, in words */
@@ -243,7 +243,8 @@ int wf_srx_own_get_msg(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr
 	struct fi_peer_rx_entry **ret_entry);
 int wf_srx_own_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
 	struct fi_peer_rx_entry **ret_entry);
-/* @type: FI_MSG or FI_TAGGED. Where the owner is not ours, with his public operations. */
+/* @type: FI_MSG or FI_TAGGED. Where the owner is not ours, with his public operations.
+ */
 struct wf_srx_stowed *wf_srx_stow(uint64_t type, struct fi_peer_rx_entry *entry,
 	struct wf_srx_origin *origin, size_t room);
 void wf_srx_unstow(struct wf_srx_origin *origin, struct wf_srx_stowed *stowed);

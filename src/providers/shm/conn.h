@@ -131,7 +131,7 @@ struct shm_conn {
 	uint64_t silent;    /* operations that it only answers when they fail */
 	struct shm_id *ids;
 	uint32_t id_count, id_free;
-	uint64_t claims; /* in use, of ours */
+	uint64_t claims;           /* in use, of ours */
 	size_t unexp_bytes;        /* that wait for receives */
 	struct shm_origin *origin; /* NULL: there were none */
 	struct shm_region *region;

@@ -88,8 +88,8 @@ struct tcp_rx {
 	struct fi_peer_rx_entry *entry;
 	struct wf_srx_stowed *unexp; /* nobody has asked for it yet */
 	struct tcp_rdv *rdv;         /* whose data it is */
-	uint8_t *buf;  /* operands of atomics */
-	uint8_t *held; /* TCP_SINK_HOLD: what was read already */
+	uint8_t *buf;                /* operands of atomics */
+	uint8_t *held;               /* TCP_SINK_HOLD: what was read already */
 	size_t held_len;
 	struct tcp_record rec;
 	union {
@@ -133,8 +133,8 @@ struct tcp_conn {
 	unsigned int rts_count, rts_next;
 	uint64_t match_id;
 
-	fi_addr_t source;          /* index in the AV; FI_ADDR_NOTAVAIL: not known */
-	size_t unexp_bytes;        /* memory that unmatched messages take */
+	fi_addr_t source;           /* index in the AV; FI_ADDR_NOTAVAIL: not known */
+	size_t unexp_bytes;         /* memory that unmatched messages take */
 	struct tcp_origin *origins; /* what they know of us; NULL: there were none */
 	struct tcp_slots rdv; /* of struct tcp_rdv, by index: the data is to come */
 	struct tcp_rx rx;

@@ -122,8 +122,8 @@ static void deliver(struct tcp_origin *origin, struct wf_srx_stowed *stowed,
 	(void)wf_iov_scatter(
 		entry->iov, entry->count, wf_srx_room(stowed), stowed->len);
 	matched(origin, stowed);
-	tcp_recv_done(origin->ep, origin->peer, entry, flags, stowed->len,
-		entry->cq_data);
+	tcp_recv_done(
+		origin->ep, origin->peer, entry, flags, stowed->len, entry->cq_data);
 }
 
 /* The part that came is moved to where the rest will go: to @entry's buffers, or to

@@ -10,8 +10,8 @@ enum tcp_unexp {
 	TCP_UNEXP_ARRIVING, /* in its room, as far as the connection's rx got it */
 	TCP_UNEXP_WHOLE,    /* in its room; with TCP_UNEXP_MATCH the id behind it */
 	TCP_UNEXP_HELD,     /* in the socket until it is matched */
-	TCP_UNEXP_RTS,      /* at the sender; its room has a pointer to a struct tcp_rdv */
-	TCP_UNEXP_BROKEN,   /* the connection was lost before all of it came */
+	TCP_UNEXP_RTS, /* at the sender; its room has a pointer to a struct tcp_rdv */
+	TCP_UNEXP_BROKEN, /* the connection was lost before all of it came */
 	TCP_UNEXP_STATES = 7,
 	TCP_UNEXP_MATCH = 8,
 };

@@ -119,7 +119,8 @@ static void test_unknown_source(void **state)
 
 	for (int i = 0; i < 20; i++)
 		wf_match_queue(&m, u[i], 7, i % 2 ? 1 : ANY);
-	assert_int_equal(0, wf_match_find_unexpected(&m, 8, 0, 1)); /* passes all of them */
+	assert_int_equal(
+		0, wf_match_find_unexpected(&m, 8, 0, 1)); /* passes all of them */
 	assert_int_equal(wf_match_find_unexpected(&m, 7, 0, 1), u[1]);
 	assert_int_equal(wf_match_find_unexpected(&m, 7, 0, ANY), u[0]);
 	wf_match_foreach_unspec(e, &m) if (e != u[0]) wf_match_resolve(&m, e, 1);
@@ -310,7 +311,8 @@ static void test_forget(void **state)
 {
 	for (int i = 0; i < 20; i++)
 		wf_match_queue(&m, u[i], 7, i % 2 ? 1 : 2);
-	assert_int_equal(0, wf_match_find_unexpected(&m, 8, 0, 1)); /* passes all of them */
+	assert_int_equal(
+		0, wf_match_find_unexpected(&m, 8, 0, 1)); /* passes all of them */
 	assert_int_equal(0, wf_match_find_unexpected(&m, 8, 1, 1));
 	wf_match_foreach_unexpected(
 		e, &m) if (wf_match_addr(wf_match_message_at(&m, e)) == 1)

@@ -71,7 +71,7 @@ static void *scarce_pages_get(size_t size)
 #include "../../../src/sys/book.c"
 #define grow grow_slabs
 #include "../../../src/sys/pool.c"
-#define file file_in_first
+#define file   file_in_first
 #define unfile unfile_in_first
 #include "../../../src/match/unexpected.c"
 #undef malloc

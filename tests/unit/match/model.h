@@ -18,11 +18,11 @@ struct source {
 };
 
 struct item {
-	struct wf_match_entry entry;     /* as a receive */
-	struct message *message;         /* as a message */
-	uint64_t tag, ignore, addr;      /* as given to the engine */
-	uint64_t source;                 /* of a message: what resolving will say */
-	unsigned int room;               /* of a receive: messages it still takes */
+	struct wf_match_entry entry; /* as a receive */
+	struct message *message;     /* as a message */
+	uint64_t tag, ignore, addr;  /* as given to the engine */
+	uint64_t source;             /* of a message: what resolving will say */
+	unsigned int room;           /* of a receive: messages it still takes */
 };
 
 /* What the engine knows of it. */
@@ -212,7 +212,7 @@ static void op_receive(struct world *w)
 	do {
 		want = model_unexpected(w, it);
 		got = item_at(w, wf_match_take_unexpected(
-			&w->match, it->tag, it->ignore, it->addr));
+					 &w->match, it->tag, it->ignore, it->addr));
 		if (want != got) {
 			WRONG(w, "receive");
 			return;
@@ -441,8 +441,7 @@ static void world_init(struct world *w, struct source *src)
 {
 	memset(w, 0, sizeof(*w));
 	w->src = src;
-	wf_pool_init_named(
-		&w->messages, sizeof(struct message), &w->kept, &w->names);
+	wf_pool_init_named(&w->messages, sizeof(struct message), &w->kept, &w->names);
 	wf_match_init(&w->match, &w->names);
 	op_season(w);
 }

@@ -29,8 +29,8 @@ struct fk {
 	size_t held_count;
 };
 
-/* A message. While it is unexpected it is in the room of what is stowed, or allocated and
- * in entry->peer_context, one byte further as a mark. */
+/* A message. While it is unexpected it is in the room of what is stowed, or allocated
+ * and in entry->peer_context, one byte further as a mark. */
 struct fk_msg {
 	struct wf_srx_origin origin;
 	struct fk *to;

@@ -189,8 +189,7 @@ static void test_rooms(void **state)
 		struct fi_peer_match_attr attr = { 1, i, i };
 		size_t room = (size_t)1 << (2 * (i / 2));
 
-		assert_int_equal(
-			wf_srx_get_tag(fk->ep.srx, &attr, &entry), -FI_ENOENT);
+		assert_int_equal(wf_srx_get_tag(fk->ep.srx, &attr, &entry), -FI_ENOENT);
 		if (i % 2)
 			entry->flags |= FI_REMOTE_CQ_DATA;
 		stowed[i] = wf_srx_stow(FI_TAGGED, entry, &origin, room);

@@ -114,8 +114,8 @@ static void test_edge(void **state)
 	(void)state;
 }
 
-/* Objects that were set aside are still the pool's: handed out again, one at a time, and
- * gone with it. */
+/* Objects that were set aside are still the pool's: handed out again, one at a time,
+ * and gone with it. */
 static void test_aside(void **state)
 {
 	void *object[4 * WF_POOL_ASIDE];
@@ -169,8 +169,8 @@ static void test_names(void **state)
 			for (int p = 0; p < 2; p++) {
 				assert_int_equal(!(name[p][i] & WF_POOL_FAR), !far);
 				assert_int_not_equal(name[p][i], 0);
-				assert_ptr_equal(wf_pool_at(&names, name[p][i]),
-					object[p][i]);
+				assert_ptr_equal(
+					wf_pool_at(&names, name[p][i]), object[p][i]);
 				wf_pool_put(&pool[p], object[p][i]);
 			}
 		}
