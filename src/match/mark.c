@@ -27,7 +27,7 @@ static struct wf_match_marks *marks_new(struct wf_match *m)
 
 static void file(struct wf_match_tight *table, uint32_t link)
 {
-	struct wf_match_tight_node *node = wf_match_tight_at(table->names, link);
+	struct wf_match_tight_node *node = wf_pool_at(table->names, link);
 
 	wf_match_tight_add(table, link,
 		wf_match_tight_hash(table, node->tag, wf_match_tight_addr(node)));
@@ -60,8 +60,7 @@ bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t ms
 
 static struct wf_match_mark *mark_of(const struct wf_match *m, uint32_t of)
 {
-	return wf_container_of(
-		wf_match_tight_at(m->names, of), struct wf_match_mark, of);
+	return wf_container_of(wf_pool_at(m->names, of), struct wf_match_mark, of);
 }
 
 struct wf_match_mark *wf_match_mark_any(const struct wf_match *m, uint32_t msg)

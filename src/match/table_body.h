@@ -7,7 +7,7 @@
 #define FEW_KEYS       4
 #define MOVES_PER_CALL 8
 #define MAX_BUCKETS    (UINT32_C(1) << 30)
-#define SPARSE_BUCKETS (UINT32_C(1) << 16)
+#define SPARSE_BUCKETS ((UINT32_C(1) << 19) / sizeof(T_LINK))
 
 /*
  * A quarter of the buckets at most is filled, so that a look for what is not there

@@ -24,9 +24,9 @@ struct wf_match_tight_node {
 #define WF_MATCH_TIGHT_BEHIND UINT32_MAX
 
 static inline struct wf_match_tight_node *wf_match_tight_at(
-	const struct wf_names *names, uint32_t link)
+	struct wf_names_view view, uint32_t link)
 {
-	return wf_pool_at(names, link);
+	return wf_pool_look(view, link);
 }
 
 static inline uint64_t wf_match_tight_addr(const struct wf_match_tight_node *node)
@@ -35,10 +35,10 @@ static inline uint64_t wf_match_tight_addr(const struct wf_match_tight_node *nod
 }
 
 static inline void wf_match_tight_join(
-	const struct wf_names *names, uint32_t a, uint32_t b)
+	struct wf_names_view view, uint32_t a, uint32_t b)
 {
-	wf_match_tight_at(names, a)->after = b;
-	wf_match_tight_at(names, b)->before = a;
+	wf_match_tight_at(view, a)->after = b;
+	wf_match_tight_at(view, b)->before = a;
 }
 
 #include "match/tight_is.h"

@@ -5,8 +5,8 @@
 #define T_LINK             uint32_t
 #define T_BEHIND           WF_MATCH_TIGHT_BEHIND
 #define T_MEMBERS          const struct wf_names *names;
-#define T_VIEW             const struct wf_names *
-#define T_VIEW_OF(t)       (t)->names
+#define T_VIEW             struct wf_names_view
+#define T_VIEW_OF(t)       wf_names_view((t)->names)
 #define T_AT(view, link)   wf_match_tight_at(view, link)
 #define T_ADDR(node)       wf_match_tight_addr(node)
 #define T_BEFORE(node)     (node)->before

@@ -44,6 +44,11 @@ static struct wf_match_message *at(const struct wf_match *m, uint32_t msg)
 	return wf_match_message_at(m, msg);
 }
 
+static struct wf_match_message *look(struct wf_names_view view, uint32_t msg)
+{
+	return wf_pool_look(view, msg);
+}
+
 static bool is_directed(const struct wf_match_index *x)
 {
 	return !x->table.any;
@@ -228,11 +233,11 @@ static bool matches(const struct wf_match_message *msg, uint64_t tag, uint64_t i
 static __attribute__((noinline)) uint32_t scan(const struct wf_match *m, uint32_t from,
 	uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	const struct wf_names *names = m->names;
+	struct wf_names_view view = wf_names_view(m->names);
 	const struct wf_match_message *message;
 
 	for (uint32_t msg = from; msg; msg = message->newer) {
-		message = wf_pool_at(names, msg);
+		message = look(view, msg);
 		if (matches(message, tag, ignore, addr))
 			return msg;
 	}
@@ -261,8 +266,7 @@ static uint32_t found(
 
 	if (x == &m->first)
 		return link;
-	mark = wf_container_of(
-		wf_match_tight_at(m->names, link), struct wf_match_mark, node);
+	mark = wf_container_of(wf_pool_at(m->names, link), struct wf_match_mark, node);
 	return mark->message;
 }
 
@@ -270,6 +274,7 @@ uint32_t wf_match_search_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	bool directed = addr != WF_MATCH_ANY;
+	struct wf_names_view view;
 	struct wf_match_index *x;
 	uint32_t link, msg;
 
@@ -286,8 +291,9 @@ uint32_t wf_match_search_unexpected(
 		if (link)
 			return found(m, x, link);
 	}
-	msg = wf_match_newer(m, x->last);
-	if (msg && matches(at(m, msg), tag, ignore, addr))
+	view = wf_names_view(m->names);
+	msg = x->last ? look(view, x->last)->newer : m->oldest;
+	if (msg && matches(look(view, msg), tag, ignore, addr))
 		return msg;
 	return walk_on(m, x, tag, addr);
 }
@@ -296,16 +302,18 @@ uint32_t wf_match_search_unexpected(
 
 void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t addr)
 {
-	struct wf_match_message *message = at(m, msg);
+	struct wf_names_view view = wf_names_view(m->names);
+	struct wf_match_message *message = look(view, msg);
+	uint32_t latest = m->latest;
 
 	assert(addr == WF_MATCH_ANY || wf_match_addr_fits(addr));
 	message->node.tag = tag;
 	message->node.addr = (int32_t)addr;
 	message->node.after = 0;
-	message->older = m->latest;
+	message->older = latest;
 	message->newer = 0;
-	if (m->latest)
-		at(m, m->latest)->newer = msg;
+	if (latest)
+		look(view, latest)->newer = msg;
 	else
 		m->oldest = msg;
 	m->latest = msg;
@@ -348,7 +356,9 @@ static __attribute__((noinline)) void leave_marked(struct wf_match *m, uint32_t 
 
 void wf_match_unqueue(struct wf_match *m, uint32_t msg)
 {
-	const struct wf_match_message *message = at(m, msg);
+	struct wf_names_view view = wf_names_view(m->names);
+	const struct wf_match_message *message = look(view, msg);
+	uint32_t older = message->older, newer = message->newer;
 
 	if (in_first(message))
 		leave_first(m, msg);
@@ -356,14 +366,14 @@ void wf_match_unqueue(struct wf_match *m, uint32_t msg)
 		leave_marked(m, msg);
 	if (is_unspec(message))
 		leave_unspec(m, msg);
-	if (message->older)
-		at(m, message->older)->newer = message->newer;
+	if (older)
+		look(view, older)->newer = newer;
 	else
-		m->oldest = message->newer;
-	if (message->newer)
-		at(m, message->newer)->older = message->older;
+		m->oldest = newer;
+	if (newer)
+		look(view, newer)->older = older;
 	else
-		m->latest = message->older;
+		m->latest = older;
 	m->unexpected_count--;
 }
 

@@ -110,11 +110,27 @@ static inline void *wf_pool_far(const struct wf_names *names, uint32_t name)
 	       (name & ((UINT32_C(1) << WF_POOL_SLAB_WORDS_LOG) - 1));
 }
 
-static inline void *wf_pool_at(const struct wf_names *names, uint32_t name)
+/* For several look-ups in a row, while no slab comes or goes. */
+struct wf_names_view {
+	const struct wf_names *names;
+	uintptr_t base;
+};
+
+static inline struct wf_names_view wf_names_view(const struct wf_names *names)
+{
+	return (struct wf_names_view){ names, names->base };
+}
+
+static inline void *wf_pool_look(struct wf_names_view view, uint32_t name)
 {
 	if (wf_unlikely(name & WF_POOL_FAR))
-		return wf_pool_far(names, name);
-	return (void *)(names->base + name * sizeof(uint64_t));
+		return wf_pool_far(view.names, name);
+	return (void *)(view.base + name * sizeof(uint64_t));
+}
+
+static inline void *wf_pool_at(const struct wf_names *names, uint32_t name)
+{
+	return wf_pool_look(wf_names_view(names), name);
 }
 
 /* A memory checker wants to be told of every object. */
