@@ -27,14 +27,14 @@ struct receive {
 /* The same for a message that waits: what it brought along, and where its data is. */
 struct message {
 	struct wf_match_message entry;
-	struct message *free;
+	uint32_t free;
 	uint64_t fields[2];
 };
 
 struct world {
 	struct wf_match match;
 	struct receive *others;
-	struct message *messages;
+	uint32_t *messages;
 	size_t count;
 	uint64_t rng, turn;
 };
@@ -51,7 +51,10 @@ struct bench {
 /* The owner's share of the work: an entry from a pool, its fields filled in, and in the
  * end a completion like fi_cq_tagged_entry. */
 static struct receive pool[16], *pool_free;
-static struct message message_pool[16], *message_free;
+static struct wf_names names;
+static struct wf_pool messages;
+static size_t messages_kept;
+static uint32_t message_free;
 static struct {
 	uint64_t fields[6];
 } completions[256];
@@ -87,29 +90,43 @@ static void owner_complete(struct wf_match_entry *e)
 	owner_put(e);
 }
 
-static struct wf_match_message *owner_keep(uint64_t tag, uint64_t addr)
+static struct message *message_at(uint32_t name)
 {
-	struct message *msg = message_free;
+	return wf_pool_at(&names, name);
+}
+
+static uint32_t owner_keep(uint64_t tag, uint64_t addr)
+{
+	uint32_t name = message_free;
+	struct message *msg = message_at(name);
 
 	message_free = msg->free;
 	msg->fields[0] = tag;
 	msg->fields[1] = addr;
-	return &msg->entry;
+	return name;
 }
 
-static void owner_drop(struct wf_match_message *e)
+static void owner_drop(uint32_t name)
 {
-	struct message *msg = wf_container_of(e, struct message, entry);
+	message_at(name)->free = message_free;
+	message_free = name;
+}
 
-	msg->free = message_free;
-	message_free = msg;
+static uint32_t message_new(void)
+{
+	struct message *msg = wf_pool_get(&messages);
+
+	if (!msg)
+		abort();
+	return wf_pool_name(&names, msg);
 }
 
 static void owner_init(void)
 {
+	wf_pool_init_named(&messages, sizeof(struct message), &messages_kept, &names);
 	for (size_t i = 0; i < WF_ARRAY_SIZE(pool); i++) {
 		owner_put(&pool[i].entry);
-		owner_drop(&message_pool[i].entry);
+		owner_drop(message_new());
 	}
 }
 
@@ -142,13 +159,12 @@ static void fill_posted_mixed(struct world *w, const struct bench *b)
 static void fill_unexpected(struct world *w, const struct bench *b)
 {
 	for (size_t i = 0; i < w->count; i++)
-		wf_match_queue(&w->match, &w->messages[i].entry, other_tag(i), 1);
+		wf_match_queue(&w->match, w->messages[i], other_tag(i), 1);
 }
 
 static void receive(struct world *w, const struct bench *b, uint64_t tag)
 {
-	struct wf_match_message *msg =
-		wf_match_take_unexpected(&w->match, tag, b->ignore, b->addr);
+	uint32_t msg = wf_match_take_unexpected(&w->match, tag, b->ignore, b->addr);
 	struct receive *r = owner_get(tag, b->addr);
 
 	if (msg) {
@@ -204,7 +220,7 @@ static void any_posted(struct world *w, const struct bench *b)
 static void any_unexpected(struct world *w, const struct bench *b)
 {
 	size_t i = random_below(w, w->count);
-	struct wf_match_message *e =
+	uint32_t e =
 		wf_match_take_unexpected(&w->match, other_tag(i), b->ignore, b->addr);
 
 	wf_match_queue(&w->match, e, other_tag(i), 1);
@@ -224,7 +240,7 @@ static void posted_fifo(struct world *w, const struct bench *b)
 static void fill_unexpected_fifo(struct world *w, const struct bench *b)
 {
 	for (size_t i = 0; i < w->count + 1; i++)
-		wf_match_queue(&w->match, &w->messages[i].entry, 0, 1);
+		wf_match_queue(&w->match, w->messages[i], 0, 1);
 }
 
 static void unexpected_fifo(struct world *w, const struct bench *b)
@@ -296,10 +312,12 @@ static int run(const struct bench *b, int rounds)
 		memset(&w[i], 0, sizeof(w[i]));
 		w[i].count = counts[i] + (draws && !counts[i]);
 		w[i].others = calloc(counts[i] + 1, sizeof(struct receive));
-		w[i].messages = calloc(counts[i] + 1, sizeof(struct message));
+		w[i].messages = calloc(counts[i] + 1, sizeof(uint32_t));
 		if (!w[i].others || !w[i].messages)
 			return 1;
-		wf_match_init(&w[i].match);
+		for (size_t j = 0; j <= counts[i]; j++)
+			w[i].messages[j] = message_new();
+		wf_match_init(&w[i].match, &names);
 		b->fill(&w[i], b);
 		(void)round_ns(&w[i], b);
 	}
@@ -313,6 +331,8 @@ static int run(const struct bench *b, int rounds)
 		qsort(ns[i], (size_t)rounds, sizeof(double), compare);
 		wf_match_done(&w[i].match);
 		free(w[i].others);
+		for (size_t j = 0; j <= counts[i]; j++)
+			wf_pool_put(&messages, message_at(w[i].messages[j]));
 		free(w[i].messages);
 	}
 	printf("%-32s", b->name);

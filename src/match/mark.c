@@ -1,65 +1,101 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "match/mark.h"
-#include "match/table_ops.h"
-#include "sys/pool.h"
 
-static struct wf_match_mark *mark_new(struct wf_match *m)
+/* Marks are objects of a pool like messages, and their nodes have names like these: the
+ * second one is so many words behind the first. */
+enum { OF_WORDS = offsetof(struct wf_match_mark, of) / sizeof(uint64_t) };
+
+struct wf_match_marks {
+	struct wf_pool pool;
+	size_t kept;
+	struct wf_match_tight of; /* by the name of the message */
+};
+
+static struct wf_match_marks *marks_new(struct wf_match *m)
 {
-	if (wf_unlikely(!m->marks)) {
-		m->marks = malloc(sizeof(*m->marks));
-		if (!m->marks)
-			return NULL;
-		wf_pool_init(m->marks, sizeof(struct wf_match_mark));
-	}
-	return wf_pool_get(m->marks);
+	struct wf_match_marks *marks = malloc(sizeof(*marks));
+
+	if (!marks)
+		return NULL;
+	marks->kept = 0;
+	wf_pool_init_named(
+		&marks->pool, sizeof(struct wf_match_mark), &marks->kept, m->names);
+	marks->of.names = m->names;
+	wf_match_tight_init(&marks->of, 0, false);
+	return m->marks = marks;
 }
 
-bool wf_match_mark_add(
-	struct wf_match *m, struct wf_match_index *x, struct wf_match_message *msg)
+static void file(struct wf_match_tight *table, uint32_t link)
 {
-	struct wf_match_mark *mark = mark_new(m);
-	struct wf_match_node *node;
+	struct wf_match_tight_node *node = wf_pool_at(table->names, link);
+
+	wf_match_tight_add(table, link,
+		wf_match_tight_hash(table, node->tag, wf_match_tight_addr(node)));
+}
+
+static void unfile(struct wf_match_tight *table, struct wf_match_tight_node *node)
+{
+	wf_match_tight_remove(table, wf_pool_name(table->names, node),
+		wf_match_tight_hash(table, node->tag, wf_match_tight_addr(node)));
+}
+
+bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
+{
+	struct wf_match_marks *marks = m->marks ? m->marks : marks_new(m);
+	struct wf_match_mark *mark = marks ? wf_pool_get(&marks->pool) : NULL;
+	uint32_t id;
 
 	if (wf_unlikely(!mark))
 		return false;
-	mark->message = msg;
+	id = wf_pool_name(m->names, mark);
+	mark->node = wf_match_message_at(m, msg)->node;
+	mark->of.tag = msg;
+	mark->of.addr = 0;
 	mark->index = x;
-	mark->sibling = msg->marks;
-	msg->marks = mark;
-	node = &mark->node;
-	node->tag = wf_match_tag(msg);
-	node->addr = wf_match_addr(msg);
-	wf_match_table_add(
-		&x->table, node, wf_match_table_hash(&x->table, node->tag, node->addr));
+	mark->message = msg;
+	file(&x->table, id);
+	file(&marks->of, id + OF_WORDS);
 	return true;
 }
 
-struct wf_match_mark **wf_match_mark_find(
-	struct wf_match_message *msg, const struct wf_match_index *x)
+static struct wf_match_mark *mark_of(const struct wf_match *m, uint32_t of)
 {
-	struct wf_match_mark **link = &msg->marks;
-
-	while (*link && (*link)->index != x)
-		link = &(*link)->sibling;
-	return link;
+	return wf_container_of(wf_pool_at(m->names, of), struct wf_match_mark, of);
 }
 
-void wf_match_mark_drop(struct wf_match *m, struct wf_match_mark **link)
+struct wf_match_mark *wf_match_mark_any(const struct wf_match *m, uint32_t msg)
 {
-	struct wf_match_mark *mark = *link;
-	struct wf_match_table *t = &mark->index->table;
-	struct wf_match_node *node = &mark->node;
+	uint32_t of = m->marks ? wf_match_tight_find(&m->marks->of, msg, 0) : 0;
 
-	*link = mark->sibling;
-	wf_match_table_remove(t, node, wf_match_table_hash(t, node->tag, node->addr));
-	wf_pool_put(m->marks, mark);
+	return of ? mark_of(m, of) : NULL;
+}
+
+struct wf_match_mark *wf_match_mark_find(
+	const struct wf_match *m, const struct wf_match_index *x, uint32_t msg)
+{
+	struct wf_match_mark *first = wf_match_mark_any(m, msg), *mark = first;
+
+	while (mark && mark->index != x) {
+		mark = mark_of(m, mark->of.after);
+		if (mark == first)
+			return NULL;
+	}
+	return mark;
+}
+
+void wf_match_mark_drop(struct wf_match *m, struct wf_match_mark *mark)
+{
+	unfile(&mark->index->table, &mark->node);
+	unfile(&m->marks->of, &mark->of);
+	wf_pool_put(&m->marks->pool, mark);
 }
 
 void wf_match_marks_done(struct wf_match *m)
 {
 	if (!m->marks)
 		return;
-	wf_pool_done(m->marks);
+	wf_match_tight_done(&m->marks->of);
+	wf_pool_done(&m->marks->pool);
 	free(m->marks);
 	m->marks = NULL;
 }

@@ -6,23 +6,25 @@
 
 /* The place of a message in an index that it has no room for: all but the first. */
 struct wf_match_mark {
-	struct wf_match_node node;
-	struct wf_match_message *message;
+	struct wf_match_tight_node node;
+	struct wf_match_tight_node of; /* among the marks of its message */
 	struct wf_match_index *index;
-	struct wf_match_mark *sibling; /* of the same message, in another index */
+	uint32_t message;
 };
 
 /* File @msg in @x; false when there is no memory. */
-bool wf_match_mark_add(
-	struct wf_match *m, struct wf_match_index *x, struct wf_match_message *msg);
+bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t msg);
 
-/* Where @msg is in @x, if it is: for wf_match_mark_drop. */
-struct wf_match_mark **wf_match_mark_find(
-	struct wf_match_message *msg, const struct wf_match_index *x);
+/* Some mark of @msg, or NULL. */
+struct wf_match_mark *wf_match_mark_any(const struct wf_match *m, uint32_t msg);
 
-void wf_match_mark_drop(struct wf_match *m, struct wf_match_mark **link);
+/* The one in @x, or NULL. */
+struct wf_match_mark *wf_match_mark_find(
+	const struct wf_match *m, const struct wf_match_index *x, uint32_t msg);
 
-/* Forget all marks; there are none in messages. */
+void wf_match_mark_drop(struct wf_match *m, struct wf_match_mark *mark);
+
+/* Forget all marks; there are none in indexes. */
 void wf_match_marks_done(struct wf_match *m);
 
 #endif

@@ -2,10 +2,10 @@
 #include "match/seed.h"
 #include "match/sides.h"
 
-void wf_match_init(struct wf_match *m)
+void wf_match_init(struct wf_match *m, struct wf_names *names)
 {
 	wf_match_seed_once();
-	*m = (struct wf_match){ 0 };
+	*m = (struct wf_match){ .names = names };
 	wf_match_posted_init(m);
 	wf_match_unexpected_init(m);
 }

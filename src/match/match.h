@@ -7,14 +7,16 @@
 #include <stdint.h>
 
 #include "match/table.h"
+#include "match/tight.h"
 #include "sys/compiler.h"
 #include "sys/list.h"
 
 /*
  * The matching engine: posted receives on one side, unexpected messages on the other.
  * It moves no data and knows no fids; its user embeds an entry in whatever stands for a
- * receive, and a smaller one in what stands for a message. A receive matches a message
- * when
+ * receive. What stands for a message begins with a smaller one, is an object of a pool
+ * with names (sys/pool.h), and is spoken of by its name there, a uint32_t: 0 is none.
+ * A receive matches a message when
  *
  *	(receive tag | ignore) == (message tag | ignore)
  *
@@ -56,8 +58,7 @@
 #define WF_MATCH_FEW_POSTED 4
 
 struct wf_match_group;
-struct wf_match_mark;
-struct wf_pool;
+struct wf_match_marks;
 
 /*
  * Embedded by the owner of a receive; needs no initialisation, may be freed or used
@@ -74,9 +75,8 @@ struct wf_match_entry {
 
 /* The same for a message. There may be millions, so it is small. */
 struct wf_match_message {
-	struct wf_match_node node;   /* in the first index; ring.next NULL: not there */
-	struct wf_list order;        /* all, oldest first */
-	struct wf_match_mark *marks; /* in further indexes */
+	struct wf_match_tight_node node; /* in the first index; after 0: not there */
+	uint32_t older, newer;           /* in order of arrival */
 };
 
 /* Posted receives of one (ignore, directed or not) pair. */
@@ -87,10 +87,10 @@ struct wf_match_group {
 
 /* Unexpected messages for one such pair; see unexpected.c. */
 struct wf_match_index {
-	struct wf_list item;  /* in wf_match.indexes */
-	struct wf_list *last; /* of the messages that it has passed */
-	uint64_t used;        /* wf_match.stamp at its latest use */
-	struct wf_match_table table;
+	struct wf_list item; /* in wf_match.indexes */
+	uint32_t last;       /* of the messages that it has passed; 0: none */
+	uint64_t used;       /* wf_match.stamp at its latest use */
+	struct wf_match_tight table;
 };
 
 struct wf_match {
@@ -105,12 +105,13 @@ struct wf_match {
 	struct wf_list beside; /* of node.ring: a few, and those that found no group */
 
 	/* Unexpected messages. The list is the truth, the indexes are lazy. */
+	struct wf_names *names;
 	uint64_t unexpected_count, unspec_count;
-	struct wf_list unexpected;
+	uint32_t oldest, latest;
 	struct wf_list indexes; /* latest used first */
 	uint32_t index_count;
 	bool first_used;
-	struct wf_pool *marks; /* memory for those of the indexes but the first */
+	struct wf_match_marks *marks; /* NULL: there are none */
 
 	struct wf_match_group *groups[WF_MATCH_MAX_PAIRS];
 	struct wf_match_group exact; /* groups[0], there without allocation */
@@ -119,9 +120,10 @@ struct wf_match {
 
 static_assert(sizeof(struct wf_match) <= 640, "an idle engine stays small");
 static_assert(sizeof(struct wf_match_entry) <= 88, "embedded in every receive");
-static_assert(sizeof(struct wf_match_message) <= 64, "embedded in every message");
+static_assert(sizeof(struct wf_match_message) == 32, "embedded in every message");
 
-void wf_match_init(struct wf_match *m);
+/* @names is that of the messages, and lasts longer. */
+void wf_match_init(struct wf_match *m, struct wf_names *names);
 
 /* Frees what the engine allocated. Entries still in it are forgotten, not touched. */
 void wf_match_done(struct wf_match *m);
@@ -157,28 +159,39 @@ static inline struct wf_match_entry *wf_match_take_posted(
 
 /* ---- unexpected messages ---- */
 
-/* Add a message behind all others. */
-void wf_match_queue(
-	struct wf_match *m, struct wf_match_message *msg, uint64_t tag, uint64_t addr);
+/* Sources that a message can have, but for WF_MATCH_ANY. */
+static inline bool wf_match_addr_fits(uint64_t addr)
+{
+	return addr <= INT32_MAX;
+}
+
+static inline struct wf_match_message *wf_match_message_at(
+	const struct wf_match *m, uint32_t msg)
+{
+	return wf_pool_at(m->names, msg);
+}
+
+/* Add a message behind all others. @addr fits, or is WF_MATCH_ANY. */
+void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t addr);
 
 /* Take a message out: received, claimed or discarded. */
-void wf_match_unqueue(struct wf_match *m, struct wf_match_message *msg);
+void wf_match_unqueue(struct wf_match *m, uint32_t msg);
 
-struct wf_match_message *wf_match_search_unexpected(
+uint32_t wf_match_search_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr);
 
-/* The oldest message for this receive, left in its place; NULL if none. */
-static inline struct wf_match_message *wf_match_find_unexpected(
+/* The oldest message for this receive, left in its place; 0 if none. */
+static inline uint32_t wf_match_find_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	return m->unexpected_count ? wf_match_search_unexpected(m, tag, ignore, addr)
-				   : NULL;
+				   : 0;
 }
 
-static inline struct wf_match_message *wf_match_take_unexpected(
+static inline uint32_t wf_match_take_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	struct wf_match_message *msg = wf_match_find_unexpected(m, tag, ignore, addr);
+	uint32_t msg = wf_match_find_unexpected(m, tag, ignore, addr);
 
 	if (msg)
 		wf_match_unqueue(m, msg);
@@ -193,39 +206,47 @@ static inline uint64_t wf_match_tag(const struct wf_match_message *msg)
 
 static inline uint64_t wf_match_addr(const struct wf_match_message *msg)
 {
-	return msg->node.addr;
+	return wf_match_tight_addr(&msg->node);
 }
 
 /* The source of a message queued without one is now known; it keeps its place in the
- * order of arrival. @addr is not WF_MATCH_ANY. Only within wf_match_foreach_unspec,
- * which gets the indexes out of the way, and with no search in between. */
-void wf_match_resolve(struct wf_match *m, struct wf_match_message *msg, uint64_t addr);
+ * order of arrival. @addr fits. Only within wf_match_foreach_unspec, which gets the
+ * indexes out of the way, and with no search in between. */
+void wf_match_resolve(struct wf_match *m, uint32_t msg, uint64_t addr);
 
 /* The other way about: the source is not known any more. */
-void wf_match_forget(struct wf_match *m, struct wf_match_message *msg);
+void wf_match_forget(struct wf_match *m, uint32_t msg);
 
 /* ---- walks, oldest first ---- */
 
-#define WF_MATCH_WALK(type, e, head)                                                   \
-	for (type *e = wf_list_entry((head)->next, type, order),                       \
-		  *e##_next = wf_list_entry(e->order.next, type, order);               \
-		&e->order != (head);                                                   \
-		e = e##_next, e##_next = wf_list_entry(e->order.next, type, order))
-
 /* The body may take the current entry out, free it, resolve it; no other one. */
 #define wf_match_foreach_posted(e, m)                                                  \
-	WF_MATCH_WALK(struct wf_match_entry, e, &(m)->posted)
-#define wf_match_foreach_unexpected(msg, m)                                            \
-	WF_MATCH_WALK(struct wf_match_message, msg, &(m)->unexpected)
+	for (struct wf_match_entry *e =                                                \
+			wf_list_entry((m)->posted.next, struct wf_match_entry, order), \
+				   *e##_next = wf_list_entry(e->order.next,            \
+					   struct wf_match_entry, order);              \
+		&e->order != &(m)->posted;                                             \
+		e = e##_next, e##_next = wf_list_entry(                                \
+				      e->order.next, struct wf_match_entry, order))
+
+/* The one that came behind @msg, or first of all behind 0; 0: none did. */
+static inline uint32_t wf_match_newer(const struct wf_match *m, uint32_t msg)
+{
+	return msg ? wf_match_message_at(m, msg)->newer : m->oldest;
+}
 
 /* The oldest message whose source is not known, and the next such behind @msg. */
-struct wf_match_message *wf_match_unspec_first(struct wf_match *m);
-struct wf_match_message *wf_match_unspec_behind(
-	struct wf_match *m, const struct wf_match_message *msg);
+uint32_t wf_match_unspec_first(struct wf_match *m);
+uint32_t wf_match_unspec_behind(struct wf_match *m, uint32_t msg);
 
+#define WF_MATCH_WALK(msg, m, first, next)                                             \
+	for (uint32_t msg = (first), msg##_next = msg ? next(m, msg) : 0; msg;         \
+		msg = msg##_next, msg##_next = msg ? next(m, msg) : 0)
+
+/* The body may do the same as above to the current message. */
+#define wf_match_foreach_unexpected(msg, m)                                            \
+	WF_MATCH_WALK(msg, m, (m)->oldest, wf_match_newer)
 #define wf_match_foreach_unspec(msg, m)                                                \
-	for (struct wf_match_message *msg = wf_match_unspec_first(m),                  \
-				     *msg##_next = wf_match_unspec_behind(m, msg);     \
-		msg; msg = msg##_next, msg##_next = wf_match_unspec_behind(m, msg))
+	WF_MATCH_WALK(msg, m, wf_match_unspec_first(m), wf_match_unspec_behind)
 
 #endif

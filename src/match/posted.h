@@ -5,7 +5,6 @@
 /* Posted receives, inline: for the few places where a call would show. See posted.c. */
 
 #include "match/match.h"
-#include "match/table_ops.h"
 
 /* What is rare is out of line: the common way keeps its registers. */
 struct wf_match_group *wf_match_group_other(

@@ -4,8 +4,6 @@
 
 #include <stdint.h>
 
-#include "match/match.h"
-
 /*
  * Tags come from peers, so nobody may know which of them fall into one bucket: the
  * factors are drawn once per process, before the first engine is ready, and only
@@ -23,7 +21,7 @@ static inline uint64_t wf_match_fold(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Undirected things have addr WF_MATCH_ANY. One product alone leaves rows of tags at
+/* Undirected things have addr UINT64_MAX. One product alone leaves rows of tags at
  * regular distances at the mercy of its factor. */
 static inline uint64_t wf_match_hash(uint64_t tag, uint64_t addr)
 {

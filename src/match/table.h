@@ -5,15 +5,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "match/seed.h"
+#include "sys/compiler.h"
 #include "sys/list.h"
 
-#define WF_MATCH_FEW 8
-
-/*
- * One thing filed under (tag, addr). Things of one key form a ring in the order in
- * which they were added; only the first of a ring stands in a bucket, so that many
- * things of one key never lengthen the way to another key.
- */
+/* One thing filed under (tag, addr); see table_text.h. */
 struct wf_match_node {
 	struct wf_list ring;
 	/* Bucket chain of the first of each ring; &wf_match_behind in the others. */
@@ -23,26 +19,27 @@ struct wf_match_node {
 
 extern struct wf_match_node wf_match_behind;
 
-/*
- * Hash table that compares tags without the bits of @ignore, and sources unless @any
- * says that they do not count: 0, or all bits. Its growth and shrinking are spread over
- * later calls: while @old is set, the rings of its buckets below @moved are in @buckets
- * already. Memory that cannot be had makes it slower, never wrong. Never copied: it
- * points into itself.
- */
-struct wf_match_table {
-	struct wf_match_node **buckets, **old;
-	uint32_t mask, old_mask, moved;
-	uint32_t keys;               /* rings, which is what fills buckets */
-	uint32_t grow_at, shrink_at; /* act above, below that many keys */
-	uint64_t ignore, any;
-	struct wf_match_node *few[WF_MATCH_FEW];
-};
+static inline struct wf_match_node *wf_match_ring_node(struct wf_list *ring)
+{
+	return wf_list_entry(ring, struct wf_match_node, ring);
+}
 
-/* A table of things with a source, or where @directed is false, of whatever source. */
-void wf_match_table_init(struct wf_match_table *t, uint64_t ignore, bool directed);
+static inline void wf_match_ring_join(struct wf_match_node *a, struct wf_match_node *b)
+{
+	a->ring.next = &b->ring;
+	b->ring.prev = &a->ring;
+}
 
-/* Forgets what is in it; the table is as after init. */
-void wf_match_table_done(struct wf_match_table *t);
+struct wf_match_table;
+
+static inline struct wf_match_node *wf_match_table_at(
+	const struct wf_match_table *view, struct wf_match_node *link)
+{
+	(void)view;
+	return link;
+}
+
+#include "match/table_is.h"
+#include "match/table_text.h"
 
 #endif

@@ -14,7 +14,7 @@
  *
  * Mostly one pair is in use. So one index, the first that was asked for, needs nothing
  * but a bucket for a message, which has room for its place there; the others allocate
- * marks.
+ * marks, and a table that tells which message has which (mark.h).
  *
  * An index that is not used any more costs nothing to messages that arrive; it gives
  * back its memory by retreating from its end, a few messages at a time.
@@ -24,7 +24,6 @@
  */
 #include "match/mark.h"
 #include "match/sides.h"
-#include "match/table_ops.h"
 
 /* So few messages are searched one by one. */
 #define SHORT 4
@@ -40,14 +39,14 @@ static struct wf_match_index *index_of(struct wf_list *item)
 	return wf_list_entry(item, struct wf_match_index, item);
 }
 
-static struct wf_match_message *message_of(struct wf_list *order)
+static struct wf_match_message *at(const struct wf_match *m, uint32_t msg)
 {
-	return wf_list_entry(order, struct wf_match_message, order);
+	return wf_match_message_at(m, msg);
 }
 
-static struct wf_match_message *message_at(struct wf_match_node *node)
+static struct wf_match_message *look(struct wf_names_view view, uint32_t msg)
 {
-	return wf_container_of(node, struct wf_match_message, node);
+	return wf_pool_look(view, msg);
 }
 
 static bool is_directed(const struct wf_match_index *x)
@@ -57,18 +56,17 @@ static bool is_directed(const struct wf_match_index *x)
 
 static bool is_unspec(const struct wf_match_message *msg)
 {
-	return msg->node.addr == WF_MATCH_ANY;
+	return msg->node.addr < 0;
 }
 
 void wf_match_unexpected_init(struct wf_match *m)
 {
-	wf_list_init(&m->unexpected);
 	wf_list_init(&m->indexes);
 }
 
 static void index_free(struct wf_match *m, struct wf_match_index *x)
 {
-	wf_match_table_done(&x->table);
+	wf_match_tight_done(&x->table);
 	m->index_count--;
 	if (x == &m->first) {
 		m->first_used = false;
@@ -89,59 +87,55 @@ void wf_match_unexpected_done(struct wf_match *m)
 
 static inline bool in_first(const struct wf_match_message *msg)
 {
-	return msg->node.ring.next;
+	return msg->node.after;
 }
 
 static inline uint32_t first_hash(
 	const struct wf_match *m, const struct wf_match_message *msg)
 {
-	return wf_match_table_hash(&m->first.table, msg->node.tag, msg->node.addr);
+	return wf_match_tight_hash(
+		&m->first.table, wf_match_tag(msg), wf_match_addr(msg));
 }
 
-static void first_add(struct wf_match *m, struct wf_match_message *msg)
+static void first_drop(struct wf_match *m, uint32_t msg)
 {
-	wf_match_table_add(&m->first.table, &msg->node, first_hash(m, msg));
-}
+	struct wf_match_message *message = at(m, msg);
+	uint32_t hash =
+		wf_match_tight_needs_hash(&message->node) ? first_hash(m, message) : 0;
 
-static void first_drop(struct wf_match *m, struct wf_match_message *msg)
-{
-	uint32_t hash = wf_match_table_needs_hash(&msg->node) ? first_hash(m, msg) : 0;
-
-	wf_match_table_remove(&m->first.table, &msg->node, hash);
-	msg->node.ring.next = NULL;
+	wf_match_tight_remove(&m->first.table, msg, hash);
+	message->node.after = 0;
 }
 
 /* ---- a message in any index ---- */
 
-static bool file(
-	struct wf_match *m, struct wf_match_index *x, struct wf_match_message *msg)
+static bool file(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
 	if (wf_unlikely(x != &m->first))
 		return wf_match_mark_add(m, x, msg);
-	first_add(m, msg);
+	wf_match_tight_add(&x->table, msg, first_hash(m, at(m, msg)));
 	return true;
 }
 
-static void unfile(
-	struct wf_match *m, struct wf_match_index *x, struct wf_match_message *msg)
+static void unfile(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
-	struct wf_match_mark **link;
+	struct wf_match_mark *mark;
 
 	if (x == &m->first) {
-		if (in_first(msg))
+		if (in_first(at(m, msg)))
 			first_drop(m, msg);
 		return;
 	}
-	link = wf_match_mark_find(msg, x);
-	if (*link)
-		wf_match_mark_drop(m, link);
+	mark = wf_match_mark_find(m, x, msg);
+	if (mark)
+		wf_match_mark_drop(m, mark);
 }
 
 static void retreat(struct wf_match *m, struct wf_match_index *x)
 {
-	struct wf_match_message *msg = message_of(x->last);
+	uint32_t msg = x->last;
 
-	x->last = msg->order.prev;
+	x->last = at(m, msg)->older;
 	unfile(m, x, msg);
 }
 
@@ -153,9 +147,9 @@ static void retreat_idle(struct wf_match *m, int count)
 
 	if (m->stamp - x->used < IDLE)
 		return;
-	while (count-- && x->last != &m->unexpected)
+	while (count-- && x->last)
 		retreat(m, x);
-	if (x->last != &m->unexpected)
+	if (x->last)
 		return;
 	m->indexes.prev = x->item.prev;
 	m->indexes.prev->next = &m->indexes;
@@ -163,15 +157,11 @@ static void retreat_idle(struct wf_match *m, int count)
 }
 
 /* Extend @x by the message behind its last one; false when there is no memory. */
-static bool advance(
-	struct wf_match *m, struct wf_match_index *x, struct wf_match_message *msg)
+static bool advance(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
-	if (is_directed(x) && is_unspec(msg))
-		x->last = &msg->order;
-	else if (wf_likely(file(m, x, msg)))
-		x->last = &msg->order;
-	else
+	if (!(is_directed(x) && is_unspec(at(m, msg))) && wf_unlikely(!file(m, x, msg)))
 		return false;
+	x->last = msg;
 	retreat_idle(m, RETREAT_SLOWLY);
 	return true;
 }
@@ -180,10 +170,12 @@ static bool advance(
 
 static struct wf_match_index *index_new(struct wf_match *m)
 {
+	struct wf_match_index *x = &m->first;
+
 	if (m->first_used)
-		return malloc(sizeof(struct wf_match_index));
+		x = malloc(sizeof(*x));
 	m->first_used = true;
-	return &m->first;
+	return x;
 }
 
 static struct wf_match_index *index_add(
@@ -201,8 +193,9 @@ static struct wf_match_index *index_add(
 	x = index_new(m);
 	if (!x)
 		return NULL;
-	wf_match_table_init(&x->table, ignore, directed);
-	x->last = &m->unexpected;
+	x->table.names = m->names;
+	wf_match_tight_init(&x->table, ignore, directed);
+	x->last = 0;
 	wf_list_insert_after(&m->indexes, &x->item);
 	m->index_count++;
 	return x;
@@ -233,79 +226,97 @@ static __attribute__((noinline)) struct wf_match_index *index_get(
 static bool matches(const struct wf_match_message *msg, uint64_t tag, uint64_t ignore,
 	uint64_t addr)
 {
-	return !((msg->node.tag ^ tag) & ~ignore) &&
-	       (addr == WF_MATCH_ANY || msg->node.addr == addr);
+	return !((wf_match_tag(msg) ^ tag) & ~ignore) &&
+	       (addr == WF_MATCH_ANY || wf_match_addr(msg) == addr);
 }
 
-static __attribute__((noinline)) struct wf_match_message *scan(const struct wf_match *m,
-	struct wf_list *from, uint64_t tag, uint64_t ignore, uint64_t addr)
+static __attribute__((noinline)) uint32_t scan(const struct wf_match *m, uint32_t from,
+	uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	for (struct wf_list *it = from; it != &m->unexpected; it = it->next)
-		if (matches(message_of(it), tag, ignore, addr))
-			return message_of(it);
-	return NULL;
+	struct wf_names_view view = wf_names_view(m->names);
+	const struct wf_match_message *message;
+
+	for (uint32_t msg = from; msg; msg = message->newer) {
+		message = look(view, msg);
+		if (matches(message, tag, ignore, addr))
+			return msg;
+	}
+	return 0;
 }
 
 /* Nothing up to x->last matches: look further, and take along what is passed. */
-static __attribute__((noinline)) struct wf_match_message *walk_on(
+static __attribute__((noinline)) uint32_t walk_on(
 	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
 {
-	struct wf_list *it;
+	uint32_t msg;
 
-	while ((it = x->last->next) != &m->unexpected) {
-		if (matches(message_of(it), tag, x->table.ignore, addr))
-			return message_of(it);
-		if (wf_unlikely(!advance(m, x, message_of(it))))
-			return scan(m, it, tag, x->table.ignore, addr);
+	while ((msg = wf_match_newer(m, x->last))) {
+		if (matches(at(m, msg), tag, x->table.ignore, addr))
+			return msg;
+		if (wf_unlikely(!advance(m, x, msg)))
+			return scan(m, msg, tag, x->table.ignore, addr);
 	}
-	return NULL;
+	return 0;
 }
 
-static struct wf_match_message *found(
-	struct wf_match *m, struct wf_match_index *x, struct wf_match_node *node)
+static uint32_t found(
+	const struct wf_match *m, const struct wf_match_index *x, uint32_t link)
 {
-	return x == &m->first
-		       ? message_at(node)
-		       : wf_container_of(node, struct wf_match_mark, node)->message;
+	const struct wf_match_mark *mark;
+
+	if (x == &m->first)
+		return link;
+	mark = wf_container_of(wf_pool_at(m->names, link), struct wf_match_mark, node);
+	return mark->message;
 }
 
-struct wf_match_message *wf_match_search_unexpected(
+uint32_t wf_match_search_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	bool directed = addr != WF_MATCH_ANY;
+	struct wf_names_view view;
 	struct wf_match_index *x;
-	struct wf_match_node *node;
-	struct wf_match_message *msg;
+	uint32_t link, msg;
 
 	if (m->unexpected_count <= SHORT)
-		return scan(m, m->unexpected.next, tag, ignore, addr);
+		return scan(m, m->oldest, tag, ignore, addr);
 	x = index_of(m->indexes.next);
 	if (wf_list_empty(&m->indexes) || !serves(x, ignore, directed))
 		x = index_get(m, ignore, directed);
 	if (wf_unlikely(!x))
-		return scan(m, m->unexpected.next, tag, ignore, addr);
+		return scan(m, m->oldest, tag, ignore, addr);
 	x->used = m->stamp;
 	if (x->table.keys) {
-		node = wf_match_table_find(&x->table, tag, addr);
-		if (node)
-			return found(m, x, node);
+		link = wf_match_tight_find(&x->table, tag, addr);
+		if (link)
+			return found(m, x, link);
 	}
-	msg = message_of(x->last->next);
-	if (&msg->order != &m->unexpected && matches(msg, tag, ignore, addr))
+	view = wf_names_view(m->names);
+	msg = x->last ? look(view, x->last)->newer : m->oldest;
+	if (msg && matches(look(view, msg), tag, ignore, addr))
 		return msg;
 	return walk_on(m, x, tag, addr);
 }
 
 /* ---- messages come, go, become known ---- */
 
-void wf_match_queue(
-	struct wf_match *m, struct wf_match_message *msg, uint64_t tag, uint64_t addr)
+void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t addr)
 {
-	msg->node.tag = tag;
-	msg->node.addr = addr;
-	msg->node.ring.next = NULL;
-	msg->marks = NULL;
-	wf_list_push(&m->unexpected, &msg->order);
+	struct wf_names_view view = wf_names_view(m->names);
+	struct wf_match_message *message = look(view, msg);
+	uint32_t latest = m->latest;
+
+	assert(addr == WF_MATCH_ANY || wf_match_addr_fits(addr));
+	message->node.tag = tag;
+	message->node.addr = (int32_t)addr;
+	message->node.after = 0;
+	message->older = latest;
+	message->newer = 0;
+	if (latest)
+		look(view, latest)->newer = msg;
+	else
+		m->oldest = msg;
+	m->latest = msg;
 	m->unexpected_count++;
 	m->stamp++;
 	if (addr == WF_MATCH_ANY)
@@ -315,85 +326,91 @@ void wf_match_queue(
 /* No index may end at a message that leaves. Those that have taken it in are found by
  * its places in them, but that has no place in directed ones whose source is not known.
  */
-static __attribute__((noinline)) void leave_unspec(
-	struct wf_match *m, struct wf_match_message *msg)
+static void step_back(const struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
-	m->unspec_count--;
-	wf_list_foreach(item, &m->indexes)
-	{
-		struct wf_match_index *x = index_of(item);
-
-		if (x->last == &msg->order)
-			x->last = msg->order.prev;
-	}
+	if (x->last == msg)
+		x->last = at(m, msg)->older;
 }
 
-static __attribute__((noinline)) void leave_first(
-	struct wf_match *m, struct wf_match_message *msg)
+static __attribute__((noinline)) void leave_unspec(struct wf_match *m, uint32_t msg)
 {
-	if (m->first.last == &msg->order)
-		m->first.last = msg->order.prev;
+	m->unspec_count--;
+	wf_list_foreach(item, &m->indexes) step_back(m, index_of(item), msg);
+}
+
+static __attribute__((noinline)) void leave_first(struct wf_match *m, uint32_t msg)
+{
+	step_back(m, &m->first, msg);
 	first_drop(m, msg);
 }
 
-static __attribute__((noinline)) void leave_marked(
-	struct wf_match *m, struct wf_match_message *msg)
+static __attribute__((noinline)) void leave_marked(struct wf_match *m, uint32_t msg)
 {
-	while (msg->marks) {
-		if (msg->marks->index->last == &msg->order)
-			msg->marks->index->last = msg->order.prev;
-		wf_match_mark_drop(m, &msg->marks);
+	struct wf_match_mark *mark;
+
+	while ((mark = wf_match_mark_any(m, msg))) {
+		step_back(m, mark->index, msg);
+		wf_match_mark_drop(m, mark);
 	}
 }
 
-void wf_match_unqueue(struct wf_match *m, struct wf_match_message *msg)
+void wf_match_unqueue(struct wf_match *m, uint32_t msg)
 {
-	if (in_first(msg))
+	struct wf_names_view view = wf_names_view(m->names);
+	const struct wf_match_message *message = look(view, msg);
+	uint32_t older = message->older, newer = message->newer;
+
+	if (in_first(message))
 		leave_first(m, msg);
-	if (msg->marks)
+	if (wf_unlikely(m->marks))
 		leave_marked(m, msg);
-	if (is_unspec(msg))
+	if (is_unspec(message))
 		leave_unspec(m, msg);
-	msg->order.prev->next = msg->order.next;
-	msg->order.next->prev = msg->order.prev;
+	if (older)
+		look(view, older)->newer = newer;
+	else
+		m->oldest = newer;
+	if (newer)
+		look(view, newer)->older = older;
+	else
+		m->latest = older;
 	m->unexpected_count--;
 }
 
-static bool passed(const struct wf_match *m, const struct wf_match_index *x,
-	const struct wf_match_message *msg)
+static bool passed(
+	const struct wf_match *m, const struct wf_match_index *x, uint32_t msg)
 {
-	const struct wf_list *it = m->unexpected.prev;
+	uint32_t it = m->latest;
 
-	while (it != x->last && it != &msg->order)
-		it = it->prev;
+	while (it != x->last && it != msg)
+		it = at(m, it)->older;
 	return it == x->last;
 }
 
-void wf_match_forget(struct wf_match *m, struct wf_match_message *msg)
+void wf_match_forget(struct wf_match *m, uint32_t msg)
 {
-	assert(!is_unspec(msg));
+	assert(!is_unspec(at(m, msg)));
 	wf_list_foreach(item, &m->indexes) if (is_directed(index_of(item)))
 		unfile(m, index_of(item), msg);
-	msg->node.addr = WF_MATCH_ANY;
+	at(m, msg)->node.addr = -1;
 	m->unspec_count++;
 }
 
 /* Mostly they are among the latest: it is these whose senders are not known yet. */
-static struct wf_match_message *unspec_first(const struct wf_match *m)
+static uint32_t unspec_first(const struct wf_match *m)
 {
-	struct wf_match_message *msg = NULL;
-	struct wf_list *it = m->unexpected.prev;
+	uint32_t msg = 0, it = m->latest;
 
-	for (uint64_t left = m->unspec_count; left; it = it->prev) {
-		msg = message_of(it);
-		left -= is_unspec(msg);
+	for (uint64_t left = m->unspec_count; left; it = at(m, it)->older) {
+		msg = it;
+		left -= is_unspec(at(m, it));
 	}
 	return msg;
 }
 
-struct wf_match_message *wf_match_unspec_first(struct wf_match *m)
+uint32_t wf_match_unspec_first(struct wf_match *m)
 {
-	struct wf_match_message *msg = unspec_first(m);
+	uint32_t msg = unspec_first(m);
 
 	wf_list_foreach(item, &m->indexes)
 	{
@@ -401,28 +418,23 @@ struct wf_match_message *wf_match_unspec_first(struct wf_match *m)
 
 		if (!msg || !is_directed(x) || !passed(m, x, msg))
 			continue;
-		while (x->last != msg->order.prev)
+		while (x->last != at(m, msg)->older)
 			retreat(m, x);
 	}
 	return msg;
 }
 
-void wf_match_resolve(struct wf_match *m, struct wf_match_message *msg, uint64_t addr)
+void wf_match_resolve(struct wf_match *m, uint32_t msg, uint64_t addr)
 {
-	assert(is_unspec(msg) && addr != WF_MATCH_ANY);
-	msg->node.addr = addr;
+	assert(is_unspec(at(m, msg)) && wf_match_addr_fits(addr));
+	at(m, msg)->node.addr = (int32_t)addr;
 	m->unspec_count--;
 }
 
-struct wf_match_message *wf_match_unspec_behind(
-	struct wf_match *m, const struct wf_match_message *msg)
+uint32_t wf_match_unspec_behind(struct wf_match *m, uint32_t msg)
 {
-	struct wf_list *it;
-
-	if (!msg)
-		return NULL;
-	for (it = msg->order.next; it != &m->unexpected; it = it->next)
-		if (is_unspec(message_of(it)))
-			return message_of(it);
-	return NULL;
+	do {
+		msg = at(m, msg)->newer;
+	} while (msg && !is_unspec(at(m, msg)));
+	return msg;
 }

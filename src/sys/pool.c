@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <assert.h>
 #include <stdalign.h>
+#include <stdbool.h>
 
 #include "sys/pages.h"
 #include "sys/pool.h"
 
-enum { MIN_SLAB_BYTES = 65536, MIN_SLAB_OBJECTS = 15 };
+enum {
+	MIN_SLAB_OBJECTS = 15,
+	MAX_FAR = (WF_POOL_FAR - 1) >> WF_POOL_SLAB_WORDS_LOG,
+};
 
 /* A memory checker sees the use of objects that were given back. */
 #if WF_POOL_CHECKED
@@ -30,7 +34,7 @@ static size_t header_size(void)
 void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept)
 {
 	size_t size = round_up(object_size, sizeof(void *));
-	size_t slab_size = MIN_SLAB_BYTES;
+	size_t slab_size = WF_POOL_SLAB;
 
 	assert(object_size);
 	while (slab_size < header_size() + MIN_SLAB_OBJECTS * size)
@@ -47,10 +51,48 @@ void wf_pool_init(struct wf_pool *pool, size_t object_size)
 	wf_pool_init_shared(pool, object_size, &pool->own);
 }
 
+void wf_pool_init_named(
+	struct wf_pool *pool, size_t object_size, size_t *kept, struct wf_names *names)
+{
+	wf_pool_init_shared(pool, object_size, kept);
+	assert(pool->slab_size == WF_POOL_SLAB);
+	pool->names = names;
+}
+
+/* Slabs are put side by side, and mostly downwards. False: there are no more names. */
+static bool name_slab(struct wf_names *names, struct wf_pool_slab *slab)
+{
+	const uintptr_t reach = WF_POOL_FAR * sizeof(uint64_t);
+	const uintptr_t at = (uintptr_t)slab, below = reach / 16 * 15;
+
+	if (!names->base)
+		names->base = at > below ? at - below : WF_POOL_SLAB;
+	slab->number = 0;
+	if (at - names->base >= reach) {
+		slab->number = wf_book_enter(&names->far, slab, MAX_FAR);
+		if (!slab->number)
+			return false;
+	}
+	names->slabs++;
+	return true;
+}
+
+static void unname_slab(struct wf_names *names, const struct wf_pool_slab *slab)
+{
+	if (slab->number)
+		wf_book_leave(&names->far, slab->number);
+	if (--names->slabs)
+		return;
+	wf_book_done(&names->far);
+	names->base = 0;
+}
+
 static void free_slab(struct wf_pool *pool, struct wf_pool_slab *slab)
 {
 	wf_list_remove(&slab->all);
 	pool->slabs--;
+	if (pool->names)
+		unname_slab(pool->names, slab);
 	show(slab, pool->slab_size);
 	wf_pages_put(slab, pool->slab_size);
 }
@@ -76,6 +118,10 @@ static struct wf_pool_slab *new_slab(struct wf_pool *pool)
 
 	if (!slab)
 		return NULL;
+	if (pool->names && !name_slab(pool->names, slab)) {
+		wf_pages_put(slab, pool->slab_size);
+		return NULL;
+	}
 	slab->pool = pool;
 	slab->fresh = header_size();
 	wf_list_insert_after(&pool->partial, &slab->link);

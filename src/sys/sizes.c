@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+
 #include "sys/sizes.h"
 
 static unsigned int log2_of(size_t n)
@@ -14,7 +16,7 @@ static unsigned int class_of(size_t len)
 
 	if (len <= first)
 		return (unsigned int)((len + WF_SIZES_STEP - 1) / WF_SIZES_STEP);
-	/* (len - 1) is in [2^n, 2^(n+1)), in one of its eight parts. */
+	/* (len - 1) is in [2^n, 2^(n+1)), in one of its parts. */
 	shift = log2_of(len - 1) - log2_of(WF_SIZES_STEPS);
 	return (shift - log2_of(WF_SIZES_STEP)) * WF_SIZES_STEPS +
 	       (unsigned int)((len - 1) >> shift) + 1;
@@ -33,32 +35,49 @@ static size_t class_len(unsigned int k)
 
 void wf_sizes_init(struct wf_sizes *sizes, size_t head)
 {
+	assert(head <= WF_SIZES_HEAD_MAX);
 	*sizes = (struct wf_sizes){ .head = head };
 }
 
 void wf_sizes_done(struct wf_sizes *sizes)
 {
-	for (unsigned int k = 0; k < WF_SIZES_CLASSES; k++) {
+	for (unsigned int k = 0; sizes->pools && k < WF_SIZES_CLASSES; k++) {
 		if (!sizes->pools[k])
 			continue;
 		wf_pool_done(sizes->pools[k]);
 		free(sizes->pools[k]);
-		sizes->pools[k] = NULL;
 	}
+	free(sizes->pools);
+	sizes->pools = NULL;
+}
+
+static __attribute__((noinline)) struct wf_pool *pool_new(
+	struct wf_sizes *sizes, unsigned int k)
+{
+	struct wf_pool *pool;
+	size_t size = sizes->head + class_len(k);
+
+	if (!sizes->pools)
+		sizes->pools = calloc(WF_SIZES_CLASSES, sizeof(*sizes->pools));
+	if (!sizes->pools)
+		return NULL;
+	pool = malloc(sizeof(*pool));
+	if (!pool)
+		return NULL;
+	if (class_len(k) <= WF_SIZES_NAMED)
+		wf_pool_init_named(pool, size, &sizes->kept, &sizes->names);
+	else
+		wf_pool_init_shared(pool, size, &sizes->kept);
+	return sizes->pools[k] = pool;
 }
 
 static struct wf_pool *pool_of(struct wf_sizes *sizes, size_t len)
 {
 	unsigned int k = class_of(len);
-	struct wf_pool *pool = sizes->pools[k];
 
-	if (wf_likely(pool != NULL))
-		return pool;
-	pool = malloc(sizeof(*pool));
-	if (!pool)
-		return NULL;
-	wf_pool_init_shared(pool, sizes->head + class_len(k), &sizes->kept);
-	return sizes->pools[k] = pool;
+	if (wf_likely(sizes->pools && sizes->pools[k]))
+		return sizes->pools[k];
+	return pool_new(sizes, k);
 }
 
 void *wf_sizes_get(struct wf_sizes *sizes, size_t len)

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "match/table_ops.h"
 #include "objects/srx/internal.h"
 
 /* Reserved messages match nothing and are found by the context that they were reserved

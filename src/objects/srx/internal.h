@@ -22,9 +22,11 @@ static inline struct wf_srx_entry *wf_srx_matched(struct wf_match_entry *match)
 	return wf_container_of(match, struct wf_srx_entry, match);
 }
 
-static inline struct wf_srx_message *wf_srx_message_of(struct wf_match_message *match)
+/* @msg: its name in either engine. */
+static inline struct wf_srx_message *wf_srx_message_at(
+	const struct wf_srx *srx, uint32_t msg)
 {
-	return wf_container_of(match, struct wf_srx_message, match);
+	return wf_pool_at(&srx->messages.names, msg);
 }
 
 static inline struct wf_srx_port *wf_srx_port_of(struct fid_peer_srx *fid)
@@ -95,8 +97,15 @@ struct wf_ep *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid);
 void wf_srx_report_failed(
 	struct wf_srx *srx, const struct wf_srx_entry *entry, uint64_t flags, int err);
 
-/* message.c: @msg as others see it. Only for the moment; it is in no queue. */
-struct fi_peer_rx_entry wf_srx_view(const struct wf_srx_message *msg, uint64_t type);
+/* message.c: whom it came through. */
+struct fid_peer_srx *wf_srx_fid_of(const struct wf_srx *srx, uint32_t msg);
+
+/* Its entry, if that was kept, or NULL. */
+struct fi_peer_rx_entry *wf_srx_kept(const struct wf_srx *srx, uint32_t msg);
+
+/* @msg as others see it. Only for the moment; it is in no queue. */
+struct fi_peer_rx_entry wf_srx_view(
+	const struct wf_srx *srx, uint32_t msg, uint64_t type);
 
 /* The public queue_msg and queue_tag. */
 int wf_srx_own_keep(struct fi_peer_rx_entry *peer);
@@ -104,7 +113,13 @@ int wf_srx_own_keep(struct fi_peer_rx_entry *peer);
 /* Take @msg out of its queue. Its entry is @blank, which may have buffers, or the one
  * that was kept, which gets them; @blank is gone then. */
 struct wf_srx_entry *wf_srx_take(struct wf_srx *srx, struct wf_match *side,
-	struct wf_srx_message *msg, struct wf_srx_entry *blank);
+	uint32_t msg, struct wf_srx_entry *blank);
+
+/* The source of a message, as far as our AVs can have it: an index. */
+static inline uint64_t wf_srx_known(fi_addr_t addr)
+{
+	return wf_match_addr_fits(addr) ? addr : WF_MATCH_ANY;
+}
 
 /* @entry, out of its queue, got buffers: the peer's turn. */
 void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry);

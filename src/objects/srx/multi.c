@@ -97,14 +97,13 @@ static void fill(
 {
 	uint64_t type = buffer->peer.flags & (FI_MSG | FI_TAGGED);
 	struct wf_match *side = wf_srx_side(srx, type);
-	struct wf_match_message *match;
-	struct wf_srx_message *msg;
 	struct wf_srx_entry *slice;
+	uint32_t msg;
 
 	while (buffer->open) {
-		match = wf_match_find_unexpected(
+		msg = wf_match_find_unexpected(
 			side, op->tag, op->ignore, buffer->peer.addr);
-		if (!match)
+		if (!msg)
 			return;
 		slice = wf_srx_new_entry(srx, type);
 		if (!slice) {
@@ -112,9 +111,8 @@ static void fill(
 			wf_srx_multi_retire(srx, buffer);
 			return;
 		}
-		msg = wf_srx_message_of(match);
 		if (!wf_srx_multi_take(
-			    srx, buffer, slice, wf_srx_view(msg, type).msg_size)) {
+			    srx, buffer, slice, wf_srx_view(srx, msg, type).msg_size)) {
 			wf_pool_put(&srx->pool, slice);
 			return;
 		}

@@ -58,8 +58,8 @@ static ssize_t answer_none(struct wf_ep *ep, const struct wf_op *op)
 }
 
 /* Out of the queue, dropped or for later. */
-static void take_away(struct wf_srx *srx, struct wf_srx_message *msg,
-	struct wf_srx_entry *blank, const struct wf_op *op)
+static void take_away(struct wf_srx *srx, uint32_t msg, struct wf_srx_entry *blank,
+	const struct wf_op *op)
 {
 	struct wf_srx_entry *entry = wf_srx_take(srx, &srx->tag, msg, blank);
 
@@ -69,10 +69,9 @@ static void take_away(struct wf_srx *srx, struct wf_srx_message *msg,
 		wf_srx_claim(srx, entry, op->context);
 }
 
-static ssize_t peeked(
-	struct wf_srx *srx, struct wf_srx_message *msg, const struct wf_op *op)
+static ssize_t peeked(struct wf_srx *srx, uint32_t msg, const struct wf_op *op)
 {
-	struct fi_peer_rx_entry view = wf_srx_view(msg, FI_TAGGED);
+	struct fi_peer_rx_entry view = wf_srx_view(srx, msg, FI_TAGGED);
 	struct wf_srx_entry *blank = NULL;
 	ssize_t ret;
 
@@ -95,15 +94,15 @@ static ssize_t peeked(
 static ssize_t peek(struct wf_srx *srx, const struct wf_op *op)
 {
 	struct wf_ep *ep = wf_srx_reporter(srx, NULL);
-	struct wf_match_message *match;
+	uint32_t msg;
 
 	if (!ep)
 		return no_endpoint(srx);
-	match = wf_match_find_unexpected(
+	msg = wf_match_find_unexpected(
 		&srx->tag, op->tag, op->ignore, wf_srx_source(srx, op));
-	if (!match)
+	if (!msg)
 		return answer_none(ep, op);
-	return peeked(srx, wf_srx_message_of(match), op);
+	return peeked(srx, msg, op);
 }
 
 static ssize_t drop_claimed(

@@ -47,18 +47,18 @@ static ssize_t post(struct wf_srx *srx, const struct wf_op *op)
 	struct wf_match *side = wf_srx_side(srx, wf_srx_type(op));
 	uint64_t addr = wf_srx_source(srx, op);
 	struct wf_srx_entry *entry = wf_srx_new_entry(srx, wf_srx_type(op));
-	struct wf_match_message *match;
+	uint32_t msg;
 
 	if (wf_unlikely(!entry))
 		return -FI_ENOMEM;
-	match = wf_match_find_unexpected(side, op->tag, op->ignore, addr);
-	if (wf_unlikely(!match && srx->posted >= srx->size)) {
+	msg = wf_match_find_unexpected(side, op->tag, op->ignore, addr);
+	if (wf_unlikely(!msg && srx->posted >= srx->size)) {
 		wf_pool_put(&srx->pool, entry);
 		return -FI_EAGAIN;
 	}
 	wf_srx_set_buffers(srx, entry, op);
-	if (match) {
-		entry = wf_srx_take(srx, side, wf_srx_message_of(match), entry);
+	if (msg) {
+		entry = wf_srx_take(srx, side, msg, entry);
 		wf_srx_start_entry(srx, entry);
 		return 0;
 	}

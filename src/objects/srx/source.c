@@ -9,15 +9,17 @@
 
 typedef fi_addr_t (*get_addr_fn)(struct fi_peer_rx_entry *);
 
-static fi_addr_t ask(
-	const struct wf_srx_message *msg, uint64_t type, get_addr_fn get_addr)
+/* The entry itself, if it was kept: the peer may look for more than it shows. */
+static uint64_t ask(
+	const struct wf_srx *srx, uint32_t msg, uint64_t type, get_addr_fn get_addr)
 {
+	struct fi_peer_rx_entry *kept = wf_srx_kept(srx, msg);
 	struct fi_peer_rx_entry view;
 
-	if (msg->kept)
-		return get_addr(&((struct wf_srx_entry *)msg->context)->peer);
-	view = wf_srx_view(msg, type);
-	return get_addr(&view);
+	if (kept)
+		return wf_srx_known(get_addr(kept));
+	view = wf_srx_view(srx, msg, type);
+	return wf_srx_known(get_addr(&view));
 }
 
 /* A slice of @buffer for a message, or NULL. */
@@ -40,16 +42,15 @@ static struct wf_srx_entry *slice_of(
 
 /* A directed receive may have waited for the message since. (An undirected one would
  * have had it before.) */
-static void deliver(struct wf_srx *srx, struct wf_match *side, uint64_t type,
-	struct wf_srx_message *msg)
+static void deliver(
+	struct wf_srx *srx, struct wf_match *side, uint64_t type, uint32_t msg)
 {
-	const struct fi_peer_rx_entry view = wf_srx_view(msg, type);
+	const struct fi_peer_rx_entry view = wf_srx_view(srx, msg, type);
 	struct wf_srx_entry *posted = NULL;
 	struct wf_match_entry *match;
 
 	while (!posted) {
-		match = wf_match_find_posted(
-			side, wf_match_tag(&msg->match), wf_match_addr(&msg->match));
+		match = wf_match_find_posted(side, view.tag, view.addr);
 		if (!match)
 			return;
 		posted = wf_srx_matched(match);
@@ -66,17 +67,16 @@ static void resolve_side(struct wf_srx *srx, uint64_t type,
 {
 	struct wf_match *side = wf_srx_side(srx, type);
 
-	wf_match_foreach_unspec(match, side)
+	wf_match_foreach_unspec(msg, side)
 	{
-		struct wf_srx_message *msg = wf_srx_message_of(match);
-		fi_addr_t addr;
+		uint64_t addr;
 
-		if (msg->fid != fid)
+		if (wf_srx_fid_of(srx, msg) != fid)
 			continue;
-		addr = ask(msg, type, get_addr);
-		if (addr == FI_ADDR_UNSPEC)
+		addr = ask(srx, msg, type, get_addr);
+		if (addr == WF_MATCH_ANY)
 			continue;
-		wf_match_resolve(side, match, addr);
+		wf_match_resolve(side, msg, addr);
 		deliver(srx, side, type, msg);
 	}
 }
@@ -117,13 +117,13 @@ static void ask_side(struct wf_srx *srx, uint64_t type, const struct question *q
 
 	if (side->unspec_count == side->unexpected_count)
 		return;
-	wf_match_foreach_unexpected(match, side)
+	wf_match_foreach_unexpected(msg, side)
 	{
-		struct wf_srx_message *msg = wf_srx_message_of(match);
+		uint64_t addr = wf_match_addr(wf_match_message_at(side, msg));
 
-		if (concerns(q, msg->fid, wf_match_addr(match)) &&
-			ask(msg, type, q->get_addr) != wf_match_addr(match))
-			wf_match_forget(side, match);
+		if (concerns(q, wf_srx_fid_of(srx, msg), addr) &&
+			ask(srx, msg, type, q->get_addr) != addr)
+			wf_match_forget(side, msg);
 	}
 }
 

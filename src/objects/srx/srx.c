@@ -31,12 +31,10 @@ void wf_srx_init_with(struct wf_srx *srx, struct wf_ep *ep, struct wf_lock *lock
 		.addr_mask = UINT64_MAX,
 		.min_multi_recv = &ep->min_multi_recv,
 	};
-	wf_match_init(&srx->msg);
-	wf_match_init(&srx->tag);
+	wf_sizes_init(&srx->messages, sizeof(struct wf_srx_message));
+	wf_match_init(&srx->msg, &srx->messages.names);
+	wf_match_init(&srx->tag, &srx->messages.names);
 	wf_pool_init(&srx->pool, entry_size(srx->iov_limit));
-	for (size_t data = 0; data < 2; data++)
-		wf_pool_init(&srx->messages[data],
-			sizeof(struct wf_srx_message) + data * sizeof(uint64_t));
 	wf_match_table_init(&srx->claims, 0, false);
 	wf_list_init(&srx->claimed);
 	wf_list_init(&srx->ports);
@@ -54,8 +52,8 @@ void wf_srx_fini(struct wf_srx *srx)
 	wf_match_done(&srx->msg);
 	wf_match_done(&srx->tag);
 	wf_match_table_done(&srx->claims);
-	wf_pool_done(&srx->messages[0]);
-	wf_pool_done(&srx->messages[1]);
+	wf_sizes_done(&srx->messages);
+	wf_book_done(&srx->origins);
 	wf_pool_done(&srx->pool);
 	if (srx->lock == &srx->own_lock)
 		wf_lock_done(&srx->own_lock);
@@ -87,8 +85,8 @@ void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *e
 }
 
 /* There is an entry for it: the reserve, or that of the message before. */
-static void discard_message(struct wf_srx *srx, struct wf_match *side, uint64_t type,
-	struct wf_match_message *match)
+static void discard_message(
+	struct wf_srx *srx, struct wf_match *side, uint64_t type, uint32_t msg)
 {
 	struct wf_srx_entry *entry = srx->reserve;
 
@@ -97,7 +95,7 @@ static void discard_message(struct wf_srx *srx, struct wf_match *side, uint64_t 
 		wf_srx_set_type(srx, entry, type);
 	else
 		entry = wf_srx_new_entry(srx, type);
-	entry = wf_srx_take(srx, side, wf_srx_message_of(match), entry);
+	entry = wf_srx_take(srx, side, msg, entry);
 	if (entry)
 		wf_srx_discard_entry(entry);
 	else
@@ -112,8 +110,8 @@ static void discard_side(
 	struct wf_match *side = wf_srx_side(srx, type);
 
 	wf_match_foreach_unexpected(
-		match, side) if (wf_srx_message_of(match)->fid == &port->fid)
-		discard_message(srx, side, type, match);
+		msg, side) if (wf_srx_fid_of(srx, msg) == &port->fid)
+		discard_message(srx, side, type, msg);
 }
 
 void wf_srx_drain(struct wf_srx_port *port)

@@ -11,6 +11,7 @@
 #include "sys/list.h"
 #include "sys/lock.h"
 #include "sys/pool.h"
+#include "sys/sizes.h"
 
 struct wf_ep;
 struct wf_srx_ctx;
@@ -27,27 +28,27 @@ struct wf_srx_ctx;
  * and calls, with the lock below held, nothing but
  *
  *   wf_srx_get_msg/get_tag     a message came. 0: *ret_entry has its buffers.
- *                              -FI_ENOENT: nobody waits for it; keep what is needed in
- *                              entry->peer_context, set entry->cq_data and
+ *                              -FI_ENOENT: nobody waits for it. Set entry->cq_data and
  *                              FI_REMOTE_CQ_DATA in entry->flags where the message has
- *                              data, then wf_srx_queue_*, before any other get.
- *                              Another code: no entry.
- *   wf_srx_stow_msg/stow_tag   better than wf_srx_queue_* where there may be many: the
- *                              entry is given up, and all that is left of it is a
- *                              quarter. start_*, discard_* and srx_addr come with
- *                              another entry of the same contents.
+ *                              data, then wf_srx_stow, before any other get. Another
+ *                              code: no entry.
+ *   wf_srx_stow                the entry is given up, and all that is left of it is a
+ *                              struct wf_srx_stowed with room for the payload. NULL: no
+ *                              memory; the entry is still there.
  *   wf_srx_done, wf_srx_fail   the message is received, or failed: completion, counter,
  *                              end of the entry (objects/endpoint/endpoint.h)
  *   wf_srx_free_entry          the end of an entry without completion
  *
  * and implements, in xfer->srx_ops,
  *
- *   start_msg/start_tag        a queued entry has buffers now; the same as a get that
- *                              returned 0. Fails only if nothing of the message was
- *                              taken: the receive then ends with that error and the
- *                              entry is the owner's.
- *   discard_msg/discard_tag    nobody will want a queued entry: let the message go,
- *                              without completion, and call wf_srx_free_entry.
+ *   start_msg/start_tag        a stowed message, entry->peer_context, has buffers now;
+ *                              the same as a get that returned 0. Fails only if
+ *                              nothing of the message was taken: the receive then ends
+ *                              with that error and the entry is the owner's. In any
+ *                              case the message is given back, with wf_srx_unstow.
+ *   discard_msg/discard_tag    nobody will want it: let the message go, without
+ *                              completion, and call wf_srx_unstow and
+ *                              wf_srx_free_entry.
  *
  * entry->iov, count and desc are the whole buffer of the receive (for a multi-receive
  * buffer, the slice for this message); a message that is longer than their sum is
@@ -91,16 +92,48 @@ struct wf_srx_entry {
 	struct iovec iov[];
 };
 
-/* A message that waits for a receive: what its entry had, or the entry itself. */
+/*
+ * Where messages that wait came from: part of what a transport knows of a connection.
+ * It is made with the first of them, and stays until the last was given back, whatever
+ * becomes of the connection. Guarded by the owner's lock.
+ */
+struct wf_srx_origin {
+	struct fid_peer_srx *fid; /* the context that they wait in; set by whoever makes
+				   * it, the rest zeroed */
+	uint32_t number;          /* in the context, if it is ours */
+	size_t count;             /* of the messages */
+};
+
+/*
+ * What a transport has of a message that waits. There may be millions, so it is small.
+ * Guarded by the owner's lock.
+ */
+struct wf_srx_stowed {
+	uint32_t len;         /* of the message, in words if it is more */
+	uint32_t origin : 24; /* 0: the owner is not ours */
+	uint32_t kept : 1; /* nothing is here but, in words, the struct wf_srx_entry */
+	uint32_t has_data : 1;
+	uint32_t is_long : 1;
+	uint32_t apart : 1; /* where the room is and its size, in words */
+	uint32_t note : 4;  /* the transport's own */
+	uint64_t words[];   /* what of the above there is, in this order; the room */
+};
+
+/* A message that waits for a receive. */
 struct wf_srx_message {
 	struct wf_match_message match; /* tag and source */
-	struct fid_peer_srx *fid;
-	void *context; /* the peer's; with @kept, the struct wf_srx_entry */
-	uint64_t size : 62;
-	uint64_t kept : 1;
-	uint64_t has_data : 1;
-	uint64_t data[]; /* one, if it has */
+	struct wf_srx_stowed stowed;
 };
+
+static_assert(sizeof(struct wf_srx_message) == 40, "one for each unexpected message");
+
+/* The room that wf_srx_stow was asked for; 8-byte aligned. */
+static inline void *wf_srx_room(struct wf_srx_stowed *stowed)
+{
+	uint64_t *room = stowed->words + stowed->has_data + stowed->is_long;
+
+	return wf_unlikely(stowed->apart) ? (void *)(uintptr_t)*room : room;
+}
 
 /* A handle for one endpoint or peer, given to it as @fid. */
 struct wf_srx_port {
@@ -128,7 +161,8 @@ struct wf_srx {
 	struct wf_lock own_lock;
 	struct wf_match msg, tag;
 	struct wf_pool pool;          /* of entries */
-	struct wf_pool messages[2];   /* without and with data */
+	struct wf_sizes messages;     /* that wait, with their payload */
+	struct wf_book origins;       /* where those are from */
 	struct wf_srx_entry *reserve; /* so that messages can always be let go */
 	struct wf_match_table claims; /* reserved messages, by context */
 	struct wf_list claimed;       /* the same, oldest first */
@@ -212,7 +246,13 @@ int wf_srx_own_get_msg(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr
 	struct fi_peer_rx_entry **ret_entry);
 int wf_srx_own_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
 	struct fi_peer_rx_entry **ret_entry);
-int wf_srx_own_stow(struct fi_peer_rx_entry *entry);
+/* @type: FI_MSG or FI_TAGGED. Where the owner is not ours, with his public operations.
+ */
+struct wf_srx_stowed *wf_srx_stow(uint64_t type, struct fi_peer_rx_entry *entry,
+	struct wf_srx_origin *origin, size_t room);
+void wf_srx_unstow(struct wf_srx_origin *origin, struct wf_srx_stowed *stowed);
+/* That of entry->peer_context. */
+struct wf_srx_origin *wf_srx_origin(const struct fi_peer_rx_entry *entry);
 void wf_srx_own_free_entry(struct fi_peer_rx_entry *entry);
 
 /* Is the owner ours? Then the call needs no table. */
@@ -233,29 +273,6 @@ static inline int wf_srx_get_tag(struct fid_peer_srx *srx,
 {
 	return wf_srx_is_own(srx) ? wf_srx_own_get_tag(srx, attr, ret_entry)
 				  : srx->owner_ops->get_tag(srx, attr, ret_entry);
-}
-
-static inline int wf_srx_queue_msg(struct fi_peer_rx_entry *entry)
-{
-	return entry->srx->owner_ops->queue_msg(entry);
-}
-
-static inline int wf_srx_queue_tag(struct fi_peer_rx_entry *entry)
-{
-	return entry->srx->owner_ops->queue_tag(entry);
-}
-
-/* With the public operation where the owner is another's. */
-static inline int wf_srx_stow_msg(struct fi_peer_rx_entry *entry)
-{
-	return wf_srx_is_own(entry->srx) ? wf_srx_own_stow(entry)
-					 : wf_srx_queue_msg(entry);
-}
-
-static inline int wf_srx_stow_tag(struct fi_peer_rx_entry *entry)
-{
-	return wf_srx_is_own(entry->srx) ? wf_srx_own_stow(entry)
-					 : wf_srx_queue_tag(entry);
 }
 
 static inline void wf_srx_free_entry(struct fi_peer_rx_entry *entry)

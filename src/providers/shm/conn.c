@@ -92,7 +92,6 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	wf_list_init(&conn->streams);
 	wf_list_init(&conn->settling);
 	wf_list_init(&conn->sinks);
-	wf_list_init(&conn->unexps);
 	if (!enter(ep, conn))
 		goto err_free;
 	if (shm_watch_add(ep, &conn->watch, EPOLLIN))

@@ -78,18 +78,28 @@ struct shm_sink {
 	struct iovec from[SHM_IOV_LIMIT]; /* the peer's buffers */
 };
 
-/* A message that waits for a receive. */
-enum shm_unexp_state { SHM_UNEXP_WHOLE, SHM_UNEXP_RTS, SHM_UNEXP_BROKEN };
+/* In the note of a struct wf_srx_stowed: what is in its room. */
+enum shm_unexp {
+	SHM_UNEXP_WHOLE, /* the message; with SHM_UNEXP_MATCH, its id behind it */
+	SHM_UNEXP_RTS,   /* struct shm_waiting: the payload is at the sender */
+	SHM_UNEXP_STATES = 7,
+	SHM_UNEXP_MATCH = 8, /* acknowledge when it is matched */
+};
 
-struct shm_unexp {
-	struct wf_list link; /* conn->unexps */
+struct shm_waiting {
+	struct shm_rts rts;
+	uint8_t flags; /* of the record */
+};
+
+/*
+ * Where messages that wait are from. Made with the first one of a connection, and kept
+ * until that and the last of them are gone, for they may outlive it.
+ */
+struct shm_origin {
+	struct wf_srx_origin srx;
 	struct shm_ep *ep;
-	struct shm_conn *conn;          /* NULL: gone */
-	struct fi_peer_rx_entry *entry; /* once it has buffers */
-	fi_addr_t source;
-	uint64_t len, data, id;
-	uint8_t flags, state;
-	uint8_t buf[]; /* the message, or its struct shm_rts */
+	struct shm_conn *conn; /* NULL: gone */
+	fi_addr_t index;       /* in the AV, when that was asked for last */
 };
 
 /*
@@ -114,7 +124,7 @@ struct shm_conn {
 	struct wf_list failed_link, dirty_link;
 	struct wf_list answers, txq, streams;
 	struct wf_list settling; /* sent, and not settled: by tx->link */
-	struct wf_list sinks, unexps;
+	struct wf_list sinks;
 	struct shm_sink *writing; /* the peer's write that DATA goes to */
 	uint64_t *acks;           /* ids to acknowledge */
 	uint32_t ack_count, ack_room, answer_count;
@@ -122,8 +132,9 @@ struct shm_conn {
 	uint64_t silent;    /* operations that it only answers when they fail */
 	struct shm_id *ids;
 	uint32_t id_count, id_free;
-	uint64_t claims; /* in use, of ours */
-	size_t unexp_bytes;
+	uint64_t claims;           /* in use, of ours */
+	size_t unexp_bytes;        /* that wait for receives */
+	struct shm_origin *origin; /* NULL: there were none */
 	struct shm_region *region;
 	pid_t pid; /* of the peer, as we see it; 0: not visible */
 	uint64_t probe_addr, probe_value; /* what is where in its memory */
@@ -250,10 +261,9 @@ void shm_bulk_free(struct shm_sink *sink);
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink);
 void shm_bulk_end(struct shm_conn *conn, int err, bool quiet);
 
-/* unexp.c */
-struct shm_unexp *shm_unexp_new(
-	struct shm_conn *conn, struct fi_peer_rx_entry *entry, size_t room);
-void shm_unexp_free(struct shm_unexp *unexp);
+/* unexp.c: a message waits, without its entry and with @room bytes; NULL: no memory. */
+struct wf_srx_stowed *shm_unexp_new(struct shm_conn *conn, const struct shm_record *rec,
+	struct fi_peer_rx_entry *entry, size_t room);
 /* Its connection is gone: what is whole stays. */
 void shm_unexp_break(struct shm_conn *conn);
 

@@ -85,7 +85,6 @@ static void shm_destroy(struct wf_ep *wf)
 		(void)close(ep->epfd);
 	free(ep->conns);
 	wf_pool_done(&ep->tx_pool);
-	wf_sizes_done(&ep->unexps);
 	wf_ep_done(wf);
 	free(ep);
 }
@@ -160,7 +159,6 @@ static void init(struct shm_ep *ep)
 	wf_list_init(&ep->dead);
 	wf_list_init(&ep->dirty);
 	wf_list_init(&ep->pulls);
-	wf_sizes_init(&ep->unexps, sizeof(struct shm_unexp));
 }
 
 int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,

@@ -54,37 +54,23 @@ static int no_memory(struct shm_conn *conn, struct fi_peer_rx_entry *entry)
 	return 0;
 }
 
-static int queue(struct shm_conn *conn, struct shm_unexp *unexp, bool tagged)
-{
-	struct fi_peer_rx_entry *entry = unexp->entry;
-	int ret;
-
-	entry->peer_context = unexp;
-	if (unexp->flags & SHM_FLAG_DATA) {
-		entry->cq_data = unexp->data;
-		entry->flags |= FI_REMOTE_CQ_DATA;
-	}
-	ret = tagged ? wf_srx_stow_tag(entry) : wf_srx_stow_msg(entry);
-	if (!ret)
-		return 0;
-	shm_unexp_free(unexp);
-	return no_memory(conn, entry);
-}
-
 static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
 	struct fi_peer_rx_entry *entry, uint64_t id, const uint8_t *payload, size_t len)
 {
-	struct shm_unexp *unexp = shm_unexp_new(conn, entry, len);
+	size_t id_len = rec->flags & SHM_FLAG_MATCH ? sizeof(id) : 0;
+	struct wf_srx_stowed *unexp = shm_unexp_new(conn, rec, entry, len + id_len);
+	uint8_t *room;
 
 	if (!unexp)
 		return no_memory(conn, entry);
-	unexp->flags = rec->flags;
-	unexp->data = rec->data;
-	unexp->id = id;
-	memcpy(unexp->buf, payload, len);
+	unexp->note = SHM_UNEXP_WHOLE | (id_len ? SHM_UNEXP_MATCH : 0);
+	room = wf_srx_room(unexp);
+	memcpy(room, payload, len);
+	memcpy(room + len, &id, id_len);
+	conn->unexp_bytes += len;
 	if (rec->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, id);
-	return queue(conn, unexp, rec->kind == SHM_REC_TAGGED);
+	return 0;
 }
 
 int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
@@ -140,7 +126,8 @@ int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec)
 {
 	bool tagged = rec->kind == SHM_REC_TAGGED_RTS;
 	struct fi_peer_rx_entry *entry = NULL;
-	struct shm_unexp *unexp;
+	struct shm_waiting waiting = { .flags = rec->flags };
+	struct wf_srx_stowed *unexp;
 	struct shm_rts rts;
 	int ret = read_rts(rec, &rts);
 
@@ -151,12 +138,11 @@ int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec)
 		return shm_bulk_start(conn, &rts, entry, rec->flags, rec->data);
 	if (ret != -FI_ENOENT)
 		return no_memory(conn, NULL);
-	unexp = shm_unexp_new(conn, entry, sizeof(rts));
+	unexp = shm_unexp_new(conn, rec, entry, sizeof(waiting));
 	if (!unexp)
 		return no_memory(conn, entry);
-	unexp->state = SHM_UNEXP_RTS;
-	unexp->flags = rec->flags;
-	unexp->data = rec->data;
-	memcpy(unexp->buf, &rts, sizeof(rts));
-	return queue(conn, unexp, tagged);
+	unexp->note = SHM_UNEXP_RTS;
+	waiting.rts = rts;
+	memcpy(wf_srx_room(unexp), &waiting, sizeof(waiting));
+	return 0;
 }

@@ -10,7 +10,6 @@
 #include "providers/shm/wire.h"
 #include "sys/iov.h"
 #include "sys/pool.h"
-#include "sys/sizes.h"
 
 /*
  * FI_EP_RDM between processes of one machine.
@@ -67,7 +66,6 @@ struct shm_ep {
 	struct wf_list pulls; /* read from peers' memory, by link */
 	size_t tx_pending, tx_size;
 	struct wf_pool tx_pool;
-	struct wf_sizes unexps; /* messages that wait for a receive */
 
 	int epfd;
 	struct shm_watch listener, timer;

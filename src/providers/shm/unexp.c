@@ -6,91 +6,122 @@
 
 /* Messages that wait for a receive, and what the owner of the receives says of them. */
 
-struct shm_unexp *shm_unexp_new(
-	struct shm_conn *conn, struct fi_peer_rx_entry *entry, size_t room)
+static struct shm_origin *origin_new(struct shm_conn *conn)
 {
-	struct shm_unexp *unexp = wf_sizes_get(&conn->ep->unexps, room);
+	struct shm_origin *origin = malloc(sizeof(*origin));
 
-	if (!unexp)
+	if (!origin)
 		return NULL;
-	*unexp = (struct shm_unexp){
+	*origin = (struct shm_origin){
+		.srx.fid = conn->ep->ep.srx,
 		.ep = conn->ep,
 		.conn = conn,
-		.entry = entry,
-		.len = room,
-		.source =
-			conn->ep->want_index ? shm_conn_index(conn) : FI_ADDR_NOTAVAIL,
-		.state = SHM_UNEXP_WHOLE,
+		.index = FI_ADDR_NOTAVAIL,
 	};
-	wf_list_push(&conn->unexps, &unexp->link);
-	conn->unexp_bytes += room;
-	return unexp;
+	return conn->origin = origin;
 }
 
-void shm_unexp_free(struct shm_unexp *unexp)
+static void origin_settle(struct shm_origin *origin)
 {
-	if (unexp->conn)
-		unexp->conn->unexp_bytes -= unexp->len;
-	wf_list_remove(&unexp->link);
-	wf_sizes_put(&unexp->ep->unexps, unexp, unexp->len);
+	if (!origin->conn && !origin->srx.count)
+		free(origin);
 }
 
-static fi_addr_t source(struct shm_unexp *unexp)
+static struct shm_origin *origin_at(const struct fi_peer_rx_entry *entry)
 {
-	struct shm_ep *ep = unexp->ep;
+	return wf_container_of(wf_srx_origin(entry), struct shm_origin, srx);
+}
+
+static bool is_tagged(const struct shm_record *rec)
+{
+	return rec->kind == SHM_REC_TAGGED || rec->kind == SHM_REC_TAGGED_RTS;
+}
+
+struct wf_srx_stowed *shm_unexp_new(struct shm_conn *conn, const struct shm_record *rec,
+	struct fi_peer_rx_entry *entry, size_t room)
+{
+	struct shm_origin *origin = conn->origin ? conn->origin : origin_new(conn);
+
+	if (wf_unlikely(!origin))
+		return NULL;
+	if (rec->flags & SHM_FLAG_DATA) {
+		entry->cq_data = rec->data;
+		entry->flags |= FI_REMOTE_CQ_DATA;
+	}
+	return wf_srx_stow(
+		is_tagged(rec) ? FI_TAGGED : FI_MSG, entry, &origin->srx, room);
+}
+
+static enum shm_unexp state_of(const struct wf_srx_stowed *stowed)
+{
+	return stowed->note & SHM_UNEXP_STATES;
+}
+
+static void give_back(struct shm_origin *origin, struct wf_srx_stowed *stowed)
+{
+	if (origin->conn && state_of(stowed) == SHM_UNEXP_WHOLE)
+		origin->conn->unexp_bytes -= stowed->len;
+	wf_srx_unstow(&origin->srx, stowed);
+	origin_settle(origin);
+}
+
+/* The sender of a message that is whole hears that it was matched, or dropped. */
+static void matched(struct shm_conn *conn, struct wf_srx_stowed *stowed)
+{
+	uint64_t id;
+
+	if (!conn || !(stowed->note & SHM_UNEXP_MATCH))
+		return;
+	memcpy(&id, (uint8_t *)wf_srx_room(stowed) + stowed->len, sizeof(id));
+	shm_tx_ack(conn, id);
+}
+
+static fi_addr_t source(const struct shm_origin *origin)
+{
+	struct shm_ep *ep = origin->ep;
 
 	if (!ep->want_source)
 		return FI_ADDR_NOTAVAIL;
-	if (unexp->conn)
-		return shm_conn_source(unexp->conn);
-	return unexp->source == FI_ADDR_NOTAVAIL
+	if (origin->conn)
+		return shm_conn_source(origin->conn);
+	return origin->index == FI_ADDR_NOTAVAIL
 		       ? FI_ADDR_NOTAVAIL
-		       : wf_av_report(ep->ep.av, unexp->source);
+		       : wf_av_report(ep->ep.av, origin->index);
 }
 
 /* From our buffer to the application's. */
-static void deliver(struct shm_unexp *unexp)
+static void deliver(const struct shm_origin *origin, struct wf_srx_stowed *stowed,
+	struct fi_peer_rx_entry *entry)
 {
-	struct fi_peer_rx_entry *entry = unexp->entry;
+	uint8_t flags = entry->flags & FI_REMOTE_CQ_DATA ? SHM_FLAG_DATA : 0;
 
-	(void)wf_iov_scatter(entry->iov, entry->count, unexp->buf, unexp->len);
-	if (unexp->conn && unexp->flags & SHM_FLAG_MATCH)
-		shm_tx_ack(unexp->conn, unexp->id);
-	shm_recv_done(unexp->ep, unexp->conn, entry, unexp->flags, unexp->len,
-		unexp->data, source(unexp));
-	shm_unexp_free(unexp);
+	(void)wf_iov_scatter(
+		entry->iov, entry->count, wf_srx_room(stowed), stowed->len);
+	matched(origin->conn, stowed);
+	shm_recv_done(origin->ep, origin->conn, entry, flags, stowed->len,
+		entry->cq_data, source(origin));
 }
 
-static void rts_of(const struct shm_unexp *unexp, struct shm_rts *rts)
-{
-	memcpy(rts, unexp->buf, sizeof(*rts));
-}
-
-/* A queued message has buffers now. The owner's lock is held. */
+/* A message that waited has buffers now. The owner's lock is held. */
 static int start(struct fi_peer_rx_entry *entry)
 {
-	struct shm_unexp *unexp = entry->peer_context;
-	struct shm_conn *conn = unexp->conn;
-	struct shm_ep *ep = unexp->ep;
-	struct shm_rts rts;
-	int ret = 0;
+	struct wf_srx_stowed *stowed = entry->peer_context;
+	struct shm_origin *origin = origin_at(entry);
+	struct shm_conn *conn = origin->conn;
+	struct shm_ep *ep = origin->ep;
+	struct shm_waiting waiting;
+	int ret = -FI_ECONNRESET;
 
 	wf_lock(&ep->ep.lock);
-	unexp->entry = entry;
-	switch ((enum shm_unexp_state)unexp->state) {
-	case SHM_UNEXP_WHOLE:
-		deliver(unexp);
-		break;
-	case SHM_UNEXP_RTS:
-		rts_of(unexp, &rts);
-		ret = shm_bulk_start(conn, &rts, entry, unexp->flags, unexp->data);
-		shm_unexp_free(unexp);
-		break;
-	case SHM_UNEXP_BROKEN:
-		ret = -FI_ECONNRESET;
-		shm_unexp_free(unexp);
-		break;
+	if (state_of(stowed) == SHM_UNEXP_WHOLE) {
+		deliver(origin, stowed, entry);
+		ret = 0;
+	} else if (conn) {
+		memcpy(&waiting, wf_srx_room(stowed), sizeof(waiting));
+		ret = shm_bulk_start(
+			conn, &waiting.rts, entry, waiting.flags, entry->cq_data);
 	}
+	give_back(origin, stowed);
 	if (conn && !conn->idle)
 		shm_out_flush(conn);
 	wf_unlock(&ep->ep.lock);
@@ -100,19 +131,20 @@ static int start(struct fi_peer_rx_entry *entry)
 /* Nobody will want it. The owner's lock is held. */
 static int discard(struct fi_peer_rx_entry *entry)
 {
-	struct shm_unexp *unexp = entry->peer_context;
-	struct shm_conn *conn = unexp->conn;
-	struct shm_ep *ep = unexp->ep;
-	struct shm_rts rts;
+	struct wf_srx_stowed *stowed = entry->peer_context;
+	struct shm_origin *origin = origin_at(entry);
+	struct shm_conn *conn = origin->conn;
+	struct shm_ep *ep = origin->ep;
+	struct shm_waiting waiting;
 
 	wf_lock(&ep->ep.lock);
-	if (conn && unexp->state == SHM_UNEXP_RTS) {
-		rts_of(unexp, &rts);
-		shm_tx_ack(conn, rts.id);
-	} else if (conn && unexp->flags & SHM_FLAG_MATCH) {
-		shm_tx_ack(conn, unexp->id);
+	if (state_of(stowed) == SHM_UNEXP_WHOLE) {
+		matched(conn, stowed);
+	} else if (conn) {
+		memcpy(&waiting, wf_srx_room(stowed), sizeof(waiting));
+		shm_tx_ack(conn, waiting.rts.id);
 	}
-	shm_unexp_free(unexp);
+	give_back(origin, stowed);
 	if (conn && !conn->idle)
 		shm_out_flush(conn);
 	wf_srx_free_entry(entry);
@@ -130,27 +162,27 @@ struct fi_ops_srx_peer shm_srx_ops = {
 
 fi_addr_t shm_srx_addr(struct fi_peer_rx_entry *entry)
 {
-	struct shm_unexp *unexp = entry->peer_context;
-	struct shm_ep *ep = unexp->ep;
+	struct shm_origin *origin = origin_at(entry);
+	struct shm_ep *ep = origin->ep;
 
 	wf_lock(&ep->ep.lock);
-	if (unexp->conn)
-		unexp->source = shm_conn_index(unexp->conn);
-	else if (!wf_av_addr(ep->ep.av, unexp->source))
-		unexp->source = FI_ADDR_NOTAVAIL;
+	if (origin->conn)
+		origin->index = shm_conn_index(origin->conn);
+	else if (!wf_av_addr(ep->ep.av, origin->index))
+		origin->index = FI_ADDR_NOTAVAIL;
 	wf_unlock(&ep->ep.lock);
-	return wf_ep_srx_source(&ep->ep, unexp->source);
+	return wf_ep_srx_source(&ep->ep, origin->index);
 }
 
 void shm_unexp_break(struct shm_conn *conn)
 {
-	struct wf_list *link;
+	struct shm_origin *origin = conn->origin;
 
-	while ((link = wf_list_pop(&conn->unexps))) {
-		struct shm_unexp *unexp = wf_list_entry(link, struct shm_unexp, link);
-
-		unexp->conn = NULL;
-		if (unexp->state == SHM_UNEXP_RTS)
-			unexp->state = SHM_UNEXP_BROKEN;
-	}
+	if (!origin)
+		return;
+	if (origin->srx.count && conn->ep->want_index)
+		origin->index = shm_conn_index(conn);
+	origin->conn = NULL;
+	conn->origin = NULL;
+	origin_settle(origin);
 }

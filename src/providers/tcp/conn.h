@@ -65,8 +65,9 @@ struct tcp_stage {
 	struct tcp_mark marks[];
 };
 
-struct tcp_unexp;
+struct wf_srx_stowed;
 struct tcp_origin;
+struct tcp_rdv;
 
 /* Where the payload of the record that arrives goes to. */
 enum tcp_sink {
@@ -85,9 +86,10 @@ struct tcp_rx {
 	uint64_t offset;     /* TCP_SINK_MR: bytes placed */
 	struct iovec *iov;   /* the rest of the sink; points into iovs */
 	struct fi_peer_rx_entry *entry;
-	struct tcp_unexp *unexp;
-	uint8_t *buf;  /* operands of atomics */
-	uint8_t *held; /* TCP_SINK_HOLD: what was read already */
+	struct wf_srx_stowed *unexp; /* nobody has asked for it yet */
+	struct tcp_rdv *rdv;         /* whose data it is */
+	uint8_t *buf;                /* operands of atomics */
+	uint8_t *held;               /* TCP_SINK_HOLD: what was read already */
 	size_t held_len;
 	struct tcp_record rec;
 	union {
@@ -131,10 +133,10 @@ struct tcp_conn {
 	unsigned int rts_count, rts_next;
 	uint64_t match_id;
 
-	fi_addr_t source;          /* index in the AV; FI_ADDR_NOTAVAIL: not known */
-	size_t unexp_bytes;        /* memory that unmatched messages take */
-	struct tcp_origin *origin; /* what they know of us; NULL: there were none */
-	struct tcp_slots rdv; /* of struct tcp_unexp, by index: the data is to come */
+	fi_addr_t source;           /* index in the AV; FI_ADDR_NOTAVAIL: not known */
+	size_t unexp_bytes;         /* memory that unmatched messages take */
+	struct tcp_origin *origins; /* what they know of us; NULL: there were none */
+	struct tcp_slots rdv; /* of struct tcp_rdv, by index: the data is to come */
 	struct tcp_rx rx;
 };
 
@@ -216,6 +218,9 @@ bool tcp_rx_ended(struct tcp_conn *conn);
 /* The payload that is awaited goes to @iov. */
 void tcp_rx_sink(struct tcp_conn *conn, const struct iovec *iov, size_t count);
 void tcp_rx_drop(struct tcp_conn *conn);
+/* It goes to @iov from now on, and what came of it lies at @from. */
+void tcp_rx_move(struct tcp_conn *conn, const struct iovec *iov, size_t count,
+	const uint8_t *from);
 
 /* What a record means: called with its header in rx.rec, and after its payload. Not 0:
  * protocol error, the connection is closed. */

@@ -224,11 +224,6 @@ static void leave_arriving(struct tcp_conn *conn)
 
 	wf_srx_free_entry(rx->entry);
 	rx->entry = NULL;
-	if (rx->unexp) {
-		/* It arrives in memory of ours. */
-		rx->unexp->state = TCP_UNEXP_DROPPED;
-		return;
-	}
 	tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
 	tcp_rx_drop(conn);
 }
@@ -240,14 +235,13 @@ static void leave_conn_rx(struct tcp_conn *conn, const struct wf_ep *ctx)
 	if (rx->entry && tcp_receiver(conn->ep, rx->entry) == ctx)
 		leave_arriving(conn);
 	for (unsigned int i = 0; i < conn->rdv.room; i++) {
-		struct tcp_unexp *unexp = conn->rdv.at[i];
-		struct tcp_rdv *rdv = unexp ? tcp_rdv_of(unexp) : NULL;
+		struct tcp_rdv *rdv = conn->rdv.at[i];
 
 		if (!rdv || !rdv->entry || tcp_receiver(conn->ep, rdv->entry) != ctx)
 			continue;
 		wf_srx_free_entry(rdv->entry);
 		rdv->entry = NULL;
-		if (rx->body && rx->unexp == unexp)
+		if (rx->body && rx->rdv == rdv)
 			tcp_rx_drop(conn);
 	}
 }

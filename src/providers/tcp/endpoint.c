@@ -8,7 +8,6 @@
 #include "providers/tcp/context.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
-#include "providers/tcp/unexp.h"
 
 /* Opening, naming, enabling and destroying endpoints. */
 
@@ -65,7 +64,6 @@ static void tcp_destroy(struct wf_ep *wf)
 		(void)close(ep->timer.fd);
 	if (ep->epfd >= 0)
 		(void)close(ep->epfd);
-	wf_sizes_done(&ep->unexps);
 	free(ep->spare_stage);
 	free(ep->rbuf);
 	wf_ep_done(wf);
@@ -183,7 +181,6 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	ep->rbuf_size = tcp_params.prefetch_size;
 	ep->stage_size = WF_MAX(tcp_params.staging_size, (size_t)STAGE_MIN);
 	ep->manual = ep->manual && tcp_params.staging_size;
-	wf_sizes_init(&ep->unexps, sizeof(struct tcp_unexp));
 	ep->epfd = -1;
 	ep->timer.fd = -1;
 	ep->timer_ns = UINT64_MAX;

@@ -69,31 +69,6 @@ static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **
 		      : wf_srx_get_msg(srx, &attr, entry);
 }
 
-static int queue(
-	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, struct tcp_unexp *unexp)
-{
-	const struct tcp_record *rec = &conn->rx.rec;
-	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
-	int ret;
-
-	entry->peer_context = unexp;
-	if (rec->flags & TCP_FLAG_DATA) {
-		entry->cq_data = rec->data;
-		entry->flags |= FI_REMOTE_CQ_DATA;
-	}
-	ret = tagged ? wf_srx_stow_tag(entry) : wf_srx_stow_msg(entry);
-	if (!ret)
-		return 0;
-	wf_srx_free_entry(entry);
-	conn->rx.unexp = NULL;
-	if (unexp->state == TCP_UNEXP_RTS)
-		(void)tcp_slot_set(&conn->rdv, tcp_rdv_of(unexp)->index, NULL);
-	tcp_unexp_free(unexp);
-	tcp_rx_drop(conn);
-	tcp_conn_fail(conn, FI_ENOMEM);
-	return 0;
-}
-
 static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	if (entry)
@@ -105,29 +80,50 @@ static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 
 enum { KEEP_MSG = 64 << 20 }; /* longest message that is kept */
 
+/* The payload comes to memory of ours; behind it, the id to answer with. */
+static struct wf_srx_stowed *keep(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	struct tcp_rx *rx = &conn->rx;
+	size_t len = rx->rec.payload_len;
+	size_t id_len = rx->rec.flags & TCP_FLAG_MATCH ? sizeof(rx->rec.id) : 0;
+	struct wf_srx_stowed *unexp = tcp_unexp_new(conn, entry, len + id_len);
+	struct iovec iov;
+
+	if (!unexp)
+		return NULL;
+	iov = (struct iovec){ wf_srx_room(unexp), len };
+	memcpy((uint8_t *)iov.iov_base + len, &rx->rec.id, id_len);
+	unexp->note = TCP_UNEXP_ARRIVING | (id_len ? TCP_UNEXP_MATCH : 0);
+	conn->unexp_bytes += tcp_unexp_cost(len);
+	tcp_rx_sink(conn, &iov, 1);
+	return unexp;
+}
+
+static struct wf_srx_stowed *hold(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	struct wf_srx_stowed *unexp = tcp_unexp_new(conn, entry, 0);
+
+	if (!unexp)
+		return NULL;
+	unexp->note = TCP_UNEXP_HELD;
+	conn->rx.sink = TCP_SINK_HOLD;
+	return unexp;
+}
+
 /* Nobody waits for it. Messages that would take too much memory stay in the socket,
  * and so does everything behind them, until they are matched. */
 static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
 	uint64_t len = rx->rec.payload_len;
-	bool keep = len <= KEEP_MSG && conn->unexp_bytes + tcp_unexp_cost(len) <=
+	bool fits = len <= KEEP_MSG && conn->unexp_bytes + tcp_unexp_cost(len) <=
 					       tcp_params.unexpected_size;
-	struct tcp_unexp *unexp = keep ? tcp_unexp_keep(conn) : NULL;
-	struct iovec iov;
 
-	if (unexp) {
-		iov = (struct iovec){ unexp->buf, len };
-		tcp_rx_sink(conn, &iov, 1);
-	} else {
-		unexp = tcp_unexp_new(conn, 0);
-		if (!unexp)
-			return no_memory(conn, entry);
-		unexp->state = TCP_UNEXP_HELD;
-		rx->sink = TCP_SINK_HOLD;
-	}
-	rx->unexp = unexp;
-	return queue(conn, entry, unexp);
+	if (fits)
+		rx->unexp = keep(conn, entry);
+	if (!rx->unexp)
+		rx->unexp = hold(conn, entry);
+	return rx->unexp ? 0 : no_memory(conn, entry);
 }
 
 int tcp_msg_head(struct tcp_conn *conn)
@@ -158,12 +154,12 @@ int tcp_msg_done(struct tcp_conn *conn)
 	struct tcp_rx *rx = &conn->rx;
 	const struct tcp_record *rec = &rx->rec;
 	struct fi_peer_rx_entry *entry = rx->entry;
-	struct tcp_unexp *unexp = rx->unexp;
+	struct wf_srx_stowed *unexp = rx->unexp;
 
 	rx->entry = NULL;
 	rx->unexp = NULL;
 	if (wf_unlikely(unexp != NULL)) {
-		tcp_unexp_whole(unexp, entry);
+		unexp->note = TCP_UNEXP_WHOLE | (unexp->note & TCP_UNEXP_MATCH);
 	} else if (entry) {
 		tcp_recv_matched(conn, rec->flags, rec->id);
 		tcp_recv_done(conn->ep, conn->peer, entry, rec->flags, rec->payload_len,
@@ -174,12 +170,36 @@ int tcp_msg_done(struct tcp_conn *conn)
 	return 0;
 }
 
+static struct tcp_rdv *rdv_new(struct tcp_conn *conn)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	struct tcp_rdv *rdv = malloc(sizeof(*rdv));
+
+	if (!rdv)
+		return NULL;
+	*rdv = (struct tcp_rdv){
+		.len = rec->msg_len,
+		.index = rec->index,
+		.flags = rec->flags,
+	};
+	if (tcp_slot_set(&conn->rdv, rec->index, rdv))
+		return rdv;
+	free(rdv);
+	return NULL;
+}
+
+static void rdv_free(struct tcp_conn *conn, struct tcp_rdv *rdv)
+{
+	(void)tcp_slot_set(&conn->rdv, rdv->index, NULL);
+	free(rdv);
+}
+
 /* The sender keeps the payload until we ask for it. */
 int tcp_rts_head(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
 	struct fi_peer_rx_entry *entry = NULL;
-	struct tcp_unexp *unexp;
+	struct tcp_rdv *rdv;
 	int ret;
 
 	if (tcp_slot(&conn->rdv, rec->index))
@@ -187,37 +207,35 @@ int tcp_rts_head(struct tcp_conn *conn)
 	ret = is_for_nobody(conn) ? 0 : match(conn, rec->msg_len, &entry);
 	if (ret && ret != -FI_ENOENT)
 		return no_memory(conn, NULL);
-	unexp = tcp_unexp_new(conn, sizeof(struct tcp_rdv));
-	if (!unexp)
+	rdv = rdv_new(conn);
+	if (!rdv)
 		return no_memory(conn, entry);
-	unexp->state = TCP_UNEXP_RTS;
-	*tcp_rdv_of(unexp) =
-		(struct tcp_rdv){ .len = rec->msg_len, .index = rec->index };
-	if (!tcp_slot_set(&conn->rdv, rec->index, unexp)) {
-		tcp_unexp_free(unexp);
+	if (!ret) {
+		if (entry)
+			entry->cq_data = rec->data;
+		tcp_rdv_clear(conn, rdv, entry);
+		return 0;
+	}
+	rdv->stowed = tcp_unexp_new(conn, entry, sizeof(rdv));
+	if (!rdv->stowed) {
+		rdv_free(conn, rdv);
 		return no_memory(conn, entry);
 	}
-	if (ret)
-		return queue(conn, entry, unexp);
-	if (entry)
-		entry->cq_data = rec->data;
-	tcp_unexp_clear(unexp, entry);
+	memcpy(wf_srx_room(rdv->stowed), &rdv, sizeof(rdv));
+	rdv->stowed->note = TCP_UNEXP_RTS;
 	return 0;
 }
 
 int tcp_rdv_head(struct tcp_conn *conn)
 {
 	struct tcp_rx *rx = &conn->rx;
-	struct tcp_unexp *unexp = tcp_slot(&conn->rdv, rx->rec.index);
-	struct tcp_rdv *rdv;
+	struct tcp_rdv *rdv = tcp_slot(&conn->rdv, rx->rec.index);
 
-	if (!unexp || unexp->state != TCP_UNEXP_CLEARED)
+	if (!rdv || rdv->stowed || rdv->len != rx->rec.payload_len)
 		return -FI_EPROTO;
-	rdv = tcp_rdv_of(unexp);
-	if (rdv->len != rx->rec.payload_len)
-		return -FI_EPROTO;
-	rx->unexp = unexp;
+	rx->rdv = rdv;
 	rx->entry = NULL;
+	rx->unexp = NULL;
 	if (rdv->entry)
 		tcp_rx_sink(conn, rdv->entry->iov, rdv->entry->count);
 	return 0;
@@ -225,15 +243,13 @@ int tcp_rdv_head(struct tcp_conn *conn)
 
 int tcp_rdv_done(struct tcp_conn *conn)
 {
-	struct tcp_unexp *unexp = conn->rx.unexp;
-	const struct tcp_rdv *rdv = tcp_rdv_of(unexp);
-	bool ack = unexp->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT);
+	struct tcp_rdv *rdv = conn->rx.rdv;
+	bool ack = rdv->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT);
 
-	conn->rx.unexp = NULL;
-	(void)tcp_slot_set(&conn->rdv, rdv->index, NULL);
+	conn->rx.rdv = NULL;
 	if (rdv->entry)
-		tcp_recv_done(conn->ep, conn->peer, rdv->entry, unexp->flags, rdv->len,
+		tcp_recv_done(conn->ep, conn->peer, rdv->entry, rdv->flags, rdv->len,
 			rdv->entry->cq_data);
-	tcp_unexp_free(unexp);
+	rdv_free(conn, rdv);
 	return ack ? tcp_answer_ack(conn) : 0;
 }

@@ -66,14 +66,9 @@ void tcp_rx_drop(struct tcp_conn *conn)
 	rx->room = 0;
 }
 
-/* @n bytes of the sink are filled. */
-static void sink_advance(struct tcp_rx *rx, size_t n)
+/* The first @n bytes of the buffers are filled. */
+static void iov_advance(struct tcp_rx *rx, size_t n)
 {
-	rx->room -= n;
-	if (rx->sink == TCP_SINK_MR) {
-		rx->offset += n;
-		return;
-	}
 	while (n) {
 		size_t step = WF_MIN(n, rx->iov->iov_len);
 
@@ -85,6 +80,28 @@ static void sink_advance(struct tcp_rx *rx, size_t n)
 			rx->iov_count--;
 		}
 	}
+}
+
+/* @n bytes of the sink are filled. */
+static void sink_advance(struct tcp_rx *rx, size_t n)
+{
+	rx->room -= n;
+	if (rx->sink == TCP_SINK_MR)
+		rx->offset += n;
+	else
+		iov_advance(rx, n);
+}
+
+void tcp_rx_move(struct tcp_conn *conn, const struct iovec *iov, size_t count,
+	const uint8_t *from)
+{
+	struct tcp_rx *rx = &conn->rx;
+	size_t done = rx->rec.payload_len - rx->left, moved;
+
+	tcp_rx_sink(conn, iov, count);
+	moved = wf_iov_scatter(iov, count, from, done);
+	rx->room = WF_MIN(wf_iov_len(iov, count) - moved, rx->left);
+	iov_advance(rx, moved);
 }
 
 /* A region that went away while it was written to: the rest has no place. */

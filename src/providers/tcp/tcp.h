@@ -12,7 +12,6 @@
 #include "providers/tcp/param.h"
 #include "providers/tcp/wire.h"
 #include "sys/iov.h"
-#include "sys/sizes.h"
 #include "sys/sockaddr.h"
 
 /*
@@ -86,7 +85,6 @@ struct tcp_ep {
 	uint8_t *rbuf;         /* what was read last; used up before the next read */
 	size_t rbuf_size, stage_size;
 	struct tcp_stage *spare_stage;
-	struct wf_sizes unexps; /* messages that wait for a receive */
 
 	struct tcp_peers *peers; /* FI_EP_RDM */
 	struct tcp_msg_cm *cm;   /* FI_EP_MSG */

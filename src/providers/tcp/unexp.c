@@ -8,190 +8,185 @@
 
 /* Messages that wait for a receive, and what the owner of the receives says of them. */
 
-static struct tcp_origin *origin_get(struct tcp_conn *conn)
+static struct tcp_origin *origin_new(struct tcp_conn *conn, struct fid_peer_srx *srx)
 {
-	struct tcp_origin *origin = conn->origin;
+	struct tcp_origin *origin = malloc(sizeof(*origin));
 
-	if (wf_unlikely(!origin)) {
-		origin = malloc(sizeof(*origin));
-		if (!origin)
-			return NULL;
-		*origin = (struct tcp_origin){
-			.ep = conn->ep,
-			.conn = conn,
-			.peer = conn->peer,
-			.refs = 1,
-		};
-		if (origin->peer)
-			tcp_peer_ref(origin->peer);
-		conn->origin = origin;
-	}
-	origin->refs++;
-	return origin;
+	if (!origin)
+		return NULL;
+	*origin = (struct tcp_origin){
+		.srx.fid = srx,
+		.next = conn->origins,
+		.ep = conn->ep,
+		.conn = conn,
+		.peer = conn->peer,
+	};
+	if (origin->peer)
+		tcp_peer_ref(origin->peer);
+	return conn->origins = origin;
 }
 
-static void origin_put(struct tcp_origin *origin)
+/* More than one has whoever sends to several receive contexts. */
+static struct tcp_origin *origin_of(struct tcp_conn *conn, struct fid_peer_srx *srx)
 {
-	if (--origin->refs)
+	struct tcp_origin *origin = conn->origins;
+
+	while (origin && origin->srx.fid != srx)
+		origin = origin->next;
+	return wf_likely(origin != NULL) ? origin : origin_new(conn, srx);
+}
+
+static void origin_settle(struct tcp_origin *origin)
+{
+	if (wf_likely(origin->conn || origin->srx.count))
 		return;
 	if (origin->peer)
 		tcp_peer_unref(origin->ep, origin->peer);
 	free(origin);
 }
 
-struct tcp_unexp *tcp_unexp_new(struct tcp_conn *conn, size_t room)
+static struct tcp_origin *origin_at(const struct fi_peer_rx_entry *entry)
 {
-	struct tcp_unexp *unexp = wf_sizes_get(&conn->ep->unexps, room);
-	struct tcp_origin *origin = unexp ? origin_get(conn) : NULL;
-
-	if (wf_unlikely(!origin)) {
-		if (unexp)
-			wf_sizes_put(&conn->ep->unexps, unexp, room);
-		return NULL;
-	}
-	*unexp = (struct tcp_unexp){
-		.origin = origin,
-		.len = (uint32_t)room,
-		.flags = conn->rx.rec.flags,
-	};
-	return unexp;
+	return wf_container_of(wf_srx_origin(entry), struct tcp_origin, srx);
 }
 
-struct tcp_unexp *tcp_unexp_keep(struct tcp_conn *conn)
+struct wf_srx_stowed *tcp_unexp_new(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t room)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
-	size_t len = rec->payload_len;
-	size_t id_len = rec->flags & TCP_FLAG_MATCH ? sizeof(rec->id) : 0;
-	struct tcp_unexp *unexp = tcp_unexp_new(conn, len + id_len);
+	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
+	struct tcp_origin *origin = origin_of(conn, entry->srx);
 
-	if (!unexp)
+	if (!origin)
 		return NULL;
-	memcpy(unexp->buf + len, &rec->id, id_len);
-	unexp->state = TCP_UNEXP_ARRIVING;
-	conn->unexp_bytes += tcp_unexp_cost(unexp->len);
-	return unexp;
+	if (rec->flags & TCP_FLAG_DATA) {
+		entry->cq_data = rec->data;
+		entry->flags |= FI_REMOTE_CQ_DATA;
+	}
+	return wf_srx_stow(tagged ? FI_TAGGED : FI_MSG, entry, &origin->srx, room);
 }
 
-static bool is_kept(const struct tcp_unexp *unexp)
+static enum tcp_unexp state_of(const struct wf_srx_stowed *stowed)
 {
-	return unexp->state <= TCP_UNEXP_WHOLE;
+	return stowed->note & TCP_UNEXP_STATES;
 }
 
-/* Bytes of the payload in buf. */
-static size_t payload_len(const struct tcp_unexp *unexp)
+static void set_state(struct wf_srx_stowed *stowed, enum tcp_unexp state)
 {
-	return unexp->len - (unexp->flags & TCP_FLAG_MATCH ? sizeof(uint64_t) : 0);
+	stowed->note = (stowed->note & TCP_UNEXP_MATCH) | state;
 }
 
-void tcp_unexp_free(struct tcp_unexp *unexp)
+static void give_back(struct tcp_origin *origin, struct wf_srx_stowed *stowed)
 {
-	struct tcp_origin *origin = unexp->origin;
-
-	if (origin->conn && is_kept(unexp))
-		origin->conn->unexp_bytes -= tcp_unexp_cost(unexp->len);
-	wf_sizes_put(&origin->ep->unexps, unexp, unexp->len);
-	origin_put(origin);
+	if (origin->conn && state_of(stowed) <= TCP_UNEXP_WHOLE)
+		origin->conn->unexp_bytes -= tcp_unexp_cost(stowed->len);
+	wf_srx_unstow(&origin->srx, stowed);
+	origin_settle(origin);
 }
 
-void tcp_unexp_clear(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
+void tcp_rdv_clear(
+	struct tcp_conn *conn, struct tcp_rdv *rdv, struct fi_peer_rx_entry *entry)
 {
-	struct tcp_conn *conn = unexp->origin->conn;
 	struct tcp_tx *tx = tcp_tx_answer(conn, TCP_REC_CTS, 0);
 
-	unexp->state = TCP_UNEXP_CLEARED;
-	tcp_rdv_of(unexp)->entry = entry;
+	rdv->stowed = NULL;
+	rdv->entry = entry;
 	if (!tx)
 		return;
-	tx->rec.index = tcp_rdv_of(unexp)->index;
+	tx->rec.index = rdv->index;
 	tcp_tx_dirty(conn);
 }
 
-/* The sender of a kept message hears that it was matched, or dropped. */
-static void matched(struct tcp_unexp *unexp)
+static struct tcp_rdv *rdv_of(struct wf_srx_stowed *stowed)
+{
+	return *(struct tcp_rdv **)wf_srx_room(stowed);
+}
+
+/* The sender of a message that is whole hears that it was matched, or dropped. */
+static void matched(struct tcp_origin *origin, struct wf_srx_stowed *stowed)
 {
 	uint64_t id;
 
-	if (!(unexp->flags & TCP_FLAG_MATCH))
+	if (!(stowed->note & TCP_UNEXP_MATCH))
 		return;
-	memcpy(&id, unexp->buf + payload_len(unexp), sizeof(id));
-	tcp_recv_matched(unexp->origin->conn, unexp->flags, id);
+	memcpy(&id, (uint8_t *)wf_srx_room(stowed) + stowed->len, sizeof(id));
+	tcp_recv_matched(origin->conn, TCP_FLAG_MATCH, id);
 }
 
 /* From our buffer to the application's. */
-static void deliver(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
+static void deliver(struct tcp_origin *origin, struct wf_srx_stowed *stowed,
+	struct fi_peer_rx_entry *entry)
 {
-	struct tcp_origin *origin = unexp->origin;
-	size_t len = payload_len(unexp);
+	uint16_t flags = entry->flags & FI_REMOTE_CQ_DATA ? TCP_FLAG_DATA : 0;
 
-	(void)wf_iov_scatter(entry->iov, entry->count, unexp->buf, len);
-	matched(unexp);
+	(void)wf_iov_scatter(
+		entry->iov, entry->count, wf_srx_room(stowed), stowed->len);
+	matched(origin, stowed);
 	tcp_recv_done(
-		origin->ep, origin->peer, entry, unexp->flags, len, entry->cq_data);
-	tcp_unexp_free(unexp);
+		origin->ep, origin->peer, entry, flags, stowed->len, entry->cq_data);
 }
 
-static void drop(struct tcp_unexp *unexp)
+/* The part that came is moved to where the rest will go: to @entry's buffers, or to
+ * nowhere. */
+static void move_on(struct tcp_conn *conn, struct wf_srx_stowed *stowed,
+	struct fi_peer_rx_entry *entry)
 {
-	matched(unexp);
-	tcp_unexp_free(unexp);
-}
-
-void tcp_unexp_whole(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
-{
-	if (unexp->state == TCP_UNEXP_DROPPED)
-		drop(unexp);
-	else if (entry)
-		deliver(unexp, entry);
-	else
-		unexp->state = TCP_UNEXP_WHOLE;
-}
-
-/* The connection was holding for this message: let it go on. */
-static void release(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry)
-{
-	struct tcp_conn *conn = unexp->origin->conn;
 	struct tcp_rx *rx = &conn->rx;
 
 	rx->unexp = NULL;
 	rx->entry = entry;
-	if (entry)
-		tcp_rx_sink(conn, entry->iov, entry->count);
-	else
-		tcp_rx_drop(conn);
-	tcp_conn_heat(conn);
-	tcp_unexp_free(unexp);
+	if (entry) {
+		tcp_rx_move(conn, entry->iov, entry->count, wf_srx_room(stowed));
+		return;
+	}
+	tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
+	tcp_rx_drop(conn);
 }
 
-/* A queued message has buffers now. The owner's lock is held. */
+/* The connection was holding for this message: let it go on. */
+static void release(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	struct tcp_rx *rx = &conn->rx;
+
+	rx->unexp = NULL;
+	rx->entry = entry;
+	if (entry) {
+		tcp_rx_sink(conn, entry->iov, entry->count);
+	} else {
+		tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
+		tcp_rx_drop(conn);
+	}
+	tcp_conn_heat(conn);
+}
+
+/* A message that waited has buffers now. The owner's lock is held. */
 static int start(struct fi_peer_rx_entry *entry)
 {
-	struct tcp_unexp *unexp = entry->peer_context;
-	struct tcp_origin *origin = unexp->origin;
-	struct tcp_ep *ep = origin->ep;
+	struct wf_srx_stowed *stowed = entry->peer_context;
+	struct tcp_origin *origin = origin_at(entry);
 	struct tcp_conn *conn = origin->conn;
+	struct tcp_ep *ep = origin->ep;
 	int ret = 0;
 
 	wf_lock(&ep->ep.lock);
-	switch ((enum tcp_unexp_state)unexp->state) {
+	switch (state_of(stowed)) {
 	case TCP_UNEXP_WHOLE:
-		deliver(unexp, entry);
+		deliver(origin, stowed, entry);
 		break;
 	case TCP_UNEXP_ARRIVING:
-		conn->rx.entry = entry;
+		move_on(conn, stowed, entry);
 		break;
 	case TCP_UNEXP_HELD:
-		release(unexp, entry);
+		release(conn, entry);
 		break;
 	case TCP_UNEXP_RTS:
-		tcp_unexp_clear(unexp, entry);
+		tcp_rdv_clear(conn, rdv_of(stowed), entry);
 		break;
-	case TCP_UNEXP_DROPPED:
-	case TCP_UNEXP_CLEARED:
-	case TCP_UNEXP_BROKEN:
+	default:
 		ret = -(origin->err ? origin->err : FI_ECANCELED);
-		tcp_unexp_free(unexp);
 		break;
 	}
+	give_back(origin, stowed);
 	if (conn)
 		tcp_tx_flush(conn);
 	wf_unlock(&ep->ep.lock);
@@ -201,32 +196,30 @@ static int start(struct fi_peer_rx_entry *entry)
 /* Nobody will want it. The owner's lock is held. */
 static int discard(struct fi_peer_rx_entry *entry)
 {
-	struct tcp_unexp *unexp = entry->peer_context;
-	struct tcp_ep *ep = unexp->origin->ep;
-	struct tcp_conn *conn = unexp->origin->conn;
+	struct wf_srx_stowed *stowed = entry->peer_context;
+	struct tcp_origin *origin = origin_at(entry);
+	struct tcp_conn *conn = origin->conn;
+	struct tcp_ep *ep = origin->ep;
 
 	wf_lock(&ep->ep.lock);
-	switch ((enum tcp_unexp_state)unexp->state) {
+	switch (state_of(stowed)) {
+	case TCP_UNEXP_WHOLE:
+		matched(origin, stowed);
+		break;
 	case TCP_UNEXP_ARRIVING:
-		unexp->state = TCP_UNEXP_DROPPED; /* goes when it is whole */
+		move_on(conn, stowed, NULL);
+		break;
+	case TCP_UNEXP_HELD:
+		release(conn, NULL);
 		break;
 	case TCP_UNEXP_RTS:
 		/* There is no other way to let the sender end its operation. */
-		tcp_unexp_clear(unexp, NULL);
+		tcp_rdv_clear(conn, rdv_of(stowed), NULL);
 		break;
-	case TCP_UNEXP_HELD:
-		tcp_recv_matched(conn, unexp->flags, conn->rx.rec.id);
-		release(unexp, NULL);
-		break;
-	case TCP_UNEXP_WHOLE:
-		drop(unexp);
-		break;
-	case TCP_UNEXP_DROPPED:
-	case TCP_UNEXP_CLEARED:
-	case TCP_UNEXP_BROKEN:
-		tcp_unexp_free(unexp);
+	default:
 		break;
 	}
+	give_back(origin, stowed);
 	if (conn)
 		tcp_tx_flush(conn);
 	wf_srx_free_entry(entry);
@@ -244,9 +237,9 @@ struct fi_ops_srx_peer tcp_srx_ops = {
 
 fi_addr_t tcp_srx_addr(struct fi_peer_rx_entry *entry)
 {
-	struct tcp_unexp *unexp = entry->peer_context;
-	struct tcp_ep *ep = unexp->origin->ep;
-	struct tcp_peer *peer = unexp->origin->peer;
+	const struct tcp_origin *origin = origin_at(entry);
+	struct tcp_ep *ep = origin->ep;
+	struct tcp_peer *peer = origin->peer;
 	fi_addr_t addr = FI_ADDR_UNSPEC;
 
 	wf_lock(&ep->ep.lock);
@@ -267,46 +260,43 @@ static void end_matched(
 			FI_ADDR_NOTAVAIL, err);
 }
 
-/* @entry: its receive, if it has one. One that still waits for a receive stays, to tell
- * it. */
-static void break_one(struct tcp_ep *ep, struct tcp_unexp *unexp,
-	struct fi_peer_rx_entry *entry, int err, bool quiet)
+/* One that still waits for a receive stays, to tell it. */
+static void break_rdv(struct tcp_ep *ep, struct tcp_rdv *rdv, int err, bool quiet)
 {
-	bool over = entry || unexp->state == TCP_UNEXP_DROPPED ||
-		    unexp->state == TCP_UNEXP_CLEARED;
+	if (rdv->stowed)
+		set_state(rdv->stowed, TCP_UNEXP_BROKEN);
+	else if (rdv->entry)
+		end_matched(ep, rdv->entry, err, quiet);
+	free(rdv);
+}
 
-	if (entry)
-		end_matched(ep, entry, err, quiet);
-	unexp->state = TCP_UNEXP_BROKEN;
-	if (over)
-		tcp_unexp_free(unexp);
+static void break_origins(struct tcp_conn *conn, int err)
+{
+	struct tcp_origin *origin = conn->origins, *next;
+
+	for (; origin; origin = next) {
+		next = origin->next;
+		origin->conn = NULL;
+		origin->err = err;
+		origin_settle(origin);
+	}
+	conn->origins = NULL;
 }
 
 void tcp_unexp_break(struct tcp_conn *conn, int err, bool quiet)
 {
-	struct tcp_origin *origin = conn->origin;
 	struct tcp_ep *ep = conn->ep;
 	struct tcp_rx *rx = &conn->rx;
-	bool rdv = rx->unexp && rx->unexp->state == TCP_UNEXP_CLEARED;
 
-	if (origin) {
-		origin->conn = NULL;
-		origin->err = err;
-	}
-	/* One whose data arrives at last is in conn->rdv as well. */
-	if (rx->unexp && !rdv)
-		break_one(ep, rx->unexp, rx->entry, err, quiet);
-	else if (rx->entry)
+	if (rx->unexp)
+		set_state(rx->unexp, TCP_UNEXP_BROKEN);
+	if (rx->entry)
 		end_matched(ep, rx->entry, err, quiet);
 	rx->entry = NULL;
 	rx->unexp = NULL;
-	for (unsigned int i = 0; i < conn->rdv.room; i++) {
-		struct tcp_unexp *unexp = conn->rdv.at[i];
-
-		if (unexp)
-			break_one(ep, unexp, tcp_rdv_of(unexp)->entry, err, quiet);
-	}
-	conn->origin = NULL;
-	if (origin)
-		origin_put(origin);
+	rx->rdv = NULL;
+	for (unsigned int i = 0; i < conn->rdv.room; i++)
+		if (conn->rdv.at[i])
+			break_rdv(ep, conn->rdv.at[i], err, quiet);
+	break_origins(conn, err);
 }

@@ -4,73 +4,53 @@
 
 #include "providers/tcp/conn.h"
 
-enum tcp_unexp_state {
-	TCP_UNEXP_ARRIVING, /* the connection's rx fills buf */
-	TCP_UNEXP_DROPPED,  /* the same, and nobody wants it */
-	TCP_UNEXP_WHOLE,    /* all of it is in buf */
-	TCP_UNEXP_HELD,     /* the payload stays in the socket until it is matched */
-	TCP_UNEXP_RTS,      /* the payload is at the sender */
-	TCP_UNEXP_CLEARED,  /* matched or dropped, and the sender was told to send */
-	TCP_UNEXP_BROKEN,   /* the connection was lost before all of it came */
+/* In the note of a struct wf_srx_stowed: where the payload is, and whether the sender
+ * wants to hear of the match. Guarded by ep.lock. */
+enum tcp_unexp {
+	TCP_UNEXP_ARRIVING, /* in its room, as far as the connection's rx got it */
+	TCP_UNEXP_WHOLE,    /* in its room; with TCP_UNEXP_MATCH the id behind it */
+	TCP_UNEXP_HELD,     /* in the socket until it is matched */
+	TCP_UNEXP_RTS, /* at the sender; its room has a pointer to a struct tcp_rdv */
+	TCP_UNEXP_BROKEN, /* the connection was lost before all of it came */
+	TCP_UNEXP_STATES = 7,
+	TCP_UNEXP_MATCH = 8,
 };
 
 /*
- * Where messages that wait are from. Made with the first one of a connection, and kept
- * until the connection and the last of them are gone, for there may be many of them and
- * they may outlive it.
+ * Where messages that wait are from: a connection, and the receive context that they
+ * are for. Kept until the connection and the last of them are gone, for they may
+ * outlive it.
  */
 struct tcp_origin {
+	struct wf_srx_origin srx;
+	struct tcp_origin *next; /* of the connection's */
 	struct tcp_ep *ep;
 	struct tcp_conn *conn; /* NULL: gone */
 	struct tcp_peer *peer; /* FI_EP_RDM */
 	int err;               /* what the connection ended with */
-	size_t refs;
 };
 
-/*
- * A message without a receive, or one that the sender keeps. There may be millions of
- * the first kind: what its entry says of it (length, data) is not repeated. One that is
- * not whole is its connection's rx.unexp, or in conn->rdv from RTS to the last byte.
- * Guarded by ep.lock.
- */
-struct tcp_unexp {
-	struct tcp_origin *origin;
-	uint32_t len;   /* of what buf has room for */
-	uint16_t flags; /* of the record */
-	uint16_t state;
-	/* The payload; behind it, with TCP_FLAG_MATCH, the id to answer with. */
-	uint8_t buf[];
-};
-
-static_assert(sizeof(struct tcp_unexp) == 16, "one for each unexpected message");
-
-/* What goes to buf of those that the sender keeps. */
+/* A message that the sender keeps, in conn->rdv to its last byte. */
 struct tcp_rdv {
-	uint64_t len;
+	struct wf_srx_stowed *stowed;   /* NULL: the sender was told to send */
 	struct fi_peer_rx_entry *entry; /* NULL: not matched, or dropped */
-	uint16_t index;                 /* in conn->rdv */
+	uint64_t len;
+	uint16_t index, flags; /* of the record */
 };
 
-static inline struct tcp_rdv *tcp_rdv_of(struct tcp_unexp *unexp)
-{
-	return (struct tcp_rdv *)(void *)unexp->buf;
-}
-
-/* Memory that a message takes while it waits, the owner's part estimated. */
+/* Memory that a message takes while it waits. */
 static inline uint64_t tcp_unexp_cost(uint64_t len)
 {
-	return len + sizeof(struct tcp_unexp) + 96;
+	return len + sizeof(struct wf_srx_message);
 }
 
-/* unexp.c; @room: bytes of buf. */
-struct tcp_unexp *tcp_unexp_new(struct tcp_conn *conn, size_t room);
-/* One that buf has the payload of. */
-struct tcp_unexp *tcp_unexp_keep(struct tcp_conn *conn);
-void tcp_unexp_free(struct tcp_unexp *unexp);
-/* Its last byte is in buf; @entry is the receive that came meanwhile, or NULL. */
-void tcp_unexp_whole(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry);
+/* unexp.c: the record that arrives waits, without its entry and with @room bytes. NULL:
+ * no memory. */
+struct wf_srx_stowed *tcp_unexp_new(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t room);
 /* Ask the sender for the data: for @entry, or to have it over. */
-void tcp_unexp_clear(struct tcp_unexp *unexp, struct fi_peer_rx_entry *entry);
+void tcp_rdv_clear(
+	struct tcp_conn *conn, struct tcp_rdv *rdv, struct fi_peer_rx_entry *entry);
 
 /* recv.c: the end of a message whose payload is where it belongs. */
 void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,

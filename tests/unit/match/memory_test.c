@@ -16,9 +16,20 @@
 static unsigned int fail_percent;
 static uint64_t fail_state = 1;
 static unsigned long asked, refused;
+static int plenty;
+
+/* For what is not the engine's. */
+#define PLENTY(what)                                                                   \
+	do {                                                                           \
+		plenty = 1;                                                            \
+		what;                                                                  \
+		plenty = 0;                                                            \
+	} while (0)
 
 static int refuse(void)
 {
+	if (plenty)
+		return 0;
 	asked++;
 	fail_state = fail_state * 6364136223846793005u + 1442695040888963407u;
 	if ((fail_state >> 33) % 100 >= fail_percent)
@@ -37,6 +48,11 @@ static void *scarce_calloc(size_t count, size_t size)
 	return refuse() ? NULL : calloc(count, size);
 }
 
+static void *scarce_realloc(void *mem, size_t size)
+{
+	return refuse() ? NULL : realloc(mem, size);
+}
+
 static void *scarce_pages_get(size_t size)
 {
 	return refuse() ? NULL : wf_pages_get(size);
@@ -44,17 +60,23 @@ static void *scarce_pages_get(size_t size)
 
 #define malloc       scarce_malloc
 #define calloc       scarce_calloc
+#define realloc      scarce_realloc
 #define wf_pages_get scarce_pages_get
 #include "../../../src/match/mark.c"
 #include "../../../src/match/match.c"
 #include "../../../src/match/posted.c"
 #include "../../../src/match/seed.c"
 #include "../../../src/match/table.c"
+#include "../../../src/match/tight.c"
+#include "../../../src/sys/book.c"
+#define grow grow_slabs
 #include "../../../src/sys/pool.c"
-#define entry_of entry_of_order
+#define file   file_in_first
+#define unfile unfile_in_first
 #include "../../../src/match/unexpected.c"
 #undef malloc
 #undef calloc
+#undef realloc
 #undef wf_pages_get
 
 #include "model.h"

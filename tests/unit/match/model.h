@@ -18,11 +18,17 @@ struct source {
 };
 
 struct item {
-	struct wf_match_entry entry;     /* as a receive */
-	struct wf_match_message message; /* as a message */
-	uint64_t tag, ignore, addr;      /* as given to the engine */
-	uint64_t source;                 /* of a message: what resolving will say */
-	unsigned int room;               /* of a receive: messages it still takes */
+	struct wf_match_entry entry; /* as a receive */
+	struct message *message;     /* as a message */
+	uint64_t tag, ignore, addr;  /* as given to the engine */
+	uint64_t source;             /* of a message: what resolving will say */
+	unsigned int room;           /* of a receive: messages it still takes */
+};
+
+/* What the engine knows of it. */
+struct message {
+	struct wf_match_message match;
+	struct item *item;
 };
 
 struct side {
@@ -32,6 +38,9 @@ struct side {
 
 struct world {
 	struct wf_match match;
+	struct wf_names names;
+	struct wf_pool messages;
+	size_t kept;
 	struct side posted, unexpected, claimed;
 	struct source *src;
 	/* What kind of numbers operations are made of, changed now and then. */
@@ -40,6 +49,11 @@ struct world {
 	size_t target;
 	const char *wrong; /* the first difference */
 };
+
+/* Memory for the model's own is never short. */
+#ifndef PLENTY
+#define PLENTY(what) what
+#endif
 
 #define WRONG(w, what)                                                                 \
 	do {                                                                           \
@@ -101,14 +115,28 @@ static struct item *item_of(struct wf_match_entry *e)
 	return e ? wf_container_of(e, struct item, entry) : NULL;
 }
 
-static struct item *item_at(struct wf_match_message *msg)
+static struct item *item_at(const struct world *w, uint32_t msg)
 {
-	return msg ? wf_container_of(msg, struct item, message) : NULL;
+	struct message *message;
+
+	if (!msg)
+		return NULL;
+	message = (struct message *)(void *)wf_match_message_at(&w->match, msg);
+	return message->item;
 }
 
-static void item_free(struct item *it)
+static uint32_t name_of(const struct world *w, const struct item *it)
+{
+	return wf_pool_name(&w->names, it->message);
+}
+
+static void item_free(struct world *w, struct item *it)
 {
 	/* What the engine still reads of it, it reads wrong. */
+	if (it->message) {
+		memset(it->message, 0xa5, sizeof(*it->message));
+		wf_pool_put(&w->messages, it->message);
+	}
 	memset(it, 0xa5, sizeof(*it));
 	free(it);
 }
@@ -143,6 +171,7 @@ static struct item *item_new(struct world *w)
 	if (!it)
 		abort();
 	memset(it, 0x5a, sizeof(*it));
+	it->message = NULL;
 	it->tag = draw_tag(w);
 	it->addr = draw_addr(w);
 	return it;
@@ -167,7 +196,12 @@ static void post(struct world *w, struct item *it)
 
 static void queue(struct world *w, struct item *it)
 {
-	wf_match_queue(&w->match, &it->message, it->tag, it->addr);
+	PLENTY(it->message = wf_pool_get(&w->messages));
+	if (!it->message)
+		abort();
+	memset(it->message, 0x5a, sizeof(*it->message));
+	it->message->item = it;
+	wf_match_queue(&w->match, name_of(w, it), it->tag, it->addr);
 	side_push(&w->unexpected, it);
 }
 
@@ -177,8 +211,8 @@ static void op_receive(struct world *w)
 
 	do {
 		want = model_unexpected(w, it);
-		got = item_at(wf_match_take_unexpected(
-			&w->match, it->tag, it->ignore, it->addr));
+		got = item_at(w, wf_match_take_unexpected(
+					 &w->match, it->tag, it->ignore, it->addr));
 		if (want != got) {
 			WRONG(w, "receive");
 			return;
@@ -188,9 +222,9 @@ static void op_receive(struct world *w)
 			return;
 		}
 		side_drop(&w->unexpected, side_find(&w->unexpected, got));
-		item_free(got);
+		item_free(w, got);
 	} while (--it->room);
-	item_free(it);
+	item_free(w, it);
 }
 
 static void op_arrive(struct world *w)
@@ -208,9 +242,9 @@ static void op_arrive(struct world *w)
 	} else if (!--got->room) {
 		wf_match_unpost(&w->match, &got->entry);
 		side_drop(&w->posted, side_find(&w->posted, got));
-		item_free(got);
+		item_free(w, got);
 	}
-	item_free(it);
+	item_free(w, it);
 }
 
 static void op_post_unasked(struct world *w)
@@ -234,7 +268,7 @@ static struct item *peek(struct world *w)
 	recv.ignore = draw_ignore(w);
 	recv.addr = draw_addr(w);
 	want = model_unexpected(w, &recv);
-	got = item_at(
+	got = item_at(w,
 		wf_match_find_unexpected(&w->match, recv.tag, recv.ignore, recv.addr));
 	if (want == got)
 		return got;
@@ -253,11 +287,11 @@ static void op_claim(struct world *w)
 
 	if (!it)
 		return;
-	wf_match_unqueue(&w->match, &it->message);
+	wf_match_unqueue(&w->match, name_of(w, it));
 	side_drop(&w->unexpected, side_find(&w->unexpected, it));
 	side_push(&w->claimed, it);
 	if (w->claimed.count > 16) {
-		item_free(w->claimed.items[0]);
+		item_free(w, w->claimed.items[0]);
 		side_drop(&w->claimed, 0);
 	}
 }
@@ -268,9 +302,9 @@ static void op_discard(struct world *w)
 
 	if (!it)
 		return;
-	wf_match_unqueue(&w->match, &it->message);
+	wf_match_unqueue(&w->match, name_of(w, it));
 	side_drop(&w->unexpected, side_find(&w->unexpected, it));
-	item_free(it);
+	item_free(w, it);
 }
 
 static void op_cancel(struct world *w)
@@ -281,7 +315,7 @@ static void op_cancel(struct world *w)
 		return;
 	at = draw(w, w->posted.count);
 	wf_match_unpost(&w->match, &w->posted.items[at]->entry);
-	item_free(w->posted.items[at]);
+	item_free(w, w->posted.items[at]);
 	side_drop(&w->posted, at);
 }
 
@@ -293,8 +327,8 @@ static void op_drop(struct world *w)
 	if (!w->unexpected.count)
 		return;
 	at = draw(w, w->unexpected.count);
-	wf_match_unqueue(&w->match, &w->unexpected.items[at]->message);
-	item_free(w->unexpected.items[at]);
+	wf_match_unqueue(&w->match, name_of(w, w->unexpected.items[at]));
+	item_free(w, w->unexpected.items[at]);
 	side_drop(&w->unexpected, at);
 }
 
@@ -309,15 +343,15 @@ static void op_resolve(struct world *w)
 			w->unexpected.items[at]->addr != WF_MATCH_ANY)
 			at++;
 		if (at == w->unexpected.count ||
-			item_at(e) != w->unexpected.items[at]) {
+			item_at(w, e) != w->unexpected.items[at]) {
 			WRONG(w, "walk of unknown sources");
 			return;
 		}
 		at++;
-		if (item_at(e)->source != source)
+		if (item_at(w, e)->source != source)
 			continue;
 		wf_match_resolve(&w->match, e, source);
-		item_at(e)->addr = source;
+		item_at(w, e)->addr = source;
 	}
 	for (; at < w->unexpected.count; at++)
 		if (w->unexpected.items[at]->addr == WF_MATCH_ANY)
@@ -334,7 +368,7 @@ static void op_forget(struct world *w)
 	{
 		struct item *it = w->unexpected.items[at++];
 
-		if (item_at(e) != it) {
+		if (item_at(w, e) != it) {
 			WRONG(w, "walk of messages to forget");
 			return;
 		}
@@ -362,16 +396,16 @@ static void op_walk(struct world *w)
 	at = 0;
 	wf_match_foreach_unexpected(
 		e, &w->match) if (at >= w->unexpected.count ||
-				  item_at(e) != w->unexpected.items[at++])
+				  item_at(w, e) != w->unexpected.items[at++])
 		WRONG(w, "walk of unexpected messages");
 	if (at != w->unexpected.count)
 		WRONG(w, "walk of unexpected messages ended early");
 }
 
-static void side_clear(struct side *s)
+static void side_clear(struct world *w, struct side *s)
 {
 	while (s->count)
-		item_free(s->items[--s->count]);
+		item_free(w, s->items[--s->count]);
 }
 
 /* Everything leaves by the walks, as at close; sometimes the engine goes as well. */
@@ -384,10 +418,10 @@ static void op_drain(struct world *w)
 			wf_match_unqueue(&w->match, e);
 	} else {
 		wf_match_done(&w->match);
-		wf_match_init(&w->match);
+		wf_match_init(&w->match, &w->names);
 	}
-	side_clear(&w->posted);
-	side_clear(&w->unexpected);
+	side_clear(w, &w->posted);
+	side_clear(w, &w->unexpected);
 }
 
 /* Another kind of traffic: few or many tags, masks, sources, entries. */
@@ -407,16 +441,18 @@ static void world_init(struct world *w, struct source *src)
 {
 	memset(w, 0, sizeof(*w));
 	w->src = src;
-	wf_match_init(&w->match);
+	wf_pool_init_named(&w->messages, sizeof(struct message), &w->kept, &w->names);
+	wf_match_init(&w->match, &w->names);
 	op_season(w);
 }
 
 static void world_done(struct world *w)
 {
 	wf_match_done(&w->match);
-	side_clear(&w->posted);
-	side_clear(&w->unexpected);
-	side_clear(&w->claimed);
+	side_clear(w, &w->posted);
+	side_clear(w, &w->unexpected);
+	side_clear(w, &w->claimed);
+	wf_pool_done(&w->messages);
 	free(w->posted.items);
 	free(w->unexpected.items);
 	free(w->claimed.items);

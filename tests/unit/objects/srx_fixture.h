@@ -29,8 +29,10 @@ struct fk {
 	size_t held_count;
 };
 
-/* A message, in entry->peer_context while it is unexpected. */
+/* A message. While it is unexpected it is in the room of what is stowed, or allocated
+ * and in entry->peer_context, one byte further as a mark. */
 struct fk_msg {
+	struct wf_srx_origin origin;
 	struct fk *to;
 	fi_addr_t from;
 	bool unknown; /* the transport learns from later */
@@ -75,32 +77,54 @@ static inline void fk_finish(struct fk *fk, size_t i)
 	fk->held[i] = NULL;
 }
 
+static bool fk_is_stowed(const struct fi_peer_rx_entry *entry)
+{
+	return !((uintptr_t)entry->peer_context & 1);
+}
+
+static struct fk_msg *fk_msg_of(const struct fi_peer_rx_entry *entry)
+{
+	void *room;
+
+	if (!fk_is_stowed(entry))
+		return (struct fk_msg *)(void *)((char *)entry->peer_context - 1);
+	room = wf_srx_room(entry->peer_context);
+	return *(struct fk_msg **)room;
+}
+
+static void fk_give_back(bool stowed, void *context, struct fk_msg *msg)
+{
+	if (stowed)
+		wf_srx_unstow(&msg->origin, context);
+	free(msg);
+}
+
 static int fk_start(struct fi_peer_rx_entry *entry)
 {
-	struct fk_msg *msg = entry->peer_context;
+	struct fk_msg *msg = fk_msg_of(entry);
+	bool stowed = fk_is_stowed(entry);
+	void *context = entry->peer_context;
 	struct fk *fk = msg->to;
 
-	if (fk->start_result) {
-		free(msg);
-		return fk->start_result;
+	if (!fk->start_result) {
+		wf_lock(&fk->ep.lock);
+		fk_receive(fk, entry, msg);
+		wf_unlock(&fk->ep.lock);
 	}
-	wf_lock(&fk->ep.lock);
-	fk_receive(fk, entry, msg);
-	wf_unlock(&fk->ep.lock);
-	free(msg);
-	return 0;
+	fk_give_back(stowed, context, msg);
+	return fk->start_result;
 }
 
 static int fk_discard(struct fi_peer_rx_entry *entry)
 {
-	struct fk_msg *msg = entry->peer_context;
+	struct fk_msg *msg = fk_msg_of(entry);
 	struct fk *fk = msg->to;
 
 	wf_lock(&fk->ep.lock);
 	fk->discards++;
 	atomic_fetch_add(&fk_discarded, 1);
 	wf_unlock(&fk->ep.lock);
-	free(msg);
+	fk_give_back(fk_is_stowed(entry), entry->peer_context, msg);
 	wf_srx_free_entry(entry);
 	return 0;
 }
@@ -115,7 +139,7 @@ static struct fi_ops_srx_peer fk_srx_ops = {
 
 static fi_addr_t fk_srx_addr(struct fi_peer_rx_entry *entry)
 {
-	struct fk_msg *msg = entry->peer_context;
+	const struct fk_msg *msg = fk_msg_of(entry);
 
 	if (!msg->unknown)
 		return msg->from == atomic_load(&fk_removed) ? FI_ADDR_UNSPEC
@@ -194,6 +218,25 @@ static bool fk_deliver(struct fk *fk, const struct fk_msg *msg,
 	return wf_srx_deliver(&fk->ep, tagged ? FI_TAGGED : FI_MSG, &arrival);
 }
 
+static void fk_queue(struct fi_peer_rx_entry *entry, bool tagged, struct fk_msg *msg)
+{
+	const struct fi_ops_srx_owner *ops = entry->srx->owner_ops;
+
+	entry->peer_context = (char *)msg + 1;
+	assert_int_equal(tagged ? ops->queue_tag(entry) : ops->queue_msg(entry), 0);
+}
+
+static void fk_stow(struct fi_peer_rx_entry *entry, bool tagged, struct fk_msg *msg)
+{
+	struct wf_srx_stowed *stowed;
+
+	msg->origin.fid = entry->srx;
+	stowed = wf_srx_stow(
+		tagged ? FI_TAGGED : FI_MSG, entry, &msg->origin, sizeof(msg));
+	assert_non_null(stowed);
+	memcpy(wf_srx_room(stowed), &msg, sizeof(msg));
+}
+
 /* A message of @len bytes, counting up from @first. @from is not known to the transport
  * yet with @unknown. */
 static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
@@ -210,7 +253,7 @@ static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
 
 	assert_non_null(msg);
 	assert_true(len <= FK_ROOM);
-	*msg = (struct fk_msg){ fk, from, unknown, len, { 0 } };
+	*msg = (struct fk_msg){ { 0 }, fk, from, unknown, len, { 0 } };
 	for (size_t i = 0; i < len; i++)
 		msg->data[i] = (unsigned char)(first + i);
 
@@ -229,14 +272,11 @@ static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
 		free(msg);
 	} else {
 		assert_int_equal(ret, -FI_ENOENT);
-		entry->peer_context = msg;
 		/* In turn as a transport of ours does, and as the public API says. */
 		if (!fk->stow && fk->arrivals++ % 2)
-			ret = tagged ? wf_srx_queue_tag(entry)
-				     : wf_srx_queue_msg(entry);
+			fk_queue(entry, tagged, msg);
 		else
-			ret = tagged ? wf_srx_stow_tag(entry) : wf_srx_stow_msg(entry);
-		assert_int_equal(ret, 0);
+			fk_stow(entry, tagged, msg);
 	}
 out:
 	wf_unlock(&fk->ep.lock);

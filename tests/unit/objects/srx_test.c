@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "srx_fixture.h"
 
+#include "objects/srx/internal.h"
+
 /* Receives and messages of one endpoint with a context of its own. */
 
 enum { T = FI_TAGGED | FI_RECV, M = FI_MSG | FI_RECV };
@@ -106,32 +108,108 @@ static void test_entry_fields(void **state)
 	fk_close_around(&a);
 }
 
-/* MSG-007: data that came along is kept with an unexpected message. */
-static void test_cq_data(void **state)
+/* One that waits, with data. */
+static void arrive_with_data(struct fk *fk, bool stow, size_t len)
 {
-	struct fk_around a = fk_open_around(*state);
-	struct fk *fk = fk_open_enabled(&a, 0);
-	struct fi_peer_match_attr attr = { 1, 0, 5 };
+	struct fi_peer_match_attr attr = { 1, len, 5 };
 	struct fk_msg *msg = calloc(1, sizeof(*msg));
-	struct fi_cq_tagged_entry got;
 	struct fi_peer_rx_entry *entry;
 
 	*msg = (struct fk_msg){ .to = fk, .from = 1 };
 	wf_ep_srx_lock(&fk->ep);
 	assert_int_equal(wf_srx_get_tag(fk->ep.srx, &attr, &entry), -FI_ENOENT);
-	entry->peer_context = msg;
 	entry->cq_data = 4711;
 	entry->flags |= FI_REMOTE_CQ_DATA;
-	assert_int_equal(wf_srx_queue_tag(entry), 0);
+	if (stow)
+		fk_stow(entry, true, msg);
+	else
+		fk_queue(entry, true, msg);
 	wf_ep_srx_unlock(&fk->ep);
-	for (int peek = 1; peek >= 0; peek--) {
+}
+
+/* MSG-007: data that came along is kept with an unexpected message. */
+static void test_cq_data(void **state)
+{
+	struct fk_around a = fk_open_around(*state);
+	struct fk *fk = fk_open_enabled(&a, 0);
+	struct fi_cq_tagged_entry got;
+
+	for (int stow = 0; stow < 2; stow++) {
+		arrive_with_data(fk, stow, 0);
+		for (int peek = 1; peek >= 0; peek--) {
+			assert_int_equal(fk_trecvmsg(&fk->ep.fid, NULL, 0, 1, 5, 0, &a,
+						 peek ? FI_PEEK : 0),
+				0);
+			assert_int_equal(fi_cq_read(a.cq, &got, 1), 1);
+			assert_int_equal(got.flags, T | FI_REMOTE_CQ_DATA);
+			assert_int_equal(got.data, 4711);
+		}
+	}
+	fk_close(fk);
+	fk_close_around(&a);
+}
+
+/* Lengths that 32 bits do not hold, with data and without. TAG-005 */
+static void test_long(void **state)
+{
+	static const size_t lens[] = { UINT32_MAX - 1, UINT32_MAX, UINT64_C(1) << 32,
+		(UINT64_C(1) << 62) + 3 };
+	struct fk_around a = fk_open_around(*state);
+	struct fk *fk = fk_open_enabled(&a, 0);
+	struct fi_cq_tagged_entry got;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
+		arrive_with_data(fk, true, lens[i]);
 		assert_int_equal(fk_trecvmsg(&fk->ep.fid, NULL, 0, 1, 5, 0, &a,
-					 peek ? FI_PEEK : 0),
+					 FI_PEEK | FI_DISCARD),
 			0);
 		assert_int_equal(fi_cq_read(a.cq, &got, 1), 1);
-		assert_int_equal(got.flags, T | FI_REMOTE_CQ_DATA);
+		assert_int_equal(got.len, lens[i]);
 		assert_int_equal(got.data, 4711);
 	}
+	assert_int_equal(fk->discards, WF_ARRAY_SIZE(lens));
+	fk_close(fk);
+	fk_close_around(&a);
+}
+
+/* What a message has room for stays where it is and as it is: near, apart from it, and
+ * from malloc. MSG-018 */
+static void test_rooms(void **state)
+{
+	enum { ROOMS = 12 };
+	struct fk_around a = fk_open_around(*state);
+	struct fk *fk = fk_open_enabled(&a, 0);
+	struct wf_srx_origin origin = { .fid = fk->ep.srx };
+	struct wf_srx_stowed *stowed[2 * ROOMS];
+	struct fi_peer_rx_entry *entry;
+	struct wf_srx *srx = fk->ep.srx_queue;
+
+	wf_ep_srx_lock(&fk->ep);
+	for (size_t i = 0; i < 2 * ROOMS; i++) {
+		struct fi_peer_match_attr attr = { 1, i, i };
+		size_t room = (size_t)1 << (2 * (i / 2));
+
+		assert_int_equal(wf_srx_get_tag(fk->ep.srx, &attr, &entry), -FI_ENOENT);
+		if (i % 2)
+			entry->flags |= FI_REMOTE_CQ_DATA;
+		stowed[i] = wf_srx_stow(FI_TAGGED, entry, &origin, room);
+		assert_non_null(stowed[i]);
+		assert_int_equal((uintptr_t)wf_srx_room(stowed[i]) % 8, 0);
+		memset(wf_srx_room(stowed[i]), (int)i, room);
+	}
+	assert_int_equal(srx->origins.used, 1);
+	for (size_t i = 0; i < 2 * ROOMS; i++) {
+		const uint8_t *room = wf_srx_room(stowed[i]);
+		uint32_t msg = wf_match_take_unexpected(&srx->tag, i, 0, WF_MATCH_ANY);
+
+		assert_ptr_equal(&wf_srx_message_at(srx, msg)->stowed, stowed[i]);
+		assert_int_equal(room[0], i);
+		assert_int_equal(room[((size_t)1 << (2 * (i / 2))) - 1], i);
+		wf_srx_unstow(&origin, stowed[i]);
+	}
+	assert_int_equal(origin.count, 0);
+	assert_int_equal(srx->origins.used, 0);
+	wf_ep_srx_unlock(&fk->ep);
 	fk_close(fk);
 	fk_close_around(&a);
 }
@@ -339,18 +417,18 @@ static void test_removed_source(void **state)
  * or discarded, and each was small. MSG-018 */
 static void test_memory(void **state)
 {
-	enum { MANY = 20000, KEPT = WF_POOL_KEPT / 65536 };
+	enum { MANY = 20000, KEPT = WF_POOL_KEPT / WF_POOL_SLAB };
 	struct fk_around a = fk_open_around(*state);
 	struct fk *fk = fk_open_enabled(&a, 0);
 	struct wf_srx *srx = fk->ep.srx_queue;
-	const struct wf_pool *pool = &srx->messages[0];
+	const uint32_t *slabs = &srx->messages.names.slabs;
 	unsigned char b[8];
 
 	fk->stow = true;
 	for (int round = 0; round < 2; round++) {
 		for (unsigned int i = 0; i < MANY; i++)
 			fk_tagged(fk, 1, i, 0, 1);
-		assert_in_range(pool->slabs * pool->slab_size, MANY * 64, MANY * 96);
+		assert_in_range(*slabs * WF_POOL_SLAB, MANY * 48, MANY * 64);
 		/* The one that waits for the end of the endpoint. */
 		assert_int_equal(srx->pool.slabs, 1);
 		for (unsigned int i = MANY; i-- > 0;) {
@@ -358,7 +436,8 @@ static void test_memory(void **state)
 				fi_trecv(&fk->ep.fid, b, 8, NULL, 1, i, 0, b), 0);
 			fk_expect(&a, b, T, 1, i);
 		}
-		assert_int_equal(pool->slabs, KEPT);
+		assert_int_equal(*slabs, KEPT);
+		assert_int_equal(srx->origins.used, 0);
 		assert_int_equal(srx->pool.slabs, 1);
 	}
 	for (unsigned int i = 0; i < MANY; i++)
@@ -555,6 +634,8 @@ int main(void)
 		DOMAIN_TEST(test_unexpected_first),
 		DOMAIN_TEST(test_entry_fields),
 		DOMAIN_TEST(test_cq_data),
+		DOMAIN_TEST(test_long),
+		DOMAIN_TEST(test_rooms),
 		DOMAIN_TEST(test_truncated),
 		DOMAIN_TEST(test_undirected),
 		DOMAIN_TEST(test_directed),

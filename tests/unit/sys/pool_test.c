@@ -114,8 +114,8 @@ static void test_edge(void **state)
 	(void)state;
 }
 
-/* Objects that were set aside are still the pool's: handed out again, one at a time, and
- * gone with it. */
+/* Objects that were set aside are still the pool's: handed out again, one at a time,
+ * and gone with it. */
 static void test_aside(void **state)
 {
 	void *object[4 * WF_POOL_ASIDE];
@@ -144,6 +144,46 @@ static void test_aside(void **state)
 	(void)state;
 }
 
+/* Names lead to objects of several pools, also to those of slabs that lie too far from
+ * the place that names count from; no two are the same. */
+static void test_names(void **state)
+{
+	static void *object[2][MANY];
+	static uint32_t name[2][MANY];
+	struct wf_pool pool[2];
+	size_t kept = 0;
+
+	for (int far = 0; far < 2; far++) {
+		struct wf_names names = { .base = far ? WF_POOL_SLAB : 0 };
+
+		wf_pool_init_named(&pool[0], 56, &kept, &names);
+		wf_pool_init_named(&pool[1], WF_POOL_NAMED_MAX, &kept, &names);
+		for (int i = 0; i < MANY; i++) {
+			for (int p = 0; p < 2; p++) {
+				object[p][i] = wf_pool_get(&pool[p]);
+				assert_non_null(object[p][i]);
+				name[p][i] = wf_pool_name(&names, object[p][i]);
+			}
+		}
+		for (int i = 0; i < MANY; i++) {
+			for (int p = 0; p < 2; p++) {
+				assert_int_equal(!(name[p][i] & WF_POOL_FAR), !far);
+				assert_int_not_equal(name[p][i], 0);
+				assert_ptr_equal(
+					wf_pool_at(&names, name[p][i]), object[p][i]);
+				wf_pool_put(&pool[p], object[p][i]);
+			}
+		}
+		assert_int_equal(names.slabs, pool[0].slabs + pool[1].slabs);
+		wf_pool_done(&pool[0]);
+		wf_pool_done(&pool[1]);
+		assert_int_equal(names.slabs, 0);
+		assert_null(names.far.at);
+		assert_int_equal(names.base, 0);
+	}
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -152,6 +192,7 @@ int main(void)
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_edge),
 		cmocka_unit_test(test_aside),
+		cmocka_unit_test(test_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
