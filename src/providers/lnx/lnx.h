@@ -160,8 +160,8 @@ struct lnx_rail {
 struct lnx_short {
 	ssize_t (*send)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 		size_t len, fi_addr_t addr, uint64_t tag);
-	struct wf_ep *ep;
-	size_t limit; /* they are shorter; 0: none leaves this way */
+	struct wf_ep *ep; /* NULL: the member is not of this library */
+	size_t limit;     /* they are shorter; 0: none leaves this way */
 };
 
 struct lnx_ep {

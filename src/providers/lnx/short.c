@@ -181,12 +181,11 @@ void lnx_short_enabled(struct lnx_ep *ep)
 		rail->here = wf_ep_here(rail->ep);
 		ep->all_here &= rail->here != NULL;
 		set_source(ep, rail->rx_cq);
-		if (rail->here && is_plain(ep, i))
-			ep->rail_short[i] = (struct lnx_short){
-				.send = rail->here->xfer->send_small,
-				.ep = rail->here,
-				.limit = rail->here->small_limit,
-			};
+		ep->rail_short[i].ep = rail->here;
+		if (rail->here && is_plain(ep, i)) {
+			ep->rail_short[i].send = rail->here->xfer->send_small;
+			ep->rail_short[i].limit = rail->here->small_limit;
+		}
 	}
 	lnx_short_direct(ep, true);
 }

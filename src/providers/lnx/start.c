@@ -85,27 +85,22 @@ static ssize_t (*const senders[WF_OP_COUNT])(
 	[WF_OP_COMPARE] = send_atomic,
 };
 
-/* To a member of this library it is the same operation. */
-static inline ssize_t start_at(struct wf_ep *here, struct wf_op *op, fi_addr_t addr)
+/* To a member of this library it is the same operation, but for the address. */
+static inline ssize_t send_over(
+	struct lnx_ep *ep, uint32_t rail, const struct lnx_peer *peer, struct wf_op *op)
 {
+	const struct lnx_short *way = &ep->rail_short[rail];
 	fi_addr_t ours = op->addr;
 	ssize_t ret;
 
-	op->addr = addr;
-	ret = here->xfer->start(here, op);
+	lnx_rail_wake(ep, &ep->rail[rail]);
+	if (wf_unlikely(!way->ep || op->atomic))
+		return senders[op->kind](
+			ep->rail[rail].ep, op, peer->addr[rail], op->flags);
+	op->addr = peer->addr[rail];
+	ret = way->ep->xfer->start(way->ep, op);
 	op->addr = ours;
 	return ret;
-}
-
-static inline ssize_t send_over(struct lnx_ep *ep, uint32_t index,
-	const struct lnx_peer *peer, struct wf_op *op)
-{
-	struct lnx_rail *rail = &ep->rail[index];
-
-	lnx_rail_wake(ep, rail);
-	if (wf_likely(rail->here && !op->atomic))
-		return start_at(rail->here, op, peer->addr[index]);
-	return senders[op->kind](rail->ep, op, peer->addr[index], op->flags);
 }
 
 ssize_t lnx_no_peer(fi_addr_t addr)
@@ -116,19 +111,41 @@ ssize_t lnx_no_peer(fi_addr_t addr)
 }
 
 /* What a rail refuses because it is gone was not taken: it goes over the next. */
-static ssize_t send_somehow(struct lnx_ep *ep, struct lnx_peer *peer, struct wf_op *op)
+static inline ssize_t send_somehow(
+	struct lnx_ep *ep, struct lnx_peer *peer, struct wf_op *op, uint32_t *rail)
 {
+	ssize_t ret;
+
+	for (;;) {
+		if (wf_unlikely(*rail == LNX_NO_RAIL))
+			return lnx_no_peer(op->addr);
+		ret = send_over(ep, *rail, peer, op);
+		if (wf_likely(!ret || ret == -FI_EAGAIN) ||
+			!lnx_rail_failed(ep, op->addr, *rail, (int)-ret))
+			return ret;
+		*rail = lnx_rail_next(ep, peer);
+	}
+}
+
+static __attribute__((noinline)) ssize_t start_recorded(
+	struct lnx_ep *ep, struct lnx_peer *peer, const struct wf_op *op)
+{
+	struct lnx_op *rec = lnx_op_new(ep, op);
+	struct wf_op copy = *op;
 	uint32_t rail;
 	ssize_t ret;
 
-	do {
-		rail = lnx_rail_next(ep, peer);
-		if (rail == LNX_NO_RAIL)
-			return lnx_no_peer(op->addr);
-		ret = send_over(ep, rail, peer, op);
-	} while (wf_unlikely(ret && ret != -FI_EAGAIN) &&
-		 lnx_rail_failed(ep, op->addr, rail, (int)-ret));
-	if (!ret && ep->tracked)
+	if (!rec)
+		return -FI_ENOMEM;
+	copy.context = rec;
+	copy.flags = (op->flags & ~WF_OP_WORK) | FI_COMPLETION;
+	rail = lnx_rail_next(ep, peer);
+	ret = send_somehow(ep, peer, &copy, &rail);
+	if (op->flags & WF_OP_WORK)
+		lnx_count_held();
+	if (ret)
+		lnx_op_free(ep, rec);
+	else if (ep->tracked)
 		lnx_rail_count(ep, rail, op->atomic ? op->atomic->size : op->len);
 	return ret;
 }
@@ -137,27 +154,15 @@ ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
 	struct lnx_peer *peer = lnx_av_peer(ep->av, op->addr);
-	bool work = op->flags & WF_OP_WORK;
-	struct wf_op copy;
-	struct lnx_op *rec;
-	ssize_t ret;
+	uint32_t rail;
 
 	if (wf_unlikely(!peer))
 		return lnx_no_peer(op->addr);
-	if (!ep->tracked && !work)
-		return send_somehow(ep, peer, op);
-	rec = lnx_op_new(ep, op);
-	if (!rec)
-		return -FI_ENOMEM;
-	copy = *op;
-	copy.context = rec;
-	copy.flags = (op->flags & ~WF_OP_WORK) | FI_COMPLETION;
-	ret = send_somehow(ep, peer, &copy);
-	if (work)
-		lnx_count_held();
-	if (ret)
-		lnx_op_free(ep, rec);
-	return ret;
+	if (ep->tracked || wf_unlikely(op->flags & WF_OP_WORK))
+		return start_recorded(ep, peer, op);
+	/* acquire: pairs with the release of the insertion. */
+	rail = atomic_load_explicit(&peer->rail, memory_order_acquire);
+	return send_somehow(ep, peer, op, &rail);
 }
 
 /* Receives that are deferred work end, as all receives, by a member's hand. */
