@@ -16,6 +16,8 @@ sizes=(4096 16384 65536 262144 1048576 4194304)
 # shellcheck source=bench/figures.sh
 . "$(dirname "$0")/figures.sh"
 
+huge_pages() { [ "$(cat /proc/sys/vm/nr_hugepages 2>/dev/null || echo 0)" -gt 0 ]; }
+
 # cell SIZE NAME
 cell() {
 	awk -v size="$1" -v best="$(figure "$2" best)" -v median="$(figure "$2" median)" \
@@ -65,6 +67,10 @@ for ((i = 0; i < rounds; i++)); do
 			measure "movsb_${kind}_$size" "$bare" copy "$size" $count $chunk \
 				"${ring[1]}" $kind movsb
 		done
+		if huge_pages; then
+			measure "huge_$size" "$bare" copy "$size" $count $chunk \
+				"${ring[1]}" warm huge
+		fi
 		measure "lone_$size" "$bare" lone "$size" $count $chunk "${ring[1]}" warm
 	done
 done
@@ -79,6 +85,7 @@ row 'process_vm_readv, out of the caches' read_cold
 row 'process_vm_readv into untouched pages' read_fresh
 row 'half written, half read, at the same time' halves
 row 'ring, stream, warm' ring_warm
+if huge_pages; then row 'ring in a huge page, warm' huge; fi
 row 'ring, one at a time, warm' lone
 row 'ring, stream, out of the caches' ring_cold
 row 'ring, rep movsb at the receiver, warm' movsb_warm

@@ -9,8 +9,9 @@
  *                    ... fresh      into pages that were never touched
  *   shm_bare halves SIZE COUNT      the sender writes one half, the receiver reads the
  *                                   other, with the same two system calls
- *   shm_bare copy SIZE COUNT CHUNK RING warm|cold [libc|movsb|stream]
- *                                   through a shared ring, both copying at once
+ *   shm_bare copy SIZE COUNT CHUNK RING warm|cold [libc|movsb|stream|huge]
+ *                                   through a shared ring, both copying at once; huge:
+ *                                   the ring is in huge pages (vm.nr_hugepages)
  *   shm_bare lone ...               the same, each message begins when the last one has
  *                                   been received
  *
@@ -48,7 +49,7 @@ struct work {
 	struct pair_test test;
 	size_t size, chunk, ring;
 	void *(*copy)(void *to, const void *from, size_t len);
-	bool fresh, lone;
+	bool fresh, lone, huge;
 	struct shared *shared;
 	char *buf;      /* one message, or many */
 	size_t buffers; /* how many */
@@ -247,7 +248,7 @@ static int usage(const char *name)
 		"       %s read SIZE COUNT warm|cold|fresh\n"
 		"       %s halves SIZE COUNT\n"
 		"       %s copy|lone SIZE COUNT CHUNK RING warm|cold "
-		"[libc|movsb|stream]\n",
+		"[libc|movsb|stream|huge]\n",
 		name, name, name, name);
 	return 2;
 }
@@ -255,13 +256,14 @@ static int usage(const char *name)
 static bool choose_copy(struct work *w, const char *how)
 {
 	w->copy = memcpy;
+	w->huge = !strcmp(how, "huge");
 #ifdef __x86_64__
 	if (!strcmp(how, "movsb"))
 		w->copy = copy_movsb;
 	if (!strcmp(how, "stream"))
 		w->copy = copy_stream;
 #endif
-	return w->copy != memcpy || !strcmp(how, "libc");
+	return w->copy != memcpy || w->huge || !strcmp(how, "libc");
 }
 
 static bool choose_buffers(struct work *w, const char *kind)
@@ -312,15 +314,29 @@ static bool parse(struct work *w, int argc, char **argv)
 	return false;
 }
 
+static void *map_shared(const struct work *w)
+{
+	enum { HUGE = 2 << 20 };
+	size_t len = sizeof(*w->shared) + w->ring;
+	int flags = MAP_SHARED | MAP_ANONYMOUS;
+	void *mem;
+
+	if (w->huge) {
+		flags |= MAP_HUGETLB;
+		len = (len + HUGE - 1) / HUGE * HUGE;
+	}
+	mem = mmap(NULL, len, PROT_READ | PROT_WRITE, flags, -1, 0);
+	if (mem == MAP_FAILED)
+		pair_fail("mmap");
+	return mem;
+}
+
 int main(int argc, char **argv)
 {
 	struct work w = { 0 };
 
 	if (!parse(&w, argc, argv))
 		return usage(argv[0]);
-	w.shared = mmap(NULL, sizeof(*w.shared) + w.ring, PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (w.shared == MAP_FAILED)
-		pair_fail("mmap");
+	w.shared = map_shared(&w);
 	return pair_main(run, &w);
 }

@@ -50,6 +50,7 @@ static void set_span(struct shm_span *span, const struct request *req)
 {
 	span->len = req->len;
 	span->remote = true;
+	span->past = shm_is_past(req->len);
 	span->count = req->segs;
 	memcpy(span->seg, req->seg, req->segs * sizeof(req->seg[0]));
 }

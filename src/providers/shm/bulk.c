@@ -98,6 +98,7 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	sink->flags = flags;
 	sink->claim = rts->claim;
 	set_buffers(sink, entry);
+	sink->to.past = shm_is_past(rts->len);
 	sink->from_count = (uint8_t)rts->count;
 	for (uint32_t i = 0; i < rts->count; i++)
 		sink->from[i] = (struct iovec){ (void *)(uintptr_t)rts->iov[i].base,

@@ -14,6 +14,7 @@ struct shm_span {
 	uint64_t len;
 	uint8_t count;
 	bool remote; /* seg, looked up again for each piece */
+	bool past;   /* the caches: it would only fill them */
 	union {
 		struct iovec iov[SHM_IOV_LIMIT];
 		struct fi_rma_iov seg[SHM_RMA_LIMIT];
@@ -280,6 +281,11 @@ static inline void shm_copy(void *to, const void *from, size_t len)
 		wf_copy_small(to, from, len);
 	else
 		memcpy(to, from, len);
+}
+
+static inline bool shm_is_past(uint64_t len)
+{
+	return len >= shm_params.nontemporal_size;
 }
 
 static inline fi_addr_t shm_conn_index(struct shm_conn *conn)

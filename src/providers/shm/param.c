@@ -14,6 +14,7 @@ struct shm_params shm_params = {
 	.inject_size = 4096,
 	.eager_size = 8192,
 	.cma_size = SIZE_MAX,
+	.nontemporal_size = (size_t)24 << 20,
 	.unexpected_size = (size_t)2 << 30,
 	.connect_timeout = 30000,
 };
@@ -48,6 +49,10 @@ static const struct wf_param rows[] = {
 		"From this length on, messages that wait at the sender are read from "
 		"its memory where that is allowed, in bytes; shorter ones are copied "
 		"through shared memory (default: no limit, all are copied)"),
+	SIZE("nontemporal_size", nontemporal_size, 0, SIZE_MAX,
+		"From this length on, what comes through shared memory is stored past "
+		"the caches where the processor can do that, in bytes (default: 24 "
+		"MiB)"),
 	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
 		"Memory that the messages of one peer may take that wait for a "
 		"receive, in bytes; then its messages are left where they are "

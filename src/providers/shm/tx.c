@@ -56,6 +56,7 @@ static void keep_atomic(struct shm_tx *tx, const struct wf_op_atomic *atomic)
 static void keep_op(struct shm_ep *ep, struct shm_tx *tx, const struct wf_op *op)
 {
 	tx->local.len = op->len;
+	tx->local.past = shm_is_past(op->len);
 	tx->op_flags = op->flags;
 	tx->context = op->context;
 	tx->addr = op->addr;

@@ -20,6 +20,7 @@ static void values(void **state)
 	setenv("FI_SHM_INJECT_SIZE", "0", 1);
 	setenv("FI_SHM_EAGER_SIZE", "70000", 1);
 	setenv("FI_SHM_CMA_SIZE", "1000000", 1);
+	setenv("FI_SHM_NONTEMPORAL_SIZE", "1", 1);
 	setenv("FI_SHM_UNEXPECTED_SIZE", "many", 1);
 	setenv("FI_SHM_CONNECT_TIMEOUT", "0", 1);
 	/* Those of others are taken, whatever they say. */
@@ -35,6 +36,7 @@ static void values(void **state)
 	assert_int_equal(shm_params.inject_size, 0);
 	assert_int_equal(shm_params.eager_size, defaults.eager_size);
 	assert_int_equal(shm_params.cma_size, 1000000);
+	assert_int_equal(shm_params.nontemporal_size, 1);
 	assert_int_equal(shm_params.unexpected_size, defaults.unexpected_size);
 	assert_int_equal(shm_params.connect_timeout, 0);
 }
