@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tcp_socket latency|stream SIZE COUNT: bare TCP sockets on the loopback interface,
- * non-blocking and busily polled, as ep_bench measures endpoints. */
+/* tcp_socket latency|stream SIZE COUNT [ALGORITHM]: bare TCP sockets on the loopback
+ * interface, non-blocking and busily polled, as ep_bench measures endpoints; with the
+ * congestion control that is named, or the system's. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,6 +14,7 @@ enum { BATCH = 100, STREAM_BATCH = 4096, LARGE_BATCH = 256 };
 struct work {
 	size_t size;
 	struct pair_test test;
+	const char *algorithm; /* NULL: as the system has it */
 	int fd;
 	char *buf;
 };
@@ -86,6 +88,9 @@ static void run(const struct pair *pair, void *arg)
 	w->buf = calloc(1, w->size + 1);
 	if (!w->buf || fd < 0)
 		pair_fail("socket");
+	if (w->algorithm && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, w->algorithm,
+				    strlen(w->algorithm)))
+		pair_fail(w->algorithm);
 	if (pair->side && (bind(fd, (struct sockaddr *)&addr, len) || listen(fd, 1) ||
 				  getsockname(fd, (struct sockaddr *)&addr, &len)))
 		pair_fail("listen");
@@ -104,11 +109,13 @@ int main(int argc, char **argv)
 {
 	struct work w = { 0 };
 
-	if (argc != 4) {
-		fprintf(stderr, "usage: %s latency|stream SIZE COUNT\n", argv[0]);
+	if (argc != 4 && argc != 5) {
+		fprintf(stderr, "usage: %s latency|stream SIZE COUNT [ALGORITHM]\n",
+			argv[0]);
 		return 2;
 	}
 	w.size = strtoul(argv[2], NULL, 0);
+	w.algorithm = argc == 5 ? argv[4] : NULL;
 	w.test = strcmp(argv[1], "stream")
 			 ? (struct pair_test){ turns, .batch = BATCH, .legs = 2 }
 			 : (struct pair_test){ stream, .batch = STREAM_BATCH,
