@@ -11,7 +11,7 @@ enum { FIRST_BUCKETS = 64, FIRST_INDICES = 64 };
 int wf_remotes_init(
 	struct wf_remotes *remotes, const struct wf_remote_ops *ops, uint64_t seed)
 {
-	struct wf_remote **buckets = calloc(FIRST_BUCKETS, sizeof(*buckets));
+	struct wf_remote **buckets = calloc(FIRST_BUCKETS, sizeof(struct wf_remote *));
 
 	if (!buckets)
 		return -FI_ENOMEM;
@@ -66,7 +66,7 @@ static void link_in(
 static void grow(struct wf_remotes *remotes)
 {
 	size_t mask = remotes->bucket_mask * 2 + 1;
-	struct wf_remote **buckets = calloc(mask + 1, sizeof(*buckets));
+	struct wf_remote **buckets = calloc(mask + 1, sizeof(struct wf_remote *));
 	struct wf_remote *remote, *next;
 
 	if (!buckets)
@@ -111,11 +111,12 @@ bool wf_remotes_set_index(
 	if (index >= remotes->index_room) {
 		while (room <= index)
 			room *= 2;
-		by_index = realloc(remotes->by_index, room * sizeof(*by_index));
+		by_index =
+			realloc(remotes->by_index, room * sizeof(struct wf_remote *));
 		if (!by_index)
 			return false;
 		memset(by_index + remotes->index_room, 0,
-			(room - remotes->index_room) * sizeof(*by_index));
+			(room - remotes->index_room) * sizeof(struct wf_remote *));
 		remotes->by_index = by_index;
 		remotes->index_room = room;
 	}
@@ -127,7 +128,7 @@ void wf_remotes_forget_indices(struct wf_remotes *remotes)
 {
 	if (remotes->by_index)
 		memset(remotes->by_index, 0,
-			remotes->index_room * sizeof(*remotes->by_index));
+			remotes->index_room * sizeof(struct wf_remote *));
 }
 
 void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue)

@@ -109,40 +109,6 @@ int wf_addrstr_copy(const struct wf_addrstr_part *part, char *buf, size_t len)
 	return 0;
 }
 
-int wf_addrstr_to_sockaddr(const char *text, union wf_sockaddr *ret)
-{
-	char node[WF_ADDRSTR_NODE_MAX], service[WF_ADDRSTR_SERVICE_MAX];
-	union wf_sockaddr sa;
-	struct wf_addrstr str;
-	uint16_t port = 0;
-	int family, err;
-
-	err = wf_addrstr_parse(text, &str);
-	if (!err)
-		err = wf_addrstr_family(&str, &family);
-	if (!err)
-		err = wf_addrstr_copy(&str.node, node, sizeof(node));
-	if (!err)
-		err = wf_addrstr_copy(&str.service, service, sizeof(service));
-	if (!err && *service)
-		err = wf_sockaddr_parse_port(service, &port);
-	if (err)
-		return err;
-	if (*node) {
-		if (wf_sockaddr_from_host(node, &sa))
-			return -EINVAL;
-	} else {
-		if (family == AF_UNSPEC)
-			return -EINVAL;
-		sa = wf_sockaddr_any(family);
-	}
-	if (family != AF_UNSPEC && family != sa.sa.sa_family)
-		return -EAFNOSUPPORT;
-	wf_sockaddr_set_port(&sa, port);
-	*ret = sa;
-	return 0;
-}
-
 const char *wf_addrstr_name(const char *text)
 {
 	const char *sep = strstr(text, "://");

@@ -49,11 +49,6 @@ int wf_addrstr_family(const struct wf_addrstr *str, int *ret_family);
  * a character that no host or service name has. */
 int wf_addrstr_copy(const struct wf_addrstr_part *part, char *buf, size_t len);
 
-/* A numeric Internet address in text: "fi_sockaddr_in://192.0.2.1:80". Node and
- * service may be absent (wildcard, port 0) where the format fixes the family.
- * -EINVAL, -EAFNOSUPPORT as above, also for a node that is a name. */
-int wf_addrstr_to_sockaddr(const char *text, union wf_sockaddr *ret);
-
 /*
  * Endpoints of one machine have names instead: any text, of which a format in front
  * ("fi_shm://", "fi_ns://", or one that the application made up) is no part.

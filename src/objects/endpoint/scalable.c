@@ -147,7 +147,7 @@ int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer)
 	if (!sep)
 		return -FI_ENOMEM;
 	ret = -FI_ENOMEM;
-	sep->tx = calloc(WF_MAX(tx_count, 1), sizeof(sep->tx[0]));
+	sep->tx = calloc(WF_MAX(tx_count, 1), sizeof(struct wf_ep *));
 	if (!sep->tx)
 		goto err_free;
 	ret = wf_lock_init(&sep->rx_lock, core->lock.kind);

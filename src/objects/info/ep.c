@@ -152,7 +152,7 @@ static const struct wf_info_rule rules[] = {
 	{ EP(tx_ctx_cnt), .met = tx_contexts_met, .fill = tx_contexts_fill },
 	{ EP(rx_ctx_cnt), .met = rx_contexts_met, .fill = rx_contexts_fill },
 	{ EP(auth_key_size), .since = FI_VERSION(1, 5), .met = ep_key_met },
-	{ EP(xpu_ctx), .fill = xpu_fill },
+	{ .field = "ep_attr.xpu_ctx", .fill = xpu_fill },
 	{ .field = "tx_attr.tclass",
 		.since = FI_VERSION(1, 9),
 		.met = tx_tclass_met,

@@ -12,7 +12,7 @@ int wf_mr_map_init(struct wf_mr_map *map, enum wf_lock_kind kind)
 	int err;
 
 	memset(map, 0, sizeof(*map));
-	map->buckets = calloc(FIRST_BUCKETS, sizeof(*map->buckets));
+	map->buckets = calloc(FIRST_BUCKETS, sizeof(struct wf_mr *));
 	if (!map->buckets)
 		return -FI_ENOMEM;
 	map->bucket_count = FIRST_BUCKETS;
@@ -71,7 +71,7 @@ static void grow(struct wf_mr_map *map)
 
 	if (map->count < map->bucket_count)
 		return;
-	buckets = calloc(count, sizeof(*buckets));
+	buckets = calloc(count, sizeof(struct wf_mr *));
 	if (buckets)
 		rehash(map, buckets, count);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <rdma/providers/fi_log.h>
@@ -238,6 +239,7 @@ static int fill(struct wf_mr *mr, struct wf_domain *domain,
 	size_t size = attr->iov_count * sizeof(*mr->iov);
 	int mode = domain->info->domain_attr->mr_mode;
 
+	assert(size);
 	mr->iov = malloc(size);
 	if (!mr->iov)
 		return -FI_ENOMEM;

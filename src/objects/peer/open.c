@@ -23,45 +23,6 @@ int wf_peer_open_cntr(struct fid_domain *peer, const struct fi_cntr_attr *attr,
 	return fi_cntr_open(peer, &with_flag, ret_cntr, &context);
 }
 
-int wf_peer_open_av(struct fid_domain *peer, const struct fi_av_attr *attr,
-	struct fid_peer_av *av, struct fid_av **ret_av)
-{
-	struct fi_peer_av_context context = { sizeof(context), av };
-	struct fi_av_attr with_flag = *attr;
-
-	with_flag.flags |= FI_PEER;
-	return fi_av_open(peer, &with_flag, ret_av, &context);
-}
-
-int wf_peer_open_av_set(struct fid_av *peer, const struct fi_av_set_attr *attr,
-	struct fid_peer_av_set *set, struct fid_av_set **ret_set)
-{
-	/* The header's type is a tag that nothing defines. */
-	struct fi_peer_av_set_context context = { sizeof(context), (void *)set };
-	struct fi_av_set_attr with_flag = *attr;
-
-	with_flag.flags |= FI_PEER;
-	return fi_av_set(peer, &with_flag, ret_set, &context);
-}
-
-int wf_peer_open_eq(struct fid_fabric *peer, const struct fi_eq_attr *attr,
-	struct fid_eq *eq, struct fid_eq **ret_eq)
-{
-	struct fi_peer_eq_context context = { sizeof(context), eq };
-	struct fi_eq_attr with_flag = *attr;
-
-	with_flag.flags |= FI_PEER;
-	return fi_eq_open(peer, &with_flag, ret_eq, &context);
-}
-
-int wf_peer_open_domain(struct fid_fabric *peer, struct fi_info *info,
-	struct fid_domain *domain, struct fid_domain **ret_domain)
-{
-	struct fi_peer_domain_context context = { sizeof(context), domain };
-
-	return fi_domain2(peer, info, ret_domain, FI_PEER, &context);
-}
-
 static bool is_complete(const struct fi_ops_srx_peer *ops)
 {
 	return FI_CHECK_OP(ops, struct fi_ops_srx_peer, start_msg) &&

@@ -47,14 +47,6 @@ int wf_peer_open_cq(struct fid_domain *peer, const struct fi_cq_attr *attr,
 	struct fid_peer_cq *cq, struct fid_cq **ret_cq);
 int wf_peer_open_cntr(struct fid_domain *peer, const struct fi_cntr_attr *attr,
 	struct fid_peer_cntr *cntr, struct fid_cntr **ret_cntr);
-int wf_peer_open_av(struct fid_domain *peer, const struct fi_av_attr *attr,
-	struct fid_peer_av *av, struct fid_av **ret_av);
-int wf_peer_open_av_set(struct fid_av *peer, const struct fi_av_set_attr *attr,
-	struct fid_peer_av_set *set, struct fid_av_set **ret_set);
-int wf_peer_open_eq(struct fid_fabric *peer, const struct fi_eq_attr *attr,
-	struct fid_eq *eq, struct fid_eq **ret_eq);
-int wf_peer_open_domain(struct fid_fabric *peer, struct fi_info *info,
-	struct fid_domain *domain, struct fid_domain **ret_domain);
 
 /* The result is for fi_ep_bind to the peer's endpoints. Afterwards the peer's
  * operations are in @srx->peer_ops: -FI_EINVAL when they are not. */

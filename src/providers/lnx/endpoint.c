@@ -180,12 +180,6 @@ int lnx_endpoint(struct wf_domain *wf, struct fi_info *info, struct fid_ep **ret
 	struct lnx_ep *ep;
 	int ret;
 
-	if (flags) {
-		lnx_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_endpoint2: no flags are offered (got %#llx)\n",
-			(unsigned long long)flags);
-		return -FI_EINVAL;
-	}
 	ep = calloc(1, sizeof(*ep));
 	if (!ep)
 		return -FI_ENOMEM;

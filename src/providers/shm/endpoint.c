@@ -167,12 +167,6 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	struct shm_ep *ep;
 	int ret;
 
-	if (flags) {
-		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_endpoint2: no flags are offered (got %#llx)\n",
-			(unsigned long long)flags);
-		return -FI_EINVAL;
-	}
 	ep = calloc(1, sizeof(*ep));
 	if (!ep)
 		return -FI_ENOMEM;

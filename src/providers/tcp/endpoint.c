@@ -244,12 +244,6 @@ int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	struct tcp_ep *ep = NULL;
 	int ret;
 
-	if (flags) {
-		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_endpoint2: no flags are offered (got %#llx)\n",
-			(unsigned long long)flags);
-		return -FI_EINVAL;
-	}
 	if (is_several(info->ep_attr->tx_ctx_cnt) ||
 		is_several(info->ep_attr->rx_ctx_cnt)) {
 		tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,

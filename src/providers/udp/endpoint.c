@@ -115,12 +115,6 @@ int udp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	struct udp_ep *ep;
 	int ret;
 
-	if (flags) {
-		udp_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_endpoint2: no flags are offered (got %#llx)\n",
-			(unsigned long long)flags);
-		return -FI_EINVAL;
-	}
 	ret = wf_name_first(&udp_prov, info, "fi_endpoint", &name);
 	if (ret)
 		return ret;
