@@ -112,7 +112,7 @@ static bool arrive(struct fid_ep *sep, size_t index, uint64_t tag, unsigned char
 	assert_non_null(kept);
 	*kept = byte;
 	entry->peer_context = kept;
-	assert_int_equal(wf_srx_stow_tag(entry), 0);
+	assert_int_equal(place->port.fid.owner_ops->queue_tag(entry), 0);
 out:
 	wf_unlock(&core->lock);
 	wf_unlock(&core->sep->rx_lock);
