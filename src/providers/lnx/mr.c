@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <stdlib.h>
 
 #include "objects/absent/absent.h"
@@ -249,6 +250,7 @@ int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_
 	mr->fid.fid.fclass = FI_CLASS_MR;
 	mr->fid.fid.context = attr->context;
 	mr->fid.fid.ops = &mr_fid_ops;
+	assert(mr->member[0]); /* a link has members */
 	mr->fid.key = mr->member[0]->key;
 	if (base)
 		atomic_fetch_add_explicit(&base->refs, 1, memory_order_relaxed);

@@ -19,7 +19,7 @@ static bool enter(struct shm_ep *ep, struct shm_conn *conn)
 	struct shm_conn **conns;
 
 	if (ep->conn_count == ep->conn_room) {
-		conns = realloc(ep->conns, room * sizeof(*conns));
+		conns = realloc(ep->conns, room * sizeof(struct shm_conn *));
 		if (!conns)
 			return false;
 		ep->conns = conns;

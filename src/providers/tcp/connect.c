@@ -59,7 +59,7 @@ static int connect_from(const union wf_sockaddr *local, uint16_t port,
 	int *ret_fd)
 {
 	union wf_sockaddr name = *local;
-	int fd, err;
+	int fd = -1, err;
 
 	wf_sockaddr_set_port(&name, port);
 	err = tcp_bound_socket(&name, conf, tclass, &fd);

@@ -159,7 +159,8 @@ static void drop_results(struct tcp_conn *conn, struct tcp_source *from)
 	}
 }
 
-/* Operations that have not begun; those whose data is cleared have. */
+/* Operations that have not begun; those whose data is cleared have. @conn: NULL for
+ * those that wait for one, of which none has. */
 static void forget_list(
 	struct tcp_conn *conn, struct tcp_source *from, struct wf_list *list)
 {
@@ -169,7 +170,7 @@ static void forget_list(
 
 		if (tx->from != from)
 			continue;
-		if (tx->rendezvous) {
+		if (conn && tx->rendezvous) {
 			keep(conn, from, tx);
 			continue;
 		}

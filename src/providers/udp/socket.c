@@ -90,7 +90,7 @@ int udp_bind(struct udp_ep *ep)
 	char text[WF_SOCKADDR_STRLEN];
 	union wf_sockaddr name = ep->name;
 	socklen_t len = sizeof(name);
-	int fd, ret;
+	int fd = -1, ret;
 
 	if (ep->fd >= 0)
 		return 0;
