@@ -286,6 +286,55 @@ static void bulk_data_may_be_delayed(void **state)
 	close(fd);
 }
 
+static void expect_algorithm(int fd, const char *want)
+{
+	char name[16] = { 0 };
+	socklen_t len = sizeof(name);
+
+	assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, &len), 0);
+	assert_string_equal(name, want);
+}
+
+/* Both ends are on this machine: no pacing, from before the connection was made, and a
+ * queue that fits into the cache. A socket that has no other end is left alone. */
+static void one_machine_is_no_network(void **state)
+{
+	enum { KERNEL_DOUBLES = 2 };
+	union wf_sockaddr addr = host("127.0.0.1"), peer;
+	char system_algorithm[16] = { 0 };
+	socklen_t len = sizeof(system_algorithm);
+	struct tcp_listener listener;
+	int from, to, lone = socket(AF_INET, SOCK_STREAM, 0);
+
+	(void)state;
+	assert_true(lone >= 0);
+	assert_int_equal(
+		getsockopt(lone, IPPROTO_TCP, TCP_CONGESTION, system_algorithm, &len),
+		0);
+	assert_false(tcp_sock_connected(lone));
+	expect_algorithm(lone, system_algorithm);
+	/* Nobody knows who will connect there. */
+	tcp_sock_before_listen(lone, &(union wf_sockaddr){ .sa.sa_family = AF_INET });
+	expect_algorithm(lone, system_algorithm);
+
+	assert_int_equal(tcp_listen(&listener, &addr, &any), 0);
+	assert_int_equal(tcp_connect(NULL, &listener.name, &any, 0, &from), 0);
+	to = accept_one(&listener, &peer);
+	expect_algorithm(from, "reno");
+	expect_algorithm(to, "reno");
+	assert_true(tcp_sock_connected(from));
+	assert_true(tcp_sock_connected(to));
+	assert_true(get_int(to, SOL_SOCKET, SO_RCVBUF) <= KERNEL_DOUBLES * (448 << 10));
+	tcp_sock_cork(from, true);
+	assert_int_equal(get_int(from, IPPROTO_TCP, TCP_CORK), 1);
+	tcp_sock_cork(from, false);
+	assert_int_equal(get_int(from, IPPROTO_TCP, TCP_CORK), 0);
+	close(lone);
+	close(from);
+	close(to);
+	tcp_listener_close(&listener);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -297,6 +346,7 @@ int main(void)
 		cmocka_unit_test(connects_from_the_range),
 		cmocka_unit_test(refuses_when_no_descriptor_is_left),
 		cmocka_unit_test(bulk_data_may_be_delayed),
+		cmocka_unit_test(one_machine_is_no_network),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
