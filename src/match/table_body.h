@@ -80,7 +80,7 @@ static void T(_move_some)(struct T() * t)
 
 static void T(_resize)(struct T() * t, uint32_t size)
 {
-	T_LINK *buckets = calloc(size, sizeof(*buckets));
+	T_LINK *buckets = calloc(size, sizeof(T_LINK));
 
 	if (!buckets) {
 		/* Not asked for again before the need has doubled or halved. */

@@ -58,7 +58,7 @@ static __attribute__((noinline)) struct wf_pool *pool_new(
 	size_t size = sizes->head + class_len(k);
 
 	if (!sizes->pools)
-		sizes->pools = calloc(WF_SIZES_CLASSES, sizeof(*sizes->pools));
+		sizes->pools = calloc(WF_SIZES_CLASSES, sizeof(struct wf_pool *));
 	if (!sizes->pools)
 		return NULL;
 	pool = malloc(sizeof(*pool));

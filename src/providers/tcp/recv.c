@@ -216,12 +216,12 @@ int tcp_rts_head(struct tcp_conn *conn)
 		tcp_rdv_clear(conn, rdv, entry);
 		return 0;
 	}
-	rdv->stowed = tcp_unexp_new(conn, entry, sizeof(rdv));
+	rdv->stowed = tcp_unexp_new(conn, entry, sizeof(struct tcp_rdv *));
 	if (!rdv->stowed) {
 		rdv_free(conn, rdv);
 		return no_memory(conn, entry);
 	}
-	memcpy(wf_srx_room(rdv->stowed), &rdv, sizeof(rdv));
+	memcpy(wf_srx_room(rdv->stowed), &rdv, sizeof(struct tcp_rdv *));
 	rdv->stowed->note = TCP_UNEXP_RTS;
 	return 0;
 }

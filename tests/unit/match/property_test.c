@@ -38,29 +38,47 @@ static uint64_t from_env(const char *name, uint64_t otherwise)
 	return text ? strtoull(text, NULL, 0) : otherwise;
 }
 
+static void run(struct world *w, uint64_t seed, uint64_t ops)
+{
+	for (uint64_t i = 0; i < ops && !w->wrong; i++) {
+		if (i % 8192 == 0)
+			op_season(w);
+		if (i % 8192 == 5000)
+			op_walk(w);
+		if (i % 65536 == 65535)
+			op_drain(w);
+		world_step(w);
+		if (w->wrong)
+			fail_msg("%s differs at operation %" PRIu64
+				 "; WEFT_MATCH_SEED=%" PRIu64,
+				w->wrong, i, seed);
+	}
+}
+
 /* TAG-001 TAG-002 TAG-005 TAG-008 TAG-010 TAG-011 TAG-015 MSG-009 MSG-010 MSG-011
  * MSG-012 MRV-008 MRV-009 EP-034 */
 static void test_model(void **state)
 {
 	uint64_t seed = from_env("WEFT_MATCH_SEED", 1);
-	uint64_t ops = from_env("WEFT_MATCH_OPS", DEFAULT_OPS);
 	struct generator g = { .src.next = generate, .state = seed };
 	struct world w;
 
 	world_init(&w, &g.src);
-	for (uint64_t i = 0; i < ops && !w.wrong; i++) {
-		if (i % 8192 == 0)
-			op_season(&w);
-		if (i % 8192 == 5000)
-			op_walk(&w);
-		if (i % 65536 == 65535)
-			op_drain(&w);
-		world_step(&w);
-		if (w.wrong)
-			fail_msg("%s differs at operation %" PRIu64
-				 "; WEFT_MATCH_SEED=%" PRIu64,
-				w.wrong, i, seed);
-	}
+	run(&w, seed, from_env("WEFT_MATCH_OPS", DEFAULT_OPS));
+	world_done(&w);
+}
+
+/* Messages in memory that lies too far away for short names, and marks, too. */
+static void test_far(void **state)
+{
+	uint64_t seed = from_env("WEFT_MATCH_SEED", 2);
+	struct generator g = { .src.next = generate, .state = seed };
+	struct world w;
+
+	world_init(&w, &g.src);
+	w.names.base = WF_POOL_SLAB;
+	run(&w, seed, from_env("WEFT_MATCH_OPS", DEFAULT_OPS) / 10);
+	assert_true(w.names.far.used > 0);
 	world_done(&w);
 }
 
@@ -68,6 +86,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_model),
+		cmocka_unit_test(test_far),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

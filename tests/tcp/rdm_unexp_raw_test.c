@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Messages that nobody waits for, while they arrive: whatever is done with one when the
+ * first @cut bytes of its payload are there, the rest goes where it should.
+ */
+#include "raw_rdm.h"
+
+enum { LEN = 8, TAG = 7 };
+
+static const char payload[] = "abcdefgh";
+static const char ack[] = "03 00 0000 02 00 10 00 1000000000000000";
+
+static struct fi_context2 peeked, received;
+
+static ssize_t start(struct rdm *rdm, const struct iovec *iov, size_t count,
+	void *context, uint64_t flags)
+{
+	struct fi_msg_tagged msg = {
+		.msg_iov = iov,
+		.iov_count = count,
+		.addr = FI_ADDR_UNSPEC,
+		.tag = TAG,
+		.context = context,
+	};
+
+	return fi_trecvmsg(rdm->t.ep, &msg, flags);
+}
+
+/* With @flags, until there is one. */
+static void peek(struct rdm *rdm, uint64_t flags)
+{
+	time_t end = now_s() + PATIENCE_S;
+
+	while (!rdm->t.done_count) {
+		assert_int_equal(start(rdm, NULL, 0, &peeked, FI_PEEK | flags), 0);
+		drive(&rdm->t);
+		assert_true(now_s() < end);
+	}
+	rdm->t.failed_count = 0;
+	assert_ptr_equal(completion(&rdm->t).op_context, &peeked);
+}
+
+static void send_begin(int fd, size_t cut)
+{
+	struct bytes head =
+		hex("03 01 0400 00 00 18 00 2000000000000000 0700000000000000");
+
+	memcpy(head.at + head.len, payload, cut);
+	raw_send(fd, head.at, head.len + cut);
+}
+
+static void send_rest(struct rdm *rdm, int fd, size_t cut)
+{
+	if (cut < LEN)
+		raw_send(fd, payload + cut, LEN - cut);
+	raw_expect(&rdm->t, fd, ack);
+}
+
+static void expect_received(struct rdm *rdm, const char *buf)
+{
+	struct fi_cq_tagged_entry entry = completion(&rdm->t);
+
+	assert_ptr_equal(entry.op_context, &received);
+	assert_int_equal(entry.len, LEN);
+	assert_memory_equal(buf, payload, LEN);
+}
+
+static void one_is_received(void **state)
+{
+	struct rdm *rdm = *state;
+	int fd = rdm_connect(rdm, VERSION_1);
+
+	for (size_t cut = 0; cut <= LEN; cut++) {
+		for (size_t first = 0; first <= LEN; first++) {
+			char buf[LEN + 1] = "";
+			struct iovec iov[] = { { buf, first },
+				{ buf + first, LEN - first } };
+
+			send_begin(fd, cut);
+			peek(rdm, 0);
+			assert_int_equal(start(rdm, iov, 2, &received, 0), 0);
+			send_rest(rdm, fd, cut);
+			expect_received(rdm, buf);
+		}
+	}
+	close(fd);
+	assert_alive(rdm);
+}
+
+static void too_long_a_one_is_cut_off(void **state)
+{
+	struct rdm *rdm = *state;
+	int fd = rdm_connect(rdm, VERSION_1);
+
+	for (size_t cut = 0; cut <= LEN; cut++) {
+		for (size_t room = 1; room < LEN; room++) {
+			char buf[LEN + 1] = "";
+			struct iovec iov = { buf, room };
+			time_t end = now_s() + PATIENCE_S;
+
+			send_begin(fd, cut);
+			peek(rdm, 0);
+			assert_int_equal(start(rdm, &iov, 1, &received, 0), 0);
+			send_rest(rdm, fd, cut);
+			while (!rdm->t.failed_count) {
+				drive(&rdm->t);
+				assert_true(now_s() < end);
+			}
+			assert_int_equal(rdm->t.failed_err, FI_ETRUNC);
+			assert_memory_equal(buf, payload, room);
+			assert_int_equal(buf[room], 0);
+		}
+	}
+	close(fd);
+	assert_alive(rdm);
+}
+
+static void one_is_discarded(void **state)
+{
+	struct rdm *rdm = *state;
+	int fd = rdm_connect(rdm, VERSION_1);
+
+	for (size_t cut = 0; cut <= LEN; cut++) {
+		char buf[LEN + 1] = "";
+		struct iovec iov = { buf, LEN };
+
+		send_begin(fd, cut);
+		peek(rdm, FI_DISCARD);
+		send_rest(rdm, fd, cut);
+		/* The next one is whole. */
+		assert_int_equal(start(rdm, &iov, 1, &received, 0), 0);
+		send_begin(fd, LEN);
+		send_rest(rdm, fd, LEN);
+		expect_received(rdm, buf);
+	}
+	close(fd);
+	assert_alive(rdm);
+}
+
+static void one_is_claimed(void **state)
+{
+	struct rdm *rdm = *state;
+	int fd = rdm_connect(rdm, VERSION_1);
+
+	for (size_t cut = 0; cut <= LEN; cut++) {
+		for (int late = 0; late < 2; late++) {
+			char buf[LEN + 1] = "";
+			struct iovec iov = { buf, LEN };
+
+			send_begin(fd, cut);
+			peek(rdm, FI_CLAIM);
+			if (late)
+				send_rest(rdm, fd, cut);
+			assert_int_equal(start(rdm, &iov, 1, &peeked, FI_CLAIM), 0);
+			if (!late)
+				send_rest(rdm, fd, cut);
+			assert_ptr_equal(completion(&rdm->t).op_context, &peeked);
+			assert_memory_equal(buf, payload, LEN);
+		}
+	}
+	close(fd);
+	assert_alive(rdm);
+}
+
+/* The rest never comes: whoever receives it is told, and what is whole stays. */
+static void its_connection_is_lost(void **state)
+{
+	struct rdm *rdm = *state;
+
+	for (size_t cut = 0; cut <= LEN; cut++) {
+		int fd = rdm_connect(rdm, VERSION_1);
+		time_t end = now_s() + PATIENCE_S;
+		char buf[LEN + 1] = "";
+		struct iovec iov = { buf, LEN };
+
+		send_begin(fd, cut);
+		peek(rdm, 0);
+		close(fd);
+		for (int i = 0; i < 1000; i++)
+			drive(&rdm->t);
+		assert_int_equal(start(rdm, &iov, 1, &received, 0), 0);
+		while (!rdm->t.failed_count && !rdm->t.done_count) {
+			drive(&rdm->t);
+			assert_true(now_s() < end);
+		}
+		if (cut == LEN)
+			expect_received(rdm, buf);
+		else
+			assert_int_equal(rdm->t.failed_err, FI_ECANCELED);
+		rdm->t.failed_count = 0;
+	}
+	assert_alive(rdm);
+}
+
+#define EACH(test) cmocka_unit_test_setup_teardown(test, open_rdm, close_rdm)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		EACH(one_is_received),
+		EACH(too_long_a_one_is_cut_off),
+		EACH(one_is_discarded),
+		EACH(one_is_claimed),
+		EACH(its_connection_is_lost),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
