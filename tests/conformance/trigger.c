@@ -220,6 +220,40 @@ static void deferred_send_and_receive(void)
 	close_work(&w);
 }
 
+/* What is not work completes and counts as ever while work is under way, and after. */
+static void messages_pass_work_that_waits(void)
+{
+	static struct work w;
+	const struct cf_side *from = &w.env.side[0], *to = &w.env.side[1];
+	struct fi_op_tagged op;
+
+	open_work(&w, FI_TAGGED);
+	w.out = 4711;
+	w.iov[0] = (struct iovec){ &w.in, sizeof(w.in) };
+	op = (struct fi_op_tagged){ .ep = to->ep,
+		.msg = { .msg_iov = &w.iov[0],
+			.iov_count = 1,
+			.addr = FI_ADDR_UNSPEC,
+			.tag = 77,
+			.context = &w.contexts[0] } };
+	w.work[0].op_type = FI_OP_TRECV;
+	w.work[0].op.tagged = &op;
+	CHECK_OK(queue(&w, 0));
+	CHECK_OK(fi_cntr_add(w.start, 1));
+	for (int i = 0; i < 3; i++)
+		cf_exchange(&w.env, 4);
+	CHECK_EQ(fi_cntr_read(w.done), 0);
+	CHECK_OK(fi_tinject(from->ep, &w.out, sizeof(w.out), from->peer, 77));
+	check_counter(w.done, 1);
+	CHECK_EQ(w.in, 4711);
+	cf_exchange(&w.env, 4);
+	cf_cq_quiet(from->tx_cq);
+	cf_cq_quiet(to->rx_cq);
+	CHECK_EQ(fi_cntr_read(from->tx_cntr), 5);
+	CHECK_EQ(fi_cntr_read(to->rx_cntr), 4);
+	close_work(&w);
+}
+
 static void errors_count_for_the_threshold(void)
 {
 	static struct work w;
@@ -404,6 +438,8 @@ CF_SUITE(trigger,
 	CF_CASE(a_receive_triggers_an_answer, "TRG-002", FI_MSG | FI_TRIGGER),
 	CF_CASE(deferred_send_and_receive, "TRG-004 TRG-005 TRG-006 TRG-009",
 		FI_MSG | FI_TRIGGER),
+	CF_CASE(messages_pass_work_that_waits, "TRG-004 TRG-006",
+		FI_MSG | FI_TAGGED | FI_TRIGGER),
 	CF_CASE(errors_count_for_the_threshold, "TRG-004", FI_MSG | FI_TRIGGER),
 	CF_CASE(deferred_counter_operations, "TRG-004 TRG-005", FI_MSG | FI_TRIGGER),
 	CF_CASE(work_forms_a_chain, "TRG-004 TRG-005", FI_MSG | FI_TRIGGER),

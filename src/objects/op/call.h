@@ -3,6 +3,7 @@
 #define WF_OBJECTS_OP_CALL_H
 
 #include "objects/op/build.h"
+#include "objects/srx/post_quick.h"
 
 /*
  * The message and tagged calls differ in nothing but a tag, 0 for messages: what both

@@ -300,12 +300,6 @@ struct wf_srx_arrival {
  * takes wf_srx_get_*. The lock is held as for those; there is an ep->srx. */
 bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);
 
-/* Post a receive of one buffer with the endpoint's default @flags where ep->post_quick
- * says that ep->start_rx does no more. False: nothing was done, it takes that. */
-bool wf_srx_post_quick(struct wf_ep *ep, uint64_t type, uint64_t flags, void *buf,
-	size_t len, void *desc, fi_addr_t addr, uint64_t tag, uint64_t ignore,
-	void *context);
-
 /* ---- fi_srx_context ---- */
 
 int wf_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,

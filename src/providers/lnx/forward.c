@@ -55,6 +55,8 @@ static bool moved(const struct hop *hop, fi_addr_t dest, ssize_t ret)
 				return lnx_no_peer(dest);                              \
 			ret_ = (call);                                                 \
 		} while (wf_unlikely(ret_) && moved(&hop, dest, ret_));                \
+		if (wf_unlikely(hop.ep->counts))                                       \
+			lnx_count_held();                                              \
 		return ret_;                                                           \
 	} while (0)
 

@@ -19,8 +19,8 @@
  * AV. Members import these (fi_peer(3)) and complete, count and match there. A
  * transmission is handed to the member that reaches its destination, by the public call
  * that the application used; it completes in the application's CQ by the member's own
- * hand. Whatever is called here a member is opened through the public interface, so it
- * may be of any provider.
+ * hand. A member is opened through the public interface and may be of any provider; one
+ * of this library is spared that interface afterwards (short.c).
  *
  *   struct lnx_domain  the members' fabrics and domains
  *   struct lnx_av      the members' AVs, and which member reaches which address

@@ -129,12 +129,14 @@ void lnx_short_finish(struct lnx_ep *ep)
 	}
 }
 
+/* Not into a queue that is imported itself: its owner is to be asked. */
 static void set_cq(struct fid_cq *fid, struct lnx_port *port, bool on)
 {
 	struct wf_cq *cq = fid ? wf_cq_imported(fid) : NULL;
 
 	if (cq)
-		wf_cq_set_direct(cq, on ? port->cq : NULL);
+		wf_cq_set_direct(
+			cq, on && port->cq->owner == &port->cq->self ? port->cq : NULL);
 }
 
 static void set_cntr(struct fid_cntr *fid, struct lnx_cntr_port *port, bool on)

@@ -155,6 +155,7 @@ ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
 	struct lnx_ep *ep = lnx_ep_of(wf);
 	struct lnx_peer *peer = lnx_av_peer(ep->av, op->addr);
 	uint32_t rail;
+	ssize_t ret;
 
 	if (wf_unlikely(!peer))
 		return lnx_no_peer(op->addr);
@@ -162,7 +163,10 @@ ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
 		return start_recorded(ep, peer, op);
 	/* acquire: pairs with the release of the insertion. */
 	rail = atomic_load_explicit(&peer->rail, memory_order_acquire);
-	return send_somehow(ep, peer, op, &rail);
+	ret = send_somehow(ep, peer, op, &rail);
+	if (wf_unlikely(ep->counts))
+		lnx_count_held();
+	return ret;
 }
 
 /* Receives that are deferred work end, as all receives, by a member's hand. */

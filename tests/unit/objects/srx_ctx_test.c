@@ -438,6 +438,52 @@ static void test_import_foreign(void **state)
 	fk_close_around(&a);
 }
 
+/* A context of this library is delivered into, whoever the owner is, as long as he has
+ * named where the results go. */
+static void test_deliver_imported(void **state)
+{
+	struct domain_fixture *f = *state, *g;
+	struct fk_around a = fk_open_around(f), b;
+	struct fk *owner = fk_open_enabled(&a, 0), *peer;
+	const struct wf_srx_arrival msg = { "abc", 3, 5, 0, 0, 1, 1 };
+	struct fid_ep *ep = &owner->ep.fid, *srx;
+	struct wf_srx_port port;
+	struct wf_cq *cq;
+	char buf[8] = "";
+
+	assert_int_equal(domain_fixture_setup((void **)&g), 0);
+	b = fk_open_around(g);
+	wf_srx_export(owner->ep.srx_queue, &port, &owner->ep, NULL);
+	srx = import(g, &port.fid, 0);
+	peer = fk_open(g, fk_info(0));
+	assert_int_equal(fi_ep_bind(&peer->ep.fid, &srx->fid, 0), 0);
+	fk_enable_with(peer, &b, 0);
+	cq = wf_cq_of(b.cq);
+
+	assert_int_equal(fi_trecv(ep, buf, 8, NULL, FI_ADDR_UNSPEC, 5, 0, buf), 0);
+	wf_ep_srx_lock(&owner->ep);
+	wf_cq_set_direct(cq, NULL);
+	assert_false(wf_srx_deliver(&peer->ep, FI_TAGGED, &msg));
+	assert_string_equal(buf, "");
+	wf_cq_set_direct(cq, wf_cq_of(a.cq));
+	assert_true(wf_srx_deliver(&peer->ep, FI_TAGGED, &msg));
+	/* It is there no more. */
+	assert_false(wf_srx_deliver(&peer->ep, FI_TAGGED, &msg));
+	wf_ep_srx_unlock(&owner->ep);
+	fk_expect(&a, buf, T, 3, 5);
+	fk_expect_none(&b);
+	assert_string_equal(buf, "abc");
+	wf_cq_set_direct(cq, cq);
+
+	wf_srx_drain(&port);
+	fk_close(peer);
+	assert_int_equal(fi_close(&srx->fid), 0);
+	fk_close_around(&b);
+	domain_fixture_teardown((void **)&g);
+	fk_close(owner);
+	fk_close_around(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -450,6 +496,7 @@ int main(void)
 		DOMAIN_TEST(test_import_bad),
 		DOMAIN_TEST(test_import),
 		DOMAIN_TEST(test_import_foreign),
+		DOMAIN_TEST(test_deliver_imported),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
