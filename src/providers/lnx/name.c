@@ -188,10 +188,16 @@ static bool unpack_link(const uint8_t *from, size_t len, struct lnx_name_link *l
 	link->len = (uint16_t)(len - ENTRY);
 	if (link->format & NUMBERS)
 		return unpack_numbers(from + ENTRY, link);
-	if (link->format == FI_SOCKADDR_IN && link->len == IN_LEN)
+	/* One form for each address, so that equal ones are found to be equal. */
+	if (link->format == FI_SOCKADDR_IN) {
+		if (link->len != IN_LEN)
+			return false;
 		unpack_in(from + ENTRY, link);
-	else if (link->format == FI_SOCKADDR_IN6 && link->len == IN6_LEN)
+	} else if (link->format == FI_SOCKADDR_IN6) {
+		if (link->len != IN6_LEN)
+			return false;
 		unpack_in6(from + ENTRY, link);
+	}
 	return true;
 }
 
