@@ -25,7 +25,7 @@
 #include "providers/shm/ring.h"
 #include "providers/shm/socket.h"
 
-enum { BUF = 20000, MOVES_MAX = 200, DRIVES = 4, IDS = 8 };
+enum { BUF = 20000, MOVES_MAX = 200, DRIVES = 4, LAST_DRIVES = 8, IDS = 8 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 struct fi_provider *shm_prov_ini(void);
@@ -298,6 +298,22 @@ static void move_read(struct input *in)
 	(void)fi_read(v.ep, buffer(len), len, NULL, v.evil, 0, 1, NULL);
 }
 
+/* What is over when it was written, and may come back when he closes his end. */
+static void move_inject(struct input *in)
+{
+	static const uint8_t bytes[4096];
+	size_t len = some_length(in) % sizeof(bytes);
+
+	(void)fi_tinject(v.ep, bytes, len, v.evil, byte_of(in));
+}
+
+static void move_inject_write(struct input *in)
+{
+	static const uint8_t bytes[256];
+
+	(void)fi_inject_write(v.ep, bytes, byte_of(in), v.evil, 0, 1);
+}
+
 /* Operands in front, results behind them. */
 static void move_fetch(struct input *in)
 {
@@ -320,6 +336,8 @@ static void (*const moves[])(struct input *in) = {
 	move_write,
 	move_read,
 	move_fetch,
+	move_inject,
+	move_inject_write,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -334,7 +352,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		moves[byte_of(&in) % WF_ARRAY_SIZE(moves)](&in);
 	drive();
 	(void)close(evil.fd);
-	drive();
+	for (int i = 0; i < LAST_DRIVES; i++)
+		drive();
 	shm_region_unmap(evil.region);
 	must(!fi_close(&v.ep->fid));
 	must(!fi_close(&v.cq->fid));
