@@ -178,7 +178,6 @@ static void bad_atomics_change_nothing(void)
 static void injected_ones_that_fail_are_told(void)
 {
 	struct cf_options options = { .caps = FI_RMA | FI_ATOMIC, .split_cqs = true };
-	struct fi_cq_err_entry err = { 0 };
 	struct cf_region region;
 	struct cf_env env;
 	struct cf_side *from = &env.side[0];
@@ -190,6 +189,8 @@ static void injected_ones_that_fail_are_told(void)
 	cf_open_region(&env, 1, &region, NULL, LEN, FI_REMOTE_WRITE | FI_REMOTE_READ);
 	cf_meet(&env);
 	for (int i = 0; i < 3; i++) {
+		struct fi_cq_err_entry err = { 0 };
+
 		CF_RETRY(from->tx_cq,
 			fi_inject_write(from->ep, &one, sizeof(one), from->peer,
 				region.addr + LEN - 1, region.key));
@@ -200,6 +201,7 @@ static void injected_ones_that_fail_are_told(void)
 		CF_RETRY(from->tx_cq,
 			fi_inject_atomic(from->ep, &one, 1, from->peer, region.addr,
 				~region.key, FI_UINT64, FI_SUM));
+		err = (struct fi_cq_err_entry){ 0 };
 		cf_cq_wait_err(from->tx_cq, &err);
 		CHECK(err.op_context == from->ep->fid.context && err.err > 0);
 		CHECK(err.flags & FI_ATOMIC && err.flags & FI_WRITE);
