@@ -15,7 +15,9 @@ shows() { # pattern argument...
 	grep -qxE -- "$1" "$scratch/out" || fail "fi_info -p shm ${*:2}: no line '$1'"
 }
 shows '    src_addr: fi_shm://[0-9]+'
-shows '    dest_addr: fi_ns://some:1' -n some -P 1
+shows '    dest_addr: fi_ns://localhost:1' -n localhost -P 1
+with ours "$our_info" -p shm -n n0where.invalid -P 1 >/dev/null 2>&1 &&
+	fail "shm reaches a host that is none"
 shows '    dest_addr: mine://some' -n mine://some
 shows '    src_addr: fi_shm://some' -s some
 shows '    addr_format: FI_ADDR_STR' -a FI_ADDR_STR
