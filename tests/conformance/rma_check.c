@@ -214,6 +214,64 @@ static void injected_ones_that_fail_are_told(void)
 	cf_close(&env);
 }
 
+/* The next entry, of whichever kind, is of @context. */
+static void ends(struct cf_side *from, const void *context)
+{
+	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
+	struct fi_cq_tagged_entry entry = { 0 };
+	struct fi_cq_err_entry err = { 0 };
+	ssize_t ret;
+
+	do {
+		ret = fi_cq_read(from->tx_cq, &entry, 1);
+		cf_progress();
+	} while (ret == -FI_EAGAIN && cf_now_ms() < deadline);
+	if (ret == 1) {
+		CHECK(entry.op_context == context);
+		return;
+	}
+	CHECK_EQ(ret, -FI_EAVAIL);
+	CHECK_EQ(fi_cq_readerr(from->tx_cq, &err, 0), 1);
+	CHECK(err.op_context == context);
+}
+
+/* Also one that was complete before the target saw it. */
+static void each_that_is_refused_ends_once(void)
+{
+	struct cf_options options = { .caps = FI_RMA, .split_cqs = true };
+	uint64_t one = 1;
+	struct iovec iov = { &one, sizeof(one) };
+	struct fi_rma_iov rma = { .len = sizeof(one) };
+	struct fi_context2 context;
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+		.iov_count = 1,
+		.rma_iov = &rma,
+		.rma_iov_count = 1,
+		.context = &context };
+	struct cf_region region;
+	struct cf_env env;
+	struct cf_side *from = &env.side[0];
+
+	cf_need_connectionless();
+	cf_open_pair(&env, &options);
+	cf_open_region(&env, 1, &region, NULL, LEN, FI_REMOTE_WRITE);
+	cf_meet(&env);
+	msg.addr = from->peer;
+	rma.addr = region.addr + LEN - 1;
+	rma.key = region.key;
+	for (int i = 0; i < 3; i++) {
+		CF_RETRY(from->tx_cq, fi_writemsg(from->ep, &msg,
+					      FI_COMPLETION | FI_INJECT_COMPLETE));
+		ends(from, &context);
+		CF_RETRY(from->tx_cq, fi_write(from->ep, &one, sizeof(one), NULL,
+					      msg.addr, rma.addr, rma.key, &context));
+		ends(from, &context);
+	}
+	cf_cq_quiet(from->tx_cq);
+	cf_close_region(&region);
+	cf_close(&env);
+}
+
 /* After refusals, good transfers to the same region work. */
 static void the_target_serves_on(void)
 {
@@ -283,5 +341,6 @@ CF_SUITE(rma_check,
 		FI_MSG | FI_ATOMIC),
 	CF_CASE(injected_ones_that_fail_are_told, "RMA-007 CQ-044",
 		FI_MSG | FI_RMA | FI_ATOMIC),
+	CF_CASE(each_that_is_refused_ends_once, "RMA-006 CS-013", FI_MSG | FI_RMA),
 	CF_CASE(the_target_serves_on, "RMA-006 MR-034", FI_MSG | FI_RMA),
 	CF_CASE(the_whole_region_is_allowed, "RMA-006", FI_MSG | FI_RMA));

@@ -59,7 +59,7 @@ static void set_span(struct shm_span *span, const struct request *req)
  * their kind, which is none. */
 static void failed(struct shm_conn *conn, uint64_t id, uint8_t kind, int err)
 {
-	shm_tx_error(conn, id ? id : kind, -err);
+	shm_tx_error(conn, id > SHM_ID_TOLD ? id : kind | id << 8, -err);
 }
 
 /* Where one segment is, in one piece: the map's lock is held then. NULL: it is not
@@ -108,7 +108,7 @@ static void written(struct shm_conn *conn, const struct shm_span *to, uint64_t i
 		comp_flags |= FI_REMOTE_CQ_DATA;
 	wf_target_done(&conn->ep->ep, to->seg, to->count, comp_flags, to->len, data,
 		shm_conn_source(conn));
-	if (id)
+	if (id > SHM_ID_TOLD)
 		shm_tx_ack(conn, id);
 }
 
@@ -150,7 +150,7 @@ bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 	wf_ep_remote_done(
 		&conn->ep->ep, mr, FI_RMA | FI_REMOTE_WRITE, len, 0, FI_ADDR_NOTAVAIL);
 	wf_unlock(&map_of(conn)->lock);
-	if (id)
+	if (id > SHM_ID_TOLD)
 		shm_tx_ack(conn, id);
 	return true;
 }
@@ -170,7 +170,7 @@ static bool write_at_once(
 		return false;
 	shm_copy(to, req->payload, req->len);
 	done_there(conn, mr, rec, FI_RMA | FI_REMOTE_WRITE, req->len);
-	if (req->id)
+	if (req->id > SHM_ID_TOLD)
 		shm_tx_ack(conn, req->id);
 	return true;
 }
@@ -235,7 +235,7 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 	struct shm_tx *tx;
 	int err, ret = parse(rec, &req);
 
-	if (ret || req.payload_len || !req.id)
+	if (ret || req.payload_len || req.id <= SHM_ID_TOLD)
 		return -FI_EPROTO;
 	if (wf_likely(read_at_once(conn, rec, &req)))
 		return 0;
@@ -329,7 +329,7 @@ int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 		return ret;
 	atomic.datatype = req.datatype;
 	atomic.op = req.op;
-	if (check_atomic(&req, &atomic) || (fetch && !req.id))
+	if (check_atomic(&req, &atomic) || (fetch && req.id <= SHM_ID_TOLD))
 		return -FI_EPROTO;
 	shm_copy(operands, req.payload, req.payload_len);
 	atomic.seg = req.seg;
@@ -345,7 +345,7 @@ int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 		failed(conn, req.id, rec->kind, ret);
 	else if (fetch)
 		shm_out_answer(conn, SHM_REC_RESP, req.id, found, req.len);
-	else if (req.id)
+	else if (req.id > SHM_ID_TOLD)
 		shm_tx_ack(conn, req.id);
 	return 0;
 }
@@ -392,13 +392,22 @@ int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec)
 }
 
 /* One that was not to be heard of unless it failed. */
-static int silent_failed(struct shm_conn *conn, uint64_t kind, int err)
+static int silent_failed(struct shm_conn *conn, uint64_t word, int err)
 {
-	if (!conn->silent || (kind != SHM_REC_WRITE && kind != SHM_REC_ATOMIC))
+	uint8_t kind = (uint8_t)word;
+
+	if (!conn->silent || (kind != SHM_REC_WRITE && kind != SHM_REC_ATOMIC) ||
+		word >> 8 > SHM_ID_TOLD)
 		return -FI_EPROTO;
 	conn->silent--;
-	shm_tx_fail_silent(
-		conn, kind == SHM_REC_WRITE ? WF_OP_WRITE : WF_OP_ATOMIC, err);
+	if (word >> 8 == SHM_ID_TOLD)
+		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"%s refused a write or atomic that was complete without its "
+			"word (possible FI_DELIVERY_COMPLETE): %s\n",
+			shm_conn_name(conn), fi_strerror(err));
+	else
+		shm_tx_fail_silent(
+			conn, kind == SHM_REC_WRITE ? WF_OP_WRITE : WF_OP_ATOMIC, err);
 	return 0;
 }
 

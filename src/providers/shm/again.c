@@ -13,7 +13,8 @@
  * to were seen by nobody, and go to whoever comes next under the name, in their order,
  * before all that was sent later. So no message is acted on twice, and one that was
  * sent after the death is not lost. Operations that the application still waits for
- * are none of this: they end in errors, and so do accesses to memory of his.
+ * are none of this: they end in errors, and so do injected accesses
+ * to memory of his.
  *
  * Like a peer's lane, this one may be full of garbage.
  */
@@ -79,7 +80,7 @@ static bool is_message(const struct shm_record *rec)
 	       !(rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH));
 }
 
-/* Of an operation without an id nobody is told but when it fails. */
+/* Of these nobody is told but when they fail. */
 static bool is_silent(const struct shm_record *rec)
 {
 	uint64_t id;
@@ -88,7 +89,7 @@ static bool is_silent(const struct shm_record *rec)
 		rec->len < sizeof(id))
 		return false;
 	memcpy(&id, rec->blob, sizeof(id));
-	return !id;
+	return id == SHM_ID_SILENT;
 }
 
 void shm_again(struct shm_conn *conn)

@@ -40,12 +40,18 @@ static inline bool is_silent(const struct wf_op *op)
 	       !(op->flags & HEARD_FLAGS);
 }
 
-static void complete(struct shm_ep *ep, const struct wf_op *op)
+/* Is anybody told when it is complete? Byte counters of atomics are those of reads. */
+static inline bool is_told(const struct shm_ep *ep, const struct wf_op *op)
+{
+	return op->flags & FI_COMPLETION || !(op->flags & FI_INJECT) ||
+	       ep->ep.cntr[WF_CNTR_WRITE] || (op->atomic && ep->ep.cntr[WF_CNTR_READ]);
+}
+
+static void complete(struct shm_ep *ep, const struct wf_op *op, uint64_t id)
 {
 	const struct wf_op_report *report = &wf_op_reports[op->kind];
 
-	/* Atomics may be counted elsewhere, too. */
-	if (op->flags & FI_COMPLETION || ep->ep.cntr[report->cntr] || op->atomic)
+	if (id == SHM_ID_TOLD)
 		wf_ep_tx_done(&ep->ep, report->cntr, op->context, op->flags,
 			report->comp_flags, op->rma->len);
 }
@@ -113,7 +119,7 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 {
 	struct shm_ep *ep = conn->ep;
 	bool silent = is_silent(op);
-	uint64_t id = 0;
+	uint64_t id = is_told(ep, op) ? SHM_ID_TOLD : SHM_ID_SILENT;
 
 	if (!conn->idle || op->flags & FI_FENCE || op->rma_count != 1 ||
 		SHM_ACCESS_HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
@@ -131,7 +137,7 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 	write_slot(conn, op, id);
 	if (silent) {
 		conn->silent++;
-		complete(ep, op);
+		complete(ep, op, id);
 	}
 	return true;
 }

@@ -50,8 +50,8 @@ enum shm_kind {
 	SHM_REC_COMPARE, /* the same, and what to compare with */
 	SHM_REC_RESP,    /* word: id; blob: what an atomic operation found */
 	SHM_REC_ACK,     /* blob: ids */
-	SHM_REC_ERROR,   /* word: id, or kind of a WRITE or ATOMIC that had id 0 and is
-			    not   answered otherwise; blob: uint32_t error */
+	SHM_REC_ERROR, /* word: id, or kind | SHM_ID_ << 8 of a WRITE or ATOMIC that is
+			  not answered otherwise; blob: uint32_t error */
 	SHM_REC_KINDS,
 };
 
@@ -112,6 +112,10 @@ struct shm_rts {
 		uint64_t base, len;
 	} iov[SHM_IOV_LIMIT];
 };
+
+/* Ids of accesses that are not acknowledged: an error is told to the application, or
+ * only to the log, because it was told that the operation is complete. */
+enum { SHM_ID_SILENT = 0, SHM_ID_TOLD = 1 };
 
 /* What the blob of an access with one segment begins with. */
 enum { SHM_ACCESS_HEAD = sizeof(uint64_t) + sizeof(struct fi_rma_iov) };
