@@ -109,6 +109,7 @@ struct wf_match {
 	uint64_t unexpected_count, unspec_count;
 	uint32_t oldest, latest;
 	struct wf_list indexes; /* latest used first */
+	struct wf_match_index *recent_index;
 	uint32_t index_count;
 	bool first_used;
 	struct wf_match_marks *marks; /* NULL: there are none */

@@ -59,9 +59,27 @@ static bool is_unspec(const struct wf_match_message *msg)
 	return msg->node.addr < 0;
 }
 
+/* The index used last, which the next search mostly wants: there is always one to look
+ * at, but the first one serves nobody while it is not in use. */
+#define SERVES_NOBODY 1
+
+static void first_unused(struct wf_match *m)
+{
+	m->first.table.any = SERVES_NOBODY;
+	m->first_used = false;
+}
+
+static void set_recent(struct wf_match *m)
+{
+	m->recent_index =
+		wf_list_empty(&m->indexes) ? &m->first : index_of(m->indexes.next);
+}
+
 void wf_match_unexpected_init(struct wf_match *m)
 {
 	wf_list_init(&m->indexes);
+	first_unused(m);
+	set_recent(m);
 }
 
 static void index_free(struct wf_match *m, struct wf_match_index *x)
@@ -69,7 +87,7 @@ static void index_free(struct wf_match *m, struct wf_match_index *x)
 	wf_match_tight_done(&x->table);
 	m->index_count--;
 	if (x == &m->first) {
-		m->first_used = false;
+		first_unused(m);
 		return;
 	}
 	free(x);
@@ -81,6 +99,7 @@ void wf_match_unexpected_done(struct wf_match *m)
 {
 	wf_list_foreach_safe(item, &m->indexes) index_free(m, index_of(item));
 	wf_list_init(&m->indexes);
+	set_recent(m);
 }
 
 /* ---- a message in the first index ---- */
@@ -151,9 +170,9 @@ static void retreat_idle(struct wf_match *m, int count)
 		retreat(m, x);
 	if (x->last)
 		return;
-	m->indexes.prev = x->item.prev;
-	m->indexes.prev->next = &m->indexes;
+	wf_list_remove(&x->item);
 	index_free(m, x);
+	set_recent(m);
 }
 
 /* Extend @x by the message behind its last one; false when there is no memory. */
@@ -198,27 +217,30 @@ static struct wf_match_index *index_add(
 	x->last = 0;
 	wf_list_insert_after(&m->indexes, &x->item);
 	m->index_count++;
+	set_recent(m);
 	return x;
 }
 
 static inline bool serves(
-	const struct wf_match_index *x, uint64_t ignore, bool directed)
+	const struct wf_match_index *x, uint64_t ignore, uint64_t addr)
 {
-	return x->table.ignore == ignore && is_directed(x) == directed;
+	return x->table.ignore == ignore &&
+	       x->table.any == (addr == WF_MATCH_ANY ? UINT64_MAX : 0);
 }
 
-static __attribute__((noinline)) struct wf_match_index *index_get(
-	struct wf_match *m, uint64_t ignore, bool directed)
+static struct wf_match_index *index_get(
+	struct wf_match *m, uint64_t ignore, uint64_t addr)
 {
 	wf_list_foreach(item, &m->indexes)
 	{
-		if (!serves(index_of(item), ignore, directed))
+		if (!serves(index_of(item), ignore, addr))
 			continue;
 		wf_list_remove(item);
 		wf_list_insert_after(&m->indexes, item);
+		set_recent(m);
 		return index_of(item);
 	}
-	return index_add(m, ignore, directed);
+	return index_add(m, ignore, addr != WF_MATCH_ANY);
 }
 
 /* ---- searching ---- */
@@ -270,32 +292,58 @@ static uint32_t found(
 	return mark->message;
 }
 
+/* Behind what @x has taken in. */
+static inline uint32_t search_behind(
+	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
+{
+	struct wf_names_view view = wf_names_view(m->names);
+	uint32_t msg = x->last ? look(view, x->last)->newer : m->oldest;
+
+	if (!msg || matches(look(view, msg), tag, x->table.ignore, addr))
+		return msg;
+	return walk_on(m, x, tag, addr);
+}
+
+/* @link: the first in its bucket. */
+static __attribute__((noinline)) uint32_t search_bucket(struct wf_match *m,
+	struct wf_match_index *x, uint64_t tag, uint64_t addr, uint32_t link)
+{
+	link = wf_match_tight_look(&x->table, &link, tag, addr);
+	return link ? found(m, x, link) : search_behind(m, x, tag, addr);
+}
+
+static inline uint32_t search(
+	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
+{
+	uint32_t hash, link;
+
+	x->used = m->stamp;
+	if (x->table.keys) {
+		hash = wf_match_tight_hash(&x->table, tag, addr);
+		link = *wf_match_tight_bucket(&x->table, hash);
+		if (link)
+			return search_bucket(m, x, tag, addr, link);
+	}
+	return search_behind(m, x, tag, addr);
+}
+
+static __attribute__((noinline)) uint32_t search_other(
+	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
+{
+	struct wf_match_index *x = index_get(m, ignore, addr);
+
+	return x ? search(m, x, tag, addr) : scan(m, m->oldest, tag, ignore, addr);
+}
+
+/* Whatever is called from here is called last, so that nothing need be saved. */
 uint32_t wf_match_search_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	bool directed = addr != WF_MATCH_ANY;
-	struct wf_names_view view;
-	struct wf_match_index *x;
-	uint32_t link, msg;
-
 	if (m->unexpected_count <= SHORT)
 		return scan(m, m->oldest, tag, ignore, addr);
-	x = index_of(m->indexes.next);
-	if (wf_list_empty(&m->indexes) || !serves(x, ignore, directed))
-		x = index_get(m, ignore, directed);
-	if (wf_unlikely(!x))
-		return scan(m, m->oldest, tag, ignore, addr);
-	x->used = m->stamp;
-	if (x->table.keys) {
-		link = wf_match_tight_find(&x->table, tag, addr);
-		if (link)
-			return found(m, x, link);
-	}
-	view = wf_names_view(m->names);
-	msg = x->last ? look(view, x->last)->newer : m->oldest;
-	if (msg && matches(look(view, msg), tag, ignore, addr))
-		return msg;
-	return walk_on(m, x, tag, addr);
+	if (wf_unlikely(!serves(m->recent_index, ignore, addr)))
+		return search_other(m, tag, ignore, addr);
+	return search(m, m->recent_index, tag, addr);
 }
 
 /* ---- messages come, go, become known ---- */
