@@ -12,6 +12,9 @@
 #define wf_likely(x)   __builtin_expect(!!(x), 1)
 #define wf_unlikely(x) __builtin_expect(!!(x), 0)
 
+/* Where a call, or what has to be saved around one, would show. */
+#define WF_INLINE static inline __attribute__((always_inline))
+
 #define WF_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define WF_MIN(a, b)     ((a) < (b) ? (a) : (b))
 #define WF_MAX(a, b)     ((a) > (b) ? (a) : (b))

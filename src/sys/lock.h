@@ -49,7 +49,7 @@ static inline bool wf_lock_spin_try(struct wf_lock *lock)
 	return !atomic_exchange_explicit(&lock->held, true, memory_order_acquire);
 }
 
-static inline void wf_lock(struct wf_lock *lock)
+WF_INLINE void wf_lock(struct wf_lock *lock)
 {
 	if (lock->kind == WF_LOCK_NONE)
 		return;
@@ -57,7 +57,7 @@ static inline void wf_lock(struct wf_lock *lock)
 		wf_lock_slow(lock);
 }
 
-static inline void wf_unlock(struct wf_lock *lock)
+WF_INLINE void wf_unlock(struct wf_lock *lock)
 {
 	if (lock->kind == WF_LOCK_NONE)
 		return;
@@ -68,7 +68,7 @@ static inline void wf_unlock(struct wf_lock *lock)
 }
 
 /* False when somebody holds it; progress loops then leave the work to the holder. */
-static inline bool wf_trylock(struct wf_lock *lock)
+WF_INLINE bool wf_trylock(struct wf_lock *lock)
 {
 	if (lock->kind == WF_LOCK_NONE)
 		return true;

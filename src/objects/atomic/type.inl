@@ -61,8 +61,7 @@ static __attribute__((noinline)) void FN(update_locked)(
 }
 
 /* The value at @p becomes next(value, b, c); @result, if any, gets the one before. */
-static inline __attribute__((always_inline)) void FN(update)(
-	void *p, T b, T c, void *result, FN(next_fn) * next)
+WF_INLINE void FN(update)(void *p, T b, T c, void *result, FN(next_fn) * next)
 {
 #if defined(WORD)
 	if (wf_likely((uintptr_t)p % sizeof(WORD) == 0)) {
@@ -104,8 +103,8 @@ static inline __attribute__((always_inline)) void FN(update)(
 	FN(update_locked)(p, b, c, result, next);
 }
 
-static inline __attribute__((always_inline)) void FN(each)(void *dst, const void *src,
-	const void *compare, void *result, size_t count, FN(next_fn) * next)
+WF_INLINE void FN(each)(void *dst, const void *src, const void *compare, void *result,
+	size_t count, FN(next_fn) * next)
 {
 	for (size_t at = 0; at < count * sizeof(T); at += sizeof(T)) {
 		T b = 0, c = 0;

@@ -16,23 +16,11 @@ static ssize_t entries_ready(const struct wf_cq *cq)
 	return end == tail ? -FI_EAGAIN : (ssize_t)(uint32_t)(end - tail);
 }
 
-/*
- * Network and memory are looked at only when there is nothing to hand out: an
- * application that polls for its send completion and then for the answer pays for
- * one look per message, not two. Asking for no entries asks for progress alone.
- */
-ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src)
+static __attribute__((noinline)) ssize_t take(
+	struct wf_cq *cq, void *buf, size_t count, fi_addr_t *src)
 {
-	struct wf_cq *cq = wf_cq_of(fid);
 	ssize_t ready;
 
-	if (!wf_cq_readable(cq) || !count) {
-		wf_progress_list_run(&cq->progress);
-		if (!wf_cq_readable(cq))
-			return -FI_EAGAIN;
-		if (!count)
-			return 0;
-	}
 	wf_lock(&cq->lock);
 	ready = entries_ready(cq);
 	if (wf_likely(ready > 0)) {
@@ -45,7 +33,52 @@ ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *s
 	return ready;
 }
 
+/* One entry, where nothing else is to be done. */
+static inline bool take_one(struct wf_cq *cq, void *buf, size_t count)
+{
+	uint32_t ready;
+	bool simple;
+
+	if (wf_unlikely(!wf_trylock(&cq->lock)))
+		return false;
+	ready = wf_cq_ring_head(&cq->ring) - wf_cq_ring_tail(&cq->ring);
+	simple = wf_list_empty(&cq->errors) && !wf_cq_ring_grown(&cq->ring) &&
+		 (ready == 1 || (ready && count == 1));
+	if (wf_likely(simple))
+		wf_cq_ring_take(&cq->ring, buf, NULL, 1);
+	wf_unlock(&cq->lock);
+	return simple;
+}
+
+/*
+ * Network and memory are looked at only when there is nothing to hand out: an
+ * application that polls for its send completion and then for the answer pays for
+ * one look per message, not two. Asking for no entries asks for progress alone.
+ */
+static inline bool look(struct wf_cq *cq, size_t count)
+{
+	if (wf_cq_readable(cq) && count)
+		return true;
+	wf_progress_list_run(&cq->progress);
+	return wf_cq_readable(cq);
+}
+
+ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src)
+{
+	struct wf_cq *cq = wf_cq_of(fid);
+
+	if (!look(cq, count))
+		return -FI_EAGAIN;
+	return count ? take(cq, buf, count, src) : 0;
+}
+
 ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
-	return wf_cq_readfrom(fid, buf, count, NULL);
+	struct wf_cq *cq = wf_cq_of(fid);
+
+	if (!look(cq, count))
+		return -FI_EAGAIN;
+	if (wf_unlikely(!count))
+		return 0;
+	return wf_likely(take_one(cq, buf, count)) ? 1 : take(cq, buf, count, NULL);
 }

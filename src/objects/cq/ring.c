@@ -67,35 +67,3 @@ void wf_cq_ring_shrink(struct wf_cq_ring *ring)
 	if (ring->mask > ring->base_mask && wf_cq_ring_empty(ring))
 		(void)ring_resize(ring, ring->base_mask + 1);
 }
-
-/* Inlined once per format, so that each copy has a size that the compiler knows. */
-static inline void copy_entries(const struct wf_cq_ring *ring, uint8_t *buf,
-	uint32_t tail, size_t count, const size_t size)
-{
-	for (size_t i = 0; i < count; i++)
-		memcpy(buf + i * size, &ring->slots[(tail + i) & ring->mask].entry,
-			size);
-}
-
-void wf_cq_ring_take(struct wf_cq_ring *ring, void *buf, fi_addr_t *src, size_t count)
-{
-	uint32_t tail = wf_cq_ring_tail(ring);
-
-	switch (ring->format) {
-	case FI_CQ_FORMAT_TAGGED:
-		copy_entries(ring, buf, tail, count, sizeof(struct fi_cq_tagged_entry));
-		break;
-	case FI_CQ_FORMAT_DATA:
-		copy_entries(ring, buf, tail, count, sizeof(struct fi_cq_data_entry));
-		break;
-	case FI_CQ_FORMAT_MSG:
-		copy_entries(ring, buf, tail, count, sizeof(struct fi_cq_msg_entry));
-		break;
-	default:
-		copy_entries(ring, buf, tail, count, sizeof(struct fi_cq_entry));
-	}
-	for (size_t i = 0; src && i < count; i++)
-		src[i] = ring->slots[(tail + i) & ring->mask].src;
-	atomic_store_explicit(
-		&ring->tail, tail + (uint32_t)count, memory_order_relaxed);
-}

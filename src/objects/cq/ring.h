@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <string.h>
 #include <rdma/fi_eq.h>
 
 #include "sys/compiler.h"
@@ -46,10 +47,6 @@ int wf_cq_ring_grow(struct wf_cq_ring *ring);
 
 /* Back to the size asked for, if it grew and is empty. */
 void wf_cq_ring_shrink(struct wf_cq_ring *ring);
-
-/* Copy out @count entries, of which there are that many, and their sources unless
- * @src is NULL. */
-void wf_cq_ring_take(struct wf_cq_ring *ring, void *buf, fi_addr_t *src, size_t count);
 
 /* Is there memory to be given back? */
 static inline bool wf_cq_ring_grown(const struct wf_cq_ring *ring)
@@ -97,6 +94,43 @@ static inline int wf_cq_ring_put(struct wf_cq_ring *ring, void *context, uint64_
 	slot->src = src;
 	atomic_store_explicit(&ring->head, head + 1, memory_order_relaxed);
 	return 0;
+}
+
+/* Inlined once per format, so that each copy has a size that the compiler knows. */
+WF_INLINE void wf_cq_ring_copy(const struct wf_cq_ring *ring, uint8_t *buf,
+	uint32_t tail, size_t count, const size_t size)
+{
+	for (size_t i = 0; i < count; i++)
+		memcpy(buf + i * size, &ring->slots[(tail + i) & ring->mask].entry,
+			size);
+}
+
+/* Copy out @count entries, of which there are that many, and their sources unless
+ * @src is NULL. */
+WF_INLINE void wf_cq_ring_take(
+	struct wf_cq_ring *ring, void *buf, fi_addr_t *src, size_t count)
+{
+	uint32_t tail = wf_cq_ring_tail(ring);
+
+	switch (ring->format) {
+	case FI_CQ_FORMAT_TAGGED:
+		wf_cq_ring_copy(
+			ring, buf, tail, count, sizeof(struct fi_cq_tagged_entry));
+		break;
+	case FI_CQ_FORMAT_DATA:
+		wf_cq_ring_copy(
+			ring, buf, tail, count, sizeof(struct fi_cq_data_entry));
+		break;
+	case FI_CQ_FORMAT_MSG:
+		wf_cq_ring_copy(ring, buf, tail, count, sizeof(struct fi_cq_msg_entry));
+		break;
+	default:
+		wf_cq_ring_copy(ring, buf, tail, count, sizeof(struct fi_cq_entry));
+	}
+	for (size_t i = 0; src && i < count; i++)
+		src[i] = ring->slots[(tail + i) & ring->mask].src;
+	atomic_store_explicit(
+		&ring->tail, tail + (uint32_t)count, memory_order_relaxed);
 }
 
 #endif

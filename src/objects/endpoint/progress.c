@@ -18,13 +18,17 @@ static struct wf_ep *ep_of_item(struct wf_progress *item)
 static void ep_run(struct wf_progress *item)
 {
 	struct wf_ep *ep = ep_of_item(item);
+	struct wf_lock *lock = ep->srx_lock;
 
+	if (!lock || lock->kind == WF_LOCK_NONE) {
+		wf_ep_move(ep);
+		return;
+	}
 	/* Not waited for: who sleeps arms first, and that does wait. */
-	if (ep->srx_lock && !wf_trylock(ep->srx_lock))
+	if (!wf_trylock(lock))
 		return;
 	wf_ep_move(ep);
-	if (ep->srx_lock)
-		wf_unlock(ep->srx_lock);
+	wf_unlock(lock);
 }
 
 static int ep_wait_fd(struct wf_progress *item)

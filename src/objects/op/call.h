@@ -10,7 +10,7 @@
  * do once their arguments are in one order. Always inline, so that each is as short as
  * if it were written for its kind alone.
  */
-#define WF_CALL static inline __attribute__((always_inline))
+#define WF_CALL WF_INLINE
 
 /* One buffer; @desc stays valid as long as the call runs. */
 WF_CALL ssize_t wf_call_send(struct wf_ep *ep, enum wf_op_kind kind, uint64_t flags,

@@ -9,7 +9,7 @@
 
 /* Post a receive of one buffer with the endpoint's default @flags where ep->post_quick
  * says that ep->start_rx does no more. False: nothing was done, it takes that. */
-static inline __attribute__((always_inline)) bool wf_srx_post_quick(struct wf_ep *ep,
+WF_INLINE bool wf_srx_post_quick(struct wf_ep *ep,
 	uint64_t type, uint64_t flags, void *buf, size_t len, void *desc,
 	fi_addr_t addr, uint64_t tag, uint64_t ignore, void *context)
 {

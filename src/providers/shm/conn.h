@@ -218,7 +218,12 @@ extern const uint8_t shm_access_kinds[WF_OP_COUNT];
 void shm_again(struct shm_conn *conn);
 
 /* rx.c: read records; how many. The owner's lock and ep.lock held. */
-unsigned int shm_rx_poll(struct shm_conn *conn);
+unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head);
+
+static inline unsigned int shm_rx_poll(struct shm_conn *conn)
+{
+	return shm_rx_from(conn, shm_reader_head(&conn->in));
+}
 
 /* A record as it was read, once. @blob lies in memory that the peer may still change.
  */

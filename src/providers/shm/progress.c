@@ -81,11 +81,15 @@ static __attribute__((noinline)) void look(struct shm_ep *ep)
 	ep->glance_ns = wf_coarse_ns();
 }
 
-static void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
+static inline void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
 {
+	uint64_t head = shm_reader_head(&conn->in);
+
+	if (wf_likely(!head && ep->hot <= HOT_FEW))
+		return;
 	if (wf_unlikely(conn->err))
 		return;
-	if (shm_rx_poll(conn))
+	if (shm_rx_from(conn, head))
 		conn->quiet = 0;
 	else if (ep->hot > HOT_FEW && ++conn->quiet > HOT_QUIET)
 		shm_conn_cool(conn);
@@ -94,12 +98,8 @@ static void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
 static inline void poll_hot(struct shm_ep *ep)
 {
 	/* From the last: one that cools changes places with it. */
-	for (uint32_t i = ep->hot; i-- > 0;) {
-		struct shm_conn *conn = ep->conns[i];
-
-		if (shm_reader_head(&conn->in) || ep->hot > HOT_FEW)
-			poll_conn(ep, conn);
-	}
+	for (uint32_t i = ep->hot; i-- > 0;)
+		poll_conn(ep, ep->conns[i]);
 }
 
 static void poll_cold(struct shm_ep *ep)

@@ -139,13 +139,12 @@ static bool handle(struct shm_conn *conn, uint64_t head)
 	return false;
 }
 
-unsigned int shm_rx_poll(struct shm_conn *conn)
+unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 {
 	unsigned int count = 0;
-	uint64_t head;
 
 	conn->polling = true;
-	while (count < BUDGET && (head = shm_reader_head(&conn->in))) {
+	for (; head && count < BUDGET; head = shm_reader_head(&conn->in)) {
 		if (wf_unlikely(choked(conn)))
 			break;
 		shm_reader_take(&conn->in);

@@ -95,28 +95,53 @@ static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
 	return ret;
 }
 
-ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
-	size_t len, fi_addr_t addr, uint64_t tag)
+static inline void write_small(struct shm_conn *conn, enum wf_op_kind kind,
+	const void *buf, size_t len, uint64_t tag)
 {
-	struct shm_ep *ep = shm_ep_of(wf);
-	struct shm_conn *conn;
-	struct shm_slot *slot;
-	ssize_t ret = -FI_EAGAIN;
+	struct shm_slot *slot = shm_writer_slot(&conn->out);
 
-	wf_lock(&wf->lock);
-	conn = shm_peer_conn(ep, addr);
-	if (wf_unlikely(!conn || !conn->idle || !shm_out_room(conn)))
-		goto out;
-	slot = shm_writer_slot(&conn->out);
 	slot->word = tag;
 	wf_copy_small(slot->blob, buf, len);
 	shm_writer_commit(&conn->out, slot,
 		kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG, 0, len);
-	shm_out_wake(conn);
-	ret = 0;
-out:
+}
+
+/* The lock is waited for, the reader asked how far it is, or woken. */
+static __attribute__((noinline)) ssize_t send_small_slow(struct wf_ep *wf,
+	enum wf_op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
+{
+	struct shm_conn *conn;
+	ssize_t ret = -FI_EAGAIN;
+
+	wf_lock(&wf->lock);
+	conn = shm_peer_conn(shm_ep_of(wf), addr);
+	if (conn && conn->idle && shm_out_room(conn)) {
+		write_small(conn, kind, buf, len, tag);
+		shm_out_wake(conn);
+		ret = 0;
+	}
 	wf_unlock(&wf->lock);
 	return ret;
+}
+
+/* What is not at once to be had is left to a call that comes last, so that nothing is
+ * saved for it. */
+ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag)
+{
+	struct shm_conn *conn;
+
+	if (wf_unlikely(!wf_trylock(&wf->lock)))
+		return send_small_slow(wf, kind, buf, len, addr, tag);
+	conn = shm_peer_conn(shm_ep_of(wf), addr);
+	if (wf_unlikely(!conn || !conn->idle || conn->wake ||
+			!shm_writer_slots(&conn->out))) {
+		wf_unlock(&wf->lock);
+		return send_small_slow(wf, kind, buf, len, addr, tag);
+	}
+	write_small(conn, kind, buf, len, tag);
+	wf_unlock(&wf->lock);
+	return 0;
 }
 
 ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
