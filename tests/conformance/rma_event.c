@@ -183,7 +183,8 @@ static void the_target_counts_atomics(void)
 	close_counted(&env, &region);
 }
 
-static void a_region_counts(void)
+/* @flags: of the registration. */
+static void region_counts(uint64_t flags)
 {
 	struct cf_options options = { .caps = FI_RMA | FI_RMA_EVENT,
 		.split_cqs = true };
@@ -193,14 +194,16 @@ static void a_region_counts(void)
 	int ret;
 
 	cf_open_pair(&env, &options);
+	if (!flags && env.info->domain_attr->mr_mode & FI_MR_RMA_EVENT)
+		SKIP("regions that count are registered as such");
 	cf_open_region(
 		&env, 1, &regions[0], NULL, LEN, FI_REMOTE_READ | FI_REMOTE_WRITE);
 	cf_open_region(
 		&env, 1, &regions[1], NULL, LEN, FI_REMOTE_READ | FI_REMOTE_WRITE);
 	CF_CLOSE(regions[1].mr);
 	CHECK_OK(fi_mr_reg(env.domain, regions[1].bytes, LEN,
-		FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 77777, FI_RMA_EVENT,
-		&regions[1].mr, NULL));
+		FI_REMOTE_READ | FI_REMOTE_WRITE, 0, 77777, flags, &regions[1].mr,
+		NULL));
 	cntr = cf_new_cntr(&env, FI_WAIT_NONE);
 	ret = fi_mr_bind(regions[1].mr, &cntr->fid, FI_REMOTE_WRITE);
 	if (ret == -FI_ENOSYS)
@@ -219,10 +222,22 @@ static void a_region_counts(void)
 	cf_close(&env);
 }
 
+static void a_region_counts(void)
+{
+	region_counts(FI_RMA_EVENT);
+}
+
+/* Also one that was registered like any other, where FI_MR_RMA_EVENT is not set. */
+static void a_plain_region_counts(void)
+{
+	region_counts(0);
+}
+
 CF_SUITE(rma_event, CF_CASE(the_initiator_counts, "CNT-018 CNT-021", FI_RMA),
 	CF_CASE(injected_writes_count, "RMA-007 CS-007", FI_RMA),
 	CF_CASE(atomics_count_as_reads_and_writes, "CNT-018", FI_ATOMIC),
 	CF_CASE(a_refused_access_counts_as_error, "EP-038 CNT-009 RMA-006", FI_RMA),
 	CF_CASE(the_target_counts, "CNT-020 EP-012 RMA-004", FI_RMA | FI_RMA_EVENT),
 	CF_CASE(the_target_counts_atomics, "CNT-020", FI_ATOMIC | FI_RMA_EVENT),
-	CF_CASE(a_region_counts, "MR-015 MR-026 CNT-022", FI_RMA | FI_RMA_EVENT));
+	CF_CASE(a_region_counts, "MR-015 MR-026 CNT-022", FI_RMA | FI_RMA_EVENT),
+	CF_CASE(a_plain_region_counts, "MR-015 MR-026", FI_RMA | FI_RMA_EVENT));

@@ -48,28 +48,15 @@ static int mr_close(struct fid *fid)
 
 static int bind_cntr(struct wf_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 {
-	const struct wf_domain *domain = mr->domain;
+	int err = wf_mr_check_bind(mr->domain, mr->flags, mr->cntr, cntr, flags);
 
-	if (!(domain->info->caps & FI_RMA_EVENT)) {
-		FI_WARN(domain->prov->fi, FI_LOG_MR,
-			"bind refused: the domain lacks FI_RMA_EVENT\n");
-		return -FI_ENOSYS;
-	}
-	if (flags != FI_REMOTE_WRITE) {
-		FI_WARN(domain->prov->fi, FI_LOG_MR,
-			"bind refused: flags 0x%llx asked for, FI_REMOTE_WRITE "
-			"possible\n",
-			(unsigned long long)flags);
-		return -FI_EBADFLAGS;
-	}
-	if (mr->cntr || cntr->domain != domain || !(mr->flags & FI_RMA_EVENT)) {
-		FI_WARN(domain->prov->fi, FI_LOG_MR,
-			"bind refused: one counter of the same domain, to a region "
-			"registered with FI_RMA_EVENT\n");
-		return -FI_EINVAL;
-	}
+	if (err)
+		return err;
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
+	/* Peers may write there already. */
+	wf_lock(&mr->domain->mr_map.lock);
 	mr->cntr = cntr;
+	wf_unlock(&mr->domain->mr_map.lock);
 	return 0;
 }
 

@@ -32,9 +32,9 @@ struct wf_mr {
 /*
  * Key to region. Only regions with remote access are in it.
  *
- * @lock guards the table and each region's @enabled. Whoever serves a remote access
- * holds it from wf_mr_lookup until the access is done, so that fi_close of the region
- * waits for him; a long access looks the key up again for every piece.
+ * @lock guards the table and each region's @enabled and @cntr. Whoever serves a remote
+ * access holds it from wf_mr_lookup until the access is done, so that fi_close of the
+ * region waits for him; a long access looks the key up again for every piece.
  */
 struct wf_mr_map {
 	struct wf_lock lock;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <rdma/providers/fi_log.h>
 
+#include "objects/cntr.h"
 #include "objects/mr/attr.h"
 #include "objects/mr/reg.h"
 
@@ -82,4 +83,35 @@ int wf_mr_check_parts(const struct wf_domain *domain, const atomic_int *parts)
 	FI_INFO(domain->prov->fi, FI_LOG_MR,
 		"region not closed: %d regions are parts of it\n", count);
 	return -FI_EBUSY;
+}
+
+/* Where the mode does not ask for FI_RMA_EVENT, any region counts when it is bound. */
+static bool was_to_tell(const struct wf_domain *domain, uint64_t mr_flags)
+{
+	return domain->info->domain_attr->mr_mode & FI_MR_RMA_EVENT &&
+	       !(mr_flags & FI_RMA_EVENT);
+}
+
+int wf_mr_check_bind(const struct wf_domain *domain, uint64_t mr_flags,
+	const struct wf_cntr *bound, const struct wf_cntr *cntr, uint64_t flags)
+{
+	if (!(domain->info->caps & FI_RMA_EVENT)) {
+		FI_WARN(domain->prov->fi, FI_LOG_MR,
+			"bind refused: the domain lacks FI_RMA_EVENT\n");
+		return -FI_ENOSYS;
+	}
+	if (flags != FI_REMOTE_WRITE) {
+		FI_WARN(domain->prov->fi, FI_LOG_MR,
+			"bind refused: flags 0x%llx asked for, FI_REMOTE_WRITE "
+			"possible\n",
+			(unsigned long long)flags);
+		return -FI_EBADFLAGS;
+	}
+	if (bound || cntr->domain != domain || was_to_tell(domain, mr_flags)) {
+		FI_WARN(domain->prov->fi, FI_LOG_MR,
+			"bind refused: one counter of the same domain, to a region "
+			"registered with FI_RMA_EVENT\n");
+		return -FI_EINVAL;
+	}
+	return 0;
 }

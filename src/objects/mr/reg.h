@@ -4,6 +4,8 @@
 
 #include "objects/domain/domain.h"
 
+struct wf_cntr;
+
 /* A region of the kind that mr.c describes, for a provider without mr_register. @attr
  * was read and checked. */
 int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
@@ -12,5 +14,10 @@ int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 /* May a region be closed that has so many sub-regions? 0, or -FI_EBUSY, which is
  * logged. */
 int wf_mr_check_parts(const struct wf_domain *domain, const atomic_int *parts);
+
+/* May @cntr be bound to a region that was registered with @mr_flags, and has @bound
+ * (NULL: none)? 0, or a negative error that is logged. */
+int wf_mr_check_bind(const struct wf_domain *domain, uint64_t mr_flags,
+	const struct wf_cntr *bound, const struct wf_cntr *cntr, uint64_t flags);
 
 #endif

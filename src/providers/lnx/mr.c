@@ -23,6 +23,7 @@ struct lnx_mr {
 	struct lnx_domain *domain;
 	struct lnx_mr *base; /* of a sub-region, else NULL */
 	atomic_int refs;     /* sub-regions */
+	uint64_t flags;      /* of the registration */
 	struct wf_cntr *cntr;
 	struct fid_mr *member[LNX_MAX_LINKS];
 	struct fid_cntr *member_cntr[LNX_MAX_LINKS];
@@ -92,13 +93,8 @@ err_export:
 
 static int bind_cntr(struct lnx_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 {
-	int ret = 0;
+	int ret = wf_mr_check_bind(mr->domain->wf, mr->flags, mr->cntr, cntr, flags);
 
-	if (mr->cntr || cntr->domain != mr->domain->wf) {
-		lnx_log(FI_LOG_WARN, FI_LOG_MR,
-			"bind refused: one counter of the same domain\n");
-		return -FI_EINVAL;
-	}
 	for (unsigned int i = 0; i < mr->domain->count && !ret; i++)
 		ret = bind_cntr_to(mr, i, cntr, flags);
 	if (!ret)
@@ -242,6 +238,7 @@ int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_
 		return -FI_ENOMEM;
 	mr->domain = domain;
 	mr->base = base;
+	mr->flags = flags;
 	ret = register_somehow(mr, attr, flags);
 	if (ret) {
 		free(mr);

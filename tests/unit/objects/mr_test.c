@@ -474,6 +474,18 @@ static void regions_with_events_are_enabled_later(void **state)
 	assert_closed(cntr);
 	close_env(&env);
 
+	/* MR-015: without that mode the flag is no condition, and peers may write
+	 * before. */
+	open_env_as(&env, FI_VERSION(2, 6), 0, FI_RMA | FI_RMA_EVENT);
+	assert_int_equal(fi_cntr_open(env.domain, &cntr_attr, &cntr, NULL), 0);
+	assert_int_equal(reg(&env, buf, 8, REMOTE, 1, 0, &mr), 0);
+	assert_int_equal(lookup(&env, 1, 0, 1, REMOTE, &found), 0);
+	assert_int_equal(fi_mr_bind(mr, &cntr->fid, FI_REMOTE_WRITE), 0);
+	assert_ptr_equal(found->cntr, wf_cntr_of(cntr));
+	assert_closed(mr);
+	assert_closed(cntr);
+	close_env(&env);
+
 	/* MR-026, MR-028: not offered. */
 	open_env(&env);
 	assert_int_equal(fi_cntr_open(env.domain, &cntr_attr, &cntr, NULL), 0);
