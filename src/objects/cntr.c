@@ -115,6 +115,18 @@ static int check(struct wf_cntr *cntr, uint64_t threshold, uint64_t start_err)
 	return err_of(cntr) != start_err ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
+/* Endpoints that were enabled when nobody could sleep for them do not tell of what
+ * comes: a counter that was bound to a region later looks now and then. */
+static uint64_t sleep_until(const struct wf_cntr *cntr, uint64_t deadline_ns)
+{
+	enum { NAP_NS = 100000 };
+
+	/* relaxed: who binds it meanwhile wakes nobody. */
+	return atomic_load_explicit(&cntr->counted.regions, memory_order_relaxed)
+		       ? WF_MIN(deadline_ns, wf_now_ns() + NAP_NS)
+		       : deadline_ns;
+}
+
 /* A handler of a signal may interrupt the sleep but not the wait, for which the
  * interface has no other end than these. Without a wait object of its own the counter
  * waits by making progress. */
@@ -137,7 +149,8 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 		if (expired)
 			return -FI_ETIMEDOUT;
 		if (wf_progress_list_arm(&cntr->progress))
-			(void)wf_wait_sleep(&cntr->wait, ticket, deadline_ns);
+			(void)wf_wait_sleep(
+				&cntr->wait, ticket, sleep_until(cntr, deadline_ns));
 	}
 }
 

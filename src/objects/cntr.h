@@ -8,6 +8,7 @@
 #include <rdma/providers/fi_peer.h>
 
 #include "objects/domain/domain.h"
+#include "objects/mr/counted.h"
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
 
@@ -31,6 +32,7 @@ struct wf_cntr {
 	atomic_int refs; /* endpoints, regions, poll sets and exports */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
+	struct wf_counted_cntr counted;
 	struct wf_list work;      /* that waits for us, by threshold; see trigger.h */
 	struct wf_list work_link; /* of the domain's list while @work is not empty */
 	atomic_bool watched;      /* reading us starts work */

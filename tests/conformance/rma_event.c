@@ -233,6 +233,42 @@ static void a_plain_region_counts(void)
 	region_counts(0);
 }
 
+/* Nothing else is read: looking at the counter moves what it counts. */
+static void the_counter_of_a_region_is_waited_for(void)
+{
+	struct cf_options options = { .caps = FI_RMA | FI_RMA_EVENT,
+		.split_cqs = true };
+	const enum fi_wait_obj objects[] = { FI_WAIT_NONE, FI_WAIT_UNSPEC };
+	uint64_t one = 1;
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct fi_context2 context;
+		struct cf_region region;
+		struct fid_cntr *cntr;
+		struct cf_env env;
+		struct cf_side *from = &env.side[0];
+
+		cf_open_pair(&env, &options);
+		cf_open_region(&env, 1, &region, NULL, LEN, FI_REMOTE_WRITE);
+		cf_meet(&env);
+		cntr = cf_new_cntr(&env, objects[i]);
+		if (env.info->domain_attr->mr_mode & FI_MR_RMA_EVENT ||
+			fi_mr_bind(region.mr, &cntr->fid, FI_REMOTE_WRITE))
+			SKIP("plain regions bind no counters");
+		for (uint64_t count = 1; count <= 3; count++) {
+			CF_RETRY(from->tx_cq,
+				fi_write(from->ep, &one, sizeof(one), NULL, from->peer,
+					region.addr, region.key, &context));
+			CHECK_OK(fi_cntr_wait(cntr, count, CF_TIMEOUT_MS));
+			CHECK_EQ(fi_cntr_read(cntr), count);
+			(void)cf_cq_wait_for(from->tx_cq, &context);
+		}
+		cf_close_region(&region);
+		CF_CLOSE(cntr);
+		cf_close(&env);
+	}
+}
+
 CF_SUITE(rma_event, CF_CASE(the_initiator_counts, "CNT-018 CNT-021", FI_RMA),
 	CF_CASE(injected_writes_count, "RMA-007 CS-007", FI_RMA),
 	CF_CASE(atomics_count_as_reads_and_writes, "CNT-018", FI_ATOMIC),
@@ -240,4 +276,6 @@ CF_SUITE(rma_event, CF_CASE(the_initiator_counts, "CNT-018 CNT-021", FI_RMA),
 	CF_CASE(the_target_counts, "CNT-020 EP-012 RMA-004", FI_RMA | FI_RMA_EVENT),
 	CF_CASE(the_target_counts_atomics, "CNT-020", FI_ATOMIC | FI_RMA_EVENT),
 	CF_CASE(a_region_counts, "MR-015 MR-026 CNT-022", FI_RMA | FI_RMA_EVENT),
-	CF_CASE(a_plain_region_counts, "MR-015 MR-026", FI_RMA | FI_RMA_EVENT));
+	CF_CASE(a_plain_region_counts, "MR-015 MR-026", FI_RMA | FI_RMA_EVENT),
+	CF_CASE(the_counter_of_a_region_is_waited_for, "MR-026 CNT-008",
+		FI_MSG | FI_RMA | FI_RMA_EVENT));

@@ -68,6 +68,7 @@ static void free_domain(struct wf_domain *domain)
 	if (domain->info)
 		fi_freeinfo(domain->info);
 	free(domain->name);
+	wf_counted_done(&domain->counted);
 	(void)pthread_mutex_destroy(&domain->control);
 	free(domain);
 }
@@ -130,6 +131,7 @@ int wf_domain_open2(struct fid_fabric *fid, struct fi_info *info,
 	atomic_init(&domain->refs, 0);
 	wf_list_init(&domain->link);
 	(void)pthread_mutex_init(&domain->control, NULL);
+	wf_counted_init(&domain->counted);
 	err = copy_attributes(domain, info);
 	if (err)
 		goto err_free;

@@ -6,6 +6,7 @@
 #include <rdma/fi_domain.h>
 
 #include "objects/fabric.h"
+#include "objects/mr/counted.h"
 #include "objects/mr/mr.h"
 #include "objects/progress/progress.h"
 #include "objects/trigger/trigger.h"
@@ -41,6 +42,7 @@ struct wf_domain {
 	struct wf_eq *eq;        /* default EQ, NULL until bound */
 	struct fid_domain *peer; /* imported: its owner's domain, or NULL */
 	struct wf_mr_map mr_map;
+	struct wf_counted counted;         /* counters of regions */
 	struct wf_progress_list items;     /* what the progress thread runs */
 	struct wf_progress_thread *thread; /* NULL until needed */
 	struct wf_triggers triggers;

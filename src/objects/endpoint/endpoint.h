@@ -13,6 +13,7 @@
 #include "objects/cq/cq.h"
 #include "objects/domain/domain.h"
 #include "objects/eq/eq.h"
+#include "objects/mr/counted.h"
 #include "objects/op/op.h"
 #include "objects/progress/progress.h"
 #include "objects/srx/srx.h"
@@ -156,6 +157,7 @@ struct wf_ep {
 	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
 	struct wf_lock lock;
 	struct wf_progress progress;
+	struct wf_counted_ep counted;
 	atomic_int refs;              /* groups and contexts: they keep it open */
 	unsigned int handles;         /* the endpoint and its aliases: the last frees */
 	struct wf_transfer *transfer; /* a peer on top of us, or NULL; see transfer.h */

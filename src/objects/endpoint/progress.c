@@ -77,7 +77,7 @@ bool wf_ep_may_sleep(const struct wf_ep *ep)
 	for (int i = 0; i < WF_CNTR_COUNT; i++)
 		if (ep->cntr[i] && may_sleep_on(&ep->cntr[i]->wait))
 			return true;
-	return false;
+	return wf_counted_may_sleep(ep->domain);
 }
 
 static unsigned int bound_lists(struct wf_ep *ep, struct wf_progress_list **lists)
@@ -94,6 +94,12 @@ static unsigned int bound_lists(struct wf_ep *ep, struct wf_progress_list **list
 	return count;
 }
 
+/* The owner of an imported receive context runs us, with its lock held. */
+static bool is_run_by_owner(const struct wf_ep *ep, const struct wf_progress *item)
+{
+	return item == &ep->progress && ep->srx && !ep->srx_lock;
+}
+
 static int attach(struct wf_ep *ep, struct wf_progress *item)
 {
 	struct wf_progress_list *lists[MAX_LISTS];
@@ -105,8 +111,7 @@ static int attach(struct wf_ep *ep, struct wf_progress *item)
 		if (ret)
 			goto err_lists;
 	}
-	/* The owner of an imported receive context runs us, with its lock held. */
-	if (item == &ep->progress && ep->srx && !ep->srx_lock)
+	if (is_run_by_owner(ep, item))
 		return 0;
 	ret = wf_domain_progress_add(ep->domain, item);
 	if (ret)
@@ -138,11 +143,24 @@ int wf_ep_progress_attach(struct wf_ep *ep)
 {
 	int ret = attach(ep, item_of(ep));
 
-	if (ret || !ep->transfer)
+	if (ret)
 		return ret;
+	if (!is_run_by_owner(ep, item_of(ep))) {
+		ret = wf_counted_attach(ep, item_of(ep));
+		if (ret)
+			goto err_lists;
+	}
+	if (!ep->transfer)
+		return 0;
 	ret = attach(ep, wf_transfer_progress(ep->transfer));
 	if (ret)
-		detach(ep, item_of(ep));
+		goto err_counted;
+	return 0;
+
+err_counted:
+	wf_counted_detach(ep);
+err_lists:
+	detach(ep, item_of(ep));
 	return ret;
 }
 
@@ -150,6 +168,7 @@ void wf_ep_progress_detach(struct wf_ep *ep)
 {
 	if (!ep->enabled)
 		return;
+	wf_counted_detach(ep);
 	detach(ep, item_of(ep));
 	if (ep->transfer)
 		detach(ep, wf_transfer_progress(ep->transfer));

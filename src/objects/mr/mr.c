@@ -36,8 +36,10 @@ static int mr_close(struct fid *fid)
 		return err;
 	if (mr->fid.key != FI_KEY_NOTAVAIL)
 		wf_mr_map_remove(&domain->mr_map, mr);
-	if (mr->cntr)
+	if (mr->cntr) {
+		wf_counted_unbind(domain, mr->cntr);
 		atomic_fetch_sub_explicit(&mr->cntr->refs, 1, memory_order_release);
+	}
 	if (mr->base_mr)
 		atomic_fetch_sub_explicit(&mr->base_mr->refs, 1, memory_order_release);
 	free(mr->iov);
@@ -50,6 +52,8 @@ static int bind_cntr(struct wf_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 {
 	int err = wf_mr_check_bind(mr->domain, mr->flags, mr->cntr, cntr, flags);
 
+	if (!err)
+		err = wf_counted_bind(mr->domain, cntr);
 	if (err)
 		return err;
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);

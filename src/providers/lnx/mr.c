@@ -59,6 +59,8 @@ static int mr_close(struct fid *fid)
 
 	if (err)
 		return err;
+	if (mr->cntr)
+		wf_counted_unbind(domain, mr->cntr);
 	close_members(mr);
 	if (mr->base)
 		atomic_fetch_sub_explicit(&mr->base->refs, 1, memory_order_release);
@@ -95,10 +97,16 @@ static int bind_cntr(struct lnx_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 {
 	int ret = wf_mr_check_bind(mr->domain->wf, mr->flags, mr->cntr, cntr, flags);
 
+	if (!ret)
+		ret = wf_counted_bind(mr->domain->wf, cntr);
+	if (ret)
+		return ret;
 	for (unsigned int i = 0; i < mr->domain->count && !ret; i++)
 		ret = bind_cntr_to(mr, i, cntr, flags);
 	if (!ret)
 		mr->cntr = cntr;
+	else
+		wf_counted_unbind(mr->domain->wf, cntr);
 	return ret;
 }
 

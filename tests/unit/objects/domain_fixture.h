@@ -43,6 +43,7 @@ static int domain_fixture_setup(void **state)
 	assert_int_equal(
 		wf_progress_list_init(&f->domain.items, WF_LOCK_MUTEX, NULL), 0);
 	assert_int_equal(wf_triggers_init(&f->domain.triggers), 0);
+	wf_counted_init(&f->domain.counted);
 	*state = f;
 	return 0;
 }
@@ -53,6 +54,7 @@ static int domain_fixture_teardown(void **state)
 
 	/* What was opened on the domain was closed. */
 	assert_int_equal(atomic_load(&f->domain.refs), 0);
+	wf_counted_done(&f->domain.counted);
 	wf_triggers_done(&f->domain.triggers);
 	wf_progress_list_done(&f->domain.items);
 	pthread_mutex_destroy(&f->domain.control);

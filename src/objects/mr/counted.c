@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/cntr.h"
+#include "objects/endpoint/endpoint.h"
+#include "objects/mr/counted.h"
+
+static struct wf_ep *ep_of(struct wf_list *link)
+{
+	return wf_list_entry(link, struct wf_ep, counted.link);
+}
+
+static struct wf_cntr *cntr_of(struct wf_list *link)
+{
+	return wf_list_entry(link, struct wf_cntr, counted.link);
+}
+
+void wf_counted_init(struct wf_counted *counted)
+{
+	(void)pthread_mutex_init(&counted->lock, NULL);
+	wf_list_init(&counted->eps);
+	wf_list_init(&counted->cntrs);
+}
+
+void wf_counted_done(struct wf_counted *counted)
+{
+	(void)pthread_mutex_destroy(&counted->lock);
+}
+
+/* All before @end, which is the head for all there are. */
+static void leave_eps(
+	struct wf_counted *counted, struct wf_cntr *cntr, const struct wf_list *end)
+{
+	for (struct wf_list *it = counted->eps.next; it != end; it = it->next)
+		wf_progress_list_del(&cntr->progress, ep_of(it)->counted.item);
+}
+
+static int join_eps(struct wf_counted *counted, struct wf_cntr *cntr)
+{
+	int err;
+
+	wf_list_foreach(it, &counted->eps)
+	{
+		err = wf_progress_list_add(&cntr->progress, ep_of(it)->counted.item);
+		if (err) {
+			leave_eps(counted, cntr, it);
+			return err;
+		}
+	}
+	return 0;
+}
+
+int wf_counted_bind(struct wf_domain *domain, struct wf_cntr *cntr)
+{
+	struct wf_counted *counted = &domain->counted;
+	int err = 0;
+
+	(void)pthread_mutex_lock(&counted->lock);
+	if (!cntr->counted.regions) {
+		err = join_eps(counted, cntr);
+		if (err)
+			goto out;
+		wf_list_push(&counted->cntrs, &cntr->counted.link);
+	}
+	cntr->counted.regions++;
+out:
+	(void)pthread_mutex_unlock(&counted->lock);
+	return err;
+}
+
+void wf_counted_unbind(struct wf_domain *domain, struct wf_cntr *cntr)
+{
+	struct wf_counted *counted = &domain->counted;
+
+	(void)pthread_mutex_lock(&counted->lock);
+	if (!--cntr->counted.regions) {
+		wf_list_remove(&cntr->counted.link);
+		leave_eps(counted, cntr, &counted->eps);
+	}
+	(void)pthread_mutex_unlock(&counted->lock);
+}
+
+static void leave_cntrs(
+	struct wf_counted *counted, struct wf_progress *item, const struct wf_list *end)
+{
+	for (struct wf_list *it = counted->cntrs.next; it != end; it = it->next)
+		wf_progress_list_del(&cntr_of(it)->progress, item);
+}
+
+int wf_counted_attach(struct wf_ep *ep, struct wf_progress *item)
+{
+	struct wf_counted *counted = &ep->domain->counted;
+	int err = 0;
+
+	(void)pthread_mutex_lock(&counted->lock);
+	wf_list_foreach(it, &counted->cntrs)
+	{
+		err = wf_progress_list_add(&cntr_of(it)->progress, item);
+		if (err) {
+			leave_cntrs(counted, item, it);
+			goto out;
+		}
+	}
+	ep->counted.item = item;
+	wf_list_push(&counted->eps, &ep->counted.link);
+out:
+	(void)pthread_mutex_unlock(&counted->lock);
+	return err;
+}
+
+void wf_counted_detach(struct wf_ep *ep)
+{
+	struct wf_counted *counted = &ep->domain->counted;
+
+	(void)pthread_mutex_lock(&counted->lock);
+	if (ep->counted.item) {
+		wf_list_remove(&ep->counted.link);
+		leave_cntrs(counted, ep->counted.item, &counted->cntrs);
+		ep->counted.item = NULL;
+	}
+	(void)pthread_mutex_unlock(&counted->lock);
+}
+
+bool wf_counted_may_sleep(struct wf_domain *domain)
+{
+	struct wf_counted *counted = &domain->counted;
+	bool found = false;
+
+	(void)pthread_mutex_lock(&counted->lock);
+	wf_list_foreach(it, &counted->cntrs)
+	{
+		found = found || cntr_of(it)->wait.obj != FI_WAIT_NONE;
+	}
+	(void)pthread_mutex_unlock(&counted->lock);
+	return found;
+}
