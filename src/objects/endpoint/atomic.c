@@ -161,10 +161,13 @@ static ssize_t atomic_compwritemsg(struct fid_ep *fid, const struct fi_msg_atomi
 static int atomic_valid(struct fid_ep *fid, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *count)
 {
+	struct wf_ep *ep = wf_ep_of(fid);
+
 	if (!count)
 		return -FI_EINVAL;
-	return wf_atomic_valid(
-		kind, datatype, op, wf_op_max_atomic(wf_ep_of(fid)), count);
+	if (ep->xfer->atomic_valid)
+		return ep->xfer->atomic_valid(ep, kind, datatype, op, count);
+	return wf_atomic_valid(kind, datatype, op, wf_op_max_atomic(ep), count);
 }
 
 static int atomic_writevalid(

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_endpoint.h>
 
@@ -92,6 +93,11 @@ struct wf_xfer_ops {
 	/* How many more operations start() takes; NULL: not said. ep->lock held. */
 	size_t (*rx_left)(struct wf_ep *ep);
 	size_t (*tx_left)(struct wf_ep *ep);
+
+	/* wf_atomic_valid (objects/atomic/ops.h) for a transport that knows better,
+	 * else NULL. No lock held. */
+	int (*atomic_valid)(struct wf_ep *ep, enum wf_op_kind kind,
+		enum fi_datatype datatype, enum fi_op op, size_t *ret_count);
 
 	/* See struct wf_progress; ep->lock held. */
 	int (*wait_fd)(struct wf_ep *ep);

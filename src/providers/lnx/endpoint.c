@@ -148,7 +148,8 @@ static int lnx_control(struct fid *fid, int command, void *arg)
 	{                                                                              \
 		.lock_kind = (kind), .start = lnx_start, .progress = lnx_progress,     \
 		.srx_ops = &no_messages, .enable = lnx_enable, .destroy = lnx_destroy, \
-		.getname = lnx_getname, .tx_left = lnx_tx_left,                        \
+		.getname = lnx_getname, .atomic_valid = lnx_atomic_valid,              \
+		.tx_left = lnx_tx_left,                                                \
 	}
 
 /* Most members call the kernel while our lock is held. */

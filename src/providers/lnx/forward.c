@@ -153,46 +153,28 @@ static ssize_t rma_injectdata(struct fid_ep *fid, const void *buf, size_t len,
 		fi_inject_writedata(hop.to, buf, len, data, hop.addr, addr, key));
 }
 
-/* ---- which atomics: what every member can do ---- */
-
-typedef int (*valid_fn)(
-	struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t *count);
-
-static int all_valid(struct fid_ep *fid, enum fi_datatype datatype, enum fi_op op,
-	size_t *count, valid_fn valid)
+/* What every member can do. */
+int lnx_atomic_valid(struct wf_ep *wf, enum wf_op_kind kind, enum fi_datatype datatype,
+	enum fi_op op, size_t *ret_count)
 {
-	struct lnx_ep *ep = lnx_ep_of_fid(fid);
+	static int (*const valid[WF_OP_COUNT])(
+		struct fid_ep *, enum fi_datatype, enum fi_op, size_t *) = {
+		[WF_OP_ATOMIC] = fi_atomicvalid,
+		[WF_OP_FETCH] = fi_fetch_atomicvalid,
+		[WF_OP_COMPARE] = fi_compare_atomicvalid,
+	};
+	struct lnx_ep *ep = lnx_ep_of(wf);
 	size_t least = SIZE_MAX, one;
 	int ret;
 
-	if (!count)
-		return -FI_EINVAL;
 	for (unsigned int i = 0; i < ep->count; i++) {
-		ret = valid(ep->rail[i].ep, datatype, op, &one);
+		ret = valid[kind](ep->rail[i].ep, datatype, op, &one);
 		if (ret)
 			return ret;
 		least = WF_MIN(least, one);
 	}
-	*count = least;
+	*ret_count = least;
 	return 0;
-}
-
-static int atomic_writevalid(
-	struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t *count)
-{
-	return all_valid(ep, datatype, op, count, fi_atomicvalid);
-}
-
-static int atomic_readwritevalid(
-	struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t *count)
-{
-	return all_valid(ep, datatype, op, count, fi_fetch_atomicvalid);
-}
-
-static int atomic_compwritevalid(
-	struct fid_ep *ep, enum fi_datatype datatype, enum fi_op op, size_t *count)
-{
-	return all_valid(ep, datatype, op, count, fi_compare_atomicvalid);
 }
 
 /* Only what the skeleton offers is replaced. */
@@ -206,11 +188,6 @@ void lnx_forward_finish(struct lnx_ep *ep)
 {
 	struct wf_ep *wf = &ep->wf;
 
-	if (wf->caps & FI_ATOMIC) {
-		REPLACE(atomic, writevalid, &wf->atomic_ops);
-		REPLACE(atomic, readwritevalid, &wf->atomic_ops);
-		REPLACE(atomic, compwritevalid, &wf->atomic_ops);
-	}
 	if (ep->tracked || !ep->thin || ep->all_here)
 		return;
 	if (wf->caps & FI_MSG) {

@@ -251,6 +251,8 @@ void lnx_short_finish(struct lnx_ep *ep);
 ssize_t lnx_start(struct wf_ep *ep, struct wf_op *op);
 ssize_t lnx_start_rx(struct wf_ep *ep, struct wf_op *op);
 void lnx_forward_finish(struct lnx_ep *ep);
+int lnx_atomic_valid(struct wf_ep *ep, enum wf_op_kind kind, enum fi_datatype datatype,
+	enum fi_op op, size_t *ret_count);
 
 /* -FI_EINVAL, with a log line. */
 ssize_t lnx_no_peer(fi_addr_t addr);
