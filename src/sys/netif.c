@@ -187,7 +187,7 @@ struct wf_netaddr *wf_netif_table_addr(struct wf_netif_table *table)
 	return memset(&addrs[table->addr_count++], 0, sizeof(*addrs));
 }
 
-void wf_netif_table_done(struct wf_netif_table *table)
+static void table_done(struct wf_netif_table *table)
 {
 	free(table->links);
 	free(table->addrs);
@@ -258,7 +258,7 @@ int wf_netifs_new(struct wf_netif_table *table, struct wf_netifs **ret)
 	struct wf_netifs *ifs = calloc(1, sizeof(*ifs));
 
 	if (!ifs) {
-		wf_netif_table_done(table);
+		table_done(table);
 		return -ENOMEM;
 	}
 	mark_uplinks(table);
@@ -281,7 +281,7 @@ static int scan(struct wf_netifs **ret)
 	int err = wf_netif_scan(&table);
 
 	if (err) {
-		wf_netif_table_done(&table);
+		table_done(&table);
 		return err;
 	}
 	return wf_netifs_new(&table, ret);

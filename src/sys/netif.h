@@ -104,14 +104,14 @@ struct wf_netif_table {
 	size_t addr_count, addr_room;
 };
 
-/* Everything the kernel knows. On failure the table is left for _table_done. */
+/* Everything the kernel knows. On failure the table keeps what was found,
+ * in memory that is the caller's to free. */
 int wf_netif_scan(struct wf_netif_table *table);
 
 /* A zeroed entry at the end, or NULL when memory is short. Earlier pointers into
  * the table are then stale. */
 struct wf_netif *wf_netif_table_link(struct wf_netif_table *table);
 struct wf_netaddr *wf_netif_table_addr(struct wf_netif_table *table);
-void wf_netif_table_done(struct wf_netif_table *table);
 
 /* Position of the link with that kernel index; false if there is none. */
 bool wf_netif_table_find(

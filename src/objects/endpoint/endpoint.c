@@ -242,8 +242,8 @@ static ssize_t ep_tx_size_left(struct fid_ep *fid)
 	return size_left(ep, ep->xfer->tx_left);
 }
 
-struct fi_ops_ep wf_ep_ep_ops = {
-	.size = sizeof(wf_ep_ep_ops),
+static struct fi_ops_ep ep_ep_ops = {
+	.size = sizeof(ep_ep_ops),
 	.cancel = ep_cancel,
 	.getopt = wf_ep_getopt,
 	.setopt = wf_ep_setopt,
@@ -256,7 +256,7 @@ struct fi_ops_ep wf_ep_ep_ops = {
 
 struct wf_ep *wf_ep_here(struct fid_ep *fid)
 {
-	if (fid->fid.fclass != FI_CLASS_EP || fid->ops != &wf_ep_ep_ops ||
+	if (fid->fid.fclass != FI_CLASS_EP || fid->ops != &ep_ep_ops ||
 		wf_ep_is_alias(&fid->fid))
 		return NULL;
 	return wf_ep_of(fid);
@@ -279,7 +279,7 @@ static void init_tables(struct wf_ep *ep, void *context)
 {
 	ep->fid = (struct fid_ep){
 		.fid = { FI_CLASS_EP, context, &ep_fid_ops },
-		.ops = &wf_ep_ep_ops,
+		.ops = &ep_ep_ops,
 		.cm = &wf_ep_cm_ops,
 		.msg = ep->caps & FI_MSG ? &wf_disabled_msg : &wf_absent_msg,
 		.rma = ep->caps & FI_RMA ? &wf_disabled_rma : &wf_absent_rma,

@@ -76,7 +76,6 @@ int wf_ep_alias_open(struct wf_ep *ep, const struct fi_alias *arg);
 int wf_ep_getopt(fid_t fid, int level, int name, void *val, size_t *len);
 int wf_ep_setopt(fid_t fid, int level, int name, const void *val, size_t len);
 extern struct fi_ops_cm wf_ep_cm_ops;
-extern struct fi_ops_ep wf_ep_ep_ops;
 
 #define wf_ep_log(ep, level, subsys, ...)                                              \
 	FI_LOG((ep)->domain->prov->fi, level, subsys, __VA_ARGS__)

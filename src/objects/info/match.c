@@ -14,7 +14,7 @@ static const struct fi_ep_attr no_ep;
 static const struct fi_domain_attr no_domain;
 static const struct fi_fabric_attr no_fabric;
 
-const struct wf_info_rules *const wf_info_all_rules[] = {
+static const struct wf_info_rules *const all_rules[] = {
 	&wf_info_caps_rules,
 	&wf_info_ep_rules,
 	&wf_info_xfer_rules,
@@ -115,10 +115,9 @@ bool wf_info_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	if (!ctx->hinted)
 		return true;
-	for (size_t t = 0; wf_info_all_rules[t]; t++) {
-		for (size_t i = 0; i < wf_info_all_rules[t]->count; i++) {
-			const struct wf_info_rule *rule =
-				&wf_info_all_rules[t]->rules[i];
+	for (size_t t = 0; all_rules[t]; t++) {
+		for (size_t i = 0; i < all_rules[t]->count; i++) {
+			const struct wf_info_rule *rule = &all_rules[t]->rules[i];
 
 			if (!applies(ctx, rule))
 				continue;
@@ -177,10 +176,10 @@ struct fi_info *wf_info_narrow(const struct wf_info_ctx *ctx)
 	if (!info)
 		return NULL;
 	look_at(&out, info);
-	for (size_t t = 0; wf_info_all_rules[t]; t++)
-		for (size_t i = 0; i < wf_info_all_rules[t]->count; i++)
-			if (applies(ctx, &wf_info_all_rules[t]->rules[i]))
-				reply(ctx, &wf_info_all_rules[t]->rules[i], &out, info);
+	for (size_t t = 0; all_rules[t]; t++)
+		for (size_t i = 0; i < all_rules[t]->count; i++)
+			if (applies(ctx, &all_rules[t]->rules[i]))
+				reply(ctx, &all_rules[t]->rules[i], &out, info);
 	return info;
 }
 

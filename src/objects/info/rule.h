@@ -117,7 +117,6 @@ extern const struct wf_info_rules wf_info_ep_rules;
 extern const struct wf_info_rules wf_info_xfer_rules;
 extern const struct wf_info_rules wf_info_domain_rules;
 extern const struct wf_info_rules wf_info_mr_rules;
-extern const struct wf_info_rules *const wf_info_all_rules[]; /* NULL-terminated */
 
 /* @hints may be NULL. Leaves @log alone. */
 void wf_info_ctx_init(struct wf_info_ctx *ctx, const struct wf_prov *prov,

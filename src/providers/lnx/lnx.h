@@ -35,7 +35,6 @@
 #define lnx_log(level, subsys, ...) FI_LOG(&lnx_fi, level, subsys, __VA_ARGS__)
 
 extern struct fi_provider lnx_fi;
-extern const struct wf_prov lnx_prov;
 
 struct lnx_domain {
 	struct wf_domain *wf;

@@ -12,7 +12,7 @@
 
 static const char fabric_name[] = "lnx";
 
-const struct wf_prov lnx_prov = {
+static const struct wf_prov lnx_prov = {
 	.fi = &lnx_fi,
 	.templates = lnx_templates,
 	.default_fabric = fabric_name,

@@ -68,6 +68,25 @@ static void leave(struct shm_ep *ep, struct shm_conn *conn)
 	ep->conn_count--;
 }
 
+/* A byte wakes us; the end of the stream is the end of the peer. */
+static void ready(struct shm_watch *watch, uint32_t events)
+{
+	struct shm_conn *conn = wf_container_of(watch, struct shm_conn, watch);
+	char bytes[64];
+	ssize_t len;
+
+	(void)events;
+	shm_conn_heat(conn);
+	for (int i = 0; i < LAST_READS; i++) {
+		len = recv(watch->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+		if (len > 0)
+			continue;
+		if (!len || (errno != EAGAIN && errno != EINTR))
+			shm_conn_fail(conn, FI_ECONNRESET);
+		return;
+	}
+}
+
 struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	struct shm_region *region, unsigned int side)
 {
@@ -83,7 +102,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	conn->in = (struct shm_reader){ .lane = &region->lane[!side], .next = 1 };
 	conn->idle = true;
 	conn->index = FI_ADDR_NOTAVAIL;
-	conn->watch = (struct shm_watch){ .ready = shm_conn_ready, .fd = fd };
+	conn->watch = (struct shm_watch){ .ready = ready, .fd = fd };
 	conn->life.fd = -1;
 	wf_list_init(&conn->failed_link);
 	wf_list_init(&conn->dirty_link);
@@ -119,25 +138,6 @@ fi_addr_t shm_conn_index_slow(struct shm_conn *conn)
 		shm_peer_forget_indices(ep);
 	conn->index = wf_av_index(ep->ep.av, conn->peer->name, SHM_NAME_MAX);
 	return conn->index;
-}
-
-/* A byte wakes us; the end of the stream is the end of the peer. */
-void shm_conn_ready(struct shm_watch *watch, uint32_t events)
-{
-	struct shm_conn *conn = wf_container_of(watch, struct shm_conn, watch);
-	char bytes[64];
-	ssize_t len;
-
-	(void)events;
-	shm_conn_heat(conn);
-	for (int i = 0; i < LAST_READS; i++) {
-		len = recv(watch->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-		if (len > 0)
-			continue;
-		if (!len || (errno != EAGAIN && errno != EINTR))
-			shm_conn_fail(conn, FI_ECONNRESET);
-		return;
-	}
 }
 
 /* The process is gone, though a child of its keeps the socket open. */

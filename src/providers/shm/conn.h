@@ -153,7 +153,6 @@ void shm_conn_end(struct shm_conn *conn, int err);
 void shm_conn_free_dead(struct shm_ep *ep);
 void shm_conn_heat(struct shm_conn *conn);
 void shm_conn_cool(struct shm_conn *conn);
-void shm_conn_ready(struct shm_watch *watch, uint32_t events);
 /* Its process is known by now: hear of its end. */
 void shm_conn_watch_life(struct shm_conn *conn);
 const char *shm_conn_name(const struct shm_conn *conn);

@@ -60,7 +60,7 @@ static const struct fi_info info = {
 
 static const struct fi_info *const templates[] = { &info, NULL };
 
-const struct wf_prov shm_prov = {
+static const struct wf_prov shm_prov = {
 	.fi = &shm_fi,
 	.templates = templates,
 	.default_fabric = "shm",

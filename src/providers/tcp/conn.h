@@ -228,7 +228,6 @@ struct tcp_handler {
 	int (*head)(struct tcp_conn *conn);
 	int (*done)(struct tcp_conn *conn);
 };
-extern const struct tcp_handler tcp_handlers[TCP_REC_KINDS];
 
 int tcp_msg_head(struct tcp_conn *conn);
 int tcp_msg_done(struct tcp_conn *conn);

@@ -284,7 +284,7 @@ static const struct wf_xfer_ops ctx_xfer_ops = {
 	.tx_left = ctx_tx_left,
 };
 
-int tcp_contexts_new(struct tcp_ep *ep)
+static int contexts_new(struct tcp_ep *ep)
 {
 	int ret = wf_sep_init(&ep->ep, &ctx_xfer_ops);
 
@@ -317,7 +317,7 @@ int tcp_scalable_ep(struct wf_domain *domain, struct fi_info *info,
 	ret = tcp_ep_new(domain, info, context, &ep);
 	if (ret)
 		return ret;
-	ret = tcp_contexts_new(ep);
+	ret = contexts_new(ep);
 	if (ret) {
 		(void)fi_close(&ep->ep.fid.fid);
 		return ret;

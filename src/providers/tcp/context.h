@@ -18,7 +18,6 @@ int tcp_scalable_ep(struct wf_domain *domain, struct fi_info *info,
 	struct fid_ep **ret_sep, void *context);
 
 /* Make @ep, which was just opened, scalable; and take that back. */
-int tcp_contexts_new(struct tcp_ep *ep);
 void tcp_contexts_free(struct tcp_ep *ep);
 
 /* Which receive context @addr names. */

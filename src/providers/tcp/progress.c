@@ -25,7 +25,7 @@ enum {
 	AWAKE = 256, /* progress calls without a sleep */
 };
 
-int tcp_watch_add(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
+static int watch_add(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
 {
 	struct epoll_event event = { .events = events, .data.ptr = watch };
 
@@ -44,7 +44,7 @@ void tcp_watch_set(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
 	if (watch->events == events)
 		return;
 	if (!watch->events) {
-		ret = tcp_watch_add(ep, watch, events);
+		ret = watch_add(ep, watch, events);
 	} else if (events) {
 		ret = epoll_ctl(ep->epfd, EPOLL_CTL_MOD, watch->fd, &event) ? -errno
 									    : 0;

@@ -21,7 +21,7 @@ enum {
 	SINK_PIECES = 8,
 };
 
-const struct tcp_handler tcp_handlers[TCP_REC_KINDS] = {
+static const struct tcp_handler handlers[TCP_REC_KINDS] = {
 	[TCP_REC_MSG] = { tcp_msg_head, tcp_msg_done },
 	[TCP_REC_TAGGED] = { tcp_msg_head, tcp_msg_done },
 	[TCP_REC_ACK] = { tcp_ack_head, NULL },
@@ -151,7 +151,7 @@ static void payload(struct tcp_conn *conn, const uint8_t *p, size_t n)
 
 static int body_done(struct tcp_conn *conn)
 {
-	const struct tcp_handler *handler = &tcp_handlers[conn->rx.rec.kind];
+	const struct tcp_handler *handler = &handlers[conn->rx.rec.kind];
 
 	conn->rx.body = false;
 	return handler->done ? handler->done(conn) : 0;
@@ -190,7 +190,7 @@ static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	rx->body = true;
 	rx->err = 0;
 	tcp_rx_drop(conn);
-	ret = tcp_handlers[rx->rec.kind].head(conn);
+	ret = handlers[rx->rec.kind].head(conn);
 	if (!ret && !rx->left && rx->sink != TCP_SINK_HOLD)
 		ret = body_done(conn);
 	if (wf_unlikely(ret)) {

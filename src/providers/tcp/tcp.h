@@ -121,7 +121,6 @@ size_t tcp_source_left(const struct tcp_source *from);
 
 /* progress.c; ep.lock held. */
 void tcp_progress(struct wf_ep *ep);
-int tcp_watch_add(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events);
 void tcp_watch_set(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events);
 
 /* wait.c */

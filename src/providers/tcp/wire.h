@@ -224,11 +224,8 @@ size_t tcp_record_encode(
 const char *tcp_fault_text(int fault);
 const char *tcp_rec_kind_text(unsigned int kind);
 
-/* wire_atomic.c: bytes of one element of an enum fi_datatype; 0 for one that does not
- * travel. */
-size_t tcp_datatype_size(unsigned int datatype);
-/* Is it an operation for that kind of record, on arrays of elements that both ends
- * know, whole ones in each segment? 0, or a negative fault. */
+/* wire_atomic.c: is it an operation for that kind of record, on arrays of elements that
+ * both ends know, whole ones in each segment? 0, or a negative fault. */
 int tcp_record_check_atomic(
 	const struct tcp_record *rec, const struct tcp_wire_peer *peer);
 
@@ -298,14 +295,6 @@ static inline size_t tcp_put_tagged(uint8_t *buf, const struct tcp_wire_peer *pe
 static inline size_t tcp_put_ack(uint8_t *buf, const struct tcp_wire_peer *peer)
 {
 	tcp_put_base(buf, peer, TCP_OP_MSG, 0, TCP_WIRE_ACK, TCP_WIRE_BASE, 0);
-	return TCP_WIRE_BASE;
-}
-
-/* The flags of the request are not given back, although others do. */
-static inline size_t tcp_put_read_resp(
-	uint8_t *buf, const struct tcp_wire_peer *peer, uint64_t payload_len)
-{
-	tcp_put_base(buf, peer, TCP_OP_READ_RESP, 0, 0, TCP_WIRE_BASE, payload_len);
 	return TCP_WIRE_BASE;
 }
 

@@ -26,7 +26,8 @@ static const uint8_t datatype_size[] = {
 	[FI_UINT128] = 16,
 };
 
-size_t tcp_datatype_size(unsigned int datatype)
+/* Bytes of one element of an enum fi_datatype; 0 for one that does not travel. */
+static size_t size_of(unsigned int datatype)
 {
 	return datatype < WF_ARRAY_SIZE(datatype_size) ? datatype_size[datatype] : 0;
 }
@@ -36,7 +37,7 @@ static bool datatype_agreed(unsigned int datatype, const struct tcp_wire_peer *p
 {
 	if (datatype == FI_LONG_DOUBLE || datatype == FI_LONG_DOUBLE_COMPLEX)
 		return peer->have & TCP_HAVE_LDBL_OWN;
-	return tcp_datatype_size(datatype) != 0;
+	return size_of(datatype) != 0;
 }
 
 static bool atomic_op_fits(unsigned int kind, unsigned int op)
@@ -79,7 +80,7 @@ int tcp_record_check_atomic(
 		!atomic_op_fits(rec->kind, rec->atomic_op) || !rec->span ||
 		rec->span > TCP_WIRE_ATOMIC_MAX)
 		return -TCP_FAULT_ATOMIC;
-	size = tcp_datatype_size(rec->datatype);
+	size = size_of(rec->datatype);
 	for (unsigned int i = 0; i < rec->seg_count; i++)
 		if (!rec->seg[i].len || rec->seg[i].len % size)
 			return -TCP_FAULT_ATOMIC;
