@@ -70,15 +70,7 @@ static int monitor_close(struct fid *fid)
 }
 
 /* In the application's structs these pointers are not const. */
-static struct fi_ops monitor_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = monitor_close,
-	.bind = wf_refuse_bind,
-	.control = wf_refuse_control,
-	.ops_open = wf_refuse_ops_open,
-	.tostr = wf_refuse_tostr,
-	.ops_set = wf_refuse_ops_set,
-};
+static struct fi_ops monitor_fid_ops = WF_REFUSE_FID_OPS(monitor_close);
 
 static struct fi_ops_mem_notify notify_ops = {
 	.size = sizeof(struct fi_ops_mem_notify),

@@ -24,15 +24,7 @@ static int log_close(struct fid *fid)
 	return wf_log_restore(wf_container_of(fid, struct fid_logging, fid));
 }
 
-static struct fi_ops log_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = log_close,
-	.bind = wf_refuse_bind,
-	.control = wf_refuse_control,
-	.ops_open = wf_refuse_ops_open,
-	.tostr = wf_refuse_tostr,
-	.ops_set = wf_refuse_ops_set,
-};
+static struct fi_ops log_fid_ops = WF_REFUSE_FID_OPS(log_close);
 
 static int log_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {

@@ -35,4 +35,13 @@ static inline int wf_refuse_ops_set(
 	return -FI_ENOSYS;
 }
 
+/* The struct fi_ops of a fid that can only be closed. */
+#define WF_REFUSE_FID_OPS(close_)                                                      \
+	{                                                                              \
+		.size = sizeof(struct fi_ops), .close = (close_),                      \
+		.bind = wf_refuse_bind, .control = wf_refuse_control,                  \
+		.ops_open = wf_refuse_ops_open, .tostr = wf_refuse_tostr,              \
+		.ops_set = wf_refuse_ops_set,                                          \
+	}
+
 #endif

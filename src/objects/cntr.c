@@ -238,15 +238,8 @@ static int cntr_control(struct fid *fid, int command, void *arg)
 	return wf_wait_control(&cntr_of_fid(fid)->wait, command, arg);
 }
 
-static struct fi_ops cntr_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = cntr_close,
-	.bind = wf_absent_bind,
-	.control = cntr_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops cntr_fid_ops =
+	WF_FID_OPS(cntr_close, wf_absent_bind, cntr_control);
 
 static struct fi_ops_cntr cntr_ops = {
 	.size = sizeof(struct fi_ops_cntr),

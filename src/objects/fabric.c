@@ -48,15 +48,8 @@ static int fabric_passive_ep(struct fid_fabric *fid, struct fi_info *info,
 	return prov->passive_ep(fid, info, pep, context);
 }
 
-static struct fi_ops fabric_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = fabric_close,
-	.bind = wf_absent_bind,
-	.control = wf_absent_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops fabric_fid_ops =
+	WF_FID_OPS(fabric_close, wf_absent_bind, wf_absent_control);
 
 static struct fi_ops_fabric fabric_ops = {
 	.size = sizeof(struct fi_ops_fabric),

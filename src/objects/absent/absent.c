@@ -33,15 +33,8 @@ int wf_absent_ops_set(
 	return -FI_ENOSYS;
 }
 
-struct fi_ops wf_absent_fid = {
-	.size = sizeof(struct fi_ops),
-	.close = wf_absent_close,
-	.bind = wf_absent_bind,
-	.control = wf_absent_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+struct fi_ops wf_absent_fid =
+	WF_FID_OPS(wf_absent_close, wf_absent_bind, wf_absent_control);
 
 /*
  * A row per slot, in the order of the interface's tables. Whether a stub has the type

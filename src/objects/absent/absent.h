@@ -51,6 +51,14 @@ int wf_absent_tostr(const struct fid *fid, char *buf, size_t len);
 int wf_absent_ops_set(
 	struct fid *fid, const char *name, uint64_t flags, void *ops, void *context);
 
+/* The struct fi_ops of a fid that has no more than these three. */
+#define WF_FID_OPS(close_, bind_, control_)                                            \
+	{                                                                              \
+		.size = sizeof(struct fi_ops), .close = (close_), .bind = (bind_),     \
+		.control = (control_), .ops_open = wf_absent_ops_open,                 \
+		.tostr = wf_absent_tostr, .ops_set = wf_absent_ops_set,                \
+	}
+
 /* The others, wf_absent_<table>_<slot>; the type is that of the slot. */
 #define WF_ABSENT(table, slot)                                                         \
 	extern __typeof__(*((struct fi_ops_##table *)NULL)                             \

@@ -333,15 +333,7 @@ static int av_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops av_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = av_close,
-	.bind = av_bind,
-	.control = wf_absent_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops av_fid_ops = WF_FID_OPS(av_close, av_bind, wf_absent_control);
 
 /* Opening. */
 

@@ -28,15 +28,8 @@ static int set_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops set_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = set_close,
-	.bind = wf_absent_bind,
-	.control = wf_absent_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops set_fid_ops =
+	WF_FID_OPS(set_close, wf_absent_bind, wf_absent_control);
 
 static const struct {
 	uint64_t flag;

@@ -82,15 +82,7 @@ static int cq_control(struct fid *fid, int command, void *arg)
 	return wf_wait_control(&cq->wait, command, arg);
 }
 
-static struct fi_ops cq_fid_ops = {
-	.size = sizeof(cq_fid_ops),
-	.close = cq_close,
-	.bind = wf_absent_bind,
-	.control = cq_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops cq_fid_ops = WF_FID_OPS(cq_close, wf_absent_bind, cq_control);
 
 /* With something to sleep on. */
 static struct fi_ops_cq cq_wait_ops = {

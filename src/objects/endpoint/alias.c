@@ -144,15 +144,7 @@ static int alias_control(struct fid *fid, int command, void *arg)
 	}
 }
 
-static struct fi_ops alias_fid_ops = {
-	.size = sizeof(alias_fid_ops),
-	.close = alias_close,
-	.bind = wf_ep_bind,
-	.control = alias_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops alias_fid_ops = WF_FID_OPS(alias_close, wf_ep_bind, alias_control);
 
 bool wf_ep_is_alias(const struct fid *fid)
 {

@@ -172,15 +172,7 @@ static int ep_control(struct fid *fid, int command, void *arg)
 	}
 }
 
-static struct fi_ops ep_fid_ops = {
-	.size = sizeof(ep_fid_ops),
-	.close = ep_close,
-	.bind = wf_ep_bind,
-	.control = ep_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops ep_fid_ops = WF_FID_OPS(ep_close, wf_ep_bind, ep_control);
 
 struct wf_ep *wf_ep_resolve(struct fid *fid)
 {

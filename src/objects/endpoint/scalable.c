@@ -60,15 +60,7 @@ static int sep_control(struct fid *fid, int command, void *arg)
 	return -FI_ENOSYS;
 }
 
-static struct fi_ops sep_fid_ops = {
-	.size = sizeof(sep_fid_ops),
-	.close = sep_close,
-	.bind = wf_ep_bind,
-	.control = sep_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops sep_fid_ops = WF_FID_OPS(sep_close, wf_ep_bind, sep_control);
 
 static struct fi_ops_ep sep_ep_ops = {
 	.size = sizeof(sep_ep_ops),

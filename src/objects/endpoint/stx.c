@@ -55,15 +55,7 @@ static int stx_control(struct fid *fid, int command, void *arg)
 	}
 }
 
-static struct fi_ops stx_fid_ops = {
-	.size = sizeof(stx_fid_ops),
-	.close = stx_close,
-	.bind = wf_absent_bind,
-	.control = stx_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops stx_fid_ops = WF_FID_OPS(stx_close, wf_absent_bind, stx_control);
 
 static struct fi_ops_ep stx_ep_ops = {
 	.size = sizeof(stx_ep_ops),

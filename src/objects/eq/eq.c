@@ -145,15 +145,7 @@ static int eq_control(struct fid *fid, int command, void *arg)
 	return wf_wait_control(&eq_of_fid(fid)->wait, command, arg);
 }
 
-static struct fi_ops eq_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = eq_close,
-	.bind = wf_absent_bind,
-	.control = eq_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops eq_fid_ops = WF_FID_OPS(eq_close, wf_absent_bind, eq_control);
 
 static struct fi_ops_eq eq_ops = {
 	.size = sizeof(struct fi_ops_eq),
@@ -165,15 +157,8 @@ static struct fi_ops_eq eq_ops = {
 };
 
 /* Of a queue that passes everything on to its owner. */
-static struct fi_ops eq_peer_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = eq_close,
-	.bind = wf_absent_bind,
-	.control = wf_absent_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops eq_peer_fid_ops =
+	WF_FID_OPS(eq_close, wf_absent_bind, wf_absent_control);
 
 static struct fi_ops_eq eq_peer_ops = {
 	.size = sizeof(struct fi_ops_eq),

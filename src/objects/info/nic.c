@@ -71,15 +71,7 @@ static int nic_control(struct fid *fid, int command, void *arg)
 }
 
 /* fi_tostr() writes NIC attributes itself for objects that leave the slot to it. */
-static struct fi_ops nic_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = nic_close,
-	.bind = wf_absent_bind,
-	.control = nic_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops nic_ops = WF_FID_OPS(nic_close, wf_absent_bind, nic_control);
 
 static void write_address(struct nic *nic, const struct wf_netif *link)
 {

@@ -88,15 +88,7 @@ static int ctx_control(struct fid *fid, int command, void *arg)
 	}
 }
 
-static struct fi_ops ctx_fid_ops = {
-	.size = sizeof(ctx_fid_ops),
-	.close = ctx_close,
-	.bind = wf_absent_bind,
-	.control = ctx_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops ctx_fid_ops = WF_FID_OPS(ctx_close, wf_absent_bind, ctx_control);
 
 /* Nothing of a transport; receives are handled before one is asked. */
 static const struct wf_xfer_ops no_transport = {

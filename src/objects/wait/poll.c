@@ -183,15 +183,8 @@ static int poll_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops poll_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = poll_close,
-	.bind = wf_absent_bind,
-	.control = wf_absent_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops poll_fid_ops =
+	WF_FID_OPS(poll_close, wf_absent_bind, wf_absent_control);
 
 static struct fi_ops_poll poll_ops = {
 	.size = sizeof(struct fi_ops_poll),

@@ -71,15 +71,8 @@ static int wait_set_control(struct fid *fid, int command, void *arg)
 	return wf_wait_control(&set->wait, command, arg);
 }
 
-static struct fi_ops wait_set_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = wait_set_close,
-	.bind = wf_absent_bind,
-	.control = wait_set_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops wait_set_fid_ops =
+	WF_FID_OPS(wait_set_close, wf_absent_bind, wait_set_control);
 
 static struct fi_ops_wait wait_set_ops = {
 	.size = sizeof(struct fi_ops_wait),

@@ -163,15 +163,7 @@ static int mr_control(struct fid *fid, int command, void *arg)
 	}
 }
 
-static struct fi_ops mr_fid_ops = {
-	.size = sizeof(struct fi_ops),
-	.close = mr_close,
-	.bind = mr_bind,
-	.control = mr_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
 
 static int find_base(const struct lnx_domain *domain, const struct fi_mr_attr *attr,
 	struct lnx_mr **ret_base)

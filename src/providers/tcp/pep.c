@@ -220,15 +220,7 @@ static int pep_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops pep_fid_ops = {
-	.size = sizeof(pep_fid_ops),
-	.close = pep_close,
-	.bind = pep_bind,
-	.control = pep_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops pep_fid_ops = WF_FID_OPS(pep_close, pep_bind, pep_control);
 
 int tcp_pep_take_name(struct fid *handle, int family, union wf_sockaddr *ret)
 {

@@ -215,15 +215,8 @@ static int mc_close(struct fid *fid)
 	return 0;
 }
 
-static struct fi_ops mc_fid_ops = {
-	.size = sizeof(mc_fid_ops),
-	.close = mc_close,
-	.bind = wf_absent_bind,
-	.control = wf_absent_control,
-	.ops_open = wf_absent_ops_open,
-	.tostr = wf_absent_tostr,
-	.ops_set = wf_absent_ops_set,
-};
+static struct fi_ops mc_fid_ops =
+	WF_FID_OPS(mc_close, wf_absent_bind, wf_absent_control);
 
 /* Which directions are asked for; without any, all that the endpoint has. */
 static int check_flags(const struct udp_ep *ep, uint64_t flags, uint64_t *ret)
