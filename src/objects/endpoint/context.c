@@ -154,16 +154,18 @@ static int open_context(struct wf_ep *core, int index, size_t class,
 	return 0;
 }
 
-/* @info: the endpoint's, @narrowed by what was asked for. Freed here. */
-static int open_at(struct wf_ep *core, int index, size_t class, struct fi_info *info,
-	bool narrowed, void *context, struct wf_ep **ret_ctx)
+static int open_at(struct wf_ep *core, int index, size_t class, const void *attr,
+	void *context, struct wf_ep **ret_ctx)
 {
 	struct wf_sep *sep = core->sep;
 	bool rx = class == FI_CLASS_RX_CTX;
+	struct fi_info *info = fi_dupinfo(core->info);
 	int ret;
 
+	if (!info)
+		return -FI_ENOMEM;
 	(void)pthread_mutex_lock(&core->control);
-	if (!narrowed)
+	if (!(rx ? narrow_rx(core, info, attr) : narrow_tx(core, info, attr)))
 		ret = refuse(
 			core, -FI_EINVAL, "attributes beyond the endpoint's", index);
 	else if (rx ? sep->rx[index].open : sep->tx[index] != NULL)
@@ -183,16 +185,11 @@ int wf_sep_tx_context(struct fid_ep *fid, int index, struct fi_tx_attr *attr,
 	struct fid_ep **ret_ctx, void *context)
 {
 	struct wf_ep *core = wf_ep_of(fid), *ctx;
-	struct fi_info *info;
 	int ret;
 
 	if (!ret_ctx || index < 0 || (size_t)index >= core->sep->tx_count)
 		return refuse(core, -FI_EINVAL, "no transmit context has it", index);
-	info = fi_dupinfo(core->info);
-	if (!info)
-		return -FI_ENOMEM;
-	ret = open_at(core, index, FI_CLASS_TX_CTX, info, narrow_tx(core, info, attr),
-		context, &ctx);
+	ret = open_at(core, index, FI_CLASS_TX_CTX, attr, context, &ctx);
 	if (ret)
 		return ret;
 	if (attr)
@@ -205,16 +202,11 @@ int wf_sep_rx_context(struct fid_ep *fid, int index, struct fi_rx_attr *attr,
 	struct fid_ep **ret_ctx, void *context)
 {
 	struct wf_ep *core = wf_ep_of(fid), *ctx;
-	struct fi_info *info;
 	int ret;
 
 	if (!ret_ctx || index < 0 || (size_t)index >= core->sep->rx_count)
 		return refuse(core, -FI_EINVAL, "no receive context has it", index);
-	info = fi_dupinfo(core->info);
-	if (!info)
-		return -FI_ENOMEM;
-	ret = open_at(core, index, FI_CLASS_RX_CTX, info, narrow_rx(core, info, attr),
-		context, &ctx);
+	ret = open_at(core, index, FI_CLASS_RX_CTX, attr, context, &ctx);
 	if (ret)
 		return ret;
 	if (attr)
