@@ -94,18 +94,11 @@ static int alias_close(struct fid *fid)
 /* The direction that @flags names exactly one of, or NULL. */
 static _Atomic uint64_t *flags_of(struct wf_ep_alias *alias, uint64_t flags)
 {
-	switch (flags & (FI_TRANSMIT | FI_RECV)) {
-	case FI_TRANSMIT:
-		return &alias->tx_flags;
-	case FI_RECV:
-		return &alias->rx_flags;
-	default:
-		wf_ep_log(alias->ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"alias: exactly one of FI_TRANSMIT and FI_RECV is needed "
-			"(%#llx)\n",
-			(unsigned long long)flags);
+	uint64_t dir = wf_ep_op_direction(alias->ep, flags);
+
+	if (!dir)
 		return NULL;
-	}
+	return dir == FI_TRANSMIT ? &alias->tx_flags : &alias->rx_flags;
 }
 
 static int set_flags(struct wf_ep_alias *alias, uint64_t flags)

@@ -123,27 +123,16 @@ static int bind_eq(struct wf_ep *ep, struct wf_eq *eq, uint64_t flags)
 	return 0;
 }
 
-static int bind_srx(struct wf_ep *ep, struct fid *fid, uint64_t flags)
+static int bind_context(struct wf_ep *ep, struct fid *fid, uint64_t flags,
+	int (*bind)(struct wf_ep *, struct fid *, const char **))
 {
 	const char *why;
 	int ret;
 
 	if (flags)
 		return refuse(
-			ep, -FI_EBADFLAGS, "a receive context takes no flags", flags);
-	ret = wf_ep_srx_bind(ep, fid, &why);
-	return ret ? refuse(ep, ret, why, flags) : 0;
-}
-
-static int bind_stx(struct wf_ep *ep, struct fid *fid, uint64_t flags)
-{
-	const char *why;
-	int ret;
-
-	if (flags)
-		return refuse(
-			ep, -FI_EBADFLAGS, "a transmit context takes no flags", flags);
-	ret = wf_stx_bind(ep, fid, &why);
+			ep, -FI_EBADFLAGS, "a shared context takes no flags", flags);
+	ret = bind(ep, fid, &why);
 	return ret ? refuse(ep, ret, why, flags) : 0;
 }
 
@@ -168,9 +157,9 @@ static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
 		return bind_av(
 			ep, wf_av_of(wf_container_of(bfid, struct fid_av, fid)), flags);
 	case FI_CLASS_SRX_CTX:
-		return bind_srx(ep, bfid, flags);
+		return bind_context(ep, bfid, flags, wf_ep_srx_bind);
 	case FI_CLASS_STX_CTX:
-		return bind_stx(ep, bfid, flags);
+		return bind_context(ep, bfid, flags, wf_stx_bind);
 	default:
 		return refuse(ep, -FI_EINVAL,
 			"only a CQ, counter, AV, EQ or shared context can be bound "

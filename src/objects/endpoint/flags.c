@@ -59,8 +59,7 @@ void wf_ep_settle_flags(struct wf_ep *ep)
 	ep->trecv_flags = ep->caps & FI_TAGGED_MULTI_RECV ? ~0ULL : ~FI_MULTI_RECV;
 }
 
-/* The one direction that @flags names, or 0. */
-static uint64_t direction(const struct wf_ep *ep, uint64_t flags)
+uint64_t wf_ep_op_direction(const struct wf_ep *ep, uint64_t flags)
 {
 	uint64_t dir = flags & (FI_TRANSMIT | FI_RECV);
 
@@ -74,7 +73,7 @@ static uint64_t direction(const struct wf_ep *ep, uint64_t flags)
 
 int wf_ep_get_op_flags(struct wf_ep *ep, uint64_t *flags)
 {
-	uint64_t dir = flags ? direction(ep, *flags) : 0;
+	uint64_t dir = flags ? wf_ep_op_direction(ep, *flags) : 0;
 
 	if (!dir)
 		return -FI_EINVAL;
@@ -86,7 +85,7 @@ int wf_ep_get_op_flags(struct wf_ep *ep, uint64_t *flags)
 
 int wf_ep_set_op_flags(struct wf_ep *ep, uint64_t flags)
 {
-	uint64_t dir = direction(ep, flags);
+	uint64_t dir = wf_ep_op_direction(ep, flags);
 
 	if (!dir)
 		return -FI_EINVAL;
@@ -101,4 +100,21 @@ int wf_ep_set_op_flags(struct wf_ep *ep, uint64_t flags)
 	}
 	pthread_mutex_unlock(&ep->control);
 	return 0;
+}
+
+int wf_ep_context_control(struct wf_ep *ep, int command, void *arg)
+{
+	switch (command) {
+	case FI_ENABLE:
+		/* It is from the start. */
+		return 0;
+	case FI_GETOPSFLAG:
+		return wf_ep_get_op_flags(ep, arg);
+	case FI_SETOPSFLAG:
+		return wf_ep_set_op_flags(ep, arg ? *(uint64_t *)arg : 0);
+	default:
+		wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
+			"shared contexts know no control command %d\n", command);
+		return -FI_ENOSYS;
+	}
 }

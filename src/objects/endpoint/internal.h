@@ -22,6 +22,10 @@ int wf_ep_put(struct wf_ep *ep);
 void wf_ep_settle_flags(struct wf_ep *ep);
 int wf_ep_get_op_flags(struct wf_ep *ep, uint64_t *flags);
 int wf_ep_set_op_flags(struct wf_ep *ep, uint64_t flags);
+/* The one direction that @flags names, FI_TRANSMIT or FI_RECV; else 0, and logged. */
+uint64_t wf_ep_op_direction(const struct wf_ep *ep, uint64_t flags);
+/* fi_control of a context that endpoints share. */
+int wf_ep_context_control(struct wf_ep *ep, int command, void *arg);
 
 /* bind.c */
 int wf_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags);

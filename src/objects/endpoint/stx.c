@@ -38,21 +38,7 @@ static int stx_close(struct fid *fid)
 
 static int stx_control(struct fid *fid, int command, void *arg)
 {
-	struct wf_ep *ep = &stx_of(fid)->ep;
-
-	switch (command) {
-	case FI_ENABLE:
-		/* It is from the start. */
-		return 0;
-	case FI_GETOPSFLAG:
-		return wf_ep_get_op_flags(ep, arg);
-	case FI_SETOPSFLAG:
-		return wf_ep_set_op_flags(ep, arg ? *(uint64_t *)arg : 0);
-	default:
-		wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
-			"transmit contexts know no control command %d\n", command);
-		return -FI_ENOSYS;
-	}
+	return wf_ep_context_control(&stx_of(fid)->ep, command, arg);
 }
 
 static struct fi_ops stx_fid_ops = WF_FID_OPS(stx_close, wf_absent_bind, stx_control);

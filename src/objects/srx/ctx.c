@@ -71,21 +71,7 @@ static int ctx_close(struct fid *fid)
 
 static int ctx_control(struct fid *fid, int command, void *arg)
 {
-	struct wf_srx_ctx *ctx = ctx_of(fid);
-
-	switch (command) {
-	case FI_ENABLE:
-		/* It is from the start. */
-		return 0;
-	case FI_GETOPSFLAG:
-		return wf_ep_get_op_flags(&ctx->ep, arg);
-	case FI_SETOPSFLAG:
-		return wf_ep_set_op_flags(&ctx->ep, arg ? *(uint64_t *)arg : 0);
-	default:
-		wf_ep_log(&ctx->ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
-			"receive contexts know no control command %d\n", command);
-		return -FI_ENOSYS;
-	}
+	return wf_ep_context_control(&ctx_of(fid)->ep, command, arg);
 }
 
 static struct fi_ops ctx_fid_ops = WF_FID_OPS(ctx_close, wf_absent_bind, ctx_control);
