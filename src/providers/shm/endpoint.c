@@ -79,8 +79,7 @@ static void shm_destroy(struct wf_ep *wf)
 		end_conns(ep);
 		shm_peers_free(ep);
 	}
-	if (ep->timer.fd >= 0)
-		(void)close(ep->timer.fd);
+	wf_timer_done(&ep->timer);
 	if (ep->epfd >= 0)
 		(void)close(ep->epfd);
 	free(ep->conns);
@@ -151,8 +150,7 @@ static void init(struct shm_ep *ep)
 	ep->made_up = true;
 	ep->pid = getpid();
 	ep->listener.fd = -1;
-	ep->timer.fd = -1;
-	ep->timer_ns = UINT64_MAX;
+	wf_timer_init(&ep->timer);
 	ep->look_calls = ep->look_left = 1;
 	wf_pool_init(&ep->tx_pool, sizeof(struct shm_tx));
 	wf_list_init(&ep->failed);

@@ -143,7 +143,7 @@ struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name)
 static void tell_sleeper(struct shm_ep *ep, struct shm_peer *peer)
 {
 	if (ep->sleeps && peer->remote.retry_ns)
-		shm_timer_set(ep, WF_MIN(ep->timer_ns, peer->remote.retry_ns));
+		shm_timer_set(ep, WF_MIN(ep->timer.deadline_ns, peer->remote.retry_ns));
 }
 
 void shm_peer_busy(struct shm_ep *ep, struct shm_peer *peer)

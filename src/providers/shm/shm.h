@@ -10,6 +10,7 @@
 #include "providers/shm/wire.h"
 #include "sys/iov.h"
 #include "sys/pool.h"
+#include "sys/timer.h"
 
 /*
  * FI_EP_RDM between processes of one machine.
@@ -68,10 +69,10 @@ struct shm_ep {
 	struct wf_pool tx_pool;
 
 	int epfd;
-	struct shm_watch listener, timer;
-	uint64_t timer_ns;
+	struct shm_watch listener, timer_watch;
 	struct shm_peers *peers;
 	uint32_t av_seq; /* of the AV when what we know of indices was right */
+	struct wf_timer timer;
 };
 
 static inline struct shm_ep *shm_ep_of(struct wf_ep *ep)

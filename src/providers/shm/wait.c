@@ -3,7 +3,6 @@
 
 #include "providers/shm/peer.h"
 #include "sys/clock.h"
-#include "sys/timer.h"
 
 /*
  * For those who sleep: the epoll set with the sockets, which get a byte from whoever
@@ -20,22 +19,16 @@ int shm_wait_fd(struct wf_ep *wf)
 static void timer_ready(struct shm_watch *watch, uint32_t events)
 {
 	(void)events;
-	wf_timer_drain(watch->fd);
+	wf_timer_drain(&wf_container_of(watch, struct shm_ep, timer_watch)->timer);
 }
 
 void shm_timer_set(struct shm_ep *ep, uint64_t deadline_ns)
 {
-	if (ep->timer_ns == deadline_ns)
+	if (!wf_timer_set(&ep->timer, deadline_ns))
 		return;
-	if (ep->timer.fd < 0) {
-		ep->timer.ready = timer_ready;
-		ep->timer.fd = wf_timer_open();
-		if (ep->timer.fd < 0)
-			return;
-		(void)shm_watch_add(ep, &ep->timer, EPOLLIN);
-	}
-	ep->timer_ns = deadline_ns;
-	wf_timer_set(ep->timer.fd, deadline_ns);
+	ep->timer_watch.ready = timer_ready;
+	ep->timer_watch.fd = ep->timer.fd;
+	(void)shm_watch_add(ep, &ep->timer_watch, EPOLLIN);
 }
 
 static void arm_conn(struct shm_conn *conn)

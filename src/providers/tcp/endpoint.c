@@ -60,8 +60,7 @@ static void tcp_destroy(struct wf_ep *wf)
 	tcp_peers_free(ep);
 	tcp_msg_free(ep);
 	tcp_contexts_free(ep);
-	if (ep->timer.fd >= 0)
-		(void)close(ep->timer.fd);
+	wf_timer_done(&ep->timer);
 	if (ep->epfd >= 0)
 		(void)close(ep->epfd);
 	free(ep->spare_stage);
@@ -182,8 +181,7 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	ep->stage_size = WF_MAX(tcp_params.staging_size, (size_t)STAGE_MIN);
 	ep->manual = ep->manual && tcp_params.staging_size;
 	ep->epfd = -1;
-	ep->timer.fd = -1;
-	ep->timer_ns = UINT64_MAX;
+	wf_timer_init(&ep->timer);
 	wf_list_init(&ep->conns);
 	wf_list_init(&ep->hot);
 	wf_list_init(&ep->dirty);

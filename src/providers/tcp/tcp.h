@@ -13,6 +13,7 @@
 #include "providers/tcp/wire.h"
 #include "sys/iov.h"
 #include "sys/sockaddr.h"
+#include "sys/timer.h"
 
 /*
  * Endpoints over TCP streams: FI_EP_MSG has one connection, FI_EP_RDM one for each
@@ -73,8 +74,7 @@ struct tcp_ep {
 	int epfd;
 	unsigned int watched; /* sockets in it */
 	uint64_t set_tick;    /* when it was looked at because of the time */
-	struct tcp_watch timer;
-	uint64_t timer_ns;     /* what it is set to */
+	struct tcp_watch timer_watch;
 	uint64_t look_ns;      /* when to look for dead hosts again */
 	struct wf_list conns;  /* all, by link */
 	struct wf_list hot;    /* read directly, by hot_link */
@@ -95,6 +95,7 @@ struct tcp_ep {
 	unsigned int rx_contexts;    /* that records may name */
 	struct tcp_source *contexts; /* scalable: the transmit contexts, by index */
 	struct tcp_source closed;    /* what closed ones left behind */
+	struct wf_timer timer;
 };
 
 static inline struct tcp_ep *tcp_ep_of(struct wf_ep *ep)

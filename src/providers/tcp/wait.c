@@ -4,7 +4,6 @@
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 #include "sys/clock.h"
-#include "sys/timer.h"
 
 /*
  * For those who sleep: the epoll set, into which arm() puts hot sockets as well, and a
@@ -19,22 +18,16 @@ int tcp_wait_fd(struct wf_ep *wf)
 static void timer_ready(struct tcp_watch *watch, uint32_t events)
 {
 	(void)events;
-	wf_timer_drain(watch->fd);
+	wf_timer_drain(&wf_container_of(watch, struct tcp_ep, timer_watch)->timer);
 }
 
 void tcp_timer_set(struct tcp_ep *ep, uint64_t deadline_ns)
 {
-	if (ep->timer_ns == deadline_ns)
+	if (!wf_timer_set(&ep->timer, deadline_ns))
 		return;
-	if (ep->timer.fd < 0) {
-		ep->timer.ready = timer_ready;
-		ep->timer.fd = wf_timer_open();
-		if (ep->timer.fd < 0)
-			return;
-		tcp_watch_set(ep, &ep->timer, EPOLLIN);
-	}
-	ep->timer_ns = deadline_ns;
-	wf_timer_set(ep->timer.fd, deadline_ns);
+	ep->timer_watch.ready = timer_ready;
+	ep->timer_watch.fd = ep->timer.fd;
+	tcp_watch_set(ep, &ep->timer_watch, EPOLLIN);
 }
 
 bool tcp_arm(struct wf_ep *wf)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <poll.h>
-#include <unistd.h>
 
 #include "sys/clock.h"
 #include "sys/timer.h"
@@ -17,23 +16,24 @@ static int readable(int fd, int timeout_ms)
  * was put off, or taken back, is not. */
 static void deadlines(void **state)
 {
-	int fd = wf_timer_open();
+	struct wf_timer timer;
 
 	(void)state;
-	assert_true(fd >= 0);
-	assert_int_equal(readable(fd, 0), 0);
-	wf_timer_set(fd, 0);
-	assert_int_equal(readable(fd, -1), 1);
-	wf_timer_drain(fd);
-	assert_int_equal(readable(fd, 0), 0);
-	wf_timer_set(fd, wf_now_ns() + 1000000);
-	assert_int_equal(readable(fd, -1), 1);
-	wf_timer_set(fd, wf_deadline_ns(1000000));
-	assert_int_equal(readable(fd, 0), 0);
-	wf_timer_set(fd, 0);
-	wf_timer_set(fd, UINT64_MAX);
-	assert_int_equal(readable(fd, 0), 0);
-	close(fd);
+	wf_timer_init(&timer);
+	assert_false(wf_timer_set(&timer, UINT64_MAX));
+	assert_int_equal(timer.fd, -1);
+	assert_true(wf_timer_set(&timer, 0));
+	assert_int_equal(readable(timer.fd, -1), 1);
+	wf_timer_drain(&timer);
+	assert_int_equal(readable(timer.fd, 0), 0);
+	assert_false(wf_timer_set(&timer, wf_now_ns() + 1000000));
+	assert_int_equal(readable(timer.fd, -1), 1);
+	assert_false(wf_timer_set(&timer, wf_deadline_ns(1000000)));
+	assert_int_equal(readable(timer.fd, 0), 0);
+	assert_false(wf_timer_set(&timer, 0));
+	assert_false(wf_timer_set(&timer, UINT64_MAX));
+	assert_int_equal(readable(timer.fd, 0), 0);
+	wf_timer_done(&timer);
 }
 
 int main(void)
