@@ -25,12 +25,6 @@ int wf_remotes_init(
 	return 0;
 }
 
-void wf_remotes_done(struct wf_remotes *remotes)
-{
-	free(remotes->buckets);
-	free(remotes->by_index);
-}
-
 struct wf_remote *wf_remotes_next(
 	const struct wf_remotes *remotes, const struct wf_remote *after)
 {
@@ -42,6 +36,20 @@ struct wf_remote *wf_remotes_next(
 		if (remotes->buckets[slot])
 			return remotes->buckets[slot];
 	return NULL;
+}
+
+void wf_remotes_done(struct wf_remotes *remotes)
+{
+	struct wf_remote *remote, *next;
+
+	if (!remotes->buckets)
+		return;
+	for (remote = wf_remotes_next(remotes, NULL); remote; remote = next) {
+		next = wf_remotes_next(remotes, remote);
+		remotes->ops->free(remotes, remote);
+	}
+	free(remotes->buckets);
+	free(remotes->by_index);
 }
 
 struct wf_remote *wf_remotes_find(
@@ -129,6 +137,12 @@ void wf_remotes_forget_indices(struct wf_remotes *remotes)
 	if (remotes->by_index)
 		memset(remotes->by_index, 0,
 			remotes->index_room * sizeof(struct wf_remote *));
+}
+
+void wf_remote_wanted(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	if (!remote->retry_ns && remotes->ops->state(remote) == WF_REMOTE_DOWN)
+		remotes->ops->dial(remotes, remote);
 }
 
 void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue)

@@ -42,6 +42,8 @@ struct wf_remote_ops {
 	void (*dial)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* Fail what is pending with the positive @err. */
 	void (*give_up)(struct wf_remotes *remotes, struct wf_remote *remote, int err);
+	/* Free it with what is pending. */
+	void (*free)(struct wf_remotes *remotes, struct wf_remote *remote);
 	uint32_t backoff_min_us, backoff_max_us;
 };
 
@@ -59,7 +61,7 @@ struct wf_remotes {
 /* 0 or -FI_ENOMEM. */
 int wf_remotes_init(
 	struct wf_remotes *remotes, const struct wf_remote_ops *ops, uint64_t seed);
-/* The tables only; accepts what was zeroed and never made. */
+/* All of them and the tables; accepts what was zeroed and never made. */
 void wf_remotes_done(struct wf_remotes *remotes);
 
 /* Every one of them, NULL first and last, in no order. */
@@ -91,6 +93,8 @@ static inline void wf_remote_busy(struct wf_remotes *remotes, struct wf_remote *
 		wf_list_push(&remotes->busy, &remote->busy_link);
 }
 
+/* An operation begins to wait: dial, unless that is under way or to be done later. */
+void wf_remote_wanted(struct wf_remotes *remotes, struct wf_remote *remote);
 /* What waited moves to @queue. */
 void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue);
 /* An attempt failed with the positive @err. */

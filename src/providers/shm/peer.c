@@ -65,11 +65,22 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 		shm_dial_drop(peer->dial);
 }
 
+static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct shm_ep *ep = peers_of(remotes)->ep;
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&remote->pending)))
+		shm_tx_free(ep, wf_list_entry(link, struct shm_tx, link));
+	free(shm_peer_of(remote));
+}
+
 static const struct wf_remote_ops remote_ops = {
 	.is = is,
 	.state = state,
 	.dial = dial,
 	.give_up = give_up,
+	.free = free_peer,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
 };
@@ -94,29 +105,15 @@ int shm_peers_new(struct shm_ep *ep)
 	return 0;
 }
 
-static void free_peer(struct shm_ep *ep, struct shm_peer *peer)
-{
-	struct wf_list *link;
-
-	while ((link = wf_list_pop(&peer->remote.pending)))
-		shm_tx_free(ep, wf_list_entry(link, struct shm_tx, link));
-	free(peer);
-}
-
 void shm_peers_free(struct shm_ep *ep)
 {
 	struct shm_peers *peers = ep->peers;
-	struct wf_remote *remote, *next;
 
 	if (!peers)
 		return;
 	while (!wf_list_empty(&peers->dials))
 		shm_dial_drop(wf_list_entry(peers->dials.next, struct shm_dial, link));
 	shm_dials_free_dead(peers);
-	for (remote = wf_remotes_next(&peers->remotes, NULL); remote; remote = next) {
-		next = wf_remotes_next(&peers->remotes, remote);
-		free_peer(ep, shm_peer_of(remote));
-	}
 	wf_remotes_done(&peers->remotes);
 	free(peers);
 	ep->peers = NULL;
@@ -188,8 +185,7 @@ int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret
 	if (*ret_conn)
 		return 0;
 	*ret_wait = &peer->remote.pending;
-	if (!peer->dial && !peer->conn && !peer->remote.retry_ns)
-		(void)shm_dial_start(ep, peer);
+	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
 	shm_peer_busy(ep, peer);
 	return 0;
 }

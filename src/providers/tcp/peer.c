@@ -53,11 +53,22 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 		tcp_tx_fail(wf_list_entry(link, struct tcp_tx, link), err, addr);
 }
 
+static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct wf_list *link;
+
+	(void)remotes;
+	while ((link = wf_list_pop(&remote->pending)))
+		tcp_tx_free(wf_list_entry(link, struct tcp_tx, link));
+	free(tcp_peer_of(remote));
+}
+
 static const struct wf_remote_ops remote_ops = {
 	.is = is,
 	.state = state,
 	.dial = dial,
 	.give_up = give_up,
+	.free = free_peer,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
 };
@@ -115,19 +126,9 @@ int tcp_peers_listen(struct tcp_ep *ep)
 	return 0;
 }
 
-static void free_peer(struct tcp_peer *peer)
-{
-	struct wf_list *link;
-
-	while ((link = wf_list_pop(&peer->remote.pending)))
-		tcp_tx_free(wf_list_entry(link, struct tcp_tx, link));
-	free(peer);
-}
-
 void tcp_peers_free(struct tcp_ep *ep)
 {
 	struct tcp_peers *peers = ep->peers;
-	struct wf_remote *remote, *next;
 
 	if (!peers)
 		return;
@@ -136,10 +137,6 @@ void tcp_peers_free(struct tcp_ep *ep)
 	tcp_dials_free_dead(peers);
 	if (peers->listener.fd >= 0)
 		tcp_listener_close(&peers->listener);
-	for (remote = wf_remotes_next(&peers->remotes, NULL); remote; remote = next) {
-		next = wf_remotes_next(&peers->remotes, remote);
-		free_peer(tcp_peer_of(remote));
-	}
 	wf_remotes_done(&peers->remotes);
 	free(peers);
 	ep->peers = NULL;
@@ -209,8 +206,7 @@ static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 			"connected\n");
 		return -FI_EFIREWALLADDR;
 	}
-	if (!peer->dial && !peer->conn && !peer->remote.retry_ns)
-		(void)tcp_dial_start(ep, peer);
+	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
 	tcp_peer_busy(ep, peer);
 	return 0;
 }

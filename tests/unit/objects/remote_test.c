@@ -18,7 +18,7 @@ struct somebody {
 	struct wf_remote base;
 	int number;
 	enum wf_remote_state state;
-	int dials, give_ups, given_up_for;
+	int dials, give_ups, given_up_for, freed;
 };
 
 static struct somebody *somebody_of(const struct wf_remote *remote)
@@ -50,11 +50,17 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 		;
 }
 
+static void free_somebody(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	somebody_of(remote)->freed++;
+}
+
 static const struct wf_remote_ops ops = {
 	.is = is,
 	.state = state_of,
 	.dial = dial,
 	.give_up = give_up,
+	.free = free_somebody,
 	.backoff_min_us = MIN_US,
 	.backoff_max_us = MAX_US,
 };
@@ -73,8 +79,12 @@ static int open_remotes(void **state)
 
 static int close_remotes(void **state)
 {
+	size_t left = remotes.count;
+
 	wf_remotes_done(&remotes);
-	return 0;
+	for (int i = 0; i < MANY; i++)
+		left -= (size_t)people[i].freed;
+	return left != 0;
 }
 
 /* Seven numbers share a hash: more than one in a bucket, and equal hashes too. */
@@ -267,6 +277,20 @@ static void one_attempt_at_a_time(void **state)
 	assert_int_equal(one->dials, 1);
 }
 
+/* An operation dials at once, but neither twice nor before its time. */
+static void an_operation_dials(void **state)
+{
+	struct somebody *one = add_with_operation(1);
+
+	wf_remote_wanted(&remotes, &one->base);
+	wf_remote_wanted(&remotes, &one->base);
+	assert_int_equal(one->dials, 1);
+	one->state = WF_REMOTE_DOWN;
+	wf_remote_failed(&remotes, &one->base, FI_ECONNREFUSED, 100);
+	wf_remote_wanted(&remotes, &one->base);
+	assert_int_equal(one->dials, 1);
+}
+
 #define remotes_test(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, open_remotes, close_remotes)
 
@@ -280,6 +304,7 @@ int main(void)
 		remotes_test(attempts_get_rarer),
 		remotes_test(two_seeds_come_back_apart),
 		remotes_test(a_connection_takes_what_waited),
+		remotes_test(an_operation_dials),
 		remotes_test(what_waits_too_long_fails),
 		remotes_test(an_attempt_without_an_end_times_out),
 		remotes_test(no_limit_never_gives_up),
