@@ -342,3 +342,11 @@ void wf_ep_done(struct wf_ep *ep)
 	fi_freeinfo(ep->info);
 	wf_domain_unref(ep->domain);
 }
+
+int wf_no_address(const struct fi_provider *prov, fi_addr_t addr)
+{
+	FI_WARN(prov, FI_LOG_EP_DATA,
+		"operation refused: nothing is at fi_addr_t %#llx\n",
+		(unsigned long long)addr);
+	return -FI_EINVAL;
+}

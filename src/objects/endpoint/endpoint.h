@@ -319,4 +319,7 @@ void wf_ep_rx_err(
 void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 	size_t len, uint64_t data, fi_addr_t src);
 
+/* Nothing is at @addr of the AV: -FI_EINVAL, logged. */
+int wf_no_address(const struct fi_provider *prov, fi_addr_t addr);
+
 #endif

@@ -157,14 +157,6 @@ void shm_peer_forget_indices(struct shm_ep *ep)
 	ep->av_seq = shm_av_seq(ep->ep.av);
 }
 
-static int no_such_address(fi_addr_t addr)
-{
-	shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
-		"operation refused: nothing is at fi_addr_t %#llx\n",
-		(unsigned long long)addr);
-	return -FI_EINVAL;
-}
-
 int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret_conn,
 	struct wf_list **ret_wait)
 {
@@ -177,7 +169,7 @@ int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret
 		shm_peer_forget_indices(ep);
 	/* Other processes may write where an AV with a name is. */
 	if (wf_unlikely(!text || !wf_addrstr_spell(name, text, SHM_NAME_MAX)))
-		return no_such_address(addr);
+		return wf_no_address(&shm_fi, addr);
 	peer = shm_peer_get(ep, name);
 	if (!peer || !wf_remotes_set_index(&ep->peers->remotes, index, &peer->remote))
 		return -FI_ENOMEM;

@@ -189,14 +189,6 @@ static struct tcp_peer *look_up(struct tcp_ep *ep, size_t index, const void *add
 	return peer;
 }
 
-static int no_such_address(fi_addr_t addr)
-{
-	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
-		"operation refused: nothing is at fi_addr_t %#llx\n",
-		(unsigned long long)addr);
-	return -FI_EINVAL;
-}
-
 /* An operation begins to wait. */
 static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 {
@@ -221,7 +213,7 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	int ret;
 
 	if (wf_unlikely(!sa))
-		return no_such_address(addr);
+		return wf_no_address(&tcp_fi, addr);
 	if (wf_unlikely(!peer || !tcp_addr_is(&peer->addr, sa)))
 		peer = look_up(ep, index, sa);
 	if (wf_unlikely(!peer))

@@ -21,14 +21,6 @@ static ssize_t send_failed(struct udp_ep *ep, const struct wf_op *op, int err)
 	}
 }
 
-static ssize_t no_such_address(const struct wf_op *op)
-{
-	udp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
-		"send refused: nothing is at fi_addr_t %#llx\n",
-		(unsigned long long)op->addr);
-	return -FI_EINVAL;
-}
-
 static ssize_t send_once(struct udp_ep *ep, const struct wf_op *op, const void *to)
 {
 	struct msghdr msg = {
@@ -55,7 +47,7 @@ static ssize_t udp_send(struct udp_ep *ep, const struct wf_op *op)
 	else
 		to = wf_av_addr(ep->ep.av, op->addr);
 	if (wf_unlikely(!to))
-		return no_such_address(op);
+		return wf_no_address(&udp_fi, op->addr);
 
 	do {
 		sent = send_once(ep, op, to);
