@@ -39,7 +39,6 @@ extern struct fi_ops_msg wf_disabled_msg;
 extern struct fi_ops_tagged wf_disabled_tagged;
 extern struct fi_ops_rma wf_disabled_rma;
 extern struct fi_ops_atomic wf_disabled_atomic;
-extern struct fi_ops_collective wf_disabled_collective;
 
 /* Single stubs, for tables written with designated initialisers. */
 int wf_absent_close(struct fid *fid);
