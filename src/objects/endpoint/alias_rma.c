@@ -2,18 +2,9 @@
 #include <rdma/fi_rma.h>
 
 #include "objects/endpoint/alias.h"
+#include "sys/iov.h"
 
 /* RMA calls through an alias. */
-
-static size_t total(const struct iovec *iov, size_t count)
-{
-	size_t sum = 0;
-
-	/* An overflow is the endpoint's to refuse. */
-	for (size_t i = 0; i < count; i++)
-		sum += iov[i].iov_len;
-	return sum;
-}
 
 static ssize_t alias_readmsg(
 	struct fid_ep *fid, const struct fi_msg_rma *msg, uint64_t flags)
@@ -24,7 +15,7 @@ static ssize_t alias_readmsg(
 static ssize_t alias_readv(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t src_addr, uint64_t addr, uint64_t key, void *context)
 {
-	struct fi_rma_iov rma = { addr, total(iov, count), key };
+	struct fi_rma_iov rma = { addr, wf_iov_len(iov, count), key };
 	struct fi_msg_rma msg = { iov, desc, count, src_addr, &rma, 1, context, 0 };
 
 	return alias_readmsg(fid, &msg, wf_alias_tx(fid));
@@ -47,7 +38,7 @@ static ssize_t alias_writemsg(
 static ssize_t alias_writev(struct fid_ep *fid, const struct iovec *iov, void **desc,
 	size_t count, fi_addr_t dest_addr, uint64_t addr, uint64_t key, void *context)
 {
-	struct fi_rma_iov rma = { addr, total(iov, count), key };
+	struct fi_rma_iov rma = { addr, wf_iov_len(iov, count), key };
 	struct fi_msg_rma msg = { iov, desc, count, dest_addr, &rma, 1, context, 0 };
 
 	return alias_writemsg(fid, &msg, wf_alias_tx(fid));

@@ -4,15 +4,12 @@
 #include "objects/endpoint/internal.h"
 #include "objects/op/build.h"
 
+#include "objects/endpoint/plain_atomic.inl"
+
 /*
  * The atomic calls: each is one operation descriptor and one start. They count
  * elements; what the transport gets is in bytes.
  */
-
-static struct fi_ioc one_ioc(const void *buf, size_t count)
-{
-	return (struct fi_ioc){ (void *)(uintptr_t)buf, count };
-}
 
 static ssize_t atomic_start(struct wf_ep *ep, enum wf_op_kind kind,
 	const struct fi_msg_atomic *msg, const struct fi_msg_fetch *fetch,
@@ -24,42 +21,13 @@ static ssize_t atomic_start(struct wf_ep *ep, enum wf_op_kind kind,
 	return wf_unlikely(ret) ? ret : wf_op_start(ep, &call.op);
 }
 
-static size_t total(const struct fi_ioc *iov, size_t count)
-{
-	size_t sum = 0;
-
-	for (size_t i = 0; i < count; i++)
-		if (__builtin_add_overflow(sum, iov[i].count, &sum))
-			return SIZE_MAX;
-	return sum;
-}
-
-/* Calls without flags: the endpoint's default ones. */
-static inline uint64_t plain(const struct wf_ep *ep)
-{
-	return wf_flags_plain(&ep->tx);
-}
-
-static ssize_t atomic_writev(struct fid_ep *fid, const struct fi_ioc *iov, void **desc,
-	size_t count, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
-	enum fi_datatype datatype, enum fi_op op, void *context)
+static ssize_t start_plain(struct fid_ep *fid, enum wf_op_kind kind,
+	const struct fi_msg_atomic *msg, const struct fi_msg_fetch *fetch,
+	const struct fi_msg_compare *compare)
 {
 	struct wf_ep *ep = wf_ep_of(fid);
-	struct fi_rma_ioc remote = { addr, total(iov, count), key };
-	struct fi_msg_atomic msg = { iov, desc, count, dest_addr, &remote, 1, datatype,
-		op, context, 0 };
 
-	return atomic_start(ep, WF_OP_ATOMIC, &msg, NULL, NULL, plain(ep));
-}
-
-static ssize_t atomic_write(struct fid_ep *fid, const void *buf, size_t count,
-	void *desc, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
-	enum fi_datatype datatype, enum fi_op op, void *context)
-{
-	struct fi_ioc iov = one_ioc(buf, count);
-
-	return atomic_writev(
-		fid, &iov, &desc, 1, dest_addr, addr, key, datatype, op, context);
+	return atomic_start(ep, kind, msg, fetch, compare, wf_flags_plain(&ep->tx));
 }
 
 static ssize_t atomic_writemsg(
@@ -84,30 +52,6 @@ static ssize_t atomic_inject(struct fid_ep *fid, const void *buf, size_t count,
 	return atomic_start(ep, WF_OP_ATOMIC, &msg, NULL, NULL, wf_flags_inject(ep));
 }
 
-static ssize_t atomic_readwritev(struct fid_ep *fid, const struct fi_ioc *iov,
-	void **desc, size_t count, struct fi_ioc *resultv, void **result_desc,
-	size_t result_count, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
-	enum fi_datatype datatype, enum fi_op op, void *context)
-{
-	struct wf_ep *ep = wf_ep_of(fid);
-	struct fi_rma_ioc remote = { addr, total(resultv, result_count), key };
-	struct fi_msg_atomic msg = { iov, desc, count, dest_addr, &remote, 1, datatype,
-		op, context, 0 };
-	struct fi_msg_fetch fetch = { resultv, result_desc, result_count };
-
-	return atomic_start(ep, WF_OP_FETCH, &msg, &fetch, NULL, plain(ep));
-}
-
-static ssize_t atomic_readwrite(struct fid_ep *fid, const void *buf, size_t count,
-	void *desc, void *result, void *result_desc, fi_addr_t dest_addr, uint64_t addr,
-	uint64_t key, enum fi_datatype datatype, enum fi_op op, void *context)
-{
-	struct fi_ioc iov = one_ioc(buf, count), results = one_ioc(result, count);
-
-	return atomic_readwritev(fid, &iov, &desc, 1, &results, &result_desc, 1,
-		dest_addr, addr, key, datatype, op, context);
-}
-
 static ssize_t atomic_readwritemsg(struct fid_ep *fid, const struct fi_msg_atomic *msg,
 	struct fi_ioc *resultv, void **result_desc, size_t result_count, uint64_t flags)
 {
@@ -116,34 +60,6 @@ static ssize_t atomic_readwritemsg(struct fid_ep *fid, const struct fi_msg_atomi
 
 	return atomic_start(
 		ep, WF_OP_FETCH, msg, &fetch, NULL, wf_flags_call(&ep->tx, flags));
-}
-
-static ssize_t atomic_compwritev(struct fid_ep *fid, const struct fi_ioc *iov,
-	void **desc, size_t count, const struct fi_ioc *comparev, void **compare_desc,
-	size_t compare_count, struct fi_ioc *resultv, void **result_desc,
-	size_t result_count, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
-	enum fi_datatype datatype, enum fi_op op, void *context)
-{
-	struct wf_ep *ep = wf_ep_of(fid);
-	struct fi_rma_ioc remote = { addr, total(iov, count), key };
-	struct fi_msg_atomic msg = { iov, desc, count, dest_addr, &remote, 1, datatype,
-		op, context, 0 };
-	struct fi_msg_fetch fetch = { resultv, result_desc, result_count };
-	struct fi_msg_compare compare = { comparev, compare_desc, compare_count };
-
-	return atomic_start(ep, WF_OP_COMPARE, &msg, &fetch, &compare, plain(ep));
-}
-
-static ssize_t atomic_compwrite(struct fid_ep *fid, const void *buf, size_t count,
-	void *desc, const void *compare, void *compare_desc, void *result,
-	void *result_desc, fi_addr_t dest_addr, uint64_t addr, uint64_t key,
-	enum fi_datatype datatype, enum fi_op op, void *context)
-{
-	struct fi_ioc iov = one_ioc(buf, count), compares = one_ioc(compare, count),
-		      results = one_ioc(result, count);
-
-	return atomic_compwritev(fid, &iov, &desc, 1, &compares, &compare_desc, 1,
-		&results, &result_desc, 1, dest_addr, addr, key, datatype, op, context);
 }
 
 static ssize_t atomic_compwritemsg(struct fid_ep *fid, const struct fi_msg_atomic *msg,
@@ -194,18 +110,18 @@ void wf_ep_atomic_finish(struct wf_ep *ep)
 
 	*ops = wf_absent_atomic;
 	if (ep->caps & FI_WRITE) {
-		ops->write = atomic_write;
-		ops->writev = atomic_writev;
+		ops->write = plain_write;
+		ops->writev = plain_writev;
 		ops->writemsg = atomic_writemsg;
 		ops->inject = atomic_inject;
 		ops->writevalid = atomic_writevalid;
 	}
 	if (ep->caps & FI_READ) {
-		ops->readwrite = atomic_readwrite;
-		ops->readwritev = atomic_readwritev;
+		ops->readwrite = plain_readwrite;
+		ops->readwritev = plain_readwritev;
 		ops->readwritemsg = atomic_readwritemsg;
-		ops->compwrite = atomic_compwrite;
-		ops->compwritev = atomic_compwritev;
+		ops->compwrite = plain_compwrite;
+		ops->compwritev = plain_compwritev;
 		ops->compwritemsg = atomic_compwritemsg;
 		ops->readwritevalid = atomic_readwritevalid;
 		ops->compwritevalid = atomic_compwritevalid;
