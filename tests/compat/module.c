@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-#include <stdlib.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 #include <rdma/providers/fi_prov.h>
+
+#include "../bare_fabric.h"
 
 /* A provider that answers with its hints, so that a caller sees what arrived here. */
 
@@ -23,37 +23,12 @@ static int echo_getinfo(uint32_t version, const char *node, const char *service,
 	return 0;
 }
 
-static int fabric_close(struct fid *fid)
-{
-	free(fid);
-	return 0;
-}
-
-static struct fi_ops fabric_fid_ops = {
-	.size = sizeof(fabric_fid_ops),
-	.close = fabric_close,
-};
-
-static int echo_fabric(
-	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context)
-{
-	struct fid_fabric *fabric = calloc(1, sizeof(*fabric));
-
-	if (!fabric)
-		return -FI_ENOMEM;
-	fabric->fid.fclass = FI_CLASS_FABRIC;
-	fabric->fid.context = context;
-	fabric->fid.ops = &fabric_fid_ops;
-	*ret_fabric = fabric;
-	return 0;
-}
-
 static struct fi_provider echo = {
 	.version = FI_VERSION(1, 0),
 	.fi_version = FI_VERSION(2, 6),
 	.name = "echo",
 	.getinfo = echo_getinfo,
-	.fabric = echo_fabric,
+	.fabric = bare_fabric,
 };
 
 struct fi_provider *fi_prov_ini(void);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
+
+#include "../bare_fabric.h"
 
 /*
  * A provider as somebody else would write it: nothing but the public headers. It
@@ -42,31 +43,6 @@ static int module_getinfo(uint32_t version, const char *node, const char *servic
 	return 0;
 }
 
-static int fabric_close(struct fid *fid)
-{
-	free(fid);
-	return 0;
-}
-
-static struct fi_ops fabric_fid_ops = {
-	.size = sizeof(fabric_fid_ops),
-	.close = fabric_close,
-};
-
-static int module_fabric(
-	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context)
-{
-	struct fid_fabric *fabric = calloc(1, sizeof(*fabric));
-
-	if (!fabric)
-		return -FI_ENOMEM;
-	fabric->fid.fclass = FI_CLASS_FABRIC;
-	fabric->fid.context = context;
-	fabric->fid.ops = &fabric_fid_ops;
-	*ret_fabric = fabric;
-	return 0;
-}
-
 static void module_cleanup(void);
 
 static struct fi_provider module = {
@@ -74,7 +50,7 @@ static struct fi_provider module = {
 	.fi_version = API,
 	.name = NAME,
 	.getinfo = module_getinfo,
-	.fabric = WITH_FABRIC ? module_fabric : NULL,
+	.fabric = WITH_FABRIC ? bare_fabric : NULL,
 	.cleanup = module_cleanup,
 };
 
