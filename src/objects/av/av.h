@@ -114,13 +114,6 @@ static inline fi_addr_t wf_av_report(const struct wf_av *av, fi_addr_t index)
 		memory_order_relaxed);
 }
 
-/* Both in one. An address that is there but has no id, on an AV of ids only, reads
- * like one that is not: where the difference matters, use the two. */
-static inline fi_addr_t wf_av_source(struct wf_av *av, const void *addr, size_t addrlen)
-{
-	return wf_av_report(av, wf_av_index(av, addr, addrlen));
-}
-
 /* Was @addr inserted with FI_FIREWALL_ADDR: it does not accept connections. */
 static inline bool wf_av_firewalled(struct wf_av *av, fi_addr_t addr)
 {

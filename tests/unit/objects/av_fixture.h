@@ -119,6 +119,12 @@ static inline struct fid_av *av_fixture_open(
 	return av;
 }
 
+/* What a message from @addr is reported with. */
+static inline fi_addr_t source_of(struct wf_av *av, const void *addr, size_t addrlen)
+{
+	return wf_av_report(av, wf_av_index(av, addr, addrlen));
+}
+
 static inline struct sockaddr_in in_addr_of(uint32_t host, uint16_t port)
 {
 	return (struct sockaddr_in){

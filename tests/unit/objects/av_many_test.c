@@ -132,7 +132,7 @@ static void *reader(void *arg)
 				abort();
 			if (wf_av_index(c->av, &sa, sizeof(sa)) != i)
 				abort();
-			if (wf_av_source(c->av, &sa, sizeof(sa)) != i)
+			if (source_of(c->av, &sa, sizeof(sa)) != i)
 				abort();
 		}
 		/* One that comes and goes; no matter whether it is there. */
@@ -178,7 +178,7 @@ static void *looker(void *arg)
 		uint32_t i = atomic_load(&c->next_writer);
 		struct sockaddr_in sa = nth(i);
 
-		got = wf_av_source(c->av, &sa, sizeof(sa));
+		got = source_of(c->av, &sa, sizeof(sa));
 		if (got != FI_ADDR_NOTAVAIL && got != FIRST_ID + i)
 			return c;
 	}

@@ -259,26 +259,26 @@ static void user_ids(void **state)
 
 	for (unsigned int i = 0; i < 3; i++)
 		sa[i] = in_addr_of(0x0a000001 + i, 9);
-	assert_true(wf_av_source(own, &sa[0], 16) == FI_ADDR_NOTAVAIL);
+	assert_true(source_of(own, &sa[0], 16) == FI_ADDR_NOTAVAIL);
 	assert_int_equal(
 		fi_av_insert(av, sa, 1, NULL, FI_AV_USER_ID, NULL), -FI_EINVAL);
 	assert_int_equal(fi_av_insert(av, sa, 2, addr, FI_AV_USER_ID, NULL), 2);
 	assert_int_equal(addr[0], 0);
 	assert_int_equal(addr[1], 1);
 	assert_int_equal(fi_av_insert(av, sa + 2, 1, addr + 2, 0, NULL), 1);
-	assert_int_equal(wf_av_source(own, &sa[1], 16), 701);
+	assert_int_equal(source_of(own, &sa[1], 16), 701);
 	assert_int_equal(wf_av_index(own, &sa[1], 16), 1);
-	assert_int_equal(wf_av_source(own, &sa[2], 16), 2);
-	assert_true(wf_av_source(own, &sa[1], 15) == FI_ADDR_NOTAVAIL);
+	assert_int_equal(source_of(own, &sa[2], 16), 2);
+	assert_true(source_of(own, &sa[1], 15) == FI_ADDR_NOTAVAIL);
 	assert_int_equal(fi_av_set_user_id(av, 1, 801, 0), 0);
-	assert_int_equal(wf_av_source(own, &sa[1], 16), 801);
+	assert_int_equal(source_of(own, &sa[1], 16), 801);
 	assert_int_equal(fi_av_set_user_id(av, 3, 1, 0), -FI_EINVAL);
 	assert_int_equal(fi_av_set_user_id(av, 0, 1, FI_AUTH_KEY), -FI_EINVAL);
 	assert_int_equal(fi_av_set_user_id(av, 0, 1, FI_MORE), -FI_EBADFLAGS);
 	/* The next one there does not inherit the id. */
 	assert_int_equal(fi_av_remove(av, addr + 1, 1, 0), 0);
 	assert_int_equal(fi_av_insert(av, sa + 1, 1, addr + 1, 0, NULL), 1);
-	assert_int_equal(wf_av_source(own, &sa[1], 16), 1);
+	assert_int_equal(source_of(own, &sa[1], 16), 1);
 	assert_int_equal(fi_close(&av->fid), 0);
 
 	av = av_fixture_open(f, (struct fi_av_attr){ .flags = FI_AV_USER_ID });
@@ -287,10 +287,10 @@ static void user_ids(void **state)
 		fi_av_insert(av, sa, 1, addr, FI_AV_USER_ID, NULL), -FI_EINVAL);
 	assert_int_equal(fi_av_insert(av, sa, 2, addr, 0, NULL), 2);
 	assert_int_equal(wf_av_index(own, &sa[1], 16), 1);
-	assert_true(wf_av_source(own, &sa[1], 16) == FI_ADDR_NOTAVAIL);
+	assert_true(source_of(own, &sa[1], 16) == FI_ADDR_NOTAVAIL);
 	assert_int_equal(fi_av_set_user_id(av, 1, 5, 0), 0);
-	assert_int_equal(wf_av_source(own, &sa[1], 16), 5);
-	assert_true(wf_av_source(own, &sa[0], 16) == FI_ADDR_NOTAVAIL);
+	assert_int_equal(source_of(own, &sa[1], 16), 5);
+	assert_true(source_of(own, &sa[0], 16) == FI_ADDR_NOTAVAIL);
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 
@@ -401,7 +401,7 @@ static void ipv6(void **state)
 	assert_int_equal(fi_av_lookup(av, 2, &got, &len), 0);
 	assert_int_equal(len, sizeof(got));
 	assert_memory_equal(&got, &sa[3], sizeof(got));
-	assert_int_equal(wf_av_source(wf_av_of(av), &sa[1], sizeof(sa[1])), 0);
+	assert_int_equal(source_of(wf_av_of(av), &sa[1], sizeof(sa[1])), 0);
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 
@@ -462,7 +462,7 @@ static void peers(void **state)
 	assert_null(fi_av_straddr(peer, sa, buf, &len));
 	/* The data path finds nothing and does not fall over. */
 	assert_null(wf_av_addr(wf_av_of(peer), 0));
-	assert_true(wf_av_source(wf_av_of(peer), sa, 16) == FI_ADDR_NOTAVAIL);
+	assert_true(source_of(wf_av_of(peer), sa, 16) == FI_ADDR_NOTAVAIL);
 	assert_int_equal(wf_av_export(wf_av_of(peer), &exported), -FI_EINVAL);
 	assert_int_equal(fi_close(&peer->fid), 0);
 	/* P-08 */
