@@ -9,9 +9,9 @@
 
 /* Post a receive of one buffer with the endpoint's default @flags where ep->post_quick
  * says that ep->start_rx does no more. False: nothing was done, it takes that. */
-WF_INLINE bool wf_srx_post_quick(struct wf_ep *ep,
-	uint64_t type, uint64_t flags, void *buf, size_t len, void *desc,
-	fi_addr_t addr, uint64_t tag, uint64_t ignore, void *context)
+WF_INLINE bool wf_srx_post_quick(struct wf_ep *ep, uint64_t type, uint64_t flags,
+	void *buf, size_t len, void *desc, fi_addr_t addr, uint64_t tag,
+	uint64_t ignore, void *context)
 {
 	struct wf_srx *srx = ep->srx_queue;
 	struct wf_match *side = wf_srx_side(srx, type);
