@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <rdma/providers/fi_log.h>
 
 #include "core/getinfo.h"
@@ -249,6 +250,28 @@ static void log_format(const struct wf_prov_entry *entry, uint32_t possible)
 	log_names(entry, "FI_ADDR_FORMAT", asked, offered);
 }
 
+static bool named_as_asked(const struct wf_prov_entry *entry, const char *field,
+	const char *asked, const char *name)
+{
+	if (!asked || (name && !strcasecmp(asked, name)))
+		return true;
+	log_names(entry, field, asked, name ? name : "(none)");
+	return false;
+}
+
+/* Not every provider heeds names. */
+static bool names_match(const struct question *q, const struct wf_prov_entry *entry,
+	const struct fi_info *info)
+{
+	const struct fi_fabric_attr *fabric = q->hints ? q->hints->fabric_attr : NULL;
+	const struct fi_domain_attr *domain = q->hints ? q->hints->domain_attr : NULL;
+
+	return named_as_asked(entry, "fabric_attr.name", fabric ? fabric->name : NULL,
+		       info->fabric_attr->name) &&
+	       named_as_asked(entry, "domain_attr.name", domain ? domain->name : NULL,
+		       info->domain_attr->name);
+}
+
 /* Complete one result. Whether it may be returned, and in which place. */
 static bool accept(const struct question *q, const struct wf_prov_entry *entry,
 	struct fi_info *info, unsigned int *ret_rank)
@@ -272,6 +295,8 @@ static bool accept(const struct question *q, const struct wf_prov_entry *entry,
 	}
 	attr->prov_version = entry->prov->version;
 	attr->api_version = q->version;
+	if (!names_match(q, entry, info))
+		return false;
 	if (!name_matches(q, &name)) {
 		log_names(entry, "prov_name",
 			q->name.count || q->without.count ? hinted_name(q)

@@ -331,6 +331,32 @@ static void broken_providers_do_not_matter(void **state)
 	assert_logged("warning torn: a result without all attribute structs");
 }
 
+static const char *list_named(const char *fabric, const char *domain)
+{
+	struct fi_info *hints = fi_allocinfo();
+	const char *list;
+
+	assert_non_null(hints);
+	hints->fabric_attr->name = fabric ? strdup(fabric) : NULL;
+	hints->domain_attr->name = domain ? strdup(domain) : NULL;
+	list = list_of(FAKE_VERSION, 0, hints);
+	fi_freeinfo(hints);
+	return list;
+}
+
+/* GI-044: whether the provider heeds the names or, as those here, does not. */
+static void names_of_fabric_and_domain(void **state)
+{
+	start_with(NULL, NULL);
+	assert_string_equal(list_named(NULL, "NET1"), "net:net1 net;ofi_up:net1");
+	assert_logged("net: refused: domain_attr.name: asked NET1, possible net0");
+	assert_string_equal(
+		list_named("Net0", "fast0"), "fast:fast0 fast;ofi_up:fast0");
+	assert_string_equal(list_named("net", NULL), "error -61");
+	assert_logged("refused: fabric_attr.name: asked net, possible net0");
+	assert_string_equal(list_named(NULL, "net"), "error -61");
+}
+
 /* PRV-002, PRV-004, PRV-005, PRV-006 */
 static void provider_variable(void **state)
 {
@@ -377,6 +403,7 @@ int main(void)
 		cmocka_unit_test(no_such_name),
 		cmocka_unit_test(provider_version),
 		cmocka_unit_test(broken_providers_do_not_matter),
+		cmocka_unit_test(names_of_fabric_and_domain),
 		cmocka_unit_test(provider_variable),
 		cmocka_unit_test(address_format_variable),
 	};
