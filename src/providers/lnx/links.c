@@ -34,6 +34,8 @@ static int init_result;
 static const int possible_mr_mode =
 	FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT | FI_MR_RMA_EVENT;
 
+static const uint64_t linking_caps = FI_PEER | FI_AV_USER_ID;
+
 static struct fi_info *new_hints(
 	const struct lnx_text *provider, const struct lnx_text *domain)
 {
@@ -148,20 +150,46 @@ static uint64_t find_op_flags(const struct fi_info *info)
 	return found;
 }
 
-/* What linking needs has to be asked for where it is not given unasked. */
-static struct fi_info *as_peer(const struct fi_info *info)
+/* @info with @caps as well, or NULL. */
+static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
 {
-	const uint64_t needed = FI_PEER | FI_AV_USER_ID;
 	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
 
-	if (!hints || !(needed & ~info->caps))
-		return hints;
-	hints->caps |= needed;
-	hints->domain_attr->caps |= needed;
+	if (!hints)
+		return NULL;
+	hints->caps |= caps;
+	hints->domain_attr->caps |= caps & linking_caps;
+	/* Those of the contexts follow. */
+	hints->tx_attr->caps = hints->rx_attr->caps = 0;
 	if (ask_again(hints, &list))
 		list = NULL;
 	fi_freeinfo(hints);
 	return list;
+}
+
+/* What linking needs has to be asked for where it is not given unasked. */
+static struct fi_info *as_peer(const struct fi_info *info)
+{
+	return linking_caps & ~info->caps ? with_caps(info, linking_caps)
+					  : fi_dupinfo(info);
+}
+
+/* So have capabilities that cost something. Takes @info, which may be NULL. */
+static struct fi_info *with_most_caps(struct fi_info *info)
+{
+	/* The exact kind of directed receive asks something of the application. */
+	uint64_t left =
+		info ? LNX_MEMBER_CAPS & ~(info->caps | FI_EXACT_DIRECTED_RECV) : 0;
+	struct fi_info *answer;
+
+	for (; left; left &= left - 1) {
+		answer = with_caps(info, left & -left);
+		if (!answer)
+			continue;
+		fi_freeinfo(info);
+		info = answer;
+	}
+	return info;
 }
 
 /* Some providers say that they need what they were allowed to. Takes @info, which may
@@ -240,7 +268,7 @@ static int add_member(struct members *found, const struct lnx_text *provider,
 	/* A domain has one address for each version of IP, say; the first is best. */
 	if (has_domain(found, offer))
 		return 0;
-	info = with_fewest_modes(as_peer(offer));
+	info = with_fewest_modes(with_most_caps(as_peer(offer)));
 	why = unfit(info);
 	if (why) {
 		refused(provider, why);

@@ -7,6 +7,13 @@
 
 #include "providers/lnx/name.h"
 
+/* What may be offered where every member offers it. */
+#define LNX_MEMBER_CAPS                                                                \
+	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_RECV | FI_READ |       \
+		FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT |           \
+		FI_SOURCE | FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV |               \
+		FI_EXACT_DIRECTED_RECV | FI_FENCE | FI_RMA_PMEM)
+
 /* One provider's domain that takes part in a link. */
 struct lnx_member {
 	struct fi_info *info;       /* as its provider answered */

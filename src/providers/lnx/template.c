@@ -12,12 +12,6 @@
  * nothing of the members.
  */
 
-/* What may be offered where every member offers it. */
-#define MEMBER_CAPS                                                                    \
-	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_RECV | FI_READ |       \
-		FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT |           \
-		FI_SOURCE | FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV |               \
-		FI_EXACT_DIRECTED_RECV | FI_FENCE | FI_RMA_PMEM)
 #define OWN_CAPS (FI_MULTI_RECV | FI_TRIGGER | FI_AV_USER_ID)
 #define COMM     (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define TX_ONLY  (FI_SEND | FI_READ | FI_WRITE | FI_FENCE)
@@ -151,7 +145,7 @@ static void drop_order(struct fi_info *info)
 
 static void finish(struct fi_info *info, const struct lnx_link *link)
 {
-	info->caps = (info->caps & (MEMBER_CAPS | COMM)) | OWN_CAPS;
+	info->caps = (info->caps & (LNX_MEMBER_CAPS | COMM)) | OWN_CAPS;
 	info->mode &= FI_CONTEXT | FI_CONTEXT2;
 	info->tx_attr->mode = info->rx_attr->mode = 0;
 	info->tx_attr->caps = info->caps & ~(RX_ONLY | COMM | FI_AV_USER_ID);

@@ -78,8 +78,11 @@ static int tp_getinfo(uint32_t version, const char *node, const char *service,
 
 	if (!info)
 		return -FI_ENOMEM;
-	info->caps = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_DIRECTED_RECV |
-		     FI_SOURCE | FI_PEER | FI_AV_USER_ID | FI_LOCAL_COMM;
+	info->caps = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_PEER | FI_AV_USER_ID |
+		     FI_LOCAL_COMM;
+	/* They cost something, so whoever wants them asks. */
+	if (hints)
+		info->caps |= hints->caps & (FI_SOURCE | FI_DIRECTED_RECV);
 	info->addr_format = FI_FORMAT_UNSPEC;
 	info->tx_attr->size = info->rx_attr->size = 64;
 	info->tx_attr->iov_limit = info->rx_attr->iov_limit = 1;
