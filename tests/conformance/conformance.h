@@ -29,6 +29,7 @@ struct cf_target {
 	enum fi_ep_type type;
 	uint32_t addr_format; /* FI_FORMAT_UNSPEC: whatever comes first */
 	uint32_t version;     /* of the API that the cases ask for */
+	bool apart;           /* the two sides have domains of their own */
 };
 extern struct cf_target cf_target;
 
@@ -117,6 +118,7 @@ _Noreturn void cf_skip(const char *format, ...) __attribute__((format(printf, 1,
 /* Everything for two endpoints that talk to each other inside one process. Members
  * that a case does not need stay NULL; cf_close closes what is open, in order. */
 struct cf_side {
+	struct fid_domain *domain; /* the environment's, unless they are apart */
 	struct fid_ep *ep;
 	struct fid_cq *tx_cq, *rx_cq; /* the same queue unless split was asked for */
 	struct fid_cntr *tx_cntr, *rx_cntr;

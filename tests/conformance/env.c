@@ -136,6 +136,7 @@ static void bind_av(
 void cf_open_side(struct cf_env *env, struct cf_side *side, struct fi_info *info,
 	const struct cf_options *options)
 {
+	side->domain = env->domain;
 	CHECK_OK(fi_endpoint(env->domain, info, &side->ep, side));
 	side->tx_cq = open_cq(env, options);
 	side->rx_cq = options->split_cqs ? open_cq(env, options) : side->tx_cq;
@@ -183,6 +184,17 @@ static void exchange_names(struct cf_env *env)
 	}
 }
 
+/* In a domain of its own, where that was asked for and nothing is shared. */
+static void open_other_side(struct cf_env *env, const struct cf_options *options)
+{
+	struct fid_domain *first = env->domain;
+
+	if (cf_target.apart && !options->shared_rx && !options->one_av)
+		CHECK_OK(fi_domain(env->fabric, env->info, &env->domain, NULL));
+	cf_open_side(env, &env->side[1], env->info, options);
+	env->domain = first;
+}
+
 void cf_open_pair(struct cf_env *env, const struct cf_options *options)
 {
 	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_UNSPEC };
@@ -199,7 +211,7 @@ void cf_open_pair(struct cf_env *env, const struct cf_options *options)
 		cf_connect_pair(env, options);
 	} else {
 		cf_open_side(env, &env->side[0], env->info, options);
-		cf_open_side(env, &env->side[1], env->info, options);
+		open_other_side(env, options);
 		if (!options->not_enabled)
 			exchange_names(env);
 	}
@@ -264,6 +276,8 @@ void cf_close(struct cf_env *env)
 	CF_CLOSE(env->srx);
 	CF_CLOSE(env->pep);
 	CF_CLOSE(env->eq);
+	if (env->side[1].domain != env->domain)
+		CF_CLOSE(env->side[1].domain);
 	CF_CLOSE(env->domain);
 	CF_CLOSE(env->fabric);
 	fi_freeinfo(env->info);
@@ -365,8 +379,8 @@ void cf_open_region(struct cf_env *env, int side, struct cf_region *region, void
 	if (!bytes)
 		region->bytes = calloc(1, len);
 	CHECK(region->bytes);
-	CHECK_OK(fi_mr_reg(env->domain, region->bytes, len, access, 0, ++last_key, 0,
-		&region->mr, NULL));
+	CHECK_OK(fi_mr_reg(env->side[side].domain, region->bytes, len, access, 0,
+		++last_key, 0, &region->mr, NULL));
 	if (mode & FI_MR_ENDPOINT) {
 		CHECK_OK(fi_mr_bind(region->mr, &env->side[side].ep->fid, 0));
 		CHECK_OK(fi_mr_enable(region->mr));

@@ -3,10 +3,11 @@
  * Runs the suites against one target and reports in TAP.
  *
  *   conformance -p PROVIDER [-e dgram|rdm|msg] [-a in|in6|str] [-V API] [-x CASE]...
- *               [-l] [CASE...]
+ *               [-d] [-l] [CASE...]
  *
  * -V asks for an older API version, so that the suite also runs on other libraries;
- * -x leaves a case out.
+ * -x leaves a case out. -d opens the two sides of a pair in domains of their own, for
+ * links to providers that share a receive context with one endpoint of a domain.
  *
  * A case is forked, so that a crash or a hang costs only itself. Exit status of the
  * child: 0 passed, 77 skipped, anything else failed.
@@ -207,7 +208,7 @@ int main(int argc, char **argv)
 	unsigned int major = 0, minor = 0;
 	int c;
 
-	while ((c = getopt(argc, argv, "p:e:a:V:x:l")) != -1) {
+	while ((c = getopt(argc, argv, "p:e:a:V:x:dl")) != -1) {
 		switch (c) {
 		case 'p':
 			cf_target.provider = optarg;
@@ -228,6 +229,9 @@ int main(int argc, char **argv)
 			else
 				usage = true;
 			break;
+		case 'd':
+			cf_target.apart = true;
+			break;
 		case 'l':
 			list = true;
 			break;
@@ -238,7 +242,7 @@ int main(int argc, char **argv)
 	if (usage || (!cf_target.provider && !list)) {
 		fprintf(stderr,
 			"usage: %s -p PROVIDER [-e dgram|rdm|msg] [-a in|in6|str] "
-			"[-V MAJOR.MINOR] [-x CASE]... [-l] [CASE...]\n",
+			"[-V MAJOR.MINOR] [-x CASE]... [-d] [-l] [CASE...]\n",
 			argv[0]);
 		return 2;
 	}
