@@ -167,6 +167,17 @@ static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
 	return list;
 }
 
+/* Whom it reaches does not depend on what else was asked, whatever it says now. Takes
+ * @info, which may be NULL. */
+static struct fi_info *with_reach_of(const struct fi_info *offer, struct fi_info *info)
+{
+	const uint64_t reach = FI_LOCAL_COMM | FI_REMOTE_COMM;
+
+	if (info)
+		info->caps = (info->caps & ~reach) | (offer->caps & reach);
+	return info;
+}
+
 /* What linking needs has to be asked for where it is not given unasked. */
 static struct fi_info *as_peer(const struct fi_info *info)
 {
@@ -268,7 +279,7 @@ static int add_member(struct members *found, const struct lnx_text *provider,
 	/* A domain has one address for each version of IP, say; the first is best. */
 	if (has_domain(found, offer))
 		return 0;
-	info = with_fewest_modes(with_most_caps(as_peer(offer)));
+	info = with_reach_of(offer, with_fewest_modes(with_most_caps(as_peer(offer))));
 	why = unfit(info);
 	if (why) {
 		refused(provider, why);
