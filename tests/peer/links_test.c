@@ -11,6 +11,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
 #include <rdma/fi_tagged.h>
 
 /*
@@ -144,6 +145,19 @@ static void exchanged(void **state)
 		exchange(i & 1, i & 2, i & 4);
 }
 
+/* A peer of another library tells how many operations, not how many bytes (CNT-005,
+ * CNT-007). */
+static void counts_operations(void **state)
+{
+	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_BYTES };
+	struct fid_cntr *cntr;
+
+	assert_int_equal(fi_cntr_open(domain, &attr, &cntr, NULL), -FI_ENOSYS);
+	attr.events = FI_CNTR_EVENTS_COMP;
+	assert_int_equal(fi_cntr_open(domain, &attr, &cntr, NULL), 0);
+	assert_int_equal(fi_close(&cntr->fid), 0);
+}
+
 static void closed(void **state)
 {
 	for (int i = 0; i < SIDES; i++) {
@@ -162,6 +176,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(found),
 		cmocka_unit_test(opened),
 		cmocka_unit_test(exchanged),
+		cmocka_unit_test(counts_operations),
 		cmocka_unit_test(closed),
 	};
 

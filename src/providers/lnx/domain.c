@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/domain/domain.h"
+#include "objects/cntr.h"
+#include "objects/domain/ops.h"
 #include "providers/lnx/lnx.h"
 #include "sys/compiler.h"
 
@@ -104,6 +105,25 @@ static int query_atomic(struct fid_domain *fid, enum fi_datatype datatype,
 	return 0;
 }
 
+/* An importer of another library counts operations: fi_peer(3) has no call for more. */
+static int cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
+	struct fid_cntr **ret_cntr, void *context)
+{
+	const struct lnx_domain *domain = lnx_domain_of(wf_domain_of(fid));
+	bool bytes = attr && attr->events == FI_CNTR_EVENTS_BYTES;
+
+	for (unsigned int i = 0; i < domain->count && bytes; i++) {
+		if (domain->member[i].domain->ops == &wf_domain_ops)
+			continue;
+		lnx_log(FI_LOG_WARN, FI_LOG_CNTR,
+			"counter refused: asked FI_CNTR_EVENTS_BYTES, possible with "
+			"%s is FI_CNTR_EVENTS_COMP\n",
+			domain->link->member[i].name);
+		return -FI_ENOSYS;
+	}
+	return wf_cntr_open(fid, attr, ret_cntr, context);
+}
+
 int lnx_domain_init(struct wf_domain *wf, const struct fi_info *info)
 {
 	const struct lnx_link *link = lnx_link_find(info->domain_attr->name);
@@ -132,6 +152,7 @@ int lnx_domain_init(struct wf_domain *wf, const struct fi_info *info)
 	}
 	domain->ops = *wf->fid.ops;
 	domain->ops.query_atomic = query_atomic;
+	domain->ops.cntr_open = cntr_open;
 	wf->fid.ops = &domain->ops;
 	wf->prov_data = domain;
 	return 0;
