@@ -43,7 +43,7 @@ static void found(void **state)
 	struct fi_info *hints = fi_allocinfo();
 
 	assert_non_null(hints);
-	hints->caps = FI_MSG | FI_TAGGED | FI_SOURCE;
+	hints->caps = FI_MSG | FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = strdup("lnx");
 	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
@@ -69,11 +69,18 @@ static void open_side(struct side *side)
 	assert_int_equal(fi_enable(side->ep), 0);
 }
 
+static void insert(int side)
+{
+	unsigned char name[NAME_ROOM];
+	size_t len = sizeof(name);
+
+	assert_int_equal(fi_getname(&sides[side].ep->fid, name, &len), 0);
+	assert_int_equal(fi_av_insert(av, name, 1, &addr[side], 0, NULL), 1);
+}
+
 static void opened(void **state)
 {
 	struct fi_av_attr attr = { .type = FI_AV_TABLE };
-	unsigned char name[NAME_ROOM];
-	size_t len;
 
 	assert_int_equal(fi_fabric(info->fabric_attr, &fabric, NULL), 0);
 	assert_int_equal(fi_domain(fabric, info, &domain, NULL), 0);
@@ -81,11 +88,8 @@ static void opened(void **state)
 	for (int i = 0; i < SIDES; i++)
 		open_side(&sides[i]);
 	/* The other way round than they were opened. */
-	for (int i = SIDES; i-- > 0;) {
-		len = sizeof(name);
-		assert_int_equal(fi_getname(&sides[i].ep->fid, name, &len), 0);
-		assert_int_equal(fi_av_insert(av, name, 1, &addr[i], 0, NULL), 1);
-	}
+	for (int i = SIDES; i-- > 0;)
+		insert(i);
 }
 
 static void expect(const struct side *side, void *context, uint64_t flags, uint64_t tag,
@@ -139,6 +143,33 @@ static void exchange(int from, bool tagged, bool early)
 	assert_memory_equal(in, out, LEN);
 }
 
+/* A message waits, and the index of its sender is given to another: it is not his
+ * (AV-032). */
+static void sources_are_forgotten(void **state)
+{
+	unsigned char out[LEN] = "from nobody", in[2][LEN] = { { 0 } };
+	struct fi_context2 tx, rx[2];
+	fi_addr_t gone = addr[0];
+
+	assert_int_equal(fi_tsend(sides[0].ep, out, LEN, NULL, addr[1], 7, &tx), 0);
+	expect(&sides[0], &tx, FI_SEND | FI_TAGGED, 0, 0);
+	(void)fi_cq_read(sides[1].cq, NULL, 0);
+	assert_int_equal(fi_av_remove(av, addr, SIDES, 0), 0);
+	insert(0);
+	insert(1);
+	assert_int_equal(addr[1], gone);
+	assert_int_equal(
+		fi_trecv(sides[1].ep, in[0], LEN, NULL, gone, 7, 0, &rx[0]), 0);
+	assert_int_equal(fi_cq_read(sides[1].cq, NULL, 0), -FI_EAGAIN);
+	assert_int_equal(in[0][0], 0);
+	assert_int_equal(
+		fi_trecv(sides[1].ep, in[1], LEN, NULL, FI_ADDR_UNSPEC, 7, 0, &rx[1]),
+		0);
+	expect(&sides[1], &rx[1], FI_RECV | FI_TAGGED, 7, addr[0]);
+	assert_memory_equal(in[1], out, LEN);
+	assert_int_equal(fi_cancel(&sides[1].ep->fid, &rx[0]), 0);
+}
+
 static void exchanged(void **state)
 {
 	for (int i = 0; i < 8; i++)
@@ -176,6 +207,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(found),
 		cmocka_unit_test(opened),
 		cmocka_unit_test(exchanged),
+		cmocka_unit_test(sources_are_forgotten),
 		cmocka_unit_test(counts_operations),
 		cmocka_unit_test(closed),
 	};

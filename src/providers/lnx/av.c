@@ -33,6 +33,7 @@ int lnx_av_opened(struct wf_av *wf)
 		return -FI_ENOMEM;
 	av->wf = wf;
 	av->domain = domain;
+	wf_list_init(&av->eps);
 	av->stride = sizeof(struct lnx_peer) + domain->count * sizeof(fi_addr_t);
 	for (unsigned int i = 0; i < domain->count && !ret; i++)
 		ret = fi_av_open(domain->member[i].domain, &attr, &av->member[i], NULL);
@@ -179,7 +180,7 @@ static uint64_t hash_of(const void *addr)
 }
 
 /* control held. */
-static void drop_peer(struct lnx_av *av, struct lnx_peer *peer)
+static void drop_peer(struct lnx_av *av, struct lnx_peer *peer, fi_addr_t index)
 {
 	if (atomic_load_explicit(&peer->rail, memory_order_relaxed) == LNX_NO_RAIL)
 		return;
@@ -188,6 +189,7 @@ static void drop_peer(struct lnx_av *av, struct lnx_peer *peer)
 	for (unsigned int i = 0; i < av->domain->count; i++)
 		if (peer->addr[i] != FI_ADDR_NOTAVAIL)
 			(void)fi_av_remove(av->member[i], &peer->addr[i], 1, 0);
+	lnx_forget_sources(av, index);
 }
 
 int lnx_av_inserted(struct wf_av *wf, fi_addr_t index, const void *addr, uint64_t flags)
@@ -211,7 +213,7 @@ int lnx_av_inserted(struct wf_av *wf, fi_addr_t index, const void *addr, uint64_
 	if (peer->hash == hash &&
 		atomic_load_explicit(&peer->rail, memory_order_relaxed) != LNX_NO_RAIL)
 		goto out;
-	drop_peer(av, peer);
+	drop_peer(av, peer, index);
 	peer->hash = hash;
 	ret = add_peer(av, peer, index, &name, flags);
 out:
@@ -232,6 +234,6 @@ void lnx_av_removed(struct wf_av *wf, fi_addr_t index)
 	(void)pthread_mutex_lock(&av->domain->control);
 	addr = wf_av_addr(wf, index);
 	if (!addr || hash_of(addr) != peer->hash)
-		drop_peer(av, peer);
+		drop_peer(av, peer, index);
 	(void)pthread_mutex_unlock(&av->domain->control);
 }

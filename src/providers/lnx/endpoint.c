@@ -51,6 +51,7 @@ static int lnx_enable(struct wf_ep *wf)
 		return ret;
 	ep->thin = !share_flags(ep);
 	lnx_short_enabled(ep);
+	lnx_sources_enabled(ep);
 	lnx_progress_enabled(ep);
 	if (wf->start_rx == wf_srx_start)
 		wf->start_rx = lnx_start_rx;
@@ -68,6 +69,7 @@ static void lnx_destroy(struct wf_ep *wf)
 	struct lnx_ep *ep = lnx_ep_of(wf);
 
 	lnx_dump_stats(ep);
+	lnx_sources_done(ep);
 	close_rails(ep);
 	if (ep->epfd >= 0)
 		(void)close(ep->epfd);
@@ -166,6 +168,7 @@ static void init(struct lnx_ep *ep, struct lnx_domain *domain)
 	ep->epfd = -1;
 	wf_pool_init(&ep->ops_pool, sizeof(struct lnx_op));
 	wf_list_init(&ep->listed);
+	wf_list_init(&ep->av_link);
 	lnx_progress_init(ep);
 	ep->base_ops = ep->wf.fid.fid.ops;
 	ep->fid_ops = *ep->base_ops;

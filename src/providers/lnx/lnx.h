@@ -77,6 +77,9 @@ struct lnx_av {
 	struct wf_av *wf;
 	struct lnx_domain *domain;
 	struct fid_av *member[LNX_MAX_LINKS];
+	/* Endpoints with members that are not of this library; see lnx_forget_sources.
+	 * Guarded by domain->control. */
+	struct wf_list eps;
 	size_t stride; /* of struct lnx_peer */
 	/* As the slots of objects/av/table.h. A segment is made under
 	 * domain->control and stays. */
@@ -165,7 +168,8 @@ struct lnx_short {
 
 struct lnx_ep {
 	struct wf_ep wf;
-	struct lnx_av *av; /* NULL until enabled */
+	struct lnx_av *av;      /* NULL until enabled */
+	struct wf_list av_link; /* in its eps */
 	unsigned int count;
 	bool tracked;  /* every transmission has a struct lnx_op */
 	bool thin;     /* members' default flags are ours */
@@ -217,6 +221,12 @@ void lnx_rail_close(struct lnx_ep *ep, unsigned int index);
 
 /* owner.c: what the member at @rail writes into. */
 void lnx_ports_init(struct lnx_ep *ep, unsigned int rail);
+
+/* sources.c. Enabled: the members are; forget: nobody is at @index of the AV of @ep any
+ * more. The control lock is held. */
+void lnx_sources_enabled(struct lnx_ep *ep);
+void lnx_sources_done(struct lnx_ep *ep);
+void lnx_forget_sources(struct lnx_av *av, fi_addr_t index);
 
 /* count.c. lnx_work_done: what @op stands for is over, if it is deferred work; its
  * context becomes the application's. */

@@ -34,7 +34,24 @@ static int av_insert(struct fid_av *fid, const void *addr, size_t count,
 	return (int)done;
 }
 
-static struct fi_ops_av av_ops = { .size = sizeof(av_ops), .insert = av_insert };
+static int av_remove(
+	struct fid_av *fid, fi_addr_t *fi_addr, size_t count, uint64_t flags)
+{
+	struct tp_av *av = container_of(fid, struct tp_av, fid);
+
+	pthread_mutex_lock(&tp_lock);
+	for (size_t i = 0; i < count; i++)
+		if (fi_addr[i] < av->count)
+			av->ids[fi_addr[i]] = 0; /* nobody's */
+	pthread_mutex_unlock(&tp_lock);
+	return 0;
+}
+
+static struct fi_ops_av av_ops = {
+	.size = sizeof(av_ops),
+	.insert = av_insert,
+	.remove = av_remove,
+};
 
 #define SIMPLE_CLOSE(type)                                                             \
 	static int type##_close(struct fid *fid)                                       \
