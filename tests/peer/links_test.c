@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -170,6 +172,34 @@ static void sources_are_forgotten(void **state)
 	assert_int_equal(fi_cancel(&sides[1].ep->fid, &rx[0]), 0);
 }
 
+static void *reads(void *arg)
+{
+	const atomic_bool *over = arg;
+
+	while (!atomic_load(over)) {
+		for (int i = 0; i < SIDES; i++)
+			(void)fi_cq_read(sides[i].cq, NULL, 0);
+	}
+	return NULL;
+}
+
+/* The member holds a lock while it asks for sources, which it also takes when it makes
+ * progress: no deadlock (P-62). */
+static void addresses_come_beside_progress(void **state)
+{
+	enum { TIMES = 20000 };
+	atomic_bool over = false;
+	pthread_t thread;
+
+	assert_int_equal(pthread_create(&thread, NULL, reads, &over), 0);
+	for (int i = 0; i < TIMES; i++) {
+		assert_int_equal(fi_av_remove(av, &addr[1], 1, 0), 0);
+		insert(1);
+	}
+	atomic_store(&over, true);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+}
+
 static void exchanged(void **state)
 {
 	for (int i = 0; i < 8; i++)
@@ -208,6 +238,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(opened),
 		cmocka_unit_test(exchanged),
 		cmocka_unit_test(sources_are_forgotten),
+		cmocka_unit_test(addresses_come_beside_progress),
 		cmocka_unit_test(counts_operations),
 		cmocka_unit_test(closed),
 	};
@@ -215,5 +246,6 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	(void)setenv("FI_LNX_PROV_LINKS", argv[1], 1);
+	(void)setenv("TESTPEER_ONE_AT_A_TIME", "1", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -109,15 +109,16 @@ static uint32_t first_rail(
 
 /* Into a member's AV. The address comes from a peer: as long as its text says, and
  * behind it zeroes for whatever the member expects. */
-static int insert_one(struct fid_av *member, const struct lnx_name_link *link,
-	uint64_t index, uint64_t flags, fi_addr_t *ret_addr)
+static int insert_one(struct lnx_av *av, unsigned int rail,
+	const struct lnx_name_link *link, uint64_t index, uint64_t flags,
+	fi_addr_t *ret_addr)
 {
 	uint32_t addr[2 * WF_AV_ADDR_WORDS] = { 0 };
 	fi_addr_t id = index;
 	int ret;
 
 	memcpy(addr, link->addr, link->len);
-	ret = fi_av_insert(member, addr, 1, &id, flags | FI_AV_USER_ID, NULL);
+	ret = lnx_sources_insert(av, rail, addr, &id, flags | FI_AV_USER_ID);
 	if (ret == 1)
 		*ret_addr = id;
 	return ret == 1 ? 0 : ret < 0 ? ret : -FI_EADDRNOTAVAIL;
@@ -137,8 +138,8 @@ static uint8_t insert_all(struct lnx_av *av, struct lnx_peer *peer,
 		peer->addr[i] = FI_ADDR_NOTAVAIL;
 		if (pair[i] < 0)
 			continue;
-		if (insert_one(av->member[i], &name->link[pair[i]], index, flags,
-			    &peer->addr[i]))
+		if (insert_one(
+			    av, i, &name->link[pair[i]], index, flags, &peer->addr[i]))
 			lnx_log(FI_LOG_INFO, FI_LOG_AV,
 				"address %llu: not reached over %s\n",
 				(unsigned long long)index,
@@ -189,7 +190,7 @@ static void drop_peer(struct lnx_av *av, struct lnx_peer *peer, fi_addr_t index)
 	for (unsigned int i = 0; i < av->domain->count; i++)
 		if (peer->addr[i] != FI_ADDR_NOTAVAIL)
 			(void)fi_av_remove(av->member[i], &peer->addr[i], 1, 0);
-	lnx_forget_sources(av, index);
+	lnx_sources_forget(av, index);
 }
 
 int lnx_av_inserted(struct wf_av *wf, fi_addr_t index, const void *addr, uint64_t flags)

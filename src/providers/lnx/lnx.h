@@ -77,7 +77,7 @@ struct lnx_av {
 	struct wf_av *wf;
 	struct lnx_domain *domain;
 	struct fid_av *member[LNX_MAX_LINKS];
-	/* Endpoints with members that are not of this library; see lnx_forget_sources.
+	/* Endpoints with members that are not of this library; see sources.c.
 	 * Guarded by domain->control. */
 	struct wf_list eps;
 	size_t stride; /* of struct lnx_peer */
@@ -148,6 +148,8 @@ struct lnx_rail {
 	struct fid_fabric *fabric;
 	struct lnx_port tx, rx;
 	struct wf_srx_port srx_port;
+	struct fi_ops_srx_owner srx_ops; /* of a member of another library: sources.c */
+	fi_addr_t (*put_off)(struct fi_peer_rx_entry *entry); /* control lock */
 	struct fid_cntr *cntr[WF_CNTR_COUNT];
 	struct lnx_cntr_port cntr_port[WF_CNTR_COUNT];
 	bool av_bound, exported, enabled;
@@ -222,11 +224,15 @@ void lnx_rail_close(struct lnx_ep *ep, unsigned int index);
 /* owner.c: what the member at @rail writes into. */
 void lnx_ports_init(struct lnx_ep *ep, unsigned int rail);
 
-/* sources.c. Enabled: the members are; forget: nobody is at @index of the AV of @ep any
- * more. The control lock is held. */
+/* sources.c. Export: the member at @rail is not of this library; enabled: all members
+ * are; done: they are closed next. Insert: fi_av_insert of one address at the member;
+ * forget: nobody is at @index any more; the control lock is held for both. */
+void lnx_sources_export(struct lnx_rail *rail);
 void lnx_sources_enabled(struct lnx_ep *ep);
 void lnx_sources_done(struct lnx_ep *ep);
-void lnx_forget_sources(struct lnx_av *av, fi_addr_t index);
+int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
+	fi_addr_t *id, uint64_t flags);
+void lnx_sources_forget(struct lnx_av *av, fi_addr_t index);
 
 /* count.c. lnx_work_done: what @op stands for is over, if it is deferred work; its
  * context becomes the application's. */

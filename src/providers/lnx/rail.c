@@ -208,6 +208,8 @@ static int bind_srx(struct lnx_ep *ep, unsigned int index)
 	if (!rail->exported)
 		wf_srx_export(srx, &rail->srx_port, &ep->wf, NULL);
 	rail->exported = true;
+	if (!wf_ep_here(rail->ep))
+		lnx_sources_export(rail);
 	ret = wf_peer_open_srx(ep->domain->member[index].domain, &attr,
 		&rail->srx_port.fid, &rail->srx);
 	if (ret)

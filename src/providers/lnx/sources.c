@@ -2,12 +2,64 @@
 #include "providers/lnx/lnx.h"
 
 /*
- * Messages that wait when the address of their sender is removed are not from whoever
- * gets the same index next. A member of this library looks after that by itself; one
- * that knows the public operations only cannot, because they have nothing for it, and
- * the owner knows what was removed. Removing and inserting hold the control lock, so
- * there is no message of the next one yet.
+ * Sources of messages that wait, where a member is not of this library.
+ *
+ * They lose their source with its address: whoever gets the same index next did not
+ * send them. A member of this library looks after that by itself; one that knows the
+ * public operations only cannot, because they have nothing for it, and the owner knows
+ * what was removed. Removing and inserting hold the control lock, so there is no
+ * message of the next one yet.
+ *
+ * And they get one with an address that is inserted: the member asks for that from
+ * within its fi_av_insert, while it may hold a lock that it takes in fi_cq_read as
+ * well. There it finds the lock of the receive context taken, here it would wait for
+ * it. So the question is put off until the insertion is over.
  */
+
+static _Thread_local bool inserting;
+
+static void foreach_unspec(
+	struct fid_peer_srx *fid, fi_addr_t (*get_addr)(struct fi_peer_rx_entry *entry))
+{
+	struct lnx_rail *rail = wf_container_of(fid, struct lnx_rail, srx_port.fid);
+
+	if (inserting)
+		rail->put_off = get_addr;
+	else
+		wf_srx_owner_ops.foreach_unspec_addr(fid, get_addr);
+}
+
+void lnx_sources_export(struct lnx_rail *rail)
+{
+	rail->srx_ops = wf_srx_owner_ops;
+	rail->srx_ops.foreach_unspec_addr = foreach_unspec;
+	rail->srx_port.fid.owner_ops = &rail->srx_ops;
+}
+
+static void look_again(struct lnx_ep *ep)
+{
+	for (unsigned int i = 0; i < ep->count; i++) {
+		struct lnx_rail *rail = &ep->rail[i];
+
+		if (rail->put_off)
+			wf_srx_owner_ops.foreach_unspec_addr(
+				&rail->srx_port.fid, rail->put_off);
+		rail->put_off = NULL;
+	}
+}
+
+int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
+	fi_addr_t *id, uint64_t flags)
+{
+	int ret;
+
+	inserting = true;
+	ret = fi_av_insert(av->member[rail], addr, 1, id, flags, NULL);
+	inserting = false;
+	wf_list_foreach(link, &av->eps)
+		look_again(wf_list_entry(link, struct lnx_ep, av_link));
+	return ret;
+}
 
 static fi_addr_t unknown(struct fi_peer_rx_entry *entry)
 {
@@ -25,7 +77,7 @@ static bool needs_us(const struct lnx_rail *rail)
 	return rail->srx && !rail->here;
 }
 
-void lnx_forget_sources(struct lnx_av *av, fi_addr_t index)
+void lnx_sources_forget(struct lnx_av *av, fi_addr_t index)
 {
 	wf_list_foreach(link, &av->eps)
 	{
@@ -48,6 +100,7 @@ void lnx_sources_enabled(struct lnx_ep *ep)
 		return;
 	(void)pthread_mutex_lock(&ep->domain->control);
 	wf_list_push(&ep->av->eps, &ep->av_link);
+	look_again(ep);
 	(void)pthread_mutex_unlock(&ep->domain->control);
 }
 

@@ -155,6 +155,7 @@ void tp_progress(const struct tp_cq *cq, const struct tp_cntr *cntr)
 					 (cntr && tp_net[i]->rx_cntr == cntr)))
 			mine[count++] = tp_net[i];
 	pthread_mutex_unlock(&tp_lock);
+	tp_begin();
 	for (size_t i = 0; i < count; i++) {
 		while ((msg = tp_take(mine[i]))) {
 			bool tagged = msg->flags & FI_TAGGED;
@@ -163,6 +164,7 @@ void tp_progress(const struct tp_cq *cq, const struct tp_cntr *cntr)
 			arrive(mine[i], msg, tagged);
 		}
 	}
+	tp_end();
 }
 
 static int start(rx_entry *entry)

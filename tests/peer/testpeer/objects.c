@@ -9,15 +9,19 @@ static int av_insert(struct fid_av *fid, const void *addr, size_t count,
 	struct tp_av *av = container_of(fid, struct tp_av, fid);
 	const uint64_t *ids = addr;
 	struct tp_ep *users[EP_ROOM];
-	size_t done, user_count = 0;
+	size_t done, at = 0, user_count = 0;
 
 	pthread_mutex_lock(&tp_lock);
-	for (done = 0; done < count && av->count < AV_ROOM; done++) {
-		av->known_as[av->count] =
-			flags & FI_AV_USER_ID ? fi_addr[done] : av->count;
+	for (done = 0; done < count; done++) {
+		while (at < av->count && av->ids[at])
+			at++;
+		if (at == AV_ROOM)
+			break;
+		av->known_as[at] = flags & FI_AV_USER_ID ? fi_addr[done] : at;
 		if (fi_addr)
-			fi_addr[done] = av->count;
-		av->ids[av->count++] = ids[done];
+			fi_addr[done] = at;
+		av->ids[at] = ids[done];
+		av->count += at == av->count;
 	}
 	for (size_t i = 0; i < EP_ROOM; i++)
 		if (tp_net[i] && tp_net[i]->av == av)
@@ -25,9 +29,11 @@ static int av_insert(struct fid_av *fid, const void *addr, size_t count,
 	pthread_mutex_unlock(&tp_lock);
 #if HAS_UNSPEC
 	/* P-62 */
+	tp_begin();
 	for (size_t i = 0; i < user_count; i++)
 		users[i]->srx->owner->owner_ops->foreach_unspec_addr(
 			users[i]->srx->owner, tp_get_addr);
+	tp_end();
 #else
 	(void)users;
 #endif

@@ -4,7 +4,25 @@
 #define EXPORTED __attribute__((visibility("default")))
 
 pthread_mutex_t tp_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t moving = PTHREAD_MUTEX_INITIALIZER;
 struct tp_ep *tp_net[EP_ROOM];
+
+static bool is_strict(void)
+{
+	return getenv("TESTPEER_ONE_AT_A_TIME");
+}
+
+void tp_begin(void)
+{
+	if (is_strict())
+		pthread_mutex_lock(&moving);
+}
+
+void tp_end(void)
+{
+	if (is_strict())
+		pthread_mutex_unlock(&moving);
+}
 
 int tp_enosys_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
@@ -88,7 +106,7 @@ static int tp_getinfo(uint32_t version, const char *node, const char *service,
 	info->tx_attr->iov_limit = info->rx_attr->iov_limit = 1;
 	info->ep_attr->type = FI_EP_RDM;
 	info->ep_attr->max_msg_size = 1 << 20;
-	info->domain_attr->threading = FI_THREAD_DOMAIN;
+	info->domain_attr->threading = FI_THREAD_SAFE;
 	info->domain_attr->cq_data_size = 8;
 	info->domain_attr->cq_cnt = info->domain_attr->cntr_cnt = 1024;
 	info->domain_attr->ep_cnt = EP_ROOM;

@@ -82,6 +82,11 @@ struct tp_ep {
 extern pthread_mutex_t tp_lock;
 extern struct tp_ep *tp_net[EP_ROOM];
 
+/* Around whatever calls the owner of a receive context. With TESTPEER_ONE_AT_A_TIME a
+ * lock is held in between, by whoever makes progress and whoever inserts addresses. */
+void tp_begin(void);
+void tp_end(void);
+
 int tp_enosys_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int tp_enosys_control(struct fid *fid, int command, void *arg);
 int tp_enosys_open(
