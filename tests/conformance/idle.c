@@ -222,7 +222,8 @@ static void a_rare_reader_hears_of_new_peers(void)
 	CHECK_OK(fi_getname(&env.side[1].ep->fid, name, &len));
 	CHECK_EQ(fi_av_insert(third.av, name, 1, &third.peer, 0, NULL), 1);
 	cf_post_recv(&env, &in, 1, &contexts[0]);
-	CHECK_OK(fi_send(third.ep, &out, 1, NULL, third.peer, &contexts[1]));
+	CF_RETRY(third.tx_cq,
+		fi_send(third.ep, &out, 1, NULL, third.peer, &contexts[1]));
 	for (int i = 0; i < READS && ret == -FI_EAGAIN; i++) {
 		uint64_t end = cf_now_ms() + PAUSE_MS;
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -61,7 +62,8 @@ static void found(void **state)
 
 static void open_side(struct side *side)
 {
-	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED };
+	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED,
+		.wait_obj = FI_WAIT_FD };
 
 	assert_int_equal(fi_cq_open(domain, &attr, &side->cq, NULL), 0);
 	assert_int_equal(fi_endpoint(domain, info, &side->ep, NULL), 0);
@@ -206,6 +208,29 @@ static void exchanged(void **state)
 		exchange(i & 1, i & 2, i & 4);
 }
 
+/* Peers have no descriptors that would end a sleep (CQ-026, POL-009). */
+static void sleeps(void **state)
+{
+	struct fid *fid = &sides[1].cq->fid;
+	struct pollfd poll_fd = { .events = POLLIN };
+	struct fi_cq_tagged_entry entry;
+	struct fi_context2 tx, rx;
+	char in, out = 1;
+	int ret, turns = 0;
+
+	while ((ret = fi_trywait(fabric, &fid, 1)) == -FI_EAGAIN && ++turns < TURNS_MAX)
+		assert_int_equal(fi_cq_read(sides[1].cq, &entry, 1), -FI_EAGAIN);
+	assert_int_equal(ret, 0);
+	assert_int_equal(fi_recv(sides[1].ep, &in, 1, NULL, FI_ADDR_UNSPEC, &rx), 0);
+	assert_int_equal(fi_send(sides[0].ep, &out, 1, NULL, addr[1], &tx), 0);
+	assert_int_equal(fi_control(fid, FI_GETWAIT, &poll_fd.fd), 0);
+	assert_int_equal(poll(&poll_fd, 1, -1), 1);
+	assert_int_equal(fi_cq_sread(sides[1].cq, &entry, 1, NULL, -1), 1);
+	assert_ptr_equal(entry.op_context, &rx);
+	assert_int_equal(fi_cq_sread(sides[0].cq, &entry, 1, NULL, -1), 1);
+	assert_ptr_equal(entry.op_context, &tx);
+}
+
 /* A peer of another library tells how many operations, not how many bytes (CNT-005,
  * CNT-007). */
 static void counts_operations(void **state)
@@ -239,6 +264,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(exchanged),
 		cmocka_unit_test(sources_are_forgotten),
 		cmocka_unit_test(addresses_come_beside_progress),
+		cmocka_unit_test(sleeps),
 		cmocka_unit_test(counts_operations),
 		cmocka_unit_test(closed),
 	};

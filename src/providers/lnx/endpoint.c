@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "objects/endpoint/name.h"
 #include "objects/op/build.h"
@@ -71,8 +70,7 @@ static void lnx_destroy(struct wf_ep *wf)
 	lnx_dump_stats(ep);
 	lnx_sources_done(ep);
 	close_rails(ep);
-	if (ep->epfd >= 0)
-		(void)close(ep->epfd);
+	lnx_progress_done(ep);
 	wf_pool_done(&ep->ops_pool);
 	wf_lock_done(&ep->ops_lock);
 	wf_ep_done(wf);
@@ -165,7 +163,6 @@ static void init(struct lnx_ep *ep, struct lnx_domain *domain)
 	ep->domain = domain;
 	ep->per_msg = lnx_params.per_msg && link->rails > 1;
 	ep->tracked = link->rails > 1 || lnx_params.stats;
-	ep->epfd = -1;
 	wf_pool_init(&ep->ops_pool, sizeof(struct lnx_op));
 	wf_list_init(&ep->listed);
 	wf_list_init(&ep->av_link);

@@ -190,7 +190,13 @@ struct lnx_ep {
 	unsigned int more_count;
 	struct lnx_short rail_short[LNX_MAX_LINKS + 1]; /* none over LNX_NO_RAIL */
 	struct lnx_domain *domain;
-	int epfd; /* of the members' descriptors; -1 until somebody sleeps */
+	/* Of those who sleep, -1 until somebody does: the members' descriptors and a
+	 * timer for members that have none. Guarded by the lock of the receive context.
+	 */
+	int epfd, nap_fd;
+	bool naps;                /* there are such members */
+	unsigned int nap_refused; /* since @nap_completed changed */
+	uint64_t nap_completed;
 	struct fi_ops_msg long_msg; /* the calls as they are without short ways */
 	struct fi_ops_tagged long_tagged;
 	const struct fi_ops *base_ops; /* the skeleton's */
@@ -245,6 +251,7 @@ void lnx_work_done(struct lnx_ep *ep, struct lnx_op *op, bool failed);
 void lnx_progress(struct wf_ep *ep);
 void lnx_progress_init(struct lnx_ep *ep);
 void lnx_progress_enabled(struct lnx_ep *ep);
+void lnx_progress_done(struct lnx_ep *ep);
 
 /* Something was given to @rail: look at it soon. */
 static inline void lnx_rail_wake(struct lnx_ep *ep, struct lnx_rail *rail)

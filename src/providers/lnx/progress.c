@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <sys/epoll.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "providers/lnx/lnx.h"
@@ -16,9 +17,11 @@
  * without system calls. What moves shows in the application's queue and counters.
  */
 enum {
-	QUIET = 1024, /* looks after which a far member counts as quiet */
-	TURNS = 16,   /* progress calls from one look at it to the next */
-	SELDOM = 512, /* the same while those in memory move */
+	PATIENCE = 1000,  /* attempts to sleep that are refused after something moved */
+	NAP_NS = 1000000, /* see may_nap */
+	QUIET = 1024,     /* looks after which a far member counts as quiet */
+	TURNS = 16,       /* progress calls from one look at it to the next */
+	SELDOM = 512,     /* the same while those in memory move */
 };
 
 static struct lnx_ep *ep_of_item(struct wf_progress *item)
@@ -157,30 +160,79 @@ static int watch(int epfd, struct lnx_rail *rail)
 	return epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
 }
 
+static int watch_naps(struct lnx_ep *ep, int epfd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	if (!ep->naps)
+		return 0;
+	ep->nap_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (ep->nap_fd < 0)
+		return -errno;
+	return epoll_ctl(epfd, EPOLL_CTL_ADD, ep->nap_fd, &event) ? -errno : 0;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		(void)close(*fd);
+	*fd = -1;
+}
+
+static int open_fds(struct lnx_ep *ep)
+{
+	int ret = 0, epfd = epoll_create1(EPOLL_CLOEXEC);
+
+	if (epfd < 0)
+		return -errno;
+	for (unsigned int i = 0; i < ep->count && !ret; i++)
+		ret = watch(epfd, &ep->rail[i]);
+	if (!ret)
+		ret = watch_naps(ep, epfd);
+	if (ret) {
+		close_fd(&ep->nap_fd);
+		close_fd(&epfd);
+		return ret;
+	}
+	ep->epfd = epfd;
+	return 0;
+}
+
 static int wait_fd(struct wf_progress *item)
 {
 	struct lnx_ep *ep = ep_of_item(item);
-	int ret = 0, epfd;
+	int ret;
 
 	wf_ep_srx_lock(&ep->wf);
-	epfd = ep->epfd;
-	if (epfd < 0) {
-		epfd = epoll_create1(EPOLL_CLOEXEC);
-		if (epfd < 0)
-			ret = -errno;
-		for (unsigned int i = 0; i < ep->count && !ret; i++)
-			ret = watch(epfd, &ep->rail[i]);
-		if (!ret)
-			ep->epfd = epfd;
-		else if (epfd >= 0)
-			(void)close(epfd);
-	}
+	ret = ep->epfd < 0 ? open_fds(ep) : 0;
+	if (!ret)
+		ret = ep->epfd;
 	wf_ep_srx_unlock(&ep->wf);
-	return ret ? ret : epfd;
+	return ret;
 }
 
-/* A member without a descriptor keeps everybody awake, unless what sleeps does so for
- * other endpoints than this. */
+/*
+ * A member without a descriptor cannot end a sleep: it ends by itself, soon. Only when
+ * nothing has moved for a while, so that who waits for an answer does not wait for the
+ * end of a nap. Whoever slept comes here before he sleeps again, and setting the timer
+ * takes back that it expired.
+ */
+static bool may_nap(struct lnx_ep *ep)
+{
+	const struct itimerspec soon = { .it_value.tv_nsec = NAP_NS };
+	uint64_t now = completed(ep);
+
+	if (now != ep->nap_completed)
+		ep->nap_refused = 0;
+	ep->nap_completed = now;
+	if (ep->nap_fd < 0 || ep->nap_refused < PATIENCE) {
+		ep->nap_refused++;
+		return false;
+	}
+	return !timerfd_settime(ep->nap_fd, 0, &soon, NULL);
+}
+
+/* Unless what sleeps does so for other endpoints than this. */
 static bool arm(struct wf_progress *item)
 {
 	struct lnx_ep *ep = ep_of_item(item);
@@ -193,8 +245,10 @@ static bool arm(struct wf_progress *item)
 		struct lnx_rail *rail = &ep->rail[i];
 		struct fid *fid = &rail->cq->fid;
 
-		quiet = rail->sleeps && !fi_trywait(rail->fabric, &fid, 1);
+		quiet = !rail->sleeps || !fi_trywait(rail->fabric, &fid, 1);
 	}
+	if (quiet && ep->naps)
+		quiet = may_nap(ep);
 	wf_ep_srx_unlock(&ep->wf);
 	return quiet;
 }
@@ -202,11 +256,12 @@ static bool arm(struct wf_progress *item)
 void lnx_progress_enabled(struct lnx_ep *ep)
 {
 	ep->first = NULL;
-	ep->has_near = false;
+	ep->has_near = ep->naps = false;
 	ep->more_count = 0;
 	for (unsigned int i = 0; i < ep->count; i++) {
 		struct lnx_rail *rail = &ep->rail[i];
 
+		ep->naps |= ep->sleeps && !rail->sleeps;
 		rail->far = ep->count > 1 && !ep->domain->link->member[i].fast;
 		if (rail->far)
 			continue;
@@ -221,8 +276,15 @@ void lnx_progress_enabled(struct lnx_ep *ep)
 		ep->wf.progress.run = run_first;
 }
 
+void lnx_progress_done(struct lnx_ep *ep)
+{
+	close_fd(&ep->nap_fd);
+	close_fd(&ep->epfd);
+}
+
 void lnx_progress_init(struct lnx_ep *ep)
 {
+	ep->epfd = ep->nap_fd = -1;
 	ep->wf.progress = (struct wf_progress){
 		.run = run,
 		.wait_fd = wait_fd,

@@ -99,8 +99,9 @@ static int bind_av(struct lnx_ep *ep, unsigned int index)
 	return failed(ep, index, "binding an AV", ret);
 }
 
-/* With a descriptor for those who sleep, if the member can: only if anybody may,
- * because who is never asleep need not be asked for each message whether he is. */
+/* With a descriptor for those who sleep, if the member is of this library (in
+ * fi_peer(3) peers have none) and can: only if anybody may, because who is never asleep
+ * need not be asked for each message whether he is. */
 static int open_cq(struct lnx_ep *ep, unsigned int index, struct lnx_port *port,
 	uint64_t flags, struct fid_cq **ret_cq)
 {
@@ -109,14 +110,14 @@ static int open_cq(struct lnx_ep *ep, unsigned int index, struct lnx_port *port,
 	struct fi_cq_attr attr = {
 		.size = 1,
 		.format = port->cq->ring.format,
-		.wait_obj = ep->sleeps ? FI_WAIT_FD : FI_WAIT_NONE,
 	};
 	struct fid_cq *cq;
 	int ret;
 
 	if (*ret_cq)
 		return 0;
-	rail->sleeps = ep->sleeps;
+	rail->sleeps = ep->sleeps && wf_ep_here(rail->ep);
+	attr.wait_obj = rail->sleeps ? FI_WAIT_FD : FI_WAIT_NONE;
 	ret = wf_peer_open_cq(domain, &attr, &port->fid, &cq);
 	if (ret && rail->sleeps) {
 		attr.wait_obj = FI_WAIT_NONE;
