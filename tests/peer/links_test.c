@@ -153,6 +153,7 @@ static void sources_are_forgotten(void **state)
 {
 	unsigned char out[LEN] = "from nobody", in[2][LEN] = { { 0 } };
 	struct fi_context2 tx, rx[2];
+	struct fi_cq_err_entry err = { 0 };
 	fi_addr_t gone = addr[0];
 
 	assert_int_equal(fi_tsend(sides[0].ep, out, LEN, NULL, addr[1], 7, &tx), 0);
@@ -172,6 +173,8 @@ static void sources_are_forgotten(void **state)
 	expect(&sides[1], &rx[1], FI_RECV | FI_TAGGED, 7, addr[0]);
 	assert_memory_equal(in[1], out, LEN);
 	assert_int_equal(fi_cancel(&sides[1].ep->fid, &rx[0]), 0);
+	assert_int_equal(fi_cq_readerr(sides[1].cq, &err, 0), 1);
+	assert_int_equal(err.err, FI_ECANCELED);
 }
 
 static void *reads(void *arg)
