@@ -11,6 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -247,6 +248,15 @@ static void counts_operations(void **state)
 	assert_int_equal(fi_close(&cntr->fid), 0);
 }
 
+/* What is not offered cannot be done, whatever a member says (ATM-014). */
+static void has_no_atomics(void **state)
+{
+	struct fi_atomic_attr attr;
+
+	assert_int_equal(
+		fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, 0), -FI_ENOSYS);
+}
+
 static void closed(void **state)
 {
 	for (int i = 0; i < SIDES; i++) {
@@ -269,6 +279,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(addresses_come_beside_progress),
 		cmocka_unit_test(sleeps),
 		cmocka_unit_test(counts_operations),
+		cmocka_unit_test(has_no_atomics),
 		cmocka_unit_test(closed),
 	};
 

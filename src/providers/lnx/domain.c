@@ -93,6 +93,9 @@ static int query_atomic(struct fid_domain *fid, enum fi_datatype datatype,
 
 	if (!attr)
 		return -FI_EINVAL;
+	/* A member may have atomics that it does not give together with the rest. */
+	if (!(domain->link->tmpl->caps & FI_ATOMIC))
+		return -FI_ENOSYS;
 	for (unsigned int i = 0; i < domain->count; i++) {
 		ret = fi_query_atomic(
 			domain->member[i].domain, datatype, op, &one, flags);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "testpeer.h"
 
+#include <rdma/fi_atomic.h>
+
 #define EXPORTED __attribute__((visibility("default")))
 
 pthread_mutex_t tp_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -49,6 +51,14 @@ static int plain_close(struct fid *fid)
 static struct fi_ops plain_fid_ops =
 	FID_OPS(plain_close, tp_enosys_bind, tp_enosys_control, tp_enosys_open);
 
+/* It says so, and does not offer FI_ATOMIC. */
+static int query_atomic(struct fid_domain *domain, enum fi_datatype datatype,
+	enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags)
+{
+	*attr = (struct fi_atomic_attr){ .count = 1, .size = 8 };
+	return 0;
+}
+
 static struct fi_ops_domain domain_ops = {
 	.size = sizeof(domain_ops),
 	.av_open = tp_av_open,
@@ -56,6 +66,7 @@ static struct fi_ops_domain domain_ops = {
 	.endpoint = tp_endpoint,
 	.cntr_open = tp_cntr_open,
 	.srx_ctx = tp_srx_ctx,
+	.query_atomic = query_atomic,
 };
 
 static int tp_domain(struct fid_fabric *fabric, struct fi_info *info,
