@@ -2,6 +2,7 @@
 #ifndef WF_SYS_IOV_H
 #define WF_SYS_IOV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -45,6 +46,25 @@ static inline size_t wf_iov_scatter(
 		left -= step;
 	}
 	return len - left;
+}
+
+/* Is each of @count pieces within one of @whole? */
+static inline bool wf_iov_all_inside(const struct iovec *iov, size_t count,
+	const struct iovec *whole, size_t whole_count)
+{
+	for (size_t i = 0, k = 0; i < count; i++) {
+		for (k = 0; k < whole_count; k++) {
+			uintptr_t offset = (uintptr_t)iov[i].iov_base -
+					   (uintptr_t)whole[k].iov_base;
+
+			if (offset <= whole[k].iov_len &&
+				iov[i].iov_len <= whole[k].iov_len - offset)
+				break;
+		}
+		if (k == whole_count)
+			return false;
+	}
+	return true;
 }
 
 #endif

@@ -257,6 +257,28 @@ static void has_no_atomics(void **state)
 		fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, 0), -FI_ENOSYS);
 }
 
+/* A part lies within the whole, whether a member looks or not (MR-035). */
+static void parts_are_inside(void **state)
+{
+	static char memory[256];
+	struct iovec iov = { memory + 64, 64 };
+	struct fi_mr_attr attr = {
+		.mr_iov = &iov, .iov_count = 1, .access = FI_SEND | FI_RECV
+	};
+	struct fid_mr *whole, *part;
+
+	assert_int_equal(fi_mr_regattr(domain, &attr, 0, &whole), 0);
+	attr.base_mr = whole;
+	for (int i = 0; i < 4; i++) {
+		iov = (struct iovec){ memory + 56 + 8 * i, 48 + 16 * (i == 3) };
+		assert_int_equal(fi_mr_regattr(domain, &attr, 0, &part),
+			i == 0 || i == 3 ? -FI_EINVAL : 0);
+		if (i == 1 || i == 2)
+			assert_int_equal(fi_close(&part->fid), 0);
+	}
+	assert_int_equal(fi_close(&whole->fid), 0);
+}
+
 static void closed(void **state)
 {
 	for (int i = 0; i < SIDES; i++) {
@@ -279,6 +301,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(addresses_come_beside_progress),
 		cmocka_unit_test(sleeps),
 		cmocka_unit_test(counts_operations),
+		cmocka_unit_test(parts_are_inside),
 		cmocka_unit_test(has_no_atomics),
 		cmocka_unit_test(closed),
 	};

@@ -9,6 +9,7 @@
 #include "objects/mr/attr.h"
 #include "objects/mr/map.h"
 #include "objects/mr/reg.h"
+#include "sys/iov.h"
 
 /*
  * Registration for providers that touch memory with the CPU: nothing is pinned, a
@@ -102,28 +103,6 @@ static int mr_enable(struct wf_mr *mr)
 	return 0;
 }
 
-static bool inside(const struct iovec *part, const struct wf_mr *mr)
-{
-	uintptr_t start = (uintptr_t)part->iov_base, offset;
-
-	for (size_t i = 0; i < mr->iov_count; i++) {
-		offset = start - (uintptr_t)mr->iov[i].iov_base;
-		if (offset <= mr->iov[i].iov_len &&
-			part->iov_len <= mr->iov[i].iov_len - offset)
-			return true;
-	}
-	return false;
-}
-
-static bool all_inside(const struct iovec *iov, size_t count, const struct wf_mr *mr)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (!inside(&iov[i], mr))
-			return false;
-	}
-	return true;
-}
-
 /* The CPU sees every change of the mapping by itself, so only the request is checked.
  * The structure comes from an inline function of the caller's header, which sets no
  * more than this. */
@@ -133,7 +112,8 @@ static int mr_refresh(struct wf_mr *mr, const struct fi_mr_modify *modify)
 		return -FI_EINVAL;
 	if (modify->flags)
 		return -FI_EBADFLAGS;
-	if (!all_inside(modify->attr.mr_iov, modify->attr.iov_count, mr)) {
+	if (!wf_iov_all_inside(modify->attr.mr_iov, modify->attr.iov_count, mr->iov,
+		    mr->iov_count)) {
 		FI_WARN(mr->domain->prov->fi, FI_LOG_MR,
 			"refresh refused: the range is not part of the region\n");
 		return -FI_EINVAL;
@@ -206,7 +186,8 @@ static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *at
 			return -FI_EINVAL;
 		base = wf_container_of(attr->base_mr, struct wf_mr, fid);
 		if (base->domain != domain ||
-			!all_inside(attr->mr_iov, attr->iov_count, base)) {
+			!wf_iov_all_inside(attr->mr_iov, attr->iov_count, base->iov,
+				base->iov_count)) {
 			FI_WARN(domain->prov->fi, FI_LOG_MR,
 				"registration refused: not inside base_mr\n");
 			return -FI_EINVAL;

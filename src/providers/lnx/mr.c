@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "objects/absent/absent.h"
 #include "objects/endpoint/internal.h"
@@ -8,6 +9,7 @@
 #include "objects/mr/reg.h"
 #include "objects/peer/open.h"
 #include "providers/lnx/lnx.h"
+#include "sys/iov.h"
 
 /*
  * A region is registered with every member, under the same key, so that a peer needs to
@@ -28,6 +30,8 @@ struct lnx_mr {
 	struct fid_mr *member[LNX_MAX_LINKS];
 	struct fid_cntr *member_cntr[LNX_MAX_LINKS];
 	struct fid_peer_cntr port[LNX_MAX_LINKS];
+	size_t iov_count;
+	struct iovec iov[];
 };
 
 enum { KEY_TRIES = 1 << 16 };
@@ -181,6 +185,13 @@ static int find_base(const struct lnx_domain *domain, const struct fi_mr_attr *a
 			"registration refused: base_mr is none of this domain\n");
 		return -FI_EINVAL;
 	}
+	/* Not every member looks. */
+	if (!wf_iov_all_inside(
+		    attr->mr_iov, attr->iov_count, base->iov, base->iov_count)) {
+		lnx_log(FI_LOG_WARN, FI_LOG_MR,
+			"registration refused: not inside base_mr\n");
+		return -FI_EINVAL;
+	}
 	*ret_base = base;
 	return 0;
 }
@@ -233,9 +244,11 @@ int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_
 
 	if (ret)
 		return ret;
-	mr = calloc(1, sizeof(*mr));
+	mr = calloc(1, sizeof(*mr) + attr->iov_count * sizeof(*mr->iov));
 	if (!mr)
 		return -FI_ENOMEM;
+	mr->iov_count = attr->iov_count;
+	memcpy(mr->iov, attr->mr_iov, attr->iov_count * sizeof(*mr->iov));
 	mr->domain = domain;
 	mr->base = base;
 	mr->flags = flags;

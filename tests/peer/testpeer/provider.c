@@ -69,6 +69,28 @@ static struct fi_ops_domain domain_ops = {
 	.query_atomic = query_atomic,
 };
 
+/* Whatever is asked for is registered. */
+static struct fi_ops mr_fid_ops =
+	FID_OPS(plain_close, tp_enosys_bind, tp_enosys_control, tp_enosys_open);
+
+static int mr_regattr(struct fid *fid, const struct fi_mr_attr *attr, uint64_t flags,
+	struct fid_mr **ret_mr)
+{
+	struct fid_mr *mr = calloc(1, sizeof(*mr));
+
+	if (!mr)
+		return -FI_ENOMEM;
+	mr->fid = (struct fid){ FI_CLASS_MR, attr->context, &mr_fid_ops };
+	mr->key = attr->requested_key;
+	*ret_mr = mr;
+	return 0;
+}
+
+static struct fi_ops_mr mr_ops = {
+	.size = sizeof(mr_ops),
+	.regattr = mr_regattr,
+};
+
 static int tp_domain(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_domain **ret_domain, void *context)
 {
@@ -78,6 +100,7 @@ static int tp_domain(struct fid_fabric *fabric, struct fi_info *info,
 		return -FI_ENOMEM;
 	domain->fid = (struct fid){ FI_CLASS_DOMAIN, context, &plain_fid_ops };
 	domain->ops = &domain_ops;
+	domain->mr = &mr_ops;
 	*ret_domain = domain;
 	return 0;
 }
