@@ -23,9 +23,19 @@
 /* An operation cannot have more pieces than the general path has room for. */
 enum { IOV_MAX_PIECES = 8 };
 
+/* What a count is where no member tells. */
+enum { UNTOLD = 1 << 16 };
+
 static void lower_size(size_t *value, size_t other)
 {
 	*value = WF_MIN(*value, other);
+}
+
+/* How many there may be of something; 0: it is not told. */
+static void lower_count(size_t *value, size_t other)
+{
+	if (other && (!*value || other < *value))
+		*value = other;
 }
 
 static void lower_tx(struct fi_tx_attr *to, const struct fi_tx_attr *from)
@@ -61,11 +71,11 @@ static void lower_domain(struct fi_domain_attr *to, const struct fi_domain_attr 
 		to->resource_mgmt = FI_RM_DISABLED;
 	lower_size(&to->cq_data_size, from->cq_data_size);
 	lower_size(&to->mr_key_size, from->mr_key_size);
-	lower_size(&to->cq_cnt, from->cq_cnt);
-	lower_size(&to->ep_cnt, from->ep_cnt);
-	lower_size(&to->cntr_cnt, from->cntr_cnt);
+	lower_count(&to->cq_cnt, from->cq_cnt);
+	lower_count(&to->ep_cnt, from->ep_cnt);
+	lower_count(&to->cntr_cnt, from->cntr_cnt);
 	lower_size(&to->mr_iov_limit, from->mr_iov_limit);
-	lower_size(&to->mr_cnt, from->mr_cnt);
+	lower_count(&to->mr_cnt, from->mr_cnt);
 	lower_size(&to->max_err_data, from->max_err_data);
 }
 
@@ -114,7 +124,13 @@ static void strip(struct fi_info *info)
 
 static void finish_domain(struct fi_domain_attr *attr)
 {
+	size_t *const counts[] = { &attr->cq_cnt, &attr->ep_cnt, &attr->cntr_cnt,
+		&attr->mr_cnt };
 	bool safe = attr->threading == FI_THREAD_SAFE;
+
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+		if (!*counts[i])
+			*counts[i] = UNTOLD;
 
 	/* A thread of lnx runs all members. */
 	attr->progress = safe ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
