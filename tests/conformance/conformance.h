@@ -118,7 +118,7 @@ _Noreturn void cf_skip(const char *format, ...) __attribute__((format(printf, 1,
 /* Everything for two endpoints that talk to each other inside one process. Members
  * that a case does not need stay NULL; cf_close closes what is open, in order. */
 struct cf_side {
-	struct fid_domain *domain; /* the environment's, unless they are apart */
+	struct fid_domain *domain; /* its own; NULL: the environment's */
 	struct fid_ep *ep;
 	struct fid_cq *tx_cq, *rx_cq; /* the same queue unless split was asked for */
 	struct fid_cntr *tx_cntr, *rx_cntr;

@@ -136,7 +136,6 @@ static void bind_av(
 void cf_open_side(struct cf_env *env, struct cf_side *side, struct fi_info *info,
 	const struct cf_options *options)
 {
-	side->domain = env->domain;
 	CHECK_OK(fi_endpoint(env->domain, info, &side->ep, side));
 	side->tx_cq = open_cq(env, options);
 	side->rx_cq = options->split_cqs ? open_cq(env, options) : side->tx_cq;
@@ -189,8 +188,10 @@ static void open_other_side(struct cf_env *env, const struct cf_options *options
 {
 	struct fid_domain *first = env->domain;
 
-	if (cf_target.apart && !options->shared_rx && !options->one_av)
+	if (cf_target.apart && !options->shared_rx && !options->one_av) {
 		CHECK_OK(fi_domain(env->fabric, env->info, &env->domain, NULL));
+		env->side[1].domain = env->domain;
+	}
 	cf_open_side(env, &env->side[1], env->info, options);
 	env->domain = first;
 }
@@ -276,8 +277,7 @@ void cf_close(struct cf_env *env)
 	CF_CLOSE(env->srx);
 	CF_CLOSE(env->pep);
 	CF_CLOSE(env->eq);
-	if (env->side[1].domain != env->domain)
-		CF_CLOSE(env->side[1].domain);
+	CF_CLOSE(env->side[1].domain);
 	CF_CLOSE(env->domain);
 	CF_CLOSE(env->fabric);
 	fi_freeinfo(env->info);
@@ -374,13 +374,16 @@ void cf_open_region(struct cf_env *env, int side, struct cf_region *region, void
 {
 	static uint64_t last_key = 100;
 	uint64_t mode = (uint64_t)env->info->domain_attr->mr_mode;
+	struct fid_domain *domain = env->domain;
 
 	*region = (struct cf_region){ .bytes = bytes, .len = len, .owned = !bytes };
 	if (!bytes)
 		region->bytes = calloc(1, len);
 	CHECK(region->bytes);
-	CHECK_OK(fi_mr_reg(env->side[side].domain, region->bytes, len, access, 0,
-		++last_key, 0, &region->mr, NULL));
+	if (env->side[side].domain)
+		domain = env->side[side].domain;
+	CHECK_OK(fi_mr_reg(domain, region->bytes, len, access, 0, ++last_key, 0,
+		&region->mr, NULL));
 	if (mode & FI_MR_ENDPOINT) {
 		CHECK_OK(fi_mr_bind(region->mr, &env->side[side].ep->fid, 0));
 		CHECK_OK(fi_mr_enable(region->mr));
