@@ -8,8 +8,8 @@
 /* A descriptor that becomes readable at a deadline of wf_now_ns, for epoll sets. It is
  * opened when there is a deadline for the first time. */
 struct wf_timer {
-	int fd; /* -1: none yet */
-	uint64_t deadline_ns;
+	int fd;               /* -1: none yet */
+	uint64_t deadline_ns; /* UINT64_MAX: none, or it was over and drained */
 };
 
 void wf_timer_init(struct wf_timer *timer);

@@ -49,8 +49,10 @@ void shm_out_dirty(struct shm_conn *conn)
 {
 	conn->idle = false;
 	conn->ep->chores = true;
-	if (wf_list_empty(&conn->dirty_link))
-		wf_list_push(&conn->ep->dirty, &conn->dirty_link);
+	if (!wf_list_empty(&conn->dirty_link))
+		return;
+	wf_list_push(&conn->ep->dirty, &conn->dirty_link);
+	shm_look_soon(conn->ep);
 }
 
 /* ---- one record ---- */

@@ -106,6 +106,9 @@ void shm_watch_close(struct shm_ep *ep, struct shm_watch *watch);
 int shm_wait_fd(struct wf_ep *ep);
 bool shm_arm(struct wf_ep *ep);
 void shm_timer_set(struct shm_ep *ep, uint64_t deadline_ns);
+/* There is something to look at again that nobody tells of: a thread that sleeps
+ * already does not know. */
+void shm_look_soon(struct shm_ep *ep);
 
 /* unexp.c */
 extern struct fi_ops_srx_peer shm_srx_ops;

@@ -31,6 +31,12 @@ void shm_timer_set(struct shm_ep *ep, uint64_t deadline_ns)
 	(void)shm_watch_add(ep, &ep->timer_watch, EPOLLIN);
 }
 
+void shm_look_soon(struct shm_ep *ep)
+{
+	if (ep->sleeps)
+		shm_timer_set(ep, WF_MIN(ep->timer.deadline_ns, wf_now_ns() + FULL_NS));
+}
+
 static void arm_conn(struct shm_conn *conn)
 {
 	atomic_store_explicit(&conn->in.lane->reader.armed, 1, memory_order_relaxed);

@@ -26,10 +26,14 @@ static void deadlines(void **state)
 	assert_int_equal(readable(timer.fd, -1), 1);
 	wf_timer_drain(&timer);
 	assert_int_equal(readable(timer.fd, 0), 0);
+	/* One that is over stands in the way of none that comes. */
+	assert_true(timer.deadline_ns == UINT64_MAX);
 	assert_false(wf_timer_set(&timer, wf_now_ns() + 1000000));
 	assert_int_equal(readable(timer.fd, -1), 1);
 	assert_false(wf_timer_set(&timer, wf_deadline_ns(1000000)));
 	assert_int_equal(readable(timer.fd, 0), 0);
+	wf_timer_drain(&timer);
+	assert_true(timer.deadline_ns != UINT64_MAX);
 	assert_false(wf_timer_set(&timer, 0));
 	assert_false(wf_timer_set(&timer, UINT64_MAX));
 	assert_int_equal(readable(timer.fd, 0), 0);
