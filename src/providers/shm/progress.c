@@ -152,6 +152,7 @@ static __attribute__((noinline)) void chores(struct shm_ep *ep)
 		shm_conn_free_dead(ep);
 	ep->chores = !wf_list_empty(&ep->pulls) || !wf_list_empty(&ep->dirty) ||
 		     !wf_list_empty(&ep->failed);
+	shm_timer_again(ep);
 }
 
 void shm_progress(struct wf_ep *wf)

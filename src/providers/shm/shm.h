@@ -109,6 +109,8 @@ void shm_timer_set(struct shm_ep *ep, uint64_t deadline_ns);
 /* There is something to look at again that nobody tells of: a thread that sleeps
  * already does not know. */
 void shm_look_soon(struct shm_ep *ep);
+/* Whoever made progress may have drained the timer of another thread's sleep. */
+void shm_timer_again(struct shm_ep *ep);
 
 /* unexp.c */
 extern struct fi_ops_srx_peer shm_srx_ops;

@@ -37,6 +37,24 @@ void shm_look_soon(struct shm_ep *ep)
 		shm_timer_set(ep, WF_MIN(ep->timer.deadline_ns, wf_now_ns() + FULL_NS));
 }
 
+static uint64_t next_deadline(struct shm_ep *ep)
+{
+	uint64_t deadline = shm_peers_deadline(ep);
+
+	if (!wf_list_empty(&ep->pulls))
+		deadline = WF_MIN(deadline, wf_now_ns() + PULL_NS);
+	/* Nobody tells that there is room again. */
+	if (!wf_list_empty(&ep->dirty))
+		deadline = WF_MIN(deadline, wf_now_ns() + FULL_NS);
+	return deadline;
+}
+
+void shm_timer_again(struct shm_ep *ep)
+{
+	if (ep->sleeps && ep->timer.deadline_ns == UINT64_MAX)
+		shm_timer_set(ep, next_deadline(ep));
+}
+
 static void arm_conn(struct shm_conn *conn)
 {
 	atomic_store_explicit(&conn->in.lane->reader.armed, 1, memory_order_relaxed);
@@ -47,7 +65,6 @@ static void arm_conn(struct shm_conn *conn)
 bool shm_arm(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
-	uint64_t deadline;
 
 	ep->look_left = 1;
 	if (!wf_list_empty(&ep->failed))
@@ -60,12 +77,6 @@ bool shm_arm(struct wf_ep *wf)
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (shm_reader_head(&ep->conns[i]->in))
 			return false;
-	deadline = shm_peers_deadline(ep);
-	if (!wf_list_empty(&ep->pulls))
-		deadline = WF_MIN(deadline, wf_now_ns() + PULL_NS);
-	/* Nobody tells that there is room again. */
-	if (!wf_list_empty(&ep->dirty))
-		deadline = WF_MIN(deadline, wf_now_ns() + FULL_NS);
-	shm_timer_set(ep, deadline);
+	shm_timer_set(ep, next_deadline(ep));
 	return true;
 }
