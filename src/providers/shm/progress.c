@@ -57,6 +57,8 @@ static void poll_sockets(struct shm_ep *ep)
 			watch->ready(watch, events[i].events);
 	}
 	shm_peers_tick(ep);
+	if (n > 0)
+		shm_woken(ep);
 }
 
 /* Is an attempt to connect under way, or soon? */
@@ -152,7 +154,6 @@ static __attribute__((noinline)) void chores(struct shm_ep *ep)
 		shm_conn_free_dead(ep);
 	ep->chores = !wf_list_empty(&ep->pulls) || !wf_list_empty(&ep->dirty) ||
 		     !wf_list_empty(&ep->failed);
-	shm_timer_again(ep);
 }
 
 void shm_progress(struct wf_ep *wf)

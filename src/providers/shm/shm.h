@@ -51,6 +51,7 @@ struct shm_ep {
 	bool made_up;            /* may be another, if this is in use */
 	bool manual;             /* nobody but the application makes progress */
 	bool sleeps;             /* somebody may: tell those who write to us */
+	bool threaded;           /* one of those is the progress thread */
 	bool want_source, want_source_err, want_index;
 	pid_t pid; /* a child that was forked has no endpoint */
 
@@ -109,8 +110,9 @@ void shm_timer_set(struct shm_ep *ep, uint64_t deadline_ns);
 /* There is something to look at again that nobody tells of: a thread that sleeps
  * already does not know. */
 void shm_look_soon(struct shm_ep *ep);
-/* Whoever made progress may have drained the timer of another thread's sleep. */
-void shm_timer_again(struct shm_ep *ep);
+/* What ends a sleep was drained, maybe by somebody else than who sleeps: the progress
+ * thread is woken all the same, and sees to the timer when it sleeps again. */
+void shm_woken(struct shm_ep *ep);
 
 /* unexp.c */
 extern struct fi_ops_srx_peer shm_srx_ops;

@@ -49,9 +49,11 @@ static uint64_t next_deadline(struct shm_ep *ep)
 	return deadline;
 }
 
-void shm_timer_again(struct shm_ep *ep)
+void shm_woken(struct shm_ep *ep)
 {
-	if (ep->sleeps && ep->timer.deadline_ns == UINT64_MAX)
+	if (ep->threaded)
+		shm_timer_set(ep, 0);
+	else if (ep->sleeps)
 		shm_timer_set(ep, next_deadline(ep));
 }
 
