@@ -39,6 +39,7 @@
 	X(tables)                                                                      \
 	X(threads)                                                                     \
 	X(progress)                                                                    \
+	X(asleep)                                                                      \
 	X(hidden)                                                                      \
 	X(idle)                                                                        \
 	X(interrupt)                                                                   \

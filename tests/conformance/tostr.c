@@ -76,7 +76,7 @@ static void an_info_prints_in_order(void)
 		"        inject_size: ", "    fi_rx_attr:", "        caps: [ ",
 		"    fi_ep_attr:", "        type: ", "        max_msg_size: ",
 		"    fi_domain_attr:", "        threading: ", "        mr_mode: ",
-		"    fi_fabric_attr:", "        prov_name: ", "    nic: " };
+		"    fi_fabric_attr:", "        prov_name: ", "    nic:" };
 	struct fi_info *hints = cf_hints(), *info;
 	size_t size = 1 << 16;
 	const char *at;

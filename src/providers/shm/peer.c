@@ -136,17 +136,16 @@ struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name)
 	return peer;
 }
 
-/* A thread that sleeps already has not heard of the new deadline. */
-static void tell_sleeper(struct shm_ep *ep, struct shm_peer *peer)
+static void expect_retry(struct shm_ep *ep, struct shm_peer *peer)
 {
-	if (ep->sleeps && peer->remote.retry_ns)
-		shm_timer_set(ep, WF_MIN(ep->timer.deadline_ns, peer->remote.retry_ns));
+	if (peer->remote.retry_ns)
+		shm_expect(ep, peer->remote.retry_ns);
 }
 
 void shm_peer_busy(struct shm_ep *ep, struct shm_peer *peer)
 {
 	wf_remote_busy(&ep->peers->remotes, &peer->remote);
-	tell_sleeper(ep, peer);
+	expect_retry(ep, peer);
 }
 
 void shm_peer_forget_indices(struct shm_ep *ep)
@@ -201,7 +200,7 @@ void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn)
 void shm_peer_failed(struct shm_ep *ep, struct shm_peer *peer, int err)
 {
 	wf_remote_failed(&ep->peers->remotes, &peer->remote, err, wf_now_ns());
-	tell_sleeper(ep, peer);
+	expect_retry(ep, peer);
 }
 
 void shm_peers_tick(struct shm_ep *ep)

@@ -106,12 +106,13 @@ void shm_watch_close(struct shm_ep *ep, struct shm_watch *watch);
 /* wait.c */
 int shm_wait_fd(struct wf_ep *ep);
 bool shm_arm(struct wf_ep *ep);
-void shm_timer_set(struct shm_ep *ep, uint64_t deadline_ns);
+/* Those who sleep already have not heard of this deadline. */
+void shm_expect(struct shm_ep *ep, uint64_t deadline_ns);
 /* There is something to look at again that nobody tells of: a thread that sleeps
  * already does not know. */
 void shm_look_soon(struct shm_ep *ep);
-/* What ends a sleep was drained, maybe by somebody else than who sleeps: the progress
- * thread is woken all the same, and sees to the timer when it sleeps again. */
+/* What ends a sleep was drained, maybe by somebody else than who sleeps: he is woken
+ * all the same. */
 void shm_woken(struct shm_ep *ep);
 
 /* unexp.c */

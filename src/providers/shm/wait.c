@@ -22,7 +22,7 @@ static void timer_ready(struct shm_watch *watch, uint32_t events)
 	wf_timer_drain(&wf_container_of(watch, struct shm_ep, timer_watch)->timer);
 }
 
-void shm_timer_set(struct shm_ep *ep, uint64_t deadline_ns)
+static void set_timer(struct shm_ep *ep, uint64_t deadline_ns)
 {
 	if (!wf_timer_set(&ep->timer, deadline_ns))
 		return;
@@ -31,10 +31,16 @@ void shm_timer_set(struct shm_ep *ep, uint64_t deadline_ns)
 	(void)shm_watch_add(ep, &ep->timer_watch, EPOLLIN);
 }
 
+void shm_expect(struct shm_ep *ep, uint64_t deadline_ns)
+{
+	if (ep->sleeps && deadline_ns < ep->timer.deadline_ns)
+		set_timer(ep, deadline_ns);
+}
+
 void shm_look_soon(struct shm_ep *ep)
 {
 	if (ep->sleeps)
-		shm_timer_set(ep, WF_MIN(ep->timer.deadline_ns, wf_now_ns() + FULL_NS));
+		shm_expect(ep, wf_now_ns() + FULL_NS);
 }
 
 static uint64_t next_deadline(struct shm_ep *ep)
@@ -49,12 +55,17 @@ static uint64_t next_deadline(struct shm_ep *ep)
 	return deadline;
 }
 
+/*
+ * A byte comes once for all that is written until we arm again. The progress thread
+ * does so at once. Another sleeper may be there or not, so that in a program that never
+ * sleeps this goes on, one timer in FULL_NS.
+ */
 void shm_woken(struct shm_ep *ep)
 {
 	if (ep->threaded)
-		shm_timer_set(ep, 0);
+		set_timer(ep, 0);
 	else if (ep->sleeps)
-		shm_timer_set(ep, next_deadline(ep));
+		set_timer(ep, WF_MIN(next_deadline(ep), wf_now_ns() + FULL_NS));
 }
 
 static void arm_conn(struct shm_conn *conn)
@@ -79,6 +90,6 @@ bool shm_arm(struct wf_ep *wf)
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (shm_reader_head(&ep->conns[i]->in))
 			return false;
-	shm_timer_set(ep, next_deadline(ep));
+	set_timer(ep, next_deadline(ep));
 	return true;
 }

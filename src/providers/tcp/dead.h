@@ -23,8 +23,11 @@ bool tcp_conn_gone(struct tcp_conn *conn);
 /* Bytes of it went to the kernel. */
 static inline void tcp_conn_owes(struct tcp_conn *conn)
 {
-	if (wf_unlikely(wf_list_empty(&conn->owing_link)))
-		wf_list_push(&conn->ep->owing, &conn->owing_link);
+	if (wf_likely(!wf_list_empty(&conn->owing_link)))
+		return;
+	wf_list_push(&conn->ep->owing, &conn->owing_link);
+	if (conn->ep->sleepers)
+		tcp_expect(conn->ep, tcp_look_deadline(conn->ep));
 }
 
 #endif

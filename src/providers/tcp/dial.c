@@ -268,6 +268,7 @@ int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	tcp_rdm_encode(data, &hello);
 	tcp_cm_start_active(&dial->cm, fd, &own, data, sizeof(data));
 	tcp_watch_set(ep, &dial->watch, EPOLLOUT);
+	tcp_expect(ep, dial->cm.deadline_ns);
 	return 0;
 }
 

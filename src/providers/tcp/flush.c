@@ -124,11 +124,17 @@ static bool write_some(struct tcp_conn *conn)
 	return (size_t)n == want;
 }
 
-void tcp_tx_dirty(struct tcp_conn *conn)
+static void add_dirty(struct tcp_conn *conn)
 {
 	wf_progress_wake(&conn->ep->ep.progress);
 	if (wf_list_empty(&conn->dirty_link))
 		wf_list_push(&conn->ep->dirty, &conn->dirty_link);
+}
+
+void tcp_tx_dirty(struct tcp_conn *conn)
+{
+	add_dirty(conn);
+	tcp_look_soon(conn->ep);
 }
 
 /* The next progress call tries again; those who sleep are told when it is worth it. */
@@ -136,7 +142,7 @@ static void blocked(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
 
-	tcp_tx_dirty(conn);
+	add_dirty(conn);
 	if (!ep->manual || ep->sleepers)
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 }

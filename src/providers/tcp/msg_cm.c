@@ -259,6 +259,7 @@ static int start_connecting(
 	wf_progress_wake(&ep->ep.progress);
 	tcp_cm_start_active(&cm->cm, cm->watch.fd, &own, data, len);
 	tcp_watch_set(ep, &cm->watch, EPOLLOUT);
+	tcp_expect(ep, cm->cm.deadline_ns);
 	return 0;
 }
 
@@ -304,6 +305,7 @@ static int msg_accept(struct fid_ep *fid, const void *param, size_t len)
 		wf_progress_wake(&ep->ep.progress);
 		went_on(ep, tcp_cm_accept(&cm->cm, tcp_msg_features(ep->ep.info), param,
 				    WF_MIN(len, (size_t)TCP_CM_DATA_MAX)));
+		tcp_expect(ep, tcp_msg_deadline(ep));
 	} else {
 		ret = refuse("fi_accept", -FI_EOPBADSTATE,
 			"the endpoint was not made from a connection request, or "

@@ -170,9 +170,8 @@ void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	wf_remote_busy(&ep->peers->remotes, &peer->remote);
 	wf_progress_wake(&ep->ep.progress);
-	/* A thread that sleeps already has not heard of the new deadline. */
-	if ((!ep->manual || ep->sleepers) && peer->remote.retry_ns)
-		tcp_timer_set(ep, WF_MIN(ep->timer.deadline_ns, peer->remote.retry_ns));
+	if (peer->remote.retry_ns)
+		tcp_expect(ep, peer->remote.retry_ns);
 }
 
 static struct tcp_peer *look_up(struct tcp_ep *ep, size_t index, const void *addr)

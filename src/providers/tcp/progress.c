@@ -202,6 +202,7 @@ void tcp_progress(struct wf_ep *wf)
 	bool found = !wf_list_empty(&ep->dirty);
 
 	ep->epoch++;
+	ep->running = true;
 	if (wf_unlikely(ep->sleepers && ep->epoch - ep->armed_epoch > AWAKE))
 		forget_sleepers(ep);
 	if (found)
@@ -223,5 +224,8 @@ void tcp_progress(struct wf_ep *wf)
 		reap(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->dead)))
 		tcp_conn_free_dead(ep);
+	ep->running = false;
+	if (wf_unlikely(ep->timer_over))
+		tcp_timer_again(ep);
 	wf_progress_found(&wf->progress, found);
 }

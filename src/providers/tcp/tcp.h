@@ -68,13 +68,15 @@ struct tcp_ep {
 	bool want_source, want_source_err;
 	bool want_index;      /* of sources, for directed receives */
 	bool sleepers;        /* somebody may sleep on epfd: all sockets are in it */
-	uint32_t armed_epoch; /* when somebody was about to, last */
+	bool running;         /* progress is at work and will see to what comes up */
+	uint32_t armed_epoch; /* when somebody was about to sleep, last */
 	uint32_t epoch;       /* progress calls */
 	uint32_t hot_count;
 	int epfd;
 	unsigned int watched; /* sockets in it */
 	uint64_t set_tick;    /* when it was looked at because of the time */
 	struct tcp_watch timer_watch;
+	bool timer_over;       /* it was drained by the present progress call */
 	uint64_t look_ns;      /* when to look for dead hosts again */
 	struct wf_list conns;  /* all, by link */
 	struct wf_list hot;    /* read directly, by hot_link */
@@ -127,8 +129,13 @@ void tcp_watch_set(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events);
 /* wait.c */
 int tcp_wait_fd(struct wf_ep *ep);
 bool tcp_arm(struct wf_ep *ep);
-/* Wake sleepers then. */
-void tcp_timer_set(struct tcp_ep *ep, uint64_t deadline_ns);
+/* Those who sleep already have not heard of this deadline. */
+void tcp_expect(struct tcp_ep *ep, uint64_t deadline_ns);
+/* There is something to do that no socket tells of, and whoever posted it may not call
+ * again: wake those who sleep already. */
+void tcp_look_soon(struct tcp_ep *ep);
+/* Somebody took the end of their sleep from them: set it again. */
+void tcp_timer_again(struct tcp_ep *ep);
 
 /* recv.c */
 extern struct fi_ops_srx_peer tcp_srx_ops;

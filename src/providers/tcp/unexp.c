@@ -157,6 +157,7 @@ static void release(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 		tcp_rx_drop(conn);
 	}
 	tcp_conn_heat(conn);
+	tcp_look_soon(conn->ep);
 }
 
 /* A message that waited has buffers now. The owner's lock is held. */

@@ -17,11 +17,14 @@ int tcp_wait_fd(struct wf_ep *wf)
 
 static void timer_ready(struct tcp_watch *watch, uint32_t events)
 {
+	struct tcp_ep *ep = wf_container_of(watch, struct tcp_ep, timer_watch);
+
 	(void)events;
-	wf_timer_drain(&wf_container_of(watch, struct tcp_ep, timer_watch)->timer);
+	wf_timer_drain(&ep->timer);
+	ep->timer_over = true;
 }
 
-void tcp_timer_set(struct tcp_ep *ep, uint64_t deadline_ns)
+static void set_timer(struct tcp_ep *ep, uint64_t deadline_ns)
 {
 	if (!wf_timer_set(&ep->timer, deadline_ns))
 		return;
@@ -30,10 +33,35 @@ void tcp_timer_set(struct tcp_ep *ep, uint64_t deadline_ns)
 	tcp_watch_set(ep, &ep->timer_watch, EPOLLIN);
 }
 
+void tcp_expect(struct tcp_ep *ep, uint64_t deadline_ns)
+{
+	if (ep->sleepers && deadline_ns < ep->timer.deadline_ns)
+		set_timer(ep, deadline_ns);
+}
+
+void tcp_look_soon(struct tcp_ep *ep)
+{
+	if (ep->sleepers && !ep->running)
+		set_timer(ep, 0);
+}
+
+static uint64_t next_deadline(struct tcp_ep *ep)
+{
+	uint64_t deadline = ep->peers ? tcp_peers_deadline(ep) : tcp_msg_deadline(ep);
+
+	return WF_MIN(deadline, tcp_look_deadline(ep));
+}
+
+void tcp_timer_again(struct tcp_ep *ep)
+{
+	ep->timer_over = false;
+	if (ep->sleepers)
+		set_timer(ep, next_deadline(ep));
+}
+
 bool tcp_arm(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
-	uint64_t deadline;
 
 	ep->sleepers = true;
 	ep->armed_epoch = ep->epoch;
@@ -60,7 +88,6 @@ bool tcp_arm(struct wf_ep *wf)
 
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 	}
-	deadline = ep->peers ? tcp_peers_deadline(ep) : tcp_msg_deadline(ep);
-	tcp_timer_set(ep, WF_MIN(deadline, tcp_look_deadline(ep)));
+	set_timer(ep, next_deadline(ep));
 	return true;
 }

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A host that answers nothing, and an application of which one thread sleeps while
+ * another one sends: the sleeper hears when time is up, though it fell asleep when
+ * there was nothing to wait for.
+ */
+#include <pthread.h>
+
+#include "raw_rdm.h"
+
+struct deaf {
+	struct rdm *rdm;
+	struct fid_cq *cq;
+	struct fid_ep *ep;
+	struct sockaddr_in name;
+	fi_addr_t addr;
+	int listener, callers[4];
+	ssize_t woken_by;
+};
+
+/* The queue of a listener is full: its kernel drops whatever else comes. */
+static void open_listener(struct deaf *deaf)
+{
+	socklen_t len = sizeof(deaf->name);
+
+	deaf->name = deaf->rdm->t.name;
+	deaf->name.sin_port = 0;
+	deaf->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(
+		bind(deaf->listener, (void *)&deaf->name, sizeof(deaf->name)), 0);
+	assert_int_equal(listen(deaf->listener, 0), 0);
+	assert_int_equal(getsockname(deaf->listener, (void *)&deaf->name, &len), 0);
+	for (int i = 0; i < 4; i++) {
+		deaf->callers[i] =
+			socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+		(void)connect(
+			deaf->callers[i], (void *)&deaf->name, sizeof(deaf->name));
+	}
+}
+
+static void close_listener(struct deaf *deaf)
+{
+	for (int i = 0; i < 4; i++)
+		close(deaf->callers[i]);
+	close(deaf->listener);
+}
+
+static void open_endpoint(struct deaf *deaf)
+{
+	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED,
+		.wait_obj = FI_WAIT_FD };
+	struct target *t = &deaf->rdm->t;
+
+	assert_int_equal(fi_cq_open(t->domain, &attr, &deaf->cq, NULL), 0);
+	assert_int_equal(fi_endpoint(t->domain, t->info, &deaf->ep, NULL), 0);
+	assert_int_equal(
+		fi_ep_bind(deaf->ep, &deaf->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(deaf->ep, &t->av->fid, 0), 0);
+	assert_int_equal(fi_enable(deaf->ep), 0);
+	assert_int_equal(fi_av_insert(t->av, &deaf->name, 1, &deaf->addr, 0, NULL), 1);
+}
+
+static void *sleep_until_told(void *arg)
+{
+	struct deaf *deaf = arg;
+	struct fi_cq_tagged_entry entry;
+
+	deaf->woken_by = fi_cq_sread(deaf->cq, &entry, 1, NULL, PATIENCE_S * 1000);
+	return NULL;
+}
+
+static void a_sleeper_is_told(void **state)
+{
+	struct deaf deaf = { .rdm = *state };
+	struct fi_cq_err_entry err = { 0 };
+	pthread_t thread;
+
+	open_listener(&deaf);
+	open_endpoint(&deaf);
+	assert_int_equal(pthread_create(&thread, NULL, sleep_until_told, &deaf), 0);
+	(void)usleep(20000);
+	assert_int_equal(fi_tsend(deaf.ep, "abcd", 4, NULL, deaf.addr, 1, NULL), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(deaf.woken_by, -FI_EAVAIL);
+	assert_int_equal(fi_cq_readerr(deaf.cq, &err, 0), 1);
+	assert_int_equal(err.err, FI_ETIMEDOUT);
+	assert_int_equal(fi_close(&deaf.ep->fid), 0);
+	assert_int_equal(fi_close(&deaf.cq->fid), 0);
+	close_listener(&deaf);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		EACH(a_sleeper_is_told),
+	};
+
+	(void)setenv("FI_TCP_CONNECT_TIMEOUT", "300", 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
