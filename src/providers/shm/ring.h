@@ -12,6 +12,7 @@ struct shm_writer {
 	struct shm_lane *lane;
 	uint32_t next;       /* number of the next record; the first is 1 */
 	uint32_t seen_slots; /* as the reader told last */
+	uint32_t claimed;    /* the record whose line was asked for ahead of time */
 	uint64_t pos, seen_pos;
 };
 
@@ -76,6 +77,23 @@ static inline void shm_writer_bytes_done(
 static inline struct shm_slot *shm_writer_slot(const struct shm_writer *w)
 {
 	return shm_slot_at(w->lane, w->next);
+}
+
+/*
+ * A record with this head came, and an answer of that size is likely: while it is made,
+ * its line is on its way to us. Not where it takes two, because the reader looks at the
+ * first one and has it back before both are written; and once for each record, or a peer
+ * that only sends would lose the line that it looks at each time.
+ */
+static inline void shm_writer_claim(struct shm_writer *w, uint64_t head)
+{
+	enum { ONE_LINE = WF_CACHELINE - offsetof(struct shm_slot, blob) };
+
+	if (w->claimed == w->next || head >> 48 > ONE_LINE ||
+		(uint8_t)(head >> 40) & SHM_FLAG_BYTES)
+		return;
+	w->claimed = w->next;
+	wf_prefetch_write(shm_writer_slot(w));
 }
 
 /* Hand the record over. @len: of an inline blob. */

@@ -144,6 +144,8 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 	unsigned int count = 0;
 
 	conn->polling = true;
+	if (head)
+		shm_writer_claim(&conn->out, head);
 	for (; head && count < BUDGET; head = shm_reader_head(&conn->in)) {
 		if (wf_unlikely(choked(conn)))
 			break;

@@ -47,8 +47,9 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 		to = shm_writer_bytes(&conn->out, len, &flags);
 	if (!to)
 		return false;
-	slot = open_slot(conn, op);
+	/* The slot last: the reader looks at it all the time. */
 	(void)wf_iov_gather(to, op->iov, op->iov_count);
+	slot = open_slot(conn, op);
 	memcpy(slot->blob, &len, sizeof(len));
 	shm_writer_bytes_done(&conn->out, flags, len);
 	close_slot(conn, slot, op, flags, 0);
