@@ -41,9 +41,9 @@ static inline void wf_close_p(int *fd)
 		(void)close(*fd);
 }
 
-/* Have the line at @p on its way, to be written. On x86-64 GCC and Clang take the request
- * for one to read, unless the target is newer than the oldest; the instruction itself is
- * known to all, or passed over. */
+/* Have the line at @p on its way, to be written. On x86-64 GCC and Clang take the
+ * request for one to read, unless the target is newer than the oldest; the instruction
+ * itself is known to all, or passed over. */
 static inline void wf_prefetch_write(const void *p)
 {
 #ifdef __x86_64__

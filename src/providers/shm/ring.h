@@ -82,8 +82,8 @@ static inline struct shm_slot *shm_writer_slot(const struct shm_writer *w)
 /*
  * A record with this head came, and an answer of that size is likely: while it is made,
  * its line is on its way to us. Not where it takes two, because the reader looks at the
- * first one and has it back before both are written; and once for each record, or a peer
- * that only sends would lose the line that it looks at each time.
+ * first one and has it back before both are written; and once for each record, or a
+ * peer that only sends would lose the line that it looks at each time.
  */
 static inline void shm_writer_claim(struct shm_writer *w, uint64_t head)
 {
