@@ -116,10 +116,10 @@ value() {
 # by UNIT NAME REFERENCE: how many times the reference, best and median.
 by() {
 	[ -s "$figures/$2" ] && [ -s "$figures/$3" ] || { printf '%14s' -; return; }
-	awk -v unit="$1" -v a="$(figure "$2" best)" -v b="$(figure "$3" best)" \
-		-v c="$(figure "$2" median)" -v d="$(figure "$3" median)" 'BEGIN {
-		printf "%7.2f%7.2f", unit == "ns" ? a / b : b / a,
-			unit == "ns" ? c / d : d / c }'
+	awk -v unit="$1" -v a="$(quotient "$2" "$3" best)" \
+		-v b="$(quotient "$2" "$3" median)" 'BEGIN {
+		printf "%7.2f%7.2f", unit == "ns" ? a : 1 / a,
+			unit == "ns" ? b : 1 / b }'
 }
 # row TITLE UNIT NAME BARE
 row() {
