@@ -157,6 +157,10 @@ static void release(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 		tcp_rx_drop(conn);
 	}
 	tcp_conn_heat(conn);
+	/* Who sleeps has not been told of this socket while it was held; nor does it
+	 * tell of what was read from it already. */
+	if (conn->ep->sleepers)
+		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
 	tcp_look_soon(conn->ep);
 }
 
