@@ -41,9 +41,8 @@ static inline void wf_close_p(int *fd)
 		(void)close(*fd);
 }
 
-/* Have the line at @p on its way, to be written. On x86-64 GCC and Clang take the
- * request for one to read, unless the target is newer than the oldest; the instruction
- * itself is known to all, or passed over. */
+/* Have the line at @p on its way, to be written. For plain x86-64 the built-in is a
+ * request to read; prefetchw does nothing on the few processors that do not know it. */
 static inline void wf_prefetch_write(const void *p)
 {
 #ifdef __x86_64__

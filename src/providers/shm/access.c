@@ -128,7 +128,7 @@ static inline uint64_t load_word(const uint8_t *from)
 bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 {
 	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
-	uint64_t id, flags = (uint8_t)(head >> 40), len = head >> 48;
+	uint64_t id, flags = shm_head_flags(head), len = shm_head_len(head);
 	struct fi_rma_iov seg;
 	struct wf_mr *mr;
 	uint8_t *to;

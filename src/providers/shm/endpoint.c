@@ -144,7 +144,6 @@ static void init(struct shm_ep *ep)
 {
 	const struct wf_ep *wf = &ep->ep;
 
-	ep->manual = wf->domain->progress != FI_PROGRESS_AUTO;
 	ep->want_source = wf->caps & FI_SOURCE;
 	ep->want_source_err = wf->caps & FI_SOURCE_ERR && ep->want_source;
 	ep->want_index = ep->want_source || wf->caps & FI_DIRECTED_RECV;

@@ -89,8 +89,8 @@ static inline void shm_writer_claim(struct shm_writer *w, uint64_t head)
 {
 	enum { ONE_LINE = WF_CACHELINE - offsetof(struct shm_slot, blob) };
 
-	if (w->claimed == w->next || head >> 48 > ONE_LINE ||
-		(uint8_t)(head >> 40) & SHM_FLAG_BYTES)
+	if (w->claimed == w->next || shm_head_len(head) > ONE_LINE ||
+		shm_head_flags(head) & SHM_FLAG_BYTES)
 		return;
 	w->claimed = w->next;
 	wf_prefetch_write(shm_writer_slot(w));

@@ -59,9 +59,9 @@ bool shm_rx_decode(struct shm_reader *in, uint64_t head, struct shm_record *rec)
 {
 	const struct shm_slot *slot = shm_slot_at(in->lane, in->next);
 
-	rec->kind = (uint8_t)(head >> 32);
-	rec->flags = (uint8_t)(head >> 40);
-	rec->len = (uint32_t)(head >> 48);
+	rec->kind = shm_head_kind(head);
+	rec->flags = shm_head_flags(head);
+	rec->len = shm_head_len(head);
 	rec->word = *(const volatile uint64_t *)&slot->word;
 	rec->data = *(const volatile uint64_t *)&slot->data;
 	rec->blob = slot->blob;
@@ -94,12 +94,12 @@ static inline bool choked(const struct shm_conn *conn)
 static inline bool deliver(struct shm_conn *conn, uint64_t head)
 {
 	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
-	unsigned int kind = (uint8_t)(head >> 32), flags = (uint8_t)(head >> 40);
+	unsigned int kind = shm_head_kind(head), flags = shm_head_flags(head);
 	fi_addr_t index = FI_ADDR_NOTAVAIL;
 	struct shm_ep *ep = conn->ep;
 	struct wf_srx_arrival msg;
 
-	msg.len = head >> 48;
+	msg.len = shm_head_len(head);
 	if (wf_unlikely(kind - 1 > SHM_REC_TAGGED - 1 || flags & ~SHM_FLAG_DATA ||
 			msg.len > SHM_INLINE_MAX || !ep->ep.srx))
 		return false;
@@ -130,7 +130,7 @@ static bool handle(struct shm_conn *conn, uint64_t head)
 {
 	struct shm_record rec;
 
-	if ((uint8_t)(head >> 32) == SHM_REC_WRITE && shm_recv_small_write(conn, head))
+	if (shm_head_kind(head) == SHM_REC_WRITE && shm_recv_small_write(conn, head))
 		return true;
 	if (wf_likely(shm_rx_decode(&conn->in, head, &rec) &&
 		      !handlers[rec.kind](conn, &rec)))

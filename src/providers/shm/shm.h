@@ -49,7 +49,6 @@ struct shm_ep {
 	struct wf_ep ep;
 	char name[SHM_NAME_MAX]; /* in the one spelling of AVs, zero-padded */
 	bool made_up;            /* may be another, if this is in use */
-	bool manual;             /* nobody but the application makes progress */
 	bool sleeps;             /* somebody may: tell those who write to us */
 	bool threaded;           /* one of those is the progress thread */
 	bool want_source, want_source_err, want_index;

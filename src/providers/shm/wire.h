@@ -75,6 +75,21 @@ struct shm_slot {
 	uint64_t data;                /* remote CQ data */
 	uint8_t blob[SHM_INLINE_MAX]; /* with SHM_FLAG_BYTES: uint32_t length */
 };
+static inline uint8_t shm_head_kind(uint64_t head)
+{
+	return (uint8_t)(head >> 32);
+}
+
+static inline uint8_t shm_head_flags(uint64_t head)
+{
+	return (uint8_t)(head >> 40);
+}
+
+static inline uint32_t shm_head_len(uint64_t head)
+{
+	return (uint32_t)(head >> 48);
+}
+
 static_assert(sizeof(struct shm_slot) == 2 * WF_CACHELINE, "two cache lines");
 
 /* How far a reader is, in its own cache line. */
