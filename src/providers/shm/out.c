@@ -334,10 +334,16 @@ static int send_other(struct shm_conn *conn, struct shm_tx *tx)
 	return ret == SENT ? settle_later(conn, tx) : ret;
 }
 
+/* Is an operation before @tx open still that its fence waits for? */
+static bool is_fenced(const struct shm_conn *conn, const struct shm_tx *tx)
+{
+	return tx->op_flags & FI_FENCE && !tx->begun && conn->unsettled &&
+	       !(tx->id && conn->unsettled == 1);
+}
+
 static int send_op(struct shm_conn *conn, struct shm_tx *tx)
 {
-	if (wf_unlikely(tx->op_flags & FI_FENCE && !tx->begun && conn->unsettled &&
-			!(tx->id && conn->unsettled == 1)))
+	if (wf_unlikely(is_fenced(conn, tx)))
 		return WAITS;
 	switch ((enum wf_op_kind)tx->op) {
 	case WF_OP_SEND:
@@ -398,13 +404,22 @@ static bool send_streams(struct shm_conn *conn)
 	return true;
 }
 
+/* The end of a stream may be what the first operation waited for. */
+static bool may_send_ops(const struct shm_conn *conn)
+{
+	return !conn->err && !wf_list_empty(&conn->txq) &&
+	       !is_fenced(conn, wf_list_entry(conn->txq.next, struct shm_tx, link));
+}
+
 void shm_out_flush(struct shm_conn *conn)
 {
 	if (conn->err)
 		return;
-	if (!send_acks(conn) || !send_answers(conn) || !send_ops(conn) ||
-		!send_streams(conn))
-		return;
+	do {
+		if (!send_acks(conn) || !send_answers(conn) || !send_ops(conn) ||
+			!send_streams(conn))
+			return;
+	} while (may_send_ops(conn));
 	if (conn->ack_count || !wf_list_empty(&conn->answers))
 		return; /* which the streams brought about */
 	conn->idle = wf_list_empty(&conn->txq) && !conn->err;

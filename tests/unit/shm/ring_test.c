@@ -139,11 +139,37 @@ static void test_impossible_progress(void **state)
 	free(lane);
 }
 
+/* A blob that would reach over the end of the ring begins at its start: what is skipped
+ * is no room, and the reader has to be past all of it. */
+static void test_room_at_the_wrap(void **state)
+{
+	struct shm_writer w = { .pos = SHM_BYTES - 1024, .seen_pos = 9728 };
+	uint8_t flags;
+
+	(void)state;
+	lane = aligned_alloc(4096, sizeof(*lane));
+	assert_non_null(lane);
+	w.lane = lane;
+	assert_null(shm_writer_bytes(&w, 10240, &flags));
+	w.seen_pos = 10240 - 1;
+	assert_null(shm_writer_bytes(&w, 10240, &flags));
+	w.seen_pos = 10240;
+	assert_ptr_equal(shm_writer_bytes(&w, 10240, &flags), lane->bytes);
+	assert_int_equal(flags, SHM_FLAG_BYTES | SHM_FLAG_WRAP);
+	/* What fits before the end needs no wrap. */
+	w.seen_pos = 0;
+	assert_ptr_equal(
+		shm_writer_bytes(&w, 1024, &flags), lane->bytes + SHM_BYTES - 1024);
+	assert_int_equal(flags, SHM_FLAG_BYTES);
+	free(lane);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_threads),
 		cmocka_unit_test(test_impossible_progress),
+		cmocka_unit_test(test_room_at_the_wrap),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

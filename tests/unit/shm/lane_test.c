@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "raw_fixture.h"
+
+/* What an endpoint writes into a lane, and what it makes of records that no endpoint
+ * would write. */
+
+/* ---- acknowledgements ---- */
+
+/* What the endpoint acknowledged, in its order. The ids are numbers from 1 on. */
+static void read_acks(struct raw *raw, uint64_t *last)
+{
+	const struct shm_slot *slot;
+	uint64_t id;
+
+	while ((slot = raw_head(raw))) {
+		uint64_t head = atomic_load(&slot->head);
+
+		assert_int_equal(shm_head_kind(head), SHM_REC_ACK);
+		for (size_t at = 0; at < shm_head_len(head); at += sizeof(id)) {
+			memcpy(&id, slot->blob + at, sizeof(id));
+			assert_int_equal(id, ++*last);
+		}
+		raw_next(raw);
+	}
+}
+
+/* The lane gets full in the middle of acknowledgements that leave together: each one
+ * comes, once and in its order. */
+static void acknowledgements_of_a_full_lane(void **state)
+{
+	/* More than fit: a record has 13 at most, and 64 come at a time. */
+	enum { COUNT = SHM_SLOTS * 13 + 200 };
+	uint64_t last = 0, id;
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, FI_WAIT_NONE);
+	for (id = 1; id <= COUNT; id++) {
+		while (!raw_put(&raw, SHM_REC_TAGGED, SHM_FLAG_ACK, 5, &id, sizeof(id)))
+			raw_drive(&raw);
+		if (id % 64 == 0)
+			raw_drive(&raw);
+	}
+	for (int i = 0; i < 100 && last < COUNT; i++) {
+		raw_drive(&raw);
+		read_acks(&raw, &last);
+	}
+	assert_int_equal(last, COUNT);
+	raw_close(&raw);
+}
+
+/* ---- fences ---- */
+
+static void post_fenced_write(struct raw *raw)
+{
+	static uint64_t value;
+	struct iovec iov = { &value, sizeof(value) };
+	struct fi_rma_iov there = { .len = sizeof(value), .key = RAW_KEY };
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+		.iov_count = 1,
+		.addr = raw->peer,
+		.rma_iov = &there,
+		.rma_iov_count = 1 };
+
+	assert_int_equal(fi_writemsg(raw->ep, &msg, FI_FENCE), 0);
+}
+
+/* Clear the message to be sent, and read it. Nothing overtakes it. */
+static void take_stream(struct raw *raw, size_t len)
+{
+	uint64_t sink = 99, deadline = wf_deadline_ns(RAW_LIMIT_MS);
+	const struct shm_slot *slot = raw_head(raw);
+	size_t got = 0;
+	struct shm_rts rts;
+	uint32_t piece;
+
+	assert_non_null(slot);
+	assert_int_equal(shm_head_kind(atomic_load(&slot->head)), SHM_REC_TAGGED_RTS);
+	memcpy(&rts, slot->blob, sizeof(rts));
+	raw_next(raw);
+	assert_null(raw_head(raw));
+	assert_true(raw_put(raw, SHM_REC_CTS, 0, rts.id, &sink, sizeof(sink)));
+	while (got < len) {
+		slot = raw_head(raw);
+		if (!slot) {
+			assert_true(wf_now_ns() < deadline);
+			raw_drive(raw);
+			continue;
+		}
+		assert_int_equal(shm_head_kind(atomic_load(&slot->head)), SHM_REC_DATA);
+		assert_int_equal(slot->word, sink);
+		memcpy(&piece, slot->blob, sizeof(piece));
+		got += piece;
+		raw_next(raw);
+	}
+}
+
+/* What is fenced behind a message that is streamed leaves when the stream ends, though
+ * nothing else happens to the connection. */
+static void fenced_behind_a_stream(void **state)
+{
+	enum { LEN = 1 << 20 };
+	const struct shm_slot *slot;
+	static uint8_t large[LEN];
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, FI_WAIT_NONE);
+	assert_int_equal(
+		fi_tsend(raw.ep, large, sizeof(large), NULL, raw.peer, 7, NULL), 0);
+	post_fenced_write(&raw);
+	take_stream(&raw, LEN);
+	assert_int_equal(raw.completions, 1);
+	raw_drive(&raw);
+	slot = raw_head(&raw);
+	assert_non_null(slot);
+	assert_int_equal(shm_head_kind(atomic_load(&slot->head)), SHM_REC_WRITE);
+	raw_close(&raw);
+}
+
+/* ---- records that cannot be ---- */
+
+/* An access that is shorter than the segments it says it has. What lies behind it is
+ * made to fit: were it read, the write would have a payload of the length asked for. */
+static void access_shorter_than_its_segments(void **state)
+{
+	struct {
+		uint64_t id;
+		struct fi_rma_iov seg;
+	} blob = { .id = 17, .seg = { .key = RAW_KEY } };
+	const size_t lens[] = { 0, 8, 16, sizeof(blob) - 1 };
+	struct raw raw;
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
+		raw_open(&raw, FI_WAIT_NONE);
+		blob.seg.len = lens[i] - sizeof(blob);
+		/* All of it is written, and told to be shorter. */
+		memcpy(shm_writer_slot(&raw.out)->blob, &blob, sizeof(blob));
+		assert_true(raw_put(&raw, SHM_REC_WRITE, 0, shm_access_word(1, 0, 0),
+			&blob, lens[i]));
+		raw_drive(&raw);
+		assert_null(raw_head(&raw));
+		assert_true(raw_closed(&raw));
+		raw_close(&raw);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(acknowledgements_of_a_full_lane),
+		cmocka_unit_test(fenced_behind_a_stream),
+		cmocka_unit_test(access_shorter_than_its_segments),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

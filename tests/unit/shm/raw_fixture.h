@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_TESTS_RAW_FIXTURE_H
+#define SHM_TESTS_RAW_FIXTURE_H
+
+#include "unit.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+
+#include "providers/shm/region.h"
+#include "providers/shm/ring.h"
+#include "providers/shm/socket.h"
+#include "sys/addrstr.h"
+#include "sys/clock.h"
+
+/*
+ * An endpoint of the library, and a peer of it that is no endpoint: the test writes and
+ * reads its lanes and its socket itself. Both are in this process.
+ */
+struct raw {
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_mr *mr;
+	struct fid_av *av;
+	struct fid_cq *cq;
+	struct fid_ep *ep;
+	fi_addr_t peer; /* the test, in the endpoint's AV */
+	uint8_t window[4096];
+	unsigned int completions; /* that it had */
+
+	int fd;
+	struct shm_region *region;
+	struct shm_writer out;
+	struct shm_reader in;
+};
+
+enum { RAW_KEY = 1, RAW_LIMIT_MS = 20000 };
+
+struct fi_provider shm_fi = { .name = "shm" };
+
+/* Let the endpoint progress. Its completions are counted, errors are not expected. */
+static inline void raw_drive(struct raw *raw)
+{
+	struct fi_cq_tagged_entry entry;
+	ssize_t ret;
+
+	for (int i = 0; i < 4; i++) {
+		ret = fi_cq_read(raw->cq, &entry, 1);
+		assert_true(ret == 1 || ret == -FI_EAGAIN);
+		raw->completions += ret == 1;
+	}
+}
+
+static inline void raw_endpoint(
+	struct raw *raw, const char *name, enum fi_wait_obj wait_obj)
+{
+	struct fi_cq_attr cq_attr = {
+		.format = FI_CQ_FORMAT_TAGGED, .size = 4096, .wait_obj = wait_obj
+	};
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	struct fi_info *hints = fi_allocinfo();
+
+	assert_non_null(hints);
+	hints->fabric_attr->prov_name = strdup("shm");
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_FENCE;
+	hints->src_addr = strdup(name);
+	hints->src_addrlen = strlen(name) + 1;
+	assert_int_equal(
+		fi_getinfo(FI_VERSION(2, 6), NULL, NULL, 0, hints, &raw->info), 0);
+	fi_freeinfo(hints);
+	assert_int_equal(fi_fabric(raw->info->fabric_attr, &raw->fabric, NULL), 0);
+	assert_int_equal(fi_domain(raw->fabric, raw->info, &raw->domain, NULL), 0);
+	assert_int_equal(fi_mr_reg(raw->domain, raw->window, sizeof(raw->window),
+				 FI_REMOTE_READ | FI_REMOTE_WRITE, 0, RAW_KEY, 0,
+				 &raw->mr, NULL),
+		0);
+	assert_int_equal(fi_av_open(raw->domain, &av_attr, &raw->av, NULL), 0);
+	assert_int_equal(fi_cq_open(raw->domain, &cq_attr, &raw->cq, NULL), 0);
+	assert_int_equal(fi_endpoint(raw->domain, raw->info, &raw->ep, NULL), 0);
+	assert_int_equal(fi_ep_bind(raw->ep, &raw->av->fid, 0), 0);
+	assert_int_equal(fi_ep_bind(raw->ep, &raw->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_enable(raw->ep), 0);
+}
+
+static inline void raw_meet(struct raw *raw, const char *endpoint, const char *peer)
+{
+	struct shm_hello hello = {
+		.magic = SHM_HELLO_MAGIC,
+		.version = SHM_HELLO_VERSION,
+		.type = SHM_HELLO,
+		.flags = SHM_HELLO_SLEEPS,
+		.region_size = sizeof(struct shm_region),
+		.instance = 4711,
+	};
+	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS);
+	struct shm_hello answer;
+	char name[SHM_NAME_MAX];
+	int fd, pass;
+
+	assert_true(wf_addrstr_spell(name, endpoint, strlen(endpoint) + 1));
+	assert_true(wf_addrstr_spell(hello.name, peer, strlen(peer) + 1));
+	assert_int_equal(shm_socket_connect(name, &raw->fd), 0);
+	assert_int_equal(shm_region_new(&fd, &raw->region), 0);
+	assert_int_equal(shm_hello_send(raw->fd, &hello, fd), 0);
+	close(fd);
+	while (shm_hello_recv(raw->fd, &answer, &pass) == -EAGAIN) {
+		assert_true(wf_now_ns() < deadline);
+		raw_drive(raw);
+	}
+	assert_int_equal(answer.type, SHM_WELCOME);
+	raw->out = (struct shm_writer){ .lane = &raw->region->lane[0], .next = 1 };
+	raw->in = (struct shm_reader){ .lane = &raw->region->lane[1], .next = 1 };
+}
+
+/* Connected. @wait_obj: of the endpoint's queue. */
+static inline void raw_open(struct raw *raw, enum fi_wait_obj wait_obj)
+{
+	static unsigned int opened;
+	char endpoint[64], peer[64];
+
+	memset(raw, 0, sizeof(*raw));
+	opened++;
+	(void)snprintf(endpoint, sizeof(endpoint), "fi_ns://lane-%d-%u", (int)getpid(),
+		opened);
+	(void)snprintf(peer, sizeof(peer), "fi_ns://raw-%d-%u", (int)getpid(), opened);
+	raw_endpoint(raw, endpoint, wait_obj);
+	assert_int_equal(fi_av_insert(raw->av, peer, 1, &raw->peer, 0, NULL), 1);
+	raw_meet(raw, endpoint, peer);
+}
+
+static inline void raw_close(struct raw *raw)
+{
+	close(raw->fd);
+	assert_int_equal(fi_close(&raw->ep->fid), 0);
+	assert_int_equal(fi_close(&raw->cq->fid), 0);
+	assert_int_equal(fi_close(&raw->av->fid), 0);
+	assert_int_equal(fi_close(&raw->mr->fid), 0);
+	assert_int_equal(fi_close(&raw->domain->fid), 0);
+	assert_int_equal(fi_close(&raw->fabric->fid), 0);
+	fi_freeinfo(raw->info);
+	shm_region_unmap(raw->region);
+}
+
+/* A record with @blob inline, if the reader has room. */
+static inline bool raw_put(struct raw *raw, uint8_t kind, uint8_t flags, uint64_t word,
+	const void *blob, size_t len)
+{
+	struct shm_slot *slot = shm_writer_slot(&raw->out);
+
+	if (!shm_writer_slots(&raw->out)) {
+		assert_true(shm_writer_refresh(&raw->out));
+		if (!shm_writer_slots(&raw->out))
+			return false;
+	}
+	slot->word = word;
+	slot->data = 0;
+	memcpy(slot->blob, blob, len);
+	shm_writer_commit(&raw->out, slot, kind, flags, len);
+	return true;
+}
+
+/* The next record of the endpoint, or NULL. It stays there until raw_next. */
+static inline const struct shm_slot *raw_head(struct raw *raw)
+{
+	return shm_reader_head(&raw->in) ? shm_slot_at(raw->in.lane, raw->in.next)
+					 : NULL;
+}
+
+static inline void raw_next(struct raw *raw)
+{
+	const struct shm_slot *slot = shm_slot_at(raw->in.lane, raw->in.next);
+	uint8_t flags = shm_head_flags(shm_reader_head(&raw->in));
+	uint32_t len;
+
+	if (flags & SHM_FLAG_BYTES) {
+		memcpy(&len, slot->blob, sizeof(len));
+		raw->in.pos = shm_bytes_next(raw->in.pos, flags, len);
+	}
+	raw->in.next++;
+	shm_reader_tell(&raw->in);
+}
+
+/* Did the endpoint close the connection? Bytes that came are read away. */
+static inline bool raw_closed(struct raw *raw)
+{
+	char byte;
+	ssize_t ret;
+
+	while ((ret = recv(raw->fd, &byte, 1, MSG_DONTWAIT)) > 0)
+		;
+	return !ret || (errno != EAGAIN && errno != EINTR);
+}
+
+/* Bytes that the endpoint sent to wake the peer. */
+static inline unsigned int raw_woken(struct raw *raw)
+{
+	unsigned int count = 0;
+	char byte;
+
+	while (recv(raw->fd, &byte, 1, MSG_DONTWAIT) == 1)
+		count++;
+	return count;
+}
+
+#endif
