@@ -283,17 +283,34 @@ int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
 	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* The one descriptor that may come along; the kernel drops what there is no room for.
- */
-static int passed(struct msghdr *msg)
+/* Descriptors of one control message; @ret_fd keeps the first of all, further ones are
+ * closed. How many there were. */
+static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
 {
-	int fd = -1;
+	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	int fd;
 
+	for (size_t i = 0; i < count; i++) {
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+		if (*ret_fd < 0)
+			*ret_fd = fd;
+		else
+			(void)close(fd);
+	}
+	return count;
+}
+
+/* The descriptor that came along, or -1. False: there were several. The padding of the
+ * control buffer has room for a second one, and the kernel drops what does not fit. */
+static bool take_passed(struct msghdr *msg, int *ret_fd)
+{
+	size_t count = 0;
+
+	*ret_fd = -1;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c))
-		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS &&
-			c->cmsg_len >= CMSG_LEN(sizeof(int)))
-			memcpy(&fd, CMSG_DATA(c), sizeof(int));
-	return fd;
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+			count += take_rights(c, ret_fd);
+	return count <= 1 && !(msg->msg_flags & MSG_CTRUNC);
 }
 
 static bool is_hello(const struct shm_hello *hello, ssize_t len)
@@ -318,8 +335,7 @@ int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass)
 	*ret_pass = -1;
 	if (len < 0)
 		return -errno;
-	*ret_pass = passed(&msg);
-	if (is_hello(hello, len))
+	if (take_passed(&msg, ret_pass) && is_hello(hello, len))
 		return 0;
 	if (*ret_pass >= 0)
 		(void)close(*ret_pass);
