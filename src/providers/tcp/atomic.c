@@ -27,14 +27,8 @@ int tcp_atomic_head(struct tcp_conn *conn)
 static struct wf_target_atomic atomic_of(
 	const struct tcp_record *rec, const uint8_t *operands)
 {
-	static const enum wf_op_kind kinds[] = {
-		[TCP_REC_ATOMIC] = WF_OP_ATOMIC,
-		[TCP_REC_FETCH] = WF_OP_FETCH,
-		[TCP_REC_COMPARE] = WF_OP_COMPARE,
-	};
-
 	return (struct wf_target_atomic){
-		.kind = kinds[rec->kind],
+		.kind = tcp_atomic_kind(rec->kind),
 		.datatype = rec->datatype,
 		.op = rec->atomic_op,
 		.seg = rec->seg,

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <rdma/fi_rma.h>
 
+#include "objects/op/op.h"
+
 /*
  * The records of a connection: docs/tcp-wire.md has the byte tables.
  *
@@ -224,7 +226,11 @@ size_t tcp_record_encode(
 const char *tcp_fault_text(int fault);
 const char *tcp_rec_kind_text(unsigned int kind);
 
-/* wire_atomic.c: is it an operation for that kind of record, on arrays of elements that
+/* wire_atomic.c: the call that a record of kind TCP_REC_ATOMIC, _FETCH or _COMPARE is
+ * made by. */
+enum wf_op_kind tcp_atomic_kind(unsigned int rec_kind);
+
+/* Is it an operation for that kind of record and that type, on arrays of elements that
  * both ends know, whole ones in each segment? 0, or a negative fault. */
 int tcp_record_check_atomic(
 	const struct tcp_record *rec, const struct tcp_wire_peer *peer);
