@@ -330,6 +330,63 @@ static void a_fence_waits_for_what_was_before(void)
 	close_memory(&m);
 }
 
+/* Until the first byte of the target changes; at most a number of looks. */
+static bool written(const struct memory *m, int looks)
+{
+	const volatile uint8_t *first = m->region.bytes;
+
+	for (int i = 0; i < looks && !*first; i++) {
+		cf_progress();
+		(void)fi_cq_read(m->env.side[1].rx_cq, NULL, 0);
+	}
+	return *first;
+}
+
+/* A send whose receive comes late: the write waits for its data. */
+static void a_fenced_write_waits_for_a_send(void)
+{
+	enum { LOOKS = 2000 };
+	struct cf_options options = { .caps = FI_RMA | FI_FENCE, .split_cqs = true };
+	static struct fi_context2 contexts[3];
+	static struct memory m;
+	uint8_t *out = malloc(LARGEST), *in = calloc(1, LARGEST);
+	struct iovec iov[2] = { { out, LARGEST }, { out, 8 } };
+	struct fi_rma_iov target;
+	struct fi_msg send = { .msg_iov = &iov[0], .iov_count = 1 };
+	struct fi_msg_rma write = { .msg_iov = &iov[1],
+		.iov_count = 1,
+		.rma_iov = &target,
+		.rma_iov_count = 1 };
+	uint64_t deadline;
+
+	CHECK(out && in);
+	cf_fill(out, LARGEST, 1);
+	out[0] = 1;
+	cf_open_pair(&m.env, &options);
+	m.from = &m.env.side[0];
+	cf_open_region(&m.env, 1, &m.region, NULL, 8, FI_REMOTE_WRITE);
+	target = (struct fi_rma_iov){ m.region.addr, 8, m.region.key };
+	send.addr = write.addr = m.from->peer;
+	send.context = &contexts[0];
+	write.context = &contexts[1];
+	CF_RETRY(m.from->tx_cq,
+		fi_sendmsg(m.from->ep, &send, FI_DELIVERY_COMPLETE | FI_COMPLETION));
+	CF_RETRY(m.from->tx_cq,
+		fi_writemsg(m.from->ep, &write, FI_FENCE | FI_COMPLETION));
+	CHECK(!written(&m, LOOKS));
+	cf_post_recv(&m.env, in, LARGEST, &contexts[2]);
+	deadline = cf_now_ms() + CF_TIMEOUT_MS;
+	while (!written(&m, 1))
+		CHECK(cf_now_ms() < deadline);
+	CHECK(!memcmp(in, out, LARGEST));
+	(void)cf_cq_wait_for(m.from->tx_cq, &contexts[0]);
+	(void)cf_cq_wait_for(m.from->tx_cq, &contexts[1]);
+	(void)cf_cq_wait_for(m.env.side[1].rx_cq, &contexts[2]);
+	free(out);
+	free(in);
+	close_memory(&m);
+}
+
 CF_SUITE(order, CF_CASE(messages_of_all_sizes_stay_in_order, "EPA-034 MSG-012", FI_MSG),
 	CF_CASE(tagged_messages_stay_in_order, "EPA-034 TAG-002", FI_TAGGED),
 	CF_CASE(a_send_comes_after_writes, "CS-022 EPA-029", FI_MSG | FI_RMA),
@@ -337,4 +394,6 @@ CF_SUITE(order, CF_CASE(messages_of_all_sizes_stay_in_order, "EPA-034 MSG-012", 
 	CF_CASE(a_write_leaves_the_read_before, "EPA-008 EPA-029 EPA-030", FI_RMA),
 	CF_CASE(the_last_write_stays, "EPA-008 EPA-029 EPA-030", FI_RMA),
 	CF_CASE(a_fence_waits_for_what_was_before, "CS-024 CS-025",
+		FI_MSG | FI_RMA | FI_FENCE),
+	CF_CASE(a_fenced_write_waits_for_a_send, "CS-024 CS-025",
 		FI_MSG | FI_RMA | FI_FENCE));

@@ -6,7 +6,7 @@
 
 #include "raw.h"
 
-#define CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC)
+#define CAPS (FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_FENCE)
 
 struct rdm {
 	struct target t;

@@ -95,7 +95,7 @@ int tcp_matched_head(struct tcp_conn *conn)
 	return -FI_EPROTO;
 }
 
-/* The data goes behind what was posted since. */
+/* The data goes behind what was posted since, unless that is fenced (next_op). */
 int tcp_cts_head(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
@@ -110,6 +110,7 @@ int tcp_cts_head(struct tcp_conn *conn)
 	tx->rec.flags = 0;
 	tx->rec.payload_len = tx->len;
 	wf_list_push(&conn->txq, &tx->link);
+	conn->cleared++;
 	tcp_tx_dirty(conn);
 	return 0;
 }

@@ -131,6 +131,7 @@ struct tcp_conn {
 	struct wf_list acks, resps, matches;
 	struct tcp_slots rts; /* of struct tcp_tx, by index */
 	unsigned int rts_count, rts_next;
+	unsigned int cleared; /* rendezvous whose data wait in txq */
 	uint64_t match_id;
 
 	fi_addr_t source;           /* index in the AV; FI_ADDR_NOTAVAIL: not known */

@@ -297,11 +297,32 @@ void tcp_tx_sent(struct tcp_conn *conn, struct tcp_tx *tx)
 	}
 }
 
-/* Have all earlier operations ended? For FI_FENCE. */
+/* Have all earlier operations ended? For FI_FENCE. Data in the stream count as ended
+ * where no answer is due: the peer handles them first. */
 static bool settled(const struct tcp_conn *conn)
 {
 	return wf_list_empty(&conn->acks) && wf_list_empty(&conn->resps) &&
-	       wf_list_empty(&conn->matches) && !conn->rts_count;
+	       wf_list_empty(&conn->matches) && !conn->rts_count && !conn->cleared;
+}
+
+/* Data of a rendezvous go past a fence: their operation was posted before it. */
+static struct tcp_tx *first_cleared(const struct tcp_conn *conn)
+{
+	wf_list_foreach(link, &conn->txq)
+	{
+		struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
+
+		if (tx->rendezvous)
+			return tx;
+	}
+	return NULL;
+}
+
+static struct tcp_tx *take_cleared(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	wf_list_remove(&tx->link);
+	conn->cleared--;
+	return tx;
 }
 
 /* The next record of the application's; NULL: none can go now. */
@@ -311,9 +332,13 @@ static struct tcp_tx *next_op(struct tcp_conn *conn)
 		struct tcp_tx *tx = wf_list_entry(conn->txq.next, struct tcp_tx, link);
 		int ret;
 
-		if (tx->op_flags & FI_FENCE && !tx->rendezvous && !settled(conn))
-			return NULL;
-		ret = tx->rendezvous ? 0 : tcp_tx_prepare(conn, tx);
+		if (tx->rendezvous)
+			return take_cleared(conn, tx);
+		if (tx->op_flags & FI_FENCE && !settled(conn)) {
+			tx = conn->cleared ? first_cleared(conn) : NULL;
+			return tx ? take_cleared(conn, tx) : NULL;
+		}
+		ret = tcp_tx_prepare(conn, tx);
 		if (ret == -FI_EAGAIN)
 			return NULL;
 		wf_list_remove(&tx->link);
