@@ -115,6 +115,7 @@ struct shm_conn {
 	struct shm_peer *peer;
 	bool idle;       /* nothing of the below waits to be sent */
 	bool polling;    /* acknowledgements are sent when all was read */
+	bool full;       /* what waits found no room in the lane */
 	bool wake;       /* the other end may sleep */
 	bool cma;        /* its memory can be read */
 	uint8_t side;    /* which lane we write */
@@ -190,7 +191,12 @@ void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
 /* The acknowledgements of what was read just now. */
 void shm_out_acks(struct shm_conn *conn);
 void shm_out_dirty(struct shm_conn *conn);
-/* Wake whoever sleeps at the other end; after every commit. */
+/* The peer hears of what we stored, should it sleep by the word @asleep of the region,
+ * which it sets before it sleeps: there is a full fence between our store and the look
+ * at that word, as between its store of the word and its look at what we stored
+ * (shm_arm). */
+void shm_out_ring(struct shm_conn *conn, _Atomic uint32_t *asleep);
+/* Wake a reader that sleeps; after every commit. */
 void shm_out_wake_slow(struct shm_conn *conn);
 bool shm_out_room_slow(struct shm_conn *conn);
 

@@ -32,17 +32,19 @@ bool shm_out_room_slow(struct shm_conn *conn)
 	return shm_writer_slots(&conn->out) > 0;
 }
 
-/* A full fence: our record is stored before we look whether somebody sleeps (his side:
- * shm_arm). Who cannot be told now has been told often enough. */
+void shm_out_ring(struct shm_conn *conn, _Atomic uint32_t *asleep)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!atomic_load_explicit(asleep, memory_order_relaxed))
+		return;
+	atomic_store_explicit(asleep, 0, memory_order_relaxed);
+	/* A socket without room has woken the peer often enough. */
+	(void)!send(conn->watch.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
 void shm_out_wake_slow(struct shm_conn *conn)
 {
-	struct shm_progress *reader = &conn->out.lane->reader;
-
-	atomic_thread_fence(memory_order_seq_cst);
-	if (!atomic_load_explicit(&reader->armed, memory_order_relaxed))
-		return;
-	atomic_store_explicit(&reader->armed, 0, memory_order_relaxed);
-	(void)!send(conn->watch.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
+	shm_out_ring(conn, &conn->out.lane->reader.armed);
 }
 
 void shm_out_dirty(struct shm_conn *conn)
@@ -416,8 +418,9 @@ void shm_out_flush(struct shm_conn *conn)
 	if (conn->err)
 		return;
 	do {
-		if (!send_acks(conn) || !send_answers(conn) || !send_ops(conn) ||
-			!send_streams(conn))
+		conn->full = !send_acks(conn) || !send_answers(conn) ||
+			     !send_ops(conn) || !send_streams(conn);
+		if (conn->full)
 			return;
 	} while (may_send_ops(conn));
 	if (conn->ack_count || !wf_list_empty(&conn->answers))

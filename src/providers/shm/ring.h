@@ -36,6 +36,26 @@ static inline struct shm_slot *shm_slot_at(struct shm_lane *lane, uint32_t numbe
 /* Ask the reader how far it is. False: what it says is impossible. */
 bool shm_writer_refresh(struct shm_writer *w);
 
+/* Before a sleep of a writer that has no room: the reader is to wake it. A full fence
+ * has to follow, and then a look whether the reader has told more meanwhile. (The
+ * reader's side: shm_out_ring.) */
+static inline void shm_writer_await(const struct shm_writer *w)
+{
+	atomic_store_explicit(&w->lane->reader.waiting, 1, memory_order_relaxed);
+}
+
+/* Did the reader tell more than was seen? */
+static inline bool shm_writer_has_news(const struct shm_writer *w)
+{
+	const struct shm_progress *reader = &w->lane->reader;
+
+	/* relaxed: what it tells is read by shm_writer_refresh. */
+	return atomic_load_explicit(&reader->slots, memory_order_relaxed) !=
+		       w->seen_slots ||
+	       atomic_load_explicit(&reader->bytes, memory_order_relaxed) !=
+		       w->seen_pos;
+}
+
 /* Records that may be written before the reader has to be asked. */
 static inline uint32_t shm_writer_slots(const struct shm_writer *w)
 {
@@ -149,13 +169,12 @@ static inline void shm_reader_tell(struct shm_reader *r)
 		&r->lane->reader.slots, r->told_slots, memory_order_release);
 }
 
-/* The record was read, and its blob. */
-static inline void shm_reader_advance(struct shm_reader *r)
+/* The record was read, and its blob. True: it is time to tell. */
+static inline bool shm_reader_advance(struct shm_reader *r)
 {
 	r->next++;
-	if (wf_unlikely(r->next - 1 - r->told_slots >= SHM_TELL_SLOTS ||
-			r->pos - r->told_pos >= SHM_TELL_BYTES))
-		shm_reader_tell(r);
+	return wf_unlikely(r->next - 1 - r->told_slots >= SHM_TELL_SLOTS ||
+			   r->pos - r->told_pos >= SHM_TELL_BYTES);
 }
 
 #endif

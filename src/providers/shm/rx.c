@@ -139,6 +139,14 @@ static bool handle(struct shm_conn *conn, uint64_t head)
 	return false;
 }
 
+/* A writer that sleeps until there is room hears of it. */
+static __attribute__((noinline)) void tell(struct shm_conn *conn)
+{
+	shm_reader_tell(&conn->in);
+	if (conn->wake)
+		shm_out_ring(conn, &conn->in.lane->reader.waiting);
+}
+
 unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 {
 	unsigned int count = 0;
@@ -152,7 +160,8 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 		shm_reader_take(&conn->in);
 		if (!deliver(conn, head) && wf_unlikely(!handle(conn, head)))
 			break;
-		shm_reader_advance(&conn->in);
+		if (shm_reader_advance(&conn->in))
+			tell(conn);
 		/* The peer is ahead of us: have the next but one on its way. */
 		if (count++)
 			shm_reader_prefetch(&conn->in);

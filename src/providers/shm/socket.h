@@ -13,7 +13,7 @@
  * HELLO, with the region's descriptor, and WELCOME or REFUSE. What follows are packets
  * of one byte that wake whoever sleeps, and the end.
  */
-enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 2 };
+enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 3 };
 
 enum shm_hello_type { SHM_HELLO, SHM_WELCOME, SHM_REFUSE };
 

@@ -5,8 +5,9 @@
 #include "sys/clock.h"
 
 /*
- * For those who sleep: the epoll set with the sockets, which get a byte from whoever
- * writes a record while we are armed, and a timer for what has a deadline.
+ * What ends a sleep: the epoll set with the sockets, and a timer for what has a deadline.
+ * A peer sends a byte when it writes a record while we are armed, and when it tells how
+ * far it has read while we wait for room.
  */
 
 enum { PULL_NS = 50000, FULL_NS = 200000 };
@@ -49,9 +50,6 @@ static uint64_t next_deadline(struct shm_ep *ep)
 
 	if (!wf_list_empty(&ep->pulls))
 		deadline = WF_MIN(deadline, wf_now_ns() + PULL_NS);
-	/* Nobody tells that there is room again. */
-	if (!wf_list_empty(&ep->dirty))
-		deadline = WF_MIN(deadline, wf_now_ns() + FULL_NS);
 	return deadline;
 }
 
@@ -71,8 +69,37 @@ void shm_woken(struct shm_ep *ep)
 static void arm_conn(struct shm_conn *conn)
 {
 	atomic_store_explicit(&conn->in.lane->reader.armed, 1, memory_order_relaxed);
-	/* A writer that has no room waits for what we tell. */
+	/* No writer sleeps for want of what was not told yet: it is less than half of
+	 * the lane. It may look all the same. */
 	shm_reader_tell(&conn->in);
+}
+
+static struct shm_conn *dirty_conn(struct wf_list *link)
+{
+	return wf_list_entry(link, struct shm_conn, dirty_link);
+}
+
+/* Have readers wake us when there is room for what waits. False: some of it was not
+ * tried yet. */
+static bool await_room(struct shm_ep *ep)
+{
+	wf_list_foreach(link, &ep->dirty)
+	{
+		if (!dirty_conn(link)->full)
+			return false;
+		shm_writer_await(&dirty_conn(link)->out);
+	}
+	return true;
+}
+
+static bool is_there_room(struct shm_ep *ep)
+{
+	wf_list_foreach(link, &ep->dirty)
+	{
+		if (shm_writer_has_news(&dirty_conn(link)->out))
+			return true;
+	}
+	return false;
 }
 
 bool shm_arm(struct wf_ep *wf)
@@ -84,12 +111,16 @@ bool shm_arm(struct wf_ep *wf)
 		return false;
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		arm_conn(ep->conns[i]);
-	/* A full fence between this and the look at the lanes; the writers' side is in
-	 * shm_out_wake_slow. */
+	if (!await_room(ep))
+		return false;
+	/* A full fence between this and the look at the lanes; the other side is in
+	 * shm_out_ring. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (shm_reader_head(&ep->conns[i]->in))
 			return false;
+	if (is_there_room(ep))
+		return false;
 	set_timer(ep, next_deadline(ep));
 	return true;
 }

@@ -96,7 +96,10 @@ static_assert(sizeof(struct shm_slot) == 2 * WF_CACHELINE, "two cache lines");
 struct shm_progress {
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t bytes; /* stored before @slots */
 	_Atomic uint32_t slots;
-	_Atomic uint32_t armed; /* about to sleep: wake me */
+	_Atomic uint32_t armed; /* the reader is about to sleep: wake it */
+	/* The writer is about to sleep until there is room: wake it after the next word
+	 * of how far the reader is. */
+	_Atomic uint32_t waiting;
 };
 
 struct shm_lane {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "raw_fixture.h"
 
+#include <poll.h>
+
 /* What an endpoint writes into a lane, and what it makes of records that no endpoint
  * would write. */
 
@@ -118,6 +120,105 @@ static void fenced_behind_a_stream(void **state)
 	raw_close(&raw);
 }
 
+/* ---- sleepers ---- */
+
+static bool is_readable(int fd, int timeout_ms)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, timeout_ms) == 1;
+}
+
+/* Nothing is left to do but to sleep on the queue's descriptor. */
+static void fall_asleep(struct raw *raw, int fd)
+{
+	struct fid *fids[] = { &raw->cq->fid };
+	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS);
+
+	do {
+		assert_true(wf_now_ns() < deadline);
+		raw_drive(raw);
+	} while (fi_trywait(raw->fabric, fids, 1) || is_readable(fd, 0));
+}
+
+static unsigned int read_messages(struct raw *raw)
+{
+	const struct shm_slot *slot;
+	unsigned int count = 0;
+
+	while ((slot = raw_head(raw))) {
+		assert_int_equal(
+			shm_head_kind(atomic_load(&slot->head)), SHM_REC_TAGGED);
+		raw_next(raw);
+		count++;
+	}
+	return count;
+}
+
+/* A writer that sleeps while the lane is full asked to be told of room. Both of what
+ * runs out are tried: slots, and bytes. */
+static void writer_asleep_with_a_full_lane(void **state)
+{
+	static const size_t lens[] = { 8, 8000 };
+	static uint8_t bytes[8000];
+	_Atomic uint32_t *waiting;
+	struct raw raw;
+	int fd;
+
+	(void)state;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
+		unsigned int sent = 0, came = 0;
+
+		raw_open(&raw, FI_WAIT_FD);
+		waiting = &raw.in.lane->reader.waiting;
+		assert_int_equal(fi_control(&raw.cq->fid, FI_GETWAIT, &fd), 0);
+		while (!fi_tsend(raw.ep, bytes, lens[i], NULL, raw.peer, 7, NULL))
+			sent++;
+		assert_true(sent > SHM_SLOTS);
+		while (came < sent) {
+			fall_asleep(&raw, fd);
+			/* All was written, or there is no room for the rest. */
+			assert_int_equal(
+				atomic_exchange(waiting, 0), raw.completions < sent);
+			came += read_messages(&raw);
+			assert_int_equal(send(raw.fd, "", 1, 0), 1);
+			assert_true(is_readable(fd, RAW_LIMIT_MS));
+			raw_drive(&raw);
+		}
+		assert_int_equal(came, sent);
+		assert_int_equal(raw.completions, sent);
+		raw_close(&raw);
+	}
+}
+
+/* A writer that waits for room gets a byte when the reader tells of some, and only
+ * then. */
+static void reader_of_a_writer_that_waits(void **state)
+{
+	_Atomic uint32_t *waiting;
+	uint64_t word = 0;
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, FI_WAIT_NONE);
+	waiting = &raw.out.lane->reader.waiting;
+	while (raw_put(&raw, SHM_REC_TAGGED, 0, 7, &word, sizeof(word)))
+		;
+	for (int i = 0; i < 8; i++)
+		raw_drive(&raw);
+	assert_int_equal(raw_woken(&raw), 0);
+	while (raw_put(&raw, SHM_REC_TAGGED, 0, 7, &word, sizeof(word)))
+		;
+	atomic_store(waiting, 1);
+	for (int i = 0; i < 8; i++)
+		raw_drive(&raw);
+	assert_int_equal(raw_woken(&raw), 1);
+	assert_int_equal(atomic_load(waiting), 0);
+	assert_true(shm_writer_refresh(&raw.out));
+	assert_true(shm_writer_slots(&raw.out) > SHM_SLOTS / 2);
+	raw_close(&raw);
+}
+
 /* ---- records that cannot be ---- */
 
 /* An access that is shorter than the segments it says it has. What lies behind it is
@@ -151,6 +252,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(acknowledgements_of_a_full_lane),
 		cmocka_unit_test(fenced_behind_a_stream),
+		cmocka_unit_test(writer_asleep_with_a_full_lane),
+		cmocka_unit_test(reader_of_a_writer_that_waits),
 		cmocka_unit_test(access_shorter_than_its_segments),
 	};
 
