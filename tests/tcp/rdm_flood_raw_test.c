@@ -108,6 +108,50 @@ static void reads_whose_answers_are_not_read(void **state)
 		0);
 }
 
+/* A fetching atomic of @bytes, FI_ATOMIC_READ of uint8: what is asked for is copied. */
+static struct bytes fetches(unsigned int bytes)
+{
+	struct bytes one = hex("03 41 0001 0a 01 28 00 2800000000000000"
+			       "0000000000000000 0000000000000000"
+			       "ed5e000000000000"),
+		     many = { 0 };
+
+	one.at[24] = (uint8_t)bytes;
+	one.at[25] = (uint8_t)(bytes >> 8);
+	while (many.len + one.len <= sizeof(many.at)) {
+		memcpy(many.at + many.len, one.at, one.len);
+		many.len += one.len;
+	}
+	return many;
+}
+
+/* Two requesters that read nothing: their answers are counted in bytes and together,
+ * and not per connection or in answers (RMA-012 for a third, whose reads go on). */
+static void fetches_whose_answers_are_not_read(void **state)
+{
+	enum { LIMIT = 16 << 20, SLACK = 48 << 20 };
+	struct rdm *rdm = *state;
+	struct bytes records = fetches(REGION);
+	size_t before;
+	int fd[6];
+
+	for (size_t i = 0; i < 6; i++)
+		fd[i] = rdm_connect(rdm, OURS);
+	before = resident();
+	for (size_t i = 0; i < 6; i++)
+		flood(rdm, fd[i], &records);
+	if (!THREAD_SANITIZER)
+		assert_true(resident() < before + LIMIT + SLACK);
+	/* Another one gets its answer. */
+	raw_hex(rdm->good, "03 02 0000 00 01 28 00 2800000000000000"
+			   "0000000000000000 0400000000000000 ed5e000000000000");
+	raw_expect(
+		&rdm->t, rdm->good, "03 03 0000 00 00 10 00 1400000000000000 00010203");
+	for (size_t i = 0; i < 6; i++)
+		close(fd[i]);
+	assert_alive(rdm);
+}
+
 static void probes_whose_answers_are_not_read(void **state)
 {
 	check_flood(*state, OURS,
@@ -220,6 +264,7 @@ int main(void)
 		EACH(tagged_messages_without_receives),
 		EACH(empty_tagged_messages_without_receives),
 		EACH(reads_whose_answers_are_not_read),
+		EACH(fetches_whose_answers_are_not_read),
 		EACH(probes_whose_answers_are_not_read),
 		EACH(writes_whose_answers_are_not_read),
 		EACH(errors_that_are_not_read),
@@ -231,5 +276,6 @@ int main(void)
 
 	/* Less than a machine that runs tests can spare. */
 	(void)setenv("FI_TCP_UNEXPECTED_SIZE", "268435456", 1);
+	(void)setenv("FI_TCP_ANSWER_SIZE", "16777216", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,11 +69,13 @@ int tcp_ack_head(struct tcp_conn *conn)
 int tcp_error_head(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
-	struct tcp_tx *tx =
-		pop(rec->answer == TCP_ANSWER_ACK ? &conn->acks : &conn->resps);
+	bool ack = rec->answer == TCP_ANSWER_ACK;
+	struct tcp_tx *tx = pop(ack ? &conn->acks : &conn->resps);
 
 	if (!tx)
 		return -FI_EPROTO;
+	if (!ack)
+		conn->asked_bytes -= tcp_asked_cost(tx);
 	tcp_tx_fail(tx, rec->err, tcp_conn_addr(conn));
 	ended(conn);
 	return 0;

@@ -60,7 +60,7 @@ int tcp_atomic_done(struct tcp_conn *conn)
 		ret = wf_target_atomic(tcp_mr_map(conn->ep), &atomic);
 	if (ret && tx) {
 		wf_list_remove(&tx->link);
-		conn->answer_count--;
+		tcp_answer_taken(conn, tx);
 		tcp_tx_free(tx);
 	}
 	if (!ret)

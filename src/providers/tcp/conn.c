@@ -90,6 +90,8 @@ static void end_all_tx(struct tcp_conn *conn, int err)
 		if (conn->rts.at[i])
 			end_tx(conn, conn->rts.at[i], err);
 	end_list(conn, &conn->answers, 0);
+	conn->ep->answer_bytes -= conn->answer_bytes;
+	conn->answer_bytes = 0;
 	end_list(conn, &conn->txq, err);
 }
 

@@ -126,7 +126,8 @@ struct tcp_conn {
 	struct tcp_tx *cur;
 	uint32_t acks_due;
 	uint32_t acks_ordered; /* acknowledgements among the answers */
-	uint32_t answer_count;
+	size_t answer_bytes;   /* memory of answers; see tcp_tx_choked */
+	size_t asked_bytes;    /* the same at the peer, for what we asked it */
 	struct wf_list answers, txq;
 	struct wf_list acks, resps, matches;
 	struct tcp_slots rts; /* of struct tcp_tx, by index */
@@ -194,16 +195,39 @@ static inline bool tcp_tx_idle(const struct tcp_conn *conn)
 }
 
 /*
- * Whoever asks and does not read the answers is not listened to any further. A peer of
- * good manners has no more requests under way than its transmit queue holds, which is
- * less: two that wait for each other would wait for ever.
+ * Memory of answers. A connection is read no further while its answers take more than
+ * TCP_ANSWER_SHARE and either more than a quarter of the endpoint's limit or, together
+ * with those of all other connections, the whole limit (FI_TCP_ANSWER_SIZE).
+ *
+ * Two ends that stopped reading each other would wait for ever. So a requester has no
+ * more under way than TCP_ANSWER_WINDOW, by the same count: an end whose peer keeps to
+ * that never stops reading.
  */
-enum { TCP_ANSWERS_MAX = 1 << 17 };
+enum {
+	TCP_ANSWER_COST = 576, /* of one without payload */
+	TCP_ANSWER_WINDOW = 256 << 10,
+	TCP_ANSWER_SHARE = 2 * TCP_ANSWER_WINDOW,
+};
+
+static_assert(sizeof(struct tcp_tx) <= TCP_ANSWER_COST, "an answer without payload");
+
+static inline bool tcp_answers_full(const struct tcp_conn *conn)
+{
+	size_t limit = tcp_params.answer_size;
+
+	return conn->answer_bytes > limit / 4 || conn->ep->answer_bytes > limit;
+}
 
 static inline bool tcp_tx_choked(const struct tcp_conn *conn)
 {
-	return conn->answer_count >= TCP_ANSWERS_MAX;
+	return conn->answer_bytes > TCP_ANSWER_SHARE && tcp_answers_full(conn);
 }
+
+/* tx.c: an answer leaves conn->answers, to be sent or dropped. */
+void tcp_answer_taken(struct tcp_conn *conn, const struct tcp_tx *tx);
+
+/* prepare.c: what the answer to an operation takes at the peer. */
+size_t tcp_asked_cost(const struct tcp_tx *tx);
 
 /* prepare.c: choose the form of the record. -FI_EAGAIN: later. Other: it fails. */
 int tcp_tx_prepare(struct tcp_conn *conn, struct tcp_tx *tx);

@@ -10,6 +10,7 @@ struct tcp_params tcp_params = {
 	.rendezvous_size = 65536,
 	.max_saved_size = SIZE_MAX,
 	.unexpected_size = (size_t)2 << 30,
+	.answer_size = (size_t)64 << 20,
 	.staging_size = 16384,
 	.prefetch_size = 16384,
 };
@@ -34,6 +35,10 @@ static const struct wf_param rows[] = {
 	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
 		"Memory that the messages of one connection may take that wait for a "
 		"receive, in bytes; then it is read no further (default: 2 GiB)"),
+	SIZE("answer_size", answer_size, 1 << 20, SIZE_MAX,
+		"Memory that answers to peers' reads and fetching atomics may take, in "
+		"bytes, of all connections of an endpoint; connections with more than "
+		"a small share are read no further then (default: 64 MiB)"),
 	SIZE("staging_sbuf_size", staging_size, 0, 1 << 24,
 		"Bytes of small messages that leave together (default: 16384; 0: each "
 		"one leaves alone)"),

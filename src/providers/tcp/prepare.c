@@ -113,11 +113,27 @@ static int prepare_write(struct tcp_conn *conn, struct tcp_tx *tx)
 	return 0;
 }
 
+size_t tcp_asked_cost(const struct tcp_tx *tx)
+{
+	return TCP_ANSWER_COST + (tx->op == WF_OP_READ ? 0 : tx->len);
+}
+
+/* Answered: not before the peer has room for the answer, which it may have to keep. */
+static int want_response(struct tcp_conn *conn, struct tcp_tx *tx)
+{
+	size_t cost = tcp_asked_cost(tx);
+
+	if (conn->asked_bytes && conn->asked_bytes + cost > TCP_ANSWER_WINDOW)
+		return -FI_EAGAIN;
+	conn->asked_bytes += cost;
+	tx->want = TCP_WANT_RESP;
+	return 0;
+}
+
 static int prepare_read(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	tx->rec.kind = TCP_REC_READ;
-	tx->want = TCP_WANT_RESP;
-	return 0;
+	return want_response(conn, tx);
 }
 
 static int prepare_atomic(struct tcp_conn *conn, struct tcp_tx *tx)
@@ -140,10 +156,9 @@ static int prepare_atomic(struct tcp_conn *conn, struct tcp_tx *tx)
 	tx->rec.kind = kinds[tx->op];
 	if (tx->op_flags & FI_REMOTE_CQ_DATA)
 		tx->rec.flags |= TCP_FLAG_DATA;
-	if (tx->op == WF_OP_ATOMIC)
-		want_ack(tx);
-	else
-		tx->want = TCP_WANT_RESP;
+	if (tx->op != WF_OP_ATOMIC)
+		return want_response(conn, tx);
+	want_ack(tx);
 	return 0;
 }
 

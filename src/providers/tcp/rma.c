@@ -96,8 +96,10 @@ int tcp_resp_head(struct tcp_conn *conn)
 int tcp_resp_done(struct tcp_conn *conn)
 {
 	struct wf_list *link = wf_list_pop(&conn->resps);
+	struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
 
-	tcp_tx_complete(wf_list_entry(link, struct tcp_tx, link));
+	conn->asked_bytes -= tcp_asked_cost(tx);
+	tcp_tx_complete(tx);
 	if (!wf_list_empty(&conn->txq))
 		tcp_tx_dirty(conn);
 	return 0;

@@ -72,6 +72,7 @@ struct tcp_ep {
 	uint32_t armed_epoch; /* when somebody was about to sleep, last */
 	uint32_t epoch;       /* progress calls */
 	uint32_t hot_count;
+	size_t answer_bytes; /* of all connections */
 	int epfd;
 	unsigned int watched; /* sockets in it */
 	uint64_t set_tick;    /* when it was looked at because of the time */

@@ -240,8 +240,17 @@ struct tcp_tx *tcp_tx_answer(struct tcp_conn *conn, uint8_t kind, size_t copy_le
 		tx->rec.payload_len = copy_len;
 	}
 	wf_list_push(&conn->answers, &tx->link);
-	conn->answer_count++;
+	conn->answer_bytes += TCP_ANSWER_COST + copy_len;
+	conn->ep->answer_bytes += TCP_ANSWER_COST + copy_len;
 	return tx;
+}
+
+void tcp_answer_taken(struct tcp_conn *conn, const struct tcp_tx *tx)
+{
+	size_t cost = TCP_ANSWER_COST + (tx->from_mr ? 0 : tx->rec.payload_len);
+
+	conn->answer_bytes -= cost;
+	conn->ep->answer_bytes -= cost;
 }
 
 void tcp_tx_free(struct tcp_tx *tx)
@@ -371,7 +380,7 @@ static struct tcp_tx *next(struct tcp_conn *conn)
 	if (!tx)
 		return NULL;
 	if (answer)
-		conn->answer_count--;
+		tcp_answer_taken(conn, tx);
 	if (tx->from_mr)
 		recheck(conn, tx);
 	tx->hdr_len = (uint8_t)tcp_record_encode(tx->hdr, &conn->wire, &tx->rec);
