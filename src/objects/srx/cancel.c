@@ -33,26 +33,18 @@ static void withdraw(struct wf_srx *srx, struct wf_srx_entry *entry, int err)
 	wf_pool_put(&srx->pool, entry);
 }
 
-static bool cancel_side(struct wf_srx *srx, struct wf_match *side, const void *context)
-{
-	wf_match_foreach_posted(match, side)
-	{
-		struct wf_srx_entry *entry = wf_srx_matched(match);
-
-		if (entry->peer.context != context)
-			continue;
-		withdraw(srx, entry, FI_ECANCELED);
-		return true;
-	}
-	return false;
-}
-
 bool wf_srx_cancel(struct wf_srx *srx, void *context)
 {
+	struct wf_srx_entry *entry;
+
 	if (!context)
 		return false;
-	return cancel_side(srx, &srx->msg, context) ||
-	       cancel_side(srx, &srx->tag, context);
+	entry = wf_srx_find_posted(srx, FI_MSG, context);
+	if (!entry)
+		entry = wf_srx_find_posted(srx, FI_TAGGED, context);
+	if (entry)
+		withdraw(srx, entry, FI_ECANCELED);
+	return entry;
 }
 
 static void flush_side(struct wf_srx *srx, struct wf_match *side, int err)

@@ -82,9 +82,22 @@ static inline struct wf_srx_entry *wf_srx_new_entry(struct wf_srx *srx, uint64_t
 	return entry;
 }
 
+/* context.c: posted receives by their context. Set in peer.flags of those that are in
+ * that index; it is built when one is cancelled, so that posting costs nothing. */
+#define WF_SRX_FILED (1ULL << 62)
+
+/* The oldest posted receive of @type, FI_MSG or FI_TAGGED, with @context, or NULL. */
+struct wf_srx_entry *wf_srx_find_posted(
+	struct wf_srx *srx, uint64_t type, const void *context);
+/* @entry, with WF_SRX_FILED, leaves the queue. */
+void wf_srx_unfile(struct wf_srx *srx, struct wf_srx_entry *entry);
+void wf_srx_contexts_done(struct wf_srx *srx);
+
 /* A posted receive leaves the queue. */
 static inline void wf_srx_unpost(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
+	if (wf_unlikely(entry->peer.flags & WF_SRX_FILED))
+		wf_srx_unfile(srx, entry);
 	wf_match_unpost(wf_srx_side(srx, entry->peer.flags), &entry->match);
 	srx->posted--;
 }

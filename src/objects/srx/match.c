@@ -21,8 +21,7 @@ static inline struct wf_srx_entry *take_posted(struct wf_srx *srx, uint64_t type
 	while ((match = wf_match_find_posted(side, tag, attr->addr))) {
 		posted = wf_srx_matched(match);
 		if (wf_likely(!posted->multi)) {
-			wf_match_unpost(side, match);
-			srx->posted--;
+			wf_srx_unpost(srx, posted);
 			if (wf_unlikely(blank))
 				wf_pool_put(&srx->pool, blank);
 			return posted;

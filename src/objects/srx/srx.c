@@ -52,6 +52,7 @@ void wf_srx_fini(struct wf_srx *srx)
 	wf_match_done(&srx->msg);
 	wf_match_done(&srx->tag);
 	wf_match_table_done(&srx->claims);
+	wf_srx_contexts_done(srx);
 	wf_sizes_done(&srx->messages);
 	wf_book_done(&srx->origins);
 	wf_pool_done(&srx->pool);

@@ -15,6 +15,7 @@
 
 struct wf_ep;
 struct wf_srx_ctx;
+struct wf_srx_contexts;
 
 /*
  * Receive contexts: where receives are posted, and where transports ask which of them a
@@ -167,6 +168,7 @@ struct wf_srx {
 	struct wf_match_table claims; /* reserved messages, by context */
 	struct wf_list claimed;       /* the same, oldest first */
 	struct wf_list ports;
+	struct wf_srx_contexts *contexts; /* of posted receives; NULL: none cancelled */
 	size_t posted;
 	uint64_t addr_mask; /* of the AV: which bits of a fi_addr_t are the source */
 

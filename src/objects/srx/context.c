@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "objects/srx/internal.h"
+
+/*
+ * Posted receives by their context, for fi_cancel. Nothing is filed when a receive is
+ * posted: a search first takes in what was posted since the one before it. So each
+ * receive is passed once, however often is searched, and a program that cancels nothing
+ * has no index. A receive that leaves the queue leaves the index.
+ */
+
+/* The place of a posted receive, which is its entry's owner_context. */
+struct place {
+	struct wf_match_node node;
+	struct wf_srx_entry *entry;
+};
+
+struct side {
+	struct wf_match_table table;
+	uint64_t stamp; /* all posted receives with a lower stamp are in the table */
+};
+
+struct wf_srx_contexts {
+	struct side msg, tag;
+	struct wf_pool places;
+};
+
+static struct wf_srx_contexts *contexts_get(struct wf_srx *srx)
+{
+	struct wf_srx_contexts *contexts = srx->contexts;
+
+	if (contexts)
+		return contexts;
+	contexts = calloc(1, sizeof(*contexts));
+	if (!contexts)
+		return NULL;
+	wf_match_table_init(&contexts->msg.table, 0, false);
+	wf_match_table_init(&contexts->tag.table, 0, false);
+	wf_pool_init(&contexts->places, sizeof(struct place));
+	return srx->contexts = contexts;
+}
+
+void wf_srx_contexts_done(struct wf_srx *srx)
+{
+	struct wf_srx_contexts *contexts = srx->contexts;
+
+	if (!contexts)
+		return;
+	wf_match_table_done(&contexts->msg.table);
+	wf_match_table_done(&contexts->tag.table);
+	wf_pool_done(&contexts->places);
+	free(contexts);
+	srx->contexts = NULL;
+}
+
+static struct side *side_of(struct wf_srx_contexts *contexts, uint64_t type)
+{
+	return type & FI_TAGGED ? &contexts->tag : &contexts->msg;
+}
+
+static uint64_t key_of(const void *context)
+{
+	return (uint64_t)(uintptr_t)context;
+}
+
+static uint32_t hash_of(const struct side *side, const struct wf_match_node *node)
+{
+	return wf_match_table_hash(&side->table, node->tag, node->addr);
+}
+
+static bool file(
+	struct wf_srx_contexts *contexts, struct side *side, struct wf_srx_entry *entry)
+{
+	struct place *place = wf_pool_get(&contexts->places);
+
+	if (!place)
+		return false;
+	place->entry = entry;
+	place->node.tag = key_of(entry->peer.context);
+	place->node.addr = WF_MATCH_ANY;
+	wf_match_table_add(&side->table, &place->node, hash_of(side, &place->node));
+	entry->peer.owner_context = place;
+	entry->peer.flags |= WF_SRX_FILED;
+	return true;
+}
+
+void wf_srx_unfile(struct wf_srx *srx, struct wf_srx_entry *entry)
+{
+	struct side *side = side_of(srx->contexts, entry->peer.flags);
+	struct place *place = entry->peer.owner_context;
+
+	wf_match_table_remove(&side->table, &place->node, hash_of(side, &place->node));
+	wf_pool_put(&srx->contexts->places, place);
+	entry->peer.owner_context = NULL;
+	entry->peer.flags &= ~WF_SRX_FILED;
+}
+
+/* What was posted from @stamp on: the first of it, or the head of the list. */
+static struct wf_list *posted_since(struct wf_match *match, uint64_t stamp)
+{
+	struct wf_list *at = match->posted.prev;
+
+	while (at != &match->posted &&
+		wf_list_entry(at, struct wf_match_entry, order)->stamp >= stamp)
+		at = at->prev;
+	return at->next;
+}
+
+/* False: no memory for all of them. */
+static bool take_in(
+	struct wf_srx_contexts *contexts, struct side *side, struct wf_match *match)
+{
+	struct wf_list *at = posted_since(match, side->stamp);
+
+	for (; at != &match->posted; at = at->next) {
+		struct wf_match_entry *posted =
+			wf_list_entry(at, struct wf_match_entry, order);
+
+		side->stamp = posted->stamp;
+		if (!file(contexts, side, wf_srx_matched(posted)))
+			return false;
+	}
+	side->stamp = match->stamp;
+	return true;
+}
+
+static struct wf_srx_entry *scan(struct wf_match *match, const void *context)
+{
+	wf_match_foreach_posted(posted, match)
+	{
+		if (wf_srx_matched(posted)->peer.context == context)
+			return wf_srx_matched(posted);
+	}
+	return NULL;
+}
+
+struct wf_srx_entry *wf_srx_find_posted(
+	struct wf_srx *srx, uint64_t type, const void *context)
+{
+	struct wf_match *match = wf_srx_side(srx, type);
+	struct wf_srx_contexts *contexts = contexts_get(srx);
+	struct wf_match_node *node;
+	struct side *side;
+
+	if (!contexts)
+		return scan(match, context);
+	side = side_of(contexts, type);
+	if (!take_in(contexts, side, match))
+		return scan(match, context);
+	node = wf_match_table_find(&side->table, key_of(context), WF_MATCH_ANY);
+	return node ? wf_container_of(node, struct place, node)->entry : NULL;
+}
