@@ -4,6 +4,7 @@
 
 #include "objects/absent/absent.h"
 #include "objects/cntr.h"
+#include "sys/cancel.h"
 #include "sys/clock.h"
 
 static struct wf_cntr *cntr_of_fid(struct fid *fid)
@@ -135,8 +136,8 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 	struct wf_cntr *cntr = wf_cntr_of(fid);
 	uint64_t deadline_ns = wf_deadline_ns(timeout_ms);
 	uint64_t start_err = err_of(cntr), ticket;
+	int cancel_state = wf_cancel_off(), ret;
 	bool expired;
-	int ret;
 
 	for (;;) {
 		/* Before the last look, so that it is never too short a wait. */
@@ -144,14 +145,19 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 		wf_progress_list_run(&cntr->progress);
 		ticket = wf_wait_arm(&cntr->wait);
 		ret = check(cntr, threshold, start_err);
+		if (ret == -FI_EAGAIN && expired)
+			ret = -FI_ETIMEDOUT;
 		if (ret != -FI_EAGAIN)
-			return ret;
-		if (expired)
-			return -FI_ETIMEDOUT;
-		if (wf_progress_list_arm(&cntr->progress))
-			(void)wf_wait_sleep(
-				&cntr->wait, ticket, sleep_until(cntr, deadline_ns));
+			break;
+		if (!wf_progress_list_arm(&cntr->progress))
+			continue;
+		wf_cancel_set(cancel_state);
+		(void)wf_wait_sleep(
+			&cntr->wait, ticket, sleep_until(cntr, deadline_ns));
+		(void)wf_cancel_off();
 	}
+	wf_cancel_set(cancel_state);
+	return ret;
 }
 
 /* The owner's side of a counter that peers imported. The interface has no number for

@@ -43,6 +43,7 @@
 	X(hidden)                                                                      \
 	X(idle)                                                                        \
 	X(interrupt)                                                                   \
+	X(cancelled)                                                                   \
 	X(tagged)                                                                      \
 	X(tagged_peek)                                                                 \
 	X(multi_recv_early)                                                            \

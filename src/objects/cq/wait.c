@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/cq/internal.h"
+#include "sys/cancel.h"
 #include "sys/clock.h"
 
 /*
@@ -12,6 +13,8 @@
  *
  * fi_cq_signal leaves one wake-up per sleeper, and at least one, so that a thread
  * which is about to sleep does not miss it.
+ *
+ * Cancellation is off but for the sleep itself (sys/cancel.h).
  */
 
 static bool take_wakeup(struct wf_cq *cq)
@@ -39,8 +42,29 @@ int wf_cq_signal(struct fid_cq *fid)
 	return 0;
 }
 
+static void stop_sleeping(void *arg)
+{
+	struct wf_cq *cq = arg;
+
+	atomic_fetch_sub_explicit(&cq->sleepers, 1, memory_order_relaxed);
+}
+
+/* With @cancel_state for the sleep; a cancelled thread is a sleeper no longer. */
+static int sleep_once(
+	struct wf_cq *cq, uint64_t ticket, uint64_t deadline_ns, int cancel_state)
+{
+	int ret;
+
+	pthread_cleanup_push(stop_sleeping, cq);
+	wf_cancel_set(cancel_state);
+	ret = wf_wait_sleep(&cq->wait, ticket, deadline_ns);
+	(void)wf_cancel_off();
+	pthread_cleanup_pop(0);
+	return ret;
+}
+
 /* Sleep until it is worth reading again. -FI_EAGAIN: time is up, or a signal. */
-static int wait_once(struct wf_cq *cq, uint64_t deadline_ns)
+static int wait_once(struct wf_cq *cq, uint64_t deadline_ns, int cancel_state)
 {
 	uint64_t ticket;
 
@@ -51,7 +75,7 @@ static int wait_once(struct wf_cq *cq, uint64_t deadline_ns)
 		return 0;
 	if (take_wakeup(cq))
 		return -FI_EAGAIN;
-	return wf_wait_sleep(&cq->wait, ticket, deadline_ns);
+	return sleep_once(cq, ticket, deadline_ns, cancel_state);
 }
 
 /* How many entries to wait for. */
@@ -71,9 +95,11 @@ ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *
 	uint64_t deadline_ns = wf_deadline_ns(timeout);
 	size_t want = threshold(cq, cond, count), got = 0;
 	ssize_t ret;
+	int cancel_state;
 
 	if (!count)
 		return wf_cq_readfrom(fid, buf, count, src);
+	cancel_state = wf_cancel_off();
 	atomic_fetch_add_explicit(&cq->sleepers, 1, memory_order_relaxed);
 	do {
 		ret = wf_cq_readfrom(fid, (uint8_t *)buf + got * cq->ring.entry_size,
@@ -82,13 +108,14 @@ ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *
 			got += (size_t)ret;
 			ret = 0;
 		} else if (ret == -FI_EAGAIN) {
-			ret = wait_once(cq, deadline_ns);
+			ret = wait_once(cq, deadline_ns, cancel_state);
 		}
 	} while (!ret && got < want);
 	atomic_fetch_sub_explicit(&cq->sleepers, 1, memory_order_relaxed);
 	if (!got && ret == -FI_EAGAIN)
 		/* Data that came with the last wake-up, or a full timeout. */
 		ret = wf_cq_readfrom(fid, buf, count, src);
+	wf_cancel_set(cancel_state);
 	return got ? (ssize_t)got : ret;
 }
 

@@ -6,6 +6,7 @@
 
 #include "objects/absent/absent.h"
 #include "objects/eq/queue.h"
+#include "sys/cancel.h"
 #include "sys/clock.h"
 
 enum {
@@ -73,16 +74,21 @@ static ssize_t eq_write(
 	return wf_eq_insert(eq, event, buf, len);
 }
 
-/* False: somebody interrupted the sleep, or it is over for good. */
-static bool sleep_until(struct wf_eq *eq, uint64_t deadline_ns)
+/* False: a signal handler interrupted the sleep, or the time is over. The thread is
+ * cancelled, if its @cancel_state allows it, in the sleep alone. */
+static bool sleep_until(struct wf_eq *eq, uint64_t deadline_ns, int cancel_state)
 {
 	uint64_t ticket = wf_wait_arm(&eq->wait), slice_ns = deadline_ns;
+	int err;
 
 	if (!wf_progress_list_arm(&eq->progress) || wf_eq_readable(eq))
 		return !wf_expired(deadline_ns);
 	if (wf_wait_needs_thread(&eq->wait))
 		slice_ns = WF_MIN(deadline_ns, wf_now_ns() + SLICE_NS);
-	return !wf_wait_sleep(&eq->wait, ticket, slice_ns) || slice_ns != deadline_ns;
+	wf_cancel_set(cancel_state);
+	err = wf_wait_sleep(&eq->wait, ticket, slice_ns);
+	(void)wf_cancel_off();
+	return !err || slice_ns != deadline_ns;
 }
 
 static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t len,
@@ -90,6 +96,7 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t l
 {
 	struct wf_eq *eq = wf_eq_of(fid);
 	uint64_t deadline_ns = wf_deadline_ns(timeout_ms);
+	int cancel_state;
 	ssize_t ret;
 
 	if (eq->wait.obj == FI_WAIT_NONE || eq->wait.obj == FI_WAIT_SET) {
@@ -100,12 +107,14 @@ static ssize_t eq_sread(struct fid_eq *fid, uint32_t *event, void *buf, size_t l
 	}
 	if (bad_read(eq, buf, len, flags))
 		return -FI_EINVAL;
+	cancel_state = wf_cancel_off();
 	do {
 		ret = read_event(eq, event, buf, len, flags);
-		if (ret != -FI_EAGAIN)
-			return ret;
-	} while (sleep_until(eq, deadline_ns));
-	return read_event(eq, event, buf, len, flags);
+	} while (ret == -FI_EAGAIN && sleep_until(eq, deadline_ns, cancel_state));
+	if (ret == -FI_EAGAIN)
+		ret = read_event(eq, event, buf, len, flags);
+	wf_cancel_set(cancel_state);
+	return ret;
 }
 
 static const char *eq_strerror(

@@ -6,6 +6,7 @@
 #include "objects/wait/poll.h"
 #include "objects/wait/ready.h"
 #include "objects/wait/set.h"
+#include "sys/cancel.h"
 #include "sys/clock.h"
 
 /*
@@ -36,13 +37,19 @@ static int wait_set_wait(struct fid_wait *fid, int timeout_ms)
 {
 	struct wf_wait_set *set = wf_wait_set_of(fid);
 	uint64_t deadline_ns = wf_deadline_ns(timeout_ms), ticket;
+	int cancel_state = wf_cancel_off(), ret = 0;
 
-	while (wf_wait_set_try(set, &ticket)) {
-		if (wf_expired(deadline_ns))
-			return -FI_ETIMEDOUT;
+	while (!ret && wf_wait_set_try(set, &ticket)) {
+		if (wf_expired(deadline_ns)) {
+			ret = -FI_ETIMEDOUT;
+			continue;
+		}
+		wf_cancel_set(cancel_state);
 		(void)wf_wait_sleep(&set->wait, ticket, deadline_ns);
+		(void)wf_cancel_off();
 	}
-	return 0;
+	wf_cancel_set(cancel_state);
+	return ret;
 }
 
 static int wait_set_close(struct fid *fid)

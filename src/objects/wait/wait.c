@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "objects/wait/set.h"
+#include "sys/cancel.h"
 #include "sys/clock.h"
 
 /*
@@ -248,10 +249,13 @@ void wf_wait_del_fd(struct wf_wait *wait, int fd)
 static void drain(struct wf_wait *wait)
 {
 	uint64_t value;
+	int state;
 
 	if (!atomic_load_explicit(&wait->unread, memory_order_relaxed))
 		return;
+	state = wf_cancel_off();
 	(void)!read(wait->signal_fd, &value, sizeof(value));
+	wf_cancel_set(state);
 	atomic_store_explicit(&wait->unread, false, memory_order_relaxed);
 }
 
@@ -278,6 +282,7 @@ uint64_t wf_wait_arm(struct wf_wait *wait)
 void wf_wait_signal_slow(struct wf_wait *wait)
 {
 	static const uint64_t one = 1;
+	int state;
 
 	if (wait->obj == FI_WAIT_SET) {
 		wf_wait_signal(&wait->set->wait);
@@ -289,7 +294,9 @@ void wf_wait_signal_slow(struct wf_wait *wait)
 		goto out;
 	atomic_fetch_add_explicit(&wait->signals, 1, memory_order_relaxed);
 	if (wait->signal_fd >= 0) {
+		state = wf_cancel_off();
 		(void)!write(wait->signal_fd, &one, sizeof(one));
+		wf_cancel_set(state);
 		atomic_store_explicit(&wait->unread, true, memory_order_relaxed);
 	}
 	(void)pthread_cond_broadcast(&wait->cond);
@@ -297,6 +304,14 @@ out:
 	(void)pthread_mutex_unlock(&wait->mutex);
 }
 
+static void unlock(void *arg)
+{
+	struct wf_wait *wait = arg;
+
+	(void)pthread_mutex_unlock(&wait->mutex);
+}
+
+/* @mutex is held, and given up by a thread that is cancelled. */
 static void wait_cond(struct wf_wait *wait, uint64_t deadline_ns)
 {
 	struct timespec until = {
@@ -304,12 +319,29 @@ static void wait_cond(struct wf_wait *wait, uint64_t deadline_ns)
 		.tv_nsec = (long)(deadline_ns % 1000000000u),
 	};
 
+	pthread_cleanup_push(unlock, wait);
 	/* The condition keeps the default clock, which an application expects. */
 	if (deadline_ns == UINT64_MAX)
 		(void)pthread_cond_wait(&wait->cond, &wait->mutex);
 	else
 		(void)pthread_cond_clockwait(
 			&wait->cond, &wait->mutex, CLOCK_MONOTONIC, &until);
+	pthread_cleanup_pop(0);
+}
+
+/* Leaves with @mutex held. Another sleeper takes over. */
+static void stop_polling(struct wf_wait *wait)
+{
+	(void)pthread_mutex_lock(&wait->mutex);
+	wait->polling = false;
+	drain(wait);
+	(void)pthread_cond_broadcast(&wait->cond);
+}
+
+static void cancel_polling(void *arg)
+{
+	stop_polling(arg);
+	unlock(arg);
 }
 
 /* @mutex is held, but not while asleep. True: something is readable. */
@@ -320,11 +352,10 @@ static bool wait_fds(struct wf_wait *wait, uint64_t deadline_ns)
 
 	wait->polling = true;
 	(void)pthread_mutex_unlock(&wait->mutex);
+	pthread_cleanup_push(cancel_polling, wait);
 	n = epoll_wait(wait->epfd, &event, 1, wf_remaining_ms(deadline_ns));
-	(void)pthread_mutex_lock(&wait->mutex);
-	wait->polling = false;
-	drain(wait);
-	(void)pthread_cond_broadcast(&wait->cond);
+	pthread_cleanup_pop(0);
+	stop_polling(wait);
 	return n > 0;
 }
 
@@ -338,6 +369,7 @@ int wf_wait_sleep(struct wf_wait *wait, uint64_t ticket, uint64_t deadline_ns)
 	bool readable = false, polled = false;
 
 	if (!has_fds(wait->obj) && wait->obj != FI_WAIT_MUTEX_COND) {
+		pthread_testcancel();
 		(void)sched_yield();
 		return wf_expired(deadline_ns) ? -FI_EAGAIN : 0;
 	}

@@ -83,7 +83,9 @@ uint64_t wf_wait_arm(struct wf_wait *wait);
 
 /* Sleep until signalled after @ticket was drawn, until a transport's fd is readable
  * or until @deadline_ns. 0: look again; -FI_EAGAIN: time is up or a signal handler
- * ran. */
+ * ran. A cancellation point: a thread that is cancelled here leaves the wait usable.
+ * The caller holds no lock and keeps cancellation off around its other steps
+ * (sys/cancel.h). */
 int wf_wait_sleep(struct wf_wait *wait, uint64_t ticket, uint64_t deadline_ns);
 
 void wf_wait_signal_slow(struct wf_wait *wait);
