@@ -15,6 +15,9 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool started;
 
+/* In a child that was forked after the library had started in its parent. */
+static bool forked;
+
 /* A provider's fi_prov_ini calls us back, for its parameters and its log. */
 static _Thread_local bool starting;
 
@@ -46,9 +49,15 @@ static void warn_unknown_providers(void)
 	}
 }
 
+static void note_fork(void)
+{
+	forked = true;
+}
+
 static void start(void)
 {
 	starting = true;
+	(void)pthread_atfork(NULL, NULL, note_fork);
 	wf_settings_load();
 	/* Loaded ones first, so that of two equal versions the built-in one yields. */
 	add_builtin(wf_load_providers());
@@ -66,6 +75,10 @@ void wf_core_init(void)
 
 __attribute__((destructor)) static void stop(void)
 {
+	/* A lock that another thread of the parent held at the fork stays locked in the
+	 * child for ever, and what was open belongs to the parent. */
+	if (forked)
+		return;
 	/* Other threads have no business here any more, so no order is needed. */
 	if (!atomic_load_explicit(&started, memory_order_relaxed))
 		return;

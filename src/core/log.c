@@ -352,7 +352,7 @@ int wf_log_restore(struct fid_logging *log)
 	return 0;
 }
 
-void wf_log_fini(void)
+static void close_file(void)
 {
 	int fd = atomic_exchange(&log_fd, STDERR_FILENO);
 
@@ -360,10 +360,17 @@ void wf_log_fini(void)
 		(void)close(fd);
 }
 
+void wf_log_fini(void)
+{
+	atomic_store_explicit(&gate, 0, memory_order_relaxed);
+	close_file();
+	wf_log_filter_done(&log_conf.filter);
+}
+
 void wf_log_reset(void)
 {
 	(void)pthread_once(&log_once, log_init);
-	wf_log_fini();
+	close_file();
 	wf_log_filter_done(&log_conf.filter);
 	log_init();
 }

@@ -24,7 +24,7 @@ int wf_log_import(struct fid_logging *log);
  */
 int wf_log_restore(struct fid_logging *log);
 
-/* Close the log file; what is logged later goes to stderr. */
+/* Close the log file and free the configuration; nothing is logged from now on. */
 void wf_log_fini(void);
 
 /* Read the configuration again. For tests, before threads. */

@@ -308,6 +308,13 @@ out:
 	return err;
 }
 
+void wf_netifs_done(void)
+{
+	(void)pthread_mutex_lock(&cache_lock);
+	cache = wf_netifs_put(cache);
+	(void)pthread_mutex_unlock(&cache_lock);
+}
+
 struct wf_netifs *wf_netifs_put(struct wf_netifs *ifs)
 {
 	/* acq_rel: the other users' reads are done before the memory goes. */

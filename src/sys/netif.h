@@ -73,6 +73,9 @@ struct wf_netifs {
 int wf_netifs_get(bool rescan, struct wf_netifs **ret);
 /* NULL is fine. Returns NULL. */
 struct wf_netifs *wf_netifs_put(struct wf_netifs *ifs);
+/* The process keeps no snapshot from now on; what callers own stays theirs. Any number
+ * of calls; a later wf_netifs_get starts anew. */
+void wf_netifs_done(void);
 
 static inline const struct wf_netif *wf_netaddr_link(
 	const struct wf_netifs *ifs, const struct wf_netaddr *addr)

@@ -7,6 +7,7 @@
 #include "providers/tcp/param.h"
 #include "providers/tcp/tcp.h"
 #include "sys/compiler.h"
+#include "sys/netif.h"
 
 /* What the provider offers: reliable datagrams and connections, for each IP version. */
 
@@ -85,6 +86,7 @@ const struct wf_prov tcp_prov = {
 	.default_fabric = "TCP-IP",
 	.default_domain = "tcp",
 	.iface_param = "iface",
+	.cleanup = wf_netifs_done,
 	.endpoint = tcp_endpoint,
 	.scalable_ep = tcp_scalable_ep,
 	.passive_ep = tcp_passive_ep,

@@ -4,6 +4,7 @@
 #include "objects/info/offer.h"
 #include "providers/udp/udp.h"
 #include "sys/compiler.h"
+#include "sys/netif.h"
 
 /* What the provider offers: one template for each IP version. */
 
@@ -68,6 +69,7 @@ const struct wf_prov udp_prov = {
 	.default_fabric = "UDP-IP",
 	.default_domain = "udp",
 	.iface_param = "iface",
+	.cleanup = wf_netifs_done,
 	.endpoint = udp_endpoint,
 };
 
