@@ -5,6 +5,7 @@
  */
 #include <dirent.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -568,7 +569,7 @@ static void another_user_reaches_nothing(void)
 	node_close(&nodes[1]);
 }
 
-/* Somebody else made the directory that would be ours, and can write there. */
+/* Another user made the directory that would be ours, and can write there. */
 static void squat(void *arg)
 {
 	const char *path = arg;
@@ -577,38 +578,93 @@ static void squat(void *arg)
 	CHECK(!mkdir(path, 0777) && !chmod(path, 0777));
 }
 
-static void make_dir_names(char names[8][512], int *count)
+/* The path of the directory when none is taken. */
+static void directory(char path[512])
 {
 	struct node node;
 
+	path_count = 0;
 	node_open(&node, 0);
 	note_paths("/dev/shm");
 	node_close(&node);
-	for (int i = 0; i < path_count && *count < 8; i++)
-		memcpy(names[(*count)++], paths[i], sizeof(paths[i]));
+	/* The outermost came first. */
+	CHECK(path_count > 0 && !anything_left());
+	memcpy(path, paths[0], sizeof(paths[0]));
 }
 
-static void a_directory_of_somebody_else_is_not_used(void)
+static void in_own_network(unsigned int me)
 {
-	static char names[8][512];
-	struct node node;
-	int count = 0, ret;
+	if (me && unshare(CLONE_NEWNET))
+		skip("no network namespaces");
+}
+
+/* Environments differ, too. */
+static void in_another_environment(unsigned int me)
+{
+	CHECK(!setenv("XDG_RUNTIME_DIR", me ? "/tmp/a" : "/tmp/b", 1));
+	CHECK(me || !unsetenv("XDG_RUNTIME_DIR"));
+}
+
+/* Processes find each other all the same, also those that start at the same time, and
+ * in other namespaces; and they leave nothing. */
+static void the_directory_is_taken_by_another_user(void)
+{
+	static char path[512];
 
 	if (geteuid() != 0)
 		skip("needs root to become another user");
 	own_shm(NULL);
-	make_dir_names(names, &count);
-	CHECK(count > 0 && !anything_left());
-	/* The outermost came first. */
-	join(child(squat, names[0], 30));
-	ret = node_try(&node, 0, 0);
+	directory(path);
+	join(child(squat, path, 30));
+	for (int i = 0; i < 5; i++)
+		converse_in_two(NULL);
+	converse_in_two(in_own_network);
+	converse_in_two(in_another_environment);
 	path_count = 0;
-	note_paths(names[0]);
-	CHECK(path_count == 0);
-	if (!ret)
-		node_close(&node);
-	else
-		CHECK(ret == -FI_EACCES || ret == -FI_EPERM || ret == -FI_ENODATA);
+	note_paths("/dev/shm");
+	CHECK(path_count == 1 && !strcmp(paths[0], path));
+}
+
+struct late_squat {
+	struct signal_pipe taken;
+	uint16_t numbers[2];
+};
+
+static void meets_later(void *arg)
+{
+	struct late_squat *late = arg;
+	struct partner p;
+
+	pipe_wait(&late->taken);
+	partner_open(&p, 1, late->numbers);
+	converse(&p);
+	partner_close(&p);
+}
+
+/* The directory of another user goes while ours of another name is in use: those who
+ * come then find those who came before. */
+static void the_directory_of_another_user_goes(void)
+{
+	static char path[512];
+	struct late_squat late;
+	struct partner p;
+	pid_t pid;
+
+	if (geteuid() != 0)
+		skip("needs root to become another user");
+	own_shm(NULL);
+	directory(path);
+	join(child(squat, path, 30));
+	different_ports(late.numbers, 2);
+	pipe_open(&late.taken);
+	pid = child(meets_later, &late, 60);
+	partner_open(&p, 0, late.numbers);
+	CHECK(!rmdir(path) && !mkdir(path, 0700));
+	pipe_tell(&late.taken);
+	converse(&p);
+	partner_close(&p);
+	join(pid);
+	CHECK(!anything_left());
 }
 
 int main(int argc, char **argv)
@@ -629,8 +685,10 @@ int main(int argc, char **argv)
 		{ "dev_shm_fills_up", dev_shm_fills_up, 60 },
 		{ "no_dev_shm", no_dev_shm, 60 },
 		{ "another_user_reaches_nothing", another_user_reaches_nothing, 60 },
-		{ "a_directory_of_somebody_else_is_not_used",
-			a_directory_of_somebody_else_is_not_used, 60 },
+		{ "the_directory_is_taken_by_another_user",
+			the_directory_is_taken_by_another_user, 60 },
+		{ "the_directory_of_another_user_goes",
+			the_directory_of_another_user_goes, 60 },
 	};
 
 	return fault_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# What becomes of shm where /dev/shm is read-only, full or taken by somebody: an answer
-# and a reason, or it works. Needs mounts of its own.
+# What becomes of shm where /dev/shm is read-only, full or has another user's files of our
+# names: an answer and a reason, or it works. Needs mounts of its own.
 # Variables come from and go to lib.sh.
 # shellcheck source=tests/interop/lib.sh disable=SC2034,SC2154
 . "$(dirname "$0")/lib.sh"
@@ -58,16 +58,39 @@ refuses "no room for the directory" 'directory of our sockets: No space left'
 fresh nr_inodes=2
 refuses "no room for a socket" 'No space left'
 
+# with_taken NAME: it works, one line says why the sockets are elsewhere, and they are gone
+# afterwards.
+with_taken() {
+	server_env=(FI_LOG_LEVEL=warn FI_LOG_PROV=shm)
+	opens "$1"
+	server_env=()
+	[ "$(grep -c "$mine is not a directory of user" "$scratch/server.err")" = 1 ] || {
+		fail "$1: not one line that says so"
+		cat "$scratch/server.err"
+	}
+	[ "$(find /dev/shm -mindepth 1 ! -path "$mine" | wc -l)" = 0 ] ||
+		fail "$1: left behind: $(ls /dev/shm)"
+	[ -z "$(ls "$mine")" ] || fail "$1: in the directory: $(ls "$mine")"
+}
+
 fresh rw
 mkdir -m 755 "$mine"
-refuses "a directory open to others" 'with mode 755, possible user 0 with mode 700'
+with_taken "a directory open to others"
 fresh rw
-ln -s /tmp "$mine"
-refuses "a link" 'directory of our sockets: '
+mkdir /tmp/weft-target.$$
+ln -s /tmp/weft-target.$$ "$mine"
+with_taken "a link"
+rmdir /tmp/weft-target.$$
 if chown 12345 /dev/shm 2>/dev/null; then
 	fresh rw
 	mkdir -m 700 "$mine"
 	chown 12345 "$mine"
-	refuses "another user's directory" 'is of user 12345 with mode 700'
+	with_taken "another user's directory"
+	# Nor do those help that look as if they were ours, in any number.
+	for i in 1 2 3 4 5 6 7 8 9; do
+		mkdir -m 700 "$mine.000000000000000$i"
+		chown 12345 "$mine.000000000000000$i"
+	done
+	opens "many directories of another user"
 fi
 finish

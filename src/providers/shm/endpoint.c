@@ -46,7 +46,7 @@ static int shm_enable(struct wf_ep *wf)
 	ep->listener.ready = shm_dial_accept_ready;
 	ret = shm_watch_add(ep, &ep->listener, EPOLLIN);
 	if (ret) {
-		shm_socket_unlisten(ep->name, ep->listener.fd);
+		shm_socket_unlisten(ep->listener.fd);
 		ep->listener.fd = -1;
 	}
 	return ret;
@@ -76,7 +76,7 @@ static void shm_destroy(struct wf_ep *wf)
 	/* In a forked child all of it is still the parent's. */
 	if (ep->pid == getpid()) {
 		if (ep->listener.fd >= 0)
-			shm_socket_unlisten(ep->name, ep->listener.fd);
+			shm_socket_unlisten(ep->listener.fd);
 		end_conns(ep);
 		shm_peers_free(ep);
 	}

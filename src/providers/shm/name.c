@@ -2,19 +2,13 @@
 #include "providers/shm/name.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "providers/shm/log.h"
-
-#define ROOT "/dev/shm"
-/* The user, so that two never meet. */
-#define DIR_FORMAT "%s/weft-%lu"
 
 static int refuse(const char *what)
 {
@@ -97,84 +91,21 @@ static void spell_hash(const char *text, char *file, size_t len)
 		(uint64_t)(hash >> 64), (uint64_t)hash);
 }
 
-int shm_name_at(const char *file, char *path, size_t len)
+/* False: no room. */
+static bool join(const char *dir, const char *file, char *path, size_t len)
 {
-	int n = snprintf(
-		path, len, DIR_FORMAT "/%s", ROOT, (unsigned long)geteuid(), file);
+	int n = snprintf(path, len, "%s/%s", dir, file);
 
-	return n < 0 || (size_t)n >= len ? -ENAMETOOLONG : 0;
+	return n >= 0 && (size_t)n < len;
 }
 
-int shm_name_path(const char *name, char *path, size_t len)
+int shm_name_path(const char *dir, const char *name, char *path, size_t len)
 {
 	char file[SHM_NAME_MAX * 3];
 
 	name = wf_addrstr_name(name);
-	if (spell_file(name, file, sizeof(file)) && !shm_name_at(file, path, len))
+	if (spell_file(name, file, sizeof(file)) && join(dir, file, path, len))
 		return 0;
 	spell_hash(name, file, sizeof(file));
-	return shm_name_at(file, path, len);
-}
-
-/* The directory. */
-
-static int check_dir(int fd, const char *path)
-{
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return -errno;
-	if (st.st_uid == geteuid() && (st.st_mode & 07777) == 0700)
-		return 0;
-	shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-		"refused: %s: is of user %lu with mode %03o, possible user %lu with "
-		"mode "
-		"700; remove it\n",
-		path, (unsigned long)st.st_uid, (unsigned int)st.st_mode & 07777,
-		(unsigned long)geteuid());
-	return -EACCES;
-}
-
-int shm_name_dir_in(const char *root)
-{
-	char path[256];
-	int fd, err = 0, n;
-
-	n = snprintf(path, sizeof(path), DIR_FORMAT, root, (unsigned long)geteuid());
-	if (n < 0 || (size_t)n >= sizeof(path))
-		return -ENAMETOOLONG;
-	if (mkdir(path, 0700) && errno != EEXIST)
-		err = -errno;
-	/* It may be there although none could be made. */
-	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0 && !err && errno == ENOENT)
-		return -ENOENT;
-	if (fd < 0) {
-		err = err ? err : -errno;
-		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"refused: %s, the directory of our sockets: %s\n", path,
-			strerror(-err));
-		return err;
-	}
-	err = check_dir(fd, path);
-	if (err) {
-		(void)close(fd);
-		return err;
-	}
-	return fd;
-}
-
-int shm_name_dir(void)
-{
-	return shm_name_dir_in(ROOT);
-}
-
-int shm_name_usable(void)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), DIR_FORMAT, ROOT, (unsigned long)geteuid());
-	if (!faccessat(AT_FDCWD, path, R_OK | W_OK | X_OK, AT_EACCESS))
-		return 0;
-	return faccessat(AT_FDCWD, ROOT, W_OK | X_OK, AT_EACCESS) ? -errno : 0;
+	return join(dir, file, path, len) ? 0 : -ENAMETOOLONG;
 }

@@ -9,9 +9,8 @@
 #include "sys/addrstr.h"
 
 /*
- * What endpoints are called, and where their sockets are: in a directory of /dev/shm
- * that belongs to this user alone. Names are in the one spelling of sys/addrstr.h and
- * padded, as address vectors keep them.
+ * What endpoints are called. Names are in the one spelling of sys/addrstr.h and padded,
+ * as address vectors keep them. Their sockets are in a directory (dir.h).
  */
 enum { SHM_NAME_MAX = WF_ADDRSTR_MAX };
 
@@ -26,22 +25,10 @@ int shm_name_make(const struct fi_info *info, char *ret_name);
 /* A name that an application gives (fi_setname), as it is. -FI_EINVAL, logged. */
 int shm_name_read(const void *addr, size_t len, char *ret_name);
 
-/* The path of the socket of endpoint @name, which only depends on that and the user:
- * the name, spelled for a file, or a hash where it is too long. -ENAMETOOLONG: @len is
- * less than any struct sockaddr_un has room for. */
-int shm_name_path(const char *name, char *path, size_t len);
-
-/* The path of a file in the directory. -ENAMETOOLONG: that is none of ours. */
-int shm_name_at(const char *file, char *path, size_t len);
-
-/*
- * The directory, made if need be: a descriptor, which may be locked (flock) to be alone
- * in changing it. -EACCES: it is not ours alone. -ENOENT: somebody removed it just now.
- * Other errors of the system: /dev/shm is full, read-only or not there. All are logged.
- */
-int shm_name_dir(void);
-/* The same below @root instead of /dev/shm. */
-int shm_name_dir_in(const char *root);
+/* The path of the socket of endpoint @name in directory @dir: the name, spelled for a
+ * file, or a hash where it is too long. -ENAMETOOLONG: @len is less than any struct
+ * sockaddr_un has room for. */
+int shm_name_path(const char *dir, const char *name, char *path, size_t len);
 
 /*
  * Is @node, as fi_getinfo was given it for a peer, on a machine that there is, so that
@@ -49,8 +36,5 @@ int shm_name_dir_in(const char *root);
  * an endpoint goes by, or a host's name. -FI_ENODATA, logged: nobody can be there.
  */
 int shm_name_known(const char *node, uint64_t flags);
-
-/* May there be a directory? 0 or a negative errno; makes nothing. */
-int shm_name_usable(void);
 
 #endif

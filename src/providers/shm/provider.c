@@ -6,6 +6,7 @@
 #include "objects/fabric.h"
 #include "objects/info/info.h"
 #include "objects/info/offer.h"
+#include "providers/shm/dir.h"
 #include "providers/shm/shm.h"
 #include "sys/compiler.h"
 
@@ -86,7 +87,7 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info)
 {
-	int err = shm_name_usable();
+	int err = shm_dir_usable(SHM_DIR_ROOT);
 	struct fi_info *list;
 
 	if (err) {

@@ -17,6 +17,7 @@
  *
  *   wire.h, ring.h    the memory that two endpoints share, and how records move in it
  *   region.c          that memory: made, checked, mapped
+ *   dir.c, listen.c   where sockets are: directories, names in them
  *   socket.c          the exchange over a unix socket that hands it over
  *   dial.c, peer.c    connections in the making; peers by address
  *   conn.c            a connection in use and its end
@@ -25,7 +26,7 @@
  *   tx.c, send.c      operations out; rx.c, recv.c, unexp.c, access.c, bulk.c records
  * in progress.c        which connections are looked at, and when; wait.c for sleepers
  *
- * An endpoint has a socket by its name in /dev/shm. The first operation to a peer
+ * An endpoint has a socket by its name below /dev/shm. The first operation to a peer
  * connects to his; memory that no file system knows goes along, and the socket stays
  * open: the kernel closes it with the process, which is how the other end learns of a
  * death. So whoever is killed leaves nothing but the name of a socket, which the next

@@ -42,14 +42,19 @@ struct shm_hello {
 
 /* All: 0 or a negative errno. */
 
+/* ---- listen.c ---- */
+
 /* Listen at the endpoint's name; -EADDRINUSE: somebody does. */
 int shm_socket_listen(const char *name, int *ret_fd);
 /* Does somebody listen at name @node, or at one that goes on with ":" behind it? */
 bool shm_socket_knows(const char *node);
 /* No more; the name is free. */
-void shm_socket_unlisten(const char *name, int fd);
+void shm_socket_unlisten(int fd);
 /* -ENOENT and -ECONNREFUSED: nobody is there; -EAGAIN: too many wait there. */
 int shm_socket_connect(const char *name, int *ret_fd);
+
+/* ---- socket.c ---- */
+
 /* -EAGAIN: nobody waits. */
 int shm_socket_accept(int listener, int *ret_fd);
 /* The process at the other end, 0: not visible from here. -EACCES: of another user. */

@@ -5,9 +5,9 @@
 #include "sys/clock.h"
 
 /*
- * What ends a sleep: the epoll set with the sockets, and a timer for what has a deadline.
- * A peer sends a byte when it writes a record while we are armed, and when it tells how
- * far it has read while we wait for room.
+ * What ends a sleep: the epoll set with the sockets, and a timer for what has a
+ * deadline. A peer sends a byte when it writes a record while we are armed, and when it
+ * tells how far it has read while we wait for room.
  */
 
 enum { PULL_NS = 50000, FULL_NS = 200000 };

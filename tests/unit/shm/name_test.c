@@ -2,13 +2,12 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <ftw.h>
-#include <sys/file.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "providers/shm/name.h"
+
+#define DIR "/dev/shm/weft-1234567"
 
 struct fi_provider shm_fi = { .name = "shm" };
 
@@ -86,7 +85,7 @@ static const char *path_of(const char *name)
 	static char path[sizeof(((struct sockaddr_un *)0)->sun_path)];
 
 	memset(path, '#', sizeof(path));
-	assert_int_equal(shm_name_path(name, path, sizeof(path)), 0);
+	assert_int_equal(shm_name_path(DIR, name, path, sizeof(path)), 0);
 	return path;
 }
 
@@ -94,11 +93,9 @@ static const char *path_of(const char *name)
 static const char *file_of(const char *name)
 {
 	const char *path = path_of(name);
-	char dir[64];
 
-	(void)snprintf(dir, sizeof(dir), "/dev/shm/weft-%u/", (unsigned int)geteuid());
-	assert_int_equal(strncmp(path, dir, strlen(dir)), 0);
-	return path + strlen(dir);
+	assert_int_equal(strncmp(path, DIR "/", sizeof(DIR)), 0);
+	return path + sizeof(DIR);
 }
 
 static void paths(void **state)
@@ -140,81 +137,7 @@ static void every_length(void **state)
 			assert_true(!hashed && strlen(file) == 3 * len);
 	}
 	assert_true(hashed);
-	assert_int_equal(shm_name_path(name, path, 30), -ENAMETOOLONG);
-	assert_int_equal(shm_name_at("x", path, sizeof(path)), 0);
-	assert_string_equal(path, path_of("x"));
-}
-
-/* Directories of our own making to try the directory in. */
-static char root[64], dir[128];
-
-static int root_setup(void **state)
-{
-	(void)snprintf(root, sizeof(root), "/tmp/weft-name-test-XXXXXX");
-	if (!mkdtemp(root))
-		return -1;
-	(void)snprintf(dir, sizeof(dir), "%s/weft-%u", root, (unsigned int)geteuid());
-	return 0;
-}
-
-static int drop(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	return remove(path);
-}
-
-static int root_teardown(void **state)
-{
-	return nftw(root, drop, 4, FTW_DEPTH | FTW_PHYS);
-}
-
-static void dir_is_private(void **state)
-{
-	struct stat st;
-	int fd[2];
-
-	for (size_t i = 0; i < 2; i++) {
-		fd[i] = shm_name_dir_in(root);
-		assert_true(fd[i] >= 0);
-	}
-	assert_int_equal(stat(dir, &st), 0);
-	assert_int_equal(st.st_mode, S_IFDIR | 0700);
-	assert_int_equal(flock(fd[0], LOCK_EX | LOCK_NB), 0);
-	assert_int_equal(flock(fd[1], LOCK_EX | LOCK_NB), -1);
-	close(fd[0]);
-	assert_int_equal(flock(fd[1], LOCK_EX | LOCK_NB), 0);
-	close(fd[1]);
-}
-
-static void dir_of_others(void **state)
-{
-	/* Ours, but open to others. */
-	assert_int_equal(mkdir(dir, 0700), 0);
-	assert_int_equal(chmod(dir, 0755), 0);
-	assert_int_equal(shm_name_dir_in(root), -EACCES);
-	assert_int_equal(chmod(dir, 0700), 0);
-	if (geteuid())
-		return;
-	assert_int_equal(chown(dir, 12345, 12345), 0);
-	assert_int_equal(shm_name_dir_in(root), -EACCES);
-}
-
-static void dir_is_none(void **state)
-{
-	char target[96];
-	FILE *file;
-
-	/* A link would let somebody else choose. */
-	(void)snprintf(target, sizeof(target), "%s/target", root);
-	assert_int_equal(mkdir(target, 0700), 0);
-	assert_int_equal(symlink(target, dir), 0);
-	assert_true(shm_name_dir_in(root) < 0);
-	assert_int_equal(unlink(dir), 0);
-
-	file = fopen(dir, "w");
-	assert_non_null(file);
-	(void)fclose(file);
-	assert_int_equal(shm_name_dir_in(root), -ENOTDIR);
-	assert_int_equal(shm_name_dir_in("/nowhere/at/all"), -ENOENT);
+	assert_int_equal(shm_name_path(DIR, name, path, 20), -ENAMETOOLONG);
 }
 
 int main(void)
@@ -225,11 +148,6 @@ int main(void)
 		cmocka_unit_test(too_long_with_number),
 		cmocka_unit_test(paths),
 		cmocka_unit_test(every_length),
-		cmocka_unit_test_setup_teardown(
-			dir_is_private, root_setup, root_teardown),
-		cmocka_unit_test_setup_teardown(
-			dir_of_others, root_setup, root_teardown),
-		cmocka_unit_test_setup_teardown(dir_is_none, root_setup, root_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "providers/shm/dir.h"
+#include "providers/shm/socket.h"
+
+/*
+ * Names of sockets in the directories that only we may use. A process that was killed
+ * leaves its name; the next one to open an endpoint removes it, with the directory
+ * locked, so that a name that is being made is not taken for a leftover.
+ */
+
+enum { BACKLOG = 4096 };
+
+static int address_in(const char *dir, const char *name, struct sockaddr_un *ret)
+{
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	return shm_name_path(dir, name, ret->sun_path, sizeof(ret->sun_path));
+}
+
+/* False: the path is too long to be one of ours. */
+static bool address_of_file(const char *dir, const char *file, struct sockaddr_un *ret)
+{
+	size_t dir_len = strlen(dir), len = strlen(file);
+
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (dir_len + 1 + len >= sizeof(ret->sun_path))
+		return false;
+	memcpy(ret->sun_path, dir, dir_len);
+	ret->sun_path[dir_len] = '/';
+	memcpy(ret->sun_path + dir_len + 1, file, len + 1);
+	return true;
+}
+
+/* A socket of another kind is refused in a different way than none, and the owner of
+ * this one hears nothing of it. */
+static bool is_leftover(int probe, const struct sockaddr_un *addr)
+{
+	return connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) &&
+	       errno == ECONNREFUSED;
+}
+
+/* @dir is locked. */
+static void remove_leftovers(const char *dir)
+{
+	int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	DIR *list = opendir(dir);
+	struct sockaddr_un addr;
+	struct dirent *entry;
+
+	while (list && probe >= 0 && (entry = readdir(list)))
+		if (entry->d_type == DT_SOCK &&
+			address_of_file(dir, entry->d_name, &addr) &&
+			is_leftover(probe, &addr))
+			(void)unlink(addr.sun_path);
+	if (list)
+		(void)closedir(list);
+	if (probe >= 0)
+		(void)close(probe);
+}
+
+/* Of a name that is too long for a file only the whole is known. */
+static bool goes_by(const char *file, const char *node)
+{
+	size_t len = strlen(node);
+
+	return !strncmp(file, node, len) && (!file[len] || file[len] == ':');
+}
+
+static bool knows_in(const char *dir, const char *node, int probe)
+{
+	struct sockaddr_un addr, wanted;
+	bool known = false;
+	struct dirent *entry;
+	DIR *list = NULL;
+
+	if (!address_in(dir, node, &wanted))
+		list = opendir(dir);
+	while (list && !known && (entry = readdir(list)))
+		known = goes_by(entry->d_name, strrchr(wanted.sun_path, '/') + 1) &&
+			address_of_file(dir, entry->d_name, &addr) &&
+			!is_leftover(probe, &addr);
+	if (list)
+		(void)closedir(list);
+	return known;
+}
+
+bool shm_socket_knows(const char *node)
+{
+	int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct shm_dirs dirs;
+	bool known = false;
+
+	if (probe < 0)
+		return false;
+	shm_dirs_find(SHM_DIR_ROOT, &dirs);
+	for (unsigned int i = 0; i < dirs.count && !known; i++)
+		known = knows_in(dirs.path[i], node, probe);
+	(void)close(probe);
+	return known;
+}
+
+/* Zombies are gone, too. */
+static bool is_gone(pid_t pid)
+{
+	struct pollfd poll_fd = { .events = POLLIN };
+	bool gone;
+
+	poll_fd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (poll_fd.fd < 0)
+		return errno == ESRCH;
+	gone = poll(&poll_fd, 1, 0) > 0;
+	(void)close(poll_fd.fd);
+	return gone;
+}
+
+/* Whoever listens there is gone, but a child of his has the socket open and will never
+ * accept. */
+static bool is_inherited(const struct sockaddr_un *addr)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool ret;
+	pid_t pid = 0;
+
+	if (fd < 0)
+		return false;
+	ret = !connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) &&
+	      !shm_socket_peer(fd, &pid) && pid > 0 && is_gone(pid);
+	(void)close(fd);
+	return ret;
+}
+
+/* The directories are locked, and leftovers removed. */
+static bool is_taken(const struct sockaddr_un *addr)
+{
+	if (access(addr->sun_path, F_OK))
+		return false;
+	if (!is_inherited(addr))
+		return true;
+	(void)unlink(addr->sun_path);
+	return false;
+}
+
+/* Free in all of them; @ret is the address in the first. Others that are empty go. */
+static int find_free(
+	const struct shm_dirs *dirs, const char *name, struct sockaddr_un *ret)
+{
+	int err = 0;
+
+	for (unsigned int i = dirs->count; i-- > 0 && !err;) {
+		remove_leftovers(dirs->path[i]);
+		err = address_in(dirs->path[i], name, ret);
+		if (!err && is_taken(ret))
+			err = -EADDRINUSE;
+		if (i)
+			(void)rmdir(dirs->path[i]);
+	}
+	return err;
+}
+
+int shm_socket_listen(const char *name, int *ret_fd)
+{
+	struct shm_dirs_lock lock;
+	struct sockaddr_un addr;
+	int fd = -1, ret = shm_dirs_lock(SHM_DIR_ROOT, &lock);
+
+	if (ret)
+		return ret;
+	ret = find_free(&lock.dirs, name, &addr);
+	if (ret)
+		goto out;
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (fd < 0 || bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) ||
+		listen(fd, BACKLOG))
+		ret = -errno;
+	if (!ret)
+		*ret_fd = fd;
+	else if (fd >= 0)
+		(void)close(fd);
+out:
+	shm_dirs_unlock(&lock);
+	return ret;
+}
+
+void shm_socket_unlisten(int fd)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(addr);
+	char *slash;
+
+	/* While we listen the name is ours. */
+	if (!getsockname(fd, (struct sockaddr *)&addr, &len) &&
+		(slash = strrchr(addr.sun_path, '/'))) {
+		(void)unlink(addr.sun_path);
+		*slash = '\0';
+		shm_dir_remove(addr.sun_path);
+	}
+	(void)close(fd);
+}
+
+static int connect_in(const struct shm_dirs *dirs, const char *name, int fd)
+{
+	struct sockaddr_un addr;
+	int ret = -ENOENT;
+
+	for (unsigned int i = 0; i < dirs->count; i++) {
+		ret = address_in(dirs->path[i], name, &addr);
+		if (!ret && connect(fd, (const struct sockaddr *)&addr, sizeof(addr)))
+			ret = -errno;
+		if (ret != -ENOENT && ret != -ECONNREFUSED)
+			break;
+	}
+	return ret;
+}
+
+int shm_socket_connect(const char *name, int *ret_fd)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), ret;
+	struct shm_dirs dirs;
+
+	if (fd < 0)
+		return -errno;
+	shm_dirs_plain(SHM_DIR_ROOT, &dirs);
+	ret = connect_in(&dirs, name, fd);
+	if (ret == -ENOENT || ret == -ECONNREFUSED) {
+		shm_dirs_find(SHM_DIR_ROOT, &dirs);
+		ret = connect_in(&dirs, name, fd);
+	}
+	if (ret)
+		(void)close(fd);
+	else
+		*ret_fd = fd;
+	return ret;
+}
