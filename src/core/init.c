@@ -73,7 +73,11 @@ void wf_core_init(void)
 		(void)pthread_once(&once, start);
 }
 
-__attribute__((destructor)) static void stop(void)
+/* With a number, so that it is the last one: those of other rooms log and ask for
+ * parameters. */
+enum { LAST = 101 };
+
+__attribute__((destructor(LAST))) static void stop(void)
 {
 	/* A lock that another thread of the parent held at the fork stays locked in the
 	 * child for ever, and what was open belongs to the parent. */

@@ -43,6 +43,9 @@ const struct wf_core_param wf_core_params[] = {
 	{ "av_remove_cleanup", FI_PARAM_BOOL, "false",
 	  "removing an address also closes hidden connections to that peer, which may "
 	  "cut transfers the peer still has under way" },
+	{ "flush_timeout", FI_PARAM_INT, "5000",
+	  "milliseconds that closing an endpoint, and the end of the process, wait at "
+	  "most until what was injected or is complete has left; 0: not at all" },
 	{ "fork_unsafe", FI_PARAM_BOOL, "no",
 	  "the application never forks, so providers may drop what protects forked "
 	  "memory" },

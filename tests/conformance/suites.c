@@ -52,6 +52,8 @@
 	X(atomic)                                                                      \
 	X(connect)                                                                     \
 	X(srx)                                                                         \
+	X(leaving)                                                                     \
+	X(leaving_scalable)                                                            \
 	X(level)                                                                       \
 	X(order)                                                                       \
 	X(rma_event)                                                                   \

@@ -49,6 +49,21 @@ static void all_leave_where_nobody_polls(void **state)
 	close(fd);
 }
 
+/* Nor one whose messages are to be acknowledged: no completion of these is told. */
+static void all_leave_with_a_level(void **state)
+{
+	uint64_t flags = FI_TRANSMIT | FI_DELIVERY_COMPLETE, none = FI_TRANSMIT;
+	struct rdm *rdm = *state;
+	fi_addr_t addr;
+	int fd = connect_peer(rdm, &addr);
+
+	assert_int_equal(fi_control(&rdm->t.ep->fid, FI_SETOPSFLAG, &flags), 0);
+	inject(rdm, addr, ALONE);
+	expect_there(fd, ALONE);
+	assert_int_equal(fi_control(&rdm->t.ep->fid, FI_SETOPSFLAG, &none), 0);
+	close(fd);
+}
+
 static void a_stream_leaves_together(void **state)
 {
 	struct rdm *rdm = *state;
@@ -153,6 +168,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		EACH(all_leave_where_nobody_polls),
+		EACH(all_leave_with_a_level),
 		EACH(a_stream_leaves_together),
 		EACH(a_lone_one_leaves_at_once),
 		EACH(order_is_kept),

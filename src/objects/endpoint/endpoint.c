@@ -3,6 +3,7 @@
 
 #include "objects/absent/absent.h"
 #include "objects/endpoint/context.h"
+#include "objects/endpoint/flush.h"
 #include "objects/endpoint/transfer.h"
 
 /*
@@ -89,6 +90,7 @@ static int ep_enable(struct wf_ep *ep)
 	if (ret)
 		goto out;
 	wf_ep_finish_tables(ep);
+	wf_ep_flush_know(ep);
 	ep->enabled = true;
 out:
 	pthread_mutex_unlock(&ep->control);
@@ -113,11 +115,13 @@ int wf_ep_put(struct wf_ep *ep)
 	ep->handles--;
 	pthread_mutex_unlock(&ep->control);
 	if (last) {
+		wf_ep_flush(ep);
 		ret = wf_transfer_close(ep);
 		if (ret) {
 			ep->handles++;
 			return ret;
 		}
+		wf_ep_flush_forget(ep);
 		wf_ep_cleanup_stop(ep);
 		wf_ep_progress_detach(ep);
 		wf_trigger_purge(ep);
@@ -318,6 +322,7 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 		goto err_lock;
 	init_limits(ep);
 	init_tables(ep, context);
+	wf_list_init(&ep->flush_link);
 	wf_ep_settle_flags(ep);
 	wf_ep_progress_init(ep);
 	wf_domain_ref(domain);

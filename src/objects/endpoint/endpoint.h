@@ -65,6 +65,13 @@ struct wf_xfer_ops {
 	 * FI_ECANCELED entry written. ep->lock held. */
 	bool (*cancel)(struct wf_ep *ep, void *context);
 
+	/* Is nothing left here of what is the library's to send: injected, or complete
+	 * for the application? It has gone on its way, or cannot any more. Asked again
+	 * and again, with a call of progress() after each false, before the endpoint or
+	 * a context of it is closed and at the end of the process; ep->flushing is set
+	 * meanwhile. Locks as for progress(). NULL: nothing ever waits. */
+	bool (*flushed)(struct wf_ep *ep);
+
 	/* Release everything of the transport, call wf_ep_done and free the memory.
 	 * Accepts an endpoint whose opening or enabling failed half-way. No lock held,
 	 * nothing runs any more. */
@@ -168,6 +175,9 @@ struct wf_ep {
 	unsigned int handles;         /* the endpoint and its aliases: the last frees */
 	struct wf_transfer *transfer; /* a peer on top of us, or NULL; see transfer.h */
 	struct wf_ep_cleanup *cleanup; /* NULL: addresses may go unnoticed */
+	struct wf_list flush_link;     /* see flush.h; guarded there */
+	int flush_pid;                 /* the process that enabled it */
+	bool flushing;                 /* @lock held: somebody waits for the end */
 
 	/* Receiving, with xfer->srx_ops; settled when the endpoint is enabled. */
 	struct fid_peer_srx *srx;   /* what the transport calls */

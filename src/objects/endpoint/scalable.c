@@ -3,6 +3,7 @@
 
 #include "objects/absent/absent.h"
 #include "objects/endpoint/context.h"
+#include "objects/endpoint/flush.h"
 
 /* The scalable endpoint itself; see scalable.h. Its contexts are in context.c. */
 
@@ -24,6 +25,8 @@ int wf_sep_enable_core(struct wf_ep *core)
 	ret = core->xfer->enable(core);
 	if (!ret)
 		ret = wf_ep_progress_attach(core);
+	if (!ret)
+		wf_ep_flush_know(core);
 	core->enabled = !ret;
 	return ret;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "objects/endpoint/flush.h"
 #include "objects/endpoint/name.h"
 #include "objects/op/build.h"
 #include "providers/lnx/lnx.h"
@@ -55,6 +56,23 @@ static int lnx_enable(struct wf_ep *wf)
 	if (wf->start_rx == wf_srx_start)
 		wf->start_rx = lnx_start_rx;
 	return 0;
+}
+
+/* Members of other libraries see to that by themselves. */
+static bool lnx_flushed(struct wf_ep *wf)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	bool done = true;
+
+	for (unsigned int i = 0; i < ep->count; i++) {
+		struct lnx_rail *rail = &ep->rail[i];
+
+		if (!rail->here || wf_ep_flushed(rail->here))
+			continue;
+		lnx_rail_wake(ep, rail);
+		done = false;
+	}
+	return done;
 }
 
 static void close_rails(struct lnx_ep *ep)
@@ -149,7 +167,7 @@ static int lnx_control(struct fid *fid, int command, void *arg)
 		.lock_kind = (kind), .start = lnx_start, .progress = lnx_progress,     \
 		.srx_ops = &no_messages, .enable = lnx_enable, .destroy = lnx_destroy, \
 		.getname = lnx_getname, .atomic_valid = lnx_atomic_valid,              \
-		.tx_left = lnx_tx_left,                                                \
+		.flushed = lnx_flushed, .tx_left = lnx_tx_left,                        \
 	}
 
 /* Most members call the kernel while our lock is held. */

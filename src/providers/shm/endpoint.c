@@ -128,6 +128,7 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 	.send_small = shm_send_small,
 	.small_size = SHM_INLINE_MAX,
 	.progress = shm_progress,
+	.flushed = shm_flushed,
 	.srx_ops = &shm_srx_ops,
 	.srx_addr = shm_srx_addr,
 	.enable = shm_enable,

@@ -115,6 +115,9 @@ void shm_look_soon(struct shm_ep *ep);
  * all the same. */
 void shm_woken(struct shm_ep *ep);
 
+/* closing.c */
+bool shm_flushed(struct wf_ep *ep);
+
 /* unexp.c */
 extern struct fi_ops_srx_peer shm_srx_ops;
 fi_addr_t shm_srx_addr(struct fi_peer_rx_entry *entry);

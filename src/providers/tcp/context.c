@@ -10,8 +10,8 @@
  * Contexts of scalable endpoints; see the header.
  *
  * One that is closed lets go of the application's memory at once, but not of the
- * connections, which others use: what was not begun is forgotten, what was begun goes
- * on from a copy, and what is still to come is dropped.
+ * connections, which others use: what was not begun is forgotten unless it was
+ * injected, what was begun goes on from a copy, and what is still to come is dropped.
  */
 
 static struct tcp_ep *core_of(struct wf_ep *ctx)
@@ -159,10 +159,10 @@ static void drop_results(struct tcp_conn *conn, struct tcp_source *from)
 	}
 }
 
-/* Operations that have not begun; those whose data is cleared have. @conn: NULL for
- * those that wait for one, of which none has. */
-static void forget_list(
-	struct tcp_conn *conn, struct tcp_source *from, struct wf_list *list)
+/* Operations that have not begun; those whose data is cleared have, and what was
+ * injected goes on. @conn: NULL for those that wait for one, of which none has. */
+static void forget_list(struct tcp_ep *ep, struct tcp_conn *conn,
+	struct tcp_source *from, struct wf_list *list)
 {
 	wf_list_foreach_safe(link, list)
 	{
@@ -172,6 +172,10 @@ static void forget_list(
 			continue;
 		if (conn && tx->rendezvous) {
 			keep(conn, from, tx);
+			continue;
+		}
+		if (tx->op_flags & FI_INJECT) {
+			disown(ep, tx);
 			continue;
 		}
 		wf_list_remove(&tx->link);
@@ -195,7 +199,7 @@ static void leave_conn(struct tcp_conn *conn, struct tcp_source *from)
 	keep(conn, from, conn->cur);
 	for (unsigned int i = 0; i < conn->rts.room; i++)
 		keep(conn, from, conn->rts.at[i]);
-	forget_list(conn, from, &conn->txq);
+	forget_list(conn->ep, conn, from, &conn->txq);
 	for (uint32_t i = stage ? stage->mark_tail : 0; stage && i != stage->mark_head;
 		i++)
 		if (stage->marks[i & stage->mark_mask].from == from)
@@ -212,7 +216,7 @@ static void close_source(struct tcp_ep *ep, struct tcp_source *from)
 	}
 	for (struct wf_remote *remote = wf_remotes_next(remotes, NULL); remote;
 		remote = wf_remotes_next(remotes, remote))
-		forget_list(NULL, from, &remote->pending);
+		forget_list(ep, NULL, from, &remote->pending);
 	*from = (struct tcp_source){ .ep = NULL };
 }
 

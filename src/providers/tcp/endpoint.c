@@ -150,6 +150,7 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
 	.start = tcp_start,
 	.progress = tcp_progress,
+	.flushed = tcp_flushed,
 	.srx_ops = &tcp_srx_ops,
 	.srx_addr = tcp_srx_addr,
 	.enable = tcp_enable,

@@ -193,10 +193,18 @@ void tcp_tx_flush(struct tcp_conn *conn)
 		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
 }
 
+/* Does the application wait for its completion? */
+static bool is_reported(const struct wf_list *link)
+{
+	return (wf_list_entry(link, struct tcp_tx, link)->op_flags &
+		       (FI_INJECT | FI_COMPLETION)) != FI_INJECT;
+}
+
 /* Of what it has to ask for, the application does so. */
 static bool will_be_asked_for(const struct tcp_conn *conn)
 {
-	return conn->cur || !wf_list_empty(&conn->txq) ||
+	return conn->cur ||
+	       (!wf_list_empty(&conn->txq) && is_reported(conn->txq.next)) ||
 	       (conn->stage && conn->stage->mark_head != conn->stage->mark_tail);
 }
 

@@ -68,6 +68,8 @@ struct tcp_sock_debt {
 	bool unacked;           /* it was sent; else the other end's window is closed */
 	unsigned int probes;    /* of the closed window, unanswered */
 	unsigned int silent_ms; /* since the last acknowledgement of anything */
+	unsigned int retries;   /* of what was sent, in a row and unanswered */
+	bool unsent;            /* some of it has not been sent */
 };
 
 /* False: nothing, or the socket is beyond being asked. */

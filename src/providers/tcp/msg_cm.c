@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "objects/endpoint/flush.h"
 #include "objects/endpoint/name.h"
 #include "providers/tcp/listen.h"
 #include "providers/tcp/msg_cm.h"
@@ -323,6 +324,7 @@ static int msg_shutdown(struct fid_ep *fid, uint64_t flags)
 
 	if (flags)
 		return refuse("fi_shutdown", -FI_EINVAL, "flags are reserved");
+	wf_ep_flush(&ep->ep);
 	wf_ep_srx_lock(&ep->ep);
 	wf_lock(&ep->ep.lock);
 	if (cm->conn) {

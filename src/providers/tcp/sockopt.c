@@ -113,16 +113,19 @@ bool tcp_sock_owes(int fd, struct tcp_sock_debt *ret)
 {
 	struct tcp_info info;
 	socklen_t len = sizeof(info);
-	int bytes = 0;
+	int bytes = 0, unsent = 0;
 
 	if (ioctl(fd, SIOCOUTQ, &bytes) || bytes <= 0)
 		return false;
+	(void)ioctl(fd, SIOCOUTQNSD, &unsent);
 	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) || len < sizeof(info))
 		return false;
 	*ret = (struct tcp_sock_debt){
 		.unacked = info.tcpi_unacked,
 		.probes = info.tcpi_probes,
 		.silent_ms = info.tcpi_last_ack_recv,
+		.retries = info.tcpi_retransmits,
+		.unsent = unsent > 0,
 	};
 	return true;
 }

@@ -138,6 +138,9 @@ void tcp_look_soon(struct tcp_ep *ep);
 /* Somebody took the end of their sleep from them: set it again. */
 void tcp_timer_again(struct tcp_ep *ep);
 
+/* closing.c */
+bool tcp_flushed(struct wf_ep *ep);
+
 /* recv.c */
 extern struct fi_ops_srx_peer tcp_srx_ops;
 fi_addr_t tcp_srx_addr(struct fi_peer_rx_entry *entry);

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/flush.h"
+
+#include <dirent.h>
+#include <rdma/providers/fi_prov.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "objects/endpoint/internal.h"
+#include "objects/endpoint/scalable.h"
+#include "sys/clock.h"
+
+/*
+ * Waiting is progress with pauses that grow: what is waited for may be room in a ring,
+ * of which no descriptor tells. The other endpoints of the domain make progress
+ * meanwhile, since the receiver may be one of them.
+ */
+enum {
+	TIMEOUT_MS = 5000, /* unless FI_FLUSH_TIMEOUT says otherwise */
+	YIELDS = 32,       /* pauses that give the processor away, before others */
+	PAUSE_NS = 20000,
+	PAUSE_MAX_NS = 1000000,
+};
+
+/*
+ * Enabled endpoints, for the end of the process. @holder guards the list and is the
+ * number of the process that holds it: a forked child may find it held by a thread of
+ * its parent, and the list is its parent's.
+ */
+static atomic_int holder;
+static struct wf_list known = { &known, &known };
+static atomic_int known_in; /* the process that @known is of; 0: nothing was enabled */
+
+static void pause_for(unsigned int round)
+{
+	struct timespec pause = { 0 };
+	uint64_t ns = (uint64_t)PAUSE_NS << WF_MIN(round / YIELDS, 6u);
+
+	if (round < YIELDS) {
+		(void)sched_yield();
+		return;
+	}
+	pause.tv_nsec = (long)WF_MIN(ns, (uint64_t)PAUSE_MAX_NS);
+	(void)nanosleep(&pause, NULL);
+}
+
+static bool try_hold(int self)
+{
+	int expected = 0;
+
+	if (atomic_compare_exchange_strong(&holder, &expected, self))
+		return true;
+	return expected != self &&
+	       atomic_compare_exchange_strong(&holder, &expected, self);
+}
+
+static void hold(void)
+{
+	int self = (int)getpid();
+
+	for (unsigned int round = 0; !try_hold(self); round++)
+		pause_for(round);
+}
+
+static void let_go(void)
+{
+	atomic_store(&holder, 0);
+}
+
+void wf_ep_flush_know(struct wf_ep *ep)
+{
+	int self = (int)getpid();
+
+	ep->flush_pid = self;
+	if (!ep->xfer->flushed)
+		return;
+	hold();
+	if (atomic_load(&known_in) != self)
+		wf_list_init(&known);
+	atomic_store(&known_in, self);
+	wf_list_push(&known, &ep->flush_link);
+	let_go();
+}
+
+void wf_ep_flush_forget(struct wf_ep *ep)
+{
+	/* Links of a parent's endpoint lead to a list that is not there any more. */
+	if (!ep->xfer->flushed || ep->flush_pid != (int)getpid())
+		return;
+	hold();
+	wf_list_remove(&ep->flush_link);
+	let_go();
+}
+
+/* The owner of an imported receive context makes such an endpoint progress. */
+static bool is_moved_by_owner(const struct wf_ep *ep)
+{
+	return ep->srx && !ep->srx_lock;
+}
+
+/* Is it ours to wait for? In a forked child it is still the parent's. */
+static bool may_flush(const struct wf_ep *ep)
+{
+	return ep->enabled && ep->xfer->flushed && ep->flush_pid == (int)getpid() &&
+	       !is_moved_by_owner(ep);
+}
+
+static bool take(struct wf_lock *lock, bool patient)
+{
+	if (!patient)
+		return wf_trylock(lock);
+	wf_lock(lock);
+	return true;
+}
+
+/* One round. False: something is left, or a lock was not to be had. */
+static bool step(struct wf_ep *ep, bool patient)
+{
+	bool done = false;
+
+	if (ep->srx_lock && !take(ep->srx_lock, patient))
+		return false;
+	if (take(&ep->lock, patient)) {
+		ep->flushing = true;
+		done = ep->xfer->flushed(ep);
+		if (!done)
+			ep->xfer->progress(ep);
+		ep->flushing = false;
+		wf_unlock(&ep->lock);
+	}
+	wf_ep_srx_unlock(ep);
+	return done;
+}
+
+bool wf_ep_flushed(struct wf_ep *ep)
+{
+	bool done;
+
+	if (!ep->xfer->flushed)
+		return true;
+	if (!wf_trylock(&ep->lock))
+		return false;
+	ep->flushing = true;
+	done = ep->xfer->flushed(ep);
+	wf_unlock(&ep->lock);
+	return done;
+}
+
+static uint64_t deadline(void)
+{
+	int ms = TIMEOUT_MS;
+
+	if (fi_param_get_int(NULL, "flush_timeout", &ms) || ms < 0)
+		ms = TIMEOUT_MS;
+	return wf_deadline_ns(ms);
+}
+
+/* @*end is 0 until there is something to wait for. */
+static void flush_until(struct wf_ep *ep, bool patient, uint64_t *end)
+{
+	for (unsigned int round = 0; !step(ep, patient); round++) {
+		if (!*end)
+			*end = deadline();
+		if (wf_expired(*end)) {
+			wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_DATA,
+				"messages that were injected or are complete did not "
+				"leave in time (FI_FLUSH_TIMEOUT): they are lost\n");
+			return;
+		}
+		wf_progress_list_run(&ep->domain->items);
+		pause_for(round);
+	}
+}
+
+void wf_ep_flush(struct wf_ep *ep)
+{
+	struct wf_ep *core = ep->sep ? ep->sep->core : ep;
+	uint64_t end = 0;
+
+	if (may_flush(core))
+		flush_until(core, true, &end);
+}
+
+/* Where the application serialises there is no lock that tells of a thread that is
+ * still at work. */
+static bool is_alone(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	unsigned int count = 0;
+	struct dirent *task;
+
+	while (tasks && (task = readdir(tasks)))
+		count += task->d_name[0] != '.';
+	if (tasks)
+		(void)closedir(tasks);
+	return count == 1;
+}
+
+/*
+ * The end of the process, with whatever the application left open. Other threads may
+ * run on, and locks may be held for good: nothing is waited for but until the time is
+ * over. Nothing is done in a forked child that enabled no endpoint.
+ */
+__attribute__((destructor)) static void flush_all(void)
+{
+	int self = (int)getpid();
+	uint64_t end = 0;
+	bool alone;
+
+	if (atomic_load(&known_in) != self)
+		return;
+	alone = is_alone();
+	for (unsigned int round = 0; !try_hold(self); round++) {
+		if (round > 2 * YIELDS)
+			return;
+		pause_for(round);
+	}
+	wf_list_foreach(link, &known)
+	{
+		struct wf_ep *ep = wf_list_entry(link, struct wf_ep, flush_link);
+
+		if (may_flush(ep) && (alone || ep->lock.kind != WF_LOCK_NONE))
+			flush_until(ep, false, &end);
+	}
+	let_go();
+}

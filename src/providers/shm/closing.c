@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/peer.h"
+
+/*
+ * What an endpoint has to write into lanes before it goes: injected messages, and
+ * answers to peers. What is in a lane is with the peer, who has the memory mapped.
+ */
+
+static bool any_owed(const struct wf_list *list)
+{
+	wf_list_foreach(link, list)
+	{
+		if (wf_list_entry(link, struct shm_tx, link)->op_flags & FI_INJECT)
+			return true;
+	}
+	return false;
+}
+
+static bool is_left(const struct shm_conn *conn)
+{
+	return !conn->err && !conn->idle &&
+	       (conn->ack_count || !wf_list_empty(&conn->answers) ||
+		       any_owed(&conn->txq));
+}
+
+bool shm_flushed(struct wf_ep *wf)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+
+	/* The next progress call looks at the sockets. */
+	ep->look_left = 1;
+	for (uint32_t i = 0; i < ep->conn_count; i++)
+		if (is_left(ep->conns[i]))
+			return false;
+	wf_list_foreach(busy, &ep->peers->remotes.busy)
+	{
+		if (any_owed(
+			    &wf_list_entry(busy, struct wf_remote, busy_link)->pending))
+			return false;
+	}
+	return true;
+}

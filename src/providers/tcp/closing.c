@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/tcp/dead.h"
+#include "providers/tcp/listen.h"
+#include "providers/tcp/peer.h"
+
+/*
+ * What an endpoint has to send on before it goes: injected messages, bytes of records
+ * whose messages are complete, and answers to peers.
+ *
+ * Bytes that the kernel has, but has not sent, count as well: the kernel of a closed
+ * socket throws them away when something arrives from the peer. Once they were sent
+ * they arrive before the reset does.
+ */
+
+static bool is_owed(const struct tcp_tx *tx)
+{
+	return tx->op == WF_OP_COUNT || tx->op_flags & FI_INJECT;
+}
+
+static bool any_owed(const struct wf_list *list)
+{
+	wf_list_foreach(link, list)
+	{
+		if (is_owed(wf_list_entry(link, struct tcp_tx, link)))
+			return true;
+	}
+	return false;
+}
+
+static bool has_owed(const struct tcp_conn *conn)
+{
+	return conn->staged != conn->flushed || conn->acks_due ||
+	       (conn->cur && is_owed(conn->cur)) || !wf_list_empty(&conn->answers) ||
+	       any_owed(&conn->txq);
+}
+
+/* A host that does not answer may be gone: what it was sent is the kernel's matter, and
+ * nothing else will get there. */
+static bool is_left(const struct tcp_conn *conn)
+{
+	enum { RETRIES = 2 };
+	struct tcp_sock_debt debt;
+
+	if (conn->err)
+		return false;
+	if (wf_list_empty(&conn->owing_link) || !tcp_sock_owes(conn->watch.fd, &debt))
+		return has_owed(conn);
+	return (debt.unsent || has_owed(conn)) && debt.retries < RETRIES;
+}
+
+bool tcp_flushed(struct wf_ep *wf)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	/* Sockets that are not hot are looked at by the next progress call. */
+	ep->armed_epoch = ep->epoch;
+	wf_list_foreach(link, &ep->conns)
+	{
+		if (is_left(wf_list_entry(link, struct tcp_conn, link)))
+			return false;
+	}
+	if (!ep->peers)
+		return true;
+	wf_list_foreach(busy, &ep->peers->remotes.busy)
+	{
+		if (any_owed(
+			    &wf_list_entry(busy, struct wf_remote, busy_link)->pending))
+			return false;
+	}
+	return true;
+}
