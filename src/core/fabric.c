@@ -83,7 +83,7 @@ static const struct wf_prov_entry *find_provider(const char *prov_name)
 			prov_name);
 		return NULL;
 	}
-	if (entry->hidden) {
+	if (!wf_prov_usable_by_name(entry)) {
 		FI_WARN(&wf_core_prov, FI_LOG_FABRIC,
 			"provider %s is ruled out by FI_PROVIDER, which is %s\n",
 			prov_name, wf_settings.providers.text);

@@ -153,13 +153,12 @@ static const char *hinted_name(const struct question *q)
 	return q->hints->fabric_attr->prov_name;
 }
 
-/* FI_PROVIDER says which providers an application may see. What it leaves out, a layer
- * that is seen may still ask for by name; what it rules out, nobody gets. */
+/* Of what FI_PROVIDER keeps out of sight, a layer may ask for by name. */
 static bool out_of_reach(const struct question *q, const struct wf_prov_entry *entry)
 {
 	bool by_name = asking && q->name.count;
 
-	return entry->hidden && !(by_name && !wf_settings.providers.negated);
+	return entry->hidden && !(by_name && wf_prov_usable_by_name(entry));
 }
 
 /* Could nothing come of it, as a layer asks and nobody named its transport? */

@@ -63,6 +63,11 @@ struct wf_prov_entry *wf_registry_find(const struct wf_layer *name)
 	return NULL;
 }
 
+bool wf_prov_usable_by_name(const struct wf_prov_entry *entry)
+{
+	return !entry->hidden || !wf_settings.providers.negated;
+}
+
 bool wf_registry_has_dl(const void *dl)
 {
 	wf_registry_foreach(entry)

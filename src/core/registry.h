@@ -68,6 +68,11 @@ int wf_registry_add(
 
 struct wf_prov_entry *wf_registry_find(const struct wf_layer *name);
 
+/* May @entry be used by a caller that names it? FI_PROVIDER as a list of what is wanted
+ * only keeps the others out of an application's sight: a layer that the list names
+ * still reaches what it sits on. A list of what is not wanted keeps them from all. */
+bool wf_prov_usable_by_name(const struct wf_prov_entry *entry);
+
 /* Has this library already given a provider? */
 bool wf_registry_has_dl(const void *dl);
 

@@ -126,6 +126,16 @@ static void unknown_provider(void **state)
 	assert_logged("failing: fabric net was not opened");
 }
 
+/* FAB-002: a layer in the list opens what it sits on, which the list leaves out. */
+static void members_of_a_wanted_layer(void **state)
+{
+	struct fid_fabric *fabric;
+
+	start_with("FI_PROVIDER", "failing");
+	assert_int_equal(open_prov("base", &fabric), 0);
+	assert_ptr_equal(fabric, &base_fabric);
+}
+
 /* FAB-003, FAB-004 */
 static void opened_by_the_provider_on_top(void **state)
 {
@@ -189,6 +199,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(arguments),
 		cmocka_unit_test(unknown_provider),
+		cmocka_unit_test(members_of_a_wanted_layer),
 		cmocka_unit_test(opened_by_the_provider_on_top),
 		cmocka_unit_test(by_info),
 		cmocka_unit_test(hooks_in_order),
