@@ -238,12 +238,15 @@ static int open_connected_server(struct pp_link *link)
 
 int pp_link_open(struct pp_link *link)
 {
-	bool connected = link->options->ep_type == FI_EP_MSG;
+	bool connected;
 	int ret;
 
-	ret = pp_control_open(link->options, &link->control);
+	ret = pp_link_choose_type(link);
+	if (!ret)
+		ret = pp_control_open(link->options, &link->control);
 	if (ret)
 		return ret;
+	connected = link->ep_type == FI_EP_MSG;
 	if (pp_link_server(link))
 		return connected ? open_connected_server(link)
 				 : open_unconnected_server(link);

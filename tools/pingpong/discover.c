@@ -41,10 +41,6 @@ struct fi_info *pp_hints_new(const struct pp_options *o)
 	hints->domain_attr->mode = MODES;
 	hints->domain_attr->mr_mode = MR_MODES;
 	hints->domain_attr->threading = FI_THREAD_DOMAIN;
-	hints->ep_attr->type = o->ep_type;
-	/* A datagram must fit; others are told when the size list is cut. */
-	if (o->ep_type == FI_EP_DGRAM && o->size.choice == PP_SIZES_ONE)
-		hints->ep_attr->max_msg_size = o->size.one;
 	if (copy_names(o, hints)) {
 		fi_freeinfo(hints);
 		return NULL;
@@ -52,17 +48,57 @@ struct fi_info *pp_hints_new(const struct pp_options *o)
 	return hints;
 }
 
-int pp_link_getinfo(struct pp_link *link, struct fi_info *hints)
+static int ask(struct pp_link *link, struct fi_info *hints, enum fi_ep_type type)
 {
-	const char *src = link->options->src_addr;
+	const struct pp_options *o = link->options;
 	int ret;
 
-	ret = fi_getinfo(
-		fi_version(), src, NULL, src ? FI_SOURCE : 0, hints, &link->info);
-	if (ret) {
+	hints->ep_attr->type = type;
+	/* A datagram must fit; others are told when the size list is cut. */
+	hints->ep_attr->max_msg_size =
+		type == FI_EP_DGRAM && o->size.choice == PP_SIZES_ONE ? o->size.one : 0;
+	ret = fi_getinfo(fi_version(), o->src_addr, NULL, o->src_addr ? FI_SOURCE : 0,
+		hints, &link->info);
+	if (ret)
 		link->info = NULL;
+	return ret;
+}
+
+/* Datagrams, as every fi_pingpong takes without -e, or else what there is. */
+static int ask_for_any(struct pp_link *link, struct fi_info *hints)
+{
+	int ret = ask(link, hints, FI_EP_DGRAM);
+
+	return ret == -FI_ENODATA ? ask(link, hints, FI_EP_UNSPEC) : ret;
+}
+
+int pp_link_choose_type(struct pp_link *link)
+{
+	struct fi_info *hints;
+	int ret;
+
+	link->ep_type = link->options->ep_type;
+	if (link->ep_type)
+		return 0;
+	hints = pp_hints_new(link->options);
+	if (!hints)
+		return pp_fail("hints", -FI_ENOMEM);
+	ret = ask_for_any(link, hints);
+	fi_freeinfo(hints);
+	if (ret)
 		return pp_fail("fi_getinfo", ret);
-	}
+	link->ep_type = link->info->ep_attr->type;
+	fi_freeinfo(link->info);
+	link->info = NULL;
+	return 0;
+}
+
+int pp_link_getinfo(struct pp_link *link, struct fi_info *hints)
+{
+	int ret = ask(link, hints, link->ep_type);
+
+	if (ret)
+		return pp_fail("fi_getinfo", ret);
 	pp_debug("using this interface:\n%s", fi_tostr(link->info, FI_TYPE_INFO));
 	return 0;
 }

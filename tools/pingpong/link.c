@@ -17,7 +17,7 @@ int pp_link_open_fabric(struct pp_link *link)
 	ret = fi_fabric(link->info->fabric_attr, &link->fabric, NULL);
 	if (ret)
 		return pp_fail("fi_fabric", ret);
-	if (link->options->ep_type != FI_EP_MSG)
+	if (link->ep_type != FI_EP_MSG)
 		return 0;
 	ret = fi_eq_open(link->fabric, &eq_attr, &link->eq, NULL);
 	return ret ? pp_fail("fi_eq_open", ret) : 0;
@@ -86,7 +86,7 @@ static int open_av(struct pp_link *link)
 	};
 	int ret;
 
-	if (link->options->ep_type == FI_EP_MSG)
+	if (link->ep_type == FI_EP_MSG)
 		return 0;
 	ret = fi_av_open(link->domain, &attr, &link->av, NULL);
 	return ret ? pp_fail("fi_av_open", ret) : 0;

@@ -22,6 +22,7 @@ struct pp_link {
 	int control; /* -1: not open */
 
 	struct fi_info *info;
+	enum fi_ep_type ep_type;     /* of info; never FI_EP_UNSPEC once there is one */
 	struct fi_info *listen_info; /* MSG server: what the listener was opened by */
 	struct fid_fabric *fabric;
 	struct fid_eq *eq;   /* MSG only */
@@ -58,8 +59,11 @@ static inline bool pp_link_server(const struct pp_link *link)
 /* Sends that nobody answers get lost silently. */
 static inline bool pp_link_lossy(const struct pp_link *link)
 {
-	return link->options->ep_type == FI_EP_DGRAM;
+	return link->ep_type == FI_EP_DGRAM;
 }
+
+/* The type that -e says, or the one that the provider has. */
+int pp_link_choose_type(struct pp_link *link);
 
 /* What the options ask for. NULL: no memory. */
 struct fi_info *pp_hints_new(const struct pp_options *options);

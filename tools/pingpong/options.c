@@ -19,7 +19,8 @@ static const char help_text[] =
 	"  -f <fabric>    fabric name\n"
 	"  -p <provider>  provider name\n"
 	"  -s <address>   local address of the endpoint\n"
-	"  -e <type>      endpoint type: dgram, rdm or msg (dgram)\n"
+	"  -e <type>      endpoint type: dgram, rdm or msg (dgram,\n"
+	"                 or the first that the provider has)\n"
 	"  -I <number>    round trips for each size (10)\n"
 	"  -S <size>      message size, or 'all'; default is a short list of sizes\n"
 	"  -c             verify the data\n"
@@ -133,7 +134,7 @@ bool pp_options_parse(int argc, char **argv, struct pp_options *o)
 {
 	int option;
 
-	*o = (struct pp_options){ .ep_type = FI_EP_DGRAM, .iterations = 10 };
+	*o = (struct pp_options){ .iterations = 10 };
 	while ((option = getopt(argc, argv, "B:P:d:f:p:s:e:I:S:m:c6vh")) >= 0) {
 		if (!parse_option(option, optarg, o)) {
 			usage(argv[0]);

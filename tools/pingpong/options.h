@@ -19,7 +19,7 @@ struct pp_options {
 	const char *fabric;
 	const char *provider;
 	const char *src_addr;
-	enum fi_ep_type ep_type;
+	enum fi_ep_type ep_type; /* FI_EP_UNSPEC without -e */
 	int iterations;
 	struct pp_size_option size;
 	bool verify;
