@@ -103,26 +103,16 @@ static int adapt(const struct wf_prov_entry *entry, struct fid_fabric *fabric)
 	return err;
 }
 
-int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
-	void *context)
+int wf_core_fabric_below(const struct fi_fabric_attr *attr,
+	struct fid_fabric **ret_fabric, void *context)
 {
-	const struct wf_prov_entry *entry;
-	struct fi_fabric_attr copy;
+	const struct wf_prov_entry *entry = find_provider(attr->prov_name);
+	struct fi_fabric_attr copy = *attr;
 	struct fid_fabric *fabric = NULL;
 	int err;
 
-	if (!attr || !attr->prov_name || !attr->name || !ret_fabric) {
-		FI_WARN(&wf_core_prov, FI_LOG_FABRIC,
-			"fi_fabric needs attributes with the name of a fabric and of "
-			"its "
-			"provider, and room for the result\n");
-		return -FI_EINVAL;
-	}
-	wf_core_init();
-	entry = find_provider(attr->prov_name);
 	if (!entry)
 		return -FI_ENODEV;
-	copy = *attr;
 	err = entry->prov->fabric(&copy, &fabric, context);
 	if (!err && !fabric)
 		err = -FI_EOTHER;
@@ -134,6 +124,26 @@ int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fa
 	if (FI_VERSION_GE(entry->prov->fi_version, FIRST_WITH_API_VERSION))
 		fabric->api_version = attr->api_version;
 	err = adapt(entry, fabric);
+	if (!err)
+		*ret_fabric = fabric;
+	return err;
+}
+
+int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
+	void *context)
+{
+	struct fid_fabric *fabric;
+	int err;
+
+	if (!attr || !attr->prov_name || !attr->name || !ret_fabric) {
+		FI_WARN(&wf_core_prov, FI_LOG_FABRIC,
+			"fi_fabric needs attributes with the name of a fabric and of "
+			"its "
+			"provider, and room for the result\n");
+		return -FI_EINVAL;
+	}
+	wf_core_init();
+	err = wf_core_fabric_below(attr, &fabric, context);
 	if (err)
 		return err;
 	put_hooks(attr, &fabric, context);

@@ -10,6 +10,7 @@
 #include "core/info.h"
 #include "core/init.h"
 #include "core/log.h"
+#include "core/missing.h"
 #include "core/registry.h"
 #include "core/settings.h"
 #include "sys/compiler.h"
@@ -38,15 +39,19 @@ struct question {
 	const char *service;
 	uint64_t flags;
 	const struct fi_info *hints;
-	struct wf_layers name;    /* hints' prov_name; count 0 when there is none */
+	const char *asked_name;   /* hints' prov_name; NULL when there is none */
+	struct wf_layers name;    /* its parts; count 0 when there is none */
 	uint32_t prov_version;    /* hints'; 0 for any */
 	struct wf_layers without; /* named there with a ^ in front */
 };
 
-/* One list for each place of the fixed order. */
+/* One list for each place of the fixed order; the second half is for results that
+ * another one goes before for the sake of the hints. */
+enum { PLACES = 2 * WF_RANKS };
+
 struct answer {
-	struct fi_info *head[WF_RANKS];
-	struct fi_info *last[WF_RANKS];
+	struct fi_info *head[PLACES];
+	struct fi_info *last[PLACES];
 };
 
 /* The providers that this thread is asking right now, and what. */
@@ -67,26 +72,26 @@ static bool being_asked(const struct wf_prov_entry *entry)
 	return false;
 }
 
-static void append(struct answer *answer, unsigned int rank, struct fi_info *info)
+static void append(struct answer *answer, unsigned int place, struct fi_info *info)
 {
-	assert(rank < WF_RANKS);
+	assert(place < PLACES);
 	info->next = NULL;
-	if (answer->last[rank])
-		answer->last[rank]->next = info;
+	if (answer->last[place])
+		answer->last[place]->next = info;
 	else
-		answer->head[rank] = info;
-	answer->last[rank] = info;
+		answer->head[place] = info;
+	answer->last[place] = info;
 }
 
 static struct fi_info *joined(const struct answer *answer)
 {
 	struct fi_info *list = NULL;
 
-	for (unsigned int rank = WF_RANKS; rank-- > 0;) {
-		if (!answer->head[rank])
+	for (unsigned int place = PLACES; place-- > 0;) {
+		if (!answer->head[place])
 			continue;
-		answer->last[rank]->next = list;
-		list = answer->head[rank];
+		answer->last[place]->next = list;
+		list = answer->head[place];
 	}
 	return list;
 }
@@ -148,9 +153,29 @@ static void log_names(const struct wf_prov_entry *entry, const char *field,
 		asked, possible);
 }
 
-static const char *hinted_name(const struct question *q)
+/* A parameter of the provider that, set, asks for it. */
+static bool asked_by_parameter(const struct wf_prov_entry *entry)
 {
-	return q->hints->fabric_attr->prov_name;
+	const char *name = entry->prov->name;
+	const struct wf_known_prov *known =
+		wf_prov_known(&(struct wf_layer){ name, strlen(name) });
+	char *text = NULL;
+
+	return known && known->named_by &&
+	       !fi_param_get_str(entry->prov, known->named_by, &text) && text && *text;
+}
+
+/* Is a provider that answers only by its name named: in the question, or by the user?
+ */
+static bool is_named(const struct question *q, const struct wf_prov_entry *entry)
+{
+	const char *name = entry->prov->name;
+
+	if (wf_layers_contain(&q->name, name))
+		return true;
+	return !asking && !q->name.count &&
+	       (wf_prov_filter_names(&wf_settings.providers, name) ||
+		       asked_by_parameter(entry));
 }
 
 /* Of what FI_PROVIDER keeps out of sight, a layer may ask for by name. */
@@ -183,7 +208,12 @@ static bool worth_asking(const struct question *q, const struct wf_prov_entry *e
 	if (!name_leads_to(&q->name, prov->name) ||
 		wf_layers_contain(&q->without, prov->name)) {
 		if (q->name.count || q->without.count)
-			log_names(entry, "prov_name", hinted_name(q), prov->name);
+			log_names(entry, "prov_name", q->asked_name, prov->name);
+		return false;
+	}
+	if (entry->by_name_only && !is_named(q, entry)) {
+		log_names(entry, "prov_name", q->asked_name ? q->asked_name : "none",
+			"only by name");
 		return false;
 	}
 	if (FI_VERSION_LT(prov->fi_version, q->version)) {
@@ -271,9 +301,21 @@ static bool names_match(const struct question *q, const struct wf_prov_entry *en
 		       info->domain_attr->name);
 }
 
+/* Which of the two halves of the order a result belongs to: a question about peers of
+ * this machine only has the providers of this machine first. */
+static unsigned int place_of(const struct question *q, const struct wf_layers *name)
+{
+	const struct wf_known_prov *known = wf_prov_known(&name->layer[0]);
+	uint64_t reach =
+		q->hints ? q->hints->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM) : 0;
+	bool first = reach != FI_LOCAL_COMM || (known && known->one_machine);
+
+	return wf_prov_rank(name) + (first ? 0 : WF_RANKS);
+}
+
 /* Complete one result. Whether it may be returned, and in which place. */
 static bool accept(const struct question *q, const struct wf_prov_entry *entry,
-	struct fi_info *info, unsigned int *ret_rank)
+	struct fi_info *info, unsigned int *ret_place)
 {
 	struct fi_fabric_attr *attr = info->fabric_attr;
 	struct wf_layers name;
@@ -298,7 +340,7 @@ static bool accept(const struct question *q, const struct wf_prov_entry *entry,
 		return false;
 	if (!name_matches(q, &name)) {
 		log_names(entry, "prov_name",
-			q->name.count || q->without.count ? hinted_name(q)
+			q->name.count || q->without.count ? q->asked_name
 							  : "no layer by name",
 			attr->prov_name);
 		return false;
@@ -312,7 +354,7 @@ static bool accept(const struct question *q, const struct wf_prov_entry *entry,
 		log_format(entry, info->addr_format);
 		return false;
 	}
-	*ret_rank = wf_prov_rank(&name);
+	*ret_place = place_of(q, &name);
 	return true;
 }
 
@@ -338,13 +380,13 @@ static void ask(const struct question *q, const struct wf_prov_entry *entry,
 	struct answer *answer)
 {
 	struct fi_info *info, *next;
-	unsigned int rank;
+	unsigned int place;
 
 	for (info = call_provider(q, entry); info; info = next) {
 		next = info->next;
 		info->next = NULL;
-		if (accept(q, entry, info, &rank))
-			append(answer, rank, info);
+		if (accept(q, entry, info, &place))
+			append(answer, place, info);
 		else
 			wf_freeinfo(info);
 	}
@@ -378,8 +420,10 @@ static int parse_hints(struct question *q)
 	q->prov_version = attr->prov_version;
 	if (!attr->prov_name || !*attr->prov_name)
 		return 0;
+	q->asked_name = attr->prov_name;
 	if (wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &q->name)) {
 		take_exclusions(q);
+		wf_missing_in_hints(&q->name);
 		return 0;
 	}
 	FI_INFO(&wf_core_prov, FI_LOG_CORE,
@@ -389,10 +433,38 @@ static int parse_hints(struct question *q)
 	return -FI_ENODATA;
 }
 
+int wf_getinfo_from(
+	const char *name, const struct wf_query *query, struct fi_info **ret_info)
+{
+	struct question q = { .version = query->version,
+		.node = query->node,
+		.service = query->service,
+		.flags = query->flags,
+		.hints = query->hints,
+		.asked_name = name,
+		.name = { 1, { { name, strlen(name) } } } };
+	const struct wf_prov_entry *entry = wf_registry_find(&q.name.layer[0]);
+	struct answer answer = { 0 };
+
+	if (entry && worth_asking(&q, entry))
+		ask(&q, entry, &answer);
+	*ret_info = joined(&answer);
+	return *ret_info ? 0 : -FI_ENODATA;
+}
+
+const struct fi_provider *wf_getinfo_asked(void)
+{
+	return asking->entry->prov;
+}
+
 int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 	const struct fi_info *hints, struct fi_info **ret_info)
 {
-	struct question q = { version, node, service, flags, hints, { 0 }, 0, { 0 } };
+	struct question q = { .version = version,
+		.node = node,
+		.service = service,
+		.flags = flags,
+		.hints = hints };
 	struct answer answer = { 0 };
 	struct fi_info *list;
 	int err = 0;

@@ -3,9 +3,27 @@
 #define WF_CORE_GETINFO_H
 
 #include <rdma/fabric.h>
+#include <rdma/providers/fi_prov.h>
 
 /* fi_getinfo(3) for the current layout of struct fi_info. */
 int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 	const struct fi_info *hints, struct fi_info **ret_info);
+
+/* The arguments of a call, for a provider of the core's that asks another. */
+struct wf_query {
+	uint32_t version;
+	const char *node;
+	const char *service;
+	uint64_t flags;
+	const struct fi_info *hints; /* may be NULL */
+};
+
+/* What the provider @name alone answers, as if @query had named it: what sits on it
+ * does not. Only within a provider's getinfo. -FI_ENODATA also when it is not there. */
+int wf_getinfo_from(
+	const char *name, const struct wf_query *query, struct fi_info **ret_info);
+
+/* The provider that the calling thread is asking right now, innermost. */
+const struct fi_provider *wf_getinfo_asked(void);
 
 #endif

@@ -8,9 +8,11 @@
 #include "core/init.h"
 #include "core/load.h"
 #include "core/log.h"
+#include "core/missing.h"
 #include "core/param.h"
 #include "core/registry.h"
 #include "core/settings.h"
+#include "core/stand_in.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool started;
@@ -37,16 +39,8 @@ static void warn_unknown_providers(void)
 {
 	const struct wf_prov_filter *filter = &wf_settings.providers;
 
-	for (unsigned int i = 0; !filter->negated && i < filter->count; i++) {
-		const struct wf_layers *item = &filter->items[i];
-
-		for (unsigned int j = 0; j < item->count; j++) {
-			if (!wf_registry_find(&item->layer[j]))
-				FI_WARN(&wf_core_prov, FI_LOG_CORE,
-					"FI_PROVIDER: there is no provider %.*s\n",
-					(int)item->layer[j].len, item->layer[j].text);
-		}
-	}
+	for (unsigned int i = 0; !filter->negated && i < filter->count; i++)
+		wf_missing_in_filter(&filter->items[i]);
 }
 
 static void note_fork(void)
@@ -61,6 +55,7 @@ static void start(void)
 	wf_settings_load();
 	/* Loaded ones first, so that of two equal versions the built-in one yields. */
 	add_builtin(wf_load_providers());
+	wf_stand_ins_register();
 	warn_unknown_providers();
 	wf_params_warn_unknown();
 	starting = false;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <rdma/providers/fi_peer.h>
 
+#include "core/copy_ops.h"
 #include "core/old_peer.h"
 #include "sys/compiler.h"
 
@@ -17,16 +18,6 @@ const struct wf_old_peer *wf_old_peer_of(uint32_t fi_version)
 	while (old->before && FI_VERSION_GE(fi_version, old->before))
 		old++;
 	return old->before ? old : NULL;
-}
-
-/* Copy a table of operations that may be shorter than today's. */
-static void copy_ops(void *to, const void *from, size_t room)
-{
-	size_t size = WF_MIN(*(const size_t *)from, room);
-
-	memset(to, 0, room);
-	memcpy(to, from, size);
-	*(size_t *)to = size;
 }
 
 static int guard_close(struct fid *fid)
@@ -49,7 +40,7 @@ void wf_old_guard_set(struct wf_old_guard *guard, struct fid *fid,
 {
 	guard->own = fid->ops;
 	guard->gone = gone;
-	copy_ops(&guard->ops, fid->ops, sizeof(guard->ops));
+	wf_copy_ops(&guard->ops, fid->ops, sizeof(guard->ops));
 	guard->ops.close = guard_close;
 	fid->ops = &guard->ops;
 }
@@ -162,7 +153,7 @@ static int adapt_domain(const struct wf_old_peer *old, struct fid_domain *fid)
 		return -FI_ENOMEM;
 	domain->old = old;
 	domain->own = fid->ops;
-	copy_ops(&domain->ops, fid->ops, sizeof(domain->ops));
+	wf_copy_ops(&domain->ops, fid->ops, sizeof(domain->ops));
 	if (domain->ops.cq_open)
 		domain->ops.cq_open = domain_cq_open;
 	if (domain->ops.srx_ctx)
@@ -230,7 +221,7 @@ int wf_old_peer_adapt(const struct wf_old_peer *old, struct fid_fabric *fid)
 		return -FI_ENOMEM;
 	fabric->old = old;
 	fabric->own = fid->ops;
-	copy_ops(&fabric->ops, fid->ops, sizeof(fabric->ops));
+	wf_copy_ops(&fabric->ops, fid->ops, sizeof(fabric->ops));
 	if (fabric->ops.domain)
 		fabric->ops.domain = fabric_domain;
 	if (fabric->ops.domain2)

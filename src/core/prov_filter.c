@@ -96,6 +96,14 @@ bool wf_prov_filter_admits(const struct wf_prov_filter *filter, const char *name
 	return filter->negated;
 }
 
+bool wf_prov_filter_names(const struct wf_prov_filter *filter, const char *name)
+{
+	for (unsigned int i = 0; !filter->negated && i < filter->count; i++)
+		if (wf_layers_contain(&filter->items[i], name))
+			return true;
+	return false;
+}
+
 bool wf_prov_filter_admits_result(
 	const struct wf_prov_filter *filter, const struct wf_layers *name)
 {

@@ -30,6 +30,9 @@ void wf_prov_filter_done(struct wf_prov_filter *filter);
 /* May the provider @name be used at all? */
 bool wf_prov_filter_admits(const struct wf_prov_filter *filter, const char *name);
 
+/* Is @name in a list of what is wanted? */
+bool wf_prov_filter_names(const struct wf_prov_filter *filter, const char *name);
+
 /* May a result of this (layered) name be returned? */
 bool wf_prov_filter_admits_result(
 	const struct wf_prov_filter *filter, const struct wf_layers *name);

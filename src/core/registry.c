@@ -154,6 +154,7 @@ static struct wf_prov_entry *new_entry(
 {
 	struct wf_prov_entry *entry = calloc(1, sizeof(*entry));
 	struct wf_layers name = { 1, { { prov->name, strlen(prov->name) } } };
+	const struct wf_known_prov *known;
 
 	if (!entry)
 		return NULL;
@@ -166,7 +167,10 @@ static struct wf_prov_entry *new_entry(
 	entry->dl = source->dl;
 	entry->preferred = source->preferred;
 	entry->hidden = !wf_prov_filter_admits(&wf_settings.providers, prov->name);
-	entry->rank = wf_prov_rank(&name);
+	/* Place of the provider in the list of providers; results have their own. */
+	entry->rank = source->by_name_only ? last_rank() : wf_prov_rank(&name);
+	known = wf_prov_known(&name.layer[0]);
+	entry->by_name_only = source->by_name_only || (known && known->by_name_only);
 	return entry;
 }
 

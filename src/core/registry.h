@@ -16,6 +16,7 @@ struct wf_prov_entry {
 	char *origin;      /* where it came from, for the log */
 	bool preferred;    /* "+/abs/path" of FI_PROVIDER_PATH: beats all of its name */
 	bool hidden;       /* ruled out by FI_PROVIDER as a whole */
+	bool by_name_only; /* answers only where it is named */
 	unsigned int rank; /* place in the fixed order, lower is better */
 };
 
@@ -38,7 +39,13 @@ extern const wf_prov_ini_fn wf_builtin_providers[]; /* NULL-terminated */
  * and is the only place of the core that names providers. */
 struct wf_known_prov {
 	const char *name;
-	bool named_base; /* carries a utility layer only when a hint names both */
+	bool named_base;   /* carries a utility layer only when a hint names both */
+	bool by_name_only; /* answers only where it is named */
+	bool one_machine;  /* reaches no other machine */
+	/* A parameter of its own that, when set, counts as naming it. */
+	const char *named_by;
+	/* What serves a program that names it where it is not there. */
+	const char *instead;
 };
 extern const struct wf_known_prov wf_known_provs[]; /* ends with a NULL name */
 
@@ -53,6 +60,7 @@ struct wf_prov_source {
 	void *dl;
 	const char *origin;
 	bool preferred;
+	bool by_name_only; /* whatever the table says about its name */
 };
 
 /*

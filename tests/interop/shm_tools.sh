@@ -26,9 +26,13 @@ with ours "$our_info" -p shm -a FI_SOCKADDR_IN >/dev/null 2>&1 &&
 with ours "$our_info" -p shm -c FI_REMOTE_COMM >/dev/null 2>&1 &&
 	fail "shm reaches other machines"
 
-# Memory of this machine is nearer than its network.
-first=$(with ours "$our_info" | sed -n '1s/^provider: //p')
-[ "$first" = shm ] || fail "the first answer is of $first"
+# The first answer reaches every peer; shm where only this machine's are meant.
+first() {
+	with ours "$our_info" "$@" | sed -n '1s/^provider: //p'
+}
+[ "$(first)" = tcp ] || fail "the first answer is of $(first)"
+[ "$(first -c FI_LOCAL_COMM)" = shm ] || fail "the first for peers here is of $(first -c FI_LOCAL_COMM)"
+[ "$(first -c 'FI_LOCAL_COMM|FI_REMOTE_COMM')" = tcp ] || fail "the first for all is not of tcp"
 
 # What is for other implementations is answered, once.
 with ours env FI_SHM_USE_XPMEM=1 FI_SHM_BUFFER_THRESHOLD=4 FI_SHM_TX_SIZE=0 \

@@ -231,9 +231,9 @@ run FI_PROVIDER_PATH="$(dir order ordered_udp ordered_shm ordered_tcp ordered_rx
 	FI_PROVIDER=^lnx
 expect "order of providers" "efa ordered_efa 9999.0
 ofi_rxm ordered_rxm 9999.0
+tcp ordered_tcp 9999.0
 shm ordered_shm 9999.0
 udp ordered_udp 9999.0
-tcp ordered_tcp 9999.0
 testprov good 1.0"
 run FI_PROVIDER_PATH="$(dir level level_udp)" FI_PROVIDER=udp
 expect "a loaded provider wins over an equal one built in" "udp level_udp 206.0"

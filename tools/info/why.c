@@ -192,6 +192,16 @@ static void print_reasons(const char *provider)
 		printf("    offers nothing here and gave no reason\n");
 }
 
+/* What the library says of names that lead to no provider. */
+static void print_missing(void)
+{
+	const struct reason *r;
+
+	for (r = reasons.first; r; r = r->next)
+		if (!strcasecmp(r->provider, "core"))
+			printf("%s\n", r->text);
+}
+
 static void print_verdicts(const struct fi_info *providers, const struct fi_info *found)
 {
 	const struct fi_info *p;
@@ -229,6 +239,7 @@ int why_run(const struct info_options *o)
 		status = print_failure("fi_getinfo", ret);
 		goto free_reasons;
 	}
+	print_missing();
 	print_verdicts(providers, ret ? NULL : found);
 	if (!ret)
 		fi_freeinfo(found);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/info/rule.h"
 
+#include <strings.h>
+
 /* Attributes of the endpoint, and traffic classes, which two attributes share. */
 
 #define EP(member) WF_INFO_MEMBER(WF_INFO_EP, struct fi_ep_attr, "ep_attr.", member)
@@ -9,6 +11,15 @@
 static bool wants_rma(const struct wf_info_ctx *ctx)
 {
 	return wf_info_caps_asked(ctx) & (FI_RMA | FI_ATOMIC);
+}
+
+/* An info that names another provider came through a name that stands for this one,
+ * with the protocol that goes with that name; fi_getinfo has compared it. */
+static bool own_name(const struct wf_info_ctx *ctx)
+{
+	const char *name = ctx->hint.fabric->prov_name;
+
+	return !ctx->opening || !name || !strcasecmp(name, ctx->prov->fi->name);
 }
 
 static void prefix_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
@@ -138,8 +149,10 @@ static void domain_tclass_fill(const struct wf_info_ctx *ctx, struct fi_info *ou
 }
 
 static const struct wf_info_rule rules[] = {
-	{ EP(protocol), .test = WF_INFO_EQUAL, .show = FI_TYPE_PROTOCOL },
-	{ EP(protocol_version), .test = WF_INFO_MOST, .show = WF_INFO_NUMBER },
+	{ EP(protocol), .test = WF_INFO_EQUAL, .show = FI_TYPE_PROTOCOL,
+		.when = own_name },
+	{ EP(protocol_version), .test = WF_INFO_MOST, .show = WF_INFO_NUMBER,
+		.when = own_name },
 	{ EP(max_msg_size), .test = WF_INFO_MOST, .show = WF_INFO_NUMBER },
 	{ EP(msg_prefix_size), .fill = prefix_fill },
 	{ EP(max_order_raw_size), .test = WF_INFO_MOST, .reply = WF_INFO_LOWER,

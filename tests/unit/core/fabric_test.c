@@ -3,6 +3,7 @@
 
 const struct wf_known_prov wf_known_provs[] = { { NULL } };
 const wf_prov_ini_fn wf_builtin_providers[] = { NULL };
+const struct wf_stand_in wf_stand_ins[] = { { NULL } };
 
 static struct fid_fabric base_fabric, layer_fabric, eye_fabric, ear_fabric;
 static struct fi_fabric_attr seen;

@@ -21,6 +21,7 @@
 #include "core/log.h"
 #include "core/registry.h"
 #include "core/settings.h"
+#include "core/stand_in.h"
 
 #define FAKE_VERSION FI_VERSION(2, 6)
 

@@ -17,6 +17,7 @@ const struct wf_known_prov wf_known_provs[] = {
 	{ NULL },
 };
 const wf_prov_ini_fn wf_builtin_providers[] = { NULL };
+const struct wf_stand_in wf_stand_ins[] = { { NULL } };
 
 static struct {
 	int calls;

@@ -55,6 +55,7 @@ static struct fi_provider *up_ini(void)
 
 const struct wf_known_prov wf_known_provs[] = { { "net" }, { "net;ofi_up" }, { NULL } };
 const wf_prov_ini_fn wf_builtin_providers[] = { net_ini, up_ini, NULL };
+const struct wf_stand_in wf_stand_ins[] = { { NULL } };
 
 static int one_round(void)
 {

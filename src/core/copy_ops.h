@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_CORE_COPY_OPS_H
+#define WF_CORE_COPY_OPS_H
+
+#include <string.h>
+
+#include "sys/compiler.h"
+
+/* Copy a table of operations, whose first member is its size and which may be shorter
+ * or longer than the @room bytes at @to: what is missing is zero. */
+static inline void wf_copy_ops(void *to, const void *from, size_t room)
+{
+	size_t size = WF_MIN(*(const size_t *)from, room);
+
+	memset(to, 0, room);
+	memcpy(to, from, size);
+	*(size_t *)to = size;
+}
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <rdma/providers/fi_log.h>
+
+#include "core/log.h"
+#include "core/missing.h"
+#include "core/registry.h"
+
+enum { TEXT_SIZE = 192 };
+
+/* "there is no provider verbs here; tcp would serve" */
+static const char *describe(char text[TEXT_SIZE], const struct wf_layer *name)
+{
+	const struct wf_known_prov *known = wf_prov_known(name);
+	bool serves = known && known->instead;
+
+	(void)snprintf(text, TEXT_SIZE, "there is no provider %.*s here%s%s%s",
+		(int)name->len, name->text, serves ? "; " : "",
+		serves ? known->instead : "", serves ? " would serve" : "");
+	return text;
+}
+
+void wf_missing_in_filter(const struct wf_layers *names)
+{
+	char text[TEXT_SIZE];
+
+	for (unsigned int i = 0; i < names->count; i++)
+		if (!wf_registry_find(&names->layer[i]))
+			FI_WARN(&wf_core_prov, FI_LOG_CORE, "FI_PROVIDER: %s\n",
+				describe(text, &names->layer[i]));
+}
+
+/* Was nothing said about this provider so far? */
+static bool is_news(const struct wf_known_prov *known)
+{
+	static atomic_bool said[WF_RANKS];
+
+	return !atomic_exchange_explicit(
+		&said[known - wf_known_provs], true, memory_order_relaxed);
+}
+
+void wf_missing_in_hints(const struct wf_layers *names)
+{
+	char text[TEXT_SIZE];
+
+	for (unsigned int i = 0; i < names->count; i++) {
+		const struct wf_layer *name = &names->layer[i];
+		const struct wf_known_prov *known = wf_prov_known(name);
+
+		if (!known || wf_registry_find(name) || !is_news(known))
+			continue;
+		FI_INFO(&wf_core_prov, FI_LOG_CORE,
+			"refused: prov_name: asked %s, possible none: %s\n",
+			known->name, describe(text, name));
+	}
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/providers/fi_log.h>
+
+#include "core/getinfo.h"
+#include "core/info.h"
+#include "core/log.h"
+#include "core/registry.h"
+#include "core/stand_in.h"
+#include "core/stand_in_fabric.h"
+#include "sys/compiler.h"
+
+/* Answers of stand-ins. Their fabrics: stand_in_fabric.c. */
+
+enum { NAMES_MAX = 8 };
+
+/* One for each name of the table that is free. */
+static struct fi_provider providers[NAMES_MAX];
+
+static bool same_name(const struct wf_stand_in *row, const char *name)
+{
+	return wf_layer_is(&(struct wf_layer){ row->name, strlen(row->name) }, name);
+}
+
+/* Does the hint leave room for this row's type? */
+static bool type_wanted(const struct wf_stand_in *row, const struct fi_info *hints)
+{
+	enum fi_ep_type asked =
+		hints && hints->ep_attr ? hints->ep_attr->type : FI_EP_UNSPEC;
+
+	return !row->type || !asked || asked == row->type;
+}
+
+/* What the base is asked: the hints, with its own names for what the stand-in's name
+ * means. */
+static int translate(const struct wf_stand_in *row, struct fi_info *hints)
+{
+	struct fi_fabric_attr *fabric = hints->fabric_attr;
+	struct fi_ep_attr *ep = hints->ep_attr;
+
+	if (ep && row->type)
+		ep->type = row->type;
+	if (ep && row->protocol && ep->protocol == row->protocol) {
+		ep->protocol = FI_PROTO_UNSPEC;
+		ep->protocol_version = 0;
+	}
+	if (!fabric)
+		return 0;
+	fabric->fabric = wf_stand_in_fabric_under(fabric->fabric, row->base);
+	/* Any version of the stand-in's was compared before. */
+	fabric->prov_version = 0;
+	free(fabric->prov_name);
+	fabric->prov_name = strdup(row->base);
+	return fabric->prov_name ? 0 : -FI_ENOMEM;
+}
+
+/* @info is the base's. A layer's name is appended to its base's by the caller; another
+ * name replaces it. */
+static void rename_info(const struct wf_stand_in *row, struct fi_info *info)
+{
+	if (row->protocol)
+		info->ep_attr->protocol = row->protocol;
+	if (wf_prov_kind(row->name) != WF_PROV_UTIL) {
+		free(info->fabric_attr->prov_name);
+		info->fabric_attr->prov_name = NULL;
+	}
+}
+
+/* Append those of @found that are of the row's type to **@end. Takes @found. */
+static struct fi_info **take(
+	const struct wf_stand_in *row, struct fi_info *found, struct fi_info **end)
+{
+	struct fi_info *next;
+
+	for (; found; found = next) {
+		next = found->next;
+		found->next = NULL;
+		if (row->type && found->ep_attr->type != row->type) {
+			wf_freeinfo(found);
+			continue;
+		}
+		rename_info(row, found);
+		*end = found;
+		end = &found->next;
+	}
+	return end;
+}
+
+static int ask_base(const struct wf_stand_in *row, const struct wf_query *query,
+	struct fi_info **ret_list)
+{
+	struct wf_query below = *query;
+	struct fi_info *hints = NULL;
+	int err = 0;
+
+	if (query->hints) {
+		hints = wf_dupinfo(query->hints);
+		err = hints ? translate(row, hints) : -FI_ENOMEM;
+		below.hints = hints;
+	}
+	if (!err)
+		err = wf_getinfo_from(row->base, &below, ret_list);
+	wf_freeinfo(hints);
+	return err;
+}
+
+static int getinfo(uint32_t version, const char *node, const char *service,
+	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info)
+{
+	const struct wf_query query = { version, node, service, flags, hints };
+	const char *name = wf_getinfo_asked()->name;
+	struct fi_info *list = NULL, *found, **end = &list;
+	int err = 0;
+
+	for (const struct wf_stand_in *row = wf_stand_ins; row->name && !err; row++) {
+		if (!same_name(row, name) || !type_wanted(row, hints))
+			continue;
+		err = ask_base(row, &query, &found);
+		if (err == -FI_ENODATA)
+			err = 0;
+		else if (!err)
+			end = take(row, found, end);
+	}
+	if (err) {
+		wf_freeinfo(list);
+		return err;
+	}
+	*ret_info = list;
+	return list ? 0 : -FI_ENODATA;
+}
+
+static bool has_base(const char *name)
+{
+	for (const struct wf_stand_in *row = wf_stand_ins; row->name; row++)
+		if (same_name(row, name) && wf_registry_find(&(struct wf_layer){
+						    row->base, strlen(row->base) }))
+			return true;
+	return false;
+}
+
+void wf_stand_ins_register(void)
+{
+	static const struct wf_prov_source source = {
+		.origin = "the table of stand-ins", .by_name_only = true
+	};
+	struct fi_provider *prov = providers;
+
+	for (const struct wf_stand_in *row = wf_stand_ins; row->name; row++) {
+		struct wf_layer name = { row->name, strlen(row->name) };
+
+		/* Also of a row before this one of the same name. */
+		if (wf_registry_find(&name) || !has_base(row->name))
+			continue;
+		assert(prov < providers + NAMES_MAX);
+		*prov = (struct fi_provider){
+			.name = row->name,
+			.version = FI_VERSION(
+				FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0),
+			.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+			.getinfo = getinfo,
+			.fabric = wf_stand_in_fabric,
+		};
+		(void)wf_registry_add(prov++, &source, true);
+	}
+}
