@@ -116,14 +116,16 @@ static int check(struct wf_cntr *cntr, uint64_t threshold, uint64_t start_err)
 	return err_of(cntr) != start_err ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
-/* Endpoints that were enabled when nobody could sleep for them do not tell of what
- * comes: a counter that was bound to a region later looks now and then. */
+/* Endpoints that were enabled when nothing could sleep for them do not tell of what
+ * comes: a counter that was bound to a region, or to such an endpoint, later looks now
+ * and then. */
 static uint64_t sleep_until(const struct wf_cntr *cntr, uint64_t deadline_ns)
 {
 	enum { NAP_NS = 100000 };
 
-	/* relaxed: who binds it meanwhile wakes nobody. */
-	return atomic_load_explicit(&cntr->counted.regions, memory_order_relaxed)
+	/* relaxed: a binding meanwhile wakes no sleeper. */
+	return atomic_load_explicit(&cntr->counted.regions, memory_order_relaxed) ||
+			       atomic_load_explicit(&cntr->naps, memory_order_relaxed)
 		       ? WF_MIN(deadline_ns, wf_now_ns() + NAP_NS)
 		       : deadline_ns;
 }
@@ -370,6 +372,7 @@ int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 	atomic_init(&cntr->seen_err, 0);
 	atomic_init(&cntr->refs, 0);
 	atomic_init(&cntr->has_work, false);
+	atomic_init(&cntr->naps, false);
 	atomic_init(&cntr->watched, false);
 	wf_list_init(&cntr->work);
 	wf_list_init(&cntr->work_link);

@@ -27,7 +27,8 @@ struct wf_cntr {
 	enum fi_cntr_events events;
 	_Alignas(WF_CACHELINE) atomic_uint_fast64_t value;
 	atomic_uint_fast64_t err;
-	atomic_bool has_work;                /* something is in @work */
+	atomic_bool has_work; /* something is in @work */
+	atomic_bool naps; /* an endpoint that feeds it does not tell of what comes */
 	atomic_uint_fast64_t seen, seen_err; /* what the application read last */
 	atomic_int refs; /* endpoints, regions, poll sets and exports */
 	struct wf_wait wait;

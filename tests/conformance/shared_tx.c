@@ -129,6 +129,26 @@ static void endpoints_have_no_more_than_the_context(void)
 	cf_close(&env);
 }
 
+/* A context with the domain's attributes is for every endpoint of the domain, also for
+ * one that names the receiver's capabilities among those of its transmitter. */
+static void a_context_without_attributes_is_for_all(void)
+{
+	struct fid_ep *ep;
+	struct cf_env env;
+
+	need_shared();
+	cf_open_domain(&env, &shared);
+	CHECK_OK(fi_stx_context(env.domain, NULL, &stx, NULL));
+	for (int all = 0; all <= 1; all++) {
+		env.info->tx_attr->caps = all ? env.info->caps : 0;
+		ep = cf_new_ep(&env);
+		CHECK_OK(fi_ep_bind(ep, &stx->fid, 0));
+		CF_CLOSE(ep);
+	}
+	CF_CLOSE(stx);
+	cf_close(&env);
+}
+
 static void an_endpoint_waits_for_its_context(void)
 {
 	struct cf_options options = { .adjust = sharing, .not_enabled = true };
@@ -179,5 +199,6 @@ CF_SUITE(shared_tx,
 	CF_CASE(both_kinds_of_contexts_shared, "SHC-007 SHC-011 EP-015", FI_MSG),
 	CF_CASE(the_rules_of_sharing, "SHC-011 SHC-013 EP-015 EP-017", FI_MSG),
 	CF_CASE(endpoints_have_no_more_than_the_context, "SHC-012", FI_MSG),
+	CF_CASE(a_context_without_attributes_is_for_all, "SHC-012", FI_MSG),
 	CF_CASE(an_endpoint_waits_for_its_context, "SHC-011 EP-018", FI_MSG),
 	CF_CASE(flags_and_options_are_inherited, "SHC-012", FI_MSG));

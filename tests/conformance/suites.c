@@ -16,6 +16,7 @@
 	X(fabric)                                                                      \
 	X(eq)                                                                          \
 	X(endpoint)                                                                    \
+	X(late)                                                                        \
 	X(ep_cancel)                                                                   \
 	X(option)                                                                      \
 	X(av)                                                                          \

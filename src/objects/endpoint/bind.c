@@ -59,7 +59,7 @@ static int bind_cq(struct wf_ep *ep, struct wf_cq *cq, uint64_t flags)
 	return 0;
 }
 
-static int bind_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
+static int check_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 {
 	const uint64_t remote = FI_REMOTE_READ | FI_REMOTE_WRITE;
 	uint64_t known = 0, taken = 0;
@@ -84,13 +84,40 @@ static int bind_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 			ep, -FI_EINVAL, "that event has a counter already", flags);
 	if (flags & remote && !(ep->caps & FI_RMA_EVENT))
 		return refuse(ep, -FI_EINVAL, "remote events need FI_RMA_EVENT", flags);
+	return 0;
+}
 
+void wf_ep_set_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
+{
 	for (int i = 0; i < WF_CNTR_COUNT; i++) {
 		if (!(flags & cntr_flags[i]))
 			continue;
 		ep->cntr[i] = cntr;
 		ref(&cntr->refs);
 	}
+}
+
+void wf_ep_unset_cntr(struct wf_ep *ep, uint64_t flags)
+{
+	for (int i = 0; i < WF_CNTR_COUNT; i++) {
+		if (!(flags & cntr_flags[i]))
+			continue;
+		unref(&ep->cntr[i]->refs);
+		ep->cntr[i] = NULL;
+	}
+}
+
+static int bind_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
+{
+	int ret = check_cntr(ep, cntr, flags);
+
+	if (ret)
+		return ret;
+	if (ep->enabled) {
+		ret = wf_ep_bind_cntr_late(ep, cntr, flags);
+		return ret ? refuse(ep, ret, "too late for that counter", flags) : 0;
+	}
+	wf_ep_set_cntr(ep, cntr, flags);
 	return 0;
 }
 
@@ -136,18 +163,25 @@ static int bind_context(struct wf_ep *ep, struct fid *fid, uint64_t flags,
 	return ret ? refuse(ep, ret, why, flags) : 0;
 }
 
+/* After fi_enable: what leaves everything as it is that was settled there. */
+static bool may_come_late(const struct fid *fid)
+{
+	return fid->fclass == FI_CLASS_EQ || fid->fclass == FI_CLASS_CNTR ||
+	       fid->fclass == FI_CLASS_STX_CTX;
+}
+
 static int bind_object(struct wf_ep *ep, struct fid *bfid, uint64_t flags)
 {
 	const char *why = ep->sep ? wf_sep_refuses(ep, bfid, flags) : NULL;
 
 	if (why)
 		return refuse(ep, -FI_EINVAL, why, flags);
-	if (bfid->fclass == FI_CLASS_EQ)
-		return bind_eq(ep, wf_container_of(bfid, struct wf_eq, fid.fid), flags);
-	if (ep->enabled)
+	if (ep->enabled && !may_come_late(bfid))
 		return refuse(
 			ep, -FI_EOPBADSTATE, "the endpoint is enabled already", flags);
 	switch (bfid->fclass) {
+	case FI_CLASS_EQ:
+		return bind_eq(ep, wf_container_of(bfid, struct wf_eq, fid.fid), flags);
 	case FI_CLASS_CQ:
 		return bind_cq(ep, wf_container_of(bfid, struct wf_cq, fid.fid), flags);
 	case FI_CLASS_CNTR:

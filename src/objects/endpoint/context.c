@@ -6,11 +6,7 @@
 
 /* Contexts of scalable endpoints; see scalable.h. */
 
-/* Capabilities that mean something for each direction; see fi_endpoint(3). */
-static const uint64_t tx_caps = FI_MSG | FI_RMA | FI_TAGGED | FI_ATOMIC | FI_READ |
-				FI_WRITE | FI_SEND | FI_HMEM | FI_TRIGGER | FI_FENCE |
-				FI_MULTICAST | FI_RMA_PMEM | FI_NAMED_RX_CTX |
-				FI_COLLECTIVE | FI_XPU;
+/* Capabilities that mean something for a receiver; see fi_endpoint(3). */
 static const uint64_t rx_caps = FI_MSG | FI_RMA | FI_TAGGED | FI_ATOMIC |
 				FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RECV | FI_HMEM |
 				FI_TRIGGER | FI_RMA_PMEM | FI_DIRECTED_RECV |
@@ -70,7 +66,7 @@ static bool narrow_tx(
 {
 	struct fi_tx_attr *own = info->tx_attr;
 
-	info->caps = caps_of(core, attr ? attr->caps : 0, tx_caps);
+	info->caps = caps_of(core, attr ? attr->caps : 0, WF_EP_TX_CAPS);
 	own->caps = info->caps;
 	if (!(info->caps & WF_EP_TX_DIRS))
 		return false;

@@ -61,6 +61,11 @@ struct wf_xfer_ops {
 	 * again when an earlier call failed. */
 	int (*enable)(struct wf_ep *ep);
 
+	/* A counter was bound to the endpoint, which is enabled: do for it what enable
+	 * does for those that are there. ep->control is held, nothing runs the
+	 * endpoint. A failure undoes the binding. NULL: ep->cntr says it all. */
+	int (*cntr_bound)(struct wf_ep *ep);
+
 	/* Withdraw one posted receive with @context: true when one was found and its
 	 * FI_ECANCELED entry written. ep->lock held. */
 	bool (*cancel)(struct wf_ep *ep, void *context);
@@ -138,7 +143,8 @@ struct wf_ep_flags {
  * Bindings and attributes change only before the endpoint is enabled, under
  * @control; then the data path tables are swapped from "not enabled" to the finished
  * ones and all of it is read without lock. (Default flags and the size of
- * multi-receive slices may change later: they are atomic. An EQ may come later too.)
+ * multi-receive slices may change later: they are atomic. An EQ, a counter and a shared
+ * transmit context may come later, too: late.c.)
  * @lock guards the transport's transfer state. Order: @control, progress list locks,
  * @lock.
  */

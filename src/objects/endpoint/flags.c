@@ -46,9 +46,14 @@ static bool routes_transfers(const struct wf_ep *ep, const struct wf_cq *cq)
 	return ep->transfer || (cq && cq->owner != &cq->self);
 }
 
-void wf_ep_settle_flags(struct wf_ep *ep)
+void wf_ep_settle_tx_flags(struct wf_ep *ep)
 {
 	settle(&ep->tx, ep->tx_op_flags, ep->tx_selective);
+}
+
+void wf_ep_settle_flags(struct wf_ep *ep)
+{
+	wf_ep_settle_tx_flags(ep);
 	settle(&ep->rx, ep->rx_op_flags, ep->rx_selective);
 	ep->tx.refused = tx_refused(ep);
 	ep->rx.refused = ((FI_MULTI_RECV | FI_TRIGGER) & ~ep->caps) | WF_OP_WORK;
@@ -93,7 +98,7 @@ int wf_ep_set_op_flags(struct wf_ep *ep, uint64_t flags)
 	pthread_mutex_lock(&ep->control);
 	if (dir == FI_TRANSMIT) {
 		ep->tx_op_flags = flags;
-		settle(&ep->tx, flags, ep->tx_selective);
+		wf_ep_settle_tx_flags(ep);
 	} else {
 		ep->rx_op_flags = flags;
 		settle(&ep->rx, flags, ep->rx_selective);

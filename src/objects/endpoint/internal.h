@@ -14,12 +14,19 @@ uint64_t wf_ep_with_directions(uint64_t caps);
 #define WF_EP_TX_DIRS (FI_SEND | FI_READ | FI_WRITE)
 #define WF_EP_RX_DIRS (FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE)
 
+/* Capabilities that mean something for a transmitter; see fi_endpoint(3). */
+#define WF_EP_TX_CAPS                                                                  \
+	(FI_MSG | FI_RMA | FI_TAGGED | FI_ATOMIC | FI_READ | FI_WRITE | FI_SEND |      \
+		FI_HMEM | FI_TRIGGER | FI_FENCE | FI_MULTICAST | FI_RMA_PMEM |         \
+		FI_NAMED_RX_CTX | FI_COLLECTIVE | FI_XPU)
+
 /* Give back one handle; the last one releases the endpoint. -FI_EBUSY. */
 int wf_ep_put(struct wf_ep *ep);
 
 /* flags.c: settle flags before the endpoint is enabled and whenever the
  * application replaces its default ones. */
 void wf_ep_settle_flags(struct wf_ep *ep);
+void wf_ep_settle_tx_flags(struct wf_ep *ep);
 int wf_ep_get_op_flags(struct wf_ep *ep, uint64_t *flags);
 int wf_ep_set_op_flags(struct wf_ep *ep, uint64_t flags);
 /* The one direction that @flags names, FI_TRANSMIT or FI_RECV; else 0, and logged. */
@@ -30,12 +37,20 @@ int wf_ep_context_control(struct wf_ep *ep, int command, void *arg);
 /* bind.c */
 int wf_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int wf_ep_check_bindings(const struct wf_ep *ep);
+/* @cntr, checked, for the events of @flags; and none for them again. */
+void wf_ep_set_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags);
+void wf_ep_unset_cntr(struct wf_ep *ep, uint64_t flags);
+
+/* late.c: @cntr, checked, comes after fi_enable. ep->control is held. */
+int wf_ep_bind_cntr_late(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags);
 void wf_ep_unbind_all(struct wf_ep *ep);
 
 /* progress.c: be run by whoever reads what is bound. */
 void wf_ep_progress_init(struct wf_ep *ep);
 int wf_ep_progress_attach(struct wf_ep *ep);
 void wf_ep_progress_detach(struct wf_ep *ep);
+/* After a detach, with bindings added meanwhile: as it was before. */
+int wf_ep_progress_reattach(struct wf_ep *ep);
 
 /* From now on whoever runs @ep starts work as well; see trigger.h. */
 int wf_ep_progress_triggers(struct wf_ep *ep);

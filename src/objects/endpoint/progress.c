@@ -176,6 +176,15 @@ void wf_ep_progress_detach(struct wf_ep *ep)
 		detach(ep, &ep->domain->triggers.ready.progress);
 }
 
+int wf_ep_progress_reattach(struct wf_ep *ep)
+{
+	int ret = wf_ep_progress_attach(ep);
+
+	if (!ret && atomic_load_explicit(&ep->triggers, memory_order_acquire))
+		ret = attach(ep, &ep->domain->triggers.ready.progress);
+	return ret;
+}
+
 int wf_ep_progress_triggers(struct wf_ep *ep)
 {
 	int ret = 0;

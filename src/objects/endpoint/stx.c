@@ -141,10 +141,20 @@ int wf_stx_open(struct fid_domain *domain_fid, struct fi_tx_attr *attr,
 	return 0;
 }
 
-/* Within the context's attributes? If not, the name of the first that is not. */
-static const char *beyond(const struct fi_tx_attr *asked, const struct fi_tx_attr *most)
+/* What @attr, opened with an info of @caps, says of transmitting: an endpoint may be
+ * opened with the receiver's capabilities in it as well. */
+static uint64_t tx_caps(const struct fi_tx_attr *attr, uint64_t caps)
 {
-	if (asked->caps & ~most->caps)
+	caps = wf_ep_with_directions(attr->caps ? attr->caps : caps);
+	return caps & WF_EP_TX_CAPS;
+}
+
+/* Within the context's attributes? If not, the name of the first that is not. */
+static const char *beyond(const struct wf_ep *ep, const struct wf_ep *stx)
+{
+	const struct fi_tx_attr *asked = ep->info->tx_attr, *most = stx->info->tx_attr;
+
+	if (tx_caps(asked, ep->caps) & ~tx_caps(most, stx->caps))
 		return "the endpoint's tx_attr.caps are more than the context's";
 	if (asked->msg_order & ~most->msg_order)
 		return "the endpoint's tx_attr.msg_order is more than the context's";
@@ -173,19 +183,29 @@ static bool take_ref(struct wf_stx *stx)
 	return true;
 }
 
-static void inherit(struct wf_ep *ep, struct wf_ep *from)
+/* from->control is held. */
+static void inherit(struct wf_ep *ep, const struct wf_ep *from)
 {
-	(void)pthread_mutex_lock(&from->control);
 	ep->inject_size = WF_MIN(ep->inject_size, from->inject_size);
 	ep->max_msg_size = WF_MIN(ep->max_msg_size, from->max_msg_size);
-	if (!ep->tx_op_flags)
-		ep->tx_op_flags = from->tx_op_flags;
-	(void)pthread_mutex_unlock(&from->control);
+	if (ep->tx_op_flags || !from->tx_op_flags)
+		return;
+	ep->tx_op_flags = from->tx_op_flags;
+	if (ep->enabled)
+		wf_ep_settle_tx_flags(ep);
+}
+
+/* The data path of an enabled endpoint has its limits settled: they cannot shrink. */
+static bool fits(const struct wf_ep *ep, const struct wf_ep *from)
+{
+	return !ep->enabled || (ep->inject_size <= from->inject_size &&
+				       ep->max_msg_size <= from->max_msg_size);
 }
 
 int wf_stx_bind(struct wf_ep *ep, struct fid *fid, const char **why)
 {
 	struct wf_stx *stx = stx_of(fid);
+	int ret = 0;
 
 	*why = "the transmit context is of another provider";
 	if (fid->ops != &stx_fid_ops)
@@ -199,15 +219,25 @@ int wf_stx_bind(struct wf_ep *ep, struct fid *fid, const char **why)
 	*why = "a transmit context is bound already";
 	if (ep->stx)
 		return -FI_EINVAL;
-	*why = beyond(ep->info->tx_attr, stx->ep.info->tx_attr);
+	*why = beyond(ep, &stx->ep);
 	if (*why)
 		return -FI_EINVAL;
+	(void)pthread_mutex_lock(&stx->ep.control);
+	*why = "the endpoint is enabled already, with higher limits than the context's";
+	if (!fits(ep, &stx->ep)) {
+		ret = -FI_EOPBADSTATE;
+		goto out;
+	}
 	*why = "as many endpoints as max_ep_stx_ctx use the transmit context";
-	if (!take_ref(stx))
-		return -FI_ENOSPC;
+	if (!take_ref(stx)) {
+		ret = -FI_ENOSPC;
+		goto out;
+	}
 	inherit(ep, &stx->ep);
 	ep->stx = stx;
-	return 0;
+out:
+	(void)pthread_mutex_unlock(&stx->ep.control);
+	return ret;
 }
 
 void wf_stx_unbind(struct wf_ep *ep)

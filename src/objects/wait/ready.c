@@ -29,9 +29,11 @@ static bool cq_readable(struct fid *fid)
 	return wf_cq_readable(cq_of(fid));
 }
 
+/* One that naps is never safe to sleep on: its descriptor does not tell. */
 static bool cntr_changed(struct fid *fid)
 {
-	return wf_cntr_changed(cntr_of(fid));
+	return wf_cntr_changed(cntr_of(fid)) ||
+	       atomic_load_explicit(&cntr_of(fid)->naps, memory_order_relaxed);
 }
 
 bool wf_ready_of(struct fid *fid, struct wf_ready *ret_ready)

@@ -75,6 +75,32 @@ static bool lnx_flushed(struct wf_ep *wf)
 	return done;
 }
 
+/* Members of other libraries first: they may refuse. */
+static int bind_cntrs(struct lnx_ep *ep, bool here)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < ep->count && !ret; i++)
+		if (here == (ep->rail[i].here != NULL))
+			ret = lnx_rail_bind_cntrs(ep, i);
+	return ret;
+}
+
+static int lnx_cntr_bound(struct wf_ep *wf)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	int ret = bind_cntrs(ep, false);
+
+	if (!ret)
+		ret = bind_cntrs(ep, true);
+	lnx_progress_enabled(ep);
+	wf_lock(&ep->ops_lock);
+	if (!atomic_load_explicit(&ep->listed_count, memory_order_relaxed))
+		lnx_short_direct(ep, true);
+	wf_unlock(&ep->ops_lock);
+	return ret;
+}
+
 static void close_rails(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++)
@@ -167,7 +193,8 @@ static int lnx_control(struct fid *fid, int command, void *arg)
 		.lock_kind = (kind), .start = lnx_start, .progress = lnx_progress,     \
 		.srx_ops = &no_messages, .enable = lnx_enable, .destroy = lnx_destroy, \
 		.getname = lnx_getname, .atomic_valid = lnx_atomic_valid,              \
-		.flushed = lnx_flushed, .tx_left = lnx_tx_left,                        \
+		.flushed = lnx_flushed, .cntr_bound = lnx_cntr_bound,                  \
+		.tx_left = lnx_tx_left,                                                \
 	}
 
 /* Most members call the kernel while our lock is held. */

@@ -225,6 +225,8 @@ int lnx_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
  * enable it, what was done before not again; close it. */
 int lnx_rail_open(struct lnx_ep *ep, unsigned int index);
 int lnx_rail_enable(struct lnx_ep *ep, unsigned int index);
+/* Import those of ep->wf.cntr that the member has not yet, and bind them there. */
+int lnx_rail_bind_cntrs(struct lnx_ep *ep, unsigned int index);
 void lnx_rail_close(struct lnx_ep *ep, unsigned int index);
 
 /* owner.c: what the member at @rail writes into. */

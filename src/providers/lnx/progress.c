@@ -272,8 +272,7 @@ void lnx_progress_enabled(struct lnx_ep *ep)
 			ep->more[ep->more_count++] = (uint8_t)i;
 	}
 	ep->has_more = ep->more_count || ep->counts;
-	if (ep->count == 1 && !ep->has_more)
-		ep->wf.progress.run = run_first;
+	ep->wf.progress.run = ep->count == 1 && !ep->has_more ? run_first : run;
 }
 
 void lnx_progress_done(struct lnx_ep *ep)

@@ -194,6 +194,15 @@ err_export:
 	return failed(ep, index, "importing a counter", ret);
 }
 
+int lnx_rail_bind_cntrs(struct lnx_ep *ep, unsigned int index)
+{
+	int ret = 0;
+
+	for (int i = 0; i < WF_CNTR_COUNT && !ret; i++)
+		ret = bind_cntr(ep, index, (enum wf_ep_cntr)i);
+	return ret;
+}
+
 static int bind_srx(struct lnx_ep *ep, unsigned int index)
 {
 	struct lnx_rail *rail = &ep->rail[index];
@@ -257,8 +266,8 @@ int lnx_rail_enable(struct lnx_ep *ep, unsigned int index)
 		ret = bind_av(ep, index);
 	if (!ret)
 		ret = bind_cqs(ep, index);
-	for (int i = 0; i < WF_CNTR_COUNT && !ret; i++)
-		ret = bind_cntr(ep, index, (enum wf_ep_cntr)i);
+	if (!ret)
+		ret = lnx_rail_bind_cntrs(ep, index);
 	if (!ret)
 		ret = bind_srx(ep, index);
 	if (ret)
