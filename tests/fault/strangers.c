@@ -234,7 +234,10 @@ static void limit_descriptors(rlim_t count)
 	struct rlimit limit;
 
 	CHECK(!getrlimit(RLIMIT_NOFILE, &limit));
-	limit.rlim_cur = count ? count : limit.rlim_max;
+	/* The hard one, too: the library raises the other. */
+	if (count)
+		limit.rlim_max = count;
+	limit.rlim_cur = limit.rlim_max;
 	CHECK(!setrlimit(RLIMIT_NOFILE, &limit));
 }
 

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "providers/shm/peer.h"
 #include "providers/shm/region.h"
@@ -103,7 +101,6 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	conn->idle = true;
 	conn->index = FI_ADDR_NOTAVAIL;
 	conn->watch = (struct shm_watch){ .ready = ready, .fd = fd };
-	conn->life.fd = -1;
 	wf_list_init(&conn->failed_link);
 	wf_list_init(&conn->dirty_link);
 	wf_list_init(&conn->answers);
@@ -138,23 +135,6 @@ fi_addr_t shm_conn_index_slow(struct shm_conn *conn)
 		shm_peer_forget_indices(ep);
 	conn->index = wf_av_index(ep->ep.av, conn->peer->name, SHM_NAME_MAX);
 	return conn->index;
-}
-
-/* The process is gone, though a child of its keeps the socket open. */
-static void life_ready(struct shm_watch *watch, uint32_t events)
-{
-	(void)events;
-	shm_conn_fail(wf_container_of(watch, struct shm_conn, life), FI_ECONNRESET);
-}
-
-void shm_conn_watch_life(struct shm_conn *conn)
-{
-	if (conn->pid <= 0 || conn->pid == conn->ep->pid)
-		return;
-	conn->life.fd = (int)syscall(SYS_pidfd_open, conn->pid, 0);
-	conn->life.ready = life_ready;
-	if (conn->life.fd >= 0 && shm_watch_add(conn->ep, &conn->life, EPOLLIN))
-		shm_watch_close(conn->ep, &conn->life);
 }
 
 void shm_conn_fail(struct shm_conn *conn, int err)
@@ -206,7 +186,6 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	end_list(conn, &conn->answers, 0);
 	end_list(conn, &conn->streams, err);
 	end_list(conn, &conn->txq, err);
-	shm_watch_close(ep, &conn->life);
 	shm_watch_close(ep, &conn->watch);
 	leave(ep, conn);
 	again = conn->peer->conn == conn && err == FI_ECONNRESET;

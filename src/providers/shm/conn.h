@@ -140,7 +140,7 @@ struct shm_conn {
 	struct shm_region *region;
 	pid_t pid; /* of the peer, as we see it; 0: not visible */
 	uint64_t probe_addr, probe_value; /* what is where in its memory */
-	struct shm_watch watch, life;     /* its socket; its process */
+	struct shm_watch watch;           /* its socket */
 };
 
 /* conn.c. */
@@ -154,8 +154,6 @@ void shm_conn_end(struct shm_conn *conn, int err);
 void shm_conn_free_dead(struct shm_ep *ep);
 void shm_conn_heat(struct shm_conn *conn);
 void shm_conn_cool(struct shm_conn *conn);
-/* Its process is known by now: hear of its end. */
-void shm_conn_watch_life(struct shm_conn *conn);
 const char *shm_conn_name(const struct shm_conn *conn);
 fi_addr_t shm_conn_index_slow(struct shm_conn *conn);
 

@@ -91,11 +91,12 @@ static struct shm_conn *become_conn(struct shm_dial *dial, struct shm_peer *peer
 	int fd = fcntl(dial->watch.fd, F_DUPFD_CLOEXEC, 0);
 	struct shm_conn *conn;
 
+	if (fd < 0 || shm_socket_own(fd, &fd))
+		return NULL;
 	/* The epoll set knows descriptors by their file: the copy is another entry. */
-	conn = fd < 0 ? NULL : shm_conn_new(ep, peer, fd, dial->region, side);
+	conn = shm_conn_new(ep, peer, fd, dial->region, side);
 	if (!conn) {
-		if (fd >= 0)
-			(void)close(fd);
+		shm_socket_close(fd);
 		return NULL;
 	}
 	dial->region = NULL;
@@ -104,7 +105,6 @@ static struct shm_conn *become_conn(struct shm_dial *dial, struct shm_peer *peer
 	conn->probe_value = hello->probe_value;
 	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
 	conn->cma = can_read(dial->pid, hello);
-	shm_conn_watch_life(conn);
 	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,
 		conn->cma ? "" : ", without cross-memory attach");
 	return conn;
@@ -170,7 +170,7 @@ int shm_dial_start(struct shm_ep *ep, struct shm_peer *peer)
 		goto err_failed;
 	dial = new_dial(ep, fd);
 	if (!dial) {
-		(void)close(fd);
+		shm_socket_close(fd);
 		ret = -FI_ENOMEM;
 		goto err_failed;
 	}
@@ -293,12 +293,12 @@ static void take_caller(struct shm_ep *ep, int fd)
 	if (shm_socket_peer(fd, &pid)) {
 		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"a request to connect of another user: refused\n");
-		(void)close(fd);
+		shm_socket_close(fd);
 		return;
 	}
 	dial = new_dial(ep, fd);
 	if (!dial) {
-		(void)close(fd);
+		shm_socket_close(fd);
 		return;
 	}
 	dial->pid = pid;
@@ -313,13 +313,15 @@ static void take_caller(struct shm_ep *ep, int fd)
 void shm_dial_accept_ready(struct shm_watch *watch, uint32_t events)
 {
 	struct shm_ep *ep = wf_container_of(watch, struct shm_ep, listener);
-	int fd;
+	int fd, ret;
 
 	(void)events;
 	for (int i = 0; i < ACCEPTS; i++) {
-		if (shm_socket_accept(watch->fd, &fd))
+		ret = shm_socket_accept(watch->fd, &ep->spare_fd, &fd);
+		if (!ret)
+			take_caller(ep, fd);
+		else if (ret != -EMFILE)
 			return;
-		take_caller(ep, fd);
 	}
 }
 

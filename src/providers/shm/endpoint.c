@@ -7,6 +7,7 @@
 
 #include "objects/endpoint/name.h"
 #include "providers/shm/peer.h"
+#include "sys/fds.h"
 
 /* Opening, naming, enabling and destroying endpoints. */
 
@@ -80,6 +81,8 @@ static void shm_destroy(struct wf_ep *wf)
 		end_conns(ep);
 		shm_peers_free(ep);
 	}
+	if (ep->spare_fd >= 0)
+		(void)close(ep->spare_fd);
 	wf_timer_done(&ep->timer);
 	if (ep->epfd >= 0)
 		(void)close(ep->epfd);
@@ -151,6 +154,7 @@ static void init(struct shm_ep *ep)
 	ep->made_up = true;
 	ep->pid = getpid();
 	ep->listener.fd = -1;
+	ep->spare_fd = wf_fds_spare();
 	wf_timer_init(&ep->timer);
 	ep->look_calls = ep->look_left = 1;
 	wf_pool_init(&ep->tx_pool, sizeof(struct shm_tx));

@@ -10,6 +10,7 @@
 
 #include "providers/shm/dir.h"
 #include "providers/shm/socket.h"
+#include "sys/fds.h"
 
 /*
  * Names of sockets in the directories that only we may use. A process that was killed
@@ -165,26 +166,40 @@ static int find_free(
 	return err;
 }
 
+static int new_socket(int *ret_fd)
+{
+	int fd = wf_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : shm_socket_own(fd, ret_fd);
+}
+
+static int listen_at(const struct sockaddr_un *addr, int *ret_fd)
+{
+	int fd, ret = new_socket(&fd);
+
+	if (ret)
+		return ret;
+	if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ||
+		listen(fd, BACKLOG)) {
+		ret = -errno;
+		shm_socket_close(fd);
+		return ret;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
 int shm_socket_listen(const char *name, int *ret_fd)
 {
 	struct shm_dirs_lock lock;
 	struct sockaddr_un addr;
-	int fd = -1, ret = shm_dirs_lock(SHM_DIR_ROOT, &lock);
+	int ret = shm_dirs_lock(SHM_DIR_ROOT, &lock);
 
 	if (ret)
 		return ret;
 	ret = find_free(&lock.dirs, name, &addr);
-	if (ret)
-		goto out;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0 || bind(fd, (const struct sockaddr *)&addr, sizeof(addr)) ||
-		listen(fd, BACKLOG))
-		ret = -errno;
 	if (!ret)
-		*ret_fd = fd;
-	else if (fd >= 0)
-		(void)close(fd);
-out:
+		ret = listen_at(&addr, ret_fd);
 	shm_dirs_unlock(&lock);
 	return ret;
 }
@@ -202,7 +217,7 @@ void shm_socket_unlisten(int fd)
 		*slash = '\0';
 		shm_dir_remove(addr.sun_path);
 	}
-	(void)close(fd);
+	shm_socket_close(fd);
 }
 
 static int connect_in(const struct shm_dirs *dirs, const char *name, int fd)
@@ -222,11 +237,11 @@ static int connect_in(const struct shm_dirs *dirs, const char *name, int fd)
 
 int shm_socket_connect(const char *name, int *ret_fd)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), ret;
 	struct shm_dirs dirs;
+	int fd, ret = new_socket(&fd);
 
-	if (fd < 0)
-		return -errno;
+	if (ret)
+		return ret;
 	shm_dirs_plain(SHM_DIR_ROOT, &dirs);
 	ret = connect_in(&dirs, name, fd);
 	if (ret == -ENOENT || ret == -ECONNREFUSED) {
@@ -234,7 +249,7 @@ int shm_socket_connect(const char *name, int *ret_fd)
 		ret = connect_in(&dirs, name, fd);
 	}
 	if (ret)
-		(void)close(fd);
+		shm_socket_close(fd);
 	else
 		*ret_fd = fd;
 	return ret;

@@ -37,9 +37,9 @@ void shm_watch_close(struct shm_ep *ep, struct shm_watch *watch)
 {
 	if (watch->fd < 0)
 		return;
-	/* A forked child may have the file open still: it would stay in the set. */
+	/* A child may have the file open still: it would stay in the set. */
 	(void)epoll_ctl(ep->epfd, EPOLL_CTL_DEL, watch->fd, NULL);
-	(void)close(watch->fd);
+	shm_socket_close(watch->fd);
 	watch->fd = -1;
 }
 

@@ -71,6 +71,7 @@ struct shm_ep {
 
 	int epfd;
 	struct shm_watch listener, timer_watch;
+	int spare_fd; /* to refuse connections with when no other is left; -1: none */
 	struct shm_peers *peers;
 	uint32_t av_seq; /* of the AV when what we know of indices was right */
 	struct wf_timer timer;

@@ -7,16 +7,47 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "providers/shm/log.h"
+#include "sys/fds.h"
+
 /* Sockets that are connected, and what goes over them. */
 
-int shm_socket_accept(int listener, int *ret_fd)
+int shm_socket_own(int fd, int *ret_fd)
 {
-	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int ret;
 
-	if (fd < 0)
+	wf_fds_note(fd);
+	ret = wf_fds_own(fd);
+	if (ret)
+		(void)close(fd);
+	else
+		*ret_fd = fd;
+	return ret;
+}
+
+void shm_socket_close(int fd)
+{
+	wf_fds_close(fd);
+}
+
+static int accept_one(int listener)
+{
+	return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+int shm_socket_accept(int listener, int *spare, int *ret_fd)
+{
+	int fd = accept_one(listener);
+
+	if (fd < 0 && errno == EMFILE && wf_fds_more())
+		fd = accept_one(listener);
+	if (fd >= 0)
+		return shm_socket_own(fd, ret_fd);
+	if (errno != EMFILE && errno != ENFILE)
 		return -errno;
-	*ret_fd = fd;
-	return 0;
+	FI_WARN_SPARSE(&shm_fi, FI_LOG_EP_CTRL,
+		"no file descriptor is left: connections are being refused\n");
+	return wf_fds_refuse(listener, spare) ? -EMFILE : -EAGAIN;
 }
 
 int shm_socket_peer(int fd, pid_t *ret_pid)

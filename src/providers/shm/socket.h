@@ -55,8 +55,13 @@ int shm_socket_connect(const char *name, int *ret_fd);
 
 /* ---- socket.c ---- */
 
-/* -EAGAIN: nobody waits. */
-int shm_socket_accept(int listener, int *ret_fd);
+/* -EAGAIN: no connection waits. -EMFILE: one was closed, for want of a descriptor, with
+ * the help of *spare (sys/fds.h). */
+int shm_socket_accept(int listener, int *spare, int *ret_fd);
+/* Forked children close @fd, a new one; or it is closed. */
+int shm_socket_own(int fd, int *ret_fd);
+/* All of the descriptors above are closed by this. */
+void shm_socket_close(int fd);
 /* The process at the other end, 0: not visible from here. -EACCES: of another user. */
 int shm_socket_peer(int fd, pid_t *ret_pid);
 

@@ -6,12 +6,13 @@
 
 #include "providers/tcp/listen.h"
 #include "providers/tcp/log.h"
+#include "sys/fds.h"
 
 /* Sockets that connect. */
 
 static int new_socket(int family, const struct tcp_netconf *conf, uint32_t tclass)
 {
-	int fd = socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int fd = wf_socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd >= 0)
 		tcp_sock_setup(fd, family, conf, tclass);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "providers/tcp/listen.h"
 #include "providers/tcp/log.h"
 #include "sys/compiler.h"
+#include "sys/fds.h"
 
 /* Sockets that listen. */
 
@@ -15,7 +15,7 @@ static int listen_at(const union wf_sockaddr *addr, uint16_t port, int *ret_fd)
 {
 	union wf_sockaddr name = *addr;
 	int on = 1, err;
-	int fd = socket(
+	int fd = wf_socket(
 		addr->sa.sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
@@ -48,15 +48,10 @@ static int listen_in_range(
 	return err;
 }
 
-static int open_reserve(void)
-{
-	return open("/dev/null", O_RDONLY | O_CLOEXEC);
-}
-
 int tcp_listen(struct tcp_listener *listener, const union wf_sockaddr *addr,
 	const struct tcp_netconf *conf)
 {
-	struct tcp_listener new = { .reserve = open_reserve() };
+	struct tcp_listener new = { .reserve = wf_fds_spare() };
 	socklen_t len = sizeof(new.name);
 	char text[WF_SOCKADDR_STRLEN];
 	uint16_t port = wf_sockaddr_port(addr);
@@ -102,28 +97,11 @@ void tcp_listener_close(struct tcp_listener *listener)
 	listener->fd = listener->reserve = -1;
 }
 
-/* No descriptor is left: use the spare one to close what asks for one. Somebody
- * else's thread may be faster in taking it; then it stays missing until one is free
- * again, and the caller is told that there is nothing. */
 static bool refuse_one(struct tcp_listener *listener)
 {
-	bool refused = false;
-	int fd;
-
 	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
 		"no file descriptor is left: connections are being refused\n");
-	if (listener->reserve < 0)
-		listener->reserve = open_reserve();
-	if (listener->reserve < 0)
-		return false;
-	close(listener->reserve);
-	fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC);
-	if (fd >= 0) {
-		close(fd);
-		refused = true;
-	}
-	listener->reserve = open_reserve();
-	return refused;
+	return wf_fds_refuse(listener->fd, &listener->reserve);
 }
 
 static bool room_made(struct tcp_listener *listener)
@@ -152,7 +130,8 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 			return -FI_EAGAIN;
 		case EMFILE:
 		case ENFILE:
-			if (!room_made(listener) && !refuse_one(listener))
+			if (!room_made(listener) && !wf_fds_more() &&
+				!refuse_one(listener))
 				return -FI_EAGAIN;
 			break;
 		case EBADF:
