@@ -128,15 +128,29 @@ bool wf_remotes_set_index(
 		remotes->by_index = by_index;
 		remotes->index_room = room;
 	}
+	if (remotes->by_index[index] == remote)
+		return true;
+	wf_remotes_forget_index(remotes, index);
 	remotes->by_index[index] = remote;
+	remote->indices++;
 	return true;
+}
+
+void wf_remotes_forget_index(struct wf_remotes *remotes, size_t index)
+{
+	struct wf_remote *remote = wf_remotes_at(remotes, index);
+
+	if (!remote)
+		return;
+	remotes->by_index[index] = NULL;
+	remote->indices--;
+	wf_remote_let_go(remotes, remote);
 }
 
 void wf_remotes_forget_indices(struct wf_remotes *remotes)
 {
-	if (remotes->by_index)
-		memset(remotes->by_index, 0,
-			remotes->index_room * sizeof(struct wf_remote *));
+	for (size_t i = 0; i < remotes->index_room; i++)
+		wf_remotes_forget_index(remotes, i);
 }
 
 void wf_remote_wanted(struct wf_remotes *remotes, struct wf_remote *remote)
@@ -201,6 +215,15 @@ static bool tick(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t 
 	return false;
 }
 
+static bool is_unused(const struct wf_remotes *remotes, const struct wf_remote *remote)
+{
+	const struct wf_remote_ops *ops = remotes->ops;
+
+	return !remote->indices && wf_list_empty(&remote->pending) &&
+	       ops->state(remote) == WF_REMOTE_DOWN &&
+	       !(ops->held && ops->held(remote));
+}
+
 void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns)
 {
 	wf_list_foreach_safe(link, &remotes->busy)
@@ -208,8 +231,13 @@ void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit
 		struct wf_remote *remote =
 			wf_list_entry(link, struct wf_remote, busy_link);
 
-		if (tick(remotes, remote, now_ns, limit_ns))
-			wf_list_remove(&remote->busy_link);
+		if (!tick(remotes, remote, now_ns, limit_ns))
+			continue;
+		wf_list_remove(&remote->busy_link);
+		if (!is_unused(remotes, remote))
+			continue;
+		wf_remotes_remove(remotes, remote);
+		remotes->ops->free(remotes, remote);
 	}
 }
 

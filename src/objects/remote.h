@@ -13,6 +13,8 @@
  * when that went on for too long, what waits fails.
  *
  * The transport embeds struct wf_remote in what it knows of each, and owns that memory.
+ * One that no index leads to, without connection and without operations that wait, is
+ * freed by the next wf_remotes_tick, and only there.
  * Everything here is guarded by the lock of its endpoint.
  */
 struct wf_remotes;
@@ -25,7 +27,8 @@ struct wf_remote {
 	uint64_t retry_ns;   /* no attempt before; 0: whenever one is wanted */
 	uint64_t give_up_ns; /* what is pending fails then */
 	uint32_t backoff_us;
-	int err; /* of the last attempt */
+	uint32_t indices; /* that lead to it */
+	int err;          /* of the last attempt */
 };
 
 enum wf_remote_state {
@@ -42,6 +45,9 @@ struct wf_remote_ops {
 	void (*dial)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* Fail what is pending with the positive @err. */
 	void (*give_up)(struct wf_remotes *remotes, struct wf_remote *remote, int err);
+	/* Does something of the transport's refer to it? May be NULL: then nothing does
+	 * while it is WF_REMOTE_DOWN. */
+	bool (*held)(const struct wf_remote *remote);
 	/* Free it with what is pending. */
 	void (*free)(struct wf_remotes *remotes, struct wf_remote *remote);
 	uint32_t backoff_min_us, backoff_max_us;
@@ -78,6 +84,8 @@ void wf_remotes_remove(struct wf_remotes *remotes, struct wf_remote *remote);
 /* @index leads to @remote from now on. False: no memory. */
 bool wf_remotes_set_index(
 	struct wf_remotes *remotes, size_t index, struct wf_remote *remote);
+/* @index leads nowhere. */
+void wf_remotes_forget_index(struct wf_remotes *remotes, size_t index);
 void wf_remotes_forget_indices(struct wf_remotes *remotes);
 
 static inline struct wf_remote *wf_remotes_at(
@@ -91,6 +99,15 @@ static inline void wf_remote_busy(struct wf_remotes *remotes, struct wf_remote *
 {
 	if (wf_list_empty(&remote->busy_link))
 		wf_list_push(&remotes->busy, &remote->busy_link);
+}
+
+/* A connection ended, or something else that kept it: the next tick frees it, unless an
+ * index leads to it. */
+static inline void wf_remote_let_go(
+	struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	if (!remote->indices)
+		wf_remote_busy(remotes, remote);
 }
 
 /* An operation begins to wait: dial, unless that is under way or to be done later. */

@@ -24,6 +24,7 @@
 	X(av_user_id)                                                                  \
 	X(av_shared)                                                                   \
 	X(av_set)                                                                      \
+	X(forget)                                                                      \
 	X(cq)                                                                          \
 	X(cq_err)                                                                      \
 	X(cq_wait)                                                                     \

@@ -60,6 +60,8 @@ struct wf_av_watch {
  * may be at it: it lives until wf_av_watch_wait returned, which is called without any
  * lock that its functions take. del is called with whatever lock. */
 void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch);
+/* It is told before all others that are there. */
+void wf_av_watch_add_first(struct wf_av *av, struct wf_av_watch *watch);
 void wf_av_watch_del(struct wf_av *av, struct wf_av_watch *watch);
 bool wf_av_watch_is_told(struct wf_av_watch *watch);
 void wf_av_watch_wait(struct wf_av_watch *watch);

@@ -21,6 +21,14 @@ void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch)
 	(void)pthread_mutex_unlock(&av->watch_lock);
 }
 
+void wf_av_watch_add_first(struct wf_av *av, struct wf_av_watch *watch)
+{
+	atomic_init(&watch->holds, 0);
+	(void)pthread_mutex_lock(&av->watch_lock);
+	wf_list_insert_after(&av->watches, &watch->link);
+	(void)pthread_mutex_unlock(&av->watch_lock);
+}
+
 void wf_av_watch_del(struct wf_av *av, struct wf_av_watch *watch)
 {
 	(void)pthread_mutex_lock(&av->watch_lock);

@@ -47,7 +47,8 @@ int wf_ep_cleanup_start(struct wf_ep *ep)
 	cleanup->watch.inserted = nothing_to_do;
 	cleanup->watch.removed = removed;
 	cleanup->ep = ep;
-	wf_av_watch_add(ep->av, &cleanup->watch);
+	/* Before what makes the endpoint forget which connection an index led to. */
+	wf_av_watch_add_first(ep->av, &cleanup->watch);
 	ep->cleanup = cleanup;
 	return 0;
 }

@@ -113,6 +113,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	if (shm_watch_add(ep, &conn->watch, EPOLLIN))
 		goto err_leave;
 	shm_conn_heat(conn);
+	peer->conns++;
 	return conn;
 
 err_leave:
@@ -131,10 +132,15 @@ fi_addr_t shm_conn_index_slow(struct shm_conn *conn)
 {
 	struct shm_ep *ep = conn->ep;
 
-	if (shm_av_seq(ep->ep.av) != ep->av_seq)
+	fi_addr_t index;
+
+	if (shm_av_seq(ep) != ep->av_seq)
 		shm_peer_forget_indices(ep);
-	conn->index = wf_av_index(ep->ep.av, conn->peer->name, SHM_NAME_MAX);
-	return conn->index;
+	index = wf_av_index(ep->ep.av, conn->peer->name, SHM_NAME_MAX);
+	conn->index = index != FI_ADDR_NOTAVAIL && shm_peer_set_index(conn, index)
+			      ? index
+			      : FI_ADDR_NOTAVAIL;
+	return index;
 }
 
 void shm_conn_fail(struct shm_conn *conn, int err)
@@ -192,6 +198,8 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	shm_peer_lost(ep, conn);
 	if (again)
 		shm_again(conn);
+	conn->peer->conns--;
+	shm_peer_let_go(ep, conn->peer);
 	shm_region_unmap(conn->region);
 	conn->region = NULL;
 	free(conn->acks);

@@ -299,7 +299,7 @@ static inline bool shm_is_past(uint64_t len)
 static inline fi_addr_t shm_conn_index(struct shm_conn *conn)
 {
 	if (wf_likely(conn->index != FI_ADDR_NOTAVAIL &&
-		      shm_av_seq(conn->ep->ep.av) == conn->ep->av_seq))
+		      shm_av_seq(conn->ep) == conn->ep->av_seq))
 		return conn->index;
 	return shm_conn_index_slow(conn);
 }

@@ -245,6 +245,9 @@ static uint32_t take_request(
 
 	if (!reason)
 		reason = judge(dial, peer, hello);
+	/* Without a connection, nothing may be left of it. */
+	if (peer)
+		shm_peer_let_go(ep, peer);
 	if (reason)
 		return reason;
 	if (shm_hello_send(dial->watch.fd, &welcome, -1))

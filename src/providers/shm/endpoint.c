@@ -39,6 +39,7 @@ static int shm_enable(struct wf_ep *wf)
 	ep->sleeps = wf_ep_may_sleep(wf);
 	ep->threaded = wf->domain->progress == FI_PROGRESS_AUTO || wf->domain->thread;
 	ep->tx_size = wf->info->tx_attr->size;
+	shm_peers_watch_av(ep);
 	if (ep->listener.fd >= 0)
 		return 0;
 	ret = listen_at(ep);
@@ -74,6 +75,7 @@ static void shm_destroy(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 
+	wf_av_removals_stop(&ep->peers->removals);
 	/* In a forked child all of it is still the parent's. */
 	if (ep->pid == getpid()) {
 		if (ep->listener.fd >= 0)

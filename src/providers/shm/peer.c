@@ -65,6 +65,11 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 		shm_dial_drop(peer->dial);
 }
 
+static bool held(const struct wf_remote *remote)
+{
+	return shm_peer_of(remote)->conns;
+}
+
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct shm_ep *ep = peers_of(remotes)->ep;
@@ -80,6 +85,7 @@ static const struct wf_remote_ops remote_ops = {
 	.state = state,
 	.dial = dial,
 	.give_up = give_up,
+	.held = held,
 	.free = free_peer,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
@@ -98,7 +104,7 @@ int shm_peers_new(struct shm_ep *ep)
 		return -FI_ENOMEM;
 	}
 	peers->ep = ep;
-	ep->av_seq = 1; /* odd: no AV at rest has it */
+	ep->av_seq_at = &peers->removals.seq;
 	wf_list_init(&peers->dials);
 	wf_list_init(&peers->dead_dials);
 	ep->peers = peers;
@@ -114,6 +120,7 @@ void shm_peers_free(struct shm_ep *ep)
 	while (!wf_list_empty(&peers->dials))
 		shm_dial_drop(wf_list_entry(peers->dials.next, struct shm_dial, link));
 	shm_dials_free_dead(peers);
+	wf_av_removals_stop(&peers->removals);
 	wf_remotes_done(&peers->remotes);
 	free(peers);
 	ep->peers = NULL;
@@ -148,12 +155,68 @@ void shm_peer_busy(struct shm_ep *ep, struct shm_peer *peer)
 	expect_retry(ep, peer);
 }
 
-void shm_peer_forget_indices(struct shm_ep *ep)
+void shm_peer_let_go(struct shm_ep *ep, struct shm_peer *peer)
+{
+	wf_remote_let_go(&ep->peers->remotes, &peer->remote);
+}
+
+void shm_peers_watch_av(struct shm_ep *ep)
+{
+	struct wf_av *av = ep->ep.av;
+
+	/* Other processes remove addresses, too, and tell by the count of the table. */
+	if (av->shared)
+		ep->av_seq_at = &av->table.state->seq;
+	else
+		wf_av_removals_start(&ep->peers->removals, av);
+	ep->av_seq = shm_av_seq(ep);
+}
+
+bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index)
+{
+	return wf_remotes_set_index(
+		&conn->ep->peers->remotes, index, &conn->peer->remote);
+}
+
+static void forget_all(struct shm_ep *ep)
 {
 	wf_remotes_forget_indices(&ep->peers->remotes);
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		ep->conns[i]->index = FI_ADDR_NOTAVAIL;
-	ep->av_seq = shm_av_seq(ep->ep.av);
+}
+
+/* An index that a connection knows leads to its peer. */
+static void forget(struct shm_ep *ep, uint64_t index)
+{
+	struct wf_remote *remote = wf_remotes_at(&ep->peers->remotes, index);
+	struct shm_peer *peer = remote ? shm_peer_of(remote) : NULL;
+
+	if (!peer)
+		return;
+	if (peer->conn)
+		peer->conn->index = FI_ADDR_NOTAVAIL;
+	for (uint32_t i = 0; peer->conns > !!peer->conn && i < ep->conn_count; i++)
+		if (ep->conns[i]->peer == peer)
+			ep->conns[i]->index = FI_ADDR_NOTAVAIL;
+	wf_remotes_forget_index(&ep->peers->remotes, index);
+}
+
+void shm_peer_forget_indices(struct shm_ep *ep)
+{
+	bool all = ep->ep.av->shared;
+	uint64_t index[64];
+	size_t n = 0;
+
+	ep->av_seq = shm_av_seq(ep);
+	do {
+		if (!ep->ep.av->shared)
+			n = wf_av_removals_take(&ep->peers->removals, index,
+				WF_ARRAY_SIZE(index), &all);
+		if (all)
+			forget_all(ep);
+		for (size_t i = 0; i < n; i++)
+			forget(ep, index[i]);
+	} while (n == WF_ARRAY_SIZE(index));
 }
 
 int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret_conn,
@@ -164,14 +227,18 @@ int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret
 	char name[SHM_NAME_MAX];
 	struct shm_peer *peer;
 
-	if (shm_av_seq(ep->ep.av) != ep->av_seq)
+	if (shm_av_seq(ep) != ep->av_seq)
 		shm_peer_forget_indices(ep);
 	/* Other processes may write where an AV with a name is. */
 	if (wf_unlikely(!text || !wf_addrstr_spell(name, text, SHM_NAME_MAX)))
 		return wf_no_address(&shm_fi, addr);
 	peer = shm_peer_get(ep, name);
-	if (!peer || !wf_remotes_set_index(&ep->peers->remotes, index, &peer->remote))
+	if (!peer)
 		return -FI_ENOMEM;
+	if (!wf_remotes_set_index(&ep->peers->remotes, index, &peer->remote)) {
+		shm_peer_let_go(ep, peer);
+		return -FI_ENOMEM;
+	}
 	*ret_conn = peer->conn && !peer->conn->err ? peer->conn : NULL;
 	if (*ret_conn)
 		return 0;
@@ -210,6 +277,8 @@ void shm_peers_tick(struct shm_ep *ep)
 
 	if (!wf_list_empty(&peers->dead_dials))
 		shm_dials_free_dead(peers);
+	if (wf_unlikely(shm_av_seq(ep) != ep->av_seq))
+		shm_peer_forget_indices(ep);
 	if (!shm_peers_busy(peers))
 		return;
 	now = wf_now_ns();

@@ -2,6 +2,7 @@
 #ifndef SHM_PEER_H
 #define SHM_PEER_H
 
+#include "objects/av/removals.h"
 #include "objects/remote.h"
 #include "providers/shm/conn.h"
 #include "providers/shm/socket.h"
@@ -9,14 +10,16 @@
 struct shm_dial;
 
 /*
- * Somebody that an endpoint talks to, by name. Made by the first operation to him or by
- * his request, and kept until the endpoint is closed. Guarded by ep.lock.
+ * An endpoint that ours talks to, by name. Made by the first operation to it or by its
+ * request; freed by shm_peers_tick when it has no connection any more, no operation
+ * waits for one and no index of the AV leads to it. Guarded by ep.lock.
  */
 struct shm_peer {
 	struct wf_remote remote;
 	struct shm_conn *conn; /* what operations go to */
 	struct shm_dial *dial; /* our own attempt to connect */
 	uint64_t instance;     /* of the other end of @conn */
+	unsigned int conns;    /* @conn and older ones, until their end */
 	char name[SHM_NAME_MAX];
 };
 
@@ -36,6 +39,7 @@ struct shm_peers {
 	struct shm_ep *ep;
 	uint64_t instance, probe;
 	struct wf_remotes remotes;
+	struct wf_av_removals removals;
 	struct wf_list dials, dead_dials;
 };
 
@@ -51,10 +55,16 @@ struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name);
 void shm_peer_busy(struct shm_ep *ep, struct shm_peer *peer);
 /* @conn is gone. */
 void shm_peer_lost(struct shm_ep *ep, struct shm_conn *conn);
+/* Something that kept @peer is gone: the next tick frees it if nothing else does. */
+void shm_peer_let_go(struct shm_ep *ep, struct shm_peer *peer);
 void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn);
 void shm_peer_failed(struct shm_ep *ep, struct shm_peer *peer, int err);
-/* Indices mean other peers now, perhaps. */
+/* fi_enable: hear of what leaves the AV. */
+void shm_peers_watch_av(struct shm_ep *ep);
+/* Forget the indices that left the AV: those mean other peers now, perhaps. */
 void shm_peer_forget_indices(struct shm_ep *ep);
+/* @index is that of conn->peer. False: no memory, it must not be kept. */
+bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index);
 void shm_peers_tick(struct shm_ep *ep);
 uint64_t shm_peers_deadline(struct shm_ep *ep);
 
@@ -84,7 +94,7 @@ static inline struct shm_conn *shm_peer_conn(struct shm_ep *ep, fi_addr_t addr)
 		wf_remotes_at(&ep->peers->remotes, addr & av->index_mask);
 	struct shm_conn *conn;
 
-	if (wf_unlikely(!remote || shm_av_seq(av) != ep->av_seq))
+	if (wf_unlikely(!remote || shm_av_seq(ep) != ep->av_seq))
 		return NULL;
 	conn = shm_peer_of(remote)->conn;
 	if (wf_unlikely(!conn || conn->err))

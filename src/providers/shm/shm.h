@@ -73,7 +73,11 @@ struct shm_ep {
 	struct shm_watch listener, timer_watch;
 	int spare_fd; /* to refuse connections with when no other is left; -1: none */
 	struct shm_peers *peers;
-	uint32_t av_seq; /* of the AV when what we know of indices was right */
+	/* Changes when addresses left the AV: that of @peers->removals, or of an AV
+	 * that other processes write. @av_seq: when what we know of indices was right.
+	 */
+	const _Atomic uint32_t *av_seq_at;
+	uint32_t av_seq;
 	struct wf_timer timer;
 };
 
@@ -82,11 +86,10 @@ static inline struct shm_ep *shm_ep_of(struct wf_ep *ep)
 	return wf_container_of(ep, struct shm_ep, ep);
 }
 
-/* Addresses that were removed or moved make the AV's count change. */
-static inline uint32_t shm_av_seq(const struct wf_av *av)
+static inline uint32_t shm_av_seq(const struct shm_ep *ep)
 {
-	/* acquire: pairs with the writer's release when he is done. */
-	return atomic_load_explicit(&av->table.state->seq, memory_order_acquire);
+	/* acquire: pairs with the writer's release when it is done. */
+	return atomic_load_explicit(ep->av_seq_at, memory_order_acquire);
 }
 
 /* endpoint.c */

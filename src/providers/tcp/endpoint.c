@@ -31,7 +31,10 @@ static int tcp_enable(struct wf_ep *wf)
 	if (!ep->rbuf)
 		return -FI_ENOMEM;
 	set_address_bits(ep);
-	return ep->peers ? tcp_peers_listen(ep) : 0;
+	if (!ep->peers)
+		return 0;
+	wf_av_removals_start(&ep->peers->removals, wf->av);
+	return tcp_peers_listen(ep);
 }
 
 static void end_conns(struct tcp_ep *ep)

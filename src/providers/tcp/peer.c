@@ -53,6 +53,11 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 		tcp_tx_fail(wf_list_entry(link, struct tcp_tx, link), err, addr);
 }
 
+static bool held(const struct wf_remote *remote)
+{
+	return tcp_peer_of(remote)->refs;
+}
+
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct wf_list *link;
@@ -68,6 +73,7 @@ static const struct wf_remote_ops remote_ops = {
 	.state = state,
 	.dial = dial,
 	.give_up = give_up,
+	.held = held,
 	.free = free_peer,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
@@ -137,6 +143,7 @@ void tcp_peers_free(struct tcp_ep *ep)
 	tcp_dials_free_dead(peers);
 	if (peers->listener.fd >= 0)
 		tcp_listener_close(&peers->listener);
+	wf_av_removals_stop(&peers->removals);
 	wf_remotes_done(&peers->remotes);
 	free(peers);
 	ep->peers = NULL;
@@ -181,9 +188,12 @@ static struct tcp_peer *look_up(struct tcp_ep *ep, size_t index, const void *add
 
 	memcpy(&sa, addr, wf_av_addrlen(ep->ep.av));
 	peer = tcp_peer_get(ep, &sa);
-	if (!peer || !wf_remotes_set_index(&ep->peers->remotes, index, &peer->remote))
+	if (!peer)
 		return NULL;
-	peer->sent_to = true;
+	if (!wf_remotes_set_index(&ep->peers->remotes, index, &peer->remote)) {
+		wf_remote_let_go(&ep->peers->remotes, &peer->remote);
+		return NULL;
+	}
 	peer->index = index;
 	return peer;
 }
@@ -237,10 +247,8 @@ void tcp_peer_ref(struct tcp_peer *peer)
 
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	if (--peer->refs || peer->sent_to)
-		return;
-	wf_remotes_remove(&ep->peers->remotes, &peer->remote);
-	free(peer);
+	if (!--peer->refs)
+		wf_remote_let_go(&ep->peers->remotes, &peer->remote);
 }
 
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
@@ -272,13 +280,36 @@ void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err)
 	tcp_peer_busy(ep, peer);
 }
 
+/* Operations are sent by addresses, which are compared each time; so this only has to
+ * come some time, for the sake of the memory. */
+static void forget_removed(struct tcp_peers *peers)
+{
+	uint64_t index[64];
+	bool all;
+	size_t n;
+
+	do {
+		n = wf_av_removals_take(
+			&peers->removals, index, WF_ARRAY_SIZE(index), &all);
+		for (size_t i = 0; i < n; i++)
+			wf_remotes_forget_index(&peers->remotes, index[i]);
+		if (all)
+			wf_remotes_forget_indices(&peers->remotes);
+	} while (n == WF_ARRAY_SIZE(index));
+}
+
 void tcp_peers_tick(struct tcp_ep *ep)
 {
 	struct tcp_peers *peers = ep->peers;
+	uint32_t seq = wf_av_removals_seq(&peers->removals);
 	uint64_t now;
 
 	if (!wf_list_empty(&peers->dead_dials))
 		tcp_dials_free_dead(peers);
+	if (wf_unlikely(seq != peers->removals_seq)) {
+		peers->removals_seq = seq;
+		forget_removed(peers);
+	}
 	if (wf_list_empty(&peers->remotes.busy) && wf_list_empty(&peers->dials))
 		return;
 	now = wf_now_ns();

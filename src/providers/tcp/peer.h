@@ -2,6 +2,7 @@
 #ifndef TCP_PEER_H
 #define TCP_PEER_H
 
+#include "objects/av/removals.h"
 #include "objects/remote.h"
 #include "providers/tcp/cm.h"
 #include "providers/tcp/conn.h"
@@ -22,7 +23,6 @@ struct tcp_peer {
 	uint32_t remote_id;       /* of his endpoint, 0: not known */
 	uint64_t remote_instance; /* the same, where he knows our extension */
 	unsigned int refs;        /* connections, and exchanges that may become one */
-	bool sent_to;             /* stays, because operations find it by index */
 };
 
 /* A connection in the making, ours to a peer or somebody's to us. */
@@ -45,7 +45,9 @@ struct tcp_peers {
 	uint32_t id;       /* ours; random, not 0 */
 	uint64_t instance; /* the same for those who know our extension */
 	struct wf_remotes remotes;
-	struct wf_list dials; /* oldest first */
+	struct wf_av_removals removals;
+	uint32_t removals_seq; /* those up to here were looked at */
+	struct wf_list dials;  /* oldest first */
 	struct wf_list dead_dials;
 	unsigned int callers; /* among them: passive ones */
 };
@@ -64,7 +66,7 @@ fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer);
 /* Something is to be done for it, now or at its retry_ns. */
 void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_peer_ref(struct tcp_peer *peer);
-/* Whoever is in no AV is forgotten when nothing refers to him any more. */
+/* A peer that nothing refers to any more is freed later, by tcp_peers_tick. */
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
 /* @conn of @peer is gone. */
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);

@@ -19,6 +19,7 @@ struct somebody {
 	int number;
 	enum wf_remote_state state;
 	int dials, give_ups, given_up_for, freed;
+	bool held;
 };
 
 static struct somebody *somebody_of(const struct wf_remote *remote)
@@ -55,11 +56,17 @@ static void free_somebody(struct wf_remotes *remotes, struct wf_remote *remote)
 	somebody_of(remote)->freed++;
 }
 
+static bool is_held(const struct wf_remote *remote)
+{
+	return somebody_of(remote)->held;
+}
+
 static const struct wf_remote_ops ops = {
 	.is = is,
 	.state = state_of,
 	.dial = dial,
 	.give_up = give_up,
+	.held = is_held,
 	.free = free_somebody,
 	.backoff_min_us = MIN_US,
 	.backoff_max_us = MAX_US,
@@ -81,6 +88,8 @@ static int close_remotes(void **state)
 {
 	size_t left = remotes.count;
 
+	for (int i = 0; i < MANY; i++)
+		left += (size_t)people[i].freed;
 	wf_remotes_done(&remotes);
 	for (int i = 0; i < MANY; i++)
 		left -= (size_t)people[i].freed;
@@ -242,6 +251,53 @@ static void what_waits_too_long_fails(void **state)
 	assert_int_equal(one->give_ups, 1);
 	assert_true(wf_list_empty(&remotes.busy));
 	assert_int_equal(one->dials, 1);
+	/* No index led there. */
+	assert_int_equal(one->freed, 1);
+}
+
+/* A tick frees what neither an index nor a connection, an operation or the transport
+ * keeps; it is found no more. */
+static void what_nothing_keeps_is_freed(void **state)
+{
+	struct somebody *one = &people[1], *two = &people[2];
+
+	add(1);
+	add(2);
+	assert_true(wf_remotes_set_index(&remotes, 5, &one->base));
+	assert_true(wf_remotes_set_index(&remotes, 6, &one->base));
+	wf_remote_busy(&remotes, &one->base);
+	two->held = true;
+	wf_remote_let_go(&remotes, &two->base);
+	wf_remotes_tick(&remotes, 100, 50);
+	assert_int_equal(one->freed + two->freed, 0);
+	wf_remotes_forget_index(&remotes, 5);
+	wf_remotes_forget_index(&remotes, 5);
+	wf_remotes_tick(&remotes, 100, 50);
+	assert_int_equal(one->freed, 0);
+	/* The other one takes its last index. */
+	assert_true(wf_remotes_set_index(&remotes, 6, &two->base));
+	one->state = WF_REMOTE_UP;
+	wf_remotes_tick(&remotes, 100, 50);
+	assert_int_equal(one->freed, 0);
+	one->state = WF_REMOTE_DOWN;
+	wf_list_push(&one->base.pending, &operation);
+	wf_remote_let_go(&remotes, &one->base);
+	wf_remotes_tick(&remotes, 100, 50);
+	assert_int_equal(one->freed, 0);
+	assert_ptr_equal(find(1), &one->base);
+	(void)wf_list_pop(&one->base.pending);
+	one->state = WF_REMOTE_DOWN;
+	wf_remotes_tick(&remotes, 200, 50);
+	assert_int_equal(one->freed, 1);
+	assert_null(find(1));
+	wf_remotes_forget_indices(&remotes);
+	wf_remotes_tick(&remotes, 200, 50);
+	assert_int_equal(two->freed, 0);
+	two->held = false;
+	wf_remote_let_go(&remotes, &two->base);
+	wf_remotes_tick(&remotes, 200, 50);
+	assert_int_equal(two->freed, 1);
+	assert_int_equal(remotes.count, 0);
 }
 
 static void an_attempt_without_an_end_times_out(void **state)
@@ -306,6 +362,7 @@ int main(void)
 		remotes_test(a_connection_takes_what_waited),
 		remotes_test(an_operation_dials),
 		remotes_test(what_waits_too_long_fails),
+		remotes_test(what_nothing_keeps_is_freed),
 		remotes_test(an_attempt_without_an_end_times_out),
 		remotes_test(no_limit_never_gives_up),
 		remotes_test(one_attempt_at_a_time),

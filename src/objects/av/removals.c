@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/av/removals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* More are not listed: looking at every index costs less then. */
+enum { LIST_MAX = 1 << 16, FIRST_ROOM = 64 };
+
+static bool grow(struct wf_av_removals *removals, size_t count)
+{
+	size_t room = WF_MAX(removals->room, (size_t)FIRST_ROOM);
+	uint64_t *index;
+
+	while (room < count)
+		room *= 2;
+	if (room == removals->room)
+		return true;
+	if (room > LIST_MAX)
+		return false;
+	index = realloc(removals->index, room * sizeof(*index));
+	if (!index)
+		return false;
+	removals->index = index;
+	removals->room = room;
+	return true;
+}
+
+static void removed(struct wf_av_watch *watch, const uint64_t *index, size_t count)
+{
+	struct wf_av_removals *removals =
+		wf_container_of(watch, struct wf_av_removals, watch);
+
+	(void)pthread_mutex_lock(&removals->lock);
+	if (!removals->all && grow(removals, removals->count + count)) {
+		memcpy(removals->index + removals->count, index,
+			count * sizeof(*index));
+		removals->count += count;
+	} else {
+		removals->all = true;
+		removals->count = 0;
+	}
+	(void)pthread_mutex_unlock(&removals->lock);
+	/* release: pairs with the acquire in wf_av_removals_seq. */
+	atomic_fetch_add_explicit(&removals->seq, 1, memory_order_release);
+}
+
+static void inserted(struct wf_av_watch *watch)
+{
+	(void)watch;
+}
+
+void wf_av_removals_start(struct wf_av_removals *removals, struct wf_av *av)
+{
+	if (removals->av)
+		return;
+	(void)pthread_mutex_init(&removals->lock, NULL);
+	removals->av = av;
+	removals->watch.inserted = inserted;
+	removals->watch.removed = removed;
+	/* Before those that ask the endpoint what an index means now. */
+	wf_av_watch_add_first(av, &removals->watch);
+}
+
+void wf_av_removals_stop(struct wf_av_removals *removals)
+{
+	if (!removals->av)
+		return;
+	wf_av_watch_del(removals->av, &removals->watch);
+	wf_av_watch_wait(&removals->watch);
+	(void)pthread_mutex_destroy(&removals->lock);
+	free(removals->index);
+	removals->index = NULL;
+	removals->av = NULL;
+}
+
+size_t wf_av_removals_take(
+	struct wf_av_removals *removals, uint64_t *index, size_t max, bool *ret_all)
+{
+	size_t n;
+
+	(void)pthread_mutex_lock(&removals->lock);
+	n = WF_MIN(max, removals->count);
+	removals->count -= n;
+	if (n)
+		memcpy(index, removals->index + removals->count, n * sizeof(*index));
+	*ret_all = removals->all;
+	removals->all = false;
+	if (!removals->count) {
+		free(removals->index);
+		removals->index = NULL;
+		removals->room = 0;
+	}
+	(void)pthread_mutex_unlock(&removals->lock);
+	return n;
+}
