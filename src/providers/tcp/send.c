@@ -111,20 +111,22 @@ static ssize_t start_on(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
 	uint64_t before = conn->staged;
-	bool more = op->flags & FI_MORE;
+	bool more = op->flags & FI_MORE, small = false;
 	ssize_t ret = 0;
 
 	if (conn->sent_epoch != conn->ep->epoch && conn->peer && tcp_conn_gone(conn))
 		return wait_for_next(conn, from, op);
-	if (!is_send(op) ||
-		(op->kind == WF_OP_TSEND && !(conn->wire.have & TCP_HAVE_TAGGED)) ||
-		!tcp_tx_small(conn, from, op))
+	if (is_send(op) &&
+		(op->kind != WF_OP_TSEND || conn->wire.have & TCP_HAVE_TAGGED))
+		small = tcp_tx_small(conn, from, op);
+	if (!small)
 		ret = queue(conn->ep, from, &conn->txq, op);
 	if (!ret)
 		tcp_tx_kick(conn, more);
-	/* A peer that was restarted is noticed by the first message to him: it goes to
-	 * the new one. */
-	if (wf_unlikely(conn->err && conn->peer) && !ret &&
+	/* A peer that was restarted is noticed by the first message to it, which goes
+	 * to the new one. What was queued has a record that ends with the connection,
+	 * or was completed already. */
+	if (wf_unlikely(conn->err && conn->peer) && small &&
 		tcp_tx_take_back(conn, before))
 		ret = wait_for_next(conn, from, op);
 	return ret;
