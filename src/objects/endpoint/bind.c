@@ -59,9 +59,22 @@ static int bind_cq(struct wf_ep *ep, struct wf_cq *cq, uint64_t flags)
 	return 0;
 }
 
+static const uint64_t remote_events = FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+/* A counter bound for local and remote events counts the local ones where the endpoint
+ * has no remote ones; other libraries accept it, and programs rely on that. */
+static uint64_t countable(struct wf_ep *ep, uint64_t flags)
+{
+	if (ep->caps & FI_RMA_EVENT || !(flags & remote_events) ||
+		!(flags & ~remote_events))
+		return flags;
+	wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
+		"a counter counts no remote events without FI_RMA_EVENT\n");
+	return flags & ~remote_events;
+}
+
 static int check_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 {
-	const uint64_t remote = FI_REMOTE_READ | FI_REMOTE_WRITE;
 	uint64_t known = 0, taken = 0;
 
 	for (int i = 0; i < WF_CNTR_COUNT; i++) {
@@ -82,7 +95,7 @@ static int check_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 	if (flags & taken)
 		return refuse(
 			ep, -FI_EINVAL, "that event has a counter already", flags);
-	if (flags & remote && !(ep->caps & FI_RMA_EVENT))
+	if (flags & remote_events && !(ep->caps & FI_RMA_EVENT))
 		return refuse(ep, -FI_EINVAL, "remote events need FI_RMA_EVENT", flags);
 	return 0;
 }
@@ -109,8 +122,10 @@ void wf_ep_unset_cntr(struct wf_ep *ep, uint64_t flags)
 
 static int bind_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 {
-	int ret = check_cntr(ep, cntr, flags);
+	int ret;
 
+	flags = countable(ep, flags);
+	ret = check_cntr(ep, cntr, flags);
 	if (ret)
 		return ret;
 	if (ep->enabled) {
