@@ -24,13 +24,31 @@ static bool same_name(const struct wf_stand_in *row, const char *name)
 	return wf_layer_is(&(struct wf_layer){ row->name, strlen(row->name) }, name);
 }
 
-/* Does the hint leave room for this row's type? */
-static bool type_wanted(const struct wf_stand_in *row, const struct fi_info *hints)
+static void log_protocol(const char *name, uint32_t asked, uint32_t possible)
 {
-	enum fi_ep_type asked =
-		hints && hints->ep_attr ? hints->ep_attr->type : FI_EP_UNSPEC;
+	char asked_text[64], possible_text[64];
 
-	return !row->type || !asked || asked == row->type;
+	(void)fi_tostr_r(asked_text, sizeof(asked_text), &asked, FI_TYPE_PROTOCOL);
+	(void)fi_tostr_r(
+		possible_text, sizeof(possible_text), &possible, FI_TYPE_PROTOCOL);
+	FI_INFO(wf_getinfo_asked(), FI_LOG_CORE,
+		"refused: ep_attr.protocol: asked %s, possible %s as %s\n", asked_text,
+		possible_text, name);
+}
+
+/* Do the hints leave room for the type and the protocol of this row? */
+static bool fits(const struct wf_stand_in *row, const struct fi_info *hints)
+{
+	const struct fi_ep_attr *ep = hints ? hints->ep_attr : NULL;
+
+	if (!ep)
+		return true;
+	if (row->type && ep->type && ep->type != row->type)
+		return false;
+	if (!row->protocol || !ep->protocol || ep->protocol == row->protocol)
+		return true;
+	log_protocol(row->name, ep->protocol, row->protocol);
+	return false;
 }
 
 /* What the base is asked: the hints, with its own names for what the stand-in's name
@@ -42,10 +60,8 @@ static int translate(const struct wf_stand_in *row, struct fi_info *hints)
 
 	if (ep && row->type)
 		ep->type = row->type;
-	if (ep && row->protocol && ep->protocol == row->protocol) {
+	if (ep && row->protocol)
 		ep->protocol = FI_PROTO_UNSPEC;
-		ep->protocol_version = 0;
-	}
 	if (!fabric)
 		return 0;
 	fabric->fabric = wf_stand_in_fabric_under(fabric->fabric, row->base);
@@ -115,7 +131,7 @@ static int getinfo(uint32_t version, const char *node, const char *service,
 	int err = 0;
 
 	for (const struct wf_stand_in *row = wf_stand_ins; row->name && !err; row++) {
-		if (!same_name(row, name) || !type_wanted(row, hints))
+		if (!same_name(row, name) || !fits(row, hints))
 			continue;
 		err = ask_base(row, &query, &found);
 		if (err == -FI_ENODATA)
