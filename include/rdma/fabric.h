@@ -61,10 +61,13 @@ struct fid_xpu_ctx;
 
 /*
  * Interface version, fi_version(3). A version is one number, major in the high 16 bits
- * and minor in the low ones, so versions compare as integers.
+ * and minor in the low ones, so versions compare as integers. Configure scripts read
+ * these three lines: single spaces.
  */
-#define FI_MAJOR_VERSION    2
-#define FI_MINOR_VERSION    6
+#define FI_MAJOR_VERSION 2
+
+#define FI_MINOR_VERSION 6
+
 #define FI_REVISION_VERSION 0
 
 #define FI_VERSION(major, minor) (((major) << 16) | (minor))
