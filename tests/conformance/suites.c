@@ -25,6 +25,7 @@
 	X(av_shared)                                                                   \
 	X(av_set)                                                                      \
 	X(forget)                                                                      \
+	X(pressure)                                                                    \
 	X(cq)                                                                          \
 	X(cq_err)                                                                      \
 	X(cq_wait)                                                                     \

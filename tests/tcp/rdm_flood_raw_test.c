@@ -98,6 +98,27 @@ static void empty_tagged_messages_without_receives(void **state)
 		"03 01 0000 00 00 18 00 1800000000000000 0100000000000000", 0);
 }
 
+/* The limit is one for all that send what is not received (MSG-018). */
+static void messages_of_several_without_receives(void **state)
+{
+	enum { LIMIT = 256 << 20, SLACK = 96 << 20 };
+	struct bytes records = repeated("03 00 0000 00 00 10 00 1002000000000000", 512);
+	struct rdm *rdm = *state;
+	size_t before = resident();
+	int fd[3];
+
+	for (size_t i = 0; i < 3; i++) {
+		fd[i] = rdm_connect(rdm, VERSION_1);
+		flood(rdm, fd[i], &records);
+	}
+	if (!THREAD_SANITIZER)
+		assert_true(resident() < before + LIMIT + SLACK);
+	assert_alive(rdm);
+	for (size_t i = 0; i < 3; i++)
+		close(fd[i]);
+	assert_alive(rdm);
+}
+
 /* Answers that nobody reads: requests must not be taken for ever. */
 static void reads_whose_answers_are_not_read(void **state)
 {
@@ -262,6 +283,7 @@ int main(void)
 		EACH(untagged_messages_without_receives),
 		EACH(empty_messages_without_receives),
 		EACH(tagged_messages_without_receives),
+		EACH(messages_of_several_without_receives),
 		EACH(empty_tagged_messages_without_receives),
 		EACH(reads_whose_answers_are_not_read),
 		EACH(fetches_whose_answers_are_not_read),

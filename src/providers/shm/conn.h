@@ -135,7 +135,7 @@ struct shm_conn {
 	struct shm_id *ids;
 	uint32_t id_count, id_free;
 	uint64_t claims;           /* in use, of ours */
-	size_t unexp_bytes;        /* that wait for receives */
+	size_t unexp_bytes;        /* memory of messages that wait for receives */
 	struct shm_origin *origin; /* NULL: there were none */
 	struct shm_region *region;
 	pid_t pid; /* of the peer, as we see it; 0: not visible */

@@ -54,9 +54,9 @@ static const struct wf_param rows[] = {
 		"the caches where the processor can do that, in bytes (default: 24 "
 		"MiB)"),
 	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
-		"Memory that the messages of one peer may take that wait for a "
-		"receive, in bytes; then its messages are left where they are "
-		"(default: 2 GiB)"),
+		"Memory that messages may take that wait for a receive, in bytes, of "
+		"all peers of an endpoint; then those of peers with more than a small "
+		"share are left where they are (default: 2 GiB)"),
 	SIZE("connect_timeout", connect_timeout, 0, INT_MAX,
 		"Milliseconds that operations wait for a peer that does not exist yet; "
 		"0: for ever (default: 30000)"),

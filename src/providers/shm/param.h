@@ -16,7 +16,7 @@ struct shm_params {
 	size_t eager_size;       /* larger messages wait at the sender */
 	size_t cma_size;         /* from here on peers' memory is read where it lies */
 	size_t nontemporal_size; /* from here on what comes is stored past the caches */
-	size_t unexpected_size;  /* memory for unmatched messages of one connection */
+	size_t unexpected_size;  /* memory for unmatched messages of an endpoint */
 	size_t connect_timeout;  /* milliseconds; 0: never give up */
 	int disable_cma;
 };

@@ -67,7 +67,6 @@ static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
 	room = wf_srx_room(unexp);
 	memcpy(room, payload, len);
 	memcpy(room + len, &id, id_len);
-	conn->unexp_bytes += len;
 	if (rec->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, id);
 	return 0;

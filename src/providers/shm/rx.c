@@ -8,6 +8,7 @@
 enum {
 	BUDGET = 64, /* records of one connection in one progress call */
 	ANSWERS_MAX = 1 << 16,
+	UNEXP_SHARE = 1 << 20,
 };
 
 static int no_such_kind(struct shm_conn *conn, const struct shm_record *rec)
@@ -82,12 +83,14 @@ static void bad_record(struct shm_conn *conn, const struct shm_record *rec)
 	shm_conn_fail(conn, FI_EPROTO);
 }
 
-/* Whoever asks and does not read the answers is not listened to any further, nor
- * whoever sends what nobody receives, until somebody does. */
+/* Nothing more is read from a peer that asks and does not read the answers, or that
+ * sends what is not received: while others fill the endpoint's memory, from a small
+ * share on. */
 static inline bool choked(const struct shm_conn *conn)
 {
 	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX ||
-	       conn->unexp_bytes >= shm_params.unexpected_size;
+	       (wf_unlikely(conn->unexp_bytes >= UNEXP_SHARE) &&
+		       conn->ep->unexp_bytes >= shm_params.unexpected_size);
 }
 
 /* The short way of a message in one slot: false, it takes the long one. */

@@ -66,6 +66,7 @@ struct shm_ep {
 	struct wf_list dead;  /* to be freed at the end of progress, by failed_link */
 	struct wf_list dirty; /* have something to send, by dirty_link */
 	struct wf_list pulls; /* read from peers' memory, by link */
+	size_t unexp_bytes;   /* of all messages that wait, also of lost peers */
 	size_t tx_pending, tx_size;
 	struct wf_pool tx_pool;
 

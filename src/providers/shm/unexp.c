@@ -32,6 +32,12 @@ static struct shm_origin *origin_at(const struct fi_peer_rx_entry *entry)
 	return wf_container_of(wf_srx_origin(entry), struct shm_origin, srx);
 }
 
+/* Memory of a message that waits, with @room bytes. */
+static size_t cost_of(size_t room)
+{
+	return room + sizeof(struct wf_srx_message);
+}
+
 static bool is_tagged(const struct shm_record *rec)
 {
 	return rec->kind == SHM_REC_TAGGED || rec->kind == SHM_REC_TAGGED_RTS;
@@ -41,6 +47,7 @@ struct wf_srx_stowed *shm_unexp_new(struct shm_conn *conn, const struct shm_reco
 	struct fi_peer_rx_entry *entry, size_t room)
 {
 	struct shm_origin *origin = conn->origin ? conn->origin : origin_new(conn);
+	struct wf_srx_stowed *stowed;
 
 	if (wf_unlikely(!origin))
 		return NULL;
@@ -48,8 +55,13 @@ struct wf_srx_stowed *shm_unexp_new(struct shm_conn *conn, const struct shm_reco
 		entry->cq_data = rec->data;
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	}
-	return wf_srx_stow(
+	stowed = wf_srx_stow(
 		is_tagged(rec) ? FI_TAGGED : FI_MSG, entry, &origin->srx, room);
+	if (wf_likely(stowed != NULL)) {
+		conn->unexp_bytes += cost_of(room);
+		conn->ep->unexp_bytes += cost_of(room);
+	}
+	return stowed;
 }
 
 static enum shm_unexp state_of(const struct wf_srx_stowed *stowed)
@@ -57,10 +69,21 @@ static enum shm_unexp state_of(const struct wf_srx_stowed *stowed)
 	return stowed->note & SHM_UNEXP_STATES;
 }
 
+/* What shm_unexp_new was asked for. */
+static size_t room_of(const struct wf_srx_stowed *stowed)
+{
+	if (state_of(stowed) != SHM_UNEXP_WHOLE)
+		return sizeof(struct shm_waiting);
+	return stowed->len + (stowed->note & SHM_UNEXP_MATCH ? sizeof(uint64_t) : 0);
+}
+
 static void give_back(struct shm_origin *origin, struct wf_srx_stowed *stowed)
 {
-	if (origin->conn && state_of(stowed) == SHM_UNEXP_WHOLE)
-		origin->conn->unexp_bytes -= stowed->len;
+	size_t cost = cost_of(room_of(stowed));
+
+	origin->ep->unexp_bytes -= cost;
+	if (origin->conn)
+		origin->conn->unexp_bytes -= cost;
 	wf_srx_unstow(&origin->srx, stowed);
 	origin_settle(origin);
 }

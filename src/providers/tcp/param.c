@@ -33,8 +33,9 @@ static const struct wf_param rows[] = {
 		"The same towards peers that are not of this implementation "
 		"(default: no limit)"),
 	SIZE("unexpected_size", unexpected_size, 1 << 20, SIZE_MAX,
-		"Memory that the messages of one connection may take that wait for a "
-		"receive, in bytes; then it is read no further (default: 2 GiB)"),
+		"Memory that messages may take that wait for a receive, in bytes, of "
+		"all connections of an endpoint; then those with more than a small "
+		"share are read no further (default: 2 GiB)"),
 	SIZE("answer_size", answer_size, 1 << 20, SIZE_MAX,
 		"Memory that answers to peers' reads and fetching atomics may take, in "
 		"bytes, of all connections of an endpoint; connections with more than "

@@ -14,7 +14,7 @@ struct tcp_params {
 	size_t max_inject;
 	size_t rendezvous_size; /* larger messages wait at the sender */
 	size_t max_saved_size;  /* the same, towards peers of other makes */
-	size_t unexpected_size; /* memory for unmatched messages of one connection */
+	size_t unexpected_size; /* memory for unmatched messages of an endpoint */
 	size_t answer_size;     /* memory for answers that peers have not read */
 	size_t staging_size;
 	size_t prefetch_size;

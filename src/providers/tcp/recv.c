@@ -78,7 +78,7 @@ static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 	return 0;
 }
 
-enum { KEEP_MSG = 64 << 20 }; /* longest message that is kept */
+enum { KEEP_MSG = 64 << 20 }; /* longest message that is kept, in bytes */
 
 /* The payload comes to memory of ours; behind it, the id to answer with. */
 static struct wf_srx_stowed *keep(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
@@ -95,6 +95,7 @@ static struct wf_srx_stowed *keep(struct tcp_conn *conn, struct fi_peer_rx_entry
 	memcpy((uint8_t *)iov.iov_base + len, &rx->rec.id, id_len);
 	unexp->note = TCP_UNEXP_ARRIVING | (id_len ? TCP_UNEXP_MATCH : 0);
 	conn->unexp_bytes += tcp_unexp_cost(len);
+	conn->ep->unexp_bytes += tcp_unexp_cost(len);
 	tcp_rx_sink(conn, &iov, 1);
 	return unexp;
 }
@@ -110,16 +111,24 @@ static struct wf_srx_stowed *hold(struct tcp_conn *conn, struct fi_peer_rx_entry
 	return unexp;
 }
 
-/* Nobody waits for it. Messages that would take too much memory stay in the socket,
+/* One that others fill the endpoint's memory against has a share of its own. */
+static bool may_keep(const struct tcp_conn *conn, uint64_t len)
+{
+	enum { SHARE = 1 << 20 };
+	uint64_t cost = tcp_unexp_cost(len);
+
+	return len <= KEEP_MSG &&
+	       (conn->unexp_bytes + cost <= SHARE ||
+		       conn->ep->unexp_bytes + cost <= tcp_params.unexpected_size);
+}
+
+/* No receive waits for it. Messages that would take too much memory stay in the socket,
  * and so does everything behind them, until they are matched. */
 static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
-	uint64_t len = rx->rec.payload_len;
-	bool fits = len <= KEEP_MSG && conn->unexp_bytes + tcp_unexp_cost(len) <=
-					       tcp_params.unexpected_size;
 
-	if (fits)
+	if (may_keep(conn, rx->rec.payload_len))
 		rx->unexp = keep(conn, entry);
 	if (!rx->unexp)
 		rx->unexp = hold(conn, entry);

@@ -73,6 +73,7 @@ struct tcp_ep {
 	uint32_t epoch;       /* progress calls */
 	uint32_t hot_count;
 	size_t answer_bytes; /* of all connections */
+	size_t unexp_bytes;  /* of all messages that wait, also of lost connections */
 	int epfd;
 	unsigned int watched; /* sockets in it */
 	uint64_t set_tick;    /* when it was looked at because of the time */

@@ -78,8 +78,14 @@ static void set_state(struct wf_srx_stowed *stowed, enum tcp_unexp state)
 
 static void give_back(struct tcp_origin *origin, struct wf_srx_stowed *stowed)
 {
-	if (origin->conn && state_of(stowed) <= TCP_UNEXP_WHOLE)
-		origin->conn->unexp_bytes -= tcp_unexp_cost(stowed->len);
+	enum tcp_unexp state = state_of(stowed);
+	size_t cost = tcp_unexp_cost(stowed->len);
+
+	if (state <= TCP_UNEXP_WHOLE || state == TCP_UNEXP_TORN) {
+		origin->ep->unexp_bytes -= cost;
+		if (origin->conn)
+			origin->conn->unexp_bytes -= cost;
+	}
 	wf_srx_unstow(&origin->srx, stowed);
 	origin_settle(origin);
 }
@@ -294,7 +300,9 @@ void tcp_unexp_break(struct tcp_conn *conn, int err, bool quiet)
 	struct tcp_rx *rx = &conn->rx;
 
 	if (rx->unexp)
-		set_state(rx->unexp, TCP_UNEXP_BROKEN);
+		set_state(rx->unexp, state_of(rx->unexp) == TCP_UNEXP_ARRIVING
+					     ? TCP_UNEXP_TORN
+					     : TCP_UNEXP_BROKEN);
 	if (rx->entry)
 		end_matched(ep, rx->entry, err, quiet);
 	rx->entry = NULL;

@@ -11,7 +11,8 @@ enum tcp_unexp {
 	TCP_UNEXP_WHOLE,    /* in its room; with TCP_UNEXP_MATCH the id behind it */
 	TCP_UNEXP_HELD,     /* in the socket until it is matched */
 	TCP_UNEXP_RTS, /* at the sender; its room has a pointer to a struct tcp_rdv */
-	TCP_UNEXP_BROKEN, /* the connection was lost before all of it came */
+	TCP_UNEXP_BROKEN, /* the connection was lost before any of it was kept */
+	TCP_UNEXP_TORN,   /* the connection was lost while it came to its room */
 	TCP_UNEXP_STATES = 7,
 	TCP_UNEXP_MATCH = 8,
 };
