@@ -139,7 +139,7 @@ static void senders_wait_for_receives(void)
 
 /* ---- requests whose answers take more than the responder keeps ---- */
 
-enum { FETCHES = 400, ELEMENTS = 256 };
+enum { FETCHES = 3000, ELEMENTS = 512 };
 
 static const struct cf_options fetching = { .caps = FI_MSG | FI_RMA | FI_ATOMIC,
 	.split_cqs = true };
