@@ -34,8 +34,10 @@ struct raw {
 	fi_addr_t peer; /* the test, in the endpoint's AV */
 	uint8_t window[4096];
 	unsigned int completions; /* that it had */
+	char name[SHM_NAME_MAX];  /* its own */
 
 	int fd;
+	uint64_t probe; /* which the endpoint may read out of our memory */
 	struct shm_region *region;
 	struct shm_writer out;
 	struct shm_reader in;
@@ -99,15 +101,17 @@ static inline void raw_meet(struct raw *raw, const char *endpoint, const char *p
 		.flags = SHM_HELLO_SLEEPS,
 		.region_size = sizeof(struct shm_region),
 		.instance = 4711,
+		.probe_addr = (uintptr_t)&raw->probe,
+		.probe_value = 4712,
 	};
 	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS);
 	struct shm_hello answer;
-	char name[SHM_NAME_MAX];
 	int fd, pass;
 
-	assert_true(wf_addrstr_spell(name, endpoint, strlen(endpoint) + 1));
+	raw->probe = hello.probe_value;
+	assert_true(wf_addrstr_spell(raw->name, endpoint, strlen(endpoint) + 1));
 	assert_true(wf_addrstr_spell(hello.name, peer, strlen(peer) + 1));
-	assert_int_equal(shm_socket_connect(name, &raw->fd), 0);
+	assert_int_equal(shm_socket_connect(raw->name, &raw->fd), 0);
 	assert_int_equal(shm_region_new(&fd, &raw->region), 0);
 	assert_int_equal(shm_hello_send(raw->fd, &hello, fd), 0);
 	close(fd);
@@ -138,7 +142,7 @@ static inline void raw_open(struct raw *raw, enum fi_wait_obj wait_obj)
 
 static inline void raw_close(struct raw *raw)
 {
-	close(raw->fd);
+	shm_socket_close(raw->fd);
 	assert_int_equal(fi_close(&raw->ep->fid), 0);
 	assert_int_equal(fi_close(&raw->cq->fid), 0);
 	assert_int_equal(fi_close(&raw->av->fid), 0);
@@ -197,6 +201,22 @@ static inline bool raw_closed(struct raw *raw)
 	while ((ret = recv(raw->fd, &byte, 1, MSG_DONTWAIT)) > 0)
 		;
 	return !ret || (errno != EAGAIN && errno != EINTR);
+}
+
+/* The endpoint finds that what we wrote cannot be, and closes the connection. What it
+ * has open ends in errors. */
+static inline void raw_fail(struct raw *raw)
+{
+	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS);
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
+
+	while (!raw_closed(raw)) {
+		assert_true(wf_now_ns() < deadline);
+		memset(&err, 0, sizeof(err));
+		if (fi_cq_read(raw->cq, &entry, 1) != -FI_EAGAIN)
+			assert_int_equal(fi_cq_readerr(raw->cq, &err, 0), 1);
+	}
 }
 
 /* Bytes that the endpoint sent to wake the peer. */

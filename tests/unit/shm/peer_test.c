@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "raw_fixture.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+
+/* What an endpoint does with a peer over some exchanges: answers that come twice,
+ * messages that it reads out of the peer's memory, what it holds for the peer. */
+
+enum { UNEXPECTED_LIMIT = 1 << 20 };
+
+/* ---- operations of the endpoint ---- */
+
+static void post_write(struct raw *raw, uint64_t flags)
+{
+	static uint64_t value;
+	struct iovec iov = { &value, sizeof(value) };
+	struct fi_rma_iov there = { .len = sizeof(value), .key = RAW_KEY };
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+		.iov_count = 1,
+		.addr = raw->peer,
+		.rma_iov = &there,
+		.rma_iov_count = 1 };
+
+	assert_int_equal(fi_writemsg(raw->ep, &msg, flags | FI_COMPLETION), 0);
+}
+
+/* The id of the request that comes next. */
+static uint64_t take_request(struct raw *raw, uint8_t kind)
+{
+	const struct shm_slot *slot = raw_head(raw);
+	uint64_t id;
+
+	assert_non_null(slot);
+	assert_int_equal(shm_head_kind(atomic_load(&slot->head)), kind);
+	memcpy(&id, slot->blob, sizeof(id));
+	raw_next(raw);
+	return id;
+}
+
+static void acknowledge(struct raw *raw, uint64_t id)
+{
+	assert_true(raw_put(raw, SHM_REC_ACK, 0, 0, &id, sizeof(id)));
+	raw_drive(raw);
+}
+
+/* Levels that speak of the peer wait for its word. */
+static void writes_wait_for_the_peer(void **state)
+{
+	static const uint64_t levels[] = { FI_TRANSMIT_COMPLETE, FI_DELIVERY_COMPLETE };
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, FI_WAIT_NONE);
+	for (unsigned int i = 0; i < WF_ARRAY_SIZE(levels); i++) {
+		post_write(&raw, levels[i]);
+		raw_drive(&raw);
+		assert_int_equal(raw.completions, i);
+		acknowledge(&raw, take_request(&raw, SHM_REC_WRITE));
+		assert_int_equal(raw.completions, i + 1);
+	}
+	raw_close(&raw);
+}
+
+/* The answer to an operation that is over is none to the next one. */
+static void an_answer_twice(void **state)
+{
+	uint64_t first, second;
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, FI_WAIT_NONE);
+	post_write(&raw, FI_DELIVERY_COMPLETE);
+	first = take_request(&raw, SHM_REC_WRITE);
+	acknowledge(&raw, first);
+	assert_int_equal(raw.completions, 1);
+	post_write(&raw, FI_DELIVERY_COMPLETE);
+	second = take_request(&raw, SHM_REC_WRITE);
+	assert_int_not_equal(first, second);
+	assert_true(raw_put(&raw, SHM_REC_ACK, 0, 0, &first, sizeof(first)));
+	raw_fail(&raw);
+	assert_int_equal(raw.completions, 1);
+	raw_close(&raw);
+}
+
+/* Messages that the peer took itself, one after the other, each have a claim. */
+static void claims_are_used_again(void **state)
+{
+	enum { COUNT = 2 * SHM_CLAIMS };
+	static uint8_t large[1 << 16];
+	const struct shm_slot *slot;
+	struct shm_rts rts;
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, FI_WAIT_NONE);
+	for (unsigned int i = 0; i < COUNT; i++) {
+		assert_int_equal(
+			fi_tsend(raw.ep, large, sizeof(large), NULL, raw.peer, 7, NULL),
+			0);
+		slot = raw_head(&raw);
+		assert_non_null(slot);
+		memcpy(&rts, slot->blob, sizeof(rts));
+		raw_next(&raw);
+		assert_true(rts.claim < SHM_CLAIMS);
+		acknowledge(&raw, rts.id);
+		assert_int_equal(raw.completions, i + 1);
+	}
+	raw_close(&raw);
+}
+
+/* ---- messages of the peer that wait for their match ---- */
+
+/* Of @len bytes at @from, or of another length, told in one buffer. */
+static void announce(struct raw *raw, uint64_t id, void *from, size_t len, size_t told)
+{
+	struct shm_rts rts = { .id = id, .len = told, .count = 1 };
+
+	rts.iov[0].base = (uintptr_t)from;
+	rts.iov[0].len = len;
+	atomic_store(&raw->region->claims[0][rts.claim], id);
+	assert_true(raw_put(raw, SHM_REC_TAGGED_RTS, 0, 7, &rts, sizeof(rts)));
+}
+
+static void buffers_of_another_length(void **state)
+{
+	static uint8_t bytes[1 << 16];
+	struct raw raw;
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		raw_open(&raw, FI_WAIT_NONE);
+		announce(&raw, 5, bytes, sizeof(bytes), sizeof(bytes) + 1 - 2 * i);
+		raw_drive(&raw);
+		assert_true(raw_closed(&raw));
+		raw_close(&raw);
+	}
+}
+
+static void receive(struct raw *raw, void *buf, size_t len)
+{
+	assert_int_equal(
+		fi_trecv(raw->ep, buf, len, NULL, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
+}
+
+/* The id of the sink, when the endpoint clears message @id to be sent. */
+static uint64_t await_clearance(struct raw *raw, uint64_t id)
+{
+	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS), sink;
+	const struct shm_slot *slot;
+
+	while (!(slot = raw_head(raw))) {
+		assert_true(wf_now_ns() < deadline);
+		raw_drive(raw);
+	}
+	assert_int_equal(shm_head_kind(atomic_load(&slot->head)), SHM_REC_CTS);
+	assert_int_equal(slot->word, id);
+	memcpy(&sink, slot->blob, sizeof(sink));
+	raw_next(raw);
+	return sink;
+}
+
+static void stream(struct raw *raw, uint64_t sink, const uint8_t *from, size_t len)
+{
+	while (len) {
+		size_t step = WF_MIN(len, (size_t)SHM_INLINE_MAX);
+
+		while (!raw_put(raw, SHM_REC_DATA, 0, sink, from, step))
+			raw_drive(raw);
+		from += step;
+		len -= step;
+	}
+	raw_drive(raw);
+}
+
+static bool may_attach(void)
+{
+	uint64_t value = 1, copy = 0;
+	struct iovec to = { &copy, sizeof(copy) }, from = { &value, sizeof(value) };
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(copy);
+}
+
+/* Memory of the peer that ends before its message does: the peer is asked to send it,
+ * and what was read already is sent again. */
+static void memory_that_ends_early(void **state)
+{
+	enum { HALF = 1 << 20, LEN = 2 * HALF };
+	static uint8_t in[LEN], out[LEN];
+	uint8_t *memory;
+	uint64_t sink;
+	struct raw raw;
+
+	(void)state;
+	if (!may_attach())
+		skip();
+	memory = mmap(
+		NULL, LEN, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	assert_true(memory != MAP_FAILED);
+	assert_int_equal(munmap(memory + HALF, HALF), 0);
+	for (size_t i = 0; i < LEN; i++)
+		out[i] = (uint8_t)(i * 31 + i / 4096);
+	raw_open(&raw, FI_WAIT_NONE);
+	receive(&raw, in, sizeof(in));
+	announce(&raw, 5, memory, LEN, LEN);
+	sink = await_clearance(&raw, 5);
+	/* It does not come, so the endpoint takes what it can. */
+	assert_int_equal(await_clearance(&raw, 5), sink);
+	stream(&raw, sink, out, LEN);
+	assert_int_equal(raw.completions, 1);
+	assert_memory_equal(in, out, LEN);
+	assert_int_equal(munmap(memory, HALF), 0);
+	raw_close(&raw);
+}
+
+/* An endpoint that sleeps takes a message out of the peer's memory when the peer does
+ * not send it, though nothing wakes it. */
+static void asleep_while_a_message_waits(void **state)
+{
+	static uint8_t in[1 << 16], out[1 << 16];
+	struct pollfd poll_fd = { .events = POLLIN };
+	struct fid *fids[1];
+	struct raw raw;
+
+	(void)state;
+	if (!may_attach())
+		skip();
+	raw_open(&raw, FI_WAIT_FD);
+	fids[0] = &raw.cq->fid;
+	assert_int_equal(fi_control(&raw.cq->fid, FI_GETWAIT, &poll_fd.fd), 0);
+	memset(out, 3, sizeof(out));
+	receive(&raw, in, sizeof(in));
+	announce(&raw, 5, out, sizeof(out), sizeof(out));
+	for (int i = 0; i < 1000 && !raw.completions; i++) {
+		if (!fi_trywait(raw.fabric, fids, 1))
+			assert_int_equal(poll(&poll_fd, 1, RAW_LIMIT_MS), 1);
+		raw_drive(&raw);
+	}
+	assert_int_equal(raw.completions, 1);
+	assert_memory_equal(in, out, sizeof(in));
+	raw_close(&raw);
+}
+
+/* ---- what is held for the peer ---- */
+
+/* The bytes of messages that nobody waited for are given back when they are received:
+ * as many may come again. */
+static void unexpected_bytes_come_back(void **state)
+{
+	enum { COUNT = UNEXPECTED_LIMIT / SHM_INLINE_MAX - 10 };
+	static uint8_t bytes[SHM_INLINE_MAX];
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, FI_WAIT_NONE);
+	for (unsigned int round = 1; round <= 3; round++) {
+		for (unsigned int i = 0; i < COUNT; i++) {
+			uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS);
+
+			while (!raw_put(
+				&raw, SHM_REC_TAGGED, 0, 7, bytes, sizeof(bytes))) {
+				assert_true(wf_now_ns() < deadline);
+				raw_drive(&raw);
+			}
+		}
+		for (int i = 0; i < 8; i++)
+			raw_drive(&raw);
+		for (unsigned int i = 0; i < COUNT; i++) {
+			receive(&raw, bytes, sizeof(bytes));
+			raw_drive(&raw);
+		}
+		assert_int_equal(raw.completions, round * COUNT);
+	}
+	raw_close(&raw);
+}
+
+/* One that connects and says nothing is sent away after a while. */
+static void silent_caller(void **state)
+{
+	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS);
+	struct raw raw;
+	char byte;
+	int fd;
+
+	(void)state;
+	raw_open(&raw, FI_WAIT_NONE);
+	assert_int_equal(shm_socket_connect(raw.name, &fd), 0);
+	while (recv(fd, &byte, 1, MSG_DONTWAIT) < 0) {
+		assert_true(wf_now_ns() < deadline);
+		raw_drive(&raw);
+		(void)usleep(2000);
+	}
+	shm_socket_close(fd);
+	raw_close(&raw);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(writes_wait_for_the_peer),
+		cmocka_unit_test(an_answer_twice),
+		cmocka_unit_test(claims_are_used_again),
+		cmocka_unit_test(buffers_of_another_length),
+		cmocka_unit_test(memory_that_ends_early),
+		cmocka_unit_test(asleep_while_a_message_waits),
+		cmocka_unit_test(unexpected_bytes_come_back),
+		cmocka_unit_test(silent_caller),
+	};
+	char limit[16];
+
+	(void)snprintf(limit, sizeof(limit), "%d", UNEXPECTED_LIMIT);
+	(void)setenv("FI_SHM_UNEXPECTED_SIZE", limit, 1);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
