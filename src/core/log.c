@@ -326,6 +326,33 @@ WF_EXPORT void fi_log(const struct fi_provider *prov, enum fi_log_level level,
 	errno = saved_errno;
 }
 
+/* No level is set and no logger imported: nothing else is printed. */
+static bool is_silent(void)
+{
+	(void)pthread_once(&log_once, log_init);
+	return !atomic_load_explicit(&gate, memory_order_relaxed);
+}
+
+void wf_log_notice(const char *text)
+{
+	struct wf_log_filter filter;
+	char line[LINE_SIZE];
+	struct wf_strbuf sb;
+
+	if (!is_silent()) {
+		FI_WARN(&wf_core_prov, FI_LOG_CORE, "%s\n", text);
+		return;
+	}
+	filter = log_conf.filter;
+	filter.level_count = FI_LOG_WARN + 1;
+	if (!wf_log_filter_pass(&filter, wf_core_prov.name, FI_LOG_WARN, FI_LOG_CORE))
+		return;
+	wf_strbuf_init(&sb, line, sizeof(line));
+	print_head(&sb, &wf_core_prov, FI_LOG_WARN, FI_LOG_CORE, __func__, __LINE__);
+	wf_strbuf_printf(&sb, "%s", text);
+	write_line(&sb);
+}
+
 int wf_log_import(struct fid_logging *log)
 {
 	if (in_callback)

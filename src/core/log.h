@@ -24,6 +24,13 @@ int wf_log_import(struct fid_logging *log);
  */
 int wf_log_restore(struct fid_logging *log);
 
+/*
+ * A warning of the core that is worth a line in a process that has asked for none: with
+ * FI_LOG_LEVEL unset it goes to stderr, unless FI_LOG_PROV or FI_LOG_SUBSYS excludes
+ * the core; with a level it is a message like others. @text is without the line's end.
+ */
+void wf_log_notice(const char *text);
+
 /* Close the log file and free the configuration; nothing is logged from now on. */
 void wf_log_fini(void);
 

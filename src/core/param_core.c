@@ -37,9 +37,9 @@ const struct wf_core_param wf_core_params[] = {
 	{ "addr_format", FI_PARAM_STRING, "any",
 	  "offer only interfaces with this address format, such as FI_SOCKADDR_IN" },
 	{ "offload_coll_provider", FI_PARAM_STRING, "none",
-	  "further provider of offloaded collectives to use" },
-	{ "universe_size", FI_PARAM_SIZE_T, "chosen by the provider",
-	  "number of peers to expect, from which tables are sized" },
+	  "no effect: no provider has collectives to offload" },
+	{ "universe_size", FI_PARAM_SIZE_T, "none",
+	  "no effect: tables grow with the peers that there are" },
 	{ "av_remove_cleanup", FI_PARAM_BOOL, "false",
 	  "removing an address also closes hidden connections to that peer, which may "
 	  "cut transfers the peer still has under way" },
@@ -47,8 +47,7 @@ const struct wf_core_param wf_core_params[] = {
 	  "milliseconds that closing an endpoint, and the end of the process, wait at "
 	  "most until what was injected or is complete has left; 0: not at all" },
 	{ "fork_unsafe", FI_PARAM_BOOL, "no",
-	  "the application never forks, so providers may drop what protects forked "
-	  "memory" },
+	  "no effect: no provider has memory that a fork endangers" },
 };
 /* clang-format on */
 

@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +16,8 @@
 
 /*
  * A misspelt variable is silently without effect, which costs people days. Once all
- * providers have defined theirs, what is left over is worth a line.
+ * providers have defined theirs, what is left over is worth a line, also where the log
+ * is not asked for.
  */
 
 #define MAX_VAR 128
@@ -67,6 +69,7 @@ static bool belongs_elsewhere(const struct fi_param *params, const char *var)
 
 static void check(const struct fi_param *params, const char *var)
 {
+	char text[4 * MAX_VAR];
 	const char *name;
 
 	if (is_defined(params, var))
@@ -77,13 +80,9 @@ static void check(const struct fi_param *params, const char *var)
 		return;
 	}
 	name = nearest(params, var);
-	if (name)
-		FI_WARN(&wf_core_prov, FI_LOG_CORE,
-			"%s is set, but nothing reads it; did you mean %s?\n", var,
-			name);
-	else
-		FI_WARN(&wf_core_prov, FI_LOG_CORE, "%s is set, but nothing reads it\n",
-			var);
+	(void)snprintf(text, sizeof(text), "%s is set, but nothing reads it%s%s%s", var,
+		name ? "; did you mean " : "", name ? name : "", name ? "?" : "");
+	wf_log_notice(text);
 }
 
 static void check_environment(const struct fi_param *params)
@@ -125,8 +124,7 @@ void wf_params_warn_unknown(void)
 	if (atomic_flag_test_and_set(&done))
 		return;
 	wf_conf_report();
-	if (!fi_log_enabled(&wf_core_prov, FI_LOG_WARN, FI_LOG_CORE) ||
-		wf_params_list(&params, &count) < 0)
+	if (wf_params_list(&params, &count) < 0)
 		return;
 	check_environment(params);
 	check_file(params);

@@ -61,13 +61,13 @@ static const struct wf_param rows[] = {
 		"Milliseconds that operations wait for a peer that does not exist yet; "
 		"0: for ever (default: 30000)"),
 	WF_PARAM_BOOL("use_dsa_sar", &others.use_dsa_sar,
-		"Accepted; copies are made by the processor (default: no)"),
+		"No effect: copies are made by the processor (default: no)"),
 	WF_PARAM_BOOL("use_xpmem", &others.use_xpmem,
-		"Accepted; XPMEM is not used (default: no)"),
+		"No effect: XPMEM is not used (default: no)"),
 	WF_PARAM_SIZE("max_gdrcopy_size", &others.max_gdrcopy_size, 0, SIZE_MAX - 1,
-		"Accepted; there is no device memory (default: 3072)"),
+		"No effect: there is no device memory (default: 3072)"),
 	WF_PARAM_SIZE("buffer_threshold", &others.buffer_threshold, 0, SIZE_MAX - 1,
-		"Accepted; receivers always buffer unexpected messages up to "
+		"No effect: receivers always buffer unexpected messages up to "
 		"eager_size "
 		"(default: 1)"),
 };
