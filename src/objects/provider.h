@@ -46,8 +46,8 @@ struct wf_prov {
 	int (*domain_init)(struct wf_domain *domain, const struct fi_info *info);
 	void (*domain_done)(struct wf_domain *domain);
 
-	/* What addresses look like, where addr_format does not say. */
-	const struct wf_av_format *av_format;
+	/* What the addresses of @info look like; NULL: as its addr_format says. */
+	const struct wf_av_format *(*av_format)(const struct fi_info *info);
 
 	/* For a provider that keeps something beside the addresses of an AV, in
 	 * av->prov_data; NULL where it does not. Called at the end of an AV's opening

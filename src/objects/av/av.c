@@ -434,10 +434,11 @@ static int open_shared(struct wf_av *av, const struct fi_av_attr *attr)
 
 static int open_content(struct wf_av *av, const struct fi_av_attr *attr, void *context)
 {
-	const struct wf_av_format *format = av->domain->prov->av_format;
+	const struct wf_prov *prov = av->domain->prov;
+	const struct wf_av_format *format = prov->av_format
+						    ? prov->av_format(av->domain->info)
+						    : wf_av_format_of(av->domain->info);
 
-	if (!format)
-		format = wf_av_format_of(av->domain->info);
 	av->table.format = format;
 	if (!format) {
 		WF_AV_REFUSED(av->domain, "open: no AV for address format %u\n",

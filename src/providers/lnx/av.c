@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "objects/av/av.h"
+#include "providers/lnx/addr.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/place.h"
 #include "sys/compiler.h"
@@ -80,17 +81,6 @@ static int make_segment(struct lnx_av *av, unsigned int k)
 
 /* ---- which rails ---- */
 
-static void my_name(const struct lnx_domain *domain, struct lnx_name *ret)
-{
-	ret->count = domain->count;
-	for (unsigned int i = 0; i < domain->count; i++)
-		ret->link[i] = (struct lnx_name_link){
-			.provider = domain->link->member[i].provider,
-			.format = domain->member[i].info->addr_format,
-			.place = domain->link->member[i].place,
-		};
-}
-
 /* The rail for the @index-th peer. */
 static uint32_t first_rail(
 	const struct lnx_domain *domain, uint8_t rails, uint64_t index)
@@ -132,7 +122,7 @@ static uint8_t insert_all(struct lnx_av *av, struct lnx_peer *peer,
 	struct lnx_name mine;
 	uint8_t rails = 0;
 
-	my_name(domain, &mine);
+	lnx_domain_name(domain, &mine);
 	lnx_name_pair(&mine, name, domain->link->local, pair);
 	for (unsigned int i = 0; i < domain->count; i++) {
 		peer->addr[i] = FI_ADDR_NOTAVAIL;
@@ -175,9 +165,9 @@ static int add_peer(struct lnx_av *av, struct lnx_peer *peer, uint64_t index,
 	return 0;
 }
 
-static uint64_t hash_of(const void *addr)
+static uint64_t hash_of(const struct wf_av *wf, const void *addr)
 {
-	return lnx_hash(0, addr, LNX_NAME_LEN);
+	return lnx_hash(0, addr, wf->table.format->addr_len);
 }
 
 /* control held. */
@@ -197,12 +187,13 @@ int lnx_av_inserted(struct wf_av *wf, fi_addr_t index, const void *addr, uint64_
 {
 	struct lnx_av *av = lnx_av_of(wf);
 	unsigned int k = wf_av_segment(index);
-	uint64_t hash = hash_of(addr);
+	uint64_t hash = hash_of(wf, addr);
 	struct lnx_peer *peer;
-	struct lnx_name name;
+	struct lnx_addr from;
 	int ret = 0;
 
-	if (!lnx_name_unpack(addr, &name))
+	if (!lnx_addr_read(av->domain->link, wf->table.format->addr_format, addr,
+		    wf->table.format->addr_len, &from))
 		return -FI_EADDRNOTAVAIL;
 	(void)pthread_mutex_lock(&av->domain->control);
 	if (!atomic_load_explicit(&av->segment[k], memory_order_relaxed))
@@ -216,7 +207,7 @@ int lnx_av_inserted(struct wf_av *wf, fi_addr_t index, const void *addr, uint64_
 		goto out;
 	drop_peer(av, peer, index);
 	peer->hash = hash;
-	ret = add_peer(av, peer, index, &name, flags);
+	ret = add_peer(av, peer, index, &from.name, flags);
 out:
 	(void)pthread_mutex_unlock(&av->domain->control);
 	return ret;
@@ -234,7 +225,7 @@ void lnx_av_removed(struct wf_av *wf, fi_addr_t index)
 		return;
 	(void)pthread_mutex_lock(&av->domain->control);
 	addr = wf_av_addr(wf, index);
-	if (!addr || hash_of(addr) != peer->hash)
+	if (!addr || hash_of(wf, addr) != peer->hash)
 		drop_peer(av, peer, index);
 	(void)pthread_mutex_unlock(&av->domain->control);
 }

@@ -127,6 +127,17 @@ static int cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 	return wf_cntr_open(fid, attr, ret_cntr, context);
 }
 
+void lnx_domain_name(const struct lnx_domain *domain, struct lnx_name *ret)
+{
+	ret->count = domain->count;
+	for (unsigned int i = 0; i < domain->count; i++)
+		ret->link[i] = (struct lnx_name_link){
+			.provider = domain->link->member[i].provider,
+			.format = domain->member[i].info->addr_format,
+			.place = domain->link->member[i].place,
+		};
+}
+
 int lnx_domain_init(struct wf_domain *wf, const struct fi_info *info)
 {
 	const struct lnx_link *link = lnx_link_find(info->domain_attr->name);

@@ -5,6 +5,7 @@
 #include "objects/endpoint/flush.h"
 #include "objects/endpoint/name.h"
 #include "objects/op/build.h"
+#include "providers/lnx/addr.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"
 #include "sys/compiler.h"
@@ -126,7 +127,8 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 	struct lnx_ep *ep = lnx_ep_of(wf);
 	uint32_t room[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
 	struct lnx_name name = { .count = ep->count };
-	uint8_t packed[LNX_NAME_LEN];
+	uint32_t format = wf->info->addr_format;
+	uint8_t written[LNX_ADDR_MAX];
 	size_t size;
 	int ret;
 
@@ -145,14 +147,14 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 			.addr = room[i],
 		};
 	}
-	size = lnx_name_pack(&name, packed);
+	size = lnx_addr_write(format, &name, written);
 	if (!size) {
 		lnx_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"the addresses of %u links do not fit into one of %d bytes\n",
-			ep->count, LNX_NAME_LEN);
+			ep->count, format == FI_ADDR_STR ? LNX_ADDR_MAX : LNX_NAME_LEN);
 		return -FI_ENOSPC;
 	}
-	return wf_name_give(packed, size, addr, len);
+	return wf_name_give(written, size, addr, len);
 }
 
 /* What every member takes. */
@@ -218,6 +220,34 @@ static void init(struct lnx_ep *ep, struct lnx_domain *domain)
 	ep->wf.fid.fid.ops = &ep->fid_ops;
 }
 
+/* Each at its part of the source that the application chose, if it did. */
+static int open_rails(struct lnx_ep *ep, const struct fi_info *info)
+{
+	const struct lnx_link *link = ep->domain->link;
+	struct lnx_name mine = { .count = 0 };
+	int part[LNX_MAX_LINKS];
+	struct lnx_addr from;
+	int ret = 0;
+
+	from.name.count = 0;
+	if (info->src_addr && !lnx_addr_read(link, info->addr_format, info->src_addr,
+				      info->src_addrlen, &from)) {
+		lnx_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_endpoint refused: src_addr is no address of %s\n",
+			link->tmpl->domain_attr->name);
+		return -FI_EINVAL;
+	}
+	lnx_domain_name(ep->domain, &mine);
+	lnx_name_pair(&mine, &from.name, link->local, part);
+	for (unsigned int i = 0; i < ep->domain->count && !ret; i++) {
+		ret = lnx_rail_open(
+			ep, i, part[i] < 0 ? NULL : &from.name.link[part[i]]);
+		if (!ret)
+			ep->count++;
+	}
+	return ret;
+}
+
 int lnx_endpoint(struct wf_domain *wf, struct fi_info *info, struct fid_ep **ret_ep,
 	uint64_t flags, void *context)
 {
@@ -237,11 +267,7 @@ int lnx_endpoint(struct wf_domain *wf, struct fi_info *info, struct fid_ep **ret
 	if (ret)
 		goto err_ep;
 	init(ep, domain);
-	for (unsigned int i = 0; i < domain->count && !ret; i++) {
-		ret = lnx_rail_open(ep, i);
-		if (!ret)
-			ep->count++;
-	}
+	ret = open_rails(ep, info);
 	if (ret)
 		goto err_rails;
 	*ret_ep = &ep->wf.fid;

@@ -55,6 +55,9 @@ static inline struct lnx_domain *lnx_domain_of(const struct wf_domain *domain)
 	return domain->prov_data;
 }
 
+/* The links of @domain, without addresses. */
+void lnx_domain_name(const struct lnx_domain *domain, struct lnx_name *ret);
+
 int lnx_domain_init(struct wf_domain *domain, const struct fi_info *info);
 void lnx_domain_done(struct wf_domain *domain);
 
@@ -221,9 +224,11 @@ static inline struct lnx_ep *lnx_ep_of_fid(struct fid_ep *fid)
 int lnx_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
 	uint64_t flags, void *context);
 
-/* rail.c: open the endpoint of member @index; give it all that @ep is bound to, and
- * enable it, what was done before not again; close it. */
-int lnx_rail_open(struct lnx_ep *ep, unsigned int index);
+/* rail.c: open the endpoint of member @index, at @source or where the member chooses if
+ * that is NULL; give it all that @ep is bound to, and enable it, what was done before
+ * not again; close it. */
+int lnx_rail_open(
+	struct lnx_ep *ep, unsigned int index, const struct lnx_name_link *source);
 int lnx_rail_enable(struct lnx_ep *ep, unsigned int index);
 /* Import those of ep->wf.cntr that the member has not yet, and bind them there. */
 int lnx_rail_bind_cntrs(struct lnx_ep *ep, unsigned int index);

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
 #include "objects/peer/open.h"
 #include "providers/lnx/lnx.h"
 #include "sys/compiler.h"
@@ -39,6 +42,20 @@ static uint64_t member_caps(uint64_t ours, uint64_t members)
 	return ((ours & ~own) | always) & members;
 }
 
+/* The address that the endpoint is to have. */
+static bool set_source(struct fi_info *info, const struct lnx_name_link *source)
+{
+	/* Text of a peer's name may end without a NUL. */
+	void *copy = calloc(1, source->len + 1u);
+
+	if (!copy)
+		return false;
+	free(info->src_addr);
+	info->src_addr = memcpy(copy, source->addr, source->len);
+	info->src_addrlen = source->len + (source->format == FI_ADDR_STR ? 1u : 0u);
+	return true;
+}
+
 static struct fi_info *member_info(const struct lnx_ep *ep, unsigned int index)
 {
 	const struct fi_info *ours = ep->wf.info;
@@ -69,14 +86,17 @@ static struct fi_info *member_info(const struct lnx_ep *ep, unsigned int index)
 	return info;
 }
 
-int lnx_rail_open(struct lnx_ep *ep, unsigned int index)
+int lnx_rail_open(
+	struct lnx_ep *ep, unsigned int index, const struct lnx_name_link *source)
 {
 	struct lnx_rail *rail = &ep->rail[index];
 	struct fi_info *info = member_info(ep, index);
 	int ret;
 
-	if (!info)
+	if (!info || (source && !set_source(info, source))) {
+		fi_freeinfo(info);
 		return -FI_ENOMEM;
+	}
 	/* Errors of injected operations report the endpoint's context: ours. */
 	ret = fi_endpoint(ep->domain->member[index].domain, info, &rail->ep,
 		ep->wf.fid.fid.context);
