@@ -137,4 +137,38 @@ static inline void close_far(struct far *far, int fd)
 	close(far->listener);
 }
 
+/* The request of the peer at @far to the endpoint. */
+static inline int request_from(
+	struct rdm *rdm, const struct far *far, uint8_t id, struct bytes *ret)
+{
+	struct bytes request = hex("03 00 0008 " CM_OLD LITTLE "01 00 0000 00000300");
+	int fd = raw_connect(&rdm->t.name);
+
+	memcpy(request.at + 34, &far->name.sin_port, 2);
+	request.at[39] = id;
+	raw_send(fd, request.at, request.len);
+	*ret = request;
+	return fd;
+}
+
+static inline void expect_type(struct rdm *rdm, int fd, uint8_t type)
+{
+	struct bytes got = raw_recv(&rdm->t, fd, 40);
+
+	assert_int_equal(got.len, 40);
+	assert_int_equal(got.at[1], type);
+}
+
+/* The request gets a reject with the extension @ext, and its own data. */
+static inline void reject(int fd, const struct bytes *request, const char *ext)
+{
+	struct bytes head = hex("03 06 0008"), rest = hex(ext);
+
+	memcpy(head.at + head.len, rest.at, rest.len);
+	head.len += rest.len;
+	memset(head.at + head.len, 0, 8);
+	memcpy(head.at + head.len + 8, request->at + 32, 8);
+	raw_send(fd, head.at, head.len + 16);
+}
+
 #endif

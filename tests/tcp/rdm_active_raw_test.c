@@ -164,28 +164,6 @@ static void answers_that_are_none(void **state)
 	close_far(&far, fd);
 }
 
-/* The request of the peer at @far to the endpoint. */
-static int request_from(
-	struct rdm *rdm, const struct far *far, uint8_t id, struct bytes *ret)
-{
-	struct bytes request = hex("03 00 0008 " CM_OLD LITTLE "01 00 0000 00000300");
-	int fd = raw_connect(&rdm->t.name);
-
-	memcpy(request.at + 34, &far->name.sin_port, 2);
-	request.at[39] = id;
-	raw_send(fd, request.at, request.len);
-	*ret = request;
-	return fd;
-}
-
-static void expect_type(struct rdm *rdm, int fd, uint8_t type)
-{
-	struct bytes got = raw_recv(&rdm->t, fd, 40);
-
-	assert_int_equal(got.len, 40);
-	assert_int_equal(got.at[1], type);
-}
-
 static void crossed_with_a_lower_peer(void **state)
 {
 	struct bytes request, mine, got;
@@ -210,19 +188,21 @@ static void crossed_with_a_lower_peer(void **state)
 	close_far(&far, fd);
 }
 
+/* Theirs survives; mine is rejected by the same peer. */
 static void crossed_with_a_higher_peer(void **state)
 {
+	struct bytes request, mine;
 	struct rdm *rdm = *state;
-	struct bytes request;
 	bool sent = false;
 	struct far far;
 	int fd, theirs;
 
 	open_higher(rdm, &far);
 	fd = accept_from(rdm, &far, &sent, 1);
-	(void)take_request(rdm, fd);
+	mine = take_request(rdm, fd);
 	theirs = request_from(rdm, &far, 1, &request);
 	expect_type(rdm, theirs, 1);
+	reject(fd, &mine, CM_OLD);
 	raw_expect_closed(&rdm->t, fd);
 	send_rest(rdm, &far, &sent, 1);
 	raw_expect(&rdm->t, theirs,
@@ -230,26 +210,27 @@ static void crossed_with_a_higher_peer(void **state)
 	close_far(&far, theirs);
 }
 
-/* The same peer again: still there, or started anew. */
+/* While a connection stands no request replaces it, whatever identity it tells. Once it
+ * has ended the next one is accepted. */
 static void second_requests(void **state)
 {
 	struct rdm *rdm = *state;
 	struct bytes request;
-	int first, again;
 	struct far far;
+	int first, again;
 
-	open_lower(rdm, &far);
-	first = request_from(rdm, &far, 1, &request);
-	expect_type(rdm, first, 1);
-	again = request_from(rdm, &far, 1, &request);
-	expect_type(rdm, again, 6);
-	raw_expect_closed(&rdm->t, again);
-	raw_hex(first, "03 04 0400 00 00 10 00 1000000000000000");
-	raw_expect(&rdm->t, first, "03 00 0000 02 00 10 00 1000000000000000");
-
-	again = request_from(rdm, &far, 2, &request);
+	first = connected(rdm, &far, 0x81);
+	for (uint8_t id = 2; id < 5; id++) {
+		again = request_from(rdm, &far, id, &request);
+		expect_type(rdm, again, 6);
+		raw_expect_closed(&rdm->t, again);
+	}
+	assert_int_equal(fi_tinject(rdm->t.ep, "abcd", 4, far.addr, 1), 0);
+	raw_expect(&rdm->t, first,
+		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
+	close(first);
+	again = request_from(rdm, &far, 3, &request);
 	expect_type(rdm, again, 1);
-	raw_expect_closed(&rdm->t, first);
 	raw_hex(again, "03 04 0400 00 00 10 00 1000000000000000");
 	raw_expect(&rdm->t, again, "03 00 0000 02 00 10 00 1000000000000000");
 	close_far(&far, again);

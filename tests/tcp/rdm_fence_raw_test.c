@@ -25,6 +25,9 @@ static void open_fence(struct fence *f, struct rdm *rdm)
 	memset(f, 0, sizeof(*f));
 	f->rdm = rdm;
 	open_lower(rdm, &f->far);
+	/* Nothing listens there: who connects may say that it is at that address. */
+	close(f->far.listener);
+	f->far.listener = -1;
 	f->fd = raw_connect(&rdm->t.name);
 	memcpy(request.at + 34, &f->far.name.sin_port, 2);
 	raw_send(f->fd, request.at, request.len);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,10 @@
  * endpoints, but for one that talks to itself: it has one for each direction.
  */
 
-enum { ACCEPTS = 64 }; /* in a row */
+enum {
+	ACCEPTS = 64,    /* in a row */
+	CLAIM_MS = 3000, /* for the host of a claim to be connected to */
+};
 
 static const uint32_t features =
 	TCP_HAVE_OFFER &
@@ -36,6 +40,7 @@ void tcp_dial_drop(struct tcp_dial *dial)
 	if (dial->watch.fd >= 0)
 		(void)close(dial->watch.fd);
 	dial->watch.fd = -1;
+	tcp_listener_take_back(&ep->peers->listener);
 	if (dial->peer && dial->peer->dial == dial)
 		dial->peer->dial = NULL;
 	if (dial->peer)
@@ -55,7 +60,8 @@ void tcp_dials_free_dead(struct tcp_peers *peers)
 }
 
 /* The exchange is over, well: the socket is a connection from now on. */
-static void become_conn(struct tcp_dial *dial, uint32_t have, bool receive_only)
+static void become_conn(
+	struct tcp_dial *dial, uint32_t have, enum tcp_identity identity)
 {
 	struct tcp_wire_peer wire = dial->cm.peer;
 	struct tcp_peer *peer = dial->peer;
@@ -65,19 +71,25 @@ static void become_conn(struct tcp_dial *dial, uint32_t have, bool receive_only)
 	wire.have |= have;
 	tcp_watch_set(ep, &dial->watch, 0);
 	dial->watch.fd = -1;
-	if (tcp_peer_connected(ep, peer, fd, &wire, receive_only)) {
+	if (tcp_peer_connected(ep, peer, fd, &wire, identity)) {
 		(void)close(fd);
 		tcp_peer_failed(ep, peer, FI_ENOMEM);
 	}
 	tcp_dial_drop(dial);
 }
 
+/* What our request came to says who a claimed connection is with. */
+static bool settles_claim(const struct tcp_dial *dial, int err)
+{
+	if (dial->cm.state == TCP_CM_REJECTED)
+		return tcp_claim_rejected(dial->ep, dial->peer, &dial->cm.msg);
+	return !dial->cm.out_done && tcp_claim_unreachable(dial->ep, dial->peer, err);
+}
+
 static void active_failed(struct tcp_dial *dial, int err)
 {
-	struct tcp_peer *peer = dial->peer;
-	struct tcp_ep *ep = dial->ep;
-
-	tcp_peer_failed(ep, peer, err);
+	if (!settles_claim(dial, err))
+		tcp_peer_failed(dial->ep, dial->peer, err);
 	tcp_dial_drop(dial);
 }
 
@@ -98,20 +110,50 @@ static void active_ready(struct tcp_dial *dial)
 		active_failed(dial, -ret);
 		return;
 	}
+	tcp_claim_refuted(dial->peer);
 	dial->peer->remote_id = hello.id;
 	dial->peer->remote_instance = dial->cm.msg.ext.instance;
-	become_conn(dial, tcp_rdm_have(&hello), false);
+	become_conn(dial, tcp_rdm_have(&hello), TCP_PROVEN);
 }
 
-/* May the request stand beside what we have with that peer? TCP_REASON_NONE: yes, and
- * what was in its way is gone. */
-static enum tcp_cm_reason judge(struct tcp_dial *dial, struct tcp_peer *peer,
-	const struct tcp_rdm_hello *hello, bool *ret_self)
+/* Does a connection with that peer stand, for both ends as far as can be seen? One that
+ * ended is taken down, after what had arrived on it was received. */
+static bool stands(struct tcp_conn *conn)
 {
+	if (!conn)
+		return false;
+	if (!conn->err && !tcp_rx_ended(conn)) {
+		/* Unless it was gone for the peer alone, as after a broken link: its
+		 * next request finds this one ended. */
+		tcp_conn_probe(conn);
+		return true;
+	}
+	tcp_rx_drain(conn);
+	tcp_conn_end(conn, FI_ECANCELED);
+	return false;
+}
+
+/* A stranger, or a peer that lost the connection and was restarted since. */
+static void log_other(const struct tcp_dial *dial, const struct tcp_rdm_hello *hello)
+{
+	const struct tcp_peer *peer = dial->peer;
 	uint64_t instance = dial->cm.msg.ext.instance;
+	char text[WF_SOCKADDR_STRLEN];
+
+	if (instance ? instance == peer->remote_instance : hello->id == peer->remote_id)
+		return;
+	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
+		"request refused: another process says that it is %s, which is "
+		"connected\n",
+		wf_sockaddr_uri(&peer->addr, text, sizeof(text)));
+}
+
+/* May the request stand beside what we have with that peer? TCP_REASON_NONE: yes. */
+static enum tcp_cm_reason judge(
+	struct tcp_dial *dial, struct tcp_peer *peer, const struct tcp_rdm_hello *hello)
+{
 	union wf_sockaddr own;
 	socklen_t len = sizeof(own);
-	bool same;
 	int order;
 
 	/* Listening at any address, we are known by the one that was connected to. */
@@ -119,28 +161,21 @@ static enum tcp_cm_reason judge(struct tcp_dial *dial, struct tcp_peer *peer,
 		return TCP_REASON_BUSY;
 	wf_sockaddr_set_port(&own, wf_sockaddr_port(&dial->ep->name));
 	order = tcp_rdm_cross(&own, &peer->addr);
-	*ret_self = !order;
+	dial->self = !order;
 	if (!order)
 		return TCP_REASON_NONE;
-	if (peer->conn) {
-		same = instance ? instance == peer->remote_instance
-				: !peer->remote_id || hello->id == peer->remote_id;
-		if (same && !peer->conn->err && !tcp_rx_ended(peer->conn)) {
-			/* Unless it was gone for him alone, as after a broken link: he
-			 * comes again soon. */
-			tcp_conn_probe(peer->conn);
-			return TCP_REASON_CONNECTED;
-		}
-		/* What he sent before he ended has arrived. */
-		tcp_rx_drain(peer->conn);
-		tcp_conn_end(peer->conn, FI_ECANCELED);
+	if (stands(peer->conn)) {
+		log_other(dial, hello);
+		return TCP_REASON_CONNECTED;
 	}
-	if (!peer->dial)
-		return TCP_REASON_NONE;
-	if (order > 0)
-		return TCP_REASON_CROSSED;
-	tcp_dial_drop(peer->dial);
-	return TCP_REASON_NONE;
+	if (stands(peer->claimed)) {
+		log_other(dial, hello);
+		tcp_claim_contest(dial->ep, peer);
+		return TCP_REASON_CONNECTED;
+	}
+	/* Where theirs survives, our own request is still answered: by that, its sender
+	 * is known. */
+	return peer->dial && order > 0 ? TCP_REASON_CROSSED : TCP_REASON_NONE;
 }
 
 static void passive_finish(struct tcp_dial *dial, int ret)
@@ -164,7 +199,7 @@ static void passive_finish(struct tcp_dial *dial, int ret)
 		return;
 	}
 	tcp_rdm_answer(&hello, &dial->cm.msg, ep->peers->id, &answer);
-	become_conn(dial, tcp_rdm_have(&answer), dial->self);
+	become_conn(dial, tcp_rdm_have(&answer), dial->self ? TCP_SELF : TCP_CLAIMED);
 }
 
 static void passive_asked(struct tcp_dial *dial)
@@ -187,7 +222,7 @@ static void passive_asked(struct tcp_dial *dial)
 	if (peer) {
 		tcp_peer_ref(peer);
 		dial->peer = peer;
-		reason = judge(dial, peer, &hello, &dial->self);
+		reason = judge(dial, peer, &hello);
 	}
 	if (reason != TCP_REASON_NONE) {
 		passive_finish(dial, tcp_cm_reject(&dial->cm, reason,
@@ -223,6 +258,11 @@ static void dial_ready(struct tcp_watch *watch, uint32_t events)
 		active_ready(dial);
 }
 
+void tcp_dial_poke(struct tcp_dial *dial)
+{
+	dial_ready(&dial->watch, 0);
+}
+
 static struct tcp_dial *dial_new(struct tcp_ep *ep, int fd)
 {
 	struct tcp_dial *dial = calloc(1, sizeof(*dial));
@@ -235,6 +275,26 @@ static struct tcp_dial *dial_new(struct tcp_ep *ep, int fd)
 	return dial;
 }
 
+static bool no_descriptor(int err)
+{
+	return err == -EMFILE || err == -ENFILE;
+}
+
+/* Claims may have taken all descriptors: settling them has one of its own. */
+static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_fd)
+{
+	union wf_sockaddr host = ep->name; /* the port is the listener's */
+	uint32_t tclass = ep->ep.info->tx_attr->tclass;
+	int ret;
+
+	wf_sockaddr_set_port(&host, 0);
+	ret = tcp_connect(&host, &peer->addr, &ep->conf, tclass, ret_fd);
+	if (no_descriptor(ret) && peer->claimed &&
+		tcp_listener_lend(&ep->peers->listener))
+		ret = tcp_connect(&host, &peer->addr, &ep->conf, tclass, ret_fd);
+	return ret;
+}
+
 int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	struct tcp_rdm_hello hello = {
@@ -244,14 +304,15 @@ int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
 		.id = ep->peers->id,
 	};
 	struct tcp_cm_own own = own_of(ep);
-	union wf_sockaddr host = ep->name; /* the port is the listener's */
 	uint8_t data[TCP_RDM_DATA];
 	struct tcp_dial *dial;
 	int fd, ret;
 
-	wf_sockaddr_set_port(&host, 0);
-	ret = tcp_connect(
-		&host, &peer->addr, &ep->conf, ep->ep.info->tx_attr->tclass, &fd);
+	if (peer->claimed && (!own.timeout_ms || own.timeout_ms > CLAIM_MS))
+		own.timeout_ms = CLAIM_MS;
+	ret = connect_to(ep, peer, &fd);
+	if (ret && tcp_claim_unreachable(ep, peer, -ret))
+		return 0;
 	if (ret) {
 		tcp_peer_failed(ep, peer, -ret);
 		return ret;

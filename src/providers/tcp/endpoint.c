@@ -138,10 +138,12 @@ static int tcp_get_fd(struct wf_ep *wf, int *ret_fd)
 static void tcp_addr_removed(struct wf_ep *wf, uint64_t index)
 {
 	struct wf_remote *remote = wf_remotes_at(&tcp_ep_of(wf)->peers->remotes, index);
-	struct tcp_conn *conn = remote ? tcp_peer_of(remote)->conn : NULL;
+	const struct tcp_peer *peer = remote ? tcp_peer_of(remote) : NULL;
 
-	if (conn)
-		tcp_conn_fail(conn, FI_ECONNABORTED);
+	if (peer && peer->conn)
+		tcp_conn_fail(peer->conn, FI_ECONNABORTED);
+	if (peer && peer->claimed)
+		tcp_conn_fail(peer->claimed, FI_ECONNABORTED);
 }
 
 static size_t tcp_tx_left(struct wf_ep *wf)

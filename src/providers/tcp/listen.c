@@ -97,6 +97,21 @@ void tcp_listener_close(struct tcp_listener *listener)
 	listener->fd = listener->reserve = -1;
 }
 
+bool tcp_listener_lend(struct tcp_listener *listener)
+{
+	if (listener->reserve < 0)
+		return false;
+	close(listener->reserve);
+	listener->reserve = -1;
+	return true;
+}
+
+void tcp_listener_take_back(struct tcp_listener *listener)
+{
+	if (listener->fd >= 0 && listener->reserve < 0)
+		listener->reserve = wf_fds_spare();
+}
+
 static bool refuse_one(struct tcp_listener *listener)
 {
 	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,

@@ -16,7 +16,7 @@ enum { TCP_LISTEN_BACKLOG = 4096 };
 
 struct tcp_listener {
 	int fd;      /* -1: closed. Poll it for reading. */
-	int reserve; /* a descriptor to spare, to refuse with when all are used */
+	int reserve; /* a descriptor to spare, for when all are used; -1: in use */
 	union wf_sockaddr name; /* true address, with the port */
 	/* Of the owner, may be NULL: close something less useful than a new connection.
 	 * False: there is nothing. */
@@ -27,6 +27,10 @@ struct tcp_listener {
 int tcp_listen(struct tcp_listener *listener, const union wf_sockaddr *addr,
 	const struct tcp_netconf *conf);
 void tcp_listener_close(struct tcp_listener *listener);
+/* The spare descriptor is free for another use, until it is taken back. False: it is in
+ * use already. */
+bool tcp_listener_lend(struct tcp_listener *listener);
+void tcp_listener_take_back(struct tcp_listener *listener);
 
 /*
  * The next connection, set up as by tcp_sock_setup(). -FI_EAGAIN: none. When the

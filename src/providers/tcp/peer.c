@@ -42,11 +42,15 @@ static void dial(struct wf_remotes *remotes, struct wf_remote *remote)
 
 static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int err)
 {
+	const struct tcp_conn *claimed = tcp_peer_of(remote)->claimed;
 	const union wf_sockaddr *addr = &tcp_peer_of(remote)->addr;
 	char text[WF_SOCKADDR_STRLEN];
 	struct wf_list *link;
 
 	(void)remotes;
+	/* The peer is there, and too busy to say who it is. */
+	if (claimed && !claimed->err)
+		return;
 	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
 		wf_sockaddr_uri(addr, text, sizeof(text)), fi_strerror(err));
 	while ((link = wf_list_pop(&remote->pending)))
@@ -201,6 +205,8 @@ static struct tcp_peer *look_up(struct tcp_ep *ep, size_t index, const void *add
 /* An operation begins to wait. */
 static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 {
+	if (tcp_claim_firewalled(ep, peer))
+		return 0;
 	if (!peer->dial && wf_av_firewalled(ep->ep.av, peer->index)) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
 			"operation refused: the peer is behind a firewall and has not "
@@ -235,6 +241,8 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	ret = wait_for(ep, peer);
 	if (ret)
 		return ret;
+	if (peer->claimed && peer->dial)
+		tcp_dial_poke(peer->dial);
 	/* A connection to this very machine may be up at once. */
 	*ret_conn = peer->conn && !peer->conn->err ? peer->conn : NULL;
 	return 0;
@@ -255,22 +263,30 @@ void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *co
 {
 	if (peer->conn == conn)
 		peer->conn = NULL;
+	if (peer->claimed == conn)
+		peer->claimed = NULL;
 	tcp_peer_unref(ep, peer);
 }
 
+void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn)
+{
+	peer->conn = conn;
+	wf_remote_connected(&peer->remote, &conn->txq);
+	if (!wf_list_empty(&conn->txq))
+		tcp_tx_dirty(conn);
+}
+
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
-	const struct tcp_wire_peer *wire, bool receive_only)
+	const struct tcp_wire_peer *wire, enum tcp_identity identity)
 {
 	struct tcp_conn *conn = tcp_conn_new(ep, fd, wire, peer);
 
 	if (!conn)
 		return -FI_ENOMEM;
-	if (receive_only)
-		return 0;
-	peer->conn = conn;
-	wf_remote_connected(&peer->remote, &conn->txq);
-	if (!wf_list_empty(&conn->txq))
-		tcp_tx_dirty(conn);
+	if (identity == TCP_CLAIMED)
+		tcp_claim_made(ep, peer, conn);
+	else if (identity == TCP_PROVEN)
+		tcp_peer_use(peer, conn);
 	return 0;
 }
 

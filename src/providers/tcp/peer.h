@@ -19,10 +19,19 @@ struct tcp_peer {
 	union wf_sockaddr addr;
 	fi_addr_t index;          /* in the AV, as far as we know */
 	struct tcp_conn *conn;    /* what operations go to */
+	struct tcp_conn *claimed; /* claim.c: receives only, until proven */
+	bool contested;           /* a second request claimed the same address */
 	struct tcp_dial *dial;    /* our own attempt to connect */
 	uint32_t remote_id;       /* of his endpoint, 0: not known */
 	uint64_t remote_instance; /* the same, where he knows our extension */
 	unsigned int refs;        /* connections, and exchanges that may become one */
+};
+
+/* What is known of the other end of a connection. */
+enum tcp_identity {
+	TCP_PROVEN,  /* it listens at the peer's address */
+	TCP_CLAIMED, /* it says so */
+	TCP_SELF,    /* it is this endpoint: receives only */
 };
 
 /* A connection in the making, ours to a peer or somebody's to us. */
@@ -72,16 +81,40 @@ void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
 /* The exchange over @cm came to a good end: @fd carries records. */
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
-	const struct tcp_wire_peer *wire, bool receive_only);
+	const struct tcp_wire_peer *wire, enum tcp_identity identity);
+/* Operations go to @conn, what waited first. */
+void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn);
 /* An attempt to connect failed. */
 void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err);
 
 void tcp_peers_tick(struct tcp_ep *ep);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);
 
+/*
+ * claim.c: connections whose other end says at which address it listens.
+ */
+
+/* @conn was accepted, and stands for @peer alone. */
+void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
+/* The listener at the address accepted our own request: it is not @peer's claimed. */
+void tcp_claim_refuted(struct tcp_peer *peer);
+/* Our own request was rejected. True: that proves the claim, and operations go to it.
+ */
+bool tcp_claim_rejected(
+	struct tcp_ep *ep, struct tcp_peer *peer, const struct tcp_cm_msg *msg);
+/* The address cannot be connected to, -@err says why. True: what was claimed is used.
+ */
+bool tcp_claim_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err);
+/* The address is known as one that cannot be connected to: the claim is used. */
+bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer);
+/* Another request for the address of a claim that stands: ask the listener there. */
+void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer);
+
 /* dial.c */
 int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_dial_drop(struct tcp_dial *dial);
+/* Go on with our own attempt, if there is something to go on with. */
+void tcp_dial_poke(struct tcp_dial *dial);
 void tcp_dial_accept_ready(struct tcp_watch *watch, uint32_t events);
 bool tcp_dial_make_room(struct tcp_listener *listener);
 void tcp_dials_tick(struct tcp_ep *ep, uint64_t now);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/tcp/dead.h"
+#include "providers/tcp/peer.h"
+
+/*
+ * Who is at the other end of a connection that was accepted?
+ *
+ * A request says at which port its sender listens, and any process of that host can say
+ * so. Such a connection is a claim: what comes over it is received and answered, but no
+ * operation of ours goes to it before the claim is proven. We dial the address as if
+ * there were no connection, at once if the AV has it, else when there is something to
+ * send; what the listener there does with our request says whose the claim is:
+ *
+ *   it rejects the request    it has a connection with us, or asks for one: the claim
+ * is its own. Two of ours compare instances besides. it accepts the request    it has
+ * none: the claim was a stranger's, or is left over from before the peer was restarted.
+ *   nothing listens there     nobody is robbed of the address: the claim is used, as it
+ *                             is where the host cannot be connected to (firewalls).
+ *
+ * A connection that we made needs no proof. One that stands is never replaced because
+ * of a request. All of this is guarded by ep.lock.
+ */
+
+static void use(struct tcp_peer *peer)
+{
+	struct tcp_conn *conn = peer->claimed;
+
+	peer->claimed = NULL;
+	peer->contested = false;
+	tcp_peer_use(peer, conn);
+}
+
+static bool alive(const struct tcp_peer *peer)
+{
+	return peer->claimed && !peer->claimed->err;
+}
+
+static void log_stranger(const struct tcp_peer *peer)
+{
+	char text[WF_SOCKADDR_STRLEN];
+
+	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
+		"connection closed: its other end said that it is %s, and the listener "
+		"there knows nothing of it\n",
+		wf_sockaddr_uri(&peer->addr, text, sizeof(text)));
+}
+
+void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
+{
+	peer->claimed = conn;
+	peer->contested = false;
+	if (tcp_claim_firewalled(ep, peer))
+		return;
+	/* A peer that operations can name is asked at once: the first of them is likely
+	 * to be an answer to what comes now. */
+	if (wf_list_empty(&peer->remote.pending) &&
+		tcp_peer_index(ep, peer) == FI_ADDR_NOTAVAIL)
+		return;
+	/* The peer is there now, whatever earlier attempts came to. */
+	peer->remote.retry_ns = 0;
+	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
+	tcp_peer_busy(ep, peer);
+}
+
+void tcp_claim_refuted(struct tcp_peer *peer)
+{
+	if (!alive(peer))
+		return;
+	log_stranger(peer);
+	/* What had arrived on it is received before it is taken down. */
+	peer->claimed->unread = true;
+	tcp_conn_fail(peer->claimed, FI_ECONNABORTED);
+}
+
+bool tcp_claim_rejected(
+	struct tcp_ep *ep, struct tcp_peer *peer, const struct tcp_cm_msg *msg)
+{
+	const struct tcp_cm_ext *ext = &msg->ext;
+
+	(void)ep;
+	if (!alive(peer))
+		return false;
+	if (ext->instance != peer->remote_instance) {
+		tcp_claim_refuted(peer);
+		return false;
+	}
+	/* Other makes do not say why; of two that claim one address either can be
+	 * meant. */
+	if (ext->instance ? ext->reason != TCP_REASON_CONNECTED &&
+				    ext->reason != TCP_REASON_CROSSED
+			  : peer->contested)
+		return false;
+	use(peer);
+	return true;
+}
+
+bool tcp_claim_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err)
+{
+	(void)ep;
+	if (!alive(peer) || (err != FI_ECONNREFUSED && err != FI_EHOSTUNREACH &&
+				    err != FI_ENETUNREACH && err != FI_ETIMEDOUT))
+		return false;
+	use(peer);
+	return true;
+}
+
+bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	if (!alive(peer) || !wf_av_firewalled(ep->ep.av, tcp_peer_index(ep, peer)))
+		return false;
+	if (peer->dial)
+		tcp_dial_drop(peer->dial);
+	use(peer);
+	return true;
+}
+
+void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	peer->contested = true;
+	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
+	tcp_peer_busy(ep, peer);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * A request says at which port its sender listens; any process of that host can say so.
+ * Messages go to the process that listens there and to no other
+ * (docs/tcp-wire.md, 2.2).
+ */
+#include "raw_far.h"
+
+#define MESSAGE "03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364"
+#define REJECT_OURS(reason, instance)                                                  \
+	"57656621 01 " reason " 0000 00000000 " instance " "
+#define CONNECTED_ALREADY "03"
+#define CROSSED           "02"
+#define BUSY              "05"
+#define INSTANCE          "1122334455667788" /* of CM_OURS */
+#define OTHER             "1122334455667789"
+
+/* As request_from, by a peer that knows our extension. */
+static int request_of_ours(struct rdm *rdm, const struct far *far)
+{
+	struct bytes request = hex("03 00 0008 " CM_OURS LITTLE "01 00 0000 00000300");
+	int fd = raw_connect(&rdm->t.name);
+
+	memcpy(request.at + 34, &far->name.sin_port, 2);
+	raw_send(fd, request.at, request.len);
+	expect_type(rdm, fd, 1);
+	return fd;
+}
+
+/* Nothing came over it, and it was closed. */
+static void expect_refused(struct rdm *rdm, int fd)
+{
+	assert_int_equal(raw_recv(&rdm->t, fd, 1).len, 0);
+	close(fd);
+}
+
+/* The endpoint asks at the address who is there. */
+static int asked(struct rdm *rdm, struct far *far, bool *sent, struct bytes *ret)
+{
+	int fd = accept_from(rdm, far, sent, 1);
+
+	*ret = take_request(rdm, fd);
+	return fd;
+}
+
+static void a_stranger_gets_nothing(void **state)
+{
+	struct bytes request, unused;
+	struct rdm *rdm = *state;
+	bool sent = false;
+	struct far far;
+	int stranger, fd;
+
+	open_lower(rdm, &far);
+	stranger = request_from(rdm, &far, 1, &unused);
+	expect_type(rdm, stranger, 1);
+	fd = asked(rdm, &far, &sent, &request);
+	reply(fd, &request, 0x81);
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, fd, MESSAGE);
+	expect_refused(rdm, stranger);
+	close_far(&far, fd);
+	assert_alive(rdm);
+}
+
+/* Not even where requests crossed and that of the higher address would survive. */
+static void nor_when_requests_cross(void **state)
+{
+	struct bytes request, unused;
+	struct rdm *rdm = *state;
+	bool sent = false;
+	struct far far;
+	int stranger, fd;
+
+	open_higher(rdm, &far);
+	fd = asked(rdm, &far, &sent, &request);
+	stranger = request_from(rdm, &far, 1, &unused);
+	expect_type(rdm, stranger, 1);
+	reply(fd, &request, 0x81);
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, fd, MESSAGE);
+	expect_refused(rdm, stranger);
+	close_far(&far, fd);
+}
+
+/* A peer of another make rejects: it is connected already. */
+static void an_older_peer_is_known_by_its_reject(void **state)
+{
+	struct bytes request, unused;
+	struct rdm *rdm = *state;
+	bool sent = false;
+	struct far far;
+	int peer, fd;
+
+	open_lower(rdm, &far);
+	peer = request_from(rdm, &far, 1, &unused);
+	expect_type(rdm, peer, 1);
+	fd = asked(rdm, &far, &sent, &request);
+	reject(fd, &request, CM_OLD);
+	raw_expect_closed(&rdm->t, fd);
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, peer, MESSAGE);
+	close_far(&far, peer);
+}
+
+/* Two of ours compare instances: @ext is of the reject that comes first. */
+static void ours_with(struct rdm *rdm, const char *ext, bool proven)
+{
+	struct bytes request;
+	bool sent = false;
+	struct far far;
+	int peer, fd;
+
+	open_lower(rdm, &far);
+	peer = request_of_ours(rdm, &far);
+	fd = asked(rdm, &far, &sent, &request);
+	reject(fd, &request, ext);
+	raw_expect_closed(&rdm->t, fd);
+	if (!proven) {
+		fd = asked(rdm, &far, &sent, &request);
+		reply(fd, &request, 0x81);
+		send_rest(rdm, &far, &sent, 1);
+		raw_expect(&rdm->t, fd, MESSAGE);
+		expect_refused(rdm, peer);
+		close_far(&far, fd);
+		return;
+	}
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, peer, MESSAGE);
+	close_far(&far, peer);
+}
+
+static void ours_are_known_by_their_instance(void **state)
+{
+	ours_with(*state, REJECT_OURS(CONNECTED_ALREADY, INSTANCE), true);
+	ours_with(*state, REJECT_OURS(CROSSED, INSTANCE), true);
+	ours_with(*state, REJECT_OURS(BUSY, INSTANCE), false);
+	ours_with(*state, REJECT_OURS(CONNECTED_ALREADY, OTHER), false);
+	ours_with(*state, CM_OLD, false);
+}
+
+/* Two claim one address of another make, whose reject does not say which is meant. */
+static void two_claims_prove_nothing(void **state)
+{
+	struct bytes request, unused;
+	struct rdm *rdm = *state;
+	bool sent = false;
+	struct far far;
+	int one, two, fd;
+
+	open_lower(rdm, &far);
+	one = request_from(rdm, &far, 1, &unused);
+	expect_type(rdm, one, 1);
+	two = request_from(rdm, &far, 2, &unused);
+	expect_type(rdm, two, 6);
+	raw_expect_closed(&rdm->t, two);
+	fd = asked(rdm, &far, &sent, &request);
+	reject(fd, &request, CM_OLD);
+	raw_expect_closed(&rdm->t, fd);
+	fd = asked(rdm, &far, &sent, &request);
+	reply(fd, &request, 0x81);
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, fd, MESSAGE);
+	expect_refused(rdm, one);
+	close_far(&far, fd);
+}
+
+/* What a claimed connection brings is received, whatever is found out about it. */
+static void messages_come_in_meanwhile(void **state)
+{
+	struct rdm *rdm = *state;
+	struct bytes unused;
+	struct far far;
+	char buf[4];
+	int peer;
+
+	open_lower(rdm, &far);
+	peer = request_from(rdm, &far, 1, &unused);
+	expect_type(rdm, peer, 1);
+	assert_int_equal(
+		fi_trecv(rdm->t.ep, buf, 4, NULL, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
+	raw_hex(peer, "03 01 0400 00 00 18 00 1c00000000000000"
+		      "0700000000000000 61626364");
+	raw_expect(&rdm->t, peer, "03 00 0000 02 00 10 00 1000000000000000");
+	assert_int_equal(completion(&rdm->t).len, 4);
+	close_far(&far, peer);
+}
+
+/* At a port that nobody listens at there is nobody to be robbed. */
+static void an_address_without_a_listener(void **state)
+{
+	struct bytes unused;
+	struct rdm *rdm = *state;
+	bool sent = false;
+	struct far far;
+	int peer;
+
+	open_lower(rdm, &far);
+	close(far.listener);
+	far.listener = -1;
+	peer = request_from(rdm, &far, 1, &unused);
+	expect_type(rdm, peer, 1);
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, peer, MESSAGE);
+	close_far(&far, peer);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		EACH(a_stranger_gets_nothing),
+		EACH(nor_when_requests_cross),
+		EACH(an_older_peer_is_known_by_its_reject),
+		EACH(ours_are_known_by_their_instance),
+		EACH(two_claims_prove_nothing),
+		EACH(messages_come_in_meanwhile),
+		EACH(an_address_without_a_listener),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
