@@ -97,6 +97,38 @@ static void a_burst_leaves_at_once(void)
 	cf_close(&env);
 }
 
+/* A message that no socket takes at once: its sender sleeps while the receiver makes
+ * room, and sends the rest. */
+static void the_rest_of_a_message_leaves(void)
+{
+	enum { LARGE = 48 << 20 };
+	struct cf_options options = { .wait_obj = FI_WAIT_FD, .split_cqs = true };
+	static struct fi_context2 contexts[2];
+	uint8_t *out = malloc(LARGE), *in = malloc(LARGE);
+	struct sleeper sleeper;
+	struct cf_env env;
+
+	CHECK(out && in);
+	CHECK_OK(setenv("FI_TCP_RENDEZVOUS_SIZE", "1000000000", 1));
+	/* Nor does looking for dead hosts wake the sleeper. */
+	CHECK_OK(setenv("FI_TCP_KEEPALIVE_TIMEOUT", "0", 1));
+	if (cf_target.type == FI_EP_DGRAM)
+		SKIP("no large messages");
+	cf_fill(out, LARGE, 1);
+	cf_open_pair(&env, &options);
+	cf_post_recv(&env, in, LARGE, &contexts[0]);
+	start(&sleeper, env.side[0].tx_cq, 1);
+	(void)usleep(NAP_US);
+	CHECK_OK(fi_send(
+		env.side[0].ep, out, LARGE, NULL, env.side[0].peer, &contexts[1]));
+	await(env.side[1].rx_cq, 1);
+	finish(&sleeper);
+	cf_verify(in, LARGE, 1);
+	cf_close(&env);
+	free(out);
+	free(in);
+}
+
 static void delivered(struct fi_info *hints)
 {
 	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
@@ -273,6 +305,7 @@ static void a_receive_is_the_last_call(void)
 }
 
 CF_SUITE(asleep, CF_CASE(a_burst_leaves_at_once, "THR-007 CQ-020", FI_MSG),
+	CF_CASE(the_rest_of_a_message_leaves, "THR-007 CQ-020", 0),
 	CF_CASE(the_next_message_wakes_as_well, "THR-007 CQ-020", FI_MSG),
 	CF_CASE(a_receive_takes_what_waits, "THR-007 CQ-020", 0),
 	CF_CASE(a_receive_is_the_last_call, "THR-006", 0));

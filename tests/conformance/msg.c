@@ -240,6 +240,57 @@ static void remote_data_is_delivered_or_refused(void)
 	cf_close(&env);
 }
 
+/* Of a message that waits at its sender for a receive, and for one that was posted. */
+static void large_messages_carry_data(void)
+{
+	enum { LARGE = 300000, ROUNDS = 4 };
+	struct cf_options options = { .caps = FI_TAGGED };
+	uint8_t *out = malloc(LARGE), *in = malloc(LARGE);
+	static struct fi_context2 contexts[2];
+	struct fi_cq_data_entry entry;
+	struct cf_env env;
+
+	CHECK(out && in);
+	if (cf_target.type == FI_EP_DGRAM || !cf_offers(&options))
+		SKIP("no large messages, or no tagged ones");
+	cf_open_pair(&env, &options);
+	if (env.info->domain_attr->cq_data_size < 8)
+		SKIP("no remote CQ data of 8 bytes");
+	for (uint64_t round = 0; round < ROUNDS; round++) {
+		struct cf_side *from = &env.side[0], *to = &env.side[1];
+		bool tagged = round & 1, early = round & 2;
+		uint64_t data = 0x8877665544332211 + round;
+
+		cf_fill(out, LARGE, (unsigned int)round);
+		for (int turn = 0; turn < 2; turn++) {
+			if ((turn == 0) == early && tagged)
+				CHECK_OK(fi_trecv(to->ep, in, LARGE, NULL,
+					FI_ADDR_UNSPEC, 7, 0, &contexts[0]));
+			else if ((turn == 0) == early)
+				cf_post_recv(&env, in, LARGE, &contexts[0]);
+			else if (tagged)
+				CF_RETRY(from->tx_cq,
+					fi_tsenddata(from->ep, out, LARGE, NULL, data,
+						from->peer, 7, &contexts[1]));
+			else
+				CF_RETRY(from->tx_cq,
+					fi_senddata(from->ep, out, LARGE, NULL, data,
+						from->peer, &contexts[1]));
+			if (!early && turn == 0)
+				cf_cq_quiet(to->rx_cq);
+		}
+		cf_cq_wait(to->rx_cq, &entry);
+		CHECK(entry.op_context == &contexts[0]);
+		CHECK(entry.flags & FI_REMOTE_CQ_DATA);
+		CHECK(entry.data == data);
+		cf_verify(in, LARGE, (unsigned int)round);
+		cf_cq_wait(from->tx_cq, &entry);
+	}
+	free(out);
+	free(in);
+	cf_close(&env);
+}
+
 /* More receives than a context holds are refused until there is room. */
 static void a_full_context_says_again(void)
 {
@@ -274,4 +325,5 @@ CF_SUITE(msg, CF_CASE(sizes_up_to_the_largest, "MSG-001 CS-020", FI_MSG),
 	CF_CASE(too_long_vectors_are_refused, "MSG-006", FI_MSG),
 	CF_CASE(order_and_boundaries_are_kept, "MSG-012", FI_MSG),
 	CF_CASE(remote_data_is_delivered_or_refused, "MSG-007 MSG-013 CQ-037", FI_MSG),
+	CF_CASE(large_messages_carry_data, "MSG-007 CQ-037", FI_MSG | FI_TAGGED),
 	CF_CASE(a_full_context_says_again, "MSG-002 THR-009", FI_MSG));

@@ -47,6 +47,11 @@ static void log_stranger(const struct tcp_peer *peer)
 
 void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
 {
+	/* Another one was made while the reply to this one was on its way. */
+	if (alive(peer) || (peer->conn && !peer->conn->err)) {
+		tcp_conn_fail(conn, FI_ECONNABORTED);
+		return;
+	}
 	peer->claimed = conn;
 	peer->contested = false;
 	if (tcp_claim_firewalled(ep, peer))
