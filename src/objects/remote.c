@@ -6,7 +6,12 @@
 
 #include <rdma/fi_errno.h>
 
-enum { FIRST_BUCKETS = 64, FIRST_INDICES = 64 };
+enum {
+	FIRST_BUCKETS = 64,
+	FIRST_INDICES = 64,
+	RARE_US = 500000,
+	COMMON_NS = 125000000,
+};
 
 int wf_remotes_init(
 	struct wf_remotes *remotes, const struct wf_remote_ops *ops, uint64_t seed)
@@ -170,16 +175,33 @@ void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue)
 		wf_list_push(queue, link);
 }
 
+/* The waits double, and from RARE_US on grow by an eighth. */
+static uint32_t next_backoff(const struct wf_remote_ops *ops, uint32_t us)
+{
+	uint32_t next = us < RARE_US ? us * 2 : us + us / 8;
+
+	return WF_MIN(WF_MAX(next, ops->backoff_min_us), ops->backoff_max_us);
+}
+
+/* The next of the moments at which this endpoint makes all its rare attempts: a sleeper
+ * wakes once for many peers that are not there. */
+static uint64_t common_moment(const struct wf_remotes *remotes, uint64_t ns)
+{
+	uint64_t first = remotes->seed % COMMON_NS;
+
+	return ns + (COMMON_NS - 1) - (ns + (COMMON_NS - 1) - first) % COMMON_NS;
+}
+
 void wf_remote_failed(
 	struct wf_remotes *remotes, struct wf_remote *remote, int err, uint64_t now_ns)
 {
-	const struct wf_remote_ops *ops = remotes->ops;
-	uint32_t next = WF_MAX(remote->backoff_us * 2, ops->backoff_min_us);
+	uint32_t us = next_backoff(remotes->ops, remote->backoff_us);
 
 	remote->err = err;
-	remote->backoff_us = WF_MIN(next, ops->backoff_max_us);
-	remote->retry_ns = now_ns + remote->backoff_us * 1000ull +
-			   remotes->seed % (remote->backoff_us * 250ull);
+	remote->backoff_us = us;
+	remote->retry_ns = now_ns + us * 1000ull + remotes->seed % (us * 250ull);
+	if (us >= RARE_US)
+		remote->retry_ns = common_moment(remotes, remote->retry_ns);
 	wf_remote_busy(remotes, remote);
 }
 

@@ -13,7 +13,7 @@
  */
 enum {
 	BACKOFF_MIN_US = 2000,
-	BACKOFF_MAX_US = 500000,
+	BACKOFF_MAX_US = 2000000,
 };
 
 static struct tcp_peers *peers_of(struct wf_remotes *remotes)

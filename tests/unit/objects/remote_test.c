@@ -198,6 +198,35 @@ static void attempts_get_rarer(void **state)
 	}
 }
 
+/* Peers that were lost one after the other are tried again at the same moment. */
+static void rare_attempts_are_made_together(void **state)
+{
+	enum { LOST = 100, EACH_NS = 1000000, BACKOFF_US = 1000000, MOMENTS_MAX = 2 };
+	static struct wf_remote_ops patient;
+	uint64_t moments[MOMENTS_MAX];
+	unsigned int count = 0;
+
+	patient = ops;
+	patient.backoff_max_us = 2 * BACKOFF_US;
+	remotes.ops = &patient;
+	for (int i = 0; i < LOST; i++) {
+		struct wf_remote *remote = &people[i].base;
+		uint64_t now = 5000000000ull + (uint64_t)i * EACH_NS;
+		unsigned int at = 0;
+
+		add(i);
+		remote->backoff_us = BACKOFF_US;
+		wf_remote_failed(&remotes, remote, FI_ECONNREFUSED, now);
+		assert_true(remote->retry_ns >= now + BACKOFF_US * 1000ull);
+		while (at < count && moments[at] != remote->retry_ns)
+			at++;
+		if (at == count) {
+			assert_true(count < MOMENTS_MAX);
+			moments[count++] = remote->retry_ns;
+		}
+	}
+}
+
 static void two_seeds_come_back_apart(void **state)
 {
 	uint64_t first;
@@ -358,6 +387,7 @@ int main(void)
 		remotes_test(indices_lead_to_one_until_forgotten),
 		remotes_test(forgetting_no_index_is_nothing),
 		remotes_test(attempts_get_rarer),
+		remotes_test(rare_attempts_are_made_together),
 		remotes_test(two_seeds_come_back_apart),
 		remotes_test(a_connection_takes_what_waited),
 		remotes_test(an_operation_dials),
