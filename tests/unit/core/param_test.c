@@ -194,7 +194,11 @@ static void numbers(void **state)
 		{ "", 0, 0, 0, 0 },
 		{ "abc", 0, 0, 0, 0 },
 		{ "12abc", 0, 12, 0, 12 },
+		{ "2147483647", 0, INT_MAX, 0, INT_MAX },
 		{ "2147483648", -FI_EINVAL, 77, 0, 2147483648u },
+		{ "-2147483648", 0, INT_MIN, 0, SIZE_MAX - INT_MAX },
+		{ "-2147483649", -FI_EINVAL, 77, 0, SIZE_MAX - INT_MAX - 1 },
+		{ "-99999999999999999999", -FI_EINVAL, 77, -FI_EINVAL, 77 },
 		{ "18446744073709551615", -FI_EINVAL, 77, 0, SIZE_MAX },
 		{ "99999999999999999999", -FI_EINVAL, 77, -FI_EINVAL, 77 },
 	};
