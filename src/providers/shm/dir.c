@@ -24,13 +24,22 @@ static void plain_path(const char *root, char path[SHM_DIR_LEN])
 		path, SHM_DIR_LEN, "%s/weft-%lu", root, (unsigned long)geteuid());
 }
 
-/* Not by way of a link: somebody else may change where that leads. */
-static bool is_ours(const char *path)
+/* 0: it is ours. Not by way of a link: another user may change where that leads. */
+static int check(const char *path)
 {
 	struct stat st;
 
-	return !lstat(path, &st) && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
-	       (st.st_mode & 07777) == 0700;
+	if (lstat(path, &st))
+		return errno;
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+			       (st.st_mode & 07777) == 0700
+		       ? 0
+		       : EACCES;
+}
+
+static bool is_ours(const char *path)
+{
+	return !check(path);
 }
 
 void shm_dirs_plain(const char *root, struct shm_dirs *ret)
@@ -99,11 +108,27 @@ static void tell_taken(const char *path)
 		(unsigned int)st.st_mode & 07777);
 }
 
+/* Whatever the file mode creation mask is, and what a new directory inherits. As long
+ * as it is empty another process may remove it: then there is none, and that is no
+ * error. */
+static int make_one(const char *path)
+{
+	int err;
+
+	if (mkdir(path, 0700))
+		return errno;
+	err = chmod(path, 0700) ? errno : check(path);
+	if (!err || err == ENOENT)
+		return 0;
+	(void)rmdir(path);
+	return err;
+}
+
 static int make_numbered(const char *root)
 {
 	char path[SHM_DIR_LEN];
 	uint64_t number;
-	int n;
+	int n, err;
 
 	for (int i = 0; i < TRIES; i++) {
 		if (getrandom(&number, sizeof(number), 0) < 0)
@@ -112,10 +137,9 @@ static int make_numbered(const char *root)
 			(unsigned long)geteuid(), number);
 		if (n < 0 || (size_t)n >= sizeof(path))
 			return -ENAMETOOLONG;
-		if (!mkdir(path, 0700))
-			return 0;
-		if (errno != EEXIST)
-			return refuse(path, errno);
+		err = make_one(path);
+		if (err != EEXIST)
+			return err ? refuse(path, err) : 0;
 	}
 	return -EEXIST;
 }
@@ -128,7 +152,7 @@ static int make(const char *root)
 	int err;
 
 	plain_path(root, path);
-	err = mkdir(path, 0700) ? errno : 0;
+	err = make_one(path);
 	if (!err || is_ours(path))
 		return 0;
 	if (err != EEXIST)

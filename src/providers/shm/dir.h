@@ -6,8 +6,8 @@
  * The directory that the sockets of this user are in: ROOT/weft-UID, with mode 700.
  * Other users may write to ROOT, too, and make that name first. Then the directory is
  * called ROOT/weft-UID.NUMBER, with a random number, and is found by its owner and
- * mode: nobody else can make one that belongs to this user. All that processes have to
- * share is ROOT; their environments and their other namespaces may differ.
+ * mode: no other user can make one that belongs to this user. All that processes have
+ * to share is ROOT; their environments and their other namespaces may differ.
  *
  * Processes that start at the same time may make one each, and a directory of the plain
  * name may be made when the stranger's is gone. So there may be several: names are
@@ -29,8 +29,8 @@ void shm_dirs_plain(const char *root, struct shm_dirs *ret);
 void shm_dirs_find(const char *root, struct shm_dirs *ret);
 
 /* All, one of which is made if there is none, and locked (flock) by this open until
- * they are unlocked: nobody else adds or removes a name meanwhile. A negative errno,
- * logged:
+ * they are unlocked: no other process adds or removes a name meanwhile. A negative
+ * errno, logged:
  * @root is full, read-only or not there. */
 struct shm_dirs_lock {
 	struct shm_dirs dirs;

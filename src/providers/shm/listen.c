@@ -122,8 +122,8 @@ static bool is_gone(pid_t pid)
 	return gone;
 }
 
-/* Whoever listens there is gone, but a child of his has the socket open and will never
- * accept. */
+/* The process that listened there is gone, but a child that it did not fork in the
+ * usual way (sys/fds.h) has the socket open, and will never accept. */
 static bool is_inherited(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);

@@ -81,6 +81,20 @@ static void made_and_alone(void **state)
 	assert_int_equal(access(plain, F_OK), -1);
 }
 
+/* Its mode is the one that is looked for, whatever new files get here. */
+static void mask_and_inherited_mode(void **state)
+{
+	struct shm_dirs_lock held;
+	mode_t mask = umask(0777);
+
+	(void)state;
+	assert_int_equal(chmod(root, 02700), 0);
+	lock(&held, 1);
+	assert_string_equal(held.dirs.path[0], plain);
+	shm_dirs_unlock(&held);
+	(void)umask(mask);
+}
+
 /* The next one is found by all, and used. */
 static void use_another(void)
 {
@@ -192,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(made_and_alone),
+		CASE(mask_and_inherited_mode),
 		CASE(plain_name_is_taken),
 		CASE(all_sorts_of_another_user),
 		CASE(several),
