@@ -52,7 +52,7 @@ const void *wf_av_addr_slow(struct wf_av *av, uint64_t index)
 		return NULL;
 	wf_av_table_refresh(&av->table);
 	slot = wf_av_slot_at(&av->table, index);
-	return slot && wf_av_slot_live(slot) ? (const void *)slot->word : NULL;
+	return slot && wf_av_slot_live(slot) ? wf_av_slot_addr(&av->table, slot) : NULL;
 }
 
 fi_addr_t wf_av_index(struct wf_av *av, const void *addr, size_t addrlen)

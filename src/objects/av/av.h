@@ -78,7 +78,7 @@ int wf_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 const void *wf_av_addr_slow(struct wf_av *av, uint64_t index);
 
 /* The address at @addr, or NULL when nothing is inserted there. Stays in place until
- * it is removed; its length is wf_av_addrlen. */
+ * it is removed; its length is wf_av_addrlen, of a text up to its NUL. */
 static inline const void *wf_av_addr(struct wf_av *av, fi_addr_t addr)
 {
 	const struct wf_av_slot *slot;
@@ -87,7 +87,8 @@ static inline const void *wf_av_addr(struct wf_av *av, fi_addr_t addr)
 	slot = wf_av_slot_at(&av->table, addr);
 	if (wf_unlikely(!slot))
 		return wf_av_addr_slow(av, addr);
-	return wf_likely(wf_av_slot_live(slot)) ? (const void *)slot->word : NULL;
+	return wf_likely(wf_av_slot_live(slot)) ? wf_av_slot_addr(&av->table, slot)
+						: NULL;
 }
 
 static inline size_t wf_av_addrlen(const struct wf_av *av)

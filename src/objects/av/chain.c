@@ -26,22 +26,45 @@ uint32_t wf_av_chain_tag(uint64_t hash)
 	return WF_AV_LIVE | (uint32_t)(hash >> 48 & WF_AV_HASH);
 }
 
-void wf_av_chain_words(const struct wf_av_format *format, const struct wf_av_slot *slot,
-	uint32_t *words)
+/* The words of a slot's address, and how many. A text ends with them: what @format has
+ * beyond is zero. */
+static const _Atomic uint32_t *words_at(const struct wf_av_table *table,
+	const struct wf_av_slot *slot, uint32_t *ret_count)
 {
-	for (unsigned int i = 0; i < format->key_words; i++)
-		words[i] = atomic_load_explicit(&slot->word[i], memory_order_relaxed);
+	const struct wf_av_text *text;
+
+	*ret_count = table->format->key_words;
+	if (!table->apart)
+		return slot->word;
+	text = (const struct wf_av_text *)atomic_load_explicit(
+		wf_av_slot_text(slot), memory_order_acquire);
+	*ret_count = text ? WF_MIN(text->words, *ret_count) : 0;
+	return text ? text->word : NULL;
 }
 
-static bool same_words(const struct wf_av_format *format, const struct wf_av_slot *slot,
+void wf_av_chain_words(
+	const struct wf_av_table *table, const struct wf_av_slot *slot, uint32_t *words)
+{
+	uint32_t count;
+	const _Atomic uint32_t *from = words_at(table, slot, &count);
+
+	for (uint32_t i = 0; i < table->format->key_words; i++)
+		words[i] =
+			i < count ? atomic_load_explicit(&from[i], memory_order_relaxed)
+				  : 0;
+}
+
+static bool same_words(const struct wf_av_table *table, const struct wf_av_slot *slot,
 	const uint32_t *words)
 {
-	for (unsigned int i = 0; i < format->key_words; i++)
+	uint32_t count;
+	const _Atomic uint32_t *at = words_at(table, slot, &count);
+
+	for (uint32_t i = 0; i < count; i++)
 		/* acquire: what is read here is read before Q2. */
-		if (atomic_load_explicit(&slot->word[i], memory_order_acquire) !=
-			words[i])
+		if (atomic_load_explicit(&at[i], memory_order_acquire) != words[i])
 			return false;
-	return true;
+	return count;
 }
 
 static _Atomic uint32_t *head_at(const struct wf_av_table *table, uint64_t i)
@@ -107,7 +130,7 @@ void wf_av_chain_rebuild(struct wf_av_table *table, uint32_t bits)
 
 		if (!slot || !wf_av_slot_live(slot))
 			continue;
-		wf_av_chain_words(table->format, slot, words);
+		wf_av_chain_words(table, slot, words);
 		wf_av_chain_link(table, slot, (uint32_t)i,
 			wf_av_chain_hash(table->format, words), size - 1);
 	}
@@ -165,7 +188,7 @@ static int find_once(
 			break;
 		state = atomic_load_explicit(&slot->state, memory_order_acquire);
 		found = (state & (WF_AV_LIVE | WF_AV_HASH)) == tag &&
-			same_words(table->format, slot, words);
+			same_words(table, slot, words);
 		link = &slot->next;
 	}
 	/* Q2: after acquire loads, so no earlier than them. */

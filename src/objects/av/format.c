@@ -119,6 +119,7 @@ static const struct wf_av_format str_format = {
 	.addr_format = FI_ADDR_STR,
 	.addr_len = WF_ADDRSTR_MAX,
 	.key_words = WF_AV_ADDR_WORDS,
+	.is_text = true,
 	.spell = str_spell,
 	.print = str_print,
 	.len_of = str_len,

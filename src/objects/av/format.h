@@ -25,6 +25,8 @@ struct wf_av_format {
 	uint16_t addr_len;
 	/* Leading words that tell two addresses apart. */
 	uint16_t key_words;
+	/* A text that ends in zeros, mostly much shorter than addr_len. */
+	bool is_text;
 	/* Address family for name resolution, or 0 when names do not resolve. */
 	int family;
 

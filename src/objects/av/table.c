@@ -175,7 +175,9 @@ int wf_av_table_init(
 
 	memset(table, 0, sizeof(*table));
 	table->format = format;
-	table->stride = (uint32_t)sizeof(struct wf_av_slot) + format->addr_len;
+	table->apart = format->is_text;
+	table->stride = (uint32_t)sizeof(struct wf_av_slot) +
+			(table->apart ? (uint32_t)sizeof(uintptr_t) : format->addr_len);
 	table->max_bits = WF_AV_MAX_BITS;
 	table->state = &table->own;
 	ret = wf_av_table_start(table);
@@ -225,5 +227,6 @@ void wf_av_table_done(struct wf_av_table *table)
 		free(private_segment(table, k));
 	if (table->used.bits)
 		free(table->used.level[WF_FREEMAP_LEVELS - 1]);
+	wf_av_texts_done(&table->texts);
 	memset(table, 0, sizeof(*table));
 }

@@ -8,11 +8,13 @@
 #include <stdint.h>
 
 #include "objects/av/format.h"
+#include "objects/av/text.h"
 #include "sys/compiler.h"
 #include "sys/freemap.h"
 
 /*
- * Addresses by index, and indices by address.
+ * Addresses by index, and indices by address. Fixed-size ones lie in their slots; texts
+ * of a private table lie in blocks of about their length (text.h).
  *
  * Slots and the heads of the hash chains lie in segments that never move: the first
  * holds 64 of each, every further one as many as all before it, so the capacity is a
@@ -51,7 +53,7 @@ enum {
 struct wf_av_slot {
 	_Atomic uint32_t state;
 	_Atomic uint32_t next;   /* index + 1 of the next one in the chain, or 0 */
-	_Atomic uint32_t word[]; /* the address */
+	_Atomic uint32_t word[]; /* the address, or where it is: wf_av_slot_text */
 };
 
 /* What a table is besides its slots. */
@@ -75,12 +77,14 @@ struct wf_av_table {
 	/* Read for every transfer. */
 	_Atomic uintptr_t slots[WF_AV_SEGMENTS];
 	uint32_t stride;
+	bool apart; /* a private table of texts: slots say where they are */
 	uint32_t max_bits;
 	const struct wf_av_format *format;
 	struct wf_av_state *state;
 
 	_Atomic uintptr_t heads[WF_AV_SEGMENTS];
 	struct wf_freemap used;
+	struct wf_av_texts texts;    /* @apart */
 	struct wf_av_state own;      /* @state of a private table */
 	struct wf_av_memory *memory; /* NULL for a private table */
 };
@@ -122,6 +126,24 @@ static inline bool wf_av_slot_live(const struct wf_av_slot *slot)
 {
 	/* S2: acquire, pairs with S1. */
 	return atomic_load_explicit(&slot->state, memory_order_acquire) & WF_AV_LIVE;
+}
+
+/* Of a table with @apart; NULL: the slot never had one. */
+static inline _Atomic uintptr_t *wf_av_slot_text(const struct wf_av_slot *slot)
+{
+	return (_Atomic uintptr_t *)(uintptr_t)slot->word;
+}
+
+/* The address in a slot that is live. */
+static inline const void *wf_av_slot_addr(
+	const struct wf_av_table *table, const struct wf_av_slot *slot)
+{
+	if (!table->apart)
+		return slot->word;
+	/* relaxed: whole before the slot was marked live (S1). */
+	return ((const struct wf_av_text *)atomic_load_explicit(
+			wf_av_slot_text(slot), memory_order_relaxed))
+		->word;
 }
 
 /* A private table, with room for about @count addresses without reorganising. */

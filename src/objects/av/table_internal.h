@@ -19,7 +19,7 @@ uint64_t wf_av_chain_hash(const struct wf_av_format *format, const uint32_t *wor
 uint32_t wf_av_chain_tag(uint64_t hash);
 
 /* The words of a slot's address by which it is filed. */
-void wf_av_chain_words(const struct wf_av_format *format, const struct wf_av_slot *slot,
+void wf_av_chain_words(const struct wf_av_table *table, const struct wf_av_slot *slot,
 	uint32_t *words);
 
 void wf_av_chain_link(struct wf_av_table *table, struct wf_av_slot *slot,

@@ -73,13 +73,38 @@ static int free_slot(
 	return 0;
 }
 
+/* False: no memory. */
+static bool set_address(
+	struct wf_av_table *table, struct wf_av_slot *slot, const uint32_t *words)
+{
+	struct wf_av_text *text;
+
+	if (table->apart) {
+		text = wf_av_text_new(&table->texts, words);
+		if (text)
+			atomic_store_explicit(wf_av_slot_text(slot), (uintptr_t)text,
+				memory_order_release);
+		return text;
+	}
+	for (unsigned int i = 0; i < table->format->addr_len / sizeof(*words); i++)
+		atomic_store_explicit(&slot->word[i], words[i], memory_order_release);
+	return true;
+}
+
+/* Nothing is at @index any more. A reader may look at the text for a moment yet. */
+static void clear_address(struct wf_av_table *table, struct wf_av_slot *slot)
+{
+	if (table->apart)
+		wf_av_text_free(&table->texts,
+			(struct wf_av_text *)atomic_load_explicit(
+				wf_av_slot_text(slot), memory_order_relaxed));
+}
+
 static void fill_slot(struct wf_av_table *table, struct wf_av_slot *slot,
 	uint32_t index, const uint32_t *words, uint32_t flags)
 {
 	uint64_t hash = wf_av_chain_hash(table->format, words);
 
-	for (unsigned int i = 0; i < table->format->addr_len / sizeof(*words); i++)
-		atomic_store_explicit(&slot->word[i], words[i], memory_order_release);
 	/* S1: release, the address is whole. */
 	atomic_store_explicit(
 		&slot->state, wf_av_chain_tag(hash) | flags, memory_order_release);
@@ -112,6 +137,8 @@ static int insert_once(struct wf_av_table *table, const uint32_t *words, uint32_
 	ret = free_slot(table, &slot, &index);
 	if (ret)
 		return ret;
+	if (!set_address(table, slot, words))
+		return -FI_ENOMEM;
 	fill_slot(table, slot, index, words, flags);
 	*ret_index = index;
 	return 0;
@@ -155,12 +182,13 @@ int wf_av_table_remove(struct wf_av_table *table, uint64_t index, bool *ret_gone
 				memory_order_release);
 		return 0;
 	}
-	wf_av_chain_words(table->format, slot, words);
+	wf_av_chain_words(table, slot, words);
 	wf_av_chain_disturb(table);
 	atomic_store_explicit(&slot->state, 0, memory_order_release);
 	wf_av_chain_unlink(
 		table, (uint32_t)index, wf_av_chain_hash(table->format, words));
 	wf_av_chain_settle(table);
+	clear_address(table, slot);
 	wf_freemap_give(&table->used, index);
 	atomic_fetch_sub_explicit(&table->state->count, 1, memory_order_relaxed);
 	return 0;

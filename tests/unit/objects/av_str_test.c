@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "av_fixture.h"
 
+#include <malloc.h>
 #include <stdio.h>
+
+#include "../../sanitizer.h"
+
+#ifdef __GLIBC_PREREQ
+#if __GLIBC_PREREQ(2, 33)
+#define HAVE_MALLINFO2 1
+#endif
+#endif
 
 /* Addresses that are names (FI_ADDR_STR). */
 
@@ -49,6 +58,55 @@ static fi_addr_t insert_copy(struct fid_av *av, const char *text)
 	return addr;
 }
 
+/* What the process has allocated, or 0 where that cannot be asked. */
+static size_t allocated(void)
+{
+#ifdef HAVE_MALLINFO2
+	struct mallinfo2 info = mallinfo2();
+
+	return info.uordblks + info.hblkhd;
+#else
+	return 0;
+#endif
+}
+
+/* A million names are normal: each takes tens of bytes and not the longest there may be
+ * (AV-007). Removed ones make room for others of about their length. */
+static void many_names_take_little(void **state)
+{
+	enum { COUNT = 1 << 16, EACH_MAX = 80 };
+	struct fid_av *av = av_fixture_open(*state, (struct fi_av_attr){ 0 });
+	fi_addr_t first[3];
+	size_t before = allocated(), longest = 0;
+	char name[64];
+
+	for (unsigned int round = 0; round < 3; round++) {
+		for (unsigned int i = 0; i < COUNT; i++) {
+			(void)snprintf(name, sizeof(name), "fi_shm://%07u:1000:%u",
+				i * 3 + round, round);
+			assert_int_equal(insert(av, name), i);
+		}
+		if (!SANITIZED && allocated() > longest)
+			longest = allocated();
+		for (fi_addr_t i = 0; i < COUNT; i++)
+			assert_int_equal(fi_av_remove(av, &i, 1, 0), 0);
+	}
+	if (longest)
+		assert_true(longest - before < (size_t)COUNT * EACH_MAX);
+	/* A short one goes where a long one was, and the other way about. */
+	for (int i = 0; i < 3; i++) {
+		char *text = text_of("", i == 1 ? LONGEST : 1);
+
+		first[i] = insert(av, text);
+		assert_int_equal(first[i], 0);
+		assert_string_equal(
+			(const char *)wf_av_addr(wf_av_of(av), 0) + 9, text);
+		free(text);
+		assert_int_equal(fi_av_remove(av, &first[i], 1, 0), 0);
+	}
+	assert_int_equal(fi_close(&av->fid), 0);
+}
+
 /* AV-016: the strings themselves, one after the other. */
 static void back_to_back(void **state)
 {
@@ -91,7 +149,7 @@ static void one_spelling(void **state)
 	assert_int_equal(wf_av_index(wf_av_of(av), "peer", 5), 0);
 	assert_true(wf_av_index(wf_av_of(av), "peer", 4) == FI_ADDR_NOTAVAIL);
 	assert_true(wf_av_index(wf_av_of(av), "else", 5) == FI_ADDR_NOTAVAIL);
-	assert_memory_equal(wf_av_addr(wf_av_of(av), 0), padded, sizeof(padded));
+	assert_string_equal(wf_av_addr(wf_av_of(av), 0), padded);
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 
@@ -208,6 +266,7 @@ static void many(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		STR_TEST(many_names_take_little),
 		STR_TEST(back_to_back),
 		STR_TEST(one_spelling),
 		STR_TEST(refused),
