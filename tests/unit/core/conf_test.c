@@ -156,15 +156,22 @@ static void absent_file_is_no_problem(void **state)
 /* A misspelt name in the file is reported like one in the environment. */
 static void unknown_names_in_the_file(void **state)
 {
-	const char *text;
+	static const char twice[] = "FI_UTTERLY_OTHER is set";
+	const char *text, *first;
 
-	use_text("FI_TCP_IFCAE=ib0\nFI_LOG_LEVEL=info\n");
+	use_text("FI_TCP_IFCAE=ib0\nFI_LOG_LEVEL=info\nFI_UTTERLY_OTHER=1\n");
+	assert_int_equal(setenv("FI_UTTERLY_OTHER", "2", 1), 0);
 	capture_start();
 	wf_params_warn_unknown();
 	text = capture_end();
 	assert_non_null(strstr(text, "FI_TCP_IFCAE is set, but nothing reads it; "
 				     "did you mean FI_TCP_IFACE?"));
 	assert_null(strstr(text, "FI_LOG_LEVEL is set"));
+	/* Set in both places, it has one line. */
+	first = strstr(text, twice);
+	assert_non_null(first);
+	assert_null(strstr(first + 1, twice));
+	assert_int_equal(unsetenv("FI_UTTERLY_OTHER"), 0);
 }
 
 static int teardown(void **state)

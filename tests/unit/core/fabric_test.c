@@ -54,6 +54,12 @@ static int no_fabric(
 	return 0;
 }
 
+static int blind_open(
+	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
+{
+	return 0;
+}
+
 #define PROVIDER(var, label, call, open)                                               \
 	static struct fi_provider var = { .name = (label),                             \
 		.fi_version = FAKE_VERSION,                                            \
@@ -66,13 +72,14 @@ PROVIDER(failing, "failing", no_results, fake_fabric);
 PROVIDER(empty, "empty", no_results, no_fabric);
 PROVIDER(eye, "ofi_hook_eye", NULL, eye_open);
 PROVIDER(ear, "ofi_hook_ear", NULL, ear_open);
+PROVIDER(blind, "ofi_hook_blind", NULL, blind_open);
 static struct fi_provider old = { .name = "old",
 	.fi_version = FI_VERSION(1, 4),
 	.getinfo = no_results,
 	.fabric = base_open };
 
 static struct fi_provider *const all[] = { &base, &layer, &failing, &empty, &eye, &ear,
-	&old, NULL };
+	&blind, &old, NULL };
 
 static void start_with(const char *var, const char *value)
 {
@@ -195,6 +202,18 @@ static void hook_that_fails_is_left_out(void **state)
 	assert_logged("warning ofi_hook_eye: FI_HOOK: this hook is left out");
 }
 
+/* It says that all is well and gives no fabric: the one behind it is kept. */
+static void hook_without_a_fabric_is_left_out(void **state)
+{
+	struct fid_fabric *fabric;
+
+	start_with("FI_HOOK", "blind;ear");
+	assert_int_equal(open_prov("base", &fabric), 0);
+	assert_ptr_equal(fabric, &ear_fabric);
+	assert_ptr_equal(ear_sits_on, &base_fabric);
+	assert_logged("warning ofi_hook_blind: FI_HOOK: this hook is left out");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +224,7 @@ int main(void)
 		cmocka_unit_test(by_info),
 		cmocka_unit_test(hooks_in_order),
 		cmocka_unit_test(hook_that_fails_is_left_out),
+		cmocka_unit_test(hook_without_a_fabric_is_left_out),
 	};
 
 	(void)setenv("FI_PROVIDER_PATH", "/nonexistent", 1);

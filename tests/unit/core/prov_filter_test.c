@@ -117,6 +117,19 @@ static void layers_in_either_order(void **state)
 	assert_false(result("tcp"));
 }
 
+/* Of three and more the order is what it is. */
+static void more_layers_stay_in_order(void **state)
+{
+	static const char name[] = "ofi_rxm;tcp;ofi_top";
+	struct wf_layers layers;
+
+	assert_true(wf_layers_parse(name, strlen(name), &layers));
+	assert_int_equal(layers.count, 3);
+	assert_true(wf_layer_is(&layers.layer[0], "ofi_rxm"));
+	assert_true(wf_layer_is(&layers.layer[1], "tcp"));
+	assert_true(wf_layer_is(wf_layers_top(&layers), "ofi_top"));
+}
+
 static void malformed_items_are_left_out(void **state)
 {
 	use("tcp,;,a;;b,^udp,a;b;c;d;e;f;g;h;i,,");
@@ -168,6 +181,7 @@ int main(void)
 		cmocka_unit_test(wanted_layering_keeps_its_transport),
 		cmocka_unit_test(unwanted_layering_leaves_its_parts),
 		cmocka_unit_test(layers_in_either_order),
+		cmocka_unit_test(more_layers_stay_in_order),
 		cmocka_unit_test(malformed_items_are_left_out),
 		cmocka_unit_test(kinds),
 		cmocka_unit_test(names),

@@ -85,6 +85,13 @@ static int real_getinfo(uint32_t version, const char *node, const char *service,
 	return 0;
 }
 
+/* A layer over whatever a question without names finds. */
+static int top_getinfo(uint32_t version, const char *node, const char *service,
+	uint64_t flags, const struct fi_info *hints, struct fi_info **info)
+{
+	return fi_getinfo(version, node, service, flags, NULL, info);
+}
+
 /* Fabrics that count their domains and who opened them. */
 struct fabric {
 	struct fid_fabric fid;
@@ -159,6 +166,7 @@ static int dgr_open(
 
 PROVIDER(net, "net", net_getinfo, net_open);
 PROVIDER(dgr, "dgr", dgr_getinfo, dgr_open);
+PROVIDER(top, "ofi_top", top_getinfo, fake_fabric);
 PROVIDER(real_up, "ofi_up", real_getinfo, fake_fabric);
 
 static void start(const char *filter, struct fi_provider *third)
@@ -222,6 +230,8 @@ static void only_by_name(void **state)
 	assert_string_equal(list_for("ofi_up;net"), "net;ofi_up:net0/78");
 	assert_string_equal(list_for("dgr;ofi_up"), "none");
 	assert_string_equal(list_for("ofi_none"), "none");
+	/* Those that the core knows are all here. */
+	assert_null(strstr(fake_logged, "there is no provider"));
 }
 
 /* PRV-002, PRV-004 */
@@ -276,6 +286,17 @@ static void a_real_one_takes_its_place(void **state)
 	start(NULL, &real_up);
 	assert_string_equal(list_for("ofi_up"), "ofi_up:real0/0");
 	assert_string_equal(list_for("old"), OLD);
+}
+
+/* The user means the program by a name, not the layers that look for a transport. */
+static void not_below_an_unnamed_layer(void **state)
+{
+	start("old", &top);
+	assert_string_equal(list_of(NULL), OLD);
+	start(NULL, &top);
+	assert_string_equal(list_for("ofi_top"),
+		"net;ofi_top:net0/5 net;ofi_top:net0/5 dgr;ofi_top:dgr0/5");
+	assert_string_equal(list_for("dgr;ofi_top"), "dgr;ofi_top:dgr0/5");
 }
 
 /* FI_PROV_ATTR_ONLY, GI-034: once each, behind the others. */
@@ -412,6 +433,7 @@ int main(void)
 		cmocka_unit_test(named_by_the_user),
 		cmocka_unit_test(hints_reach_the_base_in_its_words),
 		cmocka_unit_test(a_real_one_takes_its_place),
+		cmocka_unit_test(not_below_an_unnamed_layer),
 		cmocka_unit_test(listed_once),
 		cmocka_unit_test(fabric_of_one_base),
 		cmocka_unit_test(fabric_of_two_bases),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_tostr of values and flags, fi_strerror, fi_version. */
+#include "core/strbuf.h"
 #include "unit.h"
 
 #include <limits.h>
@@ -287,6 +288,25 @@ static void version(void **state)
 	assert_int_equal(FI_MINOR(fi_version()), 6);
 }
 
+/* The terminator has its place: what needs that too is cut. */
+static void text_that_just_fits(void **state)
+{
+	char buf[8] = "xxxxxxx";
+	struct wf_strbuf sb;
+
+	(void)state;
+	wf_strbuf_init(&sb, buf, 4);
+	wf_strbuf_printf(&sb, "abc");
+	assert_string_equal(buf, "abc");
+	assert_false(sb.cut);
+	wf_strbuf_init(&sb, buf, 4);
+	wf_strbuf_printf(&sb, "abcd");
+	assert_string_equal(buf, "abc");
+	assert_true(sb.cut);
+	assert_int_equal(sb.len, 3);
+	assert_int_equal(buf[4], 'x');
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -301,6 +321,7 @@ int main(void)
 		cmocka_unit_test(strerror_system_and_own),
 		cmocka_unit_test(strerror_names_every_code),
 		cmocka_unit_test(version),
+		cmocka_unit_test(text_that_just_fits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
