@@ -170,6 +170,7 @@ void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue)
 
 	remote->retry_ns = 0;
 	remote->backoff_us = 0;
+	remote->refused_ns = 0;
 	remote->give_up_ns = UINT64_MAX;
 	while ((link = wf_list_pop(&remote->pending)))
 		wf_list_push(queue, link);
@@ -192,7 +193,7 @@ static uint64_t common_moment(const struct wf_remotes *remotes, uint64_t ns)
 	return ns + (COMMON_NS - 1) - (ns + (COMMON_NS - 1) - first) % COMMON_NS;
 }
 
-void wf_remote_failed(
+static void failed(
 	struct wf_remotes *remotes, struct wf_remote *remote, int err, uint64_t now_ns)
 {
 	uint32_t us = next_backoff(remotes->ops, remote->backoff_us);
@@ -205,11 +206,58 @@ void wf_remote_failed(
 	wf_remote_busy(remotes, remote);
 }
 
-static void give_up(struct wf_remotes *remotes, struct wf_remote *remote)
+void wf_remote_failed(
+	struct wf_remotes *remotes, struct wf_remote *remote, int err, uint64_t now_ns)
+{
+	remote->refused_ns = 0;
+	failed(remotes, remote, err, now_ns);
+}
+
+void wf_remote_refused(
+	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns)
+{
+	if (!remote->refused_ns)
+		remote->refused_ns = now_ns;
+	failed(remotes, remote, FI_ECONNREFUSED, now_ns);
+}
+
+/* What comes next has all of its time. */
+static void forget_patience(struct wf_remote *remote)
 {
 	remote->give_up_ns = UINT64_MAX;
+	remote->refused_ns = 0;
+}
+
+void wf_remote_withdrawn(struct wf_remote *remote)
+{
+	if (wf_list_empty(&remote->pending))
+		forget_patience(remote);
+}
+
+static void give_up(
+	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns)
+{
+	if (now_ns < remote->give_up_ns && remotes->ops->refused) {
+		remotes->ops->refused(remotes, remote);
+		remote->refused_ns = 0;
+		wf_remote_withdrawn(remote);
+		return;
+	}
+	forget_patience(remote);
 	remotes->ops->give_up(
 		remotes, remote, remote->err ? remote->err : FI_ETIMEDOUT);
+}
+
+/* When what is pending fails; UINT64_MAX: not known yet, or never. An attempt that is
+ * under way may end in another way than those before. */
+static uint64_t end_of_patience(
+	const struct wf_remotes *remotes, const struct wf_remote *remote)
+{
+	if (wf_list_empty(&remote->pending))
+		return UINT64_MAX;
+	if (!remote->refused_ns || remotes->ops->state(remote) != WF_REMOTE_DOWN)
+		return remote->give_up_ns;
+	return WF_MIN(remote->give_up_ns, remote->refused_ns + remotes->grace_ns);
 }
 
 /* True when nothing is left to be done. */
@@ -222,12 +270,12 @@ static bool tick(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t 
 		remote->give_up_ns = UINT64_MAX;
 		return true;
 	}
-	if (!wf_list_empty(&remote->pending) && limit_ns) {
-		if (remote->give_up_ns == UINT64_MAX)
-			remote->give_up_ns = now_ns + limit_ns;
-		else if (now_ns >= remote->give_up_ns)
-			give_up(remotes, remote);
-	}
+	if (wf_list_empty(&remote->pending))
+		forget_patience(remote);
+	else if (now_ns >= end_of_patience(remotes, remote))
+		give_up(remotes, remote, now_ns);
+	else if (remote->give_up_ns == UINT64_MAX && limit_ns)
+		remote->give_up_ns = now_ns + limit_ns;
 	if (ops->state(remote) != WF_REMOTE_DOWN || now_ns < remote->retry_ns)
 		return false;
 	remote->retry_ns = 0;
@@ -246,8 +294,10 @@ static bool is_unused(const struct wf_remotes *remotes, const struct wf_remote *
 	       !(ops->held && ops->held(remote));
 }
 
-void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns)
+void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns,
+	uint64_t grace_ns)
 {
+	remotes->grace_ns = grace_ns;
 	wf_list_foreach_safe(link, &remotes->busy)
 	{
 		struct wf_remote *remote =
@@ -272,7 +322,7 @@ uint64_t wf_remotes_deadline(const struct wf_remotes *remotes)
 		struct wf_remote *remote =
 			wf_list_entry(link, struct wf_remote, busy_link);
 
-		deadline = WF_MIN(deadline, remote->give_up_ns);
+		deadline = WF_MIN(deadline, end_of_patience(remotes, remote));
 		if (remote->retry_ns)
 			deadline = WF_MIN(deadline, remote->retry_ns);
 	}

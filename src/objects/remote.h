@@ -10,7 +10,8 @@
  * The endpoints that a connectionless endpoint has connections with: found by their
  * address or name, or by the AV index of what is sent to them. Operations wait for a
  * connection to come up; an attempt that fails is repeated after a while that grows;
- * when that went on for too long, what waits fails.
+ * when that went on for too long, what waits fails. Where a host says that there is no
+ * such endpoint, too long is less than where nothing answers.
  *
  * The transport embeds struct wf_remote in what it knows of each, and owns that memory.
  * One that no index leads to, without connection and without operations that wait, is
@@ -26,6 +27,7 @@ struct wf_remote {
 	uint64_t hash;
 	uint64_t retry_ns;   /* no attempt before; 0: whenever one is wanted */
 	uint64_t give_up_ns; /* what is pending fails then */
+	uint64_t refused_ns; /* since then every attempt was refused; 0: not the last */
 	uint32_t backoff_us;
 	uint32_t indices; /* that lead to it */
 	int err;          /* of the last attempt */
@@ -48,6 +50,9 @@ struct wf_remote_ops {
 	/* Does something of the transport's refer to it? May be NULL: then nothing does
 	 * while it is WF_REMOTE_DOWN. */
 	bool (*held)(const struct wf_remote *remote);
+	/* The same after refusals alone; what may stay in its list waits on. NULL:
+	 * nothing may, give_up does it. */
+	void (*refused)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* Free it with what is pending. */
 	void (*free)(struct wf_remotes *remotes, struct wf_remote *remote);
 	uint32_t backoff_min_us, backoff_max_us;
@@ -61,7 +66,8 @@ struct wf_remotes {
 	struct wf_remote **by_index; /* those that operations found */
 	size_t index_room;
 	struct wf_list busy;
-	uint64_t seed; /* random: who failed together does not come back together */
+	uint64_t seed;     /* random: who failed together does not come back together */
+	uint64_t grace_ns; /* for refusals; as the last tick had it */
 };
 
 /* 0 or -FI_ENOMEM. */
@@ -112,14 +118,20 @@ static inline void wf_remote_let_go(
 
 /* An operation begins to wait: dial, unless that is under way or to be done later. */
 void wf_remote_wanted(struct wf_remotes *remotes, struct wf_remote *remote);
+/* One that waited was taken out of @remote's list. */
+void wf_remote_withdrawn(struct wf_remote *remote);
 /* What waited moves to @queue. */
 void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue);
 /* An attempt failed with the positive @err. */
 void wf_remote_failed(
 	struct wf_remotes *remotes, struct wf_remote *remote, int err, uint64_t now_ns);
+/* It failed because there is no such endpoint: FI_ECONNREFUSED. */
+void wf_remote_refused(
+	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns);
 
-/* Dial again, or give up after @limit_ns (0: never). */
-void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns);
+/* Dial again, or give up after @limit_ns (0: never), or after @grace_ns of refusals. */
+void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns,
+	uint64_t grace_ns);
 /* When a tick is due next; UINT64_MAX: not before something happens. */
 uint64_t wf_remotes_deadline(const struct wf_remotes *remotes);
 

@@ -166,6 +166,10 @@ int shm_dial_start(struct shm_ep *ep, struct shm_peer *peer)
 	struct shm_dial *dial;
 	int fd, ret = shm_socket_connect(peer->name, &fd);
 
+	if (ret == -ENOENT || ret == -ECONNREFUSED) {
+		shm_peer_refused(ep, peer);
+		return ret;
+	}
 	if (ret)
 		goto err_failed;
 	dial = new_dial(ep, fd);

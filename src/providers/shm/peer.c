@@ -9,8 +9,9 @@
 
 /*
  * The peers of an endpoint: found by name, connected to when there is something to
- * send. An attempt that fails is repeated after a while that grows; when the peer was
- * not there for connect_timeout, what waits for it fails.
+ * send. An attempt that fails is repeated after a while that grows; when the peer could
+ * not be reached for connect_timeout, or nobody had its name for refused_timeout, what
+ * waits for it fails. While an endpoint is being closed once is enough for the latter.
  */
 enum {
 	BACKOFF_MIN_US = 200,
@@ -70,6 +71,29 @@ static bool held(const struct wf_remote *remote)
 	return shm_peer_of(remote)->conns;
 }
 
+/* What a dead peer of that name did not take is kept for its successor, as long as an
+ * endpoint is open. */
+static void refused(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct shm_peer *peer = shm_peer_of(remote);
+	struct shm_ep *ep = peers_of(remotes)->ep;
+	unsigned int count = 0;
+
+	wf_list_foreach_safe(link, &remote->pending)
+	{
+		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
+
+		if (tx->told && !ep->ep.flushing)
+			continue;
+		wf_list_remove(&tx->link);
+		shm_tx_fail(ep, tx, FI_ECONNREFUSED, peer->name);
+		count++;
+	}
+	if (count)
+		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: no such name\n",
+			peer->name);
+}
+
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct shm_ep *ep = peers_of(remotes)->ep;
@@ -86,6 +110,7 @@ static const struct wf_remote_ops remote_ops = {
 	.dial = dial,
 	.give_up = give_up,
 	.held = held,
+	.refused = refused,
 	.free = free_peer,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
@@ -270,6 +295,12 @@ void shm_peer_failed(struct shm_ep *ep, struct shm_peer *peer, int err)
 	expect_retry(ep, peer);
 }
 
+void shm_peer_refused(struct shm_ep *ep, struct shm_peer *peer)
+{
+	wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
+	expect_retry(ep, peer);
+}
+
 void shm_peers_tick(struct shm_ep *ep)
 {
 	struct shm_peers *peers = ep->peers;
@@ -283,7 +314,8 @@ void shm_peers_tick(struct shm_ep *ep)
 		return;
 	now = wf_now_ns();
 	shm_dials_tick(ep, now);
-	wf_remotes_tick(&peers->remotes, now, shm_params.connect_timeout * 1000000ull);
+	wf_remotes_tick(&peers->remotes, now, shm_params.connect_timeout * 1000000ull,
+		ep->ep.flushing ? 0 : shm_params.refused_timeout * 1000000ull);
 }
 
 uint64_t shm_peers_deadline(struct shm_ep *ep)

@@ -86,10 +86,17 @@ static bool settles_claim(const struct tcp_dial *dial, int err)
 	return !dial->cm.out_done && tcp_claim_unreachable(dial->ep, dial->peer, err);
 }
 
+/* A peer that says no was sent something before; else it is its host that does. */
 static void active_failed(struct tcp_dial *dial, int err)
 {
-	if (!settles_claim(dial, err))
-		tcp_peer_failed(dial->ep, dial->peer, err);
+	bool nobody = err == ECONNREFUSED && !dial->cm.out_done;
+
+	if (!settles_claim(dial, err)) {
+		if (nobody)
+			tcp_peer_refused(dial->ep, dial->peer);
+		else
+			tcp_peer_failed(dial->ep, dial->peer, err);
+	}
 	tcp_dial_drop(dial);
 }
 
@@ -314,7 +321,10 @@ int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	if (ret && tcp_claim_unreachable(ep, peer, -ret))
 		return 0;
 	if (ret) {
-		tcp_peer_failed(ep, peer, -ret);
+		if (ret == -ECONNREFUSED)
+			tcp_peer_refused(ep, peer);
+		else
+			tcp_peer_failed(ep, peer, -ret);
 		return ret;
 	}
 	dial = dial_new(ep, fd);

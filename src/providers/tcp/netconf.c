@@ -36,6 +36,12 @@ static const struct row rows[] = {
 		"Milliseconds in which a connection must be made, and in which who "
 		"connected to us must have said what he wants; 0: no limit (default: "
 		"30000)"),
+	ROW("refused_timeout", FI_PARAM_INT, refused_ms, 2000, 0, INT_MAX,
+		"Milliseconds after which operations end in an error that wait for a "
+		"peer "
+		"of an FI_EP_RDM endpoint whose host refuses connections: it has no "
+		"such "
+		"endpoint, or none yet (default: 2000; 0: the first time)"),
 	ROW("reply_timeout", FI_PARAM_INT, reply_ms, 0, 0, INT_MAX,
 		"Milliseconds in which a peer must have accepted or rejected; 0: no "
 		"limit (default: 0)"),

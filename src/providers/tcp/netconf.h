@@ -7,6 +7,7 @@ struct tcp_netconf {
 	int port_low, port_high; /* both 0: the kernel chooses */
 	int nodelay;             /* -1: on, unless the traffic class is bulk */
 	int connect_ms;          /* tcp_cm_own.timeout_ms */
+	int refused_ms;          /* patience with a host that has no such endpoint */
 	int reply_ms;            /* tcp_cm_own.reply_ms */
 	int keepalive_ms;        /* a host silent for that long is dead; 0: never */
 };

@@ -10,6 +10,8 @@
  * The peers of an FI_EP_RDM endpoint: found by address, connected to when there is
  * something to send. An attempt that fails is repeated after a while that grows;
  * when the peer could not be reached for conf.connect_ms, what waits for it fails.
+ * Where its host refuses, conf.refused_ms is long enough, and one refusal while an
+ * endpoint is being closed.
  */
 enum {
 	BACKOFF_MIN_US = 2000,
@@ -314,6 +316,12 @@ static void forget_removed(struct tcp_peers *peers)
 	} while (n == WF_ARRAY_SIZE(index));
 }
 
+void tcp_peer_refused(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
+	tcp_peer_busy(ep, peer);
+}
+
 void tcp_peers_tick(struct tcp_ep *ep)
 {
 	struct tcp_peers *peers = ep->peers;
@@ -330,7 +338,8 @@ void tcp_peers_tick(struct tcp_ep *ep)
 		return;
 	now = wf_now_ns();
 	tcp_dials_tick(ep, now);
-	wf_remotes_tick(&peers->remotes, now, ep->conf.connect_ms * 1000000ull);
+	wf_remotes_tick(&peers->remotes, now, ep->conf.connect_ms * 1000000ull,
+		ep->ep.flushing ? 0 : ep->conf.refused_ms * 1000000ull);
 }
 
 uint64_t tcp_peers_deadline(struct tcp_ep *ep)

@@ -11,7 +11,7 @@
 
 #include "objects/remote.h"
 
-enum { MANY = 1000, MIN_US = 100, MAX_US = 1000, SEED = 12345 };
+enum { MANY = 1000, MIN_US = 100, MAX_US = 1000, SEED = 12345, GRACE = 20 };
 
 /* A transport's idea of somebody. */
 struct somebody {
@@ -182,7 +182,7 @@ static void attempts_get_rarer(void **state)
 	struct somebody *one = add_with_operation(1);
 	uint64_t now = 5000000, after;
 
-	wf_remotes_tick(&remotes, now, 0);
+	wf_remotes_tick(&remotes, now, 0, GRACE);
 	assert_int_equal(one->dials, 1);
 	for (int i = 0; i < (int)WF_ARRAY_SIZE(want_us); i++) {
 		one->state = WF_REMOTE_DOWN;
@@ -190,10 +190,10 @@ static void attempts_get_rarer(void **state)
 		after = one->base.retry_ns - now;
 		assert_in_range(after, want_us[i] * 1000, want_us[i] * 1250);
 		assert_int_equal(wf_remotes_deadline(&remotes), one->base.retry_ns);
-		wf_remotes_tick(&remotes, one->base.retry_ns - 1, 0);
+		wf_remotes_tick(&remotes, one->base.retry_ns - 1, 0, GRACE);
 		assert_int_equal(one->dials, i + 1);
 		now = one->base.retry_ns;
-		wf_remotes_tick(&remotes, now, 0);
+		wf_remotes_tick(&remotes, now, 0, GRACE);
 		assert_int_equal(one->dials, i + 2);
 	}
 }
@@ -247,13 +247,13 @@ static void a_connection_takes_what_waited(void **state)
 
 	wf_list_init(&queue);
 	wf_remote_failed(&remotes, &one->base, FI_ECONNREFUSED, 0);
-	wf_remotes_tick(&remotes, 0, 1000);
+	wf_remotes_tick(&remotes, 0, 1000, GRACE);
 	one->state = WF_REMOTE_UP;
 	wf_remote_connected(&one->base, &queue);
 	assert_ptr_equal(wf_list_pop(&queue), &operation);
 	assert_true(wf_list_empty(&one->base.pending));
 	assert_int_equal(wf_remotes_deadline(&remotes), UINT64_MAX);
-	wf_remotes_tick(&remotes, 1000000000, 1000);
+	wf_remotes_tick(&remotes, 1000000000, 1000, GRACE);
 	assert_true(wf_list_empty(&remotes.busy));
 	assert_int_equal(one->dials, 0);
 	assert_int_equal(one->give_ups, 0);
@@ -267,16 +267,16 @@ static void what_waits_too_long_fails(void **state)
 {
 	struct somebody *one = add_with_operation(1);
 
-	wf_remotes_tick(&remotes, 100, 50);
+	wf_remotes_tick(&remotes, 100, 50, GRACE);
 	assert_int_equal(wf_remotes_deadline(&remotes), 150);
 	one->state = WF_REMOTE_DOWN;
 	wf_remote_failed(&remotes, &one->base, FI_EHOSTUNREACH, 110);
-	wf_remotes_tick(&remotes, 149, 50);
+	wf_remotes_tick(&remotes, 149, 50, GRACE);
 	assert_int_equal(one->give_ups, 0);
-	wf_remotes_tick(&remotes, 150, 50);
+	wf_remotes_tick(&remotes, 150, 50, GRACE);
 	assert_int_equal(one->give_ups, 1);
 	assert_int_equal(one->given_up_for, FI_EHOSTUNREACH);
-	wf_remotes_tick(&remotes, one->base.retry_ns, 50);
+	wf_remotes_tick(&remotes, one->base.retry_ns, 50, GRACE);
 	assert_int_equal(one->give_ups, 1);
 	assert_true(wf_list_empty(&remotes.busy));
 	assert_int_equal(one->dials, 1);
@@ -297,34 +297,34 @@ static void what_nothing_keeps_is_freed(void **state)
 	wf_remote_busy(&remotes, &one->base);
 	two->held = true;
 	wf_remote_let_go(&remotes, &two->base);
-	wf_remotes_tick(&remotes, 100, 50);
+	wf_remotes_tick(&remotes, 100, 50, GRACE);
 	assert_int_equal(one->freed + two->freed, 0);
 	wf_remotes_forget_index(&remotes, 5);
 	wf_remotes_forget_index(&remotes, 5);
-	wf_remotes_tick(&remotes, 100, 50);
+	wf_remotes_tick(&remotes, 100, 50, GRACE);
 	assert_int_equal(one->freed, 0);
 	/* The other one takes its last index. */
 	assert_true(wf_remotes_set_index(&remotes, 6, &two->base));
 	one->state = WF_REMOTE_UP;
-	wf_remotes_tick(&remotes, 100, 50);
+	wf_remotes_tick(&remotes, 100, 50, GRACE);
 	assert_int_equal(one->freed, 0);
 	one->state = WF_REMOTE_DOWN;
 	wf_list_push(&one->base.pending, &operation);
 	wf_remote_let_go(&remotes, &one->base);
-	wf_remotes_tick(&remotes, 100, 50);
+	wf_remotes_tick(&remotes, 100, 50, GRACE);
 	assert_int_equal(one->freed, 0);
 	assert_ptr_equal(find(1), &one->base);
 	(void)wf_list_pop(&one->base.pending);
 	one->state = WF_REMOTE_DOWN;
-	wf_remotes_tick(&remotes, 200, 50);
+	wf_remotes_tick(&remotes, 200, 50, GRACE);
 	assert_int_equal(one->freed, 1);
 	assert_null(find(1));
 	wf_remotes_forget_indices(&remotes);
-	wf_remotes_tick(&remotes, 200, 50);
+	wf_remotes_tick(&remotes, 200, 50, GRACE);
 	assert_int_equal(two->freed, 0);
 	two->held = false;
 	wf_remote_let_go(&remotes, &two->base);
-	wf_remotes_tick(&remotes, 200, 50);
+	wf_remotes_tick(&remotes, 200, 50, GRACE);
 	assert_int_equal(two->freed, 1);
 	assert_int_equal(remotes.count, 0);
 }
@@ -333,8 +333,8 @@ static void an_attempt_without_an_end_times_out(void **state)
 {
 	struct somebody *one = add_with_operation(1);
 
-	wf_remotes_tick(&remotes, 100, 50);
-	wf_remotes_tick(&remotes, 200, 50);
+	wf_remotes_tick(&remotes, 100, 50, GRACE);
+	wf_remotes_tick(&remotes, 200, 50, GRACE);
 	assert_int_equal(one->given_up_for, FI_ETIMEDOUT);
 }
 
@@ -342,10 +342,63 @@ static void no_limit_never_gives_up(void **state)
 {
 	struct somebody *one = add_with_operation(1);
 
-	wf_remotes_tick(&remotes, 100, 0);
-	wf_remotes_tick(&remotes, UINT64_MAX - 1, 0);
+	wf_remotes_tick(&remotes, 100, 0, GRACE);
+	wf_remotes_tick(&remotes, UINT64_MAX - 1, 0, GRACE);
 	assert_int_equal(one->give_ups, 0);
 	assert_false(wf_list_empty(&one->base.pending));
+}
+
+/* A host that refuses is believed sooner, but not while an attempt is under way. */
+static void refusals_shorten_the_wait(void **state)
+{
+	struct somebody *one = add_with_operation(1);
+
+	wf_remotes_tick(&remotes, 100, 0, GRACE);
+	one->state = WF_REMOTE_DOWN;
+	wf_remote_refused(&remotes, &one->base, 110);
+	assert_int_equal(wf_remotes_deadline(&remotes), 110 + GRACE);
+	wf_remotes_tick(&remotes, 110 + GRACE - 1, 0, GRACE);
+	assert_int_equal(one->give_ups, 0);
+	one->state = WF_REMOTE_CHANGING;
+	wf_remotes_tick(&remotes, 110 + GRACE, 0, GRACE);
+	assert_int_equal(one->give_ups, 0);
+	one->state = WF_REMOTE_DOWN;
+	wf_remote_refused(&remotes, &one->base, 115);
+	wf_remotes_tick(&remotes, 110 + GRACE, 0, GRACE);
+	assert_int_equal(one->give_ups, 1);
+	assert_int_equal(one->given_up_for, FI_ECONNREFUSED);
+	/* The next operation has all of it. */
+	wf_list_push(&one->base.pending, &operation);
+	wf_remotes_tick(&remotes, 120 + GRACE, 0, GRACE);
+	assert_int_equal(one->give_ups, 1);
+	wf_remote_refused(&remotes, &one->base, 200);
+	assert_int_equal(wf_remotes_deadline(&remotes), 200 + GRACE);
+}
+
+static void another_failure_ends_the_refusals(void **state)
+{
+	struct somebody *one = add_with_operation(1);
+
+	wf_remote_refused(&remotes, &one->base, 100);
+	wf_remote_failed(&remotes, &one->base, FI_EHOSTUNREACH, 105);
+	wf_remotes_tick(&remotes, 100 + GRACE, 0, GRACE);
+	assert_int_equal(one->give_ups, 0);
+}
+
+/* With nothing that waits there is no end to be awake for, nor one left for others. */
+static void what_was_withdrawn_is_not_waited_for(void **state)
+{
+	struct somebody *one = add_with_operation(1);
+
+	wf_remotes_tick(&remotes, 100, 50, GRACE);
+	one->state = WF_REMOTE_DOWN;
+	wf_remote_refused(&remotes, &one->base, 100);
+	(void)wf_list_pop(&one->base.pending);
+	assert_int_equal(wf_remotes_deadline(&remotes), one->base.retry_ns);
+	wf_remote_withdrawn(&one->base);
+	wf_list_push(&one->base.pending, &operation);
+	wf_remotes_tick(&remotes, 160, 50, GRACE);
+	assert_int_equal(one->give_ups, 0);
 }
 
 /* Nobody is dialled while a connection to him is still being ended. */
@@ -354,11 +407,11 @@ static void one_attempt_at_a_time(void **state)
 	struct somebody *one = add_with_operation(1);
 
 	one->state = WF_REMOTE_CHANGING;
-	wf_remotes_tick(&remotes, 100, 0);
+	wf_remotes_tick(&remotes, 100, 0, GRACE);
 	assert_int_equal(one->dials, 0);
 	one->state = WF_REMOTE_DOWN;
-	wf_remotes_tick(&remotes, 100, 0);
-	wf_remotes_tick(&remotes, 100, 0);
+	wf_remotes_tick(&remotes, 100, 0, GRACE);
+	wf_remotes_tick(&remotes, 100, 0, GRACE);
 	assert_int_equal(one->dials, 1);
 }
 
@@ -395,6 +448,9 @@ int main(void)
 		remotes_test(what_nothing_keeps_is_freed),
 		remotes_test(an_attempt_without_an_end_times_out),
 		remotes_test(no_limit_never_gives_up),
+		remotes_test(refusals_shorten_the_wait),
+		remotes_test(another_failure_ends_the_refusals),
+		remotes_test(what_was_withdrawn_is_not_waited_for),
 		remotes_test(one_attempt_at_a_time),
 	};
 
