@@ -18,6 +18,7 @@ enum {
 	LEN_FULL = 4096, /* of messages that fill the way */
 	MOST = 8192,
 	LIMIT_S = 40,
+	TRIES = 16, /* what was put off leaves when one is refused */
 	ASLEEP_US = 50000,
 	NAME_MAX_LEN = 256,
 };
@@ -158,20 +159,24 @@ static int send_all(struct cf_side *side)
 	static uint8_t bufs[MOST][LEN_FULL];
 	static struct fi_context2 contexts[MOST];
 	const struct plan *plan = stage.plan;
-	int sent, wanted = plan->count ? plan->count : MOST;
+	int sent = 0, wanted = plan->count ? plan->count : MOST;
 
-	for (sent = 0; sent < wanted; sent++) {
+	for (int tries = 0; sent < wanted && tries < TRIES;) {
 		ssize_t ret;
 
 		cf_fill(bufs[sent], length(), (unsigned int)sent);
 		ret = post(side, bufs[sent], &contexts[sent]);
-		if (ret == -FI_EAGAIN && !plan->count)
-			break;
+		if (ret == -FI_EAGAIN && !plan->count) {
+			tries++;
+			continue;
+		}
 		CHECK_OK(ret);
+		tries = 0;
+		sent++;
 		if (plan->polled)
 			(void)fi_cq_read(side->tx_cq, NULL, 0);
 		if (!plan->completed)
-			memset(bufs[sent], 0xff, length());
+			memset(bufs[sent - 1], 0xff, length());
 	}
 	return plan->completed ? completions(side) : sent;
 }

@@ -18,6 +18,7 @@
 	X(endpoint)                                                                    \
 	X(late)                                                                        \
 	X(ep_cancel)                                                                   \
+	X(cancel_send)                                                                 \
 	X(option)                                                                      \
 	X(av)                                                                          \
 	X(av_insert)                                                                   \

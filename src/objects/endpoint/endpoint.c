@@ -187,19 +187,25 @@ struct wf_ep *wf_ep_resolve(struct fid *fid)
 static ssize_t ep_cancel(fid_t fid, void *context)
 {
 	struct wf_ep *ep = wf_ep_resolve(fid);
+	struct wf_cancel which = { .context = context };
+	bool found = false;
 
 	if (ep->caps & FI_TRIGGER && wf_trigger_cancel(ep, context))
 		return 0;
 	if (ep->srx_queue) {
 		wf_lock(ep->srx_queue->lock);
-		(void)wf_srx_cancel(ep->srx_queue, context);
+		found = wf_srx_cancel(ep->srx_queue, context);
 		wf_unlock(ep->srx_queue->lock);
-		return 0;
-	}
-	if (!ep->xfer->cancel)
+	} else if (!ep->xfer->cancel && !ep->xfer->cancel_tx) {
 		return -FI_ENOSYS;
+	}
+	if (found || !context)
+		return 0;
 	wf_lock(&ep->lock);
-	(void)ep->xfer->cancel(ep, context);
+	if (ep->xfer->cancel)
+		found = ep->xfer->cancel(ep, context);
+	if (!found && ep->xfer->cancel_tx)
+		(void)ep->xfer->cancel_tx(ep, &which);
 	wf_unlock(&ep->lock);
 	return 0;
 }

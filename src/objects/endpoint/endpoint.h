@@ -25,6 +25,19 @@ struct wf_transfer;
 struct wf_sep;
 struct wf_stx;
 
+/* Which operation is to be cancelled: the one with @context, or where a provider posts
+ * operations with contexts of its own, the first for which @is says yes. That is asked
+ * of an operation only if it will be cancelled then. */
+struct wf_cancel {
+	const void *context;
+	bool (*is)(const struct wf_cancel *which, void *op_context);
+};
+
+static inline bool wf_cancel_is(const struct wf_cancel *which, void *op_context)
+{
+	return which->is ? which->is(which, op_context) : op_context == which->context;
+}
+
 /* What a transport implements for one endpoint. */
 struct wf_xfer_ops {
 	/* Strength of ep->lock where the domain needs locks at all: WF_LOCK_MUTEX when
@@ -69,6 +82,12 @@ struct wf_xfer_ops {
 	/* Withdraw one posted receive with @context: true when one was found and its
 	 * FI_ECANCELED entry written. ep->lock held. */
 	bool (*cancel)(struct wf_ep *ep, void *context);
+
+	/* Withdraw the first transmit operation that @which names, that reports its end
+	 * (wf_op_is_reported) and of which nothing has left: true when one was found
+	 * and its FI_ECANCELED entry written. ep->lock held. NULL: nothing ever waits.
+	 */
+	bool (*cancel_tx)(struct wf_ep *ep, const struct wf_cancel *which);
 
 	/* Is nothing left here of what is the library's to send: injected, or complete
 	 * for the application? It has gone on its way, or cannot any more. Asked again

@@ -2,6 +2,8 @@
 #ifndef WF_OBJECTS_OP_H
 #define WF_OBJECTS_OP_H
 
+#include <stdbool.h>
+
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_rma.h>
@@ -26,6 +28,12 @@ enum wf_op_kind {
  * context back when the operation ends.
  */
 #define WF_OP_WORK (1ULL << 63)
+
+/* Does the application hear of its success? Not of what it injected. */
+static inline bool wf_op_is_reported(uint64_t flags)
+{
+	return (flags & (FI_INJECT | FI_COMPLETION)) != FI_INJECT;
+}
 
 /*
  * What an atomic operation has beyond the others. The operation's own buffers are the

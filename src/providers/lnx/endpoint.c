@@ -102,6 +102,41 @@ static int lnx_cntr_bound(struct wf_ep *wf)
 	return ret;
 }
 
+/* Of what is recorded, members know the record. */
+static bool is_recorded(const struct wf_cancel *which, void *op_context)
+{
+	struct lnx_op *op = op_context;
+
+	if (op->context != which->context || !wf_op_is_reported(op->flags))
+		return false;
+	op->cancelled = true;
+	return true;
+}
+
+/* A member of another library does not tell whether it found it, and knows nothing of
+ * records. */
+static bool lnx_cancel(struct wf_ep *wf, const struct wf_cancel *which)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	struct wf_cancel asked = *which;
+	bool found = false;
+
+	asked.is = ep->tracked ? is_recorded : NULL;
+	for (unsigned int i = 0; i < ep->count && !found; i++) {
+		struct lnx_rail *rail = &ep->rail[i];
+
+		if (rail->here && rail->here->xfer->cancel_tx) {
+			wf_lock(&rail->here->lock);
+			found = rail->here->xfer->cancel_tx(rail->here, &asked);
+			wf_unlock(&rail->here->lock);
+		} else if (!rail->here && !ep->tracked) {
+			(void)fi_cancel(
+				&rail->ep->fid, (void *)(uintptr_t)which->context);
+		}
+	}
+	return found;
+}
+
 static void close_rails(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++)
@@ -195,8 +230,8 @@ static int lnx_control(struct fid *fid, int command, void *arg)
 		.lock_kind = (kind), .start = lnx_start, .progress = lnx_progress,     \
 		.srx_ops = &no_messages, .enable = lnx_enable, .destroy = lnx_destroy, \
 		.getname = lnx_getname, .atomic_valid = lnx_atomic_valid,              \
-		.flushed = lnx_flushed, .cntr_bound = lnx_cntr_bound,                  \
-		.tx_left = lnx_tx_left,                                                \
+		.cntr_bound = lnx_cntr_bound, .cancel_tx = lnx_cancel,                 \
+		.flushed = lnx_flushed, .tx_left = lnx_tx_left,                        \
 	}
 
 /* Most members call the kernel while our lock is held. */

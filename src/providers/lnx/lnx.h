@@ -299,6 +299,7 @@ struct lnx_op {
 	void *context; /* the application's */
 	uint64_t flags;
 	enum wf_op_kind kind;
+	bool cancelled; /* its rail did not fail */
 	fi_addr_t peer;
 };
 

@@ -98,7 +98,7 @@ static ssize_t tx_writeerr(
 		lnx_op_free(port->ep, found);
 		lnx_work_done(port->ep, &op, true);
 		entry.op_context = op.context;
-		if (port->ep->tracked)
+		if (port->ep->tracked && !op.cancelled)
 			lnx_rail_failed(port->ep, op.peer, port->rail, entry.err);
 	}
 	return wf_cq_write_err(port->cq, &entry);

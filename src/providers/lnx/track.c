@@ -29,6 +29,7 @@ struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op)
 		rec->context = op->context;
 		rec->flags = op->flags;
 		rec->kind = op->kind;
+		rec->cancelled = false;
 		rec->peer = op->addr;
 	}
 	if (rec && op->flags & WF_OP_WORK) {

@@ -134,6 +134,7 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 	.small_size = SHM_INLINE_MAX,
 	.progress = shm_progress,
 	.flushed = shm_flushed,
+	.cancel_tx = shm_cancel,
 	.srx_ops = &shm_srx_ops,
 	.srx_addr = shm_srx_addr,
 	.enable = shm_enable,

@@ -123,6 +123,9 @@ void shm_woken(struct shm_ep *ep);
 /* closing.c */
 bool shm_flushed(struct wf_ep *ep);
 
+/* cancel.c; ep->lock held. */
+bool shm_cancel(struct wf_ep *ep, const struct wf_cancel *which);
+
 /* unexp.c */
 extern struct fi_ops_srx_peer shm_srx_ops;
 fi_addr_t shm_srx_addr(struct fi_peer_rx_entry *entry);

@@ -58,12 +58,17 @@ static int ctx_enable(struct wf_ep *ctx)
 	return 0;
 }
 
-/* What was sent cannot be taken back. */
-static bool ctx_cancel(struct wf_ep *ctx, void *context)
+static bool ctx_cancel(struct wf_ep *ctx, const struct wf_cancel *which)
 {
-	(void)ctx;
-	(void)context;
-	return false;
+	struct wf_ep *core = ctx->sep->core;
+	bool found;
+
+	if (!transmits(ctx))
+		return false;
+	wf_lock(&core->lock);
+	found = tcp_cancel_from(tcp_ep_of(core), source_of(ctx), which);
+	wf_unlock(&core->lock);
+	return found;
 }
 
 static size_t ctx_tx_left(struct wf_ep *ctx)
@@ -283,7 +288,7 @@ static const struct wf_xfer_ops ctx_xfer_ops = {
 	.srx_ops = &tcp_srx_ops,
 	.srx_addr = tcp_srx_addr,
 	.enable = ctx_enable,
-	.cancel = ctx_cancel,
+	.cancel_tx = ctx_cancel,
 	.destroy = ctx_destroy,
 	.tx_left = ctx_tx_left,
 };

@@ -156,6 +156,7 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.start = tcp_start,
 	.progress = tcp_progress,
 	.flushed = tcp_flushed,
+	.cancel_tx = tcp_cancel,
 	.srx_ops = &tcp_srx_ops,
 	.srx_addr = tcp_srx_addr,
 	.enable = tcp_enable,

@@ -196,8 +196,7 @@ void tcp_tx_flush(struct tcp_conn *conn)
 /* Does the application wait for its completion? */
 static bool is_reported(const struct wf_list *link)
 {
-	return (wf_list_entry(link, struct tcp_tx, link)->op_flags &
-		       (FI_INJECT | FI_COMPLETION)) != FI_INJECT;
+	return wf_op_is_reported(wf_list_entry(link, struct tcp_tx, link)->op_flags);
 }
 
 /* Of what it has to ask for, the application does so. */

@@ -142,6 +142,11 @@ void tcp_timer_again(struct tcp_ep *ep);
 /* closing.c */
 bool tcp_flushed(struct wf_ep *ep);
 
+/* cancel.c; ep->lock held. */
+bool tcp_cancel(struct wf_ep *ep, const struct wf_cancel *which);
+bool tcp_cancel_from(struct tcp_ep *ep, const struct tcp_source *from,
+	const struct wf_cancel *which);
+
 /* recv.c */
 extern struct fi_ops_srx_peer tcp_srx_ops;
 fi_addr_t tcp_srx_addr(struct fi_peer_rx_entry *entry);
