@@ -163,8 +163,8 @@ static void flush_until(struct wf_ep *ep, bool patient, uint64_t *end)
 			*end = deadline();
 		if (wf_expired(*end)) {
 			wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_DATA,
-				"messages that were injected or are complete did not "
-				"leave in time (FI_FLUSH_TIMEOUT): they are lost\n");
+				"not all messages that were injected or are complete "
+				"were on their way in time (FI_FLUSH_TIMEOUT)\n");
 			return;
 		}
 		wf_progress_list_run(&ep->domain->items);

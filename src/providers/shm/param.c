@@ -17,7 +17,7 @@ struct shm_params shm_params = {
 	.nontemporal_size = (size_t)24 << 20,
 	.unexpected_size = (size_t)2 << 30,
 	.connect_timeout = 30000,
-	.refused_timeout = 2000,
+	.refused_timeout = 5000,
 };
 
 /* Set for other implementations: taken, and without effect. */
@@ -64,7 +64,7 @@ static const struct wf_param rows[] = {
 	SIZE("refused_timeout", refused_timeout, 0, INT_MAX,
 		"Milliseconds after which operations end in an error that wait for a "
 		"name "
-		"that nobody has, or not yet (default: 2000; 0: the first time)"),
+		"that nobody has, or not yet (default: 5000; 0: the first time)"),
 	WF_PARAM_BOOL("use_dsa_sar", &others.use_dsa_sar,
 		"No effect: copies are made by the processor (default: no)"),
 	WF_PARAM_BOOL("use_xpmem", &others.use_xpmem,
