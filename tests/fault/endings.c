@@ -93,12 +93,16 @@ static void send_and_close(void *arg)
 	static struct fi_context2 tx[PARTING];
 	struct leaver *leaver = arg;
 	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err;
 	int done = 0, sent = 0;
 	struct node node;
 	fi_addr_t client;
 
 	node_open(&node, leaver->port);
 	client = node_peer(&node, leaver->client);
+	node_receive_exact(&node, buf, sizeof(buf), 2, &tx[0]);
+	pipe_tell(&leaver->ready);
+	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
 	/* As many as the kernel takes while nobody reads; at least some. */
 	while (sent < PARTING) {
 		ssize_t ret;
@@ -144,7 +148,11 @@ static void a_close_takes_nothing_back(void)
 	pipe_open(&leaver->ready);
 	pipe_open(&leaver->go);
 	pid = child(send_and_close, leaver, 60);
-	/* The first one makes the connection. */
+	/* The connection is made from here, so that nothing has to be found out about
+	 * the other end later. */
+	pipe_wait(&leaver->ready);
+	CHECK(node_send(&node, peer, in, sizeof(in), 2, &tx, LIMIT_MS));
+	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
 	node_receive(&node, in, sizeof(in), 0, &rx);
 	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
 	pipe_wait(&leaver->ready);
