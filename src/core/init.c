@@ -35,14 +35,6 @@ static void add_builtin(bool first_wins)
 	}
 }
 
-static void warn_unknown_providers(void)
-{
-	const struct wf_prov_filter *filter = &wf_settings.providers;
-
-	for (unsigned int i = 0; !filter->negated && i < filter->count; i++)
-		wf_missing_in_filter(&filter->items[i]);
-}
-
 static void note_fork(void)
 {
 	forked = true;
@@ -56,7 +48,7 @@ static void start(void)
 	/* Loaded ones first, so that of two equal versions the built-in one yields. */
 	add_builtin(wf_load_providers());
 	wf_stand_ins_register();
-	warn_unknown_providers();
+	wf_missing_in_filter(&wf_settings.providers);
 	wf_params_warn_unknown();
 	starting = false;
 	atomic_store_explicit(&started, true, memory_order_relaxed);

@@ -21,14 +21,42 @@ static const char *describe(char text[TEXT_SIZE], const struct wf_layer *name)
 	return text;
 }
 
-void wf_missing_in_filter(const struct wf_layers *names)
+static bool all_here(const struct wf_layers *names)
 {
-	char text[TEXT_SIZE];
-
 	for (unsigned int i = 0; i < names->count; i++)
 		if (!wf_registry_find(&names->layer[i]))
-			FI_WARN(&wf_core_prov, FI_LOG_CORE, "FI_PROVIDER: %s\n",
-				describe(text, &names->layer[i]));
+			return false;
+	return true;
+}
+
+/* Does an item of the list lead to a provider? */
+static bool leads_somewhere(const struct wf_prov_filter *filter)
+{
+	for (unsigned int i = 0; i < filter->count; i++)
+		if (all_here(&filter->items[i]))
+			return true;
+	return false;
+}
+
+static void tell_missing(const struct wf_layer *name, bool useless)
+{
+	char text[TEXT_SIZE], line[TEXT_SIZE + 16];
+
+	(void)snprintf(line, sizeof(line), "FI_PROVIDER: %s", describe(text, name));
+	if (useless)
+		wf_log_notice(line);
+	else
+		FI_WARN(&wf_core_prov, FI_LOG_CORE, "%s\n", line);
+}
+
+void wf_missing_in_filter(const struct wf_prov_filter *filter)
+{
+	bool useless = !leads_somewhere(filter);
+
+	for (unsigned int i = 0; !filter->negated && i < filter->count; i++)
+		for (unsigned int j = 0; j < filter->items[i].count; j++)
+			if (!wf_registry_find(&filter->items[i].layer[j]))
+				tell_missing(&filter->items[i].layer[j], useless);
 }
 
 /* Was nothing said about this provider so far? */

@@ -66,6 +66,11 @@ grep -A1 '^provider: sockets' "$scratch/why" | grep -q 'only by name' ||
 with ours env FI_LOG_LEVEL=warn FI_PROVIDER=verbs "$our_info" >/dev/null 2>"$scratch/log"
 [ "$(grep -c 'no provider verbs .*tcp' "$scratch/log")" = 1 ] ||
 	fail "FI_PROVIDER=verbs: $(cat "$scratch/log")"
+with ours env FI_PROVIDER='verbs;ofi_rxm' "$our_info" >/dev/null 2>"$scratch/log"
+[ "$(grep -c 'no provider verbs .*tcp' "$scratch/log")" = 1 ] ||
+	fail "FI_PROVIDER=verbs without a log level: $(cat "$scratch/log")"
+with ours env FI_PROVIDER=verbs,tcp "$our_info" >/dev/null 2>"$scratch/log"
+[ -s "$scratch/log" ] && fail "one of two is here: $(cat "$scratch/log")"
 with ours env FI_LOG_LEVEL=info "$our_info" -p psm3 >/dev/null 2>"$scratch/log"
 [ "$(grep -c 'no provider psm3 .*tcp' "$scratch/log")" = 1 ] ||
 	fail "-p psm3: $(cat "$scratch/log")"

@@ -129,6 +129,22 @@ static void mercury_on_an_interface(void **state)
 	persona_close(&p);
 }
 
+/* Or a numeric address and a port of this side. */
+static void mercury_on_an_address(void **state)
+{
+	const struct transport *t = &transports[3];
+	struct persona p = { 0 };
+
+	hints_for(&p, t, FI_THREAD_SAFE);
+	assert_ok(fi_getinfo(FI_VERSION(1, VERSION_MINOR), "127.0.0.1", "0",
+		FI_SOURCE | FI_NUMERICHOST, p.hints, &p.list));
+	p.info = p.list;
+	check_match(&p, t);
+	assert_string_equal(p.info->domain_attr->name, "lo");
+	opens(&p, t);
+	persona_close(&p);
+}
+
 /* Another protocol than that of the name is refused. */
 static void mercury_protocol_must_match(void **state)
 {
@@ -171,6 +187,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(mercury),
 		cmocka_unit_test(mercury_on_an_interface),
+		cmocka_unit_test(mercury_on_an_address),
 		cmocka_unit_test(mercury_protocol_must_match),
 		cmocka_unit_test(daos),
 	};
