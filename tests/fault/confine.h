@@ -22,6 +22,9 @@ bool cma_works(int pid);
 
 /* Another user, without any privilege. */
 void become_nobody(void);
+/* Skip the case here, before its processes are started, if @confine would skip it in
+ * one of them. */
+void need_permitted(void (*confine)(void));
 /* A user namespace of our own, with the same user in it. */
 void own_user_namespace(void);
 /* The next child is called 1 in a process namespace of its own. */

@@ -107,6 +107,8 @@ static void undumpable_0(unsigned int me)
 
 static void processes_not_to_be_attached_to(void)
 {
+	if (geteuid() == 0)
+		need_permitted(become_nobody);
 	prefer_cma();
 	converse_in_two(undumpable);
 	converse_in_two(undumpable_0);
@@ -120,6 +122,7 @@ static void user_namespace_of_0(unsigned int me)
 
 static void other_user_namespace(void)
 {
+	need_permitted(own_user_namespace);
 	prefer_cma();
 	converse_in_two(user_namespace_of_0);
 }

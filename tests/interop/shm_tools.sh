@@ -15,7 +15,11 @@ shows() { # pattern argument...
 	grep -qxE -- "$1" "$scratch/out" || fail "fi_info -p shm ${*:2}: no line '$1'"
 }
 shows '    src_addr: fi_shm://[0-9]+'
-shows '    dest_addr: fi_ns://localhost:1' -n localhost -P 1
+if getent hosts localhost >/dev/null; then
+	shows '    dest_addr: fi_ns://localhost:1' -n localhost -P 1
+else
+	echo "localhost is not known here, not tested"
+fi
 with ours "$our_info" -p shm -n n0where.invalid -P 1 >/dev/null 2>&1 &&
 	fail "shm reaches a host that is none"
 shows '    dest_addr: mine://some' -n mine://some
