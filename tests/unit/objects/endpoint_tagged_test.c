@@ -91,6 +91,7 @@ static void test_recv(void **state)
 	assert_op(fake, WF_OP_TRECV, FI_COMPLETION, 7);
 	assert_int_equal(fake->op.ignore, 0xf);
 	assert_int_equal(fi_trecvmsg(ep, &msg, FI_TRIGGER), -FI_EBADFLAGS);
+	assert_int_equal(fi_trecvmsg(ep, &msg, WF_OP_WORK), -FI_EBADFLAGS);
 	close_ep(ep);
 	close_around(&a);
 }

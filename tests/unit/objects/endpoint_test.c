@@ -192,8 +192,9 @@ static void test_sizes(void **state)
 static void test_refused_flags(void **state)
 {
 	static const uint64_t tx[] = { FI_FENCE, FI_TRIGGER, FI_MULTICAST,
-		FI_DELIVERY_COMPLETE };
-	static const uint64_t rx[] = { FI_PEEK, FI_CLAIM, FI_DISCARD, FI_TRIGGER };
+		FI_DELIVERY_COMPLETE, WF_OP_WORK };
+	static const uint64_t rx[] = { FI_PEEK, FI_CLAIM, FI_DISCARD, FI_TRIGGER,
+		WF_OP_WORK };
 	struct around a;
 	struct fid_ep *ep = open_enabled(*state, &a, new_info(), 0);
 	struct iovec iov[2] = { { ep, 1 }, { ep, 1 } };

@@ -134,7 +134,9 @@ static void domain_open_checks_its_arguments(void **state)
 		fi_domain2(fabric, info, &imported, FI_PEER, &peer), -FI_EINVAL);
 	assert_int_equal(
 		fi_domain2(fabric, info, &imported, FI_PEER, NULL), -FI_EINVAL);
-	peer.size++;
+	peer.size = sizeof(peer);
+	assert_int_equal(fi_domain2(fabric, info, &imported, FI_PEER | FI_WRITE, &peer),
+		-FI_EINVAL);
 	assert_int_equal(fi_domain2(fabric, info, &imported, FI_PEER, &peer), 0);
 	memset(&peer, 0xee, sizeof(peer));
 	assert_ptr_equal(imported->fid.context, domain);
