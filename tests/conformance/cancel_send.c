@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cancelling what is to be sent, and sending to where nobody is. */
+/* Cancelling what is to be sent, and sending to an address without an endpoint. */
 #include "scalable.h"
 
 enum {
@@ -32,14 +32,14 @@ static void open_pair(struct cf_env *env)
 	cf_open_pair(env, &options);
 }
 
-static void wait_for_nobody(const char *ms)
+static void set_patience(const char *ms)
 {
 	CHECK(!setenv("FI_TCP_REFUSED_TIMEOUT", ms, 1));
 	CHECK(!setenv("FI_SHM_REFUSED_TIMEOUT", ms, 1));
 }
 
 /* The address of an endpoint that was closed, in the AV of side 0. */
-static fi_addr_t nobody(struct cf_env *env)
+static fi_addr_t absent_peer(struct cf_env *env)
 {
 	struct cf_side gone = { 0 };
 	char name[256];
@@ -58,7 +58,7 @@ static fi_addr_t nobody(struct cf_env *env)
 	return addr;
 }
 
-/* ---- to nobody ---- */
+/* ---- to a peer that is not there ---- */
 
 enum kind { SEND, TSEND, WRITE, READ, KINDS };
 
@@ -89,7 +89,7 @@ static void cancel(struct cf_side *side, struct fi_context2 *context, uint64_t f
 	struct fi_cq_err_entry err = { 0 };
 
 	CHECK_OK(fi_cancel(&side->ep->fid, context));
-	/* At once: nobody has to come or to be waited for. */
+	/* The entry is there when the call returns. */
 	CHECK_EQ(fi_cq_readerr(side->tx_cq, &err, 0), 1);
 	CHECK_EQ(err.err, FI_ECANCELED);
 	CHECK(err.op_context == context);
@@ -105,7 +105,7 @@ static void cancel_each_kind(void)
 
 	open_pair(&env);
 	side = &env.side[0];
-	to = nobody(&env);
+	to = absent_peer(&env);
 	for (int k = 0; k < KINDS; k++)
 		for (int i = 0; i < 3; i++)
 			CHECK_OK(start(side, (enum kind)k, to, &contexts[k][i]));
@@ -123,10 +123,10 @@ static void cancel_each_kind(void)
 	cf_close(&env);
 }
 
-static void what_waits_for_nobody_is_cancelled(void)
+static void what_waits_for_an_absent_peer_is_cancelled(void)
 {
 	cf_need_connectionless();
-	wait_for_nobody("600000");
+	set_patience("600000");
 	cancel_each_kind();
 	automatic = true;
 	if (cf_offers(&options))
@@ -139,11 +139,11 @@ static void what_is_recorded_is_cancelled(void)
 	if (strcmp(cf_target.provider, "lnx") != 0)
 		SKIP("only lnx keeps records");
 	CHECK(!setenv("FI_LNX_DUMP_STATS", "1", 1));
-	wait_for_nobody("600000");
+	set_patience("600000");
 	cancel_each_kind();
 }
 
-static void nobody_there_is_an_error_soon(void)
+static void an_absent_peer_is_an_error_soon(void)
 {
 	struct fi_cq_err_entry err = { 0 };
 	struct fi_context2 context;
@@ -151,9 +151,9 @@ static void nobody_there_is_an_error_soon(void)
 	fi_addr_t to;
 
 	cf_need_connectionless();
-	wait_for_nobody("100");
+	set_patience("100");
 	open_pair(&env);
-	to = nobody(&env);
+	to = absent_peer(&env);
 	for (int k = 0; k < KINDS; k++) {
 		CHECK_OK(start(&env.side[0], (enum kind)k, to, &context));
 		cf_cq_wait_err(env.side[0].tx_cq, &err);
@@ -284,9 +284,9 @@ static void a_context_cancels_its_own(void)
 	struct fi_context2 context;
 	struct sc_end end, gone;
 	struct cf_env env;
-	char buf[8] = "nobody";
+	char buf[8] = "absent";
 
-	wait_for_nobody("600000");
+	set_patience("600000");
 	sc_open_domain(&env, FI_MSG);
 	sc_open_end(&env, &end, FI_WAIT_NONE);
 	sc_enable_end(&end);
@@ -307,9 +307,10 @@ static void a_context_cancels_its_own(void)
 }
 
 CF_SUITE(cancel_send,
-	CF_CASE(what_waits_for_nobody_is_cancelled, "EP-032 EP-033 EP-034 EP-038", 0),
+	CF_CASE(what_waits_for_an_absent_peer_is_cancelled,
+		"EP-032 EP-033 EP-034 EP-038", 0),
 	CF_CASE(what_is_recorded_is_cancelled, "EP-033 EP-034", 0),
-	CF_CASE(nobody_there_is_an_error_soon, "CQ-044", 0),
+	CF_CASE(an_absent_peer_is_an_error_soon, "CQ-044", 0),
 	CF_CASE(what_waits_behind_others_is_cancelled, "EP-033", 0),
 	CF_CASE(what_has_left_is_not_cancelled, "EP-036", 0),
 	CF_CASE(a_context_cancels_its_own, "EP-033", 0));

@@ -139,7 +139,8 @@ static void a_close_takes_nothing_back(void)
 	pid_t pid;
 
 	CHECK(leaver != MAP_FAILED);
-	/* Nobody reads before it is gone: what the kernel has goes on all the same. */
+	/* Its peer does not read before it is gone: what the kernel has goes on all the
+	 * same. */
 	CHECK(!setenv("FI_FLUSH_TIMEOUT", "200", 1));
 	leaver->port = free_port();
 	node_open(&node, 0);

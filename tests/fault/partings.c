@@ -51,15 +51,15 @@ static void inject_and_exit(void *arg)
 
 static void the_dead_are_not_waited_for(void)
 {
-	uint16_t nobody = free_port();
+	uint16_t unused = free_port();
 	uint64_t begin = now_ms();
 	struct node node;
 
 	be_patient();
 	node_open(&node, 0);
-	inject(&node, node_peer(&node, nobody), 1);
+	inject(&node, node_peer(&node, unused), 1);
 	node_close(&node);
-	join(child(inject_and_exit, &nobody, 60));
+	join(child(inject_and_exit, &unused, 60));
 	CHECK(now_ms() - begin < SOON_MS);
 }
 
@@ -68,7 +68,7 @@ static void the_dead_are_not_waited_for(void)
 struct stopped {
 	uint16_t number;
 	struct signal_pipe ready;
-	bool meets; /* somebody, before it stops */
+	bool meets; /* a sender, before it stops */
 };
 
 static void stop(void *arg)
@@ -109,7 +109,7 @@ static void wait_until_stopped(pid_t pid)
 	CHECK(WIFSTOPPED(status));
 }
 
-/* As many as the way to somebody who does nothing takes. */
+/* As many as the way to a peer that does nothing takes. */
 static void inject_all(struct node *node, fi_addr_t to)
 {
 	static const uint8_t buf[LEN];

@@ -202,7 +202,7 @@ struct wf_ep {
 	struct wf_ep_cleanup *cleanup; /* NULL: addresses may go unnoticed */
 	struct wf_list flush_link;     /* see flush.h; guarded there */
 	int flush_pid;                 /* the process that enabled it */
-	bool flushing;                 /* @lock held: somebody waits for the end */
+	bool flushing;                 /* under @lock: flushed() is being asked */
 
 	/* Receiving, with xfer->srx_ops; settled when the endpoint is enabled. */
 	struct fid_peer_srx *srx;   /* what the transport calls */

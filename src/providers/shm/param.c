@@ -64,7 +64,7 @@ static const struct wf_param rows[] = {
 	SIZE("refused_timeout", refused_timeout, 0, INT_MAX,
 		"Milliseconds after which operations end in an error that wait for a "
 		"name "
-		"that nobody has, or not yet (default: 5000; 0: the first time)"),
+		"that no endpoint has, or not yet (default: 5000; 0: the first time)"),
 	WF_PARAM_BOOL("use_dsa_sar", &others.use_dsa_sar,
 		"No effect: copies are made by the processor (default: no)"),
 	WF_PARAM_BOOL("use_xpmem", &others.use_xpmem,

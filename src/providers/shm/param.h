@@ -18,7 +18,7 @@ struct shm_params {
 	size_t nontemporal_size; /* from here on what comes is stored past the caches */
 	size_t unexpected_size;  /* memory for unmatched messages of an endpoint */
 	size_t connect_timeout;  /* milliseconds; 0: never give up */
-	size_t refused_timeout;  /* milliseconds; where nobody has the name */
+	size_t refused_timeout;  /* milliseconds; where no endpoint has the name */
 	int disable_cma;
 };
 

@@ -10,8 +10,9 @@
 /*
  * The peers of an endpoint: found by name, connected to when there is something to
  * send. An attempt that fails is repeated after a while that grows; when the peer could
- * not be reached for connect_timeout, or nobody had its name for refused_timeout, what
- * waits for it fails. While an endpoint is being closed once is enough for the latter.
+ * not be reached for connect_timeout, or no endpoint had its name for refused_timeout,
+ * what waits for it fails. While an endpoint is being closed once is enough for the
+ * latter.
  */
 enum {
 	BACKOFF_MIN_US = 200,

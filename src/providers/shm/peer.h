@@ -59,7 +59,7 @@ void shm_peer_lost(struct shm_ep *ep, struct shm_conn *conn);
 void shm_peer_let_go(struct shm_ep *ep, struct shm_peer *peer);
 void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn);
 void shm_peer_failed(struct shm_ep *ep, struct shm_peer *peer, int err);
-/* An attempt to connect failed because nobody has that name. */
+/* An attempt to connect failed because no endpoint has that name. */
 void shm_peer_refused(struct shm_ep *ep, struct shm_peer *peer);
 /* fi_enable: hear of what leaves the AV. */
 void shm_peers_watch_av(struct shm_ep *ep);

@@ -89,10 +89,10 @@ static bool settles_claim(const struct tcp_dial *dial, int err)
 /* A peer that says no was sent something before; else it is its host that does. */
 static void active_failed(struct tcp_dial *dial, int err)
 {
-	bool nobody = err == ECONNREFUSED && !dial->cm.out_done;
+	bool refused = err == ECONNREFUSED && !dial->cm.out_done;
 
 	if (!settles_claim(dial, err)) {
-		if (nobody)
+		if (refused)
 			tcp_peer_refused(dial->ep, dial->peer);
 		else
 			tcp_peer_failed(dial->ep, dial->peer, err);

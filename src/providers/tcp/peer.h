@@ -86,7 +86,7 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn);
 /* An attempt to connect failed. */
 void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err);
-/* It failed because nobody listens there. */
+/* It failed because there is no listener. */
 void tcp_peer_refused(struct tcp_ep *ep, struct tcp_peer *peer);
 
 void tcp_peers_tick(struct tcp_ep *ep);
