@@ -151,7 +151,7 @@ int wf_fds_own(int fd)
 	watching = !err;
 	if (!err && !make_room((size_t)fd))
 		err = ENOMEM;
-	if (!err) {
+	if (!err && !wf_bit_test(bits, (size_t)fd)) {
 		wf_bit_set(bits, (size_t)fd);
 		owned++;
 	}

@@ -351,7 +351,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (int i = 0; i < MOVES_MAX && in.left; i++)
 		moves[byte_of(&in) % WF_ARRAY_SIZE(moves)](&in);
 	drive();
-	(void)close(evil.fd);
+	shm_socket_close(evil.fd);
 	for (int i = 0; i < LAST_DRIVES; i++)
 		drive();
 	shm_region_unmap(evil.region);
