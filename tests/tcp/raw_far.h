@@ -49,7 +49,7 @@ static inline void open_higher(struct rdm *rdm, struct far *far)
 	assert_true(ntohs(far->name.sin_port) > ntohs(rdm->t.name.sin_port));
 }
 
-/* Keep trying to send until somebody connects to @far. */
+/* Keep trying to send until the endpoint connects to @far. */
 static inline int accept_from(
 	struct rdm *rdm, struct far *far, bool *sent, uint64_t tag)
 {

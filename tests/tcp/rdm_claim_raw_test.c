@@ -34,7 +34,7 @@ static void expect_refused(struct rdm *rdm, int fd)
 	close(fd);
 }
 
-/* The endpoint asks at the address who is there. */
+/* The endpoint asks at the address for the owner. */
 static int asked(struct rdm *rdm, struct far *far, bool *sent, struct bytes *ret)
 {
 	int fd = accept_from(rdm, far, sent, 1);
@@ -186,7 +186,7 @@ static void messages_come_in_meanwhile(void **state)
 	close_far(&far, peer);
 }
 
-/* At a port that nobody listens at there is nobody to be robbed. */
+/* A port without listener has no owner: the claim is used. */
 static void an_address_without_a_listener(void **state)
 {
 	struct bytes unused;

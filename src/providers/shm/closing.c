@@ -3,7 +3,7 @@
 
 /*
  * What an endpoint has to write into lanes before it goes: injected messages, and
- * answers to peers. What is in a lane is with the peer, who has the memory mapped.
+ * answers to peers. A record in a lane is with the peer, which has the memory mapped.
  */
 
 static bool any_owed(const struct wf_list *list)

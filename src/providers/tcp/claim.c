@@ -9,13 +9,13 @@
  * so. Such a connection is a claim: what comes over it is received and answered, but no
  * operation of ours goes to it before the claim is proven. We dial the address as if
  * there were no connection, at once if the AV has it, else when there is something to
- * send; what the listener there does with our request says whose the claim is:
+ * send. What the listener there does with our request says whose the claim is:
  *
- *   it rejects the request    it has a connection with us, or asks for one: the claim
- * is its own. Two of ours compare instances besides. it accepts the request    it has
- * none: the claim was a stranger's, or is left over from before the peer was restarted.
- *   nothing listens there     nobody is robbed of the address: the claim is used, as it
- *                             is where the host cannot be connected to (firewalls).
+ * A reject means that it has a connection with us, or asks for one: the claim is its
+ * own. Two of ours compare instances besides. A reply means that it has none: the claim
+ * was a stranger's, or is left over from before the peer was restarted. Where nothing
+ * listens the address has no owner that could lose it, and the claim is used, as it is
+ * where the host cannot be connected to (firewalls).
  *
  * A connection that we made needs no proof. One that stands is never replaced because
  * of a request. All of this is guarded by ep.lock.
