@@ -16,6 +16,9 @@ struct wf_cq_error {
 /* read.c */
 ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count);
 ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src);
+/* What is there, at most @count (not 0) entries, without progress: their number,
+ * -FI_EAGAIN or -FI_EAVAIL. @src may be NULL. */
+ssize_t wf_cq_take(struct wf_cq *cq, void *buf, size_t count, fi_addr_t *src);
 
 /* wait.c */
 ssize_t wf_cq_sread(

@@ -16,7 +16,7 @@ static ssize_t entries_ready(const struct wf_cq *cq)
 	return end == tail ? -FI_EAGAIN : (ssize_t)(uint32_t)(end - tail);
 }
 
-static __attribute__((noinline)) ssize_t take(
+__attribute__((noinline)) ssize_t wf_cq_take(
 	struct wf_cq *cq, void *buf, size_t count, fi_addr_t *src)
 {
 	ssize_t ready;
@@ -69,7 +69,7 @@ ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *s
 
 	if (!look(cq, count))
 		return -FI_EAGAIN;
-	return count ? take(cq, buf, count, src) : 0;
+	return count ? wf_cq_take(cq, buf, count, src) : 0;
 }
 
 ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count)
@@ -80,5 +80,6 @@ ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count)
 		return -FI_EAGAIN;
 	if (wf_unlikely(!count))
 		return 0;
-	return wf_likely(take_one(cq, buf, count)) ? 1 : take(cq, buf, count, NULL);
+	return wf_likely(take_one(cq, buf, count)) ? 1
+						   : wf_cq_take(cq, buf, count, NULL);
 }

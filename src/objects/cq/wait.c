@@ -92,13 +92,20 @@ ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *
 	const void *cond, int timeout)
 {
 	struct wf_cq *cq = wf_cq_of(fid);
-	uint64_t deadline_ns = wf_deadline_ns(timeout);
 	size_t want = threshold(cq, cond, count), got = 0;
-	ssize_t ret;
+	uint64_t deadline_ns;
 	int cancel_state;
+	ssize_t ret;
 
 	if (!count)
 		return wf_cq_readfrom(fid, buf, count, src);
+	/* What is there costs neither a look at the clock nor a switch of the state. */
+	if (want == 1 && wf_cq_readable(cq)) {
+		ret = wf_cq_take(cq, buf, count, src);
+		if (ret != -FI_EAGAIN)
+			return ret;
+	}
+	deadline_ns = wf_deadline_ns(timeout);
 	cancel_state = wf_cancel_off();
 	atomic_fetch_add_explicit(&cq->sleepers, 1, memory_order_relaxed);
 	do {
