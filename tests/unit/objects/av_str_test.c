@@ -107,6 +107,27 @@ static void many_names_take_little(void **state)
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 
+/* Whatever its length, a name ends where it ended, also between others (AV-034). */
+static void each_length_ends(void **state)
+{
+	struct fid_av *av = av_fixture_open(*state, (struct fi_av_attr){ 0 });
+
+	for (size_t len = 1; len <= LONGEST; len++) {
+		char *text = text_of("", len);
+
+		assert_int_equal(insert(av, text), len - 1);
+		free(text);
+	}
+	for (size_t len = 1; len <= LONGEST; len++) {
+		char *text = text_of("fi_shm://", len);
+
+		assert_string_equal(wf_av_addr(wf_av_of(av), len - 1), text);
+		assert_int_equal(insert(av, text), len - 1);
+		free(text);
+	}
+	assert_int_equal(fi_close(&av->fid), 0);
+}
+
 /* AV-016: the strings themselves, one after the other. */
 static void back_to_back(void **state)
 {
@@ -267,6 +288,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		STR_TEST(many_names_take_little),
+		STR_TEST(each_length_ends),
 		STR_TEST(back_to_back),
 		STR_TEST(one_spelling),
 		STR_TEST(refused),
