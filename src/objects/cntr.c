@@ -38,6 +38,8 @@ static uint64_t cntr_read(struct fid_cntr *fid)
 
 	wf_progress_list_run(&cntr->progress);
 	value = value_of(cntr);
+	if (atomic_load_explicit(&cntr->seen, memory_order_relaxed) == value)
+		wf_give_way(&cntr->patience, (unsigned int)value);
 	atomic_store_explicit(&cntr->seen, value, memory_order_relaxed);
 	return value;
 }

@@ -11,6 +11,7 @@
 #include "objects/mr/counted.h"
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
+#include "sys/give_way.h"
 
 /*
  * A completion counter. Transports add through wf_cntr_add/wf_cntr_add_err, which
@@ -33,6 +34,7 @@ struct wf_cntr {
 	atomic_int refs; /* endpoints, regions, poll sets and exports */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
+	struct wf_patience patience; /* of those who poll it */
 	struct wf_counted_cntr counted;
 	struct wf_list work;      /* that waits for us, by threshold; see trigger.h */
 	struct wf_list work_link; /* of the domain's list while @work is not empty */

@@ -45,6 +45,7 @@
 	X(progress)                                                                    \
 	X(asleep)                                                                      \
 	X(hidden)                                                                      \
+	X(give_way)                                                                    \
 	X(idle)                                                                        \
 	X(interrupt)                                                                   \
 	X(cancelled)                                                                   \

@@ -11,6 +11,7 @@
 #include "objects/domain/domain.h"
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
+#include "sys/give_way.h"
 #include "sys/lock.h"
 
 /*
@@ -48,6 +49,7 @@ struct wf_cq {
 	atomic_int refs;      /* endpoints, contexts, poll sets and exports */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
+	struct wf_patience patience; /* of those who poll it */
 };
 
 static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)

@@ -63,12 +63,18 @@ static inline bool look(struct wf_cq *cq, size_t count)
 	return wf_cq_readable(cq);
 }
 
+static inline ssize_t nothing(struct wf_cq *cq)
+{
+	wf_give_way(&cq->patience, wf_cq_ring_tail(&cq->ring));
+	return -FI_EAGAIN;
+}
+
 ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src)
 {
 	struct wf_cq *cq = wf_cq_of(fid);
 
 	if (!look(cq, count))
-		return -FI_EAGAIN;
+		return nothing(cq);
 	return count ? wf_cq_take(cq, buf, count, src) : 0;
 }
 
@@ -77,7 +83,7 @@ ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count)
 	struct wf_cq *cq = wf_cq_of(fid);
 
 	if (!look(cq, count))
-		return -FI_EAGAIN;
+		return nothing(cq);
 	if (wf_unlikely(!count))
 		return 0;
 	return wf_likely(take_one(cq, buf, count)) ? 1

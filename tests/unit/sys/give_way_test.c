@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <sched.h>
+
+#include "sys/clock.h"
+#include "sys/give_way.h"
+#include "unit.h"
+
+static unsigned int yields;
+
+/* Instead of the system's. */
+int sched_yield(void)
+{
+	yields++;
+	return 0;
+}
+
+/* Polls that find nothing yield after a while, and go on yielding. */
+static void in_vain(void **state)
+{
+	struct wf_patience patience = { 0 };
+	uint64_t deadline_ns = wf_deadline_ns(60000);
+
+	(void)state;
+	yields = 0;
+	while (yields < 3 && !wf_expired(deadline_ns))
+		wf_give_way(&patience, 5);
+	assert_int_equal(yields, 3);
+}
+
+/* A poller that finds something now and then keeps its processor, however long it
+ * polls. */
+static void with_luck(void **state)
+{
+	struct wf_patience patience = { 0 };
+	uint64_t deadline_ns = wf_deadline_ns(5);
+	unsigned int found = 0;
+
+	(void)state;
+	yields = 0;
+	while (!wf_expired(deadline_ns)) {
+		found++;
+		for (int i = 0; i < WF_PATIENCE_MISSES - 1; i++)
+			wf_give_way(&patience, found);
+	}
+	assert_int_equal(yields, 0);
+}
+
+/* The first look begins to count the time: what was polled long ago is no reason. */
+static void at_the_beginning(void **state)
+{
+	struct wf_patience patience = { 0 };
+
+	(void)state;
+	yields = 0;
+	for (int i = 0; i < WF_PATIENCE_MISSES; i++)
+		wf_give_way(&patience, 0);
+	assert_int_equal(yields, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_vain),
+		cmocka_unit_test(with_luck),
+		cmocka_unit_test(at_the_beginning),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
