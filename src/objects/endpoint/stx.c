@@ -19,20 +19,18 @@ static struct wf_stx *stx_of(struct fid *fid)
 	return wf_container_of(fid, struct wf_stx, ep.fid.fid);
 }
 
-static int stx_close(struct fid *fid)
+static void unref(struct wf_stx *stx)
 {
-	struct wf_stx *stx = stx_of(fid);
-	/* acquire: pairs with wf_stx_unbind. */
-	size_t refs = atomic_load_explicit(&stx->refs, memory_order_acquire);
-
-	if (refs) {
-		wf_ep_log(&stx->ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"cannot close the transmit context: %zu endpoints use it\n",
-			refs);
-		return -FI_EBUSY;
-	}
+	/* acq_rel: what all others did with it comes before it is freed. */
+	if (atomic_fetch_sub_explicit(&stx->refs, 1, memory_order_acq_rel) > 1)
+		return;
 	wf_ep_done(&stx->ep);
 	free(stx);
+}
+
+static int stx_close(struct fid *fid)
+{
+	unref(stx_of(fid));
 	return 0;
 }
 
@@ -137,6 +135,7 @@ int wf_stx_open(struct fid_domain *domain_fid, struct fi_tx_attr *attr,
 		free(stx);
 		return ret;
 	}
+	atomic_init(&stx->refs, 1);
 	*ret_stx = (struct fid_stx *)&stx->ep.fid;
 	return 0;
 }
@@ -169,14 +168,15 @@ static const char *beyond(const struct wf_ep *ep, const struct wf_ep *stx)
 	return NULL;
 }
 
-/* One more, unless there are as many as the domain's attributes say. */
+/* One more endpoint, unless there are as many as the domain's attributes say; the
+ * application's own reference, which it still has, is not counted. */
 static bool take_ref(struct wf_stx *stx)
 {
 	size_t most = stx->ep.domain->info->domain_attr->max_ep_stx_ctx;
 	size_t refs = atomic_load_explicit(&stx->refs, memory_order_relaxed);
 
 	do {
-		if (refs >= most)
+		if (refs > most)
 			return false;
 	} while (!atomic_compare_exchange_weak_explicit(&stx->refs, &refs, refs + 1,
 		memory_order_relaxed, memory_order_relaxed));
@@ -242,8 +242,7 @@ out:
 
 void wf_stx_unbind(struct wf_ep *ep)
 {
-	/* release: pairs with stx_close. */
 	if (ep->stx)
-		atomic_fetch_sub_explicit(&ep->stx->refs, 1, memory_order_release);
+		unref(ep->stx);
 	ep->stx = NULL;
 }

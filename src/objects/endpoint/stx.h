@@ -12,11 +12,12 @@
  * own.
  *
  * Options and flags are kept by @ep, which has no transport. Endpoints take them over
- * when they are bound.
+ * when they are bound. The application may close it before them; it is freed with the
+ * last of them.
  */
 struct wf_stx {
 	struct wf_ep ep;
-	atomic_size_t refs; /* endpoints bound */
+	atomic_size_t refs; /* endpoints bound, and the application until it closes */
 };
 
 /* fi_ops_domain.stx_ctx. */
