@@ -38,8 +38,10 @@ static uint64_t cntr_read(struct fid_cntr *fid)
 
 	wf_progress_list_run(&cntr->progress);
 	value = value_of(cntr);
-	if (atomic_load_explicit(&cntr->seen, memory_order_relaxed) == value)
-		wf_give_way(&cntr->patience, (unsigned int)value);
+	if (atomic_load_explicit(&cntr->seen, memory_order_relaxed) == value &&
+		wf_patience_ends(&cntr->patience))
+		wf_give_way(&cntr->patience, (unsigned int)value,
+			wf_progress_list_moved(&cntr->progress));
 	atomic_store_explicit(&cntr->seen, value, memory_order_relaxed);
 	return value;
 }

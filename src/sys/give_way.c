@@ -6,7 +6,7 @@
 
 enum { PATIENCE_NS = 50000 };
 
-void wf_give_way_slow(struct wf_patience *patience, unsigned int stamp)
+void wf_give_way(struct wf_patience *patience, unsigned int stamp, bool moved)
 {
 	uint64_t now = wf_now_ns();
 	uint64_t since =
@@ -15,7 +15,7 @@ void wf_give_way_slow(struct wf_patience *patience, unsigned int stamp)
 		atomic_exchange_explicit(&patience->stamp, stamp, memory_order_relaxed);
 
 	atomic_store_explicit(&patience->misses, 0, memory_order_relaxed);
-	if (!since || before != stamp)
+	if (!since || before != stamp || moved)
 		atomic_store_explicit(&patience->since_ns, now, memory_order_relaxed);
 	else if (now - since > PATIENCE_NS)
 		(void)sched_yield();

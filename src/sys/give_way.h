@@ -3,6 +3,7 @@
 #define WF_SYS_GIVE_WAY_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "sys/compiler.h"
@@ -27,17 +28,18 @@ struct wf_patience {
 
 enum { WF_PATIENCE_MISSES = 256 };
 
-void wf_give_way_slow(struct wf_patience *patience, unsigned int stamp);
-
-/* A poll found nothing; @stamp is a number that differs after each poll that does. */
-static inline void wf_give_way(struct wf_patience *patience, unsigned int stamp)
+/* A poll found nothing. True: time for wf_give_way. */
+static inline bool wf_patience_ends(struct wf_patience *patience)
 {
 	unsigned int misses =
 		atomic_load_explicit(&patience->misses, memory_order_relaxed) + 1;
 
 	atomic_store_explicit(&patience->misses, misses, memory_order_relaxed);
-	if (wf_unlikely(misses >= WF_PATIENCE_MISSES))
-		wf_give_way_slow(patience, stamp);
+	return wf_unlikely(misses >= WF_PATIENCE_MISSES);
 }
+
+/* @stamp: a number that differs after each poll that finds something; @moved: part of
+ * something long has moved meanwhile. */
+void wf_give_way(struct wf_patience *patience, unsigned int stamp, bool moved);
 
 #endif

@@ -63,9 +63,16 @@ static inline bool look(struct wf_cq *cq, size_t count)
 	return wf_cq_readable(cq);
 }
 
+static __attribute__((noinline)) void give_way(struct wf_cq *cq)
+{
+	wf_give_way(&cq->patience, wf_cq_ring_tail(&cq->ring),
+		wf_progress_list_moved(&cq->progress));
+}
+
 static inline ssize_t nothing(struct wf_cq *cq)
 {
-	wf_give_way(&cq->patience, wf_cq_ring_tail(&cq->ring));
+	if (wf_patience_ends(&cq->patience))
+		give_way(cq);
 	return -FI_EAGAIN;
 }
 

@@ -6,6 +6,7 @@
 
 #include "objects/progress/park.h"
 #include "objects/wait/wait.h"
+#include "sys/give_way.h"
 
 /*
  * Guards the chains of refs that start at the items: an item may come to one list while
@@ -225,4 +226,31 @@ void wf_progress_list_run_all(struct wf_progress_list *list)
 			!wf_progress_park(list, i))
 			i++;
 	}
+}
+
+bool wf_progress_moved(struct wf_progress *item)
+{
+	unsigned int quiet, once = 1;
+
+	if (item->moved)
+		return item->moved(item);
+	quiet = atomic_load_explicit(&item->quiet, memory_order_relaxed);
+	/* Only once, where no run counts on. */
+	if (quiet == once)
+		(void)atomic_compare_exchange_strong_explicit(&item->quiet, &once, 0,
+			memory_order_relaxed, memory_order_relaxed);
+	return quiet && quiet < WF_PATIENCE_MISSES;
+}
+
+/* Another thread that runs the items is not waited for: it yields itself. */
+bool wf_progress_list_moved(struct wf_progress_list *list)
+{
+	bool moved = false;
+
+	if (!wf_trylock(&list->lock))
+		return false;
+	for (unsigned int i = 0; i < list->awake; i++)
+		moved |= wf_progress_moved(list->refs[i]->item);
+	wf_unlock(&list->lock);
+	return moved;
 }

@@ -26,8 +26,13 @@ struct wf_progress {
 	 * False: there is work now, do not sleep. NULL: nothing to prepare. */
 	bool (*arm)(struct wf_progress *item);
 
-	/* For items that may be parked, see below; the others leave it alone. How many
-	 * runs in a row found nothing: written by run(), under the item's own lock. */
+	/* Has something moved since this was asked last, or in the last few runs?
+	 * NULL: @quiet tells. */
+	bool (*moved)(struct wf_progress *item);
+
+	/* Runs since something was found, that one included: counted by run() of items
+	 * that may be parked, see below, under the item's own lock. The others write 1
+	 * when part of something long has moved, or leave it at 0. */
 	atomic_uint quiet;
 	atomic_bool parked;           /* by some list since it was woken last */
 	struct wf_progress_ref *refs; /* one for each list that it is in */
@@ -103,10 +108,21 @@ static inline void wf_progress_found(struct wf_progress *item, bool something)
 	unsigned int quiet = atomic_load_explicit(&item->quiet, memory_order_relaxed);
 
 	atomic_store_explicit(
-		&item->quiet, something ? 0 : quiet + 1, memory_order_relaxed);
+		&item->quiet, something ? 1 : quiet + 1, memory_order_relaxed);
 	if (something)
 		wf_progress_wake(item);
 }
+
+/* Part of something long has moved, in an item that does not count its runs. */
+static inline void wf_progress_found_part(struct wf_progress *item)
+{
+	atomic_store_explicit(&item->quiet, 1, memory_order_relaxed);
+}
+
+/* Has something moved in @item, or in one of the list, since this was asked last, or
+ * not long ago? For those who poll in vain. */
+bool wf_progress_moved(struct wf_progress *item);
+bool wf_progress_list_moved(struct wf_progress_list *list);
 
 /* park.c; the list's lock held. */
 enum {

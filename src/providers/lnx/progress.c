@@ -281,6 +281,17 @@ void lnx_progress_done(struct lnx_ep *ep)
 	close_fd(&ep->epfd);
 }
 
+static bool moved(struct wf_progress *item)
+{
+	struct lnx_ep *ep = wf_container_of(item, struct lnx_ep, wf.progress);
+	bool any = false;
+
+	for (unsigned int i = 0; i < ep->count; i++)
+		if (ep->rail[i].here)
+			any |= wf_progress_moved(&ep->rail[i].here->progress);
+	return any;
+}
+
 void lnx_progress_init(struct lnx_ep *ep)
 {
 	ep->epfd = ep->nap_fd = -1;
@@ -288,5 +299,6 @@ void lnx_progress_init(struct lnx_ep *ep)
 		.run = run,
 		.wait_fd = wait_fd,
 		.arm = arm,
+		.moved = moved,
 	};
 }

@@ -8,6 +8,7 @@
 
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
+#include "sys/give_way.h"
 
 enum { WATCHDOG_SECONDS = 100 };
 
@@ -129,6 +130,35 @@ static void many_items(void **state)
 	wf_progress_list_done(&list);
 	for (int i = 0; i < COUNT; i++)
 		item_done(&items[i]);
+}
+
+/* What moved is told once; items that count their runs tell of it for a while. */
+static void what_moved_is_told(void **state)
+{
+	struct wf_progress_list list;
+	struct item bulk, counting;
+
+	(void)state;
+	item_init(&bulk);
+	item_init(&counting);
+	assert_int_equal(wf_progress_list_init(&list, WF_LOCK_SPIN, NULL), 0);
+	assert_int_equal(wf_progress_list_add(&list, &bulk.base), 0);
+	assert_int_equal(wf_progress_list_add(&list, &counting.base), 0);
+	assert_false(wf_progress_list_moved(&list));
+	wf_progress_found_part(&bulk.base);
+	assert_true(wf_progress_list_moved(&list));
+	assert_false(wf_progress_list_moved(&list));
+	wf_progress_found(&counting.base, true);
+	for (int i = 0; i < 3; i++) {
+		wf_progress_found(&counting.base, false);
+		assert_true(wf_progress_list_moved(&list));
+	}
+	for (int i = 0; i < WF_PATIENCE_MISSES; i++)
+		wf_progress_found(&counting.base, false);
+	assert_false(wf_progress_list_moved(&list));
+	wf_progress_list_done(&list);
+	item_done(&bulk);
+	item_done(&counting);
 }
 
 static void arm_tells_of_work(void **state)
@@ -406,6 +436,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_item_added_twice_runs_once),
 		cmocka_unit_test(many_items),
+		cmocka_unit_test(what_moved_is_told),
 		cmocka_unit_test(arm_tells_of_work),
 		cmocka_unit_test(descriptors_follow_the_items),
 		cmocka_unit_test(an_item_without_its_descriptor_is_refused),

@@ -14,6 +14,12 @@ int sched_yield(void)
 	return 0;
 }
 
+static void poll(struct wf_patience *patience, unsigned int stamp, bool moved)
+{
+	if (wf_patience_ends(patience))
+		wf_give_way(patience, stamp, moved);
+}
+
 /* Polls that find nothing yield after a while, and go on yielding. */
 static void in_vain(void **state)
 {
@@ -23,7 +29,7 @@ static void in_vain(void **state)
 	(void)state;
 	yields = 0;
 	while (yields < 3 && !wf_expired(deadline_ns))
-		wf_give_way(&patience, 5);
+		poll(&patience, 5, false);
 	assert_int_equal(yields, 3);
 }
 
@@ -40,8 +46,21 @@ static void with_luck(void **state)
 	while (!wf_expired(deadline_ns)) {
 		found++;
 		for (int i = 0; i < WF_PATIENCE_MISSES - 1; i++)
-			wf_give_way(&patience, found);
+			poll(&patience, found, false);
 	}
+	assert_int_equal(yields, 0);
+}
+
+/* So does one that waits for something long, which moves. */
+static void with_a_long_message(void **state)
+{
+	struct wf_patience patience = { 0 };
+	uint64_t deadline_ns = wf_deadline_ns(5);
+
+	(void)state;
+	yields = 0;
+	while (!wf_expired(deadline_ns))
+		poll(&patience, 0, true);
 	assert_int_equal(yields, 0);
 }
 
@@ -53,7 +72,7 @@ static void at_the_beginning(void **state)
 	(void)state;
 	yields = 0;
 	for (int i = 0; i < WF_PATIENCE_MISSES; i++)
-		wf_give_way(&patience, 0);
+		poll(&patience, 0, false);
 	assert_int_equal(yields, 0);
 }
 
@@ -62,6 +81,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_vain),
 		cmocka_unit_test(with_luck),
+		cmocka_unit_test(with_a_long_message),
 		cmocka_unit_test(at_the_beginning),
 	};
 
