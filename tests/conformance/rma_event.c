@@ -233,6 +233,35 @@ static void a_plain_region_counts(void)
 	region_counts(0);
 }
 
+/* Whatever changes the region, those that bring back what was there, too. */
+static void a_region_counts_atomics(void)
+{
+	struct cf_options options = { .caps = FI_ATOMIC | FI_RMA_EVENT,
+		.split_cqs = true };
+	struct fi_context2 context;
+	struct cf_region region;
+	uint64_t none, result;
+	struct fid_cntr *cntr;
+	struct cf_env env;
+	struct cf_side *from = &env.side[0];
+
+	cf_open_pair(&env, &options);
+	cf_open_region(&env, 1, &region, NULL, LEN, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	cntr = cf_new_cntr(&env, FI_WAIT_NONE);
+	if (env.info->domain_attr->mr_mode & FI_MR_RMA_EVENT ||
+		fi_mr_bind(region.mr, &cntr->fid, FI_REMOTE_WRITE))
+		SKIP("plain regions bind no counters");
+	CF_RETRY(from->tx_cq,
+		fi_fetch_atomic(from->ep, &none, 1, NULL, &result, NULL, from->peer,
+			region.addr, region.key, FI_UINT64, FI_ATOMIC_READ, &context));
+	(void)cf_cq_wait_for(from->tx_cq, &context);
+	do_atomics(&env, &region);
+	check_counter(cntr, 3);
+	cf_close_region(&region);
+	CF_CLOSE(cntr);
+	cf_close(&env);
+}
+
 /* Nothing else is read: looking at the counter moves what it counts. */
 static void the_counter_of_a_region_is_waited_for(void)
 {
@@ -277,5 +306,6 @@ CF_SUITE(rma_event, CF_CASE(the_initiator_counts, "CNT-018 CNT-021", FI_RMA),
 	CF_CASE(the_target_counts_atomics, "CNT-020", FI_ATOMIC | FI_RMA_EVENT),
 	CF_CASE(a_region_counts, "MR-015 MR-026 CNT-022", FI_RMA | FI_RMA_EVENT),
 	CF_CASE(a_plain_region_counts, "MR-015 MR-026", FI_RMA | FI_RMA_EVENT),
+	CF_CASE(a_region_counts_atomics, "MR-026", FI_ATOMIC | FI_RMA_EVENT),
 	CF_CASE(the_counter_of_a_region_is_waited_for, "MR-026 CNT-008",
 		FI_MSG | FI_RMA | FI_RMA_EVENT));

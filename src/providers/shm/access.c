@@ -289,9 +289,8 @@ static int check_atomic(
 static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	const struct wf_target_atomic *atomic)
 {
-	bool fetch = atomic->kind != WF_OP_ATOMIC;
-	uint64_t flags = FI_ATOMIC | (fetch ? FI_REMOTE_READ : FI_REMOTE_WRITE);
 	uint64_t access = wf_target_atomic_access(atomic->kind, atomic->op);
+	uint64_t flags = FI_ATOMIC | access;
 	struct wf_mr_map *map = map_of(conn);
 	struct wf_mr *mr;
 	uint8_t *at = NULL;

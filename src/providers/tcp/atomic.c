@@ -47,8 +47,8 @@ int tcp_atomic_done(struct tcp_conn *conn)
 	bool fetch = rec->kind != TCP_REC_ATOMIC;
 	bool ack = rec->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT);
 	struct tcp_tx *tx = NULL;
-	int ret = tcp_mr_check(
-		conn->ep, rec, wf_target_atomic_access(atomic.kind, atomic.op));
+	uint64_t access = wf_target_atomic_access(atomic.kind, atomic.op);
+	int ret = tcp_mr_check(conn->ep, rec, access);
 
 	if (!ret && fetch) {
 		tx = tcp_tx_answer(conn, TCP_REC_ATOMIC_RESP, rec->span);
@@ -64,9 +64,7 @@ int tcp_atomic_done(struct tcp_conn *conn)
 		tcp_tx_free(tx);
 	}
 	if (!ret)
-		tcp_mr_done(conn, rec,
-			FI_ATOMIC | (fetch ? FI_REMOTE_READ : FI_REMOTE_WRITE),
-			rec->span);
+		tcp_mr_done(conn, rec, FI_ATOMIC | access, rec->span);
 	else if (fetch || ack)
 		(void)tcp_answer_error(
 			conn, fetch ? TCP_ANSWER_RESP : TCP_ANSWER_ACK, -ret);
