@@ -84,7 +84,7 @@ static void rename_info(const struct wf_stand_in *row, struct fi_info *info)
 	}
 }
 
-/* Append those of @found that are of the row's type to **@end. Takes @found. */
+/* Append the entries of @found that are of the row's type to **@end. Takes @found. */
 static struct fi_info **take(
 	const struct wf_stand_in *row, struct fi_info *found, struct fi_info **end)
 {

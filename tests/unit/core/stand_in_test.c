@@ -92,7 +92,7 @@ static int top_getinfo(uint32_t version, const char *node, const char *service,
 	return fi_getinfo(version, node, service, flags, NULL, info);
 }
 
-/* Fabrics that count their domains and who opened them. */
+/* Fabrics that count how often they are open, and their domains. */
 struct fabric {
 	struct fid_fabric fid;
 	int opened, domains;
@@ -230,7 +230,7 @@ static void only_by_name(void **state)
 	assert_string_equal(list_for("ofi_up;net"), "net;ofi_up:net0/78");
 	assert_string_equal(list_for("dgr;ofi_up"), "none");
 	assert_string_equal(list_for("ofi_none"), "none");
-	/* Those that the core knows are all here. */
+	/* Every name of the table that was asked for is here. */
 	assert_null(strstr(fake_logged, "there is no provider"));
 }
 
