@@ -266,6 +266,31 @@ static void what_is_for_a_closed_one_is_dropped(void **state)
 }
 
 /* What we send names the context, and never one that the peer did not announce. */
+/* One that was matched and is not whole: its sender is told, and the rest dropped. */
+static void what_arrives_for_a_closed_one_is_dropped(void **state)
+{
+	enum { DRIVES = 1000 };
+	struct several *s = *state;
+	int fd = connect_naming(s, NULL);
+	char buf[8] = { 0 };
+
+	post(s, 2, buf, buf);
+	raw_hex(fd, "03 01 3000 00 00 28 00 2c00000000000000 0700000000000000"
+		    "efcdab8967452301 0200000000000000 6162");
+	for (int i = 0; i < DRIVES; i++)
+		drive(&s->rdm.t);
+	assert_int_equal(fi_close(&s->rx[2]->fid), 0);
+	s->rx[2] = NULL;
+	raw_expect(&s->rdm.t, fd,
+		"03 46 0000 00 00 18 00 1800000000000000 efcdab8967452301");
+	raw_hex(fd, "6364 03 47 0000 00 00 18 00 1800000000000000 0200000000000000");
+	raw_expect(&s->rdm.t, fd,
+		"03 48 0000 00 00 18 00 1800000000000000 0200000000000000");
+	assert_int_equal(s->rdm.t.done_count, 0);
+	s->rx[2] = open_rx(s, 2);
+	close(fd);
+}
+
 static void only_announced_ones_are_named(void **state)
 {
 	struct several *s = *state;
@@ -303,6 +328,7 @@ int main(void)
 		SEVERAL(others_end_their_connection),
 		SEVERAL(nobody_names_one_unasked),
 		SEVERAL(what_is_for_a_closed_one_is_dropped),
+		SEVERAL(what_arrives_for_a_closed_one_is_dropped),
 		SEVERAL(only_announced_ones_are_named),
 	};
 
