@@ -46,6 +46,8 @@ void live_open_domain(struct live *v, const struct live_conf *conf)
 	struct fi_info *hints = fi_allocinfo();
 
 	must(hints != NULL);
+	/* Peers here seldom take what is left when an endpoint closes. */
+	(void)setenv("FI_FLUSH_TIMEOUT", "1", 0);
 	v->conf = *conf;
 	hints->caps = conf->caps;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
@@ -55,6 +57,8 @@ void live_open_domain(struct live *v, const struct live_conf *conf)
 	hints->domain_attr->control_progress = progress;
 	hints->domain_attr->data_progress = progress;
 	hints->fabric_attr->prov_name = strdup(conf->prov);
+	if (conf->domain)
+		hints->domain_attr->name = strdup(conf->domain);
 	if (conf->addr) {
 		hints->src_addr = malloc(conf->addr_len);
 		must(hints->src_addr != NULL);

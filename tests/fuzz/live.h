@@ -52,7 +52,8 @@ struct live_op {
  * addr: of this endpoint, NULL: the provider chooses. */
 struct live_conf {
 	const char *prov;
-	const char *node; /* for fi_getinfo with FI_SOURCE, or NULL */
+	const char *node;   /* for fi_getinfo with FI_SOURCE, or NULL */
+	const char *domain; /* its name, or NULL */
 	enum fi_ep_type type;
 	uint32_t addr_format;
 	uint64_t caps;

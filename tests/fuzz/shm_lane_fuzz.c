@@ -1,59 +1,46 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A peer of the same user who writes anything into the memory that he shares with an
+ * A peer of the same user that writes anything into the memory that it shares with an
  * endpoint: records of every kind in any order, with ids that the endpoint really uses,
- * or single bytes anywhere, between operations of the endpoint with him. Whatever he
- * does, nothing outside of the buffers that the endpoint has out is touched (the
+ * or single bytes anywhere, between operations of the endpoint with it. Whatever the
+ * peer does, nothing outside of the buffers that the endpoint has out is touched (the
  * address sanitizer looks), and the endpoint can be closed.
  *
- * The input is a list of moves, see the table.
+ * The first byte chooses progress, sleeping and the side that connects; then come
+ * moves, see the table.
  */
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <rdma/fi_atomic.h>
-#include <rdma/fi_cm.h>
-#include <rdma/fi_domain.h>
-#include <rdma/fi_endpoint.h>
-#include <rdma/fi_rma.h>
-#include <rdma/fi_tagged.h>
 
+#include "live.h"
 #include "objects/provider.h"
 #include "providers/shm/log.h"
 #include "providers/shm/region.h"
 #include "providers/shm/ring.h"
 #include "providers/shm/socket.h"
 
-enum { BUF = 20000, MOVES_MAX = 200, DRIVES = 4, LAST_DRIVES = 8, IDS = 8 };
+enum { MOVES_MAX = 200, LAST_DRIVES = 8, IDS = 8, WAITS = 200, DOMAINS = 2 };
+
+/* Of the first byte. */
+enum { AUTO = 1, SLEEPS = 2, ACTIVE = 4 };
+
+struct fi_provider shm_fi = { .name = "shm" };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-struct fi_provider *shm_prov_ini(void);
 
-struct input {
-	const uint8_t *at;
-	size_t left;
-};
+/* One for each progress model, with the same name. */
+static struct live sides[DOMAINS], *now;
+static char own_name[SHM_NAME_MAX], evil_name[SHM_NAME_MAX];
 
 static struct {
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_mr *mr;
-	struct fid_av *av;
-	struct fid_cq *cq;
-	struct fid_ep *ep;
-	fi_addr_t evil;
-	char name[SHM_NAME_MAX], evil_name[SHM_NAME_MAX];
-	uint8_t *window; /* what peers may write and read */
-	/* Of operations, each as long as it says. */
-	uint8_t *bufs[MOVES_MAX];
-	unsigned int buf_count;
-} v;
-
-static struct {
-	int fd;
+	int listener; /* at evil_name */
+	int spare;
+	int fd; /* -1: not connected */
 	struct shm_region *region;
+	unsigned int out;  /* the lane that we write */
 	uint32_t next;     /* record that we write */
 	uint64_t pos;      /* of the byte ring */
 	uint32_t reading;  /* record that we read */
@@ -62,121 +49,132 @@ static struct {
 	uint64_t probe;
 } evil;
 
-static void must(int ok)
+static void open_all(void)
 {
-	if (!ok)
-		abort();
-}
+	struct live_conf conf = { .prov = "shm",
+		.type = FI_EP_RDM,
+		.addr_format = FI_ADDR_STR,
+		.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE |
+			FI_DIRECTED_RECV,
+		.addr = own_name };
+	char name[SHM_NAME_MAX];
 
-/* ---- the endpoint ---- */
-
-static void open_domain(void)
-{
-	struct fi_info *hints = fi_allocinfo();
-
-	(void)snprintf(v.name, sizeof(v.name), "fi_ns://fuzz-%d", (int)getpid());
-	(void)snprintf(
-		v.evil_name, sizeof(v.evil_name), "fi_ns://evil-%d", (int)getpid());
-	must(hints != NULL);
-	hints->src_addr = strdup(v.name);
-	hints->src_addrlen = strlen(v.name) + 1;
-	hints->caps =
-		FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE | FI_DIRECTED_RECV;
-	hints->ep_attr->type = FI_EP_RDM;
-	must(shm_prov_ini() == &shm_fi);
-	must(!shm_fi.getinfo(FI_VERSION(2, 6), NULL, NULL, 0, hints, &v.info));
-	fi_freeinfo(hints);
-	must(!shm_fi.fabric(v.info->fabric_attr, &v.fabric, NULL));
-	must(!fi_domain(v.fabric, v.info, &v.domain, NULL));
-	v.window = malloc(BUF);
-	must(v.window != NULL);
-	memset(v.window, 0, BUF);
-	must(!fi_mr_reg(v.domain, v.window, BUF,
-		FI_REMOTE_READ | FI_REMOTE_WRITE | FI_READ | FI_WRITE, 0, 1, 0, &v.mr,
-		NULL));
-}
-
-static void open_endpoint(void)
-{
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED, .size = 4096 };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
-
-	must(!fi_av_open(v.domain, &av_attr, &v.av, NULL));
-	must(!fi_cq_open(v.domain, &cq_attr, &v.cq, NULL));
-	must(!fi_endpoint(v.domain, v.info, &v.ep, NULL));
-	must(!fi_ep_bind(v.ep, &v.av->fid, 0));
-	must(!fi_ep_bind(v.ep, &v.cq->fid, FI_TRANSMIT | FI_RECV));
-	must(!fi_enable(v.ep));
-	must(fi_av_insert(v.av, v.evil_name, 1, &v.evil, 0, NULL) == 1);
-}
-
-static void drive(void)
-{
-	struct fi_cq_tagged_entry entry[8];
-	struct fi_cq_err_entry err;
-	ssize_t n;
-
-	for (int i = 0; i < DRIVES; i++) {
-		n = fi_cq_read(v.cq, entry, 8);
-		must(n > 0 || n == -FI_EAGAIN || n == -FI_EAVAIL);
-		memset(&err, 0, sizeof(err));
-		if (n == -FI_EAVAIL)
-			must(fi_cq_readerr(v.cq, &err, 0) == 1 && err.err > 0);
+	(void)snprintf(own_name, sizeof(own_name), "fi_ns://fuzz-%d", (int)getpid());
+	(void)snprintf(evil_name, sizeof(evil_name), "fi_ns://evil-%d", (int)getpid());
+	conf.addr_len = strlen(own_name) + 1;
+	for (unsigned int i = 0; i < DOMAINS; i++) {
+		conf.auto_progress = i & AUTO;
+		live_open_domain(&sides[i], &conf);
 	}
+	must(wf_addrstr_spell(name, evil_name, sizeof(evil_name)));
+	must(!shm_socket_listen(name, &evil.listener));
+	evil.spare = -1;
 }
 
 /* ---- the peer ---- */
 
-static void meet(void)
+static struct shm_hello hello_of(enum shm_hello_type type)
 {
 	struct shm_hello hello = {
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
-		.type = SHM_HELLO,
+		.type = (uint8_t)type,
 		.region_size = sizeof(struct shm_region),
 		.instance = 666,
 		.probe_addr = (uintptr_t)&evil.probe,
 		.probe_value = evil.probe,
 	};
-	struct shm_hello answer;
-	char name[SHM_NAME_MAX];
-	int fd, pass;
 
-	memset(&evil, 0, sizeof(evil));
-	evil.next = 1;
-	evil.reading = 1;
-	must(wf_addrstr_spell(name, v.name, sizeof(v.name)));
-	must(wf_addrstr_spell(hello.name, v.evil_name, sizeof(v.evil_name)));
+	must(wf_addrstr_spell(hello.name, evil_name, sizeof(evil_name)));
+	return hello;
+}
+
+/* The endpoint's packet, or none within the time. */
+static bool hear(struct shm_hello *hello, int *pass)
+{
+	struct pollfd wait = { .fd = evil.fd, .events = POLLIN };
+	int ret = -EAGAIN;
+
+	for (int i = 0; i < WAITS && ret == -EAGAIN; i++) {
+		live_drive(now);
+		if (now->conf.auto_progress)
+			(void)poll(&wait, 1, 1);
+		ret = shm_hello_recv(evil.fd, hello, pass);
+	}
+	return !ret;
+}
+
+/* It connects to the endpoint. */
+static bool ask(void)
+{
+	struct shm_hello hello = hello_of(SHM_HELLO), reply;
+	char name[SHM_NAME_MAX];
+	int fd, pass = -1;
+
+	must(wf_addrstr_spell(name, own_name, sizeof(own_name)));
 	must(!shm_socket_connect(name, &evil.fd));
 	must(!shm_region_new(&fd, &evil.region));
 	must(!shm_hello_send(evil.fd, &hello, fd));
 	(void)close(fd);
-	while (shm_hello_recv(evil.fd, &answer, &pass) == -EAGAIN)
-		drive();
-	must(answer.type == SHM_WELCOME);
+	return hear(&reply, &pass) && reply.type == SHM_WELCOME;
 }
 
-static uint8_t byte_of(struct input *in)
+/* The endpoint, which has something to send, connects to it. */
+static bool answer(void)
 {
-	if (!in->left)
-		return 0;
-	in->left--;
-	return *in->at++;
+	struct shm_hello hello, welcome = hello_of(SHM_WELCOME);
+	int pass = -1, ret = -EAGAIN;
+
+	(void)fi_inject(now->ep, "x", 1, now->peer);
+	for (int i = 0; i < WAITS && ret; i++) {
+		live_drive(now);
+		ret = shm_socket_accept(evil.listener, &evil.spare, &evil.fd);
+	}
+	if (ret) {
+		evil.fd = -1;
+		return false;
+	}
+	evil.out = 1;
+	if (!hear(&hello, &pass) || hello.type != SHM_HELLO ||
+		shm_region_map(pass, &evil.region)) {
+		if (pass >= 0)
+			(void)close(pass);
+		return false;
+	}
+	(void)close(pass);
+	return !shm_hello_send(evil.fd, &welcome, -1);
 }
 
-static uint64_t number_of(struct input *in, int bytes)
+static void part(void)
 {
-	uint64_t value = 0;
+	if (evil.fd >= 0)
+		shm_socket_close(evil.fd);
+	for (int i = 0; i < LAST_DRIVES; i++)
+		live_drive(now);
+	if (evil.region)
+		shm_region_unmap(evil.region);
+	evil.region = NULL;
+	evil.fd = -1;
+}
 
-	for (int i = 0; i < bytes; i++)
-		value |= (uint64_t)byte_of(in) << (8 * i);
-	return value;
+static bool meet(bool active)
+{
+	int listener = evil.listener, spare = evil.spare;
+
+	memset(&evil, 0, sizeof(evil));
+	evil.listener = listener;
+	evil.spare = spare;
+	evil.fd = -1;
+	evil.next = 1;
+	evil.reading = 1;
+	return active ? answer() : ask();
 }
 
 /* Ids that the endpoint gave out are what its records begin with. */
 static void learn(void)
 {
-	struct shm_reader r = { .lane = &evil.region->lane[1], .next = evil.reading };
+	struct shm_reader r = { .lane = &evil.region->lane[!evil.out],
+		.next = evil.reading };
 
 	while (shm_reader_head(&r)) {
 		const struct shm_slot *slot = shm_slot_at(r.lane, r.next++);
@@ -202,7 +200,7 @@ static uint64_t some_word(struct input *in)
 static void move_record(struct input *in)
 {
 	struct shm_writer w = {
-		.lane = &evil.region->lane[0], .next = evil.next, .pos = evil.pos
+		.lane = &evil.region->lane[evil.out], .next = evil.next, .pos = evil.pos
 	};
 	struct shm_slot *slot = shm_writer_slot(&w);
 	uint8_t kind = byte_of(in) % (SHM_REC_KINDS + 1), flags = byte_of(in);
@@ -244,84 +242,13 @@ static void move_poke(struct input *in)
 static void move_drive(struct input *in)
 {
 	(void)in;
-	drive();
+	live_drive(now);
 	learn();
 }
 
-static uint8_t *buffer(size_t len)
+static void move_live(struct input *in)
 {
-	uint8_t *buf = calloc(1, len + !len);
-
-	must(buf != NULL);
-	v.bufs[v.buf_count++] = buf;
-	return buf;
-}
-
-static size_t some_length(struct input *in)
-{
-	return number_of(in, 2) % BUF;
-}
-
-static void move_receive(struct input *in)
-{
-	size_t len = some_length(in);
-
-	(void)fi_trecv(
-		v.ep, buffer(len), len, NULL, FI_ADDR_UNSPEC, byte_of(in), 0xf, NULL);
-}
-
-static void move_receive_msg(struct input *in)
-{
-	size_t len = some_length(in);
-
-	(void)fi_recv(v.ep, buffer(len), len, NULL, FI_ADDR_UNSPEC, NULL);
-}
-
-static void move_send(struct input *in)
-{
-	size_t len = some_length(in);
-
-	(void)fi_tsend(v.ep, buffer(len), len, NULL, v.evil, byte_of(in), NULL);
-}
-
-static void move_write(struct input *in)
-{
-	size_t len = some_length(in);
-
-	(void)fi_write(v.ep, buffer(len), len, NULL, v.evil, 0, 1, NULL);
-}
-
-static void move_read(struct input *in)
-{
-	size_t len = some_length(in);
-
-	(void)fi_read(v.ep, buffer(len), len, NULL, v.evil, 0, 1, NULL);
-}
-
-/* What is over when it was written, and may come back when he closes his end. */
-static void move_inject(struct input *in)
-{
-	static const uint8_t bytes[4096];
-	size_t len = some_length(in) % sizeof(bytes);
-
-	(void)fi_tinject(v.ep, bytes, len, v.evil, byte_of(in));
-}
-
-static void move_inject_write(struct input *in)
-{
-	static const uint8_t bytes[256];
-
-	(void)fi_inject_write(v.ep, bytes, byte_of(in), v.evil, 0, 1);
-}
-
-/* Operands in front, results behind them. */
-static void move_fetch(struct input *in)
-{
-	size_t count = byte_of(in) % 32 + 1;
-	uint8_t *buf = buffer(2 * count * sizeof(uint64_t));
-
-	(void)fi_fetch_atomic(v.ep, buf, count, NULL, buf + count * sizeof(uint64_t),
-		NULL, v.evil, 0, 1, FI_UINT64, FI_SUM, NULL);
+	live_move(now, in);
 }
 
 static void (*const moves[])(struct input *in) = {
@@ -330,35 +257,27 @@ static void (*const moves[])(struct input *in) = {
 	move_record,
 	move_drive,
 	move_poke,
-	move_receive,
-	move_receive_msg,
-	move_send,
-	move_write,
-	move_read,
-	move_fetch,
-	move_inject,
-	move_inject_write,
+	move_live,
+	move_live,
+	move_live,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, size };
+	uint8_t choice = byte_of(&in);
 
-	if (!v.domain)
-		open_domain();
-	open_endpoint();
-	meet();
-	for (int i = 0; i < MOVES_MAX && in.left; i++)
-		moves[byte_of(&in) % WF_ARRAY_SIZE(moves)](&in);
-	drive();
-	shm_socket_close(evil.fd);
-	for (int i = 0; i < LAST_DRIVES; i++)
-		drive();
-	shm_region_unmap(evil.region);
-	must(!fi_close(&v.ep->fid));
-	must(!fi_close(&v.cq->fid));
-	must(!fi_close(&v.av->fid));
-	while (v.buf_count)
-		free(v.bufs[--v.buf_count]);
+	if (!now)
+		open_all();
+	now = &sides[choice & AUTO];
+	live_open(now, choice & SLEEPS);
+	live_open_ep(now, now->info);
+	must(fi_av_insert(now->av, evil_name, 1, &now->peer, 0, NULL) == 1);
+	if (meet(choice & ACTIVE))
+		for (int i = 0; i < MOVES_MAX && in.left; i++)
+			moves[byte_of(&in) % WF_ARRAY_SIZE(moves)](&in);
+	live_drive(now);
+	part();
+	live_close(now);
 	return 0;
 }

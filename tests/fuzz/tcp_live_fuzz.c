@@ -7,7 +7,8 @@
  * each operation completes once at most, and everything can be closed.
  *
  * The first byte chooses progress, sleeping, the type of endpoint and the side that
- * connects; then come moves.
+ * connects; then come moves. With LIVE_LNX the endpoint is one of lnx, which has a tcp
+ * endpoint as its member, alone or beside shared memory.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,14 @@ enum {
 
 /* Of the first byte. */
 enum { AUTO = 1, SLEEPS = 2, MSG = 4, ACTIVE = 8, ORDERLY = 16, DOMAINS = 4 };
+
+#ifdef LIVE_LNX
+#define LIVE_PROV  "lnx"
+#define LIVE_LINKS "tcp:lo|shm+tcp:lo"
+#else
+#define LIVE_PROV  "tcp"
+#define LIVE_LINKS NULL
+#endif
 
 struct fi_provider tcp_fi = { .name = "tcp" };
 
@@ -60,7 +69,7 @@ static void open_pep(unsigned int which)
 int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	struct live_conf conf = {
-		.prov = "tcp", .node = "127.0.0.1", .addr_format = FI_SOCKADDR_IN
+		.prov = LIVE_PROV, .node = "127.0.0.1", .addr_format = FI_SOCKADDR_IN
 	};
 	unsigned int i;
 
@@ -68,8 +77,14 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 	(void)argv;
 	/* So that short messages take all ways. */
 	(void)setenv("FI_TCP_RENDEZVOUS_SIZE", "4096", 0);
+	if (LIVE_LINKS)
+		(void)setenv("FI_LNX_PROV_LINKS", LIVE_LINKS, 0);
 	for (i = 0; i < DOMAINS; i++) {
-		conf.type = i & MSG / 2 ? FI_EP_MSG : FI_EP_RDM;
+		conf.type = FI_EP_RDM;
+		if (LIVE_LINKS)
+			conf.domain = i & MSG / 2 ? "lo" : "shm+lo";
+		else if (i & MSG / 2)
+			conf.type = FI_EP_MSG;
 		conf.auto_progress = i & AUTO;
 		conf.caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
 		if (conf.type == FI_EP_RDM)
@@ -245,7 +260,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	now.far = &side[which].far;
 	now.connects = 0;
 	live_open(now.live, choice & SLEEPS);
-	if (!(choice & MSG))
+	if (now.live->conf.type == FI_EP_RDM)
 		open_rdm(&in, choice & ACTIVE);
 	else if (choice & ACTIVE)
 		connect_msg_active(&in);
