@@ -188,6 +188,40 @@ static void strangers_raise_no_event(void **state)
 	close(fd);
 }
 
+static int open_impatient(void **state)
+{
+	int ret;
+
+	assert_int_equal(setenv("FI_TCP_CONNECT_TIMEOUT", "200", 1), 0);
+	ret = open_msg(state);
+	assert_int_equal(unsetenv("FI_TCP_CONNECT_TIMEOUT"), 0);
+	return ret;
+}
+
+/* A connection whose request does not come, or not all of it, ends after
+ * FI_TCP_CONNECT_TIMEOUT, and without an event. */
+static void silent_requests_are_dropped(void **state)
+{
+	static const char *const begun[] = { "", "03 00 0000" };
+	struct msg *msg = *state;
+
+	for (size_t i = 0; i < sizeof(begun) / sizeof(begun[0]); i++) {
+		int fd = raw_connect(&msg->t.name);
+		time_t end = now_s() + PATIENCE_S;
+		uint8_t buf[512];
+		uint32_t kind;
+
+		raw_hex(fd, begun[i]);
+		while (recv(fd, buf, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
+			assert_int_equal(
+				fi_eq_read(msg->t.eq, &kind, buf, sizeof(buf), 0),
+				-FI_EAGAIN);
+			assert_true(now_s() < end);
+		}
+		close(fd);
+	}
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, open_msg, close_msg)
 
 int main(void)
@@ -197,6 +231,8 @@ int main(void)
 		EACH(rejection_carries_data),
 		EACH(broken_records_shut_down),
 		EACH(strangers_raise_no_event),
+		cmocka_unit_test_setup_teardown(
+			silent_requests_are_dropped, open_impatient, close_msg),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
