@@ -379,6 +379,61 @@ static void deferred_remote_access(void)
 	close_work(&w);
 }
 
+static void wait_error(struct work *w, struct fid_cntr *cntr)
+{
+	struct fid_cq *cq = w->env.side[0].tx_cq;
+	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
+	struct fi_cq_err_entry entry;
+
+	while (!fi_cntr_readerr(cntr) && cf_now_ms() < deadline)
+		cf_progress();
+	CHECK_EQ(fi_cntr_readerr(cntr), 1);
+	cf_cq_wait_err(cq, &entry);
+}
+
+/* Work that fails counts at its completion counter alone; an operation of the endpoint
+ * that fails after it counts at the endpoint's. */
+static void failed_work_counts_where_it_belongs(void)
+{
+	static struct work w;
+	struct fi_rma_iov target;
+	struct fid_cntr *reads;
+	struct fi_op_rma op;
+	struct cf_side *from = &w.env.side[0];
+	struct cf_region region;
+	uint8_t local[64];
+
+	open_work(&w, FI_RMA);
+	reads = cf_new_cntr(&w.env, FI_WAIT_NONE);
+	CHECK_OK(fi_ep_bind(from->ep, &reads->fid, FI_READ));
+	cf_open_region(&w.env, 1, &region, NULL, 64, FI_REMOTE_READ);
+	w.iov[0] = (struct iovec){ local, sizeof(local) };
+	target = (struct fi_rma_iov){ region.addr, sizeof(local), region.key + 1 };
+	op = (struct fi_op_rma){ .ep = from->ep,
+		.msg = { .msg_iov = &w.iov[0],
+			.iov_count = 1,
+			.addr = from->peer,
+			.rma_iov = &target,
+			.rma_iov_count = 1,
+			.context = &w.contexts[0] } };
+	w.work[0].op_type = FI_OP_READ;
+	w.work[0].op.rma = &op;
+	CHECK_OK(queue(&w, 0));
+	CHECK_OK(fi_cntr_add(w.start, 1));
+	wait_error(&w, w.done);
+	CHECK_EQ(fi_cntr_readerr(reads), 0);
+	CF_RETRY(from->tx_cq, fi_read(from->ep, local, sizeof(local), NULL, from->peer,
+				      region.addr, region.key + 1, &w.contexts[1]));
+	wait_error(&w, reads);
+	CHECK_EQ(fi_cntr_readerr(w.done), 1);
+	CHECK_EQ(fi_cntr_read(reads), 0);
+	cf_close_region(&region);
+	CF_CLOSE(from->ep);
+	CF_CLOSE(reads);
+	from->ep = NULL;
+	close_work(&w);
+}
+
 static void deferred_atomic(void)
 {
 	static struct work w;
@@ -445,5 +500,7 @@ CF_SUITE(trigger,
 	CF_CASE(work_forms_a_chain, "TRG-004 TRG-005", FI_MSG | FI_TRIGGER),
 	CF_CASE(cancelled_work_never_starts, "TRG-007", FI_MSG | FI_TRIGGER),
 	CF_CASE(deferred_remote_access, "TRG-004 TRG-006", FI_RMA | FI_TRIGGER),
+	CF_CASE(failed_work_counts_where_it_belongs, "TRG-006 CNT-009",
+		FI_RMA | FI_TRIGGER),
 	CF_CASE(deferred_atomic, "TRG-004", FI_ATOMIC | FI_TRIGGER),
 	CF_CASE(bad_work_is_refused, "TRG-005 TRG-008", FI_MSG | FI_TRIGGER));
