@@ -44,11 +44,14 @@ esac
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 # Open MPI wants an interface that reaches other nodes, so not the loopback one.
 unset FI_TCP_IFACE
+# lnx answers where it is named, which an include list of Open MPI does not do.
+[ "$provider" != lnx ] || export FI_PROVIDER=lnx
 # One-sided communication by messages: the other ways of it pass our library by.
 options=(--oversubscribe --bind-to none
 	--mca pml cm --mca mtl ofi --mca mtl_ofi_provider_include "$provider"
 	--mca osc pt2pt --mca btl '^openib,ofi' --mca mpi_yield_when_idle 1)
 [ -z "${WEFT_LIB:-}" ] || options+=(-x LD_LIBRARY_PATH)
+[ "$provider" != lnx ] || options+=(-x FI_PROVIDER)
 read -ra more <<<"${MPI_OPTIONS:-}"
 options+=("${more[@]}")
 
