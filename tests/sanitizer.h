@@ -20,6 +20,16 @@
 #define THREAD_SANITIZER 0
 #endif
 
+/* Of LeakSanitizer, where it is linked: what is allocated from now on is no leak. For
+ * processes that end with objects open, on purpose. */
+void __lsan_disable(void) __attribute__((weak));
+
+static inline void sanitizer_allow_leaks(void)
+{
+	if (__lsan_disable)
+		__lsan_disable();
+}
+
 #define SANITIZED (ADDRESS_SANITIZER || THREAD_SANITIZER)
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../sanitizer.h"
 #include "suites.h"
 
 enum {
@@ -214,9 +215,12 @@ static void meet(struct cf_side *side, bool sends)
 static _Noreturn void be_sender(void)
 {
 	const struct plan *plan = stage.plan;
-	struct cf_side *side = open_sender();
+	struct cf_side *side;
 	int count;
 
+	if (plan->ending == EXIT)
+		sanitizer_allow_leaks();
+	side = open_sender();
 	if (plan->met)
 		meet(side, true);
 	count = send_all(side);

@@ -88,6 +88,20 @@ static void keep_error(struct wf_cq *cq, struct wf_cq_error *error)
 	free(old);
 }
 
+/* Data that an earlier call gave out, in an entry that the application reads into again
+ * without clearing it: no buffer of its own. */
+static bool is_kept(struct wf_cq *cq, const void *data)
+{
+	const struct wf_cq_error *kept;
+	bool same;
+
+	wf_lock(&cq->lock);
+	kept = cq->err_data;
+	same = kept && data == kept->data;
+	wf_unlock(&cq->lock);
+	return same;
+}
+
 ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t flags)
 {
 	struct wf_cq *cq = wf_cq_of(fid);
@@ -100,7 +114,8 @@ ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t 
 	(void)flags; /* none are defined */
 	if (!atomic_load_explicit(&cq->error_count, memory_order_relaxed))
 		return -FI_EAGAIN;
-	if (sized && buf->err_data_size && buf->err_data) {
+	if (sized && buf->err_data_size && buf->err_data &&
+		!is_kept(cq, buf->err_data)) {
 		user_data = buf->err_data;
 		user_size = buf->err_data_size;
 	}

@@ -139,6 +139,24 @@ static void test_library_pointer(void **state)
 	assert_int_equal(fi_close(&cq->fid.fid), 0);
 }
 
+/* An entry that is read into again, as the call left it, has no buffer of the caller's:
+ * the data that it points to go with the call. */
+static void test_entry_read_into_again(void **state)
+{
+	struct wf_cq *cq = open_cq(*state, FI_VERSION(2, 0));
+	struct fi_cq_err_entry got = { 0 }, few = { .err = 1, .err_data_size = 2 };
+
+	few.err_data = (void *)data;
+	assert_int_equal(wf_cq_write_err(cq, &few), 0);
+	put(cq, true);
+	assert_int_equal(fi_cq_readerr(&cq->fid, &got, 0), 1);
+	assert_int_equal(got.err_data_size, 2);
+	assert_int_equal(fi_cq_readerr(&cq->fid, &got, 0), 1);
+	assert_int_equal(got.err_data_size, sizeof(data));
+	assert_memory_equal(got.err_data, data, sizeof(data));
+	assert_int_equal(fi_close(&cq->fid.fid), 0);
+}
+
 /* CQ-050 */
 static void test_max_err_data(void **state)
 {
@@ -177,6 +195,7 @@ int main(void)
 		DOMAIN_TEST(test_entry_size),
 		DOMAIN_TEST(test_user_buffer),
 		DOMAIN_TEST(test_library_pointer),
+		DOMAIN_TEST(test_entry_read_into_again),
 		DOMAIN_TEST(test_max_err_data),
 		DOMAIN_TEST(test_strerror),
 	};
