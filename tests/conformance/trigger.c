@@ -383,7 +383,7 @@ static void wait_error(struct work *w, struct fid_cntr *cntr)
 {
 	struct fid_cq *cq = w->env.side[0].tx_cq;
 	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
-	struct fi_cq_err_entry entry;
+	struct fi_cq_err_entry entry = { 0 };
 
 	while (!fi_cntr_readerr(cntr) && cf_now_ms() < deadline)
 		cf_progress();
