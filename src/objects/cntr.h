@@ -34,7 +34,7 @@ struct wf_cntr {
 	atomic_int refs; /* endpoints, regions, poll sets and exports */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
-	struct wf_patience patience; /* of those who poll it */
+	struct wf_patience patience; /* of the threads that poll it */
 	struct wf_counted_cntr counted;
 	struct wf_list work;      /* that waits for us, by threshold; see trigger.h */
 	struct wf_list work_link; /* of the domain's list while @work is not empty */

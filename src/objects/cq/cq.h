@@ -49,7 +49,7 @@ struct wf_cq {
 	atomic_int refs;      /* endpoints, contexts, poll sets and exports */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
-	struct wf_patience patience; /* of those who poll it */
+	struct wf_patience patience; /* of the threads that poll it */
 };
 
 static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)

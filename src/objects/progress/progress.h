@@ -120,7 +120,7 @@ static inline void wf_progress_found_part(struct wf_progress *item)
 }
 
 /* Has something moved in @item, or in one of the list, since this was asked last, or
- * not long ago? For those who poll in vain. */
+ * not long ago? For threads that poll in vain. */
 bool wf_progress_moved(struct wf_progress *item);
 bool wf_progress_list_moved(struct wf_progress_list *list);
 

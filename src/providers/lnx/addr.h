@@ -23,8 +23,8 @@ struct lnx_addr {
 	uint8_t room[LNX_NAME_LEN];
 };
 
-/* The format in which @link answers who asks for @asked: FI_SOCKADDR_IP, say, is that
- * of its first IP member. False: none. */
+/* The format of @link's addresses for hints that ask for @asked: FI_SOCKADDR_IP, say,
+ * is that of its first IP member. False: none. */
 bool lnx_addr_format(const struct lnx_link *link, uint32_t asked, uint32_t *ret_format);
 
 /* The @len bytes at @addr, as seen from @link. False: no address in @format, or one

@@ -178,7 +178,8 @@ static void test_subset(void **state)
 	assert_int_equal(fi_close(&stx->fid), 0);
 }
 
-/* As many endpoints as the domain says, and the context may go before them (SHC-011). */
+/* As many endpoints as the domain says, and the context may go before them (SHC-011).
+ */
 static void test_users(void **state)
 {
 	struct domain_fixture *f = *state;
