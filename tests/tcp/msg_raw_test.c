@@ -155,6 +155,21 @@ static void broken_records_shut_down(void **state)
 	}
 }
 
+/* The endpoint closes the connection, or answers it, and the EQ stays empty. */
+static void ends_without_event(struct msg *msg, int fd)
+{
+	time_t end = now_s() + PATIENCE_S;
+	uint8_t buf[512];
+	uint32_t kind;
+
+	while (recv(fd, buf, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
+		assert_int_equal(
+			fi_eq_read(msg->t.eq, &kind, buf, sizeof(buf), 0), -FI_EAGAIN);
+		assert_true(now_s() < end);
+	}
+	close(fd);
+}
+
 static void strangers_raise_no_event(void **state)
 {
 	static const char *const texts[] = {
@@ -169,19 +184,9 @@ static void strangers_raise_no_event(void **state)
 	int fd;
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
-		uint8_t buf[512];
-		uint32_t kind;
-		time_t end = now_s() + PATIENCE_S;
-
 		fd = raw_connect(&msg->t.name);
 		raw_hex(fd, texts[i]);
-		while (recv(fd, buf, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
-			assert_int_equal(
-				fi_eq_read(msg->t.eq, &kind, buf, sizeof(buf), 0),
-				-FI_EAGAIN);
-			assert_true(now_s() < end);
-		}
-		close(fd);
+		ends_without_event(msg, fd);
 	}
 	ep = connected(msg, &fd);
 	assert_int_equal(fi_close(&ep->fid), 0);
@@ -207,18 +212,9 @@ static void silent_requests_are_dropped(void **state)
 
 	for (size_t i = 0; i < sizeof(begun) / sizeof(begun[0]); i++) {
 		int fd = raw_connect(&msg->t.name);
-		time_t end = now_s() + PATIENCE_S;
-		uint8_t buf[512];
-		uint32_t kind;
 
 		raw_hex(fd, begun[i]);
-		while (recv(fd, buf, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN) {
-			assert_int_equal(
-				fi_eq_read(msg->t.eq, &kind, buf, sizeof(buf), 0),
-				-FI_EAGAIN);
-			assert_true(now_s() < end);
-		}
-		close(fd);
+		ends_without_event(msg, fd);
 	}
 }
 
