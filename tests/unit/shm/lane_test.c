@@ -53,20 +53,6 @@ static void acknowledgements_of_a_full_lane(void **state)
 
 /* ---- fences ---- */
 
-static void post_fenced_write(struct raw *raw)
-{
-	static uint64_t value;
-	struct iovec iov = { &value, sizeof(value) };
-	struct fi_rma_iov there = { .len = sizeof(value), .key = RAW_KEY };
-	struct fi_msg_rma msg = { .msg_iov = &iov,
-		.iov_count = 1,
-		.addr = raw->peer,
-		.rma_iov = &there,
-		.rma_iov_count = 1 };
-
-	assert_int_equal(fi_writemsg(raw->ep, &msg, FI_FENCE), 0);
-}
-
 /* Clear the message to be sent, and read it. Nothing overtakes it. */
 static void take_stream(struct raw *raw, size_t len)
 {
@@ -110,7 +96,7 @@ static void fenced_behind_a_stream(void **state)
 	raw_open(&raw, FI_WAIT_NONE);
 	assert_int_equal(
 		fi_tsend(raw.ep, large, sizeof(large), NULL, raw.peer, 7, NULL), 0);
-	post_fenced_write(&raw);
+	raw_post_write(&raw, FI_FENCE);
 	take_stream(&raw, LEN);
 	assert_int_equal(raw.completions, 1);
 	raw_drive(&raw);

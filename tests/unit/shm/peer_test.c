@@ -12,20 +12,6 @@ enum { UNEXPECTED_LIMIT = 4 << 20 };
 
 /* ---- operations of the endpoint ---- */
 
-static void post_write(struct raw *raw, uint64_t flags)
-{
-	static uint64_t value;
-	struct iovec iov = { &value, sizeof(value) };
-	struct fi_rma_iov there = { .len = sizeof(value), .key = RAW_KEY };
-	struct fi_msg_rma msg = { .msg_iov = &iov,
-		.iov_count = 1,
-		.addr = raw->peer,
-		.rma_iov = &there,
-		.rma_iov_count = 1 };
-
-	assert_int_equal(fi_writemsg(raw->ep, &msg, flags | FI_COMPLETION), 0);
-}
-
 /* The id of the request that comes next. */
 static uint64_t take_request(struct raw *raw, uint8_t kind)
 {
@@ -54,7 +40,7 @@ static void writes_wait_for_the_peer(void **state)
 	(void)state;
 	raw_open(&raw, FI_WAIT_NONE);
 	for (unsigned int i = 0; i < WF_ARRAY_SIZE(levels); i++) {
-		post_write(&raw, levels[i]);
+		raw_post_write(&raw, levels[i] | FI_COMPLETION);
 		raw_drive(&raw);
 		assert_int_equal(raw.completions, i);
 		acknowledge(&raw, take_request(&raw, SHM_REC_WRITE));
@@ -71,11 +57,11 @@ static void an_answer_twice(void **state)
 
 	(void)state;
 	raw_open(&raw, FI_WAIT_NONE);
-	post_write(&raw, FI_DELIVERY_COMPLETE);
+	raw_post_write(&raw, FI_DELIVERY_COMPLETE | FI_COMPLETION);
 	first = take_request(&raw, SHM_REC_WRITE);
 	acknowledge(&raw, first);
 	assert_int_equal(raw.completions, 1);
-	post_write(&raw, FI_DELIVERY_COMPLETE);
+	raw_post_write(&raw, FI_DELIVERY_COMPLETE | FI_COMPLETION);
 	second = take_request(&raw, SHM_REC_WRITE);
 	assert_int_not_equal(first, second);
 	assert_true(raw_put(&raw, SHM_REC_ACK, 0, 0, &first, sizeof(first)));

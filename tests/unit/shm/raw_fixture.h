@@ -230,4 +230,19 @@ static inline unsigned int raw_woken(struct raw *raw)
 	return count;
 }
 
+/* A write of 8 bytes to the test's region; it is answered by hand. */
+static inline void raw_post_write(struct raw *raw, uint64_t flags)
+{
+	static uint64_t value;
+	struct iovec iov = { &value, sizeof(value) };
+	struct fi_rma_iov there = { .len = sizeof(value), .key = RAW_KEY };
+	struct fi_msg_rma msg = { .msg_iov = &iov,
+		.iov_count = 1,
+		.addr = raw->peer,
+		.rma_iov = &there,
+		.rma_iov_count = 1 };
+
+	assert_int_equal(fi_writemsg(raw->ep, &msg, flags), 0);
+}
+
 #endif
