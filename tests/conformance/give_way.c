@@ -56,4 +56,33 @@ static void pollers_give_way(void)
 	cf_close(&env);
 }
 
-CF_SUITE(give_way, CF_CASE(pollers_give_way, "THR-007", FI_MSG));
+/* The target of reads has no completions of its own and is busy all the same: each
+ * time slice that it gave up would be a delay for its peer. */
+static void a_target_keeps_the_processor(void)
+{
+	enum { ROUNDS = 3000 };
+	struct cf_options options = { .caps = FI_RMA, .split_cqs = true };
+	struct fi_cq_data_entry entry;
+	struct cf_region region;
+	struct cf_side *from;
+	struct cf_env env;
+	uint64_t word = 7;
+
+	cf_open_pair(&env, &options);
+	cf_open_region(&env, 1, &region, NULL, sizeof(word), FI_REMOTE_READ);
+	from = &env.side[0];
+	atomic_store(&yields, 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		CF_RETRY(from->tx_cq,
+			fi_read(from->ep, &word, sizeof(word), NULL, from->peer,
+				region.addr, region.key, NULL));
+		while (fi_cq_read(from->tx_cq, &entry, 1) == -FI_EAGAIN)
+			read_queue(&env.side[1].rx_cq->fid);
+	}
+	CHECK_EQ(atomic_load(&yields), 0);
+	cf_close_region(&region);
+	cf_close(&env);
+}
+
+CF_SUITE(give_way, CF_CASE(pollers_give_way, "THR-007", FI_MSG),
+	CF_CASE(a_target_keeps_the_processor, "THR-007", FI_RMA));

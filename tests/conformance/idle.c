@@ -4,7 +4,7 @@
 
 enum {
 	COUNT = 20,
-	REST = 20000, /* reads of a queue after which its endpoints count as idle */
+	REST = 4000, /* reads of a queue after which its endpoints count as idle */
 };
 
 static const struct cf_options no_options;

@@ -232,8 +232,8 @@ bool wf_progress_moved(struct wf_progress *item)
 {
 	unsigned int quiet, once = 1;
 
-	if (item->moved)
-		return item->moved(item);
+	if (item->moved && item->moved(item))
+		return true;
 	quiet = atomic_load_explicit(&item->quiet, memory_order_relaxed);
 	/* Only once, where no run counts on. */
 	if (quiet == once)

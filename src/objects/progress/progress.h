@@ -26,8 +26,8 @@ struct wf_progress {
 	 * False: there is work now, do not sleep. NULL: nothing to prepare. */
 	bool (*arm)(struct wf_progress *item);
 
-	/* Has something moved since this was asked last, or in the last few runs?
-	 * NULL: @quiet tells. */
+	/* Has something moved since this was asked last, or in the last few runs, that
+	 * @quiet does not tell of? May be NULL. The list's lock is held. */
 	bool (*moved)(struct wf_progress *item);
 
 	/* Runs since something was found, that one included: counted by run() of items

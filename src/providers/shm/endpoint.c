@@ -36,6 +36,7 @@ static int shm_enable(struct wf_ep *wf)
 
 	/* Peers are told when the connection is made, so that those who never sleep
 	 * are never asked whether they do. */
+	wf->progress.moved = shm_progress_moved;
 	ep->sleeps = wf_ep_may_sleep(wf);
 	ep->threaded = wf->domain->progress == FI_PROGRESS_AUTO || wf->domain->thread;
 	ep->tx_size = wf->info->tx_attr->size;

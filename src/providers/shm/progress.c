@@ -156,6 +156,24 @@ static __attribute__((noinline)) void chores(struct shm_ep *ep)
 		     !wf_list_empty(&ep->failed);
 }
 
+/* A reader that completes nothing, such as the target of atomics, has moved all the
+ * same: its ring tells, so that the way of each record pays nothing for it. */
+bool shm_progress_moved(struct wf_progress *item)
+{
+	struct shm_ep *ep = shm_ep_of(wf_container_of(item, struct wf_ep, progress));
+	uint32_t read = 0;
+	bool moved;
+
+	if (!wf_trylock(&ep->ep.lock))
+		return false;
+	for (uint32_t i = 0; i < ep->hot; i++)
+		read += ep->conns[i]->in.next;
+	moved = read != ep->read_before;
+	ep->read_before = read;
+	wf_unlock(&ep->ep.lock);
+	return moved;
+}
+
 void shm_progress(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);

@@ -61,12 +61,13 @@ struct shm_ep {
 	/* Progress calls from one look at the sockets to the next, and left of them. */
 	uint32_t look_calls, look_left;
 	uint64_t look_ns, glance_ns; /* when that was, by two clocks */
-	bool chores;                 /* one of these lists may have something */
-	struct wf_list failed;       /* to be taken down, by failed_link */
-	struct wf_list dead;  /* to be freed at the end of progress, by failed_link */
-	struct wf_list dirty; /* have something to send, by dirty_link */
-	struct wf_list pulls; /* read from peers' memory, by link */
-	size_t unexp_bytes;   /* of all messages that wait, also of lost peers */
+	uint32_t read_before;  /* records of hot connections: shm_progress_moved */
+	bool chores;           /* one of these lists may have something */
+	struct wf_list failed; /* to be taken down, by failed_link */
+	struct wf_list dead;   /* to be freed at the end of progress, by failed_link */
+	struct wf_list dirty;  /* have something to send, by dirty_link */
+	struct wf_list pulls;  /* read from peers' memory, by link */
+	size_t unexp_bytes;    /* of all messages that wait, also of lost peers */
 	size_t tx_pending, tx_size;
 	struct wf_pool tx_pool;
 
@@ -104,6 +105,8 @@ ssize_t shm_start(struct wf_ep *ep, struct wf_op *op);
 
 /* progress.c; ep.lock held. */
 void shm_progress(struct wf_ep *ep);
+/* As of struct wf_progress; takes ep.lock, if it is free. */
+bool shm_progress_moved(struct wf_progress *item);
 int shm_watch_add(struct shm_ep *ep, struct shm_watch *watch, uint32_t events);
 /* And close it. */
 void shm_watch_close(struct shm_ep *ep, struct shm_watch *watch);
