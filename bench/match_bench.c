@@ -51,7 +51,7 @@ struct bench {
 /* The owner's share of the work: an entry from a pool, its fields filled in, and in the
  * end a completion like fi_cq_tagged_entry. */
 static struct receive pool[16], *pool_free;
-static struct wf_names names;
+static struct wf_handles names;
 static struct wf_pool messages;
 static size_t messages_kept;
 static uint32_t message_free;
@@ -118,12 +118,12 @@ static uint32_t message_new(void)
 
 	if (!msg)
 		abort();
-	return wf_pool_name(&names, msg);
+	return wf_pool_handle(&names, msg);
 }
 
 static void owner_init(void)
 {
-	wf_pool_init_named(&messages, sizeof(struct message), &messages_kept, &names);
+	wf_pool_init_handles(&messages, sizeof(struct message), &messages_kept, &names);
 	for (size_t i = 0; i < WF_ARRAY_SIZE(pool); i++) {
 		owner_put(&pool[i].entry);
 		owner_drop(message_new());

@@ -78,7 +78,7 @@ bool wf_layers_begin_with(const struct wf_layers *layers, const struct wf_layers
 
 /* Layers are not terminated by a NUL, but every text that holds them is, and no
  * prefix contains the ";" or "," that follows a layer. */
-static bool upside_down(const struct wf_layers *layers)
+static bool in_wrong_order(const struct wf_layers *layers)
 {
 	return layers->count == 2 &&
 	       wf_prov_kind(layers->layer[0].text) == WF_PROV_UTIL &&
@@ -103,7 +103,7 @@ bool wf_layers_parse(const char *text, size_t len, struct wf_layers *layers)
 			break;
 		text = stop + 1;
 	}
-	if (upside_down(layers)) {
+	if (in_wrong_order(layers)) {
 		struct wf_layer util = layers->layer[0];
 
 		layers->layer[0] = layers->layer[1];

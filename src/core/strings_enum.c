@@ -8,11 +8,11 @@
 
 #define NAMES(id, ...)                                                                 \
 	static const struct wf_name id##_rows[] = __VA_ARGS__;                         \
-	const struct wf_names wf_names_##id = { id##_rows, WF_ARRAY_SIZE(id##_rows),   \
+	const struct wf_handles wf_names_##id = { id##_rows, WF_ARRAY_SIZE(id##_rows), \
 		false }
 #define NAMES_OPEN(id, ...)                                                            \
 	static const struct wf_name id##_rows[] = __VA_ARGS__;                         \
-	const struct wf_names wf_names_##id = { id##_rows, WF_ARRAY_SIZE(id##_rows),   \
+	const struct wf_handles wf_names_##id = { id##_rows, WF_ARRAY_SIZE(id##_rows), \
 		true }
 #define N WF_NAME
 
@@ -125,7 +125,7 @@ NAMES(log_subsys, {
 });
 /* clang-format on */
 
-const char *wf_enum_name(const struct wf_names *names, uint32_t value)
+const char *wf_enum_name(const struct wf_handles *names, uint32_t value)
 {
 	size_t i;
 

@@ -5,7 +5,7 @@
 
 #define FLAGS(id, ...)                                                                 \
 	static const struct wf_name id##_rows[] = __VA_ARGS__;                         \
-	const struct wf_names wf_flags_##id = { id##_rows, WF_ARRAY_SIZE(id##_rows),   \
+	const struct wf_handles wf_flags_##id = { id##_rows, WF_ARRAY_SIZE(id##_rows), \
 		false }
 #define N WF_NAME
 
@@ -72,7 +72,8 @@ FLAGS(open, {
 });
 /* clang-format on */
 
-void wf_flags_print(struct wf_strbuf *sb, const struct wf_names *names, uint64_t flags)
+void wf_flags_print(
+	struct wf_strbuf *sb, const struct wf_handles *names, uint64_t flags)
 {
 	const char *separator = "";
 	size_t i;

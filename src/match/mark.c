@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "match/mark.h"
 
-/* Marks are objects of a pool like messages, and their nodes have names like these: the
- * second one is so many words behind the first. */
+/* Marks are objects of a pool like messages, and their nodes have handles like these:
+ * the second one is so many words behind the first. */
 enum { OF_WORDS = offsetof(struct wf_match_mark, of) / sizeof(uint64_t) };
 
 struct wf_match_marks {
 	struct wf_pool pool;
 	size_t kept;
-	struct wf_match_tight of; /* by the name of the message */
+	struct wf_match_compact of; /* by the name of the message */
 };
 
 static struct wf_match_marks *marks_new(struct wf_match *m)
@@ -18,25 +18,25 @@ static struct wf_match_marks *marks_new(struct wf_match *m)
 	if (!marks)
 		return NULL;
 	marks->kept = 0;
-	wf_pool_init_named(
-		&marks->pool, sizeof(struct wf_match_mark), &marks->kept, m->names);
-	marks->of.names = m->names;
-	wf_match_tight_init(&marks->of, 0, false);
+	wf_pool_init_handles(
+		&marks->pool, sizeof(struct wf_match_mark), &marks->kept, m->handles);
+	marks->of.handles = m->handles;
+	wf_match_compact_init(&marks->of, 0, false);
 	return m->marks = marks;
 }
 
-static void file(struct wf_match_tight *table, uint32_t link)
+static void file(struct wf_match_compact *table, uint32_t link)
 {
-	struct wf_match_tight_node *node = wf_pool_at(table->names, link);
+	struct wf_match_compact_node *node = wf_pool_at(table->handles, link);
 
-	wf_match_tight_add(table, link,
-		wf_match_tight_hash(table, node->tag, wf_match_tight_addr(node)));
+	wf_match_compact_add(table, link,
+		wf_match_compact_hash(table, node->tag, wf_match_compact_addr(node)));
 }
 
-static void unfile(struct wf_match_tight *table, struct wf_match_tight_node *node)
+static void unfile(struct wf_match_compact *table, struct wf_match_compact_node *node)
 {
-	wf_match_tight_remove(table, wf_pool_name(table->names, node),
-		wf_match_tight_hash(table, node->tag, wf_match_tight_addr(node)));
+	wf_match_compact_remove(table, wf_pool_handle(table->handles, node),
+		wf_match_compact_hash(table, node->tag, wf_match_compact_addr(node)));
 }
 
 bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
@@ -47,7 +47,7 @@ bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t ms
 
 	if (wf_unlikely(!mark))
 		return false;
-	id = wf_pool_name(m->names, mark);
+	id = wf_pool_handle(m->handles, mark);
 	mark->node = wf_match_message_at(m, msg)->node;
 	mark->of.tag = msg;
 	mark->of.addr = 0;
@@ -60,12 +60,12 @@ bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t ms
 
 static struct wf_match_mark *mark_of(const struct wf_match *m, uint32_t of)
 {
-	return wf_container_of(wf_pool_at(m->names, of), struct wf_match_mark, of);
+	return wf_container_of(wf_pool_at(m->handles, of), struct wf_match_mark, of);
 }
 
 struct wf_match_mark *wf_match_mark_any(const struct wf_match *m, uint32_t msg)
 {
-	uint32_t of = m->marks ? wf_match_tight_find(&m->marks->of, msg, 0) : 0;
+	uint32_t of = m->marks ? wf_match_compact_find(&m->marks->of, msg, 0) : 0;
 
 	return of ? mark_of(m, of) : NULL;
 }
@@ -94,7 +94,7 @@ void wf_match_marks_done(struct wf_match *m)
 {
 	if (!m->marks)
 		return;
-	wf_match_tight_done(&m->marks->of);
+	wf_match_compact_done(&m->marks->of);
 	wf_pool_done(&m->marks->pool);
 	free(m->marks);
 	m->marks = NULL;

@@ -6,8 +6,8 @@
 
 /* The place of a message in an index that it has no room for: all but the first. */
 struct wf_match_mark {
-	struct wf_match_tight_node node;
-	struct wf_match_tight_node of; /* among the marks of its message */
+	struct wf_match_compact_node node;
+	struct wf_match_compact_node of; /* among the marks of its message */
 	struct wf_match_index *index;
 	uint32_t message;
 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "match/seed.h"
-#include "match/sides.h"
+#include "match/halves.h"
 
-void wf_match_init(struct wf_match *m, struct wf_names *names)
+void wf_match_init(struct wf_match *m, struct wf_handles *handles)
 {
 	wf_match_seed_once();
-	*m = (struct wf_match){ .names = names };
+	*m = (struct wf_match){ .handles = handles };
 	wf_match_posted_init(m);
 	wf_match_unexpected_init(m);
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "match/table.h"
-#include "match/tight.h"
+#include "match/compact.h"
 #include "sys/compiler.h"
 #include "sys/list.h"
 
@@ -15,7 +15,7 @@
  * The matching engine: posted receives on one side, unexpected messages on the other.
  * It moves no data and knows no fids; its user embeds an entry in whatever stands for a
  * receive. What stands for a message begins with a smaller one, is an object of a pool
- * with names (sys/pool.h), and is spoken of by its name there, a uint32_t: 0 is none.
+ * with handles (sys/pool.h), and is referred to by its handle, a uint32_t: 0 is none.
  * A receive matches a message when
  *
  *	(receive tag | ignore) == (message tag | ignore)
@@ -75,8 +75,8 @@ struct wf_match_entry {
 
 /* The same for a message. There may be millions, so it is small. */
 struct wf_match_message {
-	struct wf_match_tight_node node; /* in the first index; after 0: not there */
-	uint32_t older, newer;           /* in order of arrival */
+	struct wf_match_compact_node node; /* in the first index; after 0: not there */
+	uint32_t older, newer;             /* in order of arrival */
 };
 
 /* Posted receives of one (ignore, directed or not) pair. */
@@ -90,7 +90,7 @@ struct wf_match_index {
 	struct wf_list item; /* in wf_match.indexes */
 	uint32_t last;       /* of the messages that it has passed; 0: none */
 	uint64_t used;       /* wf_match.stamp at its latest use */
-	struct wf_match_tight table;
+	struct wf_match_compact table;
 };
 
 struct wf_match {
@@ -105,7 +105,7 @@ struct wf_match {
 	struct wf_list beside; /* of node.ring: a few, and those that found no group */
 
 	/* Unexpected messages. The list is the truth, the indexes are lazy. */
-	struct wf_names *names;
+	struct wf_handles *handles;
 	uint64_t unexpected_count, unspec_count;
 	uint32_t oldest, latest;
 	struct wf_list indexes; /* latest used first */
@@ -123,8 +123,8 @@ static_assert(sizeof(struct wf_match) <= 640, "an idle engine stays small");
 static_assert(sizeof(struct wf_match_entry) <= 88, "embedded in every receive");
 static_assert(sizeof(struct wf_match_message) == 32, "embedded in every message");
 
-/* @names is that of the messages, and lasts longer. */
-void wf_match_init(struct wf_match *m, struct wf_names *names);
+/* @handles is that of the messages, and lasts longer. */
+void wf_match_init(struct wf_match *m, struct wf_handles *handles);
 
 /* Frees what the engine allocated. Entries still in it are forgotten, not touched. */
 void wf_match_done(struct wf_match *m);
@@ -169,7 +169,7 @@ static inline bool wf_match_addr_fits(uint64_t addr)
 static inline struct wf_match_message *wf_match_message_at(
 	const struct wf_match *m, uint32_t msg)
 {
-	return wf_pool_at(m->names, msg);
+	return wf_pool_at(m->handles, msg);
 }
 
 /* Add a message behind all others. @addr fits, or is WF_MATCH_ANY. */
@@ -207,7 +207,7 @@ static inline uint64_t wf_match_tag(const struct wf_match_message *msg)
 
 static inline uint64_t wf_match_addr(const struct wf_match_message *msg)
 {
-	return wf_match_tight_addr(&msg->node);
+	return wf_match_compact_addr(&msg->node);
 }
 
 /* The source of a message queued without one is now known; it keeps its place in the

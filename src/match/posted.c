@@ -10,7 +10,7 @@
  * a list beside them (posted.h).
  */
 #include "match/posted.h"
-#include "match/sides.h"
+#include "match/halves.h"
 
 static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 	struct wf_match_group *g, uint64_t ignore, bool directed)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The text of a hash table, for two kinds of links: pointers (table.h), and the names
- * of 32 bits that sys/pool.h has for objects (tight.h). No guard: it is included once
- * for each, behind table_is.h or tight_is.h, which define
+ * The text of a hash table, for two kinds of links: pointers (table.h), and the handles
+ * of 32 bits that sys/pool.h has for objects (compact.h). No guard: it is included once
+ * for each, behind table_is.h or compact_is.h, which define
  *
  *   T(name)            the names: struct T(), T(_find)() ...
  *   T_NODE             things, with the members tag, addr and next

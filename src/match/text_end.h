@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What table_is.h and tight_is.h define. */
+/* What table_is.h and compact_is.h define. */
 #undef T
 #undef T_NODE
 #undef T_LINK

@@ -23,7 +23,7 @@
  * Before sources become known they retreat to before the oldest such message.
  */
 #include "match/mark.h"
-#include "match/sides.h"
+#include "match/halves.h"
 
 /* So few messages are searched one by one. */
 #define SHORT 4
@@ -44,9 +44,9 @@ static struct wf_match_message *at(const struct wf_match *m, uint32_t msg)
 	return wf_match_message_at(m, msg);
 }
 
-static struct wf_match_message *look(struct wf_names_view view, uint32_t msg)
+static struct wf_match_message *look(struct wf_handles_view view, uint32_t msg)
 {
-	return wf_pool_look(view, msg);
+	return wf_pool_view_at(view, msg);
 }
 
 static bool is_directed(const struct wf_match_index *x)
@@ -84,7 +84,7 @@ void wf_match_unexpected_init(struct wf_match *m)
 
 static void index_free(struct wf_match *m, struct wf_match_index *x)
 {
-	wf_match_tight_done(&x->table);
+	wf_match_compact_done(&x->table);
 	m->index_count--;
 	if (x == &m->first) {
 		first_unused(m);
@@ -112,17 +112,18 @@ static inline bool in_first(const struct wf_match_message *msg)
 static inline uint32_t first_hash(
 	const struct wf_match *m, const struct wf_match_message *msg)
 {
-	return wf_match_tight_hash(
+	return wf_match_compact_hash(
 		&m->first.table, wf_match_tag(msg), wf_match_addr(msg));
 }
 
 static void first_drop(struct wf_match *m, uint32_t msg)
 {
 	struct wf_match_message *message = at(m, msg);
-	uint32_t hash =
-		wf_match_tight_needs_hash(&message->node) ? first_hash(m, message) : 0;
+	uint32_t hash = wf_match_compact_needs_hash(&message->node)
+				? first_hash(m, message)
+				: 0;
 
-	wf_match_tight_remove(&m->first.table, msg, hash);
+	wf_match_compact_remove(&m->first.table, msg, hash);
 	message->node.after = 0;
 }
 
@@ -132,7 +133,7 @@ static bool file(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
 	if (wf_unlikely(x != &m->first))
 		return wf_match_mark_add(m, x, msg);
-	wf_match_tight_add(&x->table, msg, first_hash(m, at(m, msg)));
+	wf_match_compact_add(&x->table, msg, first_hash(m, at(m, msg)));
 	return true;
 }
 
@@ -212,8 +213,8 @@ static struct wf_match_index *index_add(
 	x = index_new(m);
 	if (!x)
 		return NULL;
-	x->table.names = m->names;
-	wf_match_tight_init(&x->table, ignore, directed);
+	x->table.handles = m->handles;
+	wf_match_compact_init(&x->table, ignore, directed);
 	x->last = 0;
 	wf_list_insert_after(&m->indexes, &x->item);
 	m->index_count++;
@@ -255,7 +256,7 @@ static bool matches(const struct wf_match_message *msg, uint64_t tag, uint64_t i
 static __attribute__((noinline)) uint32_t scan(const struct wf_match *m, uint32_t from,
 	uint64_t tag, uint64_t ignore, uint64_t addr)
 {
-	struct wf_names_view view = wf_names_view(m->names);
+	struct wf_handles_view view = wf_handles_view(m->handles);
 	const struct wf_match_message *message;
 
 	for (uint32_t msg = from; msg; msg = message->newer) {
@@ -288,7 +289,8 @@ static uint32_t found(
 
 	if (x == &m->first)
 		return link;
-	mark = wf_container_of(wf_pool_at(m->names, link), struct wf_match_mark, node);
+	mark = wf_container_of(
+		wf_pool_at(m->handles, link), struct wf_match_mark, node);
 	return mark->message;
 }
 
@@ -296,7 +298,7 @@ static uint32_t found(
 static inline uint32_t search_behind(
 	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
 {
-	struct wf_names_view view = wf_names_view(m->names);
+	struct wf_handles_view view = wf_handles_view(m->handles);
 	uint32_t msg = x->last ? look(view, x->last)->newer : m->oldest;
 
 	if (!msg || matches(look(view, msg), tag, x->table.ignore, addr))
@@ -308,7 +310,7 @@ static inline uint32_t search_behind(
 static __attribute__((noinline)) uint32_t search_bucket(struct wf_match *m,
 	struct wf_match_index *x, uint64_t tag, uint64_t addr, uint32_t link)
 {
-	link = wf_match_tight_look(&x->table, &link, tag, addr);
+	link = wf_match_compact_look(&x->table, &link, tag, addr);
 	return link ? found(m, x, link) : search_behind(m, x, tag, addr);
 }
 
@@ -319,8 +321,8 @@ static inline uint32_t search(
 
 	x->used = m->stamp;
 	if (x->table.keys) {
-		hash = wf_match_tight_hash(&x->table, tag, addr);
-		link = *wf_match_tight_bucket(&x->table, hash);
+		hash = wf_match_compact_hash(&x->table, tag, addr);
+		link = *wf_match_compact_bucket(&x->table, hash);
 		if (link)
 			return search_bucket(m, x, tag, addr, link);
 	}
@@ -350,7 +352,7 @@ uint32_t wf_match_search_unexpected(
 
 void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t addr)
 {
-	struct wf_names_view view = wf_names_view(m->names);
+	struct wf_handles_view view = wf_handles_view(m->handles);
 	struct wf_match_message *message = look(view, msg);
 	uint32_t latest = m->latest;
 
@@ -404,7 +406,7 @@ static __attribute__((noinline)) void leave_marked(struct wf_match *m, uint32_t 
 
 void wf_match_unqueue(struct wf_match *m, uint32_t msg)
 {
-	struct wf_names_view view = wf_names_view(m->names);
+	struct wf_handles_view view = wf_handles_view(m->handles);
 	const struct wf_match_message *message = look(view, msg);
 	uint32_t older = message->older, newer = message->newer;
 

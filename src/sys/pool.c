@@ -8,7 +8,7 @@
 
 enum {
 	MIN_SLAB_OBJECTS = 15,
-	MAX_FAR = (WF_POOL_FAR - 1) >> WF_POOL_SLAB_WORDS_LOG,
+	MAX_OUTSIDE = (WF_POOL_OUTSIDE - 1) >> WF_POOL_SLAB_WORDS_LOG,
 };
 
 /* A memory checker sees the use of objects that were given back. */
@@ -51,48 +51,49 @@ void wf_pool_init(struct wf_pool *pool, size_t object_size)
 	wf_pool_init_shared(pool, object_size, &pool->own);
 }
 
-void wf_pool_init_named(
-	struct wf_pool *pool, size_t object_size, size_t *kept, struct wf_names *names)
+void wf_pool_init_handles(struct wf_pool *pool, size_t object_size, size_t *kept,
+	struct wf_handles *handles)
 {
 	wf_pool_init_shared(pool, object_size, kept);
 	assert(pool->slab_size == WF_POOL_SLAB);
-	pool->names = names;
+	pool->handles = handles;
 }
 
-/* Slabs are put side by side, and mostly downwards. False: there are no more names. */
-static bool name_slab(struct wf_names *names, struct wf_pool_slab *slab)
+/* Slabs are put side by side, and mostly downwards. False: there are no more handles.
+ */
+static bool number_slab(struct wf_handles *handles, struct wf_pool_slab *slab)
 {
-	const uintptr_t reach = WF_POOL_FAR * sizeof(uint64_t);
+	const uintptr_t reach = WF_POOL_OUTSIDE * sizeof(uint64_t);
 	const uintptr_t at = (uintptr_t)slab, below = reach / 16 * 15;
 
-	if (!names->base)
-		names->base = at > below ? at - below : WF_POOL_SLAB;
+	if (!handles->base)
+		handles->base = at > below ? at - below : WF_POOL_SLAB;
 	slab->number = 0;
-	if (at - names->base >= reach) {
-		slab->number = wf_book_enter(&names->far, slab, MAX_FAR);
+	if (at - handles->base >= reach) {
+		slab->number = wf_id_map_add(&handles->outside, slab, MAX_OUTSIDE);
 		if (!slab->number)
 			return false;
 	}
-	names->slabs++;
+	handles->slabs++;
 	return true;
 }
 
-static void unname_slab(struct wf_names *names, const struct wf_pool_slab *slab)
+static void forget_slab(struct wf_handles *handles, const struct wf_pool_slab *slab)
 {
 	if (slab->number)
-		wf_book_leave(&names->far, slab->number);
-	if (--names->slabs)
+		wf_id_map_remove(&handles->outside, slab->number);
+	if (--handles->slabs)
 		return;
-	wf_book_done(&names->far);
-	names->base = 0;
+	wf_id_map_done(&handles->outside);
+	handles->base = 0;
 }
 
 static void free_slab(struct wf_pool *pool, struct wf_pool_slab *slab)
 {
 	wf_list_remove(&slab->all);
 	pool->slabs--;
-	if (pool->names)
-		unname_slab(pool->names, slab);
+	if (pool->handles)
+		forget_slab(pool->handles, slab);
 	show(slab, pool->slab_size);
 	wf_pages_put(slab, pool->slab_size);
 }
@@ -118,7 +119,7 @@ static struct wf_pool_slab *new_slab(struct wf_pool *pool)
 
 	if (!slab)
 		return NULL;
-	if (pool->names && !name_slab(pool->names, slab)) {
+	if (pool->handles && !number_slab(pool->handles, slab)) {
 		wf_pages_put(slab, pool->slab_size);
 		return NULL;
 	}

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "sys/book.h"
+#include "sys/id_map.h"
 #include "sys/compiler.h"
 #include "sys/list.h"
 
@@ -17,26 +17,28 @@
  * the system, but for WF_POOL_KEPT bytes that wait for the next burst. Nothing is
  * allocated before the first object is asked for. The caller serialises.
  */
-enum { WF_POOL_KEPT = 1 << 20, WF_POOL_ASIDE = 16 };
+enum { WF_POOL_KEPT = 1 << 20, WF_POOL_SPARE = 16 };
 
 /*
- * Names of objects, in 32 bits: where they lie, in words from a place not far from the
- * first slab. The system mostly puts slabs side by side; those that it puts too far
- * away have numbers, and names with the highest bit set. All zero before the first one.
+ * Handles of objects, in 32 bits: where the objects lie, in words of 8 bytes from a
+ * base near the first slab. The system mostly maps slabs side by side. A slab outside
+ * of the range that 31 bits reach has a number, and its objects have handles with the
+ * highest bit set. All zero before the first slab.
  */
-struct wf_names {
+struct wf_handles {
 	uintptr_t base; /* 0: no slab so far */
 	uint32_t slabs;
-	struct wf_book far;
+	struct wf_id_map outside;
 };
 
 enum {
-	WF_POOL_SLAB = 1 << 16,      /* bytes of the smallest slabs */
-	WF_POOL_NAMED_MAX = 4360,    /* of the largest object that can have a name */
+	WF_POOL_SLAB = 1 << 16, /* bytes of the smallest slabs */
+	WF_POOL_HANDLE_SIZE_MAX =
+		4360,                /* of the largest object that can have a handle */
 	WF_POOL_SLAB_WORDS_LOG = 13, /* the place in a slab of those with numbers */
 };
 
-#define WF_POOL_FAR (UINT32_C(1) << 31)
+#define WF_POOL_OUTSIDE (UINT32_C(1) << 31)
 
 struct wf_pool {
 	struct wf_list all; /* of slab->all */
@@ -45,13 +47,13 @@ struct wf_pool {
 	struct wf_list partial;
 	size_t *kept; /* bytes of empty slabs; @own, or that of several pools */
 	size_t own;
-	struct wf_names *names; /* NULL: objects have none */
+	struct wf_handles *handles; /* NULL: objects have none */
 	size_t object_size, slab_size;
 	size_t slabs; /* allocated at present */
 	/* For the inline calls: objects that came back, not given to their slabs yet.
 	 */
-	unsigned int aside_count;
-	void *aside[WF_POOL_ASIDE];
+	unsigned int spare_count;
+	void *spare[WF_POOL_SPARE];
 };
 
 struct wf_pool_slab {
@@ -60,7 +62,7 @@ struct wf_pool_slab {
 	void *free;   /* objects that came back, linked through their first word */
 	size_t fresh; /* offset of the objects that were never handed out */
 	uint32_t used;
-	uint32_t number; /* among those far away, or 0 */
+	uint32_t number; /* in wf_handles.outside, or 0 */
 };
 
 /* @object_size is more than 0. */
@@ -70,10 +72,11 @@ void wf_pool_init(struct wf_pool *pool, size_t object_size);
  * what all of them keep together. */
 void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept);
 
-/* The same, of WF_POOL_NAMED_MAX bytes at most, and they have names. Pools may share
- * @names, which lasts longer. */
-void wf_pool_init_named(
-	struct wf_pool *pool, size_t object_size, size_t *kept, struct wf_names *names);
+/* The same, of WF_POOL_HANDLE_SIZE_MAX bytes at most, and they have handles. Pools may
+ * share
+ * @handles, which lasts longer. */
+void wf_pool_init_handles(struct wf_pool *pool, size_t object_size, size_t *kept,
+	struct wf_handles *handles);
 
 /* Frees all memory, that of objects which did not come back as well. */
 void wf_pool_done(struct wf_pool *pool);
@@ -92,45 +95,47 @@ static inline struct wf_pool_slab *wf_pool_slab_of(const void *object)
 }
 
 /* Never 0. */
-static inline uint32_t wf_pool_name(const struct wf_names *names, const void *object)
+static inline uint32_t wf_pool_handle(
+	const struct wf_handles *handles, const void *object)
 {
 	uint32_t number = wf_pool_slab_of(object)->number;
 
 	if (wf_likely(!number))
-		return (uint32_t)(((uintptr_t)object - names->base) / sizeof(uint64_t));
-	return WF_POOL_FAR | number << WF_POOL_SLAB_WORDS_LOG |
+		return (uint32_t)(((uintptr_t)object - handles->base) /
+				  sizeof(uint64_t));
+	return WF_POOL_OUTSIDE | number << WF_POOL_SLAB_WORDS_LOG |
 	       (uint32_t)((uintptr_t)object % WF_POOL_SLAB / sizeof(uint64_t));
 }
 
-static inline void *wf_pool_far(const struct wf_names *names, uint32_t name)
+static inline void *wf_pool_outside(const struct wf_handles *handles, uint32_t handle)
 {
-	uint32_t number = (name & ~WF_POOL_FAR) >> WF_POOL_SLAB_WORDS_LOG;
+	uint32_t number = (handle & ~WF_POOL_OUTSIDE) >> WF_POOL_SLAB_WORDS_LOG;
 
-	return (uint64_t *)names->far.at[number] +
-	       (name & ((UINT32_C(1) << WF_POOL_SLAB_WORDS_LOG) - 1));
+	return (uint64_t *)handles->outside.at[number] +
+	       (handle & ((UINT32_C(1) << WF_POOL_SLAB_WORDS_LOG) - 1));
 }
 
 /* For several look-ups in a row, while no slab comes or goes. */
-struct wf_names_view {
-	const struct wf_names *names;
+struct wf_handles_view {
+	const struct wf_handles *handles;
 	uintptr_t base;
 };
 
-static inline struct wf_names_view wf_names_view(const struct wf_names *names)
+static inline struct wf_handles_view wf_handles_view(const struct wf_handles *handles)
 {
-	return (struct wf_names_view){ names, names->base };
+	return (struct wf_handles_view){ handles, handles->base };
 }
 
-static inline void *wf_pool_look(struct wf_names_view view, uint32_t name)
+static inline void *wf_pool_view_at(struct wf_handles_view view, uint32_t handle)
 {
-	if (wf_unlikely(name & WF_POOL_FAR))
-		return wf_pool_far(view.names, name);
-	return (void *)(view.base + name * sizeof(uint64_t));
+	if (wf_unlikely(handle & WF_POOL_OUTSIDE))
+		return wf_pool_outside(view.handles, handle);
+	return (void *)(view.base + handle * sizeof(uint64_t));
 }
 
-static inline void *wf_pool_at(const struct wf_names *names, uint32_t name)
+static inline void *wf_pool_at(const struct wf_handles *handles, uint32_t handle)
 {
-	return wf_pool_look(wf_names_view(names), name);
+	return wf_pool_view_at(wf_handles_view(handles), handle);
 }
 
 /* A memory checker wants to be told of every object. */
@@ -148,14 +153,14 @@ static inline void *wf_pool_at(const struct wf_names *names, uint32_t name)
 /* The same, inline, for the few places where a call would show. */
 static inline void *wf_pool_get_inline(struct wf_pool *pool)
 {
-	return wf_likely(pool->aside_count > 0) ? pool->aside[--pool->aside_count]
+	return wf_likely(pool->spare_count > 0) ? pool->spare[--pool->spare_count]
 						: wf_pool_get(pool);
 }
 
 static inline void wf_pool_put_inline(struct wf_pool *pool, void *object)
 {
-	if (!WF_POOL_CHECKED && wf_likely(pool->aside_count < WF_POOL_ASIDE))
-		pool->aside[pool->aside_count++] = object;
+	if (!WF_POOL_CHECKED && wf_likely(pool->spare_count < WF_POOL_SPARE))
+		pool->spare[pool->spare_count++] = object;
 	else
 		wf_pool_put(pool, object);
 }

@@ -64,8 +64,8 @@ static __attribute__((noinline)) struct wf_pool *pool_new(
 	pool = malloc(sizeof(*pool));
 	if (!pool)
 		return NULL;
-	if (class_len(k) <= WF_SIZES_NAMED)
-		wf_pool_init_named(pool, size, &sizes->kept, &sizes->names);
+	if (class_len(k) <= WF_SIZES_HANDLE_MAX)
+		wf_pool_init_handles(pool, size, &sizes->kept, &sizes->handles);
 	else
 		wf_pool_init_shared(pool, size, &sizes->kept);
 	return sizes->pools[k] = pool;

@@ -12,7 +12,7 @@
  * A size is @len bytes behind a header of @head, which is the same for all: powers of
  * two of @len fit exactly, others are rounded up to the next 16 bytes, or by 1/32.
  *
- * What is no longer than WF_SIZES_NAMED has a name of 32 bits (sys/pool.h).
+ * What is no longer than WF_SIZES_HANDLE_MAX has a name of 32 bits (sys/pool.h).
  */
 enum {
 	WF_SIZES_STEP = 16,     /* the first classes */
@@ -20,14 +20,14 @@ enum {
 	WF_SIZES_DOUBLINGS = 7, /* 512 to 64 Ki */
 	WF_SIZES_CLASSES = WF_SIZES_STEPS * (1 + WF_SIZES_DOUBLINGS) + 1,
 	WF_SIZES_MAX = WF_SIZES_STEP * WF_SIZES_STEPS << WF_SIZES_DOUBLINGS,
-	WF_SIZES_NAMED = 4096,
-	WF_SIZES_HEAD_MAX = WF_POOL_NAMED_MAX - WF_SIZES_NAMED,
+	WF_SIZES_HANDLE_MAX = 4096,
+	WF_SIZES_HEAD_MAX = WF_POOL_HANDLE_SIZE_MAX - WF_SIZES_HANDLE_MAX,
 };
 
 struct wf_sizes {
 	size_t head, kept;
 	struct wf_pool **pools; /* WF_SIZES_CLASSES of them; NULL: none was asked for */
-	struct wf_names names;
+	struct wf_handles handles;
 };
 
 /* @head: WF_SIZES_HEAD_MAX at most. */

@@ -33,7 +33,7 @@ static void settle_short_ways(struct wf_ep *ep)
 
 	small = WF_MIN(small, ep->max_msg_size);
 	ep->small_limit = ep->xfer->send_small ? small + 1 : 0;
-	ep->post_quick = ep->srx_queue && ep->start_rx == wf_srx_start;
+	ep->fast_post = ep->srx_queue && ep->start_rx == wf_srx_start;
 }
 
 void wf_ep_finish_tables(struct wf_ep *ep)
@@ -256,7 +256,7 @@ static struct fi_ops_ep ep_ep_ops = {
 	.export_xpu = wf_absent_ep_export_xpu,
 };
 
-struct wf_ep *wf_ep_here(struct fid_ep *fid)
+struct wf_ep *wf_ep_from_fid(struct fid_ep *fid)
 {
 	if (fid->fid.fclass != FI_CLASS_EP || fid->ops != &ep_ep_ops ||
 		wf_ep_is_alias(&fid->fid))

@@ -173,7 +173,7 @@ struct wf_ep {
 	struct wf_ep_flags tx, rx;
 	uint64_t trecv_flags; /* those of @rx that tagged receives have too */
 	size_t small_limit;   /* messages below it are small; 0: none is */
-	bool post_quick;      /* receives may take the short way, see srx.h */
+	bool fast_post;       /* receives may take the short way, see srx.h */
 	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
 	atomic_size_t min_multi_recv;
 	struct wf_cq *tx_cq, *rx_cq;
@@ -287,7 +287,7 @@ static inline fi_addr_t wf_ep_source(const struct wf_ep *ep, fi_addr_t index)
 }
 
 /* Move data, for whoever holds the lock of the receive context. */
-static inline void wf_ep_move(struct wf_ep *ep)
+static inline void wf_ep_progress(struct wf_ep *ep)
 {
 	/* Called last, which saves what would be kept around it. */
 	if (ep->lock.kind == WF_LOCK_NONE) {
@@ -307,7 +307,7 @@ static inline void wf_ep_move(struct wf_ep *ep)
 bool wf_ep_may_sleep(const struct wf_ep *ep);
 
 /* The endpoint behind @fid, if it is of this library; NULL. */
-struct wf_ep *wf_ep_here(struct fid_ep *fid);
+struct wf_ep *wf_ep_from_fid(struct fid_ep *fid);
 
 /* The receive context of ours that an enabled endpoint uses, its own or the one bound
  * to it, to be exported to peers. NULL when it has none, or an imported one. */

@@ -21,13 +21,13 @@ static void ep_run(struct wf_progress *item)
 	struct wf_lock *lock = ep->srx_lock;
 
 	if (!lock || lock->kind == WF_LOCK_NONE) {
-		wf_ep_move(ep);
+		wf_ep_progress(ep);
 		return;
 	}
 	/* Not waited for: who sleeps arms first, and that does wait. */
 	if (!wf_trylock(lock))
 		return;
-	wf_ep_move(ep);
+	wf_ep_progress(ep);
 	wf_unlock(lock);
 }
 

@@ -6,17 +6,17 @@
 
 #include "objects/info/addr.h"
 #include "objects/info/nic.h"
-#include "objects/info/place.h"
+#include "objects/info/route.h"
 
 /*
- * fi_getinfo of a provider that speaks IP. Each matching template at each place that
+ * fi_getinfo of a provider that speaks IP. Each matching template at each route that
  * the hints allow, and whose address is of its family, is an answer. Templates of one
- * endpoint type stand next to each other and are answered together, place by place,
+ * endpoint type stand next to each other and are answered together, route by route,
  * so that the best interface comes first whatever the family.
  */
 struct ip_call {
 	struct wf_info_call base;
-	struct wf_places places;
+	struct wf_routes routes;
 	struct fid_nic **nics; /* one per link, made when first needed */
 };
 
@@ -28,9 +28,9 @@ struct refusals {
 	size_t count;
 };
 
-static const union wf_sockaddr *key_addr(const struct wf_place *place)
+static const union wf_sockaddr *key_addr(const struct wf_route *route)
 {
-	return place->has_src ? &place->src : &place->dest;
+	return route->has_src ? &route->src : &route->dest;
 }
 
 static bool asks_for_remote(const struct wf_info_ctx *ctx)
@@ -40,18 +40,18 @@ static bool asks_for_remote(const struct wf_info_ctx *ctx)
 
 /* The loopback reaches no other host. But programs ask for other hosts as a matter of
  * course, and one who says that the loopback shall be used knows where his are. */
-static bool reaches(const struct wf_places *places, const struct wf_place *place)
+static bool reaches(const struct wf_routes *routes, const struct wf_route *route)
 {
-	const char *name = wf_place_iface(places, place->at);
+	const char *name = wf_route_iface(routes, route->at);
 
-	return !wf_sockaddr_is_loopback(key_addr(place)) ||
-	       (places->iface && name && !strcmp(name, places->iface));
+	return !wf_sockaddr_is_loopback(key_addr(route)) ||
+	       (routes->iface && name && !strcmp(name, routes->iface));
 }
 
-static bool is_allowed(const struct wf_places *places, const struct wf_info_ctx *ctx,
-	const struct wf_place *place, struct wf_info_reason *why)
+static bool is_allowed(const struct wf_routes *routes, const struct wf_info_ctx *ctx,
+	const struct wf_route *route, struct wf_info_reason *why)
 {
-	uint32_t format = wf_info_format_of(key_addr(place));
+	uint32_t format = wf_info_format_of(key_addr(route));
 	char fabric[WF_SOCKADDR_STRLEN];
 	const char *domain;
 
@@ -59,11 +59,11 @@ static bool is_allowed(const struct wf_places *places, const struct wf_info_ctx 
 	if (!wf_info_format_covers(ctx->hint.info->addr_format, format))
 		return wf_info_deny(
 			why, ctx->hint.info->addr_format, format, FI_TYPE_ADDR_FORMAT);
-	wf_place_names(places, place->at, fabric, sizeof(fabric), &domain);
+	wf_route_names(routes, route->at, fabric, sizeof(fabric), &domain);
 	if (!wf_info_names_met(ctx, fabric, domain, why))
 		return false;
 	why->field = "caps";
-	return !asks_for_remote(ctx) || reaches(places, place) ||
+	return !asks_for_remote(ctx) || reaches(routes, route) ||
 	       wf_info_deny(why, FI_REMOTE_COMM, FI_LOCAL_COMM, FI_TYPE_CAPS);
 }
 
@@ -92,7 +92,7 @@ static void note(
 static int give_nic(
 	struct ip_call *call, const struct wf_netaddr *at, struct fi_info *info)
 {
-	const struct wf_netif *link = at ? wf_netaddr_link(call->places.ifs, at) : NULL;
+	const struct wf_netif *link = at ? wf_netaddr_link(call->routes.ifs, at) : NULL;
 	int err = 0;
 
 	if (!link || !link->hardware)
@@ -114,9 +114,9 @@ static int give_addr(const union wf_sockaddr *sa, void **ret_addr, size_t *ret_l
 }
 
 static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
-	const struct wf_place *place)
+	const struct wf_route *route)
 {
-	const union wf_sockaddr *sa = key_addr(place);
+	const union wf_sockaddr *sa = key_addr(route);
 	struct fi_info *info = wf_info_build(ctx);
 	char fabric[WF_SOCKADDR_STRLEN];
 	const char *domain;
@@ -129,14 +129,14 @@ static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
 		info->caps &= ~FI_REMOTE_COMM;
 		info->domain_attr->caps &= ~FI_REMOTE_COMM;
 	}
-	wf_place_names(&call->places, place->at, fabric, sizeof(fabric), &domain);
+	wf_route_names(&call->routes, route->at, fabric, sizeof(fabric), &domain);
 	err = wf_info_set_names(info, fabric, domain);
-	if (!err && place->has_src)
-		err = give_addr(&place->src, &info->src_addr, &info->src_addrlen);
-	if (!err && place->has_dest)
-		err = give_addr(&place->dest, &info->dest_addr, &info->dest_addrlen);
+	if (!err && route->has_src)
+		err = give_addr(&route->src, &info->src_addr, &info->src_addrlen);
+	if (!err && route->has_dest)
+		err = give_addr(&route->dest, &info->dest_addr, &info->dest_addrlen);
 	if (!err)
-		err = give_nic(call, place->at, info);
+		err = give_nic(call, route->at, info);
 	if (err) {
 		fi_freeinfo(info);
 		return err;
@@ -145,24 +145,24 @@ static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
 	return 0;
 }
 
-/* What the @count templates at @ctxs, all of one type, answer for one place. */
+/* What the @count templates at @ctxs, all of one type, answer for one route. */
 static int answer_place(struct ip_call *call, const struct wf_info_ctx *ctxs,
-	size_t count, const struct wf_place *place, struct refusals *refusals)
+	size_t count, const struct wf_route *route, struct refusals *refusals)
 {
-	uint32_t format = wf_info_format_of(key_addr(place));
+	uint32_t format = wf_info_format_of(key_addr(route));
 	struct wf_info_reason why;
 	bool spoken = false;
 	int err = 0;
 
-	if (!is_allowed(&call->places, ctxs, place, &why)) {
-		note(refusals, &why, wf_place_iface(&call->places, place->at));
+	if (!is_allowed(&call->routes, ctxs, route, &why)) {
+		note(refusals, &why, wf_route_iface(&call->routes, route->at));
 		return 0;
 	}
 	for (size_t i = 0; i < count && !err; i++) {
 		if (!wf_info_format_covers(ctxs[i].tmpl.info->addr_format, format))
 			continue;
 		spoken = true;
-		err = emit(call, &ctxs[i], place);
+		err = emit(call, &ctxs[i], route);
 	}
 	if (!spoken) {
 		why.field = "addr_format";
@@ -179,8 +179,8 @@ static int answer_type(
 	struct refusals refusals = { .count = 0 };
 	int err = 0;
 
-	for (size_t i = 0; i < call->places.count && !err; i++)
-		err = answer_place(call, ctxs, count, &call->places.list[i], &refusals);
+	for (size_t i = 0; i < call->routes.count && !err; i++)
+		err = answer_place(call, ctxs, count, &call->routes.list[i], &refusals);
 	for (size_t i = 0; i < refusals.count; i++)
 		wf_info_refuse(ctxs, *refusals.ifaces[i] ? refusals.ifaces[i] : NULL,
 			&refusals.why[i]);
@@ -205,11 +205,11 @@ static int answer_all(struct ip_call *call)
 
 static void drop_places(struct ip_call *call)
 {
-	for (size_t i = 0; call->nics && i < call->places.ifs->link_count; i++)
+	for (size_t i = 0; call->nics && i < call->routes.ifs->link_count; i++)
 		if (call->nics[i])
 			(void)fi_close(&call->nics[i]->fid);
 	free(call->nics);
-	wf_places_done(&call->places);
+	wf_routes_done(&call->routes);
 }
 
 int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
@@ -221,13 +221,13 @@ int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node
 
 	err = wf_info_call_begin(&call.base, prov, version, flags, hints);
 	if (!err)
-		err = wf_places_init(&call.places, prov, flags & FI_RESCAN);
+		err = wf_routes_init(&call.routes, prov, flags & FI_RESCAN);
 	if (!err)
-		err = wf_places_gather(
-			&call.places, call.base.matched, node, service, flags);
+		err = wf_routes_gather(
+			&call.routes, call.base.matched, node, service, flags);
 	if (err)
 		goto out;
-	call.nics = calloc(call.places.ifs->link_count + 1, sizeof(struct fid_nic *));
+	call.nics = calloc(call.routes.ifs->link_count + 1, sizeof(struct fid_nic *));
 	err = call.nics ? answer_all(&call) : -FI_ENOMEM;
 out:
 	drop_places(&call);

@@ -3,7 +3,7 @@
 #define WF_OBJECTS_OP_CALL_H
 
 #include "objects/op/build.h"
-#include "objects/srx/post_quick.h"
+#include "objects/srx/fast_post.h"
 
 /*
  * The message and tagged calls differ in nothing but a tag, 0 for messages: what both
@@ -91,8 +91,8 @@ WF_CALL ssize_t wf_call_recv(struct wf_ep *ep, enum wf_op_kind kind, void *buf,
 	uint64_t cap = kind == WF_OP_RECV ? FI_MSG : FI_TAGGED;
 	struct wf_op op;
 
-	if (wf_likely(ep->post_quick) &&
-		wf_likely(wf_srx_post_quick(ep, cap, wf_flags_recv(ep, kind), buf, len,
+	if (wf_likely(ep->fast_post) &&
+		wf_likely(wf_srx_fast_post(ep, cap, wf_flags_recv(ep, kind), buf, len,
 			desc, addr, tag, ignore, context)))
 		return 0;
 	op = (struct wf_op){

@@ -27,7 +27,7 @@
  *   CQ, counter  fi_cq_read(peer, NULL, 0), fi_cntr_read(peer) let the peer progress.
  *                Hold the lock of every receive context that the peer asks meanwhile:
  *                wf_srx_lock, as for anything else that may end in a call of the peer
- *                into the context, the closing of its endpoint too (or wf_srx_part
+ *                into the context, the closing of its endpoint too (or wf_srx_detach
  *                comes before).
  *   wait objects a CQ of a peer of ours may be opened with FI_WAIT_FD: its descriptor,
  *                by fi_control(FI_GETWAIT), is readable when the peer has to progress,

@@ -39,7 +39,7 @@ static void swap(struct wf_progress_ref *ref, unsigned int at)
 	put(list, ref, at);
 }
 
-void wf_progress_rouse(struct wf_progress_ref *ref)
+void wf_progress_unpark_item(struct wf_progress_ref *ref)
 {
 	struct wf_progress_list *list = ref->list;
 
@@ -72,7 +72,7 @@ void wf_progress_take_woken(struct wf_progress_list *list)
 	for (; ref; ref = next) {
 		next = ref->next_woken;
 		atomic_store_explicit(&ref->woken, false, memory_order_release);
-		wf_progress_rouse(ref);
+		wf_progress_unpark_item(ref);
 	}
 }
 
@@ -89,7 +89,7 @@ void wf_progress_forget(struct wf_progress_ref *ref)
 	put(list, list->refs[--list->count], ref->at);
 	/* One that has to run is enough; who is alone is not parked. */
 	if (!list->awake && list->count)
-		wf_progress_rouse(list->refs[0]);
+		wf_progress_unpark_item(list->refs[0]);
 }
 
 /* One event, and then no more until it is parked again. */
@@ -137,7 +137,7 @@ static void look(struct wf_progress_list *list)
 	list->turn = 0;
 	list->look = n == EVENTS_MAX;
 	for (int i = 0; i < n; i++)
-		wf_progress_rouse(events[i].data.ptr);
+		wf_progress_unpark_item(events[i].data.ptr);
 }
 
 void wf_progress_unpark(struct wf_progress_list *list)

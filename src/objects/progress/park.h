@@ -11,7 +11,7 @@ void wf_progress_push_woken(struct wf_progress_ref *ref);
 /* Rouse all that were pushed. */
 void wf_progress_take_woken(struct wf_progress_list *list);
 /* From now on it is among those that run. */
-void wf_progress_rouse(struct wf_progress_ref *ref);
+void wf_progress_unpark_item(struct wf_progress_ref *ref);
 /* Take it out of the list; nobody pushes it any more. */
 void wf_progress_forget(struct wf_progress_ref *ref);
 

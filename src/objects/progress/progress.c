@@ -137,7 +137,7 @@ static int append(struct wf_progress_list *list, struct wf_progress *item)
 		goto err_free;
 	ref->at = list->count++;
 	list->refs[ref->at] = ref;
-	wf_progress_rouse(ref);
+	wf_progress_unpark_item(ref);
 	link_ref(ref);
 	return 0;
 

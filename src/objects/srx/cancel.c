@@ -47,9 +47,10 @@ bool wf_srx_cancel(struct wf_srx *srx, void *context)
 	return entry;
 }
 
-static void flush_side(struct wf_srx *srx, struct wf_match *side, int err)
+static void flush_side(struct wf_srx *srx, struct wf_match *engine, int err)
 {
-	wf_match_foreach_posted(match, side) withdraw(srx, wf_srx_matched(match), err);
+	wf_match_foreach_posted(match, engine)
+		withdraw(srx, wf_srx_matched(match), err);
 }
 
 void wf_srx_flush(struct wf_srx *srx, int err)

@@ -16,13 +16,13 @@ struct place {
 	struct wf_srx_entry *entry;
 };
 
-struct side {
+struct engine {
 	struct wf_match_table table;
 	uint64_t stamp; /* all posted receives with a lower stamp are in the table */
 };
 
 struct wf_srx_contexts {
-	struct side msg, tag;
+	struct engine msg, tag;
 	struct wf_pool places;
 };
 
@@ -54,7 +54,7 @@ void wf_srx_contexts_done(struct wf_srx *srx)
 	srx->contexts = NULL;
 }
 
-static struct side *side_of(struct wf_srx_contexts *contexts, uint64_t type)
+static struct engine *side_of(struct wf_srx_contexts *contexts, uint64_t type)
 {
 	return type & FI_TAGGED ? &contexts->tag : &contexts->msg;
 }
@@ -64,13 +64,13 @@ static uint64_t key_of(const void *context)
 	return (uint64_t)(uintptr_t)context;
 }
 
-static uint32_t hash_of(const struct side *side, const struct wf_match_node *node)
+static uint32_t hash_of(const struct engine *engine, const struct wf_match_node *node)
 {
-	return wf_match_table_hash(&side->table, node->tag, node->addr);
+	return wf_match_table_hash(&engine->table, node->tag, node->addr);
 }
 
-static bool file(
-	struct wf_srx_contexts *contexts, struct side *side, struct wf_srx_entry *entry)
+static bool file(struct wf_srx_contexts *contexts, struct engine *engine,
+	struct wf_srx_entry *entry)
 {
 	struct place *place = wf_pool_get(&contexts->places);
 
@@ -79,7 +79,7 @@ static bool file(
 	place->entry = entry;
 	place->node.tag = key_of(entry->peer.context);
 	place->node.addr = WF_MATCH_ANY;
-	wf_match_table_add(&side->table, &place->node, hash_of(side, &place->node));
+	wf_match_table_add(&engine->table, &place->node, hash_of(engine, &place->node));
 	entry->peer.owner_context = place;
 	entry->peer.flags |= WF_SRX_FILED;
 	return true;
@@ -87,10 +87,11 @@ static bool file(
 
 void wf_srx_unfile(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
-	struct side *side = side_of(srx->contexts, entry->peer.flags);
+	struct engine *engine = side_of(srx->contexts, entry->peer.flags);
 	struct place *place = entry->peer.owner_context;
 
-	wf_match_table_remove(&side->table, &place->node, hash_of(side, &place->node));
+	wf_match_table_remove(
+		&engine->table, &place->node, hash_of(engine, &place->node));
 	wf_pool_put(&srx->contexts->places, place);
 	entry->peer.owner_context = NULL;
 	entry->peer.flags &= ~WF_SRX_FILED;
@@ -109,19 +110,19 @@ static struct wf_list *posted_since(struct wf_match *match, uint64_t stamp)
 
 /* False: no memory for all of them. */
 static bool take_in(
-	struct wf_srx_contexts *contexts, struct side *side, struct wf_match *match)
+	struct wf_srx_contexts *contexts, struct engine *engine, struct wf_match *match)
 {
-	struct wf_list *at = posted_since(match, side->stamp);
+	struct wf_list *at = posted_since(match, engine->stamp);
 
 	for (; at != &match->posted; at = at->next) {
 		struct wf_match_entry *posted =
 			wf_list_entry(at, struct wf_match_entry, order);
 
-		side->stamp = posted->stamp;
-		if (!file(contexts, side, wf_srx_matched(posted)))
+		engine->stamp = posted->stamp;
+		if (!file(contexts, engine, wf_srx_matched(posted)))
 			return false;
 	}
-	side->stamp = match->stamp;
+	engine->stamp = match->stamp;
 	return true;
 }
 
@@ -138,16 +139,16 @@ static struct wf_srx_entry *scan(struct wf_match *match, const void *context)
 struct wf_srx_entry *wf_srx_find_posted(
 	struct wf_srx *srx, uint64_t type, const void *context)
 {
-	struct wf_match *match = wf_srx_side(srx, type);
+	struct wf_match *match = wf_srx_engine(srx, type);
 	struct wf_srx_contexts *contexts = contexts_get(srx);
 	struct wf_match_node *node;
-	struct side *side;
+	struct engine *engine;
 
 	if (!contexts)
 		return scan(match, context);
-	side = side_of(contexts, type);
-	if (!take_in(contexts, side, match))
+	engine = side_of(contexts, type);
+	if (!take_in(contexts, engine, match))
 		return scan(match, context);
-	node = wf_match_table_find(&side->table, key_of(context), WF_MATCH_ANY);
+	node = wf_match_table_find(&engine->table, key_of(context), WF_MATCH_ANY);
 	return node ? wf_container_of(node, struct place, node)->entry : NULL;
 }

@@ -26,7 +26,7 @@ static inline struct wf_srx_entry *wf_srx_matched(struct wf_match_entry *match)
 static inline struct wf_srx_message *wf_srx_message_at(
 	const struct wf_srx *srx, uint32_t msg)
 {
-	return wf_pool_at(&srx->messages.names, msg);
+	return wf_pool_at(&srx->messages.handles, msg);
 }
 
 static inline struct wf_srx_port *wf_srx_port_of(struct fid_peer_srx *fid)
@@ -35,7 +35,7 @@ static inline struct wf_srx_port *wf_srx_port_of(struct fid_peer_srx *fid)
 }
 
 /* Which of the two engines: entries and operations of FI_TAGGED, or those of FI_MSG. */
-static inline struct wf_match *wf_srx_side(struct wf_srx *srx, uint64_t flags)
+static inline struct wf_match *wf_srx_engine(struct wf_srx *srx, uint64_t flags)
 {
 	return flags & FI_TAGGED ? &srx->tag : &srx->msg;
 }
@@ -98,7 +98,7 @@ static inline void wf_srx_unpost(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
 	if (wf_unlikely(entry->peer.flags & WF_SRX_FILED))
 		wf_srx_unfile(srx, entry);
-	wf_match_unpost(wf_srx_side(srx, entry->peer.flags), &entry->match);
+	wf_match_unpost(wf_srx_engine(srx, entry->peer.flags), &entry->match);
 	srx->posted--;
 }
 
@@ -125,7 +125,7 @@ int wf_srx_own_keep(struct fi_peer_rx_entry *peer);
 
 /* Take @msg out of its queue. Its entry is @blank, which may have buffers, or the one
  * that was kept, which gets them; @blank is gone then. */
-struct wf_srx_entry *wf_srx_take(struct wf_srx *srx, struct wf_match *side,
+struct wf_srx_entry *wf_srx_take(struct wf_srx *srx, struct wf_match *engine,
 	uint32_t msg, struct wf_srx_entry *blank);
 
 /* The source of a message, as far as our AVs can have it: an index. */

@@ -13,12 +13,12 @@
 static inline struct wf_srx_entry *take_posted(struct wf_srx *srx, uint64_t type,
 	uint64_t tag, const struct fi_peer_match_attr *attr, bool *ret_found)
 {
-	struct wf_match *side = wf_srx_side(srx, type);
+	struct wf_match *engine = wf_srx_engine(srx, type);
 	struct wf_srx_entry *blank = NULL, *posted;
 	struct wf_match_entry *match;
 
 	*ret_found = true;
-	while ((match = wf_match_find_posted(side, tag, attr->addr))) {
+	while ((match = wf_match_find_posted(engine, tag, attr->addr))) {
 		posted = wf_srx_matched(match);
 		if (wf_likely(!posted->multi)) {
 			wf_srx_unpost(srx, posted);
@@ -83,14 +83,14 @@ void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
 	const struct wf_srx_port *port = wf_srx_port_of(peer->srx);
 	struct wf_srx_entry *entry = wf_srx_entry_of(peer);
 	struct wf_srx *srx = port->srx;
-	bool parted = port->parted;
+	bool detached = port->detached;
 
-	if (wf_unlikely(parted))
+	if (wf_unlikely(detached))
 		wf_srx_lock(srx);
 	if (wf_unlikely(entry->parent))
 		wf_srx_multi_put(srx, entry);
 	wf_pool_put(&srx->pool, entry);
-	if (wf_unlikely(parted))
+	if (wf_unlikely(detached))
 		wf_srx_unlock(srx);
 }
 

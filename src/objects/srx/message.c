@@ -4,7 +4,7 @@
 /*
  * Messages that wait for a receive. There may be a million of them, so all that waits
  * is what their entries say, in one piece with the payload; entries themselves, with
- * their room for buffers, exist only as long as a transport is at work on them. A peer
+ * their space for buffers, exist only as long as a transport is at work on them. A peer
  * that uses the public operations may remember the entry, which is kept then.
  *
  * Whom a message came through and whom the transport knows as its sender is the same
@@ -16,49 +16,49 @@ enum { MAX_ORIGINS = 1 << 24 };
 /* A message of another owner's, whose entry is kept: what is ours of it. */
 struct foreign {
 	struct wf_srx_origin *origin;
-	struct wf_srx_stowed stowed;
+	struct wf_srx_unexpected unexp;
 };
 
-/* What is behind wf_srx_stowed.apart. */
-struct apart {
-	void *room;
+/* The words of a message whose payload memory is a block of its own. */
+struct separate {
+	void *payload;
 	size_t size;
 };
 
-static struct foreign *foreign_of(struct wf_srx_stowed *stowed)
+static struct foreign *foreign_of(struct wf_srx_unexpected *unexp)
 {
-	return wf_container_of(stowed, struct foreign, stowed);
+	return wf_container_of(unexp, struct foreign, unexp);
 }
 
-static struct wf_srx_message *message_of(struct wf_srx_stowed *stowed)
+static struct wf_srx_message *message_of(struct wf_srx_unexpected *unexp)
 {
-	return wf_container_of(stowed, struct wf_srx_message, stowed);
+	return wf_container_of(unexp, struct wf_srx_message, unexp);
 }
 
-static struct apart *apart_of(struct wf_srx_stowed *stowed)
+static struct separate *separate_of(struct wf_srx_unexpected *unexp)
 {
-	return (struct apart *)(void *)(stowed->words + stowed->has_data +
-					stowed->is_long);
+	return (struct separate *)(void *)(unexp->words + unexp->has_data +
+					   unexp->is_long);
 }
 
-static struct wf_srx_entry *kept_entry(const struct wf_srx_stowed *stowed)
+static struct wf_srx_entry *kept_entry(const struct wf_srx_unexpected *unexp)
 {
-	return (struct wf_srx_entry *)(uintptr_t)stowed->words[0];
+	return (struct wf_srx_entry *)(uintptr_t)unexp->words[0];
 }
 
-static uint64_t size_of(const struct wf_srx_stowed *stowed)
+static uint64_t size_of(const struct wf_srx_unexpected *unexp)
 {
-	return stowed->is_long ? stowed->words[stowed->has_data] : stowed->len;
+	return unexp->is_long ? unexp->words[unexp->has_data] : unexp->len;
 }
 
-static uint64_t data_of(const struct wf_srx_stowed *stowed)
+static uint64_t data_of(const struct wf_srx_unexpected *unexp)
 {
-	return stowed->has_data ? stowed->words[0] : 0;
+	return unexp->has_data ? unexp->words[0] : 0;
 }
 
-static uint64_t flags_of(const struct wf_srx_stowed *stowed)
+static uint64_t flags_of(const struct wf_srx_unexpected *unexp)
 {
-	return stowed->has_data ? FI_REMOTE_CQ_DATA : 0;
+	return unexp->has_data ? FI_REMOTE_CQ_DATA : 0;
 }
 
 /* ---- origins ---- */
@@ -66,7 +66,7 @@ static uint64_t flags_of(const struct wf_srx_stowed *stowed)
 static bool origin_get(struct wf_srx *srx, struct wf_srx_origin *origin)
 {
 	if (wf_unlikely(!origin->count))
-		origin->number = wf_book_enter(&srx->origins, origin, MAX_ORIGINS);
+		origin->number = wf_id_map_add(&srx->origins, origin, MAX_ORIGINS);
 	if (wf_unlikely(!origin->number))
 		return false;
 	origin->count++;
@@ -76,56 +76,57 @@ static bool origin_get(struct wf_srx *srx, struct wf_srx_origin *origin)
 static void origin_put(struct wf_srx *srx, struct wf_srx_origin *origin)
 {
 	if (!--origin->count)
-		wf_book_leave(&srx->origins, origin->number);
+		wf_id_map_remove(&srx->origins, origin->number);
 }
 
 struct wf_srx_origin *wf_srx_origin(const struct fi_peer_rx_entry *entry)
 {
-	struct wf_srx_stowed *stowed = entry->peer_context;
+	struct wf_srx_unexpected *unexp = entry->peer_context;
 
-	if (wf_likely(stowed->origin))
-		return wf_srx_port_of(entry->srx)->srx->origins.at[stowed->origin];
-	return foreign_of(stowed)->origin;
+	if (wf_likely(unexp->origin))
+		return wf_srx_port_of(entry->srx)->srx->origins.at[unexp->origin];
+	return foreign_of(unexp)->origin;
 }
 
 /* ---- memory ---- */
 
-/* @room bytes behind @words, and behind those of the room if that is apart. */
-static struct wf_srx_stowed *own_new(struct wf_srx *srx, size_t words, size_t room)
+/* @size bytes of payload memory behind @words, or in a block of its own if that is
+ * large. */
+static struct wf_srx_unexpected *own_new(struct wf_srx *srx, size_t words, size_t size)
 {
 	size_t len = words * sizeof(uint64_t);
-	bool is_apart = room > WF_SIZES_NAMED - len;
+	bool is_separate = size > WF_SIZES_HANDLE_MAX - len;
 	struct wf_srx_message *msg = wf_sizes_get(
-		&srx->messages, len + (is_apart ? sizeof(struct apart) : room));
-	struct apart apart = { .size = room };
+		&srx->messages, len + (is_separate ? sizeof(struct separate) : size));
+	struct separate separate = { .size = size };
 
 	if (wf_unlikely(!msg))
 		return NULL;
-	msg->stowed = (struct wf_srx_stowed){ .apart = is_apart };
-	if (!is_apart)
-		return &msg->stowed;
-	apart.room = wf_sizes_get(&srx->messages, room);
-	if (!apart.room) {
+	msg->unexp = (struct wf_srx_unexpected){ .separate = is_separate };
+	if (!is_separate)
+		return &msg->unexp;
+	separate.payload = wf_sizes_get(&srx->messages, size);
+	if (!separate.payload) {
 		wf_sizes_put_named(msg);
 		return NULL;
 	}
-	memcpy(msg->stowed.words + words, &apart, sizeof(apart));
-	return &msg->stowed;
+	memcpy(msg->unexp.words + words, &separate, sizeof(separate));
+	return &msg->unexp;
 }
 
-static void own_free(struct wf_srx *srx, struct wf_srx_stowed *stowed)
+static void own_free(struct wf_srx *srx, struct wf_srx_unexpected *unexp)
 {
-	if (wf_unlikely(stowed->apart))
-		wf_sizes_put(
-			&srx->messages, apart_of(stowed)->room, apart_of(stowed)->size);
-	wf_sizes_put_named(message_of(stowed));
+	if (wf_unlikely(unexp->separate))
+		wf_sizes_put(&srx->messages, separate_of(unexp)->payload,
+			separate_of(unexp)->size);
+	wf_sizes_put_named(message_of(unexp));
 }
 
 static void queue(struct wf_srx *srx, const struct fi_peer_rx_entry *peer,
-	struct wf_srx_stowed *stowed)
+	struct wf_srx_unexpected *unexp)
 {
-	wf_match_queue(wf_srx_side(srx, peer->flags),
-		wf_pool_name(&srx->messages.names, message_of(stowed)), peer->tag,
+	wf_match_queue(wf_srx_engine(srx, peer->flags),
+		wf_pool_handle(&srx->messages.handles, message_of(unexp)), peer->tag,
 		wf_srx_known(peer->addr));
 }
 
@@ -133,13 +134,13 @@ static void queue(struct wf_srx *srx, const struct fi_peer_rx_entry *peer,
 int wf_srx_own_keep(struct fi_peer_rx_entry *peer)
 {
 	struct wf_srx *srx = wf_srx_port_of(peer->srx)->srx;
-	struct wf_srx_stowed *stowed = own_new(srx, 1, 0);
+	struct wf_srx_unexpected *unexp = own_new(srx, 1, 0);
 
-	if (wf_unlikely(!stowed))
+	if (wf_unlikely(!unexp))
 		return -FI_ENOMEM;
-	stowed->kept = true;
-	stowed->words[0] = (uint64_t)(uintptr_t)wf_srx_entry_of(peer);
-	queue(srx, peer, stowed);
+	unexp->kept = true;
+	unexp->words[0] = (uint64_t)(uintptr_t)wf_srx_entry_of(peer);
+	queue(srx, peer, unexp);
 	return 0;
 }
 
@@ -152,79 +153,79 @@ static void give_up(struct wf_srx *srx, struct wf_srx_entry *entry)
 		srx->reserve = entry;
 }
 
-static struct wf_srx_stowed *own_stow(
-	struct fi_peer_rx_entry *peer, struct wf_srx_origin *origin, size_t room)
+static struct wf_srx_unexpected *own_save(
+	struct fi_peer_rx_entry *peer, struct wf_srx_origin *origin, size_t size)
 {
 	struct wf_srx *srx = wf_srx_port_of(peer->srx)->srx;
 	bool has_data = peer->flags & FI_REMOTE_CQ_DATA;
 	bool is_long = peer->msg_size > UINT32_MAX;
-	struct wf_srx_stowed *stowed = own_new(srx, has_data + is_long, room);
+	struct wf_srx_unexpected *unexp = own_new(srx, has_data + is_long, size);
 
-	if (wf_unlikely(!stowed))
+	if (wf_unlikely(!unexp))
 		return NULL;
 	if (wf_unlikely(!origin_get(srx, origin))) {
-		own_free(srx, stowed);
+		own_free(srx, unexp);
 		return NULL;
 	}
-	stowed->origin = origin->number;
-	stowed->has_data = has_data;
-	stowed->is_long = is_long;
-	stowed->len = is_long ? UINT32_MAX : (uint32_t)peer->msg_size;
+	unexp->origin = origin->number;
+	unexp->has_data = has_data;
+	unexp->is_long = is_long;
+	unexp->len = is_long ? UINT32_MAX : (uint32_t)peer->msg_size;
 	if (has_data)
-		stowed->words[0] = peer->cq_data;
+		unexp->words[0] = peer->cq_data;
 	if (is_long)
-		stowed->words[has_data] = peer->msg_size;
-	queue(srx, peer, stowed);
+		unexp->words[has_data] = peer->msg_size;
+	queue(srx, peer, unexp);
 	give_up(srx, wf_srx_entry_of(peer));
-	return stowed;
+	return unexp;
 }
 
 /* The owner keeps the entry, and whatever else it likes. */
-static struct wf_srx_stowed *foreign_stow(uint64_t type, struct fi_peer_rx_entry *peer,
-	struct wf_srx_origin *origin, size_t room)
+static struct wf_srx_unexpected *foreign_save(uint64_t type,
+	struct fi_peer_rx_entry *peer, struct wf_srx_origin *origin, size_t size)
 {
 	const struct fi_ops_srx_owner *ops = peer->srx->owner_ops;
 	struct foreign *foreign;
 	int ret;
 
-	if (room > SIZE_MAX - sizeof(*foreign))
+	if (size > SIZE_MAX - sizeof(*foreign))
 		return NULL;
-	foreign = malloc(sizeof(*foreign) + room);
+	foreign = malloc(sizeof(*foreign) + size);
 	if (!foreign)
 		return NULL;
 	foreign->origin = origin;
-	foreign->stowed = (struct wf_srx_stowed){
+	foreign->unexp = (struct wf_srx_unexpected){
 		.len = (uint32_t)WF_MIN(peer->msg_size, UINT32_MAX),
 	};
-	peer->peer_context = &foreign->stowed;
+	peer->peer_context = &foreign->unexp;
 	ret = type == FI_TAGGED ? ops->queue_tag(peer) : ops->queue_msg(peer);
 	if (ret) {
 		free(foreign);
 		return NULL;
 	}
 	origin->count++;
-	return &foreign->stowed;
+	return &foreign->unexp;
 }
 
-struct wf_srx_stowed *wf_srx_stow(uint64_t type, struct fi_peer_rx_entry *entry,
-	struct wf_srx_origin *origin, size_t room)
+struct wf_srx_unexpected *wf_srx_save(uint64_t type, struct fi_peer_rx_entry *entry,
+	struct wf_srx_origin *origin, size_t size)
 {
 	assert(origin->fid == entry->srx);
-	return wf_srx_is_own(entry->srx) ? own_stow(entry, origin, room)
-					 : foreign_stow(type, entry, origin, room);
+	return wf_srx_is_own(entry->srx) ? own_save(entry, origin, size)
+					 : foreign_save(type, entry, origin, size);
 }
 
-void wf_srx_unstow(struct wf_srx_origin *origin, struct wf_srx_stowed *stowed)
+void wf_srx_release(struct wf_srx_origin *origin, struct wf_srx_unexpected *unexp)
 {
 	struct wf_srx *srx;
 
-	if (wf_unlikely(!stowed->origin)) {
-		free(foreign_of(stowed));
+	if (wf_unlikely(!unexp->origin)) {
+		free(foreign_of(unexp));
 		origin->count--;
 		return;
 	}
 	srx = wf_srx_port_of(origin->fid)->srx;
-	own_free(srx, stowed);
+	own_free(srx, unexp);
 	origin_put(srx, origin);
 }
 
@@ -232,42 +233,42 @@ void wf_srx_unstow(struct wf_srx_origin *origin, struct wf_srx_stowed *stowed)
 
 struct fid_peer_srx *wf_srx_fid_of(const struct wf_srx *srx, uint32_t msg)
 {
-	const struct wf_srx_stowed *stowed = &wf_srx_message_at(srx, msg)->stowed;
+	const struct wf_srx_unexpected *unexp = &wf_srx_message_at(srx, msg)->unexp;
 	const struct wf_srx_origin *origin;
 
-	if (stowed->kept)
-		return kept_entry(stowed)->peer.srx;
-	origin = srx->origins.at[stowed->origin];
+	if (unexp->kept)
+		return kept_entry(unexp)->peer.srx;
+	origin = srx->origins.at[unexp->origin];
 	return origin->fid;
 }
 
 struct fi_peer_rx_entry *wf_srx_kept(const struct wf_srx *srx, uint32_t msg)
 {
-	const struct wf_srx_stowed *stowed = &wf_srx_message_at(srx, msg)->stowed;
+	const struct wf_srx_unexpected *unexp = &wf_srx_message_at(srx, msg)->unexp;
 
-	return stowed->kept ? &kept_entry(stowed)->peer : NULL;
+	return unexp->kept ? &kept_entry(unexp)->peer : NULL;
 }
 
 struct fi_peer_rx_entry wf_srx_view(
 	const struct wf_srx *srx, uint32_t msg, uint64_t type)
 {
 	struct wf_srx_message *message = wf_srx_message_at(srx, msg);
-	struct wf_srx_stowed *stowed = &message->stowed;
+	struct wf_srx_unexpected *unexp = &message->unexp;
 	struct fi_peer_rx_entry view;
 
-	if (stowed->kept) {
-		view = kept_entry(stowed)->peer;
+	if (unexp->kept) {
+		view = kept_entry(unexp)->peer;
 		view.addr = wf_match_addr(&message->match);
 		return view;
 	}
 	return (struct fi_peer_rx_entry){
 		.srx = wf_srx_fid_of(srx, msg),
 		.addr = wf_match_addr(&message->match),
-		.msg_size = size_of(stowed),
+		.msg_size = size_of(unexp),
 		.tag = wf_match_tag(&message->match),
-		.cq_data = data_of(stowed),
-		.flags = type | FI_RECV | flags_of(stowed),
-		.peer_context = stowed,
+		.cq_data = data_of(unexp),
+		.flags = type | FI_RECV | flags_of(unexp),
+		.peer_context = unexp,
 	};
 }
 
@@ -276,24 +277,24 @@ static struct wf_srx_entry *unfold(
 	const struct wf_srx *srx, struct wf_srx_entry *blank, uint32_t msg)
 {
 	struct wf_srx_message *message = wf_srx_message_at(srx, msg);
-	struct wf_srx_stowed *stowed = &message->stowed;
+	struct wf_srx_unexpected *unexp = &message->unexp;
 	struct fi_peer_rx_entry *peer = &blank->peer;
 
 	peer->srx = wf_srx_fid_of(srx, msg);
 	peer->addr = wf_match_addr(&message->match);
-	peer->msg_size = size_of(stowed);
+	peer->msg_size = size_of(unexp);
 	peer->tag = wf_match_tag(&message->match);
-	if (stowed->has_data)
-		peer->cq_data = data_of(stowed);
-	peer->flags |= flags_of(stowed);
-	peer->peer_context = stowed;
+	if (unexp->has_data)
+		peer->cq_data = data_of(unexp);
+	peer->flags |= flags_of(unexp);
+	peer->peer_context = unexp;
 	return blank;
 }
 
 static struct wf_srx_entry *unkeep(struct wf_srx *srx, struct wf_srx_entry *blank,
 	const struct wf_srx_message *message)
 {
-	struct wf_srx_entry *entry = kept_entry(&message->stowed);
+	struct wf_srx_entry *entry = kept_entry(&message->unexp);
 
 	entry->peer.addr = wf_match_addr(&message->match);
 	if (!blank)
@@ -304,18 +305,18 @@ static struct wf_srx_entry *unkeep(struct wf_srx *srx, struct wf_srx_entry *blan
 	return entry;
 }
 
-struct wf_srx_entry *wf_srx_take(struct wf_srx *srx, struct wf_match *side,
+struct wf_srx_entry *wf_srx_take(struct wf_srx *srx, struct wf_match *engine,
 	uint32_t msg, struct wf_srx_entry *blank)
 {
 	struct wf_srx_message *message = wf_srx_message_at(srx, msg);
 	struct wf_srx_entry *entry = NULL;
 
-	if (wf_unlikely(message->stowed.kept))
+	if (wf_unlikely(message->unexp.kept))
 		entry = unkeep(srx, blank, message);
 	else if (wf_likely(blank != NULL))
 		entry = unfold(srx, blank, msg);
-	wf_match_unqueue(side, msg);
-	if (wf_unlikely(message->stowed.kept))
-		own_free(srx, &message->stowed);
+	wf_match_unqueue(engine, msg);
+	if (wf_unlikely(message->unexp.kept))
+		own_free(srx, &message->unexp);
 	return entry;
 }

@@ -96,13 +96,13 @@ static void fill(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, const struct wf_op *op)
 {
 	uint64_t type = buffer->peer.flags & (FI_MSG | FI_TAGGED);
-	struct wf_match *side = wf_srx_side(srx, type);
+	struct wf_match *engine = wf_srx_engine(srx, type);
 	struct wf_srx_entry *slice;
 	uint32_t msg;
 
 	while (buffer->open) {
 		msg = wf_match_find_unexpected(
-			side, op->tag, op->ignore, buffer->peer.addr);
+			engine, op->tag, op->ignore, buffer->peer.addr);
 		if (!msg)
 			return;
 		slice = wf_srx_new_entry(srx, type);
@@ -116,7 +116,7 @@ static void fill(
 			wf_pool_put(&srx->pool, slice);
 			return;
 		}
-		wf_srx_start_entry(srx, wf_srx_take(srx, side, msg, slice));
+		wf_srx_start_entry(srx, wf_srx_take(srx, engine, msg, slice));
 	}
 }
 
@@ -145,7 +145,7 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 
 	fill(srx, buffer, op);
 	if (buffer->open) {
-		wf_match_post(wf_srx_side(srx, buffer->peer.flags), &buffer->match,
+		wf_match_post(wf_srx_engine(srx, buffer->peer.flags), &buffer->match,
 			op->tag, op->ignore, buffer->peer.addr);
 		buffer->queued = true;
 		srx->posted++;

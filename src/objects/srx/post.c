@@ -44,26 +44,26 @@ void wf_srx_move_buffers(const struct wf_srx *srx, struct wf_srx_entry *entry,
 
 static ssize_t post(struct wf_srx *srx, const struct wf_op *op)
 {
-	struct wf_match *side = wf_srx_side(srx, wf_srx_type(op));
+	struct wf_match *engine = wf_srx_engine(srx, wf_srx_type(op));
 	uint64_t addr = wf_srx_source(srx, op);
 	struct wf_srx_entry *entry = wf_srx_new_entry(srx, wf_srx_type(op));
 	uint32_t msg;
 
 	if (wf_unlikely(!entry))
 		return -FI_ENOMEM;
-	msg = wf_match_find_unexpected(side, op->tag, op->ignore, addr);
+	msg = wf_match_find_unexpected(engine, op->tag, op->ignore, addr);
 	if (wf_unlikely(!msg && srx->posted >= srx->size)) {
 		wf_pool_put(&srx->pool, entry);
 		return -FI_EAGAIN;
 	}
 	wf_srx_set_buffers(srx, entry, op);
 	if (msg) {
-		entry = wf_srx_take(srx, side, msg, entry);
+		entry = wf_srx_take(srx, engine, msg, entry);
 		wf_srx_start_entry(srx, entry);
 		return 0;
 	}
 	entry->peer.tag = op->tag;
-	wf_match_post(side, &entry->match, op->tag, op->ignore, addr);
+	wf_match_post(engine, &entry->match, op->tag, op->ignore, addr);
 	srx->posted++;
 	return 0;
 }

@@ -43,14 +43,14 @@ static struct wf_srx_entry *slice_of(
 /* A directed receive may have waited for the message since. (An undirected one would
  * have had it before.) */
 static void deliver(
-	struct wf_srx *srx, struct wf_match *side, uint64_t type, uint32_t msg)
+	struct wf_srx *srx, struct wf_match *engine, uint64_t type, uint32_t msg)
 {
 	const struct fi_peer_rx_entry view = wf_srx_view(srx, msg, type);
 	struct wf_srx_entry *posted = NULL;
 	struct wf_match_entry *match;
 
 	while (!posted) {
-		match = wf_match_find_posted(side, view.tag, view.addr);
+		match = wf_match_find_posted(engine, view.tag, view.addr);
 		if (!match)
 			return;
 		posted = wf_srx_matched(match);
@@ -59,15 +59,15 @@ static void deliver(
 		else
 			wf_srx_unpost(srx, posted);
 	}
-	wf_srx_start_entry(srx, wf_srx_take(srx, side, msg, posted));
+	wf_srx_start_entry(srx, wf_srx_take(srx, engine, msg, posted));
 }
 
 static void resolve_side(struct wf_srx *srx, uint64_t type,
 	const struct fid_peer_srx *fid, get_addr_fn get_addr)
 {
-	struct wf_match *side = wf_srx_side(srx, type);
+	struct wf_match *engine = wf_srx_engine(srx, type);
 
-	wf_match_foreach_unspec(msg, side)
+	wf_match_foreach_unspec(msg, engine)
 	{
 		uint64_t addr;
 
@@ -76,8 +76,8 @@ static void resolve_side(struct wf_srx *srx, uint64_t type,
 		addr = ask(srx, msg, type, get_addr);
 		if (addr == WF_MATCH_ANY)
 			continue;
-		wf_match_resolve(side, msg, addr);
-		deliver(srx, side, type, msg);
+		wf_match_resolve(engine, msg, addr);
+		deliver(srx, engine, type, msg);
 	}
 }
 
@@ -113,17 +113,17 @@ static bool concerns(
 /* Whoever has the same index again by now is asked for like anybody who is new. */
 static void ask_side(struct wf_srx *srx, uint64_t type, const struct question *q)
 {
-	struct wf_match *side = wf_srx_side(srx, type);
+	struct wf_match *engine = wf_srx_engine(srx, type);
 
-	if (side->unspec_count == side->unexpected_count)
+	if (engine->unspec_count == engine->unexpected_count)
 		return;
-	wf_match_foreach_unexpected(msg, side)
+	wf_match_foreach_unexpected(msg, engine)
 	{
-		uint64_t addr = wf_match_addr(wf_match_message_at(side, msg));
+		uint64_t addr = wf_match_addr(wf_match_message_at(engine, msg));
 
 		if (concerns(q, wf_srx_fid_of(srx, msg), addr) &&
 			ask(srx, msg, type, q->get_addr) != addr)
-			wf_match_forget(side, msg);
+			wf_match_forget(engine, msg);
 	}
 }
 

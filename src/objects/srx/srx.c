@@ -32,8 +32,8 @@ void wf_srx_init_with(struct wf_srx *srx, struct wf_ep *ep, struct wf_lock *lock
 		.min_multi_recv = &ep->min_multi_recv,
 	};
 	wf_sizes_init(&srx->messages, sizeof(struct wf_srx_message));
-	wf_match_init(&srx->msg, &srx->messages.names);
-	wf_match_init(&srx->tag, &srx->messages.names);
+	wf_match_init(&srx->msg, &srx->messages.handles);
+	wf_match_init(&srx->tag, &srx->messages.handles);
 	wf_pool_init(&srx->pool, entry_size(srx->iov_limit));
 	wf_match_table_init(&srx->claims, 0, false);
 	wf_list_init(&srx->claimed);
@@ -54,7 +54,7 @@ void wf_srx_fini(struct wf_srx *srx)
 	wf_match_table_done(&srx->claims);
 	wf_srx_contexts_done(srx);
 	wf_sizes_done(&srx->messages);
-	wf_book_done(&srx->origins);
+	wf_id_map_done(&srx->origins);
 	wf_pool_done(&srx->pool);
 	if (srx->lock == &srx->own_lock)
 		wf_lock_done(&srx->own_lock);
@@ -71,11 +71,11 @@ void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *e
 				.ops = &wf_absent_fid,
 			},
 			.owner_ops = &wf_srx_owner_ops,
-			.peer_ops = peer_ops ? peer_ops : &port->room,
+			.peer_ops = peer_ops ? peer_ops : &port->table,
 		},
 		.srx = srx,
 		.ep = ep,
-		.room.size = sizeof(port->room),
+		.table.size = sizeof(port->table),
 		.forced = ep->rx_selective ? 0 : FI_COMPLETION,
 	};
 	wf_lock(srx->lock);
@@ -87,7 +87,7 @@ void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *e
 
 /* There is an entry for it: the reserve, or that of the message before. */
 static void discard_message(
-	struct wf_srx *srx, struct wf_match *side, uint64_t type, uint32_t msg)
+	struct wf_srx *srx, struct wf_match *engine, uint64_t type, uint32_t msg)
 {
 	struct wf_srx_entry *entry = srx->reserve;
 
@@ -96,7 +96,7 @@ static void discard_message(
 		wf_srx_set_type(srx, entry, type);
 	else
 		entry = wf_srx_new_entry(srx, type);
-	entry = wf_srx_take(srx, side, msg, entry);
+	entry = wf_srx_take(srx, engine, msg, entry);
 	if (entry)
 		wf_srx_discard_entry(entry);
 	else
@@ -108,11 +108,11 @@ static void discard_message(
 static void discard_side(
 	struct wf_srx *srx, uint64_t type, const struct wf_srx_port *port)
 {
-	struct wf_match *side = wf_srx_side(srx, type);
+	struct wf_match *engine = wf_srx_engine(srx, type);
 
 	wf_match_foreach_unexpected(
-		msg, side) if (wf_srx_fid_of(srx, msg) == &port->fid)
-		discard_message(srx, side, type, msg);
+		msg, engine) if (wf_srx_fid_of(srx, msg) == &port->fid)
+		discard_message(srx, engine, type, msg);
 }
 
 void wf_srx_drain(struct wf_srx_port *port)
@@ -133,10 +133,10 @@ void wf_srx_drain(struct wf_srx_port *port)
 	wf_unlock(srx->lock);
 }
 
-void wf_srx_part(struct wf_srx_port *port)
+void wf_srx_detach(struct wf_srx_port *port)
 {
 	wf_srx_lock(port->srx);
-	port->parted = true;
+	port->detached = true;
 	wf_srx_unlock(port->srx);
 }
 

@@ -31,24 +31,23 @@ struct wf_srx_contexts;
  *   wf_srx_get_msg/get_tag     a message came. 0: *ret_entry has its buffers.
  *                              -FI_ENOENT: nobody waits for it. Set entry->cq_data and
  *                              FI_REMOTE_CQ_DATA in entry->flags where the message has
- *                              data, then wf_srx_stow, before any other get. Another
+ *                              data, then wf_srx_save, before any other get. Another
  *                              code: no entry.
- *   wf_srx_stow                the entry is given up, and all that is left of it is a
- *                              struct wf_srx_stowed with room for the payload. NULL: no
- *                              memory; the entry is still there.
- *   wf_srx_done, wf_srx_fail   the message is received, or failed: completion, counter,
- *                              end of the entry (objects/endpoint/endpoint.h)
- *   wf_srx_free_entry          the end of an entry without completion
+ *   wf_srx_save                the entry is given up, and all that is left of it is a
+ *                              struct wf_srx_unexpected with memory for the payload.
+ * NULL: no memory; the entry is still there. wf_srx_done, wf_srx_fail   the message is
+ * received, or failed: completion, counter, end of the entry
+ * (objects/endpoint/endpoint.h) wf_srx_free_entry          the end of an entry without
+ * completion
  *
  * and implements, in xfer->srx_ops,
  *
- *   start_msg/start_tag        a stowed message, entry->peer_context, has buffers now;
- *                              the same as a get that returned 0. Fails only if
- *                              nothing of the message was taken: the receive then ends
- *                              with that error and the entry is the owner's. In any
- *                              case the message is given back, with wf_srx_unstow.
+ *   start_msg/start_tag        an unexpected message, entry->peer_context, has buffers
+ * now; the same as a get that returned 0. Fails only if nothing of the message was
+ * taken: the receive then ends with that error and the entry is the owner's. In any
+ *                              case the message is given back, with wf_srx_release.
  *   discard_msg/discard_tag    nobody will want it: let the message go, without
- *                              completion, and call wf_srx_unstow and
+ *                              completion, and call wf_srx_release and
  *                              wf_srx_free_entry.
  *
  * entry->iov, count and desc are the whole buffer of the receive (for a multi-receive
@@ -109,44 +108,52 @@ struct wf_srx_origin {
  * What a transport has of a message that waits. There may be millions, so it is small.
  * Guarded by the owner's lock.
  */
-struct wf_srx_stowed {
-	uint32_t len;         /* of the message, in words if it is more */
-	uint32_t origin : 24; /* 0: the owner is not ours */
-	uint32_t kept : 1; /* nothing is here but, in words, the struct wf_srx_entry */
-	uint32_t has_data : 1;
+struct wf_srx_unexpected {
+	/* Message length in bytes. If is_long is set, the length is in words[] instead
+	 * (messages of 4 GiB or more). */
+	uint32_t len;
+	/* Number of the struct wf_srx_origin in the context; 0: another provider owns
+	 * the context. */
+	uint32_t origin : 24;
+	/* words[] holds a pointer to the struct wf_srx_entry and nothing else. */
+	uint32_t kept : 1;
+	uint32_t has_data : 1; /* words[] holds the CQ data */
 	uint32_t is_long : 1;
-	uint32_t apart : 1; /* where the room is and its size, in words */
-	uint32_t note : 4;  /* the transport's own */
-	uint64_t words[];   /* what of the above there is, in this order; the room */
+	/* The payload memory is a block of its own: words[] holds its address and size.
+	 */
+	uint32_t separate : 1;
+	uint32_t note : 4; /* for the transport's use */
+	/* CQ data and length, if there, in this order; then the payload memory. */
+	uint64_t words[];
 };
 
 /* A message that waits for a receive. */
 struct wf_srx_message {
 	struct wf_match_message match; /* tag and source */
-	struct wf_srx_stowed stowed;
+	struct wf_srx_unexpected unexp;
 };
 
 static_assert(sizeof(struct wf_srx_message) == 40, "one for each unexpected message");
 
-/* The room that wf_srx_stow was asked for; 8-byte aligned. */
-static inline void *wf_srx_room(struct wf_srx_stowed *stowed)
+/* The payload memory that wf_srx_save was asked for; 8-byte aligned. */
+static inline void *wf_srx_payload(struct wf_srx_unexpected *unexp)
 {
-	uint64_t *room = stowed->words + stowed->has_data + stowed->is_long;
+	uint64_t *payload = unexp->words + unexp->has_data + unexp->is_long;
 
-	return wf_unlikely(stowed->apart) ? (void *)(uintptr_t)*room : room;
+	return wf_unlikely(unexp->separate) ? (void *)(uintptr_t)*payload : payload;
 }
 
 /* A handle for one endpoint or peer, given to it as @fid. */
 struct wf_srx_port {
 	struct fid_peer_srx fid;
 	struct wf_srx *srx;
-	struct wf_ep *ep;            /* where its completions go */
-	struct wf_list link;         /* srx->ports */
-	struct fi_ops_srx_peer room; /* for a peer that fills in a table */
+	struct wf_ep *ep;             /* where its completions go */
+	struct wf_list link;          /* srx->ports */
+	struct fi_ops_srx_peer table; /* for a peer that fills in its operations */
 	/* FI_COMPLETION, unless the endpoint's CQ is selective: whoever posts to a
 	 * shared context leaves that to the endpoint, and a peer knows entries only. */
 	uint64_t forced;
-	bool parted;
+	bool detached;
 };
 
 /*
@@ -163,7 +170,7 @@ struct wf_srx {
 	struct wf_match msg, tag;
 	struct wf_pool pool;          /* of entries */
 	struct wf_sizes messages;     /* that wait, with their payload */
-	struct wf_book origins;       /* where those are from */
+	struct wf_id_map origins;     /* where those are from */
 	struct wf_srx_entry *reserve; /* so that messages can always be let go */
 	struct wf_match_table claims; /* reserved messages, by context */
 	struct wf_list claimed;       /* the same, oldest first */
@@ -201,7 +208,7 @@ void wf_srx_drain(struct wf_srx_port *port);
 /* The endpoint of the peer behind @port, which was drained, is about to be closed, and
  * without lock, because closing takes locks that come before ours: what it ends
  * meanwhile takes the lock itself. */
-void wf_srx_part(struct wf_srx_port *port);
+void wf_srx_detach(struct wf_srx_port *port);
 
 /* For whoever lets a peer progress, or does anything else that may make it call us. */
 static inline void wf_srx_lock(struct wf_srx *srx)
@@ -250,9 +257,9 @@ int wf_srx_own_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr
 	struct fi_peer_rx_entry **ret_entry);
 /* @type: FI_MSG or FI_TAGGED. Where the owner is not ours, with his public operations.
  */
-struct wf_srx_stowed *wf_srx_stow(uint64_t type, struct fi_peer_rx_entry *entry,
-	struct wf_srx_origin *origin, size_t room);
-void wf_srx_unstow(struct wf_srx_origin *origin, struct wf_srx_stowed *stowed);
+struct wf_srx_unexpected *wf_srx_save(uint64_t type, struct fi_peer_rx_entry *entry,
+	struct wf_srx_origin *origin, size_t size);
+void wf_srx_release(struct wf_srx_origin *origin, struct wf_srx_unexpected *unexp);
 /* That of entry->peer_context. */
 struct wf_srx_origin *wf_srx_origin(const struct fi_peer_rx_entry *entry);
 void wf_srx_own_free_entry(struct fi_peer_rx_entry *entry);
@@ -285,7 +292,7 @@ static inline void wf_srx_free_entry(struct fi_peer_rx_entry *entry)
 		entry->srx->owner_ops->free_entry(entry);
 }
 
-/* ---- the short way; quick.c ---- */
+/* ---- the fast path; fast_path.c ---- */
 
 /* A message that is there in one piece. */
 struct wf_srx_arrival {

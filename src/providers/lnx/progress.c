@@ -32,7 +32,7 @@ static struct lnx_ep *ep_of_item(struct wf_progress *item)
 static inline void look(struct lnx_rail *rail)
 {
 	if (wf_likely(rail->here != NULL))
-		wf_ep_move(rail->here);
+		wf_ep_progress(rail->here);
 	else
 		(void)rail->cq->ops->read(rail->cq, NULL, 0);
 }
@@ -106,7 +106,7 @@ static inline void move(struct lnx_ep *ep)
 	uint32_t wait;
 
 	if (wf_likely(ep->first != NULL))
-		wf_ep_move(ep->first);
+		wf_ep_progress(ep->first);
 	wait = atomic_load_explicit(&ep->wait, memory_order_relaxed);
 	if (wf_likely(wait > 1))
 		atomic_store_explicit(&ep->wait, wait - 1, memory_order_relaxed);
@@ -142,7 +142,7 @@ static void run_first(struct wf_progress *item)
 
 	if (lock && !wf_trylock(lock))
 		return;
-	wf_ep_move(ep->first);
+	wf_ep_progress(ep->first);
 	if (lock)
 		wf_unlock(lock);
 }

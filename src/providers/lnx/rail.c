@@ -136,7 +136,7 @@ static int open_cq(struct lnx_ep *ep, unsigned int index, struct lnx_port *port,
 
 	if (*ret_cq)
 		return 0;
-	rail->sleeps = ep->sleeps && wf_ep_here(rail->ep);
+	rail->sleeps = ep->sleeps && wf_ep_from_fid(rail->ep);
 	attr.wait_obj = rail->sleeps ? FI_WAIT_FD : FI_WAIT_NONE;
 	ret = wf_peer_open_cq(domain, &attr, &port->fid, &cq);
 	if (ret && rail->sleeps) {
@@ -238,7 +238,7 @@ static int bind_srx(struct lnx_ep *ep, unsigned int index)
 	if (!rail->exported)
 		wf_srx_export(srx, &rail->srx_port, &ep->wf, NULL);
 	rail->exported = true;
-	if (!wf_ep_here(rail->ep))
+	if (!wf_ep_from_fid(rail->ep))
 		lnx_sources_export(rail);
 	ret = wf_peer_open_srx(ep->domain->member[index].domain, &attr,
 		&rail->srx_port.fid, &rail->srx);
@@ -313,7 +313,7 @@ void lnx_rail_close(struct lnx_ep *ep, unsigned int index)
 
 	if (rail->exported) {
 		wf_srx_drain(&rail->srx_port);
-		wf_srx_part(&rail->srx_port);
+		wf_srx_detach(&rail->srx_port);
 	}
 	close_object(ep, index, rail->ep ? &rail->ep->fid : NULL);
 	close_object(ep, index, rail->srx ? &rail->srx->fid : NULL);

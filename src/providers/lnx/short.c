@@ -12,7 +12,7 @@
  *               other transmissions. Those are started as the operations that they are
  *               (start.c).
  *   receiving   the member delivers into our receive context and the application's CQ
- *               and counters (objects/srx/quick.c), as does all else that it completes.
+ *               and counters (objects/srx/fast_path.c), as does all else that it completes.
  *               While deferred work is under way completions come by here (owner.c).
  *   progress    the member's endpoint is moved without its queue (progress.c).
  */
@@ -114,7 +114,7 @@ void lnx_short_finish(struct lnx_ep *ep)
 	struct wf_ep *wf = &ep->wf;
 
 	/* Such a receive never is deferred work. */
-	wf->post_quick = wf->srx_queue != NULL;
+	wf->fast_post = wf->srx_queue != NULL;
 	ep->long_msg = wf->msg_ops;
 	ep->long_tagged = wf->tagged_ops;
 	if (!any_sends(ep) || !(wf->caps & FI_SEND))
@@ -180,7 +180,7 @@ void lnx_short_enabled(struct lnx_ep *ep)
 	for (unsigned int i = 0; i < ep->count; i++) {
 		struct lnx_rail *rail = &ep->rail[i];
 
-		rail->here = wf_ep_here(rail->ep);
+		rail->here = wf_ep_from_fid(rail->ep);
 		ep->all_here &= rail->here != NULL;
 		set_source(ep, rail->rx_cq);
 		ep->rail_short[i].ep = rail->here;

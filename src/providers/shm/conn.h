@@ -79,7 +79,7 @@ struct shm_sink {
 	struct iovec from[SHM_IOV_LIMIT]; /* the peer's buffers */
 };
 
-/* In the note of a struct wf_srx_stowed: what is in its room. */
+/* In the note of a struct wf_srx_unexpected: what is in its payload memory. */
 enum shm_unexp {
 	SHM_UNEXP_WHOLE, /* the message; with SHM_UNEXP_MATCH, its id behind it */
 	SHM_UNEXP_RTS,   /* struct shm_waiting: the payload is at the sender */
@@ -216,7 +216,7 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 /* What their records are. */
 extern const uint8_t shm_access_kinds[WF_OP_COUNT];
 
-/* again.c: the peer of @conn, which was taken down, is dead. What it never took, and
+/* replay.c: the peer of @conn, which was taken down, is dead. What it never took, and
  * nobody can be told of, waits for whoever comes under its name. */
 void shm_again(struct shm_conn *conn);
 
@@ -270,9 +270,9 @@ void shm_bulk_free(struct shm_sink *sink);
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink);
 void shm_bulk_end(struct shm_conn *conn, int err, bool quiet);
 
-/* unexp.c: a message waits, without its entry and with @room bytes; NULL: no memory. */
-struct wf_srx_stowed *shm_unexp_new(struct shm_conn *conn, const struct shm_record *rec,
-	struct fi_peer_rx_entry *entry, size_t room);
+/* unexp.c: a message waits, without its entry and with @size bytes; NULL: no memory. */
+struct wf_srx_unexpected *shm_unexp_new(struct shm_conn *conn,
+	const struct shm_record *rec, struct fi_peer_rx_entry *entry, size_t size);
 /* Its connection is gone: what is whole stays. */
 void shm_unexp_break(struct shm_conn *conn);
 

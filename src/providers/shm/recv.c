@@ -58,15 +58,15 @@ static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
 	struct fi_peer_rx_entry *entry, uint64_t id, const uint8_t *payload, size_t len)
 {
 	size_t id_len = rec->flags & SHM_FLAG_MATCH ? sizeof(id) : 0;
-	struct wf_srx_stowed *unexp = shm_unexp_new(conn, rec, entry, len + id_len);
-	uint8_t *room;
+	struct wf_srx_unexpected *unexp = shm_unexp_new(conn, rec, entry, len + id_len);
+	uint8_t *saved;
 
 	if (!unexp)
 		return no_memory(conn, entry);
 	unexp->note = SHM_UNEXP_WHOLE | (id_len ? SHM_UNEXP_MATCH : 0);
-	room = wf_srx_room(unexp);
-	memcpy(room, payload, len);
-	memcpy(room + len, &id, id_len);
+	saved = wf_srx_payload(unexp);
+	memcpy(saved, payload, len);
+	memcpy(saved + len, &id, id_len);
 	if (rec->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, id);
 	return 0;
@@ -126,7 +126,7 @@ int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec)
 	bool tagged = rec->kind == SHM_REC_TAGGED_RTS;
 	struct fi_peer_rx_entry *entry = NULL;
 	struct shm_waiting waiting = { .flags = rec->flags };
-	struct wf_srx_stowed *unexp;
+	struct wf_srx_unexpected *unexp;
 	struct shm_rts rts;
 	int ret = read_rts(rec, &rts);
 
@@ -142,6 +142,6 @@ int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec)
 		return no_memory(conn, entry);
 	unexp->note = SHM_UNEXP_RTS;
 	waiting.rts = rts;
-	memcpy(wf_srx_room(unexp), &waiting, sizeof(waiting));
+	memcpy(wf_srx_payload(unexp), &waiting, sizeof(waiting));
 	return 0;
 }

@@ -105,7 +105,7 @@ static inline struct shm_slot *shm_writer_slot(const struct shm_writer *w)
  * first one and has it back before both are written; and once for each record, or a
  * peer that only sends would lose the line that it looks at each time.
  */
-static inline void shm_writer_claim(struct shm_writer *w, uint64_t head)
+static inline void shm_writer_prefetch(struct shm_writer *w, uint64_t head)
 {
 	enum { ONE_LINE = WF_CACHELINE - offsetof(struct shm_slot, blob) };
 

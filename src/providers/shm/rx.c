@@ -156,7 +156,7 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 
 	conn->polling = true;
 	if (head)
-		shm_writer_claim(&conn->out, head);
+		shm_writer_prefetch(&conn->out, head);
 	for (; head && count < BUDGET; head = shm_reader_head(&conn->in)) {
 		if (wf_unlikely(choked(conn)))
 			break;

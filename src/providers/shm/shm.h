@@ -21,7 +21,7 @@
  *   socket.c          the exchange over a unix socket that hands it over
  *   dial.c, peer.c    connections in the making; peers by address
  *   conn.c            a connection in use and its end
- *   again.c           what a peer that died has not taken
+ *   replay.c          what a peer that died has not taken
  *   small.c           operations on a peer's memory that fit a slot
  *   tx.c, send.c      operations out; rx.c, recv.c, unexp.c, access.c, bulk.c records
  * in progress.c        which connections are looked at, and when; wait.c for sleepers

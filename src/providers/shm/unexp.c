@@ -32,10 +32,10 @@ static struct shm_origin *origin_at(const struct fi_peer_rx_entry *entry)
 	return wf_container_of(wf_srx_origin(entry), struct shm_origin, srx);
 }
 
-/* Memory of a message that waits, with @room bytes. */
-static size_t cost_of(size_t room)
+/* Memory of a message that waits, with @size bytes. */
+static size_t cost_of(size_t size)
 {
-	return room + sizeof(struct wf_srx_message);
+	return size + sizeof(struct wf_srx_message);
 }
 
 static bool is_tagged(const struct shm_record *rec)
@@ -43,11 +43,11 @@ static bool is_tagged(const struct shm_record *rec)
 	return rec->kind == SHM_REC_TAGGED || rec->kind == SHM_REC_TAGGED_RTS;
 }
 
-struct wf_srx_stowed *shm_unexp_new(struct shm_conn *conn, const struct shm_record *rec,
-	struct fi_peer_rx_entry *entry, size_t room)
+struct wf_srx_unexpected *shm_unexp_new(struct shm_conn *conn,
+	const struct shm_record *rec, struct fi_peer_rx_entry *entry, size_t size)
 {
 	struct shm_origin *origin = conn->origin ? conn->origin : origin_new(conn);
-	struct wf_srx_stowed *stowed;
+	struct wf_srx_unexpected *unexp;
 
 	if (wf_unlikely(!origin))
 		return NULL;
@@ -55,47 +55,47 @@ struct wf_srx_stowed *shm_unexp_new(struct shm_conn *conn, const struct shm_reco
 		entry->cq_data = rec->data;
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	}
-	stowed = wf_srx_stow(
-		is_tagged(rec) ? FI_TAGGED : FI_MSG, entry, &origin->srx, room);
-	if (wf_likely(stowed != NULL)) {
-		conn->unexp_bytes += cost_of(room);
-		conn->ep->unexp_bytes += cost_of(room);
+	unexp = wf_srx_save(
+		is_tagged(rec) ? FI_TAGGED : FI_MSG, entry, &origin->srx, size);
+	if (wf_likely(unexp != NULL)) {
+		conn->unexp_bytes += cost_of(size);
+		conn->ep->unexp_bytes += cost_of(size);
 	}
-	return stowed;
+	return unexp;
 }
 
-static enum shm_unexp state_of(const struct wf_srx_stowed *stowed)
+static enum shm_unexp state_of(const struct wf_srx_unexpected *unexp)
 {
-	return stowed->note & SHM_UNEXP_STATES;
+	return unexp->note & SHM_UNEXP_STATES;
 }
 
 /* What shm_unexp_new was asked for. */
-static size_t room_of(const struct wf_srx_stowed *stowed)
+static size_t payload_size(const struct wf_srx_unexpected *unexp)
 {
-	if (state_of(stowed) != SHM_UNEXP_WHOLE)
+	if (state_of(unexp) != SHM_UNEXP_WHOLE)
 		return sizeof(struct shm_waiting);
-	return stowed->len + (stowed->note & SHM_UNEXP_MATCH ? sizeof(uint64_t) : 0);
+	return unexp->len + (unexp->note & SHM_UNEXP_MATCH ? sizeof(uint64_t) : 0);
 }
 
-static void give_back(struct shm_origin *origin, struct wf_srx_stowed *stowed)
+static void give_back(struct shm_origin *origin, struct wf_srx_unexpected *unexp)
 {
-	size_t cost = cost_of(room_of(stowed));
+	size_t cost = cost_of(payload_size(unexp));
 
 	origin->ep->unexp_bytes -= cost;
 	if (origin->conn)
 		origin->conn->unexp_bytes -= cost;
-	wf_srx_unstow(&origin->srx, stowed);
+	wf_srx_release(&origin->srx, unexp);
 	origin_settle(origin);
 }
 
 /* The sender of a message that is whole hears that it was matched, or dropped. */
-static void matched(struct shm_conn *conn, struct wf_srx_stowed *stowed)
+static void matched(struct shm_conn *conn, struct wf_srx_unexpected *unexp)
 {
 	uint64_t id;
 
-	if (!conn || !(stowed->note & SHM_UNEXP_MATCH))
+	if (!conn || !(unexp->note & SHM_UNEXP_MATCH))
 		return;
-	memcpy(&id, (uint8_t *)wf_srx_room(stowed) + stowed->len, sizeof(id));
+	memcpy(&id, (uint8_t *)wf_srx_payload(unexp) + unexp->len, sizeof(id));
 	shm_tx_ack(conn, id);
 }
 
@@ -113,22 +113,22 @@ static fi_addr_t source(const struct shm_origin *origin)
 }
 
 /* From our buffer to the application's. */
-static void deliver(const struct shm_origin *origin, struct wf_srx_stowed *stowed,
+static void deliver(const struct shm_origin *origin, struct wf_srx_unexpected *unexp,
 	struct fi_peer_rx_entry *entry)
 {
 	uint8_t flags = entry->flags & FI_REMOTE_CQ_DATA ? SHM_FLAG_DATA : 0;
 
 	(void)wf_iov_scatter(
-		entry->iov, entry->count, wf_srx_room(stowed), stowed->len);
-	matched(origin->conn, stowed);
-	shm_recv_done(origin->ep, origin->conn, entry, flags, stowed->len,
+		entry->iov, entry->count, wf_srx_payload(unexp), unexp->len);
+	matched(origin->conn, unexp);
+	shm_recv_done(origin->ep, origin->conn, entry, flags, unexp->len,
 		entry->cq_data, source(origin));
 }
 
 /* A message that waited has buffers now. The owner's lock is held. */
 static int start(struct fi_peer_rx_entry *entry)
 {
-	struct wf_srx_stowed *stowed = entry->peer_context;
+	struct wf_srx_unexpected *unexp = entry->peer_context;
 	struct shm_origin *origin = origin_at(entry);
 	struct shm_conn *conn = origin->conn;
 	struct shm_ep *ep = origin->ep;
@@ -136,15 +136,15 @@ static int start(struct fi_peer_rx_entry *entry)
 	int ret = -FI_ECONNRESET;
 
 	wf_lock(&ep->ep.lock);
-	if (state_of(stowed) == SHM_UNEXP_WHOLE) {
-		deliver(origin, stowed, entry);
+	if (state_of(unexp) == SHM_UNEXP_WHOLE) {
+		deliver(origin, unexp, entry);
 		ret = 0;
 	} else if (conn) {
-		memcpy(&waiting, wf_srx_room(stowed), sizeof(waiting));
+		memcpy(&waiting, wf_srx_payload(unexp), sizeof(waiting));
 		ret = shm_bulk_start(
 			conn, &waiting.rts, entry, waiting.flags, entry->cq_data);
 	}
-	give_back(origin, stowed);
+	give_back(origin, unexp);
 	if (conn && !conn->idle)
 		shm_out_flush(conn);
 	wf_unlock(&ep->ep.lock);
@@ -154,20 +154,20 @@ static int start(struct fi_peer_rx_entry *entry)
 /* Nobody will want it. The owner's lock is held. */
 static int discard(struct fi_peer_rx_entry *entry)
 {
-	struct wf_srx_stowed *stowed = entry->peer_context;
+	struct wf_srx_unexpected *unexp = entry->peer_context;
 	struct shm_origin *origin = origin_at(entry);
 	struct shm_conn *conn = origin->conn;
 	struct shm_ep *ep = origin->ep;
 	struct shm_waiting waiting;
 
 	wf_lock(&ep->ep.lock);
-	if (state_of(stowed) == SHM_UNEXP_WHOLE) {
-		matched(conn, stowed);
+	if (state_of(unexp) == SHM_UNEXP_WHOLE) {
+		matched(conn, unexp);
 	} else if (conn) {
-		memcpy(&waiting, wf_srx_room(stowed), sizeof(waiting));
+		memcpy(&waiting, wf_srx_payload(unexp), sizeof(waiting));
 		shm_tx_ack(conn, waiting.rts.id);
 	}
-	give_back(origin, stowed);
+	give_back(origin, unexp);
 	if (conn && !conn->idle)
 		shm_out_flush(conn);
 	wf_srx_free_entry(entry);

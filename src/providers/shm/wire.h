@@ -20,7 +20,7 @@
  * moves one or two cache lines and nothing else. The reader tells now and then how far
  * it is (L3, L4); the writer looks only when it believes the ring to be full. What it
  * is about to act on it says for each record: when it is dead the writer reads which
- * ones it never came to (again.c).
+ * ones it never came to (replay.c).
  *
  * Nothing in the region is believed. Where a record's bytes lie follows from the
  * reader's own count; kinds, lengths and numbers are loaded once and checked before

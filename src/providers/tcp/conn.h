@@ -65,7 +65,7 @@ struct tcp_stage {
 	struct tcp_mark marks[];
 };
 
-struct wf_srx_stowed;
+struct wf_srx_unexpected;
 struct tcp_origin;
 struct tcp_rdv;
 
@@ -86,10 +86,10 @@ struct tcp_rx {
 	uint64_t offset;     /* TCP_SINK_MR: bytes placed */
 	struct iovec *iov;   /* the rest of the sink; points into iovs */
 	struct fi_peer_rx_entry *entry;
-	struct wf_srx_stowed *unexp; /* nobody has asked for it yet */
-	struct tcp_rdv *rdv;         /* whose data it is */
-	uint8_t *buf;                /* operands of atomics */
-	uint8_t *held;               /* TCP_SINK_HOLD: what was read already */
+	struct wf_srx_unexpected *unexp; /* nobody has asked for it yet */
+	struct tcp_rdv *rdv;             /* whose data it is */
+	uint8_t *buf;                    /* operands of atomics */
+	uint8_t *held;                   /* TCP_SINK_HOLD: what was read already */
 	size_t held_len;
 	struct tcp_record rec;
 	union {
@@ -115,7 +115,7 @@ struct tcp_conn {
 	bool probing;        /* a probe was sent and not answered yet */
 	uint8_t number;      /* of the next record */
 	uint32_t quiet;      /* looks that found nothing, one after the other */
-	uint64_t alive_ns;   /* dead.c: not dead before; 0: nothing was owed */
+	uint64_t alive_ns;   /* keepalive.c: not dead before; 0: nothing was owed */
 	uint64_t checked_ns; /* when tcp_conn_gone() asked, last */
 	uint32_t sent_epoch; /* when the last message went out at once */
 	uint8_t at_once;     /* how many did since then, up to a limit */

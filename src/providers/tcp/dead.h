@@ -7,7 +7,7 @@
 /* Hosts that vanish; ep.lock held. */
 
 /* Connections whose bytes were not acknowledged yet: is there anybody? */
-void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now);
+void tcp_keepalive_check(struct tcp_ep *ep, uint64_t now);
 /* When to look next; UINT64_MAX: nothing is owed. */
 uint64_t tcp_look_deadline(struct tcp_ep *ep);
 

@@ -210,7 +210,7 @@ void tcp_progress(struct wf_ep *wf)
 	found |= poll_hot(ep);
 	if (wf_unlikely((ep->epoch % EPOLL_TURN == 0 || ep->sleepers || !ep->manual) &&
 			!wf_list_empty(&ep->owing)))
-		tcp_look_for_dead(ep, wf_now_ns());
+		tcp_keepalive_check(ep, wf_now_ns());
 	if (is_turn(ep)) {
 		found |= poll_set(ep);
 		if (ep->peers)

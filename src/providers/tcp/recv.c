@@ -81,17 +81,18 @@ static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 enum { KEEP_MSG = 64 << 20 }; /* longest message that is kept, in bytes */
 
 /* The payload comes to memory of ours; behind it, the id to answer with. */
-static struct wf_srx_stowed *keep(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+static struct wf_srx_unexpected *keep(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
 	size_t len = rx->rec.payload_len;
 	size_t id_len = rx->rec.flags & TCP_FLAG_MATCH ? sizeof(rx->rec.id) : 0;
-	struct wf_srx_stowed *unexp = tcp_unexp_new(conn, entry, len + id_len);
+	struct wf_srx_unexpected *unexp = tcp_unexp_new(conn, entry, len + id_len);
 	struct iovec iov;
 
 	if (!unexp)
 		return NULL;
-	iov = (struct iovec){ wf_srx_room(unexp), len };
+	iov = (struct iovec){ wf_srx_payload(unexp), len };
 	memcpy((uint8_t *)iov.iov_base + len, &rx->rec.id, id_len);
 	unexp->note = TCP_UNEXP_ARRIVING | (id_len ? TCP_UNEXP_MATCH : 0);
 	conn->unexp_bytes += tcp_unexp_cost(len);
@@ -100,9 +101,10 @@ static struct wf_srx_stowed *keep(struct tcp_conn *conn, struct fi_peer_rx_entry
 	return unexp;
 }
 
-static struct wf_srx_stowed *hold(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+static struct wf_srx_unexpected *hold(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
-	struct wf_srx_stowed *unexp = tcp_unexp_new(conn, entry, 0);
+	struct wf_srx_unexpected *unexp = tcp_unexp_new(conn, entry, 0);
 
 	if (!unexp)
 		return NULL;
@@ -163,7 +165,7 @@ int tcp_msg_done(struct tcp_conn *conn)
 	struct tcp_rx *rx = &conn->rx;
 	const struct tcp_record *rec = &rx->rec;
 	struct fi_peer_rx_entry *entry = rx->entry;
-	struct wf_srx_stowed *unexp = rx->unexp;
+	struct wf_srx_unexpected *unexp = rx->unexp;
 
 	rx->entry = NULL;
 	rx->unexp = NULL;
@@ -225,13 +227,13 @@ int tcp_rts_head(struct tcp_conn *conn)
 		tcp_rdv_clear(conn, rdv, entry);
 		return 0;
 	}
-	rdv->stowed = tcp_unexp_new(conn, entry, sizeof(struct tcp_rdv *));
-	if (!rdv->stowed) {
+	rdv->unexp = tcp_unexp_new(conn, entry, sizeof(struct tcp_rdv *));
+	if (!rdv->unexp) {
 		rdv_free(conn, rdv);
 		return no_memory(conn, entry);
 	}
-	memcpy(wf_srx_room(rdv->stowed), &rdv, sizeof(struct tcp_rdv *));
-	rdv->stowed->note = TCP_UNEXP_RTS;
+	memcpy(wf_srx_payload(rdv->unexp), &rdv, sizeof(struct tcp_rdv *));
+	rdv->unexp->note = TCP_UNEXP_RTS;
 	return 0;
 }
 
@@ -240,7 +242,7 @@ int tcp_rdv_head(struct tcp_conn *conn)
 	struct tcp_rx *rx = &conn->rx;
 	struct tcp_rdv *rdv = tcp_slot(&conn->rdv, rx->rec.index);
 
-	if (!rdv || rdv->stowed || rdv->len != rx->rec.payload_len)
+	if (!rdv || rdv->unexp || rdv->len != rx->rec.payload_len)
 		return -FI_EPROTO;
 	rx->rdv = rdv;
 	rx->entry = NULL;

@@ -22,7 +22,7 @@
  *   conn.c       a connection in its data phase and its end
  *   tx.c, flush.c, rx.c   records out of it and into it
  *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
- *   dead.c       hosts that vanish
+ *   keepalive.c  hosts that vanish
  *   progress.c   which sockets are looked at, and when; wait.c for those who sleep
  *   msg_cm.c, pep.c, ask.c, peer.c, dial.c   how connections come to be
  *

@@ -50,8 +50,8 @@ static struct tcp_origin *origin_at(const struct fi_peer_rx_entry *entry)
 	return wf_container_of(wf_srx_origin(entry), struct tcp_origin, srx);
 }
 
-struct wf_srx_stowed *tcp_unexp_new(
-	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t room)
+struct wf_srx_unexpected *tcp_unexp_new(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t size)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
 	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
@@ -63,30 +63,30 @@ struct wf_srx_stowed *tcp_unexp_new(
 		entry->cq_data = rec->data;
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	}
-	return wf_srx_stow(tagged ? FI_TAGGED : FI_MSG, entry, &origin->srx, room);
+	return wf_srx_save(tagged ? FI_TAGGED : FI_MSG, entry, &origin->srx, size);
 }
 
-static enum tcp_unexp state_of(const struct wf_srx_stowed *stowed)
+static enum tcp_unexp state_of(const struct wf_srx_unexpected *unexp)
 {
-	return stowed->note & TCP_UNEXP_STATES;
+	return unexp->note & TCP_UNEXP_STATES;
 }
 
-static void set_state(struct wf_srx_stowed *stowed, enum tcp_unexp state)
+static void set_state(struct wf_srx_unexpected *unexp, enum tcp_unexp state)
 {
-	stowed->note = (stowed->note & TCP_UNEXP_MATCH) | state;
+	unexp->note = (unexp->note & TCP_UNEXP_MATCH) | state;
 }
 
-static void give_back(struct tcp_origin *origin, struct wf_srx_stowed *stowed)
+static void give_back(struct tcp_origin *origin, struct wf_srx_unexpected *unexp)
 {
-	enum tcp_unexp state = state_of(stowed);
-	size_t cost = tcp_unexp_cost(stowed->len);
+	enum tcp_unexp state = state_of(unexp);
+	size_t cost = tcp_unexp_cost(unexp->len);
 
 	if (state <= TCP_UNEXP_WHOLE || state == TCP_UNEXP_TORN) {
 		origin->ep->unexp_bytes -= cost;
 		if (origin->conn)
 			origin->conn->unexp_bytes -= cost;
 	}
-	wf_srx_unstow(&origin->srx, stowed);
+	wf_srx_release(&origin->srx, unexp);
 	origin_settle(origin);
 }
 
@@ -95,7 +95,7 @@ void tcp_rdv_clear(
 {
 	struct tcp_tx *tx = tcp_tx_answer(conn, TCP_REC_CTS, 0);
 
-	rdv->stowed = NULL;
+	rdv->unexp = NULL;
 	rdv->entry = entry;
 	if (!tx)
 		return;
@@ -103,38 +103,38 @@ void tcp_rdv_clear(
 	tcp_tx_dirty(conn);
 }
 
-static struct tcp_rdv *rdv_of(struct wf_srx_stowed *stowed)
+static struct tcp_rdv *rdv_of(struct wf_srx_unexpected *unexp)
 {
-	return *(struct tcp_rdv **)wf_srx_room(stowed);
+	return *(struct tcp_rdv **)wf_srx_payload(unexp);
 }
 
 /* The sender of a message that is whole hears that it was matched, or dropped. */
-static void matched(struct tcp_origin *origin, struct wf_srx_stowed *stowed)
+static void matched(struct tcp_origin *origin, struct wf_srx_unexpected *unexp)
 {
 	uint64_t id;
 
-	if (!(stowed->note & TCP_UNEXP_MATCH))
+	if (!(unexp->note & TCP_UNEXP_MATCH))
 		return;
-	memcpy(&id, (uint8_t *)wf_srx_room(stowed) + stowed->len, sizeof(id));
+	memcpy(&id, (uint8_t *)wf_srx_payload(unexp) + unexp->len, sizeof(id));
 	tcp_recv_matched(origin->conn, TCP_FLAG_MATCH, id);
 }
 
 /* From our buffer to the application's. */
-static void deliver(struct tcp_origin *origin, struct wf_srx_stowed *stowed,
+static void deliver(struct tcp_origin *origin, struct wf_srx_unexpected *unexp,
 	struct fi_peer_rx_entry *entry)
 {
 	uint16_t flags = entry->flags & FI_REMOTE_CQ_DATA ? TCP_FLAG_DATA : 0;
 
 	(void)wf_iov_scatter(
-		entry->iov, entry->count, wf_srx_room(stowed), stowed->len);
-	matched(origin, stowed);
+		entry->iov, entry->count, wf_srx_payload(unexp), unexp->len);
+	matched(origin, unexp);
 	tcp_recv_done(
-		origin->ep, origin->peer, entry, flags, stowed->len, entry->cq_data);
+		origin->ep, origin->peer, entry, flags, unexp->len, entry->cq_data);
 }
 
 /* The part that came is moved to where the rest will go: to @entry's buffers, or to
  * nowhere. */
-static void move_on(struct tcp_conn *conn, struct wf_srx_stowed *stowed,
+static void move_on(struct tcp_conn *conn, struct wf_srx_unexpected *unexp,
 	struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
@@ -142,7 +142,7 @@ static void move_on(struct tcp_conn *conn, struct wf_srx_stowed *stowed,
 	rx->unexp = NULL;
 	rx->entry = entry;
 	if (entry) {
-		tcp_rx_move(conn, entry->iov, entry->count, wf_srx_room(stowed));
+		tcp_rx_move(conn, entry->iov, entry->count, wf_srx_payload(unexp));
 		return;
 	}
 	tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
@@ -173,31 +173,31 @@ static void release(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 /* A message that waited has buffers now. The owner's lock is held. */
 static int start(struct fi_peer_rx_entry *entry)
 {
-	struct wf_srx_stowed *stowed = entry->peer_context;
+	struct wf_srx_unexpected *unexp = entry->peer_context;
 	struct tcp_origin *origin = origin_at(entry);
 	struct tcp_conn *conn = origin->conn;
 	struct tcp_ep *ep = origin->ep;
 	int ret = 0;
 
 	wf_lock(&ep->ep.lock);
-	switch (state_of(stowed)) {
+	switch (state_of(unexp)) {
 	case TCP_UNEXP_WHOLE:
-		deliver(origin, stowed, entry);
+		deliver(origin, unexp, entry);
 		break;
 	case TCP_UNEXP_ARRIVING:
-		move_on(conn, stowed, entry);
+		move_on(conn, unexp, entry);
 		break;
 	case TCP_UNEXP_HELD:
 		release(conn, entry);
 		break;
 	case TCP_UNEXP_RTS:
-		tcp_rdv_clear(conn, rdv_of(stowed), entry);
+		tcp_rdv_clear(conn, rdv_of(unexp), entry);
 		break;
 	default:
 		ret = -(origin->err ? origin->err : FI_ECANCELED);
 		break;
 	}
-	give_back(origin, stowed);
+	give_back(origin, unexp);
 	if (conn)
 		tcp_tx_flush(conn);
 	wf_unlock(&ep->ep.lock);
@@ -207,30 +207,30 @@ static int start(struct fi_peer_rx_entry *entry)
 /* Nobody will want it. The owner's lock is held. */
 static int discard(struct fi_peer_rx_entry *entry)
 {
-	struct wf_srx_stowed *stowed = entry->peer_context;
+	struct wf_srx_unexpected *unexp = entry->peer_context;
 	struct tcp_origin *origin = origin_at(entry);
 	struct tcp_conn *conn = origin->conn;
 	struct tcp_ep *ep = origin->ep;
 
 	wf_lock(&ep->ep.lock);
-	switch (state_of(stowed)) {
+	switch (state_of(unexp)) {
 	case TCP_UNEXP_WHOLE:
-		matched(origin, stowed);
+		matched(origin, unexp);
 		break;
 	case TCP_UNEXP_ARRIVING:
-		move_on(conn, stowed, NULL);
+		move_on(conn, unexp, NULL);
 		break;
 	case TCP_UNEXP_HELD:
 		release(conn, NULL);
 		break;
 	case TCP_UNEXP_RTS:
 		/* There is no other way to let the sender end its operation. */
-		tcp_rdv_clear(conn, rdv_of(stowed), NULL);
+		tcp_rdv_clear(conn, rdv_of(unexp), NULL);
 		break;
 	default:
 		break;
 	}
-	give_back(origin, stowed);
+	give_back(origin, unexp);
 	if (conn)
 		tcp_tx_flush(conn);
 	wf_srx_free_entry(entry);
@@ -274,8 +274,8 @@ static void end_matched(
 /* One that still waits for a receive stays, to tell it. */
 static void break_rdv(struct tcp_ep *ep, struct tcp_rdv *rdv, int err, bool quiet)
 {
-	if (rdv->stowed)
-		set_state(rdv->stowed, TCP_UNEXP_BROKEN);
+	if (rdv->unexp)
+		set_state(rdv->unexp, TCP_UNEXP_BROKEN);
 	else if (rdv->entry)
 		end_matched(ep, rdv->entry, err, quiet);
 	free(rdv);

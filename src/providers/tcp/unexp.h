@@ -4,15 +4,18 @@
 
 #include "providers/tcp/conn.h"
 
-/* In the note of a struct wf_srx_stowed: where the payload is, and whether the sender
- * wants to hear of the match. Guarded by ep.lock. */
+/* In the note of a struct wf_srx_unexpected: where the payload is, and whether the
+ * sender wants to hear of the match. Guarded by ep.lock. */
 enum tcp_unexp {
-	TCP_UNEXP_ARRIVING, /* in its room, as far as the connection's rx got it */
-	TCP_UNEXP_WHOLE,    /* in its room; with TCP_UNEXP_MATCH the id behind it */
-	TCP_UNEXP_HELD,     /* in the socket until it is matched */
-	TCP_UNEXP_RTS, /* at the sender; its room has a pointer to a struct tcp_rdv */
+	TCP_UNEXP_ARRIVING, /* in its payload memory, as far as the connection's rx got
+			       it */
+	TCP_UNEXP_WHOLE, /* in its payload memory; with TCP_UNEXP_MATCH the id behind it
+			  */
+	TCP_UNEXP_HELD,  /* in the socket until it is matched */
+	TCP_UNEXP_RTS,   /* at the sender; its payload memory has a pointer to a struct
+			    tcp_rdv */
 	TCP_UNEXP_BROKEN, /* the connection was lost before any of it was kept */
-	TCP_UNEXP_TORN,   /* the connection was lost while it came to its room */
+	TCP_UNEXP_TORN,   /* the connection was lost while it came in */
 	TCP_UNEXP_STATES = 7,
 	TCP_UNEXP_MATCH = 8,
 };
@@ -33,8 +36,8 @@ struct tcp_origin {
 
 /* A message that the sender keeps, in conn->rdv to its last byte. */
 struct tcp_rdv {
-	struct wf_srx_stowed *stowed;   /* NULL: the sender was told to send */
-	struct fi_peer_rx_entry *entry; /* NULL: not matched, or dropped */
+	struct wf_srx_unexpected *unexp; /* NULL: the sender was told to send */
+	struct fi_peer_rx_entry *entry;  /* NULL: not matched, or dropped */
 	uint64_t len;
 	uint16_t index, flags; /* of the record */
 };
@@ -45,10 +48,10 @@ static inline uint64_t tcp_unexp_cost(uint64_t len)
 	return len + sizeof(struct wf_srx_message);
 }
 
-/* unexp.c: the record that arrives waits, without its entry and with @room bytes. NULL:
+/* unexp.c: the record that arrives waits, without its entry and with @size bytes. NULL:
  * no memory. */
-struct wf_srx_stowed *tcp_unexp_new(
-	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t room);
+struct wf_srx_unexpected *tcp_unexp_new(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t size);
 /* Ask the sender for the data: for @entry, or to have it over. */
 void tcp_rdv_clear(
 	struct tcp_conn *conn, struct tcp_rdv *rdv, struct fi_peer_rx_entry *entry);

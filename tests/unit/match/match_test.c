@@ -14,7 +14,7 @@
 static struct wf_match m;
 static struct wf_match_entry r[MANY];
 static uint32_t u[MANY];
-static struct wf_names names;
+static struct wf_handles handles;
 static struct wf_pool messages;
 
 static int setup(void **state)
@@ -23,14 +23,14 @@ static int setup(void **state)
 
 	memset(r, 0x5a, sizeof(r));
 	messages.own = 0;
-	wf_pool_init_named(&messages, sizeof(*message), &messages.own, &names);
+	wf_pool_init_handles(&messages, sizeof(*message), &messages.own, &handles);
 	for (int i = 0; i < MANY; i++) {
 		message = wf_pool_get(&messages);
 		assert_non_null(message);
 		memset(message, 0x5a, sizeof(*message));
-		u[i] = wf_pool_name(&names, message);
+		u[i] = wf_pool_handle(&handles, message);
 	}
-	wf_match_init(&m, &names);
+	wf_match_init(&m, &handles);
 	return 0;
 }
 
@@ -38,7 +38,7 @@ static int teardown(void **state)
 {
 	wf_match_done(&m);
 	wf_pool_done(&messages);
-	assert_int_equal(names.slabs, 0);
+	assert_int_equal(handles.slabs, 0);
 	return 0;
 }
 

@@ -67,8 +67,8 @@ static void *scarce_pages_get(size_t size)
 #include "../../../src/match/posted.c"
 #include "../../../src/match/seed.c"
 #include "../../../src/match/table.c"
-#include "../../../src/match/tight.c"
-#include "../../../src/sys/book.c"
+#include "../../../src/match/compact.c"
+#include "../../../src/sys/id_map.c"
 #define grow grow_slabs
 #include "../../../src/sys/pool.c"
 #define file   file_in_first

@@ -38,7 +38,7 @@ struct side {
 
 struct world {
 	struct wf_match match;
-	struct wf_names names;
+	struct wf_handles handles;
 	struct wf_pool messages;
 	size_t kept;
 	struct side posted, unexpected, claimed;
@@ -127,7 +127,7 @@ static struct item *item_at(const struct world *w, uint32_t msg)
 
 static uint32_t name_of(const struct world *w, const struct item *it)
 {
-	return wf_pool_name(&w->names, it->message);
+	return wf_pool_handle(&w->handles, it->message);
 }
 
 static void item_free(struct world *w, struct item *it)
@@ -418,7 +418,7 @@ static void op_drain(struct world *w)
 			wf_match_unqueue(&w->match, e);
 	} else {
 		wf_match_done(&w->match);
-		wf_match_init(&w->match, &w->names);
+		wf_match_init(&w->match, &w->handles);
 	}
 	side_clear(w, &w->posted);
 	side_clear(w, &w->unexpected);
@@ -441,8 +441,9 @@ static void world_init(struct world *w, struct source *src)
 {
 	memset(w, 0, sizeof(*w));
 	w->src = src;
-	wf_pool_init_named(&w->messages, sizeof(struct message), &w->kept, &w->names);
-	wf_match_init(&w->match, &w->names);
+	wf_pool_init_handles(
+		&w->messages, sizeof(struct message), &w->kept, &w->handles);
+	wf_match_init(&w->match, &w->handles);
 	op_season(w);
 }
 

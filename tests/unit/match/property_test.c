@@ -68,7 +68,7 @@ static void test_model(void **state)
 	world_done(&w);
 }
 
-/* Messages in memory that lies too far away for short names, and marks, too. */
+/* Messages in memory that lies too far away for short handles, and marks, too. */
 static void test_far(void **state)
 {
 	uint64_t seed = from_env("WEFT_MATCH_SEED", 2);
@@ -76,9 +76,9 @@ static void test_far(void **state)
 	struct world w;
 
 	world_init(&w, &g.src);
-	w.names.base = WF_POOL_SLAB;
+	w.handles.base = WF_POOL_SLAB;
 	run(&w, seed, from_env("WEFT_MATCH_OPS", DEFAULT_OPS) / 10);
-	assert_true(w.names.far.used > 0);
+	assert_true(w.handles.outside.used > 0);
 	world_done(&w);
 }
 

@@ -165,11 +165,11 @@ static void test_here(void **state)
 	struct fi_ops_ep ops = *ep->ops;
 	struct fid_ep foreign = *ep;
 
-	assert_ptr_equal(wf_ep_here(ep), wf_ep_of(ep));
+	assert_ptr_equal(wf_ep_from_fid(ep), wf_ep_of(ep));
 	assert_int_equal(fi_ep_alias(ep, &alias, FI_TRANSMIT), 0);
-	assert_null(wf_ep_here(alias));
+	assert_null(wf_ep_from_fid(alias));
 	foreign.ops = &ops;
-	assert_null(wf_ep_here(&foreign));
+	assert_null(wf_ep_from_fid(&foreign));
 	assert_int_equal(fi_close(&alias->fid), 0);
 	close_ep(ep);
 	close_around(&a);

@@ -316,11 +316,11 @@ static void test_import(void **state)
 	wf_srx_export(owner->ep.srx_queue, &port, &owner->ep, NULL);
 	srx = import(g, &port.fid, 0);
 	/* P-05: in the owner's table. */
-	assert_ptr_equal(port.fid.peer_ops, &port.room);
-	assert_ptr_equal(port.room.start_msg, fk_srx_ops.start_msg);
-	assert_ptr_equal(port.room.start_tag, fk_srx_ops.start_tag);
-	assert_ptr_equal(port.room.discard_msg, fk_srx_ops.discard_msg);
-	assert_ptr_equal(port.room.discard_tag, fk_srx_ops.discard_tag);
+	assert_ptr_equal(port.fid.peer_ops, &port.table);
+	assert_ptr_equal(port.table.start_msg, fk_srx_ops.start_msg);
+	assert_ptr_equal(port.table.start_tag, fk_srx_ops.start_tag);
+	assert_ptr_equal(port.table.discard_msg, fk_srx_ops.discard_msg);
+	assert_ptr_equal(port.table.discard_tag, fk_srx_ops.discard_tag);
 	assert_int_equal(srx->fid.fclass, FI_CLASS_SRX_CTX);
 	assert_int_equal(fi_recv(srx, buf[0], 8, NULL, 0, NULL), -FI_ENOSYS);
 	assert_int_equal(fi_trecv(srx, buf[0], 8, NULL, 0, 0, 0, NULL), -FI_ENOSYS);

@@ -21,7 +21,7 @@ struct fk {
 	struct wf_ep ep;
 	unsigned int discards, arrivals, tries;
 	int start_result, enable_result;
-	bool stow;      /* unexpected messages, all of them */
+	bool save;      /* unexpected messages, all of them */
 	bool hold;      /* matched messages are not completed before fk_finish */
 	bool sends;     /* what is sent completes at once, locks held */
 	int send_error; /* or fails with it */
@@ -29,7 +29,7 @@ struct fk {
 	size_t held_count;
 };
 
-/* A message. While it is unexpected it is in the room of what is stowed, or allocated
+/* A message. While it is unexpected it is in the room of what is saved, or allocated
  * and in entry->peer_context, one byte further as a mark. */
 struct fk_msg {
 	struct wf_srx_origin origin;
@@ -88,21 +88,21 @@ static struct fk_msg *fk_msg_of(const struct fi_peer_rx_entry *entry)
 
 	if (!fk_is_stowed(entry))
 		return (struct fk_msg *)(void *)((char *)entry->peer_context - 1);
-	room = wf_srx_room(entry->peer_context);
+	room = wf_srx_payload(entry->peer_context);
 	return *(struct fk_msg **)room;
 }
 
-static void fk_give_back(bool stowed, void *context, struct fk_msg *msg)
+static void fk_give_back(bool unexp, void *context, struct fk_msg *msg)
 {
-	if (stowed)
-		wf_srx_unstow(&msg->origin, context);
+	if (unexp)
+		wf_srx_release(&msg->origin, context);
 	free(msg);
 }
 
 static int fk_start(struct fi_peer_rx_entry *entry)
 {
 	struct fk_msg *msg = fk_msg_of(entry);
-	bool stowed = fk_is_stowed(entry);
+	bool unexp = fk_is_stowed(entry);
 	void *context = entry->peer_context;
 	struct fk *fk = msg->to;
 
@@ -111,7 +111,7 @@ static int fk_start(struct fi_peer_rx_entry *entry)
 		fk_receive(fk, entry, msg);
 		wf_unlock(&fk->ep.lock);
 	}
-	fk_give_back(stowed, context, msg);
+	fk_give_back(unexp, context, msg);
 	return fk->start_result;
 }
 
@@ -228,13 +228,13 @@ static void fk_queue(struct fi_peer_rx_entry *entry, bool tagged, struct fk_msg 
 
 static void fk_stow(struct fi_peer_rx_entry *entry, bool tagged, struct fk_msg *msg)
 {
-	struct wf_srx_stowed *stowed;
+	struct wf_srx_unexpected *unexp;
 
 	msg->origin.fid = entry->srx;
-	stowed = wf_srx_stow(
+	unexp = wf_srx_save(
 		tagged ? FI_TAGGED : FI_MSG, entry, &msg->origin, sizeof(msg));
-	assert_non_null(stowed);
-	memcpy(wf_srx_room(stowed), &msg, sizeof(msg));
+	assert_non_null(unexp);
+	memcpy(wf_srx_payload(unexp), &msg, sizeof(msg));
 }
 
 /* A message of @len bytes, counting up from @first. @from is not known to the transport
@@ -273,7 +273,7 @@ static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
 	} else {
 		assert_int_equal(ret, -FI_ENOENT);
 		/* In turn as a transport of ours does, and as the public API says. */
-		if (!fk->stow && fk->arrivals++ % 2)
+		if (!fk->save && fk->arrivals++ % 2)
 			fk_queue(entry, tagged, msg);
 		else
 			fk_stow(entry, tagged, msg);

@@ -109,7 +109,7 @@ static void test_entry_fields(void **state)
 }
 
 /* One that waits, with data. */
-static void arrive_with_data(struct fk *fk, bool stow, size_t len)
+static void arrive_with_data(struct fk *fk, bool save, size_t len)
 {
 	struct fi_peer_match_attr attr = { 1, len, 5 };
 	struct fk_msg *msg = calloc(1, sizeof(*msg));
@@ -120,7 +120,7 @@ static void arrive_with_data(struct fk *fk, bool stow, size_t len)
 	assert_int_equal(wf_srx_get_tag(fk->ep.srx, &attr, &entry), -FI_ENOENT);
 	entry->cq_data = 4711;
 	entry->flags |= FI_REMOTE_CQ_DATA;
-	if (stow)
+	if (save)
 		fk_stow(entry, true, msg);
 	else
 		fk_queue(entry, true, msg);
@@ -134,8 +134,8 @@ static void test_cq_data(void **state)
 	struct fk *fk = fk_open_enabled(&a, 0);
 	struct fi_cq_tagged_entry got;
 
-	for (int stow = 0; stow < 2; stow++) {
-		arrive_with_data(fk, stow, 0);
+	for (int save = 0; save < 2; save++) {
+		arrive_with_data(fk, save, 0);
 		for (int peek = 1; peek >= 0; peek--) {
 			assert_int_equal(fk_trecvmsg(&fk->ep.fid, NULL, 0, 1, 5, 0, &a,
 						 peek ? FI_PEEK : 0),
@@ -180,7 +180,7 @@ static void test_rooms(void **state)
 	struct fk_around a = fk_open_around(*state);
 	struct fk *fk = fk_open_enabled(&a, 0);
 	struct wf_srx_origin origin = { .fid = fk->ep.srx };
-	struct wf_srx_stowed *stowed[2 * ROOMS];
+	struct wf_srx_unexpected *unexp[2 * ROOMS];
 	struct fi_peer_rx_entry *entry;
 	struct wf_srx *srx = fk->ep.srx_queue;
 
@@ -192,20 +192,20 @@ static void test_rooms(void **state)
 		assert_int_equal(wf_srx_get_tag(fk->ep.srx, &attr, &entry), -FI_ENOENT);
 		if (i % 2)
 			entry->flags |= FI_REMOTE_CQ_DATA;
-		stowed[i] = wf_srx_stow(FI_TAGGED, entry, &origin, room);
-		assert_non_null(stowed[i]);
-		assert_int_equal((uintptr_t)wf_srx_room(stowed[i]) % 8, 0);
-		memset(wf_srx_room(stowed[i]), (int)i, room);
+		unexp[i] = wf_srx_save(FI_TAGGED, entry, &origin, room);
+		assert_non_null(unexp[i]);
+		assert_int_equal((uintptr_t)wf_srx_payload(unexp[i]) % 8, 0);
+		memset(wf_srx_payload(unexp[i]), (int)i, room);
 	}
 	assert_int_equal(srx->origins.used, 1);
 	for (size_t i = 0; i < 2 * ROOMS; i++) {
-		const uint8_t *room = wf_srx_room(stowed[i]);
+		const uint8_t *room = wf_srx_payload(unexp[i]);
 		uint32_t msg = wf_match_take_unexpected(&srx->tag, i, 0, WF_MATCH_ANY);
 
-		assert_ptr_equal(&wf_srx_message_at(srx, msg)->stowed, stowed[i]);
+		assert_ptr_equal(&wf_srx_message_at(srx, msg)->unexp, unexp[i]);
 		assert_int_equal(room[0], i);
 		assert_int_equal(room[((size_t)1 << (2 * (i / 2))) - 1], i);
-		wf_srx_unstow(&origin, stowed[i]);
+		wf_srx_release(&origin, unexp[i]);
 	}
 	assert_int_equal(origin.count, 0);
 	assert_int_equal(srx->origins.used, 0);
@@ -421,10 +421,10 @@ static void test_memory(void **state)
 	struct fk_around a = fk_open_around(*state);
 	struct fk *fk = fk_open_enabled(&a, 0);
 	struct wf_srx *srx = fk->ep.srx_queue;
-	const uint32_t *slabs = &srx->messages.names.slabs;
+	const uint32_t *slabs = &srx->messages.handles.slabs;
 	unsigned char b[8];
 
-	fk->stow = true;
+	fk->save = true;
 	for (int round = 0; round < 2; round++) {
 		for (unsigned int i = 0; i < MANY; i++)
 			fk_tagged(fk, 1, i, 0, 1);

@@ -118,7 +118,7 @@ static void test_edge(void **state)
  * and gone with it. */
 static void test_aside(void **state)
 {
-	void *object[4 * WF_POOL_ASIDE];
+	void *object[4 * WF_POOL_SPARE];
 	struct wf_pool pool;
 
 	wf_pool_init(&pool, 48);
@@ -137,7 +137,7 @@ static void test_aside(void **state)
 			else
 				wf_pool_put(&pool, object[i]);
 		}
-		assert_true(pool.aside_count <= WF_POOL_ASIDE);
+		assert_true(pool.spare_count <= WF_POOL_SPARE);
 	}
 	assert_int_equal(pool.slabs, 1);
 	wf_pool_done(&pool);
@@ -145,7 +145,7 @@ static void test_aside(void **state)
 }
 
 /* Names lead to objects of several pools, also to those of slabs that lie too far from
- * the place that names count from; no two are the same. */
+ * the place that handles count from; no two are the same. */
 static void test_names(void **state)
 {
 	static void *object[2][MANY];
@@ -154,32 +154,33 @@ static void test_names(void **state)
 	size_t kept = 0;
 
 	for (int far = 0; far < 2; far++) {
-		struct wf_names names = { .base = far ? WF_POOL_SLAB : 0 };
+		struct wf_handles handles = { .base = far ? WF_POOL_SLAB : 0 };
 
-		wf_pool_init_named(&pool[0], 56, &kept, &names);
-		wf_pool_init_named(&pool[1], WF_POOL_NAMED_MAX, &kept, &names);
+		wf_pool_init_handles(&pool[0], 56, &kept, &handles);
+		wf_pool_init_handles(
+			&pool[1], WF_POOL_HANDLE_SIZE_MAX, &kept, &handles);
 		for (int i = 0; i < MANY; i++) {
 			for (int p = 0; p < 2; p++) {
 				object[p][i] = wf_pool_get(&pool[p]);
 				assert_non_null(object[p][i]);
-				name[p][i] = wf_pool_name(&names, object[p][i]);
+				name[p][i] = wf_pool_handle(&handles, object[p][i]);
 			}
 		}
 		for (int i = 0; i < MANY; i++) {
 			for (int p = 0; p < 2; p++) {
-				assert_int_equal(!(name[p][i] & WF_POOL_FAR), !far);
+				assert_int_equal(!(name[p][i] & WF_POOL_OUTSIDE), !far);
 				assert_int_not_equal(name[p][i], 0);
 				assert_ptr_equal(
-					wf_pool_at(&names, name[p][i]), object[p][i]);
+					wf_pool_at(&handles, name[p][i]), object[p][i]);
 				wf_pool_put(&pool[p], object[p][i]);
 			}
 		}
-		assert_int_equal(names.slabs, pool[0].slabs + pool[1].slabs);
+		assert_int_equal(handles.slabs, pool[0].slabs + pool[1].slabs);
 		wf_pool_done(&pool[0]);
 		wf_pool_done(&pool[1]);
-		assert_int_equal(names.slabs, 0);
-		assert_null(names.far.at);
-		assert_int_equal(names.base, 0);
+		assert_int_equal(handles.slabs, 0);
+		assert_null(handles.outside.at);
+		assert_int_equal(handles.base, 0);
 	}
 	(void)state;
 }

@@ -72,19 +72,19 @@ static void test_names(void **state)
 
 	wf_sizes_init(&sizes, HEAD);
 	for (size_t i = 0; i < MANY; i++) {
-		mem[i] = wf_sizes_get(&sizes, i * 7 % (WF_SIZES_NAMED + 1));
+		mem[i] = wf_sizes_get(&sizes, i * 7 % (WF_SIZES_HANDLE_MAX + 1));
 		assert_non_null(mem[i]);
 	}
 	for (size_t i = 0; i < MANY; i++) {
-		uint32_t name = wf_pool_name(&sizes.names, mem[i]);
+		uint32_t name = wf_pool_handle(&sizes.handles, mem[i]);
 
 		assert_int_not_equal(name, 0);
-		assert_ptr_equal(wf_pool_at(&sizes.names, name), mem[i]);
+		assert_ptr_equal(wf_pool_at(&sizes.handles, name), mem[i]);
 		wf_sizes_put_named(mem[i]);
 	}
 	assert_in_range(sizes.kept, 1, WF_POOL_KEPT);
 	wf_sizes_done(&sizes);
-	assert_int_equal(sizes.names.slabs, 0);
+	assert_int_equal(sizes.handles.slabs, 0);
 	(void)state;
 }
 

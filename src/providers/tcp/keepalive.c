@@ -64,7 +64,7 @@ static void look(struct tcp_conn *conn, uint64_t now)
 	}
 }
 
-void tcp_look_for_dead(struct tcp_ep *ep, uint64_t now)
+void tcp_keepalive_check(struct tcp_ep *ep, uint64_t now)
 {
 	if (!ep->conf.keepalive_ms || now < ep->look_ns)
 		return;

@@ -42,7 +42,7 @@ static inline bool is_simple(
 bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
 {
 	struct wf_cq *cq = wf_cq_direct(ep->rx_cq);
-	struct wf_match *side;
+	struct wf_match *engine;
 	struct wf_srx *srx;
 	struct wf_match_entry *match;
 	struct wf_srx_entry *entry;
@@ -50,10 +50,10 @@ bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival
 	if (wf_unlikely(!cq || !wf_srx_is_own(ep->srx)))
 		return false;
 	srx = wf_srx_port_of(ep->srx)->srx;
-	side = wf_srx_side(srx, type);
-	if (wf_unlikely(!side->live))
+	engine = wf_srx_engine(srx, type);
+	if (wf_unlikely(!engine->live))
 		return false;
-	match = wf_match_search_posted_inline(side, msg->tag, msg->addr);
+	match = wf_match_search_posted_inline(engine, msg->tag, msg->addr);
 	if (wf_unlikely(!match))
 		return false;
 	entry = wf_srx_matched(match);
@@ -66,7 +66,7 @@ bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival
 	if ((entry->peer.flags | ep->rx.forced) & FI_COMPLETION &&
 		wf_unlikely(!complete(cq, entry, msg)))
 		return false;
-	wf_match_unpost_inline(side, match);
+	wf_match_unpost_inline(engine, match);
 	srx->posted--;
 	wf_pool_put_inline(&srx->pool, entry);
 	if (ep->cntr[WF_CNTR_RECV])

@@ -2,19 +2,19 @@
 #ifndef WF_OBJECTS_SRX_POST_QUICK_H
 #define WF_OBJECTS_SRX_POST_QUICK_H
 
-/* The short way of posting, inline in the two calls that take it; see quick.c. */
+/* The fast path of posting, inline in the two calls that take it; see fast_path.c. */
 
 #include "match/posted.h"
 #include "objects/srx/internal.h"
 
-/* Post a receive of one buffer with the endpoint's default @flags where ep->post_quick
+/* Post a receive of one buffer with the endpoint's default @flags where ep->fast_post
  * says that ep->start_rx does no more. False: nothing was done, it takes that. */
-WF_INLINE bool wf_srx_post_quick(struct wf_ep *ep, uint64_t type, uint64_t flags,
+WF_INLINE bool wf_srx_fast_post(struct wf_ep *ep, uint64_t type, uint64_t flags,
 	void *buf, size_t len, void *desc, fi_addr_t addr, uint64_t tag,
 	uint64_t ignore, void *context)
 {
 	struct wf_srx *srx = ep->srx_queue;
-	struct wf_match *side = wf_srx_side(srx, type);
+	struct wf_match *engine = wf_srx_engine(srx, type);
 	struct wf_srx_entry *entry;
 
 	if (wf_unlikely(flags & FI_MULTI_RECV || srx->exact))
@@ -22,7 +22,7 @@ WF_INLINE bool wf_srx_post_quick(struct wf_ep *ep, uint64_t type, uint64_t flags
 	if (addr != FI_ADDR_UNSPEC)
 		addr = wf_srx_key(srx, type == FI_TAGGED, addr);
 	wf_lock(srx->lock);
-	if (wf_unlikely(side->unexpected_count || srx->posted >= srx->size))
+	if (wf_unlikely(engine->unexpected_count || srx->posted >= srx->size))
 		goto long_way;
 	entry = wf_pool_get_inline(&srx->pool);
 	if (wf_unlikely(!entry))
@@ -40,7 +40,7 @@ WF_INLINE bool wf_srx_post_quick(struct wf_ep *ep, uint64_t type, uint64_t flags
 	entry->iov[0].iov_base = buf;
 	entry->iov[0].iov_len = len;
 	*entry->peer.desc = desc;
-	wf_match_post_inline(side, &entry->match, tag, ignore, addr);
+	wf_match_post_inline(engine, &entry->match, tag, ignore, addr);
 	srx->posted++;
 	wf_unlock(srx->lock);
 	return true;

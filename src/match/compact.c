@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "match/tight.h"
+#include "match/compact.h"
 
-#include "match/tight_is.h"
+#include "match/compact_is.h"
 #include "match/table_body.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_MATCH_SIDES_H
-#define WF_MATCH_SIDES_H
+#ifndef WF_MATCH_HALVES_H
+#define WF_MATCH_HALVES_H
 
 #include "match/match.h"
 

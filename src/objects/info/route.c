@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/info/place.h"
+#include "objects/info/route.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,23 +9,23 @@
 #include "objects/info/call.h"
 #include "sys/route.h"
 
-const char *wf_place_iface(const struct wf_places *places, const struct wf_netaddr *at)
+const char *wf_route_iface(const struct wf_routes *routes, const struct wf_netaddr *at)
 {
-	return at ? wf_netaddr_link(places->ifs, at)->name : NULL;
+	return at ? wf_netaddr_link(routes->ifs, at)->name : NULL;
 }
 
 /* Loopback addresses are hosts of their own: nothing else is on their network. */
-void wf_place_names(const struct wf_places *places, const struct wf_netaddr *at,
+void wf_route_names(const struct wf_routes *routes, const struct wf_netaddr *at,
 	char *fabric, size_t len, const char **ret_domain)
 {
 	if (!at) {
-		(void)snprintf(fabric, len, "%s", places->prov->default_fabric);
-		*ret_domain = places->prov->default_domain;
+		(void)snprintf(fabric, len, "%s", routes->prov->default_fabric);
+		*ret_domain = routes->prov->default_domain;
 		return;
 	}
 	(void)wf_sockaddr_network(&at->addr,
 		wf_sockaddr_is_loopback(&at->addr) ? 128 : at->prefix, fabric, len);
-	*ret_domain = wf_place_iface(places, at);
+	*ret_domain = wf_route_iface(routes, at);
 }
 
 void wf_place_join(char *list, size_t len, const char *item)
@@ -41,18 +41,18 @@ void wf_place_join(char *list, size_t len, const char *item)
 
 /* A name that no interface has is told, and then does not count: one setting may
  * serve many hosts, and providers have always gone on. */
-static const char *choose_iface(const struct wf_places *places)
+static const char *choose_iface(const struct wf_routes *routes)
 {
-	const struct wf_prov *prov = places->prov;
+	const struct wf_prov *prov = routes->prov;
 	char *name = NULL, list[256] = "";
 
 	if (!prov->iface_param ||
 		fi_param_get_str(prov->fi, prov->iface_param, &name) || !name || !*name)
 		return NULL;
-	for (size_t i = 0; i < places->ifs->link_count; i++) {
-		if (!strcmp(places->ifs->links[i].name, name))
+	for (size_t i = 0; i < routes->ifs->link_count; i++) {
+		if (!strcmp(routes->ifs->links[i].name, name))
 			return name;
-		wf_place_join(list, sizeof(list), places->ifs->links[i].name);
+		wf_place_join(list, sizeof(list), routes->ifs->links[i].name);
 	}
 	FI_WARN(prov->fi, FI_LOG_CORE,
 		"parameter %s: asked %s, possible %s; using all interfaces\n",
@@ -60,75 +60,75 @@ static const char *choose_iface(const struct wf_places *places)
 	return NULL;
 }
 
-int wf_places_init(struct wf_places *places, const struct wf_prov *prov, bool rescan)
+int wf_routes_init(struct wf_routes *routes, const struct wf_prov *prov, bool rescan)
 {
 	int err;
 
-	memset(places, 0, sizeof(*places));
-	places->prov = prov;
-	err = wf_netifs_get(rescan, &places->ifs);
+	memset(routes, 0, sizeof(*routes));
+	routes->prov = prov;
+	err = wf_netifs_get(rescan, &routes->ifs);
 	if (err) {
 		FI_WARN(prov->fi, FI_LOG_CORE, "cannot list interfaces: %s\n",
 			strerror(-err));
 		return err == -FI_ENOMEM ? err : -FI_ENODATA;
 	}
-	places->iface = choose_iface(places);
+	routes->iface = choose_iface(routes);
 	return 0;
 }
 
-void wf_places_done(struct wf_places *places)
+void wf_routes_done(struct wf_routes *routes)
 {
-	free(places->list);
-	places->ifs = wf_netifs_put(places->ifs);
+	free(routes->list);
+	routes->ifs = wf_netifs_put(routes->ifs);
 }
 
-static int add(struct wf_places *places, const struct wf_place *place)
+static int add(struct wf_routes *routes, const struct wf_route *route)
 {
-	size_t room = places->room ? places->room * 2 : 16;
-	struct wf_place *list;
+	size_t room = routes->room ? routes->room * 2 : 16;
+	struct wf_route *list;
 
-	if (places->count == places->room) {
-		list = reallocarray(places->list, room, sizeof(*list));
+	if (routes->count == routes->room) {
+		list = reallocarray(routes->list, room, sizeof(*list));
 		if (!list)
 			return -FI_ENOMEM;
-		places->list = list;
-		places->room = room;
+		routes->list = list;
+		routes->room = room;
 	}
-	places->list[places->count++] = *place;
+	routes->list[routes->count++] = *route;
 	return 0;
 }
 
-static int add_at(struct wf_places *places, const struct wf_netaddr *at,
+static int add_at(struct wf_routes *routes, const struct wf_netaddr *at,
 	const union wf_sockaddr *dest, uint16_t port)
 {
-	struct wf_place place = { .has_src = true, .src = at->addr, .at = at };
+	struct wf_route route = { .has_src = true, .src = at->addr, .at = at };
 
-	wf_sockaddr_set_port(&place.src, port);
+	wf_sockaddr_set_port(&route.src, port);
 	if (dest) {
-		place.has_dest = true;
-		place.dest = *dest;
+		route.has_dest = true;
+		route.dest = *dest;
 	}
-	return add(places, &place);
+	return add(routes, &route);
 }
 
 /* Do the interface parameter and the hints' names and objects allow that address? */
-static bool is_allowed(const struct wf_places *places, const struct wf_info_ctx *ctx,
+static bool is_allowed(const struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const struct wf_netaddr *at)
 {
 	char fabric[WF_SOCKADDR_STRLEN];
 	struct wf_info_reason why;
 	const char *domain;
 
-	if (places->iface && (!at || strcmp(wf_place_iface(places, at), places->iface)))
+	if (routes->iface && (!at || strcmp(wf_route_iface(routes, at), routes->iface)))
 		return false;
-	wf_place_names(places, at, fabric, sizeof(fabric), &domain);
+	wf_route_names(routes, at, fabric, sizeof(fabric), &domain);
 	return wf_info_names_met(ctx, fabric, domain, &why);
 }
 
 static const struct wf_netaddr *find_at(
-	const struct wf_places *places, const union wf_sockaddr *sa)
+	const struct wf_routes *routes, const union wf_sockaddr *sa)
 {
-	const struct wf_netifs *ifs = places->ifs;
+	const struct wf_netifs *ifs = routes->ifs;
 	const struct wf_netaddr *at = wf_netifs_find(ifs, sa);
 
 	/* All of 127/8 is local without being listed. */
@@ -140,28 +140,28 @@ static const struct wf_netaddr *find_at(
 	return at;
 }
 
-static int add_everywhere(struct wf_places *places)
+static int add_everywhere(struct wf_routes *routes)
 {
 	int err = 0;
 
-	for (size_t i = 0; i < places->ifs->addr_count && !err; i++) {
-		const struct wf_netaddr *at = &places->ifs->addrs[i];
+	for (size_t i = 0; i < routes->ifs->addr_count && !err; i++) {
+		const struct wf_netaddr *at = &routes->ifs->addrs[i];
 
-		if (wf_netaddr_link(places->ifs, at)->up &&
-			(!places->iface ||
-				!strcmp(wf_place_iface(places, at), places->iface)))
-			err = add_at(places, at, NULL, 0);
+		if (wf_netaddr_link(routes->ifs, at)->up &&
+			(!routes->iface ||
+				!strcmp(wf_route_iface(routes, at), routes->iface)))
+			err = add_at(routes, at, NULL, 0);
 	}
 	return err;
 }
 
 /* Could packets for @dest leave from that address? */
-static bool suits(const struct wf_places *places, const struct wf_netaddr *at,
+static bool suits(const struct wf_routes *routes, const struct wf_netaddr *at,
 	const union wf_sockaddr *dest)
 {
 	const union wf_sockaddr *sa = &at->addr;
 
-	if (!wf_netaddr_link(places->ifs, at)->up ||
+	if (!wf_netaddr_link(routes->ifs, at)->up ||
 		sa->sa.sa_family != dest->sa.sa_family)
 		return false;
 	if (wf_sockaddr_is_wildcard(dest))
@@ -177,82 +177,82 @@ static bool suits(const struct wf_places *places, const struct wf_netaddr *at,
 
 /* The best address of each allowed interface from which @to can be reached; for the
  * wildcard, every address. */
-static int add_allowed(struct wf_places *places, const struct wf_info_ctx *ctx,
+static int add_allowed(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const union wf_sockaddr *to, const union wf_sockaddr *dest, uint16_t port)
 {
 	bool every = wf_sockaddr_is_wildcard(to);
 	unsigned int last = UINT32_MAX;
 	int err = 0;
 
-	for (size_t i = 0; i < places->ifs->addr_count && !err; i++) {
-		const struct wf_netaddr *at = &places->ifs->addrs[i];
+	for (size_t i = 0; i < routes->ifs->addr_count && !err; i++) {
+		const struct wf_netaddr *at = &routes->ifs->addrs[i];
 
-		if (!suits(places, at, to) || !is_allowed(places, ctx, at) ||
+		if (!suits(routes, at, to) || !is_allowed(routes, ctx, at) ||
 			(!every && at->link == last))
 			continue;
 		last = at->link;
-		err = add_at(places, at, dest, port);
+		err = add_at(routes, at, dest, port);
 	}
 	return err;
 }
 
 /* The caller names its side. A wildcard belongs to no interface; where hints or the
  * parameter insist on one, its addresses stand in. */
-static int add_source(struct wf_places *places, const struct wf_info_ctx *ctx,
+static int add_source(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const union wf_sockaddr *src, const union wf_sockaddr *dest)
 {
 	bool wildcard = wf_sockaddr_is_wildcard(src);
-	struct wf_place place = { .has_src = true, .src = *src, .has_dest = dest };
-	size_t before = places->count;
+	struct wf_route route = { .has_src = true, .src = *src, .has_dest = dest };
+	size_t before = routes->count;
 	int err;
 
 	if (dest && dest->sa.sa_family != src->sa.sa_family)
 		return 0;
-	if (wildcard && !is_allowed(places, ctx, NULL)) {
+	if (wildcard && !is_allowed(routes, ctx, NULL)) {
 		err = add_allowed(
-			places, ctx, dest ? dest : src, dest, wf_sockaddr_port(src));
-		if (err || places->count > before || places->iface)
+			routes, ctx, dest ? dest : src, dest, wf_sockaddr_port(src));
+		if (err || routes->count > before || routes->iface)
 			return err;
 	}
-	place.at = wildcard ? NULL : find_at(places, src);
+	route.at = wildcard ? NULL : find_at(routes, src);
 	if (dest)
-		place.dest = *dest;
-	return add(places, &place);
+		route.dest = *dest;
+	return add(routes, &route);
 }
 
 /* Only the peer is known: the source is what routes there, or, where that is not
  * allowed, an address that is. Without a route the source stays open. */
-static int add_dest(struct wf_places *places, const struct wf_info_ctx *ctx,
+static int add_dest(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const union wf_sockaddr *dest)
 {
-	struct wf_place place = { .has_dest = true, .dest = *dest };
-	size_t before = places->count;
+	struct wf_route route = { .has_dest = true, .dest = *dest };
+	size_t before = routes->count;
 	int err;
 
-	place.has_src = !wf_route_source(dest, &place.src);
-	place.at = place.has_src ? find_at(places, &place.src) : NULL;
-	if (!is_allowed(places, ctx, place.at)) {
-		err = add_allowed(places, ctx, dest, dest, 0);
-		if (err || places->count > before)
+	route.has_src = !wf_route_source(dest, &route.src);
+	route.at = route.has_src ? find_at(routes, &route.src) : NULL;
+	if (!is_allowed(routes, ctx, route.at)) {
+		err = add_allowed(routes, ctx, dest, dest, 0);
+		if (err || routes->count > before)
 			return err;
 	}
-	return add(places, &place);
+	return add(routes, &route);
 }
 
-static int add_all(struct wf_places *places, const struct wf_info_ctx *ctx,
+static int add_all(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const struct wf_info_addrs *srcs, const struct wf_info_addrs *dests)
 {
 	int err = 0;
 
 	if (!srcs->count && !dests->count)
-		return add_everywhere(places);
+		return add_everywhere(routes);
 	for (size_t d = 0; d < dests->count && !srcs->count && !err; d++)
-		err = add_dest(places, ctx, &dests->addr[d]);
+		err = add_dest(routes, ctx, &dests->addr[d]);
 	for (size_t s = 0; s < srcs->count && !err; s++) {
 		if (!dests->count)
-			err = add_source(places, ctx, &srcs->addr[s], NULL);
+			err = add_source(routes, ctx, &srcs->addr[s], NULL);
 		for (size_t d = 0; d < dests->count && !err; d++)
-			err = add_source(places, ctx, &srcs->addr[s], &dests->addr[d]);
+			err = add_source(routes, ctx, &srcs->addr[s], &dests->addr[d]);
 	}
 	return err;
 }
@@ -279,22 +279,22 @@ static int resolve(const struct wf_info_ctx *ctx, const char *node, const char *
 	return err;
 }
 
-/* Why there is no place at all. */
-static void explain(const struct wf_places *places, const struct wf_info_addrs *srcs,
+/* Why there is no route at all. */
+static void explain(const struct wf_routes *routes, const struct wf_info_addrs *srcs,
 	const struct wf_info_addrs *dests, struct wf_info_reason *why)
 {
 	why->field = "interface";
-	if (srcs->count && dests->count && !places->iface) {
+	if (srcs->count && dests->count && !routes->iface) {
 		why->field = "src_addr";
 		(void)wf_info_deny_text(
 			why, "another family", "the family of dest_addr");
 	} else {
-		(void)wf_info_deny_text(why, places->iface ? places->iface : "any",
+		(void)wf_info_deny_text(why, routes->iface ? routes->iface : "any",
 			"none: none that is up has an address that fits");
 	}
 }
 
-int wf_places_gather(struct wf_places *places, const struct wf_info_ctx *ctx,
+int wf_routes_gather(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const char *node, const char *service, uint64_t flags)
 {
 	struct wf_info_reason why = { .field = NULL };
@@ -302,10 +302,10 @@ int wf_places_gather(struct wf_places *places, const struct wf_info_ctx *ctx,
 	int err = resolve(ctx, node, service, flags, &srcs, &dests, &why);
 
 	if (!err)
-		err = add_all(places, ctx, &srcs, &dests);
-	if (!err && !places->count) {
+		err = add_all(routes, ctx, &srcs, &dests);
+	if (!err && !routes->count) {
 		err = -FI_ENODATA;
-		explain(places, &srcs, &dests, &why);
+		explain(routes, &srcs, &dests, &why);
 	}
 	if (err && why.field)
 		wf_info_refuse(ctx, NULL, &why);

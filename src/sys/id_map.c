@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
+#include <stdbool.h>
+
+#include "sys/id_map.h"
+
+/* A map of up to this many numbers is kept when it has become empty. */
+enum { KEPT = 1024, FIRST_ROOM = 16 };
+
+void wf_id_map_done(struct wf_id_map *map)
+{
+	free(map->at);
+	*map = (struct wf_id_map){ 0 };
+}
+
+static void set_free(struct wf_id_map *map, uint32_t number)
+{
+	map->at[number] = (void *)((uintptr_t)map->free << 1 | 1);
+	map->free = number;
+}
+
+static bool grow(struct wf_id_map *map, uint32_t limit)
+{
+	uint32_t room = map->room ? map->room * 2 : FIRST_ROOM;
+	void **at;
+
+	room = WF_MIN(room, limit);
+	if (room <= map->room)
+		return false;
+	at = realloc(map->at, room * sizeof(*at));
+	if (!at)
+		return false;
+	map->at = at;
+	/* The lowest first, and 0 never. */
+	for (uint32_t i = room - 1; i >= WF_MAX(map->room, 1); i--)
+		set_free(map, i);
+	map->room = room;
+	return true;
+}
+
+uint32_t wf_id_map_add(struct wf_id_map *map, void *what, uint32_t limit)
+{
+	uint32_t number;
+
+	if (wf_unlikely(!map->free) && !grow(map, limit))
+		return 0;
+	number = map->free;
+	map->free = (uint32_t)((uintptr_t)map->at[number] >> 1);
+	map->at[number] = what;
+	map->used++;
+	return number;
+}
+
+void wf_id_map_remove(struct wf_id_map *map, uint32_t number)
+{
+	assert(number && number < map->room && map->used);
+	set_free(map, number);
+	if (!--map->used && map->room > KEPT)
+		wf_id_map_done(map);
+}
