@@ -10,7 +10,7 @@
 
 struct deaf {
 	struct rdm *rdm;
-	struct fid_cq *cq;
+	struct fid_cq *cq, *rx_cq; /* for transmissions, which can be waited for */
 	struct fid_ep *ep;
 	struct sockaddr_in name;
 	fi_addr_t addr;
@@ -52,12 +52,31 @@ static void open_endpoint(struct deaf *deaf)
 	struct target *t = &deaf->rdm->t;
 
 	assert_int_equal(fi_cq_open(t->domain, &attr, &deaf->cq, NULL), 0);
+	attr.wait_obj = FI_WAIT_NONE;
+	assert_int_equal(fi_cq_open(t->domain, &attr, &deaf->rx_cq, NULL), 0);
 	assert_int_equal(fi_endpoint(t->domain, t->info, &deaf->ep, NULL), 0);
-	assert_int_equal(
-		fi_ep_bind(deaf->ep, &deaf->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(deaf->ep, &deaf->cq->fid,
+				 FI_TRANSMIT | FI_SELECTIVE_COMPLETION),
+		0);
+	assert_int_equal(fi_ep_bind(deaf->ep, &deaf->rx_cq->fid, FI_RECV), 0);
 	assert_int_equal(fi_ep_bind(deaf->ep, &t->av->fid, 0), 0);
 	assert_int_equal(fi_enable(deaf->ep), 0);
 	assert_int_equal(fi_av_insert(t->av, &deaf->name, 1, &deaf->addr, 0, NULL), 1);
+}
+
+static void close_endpoint(struct deaf *deaf)
+{
+	assert_int_equal(fi_close(&deaf->ep->fid), 0);
+	assert_int_equal(fi_close(&deaf->cq->fid), 0);
+	assert_int_equal(fi_close(&deaf->rx_cq->fid), 0);
+}
+
+static void expect_timeout(struct deaf *deaf)
+{
+	struct fi_cq_err_entry err = { 0 };
+
+	assert_int_equal(fi_cq_readerr(deaf->cq, &err, 0), 1);
+	assert_int_equal(err.err, FI_ETIMEDOUT);
 }
 
 static void *sleep_until_told(void *arg)
@@ -72,7 +91,6 @@ static void *sleep_until_told(void *arg)
 static void a_sleeper_is_told(void **state)
 {
 	struct deaf deaf = { .rdm = *state };
-	struct fi_cq_err_entry err = { 0 };
 	pthread_t thread;
 
 	open_listener(&deaf);
@@ -82,10 +100,79 @@ static void a_sleeper_is_told(void **state)
 	assert_int_equal(fi_tsend(deaf.ep, "abcd", 4, NULL, deaf.addr, 1, NULL), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(deaf.woken_by, -FI_EAVAIL);
-	assert_int_equal(fi_cq_readerr(deaf.cq, &err, 0), 1);
-	assert_int_equal(err.err, FI_ETIMEDOUT);
-	assert_int_equal(fi_close(&deaf.ep->fid), 0);
-	assert_int_equal(fi_close(&deaf.cq->fid), 0);
+	expect_timeout(&deaf);
+	close_endpoint(&deaf);
+	close_listener(&deaf);
+}
+
+/* Sleep on the descriptor of the queue, which was asked for leave to. */
+static void sleep_on(struct fid_cq *cq)
+{
+	struct pollfd pollfd = { .events = POLLIN };
+
+	assert_int_equal(fi_control(&cq->fid, FI_GETWAIT, &pollfd.fd), 0);
+	assert_int_equal(poll(&pollfd, 1, PATIENCE_S * 1000), 1);
+}
+
+/* A peer that connects to the endpoint and takes whatever comes. */
+static int connect_peer(struct deaf *deaf, fi_addr_t *ret_addr)
+{
+	struct rdm side = { .t = deaf->rdm->t, .next_port = 2000 };
+	size_t len = sizeof(side.t.name);
+	int fd;
+
+	side.t.cq = deaf->rx_cq;
+	assert_int_equal(fi_getname(&deaf->ep->fid, &side.t.name, &len), 0);
+	fd = rdm_connect(&side, VERSION_1);
+	side.t.name.sin_port = htons(2000);
+	assert_int_equal(
+		fi_av_insert(side.t.av, &side.t.name, 1, ret_addr, 0, NULL), 1);
+	return fd;
+}
+
+/* A message that the next progress call is to send, which sleepers are woken for. */
+static void send_later(struct deaf *deaf, fi_addr_t addr)
+{
+	char text[] = "abcd";
+	struct iovec iov = { text, 4 };
+	const struct fi_msg_tagged msg = {
+		.msg_iov = &iov, .iov_count = 1, .addr = addr
+	};
+
+	assert_int_equal(fi_tsendmsg(deaf->ep, &msg, FI_INJECT | FI_MORE), 0);
+}
+
+/*
+ * The timer that wakes sleepers is over, for another reason than time, and a read of
+ * the other queue takes note of that while one is asleep: it is set again.
+ */
+static void a_sleeper_is_told_though_another_one_read(void **state)
+{
+	enum { LOOKS = 100 };
+	struct deaf deaf = { .rdm = *state };
+	struct fi_cq_tagged_entry entry;
+	struct fid *fid;
+	fi_addr_t addr;
+	ssize_t ret;
+	int fd;
+
+	open_listener(&deaf);
+	open_endpoint(&deaf);
+	fid = &deaf.cq->fid;
+	fd = connect_peer(&deaf, &addr);
+	assert_int_equal(fi_tsend(deaf.ep, "abcd", 4, NULL, deaf.addr, 1, NULL), 0);
+	while ((ret = fi_cq_read(deaf.cq, &entry, 1)) == -FI_EAGAIN) {
+		if (fi_trywait(deaf.rdm->t.fabric, &fid, 1))
+			continue;
+		send_later(&deaf, addr);
+		for (int i = 0; i < LOOKS; i++)
+			assert_int_equal(fi_cq_read(deaf.rx_cq, &entry, 1), -FI_EAGAIN);
+		sleep_on(deaf.cq);
+	}
+	assert_int_equal(ret, -FI_EAVAIL);
+	expect_timeout(&deaf);
+	close(fd);
+	close_endpoint(&deaf);
 	close_listener(&deaf);
 }
 
@@ -93,6 +180,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		EACH(a_sleeper_is_told),
+		EACH(a_sleeper_is_told_though_another_one_read),
 	};
 
 	(void)setenv("FI_TCP_CONNECT_TIMEOUT", "300", 1);
