@@ -6,7 +6,7 @@
 #include "objects/absent/absent.h"
 #include "objects/domain/domain.h"
 #include "objects/eq/eq.h"
-#include "objects/wait/poll.h"
+#include "objects/poll/poll.h"
 
 /* Guards @open_fabrics, which is in the order of opening. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;

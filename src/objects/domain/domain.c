@@ -3,7 +3,7 @@
 #include <string.h>
 #include <rdma/providers/fi_log.h>
 
-#include "objects/domain/ops.h"
+#include "objects/open/open.h"
 #include "objects/eq/eq.h"
 #include "objects/info/info.h"
 #include "objects/progress/thread.h"

@@ -6,7 +6,7 @@
 #include <rdma/fi_domain.h>
 
 #include "objects/fabric.h"
-#include "objects/mr/counted.h"
+#include "objects/cntr/counted.h"
 #include "objects/mr/mr.h"
 #include "objects/progress/progress.h"
 #include "objects/trigger/trigger.h"

@@ -2,7 +2,7 @@
 #include "objects/absent/absent.h"
 #include "objects/atomic/ops.h"
 #include "objects/endpoint/internal.h"
-#include "objects/op/build.h"
+#include "objects/endpoint/build.h"
 
 #include "objects/endpoint/plain_atomic.inl"
 

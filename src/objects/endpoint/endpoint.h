@@ -10,11 +10,11 @@
 #include <rdma/fi_endpoint.h>
 
 #include "objects/av/av.h"
-#include "objects/cntr.h"
+#include "objects/cntr/cntr.h"
 #include "objects/cq/cq.h"
 #include "objects/domain/domain.h"
 #include "objects/eq/eq.h"
-#include "objects/mr/counted.h"
+#include "objects/cntr/counted.h"
 #include "objects/op/op.h"
 #include "objects/progress/progress.h"
 #include "objects/srx/srx.h"
@@ -210,7 +210,8 @@ struct wf_ep {
 	struct wf_srx *srx_queue;   /* where receives on this endpoint are posted */
 	struct wf_srx_ctx *srx_ctx; /* bound; NULL: a context of our own */
 	struct wf_srx_port srx_port;
-	struct wf_srx_watch *srx_watch; /* of addresses; see objects/srx/ctx.h */
+	struct wf_srx_watch
+		*srx_watch; /* of addresses; see objects/endpoint/srx_ctx.h */
 	ssize_t (*start_rx)(struct wf_ep *ep, struct wf_op *op);
 
 	/* Finished when enabled; absent slots filled. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
 #include "objects/endpoint/internal.h"
-#include "objects/op/call.h"
+#include "objects/endpoint/call.h"
 
 /* The message calls: each is one operation descriptor and one start. */
 

@@ -2,7 +2,7 @@
 #ifndef WF_OBJECTS_TRIGGER_INTERNAL_H
 #define WF_OBJECTS_TRIGGER_INTERNAL_H
 
-#include "objects/cntr.h"
+#include "objects/cntr/cntr.h"
 #include "objects/endpoint/internal.h"
 #include "objects/trigger/trigger.h"
 

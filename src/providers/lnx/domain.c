@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/cntr.h"
-#include "objects/domain/ops.h"
+#include "objects/cntr/cntr.h"
+#include "objects/open/open.h"
 #include "providers/lnx/lnx.h"
 #include "sys/compiler.h"
 

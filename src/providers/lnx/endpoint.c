@@ -4,7 +4,7 @@
 
 #include "objects/endpoint/flush.h"
 #include "objects/endpoint/name.h"
-#include "objects/op/build.h"
+#include "objects/endpoint/build.h"
 #include "providers/lnx/addr.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"

@@ -5,8 +5,8 @@
 
 #include "objects/absent/absent.h"
 #include "objects/endpoint/internal.h"
-#include "objects/mr/attr.h"
-#include "objects/mr/reg.h"
+#include "objects/region/attr.h"
+#include "objects/region/reg.h"
 #include "objects/peer/open.h"
 #include "providers/lnx/lnx.h"
 #include "sys/iov.h"

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "objects/atomic/ops.h"
-#include "objects/mr/target.h"
+#include "objects/endpoint/target.h"
 #include "providers/shm/conn.h"
 
 /* Peers' access to our memory, and their answers to ours. */

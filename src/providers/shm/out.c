@@ -3,7 +3,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "objects/mr/target.h"
+#include "objects/endpoint/target.h"
 #include "providers/shm/conn.h"
 
 /*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "objects/op/build.h"
+#include "objects/endpoint/build.h"
 #include "providers/shm/peer.h"
 #include "sys/copy.h"
 

@@ -4,7 +4,7 @@
 #include <emmintrin.h>
 #endif
 
-#include "objects/mr/target.h"
+#include "objects/endpoint/target.h"
 #include "providers/shm/conn.h"
 
 /* Bytes into and out of the memory of a transfer. */

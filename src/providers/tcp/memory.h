@@ -2,7 +2,7 @@
 #ifndef TCP_MEMORY_H
 #define TCP_MEMORY_H
 
-#include "objects/mr/target.h"
+#include "objects/endpoint/target.h"
 #include "providers/tcp/conn.h"
 
 /* The segments of a peer's record, in our memory. */

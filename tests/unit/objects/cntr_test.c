@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "objects/cntr.h"
+#include "objects/cntr/cntr.h"
 
 enum { WATCHDOG_SECONDS = 100 };
 

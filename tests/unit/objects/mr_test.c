@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "objects/cntr.h"
+#include "objects/cntr/cntr.h"
 #include "objects/mr/map.h"
 
 enum { MR_BASIC = 1 << 0 };

@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "objects/cntr.h"
+#include "objects/cntr/cntr.h"
 #include "objects/eq/eq.h"
 
 /* The calls of poll and wait sets are deprecated, and work. */

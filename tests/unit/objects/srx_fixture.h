@@ -11,9 +11,9 @@
 
 #include <arpa/inet.h>
 
-#include "objects/domain/ops.h"
+#include "objects/open/open.h"
 #include "objects/endpoint/endpoint.h"
-#include "objects/srx/ctx.h"
+#include "objects/endpoint/srx_ctx.h"
 
 enum { FK_ROOM = 64 };
 

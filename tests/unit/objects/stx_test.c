@@ -2,7 +2,7 @@
 /* Transmit contexts that endpoints share. */
 #include "endpoint_fixture.h"
 
-#include "objects/domain/ops.h"
+#include "objects/open/open.h"
 #include "objects/endpoint/stx.h"
 #include "objects/info/info.h"
 

@@ -4,7 +4,7 @@
 
 #include "endpoint_fixture.h"
 
-#include "objects/domain/ops.h"
+#include "objects/open/open.h"
 #include "objects/provider.h"
 
 /*

@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "objects/wait/poll.h"
+#include "objects/poll/poll.h"
 #include "sys/clock.h"
 
 /* A lost wake-up hangs a test for ever; this ends it. */

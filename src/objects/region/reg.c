@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <rdma/providers/fi_log.h>
 
-#include "objects/cntr.h"
-#include "objects/mr/attr.h"
-#include "objects/mr/reg.h"
+#include "objects/cntr/cntr.h"
+#include "objects/region/attr.h"
+#include "objects/region/reg.h"
 
 /* The ways to ask for a region become one: attributes that were read and checked. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/op/build.h"
+#include "objects/endpoint/build.h"
 #include "objects/trigger/internal.h"
 
 /*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_MR_COUNTED_H
-#define WF_OBJECTS_MR_COUNTED_H
+#ifndef WF_OBJECTS_CNTR_COUNTED_H
+#define WF_OBJECTS_CNTR_COUNTED_H
 
 #include <pthread.h>
 #include <stdatomic.h>

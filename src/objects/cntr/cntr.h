@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_CNTR_H
-#define WF_OBJECTS_CNTR_H
+#ifndef WF_OBJECTS_CNTR_CNTR_H
+#define WF_OBJECTS_CNTR_CNTR_H
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include <rdma/providers/fi_peer.h>
 
 #include "objects/domain/domain.h"
-#include "objects/mr/counted.h"
+#include "objects/cntr/counted.h"
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
 #include "sys/give_way.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/cntr.h"
+#include "objects/cntr/cntr.h"
 #include "objects/endpoint/endpoint.h"
-#include "objects/mr/counted.h"
+#include "objects/cntr/counted.h"
 
 static struct wf_ep *ep_of(struct wf_list *link)
 {

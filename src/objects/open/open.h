@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_DOMAIN_OPS_H
-#define WF_OBJECTS_DOMAIN_OPS_H
+#ifndef WF_OBJECTS_OPEN_OPEN_H
+#define WF_OBJECTS_OPEN_OPEN_H
 
 #include "objects/domain/domain.h"
 

@@ -4,13 +4,13 @@
 
 #include "objects/absent/absent.h"
 #include "objects/av/av.h"
-#include "objects/cntr.h"
+#include "objects/cntr/cntr.h"
 #include "objects/cq/cq.h"
-#include "objects/domain/ops.h"
+#include "objects/open/open.h"
 #include "objects/endpoint/stx.h"
 #include "objects/eq/eq.h"
 #include "objects/info/info.h"
-#include "objects/wait/poll.h"
+#include "objects/poll/poll.h"
 #include "objects/srx/srx.h"
 
 static struct wf_domain *domain_of_fid(struct fid *fid)

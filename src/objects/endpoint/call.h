@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_OP_CALL_H
-#define WF_OBJECTS_OP_CALL_H
+#ifndef WF_OBJECTS_ENDPOINT_CALL_H
+#define WF_OBJECTS_ENDPOINT_CALL_H
 
-#include "objects/op/build.h"
+#include "objects/endpoint/build.h"
 #include "objects/srx/fast_post.h"
 
 /*

@@ -3,7 +3,7 @@
 #include <rdma/providers/fi_log.h>
 
 #include "objects/absent/absent.h"
-#include "objects/cntr.h"
+#include "objects/cntr/cntr.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/context.h"
-#include "objects/srx/ctx.h"
+#include "objects/endpoint/srx_ctx.h"
 
 /*
  * How endpoints get the receive context that their transport asks: bound, imported or

@@ -3,10 +3,10 @@
 #include <rdma/providers/fi_log.h>
 
 #include "objects/absent/absent.h"
-#include "objects/cntr.h"
+#include "objects/cntr/cntr.h"
 #include "objects/cq/cq.h"
-#include "objects/wait/poll.h"
-#include "objects/wait/ready.h"
+#include "objects/poll/poll.h"
+#include "objects/poll/ready.h"
 
 /* A CQ or counter of a set, which keeps it from being closed. */
 struct member {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/mr/target.h"
+#include "objects/endpoint/target.h"
 
 #include "objects/atomic/ops.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/cntr.h"
+#include "objects/cntr/cntr.h"
 #include "objects/cq/cq.h"
 #include "objects/eq/eq.h"
-#include "objects/wait/ready.h"
+#include "objects/poll/ready.h"
 
 static struct wf_eq *eq_of(struct fid *fid)
 {

@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include <rdma/providers/fi_log.h>
 
-#include "objects/mr/attr.h"
+#include "objects/region/attr.h"
 
 /* The values of the two deprecated modes; their names warn when they are used. */
 enum { MR_BASIC = 1 << 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_WAIT_POLL_H
-#define WF_OBJECTS_WAIT_POLL_H
+#ifndef WF_OBJECTS_POLL_POLL_H
+#define WF_OBJECTS_POLL_POLL_H
 
 #include <rdma/fi_eq.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_MR_REG_H
-#define WF_OBJECTS_MR_REG_H
+#ifndef WF_OBJECTS_REGION_REG_H
+#define WF_OBJECTS_REGION_REG_H
 
 #include "objects/domain/domain.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <rdma/providers/fi_log.h>
 
-#include "objects/wait/poll.h"
-#include "objects/wait/ready.h"
+#include "objects/poll/poll.h"
+#include "objects/poll/ready.h"
 #include "objects/wait/set.h"
 
 static int refused(const struct fid_fabric *fabric, const char *why)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_MR_ATTR_H
-#define WF_OBJECTS_MR_ATTR_H
+#ifndef WF_OBJECTS_REGION_ATTR_H
+#define WF_OBJECTS_REGION_ATTR_H
 
 #include "objects/domain/domain.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
 #include "objects/endpoint/internal.h"
-#include "objects/srx/ctx.h"
+#include "objects/endpoint/srx_ctx.h"
 
 /*
  * Receive contexts that an application opens to share them between endpoints, and

@@ -5,10 +5,10 @@
 #include <rdma/providers/fi_log.h>
 
 #include "objects/absent/absent.h"
-#include "objects/cntr.h"
-#include "objects/mr/attr.h"
+#include "objects/cntr/cntr.h"
+#include "objects/region/attr.h"
 #include "objects/mr/map.h"
-#include "objects/mr/reg.h"
+#include "objects/region/reg.h"
 #include "sys/iov.h"
 
 /*

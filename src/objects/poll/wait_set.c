@@ -3,8 +3,8 @@
 #include <rdma/providers/fi_log.h>
 
 #include "objects/absent/absent.h"
-#include "objects/wait/poll.h"
-#include "objects/wait/ready.h"
+#include "objects/poll/poll.h"
+#include "objects/poll/ready.h"
 #include "objects/wait/set.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_WAIT_READY_H
-#define WF_OBJECTS_WAIT_READY_H
+#ifndef WF_OBJECTS_POLL_READY_H
+#define WF_OBJECTS_POLL_READY_H
 
 #include <stdbool.h>
 #include <rdma/fabric.h>

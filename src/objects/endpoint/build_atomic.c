@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/atomic/ops.h"
 #include "objects/endpoint/internal.h"
-#include "objects/op/build.h"
+#include "objects/endpoint/build.h"
 
 /* From elements to bytes: the checks and the descriptor of an atomic operation. */
 
