@@ -90,7 +90,7 @@ static void look(struct fixture *f, unsigned int ms, struct tcp_sock_debt now)
 {
 	f->now += (uint64_t)ms * MS;
 	debt = now;
-	tcp_look_for_dead(&f->ep, f->now);
+	tcp_keepalive_check(&f->ep, f->now);
 }
 
 /* Silence alone tells nothing of a peer that does not read: its kernel is asked at
