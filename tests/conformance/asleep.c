@@ -10,10 +10,9 @@
 
 #include "suites.h"
 
-enum {
-	NAP_US = 20000, /* long enough to fall asleep in, usually */
-	SLEEP_MS = 3 * CF_TIMEOUT_MS,
-};
+enum { NAP_US = 20000 }; /* long enough to fall asleep in, usually */
+
+#define SLEEP_MS (3 * CF_TIMEOUT_MS)
 
 struct sleeper {
 	struct fid_cq *cq;

@@ -17,6 +17,8 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+#include "../limits.h"
+
 /*
  * One body per requirement over the public API, run for each provider and endpoint
  * type. Every case runs in a process of its own with a time limit; it returns when
@@ -255,7 +257,8 @@ void cf_close_region(struct cf_region *region);
 
 /* ---- transfers ----------------------------------------------------------------- */
 
-enum { CF_TIMEOUT_MS = 5000 };
+/* How long an event may take to come. */
+#define CF_TIMEOUT_MS limit_ms(5000)
 
 /* fi_cq_read until an entry comes; fails on an error entry or after the timeout. */
 void cf_cq_wait(struct fid_cq *cq, void *entry);

@@ -272,7 +272,7 @@ static void run(const struct plan *plan)
 	CHECK(!pipe(stage.name.fd) && !pipe(stage.go.fd));
 	pid = fork();
 	if (!pid) {
-		(void)alarm(LIMIT_S);
+		(void)alarm(limit_s(LIMIT_S));
 		be_sender();
 	}
 	be_receiver();

@@ -86,7 +86,7 @@ static void run(enum ending ending)
 	CHECK(!pipe(fds));
 	pid = fork();
 	if (!pid) {
-		(void)alarm(LIMIT_S);
+		(void)alarm(limit_s(LIMIT_S));
 		be_sender(fds[0], ending);
 	}
 	be_receiver(fds[1]);

@@ -79,7 +79,7 @@ static int run_case(const struct cf_case *test)
 	fflush(stdout);
 	pid = fork();
 	if (pid == 0) {
-		(void)alarm(CASE_TIMEOUT_S);
+		(void)alarm(limit_s(CASE_TIMEOUT_S));
 		(void)dup2(fds[1], STDOUT_FILENO);
 		close(fds[0]);
 		close(fds[1]);

@@ -19,7 +19,6 @@ enum {
 	FEW = 30,   /* the same where most have to come again */
 	CLIENTS = PROCESSES * EACH,
 	MESSAGES = 3,
-	LIMIT_MS = 60000,
 };
 
 /* How many there are this time. */

@@ -3,7 +3,7 @@
 
 #include <rdma/fi_atomic.h>
 
-enum { LIMIT_MS = 30000, WINDOW = 1 << 20, LARGEST = 4 << 20, ADDS = 10 };
+enum { WINDOW = 1 << 20, LARGEST = 4 << 20, ADDS = 10 };
 
 /* Half of the window is written by the peer, in the other half it adds. */
 static uint8_t window[WINDOW + sizeof(uint64_t)];

@@ -12,8 +12,6 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-enum { LIMIT_MS = 20000 };
-
 static unsigned int seed;
 
 static unsigned int below(unsigned int n)
@@ -281,7 +279,8 @@ static void ask_with(struct node *node, fi_addr_t to, const struct word *word,
 static bool ask_one(struct node *node, struct service *service, fi_addr_t to,
 	uint32_t number, uint64_t level)
 {
-	enum { PATIENCE_MS = 4000, SOON_MS = 100 };
+	enum { SOON_MS = 100 };
+	uint64_t patience_ms = (uint64_t)limit_ms(4000);
 	static struct word in, out[4096];
 	static struct fi_context2 rx, tx[4096];
 	static bool posted;
@@ -320,14 +319,14 @@ static bool ask_one(struct node *node, struct service *service, fi_addr_t to,
 			return false;
 		} else if (!same && sent && waited > SOON_MS) {
 			return false; /* the server took it with it */
-		} else if (waited > PATIENCE_MS && same) {
+		} else if (waited > patience_ms && same) {
 			/* Reported as sent, to one that has lived since before. */
 			CHECK(sent);
 			CHECK(!(level & FI_TRANSMIT_COMPLETE));
 			atomic_fetch_add(&service->lost, 1);
 			return false;
 		}
-		CHECK(waited < LIMIT_MS);
+		CHECK(waited < (uint64_t)LIMIT_MS);
 	}
 }
 

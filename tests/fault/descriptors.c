@@ -8,7 +8,7 @@
 
 #include "fault.h"
 
-enum { PEERS = 24, LIMIT_MS = 30000, FEW = 8 };
+enum { PEERS = 24, FEW = 8 };
 
 static unsigned int descriptors(void)
 {

@@ -4,8 +4,6 @@
 
 #include <sys/mman.h>
 
-enum { LIMIT_MS = 15000 };
-
 struct leaver {
 	uint16_t port, client; /* its own, and where messages go */
 	struct signal_pipe ready, go;

@@ -85,7 +85,7 @@ pid_t child(void (*run)(void *), void *arg, unsigned int seconds)
 	CHECK(pid >= 0);
 	if (pid)
 		return pid;
-	(void)alarm(seconds);
+	(void)alarm(limit_s(seconds));
 	run(arg);
 	exit(0);
 }
@@ -128,12 +128,11 @@ void pipe_tell(struct signal_pipe *p)
 /* Whoever should tell may have died of a failed check. */
 void pipe_wait(struct signal_pipe *p)
 {
-	enum { LONGEST_MS = 60000 };
 	struct pollfd poll_fd = { .fd = p->fd[0], .events = POLLIN };
 	char byte;
 	int n;
 
-	while ((n = poll(&poll_fd, 1, LONGEST_MS)) < 0 && errno == EINTR)
+	while ((n = poll(&poll_fd, 1, 2 * LIMIT_MS)) < 0 && errno == EINTR)
 		continue;
 	CHECK(n == 1 && read(p->fd[0], &byte, 1) == 1);
 }
@@ -193,7 +192,7 @@ int fault_main(const struct fault_case *cases, size_t count, int argc, char **ar
 		if (pid == 0) {
 			/* A group of its own, so that the rest can be swept away. */
 			(void)setpgid(0, 0);
-			(void)alarm(cases[i].seconds);
+			(void)alarm(limit_s(cases[i].seconds));
 			cases[i].run();
 			exit(0);
 		}

@@ -21,6 +21,8 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+#include "../limits.h"
+
 /*
  * Reliable datagram endpoints in processes that die, stall, come late and are talked to
  * by strangers. Every process has an endpoint or more, knows the others by a number
@@ -48,6 +50,9 @@
 	} while (0)
 
 #include <unistd.h>
+
+/* How long an event may take to come. */
+#define LIMIT_MS limit_ms(30000)
 
 enum { MAX_PEERS = 128, NODE_NAME_MAX = 64 };
 
@@ -107,7 +112,8 @@ void different_ports(uint16_t *ports, int count);
 /* A number from the environment. */
 unsigned int setting(const char *name, unsigned int fallback);
 
-/* Fork @run with its argument; it exits 0 when it returns. Seconds until its alarm. */
+/* Fork @run with its argument; it exits 0 when it returns. @seconds until its
+ * alarm, on an idle machine (limits.h). */
 pid_t child(void (*run)(void *), void *arg, unsigned int seconds);
 /* It must exit with 0. */
 void join(pid_t pid);

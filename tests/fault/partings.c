@@ -10,11 +10,7 @@
 
 #include "../sanitizer.h"
 
-enum {
-	LIMIT_MS = 15000,
-	SOON_MS = 20000, /* where the time limits that are set say a minute */
-	LEN = 100,
-};
+enum { LEN = 100 };
 
 static void set_both(const char *name, const char *value)
 {
@@ -26,11 +22,12 @@ static void set_both(const char *name, const char *value)
 	CHECK(!setenv(variable, value, 1));
 }
 
+/* What waits for these time limits takes longer than any test may (LIMIT_MS). */
 static void be_patient(void)
 {
-	CHECK(!setenv("FI_FLUSH_TIMEOUT", "60000", 1));
-	set_both("REFUSED_TIMEOUT", "60000");
-	set_both("CONNECT_TIMEOUT", "60000");
+	CHECK(!setenv("FI_FLUSH_TIMEOUT", "3600000", 1));
+	set_both("REFUSED_TIMEOUT", "3600000");
+	set_both("CONNECT_TIMEOUT", "3600000");
 }
 
 static void inject(struct node *node, fi_addr_t to, uint64_t tag)
@@ -63,7 +60,7 @@ static void the_dead_are_not_waited_for(void)
 	inject(&node, node_peer(&node, unused), 1);
 	node_close(&node);
 	join(child(inject_and_exit, &unused, 60));
-	CHECK(now_ms() - begin < SOON_MS);
+	CHECK(now_ms() - begin < (uint64_t)LIMIT_MS);
 }
 
 /* ---- the stopped ---- */
@@ -145,7 +142,7 @@ static void the_stopped_are_not_waited_for_long(void)
 		}
 		begin = now_ms();
 		node_close(&node);
-		CHECK(now_ms() - begin < SOON_MS);
+		CHECK(now_ms() - begin < (uint64_t)LIMIT_MS);
 		kill_and_reap(pid);
 		pipe_close(&stopped.ready);
 	}
@@ -202,7 +199,7 @@ static void a_forked_child_leaves_messages_to_its_parent(void)
 	node_open(&node, 0);
 	inject(&node, node_peer(&node, listener.number), 1);
 	join(child(leave, NULL, 60));
-	CHECK(now_ms() - begin < SOON_MS);
+	CHECK(now_ms() - begin < (uint64_t)LIMIT_MS);
 	pipe_tell(&listener.go);
 	node_close(&node);
 	join(pid);

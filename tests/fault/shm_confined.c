@@ -312,7 +312,7 @@ static void in_shm_of(const char *options)
 	pid = fork();
 	CHECK(pid >= 0);
 	if (!pid) {
-		(void)alarm(60);
+		(void)alarm(limit_s(60));
 		own_shm(options);
 		try_there();
 		exit(0);

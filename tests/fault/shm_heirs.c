@@ -14,8 +14,6 @@
 #include "confine.h"
 #include "converse.h"
 
-enum { LIMIT_MS = 20000 };
-
 static unsigned int seed = 4711;
 
 static unsigned int below(unsigned int limit)
@@ -379,7 +377,7 @@ static void meet_an_impostor(void *arg)
 		return;
 	}
 	if (!pid) {
-		(void)alarm(60);
+		(void)alarm(limit_s(60));
 		fill(large, sizeof(large), SECRET);
 		pipe_tell(&im->ready);
 		for (;;)

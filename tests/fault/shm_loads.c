@@ -12,7 +12,7 @@
 
 #include "converse.h"
 
-enum { LIMIT_MS = 60000, MIB = 1 << 20 };
+enum { MIB = 1 << 20 };
 
 /* Bytes of this process that are its own or shared with others, in MiB. */
 static unsigned int memory_mib(void)

@@ -10,7 +10,7 @@
 
 #include "converse.h"
 
-enum { LIMIT_MS = 60000, MOST = MAX_PEERS };
+enum { MOST = MAX_PEERS };
 
 static void *shared_memory(size_t len)
 {

@@ -13,7 +13,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-enum { LIMIT_MS = 20000, LEN = 1 << 20 };
+enum { LEN = 1 << 20 };
 
 static const char *must_have(const char *name)
 {
@@ -255,7 +255,7 @@ int main(int argc, char **argv)
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "serve")) {
-		(void)alarm(300);
+		(void)alarm(limit_s(300));
 		serve(NULL);
 	}
 	return fault_main(cases, sizeof(cases) / sizeof(cases[0]), argc, argv);

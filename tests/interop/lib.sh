@@ -3,6 +3,9 @@
 # Shared by the tests of this folder. WEFT_BUILD is the build root: tools/ has our
 # programs, src/libfabric.so.1 is our library.
 set -u
+# shellcheck source=tests/limits.sh
+. "$(dirname "$0")/../limits.sh"
+limit=$(limit_s 60)
 
 : "${WEFT_BUILD:?the build root}"
 our_lib=$WEFT_BUILD/src
@@ -52,14 +55,14 @@ has_ipv6() {
 	grep -q '^0\{31\}1 ' /proc/net/if_inet6 2>/dev/null
 }
 
-# with ours|debian COMMAND...: run over that library, not longer than a minute.
+# with ours|debian COMMAND...: run over that library, not longer than the limit.
 with() {
 	local whose=$1
 	shift
 	if [ "$whose" = ours ]; then
-		LD_LIBRARY_PATH=$our_lib timeout -k 5 60 "$@"
+		LD_LIBRARY_PATH=$our_lib timeout -k 5 "$limit" "$@"
 	else
-		timeout -k 5 60 "$@"
+		timeout -k 5 "$limit" "$@"
 	fi
 }
 
@@ -95,7 +98,7 @@ pair() {
 	# Through exec, so that the process to clean up is the timeout itself.
 	(
 		[ "$slib" != ours ] || export LD_LIBRARY_PATH=$our_lib
-		exec timeout -k 5 60 env "${server_env[@]}" "$server" -B "$port" \
+		exec timeout -k 5 "$limit" env "${server_env[@]}" "$server" -B "$port" \
 			"${server_options[@]}" "$@"
 	) >"$scratch/server.out" 2>"$scratch/server.err" &
 	server_pid=$!

@@ -22,7 +22,9 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 
-enum { TIME_LIMIT_MS = 20000 };
+#include "../limits.h"
+
+#define TIME_LIMIT_MS limit_ms(20000) /* how long an event may take to come */
 
 static const char wanted[] = "FI_LOG_INTERVAL"; /* any that fi_getparams looks up */
 static _Thread_local bool slow;

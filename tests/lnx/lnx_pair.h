@@ -24,8 +24,13 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
+#include "../limits.h"
+
 /* Upper bound for anything that must happen; nothing is measured by it. */
-enum { PATIENCE_S = 20, NAME_ROOM = 256 };
+/* How long an event may take to come. */
+#define PATIENCE_S ((time_t)limit_s(20))
+
+enum { NAME_ROOM = 256 };
 
 struct end {
 	struct fi_info *info;

@@ -17,6 +17,8 @@ mpirun --version 2>/dev/null | grep -q 'Open MPI' ||
 defaults=/etc/openmpi/openmpi-mca-params.conf
 [ -r "$defaults" ] || { echo "skipped: no $defaults"; exit 77; }
 
+# shellcheck source=tests/limits.sh
+. "$here/../limits.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 99' INT TERM
@@ -32,7 +34,7 @@ run() { # name, what the transport module says, option...
 	local name=$1 wanted=$2
 	shift 2
 	rm -rf "$scratch/ranks"
-	LD_DEBUG=libs timeout -k 5 100 mpirun --oversubscribe --bind-to none \
+	LD_DEBUG=libs timeout -k 5 "$(limit_s 100)" mpirun --oversubscribe --bind-to none \
 		-x LD_LIBRARY_PATH -x LD_DEBUG \
 		--mca mca_base_param_files "$scratch/params.conf" \
 		--mca mpi_yield_when_idle 1 --mca opal_common_ofi_verbose 1 \

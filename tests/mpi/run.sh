@@ -18,6 +18,8 @@ done
 mpirun --version 2>/dev/null | grep -q 'Open MPI' ||
 	{ echo "skipped: mpirun is not that of Open MPI"; exit 77; }
 
+# shellcheck source=tests/limits.sh
+. "$here/../limits.sh"
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 99' INT TERM
@@ -57,7 +59,7 @@ options+=("${more[@]}")
 
 # The library that the transport module gets is the one meant.
 if [ -n "${WEFT_LIB:-}" ]; then
-	LD_DEBUG=libs timeout -k 5 60 mpirun "${options[@]}" -x LD_DEBUG -n "$1" \
+	LD_DEBUG=libs timeout -k 5 "$(limit_s 60)" mpirun "${options[@]}" -x LD_DEBUG -n "$1" \
 		"${command[@]}" >"$scratch/out" 2>"$scratch/loader"
 	if ! grep -q "calling init: $WEFT_LIB/libfabric\.so\.1" "$scratch/loader"; then
 		echo "FAILED: runs on another library:"
@@ -68,7 +70,7 @@ if [ -n "${WEFT_LIB:-}" ]; then
 fi
 
 for ranks; do
-	timeout -k 5 "${MPI_TIMEOUT:-100}" mpirun "${options[@]}" -n "$ranks" \
+	timeout -k 5 "$(limit_s 100)" mpirun "${options[@]}" -n "$ranks" \
 		"${command[@]}" >"$scratch/out" 2>&1
 	status=$?
 	if [ $status != 0 ] || ! grep -Eq "$passed" "$scratch/out"; then

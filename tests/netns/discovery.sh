@@ -6,6 +6,8 @@
 #   TYPE of endpoints: dgram, rdm, msg
 # Exit status 77: namespaces are not permitted here, or there is no such provider.
 set -u
+# shellcheck source=tests/limits.sh
+. "$(dirname "$0")/../limits.sh"
 
 fi_info=$1
 fi_pingpong=$2
@@ -115,11 +117,11 @@ hold_tun() {
 
 # meets WHAT ADDRESS: endpoints here and on the other host talk
 meets() {
-	there timeout 60 "$fi_pingpong" -p "$provider" -e "$type" -I 20 -S 1024 \
+	there timeout "$(limit_s 60)" "$fi_pingpong" -p "$provider" -e "$type" -I 20 -S 1024 \
 		>"$scratch/server" 2>&1 &
 	local server=$!
 	for _ in $(seq 50); do
-		here timeout 20 "$fi_pingpong" -p "$provider" -e "$type" -I 20 -S 1024 \
+		here timeout "$(limit_s 20)" "$fi_pingpong" -p "$provider" -e "$type" -I 20 -S 1024 \
 			"$2" >"$scratch/client" 2>&1 && break
 		kill -0 $server 2>/dev/null || break
 		sleep 0.1

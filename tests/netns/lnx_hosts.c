@@ -23,6 +23,8 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+#include "../limits.h"
+
 enum {
 	RANKS_MAX = 16,
 	MESSAGES = 150, /* from each to each */
@@ -177,7 +179,7 @@ static void move(void)
 
 #define UNTIL(condition)                                                               \
 	do {                                                                           \
-		time_t end_ = time(NULL) + TIMEOUT_S;                                  \
+		time_t end_ = time(NULL) + (time_t)limit_s(TIMEOUT_S);                 \
 		while (!(condition)) {                                                 \
 			move();                                                        \
 			if (time(NULL) > end_)                                         \

@@ -14,6 +14,8 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=tests/netns/hosts.sh
 . "$here/hosts.sh"
+# shellcheck source=tests/limits.sh
+. "$here/../limits.sh"
 make_hosts 2
 
 # shell [OPTION...] ADDRESS COMMAND...
@@ -64,7 +66,7 @@ test_over() {
 		-x "FI_LOG_LOCATION=$logs"
 	)
 	export MPI_OPTIONS=${options[*]}
-	on 0 timeout -k 5 200 bash "$run" "$program" 4 >"$dir/out" 2>&1
+	on 0 timeout -k 5 "$(limit_s 200)" bash "$run" "$program" 4 >"$dir/out" 2>&1
 	status=$?
 	[ $status != 77 ] || { cat "$dir/out"; exit 77; }
 	[ $status = 0 ] || failed "exit status $status"

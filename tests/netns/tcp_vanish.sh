@@ -5,6 +5,8 @@
 # Exit status 77: namespaces are not permitted here.
 set -u
 
+# shellcheck source=tests/limits.sh
+. "$(dirname "$0")/../limits.sh"
 program=$1
 near=weft-near-$$
 far=weft-far-$$
@@ -61,4 +63,4 @@ for _ in $(seq 200); do
 	sleep 0.05
 done
 rm -f "$ready"
-FAULT_HOST=10.66.0.1 timeout 200 ip netns exec "$near" "$program" ${2:+"$2"}
+FAULT_HOST=10.66.0.1 timeout "$(limit_s 200)" ip netns exec "$near" "$program" ${2:+"$2"}

@@ -13,6 +13,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_tagged.h>
 
+#include "../limits.h"
 #include "owner.h"
 #include "peer.h"
 
@@ -22,7 +23,10 @@
  */
 
 /* Upper bound for anything that must happen; nothing is measured by it. */
-enum { PATIENCE_MS = 20000, NAME_ROOM = 256 };
+/* How long an event may take to come. */
+#define PATIENCE_MS ((uint64_t)limit_ms(20000))
+
+enum { NAME_ROOM = 256 };
 
 struct side {
 	struct fi_info *info;

@@ -33,8 +33,13 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+#include "../limits.h"
+
 /* Upper bound for anything that must happen; nothing is measured by it. */
-enum { PATIENCE_S = 20, REGION = 4096, KEY = 0x5eed };
+/* How long an event may take to come. */
+#define PATIENCE_S ((time_t)limit_s(20))
+
+enum { REGION = 4096, KEY = 0x5eed };
 
 struct bytes {
 	size_t len;

@@ -25,8 +25,11 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 
+#include "../limits.h"
+
 /* Upper bound for anything that must happen; nothing is measured by it. */
-enum { PATIENCE_MS = 20000 };
+/* How long an event may take to come. */
+#define PATIENCE_MS limit_ms(20000)
 
 struct net {
 	struct fi_info *info;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include "../../limits.h"
 #include "objects/cntr/cntr.h"
 
 enum { WATCHDOG_SECONDS = 100 };
@@ -161,7 +162,7 @@ static void every_waiter_wakes(void **state)
 		pthread_t adder, threads[WF_ARRAY_SIZE(waiters)];
 
 		open_env_as(&env, (struct fi_cntr_attr){ .wait_obj = objs[i] });
-		(void)alarm(WATCHDOG_SECONDS);
+		(void)alarm(limit_s(WATCHDOG_SECONDS));
 		for (size_t n = 0; n < WF_ARRAY_SIZE(waiters); n++)
 			assert_int_equal(pthread_create(&threads[n], NULL,
 						 wait_in_steps, &waiters[n]),
@@ -200,7 +201,7 @@ static void counters_play_ball(void **state)
 	pthread_t threads[2];
 	struct env env;
 
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	for (size_t i = 0; i < WF_ARRAY_SIZE(objs); i++) {
 		struct fi_cntr_attr attr = { .wait_obj = objs[i] };
 		struct pass passes[2];
@@ -281,7 +282,7 @@ static void what_comes_late_is_not_missed(void **state)
 		FI_WAIT_POLLFD, FI_WAIT_MUTEX_COND, FI_WAIT_YIELD };
 	struct env env;
 
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	for (size_t i = 0; i < WF_ARRAY_SIZE(objs); i++) {
 		struct source source = { .base = { .run = idle_run, .arm = late_arm } };
 

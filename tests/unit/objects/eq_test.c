@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "../../limits.h"
 #include "objects/eq/eq.h"
 
 enum { WATCHDOG_SECONDS = 100 };
@@ -307,7 +308,7 @@ static void sread_waits_with_every_object(void **state)
 			fi_eq_sread(env.eq, &event, &value, 4, 0, 0), -FI_EAGAIN);
 		assert_int_equal(
 			fi_eq_sread(env.eq, &event, &value, 4, 3, 0), -FI_EAGAIN);
-		(void)alarm(WATCHDOG_SECONDS);
+		(void)alarm(limit_s(WATCHDOG_SECONDS));
 		assert_int_equal(pthread_create(&thread, NULL, write_later, &env), 0);
 		/* EQ-013, EQ-026 */
 		for (uint32_t n = 0; n < 500; n++) {
@@ -349,7 +350,7 @@ static void queues_play_ball(void **state)
 	pthread_t threads[2];
 	struct env env;
 
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	for (size_t i = 0; i < WF_ARRAY_SIZE(objs); i++) {
 		struct fi_eq_attr attr = { .wait_obj = objs[i] };
 		struct pass passes[2];
@@ -430,7 +431,7 @@ static void what_comes_late_is_not_missed(void **state)
 	struct source source = { .base = { .run = idle_run, .arm = late_arm } };
 
 	open_env(&env);
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	source.eq = wf_eq_of(env.eq);
 	assert_int_equal(wf_progress_list_add(&source.eq->progress, &source.base), 0);
 	assert_int_equal(fi_eq_sread(env.eq, &event, &byte, 1, -1, 0), 1);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "../../limits.h"
 #include "objects/cntr/cntr.h"
 #include "objects/eq/eq.h"
 
@@ -437,7 +438,7 @@ static void native_objects_lose_no_wake_up(void **state)
 	int n;
 
 	open_env(&env);
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	for (size_t i = 0; i < 2 * WF_ARRAY_SIZE(objs); i++) {
 		enum fi_wait_obj obj = objs[i / 2];
 
@@ -466,7 +467,7 @@ static void fi_wait_loses_no_wake_up(void **state)
 	int n;
 
 	open_env(&env);
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	for (size_t i = 0; i < WF_ARRAY_SIZE(objs); i++) {
 		set = open_set(&env, objs[i]);
 		one = open_eq(&env, FI_WAIT_SET, set);

@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "../../limits.h"
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
 #include "sys/give_way.h"
@@ -259,7 +260,7 @@ static void the_thread_does_the_work(void **state)
 	struct item a;
 
 	item_init(&a);
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	assert_int_equal(wf_domain_progress_add(wf_domain_of(domain), &a.base), 0);
 	for (int i = 1; i <= ROUNDS; i++) {
 		assert_int_equal(eventfd_write(a.fd, 1), 0);
@@ -292,7 +293,7 @@ static void a_new_item_wakes_the_thread(void **state)
 	item_init(&item);
 	item_init(&beat);
 	item.base = (struct wf_progress){ .run = note_run };
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	assert_int_equal(wf_domain_progress_add(wf_domain_of(domain), &beat.base), 0);
 	assert_int_equal(eventfd_write(beat.fd, 1), 0);
 	item_await(&beat, 1);
@@ -316,7 +317,7 @@ static void items_from_before_the_thread(void **state)
 	struct item a;
 
 	item_init(&a);
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	assert_int_equal(wf_domain_progress_add(wf_domain_of(domain), &a.base), 0);
 	assert_int_equal(a.fd, -1);
 	assert_int_equal(wf_domain_need_thread(wf_domain_of(domain)), 0);
@@ -375,7 +376,7 @@ static void the_thread_never_spins(void **state)
 	quiet.item.fd = epoll_create1(0);
 	assert_int_equal(
 		epoll_ctl(quiet.item.fd, EPOLL_CTL_ADD, quiet.useless, &event), 0);
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	assert_int_equal(
 		wf_domain_progress_add(wf_domain_of(domain), &quiet.item.base), 0);
 	assert_int_equal(wf_domain_progress_add(wf_domain_of(domain), &beat.base), 0);
@@ -419,7 +420,7 @@ static void items_come_and_go_while_it_runs(void **state)
 	struct fid_domain *domain = auto_domain(fabric);
 	pthread_t threads[3];
 
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	for (size_t i = 0; i < WF_ARRAY_SIZE(threads); i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, come_and_go,
 					 wf_domain_of(domain)),

@@ -6,6 +6,8 @@
 
 #include <time.h>
 
+#include "../../limits.h"
+
 #define M (FI_MSG | FI_RECV)
 #define T (FI_TAGGED | FI_RECV)
 
@@ -37,7 +39,7 @@ static void test_many(void **state)
 	struct fk *fk = open_large(&a, 2 * COUNT);
 	struct fid_ep *ep = &fk->ep.fid;
 	static char contexts[2][COUNT];
-	time_t end = now_s() + LIMIT_S;
+	time_t end = now_s() + (time_t)limit_s(LIMIT_S);
 	unsigned char b[8];
 
 	for (size_t i = 0; i < COUNT; i++) {
@@ -62,7 +64,7 @@ static void test_one_context(void **state)
 	struct fk_around a = fk_open_around(*state);
 	struct fk *fk = open_large(&a, COUNT);
 	struct fid_ep *ep = &fk->ep.fid;
-	time_t end = now_s() + LIMIT_S;
+	time_t end = now_s() + (time_t)limit_s(LIMIT_S);
 	struct fi_cq_err_entry err;
 	unsigned char b[8];
 

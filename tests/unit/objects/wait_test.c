@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "../../limits.h"
 #include "objects/poll/poll.h"
 #include "sys/clock.h"
 
@@ -187,7 +188,7 @@ static void the_next_sleeper_takes_over(void **state)
 
 	assert_int_equal(wf_wait_init(&wait, FI_WAIT_FD, NULL), 0);
 	assert_int_equal(wf_wait_add_fd(&wait, fd), 0);
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	assert_int_equal(pthread_create(&threads[0], NULL, sleep_once, &first), 0);
 	while (!somebody_polls(&wait))
 		(void)sched_yield();
@@ -322,7 +323,7 @@ static void run_stress(
 	pthread_t threads[WRITERS + TAKERS];
 
 	assert_int_equal(wf_wait_init(&stress.wait, obj, NULL), 0);
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	for (int i = 0; i < takers; i++)
 		assert_int_equal(pthread_create(&threads[i], NULL, take, &stress), 0);
 	for (int i = takers; i < takers + WRITERS; i++)
@@ -413,7 +414,7 @@ static void one_of_two_sees_the_other(void **state)
 	pthread_t thread;
 
 	assert_int_equal(wf_wait_init(&duel.wait, FI_WAIT_FD, NULL), 0);
-	(void)alarm(WATCHDOG_SECONDS);
+	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	assert_int_equal(pthread_create(&thread, NULL, duel_writer, &duel), 0);
 	duel_sleeper(&duel);
 	assert_int_equal(pthread_join(thread, NULL), 0);

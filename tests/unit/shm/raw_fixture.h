@@ -13,6 +13,7 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+#include "../../limits.h"
 #include "providers/shm/region.h"
 #include "providers/shm/ring.h"
 #include "providers/shm/socket.h"
@@ -43,7 +44,10 @@ struct raw {
 	struct shm_reader in;
 };
 
-enum { RAW_KEY = 1, RAW_LIMIT_MS = 20000 };
+enum { RAW_KEY = 1 };
+
+/* How long an event may take to come. */
+#define RAW_LIMIT_MS limit_ms(20000)
 
 struct fi_provider shm_fi = { .name = "shm" };
 

@@ -8,10 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../limits.h"
 #include "sys/fds.h"
 #include "unit.h"
 
-enum { LIMIT_MS = 20000 };
+#define LIMIT_MS limit_ms(20000) /* how long an event may take to come */
 
 static int readable(int fd, int timeout_ms)
 {

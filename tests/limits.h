@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TESTS_LIMITS_H
+#define TESTS_LIMITS_H
+
+/*
+ * Time limits of tests: how long a test waits for an event that has to come, and after
+ * how long a watchdog ends it. A limit is written as it fits an idle machine and passed
+ * through limit_ms or limit_s, which allow for sanitizers and for the load. A wait that
+ * checks that no event comes stays as short as it is written. tests/limits.sh is the
+ * same for scripts.
+ */
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "sanitizer.h"
+
+enum {
+	LIMIT_LOAD_MAX = 8, /* largest factor for the load */
+	LIMIT_SANITIZER = THREAD_SANITIZER    ? 3
+			  : ADDRESS_SANITIZER ? 2
+					      : 1,
+};
+
+/* One plus the processes that were ready to run for each processor, over the last
+ * minute; LIMIT_LOAD_MAX at most. */
+static inline unsigned int limit_load(void)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	double load;
+
+	if (getloadavg(&load, 1) != 1 || cores < 1)
+		return 1;
+	load = 1 + load / (double)cores;
+	return load < LIMIT_LOAD_MAX ? (unsigned int)load : LIMIT_LOAD_MAX;
+}
+
+/* By how much limits are multiplied. The load is read once; processes that are forked
+ * later keep the factor. */
+static inline unsigned int limit_factor(void)
+{
+	static atomic_uint factor;
+	unsigned int known = atomic_load_explicit(&factor, memory_order_relaxed);
+
+	if (!known) {
+		known = LIMIT_SANITIZER * limit_load();
+		atomic_store_explicit(&factor, known, memory_order_relaxed);
+	}
+	return known;
+}
+
+/* @ms and @seconds on an idle machine. */
+static inline int limit_ms(int ms)
+{
+	return ms * (int)limit_factor();
+}
+
+static inline unsigned int limit_s(unsigned int seconds)
+{
+	return seconds * limit_factor();
+}
+
+#endif

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# shellcheck shell=bash
+# Sourced: time limits of tests for scripts, as limits.h has them for programs.
+
+# limit_factor: one plus the processes that were ready to run for each processor, over
+# the last minute; 8 at most.
+limit_factor() {
+	local load cores factor
+	read -r load _ </proc/loadavg
+	cores=$(nproc)
+	factor=$((1 + ${load%.*} / cores))
+	echo $((factor < 8 ? factor : 8))
+}
+
+# limit_s SECONDS: so many on an idle machine.
+limit_s() {
+	echo $(($1 * $(limit_factor)))
+}
