@@ -411,6 +411,26 @@ static void logging_logger_does_not_recurse(void **state)
 	assert_int_equal(wf_log_restore(&nested_fid), 0);
 }
 
+static void careless_log(const struct fi_provider *prov, enum fi_log_level level,
+	enum fi_log_subsys subsys, const char *func, int line, const char *msg)
+{
+	errno = ENOTTY;
+}
+
+/* Callers log between a call that fails and their look at errno. */
+static void errno_is_kept(void **state)
+{
+	struct fi_ops_log ops = { .size = sizeof(ops), .log = careless_log };
+	struct fid_logging fid = { .fid.fclass = FI_CLASS_LOG, .ops = &ops };
+
+	start("warn", NULL, NULL);
+	assert_int_equal(wf_log_import(&fid), 0);
+	errno = EINTR;
+	fi_log(&tcp, FI_LOG_WARN, FI_LOG_CQ, "fn", 1, "text\n");
+	assert_int_equal(errno, EINTR);
+	assert_int_equal(wf_log_restore(&fid), 0);
+}
+
 static int setup(void **state)
 {
 	if (!mkdtemp(dir))
@@ -440,6 +460,7 @@ int main(void)
 		cmocka_unit_test(threads_do_not_mix_lines),
 		cmocka_unit_test(close_waits_for_callbacks),
 		cmocka_unit_test(logging_logger_does_not_recurse),
+		cmocka_unit_test(errno_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -130,6 +130,19 @@ static void numeric_nodes(void **state)
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 
+/* AV-026: a range may end with the last port, and with the last address. */
+static void last_of_their_kind(void **state)
+{
+	struct fid_av *av = av_fixture_open(*state, (struct fi_av_attr){ 0 });
+
+	assert_int_equal(
+		fi_av_insertsym(av, "255.255.255.254", 2, "65534", 2, NULL, 0, NULL),
+		4);
+	assert_stored(av, 0, 0xfffffffe, 65534);
+	assert_stored(av, 3, 0xffffffff, 65535);
+	assert_int_equal(fi_close(&av->fid), 0);
+}
+
 /* AV-027 */
 static void named_nodes(void **state)
 {
@@ -224,6 +237,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		AV_TEST(one_service),
 		AV_TEST(numeric_nodes),
+		AV_TEST(last_of_their_kind),
 		AV_TEST(named_nodes),
 		AV_TEST(unknown_nodes),
 		AV_TEST(bad_ranges),
