@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/tcp/dead.h"
+#include "providers/tcp/keepalive.h"
 #include "providers/tcp/peer.h"
 #include "sys/clock.h"
 

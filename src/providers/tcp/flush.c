@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 
-#include "providers/tcp/dead.h"
+#include "providers/tcp/keepalive.h"
 #include "providers/tcp/listen.h"
 #include "providers/tcp/memory.h"
 #include "providers/tcp/stage.h"

@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "providers/tcp/conn.h"
-#include "providers/tcp/dead.h"
+#include "providers/tcp/keepalive.h"
 #include "providers/tcp/listen.h"
 #include "sys/clock.h"
 

@@ -3,7 +3,7 @@
 
 #include "providers/tcp/conn.h"
 #include "providers/tcp/context.h"
-#include "providers/tcp/dead.h"
+#include "providers/tcp/keepalive.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 #include "sys/clock.h"

@@ -4,7 +4,7 @@
 
 #include "providers/tcp/conn.h"
 #include "providers/tcp/context.h"
-#include "providers/tcp/dead.h"
+#include "providers/tcp/keepalive.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/tcp/conn.h"
-#include "providers/tcp/dead.h"
+#include "providers/tcp/keepalive.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 #include "sys/clock.h"

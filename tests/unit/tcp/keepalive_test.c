@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "providers/tcp/dead.h"
+#include "providers/tcp/keepalive.h"
 #include "providers/tcp/listen.h"
 
 struct fi_provider tcp_fi = { .name = "tcp" };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TCP_DEAD_H
-#define TCP_DEAD_H
+#ifndef TCP_KEEPALIVE_H
+#define TCP_KEEPALIVE_H
 
 #include "providers/tcp/conn.h"
 
