@@ -40,6 +40,7 @@ static void one_queue_per_direction(void)
 	CHECK_EQ(fi_ep_bind(ep, &other->fid, FI_TRANSMIT | FI_RECV), -FI_EINVAL);
 	/* The refused call left the other direction free. */
 	CHECK_OK(fi_ep_bind(ep, &other->fid, FI_RECV));
+	CHECK_EQ(fi_ep_bind(ep, &cq->fid, FI_RECV), -FI_EINVAL);
 	CF_CLOSE(ep);
 	CF_CLOSE(other);
 	CF_CLOSE(cq);

@@ -27,6 +27,9 @@ status=$?
 [ $status = 111 ] || fail "no server gives $status instead of ECONNREFUSED"
 with ours "$our_pingpong" -e stream 2>"$scratch/client.err" && fail "-e stream succeeds"
 grep -q stream "$scratch/client.err" || fail "-e stream is not complained about"
+with ours "$our_pingpong" 127.0.0.1 127.0.0.2 2>"$scratch/client.err" &&
+	fail "two servers are taken"
+grep -q 'more than one server' "$scratch/client.err" || fail "two servers are not complained about"
 
 if has_ipv6; then
 	both ::1 -6 -s ::1 -S all -c -I 50

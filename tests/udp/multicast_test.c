@@ -26,23 +26,30 @@ static union group group_of(const struct node *node, int n)
 	return g;
 }
 
+/* The event of a group that was joined comes next. */
+static void expect_joined(struct net *net, const struct fid_mc *mc, const void *context)
+{
+	struct fi_eq_entry entry;
+	uint32_t event;
+
+	assert_int_equal(
+		fi_eq_sread(net->eq, &event, &entry, sizeof(entry), PATIENCE_MS, 0),
+		sizeof(entry));
+	assert_int_equal(event, FI_JOIN_COMPLETE);
+	assert_ptr_equal(entry.fid, &mc->fid);
+	assert_ptr_equal(entry.context, context);
+}
+
 static struct fid_mc *join(struct node *node, union group *group, uint64_t flags)
 {
 	struct fid_mc *mc = NULL;
-	struct fi_eq_entry entry;
-	uint32_t event;
 	int ret = fi_join(node->ep, group, flags, &mc, group);
 
 	if (ret == -FI_ENODEV)
 		skip(); /* the interface has no multicast */
 	assert_int_equal(ret, 0);
 	assert_non_null(mc);
-	assert_int_equal(fi_eq_sread(node->net->eq, &event, &entry, sizeof(entry),
-				 PATIENCE_MS, 0),
-		sizeof(entry));
-	assert_int_equal(event, FI_JOIN_COMPLETE);
-	assert_ptr_equal(entry.fid, &mc->fid);
-	assert_ptr_equal(entry.context, group);
+	expect_joined(node->net, mc, group);
 	assert_int_equal(mc->fid.fclass, FI_CLASS_MC);
 	return mc;
 }
@@ -206,14 +213,27 @@ static void test_groups(void **state)
 	net_close(&net);
 }
 
+/* Where groups can be reached at all. */
+static void expect_multicast(struct net *net, struct node *node, struct fid_mc *mc)
+{
+	struct fi_cq_tagged_entry e;
+	char buf[16];
+
+	if (multicast(node, mc, "all", 3))
+		return;
+	must_post(node, buf, 16, NULL);
+	if (next_entry(net, &e, NULL) == 1)
+		assert_int_equal(e.flags, FI_MSG | FI_RECV | FI_MULTICAST);
+}
+
 /* Bound to no address: the endpoint's own socket is the member. */
 static void test_wildcard(void **state)
 {
 	for (int f = 0; f < 2; f++) {
 		struct net net;
 		struct node node = { .net = &net };
-		union group group;
-		struct fid_mc *mc;
+		union group group, second;
+		struct fid_mc *mc, *second_mc;
 		char buf[16];
 
 		net_open(&net,
@@ -238,17 +258,19 @@ static void test_wildcard(void **state)
 			net_close(&net);
 			skip();
 		}
+		expect_joined(&net, mc, NULL);
 		must_post(&node, buf, 16, NULL);
 		must_send(&node, node.addr, "you", 3);
 		assert_int_equal(must_receive(&net, NULL).flags, FI_MSG | FI_RECV);
-		if (multicast(&node, mc, "all", 3) == 0) {
-			struct fi_cq_tagged_entry e;
-
-			must_post(&node, buf, 16, NULL);
-			if (next_entry(&net, &e, NULL) == 1)
-				assert_int_equal(
-					e.flags, FI_MSG | FI_RECV | FI_MULTICAST);
-		}
+		expect_multicast(&net, &node, mc);
+		/* Leaving another group changes nothing for this one. */
+		second = group_of(&node, 6);
+		if (f)
+			second.in6.sin6_scope_id = 1;
+		second_mc = join(&node, &second, 0);
+		expect_multicast(&net, &node, second_mc);
+		assert_int_equal(fi_close(&second_mc->fid), 0);
+		expect_multicast(&net, &node, mc);
 		assert_int_equal(fi_close(&mc->fid), 0);
 		node_close(&node);
 		net_close(&net);

@@ -15,6 +15,7 @@ static void test_bind(void **state)
 	assert_int_equal(fi_ep_bind(ep, &a.cq->fid, FI_TRANSMIT), 0);
 	assert_int_equal(fi_ep_bind(ep, &a.cq->fid, FI_TRANSMIT | FI_RECV), -FI_EINVAL);
 	assert_int_equal(fi_ep_bind(ep, &a.cq->fid, FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(ep, &a.cq->fid, FI_RECV), -FI_EINVAL);
 
 	assert_int_equal(fi_ep_bind(ep, &a.cntr->fid, FI_MSG), -FI_EBADFLAGS);
 	assert_int_equal(fi_ep_bind(ep, &a.cntr->fid, 0), -FI_EINVAL);
