@@ -18,6 +18,12 @@ static void unknown_levels_and_names(void)
 		-FI_ENOPROTOOPT);
 	CHECK_EQ(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, 4711, &value, len),
 		-FI_ENOPROTOOPT);
+	for (int name = FI_OPT_BUFFERED_MIN; name <= FI_OPT_BUFFERED_LIMIT; name++) {
+		CHECK_EQ(fi_getopt(&ep->fid, FI_OPT_ENDPOINT, name, &value, &len),
+			-FI_ENOPROTOOPT);
+		CHECK_EQ(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, name, &value, len),
+			-FI_ENOPROTOOPT);
+	}
 	CF_CLOSE(ep);
 	cf_close(&env);
 }
@@ -222,6 +228,36 @@ static void replaced_flags_take_effect(void)
 	cf_close(&env);
 }
 
+/* What a provider that may use shared memory answers; no other has to ask. */
+static int without_shared_memory(void)
+{
+	const char *links = getenv("FI_LNX_PROV_LINKS");
+
+	if (!strcmp(cf_target.provider, "lnx"))
+		return links && !strstr(links, "shm") ? 0 : -FI_EOPNOTSUPP;
+	return strcmp(cf_target.provider, "shm") ? 0 : -FI_EOPNOTSUPP;
+}
+
+static void shared_memory_is_given_up_or_not(void)
+{
+	bool yes = true, no = false;
+	struct fid_ep *ep;
+	struct cf_env env;
+
+	cf_open_domain(&env, NULL);
+	ep = cf_new_ep(&env);
+	CHECK_OK(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_SHARED_MEMORY_PERMITTED,
+		&yes, sizeof(yes)));
+	CHECK_EQ(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_SHARED_MEMORY_PERMITTED,
+			 &no, sizeof(no)),
+		without_shared_memory());
+	CHECK_EQ(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_SHARED_MEMORY_PERMITTED,
+			 &no, sizeof(no) + 1),
+		-FI_EINVAL);
+	CF_CLOSE(ep);
+	cf_close(&env);
+}
+
 static void unknown_commands_are_absent(void)
 {
 	struct cf_env env;
@@ -230,12 +266,13 @@ static void unknown_commands_are_absent(void)
 	cf_need_connectionless();
 	cf_open_pair(&env, NULL);
 	CHECK_EQ(fi_control(&env.side[0].ep->fid, 4711, &value), -FI_ENOSYS);
+	CHECK_EQ(fi_control(&env.side[0].ep->fid, FI_GETWAIT, &value), -FI_ENOSYS);
 	CHECK_EQ(fi_control(&env.side[0].tx_cq->fid, 4711, &value), -FI_ENOSYS);
 	CHECK_EQ(fi_control(&env.side[0].av->fid, 4711, &value), -FI_ENOSYS);
 	cf_close(&env);
 }
 
-CF_SUITE(option, CF_CASE(unknown_levels_and_names, "OPT-001", 0),
+CF_SUITE(option, CF_CASE(unknown_levels_and_names, "OPT-001 OPT-015", 0),
 	CF_CASE(min_multi_recv_is_kept, "OPT-002 OPT-003 OPT-005", FI_MULTI_RECV),
 	CF_CASE(options_after_enable, "OPT-004", FI_MSG | FI_MULTI_RECV),
 	CF_CASE(a_larger_space_gets_the_true_length, "OPT-002", FI_MULTI_RECV),
@@ -244,4 +281,5 @@ CF_SUITE(option, CF_CASE(unknown_levels_and_names, "OPT-001", 0),
 	CF_CASE(device_memory_options_answer, "OPT-007", 0),
 	CF_CASE(op_flags_can_be_read_and_replaced, "OPT-016 OPT-017", FI_MSG),
 	CF_CASE(replaced_flags_take_effect, "OPT-017", FI_MSG),
-	CF_CASE(unknown_commands_are_absent, "OPT-018", FI_MSG));
+	CF_CASE(shared_memory_is_given_up_or_not, "OPT-009", 0),
+	CF_CASE(unknown_commands_are_absent, "OPT-018 OPT-021", FI_MSG));

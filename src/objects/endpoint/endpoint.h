@@ -113,6 +113,11 @@ struct wf_xfer_ops {
 	int (*getopt)(struct wf_ep *ep, int name, void *val, size_t *len);
 	int (*setopt)(struct wf_ep *ep, int name, const void *val, size_t len);
 
+	/* FI_OPT_SHARED_MEMORY_PERMITTED is set to false, before the endpoint is
+	 * enabled. Returns 0 or -FI_EOPNOTSUPP where the transport cannot do without
+	 * shared memory; NULL for a transport that never uses it. ep->control held. */
+	int (*forbid_shared_memory)(struct wf_ep *ep);
+
 	/* Nothing is at @index of the AV any more: end what was kept for it, quietly.
 	 * Called with FI_AV_REMOVE_CLEANUP only; ep->lock held. */
 	void (*addr_removed)(struct wf_ep *ep, uint64_t index);

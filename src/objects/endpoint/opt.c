@@ -88,11 +88,17 @@ static int set_cuda_permitted(struct wf_ep *ep, const void *val)
 	return -FI_EINVAL;
 }
 
-static int accept_any(struct wf_ep *ep, const void *val)
+static int set_shared_memory(struct wf_ep *ep, const void *val)
 {
-	(void)ep;
-	(void)val;
-	return 0;
+	int ret;
+
+	if (*(const bool *)val || !ep->xfer->forbid_shared_memory)
+		return 0;
+	ret = ep->xfer->forbid_shared_memory(ep);
+	if (ret)
+		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_setopt: this endpoint cannot do without shared memory\n");
+	return ret;
 }
 
 static const struct option options[] = {
@@ -104,7 +110,8 @@ static const struct option options[] = {
 		set_inject_size },
 	{ FI_OPT_FI_HMEM_P2P, sizeof(int), false, get_p2p, set_p2p },
 	{ FI_OPT_CUDA_API_PERMITTED, sizeof(bool), false, NULL, set_cuda_permitted },
-	{ FI_OPT_SHARED_MEMORY_PERMITTED, sizeof(bool), false, NULL, accept_any },
+	{ FI_OPT_SHARED_MEMORY_PERMITTED, sizeof(bool), false, NULL,
+		set_shared_memory },
 };
 
 static const struct option *find_option(int level, int name)

@@ -192,6 +192,23 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 	return wf_name_give(written, size, addr, len);
 }
 
+/* All members have to do without. One that does not know the option may use shared
+ * memory unasked. */
+static int lnx_forbid_shared_memory(struct wf_ep *wf)
+{
+	struct lnx_ep *ep = lnx_ep_of(wf);
+	bool permitted = false;
+
+	for (unsigned int i = 0; i < ep->count; i++) {
+		int ret = fi_setopt(&ep->rail[i].ep->fid, FI_OPT_ENDPOINT,
+			FI_OPT_SHARED_MEMORY_PERMITTED, &permitted, sizeof(permitted));
+
+		if (ret)
+			return -FI_EOPNOTSUPP;
+	}
+	return 0;
+}
+
 /* What every member takes. */
 static size_t lnx_tx_left(struct wf_ep *wf)
 {
@@ -229,9 +246,11 @@ static int lnx_control(struct fid *fid, int command, void *arg)
 	{                                                                              \
 		.lock_kind = (kind), .start = lnx_start, .progress = lnx_progress,     \
 		.srx_ops = &no_messages, .enable = lnx_enable, .destroy = lnx_destroy, \
-		.getname = lnx_getname, .atomic_valid = lnx_atomic_valid,              \
-		.cntr_bound = lnx_cntr_bound, .cancel_tx = lnx_cancel,                 \
-		.flushed = lnx_flushed, .tx_left = lnx_tx_left,                        \
+		.getname = lnx_getname,                                                \
+		.forbid_shared_memory = lnx_forbid_shared_memory,                      \
+		.atomic_valid = lnx_atomic_valid, .cntr_bound = lnx_cntr_bound,        \
+		.cancel_tx = lnx_cancel, .flushed = lnx_flushed,                       \
+		.tx_left = lnx_tx_left,                                                \
 	}
 
 /* Most members call the kernel while our lock is held. */

@@ -112,6 +112,12 @@ static int shm_getname(struct wf_ep *wf, void *addr, size_t *len)
 	return wf_name_give(ep->name, strlen(ep->name) + 1, addr, len);
 }
 
+static int shm_forbid_shared_memory(struct wf_ep *wf)
+{
+	(void)wf;
+	return -FI_EOPNOTSUPP;
+}
+
 static size_t shm_tx_left(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
@@ -142,6 +148,7 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 	.destroy = shm_destroy,
 	.setname = shm_setname,
 	.getname = shm_getname,
+	.forbid_shared_memory = shm_forbid_shared_memory,
 	.addr_removed = shm_addr_removed,
 	.tx_left = shm_tx_left,
 	.wait_fd = shm_wait_fd,
