@@ -56,7 +56,7 @@ static void test_values(void)
 	CHECK((fi_tag_mpi(-1, 0) & ~FI_MPI_IGNORE_TAG) == 0);
 	CHECK((fi_tag_mpi(0, 0xff) & ~FI_MPI_IGNORE_PAYLOAD) == 0);
 
-	CHECK(fi_hmem_ze_device(2, 3) == 0x20003);
+	CHECK(fi_hmem_ze_device(2, 3) == 0x20003); /* MR-050 */
 
 	CHECK(FI_MAJOR(FI_VERSION(2, 6)) == 2);
 	CHECK(FI_MINOR(FI_VERSION(2, 6)) == 6);
@@ -228,6 +228,7 @@ static void test_fallbacks(void)
 
 /* Groups. */
 
+/* COL-001 */
 static int mock_join(struct fid_ep *ep, const void *addr, uint64_t flags,
 	struct fid_mc **mc, void *context)
 {

@@ -25,7 +25,7 @@ struct node {
 	size_t sizes[PARTS];
 };
 
-/* VER-007, VER-011 to VER-014 */
+/* VER-007, VER-011, VER-012, VER-013, VER-014 */
 static const struct node nodes[] = {
 	{ "FABRIC_1.0", { 112, 72, 64, 80, 120, 32 } },
 	{ "FABRIC_1.1", { 112, 72, 64, 96, 184, 32 } },

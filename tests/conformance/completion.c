@@ -262,6 +262,7 @@ static void more_without_a_follow_up_is_not_lost(void)
 	expect(&env, &target);
 	sendmsg(&env, out, sizeof(out), &context, FI_MORE);
 	cf_cq_wait(env.side[0].tx_cq, &entry);
+	CHECK(!(entry.flags & FI_MORE));
 	check_arrived(&env, &target, 9);
 	cf_close(&env);
 }
@@ -324,6 +325,6 @@ CF_SUITE(completion,
 	CF_CASE(the_inject_flag_frees_the_buffer, "CS-009", FI_MSG),
 	CF_CASE(inject_sizes_are_checked, "CS-010 CS-011", FI_MSG),
 	CF_CASE(completion_levels_are_accepted, "CS-013 CS-014 CS-019", FI_MSG),
-	CF_CASE(more_without_a_follow_up_is_not_lost, "CS-028", FI_MSG),
+	CF_CASE(more_without_a_follow_up_is_not_lost, "CS-028 CQ-043", FI_MSG),
 	CF_CASE(more_is_flushed_by_a_failing_call, "CS-027 MSG-005", FI_MSG),
 	CF_CASE(fence_needs_its_capability, "CS-026 CAP-018", FI_MSG));

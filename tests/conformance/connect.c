@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Passive endpoints and connections: requests, data, refusals, ends. */
+#include <netinet/in.h>
+
 #include "suites.h"
 
 static void need_connected(void)
@@ -326,6 +328,75 @@ static void connecting_enables(void)
 	cf_close(&env);
 }
 
+/* As bytes that are no address, or one of the family that the endpoint has not. */
+static void an_address_in_another_format_is_refused(void)
+{
+	struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(9) };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(9) };
+	struct sockaddr_in6 nothing = { .sin6_family = AF_UNSPEC };
+	struct cf_cm_event request;
+	struct cf_env env;
+	char name[256];
+
+	need_connected();
+	cf_open_domain(&env, NULL);
+	CHECK_OK(fi_eq_open(env.fabric, &(struct fi_eq_attr){ 0 }, &env.eq, NULL));
+	(void)cf_listen(&env, name, sizeof(name));
+	cf_open_side(&env, &env.side[0], env.info, &no_options);
+	CHECK_FAILS(fi_connect(env.side[0].ep, &nothing, NULL, 0));
+	if (env.info->addr_format == FI_SOCKADDR_IN)
+		CHECK_FAILS(fi_connect(env.side[0].ep, &in6, NULL, 0));
+	else
+		CHECK_FAILS(fi_connect(env.side[0].ep, &in, NULL, 0));
+	cf_eq_quiet(&env);
+	/* It was no attempt: the endpoint can still be connected. */
+	CHECK_OK(fi_connect(env.side[0].ep, name, NULL, 0));
+	(void)cf_eq_wait(&env, FI_CONNREQ, &request);
+	fi_freeinfo(request.entry.info);
+	cf_close(&env);
+}
+
+/* Side 0 has an event queue of its own, side 1 leaves its events to the domain's. */
+static void the_endpoints_queue_comes_before_the_domains(void)
+{
+	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_UNSPEC };
+	struct fid_eq *own, *domains;
+	struct cf_cm_event event;
+	struct cf_env env;
+	char name[256];
+
+	need_connected();
+	cf_open_domain(&env, NULL);
+	CHECK_OK(fi_eq_open(env.fabric, &eq_attr, &own, NULL));
+	CHECK_OK(fi_eq_open(env.fabric, &eq_attr, &domains, NULL));
+	CHECK_OK(fi_domain_bind(env.domain, &domains->fid, 0));
+	env.eq = own;
+	(void)cf_listen(&env, name, sizeof(name));
+	cf_open_side(&env, &env.side[0], env.info, &no_options);
+	CHECK_OK(fi_connect(env.side[0].ep, name, NULL, 0));
+	(void)cf_eq_wait(&env, FI_CONNREQ, &event);
+	env.eq = NULL;
+	cf_open_side(&env, &env.side[1], event.entry.info, &no_options);
+	CHECK_OK(fi_accept(env.side[1].ep, NULL, 0));
+	fi_freeinfo(event.entry.info);
+	for (int i = 0; i < 2; i++) {
+		env.eq = i ? domains : own;
+		(void)cf_eq_wait(&env, FI_CONNECTED, &event);
+		CHECK(event.entry.fid == &env.side[i].ep->fid);
+	}
+	cf_eq_quiet(&env);
+	env.eq = own;
+	cf_eq_quiet(&env);
+	for (int i = 0; i < 2; i++) {
+		CF_CLOSE(env.side[i].ep);
+		CF_CLOSE(env.side[i].tx_cq);
+		env.side[i].rx_cq = NULL;
+	}
+	CF_CLOSE(env.domain);
+	CF_CLOSE(domains);
+	cf_close(&env);
+}
+
 static void names_of_both_ends(void)
 {
 	char mine[256], peers[256], part[4];
@@ -595,6 +666,8 @@ CF_SUITE(connect,
 	CF_CASE(receives_may_come_early, "CM-018", FI_MSG),
 	CF_CASE(connecting_happens_once, "CM-007", FI_MSG),
 	CF_CASE(connecting_enables, "CM-008", FI_MSG),
+	CF_CASE(an_address_in_another_format_is_refused, "CM-009", FI_MSG),
+	CF_CASE(the_endpoints_queue_comes_before_the_domains, "EP-014 FAB-011", FI_MSG),
 	CF_CASE(names_of_both_ends, "CM-025 CM-027", FI_MSG),
 	CF_CASE(a_listener_has_rules, "CM-001 CM-002 CM-004 CM-036 OPT-006", FI_MSG),
 	CF_CASE(a_listener_gets_a_service, "CM-005 CM-006", FI_MSG),

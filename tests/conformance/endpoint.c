@@ -185,6 +185,36 @@ static void a_receiver_needs_no_transmit_queue(void)
 	cf_close(&env);
 }
 
+static void only_a_target(struct fi_info *hints)
+{
+	hints->caps = FI_RMA | FI_REMOTE_READ | FI_REMOTE_WRITE;
+	hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+}
+
+/* Reading that queue is what lets peers get on. */
+static void a_target_needs_a_receive_queue(void)
+{
+	struct fid_ep *ep;
+	struct fid_cq *cq;
+	struct fid_av *av;
+	struct cf_env env;
+
+	cf_need_connectionless();
+	cf_open_domain(&env, &(struct cf_options){ .adjust = only_a_target });
+	CHECK(!(env.info->caps & (FI_READ | FI_WRITE | FI_SEND | FI_RECV)));
+	ep = cf_new_ep(&env);
+	cq = cf_new_cq(&env, FI_WAIT_NONE);
+	av = cf_new_av(&env);
+	CHECK_OK(fi_ep_bind(ep, &av->fid, 0));
+	CHECK_EQ(fi_enable(ep), -FI_ENOCQ);
+	CHECK_OK(fi_ep_bind(ep, &cq->fid, FI_RECV));
+	CHECK_OK(fi_enable(ep));
+	CF_CLOSE(ep);
+	CF_CLOSE(cq);
+	CF_CLOSE(av);
+	cf_close(&env);
+}
+
 static void enabled_once(void)
 {
 	struct cf_env env;
@@ -275,6 +305,7 @@ CF_SUITE(endpoint,
 	CF_CASE(no_binding_across_domains, "EP-017", 0),
 	CF_CASE(enable_needs_queues_and_av, "EP-001 EP-019 EP-020 EP-022", FI_MSG),
 	CF_CASE(a_receiver_needs_no_transmit_queue, "EP-019 CAP-002", FI_MSG),
+	CF_CASE(a_target_needs_a_receive_queue, "EP-019 EP-023", FI_RMA),
 	CF_CASE(enabled_once, "EP-018 EP-021", FI_MSG),
 	CF_CASE(no_transfers_before_enable, "EP-025", FI_MSG),
 	CF_CASE(bad_open_flags_are_refused, "EP-003", 0),

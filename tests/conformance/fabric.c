@@ -173,6 +173,29 @@ static void attributes_not_offered_are_refused(void)
 	cf_close(&env);
 }
 
+/* A copy of an entry is as good as the entry, which may be gone. */
+static void a_copy_opens_all_the_same(void)
+{
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fi_info *info, *copy;
+	struct fid_ep *ep;
+	struct fi_info *hints = cf_hints();
+
+	CHECK_OK(cf_getinfo(cf_target.version, hints, &info));
+	copy = fi_dupinfo(info);
+	CHECK(copy);
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+	CHECK_OK(fi_fabric(copy->fabric_attr, &fabric, NULL));
+	CHECK_OK(fi_domain(fabric, copy, &domain, NULL));
+	CHECK_OK(fi_endpoint(domain, copy, &ep, NULL));
+	fi_freeinfo(copy);
+	CF_CLOSE(ep);
+	CF_CLOSE(domain);
+	CF_CLOSE(fabric);
+}
+
 static void unknown_operations_are_absent(void)
 {
 	void *ops = NULL;
@@ -259,6 +282,7 @@ CF_SUITE(fabric, CF_CASE(fabric_needs_names, "FAB-001", 0),
 	CF_CASE(domain_takes_one_queue, "FAB-011 FAB-013 EQ-024", 0),
 	CF_CASE(unknown_bind_flags_are_refused, "FAB-012", 0),
 	CF_CASE(attributes_not_offered_are_refused, "FAB-008", 0),
+	CF_CASE(a_copy_opens_all_the_same, "FAB-007 EP-001 GI-008", 0),
 	CF_CASE(unknown_operations_are_absent, "FAB-015 FAB-017", 0),
 	CF_CASE(device_copies_can_be_overridden, "FAB-016", 0),
 	CF_CASE(unknown_commands_are_absent, "FAB-020 OPT-018", 0),

@@ -13,6 +13,11 @@ static const uint64_t primary_caps = FI_MSG | FI_RMA | FI_TAGGED | FI_ATOMIC |
 static const uint64_t modifiers =
 	FI_READ | FI_WRITE | FI_RECV | FI_SEND | FI_REMOTE_READ | FI_REMOTE_WRITE;
 
+static const uint64_t secondary_caps = FI_MULTI_RECV | FI_TAGGED_MULTI_RECV |
+				       FI_SOURCE | FI_RMA_EVENT | FI_SHARED_AV |
+				       FI_TRIGGER | FI_FENCE | FI_LOCAL_COMM |
+				       FI_REMOTE_COMM | FI_SOURCE_ERR | FI_RMA_PMEM;
+
 static void asked_caps_come_back_and_no_other_primary(void)
 {
 	struct fi_info *hints = cf_hints(), *info;
@@ -22,6 +27,7 @@ static void asked_caps_come_back_and_no_other_primary(void)
 	for (struct fi_info *cur = info; cur; cur = cur->next) {
 		CHECK_EQ(cur->caps & primary_caps, FI_MSG);
 		CHECK_EQ(cur->caps & modifiers, FI_SEND | FI_RECV);
+		CHECK_EQ(cur->caps & ~(primary_caps | modifiers | secondary_caps), 0);
 		CHECK_EQ(cur->tx_attr->caps & primary_caps, FI_MSG);
 		CHECK_EQ(cur->rx_attr->caps & primary_caps, FI_MSG);
 	}
@@ -191,8 +197,8 @@ static void capabilities_need_their_partners(void)
 }
 
 CF_SUITE(info_filter,
-	CF_CASE(asked_caps_come_back_and_no_other_primary, "GI-017 GI-020 CAP-001",
-		FI_MSG),
+	CF_CASE(asked_caps_come_back_and_no_other_primary,
+		"GI-017 GI-020 CAP-001 CAP-003", FI_MSG),
 	CF_CASE(one_direction_is_enough, "GI-020 CAP-002", FI_MSG),
 	CF_CASE(source_only_when_asked, "GI-019 EPA-027 EPA-028", FI_SOURCE),
 	CF_CASE(no_caps_means_all_usable, "GI-015 GI-016", 0),

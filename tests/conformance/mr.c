@@ -113,6 +113,31 @@ static void provider_keys_are_distinct(void)
 	cf_close(&env);
 }
 
+/* Bit 59 of a domain's binding asked for registrations that complete by an event; its
+ * name, FI_REG_MR, warns. */
+static void registering_is_done_at_once(void)
+{
+	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_UNSPEC };
+	struct cf_cm_event event;
+	struct fid_mr *mr;
+	struct cf_env env;
+	uint32_t kind;
+
+	open_scalable(&env);
+	CHECK_OK(fi_eq_open(env.fabric, &attr, &env.eq, NULL));
+	CHECK_EITHER(fi_domain_bind(env.domain, &env.eq->fid, 1ULL << 59),
+		-FI_EBADFLAGS, -FI_EINVAL);
+	CHECK_OK(fi_domain_bind(env.domain, &env.eq->fid, 0));
+	CHECK_OK(reg(&env, 4711, &mr));
+	CHECK_EQ(fi_mr_key(mr), 4711);
+	for (int i = 0; i < 10; i++)
+		CHECK_EQ(fi_eq_read(env.eq, &kind, &event, sizeof(event), 0),
+			-FI_EAGAIN);
+	CF_CLOSE(mr);
+	CF_CLOSE(env.domain);
+	cf_close(&env);
+}
+
 static void offsets_are_refused(void)
 {
 	struct fid_mr *mr;
@@ -340,6 +365,7 @@ CF_SUITE(mr, CF_CASE(chosen_keys_are_kept, "MR-001 MR-005", 0),
 	CF_CASE(a_key_out_of_range_is_refused, "MR-007 DAT-020", 0),
 	CF_CASE(many_regions, "MR-005 MR-006", 0),
 	CF_CASE(provider_keys_are_distinct, "MR-008 MR-021", 0),
+	CF_CASE(registering_is_done_at_once, "MR-049 FAB-012", 0),
 	CF_CASE(offsets_are_refused, "MR-001", 0),
 	CF_CASE(unknown_flags_are_refused, "MR-046", 0),
 	CF_CASE(vectors_up_to_the_limit, "MR-003", 0),

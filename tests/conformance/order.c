@@ -162,9 +162,9 @@ struct memory {
 	uint8_t *local[2];
 };
 
-static void open_memory(struct memory *m, uint64_t wanted)
+static void open_memory(struct memory *m, uint64_t caps, uint64_t wanted)
 {
-	open_ordered(&m->env, FI_RMA, wanted);
+	open_ordered(&m->env, FI_RMA | caps, wanted);
 	m->from = &m->env.side[0];
 	cf_open_region(
 		&m->env, 1, &m->region, NULL, LEN, FI_REMOTE_READ | FI_REMOTE_WRITE);
@@ -212,20 +212,41 @@ static void wait_for(struct memory *m, int count)
 		cf_cq_wait(m->from->tx_cq, &entry);
 }
 
-static void a_send_comes_after_writes(void)
+/* One byte, which says that what was written before is there. */
+static void post_flag(struct memory *m, bool tagged, void *buf)
+{
+	struct cf_side *to = &m->env.side[1];
+
+	if (tagged)
+		CF_RETRY(to->rx_cq, fi_trecv(to->ep, buf, 1, NULL, FI_ADDR_UNSPEC, 5, 0,
+					    &m->contexts[1]));
+	else
+		cf_post_recv(&m->env, buf, 1, &m->contexts[1]);
+}
+
+static void send_flag(struct memory *m, bool tagged, const void *buf)
+{
+	if (tagged)
+		CF_RETRY(m->from->tx_cq, fi_tsend(m->from->ep, buf, 1, NULL,
+						 m->from->peer, 5, &m->contexts[2]));
+	else
+		cf_post_send(&m->env, buf, 1, &m->contexts[2]);
+}
+
+static void check_sends_after_writes(bool tagged)
 {
 	struct fi_cq_tagged_entry entry;
 	static struct memory m;
 	char in, out = 1;
 
-	open_memory(&m, FI_ORDER_SAW);
+	open_memory(&m, tagged ? FI_TAGGED : 0, FI_ORDER_SAW);
 	for (int round = 0; round < ROUNDS; round++) {
 		size_t len = ordered_len(LEN, round);
 
 		cf_fill(m.local[0], len, (unsigned int)round);
-		cf_post_recv(&m.env, &in, 1, &m.contexts[1]);
+		post_flag(&m, tagged, &in);
 		write_local(&m, 0, len);
-		cf_post_send(&m.env, &out, 1, &m.contexts[2]);
+		send_flag(&m, tagged, &out);
 		cf_cq_wait(m.env.side[1].rx_cq, &entry);
 		cf_verify(m.region.bytes, len, (unsigned int)round);
 		wait_for(&m, 2);
@@ -233,11 +254,21 @@ static void a_send_comes_after_writes(void)
 	close_memory(&m);
 }
 
+static void a_send_comes_after_writes(void)
+{
+	check_sends_after_writes(false);
+}
+
+static void a_tagged_send_comes_after_writes(void)
+{
+	check_sends_after_writes(true);
+}
+
 static void a_read_sees_the_write_before(void)
 {
 	static struct memory m;
 
-	open_memory(&m, FI_ORDER_RAW);
+	open_memory(&m, 0, FI_ORDER_RAW);
 	for (int round = 0; round < ROUNDS; round++) {
 		size_t len =
 			ordered_len(m.env.info->ep_attr->max_order_raw_size, round);
@@ -255,7 +286,7 @@ static void a_write_leaves_the_read_before(void)
 {
 	static struct memory m;
 
-	open_memory(&m, FI_ORDER_WAR);
+	open_memory(&m, 0, FI_ORDER_WAR);
 	for (int round = 0; round < ROUNDS; round++) {
 		size_t len =
 			ordered_len(m.env.info->ep_attr->max_order_war_size, round);
@@ -274,7 +305,7 @@ static void the_last_write_stays(void)
 {
 	static struct memory m;
 
-	open_memory(&m, FI_ORDER_WAW | FI_ORDER_RAW);
+	open_memory(&m, 0, FI_ORDER_WAW | FI_ORDER_RAW);
 	for (int round = 0; round < ROUNDS; round++) {
 		size_t len =
 			ordered_len(m.env.info->ep_attr->max_order_waw_size, round);
@@ -390,6 +421,8 @@ static void a_fenced_write_waits_for_a_send(void)
 CF_SUITE(order, CF_CASE(messages_of_all_sizes_stay_in_order, "EPA-034 MSG-012", FI_MSG),
 	CF_CASE(tagged_messages_stay_in_order, "EPA-034 TAG-002", FI_TAGGED),
 	CF_CASE(a_send_comes_after_writes, "CS-022 EPA-029", FI_MSG | FI_RMA),
+	CF_CASE(a_tagged_send_comes_after_writes, "CS-022 EPA-029 EPA-031",
+		FI_MSG | FI_TAGGED | FI_RMA),
 	CF_CASE(a_read_sees_the_write_before, "EPA-008 EPA-029 EPA-030", FI_RMA),
 	CF_CASE(a_write_leaves_the_read_before, "EPA-008 EPA-029 EPA-030", FI_RMA),
 	CF_CASE(the_last_write_stays, "EPA-008 EPA-029 EPA-030", FI_RMA),

@@ -198,5 +198,6 @@ static void requesters_of_each_other_get_all_answers(void)
 	free(results);
 }
 
-CF_SUITE(pressure, CF_CASE(senders_wait_for_receives, "MSG-018 TAG-002", 0),
+CF_SUITE(pressure,
+	CF_CASE(senders_wait_for_receives, "MSG-003 MSG-018 TAG-002 THR-010", 0),
 	CF_CASE(requesters_of_each_other_get_all_answers, "RMA-001", 0));

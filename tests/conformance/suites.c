@@ -35,7 +35,9 @@
 	X(poll)                                                                        \
 	X(trywait)                                                                     \
 	X(mr)                                                                          \
+	X(mr_pages)                                                                    \
 	X(msg)                                                                         \
+	X(vectors)                                                                     \
 	X(msg_addr)                                                                    \
 	X(multi_recv)                                                                  \
 	X(cm)                                                                          \

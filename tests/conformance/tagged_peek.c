@@ -149,6 +149,7 @@ static void a_claimed_message_is_reserved(void)
 	send_one(&env, 7, 2);
 	receive(&env, 7, 2);
 	CHECK(ask(&env, 7, FI_CLAIM, &claim, in, &entry));
+	CHECK(!(entry.flags & (FI_CLAIM | FI_MORE)));
 	CHECK_EQ(entry.len, LEN);
 	CHECK(entry.tag == 7);
 	cf_verify(in, LEN, 1);
@@ -260,7 +261,8 @@ static void senseless_flags_are_refused(void)
 CF_SUITE(tagged_peek, CF_CASE(a_miss_is_an_error_entry, "TAG-004 TAG-006", FI_TAGGED),
 	CF_CASE(a_hit_leaves_the_message, "TAG-004 TAG-005 TAG-007", FI_TAGGED),
 	CF_CASE(remote_data_is_seen, "TAG-005", FI_TAGGED),
-	CF_CASE(a_claimed_message_is_reserved, "TAG-008 TAG-009 TAG-010", FI_TAGGED),
+	CF_CASE(a_claimed_message_is_reserved, "TAG-008 TAG-009 TAG-010 CQ-043",
+		FI_TAGGED),
 	CF_CASE(several_claims_do_not_mix, "TAG-008 TAG-009", FI_TAGGED),
 	CF_CASE(a_discarded_message_is_gone, "TAG-011", FI_TAGGED),
 	CF_CASE(a_claimed_message_can_be_discarded, "TAG-012", FI_TAGGED),

@@ -27,6 +27,8 @@ static void posted_first(void **state)
 	assert_true(rig_holds(buf[0], 10, 20));
 	/* P-33: in the peer's numbering. */
 	assert_int_equal(result.src, rig->from);
+	/* P-30: no remote CQ data, and no tag of an untagged message. */
+	assert_int_equal(result.data, 0);
 	rig_send(rig, 0, 50, 32);
 	(void)rig_expect(rig, buf[1], M, 32, 0);
 	assert_true(rig_holds(buf[1], 50, 32));

@@ -49,6 +49,10 @@ static struct ours *ours_open(bool unknown)
 		wf_srx_export(o->srx, &o->port[i], &o->ep->ep, NULL);
 		wf_cq_export(wf_cq_of(o->around.cq), &o->cq[i]);
 		wf_cntr_export(wf_cntr_of(o->around.cntr), &o->cntr[i]);
+		/* P-10 */
+		assert_int_equal(o->port[i].fid.ep_fid.fid.fclass, FI_CLASS_PEER_SRX);
+		assert_int_equal(o->cq[i].fid.fclass, FI_CLASS_PEER_CQ);
+		assert_int_equal(o->cntr[i].fid.fclass, FI_CLASS_PEER_CNTR);
 		wf_cntr_export(wf_cntr_of(o->tx_cntr), &o->tx[i]);
 		o->r[i].srx_owner = &o->port[i].fid;
 		o->r[i].cq_owner = &o->cq[i];

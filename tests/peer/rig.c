@@ -60,7 +60,7 @@ static struct fi_info *find(const char *provider)
 	assert_int_equal(fi_getinfo(version_of(provider), ip ? "127.0.0.1" : NULL, NULL,
 				 ip ? FI_SOURCE : 0, hints, &info),
 		0);
-	assert_true(info->caps & FI_PEER);
+	assert_true(info->caps & FI_PEER); /* CAP-014 */
 	fi_freeinfo(hints);
 	return info;
 }
@@ -71,6 +71,7 @@ static void open_cq(struct side *side)
 	struct fi_cq_attr attr = { .flags = FI_PEER, .format = FI_CQ_FORMAT_TAGGED };
 
 	assert_int_equal(fi_cq_open(side->domain, &attr, &side->cq, &context), 0);
+	assert_non_null(side->cq); /* P-06: what the owner drives and closes */
 	memset(&context, 0xee, sizeof(context)); /* P-03 */
 }
 

@@ -147,7 +147,7 @@ static struct bytes fetches(unsigned int bytes)
 }
 
 /* Two requesters that read nothing: their answers are counted in bytes and together,
- * and not per connection or in answers (RMA-012 for a third, whose reads go on). */
+ * and not per connection or in answers; the reads of a third one go on. */
 static void fetches_whose_answers_are_not_read(void **state)
 {
 	enum { LIMIT = 16 << 20, SLACK = 48 << 20 };

@@ -114,7 +114,7 @@ static void arrive(struct tp_ep *ep, struct msg *msg, bool tagged)
 		free(msg);
 		return;
 	}
-	entry->peer_context = msg;
+	entry->peer_context = msg; /* P-61: found there again, unchanged */
 	entry->msg_size = msg->len;
 #if HAS_CQ_DATA
 	entry->cq_data = msg->data;

@@ -83,7 +83,7 @@ int tp_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 {
 	struct tp_av *av;
 
-	if (attr->flags) /* P-07: no AV is imported here */
+	if (attr->flags) /* P-07, P-22: no AV is imported here */
 		return -FI_EINVAL;
 	av = calloc(1, sizeof(*av));
 	if (!av)
@@ -151,6 +151,9 @@ int tp_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	/* P-04, P-07: never alone. */
 	if (attr->flags != FI_PEER || !context || context->size < sizeof(*context) ||
 		!context->cq || !context->cq->owner_ops)
+		return -FI_EINVAL;
+	/* P-11: an application that waits has a wait object of the owner. */
+	if (attr->wait_obj != FI_WAIT_NONE)
 		return -FI_EINVAL;
 	cq = calloc(1, sizeof(*cq));
 	if (!cq)

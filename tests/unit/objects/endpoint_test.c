@@ -400,6 +400,7 @@ static void test_options(void **state)
 	assert_int_equal(SET(FI_OPT_FI_HMEM_P2P, p2p), -FI_EOPNOTSUPP);
 	p2p = FI_HMEM_P2P_DISABLED;
 	assert_int_equal(SET(FI_OPT_FI_HMEM_P2P, p2p), 0);
+	/* OPT-008: there is no CUDA library. */
 	assert_int_equal(SET(FI_OPT_CUDA_API_PERMITTED, no), -FI_EINVAL);
 	assert_int_equal(SET(FI_OPT_SHARED_MEMORY_PERMITTED, no), 0);
 

@@ -136,7 +136,7 @@ static ssize_t post(void *context, uint64_t flags)
 	return fi_tsendmsg(&fk->ep.fid, &msg, flags);
 }
 
-/* P-70 to P-73 */
+/* P-70, P-71, P-72, P-73, EP-005, CAP-032 */
 static void opening(void **state)
 {
 	struct fid_ep *ep = NULL;
