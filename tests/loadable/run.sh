@@ -245,7 +245,7 @@ cp "$modules/libordered_rxm-fi.so" "$work/ld/librxm-fi.so"
 cp "$modules/libgood-fi.so" "$work/ld/libgood-fi.so"
 run LD_LIBRARY_PATH="$work/ld"
 if [ -n "${WEFT_RESTRICTED_DL:-}" ]; then
-	expect "the loader path is not used" ""
+	expect "the loader path is not used" "" # PRV-024
 else
 	expect "known names on the loader path" "ofi_rxm ordered_rxm 9999.0
 tcp ordered_tcp 9999.0"
