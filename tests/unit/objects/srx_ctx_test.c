@@ -112,6 +112,14 @@ static void test_shared(void **state)
 	fk_expect(&b, &a, T, 7, 5);
 	assert_int_equal(fk_trecvmsg(srx, NULL, 0, 0, 6, 0, &a, FI_PEEK), 0);
 	(void)fk_expect_err(&a, &a, T, FI_ENOMSG);
+	/* One that is reserved and dropped is told where it came, too. TAG-012 */
+	fk_tagged(two, 1, 7, 70, 9);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(fk_trecvmsg(srx, NULL, 0, 0, 7, 0, &a,
+					 FI_CLAIM | (i ? FI_DISCARD : FI_PEEK)),
+			0);
+		fk_expect(&b, &a, T, 9, 7);
+	}
 	assert_int_equal(fi_trecv(srx, buf[2], 80, NULL, 0, 5, 0, buf[2]), 0);
 	fk_expect(&b, buf[2], T, 7, 5);
 	assert_int_equal(fi_trecv(srx, buf[2], 80, NULL, 0, 5, 0, buf[2]), 0);
