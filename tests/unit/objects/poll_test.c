@@ -138,12 +138,14 @@ static void poll_reports_what_has_news(void **state)
 	assert_int_equal(fi_poll(poll, found, 3), 0);
 	assert_int_equal(fi_cntr_adderr(cntr, 1), 0);
 	assert_int_equal(fi_poll(poll, found, 3), 1);
-	/* A short array starves nobody. */
+	/* A short array starves no member, whichever was reported last. */
 	cq.ring.head = 2;
-	assert_int_equal(fi_cntr_add(cntr, 1), 0);
-	assert_int_equal(fi_poll(poll, found, 1), 1);
-	assert_int_equal(fi_poll(poll, found + 1, 1), 1);
-	assert_ptr_not_equal(found[0], found[1]);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(fi_cntr_add(cntr, 1), 0);
+		assert_int_equal(fi_poll(poll, found, 1), 1);
+		assert_int_equal(fi_poll(poll, found + 1, 1), 1);
+		assert_ptr_not_equal(found[0], found[1]);
+	}
 	assert_int_equal(fi_poll(poll, NULL, 1), -FI_EINVAL);
 	assert_int_equal(fi_poll(poll, found, -1), -FI_EINVAL);
 	assert_int_equal(fi_poll_del(poll, &cq.fid.fid, 0), 0);
