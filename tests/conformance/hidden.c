@@ -162,7 +162,7 @@ static void profiling_is_absent(void)
 	cf_close(&env);
 }
 
-CF_SUITE(hidden, CF_CASE(the_socket_of_a_connection, "OPT-020 OPT-022", FI_MSG),
+CF_SUITE(hidden, CF_CASE(the_socket_of_a_connection, "OPT-020", FI_MSG),
 	CF_CASE(no_socket_before_there_is_a_connection, "OPT-020", 0),
 	CF_CASE(a_connection_goes_with_its_address_when_asked_for, "AV-033", 0),
 	CF_CASE(a_connection_outlives_its_address, "AV-033", 0),

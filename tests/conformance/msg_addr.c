@@ -143,9 +143,52 @@ static void a_missing_peer_hurts_nobody(void)
 	cf_close(&env);
 }
 
+/* An address that cannot be connected to. A provider that has connections refuses the
+ * message, and delivers the next one over the connection that the peer made. */
+static void a_peer_behind_a_firewall_connects_itself(void)
+{
+	struct fi_context2 contexts[4];
+	struct cf_side *own, *other;
+	struct cf_env env;
+	char out[4] = "any", in[4], name[256];
+	size_t len = sizeof(name);
+	ssize_t ret;
+
+	cf_need_connectionless();
+	cf_open_pair(&env, NULL);
+	own = &env.side[0];
+	other = &env.side[1];
+	CHECK_OK(fi_getname(&other->ep->fid, name, &len));
+	CHECK_OK(fi_av_remove(own->av, &own->peer, 1, 0));
+	CHECK_EQ(fi_av_insert(own->av, name, 1, &own->peer, FI_FIREWALL_ADDR, NULL), 1);
+	cf_post_recv(&env, in, sizeof(in), &contexts[0]);
+	ret = fi_send(own->ep, out, sizeof(out), NULL, own->peer, &contexts[1]);
+	if (!strcmp(cf_target.provider, "tcp"))
+		CHECK_EQ(ret, -FI_EFIREWALLADDR);
+	CHECK_EITHER(ret, 0, -FI_EFIREWALLADDR);
+	if (!ret) {
+		(void)cf_cq_wait_for(own->tx_cq, &contexts[1]);
+		(void)cf_cq_wait_for(other->rx_cq, &contexts[0]);
+		cf_post_recv(&env, in, sizeof(in), &contexts[0]);
+	}
+	CF_RETRY(own->rx_cq,
+		fi_recv(own->ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, &contexts[2]));
+	CF_RETRY(other->tx_cq,
+		fi_send(other->ep, out, sizeof(out), NULL, other->peer, &contexts[3]));
+	(void)cf_cq_wait_for(other->tx_cq, &contexts[3]);
+	(void)cf_cq_wait_for(own->rx_cq, &contexts[2]);
+	memset(in, 0, sizeof(in));
+	cf_post_send(&env, out, sizeof(out), &contexts[1]);
+	(void)cf_cq_wait_for(own->tx_cq, &contexts[1]);
+	(void)cf_cq_wait_for(other->rx_cq, &contexts[0]);
+	CHECK(!memcmp(in, out, sizeof(in)));
+	cf_close(&env);
+}
+
 CF_SUITE(msg_addr, CF_CASE(an_unknown_destination_fails, "MSG-008", FI_MSG),
 	CF_CASE(a_removed_destination_fails, "MSG-008 AV-029", FI_MSG),
 	CF_CASE(sending_to_oneself, "MSG-017", FI_MSG),
 	CF_CASE(the_source_of_a_receive_is_ignored, "MSG-009 CAP-009", FI_MSG),
 	CF_CASE(a_message_without_a_receive_may_be_dropped, "MSG-019", FI_MSG),
+	CF_CASE(a_peer_behind_a_firewall_connects_itself, "AV-023", FI_MSG),
 	CF_CASE(a_missing_peer_hurts_nobody, "THR-011 THR-013", FI_MSG));

@@ -3,6 +3,8 @@
  * FI_EP_MSG among peers that are nothing but sockets: setting up and refusing, and what
  * a connected endpoint does not take.
  */
+#include <netinet/tcp.h>
+
 #include "raw.h"
 
 struct msg {
@@ -218,6 +220,54 @@ static void silent_requests_are_dropped(void **state)
 	}
 }
 
+/* The longest queue of the socket that listens at @name, as the kernel has it. */
+static unsigned int queue_limit(const struct sockaddr_in *name)
+{
+	for (int fd = 3; fd < 1024; fd++) {
+		struct tcp_info info = { 0 };
+		struct sockaddr_in sin;
+		int listens = 0;
+		socklen_t len = sizeof(listens);
+
+		if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &len) ||
+			!listens)
+			continue;
+		len = sizeof(sin);
+		if (getsockname(fd, (struct sockaddr *)&sin, &len) ||
+			sin.sin_port != name->sin_port)
+			continue;
+		len = sizeof(info);
+		assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len), 0);
+		return info.tcpi_sacked; /* of a listening socket, tcp(7) */
+	}
+	fail_msg("no socket listens");
+	return 0;
+}
+
+/* CM-004 */
+static void the_backlog_is_the_queues(void **state)
+{
+	struct msg *msg = *state;
+	struct target *t = &msg->t;
+	struct fid_pep *early;
+	struct sockaddr_in name;
+	size_t len = sizeof(name);
+	int backlog = 3, negative = -1;
+
+	assert_int_equal(fi_control(&msg->pep->fid, FI_BACKLOG, &negative), -FI_EINVAL);
+	assert_true(queue_limit((struct sockaddr_in *)&t->name) > 3);
+	assert_int_equal(fi_control(&msg->pep->fid, FI_BACKLOG, &backlog), 0);
+	assert_int_equal(queue_limit((struct sockaddr_in *)&t->name), 3);
+	/* Set before it listens. */
+	assert_int_equal(fi_passive_ep(t->fabric, t->info, &early, NULL), 0);
+	assert_int_equal(fi_pep_bind(early, &t->eq->fid, 0), 0);
+	assert_int_equal(fi_control(&early->fid, FI_BACKLOG, &backlog), 0);
+	assert_int_equal(fi_listen(early), 0);
+	assert_int_equal(fi_getname(&early->fid, &name, &len), 0);
+	assert_int_equal(queue_limit(&name), 3);
+	assert_int_equal(fi_close(&early->fid), 0);
+}
+
 #define EACH(test) cmocka_unit_test_setup_teardown(test, open_msg, close_msg)
 
 int main(void)
@@ -227,6 +277,7 @@ int main(void)
 		EACH(rejection_carries_data),
 		EACH(broken_records_shut_down),
 		EACH(strangers_raise_no_event),
+		EACH(the_backlog_is_the_queues),
 		cmocka_unit_test_setup_teardown(
 			silent_requests_are_dropped, open_impatient, close_msg),
 	};

@@ -137,7 +137,7 @@ static const struct row caps_rows[] = {
 };
 
 static const struct row mode_rows[] = {
-	/* GI-014 GI-024 CAP-021 CAP-024 */
+	/* GI-014 GI-024 */
 	{ &msg, ALL,
 		{ INFO(mode, MSG_MODE | LOCAL_MR), DOM(mr_mode, BASIC),
 			EP(rx_ctx_cnt, FI_SHARED_CONTEXT) },

@@ -82,7 +82,7 @@ static void arguments_are_checked(void **state)
 	assert_int_equal(fi_mr_regattr(env.domain, &attr, 0, &mr), -FI_EINVAL);
 	/* MR-031 */
 	assert_int_equal(reg(&env, iov, 8, FI_SEND | 1, 0, 0, &mr), -FI_EINVAL);
-	/* MR-046, MR-039, MR-040, MR-041 */
+	/* MR-046, MR-039, MR-041 */
 	assert_int_equal(reg(&env, iov, 8, FI_SEND, 0, FI_PEEK, &mr), -FI_EBADFLAGS);
 	assert_int_equal(
 		reg(&env, iov, 8, FI_SEND, 0, FI_MR_DMABUF, &mr), -FI_EBADFLAGS);
