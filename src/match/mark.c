@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "match/mark.h"
 
-/* Marks are objects of a pool like messages, and their nodes have handles like these:
- * the second one is so many words behind the first. */
-enum { OF_WORDS = offsetof(struct wf_match_mark, of) / sizeof(uint64_t) };
-
 struct wf_match_marks {
 	struct wf_pool pool;
 	size_t kept;
-	struct wf_match_compact of; /* by the name of the message */
+	struct wf_match_compact of; /* by the handle of the message */
 };
 
 static struct wf_match_marks *marks_new(struct wf_match *m)
@@ -20,16 +16,13 @@ static struct wf_match_marks *marks_new(struct wf_match *m)
 	marks->kept = 0;
 	wf_pool_init_handles(
 		&marks->pool, sizeof(struct wf_match_mark), &marks->kept, m->handles);
-	marks->of.handles = m->handles;
-	wf_match_compact_init(&marks->of, 0, false);
+	wf_match_compact_init(&marks->of, m->handles, 0, false);
 	return m->marks = marks;
 }
 
-static void file(struct wf_match_compact *table, uint32_t link)
+static void file(struct wf_match_compact *table, struct wf_match_compact_node *node)
 {
-	struct wf_match_compact_node *node = wf_pool_at(table->handles, link);
-
-	wf_match_compact_add(table, link,
+	wf_match_compact_add(table, wf_pool_handle(table->handles, node),
 		wf_match_compact_hash(table, node->tag, wf_match_compact_addr(node)));
 }
 
@@ -43,18 +36,16 @@ bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t ms
 {
 	struct wf_match_marks *marks = m->marks ? m->marks : marks_new(m);
 	struct wf_match_mark *mark = marks ? wf_pool_get(&marks->pool) : NULL;
-	uint32_t id;
 
 	if (wf_unlikely(!mark))
 		return false;
-	id = wf_pool_handle(m->handles, mark);
 	mark->node = wf_match_message_at(m, msg)->node;
 	mark->of.tag = msg;
 	mark->of.addr = 0;
 	mark->index = x;
 	mark->message = msg;
-	file(&x->table, id);
-	file(&marks->of, id + OF_WORDS);
+	file(&x->table, &mark->node);
+	file(&marks->of, &mark->of);
 	return true;
 }
 

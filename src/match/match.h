@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #include "match/table.h"
-#include "match/compact.h"
 #include "sys/compiler.h"
 #include "sys/list.h"
 
@@ -65,12 +64,12 @@ struct wf_match_marks;
  * again once it left the engine. The fields are the engine's own.
  */
 struct wf_match_entry {
-	struct wf_match_node node;
-	struct wf_list order; /* all, oldest first */
+	struct wf_match_node node; /* in the table of its group, or beside the groups */
+	struct wf_list order;      /* all, oldest first */
 	uint64_t ignore;
 	uint64_t stamp;
 	struct wf_match_group *group; /* NULL: beside the groups */
-	uint32_t hash;
+	uint32_t hash;                /* in the table of its group */
 };
 
 /* The same for a message. There may be millions, so it is small. */
@@ -102,7 +101,8 @@ struct wf_match {
 	uint64_t stamp;                /* receives and messages that ever came */
 	struct wf_match_group *recent; /* the group of the latest post */
 	struct wf_list posted;
-	struct wf_list beside; /* of node.ring: a few, and those that found no group */
+	/* A few, and those that found no group: a ring that begins and ends here. */
+	struct wf_match_node beside;
 
 	/* Unexpected messages. The list is the truth, the indexes are lazy. */
 	struct wf_handles *handles;

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * Tags come from peers, so nobody may know which of them fall into one bucket: the
+ * Tags come from peers, and no peer may know which of them fall into one bucket: the
  * factors are drawn once per process, before the first engine is ready, and only
  * read from then on.
  */

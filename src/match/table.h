@@ -7,39 +7,50 @@
 
 #include "match/seed.h"
 #include "sys/compiler.h"
-#include "sys/list.h"
+#include "sys/pool.h"
 
-/* One thing filed under (tag, addr); see table_text.h. */
+/*
+ * One hash table for two kinds of links: table.inl has its text, table.c the functions
+ * that are not inline. Posted receives are linked by pointers, for a message that finds
+ * one is the fast path. Of unexpected messages there may be millions: a link is a
+ * handle.
+ */
+
+enum { WF_MATCH_FEW_BUCKETS = 8 };
+
+/* Links are pointers to the node. */
 struct wf_match_node {
-	struct wf_list ring;
-	/* Bucket chain of the first of each ring; &wf_match_behind in the others. */
-	struct wf_match_node *next;
 	uint64_t tag, addr;
+	/* The first of a ring: the next in its bucket. The others: the node itself. */
+	struct wf_match_node *next;
+	struct wf_match_node *before, *after; /* neighbours in the ring */
 };
 
-extern struct wf_match_node wf_match_behind;
+#define T(name)       wf_match_table##name
+#define T_NODE        struct wf_match_node
+#define T_LINK        struct wf_match_node *
+#define T_AT(t, link) (link)
+#include "match/table.inl"
 
-static inline struct wf_match_node *wf_match_ring_node(struct wf_list *ring)
+/* The same in 24 bytes, part of an object of a pool with handles. A link is the handle
+ * of the node (wf_pool_handle of its address). */
+struct wf_match_compact_node {
+	uint64_t tag;
+	int32_t addr; /* 31 bits, or -1: WF_MATCH_ANY */
+	uint32_t next;
+	uint32_t before, after;
+};
+
+static inline struct wf_match_compact_node *wf_match_compact_at(
+	const struct wf_handles *handles, uint32_t link)
 {
-	return wf_list_entry(ring, struct wf_match_node, ring);
+	return wf_pool_at(handles, link);
 }
 
-static inline void wf_match_ring_join(struct wf_match_node *a, struct wf_match_node *b)
-{
-	a->ring.next = &b->ring;
-	b->ring.prev = &a->ring;
-}
-
-struct wf_match_table;
-
-static inline struct wf_match_node *wf_match_table_at(
-	const struct wf_match_table *view, struct wf_match_node *link)
-{
-	(void)view;
-	return link;
-}
-
-#include "match/table_is.h"
-#include "match/table_text.h"
+#define T(name)       wf_match_compact##name
+#define T_NODE        struct wf_match_compact_node
+#define T_LINK        uint32_t
+#define T_AT(t, link) wf_match_compact_at((t)->handles, link)
+#include "match/table.inl"
 
 #endif

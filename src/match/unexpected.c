@@ -3,7 +3,7 @@
  * Unexpected messages.
  *
  * They are one list in order of arrival, and a message that arrives is put at its end;
- * nothing else happens, for nobody knows yet which receive will ask for it. Receives
+ * nothing else happens, for it is not known yet which receive will ask for it. Receives
  * ask by any ignore mask, with or without a source. For each such pair that is in use
  * there is an index, a hash table like that of posted receives, over a beginning of the
  * list, up to and including @last. A search looks into the table, and what it finds
@@ -59,13 +59,14 @@ static bool is_unspec(const struct wf_match_message *msg)
 	return msg->node.addr < 0;
 }
 
-/* The index used last, which the next search mostly wants: there is always one to look
- * at, but the first one serves nobody while it is not in use. */
-#define SERVES_NOBODY 1
+/* There is always a recent index to look at, the one used last, which the next search
+ * mostly wants. The first index, while it is not in use, has this as table.any, which
+ * no search asks for. */
+#define UNUSED_INDEX 1
 
 static void first_unused(struct wf_match *m)
 {
-	m->first.table.any = SERVES_NOBODY;
+	m->first.table.any = UNUSED_INDEX;
 	m->first_used = false;
 }
 
@@ -119,7 +120,7 @@ static inline uint32_t first_hash(
 static void first_drop(struct wf_match *m, uint32_t msg)
 {
 	struct wf_match_message *message = at(m, msg);
-	uint32_t hash = wf_match_compact_needs_hash(&message->node)
+	uint32_t hash = wf_match_compact_is_first(&m->first.table, msg)
 				? first_hash(m, message)
 				: 0;
 
@@ -213,8 +214,7 @@ static struct wf_match_index *index_add(
 	x = index_new(m);
 	if (!x)
 		return NULL;
-	x->table.handles = m->handles;
-	wf_match_compact_init(&x->table, ignore, directed);
+	wf_match_compact_init(&x->table, m->handles, ignore, directed);
 	x->last = 0;
 	wf_list_insert_after(&m->indexes, &x->item);
 	m->index_count++;
@@ -310,7 +310,7 @@ static inline uint32_t search_behind(
 static __attribute__((noinline)) uint32_t search_bucket(struct wf_match *m,
 	struct wf_match_index *x, uint64_t tag, uint64_t addr, uint32_t link)
 {
-	link = wf_match_compact_look(&x->table, &link, tag, addr);
+	link = wf_match_compact_search(&x->table, link, tag, addr);
 	return link ? found(m, x, link) : search_behind(m, x, tag, addr);
 }
 
@@ -337,7 +337,7 @@ static __attribute__((noinline)) uint32_t search_other(
 	return x ? search(m, x, tag, addr) : scan(m, m->oldest, tag, ignore, addr);
 }
 
-/* Whatever is called from here is called last, so that nothing need be saved. */
+/* All calls are tail calls: no registers to save in the fast path. */
 uint32_t wf_match_search_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {

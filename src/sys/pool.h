@@ -94,16 +94,16 @@ static inline struct wf_pool_slab *wf_pool_slab_of(const void *object)
 				       ~(uintptr_t)(WF_POOL_SLAB - 1));
 }
 
-/* Never 0. */
+/* Handle of an object, or of a part of one at a multiple of 8 bytes. Never 0. */
 static inline uint32_t wf_pool_handle(
 	const struct wf_handles *handles, const void *object)
 {
-	uint32_t number = wf_pool_slab_of(object)->number;
+	uintptr_t words = ((uintptr_t)object - handles->base) / sizeof(uint64_t);
 
-	if (wf_likely(!number))
-		return (uint32_t)(((uintptr_t)object - handles->base) /
-				  sizeof(uint64_t));
-	return WF_POOL_OUTSIDE | number << WF_POOL_SLAB_WORDS_LOG |
+	if (wf_likely(words < WF_POOL_OUTSIDE))
+		return (uint32_t)words;
+	return WF_POOL_OUTSIDE |
+	       wf_pool_slab_of(object)->number << WF_POOL_SLAB_WORDS_LOG |
 	       (uint32_t)((uintptr_t)object % WF_POOL_SLAB / sizeof(uint64_t));
 }
 

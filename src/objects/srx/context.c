@@ -35,8 +35,8 @@ static struct wf_srx_contexts *contexts_get(struct wf_srx *srx)
 	contexts = calloc(1, sizeof(*contexts));
 	if (!contexts)
 		return NULL;
-	wf_match_table_init(&contexts->msg.table, 0, false);
-	wf_match_table_init(&contexts->tag.table, 0, false);
+	wf_match_table_init(&contexts->msg.table, NULL, 0, false);
+	wf_match_table_init(&contexts->tag.table, NULL, 0, false);
 	wf_pool_init(&contexts->places, sizeof(struct place));
 	return srx->contexts = contexts;
 }

@@ -35,7 +35,7 @@ void wf_srx_init_with(struct wf_srx *srx, struct wf_ep *ep, struct wf_lock *lock
 	wf_match_init(&srx->msg, &srx->messages.handles);
 	wf_match_init(&srx->tag, &srx->messages.handles);
 	wf_pool_init(&srx->pool, entry_size(srx->iov_limit));
-	wf_match_table_init(&srx->claims, 0, false);
+	wf_match_table_init(&srx->claims, NULL, 0, false);
 	wf_list_init(&srx->claimed);
 	wf_list_init(&srx->ports);
 }

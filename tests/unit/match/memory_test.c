@@ -62,12 +62,11 @@ static void *scarce_pages_get(size_t size)
 #define calloc       scarce_calloc
 #define realloc      scarce_realloc
 #define wf_pages_get scarce_pages_get
+#include "../../../src/match/table.c" /* before what includes table.h alone */
 #include "../../../src/match/mark.c"
 #include "../../../src/match/match.c"
 #include "../../../src/match/posted.c"
 #include "../../../src/match/seed.c"
-#include "../../../src/match/table.c"
-#include "../../../src/match/compact.c"
 #include "../../../src/sys/id_map.c"
 #define grow grow_slabs
 #include "../../../src/sys/pool.c"

@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The text of a hash table of nodes, each under its tag and source. table.h includes it
+ * once for each kind of link, after it has defined
+ *
+ *   T(name)         the names: struct T(), T(_find)() ...
+ *   T_NODE          the type of a node: a struct with the members tag, addr, next,
+ *                   before and after, the last three of type T_LINK
+ *   T_LINK          the type of what refers to a node; 0 refers to none
+ *   T_AT(t, link)   the node that @link refers to
+ *
+ * Nodes of one key form a ring in the order in which they were added. Only the first of
+ * a ring stands in a bucket, so many nodes of one key never lengthen the way to
+ * another.
+ *
+ * Growth and shrinking are spread over later calls. Where memory cannot be had the
+ * table becomes slower, never wrong. The caller serialises. A table is never copied: it
+ * points into itself.
+ */
+struct T() {
+	T_LINK *buckets;
+	/* While a resize is under way: the buckets before it, or else NULL. Rings of
+	 * those below @moved are in @buckets already. */
+	T_LINK *old;
+	uint32_t mask, old_mask, moved;
+	uint32_t keys;               /* number of rings */
+	uint32_t grow_at, shrink_at; /* resize above, below that many keys */
+	uint64_t ignore;             /* bits of tags that are not compared */
+	uint64_t any; /* 0: sources are compared; UINT64_MAX: they are not */
+	const struct wf_handles *handles; /* of the nodes; NULL if links are pointers */
+	T_LINK few[WF_MATCH_FEW_BUCKETS]; /* the buckets of a small table */
+};
+
+/* An empty table that compares tags without the bits of @ignore, and sources if
+ * @directed. @handles lasts longer. */
+void T(_init)(struct T() * t, const struct wf_handles *handles, uint64_t ignore,
+	bool directed);
+
+/* Frees the buckets and forgets the nodes; the table is as after init. */
+void T(_done)(struct T() * t);
+
+/* Go on with a resize under way, begin one that is due. For add and remove. */
+void T(_grow)(struct T() * t);
+void T(_shrink)(struct T() * t);
+
+/* The source of @node; fewer bits are extended, so that WF_MATCH_ANY stays what it is.
+ */
+static inline uint64_t T(_addr)(const T_NODE *node)
+{
+	return (uint64_t)(int64_t)node->addr;
+}
+
+/* Hash of a key as @t compares keys. */
+static inline uint32_t T(_hash)(const struct T() * t, uint64_t tag, uint64_t addr)
+{
+	return (uint32_t)wf_match_hash(tag & ~t->ignore, addr | t->any);
+}
+
+static inline T_LINK *T(_bucket)(const struct T() * t, uint32_t hash)
+{
+	if (wf_unlikely(t->old) && (hash & t->old_mask) >= t->moved)
+		return &t->old[hash & t->old_mask];
+	return &t->buckets[hash & t->mask];
+}
+
+static inline bool T(_same)(
+	const struct T() * t, const T_NODE *node, uint64_t tag, uint64_t addr)
+{
+	return !(
+		((node->tag ^ tag) & ~t->ignore) | ((T(_addr)(node) ^ addr) & ~t->any));
+}
+
+/* The first node of that key in the bucket that begins with @link, or 0. */
+static inline T_LINK T(_search)(
+	const struct T() * t, T_LINK link, uint64_t tag, uint64_t addr)
+{
+	while (link && !T(_same)(t, T_AT(t, link), tag, addr))
+		link = T_AT(t, link)->next;
+	return link;
+}
+
+/* The first node of that key, or 0. */
+static inline T_LINK T(_find)(const struct T() * t, uint64_t tag, uint64_t addr)
+{
+	uint32_t hash = T(_hash)(t, tag, addr);
+
+	return T(_search)(t, *T(_bucket)(t, hash), tag, addr);
+}
+
+static inline void T(_join)(const struct T() * t, T_LINK a, T_LINK b)
+{
+	T_AT(t, a)->after = b;
+	T_AT(t, b)->before = a;
+}
+
+/* Put @link, whose node has tag and addr set, behind the others of its key. @hash is
+ * that of the key, here and below. */
+static inline void T(_add)(struct T() * t, T_LINK link, uint32_t hash)
+{
+	T_NODE *node = T_AT(t, link);
+	T_LINK *bucket = T(_bucket)(t, hash);
+	T_LINK first = T(_search)(t, *bucket, node->tag, T(_addr)(node));
+
+	if (first) {
+		node->next = link;
+		T(_join)(t, T_AT(t, first)->before, link);
+		T(_join)(t, link, first);
+		return;
+	}
+	T(_join)(t, link, link);
+	node->next = *bucket;
+	*bucket = link;
+	if (wf_unlikely(++t->keys > t->grow_at || t->old))
+		T(_grow)(t);
+}
+
+/* Is @link the first of its ring? The others have themselves as next. Removing these
+ * needs no hash. */
+static inline bool T(_is_first)(const struct T() * t, T_LINK link)
+{
+	return T_AT(t, link)->next != link;
+}
+
+/* The bucket, or the next of another node, that holds @link, the first of its ring. */
+static inline T_LINK *T(_holder)(const struct T() * t, T_LINK link, uint32_t hash)
+{
+	T_LINK *holder = T(_bucket)(t, hash);
+
+	while (wf_unlikely(*holder != link))
+		holder = &T_AT(t, *holder)->next;
+	return holder;
+}
+
+static inline void T(_remove)(struct T() * t, T_LINK link, uint32_t hash)
+{
+	T_NODE *node = T_AT(t, link);
+	T_LINK second = node->after;
+	T_LINK *holder;
+
+	if (second != link) {
+		if (T(_is_first)(t, link)) {
+			holder = T(_holder)(t, link, hash);
+			T_AT(t, second)->next = node->next;
+			*holder = second;
+		}
+		T(_join)(t, node->before, second);
+		return;
+	}
+	holder = T(_holder)(t, link, hash);
+	*holder = node->next;
+	if (wf_unlikely(--t->keys < t->shrink_at || t->old))
+		T(_shrink)(t);
+}
+
+#ifdef WF_MATCH_TABLE_BODY
+
+static void T(_set_size)(struct T() * t, T_LINK *buckets, uint32_t size)
+{
+	t->buckets = buckets;
+	t->mask = size - 1;
+	t->grow_at = keys_of(size, sizeof(T_LINK));
+	t->shrink_at = size > KEPT_BUCKETS ? keys_of(size / 4, sizeof(T_LINK)) / 2 : 0;
+}
+
+static void T(_release)(struct T() * t, T_LINK *buckets)
+{
+	if (buckets != t->few)
+		free(buckets);
+}
+
+void T(_init)(struct T() * t, const struct wf_handles *handles, uint64_t ignore,
+	bool directed)
+{
+	*t = (struct T()){
+		.handles = handles,
+		.ignore = ignore,
+		.any = directed ? 0 : UINT64_MAX,
+	};
+	T(_set_size)(t, t->few, WF_MATCH_FEW_BUCKETS);
+}
+
+void T(_done)(struct T() * t)
+{
+	if (t->old)
+		T(_release)(t, t->old);
+	T(_release)(t, t->buckets);
+	T(_init)(t, t->handles, t->ignore, !t->any);
+}
+
+static void T(_move_chain)(struct T() * t, T_LINK link)
+{
+	T_LINK next;
+	T_LINK *bucket;
+	T_NODE *node;
+
+	for (; link; link = next) {
+		node = T_AT(t, link);
+		next = node->next;
+		bucket = &t->buckets[t->mask & T(_hash)(t, node->tag, T(_addr)(node))];
+		node->next = *bucket;
+		*bucket = link;
+	}
+}
+
+static void T(_move_some)(struct T() * t)
+{
+	for (int i = 0; t->old && i < MOVES_PER_CALL; i++) {
+		T(_move_chain)(t, t->old[t->moved]);
+		if (t->moved++ == t->old_mask) {
+			T(_release)(t, t->old);
+			t->old = NULL;
+		}
+	}
+}
+
+static void T(_resize)(struct T() * t, uint32_t size)
+{
+	T_LINK *buckets = calloc(size, sizeof(T_LINK));
+
+	if (!buckets) {
+		/* Not asked for again before the need has doubled or halved. */
+		t->grow_at = t->grow_at > UINT32_MAX / 2 ? UINT32_MAX : t->grow_at * 2;
+		t->shrink_at = WF_MAX(t->shrink_at / 2, 1);
+		return;
+	}
+	t->old = t->buckets;
+	t->old_mask = t->mask;
+	t->moved = 0;
+	T(_set_size)(t, buckets, size);
+}
+
+void T(_grow)(struct T() * t)
+{
+	if (!t->old && t->keys > t->grow_at)
+		T(_resize)(t, (t->mask + 1) * 2);
+	T(_move_some)(t);
+}
+
+/* Nothing is left to move. */
+static void T(_emptied)(struct T() * t)
+{
+	if (t->old)
+		T(_release)(t, t->old);
+	t->old = NULL;
+	if (t->mask >= KEPT_BUCKETS)
+		T(_done)(t);
+}
+
+void T(_shrink)(struct T() * t)
+{
+	if (!t->keys) {
+		T(_emptied)(t);
+		return;
+	}
+	if (!t->old && t->keys < t->shrink_at)
+		T(_resize)(t, (t->mask + 1) / 4);
+	T(_move_some)(t);
+}
+
+#endif
+
+#undef T
+#undef T_NODE
+#undef T_LINK
+#undef T_AT
