@@ -34,6 +34,17 @@ static inline void wf_list_push(struct wf_list *head, struct wf_list *item)
 	wf_list_insert_after(head->prev, item);
 }
 
+/* The first item of @head for which @is(item, @arg) holds; NULL: none. */
+static inline struct wf_list *wf_list_find(const struct wf_list *head,
+	bool (*is)(const struct wf_list *item, const void *arg), const void *arg)
+{
+	struct wf_list *item = head->next;
+
+	while (item != head && !is(item, arg))
+		item = item->next;
+	return item == head ? NULL : item;
+}
+
 /* The item may be removed twice: it is left linked to itself. */
 static inline void wf_list_remove(struct wf_list *item)
 {

@@ -3,48 +3,43 @@
 
 /* fi_cancel of what waits: for a connection, or for room in a lane. */
 
-static bool is_wanted(const struct wf_cancel *which, const struct shm_tx *tx)
+static bool is_wanted(const struct wf_list *link, const void *arg)
 {
+	const struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
+	const struct wf_cancel *which = arg;
+
 	return !tx->told && !tx->begun && !tx->asked &&
 	       wf_op_is_reported(tx->op_flags) && wf_cancel_is(which, tx->context);
 }
 
-static struct shm_tx *find(const struct wf_list *list, const struct wf_cancel *which)
+static bool cancel_on(struct shm_conn *conn, const struct wf_cancel *which)
 {
-	wf_list_foreach(link, list)
-	{
-		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
+	struct wf_list *link = wf_list_find(&conn->txq, is_wanted, which);
 
-		if (is_wanted(which, tx))
-			return tx;
-	}
-	return NULL;
+	if (link)
+		shm_tx_settle(
+			conn, wf_list_entry(link, struct shm_tx, link), FI_ECANCELED);
+	return link != NULL;
+}
+
+static bool cancel_waiting(struct shm_ep *ep, const struct wf_cancel *which)
+{
+	struct wf_remote *remote;
+	struct wf_list *link =
+		wf_remotes_withdraw(&ep->peers->remotes, is_wanted, which, &remote);
+
+	if (link)
+		shm_tx_fail(ep, wf_list_entry(link, struct shm_tx, link), FI_ECANCELED,
+			shm_peer_of(remote)->name);
+	return link != NULL;
 }
 
 bool shm_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
-	struct shm_tx *tx;
 
-	for (uint32_t i = 0; i < ep->conn_count; i++) {
-		tx = find(&ep->conns[i]->txq, which);
-		if (tx) {
-			shm_tx_settle(ep->conns[i], tx, FI_ECANCELED);
+	for (uint32_t i = 0; i < ep->conn_count; i++)
+		if (cancel_on(ep->conns[i], which))
 			return true;
-		}
-	}
-	wf_list_foreach(link, &ep->peers->remotes.busy)
-	{
-		struct wf_remote *remote =
-			wf_list_entry(link, struct wf_remote, busy_link);
-
-		tx = find(&remote->pending, which);
-		if (tx) {
-			wf_list_remove(&tx->link);
-			shm_tx_fail(ep, tx, FI_ECANCELED, shm_peer_of(remote)->name);
-			wf_remote_withdrawn(remote);
-			return true;
-		}
-	}
-	return false;
+	return cancel_waiting(ep, which);
 }

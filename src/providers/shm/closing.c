@@ -6,21 +6,17 @@
  * answers to peers. A record in a lane is with the peer, which has the memory mapped.
  */
 
-static bool any_owed(const struct wf_list *list)
+static bool is_owed(const struct wf_list *link, const void *arg)
 {
-	wf_list_foreach(link, list)
-	{
-		if (wf_list_entry(link, struct shm_tx, link)->op_flags & FI_INJECT)
-			return true;
-	}
-	return false;
+	(void)arg;
+	return wf_list_entry(link, struct shm_tx, link)->op_flags & FI_INJECT;
 }
 
 static bool is_left(const struct shm_conn *conn)
 {
 	return !conn->err && !conn->idle &&
 	       (conn->ack_count || !wf_list_empty(&conn->answers) ||
-		       any_owed(&conn->txq));
+		       wf_list_find(&conn->txq, is_owed, NULL));
 }
 
 bool shm_flushed(struct wf_ep *wf)
@@ -32,11 +28,5 @@ bool shm_flushed(struct wf_ep *wf)
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (is_left(ep->conns[i]))
 			return false;
-	wf_list_foreach(busy, &ep->peers->remotes.busy)
-	{
-		if (any_owed(
-			    &wf_list_entry(busy, struct wf_remote, busy_link)->pending))
-			return false;
-	}
-	return true;
+	return !wf_remotes_any_pending(&ep->peers->remotes, is_owed, NULL);
 }

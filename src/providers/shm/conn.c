@@ -113,7 +113,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	if (shm_watch_add(ep, &conn->watch, EPOLLIN))
 		goto err_leave;
 	shm_conn_heat(conn);
-	peer->conns++;
+	wf_remote_ref(&peer->remote);
 	return conn;
 
 err_leave:
@@ -198,8 +198,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	shm_peer_lost(ep, conn);
 	if (again)
 		shm_again(conn);
-	conn->peer->conns--;
-	shm_peer_let_go(ep, conn->peer);
+	wf_remote_unref(&ep->peers->remotes, &conn->peer->remote);
 	shm_region_unmap(conn->region);
 	conn->region = NULL;
 	free(conn->acks);

@@ -76,7 +76,7 @@ static void shm_destroy(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 
-	wf_av_removals_stop(&ep->peers->removals);
+	wf_av_removals_stop(&ep->peers->remotes.removals);
 	/* In a forked child all of it is still the parent's. */
 	if (ep->pid == getpid()) {
 		if (ep->listener.fd >= 0)

@@ -47,7 +47,7 @@ static enum wf_remote_state state(const struct wf_remote *remote)
 	return peer->conn || peer->dial ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
 }
 
-static void dial(struct wf_remotes *remotes, struct wf_remote *remote)
+static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)shm_dial_start(peers_of(remotes)->ep, shm_peer_of(remote));
 }
@@ -67,9 +67,17 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 		shm_dial_drop(peer->dial);
 }
 
-static bool held(const struct wf_remote *remote)
+/* An index that a connection knows leads to its peer. */
+static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	return shm_peer_of(remote)->conns;
+	struct shm_ep *ep = peers_of(remotes)->ep;
+	struct shm_peer *peer = shm_peer_of(remote);
+
+	if (peer->conn)
+		peer->conn->index = FI_ADDR_NOTAVAIL;
+	for (uint32_t i = 0; remote->refs > !!peer->conn && i < ep->conn_count; i++)
+		if (ep->conns[i]->peer == peer)
+			ep->conns[i]->index = FI_ADDR_NOTAVAIL;
 }
 
 /* What a dead peer of that name did not take is kept for its successor, as long as an
@@ -108,9 +116,9 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 static const struct wf_remote_ops remote_ops = {
 	.is = is,
 	.state = state,
-	.dial = dial,
+	.connect = connect_peer,
 	.give_up = give_up,
-	.held = held,
+	.index_lost = index_lost,
 	.refused = refused,
 	.free = free_peer,
 	.backoff_min_us = BACKOFF_MIN_US,
@@ -130,7 +138,7 @@ int shm_peers_new(struct shm_ep *ep)
 		return -FI_ENOMEM;
 	}
 	peers->ep = ep;
-	ep->av_seq_at = &peers->removals.seq;
+	ep->av_seq_at = &peers->remotes.removals.seq;
 	wf_list_init(&peers->dials);
 	wf_list_init(&peers->dead_dials);
 	ep->peers = peers;
@@ -146,7 +154,6 @@ void shm_peers_free(struct shm_ep *ep)
 	while (!wf_list_empty(&peers->dials))
 		shm_dial_drop(wf_list_entry(peers->dials.next, struct shm_dial, link));
 	shm_dials_free_dead(peers);
-	wf_av_removals_stop(&peers->removals);
 	wf_remotes_done(&peers->remotes);
 	free(peers);
 	ep->peers = NULL;
@@ -194,7 +201,7 @@ void shm_peers_watch_av(struct shm_ep *ep)
 	if (av->shared)
 		ep->av_seq_at = &av->table.state->seq;
 	else
-		wf_av_removals_start(&ep->peers->removals, av);
+		wf_av_removals_start(&ep->peers->remotes.removals, av);
 	ep->av_seq = shm_av_seq(ep);
 }
 
@@ -204,45 +211,13 @@ bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index)
 		&conn->ep->peers->remotes, index, &conn->peer->remote);
 }
 
-static void forget_all(struct shm_ep *ep)
-{
-	wf_remotes_forget_indices(&ep->peers->remotes);
-	for (uint32_t i = 0; i < ep->conn_count; i++)
-		ep->conns[i]->index = FI_ADDR_NOTAVAIL;
-}
-
-/* An index that a connection knows leads to its peer. */
-static void forget(struct shm_ep *ep, uint64_t index)
-{
-	struct wf_remote *remote = wf_remotes_at(&ep->peers->remotes, index);
-	struct shm_peer *peer = remote ? shm_peer_of(remote) : NULL;
-
-	if (!peer)
-		return;
-	if (peer->conn)
-		peer->conn->index = FI_ADDR_NOTAVAIL;
-	for (uint32_t i = 0; peer->conns > !!peer->conn && i < ep->conn_count; i++)
-		if (ep->conns[i]->peer == peer)
-			ep->conns[i]->index = FI_ADDR_NOTAVAIL;
-	wf_remotes_forget_index(&ep->peers->remotes, index);
-}
-
 void shm_peer_forget_indices(struct shm_ep *ep)
 {
-	bool all = ep->ep.av->shared;
-	uint64_t index[64];
-	size_t n = 0;
-
 	ep->av_seq = shm_av_seq(ep);
-	do {
-		if (!ep->ep.av->shared)
-			n = wf_av_removals_take(&ep->peers->removals, index,
-				WF_ARRAY_SIZE(index), &all);
-		if (all)
-			forget_all(ep);
-		for (size_t i = 0; i < n; i++)
-			forget(ep, index[i]);
-	} while (n == WF_ARRAY_SIZE(index));
+	if (ep->ep.av->shared)
+		wf_remotes_forget_indices(&ep->peers->remotes);
+	else
+		wf_remotes_forget_removed(&ep->peers->remotes);
 }
 
 int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret_conn,

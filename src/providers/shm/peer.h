@@ -2,8 +2,7 @@
 #ifndef SHM_PEER_H
 #define SHM_PEER_H
 
-#include "objects/av/removals.h"
-#include "objects/remote.h"
+#include "objects/conn/remote.h"
 #include "providers/shm/conn.h"
 #include "providers/shm/socket.h"
 
@@ -19,7 +18,6 @@ struct shm_peer {
 	struct shm_conn *conn; /* what operations go to */
 	struct shm_dial *dial; /* our own attempt to connect */
 	uint64_t instance;     /* of the other end of @conn */
-	unsigned int conns;    /* @conn and older ones, until their end */
 	char name[SHM_NAME_MAX];
 };
 
@@ -39,7 +37,6 @@ struct shm_peers {
 	struct shm_ep *ep;
 	uint64_t instance, probe;
 	struct wf_remotes remotes;
-	struct wf_av_removals removals;
 	struct wf_list dials, dead_dials;
 };
 
@@ -80,7 +77,7 @@ void shm_dials_free_dead(struct shm_peers *peers);
 /* Is there something that shm_peers_tick has to do? */
 static inline bool shm_peers_busy(const struct shm_peers *peers)
 {
-	return !wf_list_empty(&peers->remotes.busy) || !wf_list_empty(&peers->dials);
+	return wf_remotes_busy(&peers->remotes) || !wf_list_empty(&peers->dials);
 }
 
 static inline struct shm_peer *shm_peer_of(const struct wf_remote *remote)

@@ -14,34 +14,29 @@ struct search {
 	const struct wf_cancel *which;
 };
 
-static bool is_wanted(const struct search *search, const struct tcp_tx *tx)
+static bool is_wanted(const struct wf_list *link, const void *arg)
 {
+	const struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
+	const struct search *search = arg;
+
 	return tx->from == search->from && !tx->rendezvous &&
 	       wf_op_is_reported(tx->op_flags) &&
 	       wf_cancel_is(search->which, tx->context);
 }
 
-/* Among those in @list, whose peer is at @addr. */
-static bool cancel_in(const struct search *search, struct wf_list *list,
-	const union wf_sockaddr *addr)
+static void cancel(struct wf_list *link, const union wf_sockaddr *addr)
 {
-	wf_list_foreach(link, list)
-	{
-		struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
-
-		if (!is_wanted(search, tx))
-			continue;
-		wf_list_remove(&tx->link);
-		tcp_tx_fail(tx, FI_ECANCELED, addr);
-		return true;
-	}
-	return false;
+	tcp_tx_fail(wf_list_entry(link, struct tcp_tx, link), FI_ECANCELED, addr);
 }
 
 static bool cancel_on(const struct search *search, struct tcp_conn *conn)
 {
-	if (!cancel_in(search, &conn->txq, tcp_conn_addr(conn)))
+	struct wf_list *link = wf_list_find(&conn->txq, is_wanted, search);
+
+	if (!link)
 		return false;
+	wf_list_remove(link);
+	cancel(link, tcp_conn_addr(conn));
 	/* It may have been the one that others waited for. */
 	if (!wf_list_empty(&conn->txq) && !conn->err)
 		tcp_tx_dirty(conn);
@@ -50,19 +45,15 @@ static bool cancel_on(const struct search *search, struct tcp_conn *conn)
 
 static bool cancel_waiting(const struct search *search)
 {
-	if (!search->ep->peers)
-		return false;
-	wf_list_foreach(link, &search->ep->peers->remotes.busy)
-	{
-		struct wf_remote *remote =
-			wf_list_entry(link, struct wf_remote, busy_link);
+	struct tcp_peers *peers = search->ep->peers;
+	struct wf_remote *remote;
+	struct wf_list *link;
 
-		if (!cancel_in(search, &remote->pending, &tcp_peer_of(remote)->addr))
-			continue;
-		wf_remote_withdrawn(remote);
-		return true;
-	}
-	return false;
+	link = peers ? wf_remotes_withdraw(&peers->remotes, is_wanted, search, &remote)
+		     : NULL;
+	if (link)
+		cancel(link, &tcp_peer_of(remote)->addr);
+	return link != NULL;
 }
 
 bool tcp_cancel_from(

@@ -17,21 +17,17 @@ static bool is_owed(const struct tcp_tx *tx)
 	return tx->op == WF_OP_COUNT || tx->op_flags & FI_INJECT;
 }
 
-static bool any_owed(const struct wf_list *list)
+static bool is_owed_item(const struct wf_list *link, const void *arg)
 {
-	wf_list_foreach(link, list)
-	{
-		if (is_owed(wf_list_entry(link, struct tcp_tx, link)))
-			return true;
-	}
-	return false;
+	(void)arg;
+	return is_owed(wf_list_entry(link, struct tcp_tx, link));
 }
 
 static bool has_owed(const struct tcp_conn *conn)
 {
 	return conn->staged != conn->flushed || conn->acks_due ||
 	       (conn->cur && is_owed(conn->cur)) || !wf_list_empty(&conn->answers) ||
-	       any_owed(&conn->txq);
+	       wf_list_find(&conn->txq, is_owed_item, NULL);
 }
 
 /* A host that does not answer may be gone: what it was sent is the kernel's matter, and
@@ -59,13 +55,6 @@ bool tcp_flushed(struct wf_ep *wf)
 		if (is_left(wf_list_entry(link, struct tcp_conn, link)))
 			return false;
 	}
-	if (!ep->peers)
-		return true;
-	wf_list_foreach(busy, &ep->peers->remotes.busy)
-	{
-		if (any_owed(
-			    &wf_list_entry(busy, struct wf_remote, busy_link)->pending))
-			return false;
-	}
-	return true;
+	return !ep->peers ||
+	       !wf_remotes_any_pending(&ep->peers->remotes, is_owed_item, NULL);
 }

@@ -44,7 +44,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_init(&conn->matches);
 	wf_list_push(&ep->conns, &conn->link);
 	if (peer)
-		tcp_peer_ref(peer);
+		wf_remote_ref(&peer->remote);
 	tcp_conn_heat(conn);
 	return conn;
 }

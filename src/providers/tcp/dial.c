@@ -227,7 +227,7 @@ static void passive_asked(struct tcp_dial *dial)
 	peer = tcp_peer_get(ep, &dial->from);
 	reason = TCP_REASON_BUSY;
 	if (peer) {
-		tcp_peer_ref(peer);
+		wf_remote_ref(&peer->remote);
 		dial->peer = peer;
 		reason = judge(dial, peer, &hello);
 	}
@@ -335,7 +335,7 @@ int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	}
 	dial->peer = peer;
 	peer->dial = dial;
-	tcp_peer_ref(peer);
+	wf_remote_ref(&peer->remote);
 	tcp_rdm_encode(data, &hello);
 	tcp_cm_start_active(&dial->cm, fd, &own, data, sizeof(data));
 	tcp_watch_set(ep, &dial->watch, EPOLLOUT);

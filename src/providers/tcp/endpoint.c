@@ -33,7 +33,7 @@ static int tcp_enable(struct wf_ep *wf)
 	set_address_bits(ep);
 	if (!ep->peers)
 		return 0;
-	wf_av_removals_start(&ep->peers->removals, wf->av);
+	wf_av_removals_start(&ep->peers->remotes.removals, wf->av);
 	return tcp_peers_listen(ep);
 }
 

@@ -37,7 +37,7 @@ static enum wf_remote_state state(const struct wf_remote *remote)
 	return peer->conn || peer->dial ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
 }
 
-static void dial(struct wf_remotes *remotes, struct wf_remote *remote)
+static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)tcp_dial_start(peers_of(remotes)->ep, tcp_peer_of(remote));
 }
@@ -59,11 +59,6 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 		tcp_tx_fail(wf_list_entry(link, struct tcp_tx, link), err, addr);
 }
 
-static bool held(const struct wf_remote *remote)
-{
-	return tcp_peer_of(remote)->refs;
-}
-
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct wf_list *link;
@@ -77,9 +72,8 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 static const struct wf_remote_ops remote_ops = {
 	.is = is,
 	.state = state,
-	.dial = dial,
+	.connect = connect_peer,
 	.give_up = give_up,
-	.held = held,
 	.free = free_peer,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
@@ -149,7 +143,6 @@ void tcp_peers_free(struct tcp_ep *ep)
 	tcp_dials_free_dead(peers);
 	if (peers->listener.fd >= 0)
 		tcp_listener_close(&peers->listener);
-	wf_av_removals_stop(&peers->removals);
 	wf_remotes_done(&peers->remotes);
 	free(peers);
 	ep->peers = NULL;
@@ -250,15 +243,9 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	return 0;
 }
 
-void tcp_peer_ref(struct tcp_peer *peer)
-{
-	peer->refs++;
-}
-
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	if (!--peer->refs)
-		wf_remote_let_go(&ep->peers->remotes, &peer->remote);
+	wf_remote_unref(&ep->peers->remotes, &peer->remote);
 }
 
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
@@ -298,24 +285,6 @@ void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err)
 	tcp_peer_busy(ep, peer);
 }
 
-/* Operations are sent by addresses, which are compared each time; so this only has to
- * come some time, for the sake of the memory. */
-static void forget_removed(struct tcp_peers *peers)
-{
-	uint64_t index[64];
-	bool all;
-	size_t n;
-
-	do {
-		n = wf_av_removals_take(
-			&peers->removals, index, WF_ARRAY_SIZE(index), &all);
-		for (size_t i = 0; i < n; i++)
-			wf_remotes_forget_index(&peers->remotes, index[i]);
-		if (all)
-			wf_remotes_forget_indices(&peers->remotes);
-	} while (n == WF_ARRAY_SIZE(index));
-}
-
 void tcp_peer_refused(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
@@ -325,20 +294,21 @@ void tcp_peer_refused(struct tcp_ep *ep, struct tcp_peer *peer)
 void tcp_peers_tick(struct tcp_ep *ep)
 {
 	struct tcp_peers *peers = ep->peers;
-	uint32_t seq = wf_av_removals_seq(&peers->removals);
+	struct wf_remotes *remotes = &peers->remotes;
 	uint64_t now;
 
 	if (!wf_list_empty(&peers->dead_dials))
 		tcp_dials_free_dead(peers);
-	if (wf_unlikely(seq != peers->removals_seq)) {
-		peers->removals_seq = seq;
-		forget_removed(peers);
-	}
-	if (wf_list_empty(&peers->remotes.busy) && wf_list_empty(&peers->dials))
+	/* Operations are sent by addresses, which are compared each time; so removed
+	 * addresses only matter for the memory of their peers. */
+	if (wf_unlikely(
+		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
+		wf_remotes_forget_removed(remotes);
+	if (!wf_remotes_busy(remotes) && wf_list_empty(&peers->dials))
 		return;
 	now = wf_now_ns();
 	tcp_dials_tick(ep, now);
-	wf_remotes_tick(&peers->remotes, now, ep->conf.connect_ms * 1000000ull,
+	wf_remotes_tick(remotes, now, ep->conf.connect_ms * 1000000ull,
 		ep->ep.flushing ? 0 : ep->conf.refused_ms * 1000000ull);
 }
 

@@ -2,8 +2,7 @@
 #ifndef TCP_PEER_H
 #define TCP_PEER_H
 
-#include "objects/av/removals.h"
-#include "objects/remote.h"
+#include "objects/conn/remote.h"
 #include "providers/tcp/cm.h"
 #include "providers/tcp/conn.h"
 #include "providers/tcp/listen.h"
@@ -24,7 +23,6 @@ struct tcp_peer {
 	struct tcp_dial *dial;    /* our own attempt to connect */
 	uint32_t remote_id;       /* of his endpoint, 0: not known */
 	uint64_t remote_instance; /* the same, where he knows our extension */
-	unsigned int refs;        /* connections, and exchanges that may become one */
 };
 
 /* What is known of the other end of a connection. */
@@ -54,9 +52,7 @@ struct tcp_peers {
 	uint32_t id;       /* ours; random, not 0 */
 	uint64_t instance; /* the same for those who know our extension */
 	struct wf_remotes remotes;
-	struct wf_av_removals removals;
-	uint32_t removals_seq; /* those up to here were looked at */
-	struct wf_list dials;  /* oldest first */
+	struct wf_list dials; /* oldest first */
 	struct wf_list dead_dials;
 	unsigned int callers; /* among them: passive ones */
 };
@@ -74,8 +70,7 @@ struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
 fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer);
 /* Something is to be done for it, now or at its retry_ns. */
 void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer);
-void tcp_peer_ref(struct tcp_peer *peer);
-/* A peer that nothing refers to any more is freed later, by tcp_peers_tick. */
+/* A peer without references is freed later, by tcp_peers_tick. */
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
 /* @conn of @peer is gone. */
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);

@@ -22,7 +22,7 @@ static struct tcp_origin *origin_new(struct tcp_conn *conn, struct fid_peer_srx 
 		.peer = conn->peer,
 	};
 	if (origin->peer)
-		tcp_peer_ref(origin->peer);
+		wf_remote_ref(&origin->peer->remote);
 	return conn->origins = origin;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/remote.h"
+#include "objects/conn/remote.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +53,7 @@ void wf_remotes_done(struct wf_remotes *remotes)
 		next = wf_remotes_next(remotes, remote);
 		remotes->ops->free(remotes, remote);
 	}
+	wf_av_removals_stop(&remotes->removals);
 	free(remotes->buckets);
 	free(remotes->by_index);
 }
@@ -118,20 +119,20 @@ void wf_remotes_remove(struct wf_remotes *remotes, struct wf_remote *remote)
 bool wf_remotes_set_index(
 	struct wf_remotes *remotes, size_t index, struct wf_remote *remote)
 {
-	size_t room = WF_MAX(remotes->index_room, (size_t)FIRST_INDICES);
+	size_t count = WF_MAX(remotes->index_count, (size_t)FIRST_INDICES);
 	struct wf_remote **by_index;
 
-	if (index >= remotes->index_room) {
-		while (room <= index)
-			room *= 2;
+	if (index >= remotes->index_count) {
+		while (count <= index)
+			count *= 2;
 		by_index =
-			realloc(remotes->by_index, room * sizeof(struct wf_remote *));
+			realloc(remotes->by_index, count * sizeof(struct wf_remote *));
 		if (!by_index)
 			return false;
-		memset(by_index + remotes->index_room, 0,
-			(room - remotes->index_room) * sizeof(struct wf_remote *));
+		memset(by_index + remotes->index_count, 0,
+			(count - remotes->index_count) * sizeof(struct wf_remote *));
 		remotes->by_index = by_index;
-		remotes->index_room = room;
+		remotes->index_count = count;
 	}
 	if (remotes->by_index[index] == remote)
 		return true;
@@ -149,19 +150,39 @@ void wf_remotes_forget_index(struct wf_remotes *remotes, size_t index)
 		return;
 	remotes->by_index[index] = NULL;
 	remote->indices--;
+	if (remotes->ops->index_lost)
+		remotes->ops->index_lost(remotes, remote);
 	wf_remote_let_go(remotes, remote);
 }
 
 void wf_remotes_forget_indices(struct wf_remotes *remotes)
 {
-	for (size_t i = 0; i < remotes->index_room; i++)
+	for (size_t i = 0; i < remotes->index_count; i++)
 		wf_remotes_forget_index(remotes, i);
+}
+
+void wf_remotes_forget_removed(struct wf_remotes *remotes)
+{
+	uint64_t index[64];
+	bool all;
+	size_t n;
+
+	/* Before the list is taken: what is added meanwhile is taken next time. */
+	remotes->removals_seq = wf_av_removals_seq(&remotes->removals);
+	do {
+		n = wf_av_removals_take(
+			&remotes->removals, index, WF_ARRAY_SIZE(index), &all);
+		if (all)
+			wf_remotes_forget_indices(remotes);
+		for (size_t i = 0; i < n; i++)
+			wf_remotes_forget_index(remotes, index[i]);
+	} while (n == WF_ARRAY_SIZE(index));
 }
 
 void wf_remote_wanted(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	if (!remote->retry_ns && remotes->ops->state(remote) == WF_REMOTE_DOWN)
-		remotes->ops->dial(remotes, remote);
+		remotes->ops->connect(remotes, remote);
 }
 
 void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue)
@@ -228,10 +249,44 @@ static void forget_patience(struct wf_remote *remote)
 	remote->refused_ns = 0;
 }
 
-void wf_remote_withdrawn(struct wf_remote *remote)
+static void withdrawn(struct wf_remote *remote)
 {
 	if (wf_list_empty(&remote->pending))
 		forget_patience(remote);
+}
+
+struct wf_list *wf_remotes_withdraw(struct wf_remotes *remotes,
+	bool (*is)(const struct wf_list *link, const void *arg), const void *arg,
+	struct wf_remote **ret_remote)
+{
+	wf_list_foreach(busy, &remotes->busy)
+	{
+		struct wf_remote *remote =
+			wf_list_entry(busy, struct wf_remote, busy_link);
+		struct wf_list *link = wf_list_find(&remote->pending, is, arg);
+
+		if (!link)
+			continue;
+		wf_list_remove(link);
+		withdrawn(remote);
+		*ret_remote = remote;
+		return link;
+	}
+	return NULL;
+}
+
+bool wf_remotes_any_pending(const struct wf_remotes *remotes,
+	bool (*is)(const struct wf_list *link, const void *arg), const void *arg)
+{
+	wf_list_foreach(busy, &remotes->busy)
+	{
+		const struct wf_remote *remote =
+			wf_list_entry(busy, struct wf_remote, busy_link);
+
+		if (wf_list_find(&remote->pending, is, arg))
+			return true;
+	}
+	return false;
 }
 
 static void give_up(
@@ -240,7 +295,7 @@ static void give_up(
 	if (now_ns < remote->give_up_ns && remotes->ops->refused) {
 		remotes->ops->refused(remotes, remote);
 		remote->refused_ns = 0;
-		wf_remote_withdrawn(remote);
+		withdrawn(remote);
 		return;
 	}
 	forget_patience(remote);
@@ -281,17 +336,14 @@ static bool tick(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t 
 	remote->retry_ns = 0;
 	if (wf_list_empty(&remote->pending))
 		return true;
-	ops->dial(remotes, remote);
+	ops->connect(remotes, remote);
 	return false;
 }
 
 static bool is_unused(const struct wf_remotes *remotes, const struct wf_remote *remote)
 {
-	const struct wf_remote_ops *ops = remotes->ops;
-
-	return !remote->indices && wf_list_empty(&remote->pending) &&
-	       ops->state(remote) == WF_REMOTE_DOWN &&
-	       !(ops->held && ops->held(remote));
+	return !remote->indices && !remote->refs && wf_list_empty(&remote->pending) &&
+	       remotes->ops->state(remote) == WF_REMOTE_DOWN;
 }
 
 void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns,

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_REMOTE_H
-#define WF_OBJECTS_REMOTE_H
+#ifndef WF_OBJECTS_CONN_REMOTE_H
+#define WF_OBJECTS_CONN_REMOTE_H
 
 #include <stdint.h>
 
+#include "objects/av/removals.h"
 #include "sys/list.h"
 
 /*
@@ -13,10 +14,12 @@
  * when that went on for too long, what waits fails. Where a host says that there is no
  * such endpoint, too long is less than where nothing answers.
  *
- * The transport embeds struct wf_remote in what it knows of each, and owns that memory.
- * One that no index leads to, without connection and without operations that wait, is
- * freed by the next wf_remotes_tick, and only there.
- * Everything here is guarded by the lock of its endpoint.
+ * The transport embeds struct wf_remote in its own struct for a peer, and owns that
+ * memory. A peer that no AV index leads to, without references and without operations
+ * that wait, is freed by the next wf_remotes_tick, and only there.
+ * The endpoint's lock (ep->lock) guards everything here, and the caller of each
+ * function holds it; wf_remotes_init and wf_remotes_done are called without, before the
+ * endpoint is used and after.
  */
 struct wf_remotes;
 
@@ -29,8 +32,11 @@ struct wf_remote {
 	uint64_t give_up_ns; /* what is pending fails then */
 	uint64_t refused_ns; /* since then every attempt was refused; 0: not the last */
 	uint32_t backoff_us;
-	uint32_t indices; /* that lead to it */
-	int err;          /* of the last attempt */
+	uint32_t indices; /* AV indices in remotes.by_index that lead to this peer */
+	/* What refers to this peer and keeps it: connections, attempts to connect,
+	 * origins of unexpected messages. */
+	uint32_t refs;
+	int err; /* of the last attempt; a positive FI_E code */
 };
 
 enum wf_remote_state {
@@ -43,17 +49,18 @@ struct wf_remote_ops {
 	/* Is @key, of the same hash, what @remote is found by? */
 	bool (*is)(const struct wf_remote *remote, const void *key);
 	enum wf_remote_state (*state)(const struct wf_remote *remote);
-	/* Begin an attempt. wf_remote_failed or wf_remote_connected say how it ends. */
-	void (*dial)(struct wf_remotes *remotes, struct wf_remote *remote);
+	/* Begin an attempt to connect, whose end the transport tells with
+	 * wf_remote_failed, wf_remote_refused or wf_remote_connected. */
+	void (*connect)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* Fail what is pending with the positive @err. */
 	void (*give_up)(struct wf_remotes *remotes, struct wf_remote *remote, int err);
-	/* Does something of the transport's refer to it? May be NULL: then nothing does
-	 * while it is WF_REMOTE_DOWN. */
-	bool (*held)(const struct wf_remote *remote);
+	/* An AV index does not lead to @remote any more: forget what was derived from
+	 * it. May be NULL. */
+	void (*index_lost)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* The same after refusals alone; what may stay in its list waits on. NULL:
 	 * nothing may, give_up does it. */
 	void (*refused)(struct wf_remotes *remotes, struct wf_remote *remote);
-	/* Free it with what is pending. */
+	/* Free @remote and the operations in its list. */
 	void (*free)(struct wf_remotes *remotes, struct wf_remote *remote);
 	uint32_t backoff_min_us, backoff_max_us;
 };
@@ -63,8 +70,11 @@ struct wf_remotes {
 	const struct wf_remote_ops *ops;
 	struct wf_remote **buckets;
 	size_t bucket_mask, count;
-	struct wf_remote **by_index; /* those that operations found */
-	size_t index_room;
+	/* Peers by AV index, as operations found them; NULL: not known. */
+	struct wf_remote **by_index;
+	size_t index_count;
+	struct wf_av_removals removals; /* AV indices that were removed */
+	uint32_t removals_seq;          /* removals.seq when they were taken last */
 	struct wf_list busy;
 	uint64_t seed;     /* random: who failed together does not come back together */
 	uint64_t grace_ns; /* for refusals; as the last tick had it */
@@ -73,7 +83,8 @@ struct wf_remotes {
 /* 0 or -FI_ENOMEM. */
 int wf_remotes_init(
 	struct wf_remotes *remotes, const struct wf_remote_ops *ops, uint64_t seed);
-/* All of them and the tables; accepts what was zeroed and never made. */
+/* Free all peers and the tables, and stop listening for removed addresses; accepts what
+ * was zeroed and never made. */
 void wf_remotes_done(struct wf_remotes *remotes);
 
 /* Every one of them, NULL first and last, in no order. */
@@ -93,11 +104,14 @@ bool wf_remotes_set_index(
 /* @index leads nowhere. */
 void wf_remotes_forget_index(struct wf_remotes *remotes, size_t index);
 void wf_remotes_forget_indices(struct wf_remotes *remotes);
+/* The same for the indices in remotes->removals. */
+void wf_remotes_forget_removed(struct wf_remotes *remotes);
 
 static inline struct wf_remote *wf_remotes_at(
 	const struct wf_remotes *remotes, size_t index)
 {
-	return wf_likely(index < remotes->index_room) ? remotes->by_index[index] : NULL;
+	return wf_likely(index < remotes->index_count) ? remotes->by_index[index]
+						       : NULL;
 }
 
 /* Something is to be done for it, now or at its retry_ns. */
@@ -107,8 +121,7 @@ static inline void wf_remote_busy(struct wf_remotes *remotes, struct wf_remote *
 		wf_list_push(&remotes->busy, &remote->busy_link);
 }
 
-/* A connection ended, or something else that kept it: the next tick frees it, unless an
- * index leads to it. */
+/* What kept @remote ended: the next tick frees it, unless something else keeps it. */
 static inline void wf_remote_let_go(
 	struct wf_remotes *remotes, struct wf_remote *remote)
 {
@@ -116,11 +129,34 @@ static inline void wf_remote_let_go(
 		wf_remote_busy(remotes, remote);
 }
 
-/* An operation begins to wait: dial, unless that is under way or to be done later. */
+static inline void wf_remote_ref(struct wf_remote *remote)
+{
+	remote->refs++;
+}
+
+static inline void wf_remote_unref(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	if (!--remote->refs)
+		wf_remote_let_go(remotes, remote);
+}
+
+/* Is there something for wf_remotes_tick to do? */
+static inline bool wf_remotes_busy(const struct wf_remotes *remotes)
+{
+	return !wf_list_empty(&remotes->busy);
+}
+
+/* An operation begins to wait: connect, unless an attempt is under way or due later. */
 void wf_remote_wanted(struct wf_remotes *remotes, struct wf_remote *remote);
-/* One that waited was taken out of @remote's list. */
-void wf_remote_withdrawn(struct wf_remote *remote);
-/* What waited moves to @queue. */
+/* fi_cancel: take the first waiting operation for which @is(link, @arg) holds out of
+ * the list of its peer, *@ret_remote. NULL: none. */
+struct wf_list *wf_remotes_withdraw(struct wf_remotes *remotes,
+	bool (*is)(const struct wf_list *link, const void *arg), const void *arg,
+	struct wf_remote **ret_remote);
+/* Is there a waiting operation for which @is(link, @arg) holds? */
+bool wf_remotes_any_pending(const struct wf_remotes *remotes,
+	bool (*is)(const struct wf_list *link, const void *arg), const void *arg);
+/* A connection is up: move the operations that waited for it to the end of @queue. */
 void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue);
 /* An attempt failed with the positive @err. */
 void wf_remote_failed(
@@ -129,7 +165,8 @@ void wf_remote_failed(
 void wf_remote_refused(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns);
 
-/* Dial again, or give up after @limit_ns (0: never), or after @grace_ns of refusals. */
+/* Start the attempts that are due, fail what waited for @limit_ns (0: never) or for
+ * @grace_ns of refusals, and free peers that nothing keeps. */
 void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns,
 	uint64_t grace_ns);
 /* When a tick is due next; UINT64_MAX: not before something happens. */

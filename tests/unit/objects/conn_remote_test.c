@@ -9,7 +9,7 @@
 
 #include <rdma/fi_errno.h>
 
-#include "objects/remote.h"
+#include "objects/conn/remote.h"
 
 enum { MANY = 1000, MIN_US = 100, MAX_US = 1000, SEED = 12345, GRACE = 20 };
 
@@ -18,8 +18,7 @@ struct somebody {
 	struct wf_remote base;
 	int number;
 	enum wf_remote_state state;
-	int dials, give_ups, given_up_for, freed;
-	bool held;
+	int dials, give_ups, given_up_for, freed, lost;
 };
 
 static struct somebody *somebody_of(const struct wf_remote *remote)
@@ -56,17 +55,17 @@ static void free_somebody(struct wf_remotes *remotes, struct wf_remote *remote)
 	somebody_of(remote)->freed++;
 }
 
-static bool is_held(const struct wf_remote *remote)
+static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	return somebody_of(remote)->held;
+	somebody_of(remote)->lost++;
 }
 
 static const struct wf_remote_ops ops = {
+	.index_lost = index_lost,
 	.is = is,
 	.state = state_of,
-	.dial = dial,
+	.connect = dial,
 	.give_up = give_up,
-	.held = is_held,
 	.free = free_somebody,
 	.backoff_min_us = MIN_US,
 	.backoff_max_us = MAX_US,
@@ -295,7 +294,7 @@ static void what_nothing_keeps_is_freed(void **state)
 	assert_true(wf_remotes_set_index(&remotes, 5, &one->base));
 	assert_true(wf_remotes_set_index(&remotes, 6, &one->base));
 	wf_remote_busy(&remotes, &one->base);
-	two->held = true;
+	wf_remote_ref(&two->base);
 	wf_remote_let_go(&remotes, &two->base);
 	wf_remotes_tick(&remotes, 100, 50, GRACE);
 	assert_int_equal(one->freed + two->freed, 0);
@@ -322,8 +321,7 @@ static void what_nothing_keeps_is_freed(void **state)
 	wf_remotes_forget_indices(&remotes);
 	wf_remotes_tick(&remotes, 200, 50, GRACE);
 	assert_int_equal(two->freed, 0);
-	two->held = false;
-	wf_remote_let_go(&remotes, &two->base);
+	wf_remote_unref(&remotes, &two->base);
 	wf_remotes_tick(&remotes, 200, 50, GRACE);
 	assert_int_equal(two->freed, 1);
 	assert_int_equal(remotes.count, 0);
@@ -385,17 +383,66 @@ static void another_failure_ends_the_refusals(void **state)
 	assert_int_equal(one->give_ups, 0);
 }
 
+static bool is_item(const struct wf_list *link, const void *arg)
+{
+	return link == arg;
+}
+
+/* The one that is asked for goes, of whichever peer; the others keep their order. */
+static void one_operation_is_withdrawn(void **state)
+{
+	struct wf_list first, second, third;
+	struct wf_remote *found = NULL;
+
+	add(1);
+	add(2);
+	wf_list_push(&people[1].base.pending, &first);
+	wf_list_push(&people[2].base.pending, &second);
+	wf_list_push(&people[2].base.pending, &third);
+	for (int i = 1; i <= 2; i++)
+		wf_remote_busy(&remotes, &people[i].base);
+	assert_true(wf_remotes_any_pending(&remotes, is_item, &second));
+	assert_ptr_equal(
+		wf_remotes_withdraw(&remotes, is_item, &second, &found), &second);
+	assert_ptr_equal(found, &people[2].base);
+	assert_false(wf_remotes_any_pending(&remotes, is_item, &second));
+	assert_null(wf_remotes_withdraw(&remotes, is_item, &second, &found));
+	assert_ptr_equal(wf_list_pop(&people[1].base.pending), &first);
+	assert_ptr_equal(wf_list_pop(&people[2].base.pending), &third);
+}
+
+/* The transport hears of each index that does not lead to the peer any more. */
+static void a_lost_index_is_told(void **state)
+{
+	struct somebody *one = &people[1], *two = &people[2];
+
+	add(1);
+	add(2);
+	assert_true(wf_remotes_set_index(&remotes, 5, &one->base));
+	assert_true(wf_remotes_set_index(&remotes, 6, &one->base));
+	assert_true(wf_remotes_set_index(&remotes, 6, &one->base));
+	assert_int_equal(one->lost, 0);
+	assert_true(wf_remotes_set_index(&remotes, 6, &two->base));
+	assert_int_equal(one->lost, 1);
+	wf_remotes_forget_indices(&remotes);
+	assert_int_equal(one->lost, 2);
+	assert_int_equal(two->lost, 1);
+	assert_null(wf_remotes_at(&remotes, 5));
+}
+
 /* With nothing that waits there is no end to be awake for, nor one left for others. */
 static void what_was_withdrawn_is_not_waited_for(void **state)
 {
 	struct somebody *one = add_with_operation(1);
+	struct wf_remote *found;
 
 	wf_remotes_tick(&remotes, 100, 50, GRACE);
 	one->state = WF_REMOTE_DOWN;
 	wf_remote_refused(&remotes, &one->base, 100);
-	(void)wf_list_pop(&one->base.pending);
+	assert_ptr_equal(
+		wf_remotes_withdraw(&remotes, is_item, &operation, &found), &operation);
+	assert_ptr_equal(found, &one->base);
 	assert_int_equal(wf_remotes_deadline(&remotes), one->base.retry_ns);
-	wf_remote_withdrawn(&one->base);
 	wf_list_push(&one->base.pending, &operation);
 	wf_remotes_tick(&remotes, 160, 50, GRACE);
 	assert_int_equal(one->give_ups, 0);
@@ -451,6 +498,8 @@ int main(void)
 		remotes_test(refusals_shorten_the_wait),
 		remotes_test(another_failure_ends_the_refusals),
 		remotes_test(what_was_withdrawn_is_not_waited_for),
+		remotes_test(one_operation_is_withdrawn),
+		remotes_test(a_lost_index_is_told),
 		remotes_test(one_attempt_at_a_time),
 	};
 
