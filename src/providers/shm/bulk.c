@@ -106,7 +106,7 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	if (conn->cma && rts->claim < SHM_CLAIMS) {
 		conn->ep->chores = true;
 		wf_list_push(&conn->ep->pulls, &sink->pull_link);
-		shm_look_soon(conn->ep);
+		shm_poll_soon(conn->ep);
 	}
 	if (conn->cma && rts->claim < SHM_CLAIMS && rts->len >= shm_params.cma_size) {
 		sink->pull = take_claim(

@@ -67,7 +67,7 @@ static void leave(struct shm_ep *ep, struct shm_conn *conn)
 }
 
 /* A byte wakes us; the end of the stream is the end of the peer. */
-static void ready(struct shm_watch *watch, uint32_t events)
+static void ready(struct wf_watch *watch, uint32_t events)
 {
 	struct shm_conn *conn = wf_container_of(watch, struct shm_conn, watch);
 	char bytes[64];
@@ -100,7 +100,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	conn->in = (struct shm_reader){ .lane = &region->lane[!side], .next = 1 };
 	conn->idle = true;
 	conn->index = FI_ADDR_NOTAVAIL;
-	conn->watch = (struct shm_watch){ .ready = ready, .fd = fd };
+	conn->watch = (struct wf_watch){ .ready = ready, .fd = fd };
 	wf_list_init(&conn->failed_link);
 	wf_list_init(&conn->dirty_link);
 	wf_list_init(&conn->answers);
@@ -110,7 +110,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	wf_list_init(&conn->sinks);
 	if (!enter(ep, conn))
 		goto err_free;
-	if (shm_watch_add(ep, &conn->watch, EPOLLIN))
+	if (wf_watch_set(&ep->watches, &conn->watch, EPOLLIN))
 		goto err_leave;
 	shm_conn_heat(conn);
 	wf_remote_ref(&peer->remote);

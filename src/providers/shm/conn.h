@@ -140,7 +140,7 @@ struct shm_conn {
 	struct shm_region *region;
 	pid_t pid; /* of the peer, as we see it; 0: not visible */
 	uint64_t probe_addr, probe_value; /* what is where in its memory */
-	struct shm_watch watch;           /* its socket */
+	struct wf_watch watch;            /* its socket */
 };
 
 /* conn.c. */

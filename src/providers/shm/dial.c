@@ -26,7 +26,7 @@ static struct shm_hello hello_of(struct shm_ep *ep, enum shm_hello_type type)
 		.magic = SHM_HELLO_MAGIC,
 		.version = SHM_HELLO_VERSION,
 		.type = (uint8_t)type,
-		.flags = ep->sleeps ? SHM_HELLO_SLEEPS : 0,
+		.flags = ep->watches.sleepers ? SHM_HELLO_SLEEPS : 0,
 		.region_size = sizeof(struct shm_region),
 		.instance = ep->peers->instance,
 		.probe_addr = (uintptr_t)&ep->peers->probe,
@@ -119,7 +119,7 @@ static void active_failed(struct shm_dial *dial, int err)
 	shm_peer_failed(ep, peer, err);
 }
 
-static void active_ready(struct shm_watch *watch, uint32_t events)
+static void active_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct shm_dial *dial = wf_container_of(watch, struct shm_dial, watch);
 	struct shm_peer *peer = dial->peer;
@@ -185,7 +185,7 @@ int shm_dial_start(struct shm_ep *ep, struct shm_peer *peer)
 	if (!ret)
 		ret = send_hello(dial);
 	if (!ret)
-		ret = shm_watch_add(ep, &dial->watch, EPOLLIN);
+		ret = wf_watch_set(&ep->watches, &dial->watch, EPOLLIN);
 	if (!ret)
 		return 0;
 	shm_dial_drop(dial);
@@ -268,7 +268,7 @@ static uint32_t take_request(
 	return 0;
 }
 
-static void passive_ready(struct shm_watch *watch, uint32_t events)
+static void passive_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct shm_dial *dial = wf_container_of(watch, struct shm_dial, watch);
 	struct shm_hello hello;
@@ -311,13 +311,13 @@ static void take_caller(struct shm_ep *ep, int fd)
 	dial->pid = pid;
 	dial->watch.ready = passive_ready;
 	dial->deadline_ns = wf_deadline_ns(HELLO_MS);
-	if (shm_watch_add(ep, &dial->watch, EPOLLIN))
+	if (wf_watch_set(&ep->watches, &dial->watch, EPOLLIN))
 		shm_dial_drop(dial);
 	else
 		passive_ready(&dial->watch, EPOLLIN);
 }
 
-void shm_dial_accept_ready(struct shm_watch *watch, uint32_t events)
+void shm_dial_accept_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct shm_ep *ep = wf_container_of(watch, struct shm_ep, listener);
 	int fd, ret;

@@ -37,7 +37,7 @@ static int shm_enable(struct wf_ep *wf)
 	/* Peers are told when the connection is made, so that those who never sleep
 	 * are never asked whether they do. */
 	wf->progress.moved = shm_progress_moved;
-	ep->sleeps = wf_ep_may_sleep(wf);
+	ep->watches.sleepers = wf_ep_may_sleep(wf);
 	ep->threaded = wf->domain->progress == FI_PROGRESS_AUTO || wf->domain->thread;
 	ep->tx_size = wf->info->tx_attr->size;
 	shm_peers_watch_av(ep);
@@ -47,7 +47,7 @@ static int shm_enable(struct wf_ep *wf)
 	if (ret)
 		return ret;
 	ep->listener.ready = shm_dial_accept_ready;
-	ret = shm_watch_add(ep, &ep->listener, EPOLLIN);
+	ret = wf_watch_set(&ep->watches, &ep->listener, EPOLLIN);
 	if (ret) {
 		shm_socket_unlisten(ep->listener.fd);
 		ep->listener.fd = -1;
@@ -86,9 +86,7 @@ static void shm_destroy(struct wf_ep *wf)
 	}
 	if (ep->spare_fd >= 0)
 		(void)close(ep->spare_fd);
-	wf_timer_done(&ep->timer);
-	if (ep->epfd >= 0)
-		(void)close(ep->epfd);
+	wf_watches_done(&ep->watches);
 	free(ep->conns);
 	wf_pool_done(&ep->tx_pool);
 	wf_ep_done(wf);
@@ -166,7 +164,7 @@ static void init(struct shm_ep *ep)
 	ep->pid = getpid();
 	ep->listener.fd = -1;
 	ep->spare_fd = wf_fds_spare();
-	wf_timer_init(&ep->timer);
+	wf_watches_init(&ep->watches);
 	ep->look_calls = ep->look_left = 1;
 	wf_pool_init(&ep->tx_pool, sizeof(struct shm_tx));
 	wf_list_init(&ep->failed);
@@ -191,19 +189,17 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	if (ret)
 		goto err_free;
 	init(ep);
-	ep->epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (ep->epfd < 0) {
-		ret = -errno;
+	ret = wf_watches_open(&ep->watches);
+	if (ret)
 		goto err_ep;
-	}
 	ret = shm_peers_new(ep);
 	if (ret)
-		goto err_epfd;
+		goto err_watches;
 	*ret_ep = &ep->ep.fid;
 	return 0;
 
-err_epfd:
-	(void)close(ep->epfd);
+err_watches:
+	wf_watches_done(&ep->watches);
 err_ep:
 	wf_ep_done(&ep->ep);
 err_free:

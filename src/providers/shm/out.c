@@ -54,7 +54,7 @@ void shm_out_dirty(struct shm_conn *conn)
 	if (!wf_list_empty(&conn->dirty_link))
 		return;
 	wf_list_push(&conn->ep->dirty, &conn->dirty_link);
-	shm_look_soon(conn->ep);
+	shm_poll_soon(conn->ep);
 }
 
 /* ---- one record ---- */

@@ -179,7 +179,7 @@ struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name)
 static void expect_retry(struct shm_ep *ep, struct shm_peer *peer)
 {
 	if (peer->remote.retry_ns)
-		shm_expect(ep, peer->remote.retry_ns);
+		wf_watches_expect(&ep->watches, peer->remote.retry_ns);
 }
 
 void shm_peer_busy(struct shm_ep *ep, struct shm_peer *peer)

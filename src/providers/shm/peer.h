@@ -23,7 +23,7 @@ struct shm_peer {
 
 /* A connection in the making, ours to a peer or somebody's to us. */
 struct shm_dial {
-	struct shm_watch watch;
+	struct wf_watch watch;
 	struct shm_ep *ep;
 	struct shm_peer *peer; /* NULL: passive, not known yet */
 	struct shm_region *region;
@@ -70,7 +70,7 @@ uint64_t shm_peers_deadline(struct shm_ep *ep);
 /* dial.c */
 int shm_dial_start(struct shm_ep *ep, struct shm_peer *peer);
 void shm_dial_drop(struct shm_dial *dial);
-void shm_dial_accept_ready(struct shm_watch *watch, uint32_t events);
+void shm_dial_accept_ready(struct wf_watch *watch, uint32_t events);
 void shm_dials_tick(struct shm_ep *ep, uint64_t now);
 void shm_dials_free_dead(struct shm_peers *peers);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <unistd.h>
 
 #include "providers/shm/peer.h"
@@ -23,42 +21,25 @@ enum {
 	LOOK_BUSY_NS = 5000, /* while connections are made */
 	LOOK_CALLS_MAX = 4096,
 	GLANCE_CALLS = 8, /* is it later than we think? A power of two */
-	EPOLL_EVENTS_MAX = 64,
 };
 
-int shm_watch_add(struct shm_ep *ep, struct shm_watch *watch, uint32_t events)
-{
-	struct epoll_event event = { .events = events, .data.ptr = watch };
-
-	return epoll_ctl(ep->epfd, EPOLL_CTL_ADD, watch->fd, &event) ? -errno : 0;
-}
-
-void shm_watch_close(struct shm_ep *ep, struct shm_watch *watch)
+void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch)
 {
 	if (watch->fd < 0)
 		return;
 	/* A child may have the file open still: it would stay in the set. */
-	(void)epoll_ctl(ep->epfd, EPOLL_CTL_DEL, watch->fd, NULL);
+	(void)wf_watch_set(&ep->watches, watch, 0);
 	shm_socket_close(watch->fd);
 	watch->fd = -1;
 }
 
 static void poll_sockets(struct shm_ep *ep)
 {
-	struct epoll_event events[EPOLL_EVENTS_MAX];
-	int n = epoll_wait(ep->epfd, events, EPOLL_EVENTS_MAX, 0);
+	int n = wf_watches_poll(&ep->watches);
 
-	for (int i = 0; i < n; i++) {
-		struct shm_watch *watch = events[i].data.ptr;
-
-		/* One may have been closed by another's handler; its memory stays
-		 * until the end of progress. */
-		if (watch->fd >= 0)
-			watch->ready(watch, events[i].events);
-	}
 	shm_peers_tick(ep);
 	if (n > 0)
-		shm_woken(ep);
+		shm_wake_sleepers(ep);
 }
 
 /* Is an attempt to connect under way, or soon? */

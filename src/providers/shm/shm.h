@@ -2,6 +2,7 @@
 #ifndef SHM_H
 #define SHM_H
 
+#include "objects/conn/watch.h"
 #include "objects/endpoint/endpoint.h"
 #include "objects/provider.h"
 #include "providers/shm/log.h"
@@ -10,7 +11,6 @@
 #include "providers/shm/wire.h"
 #include "sys/iov.h"
 #include "sys/pool.h"
-#include "sys/timer.h"
 
 /*
  * FI_EP_RDM between processes of one machine.
@@ -40,18 +40,11 @@
 struct shm_conn;
 struct shm_peers;
 
-/* Something with a descriptor in an endpoint's epoll set. */
-struct shm_watch {
-	void (*ready)(struct shm_watch *watch, uint32_t events);
-	int fd; /* -1: none */
-};
-
 struct shm_ep {
 	struct wf_ep ep;
 	char name[SHM_NAME_MAX]; /* in the one spelling of AVs, zero-padded */
 	bool made_up;            /* may be another, if this is in use */
-	bool sleeps;             /* somebody may: tell those who write to us */
-	bool threaded;           /* one of those is the progress thread */
+	bool threaded;           /* the progress thread sleeps on the epoll set */
 	bool want_source, want_source_err, want_index;
 	pid_t pid; /* a child that was forked has no endpoint */
 
@@ -71,8 +64,8 @@ struct shm_ep {
 	size_t tx_pending, tx_size;
 	struct wf_pool tx_pool;
 
-	int epfd;
-	struct shm_watch listener, timer_watch;
+	struct wf_watches watches; /* with sleepers: peers that write to us are told */
+	struct wf_watch listener;
 	int spare_fd; /* to refuse connections with when no other is left; -1: none */
 	struct shm_peers *peers;
 	/* Changes when addresses left the AV: that of @peers->removals, or of an AV
@@ -80,7 +73,6 @@ struct shm_ep {
 	 */
 	const _Atomic uint32_t *av_seq_at;
 	uint32_t av_seq;
-	struct wf_timer timer;
 };
 
 static inline struct shm_ep *shm_ep_of(struct wf_ep *ep)
@@ -107,21 +99,16 @@ ssize_t shm_start(struct wf_ep *ep, struct wf_op *op);
 void shm_progress(struct wf_ep *ep);
 /* As of struct wf_progress; takes ep.lock, if it is free. */
 bool shm_progress_moved(struct wf_progress *item);
-int shm_watch_add(struct shm_ep *ep, struct shm_watch *watch, uint32_t events);
-/* And close it. */
-void shm_watch_close(struct shm_ep *ep, struct shm_watch *watch);
+/* Stop listening to the socket of @watch and close it, unless it is closed. */
+void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch);
 
 /* wait.c */
 int shm_wait_fd(struct wf_ep *ep);
 bool shm_arm(struct wf_ep *ep);
-/* Those who sleep already have not heard of this deadline. */
-void shm_expect(struct shm_ep *ep, uint64_t deadline_ns);
-/* There is something to look at again that nobody tells of: a thread that sleeps
- * already does not know. */
-void shm_look_soon(struct shm_ep *ep);
-/* What ends a sleep was drained, maybe by somebody else than who sleeps: he is woken
- * all the same. */
-void shm_woken(struct shm_ep *ep);
+/* There is something to poll that no descriptor tells of: end sleeps soon. */
+void shm_poll_soon(struct shm_ep *ep);
+/* This thread drained what ends a sleep: end that of other threads, too. */
+void shm_wake_sleepers(struct shm_ep *ep);
 
 /* closing.c */
 bool shm_flushed(struct wf_ep *ep);

@@ -1,47 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <sys/epoll.h>
-
 #include "providers/shm/peer.h"
 #include "sys/clock.h"
 
 /*
- * What ends a sleep: the epoll set with the sockets, and a timer for what has a
- * deadline. A peer sends a byte when it writes a record while we are armed, and when it
- * tells how far it has read while we wait for room.
+ * What ends a sleep: the epoll set with the sockets, and its timer. A peer sends a byte
+ * when it writes a record while we are armed, and when it tells how far it has read
+ * while we wait for room.
  */
 
 enum { PULL_NS = 50000, FULL_NS = 200000 };
 
 int shm_wait_fd(struct wf_ep *wf)
 {
-	return shm_ep_of(wf)->epfd;
+	return shm_ep_of(wf)->watches.epfd;
 }
 
-static void timer_ready(struct shm_watch *watch, uint32_t events)
+void shm_poll_soon(struct shm_ep *ep)
 {
-	(void)events;
-	wf_timer_drain(&wf_container_of(watch, struct shm_ep, timer_watch)->timer);
-}
-
-static void set_timer(struct shm_ep *ep, uint64_t deadline_ns)
-{
-	if (!wf_timer_set(&ep->timer, deadline_ns))
-		return;
-	ep->timer_watch.ready = timer_ready;
-	ep->timer_watch.fd = ep->timer.fd;
-	(void)shm_watch_add(ep, &ep->timer_watch, EPOLLIN);
-}
-
-void shm_expect(struct shm_ep *ep, uint64_t deadline_ns)
-{
-	if (ep->sleeps && deadline_ns < ep->timer.deadline_ns)
-		set_timer(ep, deadline_ns);
-}
-
-void shm_look_soon(struct shm_ep *ep)
-{
-	if (ep->sleeps)
-		shm_expect(ep, wf_now_ns() + FULL_NS);
+	if (ep->watches.sleepers)
+		wf_watches_expect(&ep->watches, wf_now_ns() + FULL_NS);
 }
 
 static uint64_t next_deadline(struct shm_ep *ep)
@@ -58,12 +35,13 @@ static uint64_t next_deadline(struct shm_ep *ep)
  * does so at once. Another sleeper may be there or not, so that in a program that never
  * sleeps this goes on, one timer in FULL_NS.
  */
-void shm_woken(struct shm_ep *ep)
+void shm_wake_sleepers(struct shm_ep *ep)
 {
 	if (ep->threaded)
-		set_timer(ep, 0);
-	else if (ep->sleeps)
-		set_timer(ep, WF_MIN(next_deadline(ep), wf_now_ns() + FULL_NS));
+		wf_watches_set_timer(&ep->watches, 0);
+	else if (ep->watches.sleepers)
+		wf_watches_set_timer(
+			&ep->watches, WF_MIN(next_deadline(ep), wf_now_ns() + FULL_NS));
 }
 
 static void arm_conn(struct shm_conn *conn)
@@ -121,6 +99,6 @@ bool shm_arm(struct wf_ep *wf)
 			return false;
 	if (is_there_room(ep))
 		return false;
-	set_timer(ep, next_deadline(ep));
+	wf_watches_set_timer(&ep->watches, next_deadline(ep));
 	return true;
 }

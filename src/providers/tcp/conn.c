@@ -9,7 +9,7 @@
 
 /* The life of a connection after its two ends agreed. */
 
-static void conn_ready(struct tcp_watch *watch, uint32_t events)
+static void conn_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct tcp_conn *conn = wf_container_of(watch, struct tcp_conn, watch);
 
@@ -27,7 +27,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 
 	if (!conn)
 		return NULL;
-	conn->watch = (struct tcp_watch){ .ready = conn_ready, .fd = fd };
+	conn->watch = (struct wf_watch){ .ready = conn_ready, .fd = fd };
 	conn->ep = ep;
 	conn->peer = peer;
 	conn->wire = *wire;
@@ -157,7 +157,7 @@ void tcp_conn_heat(struct tcp_conn *conn)
 	ep->hot_count++;
 	wf_list_push(&ep->hot, &conn->hot_link);
 	/* An event for each segment costs more than the looks that it would save. */
-	if (!ep->sleepers)
+	if (!ep->watches.sleepers)
 		tcp_watch_set(ep, &conn->watch, 0);
 }
 

@@ -103,7 +103,7 @@ struct tcp_rx {
  * whole records), the rest of @cur, acknowledgements that are due, @answers, @txq.
  */
 struct tcp_conn {
-	struct tcp_watch watch; /* and the socket */
+	struct wf_watch watch; /* and the socket */
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* FI_EP_RDM */
 	struct wf_list link, hot_link, dirty_link, failed_link, owing_link;

@@ -254,7 +254,7 @@ static void passive_ready(struct tcp_dial *dial)
 		passive_finish(dial, ret);
 }
 
-static void dial_ready(struct tcp_watch *watch, uint32_t events)
+static void dial_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct tcp_dial *dial = wf_container_of(watch, struct tcp_dial, watch);
 
@@ -276,7 +276,7 @@ static struct tcp_dial *dial_new(struct tcp_ep *ep, int fd)
 
 	if (!dial)
 		return NULL;
-	dial->watch = (struct tcp_watch){ .ready = dial_ready, .fd = fd };
+	dial->watch = (struct wf_watch){ .ready = dial_ready, .fd = fd };
 	dial->ep = ep;
 	wf_list_push(&ep->peers->dials, &dial->link);
 	return dial;
@@ -339,11 +339,11 @@ int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	tcp_rdm_encode(data, &hello);
 	tcp_cm_start_active(&dial->cm, fd, &own, data, sizeof(data));
 	tcp_watch_set(ep, &dial->watch, EPOLLOUT);
-	tcp_expect(ep, dial->cm.deadline_ns);
+	wf_watches_expect(&ep->watches, dial->cm.deadline_ns);
 	return 0;
 }
 
-void tcp_dial_accept_ready(struct tcp_watch *watch, uint32_t events)
+void tcp_dial_accept_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct tcp_peers *peers = wf_container_of(watch, struct tcp_peers, watch);
 	struct tcp_ep *ep = peers->ep;

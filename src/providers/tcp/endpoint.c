@@ -63,9 +63,7 @@ static void tcp_destroy(struct wf_ep *wf)
 	tcp_peers_free(ep);
 	tcp_msg_free(ep);
 	tcp_contexts_free(ep);
-	wf_timer_done(&ep->timer);
-	if (ep->epfd >= 0)
-		(void)close(ep->epfd);
+	wf_watches_done(&ep->watches);
 	free(ep->spare_stage);
 	free(ep->rbuf);
 	wf_ep_done(wf);
@@ -187,8 +185,7 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	ep->rbuf_size = tcp_params.prefetch_size;
 	ep->stage_size = WF_MAX(tcp_params.staging_size, (size_t)STAGE_MIN);
 	ep->manual = ep->manual && tcp_params.staging_size;
-	ep->epfd = -1;
-	wf_timer_init(&ep->timer);
+	wf_watches_init(&ep->watches);
 	wf_list_init(&ep->conns);
 	wf_list_init(&ep->hot);
 	wf_list_init(&ep->dirty);
@@ -218,13 +215,10 @@ int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,
 				       : tcp_msg_new(ep, info->handle);
 	if (ret)
 		goto err_ep;
-	/* A connection request brings one. */
-	if (ep->epfd < 0)
-		ep->epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (ep->epfd < 0) {
-		ret = -errno;
+	/* That of a connection request is open. */
+	ret = wf_watches_open(&ep->watches);
+	if (ret)
 		goto err_kind;
-	}
 	*ret_ep = ep;
 	return 0;
 

@@ -134,7 +134,7 @@ static void add_dirty(struct tcp_conn *conn)
 void tcp_tx_dirty(struct tcp_conn *conn)
 {
 	add_dirty(conn);
-	tcp_look_soon(conn->ep);
+	tcp_wake_sleepers(conn->ep);
 }
 
 /* The next progress call tries again; those who sleep are told when it is worth it. */
@@ -143,7 +143,7 @@ static void blocked(struct tcp_conn *conn)
 	struct tcp_ep *ep = conn->ep;
 
 	add_dirty(conn);
-	if (!ep->manual || ep->sleepers)
+	if (!ep->manual || ep->watches.sleepers)
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 }
 

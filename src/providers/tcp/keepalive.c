@@ -66,16 +66,16 @@ static void look(struct tcp_conn *conn, uint64_t now)
 
 void tcp_keepalive_check(struct tcp_ep *ep, uint64_t now)
 {
-	if (!ep->conf.keepalive_ms || now < ep->look_ns)
+	if (!ep->conf.keepalive_ms || now < ep->keepalive_ns)
 		return;
-	ep->look_ns = now + period_ns(ep);
+	ep->keepalive_ns = now + period_ns(ep);
 	wf_list_foreach_safe(link, &ep->owing)
 	{
 		look(wf_list_entry(link, struct tcp_conn, owing_link), now);
 	}
 }
 
-uint64_t tcp_look_deadline(struct tcp_ep *ep)
+uint64_t tcp_keepalive_deadline(struct tcp_ep *ep)
 {
 	uint64_t now;
 
@@ -83,9 +83,9 @@ uint64_t tcp_look_deadline(struct tcp_ep *ep)
 		return UINT64_MAX;
 	now = wf_now_ns();
 	/* What was sent just now need not be looked at before a while. */
-	if (ep->look_ns <= now)
-		ep->look_ns = now + period_ns(ep);
-	return ep->look_ns;
+	if (ep->keepalive_ns <= now)
+		ep->keepalive_ns = now + period_ns(ep);
+	return ep->keepalive_ns;
 }
 
 /*

@@ -9,7 +9,7 @@
 /* Connections whose bytes were not acknowledged yet: is there anybody? */
 void tcp_keepalive_check(struct tcp_ep *ep, uint64_t now);
 /* When to look next; UINT64_MAX: nothing is owed. */
-uint64_t tcp_look_deadline(struct tcp_ep *ep);
+uint64_t tcp_keepalive_deadline(struct tcp_ep *ep);
 
 /* Find out soon whether the other end still has this connection. */
 void tcp_conn_probe(struct tcp_conn *conn);
@@ -26,8 +26,8 @@ static inline void tcp_conn_owes(struct tcp_conn *conn)
 	if (wf_likely(!wf_list_empty(&conn->owing_link)))
 		return;
 	wf_list_push(&conn->ep->owing, &conn->owing_link);
-	if (conn->ep->sleepers)
-		tcp_expect(conn->ep, tcp_look_deadline(conn->ep));
+	if (conn->ep->watches.sleepers)
+		wf_watches_expect(&conn->ep->watches, tcp_keepalive_deadline(conn->ep));
 }
 
 #endif

@@ -127,7 +127,7 @@ static void went_on(struct tcp_ep *ep, int ret)
 		connected(ep);
 }
 
-static void exchange_ready(struct tcp_watch *watch, uint32_t events)
+static void exchange_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct tcp_msg_cm *cm = wf_container_of(watch, struct tcp_msg_cm, watch);
 
@@ -260,7 +260,7 @@ static int start_connecting(
 	wf_progress_wake(&ep->ep.progress);
 	tcp_cm_start_active(&cm->cm, cm->watch.fd, &own, data, len);
 	tcp_watch_set(ep, &cm->watch, EPOLLOUT);
-	tcp_expect(ep, cm->cm.deadline_ns);
+	wf_watches_expect(&ep->watches, cm->cm.deadline_ns);
 	return 0;
 }
 
@@ -306,7 +306,7 @@ static int msg_accept(struct fid_ep *fid, const void *param, size_t len)
 		wf_progress_wake(&ep->ep.progress);
 		went_on(ep, tcp_cm_accept(&cm->cm, tcp_msg_features(ep->ep.info), param,
 				    WF_MIN(len, (size_t)TCP_CM_DATA_MAX)));
-		tcp_expect(ep, tcp_msg_deadline(ep));
+		wf_watches_expect(&ep->watches, tcp_msg_deadline(ep));
 	} else {
 		ret = refuse("fi_accept", -FI_EOPBADSTATE,
 			"the endpoint was not made from a connection request, or "
@@ -370,7 +370,7 @@ static int take_request(struct tcp_ep *ep, struct fid *handle)
 	cm->cm = req->cm;
 	cm->watch.fd = req->fd;
 	(void)getsockname(req->fd, &ep->name.sa, &len);
-	ep->epfd = req->epfd;
+	ep->watches.epfd = req->epfd;
 	req->fd = req->epfd = -1;
 	tcp_connreq_free(req);
 	return 0;
@@ -403,7 +403,7 @@ int tcp_msg_new(struct tcp_ep *ep, struct fid *handle)
 		return -FI_ENOMEM;
 	ep->cm = cm;
 	cm->watch_ep = ep;
-	cm->watch = (struct tcp_watch){ .ready = exchange_ready, .fd = -1 };
+	cm->watch = (struct wf_watch){ .ready = exchange_ready, .fd = -1 };
 	if (handle)
 		ret = handle->fclass == FI_CLASS_PEP ? take_name(ep, handle)
 						     : take_request(ep, handle);

@@ -18,7 +18,7 @@ struct tcp_connreq;
 /* The connection of an FI_EP_MSG endpoint. Guarded by ep.lock. */
 struct tcp_msg_cm {
 	struct fi_ops_cm ops;
-	struct tcp_watch watch; /* while the exchange goes on */
+	struct wf_watch watch; /* while the exchange goes on */
 	struct tcp_ep *watch_ep;
 	enum tcp_msg_state state;
 	bool active;

@@ -177,7 +177,7 @@ void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer)
 	wf_remote_busy(&ep->peers->remotes, &peer->remote);
 	wf_progress_wake(&ep->ep.progress);
 	if (peer->remote.retry_ns)
-		tcp_expect(ep, peer->remote.retry_ns);
+		wf_watches_expect(&ep->watches, peer->remote.retry_ns);
 }
 
 static struct tcp_peer *look_up(struct tcp_ep *ep, size_t index, const void *addr)

@@ -34,7 +34,7 @@ enum tcp_identity {
 
 /* A connection in the making, ours to a peer or somebody's to us. */
 struct tcp_dial {
-	struct tcp_watch watch;
+	struct wf_watch watch;
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* NULL: passive, and not known yet */
 	struct wf_list link;
@@ -47,7 +47,7 @@ struct tcp_dial {
 /* All of one endpoint. */
 struct tcp_peers {
 	struct tcp_ep *ep;
-	struct tcp_watch watch; /* of the listener */
+	struct wf_watch watch; /* of the listener */
 	struct tcp_listener listener;
 	uint32_t id;       /* ours; random, not 0 */
 	uint64_t instance; /* the same for those who know our extension */
@@ -112,7 +112,7 @@ int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_dial_drop(struct tcp_dial *dial);
 /* Go on with our own attempt, if there is something to go on with. */
 void tcp_dial_poke(struct tcp_dial *dial);
-void tcp_dial_accept_ready(struct tcp_watch *watch, uint32_t events);
+void tcp_dial_accept_ready(struct wf_watch *watch, uint32_t events);
 bool tcp_dial_make_room(struct tcp_listener *listener);
 void tcp_dials_tick(struct tcp_ep *ep, uint64_t now);
 void tcp_dials_free_dead(struct tcp_peers *peers);

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
-
 #include "providers/tcp/conn.h"
 #include "providers/tcp/context.h"
 #include "providers/tcp/keepalive.h"
@@ -21,39 +19,13 @@ enum {
 	HOT_FEW = 4,     /* so many stay hot whether they are used or not */
 	HOT_QUIET = 512, /* looks after which others are cooled */
 	EPOLL_TURN = 32, /* progress calls from one look at the set to the next */
-	EPOLL_EVENTS_MAX = 64,
-	AWAKE = 256, /* progress calls without a sleep */
+	AWAKE = 256,     /* progress calls without a sleep */
 };
 
-static int watch_add(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
+void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events)
 {
-	struct epoll_event event = { .events = events, .data.ptr = watch };
+	int ret = wf_watch_set(&ep->watches, watch, events);
 
-	if (epoll_ctl(ep->epfd, EPOLL_CTL_ADD, watch->fd, &event))
-		return -errno;
-	watch->events = events;
-	ep->watched++;
-	return 0;
-}
-
-void tcp_watch_set(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events)
-{
-	struct epoll_event event = { .events = events, .data.ptr = watch };
-	int ret;
-
-	if (watch->events == events)
-		return;
-	if (!watch->events) {
-		ret = watch_add(ep, watch, events);
-	} else if (events) {
-		ret = epoll_ctl(ep->epfd, EPOLL_CTL_MOD, watch->fd, &event) ? -errno
-									    : 0;
-		watch->events = events;
-	} else {
-		ret = epoll_ctl(ep->epfd, EPOLL_CTL_DEL, watch->fd, NULL) ? -errno : 0;
-		watch->events = 0;
-		ep->watched--;
-	}
 	if (ret)
 		tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot watch a socket: %s\n",
 			fi_strerror(-ret));
@@ -86,22 +58,6 @@ static bool poll_hot(struct tcp_ep *ep)
 		}
 	}
 	return found;
-}
-
-static bool poll_set(struct tcp_ep *ep)
-{
-	struct epoll_event events[EPOLL_EVENTS_MAX];
-	int n = epoll_wait(ep->epfd, events, EPOLL_EVENTS_MAX, 0);
-
-	for (int i = 0; i < n; i++) {
-		struct tcp_watch *watch = events[i].data.ptr;
-
-		/* One may have been closed by another's handler; its memory stays
-		 * until the end of progress. */
-		if (watch->fd >= 0)
-			watch->ready(watch, events[i].events);
-	}
-	return n > 0;
 }
 
 static void reap(struct tcp_ep *ep)
@@ -168,7 +124,7 @@ static void forget_sleepers(struct tcp_ep *ep)
 		ep->armed_epoch = ep->epoch;
 		return;
 	}
-	ep->sleepers = false;
+	ep->watches.sleepers = false;
 	wf_list_foreach(link, &ep->hot)
 	{
 		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
@@ -184,7 +140,7 @@ static bool is_turn(struct tcp_ep *ep)
 {
 	uint64_t tick;
 
-	if (!ep->watched)
+	if (!ep->watches.count)
 		return false;
 	if (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_TURN == 0 ||
 		ep->epoch == ep->armed_epoch + 1)
@@ -203,16 +159,17 @@ void tcp_progress(struct wf_ep *wf)
 
 	ep->epoch++;
 	ep->running = true;
-	if (wf_unlikely(ep->sleepers && ep->epoch - ep->armed_epoch > AWAKE))
+	if (wf_unlikely(ep->watches.sleepers && ep->epoch - ep->armed_epoch > AWAKE))
 		forget_sleepers(ep);
 	if (found)
 		flush_dirty(ep);
 	found |= poll_hot(ep);
-	if (wf_unlikely((ep->epoch % EPOLL_TURN == 0 || ep->sleepers || !ep->manual) &&
+	if (wf_unlikely((ep->epoch % EPOLL_TURN == 0 || ep->watches.sleepers ||
+				!ep->manual) &&
 			!wf_list_empty(&ep->owing)))
 		tcp_keepalive_check(ep, wf_now_ns());
 	if (is_turn(ep)) {
-		found |= poll_set(ep);
+		found |= wf_watches_poll(&ep->watches) > 0;
 		if (ep->peers)
 			tcp_peers_tick(ep);
 		else
@@ -225,7 +182,7 @@ void tcp_progress(struct wf_ep *wf)
 	if (wf_unlikely(!wf_list_empty(&ep->dead)))
 		tcp_conn_free_dead(ep);
 	ep->running = false;
-	if (wf_unlikely(ep->timer_over))
-		tcp_timer_again(ep);
+	if (wf_unlikely(ep->watches.timer_expired))
+		tcp_rearm_timer(ep);
 	wf_progress_found(&wf->progress, found);
 }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
+#include "objects/conn/watch.h"
 #include "objects/endpoint/endpoint.h"
 #include "objects/provider.h"
 #include "providers/tcp/log.h"
@@ -13,7 +14,6 @@
 #include "providers/tcp/wire.h"
 #include "sys/iov.h"
 #include "sys/sockaddr.h"
-#include "sys/timer.h"
 
 /*
  * Endpoints over TCP streams: FI_EP_MSG has one connection, FI_EP_RDM one for each
@@ -46,13 +46,6 @@ struct tcp_peers;
 struct tcp_msg_cm;
 struct tcp_ep;
 
-/* Something with a socket that an endpoint's epoll watches. */
-struct tcp_watch {
-	void (*ready)(struct tcp_watch *watch, uint32_t events);
-	int fd;
-	uint32_t events; /* watched for at present; 0: not in the epoll set */
-};
-
 /* Who posts operations: an endpoint, or a transmit context. */
 struct tcp_source {
 	struct wf_ep *ep;     /* NULL: it was closed, nobody is to be told any more */
@@ -67,19 +60,17 @@ struct tcp_ep {
 	bool manual;            /* sends may wait for the next progress call */
 	bool want_source, want_source_err;
 	bool want_index;      /* of sources, for directed receives */
-	bool sleepers;        /* somebody may sleep on epfd: all sockets are in it */
 	bool running;         /* progress is at work and will see to what comes up */
 	uint32_t armed_epoch; /* when somebody was about to sleep, last */
 	uint32_t epoch;       /* progress calls */
 	uint32_t hot_count;
 	size_t answer_bytes; /* of all connections */
 	size_t unexp_bytes;  /* of all messages that wait, also of lost connections */
-	int epfd;
-	unsigned int watched; /* sockets in it */
-	uint64_t set_tick;    /* when it was looked at because of the time */
-	struct tcp_watch timer_watch;
-	bool timer_over;       /* it was drained by the present progress call */
-	uint64_t look_ns;      /* when to look for dead hosts again */
+	struct wf_watches watches; /* with sleepers: all sockets are in the epoll set */
+	/* wf_coarse_ns when the epoll set was polled because time had passed, not
+	 * because of the number of progress calls. */
+	uint64_t set_tick;
+	uint64_t keepalive_ns; /* time of the next check for hosts that vanished */
 	struct wf_list conns;  /* all, by link */
 	struct wf_list hot;    /* read directly, by hot_link */
 	struct wf_list dirty;  /* have something to send, by dirty_link */
@@ -99,7 +90,6 @@ struct tcp_ep {
 	unsigned int rx_contexts;    /* that records may name */
 	struct tcp_source *contexts; /* scalable: the transmit contexts, by index */
 	struct tcp_source closed;    /* what closed ones left behind */
-	struct wf_timer timer;
 };
 
 static inline struct tcp_ep *tcp_ep_of(struct wf_ep *ep)
@@ -126,18 +116,17 @@ size_t tcp_source_left(const struct tcp_source *from);
 
 /* progress.c; ep.lock held. */
 void tcp_progress(struct wf_ep *ep);
-void tcp_watch_set(struct tcp_ep *ep, struct tcp_watch *watch, uint32_t events);
+/* wf_watch_set; failure is logged. */
+void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events);
 
 /* wait.c */
 int tcp_wait_fd(struct wf_ep *ep);
 bool tcp_arm(struct wf_ep *ep);
-/* Those who sleep already have not heard of this deadline. */
-void tcp_expect(struct tcp_ep *ep, uint64_t deadline_ns);
-/* There is something to do that no socket tells of, and whoever posted it may not call
- * again: wake those who sleep already. */
-void tcp_look_soon(struct tcp_ep *ep);
-/* Somebody took the end of their sleep from them: set it again. */
-void tcp_timer_again(struct tcp_ep *ep);
+/* There is something to do that no socket tells of, and the thread that posted it may
+ * not call again: wake threads that sleep already. */
+void tcp_wake_sleepers(struct tcp_ep *ep);
+/* Another thread drained the timer: set it again for the sleepers. */
+void tcp_rearm_timer(struct tcp_ep *ep);
 
 /* closing.c */
 bool tcp_flushed(struct wf_ep *ep);

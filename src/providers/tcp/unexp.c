@@ -165,9 +165,9 @@ static void release(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 	tcp_conn_heat(conn);
 	/* Who sleeps has not been told of this socket while it was held; nor does it
 	 * tell of what was read from it already. */
-	if (conn->ep->sleepers)
+	if (conn->ep->watches.sleepers)
 		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
-	tcp_look_soon(conn->ep);
+	tcp_wake_sleepers(conn->ep);
 }
 
 /* A message that waited has buffers now. The owner's lock is held. */

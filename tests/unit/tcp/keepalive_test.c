@@ -31,12 +31,6 @@ void tcp_conn_fail(struct tcp_conn *conn, int err)
 	failed = err;
 }
 
-void tcp_expect(struct tcp_ep *ep, uint64_t deadline_ns)
-{
-	(void)ep;
-	(void)deadline_ns;
-}
-
 struct tcp_tx *tcp_tx_answer(struct tcp_conn *conn, uint8_t kind, size_t copy_len)
 {
 	(void)conn;
