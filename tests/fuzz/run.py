@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run the libFuzzer targets of a build, one after the other.
+"""Run the libFuzzer targets of a build, as many at once as there are processors.
 
 Seeds come from tests/fuzz/corpus/<target>/; what is found stays in the build folder.
 Exit status 1 when a target crashed, leaked or hung.
 """
 import argparse
+import concurrent.futures
 import glob
 import os
 import subprocess
@@ -26,12 +27,14 @@ args = ap.parse_args()
 live = {"tcp_live": ["-max_len=800"], "shm_lane": [], "lnx_live": ["-max_len=800"]}
 
 folder = os.path.join(args.build, "tests", "fuzz")
-suite = ET.Element("testsuite", name="fuzz")
-failed = 0
-for exe in sorted(glob.glob(os.path.join(folder, "*_fuzz"))):
-    name = os.path.basename(exe)[: -len("_fuzz")]
-    if args.target and args.target != name:
-        continue
+
+
+def name_of(exe):
+    return os.path.basename(exe)[: -len("_fuzz")]
+
+
+def run(exe):
+    name = name_of(exe)
     corpus = os.path.join(folder, "corpus-" + name)
     os.makedirs(corpus, exist_ok=True)
     seconds = args.live_seconds or args.seconds if name in live else args.seconds
@@ -41,17 +44,28 @@ for exe in sorted(glob.glob(os.path.join(folder, "*_fuzz"))):
     seeds = os.path.join(here, "corpus", name)
     if os.path.isdir(seeds):
         command.append(seeds)
-    run = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                         text=True, errors="replace")
-    runs = [l.split()[-1] for l in run.stdout.splitlines() if "number_of_executed_units" in l]
-    case = ET.SubElement(suite, "testcase", classname="fuzz", name=name)
-    if run.returncode:
-        failed += 1
-        ET.SubElement(case, "failure").text = run.stdout[-4000:]
-        print("%s: FAILED\n%s" % (name, run.stdout[-4000:]))
-    else:
-        print("%s: %s inputs, nothing found" % (name, runs[0] if runs else "?"))
-    sys.stdout.flush()
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True, errors="replace")
+
+
+targets = [exe for exe in sorted(glob.glob(os.path.join(folder, "*_fuzz")))
+           if args.target in (None, name_of(exe))]
+targets.sort(key=lambda exe: name_of(exe) not in live)  # the longest first
+suite = ET.Element("testsuite", name="fuzz")
+failed = 0
+with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+    for exe, done in zip(targets, pool.map(run, targets)):
+        name = name_of(exe)
+        runs = [l.split()[-1] for l in done.stdout.splitlines()
+                if "number_of_executed_units" in l]
+        case = ET.SubElement(suite, "testcase", classname="fuzz", name=name)
+        if done.returncode:
+            failed += 1
+            ET.SubElement(case, "failure").text = done.stdout[-4000:]
+            print("%s: FAILED\n%s" % (name, done.stdout[-4000:]))
+        else:
+            print("%s: %s inputs, nothing found" % (name, runs[0] if runs else "?"))
+        sys.stdout.flush()
 if not len(suite):
     print("no fuzz target in " + folder)
     failed = 1
