@@ -126,6 +126,7 @@ static void cancel_each_kind(void)
 static void what_waits_for_an_absent_peer_is_cancelled(void)
 {
 	cf_need_connectionless();
+	cf_own_ports();
 	set_patience("600000");
 	cancel_each_kind();
 	automatic = true;
@@ -139,6 +140,7 @@ static void what_is_recorded_is_cancelled(void)
 	if (strcmp(cf_target.provider, "lnx") != 0)
 		SKIP("only lnx keeps records");
 	CHECK(!setenv("FI_LNX_DUMP_STATS", "1", 1));
+	cf_own_ports();
 	set_patience("600000");
 	cancel_each_kind();
 }
@@ -151,6 +153,7 @@ static void an_absent_peer_is_an_error_soon(void)
 	fi_addr_t to;
 
 	cf_need_connectionless();
+	cf_own_ports();
 	set_patience("100");
 	open_pair(&env);
 	to = absent_peer(&env);
@@ -286,6 +289,7 @@ static void a_context_cancels_its_own(void)
 	struct cf_env env;
 	char buf[8] = "absent";
 
+	cf_own_ports();
 	set_patience("600000");
 	sc_open_domain(&env, FI_MSG);
 	sc_open_end(&env, &end, FI_WAIT_NONE);

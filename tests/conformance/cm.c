@@ -56,6 +56,7 @@ static uint16_t free_number(void)
 
 	if (cf_target.addr_format == FI_ADDR_STR)
 		return 7471;
+	cf_own_ports();
 	cf_open_pair(&env, NULL);
 	CHECK_OK(fi_getname(&env.side[0].ep->fid, name, &len));
 	cf_close(&env);

@@ -174,6 +174,11 @@ int cf_getinfo_flags(uint32_t version, uint64_t flags, const struct fi_info *hin
  * of this process as a name. */
 const char *cf_loopback(void);
 
+/* For cases that need an address with no endpoint: first of all, so that no other
+ * process on this host gets the port of an endpoint that the case has closed. Where
+ * network namespaces are not permitted, another process may, which is rare. */
+void cf_own_ports(void);
+
 void cf_open_fabric(struct cf_env *env, const struct cf_options *options);
 void cf_open_domain(struct cf_env *env, const struct cf_options *options);
 /* Both sides with CQs, and with AVs and names exchanged or, with connected endpoints,

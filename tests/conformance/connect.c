@@ -142,6 +142,7 @@ static void nobody_listening_is_an_error(void)
 	int ret;
 
 	need_connected();
+	cf_own_ports();
 	cf_open_domain(&env, NULL);
 	CHECK_OK(fi_eq_open(env.fabric, &eq_attr, &env.eq, NULL));
 	(void)cf_listen(&env, name, sizeof(name));

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,6 +18,18 @@ uint64_t cf_now_ms(void)
 
 	(void)clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+void cf_own_ports(void)
+{
+	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
+	int fd;
+
+	if (unshare(CLONE_NEWNET))
+		return;
+	fd = socket(AF_INET, SOCK_DGRAM, 0);
+	CHECK(fd >= 0 && !ioctl(fd, SIOCSIFFLAGS, &lo));
+	close(fd);
 }
 
 const char *cf_loopback(void)
