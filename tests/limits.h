@@ -10,6 +10,7 @@
  * same for scripts.
  */
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -58,6 +59,14 @@ static inline int limit_ms(int ms)
 static inline unsigned int limit_s(unsigned int seconds)
 {
 	return seconds * limit_factor();
+}
+
+/* Whether tests that take long because of their numbers (messages, bytes, random
+ * operations) use small ones: under sanitizers, and with WEFT_SHORT in the environment,
+ * which ./dev sets where another build or another target runs the large ones. */
+static inline bool limit_amount(void)
+{
+	return SANITIZED || getenv("WEFT_SHORT");
 }
 
 #endif

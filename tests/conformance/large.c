@@ -2,17 +2,16 @@
 /*
  * Transfers beyond 4 GiB. The memory is one small file mapped over and over, so that
  * they need address space and time, but not memory; the last piece is a file of its
- * own, so that the end can be told from the rest. Sanitizers get a few MiB.
+ * own, so that the end can be told from the rest. A few MiB with limit_amount.
  */
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../sanitizer.h"
 #include "suites.h"
 
-enum { PIECES = SANITIZED ? 3 : 257, PIECE = 16 << 20, TAIL = 12345 };
+enum { PIECE = 16 << 20, TAIL = 12345 };
 
-static const size_t length = (size_t)(PIECES - 1) * PIECE + TAIL;
+static size_t pieces, length;
 
 static uint8_t *map_pieces(void)
 {
@@ -21,13 +20,13 @@ static uint8_t *map_pieces(void)
 
 	CHECK(body >= 0 && tail >= 0);
 	CHECK(!ftruncate(body, PIECE) && !ftruncate(tail, PIECE));
-	all = mmap(NULL, (size_t)PIECES * PIECE, PROT_NONE,
+	all = mmap(NULL, pieces * PIECE, PROT_NONE,
 		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (all == MAP_FAILED)
 		SKIP("no address space");
-	for (size_t i = 0; i < PIECES; i++)
+	for (size_t i = 0; i < pieces; i++)
 		CHECK(mmap(all + i * PIECE, PIECE, PROT_READ | PROT_WRITE,
-			      MAP_SHARED | MAP_FIXED, i + 1 < PIECES ? body : tail,
+			      MAP_SHARED | MAP_FIXED, i + 1 < pieces ? body : tail,
 			      0) != MAP_FAILED);
 	close(body);
 	close(tail);
@@ -36,7 +35,7 @@ static uint8_t *map_pieces(void)
 
 static uint8_t *tail_of(uint8_t *all)
 {
-	return all + (size_t)(PIECES - 1) * PIECE;
+	return all + (pieces - 1) * PIECE;
 }
 
 struct transfer {
@@ -50,6 +49,8 @@ static void open_transfer(struct transfer *t, uint64_t caps)
 	if (cf_target.addr_format == FI_SOCKADDR_IN6)
 		SKIP("done once, over IPv4");
 	memset(t, 0, sizeof(*t));
+	pieces = limit_amount() ? 3 : 257;
+	length = (pieces - 1) * PIECE + TAIL;
 	cf_open_pair(&t->env, &(struct cf_options){ .caps = caps, .split_cqs = true });
 	if (t->env.info->ep_attr->max_msg_size < length)
 		SKIP("max_msg_size is %zu", t->env.info->ep_attr->max_msg_size);
@@ -66,8 +67,8 @@ static void close_transfer(struct transfer *t)
 	/* Not a byte beyond. */
 	CHECK_EQ(tail_of(t->in)[TAIL], 0);
 	cf_close(&t->env);
-	(void)munmap(t->out, (size_t)PIECES * PIECE);
-	(void)munmap(t->in, (size_t)PIECES * PIECE);
+	(void)munmap(t->out, pieces * PIECE);
+	(void)munmap(t->in, pieces * PIECE);
 }
 
 /* As cf_cq_wait, with the time that so much takes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Messages that arrive long before their receives: a million small ones and a thousand
- * large ones; a sanitizer gets a two-hundredth and a thirtieth. WEFT_UNEXPECTED_SMALL
+ * large ones; a two-hundredth and a thirtieth with limit_amount. WEFT_UNEXPECTED_SMALL
  * and WEFT_UNEXPECTED_LARGE set other numbers.
  *
  * A small one may take its 512 bytes and a tenth more, all in all: 40 describe it, the
@@ -32,13 +32,13 @@ static size_t resident(void)
 	return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-static uint64_t number(const char *name, uint64_t plain, uint64_t instrumented)
+static uint64_t number(const char *name, uint64_t all, uint64_t few)
 {
 	const char *text = getenv(name);
 
 	if (text)
 		return strtoull(text, NULL, 0);
-	return SANITIZED ? instrumented : plain;
+	return limit_amount() ? few : all;
 }
 
 /* What has been taken since @before is at most @most bytes, and a few that are always

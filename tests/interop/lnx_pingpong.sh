@@ -14,7 +14,7 @@ try() { # links options...
 	client_env=("${server_env[@]}")
 	for program in "$our_pingpong" "$debian_pingpong"; do
 		[ -x "$program" ] || continue
-		pair 127.0.0.1 ours "$program" ours "$program" -p lnx -e rdm -c -I 50 "${@:3}"
+		pair 127.0.0.1 ours "$program" ours "$program" -p lnx -e rdm -c -I 10 "${@:3}"
 		check_pair "$program ${1:-default}" "$2"
 	done
 }

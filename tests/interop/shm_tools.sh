@@ -51,7 +51,7 @@ echo "fi_info: done"
 rows=$(size_rows ours "$our_info" shm FI_EP_RDM) || fail "fi_info shows no shm endpoint"
 for program in "$our_pingpong" "$debian_pingpong"; do
 	[ -x "$program" ] || continue
-	pair 127.0.0.1 ours "$program" ours "$program" -p shm -e rdm -S all -c -I 50
+	pair 127.0.0.1 ours "$program" ours "$program" -p shm -e rdm -S all -c -I 10
 	check_pair "$program" "$rows"
 done
 finish

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Ten million random operations against the reference model of model.h, a million with
- * a sanitizer. WEFT_MATCH_OPS and WEFT_MATCH_SEED choose how many and which; a failure
+ * limit_amount. WEFT_MATCH_OPS and WEFT_MATCH_SEED choose how many and which; a failure
  * prints what to set.
  */
 #include <inttypes.h>
@@ -10,10 +10,10 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../../sanitizer.h"
+#include "../../limits.h"
 #include "model.h"
 
-#define DEFAULT_OPS (SANITIZED ? 1000000u : 10000000u)
+#define DEFAULT_OPS (limit_amount() ? 1000000u : 10000000u)
 
 struct generator {
 	struct source src;
