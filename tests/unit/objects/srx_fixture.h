@@ -20,6 +20,8 @@ enum { FK_ROOM = 64 };
 struct fk {
 	struct wf_ep ep;
 	unsigned int discards, arrivals, tries;
+	enum { FK_IN_TURN, FK_FAST, FK_LONG } path; /* of messages that arrive */
+	unsigned int delivered;                     /* through the fast path */
 	int start_result, enable_result;
 	bool save;      /* unexpected messages, all of them */
 	bool hold;      /* matched messages are not completed before fk_finish */
@@ -204,18 +206,38 @@ static const struct wf_xfer_ops fk_xfer_ops = {
 	.srx_addr = fk_srx_addr,
 };
 
-static bool fk_deliver(struct fk *fk, const struct fk_msg *msg,
-	const struct fi_peer_match_attr *attr, bool tagged)
+/* What arrives: @len bytes that count up from @first. */
+struct fk_arrival {
+	fi_addr_t from;
+	bool unknown; /* the transport learns from later */
+	bool tagged, has_data;
+	uint64_t tag, data;
+	unsigned char first;
+	size_t len;
+};
+
+/* Through the fast path, if it takes the message. */
+static bool fk_deliver(
+	struct fk *fk, const struct fk_arrival *a, const struct fk_msg *msg)
 {
 	const struct wf_srx_arrival arrival = {
 		.buf = msg->data,
 		.len = msg->len,
-		.tag = attr->tag,
-		.addr = attr->addr,
+		.tag = a->tagged ? a->tag : 0,
+		.flags = a->has_data ? FI_REMOTE_CQ_DATA : 0,
+		.data = a->data,
+		.addr = a->unknown ? FI_ADDR_UNSPEC : a->from,
 		.src = msg->from,
 	};
 
-	return wf_srx_deliver(&fk->ep, tagged ? FI_TAGGED : FI_MSG, &arrival);
+	/* In turn, so that every test sees both: nothing may differ. */
+	if (fk->hold || fk->path == FK_LONG ||
+		(fk->path == FK_IN_TURN && fk->tries++ % 2))
+		return false;
+	if (!wf_srx_deliver(&fk->ep, a->tagged ? FI_TAGGED : FI_MSG, &arrival))
+		return false;
+	fk->delivered++;
+	return true;
 }
 
 static void fk_queue(struct fi_peer_rx_entry *entry, bool tagged, struct fk_msg *msg)
@@ -237,36 +259,37 @@ static void fk_stow(struct fi_peer_rx_entry *entry, bool tagged, struct fk_msg *
 	memcpy(wf_srx_payload(unexp), &msg, sizeof(msg));
 }
 
-/* A message of @len bytes, counting up from @first. @from is not known to the transport
- * yet with @unknown. */
-static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
-	uint64_t tag, bool tagged, unsigned char first, size_t len)
+static inline void fk_arrive(struct fk *fk, const struct fk_arrival *a)
 {
 	struct fi_peer_match_attr attr = {
-		.addr = unknown ? FI_ADDR_UNSPEC : from,
-		.msg_size = len,
-		.tag = tagged ? tag : 0,
+		.addr = a->unknown ? FI_ADDR_UNSPEC : a->from,
+		.msg_size = a->len,
+		.tag = a->tagged ? a->tag : 0,
 	};
 	struct fk_msg *msg = calloc(1, sizeof(*msg));
 	struct fi_peer_rx_entry *entry = NULL;
+	bool tagged = a->tagged;
 	int ret;
 
 	assert_non_null(msg);
-	assert_true(len <= FK_ROOM);
-	*msg = (struct fk_msg){ { 0 }, fk, from, unknown, len, { 0 } };
-	for (size_t i = 0; i < len; i++)
-		msg->data[i] = (unsigned char)(first + i);
+	assert_true(a->len <= FK_ROOM);
+	*msg = (struct fk_msg){ { 0 }, fk, a->from, a->unknown, a->len, { 0 } };
+	for (size_t i = 0; i < a->len; i++)
+		msg->data[i] = (unsigned char)(a->first + i);
 
 	wf_ep_srx_lock(&fk->ep);
 	wf_lock(&fk->ep.lock);
-	/* Every other one the short way, where that is one: nothing may differ. */
-	if (!fk->hold && fk->tries++ % 2 == 0 && fk_deliver(fk, msg, &attr, tagged)) {
+	if (fk_deliver(fk, a, msg)) {
 		free(msg);
 		goto out;
 	}
 	ret = tagged ? wf_srx_get_tag(fk->ep.srx, &attr, &entry)
 		     : wf_srx_get_msg(fk->ep.srx, &attr, &entry);
 	assert_non_null(entry);
+	if (a->has_data) {
+		entry->flags |= FI_REMOTE_CQ_DATA;
+		entry->cq_data = a->data;
+	}
 	if (!ret) {
 		fk_receive(fk, entry, msg);
 		free(msg);
@@ -281,6 +304,19 @@ static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
 out:
 	wf_unlock(&fk->ep.lock);
 	wf_ep_srx_unlock(&fk->ep);
+}
+
+static inline void fk_arrive_from(struct fk *fk, fi_addr_t from, bool unknown,
+	uint64_t tag, bool tagged, unsigned char first, size_t len)
+{
+	fk_arrive(fk, &(struct fk_arrival){
+			      .from = from,
+			      .unknown = unknown,
+			      .tagged = tagged,
+			      .tag = tag,
+			      .first = first,
+			      .len = len,
+		      });
 }
 
 static inline void fk_tagged(
