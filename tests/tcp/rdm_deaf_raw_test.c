@@ -71,12 +71,12 @@ static void close_endpoint(struct deaf *deaf)
 	assert_int_equal(fi_close(&deaf->rx_cq->fid), 0);
 }
 
-static void expect_timeout(struct deaf *deaf)
+static void expect_error(struct deaf *deaf, int wanted)
 {
 	struct fi_cq_err_entry err = { 0 };
 
 	assert_int_equal(fi_cq_readerr(deaf->cq, &err, 0), 1);
-	assert_int_equal(err.err, FI_ETIMEDOUT);
+	assert_int_equal(err.err, wanted);
 }
 
 static void *sleep_until_told(void *arg)
@@ -100,7 +100,7 @@ static void a_sleeper_is_told(void **state)
 	assert_int_equal(fi_tsend(deaf.ep, "abcd", 4, NULL, deaf.addr, 1, NULL), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(deaf.woken_by, -FI_EAVAIL);
-	expect_timeout(&deaf);
+	expect_error(&deaf, FI_ETIMEDOUT);
 	close_endpoint(&deaf);
 	close_listener(&deaf);
 }
@@ -170,10 +170,31 @@ static void a_sleeper_is_told_though_another_one_read(void **state)
 		sleep_on(deaf.cq);
 	}
 	assert_int_equal(ret, -FI_EAVAIL);
-	expect_timeout(&deaf);
+	expect_error(&deaf, FI_ETIMEDOUT);
 	close(fd);
 	close_endpoint(&deaf);
 	close_listener(&deaf);
+}
+
+/* Between two attempts at a peer there is nothing but time to wait for. */
+static void a_sleeper_is_told_of_refusals(void **state)
+{
+	struct deaf deaf = { .rdm = *state };
+	socklen_t len = sizeof(deaf.name);
+	struct fi_cq_tagged_entry entry;
+
+	deaf.name = deaf.rdm->t.name;
+	deaf.name.sin_port = 0;
+	deaf.listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(deaf.listener, (void *)&deaf.name, sizeof(deaf.name)), 0);
+	assert_int_equal(getsockname(deaf.listener, (void *)&deaf.name, &len), 0);
+	open_endpoint(&deaf);
+	assert_int_equal(fi_tsend(deaf.ep, "abcd", 4, NULL, deaf.addr, 1, NULL), 0);
+	assert_int_equal(
+		fi_cq_sread(deaf.cq, &entry, 1, NULL, PATIENCE_S * 1000), -FI_EAVAIL);
+	expect_error(&deaf, FI_ECONNREFUSED);
+	close_endpoint(&deaf);
+	close(deaf.listener);
 }
 
 int main(void)
@@ -181,8 +202,10 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		EACH(a_sleeper_is_told),
 		EACH(a_sleeper_is_told_though_another_one_read),
+		EACH(a_sleeper_is_told_of_refusals),
 	};
 
 	(void)setenv("FI_TCP_CONNECT_TIMEOUT", "300", 1);
+	(void)setenv("FI_TCP_REFUSED_TIMEOUT", "50", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
