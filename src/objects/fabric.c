@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <rdma/providers/fi_log.h>
 
 #include "objects/absent/absent.h"
-#include "objects/domain/domain.h"
-#include "objects/eq/eq.h"
-#include "objects/poll/poll.h"
+#include "objects/fabric.h"
 
-/* Guards @open_fabrics, which is in the order of opening. */
+/* Guards both lists, which are in the order of opening. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wf_list open_fabrics = { &open_fabrics, &open_fabrics };
+static struct wf_list open_domains = { &open_domains, &open_domains };
 
 static int fabric_close(struct fid *fid)
 {
@@ -32,37 +33,11 @@ static int fabric_close(struct fid *fid)
 	return 0;
 }
 
-static int fabric_passive_ep(struct fid_fabric *fid, struct fi_info *info,
-	struct fid_pep **pep, void *context)
-{
-	const struct wf_prov *prov = wf_fabric_of(fid)->prov;
-
-	if (!info || !pep)
-		return -FI_EINVAL;
-	if (!prov->passive_ep) {
-		FI_INFO(prov->fi, FI_LOG_FABRIC,
-			"passive endpoint refused: %s has no connections\n",
-			prov->fi->name);
-		return -FI_ENOSYS;
-	}
-	return prov->passive_ep(fid, info, pep, context);
-}
-
 static struct fi_ops fabric_fid_ops =
 	WF_FID_OPS(fabric_close, wf_absent_bind, wf_absent_control);
 
-static struct fi_ops_fabric fabric_ops = {
-	.size = sizeof(struct fi_ops_fabric),
-	.domain = wf_domain_open,
-	.passive_ep = fabric_passive_ep,
-	.eq_open = wf_eq_open,
-	.wait_open = wf_wait_set_open,
-	.trywait = wf_trywait,
-	.domain2 = wf_domain_open2,
-};
-
-int wf_fabric_open(const struct wf_prov *prov, struct fi_fabric_attr *attr,
-	struct fid_fabric **ret_fabric, void *context)
+int wf_fabric_new(const struct wf_prov *prov, struct fi_fabric_attr *attr,
+	struct fi_ops_fabric *ops, struct fid_fabric **ret_fabric, void *context)
 {
 	struct wf_fabric *fabric;
 
@@ -83,7 +58,7 @@ int wf_fabric_open(const struct wf_prov *prov, struct fi_fabric_attr *attr,
 	fabric->fid.fid.fclass = FI_CLASS_FABRIC;
 	fabric->fid.fid.context = context;
 	fabric->fid.fid.ops = &fabric_fid_ops;
-	fabric->fid.ops = &fabric_ops;
+	fabric->fid.ops = ops;
 	fabric->fid.api_version = attr->api_version;
 	atomic_init(&fabric->refs, 0);
 
@@ -107,6 +82,82 @@ struct fid_fabric *wf_fabric_find(const struct wf_prov *prov, const char *name)
 			found = &fabric->fid;
 			break;
 		}
+	}
+	(void)pthread_mutex_unlock(&open_lock);
+	return found;
+}
+
+bool wf_fabric_is_open(
+	const struct wf_prov *prov, const struct fid_fabric *fid, const char *name)
+{
+	bool found = false;
+
+	(void)pthread_mutex_lock(&open_lock);
+	wf_list_foreach(link, &open_fabrics)
+	{
+		struct wf_fabric *fabric = wf_list_entry(link, struct wf_fabric, link);
+
+		found = found || (&fabric->fid == fid && fabric->prov == prov &&
+					 !strcasecmp(fabric->name, name));
+	}
+	(void)pthread_mutex_unlock(&open_lock);
+	return found;
+}
+
+void wf_open_domain_add(struct wf_open_domain *open)
+{
+	(void)pthread_mutex_lock(&open_lock);
+	wf_list_push(&open_domains, &open->link);
+	(void)pthread_mutex_unlock(&open_lock);
+}
+
+void wf_open_domain_remove(struct wf_open_domain *open)
+{
+	(void)pthread_mutex_lock(&open_lock);
+	wf_list_remove(&open->link);
+	(void)pthread_mutex_unlock(&open_lock);
+}
+
+static bool is_named(const struct wf_open_domain *open, const struct wf_prov *prov,
+	const char *fabric_name, const char *name)
+{
+	return open->fabric->prov == prov && !strcasecmp(open->name, name) &&
+	       !strcasecmp(open->fabric->name, fabric_name);
+}
+
+struct fid_domain *wf_domain_find(
+	const struct wf_prov *prov, const char *fabric_name, const char *name)
+{
+	struct fid_domain *found = NULL;
+
+	(void)pthread_mutex_lock(&open_lock);
+	wf_list_foreach(link, &open_domains)
+	{
+		struct wf_open_domain *open =
+			wf_list_entry(link, struct wf_open_domain, link);
+
+		if (is_named(open, prov, fabric_name, name)) {
+			found = open->fid;
+			break;
+		}
+	}
+	(void)pthread_mutex_unlock(&open_lock);
+	return found;
+}
+
+bool wf_domain_is_open(const struct wf_prov *prov, const struct fid_domain *fid,
+	const char *fabric_name, const char *name)
+{
+	bool found = false;
+
+	(void)pthread_mutex_lock(&open_lock);
+	wf_list_foreach(link, &open_domains)
+	{
+		struct wf_open_domain *open =
+			wf_list_entry(link, struct wf_open_domain, link);
+
+		found = found ||
+			(open->fid == fid && is_named(open, prov, fabric_name, name));
 	}
 	(void)pthread_mutex_unlock(&open_lock);
 	return found;

@@ -3,6 +3,7 @@
 #define WF_OBJECTS_FABRIC_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <rdma/fabric.h>
 
 #include "objects/provider.h"
@@ -25,14 +26,37 @@ static inline struct wf_fabric *wf_fabric_of(struct fid_fabric *fid)
 	return wf_container_of(fid, struct wf_fabric, fid);
 }
 
-/* The fi_provider.fabric callback of a provider, given its description. */
-int wf_fabric_open(const struct wf_prov *prov, struct fi_fabric_attr *attr,
-	struct fid_fabric **ret_fabric, void *context);
+/* Open a fabric of @prov with the calls of @ops; wf_fabric_open (objects/open/open.h)
+ * is what fi_fabric(3) does. -FI_EINVAL without a name, -FI_ENOMEM. No lock held. */
+int wf_fabric_new(const struct wf_prov *prov, struct fi_fabric_attr *attr,
+	struct fi_ops_fabric *ops, struct fid_fabric **ret_fabric, void *context);
 
-/* The first open fabric of @prov with that name (and, for the second, the first
- * domain opened on such a fabric with that name), or NULL. */
+/* The first open fabric of @prov with that name, or NULL. */
 struct fid_fabric *wf_fabric_find(const struct wf_prov *prov, const char *name);
+/* Is @fid, which may be any address, an open fabric of @prov with that name? */
+bool wf_fabric_is_open(
+	const struct wf_prov *prov, const struct fid_fabric *fid, const char *name);
+
+/*
+ * An open domain, as fi_getinfo finds it by its name; part of struct wf_domain. The
+ * members are constant while it is in the process-wide list.
+ */
+struct wf_open_domain {
+	struct wf_list link;
+	struct fid_domain *fid;
+	const struct wf_fabric *fabric;
+	const char *name;
+};
+
+void wf_open_domain_add(struct wf_open_domain *open);
+void wf_open_domain_remove(struct wf_open_domain *open);
+
+/* The first domain with that name that was opened on a fabric of @prov with that name,
+ * or NULL. */
 struct fid_domain *wf_domain_find(
 	const struct wf_prov *prov, const char *fabric_name, const char *name);
+/* Is @fid, which may be any address, such a domain? */
+bool wf_domain_is_open(const struct wf_prov *prov, const struct fid_domain *fid,
+	const char *fabric_name, const char *name);
 
 #endif

@@ -80,7 +80,8 @@ struct wf_prov {
 	/* Register a region in its own way; @attr was checked. NULL: wf_mr_register. */
 	int (*mr_register)(struct wf_domain *domain, const struct fi_mr_attr *attr,
 		uint64_t flags, struct fid_mr **ret_mr);
-	/* wf_query_atomic (objects/atomic/ops.h), unless the provider knows better. */
+	/* wf_query_atomic (objects/domain/domain.h), unless the provider knows better.
+	 */
 	int (*query_atomic)(struct wf_domain *domain, enum fi_datatype datatype,
 		enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
 };

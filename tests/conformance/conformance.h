@@ -17,7 +17,7 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
-#include "../limits.h"
+#include "../time_limits.h"
 
 /*
  * One body per requirement over the public API, run for each provider and endpoint

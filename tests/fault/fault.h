@@ -21,7 +21,7 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
-#include "../limits.h"
+#include "../time_limits.h"
 
 /*
  * Reliable datagram endpoints in processes that die, stall, come late and are talked to

@@ -22,7 +22,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 
-#include "../limits.h"
+#include "../time_limits.h"
 
 #define TIME_LIMIT_MS limit_ms(20000) /* how long an event may take to come */
 

@@ -24,7 +24,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_tagged.h>
 
-#include "../limits.h"
+#include "../time_limits.h"
 
 /* Upper bound for anything that must happen; nothing is measured by it. */
 /* How long an event may take to come. */

@@ -23,7 +23,7 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
-#include "../limits.h"
+#include "../time_limits.h"
 
 enum {
 	RANKS_MAX = 16,

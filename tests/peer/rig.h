@@ -13,7 +13,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_tagged.h>
 
-#include "../limits.h"
+#include "../time_limits.h"
 #include "owner.h"
 #include "peer.h"
 

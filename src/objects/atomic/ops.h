@@ -7,8 +7,6 @@
 
 #include "objects/op/op.h"
 
-struct wf_domain;
-
 /*
  * The atomic operations in software.
  *
@@ -44,9 +42,5 @@ int wf_atomic_valid(enum wf_op_kind kind, enum fi_datatype datatype, enum fi_op 
  */
 void wf_atomic_apply(enum fi_datatype datatype, enum fi_op op, void *dst,
 	const void *src, const void *compare, void *result, size_t count);
-
-/* wf_prov.query_atomic, for providers that do what wf_prov.max_atomic_size says. */
-int wf_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
-	struct fi_atomic_attr *attr, uint64_t flags);
 
 #endif

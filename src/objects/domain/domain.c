@@ -3,14 +3,10 @@
 #include <string.h>
 #include <rdma/providers/fi_log.h>
 
-#include "objects/open/open.h"
+#include "objects/domain/domain.h"
 #include "objects/eq/eq.h"
 #include "objects/info/info.h"
 #include "objects/progress/thread.h"
-
-/* Guards @open_domains, which is in the order of opening. */
-static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct wf_list open_domains = { &open_domains, &open_domains };
 
 static enum fi_threading threading_of(const struct fi_info *info)
 {
@@ -102,10 +98,10 @@ static int check_open(const struct wf_fabric *fabric, const struct fi_info *info
 	return wf_info_check(fabric->prov, fabric->fid.api_version, info);
 }
 
-int wf_domain_open2(struct fid_fabric *fid, struct fi_info *info,
-	struct fid_domain **ret_domain, uint64_t flags, void *context)
+int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
+	const struct wf_domain_tables *tables, struct fid_domain **ret_domain,
+	uint64_t flags, void *context)
 {
-	struct wf_fabric *fabric = wf_fabric_of(fid);
 	struct fid_domain *peer = NULL;
 	struct wf_domain *domain;
 	int err;
@@ -121,15 +117,14 @@ int wf_domain_open2(struct fid_fabric *fid, struct fi_info *info,
 		return -FI_ENOMEM;
 	domain->fid.fid.fclass = FI_CLASS_DOMAIN;
 	domain->fid.fid.context = context;
-	domain->fid.fid.ops = &wf_domain_fid_ops;
-	domain->fid.ops = &wf_domain_ops;
-	domain->fid.mr = &wf_mr_ops;
+	domain->fid.fid.ops = tables->fid;
+	domain->fid.ops = tables->domain;
+	domain->fid.mr = tables->mr;
 	domain->fabric = fabric;
 	domain->prov = fabric->prov;
 	domain->peer = peer;
 	domain->api_version = fabric->fid.api_version;
 	atomic_init(&domain->refs, 0);
-	wf_list_init(&domain->link);
 	(void)pthread_mutex_init(&domain->control, NULL);
 	wf_counted_init(&domain->counted);
 	err = copy_attributes(domain, info);
@@ -156,9 +151,12 @@ int wf_domain_open2(struct fid_fabric *fid, struct fi_info *info,
 			goto err_thread;
 	}
 	atomic_fetch_add_explicit(&fabric->refs, 1, memory_order_relaxed);
-	(void)pthread_mutex_lock(&open_lock);
-	wf_list_push(&open_domains, &domain->link);
-	(void)pthread_mutex_unlock(&open_lock);
+	domain->open = (struct wf_open_domain){
+		.fid = &domain->fid,
+		.fabric = fabric,
+		.name = domain->name,
+	};
+	wf_open_domain_add(&domain->open);
 	*ret_domain = &domain->fid;
 	return 0;
 
@@ -175,12 +173,6 @@ err_free:
 	return err;
 }
 
-int wf_domain_open(struct fid_fabric *fabric, struct fi_info *info,
-	struct fid_domain **ret_domain, void *context)
-{
-	return wf_domain_open2(fabric, info, ret_domain, 0, context);
-}
-
 int wf_domain_close(struct fid *fid)
 {
 	struct wf_domain *domain = wf_container_of(fid, struct wf_domain, fid.fid);
@@ -194,9 +186,7 @@ int wf_domain_close(struct fid *fid)
 			domain->name, refs);
 		return -FI_EBUSY;
 	}
-	(void)pthread_mutex_lock(&open_lock);
-	wf_list_remove(&domain->link);
-	(void)pthread_mutex_unlock(&open_lock);
+	wf_open_domain_remove(&domain->open);
 	if (domain->prov->domain_done)
 		domain->prov->domain_done(domain);
 	wf_progress_thread_stop(domain->thread);
@@ -208,26 +198,6 @@ int wf_domain_close(struct fid *fid)
 	free_domain(domain);
 	atomic_fetch_sub_explicit(&fabric->refs, 1, memory_order_release);
 	return 0;
-}
-
-struct fid_domain *wf_domain_find(
-	const struct wf_prov *prov, const char *fabric_name, const char *name)
-{
-	struct fid_domain *found = NULL;
-
-	(void)pthread_mutex_lock(&open_lock);
-	wf_list_foreach(link, &open_domains)
-	{
-		struct wf_domain *domain = wf_list_entry(link, struct wf_domain, link);
-
-		if (domain->prov == prov && !strcmp(domain->name, name) &&
-			!strcmp(domain->fabric->name, fabric_name)) {
-			found = &domain->fid;
-			break;
-		}
-	}
-	(void)pthread_mutex_unlock(&open_lock);
-	return found;
 }
 
 int wf_domain_need_thread(struct wf_domain *domain)

@@ -3,6 +3,7 @@
 #define WF_OBJECTS_DOMAIN_H
 
 #include <stdatomic.h>
+#include <rdma/fi_atomic.h>
 #include <rdma/fi_domain.h>
 
 #include "objects/fabric.h"
@@ -47,9 +48,9 @@ struct wf_domain {
 	struct wf_progress_thread *thread; /* NULL until needed */
 	struct wf_triggers triggers;
 	struct fi_hmem_override_ops hmem_override; /* size 0: none was set */
-	pthread_mutex_t control; /* guards eq, thread and hmem_override */
-	struct wf_list link;     /* open domains, for wf_domain_find */
-	void *prov_data;         /* the provider's own, from domain_init on */
+	pthread_mutex_t control;    /* guards eq, thread and hmem_override */
+	struct wf_open_domain open; /* for wf_domain_find */
+	void *prov_data;            /* the provider's own, from domain_init on */
 };
 
 static inline struct wf_domain *wf_domain_of(struct fid_domain *fid)
@@ -57,11 +58,20 @@ static inline struct wf_domain *wf_domain_of(struct fid_domain *fid)
 	return wf_container_of(fid, struct wf_domain, fid);
 }
 
-/* fi_ops_fabric.domain and .domain2. */
-int wf_domain_open(struct fid_fabric *fabric, struct fi_info *info,
-	struct fid_domain **ret_domain, void *context);
-int wf_domain_open2(struct fid_fabric *fabric, struct fi_info *info,
-	struct fid_domain **ret_domain, uint64_t flags, void *context);
+/* The calls of an open domain. */
+struct wf_domain_tables {
+	struct fi_ops *fid;
+	struct fi_ops_domain *domain;
+	struct fi_ops_mr *mr;
+};
+
+/* Open a domain with the calls of @tables; wf_domain_open2 (objects/open/open.h) is
+ * what fi_domain2(3) does, with its errors. No lock held. */
+int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
+	const struct wf_domain_tables *tables, struct fid_domain **ret_domain,
+	uint64_t flags, void *context);
+/* fi_close(3). -FI_EBUSY: objects are open on it. */
+int wf_domain_close(struct fid *fid);
 
 /* Start the progress thread unless it runs; see the top of this file. */
 int wf_domain_need_thread(struct wf_domain *domain);
@@ -69,6 +79,10 @@ int wf_domain_need_thread(struct wf_domain *domain);
 /* Items that the progress thread runs, if there is or will be one. */
 int wf_domain_progress_add(struct wf_domain *domain, struct wf_progress *item);
 void wf_domain_progress_del(struct wf_domain *domain, struct wf_progress *item);
+
+/* wf_prov.query_atomic, for providers that do what wf_prov.max_atomic_size says. */
+int wf_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
+	struct fi_atomic_attr *attr, uint64_t flags);
 
 static inline void wf_domain_ref(struct wf_domain *domain)
 {

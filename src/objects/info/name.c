@@ -4,7 +4,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "objects/domain/domain.h"
 #include "objects/fabric.h"
 
 /* Names of fabric and domain, the open objects that have them, address formats. */
@@ -34,36 +33,8 @@ static bool same_name(const char *asked, const char *name)
 	return !asked || (name && !strcasecmp(asked, name));
 }
 
-/*
- * Hints may hold an object of any provider. It is one of this provider's when it is
- * what an open instance of the name is: that instance, or another with the very same
- * operations table, which then is laid out the same.
- */
-static bool is_fabric_of(
-	const struct wf_prov *prov, struct fid_fabric *asked, const char *name)
-{
-	struct fid_fabric *first = wf_fabric_find(prov, name);
-
-	if (!first || first == asked)
-		return first != NULL;
-	return asked->fid.fclass == FI_CLASS_FABRIC &&
-	       asked->fid.ops == first->fid.ops && wf_fabric_of(asked)->prov == prov &&
-	       !strcasecmp(wf_fabric_of(asked)->name, name);
-}
-
-static bool is_domain_of(const struct wf_prov *prov, struct fid_domain *asked,
-	const char *fabric, const char *name)
-{
-	struct fid_domain *first = wf_domain_find(prov, fabric, name);
-
-	if (!first || first == asked)
-		return first != NULL;
-	return asked->fid.fclass == FI_CLASS_DOMAIN &&
-	       asked->fid.ops == first->fid.ops && wf_domain_of(asked)->prov == prov &&
-	       !strcasecmp(wf_domain_of(asked)->name, name) &&
-	       !strcasecmp(wf_domain_of(asked)->fabric->name, fabric);
-}
-
+/* Hints may hold an object of any provider, or one that is closed: open instances are
+ * compared by address. */
 bool wf_info_names_met(const struct wf_info_ctx *ctx, const char *fabric,
 	const char *domain, struct wf_info_reason *why)
 {
@@ -77,11 +48,12 @@ bool wf_info_names_met(const struct wf_info_ctx *ctx, const char *fabric,
 	if (!same_name(dattr->name, domain))
 		return wf_info_deny_text(why, dattr->name, "%s", domain);
 	why->field = "fabric_attr.fabric";
-	if (fattr->fabric && !is_fabric_of(ctx->prov, fattr->fabric, fabric))
+	if (fattr->fabric && !wf_fabric_is_open(ctx->prov, fattr->fabric, fabric))
 		return wf_info_deny_text(
 			why, "an open fabric", "the open ones of %s", fabric);
 	why->field = "domain_attr.domain";
-	if (dattr->domain && !is_domain_of(ctx->prov, dattr->domain, fabric, domain))
+	if (dattr->domain &&
+		!wf_domain_is_open(ctx->prov, dattr->domain, fabric, domain))
 		return wf_info_deny_text(
 			why, "an open domain", "the open ones of %s", domain);
 	return true;

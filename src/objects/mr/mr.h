@@ -59,10 +59,4 @@ int wf_mr_lookup(struct wf_mr_map *map, uint64_t key, uint64_t addr, size_t len,
 size_t wf_mr_pieces(const struct wf_mr *mr, uint64_t addr, size_t len,
 	struct iovec *iov, size_t max);
 
-/* fi_control FI_MAP_RAW_MR of a domain: a raw key is the key itself. */
-int wf_mr_map_raw(struct wf_domain *domain, const struct fi_mr_map_raw *map);
-
-/* The table that a domain hands out. */
-extern struct fi_ops_mr wf_mr_ops;
-
 #endif

@@ -11,6 +11,7 @@
 #include "objects/eq/eq.h"
 #include "objects/info/info.h"
 #include "objects/poll/poll.h"
+#include "objects/region/reg.h"
 #include "objects/srx/srx.h"
 
 static struct wf_domain *domain_of_fid(struct fid *fid)
@@ -203,3 +204,22 @@ struct fi_ops_domain wf_domain_ops = {
 	.endpoint2 = domain_endpoint2,
 	.xpu_ctx = wf_absent_domain_xpu_ctx,
 };
+
+int wf_domain_open2(struct fid_fabric *fabric, struct fi_info *info,
+	struct fid_domain **ret_domain, uint64_t flags, void *context)
+{
+	static const struct wf_domain_tables tables = {
+		.fid = &wf_domain_fid_ops,
+		.domain = &wf_domain_ops,
+		.mr = &wf_mr_ops,
+	};
+
+	return wf_domain_new(
+		wf_fabric_of(fabric), info, &tables, ret_domain, flags, context);
+}
+
+int wf_domain_open(struct fid_fabric *fabric, struct fi_info *info,
+	struct fid_domain **ret_domain, void *context)
+{
+	return wf_domain_open2(fabric, info, ret_domain, 0, context);
+}

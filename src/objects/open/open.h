@@ -4,10 +4,24 @@
 
 #include "objects/domain/domain.h"
 
-/* The tables that an open domain carries; domain.c has its life cycle. */
+/*
+ * Fabrics and domains with all their calls. The tables name what opens every other
+ * object, so this is the top of the objects; below, objects know only what they use.
+ */
+
+/* The fi_provider.fabric callback of a provider, given its description; fi_fabric(3).
+ */
+int wf_fabric_open(const struct wf_prov *prov, struct fi_fabric_attr *attr,
+	struct fid_fabric **ret_fabric, void *context);
+
+/* fi_ops_fabric.domain and .domain2; fi_domain(3). */
+int wf_domain_open(struct fid_fabric *fabric, struct fi_info *info,
+	struct fid_domain **ret_domain, void *context);
+int wf_domain_open2(struct fid_fabric *fabric, struct fi_info *info,
+	struct fid_domain **ret_domain, uint64_t flags, void *context);
+
+/* What an open domain carries. */
 extern struct fi_ops wf_domain_fid_ops;
 extern struct fi_ops_domain wf_domain_ops;
-
-int wf_domain_close(struct fid *fid);
 
 #endif

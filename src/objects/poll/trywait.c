@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <rdma/providers/fi_log.h>
 
+#include "objects/fabric.h"
 #include "objects/poll/poll.h"
 #include "objects/poll/ready.h"
 #include "objects/wait/set.h"

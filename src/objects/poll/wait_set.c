@@ -3,6 +3,7 @@
 #include <rdma/providers/fi_log.h>
 
 #include "objects/absent/absent.h"
+#include "objects/fabric.h"
 #include "objects/poll/poll.h"
 #include "objects/poll/ready.h"
 #include "objects/wait/set.h"

@@ -20,4 +20,10 @@ int wf_mr_check_parts(const struct wf_domain *domain, const atomic_int *parts);
 int wf_mr_check_bind(const struct wf_domain *domain, uint64_t mr_flags,
 	const struct wf_cntr *bound, const struct wf_cntr *cntr, uint64_t flags);
 
+/* fi_control FI_MAP_RAW_MR of a domain: a raw key is the key itself. */
+int wf_mr_map_raw(struct wf_domain *domain, const struct fi_mr_map_raw *map);
+
+/* The table that a domain hands out. */
+extern struct fi_ops_mr wf_mr_ops;
+
 #endif

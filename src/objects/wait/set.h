@@ -2,8 +2,9 @@
 #ifndef WF_OBJECTS_WAIT_SET_H
 #define WF_OBJECTS_WAIT_SET_H
 
-#include "objects/fabric.h"
 #include "objects/wait/wait.h"
+
+struct wf_fabric;
 
 /*
  * Several CQs, EQs and counters that are waited for together.
@@ -25,9 +26,5 @@ static inline struct wf_wait_set *wf_wait_set_of(struct fid_wait *fid)
 {
 	return wf_container_of(fid, struct wf_wait_set, fid);
 }
-
-/* Make progress for every member and prepare to sleep. False: one has something to
- * read, do not sleep. */
-bool wf_wait_set_try(struct wf_wait_set *set, uint64_t *ret_ticket);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <unistd.h>
 
-#include "../../limits.h"
+#include "../../time_limits.h"
 #include "objects/cntr/cntr.h"
 
 enum { WATCHDOG_SECONDS = 100 };

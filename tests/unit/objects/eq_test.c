@@ -4,7 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "../../limits.h"
+#include "../../time_limits.h"
 #include "objects/eq/eq.h"
 
 enum { WATCHDOG_SECONDS = 100 };

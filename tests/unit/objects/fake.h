@@ -14,6 +14,7 @@
 #include "objects/cq/cq.h"
 #include "objects/domain/domain.h"
 #include "objects/info/info.h"
+#include "objects/open/open.h"
 
 /*
  * A provider that offers nothing but its name, and weak stand-ins for the objects that

@@ -51,26 +51,6 @@ int fi_param_get(struct fi_provider *provider, const char *param_name, void *val
 	return 0;
 }
 
-/* The open objects, at most one of each kind. */
-static struct wf_fabric *fake_open_fabric;
-static struct wf_domain *fake_open_domain;
-
-struct fid_fabric *wf_fabric_find(const struct wf_prov *prov, const char *name)
-{
-	return fake_open_fabric && !strcmp(fake_open_fabric->name, name)
-		       ? &fake_open_fabric->fid
-		       : NULL;
-}
-
-struct fid_domain *wf_domain_find(
-	const struct wf_prov *prov, const char *fabric_name, const char *name)
-{
-	return fake_open_domain && !strcmp(fake_open_domain->name, name) &&
-			       !strcmp(fake_open_domain->fabric->name, fabric_name)
-		       ? &fake_open_domain->fid
-		       : NULL;
-}
-
 #define FAKE_SECONDARY                                                                 \
 	(FI_LOCAL_COMM | FI_REMOTE_COMM | FI_MULTI_RECV | FI_RMA_EVENT |               \
 		FI_SHARED_AV | FI_TRIGGER | FI_FENCE)

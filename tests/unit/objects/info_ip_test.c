@@ -559,55 +559,51 @@ static void interface_parameter(void **state)
 /* GI-052 GI-053 GI-054 */
 static void open_objects(void **state)
 {
-	static struct fi_ops ops, foreign_ops;
-	struct wf_fabric fabric = { .prov = prov_used,
-		.name = (char *)"192.0.2.0/24",
-		.fid.fid = { .fclass = FI_CLASS_FABRIC, .ops = &ops } };
-	struct wf_domain domain = { .prov = prov_used,
-		.name = (char *)"tst0",
-		.fabric = &fabric,
-		.fid.fid = { .fclass = FI_CLASS_DOMAIN, .ops = &ops } };
-	struct wf_fabric other_fabric = fabric;
-	struct wf_domain second = domain;
-	struct wf_domain foreign = domain;
+	struct fi_fabric_attr attr = { .name = (char *)"192.0.2.0/24" };
+	struct fid_fabric *fabric = NULL, other_fabric;
+	struct wf_open_domain domain = { .name = "tst0" }, second = domain;
+	struct fid_domain first_fid, second_fid, foreign;
 	struct fi_info *hints = hints_of(FI_EP_DGRAM), *list = NULL;
 
-	fake_open_fabric = &fabric;
-	fake_open_domain = &domain;
+	assert_int_equal(wf_fabric_new(prov_used, &attr, NULL, &fabric, NULL), 0);
+	domain.fid = &first_fid;
+	second.fid = &second_fid;
+	domain.fabric = second.fabric = wf_fabric_of(fabric);
+	wf_open_domain_add(&domain);
+	wf_open_domain_add(&second);
 	assert_int_equal(
 		wf_ip_getinfo(prov_used, LATEST, NULL, NULL, 0, hints, &list), 0);
 	for (struct fi_info *it = list; it; it = it->next) {
 		bool here = !strcmp(it->fabric_attr->name, "192.0.2.0/24");
 
-		assert_ptr_equal(it->fabric_attr->fabric, here ? &fabric.fid : NULL);
-		assert_ptr_equal(it->domain_attr->domain, here ? &domain.fid : NULL);
+		assert_ptr_equal(it->fabric_attr->fabric, here ? fabric : NULL);
+		assert_ptr_equal(it->domain_attr->domain, here ? &first_fid : NULL);
 	}
 	fi_freeinfo(list);
-	hints->fabric_attr->fabric = &fabric.fid;
+	hints->fabric_attr->fabric = fabric;
 	assert_string_equal(ask(LATEST, NULL, NULL, 0, hints, 0),
 		"dgram 192.0.2.10|0 - 192.0.2.0/24 tst0\n");
-	other_fabric.fid.fid.ops = &foreign_ops;
-	hints->fabric_attr->fabric = &other_fabric.fid;
+	hints->fabric_attr->fabric = &other_fabric;
 	(void)ask(LATEST, NULL, NULL, 0, hints, -FI_ENODATA);
 	/* Not the first of its name, but one of them. */
 	hints->fabric_attr->fabric = NULL;
-	hints->domain_attr->domain = &second.fid;
+	hints->domain_attr->domain = &second_fid;
 	assert_int_equal(
 		wf_ip_getinfo(prov_used, LATEST, NULL, NULL, 0, hints, &list), 0);
-	assert_ptr_equal(list->domain_attr->domain, &second.fid);
+	assert_ptr_equal(list->domain_attr->domain, &second_fid);
 	assert_null(list->next);
 	fi_freeinfo(list);
 	/* Another provider's is not looked into. */
-	foreign.fid.fid.ops = &foreign_ops;
-	hints->domain_attr->domain = &foreign.fid;
+	hints->domain_attr->domain = &foreign;
 	assert_string_equal(ask(LATEST, NULL, NULL, 0, hints, -FI_ENODATA),
 		"refused: domain_attr.domain: asked an open domain, possible the open "
 		"ones of tst1, the open ones of tst0, the open ones of br-tst, the "
 		"open "
 		"ones of lo (FI_EP_DGRAM, tst1, tst0, br-tst, lo)\n");
 	hints->domain_attr->domain = NULL;
-	fake_open_fabric = NULL;
-	fake_open_domain = NULL;
+	wf_open_domain_remove(&domain);
+	wf_open_domain_remove(&second);
+	assert_int_equal(fi_close(&fabric->fid), 0);
 	fi_freeinfo(hints);
 }
 

@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../../limits.h"
+#include "../../time_limits.h"
 #include "objects/progress/progress.h"
 #include "objects/wait/wait.h"
 #include "sys/give_way.h"

@@ -6,7 +6,7 @@
 
 #include <time.h>
 
-#include "../../limits.h"
+#include "../../time_limits.h"
 
 #define M (FI_MSG | FI_RECV)
 #define T (FI_TAGGED | FI_RECV)

@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "../../limits.h"
+#include "../../time_limits.h"
 #include "objects/poll/poll.h"
 #include "sys/clock.h"
 

@@ -13,7 +13,7 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
-#include "../../limits.h"
+#include "../../time_limits.h"
 #include "providers/shm/region.h"
 #include "providers/shm/ring.h"
 #include "providers/shm/socket.h"

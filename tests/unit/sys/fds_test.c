@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../limits.h"
+#include "../../time_limits.h"
 #include "sys/fds.h"
 #include "unit.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef TESTS_LIMITS_H
-#define TESTS_LIMITS_H
+#ifndef TESTS_TIME_LIMITS_H
+#define TESTS_TIME_LIMITS_H
 
 /*
  * Time limits of tests: how long a test waits for an event that has to come, and after
