@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/cntr/cntr.h"
-#include "objects/endpoint/endpoint.h"
 #include "objects/cntr/counted.h"
 
-static struct wf_ep *ep_of(struct wf_list *link)
+static struct wf_counted_ep *ep_of(struct wf_list *link)
 {
-	return wf_list_entry(link, struct wf_ep, counted.link);
+	return wf_list_entry(link, struct wf_counted_ep, link);
 }
 
 static struct wf_cntr *cntr_of(struct wf_list *link)
@@ -30,7 +29,7 @@ static void leave_eps(
 	struct wf_counted *counted, struct wf_cntr *cntr, const struct wf_list *end)
 {
 	for (struct wf_list *it = counted->eps.next; it != end; it = it->next)
-		wf_progress_list_del(&cntr->progress, ep_of(it)->counted.item);
+		wf_progress_list_del(&cntr->progress, ep_of(it)->item);
 }
 
 static int join_eps(struct wf_counted *counted, struct wf_cntr *cntr)
@@ -39,7 +38,7 @@ static int join_eps(struct wf_counted *counted, struct wf_cntr *cntr)
 
 	wf_list_foreach(it, &counted->eps)
 	{
-		err = wf_progress_list_add(&cntr->progress, ep_of(it)->counted.item);
+		err = wf_progress_list_add(&cntr->progress, ep_of(it)->item);
 		if (err) {
 			leave_eps(counted, cntr, it);
 			return err;
@@ -85,9 +84,10 @@ static void leave_cntrs(
 		wf_progress_list_del(&cntr_of(it)->progress, item);
 }
 
-int wf_counted_attach(struct wf_ep *ep, struct wf_progress *item)
+int wf_counted_attach(
+	struct wf_domain *domain, struct wf_counted_ep *ep, struct wf_progress *item)
 {
-	struct wf_counted *counted = &ep->domain->counted;
+	struct wf_counted *counted = &domain->counted;
 	int err = 0;
 
 	(void)pthread_mutex_lock(&counted->lock);
@@ -99,22 +99,22 @@ int wf_counted_attach(struct wf_ep *ep, struct wf_progress *item)
 			goto out;
 		}
 	}
-	ep->counted.item = item;
-	wf_list_push(&counted->eps, &ep->counted.link);
+	ep->item = item;
+	wf_list_push(&counted->eps, &ep->link);
 out:
 	(void)pthread_mutex_unlock(&counted->lock);
 	return err;
 }
 
-void wf_counted_detach(struct wf_ep *ep)
+void wf_counted_detach(struct wf_domain *domain, struct wf_counted_ep *ep)
 {
-	struct wf_counted *counted = &ep->domain->counted;
+	struct wf_counted *counted = &domain->counted;
 
 	(void)pthread_mutex_lock(&counted->lock);
-	if (ep->counted.item) {
-		wf_list_remove(&ep->counted.link);
-		leave_cntrs(counted, ep->counted.item, &counted->cntrs);
-		ep->counted.item = NULL;
+	if (ep->item) {
+		wf_list_remove(&ep->link);
+		leave_cntrs(counted, ep->item, &counted->cntrs);
+		ep->item = NULL;
 	}
 	(void)pthread_mutex_unlock(&counted->lock);
 }

@@ -10,7 +10,6 @@
 
 struct wf_cntr;
 struct wf_domain;
-struct wf_ep;
 struct wf_progress;
 
 /*
@@ -48,8 +47,9 @@ int wf_counted_bind(struct wf_domain *domain, struct wf_cntr *cntr);
 void wf_counted_unbind(struct wf_domain *domain, struct wf_cntr *cntr);
 
 /* The endpoint is run by @item from now on; or not any more. */
-int wf_counted_attach(struct wf_ep *ep, struct wf_progress *item);
-void wf_counted_detach(struct wf_ep *ep);
+int wf_counted_attach(
+	struct wf_domain *domain, struct wf_counted_ep *ep, struct wf_progress *item);
+void wf_counted_detach(struct wf_domain *domain, struct wf_counted_ep *ep);
 
 /* May somebody sleep until a counter of a region changes? */
 bool wf_counted_may_sleep(struct wf_domain *domain);

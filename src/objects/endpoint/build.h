@@ -3,6 +3,7 @@
 #define WF_OBJECTS_ENDPOINT_BUILD_H
 
 #include "objects/endpoint/endpoint.h"
+#include "objects/endpoint/trigger.h"
 
 /*
  * Turning arguments of the data calls into a struct wf_op: what the message, tagged,

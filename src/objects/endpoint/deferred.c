@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/build.h"
-#include "objects/trigger/internal.h"
+#include "objects/endpoint/internal.h"
+#include "objects/endpoint/trigger.h"
 
 /*
  * Deferred work. The application's structures stay in place until the work is over, so
@@ -221,6 +222,39 @@ static int check(struct wf_domain *domain, struct fi_deferred_work *deferred,
 	return check_transfer(domain, deferred, ret_ep);
 }
 
+static void change_cntr(const struct fi_deferred_work *deferred)
+{
+	struct wf_cntr *cntr = wf_cntr_of(deferred->op.cntr->cntr);
+	uint64_t value = deferred->op.cntr->value;
+
+	/* Keeps it open while it wakes those who wait for what we count. */
+	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
+	if (deferred->op_type == FI_OP_CNTR_ADD)
+		wf_cntr_add_value(cntr, value);
+	else
+		wf_cntr_set_value(cntr, value);
+	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
+}
+
+static ssize_t start_work(struct wf_work *work)
+{
+	struct fi_deferred_work *deferred = deferred_of(work);
+	struct wf_ep *ep = work->ep;
+	struct wf_op_atomic_call call = { .op.flags = 0 };
+	ssize_t ret;
+
+	if (!ep) {
+		change_cntr(deferred);
+		return 0;
+	}
+	ret = build(ep, deferred, &call);
+	if (!ret)
+		ret = wf_op_launch(ep, &call.op);
+	if (ret && ret != -FI_EAGAIN)
+		wf_trigger_failed(ep, &call.op, (int)-ret);
+	return ret;
+}
+
 int wf_work_queue(struct wf_domain *domain, struct fi_deferred_work *deferred)
 {
 	struct wf_cntr *cntr;
@@ -239,42 +273,10 @@ int wf_work_queue(struct wf_domain *domain, struct fi_deferred_work *deferred)
 		.threshold = deferred->threshold,
 		.cntr = cntr,
 		.ep = ep,
+		.start = start_work,
 		.deferred = true,
 	};
-	return wf_trigger_wait(domain, work_of(deferred));
-}
-
-static void change_cntr(const struct fi_deferred_work *deferred)
-{
-	struct wf_cntr *cntr = wf_cntr_of(deferred->op.cntr->cntr);
-	uint64_t value = deferred->op.cntr->value;
-
-	/* Keeps it open while it wakes those who wait for what we count. */
-	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
-	if (deferred->op_type == FI_OP_CNTR_ADD)
-		wf_cntr_add_value(cntr, value);
-	else
-		wf_cntr_set_value(cntr, value);
-	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
-}
-
-ssize_t wf_trigger_start_work(struct wf_work *work)
-{
-	struct fi_deferred_work *deferred = deferred_of(work);
-	struct wf_ep *ep = work->ep;
-	struct wf_op_atomic_call call = { .op.flags = 0 };
-	ssize_t ret;
-
-	if (!ep) {
-		change_cntr(deferred);
-		return 0;
-	}
-	ret = build(ep, deferred, &call);
-	if (!ret)
-		ret = wf_op_launch(ep, &call.op);
-	if (ret && ret != -FI_EAGAIN)
-		wf_trigger_failed(ep, &call.op, (int)-ret);
-	return ret;
+	return wf_trigger_queue(domain, work_of(deferred));
 }
 
 bool wf_work_done(

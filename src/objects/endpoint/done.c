@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/internal.h"
+#include "objects/endpoint/trigger.h"
 
 /* How operations end: counters and completion queues, for every transport. */
 

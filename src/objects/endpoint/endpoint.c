@@ -4,6 +4,7 @@
 #include "objects/absent/absent.h"
 #include "objects/endpoint/context.h"
 #include "objects/endpoint/flush.h"
+#include "objects/endpoint/trigger.h"
 #include "objects/endpoint/transfer.h"
 
 /*

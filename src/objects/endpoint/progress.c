@@ -146,7 +146,7 @@ int wf_ep_progress_attach(struct wf_ep *ep)
 	if (ret)
 		return ret;
 	if (!is_run_by_owner(ep, item_of(ep))) {
-		ret = wf_counted_attach(ep, item_of(ep));
+		ret = wf_counted_attach(ep->domain, &ep->counted, item_of(ep));
 		if (ret)
 			goto err_lists;
 	}
@@ -158,7 +158,7 @@ int wf_ep_progress_attach(struct wf_ep *ep)
 	return 0;
 
 err_counted:
-	wf_counted_detach(ep);
+	wf_counted_detach(ep->domain, &ep->counted);
 err_lists:
 	detach(ep, item_of(ep));
 	return ret;
@@ -168,7 +168,7 @@ void wf_ep_progress_detach(struct wf_ep *ep)
 {
 	if (!ep->enabled)
 		return;
-	wf_counted_detach(ep);
+	wf_counted_detach(ep->domain, &ep->counted);
 	detach(ep, item_of(ep));
 	if (ep->transfer)
 		detach(ep, wf_transfer_progress(ep->transfer));

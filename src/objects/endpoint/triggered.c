@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/build.h"
-#include "objects/trigger/internal.h"
+#include "objects/endpoint/internal.h"
+#include "objects/endpoint/trigger.h"
 
 /*
  * Operations with FI_TRIGGER. The application may reuse its vectors as soon as the
@@ -100,6 +101,19 @@ void wf_trigger_free_op(struct wf_work *work)
 	free(triggered_of(work));
 }
 
+static ssize_t start_op(struct wf_work *work)
+{
+	struct triggered *t = triggered_of(work);
+	ssize_t ret = wf_op_launch(work->ep, &t->op);
+
+	if (ret == -FI_EAGAIN)
+		return ret;
+	if (ret)
+		wf_trigger_failed(work->ep, &t->op, (int)-ret);
+	free(t);
+	return 0;
+}
+
 ssize_t wf_trigger_post(struct wf_ep *ep, const struct wf_op *op)
 {
 	/* struct fi_triggered_context2 begins in the same way. */
@@ -124,24 +138,12 @@ ssize_t wf_trigger_post(struct wf_ep *ep, const struct wf_op *op)
 		.threshold = context->trigger.threshold.threshold,
 		.cntr = cntr,
 		.ep = ep,
+		.start = start_op,
 	};
-	ret = wf_trigger_wait(ep->domain, &t->work);
+	ret = wf_trigger_queue(ep->domain, &t->work);
 	if (ret)
 		free(t);
 	return ret;
-}
-
-ssize_t wf_trigger_start_op(struct wf_work *work)
-{
-	struct triggered *t = triggered_of(work);
-	ssize_t ret = wf_op_launch(work->ep, &t->op);
-
-	if (ret == -FI_EAGAIN)
-		return ret;
-	if (ret)
-		wf_trigger_failed(work->ep, &t->op, (int)-ret);
-	free(t);
-	return 0;
 }
 
 struct wanted {

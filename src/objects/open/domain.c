@@ -8,6 +8,7 @@
 #include "objects/cq/cq.h"
 #include "objects/open/open.h"
 #include "objects/endpoint/stx.h"
+#include "objects/endpoint/trigger.h"
 #include "objects/eq/eq.h"
 #include "objects/info/info.h"
 #include "objects/poll/poll.h"

@@ -11,8 +11,6 @@
 
 struct wf_cntr;
 struct wf_domain;
-struct wf_ep;
-struct wf_op;
 
 /*
  * Operations that wait for a counter: those with FI_TRIGGER, and deferred work.
@@ -51,27 +49,5 @@ static inline void wf_triggers_run(struct wf_triggers *triggers)
 
 /* @cntr is being closed; nothing waits for it. */
 void wf_trigger_forget(struct wf_cntr *cntr);
-
-/* Drop all work of an endpoint that is being closed. */
-void wf_trigger_purge(struct wf_ep *ep);
-
-/* An operation with FI_TRIGGER; checked, and copied if it has to wait. */
-ssize_t wf_trigger_post(struct wf_ep *ep, const struct wf_op *op);
-
-/* Withdraw one such operation that has not started; writes its FI_ECANCELED entry. */
-bool wf_trigger_cancel(struct wf_ep *ep, const void *context);
-
-/* The control commands of a domain. */
-int wf_work_queue(struct wf_domain *domain, struct fi_deferred_work *work);
-int wf_work_cancel(struct wf_domain *domain, struct fi_deferred_work *work);
-int wf_work_flush(struct wf_domain *domain, struct fid_cntr *cntr);
-
-/*
- * An operation with WF_OP_WORK is over: counts on its completion counter, and replaces
- * @context, the work, by the application's for the CQ entry. True when @own, the
- * endpoint's counter for such operations (may be NULL), has to count as well.
- */
-bool wf_work_done(
-	void **context, uint64_t op_flags, const struct wf_cntr *own, bool failed);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/lnx/lnx.h"
+#include "objects/endpoint/trigger.h"
 
 /*
  * Members count into the application's counters by themselves. What they cannot know is

@@ -9,7 +9,7 @@
 
 /* Something of an endpoint's that makes progress. */
 struct source {
-	struct wf_ep ep;
+	struct wf_counted_ep ep;
 	struct wf_progress item;
 	unsigned int runs;
 };
@@ -24,9 +24,8 @@ static struct source *attach(struct domain_fixture *f)
 	struct source *source = calloc(1, sizeof(*source));
 
 	assert_non_null(source);
-	source->ep.domain = &f->domain;
 	source->item.run = run;
-	assert_int_equal(wf_counted_attach(&source->ep, &source->item), 0);
+	assert_int_equal(wf_counted_attach(&f->domain, &source->ep, &source->item), 0);
 	return source;
 }
 
@@ -59,10 +58,10 @@ static void endpoints_come_and_go(void **state)
 	expect_run(cntr, early, true);
 	late = attach(f);
 	expect_run(cntr, late, true);
-	wf_counted_detach(&early->ep);
+	wf_counted_detach(&f->domain, &early->ep);
 	expect_run(cntr, early, false);
 	expect_run(cntr, late, true);
-	wf_counted_detach(&late->ep);
+	wf_counted_detach(&f->domain, &late->ep);
 	expect_run(cntr, late, false);
 	wf_counted_unbind(&f->domain, wf_cntr_of(cntr));
 	assert_int_equal(fi_close(&cntr->fid), 0);
@@ -87,7 +86,7 @@ static void regions_come_and_go(void **state)
 	expect_run(cntr, source, true);
 	wf_counted_unbind(&f->domain, wf_cntr_of(cntr));
 	assert_int_equal(fi_close(&cntr->fid), 0);
-	wf_counted_detach(&source->ep);
+	wf_counted_detach(&f->domain, &source->ep);
 	free(source);
 }
 

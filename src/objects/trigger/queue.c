@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/trigger/internal.h"
-
-static struct wf_work *work_of(struct wf_list *link)
-{
-	return wf_container_of(link, struct wf_work, link);
-}
+#include "objects/trigger/queue.h"
 
 /* @work no longer waits. lock held. */
 static void end_wait(struct wf_work *work)
@@ -35,7 +30,7 @@ void wf_trigger_fire(struct wf_cntr *cntr)
 		all = UINT64_MAX;
 	wf_list_foreach_safe(link, &cntr->work)
 	{
-		struct wf_work *work = work_of(link);
+		struct wf_work *work = wf_work_of(link);
 
 		if (work->threshold > all)
 			break;
@@ -54,11 +49,8 @@ void wf_trigger_fire(struct wf_cntr *cntr)
 
 static bool start(struct wf_later *ready, struct wf_list *link)
 {
-	struct wf_work *work = work_of(link);
-	ssize_t ret = work->deferred ? wf_trigger_start_work(work)
-				     : wf_trigger_start_op(work);
-
-	return ret != -FI_EAGAIN;
+	(void)ready;
+	return wf_work_of(link)->start(wf_work_of(link)) != -FI_EAGAIN;
 }
 
 int wf_triggers_init(struct wf_triggers *triggers)
@@ -118,7 +110,7 @@ static void insert(struct wf_cntr *cntr, struct wf_work *work)
 {
 	struct wf_list *pos = cntr->work.prev;
 
-	while (pos != &cntr->work && work_of(pos)->threshold > work->threshold)
+	while (pos != &cntr->work && wf_work_of(pos)->threshold > work->threshold)
 		pos = pos->prev;
 	wf_list_insert_after(pos, &work->link);
 }
@@ -129,8 +121,6 @@ int wf_trigger_wait(struct wf_domain *domain, struct wf_work *work)
 	struct wf_cntr *cntr = work->cntr;
 	int ret = watch(domain, cntr);
 
-	if (!ret && work->ep)
-		ret = wf_ep_progress_triggers(work->ep);
 	if (ret)
 		return ret;
 	work->waiting = true;
@@ -171,7 +161,7 @@ void wf_trigger_take(struct wf_triggers *triggers,
 	wf_lock(&triggers->ready.lock);
 	wf_list_foreach_safe(link, &triggers->ready.list)
 	{
-		if (!wanted(work_of(link), arg))
+		if (!wanted(wf_work_of(link), arg))
 			continue;
 		wf_list_remove(link);
 		wf_list_push(ret_taken, link);
@@ -182,50 +172,12 @@ void wf_trigger_take(struct wf_triggers *triggers,
 
 		wf_list_foreach_safe(link, &cntr->work)
 		{
-			if (!wanted(work_of(link), arg))
+			if (!wanted(wf_work_of(link), arg))
 				continue;
-			end_wait(work_of(link));
+			end_wait(wf_work_of(link));
 			wf_list_push(ret_taken, link);
 		}
 	}
 	wf_unlock(&triggers->ready.lock);
 	wf_unlock(&triggers->ready.run_lock);
-}
-
-static bool is_of_ep(const struct wf_work *work, const void *ep)
-{
-	return work->ep == ep;
-}
-
-void wf_trigger_purge(struct wf_ep *ep)
-{
-	struct wf_list taken;
-
-	if (!atomic_load_explicit(&ep->triggers, memory_order_acquire))
-		return;
-	wf_trigger_take(&ep->domain->triggers, is_of_ep, ep, &taken);
-	wf_list_foreach_safe(link, &taken)
-	{
-		if (!work_of(link)->deferred)
-			wf_trigger_free_op(work_of(link));
-	}
-}
-
-void wf_trigger_failed(struct wf_ep *ep, const struct wf_op *op, int err)
-{
-	const struct wf_op_report *report = &wf_op_reports[op->kind];
-	struct fi_cq_err_entry entry = {
-		.op_context = op->context,
-		.flags = report->comp_flags,
-		.tag = op->kind == WF_OP_TRECV ? op->tag : 0,
-		.err = err,
-		.prov_errno = err,
-		.src_addr = FI_ADDR_NOTAVAIL,
-	};
-
-	if (report->cntr == WF_CNTR_RECV)
-		wf_ep_rx_err(ep, op->flags, &entry);
-	else
-		wf_ep_tx_err(ep, report->cntr, op->context, op->flags,
-			report->comp_flags, 0, err);
 }
