@@ -126,8 +126,7 @@ static void finish(struct shm_sink *sink)
 
 	if (sink->pull || sink->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, sink->request);
-	shm_recv_done(conn->ep, conn, sink->entry, sink->flags, sink->len, sink->data,
-		shm_conn_source(conn));
+	shm_recv_done(conn, sink->entry, sink->flags, sink->len, sink->data);
 	free_sink(sink);
 }
 

@@ -187,7 +187,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	wf_list_remove(&conn->failed_link);
 	wf_list_remove(&conn->dirty_link);
 	shm_bulk_end(conn, err ? err : FI_ECANCELED, !err);
-	shm_unexp_break(conn);
+	wf_unexp_break(&conn->unexp, FI_ECONNRESET);
 	end_list(conn, &conn->settling, err);
 	end_list(conn, &conn->answers, 0);
 	end_list(conn, &conn->streams, err);

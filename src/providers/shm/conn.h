@@ -79,28 +79,13 @@ struct shm_sink {
 	struct iovec from[SHM_IOV_LIMIT]; /* the peer's buffers */
 };
 
-/* In the note of a struct wf_srx_unexpected: what is in its payload memory. */
-enum shm_unexp {
-	SHM_UNEXP_WHOLE, /* the message; with SHM_UNEXP_MATCH, its id behind it */
-	SHM_UNEXP_RTS,   /* struct shm_waiting: the payload is at the sender */
-	SHM_UNEXP_STATES = 7,
-	SHM_UNEXP_MATCH = 8, /* acknowledge when it is matched */
-};
+/* The state of an unexpected message (objects/conn/unexp.h) whose payload is at the
+ * sender: its payload memory has a struct shm_waiting. */
+enum { SHM_UNEXP_RTS = 1 };
 
 struct shm_waiting {
 	struct shm_rts rts;
 	uint8_t flags; /* of the record */
-};
-
-/*
- * Where messages that wait are from. Made with the first one of a connection, and kept
- * until that and the last of them are gone, for they may outlive it.
- */
-struct shm_origin {
-	struct wf_srx_origin srx;
-	struct shm_ep *ep;
-	struct shm_conn *conn; /* NULL: gone */
-	fi_addr_t index;       /* in the AV, when that was asked for last */
 };
 
 /*
@@ -134,9 +119,8 @@ struct shm_conn {
 	uint64_t silent;    /* operations that it only answers when they fail */
 	struct shm_id *ids;
 	uint32_t id_count, id_free;
-	uint64_t claims;           /* in use, of ours */
-	size_t unexp_bytes;        /* memory of messages that wait for receives */
-	struct shm_origin *origin; /* NULL: there were none */
+	uint64_t claims; /* in use, of ours */
+	struct wf_unexp_conn unexp;
 	struct shm_region *region;
 	pid_t pid; /* of the peer, as we see it; 0: not visible */
 	uint64_t probe_addr, probe_value; /* what is where in its memory */
@@ -255,9 +239,8 @@ int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec);
 
 /* recv.c: a message is whole; completion. */
-void shm_recv_done(struct shm_ep *ep, struct shm_conn *conn,
-	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t len, uint64_t data,
-	fi_addr_t source);
+void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,
+	uint64_t len, uint64_t data);
 
 /* bulk.c: messages that wait for their match. */
 int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
@@ -270,11 +253,10 @@ void shm_bulk_free(struct shm_sink *sink);
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink);
 void shm_bulk_end(struct shm_conn *conn, int err, bool quiet);
 
-/* unexp.c: a message waits, without its entry and with @size bytes; NULL: no memory. */
+extern const struct wf_unexp_ops shm_unexp_ops;
+/* unexp.c: wf_unexp_save for the message of @rec. */
 struct wf_srx_unexpected *shm_unexp_new(struct shm_conn *conn,
 	const struct shm_record *rec, struct fi_peer_rx_entry *entry, size_t size);
-/* Its connection is gone: what is whole stays. */
-void shm_unexp_break(struct shm_conn *conn);
 
 /* span.c: -errno when a region is not there any more. */
 int shm_span_put(struct shm_ep *ep, const struct shm_span *span, uint64_t offset,
@@ -310,10 +292,10 @@ static inline fi_addr_t shm_conn_source(struct shm_conn *conn)
 	struct shm_ep *ep = conn->ep;
 	fi_addr_t index;
 
-	if (!ep->want_source)
+	if (!ep->unexp.wants.source)
 		return FI_ADDR_NOTAVAIL;
 	index = shm_conn_index(conn);
-	return index == FI_ADDR_NOTAVAIL ? index : wf_av_report(ep->ep.av, index);
+	return wf_recv_source(&ep->ep, index);
 }
 
 #endif

@@ -140,8 +140,8 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 	.progress = shm_progress,
 	.flushed = shm_flushed,
 	.cancel_tx = shm_cancel,
-	.srx_ops = &shm_srx_ops,
-	.srx_addr = shm_srx_addr,
+	.srx_ops = &wf_unexp_srx_ops,
+	.srx_addr = wf_unexp_srx_addr,
 	.enable = shm_enable,
 	.destroy = shm_destroy,
 	.setname = shm_setname,
@@ -155,11 +155,11 @@ static const struct wf_xfer_ops shm_xfer_ops = {
 
 static void init(struct shm_ep *ep)
 {
-	const struct wf_ep *wf = &ep->ep;
-
-	ep->want_source = wf->caps & FI_SOURCE;
-	ep->want_source_err = wf->caps & FI_SOURCE_ERR && ep->want_source;
-	ep->want_index = ep->want_source || wf->caps & FI_DIRECTED_RECV;
+	ep->unexp = (struct wf_unexp){
+		.ops = &shm_unexp_ops,
+		.ep = &ep->ep,
+		.wants = wf_recv_wants_of(&ep->ep),
+	};
 	ep->made_up = true;
 	ep->pid = getpid();
 	ep->listener.fd = -1;

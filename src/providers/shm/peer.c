@@ -142,6 +142,7 @@ int shm_peers_new(struct shm_ep *ep)
 	wf_list_init(&peers->dials);
 	wf_list_init(&peers->dead_dials);
 	ep->peers = peers;
+	ep->unexp.remotes = &peers->remotes;
 	return 0;
 }
 

@@ -67,7 +67,7 @@ static const struct wf_prov shm_prov = {
 	.default_fabric = "shm",
 	.default_domain = "shm",
 	.endpoint = shm_endpoint,
-	.srx_ops = &shm_srx_ops,
+	.srx_ops = &wf_unexp_srx_ops,
 	.max_atomic_size = SHM_ATOMIC_MAX,
 	.query_atomic = wf_query_atomic,
 };

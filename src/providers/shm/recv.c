@@ -9,25 +9,19 @@
  * goes; one that nobody waits for is kept, and the lane goes on behind it.
  */
 
-void shm_recv_done(struct shm_ep *ep, struct shm_conn *conn,
-	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t len, uint64_t data,
-	fi_addr_t source)
+void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,
+	uint64_t len, uint64_t data)
 {
 	uint64_t comp_flags = flags & SHM_FLAG_DATA ? FI_REMOTE_CQ_DATA : 0;
-	size_t room = wf_iov_len(entry->iov, entry->count);
+	fi_addr_t source = shm_conn_source(conn);
+	struct shm_ep *ep = conn->ep;
 
-	if (wf_unlikely(len > room)) {
-		wf_srx_fail(&ep->ep, entry, comp_flags, room, len - room, data, source,
-			FI_ETRUNC);
-		return;
-	}
-	if (wf_unlikely(ep->want_source_err && source == FI_ADDR_NOTAVAIL && conn &&
-			shm_conn_index(conn) == FI_ADDR_NOTAVAIL)) {
-		wf_srx_unknown(&ep->ep, entry, comp_flags, len, data,
+	if (wf_unlikely(source == FI_ADDR_NOTAVAIL && ep->unexp.wants.source_err &&
+			shm_conn_index(conn) == FI_ADDR_NOTAVAIL))
+		wf_recv_done_unknown(&ep->ep, entry, comp_flags, len, data,
 			shm_conn_name(conn), strlen(shm_conn_name(conn)) + 1);
-		return;
-	}
-	wf_srx_done(&ep->ep, entry, comp_flags, len, data, source);
+	else
+		wf_recv_done(&ep->ep, entry, comp_flags, len, data, source);
 }
 
 /* 0: @entry has buffers; -FI_ENOENT: it has none. */
@@ -35,7 +29,7 @@ static inline int match(struct shm_conn *conn, bool tagged, uint64_t tag, uint64
 	struct fi_peer_rx_entry **entry)
 {
 	struct shm_ep *ep = conn->ep;
-	fi_addr_t index = ep->want_index ? shm_conn_index(conn) : FI_ADDR_UNSPEC;
+	fi_addr_t index = ep->unexp.wants.index ? shm_conn_index(conn) : FI_ADDR_UNSPEC;
 	struct fi_peer_match_attr attr = {
 		.addr = wf_ep_srx_source(&ep->ep, index),
 		.msg_size = len,
@@ -63,7 +57,7 @@ static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
 
 	if (!unexp)
 		return no_memory(conn, entry);
-	unexp->note = SHM_UNEXP_WHOLE | (id_len ? SHM_UNEXP_MATCH : 0);
+	unexp->note = WF_UNEXP_WHOLE | (id_len ? WF_UNEXP_MATCH : 0);
 	saved = wf_srx_payload(unexp);
 	memcpy(saved, payload, len);
 	memcpy(saved + len, &id, id_len);
@@ -97,8 +91,7 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 	(void)wf_iov_scatter(entry->iov, entry->count, payload, len);
 	if (wf_unlikely(id))
 		shm_tx_ack(conn, id);
-	shm_recv_done(conn->ep, conn, entry, rec->flags, len, rec->data,
-		shm_conn_source(conn));
+	shm_recv_done(conn, entry, rec->flags, len, rec->data);
 	return 0;
 }
 

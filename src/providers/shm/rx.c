@@ -89,8 +89,8 @@ static void bad_record(struct shm_conn *conn, const struct shm_record *rec)
 static inline bool choked(const struct shm_conn *conn)
 {
 	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX ||
-	       (wf_unlikely(conn->unexp_bytes >= UNEXP_SHARE) &&
-		       conn->ep->unexp_bytes >= shm_params.unexpected_size);
+	       (wf_unlikely(conn->unexp.bytes >= UNEXP_SHARE) &&
+		       conn->ep->unexp.bytes >= shm_params.unexpected_size);
 }
 
 /* The short way of a message in one slot: false, it takes the long one. */
@@ -107,11 +107,11 @@ static inline bool deliver(struct shm_conn *conn, uint64_t head)
 			msg.len > SHM_INLINE_MAX || !ep->ep.srx))
 		return false;
 	msg.addr = msg.src = FI_ADDR_UNSPEC;
-	if (ep->want_index) {
+	if (ep->unexp.wants.index) {
 		index = shm_conn_index(conn);
 		msg.addr = wf_ep_srx_source(&ep->ep, index);
 	}
-	if (ep->want_source) {
+	if (ep->unexp.wants.source) {
 		if (wf_unlikely(index == FI_ADDR_NOTAVAIL))
 			return false;
 		msg.src = wf_ep_source(&ep->ep, index);

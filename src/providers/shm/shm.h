@@ -2,6 +2,7 @@
 #ifndef SHM_H
 #define SHM_H
 
+#include "objects/conn/unexp.h"
 #include "objects/conn/watch.h"
 #include "objects/endpoint/endpoint.h"
 #include "objects/provider.h"
@@ -45,8 +46,7 @@ struct shm_ep {
 	char name[SHM_NAME_MAX]; /* in the one spelling of AVs, zero-padded */
 	bool made_up;            /* may be another, if this is in use */
 	bool threaded;           /* the progress thread sleeps on the epoll set */
-	bool want_source, want_source_err, want_index;
-	pid_t pid; /* a child that was forked has no endpoint */
+	pid_t pid;               /* a child that was forked has no endpoint */
 
 	/* Those up to @hot are looked at in each progress call, the rest in turn. */
 	struct shm_conn **conns;
@@ -60,7 +60,7 @@ struct shm_ep {
 	struct wf_list dead;   /* to be freed at the end of progress, by failed_link */
 	struct wf_list dirty;  /* have something to send, by dirty_link */
 	struct wf_list pulls;  /* read from peers' memory, by link */
-	size_t unexp_bytes;    /* of all messages that wait, also of lost peers */
+	struct wf_unexp unexp;
 	size_t tx_pending, tx_size;
 	struct wf_pool tx_pool;
 
@@ -115,9 +115,5 @@ bool shm_flushed(struct wf_ep *ep);
 
 /* cancel.c; ep->lock held. */
 bool shm_cancel(struct wf_ep *ep, const struct wf_cancel *which);
-
-/* unexp.c */
-extern struct fi_ops_srx_peer shm_srx_ops;
-fi_addr_t shm_srx_addr(struct fi_peer_rx_entry *entry);
 
 #endif

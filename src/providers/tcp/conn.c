@@ -187,7 +187,7 @@ const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn)
 
 fi_addr_t tcp_conn_index(struct tcp_conn *conn)
 {
-	if (!conn->peer || !conn->ep->want_index)
+	if (!conn->peer || !conn->ep->unexp.wants.index)
 		return FI_ADDR_UNSPEC;
 	return tcp_peer_index(conn->ep, conn->peer);
 }
@@ -196,9 +196,8 @@ fi_addr_t tcp_conn_source(struct tcp_conn *conn)
 {
 	fi_addr_t index;
 
-	if (!conn->peer || !conn->ep->want_source)
+	if (!conn->peer || !conn->ep->unexp.wants.source)
 		return FI_ADDR_NOTAVAIL;
 	index = tcp_peer_index(conn->ep, conn->peer);
-	return index == FI_ADDR_NOTAVAIL ? FI_ADDR_NOTAVAIL
-					 : wf_av_report(conn->ep->ep.av, index);
+	return wf_recv_source(&conn->ep->ep, index);
 }

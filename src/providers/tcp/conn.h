@@ -66,7 +66,6 @@ struct tcp_stage {
 };
 
 struct wf_srx_unexpected;
-struct tcp_origin;
 struct tcp_rdv;
 
 /* Where the payload of the record that arrives goes to. */
@@ -135,9 +134,8 @@ struct tcp_conn {
 	unsigned int cleared; /* rendezvous whose data wait in txq */
 	uint64_t match_id;
 
-	fi_addr_t source;           /* index in the AV; FI_ADDR_NOTAVAIL: not known */
-	size_t unexp_bytes;         /* memory that unmatched messages take */
-	struct tcp_origin *origins; /* what they know of us; NULL: there were none */
+	fi_addr_t source; /* index in the AV; FI_ADDR_NOTAVAIL: not known */
+	struct wf_unexp_conn unexp;
 	struct tcp_slots rdv; /* of struct tcp_rdv, by index: the data is to come */
 	struct tcp_rx rx;
 };
@@ -276,7 +274,8 @@ int tcp_atomic_done(struct tcp_conn *conn);
 int tcp_answer_ack(struct tcp_conn *conn);
 int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err);
 
-/* unexp.c */
+/* unexp.c: messages that are not whole fail with @err; with @quiet, receives that were
+ * matched end without completion. */
 void tcp_unexp_break(struct tcp_conn *conn, int err, bool quiet);
 
 #endif

@@ -242,12 +242,12 @@ static void leave_conn_rx(struct tcp_conn *conn, const struct wf_ep *ctx)
 {
 	struct tcp_rx *rx = &conn->rx;
 
-	if (rx->entry && tcp_receiver(conn->ep, rx->entry) == ctx)
+	if (rx->entry && wf_recv_ep(&conn->ep->ep, rx->entry) == ctx)
 		leave_arriving(conn);
 	for (unsigned int i = 0; i < conn->rdv.room; i++) {
 		struct tcp_rdv *rdv = conn->rdv.at[i];
 
-		if (!rdv || !rdv->entry || tcp_receiver(conn->ep, rdv->entry) != ctx)
+		if (!rdv || !rdv->entry || wf_recv_ep(&conn->ep->ep, rdv->entry) != ctx)
 			continue;
 		wf_srx_free_entry(rdv->entry);
 		rdv->entry = NULL;
@@ -285,8 +285,8 @@ static const struct wf_xfer_ops ctx_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
 	.start = ctx_start,
 	.progress = ctx_progress,
-	.srx_ops = &tcp_srx_ops,
-	.srx_addr = tcp_srx_addr,
+	.srx_ops = &wf_unexp_srx_ops,
+	.srx_addr = wf_unexp_srx_addr,
 	.enable = ctx_enable,
 	.cancel_tx = ctx_cancel,
 	.destroy = ctx_destroy,

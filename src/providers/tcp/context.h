@@ -38,15 +38,6 @@ static inline struct fid_peer_srx *tcp_srx_of(const struct tcp_ep *ep, uint16_t 
 	return sep->rx[context].gone ? NULL : &sep->rx[context].port.fid;
 }
 
-/* The endpoint or context that a message goes to which was matched to @entry. */
-static inline struct wf_ep *tcp_receiver(
-	struct tcp_ep *ep, const struct fi_peer_rx_entry *entry)
-{
-	if (wf_likely(!ep->ep.sep))
-		return &ep->ep;
-	return wf_container_of(entry->srx, struct wf_srx_port, fid)->ep;
-}
-
 /* The one that hears of operations on our memory: the core, who has nobody to tell,
  * while that context is not enabled. */
 static inline struct wf_ep *tcp_target(struct tcp_ep *ep, uint16_t context)

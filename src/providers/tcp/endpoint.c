@@ -8,6 +8,7 @@
 #include "providers/tcp/context.h"
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
+#include "providers/tcp/unexp.h"
 
 /* Opening, naming, enabling and destroying endpoints. */
 
@@ -155,8 +156,8 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.progress = tcp_progress,
 	.flushed = tcp_flushed,
 	.cancel_tx = tcp_cancel,
-	.srx_ops = &tcp_srx_ops,
-	.srx_addr = tcp_srx_addr,
+	.srx_ops = &wf_unexp_srx_ops,
+	.srx_addr = wf_unexp_srx_addr,
 	.enable = tcp_enable,
 	.destroy = tcp_destroy,
 	.setname = tcp_setname,
@@ -178,10 +179,11 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	ep->name = *name;
 	ep->conf = tcp_netconf_read();
 	ep->manual = wf->domain->progress != FI_PROGRESS_AUTO;
-	ep->want_source = wf->caps & FI_SOURCE && wf->type == FI_EP_RDM;
-	ep->want_source_err = wf->caps & FI_SOURCE_ERR && ep->want_source;
-	ep->want_index = wf->type == FI_EP_RDM &&
-			 (ep->want_source || wf->caps & FI_DIRECTED_RECV);
+	ep->unexp = (struct wf_unexp){
+		.ops = &tcp_unexp_ops,
+		.ep = wf,
+		.wants = wf_recv_wants_of(wf),
+	};
 	ep->rbuf_size = tcp_params.prefetch_size;
 	ep->stage_size = WF_MAX(tcp_params.staging_size, (size_t)STAGE_MIN);
 	ep->manual = ep->manual && tcp_params.staging_size;

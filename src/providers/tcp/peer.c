@@ -108,6 +108,7 @@ int tcp_peers_new(struct tcp_ep *ep)
 	wf_list_init(&peers->dials);
 	wf_list_init(&peers->dead_dials);
 	ep->peers = peers;
+	ep->unexp.remotes = &peers->remotes;
 	return 0;
 
 err_free:

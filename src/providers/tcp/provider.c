@@ -90,7 +90,7 @@ const struct wf_prov tcp_prov = {
 	.endpoint = tcp_endpoint,
 	.scalable_ep = tcp_scalable_ep,
 	.passive_ep = tcp_passive_ep,
-	.srx_ops = &tcp_srx_ops,
+	.srx_ops = &wf_unexp_srx_ops,
 	.max_atomic_size = TCP_WIRE_ATOMIC_MAX,
 	.query_atomic = wf_query_atomic,
 };

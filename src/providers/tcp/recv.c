@@ -15,23 +15,18 @@ void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
 	struct fi_peer_rx_entry *entry, uint16_t flags, uint64_t len, uint64_t data)
 {
 	uint64_t comp_flags = flags & TCP_FLAG_DATA ? FI_REMOTE_CQ_DATA : 0;
-	fi_addr_t index = FI_ADDR_NOTAVAIL, source = FI_ADDR_NOTAVAIL;
-	size_t room = wf_iov_len(entry->iov, entry->count);
+	const struct wf_recv_wants *wants = &ep->unexp.wants;
+	struct wf_ep *receiver = wf_recv_ep(&ep->ep, entry);
+	fi_addr_t index = FI_ADDR_NOTAVAIL;
 
-	if (ep->want_source && peer) {
+	if (wants->source && peer)
 		index = tcp_peer_index(ep, peer);
-		if (index != FI_ADDR_NOTAVAIL)
-			source = wf_av_report(ep->ep.av, index);
-	}
-	if (wf_unlikely(len > room))
-		wf_srx_fail(tcp_receiver(ep, entry), entry, comp_flags, room,
-			len - room, data, source, FI_ETRUNC);
-	else if (wf_unlikely(ep->want_source_err && peer && index == FI_ADDR_NOTAVAIL))
-		wf_srx_unknown(tcp_receiver(ep, entry), entry, comp_flags, len, data,
+	if (wf_unlikely(index == FI_ADDR_NOTAVAIL && wants->source_err && peer))
+		wf_recv_done_unknown(receiver, entry, comp_flags, len, data,
 			&peer->addr, wf_sockaddr_len(&peer->addr));
 	else
-		wf_srx_done(
-			tcp_receiver(ep, entry), entry, comp_flags, len, data, source);
+		wf_recv_done(receiver, entry, comp_flags, len, data,
+			wf_recv_source(&ep->ep, index));
 }
 
 void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id)
@@ -94,9 +89,7 @@ static struct wf_srx_unexpected *keep(
 		return NULL;
 	iov = (struct iovec){ wf_srx_payload(unexp), len };
 	memcpy((uint8_t *)iov.iov_base + len, &rx->rec.id, id_len);
-	unexp->note = TCP_UNEXP_ARRIVING | (id_len ? TCP_UNEXP_MATCH : 0);
-	conn->unexp_bytes += tcp_unexp_cost(len);
-	conn->ep->unexp_bytes += tcp_unexp_cost(len);
+	unexp->note = TCP_UNEXP_ARRIVING | (id_len ? WF_UNEXP_MATCH : 0);
 	tcp_rx_sink(conn, &iov, 1);
 	return unexp;
 }
@@ -117,11 +110,11 @@ static struct wf_srx_unexpected *hold(
 static bool may_keep(const struct tcp_conn *conn, uint64_t len)
 {
 	enum { SHARE = 1 << 20 };
-	uint64_t cost = tcp_unexp_cost(len);
+	uint64_t cost = wf_unexp_cost(len);
 
 	return len <= KEEP_MSG &&
-	       (conn->unexp_bytes + cost <= SHARE ||
-		       conn->ep->unexp_bytes + cost <= tcp_params.unexpected_size);
+	       (conn->unexp.bytes + cost <= SHARE ||
+		       conn->ep->unexp.bytes + cost <= tcp_params.unexpected_size);
 }
 
 /* No receive waits for it. Messages that would take too much memory stay in the socket,
@@ -170,7 +163,7 @@ int tcp_msg_done(struct tcp_conn *conn)
 	rx->entry = NULL;
 	rx->unexp = NULL;
 	if (wf_unlikely(unexp != NULL)) {
-		unexp->note = TCP_UNEXP_WHOLE | (unexp->note & TCP_UNEXP_MATCH);
+		unexp->note = WF_UNEXP_WHOLE | (unexp->note & WF_UNEXP_MATCH);
 	} else if (entry) {
 		tcp_recv_matched(conn, rec->flags, rec->id);
 		tcp_recv_done(conn->ep, conn->peer, entry, rec->flags, rec->payload_len,

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 
+#include "objects/conn/unexp.h"
 #include "objects/conn/watch.h"
 #include "objects/endpoint/endpoint.h"
 #include "objects/provider.h"
@@ -58,14 +59,12 @@ struct tcp_ep {
 	struct tcp_netconf conf;
 	union wf_sockaddr name; /* local: wanted, and true once listening */
 	bool manual;            /* sends may wait for the next progress call */
-	bool want_source, want_source_err;
-	bool want_index;      /* of sources, for directed receives */
-	bool running;         /* progress is at work and will see to what comes up */
-	uint32_t armed_epoch; /* when somebody was about to sleep, last */
-	uint32_t epoch;       /* progress calls */
+	bool running;           /* progress is at work and will see to what comes up */
+	uint32_t armed_epoch;   /* when somebody was about to sleep, last */
+	uint32_t epoch;         /* progress calls */
 	uint32_t hot_count;
 	size_t answer_bytes; /* of all connections */
-	size_t unexp_bytes;  /* of all messages that wait, also of lost connections */
+	struct wf_unexp unexp;
 	struct wf_watches watches; /* with sleepers: all sockets are in the epoll set */
 	/* wf_coarse_ns when the epoll set was polled because time had passed, not
 	 * because of the number of progress calls. */
@@ -135,9 +134,5 @@ bool tcp_flushed(struct wf_ep *ep);
 bool tcp_cancel(struct wf_ep *ep, const struct wf_cancel *which);
 bool tcp_cancel_from(struct tcp_ep *ep, const struct tcp_source *from,
 	const struct wf_cancel *which);
-
-/* recv.c */
-extern struct fi_ops_srx_peer tcp_srx_ops;
-fi_addr_t tcp_srx_addr(struct fi_peer_rx_entry *entry);
 
 #endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/conn/unexp.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct wf_origin *origin_new(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
+	struct wf_remote *remote, struct fid_peer_srx *srx)
+{
+	struct wf_origin *origin = malloc(sizeof(*origin));
+
+	if (!origin)
+		return NULL;
+	*origin = (struct wf_origin){
+		.srx.fid = srx,
+		.next = conn->origins,
+		.unexp = unexp,
+		.conn = conn,
+		.remote = remote,
+	};
+	if (remote)
+		wf_remote_ref(remote);
+	return conn->origins = origin;
+}
+
+/* A connection has one, or several if it brings messages for several contexts. */
+static struct wf_origin *origin_of(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
+	struct wf_remote *remote, struct fid_peer_srx *srx)
+{
+	struct wf_origin *origin = conn->origins;
+
+	while (origin && origin->srx.fid != srx)
+		origin = origin->next;
+	return wf_likely(origin != NULL) ? origin
+					 : origin_new(unexp, conn, remote, srx);
+}
+
+static struct wf_origin *origin_at(const struct fi_peer_rx_entry *entry)
+{
+	return wf_container_of(wf_srx_origin(entry), struct wf_origin, srx);
+}
+
+/* Free @origin, unless its connection or a message keeps it. */
+static void origin_settle(struct wf_origin *origin)
+{
+	if (wf_likely(origin->conn || origin->srx.count))
+		return;
+	if (origin->remote)
+		wf_remote_unref(origin->unexp->remotes, origin->remote);
+	free(origin);
+}
+
+struct wf_srx_unexpected *wf_unexp_save(struct wf_unexp *unexp,
+	struct wf_unexp_conn *conn, struct wf_remote *remote, uint64_t type,
+	struct fi_peer_rx_entry *entry, size_t size)
+{
+	struct wf_origin *origin = origin_of(unexp, conn, remote, entry->srx);
+	struct wf_srx_unexpected *saved;
+
+	if (wf_unlikely(!origin))
+		return NULL;
+	saved = wf_srx_save(type, entry, &origin->srx, size);
+	if (wf_likely(saved != NULL)) {
+		conn->bytes += wf_unexp_cost(size);
+		unexp->bytes += wf_unexp_cost(size);
+	}
+	return saved;
+}
+
+static bool is_whole(const struct wf_srx_unexpected *saved)
+{
+	return wf_unexp_state(saved) == WF_UNEXP_WHOLE;
+}
+
+static size_t size_of(
+	const struct wf_origin *origin, const struct wf_srx_unexpected *saved)
+{
+	if (!is_whole(saved))
+		return origin->unexp->ops->size(saved);
+	return saved->len + (saved->note & WF_UNEXP_MATCH ? sizeof(uint64_t) : 0);
+}
+
+static void release(struct wf_origin *origin, struct wf_srx_unexpected *saved)
+{
+	size_t cost = wf_unexp_cost(size_of(origin, saved));
+
+	origin->unexp->bytes -= cost;
+	if (origin->conn)
+		origin->conn->bytes -= cost;
+	wf_srx_release(&origin->srx, saved);
+	origin_settle(origin);
+}
+
+/* The sender of a message that is whole hears that it was matched, or dropped. */
+static void tell_match(struct wf_origin *origin, struct wf_srx_unexpected *saved)
+{
+	uint64_t id;
+
+	if (!origin->conn || !(saved->note & WF_UNEXP_MATCH))
+		return;
+	memcpy(&id, (uint8_t *)wf_srx_payload(saved) + saved->len, sizeof(id));
+	origin->unexp->ops->matched(origin->conn, id);
+}
+
+static void complete(
+	struct wf_origin *origin, struct fi_peer_rx_entry *entry, size_t len)
+{
+	const struct wf_unexp *unexp = origin->unexp;
+	struct wf_ep *ep = wf_recv_ep(unexp->ep, entry);
+	uint64_t flags = entry->flags & FI_REMOTE_CQ_DATA;
+	fi_addr_t index = FI_ADDR_NOTAVAIL;
+	const void *name;
+	size_t name_len;
+
+	if (unexp->wants.source && origin->remote)
+		index = unexp->ops->index(unexp->ep, origin->remote);
+	if (wf_likely(index != FI_ADDR_NOTAVAIL || !unexp->wants.source_err ||
+		      !origin->remote)) {
+		wf_recv_done(ep, entry, flags, len, entry->cq_data,
+			wf_recv_source(unexp->ep, index));
+		return;
+	}
+	name = unexp->ops->name(origin->remote, &name_len);
+	wf_recv_done_unknown(ep, entry, flags, len, entry->cq_data, name, name_len);
+}
+
+static void deliver(struct wf_origin *origin, struct wf_srx_unexpected *saved,
+	struct fi_peer_rx_entry *entry)
+{
+	(void)wf_iov_scatter(
+		entry->iov, entry->count, wf_srx_payload(saved), saved->len);
+	tell_match(origin, saved);
+	complete(origin, entry, saved->len);
+}
+
+/* A receive was posted for the message. The srx lock is held. */
+static int start(struct fi_peer_rx_entry *entry)
+{
+	struct wf_srx_unexpected *saved = entry->peer_context;
+	struct wf_origin *origin = origin_at(entry);
+	struct wf_unexp_conn *conn = origin->conn;
+	struct wf_unexp *unexp = origin->unexp;
+	int ret = 0;
+
+	wf_lock(&unexp->ep->lock);
+	if (wf_likely(is_whole(saved)))
+		deliver(origin, saved, entry);
+	else
+		ret = conn ? unexp->ops->start(conn, saved, entry) : -origin->err;
+	release(origin, saved);
+	if (conn)
+		unexp->ops->flush(conn);
+	wf_unlock(&unexp->ep->lock);
+	return ret;
+}
+
+/* No receive will ask for the message. The srx lock is held. */
+static int discard(struct fi_peer_rx_entry *entry)
+{
+	struct wf_srx_unexpected *saved = entry->peer_context;
+	struct wf_origin *origin = origin_at(entry);
+	struct wf_unexp_conn *conn = origin->conn;
+	struct wf_unexp *unexp = origin->unexp;
+
+	wf_lock(&unexp->ep->lock);
+	if (is_whole(saved))
+		tell_match(origin, saved);
+	else if (conn)
+		unexp->ops->discard(conn, saved);
+	release(origin, saved);
+	if (conn)
+		unexp->ops->flush(conn);
+	wf_srx_free_entry(entry);
+	wf_unlock(&unexp->ep->lock);
+	return 0;
+}
+
+struct fi_ops_srx_peer wf_unexp_srx_ops = {
+	.size = sizeof(wf_unexp_srx_ops),
+	.start_msg = start,
+	.start_tag = start,
+	.discard_msg = discard,
+	.discard_tag = discard,
+};
+
+fi_addr_t wf_unexp_srx_addr(struct fi_peer_rx_entry *entry)
+{
+	const struct wf_origin *origin = origin_at(entry);
+	const struct wf_unexp *unexp = origin->unexp;
+	fi_addr_t index = FI_ADDR_NOTAVAIL;
+
+	wf_lock(&unexp->ep->lock);
+	if (origin->remote && unexp->wants.index)
+		index = unexp->ops->index(unexp->ep, origin->remote);
+	wf_unlock(&unexp->ep->lock);
+	return wf_ep_srx_source(unexp->ep, index);
+}
+
+void wf_unexp_break(struct wf_unexp_conn *conn, int err)
+{
+	struct wf_origin *origin = conn->origins, *next;
+
+	for (; origin; origin = next) {
+		next = origin->next;
+		origin->conn = NULL;
+		origin->err = err;
+		origin_settle(origin);
+	}
+	conn->origins = NULL;
+}
