@@ -34,6 +34,11 @@ struct wf_prov {
 	/* Does it serve collectives? Without, fi_av_set answers -FI_ENOSYS. */
 	bool av_sets;
 
+	/* Where endpoints have names (wf_str_getinfo): is @node what an endpoint of
+	 * this machine is called, so that fi_getinfo may be asked for it without a
+	 * format? NULL: no endpoint is called like a host. */
+	bool (*node_known)(const char *node);
+
 	/* Parameter that restricts the interfaces ("iface" is FI_<PROV>_IFACE). */
 	const char *iface_param;
 

@@ -28,6 +28,14 @@ void wf_info_call_add(
 /* What the call returns, given how it went. */
 int wf_info_call_end(struct wf_info_call *call, int err, struct fi_info **ret_info);
 
+/*
+ * Is @node, as fi_getinfo was given it for a peer, on a machine that there is, so that
+ * it may be a name of this one? An address without a format has to be a number, what an
+ * endpoint goes by (wf_prov.node_known), or a host's name, which may take long to look
+ * up. -FI_ENODATA, logged: no endpoint can be there.
+ */
+int wf_info_node_known(const struct wf_prov *prov, const char *node, uint64_t flags);
+
 /* What node and service are about, and the addresses of hints that count. */
 struct wf_info_ends {
 	bool named;             /* there is a node or a service */

@@ -148,5 +148,8 @@ int wf_str_getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 		err = resolve(call.matched, node, service, flags, &names);
 	if (!err)
 		err = answer(&call, &names);
+	/* Last, because it may take a while. */
+	if (!err)
+		err = wf_info_node_known(prov, node, flags);
 	return wf_info_call_end(&call, err, ret_info);
 }

@@ -19,7 +19,7 @@ static int listen_at(struct shm_ep *ep)
 
 	/* Names that we make up have a number. */
 	for (int i = 0; ret == -EADDRINUSE && ep->made_up && i < NAME_TRIES; i++) {
-		ret = shm_name_make(ep->ep.info, ep->name);
+		ret = wf_name_text_first(&shm_fi, ep->ep.info, ep->name);
 		if (!ret)
 			ret = shm_socket_listen(ep->name, &ep->listener.fd);
 	}
@@ -96,7 +96,7 @@ static void shm_destroy(struct wf_ep *wf)
 static int shm_setname(struct wf_ep *wf, const void *addr, size_t len)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
-	int ret = shm_name_read(addr, len, ep->name);
+	int ret = wf_name_text_read(&shm_fi, addr, len, ep->name);
 
 	if (!ret)
 		ep->made_up = false;
@@ -107,7 +107,7 @@ static int shm_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 
-	return wf_name_give(ep->name, strlen(ep->name) + 1, addr, len);
+	return wf_name_text_give(ep->name, addr, len);
 }
 
 static int shm_forbid_shared_memory(struct wf_ep *wf)
@@ -182,7 +182,7 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	ep = calloc(1, sizeof(*ep));
 	if (!ep)
 		return -FI_ENOMEM;
-	ret = shm_name_make(info, ep->name);
+	ret = wf_name_text_first(&shm_fi, info, ep->name);
 	if (ret)
 		goto err_free;
 	ret = wf_ep_init(&ep->ep, domain, info, &shm_xfer_ops, context);

@@ -3,57 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
-
-#include "providers/shm/log.h"
-
-static int refuse(const char *what)
-{
-	shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-		"refused: %s: possible a name of at most %zu characters, none of them "
-		"a "
-		"control character, and a NUL\n",
-		what, (size_t)SHM_NAME_MAX - sizeof(WF_ADDRSTR_LOCAL));
-	return -FI_EINVAL;
-}
-
-int shm_name_read(const void *addr, size_t len, char *ret_name)
-{
-	return addr && wf_addrstr_spell(ret_name, addr, len)
-		       ? 0
-		       : refuse("name of an endpoint");
-}
-
-int shm_name_make(const struct fi_info *info, char *ret_name)
-{
-	static atomic_uint next_number;
-	const size_t prefix = sizeof(WF_ADDRSTR_LOCAL) - 1;
-	char self[64], name[SHM_NAME_MAX];
-	const char *wanted = info->src_addr;
-	size_t wanted_len = info->src_addrlen;
-	int len;
-
-	if (!wanted) {
-		(void)snprintf(
-			self, sizeof(self), WF_ADDRSTR_LOCAL "%ld", (long)getpid());
-		wanted = self;
-		wanted_len = sizeof(self);
-	}
-	if (!wf_addrstr_spell(name, wanted, wanted_len))
-		return refuse("src_addr");
-	if (!strncmp(wanted, WF_ADDRSTR_LOCAL, prefix)) {
-		len = snprintf(name, sizeof(name), "%s:%lu:%u", wanted,
-			(unsigned long)geteuid(),
-			atomic_fetch_add_explicit(
-				&next_number, 1, memory_order_relaxed));
-		if (len < 0 || (size_t)len >= sizeof(name))
-			return refuse("src_addr with the number of the endpoint");
-	}
-	return shm_name_read(name, sizeof(name), ret_name);
-}
 
 /* File names. What could mean something to the system is written as %XX, so "%%" begins
  * none of them, and there the hashes are. */

@@ -8,6 +8,7 @@
 #include "objects/info/offer.h"
 #include "providers/shm/dir.h"
 #include "providers/shm/shm.h"
+#include "providers/shm/socket.h"
 #include "sys/compiler.h"
 
 /* What the provider offers: reliable datagrams between processes of one user. */
@@ -66,6 +67,7 @@ static const struct wf_prov shm_prov = {
 	.templates = templates,
 	.default_fabric = "shm",
 	.default_domain = "shm",
+	.node_known = shm_socket_knows,
 	.endpoint = shm_endpoint,
 	.srx_ops = &wf_unexp_srx_ops,
 	.max_atomic_size = SHM_ATOMIC_MAX,
@@ -88,7 +90,6 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 	struct fi_info **ret_info)
 {
 	int err = shm_dir_usable(SHM_DIR_ROOT);
-	struct fi_info *list;
 
 	if (err) {
 		shm_log(FI_LOG_INFO, FI_LOG_CORE,
@@ -96,16 +97,7 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 			strerror(-err));
 		return -FI_ENODATA;
 	}
-	err = wf_str_getinfo(prov, version, node, service, flags, hints, &list);
-	if (err)
-		return err;
-	/* Last, because it may take a while. */
-	err = shm_name_known(node, flags);
-	if (err)
-		fi_freeinfo(list);
-	else
-		*ret_info = list;
-	return err;
+	return wf_str_getinfo(prov, version, node, service, flags, hints, ret_info);
 }
 
 WF_PROV_FRAME(shm, getinfo, read_params)

@@ -5,9 +5,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "objects/info/call.h"
 #include "providers/shm/socket.h"
 
 struct fi_provider shm_fi = { .name = "shm" };
+static const struct wf_prov prov = { .fi = &shm_fi, .node_known = shm_socket_knows };
+
+static int known(const char *node, uint64_t flags)
+{
+	return wf_info_node_known(&prov, node, flags);
+}
 
 /* Names of this test alone. */
 static const char *own(const char *rest)
@@ -23,12 +30,12 @@ static const char *own(const char *rest)
 
 static void told_by_itself(void **state)
 {
-	assert_int_equal(shm_name_known(NULL, 0), 0);
-	assert_int_equal(shm_name_known("17", FI_NUMERICHOST), 0);
-	assert_int_equal(shm_name_known("fi_ns://n0where", FI_NUMERICHOST), 0);
-	assert_int_equal(shm_name_known("n0where", FI_NUMERICHOST | FI_SOURCE), 0);
-	assert_int_equal(shm_name_known("n0where", FI_NUMERICHOST), -FI_ENODATA);
-	assert_int_equal(shm_name_known("17x", FI_NUMERICHOST), -FI_ENODATA);
+	assert_int_equal(known(NULL, 0), 0);
+	assert_int_equal(known("17", FI_NUMERICHOST), 0);
+	assert_int_equal(known("fi_ns://n0where", FI_NUMERICHOST), 0);
+	assert_int_equal(known("n0where", FI_NUMERICHOST | FI_SOURCE), 0);
+	assert_int_equal(known("n0where", FI_NUMERICHOST), -FI_ENODATA);
+	assert_int_equal(known("17x", FI_NUMERICHOST), -FI_ENODATA);
 }
 
 static void told_by_the_system(void **state)
@@ -36,11 +43,11 @@ static void told_by_the_system(void **state)
 	char host[256] = "";
 
 	assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
-	assert_int_equal(shm_name_known(host, FI_NUMERICHOST), 0);
-	assert_int_equal(shm_name_known("127.0.0.1", FI_NUMERICHOST), 0);
-	assert_int_equal(shm_name_known("::1", FI_NUMERICHOST), 0);
-	assert_int_equal(shm_name_known("localhost", 0), 0);
-	assert_int_equal(shm_name_known(own("-n0where.invalid"), 0), -FI_ENODATA);
+	assert_int_equal(known(host, FI_NUMERICHOST), 0);
+	assert_int_equal(known("127.0.0.1", FI_NUMERICHOST), 0);
+	assert_int_equal(known("::1", FI_NUMERICHOST), 0);
+	assert_int_equal(known("localhost", 0), 0);
+	assert_int_equal(known(own("-n0where.invalid"), 0), -FI_ENODATA);
 }
 
 static void told_by_endpoints(void **state)
@@ -55,7 +62,7 @@ static void told_by_endpoints(void **state)
 	assert_true(shm_socket_knows(own(":9228")));
 	assert_false(shm_socket_knows(own(":922")));
 	assert_false(shm_socket_knows("weft-node-test"));
-	assert_int_equal(shm_name_known(own(""), FI_NUMERICHOST), 0);
+	assert_int_equal(known(own(""), FI_NUMERICHOST), 0);
 	shm_socket_unlisten(fd);
 	assert_false(shm_socket_knows(own("")));
 }

@@ -4,13 +4,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "providers/shm/log.h"
-#include "providers/shm/socket.h"
+#include "objects/info/call.h"
+#include "sys/addrstr.h"
 
 /*
- * Nodes that fi_getinfo is asked for. There are no others than this one, but a name of
- * this machine is what the system says, and what endpoints here are called: an answer
- * for just any node would be an address that nobody ever has.
+ * Nodes that fi_getinfo is asked for, where endpoints have names. There are no others
+ * than this one, but a name of this machine is what the system says, and what endpoints
+ * here are called: an answer for any other node would be an address that no endpoint
+ * ever has.
  */
 
 static bool is_number(const char *node)
@@ -40,17 +41,16 @@ static bool resolves(const char *node, uint64_t flags)
 	return true;
 }
 
-int shm_name_known(const char *node, uint64_t flags)
+int wf_info_node_known(const struct wf_prov *prov, const char *node, uint64_t flags)
 {
 	if (!node || flags & FI_SOURCE || wf_addrstr_name(node) != node ||
-		is_number(node) || is_own_host(node) || shm_socket_knows(node) ||
-		resolves(node, flags))
+		is_number(node) || is_own_host(node) ||
+		(prov->node_known && prov->node_known(node)) || resolves(node, flags))
 		return 0;
-	shm_log(FI_LOG_INFO, FI_LOG_CORE,
+	FI_LOG(prov->fi, FI_LOG_INFO, FI_LOG_CORE,
 		"refused: node: asked %s, possible a number, a host that can be "
 		"resolved, what an endpoint of this machine is called now, or any "
-		"name "
-		"as fi_ns://NAME\n",
+		"name as fi_ns://NAME\n",
 		node);
 	return -FI_ENODATA;
 }
