@@ -353,6 +353,20 @@ void wf_ep_tx_fail(struct wf_ep *ep, enum wf_ep_cntr cntr, uint64_t op_flags,
 void wf_ep_rx_err(
 	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry);
 
+/* The initiated operation @op ended: wf_ep_tx_done, or with a positive @err
+ * wf_ep_tx_err, as wf_op_reports says. */
+static inline void wf_ep_op_end(struct wf_ep *ep, const struct wf_op *op, int err)
+{
+	const struct wf_op_report *report = &wf_op_reports[op->kind];
+
+	if (wf_unlikely(err))
+		wf_ep_tx_err(ep, report->cntr, op->context, op->flags,
+			report->comp_flags, 0, err);
+	else
+		wf_ep_tx_done(ep, report->cntr, op->context, op->flags,
+			report->comp_flags, op->len);
+}
+
 /* A peer's RMA or atomic operation on our memory is done. @comp_flags: FI_RMA or
  * FI_ATOMIC, with FI_REMOTE_READ or FI_REMOTE_WRITE, and FI_REMOTE_CQ_DATA when @data
  * came along: that, and only that, writes an entry. Counters of the endpoint and of

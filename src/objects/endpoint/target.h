@@ -4,6 +4,7 @@
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/mr/mr.h"
+#include "objects/op/copy.h"
 
 /*
  * Peers' access to our memory, as the records of a transport ask for it: some segments,
@@ -45,5 +46,12 @@ uint64_t wf_target_atomic_access(enum wf_op_kind kind, enum fi_op op);
 
 /* -FI_EINVAL for an element that is split in a region. */
 int wf_target_atomic(struct wf_mr_map *map, const struct wf_target_atomic *atomic);
+
+/*
+ * Serve an access of a peer that transports the copy of its operation (read, write or
+ * atomic): check all segments, read, write or update them, then wf_target_done with
+ * @src. Results are left in copy->found. Codes of wf_target_check and wf_target_atomic.
+ */
+int wf_target_serve(struct wf_ep *ep, const struct wf_op_copy *copy, fi_addr_t src);
 
 #endif

@@ -26,14 +26,12 @@ static inline void close_slot(struct shm_conn *conn, struct shm_slot *slot,
 	const struct wf_op *op, uint8_t flags, size_t len)
 {
 	struct shm_ep *ep = conn->ep;
-	const struct wf_op_report *report = &wf_op_reports[op->kind];
 
 	if (op->flags & FI_REMOTE_CQ_DATA)
 		flags |= SHM_FLAG_DATA;
 	shm_writer_commit(&conn->out, slot, message_kind(op), flags, len);
 	shm_out_wake(conn);
-	wf_ep_tx_done(&ep->ep, report->cntr, op->context, op->flags, report->comp_flags,
-		op->len);
+	wf_ep_op_end(&ep->ep, op, 0);
 }
 
 static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/whole.h"
+
+#include "sys/iov.h"
+
+static fi_addr_t index_of(const struct wf_srx_whole *msg)
+{
+	return wf_av_index(msg->ep->av, msg->source, msg->source_len);
+}
+
+/* Into the buffers of @entry, which ends. */
+static void receive(struct wf_srx_whole *msg, struct fi_peer_rx_entry *entry)
+{
+	size_t len = wf_iov_scatter(entry->iov, entry->count, msg->buf, msg->len);
+	uint64_t reports = msg->ep->caps & (FI_SOURCE | FI_SOURCE_ERR);
+	fi_addr_t index = FI_ADDR_NOTAVAIL, src = FI_ADDR_NOTAVAIL;
+
+	if (reports & FI_SOURCE) {
+		index = index_of(msg);
+		src = wf_ep_source(msg->ep, index);
+	}
+	if (len < msg->len)
+		wf_srx_fail(msg->ep, entry, msg->flags, len, msg->len - len, msg->data,
+			src, FI_ETRUNC);
+	else if (reports == (FI_SOURCE | FI_SOURCE_ERR) && index == FI_ADDR_NOTAVAIL)
+		wf_srx_unknown(msg->ep, entry, msg->flags, len, msg->data, msg->source,
+			msg->source_len);
+	else
+		wf_srx_done(msg->ep, entry, msg->flags, len, msg->data, src);
+	msg->done(msg, 0);
+}
+
+/* No receive is posted for the message. */
+static void keep(struct wf_srx_whole *msg, struct fi_peer_rx_entry *entry)
+{
+	entry->flags |= msg->flags;
+	entry->cq_data = msg->data;
+	msg->origin = (struct wf_srx_origin){ .fid = entry->srx };
+	if (wf_srx_save(msg->type, entry, &msg->origin, 0))
+		return;
+	wf_srx_free_entry(entry);
+	msg->done(msg, FI_ENOMEM);
+}
+
+void wf_srx_whole_receive(struct wf_srx_whole *msg)
+{
+	struct fid_peer_srx *srx = msg->ep->srx;
+	struct fi_peer_match_attr attr = {
+		.addr = wf_ep_srx_source(msg->ep, index_of(msg)),
+		.msg_size = msg->len,
+		.tag = msg->type == FI_TAGGED ? msg->tag : 0,
+	};
+	struct fi_peer_rx_entry *entry;
+	int ret;
+
+	if (!srx)
+		ret = -FI_EOPNOTSUPP;
+	else if (msg->type == FI_TAGGED)
+		ret = wf_srx_get_tag(srx, &attr, &entry);
+	else
+		ret = wf_srx_get_msg(srx, &attr, &entry);
+	if (!ret)
+		receive(msg, entry);
+	else if (ret == -FI_ENOENT)
+		keep(msg, entry);
+	else
+		msg->done(msg, -ret);
+}
+
+static struct wf_srx_whole *whole_of(const struct fi_peer_rx_entry *entry)
+{
+	return wf_container_of(wf_srx_origin(entry), struct wf_srx_whole, origin);
+}
+
+static int start(struct fi_peer_rx_entry *entry)
+{
+	struct wf_srx_whole *msg = whole_of(entry);
+
+	wf_srx_release(&msg->origin, entry->peer_context);
+	receive(msg, entry);
+	return 0;
+}
+
+static int discard(struct fi_peer_rx_entry *entry)
+{
+	struct wf_srx_whole *msg = whole_of(entry);
+
+	wf_srx_release(&msg->origin, entry->peer_context);
+	wf_srx_free_entry(entry);
+	msg->done(msg, 0);
+	return 0;
+}
+
+struct fi_ops_srx_peer wf_srx_whole_ops = {
+	.size = sizeof(wf_srx_whole_ops),
+	.start_msg = start,
+	.start_tag = start,
+	.discard_msg = discard,
+	.discard_tag = discard,
+};
+
+fi_addr_t wf_srx_whole_addr(struct fi_peer_rx_entry *entry)
+{
+	const struct wf_srx_whole *msg = whole_of(entry);
+
+	return wf_ep_srx_source(msg->ep, index_of(msg));
+}

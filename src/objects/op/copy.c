@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/op/copy.h"
+
+#include <assert.h>
+
+#include "sys/iov.h"
+
+static bool reads(enum wf_op_kind kind)
+{
+	return kind == WF_OP_READ || kind == WF_OP_FETCH || kind == WF_OP_COMPARE;
+}
+
+static bool has_operands(const struct wf_op *op)
+{
+	return op->atomic ? op->atomic->op != FI_ATOMIC_READ : op->kind != WF_OP_READ;
+}
+
+static size_t len_of(const struct wf_op *op)
+{
+	return op->atomic ? op->atomic->size : op->len;
+}
+
+size_t wf_op_copy_size(const struct wf_op *op)
+{
+	return len_of(op) *
+	       (has_operands(op) + (op->kind == WF_OP_COMPARE) + reads(op->kind));
+}
+
+static void keep_results(struct wf_op_copy *copy, const struct iovec *iov, size_t count)
+{
+	assert(count <= WF_OP_COPY_IOV);
+	for (size_t i = 0; i < count; i++)
+		copy->result[i] = iov[i];
+	copy->result_count = count;
+}
+
+static uint8_t *gather(uint8_t **data, const struct iovec *iov, size_t count)
+{
+	uint8_t *at = *data;
+
+	*data += wf_iov_gather(at, iov, count);
+	return at;
+}
+
+void wf_op_copy(struct wf_op_copy *copy, const struct wf_op *op, uint8_t *data)
+{
+	const struct wf_op_atomic *atomic = op->atomic;
+
+	assert(op->rma_count <= WF_OP_COPY_IOV);
+	*copy = (struct wf_op_copy){ .op = *op };
+	copy->op.len = len_of(op);
+	copy->op.iov = NULL;
+	copy->op.desc = NULL;
+	for (size_t i = 0; i < op->rma_count; i++)
+		copy->rma[i] = op->rma[i];
+	copy->op.rma = copy->rma;
+	if (has_operands(op))
+		copy->src = gather(&data, op->iov, op->iov_count);
+	if (op->kind == WF_OP_COMPARE)
+		copy->compare = gather(&data, atomic->compare, atomic->compare_count);
+	if (reads(op->kind))
+		copy->found = data;
+	if (op->kind == WF_OP_READ)
+		keep_results(copy, op->iov, op->iov_count);
+	if (!atomic)
+		return;
+	keep_results(copy, atomic->result, atomic->result_count);
+	copy->atomic = (struct wf_op_atomic){
+		.datatype = atomic->datatype,
+		.op = atomic->op,
+		.count = atomic->count,
+		.size = atomic->size,
+	};
+	copy->op.atomic = &copy->atomic;
+}
+
+void wf_op_copy_finish(const struct wf_op_copy *copy)
+{
+	(void)wf_iov_scatter(
+		copy->result, copy->result_count, copy->found, copy->op.len);
+}
