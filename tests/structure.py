@@ -60,6 +60,15 @@ for folder, _, files in os.walk(os.path.join(top, "src")):
             provider = parts[1] if parts[0] == "providers" and len(parts) > 1 else None
             check_room(os.path.join(folder, name), parts[0], provider)
 
+# The example is a provider, and one that needs nothing that its reader may not use.
+example = os.path.join(top, "examples", "provider")
+for name in sorted(os.listdir(example)):
+    if name.endswith((".c", ".h")):
+        check_room(os.path.join(example, name), "providers", None)
+        for number, _, included in includes(os.path.join(example, name)):
+            if included.endswith("internal.h"):
+                problem("%s:%d: the example includes %s" % (name, number, included))
+
 for folder, _, files in os.walk(os.path.join(top, "include")):
     for name in files:
         for number, quote, included in includes(os.path.join(folder, name)):

@@ -207,6 +207,6 @@ CF_SUITE(info_filter,
 	CF_CASE(direction_caps_are_subsets, "GI-023 EPA-027 EPA-028", FI_MSG),
 	CF_CASE(modes_come_back_only_when_needed, "GI-024 CAP-025 EPA-019", 0),
 	CF_CASE(no_mode_bits_are_needed, "GI-014 CAP-025", 0),
-	CF_CASE(comm_caps_reach_the_same_host, "CAP-015", 0),
+	CF_CASE(comm_caps_reach_the_same_host, "CAP-015", FI_LOCAL_COMM),
 	CF_CASE(capabilities_need_their_partners, "CAP-004 CAP-005", 0),
 	CF_CASE(source_err_needs_source, "CAP-008", FI_SOURCE | FI_SOURCE_ERR));

@@ -377,8 +377,9 @@ static void complete_and_closed(void)
 	}
 }
 
-CF_SUITE(leaving, CF_CASE(injected_before_a_connection, "CS-006 EP-027", 0),
-	CF_CASE(injected_in_a_burst, "CS-006 EP-027", 0),
-	CF_CASE(injected_with_a_progress_thread, "CS-006 EP-027", 0),
-	CF_CASE(injected_into_a_full_way, "CS-006 EP-027", 0),
-	CF_CASE(complete_and_closed, "CS-013 EP-027", 0));
+/* Between processes of this machine. */
+CF_SUITE(leaving, CF_CASE(injected_before_a_connection, "CS-006 EP-027", FI_LOCAL_COMM),
+	CF_CASE(injected_in_a_burst, "CS-006 EP-027", FI_LOCAL_COMM),
+	CF_CASE(injected_with_a_progress_thread, "CS-006 EP-027", FI_LOCAL_COMM),
+	CF_CASE(injected_into_a_full_way, "CS-006 EP-027", FI_LOCAL_COMM),
+	CF_CASE(complete_and_closed, "CS-013 EP-027", FI_LOCAL_COMM));
