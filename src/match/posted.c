@@ -60,78 +60,20 @@ static struct wf_match_group *group_add(
 	return NULL;
 }
 
-static inline bool group_serves(
-	const struct wf_match_group *g, uint64_t ignore, bool directed)
-{
-	return g->table.ignore == ignore && !g->table.any == directed;
-}
-
-/* The group of that pair where it is not the recent one; NULL: there can be no more. */
-static __attribute__((noinline)) struct wf_match_group *group_other(
+struct wf_match_group *wf_match_group_other(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
 	struct wf_match_group *g;
 
 	for (unsigned int i = 0; i < m->group_count; i++) {
 		g = m->groups[i];
-		if (group_serves(g, ignore, directed))
+		if (wf_match_group_serves(g, ignore, directed))
 			return m->recent = g;
 	}
 	g = group_add(m, ignore, directed);
 	if (g)
 		m->recent = g;
 	return g;
-}
-
-void wf_match_group_post(
-	struct wf_match *m, struct wf_match_entry *e, uint64_t tag, uint64_t addr)
-{
-	struct wf_match_group *g = m->recent;
-
-	if (wf_unlikely(!group_serves(g, e->ignore, addr != WF_MATCH_ANY)))
-		g = group_other(m, e->ignore, addr != WF_MATCH_ANY);
-	if (wf_unlikely(!g)) {
-		wf_match_beside_post(m, e);
-		return;
-	}
-	e->group = g;
-	e->hash = wf_match_table_hash(&g->table, tag, addr);
-	wf_match_table_add(&g->table, &e->node, e->hash);
-	m->live |= UINT32_C(1) << g->bit;
-}
-
-void wf_match_group_unpost(struct wf_match *m, struct wf_match_entry *e)
-{
-	struct wf_match_group *g = e->group;
-
-	wf_match_table_remove(&g->table, &e->node, e->hash);
-	if (!g->table.keys)
-		m->live &= ~(UINT32_C(1) << g->bit);
-}
-
-/* In one group: NULL also where a message of unknown source meets directed receives. */
-static inline struct wf_match_entry *search_group(
-	const struct wf_match_group *g, uint64_t tag, uint64_t addr)
-{
-	struct wf_match_node *node;
-
-	if (!g->table.any && addr == WF_MATCH_ANY)
-		return NULL;
-	node = wf_match_table_find(&g->table, tag, addr);
-	return node ? wf_match_entry_of(node) : NULL;
-}
-
-struct wf_match_entry *wf_match_group_search(const struct wf_match *m, uint64_t tag,
-	uint64_t addr, struct wf_match_entry *best)
-{
-	struct wf_match_entry *e;
-
-	for (uint32_t live = m->live & ~WF_MATCH_BESIDE; live; live &= live - 1) {
-		e = search_group(m->groups[__builtin_ctz(live)], tag, addr);
-		if (e && (!best || e->stamp < best->stamp))
-			best = e;
-	}
-	return best;
 }
 
 void wf_match_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,

@@ -2,25 +2,14 @@
 #ifndef WF_MATCH_POSTED_H
 #define WF_MATCH_POSTED_H
 
-/*
- * Posted receives, inline: for the few places where a call would show. Inline is what a
- * few receives without a group need (posted.c); groups are a tail call, so that they
- * cost the inline part no registers.
- */
+/* Posted receives, inline: for the few places where a call would show. See posted.c. */
 
 #include "match/match.h"
 
-/* @e, whose fields but group and hash are set, goes to its group, or beside the groups
- * if there is no memory for one. */
-void wf_match_group_post(
-	struct wf_match *m, struct wf_match_entry *e, uint64_t tag, uint64_t addr);
-
-/* @e leaves its group. */
-void wf_match_group_unpost(struct wf_match *m, struct wf_match_entry *e);
-
-/* The oldest match in any group, or @best if that is older or there is none. */
-struct wf_match_entry *wf_match_group_search(const struct wf_match *m, uint64_t tag,
-	uint64_t addr, struct wf_match_entry *best);
+/* The group of that pair where it is not the recent one; NULL: there can be no more.
+ * Out of line, so that the common way keeps its registers. */
+struct wf_match_group *wf_match_group_other(
+	struct wf_match *m, uint64_t ignore, bool directed);
 
 static inline struct wf_match_entry *wf_match_entry_of(struct wf_match_node *node)
 {
@@ -64,6 +53,67 @@ static inline struct wf_match_entry *wf_match_beside_search(
 	return NULL;
 }
 
+static inline bool wf_match_group_serves(
+	const struct wf_match_group *g, uint64_t ignore, bool directed)
+{
+	return g->table.ignore == ignore && !g->table.any == directed;
+}
+
+/* @e, whose fields but group and hash are set, goes to its group, or beside the groups
+ * if there is no memory for one. */
+static inline void wf_match_group_post(
+	struct wf_match *m, struct wf_match_entry *e, uint64_t tag, uint64_t addr)
+{
+	struct wf_match_group *g = m->recent;
+
+	if (wf_unlikely(!wf_match_group_serves(g, e->ignore, addr != WF_MATCH_ANY)))
+		g = wf_match_group_other(m, e->ignore, addr != WF_MATCH_ANY);
+	if (wf_unlikely(!g)) {
+		wf_match_beside_post(m, e);
+		return;
+	}
+	e->group = g;
+	e->hash = wf_match_table_hash(&g->table, tag, addr);
+	wf_match_table_add(&g->table, &e->node, e->hash);
+	m->live |= UINT32_C(1) << g->bit;
+}
+
+/* @e leaves its group. */
+static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_entry *e)
+{
+	struct wf_match_group *g = e->group;
+
+	wf_match_table_remove(&g->table, &e->node, e->hash);
+	if (!g->table.keys)
+		m->live &= ~(UINT32_C(1) << g->bit);
+}
+
+/* In one group: NULL also where a message of unknown source meets directed receives. */
+static inline struct wf_match_entry *wf_match_group_find(
+	const struct wf_match_group *g, uint64_t tag, uint64_t addr)
+{
+	struct wf_match_node *node;
+
+	if (!g->table.any && addr == WF_MATCH_ANY)
+		return NULL;
+	node = wf_match_table_find(&g->table, tag, addr);
+	return node ? wf_match_entry_of(node) : NULL;
+}
+
+/* The oldest match in any group, or @best if that is older or there is none. */
+static inline struct wf_match_entry *wf_match_group_search(const struct wf_match *m,
+	uint64_t tag, uint64_t addr, struct wf_match_entry *best)
+{
+	struct wf_match_entry *e;
+
+	for (uint32_t live = m->live & ~WF_MATCH_BESIDE; live; live &= live - 1) {
+		e = wf_match_group_find(m->groups[__builtin_ctz(live)], tag, addr);
+		if (e && (!best || e->stamp < best->stamp))
+			best = e;
+	}
+	return best;
+}
+
 static inline void wf_match_post_inline(struct wf_match *m, struct wf_match_entry *e,
 	uint64_t tag, uint64_t ignore, uint64_t addr)
 {
@@ -83,7 +133,7 @@ static inline void wf_match_unpost_inline(struct wf_match *m, struct wf_match_en
 {
 	e->order.prev->next = e->order.next;
 	e->order.next->prev = e->order.prev;
-	if (wf_likely(!e->group))
+	if (!e->group)
 		wf_match_beside_unpost(m, e);
 	else
 		wf_match_group_unpost(m, e);
@@ -96,8 +146,7 @@ static inline struct wf_match_entry *wf_match_search_posted_inline(
 
 	if (m->live & WF_MATCH_BESIDE)
 		best = wf_match_beside_search(m, tag, addr);
-	return m->live & ~WF_MATCH_BESIDE ? wf_match_group_search(m, tag, addr, best)
-					  : best;
+	return wf_match_group_search(m, tag, addr, best);
 }
 
 #endif
