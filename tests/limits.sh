@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # shellcheck shell=bash
-# Sourced: time limits of tests for scripts, as limits.h has them for programs.
+# Sourced: time limits of tests for scripts, as time_limits.h has them for programs.
 
 # limit_factor: one plus the processes that were ready to run for each processor, over
 # the last minute; 8 at most.

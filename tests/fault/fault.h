@@ -113,7 +113,7 @@ void different_ports(uint16_t *ports, int count);
 unsigned int setting(const char *name, unsigned int fallback);
 
 /* Fork @run with its argument; it exits 0 when it returns. @seconds until its
- * alarm, on an idle machine (limits.h). */
+ * alarm, on an idle machine (time_limits.h). */
 pid_t child(void (*run)(void *), void *arg, unsigned int seconds);
 /* It must exit with 0. */
 void join(pid_t pid);

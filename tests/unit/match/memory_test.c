@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "../../limits.h"
+#include "../../time_limits.h"
 #include "sys/pages.h"
 
 static unsigned int fail_percent;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "../../limits.h"
+#include "../../time_limits.h"
 #include "model.h"
 
 #define DEFAULT_OPS (limit_amount() ? 1000000u : 10000000u)
