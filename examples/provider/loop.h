@@ -4,8 +4,7 @@
 
 #include <pthread.h>
 
-#include "objects/endpoint/endpoint.h"
-#include "objects/endpoint/whole.h"
+#include "objects/conn/whole.h"
 #include "objects/op/copy.h"
 #include "sys/addrstr.h"
 

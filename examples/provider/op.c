@@ -35,7 +35,6 @@ ssize_t loop_start(struct wf_ep *wf, struct wf_op *what)
 {
 	size_t size = sizeof(struct loop_op) + wf_op_copy_size(what);
 	const char *to = wf_av_addr(wf->av, what->addr);
-	struct loop_ep *ep = loop_ep_of(wf);
 	struct loop_op *op;
 	int ret;
 
@@ -45,8 +44,8 @@ ssize_t loop_start(struct wf_ep *wf, struct wf_op *what)
 	if (!op)
 		return -FI_EAGAIN;
 	*op = (struct loop_op){ .size = size, .err = -1 };
-	op->from = ends_at_once(what) ? 0 : ep->id;
-	memcpy(op->source, ep->name, sizeof(op->source));
+	op->from = ends_at_once(what) ? 0 : loop_ep_of(wf)->id;
+	memcpy(op->source, loop_ep_of(wf)->name, sizeof(op->source));
 	/* What it points to is the application's again when start() returns. */
 	wf_op_copy(&op->copy, what, op->data);
 	pthread_mutex_lock(&loop_lock);
@@ -90,7 +89,8 @@ void loop_serve(struct loop_op *op)
 	fi_addr_t src = wf_av_index(wf->av, op->source, sizeof(op->source));
 
 	if (!is_message(what)) {
-		loop_end(op, -wf_target_serve(wf, &op->copy, wf_ep_source(wf, src)));
+		loop_end(
+			op, -wf_target_serve(wf, &op->copy, wf_av_report(wf->av, src)));
 		return;
 	}
 	op->msg = (struct wf_srx_whole){ .ep = wf,

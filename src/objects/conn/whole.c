@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/whole.h"
+#include "objects/conn/whole.h"
 
-#include "sys/iov.h"
+#include "objects/conn/recv.h"
 
 static fi_addr_t index_of(const struct wf_srx_whole *msg)
 {
@@ -11,22 +11,16 @@ static fi_addr_t index_of(const struct wf_srx_whole *msg)
 /* Into the buffers of @entry, which ends. */
 static void receive(struct wf_srx_whole *msg, struct fi_peer_rx_entry *entry)
 {
-	size_t len = wf_iov_scatter(entry->iov, entry->count, msg->buf, msg->len);
-	uint64_t reports = msg->ep->caps & (FI_SOURCE | FI_SOURCE_ERR);
-	fi_addr_t index = FI_ADDR_NOTAVAIL, src = FI_ADDR_NOTAVAIL;
+	struct wf_recv_wants wants = wf_recv_wants_of(msg->ep);
+	fi_addr_t index = wants.source ? index_of(msg) : FI_ADDR_NOTAVAIL;
 
-	if (reports & FI_SOURCE) {
-		index = index_of(msg);
-		src = wf_ep_source(msg->ep, index);
-	}
-	if (len < msg->len)
-		wf_srx_fail(msg->ep, entry, msg->flags, len, msg->len - len, msg->data,
-			src, FI_ETRUNC);
-	else if (reports == (FI_SOURCE | FI_SOURCE_ERR) && index == FI_ADDR_NOTAVAIL)
-		wf_srx_unknown(msg->ep, entry, msg->flags, len, msg->data, msg->source,
-			msg->source_len);
+	(void)wf_iov_scatter(entry->iov, entry->count, msg->buf, msg->len);
+	if (wants.source_err && index == FI_ADDR_NOTAVAIL)
+		wf_recv_done_unknown(msg->ep, entry, msg->flags, msg->len, msg->data,
+			msg->source, msg->source_len);
 	else
-		wf_srx_done(msg->ep, entry, msg->flags, len, msg->data, src);
+		wf_recv_done(msg->ep, entry, msg->flags, msg->len, msg->data,
+			wf_recv_source(msg->ep, index));
 	msg->done(msg, 0);
 }
 

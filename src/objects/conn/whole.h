@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_OBJECTS_ENDPOINT_WHOLE_H
-#define WF_OBJECTS_ENDPOINT_WHOLE_H
+#ifndef WF_OBJECTS_CONN_WHOLE_H
+#define WF_OBJECTS_CONN_WHOLE_H
 
 #include "objects/endpoint/endpoint.h"
 
