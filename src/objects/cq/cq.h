@@ -100,8 +100,9 @@ static inline bool wf_cq_readable(struct wf_cq *cq)
 	       atomic_load_explicit(&cq->error_count, memory_order_relaxed);
 }
 
-/* One success into our own queue. -FI_ENOMEM when the ring could not grow. */
-static inline ssize_t wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
+/* One success into our own queue. -FI_ENOMEM when the ring could not grow. Always
+ * inline: the fast path, too, completes by this. */
+WF_INLINE int wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
 	int ret;
@@ -109,7 +110,8 @@ static inline ssize_t wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t 
 	wf_lock(&cq->lock);
 	ret = wf_cq_ring_put(&cq->ring, context, flags, len, buf, data, tag, src);
 	wf_unlock(&cq->lock);
-	wf_wait_signal(&cq->wait);
+	if (wf_likely(!ret))
+		wf_wait_signal(&cq->wait);
 	return ret;
 }
 

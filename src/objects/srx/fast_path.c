@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "match/posted.h"
 #include "objects/srx/internal.h"
 #include "sys/copy.h"
 
 /*
- * The short way of what is most of all traffic: a receive with one buffer that waits,
- * and a message that comes in one piece and finds such a receive. Both do what the long
- * way does (post.c, match.c, endpoint/done.c), with everything in one place.
+ * The fast path of what is most of all traffic: a receive with one buffer that waits
+ * (fast_post.h), and a message that comes in one piece and finds such a receive. Both
+ * do what the long path does (post.c, match.c, endpoint/done.c), by the same inline
+ * parts.
  *
  * A context and a queue that were imported serve as well as the endpoint's own, if both
  * are of this library: the message is received where the application posted and reads.
@@ -17,17 +17,9 @@ enum { COPY_SMALL = 128 };
 static inline bool complete(struct wf_cq *cq, const struct wf_srx_entry *entry,
 	const struct wf_srx_arrival *msg)
 {
-	int ret;
-
-	wf_lock(&cq->lock);
-	ret = wf_cq_ring_put(&cq->ring, entry->peer.context,
+	return !wf_cq_write_own(cq, entry->peer.context,
 		(entry->peer.flags & (FI_MSG | FI_TAGGED | FI_RECV)) | msg->flags,
 		msg->len, entry->iov[0].iov_base, msg->data, msg->tag, msg->src);
-	wf_unlock(&cq->lock);
-	if (wf_unlikely(ret))
-		return false;
-	wf_wait_signal(&cq->wait);
-	return true;
 }
 
 /* Everything about @entry is as simple as it gets. */
@@ -66,8 +58,7 @@ bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival
 	if ((entry->peer.flags | ep->rx.forced) & FI_COMPLETION &&
 		wf_unlikely(!complete(cq, entry, msg)))
 		return false;
-	wf_match_unpost_inline(engine, match);
-	srx->posted--;
+	wf_srx_dequeue(srx, engine, entry);
 	wf_pool_put_inline(&srx->pool, entry);
 	if (ep->cntr[WF_CNTR_RECV])
 		wf_cntr_add(ep->cntr[WF_CNTR_RECV], msg->len);

@@ -4,6 +4,7 @@
 
 #include <rdma/providers/fi_log.h>
 
+#include "match/posted.h"
 #include "objects/endpoint/endpoint.h"
 #include "objects/srx/srx.h"
 
@@ -59,17 +60,40 @@ static inline uint64_t wf_srx_key(const struct wf_srx *srx, bool tagged, fi_addr
 						   : addr & srx->addr_mask;
 }
 
-/* Make @entry one without buffers; @type is FI_MSG or FI_TAGGED. */
+/* Make @entry one without buffers; @type is FI_MSG or FI_TAGGED. Its context, tag,
+ * source and message size are set with what it is for. */
 static inline void wf_srx_set_type(
 	const struct wf_srx *srx, struct wf_srx_entry *entry, uint64_t type)
 {
-	entry->peer = (struct fi_peer_rx_entry){
-		.flags = type | FI_RECV,
-		.desc = wf_srx_desc(srx, entry),
-		.iov = entry->iov,
-	};
+	struct fi_peer_rx_entry *peer = &entry->peer;
+
+	peer->desc = wf_srx_desc(srx, entry);
+	peer->iov = entry->iov;
+	peer->cq_data = 0;
+	peer->peer_context = peer->owner_context = NULL;
 	entry->parent = NULL;
 	entry->multi = false;
+	/* Last, so that the compiler merges them with wf_srx_set_receive. */
+	peer->count = 0;
+	peer->flags = type | FI_RECV;
+}
+
+/* The @i-th buffer of @entry. */
+static inline void wf_srx_set_buffer(
+	struct wf_srx_entry *entry, size_t i, void *buf, size_t len, void *desc)
+{
+	entry->iov[i].iov_base = buf;
+	entry->iov[i].iov_len = len;
+	entry->peer.desc[i] = desc;
+}
+
+/* @entry has @count buffers of an operation with these @flags and @context. */
+static inline void wf_srx_set_receive(
+	struct wf_srx_entry *entry, size_t count, uint64_t flags, void *context)
+{
+	entry->peer.count = count;
+	entry->peer.context = context;
+	entry->peer.flags |= flags & (FI_COMPLETION | WF_OP_WORK | FI_PEER_TRANSFER);
 }
 
 /* NULL: no memory. */
@@ -93,13 +117,29 @@ struct wf_srx_entry *wf_srx_find_posted(
 void wf_srx_unfile(struct wf_srx *srx, struct wf_srx_entry *entry);
 void wf_srx_contexts_done(struct wf_srx *srx);
 
-/* A posted receive leaves the queue. */
+/* A receive joins the queue of those that wait. */
+WF_INLINE void wf_srx_enqueue(struct wf_srx *srx, struct wf_match *engine,
+	struct wf_srx_entry *entry, uint64_t tag, uint64_t ignore, uint64_t addr)
+{
+	entry->peer.tag = tag;
+	wf_match_post_inline(engine, &entry->match, tag, ignore, addr);
+	srx->posted++;
+}
+
+/* A posted receive without WF_SRX_FILED leaves the queue. */
+WF_INLINE void wf_srx_dequeue(
+	struct wf_srx *srx, struct wf_match *engine, struct wf_srx_entry *entry)
+{
+	wf_match_unpost_inline(engine, &entry->match);
+	srx->posted--;
+}
+
+/* Any posted receive leaves the queue. */
 static inline void wf_srx_unpost(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
 	if (wf_unlikely(entry->peer.flags & WF_SRX_FILED))
 		wf_srx_unfile(srx, entry);
-	wf_match_unpost(wf_srx_engine(srx, entry->peer.flags), &entry->match);
-	srx->posted--;
+	wf_srx_dequeue(srx, wf_srx_engine(srx, entry->peer.flags), entry);
 }
 
 /* Where results go that concern no endpoint, or @fid's if that is in use still: NULL

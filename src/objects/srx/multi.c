@@ -145,10 +145,9 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 
 	fill(srx, buffer, op);
 	if (buffer->open) {
-		wf_match_post(wf_srx_engine(srx, buffer->peer.flags), &buffer->match,
+		wf_srx_enqueue(srx, wf_srx_engine(srx, buffer->peer.flags), buffer,
 			op->tag, op->ignore, buffer->peer.addr);
 		buffer->queued = true;
-		srx->posted++;
 	}
 	unref(srx, buffer, NULL);
 	return 0;

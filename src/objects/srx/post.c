@@ -15,17 +15,11 @@ uint64_t wf_srx_source(const struct wf_srx *srx, const struct wf_op *op)
 void wf_srx_set_buffers(
 	const struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op)
 {
-	void **desc = wf_srx_desc(srx, entry);
-
 	assert(op->iov_count <= srx->iov_limit);
-	for (size_t i = 0; i < op->iov_count; i++) {
-		entry->iov[i] = op->iov[i];
-		desc[i] = op->desc ? op->desc[i] : NULL;
-	}
-	entry->peer.count = op->iov_count;
-	entry->peer.context = op->context;
-	entry->peer.flags |=
-		op->flags & (FI_COMPLETION | WF_OP_WORK | FI_PEER_TRANSFER);
+	wf_srx_set_receive(entry, op->iov_count, op->flags, op->context);
+	for (size_t i = 0; i < op->iov_count; i++)
+		wf_srx_set_buffer(entry, i, op->iov[i].iov_base, op->iov[i].iov_len,
+			op->desc ? op->desc[i] : NULL);
 }
 
 void wf_srx_move_buffers(const struct wf_srx *srx, struct wf_srx_entry *entry,
@@ -62,9 +56,7 @@ static ssize_t post(struct wf_srx *srx, const struct wf_op *op)
 		wf_srx_start_entry(srx, entry);
 		return 0;
 	}
-	entry->peer.tag = op->tag;
-	wf_match_post(engine, &entry->match, op->tag, op->ignore, addr);
-	srx->posted++;
+	wf_srx_enqueue(srx, engine, entry, op->tag, op->ignore, addr);
 	return 0;
 }
 
