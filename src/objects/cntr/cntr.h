@@ -96,6 +96,13 @@ static inline void wf_cntr_add(struct wf_cntr *cntr, size_t len)
 	wf_cntr_add_n(cntr, cntr->events == FI_CNTR_EVENTS_BYTES ? len : 1);
 }
 
+/* The same for a counter that is bound, or NULL. */
+static inline void wf_cntr_count(struct wf_cntr *cntr, size_t len)
+{
+	if (cntr)
+		wf_cntr_add(cntr, len);
+}
+
 static inline void wf_cntr_add_err(struct wf_cntr *cntr)
 {
 	if (wf_unlikely(cntr->owner != &cntr->self)) {

@@ -91,19 +91,11 @@ static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
 static inline void wf_op_small_sent(struct wf_ep *ep, enum wf_op_kind kind,
 	uint64_t flags, size_t len, void *context)
 {
-	ssize_t ret;
-
-	if (ep->cntr[WF_CNTR_SEND])
-		wf_cntr_add(ep->cntr[WF_CNTR_SEND], len);
-	if (!(flags & FI_COMPLETION))
-		return;
-	ret = wf_cq_write(ep->tx_cq, context, wf_op_reports[kind].comp_flags, 0, NULL,
-		0, 0, FI_ADDR_NOTAVAIL);
-	if (wf_unlikely(ret < 0))
-		wf_ep_lost(ep, ret);
+	wf_ep_tx_plain_done(
+		ep, WF_CNTR_SEND, context, flags, wf_op_reports[kind].comp_flags, len);
 }
 
-/* The short way of a small message; false: it takes the long one. */
+/* The fast path of a small message. False: it takes the long one. */
 static inline bool wf_op_send_small(struct wf_ep *ep, enum wf_op_kind kind,
 	uint64_t flags, const void *buf, size_t len, fi_addr_t addr, uint64_t tag,
 	void *context)

@@ -50,12 +50,6 @@ const struct wf_op_report wf_op_reports[WF_OP_COUNT] = {
 	[WF_OP_COMPARE] = { WF_CNTR_READ, FI_READ | FI_ATOMIC },
 };
 
-static void count(struct wf_cntr *cntr, size_t len)
-{
-	if (cntr)
-		wf_cntr_add(cntr, len);
-}
-
 /* Bytes of atomics are read at the initiator and written at the target, whatever
  * event a counter of completions knows them by. CNT-006 */
 static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
@@ -83,7 +77,7 @@ static __attribute__((noinline)) void odd_tx_done(struct wf_ep *ep,
 	if (comp_flags & FI_ATOMIC && own)
 		count_atomic(ep, cntr, len);
 	else if (own)
-		count(ep->cntr[cntr], len);
+		wf_cntr_count(ep->cntr[cntr], len);
 	if (!(op_flags & FI_COMPLETION))
 		return;
 	ret = put(ep, ep->tx_cq, op_flags,
@@ -99,20 +93,11 @@ static __attribute__((noinline)) void odd_tx_done(struct wf_ep *ep,
 void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len)
 {
-	ssize_t ret;
-
 	if (wf_unlikely(op_flags & (WF_OP_WORK | FI_PEER_TRANSFER) ||
-			comp_flags & FI_ATOMIC)) {
+			comp_flags & FI_ATOMIC))
 		odd_tx_done(ep, cntr, context, op_flags, comp_flags, len);
-		return;
-	}
-	count(ep->cntr[cntr], len);
-	if (!(op_flags & FI_COMPLETION))
-		return;
-	ret = wf_cq_write(
-		ep->tx_cq, context, comp_flags, 0, NULL, 0, 0, FI_ADDR_NOTAVAIL);
-	if (wf_unlikely(ret < 0))
-		wf_ep_lost(ep, ret);
+	else
+		wf_ep_tx_plain_done(ep, cntr, context, op_flags, comp_flags, len);
 }
 
 static __attribute__((noinline)) void odd_rx_done(struct wf_ep *ep, uint64_t op_flags,
@@ -125,7 +110,7 @@ static __attribute__((noinline)) void odd_rx_done(struct wf_ep *ep, uint64_t op_
 		own = wf_work_done(
 			&entry->op_context, op_flags, ep->cntr[WF_CNTR_RECV], false);
 	if (own)
-		count(ep->cntr[WF_CNTR_RECV], entry->len);
+		wf_cntr_count(ep->cntr[WF_CNTR_RECV], entry->len);
 	if (!(op_flags & FI_COMPLETION))
 		return;
 	ret = put(ep, ep->rx_cq, op_flags, entry, src);
@@ -152,7 +137,7 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 			src);
 		return;
 	}
-	count(ep->cntr[WF_CNTR_RECV], len);
+	wf_cntr_count(ep->cntr[WF_CNTR_RECV], len);
 	if (!(op_flags & FI_COMPLETION))
 		return;
 	ret = wf_cq_write(ep->rx_cq, context, comp_flags, len, buf, data, tag, src);
@@ -250,7 +235,7 @@ void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 	if (comp_flags & FI_ATOMIC)
 		count_atomic(ep, event, len);
 	else
-		count(ep->cntr[event], len);
+		wf_cntr_count(ep->cntr[event], len);
 	if (mr && mr->cntr && counts(mr->cntr, comp_flags))
 		wf_cntr_add(mr->cntr, len);
 	if (!(comp_flags & FI_REMOTE_CQ_DATA) || !ep->rx_cq)

@@ -27,8 +27,8 @@ uint64_t wf_ep_with_directions(uint64_t caps)
 	return caps;
 }
 
-/* Which calls may take a short way: what every limit allows. */
-static void settle_short_ways(struct wf_ep *ep)
+/* Which calls may take the fast path: what every limit allows. */
+static void settle_fast_path(struct wf_ep *ep)
 {
 	size_t small = WF_MIN(ep->xfer->small_size, ep->inject_size);
 
@@ -39,7 +39,7 @@ static void settle_short_ways(struct wf_ep *ep)
 
 void wf_ep_finish_tables(struct wf_ep *ep)
 {
-	settle_short_ways(ep);
+	settle_fast_path(ep);
 	if (ep->caps & FI_MSG) {
 		wf_ep_msg_finish(ep);
 		ep->fid.msg = &ep->msg_ops;

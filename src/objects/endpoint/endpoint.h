@@ -49,7 +49,7 @@ struct wf_xfer_ops {
 	 * -FI_EAGAIN: nothing was taken, the caller may retry. */
 	ssize_t (*start)(struct wf_ep *ep, struct wf_op *op);
 
-	/* The short way of start() for a message in one buffer of at most @small_size
+	/* The fast path of start() for a message in one buffer of at most @small_size
 	 * bytes that asks for nothing but to be sent; NULL: there is none. 0: it is
 	 * sent, and the caller's to complete. Anything else: nothing was done, it
 	 * takes start(). */
@@ -178,7 +178,7 @@ struct wf_ep {
 	struct wf_ep_flags tx, rx;
 	uint64_t trecv_flags; /* those of @rx that tagged receives have too */
 	size_t small_limit;   /* messages below it are small; 0: none is */
-	bool fast_post;       /* receives may take the short way, see srx.h */
+	bool fast_post;       /* receives may take the fast path, see srx.h */
 	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
 	atomic_size_t min_multi_recv;
 	struct wf_cq *tx_cq, *rx_cq;
@@ -260,6 +260,22 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 
 /* The log line for a completion that the queue did not take (@ret). */
 void wf_ep_lost(const struct wf_ep *ep, ssize_t ret);
+
+/* wf_ep_tx_done of what is neither deferred work nor a peer's transfer nor an atomic
+ * operation: the common part, for the fast path as well. */
+static inline void wf_ep_tx_plain_done(struct wf_ep *ep, enum wf_ep_cntr cntr,
+	void *context, uint64_t op_flags, uint64_t comp_flags, size_t len)
+{
+	ssize_t ret;
+
+	wf_cntr_count(ep->cntr[cntr], len);
+	if (!(op_flags & FI_COMPLETION))
+		return;
+	ret = wf_cq_write(
+		ep->tx_cq, context, comp_flags, 0, NULL, 0, 0, FI_ADDR_NOTAVAIL);
+	if (wf_unlikely(ret < 0))
+		wf_ep_lost(ep, ret);
+}
 
 /* For transports that receive through ep->srx: the message of @entry arrived, @len
  * bytes from @src (as completions report it). @flags: FI_REMOTE_CQ_DATA and the like,

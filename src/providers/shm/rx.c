@@ -93,7 +93,7 @@ static inline bool choked(const struct shm_conn *conn)
 		       conn->ep->unexp.bytes >= shm_params.unexpected_size);
 }
 
-/* The short way of a message in one slot: false, it takes the long one. */
+/* The fast path of a message in one slot. False: it takes the long one. */
 static inline bool deliver(struct shm_conn *conn, uint64_t head)
 {
 	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);

@@ -4,7 +4,7 @@
 #include "objects/op/op.h"
 
 /*
- * The short ways: small messages that a transport only sends, and owners of this
+ * The fast path: small messages that a transport only sends, and owners of this
  * library whose peers write where the application reads.
  */
 
