@@ -121,7 +121,7 @@ report() {
 
 def prepare(source, scratch):
     """The files that the commands name."""
-    for name in ("dev", "docs"):
+    for name in ("dev", "docs", "tests"):
         os.symlink(os.path.join(source, name), os.path.join(scratch, name))
     os.mkdir(os.path.join(scratch, "empty"))
     with open(os.path.join(scratch, "program.c"), "w", encoding="utf-8") as file:
