@@ -105,19 +105,8 @@ static bool open_waiting(struct cf_env *env, enum fi_wait_obj wait_obj)
 	struct cf_options options = {
 		.wait_obj = wait_obj, .split_cqs = true, .counters = true
 	};
-	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_DATA, .wait_obj = wait_obj };
-	struct fid_cq *cq;
-	int ret;
 
-	cf_open_domain(env, NULL);
-	ret = fi_cq_open(env->domain, &attr, &cq, NULL);
-	if (!ret)
-		CF_CLOSE(cq);
-	cf_close(env);
-	CHECK_EITHER(ret, 0, -FI_ENOSYS);
-	if (!ret)
-		cf_open_pair(env, &options);
-	return !ret;
+	return cf_open_waiting_pair(env, &options);
 }
 
 /* A message wakes a waiter of side 1 after others were cancelled. */

@@ -184,6 +184,9 @@ void cf_open_domain(struct cf_env *env, const struct cf_options *options);
 /* Both sides with CQs, and with AVs and names exchanged or, with connected endpoints,
  * side 0 connected to side 1. @options may be NULL. */
 void cf_open_pair(struct cf_env *env, const struct cf_options *options);
+/* The same where queues with options->wait_obj are offered; false, and nothing is open,
+ * where they are not. */
+bool cf_open_waiting_pair(struct cf_env *env, const struct cf_options *options);
 /* Make reliable endpoints that connect on their own do so now: from then on either side
  * can wait alone. Pairs that are opened with a wait object have met. */
 void cf_meet(struct cf_env *env);

@@ -14,20 +14,8 @@ static const enum fi_wait_obj wait_objs[] = { FI_WAIT_UNSPEC, FI_WAIT_FD,
 static bool open_waiting(struct cf_env *env, enum fi_wait_obj wait_obj)
 {
 	struct cf_options options = { .wait_obj = wait_obj, .split_cqs = true };
-	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_DATA, .wait_obj = wait_obj };
-	struct fid_cq *cq;
-	int ret;
 
-	cf_open_domain(env, NULL);
-	ret = fi_cq_open(env->domain, &attr, &cq, NULL);
-	if (!ret)
-		CF_CLOSE(cq);
-	cf_close(env);
-	if (ret == -FI_ENOSYS)
-		return false;
-	CHECK_OK(ret);
-	cf_open_pair(env, &options);
-	return true;
+	return cf_open_waiting_pair(env, &options);
 }
 
 static void waits_time_out(void)
@@ -174,24 +162,13 @@ static void waits_without_locks(void)
 			.wait_obj = wait_objs[i / 2],
 			.split_cqs = true,
 		};
-		struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_DATA,
-			.wait_obj = options.wait_obj };
 		struct fi_cq_data_entry entry;
 		struct fi_context2 contexts[2];
-		struct fid_cq *cq;
 		struct cf_env env;
 		char in = 0, out = 8;
-		int ret;
 
-		cf_open_domain(&env, &options);
-		ret = fi_cq_open(env.domain, &attr, &cq, NULL);
-		CHECK_EITHER(ret, 0, -FI_ENOSYS);
-		if (!ret)
-			CF_CLOSE(cq);
-		cf_close(&env);
-		if (ret)
+		if (!cf_open_waiting_pair(&env, &options))
 			continue;
-		cf_open_pair(&env, &options);
 		cf_post_recv(&env, &in, 1, &contexts[0]);
 		cf_post_send(&env, &out, 1, &contexts[1]);
 		cf_cq_wait(env.side[0].tx_cq, &entry);

@@ -237,6 +237,24 @@ void cf_open_pair(struct cf_env *env, const struct cf_options *options)
 		cf_meet(env);
 }
 
+bool cf_open_waiting_pair(struct cf_env *env, const struct cf_options *options)
+{
+	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_DATA,
+		.wait_obj = options->wait_obj };
+	struct fid_cq *cq;
+	int ret;
+
+	cf_open_domain(env, options);
+	ret = fi_cq_open(env->domain, &attr, &cq, NULL);
+	if (!ret)
+		CF_CLOSE(cq);
+	cf_close(env);
+	CHECK_EITHER(ret, 0, -FI_ENOSYS);
+	if (!ret)
+		cf_open_pair(env, options);
+	return !ret;
+}
+
 /* A message that both ends report, whatever the queues are for. */
 static void greet(struct cf_env *env, struct cf_side *from, struct cf_side *to)
 {
