@@ -4,7 +4,7 @@
 
 enum {
 	COUNT = 20,
-	REST = 4000, /* reads of a queue after which its endpoints count as idle */
+	REST = 2000, /* reads of a queue, about twice those after which all are idle */
 };
 
 static const struct cf_options no_options;
@@ -146,7 +146,7 @@ static void one_of_many_wakes_a_sleeper(void)
 	char byte;
 
 	gather(&crowd, FI_WAIT_UNSPEC);
-	for (int i = COUNT - 1; i >= 0; i -= 3) {
+	for (int i = COUNT - 1; i >= 0; i -= 7) {
 		rest(&crowd);
 		say(&crowd, i % 2, i, true);
 	}
