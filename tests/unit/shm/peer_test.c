@@ -282,6 +282,31 @@ static void silent_caller(void **state)
 	raw_close(&raw);
 }
 
+/* Kinds that there are none of, and flags. */
+static void records_of_no_kind(void **state)
+{
+	static const struct {
+		uint8_t kind, flags;
+	} rows[] = {
+		{ SHM_REC_NONE, 0 },
+		{ SHM_REC_KINDS, 0 },
+		{ SHM_REC_KINDS + 1, 0 },
+		{ UINT8_MAX, 0 },
+		{ SHM_REC_MSG, (uint8_t)~SHM_FLAGS_KNOWN },
+	};
+	const uint64_t word = 1;
+	struct raw raw;
+
+	(void)state;
+	for (unsigned int i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		raw_open(&raw, FI_WAIT_NONE);
+		assert_true(raw_put(
+			&raw, rows[i].kind, rows[i].flags, word, &word, sizeof(word)));
+		raw_fail(&raw);
+		raw_close(&raw);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +317,7 @@ int main(void)
 		cmocka_unit_test(memory_that_ends_early),
 		cmocka_unit_test(asleep_while_a_message_waits),
 		cmocka_unit_test(unexpected_bytes_come_back),
+		cmocka_unit_test(records_of_no_kind),
 		cmocka_unit_test(silent_caller),
 	};
 	char limit[16];
