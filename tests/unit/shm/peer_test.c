@@ -200,6 +200,31 @@ static void memory_that_ends_early(void **state)
 	raw_close(&raw);
 }
 
+/* Records end where they like, and buffers elsewhere. */
+static void a_stream_into_several_buffers(void **state)
+{
+	enum { LEN = 1000 };
+	static uint8_t in[LEN], out[LEN];
+	const struct iovec iov[] = { { in, 30 }, { in + 30, 333 },
+		{ in + 363, LEN - 363 } };
+	struct shm_rts rts = { .id = 5, .len = LEN, .count = 1, .claim = SHM_CLAIMS };
+	struct raw raw;
+
+	(void)state;
+	for (size_t i = 0; i < LEN; i++)
+		out[i] = (uint8_t)(i * 31 + i / 256);
+	rts.iov[0].base = (uintptr_t)out;
+	rts.iov[0].len = LEN;
+	raw_open(&raw, FI_WAIT_NONE);
+	assert_int_equal(
+		fi_trecvv(raw.ep, iov, NULL, 3, FI_ADDR_UNSPEC, 7, 0, NULL), 0);
+	assert_true(raw_put(&raw, SHM_REC_TAGGED_RTS, 0, 7, &rts, sizeof(rts)));
+	stream(&raw, await_clearance(&raw, 5), out, LEN);
+	assert_int_equal(raw.completions, 1);
+	assert_memory_equal(in, out, LEN);
+	raw_close(&raw);
+}
+
 /* An endpoint that sleeps takes a message out of the peer's memory when the peer does
  * not send it, though nothing wakes it. */
 static void asleep_while_a_message_waits(void **state)
@@ -317,6 +342,7 @@ int main(void)
 		cmocka_unit_test(memory_that_ends_early),
 		cmocka_unit_test(asleep_while_a_message_waits),
 		cmocka_unit_test(unexpected_bytes_come_back),
+		cmocka_unit_test(a_stream_into_several_buffers),
 		cmocka_unit_test(records_of_no_kind),
 		cmocka_unit_test(silent_caller),
 	};
