@@ -283,6 +283,29 @@ static void sources_are_not_available_unasked(void)
 	cf_close(&env);
 }
 
+/* However well the endpoint knows who sends. */
+static void a_removed_source_is_not_available(void)
+{
+	struct cf_options options = { .caps = FI_SOURCE };
+	struct fi_cq_data_entry entry;
+	struct fi_context2 contexts[2];
+	struct cf_env env;
+	fi_addr_t from = 0;
+	char out = 1, in;
+
+	cf_need_connectionless();
+	cf_open_pair(&env, &options);
+	for (int round = 0; round < 3; round++) {
+		if (round == 1)
+			CHECK_OK(fi_av_remove(env.side[1].av, &env.side[1].peer, 1, 0));
+		cf_post_recv(&env, &in, 1, &contexts[0]);
+		cf_post_send(&env, &out, 1, &contexts[1]);
+		CHECK_EQ(readfrom(env.side[1].rx_cq, &entry, &from), 1);
+		CHECK_EQ(from, round ? FI_ADDR_NOTAVAIL : env.side[1].peer);
+	}
+	cf_close(&env);
+}
+
 static void an_unknown_source_is_not_available(void)
 {
 	struct cf_options options = { .caps = FI_SOURCE };
@@ -318,5 +341,6 @@ CF_SUITE(cq, CF_CASE(an_empty_queue, "CQ-009 CQ-010 CQ-012", FI_MSG),
 	CF_CASE(a_full_queue_loses_nothing, "CQ-001 CQ-031", FI_MSG),
 	CF_CASE(sources_are_reported, "CQ-013", FI_MSG | FI_SOURCE),
 	CF_CASE(sources_are_not_available_unasked, "CQ-014", FI_MSG),
+	CF_CASE(a_removed_source_is_not_available, "CQ-014", FI_MSG | FI_SOURCE),
 	CF_CASE(an_unknown_source_is_not_available, "CQ-014 CQ-019",
 		FI_MSG | FI_SOURCE));
