@@ -44,6 +44,19 @@ finish() {
 	exit 0
 }
 
+# same_names PAGE: the names in $scratch/known, which the library defines, are those in
+# $scratch/told, which the manual page has; both sorted.
+same_names() {
+	local name
+	[ -s "$scratch/known" ] || fail "the library defines none of $1"
+	while read -r name; do
+		fail "$name is not in $1"
+	done < <(comm -23 "$scratch/known" "$scratch/told")
+	while read -r name; do
+		fail "$1 tells of $name, which is not defined"
+	done < <(comm -13 "$scratch/known" "$scratch/told")
+}
+
 need() {
 	local program
 	for program; do

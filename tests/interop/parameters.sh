@@ -20,13 +20,7 @@ for provider in $("$our_info" -l | sed -n 's/^\([a-z_]*\):$/\1/p'); do
 	fi
 	[ -f "$page" ] || { fail "$provider has no man page"; continue; }
 	grep -o "${prefix}[A-Z0-9_]*" "$page" | sort -u >"$scratch/told"
-	[ -s "$scratch/known" ] || fail "$provider lists no variables"
-	while read -r name; do
-		fail "$name is not in fi_$provider(7)"
-	done < <(comm -23 "$scratch/known" "$scratch/told")
-	while read -r name; do
-		fail "fi_$provider(7) tells of $name, which is not defined"
-	done < <(comm -13 "$scratch/known" "$scratch/told")
+	same_names "fi_$provider(7)"
 	checked=$((checked + 1))
 done
 [ "$checked" -gt 0 ] || fail "no provider was listed"
