@@ -275,6 +275,9 @@ static void run(const struct plan *plan)
 		(void)alarm(limit_s(LIMIT_S));
 		be_sender();
 	}
+	/* A sender that fails says nothing, which is heard. */
+	close(stage.go.fd[1]);
+	stage.go.fd[1] = -1;
 	be_receiver();
 	check_status(pid);
 	for (int i = 0; i < 2; i++) {
@@ -288,6 +291,10 @@ static void need_reliable(void)
 	if (cf_target.type == FI_EP_DGRAM)
 		SKIP("datagrams may be lost");
 	CHECK(!setenv("FI_TCP_MAX_INJECT", "4096", 1));
+	/* Asked for here and not by the case's capabilities: the first question makes
+	 * the provider read its variables. */
+	if (!cf_offers(&(struct cf_options){ .caps = FI_LOCAL_COMM }))
+		SKIP("processes of one machine do not reach each other");
 }
 
 static bool is_offered(const struct plan *plan)
@@ -381,5 +388,5 @@ static void complete_and_closed(void)
 CF_SUITE(leaving, CF_CASE(injected_before_a_connection, "CS-006 EP-027", FI_LOCAL_COMM),
 	CF_CASE(injected_in_a_burst, "CS-006 EP-027", FI_LOCAL_COMM),
 	CF_CASE(injected_with_a_progress_thread, "CS-006 EP-027", FI_LOCAL_COMM),
-	CF_CASE(injected_into_a_full_way, "CS-006 EP-027", FI_LOCAL_COMM),
+	CF_CASE(injected_into_a_full_way, "CS-006 EP-027", 0),
 	CF_CASE(complete_and_closed, "CS-013 EP-027", FI_LOCAL_COMM));
