@@ -301,8 +301,45 @@ static void an_address_goes_before_its_messages(void)
 	cf_close(&env);
 }
 
+/* The same for messages that come afterwards, over a connection that is known. */
+static void an_address_goes_and_its_messages_come(void)
+{
+	static const struct cf_options told = { .caps = FI_TAGGED | FI_SOURCE,
+		.cq_format = FI_CQ_FORMAT_TAGGED };
+	struct fi_context2 contexts[2];
+	struct fi_cq_tagged_entry entry;
+	struct fid_ep *another = NULL;
+	char out = 1, in;
+	struct cf_env env;
+	struct cf_side *from = &env.side[0], *to = &env.side[1];
+	fi_addr_t addr = FI_ADDR_NOTAVAIL, source;
+
+	cf_need_connectionless();
+	cf_open_pair(&env, &told);
+	for (int round = 0; round < 2; round++) {
+		if (round) {
+			CHECK_OK(fi_av_remove(to->av, &to->peer, 1, 0));
+			another = insert_another(&env, to, &addr);
+			/* The endpoint notes what was removed. */
+			cf_cq_quiet(to->rx_cq);
+		}
+		CF_RETRY(to->rx_cq, fi_trecv(to->ep, &in, 1, NULL, FI_ADDR_UNSPEC, 0, 0,
+					    &contexts[0]));
+		CF_RETRY(from->tx_cq,
+			fi_tsend(from->ep, &out, 1, NULL, from->peer, 0, &contexts[1]));
+		source = source_of_next(to->rx_cq, &entry);
+		CHECK(entry.op_context == &contexts[0]);
+		CHECK_EQ(source, round ? FI_ADDR_NOTAVAIL : to->peer);
+		cf_cq_wait(from->tx_cq, &entry);
+	}
+	CF_CLOSE(another);
+	cf_close(&env);
+}
+
 CF_SUITE(unexpected, CF_CASE(many_small_ones, "MSG-018 TAG-002", FI_TAGGED),
 	CF_CASE(many_large_ones, "MSG-018 TAG-002", FI_TAGGED),
 	CF_CASE(sizes_are_mixed, "MSG-018 TAG-002", FI_TAGGED),
 	CF_CASE(untagged_ones_wait_too, "MSG-012 MSG-018", FI_MSG | FI_TAGGED),
-	CF_CASE(an_address_goes_before_its_messages, "AV-032 MSG-011", FI_TAGGED));
+	CF_CASE(an_address_goes_before_its_messages, "AV-032 MSG-011", FI_TAGGED),
+	CF_CASE(an_address_goes_and_its_messages_come, "AV-032 CQ-014",
+		FI_TAGGED | FI_SOURCE));
