@@ -114,20 +114,26 @@ static void sleep_on(struct fid_cq *cq)
 	assert_int_equal(poll(&pollfd, 1, PATIENCE_S * 1000), 1);
 }
 
-/* A peer that connects to the endpoint and takes whatever comes. */
-static int connect_peer(struct deaf *deaf, fi_addr_t *ret_addr)
+/* A peer that connects to the endpoint, says that it listens at @port and takes
+ * whatever comes. */
+static int connect_peer(struct deaf *deaf, uint16_t port)
 {
-	struct rdm side = { .t = deaf->rdm->t, .next_port = 2000 };
+	struct rdm side = { .t = deaf->rdm->t, .next_port = port };
 	size_t len = sizeof(side.t.name);
-	int fd;
 
 	side.t.cq = deaf->rx_cq;
 	assert_int_equal(fi_getname(&deaf->ep->fid, &side.t.name, &len), 0);
-	fd = rdm_connect(&side, VERSION_1);
-	side.t.name.sin_port = htons(2000);
-	assert_int_equal(
-		fi_av_insert(side.t.av, &side.t.name, 1, ret_addr, 0, NULL), 1);
-	return fd;
+	return rdm_connect(&side, VERSION_1);
+}
+
+static fi_addr_t insert_port(struct deaf *deaf, uint16_t port)
+{
+	struct sockaddr_in name = deaf->rdm->t.name;
+	fi_addr_t addr;
+
+	name.sin_port = htons(port);
+	assert_int_equal(fi_av_insert(deaf->rdm->t.av, &name, 1, &addr, 0, NULL), 1);
+	return addr;
 }
 
 /* A message that the next progress call is to send, which sleepers are woken for. */
@@ -159,7 +165,8 @@ static void a_sleeper_is_told_though_another_one_read(void **state)
 	open_listener(&deaf);
 	open_endpoint(&deaf);
 	fid = &deaf.cq->fid;
-	fd = connect_peer(&deaf, &addr);
+	fd = connect_peer(&deaf, 2000);
+	addr = insert_port(&deaf, 2000);
 	assert_int_equal(fi_tsend(deaf.ep, "abcd", 4, NULL, deaf.addr, 1, NULL), 0);
 	while ((ret = fi_cq_read(deaf.cq, &entry, 1)) == -FI_EAGAIN) {
 		if (fi_trywait(deaf.rdm->t.fabric, &fid, 1))
@@ -197,12 +204,34 @@ static void a_sleeper_is_told_of_refusals(void **state)
 	close(deaf.listener);
 }
 
+/* A host that drops what comes to its port: nothing else can tell whose a connection
+ * is that the peer made, so that is used. */
+static void a_peer_that_cannot_be_connected_to(void **state)
+{
+	struct deaf deaf = { .rdm = *state };
+	struct target side;
+	int fd;
+
+	open_listener(&deaf);
+	open_endpoint(&deaf);
+	fd = connect_peer(&deaf, ntohs(deaf.name.sin_port));
+	assert_int_equal(fi_tsend(deaf.ep, "abcd", 4, NULL, deaf.addr, 1, NULL), 0);
+	side = deaf.rdm->t;
+	side.cq = deaf.rx_cq;
+	raw_expect(&side, fd,
+		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
+	close(fd);
+	close_endpoint(&deaf);
+	close_listener(&deaf);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		EACH(a_sleeper_is_told),
 		EACH(a_sleeper_is_told_though_another_one_read),
 		EACH(a_sleeper_is_told_of_refusals),
+		EACH(a_peer_that_cannot_be_connected_to),
 	};
 
 	(void)setenv("FI_TCP_CONNECT_TIMEOUT", "300", 1);
