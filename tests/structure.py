@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Check that the arrows between rooms point down (docs/architecture.md).
+"""structure.py [LIBOBJECTS.A]: check that the arrows between rooms point down (docs/architecture.md).
 
-A room's files may include only what the table allows; one provider never includes
-another's files; public headers include only each other.
+A room's files may include only what the table allows, and inside objects only layers
+below their own; one provider never includes another's files; no file includes another
+folder's internal.h; public headers include only each other.
 """
 import os
 import re
+import subprocess
 import sys
 
 top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -17,6 +19,23 @@ below = {
     "objects": {"objects", "match", "sys"},
     "providers": {"objects", "match", "sys"},
 }
+# The layers inside objects, lowest first: a folder (or a file of its own) includes its
+# own layer and those below.
+layers = [
+    {"provider", "param", "absent", "op"},
+    {"atomic"},
+    {"wait"},
+    {"progress"},
+    {"fabric", "eq", "mr", "info"},
+    {"domain", "cntr", "trigger"},
+    {"region", "av"},
+    {"cq"},
+    {"poll", "srx"},
+    {"endpoint"},
+    {"conn", "lower", "peer"},
+    {"open"},
+]
+level_of = {area: n for n, layer in enumerate(layers) for area in layer}
 problems = 0
 
 
@@ -34,6 +53,21 @@ def includes(path):
                 yield number, m.group(1), m.group(2)
 
 
+def area_of(path):
+    """The folder of a file below objects/, or the name of a file that has none."""
+    parts = path.split("/")
+    return parts[1] if len(parts) > 2 else os.path.splitext(parts[1])[0]
+
+
+def check_layer(where, path, name):
+    area, used = area_of(path), area_of(name)
+    for unknown in {area, used} - level_of.keys():
+        problem("%s: %s has no layer in tests/structure.py" % (where, unknown))
+        return
+    if level_of[used] > level_of[area]:
+        problem("%s: objects/%s may not include %s" % (where, area, name))
+
+
 def check_room(path, room, provider):
     for number, quote, name in includes(path):
         if quote == "<":
@@ -42,6 +76,10 @@ def check_room(path, room, provider):
         where = "%s:%d" % (os.path.relpath(path, top), number)
         if name == "config.h":
             continue
+        if name.endswith("/internal.h") and os.path.dirname(name) != os.path.relpath(
+            os.path.dirname(path), os.path.join(top, "src")
+        ):
+            problem("%s: %s is of another folder" % (where, name))
         if head == "providers":
             if room != "providers" or name.split("/")[1] != provider:
                 problem("%s: %s may not include %s" % (where, room, name))
@@ -49,6 +87,35 @@ def check_room(path, room, provider):
             continue
         elif head not in below[room]:
             problem("%s: %s may not include %s" % (where, room, name))
+        elif room == "objects" and head == "objects":
+            check_layer(where, os.path.relpath(path, os.path.join(top, "src")), name)
+
+
+def check_symbols(archive):
+    """No object file of a lower layer asks for a symbol that a higher one defines."""
+    out = subprocess.run(
+        ["nm", "-g", "--format=posix", archive], capture_output=True, text=True, check=True
+    ).stdout
+    defined, wanted, area = {}, [], None
+    for line in out.splitlines():
+        m = re.search(r"\[([^]]+)\]:$", line)
+        if m:
+            # A member is called after its file: endpoint_done.c.o, fabric.c.o.
+            area = re.split(r"[_.]", os.path.basename(m.group(1)), maxsplit=1)[0]
+            continue
+        fields = line.split()
+        if len(fields) < 2:
+            continue
+        if fields[1] == "U":
+            wanted.append((area, fields[0]))
+        else:
+            defined[fields[0]] = area
+    if len(set(defined.values())) < len(layers):
+        problem("%s: no objects of every layer" % archive)
+    for area, symbol in wanted:
+        used = defined.get(symbol)
+        if used and level_of[used] > level_of[area]:
+            problem("objects/%s may not call %s of objects/%s" % (area, symbol, used))
 
 
 for folder, _, files in os.walk(os.path.join(top, "src")):
@@ -75,5 +142,7 @@ for folder, _, files in os.walk(os.path.join(top, "include")):
             if quote == '"':
                 problem("%s:%d: public headers include with <>" % (name, number))
 
+if len(sys.argv) > 1:
+    check_symbols(sys.argv[1])
 print("structure: %s" % ("ok" if not problems else "%d problems" % problems))
 sys.exit(1 if problems else 0)

@@ -3,7 +3,7 @@
 #include "objects/atomic/ops.h"
 #include "objects/info/info.h"
 #include "objects/info/offer.h"
-#include "objects/open/open.h"
+#include "objects/open/frame.h"
 #include "objects/param.h"
 
 /* What the provider offers: reliable endpoints within one process. */

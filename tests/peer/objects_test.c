@@ -46,7 +46,7 @@ static struct ours *ours_open(bool unknown)
 	owner_init(&o->b);
 	side_open(&o->s, rig_provider, &o->b, &options);
 	for (int i = 0; i < 2; i++) {
-		wf_srx_export(o->srx, &o->port[i], &o->ep->ep, NULL);
+		wf_ep_srx_export(o->srx, &o->port[i], &o->ep->ep, NULL);
 		wf_cq_export(wf_cq_of(o->around.cq), &o->cq[i]);
 		wf_cntr_export(wf_cntr_of(o->around.cntr), &o->cntr[i]);
 		/* P-10 */

@@ -38,7 +38,8 @@ static inline struct wf_ep *wf_recv_ep(
 {
 	if (wf_likely(!ep->sep))
 		return ep;
-	return wf_container_of(entry->srx, struct wf_srx_port, fid)->ep;
+	return wf_ep_of_sink(
+		wf_container_of(entry->srx, struct wf_srx_port, fid)->sink);
 }
 
 /* The source at @index of the AV as completions report it. */

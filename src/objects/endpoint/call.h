@@ -92,8 +92,8 @@ WF_CALL ssize_t wf_call_recv(struct wf_ep *ep, enum wf_op_kind kind, void *buf,
 	struct wf_op op;
 
 	if (wf_likely(ep->fast_post) &&
-		wf_likely(wf_srx_fast_post(ep, cap, wf_flags_recv(ep, kind), buf, len,
-			desc, addr, tag, ignore, context)))
+		wf_likely(wf_srx_fast_post(ep->srx_queue, cap, wf_flags_recv(ep, kind),
+			buf, len, desc, addr, tag, ignore, context)))
 		return 0;
 	op = (struct wf_op){
 		.kind = kind,

@@ -307,13 +307,14 @@ void wf_sep_take_place(struct wf_ep *ctx)
 	srx->tag_directed = ctx->caps & (any | FI_TAGGED_DIRECTED_RECV);
 	srx->min_multi_recv = &ctx->min_multi_recv;
 	srx->addr_mask = ctx->av->index_mask;
-	place->port.ep = ctx;
+	place->port.sink = &ctx->srx_sink;
+	place->port.forced = ctx->rx_selective ? 0 : FI_COMPLETION;
 	wf_unlock(&core->sep->rx_lock);
 	set_place(core, place, ctx, false);
 	ctx->srx_queue = srx;
 	ctx->srx_lock = srx->lock;
 	ctx->srx = &place->port.fid;
-	ctx->start_rx = wf_srx_start;
+	ctx->start_rx = wf_ep_srx_start;
 }
 
 void wf_sep_stop(struct wf_ep *ctx)

@@ -34,7 +34,7 @@ static void settle_fast_path(struct wf_ep *ep)
 
 	small = WF_MIN(small, ep->max_msg_size);
 	ep->small_limit = ep->xfer->send_small ? small + 1 : 0;
-	ep->fast_post = ep->srx_queue && ep->start_rx == wf_srx_start;
+	ep->fast_post = ep->srx_queue && ep->start_rx == wf_ep_srx_start;
 }
 
 void wf_ep_finish_tables(struct wf_ep *ep)
@@ -331,6 +331,7 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	init_tables(ep, context);
 	wf_list_init(&ep->flush_link);
 	wf_ep_settle_flags(ep);
+	ep->srx_sink.ops = &wf_ep_sink_ops;
 	wf_ep_progress_init(ep);
 	wf_domain_ref(domain);
 	return 0;

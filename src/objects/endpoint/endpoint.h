@@ -20,6 +20,7 @@
 #include "objects/srx/srx.h"
 
 struct wf_ep;
+struct wf_srx_ctx;
 struct wf_srx_watch;
 struct wf_transfer;
 struct wf_sep;
@@ -215,6 +216,7 @@ struct wf_ep {
 	struct wf_srx *srx_queue;   /* where receives on this endpoint are posted */
 	struct wf_srx_ctx *srx_ctx; /* bound; NULL: a context of our own */
 	struct wf_srx_port srx_port;
+	struct wf_srx_sink srx_sink; /* sink.c */
 	struct wf_srx_watch
 		*srx_watch; /* of addresses; see objects/endpoint/srx_ctx.h */
 	ssize_t (*start_rx)(struct wf_ep *ep, struct wf_op *op);
@@ -328,6 +330,9 @@ static inline void wf_ep_progress(struct wf_ep *ep)
  */
 bool wf_ep_may_sleep(const struct wf_ep *ep);
 
+/* The endpoint behind @fid, which may be an alias. Control calls only. */
+struct wf_ep *wf_ep_resolve(struct fid *fid);
+
 /* The endpoint behind @fid, if it is of this library; NULL. */
 struct wf_ep *wf_ep_from_fid(struct fid_ep *fid);
 
@@ -389,6 +394,39 @@ static inline void wf_ep_op_end(struct wf_ep *ep, const struct wf_op *op, int er
  * @mr (may be NULL) count. */
 void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 	size_t len, uint64_t data, fi_addr_t src);
+
+/* A message that is there in one piece. */
+struct wf_srx_arrival {
+	const void *buf;
+	size_t len;
+	uint64_t tag;   /* 0 without FI_TAGGED */
+	uint64_t flags; /* FI_REMOTE_CQ_DATA or 0 */
+	uint64_t data;
+	fi_addr_t addr; /* the source as a directed receive would name it */
+	fi_addr_t src;  /* as completions report it: wf_ep_source */
+};
+
+/* Match, copy and complete it on the fast path (deliver.c). @type: FI_MSG or FI_TAGGED.
+ * False: nothing was done, it takes wf_srx_get_*. The lock of the receive context is
+ * held as for those; there is an ep->srx. */
+bool wf_ep_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);
+
+/* The endpoint behind the handle that a transport got an entry through. */
+static inline struct wf_ep *wf_ep_of_sink(struct wf_srx_sink *sink)
+{
+	return wf_container_of(sink, struct wf_ep, srx_sink);
+}
+
+/* A handle to @srx for @ep, or with @peer_ops NULL for a peer that receives for it. */
+void wf_ep_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,
+	struct fi_ops_srx_peer *peer_ops);
+/* What makes a receive context of the endpoint's own. */
+struct wf_srx_attr wf_ep_srx_attr(struct wf_ep *ep);
+
+/* ep->start_rx where receives are posted to ep->srx_queue. */
+ssize_t wf_ep_srx_start(struct wf_ep *ep, struct wf_op *op);
+/* The same of an endpoint that has no receives of its own. */
+ssize_t wf_ep_srx_refuse(struct wf_ep *ep, struct wf_op *op);
 
 /* Nothing is at @addr of the AV: -FI_EINVAL, logged. */
 int wf_no_address(const struct fi_provider *prov, fi_addr_t addr);

@@ -6,9 +6,6 @@
 
 /* What the files of the endpoint share; see each for the whole story. */
 
-/* The endpoint behind @fid, which may be an alias. Control calls only. */
-struct wf_ep *wf_ep_resolve(struct fid *fid);
-
 /* Directions that a capability without any means; see fi_getinfo(3). */
 uint64_t wf_ep_with_directions(uint64_t caps);
 #define WF_EP_TX_DIRS (FI_SEND | FI_READ | FI_WRITE)
@@ -64,7 +61,10 @@ void wf_ep_tagged_finish(struct wf_ep *ep);
 void wf_ep_rma_finish(struct wf_ep *ep);
 void wf_ep_atomic_finish(struct wf_ep *ep);
 
-/* srx.c: settle where receives go, before the transport is enabled; let go of
+/* sink.c */
+extern const struct wf_srx_sink_ops wf_ep_sink_ops;
+
+/* srx_attach.c: settle where receives go, before the transport is enabled; let go of
  * what waits there, before it is destroyed; and after that. */
 int wf_ep_srx_attach(struct wf_ep *ep);
 void wf_ep_srx_drain(struct wf_ep *ep);

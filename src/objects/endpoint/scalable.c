@@ -90,9 +90,11 @@ static void init_tables(struct wf_ep *core)
 
 void wf_sep_place_init(struct wf_sep *sep, struct wf_sep_rx *place)
 {
+	struct wf_srx_attr attr = wf_ep_srx_attr(sep->core);
+
 	place->ep = sep->core;
-	wf_srx_init_with(&place->srx, sep->core, &sep->rx_lock);
-	wf_srx_export(&place->srx, &place->port, sep->core, sep->ctx_xfer->srx_ops);
+	wf_srx_init_with(&place->srx, &attr, &sep->rx_lock);
+	wf_ep_srx_export(&place->srx, &place->port, sep->core, sep->ctx_xfer->srx_ops);
 }
 
 /* One context of each kind that the endpoint has at all, unless more were asked for. */

@@ -71,13 +71,13 @@ static int use_imported(struct wf_ep *ep)
 		return -FI_EINVAL;
 	}
 	ep->srx = ep->srx_ctx->imported;
-	ep->start_rx = wf_srx_refuse;
+	ep->start_rx = wf_ep_srx_refuse;
 	return 0;
 }
 
 static void use(struct wf_ep *ep, struct wf_srx *srx)
 {
-	wf_srx_export(srx, &ep->srx_port, ep, ep->xfer->srx_ops);
+	wf_ep_srx_export(srx, &ep->srx_port, ep, ep->xfer->srx_ops);
 	ep->srx_lock = srx->lock;
 	ep->srx = &ep->srx_port.fid;
 }
@@ -88,13 +88,14 @@ static int use_shared(struct wf_ep *ep)
 
 	if (ret)
 		return ret;
-	ep->start_rx = wf_srx_refuse;
+	ep->start_rx = wf_ep_srx_refuse;
 	use(ep, &ep->srx_ctx->srx);
 	return 0;
 }
 
 static int use_private(struct wf_ep *ep)
 {
+	struct wf_srx_attr attr;
 	struct wf_srx *srx;
 	int ret;
 
@@ -107,13 +108,14 @@ static int use_private(struct wf_ep *ep)
 	srx = calloc(1, sizeof(*srx));
 	if (!srx)
 		return -FI_ENOMEM;
-	ret = wf_srx_init(srx, ep, ep->lock.kind);
+	attr = wf_ep_srx_attr(ep);
+	ret = wf_srx_init(srx, &attr, ep->lock.kind);
 	if (ret) {
 		free(srx);
 		return ret;
 	}
 	ep->srx_queue = srx;
-	ep->start_rx = wf_srx_start;
+	ep->start_rx = wf_ep_srx_start;
 	use(ep, srx);
 	return 0;
 }

@@ -128,15 +128,16 @@ static int init_ep(struct wf_srx_ctx *ctx, struct wf_domain *domain,
 static int open_own(struct wf_srx_ctx *ctx)
 {
 	enum wf_lock_kind kind = ctx->ep.domain->lock_kind;
+	struct wf_srx_attr attr = wf_ep_srx_attr(&ctx->ep);
 	int ret = wf_srx_init(
-		&ctx->srx, &ctx->ep, kind == WF_LOCK_NONE ? kind : WF_LOCK_MUTEX);
+		&ctx->srx, &attr, kind == WF_LOCK_NONE ? kind : WF_LOCK_MUTEX);
 
 	if (ret)
 		return ret;
 	ctx->ep.rx_selective = true;
 	wf_ep_settle_flags(&ctx->ep);
 	ctx->ep.srx_queue = &ctx->srx;
-	ctx->ep.start_rx = wf_srx_start;
+	ctx->ep.start_rx = wf_ep_srx_start;
 	wf_ep_finish_tables(&ctx->ep);
 	ctx->ep.enabled = true;
 	return 0;

@@ -46,4 +46,8 @@ int wf_srx_ctx_of(struct fid *fid, struct wf_srx_ctx **ret_ctx);
 int wf_srx_ctx_join(struct wf_srx_ctx *ctx, struct wf_av *av);
 void wf_srx_ctx_leave(struct wf_srx_ctx *ctx, struct wf_av *av);
 
+/* fi_srx_context(3). */
+int wf_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
+	struct fid_ep **ret_srx, void *context);
+
 #endif

@@ -13,7 +13,7 @@
 #include "objects/info/info.h"
 #include "objects/poll/poll.h"
 #include "objects/region/reg.h"
-#include "objects/srx/srx.h"
+#include "objects/endpoint/srx_ctx.h"
 
 static struct wf_domain *domain_of_fid(struct fid *fid)
 {

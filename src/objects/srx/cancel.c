@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
 #include "objects/srx/internal.h"
 
 /* Posted receives are withdrawn, one or all. */
@@ -7,7 +6,7 @@
 void wf_srx_report_failed(
 	struct wf_srx *srx, const struct wf_srx_entry *entry, uint64_t flags, int err)
 {
-	struct wf_ep *ep = wf_srx_reporter(srx, NULL);
+	struct wf_srx_sink *sink = wf_srx_reporter(srx, NULL);
 	struct fi_cq_err_entry cq_entry = {
 		.op_context = entry->peer.context,
 		.flags = (entry->peer.flags & (FI_MSG | FI_TAGGED | FI_RECV)) | flags,
@@ -17,8 +16,8 @@ void wf_srx_report_failed(
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
-	if (ep)
-		wf_ep_rx_err(ep, entry->peer.flags, &cq_entry);
+	if (sink)
+		sink->ops->fail(sink, entry->peer.flags, &cq_entry);
 }
 
 static void withdraw(struct wf_srx *srx, struct wf_srx_entry *entry, int err)

@@ -6,13 +6,13 @@
 
 #include "objects/srx/internal.h"
 
-/* Post a receive of one buffer with the endpoint's default @flags where ep->fast_post
- * says that ep->start_rx does no more. False: nothing was done, it takes that. */
-WF_INLINE bool wf_srx_fast_post(struct wf_ep *ep, uint64_t type, uint64_t flags,
+/* Post a receive of one buffer with the endpoint's default @flags where the endpoint's
+ * fast_post says that its start_rx does no more. False: nothing was done, it takes
+ * that. */
+WF_INLINE bool wf_srx_fast_post(struct wf_srx *srx, uint64_t type, uint64_t flags,
 	void *buf, size_t len, void *desc, fi_addr_t addr, uint64_t tag,
 	uint64_t ignore, void *context)
 {
-	struct wf_srx *srx = ep->srx_queue;
 	struct wf_match *engine = wf_srx_engine(srx, type);
 	struct wf_srx_entry *entry;
 

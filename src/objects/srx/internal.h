@@ -5,7 +5,6 @@
 #include <rdma/providers/fi_log.h>
 
 #include "match/posted.h"
-#include "objects/endpoint/endpoint.h"
 #include "objects/srx/srx.h"
 
 /* What the files of the receive context share. The context's lock is held in all. */
@@ -144,7 +143,7 @@ static inline void wf_srx_unpost(struct wf_srx *srx, struct wf_srx_entry *entry)
 
 /* Where results go that concern no endpoint, or @fid's if that is in use still: NULL
  * when nobody is left to be told. */
-struct wf_ep *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid);
+struct wf_srx_sink *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid);
 
 /* A receive that was posted ends with @err (positive), no message having come. */
 void wf_srx_report_failed(

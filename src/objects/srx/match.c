@@ -94,6 +94,25 @@ void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
 		wf_srx_unlock(srx);
 }
 
+/* A message that the transport could not hand over; its source as @peer has it. */
+static void fail(struct wf_srx_sink *sink, struct fi_peer_rx_entry *peer, int err)
+{
+	const uint64_t flags = FI_MSG | FI_TAGGED | FI_RECV | FI_REMOTE_CQ_DATA;
+	struct fi_cq_err_entry entry = {
+		.op_context = peer->context,
+		.flags = peer->flags & flags,
+		.buf = peer->count ? peer->iov[0].iov_base : NULL,
+		.data = peer->cq_data,
+		.tag = peer->tag,
+		.err = err,
+		.prov_errno = err,
+		.src_addr = peer->addr,
+	};
+
+	sink->ops->fail(sink, peer->flags, &entry);
+	wf_srx_free_entry(peer);
+}
+
 void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
 	struct fi_peer_rx_entry *peer = &entry->peer;
@@ -107,7 +126,7 @@ void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry)
 		return;
 	wf_srx_log(srx, FI_LOG_WARN, "a message could not be received: %s\n",
 		fi_strerror(-ret));
-	wf_srx_fail(port->ep, peer, 0, 0, 0, peer->cq_data, peer->addr, -ret);
+	fail(port->sink, peer, -ret);
 }
 
 void wf_srx_discard_entry(struct wf_srx_entry *entry)

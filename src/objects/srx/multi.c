@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
 #include "objects/srx/internal.h"
 
 /*
@@ -22,12 +21,12 @@ static size_t buffer_len(const struct wf_srx_entry *buffer)
 static void end(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, struct fid_peer_srx *fid)
 {
-	struct wf_ep *ep = wf_srx_reporter(srx, fid);
+	struct wf_srx_sink *sink = wf_srx_reporter(srx, fid);
 
 	if (buffer->err)
 		wf_srx_report_failed(srx, buffer, FI_MULTI_RECV, buffer->err);
-	else if (ep)
-		wf_ep_rx_release(ep, buffer->peer.flags, buffer->peer.context);
+	else if (sink)
+		sink->ops->release(sink, buffer->peer.flags, buffer->peer.context);
 	wf_pool_put(&srx->pool, buffer);
 }
 

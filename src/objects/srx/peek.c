@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
 #include "objects/srx/internal.h"
 
 /*
@@ -24,15 +23,12 @@ static ssize_t no_endpoint(const struct wf_srx *srx)
 	return -FI_EOPBADSTATE;
 }
 
-static ssize_t answer(
-	struct wf_ep *ep, const struct wf_op *op, const struct fi_peer_rx_entry *peer)
+static ssize_t answer(struct wf_srx_sink *sink, const struct wf_op *op,
+	const struct fi_peer_rx_entry *peer)
 {
 	const uint64_t flags = FI_TAGGED | FI_RECV | FI_REMOTE_CQ_DATA;
-	fi_addr_t src = peer->addr;
 
-	if (ep->av && src != FI_ADDR_NOTAVAIL)
-		src = wf_av_report(ep->av, src);
-	return wf_ep_rx_answer(ep, op->flags,
+	return sink->ops->answer(sink, op->flags,
 		&(struct fi_cq_tagged_entry){
 			.op_context = op->context,
 			.flags = peer->flags & flags,
@@ -40,10 +36,10 @@ static ssize_t answer(
 			.data = peer->cq_data,
 			.tag = peer->tag,
 		},
-		src);
+		peer->addr);
 }
 
-static ssize_t answer_none(struct wf_ep *ep, const struct wf_op *op)
+static ssize_t answer_none(struct wf_srx_sink *sink, const struct wf_op *op)
 {
 	struct fi_cq_err_entry entry = {
 		.op_context = op->context,
@@ -54,7 +50,7 @@ static ssize_t answer_none(struct wf_ep *ep, const struct wf_op *op)
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
-	return WF_MIN(wf_ep_rx_answer_err(ep, op->flags, &entry), 0);
+	return WF_MIN(sink->ops->answer_err(sink, op->flags, &entry), 0);
 }
 
 /* Out of the queue, dropped or for later. */
@@ -93,26 +89,26 @@ static ssize_t peeked(struct wf_srx *srx, uint32_t msg, const struct wf_op *op)
 
 static ssize_t peek(struct wf_srx *srx, const struct wf_op *op)
 {
-	struct wf_ep *ep = wf_srx_reporter(srx, NULL);
+	struct wf_srx_sink *sink = wf_srx_reporter(srx, NULL);
 	uint32_t msg;
 
-	if (!ep)
+	if (!sink)
 		return no_endpoint(srx);
 	msg = wf_match_find_unexpected(
 		&srx->tag, op->tag, op->ignore, wf_srx_source(srx, op));
 	if (!msg)
-		return answer_none(ep, op);
+		return answer_none(sink, op);
 	return peeked(srx, msg, op);
 }
 
 static ssize_t drop_claimed(
 	struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op)
 {
-	struct wf_ep *ep = wf_srx_port_of(entry->peer.srx)->ep;
+	const struct wf_srx_port *port = wf_srx_port_of(entry->peer.srx);
 	ssize_t ret = 0;
 
-	if ((op->flags | ep->rx.forced) & FI_COMPLETION)
-		ret = answer(ep, op, &entry->peer);
+	if ((op->flags | port->forced) & FI_COMPLETION)
+		ret = answer(port->sink, op, &entry->peer);
 	if (ret < 0)
 		return ret;
 	wf_srx_unclaim(srx, entry);

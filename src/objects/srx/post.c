@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
 #include "objects/srx/internal.h"
 
 /*
@@ -75,37 +74,35 @@ static ssize_t no_source(const struct wf_srx *srx)
 	return -FI_EINVAL;
 }
 
-/* Let the endpoints that share @srx look for messages. */
+/* Let the endpoints that share @srx poll for messages. */
 static void move_data(struct wf_srx *srx)
 {
-	struct wf_ep *last = NULL;
+	struct wf_srx_sink *last = NULL;
 
 	wf_lock(srx->lock);
 	wf_list_foreach(it, &srx->ports)
 	{
-		struct wf_srx_port *port = wf_list_entry(it, struct wf_srx_port, link);
-		struct wf_ep *ep = port->ep;
+		struct wf_srx_sink *sink =
+			wf_list_entry(it, struct wf_srx_port, link)->sink;
 
 		/* One endpoint may have ports for several peers, in a row. */
-		if (!ep || ep == last || !ep->xfer->progress || !wf_trylock(&ep->lock))
+		if (!sink || sink == last)
 			continue;
-		last = ep;
-		ep->xfer->progress(ep);
-		wf_unlock(&ep->lock);
+		last = sink;
+		sink->ops->progress(sink);
 	}
 	wf_unlock(srx->lock);
 }
 
-ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op)
+ssize_t wf_srx_post(struct wf_srx *srx, const struct wf_op *op)
 {
 	const uint64_t looking = FI_PEEK | FI_CLAIM | FI_DISCARD;
-	struct wf_srx *srx = ep->srx_queue;
 	ssize_t ret;
 
 	if (wf_unlikely(lacks_source(srx, op)))
 		return no_source(srx);
-	/* Who peeks until something comes finds his answers in the CQ each time, and
-	 * reading what is there moves no data. */
+	/* An application that peeks until a message comes finds its answers in the CQ
+	 * each time, and reading what is there moves no data. */
 	if (wf_unlikely(op->flags & FI_PEEK && op->kind == WF_OP_TRECV))
 		move_data(srx);
 	wf_lock(srx->lock);
@@ -117,13 +114,4 @@ ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op)
 		ret = post(srx, op);
 	wf_unlock(srx->lock);
 	return ret;
-}
-
-ssize_t wf_srx_refuse(struct wf_ep *ep, struct wf_op *op)
-{
-	(void)op;
-	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_DATA,
-		"receive refused: they are posted to the shared receive context that "
-		"is bound to the endpoint\n");
-	return -FI_ENOSYS;
 }

@@ -4,8 +4,8 @@
 
 /*
  * The life of a receive context and of the handles to it. Receives come in through
- * post.c, messages through match.c; ctx.c has the object that an application opens,
- * endpoint/srx.c how endpoints get theirs.
+ * post.c, messages through match.c; endpoint/srx_ctx.c has the object that an
+ * application opens, endpoint/srx_attach.c how endpoints get theirs.
  */
 
 static size_t entry_size(size_t iov_limit)
@@ -14,22 +14,21 @@ static size_t entry_size(size_t iov_limit)
 	       iov_limit * (sizeof(struct iovec) + sizeof(void *));
 }
 
-void wf_srx_init_with(struct wf_srx *srx, struct wf_ep *ep, struct wf_lock *lock)
+void wf_srx_init_with(
+	struct wf_srx *srx, const struct wf_srx_attr *attr, struct wf_lock *lock)
 {
 	const uint64_t any = FI_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
-	/* A connected endpoint has one peer. */
-	uint64_t caps = ep->type == FI_EP_MSG ? 0 : ep->caps;
 
 	*srx = (struct wf_srx){
 		.lock = lock,
-		.prov = ep->domain->prov->fi,
-		.size = ep->info->rx_attr->size ? ep->info->rx_attr->size : SIZE_MAX,
-		.iov_limit = WF_MAX(ep->rx_iov_limit, 1),
-		.msg_directed = caps & any,
-		.tag_directed = caps & (any | FI_TAGGED_DIRECTED_RECV),
-		.exact = caps & FI_EXACT_DIRECTED_RECV,
+		.prov = attr->prov,
+		.size = attr->size ? attr->size : SIZE_MAX,
+		.iov_limit = WF_MAX(attr->iov_limit, 1),
+		.msg_directed = attr->caps & any,
+		.tag_directed = attr->caps & (any | FI_TAGGED_DIRECTED_RECV),
+		.exact = attr->caps & FI_EXACT_DIRECTED_RECV,
 		.addr_mask = UINT64_MAX,
-		.min_multi_recv = &ep->min_multi_recv,
+		.min_multi_recv = attr->min_multi_recv,
 	};
 	wf_sizes_init(&srx->messages, sizeof(struct wf_srx_message));
 	wf_match_init(&srx->msg, &srx->messages.handles);
@@ -40,9 +39,10 @@ void wf_srx_init_with(struct wf_srx *srx, struct wf_ep *ep, struct wf_lock *lock
 	wf_list_init(&srx->ports);
 }
 
-int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kind)
+int wf_srx_init(
+	struct wf_srx *srx, const struct wf_srx_attr *attr, enum wf_lock_kind lock_kind)
 {
-	wf_srx_init_with(srx, ep, &srx->own_lock);
+	wf_srx_init_with(srx, attr, &srx->own_lock);
 	return wf_lock_init(&srx->own_lock, lock_kind);
 }
 
@@ -60,8 +60,8 @@ void wf_srx_fini(struct wf_srx *srx)
 		wf_lock_done(&srx->own_lock);
 }
 
-void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,
-	struct fi_ops_srx_peer *peer_ops)
+void wf_srx_export(
+	struct wf_srx *srx, struct wf_srx_port *port, const struct wf_srx_user *user)
 {
 	*port = (struct wf_srx_port){
 		.fid = {
@@ -71,17 +71,17 @@ void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *e
 				.ops = &wf_absent_fid,
 			},
 			.owner_ops = &wf_srx_owner_ops,
-			.peer_ops = peer_ops ? peer_ops : &port->table,
+			.peer_ops = user->peer_ops ? user->peer_ops : &port->table,
 		},
 		.srx = srx,
-		.ep = ep,
+		.sink = user->sink,
 		.table.size = sizeof(port->table),
-		.forced = ep->rx_selective ? 0 : FI_COMPLETION,
+		.forced = user->forced,
 	};
 	wf_lock(srx->lock);
 	wf_list_push(&srx->ports, &port->link);
-	if (ep->av)
-		srx->addr_mask = ep->av->index_mask;
+	if (user->addr_mask)
+		srx->addr_mask = user->addr_mask;
 	wf_unlock(srx->lock);
 }
 
@@ -105,7 +105,7 @@ static void discard_message(
 	srx->reserve = wf_pool_get(&srx->pool);
 }
 
-static void discard_side(
+static void discard_queue(
 	struct wf_srx *srx, uint64_t type, const struct wf_srx_port *port)
 {
 	struct wf_match *engine = wf_srx_engine(srx, type);
@@ -121,8 +121,8 @@ void wf_srx_drain(struct wf_srx_port *port)
 
 	wf_lock(srx->lock);
 	wf_list_remove(&port->link);
-	discard_side(srx, FI_MSG, port);
-	discard_side(srx, FI_TAGGED, port);
+	discard_queue(srx, FI_MSG, port);
+	discard_queue(srx, FI_TAGGED, port);
 	wf_srx_foreach_claimed(entry, srx)
 	{
 		if (entry->peer.srx != &port->fid)
@@ -140,7 +140,7 @@ void wf_srx_detach(struct wf_srx_port *port)
 	wf_srx_unlock(port->srx);
 }
 
-struct wf_ep *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid)
+struct wf_srx_sink *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid)
 {
 	struct wf_srx_port *port;
 
@@ -148,10 +148,10 @@ struct wf_ep *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid)
 		port = wf_srx_port_of(fid);
 		/* Drained ones are linked to themselves. */
 		if (!wf_list_empty(&port->link))
-			return port->ep;
+			return port->sink;
 	}
 	if (wf_list_empty(&srx->ports))
 		return NULL;
 	port = wf_list_entry(srx->ports.next, struct wf_srx_port, link);
-	return port->ep;
+	return port->sink;
 }

@@ -13,8 +13,6 @@
 #include "sys/pool.h"
 #include "sys/sizes.h"
 
-struct wf_ep;
-struct wf_srx_ctx;
 struct wf_srx_contexts;
 
 /*
@@ -143,11 +141,36 @@ static inline void *wf_srx_payload(struct wf_srx_unexpected *unexp)
 	return wf_unlikely(unexp->separate) ? (void *)(uintptr_t)*payload : payload;
 }
 
+/*
+ * Where results go that belong to no message of a transport: part of the endpoint that
+ * receives. All are called with the context's lock held; @op_flags are those of the
+ * receive.
+ */
+struct wf_srx_sink;
+struct wf_srx_sink_ops {
+	/* A receive failed: an error entry, and the counter's error value. */
+	void (*fail)(struct wf_srx_sink *sink, uint64_t op_flags,
+		const struct fi_cq_err_entry *entry);
+	/* The answer to a peek, which no counter counts. @src is as entries have it.
+	 * Negative: the CQ took no entry. */
+	ssize_t (*answer)(struct wf_srx_sink *sink, uint64_t op_flags,
+		const struct fi_cq_tagged_entry *entry, fi_addr_t src);
+	ssize_t (*answer_err)(struct wf_srx_sink *sink, uint64_t op_flags,
+		const struct fi_cq_err_entry *entry);
+	/* The multi-receive buffer posted with @context is the application's again. */
+	void (*release)(struct wf_srx_sink *sink, uint64_t op_flags, void *context);
+	/* Move data, unless another thread does. */
+	void (*progress)(struct wf_srx_sink *sink);
+};
+struct wf_srx_sink {
+	const struct wf_srx_sink_ops *ops;
+};
+
 /* A handle for one endpoint or peer, given to it as @fid. */
 struct wf_srx_port {
 	struct fid_peer_srx fid;
 	struct wf_srx *srx;
-	struct wf_ep *ep;             /* where its completions go */
+	struct wf_srx_sink *sink;     /* where its completions go */
 	struct wf_list link;          /* srx->ports */
 	struct fi_ops_srx_peer table; /* for a peer that fills in its operations */
 	/* FI_COMPLETION, unless the endpoint's CQ is selective: whoever posts to a
@@ -188,18 +211,37 @@ struct wf_srx {
 };
 
 /* What makes a context: taken from an endpoint's or context's attributes. */
-int wf_srx_init(struct wf_srx *srx, struct wf_ep *ep, enum wf_lock_kind lock_kind);
+struct wf_srx_attr {
+	const struct fi_provider *prov;
+	size_t size; /* receives that may be posted; 0: any number */
+	size_t iov_limit;
+	uint64_t caps; /* FI_DIRECTED_RECV and its like; 0 where there is one peer */
+	atomic_size_t *min_multi_recv;
+};
+
+/* Negative errno of the lock. */
+int wf_srx_init(struct wf_srx *srx, const struct wf_srx_attr *attr,
+	enum wf_lock_kind lock_kind);
 /* The same with a lock of the caller's, who makes progress for several contexts. */
-void wf_srx_init_with(struct wf_srx *srx, struct wf_ep *ep, struct wf_lock *lock);
+void wf_srx_init_with(
+	struct wf_srx *srx, const struct wf_srx_attr *attr, struct wf_lock *lock);
 
 /* All handles are drained. Posted receives are dropped. */
 void wf_srx_fini(struct wf_srx *srx);
 
-/* Make a handle: for an endpoint of ours with @peer_ops, or with NULL for a peer, which
- * sets its operations when it imports @port->fid (objects/peer/open.h); @ep is the one
- * of ours that receives through that peer. No lock held. */
-void wf_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,
-	struct fi_ops_srx_peer *peer_ops);
+/* Who uses a handle. */
+struct wf_srx_user {
+	struct wf_srx_sink *sink; /* of the endpoint of ours that receives through it */
+	/* The endpoint's; NULL for a peer, which sets its operations when it imports
+	 * @port->fid (objects/peer/open.h). */
+	struct fi_ops_srx_peer *peer_ops;
+	uint64_t forced;    /* FI_COMPLETION, or 0 with selective completion */
+	uint64_t addr_mask; /* of the endpoint's AV; 0: it has none */
+};
+
+/* Make a handle. No lock held. */
+void wf_srx_export(
+	struct wf_srx *srx, struct wf_srx_port *port, const struct wf_srx_user *user);
 
 /* Discard the messages queued through @port. It gets no more calls, and makes none but
  * wf_srx_free_entry. No lock held. */
@@ -221,12 +263,9 @@ static inline void wf_srx_unlock(struct wf_srx *srx)
 	wf_unlock(srx->lock);
 }
 
-/* ep->start_rx of whatever receives are posted to: an operation of kind WF_OP_RECV or
- * WF_OP_TRECV, with all its flags. */
-ssize_t wf_srx_start(struct wf_ep *ep, struct wf_op *op);
-
-/* The same of an endpoint that has no receives of its own. */
-ssize_t wf_srx_refuse(struct wf_ep *ep, struct wf_op *op);
+/* Post a receive: an operation of kind WF_OP_RECV or WF_OP_TRECV, with all its flags.
+ * -FI_EAGAIN: as many as @size wait already. No lock held. */
+ssize_t wf_srx_post(struct wf_srx *srx, const struct wf_op *op);
 
 /* Withdraw one receive with @context, the untagged and the oldest first; true when
  * there was one. Lock held. */
@@ -291,27 +330,5 @@ static inline void wf_srx_free_entry(struct fi_peer_rx_entry *entry)
 	else
 		entry->srx->owner_ops->free_entry(entry);
 }
-
-/* ---- the fast path; fast_path.c ---- */
-
-/* A message that is there in one piece. */
-struct wf_srx_arrival {
-	const void *buf;
-	size_t len;
-	uint64_t tag;   /* 0 without FI_TAGGED */
-	uint64_t flags; /* FI_REMOTE_CQ_DATA or 0 */
-	uint64_t data;
-	fi_addr_t addr; /* the source as a directed receive would name it */
-	fi_addr_t src;  /* as completions report it: wf_ep_source */
-};
-
-/* Match, copy and complete it. @type: FI_MSG or FI_TAGGED. False: nothing was done, it
- * takes wf_srx_get_*. The lock is held as for those; there is an ep->srx. */
-bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);
-
-/* ---- fi_srx_context ---- */
-
-int wf_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
-	struct fid_ep **ret_srx, void *context);
 
 #endif

@@ -54,7 +54,7 @@ static int lnx_enable(struct wf_ep *wf)
 	lnx_short_enabled(ep);
 	lnx_sources_enabled(ep);
 	lnx_progress_enabled(ep);
-	if (wf->start_rx == wf_srx_start)
+	if (wf->start_rx == wf_ep_srx_start)
 		wf->start_rx = lnx_start_rx;
 	return 0;
 }

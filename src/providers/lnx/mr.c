@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "objects/absent/absent.h"
-#include "objects/endpoint/internal.h"
 #include "objects/region/attr.h"
 #include "objects/region/reg.h"
 #include "objects/peer/open.h"

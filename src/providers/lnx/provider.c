@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/open/open.h"
+#include "objects/open/frame.h"
 #include "objects/info/info.h"
 #include "providers/lnx/addr.h"
 #include "providers/lnx/lnx.h"

@@ -236,7 +236,7 @@ static int bind_srx(struct lnx_ep *ep, unsigned int index)
 	attr.caps = 0;
 	attr.op_flags = 0;
 	if (!rail->exported)
-		wf_srx_export(srx, &rail->srx_port, &ep->wf, NULL);
+		wf_ep_srx_export(srx, &rail->srx_port, &ep->wf, NULL);
 	rail->exported = true;
 	if (!wf_ep_from_fid(rail->ep))
 		lnx_sources_export(rail);

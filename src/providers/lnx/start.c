@@ -178,14 +178,14 @@ ssize_t lnx_start_rx(struct wf_ep *wf, struct wf_op *op)
 	ssize_t ret;
 
 	if (wf_likely(!(op->flags & WF_OP_WORK)))
-		return wf_srx_start(wf, op);
+		return wf_ep_srx_start(wf, op);
 	rec = lnx_op_new(ep, op);
 	if (!rec)
 		return -FI_ENOMEM;
 	copy = *op;
 	copy.context = rec;
 	copy.flags = (op->flags & ~WF_OP_WORK) | FI_COMPLETION;
-	ret = wf_srx_start(wf, &copy);
+	ret = wf_ep_srx_start(wf, &copy);
 	if (ret)
 		lnx_op_free(ep, rec);
 	return ret;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "objects/atomic/ops.h"
-#include "objects/open/open.h"
+#include "objects/open/frame.h"
 #include "objects/info/info.h"
 #include "objects/info/offer.h"
 #include "providers/shm/dir.h"

@@ -124,7 +124,7 @@ static inline bool deliver(struct shm_conn *conn, uint64_t head)
 		msg.data = *(const volatile uint64_t *)&slot->data;
 		msg.flags = FI_REMOTE_CQ_DATA;
 	}
-	return wf_srx_deliver(
+	return wf_ep_deliver(
 		&ep->ep, kind == SHM_REC_TAGGED ? FI_TAGGED : FI_MSG, &msg);
 }
 

@@ -34,7 +34,7 @@ static ssize_t ctx_start(struct wf_ep *ctx, struct wf_op *op)
 	return tcp_post(core_of(ctx), source_of(ctx), op);
 }
 
-/* Who holds the lock of the matching wants to know what came; see wf_srx_start. */
+/* Who holds the lock of the matching wants to know what came; see wf_ep_srx_start. */
 static void ctx_progress(struct wf_ep *ctx)
 {
 	struct wf_ep *core = ctx->sep->core;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/atomic/ops.h"
-#include "objects/open/open.h"
+#include "objects/open/frame.h"
 #include "objects/info/info.h"
 #include "objects/info/offer.h"
 #include "providers/tcp/context.h"

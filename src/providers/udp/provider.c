@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/open/open.h"
+#include "objects/open/frame.h"
 #include "objects/info/info.h"
 #include "objects/info/offer.h"
 #include "providers/udp/udp.h"

@@ -41,7 +41,8 @@ static bool ctx_cancel(struct wf_ep *ctx, void *context)
 /* An unexpected message is one byte, in entry->peer_context. */
 static void receive(struct fi_peer_rx_entry *entry, unsigned char byte)
 {
-	struct wf_ep *ctx = wf_container_of(entry->srx, struct wf_srx_port, fid)->ep;
+	struct wf_ep *ctx = wf_ep_of_sink(
+		wf_container_of(entry->srx, struct wf_srx_port, fid)->sink);
 
 	*(unsigned char *)entry->iov[0].iov_base = byte;
 	wf_srx_done(ctx, entry, 0, 1, 0, FI_ADDR_NOTAVAIL);

@@ -321,7 +321,7 @@ static void test_import(void **state)
 
 	assert_int_equal(domain_fixture_setup((void **)&g), 0);
 	b = fk_open_around(g);
-	wf_srx_export(owner->ep.srx_queue, &port, &owner->ep, NULL);
+	wf_ep_srx_export(owner->ep.srx_queue, &port, &owner->ep, NULL);
 	srx = import(g, &port.fid, 0);
 	/* P-05: in the owner's table. */
 	assert_ptr_equal(port.fid.peer_ops, &port.table);
@@ -461,7 +461,7 @@ static void test_deliver_imported(void **state)
 
 	assert_int_equal(domain_fixture_setup((void **)&g), 0);
 	b = fk_open_around(g);
-	wf_srx_export(owner->ep.srx_queue, &port, &owner->ep, NULL);
+	wf_ep_srx_export(owner->ep.srx_queue, &port, &owner->ep, NULL);
 	srx = import(g, &port.fid, 0);
 	peer = fk_open(g, fk_info(0));
 	assert_int_equal(fi_ep_bind(&peer->ep.fid, &srx->fid, 0), 0);
@@ -471,12 +471,12 @@ static void test_deliver_imported(void **state)
 	assert_int_equal(fi_trecv(ep, buf, 8, NULL, FI_ADDR_UNSPEC, 5, 0, buf), 0);
 	wf_ep_srx_lock(&owner->ep);
 	wf_cq_set_direct(cq, NULL);
-	assert_false(wf_srx_deliver(&peer->ep, FI_TAGGED, &msg));
+	assert_false(wf_ep_deliver(&peer->ep, FI_TAGGED, &msg));
 	assert_string_equal(buf, "");
 	wf_cq_set_direct(cq, wf_cq_of(a.cq));
-	assert_true(wf_srx_deliver(&peer->ep, FI_TAGGED, &msg));
+	assert_true(wf_ep_deliver(&peer->ep, FI_TAGGED, &msg));
 	/* It is there no more. */
-	assert_false(wf_srx_deliver(&peer->ep, FI_TAGGED, &msg));
+	assert_false(wf_ep_deliver(&peer->ep, FI_TAGGED, &msg));
 	wf_ep_srx_unlock(&owner->ep);
 	fk_expect(&a, buf, T, 3, 5);
 	fk_expect_none(&b);

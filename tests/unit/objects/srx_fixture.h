@@ -234,7 +234,7 @@ static bool fk_deliver(
 	if (fk->hold || fk->path == FK_LONG ||
 		(fk->path == FK_IN_TURN && fk->tries++ % 2))
 		return false;
-	if (!wf_srx_deliver(&fk->ep, a->tagged ? FI_TAGGED : FI_MSG, &arrival))
+	if (!wf_ep_deliver(&fk->ep, a->tagged ? FI_TAGGED : FI_MSG, &arrival))
 		return false;
 	fk->delivered++;
 	return true;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/srx/internal.h"
+#include "objects/endpoint/endpoint.h"
+#include "objects/srx/fast_post.h"
 #include "sys/copy.h"
 
 /*
  * The fast path of what is most of all traffic: a receive with one buffer that waits
- * (fast_post.h), and a message that comes in one piece and finds such a receive. Both
- * do what the long path does (post.c, match.c, endpoint/done.c), by the same inline
+ * (srx/fast_post.h), and a message that comes in one piece and finds such a receive.
+ * Both do what the long path does (srx/post.c, srx/match.c, done.c), by the same inline
  * parts.
  *
  * A context and a queue that were imported serve as well as the endpoint's own, if both
@@ -31,7 +32,7 @@ static inline bool is_simple(
 	       !(entry->peer.flags & (WF_OP_WORK | FI_PEER_TRANSFER | WF_SRX_FILED));
 }
 
-bool wf_srx_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
+bool wf_ep_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
 {
 	struct wf_cq *cq = wf_cq_direct(ep->rx_cq);
 	struct wf_match *engine;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_OPEN_FRAME_H
+#define WF_OBJECTS_OPEN_FRAME_H
+
+#include "objects/open/open.h"
+
+/*
+ * The frame around a struct wf_prov: struct fi_provider <name>_fi for <name>_prov, and
+ * how the library finds that, built in or as a library of its own. @getinfo:
+ * wf_ip_getinfo or what takes its place. @init defines and reads the parameters, before
+ * all else.
+ */
+#define WF_PROV_VERSION FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0)
+
+#ifdef WF_LOADABLE
+#define WF_PROV_INI(name_)                                                             \
+	struct fi_provider *fi_prov_ini(void);                                         \
+	FI_EXT_INI
+#else
+#define WF_PROV_INI(name_)                                                             \
+	struct fi_provider *name_##_prov_ini(void);                                    \
+	struct fi_provider *name_##_prov_ini(void)
+#endif
+
+#define WF_PROV_FRAME(name_, getinfo_, init_)                                          \
+	static int prov_getinfo(uint32_t version, const char *node,                    \
+		const char *service, uint64_t flags, const struct fi_info *hints,      \
+		struct fi_info **ret_info)                                             \
+	{                                                                              \
+		return getinfo_(&name_##_prov, version, node, service, flags, hints,   \
+			ret_info);                                                     \
+	}                                                                              \
+	static int prov_fabric(struct fi_fabric_attr *attr,                            \
+		struct fid_fabric **ret_fabric, void *context)                         \
+	{                                                                              \
+		return wf_fabric_open(&name_##_prov, attr, ret_fabric, context);       \
+	}                                                                              \
+	static void prov_cleanup(void)                                                 \
+	{                                                                              \
+		if (name_##_prov.cleanup)                                              \
+			name_##_prov.cleanup();                                        \
+	}                                                                              \
+	struct fi_provider name_##_fi = {                                              \
+		.version = WF_PROV_VERSION,                                            \
+		.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),          \
+		.name = #name_,                                                        \
+		.getinfo = prov_getinfo,                                               \
+		.fabric = prov_fabric,                                                 \
+		.cleanup = prov_cleanup,                                               \
+	};                                                                             \
+	WF_PROV_INI(name_)                                                             \
+	{                                                                              \
+		init_();                                                               \
+		return &name_##_fi;                                                    \
+	}
+
+#endif
