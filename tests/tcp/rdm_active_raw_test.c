@@ -236,6 +236,40 @@ static void second_requests(void **state)
 	close_far(&far, again);
 }
 
+/* A peer that says no is there, unlike a host that refuses: it is asked again, though
+ * that takes longer than refusals are borne. */
+static void a_busy_peer_is_asked_again(void **state)
+{
+	enum { BUSY_NS = 200000000 };
+	struct rdm *rdm = *state;
+	struct bytes request;
+	struct timespec ts;
+	bool sent = false;
+	uint64_t now, end = 0;
+	struct far far;
+	int fd;
+
+	open_lower(rdm, &far);
+	for (;;) {
+		fd = accept_from(rdm, &far, &sent, 1);
+		request = take_request(rdm, fd);
+		(void)clock_gettime(CLOCK_MONOTONIC, &ts);
+		now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+		end = end ? end : now + BUSY_NS;
+		if (now >= end)
+			break;
+		reject(fd, &request, CM_OLD);
+		raw_expect_closed(&rdm->t, fd);
+	}
+	reply(fd, &request, 0x81);
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, fd,
+		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
+	(void)completion(&rdm->t);
+	assert_int_equal(rdm->t.failed_count, 0);
+	close_far(&far, fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -247,7 +281,9 @@ int main(void)
 		EACH(crossed_with_a_lower_peer),
 		EACH(crossed_with_a_higher_peer),
 		EACH(second_requests),
+		EACH(a_busy_peer_is_asked_again),
 	};
 
+	(void)setenv("FI_TCP_REFUSED_TIMEOUT", "50", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
