@@ -155,7 +155,7 @@ bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 	return true;
 }
 
-/* All of it in one record, and to one place: one look at the region. */
+/* All of it in one record, and to one place: one lookup of the region. */
 static bool write_at_once(
 	struct shm_conn *conn, const struct shm_record *rec, const struct request *req)
 {
@@ -285,7 +285,7 @@ static int check_atomic(
 	return 0;
 }
 
-/* On checked operands: one look at a region in one piece, or several. */
+/* On checked operands: one lookup of a region in one piece, or several. */
 static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	const struct wf_target_atomic *atomic)
 {

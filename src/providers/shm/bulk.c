@@ -14,9 +14,10 @@
  * lane while the receiver reads what came before: two copies at the same time, through
  * memory that stays in the cache, are faster than one. A sender that is busy with
  * something else does not write, though. After a while the receiver takes the message
- * out of the sender's memory himself, where the kernel lets him. Which of the two does
- * it is settled by a word in the region: it has the id of the message until one of them
- * takes it. (A word is used again for other messages, and who comes late finds theirs.)
+ * out of the sender's memory itself, where the kernel permits that. Which of the two
+ * does it is settled by a word in the region: it has the id of the message until one of
+ * them takes it. (A word is used again for other messages, and a latecomer finds their
+ * ids.)
  */
 
 enum {

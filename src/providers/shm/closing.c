@@ -23,8 +23,8 @@ bool shm_flushed(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 
-	/* The next progress call looks at the sockets. */
-	ep->look_left = 1;
+	/* The next progress call polls the sockets. */
+	ep->poll_left = 1;
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (is_left(ep->conns[i]))
 			return false;

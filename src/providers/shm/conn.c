@@ -9,19 +9,19 @@
 
 /* A connection in use, and its end. */
 
-enum { FIRST_ROOM = 16, LAST_READS = 4096 };
+enum { FIRST_CAPACITY = 16, LAST_READS = 4096 };
 
 static bool enter(struct shm_ep *ep, struct shm_conn *conn)
 {
-	uint32_t room = ep->conn_room ? ep->conn_room * 2 : FIRST_ROOM;
+	uint32_t capacity = ep->conn_capacity ? ep->conn_capacity * 2 : FIRST_CAPACITY;
 	struct shm_conn **conns;
 
-	if (ep->conn_count == ep->conn_room) {
-		conns = realloc(ep->conns, room * sizeof(struct shm_conn *));
+	if (ep->conn_count == ep->conn_capacity) {
+		conns = realloc(ep->conns, capacity * sizeof(struct shm_conn *));
 		if (!conns)
 			return false;
 		ep->conns = conns;
-		ep->conn_room = room;
+		ep->conn_capacity = capacity;
 	}
 	conn->place = ep->conn_count;
 	ep->conns[ep->conn_count++] = conn;

@@ -33,7 +33,7 @@ struct shm_id {
 
 /*
  * An operation until it ends, or an answer to a peer's (kind WF_OP_COUNT). Operations
- * wait in conn->txq until there is room; then they are complete, or known by their id
+ * wait in conn->txq until there is space; then they are complete, or known by their id
  * until the peer answers.
  */
 struct shm_tx {
@@ -100,13 +100,13 @@ struct shm_conn {
 	struct shm_peer *peer;
 	bool idle;       /* nothing of the below waits to be sent */
 	bool polling;    /* acknowledgements are sent when all was read */
-	bool full;       /* what waits found no room in the lane */
+	bool full;       /* what waits found no space in the lane */
 	bool wake;       /* the other end may sleep */
 	bool cma;        /* its memory can be read */
 	uint8_t side;    /* which lane we write */
 	int err;         /* why it is to be taken down */
 	uint32_t place;  /* in ep->conns */
-	uint32_t quiet;  /* looks that found nothing, one after the other */
+	uint32_t quiet;  /* polls in a row that found nothing */
 	fi_addr_t index; /* in the AV; FI_ADDR_NOTAVAIL: not known */
 	struct wf_list failed_link, dirty_link;
 	struct wf_list answers, txq, streams;
@@ -114,7 +114,7 @@ struct shm_conn {
 	struct wf_list sinks;
 	struct shm_sink *writing; /* the peer's write that DATA goes to */
 	uint64_t *acks;           /* ids to acknowledge */
-	uint32_t ack_count, ack_room, answer_count;
+	uint32_t ack_count, ack_capacity, answer_count;
 	uint32_t unsettled; /* ids that the peer has not answered */
 	uint64_t silent;    /* operations that it only answers when they fail */
 	struct shm_id *ids;
@@ -174,18 +174,19 @@ void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
 void shm_out_acks(struct shm_conn *conn);
 void shm_out_dirty(struct shm_conn *conn);
 /* The peer hears of what we stored, should it sleep by the word @asleep of the region,
- * which it sets before it sleeps: there is a full fence between our store and the look
- * at that word, as between its store of the word and its look at what we stored
+ * which it sets before it sleeps: there is a full fence between our store and our load
+ * of that word, as between its store of the word and its load of what we stored
  * (shm_arm). */
 void shm_out_ring(struct shm_conn *conn, _Atomic uint32_t *asleep);
 /* Wake a reader that sleeps; after every commit. */
 void shm_out_wake_slow(struct shm_conn *conn);
-bool shm_out_room_slow(struct shm_conn *conn);
+bool shm_out_has_space_slow(struct shm_conn *conn);
 
 /* Is there a slot? */
-static inline bool shm_out_room(struct shm_conn *conn)
+static inline bool shm_out_has_space(struct shm_conn *conn)
 {
-	return wf_likely(shm_writer_slots(&conn->out) > 0) || shm_out_room_slow(conn);
+	return wf_likely(shm_writer_slots(&conn->out) > 0) ||
+	       shm_out_has_space_slow(conn);
 }
 
 static inline void shm_out_wake(struct shm_conn *conn)
@@ -201,7 +202,7 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 extern const uint8_t shm_access_kinds[WF_OP_COUNT];
 
 /* replay.c: the peer of @conn, which was taken down, is dead. What it never took, and
- * nobody can be told of, waits for whoever comes under its name. */
+ * cannot be reported to the application, waits for the next peer of its name. */
 void shm_again(struct shm_conn *conn);
 
 /* rx.c: read records; how many. The owner's lock and ep.lock held. */

@@ -34,8 +34,8 @@ static int shm_enable(struct wf_ep *wf)
 	struct shm_ep *ep = shm_ep_of(wf);
 	int ret;
 
-	/* Peers are told when the connection is made, so that those who never sleep
-	 * are never asked whether they do. */
+	/* Peers are told when the connection is made, so that peers do not
+	 * ask an endpoint that never sleeps whether it does. */
 	wf->progress.moved = shm_progress_moved;
 	ep->watches.sleepers = wf_ep_may_sleep(wf);
 	ep->threaded = wf->domain->progress == FI_PROGRESS_AUTO || wf->domain->thread;
@@ -46,7 +46,7 @@ static int shm_enable(struct wf_ep *wf)
 	ret = listen_at(ep);
 	if (ret)
 		return ret;
-	ep->listener.ready = shm_dial_accept_ready;
+	ep->listener.ready = shm_attempt_accept_ready;
 	ret = wf_watch_set(&ep->watches, &ep->listener, EPOLLIN);
 	if (ret) {
 		shm_socket_unlisten(ep->listener.fd);
@@ -55,7 +55,7 @@ static int shm_enable(struct wf_ep *wf)
 	return ret;
 }
 
-/* What was posted and has room still goes; the peers read it though we are gone. */
+/* What was posted and has space still goes; the peers read it though we are gone. */
 static void end_conns(struct shm_ep *ep)
 {
 	wf_ep_srx_lock(&ep->ep);
@@ -165,7 +165,7 @@ static void init(struct shm_ep *ep)
 	ep->listener.fd = -1;
 	ep->spare_fd = wf_fds_spare();
 	wf_watches_init(&ep->watches);
-	ep->look_calls = ep->look_left = 1;
+	ep->poll_calls = ep->poll_left = 1;
 	wf_pool_init(&ep->tx_pool, sizeof(struct shm_tx));
 	wf_list_init(&ep->failed);
 	wf_list_init(&ep->dead);

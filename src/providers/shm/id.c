@@ -4,7 +4,7 @@
 #include "providers/shm/conn.h"
 
 /*
- * What a peer names in his answers: a number that says where to look and which use of
+ * What a peer names in its answers: a number that says which place and which use of
  * the place is meant, so that an answer that comes twice or was made up finds nothing.
  */
 

@@ -41,7 +41,7 @@ static bool address_of_file(const char *dir, const char *file, struct sockaddr_u
 }
 
 /* A socket of another kind is refused in a different way than none, and the owner of
- * this one hears nothing of it. */
+ * this one is not told. */
 static bool is_leftover(int probe, const struct sockaddr_un *addr)
 {
 	return connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) &&

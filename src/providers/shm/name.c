@@ -12,7 +12,7 @@
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			    "0123456789-_:,+=@~.";
 
-/* False: no room. */
+/* False: no space. */
 static bool spell_file(const char *text, char *file, size_t len)
 {
 	size_t used = 0;
@@ -42,7 +42,7 @@ static void spell_hash(const char *text, char *file, size_t len)
 		(uint64_t)(hash >> 64), (uint64_t)hash);
 }
 
-/* False: no room. */
+/* False: no space. */
 static bool join(const char *dir, const char *file, char *path, size_t len)
 {
 	int n = snprintf(path, len, "%s/%s", dir, file);

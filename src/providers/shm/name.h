@@ -16,7 +16,7 @@ enum { SHM_NAME_MAX = WF_ADDRSTR_MAX };
 
 /* The path of the socket of endpoint @name in directory @dir: the name, spelled for a
  * file, or a hash where it is too long. -ENAMETOOLONG: @len is less than any struct
- * sockaddr_un has room for. */
+ * sockaddr_un has space for. */
 int shm_name_path(const char *dir, const char *name, char *path, size_t len);
 
 #endif

@@ -7,7 +7,7 @@
 #include "providers/shm/conn.h"
 
 /*
- * Records into a lane, as far as there is room. The bytes of a record are put together
+ * Records into a lane, as far as there is space. The bytes of a record are put together
  * where the peer reads them.
  */
 
@@ -19,7 +19,7 @@ enum {
 /* What would be said of an operation that cannot be sent now. */
 enum { SENT, FULL, WAITS };
 
-bool shm_out_room_slow(struct shm_conn *conn)
+bool shm_out_has_space_slow(struct shm_conn *conn)
 {
 	if (!shm_writer_refresh(&conn->out)) {
 		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
@@ -38,7 +38,7 @@ void shm_out_ring(struct shm_conn *conn, _Atomic uint32_t *asleep)
 	if (!atomic_load_explicit(asleep, memory_order_relaxed))
 		return;
 	atomic_store_explicit(asleep, 0, memory_order_relaxed);
-	/* A socket without room has woken the peer often enough. */
+	/* A socket without space has woken the peer often enough. */
 	(void)!send(conn->watch.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -66,10 +66,10 @@ struct blob {
 	uint8_t flags;
 };
 
-/* Room for a record with a blob of @len bytes. */
+/* Space for a record with a blob of @len bytes. */
 static bool begin(struct shm_conn *conn, struct blob *blob, size_t len)
 {
-	if (!shm_out_room(conn))
+	if (!shm_out_has_space(conn))
 		return false;
 	blob->slot = shm_writer_slot(&conn->out);
 	blob->len = len;
@@ -78,7 +78,7 @@ static bool begin(struct shm_conn *conn, struct blob *blob, size_t len)
 	if (len <= SHM_INLINE_MAX)
 		return true;
 	blob->at = shm_writer_bytes(&conn->out, len, &blob->flags);
-	if (!blob->at && shm_out_room_slow(conn))
+	if (!blob->at && shm_out_has_space_slow(conn))
 		blob->at = shm_writer_bytes(&conn->out, len, &blob->flags);
 	return blob->at != NULL;
 }
@@ -289,7 +289,7 @@ static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	return SENT;
 }
 
-/* A piece of a stream. Not SENT: no room, or the memory is gone (*ret_err). */
+/* A piece of a stream. Not SENT: no space, or the memory is gone (*ret_err). */
 static int send_piece(
 	struct shm_conn *conn, struct shm_tx *tx, uint64_t word, int *ret_err)
 {
@@ -359,7 +359,7 @@ static int send_op(struct shm_conn *conn, struct shm_tx *tx)
 	}
 }
 
-/* Operations in their order; false: no room. */
+/* Operations in their order; false: no space. */
 static bool send_ops(struct shm_conn *conn)
 {
 	int ret = SENT;

@@ -44,12 +44,12 @@ static enum wf_remote_state state(const struct wf_remote *remote)
 
 	if (peer->conn && !peer->conn->err)
 		return WF_REMOTE_UP;
-	return peer->conn || peer->dial ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
+	return peer->conn || peer->attempt ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
 }
 
 static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	(void)shm_dial_start(peers_of(remotes)->ep, shm_peer_of(remote));
+	(void)shm_attempt_start(peers_of(remotes)->ep, shm_peer_of(remote));
 }
 
 static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int err)
@@ -63,8 +63,8 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 	while ((link = wf_list_pop(&remote->pending)))
 		shm_tx_fail(
 			ep, wf_list_entry(link, struct shm_tx, link), err, peer->name);
-	if (peer->dial)
-		shm_dial_drop(peer->dial);
+	if (peer->attempt)
+		shm_attempt_drop(peer->attempt);
 }
 
 /* An index that a connection knows leads to its peer. */
@@ -139,8 +139,8 @@ int shm_peers_new(struct shm_ep *ep)
 	}
 	peers->ep = ep;
 	ep->av_seq_at = &peers->remotes.removals.seq;
-	wf_list_init(&peers->dials);
-	wf_list_init(&peers->dead_dials);
+	wf_list_init(&peers->attempts);
+	wf_list_init(&peers->dead_attempts);
 	ep->peers = peers;
 	ep->unexp.remotes = &peers->remotes;
 	return 0;
@@ -152,9 +152,10 @@ void shm_peers_free(struct shm_ep *ep)
 
 	if (!peers)
 		return;
-	while (!wf_list_empty(&peers->dials))
-		shm_dial_drop(wf_list_entry(peers->dials.next, struct shm_dial, link));
-	shm_dials_free_dead(peers);
+	while (!wf_list_empty(&peers->attempts))
+		shm_attempt_drop(
+			wf_list_entry(peers->attempts.next, struct shm_attempt, link));
+	shm_attempts_free_dead(peers);
 	wf_remotes_done(&peers->remotes);
 	free(peers);
 	ep->peers = NULL;
@@ -283,14 +284,14 @@ void shm_peers_tick(struct shm_ep *ep)
 	struct shm_peers *peers = ep->peers;
 	uint64_t now;
 
-	if (!wf_list_empty(&peers->dead_dials))
-		shm_dials_free_dead(peers);
+	if (!wf_list_empty(&peers->dead_attempts))
+		shm_attempts_free_dead(peers);
 	if (wf_unlikely(shm_av_seq(ep) != ep->av_seq))
 		shm_peer_forget_indices(ep);
 	if (!shm_peers_busy(peers))
 		return;
 	now = wf_now_ns();
-	shm_dials_tick(ep, now);
+	shm_attempts_tick(ep, now);
 	wf_remotes_tick(&peers->remotes, now, shm_params.connect_timeout * 1000000ull,
 		ep->ep.flushing ? 0 : shm_params.refused_timeout * 1000000ull);
 }
@@ -299,11 +300,12 @@ uint64_t shm_peers_deadline(struct shm_ep *ep)
 {
 	uint64_t deadline = wf_remotes_deadline(&ep->peers->remotes);
 
-	wf_list_foreach(link, &ep->peers->dials)
+	wf_list_foreach(link, &ep->peers->attempts)
 	{
-		struct shm_dial *dial = wf_list_entry(link, struct shm_dial, link);
+		struct shm_attempt *attempt =
+			wf_list_entry(link, struct shm_attempt, link);
 
-		deadline = WF_MIN(deadline, dial->deadline_ns);
+		deadline = WF_MIN(deadline, attempt->deadline_ns);
 	}
 	return deadline;
 }

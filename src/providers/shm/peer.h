@@ -6,7 +6,7 @@
 #include "providers/shm/conn.h"
 #include "providers/shm/socket.h"
 
-struct shm_dial;
+struct shm_attempt;
 
 /*
  * An endpoint that ours talks to, by name. Made by the first operation to it or by its
@@ -15,20 +15,20 @@ struct shm_dial;
  */
 struct shm_peer {
 	struct wf_remote remote;
-	struct shm_conn *conn; /* what operations go to */
-	struct shm_dial *dial; /* our own attempt to connect */
-	uint64_t instance;     /* of the other end of @conn */
+	struct shm_conn *conn;       /* what operations go to */
+	struct shm_attempt *attempt; /* our own attempt to connect */
+	uint64_t instance;           /* of the other end of @conn */
 	char name[SHM_NAME_MAX];
 };
 
-/* A connection in the making, ours to a peer or somebody's to us. */
-struct shm_dial {
+/* An attempt to connect, of ours to a peer or of a peer's to us. */
+struct shm_attempt {
 	struct wf_watch watch;
 	struct shm_ep *ep;
 	struct shm_peer *peer; /* NULL: passive, not known yet */
 	struct shm_region *region;
 	struct wf_list link;
-	uint64_t deadline_ns; /* passive: it has to say who it is */
+	uint64_t deadline_ns; /* passive: the request has to have come */
 	pid_t pid;
 };
 
@@ -37,7 +37,7 @@ struct shm_peers {
 	struct shm_ep *ep;
 	uint64_t instance, probe;
 	struct wf_remotes remotes;
-	struct wf_list dials, dead_dials;
+	struct wf_list attempts, dead_attempts;
 };
 
 int shm_peers_new(struct shm_ep *ep);
@@ -58,7 +58,7 @@ void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn);
 void shm_peer_failed(struct shm_ep *ep, struct shm_peer *peer, int err);
 /* An attempt to connect failed because no endpoint has that name. */
 void shm_peer_refused(struct shm_ep *ep, struct shm_peer *peer);
-/* fi_enable: hear of what leaves the AV. */
+/* fi_enable: have addresses that leave the AV told. */
 void shm_peers_watch_av(struct shm_ep *ep);
 /* Forget the indices that left the AV: those mean other peers now, perhaps. */
 void shm_peer_forget_indices(struct shm_ep *ep);
@@ -67,17 +67,17 @@ bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index);
 void shm_peers_tick(struct shm_ep *ep);
 uint64_t shm_peers_deadline(struct shm_ep *ep);
 
-/* dial.c */
-int shm_dial_start(struct shm_ep *ep, struct shm_peer *peer);
-void shm_dial_drop(struct shm_dial *dial);
-void shm_dial_accept_ready(struct wf_watch *watch, uint32_t events);
-void shm_dials_tick(struct shm_ep *ep, uint64_t now);
-void shm_dials_free_dead(struct shm_peers *peers);
+/* attempt.c */
+int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer);
+void shm_attempt_drop(struct shm_attempt *attempt);
+void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
+void shm_attempts_tick(struct shm_ep *ep, uint64_t now);
+void shm_attempts_free_dead(struct shm_peers *peers);
 
 /* Is there something that shm_peers_tick has to do? */
 static inline bool shm_peers_busy(const struct shm_peers *peers)
 {
-	return wf_remotes_busy(&peers->remotes) || !wf_list_empty(&peers->dials);
+	return wf_remotes_busy(&peers->remotes) || !wf_list_empty(&peers->attempts);
 }
 
 static inline struct shm_peer *shm_peer_of(const struct wf_remote *remote)

@@ -6,21 +6,22 @@
 #include "sys/clock.h"
 
 /*
- * Which connections are looked at, and when.
+ * Which connections are polled, and when.
  *
- * Connections with traffic are hot: each progress call looks at the next slot of each.
- * Of all others it looks at one, another each time, so that any number of idle peers
+ * Connections with traffic are hot: each progress call polls the next slot of each.
+ * Of all others it polls one, another each time, so that any number of idle peers
  * costs one cache line. Sockets, which tell of new peers and of those that died, are
- * asked every LOOK_NS or so: how many calls that is, is measured, and a coarse clock
+ * asked every POLL_NS or so: how many calls that is, is measured, and a coarse clock
  * tells when an application calls more seldom than it did.
  */
 enum {
 	HOT_FEW = 4,     /* so many stay hot whether they are used or not */
-	HOT_QUIET = 512, /* looks after which others are cooled */
-	LOOK_NS = 50000,
-	LOOK_BUSY_NS = 5000, /* while connections are made */
-	LOOK_CALLS_MAX = 4096,
-	GLANCE_CALLS = 8, /* is it later than we think? A power of two */
+	HOT_QUIET = 512, /* polls in vain after which others are cooled */
+	POLL_NS = 50000,
+	POLL_BUSY_NS = 5000, /* while connections are made */
+	POLL_CALLS_MAX = 4096,
+	CLOCK_CALLS = 8, /* from one reading of the coarse clock to the next; a power of
+			    two */
 };
 
 void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch)
@@ -45,23 +46,23 @@ static void poll_sockets(struct shm_ep *ep)
 /* Is an attempt to connect under way, or soon? */
 static bool is_connecting(struct shm_ep *ep, uint64_t now)
 {
-	return !wf_list_empty(&ep->peers->dials) ||
+	return !wf_list_empty(&ep->peers->attempts) ||
 	       (!wf_list_empty(&ep->peers->remotes.busy) &&
-		       shm_peers_deadline(ep) < now + LOOK_NS);
+		       shm_peers_deadline(ep) < now + POLL_NS);
 }
 
-static __attribute__((noinline)) void look(struct shm_ep *ep)
+static __attribute__((noinline)) void poll_and_measure(struct shm_ep *ep)
 {
 	uint64_t now = wf_now_ns(), every;
-	uint64_t passed = now - ep->look_ns + 1;
+	uint64_t passed = now - ep->poll_ns + 1;
 
 	poll_sockets(ep);
-	every = is_connecting(ep, now) ? LOOK_BUSY_NS : LOOK_NS;
-	every = every * ep->look_calls / passed;
-	ep->look_calls = (uint32_t)WF_MIN(every + 1, (uint64_t)LOOK_CALLS_MAX);
-	ep->look_left = ep->look_calls;
-	ep->look_ns = now;
-	ep->glance_ns = wf_coarse_ns();
+	every = is_connecting(ep, now) ? POLL_BUSY_NS : POLL_NS;
+	every = every * ep->poll_calls / passed;
+	ep->poll_calls = (uint32_t)WF_MIN(every + 1, (uint64_t)POLL_CALLS_MAX);
+	ep->poll_left = ep->poll_calls;
+	ep->poll_ns = now;
+	ep->poll_coarse_ns = wf_coarse_ns();
 }
 
 static inline void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
@@ -90,9 +91,9 @@ static void poll_cold(struct shm_ep *ep)
 	uint32_t cold = ep->conn_count - ep->hot;
 	struct shm_conn *conn;
 
-	if (++ep->turn >= cold)
-		ep->turn = 0;
-	conn = ep->conns[ep->hot + ep->turn];
+	if (++ep->next_cold >= cold)
+		ep->next_cold = 0;
+	conn = ep->conns[ep->hot + ep->next_cold];
 	if (!conn->err && shm_rx_poll(conn))
 		shm_conn_heat(conn);
 }
@@ -117,7 +118,7 @@ static void reap(struct shm_ep *ep)
 
 static bool is_time(const struct shm_ep *ep)
 {
-	return !ep->look_left || wf_coarse_ns() != ep->glance_ns;
+	return !ep->poll_left || wf_coarse_ns() != ep->poll_coarse_ns;
 }
 
 /* What there rarely is to do. */
@@ -128,7 +129,7 @@ static __attribute__((noinline)) void chores(struct shm_ep *ep)
 	if (!wf_list_empty(&ep->dirty))
 		flush_dirty(ep);
 	if (is_time(ep))
-		look(ep);
+		poll_and_measure(ep);
 	if (!wf_list_empty(&ep->failed))
 		reap(ep);
 	if (!wf_list_empty(&ep->dead))
@@ -162,7 +163,7 @@ void shm_progress(struct wf_ep *wf)
 	poll_hot(ep);
 	if (ep->conn_count > ep->hot)
 		poll_cold(ep);
-	if (wf_unlikely(!(--ep->look_left % GLANCE_CALLS) && is_time(ep)) ||
+	if (wf_unlikely(!(--ep->poll_left % CLOCK_CALLS) && is_time(ep)) ||
 		wf_unlikely(ep->chores))
 		chores(ep);
 }

@@ -6,7 +6,7 @@
 
 /*
  * Messages as they arrive. The owner of the receive context says where a message
- * goes; one that nobody waits for is kept, and the lane goes on behind it.
+ * goes; one that no receive waits for is kept, and the lane goes on behind it.
  */
 
 void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,

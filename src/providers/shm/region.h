@@ -5,8 +5,8 @@
 #include "providers/shm/wire.h"
 
 /*
- * The memory of a connection: a file without a name, whose size nobody can change. 0 or
- * a negative errno.
+ * The memory of a connection: a file without a name, whose size no process can change.
+ * 0 or a negative errno.
  */
 int shm_region_new(int *ret_fd, struct shm_region **ret_region);
 /* Map what a peer sent, if it is what it should be. */

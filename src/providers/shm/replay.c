@@ -7,14 +7,14 @@
  * What a peer that died never took.
  *
  * A small message is over for the application when it is in the lane, and a peer that
- * is dead since the last look takes nothing out of it any more. No look at every
+ * is dead since the last check takes nothing out of it any more. No check at every
  * message is needed to notice: the lane is still there when the death is known, and the
  * peer said of each record whether it came to act on it. Messages that it did not come
- * to were seen by nobody, and go to whoever comes next under the name, in their order,
+ * to had no effect, and go to the next peer of that name, in their order,
  * before all that was sent later. So no message is acted on twice, and one that was
  * sent after the death is not lost. Operations that the application still waits for
- * are none of this: they end in errors, and so do injected accesses
- * to memory of his.
+ * are none of this: they end in errors, and so do injected accesses to the peer's
+ * memory.
  *
  * Like a peer's lane, this one may be full of garbage.
  */
@@ -80,7 +80,7 @@ static bool is_message(const struct shm_record *rec)
 	       !(rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH));
 }
 
-/* Of these nobody is told but when they fail. */
+/* Of these the application is told only when they fail. */
 static bool is_silent(const struct shm_record *rec)
 {
 	uint64_t id;

@@ -36,8 +36,8 @@ static inline struct shm_slot *shm_slot_at(struct shm_lane *lane, uint32_t numbe
 /* Ask the reader how far it is. False: what it says is impossible. */
 bool shm_writer_refresh(struct shm_writer *w);
 
-/* Before a sleep of a writer that has no room: the reader is to wake it. A full fence
- * has to follow, and then a look whether the reader has told more meanwhile. (The
+/* Before a sleep of a writer that has no space: the reader is to wake it. A full fence
+ * has to follow, and then a check whether the reader has told more meanwhile. (The
  * reader's side: shm_out_ring.) */
 static inline void shm_writer_await(const struct shm_writer *w)
 {
@@ -62,7 +62,7 @@ static inline uint32_t shm_writer_slots(const struct shm_writer *w)
 	return SHM_SLOTS - (w->next - 1 - w->seen_slots);
 }
 
-/* Room for @len bytes in one piece, or NULL; *ret_flags tells the reader where it is.
+/* Space for @len bytes in one piece, or NULL; *ret_flags tells the reader where it is.
  * It is taken by shm_writer_bytes_done. */
 static inline uint8_t *shm_writer_bytes(
 	const struct shm_writer *w, size_t len, uint8_t *ret_flags)
@@ -101,9 +101,9 @@ static inline struct shm_slot *shm_writer_slot(const struct shm_writer *w)
 
 /*
  * A record with this head came, and an answer of that size is likely: while it is made,
- * its line is on its way to us. Not where it takes two, because the reader looks at the
+ * its line is on its way to us. Not where it takes two, because the reader polls the
  * first one and has it back before both are written; and once for each record, or a
- * peer that only sends would lose the line that it looks at each time.
+ * peer that only sends would lose the line that it polls each time.
  */
 static inline void shm_writer_prefetch(struct shm_writer *w, uint64_t head)
 {
@@ -141,12 +141,12 @@ static inline uint64_t shm_reader_head(const struct shm_reader *r)
 }
 
 /* What is done about this record from now on, was done by us: should this process die,
- * nobody else does it. (A line that nobody else looks at costs nothing.) */
+ * no other process does it. (A line that no other process reads costs nothing.) */
 static inline void shm_reader_take(const struct shm_reader *r)
 {
 	atomic_store_explicit(&r->lane->taken, r->next, memory_order_relaxed);
-	/* Who is killed has done what comes before the instruction, and nothing else.
-	 */
+	/* A killed process has done what comes before the instruction, and nothing
+	 * else. */
 	atomic_signal_fence(memory_order_seq_cst);
 }
 

@@ -142,7 +142,7 @@ static bool handle(struct shm_conn *conn, uint64_t head)
 	return false;
 }
 
-/* A writer that sleeps until there is room hears of it. */
+/* Wake a writer that sleeps until there is space. */
 static __attribute__((noinline)) void tell(struct shm_conn *conn)
 {
 	shm_reader_tell(&conn->in);

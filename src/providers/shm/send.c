@@ -41,11 +41,11 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 	uint8_t *to, flags;
 
 	to = shm_writer_bytes(&conn->out, len, &flags);
-	if (wf_unlikely(!to) && shm_out_room_slow(conn))
+	if (wf_unlikely(!to) && shm_out_has_space_slow(conn))
 		to = shm_writer_bytes(&conn->out, len, &flags);
 	if (!to)
 		return false;
-	/* The slot last: the reader looks at it all the time. */
+	/* The slot last: the reader polls it all the time. */
 	(void)wf_iov_gather(to, op->iov, op->iov_count);
 	slot = open_slot(conn, op);
 	memcpy(slot->blob, &len, sizeof(len));
@@ -59,7 +59,7 @@ static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_slot *slot;
 
-	if (!conn->idle || !shm_out_room(conn))
+	if (!conn->idle || !shm_out_has_space(conn))
 		return false;
 	if (op->len > SHM_INLINE_MAX)
 		return op->len <= shm_params.eager_size && write_bytes(conn, op);
@@ -88,7 +88,7 @@ static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
 
 	if (!ret)
 		shm_out_dirty(conn);
-	/* Without room it does not go either, but what waits before it may. */
+	/* Without space it does not go either, but what waits before it may. */
 	if (!ret || ret == -FI_EAGAIN)
 		shm_out_flush(conn);
 	return ret;
@@ -114,7 +114,7 @@ static __attribute__((noinline)) ssize_t send_small_slow(struct wf_ep *wf,
 
 	wf_lock(&wf->lock);
 	conn = shm_peer_conn(shm_ep_of(wf), addr);
-	if (conn && conn->idle && shm_out_room(conn)) {
+	if (conn && conn->idle && shm_out_has_space(conn)) {
 		write_small(conn, kind, buf, len, tag);
 		shm_out_wake(conn);
 		ret = 0;

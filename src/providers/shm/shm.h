@@ -20,21 +20,22 @@
  *   region.c          that memory: made, checked, mapped
  *   dir.c, listen.c   where sockets are: directories, names in them
  *   socket.c          the exchange over a unix socket that hands it over
- *   dial.c, peer.c    connections in the making; peers by address
+ *   attempt.c, peer.c    connections in the making; peers by address
  *   conn.c            a connection in use and its end
  *   replay.c          what a peer that died has not taken
  *   small.c           operations on a peer's memory that fit a slot
- *   tx.c, send.c      operations out; rx.c, recv.c, unexp.c, access.c, bulk.c records
- * in progress.c        which connections are looked at, and when; wait.c for sleepers
+ *   tx.c, send.c      operations out
+ *   rx.c, recv.c, unexp.c, access.c, bulk.c   records in
+ *   progress.c        which connections are polled, and when; wait.c for sleepers
  *
  * An endpoint has a socket by its name below /dev/shm. The first operation to a peer
- * connects to his; memory that no file system knows goes along, and the socket stays
- * open: the kernel closes it with the process, which is how the other end learns of a
- * death. So whoever is killed leaves nothing but the name of a socket, which the next
- * endpoint to open removes.
+ * connects to its socket; memory that no file system knows goes along, and the socket
+ * stays open: the kernel closes it with the process, which is how the other end learns
+ * of a death. So a killed process leaves nothing but the name of a socket, which the
+ * next endpoint to open removes.
  *
  * ep.lock guards everything that belongs to an endpoint. Receives are matched by the
- * owner of ep.srx under his lock, which comes first: progress has both, sending has
+ * owner of ep.srx under its lock, which comes first: progress has both, sending has
  * only ep.lock. So sending never ends a connection, it only marks it (shm_conn_fail),
  * and the next progress call takes it down.
  */
@@ -48,18 +49,19 @@ struct shm_ep {
 	bool threaded;           /* the progress thread sleeps on the epoll set */
 	pid_t pid;               /* a child that was forked has no endpoint */
 
-	/* Those up to @hot are looked at in each progress call, the rest in turn. */
+	/* Progress calls poll the first @hot connections, and one of the rest. */
 	struct shm_conn **conns;
-	uint32_t conn_count, conn_room, hot, turn;
-	/* Progress calls from one look at the sockets to the next, and left of them. */
-	uint32_t look_calls, look_left;
-	uint64_t look_ns, glance_ns; /* when that was, by two clocks */
-	uint32_t read_before;  /* records of hot connections: shm_progress_moved */
-	bool chores;           /* one of these lists may have something */
-	struct wf_list failed; /* to be taken down, by failed_link */
-	struct wf_list dead;   /* to be freed at the end of progress, by failed_link */
-	struct wf_list dirty;  /* have something to send, by dirty_link */
-	struct wf_list pulls;  /* read from peers' memory, by link */
+	uint32_t conn_count, conn_capacity, hot, next_cold;
+	/* Progress calls from one poll of the sockets to the next, and left of them. */
+	uint32_t poll_calls, poll_left;
+	uint64_t poll_ns,
+		poll_coarse_ns; /* when that was, by wf_now_ns and wf_coarse_ns */
+	uint32_t read_before;   /* records of hot connections: shm_progress_moved */
+	bool chores;            /* one of these lists may have something */
+	struct wf_list failed;  /* to be taken down, by failed_link */
+	struct wf_list dead;    /* to be freed at the end of progress, by failed_link */
+	struct wf_list dirty;   /* have something to send, by dirty_link */
+	struct wf_list pulls;   /* read from peers' memory, by link */
 	struct wf_unexp unexp;
 	size_t tx_pending, tx_size;
 	struct wf_pool tx_pool;

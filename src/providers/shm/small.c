@@ -40,7 +40,8 @@ static inline bool is_silent(const struct wf_op *op)
 	       !(op->flags & HEARD_FLAGS);
 }
 
-/* Is anybody told when it is complete? Byte counters of atomics are those of reads. */
+/* Is a completion or a counter due when it is complete? Byte counters of atomics are
+ * those of reads. */
 static inline bool is_told(const struct shm_ep *ep, const struct wf_op *op)
 {
 	return op->flags & FI_COMPLETION || !(op->flags & FI_INJECT) ||
@@ -123,7 +124,7 @@ bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret
 
 	if (!conn->idle || op->flags & FI_FENCE || op->rma_count != 1 ||
 		SHM_ACCESS_HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
-		!shm_out_room(conn))
+		!shm_out_has_space(conn))
 		return false;
 	if (!silent) {
 		if (ep->tx_pending >= ep->tx_size)

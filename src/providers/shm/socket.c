@@ -72,7 +72,7 @@ bool shm_socket_ended(int fd)
 
 union control {
 	struct cmsghdr align;
-	char room[CMSG_SPACE(sizeof(int))];
+	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
 int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
@@ -112,7 +112,7 @@ static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
 }
 
 /* The descriptor that came along, or -1. False: there were several. The padding of the
- * control buffer has room for a second one, and the kernel drops what does not fit. */
+ * control buffer has space for a second one, and the kernel drops what does not fit. */
 static bool take_passed(struct msghdr *msg, int *ret_fd)
 {
 	size_t count = 0;

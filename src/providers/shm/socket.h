@@ -11,7 +11,7 @@
 /*
  * The exchange that opens a connection, one packet each way over a unix socket:
  * HELLO, with the region's descriptor, and WELCOME or REFUSE. What follows are packets
- * of one byte that wake whoever sleeps, and the end.
+ * of one byte that wake threads that sleep, and the end.
  */
 enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 3 };
 
@@ -34,8 +34,8 @@ struct shm_hello {
 	uint32_t reason; /* enum shm_refusal */
 	uint32_t region_size;
 	uint64_t instance; /* of the endpoint, random */
-	/* Where in its memory the sender keeps which value: who can read it there can
-	 * read the rest. */
+	/* Where in its memory the sender keeps which value: a process that can read it
+	 * there can read the rest. */
 	uint64_t probe_addr, probe_value;
 	char name[SHM_NAME_MAX];
 };
@@ -44,13 +44,13 @@ struct shm_hello {
 
 /* ---- listen.c ---- */
 
-/* Listen at the endpoint's name; -EADDRINUSE: somebody does. */
+/* Listen at the endpoint's name; -EADDRINUSE: another endpoint does. */
 int shm_socket_listen(const char *name, int *ret_fd);
-/* Does somebody listen at name @node, or at one that goes on with ":" behind it? */
+/* Does an endpoint listen at name @node, or at one that goes on with ":" behind it? */
 bool shm_socket_knows(const char *node);
 /* No more; the name is free. */
 void shm_socket_unlisten(int fd);
-/* -ENOENT and -ECONNREFUSED: nobody is there; -EAGAIN: too many wait there. */
+/* -ENOENT and -ECONNREFUSED: no endpoint is there; -EAGAIN: too many wait there. */
 int shm_socket_connect(const char *name, int *ret_fd);
 
 /* ---- socket.c ---- */

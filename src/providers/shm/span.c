@@ -37,7 +37,7 @@ static void copy_past(uint8_t *to, const uint8_t *from, size_t len)
 		from += sizeof(v);
 		to += sizeof(v);
 	}
-	/* Before anybody is told that it is there. */
+	/* Before any thread is told that it is there. */
 	_mm_sfence();
 #endif
 	memcpy(to, from, len);

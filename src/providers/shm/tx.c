@@ -97,7 +97,7 @@ struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op)
 	return tx;
 }
 
-/* Does nobody wait to hear of it? */
+/* Is its end of no interest to the application? */
 static bool is_silent(const struct shm_tx *tx)
 {
 	return tx->op == WF_OP_COUNT || tx->told;
@@ -243,17 +243,17 @@ void shm_tx_error(struct shm_conn *conn, uint64_t id, int err)
 
 void shm_tx_ack(struct shm_conn *conn, uint64_t id)
 {
-	uint32_t room = conn->ack_room ? conn->ack_room * 2 : 64;
+	uint32_t capacity = conn->ack_capacity ? conn->ack_capacity * 2 : 64;
 	uint64_t *acks;
 
-	if (conn->ack_count == conn->ack_room) {
-		acks = realloc(conn->acks, room * sizeof(*acks));
+	if (conn->ack_count == conn->ack_capacity) {
+		acks = realloc(conn->acks, capacity * sizeof(*acks));
 		if (!acks) {
 			shm_conn_fail(conn, FI_ENOMEM);
 			return;
 		}
 		conn->acks = acks;
-		conn->ack_room = room;
+		conn->ack_capacity = capacity;
 	}
 	conn->acks[conn->ack_count++] = id;
 	if (!conn->polling)

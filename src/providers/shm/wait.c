@@ -5,7 +5,7 @@
 /*
  * What ends a sleep: the epoll set with the sockets, and its timer. A peer sends a byte
  * when it writes a record while we are armed, and when it tells how far it has read
- * while we wait for room.
+ * while we wait for space.
  */
 
 enum { PULL_NS = 50000, FULL_NS = 200000 };
@@ -48,7 +48,7 @@ static void arm_conn(struct shm_conn *conn)
 {
 	atomic_store_explicit(&conn->in.lane->reader.armed, 1, memory_order_relaxed);
 	/* No writer sleeps for want of what was not told yet: it is less than half of
-	 * the lane. It may look all the same. */
+	 * the lane. It may poll all the same. */
 	shm_reader_tell(&conn->in);
 }
 
@@ -57,9 +57,9 @@ static struct shm_conn *dirty_conn(struct wf_list *link)
 	return wf_list_entry(link, struct shm_conn, dirty_link);
 }
 
-/* Have readers wake us when there is room for what waits. False: some of it was not
+/* Have readers wake us when there is space for what waits. False: some of it was not
  * tried yet. */
-static bool await_room(struct shm_ep *ep)
+static bool await_space(struct shm_ep *ep)
 {
 	wf_list_foreach(link, &ep->dirty)
 	{
@@ -70,7 +70,7 @@ static bool await_room(struct shm_ep *ep)
 	return true;
 }
 
-static bool is_there_room(struct shm_ep *ep)
+static bool has_space(struct shm_ep *ep)
 {
 	wf_list_foreach(link, &ep->dirty)
 	{
@@ -84,20 +84,20 @@ bool shm_arm(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 
-	ep->look_left = 1;
+	ep->poll_left = 1;
 	if (!wf_list_empty(&ep->failed))
 		return false;
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		arm_conn(ep->conns[i]);
-	if (!await_room(ep))
+	if (!await_space(ep))
 		return false;
-	/* A full fence between this and the look at the lanes; the other side is in
+	/* A full fence between this and the poll of the lanes; the other side is in
 	 * shm_out_ring. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (shm_reader_head(&ep->conns[i]->in))
 			return false;
-	if (is_there_room(ep))
+	if (has_space(ep))
 		return false;
 	wf_watches_set_timer(&ep->watches, next_deadline(ep));
 	return true;

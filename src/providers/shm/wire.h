@@ -15,17 +15,17 @@
  * What two connected endpoints share: one region with a lane for each direction.
  *
  * A lane is a ring of slots with one writer and one reader, and a ring of bytes for
- * what a slot has no room for. A record is one slot, found to be there by the number in
- * its first word, which is stored last (L1) and loaded first (L2): a small message
+ * what a slot has no space for. A record is one slot, found to be there by the number
+ * in its first word, which is stored last (L1) and loaded first (L2): a small message
  * moves one or two cache lines and nothing else. The reader tells now and then how far
- * it is (L3, L4); the writer looks only when it believes the ring to be full. What it
- * is about to act on it says for each record: when it is dead the writer reads which
+ * it is (L3, L4); the writer reads that only when it believes the ring to be full. What
+ * it is about to act on it says for each record: when it is dead the writer reads which
  * ones it never came to (replay.c).
  *
  * Nothing in the region is believed. Where a record's bytes lie follows from the
  * reader's own count; kinds, lengths and numbers are loaded once and checked before
  * they are used. A peer that writes garbage spoils its own operations with us, and as
- * nobody else shares this region, nobody else's.
+ * no other peer shares this region, no other peer's.
  */
 enum {
 	SHM_SLOTS = 256,
@@ -97,14 +97,15 @@ struct shm_progress {
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t bytes; /* stored before @slots */
 	_Atomic uint32_t slots;
 	_Atomic uint32_t armed; /* the reader is about to sleep: wake it */
-	/* The writer is about to sleep until there is room: wake it after the next word
-	 * of how far the reader is. */
+	/* The writer is about to sleep until there is space: wake it after the next
+	 * store of the reader's position. */
 	_Atomic uint32_t waiting;
 };
 
 struct shm_lane {
 	struct shm_progress reader;
-	/* Number of the record that it began last; the writer looks when it is dead. */
+	/* Number of the record that it began last; the writer reads it when the reader
+	 * is dead. */
 	alignas(2 * WF_CACHELINE) _Atomic uint32_t taken;
 	struct shm_slot slots[SHM_SLOTS];
 	alignas(4096) uint8_t bytes[SHM_BYTES];
@@ -114,7 +115,7 @@ struct shm_lane {
 enum { SHM_CLAIMS = 64 };
 
 struct shm_region {
-	struct shm_lane lane[2]; /* [0]: written by whoever made the region */
+	struct shm_lane lane[2]; /* [0]: written by the endpoint that made the region */
 	/* The id of the message while neither side has it. */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t claims[2][SHM_CLAIMS];
 };

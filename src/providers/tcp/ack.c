@@ -3,8 +3,8 @@
 
 /*
  * Answers carry no identifier: the n-th acknowledgement is of the n-th record that
- * asked for one, the n-th response of the n-th request. An answer that nobody waits
- * for is a protocol error. An error takes the place of either.
+ * asked for one, the n-th response of the n-th request. An answer that no operation
+ * waits for is a protocol error. An error takes the place of either.
  */
 
 static struct tcp_tx *pop(struct wf_list *list)

@@ -6,7 +6,7 @@
 #include "providers/tcp/pep.h"
 #include "sys/clock.h"
 
-/* Those who connected to a passive endpoint, until their request is complete. */
+/* Connections to a passive endpoint, until their request is complete. */
 struct ask {
 	struct wf_list link;
 	int fd;
@@ -56,7 +56,7 @@ static int tell(struct tcp_pep *pep, struct tcp_connreq *req)
 {
 	union {
 		struct fi_eq_cm_entry entry;
-		uint8_t room[sizeof(struct fi_eq_cm_entry) + TCP_CM_DATA_MAX];
+		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + TCP_CM_DATA_MAX];
 	} event = { .entry.fid = &pep->fid.fid };
 	size_t len = req->cm.msg.data_len;
 	ssize_t ret;
@@ -150,7 +150,7 @@ static void drop_silent(struct tcp_pep *pep, struct ask *ask)
 	ask_drop(pep, ask);
 }
 
-static bool make_room(struct tcp_listener *listener)
+static bool free_descriptor(struct tcp_listener *listener)
 {
 	struct tcp_pep *pep = wf_container_of(listener, struct tcp_pep, listener);
 	struct ask *ask;
@@ -236,6 +236,6 @@ int tcp_asks_watch(struct tcp_pep *pep)
 
 	if (epoll_ctl(pep->epfd, EPOLL_CTL_ADD, pep->listener.fd, &event))
 		return -errno;
-	pep->listener.make_room = make_room;
+	pep->listener.free_descriptor = free_descriptor;
 	return 0;
 }

@@ -7,9 +7,9 @@
  *
  * A request says at which port its sender listens, and any process of that host can say
  * so. Such a connection is a claim: what comes over it is received and answered, but no
- * operation of ours goes to it before the claim is proven. We dial the address as if
- * there were no connection, at once if the AV has it, else when there is something to
- * send. What the listener there does with our request says whose the claim is:
+ * operation of ours goes to it before the claim is proven. We connect to the address as
+ * if there were no connection, at once if the AV has it, else when there is something
+ * to send. What the listener there does with our request says whose the claim is:
  *
  * A reject means that it has a connection with us, or asks for one: the claim is its
  * own. Two of ours compare instances besides. A reply means that it has none: the claim
@@ -113,8 +113,8 @@ bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	if (!alive(peer) || !wf_av_firewalled(ep->ep.av, tcp_peer_index(ep, peer)))
 		return false;
-	if (peer->dial)
-		tcp_dial_drop(peer->dial);
+	if (peer->attempt)
+		tcp_attempt_drop(peer->attempt);
 	use(peer);
 	return true;
 }

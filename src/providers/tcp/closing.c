@@ -48,7 +48,7 @@ bool tcp_flushed(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
-	/* Sockets that are not hot are looked at by the next progress call. */
+	/* The next progress call polls sockets that are not hot, too. */
 	ep->armed_epoch = ep->epoch;
 	wf_list_foreach(link, &ep->conns)
 	{

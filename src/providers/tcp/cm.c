@@ -78,7 +78,7 @@ static const char *peer_text(int fd, char *buf, size_t len)
 	return wf_sockaddr_uri(&peer, buf, len);
 }
 
-/* Anybody can connect and send anything, so these lines are rationed. */
+/* Any process can connect and send anything, so these lines are rationed. */
 static void log_stranger(const struct tcp_cm *cm, int err)
 {
 	char text[WF_SOCKADDR_STRLEN];
@@ -123,7 +123,7 @@ static int fail(struct tcp_cm *cm, int err)
 	return err;
 }
 
-/* Over, or the owner's turn: nothing to be late for. */
+/* The exchange is over, or the owner has to answer: there is no deadline. */
 static int reach(struct tcp_cm *cm, enum tcp_cm_state state)
 {
 	cm->state = state;
@@ -283,7 +283,7 @@ static int answer(struct tcp_cm *cm, enum tcp_cm_type type,
 	const struct tcp_cm_ext *ext, const void *data, size_t data_len)
 {
 	assert(cm->state == TCP_CM_ASKED);
-	/* Nothing new to who did not ask for it. */
+	/* Only a peer that sent the extension understands it. */
 	cm->out_len = (uint16_t)tcp_cm_encode(
 		cm->out, type, cm->msg.ext.instance ? ext : NULL, data, data_len);
 	cm->rejecting = type == TCP_CM_REJECT;

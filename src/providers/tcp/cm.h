@@ -28,10 +28,10 @@ enum tcp_cm_type {
 /* Why a request was rejected, told to peers that know our extension. */
 enum tcp_cm_reason {
 	TCP_REASON_NONE,      /* not told: also whatever an older peer means */
-	TCP_REASON_REFUSED,   /* by the application, or nobody listens any more */
+	TCP_REASON_REFUSED,   /* by the application, or no endpoint listens any more */
 	TCP_REASON_CROSSED,   /* my own request to you is on its way and stays */
 	TCP_REASON_CONNECTED, /* we have a connection */
-	TCP_REASON_PROTOCOL,  /* not the kind of endpoint that you look for */
+	TCP_REASON_PROTOCOL,  /* not the kind of endpoint that was asked for */
 	TCP_REASON_BUSY,      /* short of memory or sockets: try later */
 	TCP_REASONS,
 };
@@ -127,18 +127,18 @@ void tcp_cm_start_passive(struct tcp_cm *cm, int fd, const struct tcp_cm_own *ow
  * deadline passed. Negative: over; -FI_ECONNREFUSED with state REJECTED when the
  * other end rejected (msg and data are its), -FI_ETIMEDOUT, -FI_ENOPROTOOPT,
  * -FI_EPROTO, -FI_ECONNRESET when the other end closed, or what the socket says.
- * Whoever is no libfabric peer was logged.
+ * A peer that does not speak this protocol was logged.
  */
 int tcp_cm_progress(struct tcp_cm *cm);
 
 /*
- * Anybody may connect and say nothing. Whoever has been silent for a moment is dropped
- * in favour of others: when there are more than TCP_SILENT_MAX such exchanges, and when
- * the process has no descriptor left.
+ * Any process may connect and say nothing. One that has been silent for a moment is
+ * dropped in favour of others: when there are more than TCP_SILENT_MAX such exchanges,
+ * and when the process has no descriptor left.
  */
 enum { TCP_SILENT_MAX = 1024, TCP_SILENT_MS = 1000 };
 
-/* Has he said nothing of use for that long? */
+/* Has the other end sent nothing of use for TCP_SILENT_MS? */
 bool tcp_cm_silent(const struct tcp_cm *cm, uint64_t now);
 /* One line in the log, now and then. */
 void tcp_cm_log_silent(const struct tcp_cm *cm);

@@ -8,7 +8,7 @@
  * The messages that begin a connection.
  *
  * Our extension lies in 20 bytes which every older peer sends as zeros and ignores.
- * Its magic differs between request and answer, so that somebody who gives the bytes
+ * Its magic differs between request and answer, so that a program that gives the bytes
  * of a request back unchanged does not pass for one of us.
  */
 enum { CM_VERSION = 3, EXT_VERSION = 1 };
@@ -55,7 +55,7 @@ static struct tcp_cm_ext get_ext(const struct cm_hdr *hdr)
 	return ext;
 }
 
-/* As early as it can be told, for the sake of those who send something else. */
+/* Checked as early as possible: other programs send something else. */
 static int check_start(const uint8_t *buf, size_t len)
 {
 	if (len > 0 && buf[0] != CM_VERSION)

@@ -31,7 +31,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	conn->ep = ep;
 	conn->peer = peer;
 	conn->wire = *wire;
-	conn->near = tcp_sock_connected(fd);
+	conn->local = tcp_sock_connected(fd);
 	conn->sent_epoch = ep->epoch - 1;
 	wf_list_init(&conn->hot_link);
 	wf_list_init(&conn->dirty_link);
@@ -54,7 +54,7 @@ void tcp_conn_fail(struct tcp_conn *conn, int err)
 	if (conn->err)
 		return;
 	conn->err = err;
-	/* Whoever sleeps wakes up, too: the socket is readable from now on. */
+	/* Threads that sleep wake up, too: the socket is readable from now on. */
 	(void)shutdown(conn->watch.fd, SHUT_RDWR);
 	wf_progress_wake(&conn->ep->ep.progress);
 	wf_list_push(&conn->ep->failed, &conn->failed_link);
@@ -86,7 +86,7 @@ static void end_all_tx(struct tcp_conn *conn, int err)
 		end_tx(conn, conn->cur, err);
 	conn->cur = NULL;
 	tcp_tx_drop_stage(conn, err);
-	for (unsigned int i = 0; i < conn->rts.room; i++)
+	for (unsigned int i = 0; i < conn->rts.capacity; i++)
 		if (conn->rts.at[i])
 			end_tx(conn, conn->rts.at[i], err);
 	end_list(conn, &conn->answers, 0);
@@ -156,7 +156,7 @@ void tcp_conn_heat(struct tcp_conn *conn)
 	conn->hot = true;
 	ep->hot_count++;
 	wf_list_push(&ep->hot, &conn->hot_link);
-	/* An event for each segment costs more than the looks that it would save. */
+	/* An event for each segment costs more than the reads that it would save. */
 	if (!ep->watches.sleepers)
 		tcp_watch_set(ep, &conn->watch, 0);
 }

@@ -18,7 +18,7 @@ enum tcp_want {
 
 /*
  * A record to send, and the operation that it is part of until that ends. Answers are
- * records without an operation: kind WF_OP_COUNT. Allocated with room for @copy.
+ * records without an operation: kind WF_OP_COUNT. Allocated with space for @copy.
  */
 struct tcp_tx {
 	struct wf_list link;
@@ -81,11 +81,11 @@ struct tcp_rx {
 	uint8_t carry_len; /* bytes of a header that is not whole yet */
 	int err;           /* of the operation that the record asks for */
 	unsigned int iov_count;
-	uint64_t left, room; /* bytes of the payload to come, and of the sink */
-	uint64_t offset;     /* TCP_SINK_MR: bytes placed */
-	struct iovec *iov;   /* the rest of the sink; points into iovs */
+	uint64_t left, capacity; /* bytes of the payload to come, and of the sink */
+	uint64_t offset;         /* TCP_SINK_MR: bytes placed */
+	struct iovec *iov;       /* the rest of the sink; points into iovs */
 	struct fi_peer_rx_entry *entry;
-	struct wf_srx_unexpected *unexp; /* nobody has asked for it yet */
+	struct wf_srx_unexpected *unexp; /* no receive has asked for it yet */
 	struct tcp_rdv *rdv;             /* whose data it is */
 	uint8_t *buf;                    /* operands of atomics */
 	uint8_t *held;                   /* TCP_SINK_HOLD: what was read already */
@@ -109,11 +109,11 @@ struct tcp_conn {
 	struct tcp_wire_peer wire; /* what was agreed */
 	int err;                   /* why it is to be taken down */
 	bool hot;
-	bool near;           /* the other end is on this machine */
+	bool local;          /* the other end is on this machine */
 	bool unread;         /* failed in sending: what came before is to be read */
 	bool probing;        /* a probe was sent and not answered yet */
 	uint8_t number;      /* of the next record */
-	uint32_t quiet;      /* looks that found nothing, one after the other */
+	uint32_t quiet;      /* polls in a row that found nothing */
 	uint64_t alive_ns;   /* keepalive.c: not dead before; 0: nothing was owed */
 	uint64_t checked_ns; /* when tcp_conn_gone() asked, last */
 	uint32_t sent_epoch; /* when the last message went out at once */
@@ -152,7 +152,7 @@ void tcp_conn_free_dead(struct tcp_ep *ep);
 /* Before we end it ourselves: the kernel goes on sending what was completed. It would
  * not, were anything left unread. */
 void tcp_conn_hang_up(struct tcp_conn *conn);
-/* Look at it in each progress call, or no more. */
+/* Read it in each progress call, or only when the epoll set tells of it. */
 void tcp_conn_heat(struct tcp_conn *conn);
 void tcp_conn_cool(struct tcp_conn *conn);
 /* What a sleeper has to wait for. */
@@ -236,7 +236,7 @@ bool tcp_rx_poll(struct tcp_conn *conn);
 void tcp_rx_drain(struct tcp_conn *conn);
 /* It failed in sending: handle what had come before. */
 void tcp_rx_last_words(struct tcp_conn *conn);
-/* Did the other end close it, although nobody has read that far? */
+/* Did the other end close it, although we have not read that far? */
 bool tcp_rx_ended(struct tcp_conn *conn);
 /* The payload that is awaited goes to @iov. */
 void tcp_rx_sink(struct tcp_conn *conn, const struct iovec *iov, size_t count);

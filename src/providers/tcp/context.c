@@ -115,7 +115,7 @@ static int keep_payload(struct tcp_tx *tx)
 		kept += iov->iov_len - from;
 		at += iov->iov_len;
 	}
-	tx->iov[0] = (struct iovec){ NULL, skip }; /* is behind us: not looked at */
+	tx->iov[0] = (struct iovec){ NULL, skip }; /* sent already */
 	tx->iov[1] = (struct iovec){ tx->kept, len - skip };
 	tx->iov_count = 2;
 	return 0;
@@ -202,7 +202,7 @@ static void leave_conn(struct tcp_conn *conn, struct tcp_source *from)
 		conn->cur->result_count = 0;
 	}
 	keep(conn, from, conn->cur);
-	for (unsigned int i = 0; i < conn->rts.room; i++)
+	for (unsigned int i = 0; i < conn->rts.capacity; i++)
 		keep(conn, from, conn->rts.at[i]);
 	forget_list(conn->ep, conn, from, &conn->txq);
 	for (uint32_t i = stage ? stage->mark_tail : 0; stage && i != stage->mark_head;
@@ -244,7 +244,7 @@ static void leave_conn_rx(struct tcp_conn *conn, const struct wf_ep *ctx)
 
 	if (rx->entry && wf_recv_ep(&conn->ep->ep, rx->entry) == ctx)
 		leave_arriving(conn);
-	for (unsigned int i = 0; i < conn->rdv.room; i++) {
+	for (unsigned int i = 0; i < conn->rdv.capacity; i++) {
 		struct tcp_rdv *rdv = conn->rdv.at[i];
 
 		if (!rdv || !rdv->entry || wf_recv_ep(&conn->ep->ep, rdv->entry) != ctx)

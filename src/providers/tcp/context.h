@@ -28,7 +28,7 @@ static inline uint16_t tcp_context_of(const struct tcp_ep *ep, fi_addr_t addr)
 		       : (uint16_t)(addr >> ep->context_shift);
 }
 
-/* Those who own the receive contexts are asked for messages; NULL: it was closed. */
+/* The receive context that is asked for messages; NULL: it was closed. */
 static inline struct fid_peer_srx *tcp_srx_of(const struct tcp_ep *ep, uint16_t context)
 {
 	struct wf_sep *sep = ep->ep.sep;
@@ -38,7 +38,7 @@ static inline struct fid_peer_srx *tcp_srx_of(const struct tcp_ep *ep, uint16_t 
 	return sep->rx[context].gone ? NULL : &sep->rx[context].port.fid;
 }
 
-/* The one that hears of operations on our memory: the core, who has nobody to tell,
+/* The context that counts operations on our memory: the core, which counts nothing,
  * while that context is not enabled. */
 static inline struct wf_ep *tcp_target(struct tcp_ep *ep, uint16_t context)
 {

@@ -137,7 +137,8 @@ void tcp_tx_dirty(struct tcp_conn *conn)
 	tcp_wake_sleepers(conn->ep);
 }
 
-/* The next progress call tries again; those who sleep are told when it is worth it. */
+/* The next progress call tries again; threads that sleep are told when it is worth it.
+ */
 static void blocked(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
@@ -151,7 +152,7 @@ static void blocked(struct tcp_conn *conn)
  * large and each one costs. */
 static bool cork(struct tcp_conn *conn)
 {
-	if (!conn->near || !conn->cur ||
+	if (!conn->local || !conn->cur ||
 		(wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq)))
 		return false;
 	tcp_sock_cork(conn->watch.fd, true);
@@ -178,7 +179,7 @@ void tcp_tx_flush(struct tcp_conn *conn)
 {
 	bool corked = false, all = write_all(conn, &corked);
 
-	/* Whether or not more is to come: nobody knows when we are called again. */
+	/* Whether or not more is to come: it is not known when we are called again. */
 	if (corked)
 		tcp_sock_cork(conn->watch.fd, false);
 	if (!all) {
@@ -208,7 +209,7 @@ static bool will_be_asked_for(const struct tcp_conn *conn)
 }
 
 /*
- * May it wait for the next progress call? Nobody has to make one for what was injected:
+ * May it wait for the next progress call? None has to be made for what was injected:
  * so the first ones leave at once, however many there are as long as none was made
  * between any two of them.
  */

@@ -15,9 +15,9 @@
  * While a connection is idle the kernel's keep-alive finds out. It does not once there
  * are bytes that were not acknowledged, and the kernel itself gives up on these after a
  * quarter of an hour only: until then whatever is sent is taken and lost. So each
- * connection that was written to is on ep->owing, where it is looked at now and then
+ * connection that was written to is on ep->owing, where it is checked now and then
  * until the other kernel has all of it. One that is alive acknowledges, whether
- * anybody reads or not.
+ * any thread reads or not.
  */
 
 static uint64_t period_ns(const struct tcp_ep *ep)
@@ -46,7 +46,7 @@ static bool silent(
 	       (debt->unacked || debt->probes >= PROBES);
 }
 
-static void look(struct tcp_conn *conn, uint64_t now)
+static void check(struct tcp_conn *conn, uint64_t now)
 {
 	struct tcp_sock_debt debt;
 
@@ -71,7 +71,7 @@ void tcp_keepalive_check(struct tcp_ep *ep, uint64_t now)
 	ep->keepalive_ns = now + period_ns(ep);
 	wf_list_foreach_safe(link, &ep->owing)
 	{
-		look(wf_list_entry(link, struct tcp_conn, owing_link), now);
+		check(wf_list_entry(link, struct tcp_conn, owing_link), now);
 	}
 }
 
@@ -82,7 +82,7 @@ uint64_t tcp_keepalive_deadline(struct tcp_ep *ep)
 	if (!ep->conf.keepalive_ms || wf_list_empty(&ep->owing))
 		return UINT64_MAX;
 	now = wf_now_ns();
-	/* What was sent just now need not be looked at before a while. */
+	/* What was sent just now need not be checked before a while. */
 	if (ep->keepalive_ns <= now)
 		ep->keepalive_ns = now + period_ns(ep);
 	return ep->keepalive_ns;

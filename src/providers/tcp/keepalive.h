@@ -6,9 +6,9 @@
 
 /* Hosts that vanish; ep.lock held. */
 
-/* Connections whose bytes were not acknowledged yet: is there anybody? */
+/* Find connections whose peers do not acknowledge what was sent. */
 void tcp_keepalive_check(struct tcp_ep *ep, uint64_t now);
-/* When to look next; UINT64_MAX: nothing is owed. */
+/* Time of the next check by wf_now_ns; UINT64_MAX: nothing is owed. */
 uint64_t tcp_keepalive_deadline(struct tcp_ep *ep);
 
 /* Find out soon whether the other end still has this connection. */

@@ -119,9 +119,9 @@ static bool refuse_one(struct tcp_listener *listener)
 	return wf_fds_refuse(listener->fd, &listener->reserve);
 }
 
-static bool room_made(struct tcp_listener *listener)
+static bool descriptor_freed(struct tcp_listener *listener)
 {
-	return listener->make_room && listener->make_room(listener);
+	return listener->free_descriptor && listener->free_descriptor(listener);
 }
 
 int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
@@ -145,7 +145,7 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 			return -FI_EAGAIN;
 		case EMFILE:
 		case ENFILE:
-			if (!room_made(listener) && !wf_fds_more() &&
+			if (!descriptor_freed(listener) && !wf_fds_more() &&
 				!refuse_one(listener))
 				return -FI_EAGAIN;
 			break;

@@ -20,7 +20,7 @@ struct tcp_listener {
 	union wf_sockaddr name; /* true address, with the port */
 	/* Of the owner, may be NULL: close something less useful than a new connection.
 	 * False: there is nothing. */
-	bool (*make_room)(struct tcp_listener *listener);
+	bool (*free_descriptor)(struct tcp_listener *listener);
 };
 
 /* Listen at @addr. Port 0: one of the range, or the kernel's choice. */
@@ -34,9 +34,9 @@ void tcp_listener_take_back(struct tcp_listener *listener);
 
 /*
  * The next connection, set up as by tcp_sock_setup(). -FI_EAGAIN: none. When the
- * process has no descriptor left, and make_room() finds none, the connection is closed
- * and the next one looked at, so that a listener which is always readable does not keep
- * its thread busy. One thread at a time.
+ * process has no descriptor left, and free_descriptor() finds none, the connection is
+ * closed and the next one accepted, so that a listener which is always readable does
+ * not keep its thread busy. One thread at a time.
  */
 int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
 	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer);
@@ -49,7 +49,7 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
 	const struct tcp_netconf *conf, uint32_t tclass, int *ret_fd);
 
-/* The two halves of that, for one who holds his port before he knows where to. */
+/* The two halves of tcp_connect: take a port first, connect from it later. */
 int tcp_bound_socket(const union wf_sockaddr *local, const struct tcp_netconf *conf,
 	uint32_t tclass, int *ret_fd);
 int tcp_connect_bound(int fd, const union wf_sockaddr *dest);

@@ -47,7 +47,7 @@ static void event(struct tcp_ep *ep, uint32_t type, const void *data, size_t len
 	struct wf_eq *eq = wf_ep_eq(&ep->ep);
 	union {
 		struct fi_eq_cm_entry entry;
-		uint8_t room[sizeof(struct fi_eq_cm_entry) + TCP_CM_DATA_MAX];
+		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + TCP_CM_DATA_MAX];
 	} cm = { .entry.fid = &ep->ep.fid.fid };
 
 	if (!eq)
@@ -195,7 +195,7 @@ static int refuse(const char *call, int err, const char *why)
 	return err;
 }
 
-/* Bound to an EQ, enabled, and driven by whoever reads the EQ. */
+/* Bound to an EQ, enabled, and driven by the threads that read the EQ. */
 static int get_ready(struct tcp_ep *ep, const char *call)
 {
 	struct wf_eq *eq = wf_ep_eq(&ep->ep);
@@ -376,7 +376,7 @@ static int take_request(struct tcp_ep *ep, struct fid *handle)
 	return 0;
 }
 
-/* Its port is ours from now on, so that nobody gets it before we connect. */
+/* Its port is ours from now on, so that no other process gets it before we connect. */
 static int take_name(struct tcp_ep *ep, struct fid *handle)
 {
 	union wf_sockaddr name;

@@ -29,7 +29,7 @@ struct tcp_msg_cm {
 };
 
 /*
- * What FI_CONNREQ brings: somebody waits for an answer. @handle is info->handle. It
+ * What FI_CONNREQ brings: the peer waits for an answer. @handle is info->handle. It
  * holds the descriptors that its endpoint will need: where they are short, waiting
  * requests would otherwise take them all, and none could be accepted.
  */

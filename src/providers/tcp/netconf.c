@@ -33,8 +33,8 @@ static const struct row rows[] = {
 		"Set TCP_NODELAY or clear it (default: set, unless the traffic class "
 		"is bulk data)"),
 	ROW("connect_timeout", FI_PARAM_INT, connect_ms, 30000, 0, INT_MAX,
-		"Milliseconds in which a connection must be made, and in which who "
-		"connected to us must have said what he wants; 0: no limit (default: "
+		"Milliseconds in which a connection must be made, and in which a "
+		"peer must have sent its request; 0: no limit (default: "
 		"30000)"),
 	ROW("refused_timeout", FI_PARAM_INT, refused_ms, 2000, 0, INT_MAX,
 		"Milliseconds after which operations end in an error that wait for a "

@@ -34,12 +34,12 @@ static enum wf_remote_state state(const struct wf_remote *remote)
 
 	if (peer->conn && !peer->conn->err)
 		return WF_REMOTE_UP;
-	return peer->conn || peer->dial ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
+	return peer->conn || peer->attempt ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
 }
 
 static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	(void)tcp_dial_start(peers_of(remotes)->ep, tcp_peer_of(remote));
+	(void)tcp_attempt_start(peers_of(remotes)->ep, tcp_peer_of(remote));
 }
 
 static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int err)
@@ -50,7 +50,7 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 	struct wf_list *link;
 
 	(void)remotes;
-	/* The peer is there, and too busy to say who it is. */
+	/* The peer is there, and too busy to identify itself. */
 	if (claimed && !claimed->err)
 		return;
 	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
@@ -104,9 +104,9 @@ int tcp_peers_new(struct tcp_ep *ep)
 	peers->ep = ep;
 	peers->listener.fd = -1;
 	peers->watch.fd = -1;
-	peers->watch.ready = tcp_dial_accept_ready;
-	wf_list_init(&peers->dials);
-	wf_list_init(&peers->dead_dials);
+	peers->watch.ready = tcp_attempt_accept_ready;
+	wf_list_init(&peers->attempts);
+	wf_list_init(&peers->dead_attempts);
 	ep->peers = peers;
 	ep->unexp.remotes = &peers->remotes;
 	return 0;
@@ -126,7 +126,7 @@ int tcp_peers_listen(struct tcp_ep *ep)
 	ret = tcp_listen(&peers->listener, &ep->name, &ep->conf);
 	if (ret)
 		return ret;
-	peers->listener.make_room = tcp_dial_make_room;
+	peers->listener.free_descriptor = tcp_attempt_free_descriptor;
 	ep->name = peers->listener.name;
 	peers->watch.fd = peers->listener.fd;
 	tcp_watch_set(ep, &peers->watch, EPOLLIN);
@@ -139,9 +139,10 @@ void tcp_peers_free(struct tcp_ep *ep)
 
 	if (!peers)
 		return;
-	while (!wf_list_empty(&peers->dials))
-		tcp_dial_drop(wf_list_entry(peers->dials.next, struct tcp_dial, link));
-	tcp_dials_free_dead(peers);
+	while (!wf_list_empty(&peers->attempts))
+		tcp_attempt_drop(
+			wf_list_entry(peers->attempts.next, struct tcp_attempt, link));
+	tcp_attempts_free_dead(peers);
 	if (peers->listener.fd >= 0)
 		tcp_listener_close(&peers->listener);
 	wf_remotes_done(&peers->remotes);
@@ -203,7 +204,7 @@ static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	if (tcp_claim_firewalled(ep, peer))
 		return 0;
-	if (!peer->dial && wf_av_firewalled(ep->ep.av, peer->index)) {
+	if (!peer->attempt && wf_av_firewalled(ep->ep.av, peer->index)) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
 			"operation refused: the peer is behind a firewall and has not "
 			"connected\n");
@@ -237,8 +238,8 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	ret = wait_for(ep, peer);
 	if (ret)
 		return ret;
-	if (peer->claimed && peer->dial)
-		tcp_dial_poke(peer->dial);
+	if (peer->claimed && peer->attempt)
+		tcp_attempt_poke(peer->attempt);
 	/* A connection to this very machine may be up at once. */
 	*ret_conn = peer->conn && !peer->conn->err ? peer->conn : NULL;
 	return 0;
@@ -298,17 +299,17 @@ void tcp_peers_tick(struct tcp_ep *ep)
 	struct wf_remotes *remotes = &peers->remotes;
 	uint64_t now;
 
-	if (!wf_list_empty(&peers->dead_dials))
-		tcp_dials_free_dead(peers);
+	if (!wf_list_empty(&peers->dead_attempts))
+		tcp_attempts_free_dead(peers);
 	/* Operations are sent by addresses, which are compared each time; so removed
 	 * addresses only matter for the memory of their peers. */
 	if (wf_unlikely(
 		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
 		wf_remotes_forget_removed(remotes);
-	if (!wf_remotes_busy(remotes) && wf_list_empty(&peers->dials))
+	if (!wf_remotes_busy(remotes) && wf_list_empty(&peers->attempts))
 		return;
 	now = wf_now_ns();
-	tcp_dials_tick(ep, now);
+	tcp_attempts_tick(ep, now);
 	wf_remotes_tick(remotes, now, ep->conf.connect_ms * 1000000ull,
 		ep->ep.flushing ? 0 : ep->conf.refused_ms * 1000000ull);
 }
@@ -317,11 +318,12 @@ uint64_t tcp_peers_deadline(struct tcp_ep *ep)
 {
 	uint64_t deadline = wf_remotes_deadline(&ep->peers->remotes);
 
-	wf_list_foreach(link, &ep->peers->dials)
+	wf_list_foreach(link, &ep->peers->attempts)
 	{
-		struct tcp_dial *dial = wf_list_entry(link, struct tcp_dial, link);
+		struct tcp_attempt *attempt =
+			wf_list_entry(link, struct tcp_attempt, link);
 
-		deadline = WF_MIN(deadline, dial->cm.deadline_ns);
+		deadline = WF_MIN(deadline, attempt->cm.deadline_ns);
 	}
 	return deadline;
 }

@@ -7,22 +7,22 @@
 #include "providers/tcp/conn.h"
 #include "providers/tcp/listen.h"
 
-struct tcp_dial;
+struct tcp_attempt;
 
 /*
- * Somebody that an FI_EP_RDM endpoint talks to, by address. Made by the first
- * operation to him or by his request, whichever comes first. Guarded by ep.lock.
+ * An endpoint that an FI_EP_RDM endpoint talks to, by address. Made by the first
+ * operation to it or by its request, whichever comes first. Guarded by ep.lock.
  */
 struct tcp_peer {
 	struct wf_remote remote;
 	union wf_sockaddr addr;
-	fi_addr_t index;          /* in the AV, as far as we know */
-	struct tcp_conn *conn;    /* what operations go to */
-	struct tcp_conn *claimed; /* claim.c: receives only, until proven */
-	bool contested;           /* a second request claimed the same address */
-	struct tcp_dial *dial;    /* our own attempt to connect */
-	uint32_t remote_id;       /* of his endpoint, 0: not known */
-	uint64_t remote_instance; /* the same, where he knows our extension */
+	fi_addr_t index;             /* in the AV, as far as we know */
+	struct tcp_conn *conn;       /* what operations go to */
+	struct tcp_conn *claimed;    /* claim.c: receives only, until proven */
+	bool contested;              /* a second request claimed the same address */
+	struct tcp_attempt *attempt; /* our own attempt to connect */
+	uint32_t remote_id;          /* of its endpoint, 0: not known */
+	uint64_t remote_instance;    /* the same, from peers that know our extension */
 };
 
 /* What is known of the other end of a connection. */
@@ -32,8 +32,8 @@ enum tcp_identity {
 	TCP_SELF,    /* it is this endpoint: receives only */
 };
 
-/* A connection in the making, ours to a peer or somebody's to us. */
-struct tcp_dial {
+/* An attempt to connect, of ours to a peer or of a peer's to us. */
+struct tcp_attempt {
 	struct wf_watch watch;
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* NULL: passive, and not known yet */
@@ -50,10 +50,10 @@ struct tcp_peers {
 	struct wf_watch watch; /* of the listener */
 	struct tcp_listener listener;
 	uint32_t id;       /* ours; random, not 0 */
-	uint64_t instance; /* the same for those who know our extension */
+	uint64_t instance; /* the same for peers that know our extension */
 	struct wf_remotes remotes;
-	struct wf_list dials; /* oldest first */
-	struct wf_list dead_dials;
+	struct wf_list attempts; /* oldest first */
+	struct wf_list dead_attempts;
 	unsigned int callers; /* among them: passive ones */
 };
 
@@ -107,15 +107,15 @@ bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer);
 /* Another request for the address of a claim that stands: ask the listener there. */
 void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer);
 
-/* dial.c */
-int tcp_dial_start(struct tcp_ep *ep, struct tcp_peer *peer);
-void tcp_dial_drop(struct tcp_dial *dial);
+/* attempt.c */
+int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);
+void tcp_attempt_drop(struct tcp_attempt *attempt);
 /* Go on with our own attempt, if there is something to go on with. */
-void tcp_dial_poke(struct tcp_dial *dial);
-void tcp_dial_accept_ready(struct wf_watch *watch, uint32_t events);
-bool tcp_dial_make_room(struct tcp_listener *listener);
-void tcp_dials_tick(struct tcp_ep *ep, uint64_t now);
-void tcp_dials_free_dead(struct tcp_peers *peers);
+void tcp_attempt_poke(struct tcp_attempt *attempt);
+void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
+bool tcp_attempt_free_descriptor(struct tcp_listener *listener);
+void tcp_attempts_tick(struct tcp_ep *ep, uint64_t now);
+void tcp_attempts_free_dead(struct tcp_peers *peers);
 
 static inline struct tcp_peer *tcp_peer_of(const struct wf_remote *remote)
 {

@@ -193,7 +193,7 @@ static int pep_control(struct fid *fid, int command, void *arg)
 	return 0;
 }
 
-/* Requests that nobody answered are rejected: there is nobody left to do it. */
+/* Requests that were not answered are rejected: no call can answer them any more. */
 static int pep_close(struct fid *fid)
 {
 	struct tcp_pep *pep = pep_of(fid);

@@ -6,9 +6,9 @@
 #include "providers/tcp/msg_cm.h"
 
 /*
- * Passive endpoints. They belong to no domain: whoever reads their event queue accepts
- * connections and reads requests. A request that is complete becomes an event, and
- * nothing more is read from its socket until the application answers.
+ * Passive endpoints. They belong to no domain: the threads that read their event queue
+ * accept connections and read requests. A request that is complete becomes an event,
+ * and nothing more is read from its socket until the application answers.
  *
  * @lock guards everything; a leaf but for the event queue's own.
  */
@@ -25,7 +25,7 @@ struct tcp_pep {
 	int epfd;
 	bool listening, taken; /* its address is an active endpoint's now */
 	int backlog;           /* requests that may be open; 0: no limit of ours */
-	struct wf_list asks; /* who connected and is being listened to, oldest first */
+	struct wf_list asks;   /* connections without a whole request, oldest first */
 	unsigned int ask_count;
 };
 

@@ -23,8 +23,8 @@ static bool wants_ack(const struct tcp_tx *tx)
 /* A free index, or 0. Not from a table that is nearly full while it can grow. */
 static unsigned int rts_index(struct tcp_conn *conn)
 {
-	unsigned int max = tcp_wire_rdv_max(&conn->wire), room = conn->rts.room;
-	unsigned int last = room > max ? max : room ? room - 1 : 0;
+	unsigned int max = tcp_wire_rdv_max(&conn->wire), capacity = conn->rts.capacity;
+	unsigned int last = capacity > max ? max : capacity ? capacity - 1 : 0;
 
 	if (conn->rts_count >= max)
 		return 0;
@@ -118,7 +118,7 @@ size_t tcp_asked_cost(const struct tcp_tx *tx)
 	return TCP_ANSWER_COST + (tx->op == WF_OP_READ ? 0 : tx->len);
 }
 
-/* Answered: not before the peer has room for the answer, which it may have to keep. */
+/* Answered: not before the peer has space for the answer, which it may have to keep. */
 static int want_response(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	size_t cost = tcp_asked_cost(tx);

@@ -7,7 +7,7 @@
 #include "sys/clock.h"
 
 /*
- * Which sockets are looked at, and when.
+ * Which sockets are polled, and when.
  *
  * Connections with traffic are hot: each progress call reads them directly, because
  * a read that finds nothing costs less than asking the kernel first. All others, and
@@ -16,10 +16,10 @@
  * fraction of one system call.
  */
 enum {
-	HOT_FEW = 4,     /* so many stay hot whether they are used or not */
-	HOT_QUIET = 512, /* looks after which others are cooled */
-	EPOLL_TURN = 32, /* progress calls from one look at the set to the next */
-	AWAKE = 256,     /* progress calls without a sleep */
+	HOT_FEW = 4,         /* so many stay hot whether they are used or not */
+	HOT_QUIET = 512,     /* polls in vain after which others are cooled */
+	EPOLL_INTERVAL = 32, /* progress calls from one poll of the set to the next */
+	AWAKE = 256,         /* progress calls without a sleep */
 };
 
 void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events)
@@ -105,11 +105,11 @@ static bool any_context_armed(const struct tcp_ep *ep)
 	return false;
 }
 
-/* May somebody be asleep on what this endpoint feeds, or rely on its descriptor
+/* May a thread be asleep on what this endpoint feeds, or rely on its descriptor
  * instead of running it? */
 static bool may_sleep(struct tcp_ep *ep)
 {
-	/* relaxed: set by somebody who then armed us, which takes our lock. */
+	/* relaxed: set by a thread that then armed us, which takes our lock. */
 	if (atomic_load_explicit(&ep->ep.progress.parked, memory_order_relaxed))
 		return true;
 	if (ep->cm && ep->cm->eq && armed(&ep->cm->eq->wait))
@@ -117,7 +117,7 @@ static bool may_sleep(struct tcp_ep *ep)
 	return ep->ep.sep ? any_context_armed(ep) : any_armed(&ep->ep);
 }
 
-/* Nobody slept for a while: hot sockets leave the set again. */
+/* No thread slept for a while: hot sockets leave the set again. */
 static void forget_sleepers(struct tcp_ep *ep)
 {
 	if (!ep->manual || may_sleep(ep)) {
@@ -133,16 +133,16 @@ static void forget_sleepers(struct tcp_ep *ep)
 	}
 }
 
-/* Is it time to look at the set? The first call after somebody relied on it is likely
- * to be there because of it, and one who calls now and then only should not have to
- * do so often. */
-static bool is_turn(struct tcp_ep *ep)
+/* Is it time to poll the set? The first call after a thread relied on it is likely
+ * to be there because of it, and an application that calls now and then only should not
+ * have to do so often. */
+static bool is_poll_due(struct tcp_ep *ep)
 {
 	uint64_t tick;
 
 	if (!ep->watches.count)
 		return false;
-	if (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_TURN == 0 ||
+	if (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_INTERVAL == 0 ||
 		ep->epoch == ep->armed_epoch + 1)
 		return true;
 	tick = wf_coarse_ns();
@@ -164,11 +164,11 @@ void tcp_progress(struct wf_ep *wf)
 	if (found)
 		flush_dirty(ep);
 	found |= poll_hot(ep);
-	if (wf_unlikely((ep->epoch % EPOLL_TURN == 0 || ep->watches.sleepers ||
+	if (wf_unlikely((ep->epoch % EPOLL_INTERVAL == 0 || ep->watches.sleepers ||
 				!ep->manual) &&
 			!wf_list_empty(&ep->owing)))
 		tcp_keepalive_check(ep, wf_now_ns());
-	if (is_turn(ep)) {
+	if (is_poll_due(ep)) {
 		found |= wf_watches_poll(&ep->watches) > 0;
 		if (ep->peers)
 			tcp_peers_tick(ep);

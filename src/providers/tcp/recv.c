@@ -8,7 +8,7 @@
 
 /*
  * Messages as they arrive. The owner of the receive context says where a message
- * goes; one that nobody waits for is kept, and the connection goes on behind it.
+ * goes; one that no receive waits for is kept, and the connection goes on behind it.
  */
 
 void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,

@@ -26,7 +26,7 @@ int tcp_write_head(struct tcp_conn *conn)
 	if (!ret) {
 		rx->sink = TCP_SINK_MR;
 		rx->offset = 0;
-		rx->room = WF_MIN(rx->rec.span, rx->left);
+		rx->capacity = WF_MIN(rx->rec.span, rx->left);
 	}
 	return 0;
 }

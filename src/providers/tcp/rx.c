@@ -17,7 +17,7 @@
  */
 
 enum {
-	READS_PER_POLL = 16, /* then it is somebody else's turn */
+	READS_PER_POLL = 16, /* then other connections are read */
 	SINK_PIECES = 8,
 };
 
@@ -49,12 +49,12 @@ void tcp_rx_sink(struct tcp_conn *conn, const struct iovec *iov, size_t count)
 	rx->sink = TCP_SINK_IOV;
 	rx->iov = rx->iovs;
 	rx->iov_count = (unsigned int)count;
-	rx->room = 0;
+	rx->capacity = 0;
 	for (size_t i = 0; i < count; i++) {
 		rx->iovs[i] = iov[i];
-		rx->room += iov[i].iov_len;
+		rx->capacity += iov[i].iov_len;
 	}
-	rx->room = WF_MIN(rx->room, rx->left);
+	rx->capacity = WF_MIN(rx->capacity, rx->left);
 }
 
 void tcp_rx_drop(struct tcp_conn *conn)
@@ -63,7 +63,7 @@ void tcp_rx_drop(struct tcp_conn *conn)
 
 	rx->sink = TCP_SINK_IOV;
 	rx->iov_count = 0;
-	rx->room = 0;
+	rx->capacity = 0;
 }
 
 /* The first @n bytes of the buffers are filled. */
@@ -85,7 +85,7 @@ static void iov_advance(struct tcp_rx *rx, size_t n)
 /* @n bytes of the sink are filled. */
 static void sink_advance(struct tcp_rx *rx, size_t n)
 {
-	rx->room -= n;
+	rx->capacity -= n;
 	if (rx->sink == TCP_SINK_MR)
 		rx->offset += n;
 	else
@@ -100,7 +100,7 @@ void tcp_rx_move(struct tcp_conn *conn, const struct iovec *iov, size_t count,
 
 	tcp_rx_sink(conn, iov, count);
 	moved = wf_iov_scatter(iov, count, from, done);
-	rx->room = WF_MIN(wf_iov_len(iov, count) - moved, rx->left);
+	rx->capacity = WF_MIN(wf_iov_len(iov, count) - moved, rx->left);
 	iov_advance(rx, moved);
 }
 
@@ -108,7 +108,7 @@ void tcp_rx_move(struct tcp_conn *conn, const struct iovec *iov, size_t count,
 static void mr_gone(struct tcp_rx *rx, int ret)
 {
 	rx->err = -ret;
-	rx->room = 0;
+	rx->capacity = 0;
 }
 
 static void to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
@@ -118,7 +118,7 @@ static void to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	size_t count, step;
 	int ret;
 
-	n = WF_MIN(n, rx->room);
+	n = WF_MIN(n, rx->capacity);
 	while (n) {
 		ret = tcp_mr_pieces(conn->ep, &rx->rec, rx->offset, FI_REMOTE_WRITE,
 			iov, SINK_PIECES, &count);
@@ -138,7 +138,7 @@ static void to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
 static void payload(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct tcp_rx *rx = &conn->rx;
-	size_t fit = WF_MIN(n, rx->room);
+	size_t fit = WF_MIN(n, rx->capacity);
 
 	rx->left -= n;
 	if (rx->sink == TCP_SINK_MR) {
@@ -264,19 +264,19 @@ static size_t read_iov(
 
 	*ret_direct = 0;
 	*ret_locked = false;
-	if (rx->body && rx->room && rx->sink == TCP_SINK_MR) {
+	if (rx->body && rx->capacity && rx->sink == TCP_SINK_MR) {
 		ret = tcp_mr_pieces(ep, &rx->rec, rx->offset, FI_REMOTE_WRITE, iov,
 			SINK_PIECES, &count);
 		if (ret)
 			mr_gone(rx, ret);
 		else
 			*ret_locked = true;
-	} else if (rx->body && rx->room) {
+	} else if (rx->body && rx->capacity) {
 		for (; count < rx->iov_count; count++)
 			iov[count] = rx->iov[count];
 	}
 	for (size_t i = 0; i < count; i++) {
-		iov[i].iov_len = WF_MIN(iov[i].iov_len, rx->room - *ret_direct);
+		iov[i].iov_len = WF_MIN(iov[i].iov_len, rx->capacity - *ret_direct);
 		*ret_direct += iov[i].iov_len;
 	}
 	/* Not behind a part of the payload: what follows it has its place, too. */
@@ -289,19 +289,19 @@ static size_t read_iov(
 	return count;
 }
 
-/* One read. False: the socket had less than there was room for. */
+/* One read. False: the socket had less than there was space for. */
 static bool read_once(struct tcp_conn *conn, bool *ret_any)
 {
 	struct iovec iov[SINK_PIECES + 1];
 	struct tcp_rx *rx = &conn->rx;
-	size_t direct, count, room, carry = rx->carry_len, got;
+	size_t direct, count, capacity, carry = rx->carry_len, got;
 	bool locked;
 	ssize_t n;
 	int err;
 
 	count = read_iov(conn, iov, &direct, &locked);
-	room = wf_iov_len(iov, count);
-	n = count == 1 ? recv(conn->watch.fd, iov->iov_base, room, MSG_DONTWAIT)
+	capacity = wf_iov_len(iov, count);
+	n = count == 1 ? recv(conn->watch.fd, iov->iov_base, capacity, MSG_DONTWAIT)
 		       : readv(conn->watch.fd, iov, (int)count);
 	err = errno;
 	if (locked)
@@ -327,7 +327,7 @@ static bool read_once(struct tcp_conn *conn, bool *ret_any)
 		rx->carry_len = 0;
 		parse(conn, conn->ep->rbuf, carry + (size_t)n - got);
 	}
-	return (size_t)n == room;
+	return (size_t)n == capacity;
 }
 
 bool tcp_rx_poll(struct tcp_conn *conn)
@@ -350,7 +350,7 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 
 void tcp_rx_drain(struct tcp_conn *conn)
 {
-	enum { POLLS_MAX = 4096 }; /* should somebody go on and on */
+	enum { POLLS_MAX = 4096 }; /* should the peer go on and on */
 
 	for (int i = 0; i < POLLS_MAX && !conn->err; i++)
 		if (!tcp_rx_poll(conn))

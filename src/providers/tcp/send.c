@@ -99,7 +99,7 @@ static ssize_t queue(struct tcp_ep *ep, struct tcp_source *from, struct wf_list 
 	return 0;
 }
 
-/* It goes to whoever answers there next. */
+/* It goes to the next endpoint at that address. */
 static ssize_t wait_for_next(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {

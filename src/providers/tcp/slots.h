@@ -13,34 +13,34 @@
  */
 struct tcp_slots {
 	void **at;
-	unsigned int room;
+	unsigned int capacity;
 };
 
 static inline void *tcp_slot(const struct tcp_slots *s, unsigned int i)
 {
-	return i < s->room ? s->at[i] : NULL;
+	return i < s->capacity ? s->at[i] : NULL;
 }
 
 static inline bool tcp_slots_grow(struct tcp_slots *s, unsigned int i)
 {
-	unsigned int room = s->room ? s->room : 16;
+	unsigned int capacity = s->capacity ? s->capacity : 16;
 	void **at;
 
-	while (room <= i)
-		room *= 2;
-	at = realloc(s->at, room * sizeof(*at));
+	while (capacity <= i)
+		capacity *= 2;
+	at = realloc(s->at, capacity * sizeof(*at));
 	if (!at)
 		return false;
-	memset(at + s->room, 0, (room - s->room) * sizeof(*at));
+	memset(at + s->capacity, 0, (capacity - s->capacity) * sizeof(*at));
 	s->at = at;
-	s->room = room;
+	s->capacity = capacity;
 	return true;
 }
 
 /* False: no memory. */
 static inline bool tcp_slot_set(struct tcp_slots *s, unsigned int i, void *what)
 {
-	if (i >= s->room && !tcp_slots_grow(s, i))
+	if (i >= s->capacity && !tcp_slots_grow(s, i))
 		return false;
 	s->at[i] = what;
 	return true;

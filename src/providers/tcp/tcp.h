@@ -24,11 +24,11 @@
  *   tx.c, flush.c, rx.c   records out of it and into it
  *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
  *   keepalive.c  hosts that vanish
- *   progress.c   which sockets are looked at, and when; wait.c for those who sleep
- *   msg_cm.c, pep.c, ask.c, peer.c, dial.c   how connections come to be
+ *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
+ *   msg_cm.c, pep.c, ask.c, peer.c, attempt.c   how connections come to be
  *
  * ep.lock guards everything that belongs to an endpoint. Receives are matched by the
- * owner of ep.srx under his lock, which comes first: progress has both, sending has
+ * owner of ep.srx under its lock, which comes first: progress has both, sending has
  * only ep.lock. So sending never ends a connection, it only marks it (tcp_conn_fail),
  * and the next progress call takes it down.
  */
@@ -47,9 +47,9 @@ struct tcp_peers;
 struct tcp_msg_cm;
 struct tcp_ep;
 
-/* Who posts operations: an endpoint, or a transmit context. */
+/* What operations are posted to: an endpoint, or a transmit context. */
 struct tcp_source {
-	struct wf_ep *ep;     /* NULL: it was closed, nobody is to be told any more */
+	struct wf_ep *ep; /* NULL: it was closed, and nothing is reported any more */
 	size_t pending, size; /* operations under way, and how many there may be */
 };
 
@@ -60,7 +60,7 @@ struct tcp_ep {
 	union wf_sockaddr name; /* local: wanted, and true once listening */
 	bool manual;            /* sends may wait for the next progress call */
 	bool running;           /* progress is at work and will see to what comes up */
-	uint32_t armed_epoch;   /* when somebody was about to sleep, last */
+	uint32_t armed_epoch;   /* epoch when a thread was about to sleep, last */
 	uint32_t epoch;         /* progress calls */
 	uint32_t hot_count;
 	size_t answer_bytes; /* of all connections */

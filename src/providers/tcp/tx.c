@@ -91,8 +91,8 @@ static bool stage_grow(struct tcp_conn *conn)
 	return true;
 }
 
-/* Where the next @len bytes go; NULL: there is no room. */
-static inline uint8_t *stage_room(struct tcp_conn *conn, size_t len)
+/* Where the next @len bytes go; NULL: there is no space. */
+static inline uint8_t *stage_space(struct tcp_conn *conn, size_t len)
 {
 	struct tcp_stage *stage = conn->stage;
 
@@ -139,7 +139,7 @@ void tcp_stage_sent(struct tcp_conn *conn, size_t len)
 	}
 }
 
-/* The error entry of a failed operation names the peer: as an fi_addr_t where he has
+/* The error entry of a failed operation names the peer: as an fi_addr_t where it has
  * one, and as an address. @peer may be NULL. */
 static void report_failed(const struct tcp_source *from, unsigned int op, void *context,
 	uint64_t op_flags, fi_addr_t addr, int err, const union wf_sockaddr *peer)
@@ -392,7 +392,7 @@ static struct tcp_tx *next(struct tcp_conn *conn)
 static bool stage_acks(struct tcp_conn *conn)
 {
 	while (conn->acks_due) {
-		uint8_t *to = stage_room(conn, TCP_WIRE_BASE);
+		uint8_t *to = stage_space(conn, TCP_WIRE_BASE);
 
 		if (!to)
 			return false;
@@ -430,7 +430,7 @@ static bool stage_record(struct tcp_conn *conn, struct tcp_tx *tx)
 
 	if (tx->rec.payload_len > TCP_COPY_MAX)
 		return false;
-	to = stage_room(conn, len);
+	to = stage_space(conn, len);
 	if (!to)
 		return false;
 	memcpy(to, tx->hdr, tx->hdr_len);
@@ -492,14 +492,14 @@ static bool marks_full(const struct tcp_stage *stage)
 	return stage->mark_head - stage->mark_tail == stage->mark_mask + 1;
 }
 
-/* Room for a message and its completion. */
-static uint8_t *small_room(struct tcp_conn *conn, size_t len)
+/* Space for a message and its completion. */
+static uint8_t *small_space(struct tcp_conn *conn, size_t len)
 {
-	uint8_t *to = stage_room(conn, len);
+	uint8_t *to = stage_space(conn, len);
 
 	if (!to || wf_likely(!marks_full(conn->stage)))
 		return to;
-	return stage_grow(conn) ? stage_room(conn, len) : NULL;
+	return stage_grow(conn) ? stage_space(conn, len) : NULL;
 }
 
 bool tcp_tx_small(
@@ -508,16 +508,16 @@ bool tcp_tx_small(
 	const uint64_t slow = FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |
 			      FI_MATCH_COMPLETE | FI_FENCE;
 	uint16_t flags = op->flags & FI_REMOTE_CQ_DATA ? TCP_FLAG_DATA : 0;
-	size_t hdr, room = op->len + TCP_WIRE_BASE + 16;
+	size_t hdr, capacity = op->len + TCP_WIRE_BASE + 16;
 	uint8_t *to;
 
 	if (op->flags & slow || op->addr & conn->ep->context_bits ||
 		op->len > TCP_COPY_MAX || conn->cur || !wf_list_empty(&conn->txq))
 		return false;
-	to = small_room(conn, room);
+	to = small_space(conn, capacity);
 	if (wf_unlikely(!to)) {
 		tcp_tx_flush(conn);
-		to = conn->cur || conn->err ? NULL : small_room(conn, room);
+		to = conn->cur || conn->err ? NULL : small_space(conn, capacity);
 		if (!to)
 			return false;
 	}

@@ -185,7 +185,7 @@ void tcp_unexp_break(struct tcp_conn *conn, int err, bool quiet)
 	rx->entry = NULL;
 	rx->unexp = NULL;
 	rx->rdv = NULL;
-	for (unsigned int i = 0; i < conn->rdv.room; i++)
+	for (unsigned int i = 0; i < conn->rdv.capacity; i++)
 		if (conn->rdv.at[i])
 			break_rdv(ep, conn->rdv.at[i], err, quiet);
 	wf_unexp_break(&conn->unexp, err);

@@ -5,7 +5,7 @@
 #include "sys/compiler.h"
 
 /*
- * One row per kind of record says all that differs between them: who may send it,
+ * One row per kind of record says all that differs between them: which end may send it,
  * which words its header has, which payload fits. Decode and encode both walk it.
  *
  * Behind the base come, each where the row has it, in this order: CQ data (with its

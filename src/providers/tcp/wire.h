@@ -19,7 +19,7 @@
  * never converted. Here a header is either bytes, or a struct tcp_record with
  * everything checked and in the byte order of this machine.
  *
- * Nothing here keeps state. What needs state is checked by who keeps it: whether an
+ * Nothing here keeps state. What needs state is checked where that is kept: whether an
  * answer was asked for, whether the index of a rendezvous is open, whether a read
  * response has the length of its request.
  */
@@ -200,7 +200,7 @@ enum tcp_fault {
 	TCP_FAULT_MSG_LEN, /* of a rendezvous: absurd */
 	TCP_FAULT_ATOMIC,  /* operation, data type or number of elements */
 	TCP_FAULT_ANSWER,  /* an error that stands for no answer, or is none */
-	TCP_FAULT_CONTEXT, /* a receive context that nobody can have */
+	TCP_FAULT_CONTEXT, /* a receive context beyond the limit */
 	TCP_FAULTS,
 };
 
@@ -216,7 +216,7 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 
 /*
  * Write the header of @rec and return its length. The kind must be one that the peer
- * knows and the fields what decode would accept: that is asserted. @buf has room for
+ * knows and the fields what decode would accept: that is asserted. @buf has space for
  * TCP_WIRE_HDR_MAX bytes. The record's number is left 0, see tcp_record_stamp().
  */
 size_t tcp_record_encode(

@@ -37,38 +37,38 @@ static struct shm_hello hello_of(struct shm_ep *ep, enum shm_hello_type type)
 	return hello;
 }
 
-static struct shm_dial *new_dial(struct shm_ep *ep, int fd)
+static struct shm_attempt *new_attempt(struct shm_ep *ep, int fd)
 {
-	struct shm_dial *dial = calloc(1, sizeof(*dial));
+	struct shm_attempt *attempt = calloc(1, sizeof(*attempt));
 
-	if (!dial)
+	if (!attempt)
 		return NULL;
-	dial->ep = ep;
-	dial->watch.fd = fd;
-	dial->deadline_ns = UINT64_MAX;
-	wf_list_push(&ep->peers->dials, &dial->link);
-	return dial;
+	attempt->ep = ep;
+	attempt->watch.fd = fd;
+	attempt->deadline_ns = UINT64_MAX;
+	wf_list_push(&ep->peers->attempts, &attempt->link);
+	return attempt;
 }
 
-void shm_dial_drop(struct shm_dial *dial)
+void shm_attempt_drop(struct shm_attempt *attempt)
 {
-	shm_watch_close(dial->ep, &dial->watch);
-	if (dial->region)
-		shm_region_unmap(dial->region);
-	dial->region = NULL;
-	if (dial->peer)
-		dial->peer->dial = NULL;
-	dial->peer = NULL;
-	wf_list_remove(&dial->link);
-	wf_list_push(&dial->ep->peers->dead_dials, &dial->link);
+	shm_watch_close(attempt->ep, &attempt->watch);
+	if (attempt->region)
+		shm_region_unmap(attempt->region);
+	attempt->region = NULL;
+	if (attempt->peer)
+		attempt->peer->attempt = NULL;
+	attempt->peer = NULL;
+	wf_list_remove(&attempt->link);
+	wf_list_push(&attempt->ep->peers->dead_attempts, &attempt->link);
 }
 
-void shm_dials_free_dead(struct shm_peers *peers)
+void shm_attempts_free_dead(struct shm_peers *peers)
 {
 	struct wf_list *link;
 
-	while ((link = wf_list_pop(&peers->dead_dials)))
-		free(wf_list_entry(link, struct shm_dial, link));
+	while ((link = wf_list_pop(&peers->dead_attempts)))
+		free(wf_list_entry(link, struct shm_attempt, link));
 }
 
 /* Is its memory for us to read? Only trying tells. */
@@ -84,46 +84,46 @@ static bool can_read(pid_t pid, const struct shm_hello *hello)
 }
 
 /* The exchange is over, well: what it was about is a connection from now on. */
-static struct shm_conn *become_conn(struct shm_dial *dial, struct shm_peer *peer,
+static struct shm_conn *become_conn(struct shm_attempt *attempt, struct shm_peer *peer,
 	const struct shm_hello *hello, unsigned int side)
 {
-	struct shm_ep *ep = dial->ep;
-	int fd = fcntl(dial->watch.fd, F_DUPFD_CLOEXEC, 0);
+	struct shm_ep *ep = attempt->ep;
+	int fd = fcntl(attempt->watch.fd, F_DUPFD_CLOEXEC, 0);
 	struct shm_conn *conn;
 
 	if (fd < 0 || shm_socket_own(fd, &fd))
 		return NULL;
 	/* The epoll set knows descriptors by their file: the copy is another entry. */
-	conn = shm_conn_new(ep, peer, fd, dial->region, side);
+	conn = shm_conn_new(ep, peer, fd, attempt->region, side);
 	if (!conn) {
 		shm_socket_close(fd);
 		return NULL;
 	}
-	dial->region = NULL;
-	conn->pid = dial->pid;
+	attempt->region = NULL;
+	conn->pid = attempt->pid;
 	conn->probe_addr = hello->probe_addr;
 	conn->probe_value = hello->probe_value;
 	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
-	conn->cma = can_read(dial->pid, hello);
+	conn->cma = can_read(attempt->pid, hello);
 	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,
 		conn->cma ? "" : ", without cross-memory attach");
 	return conn;
 }
 
-static void active_failed(struct shm_dial *dial, int err)
+static void active_failed(struct shm_attempt *attempt, int err)
 {
-	struct shm_peer *peer = dial->peer;
-	struct shm_ep *ep = dial->ep;
+	struct shm_peer *peer = attempt->peer;
+	struct shm_ep *ep = attempt->ep;
 
-	shm_dial_drop(dial);
+	shm_attempt_drop(attempt);
 	shm_peer_failed(ep, peer, err);
 }
 
 static void active_ready(struct wf_watch *watch, uint32_t events)
 {
-	struct shm_dial *dial = wf_container_of(watch, struct shm_dial, watch);
-	struct shm_peer *peer = dial->peer;
-	struct shm_ep *ep = dial->ep;
+	struct shm_attempt *attempt = wf_container_of(watch, struct shm_attempt, watch);
+	struct shm_peer *peer = attempt->peer;
+	struct shm_ep *ep = attempt->ep;
 	struct shm_hello hello;
 	struct shm_conn *conn;
 	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass);
@@ -136,11 +136,11 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 	if (!ret && hello.type != SHM_WELCOME)
 		ret = hello.type == SHM_REFUSE ? -FI_ECONNREFUSED : -FI_EPROTO;
 	if (ret) {
-		active_failed(dial, -ret);
+		active_failed(attempt, -ret);
 		return;
 	}
-	conn = become_conn(dial, peer, &hello, 0);
-	shm_dial_drop(dial);
+	conn = become_conn(attempt, peer, &hello, 0);
+	shm_attempt_drop(attempt);
 	if (!conn) {
 		shm_peer_failed(ep, peer, FI_ENOMEM);
 		return;
@@ -149,21 +149,21 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 	shm_peer_connected(peer, conn);
 }
 
-static int send_hello(struct shm_dial *dial)
+static int send_hello(struct shm_attempt *attempt)
 {
-	struct shm_hello hello = hello_of(dial->ep, SHM_HELLO);
-	int fd, ret = shm_region_new(&fd, &dial->region);
+	struct shm_hello hello = hello_of(attempt->ep, SHM_HELLO);
+	int fd, ret = shm_region_new(&fd, &attempt->region);
 
 	if (ret)
 		return ret;
-	ret = shm_hello_send(dial->watch.fd, &hello, fd);
+	ret = shm_hello_send(attempt->watch.fd, &hello, fd);
 	(void)close(fd);
 	return ret;
 }
 
-int shm_dial_start(struct shm_ep *ep, struct shm_peer *peer)
+int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 {
-	struct shm_dial *dial;
+	struct shm_attempt *attempt;
 	int fd, ret = shm_socket_connect(peer->name, &fd);
 
 	if (ret == -ENOENT || ret == -ECONNREFUSED) {
@@ -172,23 +172,23 @@ int shm_dial_start(struct shm_ep *ep, struct shm_peer *peer)
 	}
 	if (ret)
 		goto err_failed;
-	dial = new_dial(ep, fd);
-	if (!dial) {
+	attempt = new_attempt(ep, fd);
+	if (!attempt) {
 		shm_socket_close(fd);
 		ret = -FI_ENOMEM;
 		goto err_failed;
 	}
-	dial->peer = peer;
-	dial->watch.ready = active_ready;
-	peer->dial = dial;
-	ret = shm_socket_peer(fd, &dial->pid);
+	attempt->peer = peer;
+	attempt->watch.ready = active_ready;
+	peer->attempt = attempt;
+	ret = shm_socket_peer(fd, &attempt->pid);
 	if (!ret)
-		ret = send_hello(dial);
+		ret = send_hello(attempt);
 	if (!ret)
-		ret = wf_watch_set(&ep->watches, &dial->watch, EPOLLIN);
+		ret = wf_watch_set(&ep->watches, &attempt->watch, EPOLLIN);
 	if (!ret)
 		return 0;
-	shm_dial_drop(dial);
+	shm_attempt_drop(attempt);
 err_failed:
 	shm_peer_failed(ep, peer, -ret);
 	return ret;
@@ -197,10 +197,10 @@ err_failed:
 /* ---- the other end ---- */
 
 /* 0: the request may stand, and what was in its way is gone. */
-static uint32_t judge(
-	struct shm_dial *dial, struct shm_peer *peer, const struct shm_hello *hello)
+static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
+	const struct shm_hello *hello)
 {
-	struct shm_ep *ep = dial->ep;
+	struct shm_ep *ep = attempt->ep;
 	int order = strcmp(ep->name, peer->name);
 
 	if (!order)
@@ -212,51 +212,51 @@ static uint32_t judge(
 		shm_conn_fail(peer->conn, FI_ECONNRESET);
 		shm_conn_end(peer->conn, peer->conn->err);
 	}
-	if (!peer->dial)
+	if (!peer->attempt)
 		return 0;
-	if (order < 0 && !shm_socket_ended(peer->dial->watch.fd))
+	if (order < 0 && !shm_socket_ended(peer->attempt->watch.fd))
 		return SHM_REFUSE_CROSSED;
-	shm_dial_drop(peer->dial);
+	shm_attempt_drop(peer->attempt);
 	return 0;
 }
 
-static void refuse(struct shm_dial *dial, uint32_t reason)
+static void refuse(struct shm_attempt *attempt, uint32_t reason)
 {
-	struct shm_hello hello = hello_of(dial->ep, SHM_REFUSE);
+	struct shm_hello hello = hello_of(attempt->ep, SHM_REFUSE);
 
 	hello.reason = reason;
-	(void)shm_hello_send(dial->watch.fd, &hello, -1);
+	(void)shm_hello_send(attempt->watch.fd, &hello, -1);
 }
 
 static uint32_t take_region(
-	struct shm_dial *dial, const struct shm_hello *hello, int pass)
+	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
 {
 	if (hello->type != SHM_HELLO || pass < 0 ||
 		hello->region_size != sizeof(struct shm_region))
 		return SHM_REFUSE_BAD;
-	return shm_region_map(pass, &dial->region) ? SHM_REFUSE_MEMORY : 0;
+	return shm_region_map(pass, &attempt->region) ? SHM_REFUSE_MEMORY : 0;
 }
 
 /* The reason to refuse, or 0 and there is a connection. */
 static uint32_t take_request(
-	struct shm_dial *dial, const struct shm_hello *hello, int pass)
+	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
 {
-	struct shm_hello welcome = hello_of(dial->ep, SHM_WELCOME);
-	struct shm_ep *ep = dial->ep;
+	struct shm_hello welcome = hello_of(attempt->ep, SHM_WELCOME);
+	struct shm_ep *ep = attempt->ep;
 	struct shm_peer *peer = shm_peer_get(ep, hello->name);
-	uint32_t reason = peer ? take_region(dial, hello, pass) : SHM_REFUSE_MEMORY;
+	uint32_t reason = peer ? take_region(attempt, hello, pass) : SHM_REFUSE_MEMORY;
 	struct shm_conn *conn;
 
 	if (!reason)
-		reason = judge(dial, peer, hello);
+		reason = judge(attempt, peer, hello);
 	/* Without a connection, nothing may be left of it. */
 	if (peer)
 		shm_peer_let_go(ep, peer);
 	if (reason)
 		return reason;
-	if (shm_hello_send(dial->watch.fd, &welcome, -1))
+	if (shm_hello_send(attempt->watch.fd, &welcome, -1))
 		return SHM_REFUSE_MEMORY;
-	conn = become_conn(dial, peer, hello, 1);
+	conn = become_conn(attempt, peer, hello, 1);
 	/* Its end of the socket closes, and it tries again. */
 	if (!conn)
 		return SHM_REFUSE_MEMORY;
@@ -270,7 +270,7 @@ static uint32_t take_request(
 
 static void passive_ready(struct wf_watch *watch, uint32_t events)
 {
-	struct shm_dial *dial = wf_container_of(watch, struct shm_dial, watch);
+	struct shm_attempt *attempt = wf_container_of(watch, struct shm_attempt, watch);
 	struct shm_hello hello;
 	uint32_t reason;
 	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass);
@@ -279,22 +279,22 @@ static void passive_ready(struct wf_watch *watch, uint32_t events)
 	if (ret == -EAGAIN || ret == -EINTR)
 		return;
 	if (!ret) {
-		reason = take_request(dial, &hello, pass);
+		reason = take_request(attempt, &hello, pass);
 		if (reason)
-			refuse(dial, reason);
+			refuse(attempt, reason);
 	} else if (ret == -EPROTO) {
 		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
 			"a request to connect is not of this version: refused\n");
-		refuse(dial, SHM_REFUSE_BAD);
+		refuse(attempt, SHM_REFUSE_BAD);
 	}
 	if (pass >= 0)
 		(void)close(pass);
-	shm_dial_drop(dial);
+	shm_attempt_drop(attempt);
 }
 
 static void take_caller(struct shm_ep *ep, int fd)
 {
-	struct shm_dial *dial;
+	struct shm_attempt *attempt;
 	pid_t pid;
 
 	if (shm_socket_peer(fd, &pid)) {
@@ -303,21 +303,21 @@ static void take_caller(struct shm_ep *ep, int fd)
 		shm_socket_close(fd);
 		return;
 	}
-	dial = new_dial(ep, fd);
-	if (!dial) {
+	attempt = new_attempt(ep, fd);
+	if (!attempt) {
 		shm_socket_close(fd);
 		return;
 	}
-	dial->pid = pid;
-	dial->watch.ready = passive_ready;
-	dial->deadline_ns = wf_deadline_ns(HELLO_MS);
-	if (wf_watch_set(&ep->watches, &dial->watch, EPOLLIN))
-		shm_dial_drop(dial);
+	attempt->pid = pid;
+	attempt->watch.ready = passive_ready;
+	attempt->deadline_ns = wf_deadline_ns(HELLO_MS);
+	if (wf_watch_set(&ep->watches, &attempt->watch, EPOLLIN))
+		shm_attempt_drop(attempt);
 	else
-		passive_ready(&dial->watch, EPOLLIN);
+		passive_ready(&attempt->watch, EPOLLIN);
 }
 
-void shm_dial_accept_ready(struct wf_watch *watch, uint32_t events)
+void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct shm_ep *ep = wf_container_of(watch, struct shm_ep, listener);
 	int fd, ret;
@@ -332,13 +332,14 @@ void shm_dial_accept_ready(struct wf_watch *watch, uint32_t events)
 	}
 }
 
-void shm_dials_tick(struct shm_ep *ep, uint64_t now)
+void shm_attempts_tick(struct shm_ep *ep, uint64_t now)
 {
-	wf_list_foreach_safe(link, &ep->peers->dials)
+	wf_list_foreach_safe(link, &ep->peers->attempts)
 	{
-		struct shm_dial *dial = wf_list_entry(link, struct shm_dial, link);
+		struct shm_attempt *attempt =
+			wf_list_entry(link, struct shm_attempt, link);
 
-		if (now >= dial->deadline_ns)
-			shm_dial_drop(dial);
+		if (now >= attempt->deadline_ns)
+			shm_attempt_drop(attempt);
 	}
 }
