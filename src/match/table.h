@@ -20,10 +20,10 @@ enum { WF_MATCH_FEW_BUCKETS = 8 };
 
 /* Links are pointers to the node. */
 struct wf_match_node {
-	uint64_t tag, addr;
+	struct wf_match_node *after, *before; /* neighbours in the ring */
 	/* The first of a ring: the next in its bucket. The others: the node itself. */
 	struct wf_match_node *next;
-	struct wf_match_node *before, *after; /* neighbours in the ring */
+	uint64_t tag, addr;
 };
 
 #define T(name)       wf_match_table##name
