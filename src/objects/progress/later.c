@@ -55,13 +55,14 @@ void wf_later_run_slow(struct wf_later *later)
 	bool done;
 
 	do {
-		/* Whoever runs looks again after he let go: below. */
+		/* The thread that holds @run_lock reads @is_ready again after it
+		 * releases the lock: below. */
 		if (!wf_trylock(&later->run_lock))
 			return;
 		done = run_all(later);
 		wf_unlock(&later->run_lock);
-		/* Full fence: who found the lock taken set is_ready before, and we
-		 * see it. */
+		/* Full fence: a thread whose trylock failed stored @is_ready before
+		 * that, so the load below sees it. */
 		atomic_thread_fence(memory_order_seq_cst);
 	} while (done && atomic_load(&later->is_ready));
 }
@@ -92,8 +93,8 @@ static int item_wait_fd(struct wf_progress *item)
 	return none;
 }
 
-/* What is refused for now keeps everybody awake until it is done: nobody can say what
- * will let it pass. */
+/* An entry that cannot run yet keeps all sleepers awake: no event is known that says
+ * when it can. */
 static bool item_arm(struct wf_progress *item)
 {
 	struct wf_later *later = later_of(item);
@@ -113,7 +114,7 @@ int wf_later_init(
 
 	if (ret)
 		return ret;
-	/* Never none: it also keeps a thread from running inside itself. */
+	/* Never WF_LOCK_NONE: the lock also prevents recursion in one thread. */
 	ret = wf_lock_init(&later->run_lock, WF_LOCK_MUTEX);
 	if (ret) {
 		wf_lock_done(&later->lock);

@@ -6,20 +6,20 @@
 #include "sys/clock.h"
 
 /*
- * Items that are not run because nothing happens to them.
+ * Parked items: a list does not run them because they have no work.
  *
- * A list's epoll set holds the descriptors of all that were ever parked in it, each
- * for one event: one that is awake again stays in it and disturbs once at most. The
- * set is asked after some runs of items, so that it takes a small part of the time
- * however few are awake, and when the coarse clock went on, for those who read their
- * queue now and then only.
+ * A list's epoll set holds the descriptors of all items ever parked in the list, each
+ * registered for one event: an unparked item stays in the set and causes one useless
+ * event at most. The list calls epoll_wait after every TURN runs of items, which
+ * bounds its share of the time however few items are awake, and when the coarse clock
+ * has advanced, for applications that read their queue only now and then.
  *
- * No wake-up is lost: an item is marked before it is armed, which takes its own lock.
- * Work that came before is seen by arm(); who brings work later has the lock after
- * arm() had it, and so sees the mark.
+ * No wake-up is lost: park() sets item->parked before it calls arm(), which takes the
+ * item's own lock. arm() sees work that came before; a thread that adds work later
+ * takes the lock after arm() released it, and so sees item->parked.
  */
 enum {
-	TURN = 32, /* runs of items from one look to the next */
+	TURN = 32, /* runs of items from one epoll_wait to the next */
 	EVENTS_MAX = 64,
 };
 
@@ -65,7 +65,7 @@ void wf_progress_take_woken(struct wf_progress_list *list)
 {
 	struct wf_progress_ref *ref, *next;
 
-	/* relaxed: whoever pushes now is seen by the next run. */
+	/* relaxed: an item pushed at this moment is taken by the next run. */
 	if (wf_likely(!atomic_load_explicit(&list->woken, memory_order_relaxed)))
 		return;
 	ref = atomic_exchange_explicit(&list->woken, NULL, memory_order_acquire);
@@ -87,12 +87,12 @@ void wf_progress_forget(struct wf_progress_ref *ref)
 	if (ref->at < list->awake)
 		swap(ref, --list->awake);
 	put(list, list->refs[--list->count], ref->at);
-	/* One that has to run is enough; who is alone is not parked. */
+	/* One item always stays awake (see progress.h). */
 	if (!list->awake && list->count)
 		wf_progress_unpark_item(list->refs[0]);
 }
 
-/* One event, and then no more until it is parked again. */
+/* Report one readiness event of the item, then none until it is parked again. */
 static int watch(struct wf_progress_list *list, struct wf_progress_ref *ref)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLONESHOT,
@@ -118,7 +118,8 @@ bool wf_progress_park(struct wf_progress_list *list, unsigned int at)
 	struct wf_progress_ref *ref = list->refs[at];
 	struct wf_progress *item = ref->item;
 
-	/* relaxed: the next one is not due before it was quiet again for a while. */
+	/* Start counting anew: an item that cannot be parked now is not tried again
+	 * before it was quiet for as long once more. */
 	atomic_store_explicit(&item->quiet, 0, memory_order_relaxed);
 	if (!item->arm || !item->wait_fd)
 		return false;

@@ -4,15 +4,17 @@
 
 #include "objects/progress/progress.h"
 
-/* Between progress.c and park.c. The list's lock is held, but for the first. */
+/* Shared by progress.c and park.c. Except for push_woken, the caller holds the list's
+ * lock. */
 
-/* The ref's list will rouse it. Any thread; the ref stays meanwhile. */
+/* Ask the list of @ref to unpark it at its next run. Any thread may call this, without
+ * the list's lock; the caller keeps @ref from being freed. */
 void wf_progress_push_woken(struct wf_progress_ref *ref);
-/* Rouse all that were pushed. */
+/* Unpark all items that were pushed. */
 void wf_progress_take_woken(struct wf_progress_list *list);
-/* From now on it is among those that run. */
+/* Mark the item as awake: the list runs it again. */
 void wf_progress_unpark_item(struct wf_progress_ref *ref);
-/* Take it out of the list; nobody pushes it any more. */
+/* Remove @ref from the list. It was unlinked from its item, so no thread pushes it. */
 void wf_progress_forget(struct wf_progress_ref *ref);
 
 #endif

@@ -9,9 +9,9 @@
 #include "sys/give_way.h"
 
 /*
- * Guards the chains of refs that start at the items: an item may come to one list while
- * another wakes it. Taken behind a list's lock or an item's own; nothing is called
- * under it.
+ * Guards item->refs and ref->next of all items: one thread may add an item to a list
+ * while another wakes the item. Taken after a list's lock or an item's own lock; no
+ * other lock is taken under it.
  */
 static pthread_mutex_t chain_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -49,7 +49,7 @@ static struct wf_progress_ref *find(
 
 void wf_progress_wake_slow(struct wf_progress *item)
 {
-	/* relaxed: the item's own lock is held, and was by whoever armed it. */
+	/* relaxed: the item's own lock, which arm() takes too, orders the accesses. */
 	if (!atomic_exchange_explicit(&item->parked, false, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&chain_lock);
@@ -79,7 +79,7 @@ void wf_progress_list_done(struct wf_progress_list *list)
 	wf_lock_done(&list->lock);
 }
 
-/* An item's descriptor is asked for only where somebody can sleep on it. */
+/* Give the item's descriptor to @wait, if a thread can sleep on descriptors there. */
 static int watch(struct wf_wait *wait, struct wf_progress_ref *ref)
 {
 	int err;
@@ -158,7 +158,7 @@ int wf_progress_list_add(struct wf_progress_list *list, struct wf_progress *item
 	else
 		err = append(list, item);
 	wf_unlock(&list->lock);
-	/* Whoever sleeps armed the other items only. */
+	/* A thread that sleeps on the wait has not armed the new item: wake it. */
 	if (!err && list->wait)
 		wf_wait_signal(list->wait);
 	return err;
@@ -204,7 +204,8 @@ bool wf_progress_list_arm(struct wf_progress_list *list)
 	bool idle = true;
 
 	wf_lock(&list->lock);
-	/* Those parked are armed; what wakes the sleeper may be one of them. */
+	/* Parked items are armed already; the sleeper may be woken by one of them, so
+	 * the next run asks the epoll set. */
 	wf_progress_take_woken(list);
 	list->look = true;
 	for (unsigned int i = 0; i < list->awake && idle; i++) {
@@ -235,14 +236,14 @@ bool wf_progress_moved(struct wf_progress *item)
 	if (item->moved && item->moved(item))
 		return true;
 	quiet = atomic_load_explicit(&item->quiet, memory_order_relaxed);
-	/* Only once, where no run counts on. */
+	/* An item that does not count its runs stays at 1: report that move once. */
 	if (quiet == once)
 		(void)atomic_compare_exchange_strong_explicit(&item->quiet, &once, 0,
 			memory_order_relaxed, memory_order_relaxed);
 	return quiet && quiet < WF_PATIENCE_MISSES;
 }
 
-/* Another thread that runs the items is not waited for: it yields itself. */
+/* Never blocks: false while another thread holds the lock. */
 bool wf_progress_list_moved(struct wf_progress_list *list)
 {
 	bool moved = false;

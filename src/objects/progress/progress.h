@@ -12,41 +12,46 @@ struct wf_domain;
 struct wf_wait;
 struct wf_progress_ref;
 
-/* Something that moves data when it is asked to: an endpoint, a listener. */
+/* An object that makes progress when it is run: an endpoint, a listener. */
 struct wf_progress {
 	/* Move data without blocking. Takes the item's own lock. */
 	void (*run)(struct wf_progress *item);
 
-	/* A descriptor that is readable while run() would find work, for those who
-	 * sleep, and only then, or a sleeper would spin; made at the first call,
-	 * owned by the item. -errno on failure. NULL: the item has none. */
+	/* The descriptor for sleepers: readable exactly while run() would find work (a
+	 * descriptor that is readable without work makes a sleeper spin). Made at the
+	 * first call, owned by the item. Returns -errno on failure. NULL: the item has
+	 * no descriptor. */
 	int (*wait_fd)(struct wf_progress *item);
 
-	/* Somebody is about to sleep: make sure that the descriptor will tell.
-	 * False: there is work now, do not sleep. NULL: nothing to prepare. */
+	/* A thread is about to sleep: make the descriptor report all later work.
+	 * Returns false if there is work now and the thread must not sleep. NULL: the
+	 * item needs no preparation. Takes the item's own lock. */
 	bool (*arm)(struct wf_progress *item);
 
-	/* Has something moved since this was asked last, or in the last few runs, that
-	 * @quiet does not tell of? May be NULL. The list's lock is held. */
+	/* Has data moved that @quiet does not count, since the last call or in the
+	 * last few runs? May be NULL. The list's lock is held. */
 	bool (*moved)(struct wf_progress *item);
 
-	/* Runs since something was found, that one included: counted by run() of items
-	 * that may be parked, see below, under the item's own lock. The others write 1
-	 * when part of something long has moved, or leave it at 0. */
+	/* Runs since the last one that found work, including that one: 1 after a run
+	 * that found work; 0 if no such run is known. Items that may be parked (see
+	 * below) count in run(), under their own lock. Other items store 1 when a piece
+	 * of a long transfer has moved, or leave it at 0. */
 	atomic_uint quiet;
-	atomic_bool parked;           /* by some list since it was woken last */
-	struct wf_progress_ref *refs; /* one for each list that it is in */
+	atomic_bool parked; /* some list parked the item since it was woken last */
+	/* Chain of the item's entries, one for each list; NULL: in no list. Guarded by
+	 * chain_lock in progress.c. */
+	struct wf_progress_ref *refs;
 };
 
 /*
  * The items that feed one CQ, counter, EQ or progress thread. An item may be added
  * several times (an endpoint binds one CQ for both directions) and is run once.
  *
- * An item that was quiet for long is parked: it is armed as for a sleep and its
- * descriptor watched, together with those of all others that are parked, instead of
- * running it. So thousands of idle ones cost a fraction of a system call. It is run
- * again when its descriptor is readable or when it was woken. The last one awake is
- * never parked, so that what is alone pays nothing.
+ * An item whose runs found no work for long is parked: the list arms it as for a sleep
+ * and stops running it; one epoll set watches the descriptors of all parked items. So
+ * thousands of idle items cost a fraction of a system call. The list runs an item again
+ * when its descriptor is readable or wf_progress_wake was called. The last awake item
+ * is never parked, so a list of one item has no extra cost.
  *
  * @lock guards the array, and is held while items run, so that after
  * wf_progress_list_del returns the item is not running from this list.
@@ -55,31 +60,36 @@ struct wf_progress {
 struct wf_progress_list {
 	struct wf_lock lock;
 	unsigned int count, capacity;
-	unsigned int awake;            /* of those; the others are parked */
-	struct wf_progress_ref **refs; /* those awake first */
+	unsigned int awake; /* awake items; the other @count - @awake are parked */
+	struct wf_progress_ref **refs; /* @count entries, the awake items first */
 	struct wf_wait *wait;          /* gets the items' descriptors; may be NULL */
-	int epfd;          /* of items that were parked once; -1: none was */
-	unsigned int turn; /* items run since it was asked last */
-	uint64_t tick;     /* when it was, by a coarse clock */
-	bool look;         /* ask it with the next run */
-	_Atomic(struct wf_progress_ref *) woken; /* a stack; pushed with no lock */
+	int epfd;          /* epoll set of all items ever parked here; -1: none was */
+	unsigned int turn; /* runs of items since the last epoll_wait on @epfd */
+	uint64_t tick;     /* coarse clock at the last epoll_wait on @epfd, in ns */
+	bool look;         /* call epoll_wait on @epfd at the next run */
+	/* Lock-free stack of the items to unpark, linked by next_woken; NULL: empty. */
+	_Atomic(struct wf_progress_ref *) woken;
 };
 
 /* An item in a list. */
 struct wf_progress_ref {
 	struct wf_progress *item;
 	struct wf_progress_list *list;
-	struct wf_progress_ref *next;       /* of the item; see progress.c */
-	struct wf_progress_ref *next_woken; /* while @woken */
-	atomic_bool woken;                  /* on the list's stack */
-	bool watched;                       /* in the list's epoll set */
+	struct wf_progress_ref *next; /* next entry of @item; guarded by chain_lock */
+	struct wf_progress_ref *next_woken; /* in list->woken; valid while @woken */
+	atomic_bool woken;                  /* pushed to list->woken, not yet taken */
+	bool watched;                       /* the descriptor is in list->epfd */
+	/* at: position in list->refs; uses: wf_progress_list_add calls without a del.
+	 */
 	unsigned int at, uses;
-	int fd; /* that list->wait has, or -1 */
+	int fd; /* the descriptor added to list->wait, or -1 */
 };
 
 int wf_progress_list_init(
 	struct wf_progress_list *list, enum wf_lock_kind kind, struct wf_wait *wait);
 void wf_progress_list_done(struct wf_progress_list *list);
+/* Add @item, or count one more use of it: each add needs one del. 0 or a negative
+ * fabric errno. The caller does not hold the list's lock. */
 int wf_progress_list_add(struct wf_progress_list *list, struct wf_progress *item);
 void wf_progress_list_del(struct wf_progress_list *list, struct wf_progress *item);
 
@@ -87,24 +97,27 @@ void wf_progress_list_del(struct wf_progress_list *list, struct wf_progress *ite
  * present one. */
 int wf_progress_list_set_wait(struct wf_progress_list *list, struct wf_wait *wait);
 
-/* False when an item has work, so that sleeping would be wrong. */
+/* Prepare the awake items for a sleep of the caller (parked items are armed already).
+ * False: an item has work, do not sleep. */
 bool wf_progress_list_arm(struct wf_progress_list *list);
 
-/* The item has work that its descriptor does not tell of, or expects some. Its own
- * lock is held. */
+/* Make every list that parked @item run it again: it has, or expects, work that its
+ * descriptor does not report. The caller holds the item's own lock. */
 void wf_progress_wake_slow(struct wf_progress *item);
 
 static inline void wf_progress_wake(struct wf_progress *item)
 {
-	/* relaxed: whoever parks it takes the item's own lock in arm() afterwards. */
+	/* relaxed: a thread that parks the item sets @parked before arm() takes the
+	 * item's own lock, which the caller holds. */
 	if (wf_unlikely(atomic_load_explicit(&item->parked, memory_order_relaxed)))
 		wf_progress_wake_slow(item);
 }
 
-/* What run() says at its end. */
+/* Count a run. run() calls this at its end with the item's own lock held; @something:
+ * the run found work. */
 static inline void wf_progress_found(struct wf_progress *item, bool something)
 {
-	/* relaxed: a measure, no more. */
+	/* relaxed: an estimate; nothing is published by it. */
 	unsigned int quiet = atomic_load_explicit(&item->quiet, memory_order_relaxed);
 
 	atomic_store_explicit(
@@ -113,27 +126,31 @@ static inline void wf_progress_found(struct wf_progress *item, bool something)
 		wf_progress_wake(item);
 }
 
-/* Part of something long has moved, in an item that does not count its runs. */
+/* A piece of a long transfer has moved, in an item that does not count its runs. */
 static inline void wf_progress_found_part(struct wf_progress *item)
 {
 	atomic_store_explicit(&item->quiet, 1, memory_order_relaxed);
 }
 
-/* Has something moved in @item, or in one of the list, since this was asked last, or
- * not long ago? For threads that poll in vain. */
+/* Has data moved in @item, or in any awake item of @list, since the last call or in the
+ * last few runs? A thread whose polls find nothing asks this before it yields the CPU.
+ * The caller of wf_progress_moved holds the lock of a progress list. */
 bool wf_progress_moved(struct wf_progress *item);
 bool wf_progress_list_moved(struct wf_progress_list *list);
 
-/* park.c; the list's lock held. */
+/* park.c. The caller holds the list's lock. */
 enum {
-	/* Looks at items that find nothing, which the list can afford; divided among
-	 * those awake, so that many active ones do not keep all the others awake. */
+	/* Runs without work before an item is parked, divided by the number of awake
+	 * items: the more items are awake, the sooner an idle one is parked. */
 	WF_PROGRESS_PATIENCE = 2048,
+	/* No item is parked after fewer runs without work than this. */
 	WF_PROGRESS_QUIET_MIN = 32,
 };
-/* Park the item at @at, if it lets itself be parked; another one is there then. */
+/* Park the item at position @at. True: parked, and refs[@at] is another item, or
+ * @at is beyond the awake ones. False: the item cannot be parked or has work. */
 bool wf_progress_park(struct wf_progress_list *list, unsigned int at);
-/* Let those run again that have something to do. */
+/* Unpark the items that were woken and, now and then, those whose descriptor is
+ * readable. */
 void wf_progress_unpark(struct wf_progress_list *list);
 
 static inline bool wf_progress_is_quiet(
@@ -145,10 +162,11 @@ static inline bool wf_progress_is_quiet(
 	       (uint64_t)quiet * list->awake > WF_PROGRESS_PATIENCE;
 }
 
-/* All that are awake, of which there may be several; the lock is held. */
+/* Run each awake item once, and park the idle ones. The caller holds the list's
+ * lock. */
 void wf_progress_list_run_all(struct wf_progress_list *list);
 
-/* Run every item once. When another thread is at it, leave it to that one. */
+/* Run each awake item once. Does nothing while another thread holds the list's lock. */
 static inline void wf_progress_list_run(struct wf_progress_list *list)
 {
 	if (!wf_trylock(&list->lock))

@@ -15,10 +15,10 @@ struct wf_progress_thread {
 };
 
 /*
- * The thread draws its ticket before it runs the items, so a change that it does not
- * see in this round ends the sleep of this round. An item whose descriptor stays
- * readable although run() can do nothing would keep the thread awake: it has to make
- * the descriptor quiet in arm(), which is called before every sleep.
+ * The thread draws its ticket before it runs the items, so a change that its run misses
+ * ends the sleep that follows. An item whose descriptor stays readable although run()
+ * can do nothing would keep the thread awake: its arm(), which is called before every
+ * sleep, has to drain the descriptor.
  */
 static void *thread_main(void *arg)
 {
@@ -35,7 +35,7 @@ static void *thread_main(void *arg)
 	}
 }
 
-/* The application's signals are not for us. */
+/* Block all signals in the thread: the application's handlers run in its own. */
 static int spawn(struct wf_progress_thread *thread)
 {
 	sigset_t all, before;
@@ -89,7 +89,7 @@ void wf_progress_thread_stop(struct wf_progress_thread *thread)
 {
 	if (!thread)
 		return;
-	/* release: what was done before is seen by the thread's last round. */
+	/* release: pairs with the acquire in thread_main. */
 	atomic_store_explicit(&thread->stop, true, memory_order_release);
 	wf_wait_signal(&thread->wait);
 	(void)pthread_join(thread->id, NULL);

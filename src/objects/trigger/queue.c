@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/trigger/queue.h"
 
-/* @work no longer waits. lock held. */
+/* Take @work out of its counter's list. The lock of @ready is held. */
 static void end_wait(struct wf_work *work)
 {
 	struct wf_cntr *cntr = work->cntr;
@@ -16,8 +16,8 @@ static void end_wait(struct wf_work *work)
 	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
 }
 
-/* FI_TRIGGER waits for successes, deferred work for successes and errors. Both are
- * read once: what is due must not depend on the place in the list. */
+/* FI_TRIGGER waits for successes, deferred work for successes and errors. Each number
+ * is read once, so that all operations of the list are compared with the same value. */
 void wf_trigger_fire(struct wf_cntr *cntr)
 {
 	struct wf_triggers *triggers = &cntr->domain->triggers;
@@ -70,7 +70,8 @@ void wf_triggers_done(struct wf_triggers *triggers)
 	wf_later_done(&triggers->ready);
 }
 
-/* Reading the counter starts work from now on. */
+/* Add the progress item to the counter's list and to the domain's: from now on reading
+ * the counter starts ready operations. */
 static int watch(struct wf_domain *domain, struct wf_cntr *cntr)
 {
 	struct wf_progress *item = &domain->triggers.ready.progress;
@@ -105,7 +106,8 @@ void wf_trigger_forget(struct wf_cntr *cntr)
 	wf_progress_list_del(&cntr->progress, item);
 }
 
-/* By threshold, and those of one threshold as they came: most come last. */
+/* Insert by threshold; operations of the same threshold keep their order of arrival.
+ * The search starts at the end, where most belong. */
 static void insert(struct wf_cntr *cntr, struct wf_work *work)
 {
 	struct wf_list *pos = cntr->work.prev;

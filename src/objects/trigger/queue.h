@@ -10,18 +10,20 @@
 struct wf_ep;
 
 /*
- * One piece of work in a list. Deferred work has it in the context member of the
- * application's structure, an operation with FI_TRIGGER in the copy that is kept.
+ * One queued operation. Deferred work stores this in the context member of the
+ * application's struct fi_deferred_work; an operation with FI_TRIGGER stores it in the
+ * library's copy of the operation.
  */
 struct wf_work {
-	struct wf_list link; /* of the counter's list, or of the ready one */
-	uint64_t threshold;
-	struct wf_cntr *cntr; /* referenced while @waiting; else only compared */
-	struct wf_ep *ep;     /* NULL for work on counters */
-	/* Start it, without any lock. -FI_EAGAIN: not now; else @work is over with. */
+	struct wf_list link; /* in cntr->work while @waiting, then in triggers->ready */
+	uint64_t threshold; /* the operation is due when the counter is at least this */
+	struct wf_cntr *cntr; /* referenced while @waiting; afterwards only compared */
+	struct wf_ep *ep;     /* NULL for operations on counters */
+	/* Start the operation; no endpoint lock is held. -FI_EAGAIN: call again later;
+	 * any other result: @work may be freed or reused. */
 	ssize_t (*start)(struct wf_work *work);
-	bool waiting;
-	bool deferred;
+	bool waiting;  /* in the list of @cntr: not due yet */
+	bool deferred; /* true: errors count towards @threshold as well as successes */
 };
 _Static_assert(sizeof(struct wf_work) <= sizeof(struct fi_context2), "no room");
 
@@ -30,15 +32,18 @@ static inline struct wf_work *wf_work_of(struct wf_list *link)
 	return wf_container_of(link, struct wf_work, link);
 }
 
-/* Put @work, whose threshold, cntr, ep, start and kind are set, where it waits, and
- * start what is due. On failure it was not put anywhere. */
+/* Queue @work, whose threshold, cntr, ep, start and deferred are set, and start all
+ * operations that are due. See fi_trigger(3). 0, or a negative fabric errno: @work is
+ * not queued. The caller holds no endpoint lock. */
 int wf_trigger_wait(struct wf_domain *domain, struct wf_work *work);
 
-/* The counter behind @fid if work may wait for it, else NULL and a log line. */
+/* The counter of @fid if operations of @domain may wait for it; otherwise NULL, and the
+ * reason is logged. */
 struct wf_cntr *wf_trigger_cntr(struct wf_domain *domain, struct fid_cntr *fid);
 
-/* Take out of the lists everything that @wanted agrees to; in the order of starting
- * for each counter. */
+/* Move all queued operations for which @wanted returns true to @ret_taken, in the order
+ * of starting for each counter. @wanted runs under the lock of the lists. The caller
+ * holds no endpoint lock. */
 void wf_trigger_take(struct wf_triggers *triggers,
 	bool (*wanted)(const struct wf_work *work, const void *arg), const void *arg,
 	struct wf_list *ret_taken);

@@ -7,19 +7,20 @@
 struct wf_fabric;
 
 /*
- * Several CQs, EQs and counters that are waited for together.
+ * A wait set (fi_wait_open(3)): several CQs, EQs and counters that a thread waits for
+ * together.
  *
- * @lock guards @members. It is held while the members are asked whether they have
- * something to read, so that a member does not close meanwhile; it comes before the
- * locks of the members and is never taken by a signal.
+ * @lock guards @members. fi_wait holds it while it asks the members whether they have
+ * something to read, so that no member closes meanwhile. It comes before the locks of
+ * the members; wf_wait_signal never takes it.
  */
 struct wf_wait_set {
 	struct fid_wait fid;
 	struct wf_fabric *fabric;
 	struct wf_wait wait;
 	pthread_mutex_t lock;
-	struct wf_list members; /* struct wf_wait, those that are attached */
-	atomic_int refs;        /* waits that use the set, attached or not */
+	struct wf_list members; /* attached struct wf_wait, by their link */
+	atomic_int refs;        /* struct wf_wait that use the set, attached or not */
 };
 
 static inline struct wf_wait_set *wf_wait_set_of(struct fid_wait *fid)

@@ -21,21 +21,21 @@
  *   S4 anything to read?                W4 armed = false, ++signals, wake
  *   S5 sleep while signals == ticket
  *
- * S3 and W2: if W3 does not see S2, then S4 sees W1. If W3 sees it, W4 follows. W4
- * takes
- * @armed back by an exchange that acquires what the last S2 released, and S2 is an
- * exchange too, so all S1 whose S2 is taken back come before the ++signals and hold an
- * outdated ticket; S5 compares under @mutex, which W4 holds. An S2 that comes later
- * leaves @armed set. So whoever sleeps has a signal coming, however many arm at once
- * and whoever of them goes on to sleep.
+ * S3 and W2: if W3 does not see S2, then S4 sees W1. If W3 sees S2, W4 follows. W4
+ * clears @armed by an exchange that acquires what the last S2 released, and S2 is an
+ * exchange too. So every S1 whose S2 this W4 clears comes before the ++signals, and its
+ * sleeper holds an outdated ticket; S5 compares under @mutex, which W4 holds. An S2
+ * that comes later leaves @armed set. So each sleeper gets a signal, however many
+ * threads arm at once and whichever of them go on to sleep.
  *
- * Descriptors. One sleeper sits in epoll_wait (@polling), the others on @cond. Only he
- * reads @signal_fd while he sits there; were it read when another thread arms, his
- * wake-up would be gone. When he leaves he wakes the others, one of whom takes his
- * place. So a signal is read exactly once and nobody finds it again and again.
+ * Descriptors. One sleeper polls: it is in epoll_wait (@polling); the others wait on
+ * @cond. While it polls, only this sleeper reads @signal_fd: a thread that drained it
+ * while arming would take away the poller's wake-up. When the poller leaves epoll_wait
+ * it wakes the others, and one of them polls next. So each signal is read exactly once
+ * and no sleeper finds an old one again and again.
  *
- * An application that sleeps on the descriptor itself arms by fi_trywait, which reads
- * earlier signals away, and must then find the object empty.
+ * An application that sleeps on the descriptor itself arms it with fi_trywait, which
+ * drains earlier signals, and sleeps only if the object is empty after that.
  */
 
 static bool has_fds(enum fi_wait_obj obj)
@@ -79,7 +79,7 @@ static int init_mutex(struct wf_wait *wait)
 	if (err)
 		return -err;
 	/* Recursive: the application may add to a counter while it holds the mutex
-	 * that we gave it. */
+	 * that FI_GETWAIT gave it. */
 	if (wait->obj == FI_WAIT_MUTEX_COND)
 		(void)pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
 	err = pthread_mutex_init(&wait->mutex, &attr);
@@ -100,8 +100,9 @@ int wf_wait_init(struct wf_wait *wait, enum fi_wait_obj obj, struct fid_wait *se
 
 	memset(wait, 0, sizeof(*wait));
 	wait->obj = obj;
-	/* A set has sleepers of its own. A descriptor may be polled by an application
-	 * that never calls fi_trywait: the first signal then stays readable. */
+	/* A member of a set always passes signals on: the sleepers arm the set only. A
+	 * descriptor may be polled by an application that never calls fi_trywait: the
+	 * first signal then stays readable. */
 	atomic_init(&wait->armed, obj == FI_WAIT_SET || has_fds(obj));
 	atomic_init(&wait->unread, false);
 	atomic_init(&wait->signals, 0);
@@ -265,7 +266,7 @@ uint64_t wf_wait_arm(struct wf_wait *wait)
 
 	if (!has_fds(wait->obj) && wait->obj != FI_WAIT_MUTEX_COND)
 		return 0;
-	/* A signal that this misses makes a sleep return at once, no more. */
+	/* A signal that this load misses only makes the next sleep return at once. */
 	if (atomic_load_explicit(&wait->unread, memory_order_relaxed)) {
 		(void)pthread_mutex_lock(&wait->mutex);
 		if (!wait->polling)
@@ -289,7 +290,7 @@ void wf_wait_signal_slow(struct wf_wait *wait)
 		return;
 	}
 	(void)pthread_mutex_lock(&wait->mutex);
-	/* Somebody else may have been faster. */
+	/* Another writer may have woken the sleepers already. */
 	if (!atomic_exchange_explicit(&wait->armed, false, memory_order_acq_rel))
 		goto out;
 	atomic_fetch_add_explicit(&wait->signals, 1, memory_order_relaxed);
@@ -311,7 +312,7 @@ static void unlock(void *arg)
 	(void)pthread_mutex_unlock(&wait->mutex);
 }
 
-/* @mutex is held, and given up by a thread that is cancelled. */
+/* @mutex is held; a thread that is cancelled releases it. */
 static void wait_cond(struct wf_wait *wait, uint64_t deadline_ns)
 {
 	struct timespec until = {
@@ -329,7 +330,7 @@ static void wait_cond(struct wf_wait *wait, uint64_t deadline_ns)
 	pthread_cleanup_pop(0);
 }
 
-/* Leaves with @mutex held. Another sleeper takes over. */
+/* Returns with @mutex held. One of the woken sleepers polls next. */
 static void stop_polling(struct wf_wait *wait)
 {
 	(void)pthread_mutex_lock(&wait->mutex);
@@ -344,7 +345,7 @@ static void cancel_polling(void *arg)
 	unlock(arg);
 }
 
-/* @mutex is held, but not while asleep. True: something is readable. */
+/* @mutex is held, but not while asleep. True: a descriptor is readable. */
 static bool wait_fds(struct wf_wait *wait, uint64_t deadline_ns)
 {
 	struct epoll_event event;
