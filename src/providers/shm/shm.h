@@ -17,26 +17,26 @@
  * FI_EP_RDM between processes of one machine.
  *
  *   wire.h, ring.h    the memory that two endpoints share, and how records move in it
- *   region.c          that memory: made, checked, mapped
- *   dir.c, listen.c   where sockets are: directories, names in them
- *   socket.c          the exchange over a unix socket that hands it over
+ *   region.c          creates, checks and maps that memory
+ *   dir.c, listen.c   the directories of sockets, and the names in them
+ *   socket.c          the exchange over a unix socket that hands the memory over
  *   attempt.c, peer.c    connections in the making; peers by address
  *   conn.c            a connection in use and its end
- *   replay.c          what a peer that died has not taken
- *   small.c           operations on a peer's memory that fit a slot
- *   tx.c, send.c      operations out
- *   rx.c, recv.c, unexp.c, access.c, bulk.c   records in
+ *   replay.c          messages that a peer which died has not taken
+ *   small.c           RMA and atomic operations that fit one slot
+ *   tx.c, send.c      operations of the application
+ *   rx.c, recv.c, unexp.c, access.c, bulk.c   records of peers
  *   progress.c        which connections are polled, and when; wait.c for sleepers
  *
  * An endpoint has a socket by its name below /dev/shm. The first operation to a peer
- * connects to its socket; memory that no file system knows goes along, and the socket
- * stays open: the kernel closes it with the process, which is how the other end learns
- * of a death. So a killed process leaves nothing but the name of a socket, which the
- * next endpoint to open removes.
+ * connects to its socket and passes an anonymous memory file along. The socket stays
+ * open: the kernel closes it with the process, which is how the other end learns of a
+ * death. So a killed process leaves nothing but the name of a socket, which the next
+ * endpoint to open removes.
  *
  * ep.lock guards everything that belongs to an endpoint. Receives are matched by the
- * owner of ep.srx under its lock, which comes first: progress has both, sending has
- * only ep.lock. So sending never ends a connection, it only marks it (shm_conn_fail),
+ * owner of ep.srx under its lock, which is taken first: progress holds both, sending
+ * holds only ep.lock. So sending never ends a connection; it marks it (shm_conn_fail),
  * and the next progress call takes it down.
  */
 struct shm_conn;
@@ -44,35 +44,52 @@ struct shm_peers;
 
 struct shm_ep {
 	struct wf_ep ep;
-	char name[SHM_NAME_MAX]; /* in the one spelling of AVs, zero-padded */
-	bool made_up;            /* may be another, if this is in use */
-	bool threaded;           /* the progress thread sleeps on the epoll set */
-	pid_t pid;               /* a child that was forked has no endpoint */
+	char name[SHM_NAME_MAX]; /* spelled as in address vectors, padded with zeros */
+	/* the provider chose the name, and may choose another if it is taken */
+	bool made_up;
+	/* the automatic progress thread sleeps on the epoll set */
+	bool threaded;
+	/* process that opened the endpoint; a forked child cannot use it */
+	pid_t pid;
 
-	/* Progress calls poll the first @hot connections, and one of the rest. */
+	/* All connections; a progress call polls the first @hot of them, and one of the
+	 * others. */
 	struct shm_conn **conns;
 	uint32_t conn_count, conn_capacity, hot, next_cold;
-	/* Progress calls from one poll of the sockets to the next, and left of them. */
+	/* Number of progress calls between two polls of the sockets, and how many of
+	 * them are left. */
 	uint32_t poll_calls, poll_left;
 	uint64_t poll_ns,
-		poll_coarse_ns; /* when that was, by wf_now_ns and wf_coarse_ns */
-	uint32_t read_before;   /* records of hot connections: shm_progress_moved */
-	bool chores;            /* one of these lists may have something */
-	struct wf_list failed;  /* to be taken down, by failed_link */
-	struct wf_list dead;    /* to be freed at the end of progress, by failed_link */
-	struct wf_list dirty;   /* have something to send, by dirty_link */
-	struct wf_list pulls;   /* read from peers' memory, by link */
+		/* Time of the last poll of the sockets, by wf_now_ns and by
+		 * wf_coarse_ns. */
+		poll_coarse_ns;
+	/* Sum of the records read from hot connections at the last call of
+	 * shm_progress_moved. */
+	uint32_t read_before;
+	/* progress has to look at the lists failed, dirty, pulls */
+	bool chores;
+	struct wf_list failed; /* struct shm_conn, by failed_link: to be taken down */
+	/* struct shm_conn, by failed_link: to be freed at the end of progress */
+	struct wf_list dead;
+	/* struct shm_conn, by dirty_link: have something to send */
+	struct wf_list dirty;
+	/* struct shm_sink, by pull_link: may be read from the peer's memory */
+	struct wf_list pulls;
 	struct wf_unexp unexp;
+	/* Operations that wait or are not answered, and how many there may be. */
 	size_t tx_pending, tx_size;
 	struct wf_pool tx_pool;
 
-	struct wf_watches watches; /* with sleepers: peers that write to us are told */
+	/* .sleepers: connections tell peers to wake this endpoint */
+	struct wf_watches watches;
 	struct wf_watch listener;
-	int spare_fd; /* to refuse connections with when no other is left; -1: none */
+	/* A spare descriptor: it is closed to accept and refuse a connection when the
+	 * process has no other left. -1: none. */
+	int spare_fd;
 	struct shm_peers *peers;
-	/* Changes when addresses left the AV: that of @peers->removals, or of an AV
-	 * that other processes write. @av_seq: when what we know of indices was right.
-	 */
+	/* A counter that changes when addresses leave the AV: that of @peers->removals,
+	 * or of the table of an AV that other processes write. @av_seq is its value
+	 * when the cached AV indices were right. */
 	const _Atomic uint32_t *av_seq_at;
 	uint32_t av_seq;
 };
@@ -99,7 +116,7 @@ ssize_t shm_start(struct wf_ep *ep, struct wf_op *op);
 
 /* progress.c; ep.lock held. */
 void shm_progress(struct wf_ep *ep);
-/* As of struct wf_progress; takes ep.lock, if it is free. */
+/* wf_progress.moved; takes ep.lock, and returns false if another thread holds it. */
 bool shm_progress_moved(struct wf_progress *item);
 /* Stop listening to the socket of @watch and close it, unless it is closed. */
 void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch);
@@ -107,9 +124,9 @@ void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch);
 /* wait.c */
 int shm_wait_fd(struct wf_ep *ep);
 bool shm_arm(struct wf_ep *ep);
-/* There is something to poll that no descriptor tells of: end sleeps soon. */
+/* There is something to poll that no descriptor reports: make sleeps end soon. */
 void shm_poll_soon(struct shm_ep *ep);
-/* This thread drained what ends a sleep: end that of other threads, too. */
+/* This thread drained the descriptors that end a sleep: wake other sleepers as well. */
 void shm_wake_sleepers(struct shm_ep *ep);
 
 /* closing.c */

@@ -34,7 +34,8 @@ static void udp_destroy(struct wf_ep *wf)
 {
 	struct udp_ep *ep = udp_ep_of(wf);
 
-	/* Groups keep an endpoint open: there are none left. */
+	/* Joined groups hold a reference to the endpoint, so all of them were left
+	 * before. */
 	if (ep->epfd >= 0)
 		close(ep->epfd);
 	if (ep->fd >= 0)
@@ -68,7 +69,7 @@ static int udp_setname(struct wf_ep *wf, const void *addr, size_t len)
 	return 0;
 }
 
-/* The port is known once there is a socket, so asking for the name makes it. */
+/* The port is known only after bind(): fi_getname therefore binds the socket. */
 static int udp_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct udp_ep *ep = udp_ep_of(wf);

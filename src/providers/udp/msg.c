@@ -3,10 +3,10 @@
 
 #include "providers/udp/udp.h"
 
-/* Sends, and receives as they are posted. */
+/* Sends, and the posting and cancelling of receives. */
 
-/* The socket could not send. What passes by itself is retried by the application;
- * the rest is the operation's failure. */
+/* The socket could not send. A lack of kernel memory is temporary, and the application
+ * retries; another error fails the operation. */
 static ssize_t send_failed(struct udp_ep *ep, const struct wf_op *op, int err)
 {
 	switch (err) {
@@ -51,8 +51,8 @@ static ssize_t udp_send(struct udp_ep *ep, const struct wf_op *op)
 
 	do {
 		sent = send_once(ep, op, to);
-		/* A refusal that an earlier datagram met is not about this one; the
-		 * kernel reports it once. */
+		/* ECONNREFUSED is about an earlier datagram, which its destination
+		 * refused; the kernel reports it once. */
 	} while (wf_unlikely(sent < 0) && (errno == EINTR || errno == ECONNREFUSED));
 	if (wf_unlikely(sent < 0))
 		return send_failed(ep, op, errno);

@@ -99,7 +99,7 @@ static int open_socket(struct udp_mc *mc)
 	return 0;
 }
 
-/* Add its socket to those that are asked. ep.lock held. */
+/* Add the group's socket to those that progress receives from. ep.lock held. */
 static int add_socket(struct udp_ep *ep, int fd)
 {
 	struct udp_sock *socks =
@@ -164,7 +164,7 @@ static void stop_receiving(struct udp_mc *mc)
 	}
 }
 
-/* A free place in the endpoint's table. ep.lock held. */
+/* The index of a free entry in ep->groups. ep.lock held. */
 static int enter(struct udp_ep *ep, struct udp_mc *mc)
 {
 	unsigned int i = 0, capacity = ep->group_capacity;

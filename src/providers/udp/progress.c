@@ -5,21 +5,23 @@
 #include "providers/udp/udp.h"
 
 /*
- * From the sockets into posted receives. One look is one system call, so an idle
- * endpoint costs one per read of its queue, and only while a receive is posted. After
- * a look that found a datagram the next one goes on as long as there are more.
+ * From the sockets into posted receives. A poll of a socket is one system call, and is
+ * made only while a receive is posted. An idle endpoint polls each socket once in a
+ * progress call; after a call that found a datagram the next one polls up to BURST
+ * times.
  */
 
 enum { BURST = 16 };
 
 struct datagram {
-	ssize_t len; /* true length, even when it did not fit */
+	ssize_t len; /* true length, also of a datagram longer than the buffer */
 	uint64_t comp_flags;
 	socklen_t from_len; /* 0: not asked for */
 	union wf_sockaddr from;
 };
 
-/* The datagram came to a group, although to the endpoint's own socket. */
+/* Was the datagram sent to a multicast group, although it arrived on the endpoint's own
+ * socket? */
 static bool to_group(struct msghdr *msg)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
@@ -90,8 +92,8 @@ static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_r
 	}
 	if (wf_likely(ret->len >= 0))
 		return true;
-	/* Anything else (a refusal that one of our own datagrams met) was reported
-	 * once and is gone; the next look goes on. */
+	/* Any other error (ECONNREFUSED for a datagram that this endpoint sent) is
+	 * reported by the kernel once; the next poll receives again. */
 	if (errno != EAGAIN && errno != EINTR)
 		udp_log(FI_LOG_INFO, FI_LOG_EP_DATA, "socket error ignored: %s\n",
 			fi_strerror(errno));
@@ -156,8 +158,9 @@ static bool report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 	return rx->flags & FI_COMPLETION;
 }
 
-/* The next slice of a multi-receive buffer. It is given back when what is left is too
- * small, with the entry of its last message or, where there is none, with its own. */
+/* Deliver @dg to the next slice of a multi-receive buffer. When fewer than rx->min
+ * bytes are left, the buffer is given back: with the completion of its last message, or
+ * in a completion of its own if that message has none. */
 static void deliver_slice(
 	struct udp_ep *ep, struct udp_rx *rx, const struct datagram *dg)
 {
@@ -193,7 +196,7 @@ static bool receive_one(struct udp_ep *ep, const struct udp_sock *sock)
 	return true;
 }
 
-/* Up to @limit datagrams; true when there were that many. */
+/* Receive up to @limit datagrams; true when there were that many. */
 static bool drain(struct udp_ep *ep, const struct udp_sock *sock, unsigned int limit)
 {
 	unsigned int n = 0;

@@ -17,7 +17,8 @@
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |       \
 		FI_MULTICAST | FI_MORE)
 
-/* The kernel copies what is sent before the call returns: every size is injected. */
+/* The kernel copies each datagram before the call returns: every size can be injected.
+ */
 #define TX_ATTR(max_msg)                                                               \
 	{                                                                              \
 		.caps = TX_CAPS, .op_flags = TX_OP_FLAGS, .inject_size = (max_msg),    \

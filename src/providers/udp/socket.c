@@ -14,8 +14,8 @@ static void set_int(int fd, int level, int name, int value)
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
-/* A burst of a full queue of small datagrams should fit. The limit of the system
- * holds for those who may not exceed it. */
+/* Large enough for UDP_QUEUE_SIZE small datagrams in a row. A process without
+ * CAP_NET_ADMIN gets at most the limit of the system. */
 static void set_buffers(int fd)
 {
 	set_int(fd, SOL_SOCKET, SO_RCVBUF, BUFFER_SIZE);

@@ -7,12 +7,14 @@
 #include "sys/sockaddr.h"
 
 /*
- * Datagram endpoints over UDP sockets. A message is a datagram without any header of
- * ours. Receives go from the socket straight into the posted buffer, oldest first;
- * while none is posted the kernel keeps what arrives, as far as its buffer goes.
+ * Datagram endpoints over UDP sockets. A message is one datagram without a header of
+ * the provider's. A receive goes from the socket straight into the oldest posted
+ * buffer; while none is posted, datagrams wait in the kernel's socket buffer, which
+ * drops them when it is full.
  *
- * Sends take no lock: the kernel serialises them and nothing of ours is touched.
- * ep.lock guards the receives and the sockets of joined groups.
+ * Sends take no lock: the kernel serialises them, and they change no state of the
+ * endpoint. ep.lock guards the posted receives and the sockets of joined multicast
+ * groups.
  */
 enum {
 	UDP_IOV_LIMIT = 4,
@@ -21,17 +23,21 @@ enum {
 	UDP_MAX_MSG_IN6 = 65535 - 8,
 };
 
-/* One posted receive. */
+/* One posted receive; ep.lock. */
 struct udp_rx {
 	void *context;
 	uint64_t flags;
-	size_t len; /* sum of iov: what is left of a multi-receive buffer */
-	size_t min; /* of a multi-receive buffer: released below it */
+	/* Bytes of all of iov; of a multi-receive buffer, those that are still free. */
+	size_t len;
+	/* Multi-receive buffer: it is released when fewer free bytes than this are
+	 * left. */
+	size_t min;
 	size_t iov_count;
 	struct iovec iov[UDP_IOV_LIMIT];
 };
 
-/* A socket to receive from; datagrams in those of groups are FI_MULTICAST. */
+/* A socket that progress receives from. comp_flags are added to the flags of its
+ * completions: FI_MULTICAST for the socket of a joined group, else 0. */
 struct udp_sock {
 	int fd;
 	uint64_t comp_flags;
@@ -41,21 +47,35 @@ struct udp_mc;
 
 struct udp_ep {
 	struct wf_ep ep;
-	int fd; /* -1 until bound; fixed once enabled */
+	int fd; /* -1 until bound; does not change after fi_enable */
 	socklen_t addr_len;
 	bool want_source, want_source_err;
-	bool burst;                /* the last look at the sockets found all it could */
-	uint32_t rx_mask;          /* slots of rx - 1 */
-	uint32_t rx_head, rx_tail; /* next free, oldest; counters run free */
+	/* The last progress call received as many datagrams as it was allowed to: the
+	 * next one may receive more than one for each socket. */
+	bool burst;
+	/* number of entries of rx, minus 1; a power of two minus 1 */
+	uint32_t rx_mask;
+	/* Numbers of the next free entry and of the oldest posted one; they run free
+	 * and are masked with rx_mask. */
+	uint32_t rx_head, rx_tail;
 	struct udp_rx *rx;
-	unsigned int sock_count; /* one, and those of groups */
-	unsigned int sock_turn;  /* whose turn to be asked first */
+	/* Entries of socks: fd, then one for each group that has its own socket. */
+	unsigned int sock_count;
+	/* index in socks, modulo sock_count, of the next one to be polled first */
+	unsigned int sock_turn;
 	struct udp_sock *socks;
-	unsigned int pktinfo;        /* groups that share fd and so need it */
-	int epfd;                    /* of those who sleep; -1 until somebody does */
-	bool watched;                /* epfd holds the sockets */
-	union wf_sockaddr name;      /* local address: wanted, and true once bound */
-	unsigned int group_capacity; /* groups[fi_addr] is the group or NULL */
+	/* joined groups that receive through fd: while not 0, fd reports each
+	 * datagram's destination (IP_PKTINFO) */
+	unsigned int pktinfo;
+	/* epoll descriptor for sleepers; -1: no thread has asked for it */
+	int epfd;
+	bool watched; /* the sockets are in epfd */
+	/* Local address: the one that was asked for until the socket is bound, then the
+	 * true one. */
+	union wf_sockaddr name;
+	/* Entries of groups. groups[i] is the group that was joined as fi_addr_t i, or
+	 * NULL. */
+	unsigned int group_capacity;
 	struct udp_mc **groups;
 };
 
@@ -75,7 +95,8 @@ int udp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 
 /* socket.c */
 int udp_socket(int family, int *ret_fd);
-/* Give the endpoint its socket, unless it has one. */
+/* Open and bind the endpoint's socket, unless that was done. 0 or a negative fi_errno.
+ */
 int udp_bind(struct udp_ep *ep);
 /* Index of the interface that has the endpoint's address; 0: the kernel chooses. */
 unsigned int udp_ifindex(const struct udp_ep *ep);
@@ -90,14 +111,16 @@ void udp_progress(struct wf_ep *ep);
 /* wait.c */
 int udp_wait_fd(struct wf_ep *ep);
 bool udp_arm(struct wf_ep *ep);
-/* Let sleepers know of the sockets, now that a receive is posted or one was added. */
+/* Put the sockets into epfd, after a receive was posted or a socket was added: epoll
+ * then reports datagrams that are there already. ep.lock held. */
 void udp_watch(struct udp_ep *ep);
 void udp_unwatch(struct udp_ep *ep);
 
 /* multicast.c */
 int udp_join(struct wf_ep *ep, const void *addr, uint64_t flags, struct fid_mc **ret_mc,
 	void *context);
-/* Where @addr, which fi_mc_addr answered, sends to; false if it did not. */
+/* The address of the multicast group that fi_mc_addr returned as @addr; false if it
+ * returned no such value. fi_join(3). */
 bool udp_group_addr(struct udp_ep *ep, fi_addr_t addr, union wf_sockaddr *ret);
 
 #endif

@@ -5,14 +5,15 @@
 #include "providers/udp/udp.h"
 
 /*
- * What sleepers watch: an epoll descriptor with the sockets in it while a receive is
- * posted, empty otherwise. A socket that holds datagrams which nobody can take yet
- * would wake its sleepers for nothing, over and over.
+ * Sleepers watch an epoll descriptor that holds the sockets while a receive is posted,
+ * and is empty otherwise: a socket with datagrams that no receive can take would wake
+ * its sleepers over and over.
  *
- * arm() makes the two agree before somebody sleeps; a receive that is posted while
- * somebody sleeps puts the sockets back, and epoll then tells at once of what they
- * hold. They are left in when the last receive is used up, because the application
- * mostly posts the next one before it sleeps again.
+ * udp_arm() makes the set agree with the posted receives before a thread sleeps. A
+ * receive that is posted while a thread sleeps puts the sockets back, and epoll reports
+ * datagrams that wait in them at once. The sockets stay in the set when the last
+ * receive is used up, because the application mostly posts the next one before it
+ * sleeps again.
  */
 
 int udp_wait_fd(struct wf_ep *wf)
