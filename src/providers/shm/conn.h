@@ -58,7 +58,7 @@ struct shm_tx {
 	uint8_t datatype, atomic_op;
 	uint8_t result_count, compare_count, seg_count;
 	bool asked; /* rendezvous: the request to send was written */
-	/* stream: the first record was sent, or the peer cleared it to send */
+	/* Stream: the first record was sent, or the peer cleared it to send. */
 	bool begun;
 	/* A replayed message, whose completion the application had before: its end is
 	 * not reported. */
@@ -90,8 +90,8 @@ struct shm_sink {
 	uint32_t claim;
 	uint8_t flags; /* enum SHM_FLAG_* of the request's record */
 	uint8_t from_count;
-	/* this endpoint reads the payload from the peer's memory; it has taken the
-	 * claim word */
+	/* This endpoint reads the payload from the peer's memory; it has taken the
+	 * claim word. */
 	bool pull;
 	int err;
 	struct iovec from[SHM_IOV_LIMIT]; /* addresses in the peer's process */
@@ -117,10 +117,10 @@ struct shm_conn {
 	struct shm_reader in;
 	struct shm_ep *ep;
 	struct shm_peer *peer;
-	/* nothing is queued, and there is no error: an operation may be written at once
+	/* Nothing is queued and no error is set: an operation may be written at once.
 	 */
 	bool idle;
-	/* records are being read: acknowledgements are sent together afterwards */
+	/* Records are being read: acknowledgements are sent together afterwards. */
 	bool polling;
 	bool full;    /* the last flush ended because the lane had no space */
 	bool wake;    /* the peer may sleep: write to its socket when it is armed */
@@ -135,7 +135,7 @@ struct shm_conn {
 	/* struct shm_tx, by link: sent, and not answered by the peer */
 	struct wf_list settling;
 	struct wf_list sinks;
-	/* the peer's write that DATA records with word 0 belong to; NULL: none */
+	/* The peer's write that DATA records with word 0 belong to; NULL: none. */
 	struct shm_sink *writing;
 	uint64_t *acks; /* ids of the peer that are to be acknowledged */
 	uint32_t ack_count, ack_capacity, answer_count;

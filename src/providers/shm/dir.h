@@ -4,15 +4,15 @@
 
 /*
  * The directory that the sockets of this user are in: ROOT/weft-UID, with mode 700.
- * Other users may write to ROOT, too, and make that name first. Then the directory is
- * called ROOT/weft-UID.NUMBER, with a random number, and is found by its owner and
- * mode: no other user can make one that belongs to this user. All that processes have
- * to share is ROOT; their environments and their other namespaces may differ.
+ * Other users may write to ROOT as well, and create that name first. Then the directory
+ * is called ROOT/weft-UID.NUMBER, with a random number, and is found by its owner and
+ * mode: no other user can create one that belongs to this user. Processes have to share
+ * only ROOT; their environments and their other namespaces may differ.
  *
- * Processes that start at the same time may make one each, and a directory of the plain
- * name may be made when the stranger's is gone. So there may be several: names are
- * looked up in all of them, and one that is free has to be free in all. Those that are
- * not the first in the order are removed when they are empty.
+ * Processes that start at the same time may create one directory each, and one of the
+ * plain name may be created after another user's was removed. So there may be several:
+ * a name is looked up in all of them, and a new name has to be free in all. Directories
+ * other than the first in the order are removed when they are empty.
  */
 #define SHM_DIR_ROOT "/dev/shm"
 
@@ -23,15 +23,16 @@ struct shm_dirs {
 	char path[SHM_DIRS_MAX][SHM_DIR_LEN];
 };
 
-/* The directory of the plain name alone, if it is ours, which is the usual case. */
+/* Only the directory of the plain name, if it belongs to this user; which is the usual
+ * case. */
 void shm_dirs_plain(const char *root, struct shm_dirs *ret);
-/* All that are ours, in the order in which every process takes them. */
+/* All directories of this user, in the order that every process uses. */
 void shm_dirs_find(const char *root, struct shm_dirs *ret);
 
-/* All, one of which is made if there is none, and locked (flock) by this open until
- * they are unlocked: no other process adds or removes a name meanwhile. A negative
- * errno, logged:
- * @root is full, read-only or not there. */
+/* Find all directories, create one if there is none, and lock them (flock) with the
+ * descriptors of this open until shm_dirs_unlock: no other process adds or removes a
+ * name meanwhile. 0 or a negative errno, which was logged: @root is full, read-only or
+ * does not exist. */
 struct shm_dirs_lock {
 	struct shm_dirs dirs;
 	int fd[SHM_DIRS_MAX];
@@ -42,7 +43,8 @@ void shm_dirs_unlock(struct shm_dirs_lock *lock);
 /* Remove the directory if it is empty. */
 void shm_dir_remove(const char *path);
 
-/* May there be a directory? 0 or a negative errno; makes nothing. */
+/* Could shm_dirs_lock find or create a directory? 0 or a negative errno; creates
+ * nothing. */
 int shm_dir_usable(const char *root);
 
 #endif

@@ -9,7 +9,7 @@
 #include "sys/addrstr.h"
 
 /*
- * What endpoints are called. Names are in the one spelling of sys/addrstr.h and padded,
+ * Names of endpoints. They are spelled as sys/addrstr.h does it and padded with zeros,
  * as address vectors keep them. Their sockets are in a directory (dir.h).
  */
 enum { SHM_NAME_MAX = WF_ADDRSTR_MAX };

@@ -7,18 +7,22 @@
 enum { SHM_ATOMIC_MAX = 4096 }; /* bytes of elements in one operation */
 
 /*
- * What FI_SHM_* variables set. Defined and read when the provider is loaded, so that
- * fi_getinfo answers with the limits that endpoints keep.
+ * The FI_SHM_* parameters; sizes in bytes. Defined and read when the provider is
+ * loaded, so that fi_getinfo reports the limits that endpoints keep.
  */
 struct shm_params {
 	size_t tx_size, rx_size;
 	size_t inject_size;
-	size_t eager_size;       /* larger messages wait at the sender */
-	size_t cma_size;         /* from here on peers' memory is read where it lies */
-	size_t nontemporal_size; /* from here on what comes is stored past the caches */
-	size_t unexpected_size;  /* memory for unmatched messages of an endpoint */
-	size_t connect_timeout;  /* milliseconds; 0: never give up */
-	size_t refused_timeout;  /* milliseconds; where no endpoint has the name */
+	size_t eager_size; /* larger messages use rendezvous */
+	/* Messages of at least this size are read directly from the peer's memory. */
+	size_t cma_size;
+	/* Transfers of at least this size are stored past the caches. */
+	size_t nontemporal_size;
+	size_t unexpected_size; /* memory of an endpoint for unexpected messages */
+	/* Milliseconds until operations to an unreachable peer fail; 0: never. */
+	size_t connect_timeout;
+	/* Milliseconds; the same when no endpoint has the name. */
+	size_t refused_timeout;
 	int disable_cma;
 };
 

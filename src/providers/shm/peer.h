@@ -9,30 +9,35 @@
 struct shm_attempt;
 
 /*
- * An endpoint that ours talks to, by name. Made by the first operation to it or by its
- * request; freed by shm_peers_tick when it has no connection any more, no operation
- * waits for one and no index of the AV leads to it. Guarded by ep.lock.
+ * A peer of an endpoint, by name. Created by the first operation to it or by its
+ * request to connect; freed by shm_peers_tick when it has no connection, no operation
+ * waits for one and no index of the AV refers to it. Guarded by ep.lock.
  */
 struct shm_peer {
 	struct wf_remote remote;
-	struct shm_conn *conn;       /* what operations go to */
-	struct shm_attempt *attempt; /* our own attempt to connect */
-	uint64_t instance;           /* of the other end of @conn */
+	struct shm_conn *conn; /* the connection that operations use; NULL: none */
+	/* This endpoint's attempt to connect to it; NULL: none. */
+	struct shm_attempt *attempt;
+	/* Random number of the endpoint at the other end of @conn. */
+	uint64_t instance;
 	char name[SHM_NAME_MAX];
 };
 
-/* An attempt to connect, of ours to a peer or of a peer's to us. */
+/* An attempt to connect: of this endpoint to a peer (active), or of a peer to this
+ * endpoint (passive). */
 struct shm_attempt {
 	struct wf_watch watch;
 	struct shm_ep *ep;
-	struct shm_peer *peer; /* NULL: passive, not known yet */
+	struct shm_peer *peer; /* NULL: passive */
 	struct shm_region *region;
 	struct wf_list link;
-	uint64_t deadline_ns; /* passive: the request has to have come */
+	/* By wf_now_ns: a passive attempt is dropped if its request has not come;
+	 * UINT64_MAX: active. */
+	uint64_t deadline_ns;
 	pid_t pid;
 };
 
-/* All of one endpoint. */
+/* All peers and attempts of one endpoint. */
 struct shm_peers {
 	struct shm_ep *ep;
 	uint64_t instance, probe;
@@ -43,26 +48,28 @@ struct shm_peers {
 int shm_peers_new(struct shm_ep *ep);
 void shm_peers_free(struct shm_ep *ep);
 
-/* Where operations to @addr go: to a connection, or to the list of those that wait for
- * one. -FI_EINVAL, -FI_ENOMEM. */
+/* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
+ * list where they wait for one (*ret_wait). -FI_EINVAL, -FI_ENOMEM. ep.lock held. */
 int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret_conn,
 	struct wf_list **ret_wait);
 struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name);
-/* Something is to be done for it, now or at its retry_ns. */
+/* Have shm_peers_tick visit the peer, now or at its retry_ns. */
 void shm_peer_busy(struct shm_ep *ep, struct shm_peer *peer);
-/* @conn is gone. */
+/* @conn was taken down. */
 void shm_peer_lost(struct shm_ep *ep, struct shm_conn *conn);
-/* Something that kept @peer is gone: the next tick frees it if nothing else does. */
+/* A reference to @peer was dropped: the next tick frees it if there is no other. */
 void shm_peer_let_go(struct shm_ep *ep, struct shm_peer *peer);
 void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn);
 void shm_peer_failed(struct shm_ep *ep, struct shm_peer *peer, int err);
 /* An attempt to connect failed because no endpoint has that name. */
 void shm_peer_refused(struct shm_ep *ep, struct shm_peer *peer);
-/* fi_enable: have addresses that leave the AV told. */
+/* Called by fi_enable: have the AV report the addresses that are removed. */
 void shm_peers_watch_av(struct shm_ep *ep);
-/* Forget the indices that left the AV: those mean other peers now, perhaps. */
+/* Drop the cached AV indices of removed addresses: they may stand for other peers by
+ * now. */
 void shm_peer_forget_indices(struct shm_ep *ep);
-/* @index is that of conn->peer. False: no memory, it must not be kept. */
+/* Record that @index is that of conn->peer. False: no memory, and the caller must not
+ * cache it. */
 bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index);
 void shm_peers_tick(struct shm_ep *ep);
 uint64_t shm_peers_deadline(struct shm_ep *ep);
@@ -74,7 +81,7 @@ void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
 void shm_attempts_tick(struct shm_ep *ep, uint64_t now);
 void shm_attempts_free_dead(struct shm_peers *peers);
 
-/* Is there something that shm_peers_tick has to do? */
+/* Has shm_peers_tick work to do? */
 static inline bool shm_peers_busy(const struct shm_peers *peers)
 {
 	return wf_remotes_busy(&peers->remotes) || !wf_list_empty(&peers->attempts);

@@ -5,11 +5,11 @@
 #include "providers/shm/wire.h"
 
 /*
- * The memory of a connection: a file without a name, whose size no process can change.
+ * The memory of a connection: an anonymous file whose size is sealed. Both calls return
  * 0 or a negative errno.
  */
 int shm_region_new(int *ret_fd, struct shm_region **ret_region);
-/* Map what a peer sent, if it is what it should be. */
+/* Map the file that a peer sent. -EINVAL: its size or its seals are wrong. */
 int shm_region_map(int fd, struct shm_region **ret_region);
 void shm_region_unmap(struct shm_region *region);
 

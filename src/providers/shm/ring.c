@@ -3,8 +3,9 @@
 
 bool shm_writer_refresh(struct shm_writer *w)
 {
-	/* L4: acquire, pairs with L3; slots first, so that the bytes are as new. They
-	 * may be newer: what the reader did before it told them has to be over, too. */
+	/* L4: acquire, pairs with L3. slots first, so that bytes are at least as new.
+	 * bytes may be newer, therefore acquire as well: the reads before the reader
+	 * stored it are over. */
 	uint32_t slots =
 		atomic_load_explicit(&w->lane->reader.slots, memory_order_acquire);
 	uint64_t pos =

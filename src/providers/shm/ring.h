@@ -6,13 +6,14 @@
 
 #include "providers/shm/wire.h"
 
-/* The two ends of a lane: what each keeps for itself, and the moves that it makes. */
+/* The writer and the reader of a lane: the private state of each, and its steps. */
 
 struct shm_writer {
 	struct shm_lane *lane;
-	uint32_t next;       /* number of the next record; the first is 1 */
-	uint32_t seen_slots; /* as the reader told last */
-	uint32_t claimed;    /* the record whose line was asked for ahead of time */
+	uint32_t next; /* number of the next record; the first record is 1 */
+	/* Slots that the reader has reported as read, at the last refresh. */
+	uint32_t seen_slots;
+	uint32_t claimed; /* number of the last record whose slot was prefetched */
 	uint64_t pos, seen_pos;
 };
 
@@ -23,7 +24,7 @@ struct shm_reader {
 	uint64_t pos, told_pos;
 };
 
-/* Tell the writer after so much. */
+/* The reader reports its position after so many records, or bytes of the byte ring. */
 enum { SHM_TELL_SLOTS = SHM_SLOTS / 4, SHM_TELL_BYTES = SHM_BYTES / 8 };
 
 static inline struct shm_slot *shm_slot_at(struct shm_lane *lane, uint32_t number)
@@ -33,37 +34,37 @@ static inline struct shm_slot *shm_slot_at(struct shm_lane *lane, uint32_t numbe
 
 /* ---- writing ---- */
 
-/* Ask the reader how far it is. False: what it says is impossible. */
+/* Load the reader's position. False: the position is impossible. */
 bool shm_writer_refresh(struct shm_writer *w);
 
-/* Before a sleep of a writer that has no space: the reader is to wake it. A full fence
- * has to follow, and then a check whether the reader has told more meanwhile. (The
- * reader's side: shm_out_ring.) */
+/* Ask the reader to wake this writer, before it sleeps for want of space. The caller
+ * then needs a full fence, and has to check whether the reader has moved meanwhile.
+ * (The reader's part: shm_out_ring.) */
 static inline void shm_writer_await(const struct shm_writer *w)
 {
 	atomic_store_explicit(&w->lane->reader.waiting, 1, memory_order_relaxed);
 }
 
-/* Did the reader tell more than was seen? */
+/* Has the reader's position moved since the last refresh? */
 static inline bool shm_writer_has_news(const struct shm_writer *w)
 {
 	const struct shm_progress *reader = &w->lane->reader;
 
-	/* relaxed: what it tells is read by shm_writer_refresh. */
+	/* relaxed: shm_writer_refresh loads the position again, with acquire. */
 	return atomic_load_explicit(&reader->slots, memory_order_relaxed) !=
 		       w->seen_slots ||
 	       atomic_load_explicit(&reader->bytes, memory_order_relaxed) !=
 		       w->seen_pos;
 }
 
-/* Records that may be written before the reader has to be asked. */
+/* Records that may be written before the reader's position has to be loaded again. */
 static inline uint32_t shm_writer_slots(const struct shm_writer *w)
 {
 	return SHM_SLOTS - (w->next - 1 - w->seen_slots);
 }
 
-/* Space for @len bytes in one piece, or NULL; *ret_flags tells the reader where it is.
- * It is taken by shm_writer_bytes_done. */
+/* Contiguous space for @len bytes in the byte ring, or NULL; *ret_flags are SHM_FLAG_*.
+ * shm_writer_bytes_done takes the space. */
 static inline uint8_t *shm_writer_bytes(
 	const struct shm_writer *w, size_t len, uint8_t *ret_flags)
 {
@@ -80,7 +81,8 @@ static inline uint8_t *shm_writer_bytes(
 	return w->lane->bytes + start % SHM_BYTES;
 }
 
-/* Where the ring goes on behind a blob of @len bytes from @pos on. */
+/* Position in the byte ring behind a blob of @len bytes that begins at or after @pos.
+ */
 static inline uint64_t shm_bytes_next(uint64_t pos, uint8_t flags, size_t len)
 {
 	if (flags & SHM_FLAG_WRAP && pos % SHM_BYTES)
@@ -100,10 +102,10 @@ static inline struct shm_slot *shm_writer_slot(const struct shm_writer *w)
 }
 
 /*
- * A record with this head came, and an answer of that size is likely: while it is made,
- * its line is on its way to us. Not where it takes two, because the reader polls the
- * first one and has it back before both are written; and once for each record, or a
- * peer that only sends would lose the line that it polls each time.
+ * A record with this head came, and an answer of that size is likely: prefetch the slot
+ * of the answer while it is made. Not if the answer takes two cache lines, because the
+ * reader polls the first line and has it back before both are written; and once for
+ * each record, or a peer that only sends would lose the line that it polls each time.
  */
 static inline void shm_writer_prefetch(struct shm_writer *w, uint64_t head)
 {
@@ -116,7 +118,7 @@ static inline void shm_writer_prefetch(struct shm_writer *w, uint64_t head)
 	wf_prefetch_write(shm_writer_slot(w));
 }
 
-/* Hand the record over. @len: of an inline blob. */
+/* Publish the record. @len: bytes of the inline blob. */
 static inline void shm_writer_commit(struct shm_writer *w, struct shm_slot *slot,
 	uint8_t kind, uint8_t flags, size_t len)
 {
@@ -130,7 +132,7 @@ static inline void shm_writer_commit(struct shm_writer *w, struct shm_slot *slot
 
 /* ---- reading ---- */
 
-/* The head of the next record; 0: there is none. */
+/* The head of the next record; 0: the ring is empty. */
 static inline uint64_t shm_reader_head(const struct shm_reader *r)
 {
 	/* L2: acquire, pairs with L1. */
@@ -140,13 +142,14 @@ static inline uint64_t shm_reader_head(const struct shm_reader *r)
 	return (uint32_t)head == r->next ? head : 0;
 }
 
-/* What is done about this record from now on, was done by us: should this process die,
- * no other process does it. (A line that no other process reads costs nothing.) */
+/* Record that this process acts on the record from now on: if it dies, the writer does
+ * not send that record again. (A cache line that no other process reads costs nothing.)
+ */
 static inline void shm_reader_take(const struct shm_reader *r)
 {
 	atomic_store_explicit(&r->lane->taken, r->next, memory_order_relaxed);
-	/* A killed process has done what comes before the instruction, and nothing
-	 * else. */
+	/* Compiler barrier only: a killed process has executed all instructions before
+	 * this one, and none behind it. */
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
@@ -162,14 +165,16 @@ static inline void shm_reader_tell(struct shm_reader *r)
 {
 	r->told_slots = r->next - 1;
 	r->told_pos = r->pos;
-	/* L3: the bytes first; a writer that sees the slots sees them too (L4). */
+	/* L3: release, pairs with L4. bytes first: a writer that sees the new slots
+	 * sees the new bytes as well. */
 	atomic_store_explicit(
 		&r->lane->reader.bytes, r->told_pos, memory_order_release);
 	atomic_store_explicit(
 		&r->lane->reader.slots, r->told_slots, memory_order_release);
 }
 
-/* The record was read, and its blob. True: it is time to tell. */
+/* The record and its blob were read. True: the caller has to report the position to the
+ * writer. */
 static inline bool shm_reader_advance(struct shm_reader *r)
 {
 	r->next++;

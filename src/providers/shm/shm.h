@@ -45,11 +45,11 @@ struct shm_peers;
 struct shm_ep {
 	struct wf_ep ep;
 	char name[SHM_NAME_MAX]; /* spelled as in address vectors, padded with zeros */
-	/* the provider chose the name, and may choose another if it is taken */
+	/* The provider chose the name, and may choose another if it is taken. */
 	bool made_up;
-	/* the automatic progress thread sleeps on the epoll set */
+	/* The automatic progress thread sleeps on the epoll set. */
 	bool threaded;
-	/* process that opened the endpoint; a forked child cannot use it */
+	/* Process that opened the endpoint; a forked child cannot use it. */
 	pid_t pid;
 
 	/* All connections; a progress call polls the first @hot of them, and one of the
@@ -59,14 +59,12 @@ struct shm_ep {
 	/* Number of progress calls between two polls of the sockets, and how many of
 	 * them are left. */
 	uint32_t poll_calls, poll_left;
-	uint64_t poll_ns,
-		/* Time of the last poll of the sockets, by wf_now_ns and by
-		 * wf_coarse_ns. */
-		poll_coarse_ns;
+	/* Time of the last poll of the sockets, by wf_now_ns and by wf_coarse_ns. */
+	uint64_t poll_ns, poll_coarse_ns;
 	/* Sum of the records read from hot connections at the last call of
 	 * shm_progress_moved. */
 	uint32_t read_before;
-	/* progress has to look at the lists failed, dirty, pulls */
+	/* Progress has to visit the lists failed, dirty and pulls. */
 	bool chores;
 	struct wf_list failed; /* struct shm_conn, by failed_link: to be taken down */
 	/* struct shm_conn, by failed_link: to be freed at the end of progress */

@@ -12,24 +12,25 @@
 #include "sys/compiler.h"
 
 /*
- * What two connected endpoints share: one region with a lane for each direction.
+ * The memory that two connected endpoints share: one region with a lane for each
+ * direction.
  *
  * A lane is a ring of slots with one writer and one reader, and a ring of bytes for
- * what a slot has no space for. A record is one slot, found to be there by the number
- * in its first word, which is stored last (L1) and loaded first (L2): a small message
- * moves one or two cache lines and nothing else. The reader tells now and then how far
- * it is (L3, L4); the writer reads that only when it believes the ring to be full. What
- * it is about to act on it says for each record: when it is dead the writer reads which
- * ones it never came to (replay.c).
+ * blobs that do not fit a slot. A record is one slot. The reader detects it by the
+ * number in its first word, which is stored last (L1) and loaded first (L2): a small
+ * message moves one or two cache lines and nothing else. The reader stores its position
+ * now and then (L3, L4); the writer loads it only when the ring seems to be full.
+ * Before the reader acts on a record it stores the record's number in @taken: if the
+ * reader dies, the writer knows which records it never acted on (replay.c).
  *
- * Nothing in the region is believed. Where a record's bytes lie follows from the
+ * Nothing in the region is trusted. The place of a record's bytes follows from the
  * reader's own count; kinds, lengths and numbers are loaded once and checked before
- * they are used. A peer that writes garbage spoils its own operations with us, and as
- * no other peer shares this region, no other peer's.
+ * they are used. A peer that writes garbage damages its own operations with this
+ * endpoint only, since no other peer shares the region.
  */
 enum {
 	SHM_SLOTS = 256,
-	SHM_BYTES = 256 << 10, /* of the byte ring */
+	SHM_BYTES = 256 << 10, /* bytes of the byte ring */
 	SHM_BYTES_ALIGN = 64,
 	SHM_BLOB_MAX = 64 << 10, /* longest piece in the byte ring */
 	SHM_INLINE_MAX = 104,
@@ -38,11 +39,15 @@ enum {
 enum shm_kind {
 	SHM_REC_NONE,
 	SHM_REC_MSG,    /* blob: [id] payload */
-	SHM_REC_TAGGED, /* the same */
-	SHM_REC_RTS,    /* struct shm_rts: the payload waits at the sender */
+	SHM_REC_TAGGED, /* the same as SHM_REC_MSG */
+	/* Struct shm_rts, request to send: the payload is at the sender. */
+	SHM_REC_RTS,
 	SHM_REC_TAGGED_RTS,
-	SHM_REC_CTS,     /* word: id of the request; blob: id of the sink */
-	SHM_REC_DATA,    /* word: id of the sink or read, 0: the write; blob: bytes */
+	/* Clear to send; word: id of the message; blob: id of the sink. */
+	SHM_REC_CTS,
+	/* Word: id of the sink, id of the read operation, or 0: the write in progress;
+	 * blob: bytes of the payload. */
+	SHM_REC_DATA,
 	SHM_REC_WRITE,   /* word: shm_access_word; blob: id, segments, [payload] */
 	SHM_REC_READ,    /* the same without payload */
 	SHM_REC_ATOMIC,  /* the same with operands */

@@ -53,7 +53,7 @@ struct udp_ep {
 	/* The last progress call received as many datagrams as it was allowed to: the
 	 * next one may receive more than one for each socket. */
 	bool burst;
-	/* number of entries of rx, minus 1; a power of two minus 1 */
+	/* Number of entries of rx, minus 1; a power of two minus 1. */
 	uint32_t rx_mask;
 	/* Numbers of the next free entry and of the oldest posted one; they run free
 	 * and are masked with rx_mask. */
@@ -61,13 +61,13 @@ struct udp_ep {
 	struct udp_rx *rx;
 	/* Entries of socks: fd, then one for each group that has its own socket. */
 	unsigned int sock_count;
-	/* index in socks, modulo sock_count, of the next one to be polled first */
+	/* Index in socks, modulo sock_count, of the next one to be polled first. */
 	unsigned int sock_turn;
 	struct udp_sock *socks;
-	/* joined groups that receive through fd: while not 0, fd reports each
-	 * datagram's destination (IP_PKTINFO) */
+	/* Joined groups that receive through fd: while not 0, fd reports each
+	 * datagram's destination (IP_PKTINFO). */
 	unsigned int pktinfo;
-	/* epoll descriptor for sleepers; -1: no thread has asked for it */
+	/* Epoll descriptor for sleepers; -1: no thread has asked for it. */
 	int epfd;
 	bool watched; /* the sockets are in epfd */
 	/* Local address: the one that was asked for until the socket is bound, then the
