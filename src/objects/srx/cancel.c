@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/srx/internal.h"
 
-/* Posted receives are withdrawn, one or all. */
+/* Withdrawing posted receives: one for fi_cancel, all when a connection is lost. */
 
 void wf_srx_report_failed(
 	struct wf_srx *srx, const struct wf_srx_entry *entry, uint64_t flags, int err)

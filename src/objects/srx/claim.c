@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/srx/internal.h"
 
-/* Reserved messages match nothing and are found by the context that they were reserved
- * with; the oldest one, when the application used one for several. */
+/* Messages reserved with FI_CLAIM match no receive. They are found by the context of
+ * the call that reserved them; if the application used one context for several, the
+ * oldest comes first. */
 
 static uint64_t key_of(const void *context)
 {

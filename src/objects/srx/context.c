@@ -4,13 +4,13 @@
 #include "objects/srx/internal.h"
 
 /*
- * Posted receives by their context, for fi_cancel. Nothing is filed when a receive is
- * posted: a search first takes in what was posted since the one before it. So each
- * receive is passed once, however often is searched, and a program that cancels nothing
- * has no index. A receive that leaves the queue leaves the index.
+ * Index of posted receives by their context, for fi_cancel. Posting a receive does not
+ * touch it: a search first adds the receives posted since the search before it. So each
+ * receive is added once, however many searches there are, and a program that cancels
+ * nothing has no index. A receive that leaves the posted queue leaves the index.
  */
 
-/* The place of a posted receive, which is its entry's owner_context. */
+/* The index entry of a posted receive; the receive's owner_context points to it. */
 struct place {
 	struct wf_match_node node;
 	struct wf_srx_entry *entry;
@@ -18,7 +18,8 @@ struct place {
 
 struct engine {
 	struct wf_match_table table;
-	uint64_t stamp; /* all posted receives with a lower stamp are in the table */
+	/* All posted receives with a lower match stamp are in @table. */
+	uint64_t stamp;
 };
 
 struct wf_srx_contexts {
@@ -97,7 +98,8 @@ void wf_srx_unfile(struct wf_srx *srx, struct wf_srx_entry *entry)
 	entry->peer.flags &= ~WF_SRX_FILED;
 }
 
-/* What was posted from @stamp on: the first of it, or the head of the list. */
+/* The oldest receive posted with @stamp or a higher one; the head of the list if there
+ * is none. */
 static struct wf_list *posted_since(struct wf_match *match, uint64_t stamp)
 {
 	struct wf_list *at = match->posted.prev;
@@ -108,7 +110,8 @@ static struct wf_list *posted_since(struct wf_match *match, uint64_t stamp)
 	return at->next;
 }
 
-/* False: no memory for all of them. */
+/* Add the receives posted since the last search. False: out of memory, not all are in
+ * the table. */
 static bool take_in(
 	struct wf_srx_contexts *contexts, struct engine *engine, struct wf_match *match)
 {

@@ -2,13 +2,14 @@
 #ifndef WF_OBJECTS_SRX_FAST_POST_H
 #define WF_OBJECTS_SRX_FAST_POST_H
 
-/* The fast path of posting, inline in the two calls that take it; see fast_path.c. */
+/* The fast path of posting a receive, inline in fi_recv and fi_trecv. The fast path of
+ * its message is in objects/endpoint/deliver.c. */
 
 #include "objects/srx/internal.h"
 
-/* Post a receive of one buffer with the endpoint's default @flags where the endpoint's
- * fast_post says that its start_rx does no more. False: nothing was done, it takes
- * that. */
+/* Post a receive of one buffer with the endpoint's default @flags. The caller has
+ * checked ep->fast_post: start_rx of the endpoint is wf_srx_post. Takes the lock.
+ * False: nothing was done, the caller calls start_rx. */
 WF_INLINE bool wf_srx_fast_post(struct wf_srx *srx, uint64_t type, uint64_t flags,
 	void *buf, size_t len, void *desc, fi_addr_t addr, uint64_t tag,
 	uint64_t ignore, void *context)

@@ -7,7 +7,8 @@
 #include "match/posted.h"
 #include "objects/srx/srx.h"
 
-/* What the files of the receive context share. The context's lock is held in all. */
+/* What the files of the receive context share. The caller of each function holds the
+ * context's lock, unless the function says otherwise. */
 
 #define wf_srx_log(srx, level, ...)                                                    \
 	FI_LOG((srx)->prov, level, FI_LOG_EP_DATA, __VA_ARGS__)
@@ -22,7 +23,7 @@ static inline struct wf_srx_entry *wf_srx_matched(struct wf_match_entry *match)
 	return wf_container_of(match, struct wf_srx_entry, match);
 }
 
-/* @msg: its name in either engine. */
+/* @msg: handle of the message in the matching engine. */
 static inline struct wf_srx_message *wf_srx_message_at(
 	const struct wf_srx *srx, uint32_t msg)
 {
@@ -34,7 +35,8 @@ static inline struct wf_srx_port *wf_srx_port_of(struct fid_peer_srx *fid)
 	return wf_container_of(fid, struct wf_srx_port, fid);
 }
 
-/* Which of the two engines: entries and operations of FI_TAGGED, or those of FI_MSG. */
+/* The matching engine of tagged messages if @flags has FI_TAGGED, else that of untagged
+ * ones. */
 static inline struct wf_match *wf_srx_engine(struct wf_srx *srx, uint64_t flags)
 {
 	return flags & FI_TAGGED ? &srx->tag : &srx->msg;
@@ -50,7 +52,7 @@ static inline uint64_t wf_srx_type(const struct wf_op *op)
 	return op->kind == WF_OP_TRECV ? FI_TAGGED : FI_MSG;
 }
 
-/* What a receive from @addr is filed under. */
+/* The source that a receive from @addr is matched by. */
 static inline uint64_t wf_srx_key(const struct wf_srx *srx, bool tagged, fi_addr_t addr)
 {
 	bool directed = tagged ? srx->tag_directed : srx->msg_directed;
@@ -59,8 +61,8 @@ static inline uint64_t wf_srx_key(const struct wf_srx *srx, bool tagged, fi_addr
 						   : addr & srx->addr_mask;
 }
 
-/* Make @entry one without buffers; @type is FI_MSG or FI_TAGGED. Its context, tag,
- * source and message size are set with what it is for. */
+/* Make @entry an empty one of @type, FI_MSG or FI_TAGGED, without buffers. The caller
+ * sets context, tag, source and message size. */
 static inline void wf_srx_set_type(
 	const struct wf_srx *srx, struct wf_srx_entry *entry, uint64_t type)
 {
@@ -72,7 +74,7 @@ static inline void wf_srx_set_type(
 	peer->peer_context = peer->owner_context = NULL;
 	entry->parent = NULL;
 	entry->multi = false;
-	/* Last, so that the compiler merges them with wf_srx_set_receive. */
+	/* Last: the compiler merges these stores with those of wf_srx_set_receive. */
 	peer->count = 0;
 	peer->flags = type | FI_RECV;
 }
@@ -86,7 +88,8 @@ static inline void wf_srx_set_buffer(
 	entry->peer.desc[i] = desc;
 }
 
-/* @entry has @count buffers of an operation with these @flags and @context. */
+/* @entry becomes a receive with @count buffers, of an operation with @flags and
+ * @context. */
 static inline void wf_srx_set_receive(
 	struct wf_srx_entry *entry, size_t count, uint64_t flags, void *context)
 {
@@ -95,7 +98,7 @@ static inline void wf_srx_set_receive(
 	entry->peer.flags |= flags & (FI_COMPLETION | WF_OP_WORK | FI_PEER_TRANSFER);
 }
 
-/* NULL: no memory. */
+/* An empty entry of @type; NULL: no memory. */
 static inline struct wf_srx_entry *wf_srx_new_entry(struct wf_srx *srx, uint64_t type)
 {
 	struct wf_srx_entry *entry = wf_pool_get(&srx->pool);
@@ -105,18 +108,18 @@ static inline struct wf_srx_entry *wf_srx_new_entry(struct wf_srx *srx, uint64_t
 	return entry;
 }
 
-/* context.c: posted receives by their context. Set in peer.flags of those that are in
- * that index; it is built when one is cancelled, so that posting costs nothing. */
+/* Bit in peer.flags of the receives that are in the index of context.c. The index is
+ * filled by fi_cancel only, so posting costs nothing. */
 #define WF_SRX_FILED (1ULL << 62)
 
 /* The oldest posted receive of @type, FI_MSG or FI_TAGGED, with @context, or NULL. */
 struct wf_srx_entry *wf_srx_find_posted(
 	struct wf_srx *srx, uint64_t type, const void *context);
-/* @entry, with WF_SRX_FILED, leaves the queue. */
+/* Remove @entry, which has WF_SRX_FILED, from the index. */
 void wf_srx_unfile(struct wf_srx *srx, struct wf_srx_entry *entry);
 void wf_srx_contexts_done(struct wf_srx *srx);
 
-/* A receive joins the queue of those that wait. */
+/* Put @entry into the posted queue of @engine. */
 WF_INLINE void wf_srx_enqueue(struct wf_srx *srx, struct wf_match *engine,
 	struct wf_srx_entry *entry, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
@@ -125,7 +128,7 @@ WF_INLINE void wf_srx_enqueue(struct wf_srx *srx, struct wf_match *engine,
 	srx->posted++;
 }
 
-/* A posted receive without WF_SRX_FILED leaves the queue. */
+/* Remove a receive without WF_SRX_FILED from the posted queue. */
 WF_INLINE void wf_srx_dequeue(
 	struct wf_srx *srx, struct wf_match *engine, struct wf_srx_entry *entry)
 {
@@ -133,7 +136,7 @@ WF_INLINE void wf_srx_dequeue(
 	srx->posted--;
 }
 
-/* Any posted receive leaves the queue. */
+/* Remove any posted receive from its queue and from the index. */
 static inline void wf_srx_unpost(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
 	if (wf_unlikely(entry->peer.flags & WF_SRX_FILED))
@@ -141,47 +144,55 @@ static inline void wf_srx_unpost(struct wf_srx *srx, struct wf_srx_entry *entry)
 	wf_srx_dequeue(srx, wf_srx_engine(srx, entry->peer.flags), entry);
 }
 
-/* Where results go that concern no endpoint, or @fid's if that is in use still: NULL
- * when nobody is left to be told. */
+/* The endpoint that reports results: that of @fid if it is not drained (NULL: no
+ * preference), else the one bound first. NULL: no endpoint uses the context any more.
+ */
 struct wf_srx_sink *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid);
 
-/* A receive that was posted ends with @err (positive), no message having come. */
+/* Write the error entry of a posted receive or multi-receive buffer that ends with @err
+ * (positive) and without a message. @flags are added to those of the entry. */
 void wf_srx_report_failed(
 	struct wf_srx *srx, const struct wf_srx_entry *entry, uint64_t flags, int err);
 
-/* message.c: whom it came through. */
+/* message.c: the handle that message @msg came through. */
 struct fid_peer_srx *wf_srx_fid_of(const struct wf_srx *srx, uint32_t msg);
 
-/* Its entry, if that was kept, or NULL. */
+/* The entry of @msg if a peer provider keeps a pointer to it, else NULL. */
 struct fi_peer_rx_entry *wf_srx_kept(const struct wf_srx *srx, uint32_t msg);
 
-/* @msg as others see it. Only for the moment; it is in no queue. */
+/* A copy of what peers and applications see of @msg, valid until the lock is released.
+ * It is in no queue. */
 struct fi_peer_rx_entry wf_srx_view(
 	const struct wf_srx *srx, uint32_t msg, uint64_t type);
 
-/* The public queue_msg and queue_tag. */
+/* fi_ops_srx_owner.queue_msg and .queue_tag. */
 int wf_srx_own_keep(struct fi_peer_rx_entry *peer);
 
-/* Take @msg out of its queue. Its entry is @blank, which may have buffers, or the one
- * that was kept, which gets them; @blank is gone then. */
+/* Take @msg out of the unexpected queue. The result describes it: @blank, which may
+ * have buffers, or the entry that a peer provider keeps a pointer to, which gets the
+ * buffers of @blank; @blank is freed then. NULL: @blank is NULL and needed. */
 struct wf_srx_entry *wf_srx_take(struct wf_srx *srx, struct wf_match *engine,
 	uint32_t msg, struct wf_srx_entry *blank);
 
-/* The source of a message, as far as our AVs can have it: an index. */
+/* The source of a message for the matching engine: an AV index, or WF_MATCH_ANY if it
+ * is not known. */
 static inline uint64_t wf_srx_known(fi_addr_t addr)
 {
 	return wf_match_addr_fits(addr) ? addr : WF_MATCH_ANY;
 }
 
-/* @entry, out of its queue, got buffers: the peer's turn. */
+/* @entry left the unexpected queue and has buffers: call the transport's start_*. On
+ * failure the receive ends with the error. */
 void wf_srx_start_entry(struct wf_srx *srx, struct wf_srx_entry *entry);
 void wf_srx_discard_entry(struct wf_srx_entry *entry);
 
-/* source.c: takes the lock itself, being called from fi_av_insert. */
+/* source.c: fi_ops_srx_owner.foreach_unspec_addr. Called from fi_av_insert without the
+ * lock, and takes it. */
 void wf_srx_own_foreach_unspec(
 	struct fid_peer_srx *fid, fi_addr_t (*get_addr)(struct fi_peer_rx_entry *));
 
-/* claim.c: messages that are reserved, by the context that they were reserved with. */
+/* claim.c: messages reserved with FI_CLAIM, by the context of the call that reserved
+ * them. */
 void wf_srx_claim(struct wf_srx *srx, struct wf_srx_entry *entry, void *context);
 struct wf_srx_entry *wf_srx_find_claimed(const struct wf_srx *srx, const void *context);
 void wf_srx_unclaim(struct wf_srx *srx, struct wf_srx_entry *entry);
@@ -196,7 +207,7 @@ void wf_srx_unclaim(struct wf_srx *srx, struct wf_srx_entry *entry);
 				 entry##_next = wf_list_entry(entry->match.order.next, \
 					 struct wf_srx_entry, match.order))
 
-/* post.c: the buffers of @op become @entry's, or those of @from. */
+/* post.c: give @entry the buffers of @op, or those of @from. */
 void wf_srx_set_buffers(
 	const struct wf_srx *srx, struct wf_srx_entry *entry, const struct wf_op *op);
 void wf_srx_move_buffers(const struct wf_srx *srx, struct wf_srx_entry *entry,
@@ -206,15 +217,16 @@ uint64_t wf_srx_source(const struct wf_srx *srx, const struct wf_op *op);
 /* multi.c */
 ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op);
 
-/* Give @entry the next @size bytes of @buffer. False: it is retired instead, because
- * they do not fit behind what is there already. @entry is untouched then. */
+/* Make @entry a slice of @buffer with its next @size bytes (the rest of the buffer if
+ * it holds no message yet and is shorter). False: the bytes do not fit behind other
+ * slices, so the buffer was retired; @entry is unchanged. */
 bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 	struct wf_srx_entry *entry, size_t size);
 
-/* @buffer takes no more messages; it ends with the last one that is in it. */
+/* Close @buffer for further messages. Its end is reported when its last slice ends. */
 void wf_srx_multi_retire(struct wf_srx *srx, struct wf_srx_entry *buffer);
 
-/* The message in @slice is done with. */
+/* The message in @slice ended: drop its reference to the buffer. */
 void wf_srx_multi_put(struct wf_srx *srx, struct wf_srx_entry *slice);
 
 /* peek.c: an operation with FI_PEEK, FI_CLAIM or FI_DISCARD. */

@@ -2,13 +2,14 @@
 #include "objects/srx/internal.h"
 
 /*
- * Messages meet receives: what transports call when something arrived. The lock is held
- * by whoever runs the transport's progress.
+ * Matching arriving messages with posted receives: the calls that transports make. The
+ * thread that runs the transport's progress holds the lock.
  */
 
 /*
- * The receive for a message of @size bytes. A multi-receive buffer gives a slice of
- * itself to an entry that was blank; if none does, the blank one is for the message.
+ * The posted receive that matches a message of attr->msg_size bytes, out of its queue.
+ * A multi-receive buffer yields a slice, in a new entry. If nothing matches, *ret_found
+ * is false and the result is an empty entry for the message. NULL: no memory.
  */
 static inline struct wf_srx_entry *take_posted(struct wf_srx *srx, uint64_t type,
 	uint64_t tag, const struct fi_peer_match_attr *attr, bool *ret_found)
@@ -37,8 +38,8 @@ static inline struct wf_srx_entry *take_posted(struct wf_srx *srx, uint64_t type
 	return blank ? blank : wf_srx_new_entry(srx, type);
 }
 
-/* The buffers are a receive's: what the endpoint's CQ wants of it. Deferred work and a
- * peer's transfer are told of in their own way. */
+/* The entry has a receive's buffers: add what the endpoint's CQ asks for. Deferred work
+ * and transfers of a peer report their end in their own way. */
 static inline void add_forced(
 	const struct wf_srx_port *port, struct fi_peer_rx_entry *peer)
 {
@@ -94,7 +95,8 @@ void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
 		wf_srx_unlock(srx);
 }
 
-/* A message that the transport could not hand over; its source as @peer has it. */
+/* The transport could not deliver the message of @peer: write the error entry with the
+ * source that @peer has. */
 static void fail(struct wf_srx_sink *sink, struct fi_peer_rx_entry *peer, int err)
 {
 	const uint64_t flags = FI_MSG | FI_TAGGED | FI_RECV | FI_REMOTE_CQ_DATA;

@@ -2,24 +2,25 @@
 #include "objects/srx/internal.h"
 
 /*
- * Messages that wait for a receive. There may be a million of them, so all that waits
- * is what their entries say, in one piece with the payload; entries themselves, with
- * their space for buffers, exist only as long as a transport is at work on them. A peer
- * that uses the public operations may remember the entry, which is kept then.
+ * Unexpected messages. There may be a million of them, so a message is kept as one
+ * small block with its payload, and the entry, with its vectors, exists only while a
+ * transport uses it. A peer provider that calls the public operations (queue_msg,
+ * queue_tag) may keep a pointer to the entry, so that entry stays.
  *
- * Whom a message came through and whom the transport knows as its sender is the same
- * for many: a number stands for both, given while there are such messages.
+ * Many messages share a source: the block refers to the receive context's handle and
+ * the transport's sender by one number, that of a struct wf_srx_origin, which is valid
+ * while there are such messages.
  */
 
 enum { MAX_ORIGINS = 1 << 24 };
 
-/* A message of another owner's, whose entry is kept: what is ours of it. */
+/* An unexpected message in an imported context, whose owner keeps the entry. */
 struct foreign {
 	struct wf_srx_origin *origin;
 	struct wf_srx_unexpected unexp;
 };
 
-/* The words of a message whose payload memory is a block of its own. */
+/* In words[] behind CQ data and length: payload memory that is a block of its own. */
 struct separate {
 	void *payload;
 	size_t size;
@@ -90,8 +91,8 @@ struct wf_srx_origin *wf_srx_origin(const struct fi_peer_rx_entry *entry)
 
 /* ---- memory ---- */
 
-/* @size bytes of payload memory behind @words, or in a block of its own if that is
- * large. */
+/* A message with @size bytes of payload memory behind @words 64-bit words, or in a
+ * block of its own if the sum is too large. NULL: no memory. */
 static struct wf_srx_unexpected *own_new(struct wf_srx *srx, size_t words, size_t size)
 {
 	size_t len = words * sizeof(uint64_t);
@@ -130,7 +131,7 @@ static void queue(struct wf_srx *srx, const struct fi_peer_rx_entry *peer,
 		wf_srx_known(peer->addr));
 }
 
-/* The entry stays, for the peer knows it. */
+/* The entry stays: the peer provider keeps a pointer to it. */
 int wf_srx_own_keep(struct fi_peer_rx_entry *peer)
 {
 	struct wf_srx *srx = wf_srx_port_of(peer->srx)->srx;
@@ -144,7 +145,7 @@ int wf_srx_own_keep(struct fi_peer_rx_entry *peer)
 	return 0;
 }
 
-/* One is put by, for wf_srx_drain. */
+/* Free the entry, or make it the spare one for wf_srx_drain. */
 static void give_up(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
 	if (srx->reserve)
@@ -180,7 +181,7 @@ static struct wf_srx_unexpected *own_save(
 	return unexp;
 }
 
-/* The owner keeps the entry, and whatever else it likes. */
+/* The owner of the imported context keeps the entry. */
 static struct wf_srx_unexpected *foreign_save(uint64_t type,
 	struct fi_peer_rx_entry *peer, struct wf_srx_origin *origin, size_t size)
 {
@@ -272,7 +273,7 @@ struct fi_peer_rx_entry wf_srx_view(
 	};
 }
 
-/* What is known of the message goes to an entry that may have buffers. */
+/* Copy what the context knows of message @msg to @blank, which may have buffers. */
 static struct wf_srx_entry *unfold(
 	const struct wf_srx *srx, struct wf_srx_entry *blank, uint32_t msg)
 {

@@ -2,12 +2,13 @@
 #include "objects/srx/internal.h"
 
 /*
- * Multi-receive buffers. Messages get slices, one behind the other, each with an entry
- * of its own. A buffer is retired, that is, taken out of the queue, when less than the
- * minimum is left, when a message does not fit behind others (it goes to whatever
- * matches next) or when it is cancelled. Its end is reported when the last slice is
- * given back: transports complete a slice before that, so it comes after every message
- * in the buffer.
+ * Multi-receive buffers (FI_MULTI_RECV). Messages get slices, one behind the other,
+ * each with an entry of its own. A buffer is retired, that is, taken out of the posted
+ * queue, when less than the minimum is left, when a message does not fit behind other
+ * slices (the message then goes to the next receive that matches), or when it is
+ * cancelled. The end of the buffer is reported when its last slice is freed. Transports
+ * complete a slice before they free it, so the end comes after every message in the
+ * buffer.
  *
  * Only a message that is longer than a whole buffer is truncated.
  */
@@ -17,7 +18,7 @@ static size_t buffer_len(const struct wf_srx_entry *buffer)
 	return buffer->peer.count ? buffer->iov[0].iov_len : 0;
 }
 
-/* @fid: whose message was the last, or NULL. */
+/* @fid: handle that the last message came through, or NULL. */
 static void end(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, struct fid_peer_srx *fid)
 {
@@ -89,8 +90,8 @@ bool wf_srx_multi_take(struct wf_srx *srx, struct wf_srx_entry *buffer,
 	return true;
 }
 
-/* Messages that wait already go first, as many as fit. Where there is no memory for one
- * more, the buffer ends with those that it has. */
+/* Unexpected messages go first, as many as fit. If there is no memory for another
+ * slice, the buffer ends with the messages that it has. */
 static void fill(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, const struct wf_op *op)
 {
@@ -123,7 +124,7 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 {
 	struct wf_srx_entry *buffer;
 
-	/* Work is over once. */
+	/* Deferred work ends once, a multi-receive buffer several times. */
 	assert(!(op->flags & WF_OP_WORK));
 	if (srx->posted >= srx->size)
 		return -FI_EAGAIN;
@@ -139,7 +140,7 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 	buffer->queued = false;
 	buffer->err = 0;
 	buffer->used = 0;
-	/* One as long as it is open, one as long as we look at it. */
+	/* One while the buffer is open, one until the end of this function. */
 	buffer->slices = 2;
 
 	fill(srx, buffer, op);

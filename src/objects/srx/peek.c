@@ -2,17 +2,17 @@
 #include "objects/srx/internal.h"
 
 /*
- * Looking at messages before they are received, tagged ones only:
+ * Looking at messages before they are received, tagged ones only (fi_tagged(3)):
  *
- *   FI_PEEK                is there one?
- *   FI_PEEK | FI_CLAIM     and reserve it for whoever has this context
+ *   FI_PEEK                is there a message?
+ *   FI_PEEK | FI_CLAIM     and reserve it for a later call with this context
  *   FI_PEEK | FI_DISCARD   and drop it
- *   FI_CLAIM               receive what was reserved
- *   FI_CLAIM | FI_DISCARD  drop what was reserved
+ *   FI_CLAIM               receive the reserved message
+ *   FI_CLAIM | FI_DISCARD  drop the reserved message
  *
- * A reserved message waits where nothing matches it (claim.c). Answers are
- * entries of the CQ, also with selective completion: there is no other place for them.
- * Nothing is received by looking, so counters do not count it.
+ * A reserved message matches no receive (claim.c). Answers are entries of the CQ, also
+ * with selective completion, because the application has no other way to get them. A
+ * peek receives nothing, so no counter counts it.
  */
 
 static ssize_t no_endpoint(const struct wf_srx *srx)
@@ -53,7 +53,8 @@ static ssize_t answer_none(struct wf_srx_sink *sink, const struct wf_op *op)
 	return WF_MIN(sink->ops->answer_err(sink, op->flags, &entry), 0);
 }
 
-/* Out of the queue, dropped or for later. */
+/* Take @msg out of the unexpected queue: drop it (FI_DISCARD) or reserve it (FI_CLAIM).
+ */
 static void take_away(struct wf_srx *srx, uint32_t msg, struct wf_srx_entry *blank,
 	const struct wf_op *op)
 {

@@ -2,8 +2,8 @@
 #include "objects/srx/internal.h"
 
 /*
- * Receives are posted. One that finds its message in the queue is its entry from then
- * on; another waits.
+ * Posting receives. A receive takes an unexpected message that matches at once;
+ * otherwise it goes to the posted queue.
  */
 
 uint64_t wf_srx_source(const struct wf_srx *srx, const struct wf_op *op)
@@ -59,7 +59,8 @@ static ssize_t post(struct wf_srx *srx, const struct wf_op *op)
 	return 0;
 }
 
-/* Only a message that was reserved needs no source. */
+/* With FI_EXACT_DIRECTED_RECV a call must name a source, except one that takes a
+ * reserved message. */
 static bool lacks_source(const struct wf_srx *srx, const struct wf_op *op)
 {
 	return srx->exact && op->addr == FI_ADDR_UNSPEC &&
@@ -85,7 +86,8 @@ static void move_data(struct wf_srx *srx)
 		struct wf_srx_sink *sink =
 			wf_list_entry(it, struct wf_srx_port, link)->sink;
 
-		/* One endpoint may have ports for several peers, in a row. */
+		/* An endpoint may have several ports in a row, one for each peer
+		 * provider. */
 		if (!sink || sink == last)
 			continue;
 		last = sink;
@@ -101,8 +103,9 @@ ssize_t wf_srx_post(struct wf_srx *srx, const struct wf_op *op)
 
 	if (wf_unlikely(lacks_source(srx, op)))
 		return no_source(srx);
-	/* An application that peeks until a message comes finds its answers in the CQ
-	 * each time, and reading what is there moves no data. */
+	/* An application that peeks until a message comes reads an answer from the CQ
+	 * each time, and reading available entries makes no progress: make some here.
+	 */
 	if (wf_unlikely(op->flags & FI_PEEK && op->kind == WF_OP_TRECV))
 		move_data(srx);
 	wf_lock(srx->lock);

@@ -2,14 +2,15 @@
 #include "objects/srx/internal.h"
 
 /*
- * Sources of messages that wait become known, when an address is inserted, and unknown,
- * when one is removed: its index is the next one's. Called from fi_av_insert and
- * fi_av_remove, without the lock.
+ * Sources of unexpected messages become known when their address is inserted into the
+ * AV, and unknown when it is removed, since the AV may give the index to another
+ * address. Called from fi_av_insert and fi_av_remove, without the lock.
  */
 
 typedef fi_addr_t (*get_addr_fn)(struct fi_peer_rx_entry *);
 
-/* The entry itself, if it was kept: the peer may look for more than it shows. */
+/* Ask @get_addr for the source of @msg. If a peer provider keeps the entry, it gets
+ * that entry, because it may read private members behind it. */
 static uint64_t ask(
 	const struct wf_srx *srx, uint32_t msg, uint64_t type, get_addr_fn get_addr)
 {
@@ -22,14 +23,15 @@ static uint64_t ask(
 	return wf_srx_known(get_addr(&view));
 }
 
-/* A slice of @buffer for a message, or NULL. */
+/* A slice of @buffer for a message of @size bytes; NULL: it does not fit, or no memory.
+ */
 static struct wf_srx_entry *slice_of(
 	struct wf_srx *srx, struct wf_srx_entry *buffer, uint64_t type, size_t size)
 {
 	struct wf_srx_entry *slice = wf_srx_new_entry(srx, type);
 
 	if (!slice) {
-		/* The message waits on, and goes to whatever asks for it next. */
+		/* The message stays in the unexpected queue for the next receive. */
 		buffer->err = FI_ENOMEM;
 		wf_srx_multi_retire(srx, buffer);
 		return NULL;
@@ -40,8 +42,8 @@ static struct wf_srx_entry *slice_of(
 	return NULL;
 }
 
-/* A directed receive may have waited for the message since. (An undirected one would
- * have had it before.) */
+/* The source of @msg became known: a directed receive posted earlier may match it. (An
+ * undirected one would have matched before.) */
 static void deliver(
 	struct wf_srx *srx, struct wf_match *engine, uint64_t type, uint32_t msg)
 {
@@ -110,7 +112,8 @@ static bool concerns(
 	       (!q->changed || q->changed(addr, q->arg));
 }
 
-/* Whoever has the same index again by now is asked for like anybody who is new. */
+/* Forget the sources that are no longer valid. A sender whose address has its old index
+ * again is resolved afterwards, like a new one. */
 static void ask_side(struct wf_srx *srx, uint64_t type, const struct question *q)
 {
 	struct wf_match *engine = wf_srx_engine(srx, type);

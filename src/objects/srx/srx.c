@@ -3,9 +3,10 @@
 #include "objects/srx/internal.h"
 
 /*
- * The life of a receive context and of the handles to it. Receives come in through
- * post.c, messages through match.c; endpoint/srx_ctx.c has the object that an
- * application opens, endpoint/srx_attach.c how endpoints get theirs.
+ * Creating and freeing receive contexts and the handles to them. Receives come in
+ * through post.c, messages through match.c. endpoint/srx_ctx.c implements the object
+ * that fi_srx_context(3) opens; endpoint/srx_attach.c chooses the context of an
+ * endpoint.
  */
 
 static size_t entry_size(size_t iov_limit)
@@ -85,7 +86,8 @@ void wf_srx_export(
 	wf_unlock(srx->lock);
 }
 
-/* There is an entry for it: the reserve, or that of the message before. */
+/* Discard @msg. It needs an entry: the spare one, or the one that discarding the
+ * message before freed. */
 static void discard_message(
 	struct wf_srx *srx, struct wf_match *engine, uint64_t type, uint32_t msg)
 {
@@ -146,7 +148,7 @@ struct wf_srx_sink *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid
 
 	if (fid) {
 		port = wf_srx_port_of(fid);
-		/* Drained ones are linked to themselves. */
+		/* A drained port is linked to itself. */
 		if (!wf_list_empty(&port->link))
 			return port->sink;
 	}
