@@ -5,9 +5,10 @@
 #include "objects/endpoint/target.h"
 #include "providers/shm/conn.h"
 
-/* Peers' access to our memory, and their answers to ours. */
+/* Peers' RMA and atomic operations on local memory, and peers' answers to those of this
+ * endpoint. */
 
-/* What such a record begins with. */
+/* The decoded beginning of an RMA or atomic record. */
 struct request {
 	uint8_t segs, datatype, op;
 	uint64_t id;
@@ -55,15 +56,15 @@ static void set_span(struct shm_span *span, const struct request *req)
 	memcpy(span->seg, req->seg, req->segs * sizeof(req->seg[0]));
 }
 
-/* What the peer knows the operation by, should it fail: those without an id are told by
- * their kind, which is none. */
+/* Report a failure to the peer: by the operation's id, or by its kind if it has none.
+ */
 static void failed(struct shm_conn *conn, uint64_t id, uint8_t kind, int err)
 {
 	shm_tx_error(conn, id > SHM_ID_TOLD ? id : kind | id << 8, -err);
 }
 
-/* Where one segment is, in one piece: the map's lock is held then. NULL: it is not
- * there, or in pieces, and the lock is not held. */
+/* The address of a segment that is contiguous in memory; the lock of the region map is
+ * held then. NULL: not registered or not contiguous; the lock is not held. */
 static uint8_t *one_piece(struct shm_conn *conn, const struct fi_rma_iov *seg,
 	uint64_t access, struct wf_mr **ret_mr)
 {
@@ -85,7 +86,8 @@ static uint64_t with_data(const struct shm_record *rec, uint64_t comp_flags)
 	return rec->flags & SHM_FLAG_DATA ? comp_flags | FI_REMOTE_CQ_DATA : comp_flags;
 }
 
-/* Counters and remote CQ data, for what one_piece found; lets go of it. */
+/* Count the operation and write remote CQ data, after one_piece; releases the lock of
+ * the region map. */
 static void done_there(struct shm_conn *conn, struct wf_mr *mr,
 	const struct shm_record *rec, uint64_t comp_flags, size_t len)
 {
@@ -94,7 +96,7 @@ static void done_there(struct shm_conn *conn, struct wf_mr *mr,
 	wf_unlock(&map_of(conn)->lock);
 }
 
-/* The end of a write, all of which came. */
+/* End a write whose payload is complete. */
 static void written(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
 	uint8_t flags, uint64_t data, int err)
 {
@@ -124,7 +126,7 @@ static inline uint64_t load_word(const uint8_t *from)
 	return *(const volatile uint64_t *)(const void *)from;
 }
 
-/* It may change meanwhile: each word is loaded once. */
+/* The peer may change the slot meanwhile: each word is loaded once. */
 bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 {
 	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
@@ -155,7 +157,8 @@ bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 	return true;
 }
 
-/* All of it in one record, and to one place: one lookup of the region. */
+/* Fast path of a write of one record to one contiguous segment: one lookup of the
+ * region. */
 static bool write_at_once(
 	struct shm_conn *conn, const struct shm_record *rec, const struct request *req)
 {
@@ -228,7 +231,7 @@ static bool read_at_once(
 	return true;
 }
 
-/* Answered by a stream from the region, however long. */
+/* A read that is not answered at once is answered by a stream, whatever its length. */
 int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct request req;
@@ -261,7 +264,7 @@ static enum wf_op_kind kind_of(uint8_t kind)
 	return kind == SHM_REC_FETCH ? WF_OP_FETCH : WF_OP_COMPARE;
 }
 
-/* How many elements @len bytes are; mostly it is one, and a division takes its time. */
+/* Number of elements in @len bytes; mostly one, which saves the division. */
 static inline size_t elements(size_t len, size_t size)
 {
 	return wf_likely(len == size) ? 1 : len / size;
@@ -285,7 +288,7 @@ static int check_atomic(
 	return 0;
 }
 
-/* On checked operands: one lookup of a region in one piece, or several. */
+/* Apply an atomic to checked operands. */
 static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	const struct wf_target_atomic *atomic)
 {
@@ -317,7 +320,8 @@ static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 
 int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 {
-	/* The peer may change the lane meanwhile, and operands are used twice. */
+	/* Copied: the peer may change the lane meanwhile, and operands are read twice.
+	 */
 	uint8_t operands[2 * SHM_ATOMIC_MAX], found[SHM_ATOMIC_MAX];
 	struct wf_target_atomic atomic = { .kind = kind_of(rec->kind) };
 	bool fetch = atomic.kind != WF_OP_ATOMIC;
@@ -366,7 +370,7 @@ int shm_recv_resp(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
-/* Can the operation end with nothing but a word? */
+/* May an acknowledgement without data end the operation? */
 static bool may_end(const struct shm_tx *tx)
 {
 	return tx->op != WF_OP_FETCH && tx->op != WF_OP_COMPARE &&
@@ -390,7 +394,7 @@ int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
-/* One that was not to be heard of unless it failed. */
+/* A write or atomic that has no id failed. */
 static int silent_failed(struct shm_conn *conn, uint64_t word, int err)
 {
 	uint8_t kind = (uint8_t)word;

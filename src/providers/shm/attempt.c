@@ -13,9 +13,9 @@
 #include "sys/clock.h"
 
 /*
- * Connections in the making. There is at most one between two endpoints, but for one
- * that talks to itself: it has one for each direction. Of two requests that cross the
- * one of the lesser name stands.
+ * Attempts to connect. There is at most one connection between two endpoints, except
+ * that an endpoint which sends to itself has one for each direction. Of two requests
+ * that cross, that of the lesser name is used.
  */
 
 enum { ACCEPTS = 64, HELLO_MS = 5000 };
@@ -71,7 +71,7 @@ void shm_attempts_free_dead(struct shm_peers *peers)
 		free(wf_list_entry(link, struct shm_attempt, link));
 }
 
-/* Is its memory for us to read? Only trying tells. */
+/* May this process read the peer's memory? The kernel tells only by trying. */
 static bool can_read(pid_t pid, const struct shm_hello *hello)
 {
 	uint64_t value = 0;
@@ -83,7 +83,7 @@ static bool can_read(pid_t pid, const struct shm_hello *hello)
 	       value == hello->probe_value;
 }
 
-/* The exchange is over, well: what it was about is a connection from now on. */
+/* The exchange succeeded: create the connection. NULL: no memory or no descriptor. */
 static struct shm_conn *become_conn(struct shm_attempt *attempt, struct shm_peer *peer,
 	const struct shm_hello *hello, unsigned int side)
 {
@@ -93,7 +93,8 @@ static struct shm_conn *become_conn(struct shm_attempt *attempt, struct shm_peer
 
 	if (fd < 0 || shm_socket_own(fd, &fd))
 		return NULL;
-	/* The epoll set knows descriptors by their file: the copy is another entry. */
+	/* The epoll set identifies descriptors by their number and file: the copy is
+	 * another entry. */
 	conn = shm_conn_new(ep, peer, fd, attempt->region, side);
 	if (!conn) {
 		shm_socket_close(fd);
@@ -196,7 +197,8 @@ err_failed:
 
 /* ---- the other end ---- */
 
-/* 0: the request may stand, and what was in its way is gone. */
+/* May the peer's request become a connection? 0: yes, and an ended connection or
+ * attempt of ours was removed. Else enum shm_refusal. */
 static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
 	const struct shm_hello *hello)
 {
@@ -207,7 +209,7 @@ static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
 		return hello->instance == ep->peers->instance ? 0 : SHM_REFUSE_BAD;
 	if (peer->conn && !peer->conn->err && !shm_socket_ended(peer->conn->watch.fd))
 		return SHM_REFUSE_BUSY;
-	/* Now, so that nothing new overtakes what is to be sent again. */
+	/* At once, so that messages which shm_again queues stay ahead of new ones. */
 	if (peer->conn) {
 		shm_conn_fail(peer->conn, FI_ECONNRESET);
 		shm_conn_end(peer->conn, peer->conn->err);
@@ -237,7 +239,7 @@ static uint32_t take_region(
 	return shm_region_map(pass, &attempt->region) ? SHM_REFUSE_MEMORY : 0;
 }
 
-/* The reason to refuse, or 0 and there is a connection. */
+/* Accept a request: 0 and there is a connection, or the enum shm_refusal to answer. */
 static uint32_t take_request(
 	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
 {
@@ -249,7 +251,8 @@ static uint32_t take_request(
 
 	if (!reason)
 		reason = judge(attempt, peer, hello);
-	/* Without a connection, nothing may be left of it. */
+	/* A peer without a connection may have no other reference: let the next tick
+	 * free it. */
 	if (peer)
 		shm_peer_let_go(ep, peer);
 	if (reason)
@@ -257,10 +260,10 @@ static uint32_t take_request(
 	if (shm_hello_send(attempt->watch.fd, &welcome, -1))
 		return SHM_REFUSE_MEMORY;
 	conn = become_conn(attempt, peer, hello, 1);
-	/* Its end of the socket closes, and it tries again. */
+	/* The requester sees the socket close, and tries again. */
 	if (!conn)
 		return SHM_REFUSE_MEMORY;
-	/* Sends to ourselves go over the one that we asked for. */
+	/* An endpoint that sends to itself uses the connection that it requested. */
 	if (strcmp(ep->name, peer->name) != 0) {
 		peer->instance = hello->instance;
 		shm_peer_connected(peer, conn);

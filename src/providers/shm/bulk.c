@@ -8,21 +8,21 @@
 #include "sys/clock.h"
 
 /*
- * Messages that waited for their match at the sender, and other streams of bytes.
+ * Rendezvous messages, and other streams of DATA records.
  *
- * The receiver clears a matched message to be sent, and the sender writes it into the
- * lane while the receiver reads what came before: two copies at the same time, through
- * memory that stays in the cache, are faster than one. A sender that is busy with
- * something else does not write, though. After a while the receiver takes the message
- * out of the sender's memory itself, where the kernel permits that. Which of the two
- * does it is settled by a word in the region: it has the id of the message until one of
- * them takes it. (A word is used again for other messages, and a latecomer finds their
- * ids.)
+ * The receiver clears a matched message to be sent (CTS), and the sender writes it into
+ * the lane while the receiver reads the earlier pieces: two copies at the same time,
+ * through memory that stays in the cache, are faster than one. A sender that makes no
+ * progress does not write, though. After PATIENCE_NS the receiver reads the payload
+ * from the sender's memory, where the kernel permits that. The message's claim word in
+ * the region decides which end moves the payload: it holds the id of the message until
+ * one end exchanges it for 0. (Later messages use the word with other ids, so a late
+ * exchange fails.)
  */
 
 enum {
 	PATIENCE_NS = 30000,
-	PULL_STEP = 1 << 20, /* in one progress call */
+	PULL_STEP = 1 << 20, /* bytes in one progress call */
 };
 
 static _Atomic uint64_t *claim_of(
@@ -120,7 +120,7 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	return 0;
 }
 
-/* All of it is there. */
+/* The payload is complete. */
 static void finish(struct shm_sink *sink)
 {
 	struct shm_conn *conn = sink->conn;
@@ -155,9 +155,9 @@ static size_t rest(const struct iovec *iov, size_t count, uint64_t offset, size_
 	return n;
 }
 
-/* The next piece; how much, or nothing when it cannot be had. One call reads the memory
- * of one process, and what only the peer knows is read with it: the process of that
- * number may be another by now. */
+/* Read the next piece; returns its bytes, or 0 if the memory cannot be read. The same
+ * system call reads the peer's probe value, which proves that the process with that
+ * number is still the peer. */
 static size_t pull_piece(const struct shm_sink *sink)
 {
 	const struct shm_conn *conn = sink->conn;
@@ -184,8 +184,8 @@ static void pull(struct shm_sink *sink)
 	size_t got = sink->done < len ? pull_piece(sink) : 0;
 
 	if (!got && sink->done < len) {
-		/* Not allowed any more, or a peer that lied about its memory: the
-		 * other way will tell. */
+		/* No permission any more, or wrong addresses: have the sender write the
+		 * payload into the lane instead. */
 		conn->cma = false;
 		sink->pull = false;
 		sink->done = 0;
@@ -199,7 +199,8 @@ static void pull(struct shm_sink *sink)
 	wf_progress_found_part(&conn->ep->ep.progress);
 	if (sink->done < len)
 		return;
-	/* A peer whose end is open was there all the time, and its buffers too. */
+	/* If the peer's socket is open now, the peer and its buffers existed during the
+	 * whole read. */
 	if (shm_socket_ended(conn->watch.fd))
 		shm_conn_fail(conn, FI_ECONNRESET);
 	else
@@ -237,7 +238,7 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 	if (rec->len != sizeof(sink))
 		return -FI_EPROTO;
 	memcpy(&sink, rec->blob, sizeof(sink));
-	/* The receiver took it himself meanwhile. */
+	/* The receiver read the payload from memory meanwhile. */
 	if (!tx)
 		return 0;
 	if (!tx->asked)

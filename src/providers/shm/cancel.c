@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/shm/peer.h"
 
-/* fi_cancel of what waits: for a connection, or for space in a lane. */
+/* fi_cancel of operations that wait for a connection, or for space in a lane. */
 
 static bool is_wanted(const struct wf_list *link, const void *arg)
 {

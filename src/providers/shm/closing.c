@@ -2,8 +2,9 @@
 #include "providers/shm/peer.h"
 
 /*
- * What an endpoint has to write into lanes before it goes: injected messages, and
- * answers to peers. A record in a lane is with the peer, which has the memory mapped.
+ * An endpoint that is closed first writes into the lanes: injected messages, and
+ * answers to peers. A record in a lane has reached the peer, which has the memory
+ * mapped.
  */
 
 static bool is_owed(const struct wf_list *link, const void *arg)

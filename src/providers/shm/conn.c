@@ -66,7 +66,8 @@ static void leave(struct shm_ep *ep, struct shm_conn *conn)
 	ep->conn_count--;
 }
 
-/* A byte wakes us; the end of the stream is the end of the peer. */
+/* A byte on the socket wakes a sleeper; the end of the stream is the end of the peer.
+ */
 static void ready(struct wf_watch *watch, uint32_t events)
 {
 	struct shm_conn *conn = wf_container_of(watch, struct shm_conn, watch);
@@ -168,7 +169,7 @@ static void end_list(struct shm_conn *conn, struct wf_list *list, int err)
 	}
 }
 
-/* What the peer wrote before its end was sent, and is received. */
+/* Receive the records that the peer wrote before it closed its end. */
 static void read_rest(struct shm_conn *conn)
 {
 	if (conn->err == FI_EPROTO)

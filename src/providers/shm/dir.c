@@ -24,7 +24,8 @@ static void plain_path(const char *root, char path[SHM_DIR_LEN])
 		path, SHM_DIR_LEN, "%s/weft-%lu", root, (unsigned long)geteuid());
 }
 
-/* 0: it is ours. Not by way of a link: another user may change where that leads. */
+/* 0: a directory of this user with mode 700; else an errno. lstat, because another user
+ * may change the target of a link. */
 static int check(const char *path)
 {
 	struct stat st;
@@ -48,8 +49,8 @@ void shm_dirs_plain(const char *root, struct shm_dirs *ret)
 	ret->count = is_ours(ret->path[0]);
 }
 
-/* Behind those before @first, which stay, in the order of their names. One that is too
- * many pushes out the last. */
+/* Insert @path in the order of names, behind the first @first entries. When all are in
+ * use the last one is dropped. */
 static void insert(struct shm_dirs *dirs, unsigned int first, const char *path)
 {
 	unsigned int at = dirs->count;
@@ -108,9 +109,8 @@ static void tell_taken(const char *path)
 		(unsigned int)st.st_mode & 07777);
 }
 
-/* Whatever the file mode creation mask is, and what a new directory inherits. As long
- * as it is empty another process may remove it: then there is none, and that is no
- * error. */
+/* Create a directory with mode 700, whatever umask and inherited bits are. Another
+ * process may remove it while it is empty: ENOENT is no error then. */
 static int make_one(const char *path)
 {
 	int err;
@@ -144,7 +144,7 @@ static int make_numbered(const char *root)
 	return -EEXIST;
 }
 
-/* It is there, or another process made one meanwhile. */
+/* Create the directory, unless another process just did. */
 static int make(const char *root)
 {
 	char path[SHM_DIR_LEN];
@@ -193,7 +193,7 @@ void shm_dirs_unlock(struct shm_dirs_lock *lock)
 		(void)close(lock->fd[--lock->dirs.count]);
 }
 
-/* In their order, so that two processes do not wait for each other. */
+/* In the order of the list, so that two processes cannot wait for each other. */
 static int lock_all(struct shm_dirs_lock *lock)
 {
 	unsigned int count = lock->dirs.count;
@@ -210,9 +210,8 @@ static int lock_all(struct shm_dirs_lock *lock)
 	return ret;
 }
 
-/* They are looked for after one was made: of two processes that make one each at the
- * same time, the later one finds both, and waits for the lock that the earlier one has.
- */
+/* The directories are listed again after one was created: of two processes that create
+ * one each, the later one finds both and waits for the lock of the earlier one. */
 int shm_dirs_lock(const char *root, struct shm_dirs_lock *ret)
 {
 	int err = -ENOENT;
@@ -230,8 +229,8 @@ int shm_dirs_lock(const char *root, struct shm_dirs_lock *ret)
 	return err;
 }
 
-/* With the lock held: a process that waited for it has a lock on nothing, and looks
- * again. */
+/* Removed with the lock held: a process that waited for the lock finds that the
+ * directory has no link left, and lists again. */
 void shm_dir_remove(const char *path)
 {
 	int fd;

@@ -17,7 +17,7 @@ static int listen_at(struct shm_ep *ep)
 {
 	int ret = shm_socket_listen(ep->name, &ep->listener.fd);
 
-	/* Names that we make up have a number. */
+	/* Names that the provider chooses have a number: try others. */
 	for (int i = 0; ret == -EADDRINUSE && ep->made_up && i < NAME_TRIES; i++) {
 		ret = wf_name_text_first(&shm_fi, ep->ep.info, ep->name);
 		if (!ret)
@@ -34,8 +34,9 @@ static int shm_enable(struct wf_ep *wf)
 	struct shm_ep *ep = shm_ep_of(wf);
 	int ret;
 
-	/* Peers are told when the connection is made, so that peers do not
-	 * ask an endpoint that never sleeps whether it does. */
+	/* Fixed before the first connection: its exchange tells the peer whether this
+	 * endpoint sleeps, so that peers need not check that of an endpoint that never
+	 * does. */
 	wf->progress.moved = shm_progress_moved;
 	ep->watches.sleepers = wf_ep_may_sleep(wf);
 	ep->threaded = wf->domain->progress == FI_PROGRESS_AUTO || wf->domain->thread;
@@ -55,7 +56,8 @@ static int shm_enable(struct wf_ep *wf)
 	return ret;
 }
 
-/* What was posted and has space still goes; the peers read it though we are gone. */
+/* Posted operations are written as far as lanes have space: peers read them after this
+ * endpoint is gone. */
 static void end_conns(struct shm_ep *ep)
 {
 	wf_ep_srx_lock(&ep->ep);
@@ -77,7 +79,7 @@ static void shm_destroy(struct wf_ep *wf)
 	struct shm_ep *ep = shm_ep_of(wf);
 
 	wf_av_removals_stop(&ep->peers->remotes.removals);
-	/* In a forked child all of it is still the parent's. */
+	/* In a forked child the sockets and connections belong to the parent. */
 	if (ep->pid == getpid()) {
 		if (ep->listener.fd >= 0)
 			shm_socket_unlisten(ep->listener.fd);

@@ -4,8 +4,9 @@
 #include "providers/shm/conn.h"
 
 /*
- * What a peer names in its answers: a number that says which place and which use of
- * the place is meant, so that an answer that comes twice or was made up finds nothing.
+ * Ids that peers send back in their answers: index of an entry in the low 32 bits, and
+ * its generation in the high ones, so that an answer that comes twice or was made up
+ * finds no object.
  */
 
 enum { FIRST = 16, NONE = -1 };
@@ -58,7 +59,7 @@ void shm_id_free(struct shm_conn *conn, uint64_t id)
 	struct shm_id *entry = &conn->ids[(uint32_t)id];
 
 	entry->type = SHM_ID_FREE;
-	/* Never 0, so that no id is. */
+	/* Never 0, so that no id is 0. */
 	if (!++entry->generation)
 		entry->generation = 1;
 	entry->next = conn->id_free;

@@ -13,9 +13,9 @@
 #include "sys/fds.h"
 
 /*
- * Names of sockets in the directories that only we may use. A process that was killed
- * leaves its name; the next one to open an endpoint removes it, with the directory
- * locked, so that a name that is being made is not taken for a leftover.
+ * Names of sockets in the directories of this user. A process that was killed leaves
+ * its name; the next process that opens an endpoint removes it, with the directory
+ * locked, so that a name that is being created is not taken for a leftover.
  */
 
 enum { BACKLOG = 4096 };
@@ -26,7 +26,7 @@ static int address_in(const char *dir, const char *name, struct sockaddr_un *ret
 	return shm_name_path(dir, name, ret->sun_path, sizeof(ret->sun_path));
 }
 
-/* False: the path is too long to be one of ours. */
+/* False: the path is too long for a socket of this provider. */
 static bool address_of_file(const char *dir, const char *file, struct sockaddr_un *ret)
 {
 	size_t dir_len = strlen(dir), len = strlen(file);
@@ -40,8 +40,8 @@ static bool address_of_file(const char *dir, const char *file, struct sockaddr_u
 	return true;
 }
 
-/* A socket of another kind is refused in a different way than none, and the owner of
- * this one is not told. */
+/* Connecting a socket of another type fails with another error than a name without a
+ * socket, and the listening process does not notice. */
 static bool is_leftover(int probe, const struct sockaddr_un *addr)
 {
 	return connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) &&
@@ -67,7 +67,8 @@ static void remove_leftovers(const char *dir)
 		(void)close(probe);
 }
 
-/* Of a name that is too long for a file only the whole is known. */
+/* A name that is too long for a file is stored as a hash: only the whole name is found.
+ */
 static bool goes_by(const char *file, const char *node)
 {
 	size_t len = strlen(node);
@@ -108,7 +109,7 @@ bool shm_socket_knows(const char *node)
 	return known;
 }
 
-/* Zombies are gone, too. */
+/* True for zombies as well. */
 static bool is_gone(pid_t pid)
 {
 	struct pollfd poll_fd = { .events = POLLIN };
@@ -122,8 +123,8 @@ static bool is_gone(pid_t pid)
 	return gone;
 }
 
-/* The process that listened there is gone, but a child that it did not fork in the
- * usual way (sys/fds.h) has the socket open, and will never accept. */
+/* Is the listening process gone, while a child that it did not fork through libc
+ * (sys/fds.h) has the socket open and will never accept? */
 static bool is_inherited(const struct sockaddr_un *addr)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
@@ -138,7 +139,7 @@ static bool is_inherited(const struct sockaddr_un *addr)
 	return ret;
 }
 
-/* The directories are locked, and leftovers removed. */
+/* The directories are locked, and leftovers were removed. */
 static bool is_taken(const struct sockaddr_un *addr)
 {
 	if (access(addr->sun_path, F_OK))
@@ -149,7 +150,8 @@ static bool is_taken(const struct sockaddr_un *addr)
 	return false;
 }
 
-/* Free in all of them; @ret is the address in the first. Others that are empty go. */
+/* Find the address of @name in the first directory; -EADDRINUSE: the name exists in one
+ * of them. Removes other directories if they are empty. */
 static int find_free(
 	const struct shm_dirs *dirs, const char *name, struct sockaddr_un *ret)
 {
@@ -210,7 +212,7 @@ void shm_socket_unlisten(int fd)
 	socklen_t len = sizeof(addr);
 	char *slash;
 
-	/* While we listen the name is ours. */
+	/* While the socket listens, the name belongs to this process. */
 	if (!getsockname(fd, (struct sockaddr *)&addr, &len) &&
 		(slash = strrchr(addr.sun_path, '/'))) {
 		(void)unlink(addr.sun_path);

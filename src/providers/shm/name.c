@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* File names. What could mean something to the system is written as %XX, so "%%" begins
- * none of them, and there the hashes are. */
+/* File names of endpoints. Characters that could have a meaning to the system are
+ * written as %XX. So no such name begins with "%%", as hashes do. */
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			    "0123456789-_:,+=@~.";
@@ -29,7 +29,7 @@ static bool spell_file(const char *text, char *file, size_t len)
 	return true;
 }
 
-/* FNV-1a of 128 bits: names of one user meet by accident never. */
+/* FNV-1a of 128 bits: collisions between the names of one user are negligible. */
 static void spell_hash(const char *text, char *file, size_t len)
 {
 	const unsigned __int128 prime = ((unsigned __int128)1 << 88) + 0x13b;

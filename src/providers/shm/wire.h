@@ -52,21 +52,25 @@ enum shm_kind {
 	SHM_REC_READ,    /* the same without payload */
 	SHM_REC_ATOMIC,  /* the same with operands */
 	SHM_REC_FETCH,   /* the same */
-	SHM_REC_COMPARE, /* the same, and what to compare with */
-	SHM_REC_RESP,    /* word: id; blob: what an atomic operation found */
-	SHM_REC_ACK,     /* blob: ids */
-	SHM_REC_ERROR, /* word: id, or kind | SHM_ID_ << 8 of a WRITE or ATOMIC that is
-			  not answered otherwise; blob: uint32_t error */
+	SHM_REC_COMPARE, /* the same, with the comparands behind the operands */
+	/* Word: id; blob: the previous values that a fetching atomic returns. */
+	SHM_REC_RESP,
+	SHM_REC_ACK, /* blob: ids */
+	/* Word: id, or, for a WRITE or ATOMIC without an id: kind | SHM_ID_* << 8;
+	 * blob: uint32_t error. */
+	SHM_REC_ERROR,
 	SHM_REC_KINDS,
 };
 
 /* Flags of a record. */
 enum {
-	SHM_FLAG_DATA = 1 << 0,  /* remote CQ data */
-	SHM_FLAG_ACK = 1 << 1,   /* acknowledge when it is delivered; has an id */
-	SHM_FLAG_MATCH = 1 << 2, /* the same when it is matched */
+	SHM_FLAG_DATA = 1 << 0, /* remote CQ data */
+	/* Acknowledge when it is delivered; the blob begins with an id. */
+	SHM_FLAG_ACK = 1 << 1,
+	/* Acknowledge when it is matched; the blob begins with an id. */
+	SHM_FLAG_MATCH = 1 << 2,
 	SHM_FLAG_BYTES = 1 << 3, /* the blob is in the byte ring */
-	SHM_FLAG_WRAP = 1 << 4,  /* there, at the beginning of the ring */
+	SHM_FLAG_WRAP = 1 << 4,  /* the blob is at the beginning of the byte ring */
 	SHM_FLAG_MORE = 1 << 5,  /* WRITE: the payload follows in DATA records */
 };
 
@@ -97,7 +101,7 @@ static inline uint32_t shm_head_len(uint64_t head)
 
 static_assert(sizeof(struct shm_slot) == 2 * WF_CACHELINE, "two cache lines");
 
-/* How far a reader is, in its own cache line. */
+/* The position of a reader, in its own cache line. */
 struct shm_progress {
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t bytes; /* stored before @slots */
 	_Atomic uint32_t slots;
@@ -116,16 +120,18 @@ struct shm_lane {
 	alignas(4096) uint8_t bytes[SHM_BYTES];
 };
 
-/* Messages that wait for their match may be taken by either side; see bulk.c. */
+/* Claim words: both ends may move the payload of a rendezvous message, and the end that
+ * takes the word does; see bulk.c. */
 enum { SHM_CLAIMS = 64 };
 
 struct shm_region {
 	struct shm_lane lane[2]; /* [0]: written by the endpoint that made the region */
-	/* The id of the message while neither side has it. */
+	/* claims[i]: words of messages from the writer of lane[i]. The id of the
+	 * message until one end takes it, then 0. */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t claims[2][SHM_CLAIMS];
 };
 
-/* Names and sizes of what blobs begin with. All of one machine: its byte order. */
+/* Limits and layouts of blobs, in the byte order of the machine. */
 enum { SHM_IOV_LIMIT = 4, SHM_RMA_LIMIT = 4 };
 
 struct shm_rts {
@@ -137,15 +143,17 @@ struct shm_rts {
 	} iov[SHM_IOV_LIMIT];
 };
 
-/* Ids of accesses that are not acknowledged: an error is told to the application, or
- * only to the log, because it was told that the operation is complete. */
+/* Ids of RMA and atomic operations that are not acknowledged. If one fails,
+ * SHM_ID_SILENT is reported to the application; SHM_ID_TOLD, for which it had a
+ * completion, only to the log. */
 enum { SHM_ID_SILENT = 0, SHM_ID_TOLD = 1 };
 
-/* What the blob of an access with one segment begins with. */
+/* Length of id and segment, at the beginning of the blob of an access with one segment.
+ */
 enum { SHM_ACCESS_HEAD = sizeof(uint64_t) + sizeof(struct fi_rma_iov) };
 
-/* The word of RMA and atomic records, from the lowest byte: how many segments, type of
- * data, operation. (Not a structure: it is made and read in one piece.) */
+/* The word of RMA and atomic records, from the lowest byte: number of segments, data
+ * type, operation. (Not a structure: it is written and read in one piece.) */
 static inline uint64_t shm_access_word(
 	unsigned int segs, unsigned int datatype, unsigned int op)
 {
