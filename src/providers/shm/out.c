@@ -7,16 +7,19 @@
 #include "providers/shm/conn.h"
 
 /*
- * Records into a lane, as far as there is space. The bytes of a record are put together
- * where the peer reads them.
+ * Writes queued records into a lane, as far as there is space. The bytes of a record
+ * are put together in the lane itself.
  */
 
 enum {
-	CHUNK = 16 << 10, /* of a stream: the peer reads it while we write the next */
+	/* Bytes of one piece of a stream: the peer reads a piece while the next is
+	 * written. */
+	CHUNK = 16 << 10,
 	ACKS_MAX = SHM_INLINE_MAX / sizeof(uint64_t),
 };
 
-/* What would be said of an operation that cannot be sent now. */
+/* Results of sending: written; no space in the lane; or a fence that waits for earlier
+ * operations. */
 enum { SENT, FULL, WAITS };
 
 bool shm_out_has_space_slow(struct shm_conn *conn)
@@ -133,7 +136,7 @@ void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
 {
 	struct blob blob;
 
-	/* What was acknowledged before it goes before it. */
+	/* Earlier acknowledgements are sent before the answer. */
 	if (!conn->idle || (conn->ack_count && !send_acks(conn)) ||
 		!begin(conn, &blob, len)) {
 		shm_tx_answer(conn, kind, word, from, len);
@@ -182,7 +185,7 @@ static bool need_id(struct shm_conn *conn, struct shm_tx *tx)
 	return tx->id != 0;
 }
 
-/* It is known by its id from now on. */
+/* From now on the operation waits for the peer's answer, by its id. */
 static int settle_later(struct shm_conn *conn, struct shm_tx *tx)
 {
 	wf_list_remove(&tx->link);
@@ -200,7 +203,8 @@ static bool wants_ack(const struct shm_tx *tx)
 	return tx->op_flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE);
 }
 
-/* A claim that is free, or none: then it is us who send. */
+/* Take a free claim word for the message; SHM_CLAIMS: none is free, and only the sender
+ * may move the payload. */
 static uint32_t claim(struct shm_conn *conn, struct shm_tx *tx)
 {
 	uint32_t at;
@@ -265,7 +269,7 @@ static int send_message(struct shm_conn *conn, struct shm_tx *tx)
 	return SENT;
 }
 
-/* Id and segments, and what an operation sends along. */
+/* Write id, segments, @payload bytes of operands and the comparands. */
 static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	uint8_t flags, size_t payload)
 {
@@ -289,7 +293,8 @@ static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	return SENT;
 }
 
-/* A piece of a stream. Not SENT: no space, or the memory is gone (*ret_err). */
+/* Write a piece of a stream. FULL: no space, or the memory is no longer registered
+ * (*ret_err). */
 static int send_piece(
 	struct shm_conn *conn, struct shm_tx *tx, uint64_t word, int *ret_err)
 {
@@ -307,8 +312,8 @@ static int send_piece(
 	return SENT;
 }
 
-/* A write of any length: in its place among the others, so that they keep their order.
- * The peer says how it went. */
+/* A queued write of any length, which goes before the operations behind it, so that
+ * they keep their order. The peer answers it. */
 static int send_write(struct shm_conn *conn, struct shm_tx *tx)
 {
 	bool stream = tx->local.len > CHUNK;
@@ -337,7 +342,7 @@ static int send_other(struct shm_conn *conn, struct shm_tx *tx)
 	return ret == SENT ? settle_later(conn, tx) : ret;
 }
 
-/* Is an operation before @tx open still that its fence waits for? */
+/* Has @tx a fence, and is an earlier operation unanswered? */
 static bool is_fenced(const struct shm_conn *conn, const struct shm_tx *tx)
 {
 	return tx->op_flags & FI_FENCE && !tx->begun && conn->unsettled &&
@@ -359,7 +364,7 @@ static int send_op(struct shm_conn *conn, struct shm_tx *tx)
 	}
 }
 
-/* Operations in their order; false: no space. */
+/* Send operations in their order; false: no space. */
 static bool send_ops(struct shm_conn *conn)
 {
 	int ret = SENT;
@@ -407,7 +412,7 @@ static bool send_streams(struct shm_conn *conn)
 	return true;
 }
 
-/* The end of a stream may be what the first operation waited for. */
+/* The end of a stream may complete the operation that a fence waited for. */
 static bool may_send_ops(const struct shm_conn *conn)
 {
 	return !conn->err && !wf_list_empty(&conn->txq) &&
@@ -425,7 +430,7 @@ void shm_out_flush(struct shm_conn *conn)
 			return;
 	} while (may_send_ops(conn));
 	if (conn->ack_count || !wf_list_empty(&conn->answers))
-		return; /* which the streams brought about */
+		return; /* the streams added them */
 	conn->idle = wf_list_empty(&conn->txq) && !conn->err;
 	wf_list_remove(&conn->dirty_link);
 }

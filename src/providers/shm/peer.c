@@ -9,10 +9,10 @@
 
 /*
  * The peers of an endpoint: found by name, connected to when there is something to
- * send. An attempt that fails is repeated after a while that grows; when the peer could
- * not be reached for connect_timeout, or no endpoint had its name for refused_timeout,
- * what waits for it fails. While an endpoint is being closed once is enough for the
- * latter.
+ * send. A failed attempt is repeated after growing delays. When the peer could not be
+ * reached for connect_timeout, or no endpoint had its name for refused_timeout, the
+ * operations that wait for it fail. While an endpoint is being closed, one refusal is
+ * enough.
  */
 enum {
 	BACKOFF_MIN_US = 200,
@@ -67,7 +67,7 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 		shm_attempt_drop(peer->attempt);
 }
 
-/* An index that a connection knows leads to its peer. */
+/* A connection's cached AV index is no longer that of its peer. */
 static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct shm_ep *ep = peers_of(remotes)->ep;
@@ -80,8 +80,8 @@ static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 			ep->conns[i]->index = FI_ADDR_NOTAVAIL;
 }
 
-/* What a dead peer of that name did not take is kept for its successor, as long as an
- * endpoint is open. */
+/* Messages that a dead peer of that name did not take are kept for its successor until
+ * the endpoint is closed. */
 static void refused(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct shm_peer *peer = shm_peer_of(remote);
@@ -199,7 +199,8 @@ void shm_peers_watch_av(struct shm_ep *ep)
 {
 	struct wf_av *av = ep->ep.av;
 
-	/* Other processes remove addresses, too, and tell by the count of the table. */
+	/* Other processes remove addresses as well, and advance the counter in the
+	 * shared table. */
 	if (av->shared)
 		ep->av_seq_at = &av->table.state->seq;
 	else
@@ -232,7 +233,8 @@ int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret
 
 	if (shm_av_seq(ep) != ep->av_seq)
 		shm_peer_forget_indices(ep);
-	/* Other processes may write where an AV with a name is. */
+	/* Other processes may write the table of an AV with a name: @text may be any
+	 * bytes. */
 	if (wf_unlikely(!text || !wf_addrstr_spell(name, text, SHM_NAME_MAX)))
 		return wf_no_address(&shm_fi, addr);
 	peer = shm_peer_get(ep, name);

@@ -8,17 +8,20 @@
 /*
  * Which connections are polled, and when.
  *
- * Connections with traffic are hot: each progress call polls the next slot of each.
- * Of all others it polls one, another each time, so that any number of idle peers
- * costs one cache line. Sockets, which tell of new peers and of those that died, are
- * asked every POLL_NS or so: how many calls that is, is measured, and a coarse clock
- * tells when an application calls more seldom than it did.
+ * Connections with traffic are hot: each progress call polls the next slot of each of
+ * them, and one of all the others in turn, so that any number of idle peers costs one
+ * cache line. Sockets, which report new peers and peers that died, are polled every
+ * POLL_NS or so. The number of progress calls in that time is measured, and a coarse
+ * clock notices when an application calls less often than before.
  */
 enum {
-	HOT_FEW = 4,     /* so many stay hot whether they are used or not */
-	HOT_QUIET = 512, /* polls in vain after which others are cooled */
+	/* So many connections stay hot whether they have traffic or not. */
+	HOT_FEW = 4,
+	/* Polls without a record after which one of more connections is no longer hot.
+	 */
+	HOT_QUIET = 512,
 	POLL_NS = 50000,
-	POLL_BUSY_NS = 5000, /* while connections are made */
+	POLL_BUSY_NS = 5000, /* while a connection is being set up */
 	POLL_CALLS_MAX = 4096,
 	CLOCK_CALLS = 8, /* from one reading of the coarse clock to the next; a power of
 			    two */
@@ -28,7 +31,8 @@ void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch)
 {
 	if (watch->fd < 0)
 		return;
-	/* A child may have the file open still: it would stay in the set. */
+	/* Removed from the epoll set first: it would stay there if a forked child has
+	 * the file open. */
 	(void)wf_watch_set(&ep->watches, watch, 0);
 	shm_socket_close(watch->fd);
 	watch->fd = -1;
@@ -81,7 +85,8 @@ static inline void poll_conn(struct shm_ep *ep, struct shm_conn *conn)
 
 static inline void poll_hot(struct shm_ep *ep)
 {
-	/* From the last: one that cools changes places with it. */
+	/* From the last to the first: shm_conn_cool swaps a connection with the last
+	 * hot one. */
 	for (uint32_t i = ep->hot; i-- > 0;)
 		poll_conn(ep, ep->conns[i]);
 }
@@ -121,7 +126,7 @@ static bool is_time(const struct shm_ep *ep)
 	return !ep->poll_left || wf_coarse_ns() != ep->poll_coarse_ns;
 }
 
-/* What there rarely is to do. */
+/* Rare work, out of the hot path. */
 static __attribute__((noinline)) void chores(struct shm_ep *ep)
 {
 	if (!wf_list_empty(&ep->pulls))
@@ -138,8 +143,9 @@ static __attribute__((noinline)) void chores(struct shm_ep *ep)
 		     !wf_list_empty(&ep->failed);
 }
 
-/* A reader that completes nothing, such as the target of atomics, has moved all the
- * same: its ring tells, so that the way of each record pays nothing for it. */
+/* wf_progress.moved: a reader that completes nothing, such as the target of atomics,
+ * has made progress if it read records. The rings have the count, so that a record
+ * costs nothing extra. */
 bool shm_progress_moved(struct wf_progress *item)
 {
 	struct shm_ep *ep = shm_ep_of(wf_container_of(item, struct wf_ep, progress));

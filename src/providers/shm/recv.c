@@ -5,8 +5,8 @@
 #include "providers/shm/conn.h"
 
 /*
- * Messages as they arrive. The owner of the receive context says where a message
- * goes; one that no receive waits for is kept, and the lane goes on behind it.
+ * Messages that arrive. The owner of the receive context decides where the payload
+ * goes. A message without a receive is saved, and the lane is read on.
  */
 
 void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,
@@ -24,7 +24,8 @@ void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_
 		wf_recv_done(&ep->ep, entry, comp_flags, len, data, source);
 }
 
-/* 0: @entry has buffers; -FI_ENOENT: it has none. */
+/* Match a message. 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
+ * unexpected message. */
 static inline int match(struct shm_conn *conn, bool tagged, uint64_t tag, uint64_t len,
 	struct fi_peer_rx_entry **entry)
 {
@@ -95,7 +96,7 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
-/* A request as it was read, once, and checked. */
+/* Copy a request to send once, and check the copy. */
 static int read_rts(const struct shm_record *rec, struct shm_rts *rts)
 {
 	uint64_t left;

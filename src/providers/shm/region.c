@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A shorter file would kill us with SIGBUS. */
+/* Accessing memory behind the end of a shrunken file raises SIGBUS. */
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 static int map(int fd, struct shm_region **ret_region)
@@ -17,7 +17,8 @@ static int map(int fd, struct shm_region **ret_region)
 
 	if (mem == MAP_FAILED)
 		return -errno;
-	/* What a forked child did here would look like our doing. */
+	/* The peer would take the writes of a forked child for those of this process.
+	 */
 	(void)madvise(mem, sizeof(struct shm_region), MADV_DONTFORK);
 	*ret_region = mem;
 	return 0;

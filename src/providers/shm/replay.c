@@ -4,23 +4,23 @@
 #include "providers/shm/peer.h"
 
 /*
- * What a peer that died never took.
+ * Messages that a peer which died never took.
  *
- * A small message is over for the application when it is in the lane, and a peer that
- * is dead since the last check takes nothing out of it any more. No check at every
- * message is needed to notice: the lane is still there when the death is known, and the
- * peer said of each record whether it came to act on it. Messages that it did not come
- * to had no effect, and go to the next peer of that name, in their order,
- * before all that was sent later. So no message is acted on twice, and one that was
- * sent after the death is not lost. Operations that the application still waits for
- * are none of this: they end in errors, and so do injected accesses to the peer's
- * memory.
+ * A small message is complete for the application when it is in the lane. A dead peer
+ * takes nothing out of the lane, and no check at each message is needed to notice that:
+ * the lane still exists when the death is detected, and its @taken is the number of the
+ * last record that the peer acted on. Messages behind that had no effect. They are
+ * queued for the next peer of that name, in their order and before all later messages.
+ * So no message is acted on twice, and one that was sent after the death is not lost.
+ * Operations that are not complete yet end in errors instead, as do injected accesses
+ * to the peer's memory.
  *
- * Like a peer's lane, this one may be full of garbage.
+ * The dead peer may have written garbage into the lane.
  */
 
-/* The reader's place among our records: told with the last slot, or died while it told
- * it, in the record that it took last. */
+/* Is @at the position of a record of ours, from which the records behind it end where
+ * the writer is? The dead reader may have been in the middle of storing its position.
+ */
 static bool fits(const struct shm_conn *conn, struct shm_reader at)
 {
 	struct shm_record rec;
@@ -80,7 +80,7 @@ static bool is_message(const struct shm_record *rec)
 	       !(rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH));
 }
 
-/* Of these the application is told only when they fail. */
+/* Writes and atomics that are reported to the application only if they fail. */
 static bool is_silent(const struct shm_record *rec)
 {
 	uint64_t id;
@@ -94,7 +94,7 @@ static bool is_silent(const struct shm_record *rec)
 
 void shm_again(struct shm_conn *conn)
 {
-	/* acquire: what the peer did before it closed its end is known by now. */
+	/* acquire: the socket is closed, so all that the peer stored is visible. */
 	uint32_t taken =
 		atomic_load_explicit(&conn->out.lane->taken, memory_order_acquire);
 	struct shm_peer *peer = conn->peer;

@@ -3,7 +3,7 @@
 
 #include "providers/shm/conn.h"
 
-/* Records out of a lane. */
+/* Reads records from a lane. */
 
 enum {
 	BUDGET = 64, /* records of one connection in one progress call */
@@ -37,7 +37,7 @@ static int (*const handlers[SHM_REC_KINDS])(
 	[SHM_REC_ERROR] = shm_recv_error,
 };
 
-/* Where the blob is in the byte ring; NULL: it cannot be there. */
+/* The address of the blob in the byte ring; NULL: length or position are impossible. */
 static const uint8_t *find_blob(
 	struct shm_reader *in, const struct shm_slot *slot, struct shm_record *rec)
 {
@@ -55,7 +55,7 @@ static const uint8_t *find_blob(
 	return in->lane->bytes + start % SHM_BYTES;
 }
 
-/* Each number of the slot is loaded once. */
+/* Each field of the slot is loaded once. */
 bool shm_rx_decode(struct shm_reader *in, uint64_t head, struct shm_record *rec)
 {
 	const struct shm_slot *slot = shm_slot_at(in->lane, in->next);
@@ -83,9 +83,9 @@ static void bad_record(struct shm_conn *conn, const struct shm_record *rec)
 	shm_conn_fail(conn, FI_EPROTO);
 }
 
-/* Nothing more is read from a peer that asks and does not read the answers, or that
- * sends what is not received: while others fill the endpoint's memory, from a small
- * share on. */
+/* Stop reading from a peer that does not read its answers; or that has more than
+ * UNEXP_SHARE bytes of unexpected messages here, when the endpoint's memory for these
+ * is full. */
 static inline bool choked(const struct shm_conn *conn)
 {
 	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX ||
@@ -93,7 +93,7 @@ static inline bool choked(const struct shm_conn *conn)
 		       conn->ep->unexp.bytes >= shm_params.unexpected_size);
 }
 
-/* The fast path of a message in one slot. False: it takes the long one. */
+/* The fast path of a message in one slot. False: the caller takes the long path. */
 static inline bool deliver(struct shm_conn *conn, uint64_t head)
 {
 	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
@@ -128,7 +128,7 @@ static inline bool deliver(struct shm_conn *conn, uint64_t head)
 		&ep->ep, kind == SHM_REC_TAGGED ? FI_TAGGED : FI_MSG, &msg);
 }
 
-/* False: it made no sense. */
+/* False: the record was malformed, and the connection failed. */
 static bool handle(struct shm_conn *conn, uint64_t head)
 {
 	struct shm_record rec;
@@ -142,7 +142,7 @@ static bool handle(struct shm_conn *conn, uint64_t head)
 	return false;
 }
 
-/* Wake a writer that sleeps until there is space. */
+/* Report the reader's position, and wake a writer that sleeps until there is space. */
 static __attribute__((noinline)) void tell(struct shm_conn *conn)
 {
 	shm_reader_tell(&conn->in);
@@ -165,7 +165,8 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 			break;
 		if (shm_reader_advance(&conn->in))
 			tell(conn);
-		/* The peer is ahead of us: have the next but one on its way. */
+		/* The peer has written several records: prefetch the one after the
+		 * next. */
 		if (count++)
 			shm_reader_prefetch(&conn->in);
 	}

@@ -5,14 +5,14 @@
 #include "providers/shm/peer.h"
 #include "sys/copy.h"
 
-/* Operations as they are posted. */
+/* Operations when they are posted: written at once, or queued. */
 
 static inline uint8_t message_kind(const struct wf_op *op)
 {
 	return op->kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG;
 }
 
-/* The slot of a message, but for its payload and its head. */
+/* Fill the slot of a message, except payload and head. */
 static inline struct shm_slot *open_slot(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_slot *slot = shm_writer_slot(&conn->out);
@@ -45,7 +45,8 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 		to = shm_writer_bytes(&conn->out, len, &flags);
 	if (!to)
 		return false;
-	/* The slot last: the reader polls it all the time. */
+	/* The slot is written last, because the reader polls its cache line all the
+	 * time. */
 	(void)wf_iov_gather(to, op->iov, op->iov_count);
 	slot = open_slot(conn, op);
 	memcpy(slot->blob, &len, sizeof(len));
@@ -54,7 +55,8 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 	return true;
 }
 
-/* A message that is complete when it is written. False: it has to wait. */
+/* Write a message that is complete once it is in the lane. False: it has to be queued.
+ */
 static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_slot *slot;
@@ -88,7 +90,8 @@ static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
 
 	if (!ret)
 		shm_out_dirty(conn);
-	/* Without space it does not go either, but what waits before it may. */
+	/* -FI_EAGAIN: the operation is not queued, but a flush may make space for the
+	 * next call. */
 	if (!ret || ret == -FI_EAGAIN)
 		shm_out_flush(conn);
 	return ret;
@@ -105,7 +108,8 @@ static inline void write_small(struct shm_conn *conn, enum wf_op_kind kind,
 		kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG, 0, len);
 }
 
-/* The lock is waited for, the reader asked how far it is, or woken. */
+/* The slow part of shm_send_small: waits for the lock, loads the reader's position,
+ * wakes the reader. */
 static __attribute__((noinline)) ssize_t send_small_slow(struct wf_ep *wf,
 	enum wf_op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
 {
@@ -123,8 +127,8 @@ static __attribute__((noinline)) ssize_t send_small_slow(struct wf_ep *wf,
 	return ret;
 }
 
-/* What is not at once to be had is left to a call that comes last, so that nothing is
- * saved for it. */
+/* Fast path. The slow part is a tail call, so that the fast path saves no registers for
+ * it. */
 ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	size_t len, fi_addr_t addr, uint64_t tag)
 {

@@ -4,11 +4,10 @@
 #include "providers/shm/conn.h"
 
 /*
- * Operations on a peer's memory that fit a slot, written where they are posted: an
- * 8 byte write is one cache line. One that gives nothing back, and has no completion
- * level that speaks of the peer, is complete then, as a message is. It has no id, and
- * the peer says nothing of it unless it fails: then there is an error without its
- * context.
+ * RMA and atomic operations that fit one slot, written by the call that posts them: an
+ * 8 byte write is one cache line. A write or atomic without fetch, whose completion
+ * level does not involve the peer, is then complete, as a message is. It has no id, and
+ * the peer answers it only if it fails: the error that is reported then has no context.
  */
 
 const uint8_t shm_access_kinds[WF_OP_COUNT] = {
@@ -29,7 +28,7 @@ static inline size_t compare_of(const struct wf_op *op)
 	return op->kind == WF_OP_COMPARE ? op->atomic->size : 0;
 }
 
-/* What waits for the peer's word. */
+/* Flags of operations that are complete only when the peer has answered. */
 #define HEARD_FLAGS                                                                    \
 	(FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE |             \
 		FI_COMMIT_COMPLETE | WF_OP_WORK)
@@ -40,8 +39,8 @@ static inline bool is_silent(const struct wf_op *op)
 	       !(op->flags & HEARD_FLAGS);
 }
 
-/* Is a completion or a counter due when it is complete? Byte counters of atomics are
- * those of reads. */
+/* Does the operation, when it is complete, write a completion or advance a counter? For
+ * atomics FI_READ counters count as well. */
 static inline bool is_told(const struct shm_ep *ep, const struct wf_op *op)
 {
 	return op->flags & FI_COMPLETION || !(op->flags & FI_INJECT) ||
@@ -57,7 +56,7 @@ static void complete(struct shm_ep *ep, const struct wf_op *op, uint64_t id)
 			report->comp_flags, op->rma->len);
 }
 
-/* Known by its id from now on; 0: no memory. */
+/* Create the operation's id, by which the peer answers; 0: no memory. */
 static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_tx *tx = shm_tx_sent(conn->ep, op);
@@ -74,7 +73,8 @@ static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
 	return tx->id;
 }
 
-/* Not as a structure: what was just stored by words is loaded by words in no time. */
+/* Not as a structure: a later load of one word is forwarded from the store of the same
+ * word. */
 static inline uint8_t *add_word(uint8_t *to, uint64_t word)
 {
 	*(volatile uint64_t *)(void *)to = word;

@@ -10,7 +10,7 @@
 #include "providers/shm/log.h"
 #include "sys/fds.h"
 
-/* Sockets that are connected, and what goes over them. */
+/* Connected sockets, and the packets of the exchange. */
 
 int shm_socket_own(int fd, int *ret_fd)
 {
@@ -94,8 +94,8 @@ int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
 	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
 }
 
-/* Descriptors of one control message; @ret_fd keeps the first of all, further ones are
- * closed. How many there were. */
+/* The descriptors of one control message: *ret_fd is the first of all messages, others
+ * are closed. Returns their number. */
 static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
 {
 	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -111,8 +111,8 @@ static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
 	return count;
 }
 
-/* The descriptor that came along, or -1. False: there were several. The padding of the
- * control buffer has space for a second one, and the kernel drops what does not fit. */
+/* The one descriptor that came with a packet, or -1. False: several came. The padding
+ * of the control buffer has space for a second one; the kernel drops further ones. */
 static bool take_passed(struct msghdr *msg, int *ret_fd)
 {
 	size_t count = 0;

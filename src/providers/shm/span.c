@@ -7,14 +7,14 @@
 #include "objects/endpoint/target.h"
 #include "providers/shm/conn.h"
 
-/* Bytes into and out of the memory of a transfer. */
+/* Copies bytes to and from the memory of a transfer. */
 
 enum move { PUT, PUT_PAST, GET };
 
 /*
- * Past the caches. A destination that is larger than they are would push out what they
- * have, itself included, and each of its lines would be read before it is written. The
- * source is in the lane, which stays in them.
+ * Copy with stores that bypass the caches: a destination larger than the caches would
+ * evict their contents and itself, and each of its lines would be read before it is
+ * written. The source is in the lane, which stays cached.
  */
 static void copy_past(uint8_t *to, const uint8_t *from, size_t len)
 {
@@ -37,7 +37,7 @@ static void copy_past(uint8_t *to, const uint8_t *from, size_t len)
 		from += sizeof(v);
 		to += sizeof(v);
 	}
-	/* Before any thread is told that it is there. */
+	/* Complete before the completion is written. */
 	_mm_sfence();
 #endif
 	memcpy(to, from, len);

@@ -4,7 +4,8 @@
 
 #include "providers/shm/conn.h"
 
-/* Operations that could not end at once, and answers to a peer's. */
+/* Operations that could not end in the call that posted them, and answers to a peer's.
+ */
 
 static struct shm_tx *blank(struct shm_ep *ep)
 {
@@ -97,7 +98,7 @@ struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op)
 	return tx;
 }
 
-/* Is its end of no interest to the application? */
+/* Is the end of @tx not reported to the application? */
 static bool is_silent(const struct shm_tx *tx)
 {
 	return tx->op == WF_OP_COUNT || tx->told;
@@ -111,7 +112,8 @@ void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)
 	wf_pool_put(&ep->tx_pool, tx);
 }
 
-/* Bytes that counters of bytes count: atomics without operands have a length too. */
+/* Bytes for counters of bytes: the length of an atomic is that of its segments, also
+ * without operands. */
 static size_t length_of(const struct shm_tx *tx)
 {
 	size_t len = 0;
@@ -133,7 +135,7 @@ void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx)
 	shm_tx_free(ep, tx);
 }
 
-/* The entry names the peer: as an fi_addr_t and as an address. */
+/* The error entry has the peer as fi_addr_t and as address. */
 void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer)
 {
 	char name[SHM_NAME_MAX];
@@ -171,12 +173,12 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 		shm_tx_fail(ep, tx, err, shm_conn_name(conn));
 	else
 		shm_tx_complete(ep, tx);
-	/* What waited for this one, behind a fence perhaps. */
+	/* Operations behind a fence may go now. */
 	if (!wf_list_empty(&conn->txq))
 		shm_out_dirty(conn);
 }
 
-/* No more is known of it than that it was injected. */
+/* No operation was kept: the error entry has only the kind and FI_INJECT. */
 void shm_tx_fail_silent(struct shm_conn *conn, enum wf_op_kind kind, int err)
 {
 	struct shm_ep *ep = conn->ep;

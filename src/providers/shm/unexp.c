@@ -67,7 +67,7 @@ static void flush(struct wf_unexp_conn *unexp)
 		shm_out_flush(conn);
 }
 
-/* Messages may outlive the connection that they came over. */
+/* A message may outlive the connection that it came over. */
 static fi_addr_t index_of(struct wf_ep *ep, struct wf_remote *remote)
 {
 	const struct shm_peer *peer = shm_peer_of(remote);

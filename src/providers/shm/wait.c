@@ -3,9 +3,9 @@
 #include "sys/clock.h"
 
 /*
- * What ends a sleep: the epoll set with the sockets, and its timer. A peer sends a byte
- * when it writes a record while we are armed, and when it tells how far it has read
- * while we wait for space.
+ * A sleep ends by the epoll set with the sockets, or by its timer. A peer sends a byte
+ * over its socket when it writes a record while this endpoint is armed, and when it
+ * stores its position while this endpoint waits for space.
  */
 
 enum { PULL_NS = 50000, FULL_NS = 200000 };
@@ -31,9 +31,10 @@ static uint64_t next_deadline(struct shm_ep *ep)
 }
 
 /*
- * A byte comes once for all that is written until we arm again. The progress thread
- * does so at once. Another sleeper may be there or not, so that in a program that never
- * sleeps this goes on, one timer in FULL_NS.
+ * A peer sends one byte for all records until this endpoint arms again. The progress
+ * thread arms again at once, so its timer fires now. Whether another thread sleeps is
+ * not known: the timer fires within FULL_NS, and again, even in a program that never
+ * sleeps.
  */
 void shm_wake_sleepers(struct shm_ep *ep)
 {
@@ -47,8 +48,8 @@ void shm_wake_sleepers(struct shm_ep *ep)
 static void arm_conn(struct shm_conn *conn)
 {
 	atomic_store_explicit(&conn->in.lane->reader.armed, 1, memory_order_relaxed);
-	/* No writer sleeps for want of what was not told yet: it is less than half of
-	 * the lane. It may poll all the same. */
+	/* The unreported space is less than half of the lane, so no writer sleeps for
+	 * it; a writer that polls can use it. */
 	shm_reader_tell(&conn->in);
 }
 
@@ -57,8 +58,8 @@ static struct shm_conn *dirty_conn(struct wf_list *link)
 	return wf_list_entry(link, struct shm_conn, dirty_link);
 }
 
-/* Have readers wake us when there is space for what waits. False: some of it was not
- * tried yet. */
+/* Ask readers to wake this endpoint when there is space for queued records. False: some
+ * were not tried yet. */
 static bool await_space(struct shm_ep *ep)
 {
 	wf_list_foreach(link, &ep->dirty)
@@ -91,8 +92,8 @@ bool shm_arm(struct wf_ep *wf)
 		arm_conn(ep->conns[i]);
 	if (!await_space(ep))
 		return false;
-	/* A full fence between this and the poll of the lanes; the other side is in
-	 * shm_out_ring. */
+	/* Full fence between the stores to armed and waiting and the loads from the
+	 * lanes; pairs with that in shm_out_ring. */
 	atomic_thread_fence(memory_order_seq_cst);
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (shm_reader_head(&ep->conns[i]->in))
