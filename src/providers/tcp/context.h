@@ -6,21 +6,22 @@
 #include "providers/tcp/tcp.h"
 
 /*
- * Contexts of scalable FI_EP_RDM endpoints. All use the connections of the core, one to
- * each peer, and its lock. An operation remembers which transmit context it is of, and
- * a record for another receive context than the first names it, where the peer said
- * that it has that one (docs/tcp-wire.md).
+ * Contexts of scalable FI_EP_RDM endpoints. All use the connections of the core
+ * endpoint, one to each peer, and its lock. An operation keeps its transmit context
+ * (tcp_tx.from). A record for another receive context than the first names it, if the
+ * peer said that it has that one (docs/tcp-wire.md).
  */
 
-enum { TCP_CONTEXTS_MAX = 256 }; /* of each kind, of one endpoint */
+/* Transmit contexts of an endpoint, and as many receive contexts. */
+enum { TCP_CONTEXTS_MAX = 256 };
 
 int tcp_scalable_ep(struct wf_domain *domain, struct fi_info *info,
 	struct fid_ep **ret_sep, void *context);
 
-/* Make @ep, which was just opened, scalable; and take that back. */
+/* Free the transmit and receive contexts of @ep. */
 void tcp_contexts_free(struct tcp_ep *ep);
 
-/* Which receive context @addr names. */
+/* Index of the receive context that @addr names. */
 static inline uint16_t tcp_context_of(const struct tcp_ep *ep, fi_addr_t addr)
 {
 	return wf_likely(!(addr & ep->context_bits))
@@ -28,7 +29,7 @@ static inline uint16_t tcp_context_of(const struct tcp_ep *ep, fi_addr_t addr)
 		       : (uint16_t)(addr >> ep->context_shift);
 }
 
-/* The receive context that is asked for messages; NULL: it was closed. */
+/* The receive context @context as srx; NULL: it was closed. */
 static inline struct fid_peer_srx *tcp_srx_of(const struct tcp_ep *ep, uint16_t context)
 {
 	struct wf_sep *sep = ep->ep.sep;
@@ -38,8 +39,8 @@ static inline struct fid_peer_srx *tcp_srx_of(const struct tcp_ep *ep, uint16_t 
 	return sep->rx[context].gone ? NULL : &sep->rx[context].port.fid;
 }
 
-/* The context that counts operations on our memory: the core, which counts nothing,
- * while that context is not enabled. */
+/* The context that counts peers' access to local memory: the core, which counts
+ * nothing, while the context is not enabled. */
 static inline struct wf_ep *tcp_target(struct tcp_ep *ep, uint16_t context)
 {
 	return wf_likely(!ep->ep.sep) ? &ep->ep : ep->ep.sep->rx[context].ep;

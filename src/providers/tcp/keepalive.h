@@ -4,23 +4,24 @@
 
 #include "providers/tcp/conn.h"
 
-/* Hosts that vanish; ep.lock held. */
+/* Detection of hosts that vanished; ep.lock held. */
 
-/* Find connections whose peers do not acknowledge what was sent. */
+/* Fail connections whose peers do not acknowledge what was sent. */
 void tcp_keepalive_check(struct tcp_ep *ep, uint64_t now);
-/* Time of the next check by wf_now_ns; UINT64_MAX: nothing is owed. */
+/* wf_now_ns of the next check; UINT64_MAX: all bytes were acknowledged. */
 uint64_t tcp_keepalive_deadline(struct tcp_ep *ep);
 
-/* Find out soon whether the other end still has this connection. */
+/* Send a byte, so that the peer's kernel reports a connection that it no longer has. */
 void tcp_conn_probe(struct tcp_conn *conn);
 
 /*
- * About to send, after a pause: has the other end closed it meanwhile? The kernel would
- * take the message, and it would be lost. True: it failed, use another.
+ * To be called before sending after a pause: has the peer closed the connection
+ * meanwhile? The kernel would take the message, and it would be lost. True: the
+ * connection failed.
  */
 bool tcp_conn_gone(struct tcp_conn *conn);
 
-/* Bytes of it went to the kernel. */
+/* Bytes were given to the kernel: check later that they are acknowledged. */
 static inline void tcp_conn_owes(struct tcp_conn *conn)
 {
 	if (wf_likely(!wf_list_empty(&conn->owing_link)))

@@ -5,7 +5,7 @@
 #include "objects/endpoint/target.h"
 #include "providers/tcp/conn.h"
 
-/* The segments of a peer's record, in our memory. */
+/* Registered memory that the segments of a peer's record name. */
 
 static inline struct wf_mr_map *tcp_mr_map(struct tcp_ep *ep)
 {
@@ -18,7 +18,7 @@ static inline int tcp_mr_check(
 	return wf_target_check(tcp_mr_map(ep), rec->seg, rec->seg_count, access);
 }
 
-/* The map's lock is held from a good return until the caller lets it go. */
+/* After a return of 0 the lock of the region map is held, and the caller unlocks it. */
 static inline int tcp_mr_pieces(struct tcp_ep *ep, const struct tcp_record *rec,
 	uint64_t offset, uint64_t access, struct iovec *iov, size_t max,
 	size_t *ret_count)
@@ -27,7 +27,7 @@ static inline int tcp_mr_pieces(struct tcp_ep *ep, const struct tcp_record *rec,
 		access, iov, max, ret_count);
 }
 
-/* rma.c: what @rec asked for is done. */
+/* rma.c: a peer's access is complete: counters and remote CQ data. */
 void tcp_mr_done(struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags,
 	size_t len);
 

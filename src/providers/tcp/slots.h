@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * Pointers by small numbers, as many as the largest number needed so far. All zero is
- * empty. Numbers come from the wire: the caller has checked them.
+ * An array of pointers that grows to the largest index used. All zero is empty. Indices
+ * come from the wire: the caller has checked them.
  */
 struct tcp_slots {
 	void **at;
@@ -46,7 +46,7 @@ static inline bool tcp_slot_set(struct tcp_slots *s, unsigned int i, void *what)
 	return true;
 }
 
-/* What is in there is not touched. */
+/* Frees the array, not the objects. */
 static inline void tcp_slots_free(struct tcp_slots *s)
 {
 	free(s->at);

@@ -36,7 +36,8 @@ enum {
 	TCP_IOV_LIMIT = 4,
 	TCP_RMA_LIMIT = TCP_WIRE_SEGS_MAX,
 	TCP_MAX_CM_DATA = 256,
-	TCP_COPY_MAX = 2048, /* messages up to here are copied rather than gathered */
+	/* Payloads up to this many bytes are copied into the stage. */
+	TCP_COPY_MAX = 2048,
 };
 
 #define TCP_MAX_MSG ((size_t)1 << 62)
@@ -47,48 +48,61 @@ struct tcp_peers;
 struct tcp_msg_cm;
 struct tcp_ep;
 
-/* What operations are posted to: an endpoint, or a transmit context. */
+/* The object that operations are posted to: an endpoint, or a transmit context. */
 struct tcp_source {
-	struct wf_ep *ep; /* NULL: it was closed, and nothing is reported any more */
-	size_t pending, size; /* operations under way, and how many there may be */
+	/* NULL: the context was closed, and its operations are not reported. */
+	struct wf_ep *ep;
+	/* Operations that have not ended, and how many there may be. */
+	size_t pending, size;
 };
 
 struct tcp_ep {
 	struct wf_ep ep;
 	struct tcp_source own;
 	struct tcp_netconf conf;
-	union wf_sockaddr name; /* local: wanted, and true once listening */
-	bool manual;            /* sends may wait for the next progress call */
-	bool running;           /* progress is at work and will see to what comes up */
-	uint32_t armed_epoch;   /* epoch when a thread was about to sleep, last */
-	uint32_t epoch;         /* progress calls */
+	/* Local address: the one that was asked for until the endpoint listens, then
+	 * the true one. */
+	union wf_sockaddr name;
+	/* Manual progress: sends may wait for the next progress call. */
+	bool manual;
+	/* tcp_progress() is running and will handle what is queued meanwhile. */
+	bool running;
+	uint32_t armed_epoch; /* value of @epoch when a thread last prepared to sleep */
+	uint32_t epoch;       /* number of progress calls; runs free */
 	uint32_t hot_count;
-	size_t answer_bytes; /* of all connections */
+	size_t answer_bytes; /* bytes of memory of answers, of all connections */
 	struct wf_unexp unexp;
-	struct wf_watches watches; /* with sleepers: all sockets are in the epoll set */
+	struct wf_watches watches; /* .sleepers: all sockets are in the epoll set */
 	/* wf_coarse_ns when the epoll set was polled because time had passed, not
 	 * because of the number of progress calls. */
 	uint64_t set_tick;
-	uint64_t keepalive_ns; /* time of the next check for hosts that vanished */
-	struct wf_list conns;  /* all, by link */
-	struct wf_list hot;    /* read directly, by hot_link */
-	struct wf_list dirty;  /* have something to send, by dirty_link */
-	struct wf_list owing;  /* sent what may not be acknowledged, by owing_link */
-	struct wf_list failed; /* to be taken down, by failed_link */
-	struct wf_list dead;   /* to be freed at the end of progress, by link */
-	uint8_t *rbuf;         /* what was read last; used up before the next read */
+	/* wf_now_ns of the next check for hosts that vanished; keepalive.c. */
+	uint64_t keepalive_ns;
+	struct wf_list conns; /* struct tcp_conn, by link: all */
+	struct wf_list hot;   /* by hot_link: read in each progress call */
+	struct wf_list dirty; /* by dirty_link: have something to send */
+	/* By owing_link: sent bytes that may not be acknowledged. */
+	struct wf_list owing;
+	struct wf_list failed; /* by failed_link: to be taken down */
+	struct wf_list dead;   /* by link: to be freed at the end of progress */
+	/* Buffer of one read, which is handled before the next read. */
+	uint8_t *rbuf;
 	size_t rbuf_size, stage_size;
 	struct tcp_stage *spare_stage;
 
-	struct tcp_peers *peers; /* FI_EP_RDM */
-	struct tcp_msg_cm *cm;   /* FI_EP_MSG */
+	struct tcp_peers *peers; /* NULL for FI_EP_MSG */
+	struct tcp_msg_cm *cm;   /* NULL for FI_EP_RDM */
 
-	/* Of an fi_addr_t, the bits that name a receive context, and where they are. */
+	/* The bits of an fi_addr_t that name a receive context, and by how many they
+	 * are shifted; fi_rx_addr in fi_endpoint(3). */
 	uint64_t context_bits;
 	unsigned int context_shift;
-	unsigned int rx_contexts;    /* that records may name */
-	struct tcp_source *contexts; /* scalable: the transmit contexts, by index */
-	struct tcp_source closed;    /* what closed ones left behind */
+	/* Number of receive contexts that records may name. */
+	unsigned int rx_contexts;
+	/* Transmit contexts by index; NULL: not a scalable endpoint. */
+	struct tcp_source *contexts;
+	/* Operations that outlive the transmit context that they were posted to. */
+	struct tcp_source closed;
 };
 
 static inline struct tcp_ep *tcp_ep_of(struct wf_ep *ep)
@@ -98,7 +112,7 @@ static inline struct tcp_ep *tcp_ep_of(struct wf_ep *ep)
 
 extern const struct wf_prov tcp_prov;
 
-/* endpoint.c. Opened, and not enabled. */
+/* endpoint.c. Open an endpoint; it is not enabled. fi_endpoint(3). */
 int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,
 	struct tcp_ep **ret_ep);
 int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
@@ -115,16 +129,16 @@ size_t tcp_source_left(const struct tcp_source *from);
 
 /* progress.c; ep.lock held. */
 void tcp_progress(struct wf_ep *ep);
-/* wf_watch_set; failure is logged. */
+/* wf_watch_set, which logs a failure. */
 void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events);
 
 /* wait.c */
 int tcp_wait_fd(struct wf_ep *ep);
 bool tcp_arm(struct wf_ep *ep);
-/* There is something to do that no socket tells of, and the thread that posted it may
- * not call again: wake threads that sleep already. */
+/* A record was queued that no socket reports, and the thread that posted it may not
+ * call again: wake sleeping threads. */
 void tcp_wake_sleepers(struct tcp_ep *ep);
-/* Another thread drained the timer: set it again for the sleepers. */
+/* A poll drained the timerfd: rearm it for the sleepers. */
 void tcp_rearm_timer(struct tcp_ep *ep);
 
 /* closing.c */
