@@ -7,16 +7,18 @@
 #include "sys/iov.h"
 
 /*
- * The end of a receive, of messages that come over connections. Locking as for
+ * The end of a receive, for messages that come over connections. Locking as for
  * wf_srx_done (objects/srx/srx.h).
  */
 
-/* What the application asked to hear of the sources of messages; constant once the
+/* What the application wants to know about the sources of messages; constant once the
  * endpoint is opened. */
 struct wf_recv_wants {
-	bool source;     /* FI_SOURCE: completions name the source */
-	bool source_err; /* FI_SOURCE_ERR: sources that are in no AV end in an error */
-	bool index;      /* the AV index of sources is needed, also for matching */
+	bool source; /* FI_SOURCE: completions name the source */
+	/* FI_SOURCE_ERR: a message from a source in no AV ends in an error. */
+	bool source_err;
+	/* The AV index of sources is needed, for completions or for matching. */
+	bool index;
 };
 
 /* Endpoints with one peer (FI_EP_MSG) report no source. */
@@ -32,7 +34,8 @@ static inline struct wf_recv_wants wf_recv_wants_of(const struct wf_ep *ep)
 	};
 }
 
-/* The endpoint, or the receive context of a scalable one, whose receive @entry is. */
+/* The endpoint that completes the receive @entry: @ep, or the receive context of the
+ * scalable endpoint @ep. */
 static inline struct wf_ep *wf_recv_ep(
 	struct wf_ep *ep, const struct fi_peer_rx_entry *entry)
 {
@@ -49,9 +52,9 @@ static inline fi_addr_t wf_recv_source(const struct wf_ep *ep, fi_addr_t index)
 					 : wf_av_report(ep->av, index);
 }
 
-/* All @len bytes of a message are where they belong: complete the receive @entry, with
- * FI_ETRUNC if they were more than it has buffers for. @flags: FI_REMOTE_CQ_DATA or 0.
- * @source: as wf_recv_source gives it. */
+/* All @len bytes of a message have arrived, and the buffers of @entry hold as many as
+ * fit: complete the receive, with FI_ETRUNC if there were more. @flags:
+ * FI_REMOTE_CQ_DATA or 0. @source: the result of wf_recv_source. */
 static inline void wf_recv_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry,
 	uint64_t flags, size_t len, uint64_t data, fi_addr_t source)
 {
@@ -64,8 +67,8 @@ static inline void wf_recv_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry
 		wf_srx_done(ep, entry, flags, len, data, source);
 }
 
-/* The same from a source that is in no AV, for wants.source_err. @name: its address, of
- * @name_len bytes in the address format of the endpoint. */
+/* The same for a source that is in no AV, if wants.source_err is set. @name: its
+ * address, @name_len bytes in the address format of the endpoint. */
 void wf_recv_done_unknown(struct wf_ep *ep, struct fi_peer_rx_entry *entry,
 	uint64_t flags, size_t len, uint64_t data, const void *name, size_t name_len);
 

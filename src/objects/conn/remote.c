@@ -84,7 +84,7 @@ static void grow(struct wf_remotes *remotes)
 	struct wf_remote *remote, *next;
 
 	if (!buckets)
-		return; /* longer chains, then */
+		return; /* Keep the table, with longer chains. */
 	for (remote = wf_remotes_next(remotes, NULL); remote; remote = next) {
 		next = wf_remotes_next(remotes, remote);
 		link_in(buckets, mask, remote);
@@ -167,7 +167,8 @@ void wf_remotes_forget_removed(struct wf_remotes *remotes)
 	bool all;
 	size_t n;
 
-	/* Before the list is taken: what is added meanwhile is taken next time. */
+	/* Read before the list is taken: indices added meanwhile are taken next time.
+	 */
 	remotes->removals_seq = wf_av_removals_seq(&remotes->removals);
 	do {
 		n = wf_av_removals_take(
@@ -197,7 +198,7 @@ void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue)
 		wf_list_push(queue, link);
 }
 
-/* The waits double, and from RARE_US on grow by an eighth. */
+/* The delays double, and from RARE_US on grow by an eighth. */
 static uint32_t next_backoff(const struct wf_remote_ops *ops, uint32_t us)
 {
 	uint32_t next = us < RARE_US ? us * 2 : us + us / 8;
@@ -205,8 +206,8 @@ static uint32_t next_backoff(const struct wf_remote_ops *ops, uint32_t us)
 	return WF_MIN(WF_MAX(next, ops->backoff_min_us), ops->backoff_max_us);
 }
 
-/* The next of the moments at which this endpoint makes all its rare attempts: a sleeper
- * wakes once for many peers that are not there. */
+/* Round @ns up to the next of the times at which this endpoint makes all its rare
+ * attempts, so that a sleeper wakes once for many unreachable peers. */
 static uint64_t common_moment(const struct wf_remotes *remotes, uint64_t ns)
 {
 	uint64_t first = remotes->seed % COMMON_NS;
@@ -242,7 +243,7 @@ void wf_remote_refused(
 	failed(remotes, remote, FI_ECONNREFUSED, now_ns);
 }
 
-/* What comes next has all of its time. */
+/* Operations that come next get the full time limits. */
 static void forget_patience(struct wf_remote *remote)
 {
 	remote->give_up_ns = UINT64_MAX;
@@ -303,8 +304,8 @@ static void give_up(
 		remotes, remote, remote->err ? remote->err : FI_ETIMEDOUT);
 }
 
-/* When what is pending fails; UINT64_MAX: not known yet, or never. An attempt that is
- * under way may end in another way than those before. */
+/* Time when the pending operations fail; UINT64_MAX: not known yet, or never. While an
+ * attempt is under way, earlier refusals do not count: it may end differently. */
 static uint64_t end_of_patience(
 	const struct wf_remotes *remotes, const struct wf_remote *remote)
 {
@@ -315,7 +316,7 @@ static uint64_t end_of_patience(
 	return WF_MIN(remote->give_up_ns, remote->refused_ns + remotes->grace_ns);
 }
 
-/* True when nothing is left to be done. */
+/* One tick for one peer. True: nothing is left to be done for it. */
 static bool tick(struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns,
 	uint64_t limit_ns)
 {

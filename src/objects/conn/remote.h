@@ -8,100 +8,114 @@
 #include "sys/list.h"
 
 /*
- * The endpoints that a connectionless endpoint has connections with: found by their
- * address or name, or by the AV index of what is sent to them. Operations wait for a
- * connection to come up; an attempt that fails is repeated after a while that grows;
- * when that went on for too long, what waits fails. Where a host says that there is no
- * such endpoint, too long is less than where nothing answers.
+ * The peers that a connectionless endpoint connects to, found by their address or name,
+ * or by the AV index of operations to them. Operations wait for a connection to come
+ * up. An attempt that fails is repeated after a delay, which grows with each failure.
+ * When operations have waited for too long, they fail. Where the host refuses the
+ * connection, the limit is shorter than where nothing answers.
  *
  * The transport embeds struct wf_remote in its own struct for a peer, and owns that
- * memory. A peer that no AV index leads to, without references and without operations
- * that wait, is freed by the next wf_remotes_tick, and only there.
+ * memory. The next wf_remotes_tick, and only that function, frees a peer to which no AV
+ * index leads, which has no references, and for which no operations wait.
+ *
  * The endpoint's lock (ep->lock) guards everything here, and the caller of each
- * function holds it; wf_remotes_init and wf_remotes_done are called without, before the
- * endpoint is used and after.
+ * function holds it. wf_remotes_init and wf_remotes_done are called without it, before
+ * the endpoint is used and after.
  */
 struct wf_remotes;
 
 struct wf_remote {
-	struct wf_list busy_link; /* remotes.busy while there is something to be done */
-	struct wf_list pending;   /* operations that wait for a connection */
-	struct wf_remote *hash_next;
-	uint64_t hash;
-	uint64_t retry_ns;   /* no attempt before; 0: whenever one is wanted */
-	uint64_t give_up_ns; /* what is pending fails then */
-	uint64_t refused_ns; /* since then every attempt was refused; 0: not the last */
+	/* In remotes.busy while wf_remotes_tick has work to do for the peer. */
+	struct wf_list busy_link;
+	struct wf_list pending;      /* Operations that wait for a connection. */
+	struct wf_remote *hash_next; /* Next peer in the same bucket. */
+	uint64_t hash; /* Hash of its address or name, given by the transport. */
+	/* Earliest time of the next attempt, in wf_now_ns time; 0: at once. */
+	uint64_t retry_ns;
+	/* Time in wf_now_ns when pending operations fail; UINT64_MAX: not set. */
+	uint64_t give_up_ns;
+	/* Time in wf_now_ns since when every attempt was refused; 0: the last attempt
+	 * was not refused. */
+	uint64_t refused_ns;
+	/* Last delay after a failed attempt, in microseconds; 0: none. */
 	uint32_t backoff_us;
 	uint32_t indices; /* AV indices in remotes.by_index that lead to this peer */
-	/* What refers to this peer and keeps it: connections, attempts to connect,
-	 * origins of unexpected messages. */
+	/* References that keep this peer: connections, attempts to connect, origins of
+	 * unexpected messages. */
 	uint32_t refs;
-	int err; /* of the last attempt; a positive FI_E code */
+	int err; /* Positive FI_E code of the last failed attempt; 0: none failed. */
 };
 
 enum wf_remote_state {
 	WF_REMOTE_DOWN,
-	WF_REMOTE_CHANGING, /* an attempt is under way, or a connection being ended */
+	/* An attempt is under way, or a connection is being ended. */
+	WF_REMOTE_CHANGING,
 	WF_REMOTE_UP,
 };
 
 struct wf_remote_ops {
-	/* Is @key, of the same hash, what @remote is found by? */
+	/* Is @key the address or name of @remote? Their hashes are equal. */
 	bool (*is)(const struct wf_remote *remote, const void *key);
 	enum wf_remote_state (*state)(const struct wf_remote *remote);
-	/* Begin an attempt to connect, whose end the transport tells with
+	/* Begin an attempt to connect. The transport reports its end with
 	 * wf_remote_failed, wf_remote_refused or wf_remote_connected. */
 	void (*connect)(struct wf_remotes *remotes, struct wf_remote *remote);
-	/* Fail what is pending with the positive @err. */
+	/* Fail the pending operations with the positive FI_E code @err. */
 	void (*give_up)(struct wf_remotes *remotes, struct wf_remote *remote, int err);
 	/* An AV index does not lead to @remote any more: forget what was derived from
-	 * it. May be NULL. */
+	 * the index. May be NULL. */
 	void (*index_lost)(struct wf_remotes *remotes, struct wf_remote *remote);
-	/* The same after refusals alone; what may stay in its list waits on. NULL:
-	 * nothing may, give_up does it. */
+	/* Called instead of give_up when all attempts were refused for
+	 * remotes.grace_ns: the transport may leave some operations pending, which wait
+	 * on. NULL: give_up is called. */
 	void (*refused)(struct wf_remotes *remotes, struct wf_remote *remote);
-	/* Free @remote and the operations in its list. */
+	/* Free @remote and its pending operations. */
 	void (*free)(struct wf_remotes *remotes, struct wf_remote *remote);
+	/* Limits of the delay after a failed attempt, in microseconds. */
 	uint32_t backoff_min_us, backoff_max_us;
 };
 
-/* All of one endpoint. */
+/* All peers of one endpoint. */
 struct wf_remotes {
 	const struct wf_remote_ops *ops;
 	struct wf_remote **buckets;
+	/* Number of buckets (a power of two) - 1; number of peers. */
 	size_t bucket_mask, count;
-	/* Peers by AV index, as operations found them; NULL: not known. */
+	/* Peers by AV index, filled in by operations; NULL: not known. */
 	struct wf_remote **by_index;
-	size_t index_count;
-	struct wf_av_removals removals; /* AV indices that were removed */
-	uint32_t removals_seq;          /* removals.seq when they were taken last */
+	size_t index_count;             /* Members of by_index. */
+	struct wf_av_removals removals; /* AV indices that were removed. */
+	uint32_t removals_seq; /* removals.seq when they were last processed. */
 	struct wf_list busy;
-	uint64_t seed;     /* random: who failed together does not come back together */
-	uint64_t grace_ns; /* for refusals; as the last tick had it */
+	/* Random number: endpoints that failed at the same time do not retry at the
+	 * same time. */
+	uint64_t seed;
+	uint64_t grace_ns; /* @grace_ns of the last wf_remotes_tick. */
 };
 
 /* 0 or -FI_ENOMEM. */
 int wf_remotes_init(
 	struct wf_remotes *remotes, const struct wf_remote_ops *ops, uint64_t seed);
-/* Free all peers and the tables, and stop listening for removed addresses; accepts what
- * was zeroed and never made. */
+/* Free all peers and the tables, and stop watching for removed addresses. Accepts a
+ * zeroed @remotes that was never initialised. */
 void wf_remotes_done(struct wf_remotes *remotes);
 
-/* Every one of them, NULL first and last, in no order. */
+/* Iterate over all peers in no order: NULL gives the first, and NULL is the end. */
 struct wf_remote *wf_remotes_next(
 	const struct wf_remotes *remotes, const struct wf_remote *after);
 struct wf_remote *wf_remotes_find(
 	const struct wf_remotes *remotes, uint64_t hash, const void *key);
-/* @remote is zeroed but for what the transport keeps in it; it cannot be found yet. */
+/* Add @remote, which is zeroed except for the transport's own members, and which is not
+ * in the table yet. */
 void wf_remotes_add(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t hash);
-/* One that no index leads to. */
+/* Remove a peer that no AV index leads to. Does not free it. */
 void wf_remotes_remove(struct wf_remotes *remotes, struct wf_remote *remote);
 
-/* @index leads to @remote from now on. False: no memory. */
+/* Let AV index @index lead to @remote. False: no memory. */
 bool wf_remotes_set_index(
 	struct wf_remotes *remotes, size_t index, struct wf_remote *remote);
-/* @index leads nowhere. */
+/* Let AV index @index lead to no peer. */
 void wf_remotes_forget_index(struct wf_remotes *remotes, size_t index);
 void wf_remotes_forget_indices(struct wf_remotes *remotes);
 /* The same for the indices in remotes->removals. */
@@ -114,14 +128,15 @@ static inline struct wf_remote *wf_remotes_at(
 						       : NULL;
 }
 
-/* Something is to be done for it, now or at its retry_ns. */
+/* Have wf_remotes_tick process @remote, now or at its retry_ns. */
 static inline void wf_remote_busy(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	if (wf_list_empty(&remote->busy_link))
 		wf_list_push(&remotes->busy, &remote->busy_link);
 }
 
-/* What kept @remote ended: the next tick frees it, unless something else keeps it. */
+/* An AV index or reference that kept @remote is gone: the next tick frees it, unless
+ * another one keeps it. */
 static inline void wf_remote_let_go(
 	struct wf_remotes *remotes, struct wf_remote *remote)
 {
@@ -146,30 +161,31 @@ static inline bool wf_remotes_busy(const struct wf_remotes *remotes)
 	return !wf_list_empty(&remotes->busy);
 }
 
-/* An operation begins to wait: connect, unless an attempt is under way or due later. */
+/* A connection to @remote is wanted, for example by an operation: connect, unless an
+ * attempt is under way or due later. */
 void wf_remote_wanted(struct wf_remotes *remotes, struct wf_remote *remote);
-/* fi_cancel: take the first waiting operation for which @is(link, @arg) holds out of
- * the list of its peer, *@ret_remote. NULL: none. */
+/* fi_cancel(3): remove the first pending operation for which @is(link, @arg) holds.
+ * *@ret_remote is its peer. NULL: there is none. */
 struct wf_list *wf_remotes_withdraw(struct wf_remotes *remotes,
 	bool (*is)(const struct wf_list *link, const void *arg), const void *arg,
 	struct wf_remote **ret_remote);
-/* Is there a waiting operation for which @is(link, @arg) holds? */
+/* Is there a pending operation for which @is(link, @arg) holds? */
 bool wf_remotes_any_pending(const struct wf_remotes *remotes,
 	bool (*is)(const struct wf_list *link, const void *arg), const void *arg);
-/* A connection is up: move the operations that waited for it to the end of @queue. */
+/* A connection is up: move the pending operations to the end of @queue. */
 void wf_remote_connected(struct wf_remote *remote, struct wf_list *queue);
-/* An attempt failed with the positive @err. */
+/* An attempt failed with the positive FI_E code @err. @now_ns: wf_now_ns. */
 void wf_remote_failed(
 	struct wf_remotes *remotes, struct wf_remote *remote, int err, uint64_t now_ns);
-/* It failed because there is no such endpoint: FI_ECONNREFUSED. */
+/* An attempt failed because the host has no such endpoint: FI_ECONNREFUSED. */
 void wf_remote_refused(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns);
 
-/* Start the attempts that are due, fail what waited for @limit_ns (0: never) or for
- * @grace_ns of refusals, and free peers that nothing keeps. */
+/* Start the attempts that are due, fail operations that waited for @limit_ns (0: never)
+ * or for @grace_ns of refusals, and free unused peers. */
 void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns,
 	uint64_t grace_ns);
-/* When a tick is due next; UINT64_MAX: not before something happens. */
+/* Time in wf_now_ns when the next tick is due; UINT64_MAX: only after another event. */
 uint64_t wf_remotes_deadline(const struct wf_remotes *remotes);
 
 #endif

@@ -23,7 +23,8 @@ static struct wf_origin *origin_new(struct wf_unexp *unexp, struct wf_unexp_conn
 	return conn->origins = origin;
 }
 
-/* A connection has one, or several if it brings messages for several contexts. */
+/* The origin of @conn for @srx. A connection with messages for several receive contexts
+ * has several origins. */
 static struct wf_origin *origin_of(struct wf_unexp *unexp, struct wf_unexp_conn *conn,
 	struct wf_remote *remote, struct fid_peer_srx *srx)
 {
@@ -91,7 +92,7 @@ static void release(struct wf_origin *origin, struct wf_srx_unexpected *saved)
 	origin_settle(origin);
 }
 
-/* The sender of a message that is whole hears that it was matched, or dropped. */
+/* Tell the sender of a message that is whole that it was matched, or dropped. */
 static void tell_match(struct wf_origin *origin, struct wf_srx_unexpected *saved)
 {
 	uint64_t id;
@@ -133,7 +134,7 @@ static void deliver(struct wf_origin *origin, struct wf_srx_unexpected *saved,
 	complete(origin, entry, saved->len);
 }
 
-/* A receive was posted for the message. The srx lock is held. */
+/* start_msg, start_tag: a receive matched the message. The srx lock is held. */
 static int start(struct fi_peer_rx_entry *entry)
 {
 	struct wf_srx_unexpected *saved = entry->peer_context;
@@ -154,7 +155,7 @@ static int start(struct fi_peer_rx_entry *entry)
 	return ret;
 }
 
-/* No receive will ask for the message. The srx lock is held. */
+/* discard_msg, discard_tag: no receive will match the message. The srx lock is held. */
 static int discard(struct fi_peer_rx_entry *entry)
 {
 	struct wf_srx_unexpected *saved = entry->peer_context;

@@ -68,7 +68,7 @@ int wf_watches_poll(struct wf_watches *watches)
 	for (int i = 0; i < n; i++) {
 		struct wf_watch *watch = events[i].data.ptr;
 
-		/* The handler of another event may have closed it. */
+		/* The handler of an earlier event may have closed it. */
 		if (watch->fd >= 0)
 			watch->ready(watch, events[i].events);
 	}
@@ -80,6 +80,6 @@ void wf_watches_set_timer(struct wf_watches *watches, uint64_t deadline_ns)
 	if (!wf_timer_set(&watches->timer, deadline_ns))
 		return;
 	watches->timer_watch.fd = watches->timer.fd;
-	/* Where it cannot be added, nothing but the deadline is lost. */
+	/* On failure only the deadline is lost. */
 	(void)wf_watch_set(watches, &watches->timer_watch, EPOLLIN);
 }

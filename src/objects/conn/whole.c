@@ -8,7 +8,7 @@ static fi_addr_t index_of(const struct wf_srx_whole *msg)
 	return wf_av_index(msg->ep->av, msg->source, msg->source_len);
 }
 
-/* Into the buffers of @entry, which ends. */
+/* Copy the message into the buffers of @entry and complete the receive. */
 static void receive(struct wf_srx_whole *msg, struct fi_peer_rx_entry *entry)
 {
 	struct wf_recv_wants wants = wf_recv_wants_of(msg->ep);
@@ -24,7 +24,7 @@ static void receive(struct wf_srx_whole *msg, struct fi_peer_rx_entry *entry)
 	msg->done(msg, 0);
 }
 
-/* No receive is posted for the message. */
+/* No posted receive matches: keep the message until one does. */
 static void keep(struct wf_srx_whole *msg, struct fi_peer_rx_entry *entry)
 {
 	entry->flags |= msg->flags;

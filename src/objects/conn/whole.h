@@ -5,31 +5,32 @@
 #include "objects/endpoint/endpoint.h"
 
 /*
- * Messages that the transport has in its memory from the first to the last byte when it
- * asks for a receive. Such a transport leaves the calls of srx.h to whole.c: it fills a
- * struct wf_srx_whole, calls wf_srx_whole_receive, and keeps both until done() is
- * called. Its wf_xfer_ops have wf_srx_whole_ops and wf_srx_whole_addr.
+ * Messages that are completely in the transport's memory when it asks for a receive.
+ * Such a transport leaves the calls of srx.h to whole.c: it fills a struct
+ * wf_srx_whole, calls wf_srx_whole_receive, and keeps the struct and the message until
+ * done() is called. Its wf_xfer_ops have wf_srx_whole_ops and wf_srx_whole_addr.
  */
 struct wf_srx_whole {
-	struct wf_ep *ep;   /* receives the message */
-	uint64_t type;      /* FI_MSG or FI_TAGGED */
-	uint64_t flags;     /* FI_REMOTE_CQ_DATA or 0 */
-	uint64_t tag, data; /* with FI_TAGGED; with FI_REMOTE_CQ_DATA */
+	struct wf_ep *ep; /* Endpoint that receives the message. */
+	uint64_t type;    /* FI_MSG or FI_TAGGED */
+	uint64_t flags;   /* FI_REMOTE_CQ_DATA or 0 */
+	/* Valid if @type is FI_TAGGED; valid with FI_REMOTE_CQ_DATA. */
+	uint64_t tag, data;
 	const void *buf;
-	size_t len;         /* bytes at @buf */
-	const void *source; /* the sender's address, as its fi_getname gives it */
+	size_t len;         /* Bytes at @buf. */
+	const void *source; /* Sender's address, as the sender's fi_getname gives it. */
 	size_t source_len;
 
-	/* The message was received or dropped (0), or failed with @err (positive): the
-	 * transport may free it. The lock of the receive context is held, and perhaps
-	 * ep->lock: it takes leaf locks only. */
+	/* The message was received or dropped (0), or failed with @err (a positive FI_E
+	 * code): the transport may free it. Called with the lock of the receive context
+	 * and perhaps ep->lock held, so it takes leaf locks only. */
 	void (*done)(struct wf_srx_whole *msg, int err);
 
-	struct wf_srx_origin origin; /* used while the message is unexpected */
+	struct wf_srx_origin origin; /* Used while the message is unexpected. */
 };
 
-/* Match @msg: it is copied into a receive, or waits for one. May call done() before it
- * returns. Locks as in wf_xfer_ops.progress. */
+/* Match @msg: copy it into a posted receive, or keep it as an unexpected message. May
+ * call done() before it returns. Locks as in wf_xfer_ops.progress. */
 void wf_srx_whole_receive(struct wf_srx_whole *msg);
 
 extern struct fi_ops_srx_peer wf_srx_whole_ops;

@@ -5,9 +5,9 @@
 #include "objects/cq/internal.h"
 
 /*
- * Failures. The structure that an application reads them into grew twice, and the
- * application says only by the API version of its fabric how much of it there is:
- * not a byte is written behind that.
+ * Error entries. struct fi_cq_err_entry grew twice, and an application tells only by
+ * the API version of its fabric how large its structure is: nothing is written beyond
+ * that size.
  *
  *   API          bytes  last member       err_data
  *   before 1.5   72     err_data          points to our copy
@@ -76,7 +76,8 @@ static struct wf_cq_error *pop_error(struct wf_cq *cq)
 	return error;
 }
 
-/* Keep @error alive for who reads its data through a pointer; the previous one goes. */
+/* Keep @error until the next error is read: the application may read err_data through
+ * the pointer in its entry. Frees the error kept before. */
 static void keep_error(struct wf_cq *cq, struct wf_cq_error *error)
 {
 	void *old;
@@ -88,8 +89,8 @@ static void keep_error(struct wf_cq *cq, struct wf_cq_error *error)
 	free(old);
 }
 
-/* Data that an earlier call gave out, in an entry that the application reads into again
- * without clearing it: no buffer of its own. */
+/* Is @data the err_data that an earlier call returned? Then the application reads into
+ * the same entry again without clearing it, and gives no buffer of its own. */
 static bool is_kept(struct wf_cq *cq, const void *data)
 {
 	const struct wf_cq_error *kept;

@@ -4,11 +4,12 @@
 
 #include "objects/cq/cq.h"
 
-/* What the files of the completion queue share; see each for the whole story. */
+/* What the files of the completion queue share. */
 
 struct wf_cq_error {
 	struct wf_list link;
-	uint32_t stamp; /* the ring's head: entries before it are read first */
+	/* Ring head when the error was written: entries before it are read first. */
+	uint32_t stamp;
 	struct fi_cq_err_entry entry;
 	uint8_t data[]; /* entry.err_data points here */
 };
@@ -16,8 +17,9 @@ struct wf_cq_error {
 /* read.c */
 ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count);
 ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *src);
-/* What is there, at most @count (not 0) entries, without progress: their number,
- * -FI_EAGAIN or -FI_EAVAIL. @src may be NULL. */
+/* Take up to @count (not 0) entries that are in the ring, without progress. Their
+ * number, -FI_EAGAIN: none, or -FI_EAVAIL: an error comes first. @src may be NULL.
+ * Takes the lock. */
 ssize_t wf_cq_take(struct wf_cq *cq, void *buf, size_t count, fi_addr_t *src);
 
 /* wait.c */

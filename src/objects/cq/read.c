@@ -33,7 +33,8 @@ __attribute__((noinline)) ssize_t wf_cq_take(
 	return ready;
 }
 
-/* One entry, where nothing else is to be done. */
+/* The fast path: take one entry if the lock is free, only one entry can be taken, no
+ * error is queued, and the ring need not shrink. False: nothing was taken. */
 static inline bool take_one(struct wf_cq *cq, void *buf, size_t count)
 {
 	uint32_t ready;
@@ -51,9 +52,9 @@ static inline bool take_one(struct wf_cq *cq, void *buf, size_t count)
 }
 
 /*
- * Network and memory are looked at only when there is nothing to hand out: an
- * application that polls for its send completion and then for the answer pays for
- * one look per message, not two. Asking for no entries asks for progress alone.
+ * Is an entry or error available? Runs progress only if none is: an application that
+ * polls for its send completion and then for the answer pays for one poll of the
+ * network per message, not two. A read with @count 0 asks for progress alone.
  */
 static inline bool look(struct wf_cq *cq, size_t count)
 {

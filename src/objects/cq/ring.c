@@ -13,7 +13,7 @@ static const size_t entry_sizes[] = {
 	[FI_CQ_FORMAT_TAGGED] = sizeof(struct fi_cq_tagged_entry),
 };
 
-/* Move to an array of @slots, which is enough for what is queued. */
+/* Move the queued entries to a new array of @slots, which must be enough for them. */
 static int ring_resize(struct wf_cq_ring *ring, uint32_t slots)
 {
 	uint32_t head = wf_cq_ring_head(ring), mask = slots - 1;
@@ -63,7 +63,7 @@ int wf_cq_ring_grow(struct wf_cq_ring *ring)
 
 void wf_cq_ring_shrink(struct wf_cq_ring *ring)
 {
-	/* Out of memory: it stays large, which harms nobody. */
+	/* Out of memory: the ring stays large and works as before. */
 	if (ring->mask > ring->base_mask && wf_cq_ring_empty(ring))
 		(void)ring_resize(ring, ring->base_mask + 1);
 }

@@ -9,7 +9,7 @@
 
 #include "sys/compiler.h"
 
-/* A cache line: whichever the format, the beginning of @entry is what it has. */
+/* One cache line. Every CQ format is a prefix of @entry. */
 struct wf_cq_slot {
 	struct fi_cq_tagged_entry entry;
 	fi_addr_t src;
@@ -17,38 +17,39 @@ struct wf_cq_slot {
 };
 
 /*
- * The successes of one completion queue, in order, each in a form of which every format
- * that an application may choose is the beginning: reading is a copy.
+ * The success entries of one completion queue, in order. A slot holds the largest
+ * format, of which each format that an application may choose is a prefix: reading is a
+ * copy.
  *
- * When it is full it doubles, so nothing is lost while the application does not read;
- * when it runs empty it returns to the size that was asked for. The counters run
- * free: only their difference means anything, and it stays below 2^31.
+ * A full ring doubles, so no entry is lost while the application does not read; an
+ * empty one shrinks to its first size. The counters run free: only their difference has
+ * a meaning, and it stays below 2^31.
  *
- * The caller serialises all calls but wf_cq_ring_empty, which is a hint for those
- * who poll without lock: relaxed, because whoever acts on it takes the lock next (or
- * stands behind the fence of wf_wait_arm).
+ * The caller serialises all calls but wf_cq_ring_empty, which is a hint for threads
+ * that poll without the lock. Its loads are relaxed, because a thread that acts on the
+ * result takes the lock next, or runs after the fence of wf_wait_arm.
  */
 struct wf_cq_ring {
-	_Atomic uint32_t head; /* next slot to write */
-	_Atomic uint32_t tail; /* next slot to read */
-	uint32_t mask;         /* slots - 1, slots is a power of two */
-	uint32_t base_mask;    /* mask at the size asked for */
+	_Atomic uint32_t head; /* Next slot to write; runs free. */
+	_Atomic uint32_t tail; /* Next slot to read; runs free. */
+	uint32_t mask;         /* Number of slots - 1; that number is a power of two. */
+	uint32_t base_mask;    /* @mask at the size given to wf_cq_ring_init. */
 	enum fi_cq_format format;
-	size_t entry_size; /* of that */
+	size_t entry_size; /* Bytes of an entry in @format. */
 	struct wf_cq_slot *slots;
 };
 
-/* Room for at least @count entries. -FI_ENOMEM. */
+/* Make a ring with at least @count slots. 0 or -FI_ENOMEM. */
 int wf_cq_ring_init(struct wf_cq_ring *ring, enum fi_cq_format format, size_t count);
 void wf_cq_ring_done(struct wf_cq_ring *ring);
 
-/* Double it; -FI_ENOMEM leaves it as it was. */
+/* Double the number of slots. -FI_ENOMEM: the ring is unchanged. */
 int wf_cq_ring_grow(struct wf_cq_ring *ring);
 
-/* Back to the size asked for, if it grew and is empty. */
+/* Return to the first size if the ring grew and is empty. */
 void wf_cq_ring_shrink(struct wf_cq_ring *ring);
 
-/* Is there memory to be given back? */
+/* Is the ring larger than its first size? */
 static inline bool wf_cq_ring_grown(const struct wf_cq_ring *ring)
 {
 	return ring->mask > ring->base_mask;
@@ -69,7 +70,8 @@ static inline bool wf_cq_ring_empty(const struct wf_cq_ring *ring)
 	return wf_cq_ring_head(ring) == wf_cq_ring_tail(ring);
 }
 
-/* Append one entry; what the format has no room for is never read. -FI_ENOMEM. */
+/* Append one entry. Members that the format lacks are stored but never read.
+ * -FI_ENOMEM: the ring was full and could not grow. */
 static inline int wf_cq_ring_put(struct wf_cq_ring *ring, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
@@ -96,7 +98,7 @@ static inline int wf_cq_ring_put(struct wf_cq_ring *ring, void *context, uint64_
 	return 0;
 }
 
-/* Inlined once per format, so that each copy has a size that the compiler knows. */
+/* Inlined once per format, so that the compiler knows @size in each copy. */
 WF_INLINE void wf_cq_ring_copy(const struct wf_cq_ring *ring, uint8_t *buf,
 	uint32_t tail, size_t count, const size_t size)
 {
@@ -105,8 +107,8 @@ WF_INLINE void wf_cq_ring_copy(const struct wf_cq_ring *ring, uint8_t *buf,
 			size);
 }
 
-/* Copy out @count entries, of which there are that many, and their sources unless
- * @src is NULL. */
+/* Copy @count entries to @buf, and their sources to @src unless it is NULL, and remove
+ * them. The ring has at least @count entries. */
 WF_INLINE void wf_cq_ring_take(
 	struct wf_cq_ring *ring, void *buf, fi_addr_t *src, size_t count)
 {

@@ -4,17 +4,17 @@
 #include "sys/clock.h"
 
 /*
- * Blocking reads.
+ * Blocking reads (fi_cq_sread(3)).
  *
- * A sleeper announces itself (wf_wait_arm), then looks once more for anything that
- * came in between - entries, work of the transports, fi_cq_signal - and only then
- * sleeps. Writers store first and look for sleepers afterwards; see wait.h for why
- * one of the two always sees the other.
+ * A sleeper announces itself (wf_wait_arm), then checks once more for events since its
+ * last read (entries, work of the transports, fi_cq_signal), and only then sleeps.
+ * Writers store first and check for sleepers afterwards; wait.h explains why one of the
+ * two always sees the other.
  *
- * fi_cq_signal leaves one wake-up per sleeper, and at least one, so that a thread
+ * fi_cq_signal leaves one wake-up for each sleeper, and at least one, so that a thread
  * which is about to sleep does not miss it.
  *
- * Cancellation is off but for the sleep itself (sys/cancel.h).
+ * Thread cancellation is off except during the sleep itself (sys/cancel.h).
  */
 
 static bool take_wakeup(struct wf_cq *cq)
@@ -24,8 +24,8 @@ static bool take_wakeup(struct wf_cq *cq)
 	do {
 		if (wf_likely(!left))
 			return false;
-		/* acquire: pairs with wf_cq_signal; what its caller did before is
-		 * seen by whoever it wakes. */
+		/* acquire: pairs with wf_cq_signal. The woken thread sees what the
+		 * signalling thread did before. */
 	} while (!atomic_compare_exchange_weak_explicit(&cq->wakeups, &left, left - 1,
 		memory_order_acquire, memory_order_relaxed));
 	return true;
@@ -49,7 +49,8 @@ static void stop_sleeping(void *arg)
 	atomic_fetch_sub_explicit(&cq->sleepers, 1, memory_order_relaxed);
 }
 
-/* With @cancel_state for the sleep; a cancelled thread is a sleeper no longer. */
+/* Sleep once, with @cancel_state during the sleep. A thread that is cancelled in it
+ * leaves the count of sleepers. */
 static int sleep_once(
 	struct wf_cq *cq, uint64_t ticket, uint64_t deadline_ns, int cancel_state)
 {
@@ -63,7 +64,8 @@ static int sleep_once(
 	return ret;
 }
 
-/* Sleep until it is worth reading again. -FI_EAGAIN: time is up, or a signal. */
+/* Sleep until the queue should be read again. -FI_EAGAIN: the time is over, or
+ * fi_cq_signal. */
 static int wait_once(struct wf_cq *cq, uint64_t deadline_ns, int cancel_state)
 {
 	uint64_t ticket;
@@ -78,7 +80,7 @@ static int wait_once(struct wf_cq *cq, uint64_t deadline_ns, int cancel_state)
 	return sleep_once(cq, ticket, deadline_ns, cancel_state);
 }
 
-/* How many entries to wait for. */
+/* The number of entries to wait for. */
 static size_t threshold(const struct wf_cq *cq, const void *cond, size_t count)
 {
 	size_t n = 1;
@@ -99,7 +101,8 @@ ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *
 
 	if (!count)
 		return wf_cq_readfrom(fid, buf, count, src);
-	/* What is there costs neither a look at the clock nor a switch of the state. */
+	/* Entries that are there already need neither the clock nor cancellation turned
+	 * off. */
 	if (want == 1 && wf_cq_readable(cq)) {
 		ret = wf_cq_take(cq, buf, count, src);
 		if (ret != -FI_EAGAIN)
@@ -120,7 +123,7 @@ ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *
 	} while (!ret && got < want);
 	atomic_fetch_sub_explicit(&cq->sleepers, 1, memory_order_relaxed);
 	if (!got && ret == -FI_EAGAIN)
-		/* Data that came with the last wake-up, or a full timeout. */
+		/* Entries may have come with the last wake-up. */
 		ret = wf_cq_readfrom(fid, buf, count, src);
 	wf_cancel_set(cancel_state);
 	return got ? (ssize_t)got : ret;
