@@ -8,13 +8,13 @@
 #include "objects/av/set.h"
 #include "objects/av/shared.h"
 
-/* What fi_av_open takes. */
+/* The flags that fi_av_open accepts. */
 #define OPEN_FLAGS (FI_EVENT | FI_READ | FI_SYMMETRIC | FI_PEER | FI_AV_USER_ID)
 
-/* The most bits of an address that are no part of the index. */
+/* The largest fi_av_attr.rx_ctx_bits. */
 enum { MAX_RX_CTX_BITS = 32 };
 
-/* Names in one call to fi_av_remove between two looks of others at the lock. */
+/* Addresses that fi_av_remove removes before it releases the lock for other threads. */
 enum { REMOVE_BATCH = 64 };
 
 /* Changing, and looking up. */
@@ -65,7 +65,7 @@ fi_addr_t wf_av_index(struct wf_av *av, const void *addr, size_t addrlen)
 		!format->spell(words, addr))
 		return FI_ADDR_NOTAVAIL;
 	ret = wf_av_table_find(&av->table, words, &index);
-	/* Others keep removing addresses, or a process died while it did. */
+	/* Other threads keep removing addresses, or a process died while it did. */
 	if (ret == -FI_EAGAIN && !wf_av_begin(av)) {
 		ret = wf_av_table_find(&av->table, words, &index);
 		wf_av_end(av);
@@ -237,7 +237,8 @@ static int av_set_user_id(
 			(unsigned long long)fi_addr, fi_strerror(-ret));
 		return ret;
 	}
-	/* For the owner of an imported receive context it is an address only now. */
+	/* The owner of an imported receive context knows the address by this id: search
+	 * for the senders of unexpected messages again. */
 	wf_av_tell_watches(av);
 	return 0;
 }
@@ -405,11 +406,11 @@ static uint64_t index_mask(
 {
 	uint64_t mask = UINT64_MAX >> attr->rx_ctx_bits;
 
-	/* fi_group_addr puts the group there. */
+	/* fi_group_addr stores the group id in the upper 32 bits. */
 	return domain->info->domain_attr->max_group_id ? mask & UINT32_MAX : mask;
 }
 
-/* Addresses of one provider and domain are no use in another. */
+/* The scope of the name: addresses are valid for one provider and domain only. */
 static int open_shared(struct wf_av *av, const struct fi_av_attr *attr)
 {
 	const struct wf_domain *domain = av->domain;

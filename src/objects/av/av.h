@@ -15,54 +15,60 @@
 struct wf_av_shared;
 
 /*
- * An address vector of fixed-size addresses: those of IP sockets, and names of
- * endpoints on this machine (FI_ADDR_STR), padded.
+ * An address vector (fi_av(3)) of fixed-size addresses: IP socket addresses, and names
+ * of endpoints on this machine (FI_ADDR_STR), padded.
  *
  * A fi_addr_t is the index of a slot: the lowest free one, so a table AV counts up
- * from 0 and FI_AV_MAP does the same. What readers and writers may do at once is told
- * in table.h; @lock guards all changes, @eq and the AV sets, and is a leaf: nothing
- * is called under it that takes another lock. User ids have segments of their own,
- * made when the first id is set.
+ * from 0 and FI_AV_MAP does the same. table.h says what readers and writers may do
+ * concurrently; @lock guards all changes, @eq and the AV sets, and is a leaf: no other
+ * lock is taken under it. User ids have segments of their own, made when the first id
+ * is set.
  *
- * An AV with a name lives in a shared memory object (@shared). One opened with FI_PEER
- * holds nothing and refers to its owner's (@peer).
+ * An AV with a name lives in a shared memory object (@shared). An AV opened with
+ * FI_PEER holds no addresses and refers to its owner's AV (@peer).
  */
 struct wf_av {
 	struct wf_av_table table;
 	uint64_t index_mask; /* clears receive context bits and group id */
-	_Atomic uintptr_t ids[WF_AV_SEGMENTS]; /* like the slots of the table */
-	bool id_only; /* FI_AV_USER_ID at open: what has no id has no address */
+	/* User ids by segment, addressed like the table's slots; 0: no id was set. */
+	_Atomic uintptr_t ids[WF_AV_SEGMENTS];
+	/* Opened with FI_AV_USER_ID: completions report FI_ADDR_NOTAVAIL for an
+	 * address without an id. */
+	bool id_only;
 
 	struct fid_av fid;
 	struct wf_domain *domain;
-	struct fi_av_attr attr; /* name and map_addr are those of @shared */
+	struct fi_av_attr attr; /* as opened; name and map_addr: see @shared, or NULL */
 	atomic_int refs;        /* endpoints bound, sets, exports */
 	struct wf_lock lock;
-	struct wf_eq *eq;
-	struct wf_av_shared *shared;
-	struct fid_peer_av *peer;
-	pthread_mutex_t watch_lock; /* of @watches; a leaf */
-	struct wf_list watches;
-	void *prov_data; /* the provider's own, from wf_prov.av_opened on */
+	struct wf_eq *eq;            /* bound by fi_av_bind, or NULL */
+	struct wf_av_shared *shared; /* NULL: a private table */
+	struct fid_peer_av *peer;    /* the owner's AV of an imported one, or NULL */
+	pthread_mutex_t watch_lock;  /* guards @watches; a leaf */
+	struct wf_list watches;      /* struct wf_av_watch, in the order of calling */
+	void *prov_data;             /* the provider's own, from wf_prov.av_opened on */
 };
 
-/* Somebody who wants to know that addresses were inserted, or removed, by this process.
- * No lock of the AV is held. */
+/* Callbacks for addresses that this process inserts or removes. They are called without
+ * any lock of the AV. */
 struct wf_av_watch {
 	void (*inserted)(struct wf_av_watch *watch);
-	/* Nothing is at these @count indexes any more, unless it is something new. */
+	/* The addresses at these @count indexes were removed; new addresses may have
+	 * been inserted there since. */
 	void (*removed)(struct wf_av_watch *watch, const uint64_t *index, size_t count);
 	struct wf_list link;
-	atomic_uint holds; /* threads that tell it something right now */
+	atomic_uint holds; /* number of threads inside a callback of this watch */
 };
 
-/* After wf_av_watch_del returned, nobody begins to tell @watch anything, but somebody
- * may be at it: it lives until wf_av_watch_wait returned, which is called without any
- * lock that its functions take. del is called with whatever lock. */
+/* Register a watch, and remove it. After wf_av_watch_del returned no new callback
+ * begins, but one may still run: free @watch only after wf_av_watch_wait, which is
+ * called without any lock that the callbacks take. del may be called with any lock but
+ * the AV's watch_lock. */
 void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch);
-/* It is told before all others that are there. */
+/* The same; its callbacks run before those of all watches registered so far. */
 void wf_av_watch_add_first(struct wf_av *av, struct wf_av_watch *watch);
 void wf_av_watch_del(struct wf_av *av, struct wf_av_watch *watch);
+/* True while a callback of @watch runs. */
 bool wf_av_watch_is_told(struct wf_av_watch *watch);
 void wf_av_watch_wait(struct wf_av_watch *watch);
 
@@ -71,14 +77,16 @@ static inline struct wf_av *wf_av_of(struct fid_av *fid)
 	return wf_container_of(fid, struct wf_av, fid);
 }
 
+/* fi_ops_domain.av_open; see fi_av(3). */
 int wf_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 	struct fid_av **ret_av, void *context);
 
-/* For addresses that this process has not seen yet. */
+/* wf_av_addr for a segment that another process added and this one has not mapped. */
 const void *wf_av_addr_slow(struct wf_av *av, uint64_t index);
 
-/* The address at @addr, or NULL when nothing is inserted there. Stays in place until
- * it is removed; its length is wf_av_addrlen, of a text up to its NUL. */
+/* The address at @addr, or NULL when none is inserted there. Takes no lock. The memory
+ * stays valid until the address is removed; it has wf_av_addrlen bytes, or for
+ * FI_ADDR_STR ends with its NUL. */
 static inline const void *wf_av_addr(struct wf_av *av, fi_addr_t addr)
 {
 	const struct wf_av_slot *slot;
@@ -96,11 +104,13 @@ static inline size_t wf_av_addrlen(const struct wf_av *av)
 	return av->table.format->addr_len;
 }
 
-/* Where @addr (a raw address of the AV's format) is inserted: an index, or
- * FI_ADDR_NOTAVAIL. Takes no lock unless addresses are being removed meanwhile. */
+/* The index of @addr (a raw address of the AV's format), or FI_ADDR_NOTAVAIL when it is
+ * not inserted. Takes the AV's lock only if addresses are being removed concurrently.
+ */
 fi_addr_t wf_av_index(struct wf_av *av, const void *addr, size_t addrlen);
 
-/* What completions report for @index: its user id where one is set. */
+/* What completions report for @index: its user id if one is set, otherwise the index,
+ * or FI_ADDR_NOTAVAIL in an AV opened with FI_AV_USER_ID. */
 static inline fi_addr_t wf_av_report(const struct wf_av *av, fi_addr_t index)
 {
 	uintptr_t ids;
@@ -117,7 +127,7 @@ static inline fi_addr_t wf_av_report(const struct wf_av *av, fi_addr_t index)
 		memory_order_relaxed);
 }
 
-/* Was @addr inserted with FI_FIREWALL_ADDR: it does not accept connections. */
+/* True if @addr was inserted with FI_FIREWALL_ADDR: the peer accepts no connections. */
 static inline bool wf_av_firewalled(struct wf_av *av, fi_addr_t addr)
 {
 	const struct wf_av_slot *slot =
@@ -132,7 +142,8 @@ static inline struct wf_domain *wf_av_domain(struct wf_av *av)
 	return av->domain;
 }
 
-/* Endpoints bound; fi_close answers -FI_EBUSY while there are any. */
+/* Count a user of the AV (endpoint, set, export); fi_close returns -FI_EBUSY while
+ * there are any. */
 static inline void wf_av_ref(struct wf_av *av)
 {
 	atomic_fetch_add_explicit(&av->refs, 1, memory_order_relaxed);
@@ -140,18 +151,18 @@ static inline void wf_av_ref(struct wf_av *av)
 
 static inline void wf_av_unref(struct wf_av *av)
 {
-	/* release: what the user of the AV did is done before fi_close may pass. */
+	/* release: the user's accesses happen before fi_close frees the AV. */
 	atomic_fetch_sub_explicit(&av->refs, 1, memory_order_release);
 }
 
-/* Print a raw address as fi_av_straddr(3) says: at most *len bytes, and *len becomes
- * what the whole text needs. NULL when the format is not known. */
+/* Print a raw address as fi_av_straddr(3) does: at most *len bytes, NUL included; *len
+ * becomes the size of the whole text. NULL when the format is not known. */
 const char *wf_av_straddr(
 	uint32_t addr_format, const void *addr, char *buf, size_t *len);
 
-/* Fill @ret for import into a peer, each peer its own: its owner_ops answer for @av,
- * which stays open until wf_av_unexport. -FI_EINVAL: it is imported itself. See
- * objects/peer/open.h. */
+/* Fill @ret, one for each peer, for the import of @av into a peer (fi_peer(3)); its
+ * owner_ops operate on @av, which cannot be closed until wf_av_unexport. -FI_EINVAL:
+ * @av is imported itself. See objects/peer/open.h. */
 int wf_av_export(struct wf_av *av, struct fid_peer_av *ret);
 void wf_av_unexport(struct fid_peer_av *peer);
 

@@ -4,10 +4,10 @@
 #include "objects/av/table_internal.h"
 #include "sys/lock.h"
 
-/* The hash chains of a table: finding an index by its address. See table.h for
- * what Q1, Q2, S1 and S2 are. */
+/* The hash chains of a table: finding an index by its address. table.h explains Q1, Q2,
+ * S1 and S2. */
 
-/* How often a reader starts again before he gives up. */
+/* How often a reader starts again before it gives up. */
 enum { FIND_TRIES = 64 };
 
 uint64_t wf_av_chain_hash(const struct wf_av_format *format, const uint32_t *words)
@@ -26,8 +26,8 @@ uint32_t wf_av_chain_tag(uint64_t hash)
 	return WF_AV_LIVE | (uint32_t)(hash >> 48 & WF_AV_HASH);
 }
 
-/* The words of a slot's address, and how many. A text ends with them: what @format has
- * beyond is zero. */
+/* The words of a slot's address, and their number. A text's block may have fewer than
+ * key_words; the missing words are zero. */
 static const _Atomic uint32_t *words_at(const struct wf_av_table *table,
 	const struct wf_av_slot *slot, uint32_t *ret_count)
 {
@@ -61,7 +61,7 @@ static bool same_words(const struct wf_av_table *table, const struct wf_av_slot 
 	const _Atomic uint32_t *at = words_at(table, slot, &count);
 
 	for (uint32_t i = 0; i < count; i++)
-		/* acquire: what is read here is read before Q2. */
+		/* acquire: this load comes before Q2. */
 		if (atomic_load_explicit(&at[i], memory_order_acquire) != words[i])
 			return false;
 	return count;
@@ -76,7 +76,8 @@ static _Atomic uint32_t *head_at(const struct wf_av_table *table, uint64_t i)
 		     : NULL;
 }
 
-/* Whatever a chain says, the next slot is one that exists, or NULL. */
+/* The slot that @link points to; NULL at the end, or if shared memory holds an index
+ * that does not exist. */
 static struct wf_av_slot *follow(
 	const struct wf_av_table *table, const _Atomic uint32_t *link, uint32_t *index)
 {
@@ -93,7 +94,7 @@ void wf_av_chain_link(struct wf_av_table *table, struct wf_av_slot *slot,
 	_Atomic uint32_t *head = head_at(table, hash & mask);
 
 	if (!head)
-		return; /* the capacity changed under us: not our doing */
+		return; /* another process changed the capacity without the lock */
 	atomic_store_explicit(&slot->next,
 		atomic_load_explicit(head, memory_order_relaxed), memory_order_release);
 	atomic_store_explicit(head, index + 1, memory_order_release);
@@ -111,7 +112,7 @@ void wf_av_chain_settle(struct wf_av_table *table)
 {
 	uint32_t seq = atomic_load_explicit(&table->state->seq, memory_order_relaxed);
 
-	/* Q1: release, the chains are whole again. */
+	/* Q1: release, the chains are complete again. */
 	atomic_store_explicit(&table->state->seq, (seq | 1) + 1, memory_order_release);
 }
 
@@ -175,7 +176,7 @@ static int find_once(
 	size = wf_av_table_capacity(table);
 	if (!size)
 		return -FI_ENOENT;
-	/* Chains lead to whatever slots there are, so all of them must be known here;
+	/* A chain may lead to any slot, so this process must have found all segments;
 	 * another process may have added some. */
 	if (!wf_av_slot_at(table, size - 1))
 		wf_av_table_refresh(table);

@@ -8,8 +8,8 @@
 #include "sys/compiler.h"
 #include "sys/sockaddr.h"
 
-/* A peer has a host and a port (AV-020). These run for every datagram whose source is
- * wanted, so they do without calls. */
+/* A peer's address has a host and a port (AV-020). The spell functions run for every
+ * datagram whose source has to be found, so they call no other functions. */
 
 static bool in_spell(uint32_t *words, const void *addr)
 {
@@ -31,8 +31,8 @@ static bool in6_spell(uint32_t *words, const void *addr)
 	if (in6.sin6_family != AF_INET6 || IN6_IS_ADDR_UNSPECIFIED(&in6.sin6_addr) ||
 		!in6.sin6_port)
 		return false;
-	/* A label of the sender's packets, and an interface that does not matter:
-	 * no part of where the peer is. */
+	/* The flow label, and the interface of an address that is not link-local, do
+	 * not identify the peer. */
 	in6.sin6_flowinfo = 0;
 	if (!IN6_IS_ADDR_LINKLOCAL(&in6.sin6_addr))
 		in6.sin6_scope_id = 0;
@@ -87,8 +87,8 @@ static const struct wf_av_format in6_format = {
 	.print = in6_print,
 };
 
-/* Endpoints of this machine, by name. The text ends somewhere: what is behind its NUL
- * belongs to the caller. */
+/* Names of endpoints on this machine. Bytes after the text's NUL belong to the caller
+ * and are not read. */
 
 static_assert(WF_ADDRSTR_MAX == WF_AV_ADDR_WORDS * sizeof(uint32_t), "one slot");
 static_assert(WF_ADDRSTR_MAX < WF_AV_TEXT_LEN, "printed whole");
@@ -142,7 +142,7 @@ const struct wf_av_format *wf_av_format_of(const struct fi_info *info)
 		return &str_format;
 	case FI_SOCKADDR:
 	case FI_SOCKADDR_IP:
-		/* The family is that of the endpoint to be, or of its peer. */
+		/* The family of the endpoint's address, or of its peer's. */
 		return has_family(info->src_addr, info->src_addrlen, AF_INET6) ||
 				       has_family(info->dest_addr, info->dest_addrlen,
 					       AF_INET6)

@@ -4,9 +4,10 @@
 #include "objects/av/internal.h"
 
 /*
- * What completions report instead of an index. Segments parallel those of the table
- * and are made when an id in them is first set; an index without one reports itself,
- * or nothing when the AV was opened for ids only. Readers take no lock.
+ * User ids: what completions report instead of an index (fi_av_set_user_id(3)). Ids are
+ * stored in segments like those of the table; a segment is made when an id in it is
+ * first set. An index without an id reports itself, or FI_ADDR_NOTAVAIL when the AV was
+ * opened with FI_AV_USER_ID. Readers take no lock.
  */
 
 static fi_addr_t unset_id(const struct wf_av *av, uint64_t index)
@@ -53,7 +54,7 @@ int wf_av_set_id(struct wf_av *av, uint64_t index, fi_addr_t id)
 
 void wf_av_reset_id(struct wf_av *av, uint64_t index)
 {
-	/* Cannot fail where there is a segment, and is not needed where not. */
+	/* Without a segment no id was set; with one wf_av_set_id cannot fail. */
 	if (segment_ids(av, wf_av_segment(index)))
 		(void)wf_av_set_id(av, index, unset_id(av, index));
 }

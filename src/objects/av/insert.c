@@ -5,9 +5,9 @@
 #include "objects/av/shared.h"
 
 /*
- * Insertion, and how its results reach the caller. An AV opened with FI_EVENT does the
- * work within the call as well; only the results go to the event queue: the failures
- * first, then one event that the call is complete (AV-044, AV-045).
+ * Insertion, and how its results reach the caller. An AV opened with FI_EVENT also
+ * inserts within the call; only the results go to the event queue: first the failures,
+ * then one FI_AV_COMPLETE event (AV-044, AV-045).
  */
 
 #define INSERT_FLAGS                                                                   \
@@ -101,8 +101,9 @@ int wf_av_insertion_begin(struct wf_av_insertion *ins, struct wf_av *av, size_t 
 	return 0;
 }
 
-/* Before others find the address, so that none sees it without. (What has an id is not
- * shared with other processes: it goes where it is said to go.) */
+/* Set the user id before the address is inserted, so that no reader finds the address
+ * without its id. The index is known in advance: the lock is held, and an AV with user
+ * ids is not shared with other processes. */
 static int give_id(struct wf_av_insertion *ins, const uint32_t *words, fi_addr_t id)
 {
 	uint32_t index;
@@ -155,7 +156,8 @@ static void report(struct wf_av_insertion *ins, int err)
 	ins->next++;
 }
 
-/* The provider may keep something beside the address at @index. */
+/* Let the provider set up its own state for the address at @index; if it fails, remove
+ * the address. */
 static int tell_inserted(struct wf_av_insertion *ins, fi_addr_t index)
 {
 	struct wf_av *av = ins->av;
@@ -185,7 +187,7 @@ void wf_av_insertion_add(struct wf_av_insertion *ins, const void *const *addr, s
 	for (size_t i = 0; i < n; i++) {
 		fi_addr_t result = FI_ADDR_NOTAVAIL;
 
-		/* Where there is no memory for one, the rest is not tried. */
+		/* After -FI_ENOMEM or -FI_EIO the other addresses are not tried. */
 		if (ins->aborted || locked)
 			err[i] = locked ? locked : -FI_ECANCELED;
 		else
@@ -225,7 +227,8 @@ int wf_av_insertion_end(struct wf_av_insertion *ins)
 	return 0;
 }
 
-/* The next one of an array. Behind one that does not end, none is found. */
+/* The next address of the application's array; NULL after an address that is invalid,
+ * because its length is not known. */
 static const char *next(const struct wf_av_format *format, const char *pos)
 {
 	size_t len =

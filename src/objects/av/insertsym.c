@@ -15,17 +15,18 @@
  * rack2.example.
  */
 
-/* Digits of a host name that fit in 64 bits with room to count. */
+/* The most digits in a host name's number: numbers that are counted up from it still
+ * fit in 64 bits. */
 enum { MAX_DIGITS = 18 };
 
 struct node_series {
-	int family;
-	bool numeric;
-	union wf_sockaddr first; /* when numeric */
-	const char *name;        /* else: prefix, digits, rest */
-	size_t prefix_len;
-	int digits;
-	uint64_t number;
+	int family;              /* AF_INET or AF_INET6 */
+	bool numeric;            /* the first node is an address, not a host name */
+	union wf_sockaddr first; /* if numeric: the first address */
+	const char *name;  /* otherwise: the first host name, the caller's memory */
+	size_t prefix_len; /* characters of @name before the number */
+	int digits;        /* of the number; 0: the name has none */
+	uint64_t number;   /* of the first host name */
 };
 
 static int resolve(
@@ -47,7 +48,8 @@ static int resolve(
 	return err ? -FI_ENODATA : 0;
 }
 
-/* A node as fi_getinfo takes it: also fi_sockaddr_in://host:port, without service. */
+/* Resolve a node in any form that fi_getinfo takes: fi_sockaddr_in://host:port too, if
+ * @service is NULL. */
 static int resolve_any(
 	const char *node, const char *service, int family, union wf_sockaddr *ret)
 {
@@ -105,7 +107,7 @@ int wf_av_insertsvc(struct fid_av *fid, const char *node, const char *service,
 	return wf_av_insertion_end(&ins);
 }
 
-/* Add to the big-endian number in @bytes; false when it does not fit. */
+/* Add @n to the big-endian number in @bytes; false when the sum does not fit. */
 static bool add_to(uint8_t *bytes, size_t len, uint64_t n)
 {
 	while (len-- && n) {
@@ -147,7 +149,7 @@ static int nth_node(const struct node_series *s, uint64_t n, union wf_sockaddr *
 	return nth_named(s, n, ret);
 }
 
-/* How many digits end the first @len characters. */
+/* The number of digits at the end of the first @len characters. */
 static int digits_before(const char *text, size_t len)
 {
 	int digits = 0;
@@ -216,7 +218,7 @@ static int parse_services(
 	return 0;
 }
 
-/* Service varies fastest (AV-026). */
+/* Insert a node with each service: the service varies fastest (AV-026). */
 static void insert_node(struct wf_av_insertion *ins, const union wf_sockaddr *node,
 	uint16_t port, size_t svccnt)
 {

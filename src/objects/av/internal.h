@@ -8,44 +8,47 @@
 
 #include "objects/av/av.h"
 
-/* Why something is refused: what was asked and what is possible. */
+/* Log why a call is refused: what was asked and what is possible. */
 #define WF_AV_REFUSED(domain, ...) FI_WARN((domain)->prov->fi, FI_LOG_AV, __VA_ARGS__)
 
-/* Begin and end changing: takes the lock and, for a shared AV, that between processes.
- * Negative fabric errno when the AV cannot be changed. */
+/* Begin and end a change: takes the AV's lock and, for a shared AV, the lock between
+ * processes. -FI_EACCES: a read-only AV; or the error of the lock. */
 int wf_av_begin(struct wf_av *av);
 void wf_av_end(struct wf_av *av);
 
-/* User ids; between begin and end. reset makes an index report itself again. */
+/* Set a user id, and remove it. Called between begin and end. */
 int wf_av_set_id(struct wf_av *av, uint64_t index, fi_addr_t id);
 void wf_av_reset_id(struct wf_av *av, uint64_t index);
 void wf_av_free_ids(struct wf_av *av);
 
 /*
- * One insert call. Its addresses come in batches; each is reported where the caller
- * wants it, outside the lock: fi_addr array, FI_SYNC_ERR array, event queue.
+ * One insert call. Addresses are inserted in batches under the lock; the results are
+ * reported without it, to the fi_addr array, the FI_SYNC_ERR array or the event queue.
  */
 enum { WF_AV_BATCH = 64 };
 
 struct wf_av_insertion {
 	struct wf_av *av;
-	fi_addr_t *fi_addr;
-	uint64_t flags;
-	void *context;
-	struct wf_eq *eq; /* NULL when synchronous */
-	size_t next;      /* position in the call of the next address */
-	size_t inserted;
-	bool aborted;
+	fi_addr_t *fi_addr; /* the application's array for the results, or NULL */
+	uint64_t flags;     /* of the insert call */
+	void *context;      /* the call's; the array of errors with FI_SYNC_ERR */
+	struct wf_eq *eq;   /* NULL when synchronous */
+	size_t next;        /* number of addresses reported so far */
+	size_t inserted;    /* number of addresses that were inserted */
+	bool aborted;       /* out of memory: the other addresses are not tried */
 };
 
 int wf_av_insertion_begin(struct wf_av_insertion *ins, struct wf_av *av, size_t count,
 	fi_addr_t *fi_addr, uint64_t flags, void *context);
-/* A NULL in @addr is an address that could not be found out. */
+/* Insert a batch of @n addresses, at most WF_AV_BATCH. NULL in @addr stands for an
+ * address that could not be resolved: it is reported as a failure. */
 void wf_av_insertion_add(
 	struct wf_av_insertion *ins, const void *const *addr, size_t n);
-/* Tells the watchers. What the call returns. */
+/* Call the watches and write the completion event. Returns what the insert call
+ * returns: the number of addresses inserted, or 0 with an event queue. */
 int wf_av_insertion_end(struct wf_av_insertion *ins);
 
+/* Call all watches of @av. No lock of the AV is held. */
 void wf_av_tell_watches(struct wf_av *av);
 void wf_av_tell_removed(struct wf_av *av, const uint64_t *index, size_t count);
 
@@ -58,7 +61,7 @@ int wf_av_insertsym(struct fid_av *fid, const char *node, size_t nodecnt,
 	const char *service, size_t svccnt, fi_addr_t *fi_addr, uint64_t flags,
 	void *context);
 
-/* Opened with FI_PEER: check the context and take over its object. */
+/* For an AV opened with FI_PEER: check the context, and refer to the owner's AV. */
 extern struct fi_ops_av wf_av_imported_ops;
 int wf_av_import(struct wf_av *av, const struct fi_peer_av_context *context);
 

@@ -6,12 +6,12 @@
 #include "objects/av/set.h"
 
 /*
- * The two sides of sharing an AV between providers (fi_peer(3)): the owner's answers
- * to a peer, and the import of a foreign AV. An imported one holds no addresses; all
- * that its provider asks, it asks the owner.
+ * Sharing an AV between providers (fi_peer(3)): the owner's operations for a peer, and
+ * the import of an AV from another provider. An imported AV holds no addresses; its
+ * provider asks the owner.
  */
 
-/* The owner's side. */
+/* Owner. */
 
 static struct wf_av *owner_of(struct fid_peer_av *peer)
 {
@@ -49,7 +49,7 @@ static struct fi_ops_av_owner owner_ops = {
 
 int wf_av_export(struct wf_av *av, struct fid_peer_av *ret)
 {
-	/* What was imported is its owner's to export. */
+	/* Only the owner can export an AV. */
 	if (av->peer)
 		return -FI_EINVAL;
 	ret->fid.fclass = FI_CLASS_PEER_AV;
@@ -65,7 +65,7 @@ void wf_av_unexport(struct fid_peer_av *peer)
 	wf_av_unref(owner_of(peer));
 }
 
-/* The peer's side. */
+/* Peer. */
 
 struct fi_ops_av wf_av_imported_ops = {
 	.size = sizeof(struct fi_ops_av),

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* More are not listed: looking at every index costs less then. */
+/* Indices. A longer list is dropped: the endpoint then checks every index it keeps. */
 enum { LIST_MAX = 1 << 16, FIRST_ROOM = 64 };
 
 static bool grow(struct wf_av_removals *removals, size_t count)
@@ -58,7 +58,8 @@ void wf_av_removals_start(struct wf_av_removals *removals, struct wf_av *av)
 	removals->av = av;
 	removals->watch.inserted = inserted;
 	removals->watch.removed = removed;
-	/* Before those that ask the endpoint what an index means now. */
+	/* First: later callbacks ask the endpoint what an index means, and it must know
+	 * of the removal by then. */
 	wf_av_watch_add_first(av, &removals->watch);
 }
 

@@ -5,36 +5,37 @@
 #include "objects/av/av.h"
 
 /*
- * Indices that left an AV, for an endpoint that keeps something by index. fi_av_remove
- * may be called by any thread at any time, so it only lists them; the endpoint takes
- * the list when it comes to it. Removals of other processes, from an AV with a name,
- * are not listed.
+ * A list of the indices removed from an AV, for an endpoint that keeps state by index.
+ * Any thread may call fi_av_remove at any time, so that call only lists the indices;
+ * the endpoint takes the list during its own progress. Removals from a named AV by
+ * other processes are not listed.
  *
  * @lock guards the list and is a leaf. @seq changes before fi_av_remove returns.
  */
 struct wf_av_removals {
 	struct wf_av_watch watch;
-	struct wf_av *av; /* NULL: not started */
-	_Atomic uint32_t seq;
+	struct wf_av *av;     /* NULL: not started */
+	_Atomic uint32_t seq; /* grows when indices are listed; read without @lock */
 	pthread_mutex_t lock;
-	uint64_t *index;
-	size_t count, room;
-	bool all; /* there were too many to list: any index may have left */
+	uint64_t *index;    /* @count indices, memory for @room */
+	size_t count, room; /* in indices */
+	bool all; /* too many removals to list: any index may have been removed */
 };
 
-/* Begin to list; again: nothing. @removals was zeroed. */
+/* Begin to list the removals from @av; no-op if started already. @removals was zeroed
+ * before the first call. */
 void wf_av_removals_start(struct wf_av_removals *removals, struct wf_av *av);
-/* No lock is held. Also of one that was not started. */
+/* Stop and free the list; no-op if it was not started. The caller holds no lock. */
 void wf_av_removals_stop(struct wf_av_removals *removals);
 
-/* Take some of the list: up to @max indices into @index, and how many. True in
- * *@ret_all: the list was too long, and any index may have left. */
+/* Move up to @max listed indices to @index and return their number. *@ret_all becomes
+ * true if the list overflowed: any index may have been removed. */
 size_t wf_av_removals_take(
 	struct wf_av_removals *removals, uint64_t *index, size_t max, bool *ret_all);
 
 static inline uint32_t wf_av_removals_seq(const struct wf_av_removals *removals)
 {
-	/* acquire: pairs with the release when some are listed. */
+	/* acquire: pairs with the release in removed(). */
 	return atomic_load_explicit(&removals->seq, memory_order_acquire);
 }
 

@@ -64,14 +64,15 @@ int wf_av_set_append(struct wf_av_set *set, fi_addr_t addr)
 	return 0;
 }
 
-/* Take away the members after the first @count again. */
+/* Remove the members after the first @count. */
 static void cut(struct wf_av_set *set, size_t count)
 {
 	while (set->count > count)
 		wf_bit_clear(set->in, set->member[--set->count]);
 }
 
-/* Drop the members whose being in @other equals @drop, keeping the order. */
+/* Remove the members that are in @other if @drop, otherwise those that are not; keep
+ * the order. */
 static void filter(struct wf_av_set *set, const struct wf_av_set *other, bool drop)
 {
 	size_t kept = 0;
@@ -202,7 +203,7 @@ static int set_remove(struct fid_av_set *fid, fi_addr_t addr)
 	return ret;
 }
 
-/* Joining is a local affair: the address says which set is meant. */
+/* The address is only used by fi_join_collective in this process: the set's pointer. */
 static int set_addr(struct fid_av_set *fid, fi_addr_t *coll_addr)
 {
 	if (!coll_addr)
@@ -239,7 +240,7 @@ struct fi_ops_av_set wf_av_set_ops = {
 	.addr = set_addr,
 };
 
-/* Of an imported set the members are the owner's. */
+/* An imported set cannot be changed: its members are the owner's. */
 
 static int no_combining(struct fid_av_set *dst, const struct fid_av_set *src)
 {

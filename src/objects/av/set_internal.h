@@ -6,15 +6,17 @@
 
 #include "objects/av/set.h"
 
-/* Of a set with members of its own, and of an imported one. */
+/* The operations of a set with members of its own, and of an imported set. */
 extern struct fi_ops_av_set wf_av_set_ops;
 extern struct fi_ops_av_set wf_av_set_imported_ops;
 
-/* Add a member that is none yet. -FI_ENOMEM, also when the set is full. */
+/* Add a new member. The AV's lock is held. -FI_ENOMEM, also when the set is full. */
 int wf_av_set_append(struct wf_av_set *set, fi_addr_t addr);
 
-/* Addresses that there may be: of an imported AV, what its owner says. */
+/* All addresses of @av are below this: its capacity, or the owner's count for an
+ * imported AV. */
 uint64_t wf_av_set_address_limit(const struct wf_av *av);
+/* True if @addr is inserted, or for an imported AV only if it is below @limit. */
 bool wf_av_set_is_address(struct wf_av *av, fi_addr_t addr, uint64_t limit);
 
 #endif

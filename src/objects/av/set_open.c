@@ -5,7 +5,7 @@
 #include "objects/av/internal.h"
 #include "objects/av/set_internal.h"
 
-/* Opening and closing a set: what it may be asked, and its first members. */
+/* Opening and closing a set: checks of the attributes, and the first members. */
 
 static void set_free(struct wf_av_set *set)
 {
@@ -48,7 +48,7 @@ static const struct {
 	{ FI_GATHER_SET, FI_GATHER, FI_NOOP, FI_UINT8 },
 };
 
-/* What the domain is asked to serve it must serve (AVS-007). */
+/* The domain must offer the collectives that the flags ask for (AVS-007). */
 static int check_collectives(struct wf_av *av, uint64_t flags)
 {
 	flags &= ~(FI_UNIVERSE | FI_PEER);
@@ -105,7 +105,7 @@ static int fill(struct wf_av_set *set, const struct fi_av_set_attr *attr)
 	int ret = 0;
 
 	if (!(attr->flags & FI_UNIVERSE)) {
-		/* FI_ADDR_NOTAVAIL is beyond any limit, and so leaves it empty. */
+		/* FI_ADDR_NOTAVAIL is beyond any limit and leaves the set empty. */
 		addr = attr->start_addr;
 		step = attr->stride;
 		end = attr->end_addr < limit ? attr->end_addr + 1 : limit;
@@ -116,7 +116,7 @@ static int fill(struct wf_av_set *set, const struct fi_av_set_attr *attr)
 		if (end - addr <= step)
 			break;
 	}
-	/* More than the application said there would be (AVS-004). */
+	/* More members than attr->count allows (AVS-004). */
 	return ret && set->count == set->limit ? -FI_EINVAL : ret;
 }
 
@@ -124,7 +124,7 @@ static int import(struct wf_av_set *set, const struct fi_peer_av_set_context *co
 {
 	struct fid_peer_av_set *peer;
 
-	/* The header's type is a tag that nothing defines. */
+	/* The public header declares av_set as a struct that is never defined. */
 	peer = context && context->size >= sizeof(*context)
 		       ? (struct fid_peer_av_set *)(void *)context->av_set
 		       : NULL;
@@ -150,7 +150,7 @@ int wf_av_set_open(struct fid_av *fid, struct fi_av_set_attr *attr,
 
 	if (!av->domain->prov->av_sets) {
 		WF_AV_REFUSED(av->domain, "AV set: no collectives, so no AV sets\n");
-		/* Then FI_PEER is a flag like any unknown one. P-07 */
+		/* Without AV sets FI_PEER is an unknown flag (P-07). */
 		return attr && attr->flags & FI_PEER ? -FI_EINVAL : -FI_ENOSYS;
 	}
 	if (!attr || !ret_set)

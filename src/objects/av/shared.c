@@ -9,11 +9,12 @@
 
 static_assert(sizeof(struct wf_av_header) <= WF_AV_SHARED_START, "header fits");
 
-/* What a name of the C library's shared memory may have, slash and NUL included. */
+/* Bytes of the longest name that shm_open(3) takes, slash and NUL included. */
 enum { NAME_LEN = 256 };
 
-/* Append @text so that no two texts give the same name: letters, digits, dot, minus
- * and underscore stand for themselves, the rest in hexadecimal. */
+/* Append @text so that different texts give different names: letters, digits, dot,
+ * minus and underscore unchanged, other bytes as % and two hexadecimal digits. Returns
+ * the new length, or NAME_LEN if it does not fit. */
 static size_t append_escaped(char *name, size_t at, const char *text)
 {
 	for (; *text && at + 4 < NAME_LEN; text++) {
@@ -65,7 +66,7 @@ int wf_av_shared_check(const struct wf_av_header *header, size_t len,
 		header->addr_format != format->addr_format ||
 		header->addr_len != format->addr_len)
 		return -FI_EINVAL;
-	/* Read once; what is checked is what is used. */
+	/* Read once: another process may change it after the check. */
 	bits = *(const volatile uint32_t *)&header->max_bits;
 	if (bits < WF_AV_FIRST_BITS || bits > WF_AV_SHARED_MAX_BITS)
 		return -FI_EINVAL;
@@ -111,7 +112,7 @@ static int create_table(struct wf_av_table *table, const struct wf_av_format *fo
 
 	wf_av_memory_plan(&plan, format, bits, WF_AV_SHARED_START);
 	ret = wf_shm_resize(&shared->shm, plan.len);
-	/* The header, and the map's levels above the first. */
+	/* The header, and the levels of the map above the lowest. */
 	if (!ret)
 		ret = wf_shm_commit(&shared->shm, 0, plan.used_at);
 	if (!ret)

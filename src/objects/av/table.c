@@ -7,13 +7,13 @@
 #include "objects/av/table_internal.h"
 #include "sys/bitmap.h"
 
-/* The memory of a table: its segments, how they come to be, and its life. */
+/* The memory of a table: making, growing and freeing its segments. */
 
 static_assert(ATOMIC_INT_LOCK_FREE == 2, "processes share these words");
 static_assert(sizeof(struct wf_av_slot) == 8, "tens of bytes per entry");
 
-/* A private table gets its first segments at once, up to this many addresses; they
- * cost address space, and memory only when used. */
+/* Addresses. A private table allocates segments for the expected count, up to this
+ * many, when it is made: they cost address space, and memory only when used. */
 enum { MAX_EXPECTED = 1 << 20 };
 
 static void publish(struct wf_av_table *table, unsigned int k, char *slots, char *heads)
@@ -53,7 +53,7 @@ static int grow_used(struct wf_av_table *table, size_t bits)
 	return 0;
 }
 
-/* A segment is one piece: its slots, then its heads. */
+/* A segment is one allocation: its slots, then its heads. */
 static int add_private(struct wf_av_table *table, unsigned int k)
 {
 	uint64_t size = wf_av_segment_size(k);
@@ -77,7 +77,8 @@ static void publish_shared(struct wf_av_table *table, unsigned int k)
 		memory->base + memory->heads_at + start * sizeof(_Atomic uint32_t));
 }
 
-/* Commit the part of segment @k of an array at @at, so many bits for each index. */
+/* Commit segment @k of the array at offset @at, which has @index_bits bits for each
+ * index. */
 static int commit(
 	const struct wf_av_memory *memory, size_t at, size_t index_bits, unsigned int k)
 {
@@ -126,7 +127,7 @@ void wf_av_table_refresh(struct wf_av_table *table)
 {
 	uint32_t bits = wf_av_table_bits(table);
 
-	/* Threads that do this at once store the same. */
+	/* Concurrent threads store the same values. */
 	for (unsigned int k = 0; table->memory && k + WF_AV_FIRST_BITS <= bits; k++)
 		publish_shared(table, k);
 }
@@ -144,13 +145,13 @@ int wf_av_table_grow(struct wf_av_table *table)
 	ret = add_segment(table, bits + 1 - WF_AV_FIRST_BITS);
 	if (ret)
 		return ret;
-	/* Addresses that were filed by fewer bits are found under more. Q1 comes before
-	 * the new capacity: a reader who sees that looks in chains that are not filled
-	 * yet, and has to learn it. */
+	/* With twice the chains, addresses belong to other chains. Q1 comes before the
+	 * new capacity: a reader that sees the new capacity searches chains that are
+	 * not built yet, and must see @seq changed. */
 	filed = atomic_load_explicit(&table->state->count, memory_order_relaxed);
 	if (filed)
 		wf_av_chain_disturb(table);
-	/* release: the segment can be found before the capacity says so. */
+	/* release: the segment is published before the capacity includes it. */
 	atomic_store_explicit(&table->state->bits, bits + 1, memory_order_release);
 	if (filed)
 		wf_av_chain_rebuild(table, bits + 1);

@@ -13,27 +13,30 @@
 #include "sys/freemap.h"
 
 /*
- * Addresses by index, and indices by address. Fixed-size ones lie in their slots; texts
- * of a private table lie in blocks of about their length (text.h).
+ * A table that finds addresses by index, and indices by address. Fixed-size addresses
+ * are stored in their slots; texts of a private table are stored in blocks of about
+ * their length (text.h).
  *
- * Slots and the heads of the hash chains lie in segments that never move: the first
- * holds 64 of each, every further one as many as all before it, so the capacity is a
- * power of two and the number of chains equals it. An index finds its segment by its
- * highest bit. What a segment is found by is its address less that of its first
- * index, so that no index has to be reduced.
+ * Slots and the heads of the hash chains are stored in segments that never move: the
+ * first holds 64 of each, every further one as many as all before it, so the capacity
+ * is a power of two and the number of chains equals it. The highest bit of an index
+ * selects its segment. The table stores each segment's address less the offset of the
+ * segment's first index, so that the whole index can be added to it.
  *
- * One writer at a time (the owner's lock); readers take no lock:
+ * One writer at a time (under the owner's lock); readers take no lock:
  *
- *   - An address is whole before its slot is marked live (S1), and a reader looks at
- *     it after it saw the mark (S2). It stays until the index is removed; who removes
- *     an index while he sends to it gets what he asked for.
- *   - A reader that follows a chain may meet a new entry or not. Unlinking an entry
- *     and rebuilding the chains could lead him astray; both make @seq odd meanwhile
- *     and different afterwards (Q1), and a reader who sees that (Q2) starts again.
+ *   - The writer stores an address completely before it marks the slot live (S1), and
+ *     a reader reads the address after it saw the mark (S2). The address stays until
+ *     the index is removed. A send that is concurrent with the removal may go to an
+ *     address that is inserted at the index afterwards.
+ *   - A reader that follows a chain may see a new entry or not. Unlinking an entry or
+ *     rebuilding the chains could send the reader to a wrong chain; during both @seq is
+ *     odd, and afterwards it has changed (Q1). A reader that sees that (Q2) starts
+ * again.
  *
  * The same code works on memory that other processes write (struct wf_av_memory). So
- * each number in it is read once and checked before it is used, chains are walked no
- * further than there are slots, and the capacity is believed up to what is mapped.
+ * each number in it is read once and checked before it is used, a reader follows at
+ * most as many links as there are slots, and a capacity beyond the mapping is refused.
  */
 enum {
 	WF_AV_FIRST_BITS = 6,
@@ -41,9 +44,9 @@ enum {
 	WF_AV_SEGMENTS = WF_AV_MAX_BITS - WF_AV_FIRST_BITS + 1,
 };
 
-/* A slot's state: what it is, how often its address was inserted beyond the first
- * time, and some bits of the hash, so that most others are told apart without a look
- * at the address. */
+/* The fields of a slot's state: in use, inserted with FI_FIREWALL_ADDR, the number of
+ * further insertions of the same address, and 16 bits of the address's hash, so that a
+ * search reads few addresses that do not match. */
 #define WF_AV_LIVE       (UINT32_C(1) << 31)
 #define WF_AV_FIREWALLED (UINT32_C(1) << 30)
 #define WF_AV_AGAIN      UINT32_C(0x3fff0000)
@@ -51,44 +54,49 @@ enum {
 #define WF_AV_HASH       UINT32_C(0x0000ffff)
 
 struct wf_av_slot {
-	_Atomic uint32_t state;
-	_Atomic uint32_t next;   /* index + 1 of the next one in the chain, or 0 */
-	_Atomic uint32_t word[]; /* the address, or where it is: wf_av_slot_text */
+	_Atomic uint32_t state;  /* WF_AV_ bits above; 0: the slot is free */
+	_Atomic uint32_t next;   /* index + 1 of the next slot in the chain, or 0 */
+	_Atomic uint32_t word[]; /* the address, or a pointer to it: wf_av_slot_text */
 };
 
-/* What a table is besides its slots. */
+/* The state of a table besides its slots; in shared memory for a shared table. */
 struct wf_av_state {
-	_Atomic uint32_t seq;
-	_Atomic uint32_t bits; /* log2 of the capacity */
-	_Atomic uint32_t count;
-	_Atomic uint32_t writing; /* a writer began and did not end */
+	_Atomic uint32_t seq;     /* odd while a writer changes chains; see above */
+	_Atomic uint32_t bits;    /* log2 of the capacity; 0 before the table starts */
+	_Atomic uint32_t count;   /* live slots */
+	_Atomic uint32_t writing; /* 1: a writer is at work, or died at work */
 };
 
-/* Memory for 2^max_bits addresses, of which a part is in use. */
+/* Shared memory for 2^max_bits addresses; pages are committed as the table grows. */
 struct wf_av_memory {
-	char *base;
-	size_t used_at, heads_at, slots_at, len; /* offsets, and the whole length */
-	/* Make sure that a range can be touched. May be NULL. */
+	char *base; /* start of the mapping */
+	/* Offsets in bytes from @base of the map of used slots (its level 0),
+	 * of the chain heads and of the slots, and the length of the whole mapping. */
+	size_t used_at, heads_at, slots_at, len;
+	/* Allocate the pages of a range, offset and length in bytes. 0 or a negative
+	 * errno. NULL: nothing to do. */
 	int (*commit)(void *arg, size_t offset, size_t len);
-	void *arg;
+	void *arg; /* for @commit */
 };
 
 struct wf_av_table {
-	/* Read for every transfer. */
+	/* Read for every transfer, up to @state. Segments of slots, as described above;
+	 * 0: the segment does not exist. */
 	_Atomic uintptr_t slots[WF_AV_SEGMENTS];
-	uint32_t stride;
-	bool apart; /* a private table of texts: slots say where they are */
-	uint32_t max_bits;
+	uint32_t stride;   /* bytes of a slot */
+	bool apart;        /* a private table of texts: slots point to their texts */
+	uint32_t max_bits; /* log2 of the largest capacity */
 	const struct wf_av_format *format;
-	struct wf_av_state *state;
+	struct wf_av_state *state; /* @own, or in shared memory; NULL: no table */
 
-	_Atomic uintptr_t heads[WF_AV_SEGMENTS];
-	struct wf_freemap used;
-	struct wf_av_texts texts;    /* @apart */
-	struct wf_av_state own;      /* @state of a private table */
-	struct wf_av_memory *memory; /* NULL for a private table */
+	_Atomic uintptr_t heads[WF_AV_SEGMENTS]; /* segments of heads, like @slots */
+	struct wf_freemap used;                  /* which slots are in use */
+	struct wf_av_texts texts;                /* used if @apart */
+	struct wf_av_state own;                  /* @state of a private table */
+	struct wf_av_memory *memory;             /* NULL for a private table */
 };
 
+/* The segment of @index, which is below 2^WF_AV_MAX_BITS. */
 static inline unsigned int wf_av_segment(uint64_t index)
 {
 	return 63u - WF_AV_FIRST_BITS + 1 -
@@ -106,7 +114,8 @@ static inline uint64_t wf_av_segment_size(unsigned int k)
 	return UINT64_C(1) << (k ? WF_AV_FIRST_BITS + k - 1 : WF_AV_FIRST_BITS);
 }
 
-/* NULL when there is no such slot (yet, in this process). */
+/* The slot of @index; NULL when its segment does not exist or this process has not
+ * mapped it yet. */
 static inline struct wf_av_slot *wf_av_slot_at(
 	const struct wf_av_table *table, uint64_t index)
 {
@@ -128,7 +137,8 @@ static inline bool wf_av_slot_live(const struct wf_av_slot *slot)
 	return atomic_load_explicit(&slot->state, memory_order_acquire) & WF_AV_LIVE;
 }
 
-/* Of a table with @apart; NULL: the slot never had one. */
+/* The slot's pointer to its text, in a table with @apart; the pointer is NULL in a slot
+ * that never had a text. */
 static inline _Atomic uintptr_t *wf_av_slot_text(const struct wf_av_slot *slot)
 {
 	return (_Atomic uintptr_t *)(uintptr_t)slot->word;
@@ -146,39 +156,42 @@ static inline const void *wf_av_slot_addr(
 		->word;
 }
 
-/* A private table, with room for about @count addresses without reorganising. */
+/* Make a private table that holds @count addresses (up to 2^20) before it has to grow.
+ * -FI_ENOMEM. */
 int wf_av_table_init(
 	struct wf_av_table *table, const struct wf_av_format *format, size_t count);
 
-/* A table in @memory, which outlives it, with its state in @state. A new one is all
- * zero and has to be started with wf_av_table_start. */
+/* Attach @table to the shared table in @memory and @state, which outlive it. In new,
+ * zeroed memory the table has to be started with wf_av_table_start. */
 void wf_av_table_attach(struct wf_av_table *table, const struct wf_av_format *format,
 	uint32_t max_bits, struct wf_av_memory *memory, struct wf_av_state *state);
 int wf_av_table_start(struct wf_av_table *table);
 
 void wf_av_table_done(struct wf_av_table *table);
 
-/* Fill in the places of @memory for a table of 2^max_bits from @start on. */
+/* Fill in the offsets and the length of @memory for a table of 2^max_bits addresses
+ * that begins @start bytes after the base. */
 void wf_av_memory_plan(struct wf_av_memory *memory, const struct wf_av_format *format,
 	uint32_t max_bits, size_t start);
 
-/* See what other processes added. */
+/* Find the segments that other processes added to a shared table. */
 void wf_av_table_refresh(struct wf_av_table *table);
 
-/* Slots that exist. */
+/* Number of slots; 0 when the shared memory is corrupt. */
 uint64_t wf_av_table_capacity(const struct wf_av_table *table);
 
-/* For readers. 0 and the index, -FI_ENOENT, or -FI_EAGAIN when writers never let the
- * reader finish: ask again under the lock. @words is spelled by the format. */
+/* Find the index of an address; takes no lock. -FI_ENOENT: not inserted. -FI_EAGAIN:
+ * writers interrupted the search too often; call again under the owner's lock. @words
+ * is in the canonical form (wf_av_format.spell). */
 int wf_av_table_find(
 	struct wf_av_table *table, const uint32_t *words, uint32_t *ret_index);
 
 /*
- * For the writer. An address that is there is found and counted, and has to be
- * removed as often. @flags is 0 or WF_AV_FIREWALLED.
- * insert: -FI_ENOMEM, or -FI_EIO when shared memory holds nonsense.
- * place: where insert would put it; the same failures.
- * remove: -FI_EINVAL when nothing is there; *ret_gone tells whether it was the last.
+ * For the writer, under the owner's lock. Inserting an address again counts it: it has
+ * to be removed as often. @flags is 0 or WF_AV_FIREWALLED.
+ * insert: -FI_ENOMEM, or -FI_EIO when shared memory is corrupt.
+ * place: the index that insert would use; the same errors.
+ * remove: -FI_EINVAL when the slot is free; *ret_gone: the slot became free.
  */
 int wf_av_table_insert(struct wf_av_table *table, const uint32_t *words, uint32_t flags,
 	uint32_t *ret_index);
@@ -186,7 +199,8 @@ int wf_av_table_place(
 	struct wf_av_table *table, const uint32_t *words, uint32_t *ret_index);
 int wf_av_table_remove(struct wf_av_table *table, uint64_t index, bool *ret_gone);
 
-/* Around a writer's work in shared memory: the next one repairs what he left. */
+/* Begin and end a writer's work in shared memory. If a process dies in between, begin
+ * repairs the table for the next writer. */
 void wf_av_table_begin(struct wf_av_table *table);
 void wf_av_table_end(struct wf_av_table *table);
 

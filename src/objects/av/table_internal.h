@@ -6,31 +6,33 @@
 
 #include "objects/av/table.h"
 
-/* The capacity as a number that can be trusted: segments up to it exist or can be
- * found in the memory. 0 when the memory says something impossible. */
+/* log2 of the capacity, checked: segments up to it exist or can be found in the shared
+ * memory. 0 when the shared memory holds an impossible number. */
 uint32_t wf_av_table_bits(const struct wf_av_table *table);
 
-/* Double the capacity. */
+/* Double the capacity. -FI_ENOMEM, or -FI_EIO when shared memory is corrupt. */
 int wf_av_table_grow(struct wf_av_table *table);
 
-/* Chains (chain.c). An address's hash says its chain, and the tag is the state of
- * a slot that holds it. */
+/* Chains (chain.c). The low bits of an address's hash select its chain; the tag is
+ * WF_AV_LIVE and the WF_AV_HASH bits of a slot that holds the address. */
 uint64_t wf_av_chain_hash(const struct wf_av_format *format, const uint32_t *words);
 uint32_t wf_av_chain_tag(uint64_t hash);
 
-/* The words of a slot's address by which it is filed. */
+/* Copy the key_words words of a slot's address, which the hash is computed from. */
 void wf_av_chain_words(const struct wf_av_table *table, const struct wf_av_slot *slot,
 	uint32_t *words);
 
+/* @mask: the number of chains less one. */
 void wf_av_chain_link(struct wf_av_table *table, struct wf_av_slot *slot,
 	uint32_t index, uint64_t hash, uint64_t mask);
 void wf_av_chain_unlink(struct wf_av_table *table, uint32_t index, uint64_t hash);
 
-/* Around what could lead a reader astray. */
+/* Begin and end a change of the chains that concurrent readers must not use: they
+ * search again (Q1 in table.h). */
 void wf_av_chain_disturb(struct wf_av_table *table);
 void wf_av_chain_settle(struct wf_av_table *table);
 
-/* File all live slots below 2^bits anew. */
+/* Rebuild all chains from the live slots below 2^bits. */
 void wf_av_chain_rebuild(struct wf_av_table *table, uint32_t bits);
 
 #endif

@@ -5,15 +5,15 @@
 #include "objects/av/table_internal.h"
 #include "sys/bitmap.h"
 
-/* Inserting and removing, and mending what a writer that died left half done. */
+/* Inserting and removing, and repairing a shared table after a writer died. */
 
-/* Bring all that follows from the slots in line with them. */
+/* Rebuild the map of used slots, the count and the chains from the slots. */
 static void repair(struct wf_av_table *table)
 {
 	uint32_t count = 0, bits = wf_av_table_bits(table);
 	uint64_t size = UINT64_C(1) << bits;
 
-	/* The one number that the slots do not tell. */
+	/* The capacity cannot be rebuilt from the slots. */
 	if (!bits)
 		return;
 	wf_av_table_refresh(table);
@@ -49,7 +49,7 @@ void wf_av_table_end(struct wf_av_table *table)
 		atomic_store_explicit(&table->state->writing, 0, memory_order_release);
 }
 
-/* A slot that is free, growing when there is none. */
+/* Find the lowest free slot; grow the table if there is none. */
 static int free_slot(
 	struct wf_av_table *table, struct wf_av_slot **ret_slot, uint32_t *ret_index)
 {
@@ -91,7 +91,8 @@ static bool set_address(
 	return true;
 }
 
-/* Nothing is at @index any more. A reader may look at the text for a moment yet. */
+/* Free the text of a slot that is no longer live. A concurrent reader may still read
+ * the block (text.h). */
 static void clear_address(struct wf_av_table *table, struct wf_av_slot *slot)
 {
 	if (table->apart)
@@ -105,7 +106,7 @@ static void fill_slot(struct wf_av_table *table, struct wf_av_slot *slot,
 {
 	uint64_t hash = wf_av_chain_hash(table->format, words);
 
-	/* S1: release, the address is whole. */
+	/* S1: release, the address is complete. */
 	atomic_store_explicit(
 		&slot->state, wf_av_chain_tag(hash) | flags, memory_order_release);
 	wf_freemap_take(&table->used, index);
@@ -117,7 +118,8 @@ static void count_again(struct wf_av_slot *slot)
 {
 	uint32_t state = atomic_load_explicit(&slot->state, memory_order_relaxed);
 
-	/* At the top it stays: better never removed than too early. */
+	/* A count at its maximum stays there: the address is then never removed, which
+	 * is better than too early. */
 	if ((state & WF_AV_AGAIN) != WF_AV_AGAIN)
 		atomic_store_explicit(
 			&slot->state, state + WF_AV_AGAIN_ONE, memory_order_release);

@@ -14,7 +14,8 @@ static_assert(WF_AV_TEXT_CLASSES * UNIT >=
 		      sizeof(struct wf_av_text) + WF_AV_ADDR_WORDS * sizeof(uint32_t),
 	"the longest address has a class");
 
-/* The last byte of a block is zero: one that a reader may look at always ends. */
+/* Words of the text with its NUL. So the last byte of a block is always zero, and a
+ * reader without a lock stops within the block. */
 static size_t words_of(const uint32_t *words)
 {
 	return strlen((const char *)words) / sizeof(uint32_t) + 1;
@@ -27,8 +28,7 @@ static size_t class_of(size_t words)
 	       1;
 }
 
-/* A free block has the address of the next one in its first two words, which all have.
- */
+/* A free block stores the address of the next one in its first two words. */
 static void set_link(struct wf_av_text *text, const struct wf_av_text *next)
 {
 	uint64_t at = (uint64_t)(uintptr_t)next;
@@ -71,8 +71,8 @@ static struct wf_av_text *fresh(struct wf_av_texts *texts, size_t class)
 
 static void fill(struct wf_av_text *text, const uint32_t *words)
 {
-	/* release: a reader that sees one of them sees what was done before, among it
-	 * that the address which the block had was removed (table.h, Q2). */
+	/* release: a reader that sees a new word also sees that @seq changed when the
+	 * block's previous address was removed (table.h, Q2). */
 	for (uint32_t i = 0; i < text->words; i++)
 		atomic_store_explicit(&text->word[i],
 			i < WF_AV_ADDR_WORDS ? words[i] : 0, memory_order_release);

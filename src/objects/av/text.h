@@ -7,31 +7,32 @@
 #include <stdint.h>
 
 /*
- * Addresses that are texts, in blocks of about their length: most names have some
- * twenty of the 256 bytes that one may have.
+ * Memory for addresses that are texts, in blocks of about their length: most names have
+ * some twenty of the 256 bytes that a name may have.
  *
- * A block is never given back to the system before its store is, and never changes its
- * size. So a reader without a lock that holds an address which was removed, and whose
- * block has another one now, reads that one: no less than the words that it may look
- * at, which end with a zero byte. One writer at a time.
+ * A block stays allocated until all blocks are freed (wf_av_texts_done), and never
+ * changes its size. So a reader without a lock may use the block of an address that was
+ * removed meanwhile. If the block holds another address by then, the reader sees that
+ * text: it has the same number of words and ends with a zero byte. One writer at a
+ * time.
  */
 struct wf_av_text {
-	uint32_t words; /* constant */
-	_Atomic uint32_t word[];
+	uint32_t words;          /* number of words in @word; constant */
+	_Atomic uint32_t word[]; /* the text, padded with zeros */
 };
 
-enum { WF_AV_TEXT_CLASSES = 33 }; /* blocks of 8, 16 ... bytes */
+enum { WF_AV_TEXT_CLASSES = 33 }; /* block sizes: 8, 16, 24 ... bytes */
 
-/* All zero before the first one. */
+/* The blocks of one table. Zeroed before the first use. */
 struct wf_av_texts {
-	struct wf_av_text *free[WF_AV_TEXT_CLASSES];
-	void *chunks; /* linked by their first word */
-	char *fresh;  /* of the latest chunk: what was never given out */
-	size_t left;
+	struct wf_av_text *free[WF_AV_TEXT_CLASSES]; /* free blocks by size class */
+	void *chunks; /* allocations, each with the next one's address at its start */
+	char *fresh;  /* start of the unused bytes in the newest chunk */
+	size_t left;  /* number of unused bytes there */
 };
 
-/* A block with the text that the WF_AV_ADDR_WORDS words at @words spell, which end in
- * zeros; NULL: no memory. */
+/* Allocate a block with the text in the WF_AV_ADDR_WORDS words at @words, which is
+ * padded with zeros; NULL: no memory. */
 struct wf_av_text *wf_av_text_new(struct wf_av_texts *texts, const uint32_t *words);
 void wf_av_text_free(struct wf_av_texts *texts, struct wf_av_text *text);
 void wf_av_texts_done(struct wf_av_texts *texts);

@@ -4,13 +4,13 @@
 #include "objects/av/internal.h"
 
 /*
- * Endpoints that hold messages of senders unknown so far look again after each
- * insertion, and those whose senders are known after each removal.
+ * An endpoint that holds unexpected messages of unknown senders searches for the
+ * senders again after each insertion; it also updates known senders after each removal.
  *
- * They take the lock of a receive context for that, which may be held by whoever closes
- * an endpoint, and so takes a watch away. Therefore watches are told without the list's
- * lock: who tells puts a mark into the list, which keeps his place, and holds the watch
- * that he tells.
+ * Its callbacks take the lock of a receive context. A thread that closes an endpoint
+ * may hold that lock when it removes a watch. So callbacks run without the lock of the
+ * watch list: the calling thread inserts a mark into the list, which keeps its
+ * position, and counts itself in watch->holds during the callback.
  */
 
 void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch)
@@ -48,7 +48,7 @@ void wf_av_watch_wait(struct wf_av_watch *watch)
 		(void)sched_yield();
 }
 
-/* The watch behind @mark, which moves behind it. The lock is held. */
+/* The next watch after @mark, or NULL; moves @mark behind it. watch_lock is held. */
 static struct wf_av_watch *next(struct wf_av *av, struct wf_list *mark)
 {
 	struct wf_list *link;
@@ -58,14 +58,14 @@ static struct wf_av_watch *next(struct wf_av *av, struct wf_list *mark)
 		wf_list_remove(mark);
 		wf_list_insert_after(link, mark);
 		watch = wf_list_entry(link, struct wf_av_watch, link);
-		/* Not somebody else's mark. */
+		/* Skip the marks of other threads. */
 		if (watch->inserted)
 			return watch;
 	}
 	return NULL;
 }
 
-/* No @index: inserted. */
+/* Call removed() of all watches, or inserted() if @index is NULL. */
 static void tell(struct wf_av *av, const uint64_t *index, size_t count)
 {
 	struct wf_av_watch mark = { .inserted = NULL }, *watch;
@@ -80,7 +80,8 @@ static void tell(struct wf_av *av, const uint64_t *index, size_t count)
 		else
 			watch->inserted(watch);
 		(void)pthread_mutex_lock(&av->watch_lock);
-		/* release: the last that we do with it; it may be gone then. */
+		/* release: pairs with the acquire in wf_av_watch_is_told; the owner may
+		 * free the watch after this. */
 		atomic_fetch_sub_explicit(&watch->holds, 1, memory_order_release);
 	}
 	wf_list_remove(&mark.link);
