@@ -141,11 +141,11 @@ struct tcp_conn {
 	bool probing;   /* a probe was sent and is not answered */
 	uint8_t number; /* running number of the next record */
 	uint32_t quiet; /* polls in a row that read nothing */
-	/* Keepalive.c: the peer was alive at this time (wf_now_ns); 0: all bytes were
-	 * acknowledged. */
+	/* wf_now_ns when the peer was last known to be alive (keepalive.c); 0: all
+	 * bytes were acknowledged. */
 	uint64_t alive_ns;
 	uint64_t checked_ns; /* wf_now_ns of the last check by tcp_conn_gone() */
-	/* Ep->epoch when a message was last sent by the call that posted it. */
+	/* ep->epoch when a message was last sent by the call that posted it. */
 	uint32_t sent_epoch;
 	/* Number of such messages in that epoch, at most AT_ONCE (flush.c). */
 	uint8_t at_once;
@@ -164,7 +164,7 @@ struct tcp_conn {
 	size_t asked_bytes;
 	struct wf_list answers, txq;
 	struct wf_list acks, resps, matches;
-	/* Struct tcp_tx by index: requests to send without an answer. */
+	/* struct tcp_tx by index: requests to send without an answer. */
 	struct tcp_slots rts;
 	unsigned int rts_count, rts_next;
 	unsigned int cleared; /* rendezvous whose data waits in txq */
@@ -172,7 +172,7 @@ struct tcp_conn {
 
 	fi_addr_t source; /* AV index of the peer; FI_ADDR_NOTAVAIL: not known */
 	struct wf_unexp_conn unexp;
-	/* Struct tcp_rdv by index: rendezvous of the peer whose data has not come. */
+	/* struct tcp_rdv by index: rendezvous of the peer whose data has not come. */
 	struct tcp_slots rdv;
 	struct tcp_rx rx;
 };

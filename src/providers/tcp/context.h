@@ -18,7 +18,7 @@ enum { TCP_CONTEXTS_MAX = 256 };
 int tcp_scalable_ep(struct wf_domain *domain, struct fi_info *info,
 	struct fid_ep **ret_sep, void *context);
 
-/* Free the transmit and receive contexts of @ep. */
+/* Free the array of transmit contexts of @ep. */
 void tcp_contexts_free(struct tcp_ep *ep);
 
 /* Index of the receive context that @addr names. */

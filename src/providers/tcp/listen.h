@@ -15,36 +15,37 @@
 enum { TCP_LISTEN_BACKLOG = 4096 };
 
 struct tcp_listener {
-	int fd;      /* -1: closed. Poll it for reading. */
-	int reserve; /* a descriptor to spare, for when all are used; -1: in use */
-	union wf_sockaddr name; /* true address, with the port */
-	/* Of the owner, may be NULL: close something less useful than a new connection.
-	 * False: there is nothing. */
+	int fd; /* -1: closed; readable when a connection waits */
+	/* A spare descriptor for when the process has no other left; -1: in use. */
+	int reserve;
+	union wf_sockaddr name; /* true address and port */
+	/* Set by the owner, or NULL: close a descriptor that is less useful than a new
+	 * connection. False: there is none. */
 	bool (*free_descriptor)(struct tcp_listener *listener);
 };
 
-/* Listen at @addr. Port 0: one of the range, or the kernel's choice. */
+/* Listen at @addr. Port 0: a port of conf's range, or the kernel's choice. */
 int tcp_listen(struct tcp_listener *listener, const union wf_sockaddr *addr,
 	const struct tcp_netconf *conf);
 void tcp_listener_close(struct tcp_listener *listener);
-/* The spare descriptor is free for another use, until it is taken back. False: it is in
- * use already. */
+/* Close the spare descriptor so that the caller can use it, until
+ * tcp_listener_take_back. False: it is in use already. */
 bool tcp_listener_lend(struct tcp_listener *listener);
 void tcp_listener_take_back(struct tcp_listener *listener);
 
 /*
- * The next connection, set up as by tcp_sock_setup(). -FI_EAGAIN: none. When the
+ * Accept a connection, set up as by tcp_sock_setup(). -FI_EAGAIN: none. When the
  * process has no descriptor left, and free_descriptor() finds none, the connection is
- * closed and the next one accepted, so that a listener which is always readable does
- * not keep its thread busy. One thread at a time.
+ * accepted and closed, so that a listener which is always readable does not keep its
+ * thread busy. One thread at a time.
  */
 int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
 	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer);
 
 /*
- * Start to connect from @local (NULL or a wildcard: any host) to @dest. Where @local
- * has no port, it is the kernel's choice, or one of the range where there is one.
- * Whether it succeeds is seen by tcp_cm_progress().
+ * Start to connect from @local (NULL or a wildcard: any host) to @dest. If @local has
+ * no port, it is one of conf's range, or the kernel's choice. tcp_cm_progress() reports
+ * the result.
  */
 int tcp_connect(const union wf_sockaddr *local, const union wf_sockaddr *dest,
 	const struct tcp_netconf *conf, uint32_t tclass, int *ret_fd);
@@ -54,29 +55,32 @@ int tcp_bound_socket(const union wf_sockaddr *local, const struct tcp_netconf *c
 	uint32_t tclass, int *ret_fd);
 int tcp_connect_bound(int fd, const union wf_sockaddr *dest);
 
-/* No delay, keep-alive, traffic class. @tclass as in fi_tx_attr. */
+/* Set no delay, keep-alive and traffic class. @tclass as in fi_tx_attr. */
 void tcp_sock_setup(
 	int fd, int family, const struct tcp_netconf *conf, uint32_t tclass);
 
-/* What suits connections within one machine. The algorithm is chosen before they are
- * made, where that can be known: timers that one has started stay for good. */
+/* Options for connections within one machine. The congestion algorithm is chosen before
+ * the connection exists, if the address is known by then: timers that an algorithm has
+ * started stay. */
 void tcp_sock_before_connect(int fd, const union wf_sockaddr *dest);
 void tcp_sock_before_listen(int fd, const union wf_sockaddr *addr);
-/* Is it one? */
+/* Set the same options on a connected socket. True: the connection is within this
+ * machine. */
 bool tcp_sock_connected(int fd);
-/* Hold back what does not fill a segment, or let it go. */
+/* Hold back (on) or send (off) bytes that do not fill a segment. */
 void tcp_sock_cork(int fd, bool on);
 
-/* What is with the kernel and was not acknowledged by the other one. */
+/* Bytes that the kernel has and the peer's kernel did not acknowledge. */
 struct tcp_sock_debt {
-	bool unacked;           /* it was sent; else the other end's window is closed */
-	unsigned int probes;    /* of the closed window, unanswered */
-	unsigned int silent_ms; /* since the last acknowledgement of anything */
-	unsigned int retries;   /* of what was sent, in a row and unanswered */
-	bool unsent;            /* some of it has not been sent */
+	/* They were sent; else the peer's receive window is closed. */
+	bool unacked;
+	unsigned int probes;    /* unanswered probes of the closed window */
+	unsigned int silent_ms; /* milliseconds since the last acknowledgement */
+	unsigned int retries; /* retransmissions in a row without an acknowledgement */
+	bool unsent;          /* some bytes were not sent */
 };
 
-/* False: nothing, or the socket is beyond being asked. */
+/* False: all bytes were acknowledged, or the socket is in error. */
 bool tcp_sock_owes(int fd, struct tcp_sock_debt *ret);
 
 #endif

@@ -6,16 +6,18 @@
 #include <stddef.h>
 
 /*
- * What FI_TCP_* variables set. Defined when the provider is loaded; read then, too, so
- * that fi_getinfo answers with the limits that endpoints keep.
+ * The FI_TCP_* parameters; sizes in bytes. Defined and read when the provider is
+ * loaded, so that fi_getinfo reports the limits that endpoints keep.
  */
 struct tcp_params {
-	size_t tx_size, rx_size; /* 0: by endpoint type */
+	size_t tx_size, rx_size; /* operations; 0: the endpoint type's default */
 	size_t max_inject;
-	size_t rendezvous_size; /* larger messages wait at the sender */
-	size_t max_saved_size;  /* the same, towards peers of other makes */
-	size_t unexpected_size; /* memory for unmatched messages of an endpoint */
-	size_t answer_size;     /* memory for answers that peers have not read */
+	size_t rendezvous_size; /* larger messages use rendezvous */
+	/* Larger messages use rendezvous, towards other implementations. */
+	size_t max_saved_size;
+	size_t unexpected_size; /* memory of an endpoint for unexpected messages */
+	/* Memory of an endpoint for answers that peers have not read. */
+	size_t answer_size;
 	size_t staging_size;
 	size_t prefetch_size;
 	int firewalled;

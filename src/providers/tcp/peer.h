@@ -10,107 +10,119 @@
 struct tcp_attempt;
 
 /*
- * An endpoint that an FI_EP_RDM endpoint talks to, by address. Made by the first
- * operation to it or by its request, whichever comes first. Guarded by ep.lock.
+ * A peer of an FI_EP_RDM endpoint, by address. Created by the first operation to it or
+ * by its first request to connect. Guarded by ep.lock.
  */
 struct tcp_peer {
 	struct wf_remote remote;
 	union wf_sockaddr addr;
-	fi_addr_t index;             /* in the AV, as far as we know */
-	struct tcp_conn *conn;       /* what operations go to */
-	struct tcp_conn *claimed;    /* claim.c: receives only, until proven */
-	bool contested;              /* a second request claimed the same address */
-	struct tcp_attempt *attempt; /* our own attempt to connect */
-	uint32_t remote_id;          /* of its endpoint, 0: not known */
-	uint64_t remote_instance;    /* the same, from peers that know our extension */
+	/* Index in the AV when last looked up, or FI_ADDR_NOTAVAIL. */
+	fi_addr_t index;
+	struct tcp_conn *conn; /* the connection that operations use; NULL: none */
+	/* A connection that only receives until its claim is proven (claim.c); NULL:
+	 * none. */
+	struct tcp_conn *claimed;
+	bool contested; /* a second request came from the same address */
+	struct tcp_attempt
+		*attempt;   /* this endpoint's attempt to connect; NULL: none */
+	uint32_t remote_id; /* id of the peer's endpoint; 0: not known */
+	/* Instance of the peer's endpoint; 0: not known, or the peer does not know the
+	 * extension. */
+	uint64_t remote_instance;
 };
 
-/* What is known of the other end of a connection. */
+/* How sure the identity of a connection's other end is. */
 enum tcp_identity {
 	TCP_PROVEN,  /* it listens at the peer's address */
-	TCP_CLAIMED, /* it says so */
-	TCP_SELF,    /* it is this endpoint: receives only */
+	TCP_CLAIMED, /* it says that it listens at that address */
+	TCP_SELF,    /* it is this endpoint; the connection only receives */
 };
 
-/* An attempt to connect, of ours to a peer or of a peer's to us. */
+/* An attempt to connect: of this endpoint to a peer (active), or of a peer to this
+ * endpoint (passive). */
 struct tcp_attempt {
 	struct wf_watch watch;
 	struct tcp_ep *ep;
-	struct tcp_peer *peer; /* NULL: passive, and not known yet */
+	struct tcp_peer *peer; /* NULL: passive, and the request has not come */
 	struct wf_list link;
 	bool passive;
 	bool self;              /* passive: the other end is this endpoint */
-	union wf_sockaddr from; /* passive */
+	union wf_sockaddr from; /* passive: address that the connection came from */
 	struct tcp_cm cm;
 };
 
-/* All of one endpoint. */
+/* All peers and attempts of one endpoint. */
 struct tcp_peers {
 	struct tcp_ep *ep;
-	struct wf_watch watch; /* of the listener */
+	struct wf_watch watch; /* watches the listener */
 	struct tcp_listener listener;
-	uint32_t id;       /* ours; random, not 0 */
-	uint64_t instance; /* the same for peers that know our extension */
+	uint32_t id; /* id of this endpoint; random, not 0 */
+	uint64_t
+		instance; /* the same for peers that know the extension, with 64 bits */
 	struct wf_remotes remotes;
 	struct wf_list attempts; /* oldest first */
 	struct wf_list dead_attempts;
-	unsigned int callers; /* among them: passive ones */
+	unsigned int callers; /* number of passive attempts in @attempts */
 };
 
 int tcp_peers_new(struct tcp_ep *ep);
-/* Listen; the endpoint's name is true from then on. */
+/* Listen; from then on the endpoint's name has the true port. 0 or a negative fi_errno.
+ */
 int tcp_peers_listen(struct tcp_ep *ep);
 void tcp_peers_free(struct tcp_ep *ep);
 
-/* Where operations to @addr go: to a connection, or to the list of those that wait for
- * one. -FI_EINVAL, -FI_EFIREWALLADDR, -FI_ENOMEM. */
+/* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
+ * list where they wait for one (*ret_wait). -FI_EINVAL, -FI_EFIREWALLADDR, -FI_ENOMEM.
+ * ep.lock held. */
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
 fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer);
-/* Something is to be done for it, now or at its retry_ns. */
+/* Have tcp_peers_tick visit the peer, now or at its retry_ns. */
 void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer);
-/* A peer without references is freed later, by tcp_peers_tick. */
+/* Drop a reference; a peer without references is freed later, by tcp_peers_tick. */
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
-/* @conn of @peer is gone. */
+/* @conn of @peer was taken down. */
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
-/* The exchange over @cm came to a good end: @fd carries records. */
+/* An exchange succeeded: create the connection over @fd. 0 or a negative fi_errno. */
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	const struct tcp_wire_peer *wire, enum tcp_identity identity);
-/* Operations go to @conn, what waited first. */
+/* Have operations use @conn, first those that waited. */
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn);
 /* An attempt to connect failed. */
 void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err);
-/* It failed because there is no listener. */
+/* An attempt failed because no socket listens at the address. */
 void tcp_peer_refused(struct tcp_ep *ep, struct tcp_peer *peer);
 
 void tcp_peers_tick(struct tcp_ep *ep);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);
 
 /*
- * claim.c: connections whose other end says at which address it listens.
+ * claim.c: accepted connections, whose other end only says at which address it listens.
  */
 
-/* @conn was accepted, and stands for @peer alone. */
+/* @conn was accepted, and is the only connection to @peer. */
 void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
-/* The listener at the address accepted our own request: it is not @peer's claimed. */
+/* The listener at the address accepted this endpoint's request: @peer->claimed is not
+ * from it. */
 void tcp_claim_refuted(struct tcp_peer *peer);
-/* Our own request was rejected. True: that proves the claim, and operations go to it.
- */
+/* This endpoint's request was rejected. True: that proves the claim, and operations use
+ * the claimed connection. */
 bool tcp_claim_rejected(
 	struct tcp_ep *ep, struct tcp_peer *peer, const struct tcp_cm_msg *msg);
-/* The address cannot be connected to, -@err says why. True: what was claimed is used.
- */
+/* Connecting to the address failed with @err. True: operations use the claimed
+ * connection. */
 bool tcp_claim_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err);
-/* The address is known as one that cannot be connected to: the claim is used. */
+/* Is the address known as one that cannot be connected to? Then operations use the
+ * claimed connection. */
 bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer);
-/* Another request for the address of a claim that stands: ask the listener there. */
+/* Another request came for the address of a claim: ask the listener there. */
 void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer);
 
 /* attempt.c */
 int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_attempt_drop(struct tcp_attempt *attempt);
-/* Go on with our own attempt, if there is something to go on with. */
+/* Continue this endpoint's attempt, if it can be. */
 void tcp_attempt_poke(struct tcp_attempt *attempt);
 void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
 bool tcp_attempt_free_descriptor(struct tcp_listener *listener);
@@ -122,7 +134,7 @@ static inline struct tcp_peer *tcp_peer_of(const struct wf_remote *remote)
 	return wf_container_of(remote, struct tcp_peer, remote);
 }
 
-/* The same bytes in what matters; addresses of an AV have been normalised. */
+/* Are address, port and family equal? The addresses of an AV are normalised. */
 static inline bool tcp_addr_is(const union wf_sockaddr *a, const void *addr)
 {
 	const union wf_sockaddr *b = addr;

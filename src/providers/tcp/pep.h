@@ -7,10 +7,10 @@
 
 /*
  * Passive endpoints. They belong to no domain: the threads that read their event queue
- * accept connections and read requests. A request that is complete becomes an event,
- * and nothing more is read from its socket until the application answers.
+ * accept connections and read requests. A complete request becomes an event, and
+ * nothing more is read from its socket until the application answers.
  *
- * @lock guards everything; a leaf but for the event queue's own.
+ * @lock guards all fields; no other lock is taken under it but the event queue's own.
  */
 struct tcp_pep {
 	struct fid_pep fid;
@@ -23,16 +23,18 @@ struct tcp_pep {
 	union wf_sockaddr name;
 	struct tcp_listener listener;
 	int epfd;
-	bool listening, taken; /* its address is an active endpoint's now */
-	int backlog;           /* requests that may be open; 0: no limit of ours */
-	struct wf_list asks;   /* connections without a whole request, oldest first */
+	bool listening, taken; /* its address belongs to an active endpoint now */
+	/* Number of requests that may be open; 0: no limit of the provider's. */
+	int backlog;
+	struct wf_list asks; /* connections without a whole request, oldest first */
 	unsigned int ask_count;
 };
 
 /* ask.c */
 void tcp_asks_init(struct tcp_pep *pep);
 void tcp_asks_drop(struct tcp_pep *pep);
-/* Accept from the listener, which was just opened. @lock held. */
+/* Start to accept from the listener, which was just opened. @lock held. 0 or a negative
+ * errno. */
 int tcp_asks_watch(struct tcp_pep *pep);
 
 #endif
