@@ -91,7 +91,7 @@ static int alias_close(struct fid *fid)
 	return ret;
 }
 
-/* The direction that @flags names exactly one of, or NULL. */
+/* The flags of the direction that @flags names; NULL unless it names exactly one. */
 static _Atomic uint64_t *flags_of(struct wf_ep_alias *alias, uint64_t flags)
 {
 	uint64_t dir = wf_ep_op_direction(alias->ep, flags);
@@ -160,7 +160,8 @@ int wf_ep_alias_open(struct wf_ep *ep, const struct fi_alias *arg)
 		return -FI_ENOMEM;
 	alias->fid = ep->fid;
 	alias->fid.fid.ops = &alias_fid_ops;
-	/* Whatever the endpoint's table is when the call comes. */
+	/* These calls read the endpoint's table when they are made, so it may still
+	 * change. */
 	alias->fid.msg = &alias_msg_ops;
 	if (ep->caps & FI_TAGGED)
 		alias->fid.tagged = &wf_alias_tagged_ops;

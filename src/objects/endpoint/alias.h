@@ -5,14 +5,15 @@
 #include "objects/endpoint/internal.h"
 
 /*
- * An alias is another handle to an endpoint, with other default flags for one
- * direction. Its calls without flags become the endpoint's calls with flags; all
- * others are passed on as they are, so that the endpoint's own calls never ask
- * whether they came through an alias.
+ * An alias (fi_ep_alias, fi_endpoint(3)) is another handle to an endpoint, with its own
+ * default flags for one direction. Its calls without flags become the endpoint's calls
+ * with flags. It forwards all other calls unchanged, so the endpoint's own calls never
+ * test for an alias.
  */
 struct wf_ep_alias {
 	struct fid_ep fid;
 	struct wf_ep *ep;
+	/* Default flags of its calls, in place of the endpoint's. */
 	_Atomic uint64_t tx_flags, rx_flags;
 };
 
@@ -36,7 +37,7 @@ static inline uint64_t wf_alias_rx(struct fid_ep *fid)
 	return atomic_load_explicit(&wf_alias_of(fid)->rx_flags, memory_order_relaxed);
 }
 
-/* Tables of an alias of an endpoint that has the capability. */
+/* Tables of operations, for an alias of an endpoint with the capability. */
 extern struct fi_ops_tagged wf_alias_tagged_ops;
 extern struct fi_ops_rma wf_alias_rma_ops;
 extern struct fi_ops_atomic wf_alias_atomic_ops;

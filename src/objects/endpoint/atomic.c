@@ -7,8 +7,8 @@
 #include "objects/endpoint/plain_atomic.inl"
 
 /*
- * The atomic calls: each is one operation descriptor and one start. They count
- * elements; what the transport gets is in bytes.
+ * The atomic calls: each builds one operation descriptor and starts it. The calls count
+ * elements, the transport's descriptor counts bytes.
  */
 
 static ssize_t atomic_start(struct wf_ep *ep, enum wf_op_kind kind,

@@ -2,7 +2,7 @@
 #include "objects/endpoint/context.h"
 #include "objects/endpoint/stx.h"
 
-/* Which event each counter flag binds to. */
+/* The bind flag of each event that a counter counts. */
 static const uint64_t cntr_flags[WF_CNTR_COUNT] = {
 	[WF_CNTR_SEND] = FI_SEND,
 	[WF_CNTR_RECV] = FI_RECV,
@@ -26,7 +26,7 @@ static void ref(atomic_int *refs)
 
 static void unref(atomic_int *refs)
 {
-	/* release: what we did with the object is done before its close may pass. */
+	/* release: our use of the object comes before its close. */
 	atomic_fetch_sub_explicit(refs, 1, memory_order_release);
 }
 
@@ -178,7 +178,8 @@ static int bind_context(struct wf_ep *ep, struct fid *fid, uint64_t flags,
 	return ret ? refuse(ep, ret, why, flags) : 0;
 }
 
-/* After fi_enable: what leaves everything as it is that was settled there. */
+/* May @fid be bound after fi_enable? Only objects that change nothing which fi_enable
+ * settled. */
 static bool may_come_late(const struct fid *fid)
 {
 	return fid->fclass == FI_CLASS_EQ || fid->fclass == FI_CLASS_CNTR ||
@@ -241,7 +242,8 @@ int wf_ep_check_bindings(const struct wf_ep *ep)
 {
 	if (ep->caps & WF_EP_TX_DIRS && !ep->tx_cq)
 		return missing(ep, -FI_ENOCQ, "a CQ with FI_TRANSMIT");
-	/* The target of RMA moves only while somebody reads its receive queue. */
+	/* The target of RMA makes progress only while the application reads its receive
+	 * queue. */
 	if (ep->caps & WF_EP_RX_DIRS && !ep->rx_cq)
 		return missing(ep, -FI_ENOCQ, "a CQ with FI_RECV");
 	if (ep->type != FI_EP_MSG && !ep->av)

@@ -26,7 +26,7 @@ int wf_op_set_iov(struct wf_ep *ep, struct wf_op *op, const struct iovec *iov,
 int wf_op_set_rma(
 	struct wf_ep *ep, struct wf_op *op, const struct fi_rma_iov *rma, size_t count)
 {
-	/* One piece is what the calls without a structure have. */
+	/* The calls without a message structure have one remote buffer. */
 	size_t limit = WF_MAX(ep->rma_iov_limit, 1), len = 0;
 
 	if (count > limit) {

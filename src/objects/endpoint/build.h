@@ -6,9 +6,9 @@
 #include "objects/endpoint/trigger.h"
 
 /*
- * Turning arguments of the data calls into a struct wf_op: what the message, tagged,
+ * Building a struct wf_op from the arguments of a data call: what the message, tagged,
  * RMA and atomic files share. A transfer of zero bytes has no buffers, whatever the
- * arguments say.
+ * arguments are. The callers hold no lock.
  */
 
 static inline uint64_t wf_flags_plain(const struct wf_ep_flags *flags)
@@ -16,14 +16,15 @@ static inline uint64_t wf_flags_plain(const struct wf_ep_flags *flags)
 	return atomic_load_explicit(&flags->plain, memory_order_relaxed);
 }
 
-/* Injected operations have no context of their own: errors report the endpoint's. */
+/* Injected operations have no context of their own: error entries have the endpoint's
+ * context. */
 static inline uint64_t wf_flags_inject(const struct wf_ep *ep)
 {
 	return (wf_flags_plain(&ep->tx) & ~FI_COMPLETION) | FI_INJECT;
 }
 
-/* Flags in force for a call with flags. The results of peer transfers always go
- * somewhere; see objects/endpoint/transfer.h. */
+/* The flags in force for a call with flags argument @call. A peer transfer always
+ * reports its result; see objects/endpoint/transfer.h. */
 static inline uint64_t wf_flags_call(const struct wf_ep_flags *flags, uint64_t call)
 {
 	if (wf_unlikely(call & FI_PEER_TRANSFER))
@@ -31,7 +32,8 @@ static inline uint64_t wf_flags_call(const struct wf_ep_flags *flags, uint64_t c
 	return call | flags->forced;
 }
 
-/* The call has a single buffer; @desc stays valid as long as the call runs. */
+/* Set the buffers of a call with one buffer. @desc must stay valid until the call
+ * returns. */
 static inline void wf_op_set_buf(
 	struct wf_op *op, const void *buf, size_t len, void **desc)
 {
@@ -43,22 +45,22 @@ static inline void wf_op_set_buf(
 	op->len = len;
 }
 
-/* -FI_EINVAL with a log line for more than @limit buffers; -FI_EMSGSIZE when their
- * sum does not fit a size_t. */
+/* Set the buffers of @op. -FI_EINVAL, logged: more than @limit buffers. -FI_EMSGSIZE:
+ * the sum of their lengths exceeds a size_t. */
 int wf_op_set_iov(struct wf_ep *ep, struct wf_op *op, const struct iovec *iov,
 	void **desc, size_t count, size_t limit);
 
-/* The remote side of @op, whose local side is set: -FI_EINVAL with a log line for more
- * than rma_iov_limit pieces, or when the lengths differ. */
+/* Set the remote buffers of @op, whose local buffers are set. -FI_EINVAL, logged: more
+ * than rma_iov_limit buffers, or the lengths differ. */
 int wf_op_set_rma(
 	struct wf_ep *ep, struct wf_op *op, const struct fi_rma_iov *rma, size_t count);
 
-/* Log lines of refused calls; they return their code. */
+/* Log why a call is refused, and return its negative FI_E code. */
 int wf_op_too_long(const struct wf_ep *ep, size_t len, size_t limit, const char *name);
 int wf_op_bad_flags(const struct wf_ep *ep, uint64_t flags);
 int wf_op_bad_multi_recv(const struct wf_ep *ep, size_t count);
 
-/* Is this transmission too long? */
+/* 0, or -FI_EMSGSIZE with a log line if @op exceeds max_msg_size or inject_size. */
 static inline int wf_op_check_len(const struct wf_ep *ep, const struct wf_op *op)
 {
 	if (wf_unlikely(op->len > ep->max_msg_size))
@@ -68,7 +70,7 @@ static inline int wf_op_check_len(const struct wf_ep *ep, const struct wf_op *op
 	return 0;
 }
 
-/* Does this receive take more than one message, and into more than one buffer? */
+/* 0, or -FI_EINVAL with a log line if a multi-receive has more than one buffer. */
 static inline int wf_op_check_rx(const struct wf_ep *ep, const struct wf_op *op)
 {
 	if (wf_unlikely(op->flags & FI_MULTI_RECV && op->iov_count > 1))
@@ -76,7 +78,7 @@ static inline int wf_op_check_rx(const struct wf_ep *ep, const struct wf_op *op)
 	return 0;
 }
 
-/* For transmitting calls without flags, which cannot ask for a trigger. */
+/* Start @op of a transmitting call without flags, which cannot have FI_TRIGGER. */
 static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
 {
 	int ret = wf_op_check_len(ep, op);
@@ -84,10 +86,10 @@ static inline ssize_t wf_op_start_tx(struct wf_ep *ep, struct wf_op *op)
 	return wf_unlikely(ret) ? ret : ep->xfer->start(ep, op);
 }
 
-/* What keeps a message from being sent and forgotten. */
+/* Flags with which a message must wait, before it is sent or until it is complete. */
 #define WF_OP_NOT_SMALL (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_FENCE)
 
-/* A small message is sent: it is complete, and nothing about it is special. */
+/* Complete a small message, which the transport has sent. */
 static inline void wf_op_small_sent(struct wf_ep *ep, enum wf_op_kind kind,
 	uint64_t flags, size_t len, void *context)
 {
@@ -95,7 +97,8 @@ static inline void wf_op_small_sent(struct wf_ep *ep, enum wf_op_kind kind,
 		ep, WF_CNTR_SEND, context, flags, wf_op_reports[kind].comp_flags, len);
 }
 
-/* The fast path of a small message. False: it takes the long one. */
+/* The fast path of a small message. False: nothing was done, the caller uses
+ * wf_call_send. */
 static inline bool wf_op_send_small(struct wf_ep *ep, enum wf_op_kind kind,
 	uint64_t flags, const void *buf, size_t len, fi_addr_t addr, uint64_t tag,
 	void *context)
@@ -107,7 +110,7 @@ static inline bool wf_op_send_small(struct wf_ep *ep, enum wf_op_kind kind,
 	return true;
 }
 
-/* Whatever starts operations of this kind, now. */
+/* Start @op now, whatever its kind. */
 static inline ssize_t wf_op_launch(struct wf_ep *ep, struct wf_op *op)
 {
 	if (op->kind == WF_OP_RECV || op->kind == WF_OP_TRECV)
@@ -115,7 +118,7 @@ static inline ssize_t wf_op_launch(struct wf_ep *ep, struct wf_op *op)
 	return ep->xfer->start(ep, op);
 }
 
-/* For calls with flags, once their operation is checked. */
+/* Start @op of a call with flags, after all checks; with FI_TRIGGER it is queued. */
 static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
 {
 	if (wf_unlikely(op->flags & FI_TRIGGER))
@@ -124,8 +127,8 @@ static inline ssize_t wf_op_start(struct wf_ep *ep, struct wf_op *op)
 }
 
 /*
- * The operations that calls with flags ask for, all arguments checked; endpoint/msg.c
- * and its sisters. @op borrows what @msg points to.
+ * Check all arguments of a call with flags and build its operation; in msg.c, tagged.c
+ * and rma.c. @op borrows what @msg points to. 0 or a negative FI_E code.
  */
 int wf_op_send(
 	struct wf_ep *ep, const struct fi_msg *msg, uint64_t flags, struct wf_op *op);
@@ -140,7 +143,8 @@ int wf_op_read(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
 int wf_op_write(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
 	struct wf_op *op);
 
-/* An atomic operation with all that it refers to: vectors are scaled copies. */
+/* An atomic operation with the vectors that it points to, whose counts are scaled to
+ * bytes. */
 enum { WF_OP_ATOMIC_IOV = 8 };
 
 struct wf_op_atomic_call {
@@ -152,13 +156,14 @@ struct wf_op_atomic_call {
 	struct fi_rma_iov rma[WF_OP_ATOMIC_IOV];
 };
 
-/* @kind says which of @fetch and @compare there are; @flags are settled. */
+/* Build an atomic operation in *@call. @fetch and @compare are NULL unless @kind has
+ * such buffers; @flags are the flags in force. 0 or a negative FI_E code, logged. */
 int wf_op_set_atomic(struct wf_ep *ep, enum wf_op_kind kind,
 	const struct fi_msg_atomic *msg, const struct fi_msg_fetch *fetch,
 	const struct fi_msg_compare *compare, uint64_t flags,
 	struct wf_op_atomic_call *call);
 
-/* Bytes of elements that one call on @ep may have. */
+/* The largest atomic operation on @ep, in bytes of elements. */
 size_t wf_op_max_atomic(const struct wf_ep *ep);
 
 #endif

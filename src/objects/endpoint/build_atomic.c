@@ -3,7 +3,8 @@
 #include "objects/endpoint/internal.h"
 #include "objects/endpoint/build.h"
 
-/* From elements to bytes: the checks and the descriptor of an atomic operation. */
+/* Checks of atomic calls, and their descriptor, which counts bytes instead of elements.
+ */
 
 static int refuse(const struct wf_ep *ep, int err, const char *what, size_t asked,
 	size_t possible)
@@ -19,12 +20,12 @@ size_t wf_op_max_atomic(const struct wf_ep *ep)
 	return WF_MIN(ep->domain->prov->max_atomic_size, ep->max_msg_size);
 }
 
-/* How many elements a vector has to have, and how many bytes that is. */
+/* Elements that a vector must have in total, and bytes of one element. */
 struct extent {
 	size_t elements, size;
 };
 
-/* Scale @iov to bytes: at most @limit pieces, with @want elements altogether. */
+/* Scale @iov to bytes: at most iov_limit buffers, with @want->elements in total. */
 static int scale(const struct wf_ep *ep, const struct fi_ioc *iov, size_t count,
 	const struct extent *want, struct iovec *ret_iov)
 {
@@ -46,13 +47,14 @@ static int scale(const struct wf_ep *ep, const struct fi_ioc *iov, size_t count,
 		    : 0;
 }
 
-/* The remote side says how many elements there are: scaled too, @max at most. */
+/* Scale the remote buffers to bytes. They determine the number of elements, at most
+ * @max. */
 static int scale_rma(const struct wf_ep *ep, const struct fi_msg_atomic *msg,
 	size_t max, struct extent *want, struct fi_rma_iov *ret_rma)
 {
 	size_t limit = WF_MIN(ep->rma_iov_limit, WF_OP_ATOMIC_IOV);
 
-	/* One piece is what the calls without a structure have. */
+	/* The calls without a message structure have one remote buffer. */
 	limit = WF_MAX(limit, 1);
 	if (msg->rma_iov_count > limit)
 		return refuse(ep, -FI_EINVAL, "remote buffers (rma_iov_limit)",
@@ -98,7 +100,8 @@ static int check_flags(const struct wf_ep *ep, uint64_t flags)
 	return -FI_EOPNOTSUPP;
 }
 
-/* Everything that @call points to lies within it, but for what the vectors name. */
+/* The descriptor and the vectors of @call lie within it; descriptors of memory and data
+ * do not. */
 int wf_op_set_atomic(struct wf_ep *ep, enum wf_op_kind kind,
 	const struct fi_msg_atomic *msg, const struct fi_msg_fetch *fetch,
 	const struct fi_msg_compare *compare, uint64_t flags,

@@ -6,13 +6,12 @@
 #include "objects/srx/fast_post.h"
 
 /*
- * The message and tagged calls differ in nothing but a tag, 0 for messages: what both
- * do once their arguments are in one order. Always inline, so that each is as short as
- * if it were written for its kind alone.
+ * The code that message and tagged calls share; a message has tag 0. Always inline, so
+ * that each call compiles to code for its kind alone.
  */
 #define WF_CALL WF_INLINE
 
-/* One buffer; @desc stays valid as long as the call runs. */
+/* Send one buffer; @desc must stay valid until the call returns. */
 WF_CALL ssize_t wf_call_send(struct wf_ep *ep, enum wf_op_kind kind, uint64_t flags,
 	const void *buf, size_t len, void **desc, fi_addr_t addr, uint64_t tag,
 	uint64_t data, void *context)
@@ -55,7 +54,8 @@ WF_CALL ssize_t wf_call_sendv(struct wf_ep *ep, enum wf_op_kind kind,
 	return ret ? ret : wf_op_start_tx(ep, &op);
 }
 
-/* A message is one without a tag. */
+/* Check the arguments of fi_sendmsg or fi_tsendmsg and build @op. For a message the tag
+ * of @msg is 0. */
 WF_CALL int wf_call_set_send(struct wf_ep *ep, enum wf_op_kind kind,
 	const struct fi_msg_tagged *msg, uint64_t flags, struct wf_op *op)
 {
@@ -76,7 +76,8 @@ WF_CALL int wf_call_set_send(struct wf_ep *ep, enum wf_op_kind kind,
 	return ret ? ret : wf_op_check_len(ep, op);
 }
 
-/* FI_MULTI_RECV as a default is for messages, not for tagged ones. */
+/* The default flags of a receive. FI_MULTI_RECV as a default applies to messages, not
+ * to tagged receives, unless the endpoint has FI_TAGGED_MULTI_RECV. */
 WF_CALL uint64_t wf_flags_recv(const struct wf_ep *ep, enum wf_op_kind kind)
 {
 	uint64_t plain = wf_flags_plain(&ep->rx);

@@ -4,8 +4,9 @@
 #include "objects/endpoint/internal.h"
 
 /*
- * FI_AV_REMOVE_CLEANUP: connections that nobody sees end when their address leaves the
- * AV (fi_av(3)). Off unless asked for, because the peer may be at work on them.
+ * FI_AV_REMOVE_CLEANUP (fi_av(3)): removing an address from the AV also ends the
+ * connection to it that a connectionless endpoint keeps. Off by default, because the
+ * peer may still use the connection.
  */
 
 struct wf_ep_cleanup {
@@ -47,7 +48,8 @@ int wf_ep_cleanup_start(struct wf_ep *ep)
 	cleanup->watch.inserted = nothing_to_do;
 	cleanup->watch.removed = removed;
 	cleanup->ep = ep;
-	/* Before what makes the endpoint forget which connection an index led to. */
+	/* First: later watches make the endpoint forget which connection an index leads
+	 * to. */
 	wf_av_watch_add_first(ep->av, &cleanup->watch);
 	ep->cleanup = cleanup;
 	return 0;

@@ -2,7 +2,7 @@
 #include "objects/absent/absent.h"
 #include "objects/endpoint/internal.h"
 
-/* Names and groups of connectionless endpoints. */
+/* Addresses and multicast groups of connectionless endpoints (fi_cm(3)). */
 
 static int state_error(const struct wf_ep *ep, const char *call, const char *rule)
 {

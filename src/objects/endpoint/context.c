@@ -6,7 +6,7 @@
 
 /* Contexts of scalable endpoints; see scalable.h. */
 
-/* Capabilities that mean something for a receiver; see fi_endpoint(3). */
+/* Capabilities that apply to a receive context; see fi_endpoint(3). */
 static const uint64_t rx_caps = FI_MSG | FI_RMA | FI_TAGGED | FI_ATOMIC |
 				FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RECV | FI_HMEM |
 				FI_TRIGGER | FI_RMA_PMEM | FI_DIRECTED_RECV |
@@ -21,7 +21,8 @@ static int refuse(const struct wf_ep *core, int err, const char *what, int index
 	return err;
 }
 
-/* Kinds of transfer that have no direction left go, so that nothing means "all". */
+/* Remove the kinds of transfer without any direction: wf_ep_init would give them all
+ * directions. */
 static uint64_t without_idle_kinds(uint64_t caps)
 {
 	if (!(caps & (FI_SEND | FI_RECV)))
@@ -31,8 +32,8 @@ static uint64_t without_idle_kinds(uint64_t caps)
 	return caps;
 }
 
-/* What a context has of its endpoint, @asked being 0 for all; 0: it would have nothing
- * to do, or more than the endpoint. */
+/* The capabilities of a context that asks for @asked (0: all of the endpoint's), within
+ * @mask. 0: none are left, or some exceed the endpoint's. */
 static uint64_t caps_of(const struct wf_ep *core, uint64_t asked, uint64_t mask)
 {
 	uint64_t own = core->caps & mask;
@@ -41,7 +42,7 @@ static uint64_t caps_of(const struct wf_ep *core, uint64_t asked, uint64_t mask)
 	return asked & ~own ? 0 : without_idle_kinds(asked);
 }
 
-/* @asked: 0 for as much as the endpoint has. False: it has less. */
+/* Lower *@own to @asked; 0: keep the endpoint's value. False: @asked is above it. */
 static bool take_size(size_t *own, size_t asked)
 {
 	if (asked > *own)
@@ -60,7 +61,8 @@ static bool take_order(uint64_t *own, uint64_t asked)
 	return true;
 }
 
-/* False: it would be less of a context, or more than the endpoint. */
+/* Restrict @info to the attributes of a transmit context. False: it would have no
+ * direction, or exceed the endpoint. */
 static bool narrow_tx(
 	const struct wf_ep *core, struct fi_info *info, const struct fi_tx_attr *attr)
 {
@@ -97,7 +99,7 @@ static bool narrow_rx(
 	       take_size(&own->iov_limit, attr->iov_limit);
 }
 
-/* The address is the scalable endpoint's. */
+/* A context has the address of its scalable endpoint. */
 static int ctx_getname(fid_t fid, void *addr, size_t *len)
 {
 	return fi_getname(&wf_ep_resolve(fid)->sep->core->fid.fid, addr, len);
@@ -116,7 +118,7 @@ static struct fi_ops_cm ctx_cm_ops = {
 	.join = wf_absent_cm_join,
 };
 
-/* Options that were set on the scalable endpoint are its contexts'. */
+/* A context starts with the options set on the scalable endpoint. */
 static void inherit(struct wf_ep *ctx, struct wf_ep *core)
 {
 	size_t min = atomic_load_explicit(&core->min_multi_recv, memory_order_relaxed);
@@ -126,7 +128,7 @@ static void inherit(struct wf_ep *ctx, struct wf_ep *core)
 	ctx->inject_size = WF_MIN(ctx->inject_size, core->inject_size);
 }
 
-/* core->control held. */
+/* Open a context of @core. core->control is held. */
 static int open_context(struct wf_ep *core, int index, size_t class,
 	struct fi_info *info, void *context, struct wf_ep **ret_ctx)
 {

@@ -4,13 +4,14 @@
 #include "sys/copy.h"
 
 /*
- * The fast path of what is most of all traffic: a receive with one buffer that waits
- * (srx/fast_post.h), and a message that comes in one piece and finds such a receive.
- * Both do what the long path does (srx/post.c, srx/match.c, done.c), by the same inline
- * parts.
+ * The fast path of the most frequent case: a posted receive with one buffer
+ * (srx/fast_post.h) and a message that arrives in one piece and matches such a receive.
+ * Both use the inline parts of the general code (srx/post.c, srx/match.c, done.c), with
+ * the same result.
  *
- * A context and a queue that were imported serve as well as the endpoint's own, if both
- * are of this library: the message is received where the application posted and reads.
+ * An imported receive context and completion queue take the fast path as well, if this
+ * library owns both: the message goes directly to the receive and the queue that the
+ * application uses.
  */
 
 enum { COPY_SMALL = 128 };
@@ -23,7 +24,8 @@ static inline bool complete(struct wf_cq *cq, const struct wf_srx_entry *entry,
 		msg->len, entry->iov[0].iov_base, msg->data, msg->tag, msg->src);
 }
 
-/* Everything about @entry is as simple as it gets. */
+/* The receive needs nothing but one copy and a completion: one buffer, which is large
+ * enough, and no special flags. */
 static inline bool is_simple(
 	const struct wf_srx_entry *entry, const struct wf_srx_arrival *msg)
 {

@@ -2,17 +2,19 @@
 #include "objects/endpoint/internal.h"
 #include "objects/endpoint/trigger.h"
 
-/* How operations end: counters and completion queues, for every transport. */
+/* Reporting the end of operations in counters and completion queues, for every
+ * transport. */
 
-/* A CQ that refuses an entry (no memory, or an imported one) cannot be told about. */
+/* The CQ did not take an entry (no memory, or it is imported): the application cannot
+ * be told, so log it. */
 void wf_ep_lost(const struct wf_ep *ep, ssize_t ret)
 {
 	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_CQ, "a completion is lost: %s\n",
 		fi_strerror((int)-ret));
 }
 
-/* Where results of a peer transfer go when not to its peer: to the CQ, for the owner of
- * the CQ to tell. */
+/* Write a success. A peer transfer reports to the peer of this endpoint; without one,
+ * the entry goes to the CQ, whose owner reports it to its peer. */
 static inline ssize_t put(struct wf_ep *ep, struct wf_cq *cq, uint64_t op_flags,
 	const struct fi_cq_tagged_entry *entry, fi_addr_t src)
 {
@@ -32,7 +34,7 @@ static ssize_t put_err(struct wf_ep *ep, struct wf_cq *cq, uint64_t op_flags,
 	return wf_cq_write_err(cq, entry);
 }
 
-/* Counters are the application's, and transfers of a peer none of its business. */
+/* Counters belong to the application, so they do not count transfers of a peer. */
 static bool is_counted(const struct wf_ep *ep, uint64_t op_flags)
 {
 	return !wf_unlikely(op_flags & FI_PEER_TRANSFER && ep->transfer);
@@ -50,8 +52,8 @@ const struct wf_op_report wf_op_reports[WF_OP_COUNT] = {
 	[WF_OP_COMPARE] = { WF_CNTR_READ, FI_READ | FI_ATOMIC },
 };
 
-/* Bytes of atomics are read at the initiator and written at the target, whatever
- * event a counter of completions knows them by. CNT-006 */
+/* A counter of bytes counts atomic operations as reads at the initiator and as writes
+ * at the target, whatever event a counter of completions counts. CNT-006 */
 static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
 {
 	bool target = event == WF_CNTR_REMOTE_READ || event == WF_CNTR_REMOTE_WRITE;
@@ -64,7 +66,7 @@ static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
 		wf_cntr_add(bytes, len);
 }
 
-/* Deferred work, transfers of a peer and atomics. */
+/* wf_ep_tx_done for deferred work, transfers of a peer and atomic operations. */
 static __attribute__((noinline)) void odd_tx_done(struct wf_ep *ep,
 	enum wf_ep_cntr cntr, void *context, uint64_t op_flags, uint64_t comp_flags,
 	size_t len)
@@ -172,8 +174,8 @@ void wf_ep_rx_release(struct wf_ep *ep, uint64_t op_flags, void *context)
 		wf_ep_lost(ep, ret);
 }
 
-/* The entry of a failure is written even for deferred work that asked for none: there
- * is no other way to tell why. */
+/* A failure always writes an entry, also for deferred work that asked for none: only
+ * the entry holds the reason. */
 static void write_err(struct wf_ep *ep, struct wf_cq *cq, struct wf_cntr *cntr,
 	uint64_t op_flags, struct fi_cq_err_entry *entry)
 {
@@ -218,7 +220,8 @@ void wf_ep_rx_err(
 	write_err(ep, ep->rx_cq, ep->cntr[WF_CNTR_RECV], op_flags, &copy);
 }
 
-/* A region's counter is bound to FI_REMOTE_WRITE. */
+/* Does the counter of a memory region count this access? It is bound to
+ * FI_REMOTE_WRITE. */
 static bool counts(const struct wf_cntr *cntr, uint64_t comp_flags)
 {
 	return comp_flags & FI_REMOTE_WRITE ||
@@ -245,7 +248,7 @@ void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 		wf_ep_lost(ep, ret);
 }
 
-/* Completion flags that an entry brings along. */
+/* Flags of an entry that its completion repeats. */
 static const uint64_t entry_flags = FI_MSG | FI_TAGGED | FI_RECV | FI_REMOTE_CQ_DATA;
 
 static void *first_buf(const struct fi_peer_rx_entry *entry)
@@ -258,7 +261,7 @@ void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flag
 {
 	uint64_t op_flags = entry->flags;
 
-	/* Whoever posted to a shared context did not know this endpoint's CQ. */
+	/* A receive posted to a shared context does not know this endpoint's CQ. */
 	if (wf_likely(!(op_flags & WF_OP_WORK)))
 		op_flags |= ep->rx.forced;
 	wf_ep_rx_done(ep, entry->context, op_flags,

@@ -9,10 +9,11 @@
  *   sendmsg, ...      flags of the call           flags of the call | FI_COMPLETION
  *   inject, ...       default op flags without FI_COMPLETION
  *
- * so that an operation's success writes an entry exactly when FI_COMPLETION is set.
+ * so that the success of an operation writes an entry exactly when FI_COMPLETION is
+ * set.
  */
 
-/* Flags that only a single call can have. */
+/* Flags that are valid in a single call, but not as default flags. */
 static const uint64_t never_default = FI_TRIGGER | WF_OP_WORK | FI_PEER_TRANSFER;
 
 static void settle(struct wf_ep_flags *flags, uint64_t op_flags, bool selective)
@@ -23,8 +24,8 @@ static void settle(struct wf_ep_flags *flags, uint64_t op_flags, bool selective)
 		&flags->plain, op_flags | flags->forced, memory_order_relaxed);
 }
 
-/* Flags that promise something which this endpoint cannot keep. Others that it has no
- * use for are ignored, as they always were. */
+/* Flags for a guarantee that this endpoint cannot give. Other flags without effect are
+ * ignored, for compatibility. */
 static uint64_t tx_refused(const struct wf_ep *ep)
 {
 	uint64_t refused = (FI_FENCE | FI_TRIGGER | FI_MULTICAST) & ~ep->caps;
@@ -40,7 +41,8 @@ static uint64_t tx_refused(const struct wf_ep *ep)
 	return refused;
 }
 
-/* To a peer of this endpoint, or through the owner of its CQ to one of the owner's. */
+/* Do results of peer transfers reach a peer: one of this endpoint, or through the owner
+ * of its imported CQ one of the owner? */
 static bool routes_transfers(const struct wf_ep *ep, const struct wf_cq *cq)
 {
 	return ep->transfer || (cq && cq->owner != &cq->self);
@@ -111,7 +113,7 @@ int wf_ep_context_control(struct wf_ep *ep, int command, void *arg)
 {
 	switch (command) {
 	case FI_ENABLE:
-		/* It is from the start. */
+		/* A shared context is enabled when it is opened. */
 		return 0;
 	case FI_GETOPSFLAG:
 		return wf_ep_get_op_flags(ep, arg);

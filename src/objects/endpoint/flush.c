@@ -11,25 +11,27 @@
 #include "sys/clock.h"
 
 /*
- * Waiting is progress with pauses that grow: what is waited for may be room in a ring,
- * of which no descriptor tells. The other endpoints of the domain make progress
- * meanwhile, since the receiver may be one of them.
+ * A flush makes progress with pauses that grow: the transport may wait for space in a
+ * ring, which no descriptor signals. It runs the other endpoints of the domain as well,
+ * since the receiver may be one of them.
  */
 enum {
-	TIMEOUT_MS = 5000, /* unless FI_FLUSH_TIMEOUT says otherwise */
-	YIELDS = 32,       /* pauses that give the processor away, before others */
+	TIMEOUT_MS = 5000, /* Default of FI_FLUSH_TIMEOUT. */
+	YIELDS = 32,       /* Number of pauses that are only a sched_yield. */
 	PAUSE_NS = 20000,
 	PAUSE_MAX_NS = 1000000,
 };
 
 /*
- * Enabled endpoints, for the end of the process. @holder guards the list and is the
- * number of the process that holds it: a forked child may find it held by a thread of
- * its parent, and the list is its parent's.
+ * Enabled endpoints, for the end of the process. @holder guards the list: it is 0, or
+ * the number of the process that holds it, because a forked child may find it held by a
+ * thread of its parent. The list belongs to one process, so a child ignores that of its
+ * parent.
  */
 static atomic_int holder;
 static struct wf_list known = { &known, &known };
-static atomic_int known_in; /* the process that @known is of; 0: nothing was enabled */
+/* Number of the process that @known belongs to; 0: no endpoint was enabled. */
+static atomic_int known_in;
 
 static void pause_for(unsigned int round)
 {
@@ -84,7 +86,8 @@ void wf_ep_flush_know(struct wf_ep *ep)
 
 void wf_ep_flush_forget(struct wf_ep *ep)
 {
-	/* Links of a parent's endpoint lead to a list that is not there any more. */
+	/* In a forked child the links of the parent's endpoint lead to a list that does
+	 * not exist. */
 	if (!ep->xfer->flushed || ep->flush_pid != (int)getpid())
 		return;
 	hold();
@@ -92,13 +95,13 @@ void wf_ep_flush_forget(struct wf_ep *ep)
 	let_go();
 }
 
-/* The owner of an imported receive context makes such an endpoint progress. */
+/* The owner of an imported receive context runs the progress of such an endpoint. */
 static bool is_moved_by_owner(const struct wf_ep *ep)
 {
 	return ep->srx && !ep->srx_lock;
 }
 
-/* Is it ours to wait for? In a forked child it is still the parent's. */
+/* Does this process wait for @ep? In a forked child the endpoint is the parent's. */
 static bool may_flush(const struct wf_ep *ep)
 {
 	return ep->enabled && ep->xfer->flushed && ep->flush_pid == (int)getpid() &&
@@ -113,7 +116,8 @@ static bool take(struct wf_lock *lock, bool patient)
 	return true;
 }
 
-/* One round. False: something is left, or a lock was not to be had. */
+/* One step of a flush. True: all is sent. False: something is left, or, unless
+ * @patient, a lock was taken by another thread. */
 static bool step(struct wf_ep *ep, bool patient)
 {
 	bool done = false;
@@ -155,7 +159,8 @@ static uint64_t deadline(void)
 	return wf_deadline_ns(ms);
 }
 
-/* @*end is 0 until there is something to wait for. */
+/* Flush @ep, at most until *@end in wf_now_ns time; 0: the first step that leaves
+ * something sets it. @patient: wait for locks. */
 static void flush_until(struct wf_ep *ep, bool patient, uint64_t *end)
 {
 	for (unsigned int round = 0; !step(ep, patient); round++) {
@@ -181,8 +186,8 @@ void wf_ep_flush(struct wf_ep *ep)
 		flush_until(core, true, &end);
 }
 
-/* Where the application serialises there is no lock that tells of a thread that is
- * still at work. */
+/* Is this the only thread? With FI_THREAD_DOMAIN and the like there are no locks, so
+ * only that shows that no other thread uses the endpoint. */
 static bool is_alone(void)
 {
 	DIR *tasks = opendir("/proc/self/task");
@@ -197,9 +202,9 @@ static bool is_alone(void)
 }
 
 /*
- * The end of the process, with whatever the application left open. Other threads may
- * run on, and locks may be held for good: nothing is waited for but until the time is
- * over. Nothing is done in a forked child that enabled no endpoint.
+ * At the end of the process, flush the endpoints that the application left open. Other
+ * threads may still run, and may hold locks forever: locks are only tried, and the time
+ * is limited. A forked child that enabled no endpoint does nothing.
  */
 __attribute__((destructor)) static void flush_all(void)
 {

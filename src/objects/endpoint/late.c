@@ -3,14 +3,14 @@
 #include "objects/endpoint/scalable.h"
 
 /*
- * Counters that are bound to an endpoint after it was enabled.
+ * Binding a counter to an endpoint that is enabled already.
  *
- * The data path looks at ep->cntr for each completion, with the lock of the receive
- * context or of the endpoint held, except in a call that starts an operation, which
- * the application does not make at the same time (fi_endpoint(3)). So a change with
- * both locks held is enough; it counts what completes afterwards. While the change is
- * under way no queue runs the endpoint, so that a transport may choose how it is run
- * anew.
+ * For each completion the data path reads ep->cntr with the lock of the receive context
+ * or of the endpoint held. Calls that start operations read it without a lock, but the
+ * application does not make them at the same time (fi_endpoint(3)). So changing it with
+ * both locks held is enough; the counter counts later completions. During the change
+ * the endpoint is in no progress list, so that the transport may choose anew how
+ * threads run it.
  */
 
 static void lock_data(struct wf_ep *runner)
@@ -25,7 +25,7 @@ static void unlock_data(struct wf_ep *runner)
 	wf_ep_srx_unlock(runner);
 }
 
-/* Set or unset, and the transport told. */
+/* Bind the counter and tell the transport; undo the binding if that fails. */
 static int change(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 {
 	struct wf_ep *runner = ep->sep ? ep->sep->core : ep;
@@ -51,8 +51,8 @@ int wf_ep_bind_cntr_late(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 	wf_ep_progress_detach(ep);
 	ret = change(ep, cntr, flags);
 	if (!ret && !may_sleep && cntr->wait.obj != FI_WAIT_NONE)
-		/* relaxed: a thread that waits already is woken when the endpoint
-		 * joins the counter's list, and looks again. */
+		/* relaxed: a thread that already waits wakes when the endpoint joins
+		 * the counter's list, and reads it again. */
 		atomic_store_explicit(&cntr->naps, true, memory_order_relaxed);
 	err = wf_ep_progress_reattach(ep);
 	if (err)

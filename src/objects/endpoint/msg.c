@@ -3,9 +3,9 @@
 #include "objects/endpoint/internal.h"
 #include "objects/endpoint/call.h"
 
-/* The message calls: each is one operation descriptor and one start. */
+/* The message calls (fi_msg(3)): each builds one operation descriptor and starts it. */
 
-/* Bits of tagged receives, which have other meanings elsewhere. */
+/* Flags of tagged receives; their bits mean something else in other calls. */
 static const uint64_t not_for_recv = FI_PEEK | FI_CLAIM | FI_DISCARD;
 
 static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,

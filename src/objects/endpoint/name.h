@@ -5,36 +5,38 @@
 #include "objects/provider.h"
 #include "sys/sockaddr.h"
 
-/* Names of endpoints, as calls take and give them. Refusals are logged. */
+/* Addresses of endpoints, as arguments and results of calls (fi_cm(3)). Invalid ones
+ * are logged. */
 
-/* fi_getname's answer: as much of @size bytes at @name as *len has room for, and *len
- * is @size then. -FI_ETOOSMALL: that was not all. */
+/* fi_getname: copy as much of @size bytes at @name as *@len allows to @addr, and set
+ * *@len to @size. -FI_ETOOSMALL: only a part was copied. */
 int wf_name_give(const void *name, size_t size, void *addr, size_t *len);
 
-/* The name that an endpoint begins with: @info->src_addr, or no particular one. */
+/* The first address of an endpoint: @info->src_addr, or the wildcard address.
+ * -FI_EINVAL, logged under the name @call. */
 int wf_name_first(const struct wf_prov *prov, const struct fi_info *info,
 	const char *call, union wf_sockaddr *ret);
 
-/* fi_setname's argument, which has to be of @family. */
+/* fi_setname: read an address, which must be of @family. -FI_EINVAL, logged. */
 int wf_name_read(const struct wf_prov *prov, const void *addr, size_t len, int family,
 	union wf_sockaddr *ret);
 
 /*
- * The name that an endpoint with names of text (FI_ADDR_STR) begins with:
- * info->src_addr, or one made up after the process. As many endpoints may come from one
- * info, what begins with "fi_shm://" is followed by ":<user>:<number>", with another
- * number at each call: a caller that finds the name taken asks again. @ret_name has
- * WF_ADDRSTR_MAX bytes, and gets the one spelling of sys/addrstr.h. -FI_EINVAL:
- * src_addr is no name, or too long then.
+ * The first name of an endpoint whose names are text (FI_ADDR_STR): info->src_addr, or
+ * one with the process number. As many endpoints may come from one info,
+ * ":<user>:<number>" is appended to a name that begins with "fi_shm://", with another
+ * number at each call: a caller that finds the name in use calls again. @ret_name has
+ * WF_ADDRSTR_MAX bytes, and gets the normal form of sys/addrstr.h. -FI_EINVAL, logged:
+ * src_addr is no name, or the result is too long.
  */
 int wf_name_text_first(
 	const struct fi_provider *prov, const struct fi_info *info, char *ret_name);
 
-/* fi_getname's answer: wf_name_give of the name with its NUL. */
+/* fi_getname: wf_name_give for the name with its NUL. */
 int wf_name_text_give(const char *name, void *addr, size_t *len);
 
-/* fi_setname's argument, as it is: spelled into @ret_name, of the same length.
- * -FI_EINVAL, logged: no name. */
+/* fi_setname: write the normal form of the name @addr, without a suffix, to @ret_name.
+ * -FI_EINVAL, logged: it is no name. */
 int wf_name_text_read(
 	const struct fi_provider *prov, const void *addr, size_t len, char *ret_name);
 

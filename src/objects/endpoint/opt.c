@@ -4,15 +4,15 @@
 #include "objects/endpoint/internal.h"
 
 /*
- * Options of endpoints. A transport is asked first (xfer->getopt, setopt), for what
- * only it knows; the table answers the rest. Setting ends when the endpoint is
- * enabled, but for the size of multi-receive slices.
+ * Options of endpoints (fi_endpoint(3)). The transport's getopt and setopt are called
+ * first, for options that only it knows; the table has the others. After the endpoint
+ * is enabled only FI_OPT_MIN_MULTI_RECV can be set.
  */
 
 struct option {
 	int name;
 	size_t size;
-	bool late; /* may be set when enabled */
+	bool late; /* May be set after the endpoint is enabled. */
 	void (*get)(const struct wf_ep *ep, void *val);
 	int (*set)(struct wf_ep *ep, const void *val);
 };
@@ -64,7 +64,8 @@ static int set_inject_size(struct wf_ep *ep, const void *val)
 		ep->info->tx_attr->inject_size);
 }
 
-/* There is no device memory here, so nothing is ever moved from peer to peer. */
+/* The library does not transfer device memory, so it never uses peer-to-peer transfers.
+ */
 static void get_p2p(const struct wf_ep *ep, void *val)
 {
 	(void)ep;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The atomic calls that have no flags: each becomes a message, with which start_plain
- * begins. Included by atomic.c, where that means the endpoint's default flags, and by
- * alias_atomic.c, where it means the alias's.
+ * The atomic calls without a flags argument: each builds a message structure and calls
+ * start_plain. Included by atomic.c, whose start_plain uses the endpoint's default
+ * flags, and by alias_atomic.c, whose start_plain uses the alias's.
  */
 static ssize_t start_plain(struct fid_ep *fid, enum wf_op_kind kind,
 	const struct fi_msg_atomic *msg, const struct fi_msg_fetch *fetch,

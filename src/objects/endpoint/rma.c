@@ -3,18 +3,19 @@
 #include "objects/endpoint/internal.h"
 #include "objects/endpoint/build.h"
 
-/* The RMA calls: each is one operation descriptor and one start. */
+/* The RMA calls (fi_rma(3)): each builds one operation descriptor and starts it. */
 
-/* What only the writing side can promise. */
+/* Flags that only a write can have. */
 static const uint64_t not_for_read = FI_REMOTE_CQ_DATA | FI_COMMIT_COMPLETE;
 
-/* Reads give no buffer back early. */
+/* The default flags of a read: its buffer is in use until it completes, so it has no
+ * FI_INJECT. */
 static inline uint64_t read_plain(const struct wf_ep *ep)
 {
 	return wf_flags_plain(&ep->tx) & ~FI_INJECT;
 }
 
-/* One buffer; @desc stays valid as long as the call runs. */
+/* Start an operation with one buffer; @desc must stay valid until the call returns. */
 static inline ssize_t start_one(struct wf_ep *ep, enum wf_op_kind kind, uint64_t flags,
 	const void *buf, size_t len, void **desc, fi_addr_t peer, uint64_t addr,
 	uint64_t key, uint64_t data, void *context)

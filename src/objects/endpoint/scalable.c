@@ -97,14 +97,15 @@ void wf_sep_place_init(struct wf_sep *sep, struct wf_sep_rx *place)
 	wf_ep_srx_export(&place->srx, &place->port, sep->core, sep->ctx_xfer->srx_ops);
 }
 
-/* One context of each kind that the endpoint has at all, unless more were asked for. */
+/* The number of contexts for @direction: @asked, or one if that is 0; none if the
+ * endpoint lacks the capability. */
 static size_t count_of(const struct wf_ep *core, uint64_t direction, size_t asked)
 {
 	return core->caps & direction ? WF_MAX(asked, 1) : 0;
 }
 
-/* Contexts that several threads use at once need locks, which a domain for one thread
- * at a time has not. */
+/* Refuse attributes that cannot be served. Contexts that several threads use at once
+ * need locks, which a domain for one thread at a time does not have. */
 static int check(const struct wf_ep *core)
 {
 	const struct wf_domain *domain = core->domain;

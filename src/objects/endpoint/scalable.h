@@ -5,38 +5,43 @@
 #include "objects/endpoint/endpoint.h"
 
 /*
- * Scalable endpoints: one address with several transmit and receive contexts.
+ * Scalable endpoints (fi_endpoint(3)): one address with several transmit and receive
+ * contexts.
  *
  * The core is the transport's endpoint, with the address, the connections and all
- * progress. It transfers nothing in its own name. The contexts are endpoints of one
- * direction as far as the skeleton goes: bindings, flags, options, calls, completions
- * are theirs. What they start the transport does on the core, and whoever reads a queue
- * or counter bound to one runs the core.
+ * progress. It starts no operations of its own. To the common endpoint code a context
+ * is an endpoint of one direction: bindings, flags, options, calls and completions
+ * belong to it. The transport executes a context's operations on the core, and a thread
+ * that reads a queue or counter bound to a context runs the core's progress.
  *
- * A receive context has its place, with a matching of its own, from the opening of the
- * scalable endpoint on: messages for it wait there until it is enabled. After it was
- * closed they are dropped, until it is opened and enabled again.
+ * Each receive context has a struct wf_sep_rx with its own matching, which exists from
+ * the opening of the scalable endpoint on: messages for the context wait there until it
+ * is enabled. After the context was closed its messages are dropped, until it is opened
+ * and enabled again.
  *
- * core->control guards @tx, @open and the life of contexts; an order: a context's
- * control, the core's. @ep and @gone of a place change with both @rx_lock and
- * core->lock held, so that holding either is enough to read. @rx_lock is core->srx_lock
- * and the lock of all matching.
+ * core->control guards @tx, @open and the opening and closing of contexts; order: a
+ * context's control, then the core's. @ep and @gone of a struct wf_sep_rx change with
+ * both @rx_lock and core->lock held, so a reader needs only one of them. @rx_lock is
+ * core->srx_lock and guards the matching of all contexts.
  */
 struct wf_sep_rx {
 	struct wf_srx srx;
-	struct wf_srx_port port; /* what the transport asks for messages to it */
-	struct wf_ep *ep;        /* the context, or the core as long as there is none */
-	bool open;
-	bool gone; /* it was closed: what comes for it is dropped */
+	/* Handle that the transport matches messages for this context with. */
+	struct wf_srx_port port;
+	struct wf_ep *ep; /* The enabled context; the core while there is none. */
+	bool open;        /* The application has the context open. */
+	bool gone;        /* The context was closed: messages for it are dropped. */
 };
 
 struct wf_sep {
 	struct wf_ep *core;
-	const struct wf_xfer_ops *ctx_xfer;
-	size_t tx_count, rx_count;
-	bool enabled; /* by the application, beyond what enabling a context did */
+	const struct wf_xfer_ops *ctx_xfer; /* The transport of contexts. */
+	size_t tx_count, rx_count;          /* Contexts that may be opened. */
+	/* The application enabled the scalable endpoint; enabling a context enables
+	 * only the core. */
+	bool enabled;
 	struct wf_lock rx_lock;
-	struct wf_ep **tx; /* open ones; NULL where there is none */
+	struct wf_ep **tx; /* Open transmit contexts by index; NULL: not open. */
 	struct wf_sep_rx rx[];
 };
 
@@ -44,12 +49,12 @@ struct wf_sep {
  * Make @core, which wf_ep_init filled in, a scalable endpoint with as many contexts as
  * its info says. @ctx_xfer is the transport of contexts: start, cancel, tx_left,
  * progress, enable, and destroy, which ends with wf_sep_free_context. Its srx_ops and
- * srx_addr receive for all. @core's own table is asked to enable, destroy, for names
- * and progress. wf_ep_done undoes it.
+ * srx_addr receive for all contexts. @core's own table serves enable, destroy,
+ * addresses and progress. wf_ep_done undoes this. 0 or a negative FI_E code.
  */
 int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer);
 
-/* The end of a context; nothing of the transport refers to it any more. */
+/* Free a context, which the transport does not refer to any more. No lock held. */
 void wf_sep_free_context(struct wf_ep *ctx);
 
 static inline bool wf_ep_is_sep(const struct wf_ep *ep)

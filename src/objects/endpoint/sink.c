@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/internal.h"
 
-/* What an endpoint is to its receive context: where results go, and what moves data. */
+/* An endpoint as seen by its receive context: it reports results and makes progress. */
 
 static void fail(struct wf_srx_sink *sink, uint64_t op_flags,
 	const struct fi_cq_err_entry *entry)
@@ -66,7 +66,7 @@ struct wf_srx_attr wf_ep_srx_attr(struct wf_ep *ep)
 		.prov = ep->domain->prov->fi,
 		.size = ep->info->rx_attr->size,
 		.iov_limit = ep->rx_iov_limit,
-		/* A connected endpoint has one peer. */
+		/* A connected endpoint has one peer, so sources do not matter. */
 		.caps = ep->type == FI_EP_MSG ? 0 : ep->caps,
 		.min_multi_recv = &ep->min_multi_recv,
 	};

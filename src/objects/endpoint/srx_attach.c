@@ -3,8 +3,8 @@
 #include "objects/endpoint/srx_ctx.h"
 
 /*
- * How endpoints get the receive context that their transport asks: bound, imported or
- * their own; see srx.h.
+ * Choosing the receive context that an endpoint's transport uses: a bound one, an
+ * imported one or the endpoint's own; see srx.h.
  */
 
 static void watch_inserted(struct wf_av_watch *watch)
@@ -14,11 +14,12 @@ static void watch_inserted(struct wf_av_watch *watch)
 	w->srx->owner_ops->foreach_unspec_addr(w->srx, w->addr);
 }
 
-/* Is it one of these? There may be many messages to ask that for. */
+/* The AV indices that were removed. Each of many messages is tested against them, so
+ * @maybe rejects most without a search. */
 struct removed {
 	const uint64_t *index;
 	size_t count;
-	uint64_t maybe; /* a bit for each index, by its lowest bits */
+	uint64_t maybe; /* Bit n: some removed index has n in its lowest six bits. */
 };
 
 static uint64_t bit_of(uint64_t index)
@@ -38,9 +39,10 @@ static bool is_removed(fi_addr_t addr, const void *arg)
 	return false;
 }
 
-/* In an imported context addresses are the owner's, so ours do not tell which messages
- * it concerns. One that is not of this library is not asked to look again: the public
- * operations have nothing for it, and the owner knows what he removed. */
+/* An imported context has the owner's addresses, so our indices do not tell which
+ * messages are affected: all are asked again. The owner of another library is not told:
+ * the public operations have no call for it, and it knows which addresses it removed.
+ */
 static void watch_removed(
 	struct wf_av_watch *watch, const uint64_t *index, size_t count)
 {
@@ -138,7 +140,7 @@ static int watch_av(struct wf_ep *ep)
 	w->addr = ep->xfer->srx_addr;
 	ep->srx_watch = w;
 	wf_av_watch_add(ep->av, &w->watch);
-	/* Messages may have come before there was anybody to be told. */
+	/* Messages may have come before this watch was added. */
 	if (is_rx_context(ep))
 		watch_inserted(&w->watch);
 	return 0;
@@ -159,7 +161,7 @@ int wf_ep_srx_attach(struct wf_ep *ep)
 {
 	int ret = 0;
 
-	/* What is there already is from a fi_enable that failed later on. */
+	/* Members may be set by an earlier fi_enable that failed later on. */
 	if (!ep->start_rx)
 		ep->start_rx = ep->xfer->start;
 	if (!ep->xfer->srx_ops || !(receives(ep) || is_rx_context(ep)))
@@ -199,7 +201,7 @@ void wf_ep_srx_detach(struct wf_ep *ep)
 	}
 	if (ep->srx && ctx && !ctx->imported)
 		wf_srx_ctx_leave(ctx, ep->av);
-	/* release: pairs with the context's close. */
+	/* release: pairs with the close of the context. */
 	if (ctx)
 		atomic_fetch_sub_explicit(&ctx->refs, 1, memory_order_release);
 	ep->srx = NULL;

@@ -4,8 +4,8 @@
 #include "objects/endpoint/srx_ctx.h"
 
 /*
- * Receive contexts that an application opens to share them between endpoints, and
- * those that another provider hands over for us to receive from (fi_peer(3)).
+ * The objects of fi_srx_context(3): receive contexts that endpoints share, and contexts
+ * of another provider that our endpoints receive from (fi_peer(3)).
  */
 
 static const uint64_t rx_caps = FI_MSG | FI_TAGGED | FI_RECV | FI_MULTI_RECV |
@@ -31,7 +31,8 @@ static void free_watch(struct wf_srx_watch *watch)
 	free(watch);
 }
 
-/* Whoever is at one waits for the owner's lock, which the owner does not hold here. */
+/* Free the watches that endpoints left behind. A thread that runs one waits for the
+ * owner's lock, which the owner does not hold here. */
 static void let_leave(struct wf_srx_ctx *ctx)
 {
 	wf_list_foreach_safe(link, &ctx->leaving)
@@ -76,12 +77,12 @@ static int ctx_control(struct fid *fid, int command, void *arg)
 
 static struct fi_ops ctx_fid_ops = WF_FID_OPS(ctx_close, wf_absent_bind, ctx_control);
 
-/* Nothing of a transport; receives are handled before one is asked. */
+/* There is no transport: ep.start_rx takes receives, and nothing else is called. */
 static const struct wf_xfer_ops no_transport = {
 	.lock_kind = WF_LOCK_MUTEX,
 };
 
-/* What the endpoint part is made from. */
+/* Fill the info that the struct wf_ep of the context is made from. */
 static int fill_info(const struct wf_domain *domain, const struct fi_rx_attr *attr,
 	struct fi_info *info)
 {
@@ -123,8 +124,8 @@ static int init_ep(struct wf_srx_ctx *ctx, struct wf_domain *domain,
 	return 0;
 }
 
-/* Completions are written when FI_COMPLETION is asked for; an endpoint whose CQ is not
- * selective adds that when a message comes. */
+/* A receive writes an entry if it has FI_COMPLETION; an endpoint whose CQ is not
+ * selective adds that flag when a message comes. */
 static int open_own(struct wf_srx_ctx *ctx)
 {
 	enum wf_lock_kind kind = ctx->ep.domain->lock_kind;
@@ -143,8 +144,8 @@ static int open_own(struct wf_srx_ctx *ctx)
 	return 0;
 }
 
-/* Into the owner's table, if it has one (fi_peer(3): the owner makes the table, the
- * peer fills it). Some leave it to the peer to have one. */
+/* Put our operations into the owner's table (fi_peer(3): the owner allocates it, the
+ * peer fills it). Some owners have no table, and get ours. */
 static int give_ops(const struct wf_domain *domain, struct fid_peer_srx *srx)
 {
 	struct fi_ops_srx_peer *ours = domain->prov->srx_ops, *ops = srx->peer_ops;
@@ -192,7 +193,8 @@ static int import(struct wf_srx_ctx *ctx, const struct fi_peer_srx_context *cont
 	return 0;
 }
 
-/* Does a transport of this domain receive from contexts at all? */
+/* Do endpoints of this domain receive from contexts: of a peer provider if @peer, else
+ * shared ones? */
 static bool is_offered(const struct wf_domain *domain, bool peer)
 {
 	return peer ? domain->prov->srx_ops != NULL

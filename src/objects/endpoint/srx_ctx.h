@@ -6,43 +6,46 @@
 #include "objects/srx/srx.h"
 
 /*
- * What fi_srx_context gives out. Receives are posted to @ep, which is an endpoint as
- * far as these calls, options and flags go, and has no transport. With FI_PEER the
- * context is @imported instead, and @ep only a handle.
+ * The object of fi_srx_context(3). Receives are posted to @ep, which has the calls,
+ * options and flags of an endpoint, but no transport. With FI_PEER the context is
+ * @imported, and @ep only a handle.
  *
  * ep.control guards @av, @av_users and @leaving.
  */
 struct wf_srx_ctx {
 	struct wf_ep ep;
 	struct wf_srx srx;
-	struct fid_peer_srx *imported;
-	struct wf_list leaving; /* watches of endpoints that are gone, with @imported */
-	struct wf_av *av;       /* that of all endpoints */
-	unsigned int av_users;
-	atomic_int refs; /* endpoints bound */
+	struct fid_peer_srx *imported; /* Context of the owner; NULL: @srx is used. */
+	/* With @imported: struct wf_srx_watch of closed endpoints. */
+	struct wf_list leaving;
+	struct wf_av *av; /* AV of all endpoints that use the context; NULL: none. */
+	unsigned int av_users; /* Enabled endpoints that use @av. */
+	atomic_int refs;       /* Endpoints that are bound. */
 };
 
 /*
- * What an endpoint's receive context has to learn of its AV. One that tells an imported
- * context may wait for the owner's lock while the owner, who has it, closes the
- * endpoint: so it may outlive the endpoint, but not the context (wf_srx_watch_leave).
+ * Tells the receive context of an endpoint about changes of its AV. A thread that tells
+ * an imported context may wait for the owner's lock while the owner, which holds it,
+ * closes the endpoint. So the watch may outlive the endpoint, but not the context
+ * (wf_srx_watch_leave).
  */
 struct wf_srx_watch {
 	struct wf_av_watch watch;
-	struct wf_list link; /* of @leaving */
+	struct wf_list link; /* In @leaving. */
 	struct fid_peer_srx *srx;
-	bool own; /* the context is ours */
+	bool own; /* This library owns the context. */
 	fi_addr_t (*addr)(struct fi_peer_rx_entry *entry);
 };
 
-/* It is watching no more; frees it, now or when the context is closed. */
+/* Free @watch, which the AV does not call any more, now or when the context is closed.
+ */
 void wf_srx_watch_leave(struct wf_srx_ctx *ctx, struct wf_srx_watch *watch);
 
-/* -FI_EINVAL when @fid is no context of ours. */
+/* The context of @fid. -FI_EINVAL: @fid is no receive context of this library. */
 int wf_srx_ctx_of(struct fid *fid, struct wf_srx_ctx **ret_ctx);
 
-/* An endpoint with this AV begins and ends to use the context; -FI_EINVAL when others
- * use another. */
+/* An endpoint with the AV @av (may be NULL) begins, or ceases, to use the context.
+ * -FI_EINVAL: other endpoints of the context use another AV. Takes ep.control. */
 int wf_srx_ctx_join(struct wf_srx_ctx *ctx, struct wf_av *av);
 void wf_srx_ctx_leave(struct wf_srx_ctx *ctx, struct wf_av *av);
 

@@ -7,9 +7,9 @@
 #include "objects/endpoint/stx.h"
 #include "objects/info/info.h"
 
-/* Shared transmit contexts; see the header. */
+/* Shared transmit contexts; see stx.h. */
 
-/* What the application holds is the beginning of our endpoint. */
+/* The application's struct fid_stx is the beginning of our struct fid_ep. */
 static_assert(offsetof(struct fid_stx, fid) == offsetof(struct fid_ep, fid) &&
 		      offsetof(struct fid_stx, ops) == offsetof(struct fid_ep, ops),
 	"a transmit context is the head of an endpoint");
@@ -21,7 +21,7 @@ static struct wf_stx *stx_of(struct fid *fid)
 
 static void unref(struct wf_stx *stx)
 {
-	/* acq_rel: what all others did with it comes before it is freed. */
+	/* acq_rel: all uses of the context come before it is freed. */
 	if (atomic_fetch_sub_explicit(&stx->refs, 1, memory_order_acq_rel) > 1)
 		return;
 	wf_ep_done(&stx->ep);
@@ -53,7 +53,7 @@ static struct fi_ops_ep stx_ep_ops = {
 	.export_xpu = wf_absent_ep_export_xpu,
 };
 
-/* Nothing of a transport: operations are posted to the endpoints. */
+/* There is no transport: operations are posted to the endpoints. */
 static const struct wf_xfer_ops no_transport = {
 	.lock_kind = WF_LOCK_NONE,
 };
@@ -64,7 +64,7 @@ static void inherit_size(size_t *own, size_t from)
 		*own = from;
 }
 
-/* What @attr leaves open is that of the domain. */
+/* Attributes that are 0 get the domain's values. */
 static void fill_attr(struct fi_tx_attr *attr, const struct fi_tx_attr *from)
 {
 	inherit_size(&attr->inject_size, from->inject_size);
@@ -77,7 +77,8 @@ static void fill_attr(struct fi_tx_attr *attr, const struct fi_tx_attr *from)
 		attr->msg_order = from->msg_order;
 }
 
-/* The domain's info with the attributes of the context; the caller frees. */
+/* The domain's info with the attributes of the context, for the caller to free. NULL:
+ * no memory. */
 static struct fi_info *info_of(
 	const struct wf_domain *domain, const struct fi_tx_attr *attr)
 {
@@ -140,15 +141,16 @@ int wf_stx_open(struct fid_domain *domain_fid, struct fi_tx_attr *attr,
 	return 0;
 }
 
-/* What @attr, opened with an info of @caps, says of transmitting: an endpoint may be
- * opened with the receiver's capabilities in it as well. */
+/* The transmit capabilities of @attr in an info with @caps: an endpoint's info may have
+ * receive capabilities as well. */
 static uint64_t tx_caps(const struct fi_tx_attr *attr, uint64_t caps)
 {
 	caps = wf_ep_with_directions(attr->caps ? attr->caps : caps);
 	return caps & WF_EP_TX_CAPS;
 }
 
-/* Within the context's attributes? If not, the name of the first that is not. */
+/* The log message for the first attribute of @ep that exceeds the context's; NULL: none
+ * does. */
 static const char *beyond(const struct wf_ep *ep, const struct wf_ep *stx)
 {
 	const struct fi_tx_attr *asked = ep->info->tx_attr, *most = stx->info->tx_attr;
@@ -168,8 +170,8 @@ static const char *beyond(const struct wf_ep *ep, const struct wf_ep *stx)
 	return NULL;
 }
 
-/* One more endpoint, unless there are as many as the domain's attributes say; the
- * application's own reference, which it still has, is not counted. */
+/* Add a reference for an endpoint. False: max_ep_stx_ctx endpoints are bound. The
+ * application's reference, which still exists, does not count. */
 static bool take_ref(struct wf_stx *stx)
 {
 	size_t most = stx->ep.domain->info->domain_attr->max_ep_stx_ctx;
@@ -183,7 +185,7 @@ static bool take_ref(struct wf_stx *stx)
 	return true;
 }
 
-/* from->control is held. */
+/* Take over options and default flags. from->control is held. */
 static void inherit(struct wf_ep *ep, const struct wf_ep *from)
 {
 	ep->inject_size = WF_MIN(ep->inject_size, from->inject_size);
@@ -195,7 +197,7 @@ static void inherit(struct wf_ep *ep, const struct wf_ep *from)
 		wf_ep_settle_tx_flags(ep);
 }
 
-/* The data path of an enabled endpoint has its limits settled: they cannot shrink. */
+/* The limits of an enabled endpoint are settled and cannot shrink. */
 static bool fits(const struct wf_ep *ep, const struct wf_ep *from)
 {
 	return !ep->enabled || (ep->inject_size <= from->inject_size &&

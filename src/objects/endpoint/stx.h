@@ -5,26 +5,27 @@
 #include "objects/endpoint/endpoint.h"
 
 /*
- * A transmit context that endpoints share (fi_stx_context). Transports in software have
- * no queue that would be scarce, so each endpoint keeps its own and what is shared are
- * the attributes: those of the context are the most that an endpoint bound to it may
- * have, and its default flags and options are theirs unless they have some of their
- * own.
+ * A transmit context that endpoints share (fi_stx_context(3)). Software transports have
+ * no scarce hardware queue, so each endpoint keeps its own queue, and only the
+ * attributes are shared: the context's attributes limit those of the endpoints bound to
+ * it, and its default flags and options apply to endpoints that set none.
  *
- * Options and flags are kept by @ep, which has no transport. Endpoints take them over
- * when they are bound. The application may close it before them; it is freed with the
- * last of them.
+ * @ep holds options and flags and has no transport. An endpoint copies them when it is
+ * bound. The application may close the context before the endpoints; it is freed with
+ * the last of them.
  */
 struct wf_stx {
 	struct wf_ep ep;
-	atomic_size_t refs; /* endpoints bound, and the application until it closes */
+	/* Bound endpoints, plus one until the application closes it. */
+	atomic_size_t refs;
 };
 
 /* fi_ops_domain.stx_ctx. */
 int wf_stx_open(struct fid_domain *domain, struct fi_tx_attr *attr,
 	struct fid_stx **ret_stx, void *context);
 
-/* @ep begins and ceases to use a context; ep->control held. *@why is what is wrong. */
+/* Bind @ep to a context, and unbind it. ep->control is held. 0 or a negative FI_E code;
+ * *@why is the reason for the log. */
 int wf_stx_bind(struct wf_ep *ep, struct fid *fid, const char **why);
 void wf_stx_unbind(struct wf_ep *ep);
 

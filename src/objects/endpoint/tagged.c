@@ -3,9 +3,10 @@
 #include "objects/endpoint/internal.h"
 #include "objects/endpoint/call.h"
 
-/* The tagged message calls: each is one operation descriptor and one start. */
+/* The tagged message calls (fi_tagged(3)): each builds one operation descriptor and
+ * starts it. */
 
-/* FI_MULTI_RECV is a capability of its own here; as a default it is for the others. */
+/* Flags that a tagged receive cannot have: FI_MULTI_RECV needs FI_TAGGED_MULTI_RECV. */
 static uint64_t trecv_refused(const struct wf_ep *ep)
 {
 	return ep->rx.refused | (FI_MULTI_RECV & ~ep->trecv_flags);

@@ -65,7 +65,7 @@ uint64_t wf_target_atomic_access(enum wf_op_kind kind, enum fi_op op)
 	return op == FI_ATOMIC_READ ? FI_REMOTE_READ : FI_REMOTE_READ | FI_REMOTE_WRITE;
 }
 
-/* One run of elements, @done bytes behind the first. */
+/* Apply the operation to one contiguous piece, @done bytes behind the first element. */
 static int apply(
 	const struct wf_target_atomic *atomic, const struct iovec *piece, size_t done)
 {
@@ -103,7 +103,7 @@ int wf_target_atomic(struct wf_mr_map *map, const struct wf_target_atomic *atomi
 	return ret;
 }
 
-/* Between segments that were checked and the data of a copied read or write. */
+/* Copy between the checked segments and the data of a read or write. */
 static int move(struct wf_mr_map *map, const struct wf_op_copy *copy, uint64_t access)
 {
 	struct iovec iov[4];

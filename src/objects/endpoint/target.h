@@ -7,24 +7,25 @@
 #include "objects/op/copy.h"
 
 /*
- * Peers' access to our memory, as the records of a transport ask for it: some segments,
- * each with a key. All of them are checked before anything is done, and looked up again
- * for each piece that is moved, because the application may close a region meanwhile.
+ * Access of peers to local memory, as the records of a transport request it: segments,
+ * each with a key. All segments are checked before any byte is accessed. They are
+ * looked up again for each piece, because the application may close a region meanwhile.
  */
 
-/* -FI_EKEYREJECTED, -FI_EACCES, -FI_EINVAL; see wf_mr_lookup. Segments of no length are
- * not looked at. */
+/* Check all segments for @access (FI_REMOTE_READ, FI_REMOTE_WRITE). 0,
+ * -FI_EKEYREJECTED, -FI_EACCES or -FI_EINVAL; see wf_mr_lookup. Segments of length 0
+ * are not checked. Takes the map's lock. */
 int wf_target_check(struct wf_mr_map *map, const struct fi_rma_iov *seg, size_t count,
 	uint64_t access);
 
-/* Local memory from @offset on: at most @max pieces; *ret_count 0: there is none. The
- * map's lock is held from a good return until the caller lets it go. */
+/* Local memory of the segments from byte @offset on, at most @max pieces; *@ret_count
+ * 0: there is none. After 0 the map's lock is held, and the caller releases it. */
 int wf_target_pieces(struct wf_mr_map *map, const struct fi_rma_iov *seg, size_t count,
 	uint64_t offset, uint64_t access, struct iovec *iov, size_t max,
 	size_t *ret_count);
 
-/* The access is done: counters, those of the region too, and remote CQ data. Arguments
- * as for wf_ep_remote_done. */
+/* The access has ended: update the counters, also the region's, and write remote CQ
+ * data. Arguments as for wf_ep_remote_done. */
 void wf_target_done(struct wf_ep *ep, const struct fi_rma_iov *seg, size_t count,
 	uint64_t flags, size_t len, uint64_t data, fi_addr_t src);
 
@@ -34,23 +35,27 @@ struct wf_target_atomic {
 	enum fi_datatype datatype;
 	enum fi_op op;
 	const struct fi_rma_iov *seg;
-	size_t count;
-	size_t len;         /* bytes of all segments */
-	const uint8_t *src; /* NULL: FI_ATOMIC_READ */
+	size_t count;       /* Number of segments. */
+	size_t len;         /* Bytes of all segments. */
+	const uint8_t *src; /* Operands; NULL: FI_ATOMIC_READ. */
 	const uint8_t *compare;
-	uint8_t *result; /* may be NULL */
+	/* Values before the operation are stored here; NULL: not wanted. */
+	uint8_t *result;
 };
 
-/* What it needs to be allowed at the target. */
+/* The access that the operation needs at the target: FI_REMOTE_READ, FI_REMOTE_WRITE or
+ * both. */
 uint64_t wf_target_atomic_access(enum wf_op_kind kind, enum fi_op op);
 
-/* -FI_EINVAL for an element that is split in a region. */
+/* Execute an atomic operation. Codes of wf_target_check; -FI_EINVAL also for an element
+ * that is split between pieces of a region. Takes the map's lock. */
 int wf_target_atomic(struct wf_mr_map *map, const struct wf_target_atomic *atomic);
 
 /*
- * Serve an access of a peer that transports the copy of its operation (read, write or
- * atomic): check all segments, read, write or update them, then wf_target_done with
- * @src. Results are left in copy->found. Codes of wf_target_check and wf_target_atomic.
+ * Serve a peer's read, write or atomic operation for a transport that sends a copy of
+ * the operation: check all segments, access them, then call wf_target_done with @src.
+ * Results are stored in copy->found. 0, or a code of wf_target_check or
+ * wf_target_atomic.
  */
 int wf_target_serve(struct wf_ep *ep, const struct wf_op_copy *copy, fi_addr_t src);
 

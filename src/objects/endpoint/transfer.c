@@ -7,26 +7,27 @@
 #include "objects/progress/later.h"
 
 /*
- * Results of a peer's transfers are found out with locks of the endpoint held, under
- * which the peer could do nothing. So they are copied and told later (later.h), which
- * also keeps the callbacks from running inside each other (P-75).
+ * The result of a peer's transfer is known while locks of the endpoint are held, under
+ * which the peer could not call us. So it is copied, and the callback runs later
+ * (later.h), which also prevents callbacks inside callbacks (P-75).
  */
 
 struct wf_transfer {
 	struct wf_ep *ep;
-	struct fid_ep *peer; /* NULL once it is closed */
-	bool closing;        /* both change with run_lock held */
+	struct fid_ep *peer; /* The peer's endpoint; NULL after it was closed. */
+	/* @peer is being closed. @peer and @closing change with run_lock held. */
+	bool closing;
 	struct fi_ops_transfer_peer *ops;
-	struct wf_later results;
+	struct wf_later results; /* Results that wait for a callback. */
 };
 
 struct result {
 	struct wf_list link;
-	bool failed;
+	bool failed; /* @err is valid, otherwise @entry and @src. */
 	fi_addr_t src;
 	union {
 		struct fi_cq_tagged_entry entry;
-		struct fi_cq_err_entry err; /* err_data is @data */
+		struct fi_cq_err_entry err; /* err_data points to @data. */
 	};
 	uint8_t data[];
 };
@@ -160,7 +161,8 @@ err_free:
 	return ret;
 }
 
-/* The callbacks stop, and go on if the peer has reasons to stay. */
+/* Stop the callbacks (@closing), or allow them again. @peer: the peer's endpoint, NULL
+ * once it is closed. */
 static void set_closing(struct wf_transfer *transfer, bool closing, struct fid_ep *peer)
 {
 	wf_lock(&transfer->results.run_lock);
@@ -178,7 +180,7 @@ int wf_transfer_close(struct wf_ep *ep)
 	if (!peer)
 		return 0;
 	set_closing(transfer, true, peer);
-	/* No lock: it may cancel what it has under way. */
+	/* No lock held: the peer may cancel operations in this call. */
 	ret = fi_close(&peer->fid);
 	set_closing(transfer, false, ret ? peer : NULL);
 	return ret;

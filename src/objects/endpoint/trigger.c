@@ -2,8 +2,8 @@
 #include "objects/endpoint/internal.h"
 #include "objects/endpoint/trigger.h"
 
-/* What triggered operations and deferred work have in common: see triggered.c and
- * deferred.c. */
+/* What triggered operations (triggered.c) and deferred work (deferred.c) have in
+ * common. */
 
 int wf_trigger_queue(struct wf_domain *domain, struct wf_work *work)
 {

@@ -4,9 +4,9 @@
 #include "objects/endpoint/trigger.h"
 
 /*
- * Operations with FI_TRIGGER. The application may reuse its vectors as soon as the
- * call returns, so everything that the descriptor refers to is copied; with FI_INJECT
- * the data too.
+ * Operations with FI_TRIGGER (fi_trigger(3)). The application may reuse its vectors as
+ * soon as the call returns, so everything that the descriptor refers to is copied; with
+ * FI_INJECT the data too.
  */
 struct triggered {
 	struct wf_work work;
@@ -20,7 +20,7 @@ static struct triggered *triggered_of(const struct wf_work *work)
 	return wf_container_of(work, struct triggered, work);
 }
 
-/* Room for the copies; without @base it only measures. */
+/* Memory for the copies; while @base is NULL, @used only measures. */
 struct arena {
 	unsigned char *base;
 	size_t used;
@@ -39,7 +39,7 @@ static void *keep(struct arena *arena, const void *src, size_t size)
 	return to;
 }
 
-/* @data: what the pieces hold is read by the call, and given back. */
+/* Copy @iov; if @data is set, also the bytes in its buffers. */
 static const struct iovec *keep_iov(
 	struct arena *arena, const struct iovec *iov, size_t count, bool data)
 {
