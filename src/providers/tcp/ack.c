@@ -2,9 +2,9 @@
 #include "providers/tcp/conn.h"
 
 /*
- * Answers carry no identifier: the n-th acknowledgement is of the n-th record that
- * asked for one, the n-th response of the n-th request. An answer that no operation
- * waits for is a protocol error. An error takes the place of either.
+ * Answers have no identifier: the n-th acknowledgement belongs to the n-th record that
+ * asked for one, the n-th response to the n-th request. An answer that no operation
+ * waits for is a protocol error. An error record can replace either.
  */
 
 static struct tcp_tx *pop(struct wf_list *list)
@@ -14,14 +14,15 @@ static struct tcp_tx *pop(struct wf_list *list)
 	return link ? wf_list_entry(link, struct tcp_tx, link) : NULL;
 }
 
-/* An operation ended: fenced ones behind it may go. */
+/* An operation ended: operations behind a fence may go now. */
 static void ended(struct tcp_conn *conn)
 {
 	if (!wf_list_empty(&conn->txq))
 		tcp_tx_dirty(conn);
 }
 
-/* Counted, as long as none has to keep its place behind an error. */
+/* Acknowledgements are only counted, unless one has to stay behind an error in the
+ * queue. */
 int tcp_answer_ack(struct tcp_conn *conn)
 {
 	if (wf_likely(!conn->acks_ordered))
@@ -32,7 +33,7 @@ int tcp_answer_ack(struct tcp_conn *conn)
 	return 0;
 }
 
-/* Without a way to say it, the connection is what ends the operation. */
+/* A peer without error records: the connection is closed, which fails the operation. */
 int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err)
 {
 	struct tcp_tx *tx;
@@ -97,7 +98,8 @@ int tcp_matched_head(struct tcp_conn *conn)
 	return -FI_EPROTO;
 }
 
-/* The data goes behind what was posted since, unless that is fenced (next_op). */
+/* The data is queued behind operations that were posted meanwhile, unless these wait
+ * for a fence (next_op). */
 int tcp_cts_head(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;

@@ -6,7 +6,7 @@
 #include "providers/tcp/pep.h"
 #include "sys/clock.h"
 
-/* Connections to a passive endpoint, until their request is complete. */
+/* A connection to a passive endpoint whose request is not complete. */
 struct ask {
 	struct wf_list link;
 	int fd;
@@ -25,7 +25,8 @@ static void ask_drop(struct tcp_pep *pep, struct ask *ask)
 	free(ask);
 }
 
-/* What an active endpoint for this request is opened with. */
+/* The info for fi_endpoint of an active endpoint for this request; in the FI_CONNREQ
+ * event. */
 static struct fi_info *info_for(struct tcp_pep *pep, struct tcp_connreq *req)
 {
 	struct fi_info *info = fi_dupinfo(pep->info);
@@ -71,7 +72,7 @@ static int tell(struct tcp_pep *pep, struct tcp_connreq *req)
 	return ret < 0 ? (int)ret : 0;
 }
 
-/* The request is complete: from now on it is the application's. */
+/* The request is complete: report it to the application, which owns it from now on. */
 static void hand_over(struct tcp_pep *pep, struct ask *ask)
 {
 	struct tcp_connreq *req;
@@ -198,7 +199,7 @@ static void pep_run(struct wf_progress *item)
 	if (!wf_trylock(&pep->lock))
 		return;
 	n = epoll_wait(pep->epfd, events, EVENTS_MAX, 0);
-	/* Requests first: accepting may end some of them. */
+	/* Requests before the listener: accepting may drop some of them. */
 	for (int i = 0; i < n; i++) {
 		struct ask *ask = events[i].data.ptr;
 

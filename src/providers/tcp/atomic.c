@@ -3,7 +3,7 @@
 
 #include "providers/tcp/memory.h"
 
-/* Peers' atomic operations on our memory. */
+/* Peers' atomic operations on local memory. */
 
 int tcp_atomic_head(struct tcp_conn *conn)
 {

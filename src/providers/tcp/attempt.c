@@ -8,13 +8,14 @@
 #include "sys/clock.h"
 
 /*
- * Connections of FI_EP_RDM endpoints in the making. There is at most one between two
- * endpoints, but for one that talks to itself: it has one for each direction.
+ * Attempts to connect of FI_EP_RDM endpoints. There is at most one connection between
+ * two endpoints, except that an endpoint which sends to itself has one for each
+ * direction.
  */
 
 enum {
-	ACCEPTS = 64,    /* in a row */
-	CLAIM_MS = 3000, /* for the host of a claim to be connected to */
+	ACCEPTS = 64,    /* connections that are accepted in one call */
+	CLAIM_MS = 3000, /* milliseconds for connecting to the host of a claim */
 };
 
 static const uint32_t features =
@@ -59,7 +60,7 @@ void tcp_attempts_free_dead(struct tcp_peers *peers)
 		free(wf_list_entry(link, struct tcp_attempt, link));
 }
 
-/* The exchange is over, well: the socket is a connection from now on. */
+/* The exchange succeeded: the socket becomes a connection. */
 static void become_conn(
 	struct tcp_attempt *attempt, uint32_t have, enum tcp_identity identity)
 {
@@ -78,7 +79,7 @@ static void become_conn(
 	tcp_attempt_drop(attempt);
 }
 
-/* What our request came to says who a claimed connection is with. */
+/* Does the result of this endpoint's request prove or refute a claim? */
 static bool settles_claim(const struct tcp_attempt *attempt, int err)
 {
 	if (attempt->cm.state == TCP_CM_REJECTED)
@@ -87,7 +88,8 @@ static bool settles_claim(const struct tcp_attempt *attempt, int err)
 	       tcp_claim_unreachable(attempt->ep, attempt->peer, err);
 }
 
-/* A peer that says no was sent something before; else it is its host that does. */
+/* ECONNREFUSED after the request was sent is the peer's reject; before, the peer's host
+ * refused the connection. */
 static void active_failed(struct tcp_attempt *attempt, int err)
 {
 	bool refused = err == ECONNREFUSED && !attempt->cm.out_done;
@@ -124,15 +126,15 @@ static void active_ready(struct tcp_attempt *attempt)
 	become_conn(attempt, tcp_rdm_have(&hello), TCP_PROVEN);
 }
 
-/* Does a connection with that peer stand, for both ends as far as can be seen? One that
- * ended is taken down, after what had arrived on it was received. */
+/* Does a connection with the peer exist, as far as both ends can see? One that ended is
+ * taken down, after the bytes that had arrived were received. */
 static bool stands(struct tcp_conn *conn)
 {
 	if (!conn)
 		return false;
 	if (!conn->err && !tcp_rx_ended(conn)) {
-		/* Unless it was gone for the peer alone, as after a broken link: its
-		 * next request finds this one ended. */
+		/* After a broken link only the peer may know that it ended: the probe
+		 * lets the peer's next request find that out. */
 		tcp_conn_probe(conn);
 		return true;
 	}
@@ -141,7 +143,8 @@ static bool stands(struct tcp_conn *conn)
 	return false;
 }
 
-/* A stranger, or a peer that lost the connection and was restarted since. */
+/* Log a request from an address of a live connection: from another process, or from a
+ * peer that lost the connection and was restarted. */
 static void log_other(
 	const struct tcp_attempt *attempt, const struct tcp_rdm_hello *hello)
 {
@@ -157,7 +160,8 @@ static void log_other(
 		wf_sockaddr_uri(&peer->addr, text, sizeof(text)));
 }
 
-/* May the request stand beside what we have with that peer? TCP_REASON_NONE: yes. */
+/* May the request become a connection, given this endpoint's connections and attempts
+ * with the peer? TCP_REASON_NONE: yes. */
 static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *peer,
 	const struct tcp_rdm_hello *hello)
 {
@@ -165,7 +169,8 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 	socklen_t len = sizeof(own);
 	int order;
 
-	/* Listening at any address, we are known by the one that was connected to. */
+	/* An endpoint that listens at a wildcard is known to the peer by the address
+	 * that it connected to. */
 	if (getsockname(attempt->watch.fd, &own.sa, &len))
 		return TCP_REASON_BUSY;
 	wf_sockaddr_set_port(&own, wf_sockaddr_port(&attempt->ep->name));
@@ -182,8 +187,8 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 		tcp_claim_contest(attempt->ep, peer);
 		return TCP_REASON_CONNECTED;
 	}
-	/* Where theirs survives, our own request is still answered: by that, its sender
-	 * is known. */
+	/* If the peer's request is used, this endpoint's own request is still answered:
+	 * the answer identifies the sender. */
 	return peer->attempt && order > 0 ? TCP_REASON_CROSSED : TCP_REASON_NONE;
 }
 
@@ -292,7 +297,7 @@ static bool no_descriptor(int err)
 	return err == -EMFILE || err == -ENFILE;
 }
 
-/* Claims may have taken all descriptors: settling them has one of its own. */
+/* Claims may have used all descriptors: use the listener's spare one to settle them. */
 static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_fd)
 {
 	union wf_sockaddr host = ep->name; /* the port is the listener's */
@@ -394,14 +399,14 @@ bool tcp_attempt_free_descriptor(struct tcp_listener *listener)
 		if (!attempt->passive || attempt->cm.state != TCP_CM_READING)
 			continue;
 		if (!tcp_cm_silent(&attempt->cm, now))
-			break; /* those behind it are younger */
+			break; /* the attempts behind it are younger */
 		drop_silent(attempt);
 		return true;
 	}
 	return false;
 }
 
-/* Deadlines of exchanges are seen by their progress. */
+/* Progress of the exchanges notices their deadlines. */
 void tcp_attempts_tick(struct tcp_ep *ep, uint64_t now)
 {
 	wf_list_foreach_safe(link, &ep->peers->attempts)

@@ -3,9 +3,9 @@
 #include "providers/tcp/peer.h"
 
 /*
- * fi_cancel of what waits: for a connection, or behind other records. A record that was
- * put into the stage has its number in the stream and goes; so does the data of a
- * rendezvous that was cleared.
+ * fi_cancel of operations that wait for a connection, or behind other records. A record
+ * in the stage has its number in the stream and is sent; so is the data of a rendezvous
+ * that was cleared.
  */
 
 struct search {
@@ -37,7 +37,7 @@ static bool cancel_on(const struct search *search, struct tcp_conn *conn)
 		return false;
 	wf_list_remove(link);
 	cancel(link, tcp_conn_addr(conn));
-	/* It may have been the one that others waited for. */
+	/* The operations behind it may have waited for it. */
 	if (!wf_list_empty(&conn->txq) && !conn->err)
 		tcp_tx_dirty(conn);
 	return true;

@@ -3,22 +3,23 @@
 #include "providers/tcp/peer.h"
 
 /*
- * Who is at the other end of a connection that was accepted?
+ * Claims: the identity of the other end of an accepted connection.
  *
  * A request says at which port its sender listens, and any process of that host can say
- * so. Such a connection is a claim: what comes over it is received and answered, but no
- * operation of ours goes to it before the claim is proven. We connect to the address as
- * if there were no connection, at once if the AV has it, else when there is something
- * to send. What the listener there does with our request says whose the claim is:
+ * so. Such a connection is a claim: records from it are received and answered, but no
+ * operation of this endpoint uses it before the claim is proven. To prove it this
+ * endpoint connects to the address as if there were no connection: at once if the AV
+ * has the address, else when there is something to send. The answer of the listener at
+ * the address decides:
  *
- * A reject means that it has a connection with us, or asks for one: the claim is its
- * own. Two of ours compare instances besides. A reply means that it has none: the claim
- * was a stranger's, or is left over from before the peer was restarted. Where nothing
- * listens the address has no owner that could lose it, and the claim is used, as it is
- * where the host cannot be connected to (firewalls).
+ * A reject means that the listener has a connection with this endpoint, or asks for
+ * one: the claim is its own. Peers with the extension compare instances as well. A
+ * reply means that it has none: another process made the claim, or the peer before it
+ * was restarted. If no socket listens there, the address has no owner that could lose
+ * it, and the claim is used; as it is if the host cannot be connected to (firewalls).
  *
- * A connection that we made needs no proof. One that stands is never replaced because
- * of a request. All of this is guarded by ep.lock.
+ * A connection that this endpoint made needs no proof. A working connection is never
+ * replaced because of a request. ep.lock guards all of this.
  */
 
 static void use(struct tcp_peer *peer)
@@ -47,7 +48,7 @@ static void log_stranger(const struct tcp_peer *peer)
 
 void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
 {
-	/* Another one was made while the reply to this one was on its way. */
+	/* Another connection was made while the reply to this one was on its way. */
 	if (alive(peer) || (peer->conn && !peer->conn->err)) {
 		tcp_conn_fail(conn, FI_ECONNABORTED);
 		return;
@@ -56,12 +57,12 @@ void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *c
 	peer->contested = false;
 	if (tcp_claim_firewalled(ep, peer))
 		return;
-	/* A peer that operations can name is asked at once: the first of them is likely
-	 * to be an answer to what comes now. */
+	/* A peer in the AV is asked at once: the first operation to it is likely to be
+	 * an answer to what it sends now. */
 	if (wf_list_empty(&peer->remote.pending) &&
 		tcp_peer_index(ep, peer) == FI_ADDR_NOTAVAIL)
 		return;
-	/* The peer is there now, whatever earlier attempts came to. */
+	/* The peer's host is reachable now, whatever earlier attempts ended with. */
 	peer->remote.retry_ns = 0;
 	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
 	tcp_peer_busy(ep, peer);
@@ -72,7 +73,7 @@ void tcp_claim_refuted(struct tcp_peer *peer)
 	if (!alive(peer))
 		return;
 	log_stranger(peer);
-	/* What had arrived on it is received before it is taken down. */
+	/* Bytes that had arrived are received before the connection is taken down. */
 	peer->claimed->unread = true;
 	tcp_conn_fail(peer->claimed, FI_ECONNABORTED);
 }
@@ -89,8 +90,8 @@ bool tcp_claim_rejected(
 		tcp_claim_refuted(peer);
 		return false;
 	}
-	/* Other makes do not say why; of two that claim one address either can be
-	 * meant. */
+	/* Other implementations give no reason: if two connections claim one address,
+	 * the reject may mean either. */
 	if (ext->instance ? ext->reason != TCP_REASON_CONNECTED &&
 				    ext->reason != TCP_REASON_CROSSED
 			  : peer->contested)

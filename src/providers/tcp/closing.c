@@ -4,12 +4,12 @@
 #include "providers/tcp/peer.h"
 
 /*
- * What an endpoint has to send on before it goes: injected messages, bytes of records
- * whose messages are complete, and answers to peers.
+ * An endpoint that is closed first sends: injected messages, bytes of records whose
+ * messages are complete, and answers to peers.
  *
- * Bytes that the kernel has, but has not sent, count as well: the kernel of a closed
- * socket throws them away when something arrives from the peer. Once they were sent
- * they arrive before the reset does.
+ * Bytes that the kernel has not sent count as well: the kernel drops unsent bytes of a
+ * closed socket when something arrives from the peer. Bytes that were sent arrive
+ * before the reset does.
  */
 
 static bool is_owed(const struct tcp_tx *tx)
@@ -30,8 +30,8 @@ static bool has_owed(const struct tcp_conn *conn)
 	       wf_list_find(&conn->txq, is_owed_item, NULL);
 }
 
-/* A host that does not answer may be gone: what it was sent is the kernel's matter, and
- * nothing else will get there. */
+/* Does the connection have bytes to send? Not if its host does not answer: it may be
+ * gone, and retransmission is the kernel's task. */
 static bool is_left(const struct tcp_conn *conn)
 {
 	enum { RETRIES = 2 };
@@ -48,7 +48,7 @@ bool tcp_flushed(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
-	/* The next progress call polls sockets that are not hot, too. */
+	/* Makes the next progress call poll the epoll set. */
 	ep->armed_epoch = ep->epoch;
 	wf_list_foreach(link, &ep->conns)
 	{

@@ -11,8 +11,9 @@
  *	active:   CONNECTING -> ASKING -> WAITING -> CONNECTED or REJECTED
  *	passive:  READING -> ASKED -> ANSWERING -> CONNECTED or REJECTED
  *
- * and from each of them to FAILED. A message leaves in one send: older makes read its
- * header in one receive, and on some of their sockets a part of it would be lost.
+ * and from each of them to FAILED. A message leaves in one send call: other
+ * implementations read its header in one receive call, and on some of their sockets
+ * lose a header that comes in pieces.
  */
 
 static void set_deadline(struct tcp_cm *cm, int timeout_ms)
@@ -67,7 +68,7 @@ uint32_t tcp_cm_events(const struct tcp_cm *cm)
 	return 0;
 }
 
-/* Who is at the other end, for a log line; only asked for when there is one. */
+/* The address of the other end, for a log line; looked up only when there is one. */
 static const char *peer_text(int fd, char *buf, size_t len)
 {
 	union wf_sockaddr peer;
@@ -78,7 +79,7 @@ static const char *peer_text(int fd, char *buf, size_t len)
 	return wf_sockaddr_uri(&peer, buf, len);
 }
 
-/* Any process can connect and send anything, so these lines are rationed. */
+/* Any process can connect and send anything, so the lines are rate-limited. */
 static void log_stranger(const struct tcp_cm *cm, int err)
 {
 	char text[WF_SOCKADDR_STRLEN];
@@ -123,7 +124,7 @@ static int fail(struct tcp_cm *cm, int err)
 	return err;
 }
 
-/* The exchange is over, or the owner has to answer: there is no deadline. */
+/* Enter a state without a deadline: the exchange ended, or the owner has to answer. */
 static int reach(struct tcp_cm *cm, enum tcp_cm_state state)
 {
 	cm->state = state;
@@ -167,8 +168,8 @@ static int send_out(struct tcp_cm *cm)
 	return 1;
 }
 
-/* 1: cm->msg is complete, 0: wait for more. Reads what belongs to it and no more:
- * records may follow in the same segment. */
+/* 1: cm->msg is complete, 0: wait for more. Reads no byte behind the message: records
+ * may follow in the same segment. */
 static int read_in(struct tcp_cm *cm)
 {
 	int need;
@@ -197,7 +198,8 @@ static void set_peer(struct tcp_cm *cm, uint32_t own_features)
 	if (have & TCP_HAVE_RDV_MSG)
 		have |= TCP_HAVE_RDV;
 	cm->peer = (struct tcp_wire_peer){ .have = have };
-	/* Unlike machines use big endian, so only little endian ones convert. */
+	/* Machines of different byte order use big endian, so only little endian ones
+	 * convert. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	cm->peer.swap = !cm->msg.same_order;
 #endif
@@ -225,7 +227,8 @@ static int got_request(struct tcp_cm *cm)
 	return reach(cm, TCP_CM_ASKED);
 }
 
-/* One step. 1: to the next state or to the owner, 0: wait, negative: failed. */
+/* One step. 1: the state changed, or the owner has to act; 0: wait; negative: failed.
+ */
 static int step(struct tcp_cm *cm)
 {
 	int ret;

@@ -7,16 +7,16 @@
 /*
  * The messages that begin a connection.
  *
- * Our extension lies in 20 bytes which every older peer sends as zeros and ignores.
- * Its magic differs between request and answer, so that a program that gives the bytes
- * of a request back unchanged does not pass for one of us.
+ * The extension is in 20 bytes which all older peers send as zeros and ignore. Its
+ * magic differs between request and answer, so that a program that echoes a request
+ * does not pass for a peer with the extension.
  */
 enum { CM_VERSION = 3, EXT_VERSION = 1 };
 
 struct cm_hdr {
 	uint8_t version;
 	uint8_t type;
-	uint16_t data_len; /* big endian, as all of the extension */
+	uint16_t data_len; /* big endian, as all fields of the extension */
 	uint8_t magic[4];
 	uint8_t ext_version;
 	uint8_t reason;
@@ -43,7 +43,7 @@ static struct tcp_cm_ext get_ext(const struct cm_hdr *hdr)
 {
 	struct tcp_cm_ext ext = { 0 };
 
-	/* Later versions only add. */
+	/* Later versions only add fields. */
 	if (memcmp(hdr->magic, magic_of(hdr->type), sizeof(hdr->magic)) ||
 		hdr->ext_version < EXT_VERSION || !hdr->instance)
 		return ext;
@@ -55,7 +55,7 @@ static struct tcp_cm_ext get_ext(const struct cm_hdr *hdr)
 	return ext;
 }
 
-/* Checked as early as possible: other programs send something else. */
+/* Checked as early as possible: the connecting program may speak another protocol. */
 static int check_start(const uint8_t *buf, size_t len)
 {
 	if (len > 0 && buf[0] != CM_VERSION)
@@ -116,7 +116,7 @@ size_t tcp_cm_encode(uint8_t *buf, enum tcp_cm_type type, const struct tcp_cm_ex
 	return sizeof(hdr) + data_len;
 }
 
-/* Payloads are never converted, so what computes on them stays among equals. */
+/* Payloads are never converted, so atomics need machines of the same byte order. */
 uint32_t tcp_cm_agree(uint32_t own, uint32_t peer, bool same_order)
 {
 	uint32_t agreed = own & peer & TCP_HAVE_OFFER;

@@ -4,8 +4,8 @@
 
 #include "providers/tcp/cm.h"
 
-/* What FI_EP_RDM endpoints say of themselves in the data of request and reply, and
- * which of two crossed requests survives. */
+/* The data of FI_EP_RDM endpoints in request and reply, and the choice between two
+ * crossed requests. */
 enum { EVALUATED = 0x80, FIREWALL = 0x01 };
 
 struct rdm_data {
@@ -49,8 +49,9 @@ static int decode(const void *bytes, size_t len, struct tcp_rdm_hello *ret)
 	return 0;
 }
 
-/* Others take an rxm endpoint that got lost here for one of theirs, and both wait
- * for ever. Its request is recognised by length and first bytes. */
+/* Detect an rxm endpoint that connected here by mistake, by length and first bytes of
+ * its request. Other implementations take it for one of their RDM endpoints, and both
+ * wait for ever. */
 static bool is_rxm(const void *bytes, size_t len)
 {
 	static const uint8_t start[4] = { 1, 2, 4, 3 };
@@ -85,7 +86,8 @@ void tcp_rdm_answer(const struct tcp_rdm_hello *request, const struct tcp_cm_msg
 		.port = request->port,
 		.id = own_id,
 	};
-	/* Older makes garble the headers of a rendezvous between unlike machines. */
+	/* Other implementations do not convert the headers of a rendezvous between
+	 * machines of different byte order. */
 	if (!request->version || (!msg->same_order && !msg->ext.instance))
 		return;
 	ret->evaluated = true;

@@ -14,28 +14,29 @@
 /*
  * The records of a connection: docs/tcp-wire.md has the byte tables.
  *
- * A record is a header of 16 to 128 bytes and a payload. Its numbers are little
+ * A record is a header of 16 to 128 bytes and a payload. Numbers in headers are little
  * endian between two little endian machines and big endian otherwise; a payload is
- * never converted. Here a header is either bytes, or a struct tcp_record with
- * everything checked and in the byte order of this machine.
+ * never converted. In this code a header is either bytes, or a struct tcp_record whose
+ * fields were checked and are in the byte order of this machine.
  *
- * Nothing here keeps state. What needs state is checked where that is kept: whether an
+ * This code keeps no state. Checks that need state are made by the callers: whether an
  * answer was asked for, whether the index of a rendezvous is open, whether a read
  * response has the length of its request.
  */
 enum {
 	TCP_WIRE_VERSION = 3,
 	TCP_WIRE_BASE = 16,
-	TCP_WIRE_HDR_MAX = 128, /* with a receive context; else as older peers: */
+	TCP_WIRE_HDR_MAX =
+		128, /* with a receive context; without one TCP_WIRE_HDR_OLD */
 	TCP_WIRE_HDR_OLD = 120,
 	TCP_WIRE_SEGS_MAX = 4,
 	TCP_WIRE_SEG = 24,
 	TCP_WIRE_ACK =
 		2, /* op data that makes an untagged message an acknowledgement */
-	TCP_WIRE_RDV_MIN = 1, /* indices of open rendezvous */
+	TCP_WIRE_RDV_MIN = 1, /* range of the indices of open rendezvous */
 	TCP_WIRE_RDV_MAX = 254,
-	TCP_WIRE_RDV_MANY_MAX = 65535, /* the same, with TCP_HAVE_RDV_MANY */
-	TCP_WIRE_ATOMIC_MAX = 16384,   /* bytes of one operand array */
+	TCP_WIRE_RDV_MANY_MAX = 65535, /* highest index with TCP_HAVE_RDV_MANY */
+	TCP_WIRE_ATOMIC_MAX = 16384,   /* bytes of one array of operands */
 	TCP_WIRE_ERRNO_MAX = 4095,
 	TCP_WIRE_CONTEXTS_MAX = 1 << 15, /* receive contexts of an endpoint */
 };
@@ -59,7 +60,7 @@ static_assert(sizeof(struct tcp_wire_base) == TCP_WIRE_BASE, "wire layout");
 static_assert(offsetof(struct tcp_wire_base, hdr_len) == 6, "wire layout");
 static_assert(offsetof(struct tcp_wire_base, total) == 8, "wire layout");
 
-/* Operation codes. From 0x40 on they are ours and need agreement. */
+/* Operation codes. Those from 0x40 on belong to the extension and need agreement. */
 enum tcp_wire_op {
 	TCP_OP_MSG = 0,
 	TCP_OP_TAGGED = 1,
@@ -80,16 +81,18 @@ enum tcp_wire_op {
 	TCP_OP_PROBE_RESP = 0x48,
 };
 
-/* Flags that mean something to us; others are ignored. */
+/* The flags that this implementation knows; others are ignored. */
 enum tcp_wire_flag {
-	TCP_FLAG_DATA = 0x0001,    /* remote CQ data is in the header */
-	TCP_FLAG_ACK = 0x0004,     /* acknowledge when delivered */
-	TCP_FLAG_COMMIT = 0x0008,  /* acknowledge when persistent */
-	TCP_FLAG_MATCH = 0x0010,   /* ours: TCP_REC_MATCHED with the id in the header */
-	TCP_FLAG_CONTEXT = 0x0020, /* ours: a receive context is in the header */
+	TCP_FLAG_DATA = 0x0001,   /* remote CQ data is in the header */
+	TCP_FLAG_ACK = 0x0004,    /* acknowledge when delivered */
+	TCP_FLAG_COMMIT = 0x0008, /* acknowledge when persistent */
+	/* Extension: answer with TCP_REC_MATCHED and the id in the header. */
+	TCP_FLAG_MATCH = 0x0010,
+	TCP_FLAG_CONTEXT = 0x0020, /* extension: a receive context is in the header */
 };
 
-/* What the two ends agreed on when they connected. The low half travels. */
+/* Features that the two ends agreed on when they connected. The low 16 bits are
+ * exchanged. */
 enum tcp_wire_have {
 	TCP_HAVE_ATOMIC = 1 << 0,
 	TCP_HAVE_RDV_MSG =
@@ -97,17 +100,18 @@ enum tcp_wire_have {
 	TCP_HAVE_ERROR = 1 << 2,
 	TCP_HAVE_MATCH = 1 << 3,
 	TCP_HAVE_PROBE = 1 << 4,
-	TCP_HAVE_TAGGED_MSG = 1
-			      << 5, /* FI_EP_MSG, and both ends take tagged messages */
-	/* Formats of long double: only equal ones are left after the agreement. */
+	TCP_HAVE_TAGGED_MSG = 1 << 5, /* FI_EP_MSG: both ends support tagged messages */
+	/* Formats of long double; a bit is agreed on only if both ends have that
+	 * format. */
 	TCP_HAVE_LDBL_X87 = 1 << 6,
 	TCP_HAVE_LDBL_QUAD = 1 << 7,
-	TCP_HAVE_RDV_MANY = 1 << 8, /* an index has 16 bits, two bytes of the base */
+	/* The index of a rendezvous has 16 bits, in two bytes of the base. */
+	TCP_HAVE_RDV_MANY = 1 << 8,
 	TCP_HAVE_CONTEXTS = 1 << 9, /* records may name a receive context */
 	TCP_HAVE_OFFER = 0x3ff,     /* all of the above */
 
-	/* From here on known by other means. */
-	TCP_HAVE_TAGGED = 1 << 16, /* this end takes tagged messages */
+	/* The bits below are not exchanged; they follow from other facts. */
+	TCP_HAVE_TAGGED = 1 << 16, /* this end supports tagged messages */
 	TCP_HAVE_RDV = 1 << 17,    /* RTS, CTS and rendezvous data */
 };
 
@@ -120,22 +124,23 @@ enum tcp_wire_have {
 #define TCP_HAVE_LDBL_OWN 0
 #endif
 
-/* What of the other end matters for headers. All zero: nothing but plain messages
- * and RMA, and the same byte order. */
+/* The properties of the peer that headers depend on. All zero: plain messages and RMA
+ * only, and the same byte order. */
 struct tcp_wire_peer {
-	bool swap;         /* the numbers in headers are not in this machine's order */
+	/* Numbers in headers are not in the byte order of this machine. */
+	bool swap;
 	uint32_t have;     /* enum tcp_wire_have */
-	uint16_t contexts; /* receive contexts there; 0 as 1 */
+	uint16_t contexts; /* number of receive contexts of the peer; 0 means 1 */
 };
 
-/* The highest index of a rendezvous. */
+/* The highest index of a rendezvous on a connection. */
 static inline unsigned int tcp_wire_rdv_max(const struct tcp_wire_peer *peer)
 {
 	return peer->have & TCP_HAVE_RDV_MANY ? TCP_WIRE_RDV_MANY_MAX
 					      : TCP_WIRE_RDV_MAX;
 }
 
-/* What a record is, once decoded. */
+/* Kinds of decoded records. */
 enum tcp_rec_kind {
 	TCP_REC_MSG,
 	TCP_REC_TAGGED,
@@ -148,19 +153,19 @@ enum tcp_rec_kind {
 	TCP_REC_RDV_DATA,
 	TCP_REC_ATOMIC,      /* payload: operands */
 	TCP_REC_FETCH,       /* payload: operands, none for FI_ATOMIC_READ */
-	TCP_REC_COMPARE,     /* payload: operands, then as many values to compare */
+	TCP_REC_COMPARE,     /* payload: operands, then as many comparands */
 	TCP_REC_ATOMIC_RESP, /* payload: previous values */
 	TCP_REC_MSG_RTS,     /* TCP_REC_RTS of an untagged message */
-	TCP_REC_ERROR,       /* in place of the answer that .answer names */
-	TCP_REC_MATCHED,     /* the message with that .id was matched or discarded */
-	TCP_REC_PROBE,       /* to be answered at once, whatever else is blocked */
-	TCP_REC_PROBE_RESP,  /* .id of the probe */
+	TCP_REC_ERROR,       /* sent instead of the answer that .answer names */
+	TCP_REC_MATCHED,     /* the message with .id was matched or discarded */
+	TCP_REC_PROBE,       /* to be answered at once, even if other records wait */
+	TCP_REC_PROBE_RESP,  /* .id is that of the probe */
 	TCP_REC_KINDS,
 };
 
-/* Which of the two rows of answers an error stands in. Answers carry no identifier:
- * acknowledgements come in the order of the records that asked for one, responses
- * to reads, fetching and comparing atomics in the order of these. */
+/* The queue of answers that an error belongs to. Answers have no identifier:
+ * acknowledgements come in the order of the records that asked for one, responses in
+ * the order of reads, fetching and comparing atomics. */
 enum tcp_answer {
 	TCP_ANSWER_ACK = 2,
 	TCP_ANSWER_RESP = 3,
@@ -168,56 +173,64 @@ enum tcp_answer {
 
 struct tcp_record {
 	uint8_t kind;    /* enum tcp_rec_kind */
-	uint8_t hdr_len; /* the payload begins behind that many bytes; encode sets it */
-	uint8_t number;  /* running number, 0 unless the sender counts */
+	uint8_t hdr_len; /* bytes of the header; set by encode */
+	uint8_t number;  /* running number modulo 256; 0 unless the sender counts */
 	uint8_t atomic_op, datatype; /* enum fi_op, enum fi_datatype */
 	uint8_t answer;              /* ERROR: enum tcp_answer */
 	uint8_t seg_count;           /* READ, WRITE, atomics */
-	uint16_t flags;   /* of enum tcp_wire_flag only those with meaning here */
-	uint16_t index;   /* of a rendezvous: RTS, MSG_RTS, CTS, RDV_DATA */
-	uint16_t context; /* with TCP_FLAG_CONTEXT: the receive context; else 0 */
+	/* enum tcp_wire_flag, only those that this kind of record has. */
+	uint16_t flags;
+	uint16_t index; /* RTS, MSG_RTS, CTS, RDV_DATA: index of the rendezvous */
+	/* With TCP_FLAG_CONTEXT: index of the receive context; else 0. */
+	uint16_t context;
 	uint64_t payload_len;
-	uint64_t data;    /* with TCP_FLAG_DATA */
+	uint64_t data;    /* with TCP_FLAG_DATA: remote CQ data */
 	uint64_t tag;     /* TAGGED, RTS */
-	uint64_t msg_len; /* RTS, MSG_RTS */
-	uint64_t id;      /* with TCP_FLAG_MATCH; MATCHED, PROBE, PROBE_RESP */
-	uint64_t span;    /* sum of the segments' lengths; encode does not read it */
-	int err;          /* ERROR: a positive fi_errno */
-	/* Memory at the target, the first seg_count of them. Lengths are bytes, also
-	 * those of atomics; addresses are offsets where its mr_mode says so. */
+	uint64_t msg_len; /* RTS, MSG_RTS: bytes of the message */
+	/* With TCP_FLAG_MATCH, and in MATCHED, PROBE, PROBE_RESP: the sender's number.
+	 */
+	uint64_t id;
+	uint64_t span; /* bytes of all segments; encode does not read it */
+	int err;       /* ERROR: positive fi_errno */
+	/* Memory at the target; the first seg_count entries are valid. Lengths are
+	 * bytes, for atomics as well; addresses are offsets where the target's mr_mode
+	 * says so. */
 	struct fi_rma_iov seg[TCP_WIRE_SEGS_MAX];
 };
 
-/* Why a header is not one. */
+/* The reason why a header is invalid. */
 enum tcp_fault {
 	TCP_FAULT_NONE,
-	TCP_FAULT_OP,      /* unknown, or not agreed on */
-	TCP_FAULT_HDR_LEN, /* too short for what it is, too long, not in 8-byte words */
-	TCP_FAULT_TOTAL,   /* shorter than its header, or absurdly long */
-	TCP_FAULT_PAYLOAD, /* not the payload that such a record has */
-	TCP_FAULT_SEGS,    /* more segments than 4, or their sum is absurd */
-	TCP_FAULT_INDEX,   /* of a rendezvous: out of range */
-	TCP_FAULT_MSG_LEN, /* of a rendezvous: absurd */
-	TCP_FAULT_ATOMIC,  /* operation, data type or number of elements */
-	TCP_FAULT_ANSWER,  /* an error that stands for no answer, or is none */
+	TCP_FAULT_OP, /* operation unknown, or not agreed on */
+	/* Header too short for its kind, too long, or not a multiple of 8 bytes. */
+	TCP_FAULT_HDR_LEN,
+	TCP_FAULT_TOTAL, /* total length shorter than the header, or beyond the limit */
+	TCP_FAULT_PAYLOAD, /* payload length that this kind of record cannot have */
+	/* More than 4 segments, or a sum of lengths beyond the limit. */
+	TCP_FAULT_SEGS,
+	TCP_FAULT_INDEX,   /* index of a rendezvous out of range */
+	TCP_FAULT_MSG_LEN, /* message length of a rendezvous beyond the limit */
+	TCP_FAULT_ATOMIC,  /* invalid operation, data type or number of elements */
+	/* An error record for no kind of answer, or with an invalid fi_errno. */
+	TCP_FAULT_ANSWER,
 	TCP_FAULT_CONTEXT, /* a receive context beyond the limit */
 	TCP_FAULTS,
 };
 
 /*
- * Read the header at @buf, of which @len bytes have arrived.
+ * Decode the header at @buf, of which @len bytes have arrived.
  *
- * 0: *ret is complete. Positive: so many bytes from @buf on are needed, always more
- * than @len; nothing is kept between calls. Negative: minus an enum tcp_fault; the
- * stream cannot be followed any further. *ret is written on success only.
+ * 0: *ret is complete. Positive: number of bytes from @buf on that are needed, always
+ * more than @len; no state is kept between calls. Negative: minus an enum tcp_fault;
+ * the stream cannot be decoded any further. *ret is written on success only.
  */
 int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer *peer,
 	struct tcp_record *ret);
 
 /*
- * Write the header of @rec and return its length. The kind must be one that the peer
- * knows and the fields what decode would accept: that is asserted. @buf has space for
- * TCP_WIRE_HDR_MAX bytes. The record's number is left 0, see tcp_record_stamp().
+ * Write the header of @rec and return its length. The peer must know the kind, and the
+ * fields must be valid for decode: both are asserted. @buf has space for
+ * TCP_WIRE_HDR_MAX bytes. The running number is left 0, see tcp_record_stamp().
  */
 size_t tcp_record_encode(
 	uint8_t *buf, const struct tcp_wire_peer *peer, const struct tcp_record *rec);
@@ -226,18 +239,19 @@ size_t tcp_record_encode(
 const char *tcp_fault_text(int fault);
 const char *tcp_rec_kind_text(unsigned int kind);
 
-/* wire_atomic.c: the call that a record of kind TCP_REC_ATOMIC, _FETCH or _COMPARE is
- * made by. */
+/* wire_atomic.c: the kind of operation of a record of kind TCP_REC_ATOMIC, _FETCH or
+ * _COMPARE. */
 enum wf_op_kind tcp_atomic_kind(unsigned int rec_kind);
 
-/* Is it an operation for that kind of record and that type, on arrays of elements that
- * both ends know, whole ones in each segment? 0, or a negative fault. */
+/* Is the operation defined for the kind of record and the data type, do both ends know
+ * the type, and has each segment a whole number of elements? 0, or minus an enum
+ * tcp_fault. */
 int tcp_record_check_atomic(
 	const struct tcp_record *rec, const struct tcp_wire_peer *peer);
 
 /*
- * The shapes that are sent most, written directly. Each returns the header's length.
- * tcp_record_encode() writes the same bytes.
+ * Fast paths for the most frequent records. Each writes the same bytes as
+ * tcp_record_encode(), and returns the header's length.
  */
 
 static inline void tcp_put64(
@@ -297,7 +311,8 @@ static inline size_t tcp_put_tagged(uint8_t *buf, const struct tcp_wire_peer *pe
 	return hdr_len;
 }
 
-/* Never unasked: it would kill peers of other makes. */
+/* Only for records that asked for it: other implementations crash on an unexpected one.
+ */
 static inline size_t tcp_put_ack(uint8_t *buf, const struct tcp_wire_peer *peer)
 {
 	tcp_put_base(buf, peer, TCP_OP_MSG, 0, TCP_WIRE_ACK, TCP_WIRE_BASE, 0);
@@ -305,8 +320,9 @@ static inline size_t tcp_put_ack(uint8_t *buf, const struct tcp_wire_peer *peer)
 }
 
 /*
- * Give an encoded header its number, in the order in which headers reach the socket;
- * *next starts at 0. Debug builds of other makes close the connection on a gap.
+ * Set the running number of an encoded header, in the order in which headers reach the
+ * socket; *next starts at 0. Debug builds of other implementations close the connection
+ * on a gap.
  */
 static inline void tcp_record_stamp(uint8_t *hdr, uint8_t *next)
 {
