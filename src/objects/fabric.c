@@ -16,7 +16,7 @@ static struct wf_list open_domains = { &open_domains, &open_domains };
 static int fabric_close(struct fid *fid)
 {
 	struct wf_fabric *fabric = wf_container_of(fid, struct wf_fabric, fid.fid);
-	/* acquire: pairs with the release of whoever let go last. */
+	/* acquire: pairs with the release of the last object that was closed. */
 	int refs = atomic_load_explicit(&fabric->refs, memory_order_acquire);
 
 	if (refs) {

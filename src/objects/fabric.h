@@ -26,8 +26,9 @@ static inline struct wf_fabric *wf_fabric_of(struct fid_fabric *fid)
 	return wf_container_of(fid, struct wf_fabric, fid);
 }
 
-/* Open a fabric of @prov with the calls of @ops; wf_fabric_open (objects/open/open.h)
- * is what fi_fabric(3) does. -FI_EINVAL without a name, -FI_ENOMEM. No lock held. */
+/* Open a fabric of @prov with the operations of @ops; wf_fabric_open
+ * (objects/open/open.h) implements fi_fabric(3) with it. -FI_EINVAL without a name,
+ * -FI_ENOMEM. The caller holds no lock. */
 int wf_fabric_new(const struct wf_prov *prov, struct fi_fabric_attr *attr,
 	struct fi_ops_fabric *ops, struct fid_fabric **ret_fabric, void *context);
 
@@ -38,8 +39,8 @@ bool wf_fabric_is_open(
 	const struct wf_prov *prov, const struct fid_fabric *fid, const char *name);
 
 /*
- * An open domain, as fi_getinfo finds it by its name; part of struct wf_domain. The
- * members are constant while it is in the process-wide list.
+ * An open domain that fi_getinfo finds by its name; a member of struct wf_domain. Its
+ * fields are constant while it is in the process-wide list.
  */
 struct wf_open_domain {
 	struct wf_list link;
@@ -55,7 +56,7 @@ void wf_open_domain_remove(struct wf_open_domain *open);
  * or NULL. */
 struct fid_domain *wf_domain_find(
 	const struct wf_prov *prov, const char *fabric_name, const char *name);
-/* Is @fid, which may be any address, such a domain? */
+/* Is @fid, which may be any address, an open domain with these names? */
 bool wf_domain_is_open(const struct wf_prov *prov, const struct fid_domain *fid,
 	const char *fabric_name, const char *name);
 

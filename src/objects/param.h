@@ -6,15 +6,15 @@
 #include <rdma/providers/fi_prov.h>
 
 /*
- * A provider's variables: one row says everything about one. It is registered, read
- * and checked from its row; whoever is out of range is told, and does not count.
+ * A provider's parameters, read from the environment as FI_<PROVIDER>_<NAME>: one row
+ * for each. A value outside the range is logged and ignored.
  */
 struct wf_param {
 	const char *name;
 	enum fi_param_type type; /* FI_PARAM_SIZE_T or FI_PARAM_BOOL */
-	void *value;             /* size_t or int, holding the default */
-	size_t min, max;         /* of a size */
-	const char *help;
+	void *value;             /* size_t * or int *: the default, then the value */
+	size_t min, max;         /* the allowed range, inclusive */
+	const char *help;        /* what the parameter does, for the user */
 };
 
 #define WF_PARAM_SIZE(name_, value_, min_, max_, help_)                                \
@@ -26,7 +26,8 @@ struct wf_param {
 		name_, FI_PARAM_BOOL, value_, 0, 1, help_                              \
 	}
 
-/* While the provider is loaded, before the first fi_getinfo. */
+/* Register and read @count parameters. Called while the provider is loaded, before the
+ * first fi_getinfo. */
 void wf_params_read(
 	struct fi_provider *prov, const struct wf_param *params, size_t count);
 

@@ -37,8 +37,8 @@ struct fi_ops wf_absent_fid =
 	WF_FID_OPS(wf_absent_close, wf_absent_bind, wf_absent_control);
 
 /*
- * A row per slot, in the order of the interface's tables. Whether a stub has the type
- * of its slot is checked against its declaration, which is taken from the slot.
+ * One row per slot, in the order of the interface's tables. The compiler checks each
+ * stub against its declaration in absent.h, which has the type of the slot.
  */
 #define STUB(table, slot, type, answer, ...)                                           \
 	type wf_absent_##table##_##slot(__VA_ARGS__)                                   \

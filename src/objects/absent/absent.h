@@ -13,10 +13,10 @@
 #include <rdma/fi_tagged.h>
 
 /*
- * Complete tables of "not offered": applications call most slots without looking,
- * so none may be NULL. Every slot answers -FI_ENOSYS (counters' reads answer 0,
- * strings NULL, the atomic "valid" calls -FI_EOPNOTSUPP). A table of ours names, for
- * what it does not offer, the single stub wf_absent_<table>_<slot>.
+ * Complete tables of stubs: applications call most slots without a check, so no slot
+ * may be NULL. Every stub returns -FI_ENOSYS (the reads of counters return 0, string
+ * functions NULL, the atomic "valid" calls -FI_EOPNOTSUPP). An object's table names the
+ * stub wf_absent_<table>_<slot> for each call that it does not support.
  */
 extern struct fi_ops wf_absent_fid;
 extern struct fi_ops_fabric wf_absent_fabric;
@@ -50,7 +50,7 @@ int wf_absent_tostr(const struct fid *fid, char *buf, size_t len);
 int wf_absent_ops_set(
 	struct fid *fid, const char *name, uint64_t flags, void *ops, void *context);
 
-/* The struct fi_ops of a fid that has no more than these three. */
+/* The struct fi_ops of a fid that implements these three calls only. */
 #define WF_FID_OPS(close_, bind_, control_)                                            \
 	{                                                                              \
 		.size = sizeof(struct fi_ops), .close = (close_), .bind = (bind_),     \

@@ -22,7 +22,7 @@
 #define INVALID -FI_EOPBADSTATE
 #include "objects/absent/data.inl"
 
-/* Tables of either set of stubs. */
+/* The tables, once with the stubs wf_absent_* and once with disabled_*. */
 #define MSG_OPS(stubs)                                                                 \
 	{                                                                              \
 		.size = sizeof(struct fi_ops_msg), .recv = stubs##_msg_recv,           \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The data path slots that endpoints may have, for data.c, which defines STUB, ANSWER
- * (of a transfer) and INVALID (of a question whether an atomic is offered).
+ * The data path slots of endpoints. data.c includes this and defines STUB, ANSWER (the
+ * result of a transfer) and INVALID (the result of the atomic "valid" calls).
  */
 
 STUB(msg, recv, ssize_t, ANSWER, struct fid_ep *ep, void *buf, size_t len, void *desc,

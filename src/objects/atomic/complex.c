@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/atomic/type.h"
 
-/* Atomic operations on complex numbers, which know no order. */
+/* Atomic operations on complex numbers, which have no order. */
 
 #define NAME float_complex
 #define T    float _Complex

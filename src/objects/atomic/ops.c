@@ -83,7 +83,7 @@ struct wf_lock *wf_atomic_lock(const void *element)
 	return &table[(address ^ address >> 6) % LOCKS].lock;
 }
 
-/* Racing first calls find the same answer. */
+/* Concurrent first calls store the same answer. */
 bool wf_atomic_cas16(void)
 {
 	static atomic_int known; /* 0: not yet; else 1 + answer */

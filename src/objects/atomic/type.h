@@ -12,7 +12,7 @@
 #include "sys/compiler.h"
 #include "sys/lock.h"
 
-/* What the generated operations share; type.inl generates those of one type. */
+/* The interface of the generated operations; type.inl generates those of one type. */
 
 typedef void (*wf_atomic_fn)(
 	void *dst, const void *src, const void *compare, void *result, size_t count);
@@ -34,11 +34,11 @@ extern const struct wf_atomic_type wf_atomic_int8, wf_atomic_uint8, wf_atomic_in
 /* The x87 format has 10 bytes, in 16 of memory. */
 #define WF_LONG_DOUBLE_BYTES (LDBL_MANT_DIG == 64 ? 10 : sizeof(long double))
 
-/* For elements that the processor cannot swap: the lock is the element's, by its
- * address. */
+/* The lock for an element that the processor cannot update in one step, selected by the
+ * element's address. */
 struct wf_lock *wf_atomic_lock(const void *element);
 
-/* Has this processor what sys/cas16.h needs? */
+/* True if this processor has the instructions that sys/cas16.h needs. */
 bool wf_atomic_cas16(void);
 
 #endif

@@ -2,7 +2,7 @@
 /*
  * The operations of one type, generated where this is included. Before that:
  *
- *   NAME      of the type in what is generated: wf_atomic_<NAME>
+ *   NAME      the suffix of the generated wf_atomic_<NAME>
  *   T         the type in C
  *   WORD      unsigned integer of the same size that C11 swaps; or
  *   WIDE      16 bytes; or neither: always under the lock
@@ -10,8 +10,8 @@
  *   UNSIGNED  integers: the unsigned type, at least of int's size, for arithmetic
  *             that wraps
  *
- *   PARTS, PART_BYTES  where a value has padding: of how many equal parts, each with
- *             how many bytes that matter
+ *   PARTS, PART_BYTES  for types with padding: the number of equal parts of a value,
+ * and the bytes in each that hold the value
  *
  * t is the element, b the operand, c what it is compared with.
  */
@@ -27,8 +27,8 @@
 
 typedef T FN(next_fn)(T t, T b, T c);
 
-/* Without the padding of long double, which is nobody's: it stays what it was, so that
- * bytes that differ mean a value that differs. */
+/* Copy a value without the padding of long double: the padding in memory stays
+ * unchanged, so that different bytes mean different values. */
 static inline void FN(put)(void *bytes, const T *value)
 {
 	const size_t part = sizeof(T) / PARTS;
@@ -38,8 +38,8 @@ static inline void FN(put)(void *bytes, const T *value)
 			PART_BYTES);
 }
 
-/* What update() does where no instruction does it. Out of line: it is rare, and the
- * same for all operations. */
+/* update() under a lock, for elements that no instruction can update. Out of line: it
+ * is rare, and the same for all operations. */
 static __attribute__((noinline)) void FN(update_locked)(
 	void *p, T b, T c, void *result, FN(next_fn) * next)
 {
@@ -60,14 +60,16 @@ static __attribute__((noinline)) void FN(update_locked)(
 		memcpy(result, old_bytes, sizeof(t));
 }
 
-/* The value at @p becomes next(value, b, c); @result, if any, gets the one before. */
+/* Replace the value at @p by next(value, b, c); @result, if not NULL, gets the previous
+ * value. */
 WF_INLINE void FN(update)(void *p, T b, T c, void *result, FN(next_fn) * next)
 {
 #if defined(WORD)
 	if (wf_likely((uintptr_t)p % sizeof(WORD) == 0)) {
 		_Atomic(WORD) *word = p;
-		/* acquire, here and below: pairs with the release of another update;
-		 * whoever counts something done in an element sees what was done. */
+		/* acquire, also below: pairs with the release of another update. A
+		 * thread that sees a count in an element sees the work that it counts.
+		 */
 		WORD old = atomic_load_explicit(word, memory_order_acquire), new_word;
 		T t, n;
 

@@ -12,21 +12,23 @@ static enum fi_threading threading_of(const struct fi_info *info)
 {
 	enum fi_threading threading = info->domain_attr->threading;
 
-	/* Whatever else is asked for, with the removed models too, gets the one that
-	 * needs nothing from the caller. */
+	/* Every other model, removed ones too, is served by FI_THREAD_SAFE, which
+	 * demands nothing from the application. */
 	return threading == FI_THREAD_DOMAIN || threading == FI_THREAD_COMPLETION
 		       ? threading
 		       : FI_THREAD_SAFE;
 }
 
-/* Control calls stay thread safe whatever the model, except with unified progress. */
+/* Control calls are thread safe with any threading model, except with unified
+ * progress. */
 static enum wf_lock_kind mr_lock_kind(const struct wf_domain *domain)
 {
 	return domain->progress == FI_PROGRESS_CONTROL_UNIFIED ? domain->lock_kind
 							       : WF_LOCK_SPIN;
 }
 
-/* Contexts of one scalable endpoint move each other's data, whoever uses them. */
+/* True if endpoints may have several contexts: a thread that uses one context of a
+ * scalable endpoint makes progress for the others, which other threads may use. */
 static bool has_contexts(const struct fi_info *info)
 {
 	const struct fi_ep_attr *attr = info->ep_attr;
@@ -69,7 +71,7 @@ static void free_domain(struct wf_domain *domain)
 	free(domain);
 }
 
-/* The domain of an owner whose operations we may use (fi_peer(3)). */
+/* Check the context of FI_PEER: the owner's domain (fi_peer(3)). */
 static int check_peer(
 	const struct wf_fabric *fabric, const struct fi_peer_domain_context *context)
 {

@@ -18,11 +18,11 @@ struct wf_eq;
 struct wf_progress_thread;
 
 /*
- * An open domain. Attributes are fixed when it is opened; @refs counts what was
- * opened on it and keeps fi_close away.
+ * An open domain (fi_domain(3)). Attributes are fixed when it is opened; @refs counts
+ * the objects that are open on it, and fi_close fails while there are any.
  *
- * @lock_kind is the strength that the objects of the data path take: WF_LOCK_NONE
- * where the application serialises and no thread of ours runs, WF_LOCK_SPIN
+ * @lock_kind is the kind of lock that data path objects use: WF_LOCK_NONE where the
+ * application serialises its calls and no thread of the library runs, WF_LOCK_SPIN
  * otherwise. A domain opened with FI_PROGRESS_AUTO has a progress thread from the
  * start, so it is never WF_LOCK_NONE; nor is one with FI_THREAD_SAFE, or with
  * FI_THREAD_COMPLETION for endpoints of several contexts. A wait object
@@ -33,18 +33,18 @@ struct wf_domain {
 	struct fid_domain fid;
 	struct wf_fabric *fabric;
 	const struct wf_prov *prov;
-	struct fi_info *info; /* our copy of what the domain was opened with */
+	struct fi_info *info; /* a copy of the info that the domain was opened with */
 	char *name;
 	uint32_t api_version;        /* the fabric's */
 	enum fi_threading threading; /* FI_THREAD_FID and _ENDPOINT became _SAFE */
 	enum fi_progress progress;
 	enum wf_lock_kind lock_kind;
-	atomic_int refs;
-	struct wf_eq *eq;        /* default EQ, NULL until bound */
-	struct fid_domain *peer; /* imported: its owner's domain, or NULL */
-	struct wf_mr_map mr_map;
-	struct wf_counted counted;         /* counters of regions */
-	struct wf_progress_list items;     /* what the progress thread runs */
+	atomic_int refs;           /* objects that are open on the domain */
+	struct wf_eq *eq;          /* default EQ, NULL until bound */
+	struct fid_domain *peer;   /* the owner's domain of an imported one, or NULL */
+	struct wf_mr_map mr_map;   /* memory regions with remote access, by key */
+	struct wf_counted counted; /* counters of regions */
+	struct wf_progress_list items;     /* items that the progress thread runs */
 	struct wf_progress_thread *thread; /* NULL until needed */
 	struct wf_triggers triggers;
 	struct fi_hmem_override_ops hmem_override; /* size 0: none was set */
@@ -58,25 +58,28 @@ static inline struct wf_domain *wf_domain_of(struct fid_domain *fid)
 	return wf_container_of(fid, struct wf_domain, fid);
 }
 
-/* The calls of an open domain. */
+/* The operations of an open domain. */
 struct wf_domain_tables {
 	struct fi_ops *fid;
 	struct fi_ops_domain *domain;
 	struct fi_ops_mr *mr;
 };
 
-/* Open a domain with the calls of @tables; wf_domain_open2 (objects/open/open.h) is
- * what fi_domain2(3) does, with its errors. No lock held. */
+/* Open a domain with the operations of @tables; wf_domain_open2 (objects/open/open.h)
+ * implements fi_domain2(3) with it. Returns the errors of fi_domain2(3). The caller
+ * holds no lock. */
 int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 	const struct wf_domain_tables *tables, struct fid_domain **ret_domain,
 	uint64_t flags, void *context);
 /* fi_close(3). -FI_EBUSY: objects are open on it. */
 int wf_domain_close(struct fid *fid);
 
-/* Start the progress thread unless it runs; see the top of this file. */
+/* Start the progress thread unless it runs. -FI_ENOSYS with a log line: the domain has
+ * no locks (see struct wf_domain). */
 int wf_domain_need_thread(struct wf_domain *domain);
 
-/* Items that the progress thread runs, if there is or will be one. */
+/* Add an item to those that the progress thread runs, once there is one, and remove it.
+ * 0 or a negative fabric errno. */
 int wf_domain_progress_add(struct wf_domain *domain, struct wf_progress *item);
 void wf_domain_progress_del(struct wf_domain *domain, struct wf_progress *item);
 
@@ -91,7 +94,7 @@ static inline void wf_domain_ref(struct wf_domain *domain)
 
 static inline void wf_domain_unref(struct wf_domain *domain)
 {
-	/* release: what the object did is done before fi_close may pass. */
+	/* release: the object's accesses happen before fi_close frees the domain. */
 	atomic_fetch_sub_explicit(&domain->refs, 1, memory_order_release);
 }
 

@@ -4,7 +4,8 @@
 #include "objects/atomic/ops.h"
 #include "objects/domain/domain.h"
 
-/* What the flags of fi_query_atomic ask about; WF_OP_COUNT: nothing there is. */
+/* The kind of call that the flags of fi_query_atomic ask about; WF_OP_COUNT: invalid
+ * flags. */
 static enum wf_op_kind queried_kind(uint64_t flags)
 {
 	switch (flags) {

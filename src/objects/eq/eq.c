@@ -10,10 +10,10 @@
 #include "sys/clock.h"
 
 enum {
-	/* What fi_eq_write may queue when the application asks for less. */
+	/* The least capacity for fi_eq_write, in events. */
 	MIN_CAPACITY = 1024,
-	/* Nothing wakes a sleeper with FI_WAIT_MUTEX_COND when an endpoint needs
-	 * progress, so he looks himself. */
+	/* No event wakes a sleeper with FI_WAIT_MUTEX_COND when an endpoint needs
+	 * progress, so the sleeper wakes itself after this time. */
 	SLICE_NS = 10 * 1000 * 1000,
 };
 
@@ -132,7 +132,7 @@ static int eq_close(struct fid *fid)
 {
 	struct wf_eq *eq = eq_of_fid(fid);
 	struct wf_fabric *fabric = eq->fabric;
-	/* acquire: pairs with the release of whoever was bound last. */
+	/* acquire: pairs with the release of the last object that was bound. */
 	int refs = atomic_load_explicit(&eq->refs, memory_order_acquire);
 
 	if (refs) {
@@ -165,7 +165,7 @@ static struct fi_ops_eq eq_ops = {
 	.strerror = eq_strerror,
 };
 
-/* Of a queue that passes everything on to its owner. */
+/* The operations of an imported queue, which passes every event on to its owner. */
 static struct fi_ops eq_peer_fid_ops =
 	WF_FID_OPS(eq_close, wf_absent_bind, wf_absent_control);
 

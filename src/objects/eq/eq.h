@@ -14,19 +14,19 @@
 struct wf_eq_event;
 
 /*
- * An event queue. Events wait in a list in arrival order, errors among them, with
- * their data; @lock guards the list. Opened with FI_PEER it holds nothing and
- * passes every event on to @owner with fi_eq_write.
+ * An event queue (fi_eq(3)). Events and errors wait in one list in the order of
+ * arrival, with their data; @lock guards the list. A queue opened with FI_PEER holds no
+ * events and passes every event on to @owner with fi_eq_write.
  */
 struct wf_eq {
 	struct fid_eq fid;
 	struct wf_fabric *fabric;
-	struct fid_eq *owner; /* imported EQ, or NULL: the events are here */
-	uint64_t flags;
+	struct fid_eq *owner; /* the owner's EQ of an imported one, or NULL */
+	uint64_t flags;       /* fi_eq_attr.flags */
 	struct wf_lock lock;
-	struct wf_list events;
-	size_t count;
-	size_t capacity; /* bounds what fi_eq_write may add, never our own events */
+	struct wf_list events; /* struct wf_eq_event */
+	size_t count;          /* events in @events */
+	size_t capacity; /* limit of @count for fi_eq_write, not for library events */
 	bool overrun;    /* an event was refused and its error is not reported yet */
 	struct wf_eq_event *last; /* the error last read, kept until the next read */
 	atomic_int refs;          /* endpoints, domains, AVs and MRs bound */
@@ -39,14 +39,17 @@ static inline struct wf_eq *wf_eq_of(struct fid_eq *fid)
 	return wf_container_of(fid, struct wf_eq, fid);
 }
 
+/* fi_ops_fabric.eq_open; see fi_eq(3). */
 int wf_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 	struct fid_eq **ret_eq, void *context);
 
-/* Queue one event or one error with a copy of its data; wakes sleepers. */
+/* Queue one event of the library, or one error, with a copy of its data, and wake the
+ * sleepers. Return the event's length or 0; -FI_ENOMEM and -FI_EOVERRUN: the event is
+ * lost. The caller does not hold the EQ's lock. */
 ssize_t wf_eq_write(struct wf_eq *eq, uint32_t event, const void *buf, size_t len);
 int wf_eq_write_err(struct wf_eq *eq, const struct fi_eq_err_entry *entry);
 
-/* Anything to read (event or error)? For fi_trywait and wait sets. */
+/* True if an event or an error can be read. For fi_trywait and wait sets. */
 bool wf_eq_readable(struct wf_eq *eq);
 
 #endif

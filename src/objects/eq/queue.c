@@ -8,21 +8,21 @@
 /*
  * The events of a queue, errors among them, in the order of their arrival.
  *
- * Our own events cannot be repeated by anybody, so they are never refused for want of
- * room; one that is lost for want of memory puts the queue in the state of overrun,
- * which its reader learns after the events that are there. What the application writes
- * is bounded, because nothing else keeps it from filling the memory; it is told to
- * repeat the call.
+ * The library cannot repeat its own events, so the capacity does not apply to them. If
+ * one is lost for want of memory, the queue is overrun: the reader gets FI_EOVERRUN
+ * after the events that are queued. Events that the application writes are limited by
+ * the capacity, because nothing else keeps the application from filling the memory; it
+ * gets -FI_EAGAIN.
  */
 
 struct wf_eq_event {
 	struct wf_list link;
-	uint32_t event;
-	bool ours; /* made here, so that what it points to is ours to free */
+	uint32_t event; /* FI_CONNREQ, ...; not used if @is_error */
+	bool ours; /* written by the library, which frees an unread fi_info in it */
 	bool is_error;
-	struct fi_eq_err_entry error; /* but for err_data, which is @data */
-	size_t len;
-	uint8_t data[];
+	struct fi_eq_err_entry error; /* if @is_error; err_data is replaced by @data */
+	size_t len;                   /* bytes in @data */
+	uint8_t data[];               /* the event, or the error data */
 };
 
 static struct wf_eq_event *new_event(const void *data, size_t len)
@@ -52,8 +52,8 @@ static void free_unread(struct wf_eq_event *event)
 	free(event);
 }
 
-/* Takes @event, which is NULL when there was no memory for it. @limit bounds the
- * number of events already there. */
+/* Queue @event and take ownership of it; NULL: there was no memory for it. Fails when
+ * @limit events are queued. */
 static int enqueue(struct wf_eq *eq, struct wf_eq_event *event, size_t limit)
 {
 	int err = 0;
@@ -104,7 +104,7 @@ ssize_t wf_eq_insert(struct wf_eq *eq, uint32_t event, const void *buf, size_t l
 	return write_event(eq, event, buf, len, false, eq->capacity);
 }
 
-/* The interface has no call that writes an error into somebody else's queue. */
+/* The interface has no call that writes an error into a foreign queue. */
 static int write_err_to_owner(struct wf_eq *eq, const struct fi_eq_err_entry *entry)
 {
 	struct fid_eq *owner = eq->owner;
@@ -156,7 +156,8 @@ static void unlink_event(struct wf_eq *eq, struct wf_eq_event *event)
 	eq->count--;
 }
 
-/* The error data that the application may still look at. @lock is held. */
+/* Free the error read last, whose err_data the application may use until its next read.
+ * @lock is held. */
 static void forget_last(struct wf_eq *eq)
 {
 	free(eq->last);
@@ -187,7 +188,8 @@ static ssize_t take(
 	return (ssize_t)count;
 }
 
-/* Since 1.5 the caller may offer room for the data; otherwise he sees ours. */
+/* Since 1.5 the caller may provide a buffer for the error data; otherwise it gets a
+ * pointer to the library's copy. */
 static void copy_err_data(
 	struct wf_eq *eq, struct wf_eq_event *event, struct fi_eq_err_entry *buf)
 {

@@ -63,7 +63,8 @@ static void rehash(struct wf_mr_map *map, struct wf_mr **buckets, size_t count)
 	map->bucket_count = count;
 }
 
-/* A table that stays too small is slower, not wrong. @lock is held. */
+/* Without memory the table stays as it is, which only makes it slower. @lock is held.
+ */
 static void grow(struct wf_mr_map *map)
 {
 	size_t count = 2 * map->bucket_count;
@@ -76,7 +77,7 @@ static void grow(struct wf_mr_map *map)
 		rehash(map, buckets, count);
 }
 
-/* The next free key of the map's own choice. @lock is held. */
+/* Choose the next free key. @lock is held. */
 static int choose_key(struct wf_mr_map *map, uint64_t max_key, uint64_t *ret_key)
 {
 	uint64_t key;
@@ -139,7 +140,7 @@ int wf_mr_lookup(struct wf_mr_map *map, uint64_t key, uint64_t addr, size_t len,
 		return -FI_EKEYREJECTED;
 	if ((mr->access & access) != access)
 		return -FI_EACCES;
-	/* Below the base it wraps to something too large. */
+	/* An address below the base wraps to an offset that is too large. */
 	offset = addr - mr->base;
 	if (offset > mr->len || len > mr->len - offset)
 		return -FI_EINVAL;

@@ -4,8 +4,8 @@
 
 #include "objects/mr/mr.h"
 
-/* Enter @mr under its key, or with @choose under a free one up to @max_key, which is
- * written to it. -FI_ENOKEY: the key is in use, or none is free. */
+/* Insert @mr with its key, or if @choose with a free key up to @max_key, which is
+ * stored in @mr. Takes @map->lock. -FI_ENOKEY: the key is in use, or none is free. */
 int wf_mr_map_insert(
 	struct wf_mr_map *map, struct wf_mr *mr, bool choose, uint64_t max_key);
 void wf_mr_map_remove(struct wf_mr_map *map, struct wf_mr *mr);

@@ -11,46 +11,48 @@
 struct wf_domain;
 struct wf_cntr;
 
-/* A registered region: one or several pieces that a key addresses as one. */
+/* A registered memory region (fi_mr(3)): one or several pieces of memory with one key,
+ * whose remote addresses are contiguous. */
 struct wf_mr {
-	struct fid_mr fid;
+	struct fid_mr fid; /* fid.key is FI_KEY_NOTAVAIL without remote access */
 	struct wf_domain *domain;
-	uint64_t access;
-	uint64_t flags;
-	uint64_t base; /* what a peer adds offsets to: 0, or the first address */
-	size_t len;
-	size_t iov_count;
+	uint64_t access; /* FI_SEND, FI_REMOTE_READ, ... */
+	uint64_t flags;  /* of the registration */
+	uint64_t base;   /* remote address of the first byte: 0, or its local address */
+	size_t len;      /* bytes of all pieces */
+	size_t iov_count; /* pieces in @iov */
 	struct iovec *iov;
-	struct wf_mr *base_mr; /* of a sub-region, else NULL */
-	struct wf_cntr *cntr;  /* counts remote writes; NULL unless bound */
-	bool deferred;         /* registered disabled: bind, then fi_mr_enable */
-	bool enabled;
-	atomic_int refs; /* sub-regions */
-	struct wf_mr *hash_next;
+	struct wf_mr *base_mr;   /* the region that a sub-region is in, else NULL */
+	struct wf_cntr *cntr;    /* counts remote writes; NULL unless bound */
+	bool deferred;           /* registered disabled: bind, then fi_mr_enable */
+	bool enabled;            /* peers may access the region */
+	atomic_int refs;         /* sub-regions */
+	struct wf_mr *hash_next; /* next region in the bucket, or NULL */
 };
 
 /*
- * Key to region. Only regions with remote access are in it.
+ * The regions with remote access, by key.
  *
- * @lock guards the table and each region's @enabled and @cntr. Whoever serves a remote
- * access holds it from wf_mr_lookup until the access is done, so that fi_close of the
- * region waits for him; a long access looks the key up again for every piece.
+ * @lock guards the table and each region's @enabled and @cntr. A thread that serves a
+ * remote access holds @lock from wf_mr_lookup until the access is done, so that
+ * fi_close of the region waits for it; a long access takes the lock and looks up the
+ * key again for every piece.
  */
 struct wf_mr_map {
 	struct wf_lock lock;
-	struct wf_mr **buckets;
-	size_t bucket_count;
-	size_t count;
-	uint64_t next_key;
+	struct wf_mr **buckets; /* hash table, chained by hash_next */
+	size_t bucket_count;    /* a power of two */
+	size_t count;           /* regions in the table */
+	uint64_t next_key;      /* where the search for a free key starts */
 };
 
 int wf_mr_map_init(struct wf_mr_map *map, enum wf_lock_kind kind);
 void wf_mr_map_done(struct wf_mr_map *map);
 
 /* The region of @key, when it grants @access (FI_REMOTE_READ, FI_REMOTE_WRITE) to all
- * of [@addr, @addr + @len), as a peer counts addresses. @map->lock is held.
- * -FI_EKEYREJECTED: no such key or not enabled; -FI_EACCES: not that access;
- * -FI_EINVAL: out of its range. */
+ * of [@addr, @addr + @len), which are remote addresses (wf_mr.base). @map->lock is
+ * held. -FI_EKEYREJECTED: no such key, or not enabled; -FI_EACCES: access not granted;
+ * -FI_EINVAL: outside the region. */
 int wf_mr_lookup(struct wf_mr_map *map, uint64_t key, uint64_t addr, size_t len,
 	uint64_t access, struct wf_mr **ret_mr);
 

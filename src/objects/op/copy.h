@@ -6,33 +6,35 @@
 
 #include "objects/op/op.h"
 
-/* Buffers, results and remote segments that an operation may have in a copy. */
+/* The most result buffers and remote segments that the copy of an operation has. */
 enum { WF_OP_COPY_IOV = 4 };
 
 /*
- * A copy of an operation, for a transport that carries it as it is and is done with it
- * after start() returned. Everything but results is copied: those go where the
- * initiator wanted them, by wf_op_copy_finish.
+ * A copy of an operation, for a transport that performs the operation after start()
+ * returned. It includes the payload and operands. Results are not part of it:
+ * wf_op_copy_finish stores them in the initiator's buffers.
  */
 struct wf_op_copy {
-	struct wf_op op;            /* rma, atomic and context are its valid pointers */
-	struct wf_op_atomic atomic; /* without pointers */
+	struct wf_op
+		op; /* valid pointers: rma, atomic (to the fields below), context */
+	struct wf_op_atomic atomic; /* its pointers are NULL */
 	struct fi_rma_iov rma[WF_OP_COPY_IOV];
-	struct iovec result[WF_OP_COPY_IOV];
+	struct iovec result[WF_OP_COPY_IOV]; /* the initiator's buffers for results */
 	size_t result_count;
-	uint8_t *src; /* op.len bytes of payload or operands; NULL: there are none */
-	uint8_t *compare; /* op.len bytes to compare with, or NULL */
-	uint8_t *found;   /* op.len bytes for what a read or an atomic finds, or NULL */
+	uint8_t *src;     /* op.len bytes of payload or operands, or NULL */
+	uint8_t *compare; /* op.len bytes of compare operands, or NULL */
+	uint8_t *found;   /* op.len bytes for the data read or fetched, or NULL */
 };
 
-/* Bytes of memory that the copy of @op needs for its data. */
+/* Bytes of memory that wf_op_copy needs for the data of @op. */
 size_t wf_op_copy_size(const struct wf_op *op);
 
-/* @data has as many, and stays as long as @copy. Neither may move. */
+/* Copy @op. @data has wf_op_copy_size bytes and is used as long as @copy. Neither may
+ * move. */
 void wf_op_copy(struct wf_op_copy *copy, const struct wf_op *op, uint8_t *data);
 
-/* The operation succeeded: what was found goes to the application. The initiator calls
- * it, before it completes the operation. */
+/* Copy the data read or fetched to the application's buffers. The initiator calls this
+ * after the operation succeeded, before it writes the completion. */
 void wf_op_copy_finish(const struct wf_op_copy *copy);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/peer/open.h"
 
-/* Contexts are the owner's and end with the call, so they live on the stack here. */
+/* The peer does not use a context after the call, so contexts are on the stack. */
 
 int wf_peer_open_cq(struct fid_domain *peer, const struct fi_cq_attr *attr,
 	struct fid_peer_cq *cq, struct fid_cq **ret_cq)

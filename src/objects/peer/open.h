@@ -10,46 +10,46 @@
 #include <rdma/providers/fi_peer.h>
 
 /*
- * How the owner of an object hands it to a peer (fi_peer(3)): each call is the peer's
- * ordinary open call with FI_PEER and the right context. The peer may be any provider.
+ * Functions with which the owner of an object opens it in a peer (fi_peer(3)): each one
+ * is the peer's ordinary open call with FI_PEER and the matching context. The peer may
+ * be any provider.
  *
- * An object of ours is first exported, once for each peer, into a fid_peer_* that the
- * caller keeps:
+ * The owner first exports its object, once for each peer, into a fid_peer_* that the
+ * owner keeps:
  *
  *   wf_cq_export, wf_cntr_export, wf_av_export, wf_av_set_export, wf_srx_export
  *
- * (domains and event queues are handed over as they are). As long as it is exported the
- * object cannot be closed. The order of the end: let the peer progress no more; for
- * receive contexts, wf_srx_drain; close the peer's object; wf_*_unexport; close the
- * object.
+ * (domains and event queues are imported without that). An exported object cannot be
+ * closed. Order of closing: stop the progress of the peer; for receive contexts,
+ * wf_srx_drain; close the peer's object; wf_*_unexport; close the object.
  *
- * What the owner does after that:
- *   CQ, counter  fi_cq_read(peer, NULL, 0), fi_cntr_read(peer) let the peer progress.
- *                Hold the lock of every receive context that the peer asks meanwhile:
- *                wf_srx_lock, as for anything else that may end in a call of the peer
- *                into the context, the closing of its endpoint too (or wf_srx_detach
- *                comes before).
- *   wait objects a CQ of a peer of ours may be opened with FI_WAIT_FD: its descriptor,
- *                by fi_control(FI_GETWAIT), is readable when the peer has to progress,
- *                after fi_trywait on the peer's fabric returned 0.
- *   addresses    what comes from the peer is in the peer's numbering: its user ids
- *                where they are set (fi_av_set_user_id), which is how an owner gets his
- *                own. That holds for completions and for receive contexts. fi_av_insert
- *                and fi_av_set_user_id of a peer take the lock of the context.
- *   completions  a receive completes when its entry has FI_COMPLETION, or when the
- *                peer's CQ is bound without FI_SELECTIVE_COMPLETION.
+ * While the peer's object is open:
+ *   CQ, counter  fi_cq_read(peer, NULL, 0) and fi_cntr_read(peer) make the peer's
+ *                progress. The owner holds the lock of every receive context that the
+ *                peer may call meanwhile (wf_srx_lock). It does so around every other
+ *                call that may make the peer call into the context, too: the closing of
+ *                the peer's endpoint, unless wf_srx_detach was called before.
+ *   wait objects a CQ of a peer in this library may be opened with FI_WAIT_FD: after
+ *                fi_trywait on the peer's fabric returned 0, its descriptor, from
+ *                fi_control(FI_GETWAIT), becomes readable when the peer has work.
+ *   addresses    completions and receive contexts get the peer's addresses from the
+ *                peer: user ids where they are set. The owner sets its own addresses as
+ *                user ids (fi_av_set_user_id). fi_av_insert and fi_av_set_user_id of a
+ *                peer take the lock of the receive context.
+ *   completions  a receive writes a completion when its entry has FI_COMPLETION, or
+ *                when the peer's CQ is bound without FI_SELECTIVE_COMPLETION.
  *
  * -FI_EINVAL: the peer cannot import such an object.
  */
 
-/* @attr is not changed; what it has for format, size and wait object is the peer's. */
+/* The peer applies the format, size and wait object of @attr; @attr is not changed. */
 int wf_peer_open_cq(struct fid_domain *peer, const struct fi_cq_attr *attr,
 	struct fid_peer_cq *cq, struct fid_cq **ret_cq);
 int wf_peer_open_cntr(struct fid_domain *peer, const struct fi_cntr_attr *attr,
 	struct fid_peer_cntr *cntr, struct fid_cntr **ret_cntr);
 
-/* The result is for fi_ep_bind to the peer's endpoints. Afterwards the peer's
- * operations are in @srx->peer_ops: -FI_EINVAL when they are not. */
+/* The result is bound to the peer's endpoints with fi_ep_bind. The peer stores its
+ * operations in @srx->peer_ops; -FI_EINVAL when one is missing. */
 int wf_peer_open_srx(struct fid_domain *peer, const struct fi_rx_attr *attr,
 	struct fid_peer_srx *srx, struct fid_ep **ret_srx);
 

@@ -8,19 +8,19 @@
 #include "objects/poll/poll.h"
 #include "objects/poll/ready.h"
 
-/* A CQ or counter of a set, which keeps it from being closed. */
+/* A CQ or counter in a poll set, which counts as a user: fi_close returns -FI_EBUSY. */
 struct member {
 	struct wf_list link;
 	struct fid *fid;
 	struct wf_ready ready;
-	uint64_t value, err; /* of a counter, when it was reported last */
+	uint64_t value, err; /* of a counter, as of the last fi_poll */
 };
 
 struct poll_set {
 	struct fid_poll fid;
 	struct wf_domain *domain;
-	pthread_mutex_t lock; /* guards members; before all locks of theirs */
-	struct wf_list members;
+	pthread_mutex_t lock;   /* guards @members; taken before the members' locks */
+	struct wf_list members; /* struct member */
 };
 
 static struct poll_set *poll_of(struct fid_poll *fid)
@@ -38,7 +38,7 @@ static atomic_int *refs_of(struct fid *fid)
 static bool cntr_moved(struct member *member)
 {
 	struct wf_cntr *cntr = wf_container_of(member->fid, struct wf_cntr, fid.fid);
-	/* acquire: whoever sees the count sees the data that it counts. */
+	/* acquire: an application that sees the count sees the data that it counts. */
 	uint64_t value = atomic_load_explicit(&cntr->value, memory_order_acquire);
 	uint64_t err = atomic_load_explicit(&cntr->err, memory_order_acquire);
 	bool moved = value != member->value || err != member->err;
@@ -56,7 +56,8 @@ static bool has_events(struct member *member)
 		       : member->ready.readable(member->fid);
 }
 
-/* Those that are reported move to the end, so that a short @context starves nobody. */
+/* Reported members move to the end of the list, so that a short @context array reports
+ * all of them in the end. */
 static int poll_poll(struct fid_poll *fid, void **context, int count)
 {
 	struct poll_set *set = poll_of(fid);

@@ -29,7 +29,8 @@ static bool cq_readable(struct fid *fid)
 	return wf_cq_readable(cq_of(fid));
 }
 
-/* One that naps is never safe to sleep on: its descriptor does not tell. */
+/* A counter with @naps set is never safe to sleep on: no descriptor reports its
+ * changes. */
 static bool cntr_changed(struct fid *fid)
 {
 	return wf_cntr_changed(cntr_of(fid)) ||
@@ -61,8 +62,8 @@ bool wf_ready_of(struct fid *fid, struct wf_ready *ret_ready)
 
 bool wf_ready_try(struct fid *fid, const struct wf_ready *ready)
 {
-	/* With a mutex and condition the application may hold the mutex now, which a
-	 * signal needs, and the progress thread does the work. */
+	/* With FI_WAIT_MUTEX_COND the application may hold the mutex now, which a
+	 * signal takes; the progress thread makes progress. */
 	bool by_thread = wf_wait_needs_thread(ready->wait);
 
 	if (!by_thread)

@@ -8,21 +8,24 @@
 #include "objects/progress/progress.h"
 #include "objects/wait/set.h"
 
-/* What poll sets, wait sets and fi_trywait need of an EQ, CQ or counter. */
+/* What poll sets, wait sets and fi_trywait use of an EQ, CQ or counter. */
 struct wf_ready {
 	struct wf_wait *wait;
-	struct wf_progress_list *progress;
-	bool (*readable)(struct fid *fid);
+	struct wf_progress_list *progress; /* the items that feed the object */
+	bool (*readable)(struct fid *fid); /* true: do not sleep */
 };
 
-/* False: @fid is none of them, or was imported and holds nothing itself. */
+/* Fill *@ret_ready for an EQ, CQ or counter. False: @fid is of another class, or was
+ * imported and holds no events itself; *@ret_ready is still filled for an imported
+ * one. */
 bool wf_ready_of(struct fid *fid, struct wf_ready *ret_ready);
 
 /* Make progress and prepare to sleep on the object's own wait or on the set that it
- * belongs to. False: there is something to read, do not sleep. */
+ * belongs to. False: an entry can be read, do not sleep. */
 bool wf_ready_try(struct fid *fid, const struct wf_ready *ready);
 
-/* The same for every member of the set. *@ret_ticket is that of the set's wait. */
+/* The same for every member of the set. *@ret_ticket is the ticket for wf_wait_sleep on
+ * the set's wait. Takes the set's lock. */
 bool wf_wait_set_try(struct wf_wait_set *set, uint64_t *ret_ticket);
 
 #endif

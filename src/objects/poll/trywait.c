@@ -13,7 +13,7 @@ static int refused(const struct fid_fabric *fabric, const char *why)
 	return -FI_EINVAL;
 }
 
-/* An imported CQ holds nothing, but its owner sleeps on what feeds it. */
+/* An imported CQ holds no entries, but its owner sleeps on its descriptors. */
 static bool can_wait(struct fid *fid, struct wf_ready *ret_ready)
 {
 	return wf_ready_of(fid, ret_ready) || fid->fclass == FI_CLASS_CQ;
@@ -48,7 +48,7 @@ int wf_trywait(struct fid_fabric *fabric, struct fid **fids, int count)
 
 	if (count < 0 || (count && !fids))
 		return -FI_EINVAL;
-	/* All of them, so that each one makes progress. */
+	/* Try all objects, so that each of them makes progress. */
 	for (int i = 0; i < count; i++) {
 		err = try_one(fabric, fids[i]);
 		if (err && err != -FI_EAGAIN)

@@ -11,9 +11,9 @@
 #include "sys/clock.h"
 
 /*
- * A member has no wait object of its own: its signals arm and wake that of the set.
- * The set asks every member before it sleeps, so that what was there before the call,
- * or was left over by the reader, ends it at once.
+ * A member has no wait object of its own: its signals wake the set's sleepers. fi_wait
+ * asks every member before it sleeps, so that it returns at once if an entry was queued
+ * before the call, or the reader left one.
  */
 
 bool wf_wait_set_try(struct wf_wait_set *set, uint64_t *ret_ticket)

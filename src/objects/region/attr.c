@@ -6,7 +6,7 @@
 
 #include "objects/region/attr.h"
 
-/* The values of the two deprecated modes; their names warn when they are used. */
+/* The value of FI_MR_BASIC, a deprecated mode whose name causes a compiler warning. */
 enum { MR_BASIC = 1 << 0 };
 
 enum { MAX_KEY_BYTES = 8 };
@@ -36,7 +36,7 @@ size_t wf_mr_key_size(const struct wf_domain *domain)
 	return bytes && bytes < MAX_KEY_BYTES ? bytes : MAX_KEY_BYTES;
 }
 
-/* FI_KEY_NOTAVAIL is no key. */
+/* FI_KEY_NOTAVAIL is never a valid key. */
 uint64_t wf_mr_max_key(const struct wf_domain *domain)
 {
 	size_t bytes = wf_mr_key_size(domain);

@@ -5,7 +5,7 @@
 #include "objects/region/attr.h"
 #include "objects/region/reg.h"
 
-/* The ways to ask for a region become one: attributes that were read and checked. */
+/* The registration calls: each reads and checks its attributes, then registers. */
 
 static int register_region(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr)
@@ -85,7 +85,8 @@ int wf_mr_check_parts(const struct wf_domain *domain, const atomic_int *parts)
 	return -FI_EBUSY;
 }
 
-/* Where the mode does not ask for FI_RMA_EVENT, any region counts when it is bound. */
+/* True if the domain's mr_mode requires FI_RMA_EVENT at the registration and the region
+ * lacks it; otherwise a counter can be bound to any region. */
 static bool was_to_tell(const struct wf_domain *domain, uint64_t mr_flags)
 {
 	return domain->info->domain_attr->mr_mode & FI_MR_RMA_EVENT &&

@@ -6,24 +6,25 @@
 
 struct wf_cntr;
 
-/* A region of the kind that mr.c describes, for a provider without mr_register. @attr
- * was read and checked. */
+/* Register memory for a provider without mr_register (see region.c). @attr was read and
+ * checked (attr.h). 0 or a negative fabric errno. */
 int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr);
 
-/* May a region be closed that has so many sub-regions? 0, or -FI_EBUSY, which is
- * logged. */
+/* Check before a region is closed that it has no sub-regions (@parts: their number). 0,
+ * or -FI_EBUSY, which is logged. */
 int wf_mr_check_parts(const struct wf_domain *domain, const atomic_int *parts);
 
-/* May @cntr be bound to a region that was registered with @mr_flags, and has @bound
- * (NULL: none)? 0, or a negative error that is logged. */
+/* Check that @cntr may be bound, with @flags, to a region that was registered with
+ * @mr_flags. @bound: the counter already bound to it, or NULL. 0, or a negative error,
+ * which is logged. */
 int wf_mr_check_bind(const struct wf_domain *domain, uint64_t mr_flags,
 	const struct wf_cntr *bound, const struct wf_cntr *cntr, uint64_t flags);
 
 /* fi_control FI_MAP_RAW_MR of a domain: a raw key is the key itself. */
 int wf_mr_map_raw(struct wf_domain *domain, const struct fi_mr_map_raw *map);
 
-/* The table that a domain hands out. */
+/* The operations of fid_domain.mr. */
 extern struct fi_ops_mr wf_mr_ops;
 
 #endif

@@ -12,12 +12,13 @@
 #include "sys/iov.h"
 
 /*
- * Registration for providers that touch memory with the CPU: nothing is pinned, a
- * region is a record of what peers may do. Its descriptor is the region itself, which
- * transfers may leave out.
+ * Registration for providers that access memory with the CPU: no memory is pinned, a
+ * region is a record of the access that peers have. Its descriptor is a pointer to the
+ * region; transfers need no descriptor.
  *
- * A region without remote access has no key. Where the domain has FI_MR_ENDPOINT, or
- * FI_MR_RMA_EVENT and the region FI_RMA_EVENT, peers find it once it was enabled.
+ * A region without remote access has no key. If the domain has FI_MR_ENDPOINT, or
+ * FI_MR_RMA_EVENT and the region FI_RMA_EVENT, peers can access the region only after
+ * FI_ENABLE.
  */
 
 static const uint64_t REMOTE = FI_REMOTE_READ | FI_REMOTE_WRITE;
@@ -58,7 +59,7 @@ static int bind_cntr(struct wf_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 	if (err)
 		return err;
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
-	/* Peers may write there already. */
+	/* Peers may be writing to the region already. */
 	wf_lock(&mr->domain->mr_map.lock);
 	mr->cntr = cntr;
 	wf_unlock(&mr->domain->mr_map.lock);
@@ -103,9 +104,9 @@ static int mr_enable(struct wf_mr *mr)
 	return 0;
 }
 
-/* The CPU sees every change of the mapping by itself, so only the request is checked.
- * The structure comes from an inline function of the caller's header, which sets no
- * more than this. */
+/* The CPU sees every change of the mapping, so FI_REFRESH only checks its arguments.
+ * @modify comes from the inline function fi_mr_refresh, which sets only the fields read
+ * below. */
 static int mr_refresh(struct wf_mr *mr, const struct fi_mr_modify *modify)
 {
 	if (!modify || !modify->attr.mr_iov || !modify->attr.iov_count)
@@ -133,7 +134,7 @@ static int mr_raw_attr(const struct wf_mr *mr, const struct fi_mr_raw_attr *raw)
 		return -FI_ETOOSMALL;
 	if (!raw->raw_key || mr->fid.key == FI_KEY_NOTAVAIL)
 		return -FI_EINVAL;
-	/* The low bytes, on the little-endian machines that we serve. */
+	/* The low bytes of the key: all supported machines are little-endian. */
 	memcpy(raw->raw_key, &mr->fid.key, size);
 	if (raw->base_addr)
 		*raw->base_addr = mr->base;
@@ -175,7 +176,7 @@ static int mr_control(struct fid *fid, int command, void *arg)
 
 static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
 
-/* The region that @attr makes a part of, or NULL when there is none. */
+/* The region that contains the new sub-region; NULL if @attr asks for none. */
 static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
 	struct wf_mr **ret_base)
 {
