@@ -45,7 +45,8 @@ static inline struct wf_ep *wf_recv_ep(
 		wf_container_of(entry->srx, struct wf_srx_port, fid)->sink);
 }
 
-/* The source at @index of the AV as completions report it. */
+/* The source to report in completions for AV index @index, which may be
+ * FI_ADDR_NOTAVAIL. */
 static inline fi_addr_t wf_recv_source(const struct wf_ep *ep, fi_addr_t index)
 {
 	return index == FI_ADDR_NOTAVAIL ? FI_ADDR_NOTAVAIL

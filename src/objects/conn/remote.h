@@ -118,7 +118,7 @@ bool wf_remotes_set_index(
 /* Let AV index @index lead to no peer. */
 void wf_remotes_forget_index(struct wf_remotes *remotes, size_t index);
 void wf_remotes_forget_indices(struct wf_remotes *remotes);
-/* The same for the indices in remotes->removals. */
+/* wf_remotes_forget_index for the indices in remotes->removals; empties that list. */
 void wf_remotes_forget_removed(struct wf_remotes *remotes);
 
 static inline struct wf_remote *wf_remotes_at(

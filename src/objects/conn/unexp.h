@@ -64,6 +64,7 @@ struct wf_unexp {
 /* State of one connection; zeroed with the connection. */
 struct wf_unexp_conn {
 	size_t bytes; /* Bytes of memory of its unexpected messages. */
+	/* One for each receive context that it brought messages for. */
 	struct wf_origin *origins;
 };
 

@@ -56,7 +56,8 @@ ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry)
 	return 0;
 }
 
-/* The first error, if no entry comes before it. */
+/* Remove and return the first error; NULL: there is none, or an entry comes before it.
+ */
 static struct wf_cq_error *pop_error(struct wf_cq *cq)
 {
 	struct wf_cq_error *error = NULL;
@@ -112,7 +113,7 @@ ssize_t wf_cq_readerr(struct fid_cq *fid, struct fi_cq_err_entry *buf, uint64_t 
 	void *user_data = NULL;
 	size_t user_size = 0;
 
-	(void)flags; /* none are defined */
+	(void)flags; /* fi_cq(3) defines none */
 	if (!atomic_load_explicit(&cq->error_count, memory_order_relaxed))
 		return -FI_EAGAIN;
 	if (sized && buf->err_data_size && buf->err_data &&
@@ -141,7 +142,7 @@ const char *wf_cq_strerror(
 	const char *text = fi_strerror(prov_errno);
 
 	(void)fid;
-	(void)err_data; /* raw addresses: nothing to add to the text */
+	(void)err_data; /* err_data is a raw address: it adds nothing to the text */
 	if (buf && len)
 		(void)snprintf(buf, len, "%s", text);
 	return buf && len ? buf : text;

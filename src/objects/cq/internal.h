@@ -11,7 +11,7 @@ struct wf_cq_error {
 	/* Ring head when the error was written: entries before it are read first. */
 	uint32_t stamp;
 	struct fi_cq_err_entry entry;
-	uint8_t data[]; /* entry.err_data points here */
+	uint8_t data[]; /* Copy of the writer's err_data; entry.err_data points here. */
 };
 
 /* read.c */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/cq/internal.h"
 
-/* How many entries may be read now; -FI_EAVAIL when an error comes first. The
- * caller holds the lock. */
+/* The number of entries that can be read now; -FI_EAGAIN: none; -FI_EAVAIL: an error
+ * comes first. The lock is held. */
 static ssize_t entries_ready(const struct wf_cq *cq)
 {
 	uint32_t tail = wf_cq_ring_tail(&cq->ring);

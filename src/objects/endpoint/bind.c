@@ -61,8 +61,9 @@ static int bind_cq(struct wf_ep *ep, struct wf_cq *cq, uint64_t flags)
 
 static const uint64_t remote_events = FI_REMOTE_READ | FI_REMOTE_WRITE;
 
-/* A counter bound for local and remote events counts the local ones where the endpoint
- * has no remote ones; other libraries accept it, and programs rely on that. */
+/* Drop the remote events of a counter that is bound for local and remote ones, if the
+ * endpoint has no FI_RMA_EVENT: other libraries accept such a binding, and programs
+ * rely on it. */
 static uint64_t countable(struct wf_ep *ep, uint64_t flags)
 {
 	if (ep->caps & FI_RMA_EVENT || !(flags & remote_events) ||

@@ -11,8 +11,8 @@
  * A transport takes part with xfer->flushed.
  */
 
-/* @ep was enabled: until wf_ep_flush_forget the end of the process waits for it. No
- * lock held in either call. */
+/* @ep was enabled: until wf_ep_flush_forget the end of the process waits for it.
+ * Neither ep->lock nor the lock of the receive context is held in either call. */
 void wf_ep_flush_know(struct wf_ep *ep);
 void wf_ep_flush_forget(struct wf_ep *ep);
 

@@ -34,6 +34,7 @@ struct wf_srx_watch {
 	struct wf_list link; /* In @leaving. */
 	struct fid_peer_srx *srx;
 	bool own; /* This library owns the context. */
+	/* xfer->srx_addr of the endpoint. */
 	fi_addr_t (*addr)(struct fi_peer_rx_entry *entry);
 };
 
@@ -49,7 +50,7 @@ int wf_srx_ctx_of(struct fid *fid, struct wf_srx_ctx **ret_ctx);
 int wf_srx_ctx_join(struct wf_srx_ctx *ctx, struct wf_av *av);
 void wf_srx_ctx_leave(struct wf_srx_ctx *ctx, struct wf_av *av);
 
-/* fi_srx_context(3). */
+/* fi_srx_context(3). The slot of fi_ops_domain. */
 int wf_srx_open(struct fid_domain *domain, struct fi_rx_attr *attr,
 	struct fid_ep **ret_srx, void *context);
 

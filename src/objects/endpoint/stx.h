@@ -20,12 +20,13 @@ struct wf_stx {
 	atomic_size_t refs;
 };
 
-/* fi_ops_domain.stx_ctx. */
+/* fi_stx_context(3). The slot of fi_ops_domain. */
 int wf_stx_open(struct fid_domain *domain, struct fi_tx_attr *attr,
 	struct fid_stx **ret_stx, void *context);
 
-/* Bind @ep to a context, and unbind it. ep->control is held. 0 or a negative FI_E code;
- * *@why is the reason for the log. */
+/* Bind @ep to a context (fi_ep_bind in fi_endpoint(3)) with ep->control held, and
+ * unbind it when it is closed. 0 or a negative FI_E code; *@why is the reason for the
+ * log. */
 int wf_stx_bind(struct wf_ep *ep, struct fid *fid, const char **why);
 void wf_stx_unbind(struct wf_ep *ep);
 

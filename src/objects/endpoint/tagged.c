@@ -27,9 +27,10 @@ static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **
 }
 
 /*
- * FI_PEEK looks for a message and may at once reserve it (FI_CLAIM) or drop it
- * (FI_DISCARD); a later FI_CLAIM with the same context takes the reserved message, or
- * drops it. Each of them is about one message, and only the taking uses buffers.
+ * FI_PEEK searches for a message and may at once reserve it (FI_CLAIM) or drop it
+ * (FI_DISCARD). A later FI_CLAIM with the same context receives the reserved message,
+ * or drops it (FI_CLAIM | FI_DISCARD). Each call is about one message, and only
+ * FI_CLAIM without another of these flags uses buffers.
  */
 static int check_peek(const struct wf_ep *ep, const void *context, uint64_t flags)
 {

@@ -29,7 +29,7 @@ int wf_target_pieces(struct wf_mr_map *map, const struct fi_rma_iov *seg, size_t
 void wf_target_done(struct wf_ep *ep, const struct fi_rma_iov *seg, size_t count,
 	uint64_t flags, size_t len, uint64_t data, fi_addr_t src);
 
-/* An atomic operation on checked segments. */
+/* An atomic operation of a peer on segments that wf_target_check accepted. */
 struct wf_target_atomic {
 	enum wf_op_kind kind; /* WF_OP_ATOMIC, _FETCH, _COMPARE */
 	enum fi_datatype datatype;

@@ -39,7 +39,7 @@ bool wf_work_done(
  * progress of its endpoint starts queued work. On failure @work is not queued. */
 int wf_trigger_queue(struct wf_domain *domain, struct wf_work *work);
 
-/* Free a triggered operation that will not start. */
+/* Free a triggered operation (FI_TRIGGER) that will not start. */
 void wf_trigger_free_op(struct wf_work *work);
 
 /* Write the error entry of an operation that could not start because of @err

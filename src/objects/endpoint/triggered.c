@@ -116,7 +116,7 @@ static ssize_t start_op(struct wf_work *work)
 
 ssize_t wf_trigger_post(struct wf_ep *ep, const struct wf_op *op)
 {
-	/* struct fi_triggered_context2 begins in the same way. */
+	/* struct fi_triggered_context2 begins with the same members. */
 	const struct fi_triggered_context *context = op->context;
 	struct triggered *t;
 	struct wf_cntr *cntr;

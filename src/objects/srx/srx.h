@@ -86,7 +86,7 @@ struct wf_srx_entry {
 	 * slice. */
 	struct wf_srx_entry *parent;
 
-	/* For multi-receive buffers only, except @multi, which every entry has. */
+	/* For multi-receive buffers only, except @multi, which all entries have: */
 	/* References: one for each slice in use, and one while @open is set. */
 	uint32_t slices;
 	bool multi;  /* The entry is a multi-receive buffer. */
@@ -134,7 +134,7 @@ struct wf_srx_unexpected {
 	/* A peer provider keeps a pointer to the entry: words[] holds the address of
 	 * the struct wf_srx_entry and nothing else. */
 	uint32_t kept : 1;
-	uint32_t has_data : 1; /* words[] holds the CQ data */
+	uint32_t has_data : 1; /* words[] holds the CQ data. */
 	uint32_t is_long : 1;
 	/* The payload memory is a block of its own: words[] holds its address and size.
 	 */
@@ -280,7 +280,8 @@ struct wf_srx_user {
 	uint64_t addr_mask;
 };
 
-/* Make a handle. No lock held. */
+/* Initialise the handle @port for @user and put it last into srx->ports. No lock held.
+ */
 void wf_srx_export(
 	struct wf_srx *srx, struct wf_srx_port *port, const struct wf_srx_user *user);
 
