@@ -54,7 +54,7 @@ void tcp_conn_fail(struct tcp_conn *conn, int err)
 	if (conn->err)
 		return;
 	conn->err = err;
-	/* Threads that sleep wake up, too: the socket is readable from now on. */
+	/* This wakes sleeping threads as well: the socket is readable from now on. */
 	(void)shutdown(conn->watch.fd, SHUT_RDWR);
 	wf_progress_wake(&conn->ep->ep.progress);
 	wf_list_push(&conn->ep->failed, &conn->failed_link);
@@ -76,7 +76,7 @@ static void end_list(struct tcp_conn *conn, struct wf_list *list, int err)
 		end_tx(conn, wf_list_entry(link, struct tcp_tx, link), err);
 }
 
-/* In the order in which they were posted, as far as that can be told. */
+/* In the order in which the operations were posted, as far as that is known. */
 static void end_all_tx(struct tcp_conn *conn, int err)
 {
 	end_list(conn, &conn->acks, err);
@@ -156,7 +156,8 @@ void tcp_conn_heat(struct tcp_conn *conn)
 	conn->hot = true;
 	ep->hot_count++;
 	wf_list_push(&ep->hot, &conn->hot_link);
-	/* An event for each segment costs more than the reads that it would save. */
+	/* While no thread sleeps, the socket leaves the epoll set: an event for each
+	 * segment costs more than the reads that it would save. */
 	if (!ep->watches.sleepers)
 		tcp_watch_set(ep, &conn->watch, 0);
 }

@@ -19,14 +19,14 @@ static int new_socket(int family, const struct tcp_netconf *conf, uint32_t tclas
 	return fd;
 }
 
-/* Under way, or there already. */
+/* Start to connect. 0: connecting or connected; else a negative errno. */
 static int start_connect(int fd, const union wf_sockaddr *dest)
 {
 	tcp_sock_before_connect(fd, dest);
 	if (!connect(fd, &dest->sa, (socklen_t)wf_sockaddr_len(dest)) ||
 		errno == EINPROGRESS || errno == EINTR)
 		return 0;
-	/* That is what the kernel says of a route into a black hole. */
+	/* EINVAL is the kernel's error for a blackhole route. */
 	return errno == EINVAL ? -EHOSTUNREACH : -errno;
 }
 
@@ -38,8 +38,8 @@ int tcp_bound_socket(const union wf_sockaddr *local, const struct tcp_netconf *c
 
 	if (fd < 0)
 		return -errno;
-	/* Several connections may share a port as long as their other ends differ:
-	 * which port is free is known when the other end is. */
+	/* Several connections may share a port if their other ends differ: the kernel
+	 * chooses a free port when it knows the other end. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (!port)
 		(void)setsockopt(
@@ -54,7 +54,7 @@ int tcp_bound_socket(const union wf_sockaddr *local, const struct tcp_netconf *c
 	return 0;
 }
 
-/* From one port, 0 being the kernel's choice. */
+/* Connect from one port; 0: the kernel's choice. */
 static int connect_from(const union wf_sockaddr *local, uint16_t port,
 	const union wf_sockaddr *dest, const struct tcp_netconf *conf, uint32_t tclass,
 	int *ret_fd)
@@ -80,14 +80,14 @@ static bool port_taken(int err)
 	return err == -EADDRINUSE || err == -EADDRNOTAVAIL || err == -EACCES;
 }
 
-/* Each port of the range once, beginning with another one each time. */
+/* Try each port of the range once, beginning with another one each time. */
 static int connect_in_range(const union wf_sockaddr *local,
 	const union wf_sockaddr *dest, const struct tcp_netconf *conf, uint32_t tclass,
 	int *ret_fd)
 {
 	static atomic_uint turn;
 	unsigned int count = (unsigned int)(conf->port_high - conf->port_low) + 1;
-	/* relaxed: any number will do. */
+	/* relaxed: any number is good. */
 	unsigned int first = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
 	int err = -EADDRINUSE;
 

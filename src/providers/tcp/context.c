@@ -9,9 +9,10 @@
 /*
  * Contexts of scalable endpoints; see the header.
  *
- * One that is closed lets go of the application's memory at once, but not of the
- * connections, which others use: what was not begun is forgotten unless it was
- * injected, what was begun goes on from a copy, and what is still to come is dropped.
+ * A context that is closed releases the application's memory at once, but not the
+ * connections, which other contexts use: operations that have not begun are dropped
+ * unless they were injected, records that are partly sent continue from a copy, and
+ * answers that are still to come are discarded.
  */
 
 static struct tcp_ep *core_of(struct wf_ep *ctx)
@@ -34,7 +35,8 @@ static ssize_t ctx_start(struct wf_ep *ctx, struct wf_op *op)
 	return tcp_post(core_of(ctx), source_of(ctx), op);
 }
 
-/* Who holds the lock of the matching wants to know what came; see wf_ep_srx_start. */
+/* Progress of a context is progress of the core; a thread that finds the core's lock
+ * held does nothing. */
 static void ctx_progress(struct wf_ep *ctx)
 {
 	struct wf_ep *core = ctx->sep->core;
@@ -93,7 +95,7 @@ static void disown(struct tcp_ep *ep, struct tcp_tx *tx)
 	tx->from->pending++;
 }
 
-/* What is left to be sent of @tx, from memory of ours. */
+/* Copy the unsent payload of @tx to heap memory. */
 static int keep_payload(struct tcp_tx *tx)
 {
 	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
@@ -142,7 +144,7 @@ static void disown_list(
 	}
 }
 
-/* Answers are dropped; the first may be coming in right now. */
+/* Discard the results of answers; the first answer may be arriving right now. */
 static void drop_results(struct tcp_conn *conn, struct tcp_source *from)
 {
 	const struct tcp_rx *rx = &conn->rx;
@@ -164,8 +166,9 @@ static void drop_results(struct tcp_conn *conn, struct tcp_source *from)
 	}
 }
 
-/* Operations that have not begun; those whose data is cleared have, and what was
- * injected goes on. @conn: NULL for those that wait for one, of which none has. */
+/* Drop operations that have not begun. Rendezvous that were cleared have begun, and
+ * injected operations are sent. @conn: NULL for operations that wait for a connection,
+ * of which none has begun. */
 static void forget_list(struct tcp_ep *ep, struct tcp_conn *conn,
 	struct tcp_source *from, struct wf_list *list)
 {
@@ -195,7 +198,8 @@ static void leave_conn(struct tcp_conn *conn, struct tcp_source *from)
 	disown_list(conn, from, &conn->acks);
 	disown_list(conn, from, &conn->matches);
 	drop_results(conn, from);
-	/* A read under way to its header's end waits for its answer afterwards. */
+	/* The header of a read is sent to its end; the read then waits for its answer.
+	 */
 	if (conn->cur && conn->cur->from == from) {
 		if (conn->cur->op == WF_OP_READ)
 			conn->cur->iov_count = 0;
@@ -227,7 +231,8 @@ static void close_source(struct tcp_ep *ep, struct tcp_source *from)
 
 /* ---- closing a receive context ---- */
 
-/* A message that was matched to it and is not whole. The others were discarded. */
+/* Discard the rest of a message that was matched to the context. Unmatched messages
+ * were discarded before. */
 static void leave_arriving(struct tcp_conn *conn)
 {
 	struct tcp_rx *rx = &conn->rx;

@@ -14,7 +14,8 @@
 
 enum { STAGE_MIN = 4096 };
 
-/* Where an fi_addr_t names a receive context, as its AV has it. */
+/* Set the bits of an fi_addr_t that name a receive context, from the AV's rx_ctx_bits.
+ */
 static void set_address_bits(struct tcp_ep *ep)
 {
 	int bits = ep->ep.av ? ep->ep.av->attr.rx_ctx_bits : 0;
@@ -87,7 +88,7 @@ static int tcp_setname(struct wf_ep *wf, const void *addr, size_t len)
 	return ep->peers ? tcp_peers_listen(ep) : 0;
 }
 
-/* The port of an RDM endpoint is known once it listens, so asking for the name makes
+/* The port of an RDM endpoint is known only when it listens: fi_getname therefore makes
  * it listen. */
 static int tcp_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
@@ -217,7 +218,8 @@ int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,
 				       : tcp_msg_new(ep, info->handle);
 	if (ret)
 		goto err_ep;
-	/* That of a connection request is open. */
+	/* wf_watches_open does nothing if the connection request brought its epoll set.
+	 */
 	ret = wf_watches_open(&ep->watches);
 	if (ret)
 		goto err_kind;

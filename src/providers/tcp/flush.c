@@ -7,19 +7,19 @@
 #include "providers/tcp/stage.h"
 
 /*
- * What a connection has to send, to the socket: when, and how much in one system call.
+ * Sends a connection's records: decides when, and how much in one system call.
  *
- * A message leaves at once when nothing was sent since the last progress call; the ones
- * behind it wait in the stage for the next, or until it is full. So a lone message has
- * no delay, and a burst costs one system call for many.
+ * A message is sent at once when none was sent since the last progress call; those
+ * behind it wait in the stage for the next progress call, or until the stage is full.
+ * So a single message has no delay, and a burst costs one system call for many.
  */
 
 enum {
 	SEND_IOV = 2 + 2 * TCP_IOV_LIMIT,
-	AT_ONCE = 16, /* injected messages that leave alone, one after the other */
+	AT_ONCE = 16, /* injected messages in a row that are sent at once */
 };
 
-/* What is left of the current record behind its header, as buffers. */
+/* The unsent payload of the current record, as buffers. */
 static size_t rest(const struct tcp_tx *tx, struct iovec *to)
 {
 	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
@@ -41,7 +41,8 @@ static size_t rest(const struct tcp_tx *tx, struct iovec *to)
 	return n;
 }
 
-/* Memory of ours as the payload; the map's lock is held after a good return. */
+/* The same for a payload in registered memory; after a return of 0 the lock of the
+ * region map is held. */
 static int mr_rest(struct tcp_conn *conn, const struct tcp_tx *tx, struct iovec *to,
 	size_t *ret_count)
 {
@@ -137,8 +138,7 @@ void tcp_tx_dirty(struct tcp_conn *conn)
 	tcp_wake_sleepers(conn->ep);
 }
 
-/* The next progress call tries again; threads that sleep are told when it is worth it.
- */
+/* The next progress call tries again; sleepers wake when the socket has space. */
 static void blocked(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
@@ -148,8 +148,8 @@ static void blocked(struct tcp_conn *conn)
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 }
 
-/* One record's end and the next one's head travel in one segment, where segments are
- * large and each one costs. */
+/* Cork the socket, so that the end of one record and the head of the next go in one
+ * segment, where segments are large and each has a cost. */
 static bool cork(struct tcp_conn *conn)
 {
 	if (!conn->local || !conn->cur ||
@@ -159,7 +159,7 @@ static bool cork(struct tcp_conn *conn)
 	return true;
 }
 
-/* Write until all is gone, which is true, or the socket takes no more. */
+/* Write until all is sent (true), or the socket takes no more (false). */
 static bool write_all(struct tcp_conn *conn, bool *ret_corked)
 {
 	while (!conn->err) {
@@ -179,7 +179,7 @@ void tcp_tx_flush(struct tcp_conn *conn)
 {
 	bool corked = false, all = write_all(conn, &corked);
 
-	/* Whether or not more is to come: it is not known when we are called again. */
+	/* Uncork in any case: it is not known when the next call comes. */
 	if (corked)
 		tcp_sock_cork(conn->watch.fd, false);
 	if (!all) {
@@ -194,13 +194,14 @@ void tcp_tx_flush(struct tcp_conn *conn)
 		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
 }
 
-/* Does the application wait for its completion? */
+/* Is the operation's completion reported? */
 static bool is_reported(const struct wf_list *link)
 {
 	return wf_op_is_reported(wf_list_entry(link, struct tcp_tx, link)->op_flags);
 }
 
-/* Of what it has to ask for, the application does so. */
+/* Is there something that the application has to poll for? Then it calls progress soon.
+ */
 static bool will_be_asked_for(const struct tcp_conn *conn)
 {
 	return conn->cur ||
@@ -209,9 +210,9 @@ static bool will_be_asked_for(const struct tcp_conn *conn)
 }
 
 /*
- * May it wait for the next progress call? None has to be made for what was injected:
- * so the first ones leave at once, however many there are as long as none was made
- * between any two of them.
+ * May a message wait for the next progress call? An application that only injects need
+ * not make progress calls: so its first AT_ONCE messages are sent at once, and further
+ * ones as well while it made no progress call between any two of them.
  */
 static bool may_wait(const struct tcp_conn *conn)
 {
@@ -236,7 +237,7 @@ void tcp_tx_kick(struct tcp_conn *conn, bool more)
 
 	if (conn->err)
 		return;
-	/* An answer is likely to come. */
+	/* An answer is likely to come: progress has to run this endpoint. */
 	wf_progress_wake(&ep->ep.progress);
 	if (ep->manual && (more || may_wait(conn))) {
 		tcp_tx_dirty(conn);

@@ -10,14 +10,15 @@
 #include "sys/clock.h"
 
 /*
- * Hosts that vanish. Nothing comes from them any more, so it is a matter of time.
+ * Detection of hosts that vanished: nothing comes from them any more, so only time
+ * tells.
  *
- * While a connection is idle the kernel's keep-alive finds out. It does not once there
- * are bytes that were not acknowledged, and the kernel itself gives up on these after a
- * quarter of an hour only: until then whatever is sent is taken and lost. So each
- * connection that was written to is on ep->owing, where it is checked now and then
- * until the other kernel has all of it. One that is alive acknowledges, whether
- * any thread reads or not.
+ * While a connection is idle the kernel's keep-alive finds out. It does not run while
+ * bytes are not acknowledged, and the kernel itself gives up on these after about a
+ * quarter of an hour: until then messages are taken and lost. So each connection that
+ * was written to is on ep->owing, where it is checked from time to time until the
+ * peer's kernel has acknowledged all bytes. The kernel of a live host acknowledges
+ * whether any thread reads or not.
  */
 
 static uint64_t period_ns(const struct tcp_ep *ep)
@@ -28,12 +29,13 @@ static uint64_t period_ns(const struct tcp_ep *ep)
 	return WF_MIN(WF_MAX(ms, SHORTEST_MS), LONGEST_MS) * 1000000ull;
 }
 
-/* Has it been silent for too long? @alive_ns is when it cannot have been dead yet. */
+/* Has the peer been silent for too long? @alive_ns is the latest time when it is known
+ * to have been alive. */
 static bool silent(
 	struct tcp_conn *conn, const struct tcp_sock_debt *debt, uint64_t now)
 {
-	/* A peer that does not read is asked whether it does by now, at intervals that
-	 * become long; it answers each time, which resets the number. */
+	/* The kernel probes a peer whose window is closed, at growing intervals; each
+	 * answer resets the count of probes. */
 	enum { PROBES = 3 };
 	uint64_t limit_ns = (uint64_t)conn->ep->conf.keepalive_ms * 1000000u;
 	uint64_t silent_ns = (uint64_t)debt->silent_ms * 1000000u;
@@ -82,15 +84,15 @@ uint64_t tcp_keepalive_deadline(struct tcp_ep *ep)
 	if (!ep->conf.keepalive_ms || wf_list_empty(&ep->owing))
 		return UINT64_MAX;
 	now = wf_now_ns();
-	/* What was sent just now need not be checked before a while. */
+	/* Bytes that were just sent are checked after a full period only. */
 	if (ep->keepalive_ns <= now)
 		ep->keepalive_ns = now + period_ns(ep);
 	return ep->keepalive_ns;
 }
 
 /*
- * The other end behaves as if this connection were gone. Should that be so, then any
- * byte makes its kernel say it.
+ * The peer behaves as if this connection were gone. If it is, then any byte makes the
+ * peer's kernel reset it.
  */
 void tcp_conn_probe(struct tcp_conn *conn)
 {

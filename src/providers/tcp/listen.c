@@ -7,7 +7,7 @@
 #include "sys/compiler.h"
 #include "sys/fds.h"
 
-/* Sockets that listen. */
+/* Listening sockets. */
 
 enum { TRIES_MAX = 64 };
 
@@ -22,9 +22,10 @@ static int listen_at(const union wf_sockaddr *addr, uint16_t port, int *ret_fd)
 		return -errno;
 	wf_sockaddr_set_port(&name, port);
 	tcp_sock_before_listen(fd, addr);
-	/* A port whose old connections linger may be used again. */
+	/* The port can be used again while old connections are in TIME_WAIT. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* Two may bind to a port; that one of them listens is found out there. */
+	/* With SO_REUSEADDR two sockets may bind to a port; listen() fails for the
+	 * second one. */
 	if (bind(fd, &name.sa, (socklen_t)wf_sockaddr_len(&name)) ||
 		listen(fd, TCP_LISTEN_BACKLOG)) {
 		err = -errno;
@@ -127,7 +128,8 @@ static bool descriptor_freed(struct tcp_listener *listener)
 int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
 	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer)
 {
-	/* So that refusing, however many come, does not become all that is done. */
+	/* A limit, so that a flood of connections to refuse does not keep the thread
+	 * here. */
 	for (int tries = 0; tries < TRIES_MAX; tries++) {
 		union wf_sockaddr peer = { 0 };
 		socklen_t len = sizeof(peer);
@@ -158,7 +160,7 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 		case ENOMEM:
 			return -FI_EAGAIN;
 		default:
-			/* What befell that connection before it was accepted. */
+			/* An error of that connection before it was accepted. */
 			break;
 		}
 	}

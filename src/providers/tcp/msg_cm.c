@@ -10,8 +10,8 @@
 #include "sys/clock.h"
 
 /*
- * How an FI_EP_MSG endpoint gets its one connection and loses it. It connects once, or
- * accepts the request that it was made for; what becomes of that is told by events.
+ * The one connection of an FI_EP_MSG endpoint. The endpoint connects once, or accepts
+ * the request that it was opened with; events report the result and the end.
  */
 
 uint32_t tcp_msg_features(const struct fi_info *info)
@@ -163,7 +163,7 @@ int tcp_msg_route(
 	return cm->state == TCP_MSG_CONNECTING ? -FI_EAGAIN : -FI_ENOTCONN;
 }
 
-/* Receives that only this connection could have filled end with it. */
+/* Ends the receives that only this connection could have filled. */
 static void take_down(struct tcp_ep *ep)
 {
 	struct tcp_msg_cm *cm = ep->cm;
@@ -195,7 +195,8 @@ static int refuse(const char *call, int err, const char *why)
 	return err;
 }
 
-/* Bound to an EQ, enabled, and driven by the threads that read the EQ. */
+/* Check that an EQ is bound, enable the endpoint, and have the readers of the EQ drive
+ * the exchange. */
 static int get_ready(struct tcp_ep *ep, const char *call)
 {
 	struct wf_eq *eq = wf_ep_eq(&ep->ep);
@@ -376,7 +377,8 @@ static int take_request(struct tcp_ep *ep, struct fid *handle)
 	return 0;
 }
 
-/* Its port is ours from now on, so that no other process gets it before we connect. */
+/* Take the passive endpoint's address and bind to it, so that no other process gets the
+ * port before this endpoint connects. */
 static int take_name(struct tcp_ep *ep, struct fid *handle)
 {
 	union wf_sockaddr name;

@@ -82,7 +82,7 @@ struct tcp_netconf tcp_netconf_read(void)
 		const struct row *row = &rows[i];
 		int value = row->fallback;
 
-		/* What is no number was logged by the core. */
+		/* The core has logged a value that is not a number. */
 		if (!fi_param_get(&tcp_fi, row->name, &value) &&
 			(value < row->min || value > row->max)) {
 			tcp_log(FI_LOG_WARN, FI_LOG_CORE,

@@ -8,10 +8,10 @@
 
 /*
  * The peers of an FI_EP_RDM endpoint: found by address, connected to when there is
- * something to send. An attempt that fails is repeated after a while that grows;
- * when the peer could not be reached for conf.connect_ms, what waits for it fails.
- * Where its host refuses, conf.refused_ms is long enough, and one refusal while an
- * endpoint is being closed.
+ * something to send. A failed attempt is repeated after growing delays. When the peer
+ * could not be reached for conf.connect_ms, or its host refused for conf.refused_ms,
+ * the operations that wait for it fail. While an endpoint is being closed, one refusal
+ * is enough.
  */
 enum {
 	BACKOFF_MIN_US = 2000,
@@ -50,7 +50,7 @@ static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int er
 	struct wf_list *link;
 
 	(void)remotes;
-	/* The peer is there, and too busy to identify itself. */
+	/* The peer is connected, and too busy to prove its claim. */
 	if (claimed && !claimed->err)
 		return;
 	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
@@ -199,7 +199,7 @@ static struct tcp_peer *look_up(struct tcp_ep *ep, size_t index, const void *add
 	return peer;
 }
 
-/* An operation begins to wait. */
+/* An operation begins to wait for a connection. */
 static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	if (tcp_claim_firewalled(ep, peer))
@@ -240,7 +240,7 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 		return ret;
 	if (peer->claimed && peer->attempt)
 		tcp_attempt_poke(peer->attempt);
-	/* A connection to this very machine may be up at once. */
+	/* A connection within this machine may be established at once. */
 	*ret_conn = peer->conn && !peer->conn->err ? peer->conn : NULL;
 	return 0;
 }
@@ -301,8 +301,8 @@ void tcp_peers_tick(struct tcp_ep *ep)
 
 	if (!wf_list_empty(&peers->dead_attempts))
 		tcp_attempts_free_dead(peers);
-	/* Operations are sent by addresses, which are compared each time; so removed
-	 * addresses only matter for the memory of their peers. */
+	/* Each operation compares the peer's address, so removed addresses matter only
+	 * for the memory of their peers. */
 	if (wf_unlikely(
 		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
 		wf_remotes_forget_removed(remotes);

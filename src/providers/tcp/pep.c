@@ -8,7 +8,7 @@
 #include "objects/info/info.h"
 #include "providers/tcp/pep.h"
 
-/* What an application does with a passive endpoint. */
+/* The application's calls on a passive endpoint. */
 
 static struct tcp_pep *pep_of(struct fid *fid)
 {
@@ -193,7 +193,7 @@ static int pep_control(struct fid *fid, int command, void *arg)
 	return 0;
 }
 
-/* Requests that were not answered are rejected: no call can answer them any more. */
+/* Reject unanswered requests: no call can answer them any more. */
 static int pep_close(struct fid *fid)
 {
 	struct tcp_pep *pep = pep_of(fid);

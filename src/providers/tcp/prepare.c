@@ -4,11 +4,11 @@
 #include "providers/tcp/conn.h"
 
 /*
- * Which record an operation becomes, now that the connection is up and it is its turn:
- * that depends on what the two ends agreed on.
+ * Chooses the kind of record for an operation when it is about to be sent, by the
+ * features that the two ends agreed on.
  */
 
-/* Acknowledged: what the completion level asks for. */
+/* The completion level needs an acknowledgement. */
 static void want_ack(struct tcp_tx *tx)
 {
 	tx->rec.flags |= TCP_FLAG_ACK;
@@ -20,7 +20,8 @@ static bool wants_ack(const struct tcp_tx *tx)
 	return tx->op_flags & (FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE);
 }
 
-/* A free index, or 0. Not from a table that is nearly full while it can grow. */
+/* A free index for a request to send, or 0. The table grows before it is nearly full.
+ */
 static unsigned int rts_index(struct tcp_conn *conn)
 {
 	unsigned int max = tcp_wire_rdv_max(&conn->wire), capacity = conn->rts.capacity;
@@ -42,7 +43,8 @@ static int prepare_rts(struct tcp_conn *conn, struct tcp_tx *tx)
 
 	if (!index || !tcp_slot_set(&conn->rts, index, tx))
 		return -FI_EAGAIN;
-	/* Without an acknowledgement the data would be sent, but not yet received. */
+	/* Without an acknowledgement the completion would only say that the data was
+	 * sent. */
 	if (wants_ack(tx) || tx->op_flags & FI_MATCH_COMPLETE)
 		tx->rec.flags |= TCP_FLAG_ACK;
 	tx->rec.kind = tx->op == WF_OP_TSEND ? TCP_REC_RTS : TCP_REC_MSG_RTS;
@@ -97,8 +99,8 @@ static int prepare_send(struct tcp_conn *conn, struct tcp_tx *tx)
 	return 0;
 }
 
-/* Operations on the peer's memory can fail there, and peers that can say so are
- * asked to say how it went. */
+/* An access to the peer's memory can fail there, so a peer with error records is asked
+ * for an answer. */
 static int prepare_write(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	tx->rec.kind = TCP_REC_WRITE;
@@ -118,7 +120,7 @@ size_t tcp_asked_cost(const struct tcp_tx *tx)
 	return TCP_ANSWER_COST + (tx->op == WF_OP_READ ? 0 : tx->len);
 }
 
-/* Answered: not before the peer has space for the answer, which it may have to keep. */
+/* The operation needs a response: it waits until the peer has memory for that. */
 static int want_response(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	size_t cost = tcp_asked_cost(tx);
@@ -162,7 +164,7 @@ static int prepare_atomic(struct tcp_conn *conn, struct tcp_tx *tx)
 	return 0;
 }
 
-/* The first context is there without being named. */
+/* The first receive context is the default, and is not named. */
 static int prepare_context(const struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	if (wf_likely(!tx->rec.context))

@@ -9,17 +9,21 @@
 /*
  * Which sockets are polled, and when.
  *
- * Connections with traffic are hot: each progress call reads them directly, because
- * a read that finds nothing costs less than asking the kernel first. All others, and
- * listeners and connections in the making, are in one epoll set, which is asked now
- * and then, and always while nothing is hot. So any number of idle peers costs a
- * fraction of one system call.
+ * Connections with traffic are hot: each progress call reads them directly, because a
+ * read that finds nothing costs less than a poll of the epoll set before it. All other
+ * connections, listeners and attempts to connect are in one epoll set, which is polled
+ * now and then, and in each call while no connection is hot. So any number of idle
+ * peers costs a fraction of one system call.
  */
 enum {
-	HOT_FEW = 4,         /* so many stay hot whether they are used or not */
-	HOT_QUIET = 512,     /* polls in vain after which others are cooled */
+	/* So many connections stay hot whether they have traffic or not. */
+	HOT_FEW = 4,
+	/* Polls without bytes after which one of more connections is no longer hot. */
+	HOT_QUIET = 512,
 	EPOLL_INTERVAL = 32, /* progress calls from one poll of the set to the next */
-	AWAKE = 256,         /* progress calls without a sleep */
+	/* Progress calls without a sleep after which the endpoint assumes that no
+	 * thread sleeps. */
+	AWAKE = 256,
 };
 
 void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events)
@@ -105,11 +109,11 @@ static bool any_context_armed(const struct tcp_ep *ep)
 	return false;
 }
 
-/* May a thread be asleep on what this endpoint feeds, or rely on its descriptor
- * instead of running it? */
+/* May a thread sleep on a queue or counter of this endpoint, or rely on its descriptor
+ * instead of calling progress? */
 static bool may_sleep(struct tcp_ep *ep)
 {
-	/* relaxed: set by a thread that then armed us, which takes our lock. */
+	/* relaxed: the thread that set it then armed this endpoint, under its lock. */
 	if (atomic_load_explicit(&ep->ep.progress.parked, memory_order_relaxed))
 		return true;
 	if (ep->cm && ep->cm->eq && armed(&ep->cm->eq->wait))
@@ -117,7 +121,7 @@ static bool may_sleep(struct tcp_ep *ep)
 	return ep->ep.sep ? any_context_armed(ep) : any_armed(&ep->ep);
 }
 
-/* No thread slept for a while: hot sockets leave the set again. */
+/* No thread slept for AWAKE progress calls: hot sockets leave the epoll set. */
 static void forget_sleepers(struct tcp_ep *ep)
 {
 	if (!ep->manual || may_sleep(ep)) {
@@ -133,9 +137,9 @@ static void forget_sleepers(struct tcp_ep *ep)
 	}
 }
 
-/* Is it time to poll the set? The first call after a thread relied on it is likely
- * to be there because of it, and an application that calls now and then only should not
- * have to do so often. */
+/* Is a poll of the epoll set due? The first progress call after a thread prepared to
+ * sleep probably comes because of an event. And an application that seldom calls
+ * progress should not need EPOLL_INTERVAL calls. */
 static bool is_poll_due(struct tcp_ep *ep)
 {
 	uint64_t tick;

@@ -95,7 +95,7 @@ const struct wf_prov tcp_prov = {
 	.query_atomic = wf_query_atomic,
 };
 
-/* The parameters come before the first fi_getinfo. */
+/* Parameters are read before the first fi_getinfo. */
 static void read_params(void)
 {
 	const struct tcp_params *p = &tcp_params;

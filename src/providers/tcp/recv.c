@@ -7,8 +7,8 @@
 #include "providers/tcp/unexp.h"
 
 /*
- * Messages as they arrive. The owner of the receive context says where a message
- * goes; one that no receive waits for is kept, and the connection goes on behind it.
+ * Messages that arrive. The owner of the receive context decides where the payload
+ * goes. A message without a receive is saved, and the connection is read on.
  */
 
 void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
@@ -42,13 +42,14 @@ void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id)
 	tcp_tx_dirty(conn);
 }
 
-/* The receive context that it is for was closed. */
+/* The record is for a receive context that was closed. */
 static bool is_for_nobody(const struct tcp_conn *conn)
 {
 	return wf_unlikely(!tcp_srx_of(conn->ep, conn->rx.rec.context));
 }
 
-/* 0: @entry has buffers; -FI_ENOENT: it has none. */
+/* Match a message. 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
+ * unexpected message. */
 static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **entry)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
@@ -73,9 +74,11 @@ static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 	return 0;
 }
 
-enum { KEEP_MSG = 64 << 20 }; /* longest message that is kept, in bytes */
+/* Longest unexpected message whose payload is saved, in bytes. */
+enum { KEEP_MSG = 64 << 20 };
 
-/* The payload comes to memory of ours; behind it, the id to answer with. */
+/* Save the payload of an unexpected message in payload memory; the id of the answer is
+ * stored behind it. */
 static struct wf_srx_unexpected *keep(
 	struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
@@ -106,7 +109,8 @@ static struct wf_srx_unexpected *hold(
 	return unexp;
 }
 
-/* One that others fill the endpoint's memory against has a share of its own. */
+/* May @len bytes be saved? A connection has a share of its own, even if others have
+ * filled the endpoint's memory. */
 static bool may_keep(const struct tcp_conn *conn, uint64_t len)
 {
 	enum { SHARE = 1 << 20 };
@@ -117,8 +121,8 @@ static bool may_keep(const struct tcp_conn *conn, uint64_t len)
 		       conn->ep->unexp.bytes + cost <= tcp_params.unexpected_size);
 }
 
-/* No receive waits for it. Messages that would take too much memory stay in the socket,
- * and so does everything behind them, until they are matched. */
+/* No receive was posted for the message. A message that would take too much memory
+ * stays in the socket, as does everything behind it, until it is matched. */
 static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
@@ -198,7 +202,7 @@ static void rdv_free(struct tcp_conn *conn, struct tcp_rdv *rdv)
 	free(rdv);
 }
 
-/* The sender keeps the payload until we ask for it. */
+/* A rendezvous: the sender keeps the payload until it is cleared to send. */
 int tcp_rts_head(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;

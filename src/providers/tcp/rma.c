@@ -4,7 +4,8 @@
 #include "providers/tcp/context.h"
 #include "providers/tcp/memory.h"
 
-/* Peers' access to our memory. */
+/* Peers' reads and writes of local memory, and their answers to those of this endpoint.
+ */
 
 void tcp_mr_done(
 	struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags, size_t len)
@@ -45,7 +46,7 @@ int tcp_write_done(struct tcp_conn *conn)
 		tcp_conn_fail(conn, FI_EACCES);
 		return 0;
 	}
-	/* Without a segment it is a probe. */
+	/* A write without a segment is a probe. */
 	if (rx->rec.seg_count || rx->rec.flags & TCP_FLAG_DATA)
 		tcp_mr_done(
 			conn, &rx->rec, FI_RMA | FI_REMOTE_WRITE, rx->rec.payload_len);

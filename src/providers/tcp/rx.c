@@ -8,16 +8,16 @@
 #include "providers/tcp/memory.h"
 
 /*
- * Into a connection.
+ * Reads a connection.
  *
- * What is read goes to the endpoint's one buffer and is used up before anything else
- * is read, but for a header that is not whole yet, which the connection keeps. While
- * a payload is awaited it is read to where it belongs, and only what comes behind it
- * goes to the buffer. So an idle connection owns no buffer at all.
+ * Bytes are read into the endpoint's one buffer and handled before the next read; only
+ * an incomplete header is kept, in the connection. While a payload is expected it is
+ * read directly to where it belongs, and only the bytes behind it go to the buffer. So
+ * an idle connection owns no buffer.
  */
 
 enum {
-	READS_PER_POLL = 16, /* then other connections are read */
+	READS_PER_POLL = 16, /* then the other connections are read */
 	SINK_PIECES = 8,
 };
 
@@ -66,7 +66,7 @@ void tcp_rx_drop(struct tcp_conn *conn)
 	rx->capacity = 0;
 }
 
-/* The first @n bytes of the buffers are filled. */
+/* @n bytes of the sink's buffers were filled. */
 static void iov_advance(struct tcp_rx *rx, size_t n)
 {
 	while (n) {
@@ -82,7 +82,7 @@ static void iov_advance(struct tcp_rx *rx, size_t n)
 	}
 }
 
-/* @n bytes of the sink are filled. */
+/* @n bytes of the payload were stored in the sink. */
 static void sink_advance(struct tcp_rx *rx, size_t n)
 {
 	rx->capacity -= n;
@@ -104,7 +104,7 @@ void tcp_rx_move(struct tcp_conn *conn, const struct iovec *iov, size_t count,
 	iov_advance(rx, moved);
 }
 
-/* A region that went away while it was written to: the rest has no place. */
+/* A region was closed while the payload arrived: the rest is dropped. */
 static void mr_gone(struct tcp_rx *rx, int ret)
 {
 	rx->err = -ret;
@@ -134,7 +134,7 @@ static void to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	}
 }
 
-/* @n bytes of the payload are at @p. */
+/* Handle @n bytes of payload at @p. */
 static void payload(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct tcp_rx *rx = &conn->rx;
@@ -164,8 +164,8 @@ static void protocol_error(struct tcp_conn *conn, const char *what)
 	tcp_conn_fail(conn, FI_EPROTO);
 }
 
-/* A new record begins at @p. Returns the bytes used, or 0 if its header is not whole
- * or it failed. */
+/* Handle a record that begins at @p. Returns the bytes used, or 0 if its header is
+ * incomplete or the connection failed. */
 static size_t head(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct tcp_rx *rx = &conn->rx;
@@ -213,7 +213,8 @@ static void hold(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	rx->held_len = n;
 }
 
-/* All of the @n bytes at @p, unless the connection fails or is to hold. */
+/* Handle all of the @n bytes at @p, unless the connection fails or the sink becomes
+ * TCP_SINK_HOLD. */
 static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
 	struct tcp_rx *rx = &conn->rx;
@@ -252,8 +253,8 @@ static void replay(struct tcp_conn *conn)
 	free(held);
 }
 
-/* Buffers for the next read: the rest of a payload, then ours. The map's lock is held
- * after *@ret_locked. */
+/* The buffers for the next read: the sink for the rest of a payload, then the
+ * endpoint's buffer. If *@ret_locked is set, the lock of the region map is held. */
 static size_t read_iov(
 	struct tcp_conn *conn, struct iovec *iov, size_t *ret_direct, bool *ret_locked)
 {
@@ -279,7 +280,9 @@ static size_t read_iov(
 		iov[i].iov_len = WF_MIN(iov[i].iov_len, rx->capacity - *ret_direct);
 		*ret_direct += iov[i].iov_len;
 	}
-	/* Not behind a part of the payload: what follows it has its place, too. */
+	/* The endpoint's buffer is added if the sink takes all of the payload's rest,
+	 * or nothing of it: otherwise the bytes behind the sink still belong to the
+	 * payload. */
 	if (*ret_direct == rx->left || !rx->body || !*ret_direct) {
 		n = rx->carry_len;
 		memcpy(ep->rbuf, rx->carry, n);
@@ -289,7 +292,7 @@ static size_t read_iov(
 	return count;
 }
 
-/* One read. False: the socket had less than there was space for. */
+/* Read once. False: the socket had fewer bytes than there was space for. */
 static bool read_once(struct tcp_conn *conn, bool *ret_any)
 {
 	struct iovec iov[SINK_PIECES + 1];
@@ -350,7 +353,7 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 
 void tcp_rx_drain(struct tcp_conn *conn)
 {
-	enum { POLLS_MAX = 4096 }; /* should the peer go on and on */
+	enum { POLLS_MAX = 4096 }; /* a limit for a peer that never stops sending */
 
 	for (int i = 0; i < POLLS_MAX && !conn->err; i++)
 		if (!tcp_rx_poll(conn))

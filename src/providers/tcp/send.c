@@ -8,7 +8,7 @@
 #include "providers/tcp/msg_cm.h"
 #include "providers/tcp/peer.h"
 
-/* Operations as they are posted. */
+/* Operations when they are posted. */
 
 static void set_segs(struct tcp_tx *tx, const struct wf_op *op)
 {
@@ -17,7 +17,7 @@ static void set_segs(struct tcp_tx *tx, const struct wf_op *op)
 		tx->rec.seg[i] = op->rma[i];
 }
 
-/* What to compare with goes behind the operands, into the copy if they are there. */
+/* Comparands go behind the operands: into the copy if these are there. */
 static void set_compare(struct tcp_tx *tx, const struct wf_op *op)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
@@ -54,7 +54,7 @@ static void set_atomic(struct tcp_tx *tx, const struct wf_op *op)
 	tx->len = atomic->size;
 }
 
-/* The data of a transfer that waits for its peer. */
+/* Create the record of an operation that cannot be sent at once. */
 static struct tcp_tx *new_tx(
 	struct tcp_ep *ep, struct tcp_source *from, const struct wf_op *op)
 {
@@ -75,7 +75,8 @@ static bool is_send(const struct wf_op *op)
 	return op->kind == WF_OP_SEND || op->kind == WF_OP_TSEND;
 }
 
-/* What was put off must not wait for a call that the application now repeats. */
+/* Called before -FI_EAGAIN is returned: send what is queued, so that it does not wait
+ * for a progress call while the application only repeats its call. */
 static ssize_t try_again(struct tcp_ep *ep)
 {
 	wf_list_foreach_safe(link, &ep->dirty)
@@ -99,7 +100,7 @@ static ssize_t queue(struct tcp_ep *ep, struct tcp_source *from, struct wf_list 
 	return 0;
 }
 
-/* It goes to the next endpoint at that address. */
+/* Queue the message for the next endpoint at that address. */
 static ssize_t wait_for_next(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
@@ -123,9 +124,9 @@ static ssize_t start_on(
 		ret = queue(conn->ep, from, &conn->txq, op);
 	if (!ret)
 		tcp_tx_kick(conn, more);
-	/* A peer that was restarted is noticed by the first message to it, which goes
-	 * to the new one. What was queued has a record that ends with the connection,
-	 * or was completed already. */
+	/* A restarted peer is noticed by the first message to it, and that message is
+	 * sent to the new process. Earlier messages are complete, or have a record that
+	 * fails with the connection. */
 	if (wf_unlikely(conn->err && conn->peer) && small &&
 		tcp_tx_take_back(conn, before))
 		ret = wait_for_next(conn, from, op);

@@ -8,11 +8,11 @@
 #include "providers/tcp/log.h"
 #include "sys/compiler.h"
 
-/* Options of connected sockets, and what the kernel knows of the other end. */
+/* Options of connected sockets, and the kernel's knowledge of the peer. */
 
 static void set_int(int fd, int level, int name, int value)
 {
-	/* Wishes: where the kernel refuses one, its default is right as well. */
+	/* Failure is ignored: the kernel's default is correct as well. */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
@@ -28,7 +28,7 @@ static void set_tclass(int fd, int family, uint32_t tclass)
 		set_int(fd, IPPROTO_IP, IP_TOS, tos);
 }
 
-/* The first probe after half of the time, four more until the end of it. */
+/* The first keep-alive probe after half of the time, four more until the end of it. */
 static void set_keepalive(int fd, int keepalive_ms)
 {
 	enum { PROBES = 4 };
@@ -54,10 +54,9 @@ void tcp_sock_setup(int fd, int family, const struct tcp_netconf *conf, uint32_t
 }
 
 /*
- * Within one machine nothing is lost and nothing takes its time on the way. A queue
- * that is longer than the cache only makes both ends slower, and so do the timers of an
- * algorithm that spreads what it sends, as BBR does. Reno is the one that every kernel
- * has and that everybody may choose.
+ * Within one machine no segment is lost and there is no latency to hide. A queue longer
+ * than the cache slows both ends down, and so do the timers of an algorithm that paces
+ * segments, as BBR does. Reno is in every kernel, and every process may choose it.
  */
 
 static bool is_near(int fd, const union wf_sockaddr *peer)

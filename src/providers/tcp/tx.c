@@ -7,10 +7,10 @@
 #include "providers/tcp/stage.h"
 
 /*
- * Out of a connection: records on their way into the stream; flush.c sends them.
+ * Adds records to the stream of a connection; flush.c sends them.
  *
- * Small records are put together in the stage, larger ones are gathered from where
- * they are. A record is numbered when it takes its place in the stream, never before.
+ * Small records are copied to the stage, larger ones are sent from the application's
+ * buffers. A record is numbered when it is added to the stream, never before.
  */
 
 enum { FEW_MARKS = 16, FEW_BYTES = 1024, MANY_MARKS = 256 };
@@ -46,7 +46,8 @@ static bool stage_get(struct tcp_conn *conn)
 	return conn->stage != NULL;
 }
 
-/* Empty ones go back, so that quiet connections have none. The larger one is kept. */
+/* Give back an empty stage, so that idle connections have none. The endpoint keeps the
+ * larger one. */
 static void spare(struct tcp_ep *ep, struct tcp_stage *stage)
 {
 	if (ep->spare_stage && (is_small(stage) || !is_small(ep->spare_stage))) {
@@ -65,7 +66,8 @@ void tcp_stage_put(struct tcp_conn *conn)
 	conn->stage = NULL;
 }
 
-/* False: it is as large as it may be. */
+/* Replace a small stage by a full-sized one. False: it is full-sized already, or no
+ * memory. */
 static bool stage_grow(struct tcp_conn *conn)
 {
 	struct tcp_stage *old = conn->stage, *stage;
@@ -91,7 +93,7 @@ static bool stage_grow(struct tcp_conn *conn)
 	return true;
 }
 
-/* Where the next @len bytes go; NULL: there is no space. */
+/* Space for the next @len bytes; NULL: none. */
 static inline uint8_t *stage_space(struct tcp_conn *conn, size_t len)
 {
 	struct tcp_stage *stage = conn->stage;
@@ -302,19 +304,20 @@ void tcp_tx_sent(struct tcp_conn *conn, struct tcp_tx *tx)
 		wf_list_push(&conn->matches, &tx->link);
 		break;
 	case TCP_WANT_CTS:
-		break; /* in conn->rts */
+		break; /* the operation is in conn->rts */
 	}
 }
 
-/* Have all earlier operations ended? For FI_FENCE. Data in the stream count as ended
- * where no answer is due: the peer handles them first. */
+/* For FI_FENCE: have all earlier operations ended? Messages in the stream that need no
+ * answer count as ended: the peer handles them first. */
 static bool settled(const struct tcp_conn *conn)
 {
 	return wf_list_empty(&conn->acks) && wf_list_empty(&conn->resps) &&
 	       wf_list_empty(&conn->matches) && !conn->rts_count && !conn->cleared;
 }
 
-/* Data of a rendezvous go past a fence: their operation was posted before it. */
+/* The data of a rendezvous passes a fence, because its operation was posted before it.
+ */
 static struct tcp_tx *first_cleared(const struct tcp_conn *conn)
 {
 	wf_list_foreach(link, &conn->txq)
@@ -334,7 +337,7 @@ static struct tcp_tx *take_cleared(struct tcp_conn *conn, struct tcp_tx *tx)
 	return tx;
 }
 
-/* The next record of the application's; NULL: none can go now. */
+/* The next operation to send; NULL: none can be sent now. */
 static struct tcp_tx *next_op(struct tcp_conn *conn)
 {
 	while (!wf_list_empty(&conn->txq)) {
@@ -358,7 +361,8 @@ static struct tcp_tx *next_op(struct tcp_conn *conn)
 	return NULL;
 }
 
-/* A region may have been closed since it was asked for: then its answer is an error. */
+/* A region may have been closed since the read was requested: then the answer is an
+ * error. */
 static void recheck(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	int ret = tcp_mr_check(conn->ep, &tx->rec, FI_REMOTE_READ);
@@ -403,7 +407,7 @@ static bool stage_acks(struct tcp_conn *conn)
 	return true;
 }
 
-/* The payload of a read that we answer, into the stage: all of it or an error. */
+/* Copy the payload of a read response into the stage. 0, or the error of the region. */
 static int stage_mr(struct tcp_conn *conn, struct tcp_tx *tx, uint8_t *to)
 {
 	struct iovec iov[TCP_IOV_LIMIT];
@@ -422,7 +426,7 @@ static int stage_mr(struct tcp_conn *conn, struct tcp_tx *tx, uint8_t *to)
 	return 0;
 }
 
-/* A whole record into the stage; false: it does not fit. */
+/* Copy a whole record into the stage; false: it does not fit. */
 static bool stage_record(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	size_t len = tx->hdr_len + tx->rec.payload_len;
@@ -492,7 +496,7 @@ static bool marks_full(const struct tcp_stage *stage)
 	return stage->mark_head - stage->mark_tail == stage->mark_mask + 1;
 }
 
-/* Space for a message and its completion. */
+/* Space in the stage for a message and its mark; NULL: none. */
 static uint8_t *small_space(struct tcp_conn *conn, size_t len)
 {
 	uint8_t *to = stage_space(conn, len);

@@ -6,7 +6,7 @@
 #include "providers/tcp/peer.h"
 #include "providers/tcp/unexp.h"
 
-/* Unexpected messages whose payload is not whole; see objects/conn/unexp.h. */
+/* Unexpected messages whose payload is incomplete; see objects/conn/unexp.h. */
 
 static struct tcp_conn *conn_of(struct wf_unexp_conn *unexp)
 {
@@ -46,8 +46,8 @@ static struct tcp_rdv *rdv_of(struct wf_srx_unexpected *unexp)
 	return *(struct tcp_rdv **)wf_srx_payload(unexp);
 }
 
-/* The part that came is moved to where the rest will go: to @entry's buffers, or to
- * nowhere. */
+/* Copy the bytes that came to @entry's buffers, where the rest will go; NULL: drop
+ * both. */
 static void move_on(struct tcp_conn *conn, struct wf_srx_unexpected *unexp,
 	struct fi_peer_rx_entry *entry)
 {
@@ -63,7 +63,7 @@ static void move_on(struct tcp_conn *conn, struct wf_srx_unexpected *unexp,
 	tcp_rx_drop(conn);
 }
 
-/* The connection was holding for this message: let it go on. */
+/* The connection was not read until this message was matched: continue. */
 static void let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
@@ -77,8 +77,8 @@ static void let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 		tcp_rx_drop(conn);
 	}
 	tcp_conn_heat(conn);
-	/* Threads that sleep were not told of this socket while it was held; nor does
-	 * it tell of what was read from it already. */
+	/* The socket was not in the epoll set meanwhile, and the set does not report
+	 * bytes that were read already: wake sleepers. */
 	if (conn->ep->watches.sleepers)
 		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
 	tcp_wake_sleepers(conn->ep);
@@ -103,8 +103,8 @@ static int start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
 	return 0;
 }
 
-/* Of a message that the sender keeps, there is no other way to let it end its
- * operation than to ask for the data. */
+/* Discard a rendezvous message: only a clear to send lets the sender end its operation.
+ */
 static void discard(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved)
 {
 	(void)start(unexp, saved, NULL);
@@ -156,7 +156,7 @@ const struct wf_unexp_ops tcp_unexp_ops = {
 	.flush = flush,
 };
 
-/* What a matched message ends with when its connection is lost. */
+/* End a matched message whose connection was lost. */
 static void end_matched(
 	struct tcp_ep *ep, struct fi_peer_rx_entry *entry, int err, bool quiet)
 {
@@ -167,7 +167,7 @@ static void end_matched(
 			FI_ADDR_NOTAVAIL, err);
 }
 
-/* An unexpected message stays, and fails the receive that asks for it. */
+/* An unexpected message stays in the queue, and fails the receive that matches it. */
 static void break_rdv(struct tcp_ep *ep, struct tcp_rdv *rdv, int err, bool quiet)
 {
 	if (!rdv->unexp && rdv->entry)

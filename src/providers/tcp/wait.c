@@ -6,8 +6,8 @@
 #include "sys/clock.h"
 
 /*
- * For threads that sleep: the epoll set, into which arm() puts hot sockets as well, and
- * its timer. progress.c takes them out when no thread sleeps any more.
+ * Sleeping threads: the epoll set, to which tcp_arm() adds hot sockets, and its timer.
+ * progress.c removes hot sockets when no thread sleeps any more.
  */
 
 int tcp_wait_fd(struct wf_ep *wf)

@@ -5,35 +5,38 @@
 #include "sys/compiler.h"
 
 /*
- * One row per kind of record says all that differs between them: which end may send it,
- * which words its header has, which payload fits. Decode and encode both walk it.
+ * One row per kind of record has all differences between kinds: the end that may send
+ * it, the words of its header, the payload that fits. Decode and encode both use the
+ * table.
  *
- * Behind the base come, each where the row has it, in this order: CQ data (with its
- * flag), tag, one word, match id (with its flag), receive context (likewise), segments.
+ * Behind the base come, each if the row has it, in this order: CQ data (with its flag),
+ * tag, one word, match id (with its flag), receive context (with its flag), segments.
  */
 enum word { WORD_NONE, WORD_MSG_LEN, WORD_ID, WORD_ERR };
 
 enum payload {
 	PAYLOAD_NONE,
 	PAYLOAD_ANY,
-	PAYLOAD_SPAN,    /* at most what the segments cover; less is usual practice */
+	PAYLOAD_SPAN,    /* at most the length of the segments; peers send less */
 	PAYLOAD_OPERAND, /* an array of elements as long as the segments */
 	PAYLOAD_FETCH,   /* the same, or nothing for FI_ATOMIC_READ */
 	PAYLOAD_COMPARE, /* two such arrays */
 };
 
-/* What the byte at op data is. */
+/* The meaning of the byte op_data. */
 enum op_data { OP_DATA_NONE, OP_DATA_INDEX, OP_DATA_ATOMIC, OP_DATA_ANSWER };
 
 struct row {
 	uint8_t op;
-	uint16_t flags; /* those that mean something */
+	uint16_t flags; /* TCP_FLAG_* that this kind of record has */
 	bool tag, segs;
-	bool exact; /* no words beyond these: others must be let pass */
+	/* The header has no further words; other kinds may have some, which are
+	 * ignored. */
+	bool exact;
 	enum word word;
 	enum op_data op_data;
 	enum payload payload;
-	uint32_t need; /* agreed on, or it is no record at all */
+	uint32_t need; /* TCP_HAVE_* that the ends must have agreed on for this kind */
 };
 
 #define RMA_FLAGS (TCP_FLAG_DATA | TCP_FLAG_ACK | TCP_FLAG_COMMIT | TCP_FLAG_CONTEXT)
@@ -121,7 +124,7 @@ static const struct row rows[TCP_REC_KINDS] = {
 		.need = TCP_HAVE_PROBE },
 };
 
-/* Kind + 1 of an operation code; 0 where there is none. */
+/* Kind + 1 by operation code; 0: no such code. */
 static const uint8_t kind_of_op[TCP_OP_PROBE_RESP + 1] = {
 	[TCP_OP_MSG] = TCP_REC_MSG + 1,
 	[TCP_OP_TAGGED] = TCP_REC_TAGGED + 1,
@@ -163,7 +166,7 @@ static struct tcp_wire_base get_base(
 	return base;
 }
 
-/* The flags that mean something in this record on this connection. */
+/* The flags of this kind of record that are valid on this connection. */
 static uint16_t flags_in_force(
 	const struct row *row, uint16_t flags, const struct tcp_wire_peer *peer)
 {
@@ -183,8 +186,8 @@ static size_t hdr_len_of(const struct row *row, uint16_t flags, size_t seg_count
 	       (row->segs ? seg_count * TCP_WIRE_SEG : 0);
 }
 
-/* The upper byte of an index stands where others have the number of segments, which
- * for older peers is old memory. */
+/* The upper byte of an index is in seg_count, which older peers leave uninitialised in
+ * these records. */
 static unsigned int get_index(
 	const struct tcp_wire_base *base, const struct tcp_wire_peer *peer)
 {
@@ -199,8 +202,8 @@ static bool index_fits(unsigned int index, const struct tcp_wire_peer *peer)
 	return index >= TCP_WIRE_RDV_MIN && index <= tcp_wire_rdv_max(peer);
 }
 
-/* Everything that the first 16 bytes tell: which kind it is, or a negative fault.
- * That is checked before the rest of the header is waited for. */
+/* Check the first 16 bytes before the rest of the header has come. Returns the kind, or
+ * minus an enum tcp_fault. */
 static int check_base(
 	const struct tcp_wire_base *base, const struct tcp_wire_peer *peer)
 {
@@ -296,7 +299,7 @@ static bool payload_fits(const struct tcp_record *rec, enum payload payload)
 	return false;
 }
 
-/* What follows the base; @rec has what the base told. */
+/* Decode the header behind the base; @rec has the fields of the base. */
 static int get_rest(struct tcp_record *rec, const struct row *row, const uint8_t *p,
 	const struct tcp_wire_peer *peer)
 {
@@ -342,8 +345,8 @@ static int get_rest(struct tcp_record *rec, const struct row *row, const uint8_t
 }
 
 /*
- * Messages between like machines, which are nearly all records: the same checks as by
- * the table, without it. False: go by the table.
+ * Fast path for messages between machines of the same byte order, which are nearly all
+ * records: the same checks without the table. False: decode by the table.
  */
 static inline bool decode_message(const uint8_t *buf, size_t len,
 	const struct tcp_wire_peer *peer, struct tcp_record *ret)
@@ -367,7 +370,7 @@ static inline bool decode_message(const uint8_t *buf, size_t len,
 		memcpy(&words[0], buf + TCP_WIRE_BASE, sizeof(words[0]));
 	if (tagged)
 		memcpy(&words[1], buf + min - 8, sizeof(words[1]));
-	/* Field by field, to leave the segments alone. */
+	/* Field by field: the segments need not be cleared. */
 	ret->kind = tagged ? TCP_REC_TAGGED : TCP_REC_MSG;
 	ret->hdr_len = base.hdr_len;
 	ret->number = base.number;
@@ -403,14 +406,14 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 		return base.hdr_len;
 
 	row = &rows[kind];
-	/* Not the segments: they are most of it and seldom used. */
+	/* Without the segments, which are most of the structure and seldom used. */
 	memset(&rec, 0, offsetof(struct tcp_record, seg));
 	rec.kind = (uint8_t)kind;
 	rec.hdr_len = base.hdr_len;
 	rec.number = base.number;
 	rec.flags = flags_in_force(row, base.flags, peer);
 	rec.payload_len = base.total - base.hdr_len;
-	/* In other records that byte is old memory of the sender. */
+	/* Other records have an uninitialised byte there. */
 	rec.seg_count = row->segs ? base.seg_count : 0;
 	switch (row->op_data) {
 	case OP_DATA_NONE:

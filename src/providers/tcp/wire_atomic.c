@@ -2,7 +2,7 @@
 #include "objects/atomic/ops.h"
 #include "providers/tcp/wire.h"
 
-/* Which atomic operations can travel, and how long their elements are. */
+/* The atomic operations that can be sent, and the size of their elements. */
 
 enum wf_op_kind tcp_atomic_kind(unsigned int rec_kind)
 {
@@ -16,14 +16,14 @@ enum wf_op_kind tcp_atomic_kind(unsigned int rec_kind)
 	}
 }
 
-/* A type whose size or format differs between the ends cannot travel. */
+/* A data type whose size or format differs between the ends cannot be sent. */
 static bool datatype_agreed(unsigned int datatype, const struct tcp_wire_peer *peer)
 {
 	return (datatype != FI_LONG_DOUBLE && datatype != FI_LONG_DOUBLE_COMPLEX) ||
 	       peer->have & TCP_HAVE_LDBL_OWN;
 }
 
-/* Type and operation as a pair: not every operation is defined on every type. */
+/* Not every operation is defined on every data type. */
 static bool operation_exists(const struct tcp_record *rec)
 {
 	size_t count;
