@@ -4,7 +4,7 @@
 struct wf_match_marks {
 	struct wf_pool pool;
 	size_t kept;
-	struct wf_match_compact of; /* by the handle of the message */
+	struct wf_match_compact of; /* table of marks by the handle of their message */
 };
 
 static struct wf_match_marks *marks_new(struct wf_match *m)

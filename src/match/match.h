@@ -60,51 +60,60 @@ struct wf_match_group;
 struct wf_match_marks;
 
 /*
- * Embedded by the owner of a receive; needs no initialisation, may be freed or used
- * again once it left the engine. The fields are the engine's own.
+ * Embedded in the object of a receive; needs no initialisation, may be freed or used
+ * again once it left the engine. The fields are private to the engine.
  */
 struct wf_match_entry {
-	struct wf_match_node node; /* in the table of its group, or beside the groups */
-	struct wf_list order;      /* all, oldest first */
+	struct wf_match_node
+		node;         /* in the table of its group, or in wf_match.beside */
+	struct wf_list order; /* in wf_match.posted: all receives, oldest first */
 	uint64_t ignore;
 	uint64_t stamp;
-	struct wf_match_group *group; /* NULL: beside the groups */
-	uint32_t hash;                /* in the table of its group */
+	struct wf_match_group *group; /* NULL: in wf_match.beside */
+	uint32_t hash;                /* hash of its key in the table of its group */
 };
 
-/* The same for a message. There may be millions, so it is small. */
+/* At the beginning of the object of a message. There may be millions, so it is small.
+ */
 struct wf_match_message {
-	struct wf_match_compact_node node; /* in the first index; after 0: not there */
-	uint32_t older, newer;             /* in order of arrival */
+	/* In wf_match.first; node.after is 0: not in it. */
+	struct wf_match_compact_node node;
+	/* Handles of the neighbours in order of arrival; 0: none. */
+	uint32_t older, newer;
 };
 
 /* Posted receives of one (ignore, directed or not) pair. */
 struct wf_match_group {
 	struct wf_match_table table;
-	uint8_t bit; /* in wf_match.live */
+	uint8_t bit; /* number of its bit in wf_match.live */
 };
 
-/* Unexpected messages for one such pair; see unexpected.c. */
+/* An index of unexpected messages for one (ignore, directed or not) pair; see
+ * unexpected.c. */
 struct wf_match_index {
 	struct wf_list item; /* in wf_match.indexes */
-	uint32_t last;       /* of the messages that it has passed; 0: none */
-	uint64_t used;       /* wf_match.stamp at its latest use */
+	/* Handle of the latest message that the index covers; 0: none. */
+	uint32_t last;
+	uint64_t used; /* wf_match.stamp at its latest use */
 	struct wf_match_compact table;
 };
 
 struct wf_match {
-	/* Posted receives. Groups whose bit is set in live have some, the others
-	 * wait to be used again for their own or another pair. */
-	uint32_t live; /* and WF_MATCH_BESIDE: there are some beside them */
+	/* Posted receives. A group whose bit is set in live has some; the others can
+	 * serve their own or another pair again. */
+	uint32_t live; /* bits of groups; and WF_MATCH_BESIDE if @beside is not empty */
 	uint32_t beside_count;
 	uint32_t group_count;
-	uint64_t stamp;                /* receives and messages that ever came */
+	/* Number of receives and messages that ever came; runs free. */
+	uint64_t stamp;
 	struct wf_match_group *recent; /* the group of the latest post */
 	struct wf_list posted;
-	/* A few, and those that found no group: a ring that begins and ends here. */
+	/* A ring of receives outside of groups: a few while there are no others, and
+	 * those for which no group could be had. */
 	struct wf_match_node beside;
 
-	/* Unexpected messages. The list is the truth, the indexes are lazy. */
+	/* Unexpected messages: a list in order of arrival, of which each index covers a
+	 * beginning. */
 	struct wf_handles *handles;
 	uint64_t unexpected_count, unspec_count;
 	uint32_t oldest, latest;
@@ -112,10 +121,10 @@ struct wf_match {
 	struct wf_match_index *recent_index;
 	uint32_t index_count;
 	bool first_used;
-	struct wf_match_marks *marks; /* NULL: there are none */
+	struct wf_match_marks *marks; /* NULL: no index but @first was needed */
 
 	struct wf_match_group *groups[WF_MATCH_MAX_PAIRS];
-	struct wf_match_group exact; /* groups[0], there without allocation */
+	struct wf_match_group exact; /* groups[0], without an allocation */
 	struct wf_match_index first; /* the index that needs no marks */
 };
 
@@ -123,25 +132,25 @@ static_assert(sizeof(struct wf_match) <= 640, "an idle engine stays small");
 static_assert(sizeof(struct wf_match_entry) <= 88, "embedded in every receive");
 static_assert(sizeof(struct wf_match_message) == 32, "embedded in every message");
 
-/* @handles is that of the messages, and lasts longer. */
+/* @handles: the handles of the pool of messages; must outlive @m. */
 void wf_match_init(struct wf_match *m, struct wf_handles *handles);
 
-/* Frees what the engine allocated. Entries still in it are forgotten, not touched. */
+/* Free the engine's memory. Entries that are still in it are not touched. */
 void wf_match_done(struct wf_match *m);
 
 /* ---- posted receives ---- */
 
-/* Add a receive behind all others. Only the bits of @tag outside @ignore count. */
+/* Add a receive as the latest. Only the bits of @tag outside of @ignore count. */
 void wf_match_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
 	uint64_t ignore, uint64_t addr);
 
-/* Take a receive out, whether it matched or was cancelled. */
+/* Remove a receive that matched or was cancelled. */
 void wf_match_unpost(struct wf_match *m, struct wf_match_entry *e);
 
 struct wf_match_entry *wf_match_search_posted(
 	const struct wf_match *m, uint64_t tag, uint64_t addr);
 
-/* The oldest posted receive for this message, left in its place; NULL if none. */
+/* The oldest posted receive that matches, which stays posted; NULL if none. */
 static inline struct wf_match_entry *wf_match_find_posted(
 	const struct wf_match *m, uint64_t tag, uint64_t addr)
 {
@@ -160,7 +169,7 @@ static inline struct wf_match_entry *wf_match_take_posted(
 
 /* ---- unexpected messages ---- */
 
-/* Sources that a message can have, but for WF_MATCH_ANY. */
+/* May a message have this source? WF_MATCH_ANY is allowed as well. */
 static inline bool wf_match_addr_fits(uint64_t addr)
 {
 	return addr <= INT32_MAX;
@@ -172,16 +181,16 @@ static inline struct wf_match_message *wf_match_message_at(
 	return wf_pool_at(m->handles, msg);
 }
 
-/* Add a message behind all others. @addr fits, or is WF_MATCH_ANY. */
+/* Add a message as the latest. wf_match_addr_fits(@addr), or @addr is WF_MATCH_ANY. */
 void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t addr);
 
-/* Take a message out: received, claimed or discarded. */
+/* Remove a message that was received, claimed or discarded. */
 void wf_match_unqueue(struct wf_match *m, uint32_t msg);
 
 uint32_t wf_match_search_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr);
 
-/* The oldest message for this receive, left in its place; 0 if none. */
+/* The handle of the oldest message that matches, which stays queued; 0 if none. */
 static inline uint32_t wf_match_find_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
@@ -199,7 +208,7 @@ static inline uint32_t wf_match_take_unexpected(
 	return msg;
 }
 
-/* As given to wf_match_queue, or changed since. */
+/* Tag and source, as given to wf_match_queue or changed since. */
 static inline uint64_t wf_match_tag(const struct wf_match_message *msg)
 {
 	return msg->node.tag;
@@ -210,17 +219,18 @@ static inline uint64_t wf_match_addr(const struct wf_match_message *msg)
 	return wf_match_compact_addr(&msg->node);
 }
 
-/* The source of a message queued without one is now known; it keeps its place in the
- * order of arrival. @addr fits. Only within wf_match_foreach_unspec, which gets the
- * indexes out of the way, and with no search in between. */
+/* The source of a message that was queued without one is now known; the order of
+ * arrival does not change. wf_match_addr_fits(@addr). Only within
+ * wf_match_foreach_unspec, which makes directed indexes retreat first, and without a
+ * search in between. */
 void wf_match_resolve(struct wf_match *m, uint32_t msg, uint64_t addr);
 
-/* The other way about: the source is not known any more. */
+/* The source of a message is not known any more. */
 void wf_match_forget(struct wf_match *m, uint32_t msg);
 
 /* ---- walks, oldest first ---- */
 
-/* The body may take the current entry out, free it, resolve it; no other one. */
+/* The body may remove, free or resolve the current entry; no other one. */
 #define wf_match_foreach_posted(e, m)                                                  \
 	for (struct wf_match_entry *e =                                                \
 			wf_list_entry((m)->posted.next, struct wf_match_entry, order), \
@@ -230,13 +240,13 @@ void wf_match_forget(struct wf_match *m, uint32_t msg);
 		e = e##_next, e##_next = wf_list_entry(                                \
 				      e->order.next, struct wf_match_entry, order))
 
-/* The one that came behind @msg, or first of all behind 0; 0: none did. */
+/* The message that came next after @msg, or the oldest of all after 0; 0: none. */
 static inline uint32_t wf_match_newer(const struct wf_match *m, uint32_t msg)
 {
 	return msg ? wf_match_message_at(m, msg)->newer : m->oldest;
 }
 
-/* The oldest message whose source is not known, and the next such behind @msg. */
+/* The oldest message of unknown source, and the next one after @msg; 0: none. */
 uint32_t wf_match_unspec_first(struct wf_match *m);
 uint32_t wf_match_unspec_behind(struct wf_match *m, uint32_t msg);
 

@@ -2,14 +2,15 @@
 /*
  * Posted receives.
  *
- * The receives of one (ignore, directed or not) pair form a group, a hash table over
- * what such a receive compares: the tag without the ignored bits and, when directed,
- * the source. A message is looked up once in each group that has receives, and the
- * oldest of what is found there is its match. Receives of one key leave in the order in
- * which they came, so the first of a key is the oldest of it.
+ * The receives of one (ignore, directed or not) pair form a group: a hash table whose
+ * key is what such a receive compares, which is the tag without the ignored bits and,
+ * when directed, the source. A message is looked up once in each group that has
+ * receives; the oldest receive found is its match. Receives of one key leave in the
+ * order in which they came, so only the first of a key has to be compared.
  *
- * In a list beside the groups are a few receives while there are no others, for a table
- * costs more than a look at each, and those for which no group could be had.
+ * Receives outside of groups are in one list: a few receives while there are no others,
+ * because a table costs more than comparing each; and those for which no group could be
+ * had.
  */
 #include "match/posted.h"
 #include "match/halves.h"
@@ -40,7 +41,7 @@ void wf_match_posted_done(struct wf_match *m)
 	}
 }
 
-/* A new group, or one without receives that now serves another pair. */
+/* A new group, or an empty one that is used for another pair. */
 static struct wf_match_group *group_add(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {

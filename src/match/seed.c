@@ -11,14 +11,15 @@ static void draw_seed(void)
 {
 	if (getrandom(wf_match_seed, sizeof(wf_match_seed), GRND_NONBLOCK) !=
 		(ssize_t)sizeof(wf_match_seed)) {
-		/* Early boot or a filter on system calls: what the address space
-		 * layout and the clock give. */
+		/* No random numbers (early boot, or a filter on system calls): use
+		 * address space layout and clock. */
 		wf_match_seed[0] = wf_now_ns() * 0x9e3779b97f4a7c15u;
 		wf_match_seed[1] =
 			(uint64_t)(uintptr_t)&draw_seed * 0xbf58476d1ce4e5b9u ^
 			(uint64_t)(uintptr_t)__builtin_frame_address(0) << 20;
 	}
-	/* The factor of undirected things, the complement of this, is odd and large. */
+	/* The factor for undirected keys, which is the complement of this, is then odd
+	 * and large. */
 	wf_match_seed[1] &= 0x7ffffffffffffffeu;
 }
 

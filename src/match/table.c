@@ -4,20 +4,21 @@
 
 #include "sys/compiler.h"
 
-/* How tables grow and shrink: what both kinds have in common. */
+/* Growth and shrinking of tables, for both kinds of links. */
 
 enum {
-	KEPT_BUCKETS = 256, /* a table of up to so many keeps them when it is empty */
-	FEW_KEYS = 4,       /* so many keys do not ask for memory */
+	/* A table of up to so many buckets keeps them when it is empty. */
+	KEPT_BUCKETS = 256,
+	FEW_KEYS = 4, /* so many keys do not allocate memory */
 	MOVES_PER_CALL = 8,
 	MAX_BUCKETS = 1 << 30,
 	SPARSE_BYTES = 1 << 19,
 };
 
 /*
- * A quarter of the buckets at most is filled, so that a look for what is not there
- * mostly meets an empty one. Where the buckets are more than a cache holds, and each
- * look is a trip to memory anyhow, the memory counts.
+ * At most a quarter of the buckets is filled, so that a search for an absent key mostly
+ * finds an empty bucket. If the buckets do not fit the caches, each search misses the
+ * cache anyhow, and saving memory is more important.
  */
 static uint32_t keys_of(uint32_t size, size_t bucket_size)
 {

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The text of a hash table of nodes, each under its tag and source. table.h includes it
- * once for each kind of link, after it has defined
+ * The template of a hash table of nodes with the key (tag, source). table.h includes it
+ * once for each kind of link, after defining
  *
  *   T(name)         the names: struct T(), T(_find)() ...
  *   T_NODE          the type of a node: a struct with the members tag, addr, next,
  *                   before and after, the last three of type T_LINK
- *   T_LINK          the type of what refers to a node; 0 refers to none
- *   T_AT(t, link)   the node that @link refers to
+ *   T_LINK          the type of a reference to a node; 0 is none
+ *   T_AT(t, link)   the node of @link
  *
- * Nodes of one key form a ring in the order in which they were added. Only the first of
- * a ring stands in a bucket, so many nodes of one key never lengthen the way to
- * another.
+ * Nodes of one key form a ring in the order in which they were added. Only the first
+ * node of a ring is in a bucket, so many nodes of one key do not slow down searches for
+ * others.
  *
- * Growth and shrinking are spread over later calls. Where memory cannot be had the
- * table becomes slower, never wrong. The caller serialises. A table is never copied: it
- * points into itself.
+ * Growth and shrinking are spread over later calls. Without memory the table becomes
+ * slower, never wrong. The caller serialises. A table is never copied: it points into
+ * itself.
  */
 struct T() {
 	T_LINK *buckets;
-	/* While a resize is under way: the buckets before it, or else NULL. Rings of
-	 * those below @moved are in @buckets already. */
+	/* During a resize: the former buckets, else NULL. Rings of buckets below @moved
+	 * are in @buckets already. */
 	T_LINK *old;
 	uint32_t mask, old_mask, moved;
 	uint32_t keys;               /* number of rings */
@@ -31,20 +31,19 @@ struct T() {
 	T_LINK few[WF_MATCH_FEW_BUCKETS]; /* the buckets of a small table */
 };
 
-/* An empty table that compares tags without the bits of @ignore, and sources if
- * @directed. @handles lasts longer. */
+/* Initialise an empty table that compares tags without the bits of @ignore, and sources
+ * if @directed. @handles must outlive it. */
 void T(_init)(struct T() * t, const struct wf_handles *handles, uint64_t ignore,
 	bool directed);
 
-/* Frees the buckets and forgets the nodes; the table is as after init. */
+/* Free the buckets; nodes are not touched. The table is as after init. */
 void T(_done)(struct T() * t);
 
-/* Go on with a resize under way, begin one that is due. For add and remove. */
+/* Continue a resize, or begin one that is due. Called by add and remove. */
 void T(_grow)(struct T() * t);
 void T(_shrink)(struct T() * t);
 
-/* The source of @node; fewer bits are extended, so that WF_MATCH_ANY stays what it is.
- */
+/* The source of @node, sign-extended so that WF_MATCH_ANY keeps its value. */
 static inline uint64_t T(_addr)(const T_NODE *node)
 {
 	return (uint64_t)(int64_t)node->addr;
@@ -93,8 +92,8 @@ static inline void T(_join)(const struct T() * t, T_LINK a, T_LINK b)
 	T_AT(t, b)->before = a;
 }
 
-/* Put @link, whose node has tag and addr set, behind the others of its key. @hash is
- * that of the key, here and below. */
+/* Add @link, whose node has tag and addr set, behind the other nodes of its key. @hash
+ * is the key's, here and below. */
 static inline void T(_add)(struct T() * t, T_LINK link, uint32_t hash)
 {
 	T_NODE *node = T_AT(t, link);
@@ -114,14 +113,15 @@ static inline void T(_add)(struct T() * t, T_LINK link, uint32_t hash)
 		T(_grow)(t);
 }
 
-/* Is @link the first of its ring? The others have themselves as next. Removing these
- * needs no hash. */
+/* Is @link the first of its ring? Other nodes have themselves as next, and their
+ * removal needs no hash. */
 static inline bool T(_is_first)(const struct T() * t, T_LINK link)
 {
 	return T_AT(t, link)->next != link;
 }
 
-/* The bucket, or the next of another node, that holds @link, the first of its ring. */
+/* The reference to @link, the first of its ring: a bucket, or the next of another node.
+ */
 static inline T_LINK *T(_holder)(const struct T() * t, T_LINK link, uint32_t hash)
 {
 	T_LINK *holder = T(_bucket)(t, hash);
@@ -218,7 +218,7 @@ static void T(_resize)(struct T() * t, uint32_t size)
 	T_LINK *buckets = calloc(size, sizeof(T_LINK));
 
 	if (!buckets) {
-		/* Not asked for again before the need has doubled or halved. */
+		/* No memory: not tried again before the need has doubled or halved. */
 		t->grow_at = t->grow_at > UINT32_MAX / 2 ? UINT32_MAX : t->grow_at * 2;
 		t->shrink_at = WF_MAX(t->shrink_at / 2, 1);
 		return;
@@ -236,7 +236,7 @@ void T(_grow)(struct T() * t)
 	T(_move_some)(t);
 }
 
-/* Nothing is left to move. */
+/* The table became empty: end a resize. */
 static void T(_emptied)(struct T() * t)
 {
 	if (t->old)

@@ -2,36 +2,36 @@
 /*
  * Unexpected messages.
  *
- * They are one list in order of arrival, and a message that arrives is put at its end;
- * nothing else happens, for it is not known yet which receive will ask for it. Receives
- * ask by any ignore mask, with or without a source. For each such pair that is in use
- * there is an index, a hash table like that of posted receives, over a beginning of the
- * list, up to and including @last. A search looks into the table, and what it finds
- * there is older than everything behind @last. If it finds nothing it walks the list
- * from there on, and takes what it passes into the index. So each message is passed
- * once for each pair in use, however many there are and however often it is searched
- * for.
+ * They are in one list in order of arrival. A message that arrives is only appended,
+ * because it is not known which receive will ask for it. Receives ask with any ignore
+ * mask, with or without a source. For each such pair that is in use there is an index,
+ * a hash table like that of posted receives, which covers the list from its beginning
+ * up to and including @last. A search looks into the table; a match there is older than
+ * everything behind @last. If there is none the search walks the list behind @last, and
+ * adds the messages that it passes to the index. So each message is passed once for
+ * each pair in use, however many messages there are and however many searches.
  *
- * Mostly one pair is in use. So one index, the first that was asked for, needs nothing
- * but a bucket for a message, which has room for its place there; the others allocate
- * marks, and a table that tells which message has which (mark.h).
+ * Mostly one pair is in use. So one index, the first that is needed, stores a message
+ * without memory of its own, in the message's entry; the others allocate marks, which
+ * record the indexes that a message is in (mark.h), and a table.
  *
- * An index that is not used any more costs nothing to messages that arrive; it gives
- * back its memory by retreating from its end, a few messages at a time.
+ * An index that is no longer used costs arriving messages nothing; it gives its memory
+ * back by retreating from its end, a few messages at a time.
  *
- * A message of unknown source is passed by directed indexes without being taken in.
- * Before sources become known they retreat to before the oldest such message.
+ * A directed index does not store messages of unknown source, although it covers them.
+ * Before sources become known, directed indexes retreat to before the oldest such
+ * message.
  */
 #include "match/mark.h"
 #include "match/halves.h"
 
-/* So few messages are searched one by one. */
+/* Up to so many messages are compared one by one. */
 #define SHORT 4
-/* An index is idle that was not used while so many receives and messages came. */
+/* An index is idle if it was not used while so many receives and messages came. */
 #define IDLE 4096
-/* An idle index gives back this much whenever another one grows by one message ... */
+/* An idle index gives back so many messages whenever another index grows by one ... */
 #define RETREAT_SLOWLY 2
-/* ... and this much whenever a search has to do without an index. */
+/* ... and so many whenever a search has to do without an index. */
 #define RETREAT_FAST 128
 
 static struct wf_match_index *index_of(struct wf_list *item)
@@ -59,9 +59,9 @@ static bool is_unspec(const struct wf_match_message *msg)
 	return msg->node.addr < 0;
 }
 
-/* There is always a recent index to look at, the one used last, which the next search
- * mostly wants. The first index, while it is not in use, has this as table.any, which
- * no search asks for. */
+/* m->recent_index is never NULL: it is the index that was used last, and that the next
+ * search mostly wants. While the first index is not in use, its table.any is this
+ * value, which no search has. */
 #define UNUSED_INDEX 1
 
 static void first_unused(struct wf_match *m)
@@ -160,8 +160,8 @@ static void retreat(struct wf_match *m, struct wf_match_index *x)
 	unfile(m, x, msg);
 }
 
-/* The index not used for longest, if it is idle, gives back up to @count places, and
- * itself when none is left. */
+/* Make the index that was unused for longest, if it is idle, give back up to @count
+ * messages; an empty one is freed. */
 static void retreat_idle(struct wf_match *m, int count)
 {
 	struct wf_match_index *x = index_of(m->indexes.prev);
@@ -205,7 +205,8 @@ static struct wf_match_index *index_add(
 	struct wf_match_index *x;
 
 	if (m->index_count == WF_MATCH_MAX_PAIRS) {
-		/* Time passes here too, or searches alone would never make one idle. */
+		/* Searches advance the stamp as well: otherwise searches alone would
+		 * never make an index idle. */
 		m->stamp++;
 		retreat_idle(m, RETREAT_FAST);
 		if (m->index_count == WF_MATCH_MAX_PAIRS)
@@ -267,7 +268,7 @@ static __attribute__((noinline)) uint32_t scan(const struct wf_match *m, uint32_
 	return 0;
 }
 
-/* Nothing up to x->last matches: look further, and take along what is passed. */
+/* No message up to x->last matches: walk on, and add passed messages to the index. */
 static __attribute__((noinline)) uint32_t walk_on(
 	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
 {
@@ -294,7 +295,7 @@ static uint32_t found(
 	return mark->message;
 }
 
-/* Behind what @x has taken in. */
+/* Search the messages that @x does not cover. */
 static inline uint32_t search_behind(
 	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
 {
@@ -306,7 +307,7 @@ static inline uint32_t search_behind(
 	return walk_on(m, x, tag, addr);
 }
 
-/* @link: the first in its bucket. */
+/* @link: the first node of its bucket. */
 static __attribute__((noinline)) uint32_t search_bucket(struct wf_match *m,
 	struct wf_match_index *x, uint64_t tag, uint64_t addr, uint32_t link)
 {
@@ -373,9 +374,9 @@ void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t add
 		m->unspec_count++;
 }
 
-/* No index may end at a message that leaves. Those that have taken it in are found by
- * its places in them, but that has no place in directed ones whose source is not known.
- */
+/* Before a message leaves: an index that ends at it now ends at the one before. Marks
+ * find the indexes that the message is in, but not directed indexes that cover it
+ * without a source. */
 static void step_back(const struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
 	if (x->last == msg)
@@ -446,7 +447,8 @@ void wf_match_forget(struct wf_match *m, uint32_t msg)
 	m->unspec_count++;
 }
 
-/* Mostly they are among the latest: it is these whose senders are not known yet. */
+/* Searched from the latest on: messages of unknown source are mostly among these,
+ * because their senders were just met. */
 static uint32_t unspec_first(const struct wf_match *m)
 {
 	uint32_t msg = 0, it = m->latest;
