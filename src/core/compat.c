@@ -11,12 +11,12 @@
 /*
  * The calls that exist once per version of the interface's structs.
  *
- * The symbol version that a program was linked with tells how large the structs are
- * that it hands in. They only ever grew at the end, so an older one is read up to its
- * own size and is zero from there on. What we return has the current layout always:
- * an older program does not look at the end of it.
+ * The symbol version that a program was linked with determines how large the structs
+ * are that it passes. Structs only ever grew at the end, so an older one is read up to
+ * its own size and is zero from there on. Structs that the library returns always have
+ * the current layout: an older program does not read the end.
  *
- * libfabric.map says which release brought which version.
+ * libfabric.map says which release introduced which version.
  */
 
 enum part { INFO, TX, RX, EP, DOMAIN, FABRIC, PARTS };
@@ -68,7 +68,7 @@ static const struct {
 		offsetof(struct wide, fabric) },
 };
 
-/* @old, whose caller has the layout of @node, as a current one in @wide. */
+/* Copy @old, which has the layout of @node, to @wide in the current layout. */
 static const struct fi_info *widen(
 	enum node node, const struct fi_info *old, struct wide *wide)
 {
@@ -108,8 +108,8 @@ static struct fi_info *dupinfo_at(enum node node, const struct fi_info *info)
 
 #define SYMBOL_VERSION(function, symbol) __asm__(".symver " #function "," symbol)
 
-/* The three calls for infos at one version. An info to free came from us, whatever
- * the version, and so has the current layout. */
+/* The three calls for infos at one version. An info to free was allocated by the
+ * library and has the current layout, whatever the version. */
 #define INFO_CALLS(node, at_version)                                                   \
 	int wf_getinfo_##node(uint32_t version, const char *node_name,                 \
 		const char *service, uint64_t flags, const struct fi_info *hints,      \
@@ -149,7 +149,7 @@ int wf_fabric_V1_0(
 int wf_fabric_V1_1(
 	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context);
 
-/* Whoever has no api_version in his attributes speaks version 1.0. */
+/* Attributes without api_version are of version 1.0. */
 WF_EXPORT int wf_fabric_V1_0(
 	struct fi_fabric_attr *attr, struct fid_fabric **fabric, void *context)
 {

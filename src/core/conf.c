@@ -56,7 +56,7 @@ bool wf_conf_parse_bool(const char *text, int *ret_value)
 	return false;
 }
 
-/* In place: the text without blanks at either end. */
+/* Strip blanks at both ends of the text, in place. */
 static char *trim(char *text)
 {
 	char *end;

@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 /*
- * Where configuration values come from: the environment and the file
- * <sysconfdir>/libfabric.conf, which holds VAR=value lines, empty lines and lines
- * that begin with '#'. The environment wins unless FI_PREFER_SYSCONFIG is true.
+ * Configuration values: from the environment and from the file
+ * <sysconfdir>/libfabric.conf, which holds VAR=value lines, empty lines and lines that
+ * begin with '#'. The environment wins unless FI_PREFER_SYSCONFIG is true.
  *
- * The file is read once, at the first question. Nothing here logs, because the log is
- * configured from here; what was wrong with the file is kept for wf_conf_report().
+ * The file is read once, by the first query. This code does not log, because the log is
+ * configured by it; errors of the file are kept for wf_conf_report().
  */
 
 /* NULL when @var is set nowhere. The text belongs to the environment or to the table
@@ -21,11 +21,11 @@ const char *wf_conf_value(const char *var);
 /* The variables of the file, by index; NULL at the end. */
 const char *wf_conf_file_var(size_t index);
 
-/* Log what could not be read or understood. */
+/* Log the lines of the file that could not be read or understood. */
 void wf_conf_report(void);
 
-/* Read @path in place of the installed file. For tests and before threads only: all
- * texts handed out earlier die. */
+/* Read @path instead of the installed file. For tests, before threads exist: texts that
+ * were returned earlier are freed. */
 void wf_conf_use_file(const char *path);
 
 void wf_conf_fini(void);

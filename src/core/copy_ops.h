@@ -7,7 +7,7 @@
 #include "sys/compiler.h"
 
 /* Copy a table of operations, whose first member is its size and which may be shorter
- * or longer than the @room bytes at @to: what is missing is zero. */
+ * or longer than the @room bytes at @to: missing bytes are zero. */
 static inline void wf_copy_ops(void *to, const void *from, size_t room)
 {
 	size_t size = WF_MIN(*(const size_t *)from, room);

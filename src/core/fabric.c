@@ -32,8 +32,8 @@ static const struct wf_prov_entry *find_hook(const struct wf_layer *name)
 	return entry;
 }
 
-/* A hook is a provider whose fabric callback is handed the fabric to stand in front
- * of, as attr->fabric, and which owns that from then on. */
+/* A hook is a provider whose fabric callback gets the fabric that it wraps as
+ * attr->fabric, and which owns that fabric from then on. */
 static void put_hook(const struct wf_layer *name, const struct fi_fabric_attr *attr,
 	struct fid_fabric **fabric, void *context)
 {

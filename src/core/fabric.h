@@ -9,8 +9,8 @@
 int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
 	void *context);
 
-/* The same without hooks, for a provider of the core's that opens the fabric of
- * another; the hooks come in front of what it returns. */
+/* The same without hooks, for a provider of the core's that opens the fabric of another
+ * provider; hooks wrap the fabric that it returns. */
 int wf_core_fabric_below(const struct fi_fabric_attr *attr,
 	struct fid_fabric **ret_fabric, void *context);
 

@@ -16,21 +16,19 @@
 #include "sys/compiler.h"
 
 /*
- * fi_getinfo: ask each provider that may have an answer, check and complete what it
- * says, and return all of it in the fixed order.
+ * fi_getinfo: ask each provider that may have an answer, check and complete its
+ * results, and return all of them in the fixed order.
  *
- * Layers. A provider that works on top of others calls fi_getinfo itself, from
- * within its getinfo, to learn what it can sit on. Such a call does not ask the
- * providers that are already being asked further up the stack, so that layers cannot
- * sit on themselves; and what the user does not want to see (FI_PROVIDER,
- * FI_ADDR_FORMAT) is taken out only from the answer that the application gets. The
- * layer returns what it found underneath with the prov_name it found there; its own
- * name is appended here. Layers of other origin name themselves with a ^ in front,
- * behind a transport perhaps ("tcp;^ofi_rxm"), to say that they are not part of what
- * they sit on.
+ * Layers. A provider that works on top of others calls fi_getinfo itself, from within
+ * its getinfo, to learn which providers it can use. Such a call does not ask providers
+ * that are being asked further up the stack, so that a layer cannot sit on itself; and
+ * FI_PROVIDER and FI_ADDR_FORMAT filter only the answer for the application. The layer
+ * returns the prov_name of the provider below; its own name is appended here. Layers of
+ * other origin name themselves with a ^ in front, possibly behind a transport
+ * ("tcp;^ofi_rxm"), to say that they are not part of the provider below.
  *
- * Nothing here is locked: the registry does not change any more, and the rest is on
- * the stack of the calling thread.
+ * No lock: the registry is constant, and the rest is on the stack of the calling
+ * thread.
  */
 
 struct question {
@@ -39,14 +37,15 @@ struct question {
 	const char *service;
 	uint64_t flags;
 	const struct fi_info *hints;
-	const char *asked_name;   /* hints' prov_name; NULL when there is none */
-	struct wf_layers name;    /* its parts; count 0 when there is none */
-	uint32_t prov_version;    /* hints'; 0 for any */
-	struct wf_layers without; /* named there with a ^ in front */
+	const char *asked_name; /* hints' prov_name; NULL when there is none */
+	struct wf_layers name;  /* parts of asked_name; count 0 if it is NULL */
+	uint32_t prov_version;  /* hints'; 0 for any */
+	struct wf_layers
+		without; /* names in asked_name with a ^ in front: not wanted */
 };
 
-/* One list for each place of the fixed order; the second half is for results that
- * another one goes before for the sake of the hints. */
+/* One list for each rank in the fixed order; the second half is for results that the
+ * hints put behind others. */
 enum { PLACES = 2 * WF_RANKS };
 
 struct answer {
@@ -54,7 +53,8 @@ struct answer {
 	struct fi_info *last[PLACES];
 };
 
-/* The providers that this thread is asking right now, and what. */
+/* The stack of providers that this thread is asking, with their questions; innermost
+ * first. */
 struct asking {
 	const struct question *question;
 	const struct wf_prov_entry *entry;
@@ -96,7 +96,7 @@ static struct fi_info *joined(const struct answer *answer)
 	return list;
 }
 
-/* FI_PROV_ATTR_ONLY: who is there, wanted or not, usable or not. */
+/* FI_PROV_ATTR_ONLY: list all providers, also those that are filtered or unusable. */
 static int list_providers(struct answer *answer)
 {
 	wf_registry_foreach(entry)
@@ -122,9 +122,9 @@ static bool is_named_base(const struct wf_layer *name)
 	return known && known->named_base;
 }
 
-/* A transport's name leads to it and to every layer that may use it; a layer's only
- * to that layer; so does any layered name. Offload providers serve those who name
- * them. */
+/* The name of a transport selects that provider and every layer that may use it; the
+ * name of a layer only that layer, and so does a layered name. Offload providers answer
+ * if they are named. */
 static bool name_leads_to(const struct wf_layers *name, const char *prov_name)
 {
 	enum wf_prov_kind kind = wf_prov_kind(prov_name);
@@ -178,7 +178,8 @@ static bool is_named(const struct question *q, const struct wf_prov_entry *entry
 		       asked_by_parameter(entry));
 }
 
-/* Of what FI_PROVIDER keeps out of sight, a layer may ask for by name. */
+/* Is the provider hidden by FI_PROVIDER? A layer may still ask for some of those by
+ * name. */
 static bool out_of_reach(const struct question *q, const struct wf_prov_entry *entry)
 {
 	bool by_name = asking && q->name.count;
@@ -186,7 +187,8 @@ static bool out_of_reach(const struct question *q, const struct wf_prov_entry *e
 	return entry->hidden && !(by_name && wf_prov_usable_by_name(entry));
 }
 
-/* Could nothing come of it, as a layer asks and nobody named its transport? */
+/* Does a layer ask, without naming this transport, which answers layers only if it is
+ * named? */
 static bool useless_below(const struct question *q, const char *prov_name)
 {
 	return asking && !q->name.count &&
@@ -313,7 +315,7 @@ static unsigned int place_of(const struct question *q, const struct wf_layers *n
 	return wf_prov_rank(name) + (first ? 0 : WF_RANKS);
 }
 
-/* Complete one result. Whether it may be returned, and in which place. */
+/* Complete one result. Returns whether it may be returned, and its rank. */
 static bool accept(const struct question *q, const struct wf_prov_entry *entry,
 	struct fi_info *info, unsigned int *ret_place)
 {

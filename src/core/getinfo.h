@@ -18,8 +18,9 @@ struct wf_query {
 	const struct fi_info *hints; /* may be NULL */
 };
 
-/* What the provider @name alone answers, as if @query had named it: what sits on it
- * does not. Only within a provider's getinfo. -FI_ENODATA also when it is not there. */
+/* The results of provider @name alone, as if @query had named it, without those of
+ * layers on top of it. Only within a provider's getinfo. -FI_ENODATA: no result, or no
+ * such provider. */
 int wf_getinfo_from(
 	const char *name, const struct wf_query *query, struct fi_info **ret_info);
 

@@ -85,7 +85,7 @@ static bool dup_text(char **ret_copy, const char *src)
 	return dup_bytes(ret_copy, src, src ? strlen(src) + 1 : 0);
 }
 
-/* FI_AV_AUTH_KEY in the size says that keys live in an AV: there is none here. */
+/* FI_AV_AUTH_KEY as the size means that keys are in an AV, which is not supported. */
 static bool dup_key(uint8_t **ret_copy, const uint8_t *key, size_t size)
 {
 	return dup_bytes(ret_copy, key, size == FI_AV_AUTH_KEY ? 0 : size);

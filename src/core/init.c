@@ -60,17 +60,17 @@ void wf_core_init(void)
 		(void)pthread_once(&once, start);
 }
 
-/* With a number, so that it is the last one: those of other rooms log and ask for
+/* With a priority, so that it runs last: destructors of other parts log and ask for
  * parameters. */
 enum { LAST = 101 };
 
 __attribute__((destructor(LAST))) static void stop(void)
 {
-	/* A lock that another thread of the parent held at the fork stays locked in the
-	 * child for ever, and what was open belongs to the parent. */
+	/* In a forked child a lock that another thread held at the fork is never
+	 * released, and open objects belong to the parent. */
 	if (forked)
 		return;
-	/* Other threads have no business here any more, so no order is needed. */
+	/* relaxed: no other thread calls the library at this point. */
 	if (!atomic_load_explicit(&started, memory_order_relaxed))
 		return;
 	wf_registry_done();

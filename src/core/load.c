@@ -22,13 +22,15 @@
 /*
  * Provider libraries: finding, checking and opening them.
  *
- * With FI_PROVIDER_PATH unset the loader path is tried for each name the core knows,
- * then every *-fi.so of the default directory is loaded. Set, even empty, it says it
- * all, except that the default directory stands in where it names no directory.
+ * Without FI_PROVIDER_PATH the loader path is searched for each name that the core
+ * knows, then every *-fi.so of the default directory is loaded. If it is set, even
+ * empty, only its entries are used; if it names no directory, the default directory is
+ * used as well.
  *
- * Loading a library is running its code. A process with more rights than its user
- * (AT_SECURE) ignores the variable; it, and root, load only what nobody but root and
- * themselves could have put there. Every file that is not loaded costs one warning.
+ * Loading a library runs its code. A process with more rights than its user (AT_SECURE)
+ * ignores the variable; such a process, and root, load only files that no user but root
+ * and the process's own could have written. Every file that is not loaded costs one
+ * warning.
  */
 
 #define SUFFIX "-" FI_LIB_SUFFIX
@@ -37,7 +39,7 @@ enum { NAME_SIZE = FI_NAME_MAX + 16 };
 
 struct loader {
 	bool first_wins;
-	bool suspicious; /* check who could have written what is loaded */
+	bool suspicious; /* check owner and mode of files before they are loaded */
 	unsigned int dirs;
 };
 
@@ -47,7 +49,8 @@ static void refuse(const char *path, const char *why)
 		path, why);
 }
 
-/* Who but root and us could have written this? NULL, or an answer. */
+/* Could a user other than root and the process's own have written the file? NULL: no;
+ * else the reason as text. */
 static const char *distrust(const struct loader *loader, const struct stat *st)
 {
 	if (!loader->suspicious)
@@ -88,7 +91,7 @@ static const char *distrust_fd(const struct loader *loader, int fd)
 	return distrust(loader, &st);
 }
 
-/* Look at the file before dlopen runs it. O_NONBLOCK: it might be a FIFO. */
+/* Check the file before dlopen runs its code. O_NONBLOCK: it might be a FIFO. */
 static const char *file_defect(const struct loader *loader, const char *path)
 {
 	CLEANUP(wf_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -194,7 +197,8 @@ static void load_dir(const struct loader *loader, const char *dir, bool named)
 }
 
 #if !WF_RESTRICTED_DL
-/* Not found is normal. What was found and is broken names its path, not ours. */
+/* A library that was not found is normal. The error of a broken one names the library's
+ * path, not this one. */
 static void log_loader_path(const char *file, const char *error)
 {
 	size_t len = strlen(file);

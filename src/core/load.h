@@ -4,9 +4,9 @@
 
 #include <stdbool.h>
 
-/* Load and register every provider library that FI_PROVIDER_PATH, or the default
- * places in its absence, leads to. Returns whether the first provider of a name is
- * to win ("@" in front of the path). */
+/* Load and register every provider library that FI_PROVIDER_PATH names, or that is in
+ * the default places. Returns whether the first provider of a name wins ("@" in front
+ * of the path). */
 bool wf_load_providers(void);
 
 #endif

@@ -20,18 +20,18 @@
 #include "sys/clock.h"
 
 /*
- * One atomic word, the gate, decides nearly every question: it holds the number of
- * levels that can pass, so that a silent process pays one relaxed load per message.
- * Before the first message, and while an application's logger is in charge, the gate
- * is wide open and the slow path looks closer.
+ * One atomic word, the gate, decides nearly every question: it is the number of levels
+ * that can pass, so that a silent process pays one relaxed load per message. Before the
+ * first message, and while an application's logger is imported, all levels pass the
+ * gate and the slow path decides.
  *
  * The configuration is read once and constant afterwards; pthread_once publishes it.
- * Its own complaints are written directly, because asking the log would wait for the
- * very once that is running.
+ * Its own complaints are written directly, because a log call would wait for the same
+ * pthread_once.
  *
  * An imported logger is called with import_lock held for reading, so that closing it
- * waits for callbacks in flight. What a callback itself would log, through whatever
- * it calls, is dropped: passing it on would call the callback without end.
+ * waits for running callbacks. Messages from within a callback are dropped: passing
+ * them on would call the callback without end.
  */
 
 #define GATE_OPEN           UINT_MAX
@@ -162,7 +162,7 @@ static void log_init(void)
 			(int)strcspn(filter->bad_subsys, ", \t"), filter->bad_subsys);
 	if (filter->debug_absent)
 		note(FI_LOG_INFO, "this build has no debug messages\n");
-	/* relaxed: whoever finds the gate open goes through the once. */
+	/* relaxed: a thread that passes the gate goes through pthread_once. */
 	atomic_store_explicit(&gate, filter->level_count, memory_order_relaxed);
 	errno = saved_errno;
 }

@@ -7,27 +7,28 @@
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
-/* Who speaks when the core logs, with the macros of rdma/providers/fi_log.h. */
+/* The provider in whose name the core logs, with the macros of rdma/providers/fi_log.h.
+ */
 extern struct fi_provider wf_core_prov;
 
 /*
- * Let @log take over. Its ops are complete (size checked) and stay valid until
- * wf_log_restore(). A second import replaces the first. -FI_EBUSY from within a
+ * Pass all messages to @log. Its ops are complete (size checked) and stay valid until
+ * wf_log_restore(). A second import replaces the first. 0, or -FI_EBUSY from within a
  * callback.
  */
 int wf_log_import(struct fid_logging *log);
 
 /*
- * Back to the log of the environment, if @log is the one in charge. On return no
- * thread is inside a callback of @log. -FI_EBUSY from within one of the callbacks,
- * because that could never become true.
+ * Return to the log of the environment, if @log is imported. On return no thread is
+ * inside a callback of @log. -FI_EBUSY from within a callback, which would have to wait
+ * for itself.
  */
 int wf_log_restore(struct fid_logging *log);
 
 /*
- * A warning of the core that is worth a line in a process that has asked for none: with
- * FI_LOG_LEVEL unset it goes to stderr, unless FI_LOG_PROV or FI_LOG_SUBSYS excludes
- * the core; with a level it is a message like others. @text is without the line's end.
+ * A warning of the core that is also printed in a process without FI_LOG_LEVEL: then to
+ * stderr, unless FI_LOG_PROV or FI_LOG_SUBSYS excludes the core; else as other
+ * messages. @text is without the line's end.
  */
 void wf_log_notice(const char *text);
 

@@ -80,7 +80,7 @@ static void set_provs(struct wf_log_filter *filter, const char *text)
 		return;
 	filter->prov_negated = *text == '^';
 	text += filter->prov_negated;
-	/* Every word keeps or shrinks its place; two terminators at the end. */
+	/* No word gets longer; two terminators at the end. */
 	out = filter->provs = calloc(1, strlen(text) + 2);
 	if (!out)
 		return;

@@ -6,14 +6,14 @@
 #include <stdint.h>
 #include <rdma/providers/fi_log.h>
 
-/* What FI_LOG_LEVEL, FI_LOG_PROV and FI_LOG_SUBSYS let through. */
+/* The filter of FI_LOG_LEVEL, FI_LOG_PROV and FI_LOG_SUBSYS. */
 struct wf_log_filter {
 	unsigned int level_count; /* 0: silent, 1: warn, 2: warn and trace, ... */
 	uint32_t subsys_mask;
 	bool prov_negated;
 	char *provs; /* "tcp\0shm\0\0"; NULL: all providers */
 
-	/* What was asked for and cannot be had, for the first log lines. */
+	/* Settings that cannot be honoured, for the first log lines. */
 	bool bad_level, debug_absent;
 	const char *bad_subsys; /* points into the text given to init */
 };

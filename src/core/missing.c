@@ -9,7 +9,8 @@
 
 enum { TEXT_SIZE = 192 };
 
-/* "there is no provider verbs here; tcp would serve" */
+/* Warns that a provider does not exist: "there is no provider verbs here; tcp would
+ * serve". */
 static const char *describe(char text[TEXT_SIZE], const struct wf_layer *name)
 {
 	const struct wf_known_prov *known = wf_prov_known(name);
@@ -59,7 +60,7 @@ void wf_missing_in_filter(const struct wf_prov_filter *filter)
 				tell_missing(&filter->items[i].layer[j], useless);
 }
 
-/* Was nothing said about this provider so far? */
+/* Was there no message about this provider yet? */
 static bool is_news(const struct wf_known_prov *known)
 {
 	static atomic_bool said[WF_RANKS];

@@ -4,9 +4,9 @@
 
 #include "core/prov_filter.h"
 
-/* Names in FI_PROVIDER of providers that are not here: a warning for each, with what
- * would serve; where none of the list is here, also in a process that asked for no log.
- * Called once. */
+/* Warn of each name in FI_PROVIDER whose provider does not exist, with a provider that
+ * could be used instead. If none of the list exists, also in a process without
+ * FI_LOG_LEVEL. Called once. */
 void wf_missing_in_filter(const struct wf_prov_filter *filter);
 
 /* The same for names in hints, once for each of the providers that the core knows, and

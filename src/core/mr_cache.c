@@ -11,13 +11,13 @@
 #include "sys/compiler.h"
 
 /*
- * The providers built here touch memory with the CPU, keep no registrations beyond
- * the application's own and so have no cache that a changed mapping could make
- * stale. The monitor is started and stopped as it may expect; nothing is ever
- * subscribed, and its notifications are counted and need no action.
+ * The builtin providers access memory with the CPU, keep no registrations beyond the
+ * application's own and so have no cache that a changed mapping could make stale. The
+ * monitor is started and stopped as it expects; no memory is subscribed, and its
+ * notifications are counted and ignored.
  *
- * One monitor at a time. The place is taken before start() and given up after
- * stop(), so that neither runs under the lock: both may call back.
+ * One monitor at a time. It is set before start() and cleared after stop(), so that
+ * neither runs under the lock: both may call back.
  */
 
 static pthread_mutex_t monitor_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -5,7 +5,8 @@
 #include <stdint.h>
 #include <rdma/fi_ext.h>
 
-/* The memory monitor an application puts in the place of the library's own. */
+/* The memory monitor that an application imports instead of the library's own;
+ * fi_mem_monitor(3). */
 int wf_mr_cache_import(struct fid_mem_monitor *monitor);
 
 /* How often monitors have reported a change of mappings. */

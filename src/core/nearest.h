@@ -2,7 +2,7 @@
 #ifndef WF_CORE_NEAREST_H
 #define WF_CORE_NEAREST_H
 
-/* How many letters must be inserted, dropped, changed or swapped with their
+/* The number of letters that must be inserted, dropped, changed or swapped with their
  * neighbour to turn @a into @b. Only the first 63 letters of either count. */
 unsigned int wf_edit_distance(const char *a, const char *b);
 

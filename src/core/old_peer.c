@@ -7,7 +7,8 @@
 #include "core/old_peer.h"
 #include "sys/compiler.h"
 
-/* From the fabric to the objects whose layout changed; see old_peer.h. */
+/* Replaces the operations of fabrics and domains, down to the objects whose layout
+ * changed; see old_peer.h. */
 
 const struct wf_old_peer *wf_old_peer_of(uint32_t fi_version)
 {
@@ -45,7 +46,8 @@ void wf_old_guard_set(struct wf_old_guard *guard, struct fid *fid,
 	fid->ops = &guard->ops;
 }
 
-/* A CQ. The errors of its provider are shorter than what its owner reads. */
+/* A CQ: the error entries of the old provider are shorter than those that the owner
+ * reads. */
 
 struct old_cq {
 	struct wf_old_guard guard;
@@ -110,7 +112,7 @@ static int domain_cq_open(struct fid_domain *fid, struct fi_cq_attr *attr,
 	struct old_cq *cq;
 	int ret;
 
-	/* What is wrong with the call is for the provider to say. */
+	/* An invalid call is passed to the provider, which reports the error. */
 	if (!domain->old->short_errors || !attr || !(attr->flags & FI_PEER) || !given ||
 		given->size < sizeof(*given) || !given->cq)
 		return domain->own->cq_open(fid, attr, ret_cq, context);

@@ -7,8 +7,8 @@
 #include <rdma/fi_endpoint.h>
 
 /*
- * Provider libraries made for a version of fi_peer(3) that had other layouts, told by
- * the version that they state:
+ * Provider libraries built for a version of fi_peer(3) with other layouts, recognised
+ * by the version that they state:
  *
  *   1.17, 1.18  get_msg(srx, addr, size, &entry), get_tag(srx, addr, tag, &entry);
  *               entries begin with two links and have no cq_data; no
@@ -17,26 +17,26 @@
  *   1.20-1.22   errors are those of today
  *   2.0-2.2     get_msg and get_tag are those of today; entries have the links still
  *
- * Whoever hands such a provider a receive context or a CQ does so in the layout of
- * today; what the provider gets is a copy in its own. It is put there by its fabric's
- * and domain's operations, which are replaced when they are opened.
+ * The owner of a receive context or a CQ passes it in the layout of today; the provider
+ * gets a copy in its own layout. The operations of the provider's fabric and domain are
+ * replaced when they are opened, and make that copy.
  */
 struct wf_old_peer {
-	uint32_t before; /* the first version that it is not good for */
+	uint32_t before; /* the first version that has another layout */
 	bool has_cq_data;
 	bool short_errors;
 	void *srx_owner_ops;
 };
 
-/* NULL when there is nothing to adapt. */
+/* The row for a provider's version; NULL: nothing to adapt. */
 const struct wf_old_peer *wf_old_peer_of(uint32_t fi_version);
 
 /* Replace the operations of a fabric that was just opened. -FI_ENOMEM. */
 int wf_old_peer_adapt(const struct wf_old_peer *old, struct fid_fabric *fabric);
 
 /*
- * An object of a provider with something of ours attached that ends with it: @ops stand
- * in front of the object's own.
+ * Attaches memory of the core to an object of a provider, until the object is closed:
+ * @ops are in front of the object's own.
  */
 struct wf_old_guard {
 	struct fi_ops ops;
@@ -47,7 +47,7 @@ struct wf_old_guard {
 void wf_old_guard_set(struct wf_old_guard *guard, struct fid *fid,
 	void (*gone)(struct wf_old_guard *guard));
 
-/* The call with FI_PEER; @open is the provider's own. */
+/* fi_srx_context with FI_PEER; @open is the provider's own call. */
 int wf_old_srx_open(const struct wf_old_peer *old,
 	int (*open)(struct fid_domain *, struct fi_rx_attr *, struct fid_ep **, void *),
 	struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **ret_srx,

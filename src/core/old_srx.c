@@ -13,11 +13,12 @@
 /*
  * Receive contexts for providers with an older layout; see old_peer.h.
  *
- * Each entry of the owner has a copy that the provider sees, made when it asks for a
- * receive and ended with free_entry. Two links that nobody uses, then the members of
- * today's entry, for some without cq_data. The copy is the owner's entry's
- * peer_context. What the provider may write into an entry before it queues it is taken
- * over then; what the owner writes before it starts one, then.
+ * Each entry of the owner has a copy that the provider sees, from the provider's
+ * request for a receive until free_entry. It has two unused links, then the members of
+ * today's entry, for some versions without cq_data. The owner's entry refers to the
+ * copy by peer_context. Fields that the provider may write before it queues an entry
+ * are copied back at that time; fields that the owner writes before it starts an entry
+ * are copied at that time.
  *
  * All calls but foreach_unspec_addr are made with the owner's lock held, which thereby
  * guards @copies.
@@ -25,7 +26,7 @@
 
 struct old_srx {
 	struct wf_old_guard guard;
-	struct fid_peer_srx fid; /* what the provider sees */
+	struct fid_peer_srx fid; /* the receive context that the provider sees */
 	struct fi_ops_srx_peer peer_ops;
 	struct fid_peer_srx *owner;
 	const struct wf_old_peer *old;
@@ -39,7 +40,8 @@ struct copy {
 	struct fi_peer_rx_entry *entry; /* the owner's */
 	struct old_entry {
 		void *links[2];
-		/* Today's, without cq_data where there was none. */
+		/* The members of today's entry, without cq_data for versions that had
+		 * none. */
 		uint8_t members[sizeof(struct fi_peer_rx_entry)];
 	} seen;
 };
@@ -79,7 +81,7 @@ static void write_members(struct copy *copy, const struct fi_peer_rx_entry *entr
 	memcpy(to, &entry->flags, TAIL);
 }
 
-/* What the owner has to say; @peer_context is the provider's. */
+/* Copy the owner's fields; @peer_context is the provider's. */
 static void show(struct copy *copy, void *peer_context)
 {
 	struct fi_peer_rx_entry entry = *copy->entry;
@@ -248,7 +250,7 @@ static struct fi_ops_srx_peer peer_ops = {
 	.discard_tag = discard_tag,
 };
 
-/* What the provider calls, in the order of its time. */
+/* The operations that the provider calls, with the signatures of its version. */
 
 static struct {
 	size_t size;
@@ -331,7 +333,7 @@ static bool is_owner(const struct fid_peer_srx *srx)
 	       FI_CHECK_OP(ops, struct fi_ops_srx_owner, free_entry);
 }
 
-/* Did the provider say what to call? It may have set another table. */
+/* Did the provider set its operations? It may have set another table. */
 static bool is_peer(const struct fid_peer_srx *srx)
 {
 	const struct fi_ops_srx_peer *ops = srx->peer_ops;

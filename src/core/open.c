@@ -11,10 +11,9 @@
 #include "sys/compiler.h"
 
 /*
- * fi_open: the parts of the library that have a name. What it returns is a handle to
- * bind an object of the application to; closing the handle leaves what was bound in
- * place, because fi_import closes it at once. The bound object's own fid gets a close
- * that takes it out again.
+ * fi_open: the parts of the library that have a name. It returns a handle to which the
+ * application binds an object of its own; closing the handle leaves that bound, because
+ * fi_import closes it at once. The bound object's fid gets a close() that unbinds it.
  */
 
 #define FIRST_VERSION FI_VERSION(1, 13)

@@ -19,11 +19,11 @@
 
 /*
  * Parameters in the order of their definition, those of the core first. An entry
- * belongs to the provider whose struct defined it, not to the name: two providers of
+ * belongs to the struct fi_provider that defined it, not to the name: two providers of
  * one name may both be loaded until the registry has chosen.
  *
- * The list is under one mutex. Nothing logs while it is held, because an imported
- * logger may ask for parameters.
+ * One mutex guards the list. Nothing logs while it is held, because an imported logger
+ * may ask for parameters.
  */
 
 struct param {
@@ -185,8 +185,8 @@ WF_EXPORT int fi_param_define(const struct fi_provider *provider,
 	return 0;
 }
 
-/* A number stops where it stops being one; what does not begin as one is 0. Both are
- * accepted with a warning, as programs have come to rely on it. */
+/* A number ends at the first character that is not part of it; a text without a number
+ * is 0. Both are accepted with a warning, as programs have come to rely on it. */
 static const char *odd_number(const char *text, const char *end)
 {
 	if (end == text)
@@ -312,8 +312,8 @@ void wf_params_fini(void)
 	unlock_params();
 }
 
-/* The array and all its strings are one allocation: fi_freeparams is free, and a
- * later setenv or provider unload does not reach into what the caller holds. */
+/* The array and all its strings are one allocation: fi_freeparams is free, and a later
+ * setenv or unloaded provider does not change the caller's copy. */
 struct snapshot {
 	struct fi_param *rows;
 	int count;

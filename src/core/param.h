@@ -20,7 +20,8 @@ extern const size_t wf_core_param_count;
 /* At the unload of @prov: its struct may vanish with its library. */
 void wf_params_forget(const struct fi_provider *prov);
 
-/* As fi_getparams, of what is defined by now; starts nothing. */
+/* As fi_getparams(3), of the parameters that are defined by now; does not start the
+ * library. */
 int wf_params_list(struct fi_param **ret_params, int *ret_count);
 
 /* After all providers have registered: one warning for each FI_ variable that is set

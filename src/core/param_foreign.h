@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /*
- * Variables of the wider libfabric world that may well be set although nothing here
- * reads them: a cluster's profile sets FI_EFA_... on all its machines. Text only; no
- * other part of the core may take a decision from these names.
+ * Variables of other libfabric implementations, which may be set although this library
+ * does not read them: a cluster's profile sets FI_EFA_... on all its machines. Text
+ * only; no other part of the core may decide by these names.
  */
 
 /* The length of the prefix of @var that belongs to a known provider, 0 if none. */

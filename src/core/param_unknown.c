@@ -15,9 +15,8 @@
 #include "core/param_foreign.h"
 
 /*
- * A misspelt variable is silently without effect, which costs people days. Once all
- * providers have defined theirs, what is left over is worth a line, also where the log
- * is not asked for.
+ * A misspelt variable has no effect and is hard to find. Once all providers have
+ * defined their variables, each unknown one gets a log line, even without FI_LOG_LEVEL.
  */
 
 #define MAX_VAR 128
@@ -56,8 +55,8 @@ static const char *nearest(const struct fi_param *params, const char *var)
 	return name;
 }
 
-/* Variables of a provider that is not here are no mistake. Those of one that is,
- * and whose other variables are known, are. */
+/* Variables of a provider that does not exist are no mistake. Those of a provider that
+ * exists, and whose variables are all defined, are. */
 static bool belongs_elsewhere(const struct fi_param *params, const char *var)
 {
 	size_t prefix = wf_foreign_prefix(var);
@@ -109,7 +108,7 @@ static void check_file(const struct fi_param *params)
 	size_t i;
 
 	for (i = 0; (var = wf_conf_file_var(i)); i++) {
-		/* Set in both places, it has had its line. */
+		/* A variable in both the environment and the file gets one line. */
 		if (!getenv(var))
 			check(params, var);
 	}

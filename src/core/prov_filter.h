@@ -8,11 +8,10 @@
 
 /*
  * The variable FI_PROVIDER: a list of names between commas, each of which may be
- * layered; "^" in front of the list turns it into what is not wanted.
+ * layered; "^" in front makes it a list of unwanted names.
  *
- * A list of what is wanted restricts transports only: the layers that may be put on
- * top of them stay. A layered name keeps its transport usable underneath, but
- * hides it from the results.
+ * A list of wanted names restricts transports only: layers on top of them stay. A
+ * layered name keeps its transport usable underneath, but hides it from the results.
  */
 struct wf_prov_filter {
 	bool active;
@@ -30,7 +29,7 @@ void wf_prov_filter_done(struct wf_prov_filter *filter);
 /* May the provider @name be used at all? */
 bool wf_prov_filter_admits(const struct wf_prov_filter *filter, const char *name);
 
-/* Is @name in a list of what is wanted? */
+/* Is @name in a list of wanted names? */
 bool wf_prov_filter_names(const struct wf_prov_filter *filter, const char *name);
 
 /* May a result of this (layered) name be returned? */

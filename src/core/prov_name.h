@@ -10,11 +10,11 @@
  * from the transport up: "tcp;ofi_rxm". Names compare without regard to case.
  */
 
-/* The prefix of a name says what the provider is for. */
+/* The type of a provider, from the prefix of its name. */
 enum wf_prov_kind {
 	WF_PROV_CORE,
 	WF_PROV_UTIL,    /* ofi_: sits on a transport and offers more */
-	WF_PROV_HOOK,    /* ofi_hook_: looks at the calls that pass through */
+	WF_PROV_HOOK,    /* ofi_hook_: wraps another provider's objects */
 	WF_PROV_OFFLOAD, /* off_: works for another provider's objects */
 };
 

@@ -5,7 +5,7 @@
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
 
-/* What the core's own fids answer to calls that mean nothing to them. Inline wrappers
+/* Operations of the core's own fids that are not supported: -FI_ENOSYS. Inline wrappers
  * in applications call these slots unchecked, so each must hold a function. */
 
 static inline int wf_refuse_bind(struct fid *fid, struct fid *bfid, uint64_t flags)

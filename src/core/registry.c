@@ -10,7 +10,7 @@
 #include "core/registry.h"
 #include "core/settings.h"
 
-/* Before this version struct fi_provider and what it promises were different. */
+/* Before this version struct fi_provider had another layout. */
 #define OLDEST_FI_VERSION FI_VERSION(1, 3)
 
 struct wf_list wf_registry = { &wf_registry, &wf_registry };
@@ -167,7 +167,7 @@ static struct wf_prov_entry *new_entry(
 	entry->dl = source->dl;
 	entry->preferred = source->preferred;
 	entry->hidden = !wf_prov_filter_admits(&wf_settings.providers, prov->name);
-	/* Place of the provider in the list of providers; results have their own. */
+	/* Rank in the list of providers; results have their own. */
 	entry->rank = source->by_name_only ? last_rank() : wf_prov_rank(&name);
 	known = wf_prov_known(&name.layer[0]);
 	entry->by_name_only = source->by_name_only || (known && known->by_name_only);
@@ -209,8 +209,8 @@ release:
 	return err;
 }
 
-/* What one provider keeps may have code of another's, as a NIC of an fi_info has: all
- * let go of it before the first is unloaded. */
+/* Objects of one provider may call code of another, as the NIC of an fi_info does: all
+ * providers are cleaned up before the first is unloaded. */
 void wf_registry_done(void)
 {
 	wf_list_foreach(entry_link, &wf_registry)

@@ -17,11 +17,11 @@ struct wf_prov_entry {
 	bool preferred;    /* "+/abs/path" of FI_PROVIDER_PATH: beats all of its name */
 	bool hidden;       /* ruled out by FI_PROVIDER as a whole */
 	bool by_name_only; /* answers only where it is named */
-	unsigned int rank; /* place in the fixed order, lower is better */
+	unsigned int rank; /* rank in the fixed order, lower is better */
 };
 
-/* The registry is filled once, by wf_core_init, and constant from then on: whoever
- * called that may walk it without a lock. */
+/* The registry is filled once, by wf_core_init, and constant from then on: after that
+ * call it may be read without a lock. */
 extern struct wf_list wf_registry; /* of wf_prov_entry */
 
 #define wf_registry_foreach(entry)                                                     \
@@ -34,9 +34,9 @@ extern struct wf_list wf_registry; /* of wf_prov_entry */
 typedef struct fi_provider *(*wf_prov_ini_fn)(void);
 extern const wf_prov_ini_fn wf_builtin_providers[]; /* NULL-terminated */
 
-/* Names that the core knows, from the most to the least desirable; a layered name
- * has a place of its own where its top layer's is wrong. builtin.c holds the table
- * and is the only place of the core that names providers. */
+/* Names that the core knows, from the most to the least desirable; a layered name has a
+ * row of its own if the rank of its top layer is wrong for it. builtin.c holds the
+ * table, and no other file of the core names providers. */
 struct wf_known_prov {
 	const char *name;
 	bool named_base;   /* carries a utility layer only when a hint names both */
@@ -44,14 +44,14 @@ struct wf_known_prov {
 	bool one_machine;  /* reaches no other machine */
 	/* A parameter of its own that, when set, counts as naming it. */
 	const char *named_by;
-	/* What serves a program that names it where it is not there. */
+	/* The provider to suggest if this one does not exist. */
 	const char *instead;
 };
 extern const struct wf_known_prov wf_known_provs[]; /* ends with a NULL name */
 
 enum { WF_RANKS = 40 }; /* above every rank */
 
-/* The place of a (layered) name in the fixed order; unknown ones come last. */
+/* The rank of a (layered) name in the fixed order; unknown names come last. */
 unsigned int wf_prov_rank(const struct wf_layers *name);
 const struct wf_known_prov *wf_prov_known(const struct wf_layer *name);
 
@@ -60,7 +60,7 @@ struct wf_prov_source {
 	void *dl;
 	const char *origin;
 	bool preferred;
-	bool by_name_only; /* whatever the table says about its name */
+	bool by_name_only; /* answers only where it is named, whatever the table says */
 };
 
 /*
@@ -76,9 +76,9 @@ int wf_registry_add(
 
 struct wf_prov_entry *wf_registry_find(const struct wf_layer *name);
 
-/* May @entry be used by a caller that names it? FI_PROVIDER as a list of what is wanted
- * only keeps the others out of an application's sight: a layer that the list names
- * still reaches what it sits on. A list of what is not wanted keeps them from all. */
+/* May a caller that names @entry use it? A list of wanted names in FI_PROVIDER only
+ * hides the other providers from applications: a layer in the list can still use them.
+ * A list of unwanted names hides them from layers as well. */
 bool wf_prov_usable_by_name(const struct wf_prov_entry *entry);
 
 /* Has this library already given a provider? */

@@ -11,7 +11,7 @@
 
 struct wf_settings wf_settings;
 
-/* NULL when unset. The text is the environment's: what stays is copied. */
+/* NULL if unset. The text belongs to the environment: callers copy it. */
 static const char *text_of(const char *name)
 {
 	char *text = NULL;

@@ -7,7 +7,7 @@
 
 #include "core/prov_filter.h"
 
-/* What the user asked of discovery. Read once, by wf_core_init, and constant then. */
+/* The user's settings for discovery. Read once, by wf_core_init, and constant then. */
 struct wf_settings {
 	struct wf_prov_filter providers; /* FI_PROVIDER */
 	bool has_addr_format;

@@ -36,7 +36,7 @@ static void log_protocol(const char *name, uint32_t asked, uint32_t possible)
 		possible_text, name);
 }
 
-/* Do the hints leave room for the type and the protocol of this row? */
+/* Do the hints admit the type and the protocol of this row? */
 static bool fits(const struct wf_stand_in *row, const struct fi_info *hints)
 {
 	const struct fi_ep_attr *ep = hints ? hints->ep_attr : NULL;
@@ -51,8 +51,7 @@ static bool fits(const struct wf_stand_in *row, const struct fi_info *hints)
 	return false;
 }
 
-/* What the base is asked: the hints, with its own names for what the stand-in's name
- * means. */
+/* Translate the hints for the base: its own names instead of the stand-in's. */
 static int translate(const struct wf_stand_in *row, struct fi_info *hints)
 {
 	struct fi_fabric_attr *fabric = hints->fabric_attr;

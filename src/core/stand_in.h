@@ -6,17 +6,17 @@
 #include <rdma/fi_endpoint.h>
 
 /*
- * Providers that programs name and that are not here, while another can do what the
- * program expects of them: a stand-in is registered under such a name, and answers with
- * endpoints of its base under that name. It answers only where it is named. A real
- * provider of the name replaces it by being there.
+ * Stand-ins: names of providers that do not exist in this library, while another one
+ * (the base) can do what programs expect of them. A stand-in is registered under such a
+ * name, and returns endpoints of its base under that name. It answers only where it is
+ * named. If a real provider of the name is loaded, it is used instead.
  */
 struct wf_stand_in {
 	const char *name;
 	const char *base;
-	/* The endpoints of @base that are meant; FI_EP_UNSPEC for all of them. */
+	/* The type of the endpoints of @base; FI_EP_UNSPEC: all types. */
 	enum fi_ep_type type;
-	/* What programs compare ep_attr.protocol with; 0 for that of @base. */
+	/* The ep_attr.protocol that programs expect; 0: that of @base. */
 	uint32_t protocol;
 };
 
@@ -24,8 +24,8 @@ struct wf_stand_in {
  */
 extern const struct wf_stand_in wf_stand_ins[];
 
-/* Register them where the name is free and a base is there. Called once, after all
- * other providers were registered. */
+/* Register the stand-ins whose name is free and whose base exists. Called once, after
+ * all other providers were registered. */
 void wf_stand_ins_register(void);
 
 #endif

@@ -37,7 +37,7 @@ static bool is_here(const char *base)
 	return wf_registry_find(&(struct wf_layer){ base, strlen(base) });
 }
 
-/* The next row after @row (from the start: NULL) of @name whose base is here. */
+/* The next row after @row (NULL: from the start) of @name whose base exists. */
 static const struct wf_stand_in *next_row(
 	const struct wf_stand_in *row, const struct wf_layer *name)
 {

@@ -9,8 +9,8 @@
 int wf_stand_in_fabric(
 	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context);
 
-/* For hints that name an open fabric: what @fabric has of @base, NULL if nothing;
- * @fabric itself when it is no stand-in's. */
+/* For hints that name an open fabric: the fabric of @base within @fabric, NULL if there
+ * is none; @fabric itself if it is not a stand-in's. */
 struct fid_fabric *wf_stand_in_fabric_under(
 	struct fid_fabric *fabric, const char *base);
 

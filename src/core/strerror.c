@@ -30,7 +30,7 @@ _Static_assert(WF_ARRAY_SIZE(texts) == FI_ERRNO_MAX - FI_ERRNO_OFFSET,
 
 WF_EXPORT const char *fi_strerror(int errnum)
 {
-	/* Codes of the C library without a name need room for "Unknown error N". */
+	/* Space for "Unknown error N", for codes that the C library has no name for. */
 	static _Thread_local char unknown[64];
 	/* Unsigned, so that negating INT_MIN is defined. */
 	unsigned int code = errnum < 0 ? -(unsigned int)errnum : (unsigned int)errnum;

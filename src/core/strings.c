@@ -10,8 +10,8 @@
  */
 #define TOSTR_SIZE 8192
 
-/* What a data pointer of each type points at: a flag word, an enum, a struct of one
- * of the tables, or something with its own printer. */
+/* The data of each type for fi_tostr: a flag word, an enum, a struct of one of the
+ * tables, or a type with its own printer. */
 static const struct wf_handles *const enum_types[] = {
 	[FI_TYPE_EP_TYPE] = &wf_names_ep_type,
 	[FI_TYPE_ADDR_FORMAT] = &wf_names_addr_format,

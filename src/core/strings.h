@@ -102,7 +102,8 @@ void wf_struct_print(struct wf_strbuf *sb, const struct wf_struct *desc,
 	const void *data, unsigned int level);
 void wf_indent(struct wf_strbuf *sb, unsigned int level);
 
-/* Has anybody been seen whose structs end before FABRIC_1.@node? See wf_abi_seen. */
+/* Did a program call an entry point whose structs end before FABRIC_1.@node? See
+ * wf_abi_seen. */
 bool wf_abi_knows(unsigned int node);
 
 void wf_info_print(struct wf_strbuf *sb, const struct fi_info *info);
@@ -112,11 +113,11 @@ void wf_addr_print(
 	struct wf_strbuf *sb, uint32_t addr_format, const void *addr, size_t len);
 
 /*
- * A struct that the application made may be as short as it was in the headers the
- * application was built with, and fi_tostr is told neither size nor version. The
- * symbol versions tell: whoever has old structs binds the old fi_getinfo, fi_dupinfo
- * or fi_freeinfo. Those entry points report themselves here (3 for FABRIC_1.3), and
- * from then on no member newer than the oldest node seen is read by fi_tostr.
+ * A struct that the application made may be as short as in the headers that it was
+ * built with, and fi_tostr gets neither size nor version. Symbol versions help: a
+ * program with old structs is linked with the old fi_getinfo, fi_dupinfo or
+ * fi_freeinfo. Those entry points report themselves here (3 for FABRIC_1.3), and from
+ * then on fi_tostr reads no member that is newer than the oldest node seen.
  */
 void wf_abi_seen(unsigned int node);
 

@@ -13,12 +13,11 @@
 #endif
 
 /*
- * Addresses as URIs. They may come from a peer or an application's arithmetic, so no
- * format reads more than the length that came with it: what is shorter than its
- * format prints as nothing.
+ * Addresses as URIs. They may come from a peer or from an application's arithmetic, so
+ * no format reads more than the length that came with it: an address shorter than its
+ * format prints as an empty text.
  *
- * The layouts of foreign providers are read here by offset; nothing else of weft
- * needs them.
+ * The layouts of foreign providers are read here by offset; no other file needs them.
  */
 
 static uint16_t get16(const void *addr, size_t offset)

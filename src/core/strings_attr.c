@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/strings.h"
 
-/* The attributes that hang on a struct fi_info. The removed members (comp_order,
- * total_buffered_recv, control_progress) keep their place in memory only. */
+/* The attributes of a struct fi_info. The removed members (comp_order,
+ * total_buffered_recv, control_progress) exist in memory only. */
 
 #define TX(...)     WF_FIELD(struct fi_tx_attr, __VA_ARGS__)
 #define RX(...)     WF_FIELD(struct fi_rx_attr, __VA_ARGS__)

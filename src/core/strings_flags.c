@@ -65,7 +65,7 @@ FLAGS(mr_access, {
 	N(FI_REMOTE_WRITE), N(FI_COLLECTIVE),
 });
 
-/* What the attributes of AVs, CQs and counters may carry in flags. */
+/* The flags of the attributes of AVs, CQs and counters. */
 FLAGS(open, {
 	N(FI_EVENT), N(FI_READ), N(FI_SYMMETRIC), N(FI_AFFINITY), N(FI_AV_USER_ID),
 	N(FI_PEER), N(FI_XPU),

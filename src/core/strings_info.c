@@ -16,8 +16,8 @@ static const struct wf_field head_fields[] = {
 };
 static const struct wf_struct head = WF_STRUCT(fi_info, head_fields);
 
-/* The fid's own text if its owner gives one. Ours leave the slot to a stub that
- * refuses, and so may others: then it is what is known about any fid. */
+/* The fid's own text if its owner has one. Objects of this library have a stub that
+ * refuses, as others may: then the text has only what every fid has. */
 static bool fid_own_text(struct wf_strbuf *sb, const struct fid *fid)
 {
 	size_t room = sb->size - sb->len;
