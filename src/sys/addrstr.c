@@ -27,7 +27,7 @@ bool wf_addrstr_is(const char *text)
 	return len && !strncmp(text + len, "://", 3);
 }
 
-/* Takes what stands before the first character of @stop, or all that is left. */
+/* Take the text before the first character of @stop, or all that is left. */
 static struct wf_addrstr_part take(const char **pos, const char *stop)
 {
 	struct wf_addrstr_part part = { *pos, strcspn(*pos, stop) };

@@ -8,12 +8,12 @@
 #include "sys/sockaddr.h"
 
 /*
- * Addresses written as text (FI_ADDR_STR):
+ * Addresses as text (FI_ADDR_STR):
  *
- *	fmt[://[node][:[service][/[field3]...][?[key=value][&k2=v2]...]]]
+ * 	fmt[://[node][:[service][/[field3]...][?[key=value][&k2=v2]...]]]
  *
- * with the node in brackets when it contains colons. The parts are views into the
- * text; nothing is copied and nothing is looked up.
+ * with the node in brackets when it contains colons. Results point into the text;
+ * nothing is copied and no name is resolved.
  */
 struct wf_addrstr_part {
 	const char *text; /* not terminated; NULL when the part is absent */
@@ -35,32 +35,33 @@ struct wf_addrstr {
 /* The longest text that is an address by itself, with its NUL. */
 #define WF_ADDRSTR_MAX 256
 
-/* Is it written in the long form, fmt://...? */
+/* Has @text the long form, fmt://...? */
 bool wf_addrstr_is(const char *text);
 
 /* -EINVAL: not of the form above. */
 int wf_addrstr_parse(const char *text, struct wf_addrstr *ret);
 
-/* The address family that a format of the sockaddr kind stands for; AF_UNSPEC when
- * it leaves that open. -EAFNOSUPPORT: another kind of address. */
+/* The address family of a format of the sockaddr kind; AF_UNSPEC when the format leaves
+ * it open. -EAFNOSUPPORT: another kind of address. */
 int wf_addrstr_family(const struct wf_addrstr *str, int *ret_family);
 
-/* A terminated copy of @part, empty for an absent one. -EINVAL: too long, or holds
- * a character that no host or service name has. */
+/* A terminated copy of @part, empty for an absent part. -EINVAL: too long, or with a
+ * character that no host or service name has. */
 int wf_addrstr_copy(const struct wf_addrstr_part *part, char *buf, size_t len);
 
 /*
- * Endpoints of one machine have names instead: any text, of which a format in front
- * ("fi_shm://", "fi_ns://", or one that the application made up) is no part.
+ * Endpoints of providers within one machine have names instead: any text. A format in
+ * front ("fi_shm://", "fi_ns://", or one that the application made up) is no part of
+ * the name.
  */
 #define WF_ADDRSTR_LOCAL "fi_shm://"
 
-/* What follows the format in @text; all of it when it has none. */
+/* The name in @text, behind its format if it has one. */
 const char *wf_addrstr_name(const char *text);
 
-/* Write the one spelling of the name in @text, of which @len bytes can be read:
- * WF_ADDRSTR_LOCAL, the name, and zeroes up to WF_ADDRSTR_MAX. False when no NUL ends
- * it there, when the name is empty, holds control characters or is too long. */
+/* Write the canonical spelling of the name in @text, of which @len bytes can be read:
+ * WF_ADDRSTR_LOCAL, the name, and zeroes up to WF_ADDRSTR_MAX. False: no NUL within
+ * @len bytes, or a name that is empty, has control characters or is too long. */
 bool wf_addrstr_spell(char *ret, const char *text, size_t len);
 
 #endif

@@ -6,10 +6,10 @@
 
 /*
  * Deferred cancellation of threads. System calls that the library makes with a lock
- * held are cancellation points, and a thread that ended there would leave the lock
- * behind. Calls that may sleep therefore switch cancellation off and restore the
- * thread's own state for the sleep itself, where a cleanup handler undoes what the
- * sleeper has announced.
+ * held are cancellation points, and a thread that was cancelled there would leave the
+ * lock held. Calls that may sleep therefore switch cancellation off. For the sleep
+ * itself they restore the thread's own state, with a cleanup handler that undoes the
+ * sleeper's registrations.
  */
 
 /* Returns the state for wf_cancel_set. */

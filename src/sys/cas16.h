@@ -28,7 +28,7 @@ static inline bool wf_cas16_present(void)
 	return __get_cpuid(1, &a, &b, &c, &d) && c & bit_CMPXCHG16B && c & bit_AVX;
 }
 
-/* Full barrier. On failure *@old becomes what was there. */
+/* Full barrier. On failure *@old becomes the current value. */
 static inline bool wf_cas16(void *p, wf_u128 *old, wf_u128 new_value)
 {
 	uint64_t lo = (uint64_t)*old, hi = (uint64_t)(*old >> 64);

@@ -16,7 +16,7 @@ static inline uint64_t wf_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The same to some milliseconds, at a fraction of the cost. */
+/* The same with a resolution of some milliseconds, at a fraction of the cost. */
 static inline uint64_t wf_coarse_ns(void)
 {
 	struct timespec ts;
@@ -25,7 +25,7 @@ static inline uint64_t wf_coarse_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The instant @timeout_ms from now; a negative timeout never comes. */
+/* The time @timeout_ms from now, by wf_now_ns; UINT64_MAX for a negative timeout. */
 static inline uint64_t wf_deadline_ns(int timeout_ms)
 {
 	return timeout_ms < 0 ? UINT64_MAX

@@ -12,7 +12,7 @@
 #define wf_likely(x)   __builtin_expect(!!(x), 1)
 #define wf_unlikely(x) __builtin_expect(!!(x), 0)
 
-/* Where a call, or what has to be saved around one, would show. */
+/* For hot functions, where the cost of a call would be measurable. */
 #define WF_INLINE static inline __attribute__((always_inline))
 
 #define WF_ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
@@ -41,8 +41,9 @@ static inline void wf_close_p(int *fd)
 		(void)close(*fd);
 }
 
-/* Have the line at @p on its way, to be written. For plain x86-64 the built-in is a
- * request to read; prefetchw does nothing on the few processors that do not know it. */
+/* Prefetch the cache line at @p for writing. For plain x86-64 the built-in is a
+ * prefetch for reading; prefetchw does nothing on the few processors that do not know
+ * it. */
 static inline void wf_prefetch_write(const void *p)
 {
 #ifdef __x86_64__

@@ -9,8 +9,9 @@
 #include "sys/compiler.h"
 
 /*
- * memcpy for some tens of bytes, whose number is not known before: a call would take as
- * long as the copy. Pieces of one size, the last of which overlaps the one before.
+ * memcpy for some tens of bytes, whose number the compiler does not know: a call would
+ * take as long as the copy. Copies pieces of one size; the last piece overlaps the one
+ * before.
  */
 static inline void wf_copy_small(void *to_, const void *from_, size_t len)
 {

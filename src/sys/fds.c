@@ -16,7 +16,7 @@
 enum {
 	/* Some programs close all descriptors that there may be, one by one. */
 	LIMIT_MAX = 1 << 20,
-	/* Of the limit, one part in so many is kept free. */
+	/* One in so many descriptors of the limit is kept free. */
 	SPARE_PART = 16,
 };
 
@@ -41,7 +41,7 @@ static bool raise_limit(void)
 bool wf_fds_more(void)
 {
 	int err = errno;
-	/* relaxed: nothing is published by it. */
+	/* relaxed: it publishes no other data. */
 	bool more = !atomic_exchange_explicit(&raised, true, memory_order_relaxed) &&
 		    raise_limit();
 
@@ -95,11 +95,12 @@ bool wf_fds_refuse(int listener, int *spare)
 
 /* ---- those that children close ---- */
 
-/* Guards the bits. Held while a process forks, so that they are whole in the child. */
+/* Guards the bits. Held while a process forks, so that the child finds them consistent.
+ */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static uint64_t *bits; /* by descriptor */
+static uint64_t *bits; /* one bit for each descriptor; set: a forked child closes it */
 static size_t words;
-static size_t owned;  /* of those that are set */
+static size_t owned;  /* number of bits that are set */
 static bool watching; /* the handlers are registered */
 
 static void before_fork(void)
@@ -172,7 +173,8 @@ static void disown(size_t fd)
 	words = 0;
 }
 
-/* The bit first: the number may be that of another descriptor at once. */
+/* The bit is cleared first: another thread may get the same number as soon as @fd is
+ * closed. */
 void wf_fds_close(int fd)
 {
 	(void)pthread_mutex_lock(&lock);

@@ -71,11 +71,10 @@ size_t wf_freemap_lowest(const struct wf_freemap *map)
 	for (int l = WF_FREEMAP_LEVELS - 1; l >= 0; l--) {
 		uint64_t word;
 
-		/* The first word of a level that does not exist: all before it
-		 * are full. */
+		/* An index beyond the level: all its words are full. */
 		if (i >= map->words[l])
 			return map->bits;
-		/* Read once: another process may change it between two looks. */
+		/* Loaded once: another process may change it between two loads. */
 		word = *(volatile const uint64_t *)&map->level[l][i];
 		if (word == UINT64_MAX)
 			return l == WF_FREEMAP_LEVELS - 1 ? map->bits

@@ -6,14 +6,14 @@
 #include <stdint.h>
 
 /*
- * Which of up to 2^30 indices are taken, and the lowest that is not, in a handful of
- * steps whatever the number: level 0 has a bit for each index, and each level above
+ * A map of up to 2^30 indices that are taken or free. It finds the lowest free one in a
+ * few steps whatever the number: level 0 has a bit for each index, and each level above
  * one for each full word of the level below.
  *
- * The map is a view of words that the caller owns, all zero when nothing is taken:
- * the levels one after the other, the widest one last. They may lie in memory that
- * another process writes, so a contradiction between levels is an answer and not a
- * crash. The caller serialises.
+ * The map is a view of words that the caller owns, all zero when no index is taken: the
+ * levels one after the other, the widest one last. The words may be in memory that
+ * another process writes, so a contradiction between levels is a result
+ * (WF_FREEMAP_BROKEN) and not a crash. The caller serialises.
  */
 enum { WF_FREEMAP_LEVELS = 5 };
 
@@ -34,13 +34,13 @@ size_t wf_freemap_upper_words(size_t bits);
 
 void wf_freemap_attach(struct wf_freemap *map, uint64_t *words, size_t bits);
 
-/* Copy what @src says into the larger or equal, all-zero @dst. */
+/* Copy @src to the larger or equal, all-zero @dst. */
 void wf_freemap_copy(struct wf_freemap *dst, const struct wf_freemap *src);
 
 void wf_freemap_take(struct wf_freemap *map, size_t i);
 void wf_freemap_give(struct wf_freemap *map, size_t i);
 
-/* The lowest index not taken, map->bits when all are, or WF_FREEMAP_BROKEN. */
+/* The lowest free index, map->bits if none is free, or WF_FREEMAP_BROKEN. */
 size_t wf_freemap_lowest(const struct wf_freemap *map);
 
 #endif

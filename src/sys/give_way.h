@@ -9,26 +9,27 @@
 #include "sys/compiler.h"
 
 /*
- * Giving up the processor in loops that ask for something again and again.
+ * Yielding the processor in loops that poll.
  *
- * A program may have more threads that poll than the machine has processors. The peer
- * that a thread waits for then runs only when the thread's time slice ends, which takes
+ * A program may have more threads that poll than the machine has processors. Then the
+ * peer that a thread waits for runs only when the thread's time slice ends, which takes
  * milliseconds for each piece of a message. So a poller that has found nothing for
- * longer than any peer that runs needs for an answer yields now and then. Yielding
- * returns at once where no other thread waits for the processor.
+ * longer than a running peer needs for an answer yields now and then. Yielding returns
+ * at once if no other thread waits for the processor.
  *
  * Any thread, without a lock; the numbers are relaxed atomics because threads may share
- * what they poll, and two that count at once do no harm.
+ * them, and two threads that count at once do no harm.
  */
 struct wf_patience {
-	atomic_uint misses;        /* in a row that are not looked at yet */
-	atomic_uint stamp;         /* what the poller had found, at the last look */
-	_Atomic uint64_t since_ns; /* when that was seen first */
+	/* Polls in a row that found nothing, since the last check. */
+	atomic_uint misses;
+	atomic_uint stamp;         /* @stamp of wf_give_way at the last check */
+	_Atomic uint64_t since_ns; /* wf_now_ns when that stamp was first seen */
 };
 
 enum { WF_PATIENCE_MISSES = 256 };
 
-/* A poll found nothing. True: time for wf_give_way. */
+/* Count a poll that found nothing. True: the caller calls wf_give_way. */
 static inline bool wf_patience_ends(struct wf_patience *patience)
 {
 	unsigned int misses =
@@ -38,8 +39,9 @@ static inline bool wf_patience_ends(struct wf_patience *patience)
 	return wf_unlikely(misses >= WF_PATIENCE_MISSES);
 }
 
-/* @stamp: a number that differs after each poll that finds something; @moved: part of
- * something long has moved meanwhile. */
+/* Check whether to yield, and do so. @stamp: a number that differs after each poll that
+ * finds something; @moved: progress was made meanwhile that does not change the stamp.
+ */
 void wf_give_way(struct wf_patience *patience, unsigned int stamp, bool moved);
 
 #endif

@@ -31,7 +31,7 @@ static bool grow(struct wf_id_map *map, uint32_t limit)
 	if (!at)
 		return false;
 	map->at = at;
-	/* The lowest first, and 0 never. */
+	/* Low numbers are used first; 0 never is. */
 	for (uint32_t i = room - 1; i >= WF_MAX(map->room, 1); i--)
 		set_free(map, i);
 	map->room = room;

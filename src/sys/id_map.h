@@ -7,17 +7,19 @@
 #include "sys/compiler.h"
 
 /*
- * Numbers that stand for pointers, where there are many of the references and few of
- * the things. 0 is nobody's number. All zero is an empty map; the caller serialises.
+ * Small numbers that stand for pointers, for objects that many references name. 0 is
+ * never a number. All zero is an empty map; the caller serialises.
  */
 struct wf_id_map {
-	void **at; /* by number; of those that are free the next one, and 1 */
+	/* Pointers by number; a free entry has the next free number, shifted left by 1,
+	 * plus 1. */
+	void **at;
 	uint32_t room, used, free;
 };
 
 void wf_id_map_done(struct wf_id_map *map);
 
-/* The number of @what, below @limit; 0 when there is none, or no memory. */
+/* Add @what and return its number, below @limit; 0: all are used, or no memory. */
 uint32_t wf_id_map_add(struct wf_id_map *map, void *what, uint32_t limit);
 
 void wf_id_map_remove(struct wf_id_map *map, uint32_t number);

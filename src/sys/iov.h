@@ -19,7 +19,7 @@ static inline size_t wf_iov_len(const struct iovec *iov, size_t count)
 	return len;
 }
 
-/* All of them, one behind the other, to @to; how many bytes that is. */
+/* Copy all pieces to @to, one after the other; returns the number of bytes. */
 static inline size_t wf_iov_gather(void *to, const struct iovec *iov, size_t count)
 {
 	uint8_t *at = to;
@@ -31,7 +31,7 @@ static inline size_t wf_iov_gather(void *to, const struct iovec *iov, size_t cou
 	return (size_t)(at - (uint8_t *)to);
 }
 
-/* As much of @len bytes as there is room for; how many that is. */
+/* Copy as much of @len bytes as the pieces can hold; returns the number of bytes. */
 static inline size_t wf_iov_scatter(
 	const struct iovec *iov, size_t count, const void *from, size_t len)
 {

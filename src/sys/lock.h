@@ -10,11 +10,11 @@
 #include "sys/compiler.h"
 
 /*
- * One lock type whose strength is chosen when the object is made, so that an
- * application that promised to serialise its calls pays one predictable branch.
+ * One lock type whose kind is chosen when the object is created, so that an application
+ * that promised to serialise its calls pays one predictable branch.
  *
  * WF_LOCK_NONE   the caller serialises (FI_THREAD_DOMAIN, FI_THREAD_COMPLETION
- *                and no progress thread of ours)
+ *                without a progress thread)
  * WF_LOCK_SPIN   sections of some tens of nanoseconds, no system call inside
  * WF_LOCK_MUTEX  sections that may call the kernel
  */
@@ -38,7 +38,7 @@ static inline void wf_cpu_relax(void)
 int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
 void wf_lock_done(struct wf_lock *lock);
 
-/* WF_LOCK_MUTEX, or a spin lock that somebody holds. */
+/* For WF_LOCK_MUTEX, and for a spin lock that another thread holds. */
 void wf_lock_slow(struct wf_lock *lock);
 void wf_unlock_slow(struct wf_lock *lock);
 bool wf_trylock_slow(struct wf_lock *lock);
@@ -67,7 +67,8 @@ WF_INLINE void wf_unlock(struct wf_lock *lock)
 		wf_unlock_slow(lock);
 }
 
-/* False when somebody holds it; progress loops then leave the work to the holder. */
+/* False when another thread holds it; a progress loop then leaves the work to that
+ * thread. */
 WF_INLINE bool wf_trylock(struct wf_lock *lock)
 {
 	if (lock->kind == WF_LOCK_NONE)

@@ -33,7 +33,7 @@ static const struct {
 	{ "vlan", WF_NETIF_VLAN },
 };
 
-/* Lower is better. Bridges rank by what is plugged into them. */
+/* Lower is better. Bridges rank by the links that belong to them. */
 static const int ranks[] = {
 	[WF_NETIF_ETHERNET] = 0,
 	[WF_NETIF_INFINIBAND] = 0,
@@ -90,7 +90,8 @@ static void read_link(const char *name, const char *entry, char *buf, size_t len
 	buf[got < 0 ? 0 : got] = '\0';
 }
 
-/* The device path names every bus on the way: the last PCI address is the nearest. */
+/* The device path names every bus on the way: the last PCI address is that of the
+ * device. */
 static bool find_pci(const char *path, struct wf_netif_pci *ret)
 {
 	unsigned int domain, bus, device, function;
@@ -124,7 +125,7 @@ void wf_netif_read_device(struct wf_netif *link)
 		if (!link->hardware && link->kind == WF_NETIF_ETHERNET && *path)
 			link->kind = WF_NETIF_VIRTUAL;
 	}
-	/* What veth, tun and bridges report is a constant without meaning. */
+	/* veth, tun and bridges report a meaningless constant. */
 	if (ranks[link->kind] || !link->up)
 		return;
 	read_attr(link->name, ".", "speed", speed, sizeof(speed));

@@ -16,7 +16,7 @@
  * costs some hundred microseconds and fi_getinfo is called often.
  */
 enum wf_netif_kind {
-	WF_NETIF_ETHERNET, /* and whatever else a driver stands behind */
+	WF_NETIF_ETHERNET, /* or any other kind of hardware with a driver */
 	WF_NETIF_INFINIBAND,
 	WF_NETIF_BOND,
 	WF_NETIF_VLAN,
@@ -24,7 +24,7 @@ enum wf_netif_kind {
 	WF_NETIF_VETH,
 	WF_NETIF_DUMMY,
 	WF_NETIF_TUN,
-	WF_NETIF_VIRTUAL, /* any other without hardware */
+	WF_NETIF_VIRTUAL, /* any other link without hardware */
 	WF_NETIF_BRIDGE,
 	WF_NETIF_LOOPBACK,
 };
@@ -37,11 +37,12 @@ struct wf_netif_pci {
 struct wf_netif {
 	char name[IF_NAMESIZE];
 	unsigned int index;
-	unsigned int master; /* index of the bridge or bond that it is part of, or 0 */
+	unsigned int
+		master; /* index of the bridge or bond that it belongs to; 0: none */
 	unsigned int mtu;
 	enum wf_netif_kind kind;
-	bool up;       /* administratively, and with a carrier */
-	bool hardware; /* a device of some bus stands behind it */
+	bool up;       /* up administratively, and has a carrier */
+	bool hardware; /* it belongs to a device on a bus */
 	bool uplinked; /* bridge: one of its ports is hardware */
 	bool has_pci;
 	struct wf_netif_pci pci;
@@ -54,7 +55,7 @@ struct wf_netaddr {
 	union wf_sockaddr addr; /* port 0; link-local ones carry their scope */
 	unsigned int prefix;    /* length of the network part in bits */
 	unsigned int link;      /* index into links */
-	bool deprecated;        /* not to be preferred for new connections */
+	bool deprecated;        /* not preferred for new connections */
 };
 
 /* Addresses are ranked, best first: real hardware before virtual links, bridges
@@ -71,10 +72,10 @@ struct wf_netifs {
 /* The process's snapshot; @rescan asks the kernel again (FI_RESCAN). The caller
  * owns one reference. Any thread, any time. A negative errno on failure. */
 int wf_netifs_get(bool rescan, struct wf_netifs **ret);
-/* NULL is fine. Returns NULL. */
+/* Drop a reference; accepts NULL. Returns NULL. */
 struct wf_netifs *wf_netifs_put(struct wf_netifs *ifs);
-/* The process keeps no snapshot from now on; what callers own stays theirs. Any number
- * of calls; a later wf_netifs_get starts anew. */
+/* Drop the process's snapshot; references of callers stay valid. May be called any
+ * number of times; a later wf_netifs_get asks the kernel again. */
 void wf_netifs_done(void);
 
 static inline const struct wf_netif *wf_netaddr_link(
@@ -87,8 +88,8 @@ static inline const struct wf_netif *wf_netaddr_link(
 const struct wf_netaddr *wf_netifs_find(
 	const struct wf_netifs *ifs, const union wf_sockaddr *addr);
 
-/* What is only worth reading when somebody looks: from sysfs, each call anew.
- * Empty strings where the kernel does not tell. */
+/* Details that are seldom needed: read from sysfs in each call. Empty strings where the
+ * kernel has no answer. */
 struct wf_netif_details {
 	char driver[32];
 	char vendor_id[16]; /* "0x8086" */
@@ -107,12 +108,12 @@ struct wf_netif_table {
 	size_t addr_count, addr_room;
 };
 
-/* Everything the kernel knows. On failure the table keeps what was found,
- * in memory that is the caller's to free. */
+/* Read all links and addresses from the kernel. On failure the table keeps those that
+ * were found, in memory that the caller frees. */
 int wf_netif_scan(struct wf_netif_table *table);
 
-/* A zeroed entry at the end, or NULL when memory is short. Earlier pointers into
- * the table are then stale. */
+/* Add a zeroed entry at the end; NULL: no memory. Earlier pointers into the table are
+ * then invalid. */
 struct wf_netif *wf_netif_table_link(struct wf_netif_table *table);
 struct wf_netaddr *wf_netif_table_addr(struct wf_netif_table *table);
 
@@ -123,11 +124,12 @@ bool wf_netif_table_find(
 /* hardware, has_pci, pci and, for links that have one, speed_bps: from sysfs. */
 void wf_netif_read_device(struct wf_netif *link);
 
-/* The kind for a name of the kernel's ("veth", "bridge", ...); NULL: no such name,
- * so that only @arp_type (ARPHRD_*) tells. */
+/* The kind for a kernel name ("veth", "bridge", ...); NULL: no name, and @arp_type
+ * (ARPHRD_*) decides. */
 enum wf_netif_kind wf_netif_kind_of(const char *kernel_name, unsigned int arp_type);
 
-/* Takes over what @table holds, also on failure; one reference to the caller. */
+/* Make a snapshot with one reference, for the caller. Takes over the memory of @table,
+ * also on failure. */
 int wf_netifs_new(struct wf_netif_table *table, struct wf_netifs **ret);
 
 #endif

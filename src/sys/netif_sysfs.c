@@ -14,9 +14,9 @@
 #include "sys/compiler.h"
 
 /*
- * Interfaces without libnl: getifaddrs() lists links and addresses, the driver's
- * name tells the kind, and sysfs tells who is part of what. Addresses that are
- * deprecated or still being checked cannot be told apart here.
+ * Interfaces without libnl: getifaddrs() lists links and addresses, the driver's name
+ * gives the kind, and sysfs the bridge or bond of a link. Addresses that are deprecated
+ * or still being checked are not recognised.
  */
 
 /* Drivers that are not named like their kind. */
@@ -45,7 +45,7 @@ static void ask_driver(int fd, struct wf_netif *link, unsigned int arp_type)
 		return;
 	info.driver[sizeof(info.driver) - 1] = '\0';
 	link->kind = wf_netif_kind_of(kind_name(info.driver), arp_type);
-	/* A driver that is none of ours may be real hardware: sysfs decides. */
+	/* An unknown driver may belong to real hardware: sysfs decides. */
 	if (link->kind == WF_NETIF_VIRTUAL)
 		link->kind = WF_NETIF_ETHERNET;
 }

@@ -22,7 +22,7 @@ void *wf_pages_get(size_t size)
 	char *mem = map(size);
 	size_t head;
 
-	/* The next one mostly lies by the side of the last, and is aligned like it. */
+	/* A new mapping is mostly next to the last one, and so is aligned as well. */
 	if (!mem || !misfit(mem, size))
 		return mem;
 	(void)munmap(mem, size);
@@ -39,8 +39,9 @@ void *wf_pages_get(size_t size)
 
 void wf_pages_put(void *mem, size_t size)
 {
-	/* A process has so many mappings; one more hole may be too much. The memory
-	 * goes then all the same, and only its address is not used again. */
+	/* The number of mappings of a process is limited, and a hole may need one more.
+	 * Then the memory is released all the same, and only the address range stays in
+	 * use. */
 	if (munmap(mem, size))
 		(void)madvise(mem, size, MADV_DONTNEED);
 }

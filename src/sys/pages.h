@@ -5,8 +5,9 @@
 #include <stddef.h>
 
 /*
- * Memory straight from the system and straight back to it, whatever else lies around.
- * @size is a power of two, a page or more, and the alignment, too. Zeroed.
+ * Memory that is mapped from the system and unmapped when it is freed, independent of
+ * malloc. @size is a power of two and at least a page; the memory is aligned to @size
+ * and zeroed. NULL: no memory.
  */
 void *wf_pages_get(size_t size);
 void wf_pages_put(void *mem, size_t size);
