@@ -11,7 +11,7 @@ enum {
 	MAX_OUTSIDE = (WF_POOL_OUTSIDE - 1) >> WF_POOL_SLAB_WORDS_LOG,
 };
 
-/* A memory checker sees the use of objects that were given back. */
+/* Lets a memory checker detect the use of freed objects. */
 #if WF_POOL_CHECKED
 #include <sanitizer/asan_interface.h>
 #define hide(mem, len) __asan_poison_memory_region(mem, len)
@@ -59,8 +59,8 @@ void wf_pool_init_handles(struct wf_pool *pool, size_t object_size, size_t *kept
 	pool->handles = handles;
 }
 
-/* Slabs are put side by side, and mostly downwards. False: there are no more handles.
- */
+/* Give the slab a range of handles, or a number. The system maps slabs side by side,
+ * mostly downwards. False: all handles are used. */
 static bool number_slab(struct wf_handles *handles, struct wf_pool_slab *slab)
 {
 	const uintptr_t reach = WF_POOL_OUTSIDE * sizeof(uint64_t);
@@ -112,7 +112,7 @@ void wf_pool_done(struct wf_pool *pool)
 	wf_list_init(&pool->partial);
 }
 
-/* Counted as kept until the first object is handed out. */
+/* The new slab counts as kept until its first object is allocated. */
 static struct wf_pool_slab *new_slab(struct wf_pool *pool)
 {
 	struct wf_pool_slab *slab = wf_pages_get(pool->slab_size);
@@ -172,7 +172,7 @@ void *wf_pool_get(struct wf_pool *pool)
 	return object;
 }
 
-/* The empty slab waits behind those in use, unless enough of them do already. */
+/* Keep an empty slab behind those in use, or unmap it if enough are kept. */
 static void retire(struct wf_pool *pool, struct wf_pool_slab *slab)
 {
 	wf_list_remove(&slab->link);

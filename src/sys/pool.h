@@ -10,23 +10,23 @@
 #include "sys/list.h"
 
 /*
- * Objects of one size, handed out and taken back in a few nanoseconds.
+ * Objects of one size, allocated and freed in a few nanoseconds.
  *
- * Memory comes in slabs of a power of two bytes, aligned to their size, so that an
- * object finds its slab by its address. A slab whose last object came back is given to
- * the system, but for WF_POOL_KEPT bytes that wait for the next burst. Nothing is
- * allocated before the first object is asked for. The caller serialises.
+ * Memory comes in slabs of a power of two bytes, aligned to their size, so that the
+ * slab of an object follows from its address. A slab without objects in use is
+ * unmapped, except for WF_POOL_KEPT bytes of slabs that are kept for the next burst.
+ * The first object allocates the first slab. The caller serialises.
  */
 enum { WF_POOL_KEPT = 1 << 20, WF_POOL_SPARE = 16 };
 
 /*
- * Handles of objects, in 32 bits: where the objects lie, in words of 8 bytes from a
- * base near the first slab. The system mostly maps slabs side by side. A slab outside
- * of the range that 31 bits reach has a number, and its objects have handles with the
- * highest bit set. All zero before the first slab.
+ * Handles of objects, in 32 bits: the address in words of 8 bytes, relative to a base
+ * near the first slab. The system mostly maps slabs side by side. A slab that 31 bits
+ * do not reach has a number, and handles of its objects have the highest bit set. All
+ * zero before the first slab.
  */
 struct wf_handles {
-	uintptr_t base; /* 0: no slab so far */
+	uintptr_t base; /* address of handle 0; 0: no slab yet */
 	uint32_t slabs;
 	struct wf_id_map outside;
 };
@@ -34,23 +34,27 @@ struct wf_handles {
 enum {
 	WF_POOL_SLAB = 1 << 16, /* bytes of the smallest slabs */
 	WF_POOL_HANDLE_SIZE_MAX =
-		4360,                /* of the largest object that can have a handle */
-	WF_POOL_SLAB_WORDS_LOG = 13, /* the place in a slab of those with numbers */
+		/* Bytes of the largest object that can have a handle. */
+	4360,
+	/* Handles with a slab number: bits for the word in the slab. */
+	WF_POOL_SLAB_WORDS_LOG = 13,
 };
 
 #define WF_POOL_OUTSIDE (UINT32_C(1) << 31)
 
 struct wf_pool {
-	struct wf_list all; /* of slab->all */
-	/* Slabs with free objects, by slab->link: the latest used of those in use
-	 * first, the empty ones last. */
+	struct wf_list all; /* all slabs, by slab->all */
+	/* Slabs with free objects, by slab->link: those in use first, the last used at
+	 * the head; empty ones last. */
 	struct wf_list partial;
-	size_t *kept; /* bytes of empty slabs; @own, or that of several pools */
+	/* Bytes of empty slabs; points to @own, or to a count that several pools share.
+	 */
+	size_t *kept;
 	size_t own;
-	struct wf_handles *handles; /* NULL: objects have none */
+	struct wf_handles *handles; /* NULL: objects have no handles */
 	size_t object_size, slab_size;
-	size_t slabs; /* allocated at present */
-	/* For the inline calls: objects that came back, not given to their slabs yet.
+	size_t slabs; /* number of slabs */
+	/* For the inline calls: freed objects that were not given back to their slabs.
 	 */
 	unsigned int spare_count;
 	void *spare[WF_POOL_SPARE];
@@ -59,42 +63,41 @@ struct wf_pool {
 struct wf_pool_slab {
 	struct wf_list link, all;
 	struct wf_pool *pool;
-	void *free;   /* objects that came back, linked through their first word */
-	size_t fresh; /* offset of the objects that were never handed out */
+	void *free;   /* freed objects, linked through their first word */
+	size_t fresh; /* offset of the first object that was never allocated */
 	uint32_t used;
-	uint32_t number; /* in wf_handles.outside, or 0 */
+	uint32_t number; /* number in wf_handles.outside; 0: none */
 };
 
 /* @object_size is more than 0. */
 void wf_pool_init(struct wf_pool *pool, size_t object_size);
 
-/* The same, and @kept, which is 0 before the first of several pools is used, bounds
- * what all of them keep together. */
+/* The same, with a count of kept bytes that several pools share and that bounds all of
+ * them together. *@kept is 0 before the first of them is used. */
 void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept);
 
-/* The same, of WF_POOL_HANDLE_SIZE_MAX bytes at most, and they have handles. Pools may
- * share
- * @handles, which lasts longer. */
+/* The same, for objects of at most WF_POOL_HANDLE_SIZE_MAX bytes that have handles.
+ * Pools may share @handles, which must outlive them. */
 void wf_pool_init_handles(struct wf_pool *pool, size_t object_size, size_t *kept,
 	struct wf_handles *handles);
 
-/* Frees all memory, that of objects which did not come back as well. */
+/* Free all memory, also that of objects in use. */
 void wf_pool_done(struct wf_pool *pool);
 
 /* Uninitialised, aligned for any type of that size; NULL when there is no memory. */
 void *wf_pool_get(struct wf_pool *pool);
 
-/* Any object that one of @pool's get returned. */
+/* Free an object that wf_pool_get(@pool) returned. */
 void wf_pool_put(struct wf_pool *pool, void *object);
 
-/* Of an object in a slab of WF_POOL_SLAB bytes. */
+/* The slab of an object, for slabs of WF_POOL_SLAB bytes. */
 static inline struct wf_pool_slab *wf_pool_slab_of(const void *object)
 {
 	return (struct wf_pool_slab *)((uintptr_t)object &
 				       ~(uintptr_t)(WF_POOL_SLAB - 1));
 }
 
-/* Handle of an object, or of a part of one at a multiple of 8 bytes. Never 0. */
+/* The handle of an object, or of a field of it at a multiple of 8 bytes. Never 0. */
 static inline uint32_t wf_pool_handle(
 	const struct wf_handles *handles, const void *object)
 {
@@ -115,7 +118,7 @@ static inline void *wf_pool_outside(const struct wf_handles *handles, uint32_t h
 	       (handle & ((UINT32_C(1) << WF_POOL_SLAB_WORDS_LOG) - 1));
 }
 
-/* For several look-ups in a row, while no slab comes or goes. */
+/* For several look-ups in a row, while no slab is allocated or freed. */
 struct wf_handles_view {
 	const struct wf_handles *handles;
 	uintptr_t base;
@@ -138,7 +141,7 @@ static inline void *wf_pool_at(const struct wf_handles *handles, uint32_t handle
 	return wf_pool_view_at(wf_handles_view(handles), handle);
 }
 
-/* A memory checker wants to be told of every object. */
+/* A memory checker has to see every object that is allocated or freed. */
 #if defined(__SANITIZE_ADDRESS__)
 #define WF_POOL_CHECKED 1
 #elif defined(__has_feature)
@@ -150,7 +153,7 @@ static inline void *wf_pool_at(const struct wf_handles *handles, uint32_t handle
 #define WF_POOL_CHECKED 0
 #endif
 
-/* The same, inline, for the few places where a call would show. */
+/* The same as inline functions, for hot paths where a call is measurable. */
 static inline void *wf_pool_get_inline(struct wf_pool *pool)
 {
 	return wf_likely(pool->spare_count > 0) ? pool->spare[--pool->spare_count]

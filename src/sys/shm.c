@@ -10,10 +10,10 @@
 
 #include "sys/shm.h"
 
-/* What each byte of the file locks; the content plays no part in it. */
+/* The bytes of the file that are locked; their content is independent of the locks. */
 enum { BYTE_ATTACHED, BYTE_WRITER };
 
-/* A name that changes hands under our fingers that often is not ours to have. */
+/* Give up on a name that other processes replaced so many times. */
 enum { MAX_TRIES = 100 };
 
 static int lock_byte(int fd, int byte, short type, bool wait)
@@ -44,8 +44,8 @@ static bool attached_by_others(int fd)
 	return fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type != F_UNLCK;
 }
 
-/* 0 when the object still has its name and only its owner, us, may touch it;
- * -ESTALE when the name is gone. */
+/* 0: the object still has its name, and only this user may access it; -ESTALE: the name
+ * is gone. */
 static int check_owner(int fd)
 {
 	struct stat st;
@@ -57,7 +57,8 @@ static int check_owner(int fd)
 	return st.st_nlink ? 0 : -ESTALE;
 }
 
-/* -EEXIST when somebody has it; -EAGAIN when it was taken from us before the lock. */
+/* Create the object. -EEXIST: the name exists; -EAGAIN: another process removed it
+ * before it was locked. */
 static int create_object(struct wf_shm *shm)
 {
 	int fd, ret;
@@ -65,7 +66,8 @@ static int create_object(struct wf_shm *shm)
 	fd = shm_open(shm->name, O_RDWR | O_CREAT | O_EXCL, 0600);
 	if (fd < 0)
 		return -errno;
-	/* Until this lock somebody may take the object for a leftover. */
+	/* Before this lock is held another process may take the object for a leftover.
+	 */
 	ret = lock_byte(fd, BYTE_ATTACHED, F_WRLCK, false);
 	if (!ret)
 		ret = check_owner(fd);
@@ -78,7 +80,7 @@ static int create_object(struct wf_shm *shm)
 	return 0;
 }
 
-/* -ENOENT when there is none that anyone has open. */
+/* Attach to an object. -ENOENT: no process has one of this name open. */
 static int attach_object(struct wf_shm *shm)
 {
 	int fd, ret;
@@ -95,8 +97,8 @@ static int attach_object(struct wf_shm *shm)
 			goto err_close;
 		}
 	} else if (!lock_byte(fd, BYTE_ATTACHED, F_WRLCK, false)) {
-		/* A leftover, or unlinked while we came here. Exclusive, so nobody
-		 * else removes what we are looking at. */
+		/* A leftover, or unlinked meanwhile. The lock is exclusive, so no other
+		 * process removes the object during the check. */
 		if (!check_owner(fd))
 			(void)shm_unlink(shm->name);
 		ret = -ENOENT;
@@ -142,7 +144,7 @@ int wf_shm_resize(struct wf_shm *shm, size_t len)
 {
 	struct rlimit limit;
 
-	/* Passing the limit would not fail but kill the process (SIGXFSZ). */
+	/* Writing beyond the limit would raise SIGXFSZ instead of failing. */
 	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
 		limit.rlim_cur < len)
 		return -EFBIG;
@@ -172,7 +174,7 @@ int wf_shm_map(struct wf_shm *shm, void *hint)
 	if (hint)
 		mem = mmap(hint, (size_t)st.st_size, prot,
 			MAP_SHARED | MAP_FIXED_NOREPLACE, shm->fd, 0);
-	/* A kernel that does not know the flag may have moved it. */
+	/* A kernel that does not know the flag may have used another address. */
 	if (mem == MAP_FAILED)
 		mem = mmap(NULL, (size_t)st.st_size, prot, MAP_SHARED, shm->fd, 0);
 	if (mem == MAP_FAILED)
@@ -202,8 +204,8 @@ void wf_shm_close(struct wf_shm *shm)
 	bool last =
 		!shm->readonly && !lock_byte(shm->fd, BYTE_ATTACHED, F_WRLCK, false);
 
-	/* While we hold our lock nobody takes the object for a leftover, so the
-	 * name, if it has one, is still that of this object. */
+	/* While this process holds its lock no other takes the object for a leftover,
+	 * so the name, if it exists, still belongs to this object. */
 	if ((shm->created || last) && !check_owner(shm->fd))
 		(void)shm_unlink(shm->name);
 	if (shm->mem)

@@ -29,8 +29,8 @@ int wf_sockaddr_read(const void *addr, size_t len, union wf_sockaddr *ret);
 /* sizeof of the family's struct; 0 for another family. */
 size_t wf_sockaddr_len(const union wf_sockaddr *sa);
 
-/* Host, port and, for IPv6 addresses of link scope, the interface. What is equal
- * has the same hash. */
+/* Equal: host, port and, for IPv6 addresses of link scope, the interface. Equal
+ * addresses have equal hashes. */
 bool wf_sockaddr_equal(const union wf_sockaddr *a, const union wf_sockaddr *b);
 bool wf_sockaddr_same_host(const union wf_sockaddr *a, const union wf_sockaddr *b);
 uint64_t wf_sockaddr_hash(const union wf_sockaddr *sa);

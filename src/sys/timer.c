@@ -44,7 +44,7 @@ void wf_timer_drain(struct wf_timer *timer)
 {
 	uint64_t count;
 
-	/* Nothing is read of one that was set again and is not over yet. */
+	/* The read fails if the timer was set again and has not expired. */
 	if (read(timer->fd, &count, sizeof(count)) == (ssize_t)sizeof(count))
 		timer->deadline_ns = UINT64_MAX;
 }

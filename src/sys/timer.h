@@ -5,21 +5,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A descriptor that becomes readable at a deadline of wf_now_ns, for epoll sets. It is
- * opened when there is a deadline for the first time. */
+/* A descriptor that becomes readable at a deadline by wf_now_ns, for epoll sets. It is
+ * opened when the first deadline is set. */
 struct wf_timer {
-	int fd;               /* -1: none yet */
-	uint64_t deadline_ns; /* UINT64_MAX: none, or it was over and drained */
+	int fd; /* -1: not opened yet */
+	uint64_t
+		deadline_ns; /* UINT64_MAX: no deadline, or it passed and was drained */
 };
 
 void wf_timer_init(struct wf_timer *timer);
 void wf_timer_done(struct wf_timer *timer);
 
-/* UINT64_MAX: never. True: the descriptor is new and in no set. Where it cannot be
- * opened nothing happens, and the next call tries again. */
+/* Set the deadline; UINT64_MAX: none. True: the descriptor was opened, and is in no
+ * epoll set. If it cannot be opened nothing happens, and the next call tries again. */
 bool wf_timer_set(struct wf_timer *timer, uint64_t deadline_ns);
 
-/* It is not readable any more. */
+/* Read the descriptor, so that it is not readable any more. */
 void wf_timer_drain(struct wf_timer *timer);
 
 #endif
