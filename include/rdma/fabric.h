@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What every user of the library needs: versions, capability and mode bits, the
- * attributes exchanged with fi_getinfo(3), and the base of all objects, struct fid.
- * See fabric(7) for an overview.
+ * Basic definitions: versions, capability and mode bits, the attributes exchanged with
+ * fi_getinfo(3), and the base of all objects, struct fid. See fabric(7) for an
+ * overview.
  */
 #ifndef FABRIC_H
 #define FABRIC_H
@@ -111,7 +111,7 @@ uint32_t fi_version(void);
 #define FI_MULTI_RECV     (1ULL << 16) /* one buffer takes several messages */
 #define FI_REMOTE_CQ_DATA (1ULL << 17) /* data for the peer's completion */
 #define FI_MORE           (1ULL << 18) /* another call follows at once */
-#define FI_PEEK           (1ULL << 19) /* look without consuming */
+#define FI_PEEK           (1ULL << 19) /* report a message without receiving it */
 #define FI_TRIGGER        (1ULL << 20) /* start when a condition holds */
 #define FI_FENCE          (1ULL << 21) /* wait for earlier operations to the peer */
 
@@ -132,7 +132,7 @@ uint32_t fi_version(void);
 #define FI_MATCH_COMPLETE    (1ULL << 31)
 
 /* Flags of fi_getinfo, of the peer interface, and further capabilities. */
-#define FI_RESCAN               (1ULL << 35) /* look for network interfaces again */
+#define FI_RESCAN               (1ULL << 35) /* scan network interfaces again */
 #define FI_PEER_TRANSFER        (1ULL << 36) /* mode bit: sends go through the owner */
 #define FI_AV_USER_ID           (1ULL << 41) /* completions report user chosen ids */
 #define FI_FIREWALL_ADDR        (1ULL << 42) /* peers that cannot be connected to */
@@ -148,7 +148,7 @@ uint32_t fi_version(void);
 #define FI_REMOTE_COMM          (1ULL << 52) /* peers on other hosts */
 #define FI_SHARED_AV            (1ULL << 53) /* address vectors shared by name */
 #define FI_PROV_ATTR_ONLY       (1ULL << 54) /* list providers, not interfaces */
-#define FI_NUMERICHOST          (1ULL << 55) /* node is an address, do not look it up */
+#define FI_NUMERICHOST          (1ULL << 55) /* node is an address, do not resolve it */
 #define FI_RMA_EVENT            (1ULL << 56) /* events at the target of RMA */
 #define FI_SOURCE               (1ULL << 57) /* report where messages came from */
 #define FI_NAMED_RX_CTX         (1ULL << 58) /* receive contexts can be addressed */
@@ -185,9 +185,9 @@ uint32_t fi_version(void);
 #define FI_MR_XPU_DESC   (1 << 12) /* accelerators need their own descriptors */
 
 /*
- * Message ordering, fi_endpoint(3). FI_ORDER_xAy keeps an x in its place after an
- * earlier y to the same peer; R is a read, W a write, S a send. The plain names cover
- * RMA and atomics together, the longer ones just one of them.
+ * Message ordering, fi_endpoint(3). FI_ORDER_xAy keeps an x behind an earlier y to the
+ * same peer; R is a read, W a write, S a send. The plain names cover RMA and atomics
+ * together, the longer ones just one of them.
  */
 #define FI_ORDER_NONE   FI_OLD_VALUE_("FI_ORDER_NONE is deprecated", 0ULL)
 #define FI_ORDER_RAR    (1ULL << 0)
@@ -217,7 +217,7 @@ uint32_t fi_version(void);
 #define FI_RESTRICTED_COMP   0ULL
 #define FI_EP_SOCK_STREAM    FI_EP_UNSPEC
 
-/* A peer as operations name it: what an address vector handed out, fi_av(3). */
+/* The handle of a peer in operations, as returned by an address vector, fi_av(3). */
 typedef uint64_t fi_addr_t;
 
 /* Values that stand for "any" or "none". */
@@ -258,7 +258,7 @@ enum {
 /* Any object: all of them begin with a struct fid. */
 typedef struct fid *fid_t;
 
-/* What an object is: fid.fclass. */
+/* The type of an object: fid.fclass. */
 enum {
 	FI_CLASS_UNSPEC,
 	FI_CLASS_FABRIC,
@@ -398,7 +398,7 @@ enum fi_av_type {
 	FI_AV_TABLE,
 };
 
-/* Who drives operations forward: the library, or calls the application makes. */
+/* Whether operations progress by the library itself, or by calls of the application. */
 enum fi_progress {
 	FI_PROGRESS_UNSPEC,
 	FI_PROGRESS_AUTO,
@@ -795,7 +795,7 @@ static inline int fi_set_ops(
 
 /* Text for people, fi_fabric(3). */
 
-/* What the data of fi_tostr is. */
+/* The type of the data of fi_tostr. */
 enum fi_type {
 	FI_TYPE_INFO,
 	FI_TYPE_EP_TYPE,

@@ -44,7 +44,7 @@ struct fi_msg_fetch {
 	size_t iov_count;
 };
 
-/* What values are compared with. */
+/* The comparands. */
 struct fi_msg_compare {
 	const struct fi_ioc *msg_iov;
 	void **desc;

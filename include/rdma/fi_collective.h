@@ -31,7 +31,7 @@ struct fid_av_set {
 	struct fi_ops_av_set *ops;
 };
 
-/* What is asked of fi_query_collective, and its answer. */
+/* Question and answer of fi_query_collective. */
 struct fi_collective_attr {
 	enum fi_op op;
 	enum fi_datatype datatype;

@@ -237,7 +237,7 @@ struct fi_av_attr {
 
 /* Members of an AV set, fi_av_set(3): every stride-th address from start to end. */
 struct fi_av_set_attr {
-	size_t count; /* room, 0 for all */
+	size_t count; /* capacity, 0 for all */
 	fi_addr_t start_addr;
 	fi_addr_t end_addr;
 	uint64_t stride;

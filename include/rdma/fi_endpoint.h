@@ -264,7 +264,7 @@ static inline int fi_srx_context(struct fid_domain *domain, struct fi_rx_attr *a
 	return domain->ops->srx_ctx(domain, attr, rx_ep, context);
 }
 
-/* Deprecated: room left in a context. */
+/* Deprecated: free space in a context. */
 FI_DEPRECATED_FUNC static inline ssize_t fi_rx_size_left(struct fid_ep *ep)
 {
 	return ep->ops->rx_size_left(ep);

@@ -21,7 +21,7 @@ struct fid_poll;
 struct fid_xpu_cntr;
 struct fid_xpu_cq;
 
-/* What a thread blocks on, and what FI_GETWAIT returns. */
+/* The object that a thread blocks on, which FI_GETWAIT returns. */
 enum fi_wait_obj {
 	FI_WAIT_NONE,       /* waiting is not allowed */
 	FI_WAIT_UNSPEC,     /* only through the calls that wait */
@@ -40,7 +40,8 @@ struct fi_mutex_cond {
 
 /*
  * Wait object of FI_WAIT_POLLFD. change_index grows whenever the set changes; nfds is
- * the room in fd and then the number needed (-FI_ETOOSMALL if it does not suffice).
+ * the capacity of fd on input, and the number needed on output (-FI_ETOOSMALL if fd is
+ * too short).
  */
 struct fi_wait_pollfd {
 	uint64_t change_index;
@@ -58,7 +59,7 @@ struct fi_eq_attr {
 	struct fid_wait *wait_set;
 };
 
-/* What fi_eq_read stores in its event argument. */
+/* The values that fi_eq_read stores in its event argument. */
 enum {
 	FI_NOTIFY,
 	FI_CONNREQ,
@@ -153,7 +154,7 @@ struct fi_cq_entry {
 /* Entry of FI_CQ_FORMAT_MSG. */
 struct fi_cq_msg_entry {
 	void *op_context;
-	uint64_t flags; /* what completed: FI_SEND | FI_MSG, ... */
+	uint64_t flags; /* operation that completed: FI_SEND | FI_MSG, ... */
 	size_t len;     /* bytes received */
 };
 
@@ -162,7 +163,7 @@ struct fi_cq_data_entry {
 	void *op_context;
 	uint64_t flags;
 	size_t len;
-	void *buf;     /* place in a FI_MULTI_RECV buffer */
+	void *buf;     /* address in a FI_MULTI_RECV buffer */
 	uint64_t data; /* with FI_REMOTE_CQ_DATA */
 };
 
@@ -220,7 +221,7 @@ struct fid_cq {
 
 /* Counters, fi_cntr(3). */
 
-/* What a counter counts. */
+/* The events that a counter counts. */
 enum fi_cntr_events {
 	FI_CNTR_EVENTS_COMP,  /* completions */
 	FI_CNTR_EVENTS_BYTES, /* bytes transferred */
