@@ -11,17 +11,17 @@
 #include "sys/list.h"
 
 /*
- * The matching engine: posted receives on one side, unexpected messages on the other.
- * It moves no data and knows no fids; its user embeds an entry in whatever stands for a
- * receive. What stands for a message begins with a smaller one, is an object of a pool
- * with handles (sys/pool.h), and is referred to by its handle, a uint32_t: 0 is none.
- * A receive matches a message when
+ * The matching engine: posted receives and unexpected messages. It moves no data and
+ * knows no fids; its user embeds an entry in the object of a receive. The object of a
+ * message begins with a smaller entry, comes from a pool with handles (sys/pool.h), and
+ * is referred to by its handle, a uint32_t: 0 is none. A receive matches a message when
  *
  *	(receive tag | ignore) == (message tag | ignore)
  *
  * and the receive is undirected (addr WF_MATCH_ANY) or its addr is the message's. A
- * message whose source is not known has addr WF_MATCH_ANY too, and matches undirected
- * receives only. The oldest match wins, on both sides, exactly.
+ * message whose source is not known has addr WF_MATCH_ANY as well, and matches
+ * undirected receives only. Of several matching receives, or messages, the oldest is
+ * always chosen.
  *
  * Usage:
  *   a receive is posted     msg = wf_match_take_unexpected(); if none wf_match_post()
@@ -35,16 +35,15 @@
  *   an address is removed   wf_match_foreach_unexpected() { wf_match_forget() }
  * Untagged receives and messages use an engine of their own, tag 0 and ignore 0.
  *
- * Cost: constant in the number of entries; proportional to the number of distinct
- * (ignore, directed or not) pairs among the posted receives for a message, and among
- * the searches under way for an unexpected message that leaves. Beyond
- * WF_MATCH_MAX_PAIRS such pairs at one time the receives of the further pairs are kept
- * in, and unexpected messages for them are looked for in, one ordered list; so are
- * up to WF_MATCH_FEW_POSTED receives while there are no others. Looking for messages of
- * unknown source costs as much as arrived behind the oldest of them.
+ * Cost: constant in the number of entries. For an arriving message it is proportional
+ * to the number of distinct (ignore, directed or not) pairs among the posted receives;
+ * for an unexpected message that leaves, to the number of such pairs that searches use.
+ * Receives of more than WF_MATCH_MAX_PAIRS pairs at one time are kept in one ordered
+ * list, and unexpected messages for them are searched in one; so are up to
+ * WF_MATCH_FEW_POSTED receives while there are no others. A search for messages of
+ * unknown source passes all messages that arrived after the oldest of these.
  *
- * Nothing here fails. Memory is asked for only to go faster: when there is none, lists
- * are searched instead.
+ * No call fails. Memory is allocated only for speed: without it, lists are searched.
  *
  * The caller serialises calls on one struct wf_match.
  */
