@@ -4,7 +4,7 @@
 
 #include "match/match.h"
 
-/* The two halves of an engine; @m is zeroed before init. */
+/* Posted receives and unexpected messages of an engine; @m is zeroed before init. */
 void wf_match_posted_init(struct wf_match *m);
 void wf_match_posted_done(struct wf_match *m);
 void wf_match_unexpected_init(struct wf_match *m);

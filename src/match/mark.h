@@ -4,27 +4,28 @@
 
 #include "match/match.h"
 
-/* The place of a message in an index that it has no room for: all but the first. */
+/* The membership of a message in an index other than the first. (The first index uses
+ * the node in the message itself.) */
 struct wf_match_mark {
 	struct wf_match_compact_node node;
-	struct wf_match_compact_node of; /* among the marks of its message */
+	struct wf_match_compact_node of; /* node in the table of marks by message */
 	struct wf_match_index *index;
 	uint32_t message;
 };
 
-/* File @msg in @x; false when there is no memory. */
+/* Add @msg to @x; false: no memory. */
 bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t msg);
 
 /* Some mark of @msg, or NULL. */
 struct wf_match_mark *wf_match_mark_any(const struct wf_match *m, uint32_t msg);
 
-/* The one in @x, or NULL. */
+/* The mark of @msg in @x, or NULL. */
 struct wf_match_mark *wf_match_mark_find(
 	const struct wf_match *m, const struct wf_match_index *x, uint32_t msg);
 
 void wf_match_mark_drop(struct wf_match *m, struct wf_match_mark *mark);
 
-/* Forget all marks; there are none in indexes. */
+/* Free the table of marks; no index has marks. */
 void wf_match_marks_done(struct wf_match *m);
 
 #endif

@@ -2,12 +2,13 @@
 #ifndef WF_MATCH_POSTED_H
 #define WF_MATCH_POSTED_H
 
-/* Posted receives, inline: for the few places where a call would show. See posted.c. */
+/* Posted receives as inline functions, for hot paths where a call is measurable. See
+ * posted.c. */
 
 #include "match/match.h"
 
-/* The group of that pair where it is not the recent one; NULL: there can be no more.
- * Out of line, so that the common way keeps its registers. */
+/* The group of a pair that is not m->recent; NULL: no further group can be had. Out of
+ * line: the fast path saves no registers for it. */
 struct wf_match_group *wf_match_group_other(
 	struct wf_match *m, uint64_t ignore, bool directed);
 
@@ -59,8 +60,8 @@ static inline bool wf_match_group_serves(
 	return g->table.ignore == ignore && !g->table.any == directed;
 }
 
-/* @e, whose fields but group and hash are set, goes to its group, or beside the groups
- * if there is no memory for one. */
+/* Add @e, whose fields but group and hash are set, to its group, or to m->beside
+ * without a group. */
 static inline void wf_match_group_post(
 	struct wf_match *m, struct wf_match_entry *e, uint64_t tag, uint64_t addr)
 {
@@ -78,7 +79,7 @@ static inline void wf_match_group_post(
 	m->live |= UINT32_C(1) << g->bit;
 }
 
-/* @e leaves its group. */
+/* Remove @e from its group. */
 static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_entry *e)
 {
 	struct wf_match_group *g = e->group;
@@ -88,7 +89,8 @@ static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_ent
 		m->live &= ~(UINT32_C(1) << g->bit);
 }
 
-/* In one group: NULL also where a message of unknown source meets directed receives. */
+/* The oldest match in one group. NULL as well if the source of the message is unknown
+ * and the group is directed. */
 static inline struct wf_match_entry *wf_match_group_find(
 	const struct wf_match_group *g, uint64_t tag, uint64_t addr)
 {

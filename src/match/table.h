@@ -21,7 +21,8 @@ enum { WF_MATCH_FEW_BUCKETS = 8 };
 /* Links are pointers to the node. */
 struct wf_match_node {
 	struct wf_match_node *after, *before; /* neighbours in the ring */
-	/* The first of a ring: the next in its bucket. The others: the node itself. */
+	/* The first node of a ring: the next ring in its bucket. Other nodes: the node
+	 * itself. */
 	struct wf_match_node *next;
 	uint64_t tag, addr;
 };
