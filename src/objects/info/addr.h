@@ -16,9 +16,9 @@ struct wf_info_addrs {
 
 uint32_t wf_info_format_of(const union wf_sockaddr *sa);
 
-/* The addresses that @node and @service (one of them may be NULL) stand for, best
- * first. @flags: FI_SOURCE for those to bind to instead of those to reach,
- * FI_NUMERICHOST for no look-up. What is not a name is never looked up. -FI_ENODATA,
+/* Resolve @node and @service (one of them may be NULL) to addresses, best first.
+ * @flags: FI_SOURCE for addresses to bind to instead of addresses to reach,
+ * FI_NUMERICHOST for no name resolution. Numbers are never resolved. -FI_ENODATA,
  * -FI_EINVAL, -FI_ENOMEM; the first two with a reason. */
 int wf_info_lookup(const struct wf_info_ctx *ctx, const char *node, const char *service,
 	uint64_t flags, struct wf_info_addrs *ret, struct wf_info_reason *why);

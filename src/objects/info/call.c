@@ -34,7 +34,7 @@ int wf_info_call_begin(struct wf_info_call *call, const struct wf_prov *prov,
 	uint32_t version, uint64_t flags, const struct fi_info *hints)
 {
 	*call = (struct wf_info_call){ .tail = &call->head };
-	/* Before 2.0 stray flags were never looked at. */
+	/* Before 2.0 unknown flags were ignored. */
 	if (version >= FI_VERSION(2, 0) && flags & ~KNOWN_FLAGS) {
 		FI_WARN(prov->fi, FI_LOG_CORE,
 			"refused: flags: asked 0x%llx, possible FI_SOURCE, "

@@ -5,41 +5,43 @@
 #include "objects/info/rule.h"
 
 /*
- * One call of fi_getinfo, whatever the addresses look like. First the templates are
- * matched, so that hints that fit none cost no look-up; then whoever knows about
- * addresses adds answers.
+ * One call of fi_getinfo(3) for any address format. First the templates are matched, so
+ * that hints that match none cost no name resolution; then the code for the address
+ * format (ip.c, str.c) adds answers.
  */
 struct wf_info_call {
 	struct wf_info_ctx *matched; /* templates that meet the hints */
 	size_t matched_count;
 	struct wf_info_log log;
-	struct fi_info *head, **tail;
+	struct fi_info *head, **tail; /* the list of answers; NULL: none yet */
 };
 
-/* Looks at flags and hints. -FI_EBADFLAGS and -FI_ENODATA with the reason logged,
- * -FI_ENOMEM. On failure, too, _end. */
+/* Check the flags and match the hints. -FI_EBADFLAGS and -FI_ENODATA with the reason
+ * logged, -FI_ENOMEM. The caller calls wf_info_call_end after a failure, too. */
 int wf_info_call_begin(struct wf_info_call *call, const struct wf_prov *prov,
 	uint32_t version, uint64_t flags, const struct fi_info *hints);
 
-/* Takes @info, an answer with all its addresses and names. */
+/* Append @info, an answer with all its addresses and names, and take ownership of it.
+ */
 void wf_info_call_add(
 	struct wf_info_call *call, const struct wf_info_ctx *ctx, struct fi_info *info);
 
-/* What the call returns, given how it went. */
+/* End the call: return the answers in *ret_info, or free them if @err is not 0. Returns
+ * the result of fi_getinfo. */
 int wf_info_call_end(struct wf_info_call *call, int err, struct fi_info **ret_info);
 
 /*
- * Is @node, as fi_getinfo was given it for a peer, on a machine that there is, so that
- * it may be a name of this one? An address without a format has to be a number, what an
- * endpoint goes by (wf_prov.node_known), or a host's name, which may take long to look
- * up. -FI_ENODATA, logged: no endpoint can be there.
+ * Check the node of a peer that fi_getinfo was asked for, in a provider whose endpoints
+ * have names. A node without a format prefix has to be a number, the name of an
+ * endpoint (wf_prov.node_known), or a host name, whose resolution may take long. 0, or
+ * -FI_ENODATA, logged: no endpoint can have that name.
  */
 int wf_info_node_known(const struct wf_prov *prov, const char *node, uint64_t flags);
 
-/* What node and service are about, and the addresses of hints that count. */
+/* What node and service name, and the addresses of the hints that apply. */
 struct wf_info_ends {
-	bool named;             /* there is a node or a service */
-	bool source;            /* they name our side */
+	bool named;             /* a node or a service is given */
+	bool source;            /* they name the local address (FI_SOURCE) */
 	const void *src, *dest; /* NULL: none */
 	size_t src_len, dest_len;
 };
@@ -48,7 +50,8 @@ struct wf_info_ends {
 int wf_info_ends(const struct wf_info_ctx *ctx, const char *node, const char *service,
 	uint64_t flags, struct wf_info_ends *ret, struct wf_info_reason *why);
 
-/* Where @node is fmt://..., it has a service of its own. -FI_EINVAL with a reason. */
+/* For a node fmt://..., which includes its service: @service has to be NULL. -FI_EINVAL
+ * with a reason. */
 int wf_info_lone_node(const char *service, struct wf_info_reason *why);
 
 #endif

@@ -108,7 +108,8 @@ static bool caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 	}
 	if (asked & ~possible)
 		return wf_info_deny(why, asked & ~possible, possible, FI_TYPE_CAPS);
-	/* Who narrows an answer may leave bits behind that no longer mean anything. */
+	/* An application that narrows an answer may leave bits without their partner.
+	 */
 	if (ctx->opening)
 		return true;
 	for (size_t i = 0; i < WF_ARRAY_SIZE(pairs); i++) {

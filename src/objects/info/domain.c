@@ -61,7 +61,7 @@ static bool covers_progress(const struct wf_info_ctx *ctx, unsigned int asked,
 	       wf_info_deny(why, asked, most, FI_TYPE_PROGRESS);
 }
 
-/* Automatic progress takes a thread, so nobody gets it unasked. */
+/* Automatic progress needs a thread, so it is given only when asked for. */
 static enum fi_progress grant_progress(enum fi_progress asked, enum fi_progress most)
 {
 	if (asked)

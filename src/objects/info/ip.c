@@ -38,8 +38,8 @@ static bool asks_for_remote(const struct wf_info_ctx *ctx)
 	return (ctx->hint.info->caps | ctx->hint.domain->caps) & FI_REMOTE_COMM;
 }
 
-/* The loopback reaches no other host. But programs ask for other hosts as a matter of
- * course, and one who says that the loopback shall be used knows where his are. */
+/* The loopback reaches no other host. But many programs ask for FI_REMOTE_COMM always,
+ * so it is granted if the interface parameter names the loopback. */
 static bool reaches(const struct wf_routes *routes, const struct wf_route *route)
 {
 	const char *name = wf_route_iface(routes, route->at);

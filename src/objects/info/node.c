@@ -26,7 +26,7 @@ static bool is_own_host(const char *node)
 	return !gethostname(own, sizeof(own)) && !strncmp(own, node, sizeof(own));
 }
 
-/* Any address is good enough: which are ours is not always known to us. */
+/* Any address is accepted: the list of this machine's addresses may be incomplete. */
 static bool resolves(const char *node, uint64_t flags)
 {
 	struct addrinfo ask = {

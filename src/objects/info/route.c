@@ -196,8 +196,8 @@ static int add_allowed(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	return err;
 }
 
-/* The caller names its side. A wildcard belongs to no interface; where hints or the
- * parameter insist on one, its addresses stand in. */
+/* The caller gave a source address. A wildcard belongs to no interface; if hints or the
+ * parameter demand one, its addresses replace the wildcard. */
 static int add_source(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const union wf_sockaddr *src, const union wf_sockaddr *dest)
 {

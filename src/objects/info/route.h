@@ -21,7 +21,7 @@ struct wf_routes {
 	struct wf_netifs *ifs;
 	const char *iface; /* the only one to use, or NULL */
 	struct wf_route *list;
-	size_t count, room;
+	size_t count, room; /* entries in @list, and its capacity */
 };
 
 /* Lists the interfaces and reads the parameter. On failure, too, _done. */

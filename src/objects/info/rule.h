@@ -16,7 +16,8 @@
  * this.
  */
 
-/* One fi_info, looked at: attributes that it lacks are zeroes here. */
+/* Pointers to the attributes of one fi_info; never NULL: an attribute that it lacks is
+ * a structure of zeroes. */
 struct wf_info_side {
 	const struct fi_info *info;
 	const struct fi_tx_attr *tx;
@@ -37,7 +38,7 @@ struct wf_info_ctx {
 	uint32_t version; /* that the caller asked for: it decides which rules apply */
 	struct wf_info_log *log; /* NULL: every line is new */
 	bool hinted;             /* the caller gave hints */
-	bool opening; /* they are an answer, perhaps narrowed here and there */
+	bool opening;            /* the hints are the info of an object being opened */
 	struct wf_info_side tmpl, hint;
 };
 
@@ -87,8 +88,8 @@ struct wf_info_rule {
 	enum wf_info_test test;
 	enum wf_info_reply reply;
 	int show;
-	/* Callers that ask for an API version in [since, until): others neither have
-	 * their hint looked at nor a reply. 0: open. */
+	/* The row applies to API versions in [since, until); for others the hint is
+	 * ignored and no reply is given. 0: no bound. */
 	uint32_t since, until;
 	/* The row's test applies only then; NULL: always. */
 	bool (*when)(const struct wf_info_ctx *ctx);

@@ -8,9 +8,9 @@
 #include "sys/addrstr.h"
 
 /*
- * fi_getinfo of a provider whose endpoints have names. Nothing is looked up: node and
- * service become a name by a rule that both sides know. There is one place, this
- * machine, so each matching template is one answer.
+ * fi_getinfo of a provider whose endpoints have names. Node and service become a name
+ * by a fixed rule, without name resolution. All endpoints are on this machine, so each
+ * matching template gives one answer.
  */
 struct str_names {
 	char src[WF_ADDRSTR_MAX], dest[WF_ADDRSTR_MAX]; /* "": none */

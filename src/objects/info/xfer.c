@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/info/rule.h"
 
-/* Attributes of the transmit and of the receive side. */
+/* Transmit and receive attributes. */
 
 #define TX(member) WF_INFO_MEMBER(WF_INFO_TX, struct fi_tx_attr, "tx_attr.", member)
 #define RX(member) WF_INFO_MEMBER(WF_INFO_RX, struct fi_rx_attr, "rx_attr.", member)
