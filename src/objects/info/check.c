@@ -73,7 +73,7 @@ int wf_info_check(
 		wf_info_ctx_init(&ctx, prov, version, *tmpls, info);
 		if (wf_info_met(&ctx, &why))
 			return 0;
-		/* The template of that type tells more than all the others. */
+		/* Report the refusal of a template of the same endpoint type. */
 		if (!first.prov || same_type(*tmpls, info)) {
 			first = ctx;
 			first_why = why;

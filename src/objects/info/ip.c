@@ -145,7 +145,7 @@ static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
 	return 0;
 }
 
-/* What the @count templates at @ctxs, all of one type, answer for one route. */
+/* Add the answers of the @count templates at @ctxs, all of one type, for one route. */
 static int answer_place(struct ip_call *call, const struct wf_info_ctx *ctxs,
 	size_t count, const struct wf_route *route, struct refusals *refusals)
 {

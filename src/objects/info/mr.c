@@ -46,7 +46,7 @@ static int needed(const struct wf_info_ctx *ctx, uint64_t caps)
 	return bits;
 }
 
-/* Those of the two old models that are enough for the provider. */
+/* The old models that bring all bits that the provider needs. */
 static int models_for(const struct wf_info_ctx *ctx, uint64_t caps)
 {
 	int target = needed(ctx, caps) & MR_TARGET;
