@@ -12,8 +12,8 @@
  *               other transmissions. Those are started as the operations that they are
  *               (start.c).
  *   receiving   the member delivers into our receive context and the application's CQ
- *               and counters (objects/srx/fast_path.c), as does all else that it completes.
- *               While deferred work is under way completions come by here (owner.c).
+ *               and counters (objects/srx/fast_path.c), as does all else that it
+ * completes. While deferred work is under way completions come by here (owner.c).
  *   progress    the member's endpoint is moved without its queue (progress.c).
  */
 
