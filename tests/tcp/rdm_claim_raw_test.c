@@ -15,15 +15,17 @@
 #define INSTANCE          "1122334455667788" /* of CM_OURS */
 #define OTHER             "1122334455667789"
 
-/* As request_from, by a peer that knows our extension. */
-static int request_of_ours(struct rdm *rdm, const struct far *far)
+enum { REASON = 9, IS_CONNECTED = 3, REJECT = 6 }; /* place and values in a message */
+
+/* As request_from, by a peer that knows our extension, with @reason. */
+static int request_of_ours(struct rdm *rdm, const struct far *far, uint8_t reason)
 {
 	struct bytes request = hex("03 00 0008 " CM_OURS LITTLE "01 00 0000 00000300");
 	int fd = raw_connect(&rdm->t.name);
 
 	memcpy(request.at + 34, &far->name.sin_port, 2);
+	request.at[REASON] = reason;
 	raw_send(fd, request.at, request.len);
-	expect_type(rdm, fd, 1);
 	return fd;
 }
 
@@ -83,6 +85,49 @@ static void nor_when_requests_cross(void **state)
 	close_far(&far, fd);
 }
 
+/* The peer has accepted the endpoint's request, and asks for the owner of the claim
+ * before the endpoint has read the reply. If the endpoint accepted that, each end would
+ * end the connection that the other one uses. */
+static void a_proof_does_not_cross(void **state)
+{
+	struct rdm *rdm = *state;
+	struct bytes request, answer;
+	bool sent = false;
+	struct far far;
+	int proof, fd;
+
+	open_higher(rdm, &far);
+	fd = asked(rdm, &far, &sent, &request);
+	assert_int_equal(request.at[REASON], 0);
+	proof = request_of_ours(rdm, &far, IS_CONNECTED);
+	answer = raw_recv(&rdm->t, proof, 40);
+	assert_int_equal(answer.len, 40);
+	assert_int_equal(answer.at[1], REJECT);
+	assert_int_equal(answer.at[REASON], 2); /* crossed */
+	raw_expect_closed(&rdm->t, proof);
+	reply(fd, &request, 0x81);
+	send_rest(rdm, &far, &sent, 1);
+	raw_expect(&rdm->t, fd, MESSAGE);
+	close_far(&far, fd);
+}
+
+static void a_proof_tells_that_it_is_one(void **state)
+{
+	struct rdm *rdm = *state;
+	struct bytes request;
+	bool sent = false;
+	struct far far;
+	int peer, fd;
+
+	open_lower(rdm, &far);
+	peer = request_of_ours(rdm, &far, 0);
+	expect_type(rdm, peer, 1);
+	fd = asked(rdm, &far, &sent, &request);
+	assert_int_equal(request.at[REASON], IS_CONNECTED);
+	close(peer);
+	close_far(&far, fd);
+}
+
 /* A peer of another make rejects: it is connected already. */
 static void an_older_peer_is_known_by_its_reject(void **state)
 {
@@ -112,7 +157,8 @@ static void ours_with(struct rdm *rdm, const char *ext, bool proven)
 	int peer, fd;
 
 	open_lower(rdm, &far);
-	peer = request_of_ours(rdm, &far);
+	peer = request_of_ours(rdm, &far, 0);
+	expect_type(rdm, peer, 1);
 	fd = asked(rdm, &far, &sent, &request);
 	reject(fd, &request, ext);
 	raw_expect_closed(&rdm->t, fd);
@@ -210,6 +256,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		EACH(a_stranger_gets_nothing),
 		EACH(nor_when_requests_cross),
+		EACH(a_proof_does_not_cross),
+		EACH(a_proof_tells_that_it_is_one),
 		EACH(an_older_peer_is_known_by_its_reject),
 		EACH(ours_are_known_by_their_instance),
 		EACH(two_claims_prove_nothing),

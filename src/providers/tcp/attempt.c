@@ -160,6 +160,25 @@ static void log_other(
 		wf_sockaddr_uri(&peer->addr, text, sizeof(text)));
 }
 
+/*
+ * Is the request of a peer that has accepted this endpoint's own? Its reply may have
+ * arrived, and be unread, or be delayed on the way. If the peer's request were accepted
+ * then, each end would take its own connection for the proven one, and end the other,
+ * with the messages on it.
+ */
+static bool answers_own(const struct tcp_attempt *attempt, const struct tcp_peer *peer)
+{
+	return attempt->cm.msg.ext.reason == TCP_REASON_CONNECTED &&
+	       peer->attempt->cm.state == TCP_CM_WAITING;
+}
+
+/* Is this endpoint's own attempt, and not @attempt, to become the connection? */
+static bool own_survives(
+	const struct tcp_attempt *attempt, const struct tcp_peer *peer, int order)
+{
+	return peer->attempt && (order > 0 || answers_own(attempt, peer));
+}
+
 /* May the request become a connection, given this endpoint's connections and attempts
  * with the peer? TCP_REASON_NONE: yes. */
 static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *peer,
@@ -189,7 +208,8 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 	}
 	/* If the peer's request is used, this endpoint's own request is still answered:
 	 * the answer identifies the sender. */
-	return peer->attempt && order > 0 ? TCP_REASON_CROSSED : TCP_REASON_NONE;
+	return own_survives(attempt, peer, order) ? TCP_REASON_CROSSED
+						  : TCP_REASON_NONE;
 }
 
 static void passive_finish(struct tcp_attempt *attempt, int ret)
@@ -325,7 +345,8 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	struct tcp_attempt *attempt;
 	int fd, ret;
 
-	if (peer->claimed && (!own.timeout_ms || own.timeout_ms > CLAIM_MS))
+	own.accepted_yours = tcp_claim_stands(peer);
+	if (own.accepted_yours && (!own.timeout_ms || own.timeout_ms > CLAIM_MS))
 		own.timeout_ms = CLAIM_MS;
 	ret = connect_to(ep, peer, &fd);
 	if (ret && tcp_claim_unreachable(ep, peer, -ret))

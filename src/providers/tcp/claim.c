@@ -31,7 +31,7 @@ static void use(struct tcp_peer *peer)
 	tcp_peer_use(peer, conn);
 }
 
-static bool alive(const struct tcp_peer *peer)
+bool tcp_claim_stands(const struct tcp_peer *peer)
 {
 	return peer->claimed && !peer->claimed->err;
 }
@@ -49,7 +49,7 @@ static void log_stranger(const struct tcp_peer *peer)
 void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	/* Another connection was made while the reply to this one was on its way. */
-	if (alive(peer) || (peer->conn && !peer->conn->err)) {
+	if (tcp_claim_stands(peer) || (peer->conn && !peer->conn->err)) {
 		tcp_conn_fail(conn, FI_ECONNABORTED);
 		return;
 	}
@@ -70,7 +70,7 @@ void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *c
 
 void tcp_claim_refuted(struct tcp_peer *peer)
 {
-	if (!alive(peer))
+	if (!tcp_claim_stands(peer))
 		return;
 	log_stranger(peer);
 	/* Bytes that had arrived are received before the connection is taken down. */
@@ -84,7 +84,7 @@ bool tcp_claim_rejected(
 	const struct tcp_cm_ext *ext = &msg->ext;
 
 	(void)ep;
-	if (!alive(peer))
+	if (!tcp_claim_stands(peer))
 		return false;
 	if (ext->instance != peer->remote_instance) {
 		tcp_claim_refuted(peer);
@@ -103,8 +103,9 @@ bool tcp_claim_rejected(
 bool tcp_claim_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err)
 {
 	(void)ep;
-	if (!alive(peer) || (err != FI_ECONNREFUSED && err != FI_EHOSTUNREACH &&
-				    err != FI_ENETUNREACH && err != FI_ETIMEDOUT))
+	if (!tcp_claim_stands(peer) ||
+		(err != FI_ECONNREFUSED && err != FI_EHOSTUNREACH &&
+			err != FI_ENETUNREACH && err != FI_ETIMEDOUT))
 		return false;
 	use(peer);
 	return true;
@@ -112,7 +113,8 @@ bool tcp_claim_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err)
 
 bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	if (!alive(peer) || !wf_av_firewalled(ep->ep.av, tcp_peer_index(ep, peer)))
+	if (!tcp_claim_stands(peer) ||
+		!wf_av_firewalled(ep->ep.av, tcp_peer_index(ep, peer)))
 		return false;
 	if (peer->attempt)
 		tcp_attempt_drop(peer->attempt);

@@ -36,6 +36,7 @@ void tcp_cm_start_active(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own
 		.features = own->features & TCP_HAVE_OFFER,
 		.instance = own->instance,
 		.contexts = own->contexts,
+		.reason = own->accepted_yours ? TCP_REASON_CONNECTED : TCP_REASON_NONE,
 	};
 
 	start(cm, fd, own, TCP_CM_CONNECTING);

@@ -46,7 +46,9 @@ struct tcp_cm_ext {
 	uint32_t features;
 	uint64_t instance; /* random, not 0, constant for the life of the endpoint */
 	uint16_t contexts; /* number of receive contexts of the sender; 0 means 1 */
-	uint8_t reason;    /* enum tcp_cm_reason; rejects only */
+	/* enum tcp_cm_reason. In a request TCP_REASON_CONNECTED or nothing: the sender
+	 * has accepted a request that told the receiver's address. */
+	uint8_t reason;
 };
 
 /* One decoded message. */
@@ -96,6 +98,8 @@ struct tcp_cm_own {
 	int timeout_ms;
 	/* Milliseconds for the reply, which may depend on a person; 0: no limit. */
 	int reply_ms;
+	/* The request tells TCP_REASON_CONNECTED. */
+	bool accepted_yours;
 };
 
 struct tcp_cm {

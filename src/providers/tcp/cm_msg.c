@@ -50,7 +50,9 @@ static struct tcp_cm_ext get_ext(const struct cm_hdr *hdr)
 	ext.features = be32toh(hdr->features) & TCP_HAVE_OFFER;
 	ext.instance = be64toh(hdr->instance);
 	ext.contexts = be16toh(hdr->contexts);
-	if (hdr->type == TCP_CM_REJECT && hdr->reason < TCP_REASONS)
+	if (hdr->type == TCP_CM_REJECT ? hdr->reason < TCP_REASONS
+				       : hdr->type == TCP_CM_REQUEST &&
+						 hdr->reason == TCP_REASON_CONNECTED)
 		ext.reason = hdr->reason;
 	return ext;
 }

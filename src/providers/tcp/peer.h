@@ -103,6 +103,8 @@ uint64_t tcp_peers_deadline(struct tcp_ep *ep);
 
 /* @conn was accepted, and is the only connection to @peer. */
 void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
+/* Is there a connection from the peer's address whose claim is not proven yet? */
+bool tcp_claim_stands(const struct tcp_peer *peer);
 /* The listener at the address accepted this endpoint's request: @peer->claimed is not
  * from it. */
 void tcp_claim_refuted(struct tcp_peer *peer);
