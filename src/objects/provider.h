@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_atomic.h>
+#include <rdma/fi_collective.h>
 #include <rdma/fi_endpoint.h>
 #include <rdma/providers/fi_peer.h>
 #include <rdma/providers/fi_prov.h>
@@ -12,6 +13,8 @@
 
 struct wf_av;
 struct wf_av_format;
+struct wf_cntr;
+struct wf_cq;
 struct wf_domain;
 
 /*
@@ -51,6 +54,15 @@ struct wf_prov {
 	int (*domain_init)(struct wf_domain *domain, const struct fi_info *info);
 	void (*domain_done)(struct wf_domain *domain);
 
+	/* A CQ or counter, imported ones too, was opened, which is the last step of the
+	 * open call: a code refuses it, with the reason logged by the provider; and it
+	 * is about to be closed, with nothing bound to it. The provider's own data is
+	 * in prov_data. NULL: no interest. No lock is held. */
+	int (*cq_opened)(struct wf_cq *cq);
+	void (*cq_closing)(struct wf_cq *cq);
+	int (*cntr_opened)(struct wf_cntr *cntr);
+	void (*cntr_closing)(struct wf_cntr *cntr);
+
 	/* What the addresses of @info look like; NULL: as its addr_format says. */
 	const struct wf_av_format *(*av_format)(const struct fi_info *info);
 
@@ -89,6 +101,10 @@ struct wf_prov {
 	 */
 	int (*query_atomic)(struct wf_domain *domain, enum fi_datatype datatype,
 		enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
+	/* fi_query_collective(3): can the domain do it, with what limits? The calls
+	 * themselves are wf_xfer_ops.collective. */
+	int (*query_collective)(struct wf_domain *domain, enum fi_collective_op coll,
+		struct fi_collective_attr *attr, uint64_t flags);
 };
 
 #endif

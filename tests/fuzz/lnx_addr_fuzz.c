@@ -23,7 +23,7 @@ static void check_same(const struct lnx_name_link *a, const struct lnx_name_link
 {
 	size_t len = a->len < b->len ? a->len : b->len;
 
-	check(a->provider == b->provider && a->place == b->place);
+	check(a->provider == b->provider && a->locality == b->locality);
 	check((a->format & 0x7f) == (b->format & 0x7f));
 	/* Text may be padded. */
 	check(memcmp(a->addr, b->addr, len) == 0);

@@ -237,6 +237,8 @@ static int cntr_close(struct fid *fid)
 			refs);
 		return -FI_EBUSY;
 	}
+	if (domain->prov->cntr_closing)
+		domain->prov->cntr_closing(cntr);
 	wf_trigger_forget(cntr);
 	wf_wait_done(&cntr->wait);
 	wf_progress_list_done(&cntr->progress);
@@ -277,9 +279,11 @@ static struct fi_ops_cntr cntr_peer_ops = {
 	.export_xpu = wf_absent_cntr_export_xpu,
 };
 
-struct wf_cntr *wf_cntr_imported(struct fid_cntr *peer)
+void wf_cntr_link(struct fid_cntr *peer, struct wf_cntr *owner)
 {
-	return peer->ops == &cntr_peer_ops ? wf_cntr_of(peer) : NULL;
+	if (peer && peer->ops == &cntr_peer_ops)
+		atomic_store_explicit(
+			&wf_cntr_of(peer)->direct, owner, memory_order_relaxed);
 }
 
 static int refused(const struct wf_domain *domain, const char *why)
@@ -381,12 +385,20 @@ int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 	wf_list_init(&cntr->work);
 	wf_list_init(&cntr->work_link);
 	err = init_cntr(cntr, attr);
-	if (err) {
-		free(cntr);
-		return err;
-	}
+	if (err)
+		goto err_free;
+	err = domain->prov->cntr_opened ? domain->prov->cntr_opened(cntr) : 0;
+	if (err)
+		goto err_init;
 	wf_domain_ref(domain);
 	wf_wait_attach(&cntr->wait, &cntr->fid.fid);
 	*ret_cntr = &cntr->fid;
 	return 0;
+
+err_init:
+	wf_wait_done(&cntr->wait);
+	wf_progress_list_done(&cntr->progress);
+err_free:
+	free(cntr);
+	return err;
 }

@@ -39,6 +39,7 @@ struct wf_cntr {
 	struct wf_list work;      /* that waits for us, by threshold; see trigger.h */
 	struct wf_list work_link; /* of the domain's list while @work is not empty */
 	atomic_bool watched;      /* reading us starts work */
+	void *prov_data;          /* the provider's own, from wf_prov.cntr_opened on */
 };
 
 static inline struct wf_cntr *wf_cntr_of(struct fid_cntr *fid)
@@ -55,12 +56,17 @@ int wf_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 void wf_cntr_export(struct wf_cntr *cntr, struct fid_peer_cntr *ret_peer);
 void wf_cntr_unexport(struct fid_peer_cntr *peer);
 
-/* As wf_cq_imported and wf_cq_set_direct. */
-struct wf_cntr *wf_cntr_imported(struct fid_cntr *peer);
+/* As wf_cq_link: successes that @peer is told are counted by @owner at once. */
+void wf_cntr_link(struct fid_cntr *peer, struct wf_cntr *owner);
 
-static inline void wf_cntr_set_direct(struct wf_cntr *cntr, struct wf_cntr *direct)
+/* The counter that counts what @cntr is told: its owner's where they are linked, else
+ * itself. Only for comparing. */
+static inline const struct wf_cntr *wf_cntr_target(const struct wf_cntr *cntr)
 {
-	atomic_store_explicit(&cntr->direct, direct, memory_order_relaxed);
+	const struct wf_cntr *direct =
+		atomic_load_explicit(&cntr->direct, memory_order_relaxed);
+
+	return direct ? direct : cntr;
 }
 
 /* Did the value or the error value change since the application read it? For

@@ -65,6 +65,8 @@ static int cq_close(struct fid *fid)
 			refs);
 		return -FI_EBUSY;
 	}
+	if (cq->domain->prov->cq_closing)
+		cq->domain->prov->cq_closing(cq);
 	wf_progress_list_done(&cq->progress);
 	wf_wait_done(&cq->wait);
 	wf_cq_errors_done(cq);
@@ -185,9 +187,22 @@ static int open_wait(struct wf_cq *cq, const struct fi_cq_attr *attr)
 	return ret;
 }
 
-struct wf_cq *wf_cq_imported(struct fid_cq *peer)
+static bool is_imported(const struct fid_cq *fid)
 {
-	return peer->ops == &cq_peer_ops ? wf_cq_of(peer) : NULL;
+	return fid && fid->ops == &cq_peer_ops;
+}
+
+void wf_cq_link(struct fid_cq *peer, struct wf_cq *owner)
+{
+	if (is_imported(peer) && (!owner || owner->owner == &owner->self))
+		atomic_store_explicit(
+			&wf_cq_of(peer)->direct, owner, memory_order_relaxed);
+}
+
+void wf_cq_link_sources(struct fid_cq *peer, struct wf_av *av)
+{
+	if (is_imported(peer))
+		wf_cq_of(peer)->direct_av = av;
 }
 
 ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
@@ -256,11 +271,16 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 
 	fill_handle(cq, &cq->self);
 	choose_ops(cq, owner);
+	ret = domain->prov->cq_opened ? domain->prov->cq_opened(cq) : 0;
+	if (ret)
+		goto err_progress;
 	wf_domain_ref(domain);
 	wf_wait_attach(&cq->wait, &cq->fid.fid);
 	*ret_cq = &cq->fid;
 	return 0;
 
+err_progress:
+	wf_progress_list_done(&cq->progress);
 err_wait:
 	wf_wait_done(&cq->wait);
 err_ring:

@@ -19,9 +19,9 @@
  *
  * Transports write through wf_cq_write and wf_cq_write_err. When the queue is ours
  * (@owner == &self) the entry goes straight into the ring. When it was imported with
- * FI_PEER the same calls go through the owner's operations; but an owner of this
- * library may name the queue that successes end in, @direct, as long as he has nothing
- * to do for them himself. Errors are always the owner's.
+ * FI_PEER the same calls go through the owner's operations, unless an owner of this
+ * library linked the two queues (wf_cq_link): then successes end in @direct. Errors are
+ * always the owner's.
  *
  * Errors wait in a list of their own, each stamped with the ring's head when it was
  * written: a reader gets the entries before an error first, then -FI_EAVAIL until
@@ -50,6 +50,7 @@ struct wf_cq {
 	struct wf_wait wait;
 	struct wf_progress_list progress;
 	struct wf_patience patience; /* of the threads that poll it */
+	void *prov_data;             /* the provider's own, from wf_prov.cq_opened on */
 };
 
 static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)
@@ -65,17 +66,17 @@ int wf_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 void wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer);
 void wf_cq_unexport(struct fid_peer_cq *peer);
 
-/* What is behind @peer, which the caller owns the other side of: NULL when it is no
- * imported queue of this library. */
-struct wf_cq *wf_cq_imported(struct fid_cq *peer);
+/*
+ * Link @peer, which a provider imported, with the queue that owns it: successes are
+ * written into @owner at once, without its operations; NULL: through them again.
+ * Nothing happens when @peer is NULL or of another library, or when @owner was imported
+ * itself. No lock; operations that end meanwhile take either way.
+ */
+void wf_cq_link(struct fid_cq *peer, struct wf_cq *owner);
 
-/* Where successes of an imported queue go, NULL: through its owner. Whoever changes it
- * makes sure that operations for which it matters begin afterwards, under a lock that
- * their ends are found with. */
-static inline void wf_cq_set_direct(struct wf_cq *cq, struct wf_cq *direct)
-{
-	atomic_store_explicit(&cq->direct, direct, memory_order_relaxed);
-}
+/* Sources in completions of @peer, where it is of this library, are reported as @av
+ * reports them (wf_av_report). Before anything completes there. */
+void wf_cq_link_sources(struct fid_cq *peer, struct wf_av *av);
 
 static inline struct wf_cq *wf_cq_direct(const struct wf_cq *cq)
 {

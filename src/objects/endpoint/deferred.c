@@ -297,7 +297,7 @@ bool wf_work_done(
 			wf_cntr_add(cntr, 1);
 		atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
 	}
-	return op_flags & FI_COMPLETION && own != cntr;
+	return op_flags & FI_COMPLETION && (!own || wf_cntr_target(own) != cntr);
 }
 
 static bool is_work(const struct wf_work *work, const void *wanted)

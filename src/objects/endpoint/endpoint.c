@@ -40,22 +40,26 @@ static void settle_fast_path(struct wf_ep *ep)
 void wf_ep_finish_tables(struct wf_ep *ep)
 {
 	settle_fast_path(ep);
-	if (ep->caps & FI_MSG) {
+	if (ep->caps & FI_MSG)
 		wf_ep_msg_finish(ep);
-		ep->fid.msg = &ep->msg_ops;
-	}
-	if (ep->caps & FI_TAGGED) {
+	if (ep->caps & FI_TAGGED)
 		wf_ep_tagged_finish(ep);
-		ep->fid.tagged = &ep->tagged_ops;
-	}
-	if (ep->caps & FI_RMA) {
+	if (ep->caps & FI_RMA)
 		wf_ep_rma_finish(ep);
-		ep->fid.rma = &ep->rma_ops;
-	}
-	if (ep->caps & FI_ATOMIC) {
+	if (ep->caps & FI_ATOMIC)
 		wf_ep_atomic_finish(ep);
+	if (ep->xfer->tables_finished)
+		ep->xfer->tables_finished(ep);
+	if (ep->caps & FI_MSG)
+		ep->fid.msg = &ep->msg_ops;
+	if (ep->caps & FI_TAGGED)
+		ep->fid.tagged = &ep->tagged_ops;
+	if (ep->caps & FI_RMA)
+		ep->fid.rma = &ep->rma_ops;
+	if (ep->caps & FI_ATOMIC)
 		ep->fid.atomic = &ep->atomic_ops;
-	}
+	if (ep->caps & FI_COLLECTIVE && ep->xfer->collective)
+		ep->fid.collective = ep->xfer->collective;
 }
 
 static int ep_enable(struct wf_ep *ep)

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
+#include <rdma/fi_collective.h>
 #include <rdma/fi_endpoint.h>
 
 #include "objects/av/av.h"
@@ -75,6 +76,17 @@ struct wf_xfer_ops {
 	 * again when an earlier call failed. */
 	int (*enable)(struct wf_ep *ep);
 
+	/* msg_ops, tagged_ops, rma_ops and atomic_ops of @ep are finished, those that
+	 * its capabilities have, and not visible to the application yet: a transport
+	 * may put calls of its own in place of those that the skeleton offers. Last
+	 * step of fi_enable, ep->control held. NULL: they are good. */
+	void (*tables_finished)(struct wf_ep *ep);
+
+	/* How the endpoint is run and slept on: copied into ep->progress when it is
+	 * opened. Its functions take the locks that they need. NULL: the skeleton's,
+	 * which asks progress(), wait_fd() and arm(). */
+	const struct wf_progress *item;
+
 	/* A counter was bound to the endpoint, which is enabled: do for it what enable
 	 * does for those that are there. ep->control is held, nothing runs the
 	 * endpoint. A failure undoes the binding. NULL: ep->cntr says it all. */
@@ -135,6 +147,11 @@ struct wf_xfer_ops {
 	 * else NULL. No lock held. */
 	int (*atomic_valid)(struct wf_ep *ep, enum wf_op_kind kind,
 		enum fi_datatype datatype, enum fi_op op, size_t *ret_count);
+
+	/* The calls of endpoints with FI_COLLECTIVE, from the time they are enabled;
+	 * slots that it lacks are of wf_absent_collective. No lock held. NULL: such
+	 * calls answer -FI_ENOSYS. */
+	struct fi_ops_collective *collective;
 
 	/* See struct wf_progress; ep->lock held. */
 	int (*wait_fd)(struct wf_ep *ep);
@@ -325,12 +342,25 @@ static inline void wf_ep_progress(struct wf_ep *ep)
 	}
 }
 
+/* Changes when an operation of @ep completed in its receive queue (its transmit queue
+ * where it has no other) or was counted by a counter bound to it. Only for comparing
+ * with what an earlier call returned. No lock. */
+uint64_t wf_ep_activity(const struct wf_ep *ep);
+
+/* Run the endpoint's progress item by @run from now on. While it is in no list: before
+ * it is enabled, in enable() and in cntr_bound(). */
+static inline void wf_ep_set_run(struct wf_ep *ep, void (*run)(struct wf_progress *))
+{
+	ep->progress.run = run;
+}
+
 /* May somebody sleep until something comes for this endpoint, whose bindings are
  * complete? Whoever reads an imported queue sleeps on its descriptor, if on anything.
  */
 bool wf_ep_may_sleep(const struct wf_ep *ep);
 
-/* The endpoint behind @fid, which may be an alias. Control calls only. */
+/* The endpoint of this library behind @fid, which may be an alias. Control calls only.
+ */
 struct wf_ep *wf_ep_resolve(struct fid *fid);
 
 /* The endpoint behind @fid, if it is of this library; NULL. */

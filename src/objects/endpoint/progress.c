@@ -55,11 +55,27 @@ static bool ep_arm(struct wf_progress *item)
 
 void wf_ep_progress_init(struct wf_ep *ep)
 {
+	if (ep->xfer->item) {
+		ep->progress = *ep->xfer->item;
+		return;
+	}
 	ep->progress = (struct wf_progress){
 		.run = ep_run,
 		.wait_fd = ep->xfer->wait_fd ? ep_wait_fd : NULL,
 		.arm = ep->xfer->arm ? ep_arm : NULL,
 	};
+}
+
+uint64_t wf_ep_activity(const struct wf_ep *ep)
+{
+	const struct wf_cq *cq = ep->rx_cq ? ep->rx_cq : ep->tx_cq;
+	uint64_t sum = cq ? wf_cq_ring_head(&cq->ring) : 0;
+
+	for (int i = 0; i < WF_CNTR_COUNT; i++)
+		if (ep->cntr[i])
+			sum += atomic_load_explicit(
+				&ep->cntr[i]->value, memory_order_relaxed);
+	return sum;
 }
 
 static bool may_sleep_on(const struct wf_wait *wait)

@@ -190,6 +190,16 @@ static int domain_query_atomic(struct fid_domain *fid, enum fi_datatype datatype
 	return domain->prov->query_atomic(domain, datatype, op, attr, flags);
 }
 
+static int domain_query_collective(struct fid_domain *fid, enum fi_collective_op coll,
+	struct fi_collective_attr *attr, uint64_t flags)
+{
+	struct wf_domain *domain = wf_domain_of(fid);
+
+	if (!domain->prov->query_collective)
+		return not_offered(domain, "query of collectives");
+	return domain->prov->query_collective(domain, coll, attr, flags);
+}
+
 struct fi_ops_domain wf_domain_ops = {
 	.size = sizeof(struct fi_ops_domain),
 	.av_open = wf_av_open,
@@ -201,7 +211,7 @@ struct fi_ops_domain wf_domain_ops = {
 	.stx_ctx = wf_stx_open,
 	.srx_ctx = wf_srx_open,
 	.query_atomic = domain_query_atomic,
-	.query_collective = wf_absent_domain_query_collective,
+	.query_collective = domain_query_collective,
 	.endpoint2 = domain_endpoint2,
 	.xpu_ctx = wf_absent_domain_xpu_ctx,
 };
@@ -223,4 +233,9 @@ int wf_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_domain **ret_domain, void *context)
 {
 	return wf_domain_open2(fabric, info, ret_domain, 0, context);
+}
+
+bool wf_domain_is_own(const struct fid_domain *fid)
+{
+	return fid->ops == &wf_domain_ops;
 }

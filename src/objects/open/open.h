@@ -24,4 +24,8 @@ int wf_domain_open2(struct fid_fabric *fabric, struct fi_info *info,
 extern struct fi_ops wf_domain_fid_ops;
 extern struct fi_ops_domain wf_domain_ops;
 
+/* Is @fid a domain of this copy of the library, so that what is opened on it may be
+ * linked with objects of ours? */
+bool wf_domain_is_own(const struct fid_domain *fid);
+
 #endif

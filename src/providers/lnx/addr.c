@@ -55,7 +55,7 @@ static bool over_members(const struct lnx_link *link, uint32_t format, const voi
 			.provider = member->provider,
 			.len = (uint16_t)len,
 			.format = format,
-			.place = member->place,
+			.locality = member->locality,
 			.addr = addr,
 		};
 	}

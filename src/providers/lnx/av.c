@@ -5,7 +5,7 @@
 #include "objects/av/av.h"
 #include "providers/lnx/addr.h"
 #include "providers/lnx/lnx.h"
-#include "providers/lnx/place.h"
+#include "providers/lnx/locality.h"
 #include "sys/compiler.h"
 
 /*

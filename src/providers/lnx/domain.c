@@ -84,15 +84,13 @@ static void close_members(struct lnx_domain *domain)
 }
 
 /* What every member can do; the fewest elements of all. */
-static int query_atomic(struct fid_domain *fid, enum fi_datatype datatype,
-	enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags)
+int lnx_query_atomic(struct wf_domain *wf, enum fi_datatype datatype, enum fi_op op,
+	struct fi_atomic_attr *attr, uint64_t flags)
 {
-	const struct lnx_domain *domain = lnx_domain_of(wf_domain_of(fid));
+	const struct lnx_domain *domain = lnx_domain_of(wf);
 	struct fi_atomic_attr least = { .count = 0 }, one;
 	int ret;
 
-	if (!attr)
-		return -FI_EINVAL;
 	/* A member may have atomics that it does not give together with the rest. */
 	if (!(domain->link->tmpl->caps & FI_ATOMIC))
 		return -FI_ENOSYS;
@@ -109,14 +107,13 @@ static int query_atomic(struct fid_domain *fid, enum fi_datatype datatype,
 }
 
 /* An importer of another library counts operations: fi_peer(3) has no call for more. */
-static int cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
-	struct fid_cntr **ret_cntr, void *context)
+int lnx_cntr_opened(struct wf_cntr *cntr)
 {
-	const struct lnx_domain *domain = lnx_domain_of(wf_domain_of(fid));
-	bool bytes = attr && attr->events == FI_CNTR_EVENTS_BYTES;
+	const struct lnx_domain *domain = lnx_domain_of(cntr->domain);
 
-	for (unsigned int i = 0; i < domain->count && bytes; i++) {
-		if (domain->member[i].domain->ops == &wf_domain_ops)
+	for (unsigned int i = 0; i < domain->count; i++) {
+		if (cntr->events != FI_CNTR_EVENTS_BYTES ||
+			wf_domain_is_own(domain->member[i].domain))
 			continue;
 		lnx_log(FI_LOG_WARN, FI_LOG_CNTR,
 			"counter refused: asked FI_CNTR_EVENTS_BYTES, possible with "
@@ -124,7 +121,7 @@ static int cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 			domain->link->member[i].name);
 		return -FI_ENOSYS;
 	}
-	return wf_cntr_open(fid, attr, ret_cntr, context);
+	return 0;
 }
 
 void lnx_domain_name(const struct lnx_domain *domain, struct lnx_name *ret)
@@ -134,7 +131,7 @@ void lnx_domain_name(const struct lnx_domain *domain, struct lnx_name *ret)
 		ret->link[i] = (struct lnx_name_link){
 			.provider = domain->link->member[i].provider,
 			.format = domain->member[i].info->addr_format,
-			.place = domain->link->member[i].place,
+			.locality = domain->link->member[i].locality,
 		};
 }
 
@@ -164,10 +161,6 @@ int lnx_domain_init(struct wf_domain *wf, const struct fi_info *info)
 		free(domain);
 		return ret;
 	}
-	domain->ops = *wf->fid.ops;
-	domain->ops.query_atomic = query_atomic;
-	domain->ops.cntr_open = cntr_open;
-	wf->fid.ops = &domain->ops;
 	wf->prov_data = domain;
 	return 0;
 }

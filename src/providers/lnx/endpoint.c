@@ -28,34 +28,20 @@ static struct fi_ops_srx_peer no_messages = {
 	.discard_tag = never,
 };
 
-/* What members do by default is what the application chose for us. */
-static int share_flags(struct lnx_ep *ep)
-{
-	uint64_t flags = wf_flags_plain(&ep->wf.tx) | FI_TRANSMIT;
-	int ret = 0;
-
-	for (unsigned int i = 0; i < ep->count && !ret; i++)
-		ret = fi_control(&ep->rail[i].ep->fid, FI_SETOPSFLAG, &flags);
-	return ret;
-}
-
 static int lnx_enable(struct wf_ep *wf)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
 	int ret = 0;
 
 	ep->av = wf->av->prov_data;
-	ep->sleeps = wf_ep_may_sleep(wf);
+	ep->may_sleep = wf_ep_may_sleep(wf);
 	for (unsigned int i = 0; i < ep->count && !ret; i++)
 		ret = lnx_rail_enable(ep, i);
 	if (ret)
 		return ret;
-	ep->thin = !share_flags(ep);
-	lnx_short_enabled(ep);
+	lnx_fast_path_enabled(ep);
 	lnx_sources_enabled(ep);
 	lnx_progress_enabled(ep);
-	if (wf->start_rx == wf_ep_srx_start)
-		wf->start_rx = lnx_start_rx;
 	return 0;
 }
 
@@ -68,7 +54,7 @@ static bool lnx_flushed(struct wf_ep *wf)
 	for (unsigned int i = 0; i < ep->count; i++) {
 		struct lnx_rail *rail = &ep->rail[i];
 
-		if (!rail->here || wf_ep_flushed(rail->here))
+		if (!rail->builtin || wf_ep_flushed(rail->builtin))
 			continue;
 		lnx_rail_wake(ep, rail);
 		done = false;
@@ -77,12 +63,12 @@ static bool lnx_flushed(struct wf_ep *wf)
 }
 
 /* Members of other libraries first: they may refuse. */
-static int bind_cntrs(struct lnx_ep *ep, bool here)
+static int bind_cntrs(struct lnx_ep *ep, bool builtin)
 {
 	int ret = 0;
 
 	for (unsigned int i = 0; i < ep->count && !ret; i++)
-		if (here == (ep->rail[i].here != NULL))
+		if (builtin == (ep->rail[i].builtin != NULL))
 			ret = lnx_rail_bind_cntrs(ep, i);
 	return ret;
 }
@@ -92,14 +78,7 @@ static int lnx_cntr_bound(struct wf_ep *wf)
 	struct lnx_ep *ep = lnx_ep_of(wf);
 	int ret = bind_cntrs(ep, false);
 
-	if (!ret)
-		ret = bind_cntrs(ep, true);
-	lnx_progress_enabled(ep);
-	wf_lock(&ep->ops_lock);
-	if (!atomic_load_explicit(&ep->listed_count, memory_order_relaxed))
-		lnx_short_direct(ep, true);
-	wf_unlock(&ep->ops_lock);
-	return ret;
+	return ret ? ret : bind_cntrs(ep, true);
 }
 
 /* Of what is recorded, members know the record. */
@@ -113,26 +92,29 @@ static bool is_recorded(const struct wf_cancel *which, void *op_context)
 	return true;
 }
 
-/* A member of another library does not tell whether it found it, and knows nothing of
- * records. */
+static bool cancel_builtin(struct lnx_rail *rail, const struct wf_cancel *which)
+{
+	struct wf_ep *member = rail->builtin;
+	struct wf_cancel asked = *which;
+	bool found;
+
+	asked.is = rail->recorded ? is_recorded : NULL;
+	wf_lock(&member->lock);
+	found = member->xfer->cancel_tx && member->xfer->cancel_tx(member, &asked);
+	wf_unlock(&member->lock);
+	return found;
+}
+
 static bool lnx_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
-	struct wf_cancel asked = *which;
 	bool found = false;
 
-	asked.is = ep->tracked ? is_recorded : NULL;
 	for (unsigned int i = 0; i < ep->count && !found; i++) {
-		struct lnx_rail *rail = &ep->rail[i];
-
-		if (rail->here && rail->here->xfer->cancel_tx) {
-			wf_lock(&rail->here->lock);
-			found = rail->here->xfer->cancel_tx(rail->here, &asked);
-			wf_unlock(&rail->here->lock);
-		} else if (!rail->here && !ep->tracked) {
-			(void)fi_cancel(
-				&rail->ep->fid, (void *)(uintptr_t)which->context);
-		}
+		if (ep->rail[i].builtin)
+			found = cancel_builtin(&ep->rail[i], which);
+		else
+			lnx_op_cancel(ep, which->context, i);
 	}
 	return found;
 }
@@ -178,7 +160,7 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 			.provider = member->provider,
 			.format = member->info->addr_format,
 			.len = (uint16_t)size,
-			.place = member->place,
+			.locality = member->locality,
 			.addr = room[i],
 		};
 	}
@@ -225,37 +207,45 @@ static size_t lnx_tx_left(struct wf_ep *wf)
 	return least == SIZE_MAX ? wf->info->tx_attr->size : least;
 }
 
-/* The skeleton's controls, and the members told of what concerns them. */
-static int lnx_control(struct fid *fid, int command, void *arg)
+/* What every member can do. */
+static int lnx_atomic_valid(struct wf_ep *wf, enum wf_op_kind kind,
+	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
-	struct wf_ep *wf = wf_container_of(fid, struct wf_ep, fid.fid);
+	static int (*const valid[WF_OP_COUNT])(
+		struct fid_ep *, enum fi_datatype, enum fi_op, size_t *) = {
+		[WF_OP_ATOMIC] = fi_atomicvalid,
+		[WF_OP_FETCH] = fi_fetch_atomicvalid,
+		[WF_OP_COMPARE] = fi_compare_atomicvalid,
+	};
 	struct lnx_ep *ep = lnx_ep_of(wf);
-	int ret = ep->base_ops->control(fid, command, arg);
+	size_t least = SIZE_MAX, one;
+	int ret;
 
-	if (ret)
-		return ret;
-	if (command == FI_ENABLE) {
-		lnx_forward_finish(ep);
-		lnx_short_finish(ep);
-	} else if (command == FI_SETOPSFLAG && wf->enabled && ep->thin)
-		ret = share_flags(ep);
-	return ret;
+	for (unsigned int i = 0; i < ep->count; i++) {
+		ret = valid[kind](ep->rail[i].ep, datatype, op, &one);
+		if (ret)
+			return ret;
+		least = WF_MIN(least, one);
+	}
+	*ret_count = least;
+	return 0;
 }
 
 #define XFER_OPS(kind)                                                                 \
 	{                                                                              \
 		.lock_kind = (kind), .start = lnx_start, .progress = lnx_progress,     \
-		.srx_ops = &no_messages, .enable = lnx_enable, .destroy = lnx_destroy, \
-		.getname = lnx_getname,                                                \
+		.item = &lnx_progress_item, .srx_ops = &no_messages,                   \
+		.enable = lnx_enable, .tables_finished = lnx_fast_path_finish,         \
+		.destroy = lnx_destroy, .getname = lnx_getname,                        \
 		.forbid_shared_memory = lnx_forbid_shared_memory,                      \
 		.atomic_valid = lnx_atomic_valid, .cntr_bound = lnx_cntr_bound,        \
 		.cancel_tx = lnx_cancel, .flushed = lnx_flushed,                       \
 		.tx_left = lnx_tx_left,                                                \
 	}
 
-/* Most members call the kernel while our lock is held. */
-static const struct wf_xfer_ops far_ops = XFER_OPS(WF_LOCK_MUTEX);
-static const struct wf_xfer_ops near_ops = XFER_OPS(WF_LOCK_SPIN);
+/* Members that go through sockets call the kernel while our lock is held. */
+static const struct wf_xfer_ops network_ops = XFER_OPS(WF_LOCK_MUTEX);
+static const struct wf_xfer_ops memory_ops = XFER_OPS(WF_LOCK_SPIN);
 
 static void init(struct lnx_ep *ep, struct lnx_domain *domain)
 {
@@ -265,13 +255,9 @@ static void init(struct lnx_ep *ep, struct lnx_domain *domain)
 	ep->per_msg = lnx_params.per_msg && link->rails > 1;
 	ep->tracked = link->rails > 1 || lnx_params.stats;
 	wf_pool_init(&ep->ops_pool, sizeof(struct lnx_op));
-	wf_list_init(&ep->listed);
+	wf_list_init(&ep->ops);
 	wf_list_init(&ep->av_link);
 	lnx_progress_init(ep);
-	ep->base_ops = ep->wf.fid.fid.ops;
-	ep->fid_ops = *ep->base_ops;
-	ep->fid_ops.control = lnx_control;
-	ep->wf.fid.fid.ops = &ep->fid_ops;
 }
 
 /* Each at its part of the source that the application chose, if it did. */
@@ -306,14 +292,14 @@ int lnx_endpoint(struct wf_domain *wf, struct fi_info *info, struct fid_ep **ret
 	uint64_t flags, void *context)
 {
 	struct lnx_domain *domain = lnx_domain_of(wf);
-	bool near = domain->link->member[0].fast;
 	struct lnx_ep *ep;
 	int ret;
 
 	ep = calloc(1, sizeof(*ep));
 	if (!ep)
 		return -FI_ENOMEM;
-	ret = wf_ep_init(&ep->wf, wf, info, near ? &near_ops : &far_ops, context);
+	ret = wf_ep_init(&ep->wf, wf, info,
+		domain->link->member[0].memory ? &memory_ops : &network_ops, context);
 	if (ret)
 		goto err_free;
 	ret = wf_lock_init(&ep->ops_lock,

@@ -8,7 +8,7 @@
 #include "providers/lnx/links.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"
-#include "providers/lnx/place.h"
+#include "providers/lnx/locality.h"
 #include "providers/lnx/spec.h"
 #include "sys/compiler.h"
 
@@ -247,9 +247,9 @@ static void fill_member(struct lnx_member *member, struct fi_info *info)
 		hash = lnx_hash(hash, &c, 1);
 	}
 	member->provider = (uint16_t)(hash ^ hash >> 32);
-	member->place = lnx_place_of(info) >> 16;
-	member->local = lnx_place_is_local(info);
-	member->fast = lnx_place_is_memory(info);
+	member->locality = lnx_locality_of(info) >> 16;
+	member->local = lnx_locality_is_local(info);
+	member->memory = lnx_locality_is_memory(info);
 	member->op_flags = find_op_flags(info);
 	(void)snprintf(member->name, sizeof(member->name), "%s:%s",
 		info->fabric_attr->prov_name, info->domain_attr->name);

@@ -19,10 +19,10 @@ struct lnx_member {
 	struct fi_info *info;       /* as its provider answered */
 	char name[FI_NAME_MAX * 2]; /* "tcp:eth0" */
 	uint16_t provider;
-	uint64_t place;
+	uint64_t locality; /* see locality.h */
 	uint64_t op_flags; /* that its transmissions may have */
 	bool local;        /* does not leave the machine */
-	bool fast;         /* nor goes through sockets */
+	bool memory;       /* nor goes through sockets: shared memory */
 };
 
 /*

@@ -19,8 +19,9 @@
  * AV. Members import these (fi_peer(3)) and complete, count and match there. A
  * transmission is handed to the member that reaches its destination, by the public call
  * that the application used; it completes in the application's CQ by the member's own
- * hand. A member is opened through the public interface and may be of any provider; one
- * of this library is spared that interface afterwards (short.c).
+ * hand. A member is opened through the public interface and may be of any provider. A
+ * builtin member, one of this library, is then called and linked directly
+ * (fast_path.c).
  *
  *   struct lnx_domain  the members' fabrics and domains
  *   struct lnx_av      the members' AVs, and which member reaches which address
@@ -47,7 +48,6 @@ struct lnx_domain {
 		struct fi_info *info; /* with what the application settled */
 	} member[LNX_MAX_LINKS];
 	_Atomic uint64_t next_key;
-	struct fi_ops_domain ops;
 };
 
 static inline struct lnx_domain *lnx_domain_of(const struct wf_domain *domain)
@@ -57,6 +57,12 @@ static inline struct lnx_domain *lnx_domain_of(const struct wf_domain *domain)
 
 /* The links of @domain, without addresses. */
 void lnx_domain_name(const struct lnx_domain *domain, struct lnx_name *ret);
+
+/* Hooks of struct wf_prov: a counter that some member cannot feed is refused; what
+ * every member can do. */
+int lnx_cntr_opened(struct wf_cntr *cntr);
+int lnx_query_atomic(struct wf_domain *wf, enum fi_datatype datatype, enum fi_op op,
+	struct fi_atomic_attr *attr, uint64_t flags);
 
 int lnx_domain_init(struct wf_domain *domain, const struct fi_info *info);
 void lnx_domain_done(struct wf_domain *domain);
@@ -83,7 +89,8 @@ struct lnx_av {
 	/* Endpoints with members that are not of this library; see sources.c.
 	 * Guarded by domain->control. */
 	struct wf_list eps;
-	size_t stride; /* of struct lnx_peer */
+	atomic_bool inserting; /* a member's fi_av_insert runs; see sources.c */
+	size_t stride;         /* of struct lnx_peer */
 	/* As the slots of objects/av/table.h. A segment is made under
 	 * domain->control and stays. */
 	_Atomic uintptr_t segment[WF_AV_SEGMENTS];
@@ -127,48 +134,57 @@ static inline struct lnx_peer *lnx_av_peer(const struct lnx_av *av, fi_addr_t ad
 struct lnx_ep;
 struct lnx_op;
 
-/* What a member writes into, one for each direction: see owner.c. */
+/* What a member writes completions into, one for each direction: see completion.c. */
 struct lnx_port {
 	struct fid_peer_cq fid;
 	struct lnx_ep *ep;
 	struct wf_cq *cq; /* the application's */
 	unsigned int rail;
-	bool sources; /* were asked for */
+	bool sources; /* the application asked for FI_SOURCE */
 };
 
-/* And what it counts with: see count.c. */
-struct lnx_cntr_port {
-	struct fid_peer_cntr fid;
-	struct lnx_ep *ep;
-};
+typedef fi_addr_t lnx_get_addr_fn(struct fi_peer_rx_entry *entry);
 
+/* The endpoint of one member. */
 struct lnx_rail {
 	struct fid_ep *ep;
-	struct wf_ep *here; /* the same, if it is of this library */
-	struct fid_cq *cq;  /* read for progress: rx_cq, or tx_cq */
+	struct wf_ep
+		*builtin;  /* the same, if the member is of this library; else NULL */
+	struct fid_cq *cq; /* read for progress: rx_cq, or tx_cq */
 	struct fid_cq *tx_cq, *rx_cq;
 	struct fid_ep *srx;
 	struct fid_fabric *fabric;
 	struct lnx_port tx, rx;
 	struct wf_srx_port srx_port;
-	struct fi_ops_srx_owner srx_ops; /* of a member of another library: sources.c */
-	fi_addr_t (*put_off)(struct fi_peer_rx_entry *entry); /* control lock */
 	struct fid_cntr *cntr[WF_CNTR_COUNT];
-	struct lnx_cntr_port cntr_port[WF_CNTR_COUNT];
+	struct fid_peer_cntr cntr_port[WF_CNTR_COUNT];
 	bool av_bound, exported, enabled;
-	bool sleeps; /* its CQ has a descriptor */
-	bool far;    /* it goes through sockets, and others may not */
-	/* Looks at a far one since something moved; see progress.c. */
-	_Atomic uint32_t quiet;
-	_Atomic uint64_t ops, bytes, failures; /* of a tracked endpoint */
+	/* Every transmission has a struct lnx_op, and ends in completion.c. */
+	bool recorded;
+	bool has_fd;  /* its CQ has a descriptor to sleep on */
+	bool network; /* it goes through sockets, and another member does not */
+	/* Polls of a network member since something moved; see progress.c. */
+	_Atomic uint32_t idle_polls;
+	_Atomic uint64_t ops, bytes, failures; /* statistics; see track.c */
+
+	/* Of a member of another library. sources.c: */
+	struct fi_ops_srx_owner srx_ops;
+	_Atomic(lnx_get_addr_fn *) put_off;
+	/* deferred.c: the member's own operations and those in their place; receives
+	 * that the member has and that are deferred work; a success that it counted is
+	 * held; the next failure that it counts is no receive of the endpoint's. */
+	struct fi_ops_srx_peer *member_srx;
+	struct fi_ops_srx_peer peer_ops;
+	_Atomic uint32_t deferred;
+	atomic_bool held, failure_counted;
 };
 
-/* How small messages leave over a rail; see short.c. */
-struct lnx_short {
+/* How small messages leave over a rail; see fast_path.c. */
+struct lnx_fast_path {
 	ssize_t (*send)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 		size_t len, fi_addr_t addr, uint64_t tag);
-	struct wf_ep *ep; /* NULL: the member is not of this library */
-	size_t limit;     /* they are shorter; 0: none leaves this way */
+	struct wf_ep *ep; /* the builtin member's */
+	size_t limit;     /* messages are shorter, in bytes; 0: none leaves this way */
 };
 
 struct lnx_ep {
@@ -176,38 +192,32 @@ struct lnx_ep {
 	struct lnx_av *av;      /* NULL until enabled */
 	struct wf_list av_link; /* in its eps */
 	unsigned int count;
-	bool tracked;  /* every transmission has a struct lnx_op */
-	bool thin;     /* members' default flags are ours */
-	bool all_here; /* members are of this library */
-	bool per_msg;
-	bool counts; /* a counter is bound */
-	bool sleeps; /* somebody may sleep until something comes */
-	/* What progress calls do; see progress.c. The first member in memory that is of
-	 * this library, calls to the next look at far rails, how often that was, and
-	 * what was completed then. */
+	bool tracked;   /* every rail is recorded: several rails, or statistics */
+	bool per_msg;   /* rails are chosen for each message */
+	bool may_sleep; /* a thread may sleep until something comes */
+	/* What progress calls do; see progress.c. The first builtin member in memory,
+	 * calls to the next poll of network members, how often those were polled, and
+	 * wf_ep_activity() then. */
 	struct wf_ep *first;
-	_Atomic uint32_t wait, turn;
-	_Atomic uint64_t completed;
-	bool has_near, has_more;
-	uint8_t more[LNX_MAX_LINKS]; /* rails that are neither far nor @first */
+	_Atomic uint32_t calls_left, rounds;
+	_Atomic uint64_t activity;
+	bool has_memory;             /* some member does not go through sockets */
+	uint8_t more[LNX_MAX_LINKS]; /* rails that are neither network nor @first */
 	unsigned int more_count;
-	struct lnx_short rail_short[LNX_MAX_LINKS + 1]; /* none over LNX_NO_RAIL */
+	struct lnx_fast_path fast_path[LNX_MAX_LINKS + 1]; /* none over LNX_NO_RAIL */
 	struct lnx_domain *domain;
-	/* Of those who sleep, -1 until somebody does: the members' descriptors and a
+	/* For threads that sleep, -1 until one does: the members' descriptors, and a
 	 * timer for members that have none. Guarded by the lock of the receive context.
 	 */
-	int epfd, nap_fd;
-	bool naps;                /* there are such members */
-	unsigned int nap_refused; /* since @nap_completed changed */
-	uint64_t nap_completed;
-	struct fi_ops_msg long_msg; /* the calls as they are without short ways */
-	struct fi_ops_tagged long_tagged;
-	const struct fi_ops *base_ops; /* the skeleton's */
-	struct fi_ops fid_ops;
-	struct wf_lock ops_lock; /* guards @ops_pool and @listed */
+	int epfd, timer_fd;
+	bool needs_timer;            /* there are such members */
+	unsigned int sleeps_refused; /* since @sleep_activity changed */
+	uint64_t sleep_activity; /* wf_ep_activity() when a sleep was refused last */
+	struct fi_ops_msg plain_msg; /* the calls as they are without fast path */
+	struct fi_ops_tagged plain_tagged;
+	struct wf_lock ops_lock; /* guards @ops_pool and @ops */
 	struct wf_pool ops_pool;
-	struct wf_list listed; /* struct lnx_op that are searched for */
-	_Atomic uint32_t listed_count;
+	struct wf_list ops; /* all struct lnx_op under way */
 	struct lnx_rail rail[LNX_MAX_LINKS];
 };
 
@@ -230,16 +240,17 @@ int lnx_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 int lnx_rail_open(
 	struct lnx_ep *ep, unsigned int index, const struct lnx_name_link *source);
 int lnx_rail_enable(struct lnx_ep *ep, unsigned int index);
-/* Import those of ep->wf.cntr that the member has not yet, and bind them there. */
+/* Import those of ep->wf.cntr that the member counts and has not yet, and bind them
+ * there. */
 int lnx_rail_bind_cntrs(struct lnx_ep *ep, unsigned int index);
 void lnx_rail_close(struct lnx_ep *ep, unsigned int index);
 
-/* owner.c: what the member at @rail writes into. */
+/* completion.c: what the member at @rail writes into. */
 void lnx_ports_init(struct lnx_ep *ep, unsigned int rail);
 
-/* sources.c. Export: the member at @rail is not of this library; enabled: all members
- * are; done: they are closed next. Insert: fi_av_insert of one address at the member;
- * forget: nobody is at @index any more; the control lock is held for both. */
+/* sources.c, for members of other libraries. Export: the one at @rail; enabled: all
+ * members are; done: they are closed next. Insert: fi_av_insert of one address at the
+ * member; forget: nothing is at @index any more; the control lock is held for both. */
 void lnx_sources_export(struct lnx_rail *rail);
 void lnx_sources_enabled(struct lnx_ep *ep);
 void lnx_sources_done(struct lnx_ep *ep);
@@ -247,75 +258,76 @@ int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
 	fi_addr_t *id, uint64_t flags);
 void lnx_sources_forget(struct lnx_av *av, fi_addr_t index);
 
-/* count.c. lnx_work_done: what @op stands for is over, if it is deferred work; its
- * context becomes the application's. */
-void lnx_cntr_export(
-	struct lnx_ep *ep, struct wf_cntr *cntr, struct lnx_cntr_port *port);
-void lnx_count_held(void);
-void lnx_work_done(struct lnx_ep *ep, struct lnx_op *op, bool failed);
+/* deferred.c, for members of other libraries: the operations of the imported counter of
+ * receives and of the receive context, and what to do when the latter was imported. */
+void lnx_deferred_export_cntr(struct lnx_rail *rail);
+void lnx_deferred_export_srx(struct fi_ops_srx_owner *ops);
+void lnx_deferred_srx_opened(struct lnx_rail *rail);
+
+/* The member ended a receive with @context. If that is deferred work it is counted, and
+ * @context is the application's. False: it asked for no entry of a success. Lock of the
+ * receive context held. */
+bool lnx_deferred_done(struct lnx_rail *rail, void **context, bool failed);
+
+/* The call that moved the member returned: count what was held. */
+void lnx_count_held(struct lnx_rail *rail);
 
 /* progress.c */
+extern const struct wf_progress lnx_progress_item;
 void lnx_progress(struct wf_ep *ep);
 void lnx_progress_init(struct lnx_ep *ep);
 void lnx_progress_enabled(struct lnx_ep *ep);
 void lnx_progress_done(struct lnx_ep *ep);
 
-/* Something was given to @rail: look at it soon. */
+/* An operation was given to @rail: poll it soon. */
 static inline void lnx_rail_wake(struct lnx_ep *ep, struct lnx_rail *rail)
 {
-	if (!rail->far)
+	if (!rail->network)
 		return;
-	atomic_store_explicit(&rail->quiet, 0, memory_order_relaxed);
-	atomic_store_explicit(&ep->wait, 0, memory_order_relaxed);
+	atomic_store_explicit(&rail->idle_polls, 0, memory_order_relaxed);
+	atomic_store_explicit(&ep->calls_left, 0, memory_order_relaxed);
 }
 
-/* short.c: what members of this library do without being asked. Enabled: the members
- * are; direct: completions and counts need not come by here (ops_lock held); finish:
+/* fast_path.c. Link: the queues and counters of a builtin member with the
+ * application's, again when a counter was bound late. Enabled: all members are. Finish:
  * the calls. */
-void lnx_short_enabled(struct lnx_ep *ep);
-void lnx_short_direct(struct lnx_ep *ep, bool direct);
-void lnx_short_finish(struct lnx_ep *ep);
+void lnx_fast_path_link(struct lnx_ep *ep, struct lnx_rail *rail);
+void lnx_fast_path_enabled(struct lnx_ep *ep);
+void lnx_fast_path_finish(struct wf_ep *ep);
 
-/* start.c: any operation; forward.c: calls that need no more than the right member. */
+/* start.c: any operation that the fast path does not take. */
 ssize_t lnx_start(struct wf_ep *ep, struct wf_op *op);
-ssize_t lnx_start_rx(struct wf_ep *ep, struct wf_op *op);
-void lnx_forward_finish(struct lnx_ep *ep);
-int lnx_atomic_valid(struct wf_ep *ep, enum wf_op_kind kind, enum fi_datatype datatype,
-	enum fi_op op, size_t *ret_count);
 
-/* -FI_EINVAL, with a log line. */
-ssize_t lnx_no_peer(fi_addr_t addr);
-
-/* ---- operations that lnx keeps an eye on: track.c ---- */
+/* ---- records of operations: track.c ---- */
 
 /*
- * One that is under way. Members get it as the operation's context. All transmissions
- * of a tracked endpoint have one, so that its transmit ports know what they are given;
- * elsewhere, and for receives, only deferred work has. Deferred work is listed.
+ * One operation under way. Members get it as the operation's context. All transmissions
+ * over a recorded rail have one, and deferred receives at members of other libraries.
  */
 struct lnx_op {
 	struct fi_context2 room; /* for a member with FI_CONTEXT2; first */
-	struct wf_list link;
-	void *context; /* the application's */
+	struct wf_list link;     /* in lnx_ep.ops */
+	void *context;           /* the application's */
 	uint64_t flags;
+	size_t len; /* bytes */
 	enum wf_op_kind kind;
+	uint32_t rail;
 	bool cancelled; /* its rail did not fail */
+	/* While a cancel call names it the memory stays; ended: it is free then. */
+	bool cancelling, ended;
 	fi_addr_t peer;
 };
 
 /* NULL: no memory. */
-struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op);
+struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op, uint32_t rail);
 void lnx_op_free(struct lnx_ep *ep, struct lnx_op *op);
 
-struct lnx_op *lnx_op_search(struct lnx_ep *ep, const void *context);
+/* The operation at @rail that the member knows by @context, or NULL. */
+struct lnx_op *lnx_op_find(struct lnx_ep *ep, const void *context, uint32_t rail);
 
-/* The listed operation with that context, or NULL. */
-static inline struct lnx_op *lnx_op_find(struct lnx_ep *ep, const void *context)
-{
-	if (wf_likely(!atomic_load_explicit(&ep->listed_count, memory_order_relaxed)))
-		return NULL;
-	return lnx_op_search(ep, context);
-}
+/* fi_cancel at a recorded rail whose member is of another library; no lock held. It
+ * does not tell whether it found the operation. */
+void lnx_op_cancel(struct lnx_ep *ep, const void *context, uint32_t rail);
 
 /* @rail failed for the address with @err (positive), and is taken out if that says so.
  * True: another is in its place. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "objects/absent/absent.h"
+#include "objects/endpoint/endpoint.h"
 #include "objects/region/attr.h"
 #include "objects/region/reg.h"
 #include "objects/peer/open.h"

@@ -95,7 +95,7 @@ size_t lnx_name_pack(const struct lnx_name *name, void *buf)
 
 	for (unsigned int i = 0; i < name->count; i++) {
 		const struct lnx_name_link *link = &name->link[i];
-		uint64_t key = link->place | (uint64_t)link->provider << 48;
+		uint64_t key = link->locality | (uint64_t)link->provider << 48;
 
 		if (link->len > LNX_NAME_LEN)
 			return 0;
@@ -181,7 +181,7 @@ static bool unpack_link(const uint8_t *from, size_t len, struct lnx_name_link *l
 	uint64_t key;
 
 	memcpy(&key, from, sizeof(key));
-	link->place = key & UINT64_C(0xffffffffffff);
+	link->locality = key & UINT64_C(0xffffffffffff);
 	link->provider = (uint16_t)(key >> 48);
 	link->format = from[8];
 	link->addr = from + ENTRY;
@@ -230,9 +230,9 @@ static bool of_one_kind(const struct lnx_name_link *a, const struct lnx_name_lin
 	       format_byte(a->format) == format_byte(b->format);
 }
 
-/* First links of one place, the k-th of this side with the k-th of the other, then what
- * is left of the same provider in the same way. What cannot leave its place is never
- * paired with another. */
+/* First links of one locality, the k-th of this side with the k-th of the other, then
+ * what is left of the same provider in the same way. What cannot leave its locality is
+ * never paired with another. */
 void lnx_name_pair(const struct lnx_name *mine, const struct lnx_name *theirs,
 	const bool *local, int ret_peer[LNX_MAX_LINKS])
 {
@@ -240,16 +240,16 @@ void lnx_name_pair(const struct lnx_name *mine, const struct lnx_name *theirs,
 
 	for (unsigned int i = 0; i < LNX_MAX_LINKS; i++)
 		ret_peer[i] = -1;
-	for (int any_place = 0; any_place < 2; any_place++) {
+	for (int any_locality = 0; any_locality < 2; any_locality++) {
 		for (unsigned int i = 0; i < mine->count; i++) {
 			for (unsigned int k = 0; k < theirs->count; k++) {
-				bool same =
-					mine->link[i].place == theirs->link[k].place;
+				bool same = mine->link[i].locality ==
+					    theirs->link[k].locality;
 
 				if (ret_peer[i] >= 0 || taken[k] ||
 					!of_one_kind(
 						&mine->link[i], &theirs->link[k]) ||
-					!(same || (any_place && !local[i])))
+					!(same || (any_locality && !local[i])))
 					continue;
 				ret_peer[i] = (int)k;
 				taken[k] = true;
@@ -279,7 +279,7 @@ static void print_link(const struct lnx_name_link *link, char *buf, size_t len)
 			buf, len, "%.*s", (int)link->len, (const char *)link->addr);
 	else
 		(void)snprintf(buf, len, "%04x:%012llx", link->provider,
-			(unsigned long long)link->place);
+			(unsigned long long)link->locality);
 }
 
 static void print(const void *addr, char *buf, size_t len)

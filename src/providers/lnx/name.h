@@ -13,14 +13,14 @@
  * some applications have no more than FI_NAME_MAX bytes for it:
  *
  *   u8 'w', u8 'x', u8 version and number of links, u8 bytes altogether
- *   per link: u48 place, u16 provider, u8 address format, u8 bytes that follow
+ *   per link: u48 locality, u16 provider, u8 address format, u8 bytes that follow
  *
  * IP addresses follow without what is the same in all; "fi_shm://" with numbers and
  * colons behind it, as shared memory has by itself, with half a byte for each of those
  * (format + 0x80); other text is padded. So endpoints with the same links have
- * addresses of one length. Of formats seven bits are told. @provider and @place are
+ * addresses of one length. Of formats seven bits are told. @provider and @locality are
  * hashes; the latter is of the fabric's name, and for links that do not leave the
- * machine also of the machine and of what part of it they see (place.h).
+ * machine also of the machine and of what part of it they see (locality.h).
  */
 enum {
 	LNX_NAME_LEN = 240, /* at most */
@@ -31,7 +31,7 @@ struct lnx_name_link {
 	uint16_t provider;
 	uint16_t len;
 	uint32_t format;
-	uint64_t place; /* 48 bits */
+	uint64_t locality; /* 48 bits */
 	const void *addr;
 	uint32_t room[12]; /* what @addr may point to */
 };

@@ -22,8 +22,10 @@ static const struct wf_prov lnx_prov = {
 	.av_closing = lnx_av_closing,
 	.av_inserted = lnx_av_inserted,
 	.av_removed = lnx_av_removed,
-	/* Members know better: forward.c, domain.c. */
+	/* Members know better: endpoint.c, domain.c. */
 	.max_atomic_size = SIZE_MAX,
+	.cntr_opened = lnx_cntr_opened,
+	.query_atomic = lnx_query_atomic,
 	.mr_register = lnx_mr_register,
 	.endpoint = lnx_endpoint,
 };

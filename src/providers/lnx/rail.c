@@ -101,8 +101,12 @@ int lnx_rail_open(
 	ret = fi_endpoint(ep->domain->member[index].domain, info, &rail->ep,
 		ep->wf.fid.fid.context);
 	fi_freeinfo(info);
+	if (ret)
+		return failed(ep, index, "fi_endpoint", ret);
 	rail->fabric = ep->domain->member[index].fabric;
-	return failed(ep, index, "fi_endpoint", ret);
+	rail->builtin = wf_ep_from_fid(rail->ep);
+	rail->recorded = ep->tracked || !rail->builtin;
+	return 0;
 }
 
 /* ---- binding ---- */
@@ -119,9 +123,9 @@ static int bind_av(struct lnx_ep *ep, unsigned int index)
 	return failed(ep, index, "binding an AV", ret);
 }
 
-/* With a descriptor for those who sleep, if the member is of this library (in
- * fi_peer(3) peers have none) and can: only if anybody may, because who is never asleep
- * need not be asked for each message whether he is. */
+/* With a descriptor to sleep on, if the member is builtin (in fi_peer(3) peers have
+ * none) and can: only if a thread may sleep on it, because otherwise no message has to
+ * ask whether one does. */
 static int open_cq(struct lnx_ep *ep, unsigned int index, struct lnx_port *port,
 	uint64_t flags, struct fid_cq **ret_cq)
 {
@@ -136,12 +140,12 @@ static int open_cq(struct lnx_ep *ep, unsigned int index, struct lnx_port *port,
 
 	if (*ret_cq)
 		return 0;
-	rail->sleeps = ep->sleeps && wf_ep_from_fid(rail->ep);
-	attr.wait_obj = rail->sleeps ? FI_WAIT_FD : FI_WAIT_NONE;
+	rail->has_fd = ep->may_sleep && rail->builtin;
+	attr.wait_obj = rail->has_fd ? FI_WAIT_FD : FI_WAIT_NONE;
 	ret = wf_peer_open_cq(domain, &attr, &port->fid, &cq);
-	if (ret && rail->sleeps) {
+	if (ret && rail->has_fd) {
 		attr.wait_obj = FI_WAIT_NONE;
-		rail->sleeps = false;
+		rail->has_fd = false;
 		ret = wf_peer_open_cq(domain, &attr, &port->fid, &cq);
 	}
 	if (ret)
@@ -161,7 +165,8 @@ static int bind_cqs(struct lnx_ep *ep, unsigned int index)
 	uint64_t rx_flags = FI_RECV;
 	int ret = 0;
 
-	/* Whoever posts to a shared context does not know how our CQ is bound. */
+	/* A receive that is posted to a shared context does not say how our CQ is
+	 * bound. */
 	if (ep->wf.rx_selective)
 		rx_flags |= FI_SELECTIVE_COMPLETION;
 	if (!rail->cq)
@@ -184,6 +189,13 @@ static const uint64_t cntr_flags[WF_CNTR_COUNT] = {
 	[WF_CNTR_REMOTE_WRITE] = FI_REMOTE_WRITE,
 };
 
+/* Transmissions over a recorded rail are counted in completion.c. */
+static bool is_counted_by(const struct lnx_rail *rail, enum wf_ep_cntr event)
+{
+	return !rail->recorded || event == WF_CNTR_RECV ||
+	       event == WF_CNTR_REMOTE_READ || event == WF_CNTR_REMOTE_WRITE;
+}
+
 static int bind_cntr(struct lnx_ep *ep, unsigned int index, enum wf_ep_cntr event)
 {
 	struct fid_domain *domain = ep->domain->member[index].domain;
@@ -192,13 +204,14 @@ static int bind_cntr(struct lnx_ep *ep, unsigned int index, enum wf_ep_cntr even
 	struct fi_cntr_attr attr = { .wait_obj = FI_WAIT_NONE };
 	int ret;
 
-	if (!cntr || rail->cntr[event])
+	if (!cntr || rail->cntr[event] || !is_counted_by(rail, event))
 		return 0;
-	ep->counts = true;
 	attr.events = cntr->events;
-	lnx_cntr_export(ep, cntr, &rail->cntr_port[event]);
+	wf_cntr_export(cntr, &rail->cntr_port[event]);
+	if (!rail->builtin && event == WF_CNTR_RECV)
+		lnx_deferred_export_cntr(rail);
 	ret = wf_peer_open_cntr(
-		domain, &attr, &rail->cntr_port[event].fid, &rail->cntr[event]);
+		domain, &attr, &rail->cntr_port[event], &rail->cntr[event]);
 	if (ret)
 		goto err_export;
 	ret = fi_ep_bind(rail->ep, &rail->cntr[event]->fid, cntr_flags[event]);
@@ -210,7 +223,7 @@ err_cntr:
 	(void)fi_close(&rail->cntr[event]->fid);
 err_export:
 	rail->cntr[event] = NULL;
-	wf_cntr_unexport(&rail->cntr_port[event].fid);
+	wf_cntr_unexport(&rail->cntr_port[event]);
 	return failed(ep, index, "importing a counter", ret);
 }
 
@@ -220,6 +233,7 @@ int lnx_rail_bind_cntrs(struct lnx_ep *ep, unsigned int index)
 
 	for (int i = 0; i < WF_CNTR_COUNT && !ret; i++)
 		ret = bind_cntr(ep, index, (enum wf_ep_cntr)i);
+	lnx_fast_path_link(ep, &ep->rail[index]);
 	return ret;
 }
 
@@ -238,12 +252,14 @@ static int bind_srx(struct lnx_ep *ep, unsigned int index)
 	if (!rail->exported)
 		wf_ep_srx_export(srx, &rail->srx_port, &ep->wf, NULL);
 	rail->exported = true;
-	if (!wf_ep_from_fid(rail->ep))
+	if (!rail->builtin)
 		lnx_sources_export(rail);
 	ret = wf_peer_open_srx(ep->domain->member[index].domain, &attr,
 		&rail->srx_port.fid, &rail->srx);
 	if (ret)
 		return failed(ep, index, "importing a receive context", ret);
+	if (!rail->builtin)
+		lnx_deferred_srx_opened(rail);
 	ret = fi_ep_bind(rail->ep, &rail->srx->fid, 0);
 	if (ret) {
 		(void)fi_close(&rail->srx->fid);
@@ -323,6 +339,6 @@ void lnx_rail_close(struct lnx_ep *ep, unsigned int index)
 		if (!rail->cntr[i])
 			continue;
 		close_object(ep, index, &rail->cntr[i]->fid);
-		wf_cntr_unexport(&rail->cntr_port[i].fid);
+		wf_cntr_unexport(&rail->cntr_port[i]);
 	}
 }

@@ -5,7 +5,7 @@
 
 #include "providers/lnx/addr.h"
 #include "providers/lnx/lnx.h"
-#include "providers/lnx/place.h"
+#include "providers/lnx/locality.h"
 #include "providers/lnx/resolve.h"
 #include "sys/compiler.h"
 #include "sys/sockaddr.h"
@@ -78,7 +78,7 @@ static bool add_part(struct side *side, const struct lnx_member *member,
 		.provider = member->provider,
 		.len = (uint16_t)len,
 		.format = answer->addr_format,
-		.place = member->place,
+		.locality = member->locality,
 		.addr = addr,
 	};
 	return true;
@@ -92,7 +92,7 @@ static void ask_members(const struct lnx_link *link, bool memory, const char *no
 		const struct lnx_member *member = &link->member[i];
 		struct fi_info *answer;
 
-		if (member->fast != memory)
+		if (member->memory != memory)
 			continue;
 		answer = ask(member, node, service, flags);
 		if (answer)
@@ -103,7 +103,7 @@ static void ask_members(const struct lnx_link *link, bool memory, const char *no
 static bool has_sockets(const struct lnx_link *link)
 {
 	for (unsigned int i = 0; i < link->count; i++)
-		if (!link->member[i].fast)
+		if (!link->member[i].memory)
 			return true;
 	return false;
 }

@@ -4,48 +4,57 @@
 /*
  * Sources of messages that wait, where a member is not of this library.
  *
- * They lose their source with its address: whoever gets the same index next did not
- * send them. A member of this library looks after that by itself; one that knows the
- * public operations only cannot, because they have nothing for it, and the owner knows
- * what was removed. Removing and inserting hold the control lock, so there is no
- * message of the next one yet.
+ * They lose their source with its address: the endpoint that gets the same index next
+ * did not send them. A member of this library looks after that by itself; one that
+ * knows the public operations only cannot, because they have nothing for it, and the
+ * owner knows what was removed. Removing and inserting hold the control lock, so there
+ * is no message of the next one yet.
  *
  * And they get one with an address that is inserted: the member asks for that from
  * within its fi_av_insert, while it may hold a lock that it takes in fi_cq_read as
  * well. There it finds the lock of the receive context taken, here it would wait for
- * it. So the question is put off until the insertion is over.
+ * it. So while an insertion is under way the question is put off until that is over.
+ *
+ * @inserting of the AV and @put_off of a rail pair up, both sequentially consistent: a
+ * member stores its question, then looks whether an insertion is under way still; the
+ * insertion ends, then looks for questions. One of both always asks.
  */
 
-static _Thread_local bool inserting;
-
-static void foreach_unspec(
-	struct fid_peer_srx *fid, fi_addr_t (*get_addr)(struct fi_peer_rx_entry *entry))
+static struct lnx_rail *rail_of(struct fid_peer_srx *fid)
 {
-	struct lnx_rail *rail = wf_container_of(fid, struct lnx_rail, srx_port.fid);
+	return wf_container_of(fid, struct lnx_rail, srx_port.fid);
+}
 
-	if (inserting)
-		rail->put_off = get_addr;
-	else
-		wf_srx_owner_ops.foreach_unspec_addr(fid, get_addr);
+/* Ask what was put off, if anything was. */
+static void ask(struct lnx_rail *rail)
+{
+	lnx_get_addr_fn *get_addr = atomic_exchange(&rail->put_off, NULL);
+
+	if (get_addr)
+		wf_srx_owner_ops.foreach_unspec_addr(&rail->srx_port.fid, get_addr);
+}
+
+static void foreach_unspec(struct fid_peer_srx *fid, lnx_get_addr_fn *get_addr)
+{
+	struct lnx_rail *rail = rail_of(fid);
+
+	atomic_store(&rail->put_off, get_addr);
+	if (!atomic_load(&rail->rx.ep->av->inserting))
+		ask(rail);
 }
 
 void lnx_sources_export(struct lnx_rail *rail)
 {
 	rail->srx_ops = wf_srx_owner_ops;
 	rail->srx_ops.foreach_unspec_addr = foreach_unspec;
+	lnx_deferred_export_srx(&rail->srx_ops);
 	rail->srx_port.fid.owner_ops = &rail->srx_ops;
 }
 
-static void look_again(struct lnx_ep *ep)
+static void ask_all(struct lnx_ep *ep)
 {
-	for (unsigned int i = 0; i < ep->count; i++) {
-		struct lnx_rail *rail = &ep->rail[i];
-
-		if (rail->put_off)
-			wf_srx_owner_ops.foreach_unspec_addr(
-				&rail->srx_port.fid, rail->put_off);
-		rail->put_off = NULL;
-	}
+	for (unsigned int i = 0; i < ep->count; i++)
+		ask(&ep->rail[i]);
 }
 
 int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
@@ -53,11 +62,11 @@ int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
 {
 	int ret;
 
-	inserting = true;
+	atomic_store(&av->inserting, true);
 	ret = fi_av_insert(av->member[rail], addr, 1, id, flags, NULL);
-	inserting = false;
+	atomic_store(&av->inserting, false);
 	wf_list_foreach(link, &av->eps)
-		look_again(wf_list_entry(link, struct lnx_ep, av_link));
+		ask_all(wf_list_entry(link, struct lnx_ep, av_link));
 	return ret;
 }
 
@@ -74,7 +83,7 @@ static bool is_at(fi_addr_t addr, const void *arg)
 
 static bool needs_us(const struct lnx_rail *rail)
 {
-	return rail->srx && !rail->here;
+	return rail->srx && !rail->builtin;
 }
 
 void lnx_sources_forget(struct lnx_av *av, fi_addr_t index)
@@ -100,7 +109,7 @@ void lnx_sources_enabled(struct lnx_ep *ep)
 		return;
 	(void)pthread_mutex_lock(&ep->domain->control);
 	wf_list_push(&ep->av->eps, &ep->av_link);
-	look_again(ep);
+	ask_all(ep);
 	(void)pthread_mutex_unlock(&ep->domain->control);
 }
 

@@ -4,10 +4,9 @@
 #include "sys/compiler.h"
 
 /*
- * One operation, whichever it is, becomes the member's: a member of this library starts
- * it as it is, another gets its call with flags. (Those that are most frequent do not
- * come here then: forward.c.) Both complete only what has FI_COMPLETION, which is
- * settled already.
+ * One operation, whichever it is, becomes the member's: a builtin member starts it as
+ * it is, another gets its call with flags. Both complete only what has FI_COMPLETION,
+ * which is settled already.
  */
 
 enum { PIECES = WF_OP_ATOMIC_IOV };
@@ -85,25 +84,80 @@ static ssize_t (*const senders[WF_OP_COUNT])(
 	[WF_OP_COMPARE] = send_atomic,
 };
 
-/* To a member of this library it is the same operation, but for the address. */
-static inline ssize_t send_over(
-	struct lnx_ep *ep, uint32_t rail, const struct lnx_peer *peer, struct wf_op *op)
+/* A member's own call refuses what it is too large for. */
+static bool fits(const struct wf_ep *member, const struct wf_op *op)
 {
-	const struct lnx_short *way = &ep->rail_short[rail];
+	return !op->atomic || op->atomic->size <= wf_op_max_atomic(member);
+}
+
+/* To a builtin member it is the same operation, but for the address. */
+static inline ssize_t send_over(struct lnx_ep *ep, uint32_t index,
+	const struct lnx_peer *peer, struct wf_op *op)
+{
+	struct lnx_rail *rail = &ep->rail[index];
+	struct wf_ep *member = rail->builtin;
 	fi_addr_t ours = op->addr;
 	ssize_t ret;
 
-	lnx_rail_wake(ep, &ep->rail[rail]);
-	if (wf_unlikely(!way->ep || op->atomic))
-		return senders[op->kind](
-			ep->rail[rail].ep, op, peer->addr[rail], op->flags);
-	op->addr = peer->addr[rail];
-	ret = way->ep->xfer->start(way->ep, op);
+	lnx_rail_wake(ep, rail);
+	if (wf_unlikely(!member || !fits(member, op)))
+		return senders[op->kind](rail->ep, op, peer->addr[index], op->flags);
+	op->addr = peer->addr[index];
+	ret = member->xfer->start(member, op);
 	op->addr = ours;
 	return ret;
 }
 
-ssize_t lnx_no_peer(fi_addr_t addr)
+/* The record is the operation's context, and hears of its end. */
+static __attribute__((noinline)) ssize_t send_recorded(struct lnx_ep *ep, uint32_t rail,
+	const struct lnx_peer *peer, const struct wf_op *op)
+{
+	struct lnx_op *rec = lnx_op_new(ep, op, rail);
+	struct wf_op copy = *op;
+	ssize_t ret;
+
+	if (!rec)
+		return -FI_ENOMEM;
+	copy.context = rec;
+	copy.flags = (op->flags & ~WF_OP_WORK) | FI_COMPLETION;
+	ret = send_over(ep, rail, peer, &copy);
+	if (ret)
+		lnx_op_free(ep, rec);
+	else
+		lnx_rail_count(ep, rail, op->atomic ? op->atomic->size : op->len);
+	return ret;
+}
+
+/* A member of another library lets go what was injected before it is closed, but not
+ * what it has to report. So what is over for the application when the call returns has
+ * no record, and is counted here. If it fails later its error is counted, too. */
+static ssize_t send_injected(
+	struct lnx_ep *ep, uint32_t rail, const struct lnx_peer *peer, struct wf_op *op)
+{
+	const struct wf_op_report *report = &wf_op_reports[op->kind];
+	ssize_t ret = send_over(ep, rail, peer, op);
+
+	if (!ret)
+		wf_ep_tx_done(&ep->wf, report->cntr, op->context, op->flags,
+			report->comp_flags, op->atomic ? op->atomic->size : op->len);
+	return ret;
+}
+
+static bool needs_record(const struct lnx_ep *ep, const struct wf_op *op)
+{
+	return ep->tracked || op->flags & WF_OP_WORK || wf_op_is_reported(op->flags);
+}
+
+static ssize_t start_over(
+	struct lnx_ep *ep, uint32_t rail, const struct lnx_peer *peer, struct wf_op *op)
+{
+	if (wf_likely(!ep->rail[rail].recorded))
+		return send_over(ep, rail, peer, op);
+	return needs_record(ep, op) ? send_recorded(ep, rail, peer, op)
+				    : send_injected(ep, rail, peer, op);
+}
+
+static int no_peer(fi_addr_t addr)
 {
 	lnx_log(FI_LOG_WARN, FI_LOG_EP_DATA, "nothing is inserted at address %llu\n",
 		(unsigned long long)addr);
@@ -111,45 +165,6 @@ ssize_t lnx_no_peer(fi_addr_t addr)
 }
 
 /* What a rail refuses because it is gone was not taken: it goes over the next. */
-static inline ssize_t send_somehow(
-	struct lnx_ep *ep, struct lnx_peer *peer, struct wf_op *op, uint32_t *rail)
-{
-	ssize_t ret;
-
-	for (;;) {
-		if (wf_unlikely(*rail == LNX_NO_RAIL))
-			return lnx_no_peer(op->addr);
-		ret = send_over(ep, *rail, peer, op);
-		if (wf_likely(!ret || ret == -FI_EAGAIN) ||
-			!lnx_rail_failed(ep, op->addr, *rail, (int)-ret))
-			return ret;
-		*rail = lnx_rail_next(ep, peer);
-	}
-}
-
-static __attribute__((noinline)) ssize_t start_recorded(
-	struct lnx_ep *ep, struct lnx_peer *peer, const struct wf_op *op)
-{
-	struct lnx_op *rec = lnx_op_new(ep, op);
-	struct wf_op copy = *op;
-	uint32_t rail;
-	ssize_t ret;
-
-	if (!rec)
-		return -FI_ENOMEM;
-	copy.context = rec;
-	copy.flags = (op->flags & ~WF_OP_WORK) | FI_COMPLETION;
-	rail = lnx_rail_next(ep, peer);
-	ret = send_somehow(ep, peer, &copy, &rail);
-	if (op->flags & WF_OP_WORK)
-		lnx_count_held();
-	if (ret)
-		lnx_op_free(ep, rec);
-	else if (ep->tracked)
-		lnx_rail_count(ep, rail, op->atomic ? op->atomic->size : op->len);
-	return ret;
-}
-
 ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
@@ -158,35 +173,13 @@ ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
 	ssize_t ret;
 
 	if (wf_unlikely(!peer))
-		return lnx_no_peer(op->addr);
-	if (ep->tracked || wf_unlikely(op->flags & WF_OP_WORK))
-		return start_recorded(ep, peer, op);
-	/* acquire: pairs with the release of the insertion. */
-	rail = atomic_load_explicit(&peer->rail, memory_order_acquire);
-	ret = send_somehow(ep, peer, op, &rail);
-	if (wf_unlikely(ep->counts))
-		lnx_count_held();
-	return ret;
-}
-
-/* Receives that are deferred work end, as all receives, by a member's hand. */
-ssize_t lnx_start_rx(struct wf_ep *wf, struct wf_op *op)
-{
-	struct lnx_ep *ep = lnx_ep_of(wf);
-	struct wf_op copy;
-	struct lnx_op *rec;
-	ssize_t ret;
-
-	if (wf_likely(!(op->flags & WF_OP_WORK)))
-		return wf_ep_srx_start(wf, op);
-	rec = lnx_op_new(ep, op);
-	if (!rec)
-		return -FI_ENOMEM;
-	copy = *op;
-	copy.context = rec;
-	copy.flags = (op->flags & ~WF_OP_WORK) | FI_COMPLETION;
-	ret = wf_ep_srx_start(wf, &copy);
-	if (ret)
-		lnx_op_free(ep, rec);
+		return no_peer(op->addr);
+	do {
+		rail = lnx_rail_next(ep, peer);
+		if (wf_unlikely(rail == LNX_NO_RAIL))
+			return no_peer(op->addr);
+		ret = start_over(ep, rail, peer, op);
+	} while (wf_unlikely(ret && ret != -FI_EAGAIN) &&
+		 lnx_rail_failed(ep, op->addr, rail, (int)-ret));
 	return ret;
 }

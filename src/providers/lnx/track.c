@@ -8,35 +8,32 @@
 #include "sys/compiler.h"
 
 /*
- * Operations that lnx keeps an eye on, and rails that fail.
+ * Records of operations, and rails that fail.
  *
  * Where a peer may be reached over several rails, every transmission has a record that
- * says where it went. One that a rail did not take goes over the next one. One that it
- * took and lost ends with that error, because nobody knows whether it arrived; the rail
+ * says where it went, and so has what goes over a member of another library, which
+ * knows nothing of deferred work. One that a rail did not take goes over the next one.
+ * One that it took and lost ends with that error, because it may have arrived; the rail
  * is not used for that peer any more, and what is sent from then on goes over the next.
  * When none is left all are tried again. Order holds: what was on the failed rail and
  * did not arrive has failed before anything else is sent.
  */
 
-struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op)
+struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op, uint32_t rail)
 {
 	struct lnx_op *rec;
 
 	wf_lock(&ep->ops_lock);
 	rec = wf_pool_get(&ep->ops_pool);
 	if (rec) {
-		wf_list_init(&rec->link);
 		rec->context = op->context;
 		rec->flags = op->flags;
+		rec->len = op->atomic ? op->atomic->size : op->len;
 		rec->kind = op->kind;
-		rec->cancelled = false;
+		rec->rail = rail;
+		rec->cancelled = rec->cancelling = rec->ended = false;
 		rec->peer = op->addr;
-	}
-	if (rec && op->flags & WF_OP_WORK) {
-		wf_list_push(&ep->listed, &rec->link);
-		if (!atomic_fetch_add_explicit(
-			    &ep->listed_count, 1, memory_order_relaxed))
-			lnx_short_direct(ep, false);
+		wf_list_push(&ep->ops, &rec->link);
 	}
 	wf_unlock(&ep->ops_lock);
 	return rec;
@@ -45,32 +42,66 @@ struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op)
 void lnx_op_free(struct lnx_ep *ep, struct lnx_op *rec)
 {
 	wf_lock(&ep->ops_lock);
-	if (!wf_list_empty(&rec->link)) {
-		wf_list_remove(&rec->link);
-		if (atomic_fetch_sub_explicit(
-			    &ep->listed_count, 1, memory_order_relaxed) == 1)
-			lnx_short_direct(ep, true);
-	}
-	wf_pool_put(&ep->ops_pool, rec);
+	wf_list_remove(&rec->link);
+	rec->ended = true;
+	if (!rec->cancelling)
+		wf_pool_put(&ep->ops_pool, rec);
 	wf_unlock(&ep->ops_lock);
 }
 
-struct lnx_op *lnx_op_search(struct lnx_ep *ep, const void *context)
+struct lnx_op *lnx_op_find(struct lnx_ep *ep, const void *context, uint32_t rail)
 {
 	struct lnx_op *found = NULL;
 
 	wf_lock(&ep->ops_lock);
-	wf_list_foreach(link, &ep->listed)
+	wf_list_foreach(link, &ep->ops)
 	{
 		struct lnx_op *rec = wf_list_entry(link, struct lnx_op, link);
 
-		if (rec == context) {
+		if (rec == context && rec->rail == rail) {
 			found = rec;
 			break;
 		}
 	}
 	wf_unlock(&ep->ops_lock);
 	return found;
+}
+
+/* The first transmission there that reports its end, kept by @cancelling; NULL. */
+static struct lnx_op *find_cancelled(
+	struct lnx_ep *ep, const void *context, uint32_t rail)
+{
+	struct lnx_op *found = NULL;
+
+	wf_lock(&ep->ops_lock);
+	wf_list_foreach(link, &ep->ops)
+	{
+		struct lnx_op *rec = wf_list_entry(link, struct lnx_op, link);
+
+		if (rec->context != context || rec->rail != rail || rec->cancelling ||
+			rec->kind == WF_OP_RECV || rec->kind == WF_OP_TRECV ||
+			!wf_op_is_reported(rec->flags))
+			continue;
+		rec->cancelling = rec->cancelled = true;
+		found = rec;
+		break;
+	}
+	wf_unlock(&ep->ops_lock);
+	return found;
+}
+
+void lnx_op_cancel(struct lnx_ep *ep, const void *context, uint32_t rail)
+{
+	struct lnx_op *rec = find_cancelled(ep, context, rail);
+
+	if (!rec)
+		return;
+	(void)fi_cancel(&ep->rail[rail].ep->fid, rec);
+	wf_lock(&ep->ops_lock);
+	rec->cancelling = false;
+	if (rec->ended)
+		wf_pool_put(&ep->ops_pool, rec);
+	wf_unlock(&ep->ops_lock);
 }
 
 /* ---- rails ---- */

@@ -10,12 +10,12 @@
 
 static const uint8_t some[64] = { 1, 2, 3 };
 
-static struct lnx_name_link link_of(uint16_t provider, uint64_t place, uint16_t len)
+static struct lnx_name_link link_of(uint16_t provider, uint64_t locality, uint16_t len)
 {
 	return (struct lnx_name_link){ .provider = provider,
 		.format = FI_ADDR_STR,
 		.len = len,
-		.place = place,
+		.locality = locality,
 		.addr = some };
 }
 
@@ -30,7 +30,7 @@ static void what_is_packed_comes_out(void **state)
 	assert_true(lnx_name_unpack(packed, &out));
 	assert_int_equal(out.count, 2);
 	assert_int_equal(out.link[0].provider, 1);
-	assert_true(out.link[0].place == 0x112233445566);
+	assert_true(out.link[0].locality == 0x112233445566);
 	/* Text is padded. */
 	assert_int_equal(out.link[0].len, 32);
 	assert_int_equal(out.link[0].format, FI_ADDR_STR);
@@ -187,7 +187,7 @@ static void check(const struct lnx_name *mine, const struct lnx_name *theirs,
 			assert_int_equal(back[got[i]], i);
 }
 
-static void links_of_one_place_meet(void **state)
+static void links_of_one_locality_meet(void **state)
 {
 	struct lnx_name mine = { 3,
 		{ link_of(1, 9, 4), link_of(2, 10, 4), link_of(2, 20, 4) } };
@@ -196,9 +196,10 @@ static void links_of_one_place_meet(void **state)
 	const bool local[LNX_MAX_LINKS] = { true };
 
 	check(&mine, &theirs, local, (int[]){ 0, 2, 1 });
-	/* Other places of a network may be reached all the same, other machines not. */
-	theirs.link[0].place = 8;
-	theirs.link[1].place = 30;
+	/* Other localities of a network may be reached all the same, other machines
+	 * not. */
+	theirs.link[0].locality = 8;
+	theirs.link[1].locality = 30;
 	check(&mine, &theirs, local, (int[]){ -1, 2, 1 });
 }
 
@@ -234,7 +235,7 @@ int main(void)
 		cmocka_unit_test(no_bytes_lead_out_of_the_address),
 		cmocka_unit_test(there_is_one_spelling),
 		cmocka_unit_test(addresses_print),
-		cmocka_unit_test(links_of_one_place_meet),
+		cmocka_unit_test(links_of_one_locality_meet),
 		cmocka_unit_test(links_of_one_kind_meet_only),
 		cmocka_unit_test(equal_links_keep_their_order),
 	};

@@ -14,12 +14,6 @@ enum { RAILS = 3, PEER = 0 };
 struct fi_provider lnx_fi = { .name = "lnx" };
 struct lnx_params lnx_params;
 
-void lnx_short_direct(struct lnx_ep *ep, bool direct)
-{
-	(void)ep;
-	(void)direct;
-}
-
 struct rig {
 	struct lnx_link link;
 	struct lnx_domain domain;

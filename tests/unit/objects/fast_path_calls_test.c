@@ -230,9 +230,9 @@ static void put(struct wf_cq *cq, fi_addr_t src)
 	assert_int_equal(wf_cq_write(cq, cq, FI_RECV | FI_MSG, 1, NULL, 2, 3, src), 0);
 }
 
-/* P-35: as long as the owner has nothing to do for them, successes do not pass him; his
- * own numbers for sources hold nevertheless, and errors are always his. */
-static void test_direct_cq(void **state)
+/* P-35: successes in a linked queue do not pass the owner's operations; its numbers for
+ * sources hold nevertheless, and errors are always the owner's. */
+static void test_linked_cq(void **state)
 {
 	struct domain_fixture *f = *state;
 	struct fi_ops_cq_owner ops = { sizeof(ops), owner_write, owner_writeerr };
@@ -248,26 +248,29 @@ static void test_direct_cq(void **state)
 	fi_addr_t src;
 
 	assert_int_equal(wf_cq_open(&f->domain.fid, &attr, &fid, &context), 0);
-	assert_null(wf_cq_imported(a.cq));
-	peer = wf_cq_imported(fid);
-	assert_ptr_equal(peer, wf_cq_of(fid));
+	peer = wf_cq_of(fid);
 	writes = errors = 0;
+	/* Only an imported queue is linked, and only with one that is not. */
+	wf_cq_link(NULL, wf_cq_of(a.cq));
+	wf_cq_link(a.cq, peer);
+	wf_cq_link(fid, peer);
 	put(peer, 7);
 	assert_int_equal(writes, 1);
-	wf_cq_set_direct(peer, wf_cq_of(a.cq));
+	wf_cq_link(fid, wf_cq_of(a.cq));
 	put(peer, 7);
 	assert_int_equal(writes, 1);
 	assert_int_equal(fi_cq_readfrom(a.cq, &entry, 1, &src), 1);
 	assert_ptr_equal(entry.op_context, peer);
 	assert_int_equal(entry.tag, 3);
 	assert_int_equal(src, 7);
-	peer->direct_av = &nobody;
+	wf_cq_link_sources(fid, &nobody);
+	wf_cq_link_sources(a.cq, &nobody);
 	put(peer, 7);
 	assert_int_equal(fi_cq_readfrom(a.cq, &entry, 1, &src), 1);
 	assert_int_equal(src, FI_ADDR_NOTAVAIL);
 	assert_int_equal(wf_cq_write_err(peer, &err), 0);
 	assert_int_equal(errors, 1);
-	wf_cq_set_direct(peer, NULL);
+	wf_cq_link(fid, NULL);
 	put(peer, 7);
 	assert_int_equal(writes, 2);
 	expect_none(&a);
@@ -288,7 +291,7 @@ static void owner_incerr(struct fid_peer_cntr *cntr)
 }
 
 /* P-40 */
-static void test_direct_cntr(void **state)
+static void test_linked_cntr(void **state)
 {
 	struct domain_fixture *f = *state;
 	struct fi_ops_cntr_owner ops = { sizeof(ops), owner_inc, owner_incerr };
@@ -300,19 +303,20 @@ static void test_direct_cntr(void **state)
 	struct wf_cntr *peer;
 
 	assert_int_equal(wf_cntr_open(&f->domain.fid, &attr, &fid, &context), 0);
-	assert_null(wf_cntr_imported(a.cntr));
-	peer = wf_cntr_imported(fid);
-	assert_ptr_equal(peer, wf_cntr_of(fid));
+	peer = wf_cntr_of(fid);
+	wf_cntr_link(a.cntr, peer);
+	assert_ptr_equal(wf_cntr_target(peer), peer);
 	incs = errors = 0;
 	wf_cntr_add(peer, 10);
 	assert_int_equal(incs, 1);
-	wf_cntr_set_direct(peer, wf_cntr_of(a.cntr));
+	wf_cntr_link(fid, wf_cntr_of(a.cntr));
+	assert_ptr_equal(wf_cntr_target(peer), wf_cntr_of(a.cntr));
 	wf_cntr_add(peer, 10);
 	assert_int_equal(incs, 1);
 	assert_int_equal(fi_cntr_read(a.cntr), 1);
 	wf_cntr_add_err(peer);
 	assert_int_equal(errors, 1);
-	wf_cntr_set_direct(peer, NULL);
+	wf_cntr_link(fid, NULL);
 	wf_cntr_add(peer, 10);
 	assert_int_equal(incs, 2);
 	assert_int_equal(fi_cntr_read(a.cntr), 1);
@@ -328,8 +332,8 @@ int main(void)
 		DOMAIN_TEST(test_small_selective),
 		DOMAIN_TEST(test_here),
 		DOMAIN_TEST(test_may_sleep),
-		DOMAIN_TEST(test_direct_cq),
-		DOMAIN_TEST(test_direct_cntr),
+		DOMAIN_TEST(test_linked_cq),
+		DOMAIN_TEST(test_linked_cntr),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

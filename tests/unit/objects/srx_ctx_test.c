@@ -470,10 +470,10 @@ static void test_deliver_imported(void **state)
 
 	assert_int_equal(fi_trecv(ep, buf, 8, NULL, FI_ADDR_UNSPEC, 5, 0, buf), 0);
 	wf_ep_srx_lock(&owner->ep);
-	wf_cq_set_direct(cq, NULL);
+	atomic_store(&cq->direct, NULL);
 	assert_false(wf_ep_deliver(&peer->ep, FI_TAGGED, &msg));
 	assert_string_equal(buf, "");
-	wf_cq_set_direct(cq, wf_cq_of(a.cq));
+	atomic_store(&cq->direct, wf_cq_of(a.cq));
 	assert_true(wf_ep_deliver(&peer->ep, FI_TAGGED, &msg));
 	/* It is there no more. */
 	assert_false(wf_ep_deliver(&peer->ep, FI_TAGGED, &msg));
@@ -481,7 +481,7 @@ static void test_deliver_imported(void **state)
 	fk_expect(&a, buf, T, 3, 5);
 	fk_expect_none(&b);
 	assert_string_equal(buf, "abc");
-	wf_cq_set_direct(cq, cq);
+	atomic_store(&cq->direct, cq);
 
 	wf_srx_drain(&port);
 	fk_close(peer);

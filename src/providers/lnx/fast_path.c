@@ -4,25 +4,24 @@
 #include "providers/lnx/param.h"
 
 /*
- * Members of this library are not asked through the public interface for what every
- * message needs.
+ * Builtin members are not asked through the public interface for what every message
+ * needs.
  *
  *   sending     the member's send_small is called for a small message, which is over
  *               when that returns: it completes here, whatever the endpoint does with
  *               other transmissions. Those are started as the operations that they are
  *               (start.c).
- *   receiving   the member delivers into our receive context and the application's CQ
- *               and counters (objects/srx/fast_path.c), as does all else that it
- * completes. While deferred work is under way completions come by here (owner.c).
- *   progress    the member's endpoint is moved without its queue (progress.c).
+ *   receiving   the member delivers into our receive context; its queues and counters
+ *               are linked with the application's (wf_cq_link, wf_cntr_link).
+ *   progress    the member's endpoint is polled without its queue (progress.c).
  */
 
-/* 0: sent. An address with more in it than an index takes the long way. */
+/* 0: sent. An address with more in it than an index takes lnx_start(). */
 static inline ssize_t send_over(struct lnx_ep *ep, enum wf_op_kind kind,
 	const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
 {
 	const struct lnx_av *av = ep->av;
-	const struct lnx_short *way;
+	const struct lnx_fast_path *fast;
 	struct lnx_peer *peer;
 	uintptr_t segment;
 	uint32_t rail;
@@ -35,10 +34,10 @@ static inline ssize_t send_over(struct lnx_ep *ep, enum wf_op_kind kind,
 	peer = lnx_av_peer_in(av, segment, addr);
 	/* acquire: pairs with the release of the insertion. */
 	rail = atomic_load_explicit(&peer->rail, memory_order_acquire);
-	way = &ep->rail_short[rail];
-	if (wf_unlikely(len >= way->limit))
+	fast = &ep->fast_path[rail];
+	if (wf_unlikely(len >= fast->limit))
 		return -FI_EAGAIN;
-	return way->send(way->ep, kind, buf, len, peer->addr[rail], tag);
+	return fast->send(fast->ep, kind, buf, len, peer->addr[rail], tag);
 }
 
 static inline bool sent(struct lnx_ep *ep, enum wf_op_kind kind, uint64_t flags,
@@ -68,7 +67,7 @@ static ssize_t msg_send(struct fid_ep *fid, const void *buf, size_t len, void *d
 
 	if (sent(ep, WF_OP_SEND, send_flags(ep), buf, len, dest, 0, context))
 		return 0;
-	return ep->long_msg.send(fid, buf, len, desc, dest, context);
+	return ep->plain_msg.send(fid, buf, len, desc, dest, context);
 }
 
 static ssize_t msg_inject(
@@ -78,7 +77,7 @@ static ssize_t msg_inject(
 
 	if (sent(ep, WF_OP_SEND, inject_flags(ep), buf, len, dest, 0, NULL))
 		return 0;
-	return ep->long_msg.inject(fid, buf, len, dest);
+	return ep->plain_msg.inject(fid, buf, len, dest);
 }
 
 static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void *desc,
@@ -88,7 +87,7 @@ static ssize_t tagged_send(struct fid_ep *fid, const void *buf, size_t len, void
 
 	if (sent(ep, WF_OP_TSEND, send_flags(ep), buf, len, dest, tag, context))
 		return 0;
-	return ep->long_tagged.send(fid, buf, len, desc, dest, tag, context);
+	return ep->plain_tagged.send(fid, buf, len, desc, dest, tag, context);
 }
 
 static ssize_t tagged_inject(
@@ -98,25 +97,23 @@ static ssize_t tagged_inject(
 
 	if (sent(ep, WF_OP_TSEND, inject_flags(ep), buf, len, dest, tag, NULL))
 		return 0;
-	return ep->long_tagged.inject(fid, buf, len, dest, tag);
+	return ep->plain_tagged.inject(fid, buf, len, dest, tag);
 }
 
 static bool any_sends(const struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++)
-		if (ep->rail_short[i].limit)
+		if (ep->fast_path[i].limit)
 			return true;
 	return false;
 }
 
-void lnx_short_finish(struct lnx_ep *ep)
+void lnx_fast_path_finish(struct wf_ep *wf)
 {
-	struct wf_ep *wf = &ep->wf;
+	struct lnx_ep *ep = lnx_ep_of(wf);
 
-	/* Such a receive never is deferred work. */
-	wf->fast_post = wf->srx_queue != NULL;
-	ep->long_msg = wf->msg_ops;
-	ep->long_tagged = wf->tagged_ops;
+	ep->plain_msg = wf->msg_ops;
+	ep->plain_tagged = wf->tagged_ops;
 	if (!any_sends(ep) || !(wf->caps & FI_SEND))
 		return;
 	if (wf->caps & FI_MSG) {
@@ -129,34 +126,18 @@ void lnx_short_finish(struct lnx_ep *ep)
 	}
 }
 
-/* Not into a queue that is imported itself: its owner is to be asked. */
-static void set_cq(struct fid_cq *fid, struct lnx_port *port, bool on)
+/* Sources are our indices; the application's ids come last. Transmissions over a
+ * recorded rail end in completion.c. */
+void lnx_fast_path_link(struct lnx_ep *ep, struct lnx_rail *rail)
 {
-	struct wf_cq *cq = fid ? wf_cq_imported(fid) : NULL;
-
-	if (cq)
-		wf_cq_set_direct(
-			cq, on && port->cq->owner == &port->cq->self ? port->cq : NULL);
-}
-
-static void set_cntr(struct fid_cntr *fid, struct lnx_cntr_port *port, bool on)
-{
-	struct wf_cntr *cntr = fid ? wf_cntr_imported(fid) : NULL;
-
-	if (cntr)
-		wf_cntr_set_direct(cntr, on ? port->fid.fid.context : NULL);
-}
-
-void lnx_short_direct(struct lnx_ep *ep, bool on)
-{
-	for (unsigned int i = 0; i < ep->count; i++) {
-		struct lnx_rail *rail = &ep->rail[i];
-
-		set_cq(rail->tx_cq, &rail->tx, on && !ep->tracked);
-		set_cq(rail->rx_cq, &rail->rx, on);
-		for (int k = 0; k < WF_CNTR_COUNT; k++)
-			set_cntr(rail->cntr[k], &rail->cntr_port[k], on);
-	}
+	if (!rail->builtin)
+		return;
+	wf_cq_link_sources(rail->rx_cq, ep->wf.av);
+	wf_cq_link(rail->rx_cq, rail->rx.cq);
+	if (!rail->recorded)
+		wf_cq_link(rail->tx_cq, rail->tx.cq);
+	for (int k = 0; k < WF_CNTR_COUNT; k++)
+		wf_cntr_link(rail->cntr[k], ep->wf.cntr[k]);
 }
 
 /* May this rail be taken without further thought? */
@@ -165,29 +146,17 @@ static bool is_plain(const struct lnx_ep *ep, unsigned int index)
 	return !lnx_params.stats && !(ep->per_msg && !ep->domain->link->local[index]);
 }
 
-/* Sources are our indices; the application's ids come last. */
-static void set_source(struct lnx_ep *ep, struct fid_cq *fid)
+void lnx_fast_path_enabled(struct lnx_ep *ep)
 {
-	struct wf_cq *cq = fid ? wf_cq_imported(fid) : NULL;
-
-	if (cq)
-		cq->direct_av = ep->wf.av;
-}
-
-void lnx_short_enabled(struct lnx_ep *ep)
-{
-	ep->all_here = true;
 	for (unsigned int i = 0; i < ep->count; i++) {
-		struct lnx_rail *rail = &ep->rail[i];
+		struct wf_ep *member = ep->rail[i].builtin;
 
-		rail->here = wf_ep_from_fid(rail->ep);
-		ep->all_here &= rail->here != NULL;
-		set_source(ep, rail->rx_cq);
-		ep->rail_short[i].ep = rail->here;
-		if (rail->here && is_plain(ep, i)) {
-			ep->rail_short[i].send = rail->here->xfer->send_small;
-			ep->rail_short[i].limit = rail->here->small_limit;
-		}
+		if (!member || !is_plain(ep, i))
+			continue;
+		ep->fast_path[i] = (struct lnx_fast_path){
+			.send = member->xfer->send_small,
+			.ep = member,
+			.limit = member->small_limit,
+		};
 	}
-	lnx_short_direct(ep, true);
 }

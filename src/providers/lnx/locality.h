@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef LNX_PLACE_H
-#define LNX_PLACE_H
+#ifndef LNX_LOCALITY_H
+#define LNX_LOCALITY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,13 +15,13 @@
  * the file system of shared memory objects and the user who may open them. Host names
  * mean nothing.
  */
-uint64_t lnx_place_of(const struct fi_info *info);
+uint64_t lnx_locality_of(const struct fi_info *info);
 
 /* Does it not leave the machine? */
-bool lnx_place_is_local(const struct fi_info *info);
+bool lnx_locality_is_local(const struct fi_info *info);
 
 /* Nor goes through sockets? */
-bool lnx_place_is_memory(const struct fi_info *info);
+bool lnx_locality_is_memory(const struct fi_info *info);
 
 uint64_t lnx_hash(uint64_t seed, const void *data, size_t len);
 

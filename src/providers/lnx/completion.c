@@ -4,14 +4,22 @@
 #include "providers/lnx/lnx.h"
 
 /*
- * What members write: completions. Sources come as indices of our AV and leave as what
- * the application calls them. Members count by themselves, into the application's
- * counters.
+ * What members write: completions, where their queues are not linked with ours
+ * (wf_cq_link). Sources come as indices of our AV and leave as what the application
+ * calls them.
+ *
+ * A transmission over a recorded rail ends here as one of any transport: wf_ep_tx_done
+ * and wf_ep_tx_fail count and complete it.
  */
 
 static struct lnx_port *port_of(struct fid_peer_cq *fid)
 {
 	return wf_container_of(fid, struct lnx_port, fid);
+}
+
+static struct lnx_rail *rail_of(struct lnx_port *port)
+{
+	return &port->ep->rail[port->rail];
 }
 
 static fi_addr_t source(const struct lnx_port *port, fi_addr_t src)
@@ -21,50 +29,15 @@ static fi_addr_t source(const struct lnx_port *port, fi_addr_t src)
 	return wf_av_report(port->ep->wf.av, src);
 }
 
-/* Is it about an operation that we keep an eye on? */
-static inline struct lnx_op *find(const struct lnx_port *port, const void *context)
-{
-	struct lnx_op *op = lnx_op_find(port->ep, context);
-
-	if (wf_unlikely(!op && port->ep->counts))
-		lnx_count_held();
-	return op;
-}
-
 static ssize_t rx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
 	struct lnx_port *port = port_of(fid);
-	struct lnx_op *found = find(port, context), op;
 
-	if (wf_unlikely(found != NULL)) {
-		op = *found;
-		lnx_op_free(port->ep, found);
-		lnx_work_done(port->ep, &op, false);
-		context = op.context;
-		if (!(op.flags & FI_COMPLETION))
-			return 0;
-	}
+	if (!lnx_deferred_done(rail_of(port), &context, false))
+		return 0;
 	return wf_cq_write(
 		port->cq, context, flags, len, buf, data, tag, source(port, src));
-}
-
-static ssize_t tx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
-	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
-{
-	struct lnx_port *port = port_of(fid);
-	struct lnx_op *found = find(port, context), op;
-
-	if (wf_likely(!port->ep->tracked && !found))
-		return wf_cq_write(port->cq, context, flags, len, buf, data, tag, src);
-	if (!found)
-		found = context;
-	op = *found;
-	lnx_op_free(port->ep, found);
-	lnx_work_done(port->ep, &op, false);
-	if (!(op.flags & FI_COMPLETION))
-		return 0;
-	return wf_cq_write(port->cq, op.context, flags, len, buf, data, tag, src);
 }
 
 static ssize_t rx_writeerr(
@@ -72,16 +45,36 @@ static ssize_t rx_writeerr(
 {
 	struct fi_cq_err_entry entry = *member_entry;
 	struct lnx_port *port = port_of(fid);
-	struct lnx_op *found = find(port, entry.op_context), op;
 
-	if (found) {
-		op = *found;
-		lnx_op_free(port->ep, found);
-		lnx_work_done(port->ep, &op, true);
-		entry.op_context = op.context;
-	}
+	/* A failure has an entry even if the deferred receive asked for none. */
+	(void)lnx_deferred_done(rail_of(port), &entry.op_context, true);
 	entry.src_addr = source(port, entry.src_addr);
 	return wf_cq_write_err(port->cq, &entry);
+}
+
+static ssize_t tx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
+	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	struct lnx_port *port = port_of(fid);
+	const struct wf_op_report *report;
+	struct lnx_op op;
+
+	if (!rail_of(port)->recorded)
+		return wf_cq_write(port->cq, context, flags, len, buf, data, tag, src);
+	op = *(struct lnx_op *)context;
+	lnx_op_free(port->ep, context);
+	report = &wf_op_reports[op.kind];
+	wf_ep_tx_done(&port->ep->wf, report->cntr, op.context, op.flags,
+		report->comp_flags, op.len);
+	return 0;
+}
+
+/* Of an injected operation, which has no record. */
+static enum wf_ep_cntr event_of(uint64_t comp_flags)
+{
+	if (comp_flags & FI_SEND)
+		return WF_CNTR_SEND;
+	return comp_flags & FI_READ ? WF_CNTR_READ : WF_CNTR_WRITE;
 }
 
 static ssize_t tx_writeerr(
@@ -89,19 +82,22 @@ static ssize_t tx_writeerr(
 {
 	struct fi_cq_err_entry entry = *member_entry;
 	struct lnx_port *port = port_of(fid);
-	struct lnx_op *found = find(port, entry.op_context), op;
+	struct lnx_op *rec, op;
 
-	if (port->ep->tracked && !found)
-		found = entry.op_context;
-	if (found) {
-		op = *found;
-		lnx_op_free(port->ep, found);
-		lnx_work_done(port->ep, &op, true);
-		entry.op_context = op.context;
-		if (port->ep->tracked && !op.cancelled)
-			lnx_rail_failed(port->ep, op.peer, port->rail, entry.err);
+	if (!rail_of(port)->recorded)
+		return wf_cq_write_err(port->cq, &entry);
+	rec = lnx_op_find(port->ep, entry.op_context, port->rail);
+	if (!rec) {
+		wf_ep_tx_fail(&port->ep->wf, event_of(entry.flags), 0, &entry);
+		return 0;
 	}
-	return wf_cq_write_err(port->cq, &entry);
+	op = *rec;
+	lnx_op_free(port->ep, rec);
+	entry.op_context = op.context;
+	if (!op.cancelled)
+		lnx_rail_failed(port->ep, op.peer, port->rail, entry.err);
+	wf_ep_tx_fail(&port->ep->wf, wf_op_reports[op.kind].cntr, op.flags, &entry);
+	return 0;
 }
 
 static struct fi_ops_cq_owner tx_ops = {

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "providers/lnx/place.h"
+#include "providers/lnx/locality.h"
 
 #define BOOT_ID "/proc/sys/kernel/random/boot_id"
 
@@ -81,22 +81,22 @@ static bool reach_of(const struct fi_info *info, uint64_t *ret)
 	return add_inode("/dev/shm", ret);
 }
 
-bool lnx_place_is_local(const struct fi_info *info)
+bool lnx_locality_is_local(const struct fi_info *info)
 {
 	return (info->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM)) == FI_LOCAL_COMM;
 }
 
-bool lnx_place_is_memory(const struct fi_info *info)
+bool lnx_locality_is_memory(const struct fi_info *info)
 {
-	return lnx_place_is_local(info) && !is_ip(info);
+	return lnx_locality_is_local(info) && !is_ip(info);
 }
 
-uint64_t lnx_place_of(const struct fi_info *info)
+uint64_t lnx_locality_of(const struct fi_info *info)
 {
 	uint64_t hash = 0;
 
 	/* Without an identity nobody is near but ourselves. */
-	if (lnx_place_is_local(info) && !reach_of(info, &hash) &&
+	if (lnx_locality_is_local(info) && !reach_of(info, &hash) &&
 		getrandom(&hash, sizeof(hash), 0) != sizeof(hash))
 		hash = (uint64_t)getpid() << 32 | (uintptr_t)info;
 	return hash_name(hash, info->fabric_attr->name);

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/trigger.h"
+#include "providers/lnx/lnx.h"
+
+/*
+ * Deferred receives at members of other libraries.
+ *
+ * A member of this library gets a deferred receive as it is and ends it as any endpoint
+ * does. One of another library gets an ordinary receive, whose context is a record: the
+ * owner's operations below see each receive that such a member is given.
+ *
+ * The member counts receives by itself, into a counter that it imports, and cannot know
+ * that a deferred one counts at its completion counter, and at that of the endpoint
+ * only if it was asked to. A member counts a success right before it writes the
+ * completion, and a failure right after: so while it has a deferred receive a success
+ * that it counts is held until its next completion tells what it was, or it counts
+ * again, or the call that moves it returns.
+ *
+ * All of it happens with the lock of the receive context held (peer/open.h). The fields
+ * are atomic for the sake of members that complete elsewhere, too.
+ */
+
+static struct lnx_rail *rail_of_cntr(struct fid_peer_cntr *fid)
+{
+	return wf_container_of(fid, struct lnx_rail, cntr_port[WF_CNTR_RECV]);
+}
+
+static struct lnx_rail *rail_of_srx(struct fid_peer_srx *fid)
+{
+	return wf_container_of(fid, struct lnx_rail, srx_port.fid);
+}
+
+/* ---- counting ---- */
+
+void lnx_count_held(struct lnx_rail *rail)
+{
+	if (atomic_exchange_explicit(&rail->held, false, memory_order_relaxed))
+		wf_cntr_add_n(rail->cntr_port[WF_CNTR_RECV].fid.context, 1);
+}
+
+static void inc(struct fid_peer_cntr *fid)
+{
+	struct lnx_rail *rail = rail_of_cntr(fid);
+
+	lnx_count_held(rail);
+	if (wf_likely(!atomic_load_explicit(&rail->deferred, memory_order_relaxed)))
+		wf_cntr_add_n(fid->fid.context, 1);
+	else
+		atomic_store_explicit(&rail->held, true, memory_order_relaxed);
+}
+
+static void incerr(struct fid_peer_cntr *fid)
+{
+	struct lnx_rail *rail = rail_of_cntr(fid);
+
+	lnx_count_held(rail);
+	if (!atomic_exchange_explicit(
+		    &rail->failure_counted, false, memory_order_relaxed))
+		wf_cntr_add_err(fid->fid.context);
+}
+
+static struct fi_ops_cntr_owner recv_cntr_ops = {
+	.size = sizeof(recv_cntr_ops),
+	.inc = inc,
+	.incerr = incerr,
+};
+
+void lnx_deferred_export_cntr(struct lnx_rail *rail)
+{
+	rail->cntr_port[WF_CNTR_RECV].owner_ops = &recv_cntr_ops;
+}
+
+/* ---- receives that a member is given ---- */
+
+/* @entry becomes an ordinary receive. False: no memory. */
+static bool record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
+{
+	const struct wf_op op = {
+		.kind = entry->flags & FI_TAGGED ? WF_OP_TRECV : WF_OP_RECV,
+		.flags = entry->flags & (WF_OP_WORK | FI_COMPLETION),
+		.context = entry->context,
+	};
+	struct lnx_op *rec = lnx_op_new(rail->rx.ep, &op, rail->rx.rail);
+
+	if (!rec)
+		return false;
+	atomic_fetch_add_explicit(&rail->deferred, 1, memory_order_relaxed);
+	entry->context = rec;
+	entry->flags = (entry->flags & ~WF_OP_WORK) | FI_COMPLETION;
+	return true;
+}
+
+/* The receive of @rec did not begin. */
+static void take_back(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
+{
+	struct lnx_op *rec = entry->context;
+
+	entry->context = rec->context;
+	entry->flags = (entry->flags & ~FI_COMPLETION) | rec->flags;
+	atomic_fetch_sub_explicit(&rail->deferred, 1, memory_order_relaxed);
+	lnx_op_free(rail->rx.ep, rec);
+}
+
+/* What a get found. */
+static int given(struct fid_peer_srx *fid, int ret, struct fi_peer_rx_entry **ret_entry)
+{
+	struct lnx_rail *rail = rail_of_srx(fid);
+	struct fi_peer_rx_entry *entry = *ret_entry;
+
+	if (ret || wf_likely(!(entry->flags & WF_OP_WORK)) || record(rail, entry))
+		return ret;
+	wf_srx_fail(&rail->rx.ep->wf, entry, 0, 0, 0, 0, entry->addr, FI_ENOMEM);
+	return -FI_ENOMEM;
+}
+
+static int get_msg(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
+	struct fi_peer_rx_entry **ret_entry)
+{
+	return given(fid, wf_srx_own_get_msg(fid, attr, ret_entry), ret_entry);
+}
+
+static int get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
+	struct fi_peer_rx_entry **ret_entry)
+{
+	return given(fid, wf_srx_own_get_tag(fid, attr, ret_entry), ret_entry);
+}
+
+/* A message that waited meets its receive. */
+static int start(
+	struct fi_peer_rx_entry *entry, int (*member)(struct fi_peer_rx_entry *))
+{
+	struct lnx_rail *rail = rail_of_srx(entry->srx);
+	bool deferred = entry->flags & WF_OP_WORK;
+	int ret;
+
+	if (deferred && !record(rail, entry))
+		return -FI_ENOMEM;
+	ret = member(entry);
+	if (ret < 0 && deferred)
+		take_back(rail, entry);
+	return ret;
+}
+
+static int start_msg(struct fi_peer_rx_entry *entry)
+{
+	return start(entry, rail_of_srx(entry->srx)->member_srx->start_msg);
+}
+
+static int start_tag(struct fi_peer_rx_entry *entry)
+{
+	return start(entry, rail_of_srx(entry->srx)->member_srx->start_tag);
+}
+
+void lnx_deferred_export_srx(struct fi_ops_srx_owner *ops)
+{
+	ops->get_msg = get_msg;
+	ops->get_tag = get_tag;
+}
+
+void lnx_deferred_srx_opened(struct lnx_rail *rail)
+{
+	rail->member_srx = rail->srx_port.fid.peer_ops;
+	rail->peer_ops = (struct fi_ops_srx_peer){
+		.size = sizeof(rail->peer_ops),
+		.start_msg = start_msg,
+		.start_tag = start_tag,
+		.discard_msg = rail->member_srx->discard_msg,
+		.discard_tag = rail->member_srx->discard_tag,
+	};
+	rail->srx_port.fid.peer_ops = &rail->peer_ops;
+}
+
+/* ---- their end ---- */
+
+bool lnx_deferred_done(struct lnx_rail *rail, void **context, bool failed)
+{
+	struct lnx_ep *ep = rail->rx.ep;
+	struct lnx_op *rec = NULL;
+	uint64_t flags;
+	bool counts;
+
+	if (wf_unlikely(atomic_load_explicit(&rail->deferred, memory_order_relaxed)))
+		rec = lnx_op_find(ep, *context, rail->rx.rail);
+	if (wf_likely(!rec)) {
+		lnx_count_held(rail);
+		return true;
+	}
+	flags = rec->flags;
+	*context = rec->context;
+	atomic_fetch_sub_explicit(&rail->deferred, 1, memory_order_relaxed);
+	lnx_op_free(ep, rec);
+	counts = wf_work_done(context, flags, ep->wf.cntr[WF_CNTR_RECV], failed);
+	if (!failed && !counts)
+		atomic_store_explicit(&rail->held, false, memory_order_relaxed);
+	lnx_count_held(rail);
+	/* The failure that the member counts next is not the endpoint's. */
+	if (failed)
+		atomic_store_explicit(
+			&rail->failure_counted, !counts, memory_order_relaxed);
+	return flags & FI_COMPLETION;
+}
