@@ -12,7 +12,8 @@ static struct wf_cntr *cntr_of_fid(struct fid *fid)
 	return wf_container_of(fid, struct wf_cntr, fid.fid);
 }
 
-/* acquire: pairs with the release of whoever counted; the data is there. */
+/* acquire: pairs with the release of the counting thread: the data that
+ * it counts is visible. */
 static uint64_t value_of(struct wf_cntr *cntr)
 {
 	return atomic_load_explicit(&cntr->value, memory_order_acquire);
@@ -146,7 +147,7 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 	bool expired;
 
 	for (;;) {
-		/* Before the last look, so that it is never too short a wait. */
+		/* Before the last check, so that the wait is never too short. */
 		expired = wf_expired(deadline_ns);
 		wf_progress_list_run(&cntr->progress);
 		ticket = wf_wait_arm(&cntr->wait);
@@ -213,7 +214,7 @@ void wf_cntr_unexport(struct fid_peer_cntr *peer)
 {
 	struct wf_cntr *cntr = peer->fid.context;
 
-	/* release: what the peer counted is there before a close may pass. */
+	/* release: what the peer counted is visible before a close may pass. */
 	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
 }
 
@@ -228,7 +229,7 @@ static int cntr_close(struct fid *fid)
 {
 	struct wf_cntr *cntr = cntr_of_fid(fid);
 	struct wf_domain *domain = cntr->domain;
-	/* acquire: pairs with the release of whoever was bound last. */
+	/* acquire: pairs with the release of the object that was unbound last. */
 	int refs = atomic_load_explicit(&cntr->refs, memory_order_acquire);
 
 	if (refs) {

@@ -29,7 +29,8 @@ struct wf_cntr {
 	_Alignas(WF_CACHELINE) atomic_uint_fast64_t value;
 	atomic_uint_fast64_t err;
 	atomic_bool has_work; /* something is in @work */
-	atomic_bool naps; /* an endpoint that feeds it does not tell of what comes */
+	atomic_bool
+		naps; /* a feeding endpoint has no descriptor that tells of messages */
 	atomic_uint_fast64_t seen, seen_err; /* what the application read last */
 	atomic_int refs; /* endpoints, regions, poll sets and exports */
 	struct wf_wait wait;
@@ -73,7 +74,7 @@ static inline const struct wf_cntr *wf_cntr_target(const struct wf_cntr *cntr)
  * fi_trywait and wait sets. */
 bool wf_cntr_changed(struct wf_cntr *cntr);
 
-/* The value or the error value is another. seq_cst, as the change itself: whoever
+/* The value or the error value changed. seq_cst, as the change itself: the thread that
  * queues work pairs with both; see trigger.h. */
 static inline void wf_cntr_tell(struct wf_cntr *cntr)
 {
@@ -90,7 +91,8 @@ static inline void wf_cntr_add_n(struct wf_cntr *cntr, uint64_t n)
 		wf_cntr_add_owner(cntr, n);
 		return;
 	}
-	/* release at least: whoever sees the count sees the data that it counts. */
+	/* release at least: a thread that sees the count sees the data that it counts.
+	 */
 	atomic_fetch_add_explicit(&cntr->value, n, memory_order_seq_cst);
 	wf_cntr_tell(cntr);
 }

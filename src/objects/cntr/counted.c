@@ -24,7 +24,7 @@ void wf_counted_done(struct wf_counted *counted)
 	(void)pthread_mutex_destroy(&counted->lock);
 }
 
-/* All before @end, which is the head for all there are. */
+/* All endpoints before @end; the head of the list for all. */
 static void leave_eps(
 	struct wf_counted *counted, struct wf_cntr *cntr, const struct wf_list *end)
 {

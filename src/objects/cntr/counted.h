@@ -14,8 +14,8 @@ struct wf_progress;
 
 /*
  * Counters that are bound to regions belong to no endpoint, and peers reach a region
- * through any endpoint of its domain: so whoever reads such a counter, or waits for it,
- * runs all of them.
+ * through any endpoint of its domain: so a thread that reads such a counter, or waits
+ * for it, runs all of them.
  *
  * @lock guards both lists, and the members of endpoints and counters that are for
  * them. Order: wf_ep.control, @lock, the lock of a progress list.
@@ -51,7 +51,7 @@ int wf_counted_attach(
 	struct wf_domain *domain, struct wf_counted_ep *ep, struct wf_progress *item);
 void wf_counted_detach(struct wf_domain *domain, struct wf_counted_ep *ep);
 
-/* May somebody sleep until a counter of a region changes? */
+/* May a thread sleep until a counter of a region changes? */
 bool wf_counted_may_sleep(struct wf_domain *domain);
 
 #endif

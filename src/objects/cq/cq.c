@@ -49,7 +49,7 @@ void wf_cq_unexport(struct fid_peer_cq *peer)
 {
 	struct wf_cq *cq = peer->fid.context;
 
-	/* release: what the peer wrote is there before a close may pass. */
+	/* release: what the peer wrote is visible before a close may pass. */
 	atomic_fetch_sub_explicit(&cq->refs, 1, memory_order_release);
 }
 
@@ -99,7 +99,7 @@ static struct fi_ops_cq cq_wait_ops = {
 	.export_xpu = wf_absent_cq_export_xpu,
 };
 
-/* FI_WAIT_NONE and FI_WAIT_SET: nobody may block here. */
+/* FI_WAIT_NONE and FI_WAIT_SET: no thread may block here. */
 static struct fi_ops_cq cq_poll_ops = {
 	.size = sizeof(cq_poll_ops),
 	.read = wf_cq_read,
@@ -168,7 +168,7 @@ static int check_peer(
 	return 0;
 }
 
-/* Wait objects of the kernel are woken by the kernel; nobody else would move data
+/* Wait objects of the kernel are woken by the kernel; nothing else would move data
  * while the application sleeps on a mutex of its own. */
 static int open_wait(struct wf_cq *cq, const struct fi_cq_attr *attr)
 {

@@ -75,7 +75,7 @@ void wf_cq_unexport(struct fid_peer_cq *peer);
 void wf_cq_link(struct fid_cq *peer, struct wf_cq *owner);
 
 /* Sources in completions of @peer, where it is of this library, are reported as @av
- * reports them (wf_av_report). Before anything completes there. */
+ * reports them (wf_av_report). Called before anything completes in @peer. */
 void wf_cq_link_sources(struct fid_cq *peer, struct wf_av *av);
 
 static inline struct wf_cq *wf_cq_direct(const struct wf_cq *cq)
@@ -116,12 +116,12 @@ WF_INLINE int wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
 	return ret;
 }
 
-/* Into the queue of an owner who wants to be asked. */
+/* Into the queue of an owner through its operations. */
 ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
 	void *buf, uint64_t data, uint64_t tag, fi_addr_t src);
 
-/* One success. Arguments as for fi_ops_cq_owner.write; what the format has no room
- * for is ignored. */
+/* One success. Arguments as for fi_ops_cq_owner.write; members that the format lacks
+ * are ignored. */
 static inline ssize_t wf_cq_write(struct wf_cq *cq, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {

@@ -227,7 +227,7 @@ static void change_cntr(const struct fi_deferred_work *deferred)
 	struct wf_cntr *cntr = wf_cntr_of(deferred->op.cntr->cntr);
 	uint64_t value = deferred->op.cntr->value;
 
-	/* Keeps it open while it wakes those who wait for what we count. */
+	/* Keeps the counter open while it wakes its sleepers. */
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
 	if (deferred->op_type == FI_OP_CNTR_ADD)
 		wf_cntr_add_value(cntr, value);

@@ -88,7 +88,7 @@ struct wf_xfer_ops {
 	const struct wf_progress *item;
 
 	/* A counter was bound to the endpoint, which is enabled: do for it what enable
-	 * does for those that are there. ep->control is held, nothing runs the
+	 * does for those that are bound already. ep->control is held, nothing runs the
 	 * endpoint. A failure undoes the binding. NULL: ep->cntr says it all. */
 	int (*cntr_bound)(struct wf_ep *ep);
 
@@ -102,7 +102,7 @@ struct wf_xfer_ops {
 	 */
 	bool (*cancel_tx)(struct wf_ep *ep, const struct wf_cancel *which);
 
-	/* Is nothing left here of what is the library's to send: injected, or complete
+	/* Is nothing left of what is the library's to send: injected, or complete
 	 * for the application? It has gone on its way, or cannot any more. Asked again
 	 * and again, with a call of progress() after each false, before the endpoint or
 	 * a context of it is closed and at the end of the process; ep->flushing is set
@@ -194,7 +194,7 @@ struct wf_ep {
 	struct fid_ep fid;
 	const struct wf_xfer_ops *xfer;
 	struct wf_ep_flags tx, rx;
-	uint64_t trecv_flags; /* those of @rx that tagged receives have too */
+	uint64_t trecv_flags; /* a mask: flags of @rx that tagged receives have too */
 	size_t small_limit;   /* messages below it are small; 0: none is */
 	bool fast_post;       /* receives may take the fast path, see srx.h */
 	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
@@ -223,7 +223,7 @@ struct wf_ep {
 	unsigned int handles;         /* the endpoint and its aliases: the last frees */
 	struct wf_transfer *transfer; /* a peer on top of us, or NULL; see transfer.h */
 	struct wf_ep_cleanup *cleanup; /* NULL: addresses may go unnoticed */
-	struct wf_list flush_link;     /* see flush.h; guarded there */
+	struct wf_list flush_link;     /* see flush.h; guarded by its lock */
 	int flush_pid;                 /* the process that enabled it */
 	bool flushing;                 /* under @lock: flushed() is being asked */
 
@@ -312,8 +312,8 @@ void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flag
 void wf_srx_unknown(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
 	size_t len, uint64_t data, const void *name, size_t name_len);
 
-/* The source at @index of the AV as the owner of ep->srx names it, who may have given
- * it an id of his own (objects/peer/open.h). */
+/* The source at @index of the AV as the owner of ep->srx names it; the owner may have
+ * given it an id of its own (objects/peer/open.h). */
 static inline fi_addr_t wf_ep_srx_source(const struct wf_ep *ep, fi_addr_t index)
 {
 	if (wf_likely(ep->srx_lock != NULL) || index == FI_ADDR_NOTAVAIL)
@@ -327,15 +327,15 @@ static inline fi_addr_t wf_ep_source(const struct wf_ep *ep, fi_addr_t index)
 	return wf_cq_source(ep->rx_cq, wf_av_report(ep->av, index));
 }
 
-/* Move data, for whoever holds the lock of the receive context. */
+/* Move data. The caller holds the lock of the receive context. */
 static inline void wf_ep_progress(struct wf_ep *ep)
 {
-	/* Called last, which saves what would be kept around it. */
+	/* Tail call: keeps the caller's frame out of the hot path. */
 	if (ep->lock.kind == WF_LOCK_NONE) {
 		ep->xfer->progress(ep);
 		return;
 	}
-	/* Somebody else moves data or posts: he is faster than waiting for him. */
+	/* Another thread moves data or posts: it is done sooner than a wait for it. */
 	if (wf_trylock(&ep->lock)) {
 		ep->xfer->progress(ep);
 		wf_unlock(&ep->lock);
@@ -354,8 +354,8 @@ static inline void wf_ep_set_run(struct wf_ep *ep, void (*run)(struct wf_progres
 	ep->progress.run = run;
 }
 
-/* May somebody sleep until something comes for this endpoint, whose bindings are
- * complete? Whoever reads an imported queue sleeps on its descriptor, if on anything.
+/* May a thread sleep until something comes for this endpoint, whose bindings are
+ * complete? The reader of an imported queue sleeps on its descriptor, if on anything.
  */
 bool wf_ep_may_sleep(const struct wf_ep *ep);
 
@@ -425,7 +425,7 @@ static inline void wf_ep_op_end(struct wf_ep *ep, const struct wf_op *op, int er
 void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 	size_t len, uint64_t data, fi_addr_t src);
 
-/* A message that is there in one piece. */
+/* A message that has arrived in one piece. */
 struct wf_srx_arrival {
 	const void *buf;
 	size_t len;

@@ -42,14 +42,15 @@ void wf_ep_unset_cntr(struct wf_ep *ep, uint64_t flags);
 int wf_ep_bind_cntr_late(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags);
 void wf_ep_unbind_all(struct wf_ep *ep);
 
-/* progress.c: be run by whoever reads what is bound. */
+/* progress.c: join the lists of the bound queues and counters, whose readers run @ep.
+ */
 void wf_ep_progress_init(struct wf_ep *ep);
 int wf_ep_progress_attach(struct wf_ep *ep);
 void wf_ep_progress_detach(struct wf_ep *ep);
 /* After a detach, with bindings added meanwhile: as it was before. */
 int wf_ep_progress_reattach(struct wf_ep *ep);
 
-/* From now on whoever runs @ep starts work as well; see trigger.h. */
+/* From now on a thread that runs @ep starts triggered work as well; see trigger.h. */
 int wf_ep_progress_triggers(struct wf_ep *ep);
 
 /* Data path tables for an endpoint that is ready. */

@@ -3,8 +3,8 @@
 #include "objects/endpoint/scalable.h"
 
 /*
- * An endpoint is run by whoever reads one of its completion queues or counters, and
- * by the domain's progress thread where there is one. Who reads what a context of a
+ * An endpoint is run by the threads that read one of its completion queues or counters,
+ * and by the domain's progress thread where there is one. Who reads what a context of a
  * scalable endpoint is bound to runs the scalable endpoint.
  */
 
@@ -24,7 +24,7 @@ static void ep_run(struct wf_progress *item)
 		wf_ep_progress(ep);
 		return;
 	}
-	/* Not waited for: who sleeps arms first, and that does wait. */
+	/* Not waited for: a sleeper arms first, and arming does wait. */
 	if (!wf_trylock(lock))
 		return;
 	wf_ep_progress(ep);

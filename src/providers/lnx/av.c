@@ -156,7 +156,7 @@ static int add_peer(struct lnx_av *av, struct lnx_peer *peer, uint64_t index,
 	first = first_rail(av->domain, rails, index);
 	atomic_store_explicit(&peer->rails, rails, memory_order_relaxed);
 	atomic_store_explicit(&peer->down, 0, memory_order_relaxed);
-	/* release: pairs with whoever sends; the rest is there. */
+	/* release: pairs with the acquire of a sender, which then sees the rest. */
 	atomic_store_explicit(&peer->rail, first, memory_order_release);
 	lnx_log(FI_LOG_INFO, FI_LOG_AV,
 		"address %llu: over %s, %d of %u links reach it\n",

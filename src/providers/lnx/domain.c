@@ -15,7 +15,7 @@
 
 enum { MR_BASIC = 1 << 0, MR_SCALABLE = 1 << 1 };
 
-/* Keys are ours to choose where somebody has to, so that all members have the same. */
+/* Where a provider chooses keys lnx does, so that all members have the same key. */
 static int member_mr_mode(int mode)
 {
 	if (mode & MR_BASIC)
@@ -38,7 +38,7 @@ static struct fi_info *member_info(
 	attr->progress = attr->control_progress = FI_PROGRESS_MANUAL;
 	attr->mr_mode = member_mr_mode(wf->info->domain_attr->mr_mode);
 	attr->av_type = FI_AV_TABLE;
-	/* Opened by somebody else, perhaps; we open our own. */
+	/* The application may have opened it; lnx opens one of its own. */
 	attr->domain = NULL;
 	copy->fabric_attr->fabric = NULL;
 	return copy;

@@ -366,7 +366,7 @@ static void free_link(struct lnx_link *link)
 	free(link);
 }
 
-/* Takes the members' infos over, as many as there is room for. */
+/* Takes the members' infos over, as many as the list holds. */
 static void append(struct lnx_link *link, const struct lnx_member *member)
 {
 	if (link->count == LNX_MAX_LINKS) {

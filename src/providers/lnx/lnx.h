@@ -106,7 +106,8 @@ void lnx_av_removed(struct wf_av *av, fi_addr_t index);
  * ever inserted near it. */
 static inline uintptr_t lnx_av_segment(const struct lnx_av *av, uint64_t index)
 {
-	/* acquire: pairs with the release of whoever made it; it is initialised. */
+	/* acquire: pairs with the release of the insertion: the segment is initialised.
+	 */
 	return atomic_load_explicit(
 		&av->segment[wf_av_segment(index)], memory_order_acquire);
 }
@@ -210,7 +211,7 @@ struct lnx_ep {
 	 * timer for members that have none. Guarded by the lock of the receive context.
 	 */
 	int epfd, timer_fd;
-	bool needs_timer;            /* there are such members */
+	bool needs_timer;            /* some member has no descriptor */
 	unsigned int sleeps_refused; /* since @sleep_activity changed */
 	uint64_t sleep_activity; /* wf_ep_activity() when a sleep was refused last */
 	struct fi_ops_msg plain_msg; /* the calls as they are without fast path */
@@ -240,8 +241,8 @@ int lnx_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 int lnx_rail_open(
 	struct lnx_ep *ep, unsigned int index, const struct lnx_name_link *source);
 int lnx_rail_enable(struct lnx_ep *ep, unsigned int index);
-/* Import those of ep->wf.cntr that the member counts and has not yet, and bind them
- * there. */
+/* Import those counters of ep->wf.cntr that the member counts and has not imported yet,
+ * and bind them to the member's endpoint. */
 int lnx_rail_bind_cntrs(struct lnx_ep *ep, unsigned int index);
 void lnx_rail_close(struct lnx_ep *ep, unsigned int index);
 
@@ -305,9 +306,10 @@ ssize_t lnx_start(struct wf_ep *ep, struct wf_op *op);
  * over a recorded rail have one, and deferred receives at members of other libraries.
  */
 struct lnx_op {
-	struct fi_context2 room; /* for a member with FI_CONTEXT2; first */
-	struct wf_list link;     /* in lnx_ep.ops */
-	void *context;           /* the application's */
+	struct fi_context2
+		room;        /* memory for a member with FI_CONTEXT2; first member */
+	struct wf_list link; /* in lnx_ep.ops */
+	void *context;       /* the application's */
 	uint64_t flags;
 	size_t len; /* bytes */
 	enum wf_op_kind kind;

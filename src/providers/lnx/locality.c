@@ -95,7 +95,7 @@ uint64_t lnx_locality_of(const struct fi_info *info)
 {
 	uint64_t hash = 0;
 
-	/* Without an identity nobody is near but ourselves. */
+	/* Without an identity only this process counts as local. */
 	if (lnx_locality_is_local(info) && !reach_of(info, &hash) &&
 		getrandom(&hash, sizeof(hash), 0) != sizeof(hash))
 		hash = (uint64_t)getpid() << 32 | (uintptr_t)info;

@@ -74,7 +74,7 @@ static size_t pack_numbers(const char *text, size_t len, uint8_t *to)
 	return NUMBERS_LEN;
 }
 
-/* At most LNX_NAME_LEN bytes, which there is room for. */
+/* At most LNX_NAME_LEN bytes, which the buffer holds. */
 static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
 {
 	if (link->format == FI_SOCKADDR_IN && link->len == sizeof(struct sockaddr_in))

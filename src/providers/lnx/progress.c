@@ -206,7 +206,7 @@ static int wait_fd(struct wf_progress *item)
 /*
  * A member without a descriptor cannot end a sleep: the timer ends it, soon. The thread
  * sleeps only when nothing has moved for a while, so that one that waits for an answer
- * does not wait for the timer. A thread that slept comes here before it sleeps again,
+ * does not wait for the timer. A thread that slept calls this before it sleeps again,
  * and setting the timer takes back that it expired.
  */
 static bool may_sleep_on_timer(struct lnx_ep *ep)

@@ -145,7 +145,8 @@ static bool resolve_names(const struct lnx_link *link, const char *node,
 static bool read_hint(const struct lnx_link *link, uint32_t format, const char *field,
 	const void *addr, size_t len, struct lnx_addr *ret)
 {
-	/* Where the hints name no format, Internet addresses are known by their look.
+	/* Where the hints name no format, Internet addresses are recognised by their
+	 * form.
 	 */
 	if (lnx_addr_read(link, format, addr, len, ret) ||
 		(format == FI_FORMAT_UNSPEC &&

@@ -20,7 +20,7 @@
 		FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV |  \
 		FI_MULTI_RECV)
 
-/* An operation cannot have more pieces than the general path has room for. */
+/* An operation cannot have more pieces than the long path has arrays for. */
 enum { IOV_MAX_PIECES = 8 };
 
 /* What a count is where no member tells. */
