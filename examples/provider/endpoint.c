@@ -66,7 +66,7 @@ static void loop_progress(struct wf_ep *wf)
 			loop_complete(ep, op);
 		else
 			loop_serve(op);
-		wf_progress_found_part(&wf->progress);
+		wf_progress_found_some(&wf->progress);
 	}
 }
 

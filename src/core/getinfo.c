@@ -305,7 +305,7 @@ static bool names_match(const struct question *q, const struct wf_prov_entry *en
 
 /* Which of the two halves of the order a result belongs to: a question about peers of
  * this machine only has the providers of this machine first. */
-static unsigned int place_of(const struct question *q, const struct wf_layers *name)
+static unsigned int rank_of(const struct question *q, const struct wf_layers *name)
 {
 	const struct wf_known_prov *known = wf_prov_known(&name->layer[0]);
 	uint64_t reach =
@@ -317,7 +317,7 @@ static unsigned int place_of(const struct question *q, const struct wf_layers *n
 
 /* Complete one result. Returns whether it may be returned, and its rank. */
 static bool accept(const struct question *q, const struct wf_prov_entry *entry,
-	struct fi_info *info, unsigned int *ret_place)
+	struct fi_info *info, unsigned int *ret_rank)
 {
 	struct fi_fabric_attr *attr = info->fabric_attr;
 	struct wf_layers name;
@@ -356,7 +356,7 @@ static bool accept(const struct question *q, const struct wf_prov_entry *entry,
 		log_format(entry, info->addr_format);
 		return false;
 	}
-	*ret_place = place_of(q, &name);
+	*ret_rank = rank_of(q, &name);
 	return true;
 }
 

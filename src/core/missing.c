@@ -22,7 +22,7 @@ static const char *describe(char text[TEXT_SIZE], const struct wf_layer *name)
 	return text;
 }
 
-static bool all_here(const struct wf_layers *names)
+static bool all_present(const struct wf_layers *names)
 {
 	for (unsigned int i = 0; i < names->count; i++)
 		if (!wf_registry_find(&names->layer[i]))
@@ -34,7 +34,7 @@ static bool all_here(const struct wf_layers *names)
 static bool leads_somewhere(const struct wf_prov_filter *filter)
 {
 	for (unsigned int i = 0; i < filter->count; i++)
-		if (all_here(&filter->items[i]))
+		if (all_present(&filter->items[i]))
 			return true;
 	return false;
 }

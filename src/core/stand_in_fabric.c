@@ -32,7 +32,7 @@ struct chooser {
 	pthread_mutex_t lock;
 };
 
-static bool is_here(const char *base)
+static bool is_present(const char *base)
 {
 	return wf_registry_find(&(struct wf_layer){ base, strlen(base) });
 }
@@ -42,7 +42,7 @@ static const struct wf_stand_in *next_row(
 	const struct wf_stand_in *row, const struct wf_layer *name)
 {
 	for (row = row ? row + 1 : wf_stand_ins; row->name; row++)
-		if (wf_layer_is(name, row->name) && is_here(row->base))
+		if (wf_layer_is(name, row->name) && is_present(row->base))
 			return row;
 	return NULL;
 }

@@ -124,7 +124,7 @@ static void in_child(void)
 }
 
 /* @lock is held. */
-static bool make_room(size_t fd)
+static bool make_space(size_t fd)
 {
 	size_t count = words ? words : 4;
 	uint64_t *grown;
@@ -150,7 +150,7 @@ int wf_fds_own(int fd)
 	if (!watching)
 		err = pthread_atfork(before_fork, in_parent, in_child);
 	watching = !err;
-	if (!err && !make_room((size_t)fd))
+	if (!err && !make_space((size_t)fd))
 		err = ENOMEM;
 	if (!err && !wf_bit_test(bits, (size_t)fd)) {
 		wf_bit_set(bits, (size_t)fd);

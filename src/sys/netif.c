@@ -169,7 +169,7 @@ static void *grow(void *array, size_t count, size_t *room, size_t size)
 struct wf_netif *wf_netif_table_link(struct wf_netif_table *table)
 {
 	struct wf_netif *links = grow(
-		table->links, table->link_count, &table->link_room, sizeof(*links));
+		table->links, table->link_count, &table->link_capacity, sizeof(*links));
 
 	if (!links)
 		return NULL;
@@ -180,7 +180,7 @@ struct wf_netif *wf_netif_table_link(struct wf_netif_table *table)
 struct wf_netaddr *wf_netif_table_addr(struct wf_netif_table *table)
 {
 	struct wf_netaddr *addrs = grow(
-		table->addrs, table->addr_count, &table->addr_room, sizeof(*addrs));
+		table->addrs, table->addr_count, &table->addr_capacity, sizeof(*addrs));
 
 	if (!addrs)
 		return NULL;

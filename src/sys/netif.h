@@ -103,9 +103,9 @@ void wf_netif_details(const struct wf_netif *link, struct wf_netif_details *ret)
  */
 struct wf_netif_table {
 	struct wf_netif *links;
-	size_t link_count, link_room;
+	size_t link_count, link_capacity;
 	struct wf_netaddr *addrs;
-	size_t addr_count, addr_room;
+	size_t addr_count, addr_capacity;
 };
 
 /* Read all links and addresses from the kernel. On failure the table keeps those that

@@ -111,7 +111,7 @@ static int give_id(struct wf_av_insertion *ins, const uint32_t *words, fi_addr_t
 
 	if (!(ins->flags & FI_AV_USER_ID))
 		return 0;
-	ret = wf_av_table_place(&ins->av->table, words, &index);
+	ret = wf_av_table_slot(&ins->av->table, words, &index);
 	return ret ? ret : wf_av_set_id(ins->av, index, id);
 }
 

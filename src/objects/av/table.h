@@ -195,7 +195,7 @@ int wf_av_table_find(
  */
 int wf_av_table_insert(struct wf_av_table *table, const uint32_t *words, uint32_t flags,
 	uint32_t *ret_index);
-int wf_av_table_place(
+int wf_av_table_slot(
 	struct wf_av_table *table, const uint32_t *words, uint32_t *ret_index);
 int wf_av_table_remove(struct wf_av_table *table, uint64_t index, bool *ret_gone);
 

@@ -146,7 +146,7 @@ static int insert_once(struct wf_av_table *table, const uint32_t *words, uint32_
 	return 0;
 }
 
-int wf_av_table_place(
+int wf_av_table_slot(
 	struct wf_av_table *table, const uint32_t *words, uint32_t *ret_index)
 {
 	struct wf_av_slot *slot;

@@ -279,28 +279,28 @@ const char *wf_sep_refuses(
 	}
 }
 
-static struct wf_sep_rx *place_of(const struct wf_ep *ctx)
+static struct wf_sep_rx *rx_of(const struct wf_ep *ctx)
 {
 	return &ctx->sep->rx[ctx->ctx_index];
 }
 
-static void set_place(
-	struct wf_ep *core, struct wf_sep_rx *place, struct wf_ep *ep, bool gone)
+static void set_rx(
+	struct wf_ep *core, struct wf_sep_rx *rx, struct wf_ep *ep, bool gone)
 {
 	wf_lock(&core->sep->rx_lock);
 	wf_lock(&core->lock);
-	place->ep = ep;
-	place->gone = gone;
+	rx->ep = ep;
+	rx->gone = gone;
 	wf_unlock(&core->lock);
 	wf_unlock(&core->sep->rx_lock);
 }
 
-void wf_sep_take_place(struct wf_ep *ctx)
+void wf_sep_rx_attach(struct wf_ep *ctx)
 {
 	const uint64_t any = FI_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
 	struct wf_ep *core = ctx->sep->core;
-	struct wf_sep_rx *place = place_of(ctx);
-	struct wf_srx *srx = &place->srx;
+	struct wf_sep_rx *rx = rx_of(ctx);
+	struct wf_srx *srx = &rx->srx;
 
 	wf_lock(&core->sep->rx_lock);
 	if (ctx->info->rx_attr->size)
@@ -309,24 +309,24 @@ void wf_sep_take_place(struct wf_ep *ctx)
 	srx->tag_directed = ctx->caps & (any | FI_TAGGED_DIRECTED_RECV);
 	srx->min_multi_recv = &ctx->min_multi_recv;
 	srx->addr_mask = ctx->av->index_mask;
-	place->port.sink = &ctx->srx_sink;
-	place->port.forced = ctx->rx_selective ? 0 : FI_COMPLETION;
+	rx->port.sink = &ctx->srx_sink;
+	rx->port.forced = ctx->rx_selective ? 0 : FI_COMPLETION;
 	wf_unlock(&core->sep->rx_lock);
-	set_place(core, place, ctx, false);
+	set_rx(core, rx, ctx, false);
 	ctx->srx_queue = srx;
 	ctx->srx_lock = srx->lock;
-	ctx->srx = &place->port.fid;
+	ctx->srx = &rx->port.fid;
 	ctx->start_rx = wf_ep_srx_start;
 }
 
 void wf_sep_stop(struct wf_ep *ctx)
 {
-	set_place(ctx->sep->core, place_of(ctx), ctx->sep->core, true);
-	wf_srx_drain(&place_of(ctx)->port);
+	set_rx(ctx->sep->core, rx_of(ctx), ctx->sep->core, true);
+	wf_srx_drain(&rx_of(ctx)->port);
 }
 
-void wf_sep_leave_place(struct wf_ep *ctx)
+void wf_sep_rx_detach(struct wf_ep *ctx)
 {
-	wf_srx_fini(&place_of(ctx)->srx);
-	wf_sep_place_init(ctx->sep, place_of(ctx));
+	wf_srx_fini(&rx_of(ctx)->srx);
+	wf_sep_rx_init(ctx->sep, rx_of(ctx));
 }

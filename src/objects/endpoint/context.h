@@ -29,13 +29,13 @@ const char *wf_sep_refuses(
 
 /* A receive context begins to use its struct wf_sep_rx when it is enabled; it receives
  * no more messages; it leaves the struct to the next context. */
-void wf_sep_take_place(struct wf_ep *ctx);
+void wf_sep_rx_attach(struct wf_ep *ctx);
 void wf_sep_stop(struct wf_ep *ctx);
-void wf_sep_leave_place(struct wf_ep *ctx);
+void wf_sep_rx_detach(struct wf_ep *ctx);
 
-/* Initialise @place for a context that is not open, at the opening of the scalable
+/* Initialise @rx for a context that is not open, at the opening of the scalable
  * endpoint or after a context was closed. */
-void wf_sep_place_init(struct wf_sep *sep, struct wf_sep_rx *place);
+void wf_sep_rx_init(struct wf_sep *sep, struct wf_sep_rx *rx);
 
 /* The core is being closed and no context is left: discard the messages for its
  * contexts, then free them. */

@@ -88,13 +88,13 @@ static void init_tables(struct wf_ep *core)
 	core->fid.atomic = &wf_absent_atomic;
 }
 
-void wf_sep_place_init(struct wf_sep *sep, struct wf_sep_rx *place)
+void wf_sep_rx_init(struct wf_sep *sep, struct wf_sep_rx *rx)
 {
 	struct wf_srx_attr attr = wf_ep_srx_attr(sep->core);
 
-	place->ep = sep->core;
-	wf_srx_init_with(&place->srx, &attr, &sep->rx_lock);
-	wf_ep_srx_export(&place->srx, &place->port, sep->core, sep->ctx_xfer->srx_ops);
+	rx->ep = sep->core;
+	wf_srx_init_with(&rx->srx, &attr, &sep->rx_lock);
+	wf_ep_srx_export(&rx->srx, &rx->port, sep->core, sep->ctx_xfer->srx_ops);
 }
 
 /* The number of contexts for @direction: @asked, or one if that is 0; none if the
@@ -158,7 +158,7 @@ int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer)
 	core->sep = sep;
 	core->srx_lock = &sep->rx_lock;
 	for (size_t i = 0; i < rx_count; i++)
-		wf_sep_place_init(sep, &sep->rx[i]);
+		wf_sep_rx_init(sep, &sep->rx[i]);
 	init_tables(core);
 	return 0;
 

@@ -149,7 +149,7 @@ static int watch_av(struct wf_ep *ep)
 static int choose(struct wf_ep *ep)
 {
 	if (is_rx_context(ep)) {
-		wf_sep_take_place(ep);
+		wf_sep_rx_attach(ep);
 		return 0;
 	}
 	if (!ep->srx_ctx)
@@ -194,7 +194,7 @@ void wf_ep_srx_detach(struct wf_ep *ep)
 	struct wf_srx_ctx *ctx = ep->srx_ctx;
 
 	if (ep->srx && is_rx_context(ep)) {
-		wf_sep_leave_place(ep);
+		wf_sep_rx_detach(ep);
 	} else if (ep->srx && !ctx) {
 		wf_srx_fini(ep->srx_queue);
 		free(ep->srx_queue);

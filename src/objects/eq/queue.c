@@ -193,13 +193,13 @@ static ssize_t take(
 static void copy_err_data(
 	struct wf_eq *eq, struct wf_eq_event *event, struct fi_eq_err_entry *buf)
 {
-	bool has_room = FI_VERSION_GE(eq->fabric->fid.api_version, FI_VERSION(1, 5)) &&
-			buf->err_data && buf->err_data_size;
+	bool has_space = FI_VERSION_GE(eq->fabric->fid.api_version, FI_VERSION(1, 5)) &&
+			 buf->err_data && buf->err_data_size;
 	void *room = buf->err_data;
 	size_t size = buf->err_data_size;
 
 	*buf = event->error;
-	if (!has_room) {
+	if (!has_space) {
 		buf->err_data = event->len ? event->data : NULL;
 		buf->err_data_size = event->len;
 		return;

@@ -82,10 +82,11 @@ static void note(
 		refusals->ifaces[i][0] = '\0';
 		refusals->count++;
 	}
-	wf_place_join(refusals->why[i].possible, sizeof(refusals->why[i].possible),
+	wf_route_list_add(refusals->why[i].possible, sizeof(refusals->why[i].possible),
 		why->possible);
 	if (iface)
-		wf_place_join(refusals->ifaces[i], sizeof(refusals->ifaces[i]), iface);
+		wf_route_list_add(
+			refusals->ifaces[i], sizeof(refusals->ifaces[i]), iface);
 }
 
 /* Answers on one interface share what is read about its device. */
@@ -146,7 +147,7 @@ static int emit(struct ip_call *call, const struct wf_info_ctx *ctx,
 }
 
 /* Add the answers of the @count templates at @ctxs, all of one type, for one route. */
-static int answer_place(struct ip_call *call, const struct wf_info_ctx *ctxs,
+static int answer_route(struct ip_call *call, const struct wf_info_ctx *ctxs,
 	size_t count, const struct wf_route *route, struct refusals *refusals)
 {
 	uint32_t format = wf_info_format_of(key_addr(route));
@@ -180,7 +181,7 @@ static int answer_type(
 	int err = 0;
 
 	for (size_t i = 0; i < call->routes.count && !err; i++)
-		err = answer_place(call, ctxs, count, &call->routes.list[i], &refusals);
+		err = answer_route(call, ctxs, count, &call->routes.list[i], &refusals);
 	for (size_t i = 0; i < refusals.count; i++)
 		wf_info_refuse(ctxs, *refusals.ifaces[i] ? refusals.ifaces[i] : NULL,
 			&refusals.why[i]);
@@ -203,7 +204,7 @@ static int answer_all(struct ip_call *call)
 	return err;
 }
 
-static void drop_places(struct ip_call *call)
+static void drop_routes(struct ip_call *call)
 {
 	for (size_t i = 0; call->nics && i < call->routes.ifs->link_count; i++)
 		if (call->nics[i])
@@ -230,6 +231,6 @@ int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node
 	call.nics = calloc(call.routes.ifs->link_count + 1, sizeof(struct fid_nic *));
 	err = call.nics ? answer_all(&call) : -FI_ENOMEM;
 out:
-	drop_places(&call);
+	drop_routes(&call);
 	return wf_info_call_end(&call.base, err, ret_info);
 }

@@ -23,7 +23,7 @@ static const struct wf_info_rules *const all_rules[] = {
 	NULL,
 };
 
-static void look_at(struct wf_info_side *side, const struct fi_info *info)
+static void set_attrs(struct wf_info_side *side, const struct fi_info *info)
 {
 	side->info = info ? info : &no_info;
 	info = side->info;
@@ -40,8 +40,8 @@ void wf_info_ctx_init(struct wf_info_ctx *ctx, const struct wf_prov *prov,
 	ctx->prov = prov;
 	ctx->version = version;
 	ctx->hinted = hints != NULL;
-	look_at(&ctx->tmpl, tmpl);
-	look_at(&ctx->hint, hints);
+	set_attrs(&ctx->tmpl, tmpl);
+	set_attrs(&ctx->hint, hints);
 }
 
 static const void *part_of(const struct wf_info_side *side, enum wf_info_part part)
@@ -175,7 +175,7 @@ struct fi_info *wf_info_narrow(const struct wf_info_ctx *ctx)
 
 	if (!info)
 		return NULL;
-	look_at(&out, info);
+	set_attrs(&out, info);
 	for (size_t t = 0; all_rules[t]; t++)
 		for (size_t i = 0; i < all_rules[t]->count; i++)
 			if (applies(ctx, &all_rules[t]->rules[i]))

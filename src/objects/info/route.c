@@ -28,7 +28,7 @@ void wf_route_names(const struct wf_routes *routes, const struct wf_netaddr *at,
 	*ret_domain = wf_route_iface(routes, at);
 }
 
-void wf_place_join(char *list, size_t len, const char *item)
+void wf_route_list_add(char *list, size_t len, const char *item)
 {
 	size_t used = strlen(list), width = strlen(item);
 
@@ -52,7 +52,7 @@ static const char *choose_iface(const struct wf_routes *routes)
 	for (size_t i = 0; i < routes->ifs->link_count; i++) {
 		if (!strcmp(routes->ifs->links[i].name, name))
 			return name;
-		wf_place_join(list, sizeof(list), routes->ifs->links[i].name);
+		wf_route_list_add(list, sizeof(list), routes->ifs->links[i].name);
 	}
 	FI_WARN(prov->fi, FI_LOG_CORE,
 		"parameter %s: asked %s, possible %s; using all interfaces\n",

@@ -40,6 +40,6 @@ void wf_route_names(const struct wf_routes *routes, const struct wf_netaddr *at,
 	char *fabric, size_t len, const char **ret_domain);
 
 /* Appends ", item" to a list unless it is there or does not fit. */
-void wf_place_join(char *list, size_t len, const char *item);
+void wf_route_list_add(char *list, size_t len, const char *item);
 
 #endif

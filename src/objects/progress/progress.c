@@ -104,7 +104,7 @@ static void unwatch(struct wf_wait *wait, struct wf_progress_ref *ref)
 	ref->fd = -1;
 }
 
-static bool make_room(struct wf_progress_list *list)
+static bool make_space(struct wf_progress_list *list)
 {
 	unsigned int capacity = list->capacity ? 2 * list->capacity : 4;
 	struct wf_progress_ref **refs;
@@ -130,7 +130,7 @@ static int append(struct wf_progress_list *list, struct wf_progress *item)
 	ref->item = item;
 	ref->list = list;
 	ref->uses = 1;
-	if (!make_room(list))
+	if (!make_space(list))
 		goto err_free;
 	err = watch(list->wait, ref);
 	if (err)

@@ -127,7 +127,7 @@ static inline void wf_progress_found(struct wf_progress *item, bool something)
 }
 
 /* A piece of a long transfer has moved, in an item that does not count its runs. */
-static inline void wf_progress_found_part(struct wf_progress *item)
+static inline void wf_progress_found_some(struct wf_progress *item)
 {
 	atomic_store_explicit(&item->quiet, 1, memory_order_relaxed);
 }

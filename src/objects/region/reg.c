@@ -73,7 +73,7 @@ struct fi_ops_mr wf_mr_ops = {
 	.regattr = mr_regattr,
 };
 
-int wf_mr_check_parts(const struct wf_domain *domain, const atomic_int *parts)
+int wf_mr_check_subregions(const struct wf_domain *domain, const atomic_int *parts)
 {
 	/* acquire: pairs with the release of the last sub-region's closing. */
 	int count = atomic_load_explicit(parts, memory_order_acquire);

@@ -13,7 +13,7 @@ int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 
 /* Check before a region is closed that it has no sub-regions (@parts: their number). 0,
  * or -FI_EBUSY, which is logged. */
-int wf_mr_check_parts(const struct wf_domain *domain, const atomic_int *parts);
+int wf_mr_check_subregions(const struct wf_domain *domain, const atomic_int *parts);
 
 /* Check that @cntr may be bound, with @flags, to a region that was registered with
  * @mr_flags. @bound: the counter already bound to it, or NULL. 0, or a negative error,

@@ -59,7 +59,7 @@ static int mr_close(struct fid *fid)
 {
 	struct lnx_mr *mr = mr_of_fid(fid);
 	struct wf_domain *domain = mr->domain->wf;
-	int err = wf_mr_check_parts(domain, &mr->refs);
+	int err = wf_mr_check_subregions(domain, &mr->refs);
 
 	if (err)
 		return err;

@@ -196,7 +196,7 @@ static void pull(struct shm_sink *sink)
 		return;
 	}
 	sink->done += got;
-	wf_progress_found_part(&conn->ep->ep.progress);
+	wf_progress_found_some(&conn->ep->ep.progress);
 	if (sink->done < len)
 		return;
 	/* If the peer's socket is open now, the peer and its buffers existed during the
@@ -289,7 +289,7 @@ int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec)
 	struct shm_sink *sink;
 	struct shm_tx *tx;
 
-	wf_progress_found_part(&conn->ep->ep.progress);
+	wf_progress_found_some(&conn->ep->ep.progress);
 	if (!rec->word)
 		return data_for_write(conn, rec);
 	tx = shm_id_find(conn, rec->word, SHM_ID_TX);

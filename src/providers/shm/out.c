@@ -308,7 +308,7 @@ static int send_piece(
 		return FULL;
 	end(conn, &blob, SHM_REC_DATA, 0, word, 0);
 	tx->done += len;
-	wf_progress_found_part(&conn->ep->ep.progress);
+	wf_progress_found_some(&conn->ep->ep.progress);
 	return SENT;
 }
 

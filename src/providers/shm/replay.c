@@ -34,7 +34,7 @@ static bool fits(const struct shm_conn *conn, struct shm_reader at)
 	return at.pos == conn->out.pos;
 }
 
-static bool find_place(struct shm_conn *conn, uint32_t taken, struct shm_reader *ret)
+static bool find_position(struct shm_conn *conn, uint32_t taken, struct shm_reader *ret)
 {
 	struct shm_writer *out = &conn->out;
 
@@ -104,7 +104,7 @@ void shm_again(struct shm_conn *conn)
 	struct shm_record rec;
 	struct shm_tx *tx;
 
-	if (!find_place(conn, taken, &at))
+	if (!find_position(conn, taken, &at))
 		return;
 	for (; at.next != conn->out.next; at.next++) {
 		if (!shm_rx_decode(&at, shm_reader_head(&at), &rec))

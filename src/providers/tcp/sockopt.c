@@ -59,7 +59,7 @@ void tcp_sock_setup(int fd, int family, const struct tcp_netconf *conf, uint32_t
  * segments, as BBR does. Reno is in every kernel, and every process may choose it.
  */
 
-static bool is_near(int fd, const union wf_sockaddr *peer)
+static bool is_on_this_host(int fd, const union wf_sockaddr *peer)
 {
 	union wf_sockaddr own = { 0 };
 	socklen_t len = sizeof(own);
@@ -80,7 +80,7 @@ static void set_algorithm(int fd)
 
 void tcp_sock_before_connect(int fd, const union wf_sockaddr *dest)
 {
-	if (is_near(fd, dest))
+	if (is_on_this_host(fd, dest))
 		set_algorithm(fd);
 }
 
@@ -96,7 +96,7 @@ bool tcp_sock_connected(int fd)
 	union wf_sockaddr peer = { 0 };
 	socklen_t len = sizeof(peer);
 
-	if (getpeername(fd, &peer.sa, &len) || !is_near(fd, &peer))
+	if (getpeername(fd, &peer.sa, &len) || !is_on_this_host(fd, &peer))
 		return false;
 	set_int(fd, SOL_SOCKET, SO_RCVBUF, NEAR_RCVBUF);
 	set_algorithm(fd);

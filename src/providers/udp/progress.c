@@ -218,7 +218,7 @@ void udp_progress(struct wf_ep *wf)
 		ep->burst = drain(ep, &ep->socks[0], limit);
 		return;
 	}
-	turn = ep->sock_turn++;
+	turn = ep->next_sock++;
 	for (unsigned int i = 0; i < ep->sock_count; i++)
 		burst |= drain(ep, &ep->socks[(turn + i) % ep->sock_count], limit);
 	ep->burst = burst;

@@ -62,7 +62,7 @@ struct udp_ep {
 	/* Entries of socks: fd, then one for each group that has its own socket. */
 	unsigned int sock_count;
 	/* Index in socks, modulo sock_count, of the next one to be polled first. */
-	unsigned int sock_turn;
+	unsigned int next_sock;
 	struct udp_sock *socks;
 	/* Joined groups that receive through fd: while not 0, fd reports each
 	 * datagram's destination (IP_PKTINFO). */

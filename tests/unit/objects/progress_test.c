@@ -146,7 +146,7 @@ static void what_moved_is_told(void **state)
 	assert_int_equal(wf_progress_list_add(&list, &bulk.base), 0);
 	assert_int_equal(wf_progress_list_add(&list, &counting.base), 0);
 	assert_false(wf_progress_list_moved(&list));
-	wf_progress_found_part(&bulk.base);
+	wf_progress_found_some(&bulk.base);
 	assert_true(wf_progress_list_moved(&list));
 	assert_false(wf_progress_list_moved(&list));
 	wf_progress_found(&counting.base, true);
