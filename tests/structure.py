@@ -3,8 +3,8 @@
 """structure.py [LIBOBJECTS.A]: check that the arrows between rooms point down (docs/architecture.md).
 
 A room's files may include only what the table allows, and inside objects only layers
-below their own; one provider never includes another's files; no file includes another
-folder's internal.h; public headers include only each other.
+below their own; one provider never includes another's files; an internal.h is
+included in its own folder and those below; public headers include only each other.
 """
 import os
 import re
@@ -76,9 +76,9 @@ def check_room(path, room, provider):
         where = "%s:%d" % (os.path.relpath(path, top), number)
         if name == "config.h":
             continue
-        if name.endswith("/internal.h") and os.path.dirname(name) != os.path.relpath(
-            os.path.dirname(path), os.path.join(top, "src")
-        ):
+        folder = os.path.relpath(os.path.dirname(path), os.path.join(top, "src"))
+        owner = os.path.dirname(name)
+        if name.endswith("/internal.h") and not (folder + "/").startswith(owner + "/"):
             problem("%s: %s is of another folder" % (where, name))
         if head == "providers":
             if room != "providers" or name.split("/")[1] != provider:

@@ -5,7 +5,7 @@
 #include <sys/eventfd.h>
 
 #include "loop.h"
-#include "objects/endpoint/name.h"
+#include "objects/endpoint/life/name.h"
 
 /* Endpoints: opened, enabled, moved and closed. */
 

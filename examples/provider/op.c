@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "loop.h"
-#include "objects/endpoint/target.h"
+#include "objects/endpoint/life/target.h"
 
 /* Operations: started, served at the target, completed at the initiator. */
 

@@ -5,10 +5,10 @@
 
 #include "core/fabric.h"
 #include "core/init.h"
-#include "core/log.h"
-#include "core/old_peer.h"
+#include "core/log/log.h"
+#include "core/compat/old_peer.h"
 #include "core/registry.h"
-#include "core/settings.h"
+#include "core/params/settings.h"
 #include "sys/compiler.h"
 
 /* A provider older than this has no api_version in its struct fid_fabric. */

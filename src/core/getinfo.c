@@ -9,10 +9,10 @@
 #include "core/getinfo.h"
 #include "core/info.h"
 #include "core/init.h"
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/missing.h"
 #include "core/registry.h"
-#include "core/settings.h"
+#include "core/params/settings.h"
 #include "sys/compiler.h"
 
 /*

@@ -4,14 +4,14 @@
 #include <stdbool.h>
 #include <rdma/providers/fi_log.h>
 
-#include "core/conf.h"
+#include "core/params/conf.h"
 #include "core/init.h"
 #include "core/load.h"
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/missing.h"
-#include "core/param.h"
+#include "core/params/param.h"
 #include "core/registry.h"
-#include "core/settings.h"
+#include "core/params/settings.h"
 #include "core/stand_in.h"
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

@@ -15,7 +15,7 @@
 #include "config.h"
 #include "core/elf_check.h"
 #include "core/load.h"
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/registry.h"
 #include "sys/compiler.h"
 

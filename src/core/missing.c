@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <rdma/providers/fi_log.h>
 
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/missing.h"
 #include "core/registry.h"
 

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <rdma/fi_errno.h>
 
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/refuse.h"
 #include "sys/compiler.h"
 

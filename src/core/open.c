@@ -5,7 +5,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_ext.h>
 
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/mr_cache.h"
 #include "core/refuse.h"
 #include "sys/compiler.h"

@@ -4,7 +4,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/providers/fi_log.h>
 
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/prov_filter.h"
 
 static const char blanks[] = " \t\r\n";

@@ -5,10 +5,10 @@
 #include <string.h>
 #include <rdma/providers/fi_log.h>
 
-#include "core/log.h"
-#include "core/param.h"
+#include "core/log/log.h"
+#include "core/params/param.h"
 #include "core/registry.h"
-#include "core/settings.h"
+#include "core/params/settings.h"
 
 /* Before this version struct fi_provider had another layout. */
 #define OLDEST_FI_VERSION FI_VERSION(1, 3)

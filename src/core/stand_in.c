@@ -6,7 +6,7 @@
 
 #include "core/getinfo.h"
 #include "core/info.h"
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/registry.h"
 #include "core/stand_in.h"
 #include "core/stand_in_fabric.h"

@@ -3,9 +3,9 @@
 #include <string.h>
 #include <rdma/providers/fi_log.h>
 
-#include "core/copy_ops.h"
+#include "core/compat/copy_ops.h"
 #include "core/fabric.h"
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/registry.h"
 #include "core/stand_in.h"
 #include "core/stand_in_fabric.h"

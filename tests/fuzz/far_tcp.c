@@ -8,7 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "providers/tcp/cm.h"
+#include "providers/tcp/cm/cm.h"
 #include "sys/compiler.h"
 
 enum {

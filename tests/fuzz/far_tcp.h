@@ -5,7 +5,7 @@
 #include <netinet/in.h>
 
 #include "live.h"
-#include "providers/tcp/wire.h"
+#include "providers/tcp/data/wire.h"
 
 /*
  * The other end of a tcp connection: a plain socket that begins with a valid handshake

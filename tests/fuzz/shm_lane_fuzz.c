@@ -18,9 +18,9 @@
 #include "live.h"
 #include "objects/provider.h"
 #include "providers/shm/log.h"
-#include "providers/shm/region.h"
-#include "providers/shm/ring.h"
-#include "providers/shm/socket.h"
+#include "providers/shm/data/region.h"
+#include "providers/shm/data/ring.h"
+#include "providers/shm/conn/socket.h"
 
 enum { MOVES_MAX = 200, LAST_DRIVES = 8, IDS = 8, WAITS = 200, DOMAINS = 2 };
 

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "providers/tcp/cm.h"
+#include "providers/tcp/cm/cm.h"
 #include "providers/tcp/log.h"
 
 struct fi_provider tcp_fi = { .name = "tcp" };

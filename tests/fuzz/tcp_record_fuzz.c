@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "providers/tcp/log.h"
-#include "providers/tcp/wire.h"
+#include "providers/tcp/data/wire.h"
 
 struct fi_provider tcp_fi = { .name = "tcp" };
 

@@ -3,7 +3,7 @@
 
 #include "rig.h"
 
-#include "objects/endpoint/transfer.h"
+#include "objects/endpoint/calls/transfer.h"
 
 /*
  * Two endpoints of a provider of ours, each with a peer on top that talks to the

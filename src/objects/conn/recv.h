@@ -3,7 +3,7 @@
 #define WF_OBJECTS_CONN_RECV_H
 
 #include "objects/endpoint/endpoint.h"
-#include "objects/endpoint/scalable.h"
+#include "objects/endpoint/scalable/scalable.h"
 #include "sys/iov.h"
 
 /*

@@ -235,7 +235,7 @@ struct wf_ep {
 	struct wf_srx_port srx_port;
 	struct wf_srx_sink srx_sink; /* sink.c */
 	struct wf_srx_watch
-		*srx_watch; /* of addresses; see objects/endpoint/srx_ctx.h */
+		*srx_watch; /* of addresses; see objects/endpoint/scalable/srx_ctx.h */
 	ssize_t (*start_rx)(struct wf_ep *ep, struct wf_op *op);
 
 	/* Finished when enabled; absent slots filled. */

@@ -7,13 +7,13 @@
 #include "objects/cntr/cntr.h"
 #include "objects/cq/cq.h"
 #include "objects/open/open.h"
-#include "objects/endpoint/stx.h"
-#include "objects/endpoint/trigger.h"
+#include "objects/endpoint/scalable/stx.h"
+#include "objects/endpoint/calls/trigger.h"
 #include "objects/eq/eq.h"
 #include "objects/info/info.h"
 #include "objects/poll/poll.h"
 #include "objects/region/reg.h"
-#include "objects/endpoint/srx_ctx.h"
+#include "objects/endpoint/scalable/srx_ctx.h"
 
 static struct wf_domain *domain_of_fid(struct fid *fid)
 {

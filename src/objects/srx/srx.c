@@ -4,9 +4,9 @@
 
 /*
  * Creating and freeing receive contexts and the handles to them. Receives come in
- * through post.c, messages through match.c. endpoint/srx_ctx.c implements the object
- * that fi_srx_context(3) opens; endpoint/srx_attach.c chooses the context of an
- * endpoint.
+ * through post.c, messages through match.c. endpoint/scalable/srx_ctx.c implements the
+ * object that fi_srx_context(3) opens; endpoint/life/srx_attach.c chooses the context
+ * of an endpoint.
  */
 
 static size_t entry_size(size_t iov_limit)

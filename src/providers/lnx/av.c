@@ -11,7 +11,7 @@
 /*
  * An address of ours is inserted into the AV of every member that reaches one of the
  * addresses in it, under an id that is its index here: so members tell sources in our
- * numbers, and the application's own ids are put in afterwards (owner.c).
+ * numbers, and the application's own ids are put in afterwards (completion.c).
  *
  * Which rails a peer has: where a member that does not leave the machine reaches it,
  * that one, and the others only in its place. Without, all that meet one of the

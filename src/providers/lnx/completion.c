@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
-#include "objects/endpoint/build.h"
+#include "objects/endpoint/calls/build.h"
 #include "providers/lnx/lnx.h"
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/trigger.h"
+#include "objects/endpoint/calls/trigger.h"
 #include "providers/lnx/lnx.h"
 
 /*

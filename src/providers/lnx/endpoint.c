@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/endpoint/flush.h"
-#include "objects/endpoint/name.h"
-#include "objects/endpoint/build.h"
+#include "objects/endpoint/life/flush.h"
+#include "objects/endpoint/life/name.h"
+#include "objects/endpoint/calls/build.h"
 #include "providers/lnx/addr.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/build.h"
+#include "objects/endpoint/calls/build.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/shm/peer.h"
+#include "providers/shm/conn/peer.h"
 
 /* fi_cancel of operations that wait for a connection, or for space in a lane. */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/shm/peer.h"
+#include "providers/shm/conn/peer.h"
 
 /*
  * An endpoint that is closed first writes into the lanes: injected messages, and

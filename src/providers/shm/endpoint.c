@@ -5,8 +5,8 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "objects/endpoint/name.h"
-#include "providers/shm/peer.h"
+#include "objects/endpoint/life/name.h"
+#include "providers/shm/conn/peer.h"
 #include "sys/fds.h"
 
 /* Opening, naming, enabling and destroying endpoints. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 
-#include "providers/shm/conn.h"
+#include "providers/shm/conn/conn.h"
 
 /*
  * Ids that peers send back in their answers: index of an entry in the low 32 bits, and

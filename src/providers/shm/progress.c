@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "providers/shm/peer.h"
+#include "providers/shm/conn/peer.h"
 #include "sys/clock.h"
 
 /*

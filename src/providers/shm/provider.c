@@ -6,9 +6,9 @@
 #include "objects/open/frame.h"
 #include "objects/info/info.h"
 #include "objects/info/offer.h"
-#include "providers/shm/dir.h"
+#include "providers/shm/conn/dir.h"
 #include "providers/shm/shm.h"
-#include "providers/shm/socket.h"
+#include "providers/shm/conn/socket.h"
 #include "sys/compiler.h"
 
 /* What the provider offers: reliable datagrams between processes of one user. */

@@ -9,7 +9,7 @@
 #include "providers/shm/log.h"
 #include "providers/shm/name.h"
 #include "providers/shm/param.h"
-#include "providers/shm/wire.h"
+#include "providers/shm/data/wire.h"
 #include "sys/iov.h"
 #include "sys/pool.h"
 

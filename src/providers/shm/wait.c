@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/shm/peer.h"
+#include "providers/shm/conn/peer.h"
 #include "sys/clock.h"
 
 /*

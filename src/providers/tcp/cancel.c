@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/tcp/context.h"
-#include "providers/tcp/peer.h"
+#include "providers/tcp/conn/peer.h"
 
 /*
  * fi_cancel of operations that wait for a connection, or behind other records. A record

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/tcp/keepalive.h"
-#include "providers/tcp/listen.h"
-#include "providers/tcp/peer.h"
+#include "providers/tcp/conn/keepalive.h"
+#include "providers/tcp/cm/listen.h"
+#include "providers/tcp/conn/peer.h"
 
 /*
  * An endpoint that is closed first sends: injected messages, bytes of records whose

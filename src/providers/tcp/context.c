@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "providers/tcp/context.h"
-#include "providers/tcp/peer.h"
-#include "providers/tcp/unexp.h"
+#include "providers/tcp/conn/peer.h"
+#include "providers/tcp/data/unexp.h"
 
 /*
  * Contexts of scalable endpoints; see the header.

@@ -2,7 +2,7 @@
 #ifndef TCP_CONTEXT_H
 #define TCP_CONTEXT_H
 
-#include "objects/endpoint/scalable.h"
+#include "objects/endpoint/scalable/scalable.h"
 #include "providers/tcp/tcp.h"
 
 /*

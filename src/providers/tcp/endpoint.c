@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/endpoint/name.h"
-#include "providers/tcp/conn.h"
+#include "objects/endpoint/life/name.h"
+#include "providers/tcp/conn/conn.h"
 #include "providers/tcp/context.h"
-#include "providers/tcp/msg_cm.h"
-#include "providers/tcp/peer.h"
-#include "providers/tcp/unexp.h"
+#include "providers/tcp/cm/msg_cm.h"
+#include "providers/tcp/conn/peer.h"
+#include "providers/tcp/data/unexp.h"
 
 /* Opening, naming, enabling and destroying endpoints. */
 

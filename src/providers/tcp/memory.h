@@ -2,8 +2,8 @@
 #ifndef TCP_MEMORY_H
 #define TCP_MEMORY_H
 
-#include "objects/endpoint/target.h"
-#include "providers/tcp/conn.h"
+#include "objects/endpoint/life/target.h"
+#include "providers/tcp/conn/conn.h"
 
 /* Registered memory that the segments of a peer's record name. */
 

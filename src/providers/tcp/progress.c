@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/tcp/conn.h"
+#include "providers/tcp/conn/conn.h"
 #include "providers/tcp/context.h"
-#include "providers/tcp/keepalive.h"
-#include "providers/tcp/msg_cm.h"
-#include "providers/tcp/peer.h"
+#include "providers/tcp/conn/keepalive.h"
+#include "providers/tcp/cm/msg_cm.h"
+#include "providers/tcp/conn/peer.h"
 #include "sys/clock.h"
 
 /*

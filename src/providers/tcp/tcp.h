@@ -12,7 +12,7 @@
 #include "providers/tcp/log.h"
 #include "providers/tcp/netconf.h"
 #include "providers/tcp/param.h"
-#include "providers/tcp/wire.h"
+#include "providers/tcp/data/wire.h"
 #include "sys/iov.h"
 #include "sys/sockaddr.h"
 

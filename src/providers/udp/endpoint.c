@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "objects/endpoint/name.h"
+#include "objects/endpoint/life/name.h"
 #include "providers/udp/udp.h"
 
 /* Opening, naming, enabling and destroying endpoints. */

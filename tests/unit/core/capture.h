@@ -6,7 +6,7 @@
 #include <string.h>
 #include <rdma/fi_ext.h>
 
-#include "core/log.h"
+#include "core/log/log.h"
 
 /* A logger that keeps what it is given, so that tests can say what was said. */
 static char captured[16384];

@@ -18,9 +18,9 @@
 #include <rdma/providers/fi_prov.h>
 
 #include "core/init.h"
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/registry.h"
-#include "core/settings.h"
+#include "core/params/settings.h"
 #include "core/stand_in.h"
 
 #define FAKE_VERSION FI_VERSION(2, 6)

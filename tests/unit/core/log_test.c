@@ -18,7 +18,7 @@
 
 #include "capture.h"
 #include "core/init.h"
-#include "core/log_filter.h"
+#include "core/log/filter.h"
 #include "sys/compiler.h"
 
 static struct fi_provider tcp = { .name = "tcp" };

@@ -9,7 +9,7 @@
 #include <rdma/fi_ext.h>
 
 #include "core/init.h"
-#include "core/log.h"
+#include "core/log/log.h"
 #include "core/mr_cache.h"
 
 #define V FI_VERSION(2, 6)

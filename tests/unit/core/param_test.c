@@ -11,10 +11,10 @@
 #include <rdma/providers/fi_prov.h>
 
 #include "capture.h"
-#include "core/conf.h"
+#include "core/params/conf.h"
 #include "core/init.h"
 #include "core/nearest.h"
-#include "core/param.h"
+#include "core/params/param.h"
 #include "sys/compiler.h"
 
 static struct fi_provider tcp = { .name = "tcp" };

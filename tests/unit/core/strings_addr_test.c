@@ -9,7 +9,7 @@
 #include <string.h>
 #include <rdma/fabric.h>
 
-#include "core/strings.h"
+#include "core/strings/strings.h"
 
 #define EXPECT(data, type, text) assert_string_equal(fi_tostr(data, type), text)
 

@@ -11,7 +11,7 @@
 #include <rdma/fi_domain.h>
 #include <rdma/fi_eq.h>
 
-#include "core/strings.h"
+#include "core/strings/strings.h"
 #include "sys/compiler.h"
 
 #define EXPECT(data, type, text) assert_string_equal(fi_tostr(data, type), text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_tostr of values and flags, fi_strerror, fi_version. */
-#include "core/strbuf.h"
+#include "core/strings/strbuf.h"
 #include "unit.h"
 
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include <rdma/fi_trigger.h>
 #include <rdma/providers/fi_log.h>
 
-#include "core/strings.h"
+#include "core/strings/strings.h"
 #include "sys/compiler.h"
 
 #define EXPECT(data, type, text) assert_string_equal(fi_tostr(data, type), text)

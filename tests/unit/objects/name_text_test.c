@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <rdma/fi_errno.h>
 
-#include "objects/endpoint/name.h"
+#include "objects/endpoint/life/name.h"
 #include "sys/addrstr.h"
 
 /* Names that endpoints on this machine are given, or make up. */

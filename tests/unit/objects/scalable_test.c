@@ -5,7 +5,7 @@
  */
 #include "endpoint_fixture.h"
 
-#include "objects/endpoint/scalable.h"
+#include "objects/endpoint/scalable/scalable.h"
 
 /* ---- the transport of contexts ---- */
 

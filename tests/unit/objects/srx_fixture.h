@@ -13,7 +13,7 @@
 
 #include "objects/open/open.h"
 #include "objects/endpoint/endpoint.h"
-#include "objects/endpoint/srx_ctx.h"
+#include "objects/endpoint/scalable/srx_ctx.h"
 
 enum { FK_ROOM = 64 };
 

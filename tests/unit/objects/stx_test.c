@@ -3,7 +3,7 @@
 #include "endpoint_fixture.h"
 
 #include "objects/open/open.h"
-#include "objects/endpoint/stx.h"
+#include "objects/endpoint/scalable/stx.h"
 #include "objects/info/info.h"
 
 /* What the provider says of the attributes; see objects/info/check.c for the real one.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "srx_fixture.h"
 
-#include "objects/endpoint/transfer.h"
+#include "objects/endpoint/calls/transfer.h"
 
 /* A peer whose transfers go over an endpoint of ours: P-70 to P-75. */
 

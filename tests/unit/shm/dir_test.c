@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "providers/shm/dir.h"
+#include "providers/shm/conn/dir.h"
 
 /* Below a directory of our own, as if it were /dev/shm. */
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "objects/info/call.h"
-#include "providers/shm/socket.h"
+#include "providers/shm/conn/socket.h"
 
 struct fi_provider shm_fi = { .name = "shm" };
 static const struct wf_prov prov = { .fi = &shm_fi, .node_known = shm_socket_knows };

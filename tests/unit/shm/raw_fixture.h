@@ -14,9 +14,9 @@
 #include <rdma/fi_tagged.h>
 
 #include "../../time_limits.h"
-#include "providers/shm/region.h"
-#include "providers/shm/ring.h"
-#include "providers/shm/socket.h"
+#include "providers/shm/data/region.h"
+#include "providers/shm/data/ring.h"
+#include "providers/shm/conn/socket.h"
 #include "sys/addrstr.h"
 #include "sys/clock.h"
 

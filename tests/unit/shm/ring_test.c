@@ -5,7 +5,7 @@
 #include <sched.h>
 
 #include "../../sanitizer.h"
-#include "providers/shm/ring.h"
+#include "providers/shm/data/ring.h"
 
 /*
  * A writer and a reader on one lane, each a thread, as they are two processes

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "providers/shm/socket.h"
+#include "providers/shm/conn/socket.h"
 
 struct fi_provider shm_fi = { .name = "shm" };
 

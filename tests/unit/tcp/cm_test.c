@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "providers/tcp/cm.h"
+#include "providers/tcp/cm/cm.h"
 #include "sys/clock.h"
 #include "sys/compiler.h"
 

@@ -5,8 +5,8 @@
  */
 #include "unit.h"
 
-#include "providers/tcp/keepalive.h"
-#include "providers/tcp/listen.h"
+#include "providers/tcp/conn/keepalive.h"
+#include "providers/tcp/cm/listen.h"
 
 struct fi_provider tcp_fi = { .name = "tcp" };
 

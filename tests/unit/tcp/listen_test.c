@@ -8,8 +8,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "providers/tcp/cm.h"
-#include "providers/tcp/listen.h"
+#include "providers/tcp/cm/cm.h"
+#include "providers/tcp/cm/listen.h"
 #include "sys/fds.h"
 
 struct fi_provider tcp_fi = { .name = "tcp" };

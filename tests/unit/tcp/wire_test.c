@@ -3,7 +3,7 @@
 
 #include <rdma/fi_atomic.h>
 
-#include "providers/tcp/wire.h"
+#include "providers/tcp/data/wire.h"
 #include "sys/compiler.h"
 
 struct fi_provider tcp_fi = { .name = "tcp" };

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/log/log.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <rdma/fi_errno.h>
+
+#include "core/params/conf.h"
+#include "core/log/file.h"
+#include "core/log/filter.h"
+#include "core/strings/strbuf.h"
+#include "core/strings/strings.h"
+#include "sys/clock.h"
+
+/*
+ * One atomic word, the gate, decides nearly every question: it is the number of levels
+ * that can pass, so that a silent process pays one relaxed load per message. Before the
+ * first message, and while an application's logger is imported, all levels pass the
+ * gate and the slow path decides.
+ *
+ * The configuration is read once and constant afterwards; pthread_once publishes it.
+ * Its own complaints are written directly, because a log call would wait for the same
+ * pthread_once.
+ *
+ * An imported logger is called with import_lock held for reading, so that closing it
+ * waits for running callbacks. Messages from within a callback are dropped: passing
+ * them on would call the callback without end.
+ */
+
+#define GATE_OPEN           UINT_MAX
+#define DEFAULT_INTERVAL_MS 2000
+#define LINE_SIZE           1024
+#define LINE_MAX_SIZE       65536
+
+struct fi_provider wf_core_prov = {
+	.name = "core",
+	.version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+	.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),
+};
+
+static struct {
+	struct wf_log_filter filter;
+	uint64_t interval_ms;
+} log_conf;
+
+static atomic_uint gate = GATE_OPEN;
+static atomic_int log_fd = STDERR_FILENO;
+static pthread_once_t log_once = PTHREAD_ONCE_INIT;
+
+/* Writers first, or a busy log could keep its closer waiting for ever. */
+#ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
+#define IMPORT_LOCK_INIT PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
+#else
+#define IMPORT_LOCK_INIT PTHREAD_RWLOCK_INITIALIZER
+#endif
+static pthread_rwlock_t import_lock = IMPORT_LOCK_INIT;
+static struct fid_logging *imported; /* import_lock */
+static _Thread_local bool in_callback;
+
+static const char *prov_name(const struct fi_provider *prov)
+{
+	return prov && prov->name ? prov->name : wf_core_prov.name;
+}
+
+static void print_head(struct wf_strbuf *sb, const struct fi_provider *prov,
+	enum fi_log_level level, enum fi_log_subsys subsys, const char *func, int line)
+{
+	/* The empty field is the prefix, which names a layer that we do not have. */
+	wf_strbuf_printf(sb, "libfabric:%ld:%lld:%s:%s:%s:%s():%d<%s> ", (long)getpid(),
+		(long long)time(NULL), "", prov_name(prov),
+		wf_enum_name(&wf_names_log_subsys, (uint32_t)subsys), func ? func : "",
+		line, wf_enum_name(&wf_names_log_level, (uint32_t)level));
+}
+
+/* Ends the line, also when it was cut: a log of half lines cannot be read. */
+static void write_line(struct wf_strbuf *sb)
+{
+	if (sb->len == 0 || sb->buf[sb->len - 1] != '\n') {
+		if (sb->len == sb->size - 1)
+			sb->len--;
+		sb->buf[sb->len++] = '\n';
+	}
+	wf_log_file_write(
+		atomic_load_explicit(&log_fd, memory_order_relaxed), sb->buf, sb->len);
+}
+
+WF_PRINTF(2, 3)
+static void note(enum fi_log_level level, const char *fmt, ...)
+{
+	char text[LINE_SIZE];
+	struct wf_strbuf sb;
+	va_list args;
+
+	if (!wf_log_filter_pass(
+		    &log_conf.filter, wf_core_prov.name, level, FI_LOG_CORE))
+		return;
+	wf_strbuf_init(&sb, text, sizeof(text));
+	print_head(&sb, &wf_core_prov, level, FI_LOG_CORE, "log", 0);
+	va_start(args, fmt);
+	wf_strbuf_vprintf(&sb, fmt, args);
+	va_end(args);
+	write_line(&sb);
+}
+
+static long conf_number(const char *var, long fallback, long max)
+{
+	const char *text = wf_conf_value(var);
+	char *end;
+	long value;
+
+	if (!text)
+		return fallback;
+	errno = 0;
+	value = strtol(text, &end, 0);
+	if (!errno && end != text && *end == '\0' && value >= 0 && value <= max)
+		return value;
+	note(FI_LOG_WARN, "%s is \"%s\", not a number from 0 to %ld; %ld is used\n",
+		var, text, max, fallback);
+	return fallback;
+}
+
+static void open_file(void)
+{
+	const char *location = wf_conf_value("FI_LOG_LOCATION");
+	mode_t mode = (mode_t)conf_number("FI_LOG_LOCATION_MODE", 0600, 07777);
+	int fd, err;
+
+	fd = wf_log_file_open(location, mode, &err);
+	atomic_store_explicit(&log_fd, fd, memory_order_relaxed);
+	if (err)
+		note(FI_LOG_WARN, "cannot log to %s: %s; stderr is used\n", location,
+			fi_strerror(err));
+}
+
+static void log_init(void)
+{
+	struct wf_log_filter *filter = &log_conf.filter;
+	const char *level = wf_conf_value("FI_LOG_LEVEL");
+	int saved_errno = errno;
+
+	wf_log_filter_init(filter, level, wf_conf_value("FI_LOG_PROV"),
+		wf_conf_value("FI_LOG_SUBSYS"));
+	/* A silent log does not leave an empty file behind. */
+	if (filter->level_count)
+		open_file();
+	log_conf.interval_ms =
+		(uint64_t)conf_number("FI_LOG_INTERVAL", DEFAULT_INTERVAL_MS, INT_MAX);
+	if (filter->bad_level)
+		note(FI_LOG_WARN,
+			"FI_LOG_LEVEL is \"%s\", not warn, trace, info or debug; "
+			"warn is used\n",
+			level);
+	if (filter->bad_subsys)
+		note(FI_LOG_WARN, "FI_LOG_SUBSYS has no subsystem \"%.*s\"\n",
+			(int)strcspn(filter->bad_subsys, ", \t"), filter->bad_subsys);
+	if (filter->debug_absent)
+		note(FI_LOG_INFO, "this build has no debug messages\n");
+	/* relaxed: a thread that passes the gate goes through pthread_once. */
+	atomic_store_explicit(&gate, filter->level_count, memory_order_relaxed);
+	errno = saved_errno;
+}
+
+static bool default_enabled(const struct fi_provider *prov, enum fi_log_level level,
+	enum fi_log_subsys subsys)
+{
+	return wf_log_filter_pass(&log_conf.filter, prov_name(prov), level, subsys);
+}
+
+/* The imported ops with import_lock held, or NULL and no lock. */
+static const struct fi_ops_log *import_enter(void)
+{
+	if (in_callback)
+		return NULL;
+	(void)pthread_rwlock_rdlock(&import_lock);
+	if (!imported) {
+		(void)pthread_rwlock_unlock(&import_lock);
+		return NULL;
+	}
+	in_callback = true;
+	return imported->ops;
+}
+
+static void import_leave(void)
+{
+	in_callback = false;
+	(void)pthread_rwlock_unlock(&import_lock);
+}
+
+static uint64_t import_flags(const struct fi_provider *prov)
+{
+	return wf_log_filter_prov(&log_conf.filter, prov_name(prov))
+		       ? 0
+		       : FI_LOG_PROV_FILTERED;
+}
+
+static int enabled_slow(const struct fi_provider *prov, enum fi_log_level level,
+	enum fi_log_subsys subsys)
+{
+	const struct fi_ops_log *ops;
+	int enabled;
+
+	(void)pthread_once(&log_once, log_init);
+	if (in_callback)
+		return 0;
+	ops = import_enter();
+	if (!ops)
+		return default_enabled(prov, level, subsys);
+	enabled = ops->enabled ? ops->enabled(prov, level, subsys, import_flags(prov))
+			       : default_enabled(prov, level, subsys);
+	import_leave();
+	return enabled;
+}
+
+WF_EXPORT int fi_log_enabled(const struct fi_provider *prov, enum fi_log_level level,
+	enum fi_log_subsys subsys)
+{
+	if (wf_likely((unsigned int)level >=
+		      atomic_load_explicit(&gate, memory_order_relaxed)))
+		return 0;
+	return enabled_slow(prov, level, subsys);
+}
+
+/* @showtime is a plain number in the caller's memory that several threads may share,
+ * hence the builtins: the thread that moves it forward is the one to speak. */
+static int interval_over(uint64_t *showtime)
+{
+	uint64_t now_ms = wf_now_ns() / 1000000u;
+	uint64_t next_ms = __atomic_load_n(showtime, __ATOMIC_RELAXED);
+
+	if (now_ms < next_ms)
+		return 0;
+	return __atomic_compare_exchange_n(showtime, &next_ms,
+		now_ms + log_conf.interval_ms, false, __ATOMIC_RELAXED,
+		__ATOMIC_RELAXED);
+}
+
+WF_EXPORT int fi_log_ready(const struct fi_provider *prov, enum fi_log_level level,
+	enum fi_log_subsys subsys, uint64_t *showtime)
+{
+	const struct fi_ops_log *ops;
+	int ready;
+
+	if ((unsigned int)level >= atomic_load_explicit(&gate, memory_order_relaxed))
+		return 0;
+	(void)pthread_once(&log_once, log_init);
+	ops = import_enter();
+	if (ops && ops->ready) {
+		ready = ops->ready(prov, level, subsys, import_flags(prov), showtime);
+		import_leave();
+		return ready;
+	}
+	if (ops)
+		import_leave();
+	return enabled_slow(prov, level, subsys) && interval_over(showtime);
+}
+
+static void pass_on(const struct fi_ops_log *ops, const struct fi_provider *prov,
+	enum fi_log_level level, enum fi_log_subsys subsys, const char *func, int line,
+	const char *fmt, va_list args)
+{
+	char text[LINE_SIZE] = "", *long_text = NULL;
+	int len;
+	va_list again;
+
+	va_copy(again, args);
+	len = vsnprintf(text, sizeof(text), fmt, args);
+	if (len >= (int)sizeof(text) && len < LINE_MAX_SIZE)
+		long_text = malloc((size_t)len + 1);
+	if (long_text)
+		(void)vsnprintf(long_text, (size_t)len + 1, fmt, again);
+	va_end(again);
+	ops->log(prov, level, subsys, func, line, long_text ? long_text : text);
+	free(long_text);
+}
+
+static void write_message(const struct fi_provider *prov, enum fi_log_level level,
+	enum fi_log_subsys subsys, const char *func, int line, const char *fmt,
+	va_list args)
+{
+	char text[LINE_SIZE], *long_text;
+	struct wf_strbuf sb;
+	va_list again;
+
+	va_copy(again, args);
+	wf_strbuf_init(&sb, text, sizeof(text));
+	print_head(&sb, prov, level, subsys, func, line);
+	wf_strbuf_vprintf(&sb, fmt, args);
+	long_text = sb.cut ? malloc(LINE_MAX_SIZE) : NULL;
+	if (long_text) {
+		wf_strbuf_init(&sb, long_text, LINE_MAX_SIZE);
+		print_head(&sb, prov, level, subsys, func, line);
+		wf_strbuf_vprintf(&sb, fmt, again);
+	}
+	va_end(again);
+	write_line(&sb);
+	free(long_text);
+}
+
+WF_EXPORT void fi_log(const struct fi_provider *prov, enum fi_log_level level,
+	enum fi_log_subsys subsys, const char *func, int line, const char *fmt, ...)
+{
+	const struct fi_ops_log *ops;
+	int saved_errno = errno;
+	va_list args;
+
+	(void)pthread_once(&log_once, log_init);
+	if (in_callback)
+		return;
+	va_start(args, fmt);
+	ops = import_enter();
+	if (ops && ops->log)
+		pass_on(ops, prov, level, subsys, func, line, fmt, args);
+	else if (default_enabled(prov, level, subsys))
+		/* Asked again: a logger that said yes may have gone since. */
+		write_message(prov, level, subsys, func, line, fmt, args);
+	if (ops)
+		import_leave();
+	va_end(args);
+	errno = saved_errno;
+}
+
+/* No level is set and no logger imported: nothing else is printed. */
+static bool is_silent(void)
+{
+	(void)pthread_once(&log_once, log_init);
+	return !atomic_load_explicit(&gate, memory_order_relaxed);
+}
+
+void wf_log_notice(const char *text)
+{
+	struct wf_log_filter filter;
+	char line[LINE_SIZE];
+	struct wf_strbuf sb;
+
+	if (!is_silent()) {
+		FI_WARN(&wf_core_prov, FI_LOG_CORE, "%s\n", text);
+		return;
+	}
+	filter = log_conf.filter;
+	filter.level_count = FI_LOG_WARN + 1;
+	if (!wf_log_filter_pass(&filter, wf_core_prov.name, FI_LOG_WARN, FI_LOG_CORE))
+		return;
+	wf_strbuf_init(&sb, line, sizeof(line));
+	print_head(&sb, &wf_core_prov, FI_LOG_WARN, FI_LOG_CORE, __func__, __LINE__);
+	wf_strbuf_printf(&sb, "%s", text);
+	write_line(&sb);
+}
+
+int wf_log_import(struct fid_logging *log)
+{
+	if (in_callback)
+		return -FI_EBUSY;
+	(void)pthread_once(&log_once, log_init);
+	(void)pthread_rwlock_wrlock(&import_lock);
+	imported = log;
+	atomic_store_explicit(&gate, GATE_OPEN, memory_order_relaxed);
+	(void)pthread_rwlock_unlock(&import_lock);
+	return 0;
+}
+
+int wf_log_restore(struct fid_logging *log)
+{
+	if (in_callback)
+		return -FI_EBUSY;
+	(void)pthread_rwlock_wrlock(&import_lock);
+	if (imported == log) {
+		imported = NULL;
+		atomic_store_explicit(
+			&gate, log_conf.filter.level_count, memory_order_relaxed);
+	}
+	(void)pthread_rwlock_unlock(&import_lock);
+	return 0;
+}
+
+static void close_file(void)
+{
+	int fd = atomic_exchange(&log_fd, STDERR_FILENO);
+
+	if (fd != STDERR_FILENO && fd != STDOUT_FILENO)
+		(void)close(fd);
+}
+
+void wf_log_fini(void)
+{
+	atomic_store_explicit(&gate, 0, memory_order_relaxed);
+	close_file();
+	wf_log_filter_done(&log_conf.filter);
+}
+
+void wf_log_reset(void)
+{
+	(void)pthread_once(&log_once, log_init);
+	close_file();
+	wf_log_filter_done(&log_conf.filter);
+	log_init();
+}

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/params/conf.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <rdma/providers/fi_log.h>
+
+#include "config.h"
+#include "core/log/log.h"
+#include "sys/compiler.h"
+
+#define CONF_FILE WF_SYSCONFDIR "/libfabric.conf"
+/* Enough for any sane file; a runaway one does not take the memory. */
+#define CONF_MAX_VARS 4096
+
+struct conf_var {
+	char *name; /* one allocation: the line, cut in two */
+	const char *value;
+};
+
+/* Written under the once and by the test hook, read-only afterwards. */
+static struct {
+	struct conf_var *vars;
+	size_t count;
+	bool preferred;
+	int open_errno;
+	unsigned int first_bad_line; /* 0: none */
+} conf;
+
+static pthread_once_t conf_once = PTHREAD_ONCE_INIT;
+
+bool wf_conf_parse_bool(const char *text, int *ret_value)
+{
+	static const char *const words[][2] = {
+		{ "0", "1" },
+		{ "no", "yes" },
+		{ "off", "on" },
+		{ "false", "true" },
+	};
+	size_t i;
+	int value;
+
+	for (i = 0; i < WF_ARRAY_SIZE(words); i++) {
+		for (value = 0; value <= 1; value++) {
+			if (strcasecmp(text, words[i][value]) == 0) {
+				*ret_value = value;
+				return true;
+			}
+		}
+	}
+	return false;
+}
+
+/* Strip blanks at both ends of the text, in place. */
+static char *trim(char *text)
+{
+	char *end;
+
+	while (isspace((unsigned char)*text))
+		text++;
+	end = text + strlen(text);
+	while (end > text && isspace((unsigned char)end[-1]))
+		end--;
+	*end = '\0';
+	return text;
+}
+
+static bool valid_name(const char *name)
+{
+	return *name && !name[strcspn(name, " \t\"'")];
+}
+
+static bool add_var(const char *name, const char *value)
+{
+	size_t name_size = strlen(name) + 1, value_size = strlen(value) + 1;
+	struct conf_var *vars;
+	char *text;
+
+	if (conf.count == CONF_MAX_VARS)
+		return false;
+	vars = realloc(conf.vars, (conf.count + 1) * sizeof(*vars));
+	if (!vars)
+		return false;
+	conf.vars = vars;
+	text = malloc(name_size + value_size);
+	if (!text)
+		return false;
+	memcpy(text, name, name_size);
+	memcpy(text + name_size, value, value_size);
+	vars[conf.count++] = (struct conf_var){ text, text + name_size };
+	return true;
+}
+
+/* False when @line is neither empty, a comment nor VAR=value. */
+static bool take_line(char *line)
+{
+	char *name = trim(line), *equals;
+
+	if (*name == '\0' || *name == '#')
+		return true;
+	equals = strchr(name, '=');
+	if (!equals)
+		return false;
+	*equals = '\0';
+	name = trim(name);
+	return valid_name(name) && add_var(name, trim(equals + 1));
+}
+
+static const char *file_value(const char *var)
+{
+	size_t i;
+
+	/* The last line for a variable counts, as in a shell. */
+	for (i = conf.count; i > 0; i--) {
+		if (strcmp(conf.vars[i - 1].name, var) == 0)
+			return conf.vars[i - 1].value;
+	}
+	return NULL;
+}
+
+static void read_file(const char *path)
+{
+	char *line = NULL;
+	size_t size = 0;
+	unsigned int number = 0;
+	FILE *file = fopen(path, "re");
+	const char *prefer;
+	int value;
+
+	if (!file) {
+		conf.open_errno = errno;
+		return;
+	}
+	while (number < UINT16_MAX && getline(&line, &size, file) >= 0) {
+		number++;
+		if (!take_line(line) && !conf.first_bad_line)
+			conf.first_bad_line = number;
+	}
+	free(line);
+	(void)fclose(file);
+
+	prefer = getenv("FI_PREFER_SYSCONFIG");
+	if (!prefer)
+		prefer = file_value("FI_PREFER_SYSCONFIG");
+	conf.preferred = prefer && wf_conf_parse_bool(prefer, &value) && value;
+}
+
+static void read_installed_file(void)
+{
+	read_file(CONF_FILE);
+}
+
+void wf_conf_fini(void)
+{
+	size_t i;
+
+	for (i = 0; i < conf.count; i++)
+		free(conf.vars[i].name);
+	free(conf.vars);
+	memset(&conf, 0, sizeof(conf));
+}
+
+void wf_conf_use_file(const char *path)
+{
+	(void)pthread_once(&conf_once, read_installed_file);
+	wf_conf_fini();
+	read_file(path);
+}
+
+const char *wf_conf_value(const char *var)
+{
+	const char *env = getenv(var), *file;
+
+	(void)pthread_once(&conf_once, read_installed_file);
+	if (env && !conf.preferred)
+		return env;
+	file = file_value(var);
+	return file ? file : env;
+}
+
+const char *wf_conf_file_var(size_t index)
+{
+	(void)pthread_once(&conf_once, read_installed_file);
+	return index < conf.count ? conf.vars[index].name : NULL;
+}
+
+void wf_conf_report(void)
+{
+	(void)pthread_once(&conf_once, read_installed_file);
+	if (conf.open_errno && conf.open_errno != ENOENT && conf.open_errno != ENOTDIR)
+		FI_WARN(&wf_core_prov, FI_LOG_CORE, "cannot read %s: %s\n", CONF_FILE,
+			strerror(conf.open_errno));
+	if (conf.first_bad_line)
+		FI_WARN(&wf_core_prov, FI_LOG_CORE,
+			"%s line %u is not VAR=value, ignored\n", CONF_FILE,
+			conf.first_bad_line);
+}

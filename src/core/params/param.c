@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/params/param.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/fi_errno.h>
+
+#include "core/params/conf.h"
+#include "core/init.h"
+#include "core/log/log.h"
+#include "sys/list.h"
+
+/*
+ * Parameters in the order of their definition, those of the core first. An entry
+ * belongs to the struct fi_provider that defined it, not to the name: two providers of
+ * one name may both be loaded until the registry has chosen.
+ *
+ * One mutex guards the list. Nothing logs while it is held, because an imported logger
+ * may ask for parameters.
+ */
+
+struct param {
+	struct wf_list link;
+	const struct fi_provider *prov; /* NULL: the core */
+	enum fi_param_type type;
+	char *name;
+	char *var; /* FI_..., the variable it is read from */
+	char *help;
+};
+
+static struct wf_list params = { &params, &params };
+static pthread_mutex_t params_lock = PTHREAD_MUTEX_INITIALIZER;
+static bool core_defined; /* params_lock */
+
+static struct param *param_of(struct wf_list *item)
+{
+	return wf_list_entry(item, struct param, link);
+}
+
+static void param_free(struct param *param)
+{
+	if (!param)
+		return;
+	free(param->name);
+	free(param->var);
+	free(param->help);
+	free(param);
+}
+
+static char *variable_name(const struct fi_provider *prov, const char *name)
+{
+	char *var, *c;
+	int len;
+
+	len = prov ? asprintf(&var, "FI_%s_%s", prov->name, name)
+		   : asprintf(&var, "FI_%s", name);
+	if (len < 0)
+		return NULL;
+	for (c = var; *c; c++)
+		*c = (char)toupper((unsigned char)*c);
+	return var;
+}
+
+/* Takes @help also when it fails. */
+static struct param *param_new_consume_help(const struct fi_provider *prov,
+	const char *name, enum fi_param_type type, char *help)
+{
+	struct param *param = calloc(1, sizeof(*param));
+
+	if (!param) {
+		free(help);
+		return NULL;
+	}
+	param->prov = prov;
+	param->type = type;
+	param->help = help;
+	param->name = strdup(name);
+	param->var = variable_name(prov, name);
+	if (!help || !param->name || !param->var) {
+		param_free(param);
+		return NULL;
+	}
+	return param;
+}
+
+static struct param *find(const struct fi_provider *prov, const char *name)
+{
+	struct param *param;
+
+	wf_list_foreach(item, &params)
+	{
+		param = param_of(item);
+		if (param->prov == prov && strcmp(param->name, name) == 0)
+			return param;
+	}
+	return NULL;
+}
+
+/* A second definition, as of a provider loaded again, replaces the first. */
+static void insert(struct param *param)
+{
+	struct param *old = find(param->prov, param->name);
+
+	wf_list_push(&params, &param->link);
+	if (old) {
+		wf_list_remove(&old->link);
+		param_free(old);
+	}
+}
+
+static void lock_params(void)
+{
+	const struct wf_core_param *row;
+	struct param *param;
+	size_t i;
+	char *help;
+
+	(void)pthread_mutex_lock(&params_lock);
+	if (core_defined)
+		return;
+	core_defined = true;
+	for (i = 0; i < wf_core_param_count; i++) {
+		row = &wf_core_params[i];
+		if (asprintf(&help, "%s (default: %s)", row->help, row->default_text) <
+			0)
+			continue;
+		param = param_new_consume_help(NULL, row->name, row->type, help);
+		if (param)
+			insert(param);
+	}
+}
+
+static void unlock_params(void)
+{
+	(void)pthread_mutex_unlock(&params_lock);
+}
+
+WF_PRINTF(2, 0)
+static char *help_text(const struct fi_provider *prov, const char *fmt, va_list args)
+{
+	char *text, *prefixed;
+	int len;
+
+	if (vasprintf(&text, fmt, args) < 0)
+		return NULL;
+	if (!prov)
+		return text;
+	len = asprintf(&prefixed, "%s: %s", prov->name, text);
+	free(text);
+	return len < 0 ? NULL : prefixed;
+}
+
+WF_EXPORT int fi_param_define(const struct fi_provider *provider,
+	const char *param_name, enum fi_param_type type, const char *help_string_fmt,
+	...)
+{
+	struct param *param;
+	va_list args;
+	char *help;
+
+	if (!param_name || !*param_name || !help_string_fmt || !*help_string_fmt ||
+		(provider && !provider->name) || (unsigned int)type > FI_PARAM_SIZE_T) {
+		FI_WARN(provider ? provider : &wf_core_prov, FI_LOG_CORE,
+			"parameter %s refused: it needs a name, a help text and a "
+			"known type\n",
+			param_name ? param_name : "without name");
+		return -FI_EINVAL;
+	}
+	va_start(args, help_string_fmt);
+	help = help_text(provider, help_string_fmt, args);
+	va_end(args);
+	param = param_new_consume_help(provider, param_name, type, help);
+	if (!param)
+		return -FI_ENOMEM;
+	lock_params();
+	insert(param);
+	unlock_params();
+	return 0;
+}
+
+/* A number ends at the first character that is not part of it; a text without a number
+ * is 0. Both are accepted with a warning, as programs have come to rely on it. */
+static const char *odd_number(const char *text, const char *end)
+{
+	if (end == text)
+		return "not a number, 0 is used";
+	return *end ? "more than a number, the rest is ignored" : NULL;
+}
+
+/* In both parsers a false result means *value is untouched; *ret_problem is for the
+ * log, or NULL. */
+static bool parse_int(const char *text, int *value, const char **ret_problem)
+{
+	char *end;
+	long number;
+
+	errno = 0;
+	number = strtol(text, &end, 0);
+	if (errno == ERANGE || number > INT_MAX || number < INT_MIN) {
+		*ret_problem = "out of range";
+		return false;
+	}
+	*ret_problem = odd_number(text, end);
+	*value = (int)number;
+	return true;
+}
+
+/* -1 is a common way to say no limit, and strtoull knows it. */
+static bool parse_size(const char *text, size_t *value, const char **ret_problem)
+{
+	char *end;
+	unsigned long long number;
+
+	errno = 0;
+	number = strtoull(text, &end, 0);
+	if (errno == ERANGE || number > SIZE_MAX) {
+		*ret_problem = "out of range";
+		return false;
+	}
+	*ret_problem = odd_number(text, end);
+	*value = (size_t)number;
+	return true;
+}
+
+static bool parse(enum fi_param_type type, const char *text, void *value,
+	const char **ret_problem)
+{
+	*ret_problem = NULL;
+	switch (type) {
+	case FI_PARAM_STRING:
+		*(const char **)value = text;
+		return true;
+	case FI_PARAM_INT:
+		return parse_int(text, value, ret_problem);
+	case FI_PARAM_SIZE_T:
+		return parse_size(text, value, ret_problem);
+	case FI_PARAM_BOOL:
+		if (wf_conf_parse_bool(text, value))
+			return true;
+		*ret_problem = "not one of 0/1, no/yes, off/on, false/true";
+		return false;
+	}
+	return false;
+}
+
+WF_EXPORT int fi_param_get(
+	struct fi_provider *provider, const char *param_name, void *value)
+{
+	const struct fi_provider *speaker = provider ? provider : &wf_core_prov;
+	const char *text = NULL, *problem = NULL;
+	struct param *param;
+	char var[128];
+	int ret = 0;
+
+	if (!param_name || !value)
+		return -FI_EINVAL;
+	lock_params();
+	param = find(provider, param_name);
+	if (param) {
+		(void)snprintf(var, sizeof(var), "%s", param->var);
+		text = wf_conf_value(param->var);
+		if (!text)
+			ret = -FI_ENODATA;
+		else if (!parse(param->type, text, value, &problem))
+			ret = -FI_EINVAL;
+	} else {
+		ret = -FI_ENOENT;
+	}
+	unlock_params();
+
+	if (ret == -FI_ENOENT)
+		FI_INFO(speaker, FI_LOG_CORE, "parameter %s was never defined\n",
+			param_name);
+	else if (problem)
+		FI_WARN(speaker, FI_LOG_CORE, "%s is \"%s\": %s\n", var, text, problem);
+	else if (ret == 0)
+		FI_INFO(speaker, FI_LOG_CORE, "%s is \"%s\"\n", var, text);
+	return ret;
+}
+
+void wf_params_forget(const struct fi_provider *prov)
+{
+	struct param *param;
+
+	lock_params();
+	wf_list_foreach_safe(item, &params)
+	{
+		param = param_of(item);
+		if (param->prov == prov) {
+			wf_list_remove(&param->link);
+			param_free(param);
+		}
+	}
+	unlock_params();
+}
+
+void wf_params_fini(void)
+{
+	struct wf_list *item;
+
+	(void)pthread_mutex_lock(&params_lock);
+	while ((item = wf_list_pop(&params)))
+		param_free(param_of(item));
+	core_defined = false;
+	unlock_params();
+}
+
+/* The array and all its strings are one allocation: fi_freeparams is free, and a later
+ * setenv or unloaded provider does not change the caller's copy. */
+struct snapshot {
+	struct fi_param *rows;
+	int count;
+	size_t text_size;
+	char *text, *end;
+};
+
+static const char *keep(struct snapshot *snap, const char *text)
+{
+	size_t size;
+	char *copy = snap->text;
+
+	if (!text)
+		return NULL;
+	size = strlen(text) + 1;
+	if (size > (size_t)(snap->end - snap->text))
+		return NULL;
+	snap->text += size;
+	return memcpy(copy, text, size);
+}
+
+static void measure(struct snapshot *snap)
+{
+	const struct param *param;
+	const char *value;
+
+	wf_list_foreach(item, &params)
+	{
+		param = param_of(item);
+		value = wf_conf_value(param->var);
+		snap->text_size += strlen(param->var) + strlen(param->help) + 2 +
+				   (value ? strlen(value) + 1 : 0);
+		snap->count++;
+	}
+}
+
+/* Values last: should the environment have grown since it was measured, it is a
+ * value that is left out. */
+static void fill(struct snapshot *snap)
+{
+	struct fi_param *row = snap->rows;
+
+	wf_list_foreach(item, &params)
+	{
+		row->name = keep(snap, param_of(item)->var);
+		row->type = param_of(item)->type;
+		row->help_string = keep(snap, param_of(item)->help);
+		row++;
+	}
+	for (row = snap->rows; row->name; row++)
+		row->value = keep(snap, wf_conf_value(row->name));
+}
+
+int wf_params_list(struct fi_param **ret_params, int *ret_count)
+{
+	struct snapshot snap = { 0 };
+	size_t rows_size;
+	int ret = -FI_ENOMEM;
+
+	lock_params();
+	measure(&snap);
+	/* One row more, zeroed, ends the array. */
+	rows_size = (size_t)(snap.count + 1) * sizeof(*snap.rows);
+	snap.rows = calloc(1, rows_size + snap.text_size);
+	if (!snap.rows)
+		goto unlock;
+	snap.text = (char *)snap.rows + rows_size;
+	snap.end = snap.text + snap.text_size;
+	fill(&snap);
+	*ret_params = snap.rows;
+	*ret_count = snap.count;
+	ret = 0;
+
+unlock:
+	unlock_params();
+	return ret;
+}
+
+WF_EXPORT int fi_getparams(struct fi_param **params_out, int *count)
+{
+	if (!params_out || !count)
+		return -FI_EINVAL;
+	wf_core_init();
+	return wf_params_list(params_out, count);
+}
+
+WF_EXPORT void fi_freeparams(struct fi_param *params_in)
+{
+	free(params_in);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <rdma/fabric.h>
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_prov.h>
+
+#include "core/log/log.h"
+#include "core/params/settings.h"
+
+struct wf_settings wf_settings;
+
+/* NULL if unset. The text belongs to the environment: callers copy it. */
+static const char *text_of(const char *name)
+{
+	char *text = NULL;
+
+	return fi_param_get_str(NULL, name, &text) ? NULL : text;
+}
+
+static void load_addr_format(const char *text)
+{
+	char name[64];
+
+	for (uint32_t format = FI_SOCKADDR; text && format <= FI_SOCKADDR_IP;
+		format++) {
+		(void)fi_tostr_r(name, sizeof(name), &format, FI_TYPE_ADDR_FORMAT);
+		if (strcasecmp(name, text))
+			continue;
+		wf_settings.addr_format = format;
+		wf_settings.has_addr_format = true;
+		return;
+	}
+	if (text && *text)
+		FI_WARN(&wf_core_prov, FI_LOG_CORE,
+			"FI_ADDR_FORMAT: \"%s\" is ignored: not the name of an address "
+			"format\n",
+			text);
+}
+
+void wf_settings_load(void)
+{
+	const char *hooks = text_of("hook");
+
+	if (wf_prov_filter_init(&wf_settings.providers, text_of("provider")))
+		FI_WARN(&wf_core_prov, FI_LOG_CORE,
+			"FI_PROVIDER is ignored: out of memory\n");
+	load_addr_format(text_of("addr_format"));
+	wf_settings.hooks = hooks ? strdup(hooks) : NULL;
+}
+
+void wf_settings_done(void)
+{
+	wf_prov_filter_done(&wf_settings.providers);
+	free(wf_settings.hooks);
+	wf_settings = (struct wf_settings){ 0 };
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/params/param.h"
+
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "core/params/conf.h"
+#include "core/log/log.h"
+#include "core/nearest.h"
+#include "core/params/foreign.h"
+
+/*
+ * A misspelt variable has no effect and is hard to find. Once all providers have
+ * defined their variables, each unknown one gets a log line, even without FI_LOG_LEVEL.
+ */
+
+#define MAX_VAR 128
+
+static bool is_defined(const struct fi_param *params, const char *var)
+{
+	for (; params->name; params++) {
+		if (strcmp(params->name, var) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool prefix_defined(const struct fi_param *params, const char *var, size_t len)
+{
+	for (; params->name; params++) {
+		if (strncmp(params->name, var, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* The known name that @var was probably meant to be, NULL if none is similar. */
+static const char *nearest(const struct fi_param *params, const char *var)
+{
+	unsigned int best = (unsigned int)strlen(var) / 3 + 1, distance;
+	const char *name = NULL;
+
+	for (; params->name; params++) {
+		distance = wf_edit_distance(var, params->name);
+		if (distance < best) {
+			best = distance;
+			name = params->name;
+		}
+	}
+	return name;
+}
+
+/* Variables of a provider that does not exist are no mistake. Those of a provider that
+ * exists, and whose variables are all defined, are. */
+static bool belongs_elsewhere(const struct fi_param *params, const char *var)
+{
+	size_t prefix = wf_foreign_prefix(var);
+
+	if (prefix)
+		return !prefix_defined(params, var, prefix);
+	return wf_foreign_core(var);
+}
+
+static void check(const struct fi_param *params, const char *var)
+{
+	char text[4 * MAX_VAR];
+	const char *name;
+
+	if (is_defined(params, var))
+		return;
+	if (belongs_elsewhere(params, var)) {
+		FI_INFO(&wf_core_prov, FI_LOG_CORE,
+			"%s is set, nothing in this library reads it\n", var);
+		return;
+	}
+	name = nearest(params, var);
+	(void)snprintf(text, sizeof(text), "%s is set, but nothing reads it%s%s%s", var,
+		name ? "; did you mean " : "", name ? name : "", name ? "?" : "");
+	wf_log_notice(text);
+}
+
+static void check_environment(const struct fi_param *params)
+{
+	char var[MAX_VAR];
+	char **entry;
+	size_t len;
+
+	for (entry = environ; entry && *entry; entry++) {
+		if (strncmp(*entry, "FI_", 3) != 0)
+			continue;
+		len = strcspn(*entry, "=");
+		if (len >= sizeof(var))
+			continue;
+		memcpy(var, *entry, len);
+		var[len] = '\0';
+		check(params, var);
+	}
+}
+
+static void check_file(const struct fi_param *params)
+{
+	const char *var;
+	size_t i;
+
+	for (i = 0; (var = wf_conf_file_var(i)); i++) {
+		/* A variable in both the environment and the file gets one line. */
+		if (!getenv(var))
+			check(params, var);
+	}
+}
+
+void wf_params_warn_unknown(void)
+{
+	static atomic_flag done = ATOMIC_FLAG_INIT;
+	struct fi_param *params;
+	int count;
+
+	if (atomic_flag_test_and_set(&done))
+		return;
+	wf_conf_report();
+	if (wf_params_list(&params, &count) < 0)
+		return;
+	check_environment(params);
+	check_file(params);
+	fi_freeparams(params);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "core/strings/strings.h"
+
+#include <string.h>
+
+/* The members before the nested attributes; addresses need their format and length,
+ * so they stand between two tables. */
+#define INFO(...) WF_FIELD(struct fi_info, __VA_ARGS__)
+
+static const struct wf_field head_fields[] = {
+	INFO(caps, FLAGS, .names = &wf_flags_caps),
+	INFO(mode, FLAGS, .names = &wf_flags_mode),
+	INFO(addr_format, ENUM, .names = &wf_names_addr_format),
+	INFO(src_addrlen, SIZE),
+	INFO(dest_addrlen, SIZE),
+};
+static const struct wf_struct head = WF_STRUCT(fi_info, head_fields);
+
+/* The fid's own text if its owner has one. Objects of this library have a stub that
+ * refuses, as others may: then the text has only what every fid has. */
+static bool fid_own_text(struct wf_strbuf *sb, const struct fid *fid)
+{
+	size_t room = sb->size - sb->len;
+	char *end = sb->buf + sb->len;
+
+	if (!FI_CHECK_OP(fid->ops, struct fi_ops, tostr))
+		return false;
+	if (fid->ops->tostr(fid, end, room) < 0) {
+		*end = '\0';
+		return false;
+	}
+	/* A foreign slot may have forgotten the terminator. */
+	sb->buf[sb->size - 1] = '\0';
+	sb->len += strlen(end);
+	return true;
+}
+
+void wf_fid_print(struct wf_strbuf *sb, const struct fid *fid)
+{
+	if (fid_own_text(sb, fid))
+		return;
+	if (fid->fclass == FI_CLASS_NIC)
+		wf_nic_print(sb, wf_container_of(fid, const struct fid_nic, fid), 0);
+	else
+		wf_strbuf_printf(sb, "fid: %p\n", (const void *)fid);
+}
+
+static void print_nic(struct wf_strbuf *sb, const struct fi_info *info)
+{
+	if (!wf_abi_knows(2))
+		return;
+	if (!info->nic)
+		wf_strbuf_printf(sb, "    nic: %p\n", (void *)NULL);
+	else if (!fid_own_text(sb, &info->nic->fid))
+		wf_nic_print(sb, info->nic, 1);
+}
+
+void wf_info_print(struct wf_strbuf *sb, const struct fi_info *info)
+{
+	wf_struct_print(sb, &head, info, 0);
+	wf_strbuf_printf(sb, "    src_addr: ");
+	wf_addr_print(sb, info->addr_format, info->src_addr, info->src_addrlen);
+	wf_strbuf_printf(sb, "\n    dest_addr: ");
+	wf_addr_print(sb, info->addr_format, info->dest_addr, info->dest_addrlen);
+	wf_strbuf_printf(sb, "\n    handle: %p\n", (void *)info->handle);
+	wf_struct_print(sb, &wf_struct_tx_attr, info->tx_attr, 1);
+	wf_struct_print(sb, &wf_struct_rx_attr, info->rx_attr, 1);
+	wf_struct_print(sb, &wf_struct_ep_attr, info->ep_attr, 1);
+	wf_struct_print(sb, &wf_struct_domain_attr, info->domain_attr, 1);
+	wf_struct_print(sb, &wf_struct_fabric_attr, info->fabric_attr, 1);
+	print_nic(sb, info);
+}

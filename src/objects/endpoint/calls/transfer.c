@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects/endpoint/internal.h"
+#include "objects/endpoint/calls/transfer.h"
+#include "objects/progress/later.h"
+
+/*
+ * The result of a peer's transfer is known while locks of the endpoint are held, under
+ * which the peer could not call us. So it is copied, and the callback runs later
+ * (later.h), which also prevents callbacks inside callbacks (P-75).
+ */
+
+struct wf_transfer {
+	struct wf_ep *ep;
+	struct fid_ep *peer; /* The peer's endpoint; NULL after it was closed. */
+	/* @peer is being closed. @peer and @closing change with run_lock held. */
+	bool closing;
+	struct fi_ops_transfer_peer *ops;
+	struct wf_later results; /* Results that wait for a callback. */
+};
+
+struct result {
+	struct wf_list link;
+	bool failed; /* @err is valid, otherwise @entry and @src. */
+	fi_addr_t src;
+	union {
+		struct fi_cq_tagged_entry entry;
+		struct fi_cq_err_entry err; /* err_data points to @data. */
+	};
+	uint8_t data[];
+};
+
+static struct result *result_of(struct wf_list *link)
+{
+	return wf_list_entry(link, struct result, link);
+}
+
+static bool tell(struct wf_later *results, struct wf_list *link)
+{
+	struct wf_transfer *transfer =
+		wf_container_of(results, struct wf_transfer, results);
+	struct result *result = result_of(link);
+	ssize_t ret = 0;
+
+	if (transfer->closing)
+		return false;
+	if (transfer->peer && result->failed)
+		ret = transfer->ops->comperr(transfer->peer, &result->err);
+	else if (transfer->peer)
+		ret = transfer->ops->complete(
+			transfer->peer, &result->entry, result->src);
+	if (ret == -FI_EAGAIN)
+		return false;
+	if (ret < 0)
+		wf_ep_log(transfer->ep, FI_LOG_WARN, FI_LOG_EP_DATA,
+			"the peer did not take the result of its transfer: %s\n",
+			fi_strerror((int)-ret));
+	free(result);
+	return true;
+}
+
+ssize_t wf_transfer_put(struct wf_transfer *transfer,
+	const struct fi_cq_tagged_entry *entry, fi_addr_t src)
+{
+	struct result *result = malloc(sizeof(*result));
+
+	if (!result)
+		return -FI_ENOMEM;
+	result->failed = false;
+	result->entry = *entry;
+	result->src = src;
+	wf_later_add(&transfer->results, &result->link);
+	return 0;
+}
+
+ssize_t wf_transfer_put_err(
+	struct wf_transfer *transfer, const struct fi_cq_err_entry *entry)
+{
+	size_t size = entry->err_data ? entry->err_data_size : 0;
+	struct result *result = malloc(sizeof(*result) + size);
+
+	if (!result)
+		return -FI_ENOMEM;
+	result->failed = true;
+	result->err = *entry;
+	result->err.err_data = size ? result->data : NULL;
+	result->err.err_data_size = size;
+	if (size)
+		memcpy(result->data, entry->err_data, size);
+	wf_later_add(&transfer->results, &result->link);
+	return 0;
+}
+
+struct wf_progress *wf_transfer_progress(struct wf_transfer *transfer)
+{
+	return &transfer->results.progress;
+}
+
+static int refuse(const struct wf_ep *ep, int err, const char *why)
+{
+	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL, "peer transfers refused: %s\n", why);
+	return err;
+}
+
+static int open_peer(struct wf_transfer *transfer, struct fid_domain *domain,
+	struct fi_info *peer_info)
+{
+	struct wf_ep *ep = transfer->ep;
+	struct fi_peer_transfer_context context = {
+		.size = sizeof(context),
+		.info = ep->info,
+		.ep = &ep->fid,
+	};
+	const struct fi_ops_transfer_peer *ops;
+	int ret = fi_endpoint(domain, peer_info, &transfer->peer, &context);
+
+	if (ret)
+		return ret;
+	ops = context.peer_ops;
+	if (!FI_CHECK_OP(ops, struct fi_ops_transfer_peer, complete) ||
+		!FI_CHECK_OP(ops, struct fi_ops_transfer_peer, comperr)) {
+		(void)fi_close(&transfer->peer->fid);
+		return refuse(ep, -FI_EINVAL, "the peer gave no callbacks");
+	}
+	transfer->ops = context.peer_ops;
+	return 0;
+}
+
+int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
+	struct fi_info *peer_info, struct fid_ep **ret_peer_ep)
+{
+	struct wf_transfer *transfer;
+	int ret;
+
+	if (!(peer_info->mode & FI_PEER_TRANSFER))
+		return refuse(ep, -FI_EINVAL, "the peer does not ask for them");
+	if (ep->enabled)
+		return refuse(ep, -FI_EOPBADSTATE, "the endpoint is enabled already");
+	if (ep->transfer)
+		return refuse(ep, -FI_EBUSY, "the endpoint has a peer already");
+	transfer = calloc(1, sizeof(*transfer));
+	if (!transfer)
+		return -FI_ENOMEM;
+	transfer->ep = ep;
+	ret = wf_later_init(&transfer->results, tell);
+	if (ret)
+		goto err_free;
+	ret = open_peer(transfer, peer, peer_info);
+	if (ret)
+		goto err_later;
+	ep->transfer = transfer;
+	*ret_peer_ep = transfer->peer;
+	return 0;
+
+err_later:
+	wf_later_done(&transfer->results);
+err_free:
+	free(transfer);
+	return ret;
+}
+
+/* Stop the callbacks (@closing), or allow them again. @peer: the peer's endpoint, NULL
+ * once it is closed. */
+static void set_closing(struct wf_transfer *transfer, bool closing, struct fid_ep *peer)
+{
+	wf_lock(&transfer->results.run_lock);
+	transfer->closing = closing;
+	transfer->peer = peer;
+	wf_unlock(&transfer->results.run_lock);
+}
+
+int wf_transfer_close(struct wf_ep *ep)
+{
+	struct wf_transfer *transfer = ep->transfer;
+	struct fid_ep *peer = transfer ? transfer->peer : NULL;
+	int ret;
+
+	if (!peer)
+		return 0;
+	set_closing(transfer, true, peer);
+	/* No lock held: the peer may cancel operations in this call. */
+	ret = fi_close(&peer->fid);
+	set_closing(transfer, false, ret ? peer : NULL);
+	return ret;
+}
+
+void wf_transfer_free(struct wf_transfer *transfer)
+{
+	if (!transfer)
+		return;
+	wf_list_foreach_safe(link, &transfer->results.list) free(result_of(link));
+	wf_later_done(&transfer->results);
+	free(transfer);
+}

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <limits.h>
+
+#include "objects/absent/absent.h"
+#include "objects/endpoint/scalable/context.h"
+#include "objects/endpoint/life/flush.h"
+#include "objects/endpoint/calls/trigger.h"
+#include "objects/endpoint/calls/transfer.h"
+
+/*
+ * The life of an endpoint: opened by its transport, bound, enabled, closed.
+ *
+ * The application may hold several handles: the endpoint and its aliases. Closing one
+ * gives it back; the last one takes the endpoint down, whichever that is. Groups that
+ * were joined refer to it too, but keep the last handle from being closed instead.
+ */
+
+uint64_t wf_ep_with_directions(uint64_t caps)
+{
+	const uint64_t msg = FI_SEND | FI_RECV;
+	const uint64_t rma = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+
+	if (caps & (FI_MSG | FI_TAGGED) && !(caps & msg))
+		caps |= msg;
+	if (caps & (FI_RMA | FI_ATOMIC) && !(caps & rma))
+		caps |= rma;
+	return caps;
+}
+
+/* Which calls may take the fast path: what every limit allows. */
+static void settle_fast_path(struct wf_ep *ep)
+{
+	size_t small = WF_MIN(ep->xfer->small_size, ep->inject_size);
+
+	small = WF_MIN(small, ep->max_msg_size);
+	ep->small_limit = ep->xfer->send_small ? small + 1 : 0;
+	ep->fast_post = ep->srx_queue && ep->start_rx == wf_ep_srx_start;
+}
+
+void wf_ep_finish_tables(struct wf_ep *ep)
+{
+	settle_fast_path(ep);
+	if (ep->caps & FI_MSG)
+		wf_ep_msg_finish(ep);
+	if (ep->caps & FI_TAGGED)
+		wf_ep_tagged_finish(ep);
+	if (ep->caps & FI_RMA)
+		wf_ep_rma_finish(ep);
+	if (ep->caps & FI_ATOMIC)
+		wf_ep_atomic_finish(ep);
+	if (ep->xfer->tables_finished)
+		ep->xfer->tables_finished(ep);
+	if (ep->caps & FI_MSG)
+		ep->fid.msg = &ep->msg_ops;
+	if (ep->caps & FI_TAGGED)
+		ep->fid.tagged = &ep->tagged_ops;
+	if (ep->caps & FI_RMA)
+		ep->fid.rma = &ep->rma_ops;
+	if (ep->caps & FI_ATOMIC)
+		ep->fid.atomic = &ep->atomic_ops;
+	if (ep->caps & FI_COLLECTIVE && ep->xfer->collective)
+		ep->fid.collective = ep->xfer->collective;
+}
+
+static int ep_enable(struct wf_ep *ep)
+{
+	int ret;
+
+	pthread_mutex_lock(&ep->control);
+	if (ep->enabled) {
+		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_enable: the endpoint is enabled already\n");
+		ret = -FI_EBUSY;
+		goto out;
+	}
+	if (wf_ep_is_context(ep)) {
+		ret = wf_sep_join(ep);
+		if (ret)
+			goto out;
+	}
+	ret = wf_ep_check_bindings(ep);
+	if (ret)
+		goto out;
+	wf_ep_settle_flags(ep);
+	ret = wf_ep_srx_attach(ep);
+	if (ret)
+		goto out;
+	ret = ep->xfer->enable(ep);
+	if (ret)
+		goto out;
+	ret = wf_ep_cleanup_start(ep);
+	if (ret)
+		goto out;
+	ret = wf_ep_progress_attach(ep);
+	if (ret)
+		goto out;
+	wf_ep_finish_tables(ep);
+	wf_ep_flush_know(ep);
+	ep->enabled = true;
+out:
+	pthread_mutex_unlock(&ep->control);
+	return ret;
+}
+
+int wf_ep_put(struct wf_ep *ep)
+{
+	int refs = atomic_load_explicit(&ep->refs, memory_order_acquire);
+	bool last;
+	int ret;
+
+	pthread_mutex_lock(&ep->control);
+	last = ep->handles == 1;
+	if (last && refs) {
+		pthread_mutex_unlock(&ep->control);
+		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"cannot close the endpoint: %d groups or contexts use it\n",
+			refs);
+		return -FI_EBUSY;
+	}
+	ep->handles--;
+	pthread_mutex_unlock(&ep->control);
+	if (last) {
+		wf_ep_flush(ep);
+		ret = wf_transfer_close(ep);
+		if (ret) {
+			ep->handles++;
+			return ret;
+		}
+		wf_ep_flush_forget(ep);
+		wf_ep_cleanup_stop(ep);
+		wf_ep_progress_detach(ep);
+		wf_trigger_purge(ep);
+		wf_ep_srx_drain(ep);
+		ep->xfer->destroy(ep);
+	}
+	return 0;
+}
+
+static int ep_close(struct fid *fid)
+{
+	return wf_ep_put(wf_container_of(fid, struct wf_ep, fid.fid));
+}
+
+static int get_fd(struct wf_ep *ep, int *ret_fd)
+{
+	int ret;
+
+	if (!ret_fd)
+		return -FI_EINVAL;
+	if (!ep->xfer->get_fd) {
+		wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
+			"FI_GET_FD: no one descriptor carries the data of such an "
+			"endpoint\n");
+		return -FI_ENOSYS;
+	}
+	wf_lock(&ep->lock);
+	ret = ep->xfer->get_fd(ep, ret_fd);
+	wf_unlock(&ep->lock);
+	return ret;
+}
+
+static int ep_control(struct fid *fid, int command, void *arg)
+{
+	struct wf_ep *ep = wf_container_of(fid, struct wf_ep, fid.fid);
+
+	switch (command) {
+	case FI_ENABLE:
+		return ep_enable(ep);
+	case FI_GETOPSFLAG:
+		return wf_ep_get_op_flags(ep, arg);
+	case FI_SETOPSFLAG:
+		return wf_ep_set_op_flags(ep, arg ? *(uint64_t *)arg : 0);
+	case FI_ALIAS:
+		return wf_ep_alias_open(ep, arg);
+	case FI_GET_FD:
+		return get_fd(ep, arg);
+	default:
+		wf_ep_log(ep, FI_LOG_INFO, FI_LOG_EP_CTRL,
+			"endpoints know no control command %d\n", command);
+		return -FI_ENOSYS;
+	}
+}
+
+static struct fi_ops ep_fid_ops = WF_FID_OPS(ep_close, wf_ep_bind, ep_control);
+
+struct wf_ep *wf_ep_resolve(struct fid *fid)
+{
+	return wf_ep_is_alias(fid) ? wf_ep_alias_target(fid)
+				   : wf_container_of(fid, struct wf_ep, fid.fid);
+}
+
+static ssize_t ep_cancel(fid_t fid, void *context)
+{
+	struct wf_ep *ep = wf_ep_resolve(fid);
+	struct wf_cancel which = { .context = context };
+	bool found = false;
+
+	if (ep->caps & FI_TRIGGER && wf_trigger_cancel(ep, context))
+		return 0;
+	if (ep->srx_queue) {
+		wf_lock(ep->srx_queue->lock);
+		found = wf_srx_cancel(ep->srx_queue, context);
+		wf_unlock(ep->srx_queue->lock);
+	} else if (!ep->xfer->cancel && !ep->xfer->cancel_tx) {
+		return -FI_ENOSYS;
+	}
+	if (found || !context)
+		return 0;
+	wf_lock(&ep->lock);
+	if (ep->xfer->cancel)
+		found = ep->xfer->cancel(ep, context);
+	if (!found && ep->xfer->cancel_tx)
+		(void)ep->xfer->cancel_tx(ep, &which);
+	wf_unlock(&ep->lock);
+	return 0;
+}
+
+static ssize_t size_left(struct wf_ep *ep, size_t (*left)(struct wf_ep *))
+{
+	ssize_t ret;
+
+	if (!left)
+		return -FI_ENOSYS;
+	if (!ep->enabled)
+		return -FI_EOPBADSTATE;
+	wf_lock(&ep->lock);
+	ret = (ssize_t)left(ep);
+	wf_unlock(&ep->lock);
+	return ret;
+}
+
+static ssize_t ep_rx_size_left(struct fid_ep *fid)
+{
+	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
+	ssize_t ret;
+
+	if (!ep->srx_queue)
+		return size_left(ep, ep->xfer->rx_left);
+	wf_lock(ep->srx_queue->lock);
+	ret = (ssize_t)WF_MIN(wf_srx_left(ep->srx_queue), (size_t)SSIZE_MAX);
+	wf_unlock(ep->srx_queue->lock);
+	return ret;
+}
+
+static ssize_t ep_tx_size_left(struct fid_ep *fid)
+{
+	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
+
+	return size_left(ep, ep->xfer->tx_left);
+}
+
+static struct fi_ops_ep ep_ep_ops = {
+	.size = sizeof(ep_ep_ops),
+	.cancel = ep_cancel,
+	.getopt = wf_ep_getopt,
+	.setopt = wf_ep_setopt,
+	.tx_ctx = wf_absent_ep_tx_ctx,
+	.rx_ctx = wf_absent_ep_rx_ctx,
+	.rx_size_left = ep_rx_size_left,
+	.tx_size_left = ep_tx_size_left,
+	.export_xpu = wf_absent_ep_export_xpu,
+};
+
+struct wf_ep *wf_ep_from_fid(struct fid_ep *fid)
+{
+	if (fid->fid.fclass != FI_CLASS_EP || fid->ops != &ep_ep_ops ||
+		wf_ep_is_alias(&fid->fid))
+		return NULL;
+	return wf_ep_of(fid);
+}
+
+struct wf_eq *wf_ep_eq(struct wf_ep *ep)
+{
+	/* acquire: pairs with bind_eq. */
+	struct wf_eq *eq = atomic_load_explicit(&ep->eq, memory_order_acquire);
+
+	if (eq)
+		return eq;
+	pthread_mutex_lock(&ep->domain->control);
+	eq = ep->domain->eq;
+	pthread_mutex_unlock(&ep->domain->control);
+	return eq;
+}
+
+static void init_tables(struct wf_ep *ep, void *context)
+{
+	ep->fid = (struct fid_ep){
+		.fid = { FI_CLASS_EP, context, &ep_fid_ops },
+		.ops = &ep_ep_ops,
+		.cm = &wf_ep_cm_ops,
+		.msg = ep->caps & FI_MSG ? &wf_disabled_msg : &wf_absent_msg,
+		.rma = ep->caps & FI_RMA ? &wf_disabled_rma : &wf_absent_rma,
+		.tagged =
+			ep->caps & FI_TAGGED ? &wf_disabled_tagged : &wf_absent_tagged,
+		.atomic =
+			ep->caps & FI_ATOMIC ? &wf_disabled_atomic : &wf_absent_atomic,
+		.collective = &wf_absent_collective,
+	};
+}
+
+static void init_limits(struct wf_ep *ep)
+{
+	const struct fi_info *info = ep->info;
+
+	ep->type = info->ep_attr->type;
+	ep->caps = wf_ep_with_directions(info->caps);
+	ep->max_msg_size = info->ep_attr->max_msg_size;
+	ep->inject_size = info->tx_attr->inject_size;
+	ep->tx_iov_limit = info->tx_attr->iov_limit;
+	ep->rx_iov_limit = info->rx_attr->iov_limit;
+	ep->rma_iov_limit = info->tx_attr->rma_iov_limit;
+	ep->tx_op_flags = info->tx_attr->op_flags;
+	ep->rx_op_flags = info->rx_attr->op_flags;
+	atomic_init(&ep->min_multi_recv, 64);
+	atomic_init(&ep->triggers, false);
+}
+
+int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
+	const struct wf_xfer_ops *xfer, void *context)
+{
+	int ret;
+
+	*ep = (struct wf_ep){ .domain = domain, .xfer = xfer, .handles = 1 };
+	ep->info = fi_dupinfo(info);
+	if (!ep->info)
+		return -FI_ENOMEM;
+	ret = wf_lock_init(&ep->lock,
+		domain->lock_kind == WF_LOCK_NONE ? WF_LOCK_NONE : xfer->lock_kind);
+	if (ret)
+		goto err_info;
+	ret = -pthread_mutex_init(&ep->control, NULL);
+	if (ret)
+		goto err_lock;
+	init_limits(ep);
+	init_tables(ep, context);
+	wf_list_init(&ep->flush_link);
+	wf_ep_settle_flags(ep);
+	ep->srx_sink.ops = &wf_ep_sink_ops;
+	wf_ep_progress_init(ep);
+	wf_domain_ref(domain);
+	return 0;
+
+err_lock:
+	wf_lock_done(&ep->lock);
+err_info:
+	fi_freeinfo(ep->info);
+	return ret;
+}
+
+void wf_ep_done(struct wf_ep *ep)
+{
+	wf_ep_srx_detach(ep);
+	wf_transfer_free(ep->transfer);
+	wf_ep_unbind_all(ep);
+	if (wf_ep_is_sep(ep))
+		wf_sep_done(ep);
+	(void)pthread_mutex_destroy(&ep->control);
+	wf_lock_done(&ep->lock);
+	fi_freeinfo(ep->info);
+	wf_domain_unref(ep->domain);
+}
+
+int wf_no_address(const struct fi_provider *prov, fi_addr_t addr)
+{
+	FI_WARN(prov, FI_LOG_EP_DATA,
+		"operation refused: nothing is at fi_addr_t %#llx\n",
+		(unsigned long long)addr);
+	return -FI_EINVAL;
+}

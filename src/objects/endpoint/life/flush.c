@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/life/flush.h"
+
+#include <dirent.h>
+#include <rdma/providers/fi_prov.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include "objects/endpoint/internal.h"
+#include "objects/endpoint/scalable/scalable.h"
+#include "sys/clock.h"
+
+/*
+ * A flush makes progress with pauses that grow: the transport may wait for space in a
+ * ring, which no descriptor signals. It runs the other endpoints of the domain as well,
+ * since the receiver may be one of them.
+ */
+enum {
+	TIMEOUT_MS = 5000, /* Default of FI_FLUSH_TIMEOUT. */
+	YIELDS = 32,       /* Number of pauses that are only a sched_yield. */
+	PAUSE_NS = 20000,
+	PAUSE_MAX_NS = 1000000,
+};
+
+/*
+ * Enabled endpoints, for the end of the process. @holder guards the list: it is 0, or
+ * the number of the process that holds it, because a forked child may find it held by a
+ * thread of its parent. The list belongs to one process, so a child ignores that of its
+ * parent.
+ */
+static atomic_int holder;
+static struct wf_list known = { &known, &known };
+/* Number of the process that @known belongs to; 0: no endpoint was enabled. */
+static atomic_int known_in;
+
+static void pause_for(unsigned int round)
+{
+	struct timespec pause = { 0 };
+	uint64_t ns = (uint64_t)PAUSE_NS << WF_MIN(round / YIELDS, 6u);
+
+	if (round < YIELDS) {
+		(void)sched_yield();
+		return;
+	}
+	pause.tv_nsec = (long)WF_MIN(ns, (uint64_t)PAUSE_MAX_NS);
+	(void)nanosleep(&pause, NULL);
+}
+
+static bool try_hold(int self)
+{
+	int expected = 0;
+
+	if (atomic_compare_exchange_strong(&holder, &expected, self))
+		return true;
+	return expected != self &&
+	       atomic_compare_exchange_strong(&holder, &expected, self);
+}
+
+static void hold(void)
+{
+	int self = (int)getpid();
+
+	for (unsigned int round = 0; !try_hold(self); round++)
+		pause_for(round);
+}
+
+static void let_go(void)
+{
+	atomic_store(&holder, 0);
+}
+
+void wf_ep_flush_know(struct wf_ep *ep)
+{
+	int self = (int)getpid();
+
+	ep->flush_pid = self;
+	if (!ep->xfer->flushed)
+		return;
+	hold();
+	if (atomic_load(&known_in) != self)
+		wf_list_init(&known);
+	atomic_store(&known_in, self);
+	wf_list_push(&known, &ep->flush_link);
+	let_go();
+}
+
+void wf_ep_flush_forget(struct wf_ep *ep)
+{
+	/* In a forked child the links of the parent's endpoint lead to a list that does
+	 * not exist. */
+	if (!ep->xfer->flushed || ep->flush_pid != (int)getpid())
+		return;
+	hold();
+	wf_list_remove(&ep->flush_link);
+	let_go();
+}
+
+/* The owner of an imported receive context runs the progress of such an endpoint. */
+static bool is_moved_by_owner(const struct wf_ep *ep)
+{
+	return ep->srx && !ep->srx_lock;
+}
+
+/* Does this process wait for @ep? In a forked child the endpoint is the parent's. */
+static bool may_flush(const struct wf_ep *ep)
+{
+	return ep->enabled && ep->xfer->flushed && ep->flush_pid == (int)getpid() &&
+	       !is_moved_by_owner(ep);
+}
+
+static bool take(struct wf_lock *lock, bool patient)
+{
+	if (!patient)
+		return wf_trylock(lock);
+	wf_lock(lock);
+	return true;
+}
+
+/* One step of a flush. True: all is sent. False: something is left, or, unless
+ * @patient, a lock was taken by another thread. */
+static bool step(struct wf_ep *ep, bool patient)
+{
+	bool done = false;
+
+	if (ep->srx_lock && !take(ep->srx_lock, patient))
+		return false;
+	if (take(&ep->lock, patient)) {
+		ep->flushing = true;
+		done = ep->xfer->flushed(ep);
+		if (!done)
+			ep->xfer->progress(ep);
+		ep->flushing = false;
+		wf_unlock(&ep->lock);
+	}
+	wf_ep_srx_unlock(ep);
+	return done;
+}
+
+bool wf_ep_flushed(struct wf_ep *ep)
+{
+	bool done;
+
+	if (!ep->xfer->flushed)
+		return true;
+	if (!wf_trylock(&ep->lock))
+		return false;
+	ep->flushing = true;
+	done = ep->xfer->flushed(ep);
+	wf_unlock(&ep->lock);
+	return done;
+}
+
+static uint64_t deadline(void)
+{
+	int ms = TIMEOUT_MS;
+
+	if (fi_param_get_int(NULL, "flush_timeout", &ms) || ms < 0)
+		ms = TIMEOUT_MS;
+	return wf_deadline_ns(ms);
+}
+
+/* Flush @ep, at most until *@end in wf_now_ns time; 0: the first step that leaves
+ * something sets it. @patient: wait for locks. */
+static void flush_until(struct wf_ep *ep, bool patient, uint64_t *end)
+{
+	for (unsigned int round = 0; !step(ep, patient); round++) {
+		if (!*end)
+			*end = deadline();
+		if (wf_expired(*end)) {
+			wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_DATA,
+				"not all messages that were injected or are complete "
+				"were on their way in time (FI_FLUSH_TIMEOUT)\n");
+			return;
+		}
+		wf_progress_list_run(&ep->domain->items);
+		pause_for(round);
+	}
+}
+
+void wf_ep_flush(struct wf_ep *ep)
+{
+	struct wf_ep *core = ep->sep ? ep->sep->core : ep;
+	uint64_t end = 0;
+
+	if (may_flush(core))
+		flush_until(core, true, &end);
+}
+
+/* Is this the only thread? With FI_THREAD_DOMAIN and the like there are no locks, so
+ * only that shows that no other thread uses the endpoint. */
+static bool is_alone(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	unsigned int count = 0;
+	struct dirent *task;
+
+	while (tasks && (task = readdir(tasks)))
+		count += task->d_name[0] != '.';
+	if (tasks)
+		(void)closedir(tasks);
+	return count == 1;
+}
+
+/*
+ * At the end of the process, flush the endpoints that the application left open. Other
+ * threads may still run, and may hold locks forever: locks are only tried, and the time
+ * is limited. A forked child that enabled no endpoint does nothing.
+ */
+__attribute__((destructor)) static void flush_all(void)
+{
+	int self = (int)getpid();
+	uint64_t end = 0;
+	bool alone;
+
+	if (atomic_load(&known_in) != self)
+		return;
+	alone = is_alone();
+	for (unsigned int round = 0; !try_hold(self); round++) {
+		if (round > 2 * YIELDS)
+			return;
+		pause_for(round);
+	}
+	wf_list_foreach(link, &known)
+	{
+		struct wf_ep *ep = wf_list_entry(link, struct wf_ep, flush_link);
+
+		if (may_flush(ep) && (alone || ep->lock.kind != WF_LOCK_NONE))
+			flush_until(ep, false, &end);
+	}
+	let_go();
+}

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "providers/shm/conn/peer.h"
+#include "providers/shm/data/region.h"
+#include "sys/clock.h"
+
+/*
+ * Attempts to connect. There is at most one connection between two endpoints, except
+ * that an endpoint which sends to itself has one for each direction. Of two requests
+ * that cross, that of the lesser name is used.
+ */
+
+enum { ACCEPTS = 64, HELLO_MS = 5000 };
+
+static struct shm_hello hello_of(struct shm_ep *ep, enum shm_hello_type type)
+{
+	struct shm_hello hello = {
+		.magic = SHM_HELLO_MAGIC,
+		.version = SHM_HELLO_VERSION,
+		.type = (uint8_t)type,
+		.flags = ep->watches.sleepers ? SHM_HELLO_SLEEPS : 0,
+		.region_size = sizeof(struct shm_region),
+		.instance = ep->peers->instance,
+		.probe_addr = (uintptr_t)&ep->peers->probe,
+		.probe_value = ep->peers->probe,
+	};
+
+	memcpy(hello.name, ep->name, sizeof(hello.name));
+	return hello;
+}
+
+static struct shm_attempt *new_attempt(struct shm_ep *ep, int fd)
+{
+	struct shm_attempt *attempt = calloc(1, sizeof(*attempt));
+
+	if (!attempt)
+		return NULL;
+	attempt->ep = ep;
+	attempt->watch.fd = fd;
+	attempt->deadline_ns = UINT64_MAX;
+	wf_list_push(&ep->peers->attempts, &attempt->link);
+	return attempt;
+}
+
+void shm_attempt_drop(struct shm_attempt *attempt)
+{
+	shm_watch_close(attempt->ep, &attempt->watch);
+	if (attempt->region)
+		shm_region_unmap(attempt->region);
+	attempt->region = NULL;
+	if (attempt->peer)
+		attempt->peer->attempt = NULL;
+	attempt->peer = NULL;
+	wf_list_remove(&attempt->link);
+	wf_list_push(&attempt->ep->peers->dead_attempts, &attempt->link);
+}
+
+void shm_attempts_free_dead(struct shm_peers *peers)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&peers->dead_attempts)))
+		free(wf_list_entry(link, struct shm_attempt, link));
+}
+
+/* May this process read the peer's memory? The kernel tells only by trying. */
+static bool can_read(pid_t pid, const struct shm_hello *hello)
+{
+	uint64_t value = 0;
+	struct iovec to = { &value, sizeof(value) };
+	struct iovec from = { (void *)(uintptr_t)hello->probe_addr, sizeof(value) };
+
+	return !shm_params.disable_cma && pid > 0 &&
+	       process_vm_readv(pid, &to, 1, &from, 1, 0) == sizeof(value) &&
+	       value == hello->probe_value;
+}
+
+/* The exchange succeeded: create the connection. NULL: no memory or no descriptor. */
+static struct shm_conn *become_conn(struct shm_attempt *attempt, struct shm_peer *peer,
+	const struct shm_hello *hello, unsigned int side)
+{
+	struct shm_ep *ep = attempt->ep;
+	int fd = fcntl(attempt->watch.fd, F_DUPFD_CLOEXEC, 0);
+	struct shm_conn *conn;
+
+	if (fd < 0 || shm_socket_own(fd, &fd))
+		return NULL;
+	/* The epoll set identifies descriptors by their number and file: the copy is
+	 * another entry. */
+	conn = shm_conn_new(ep, peer, fd, attempt->region, side);
+	if (!conn) {
+		shm_socket_close(fd);
+		return NULL;
+	}
+	attempt->region = NULL;
+	conn->pid = attempt->pid;
+	conn->probe_addr = hello->probe_addr;
+	conn->probe_value = hello->probe_value;
+	conn->wake = hello->flags & SHM_HELLO_SLEEPS;
+	conn->cma = can_read(attempt->pid, hello);
+	shm_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "connected to %s%s\n", peer->name,
+		conn->cma ? "" : ", without cross-memory attach");
+	return conn;
+}
+
+static void active_failed(struct shm_attempt *attempt, int err)
+{
+	struct shm_peer *peer = attempt->peer;
+	struct shm_ep *ep = attempt->ep;
+
+	shm_attempt_drop(attempt);
+	shm_peer_failed(ep, peer, err);
+}
+
+static void active_ready(struct wf_watch *watch, uint32_t events)
+{
+	struct shm_attempt *attempt = wf_container_of(watch, struct shm_attempt, watch);
+	struct shm_peer *peer = attempt->peer;
+	struct shm_ep *ep = attempt->ep;
+	struct shm_hello hello;
+	struct shm_conn *conn;
+	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass);
+
+	(void)events;
+	if (ret == -EAGAIN || ret == -EINTR)
+		return;
+	if (pass >= 0)
+		(void)close(pass);
+	if (!ret && hello.type != SHM_WELCOME)
+		ret = hello.type == SHM_REFUSE ? -FI_ECONNREFUSED : -FI_EPROTO;
+	if (ret) {
+		active_failed(attempt, -ret);
+		return;
+	}
+	conn = become_conn(attempt, peer, &hello, 0);
+	shm_attempt_drop(attempt);
+	if (!conn) {
+		shm_peer_failed(ep, peer, FI_ENOMEM);
+		return;
+	}
+	peer->instance = hello.instance;
+	shm_peer_connected(peer, conn);
+}
+
+static int send_hello(struct shm_attempt *attempt)
+{
+	struct shm_hello hello = hello_of(attempt->ep, SHM_HELLO);
+	int fd, ret = shm_region_new(&fd, &attempt->region);
+
+	if (ret)
+		return ret;
+	ret = shm_hello_send(attempt->watch.fd, &hello, fd);
+	(void)close(fd);
+	return ret;
+}
+
+int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
+{
+	struct shm_attempt *attempt;
+	int fd, ret = shm_socket_connect(peer->name, &fd);
+
+	if (ret == -ENOENT || ret == -ECONNREFUSED) {
+		shm_peer_refused(ep, peer);
+		return ret;
+	}
+	if (ret)
+		goto err_failed;
+	attempt = new_attempt(ep, fd);
+	if (!attempt) {
+		shm_socket_close(fd);
+		ret = -FI_ENOMEM;
+		goto err_failed;
+	}
+	attempt->peer = peer;
+	attempt->watch.ready = active_ready;
+	peer->attempt = attempt;
+	ret = shm_socket_peer(fd, &attempt->pid);
+	if (!ret)
+		ret = send_hello(attempt);
+	if (!ret)
+		ret = wf_watch_set(&ep->watches, &attempt->watch, EPOLLIN);
+	if (!ret)
+		return 0;
+	shm_attempt_drop(attempt);
+err_failed:
+	shm_peer_failed(ep, peer, -ret);
+	return ret;
+}
+
+/* ---- the other end ---- */
+
+/* May the peer's request become a connection? 0: yes, and an ended connection or
+ * attempt of ours was removed. Else enum shm_refusal. */
+static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
+	const struct shm_hello *hello)
+{
+	struct shm_ep *ep = attempt->ep;
+	int order = strcmp(ep->name, peer->name);
+
+	if (!order)
+		return hello->instance == ep->peers->instance ? 0 : SHM_REFUSE_BAD;
+	if (peer->conn && !peer->conn->err && !shm_socket_ended(peer->conn->watch.fd))
+		return SHM_REFUSE_BUSY;
+	/* At once, so that messages which shm_again queues stay ahead of new ones. */
+	if (peer->conn) {
+		shm_conn_fail(peer->conn, FI_ECONNRESET);
+		shm_conn_end(peer->conn, peer->conn->err);
+	}
+	if (!peer->attempt)
+		return 0;
+	if (order < 0 && !shm_socket_ended(peer->attempt->watch.fd))
+		return SHM_REFUSE_CROSSED;
+	shm_attempt_drop(peer->attempt);
+	return 0;
+}
+
+static void refuse(struct shm_attempt *attempt, uint32_t reason)
+{
+	struct shm_hello hello = hello_of(attempt->ep, SHM_REFUSE);
+
+	hello.reason = reason;
+	(void)shm_hello_send(attempt->watch.fd, &hello, -1);
+}
+
+static uint32_t take_region(
+	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
+{
+	if (hello->type != SHM_HELLO || pass < 0 ||
+		hello->region_size != sizeof(struct shm_region))
+		return SHM_REFUSE_BAD;
+	return shm_region_map(pass, &attempt->region) ? SHM_REFUSE_MEMORY : 0;
+}
+
+/* Accept a request: 0 and there is a connection, or the enum shm_refusal to answer. */
+static uint32_t take_request(
+	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
+{
+	struct shm_hello welcome = hello_of(attempt->ep, SHM_WELCOME);
+	struct shm_ep *ep = attempt->ep;
+	struct shm_peer *peer = shm_peer_get(ep, hello->name);
+	uint32_t reason = peer ? take_region(attempt, hello, pass) : SHM_REFUSE_MEMORY;
+	struct shm_conn *conn;
+
+	if (!reason)
+		reason = judge(attempt, peer, hello);
+	/* A peer without a connection may have no other reference: let the next tick
+	 * free it. */
+	if (peer)
+		shm_peer_let_go(ep, peer);
+	if (reason)
+		return reason;
+	if (shm_hello_send(attempt->watch.fd, &welcome, -1))
+		return SHM_REFUSE_MEMORY;
+	conn = become_conn(attempt, peer, hello, 1);
+	/* The requester sees the socket close, and tries again. */
+	if (!conn)
+		return SHM_REFUSE_MEMORY;
+	/* An endpoint that sends to itself uses the connection that it requested. */
+	if (strcmp(ep->name, peer->name) != 0) {
+		peer->instance = hello->instance;
+		shm_peer_connected(peer, conn);
+	}
+	return 0;
+}
+
+static void passive_ready(struct wf_watch *watch, uint32_t events)
+{
+	struct shm_attempt *attempt = wf_container_of(watch, struct shm_attempt, watch);
+	struct shm_hello hello;
+	uint32_t reason;
+	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass);
+
+	(void)events;
+	if (ret == -EAGAIN || ret == -EINTR)
+		return;
+	if (!ret) {
+		reason = take_request(attempt, &hello, pass);
+		if (reason)
+			refuse(attempt, reason);
+	} else if (ret == -EPROTO) {
+		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"a request to connect is not of this version: refused\n");
+		refuse(attempt, SHM_REFUSE_BAD);
+	}
+	if (pass >= 0)
+		(void)close(pass);
+	shm_attempt_drop(attempt);
+}
+
+static void take_caller(struct shm_ep *ep, int fd)
+{
+	struct shm_attempt *attempt;
+	pid_t pid;
+
+	if (shm_socket_peer(fd, &pid)) {
+		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"a request to connect of another user: refused\n");
+		shm_socket_close(fd);
+		return;
+	}
+	attempt = new_attempt(ep, fd);
+	if (!attempt) {
+		shm_socket_close(fd);
+		return;
+	}
+	attempt->pid = pid;
+	attempt->watch.ready = passive_ready;
+	attempt->deadline_ns = wf_deadline_ns(HELLO_MS);
+	if (wf_watch_set(&ep->watches, &attempt->watch, EPOLLIN))
+		shm_attempt_drop(attempt);
+	else
+		passive_ready(&attempt->watch, EPOLLIN);
+}
+
+void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
+{
+	struct shm_ep *ep = wf_container_of(watch, struct shm_ep, listener);
+	int fd, ret;
+
+	(void)events;
+	for (int i = 0; i < ACCEPTS; i++) {
+		ret = shm_socket_accept(watch->fd, &ep->spare_fd, &fd);
+		if (!ret)
+			take_caller(ep, fd);
+		else if (ret != -EMFILE)
+			return;
+	}
+}
+
+void shm_attempts_tick(struct shm_ep *ep, uint64_t now)
+{
+	wf_list_foreach_safe(link, &ep->peers->attempts)
+	{
+		struct shm_attempt *attempt =
+			wf_list_entry(link, struct shm_attempt, link);
+
+		if (now >= attempt->deadline_ns)
+			shm_attempt_drop(attempt);
+	}
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "providers/shm/conn/peer.h"
+#include "providers/shm/data/region.h"
+
+/* A connection in use, and its end. */
+
+enum { FIRST_CAPACITY = 16, LAST_READS = 4096 };
+
+static bool enter(struct shm_ep *ep, struct shm_conn *conn)
+{
+	uint32_t capacity = ep->conn_capacity ? ep->conn_capacity * 2 : FIRST_CAPACITY;
+	struct shm_conn **conns;
+
+	if (ep->conn_count == ep->conn_capacity) {
+		conns = realloc(ep->conns, capacity * sizeof(struct shm_conn *));
+		if (!conns)
+			return false;
+		ep->conns = conns;
+		ep->conn_capacity = capacity;
+	}
+	conn->place = ep->conn_count;
+	ep->conns[ep->conn_count++] = conn;
+	return true;
+}
+
+static void swap(struct shm_ep *ep, uint32_t a, uint32_t b)
+{
+	struct shm_conn *conn = ep->conns[a];
+
+	ep->conns[a] = ep->conns[b];
+	ep->conns[a]->place = a;
+	ep->conns[b] = conn;
+	conn->place = b;
+}
+
+void shm_conn_heat(struct shm_conn *conn)
+{
+	struct shm_ep *ep = conn->ep;
+
+	conn->quiet = 0;
+	if (conn->place < ep->hot)
+		return;
+	swap(ep, conn->place, ep->hot);
+	ep->hot++;
+}
+
+void shm_conn_cool(struct shm_conn *conn)
+{
+	struct shm_ep *ep = conn->ep;
+
+	if (conn->place >= ep->hot)
+		return;
+	ep->hot--;
+	swap(ep, conn->place, ep->hot);
+}
+
+static void leave(struct shm_ep *ep, struct shm_conn *conn)
+{
+	shm_conn_cool(conn);
+	swap(ep, conn->place, ep->conn_count - 1);
+	ep->conn_count--;
+}
+
+/* A byte on the socket wakes a sleeper; the end of the stream is the end of the peer.
+ */
+static void ready(struct wf_watch *watch, uint32_t events)
+{
+	struct shm_conn *conn = wf_container_of(watch, struct shm_conn, watch);
+	char bytes[64];
+	ssize_t len;
+
+	(void)events;
+	shm_conn_heat(conn);
+	for (int i = 0; i < LAST_READS; i++) {
+		len = recv(watch->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+		if (len > 0)
+			continue;
+		if (!len || (errno != EAGAIN && errno != EINTR))
+			shm_conn_fail(conn, FI_ECONNRESET);
+		return;
+	}
+}
+
+struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
+	struct shm_region *region, unsigned int side)
+{
+	struct shm_conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		return NULL;
+	conn->ep = ep;
+	conn->peer = peer;
+	conn->region = region;
+	conn->side = (uint8_t)side;
+	conn->out = (struct shm_writer){ .lane = &region->lane[side], .next = 1 };
+	conn->in = (struct shm_reader){ .lane = &region->lane[!side], .next = 1 };
+	conn->idle = true;
+	conn->index = FI_ADDR_NOTAVAIL;
+	conn->watch = (struct wf_watch){ .ready = ready, .fd = fd };
+	wf_list_init(&conn->failed_link);
+	wf_list_init(&conn->dirty_link);
+	wf_list_init(&conn->answers);
+	wf_list_init(&conn->txq);
+	wf_list_init(&conn->streams);
+	wf_list_init(&conn->settling);
+	wf_list_init(&conn->sinks);
+	if (!enter(ep, conn))
+		goto err_free;
+	if (wf_watch_set(&ep->watches, &conn->watch, EPOLLIN))
+		goto err_leave;
+	shm_conn_heat(conn);
+	wf_remote_ref(&peer->remote);
+	return conn;
+
+err_leave:
+	leave(ep, conn);
+err_free:
+	free(conn);
+	return NULL;
+}
+
+const char *shm_conn_name(const struct shm_conn *conn)
+{
+	return conn->peer->name;
+}
+
+fi_addr_t shm_conn_index_slow(struct shm_conn *conn)
+{
+	struct shm_ep *ep = conn->ep;
+
+	fi_addr_t index;
+
+	if (shm_av_seq(ep) != ep->av_seq)
+		shm_peer_forget_indices(ep);
+	index = wf_av_index(ep->ep.av, conn->peer->name, SHM_NAME_MAX);
+	conn->index = index != FI_ADDR_NOTAVAIL && shm_peer_set_index(conn, index)
+			      ? index
+			      : FI_ADDR_NOTAVAIL;
+	return index;
+}
+
+void shm_conn_fail(struct shm_conn *conn, int err)
+{
+	if (conn->err)
+		return;
+	conn->err = err;
+	conn->idle = false;
+	conn->ep->chores = true;
+	wf_list_push(&conn->ep->failed, &conn->failed_link);
+}
+
+static void end_list(struct shm_conn *conn, struct wf_list *list, int err)
+{
+	struct shm_ep *ep = conn->ep;
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(list))) {
+		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
+
+		if (err)
+			shm_tx_fail(ep, tx, err, conn->peer->name);
+		else
+			shm_tx_free(ep, tx);
+	}
+}
+
+/* Receive the records that the peer wrote before it closed its end. */
+static void read_rest(struct shm_conn *conn)
+{
+	if (conn->err == FI_EPROTO)
+		return;
+	for (int i = 0; i < LAST_READS && shm_rx_poll(conn); i++)
+		;
+}
+
+void shm_conn_end(struct shm_conn *conn, int err)
+{
+	struct shm_ep *ep = conn->ep;
+	bool again;
+
+	if (err)
+		read_rest(conn);
+	wf_list_remove(&conn->failed_link);
+	wf_list_remove(&conn->dirty_link);
+	shm_bulk_end(conn, err ? err : FI_ECANCELED, !err);
+	wf_unexp_break(&conn->unexp, FI_ECONNRESET);
+	end_list(conn, &conn->settling, err);
+	end_list(conn, &conn->answers, 0);
+	end_list(conn, &conn->streams, err);
+	end_list(conn, &conn->txq, err);
+	shm_watch_close(ep, &conn->watch);
+	leave(ep, conn);
+	again = conn->peer->conn == conn && err == FI_ECONNRESET;
+	shm_peer_lost(ep, conn);
+	if (again)
+		shm_again(conn);
+	wf_remote_unref(&ep->peers->remotes, &conn->peer->remote);
+	shm_region_unmap(conn->region);
+	conn->region = NULL;
+	free(conn->acks);
+	free(conn->ids);
+	wf_list_push(&ep->dead, &conn->failed_link);
+}
+
+void shm_conn_free_dead(struct shm_ep *ep)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&ep->dead)))
+		free(wf_list_entry(link, struct shm_conn, failed_link));
+}

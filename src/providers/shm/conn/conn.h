@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_CONN_H
+#define SHM_CONN_H
+
+#include "providers/shm/data/ring.h"
+#include "providers/shm/shm.h"
+#include "sys/copy.h"
+#include "sys/pool.h"
+
+struct shm_peer;
+
+/* Local memory at one end of a transfer: the application's buffers, or segments of
+ * registered memory. */
+struct shm_span {
+	uint64_t len;
+	uint8_t count;
+	/* seg[] is valid: registered memory, whose keys are looked up again for each
+	 * piece. Else iov[]. */
+	bool remote;
+	/* Copy with stores that bypass the caches: the transfer is larger than they
+	 * are. */
+	bool past;
+	union {
+		struct iovec iov[SHM_IOV_LIMIT];
+		struct fi_rma_iov seg[SHM_RMA_LIMIT];
+	};
+};
+
+/* The objects of this endpoint that a peer's record can name by an id. */
+enum shm_id_type { SHM_ID_FREE, SHM_ID_TX, SHM_ID_SINK };
+
+struct shm_id {
+	void *object;
+	uint32_t generation;
+	/* Index of the next free entry while this one is free; (uint32_t)-1: none. */
+	uint32_t next;
+	uint8_t type;
+};
+
+/*
+ * An operation of the application that did not end at once, or an answer to a peer's
+ * request (op is WF_OP_COUNT). Operations wait in conn->txq until the lane has space;
+ * then they are complete, or wait in conn->settling, known to the peer by their id,
+ * until the peer answers.
+ */
+struct shm_tx {
+	struct wf_list link;
+	uint64_t op_flags;
+	void *context;
+	fi_addr_t addr;
+	uint64_t id; /* id in the peer's records; 0: the peer was given none */
+	uint64_t tag, data, sink;
+	uint64_t done; /* payload bytes that were sent (streams) or received (reads) */
+	uint8_t op;    /* enum wf_op_kind, or WF_OP_COUNT */
+	uint8_t kind;  /* answer: enum shm_kind of its record */
+	/* Index in region->claims, plus 1; 0: the message has no claim word. */
+	uint8_t claim;
+	uint8_t datatype, atomic_op;
+	uint8_t result_count, compare_count, seg_count;
+	bool asked; /* rendezvous: the request to send was written */
+	/* Stream: the first record was sent, or the peer cleared it to send. */
+	bool begun;
+	/* A replayed message, whose completion the application had before: its end is
+	 * not reported. */
+	bool told;
+	/* Heap memory that is freed with this: an injected payload, or the blob of an
+	 * answer. NULL: none. */
+	uint8_t *copy;
+	size_t copy_len;
+	struct shm_span local;
+	/* Valid up to seg_count, result_count, compare_count. */
+	struct fi_rma_iov seg[SHM_RMA_LIMIT];
+	struct iovec result[SHM_IOV_LIMIT], compare[SHM_IOV_LIMIT];
+};
+
+/* The destination of DATA records: a matched rendezvous message, or a peer's write that
+ * is longer than one record. */
+struct shm_sink {
+	struct wf_list link; /* conn->sinks */
+	/* In ep->pulls while this endpoint reads, or may decide to read, the payload
+	 * from the peer's memory. */
+	struct wf_list pull_link;
+	struct shm_conn *conn;
+	struct fi_peer_rx_entry *entry; /* the matched receive; NULL: a peer's write */
+	struct shm_span to;
+	uint64_t id;      /* our id for this sink; 0: a write */
+	uint64_t request; /* the peer's id for the operation */
+	uint64_t len, done, data;
+	uint64_t asked_ns; /* wf_now_ns when the clear to send was written */
+	uint32_t claim;
+	uint8_t flags; /* enum SHM_FLAG_* of the request's record */
+	uint8_t from_count;
+	/* This endpoint reads the payload from the peer's memory; it has taken the
+	 * claim word. */
+	bool pull;
+	int err;
+	struct iovec from[SHM_IOV_LIMIT]; /* addresses in the peer's process */
+};
+
+/* wf_srx_unexpected.note of an unexpected message (objects/conn/unexp.h) whose payload
+ * is at the sender: its payload memory holds a struct shm_waiting. */
+enum { SHM_UNEXP_RTS = 1 };
+
+struct shm_waiting {
+	struct shm_rts rts;
+	uint8_t flags; /* SHM_FLAG_* of the request's record */
+};
+
+/*
+ * A connection between two endpoints; ep.lock. While nothing is queued, an operation
+ * that fits is written to the lane by the call that posts it. Otherwise shm_out_flush
+ * sends, in this order: acknowledgements, answers, operations (txq), streams of
+ * messages that were cleared to send.
+ */
+struct shm_conn {
+	struct shm_writer out;
+	struct shm_reader in;
+	struct shm_ep *ep;
+	struct shm_peer *peer;
+	/* Nothing is queued and no error is set: an operation may be written at once.
+	 */
+	bool idle;
+	/* Records are being read: acknowledgements are sent together afterwards. */
+	bool polling;
+	bool full;    /* the last flush ended because the lane had no space */
+	bool wake;    /* the peer may sleep: write to its socket when it is armed */
+	bool cma;     /* the peer's memory can be read (cross-memory attach) */
+	uint8_t side; /* index in region->lane of the lane that this endpoint writes */
+	int err;      /* positive fi_errno that ends the connection; 0: none */
+	uint32_t place;  /* index in ep->conns */
+	uint32_t quiet;  /* polls in a row that found nothing */
+	fi_addr_t index; /* of the peer in the AV; FI_ADDR_NOTAVAIL: not known */
+	struct wf_list failed_link, dirty_link;
+	struct wf_list answers, txq, streams;
+	/* struct shm_tx, by link: sent, and not answered by the peer */
+	struct wf_list settling;
+	struct wf_list sinks;
+	/* The peer's write that DATA records with word 0 belong to; NULL: none. */
+	struct shm_sink *writing;
+	uint64_t *acks; /* ids of the peer that are to be acknowledged */
+	uint32_t ack_count, ack_capacity, answer_count;
+	uint32_t unsettled; /* operations with an id that the peer has not answered */
+	/* Writes and atomics that were sent without an id, less those that failed. The
+	 * peer answers them only when they fail. */
+	uint64_t silent;
+	struct shm_id *ids;
+	uint32_t id_count, id_free;
+	uint64_t claims; /* bit mask of the claim words that messages of ours use */
+	struct wf_unexp_conn unexp;
+	struct shm_region *region;
+	/* process of the peer, in this process's PID namespace; 0: not visible */
+	pid_t pid;
+	/* the peer keeps probe_value at probe_addr: proof that pid is still the peer */
+	uint64_t probe_addr, probe_value;
+	struct wf_watch watch; /* the peer's socket */
+};
+
+/* conn.c. */
+struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
+	struct shm_region *region, unsigned int side);
+/* Mark the connection as failed with @err (positive): the next progress call takes it
+ * down. ep.lock held. */
+void shm_conn_fail(struct shm_conn *conn, int err);
+/* Take the connection down. Its operations fail with @err, or are dropped without a
+ * completion if that is 0. The lock of the owner of ep.srx and ep.lock held. The memory
+ * is freed at the end of progress. */
+void shm_conn_end(struct shm_conn *conn, int err);
+void shm_conn_free_dead(struct shm_ep *ep);
+void shm_conn_heat(struct shm_conn *conn);
+void shm_conn_cool(struct shm_conn *conn);
+const char *shm_conn_name(const struct shm_conn *conn);
+fi_addr_t shm_conn_index_slow(struct shm_conn *conn);
+
+/* id.c */
+uint64_t shm_id_new(struct shm_conn *conn, enum shm_id_type type, void *object);
+void *shm_id_find(const struct shm_conn *conn, uint64_t id, enum shm_id_type type);
+void shm_id_free(struct shm_conn *conn, uint64_t id);
+
+/* tx.c: operations that do not end in the call that posts them. ep.lock held, as in the
+ * rest of this file. */
+struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op);
+/* The same for an operation whose record is in the lane: keeps only the fields that its
+ * end needs. */
+struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op);
+void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx);
+void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx);
+void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer);
+/* The peer answered the operation: complete it, or fail it with @err (positive). */
+void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err);
+/* An operation that was sent without an id failed: report an error without its context.
+ */
+void shm_tx_fail_silent(struct shm_conn *conn, enum wf_op_kind kind, int err);
+/* Queue an answer: a record of kind @kind with a blob of @len bytes, which is copied.
+ * Fails the connection without memory. */
+void shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, const void *blob,
+	size_t len);
+/* Queue a stream of DATA records from tx->local, which the caller sets, to the peer's
+ * object with id @sink. NULL: no memory, and the connection failed. */
+struct shm_tx *shm_tx_stream(struct shm_conn *conn, uint64_t sink);
+void shm_tx_ack(struct shm_conn *conn, uint64_t id);
+void shm_tx_error(struct shm_conn *conn, uint64_t id, int err);
+
+/* out.c: records into the lane. */
+void shm_out_flush(struct shm_conn *conn);
+/* As shm_tx_answer, but written to the lane at once if nothing is queued and there is
+ * space. */
+void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
+	const void *blob, size_t len);
+/* Send the acknowledgements of the records that were just read. */
+void shm_out_acks(struct shm_conn *conn);
+void shm_out_dirty(struct shm_conn *conn);
+/* Wake the peer after a store that it may sleep for, if *@asleep, which the peer sets
+ * in the region before it sleeps, is 1. A full fence orders our store before our load
+ * of *@asleep; the peer's full fence (shm_arm) orders its store of that word before its
+ * load of what we stored. */
+void shm_out_ring(struct shm_conn *conn, _Atomic uint32_t *asleep);
+/* Wake the peer if it sleeps; to be called after every commit. */
+void shm_out_wake_slow(struct shm_conn *conn);
+bool shm_out_has_space_slow(struct shm_conn *conn);
+
+/* Is a slot of the lane free? */
+static inline bool shm_out_has_space(struct shm_conn *conn)
+{
+	return wf_likely(shm_writer_slots(&conn->out) > 0) ||
+	       shm_out_has_space_slow(conn);
+}
+
+static inline void shm_out_wake(struct shm_conn *conn)
+{
+	if (wf_unlikely(conn->wake))
+		shm_out_wake_slow(conn);
+}
+
+/* small.c: write an RMA or atomic operation that fits one slot into the lane at once.
+ * True: *ret is the result of the application's call. False: the operation does not
+ * fit, or operations are queued before it, and the caller queues it. */
+bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret);
+/* enum shm_kind of the records of RMA and atomic operations; 0 for messages. */
+extern const uint8_t shm_access_kinds[WF_OP_COUNT];
+
+/* replay.c: the peer of @conn, which was taken down, is dead. Messages that it never
+ * took, and that the application has completions for, are queued for the next peer of
+ * its name. */
+void shm_again(struct shm_conn *conn);
+
+/* rx.c: handle the record with @head and those after it, up to a limit; returns how
+ * many. The lock of the owner of ep.srx and ep.lock held. */
+unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head);
+
+static inline unsigned int shm_rx_poll(struct shm_conn *conn)
+{
+	return shm_rx_from(conn, shm_reader_head(&conn->in));
+}
+
+/* A record whose fields were loaded once. @blob points into memory that the peer may
+ * still change. */
+struct shm_record {
+	uint64_t word, data;
+	const uint8_t *blob;
+	uint32_t len;
+	uint8_t kind, flags;
+};
+
+/* Decode the record with @head, and move @in->pos behind its bytes. False: the record
+ * is malformed. */
+bool shm_rx_decode(struct shm_reader *in, uint64_t head, struct shm_record *rec);
+
+/* Handlers of one kind of record each. Not 0: protocol error, the connection fails. */
+int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec);
+/* Handle a write in one slot, without flags, to one segment in one piece. False:
+ * shm_recv_write has to handle it. */
+bool shm_recv_small_write(struct shm_conn *conn, uint64_t head);
+int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_resp(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec);
+
+/* recv.c: the payload of a message is in its buffers: write the completion. */
+void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,
+	uint64_t len, uint64_t data);
+
+/* bulk.c: rendezvous messages, and other streams of DATA records. */
+int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
+	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t data);
+void shm_bulk_progress(struct shm_ep *ep);
+/* A sink for a peer's write that comes as a stream; NULL: no memory, and the connection
+ * failed. */
+struct shm_sink *shm_bulk_write(struct shm_conn *conn, uint64_t request);
+void shm_bulk_free(struct shm_sink *sink);
+/* access.c: all bytes of a peer's write came. */
+void shm_access_written(struct shm_conn *conn, struct shm_sink *sink);
+void shm_bulk_end(struct shm_conn *conn, int err, bool quiet);
+
+extern const struct wf_unexp_ops shm_unexp_ops;
+/* unexp.c: wf_unexp_save for the message of @rec, with @size bytes of payload memory.
+ */
+struct wf_srx_unexpected *shm_unexp_new(struct shm_conn *conn,
+	const struct shm_record *rec, struct fi_peer_rx_entry *entry, size_t size);
+
+/* span.c: copy between @span and a buffer. A negative fi_errno when a region was closed
+ * meanwhile. */
+int shm_span_put(struct shm_ep *ep, const struct shm_span *span, uint64_t offset,
+	const uint8_t *from, size_t len);
+int shm_span_get(struct shm_ep *ep, const struct shm_span *span, uint64_t offset,
+	uint8_t *to, size_t len);
+
+/* memcpy for lengths that are mostly at most SHM_INLINE_MAX. */
+static inline void shm_copy(void *to, const void *from, size_t len)
+{
+	if (wf_likely(len <= SHM_INLINE_MAX))
+		wf_copy_small(to, from, len);
+	else
+		memcpy(to, from, len);
+}
+
+static inline bool shm_is_past(uint64_t len)
+{
+	return len >= shm_params.nontemporal_size;
+}
+
+static inline fi_addr_t shm_conn_index(struct shm_conn *conn)
+{
+	if (wf_likely(conn->index != FI_ADDR_NOTAVAIL &&
+		      shm_av_seq(conn->ep) == conn->ep->av_seq))
+		return conn->index;
+	return shm_conn_index_slow(conn);
+}
+
+/* The source that completions report: fi_addr_t, or FI_ADDR_NOTAVAIL if it is unknown
+ * or not asked for. */
+static inline fi_addr_t shm_conn_source(struct shm_conn *conn)
+{
+	struct shm_ep *ep = conn->ep;
+	fi_addr_t index;
+
+	if (!ep->unexp.wants.source)
+		return FI_ADDR_NOTAVAIL;
+	index = shm_conn_index(conn);
+	return wf_recv_source(&ep->ep, index);
+}
+
+#endif

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/conn/dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "providers/shm/log.h"
+
+enum { TRIES = 1000 };
+
+static void plain_path(const char *root, char path[SHM_DIR_LEN])
+{
+	(void)snprintf(
+		path, SHM_DIR_LEN, "%s/weft-%lu", root, (unsigned long)geteuid());
+}
+
+/* 0: a directory of this user with mode 700; else an errno. lstat, because another user
+ * may change the target of a link. */
+static int check(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return errno;
+	return S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+			       (st.st_mode & 07777) == 0700
+		       ? 0
+		       : EACCES;
+}
+
+static bool is_ours(const char *path)
+{
+	return !check(path);
+}
+
+void shm_dirs_plain(const char *root, struct shm_dirs *ret)
+{
+	plain_path(root, ret->path[0]);
+	ret->count = is_ours(ret->path[0]);
+}
+
+/* Insert @path in the order of names, behind the first @first entries. When all are in
+ * use the last one is dropped. */
+static void insert(struct shm_dirs *dirs, unsigned int first, const char *path)
+{
+	unsigned int at = dirs->count;
+
+	while (at > first && strcmp(path, dirs->path[at - 1]) < 0)
+		at--;
+	if (at == SHM_DIRS_MAX)
+		return;
+	if (dirs->count < SHM_DIRS_MAX)
+		dirs->count++;
+	memmove(dirs->path[at + 1], dirs->path[at],
+		(dirs->count - 1 - at) * sizeof(dirs->path[0]));
+	(void)snprintf(dirs->path[at], sizeof(dirs->path[at]), "%s", path);
+}
+
+void shm_dirs_find(const char *root, struct shm_dirs *ret)
+{
+	char prefix[SHM_DIR_LEN], path[SHM_DIR_LEN];
+	struct dirent *entry;
+	unsigned int first;
+	DIR *list = opendir(root);
+
+	shm_dirs_plain(root, ret);
+	first = ret->count;
+	(void)snprintf(prefix, sizeof(prefix), "weft-%lu.", (unsigned long)geteuid());
+	while (list && (entry = readdir(list))) {
+		int n;
+
+		if (strncmp(entry->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		n = snprintf(path, sizeof(path), "%s/%s", root, entry->d_name);
+		if (n > 0 && (size_t)n < sizeof(path) && is_ours(path))
+			insert(ret, first, path);
+	}
+	if (list)
+		(void)closedir(list);
+}
+
+static int refuse(const char *path, int err)
+{
+	shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"refused: %s, the directory of our sockets: %s\n", path, strerror(err));
+	return -err;
+}
+
+static void tell_taken(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st))
+		return;
+	FI_WARN_ONCE(&shm_fi, FI_LOG_EP_CTRL,
+		"%s is not a directory of user %lu with mode 700, but of user %lu with "
+		"mode %03o: the sockets are in another one, whose name has a number\n",
+		path, (unsigned long)geteuid(), (unsigned long)st.st_uid,
+		(unsigned int)st.st_mode & 07777);
+}
+
+/* Create a directory with mode 700, whatever umask and inherited bits are. Another
+ * process may remove it while it is empty: ENOENT is no error then. */
+static int make_one(const char *path)
+{
+	int err;
+
+	if (mkdir(path, 0700))
+		return errno;
+	err = chmod(path, 0700) ? errno : check(path);
+	if (!err || err == ENOENT)
+		return 0;
+	(void)rmdir(path);
+	return err;
+}
+
+static int make_numbered(const char *root)
+{
+	char path[SHM_DIR_LEN];
+	uint64_t number;
+	int n, err;
+
+	for (int i = 0; i < TRIES; i++) {
+		if (getrandom(&number, sizeof(number), 0) < 0)
+			return -errno;
+		n = snprintf(path, sizeof(path), "%s/weft-%lu.%016" PRIx64, root,
+			(unsigned long)geteuid(), number);
+		if (n < 0 || (size_t)n >= sizeof(path))
+			return -ENAMETOOLONG;
+		err = make_one(path);
+		if (err != EEXIST)
+			return err ? refuse(path, err) : 0;
+	}
+	return -EEXIST;
+}
+
+/* Create the directory, unless another process just did. */
+static int make(const char *root)
+{
+	char path[SHM_DIR_LEN];
+
+	int err;
+
+	plain_path(root, path);
+	err = make_one(path);
+	if (!err || is_ours(path))
+		return 0;
+	if (err != EEXIST)
+		return refuse(path, err);
+	tell_taken(path);
+	return make_numbered(root);
+}
+
+static int lock_fd(int dir)
+{
+	while (flock(dir, LOCK_EX))
+		if (errno != EINTR)
+			return -errno;
+	return 0;
+}
+
+/* -ENOENT: it was removed, perhaps while we waited for its lock. */
+static int lock_one(const char *path, int *ret_fd)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), ret;
+	struct stat st;
+
+	if (fd < 0)
+		return -errno;
+	ret = lock_fd(fd);
+	if (!ret && (fstat(fd, &st) || !st.st_nlink))
+		ret = -ENOENT;
+	if (ret)
+		(void)close(fd);
+	else
+		*ret_fd = fd;
+	return ret;
+}
+
+void shm_dirs_unlock(struct shm_dirs_lock *lock)
+{
+	while (lock->dirs.count)
+		(void)close(lock->fd[--lock->dirs.count]);
+}
+
+/* In the order of the list, so that two processes cannot wait for each other. */
+static int lock_all(struct shm_dirs_lock *lock)
+{
+	unsigned int count = lock->dirs.count;
+	int ret = 0;
+
+	lock->dirs.count = 0;
+	while (!ret && lock->dirs.count < count) {
+		ret = lock_one(
+			lock->dirs.path[lock->dirs.count], &lock->fd[lock->dirs.count]);
+		lock->dirs.count += !ret;
+	}
+	if (ret)
+		shm_dirs_unlock(lock);
+	return ret;
+}
+
+/* The directories are listed again after one was created: of two processes that create
+ * one each, the later one finds both and waits for the lock of the earlier one. */
+int shm_dirs_lock(const char *root, struct shm_dirs_lock *ret)
+{
+	int err = -ENOENT;
+
+	for (int i = 0; err == -ENOENT && i < TRIES; i++) {
+		shm_dirs_find(root, &ret->dirs);
+		if (!ret->dirs.count) {
+			err = make(root);
+			if (err)
+				return err;
+			shm_dirs_find(root, &ret->dirs);
+		}
+		err = ret->dirs.count ? lock_all(ret) : -ENOENT;
+	}
+	return err;
+}
+
+/* Removed with the lock held: a process that waited for the lock finds that the
+ * directory has no link left, and lists again. */
+void shm_dir_remove(const char *path)
+{
+	int fd;
+
+	if (lock_one(path, &fd))
+		return;
+	(void)rmdir(path);
+	(void)close(fd);
+}
+
+static int access_to(const char *path, int mode)
+{
+	return faccessat(AT_FDCWD, path, mode, AT_EACCESS) ? -errno : 0;
+}
+
+int shm_dir_usable(const char *root)
+{
+	int err = access_to(root, W_OK | X_OK);
+	struct shm_dirs dirs;
+
+	if (!err)
+		return 0;
+	shm_dirs_find(root, &dirs);
+	return dirs.count && !access_to(dirs.path[0], R_OK | W_OK | X_OK) ? 0 : err;
+}

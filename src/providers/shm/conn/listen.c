@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "providers/shm/conn/dir.h"
+#include "providers/shm/conn/socket.h"
+#include "sys/fds.h"
+
+/*
+ * Names of sockets in the directories of this user. A process that was killed leaves
+ * its name; the next process that opens an endpoint removes it, with the directory
+ * locked, so that a name that is being created is not taken for a leftover.
+ */
+
+enum { BACKLOG = 4096 };
+
+static int address_in(const char *dir, const char *name, struct sockaddr_un *ret)
+{
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	return shm_name_path(dir, name, ret->sun_path, sizeof(ret->sun_path));
+}
+
+/* False: the path is too long for a socket of this provider. */
+static bool address_of_file(const char *dir, const char *file, struct sockaddr_un *ret)
+{
+	size_t dir_len = strlen(dir), len = strlen(file);
+
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	if (dir_len + 1 + len >= sizeof(ret->sun_path))
+		return false;
+	memcpy(ret->sun_path, dir, dir_len);
+	ret->sun_path[dir_len] = '/';
+	memcpy(ret->sun_path + dir_len + 1, file, len + 1);
+	return true;
+}
+
+/* Connecting a socket of another type fails with another error than a name without a
+ * socket, and the listening process does not notice. */
+static bool is_leftover(int probe, const struct sockaddr_un *addr)
+{
+	return connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) &&
+	       errno == ECONNREFUSED;
+}
+
+/* @dir is locked. */
+static void remove_leftovers(const char *dir)
+{
+	int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	DIR *list = opendir(dir);
+	struct sockaddr_un addr;
+	struct dirent *entry;
+
+	while (list && probe >= 0 && (entry = readdir(list)))
+		if (entry->d_type == DT_SOCK &&
+			address_of_file(dir, entry->d_name, &addr) &&
+			is_leftover(probe, &addr))
+			(void)unlink(addr.sun_path);
+	if (list)
+		(void)closedir(list);
+	if (probe >= 0)
+		(void)close(probe);
+}
+
+/* A name that is too long for a file is stored as a hash: only the whole name is found.
+ */
+static bool goes_by(const char *file, const char *node)
+{
+	size_t len = strlen(node);
+
+	return !strncmp(file, node, len) && (!file[len] || file[len] == ':');
+}
+
+static bool knows_in(const char *dir, const char *node, int probe)
+{
+	struct sockaddr_un addr, wanted;
+	bool known = false;
+	struct dirent *entry;
+	DIR *list = NULL;
+
+	if (!address_in(dir, node, &wanted))
+		list = opendir(dir);
+	while (list && !known && (entry = readdir(list)))
+		known = goes_by(entry->d_name, strrchr(wanted.sun_path, '/') + 1) &&
+			address_of_file(dir, entry->d_name, &addr) &&
+			!is_leftover(probe, &addr);
+	if (list)
+		(void)closedir(list);
+	return known;
+}
+
+bool shm_socket_knows(const char *node)
+{
+	int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	struct shm_dirs dirs;
+	bool known = false;
+
+	if (probe < 0)
+		return false;
+	shm_dirs_find(SHM_DIR_ROOT, &dirs);
+	for (unsigned int i = 0; i < dirs.count && !known; i++)
+		known = knows_in(dirs.path[i], node, probe);
+	(void)close(probe);
+	return known;
+}
+
+/* True for zombies as well. */
+static bool is_gone(pid_t pid)
+{
+	struct pollfd poll_fd = { .events = POLLIN };
+	bool gone;
+
+	poll_fd.fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (poll_fd.fd < 0)
+		return errno == ESRCH;
+	gone = poll(&poll_fd, 1, 0) > 0;
+	(void)close(poll_fd.fd);
+	return gone;
+}
+
+/* Is the listening process gone, while a child that it did not fork through libc
+ * (sys/fds.h) has the socket open and will never accept? */
+static bool is_inherited(const struct sockaddr_un *addr)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	bool ret;
+	pid_t pid = 0;
+
+	if (fd < 0)
+		return false;
+	ret = !connect(fd, (const struct sockaddr *)addr, sizeof(*addr)) &&
+	      !shm_socket_peer(fd, &pid) && pid > 0 && is_gone(pid);
+	(void)close(fd);
+	return ret;
+}
+
+/* The directories are locked, and leftovers were removed. */
+static bool is_taken(const struct sockaddr_un *addr)
+{
+	if (access(addr->sun_path, F_OK))
+		return false;
+	if (!is_inherited(addr))
+		return true;
+	(void)unlink(addr->sun_path);
+	return false;
+}
+
+/* Find the address of @name in the first directory; -EADDRINUSE: the name exists in one
+ * of them. Removes other directories if they are empty. */
+static int find_free(
+	const struct shm_dirs *dirs, const char *name, struct sockaddr_un *ret)
+{
+	int err = 0;
+
+	for (unsigned int i = dirs->count; i-- > 0 && !err;) {
+		remove_leftovers(dirs->path[i]);
+		err = address_in(dirs->path[i], name, ret);
+		if (!err && is_taken(ret))
+			err = -EADDRINUSE;
+		if (i)
+			(void)rmdir(dirs->path[i]);
+	}
+	return err;
+}
+
+static int new_socket(int *ret_fd)
+{
+	int fd = wf_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	return fd < 0 ? -errno : shm_socket_own(fd, ret_fd);
+}
+
+static int listen_at(const struct sockaddr_un *addr, int *ret_fd)
+{
+	int fd, ret = new_socket(&fd);
+
+	if (ret)
+		return ret;
+	if (bind(fd, (const struct sockaddr *)addr, sizeof(*addr)) ||
+		listen(fd, BACKLOG)) {
+		ret = -errno;
+		shm_socket_close(fd);
+		return ret;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+int shm_socket_listen(const char *name, int *ret_fd)
+{
+	struct shm_dirs_lock lock;
+	struct sockaddr_un addr;
+	int ret = shm_dirs_lock(SHM_DIR_ROOT, &lock);
+
+	if (ret)
+		return ret;
+	ret = find_free(&lock.dirs, name, &addr);
+	if (!ret)
+		ret = listen_at(&addr, ret_fd);
+	shm_dirs_unlock(&lock);
+	return ret;
+}
+
+void shm_socket_unlisten(int fd)
+{
+	struct sockaddr_un addr = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof(addr);
+	char *slash;
+
+	/* While the socket listens, the name belongs to this process. */
+	if (!getsockname(fd, (struct sockaddr *)&addr, &len) &&
+		(slash = strrchr(addr.sun_path, '/'))) {
+		(void)unlink(addr.sun_path);
+		*slash = '\0';
+		shm_dir_remove(addr.sun_path);
+	}
+	shm_socket_close(fd);
+}
+
+static int connect_in(const struct shm_dirs *dirs, const char *name, int fd)
+{
+	struct sockaddr_un addr;
+	int ret = -ENOENT;
+
+	for (unsigned int i = 0; i < dirs->count; i++) {
+		ret = address_in(dirs->path[i], name, &addr);
+		if (!ret && connect(fd, (const struct sockaddr *)&addr, sizeof(addr)))
+			ret = -errno;
+		if (ret != -ENOENT && ret != -ECONNREFUSED)
+			break;
+	}
+	return ret;
+}
+
+int shm_socket_connect(const char *name, int *ret_fd)
+{
+	struct shm_dirs dirs;
+	int fd, ret = new_socket(&fd);
+
+	if (ret)
+		return ret;
+	shm_dirs_plain(SHM_DIR_ROOT, &dirs);
+	ret = connect_in(&dirs, name, fd);
+	if (ret == -ENOENT || ret == -ECONNREFUSED) {
+		shm_dirs_find(SHM_DIR_ROOT, &dirs);
+		ret = connect_in(&dirs, name, fd);
+	}
+	if (ret)
+		shm_socket_close(fd);
+	else
+		*ret_fd = fd;
+	return ret;
+}

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/conn/peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "sys/clock.h"
+
+/*
+ * The peers of an endpoint: found by name, connected to when there is something to
+ * send. A failed attempt is repeated after growing delays. When the peer could not be
+ * reached for connect_timeout, or no endpoint had its name for refused_timeout, the
+ * operations that wait for it fail. While an endpoint is being closed, one refusal is
+ * enough.
+ */
+enum {
+	BACKOFF_MIN_US = 200,
+	BACKOFF_MAX_US = 50000,
+};
+
+static uint64_t hash_of(const char *name)
+{
+	uint64_t hash = 14695981039346656037u;
+
+	for (; *name; name++)
+		hash = (hash ^ (uint8_t)*name) * 1099511628211u;
+	return hash ^ hash >> 32;
+}
+
+static struct shm_peers *peers_of(struct wf_remotes *remotes)
+{
+	return wf_container_of(remotes, struct shm_peers, remotes);
+}
+
+static bool is(const struct wf_remote *remote, const void *key)
+{
+	return !strcmp(shm_peer_of(remote)->name, key);
+}
+
+static enum wf_remote_state state(const struct wf_remote *remote)
+{
+	const struct shm_peer *peer = shm_peer_of(remote);
+
+	if (peer->conn && !peer->conn->err)
+		return WF_REMOTE_UP;
+	return peer->conn || peer->attempt ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
+}
+
+static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	(void)shm_attempt_start(peers_of(remotes)->ep, shm_peer_of(remote));
+}
+
+static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int err)
+{
+	struct shm_peer *peer = shm_peer_of(remote);
+	struct shm_ep *ep = peers_of(remotes)->ep;
+	struct wf_list *link;
+
+	shm_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n", peer->name,
+		fi_strerror(err));
+	while ((link = wf_list_pop(&remote->pending)))
+		shm_tx_fail(
+			ep, wf_list_entry(link, struct shm_tx, link), err, peer->name);
+	if (peer->attempt)
+		shm_attempt_drop(peer->attempt);
+}
+
+/* A connection's cached AV index is no longer that of its peer. */
+static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct shm_ep *ep = peers_of(remotes)->ep;
+	struct shm_peer *peer = shm_peer_of(remote);
+
+	if (peer->conn)
+		peer->conn->index = FI_ADDR_NOTAVAIL;
+	for (uint32_t i = 0; remote->refs > !!peer->conn && i < ep->conn_count; i++)
+		if (ep->conns[i]->peer == peer)
+			ep->conns[i]->index = FI_ADDR_NOTAVAIL;
+}
+
+/* Messages that a dead peer of that name did not take are kept for its successor until
+ * the endpoint is closed. */
+static void refused(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct shm_peer *peer = shm_peer_of(remote);
+	struct shm_ep *ep = peers_of(remotes)->ep;
+	unsigned int count = 0;
+
+	wf_list_foreach_safe(link, &remote->pending)
+	{
+		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
+
+		if (tx->told && !ep->ep.flushing)
+			continue;
+		wf_list_remove(&tx->link);
+		shm_tx_fail(ep, tx, FI_ECONNREFUSED, peer->name);
+		count++;
+	}
+	if (count)
+		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: no such name\n",
+			peer->name);
+}
+
+static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct shm_ep *ep = peers_of(remotes)->ep;
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&remote->pending)))
+		shm_tx_free(ep, wf_list_entry(link, struct shm_tx, link));
+	free(shm_peer_of(remote));
+}
+
+static const struct wf_remote_ops remote_ops = {
+	.is = is,
+	.state = state,
+	.connect = connect_peer,
+	.give_up = give_up,
+	.index_lost = index_lost,
+	.refused = refused,
+	.free = free_peer,
+	.backoff_min_us = BACKOFF_MIN_US,
+	.backoff_max_us = BACKOFF_MAX_US,
+};
+
+int shm_peers_new(struct shm_ep *ep)
+{
+	struct shm_peers *peers = calloc(1, sizeof(*peers));
+
+	if (!peers)
+		return -FI_ENOMEM;
+	if (getrandom(&peers->instance, sizeof(peers->instance), 0) < 0 ||
+		getrandom(&peers->probe, sizeof(peers->probe), 0) < 0 ||
+		wf_remotes_init(&peers->remotes, &remote_ops, peers->instance)) {
+		free(peers);
+		return -FI_ENOMEM;
+	}
+	peers->ep = ep;
+	ep->av_seq_at = &peers->remotes.removals.seq;
+	wf_list_init(&peers->attempts);
+	wf_list_init(&peers->dead_attempts);
+	ep->peers = peers;
+	ep->unexp.remotes = &peers->remotes;
+	return 0;
+}
+
+void shm_peers_free(struct shm_ep *ep)
+{
+	struct shm_peers *peers = ep->peers;
+
+	if (!peers)
+		return;
+	while (!wf_list_empty(&peers->attempts))
+		shm_attempt_drop(
+			wf_list_entry(peers->attempts.next, struct shm_attempt, link));
+	shm_attempts_free_dead(peers);
+	wf_remotes_done(&peers->remotes);
+	free(peers);
+	ep->peers = NULL;
+}
+
+struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name)
+{
+	struct wf_remotes *remotes = &ep->peers->remotes;
+	uint64_t hash = hash_of(name);
+	struct wf_remote *remote = wf_remotes_find(remotes, hash, name);
+	struct shm_peer *peer;
+
+	if (remote)
+		return shm_peer_of(remote);
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return NULL;
+	(void)strncpy(peer->name, name, sizeof(peer->name) - 1);
+	wf_remotes_add(remotes, &peer->remote, hash);
+	return peer;
+}
+
+static void expect_retry(struct shm_ep *ep, struct shm_peer *peer)
+{
+	if (peer->remote.retry_ns)
+		wf_watches_expect(&ep->watches, peer->remote.retry_ns);
+}
+
+void shm_peer_busy(struct shm_ep *ep, struct shm_peer *peer)
+{
+	wf_remote_busy(&ep->peers->remotes, &peer->remote);
+	expect_retry(ep, peer);
+}
+
+void shm_peer_let_go(struct shm_ep *ep, struct shm_peer *peer)
+{
+	wf_remote_let_go(&ep->peers->remotes, &peer->remote);
+}
+
+void shm_peers_watch_av(struct shm_ep *ep)
+{
+	struct wf_av *av = ep->ep.av;
+
+	/* Other processes remove addresses as well, and advance the counter in the
+	 * shared table. */
+	if (av->shared)
+		ep->av_seq_at = &av->table.state->seq;
+	else
+		wf_av_removals_start(&ep->peers->remotes.removals, av);
+	ep->av_seq = shm_av_seq(ep);
+}
+
+bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index)
+{
+	return wf_remotes_set_index(
+		&conn->ep->peers->remotes, index, &conn->peer->remote);
+}
+
+void shm_peer_forget_indices(struct shm_ep *ep)
+{
+	ep->av_seq = shm_av_seq(ep);
+	if (ep->ep.av->shared)
+		wf_remotes_forget_indices(&ep->peers->remotes);
+	else
+		wf_remotes_forget_removed(&ep->peers->remotes);
+}
+
+int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret_conn,
+	struct wf_list **ret_wait)
+{
+	const char *text = wf_av_addr(ep->ep.av, addr);
+	size_t index = addr & ep->ep.av->index_mask;
+	char name[SHM_NAME_MAX];
+	struct shm_peer *peer;
+
+	if (shm_av_seq(ep) != ep->av_seq)
+		shm_peer_forget_indices(ep);
+	/* Other processes may write the table of an AV with a name: @text may be any
+	 * bytes. */
+	if (wf_unlikely(!text || !wf_addrstr_spell(name, text, SHM_NAME_MAX)))
+		return wf_no_address(&shm_fi, addr);
+	peer = shm_peer_get(ep, name);
+	if (!peer)
+		return -FI_ENOMEM;
+	if (!wf_remotes_set_index(&ep->peers->remotes, index, &peer->remote)) {
+		shm_peer_let_go(ep, peer);
+		return -FI_ENOMEM;
+	}
+	*ret_conn = peer->conn && !peer->conn->err ? peer->conn : NULL;
+	if (*ret_conn)
+		return 0;
+	*ret_wait = &peer->remote.pending;
+	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
+	shm_peer_busy(ep, peer);
+	return 0;
+}
+
+void shm_peer_lost(struct shm_ep *ep, struct shm_conn *conn)
+{
+	if (conn->peer->conn == conn)
+		conn->peer->conn = NULL;
+	if (!wf_list_empty(&conn->peer->remote.pending))
+		shm_peer_busy(ep, conn->peer);
+}
+
+void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn)
+{
+	peer->conn = conn;
+	wf_remote_connected(&peer->remote, &conn->txq);
+	if (!wf_list_empty(&conn->txq))
+		shm_out_dirty(conn);
+}
+
+void shm_peer_failed(struct shm_ep *ep, struct shm_peer *peer, int err)
+{
+	wf_remote_failed(&ep->peers->remotes, &peer->remote, err, wf_now_ns());
+	expect_retry(ep, peer);
+}
+
+void shm_peer_refused(struct shm_ep *ep, struct shm_peer *peer)
+{
+	wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
+	expect_retry(ep, peer);
+}
+
+void shm_peers_tick(struct shm_ep *ep)
+{
+	struct shm_peers *peers = ep->peers;
+	uint64_t now;
+
+	if (!wf_list_empty(&peers->dead_attempts))
+		shm_attempts_free_dead(peers);
+	if (wf_unlikely(shm_av_seq(ep) != ep->av_seq))
+		shm_peer_forget_indices(ep);
+	if (!shm_peers_busy(peers))
+		return;
+	now = wf_now_ns();
+	shm_attempts_tick(ep, now);
+	wf_remotes_tick(&peers->remotes, now, shm_params.connect_timeout * 1000000ull,
+		ep->ep.flushing ? 0 : shm_params.refused_timeout * 1000000ull);
+}
+
+uint64_t shm_peers_deadline(struct shm_ep *ep)
+{
+	uint64_t deadline = wf_remotes_deadline(&ep->peers->remotes);
+
+	wf_list_foreach(link, &ep->peers->attempts)
+	{
+		struct shm_attempt *attempt =
+			wf_list_entry(link, struct shm_attempt, link);
+
+		deadline = WF_MIN(deadline, attempt->deadline_ns);
+	}
+	return deadline;
+}

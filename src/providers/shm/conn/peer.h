@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_PEER_H
+#define SHM_PEER_H
+
+#include "objects/conn/remote.h"
+#include "providers/shm/conn/conn.h"
+#include "providers/shm/conn/socket.h"
+
+struct shm_attempt;
+
+/*
+ * A peer of an endpoint, by name. Created by the first operation to it or by its
+ * request to connect; freed by shm_peers_tick when it has no connection, no operation
+ * waits for one and no index of the AV refers to it. Guarded by ep.lock.
+ */
+struct shm_peer {
+	struct wf_remote remote;
+	struct shm_conn *conn; /* the connection that operations use; NULL: none */
+	/* This endpoint's attempt to connect to it; NULL: none. */
+	struct shm_attempt *attempt;
+	/* Random number of the endpoint at the other end of @conn. */
+	uint64_t instance;
+	char name[SHM_NAME_MAX];
+};
+
+/* An attempt to connect: of this endpoint to a peer (active), or of a peer to this
+ * endpoint (passive). */
+struct shm_attempt {
+	struct wf_watch watch;
+	struct shm_ep *ep;
+	struct shm_peer *peer; /* NULL: passive */
+	struct shm_region *region;
+	struct wf_list link;
+	/* By wf_now_ns: a passive attempt is dropped if its request has not come;
+	 * UINT64_MAX: active. */
+	uint64_t deadline_ns;
+	pid_t pid;
+};
+
+/* All peers and attempts of one endpoint. */
+struct shm_peers {
+	struct shm_ep *ep;
+	uint64_t instance, probe;
+	struct wf_remotes remotes;
+	struct wf_list attempts, dead_attempts;
+};
+
+int shm_peers_new(struct shm_ep *ep);
+void shm_peers_free(struct shm_ep *ep);
+
+/* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
+ * list where they wait for one (*ret_wait). -FI_EINVAL, -FI_ENOMEM. ep.lock held. */
+int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret_conn,
+	struct wf_list **ret_wait);
+struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name);
+/* Have shm_peers_tick visit the peer, now or at its retry_ns. */
+void shm_peer_busy(struct shm_ep *ep, struct shm_peer *peer);
+/* @conn was taken down. */
+void shm_peer_lost(struct shm_ep *ep, struct shm_conn *conn);
+/* A reference to @peer was dropped: the next tick frees it if there is no other. */
+void shm_peer_let_go(struct shm_ep *ep, struct shm_peer *peer);
+void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn);
+void shm_peer_failed(struct shm_ep *ep, struct shm_peer *peer, int err);
+/* An attempt to connect failed because no endpoint has that name. */
+void shm_peer_refused(struct shm_ep *ep, struct shm_peer *peer);
+/* Called by fi_enable: have the AV report the addresses that are removed. */
+void shm_peers_watch_av(struct shm_ep *ep);
+/* Drop the cached AV indices of removed addresses: they may stand for other peers by
+ * now. */
+void shm_peer_forget_indices(struct shm_ep *ep);
+/* Record that @index is that of conn->peer. False: no memory, and the caller must not
+ * cache it. */
+bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index);
+void shm_peers_tick(struct shm_ep *ep);
+uint64_t shm_peers_deadline(struct shm_ep *ep);
+
+/* attempt.c */
+int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer);
+void shm_attempt_drop(struct shm_attempt *attempt);
+void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
+void shm_attempts_tick(struct shm_ep *ep, uint64_t now);
+void shm_attempts_free_dead(struct shm_peers *peers);
+
+/* Has shm_peers_tick work to do? */
+static inline bool shm_peers_busy(const struct shm_peers *peers)
+{
+	return wf_remotes_busy(&peers->remotes) || !wf_list_empty(&peers->attempts);
+}
+
+static inline struct shm_peer *shm_peer_of(const struct wf_remote *remote)
+{
+	return wf_container_of(remote, struct shm_peer, remote);
+}
+
+/* The connection to @addr, if there is one. */
+static inline struct shm_conn *shm_peer_conn(struct shm_ep *ep, fi_addr_t addr)
+{
+	struct wf_av *av = ep->ep.av;
+	struct wf_remote *remote =
+		wf_remotes_at(&ep->peers->remotes, addr & av->index_mask);
+	struct shm_conn *conn;
+
+	if (wf_unlikely(!remote || shm_av_seq(ep) != ep->av_seq))
+		return NULL;
+	conn = shm_peer_of(remote)->conn;
+	if (wf_unlikely(!conn || conn->err))
+		return NULL;
+	return conn;
+}
+
+static inline int shm_peer_route(struct shm_ep *ep, fi_addr_t addr,
+	struct shm_conn **ret_conn, struct wf_list **ret_wait)
+{
+	*ret_conn = shm_peer_conn(ep, addr);
+	return wf_likely(*ret_conn != NULL)
+		       ? 0
+		       : shm_peer_route_slow(ep, addr, ret_conn, ret_wait);
+}
+
+#endif

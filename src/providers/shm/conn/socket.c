@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/conn/socket.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "providers/shm/log.h"
+#include "sys/fds.h"
+
+/* Connected sockets, and the packets of the exchange. */
+
+int shm_socket_own(int fd, int *ret_fd)
+{
+	int ret;
+
+	wf_fds_note(fd);
+	ret = wf_fds_own(fd);
+	if (ret)
+		(void)close(fd);
+	else
+		*ret_fd = fd;
+	return ret;
+}
+
+void shm_socket_close(int fd)
+{
+	wf_fds_close(fd);
+}
+
+static int accept_one(int listener)
+{
+	return accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+int shm_socket_accept(int listener, int *spare, int *ret_fd)
+{
+	int fd = accept_one(listener);
+
+	if (fd < 0 && errno == EMFILE && wf_fds_more())
+		fd = accept_one(listener);
+	if (fd >= 0)
+		return shm_socket_own(fd, ret_fd);
+	if (errno != EMFILE && errno != ENFILE)
+		return -errno;
+	FI_WARN_SPARSE(&shm_fi, FI_LOG_EP_CTRL,
+		"no file descriptor is left: connections are being refused\n");
+	return wf_fds_refuse(listener, spare) ? -EMFILE : -EAGAIN;
+}
+
+int shm_socket_peer(int fd, pid_t *ret_pid)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len))
+		return -errno;
+	if (cred.uid != geteuid())
+		return -EACCES;
+	*ret_pid = cred.pid;
+	return 0;
+}
+
+bool shm_socket_ended(int fd)
+{
+	struct pollfd poll_fd = { .fd = fd, .events = POLLRDHUP };
+
+	return poll(&poll_fd, 1, 0) > 0;
+}
+
+union control {
+	struct cmsghdr align;
+	char bytes[CMSG_SPACE(sizeof(int))];
+};
+
+int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
+{
+	struct iovec iov = { (void *)(uintptr_t)hello, sizeof(*hello) };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+	union control control = { 0 };
+	struct cmsghdr *cmsg;
+
+	if (pass >= 0) {
+		msg.msg_control = &control;
+		msg.msg_controllen = sizeof(control);
+		cmsg = CMSG_FIRSTHDR(&msg);
+		cmsg->cmsg_level = SOL_SOCKET;
+		cmsg->cmsg_type = SCM_RIGHTS;
+		cmsg->cmsg_len = CMSG_LEN(sizeof(int));
+		memcpy(CMSG_DATA(cmsg), &pass, sizeof(int));
+	}
+	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+/* The descriptors of one control message: *ret_fd is the first of all messages, others
+ * are closed. Returns their number. */
+static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
+{
+	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+	int fd;
+
+	for (size_t i = 0; i < count; i++) {
+		memcpy(&fd, CMSG_DATA(c) + i * sizeof(fd), sizeof(fd));
+		if (*ret_fd < 0)
+			*ret_fd = fd;
+		else
+			(void)close(fd);
+	}
+	return count;
+}
+
+/* The one descriptor that came with a packet, or -1. False: several came. The padding
+ * of the control buffer has space for a second one; the kernel drops further ones. */
+static bool take_passed(struct msghdr *msg, int *ret_fd)
+{
+	size_t count = 0;
+
+	*ret_fd = -1;
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c))
+		if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+			count += take_rights(c, ret_fd);
+	return count <= 1 && !(msg->msg_flags & MSG_CTRUNC);
+}
+
+static bool is_hello(const struct shm_hello *hello, ssize_t len)
+{
+	return len == sizeof(*hello) && hello->magic == SHM_HELLO_MAGIC &&
+	       hello->version == SHM_HELLO_VERSION &&
+	       memchr(hello->name, '\0', sizeof(hello->name)) && *hello->name;
+}
+
+int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass)
+{
+	struct iovec iov = { hello, sizeof(*hello) };
+	union control control;
+	struct msghdr msg = {
+		.msg_iov = &iov,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	ssize_t len = recvmsg(fd, &msg, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	*ret_pass = -1;
+	if (len < 0)
+		return -errno;
+	if (take_passed(&msg, ret_pass) && is_hello(hello, len))
+		return 0;
+	if (*ret_pass >= 0)
+		(void)close(*ret_pass);
+	*ret_pass = -1;
+	return len ? -EPROTO : -ECONNRESET;
+}

@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "objects/atomic/ops.h"
+#include "objects/endpoint/life/target.h"
+#include "providers/shm/conn/conn.h"
+
+/* Peers' RMA and atomic operations on local memory, and peers' answers to those of this
+ * endpoint. */
+
+/* The decoded beginning of an RMA or atomic record. */
+struct request {
+	uint8_t segs, datatype, op;
+	uint64_t id;
+	uint64_t len; /* of all segments */
+	struct fi_rma_iov seg[SHM_RMA_LIMIT];
+	const uint8_t *payload;
+	size_t payload_len;
+};
+
+static int parse(const struct shm_record *rec, struct request *req)
+{
+	size_t head = sizeof(req->id);
+
+	req->segs = (uint8_t)rec->word;
+	req->datatype = (uint8_t)(rec->word >> 8);
+	req->op = (uint8_t)(rec->word >> 16);
+	head += req->segs * sizeof(req->seg[0]);
+	if (req->segs > SHM_RMA_LIMIT || rec->len < head)
+		return -FI_EPROTO;
+	memcpy(&req->id, rec->blob, sizeof(req->id));
+	req->payload = rec->blob + head;
+	req->payload_len = rec->len - head;
+	req->len = 0;
+	for (unsigned int i = 0; i < req->segs; i++) {
+		memcpy(&req->seg[i],
+			rec->blob + sizeof(req->id) + i * sizeof(req->seg[i]),
+			sizeof(req->seg[i]));
+		if (__builtin_add_overflow(req->len, req->seg[i].len, &req->len))
+			return -FI_EPROTO;
+	}
+	return 0;
+}
+
+static struct wf_mr_map *map_of(struct shm_conn *conn)
+{
+	return &conn->ep->ep.domain->mr_map;
+}
+
+static void set_span(struct shm_span *span, const struct request *req)
+{
+	span->len = req->len;
+	span->remote = true;
+	span->past = shm_is_past(req->len);
+	span->count = req->segs;
+	memcpy(span->seg, req->seg, req->segs * sizeof(req->seg[0]));
+}
+
+/* Report a failure to the peer: by the operation's id, or by its kind if it has none.
+ */
+static void failed(struct shm_conn *conn, uint64_t id, uint8_t kind, int err)
+{
+	shm_tx_error(conn, id > SHM_ID_TOLD ? id : kind | id << 8, -err);
+}
+
+/* The address of a segment that is contiguous in memory; the lock of the region map is
+ * held then. NULL: not registered or not contiguous; the lock is not held. */
+static uint8_t *one_piece(struct shm_conn *conn, const struct fi_rma_iov *seg,
+	uint64_t access, struct wf_mr **ret_mr)
+{
+	struct wf_mr_map *map = map_of(conn);
+	struct iovec iov;
+
+	wf_lock(&map->lock);
+	if (wf_likely(
+		    !wf_mr_lookup(map, seg->key, seg->addr, seg->len, access, ret_mr) &&
+		    wf_mr_pieces(*ret_mr, seg->addr, seg->len, &iov, 1) == 1 &&
+		    iov.iov_len == seg->len))
+		return iov.iov_base;
+	wf_unlock(&map->lock);
+	return NULL;
+}
+
+static uint64_t with_data(const struct shm_record *rec, uint64_t comp_flags)
+{
+	return rec->flags & SHM_FLAG_DATA ? comp_flags | FI_REMOTE_CQ_DATA : comp_flags;
+}
+
+/* Count the operation and write remote CQ data, after one_piece; releases the lock of
+ * the region map. */
+static void done_there(struct shm_conn *conn, struct wf_mr *mr,
+	const struct shm_record *rec, uint64_t comp_flags, size_t len)
+{
+	wf_ep_remote_done(&conn->ep->ep, mr, with_data(rec, comp_flags), len, rec->data,
+		shm_conn_source(conn));
+	wf_unlock(&map_of(conn)->lock);
+}
+
+/* End a write whose payload is complete. */
+static void written(struct shm_conn *conn, const struct shm_span *to, uint64_t id,
+	uint8_t flags, uint64_t data, int err)
+{
+	uint64_t comp_flags = FI_RMA | FI_REMOTE_WRITE;
+
+	if (err) {
+		failed(conn, id, SHM_REC_WRITE, err);
+		return;
+	}
+	if (flags & SHM_FLAG_DATA)
+		comp_flags |= FI_REMOTE_CQ_DATA;
+	wf_target_done(&conn->ep->ep, to->seg, to->count, comp_flags, to->len, data,
+		shm_conn_source(conn));
+	if (id > SHM_ID_TOLD)
+		shm_tx_ack(conn, id);
+}
+
+void shm_access_written(struct shm_conn *conn, struct shm_sink *sink)
+{
+	written(conn, &sink->to, sink->request, sink->flags, sink->data, sink->err);
+	conn->writing = NULL;
+	shm_bulk_free(sink);
+}
+
+static inline uint64_t load_word(const uint8_t *from)
+{
+	return *(const volatile uint64_t *)(const void *)from;
+}
+
+/* The peer may change the slot meanwhile: each word is loaded once. */
+bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
+{
+	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
+	uint64_t id, flags = shm_head_flags(head), len = shm_head_len(head);
+	struct fi_rma_iov seg;
+	struct wf_mr *mr;
+	uint8_t *to;
+
+	if (flags || len <= SHM_ACCESS_HEAD || len > SHM_INLINE_MAX ||
+		*(const volatile uint64_t *)&slot->word != shm_access_word(1, 0, 0))
+		return false;
+	id = load_word(slot->blob);
+	seg.addr = load_word(slot->blob + 8);
+	seg.len = load_word(slot->blob + 16);
+	seg.key = load_word(slot->blob + 24);
+	len -= SHM_ACCESS_HEAD;
+	if (wf_unlikely(seg.len != len))
+		return false;
+	to = one_piece(conn, &seg, FI_REMOTE_WRITE, &mr);
+	if (wf_unlikely(!to))
+		return false;
+	wf_copy_small(to, slot->blob + SHM_ACCESS_HEAD, len);
+	wf_ep_remote_done(
+		&conn->ep->ep, mr, FI_RMA | FI_REMOTE_WRITE, len, 0, FI_ADDR_NOTAVAIL);
+	wf_unlock(&map_of(conn)->lock);
+	if (id > SHM_ID_TOLD)
+		shm_tx_ack(conn, id);
+	return true;
+}
+
+/* Fast path of a write of one record to one contiguous segment: one lookup of the
+ * region. */
+static bool write_at_once(
+	struct shm_conn *conn, const struct shm_record *rec, const struct request *req)
+{
+	struct wf_mr *mr;
+	uint8_t *to;
+
+	if (req->segs != 1 || rec->flags & SHM_FLAG_MORE ||
+		req->payload_len != req->len || !req->len)
+		return false;
+	to = one_piece(conn, req->seg, FI_REMOTE_WRITE, &mr);
+	if (!to)
+		return false;
+	shm_copy(to, req->payload, req->len);
+	done_there(conn, mr, rec, FI_RMA | FI_REMOTE_WRITE, req->len);
+	if (req->id > SHM_ID_TOLD)
+		shm_tx_ack(conn, req->id);
+	return true;
+}
+
+int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_span span;
+	struct shm_sink *sink;
+	struct request req;
+	int err, ret = parse(rec, &req);
+
+	if (ret)
+		return ret;
+	if (wf_likely(write_at_once(conn, rec, &req)))
+		return 0;
+	err = wf_target_check(map_of(conn), req.seg, req.segs, FI_REMOTE_WRITE);
+	set_span(&span, &req);
+	if (rec->flags & SHM_FLAG_MORE) {
+		if (conn->writing || req.payload_len || !req.len)
+			return -FI_EPROTO;
+		sink = shm_bulk_write(conn, req.id);
+		if (!sink)
+			return 0;
+		sink->to = span;
+		sink->len = req.len;
+		sink->flags = rec->flags;
+		sink->data = rec->data;
+		sink->err = err;
+		conn->writing = sink;
+		return 0;
+	}
+	if (req.payload_len != req.len)
+		return -FI_EPROTO;
+	if (!err && req.len)
+		err = shm_span_put(conn->ep, &span, 0, req.payload, req.payload_len);
+	written(conn, &span, req.id, rec->flags, rec->data, err);
+	return 0;
+}
+
+static bool read_at_once(
+	struct shm_conn *conn, const struct shm_record *rec, const struct request *req)
+{
+	uint8_t bytes[SHM_INLINE_MAX];
+	const uint8_t *from;
+	struct wf_mr *mr;
+
+	if (req->segs != 1 || !req->len || req->len > sizeof(bytes))
+		return false;
+	from = one_piece(conn, req->seg, FI_REMOTE_READ, &mr);
+	if (!from)
+		return false;
+	wf_copy_small(bytes, from, req->len);
+	done_there(conn, mr, rec, FI_RMA | FI_REMOTE_READ, req->len);
+	shm_out_answer(conn, SHM_REC_DATA, req->id, bytes, req->len);
+	return true;
+}
+
+/* A read that is not answered at once is answered by a stream, whatever its length. */
+int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct request req;
+	struct shm_tx *tx;
+	int err, ret = parse(rec, &req);
+
+	if (ret || req.payload_len || req.id <= SHM_ID_TOLD)
+		return -FI_EPROTO;
+	if (wf_likely(read_at_once(conn, rec, &req)))
+		return 0;
+	err = wf_target_check(map_of(conn), req.seg, req.segs, FI_REMOTE_READ);
+	if (err) {
+		shm_tx_error(conn, req.id, -err);
+		return 0;
+	}
+	if (!req.len) {
+		shm_tx_ack(conn, req.id);
+		return 0;
+	}
+	tx = shm_tx_stream(conn, req.id);
+	if (tx)
+		set_span(&tx->local, &req);
+	return 0;
+}
+
+static enum wf_op_kind kind_of(uint8_t kind)
+{
+	if (kind == SHM_REC_ATOMIC)
+		return WF_OP_ATOMIC;
+	return kind == SHM_REC_FETCH ? WF_OP_FETCH : WF_OP_COMPARE;
+}
+
+/* Number of elements in @len bytes; mostly one, which saves the division. */
+static inline size_t elements(size_t len, size_t size)
+{
+	return wf_likely(len == size) ? 1 : len / size;
+}
+
+/* Operands of the right number for an operation that exists. */
+static int check_atomic(
+	const struct request *req, const struct wf_target_atomic *atomic)
+{
+	size_t operands = atomic->op == FI_ATOMIC_READ ? 0 : req->len, count;
+	size_t size = wf_atomic_size(atomic->datatype);
+
+	if (atomic->kind == WF_OP_COMPARE)
+		operands += req->len;
+	if (wf_atomic_valid(atomic->kind, atomic->datatype, atomic->op, SHM_ATOMIC_MAX,
+		    &count) ||
+		!req->len || req->len > SHM_ATOMIC_MAX ||
+		elements(req->len, size) * size != req->len ||
+		req->payload_len != operands)
+		return -FI_EPROTO;
+	return 0;
+}
+
+/* Apply an atomic to checked operands. */
+static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
+	const struct wf_target_atomic *atomic)
+{
+	uint64_t access = wf_target_atomic_access(atomic->kind, atomic->op);
+	uint64_t flags = FI_ATOMIC | access;
+	struct wf_mr_map *map = map_of(conn);
+	struct wf_mr *mr;
+	uint8_t *at = NULL;
+	int ret;
+
+	if (atomic->count == 1)
+		at = one_piece(conn, atomic->seg, access, &mr);
+	if (wf_likely(at != NULL)) {
+		wf_atomic_apply(atomic->datatype, atomic->op, at, atomic->src,
+			atomic->compare, atomic->result,
+			elements(atomic->len, wf_atomic_size(atomic->datatype)));
+		done_there(conn, mr, rec, flags, atomic->len);
+		return 0;
+	}
+	ret = wf_target_check(map, atomic->seg, atomic->count, access);
+	if (!ret)
+		ret = wf_target_atomic(map, atomic);
+	if (!ret)
+		wf_target_done(&conn->ep->ep, atomic->seg, atomic->count,
+			with_data(rec, flags), atomic->len, rec->data,
+			shm_conn_source(conn));
+	return ret;
+}
+
+int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
+{
+	/* Copied: the peer may change the lane meanwhile, and operands are read twice.
+	 */
+	uint8_t operands[2 * SHM_ATOMIC_MAX], found[SHM_ATOMIC_MAX];
+	struct wf_target_atomic atomic = { .kind = kind_of(rec->kind) };
+	bool fetch = atomic.kind != WF_OP_ATOMIC;
+	struct request req;
+	int ret = parse(rec, &req);
+
+	if (ret)
+		return ret;
+	atomic.datatype = req.datatype;
+	atomic.op = req.op;
+	if (check_atomic(&req, &atomic) || (fetch && req.id <= SHM_ID_TOLD))
+		return -FI_EPROTO;
+	shm_copy(operands, req.payload, req.payload_len);
+	atomic.seg = req.seg;
+	atomic.count = req.segs;
+	atomic.len = req.len;
+	atomic.src = atomic.op == FI_ATOMIC_READ ? NULL : operands;
+	if (atomic.kind == WF_OP_COMPARE)
+		atomic.compare = operands + req.payload_len - req.len;
+	if (fetch)
+		atomic.result = found;
+	ret = run_atomic(conn, rec, &atomic);
+	if (ret)
+		failed(conn, req.id, rec->kind, ret);
+	else if (fetch)
+		shm_out_answer(conn, SHM_REC_RESP, req.id, found, req.len);
+	else if (req.id > SHM_ID_TOLD)
+		shm_tx_ack(conn, req.id);
+	return 0;
+}
+
+/* ---- answers ---- */
+
+int shm_recv_resp(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
+
+	if (!tx || (tx->op != WF_OP_FETCH && tx->op != WF_OP_COMPARE) ||
+		wf_iov_len(tx->result, tx->result_count) != rec->len)
+		return -FI_EPROTO;
+	if (wf_likely(tx->result_count == 1))
+		shm_copy(tx->result[0].iov_base, rec->blob, rec->len);
+	else
+		(void)wf_iov_scatter(tx->result, tx->result_count, rec->blob, rec->len);
+	shm_tx_settle(conn, tx, 0);
+	return 0;
+}
+
+/* May an acknowledgement without data end the operation? */
+static bool may_end(const struct shm_tx *tx)
+{
+	return tx->op != WF_OP_FETCH && tx->op != WF_OP_COMPARE &&
+	       (tx->op != WF_OP_READ || !tx->local.len);
+}
+
+int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_tx *tx;
+	uint64_t id;
+
+	if (rec->len % sizeof(id))
+		return -FI_EPROTO;
+	for (size_t at = 0; at < rec->len; at += sizeof(id)) {
+		memcpy(&id, rec->blob + at, sizeof(id));
+		tx = shm_id_find(conn, id, SHM_ID_TX);
+		if (!tx || !may_end(tx))
+			return -FI_EPROTO;
+		shm_tx_settle(conn, tx, 0);
+	}
+	return 0;
+}
+
+/* A write or atomic that has no id failed. */
+static int silent_failed(struct shm_conn *conn, uint64_t word, int err)
+{
+	uint8_t kind = (uint8_t)word;
+
+	if (!conn->silent || (kind != SHM_REC_WRITE && kind != SHM_REC_ATOMIC) ||
+		word >> 8 > SHM_ID_TOLD)
+		return -FI_EPROTO;
+	conn->silent--;
+	if (word >> 8 == SHM_ID_TOLD)
+		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"%s refused a write or atomic that was complete without its "
+			"word (possible FI_DELIVERY_COMPLETE): %s\n",
+			shm_conn_name(conn), fi_strerror(err));
+	else
+		shm_tx_fail_silent(
+			conn, kind == SHM_REC_WRITE ? WF_OP_WRITE : WF_OP_ATOMIC, err);
+	return 0;
+}
+
+int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
+	uint32_t code;
+	int err;
+
+	if (rec->len != sizeof(code))
+		return -FI_EPROTO;
+	memcpy(&code, rec->blob, sizeof(code));
+	err = code && code < FI_ERRNO_MAX ? (int)code : FI_EIO;
+	if (!tx)
+		return silent_failed(conn, rec->word, err);
+	shm_tx_settle(conn, tx, err);
+	return 0;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/data/region.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Accessing memory behind the end of a shrunken file raises SIGBUS. */
+enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
+
+static int map(int fd, struct shm_region **ret_region)
+{
+	void *mem = mmap(NULL, sizeof(struct shm_region), PROT_READ | PROT_WRITE,
+		MAP_SHARED, fd, 0);
+
+	if (mem == MAP_FAILED)
+		return -errno;
+	/* The peer would take the writes of a forked child for those of this process.
+	 */
+	(void)madvise(mem, sizeof(struct shm_region), MADV_DONTFORK);
+	*ret_region = mem;
+	return 0;
+}
+
+int shm_region_new(int *ret_fd, struct shm_region **ret_region)
+{
+	int fd = memfd_create("weft-shm", MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
+
+	if (fd < 0)
+		return -errno;
+	if (ftruncate(fd, sizeof(struct shm_region)) ||
+		fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_SEAL))
+		ret = -errno;
+	else
+		ret = map(fd, ret_region);
+	if (ret)
+		(void)close(fd);
+	else
+		*ret_fd = fd;
+	return ret;
+}
+
+int shm_region_map(int fd, struct shm_region **ret_region)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || (seals & SEALS) != SEALS || fstat(fd, &st) ||
+		st.st_size != sizeof(struct shm_region))
+		return -EINVAL;
+	return map(fd, ret_region);
+}
+
+void shm_region_unmap(struct shm_region *region)
+{
+	(void)munmap(region, sizeof(*region));
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_REGION_H
+#define SHM_REGION_H
+
+#include "providers/shm/data/wire.h"
+
+/*
+ * The memory of a connection: an anonymous file whose size is sealed. Both calls return
+ * 0 or a negative errno.
+ */
+int shm_region_new(int *ret_fd, struct shm_region **ret_region);
+/* Map the file that a peer sent. -EINVAL: its size or its seals are wrong. */
+int shm_region_map(int fd, struct shm_region **ret_region);
+void shm_region_unmap(struct shm_region *region);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/shm/conn/peer.h"
+
+/*
+ * Messages that a peer which died never took.
+ *
+ * A small message is complete for the application when it is in the lane. A dead peer
+ * takes nothing out of the lane, and no check at each message is needed to notice that:
+ * the lane still exists when the death is detected, and its @taken is the number of the
+ * last record that the peer acted on. Messages behind that had no effect. They are
+ * queued for the next peer of that name, in their order and before all later messages.
+ * So no message is acted on twice, and one that was sent after the death is not lost.
+ * Operations that are not complete yet end in errors instead, as do injected accesses
+ * to the peer's memory.
+ *
+ * The dead peer may have written garbage into the lane.
+ */
+
+/* Is @at the position of a record of ours, from which the records behind it end where
+ * the writer is? The dead reader may have been in the middle of storing its position.
+ */
+static bool fits(const struct shm_conn *conn, struct shm_reader at)
+{
+	struct shm_record rec;
+	uint64_t head;
+
+	for (; at.next != conn->out.next; at.next++) {
+		head = shm_reader_head(&at);
+		if (!head || !shm_rx_decode(&at, head, &rec))
+			return false;
+	}
+	return at.pos == conn->out.pos;
+}
+
+static bool find_position(struct shm_conn *conn, uint32_t taken, struct shm_reader *ret)
+{
+	struct shm_writer *out = &conn->out;
+
+	if (!shm_writer_refresh(out))
+		return false;
+	*ret = (struct shm_reader){
+		.lane = out->lane, .next = out->seen_slots + 1, .pos = out->seen_pos
+	};
+	if (fits(conn, *ret))
+		return true;
+	ret->next = taken + 1;
+	return out->next - ret->next <= SHM_SLOTS && fits(conn, *ret);
+}
+
+static struct shm_tx *message(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct wf_op op = {
+		.kind = rec->kind == SHM_REC_TAGGED ? WF_OP_TSEND : WF_OP_SEND,
+		.flags = FI_INJECT,
+		.iov = &op.one,
+		.iov_count = 1,
+		.len = rec->len,
+		.addr = FI_ADDR_NOTAVAIL,
+		.data = rec->data,
+		.tag = rec->word,
+		.one = { (void *)(uintptr_t)rec->blob, rec->len },
+	};
+	struct shm_tx *tx;
+
+	if (rec->flags & SHM_FLAG_DATA)
+		op.flags |= FI_REMOTE_CQ_DATA;
+	tx = shm_tx_new(conn->ep, &op);
+	if (!tx)
+		return NULL;
+	tx->told = true;
+	conn->ep->tx_pending--;
+	return tx;
+}
+
+static bool is_message(const struct shm_record *rec)
+{
+	return (rec->kind == SHM_REC_MSG || rec->kind == SHM_REC_TAGGED) &&
+	       !(rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH));
+}
+
+/* Writes and atomics that are reported to the application only if they fail. */
+static bool is_silent(const struct shm_record *rec)
+{
+	uint64_t id;
+
+	if ((rec->kind != SHM_REC_WRITE && rec->kind != SHM_REC_ATOMIC) ||
+		rec->len < sizeof(id))
+		return false;
+	memcpy(&id, rec->blob, sizeof(id));
+	return id == SHM_ID_SILENT;
+}
+
+void shm_again(struct shm_conn *conn)
+{
+	/* acquire: the socket is closed, so all that the peer stored is visible. */
+	uint32_t taken =
+		atomic_load_explicit(&conn->out.lane->taken, memory_order_acquire);
+	struct shm_peer *peer = conn->peer;
+	struct wf_list *last = &peer->remote.pending;
+	unsigned int count = 0;
+	struct shm_reader at;
+	struct shm_record rec;
+	struct shm_tx *tx;
+
+	if (!find_position(conn, taken, &at))
+		return;
+	for (; at.next != conn->out.next; at.next++) {
+		if (!shm_rx_decode(&at, shm_reader_head(&at), &rec))
+			break;
+		if ((int32_t)(at.next - taken) <= 0)
+			continue;
+		if (is_silent(&rec))
+			shm_tx_fail_silent(conn,
+				rec.kind == SHM_REC_WRITE ? WF_OP_WRITE : WF_OP_ATOMIC,
+				FI_ECONNRESET);
+		if (!is_message(&rec))
+			continue;
+		tx = message(conn, &rec);
+		if (!tx)
+			break;
+		wf_list_insert_after(last, &tx->link);
+		last = &tx->link;
+		count++;
+	}
+	if (!count)
+		return;
+	shm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+		"%u messages to %s were not taken before its end: they wait for the "
+		"next one of that name\n",
+		count, peer->name);
+	shm_peer_busy(conn->ep, peer);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/data/ring.h"
+
+bool shm_writer_refresh(struct shm_writer *w)
+{
+	/* L4: acquire, pairs with L3. slots first, so that bytes are at least as new.
+	 * bytes may be newer, therefore acquire as well: the reads before the reader
+	 * stored it are over. */
+	uint32_t slots =
+		atomic_load_explicit(&w->lane->reader.slots, memory_order_acquire);
+	uint64_t pos =
+		atomic_load_explicit(&w->lane->reader.bytes, memory_order_acquire);
+
+	if (slots - w->seen_slots > w->next - 1 - w->seen_slots ||
+		pos - w->seen_pos > w->pos - w->seen_pos)
+		return false;
+	w->seen_slots = slots;
+	w->seen_pos = pos;
+	return true;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/shm/conn/conn.h"
+
+/* Reads records from a lane. */
+
+enum {
+	BUDGET = 64, /* records of one connection in one progress call */
+	ANSWERS_MAX = 1 << 16,
+	UNEXP_SHARE = 1 << 20,
+};
+
+static int no_such_kind(struct shm_conn *conn, const struct shm_record *rec)
+{
+	(void)conn;
+	(void)rec;
+	return -FI_EPROTO;
+}
+
+static int (*const handlers[SHM_REC_KINDS])(
+	struct shm_conn *conn, const struct shm_record *rec) = {
+	[SHM_REC_NONE] = no_such_kind,
+	[SHM_REC_MSG] = shm_recv_msg,
+	[SHM_REC_TAGGED] = shm_recv_msg,
+	[SHM_REC_RTS] = shm_recv_rts,
+	[SHM_REC_TAGGED_RTS] = shm_recv_rts,
+	[SHM_REC_CTS] = shm_recv_cts,
+	[SHM_REC_DATA] = shm_recv_data,
+	[SHM_REC_WRITE] = shm_recv_write,
+	[SHM_REC_READ] = shm_recv_read,
+	[SHM_REC_ATOMIC] = shm_recv_atomic,
+	[SHM_REC_FETCH] = shm_recv_atomic,
+	[SHM_REC_COMPARE] = shm_recv_atomic,
+	[SHM_REC_RESP] = shm_recv_resp,
+	[SHM_REC_ACK] = shm_recv_ack,
+	[SHM_REC_ERROR] = shm_recv_error,
+};
+
+/* The address of the blob in the byte ring; NULL: length or position are impossible. */
+static const uint8_t *find_blob(
+	struct shm_reader *in, const struct shm_slot *slot, struct shm_record *rec)
+{
+	uint64_t end, start;
+
+	memcpy(&rec->len, slot->blob, sizeof(rec->len));
+	if (rec->len > SHM_BLOB_MAX)
+		return NULL;
+	end = shm_bytes_next(in->pos, rec->flags, rec->len);
+	start = end -
+		(rec->len + SHM_BYTES_ALIGN - 1) / SHM_BYTES_ALIGN * SHM_BYTES_ALIGN;
+	if (start % SHM_BYTES + rec->len > SHM_BYTES)
+		return NULL;
+	in->pos = end;
+	return in->lane->bytes + start % SHM_BYTES;
+}
+
+/* Each field of the slot is loaded once. */
+bool shm_rx_decode(struct shm_reader *in, uint64_t head, struct shm_record *rec)
+{
+	const struct shm_slot *slot = shm_slot_at(in->lane, in->next);
+
+	rec->kind = shm_head_kind(head);
+	rec->flags = shm_head_flags(head);
+	rec->len = shm_head_len(head);
+	rec->word = *(const volatile uint64_t *)&slot->word;
+	rec->data = *(const volatile uint64_t *)&slot->data;
+	rec->blob = slot->blob;
+	if (wf_unlikely(rec->kind >= SHM_REC_KINDS || rec->flags & ~SHM_FLAGS_KNOWN ||
+			rec->len > SHM_INLINE_MAX))
+		return false;
+	if (rec->flags & SHM_FLAG_BYTES)
+		rec->blob = find_blob(in, slot, rec);
+	return rec->blob != NULL;
+}
+
+static void bad_record(struct shm_conn *conn, const struct shm_record *rec)
+{
+	shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"connection to %s closed: what it wrote makes no sense (record of kind "
+		"%u, %u bytes)\n",
+		shm_conn_name(conn), rec->kind, rec->len);
+	shm_conn_fail(conn, FI_EPROTO);
+}
+
+/* Stop reading from a peer that does not read its answers; or that has more than
+ * UNEXP_SHARE bytes of unexpected messages here, when the endpoint's memory for these
+ * is full. */
+static inline bool choked(const struct shm_conn *conn)
+{
+	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX ||
+	       (wf_unlikely(conn->unexp.bytes >= UNEXP_SHARE) &&
+		       conn->ep->unexp.bytes >= shm_params.unexpected_size);
+}
+
+/* The fast path of a message in one slot. False: the caller takes the long path. */
+static inline bool deliver(struct shm_conn *conn, uint64_t head)
+{
+	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
+	unsigned int kind = shm_head_kind(head), flags = shm_head_flags(head);
+	fi_addr_t index = FI_ADDR_NOTAVAIL;
+	struct shm_ep *ep = conn->ep;
+	struct wf_srx_arrival msg;
+
+	msg.len = shm_head_len(head);
+	if (wf_unlikely(kind - 1 > SHM_REC_TAGGED - 1 || flags & ~SHM_FLAG_DATA ||
+			msg.len > SHM_INLINE_MAX || !ep->ep.srx))
+		return false;
+	msg.addr = msg.src = FI_ADDR_UNSPEC;
+	if (ep->unexp.wants.index) {
+		index = shm_conn_index(conn);
+		msg.addr = wf_ep_srx_source(&ep->ep, index);
+	}
+	if (ep->unexp.wants.source) {
+		if (wf_unlikely(index == FI_ADDR_NOTAVAIL))
+			return false;
+		msg.src = wf_ep_source(&ep->ep, index);
+	}
+	msg.buf = slot->blob;
+	msg.tag = kind == SHM_REC_TAGGED ? *(const volatile uint64_t *)&slot->word : 0;
+	msg.data = 0;
+	msg.flags = 0;
+	if (flags) {
+		msg.data = *(const volatile uint64_t *)&slot->data;
+		msg.flags = FI_REMOTE_CQ_DATA;
+	}
+	return wf_ep_deliver(
+		&ep->ep, kind == SHM_REC_TAGGED ? FI_TAGGED : FI_MSG, &msg);
+}
+
+/* False: the record was malformed, and the connection failed. */
+static bool handle(struct shm_conn *conn, uint64_t head)
+{
+	struct shm_record rec;
+
+	if (shm_head_kind(head) == SHM_REC_WRITE && shm_recv_small_write(conn, head))
+		return true;
+	if (wf_likely(shm_rx_decode(&conn->in, head, &rec) &&
+		      !handlers[rec.kind](conn, &rec)))
+		return true;
+	bad_record(conn, &rec);
+	return false;
+}
+
+/* Report the reader's position, and wake a writer that sleeps until there is space. */
+static __attribute__((noinline)) void tell(struct shm_conn *conn)
+{
+	shm_reader_tell(&conn->in);
+	if (conn->wake)
+		shm_out_ring(conn, &conn->in.lane->reader.waiting);
+}
+
+unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
+{
+	unsigned int count = 0;
+
+	conn->polling = true;
+	if (head)
+		shm_writer_prefetch(&conn->out, head);
+	for (; head && count < BUDGET; head = shm_reader_head(&conn->in)) {
+		if (wf_unlikely(choked(conn)))
+			break;
+		shm_reader_take(&conn->in);
+		if (!deliver(conn, head) && wf_unlikely(!handle(conn, head)))
+			break;
+		if (shm_reader_advance(&conn->in))
+			tell(conn);
+		/* The peer has written several records: prefetch the one after the
+		 * next. */
+		if (count++)
+			shm_reader_prefetch(&conn->in);
+	}
+	conn->polling = false;
+	if (conn->ack_count)
+		shm_out_acks(conn);
+	return count;
+}

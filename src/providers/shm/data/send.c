@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "objects/endpoint/calls/build.h"
+#include "providers/shm/conn/peer.h"
+#include "sys/copy.h"
+
+/* Operations when they are posted: written at once, or queued. */
+
+static inline uint8_t message_kind(const struct wf_op *op)
+{
+	return op->kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG;
+}
+
+/* Fill the slot of a message, except payload and head. */
+static inline struct shm_slot *open_slot(struct shm_conn *conn, const struct wf_op *op)
+{
+	struct shm_slot *slot = shm_writer_slot(&conn->out);
+
+	slot->word = op->tag;
+	slot->data = op->data;
+	return slot;
+}
+
+static inline void close_slot(struct shm_conn *conn, struct shm_slot *slot,
+	const struct wf_op *op, uint8_t flags, size_t len)
+{
+	struct shm_ep *ep = conn->ep;
+
+	if (op->flags & FI_REMOTE_CQ_DATA)
+		flags |= SHM_FLAG_DATA;
+	shm_writer_commit(&conn->out, slot, message_kind(op), flags, len);
+	shm_out_wake(conn);
+	wf_ep_op_end(&ep->ep, op, 0);
+}
+
+static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
+{
+	uint32_t len = (uint32_t)op->len;
+	struct shm_slot *slot;
+	uint8_t *to, flags;
+
+	to = shm_writer_bytes(&conn->out, len, &flags);
+	if (wf_unlikely(!to) && shm_out_has_space_slow(conn))
+		to = shm_writer_bytes(&conn->out, len, &flags);
+	if (!to)
+		return false;
+	/* The slot is written last, because the reader polls its cache line all the
+	 * time. */
+	(void)wf_iov_gather(to, op->iov, op->iov_count);
+	slot = open_slot(conn, op);
+	memcpy(slot->blob, &len, sizeof(len));
+	shm_writer_bytes_done(&conn->out, flags, len);
+	close_slot(conn, slot, op, flags, 0);
+	return true;
+}
+
+/* Write a message that is complete once it is in the lane. False: it has to be queued.
+ */
+static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
+{
+	struct shm_slot *slot;
+
+	if (!conn->idle || !shm_out_has_space(conn))
+		return false;
+	if (op->len > SHM_INLINE_MAX)
+		return op->len <= shm_params.eager_size && write_bytes(conn, op);
+	slot = open_slot(conn, op);
+	(void)wf_iov_gather(slot->blob, op->iov, op->iov_count);
+	close_slot(conn, slot, op, 0, op->len);
+	return true;
+}
+
+static ssize_t queue(struct shm_ep *ep, struct wf_list *list, const struct wf_op *op)
+{
+	struct shm_tx *tx;
+
+	if (ep->tx_pending >= ep->tx_size)
+		return -FI_EAGAIN;
+	tx = shm_tx_new(ep, op);
+	if (!tx)
+		return -FI_ENOMEM;
+	wf_list_push(list, &tx->link);
+	return 0;
+}
+
+static ssize_t queue_on(struct shm_conn *conn, const struct wf_op *op)
+{
+	ssize_t ret = queue(conn->ep, &conn->txq, op);
+
+	if (!ret)
+		shm_out_dirty(conn);
+	/* -FI_EAGAIN: the operation is not queued, but a flush may make space for the
+	 * next call. */
+	if (!ret || ret == -FI_EAGAIN)
+		shm_out_flush(conn);
+	return ret;
+}
+
+static inline void write_small(struct shm_conn *conn, enum wf_op_kind kind,
+	const void *buf, size_t len, uint64_t tag)
+{
+	struct shm_slot *slot = shm_writer_slot(&conn->out);
+
+	slot->word = tag;
+	wf_copy_small(slot->blob, buf, len);
+	shm_writer_commit(&conn->out, slot,
+		kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG, 0, len);
+}
+
+/* The slow part of shm_send_small: waits for the lock, loads the reader's position,
+ * wakes the reader. */
+static __attribute__((noinline)) ssize_t send_small_slow(struct wf_ep *wf,
+	enum wf_op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
+{
+	struct shm_conn *conn;
+	ssize_t ret = -FI_EAGAIN;
+
+	wf_lock(&wf->lock);
+	conn = shm_peer_conn(shm_ep_of(wf), addr);
+	if (conn && conn->idle && shm_out_has_space(conn)) {
+		write_small(conn, kind, buf, len, tag);
+		shm_out_wake(conn);
+		ret = 0;
+	}
+	wf_unlock(&wf->lock);
+	return ret;
+}
+
+/* Fast path. The slow part is a tail call, so that the fast path saves no registers for
+ * it. */
+ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag)
+{
+	struct shm_conn *conn;
+
+	if (wf_unlikely(!wf_trylock(&wf->lock)))
+		return send_small_slow(wf, kind, buf, len, addr, tag);
+	conn = shm_peer_conn(shm_ep_of(wf), addr);
+	if (wf_unlikely(!conn || !conn->idle || conn->wake ||
+			!shm_writer_slots(&conn->out))) {
+		wf_unlock(&wf->lock);
+		return send_small_slow(wf, kind, buf, len, addr, tag);
+	}
+	write_small(conn, kind, buf, len, tag);
+	wf_unlock(&wf->lock);
+	return 0;
+}
+
+ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
+{
+	struct shm_ep *ep = shm_ep_of(wf);
+	struct shm_conn *conn;
+	struct wf_list *wait;
+	ssize_t ret;
+
+	wf_lock(&wf->lock);
+	ret = shm_peer_route(ep, op->addr, &conn, &wait);
+	if (wf_unlikely(ret))
+		goto out;
+	if (wf_unlikely(!conn))
+		ret = queue(ep, wait, op);
+	else if (op->kind == WF_OP_TSEND || op->kind == WF_OP_SEND
+			 ? op->flags & WF_OP_NOT_SMALL || !write_message(conn, op)
+			 : !shm_small_start(conn, op, &ret))
+		ret = queue_on(conn, op);
+out:
+	wf_unlock(&wf->lock);
+	return ret;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/shm/conn/conn.h"
+
+/*
+ * RMA and atomic operations that fit one slot, written by the call that posts them: an
+ * 8 byte write is one cache line. A write or atomic without fetch, whose completion
+ * level does not involve the peer, is then complete, as a message is. It has no id, and
+ * the peer answers it only if it fails: the error that is reported then has no context.
+ */
+
+const uint8_t shm_access_kinds[WF_OP_COUNT] = {
+	[WF_OP_READ] = SHM_REC_READ,
+	[WF_OP_WRITE] = SHM_REC_WRITE,
+	[WF_OP_ATOMIC] = SHM_REC_ATOMIC,
+	[WF_OP_FETCH] = SHM_REC_FETCH,
+	[WF_OP_COMPARE] = SHM_REC_COMPARE,
+};
+
+static inline size_t payload_of(const struct wf_op *op)
+{
+	return op->kind == WF_OP_READ ? 0 : op->len;
+}
+
+static inline size_t compare_of(const struct wf_op *op)
+{
+	return op->kind == WF_OP_COMPARE ? op->atomic->size : 0;
+}
+
+/* Flags of operations that are complete only when the peer has answered. */
+#define HEARD_FLAGS                                                                    \
+	(FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE |             \
+		FI_COMMIT_COMPLETE | WF_OP_WORK)
+
+static inline bool is_silent(const struct wf_op *op)
+{
+	return (op->kind == WF_OP_WRITE || op->kind == WF_OP_ATOMIC) &&
+	       !(op->flags & HEARD_FLAGS);
+}
+
+/* Does the operation, when it is complete, write a completion or advance a counter? For
+ * atomics FI_READ counters count as well. */
+static inline bool is_told(const struct shm_ep *ep, const struct wf_op *op)
+{
+	return op->flags & FI_COMPLETION || !(op->flags & FI_INJECT) ||
+	       ep->ep.cntr[WF_CNTR_WRITE] || (op->atomic && ep->ep.cntr[WF_CNTR_READ]);
+}
+
+static void complete(struct shm_ep *ep, const struct wf_op *op, uint64_t id)
+{
+	const struct wf_op_report *report = &wf_op_reports[op->kind];
+
+	if (id == SHM_ID_TOLD)
+		wf_ep_tx_done(&ep->ep, report->cntr, op->context, op->flags,
+			report->comp_flags, op->rma->len);
+}
+
+/* Create the operation's id, by which the peer answers; 0: no memory. */
+static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
+{
+	struct shm_tx *tx = shm_tx_sent(conn->ep, op);
+
+	if (!tx)
+		return 0;
+	tx->id = shm_id_new(conn, SHM_ID_TX, tx);
+	if (!tx->id) {
+		shm_tx_free(conn->ep, tx);
+		return 0;
+	}
+	conn->unsettled++;
+	wf_list_push(&conn->settling, &tx->link);
+	return tx->id;
+}
+
+/* Not as a structure: a later load of one word is forwarded from the store of the same
+ * word. */
+static inline uint8_t *add_word(uint8_t *to, uint64_t word)
+{
+	*(volatile uint64_t *)(void *)to = word;
+	return to + sizeof(word);
+}
+
+static inline uint8_t *add_iov(
+	uint8_t *to, const struct iovec *iov, size_t count, size_t len)
+{
+	if (wf_likely(count == 1))
+		wf_copy_small(to, iov->iov_base, len);
+	else
+		(void)wf_iov_gather(to, iov, count);
+	return to + len;
+}
+
+static void write_slot(struct shm_conn *conn, const struct wf_op *op, uint64_t id)
+{
+	struct shm_slot *slot = shm_writer_slot(&conn->out);
+	size_t payload = payload_of(op), compare = compare_of(op);
+	uint8_t *to = slot->blob;
+
+	slot->word = op->atomic
+			     ? shm_access_word(1, op->atomic->datatype, op->atomic->op)
+			     : shm_access_word(1, 0, 0);
+	slot->data = op->data;
+	to = add_word(to, id);
+	to = add_word(to, op->rma->addr);
+	to = add_word(to, op->rma->len);
+	to = add_word(to, op->rma->key);
+	if (payload)
+		to = add_iov(to, op->iov, op->iov_count, payload);
+	if (compare)
+		(void)add_iov(
+			to, op->atomic->compare, op->atomic->compare_count, compare);
+	shm_writer_commit(&conn->out, slot, shm_access_kinds[op->kind],
+		op->flags & FI_REMOTE_CQ_DATA ? SHM_FLAG_DATA : 0,
+		SHM_ACCESS_HEAD + payload + compare);
+	shm_out_wake(conn);
+}
+
+bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret)
+{
+	struct shm_ep *ep = conn->ep;
+	bool silent = is_silent(op);
+	uint64_t id = is_told(ep, op) ? SHM_ID_TOLD : SHM_ID_SILENT;
+
+	if (!conn->idle || op->flags & FI_FENCE || op->rma_count != 1 ||
+		SHM_ACCESS_HEAD + payload_of(op) + compare_of(op) > SHM_INLINE_MAX ||
+		!shm_out_has_space(conn))
+		return false;
+	if (!silent) {
+		if (ep->tx_pending >= ep->tx_size)
+			return false;
+		id = settle_later(conn, op);
+		if (!id) {
+			*ret = -FI_ENOMEM;
+			return true;
+		}
+	}
+	write_slot(conn, op, id);
+	if (silent) {
+		conn->silent++;
+		complete(ep, op, id);
+	}
+	return true;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/cm/pep.h"
+#include "sys/clock.h"
+
+/* A connection to a passive endpoint whose request is not complete. */
+struct ask {
+	struct wf_list link;
+	int fd;
+	union wf_sockaddr from;
+	struct tcp_cm cm;
+};
+
+enum { ACCEPTS = 64, EVENTS_MAX = 64 };
+
+static void ask_drop(struct tcp_pep *pep, struct ask *ask)
+{
+	pep->ask_count--;
+	wf_list_remove(&ask->link);
+	if (ask->fd >= 0)
+		(void)close(ask->fd);
+	free(ask);
+}
+
+/* The info for fi_endpoint of an active endpoint for this request; in the FI_CONNREQ
+ * event. */
+static struct fi_info *info_for(struct tcp_pep *pep, struct tcp_connreq *req)
+{
+	struct fi_info *info = fi_dupinfo(pep->info);
+	size_t len = wf_sockaddr_len(&req->peer);
+	union wf_sockaddr own;
+	socklen_t own_len = sizeof(own);
+
+	if (!info)
+		return NULL;
+	free(info->src_addr);
+	free(info->dest_addr);
+	info->src_addr = malloc(len);
+	info->dest_addr = malloc(len);
+	if (!info->src_addr || !info->dest_addr ||
+		getsockname(req->fd, &own.sa, &own_len)) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	memcpy(info->src_addr, &own, len);
+	memcpy(info->dest_addr, &req->peer, len);
+	info->src_addrlen = len;
+	info->dest_addrlen = len;
+	info->handle = &req->handle;
+	return info;
+}
+
+static int tell(struct tcp_pep *pep, struct tcp_connreq *req)
+{
+	union {
+		struct fi_eq_cm_entry entry;
+		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + TCP_CM_DATA_MAX];
+	} event = { .entry.fid = &pep->fid.fid };
+	size_t len = req->cm.msg.data_len;
+	ssize_t ret;
+
+	event.entry.info = info_for(pep, req);
+	if (!event.entry.info)
+		return -FI_ENOMEM;
+	memcpy(event.entry.data, tcp_cm_data(&req->cm), len);
+	ret = wf_eq_write(pep->eq, FI_CONNREQ, &event, sizeof(event.entry) + len);
+	if (ret < 0)
+		fi_freeinfo(event.entry.info);
+	return ret < 0 ? (int)ret : 0;
+}
+
+/* The request is complete: report it to the application, which owns it from now on. */
+static void hand_over(struct tcp_pep *pep, struct ask *ask)
+{
+	struct tcp_connreq *req;
+
+	(void)epoll_ctl(pep->epfd, EPOLL_CTL_DEL, ask->fd, NULL);
+	req = tcp_connreq_new(&pep->fid, ask->fd, &ask->from, &ask->cm);
+	if (req) {
+		ask->fd = -1;
+		if (tell(pep, req) && tcp_connreq_take(&req->handle))
+			tcp_connreq_free(req);
+	} else {
+		(void)tcp_cm_reject(&ask->cm, TCP_REASON_BUSY, NULL, 0);
+		(void)shutdown(ask->fd, SHUT_RDWR);
+	}
+	ask_drop(pep, ask);
+}
+
+static void ask_go_on(struct tcp_pep *pep, struct ask *ask, int ret)
+{
+	struct epoll_event event = { .data.ptr = ask };
+
+	if (ret > 0 && ask->cm.state == TCP_CM_ASKED) {
+		hand_over(pep, ask);
+	} else if (ret) {
+		(void)shutdown(ask->fd, SHUT_RDWR);
+		ask_drop(pep, ask);
+	} else {
+		event.events = tcp_cm_events(&ask->cm);
+		(void)epoll_ctl(pep->epfd, EPOLL_CTL_MOD, ask->fd, &event);
+	}
+}
+
+static void accept_one(struct tcp_pep *pep, int fd, const union wf_sockaddr *from)
+{
+	struct tcp_cm_own own = {
+		.features = tcp_msg_features(pep->info),
+		.instance = tcp_msg_instance(),
+		.timeout_ms = pep->conf.connect_ms,
+	};
+	struct epoll_event event = { .events = EPOLLIN };
+	struct ask *ask = calloc(1, sizeof(*ask));
+
+	if (!ask) {
+		(void)close(fd);
+		return;
+	}
+	ask->fd = fd;
+	ask->from = *from;
+	wf_list_push(&pep->asks, &ask->link);
+	pep->ask_count++;
+	event.data.ptr = ask;
+	if (epoll_ctl(pep->epfd, EPOLL_CTL_ADD, fd, &event)) {
+		ask_drop(pep, ask);
+		return;
+	}
+	tcp_cm_start_passive(&ask->cm, fd, &own);
+	ask_go_on(pep, ask, tcp_cm_progress(&ask->cm));
+}
+
+static void accept_all(struct tcp_pep *pep)
+{
+	union wf_sockaddr from;
+	int fd;
+
+	for (int i = 0; i < ACCEPTS; i++) {
+		if (tcp_listener_accept(&pep->listener, &pep->conf,
+			    pep->info->tx_attr->tclass, &fd, &from))
+			return;
+		accept_one(pep, fd, &from);
+	}
+}
+
+static void drop_silent(struct tcp_pep *pep, struct ask *ask)
+{
+	tcp_cm_log_silent(&ask->cm);
+	ask_drop(pep, ask);
+}
+
+static bool free_descriptor(struct tcp_listener *listener)
+{
+	struct tcp_pep *pep = wf_container_of(listener, struct tcp_pep, listener);
+	struct ask *ask;
+
+	if (wf_list_empty(&pep->asks))
+		return false;
+	ask = wf_list_entry(pep->asks.next, struct ask, link);
+	if (!tcp_cm_silent(&ask->cm, wf_now_ns()))
+		return false;
+	drop_silent(pep, ask);
+	return true;
+}
+
+static void check_deadlines(struct tcp_pep *pep)
+{
+	uint64_t now;
+
+	if (wf_list_empty(&pep->asks))
+		return;
+	now = wf_now_ns();
+	wf_list_foreach_safe(link, &pep->asks)
+	{
+		struct ask *ask = wf_list_entry(link, struct ask, link);
+
+		if (now >= ask->cm.deadline_ns)
+			ask_go_on(pep, ask, tcp_cm_progress(&ask->cm));
+		else if (pep->ask_count > TCP_SILENT_MAX &&
+			 tcp_cm_silent(&ask->cm, now))
+			drop_silent(pep, ask);
+	}
+}
+
+static struct tcp_pep *pep_of_item(struct wf_progress *item)
+{
+	return wf_container_of(item, struct tcp_pep, progress);
+}
+
+static void pep_run(struct wf_progress *item)
+{
+	struct tcp_pep *pep = pep_of_item(item);
+	struct epoll_event events[EVENTS_MAX];
+	bool ready = false;
+	int n;
+
+	if (!wf_trylock(&pep->lock))
+		return;
+	n = epoll_wait(pep->epfd, events, EVENTS_MAX, 0);
+	/* Requests before the listener: accepting may drop some of them. */
+	for (int i = 0; i < n; i++) {
+		struct ask *ask = events[i].data.ptr;
+
+		if (ask)
+			ask_go_on(pep, ask, tcp_cm_progress(&ask->cm));
+		else
+			ready = true;
+	}
+	if (ready)
+		accept_all(pep);
+	check_deadlines(pep);
+	wf_unlock(&pep->lock);
+}
+
+static int pep_wait_fd(struct wf_progress *item)
+{
+	return pep_of_item(item)->epfd;
+}
+
+void tcp_asks_init(struct tcp_pep *pep)
+{
+	wf_list_init(&pep->asks);
+	pep->progress = (struct wf_progress){ .run = pep_run, .wait_fd = pep_wait_fd };
+}
+
+void tcp_asks_drop(struct tcp_pep *pep)
+{
+	while (!wf_list_empty(&pep->asks))
+		ask_drop(pep, wf_list_entry(pep->asks.next, struct ask, link));
+}
+
+int tcp_asks_watch(struct tcp_pep *pep)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.ptr = NULL };
+
+	if (epoll_ctl(pep->epfd, EPOLL_CTL_ADD, pep->listener.fd, &event))
+		return -errno;
+	pep->listener.free_descriptor = free_descriptor;
+	return 0;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <linux/sockios.h>
+#include <netinet/tcp.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "providers/tcp/cm/listen.h"
+#include "providers/tcp/log.h"
+#include "sys/compiler.h"
+
+/* Options of connected sockets, and the kernel's knowledge of the peer. */
+
+static void set_int(int fd, int level, int name, int value)
+{
+	/* Failure is ignored: the kernel's default is correct as well. */
+	(void)setsockopt(fd, level, name, &value, sizeof(value));
+}
+
+static void set_tclass(int fd, int family, uint32_t tclass)
+{
+	int tos = fi_tc_dscp_get(tclass) << 2;
+
+	if (!(tclass & FI_TC_DSCP))
+		return;
+	if (family == AF_INET6)
+		set_int(fd, IPPROTO_IPV6, IPV6_TCLASS, tos);
+	else
+		set_int(fd, IPPROTO_IP, IP_TOS, tos);
+}
+
+/* The first keep-alive probe after half of the time, four more until the end of it. */
+static void set_keepalive(int fd, int keepalive_ms)
+{
+	enum { PROBES = 4 };
+	int seconds = WF_MAX(keepalive_ms / 1000, 2);
+
+	if (!keepalive_ms)
+		return;
+	set_int(fd, IPPROTO_TCP, TCP_KEEPIDLE, WF_MIN(seconds / 2, 32767));
+	set_int(fd, IPPROTO_TCP, TCP_KEEPINTVL,
+		WF_MIN(WF_MAX(seconds / 2 / PROBES, 1), 32767));
+	set_int(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
+	set_int(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+}
+
+void tcp_sock_setup(int fd, int family, const struct tcp_netconf *conf, uint32_t tclass)
+{
+	bool nodelay = conf->nodelay < 0 ? tclass != FI_TC_BULK_DATA : conf->nodelay;
+
+	if (nodelay)
+		set_int(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+	set_keepalive(fd, conf->keepalive_ms);
+	set_tclass(fd, family, tclass);
+}
+
+/*
+ * Within one machine no segment is lost and there is no latency to hide. A queue longer
+ * than the cache slows both ends down, and so do the timers of an algorithm that paces
+ * segments, as BBR does. Reno is in every kernel, and every process may choose it.
+ */
+
+static bool is_on_this_host(int fd, const union wf_sockaddr *peer)
+{
+	union wf_sockaddr own = { 0 };
+	socklen_t len = sizeof(own);
+
+	if (wf_sockaddr_is_loopback(peer))
+		return true;
+	return !getsockname(fd, &own.sa, &len) &&
+	       own.sa.sa_family == peer->sa.sa_family &&
+	       wf_sockaddr_same_host(&own, peer);
+}
+
+static void set_algorithm(int fd)
+{
+	static const char name[] = "reno";
+
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, strlen(name));
+}
+
+void tcp_sock_before_connect(int fd, const union wf_sockaddr *dest)
+{
+	if (is_on_this_host(fd, dest))
+		set_algorithm(fd);
+}
+
+void tcp_sock_before_listen(int fd, const union wf_sockaddr *addr)
+{
+	if (wf_sockaddr_is_loopback(addr))
+		set_algorithm(fd);
+}
+
+bool tcp_sock_connected(int fd)
+{
+	enum { NEAR_RCVBUF = 448 << 10 }; /* the kernel doubles it */
+	union wf_sockaddr peer = { 0 };
+	socklen_t len = sizeof(peer);
+
+	if (getpeername(fd, &peer.sa, &len) || !is_on_this_host(fd, &peer))
+		return false;
+	set_int(fd, SOL_SOCKET, SO_RCVBUF, NEAR_RCVBUF);
+	set_algorithm(fd);
+	return true;
+}
+
+void tcp_sock_cork(int fd, bool on)
+{
+	set_int(fd, IPPROTO_TCP, TCP_CORK, on);
+}
+
+bool tcp_sock_owes(int fd, struct tcp_sock_debt *ret)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+	int bytes = 0, unsent = 0;
+
+	if (ioctl(fd, SIOCOUTQ, &bytes) || bytes <= 0)
+		return false;
+	(void)ioctl(fd, SIOCOUTQNSD, &unsent);
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &len) || len < sizeof(info))
+		return false;
+	*ret = (struct tcp_sock_debt){
+		.unacked = info.tcpi_unacked,
+		.probes = info.tcpi_probes,
+		.silent_ms = info.tcpi_last_ack_recv,
+		.retries = info.tcpi_retransmits,
+		.unsent = unsent > 0,
+	};
+	return true;
+}

@@ -1,0 +1,444 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/conn/keepalive.h"
+#include "providers/tcp/conn/peer.h"
+#include "sys/clock.h"
+
+/*
+ * Attempts to connect of FI_EP_RDM endpoints. There is at most one connection between
+ * two endpoints, except that an endpoint which sends to itself has one for each
+ * direction.
+ */
+
+enum {
+	ACCEPTS = 64,    /* connections that are accepted in one call */
+	CLAIM_MS = 3000, /* milliseconds for connecting to the host of a claim */
+};
+
+static const uint32_t features =
+	TCP_HAVE_OFFER &
+	~(uint32_t)(TCP_HAVE_LDBL_X87 | TCP_HAVE_LDBL_QUAD | TCP_HAVE_TAGGED_MSG);
+
+static struct tcp_cm_own own_of(const struct tcp_ep *ep)
+{
+	return (struct tcp_cm_own){
+		.features = features | TCP_HAVE_LDBL_OWN,
+		.instance = ep->peers->instance,
+		.contexts = (uint16_t)ep->rx_contexts,
+		.timeout_ms = ep->conf.connect_ms,
+		.reply_ms = ep->conf.connect_ms,
+	};
+}
+
+void tcp_attempt_drop(struct tcp_attempt *attempt)
+{
+	struct tcp_ep *ep = attempt->ep;
+
+	tcp_watch_set(ep, &attempt->watch, 0);
+	if (attempt->watch.fd >= 0)
+		(void)close(attempt->watch.fd);
+	attempt->watch.fd = -1;
+	tcp_listener_take_back(&ep->peers->listener);
+	if (attempt->peer && attempt->peer->attempt == attempt)
+		attempt->peer->attempt = NULL;
+	if (attempt->peer)
+		tcp_peer_unref(ep, attempt->peer);
+	attempt->peer = NULL;
+	ep->peers->callers -= attempt->passive;
+	wf_list_remove(&attempt->link);
+	wf_list_push(&ep->peers->dead_attempts, &attempt->link);
+}
+
+void tcp_attempts_free_dead(struct tcp_peers *peers)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&peers->dead_attempts)))
+		free(wf_list_entry(link, struct tcp_attempt, link));
+}
+
+/* The exchange succeeded: the socket becomes a connection. */
+static void become_conn(
+	struct tcp_attempt *attempt, uint32_t have, enum tcp_identity identity)
+{
+	struct tcp_wire_peer wire = attempt->cm.peer;
+	struct tcp_peer *peer = attempt->peer;
+	struct tcp_ep *ep = attempt->ep;
+	int fd = attempt->watch.fd;
+
+	wire.have |= have;
+	tcp_watch_set(ep, &attempt->watch, 0);
+	attempt->watch.fd = -1;
+	if (tcp_peer_connected(ep, peer, fd, &wire, identity)) {
+		(void)close(fd);
+		tcp_peer_failed(ep, peer, FI_ENOMEM);
+	}
+	tcp_attempt_drop(attempt);
+}
+
+/* Does the result of this endpoint's request prove or refute a claim? */
+static bool settles_claim(const struct tcp_attempt *attempt, int err)
+{
+	if (attempt->cm.state == TCP_CM_REJECTED)
+		return tcp_claim_rejected(attempt->ep, attempt->peer, &attempt->cm.msg);
+	return !attempt->cm.out_done &&
+	       tcp_claim_unreachable(attempt->ep, attempt->peer, err);
+}
+
+/* ECONNREFUSED after the request was sent is the peer's reject; before, the peer's host
+ * refused the connection. */
+static void active_failed(struct tcp_attempt *attempt, int err)
+{
+	bool refused = err == ECONNREFUSED && !attempt->cm.out_done;
+
+	if (!settles_claim(attempt, err)) {
+		if (refused)
+			tcp_peer_refused(attempt->ep, attempt->peer);
+		else
+			tcp_peer_failed(attempt->ep, attempt->peer, err);
+	}
+	tcp_attempt_drop(attempt);
+}
+
+static void active_ready(struct tcp_attempt *attempt)
+{
+	struct tcp_ep *ep = attempt->ep;
+	struct tcp_rdm_hello hello;
+	int ret = tcp_cm_progress(&attempt->cm);
+
+	if (!ret) {
+		tcp_watch_set(ep, &attempt->watch, tcp_cm_events(&attempt->cm));
+		return;
+	}
+	if (ret > 0)
+		ret = tcp_rdm_decode_reply(tcp_cm_data(&attempt->cm),
+			attempt->cm.msg.data_len, wf_sockaddr_port(&ep->name), &hello);
+	if (ret < 0) {
+		active_failed(attempt, -ret);
+		return;
+	}
+	tcp_claim_refuted(attempt->peer);
+	attempt->peer->remote_id = hello.id;
+	attempt->peer->remote_instance = attempt->cm.msg.ext.instance;
+	become_conn(attempt, tcp_rdm_have(&hello), TCP_PROVEN);
+}
+
+/* Does a connection with the peer exist, as far as both ends can see? One that ended is
+ * taken down, after the bytes that had arrived were received. */
+static bool stands(struct tcp_conn *conn)
+{
+	if (!conn)
+		return false;
+	if (!conn->err && !tcp_rx_ended(conn)) {
+		/* After a broken link only the peer may know that it ended: the probe
+		 * lets the peer's next request find that out. */
+		tcp_conn_probe(conn);
+		return true;
+	}
+	tcp_rx_drain(conn);
+	tcp_conn_end(conn, FI_ECANCELED);
+	return false;
+}
+
+/* Log a request from an address of a live connection: from another process, or from a
+ * peer that lost the connection and was restarted. */
+static void log_other(
+	const struct tcp_attempt *attempt, const struct tcp_rdm_hello *hello)
+{
+	const struct tcp_peer *peer = attempt->peer;
+	uint64_t instance = attempt->cm.msg.ext.instance;
+	char text[WF_SOCKADDR_STRLEN];
+
+	if (instance ? instance == peer->remote_instance : hello->id == peer->remote_id)
+		return;
+	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
+		"request refused: another process says that it is %s, which is "
+		"connected\n",
+		wf_sockaddr_uri(&peer->addr, text, sizeof(text)));
+}
+
+/*
+ * Is the request of a peer that has accepted this endpoint's own? Its reply may have
+ * arrived, and be unread, or be delayed on the way. If the peer's request were accepted
+ * then, each end would take its own connection for the proven one, and end the other,
+ * with the messages on it.
+ */
+static bool answers_own(const struct tcp_attempt *attempt, const struct tcp_peer *peer)
+{
+	return attempt->cm.msg.ext.reason == TCP_REASON_CONNECTED &&
+	       peer->attempt->cm.state == TCP_CM_WAITING;
+}
+
+/* Is this endpoint's own attempt, and not @attempt, to become the connection? */
+static bool own_survives(
+	const struct tcp_attempt *attempt, const struct tcp_peer *peer, int order)
+{
+	return peer->attempt && (order > 0 || answers_own(attempt, peer));
+}
+
+/* May the request become a connection, given this endpoint's connections and attempts
+ * with the peer? TCP_REASON_NONE: yes. */
+static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *peer,
+	const struct tcp_rdm_hello *hello)
+{
+	union wf_sockaddr own;
+	socklen_t len = sizeof(own);
+	int order;
+
+	/* An endpoint that listens at a wildcard is known to the peer by the address
+	 * that it connected to. */
+	if (getsockname(attempt->watch.fd, &own.sa, &len))
+		return TCP_REASON_BUSY;
+	wf_sockaddr_set_port(&own, wf_sockaddr_port(&attempt->ep->name));
+	order = tcp_rdm_cross(&own, &peer->addr);
+	attempt->self = !order;
+	if (!order)
+		return TCP_REASON_NONE;
+	if (stands(peer->conn)) {
+		log_other(attempt, hello);
+		return TCP_REASON_CONNECTED;
+	}
+	if (stands(peer->claimed)) {
+		log_other(attempt, hello);
+		tcp_claim_contest(attempt->ep, peer);
+		return TCP_REASON_CONNECTED;
+	}
+	/* If the peer's request is used, this endpoint's own request is still answered:
+	 * the answer identifies the sender. */
+	return own_survives(attempt, peer, order) ? TCP_REASON_CROSSED
+						  : TCP_REASON_NONE;
+}
+
+static void passive_finish(struct tcp_attempt *attempt, int ret)
+{
+	struct tcp_ep *ep = attempt->ep;
+	struct tcp_rdm_hello hello, answer;
+
+	if (!ret) {
+		tcp_watch_set(ep, &attempt->watch, tcp_cm_events(&attempt->cm));
+		return;
+	}
+	if (ret < 0 || attempt->cm.state != TCP_CM_CONNECTED) {
+		if (attempt->peer && !wf_list_empty(&attempt->peer->remote.pending))
+			tcp_peer_busy(ep, attempt->peer);
+		tcp_attempt_drop(attempt);
+		return;
+	}
+	if (tcp_rdm_decode_request(
+		    tcp_cm_data(&attempt->cm), attempt->cm.msg.data_len, &hello)) {
+		tcp_attempt_drop(attempt);
+		return;
+	}
+	tcp_rdm_answer(&hello, &attempt->cm.msg, ep->peers->id, &answer);
+	become_conn(
+		attempt, tcp_rdm_have(&answer), attempt->self ? TCP_SELF : TCP_CLAIMED);
+}
+
+static void passive_asked(struct tcp_attempt *attempt)
+{
+	struct tcp_ep *ep = attempt->ep;
+	struct tcp_rdm_hello hello, answer;
+	uint8_t data[TCP_RDM_DATA];
+	enum tcp_cm_reason reason;
+	struct tcp_peer *peer;
+
+	if (tcp_rdm_decode_request(
+		    tcp_cm_data(&attempt->cm), attempt->cm.msg.data_len, &hello)) {
+		passive_finish(attempt,
+			tcp_cm_reject(&attempt->cm, TCP_REASON_PROTOCOL, NULL, 0));
+		return;
+	}
+	wf_sockaddr_set_port(&attempt->from, hello.port);
+	peer = tcp_peer_get(ep, &attempt->from);
+	reason = TCP_REASON_BUSY;
+	if (peer) {
+		wf_remote_ref(&peer->remote);
+		attempt->peer = peer;
+		reason = judge(attempt, peer, &hello);
+	}
+	if (reason != TCP_REASON_NONE) {
+		passive_finish(
+			attempt, tcp_cm_reject(&attempt->cm, reason,
+					 tcp_cm_data(&attempt->cm), TCP_RDM_DATA));
+		return;
+	}
+	peer->remote_id = hello.id;
+	peer->remote_instance = attempt->cm.msg.ext.instance;
+	tcp_rdm_answer(&hello, &attempt->cm.msg, ep->peers->id, &answer);
+	tcp_rdm_encode(data, &answer);
+	passive_finish(
+		attempt, tcp_cm_accept(&attempt->cm, features | TCP_HAVE_LDBL_OWN, data,
+				 sizeof(data)));
+}
+
+static void passive_ready(struct tcp_attempt *attempt)
+{
+	int ret = tcp_cm_progress(&attempt->cm);
+
+	if (ret > 0 && attempt->cm.state == TCP_CM_ASKED)
+		passive_asked(attempt);
+	else
+		passive_finish(attempt, ret);
+}
+
+static void attempt_ready(struct wf_watch *watch, uint32_t events)
+{
+	struct tcp_attempt *attempt = wf_container_of(watch, struct tcp_attempt, watch);
+
+	(void)events;
+	if (attempt->passive)
+		passive_ready(attempt);
+	else
+		active_ready(attempt);
+}
+
+void tcp_attempt_poke(struct tcp_attempt *attempt)
+{
+	attempt_ready(&attempt->watch, 0);
+}
+
+static struct tcp_attempt *attempt_new(struct tcp_ep *ep, int fd)
+{
+	struct tcp_attempt *attempt = calloc(1, sizeof(*attempt));
+
+	if (!attempt)
+		return NULL;
+	attempt->watch = (struct wf_watch){ .ready = attempt_ready, .fd = fd };
+	attempt->ep = ep;
+	wf_list_push(&ep->peers->attempts, &attempt->link);
+	return attempt;
+}
+
+static bool no_descriptor(int err)
+{
+	return err == -EMFILE || err == -ENFILE;
+}
+
+/* Claims may have used all descriptors: use the listener's spare one to settle them. */
+static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_fd)
+{
+	union wf_sockaddr host = ep->name; /* the port is the listener's */
+	uint32_t tclass = ep->ep.info->tx_attr->tclass;
+	int ret;
+
+	wf_sockaddr_set_port(&host, 0);
+	ret = tcp_connect(&host, &peer->addr, &ep->conf, tclass, ret_fd);
+	if (no_descriptor(ret) && peer->claimed &&
+		tcp_listener_lend(&ep->peers->listener))
+		ret = tcp_connect(&host, &peer->addr, &ep->conf, tclass, ret_fd);
+	return ret;
+}
+
+int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	struct tcp_rdm_hello hello = {
+		.version = TCP_RDM_VERSION,
+		.firewall = tcp_params.firewalled,
+		.port = wf_sockaddr_port(&ep->name),
+		.id = ep->peers->id,
+	};
+	struct tcp_cm_own own = own_of(ep);
+	uint8_t data[TCP_RDM_DATA];
+	struct tcp_attempt *attempt;
+	int fd, ret;
+
+	own.accepted_yours = tcp_claim_stands(peer);
+	if (own.accepted_yours && (!own.timeout_ms || own.timeout_ms > CLAIM_MS))
+		own.timeout_ms = CLAIM_MS;
+	ret = connect_to(ep, peer, &fd);
+	if (ret && tcp_claim_unreachable(ep, peer, -ret))
+		return 0;
+	if (ret) {
+		if (ret == -ECONNREFUSED)
+			tcp_peer_refused(ep, peer);
+		else
+			tcp_peer_failed(ep, peer, -ret);
+		return ret;
+	}
+	attempt = attempt_new(ep, fd);
+	if (!attempt) {
+		(void)close(fd);
+		tcp_peer_failed(ep, peer, FI_ENOMEM);
+		return -FI_ENOMEM;
+	}
+	attempt->peer = peer;
+	peer->attempt = attempt;
+	wf_remote_ref(&peer->remote);
+	tcp_rdm_encode(data, &hello);
+	tcp_cm_start_active(&attempt->cm, fd, &own, data, sizeof(data));
+	tcp_watch_set(ep, &attempt->watch, EPOLLOUT);
+	wf_watches_expect(&ep->watches, attempt->cm.deadline_ns);
+	return 0;
+}
+
+void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
+{
+	struct tcp_peers *peers = wf_container_of(watch, struct tcp_peers, watch);
+	struct tcp_ep *ep = peers->ep;
+	struct tcp_cm_own own = own_of(ep);
+	union wf_sockaddr from;
+	struct tcp_attempt *attempt;
+	int fd;
+
+	(void)events;
+	for (int i = 0; i < ACCEPTS; i++) {
+		if (tcp_listener_accept(&peers->listener, &ep->conf,
+			    ep->ep.info->tx_attr->tclass, &fd, &from))
+			return;
+		attempt = attempt_new(ep, fd);
+		if (!attempt) {
+			(void)close(fd);
+			return;
+		}
+		attempt->passive = true;
+		peers->callers++;
+		attempt->from = from;
+		tcp_cm_start_passive(&attempt->cm, fd, &own);
+		passive_ready(attempt);
+	}
+}
+
+static void drop_silent(struct tcp_attempt *attempt)
+{
+	tcp_cm_log_silent(&attempt->cm);
+	tcp_attempt_drop(attempt);
+}
+
+bool tcp_attempt_free_descriptor(struct tcp_listener *listener)
+{
+	struct tcp_peers *peers = wf_container_of(listener, struct tcp_peers, listener);
+	uint64_t now = wf_now_ns();
+
+	wf_list_foreach(link, &peers->attempts)
+	{
+		struct tcp_attempt *attempt =
+			wf_list_entry(link, struct tcp_attempt, link);
+
+		if (!attempt->passive || attempt->cm.state != TCP_CM_READING)
+			continue;
+		if (!tcp_cm_silent(&attempt->cm, now))
+			break; /* the attempts behind it are younger */
+		drop_silent(attempt);
+		return true;
+	}
+	return false;
+}
+
+/* Progress of the exchanges notices their deadlines. */
+void tcp_attempts_tick(struct tcp_ep *ep, uint64_t now)
+{
+	wf_list_foreach_safe(link, &ep->peers->attempts)
+	{
+		struct tcp_attempt *attempt =
+			wf_list_entry(link, struct tcp_attempt, link);
+
+		if (now >= attempt->cm.deadline_ns)
+			attempt_ready(&attempt->watch, 0);
+		else if (ep->peers->callers > TCP_SILENT_MAX && attempt->passive &&
+			 tcp_cm_silent(&attempt->cm, now))
+			drop_silent(attempt);
+	}
+}

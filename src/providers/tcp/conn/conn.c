@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/cm/listen.h"
+#include "providers/tcp/cm/msg_cm.h"
+#include "providers/tcp/conn/peer.h"
+#include "providers/tcp/data/unexp.h"
+
+/* The life of a connection after its two ends agreed. */
+
+static void conn_ready(struct wf_watch *watch, uint32_t events)
+{
+	struct tcp_conn *conn = wf_container_of(watch, struct tcp_conn, watch);
+
+	(void)events;
+	if (conn->err)
+		return;
+	tcp_conn_heat(conn);
+	(void)tcp_rx_poll(conn);
+}
+
+struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
+	const struct tcp_wire_peer *wire, struct tcp_peer *peer)
+{
+	struct tcp_conn *conn = calloc(1, sizeof(*conn));
+
+	if (!conn)
+		return NULL;
+	conn->watch = (struct wf_watch){ .ready = conn_ready, .fd = fd };
+	conn->ep = ep;
+	conn->peer = peer;
+	conn->wire = *wire;
+	conn->local = tcp_sock_connected(fd);
+	conn->sent_epoch = ep->epoch - 1;
+	wf_list_init(&conn->hot_link);
+	wf_list_init(&conn->dirty_link);
+	wf_list_init(&conn->failed_link);
+	wf_list_init(&conn->owing_link);
+	wf_list_init(&conn->answers);
+	wf_list_init(&conn->txq);
+	wf_list_init(&conn->acks);
+	wf_list_init(&conn->resps);
+	wf_list_init(&conn->matches);
+	wf_list_push(&ep->conns, &conn->link);
+	if (peer)
+		wf_remote_ref(&peer->remote);
+	tcp_conn_heat(conn);
+	return conn;
+}
+
+void tcp_conn_fail(struct tcp_conn *conn, int err)
+{
+	if (conn->err)
+		return;
+	conn->err = err;
+	/* This wakes sleeping threads as well: the socket is readable from now on. */
+	(void)shutdown(conn->watch.fd, SHUT_RDWR);
+	wf_progress_wake(&conn->ep->ep.progress);
+	wf_list_push(&conn->ep->failed, &conn->failed_link);
+}
+
+static void end_tx(struct tcp_conn *conn, struct tcp_tx *tx, int err)
+{
+	if (err)
+		tcp_tx_fail(tx, err, tcp_conn_addr(conn));
+	else
+		tcp_tx_free(tx);
+}
+
+static void end_list(struct tcp_conn *conn, struct wf_list *list, int err)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(list)))
+		end_tx(conn, wf_list_entry(link, struct tcp_tx, link), err);
+}
+
+/* In the order in which the operations were posted, as far as that is known. */
+static void end_all_tx(struct tcp_conn *conn, int err)
+{
+	end_list(conn, &conn->acks, err);
+	end_list(conn, &conn->resps, err);
+	end_list(conn, &conn->matches, err);
+	if (conn->cur && conn->cur->want != TCP_WANT_CTS)
+		end_tx(conn, conn->cur, err);
+	conn->cur = NULL;
+	tcp_tx_drop_stage(conn, err);
+	for (unsigned int i = 0; i < conn->rts.capacity; i++)
+		if (conn->rts.at[i])
+			end_tx(conn, conn->rts.at[i], err);
+	end_list(conn, &conn->answers, 0);
+	conn->ep->answer_bytes -= conn->answer_bytes;
+	conn->answer_bytes = 0;
+	end_list(conn, &conn->txq, err);
+}
+
+void tcp_conn_end(struct tcp_conn *conn, int err)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	tcp_watch_set(ep, &conn->watch, 0);
+	(void)close(conn->watch.fd);
+	conn->watch.fd = -1;
+	conn->err = err ? err : FI_ECANCELED;
+	if (conn->hot)
+		ep->hot_count--;
+	conn->hot = false;
+	wf_list_remove(&conn->hot_link);
+	wf_list_remove(&conn->dirty_link);
+	wf_list_remove(&conn->failed_link);
+	wf_list_remove(&conn->owing_link);
+	end_all_tx(conn, err);
+	tcp_unexp_break(conn, err ? err : FI_ECANCELED, !err);
+	tcp_slots_free(&conn->rts);
+	tcp_slots_free(&conn->rdv);
+	free(conn->rx.buf);
+	free(conn->rx.held);
+	if (conn->peer)
+		tcp_peer_lost(ep, conn->peer, conn);
+	conn->peer = NULL;
+	wf_list_remove(&conn->link);
+	wf_list_push(&ep->dead, &conn->link);
+}
+
+void tcp_conn_hang_up(struct tcp_conn *conn)
+{
+	enum { READS_MAX = 4096 };
+	struct tcp_ep *ep = conn->ep;
+	int fd = conn->watch.fd;
+
+	if (conn->stage)
+		tcp_tx_flush(conn);
+	(void)shutdown(fd, SHUT_WR);
+	for (int i = 0; ep->rbuf && i < READS_MAX; i++)
+		if (recv(fd, ep->rbuf, ep->rbuf_size, MSG_DONTWAIT) <= 0)
+			break;
+}
+
+void tcp_conn_free_dead(struct tcp_ep *ep)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&ep->dead)))
+		free(wf_list_entry(link, struct tcp_conn, link));
+}
+
+void tcp_conn_heat(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	conn->quiet = 0;
+	wf_progress_wake(&ep->ep.progress);
+	if (conn->hot || conn->err)
+		return;
+	conn->hot = true;
+	ep->hot_count++;
+	wf_list_push(&ep->hot, &conn->hot_link);
+	/* While no thread sleeps, the socket leaves the epoll set: an event for each
+	 * segment costs more than the reads that it would save. */
+	if (!ep->watches.sleepers)
+		tcp_watch_set(ep, &conn->watch, 0);
+}
+
+void tcp_conn_cool(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+
+	conn->hot = false;
+	ep->hot_count--;
+	wf_list_remove(&conn->hot_link);
+	tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
+}
+
+uint32_t tcp_conn_events(const struct tcp_conn *conn)
+{
+	const struct tcp_rx *rx = &conn->rx;
+	bool hold = (rx->body && rx->sink == TCP_SINK_HOLD) || tcp_tx_choked(conn);
+	bool blocked = conn->cur || conn->flushed < conn->staged;
+
+	return (hold ? 0u : EPOLLIN) | (blocked ? EPOLLOUT : 0u);
+}
+
+const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn)
+{
+	return conn->peer ? &conn->peer->addr : tcp_msg_peer(conn->ep);
+}
+
+fi_addr_t tcp_conn_index(struct tcp_conn *conn)
+{
+	if (!conn->peer || !conn->ep->unexp.wants.index)
+		return FI_ADDR_UNSPEC;
+	return tcp_peer_index(conn->ep, conn->peer);
+}
+
+fi_addr_t tcp_conn_source(struct tcp_conn *conn)
+{
+	fi_addr_t index;
+
+	if (!conn->peer || !conn->ep->unexp.wants.source)
+		return FI_ADDR_NOTAVAIL;
+	index = tcp_peer_index(conn->ep, conn->peer);
+	return wf_recv_source(&conn->ep->ep, index);
+}

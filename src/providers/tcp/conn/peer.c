@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <sys/random.h>
+#include <string.h>
+
+#include "providers/tcp/conn/peer.h"
+#include "sys/clock.h"
+
+/*
+ * The peers of an FI_EP_RDM endpoint: found by address, connected to when there is
+ * something to send. A failed attempt is repeated after growing delays. When the peer
+ * could not be reached for conf.connect_ms, or its host refused for conf.refused_ms,
+ * the operations that wait for it fail. While an endpoint is being closed, one refusal
+ * is enough.
+ */
+enum {
+	BACKOFF_MIN_US = 2000,
+	BACKOFF_MAX_US = 2000000,
+};
+
+static struct tcp_peers *peers_of(struct wf_remotes *remotes)
+{
+	return wf_container_of(remotes, struct tcp_peers, remotes);
+}
+
+static bool is(const struct wf_remote *remote, const void *key)
+{
+	return wf_sockaddr_equal(&tcp_peer_of(remote)->addr, key);
+}
+
+static enum wf_remote_state state(const struct wf_remote *remote)
+{
+	const struct tcp_peer *peer = tcp_peer_of(remote);
+
+	if (peer->conn && !peer->conn->err)
+		return WF_REMOTE_UP;
+	return peer->conn || peer->attempt ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
+}
+
+static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	(void)tcp_attempt_start(peers_of(remotes)->ep, tcp_peer_of(remote));
+}
+
+static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int err)
+{
+	const struct tcp_conn *claimed = tcp_peer_of(remote)->claimed;
+	const union wf_sockaddr *addr = &tcp_peer_of(remote)->addr;
+	char text[WF_SOCKADDR_STRLEN];
+	struct wf_list *link;
+
+	(void)remotes;
+	/* The peer is connected, and too busy to prove its claim. */
+	if (claimed && !claimed->err)
+		return;
+	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
+		wf_sockaddr_uri(addr, text, sizeof(text)), fi_strerror(err));
+	while ((link = wf_list_pop(&remote->pending)))
+		tcp_tx_fail(wf_list_entry(link, struct tcp_tx, link), err, addr);
+}
+
+static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct wf_list *link;
+
+	(void)remotes;
+	while ((link = wf_list_pop(&remote->pending)))
+		tcp_tx_free(wf_list_entry(link, struct tcp_tx, link));
+	free(tcp_peer_of(remote));
+}
+
+static const struct wf_remote_ops remote_ops = {
+	.is = is,
+	.state = state,
+	.connect = connect_peer,
+	.give_up = give_up,
+	.free = free_peer,
+	.backoff_min_us = BACKOFF_MIN_US,
+	.backoff_max_us = BACKOFF_MAX_US,
+};
+
+static int random_ids(struct tcp_peers *peers)
+{
+	do {
+		if (getrandom(&peers->id, sizeof(peers->id), 0) < 0 ||
+			getrandom(&peers->instance, sizeof(peers->instance), 0) < 0)
+			return -FI_EIO;
+	} while (!peers->id || !peers->instance);
+	return 0;
+}
+
+int tcp_peers_new(struct tcp_ep *ep)
+{
+	struct tcp_peers *peers = calloc(1, sizeof(*peers));
+	int ret;
+
+	if (!peers)
+		return -FI_ENOMEM;
+	ret = random_ids(peers);
+	if (!ret)
+		ret = wf_remotes_init(&peers->remotes, &remote_ops, peers->instance);
+	if (ret)
+		goto err_free;
+	peers->ep = ep;
+	peers->listener.fd = -1;
+	peers->watch.fd = -1;
+	peers->watch.ready = tcp_attempt_accept_ready;
+	wf_list_init(&peers->attempts);
+	wf_list_init(&peers->dead_attempts);
+	ep->peers = peers;
+	ep->unexp.remotes = &peers->remotes;
+	return 0;
+
+err_free:
+	free(peers);
+	return ret;
+}
+
+int tcp_peers_listen(struct tcp_ep *ep)
+{
+	struct tcp_peers *peers = ep->peers;
+	int ret;
+
+	if (peers->listener.fd >= 0)
+		return 0;
+	ret = tcp_listen(&peers->listener, &ep->name, &ep->conf);
+	if (ret)
+		return ret;
+	peers->listener.free_descriptor = tcp_attempt_free_descriptor;
+	ep->name = peers->listener.name;
+	peers->watch.fd = peers->listener.fd;
+	tcp_watch_set(ep, &peers->watch, EPOLLIN);
+	return 0;
+}
+
+void tcp_peers_free(struct tcp_ep *ep)
+{
+	struct tcp_peers *peers = ep->peers;
+
+	if (!peers)
+		return;
+	while (!wf_list_empty(&peers->attempts))
+		tcp_attempt_drop(
+			wf_list_entry(peers->attempts.next, struct tcp_attempt, link));
+	tcp_attempts_free_dead(peers);
+	if (peers->listener.fd >= 0)
+		tcp_listener_close(&peers->listener);
+	wf_remotes_done(&peers->remotes);
+	free(peers);
+	ep->peers = NULL;
+}
+
+struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr)
+{
+	struct wf_remotes *remotes = &ep->peers->remotes;
+	uint64_t hash = wf_sockaddr_hash(addr);
+	struct wf_remote *remote = wf_remotes_find(remotes, hash, addr);
+	struct tcp_peer *peer;
+
+	if (remote)
+		return tcp_peer_of(remote);
+	peer = calloc(1, sizeof(*peer));
+	if (!peer)
+		return NULL;
+	peer->addr = *addr;
+	peer->index = FI_ADDR_NOTAVAIL;
+	wf_remotes_add(remotes, &peer->remote, hash);
+	return peer;
+}
+
+fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	peer->index = wf_av_index(ep->ep.av, &peer->addr, wf_sockaddr_len(&peer->addr));
+	return peer->index;
+}
+
+void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	wf_remote_busy(&ep->peers->remotes, &peer->remote);
+	wf_progress_wake(&ep->ep.progress);
+	if (peer->remote.retry_ns)
+		wf_watches_expect(&ep->watches, peer->remote.retry_ns);
+}
+
+static struct tcp_peer *look_up(struct tcp_ep *ep, size_t index, const void *addr)
+{
+	union wf_sockaddr sa = { 0 };
+	struct tcp_peer *peer;
+
+	memcpy(&sa, addr, wf_av_addrlen(ep->ep.av));
+	peer = tcp_peer_get(ep, &sa);
+	if (!peer)
+		return NULL;
+	if (!wf_remotes_set_index(&ep->peers->remotes, index, &peer->remote)) {
+		wf_remote_let_go(&ep->peers->remotes, &peer->remote);
+		return NULL;
+	}
+	peer->index = index;
+	return peer;
+}
+
+/* An operation begins to wait for a connection. */
+static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	if (tcp_claim_firewalled(ep, peer))
+		return 0;
+	if (!peer->attempt && wf_av_firewalled(ep->ep.av, peer->index)) {
+		tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+			"operation refused: the peer is behind a firewall and has not "
+			"connected\n");
+		return -FI_EFIREWALLADDR;
+	}
+	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
+	tcp_peer_busy(ep, peer);
+	return 0;
+}
+
+int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
+	struct wf_list **ret_wait)
+{
+	const void *sa = wf_av_addr(ep->ep.av, addr);
+	size_t index = addr & ep->ep.av->index_mask;
+	struct wf_remote *remote = wf_remotes_at(&ep->peers->remotes, index);
+	struct tcp_peer *peer = remote ? tcp_peer_of(remote) : NULL;
+	int ret;
+
+	if (wf_unlikely(!sa))
+		return wf_no_address(&tcp_fi, addr);
+	if (wf_unlikely(!peer || !tcp_addr_is(&peer->addr, sa)))
+		peer = look_up(ep, index, sa);
+	if (wf_unlikely(!peer))
+		return -FI_ENOMEM;
+	*ret_conn = peer->conn;
+	if (wf_likely(peer->conn && !peer->conn->err))
+		return 0;
+	*ret_conn = NULL;
+	*ret_wait = &peer->remote.pending;
+	ret = wait_for(ep, peer);
+	if (ret)
+		return ret;
+	if (peer->claimed && peer->attempt)
+		tcp_attempt_poke(peer->attempt);
+	/* A connection within this machine may be established at once. */
+	*ret_conn = peer->conn && !peer->conn->err ? peer->conn : NULL;
+	return 0;
+}
+
+void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	wf_remote_unref(&ep->peers->remotes, &peer->remote);
+}
+
+void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
+{
+	if (peer->conn == conn)
+		peer->conn = NULL;
+	if (peer->claimed == conn)
+		peer->claimed = NULL;
+	tcp_peer_unref(ep, peer);
+}
+
+void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn)
+{
+	peer->conn = conn;
+	wf_remote_connected(&peer->remote, &conn->txq);
+	if (!wf_list_empty(&conn->txq))
+		tcp_tx_dirty(conn);
+}
+
+int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
+	const struct tcp_wire_peer *wire, enum tcp_identity identity)
+{
+	struct tcp_conn *conn = tcp_conn_new(ep, fd, wire, peer);
+
+	if (!conn)
+		return -FI_ENOMEM;
+	if (identity == TCP_CLAIMED)
+		tcp_claim_made(ep, peer, conn);
+	else if (identity == TCP_PROVEN)
+		tcp_peer_use(peer, conn);
+	return 0;
+}
+
+void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err)
+{
+	wf_remote_failed(&ep->peers->remotes, &peer->remote, err, wf_now_ns());
+	tcp_peer_busy(ep, peer);
+}
+
+void tcp_peer_refused(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
+	tcp_peer_busy(ep, peer);
+}
+
+void tcp_peers_tick(struct tcp_ep *ep)
+{
+	struct tcp_peers *peers = ep->peers;
+	struct wf_remotes *remotes = &peers->remotes;
+	uint64_t now;
+
+	if (!wf_list_empty(&peers->dead_attempts))
+		tcp_attempts_free_dead(peers);
+	/* Each operation compares the peer's address, so removed addresses matter only
+	 * for the memory of their peers. */
+	if (wf_unlikely(
+		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
+		wf_remotes_forget_removed(remotes);
+	if (!wf_remotes_busy(remotes) && wf_list_empty(&peers->attempts))
+		return;
+	now = wf_now_ns();
+	tcp_attempts_tick(ep, now);
+	wf_remotes_tick(remotes, now, ep->conf.connect_ms * 1000000ull,
+		ep->ep.flushing ? 0 : ep->conf.refused_ms * 1000000ull);
+}
+
+uint64_t tcp_peers_deadline(struct tcp_ep *ep)
+{
+	uint64_t deadline = wf_remotes_deadline(&ep->peers->remotes);
+
+	wf_list_foreach(link, &ep->peers->attempts)
+	{
+		struct tcp_attempt *attempt =
+			wf_list_entry(link, struct tcp_attempt, link);
+
+		deadline = WF_MIN(deadline, attempt->cm.deadline_ns);
+	}
+	return deadline;
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_PEER_H
+#define TCP_PEER_H
+
+#include "objects/conn/remote.h"
+#include "providers/tcp/cm/cm.h"
+#include "providers/tcp/conn/conn.h"
+#include "providers/tcp/cm/listen.h"
+
+struct tcp_attempt;
+
+/*
+ * A peer of an FI_EP_RDM endpoint, by address. Created by the first operation to it or
+ * by its first request to connect. Guarded by ep.lock.
+ */
+struct tcp_peer {
+	struct wf_remote remote;
+	union wf_sockaddr addr;
+	/* Index in the AV when last looked up, or FI_ADDR_NOTAVAIL. */
+	fi_addr_t index;
+	struct tcp_conn *conn; /* the connection that operations use; NULL: none */
+	/* A connection that only receives until its claim is proven (claim.c); NULL:
+	 * none. */
+	struct tcp_conn *claimed;
+	bool contested; /* a second request came from the same address */
+	struct tcp_attempt
+		*attempt;   /* this endpoint's attempt to connect; NULL: none */
+	uint32_t remote_id; /* id of the peer's endpoint; 0: not known */
+	/* Instance of the peer's endpoint; 0: not known, or the peer does not know the
+	 * extension. */
+	uint64_t remote_instance;
+};
+
+/* How sure the identity of a connection's other end is. */
+enum tcp_identity {
+	TCP_PROVEN,  /* it listens at the peer's address */
+	TCP_CLAIMED, /* it says that it listens at that address */
+	TCP_SELF,    /* it is this endpoint; the connection only receives */
+};
+
+/* An attempt to connect: of this endpoint to a peer (active), or of a peer to this
+ * endpoint (passive). */
+struct tcp_attempt {
+	struct wf_watch watch;
+	struct tcp_ep *ep;
+	struct tcp_peer *peer; /* NULL: passive, and the request has not come */
+	struct wf_list link;
+	bool passive;
+	bool self;              /* passive: the other end is this endpoint */
+	union wf_sockaddr from; /* passive: address that the connection came from */
+	struct tcp_cm cm;
+};
+
+/* All peers and attempts of one endpoint. */
+struct tcp_peers {
+	struct tcp_ep *ep;
+	struct wf_watch watch; /* watches the listener */
+	struct tcp_listener listener;
+	uint32_t id; /* id of this endpoint; random, not 0 */
+	uint64_t
+		instance; /* the same for peers that know the extension, with 64 bits */
+	struct wf_remotes remotes;
+	struct wf_list attempts; /* oldest first */
+	struct wf_list dead_attempts;
+	unsigned int callers; /* number of passive attempts in @attempts */
+};
+
+int tcp_peers_new(struct tcp_ep *ep);
+/* Listen; from then on the endpoint's name has the true port. 0 or a negative fi_errno.
+ */
+int tcp_peers_listen(struct tcp_ep *ep);
+void tcp_peers_free(struct tcp_ep *ep);
+
+/* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
+ * list where they wait for one (*ret_wait). -FI_EINVAL, -FI_EFIREWALLADDR, -FI_ENOMEM.
+ * ep.lock held. */
+int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
+	struct wf_list **ret_wait);
+struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
+fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer);
+/* Have tcp_peers_tick visit the peer, now or at its retry_ns. */
+void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer);
+/* Drop a reference; a peer without references is freed later, by tcp_peers_tick. */
+void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
+/* @conn of @peer was taken down. */
+void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
+/* An exchange succeeded: create the connection over @fd. 0 or a negative fi_errno. */
+int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
+	const struct tcp_wire_peer *wire, enum tcp_identity identity);
+/* Have operations use @conn, first those that waited. */
+void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn);
+/* An attempt to connect failed. */
+void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err);
+/* An attempt failed because no socket listens at the address. */
+void tcp_peer_refused(struct tcp_ep *ep, struct tcp_peer *peer);
+
+void tcp_peers_tick(struct tcp_ep *ep);
+uint64_t tcp_peers_deadline(struct tcp_ep *ep);
+
+/*
+ * claim.c: accepted connections, whose other end only says at which address it listens.
+ */
+
+/* @conn was accepted, and is the only connection to @peer. */
+void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
+/* Is there a connection from the peer's address whose claim is not proven yet? */
+bool tcp_claim_stands(const struct tcp_peer *peer);
+/* The listener at the address accepted this endpoint's request: @peer->claimed is not
+ * from it. */
+void tcp_claim_refuted(struct tcp_peer *peer);
+/* This endpoint's request was rejected. True: that proves the claim, and operations use
+ * the claimed connection. */
+bool tcp_claim_rejected(
+	struct tcp_ep *ep, struct tcp_peer *peer, const struct tcp_cm_msg *msg);
+/* Connecting to the address failed with @err. True: operations use the claimed
+ * connection. */
+bool tcp_claim_unreachable(struct tcp_ep *ep, struct tcp_peer *peer, int err);
+/* Is the address known as one that cannot be connected to? Then operations use the
+ * claimed connection. */
+bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer);
+/* Another request came for the address of a claim: ask the listener there. */
+void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer);
+
+/* attempt.c */
+int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);
+void tcp_attempt_drop(struct tcp_attempt *attempt);
+/* Continue this endpoint's attempt, if it can be. */
+void tcp_attempt_poke(struct tcp_attempt *attempt);
+void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
+bool tcp_attempt_free_descriptor(struct tcp_listener *listener);
+void tcp_attempts_tick(struct tcp_ep *ep, uint64_t now);
+void tcp_attempts_free_dead(struct tcp_peers *peers);
+
+static inline struct tcp_peer *tcp_peer_of(const struct wf_remote *remote)
+{
+	return wf_container_of(remote, struct tcp_peer, remote);
+}
+
+/* Are address, port and family equal? The addresses of an AV are normalised. */
+static inline bool tcp_addr_is(const union wf_sockaddr *a, const void *addr)
+{
+	const union wf_sockaddr *b = addr;
+
+	if (wf_likely(a->sa.sa_family == AF_INET))
+		return !memcmp(a, b, offsetof(struct sockaddr_in, sin_zero));
+	return wf_sockaddr_equal(a, b);
+}
+
+static inline fi_addr_t tcp_peer_index(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	const void *addr;
+
+	if (wf_likely(peer->index != FI_ADDR_NOTAVAIL)) {
+		addr = wf_av_addr(ep->ep.av, peer->index);
+		if (wf_likely(addr && tcp_addr_is(&peer->addr, addr)))
+			return peer->index;
+	}
+	return tcp_peer_index_slow(ep, peer);
+}
+
+#endif

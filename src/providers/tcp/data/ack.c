@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/tcp/conn/conn.h"
+
+/*
+ * Answers have no identifier: the n-th acknowledgement belongs to the n-th record that
+ * asked for one, the n-th response to the n-th request. An answer that no operation
+ * waits for is a protocol error. An error record can replace either.
+ */
+
+static struct tcp_tx *pop(struct wf_list *list)
+{
+	struct wf_list *link = wf_list_pop(list);
+
+	return link ? wf_list_entry(link, struct tcp_tx, link) : NULL;
+}
+
+/* An operation ended: operations behind a fence may go now. */
+static void ended(struct tcp_conn *conn)
+{
+	if (!wf_list_empty(&conn->txq))
+		tcp_tx_dirty(conn);
+}
+
+/* Acknowledgements are only counted, unless one has to stay behind an error in the
+ * queue. */
+int tcp_answer_ack(struct tcp_conn *conn)
+{
+	if (wf_likely(!conn->acks_ordered))
+		conn->acks_due++;
+	else if (tcp_tx_answer(conn, TCP_REC_ACK, 0))
+		conn->acks_ordered++;
+	tcp_tx_dirty(conn);
+	return 0;
+}
+
+/* A peer without error records: the connection is closed, which fails the operation. */
+int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err)
+{
+	struct tcp_tx *tx;
+
+	if (!(conn->wire.have & TCP_HAVE_ERROR)) {
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"connection closed: remote access refused: %s\n",
+			fi_strerror(err));
+		tcp_conn_fail(conn, FI_EACCES);
+		return 0;
+	}
+	tx = tcp_tx_answer(conn, TCP_REC_ERROR, 0);
+	if (!tx)
+		return 0;
+	tx->rec.answer = (uint8_t)row;
+	tx->rec.err = err;
+	if (row == TCP_ANSWER_ACK)
+		conn->acks_ordered++;
+	tcp_tx_dirty(conn);
+	return 0;
+}
+
+int tcp_ack_head(struct tcp_conn *conn)
+{
+	struct tcp_tx *tx = pop(&conn->acks);
+
+	if (!tx)
+		return -FI_EPROTO;
+	tcp_tx_complete(tx);
+	ended(conn);
+	return 0;
+}
+
+int tcp_error_head(struct tcp_conn *conn)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	bool ack = rec->answer == TCP_ANSWER_ACK;
+	struct tcp_tx *tx = pop(ack ? &conn->acks : &conn->resps);
+
+	if (!tx)
+		return -FI_EPROTO;
+	if (!ack)
+		conn->asked_bytes -= tcp_asked_cost(tx);
+	tcp_tx_fail(tx, rec->err, tcp_conn_addr(conn));
+	ended(conn);
+	return 0;
+}
+
+int tcp_matched_head(struct tcp_conn *conn)
+{
+	wf_list_foreach(link, &conn->matches)
+	{
+		struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
+
+		if (tx->rec.id != conn->rx.rec.id)
+			continue;
+		wf_list_remove(&tx->link);
+		tcp_tx_complete(tx);
+		ended(conn);
+		return 0;
+	}
+	return -FI_EPROTO;
+}
+
+/* The data is queued behind operations that were posted meanwhile, unless these wait
+ * for a fence (next_op). */
+int tcp_cts_head(struct tcp_conn *conn)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	struct tcp_tx *tx = tcp_slot(&conn->rts, rec->index);
+
+	if (!tx || tx->done != tx->hdr_len || tx == conn->cur)
+		return -FI_EPROTO;
+	(void)tcp_slot_set(&conn->rts, rec->index, NULL);
+	conn->rts_count--;
+	tx->want = tx->rec.flags & TCP_FLAG_ACK ? TCP_WANT_ACK : TCP_WANT_SENT;
+	tx->rec.kind = TCP_REC_RDV_DATA;
+	tx->rec.flags = 0;
+	tx->rec.payload_len = tx->len;
+	wf_list_push(&conn->txq, &tx->link);
+	conn->cleared++;
+	tcp_tx_dirty(conn);
+	return 0;
+}
+
+int tcp_probe_head(struct tcp_conn *conn)
+{
+	struct tcp_tx *tx;
+
+	if (conn->rx.rec.kind == TCP_REC_PROBE_RESP) {
+		conn->probing = false;
+		return 0;
+	}
+	tx = tcp_tx_answer(conn, TCP_REC_PROBE_RESP, 0);
+	if (tx)
+		tx->rec.id = conn->rx.rec.id;
+	tcp_tx_dirty(conn);
+	return 0;
+}

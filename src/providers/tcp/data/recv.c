@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/context.h"
+#include "providers/tcp/conn/peer.h"
+#include "providers/tcp/data/unexp.h"
+
+/*
+ * Messages that arrive. The owner of the receive context decides where the payload
+ * goes. A message without a receive is saved, and the connection is read on.
+ */
+
+void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
+	struct fi_peer_rx_entry *entry, uint16_t flags, uint64_t len, uint64_t data)
+{
+	uint64_t comp_flags = flags & TCP_FLAG_DATA ? FI_REMOTE_CQ_DATA : 0;
+	const struct wf_recv_wants *wants = &ep->unexp.wants;
+	struct wf_ep *receiver = wf_recv_ep(&ep->ep, entry);
+	fi_addr_t index = FI_ADDR_NOTAVAIL;
+
+	if (wants->source && peer)
+		index = tcp_peer_index(ep, peer);
+	if (wf_unlikely(index == FI_ADDR_NOTAVAIL && wants->source_err && peer))
+		wf_recv_done_unknown(receiver, entry, comp_flags, len, data,
+			&peer->addr, wf_sockaddr_len(&peer->addr));
+	else
+		wf_recv_done(receiver, entry, comp_flags, len, data,
+			wf_recv_source(&ep->ep, index));
+}
+
+void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id)
+{
+	struct tcp_tx *tx;
+
+	if (!conn || !(flags & TCP_FLAG_MATCH))
+		return;
+	tx = tcp_tx_answer(conn, TCP_REC_MATCHED, 0);
+	if (!tx)
+		return;
+	tx->rec.id = id;
+	tcp_tx_dirty(conn);
+}
+
+/* The record is for a receive context that was closed. */
+static bool is_for_nobody(const struct tcp_conn *conn)
+{
+	return wf_unlikely(!tcp_srx_of(conn->ep, conn->rx.rec.context));
+}
+
+/* Match a message. 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
+ * unexpected message. */
+static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **entry)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
+	struct fid_peer_srx *srx = tcp_srx_of(conn->ep, rec->context);
+	struct fi_peer_match_attr attr = {
+		.addr = wf_ep_srx_source(&conn->ep->ep, tcp_conn_index(conn)),
+		.msg_size = len,
+		.tag = tagged ? rec->tag : 0,
+	};
+
+	return tagged ? wf_srx_get_tag(srx, &attr, entry)
+		      : wf_srx_get_msg(srx, &attr, entry);
+}
+
+static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	if (entry)
+		wf_srx_free_entry(entry);
+	tcp_rx_drop(conn);
+	tcp_conn_fail(conn, FI_ENOMEM);
+	return 0;
+}
+
+/* Longest unexpected message whose payload is saved, in bytes. */
+enum { KEEP_MSG = 64 << 20 };
+
+/* Save the payload of an unexpected message in payload memory; the id of the answer is
+ * stored behind it. */
+static struct wf_srx_unexpected *keep(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	struct tcp_rx *rx = &conn->rx;
+	size_t len = rx->rec.payload_len;
+	size_t id_len = rx->rec.flags & TCP_FLAG_MATCH ? sizeof(rx->rec.id) : 0;
+	struct wf_srx_unexpected *unexp = tcp_unexp_new(conn, entry, len + id_len);
+	struct iovec iov;
+
+	if (!unexp)
+		return NULL;
+	iov = (struct iovec){ wf_srx_payload(unexp), len };
+	memcpy((uint8_t *)iov.iov_base + len, &rx->rec.id, id_len);
+	unexp->note = TCP_UNEXP_ARRIVING | (id_len ? WF_UNEXP_MATCH : 0);
+	tcp_rx_sink(conn, &iov, 1);
+	return unexp;
+}
+
+static struct wf_srx_unexpected *hold(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	struct wf_srx_unexpected *unexp = tcp_unexp_new(conn, entry, 0);
+
+	if (!unexp)
+		return NULL;
+	unexp->note = TCP_UNEXP_HELD;
+	conn->rx.sink = TCP_SINK_HOLD;
+	return unexp;
+}
+
+/* May @len bytes be saved? A connection has a share of its own, even if others have
+ * filled the endpoint's memory. */
+static bool may_keep(const struct tcp_conn *conn, uint64_t len)
+{
+	enum { SHARE = 1 << 20 };
+	uint64_t cost = wf_unexp_cost(len);
+
+	return len <= KEEP_MSG &&
+	       (conn->unexp.bytes + cost <= SHARE ||
+		       conn->ep->unexp.bytes + cost <= tcp_params.unexpected_size);
+}
+
+/* No receive was posted for the message. A message that would take too much memory
+ * stays in the socket, as does everything behind it, until it is matched. */
+static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	struct tcp_rx *rx = &conn->rx;
+
+	if (may_keep(conn, rx->rec.payload_len))
+		rx->unexp = keep(conn, entry);
+	if (!rx->unexp)
+		rx->unexp = hold(conn, entry);
+	return rx->unexp ? 0 : no_memory(conn, entry);
+}
+
+int tcp_msg_head(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	struct fi_peer_rx_entry *entry = NULL;
+	int ret;
+
+	rx->entry = NULL;
+	rx->unexp = NULL;
+	if (is_for_nobody(conn)) {
+		tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
+		return 0;
+	}
+	ret = match(conn, rx->rec.payload_len, &entry);
+	if (wf_likely(!ret)) {
+		rx->entry = entry;
+		tcp_rx_sink(conn, entry->iov, entry->count);
+		return 0;
+	}
+	if (ret == -FI_ENOENT)
+		return unexpected(conn, entry);
+	return no_memory(conn, NULL);
+}
+
+int tcp_msg_done(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	const struct tcp_record *rec = &rx->rec;
+	struct fi_peer_rx_entry *entry = rx->entry;
+	struct wf_srx_unexpected *unexp = rx->unexp;
+
+	rx->entry = NULL;
+	rx->unexp = NULL;
+	if (wf_unlikely(unexp != NULL)) {
+		unexp->note = WF_UNEXP_WHOLE | (unexp->note & WF_UNEXP_MATCH);
+	} else if (entry) {
+		tcp_recv_matched(conn, rec->flags, rec->id);
+		tcp_recv_done(conn->ep, conn->peer, entry, rec->flags, rec->payload_len,
+			rec->data);
+	}
+	if (rec->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT))
+		return tcp_answer_ack(conn);
+	return 0;
+}
+
+static struct tcp_rdv *rdv_new(struct tcp_conn *conn)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	struct tcp_rdv *rdv = malloc(sizeof(*rdv));
+
+	if (!rdv)
+		return NULL;
+	*rdv = (struct tcp_rdv){
+		.len = rec->msg_len,
+		.index = rec->index,
+		.flags = rec->flags,
+	};
+	if (tcp_slot_set(&conn->rdv, rec->index, rdv))
+		return rdv;
+	free(rdv);
+	return NULL;
+}
+
+static void rdv_free(struct tcp_conn *conn, struct tcp_rdv *rdv)
+{
+	(void)tcp_slot_set(&conn->rdv, rdv->index, NULL);
+	free(rdv);
+}
+
+/* A rendezvous: the sender keeps the payload until it is cleared to send. */
+int tcp_rts_head(struct tcp_conn *conn)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	struct fi_peer_rx_entry *entry = NULL;
+	struct tcp_rdv *rdv;
+	int ret;
+
+	if (tcp_slot(&conn->rdv, rec->index))
+		return -FI_EPROTO;
+	ret = is_for_nobody(conn) ? 0 : match(conn, rec->msg_len, &entry);
+	if (ret && ret != -FI_ENOENT)
+		return no_memory(conn, NULL);
+	rdv = rdv_new(conn);
+	if (!rdv)
+		return no_memory(conn, entry);
+	if (!ret) {
+		if (entry)
+			entry->cq_data = rec->data;
+		tcp_rdv_clear(conn, rdv, entry);
+		return 0;
+	}
+	rdv->unexp = tcp_unexp_new(conn, entry, sizeof(struct tcp_rdv *));
+	if (!rdv->unexp) {
+		rdv_free(conn, rdv);
+		return no_memory(conn, entry);
+	}
+	memcpy(wf_srx_payload(rdv->unexp), &rdv, sizeof(struct tcp_rdv *));
+	rdv->unexp->note = TCP_UNEXP_RTS;
+	return 0;
+}
+
+int tcp_rdv_head(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	struct tcp_rdv *rdv = tcp_slot(&conn->rdv, rx->rec.index);
+
+	if (!rdv || rdv->unexp || rdv->len != rx->rec.payload_len)
+		return -FI_EPROTO;
+	rx->rdv = rdv;
+	rx->entry = NULL;
+	rx->unexp = NULL;
+	if (rdv->entry)
+		tcp_rx_sink(conn, rdv->entry->iov, rdv->entry->count);
+	return 0;
+}
+
+int tcp_rdv_done(struct tcp_conn *conn)
+{
+	struct tcp_rdv *rdv = conn->rx.rdv;
+	bool ack = rdv->flags & (TCP_FLAG_ACK | TCP_FLAG_COMMIT);
+
+	conn->rx.rdv = NULL;
+	if (rdv->entry)
+		tcp_recv_done(conn->ep, conn->peer, rdv->entry, rdv->flags, rdv->len,
+			rdv->entry->cq_data);
+	rdv_free(conn, rdv);
+	return ack ? tcp_answer_ack(conn) : 0;
+}

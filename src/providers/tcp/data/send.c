@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/conn/conn.h"
+#include "providers/tcp/context.h"
+#include "providers/tcp/conn/keepalive.h"
+#include "providers/tcp/cm/msg_cm.h"
+#include "providers/tcp/conn/peer.h"
+
+/* Operations when they are posted. */
+
+static void set_segs(struct tcp_tx *tx, const struct wf_op *op)
+{
+	tx->rec.seg_count = (uint8_t)op->rma_count;
+	for (size_t i = 0; i < op->rma_count; i++)
+		tx->rec.seg[i] = op->rma[i];
+}
+
+/* Comparands go behind the operands: into the copy if these are there. */
+static void set_compare(struct tcp_tx *tx, const struct wf_op *op)
+{
+	const struct wf_op_atomic *atomic = op->atomic;
+	uint8_t *to = tx->copy + op->len;
+
+	for (size_t i = 0; i < atomic->compare_count; i++) {
+		const struct iovec *from = &atomic->compare[i];
+
+		if (!(op->flags & FI_INJECT)) {
+			tx->iov[tx->iov_count++] = *from;
+			continue;
+		}
+		memcpy(to, from->iov_base, from->iov_len);
+		to += from->iov_len;
+	}
+	if (atomic->compare_count && op->flags & FI_INJECT)
+		tx->iov[0].iov_len += atomic->size;
+	if (atomic->compare_count)
+		tx->rec.payload_len += atomic->size;
+}
+
+/* Operands; results go to buffers of their own. */
+static void set_atomic(struct tcp_tx *tx, const struct wf_op *op)
+{
+	const struct wf_op_atomic *atomic = op->atomic;
+
+	tx->rec.atomic_op = (uint8_t)atomic->op;
+	tx->rec.datatype = (uint8_t)atomic->datatype;
+	tx->rec.payload_len = op->len;
+	set_compare(tx, op);
+	tx->result_count = (uint8_t)atomic->result_count;
+	for (size_t i = 0; i < atomic->result_count; i++)
+		tx->result[i] = atomic->result[i];
+	tx->len = atomic->size;
+}
+
+/* Create the record of an operation that cannot be sent at once. */
+static struct tcp_tx *new_tx(
+	struct tcp_ep *ep, struct tcp_source *from, const struct wf_op *op)
+{
+	struct tcp_tx *tx = tcp_tx_new(from, op);
+
+	if (!tx)
+		return NULL;
+	tx->rec.context = tcp_context_of(ep, op->addr);
+	if (op->rma_count || op->kind == WF_OP_READ || op->kind == WF_OP_WRITE)
+		set_segs(tx, op);
+	if (op->atomic)
+		set_atomic(tx, op);
+	return tx;
+}
+
+static bool is_send(const struct wf_op *op)
+{
+	return op->kind == WF_OP_SEND || op->kind == WF_OP_TSEND;
+}
+
+/* Called before -FI_EAGAIN is returned: send what is queued, so that it does not wait
+ * for a progress call while the application only repeats its call. */
+static ssize_t try_again(struct tcp_ep *ep)
+{
+	wf_list_foreach_safe(link, &ep->dirty)
+	{
+		tcp_tx_flush(wf_list_entry(link, struct tcp_conn, dirty_link));
+	}
+	return -FI_EAGAIN;
+}
+
+static ssize_t queue(struct tcp_ep *ep, struct tcp_source *from, struct wf_list *list,
+	const struct wf_op *op)
+{
+	struct tcp_tx *tx;
+
+	if (from->pending >= from->size)
+		return try_again(ep);
+	tx = new_tx(ep, from, op);
+	if (!tx)
+		return -FI_ENOMEM;
+	wf_list_push(list, &tx->link);
+	return 0;
+}
+
+/* Queue the message for the next endpoint at that address. */
+static ssize_t wait_for_next(
+	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
+{
+	tcp_peer_busy(conn->ep, conn->peer);
+	return queue(conn->ep, from, &conn->peer->remote.pending, op);
+}
+
+static ssize_t start_on(
+	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
+{
+	uint64_t before = conn->staged;
+	bool more = op->flags & FI_MORE, small = false;
+	ssize_t ret = 0;
+
+	if (conn->sent_epoch != conn->ep->epoch && conn->peer && tcp_conn_gone(conn))
+		return wait_for_next(conn, from, op);
+	if (is_send(op) &&
+		(op->kind != WF_OP_TSEND || conn->wire.have & TCP_HAVE_TAGGED))
+		small = tcp_tx_small(conn, from, op);
+	if (!small)
+		ret = queue(conn->ep, from, &conn->txq, op);
+	if (!ret)
+		tcp_tx_kick(conn, more);
+	/* A restarted peer is noticed by the first message to it, and that message is
+	 * sent to the new process. Earlier messages are complete, or have a record that
+	 * fails with the connection. */
+	if (wf_unlikely(conn->err && conn->peer) && small &&
+		tcp_tx_take_back(conn, before))
+		ret = wait_for_next(conn, from, op);
+	return ret;
+}
+
+ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, const struct wf_op *op)
+{
+	struct tcp_conn *conn;
+	struct wf_list *wait;
+	ssize_t ret;
+
+	wf_lock(&ep->ep.lock);
+	ret = ep->peers ? tcp_peer_route(ep, op->addr, &conn, &wait)
+			: tcp_msg_route(ep, &conn, &wait);
+	if (wf_likely(!ret))
+		ret = wf_likely(conn != NULL) ? start_on(conn, from, op)
+					      : queue(ep, from, wait, op);
+	wf_unlock(&ep->ep.lock);
+	return ret;
+}
+
+ssize_t tcp_start(struct wf_ep *wf, struct wf_op *op)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	return tcp_post(ep, &ep->own, op);
+}
+
+size_t tcp_source_left(const struct tcp_source *from)
+{
+	return from->pending < from->size ? from->size - from->pending : 0;
+}

@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/context.h"
+#include "providers/tcp/conn/peer.h"
+#include "providers/tcp/data/unexp.h"
+
+/* Unexpected messages whose payload is incomplete; see objects/conn/unexp.h. */
+
+static struct tcp_conn *conn_of(struct wf_unexp_conn *unexp)
+{
+	return wf_container_of(unexp, struct tcp_conn, unexp);
+}
+
+struct wf_srx_unexpected *tcp_unexp_new(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t size)
+{
+	const struct tcp_record *rec = &conn->rx.rec;
+	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
+
+	if (rec->flags & TCP_FLAG_DATA) {
+		entry->cq_data = rec->data;
+		entry->flags |= FI_REMOTE_CQ_DATA;
+	}
+	return wf_unexp_save(&conn->ep->unexp, &conn->unexp,
+		conn->peer ? &conn->peer->remote : NULL, tagged ? FI_TAGGED : FI_MSG,
+		entry, size);
+}
+
+void tcp_rdv_clear(
+	struct tcp_conn *conn, struct tcp_rdv *rdv, struct fi_peer_rx_entry *entry)
+{
+	struct tcp_tx *tx = tcp_tx_answer(conn, TCP_REC_CTS, 0);
+
+	rdv->unexp = NULL;
+	rdv->entry = entry;
+	if (!tx)
+		return;
+	tx->rec.index = rdv->index;
+	tcp_tx_dirty(conn);
+}
+
+static struct tcp_rdv *rdv_of(struct wf_srx_unexpected *unexp)
+{
+	return *(struct tcp_rdv **)wf_srx_payload(unexp);
+}
+
+/* Copy the bytes that came to @entry's buffers, where the rest will go; NULL: drop
+ * both. */
+static void move_on(struct tcp_conn *conn, struct wf_srx_unexpected *unexp,
+	struct fi_peer_rx_entry *entry)
+{
+	struct tcp_rx *rx = &conn->rx;
+
+	rx->unexp = NULL;
+	rx->entry = entry;
+	if (entry) {
+		tcp_rx_move(conn, entry->iov, entry->count, wf_srx_payload(unexp));
+		return;
+	}
+	tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
+	tcp_rx_drop(conn);
+}
+
+/* The connection was not read until this message was matched: continue. */
+static void let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
+{
+	struct tcp_rx *rx = &conn->rx;
+
+	rx->unexp = NULL;
+	rx->entry = entry;
+	if (entry) {
+		tcp_rx_sink(conn, entry->iov, entry->count);
+	} else {
+		tcp_recv_matched(conn, rx->rec.flags, rx->rec.id);
+		tcp_rx_drop(conn);
+	}
+	tcp_conn_heat(conn);
+	/* The socket was not in the epoll set meanwhile, and the set does not report
+	 * bytes that were read already: wake sleepers. */
+	if (conn->ep->watches.sleepers)
+		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
+	tcp_wake_sleepers(conn->ep);
+}
+
+static int start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
+	struct fi_peer_rx_entry *entry)
+{
+	struct tcp_conn *conn = conn_of(unexp);
+
+	switch (wf_unexp_state(saved)) {
+	case TCP_UNEXP_ARRIVING:
+		move_on(conn, saved, entry);
+		break;
+	case TCP_UNEXP_HELD:
+		let_go_on(conn, entry);
+		break;
+	default:
+		tcp_rdv_clear(conn, rdv_of(saved), entry);
+		break;
+	}
+	return 0;
+}
+
+/* Discard a rendezvous message: only a clear to send lets the sender end its operation.
+ */
+static void discard(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved)
+{
+	(void)start(unexp, saved, NULL);
+}
+
+static size_t size_of(const struct wf_srx_unexpected *saved)
+{
+	switch (wf_unexp_state(saved)) {
+	case TCP_UNEXP_ARRIVING:
+		return saved->len +
+		       (saved->note & WF_UNEXP_MATCH ? sizeof(uint64_t) : 0);
+	case TCP_UNEXP_HELD:
+		return 0;
+	default:
+		return sizeof(struct tcp_rdv *);
+	}
+}
+
+static void matched(struct wf_unexp_conn *unexp, uint64_t id)
+{
+	tcp_recv_matched(conn_of(unexp), TCP_FLAG_MATCH, id);
+}
+
+static void flush(struct wf_unexp_conn *unexp)
+{
+	tcp_tx_flush(conn_of(unexp));
+}
+
+static fi_addr_t index_of(struct wf_ep *ep, struct wf_remote *remote)
+{
+	return tcp_peer_index(tcp_ep_of(ep), tcp_peer_of(remote));
+}
+
+static const void *name_of(const struct wf_remote *remote, size_t *ret_len)
+{
+	const union wf_sockaddr *addr = &tcp_peer_of(remote)->addr;
+
+	*ret_len = wf_sockaddr_len(addr);
+	return addr;
+}
+
+const struct wf_unexp_ops tcp_unexp_ops = {
+	.index = index_of,
+	.name = name_of,
+	.size = size_of,
+	.matched = matched,
+	.start = start,
+	.discard = discard,
+	.flush = flush,
+};
+
+/* End a matched message whose connection was lost. */
+static void end_matched(
+	struct tcp_ep *ep, struct fi_peer_rx_entry *entry, int err, bool quiet)
+{
+	if (quiet)
+		wf_srx_free_entry(entry);
+	else
+		wf_srx_fail(wf_recv_ep(&ep->ep, entry), entry, 0, 0, 0, 0,
+			FI_ADDR_NOTAVAIL, err);
+}
+
+/* An unexpected message stays in the queue, and fails the receive that matches it. */
+static void break_rdv(struct tcp_ep *ep, struct tcp_rdv *rdv, int err, bool quiet)
+{
+	if (!rdv->unexp && rdv->entry)
+		end_matched(ep, rdv->entry, err, quiet);
+	free(rdv);
+}
+
+void tcp_unexp_break(struct tcp_conn *conn, int err, bool quiet)
+{
+	struct tcp_ep *ep = conn->ep;
+	struct tcp_rx *rx = &conn->rx;
+
+	if (rx->entry)
+		end_matched(ep, rx->entry, err, quiet);
+	rx->entry = NULL;
+	rx->unexp = NULL;
+	rx->rdv = NULL;
+	for (unsigned int i = 0; i < conn->rdv.capacity; i++)
+		if (conn->rdv.at[i])
+			break_rdv(ep, conn->rdv.at[i], err, quiet);
+	wf_unexp_break(&conn->unexp, err);
+}

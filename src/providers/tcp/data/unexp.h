@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_UNEXP_H
+#define TCP_UNEXP_H
+
+#include "providers/tcp/conn/conn.h"
+
+/*
+ * The state (wf_srx_unexpected.note) of an unexpected message (objects/conn/unexp.h)
+ * that is incomplete: where its payload is. If the connection is lost, the message
+ * fails, whatever its state.
+ */
+enum tcp_unexp {
+	/* In the message's payload memory, as far as it has arrived. */
+	TCP_UNEXP_ARRIVING = 1,
+	/* In the socket until the message is matched. */
+	TCP_UNEXP_HELD,
+	/* At the sender; the payload memory holds a pointer to a struct tcp_rdv. */
+	TCP_UNEXP_RTS,
+};
+
+/* A rendezvous message of the peer; in conn->rdv until its last byte has come. */
+struct tcp_rdv {
+	struct wf_srx_unexpected *unexp; /* NULL: the sender was cleared to send */
+	struct fi_peer_rx_entry *entry;  /* NULL: not matched, or discarded */
+	uint64_t len;
+	uint16_t index, flags; /* index and TCP_FLAG_* of the record */
+};
+
+extern const struct wf_unexp_ops tcp_unexp_ops;
+/* unexp.c: wf_unexp_save for the record that arrives, with @size bytes of payload
+ * memory. */
+struct wf_srx_unexpected *tcp_unexp_new(
+	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t size);
+/* Clear the sender to send: for @entry, or to discard the data (NULL). */
+void tcp_rdv_clear(
+	struct tcp_conn *conn, struct tcp_rdv *rdv, struct fi_peer_rx_entry *entry);
+
+/* recv.c: complete a message whose payload is in its buffers. */
+void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
+	struct fi_peer_rx_entry *entry, uint16_t flags, uint64_t len, uint64_t data);
+/* Tell the sender that its message was matched, if @flags ask for that. */
+void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id);
+
+#endif
