@@ -53,6 +53,40 @@ void wf_cq_unexport(struct fid_peer_cq *peer)
 	atomic_fetch_sub_explicit(&cq->refs, 1, memory_order_release);
 }
 
+/* The provider's part of a CQ's opening, which is its last step. */
+static int open_source(struct wf_cq *cq)
+{
+	const struct wf_prov *prov = cq->domain->prov;
+	int ret = prov->cq_opened ? prov->cq_opened(cq) : 0;
+
+	if (ret || !cq->source)
+		return ret;
+	ret = wf_progress_list_add(&cq->progress, cq->source);
+	if (ret)
+		goto err_closing;
+	ret = wf_domain_progress_add(cq->domain, cq->source);
+	if (ret)
+		goto err_list;
+	return 0;
+
+err_list:
+	wf_progress_list_del(&cq->progress, cq->source);
+err_closing:
+	if (prov->cq_closing)
+		prov->cq_closing(cq);
+	return ret;
+}
+
+static void close_source(struct wf_cq *cq)
+{
+	if (cq->source) {
+		wf_domain_progress_del(cq->domain, cq->source);
+		wf_progress_list_del(&cq->progress, cq->source);
+	}
+	if (cq->domain->prov->cq_closing)
+		cq->domain->prov->cq_closing(cq);
+}
+
 static int cq_close(struct fid *fid)
 {
 	struct wf_cq *cq = wf_container_of(fid, struct wf_cq, fid.fid);
@@ -65,8 +99,7 @@ static int cq_close(struct fid *fid)
 			refs);
 		return -FI_EBUSY;
 	}
-	if (cq->domain->prov->cq_closing)
-		cq->domain->prov->cq_closing(cq);
+	close_source(cq);
 	wf_progress_list_done(&cq->progress);
 	wf_wait_done(&cq->wait);
 	wf_cq_errors_done(cq);
@@ -271,7 +304,7 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 
 	fill_handle(cq, &cq->self);
 	choose_ops(cq, owner);
-	ret = domain->prov->cq_opened ? domain->prov->cq_opened(cq) : 0;
+	ret = open_source(cq);
 	if (ret)
 		goto err_progress;
 	wf_domain_ref(domain);

@@ -51,6 +51,13 @@ struct wf_cq {
 	struct wf_progress_list progress;
 	struct wf_patience patience; /* of the threads that poll it */
 	void *prov_data;             /* the provider's own, from wf_prov.cq_opened on */
+	/* Set by wf_prov.cq_opened where completions of all endpoints come through one
+	 * hardware queue: polls that queue, once whatever the number of endpoints, and
+	 * writes each completion by the endpoint's wf_ep_tx_done and its like. It is
+	 * run by threads that read the CQ or a counter of an endpoint bound to the CQ,
+	 * and by the domain's progress thread, until cq_closing. NULL: each endpoint
+	 * polls for itself. */
+	struct wf_progress *source;
 };
 
 static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)

@@ -87,6 +87,11 @@ struct wf_xfer_ops {
 	 * which asks progress(), wait_fd() and arm(). */
 	const struct wf_progress *item;
 
+	/* The endpoint makes progress when the sources of its CQs are run
+	 * (wf_cq.source): no queue or counter runs the endpoint itself. progress() runs
+	 * them, too. */
+	bool run_by_cqs;
+
 	/* A counter was bound to the endpoint, which is enabled: do for it what enable
 	 * does for those that are bound already. ep->control is held, nothing runs the
 	 * endpoint. A failure undoes the binding. NULL: ep->cntr says it all. */

@@ -223,6 +223,122 @@ static void test_collectives(void **state)
 	close_around(&a);
 }
 
+/* A hardware queue: what it has, for each CQ once, and how often it was asked. */
+static struct {
+	struct wf_progress item;
+	struct wf_ep *eps[4]; /* of completions that wait */
+	unsigned int count, polls;
+} queue;
+
+static void poll_queue(struct wf_progress *source)
+{
+	assert_ptr_equal(source, &queue.item);
+	queue.polls++;
+	while (queue.count)
+		wf_ep_tx_done(queue.eps[--queue.count], WF_CNTR_SEND, &queue,
+			FI_COMPLETION, FI_SEND | FI_MSG, 1);
+}
+
+static int open_queue(struct wf_cq *cq)
+{
+	opened++;
+	queue.item.run = poll_queue;
+	queue.count = queue.polls = 0;
+	cq->source = &queue.item;
+	return 0;
+}
+
+static void close_queue(struct wf_cq *cq)
+{
+	unsigned int polls = queue.polls;
+
+	/* It is in no list any more. */
+	wf_progress_list_run(&cq->progress);
+	assert_int_equal(queue.polls, polls);
+	closing++;
+}
+
+static struct wf_ep *open_polled(
+	struct domain_fixture *f, struct around *a, struct wf_xfer_ops *xfer)
+{
+	struct fake *fake = calloc(1, sizeof(*fake));
+	struct fi_info *info = new_info();
+
+	assert_non_null(fake);
+	assert_int_equal(wf_ep_init(&fake->ep, &f->domain, info, xfer, fake), 0);
+	fi_freeinfo(info);
+	assert_int_equal(
+		fi_ep_bind(&fake->ep.fid, &a->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(&fake->ep.fid, &a->av->fid, 0), 0);
+	assert_int_equal(fi_ep_bind(&fake->ep.fid, &a->cntr->fid, FI_SEND), 0);
+	assert_int_equal(fi_enable(&fake->ep.fid), 0);
+	return &fake->ep;
+}
+
+/* One queue behind the CQ of two endpoints is polled once a read, and each completion
+ * is written once. Reading a counter polls it as well. */
+static void test_source_of_a_cq(void **state)
+{
+	struct domain_fixture *f = *state;
+	struct wf_xfer_ops xfer = fake_ops;
+	struct fi_cq_tagged_entry entry[4];
+	struct around a;
+	struct wf_ep *ep[2];
+
+	opened = closing = runs = 0;
+	f->prov.cq_opened = open_queue;
+	f->prov.cq_closing = close_queue;
+	xfer.item = &item;
+	xfer.run_by_cqs = true;
+	a = open_around(f);
+	ep[0] = open_polled(f, &a, &xfer);
+	ep[1] = open_polled(f, &a, &xfer);
+
+	queue.eps[queue.count++] = ep[0];
+	queue.eps[queue.count++] = ep[1];
+	assert_int_equal(fi_cq_read(a.cq, entry, 4), 2);
+	assert_int_equal(queue.polls, 1);
+	assert_int_equal(fi_cq_read(a.cq, entry, 4), -FI_EAGAIN);
+	assert_int_equal(queue.polls, 2);
+	queue.eps[queue.count++] = ep[1];
+	assert_int_equal(fi_cntr_read(a.cntr), 3);
+	assert_int_equal(queue.polls, 3);
+	assert_int_equal(runs, 0);
+
+	/* The counter of the endpoint that is left still polls. */
+	assert_int_equal(fi_close(&ep[0]->fid.fid), 0);
+	queue.eps[queue.count++] = ep[1];
+	assert_int_equal(fi_cntr_read(a.cntr), 4);
+	assert_int_equal(fi_close(&ep[1]->fid.fid), 0);
+	assert_int_equal(fi_cntr_read(a.cntr), 4);
+	assert_int_equal(queue.polls, 4);
+	assert_int_equal(fi_cq_read(a.cq, entry, 4), 2);
+	close_around(&a);
+	assert_int_equal(closing, 1);
+}
+
+/* An endpoint with progress of its own is run beside the source. */
+static void test_source_and_item(void **state)
+{
+	struct domain_fixture *f = *state;
+	struct wf_xfer_ops xfer = fake_ops;
+	struct around a;
+	struct wf_ep *ep;
+
+	runs = 0;
+	f->prov.cq_opened = open_queue;
+	f->prov.cq_closing = close_queue;
+	xfer.item = &item;
+	a = open_around(f);
+	ep = open_polled(f, &a, &xfer);
+	assert_int_equal(fi_cq_read(a.cq, NULL, 0), -FI_EAGAIN);
+	assert_int_equal(fi_cntr_read(a.cntr), 0);
+	assert_int_equal(queue.polls, 2);
+	assert_int_equal(runs, 2);
+	assert_int_equal(fi_close(&ep->fid.fid), 0);
+	close_around(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +346,8 @@ int main(void)
 		DOMAIN_TEST(test_tables_and_item),
 		DOMAIN_TEST(test_activity),
 		DOMAIN_TEST(test_collectives),
+		DOMAIN_TEST(test_source_of_a_cq),
+		DOMAIN_TEST(test_source_and_item),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

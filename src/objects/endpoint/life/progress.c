@@ -4,11 +4,15 @@
 
 /*
  * An endpoint is run by the threads that read one of its completion queues or counters,
- * and by the domain's progress thread where there is one. Who reads what a context of a
- * scalable endpoint is bound to runs the scalable endpoint.
+ * and by the domain's progress thread where there is one. A thread that reads a queue
+ * or counter of a context of a scalable endpoint runs the scalable endpoint.
+ *
+ * Where the endpoint's completions come through sources of its CQs (wf_cq.source),
+ * those are run instead. A CQ and the domain run a source as long as the CQ is open, so
+ * that here only counters are added.
  */
 
-enum { MAX_LISTS = 2 + WF_CNTR_COUNT };
+enum { MAX_LISTS = 2 + WF_CNTR_COUNT, MAX_ITEMS = 3 };
 
 static struct wf_ep *ep_of_item(struct wf_progress *item)
 {
@@ -96,13 +100,26 @@ bool wf_ep_may_sleep(const struct wf_ep *ep)
 	return wf_counted_may_sleep(ep->domain);
 }
 
-static unsigned int bound_lists(struct wf_ep *ep, struct wf_progress_list **lists)
+static struct wf_progress *source_of(const struct wf_cq *cq)
 {
+	return cq ? cq->source : NULL;
+}
+
+static bool is_source(const struct wf_ep *ep, const struct wf_progress *item)
+{
+	return item == source_of(ep->tx_cq) || item == source_of(ep->rx_cq);
+}
+
+/* The bound queues and counters that do not run @item yet. */
+static unsigned int bound_lists(const struct wf_ep *ep, const struct wf_progress *item,
+	struct wf_progress_list **lists)
+{
+	bool cqs = !is_source(ep, item);
 	unsigned int count = 0;
 
-	if (ep->tx_cq)
+	if (ep->tx_cq && cqs)
 		lists[count++] = &ep->tx_cq->progress;
-	if (ep->rx_cq)
+	if (ep->rx_cq && cqs)
 		lists[count++] = &ep->rx_cq->progress;
 	for (int i = 0; i < WF_CNTR_COUNT; i++)
 		if (ep->cntr[i])
@@ -110,16 +127,21 @@ static unsigned int bound_lists(struct wf_ep *ep, struct wf_progress_list **list
 	return count;
 }
 
-/* The owner of an imported receive context runs us, with its lock held. */
+/* The owner of an imported receive context runs the endpoint, with its lock held. */
 static bool is_run_by_owner(const struct wf_ep *ep, const struct wf_progress *item)
 {
 	return item == &ep->progress && ep->srx && !ep->srx_lock;
 }
 
+static bool is_run_by_domain(const struct wf_ep *ep, const struct wf_progress *item)
+{
+	return !is_run_by_owner(ep, item) && !is_source(ep, item);
+}
+
 static int attach(struct wf_ep *ep, struct wf_progress *item)
 {
 	struct wf_progress_list *lists[MAX_LISTS];
-	unsigned int count = bound_lists(ep, lists), added;
+	unsigned int count = bound_lists(ep, item, lists), added;
 	int ret = 0;
 
 	for (added = 0; added < count; added++) {
@@ -127,9 +149,8 @@ static int attach(struct wf_ep *ep, struct wf_progress *item)
 		if (ret)
 			goto err_lists;
 	}
-	if (is_run_by_owner(ep, item))
-		return 0;
-	ret = wf_domain_progress_add(ep->domain, item);
+	if (is_run_by_domain(ep, item))
+		ret = wf_domain_progress_add(ep->domain, item);
 	if (ret)
 		goto err_lists;
 	return 0;
@@ -143,29 +164,78 @@ err_lists:
 static void detach(struct wf_ep *ep, struct wf_progress *item)
 {
 	struct wf_progress_list *lists[MAX_LISTS];
-	unsigned int count = bound_lists(ep, lists);
+	unsigned int count = bound_lists(ep, item, lists);
 
-	wf_domain_progress_del(ep->domain, item);
+	if (is_run_by_domain(ep, item))
+		wf_domain_progress_del(ep->domain, item);
 	while (count--)
 		wf_progress_list_del(lists[count], item);
 }
 
-static struct wf_progress *item_of(struct wf_ep *ep)
+/* What is run for the endpoint's operations: its own item, which is the core's for a
+ * context, and the sources of its CQs. Returns their number. */
+static unsigned int items_of(struct wf_ep *ep, struct wf_progress **items)
 {
-	return ep->sep ? &ep->sep->core->progress : &ep->progress;
+	struct wf_progress *tx = source_of(ep->tx_cq), *rx = source_of(ep->rx_cq);
+	unsigned int count = 0;
+
+	if (!ep->xfer->run_by_cqs)
+		items[count++] = ep->sep ? &ep->sep->core->progress : &ep->progress;
+	if (rx)
+		items[count++] = rx;
+	if (tx && tx != rx)
+		items[count++] = tx;
+	return count;
+}
+
+static void detach_items(struct wf_ep *ep)
+{
+	struct wf_progress *items[MAX_ITEMS];
+	unsigned int count = items_of(ep, items);
+
+	while (count--)
+		detach(ep, items[count]);
+}
+
+static int attach_items(struct wf_ep *ep)
+{
+	struct wf_progress *items[MAX_ITEMS];
+	unsigned int count = items_of(ep, items), added;
+	int ret;
+
+	for (added = 0; added < count; added++) {
+		ret = attach(ep, items[added]);
+		if (ret)
+			goto err_items;
+	}
+	return 0;
+
+err_items:
+	while (added--)
+		detach(ep, items[added]);
+	return ret;
+}
+
+/* Counters of regions run the endpoint, too; where it has no item, the source of the
+ * queue that it receives with. */
+static int attach_counted(struct wf_ep *ep)
+{
+	struct wf_progress *items[MAX_ITEMS];
+
+	if (!items_of(ep, items) || is_run_by_owner(ep, items[0]))
+		return 0;
+	return wf_counted_attach(ep->domain, &ep->counted, items[0]);
 }
 
 int wf_ep_progress_attach(struct wf_ep *ep)
 {
-	int ret = attach(ep, item_of(ep));
+	int ret = attach_items(ep);
 
 	if (ret)
 		return ret;
-	if (!is_run_by_owner(ep, item_of(ep))) {
-		ret = wf_counted_attach(ep->domain, &ep->counted, item_of(ep));
-		if (ret)
-			goto err_lists;
-	}
+	ret = attach_counted(ep);
+	if (ret)
+		goto err_items;
 	if (!ep->transfer)
 		return 0;
 	ret = attach(ep, wf_transfer_progress(ep->transfer));
@@ -175,8 +245,8 @@ int wf_ep_progress_attach(struct wf_ep *ep)
 
 err_counted:
 	wf_counted_detach(ep->domain, &ep->counted);
-err_lists:
-	detach(ep, item_of(ep));
+err_items:
+	detach_items(ep);
 	return ret;
 }
 
@@ -185,7 +255,7 @@ void wf_ep_progress_detach(struct wf_ep *ep)
 	if (!ep->enabled)
 		return;
 	wf_counted_detach(ep->domain, &ep->counted);
-	detach(ep, item_of(ep));
+	detach_items(ep);
 	if (ep->transfer)
 		detach(ep, wf_transfer_progress(ep->transfer));
 	if (atomic_load_explicit(&ep->triggers, memory_order_acquire))
