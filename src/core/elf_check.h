@@ -2,9 +2,9 @@
 #ifndef WF_CORE_ELF_CHECK_H
 #define WF_CORE_ELF_CHECK_H
 
-/* Is the open file @fd a whole shared library for this machine? dlopen trusts the
- * sizes that a file claims and dies with SIGBUS where one was cut short. NULL, or
- * why not. */
+/* Is the open file @fd a complete shared library for this machine? Returns NULL if it
+ * is, else the reason as text. Needed because dlopen trusts the sizes in the file's
+ * headers and dies with SIGBUS if the file was truncated. */
 const char *wf_elf_defect(int fd);
 
 #endif

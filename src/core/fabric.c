@@ -92,7 +92,7 @@ static const struct wf_prov_entry *find_provider(const char *prov_name)
 	return entry;
 }
 
-/* A library may be older than the objects that peers share. */
+/* Adapt the fabric of a provider library that was built for an older fi_peer(3). */
 static int adapt(const struct wf_prov_entry *entry, struct fid_fabric *fabric)
 {
 	const struct wf_old_peer *old = wf_old_peer_of(entry->prov->fi_version);

@@ -4,13 +4,13 @@
 
 #include <rdma/fabric.h>
 
-/* fi_fabric(3): find the provider that @attr names and let it open a fabric, with
- * the hooks that the user wants in front of it. */
+/* fi_fabric(3): find the provider that @attr names, open a fabric with it and wrap the
+ * fabric in the hooks of FI_HOOK. */
 int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
 	void *context);
 
-/* The same without hooks, for a provider of the core's that opens the fabric of another
- * provider; hooks wrap the fabric that it returns. */
+/* The same without hooks, for a stand-in, which opens the fabric of another provider;
+ * the hooks wrap the fabric that the stand-in returns. */
 int wf_core_fabric_below(const struct fi_fabric_attr *attr,
 	struct fid_fabric **ret_fabric, void *context);
 

@@ -18,13 +18,14 @@ struct wf_query {
 	const struct fi_info *hints; /* may be NULL */
 };
 
-/* The results of provider @name alone, as if @query had named it, without those of
- * layers on top of it. Only within a provider's getinfo. -FI_ENODATA: no result, or no
- * such provider. */
+/* The results of provider @name, as if the hints of @query named it, without results of
+ * layers above it. Only a provider's getinfo may call this. -FI_ENODATA: no result, or
+ * no such provider. */
 int wf_getinfo_from(
 	const char *name, const struct wf_query *query, struct fi_info **ret_info);
 
-/* The provider that the calling thread is asking right now, innermost. */
+/* The provider whose getinfo the calling thread is in; the innermost one. Only a
+ * provider's getinfo may call this. */
 const struct fi_provider *wf_getinfo_asked(void);
 
 #endif

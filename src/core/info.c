@@ -65,7 +65,7 @@ void wf_freeinfo(struct fi_info *list)
 	}
 }
 
-/* Nothing to copy is success with a NULL copy. */
+/* If @len is 0 or @src NULL, the copy is NULL. False: out of memory. */
 static bool dup_bytes(void *ret_copy, const void *src, size_t len)
 {
 	void *copy = NULL;

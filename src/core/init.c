@@ -17,10 +17,11 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool started;
 
-/* In a child that was forked after the library had started in its parent. */
+/* This process was forked from one in which the library had already started. */
 static bool forked;
 
-/* A provider's fi_prov_ini calls us back, for its parameters and its log. */
+/* This thread is in wf_core_init. A provider's fi_prov_ini calls the library for its
+ * parameters and its log; those calls must not start it again. */
 static _Thread_local bool starting;
 
 static void add_builtin(bool first_wins)
@@ -45,7 +46,7 @@ static void start(void)
 	starting = true;
 	(void)pthread_atfork(NULL, NULL, note_fork);
 	wf_settings_load();
-	/* Loaded ones first, so that of two equal versions the built-in one yields. */
+	/* Loaded providers first: of two equal versions the first is kept. */
 	add_builtin(wf_load_providers());
 	wf_stand_ins_register();
 	wf_missing_in_filter(&wf_settings.providers);
@@ -60,8 +61,8 @@ void wf_core_init(void)
 		(void)pthread_once(&once, start);
 }
 
-/* With a priority, so that it runs last: destructors of other parts log and ask for
- * parameters. */
+/* Priority of the destructor. It runs after those without a priority, which log and
+ * read parameters. */
 enum { LAST = 101 };
 
 __attribute__((destructor(LAST))) static void stop(void)

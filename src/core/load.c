@@ -69,7 +69,7 @@ static const char *distrust_path(const struct loader *loader, const char *path)
 	return stat(path, &st) ? strerror(errno) : distrust(loader, &st);
 }
 
-/* The directory that really holds @path, behind symbolic links. */
+/* The same for the directory that holds the file, with symbolic links resolved. */
 static const char *distrust_home(const struct loader *loader, const char *path)
 {
 	CLEANUP(wf_free) char *real = realpath(path, NULL);
@@ -107,7 +107,7 @@ static const char *file_defect(const struct loader *loader, const char *path)
 	return why;
 }
 
-/* Takes @dl. */
+/* Register the provider of an open library. Takes ownership of @dl. */
 static void register_library(
 	const struct loader *loader, void *dl, const char *path, bool preferred)
 {
@@ -167,7 +167,8 @@ static int is_library(const struct dirent *entry)
 	       !strcmp(entry->d_name + len - strlen(SUFFIX), SUFFIX);
 }
 
-/* A missing default directory is nothing to warn about. */
+/* @named: FI_PROVIDER_PATH names @dir. A default directory may be missing without a
+ * warning. */
 static void load_dir(const struct loader *loader, const char *dir, bool named)
 {
 	const char *why = distrust_path(loader, dir);
@@ -197,8 +198,8 @@ static void load_dir(const struct loader *loader, const char *dir, bool named)
 }
 
 #if !WF_RESTRICTED_DL
-/* A library that was not found is normal. The error of a broken one names the library's
- * path, not this one. */
+/* Log a library of the loader path that did not open. That there is none is normal, and
+ * dlopen's error then names @file; the error of a damaged library names its path. */
 static void log_loader_path(const char *file, const char *error)
 {
 	size_t len = strlen(file);
@@ -270,7 +271,7 @@ static void load_path(struct loader *loader, const char *path)
 	}
 }
 
-/* NULL when the variable is unset or not to be believed. */
+/* FI_PROVIDER_PATH, or NULL if it is unset or the process must ignore it. */
 static const char *provider_path(void)
 {
 	char *path;

@@ -5,8 +5,9 @@
 #include <stdbool.h>
 
 /* Load and register every provider library that FI_PROVIDER_PATH names, or that is in
- * the default places. Returns whether the first provider of a name wins ("@" in front
- * of the path). */
+ * the default directories; fi_provider(7). Called once, by wf_core_init. Returns true
+ * if the path begins with "@": then the first provider of a name is kept, not the one
+ * with the highest version. */
 bool wf_load_providers(void);
 
 #endif

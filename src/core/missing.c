@@ -60,7 +60,7 @@ void wf_missing_in_filter(const struct wf_prov_filter *filter)
 				tell_missing(&filter->items[i].layer[j], useless);
 }
 
-/* Was there no message about this provider yet? */
+/* Is this the first message about the provider? Safe for any thread. */
 static bool is_news(const struct wf_known_prov *known)
 {
 	static atomic_bool said[WF_RANKS];

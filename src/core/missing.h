@@ -4,13 +4,13 @@
 
 #include "core/prov_filter.h"
 
-/* Warn of each name in FI_PROVIDER whose provider does not exist, with a provider that
- * could be used instead. If none of the list exists, also in a process without
- * FI_LOG_LEVEL. Called once. */
+/* Warn of each name in FI_PROVIDER whose provider does not exist; the line suggests a
+ * provider to use instead. If none of the names has a provider, the warning is printed
+ * without FI_LOG_LEVEL, too. Called once, by wf_core_init. */
 void wf_missing_in_filter(const struct wf_prov_filter *filter);
 
-/* The same for names in hints, once for each of the providers that the core knows, and
- * at FI_LOG_INFO: programs try names. Callable from any thread. */
+/* The same for names in hints, once per process and known provider, at FI_LOG_INFO,
+ * because programs try names. Any thread may call it. */
 void wf_missing_in_hints(const struct wf_layers *names);
 
 #endif

@@ -9,7 +9,7 @@
  * fi_mem_monitor(3). */
 int wf_mr_cache_import(struct fid_mem_monitor *monitor);
 
-/* How often monitors have reported a change of mappings. */
+/* The number of notifications by monitors that a mapping changed. */
 uint64_t wf_mr_cache_notified(void);
 
 #endif

@@ -12,8 +12,8 @@ static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
 	return WF_MIN(WF_MIN(a, b), c);
 }
 
-/* rows[r][j]: from the first i letters of @a to the first j of @b; the swap of two
- * neighbours looks two rows back, so three rows go round. */
+/* rows[i % 3][j] is the distance from the first i letters of @a to the first j letters
+ * of @b. A swap of neighbours refers to row i - 2, so three rows are kept. */
 unsigned int wf_edit_distance(const char *a, const char *b)
 {
 	unsigned int rows[3][MAX_LEN + 1], *now, *last, *before;

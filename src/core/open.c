@@ -11,9 +11,10 @@
 #include "sys/compiler.h"
 
 /*
- * fi_open: the parts of the library that have a name. It returns a handle to which the
- * application binds an object of its own; closing the handle leaves that bound, because
- * fi_import closes it at once. The bound object's fid gets a close() that unbinds it.
+ * fi_open(3): the parts of the library that have a name, such as its log. The call
+ * returns a handle to which the application binds an object of its own. The binding
+ * outlives the handle, because fi_import closes the handle at once. fi_close of the
+ * bound object unbinds it.
  */
 
 #define FIRST_VERSION FI_VERSION(1, 13)

@@ -18,7 +18,7 @@ struct wf_prov_filter {
 	bool negated;
 	unsigned int count;
 	struct wf_layers *items; /* point into @text */
-	char *text;              /* all of it, for the log */
+	char *text;              /* the value of the variable, for the log */
 };
 
 /* Empty or NULL @text admits everything. -FI_ENOMEM. A malformed item is left out,

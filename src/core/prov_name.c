@@ -7,7 +7,7 @@
 #include "core/prov_name.h"
 #include "sys/compiler.h"
 
-/* The longer prefix first: every hook's name also starts like a utility's. */
+/* The longer prefix first: "ofi_hook_" begins with "ofi_". */
 static const struct {
 	const char *prefix;
 	enum wf_prov_kind kind;
@@ -76,7 +76,7 @@ bool wf_layers_begin_with(const struct wf_layers *layers, const struct wf_layers
 	return true;
 }
 
-/* Layers are not terminated by a NUL, but every text that holds them is, and no
+/* Reading beyond a layer is safe: the text it points into ends with a NUL, and no
  * prefix contains the ";" or "," that follows a layer. */
 static bool in_wrong_order(const struct wf_layers *layers)
 {

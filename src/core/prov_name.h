@@ -20,7 +20,7 @@ enum wf_prov_kind {
 
 enum wf_prov_kind wf_prov_kind(const char *name);
 
-/* Fit to be a provider's name: letters, digits, "_", "-" and "."; shorter than
+/* Is @name a valid provider name? Letters, digits, "_", "-" and ".", in all fewer than
  * FI_NAME_MAX. */
 bool wf_prov_name_valid(const char *name);
 
@@ -44,7 +44,7 @@ bool wf_layers_parse(const char *text, size_t len, struct wf_layers *layers);
 bool wf_layer_is(const struct wf_layer *layer, const char *name);
 bool wf_layers_contain(const struct wf_layers *layers, const char *name);
 
-/* Is @base, layer by layer, where @layers begins? */
+/* Are the first layers of @layers those of @base? */
 bool wf_layers_begin_with(const struct wf_layers *layers, const struct wf_layers *base);
 
 bool wf_layers_include(const struct wf_layers *layers, const struct wf_layer *layer);

@@ -78,7 +78,8 @@ bool wf_registry_has_dl(const void *dl)
 	return false;
 }
 
-/* Parameters first: their cleared values must not reach a provider that is gone. */
+/* Delete the parameters before cleanup, after which the provider's memory may be gone.
+ */
 static void clean_up(struct fi_provider *prov)
 {
 	wf_params_forget(prov);
@@ -110,7 +111,7 @@ static void print_version(char buf[16], uint32_t version)
 	(void)snprintf(buf, 16, "%u.%u", FI_MAJOR(version), FI_MINOR(version));
 }
 
-/* One line about which of two providers stays. */
+/* Log which of two providers of one name was kept. */
 static void log_choice(const struct fi_provider *kept, const char *kept_origin,
 	const struct fi_provider *left, const char *left_origin)
 {
@@ -167,7 +168,7 @@ static struct wf_prov_entry *new_entry(
 	entry->dl = source->dl;
 	entry->preferred = source->preferred;
 	entry->hidden = !wf_prov_filter_admits(&wf_settings.providers, prov->name);
-	/* Rank in the list of providers; results have their own. */
+	/* The rank in the list of providers; each result has a rank of its own. */
 	entry->rank = source->by_name_only ? last_rank() : wf_prov_rank(&name);
 	known = wf_prov_known(&name.layer[0]);
 	entry->by_name_only = source->by_name_only || (known && known->by_name_only);
@@ -209,8 +210,8 @@ release:
 	return err;
 }
 
-/* Objects of one provider may call code of another, as the NIC of an fi_info does: all
- * providers are cleaned up before the first is unloaded. */
+/* Clean up all providers before unloading the first: objects of one provider may call
+ * code of another, as the NIC in an fi_info does. */
 void wf_registry_done(void)
 {
 	wf_list_foreach(entry_link, &wf_registry)

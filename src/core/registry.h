@@ -10,14 +10,14 @@
 
 /* A provider that fi_getinfo may ask, built in or loaded. */
 struct wf_prov_entry {
-	struct wf_list link; /* in the order of desirability */
+	struct wf_list link; /* in wf_registry, the most desirable provider first */
 	struct fi_provider *prov;
 	void *dl;          /* dlopen handle, NULL when built in */
-	char *origin;      /* where it came from, for the log */
-	bool preferred;    /* "+/abs/path" of FI_PROVIDER_PATH: beats all of its name */
-	bool hidden;       /* ruled out by FI_PROVIDER as a whole */
-	bool by_name_only; /* answers only where it is named */
-	unsigned int rank; /* rank in the fixed order, lower is better */
+	char *origin;      /* where the provider was found, for the log */
+	bool preferred;    /* "+/abs/path" in FI_PROVIDER_PATH: wins over its name */
+	bool hidden;       /* FI_PROVIDER excludes the provider */
+	bool by_name_only; /* answers only if the hints or the user name it */
+	unsigned int rank; /* rank in the fixed order; the lowest answers first */
 };
 
 /* The registry is filled once, by wf_core_init, and constant from then on: after that
@@ -40,36 +40,38 @@ extern const wf_prov_ini_fn wf_builtin_providers[]; /* NULL-terminated */
 struct wf_known_prov {
 	const char *name;
 	bool named_base;   /* carries a utility layer only when a hint names both */
-	bool by_name_only; /* answers only where it is named */
-	bool one_machine;  /* reaches no other machine */
-	/* A parameter of its own that, when set, counts as naming it. */
+	bool by_name_only; /* answers only if the hints or the user name it */
+	bool one_machine;  /* its endpoints reach only peers on this machine */
+	/* A parameter of the provider; if the user sets it, the provider counts as
+	 * named. NULL: none. */
 	const char *named_by;
-	/* The provider to suggest if this one does not exist. */
+	/* The provider that a warning suggests if this one does not exist, or NULL. */
 	const char *instead;
 };
 extern const struct wf_known_prov wf_known_provs[]; /* ends with a NULL name */
 
-enum { WF_RANKS = 40 }; /* above every rank */
+enum { WF_RANKS = 40 }; /* upper bound of the ranks: all are lower */
 
 /* The rank of a (layered) name in the fixed order; unknown names come last. */
 unsigned int wf_prov_rank(const struct wf_layers *name);
 const struct wf_known_prov *wf_prov_known(const struct wf_layer *name);
 
-/* Where a provider comes from. */
+/* Where a provider was found. */
 struct wf_prov_source {
 	void *dl;
 	const char *origin;
 	bool preferred;
-	bool by_name_only; /* answers only where it is named, whatever the table says */
+	bool by_name_only; /* true overrides the row of wf_known_provs */
 };
 
 /*
- * Of several providers of one name a preferred one wins, then, unless @first_wins
- * ("@" of FI_PROVIDER_PATH), the one with the highest version, then the first.
+ * Register @prov. Of several providers with one name the registry keeps the preferred
+ * one, then, unless @first_wins ("@" in FI_PROVIDER_PATH), the one with the highest
+ * version, then the first. Called by wf_core_init only, so no lock.
  *
- * 0: it is registered. -FI_EALREADY: another of its name stays. -FI_EINVAL: it is
- * refused, with a warning saying why. In the last two cases its parameters are
- * forgotten, its cleanup was called and @source->dl is closed.
+ * 0: registered. -FI_EALREADY: another provider of that name was kept. -FI_EINVAL: the
+ * provider is invalid; a warning gives the reason. -FI_EALREADY and -FI_EINVAL delete
+ * the parameters of @prov, call its cleanup and close @source->dl.
  */
 int wf_registry_add(
 	struct fi_provider *prov, const struct wf_prov_source *source, bool first_wins);
@@ -81,10 +83,10 @@ struct wf_prov_entry *wf_registry_find(const struct wf_layer *name);
  * A list of unwanted names hides them from layers as well. */
 bool wf_prov_usable_by_name(const struct wf_prov_entry *entry);
 
-/* Has this library already given a provider? */
+/* Is a provider from the library with this dlopen handle registered? */
 bool wf_registry_has_dl(const void *dl);
 
-/* Let every provider go; for the end of the process. */
+/* Clean up and unload all providers, at the end of the process. */
 void wf_registry_done(void);
 
 #endif

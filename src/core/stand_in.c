@@ -12,11 +12,11 @@
 #include "core/stand_in_fabric.h"
 #include "sys/compiler.h"
 
-/* Answers of stand-ins. Their fabrics: stand_in_fabric.c. */
+/* The fi_getinfo answers of stand-ins; stand_in_fabric.c opens their fabrics. */
 
 enum { NAMES_MAX = 8 };
 
-/* One for each name of the table that is free. */
+/* One for each name in wf_stand_ins that no real provider has. */
 static struct fi_provider providers[NAMES_MAX];
 
 static bool same_name(const struct wf_stand_in *row, const char *name)
@@ -64,15 +64,15 @@ static int translate(const struct wf_stand_in *row, struct fi_info *hints)
 	if (!fabric)
 		return 0;
 	fabric->fabric = wf_stand_in_fabric_under(fabric->fabric, row->base);
-	/* Any version of the stand-in's was compared before. */
+	/* The core has compared the version with the stand-in's. */
 	fabric->prov_version = 0;
 	free(fabric->prov_name);
 	fabric->prov_name = strdup(row->base);
 	return fabric->prov_name ? 0 : -FI_ENOMEM;
 }
 
-/* @info is the base's. A layer's name is appended to its base's by the caller; another
- * name replaces it. */
+/* Rename @info, which has the base's name. If the stand-in is a layer ("base;layer"),
+ * the caller appends the layer's name; any other name replaces the base's. */
 static void rename_info(const struct wf_stand_in *row, struct fi_info *info)
 {
 	if (row->protocol)
@@ -83,7 +83,8 @@ static void rename_info(const struct wf_stand_in *row, struct fi_info *info)
 	}
 }
 
-/* Append the entries of @found that are of the row's type to **@end. Takes @found. */
+/* Append the infos in @found with the row's endpoint type at @end and free the others.
+ * Returns the new end. */
 static struct fi_info **take(
 	const struct wf_stand_in *row, struct fi_info *found, struct fi_info **end)
 {
@@ -165,7 +166,7 @@ void wf_stand_ins_register(void)
 	for (const struct wf_stand_in *row = wf_stand_ins; row->name; row++) {
 		struct wf_layer name = { row->name, strlen(row->name) };
 
-		/* Also of a row before this one of the same name. */
+		/* The name is taken by a real provider, or by an earlier row. */
 		if (wf_registry_find(&name) || !has_base(row->name))
 			continue;
 		assert(prov < providers + NAMES_MAX);

@@ -19,8 +19,8 @@
  */
 
 struct chooser {
-	struct fi_ops_fabric ops; /* in front of @own_ops */
-	struct fi_ops fid_ops;    /* in front of @own_fid_ops */
+	struct fi_ops_fabric ops; /* replace @own_ops, and call them */
+	struct fi_ops fid_ops;    /* replace @own_fid_ops, and call them */
 	struct fi_ops_fabric *own_ops;
 	struct fi_ops *own_fid_ops;
 	const struct wf_stand_in *rows; /* first row of the name */
@@ -76,8 +76,8 @@ static int other_fabric(struct chooser *chooser, const struct wf_stand_in *row,
 	return err;
 }
 
-/* The fabric that has @info's endpoints; NULL with *@ret_err. The own one is marked by
- * its operations, which its caller uses. */
+/* The fabric whose provider has the endpoint type of @info: @fabric, or the second
+ * base's, opened if needed. NULL with *ret_err on failure. */
 static struct fid_fabric *choose(
 	struct fid_fabric *fabric, const struct fi_info *info, int *ret_err)
 {
@@ -191,7 +191,7 @@ static const struct wf_stand_in *row_of(const char *prov_name, struct wf_layers 
 	return row;
 }
 
-/* Does the name, without that of a base, lead to more than one of them? */
+/* Does the name have rows with different bases? @name is without the base's name. */
 static bool has_other_base(
 	const struct wf_stand_in *first, const struct wf_layers *name)
 {

@@ -6,8 +6,8 @@
 
 #include "sys/compiler.h"
 
-/* Copy a table of operations, whose first member is its size and which may be shorter
- * or longer than the @room bytes at @to: missing bytes are zero. */
+/* Copy a table of operations to @to, which has @room bytes. The first member of a table
+ * is its size; bytes beyond it become zero, bytes beyond @room are dropped. */
 static inline void wf_copy_ops(void *to, const void *from, size_t room)
 {
 	size_t size = WF_MIN(*(const size_t *)from, room);

@@ -215,7 +215,7 @@ int wf_old_peer_adapt(const struct wf_old_peer *old, struct fid_fabric *fid)
 {
 	struct old_fabric *fabric;
 
-	/* One that opens no domains has no objects that could be adapted. */
+	/* A fabric that opens no domains has no objects to adapt. */
 	if (!fid->ops || !fid->fid.ops)
 		return 0;
 	fabric = calloc(1, sizeof(*fabric));

@@ -31,12 +31,13 @@ struct wf_old_peer {
 /* The row for a provider's version; NULL: nothing to adapt. */
 const struct wf_old_peer *wf_old_peer_of(uint32_t fi_version);
 
-/* Replace the operations of a fabric that was just opened. -FI_ENOMEM. */
+/* Replace the operations of @fabric, which no other thread knows yet. -FI_ENOMEM. */
 int wf_old_peer_adapt(const struct wf_old_peer *old, struct fid_fabric *fabric);
 
 /*
- * Attaches memory of the core to an object of a provider, until the object is closed:
- * @ops are in front of the object's own.
+ * Ties memory of the core to a provider's object. @ops replace the fid operations of
+ * the object, whose own ones stay in @own; when the object was closed, @gone is called
+ * to free the memory.
  */
 struct wf_old_guard {
 	struct fi_ops ops;
@@ -47,12 +48,14 @@ struct wf_old_guard {
 void wf_old_guard_set(struct wf_old_guard *guard, struct fid *fid,
 	void (*gone)(struct wf_old_guard *guard));
 
-/* fi_srx_context with FI_PEER; @open is the provider's own call. */
+/* fi_srx_context(3) with FI_PEER on a domain of an old provider; @open is the srx_ctx
+ * call of the provider. -FI_EINVAL: @context is not a complete owner, or the provider
+ * set no peer operations. -FI_ENOMEM. */
 int wf_old_srx_open(const struct wf_old_peer *old,
 	int (*open)(struct fid_domain *, struct fi_rx_attr *, struct fid_ep **, void *),
 	struct fid_domain *domain, struct fi_rx_attr *attr, struct fid_ep **ret_srx,
 	void *context);
 
-extern const struct wf_old_peer wf_old_peers[]; /* ends with an empty one */
+extern const struct wf_old_peer wf_old_peers[]; /* the last row is all zero */
 
 #endif

@@ -6,15 +6,15 @@
 #include <sys/types.h>
 
 /*
- * Where log lines go. @location is "stderr", "stdout", a directory in which
- * ofi_<pid>.log is made, or the path of a file that does not exist yet; NULL is
- * stderr. Returns a descriptor, or STDERR_FILENO with *ret_err set to a negative
- * fabric errno.
+ * Open the destination of log lines. @location is "stderr" (or NULL), "stdout", a
+ * directory, in which ofi_<pid>.log is created, or the path of a file that does not
+ * exist yet. Returns a file descriptor; on failure STDERR_FILENO, and *ret_err is a
+ * negative fabric errno (success: 0).
  */
 int wf_log_file_open(const char *location, mode_t mode, int *ret_err);
 
-/* All of it in one system call if the kernel lets it, so that lines of several
- * threads and processes do not mix. */
+/* Write @len bytes, in one system call where the kernel accepts them, so that lines of
+ * several threads and processes do not mix. Errors lose the rest of the text. */
 void wf_log_file_write(int fd, const char *text, size_t len);
 
 #endif

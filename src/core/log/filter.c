@@ -7,8 +7,8 @@
 
 #include "core/strings/strings.h"
 
-/* Debug messages are compiled in only where ENABLE_DEBUG is set, so a level that
- * promises them elsewhere would only cost time. */
+/* Debug messages exist only in builds with ENABLE_DEBUG; in others FI_LOG_LEVEL=debug
+ * means info. */
 #if defined(ENABLE_DEBUG) && ENABLE_DEBUG
 #define MOST_LEVELS (FI_LOG_DEBUG + 1)
 #else
@@ -80,7 +80,7 @@ static void set_provs(struct wf_log_filter *filter, const char *text)
 		return;
 	filter->prov_negated = *text == '^';
 	text += filter->prov_negated;
-	/* No word gets longer; two terminators at the end. */
+	/* The list is no longer than @text; it ends with two NULs. */
 	out = filter->provs = calloc(1, strlen(text) + 2);
 	if (!out)
 		return;
@@ -118,8 +118,8 @@ bool wf_log_filter_prov(const struct wf_log_filter *filter, const char *name)
 		if (strcasecmp(word, name) == 0)
 			return !filter->prov_negated;
 	}
-	/* A list of providers to watch does not silence the core, which says why they
-	 * were not chosen; "^core" does. */
+	/* The core logs why a provider was not chosen, so a list of providers includes
+	 * it; "^core" excludes it. */
 	return filter->prov_negated || strcmp(name, "core") == 0;
 }
 

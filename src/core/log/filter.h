@@ -13,12 +13,13 @@ struct wf_log_filter {
 	bool prov_negated;
 	char *provs; /* "tcp\0shm\0\0"; NULL: all providers */
 
-	/* Settings that cannot be honoured, for the first log lines. */
+	/* Settings that are invalid or have no effect; log.c warns of them. */
 	bool bad_level, debug_absent;
 	const char *bad_subsys; /* points into the text given to init */
 };
 
-/* Any text may be NULL for unset. Out of memory lets all providers through. */
+/* @level, @provs, @subsys: values of the variables, NULL if unset. Without memory the
+ * filter admits all providers. */
 void wf_log_filter_init(struct wf_log_filter *filter, const char *level,
 	const char *provs, const char *subsys);
 void wf_log_filter_done(struct wf_log_filter *filter);

@@ -20,14 +20,14 @@
 #include "sys/clock.h"
 
 /*
- * One atomic word, the gate, decides nearly every question: it is the number of levels
- * that can pass, so that a silent process pays one relaxed load per message. Before the
- * first message, and while an application's logger is imported, all levels pass the
- * gate and the slow path decides.
+ * The gate, one atomic word, is the number of levels that may be logged, so that a
+ * silent process pays one relaxed load per message. Before the first message, and while
+ * an application's logger is imported, all levels pass the gate and the slow path
+ * decides.
  *
  * The configuration is read once and constant afterwards; pthread_once publishes it.
- * Its own complaints are written directly, because a log call would wait for the same
- * pthread_once.
+ * Warnings about the configuration are written directly, because a log call would wait
+ * for the same pthread_once.
  *
  * An imported logger is called with import_lock held for reading, so that closing it
  * waits for running callbacks. Messages from within a callback are dropped: passing
@@ -54,14 +54,15 @@ static atomic_uint gate = GATE_OPEN;
 static atomic_int log_fd = STDERR_FILENO;
 static pthread_once_t log_once = PTHREAD_ONCE_INIT;
 
-/* Writers first, or a busy log could keep its closer waiting for ever. */
+/* Prefer writers: else threads that log all the time could delay wf_log_restore for
+ * ever. */
 #ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 #define IMPORT_LOCK_INIT PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 #else
 #define IMPORT_LOCK_INIT PTHREAD_RWLOCK_INITIALIZER
 #endif
 static pthread_rwlock_t import_lock = IMPORT_LOCK_INIT;
-static struct fid_logging *imported; /* import_lock */
+static struct fid_logging *imported; /* guarded by import_lock; NULL: none */
 static _Thread_local bool in_callback;
 
 static const char *prov_name(const struct fi_provider *prov)
@@ -72,14 +73,14 @@ static const char *prov_name(const struct fi_provider *prov)
 static void print_head(struct wf_strbuf *sb, const struct fi_provider *prov,
 	enum fi_log_level level, enum fi_log_subsys subsys, const char *func, int line)
 {
-	/* The empty field is the prefix, which names a layer that we do not have. */
+	/* The empty field is the prefix that other implementations fill for hooks. */
 	wf_strbuf_printf(sb, "libfabric:%ld:%lld:%s:%s:%s:%s():%d<%s> ", (long)getpid(),
 		(long long)time(NULL), "", prov_name(prov),
 		wf_enum_name(&wf_names_log_subsys, (uint32_t)subsys), func ? func : "",
 		line, wf_enum_name(&wf_names_log_level, (uint32_t)level));
 }
 
-/* Ends the line, also when it was cut: a log of half lines cannot be read. */
+/* Write the text with a newline at its end, also if it was cut. */
 static void write_line(struct wf_strbuf *sb)
 {
 	if (sb->len == 0 || sb->buf[sb->len - 1] != '\n') {
@@ -173,7 +174,8 @@ static bool default_enabled(const struct fi_provider *prov, enum fi_log_level le
 	return wf_log_filter_pass(&log_conf.filter, prov_name(prov), level, subsys);
 }
 
-/* The imported ops with import_lock held, or NULL and no lock. */
+/* Take import_lock for reading and return the imported logger's ops. NULL: no logger,
+ * or the caller is its callback; then the lock is not held. */
 static const struct fi_ops_log *import_enter(void)
 {
 	if (in_callback)
@@ -227,8 +229,9 @@ WF_EXPORT int fi_log_enabled(const struct fi_provider *prov, enum fi_log_level l
 	return enabled_slow(prov, level, subsys);
 }
 
-/* @showtime is a plain number in the caller's memory that several threads may share,
- * hence the builtins: the thread that moves it forward is the one to speak. */
+/* Has the interval for a repeated message passed? @showtime is the earliest time of the
+ * next message in ms; several threads may share it, so one of them advances it with a
+ * compare-and-swap, and that one may log. */
 static int interval_over(uint64_t *showtime)
 {
 	uint64_t now_ms = wf_now_ns() / 1000000u;
@@ -318,7 +321,8 @@ WF_EXPORT void fi_log(const struct fi_provider *prov, enum fi_log_level level,
 	if (ops && ops->log)
 		pass_on(ops, prov, level, subsys, func, line, fmt, args);
 	else if (default_enabled(prov, level, subsys))
-		/* Asked again: a logger that said yes may have gone since. */
+		/* Checked again: the logger that admitted the message may have been
+		 * closed since. */
 		write_message(prov, level, subsys, func, line, fmt, args);
 	if (ops)
 		import_leave();
@@ -326,7 +330,7 @@ WF_EXPORT void fi_log(const struct fi_provider *prov, enum fi_log_level level,
 	errno = saved_errno;
 }
 
-/* No level is set and no logger imported: nothing else is printed. */
+/* Does the process log nothing: no level set, no logger imported? */
 static bool is_silent(void)
 {
 	(void)pthread_once(&log_once, log_init);

@@ -7,14 +7,13 @@
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
-/* The provider in whose name the core logs, with the macros of rdma/providers/fi_log.h.
- */
+/* The provider argument for log messages of the core. */
 extern struct fi_provider wf_core_prov;
 
 /*
- * Pass all messages to @log. Its ops are complete (size checked) and stay valid until
- * wf_log_restore(). A second import replaces the first. 0, or -FI_EBUSY from within a
- * callback.
+ * Pass all messages to @log, whose ops the caller has checked and keeps valid until
+ * wf_log_restore(). A second import replaces the first. Any thread may call it. 0, or
+ * -FI_EBUSY if called from within a callback of a logger.
  */
 int wf_log_import(struct fid_logging *log);
 
@@ -26,16 +25,17 @@ int wf_log_import(struct fid_logging *log);
 int wf_log_restore(struct fid_logging *log);
 
 /*
- * A warning of the core that is also printed in a process without FI_LOG_LEVEL: then to
- * stderr, unless FI_LOG_PROV or FI_LOG_SUBSYS excludes the core; else as other
- * messages. @text is without the line's end.
+ * Log a warning of the core, also in a process without FI_LOG_LEVEL: there it goes to
+ * stderr, unless FI_LOG_PROV or FI_LOG_SUBSYS excludes the core. @text has no newline
+ * at its end.
  */
 void wf_log_notice(const char *text);
 
-/* Close the log file and free the configuration; nothing is logged from now on. */
+/* Close the log file and free the configuration, at the end of the process; later
+ * messages are dropped. */
 void wf_log_fini(void);
 
-/* Read the configuration again. For tests, before threads. */
+/* Read the configuration again. For tests, while the process has one thread. */
 void wf_log_reset(void);
 
 #endif

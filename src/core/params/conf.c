@@ -15,15 +15,15 @@
 #include "sys/compiler.h"
 
 #define CONF_FILE WF_SYSCONFDIR "/libfabric.conf"
-/* Enough for any sane file; a runaway one does not take the memory. */
+/* Bounds the memory that a damaged file can take. */
 #define CONF_MAX_VARS 4096
 
 struct conf_var {
-	char *name; /* one allocation: the line, cut in two */
+	char *name; /* one allocation, which also holds the value */
 	const char *value;
 };
 
-/* Written under the once and by the test hook, read-only afterwards. */
+/* Written once, by the first query (or by wf_conf_use_file), and constant then. */
 static struct {
 	struct conf_var *vars;
 	size_t count;
@@ -96,7 +96,8 @@ static bool add_var(const char *name, const char *value)
 	return true;
 }
 
-/* False when @line is neither empty, a comment nor VAR=value. */
+/* Read one line of the file. False: the line is neither empty, a comment nor VAR=value.
+ */
 static bool take_line(char *line)
 {
 	char *name = trim(line), *equals;

@@ -14,8 +14,8 @@
  * configured by it; errors of the file are kept for wf_conf_report().
  */
 
-/* NULL when @var is set nowhere. The text belongs to the environment or to the table
- * of the file and stays while that does not change. */
+/* The value of @var, or NULL if neither the environment nor the file sets it. The text
+ * is valid until the environment changes. Any thread may call it. */
 const char *wf_conf_value(const char *var);
 
 /* The variables of the file, by index; NULL at the end. */
@@ -30,7 +30,9 @@ void wf_conf_use_file(const char *path);
 
 void wf_conf_fini(void);
 
-/* "0/1, no/yes, off/on, false/true" in any case: true and *ret_value, else false. */
+/* Parse 0/1, no/yes, off/on or false/true, in any case, into *ret_value (0 or 1).
+ * False:
+ * @text is none of them. */
 bool wf_conf_parse_bool(const char *text, int *ret_value);
 
 #endif

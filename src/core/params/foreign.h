@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /*
- * Variables of other libfabric implementations, which may be set although this library
- * does not read them: a cluster's profile sets FI_EFA_... on all its machines. Text
- * only; no other part of the core may decide by these names.
+ * Variables of other libfabric implementations, which this library does not read. A
+ * cluster's profile may set them (FI_EFA_...) on all machines, so they are no typing
+ * errors. Used for warnings only.
  */
 
 /* The length of the prefix of @var that belongs to a known provider, 0 if none. */

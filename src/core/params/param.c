@@ -31,13 +31,13 @@ struct param {
 	const struct fi_provider *prov; /* NULL: the core */
 	enum fi_param_type type;
 	char *name;
-	char *var; /* FI_..., the variable it is read from */
+	char *var; /* name of the variable that sets it: FI_... */
 	char *help;
 };
 
 static struct wf_list params = { &params, &params };
 static pthread_mutex_t params_lock = PTHREAD_MUTEX_INITIALIZER;
-static bool core_defined; /* params_lock */
+static bool core_defined; /* guarded by params_lock */
 
 static struct param *param_of(struct wf_list *item)
 {
@@ -68,7 +68,7 @@ static char *variable_name(const struct fi_provider *prov, const char *name)
 	return var;
 }
 
-/* Takes @help also when it fails. */
+/* Takes ownership of @help, also on failure. */
 static struct param *param_new_consume_help(const struct fi_provider *prov,
 	const char *name, enum fi_param_type type, char *help)
 {
@@ -103,7 +103,8 @@ static struct param *find(const struct fi_provider *prov, const char *name)
 	return NULL;
 }
 
-/* A second definition, as of a provider loaded again, replaces the first. */
+/* Add @param; it replaces an older definition by the same provider. params_lock held.
+ */
 static void insert(struct param *param)
 {
 	struct param *old = find(param->prov, param->name);
@@ -350,8 +351,8 @@ static void measure(struct snapshot *snap)
 	}
 }
 
-/* Values last: should the environment have grown since it was measured, it is a
- * value that is left out. */
+/* Copy the values last: if the environment has grown since measure(), a value is left
+ * out and not a name. */
 static void fill(struct snapshot *snap)
 {
 	struct fi_param *row = snap->rows;

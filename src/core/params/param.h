@@ -5,8 +5,8 @@
 #include <rdma/fabric.h>
 #include <rdma/providers/fi_prov.h>
 
-/* The variables that the core itself honours. Defined at the first use of any
- * parameter; docs/ and this table are compared by a test. */
+/* The parameters of the core, defined at the first use of any parameter. A test
+ * compares this table with the man pages. */
 struct wf_core_param {
 	const char *name; /* as for fi_param_get(NULL, name, ...) */
 	enum fi_param_type type;
@@ -17,18 +17,18 @@ struct wf_core_param {
 extern const struct wf_core_param wf_core_params[];
 extern const size_t wf_core_param_count;
 
-/* At the unload of @prov: its struct may vanish with its library. */
+/* Delete the parameters of @prov, before its library is unloaded. Any thread. */
 void wf_params_forget(const struct fi_provider *prov);
 
-/* As fi_getparams(3), of the parameters that are defined by now; does not start the
- * library. */
+/* fi_getparams(3), without starting the library: lists the parameters that are defined
+ * now. -FI_ENOMEM. Any thread. */
 int wf_params_list(struct fi_param **ret_params, int *ret_count);
 
-/* After all providers have registered: one warning for each FI_ variable that is set
- * and that nothing has defined. Does its work once per process. */
+/* Warn of each FI_ variable that is set and that no provider has defined. Called by
+ * wf_core_init after all providers have registered; only the first call warns. */
 void wf_params_warn_unknown(void);
 
-/* At library unload. */
+/* Free all parameters, at library unload. */
 void wf_params_fini(void);
 
 #endif

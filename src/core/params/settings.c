@@ -11,7 +11,8 @@
 
 struct wf_settings wf_settings;
 
-/* NULL if unset. The text belongs to the environment: callers copy it. */
+/* The value of a parameter of the core, or NULL. The text belongs to the environment,
+ * so callers copy it. */
 static const char *text_of(const char *name)
 {
 	char *text = NULL;

@@ -7,12 +7,13 @@
 
 #include "core/prov_filter.h"
 
-/* The user's settings for discovery. Read once, by wf_core_init, and constant then. */
+/* The user's settings for discovery. wf_core_init reads them once; they are constant
+ * afterwards, so no lock guards them. */
 struct wf_settings {
 	struct wf_prov_filter providers; /* FI_PROVIDER */
 	bool has_addr_format;
 	uint32_t addr_format; /* FI_ADDR_FORMAT */
-	char *hooks;          /* FI_HOOK; NULL for none */
+	char *hooks;          /* FI_HOOK; NULL: none */
 };
 
 extern struct wf_settings wf_settings;

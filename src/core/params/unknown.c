@@ -39,7 +39,7 @@ static bool prefix_defined(const struct fi_param *params, const char *var, size_
 	return false;
 }
 
-/* The known name that @var was probably meant to be, NULL if none is similar. */
+/* The parameter whose variable is most similar to @var, or NULL. */
 static const char *nearest(const struct fi_param *params, const char *var)
 {
 	unsigned int best = (unsigned int)strlen(var) / 3 + 1, distance;
@@ -55,8 +55,8 @@ static const char *nearest(const struct fi_param *params, const char *var)
 	return name;
 }
 
-/* Variables of a provider that does not exist are no mistake. Those of a provider that
- * exists, and whose variables are all defined, are. */
+/* Does @var belong to a provider that this library does not have? Then it is no typing
+ * error. An unknown variable of a provider that exists is one. */
 static bool belongs_elsewhere(const struct fi_param *params, const char *var)
 {
 	size_t prefix = wf_foreign_prefix(var);

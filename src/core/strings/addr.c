@@ -44,7 +44,7 @@ static uint64_t get64(const void *addr, size_t offset)
 	return v;
 }
 
-/* A GID or IPv6 address in the usual short notation. */
+/* A GID, or an IPv6 address, in the notation of inet_ntop(3). */
 static const char *gid_text(const void *gid, char *text)
 {
 	return inet_ntop(AF_INET6, gid, text, INET6_ADDRSTRLEN);

@@ -50,7 +50,7 @@ NAMES_OPEN(protocol, {
 });
 
 NAMES(av_type, {
-	/* By value: the name FI_AV_MAP is deprecated, not gone. */
+	/* By value, because using the name FI_AV_MAP draws a deprecation warning. */
 	N(FI_AV_UNSPEC), { 1, "FI_AV_MAP" }, N(FI_AV_TABLE),
 });
 
@@ -111,7 +111,7 @@ NAMES(bus_type, { N(FI_BUS_UNKNOWN), N(FI_BUS_PCI) });
 
 NAMES(link_state, { N(FI_LINK_UNKNOWN), N(FI_LINK_DOWN), N(FI_LINK_UP) });
 
-/* The words of FI_LOG_LEVEL and FI_LOG_SUBSYS, not the constants. */
+/* The words that FI_LOG_LEVEL and FI_LOG_SUBSYS accept, not the names of constants. */
 NAMES(log_level, {
 	{ FI_LOG_WARN, "warn" }, { FI_LOG_TRACE, "trace" }, { FI_LOG_INFO, "info" },
 	{ FI_LOG_DEBUG, "debug" },

@@ -9,8 +9,8 @@
 		false }
 #define N WF_NAME
 
-/* The order of the rows is the order of the text, which scripts compare; so it is
- * not sorted by value, and new names go to the end. */
+/* Texts list flags in the order of the rows, and scripts compare texts: add new names
+ * at the end. */
 /* clang-format off */
 FLAGS(caps, {
 	N(FI_MSG), N(FI_RMA), N(FI_TAGGED), N(FI_ATOMIC), N(FI_MULTICAST),
@@ -33,7 +33,7 @@ FLAGS(op, {
 
 FLAGS(mode, {
 	N(FI_CONTEXT), N(FI_MSG_PREFIX), N(FI_ASYNC_IOV), N(FI_RX_CQ_DATA),
-	/* By value: the name is deprecated, the bit is not. */
+	/* By value, because using the name FI_LOCAL_MR draws a deprecation warning. */
 	{ 1ull << 55, "FI_LOCAL_MR" }, N(FI_CONTEXT2),
 });
 

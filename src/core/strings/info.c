@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-/* The members before the nested attributes; addresses need their format and length,
- * so they stand between two tables. */
+/* Tables for the members before and after the addresses, which need their format and
+ * length and so are printed by code. */
 #define INFO(...) WF_FIELD(struct fi_info, __VA_ARGS__)
 
 static const struct wf_field head_fields[] = {
@@ -16,8 +16,8 @@ static const struct wf_field head_fields[] = {
 };
 static const struct wf_struct head = WF_STRUCT(fi_info, head_fields);
 
-/* The fid's own text if its owner has one. Objects of this library have a stub that
- * refuses, as others may: then the text has only what every fid has. */
+/* Print a fid by its own tostr call. False: the object has none, or it refuses, as
+ * objects of this library do. */
 static bool fid_own_text(struct wf_strbuf *sb, const struct fid *fid)
 {
 	size_t room = sb->size - sb->len;
@@ -29,7 +29,7 @@ static bool fid_own_text(struct wf_strbuf *sb, const struct fid *fid)
 		*end = '\0';
 		return false;
 	}
-	/* A foreign slot may have forgotten the terminator. */
+	/* A provider's tostr may leave out the terminator. */
 	sb->buf[sb->size - 1] = '\0';
 	sb->len += strlen(end);
 	return true;

@@ -39,8 +39,8 @@ static const struct wf_field cq_fields[] = {
 };
 const struct wf_struct wf_struct_cq_attr = WF_STRUCT(fi_cq_attr, cq_fields);
 
-/* mr_iov may be a struct fi_mr_dmabuf instead, which only the registration call's
- * flags tell: the address is all that can be shown. */
+/* Only the flags of fi_mr_regattr tell whether mr_iov points to a struct fi_mr_dmabuf,
+ * so the text has the pointer and not its target. */
 static const struct wf_field mr_fields[] = {
 	MR(mr_iov, PTR),
 	MR(iov_count, SIZE),

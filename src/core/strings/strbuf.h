@@ -8,8 +8,8 @@
 
 #include "sys/compiler.h"
 
-/* Text appended to memory of fixed size: always terminated, never written past the
- * end, silently cut when full. @size must not be 0. */
+/* A text in memory of fixed size, at least 1 byte. The text always ends with a NUL;
+ * what does not fit is cut off. */
 struct wf_strbuf {
 	char *buf;
 	size_t size;

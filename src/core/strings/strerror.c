@@ -4,7 +4,7 @@
 
 #include "sys/compiler.h"
 
-/* Scripts match these texts, misspellings included. */
+/* Scripts compare these texts: keep them to the letter. */
 static const char *const texts[] = {
 	[FI_EOTHER - FI_ERRNO_OFFSET] = "Unspecified error",
 	[FI_ETOOSMALL - FI_ERRNO_OFFSET] = "Provided buffer is too small",
@@ -30,7 +30,7 @@ _Static_assert(WF_ARRAY_SIZE(texts) == FI_ERRNO_MAX - FI_ERRNO_OFFSET,
 
 WF_EXPORT const char *fi_strerror(int errnum)
 {
-	/* Space for "Unknown error N", for codes that the C library has no name for. */
+	/* For codes that the C library has no name for: "Unknown error N". */
 	static _Thread_local char unknown[64];
 	/* Unsigned, so that negating INT_MIN is defined. */
 	unsigned int code = errnum < 0 ? -(unsigned int)errnum : (unsigned int)errnum;

@@ -4,9 +4,9 @@
 #include "config.h"
 
 /*
- * fi_tostr writes into memory of the calling thread, so that threads do not overwrite
- * each other's text although the interface promises no more than that the next call
- * does. The longest text, an fi_info with every flag set and a NIC, needs some 7 KiB.
+ * fi_tostr returns a text in memory of the calling thread, which the thread's next call
+ * overwrites. The longest text, an fi_info with every flag set and a NIC, needs about
+ * 7 KiB.
  */
 #define TOSTR_SIZE 8192
 
@@ -102,7 +102,7 @@ WF_EXPORT char *fi_tostr(const void *data, enum fi_type datatype)
 {
 	static _Thread_local char text[TOSTR_SIZE];
 
-	/* The text of the call before stays, as in printf("%s %s", two calls). */
+	/* The text of the previous call stays valid. */
 	if (!data)
 		return NULL;
 	return fi_tostr_r(text, sizeof(text), data, datatype);

@@ -9,8 +9,8 @@
 
 #include "core/strings/strbuf.h"
 
-/* The pieces fi_tostr is made of: tables of names, tables of struct members, and the
- * few things that need code of their own. */
+/* The parts of fi_tostr(3): tables of names, tables of struct members, and printers for
+ * types that no table describes. */
 
 struct wf_name {
 	uint64_t value;
@@ -71,7 +71,8 @@ struct wf_field {
 	const char *name;
 	enum wf_field_kind kind;
 	unsigned int offset;
-	unsigned int node; /* 3 for FABRIC_1.3: older callers' structs end before it */
+	unsigned int
+		node; /* 3: callers of a version before FABRIC_1.3 lack the member */
 	const struct wf_handles *names;
 };
 
@@ -102,7 +103,7 @@ void wf_struct_print(struct wf_strbuf *sb, const struct wf_struct *desc,
 	const void *data, unsigned int level);
 void wf_indent(struct wf_strbuf *sb, unsigned int level);
 
-/* Did a program call an entry point whose structs end before FABRIC_1.@node? See
+/* Do the structs of all callers so far have the members that FABRIC_1.@node added? See
  * wf_abi_seen. */
 bool wf_abi_knows(unsigned int node);
 

@@ -14,7 +14,7 @@ void wf_abi_seen(unsigned int node)
 {
 	unsigned int oldest = atomic_load_explicit(&oldest_node, memory_order_relaxed);
 
-	/* relaxed: a number by itself, nothing is published with it. */
+	/* relaxed: no other data is published with the number. */
 	while (node < oldest) {
 		if (atomic_compare_exchange_weak_explicit(&oldest_node, &oldest, node,
 			    memory_order_relaxed, memory_order_relaxed))
@@ -32,7 +32,7 @@ void wf_indent(struct wf_strbuf *sb, unsigned int level)
 	wf_strbuf_printf(sb, "%*s", (int)(level * 4), "");
 }
 
-/* Members are copied out, so that one reader serves every alignment. */
+/* Copies the member, because @where may be unaligned. */
 #define READ(type) (*(type *)memcpy(&(type){ 0 }, where, sizeof(type)))
 
 static void print_number(

@@ -8,11 +8,11 @@
 #include "objects/info/call.h"
 #include "sys/addrstr.h"
 
-/* What is to be resolved, once text addresses are taken apart. */
+/* A node and service to resolve, after take_apart() has split a text address. */
 struct query {
-	const char *node, *service; /* NULL: open */
+	const char *node, *service; /* NULL: not given */
 	int family;
-	int socktype; /* services may differ between stream and datagram */
+	int socktype; /* for service names, whose ports may differ by it */
 	bool passive, numeric;
 	char node_text[WF_ADDRSTR_NODE_MAX], service_text[WF_ADDRSTR_SERVICE_MAX];
 };
@@ -47,7 +47,8 @@ static int refuse_node(
 	return -FI_ENODATA;
 }
 
-/* "fi_sockaddr_in://host:port" in place of a node. */
+/* Split a node that is a text address, "fi_sockaddr_in://host:port", into node and
+ * service. */
 static int take_apart(struct query *query, struct wf_info_reason *why)
 {
 	const char *node = query->node;
@@ -92,7 +93,8 @@ static void add_open(
 	add(ret, &sa);
 }
 
-/* Without names nothing needs to be looked up. 1: there are names. */
+/* Resolve a node and service that are numbers or not given, without asking the system
+ * for names. 1: one of them is a name. */
 static int resolve_numbers(const struct query *query, struct wf_info_addrs *ret,
 	struct wf_info_reason *why)
 {

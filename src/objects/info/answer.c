@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What fi_getinfo answers: the template, narrowed row by row (wf_info_build), then
- * what has to be allocated. */
+/* Builds an answer of fi_getinfo: copies the template, narrows it rule by rule, then
+ * allocates keys and names. */
 
 static int copy_text(char **to, const char *from)
 {
@@ -18,7 +18,7 @@ static int copy_text(char **to, const char *from)
 	return 0;
 }
 
-/* FI_AV_AUTH_KEY is a size without a key. */
+/* Copy an authorization key. With the size FI_AV_AUTH_KEY there is no key to copy. */
 static int copy_key(uint8_t **to, size_t *to_size, const uint8_t *key, size_t size)
 {
 	uint8_t *copy = NULL;
@@ -41,7 +41,7 @@ static int copy_keys(const struct wf_info_ctx *ctx, struct fi_info *out)
 	const struct fi_ep_attr *ep = ctx->hint.ep;
 	int err = 0;
 
-	/* Callers of before 1.5 have no such fields. */
+	/* Callers of API versions before 1.5 lack these fields. */
 	if (ctx->version < FI_VERSION(1, 5))
 		return 0;
 	if (domain->auth_key_size)

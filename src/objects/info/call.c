@@ -5,7 +5,8 @@
 
 #define KNOWN_FLAGS (FI_SOURCE | FI_NUMERICHOST | FI_RESCAN | FI_PROV_ATTR_ONLY)
 
-/* -FI_ENODATA: none matches, which is logged. */
+/* Collect the templates that meet the hints. -FI_ENODATA: none does; the reasons are
+ * logged. */
 static int match(struct wf_info_call *call, const struct wf_prov *prov,
 	uint32_t version, const struct fi_info *hints)
 {
@@ -34,7 +35,7 @@ int wf_info_call_begin(struct wf_info_call *call, const struct wf_prov *prov,
 	uint32_t version, uint64_t flags, const struct fi_info *hints)
 {
 	*call = (struct wf_info_call){ .tail = &call->head };
-	/* Before 2.0 unknown flags were ignored. */
+	/* For API versions before 2.0 unknown flags are ignored. */
 	if (version >= FI_VERSION(2, 0) && flags & ~KNOWN_FLAGS) {
 		FI_WARN(prov->fi, FI_LOG_CORE,
 			"refused: flags: asked 0x%llx, possible FI_SOURCE, "

@@ -38,7 +38,7 @@ int wf_info_call_end(struct wf_info_call *call, int err, struct fi_info **ret_in
  */
 int wf_info_node_known(const struct wf_prov *prov, const char *node, uint64_t flags);
 
-/* What node and service name, and the addresses of the hints that apply. */
+/* Which end the node and service name, and the addresses of the hints that apply. */
 struct wf_info_ends {
 	bool named;             /* a node or a service is given */
 	bool source;            /* they name the local address (FI_SOURCE) */
@@ -46,12 +46,12 @@ struct wf_info_ends {
 	size_t src_len, dest_len;
 };
 
-/* -FI_EINVAL with a reason: FI_SOURCE without a name. */
+/* Fill *ret. -FI_EINVAL, with @why filled: FI_SOURCE without node and service. */
 int wf_info_ends(const struct wf_info_ctx *ctx, const char *node, const char *service,
 	uint64_t flags, struct wf_info_ends *ret, struct wf_info_reason *why);
 
-/* For a node fmt://..., which includes its service: @service has to be NULL. -FI_EINVAL
- * with a reason. */
+/* Check the service beside a node fmt://..., which includes one: it must be NULL, else
+ * -FI_EINVAL with @why filled. */
 int wf_info_lone_node(const char *service, struct wf_info_reason *why);
 
 #endif

@@ -2,9 +2,9 @@
 #include "objects/info/rule.h"
 
 /*
- * Capabilities and modes. Capabilities are asked for and nothing more is given,
- * except secondary ones that cost nothing; modes are the reverse, demands that the
- * provider makes and that the hints must allow.
+ * Capabilities and modes. An answer has the capabilities that the hints ask for, and of
+ * others only secondary ones without a cost. Modes are demands of the provider, which
+ * the hints must allow.
  */
 
 #define PRIMARY                                                                        \
@@ -16,12 +16,12 @@
 	(FI_MULTI_RECV | FI_TAGGED_MULTI_RECV | FI_SOURCE | FI_RMA_EVENT |             \
 		FI_SHARED_AV | FI_TRIGGER | FI_FENCE | FI_LOCAL_COMM |                 \
 		FI_REMOTE_COMM | FI_SOURCE_ERR | FI_RMA_PMEM)
-/* Bits that meant something else before 2.0: FI_XPU_TRIGGER and FI_VARIABLE_MSG. A
- * caller of that age neither gets nor sees what they mean now. */
+/* Bits that stood for FI_XPU_TRIGGER and FI_VARIABLE_MSG before 2.0. With an older API
+ * version they are neither granted nor returned. */
 #define REUSED (FI_XPU | FI_EXACT_DIRECTED_RECV)
 
-/* Secondary capabilities that cost neither time nor safety, so that they are given
- * unasked. */
+/* Secondary capabilities without a cost in time or safety: granted without being asked
+ * for. */
 #define FREE                                                                           \
 	(FI_LOCAL_COMM | FI_REMOTE_COMM | FI_MULTI_RECV | FI_RMA_EVENT | FI_RMA_PMEM | \
 		FI_SHARED_AV)
@@ -43,8 +43,8 @@
 	(FI_DIRECTED_RECV | FI_AV_USER_ID | FI_PEER | FI_XPU | FI_LOCAL_COMM |         \
 		FI_REMOTE_COMM | FI_SHARED_AV)
 
-/* Without its partner a capability has no meaning. Where hints without it used to
- * pass, they do for callers of before 2.0. */
+/* Capabilities that need one of others. Hints that lack the other one are accepted from
+ * callers before 2.0 where libraries of that time accepted them. */
 static const struct {
 	uint64_t caps, partner;
 	uint32_t since;
@@ -62,7 +62,7 @@ static uint64_t possible_caps(const struct wf_info_ctx *ctx)
 	return ctx->version < FI_VERSION(2, 0) ? caps & ~REUSED : caps;
 }
 
-/* A kind of transfer without a direction means all directions. */
+/* FI_MSG, FI_RMA and the like without a direction stand for both directions. */
 static uint64_t with_directions(uint64_t caps)
 {
 	if (caps & (FI_MSG | FI_TAGGED) && !(caps & (FI_SEND | FI_RECV)))
@@ -129,14 +129,15 @@ static void caps_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 	out->caps = wf_info_caps(ctx);
 }
 
-/* Capabilities of one direction: @own what its attributes hold, @mask what can. */
+/* Are the capabilities of one direction possible? @own: those in its attributes; @mask:
+ * all that such attributes may hold. */
 static bool part_caps_met(const struct wf_info_ctx *ctx, uint64_t asked, uint64_t own,
 	uint64_t mask, struct wf_info_reason *why)
 {
 	uint64_t possible =
 		(own ? own : ctx->tmpl.info->caps) & mask & possible_caps(ctx);
 
-	/* Since 2.0 a direction cannot have what the endpoint was not asked to have. */
+	/* Since 2.0 a direction has only capabilities that info->caps asks for. */
 	if (ctx->hint.info->caps && ctx->version >= FI_VERSION(2, 0) && !ctx->opening)
 		possible &= wf_info_caps_asked(ctx) | SECONDARY;
 	asked &= mask;

@@ -5,9 +5,9 @@
 #include "sys/sockaddr.h"
 
 /*
- * Before an object is opened. The application may have narrowed what fi_getinfo gave
- * it, and is free to have made it up: an info is good when some template would meet
- * it as hints. That holds for every answer of ours; a test shows it.
+ * Checks the info that an application opens an object with. The application may have
+ * narrowed an answer of fi_getinfo, or made the info up: it is valid if a template
+ * meets it as hints. A test shows that every answer of this library is valid.
  */
 
 static bool is_ip(uint32_t format)

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-/* Attributes of domain and fabric, names aside. */
+/* Attributes of domain and fabric; name.c has their names. */
 
 #define DOMAIN(member)                                                                 \
 	WF_INFO_MEMBER(WF_INFO_DOMAIN, struct fi_domain_attr, "domain_attr.", member)
@@ -11,9 +11,9 @@
 #define V2 FI_VERSION(2, 0)
 
 /*
- * What a provider promises for a model covers every model of a lower rank. Since 2.0
- * FI_THREAD_FID and FI_THREAD_ENDPOINT have no rank; callers of before may ask for
- * them, and get what covers them all, FI_THREAD_SAFE.
+ * A threading model includes the promises of every model of a lower rank. Since 2.0
+ * FI_THREAD_FID and FI_THREAD_ENDPOINT have no rank; callers of older API versions may
+ * ask for them and get FI_THREAD_SAFE, which includes both.
  */
 static const int thread_ranks[] = {
 	[FI_THREAD_UNSPEC] = 0,
@@ -49,11 +49,11 @@ static bool threading_met(const struct wf_info_ctx *ctx, struct wf_info_reason *
 	return wf_info_deny(why, asked, has, FI_TYPE_THREADING);
 }
 
-/* @most: what the template offers. */
+/* Does the progress model @most of the template include @asked? */
 static bool covers_progress(const struct wf_info_ctx *ctx, unsigned int asked,
 	unsigned int most, struct wf_info_reason *why)
 {
-	/* The unified model is one of 2.x. */
+	/* FI_PROGRESS_CONTROL_UNIFIED is new in 2.0. */
 	unsigned int last =
 		ctx->version < V2 ? FI_PROGRESS_MANUAL : FI_PROGRESS_CONTROL_UNIFIED;
 
@@ -61,7 +61,7 @@ static bool covers_progress(const struct wf_info_ctx *ctx, unsigned int asked,
 	       wf_info_deny(why, asked, most, FI_TYPE_PROGRESS);
 }
 
-/* Automatic progress needs a thread, so it is given only when asked for. */
+/* Automatic progress needs a thread, so it is granted only if asked for. */
 static enum fi_progress grant_progress(enum fi_progress asked, enum fi_progress most)
 {
 	if (asked)
@@ -95,7 +95,7 @@ static void data_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 		grant_progress(ctx->hint.domain->progress, ctx->tmpl.domain->progress);
 }
 
-/* Since 2.0 there is one kind of progress. */
+/* Since 2.0 control and data progress are one attribute. */
 static void progress_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	data_fill(ctx, out);
@@ -113,7 +113,7 @@ static bool rm_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 	       wf_info_deny_text(why, rm_names[asked], "%s", rm_names[has]);
 }
 
-/* Maps are tables since they stopped meaning anything else. */
+/* FI_AV_TABLE includes FI_AV_MAP, whose addresses are any numbers. */
 static bool av_type_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	unsigned int asked = ctx->hint.domain->av_type;
@@ -176,10 +176,10 @@ static void versions_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 }
 
 /*
- * Not in this table because no hint of theirs is refused: the numbers of queues,
+ * Fields without a row, because no hint for them is refused: the numbers of queues,
  * endpoints and contexts (cq_cnt, ep_cnt, tx_ctx_cnt, rx_ctx_cnt, max_ep_*_ctx), which
- * report what works best or, for contexts, are decided by ep_attr; mr_key_size, which
- * tells the application what fits; max_xpu_ctx_cnt, which is output only.
+ * report optimal numbers or, for contexts, depend on ep_attr; mr_key_size, which
+ * reports the size of keys; max_xpu_ctx_cnt, which is output only.
  */
 static const struct wf_info_rule rules[] = {
 	{ DOMAIN(threading), .reply = WF_INFO_HINT, .met = threading_met },

@@ -3,18 +3,19 @@
 
 #include <strings.h>
 
-/* Attributes of the endpoint, and traffic classes, which two attributes share. */
+/* Attributes of the endpoint, and traffic classes, which tx_attr and domain_attr have.
+ */
 
 #define EP(member) WF_INFO_MEMBER(WF_INFO_EP, struct fi_ep_attr, "ep_attr.", member)
 
-/* Data ordering means nothing without remote memory. */
+/* Does the caller ask for RMA or atomics? Data ordering concerns only these. */
 static bool wants_rma(const struct wf_info_ctx *ctx)
 {
 	return wf_info_caps_asked(ctx) & (FI_RMA | FI_ATOMIC);
 }
 
-/* An info that names another provider came through a name that stands for this one,
- * with the protocol that goes with that name; fi_getinfo has compared it. */
+/* False: an object is opened with an info of a stand-in, whose name and protocol are
+ * not those of the provider; fi_getinfo has compared them. */
 static bool own_name(const struct wf_info_ctx *ctx)
 {
 	const char *name = ctx->hint.fabric->prov_name;
@@ -28,7 +29,8 @@ static void prefix_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 		out->ep_attr->msg_prefix_size = 0;
 }
 
-/* @own: what the template's endpoint has; a shared one is never given unasked. */
+/* Is the hint @asked for a number of contexts met? @own: the template's number;
+ * @most: the most contexts of an endpoint; @shared: the most shared contexts. */
 static bool contexts_met(size_t asked, size_t own, size_t most, size_t shared,
 	struct wf_info_reason *why)
 {
@@ -88,7 +90,7 @@ static bool ep_key_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why
 	return key_met(ep->auth_key_size, ctx->tmpl.ep->auth_key_size, why);
 }
 
-/* A template that keeps keys in its AV says so by max_ep_auth_key. */
+/* A template whose AV may hold keys has a nonzero max_ep_auth_key. */
 static bool domain_key_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	const struct fi_domain_attr *domain = ctx->hint.domain;
@@ -108,7 +110,7 @@ static void xpu_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 	out->ep_attr->xpu_ctx = NULL;
 }
 
-/* DSCP values have a flag of their own, labels are a range. */
+/* Is the traffic class valid: a DSCP value (FI_TC_DSCP_SET) or one of the labels? */
 static bool tclass_met(uint32_t tclass, struct wf_info_reason *why)
 {
 	char text[16];

@@ -9,10 +9,10 @@
 #include "objects/info/route.h"
 
 /*
- * fi_getinfo of a provider that speaks IP. Each matching template at each route that
- * the hints allow, and whose address is of its family, is an answer. Templates of one
- * endpoint type stand next to each other and are answered together, route by route,
- * so that the best interface comes first whatever the family.
+ * fi_getinfo of a provider with Internet addresses. There is an answer for each
+ * matching template and each route that the hints allow and that has the template's
+ * address family. Templates of one endpoint type are adjacent and answered together,
+ * route by route, so that the best interface is first for either family.
  */
 struct ip_call {
 	struct wf_info_call base;
@@ -20,7 +20,7 @@ struct ip_call {
 	struct fid_nic **nics; /* one per link, made when first needed */
 };
 
-/* One line per field and endpoint type, however many interfaces it rules out. */
+/* A refusal is logged once per field and endpoint type, not once per interface. */
 enum { REFUSALS_MAX = 6 };
 struct refusals {
 	struct wf_info_reason why[REFUSALS_MAX];
@@ -38,8 +38,9 @@ static bool asks_for_remote(const struct wf_info_ctx *ctx)
 	return (ctx->hint.info->caps | ctx->hint.domain->caps) & FI_REMOTE_COMM;
 }
 
-/* The loopback reaches no other host. But many programs ask for FI_REMOTE_COMM always,
- * so it is granted if the interface parameter names the loopback. */
+/* Does the route reach what the hints ask for? The loopback reaches no other host, but
+ * many programs always ask for FI_REMOTE_COMM, so it is granted if the interface
+ * parameter names the loopback. */
 static bool reaches(const struct wf_routes *routes, const struct wf_route *route)
 {
 	const char *name = wf_route_iface(routes, route->at);
@@ -89,7 +90,7 @@ static void note(
 			refusals->ifaces[i], sizeof(refusals->ifaces[i]), iface);
 }
 
-/* Answers on one interface share what is read about its device. */
+/* Set info->nic. The attributes of a device are read once per call, then copied. */
 static int give_nic(
 	struct ip_call *call, const struct wf_netaddr *at, struct fi_info *info)
 {

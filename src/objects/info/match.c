@@ -209,7 +209,7 @@ char *wf_info_show(char *buf, size_t len, uint64_t value, int show)
 		(void)fi_tostr_r(buf, len, data, (enum fi_type)show);
 	else
 		(void)snprintf(buf, len, "none");
-	/* Values that have no name must be told apart all the same. */
+	/* A value without a name is shown as a number. */
 	if (!*buf || !strcmp(buf, "Unknown"))
 		(void)snprintf(buf, len, "0x%" PRIx64, value);
 	return buf;
@@ -272,7 +272,7 @@ int wf_info_match(const struct wf_prov *prov, uint32_t version,
 
 	wf_info_ctx_init(&ctx, prov, version, tmpl, hints);
 	if (wf_info_met(&ctx, &why) &&
-		/* With interfaces, each of them has names of its own. */
+		/* With interfaces, names are compared for each interface. */
 		(prov->iface_param || wf_info_names_met(&ctx, prov->default_fabric,
 					      prov->default_domain, &why)))
 		return 0;

@@ -2,18 +2,18 @@
 #include "objects/info/rule.h"
 
 /*
- * Memory registration modes. Templates hold the bits that the provider needs. Before
- * 1.5 the field was an enumeration of two models, whose values are still accepted
- * and answered: with FI_MR_BASIC the provider chooses keys and addresses are virtual,
- * with FI_MR_SCALABLE the application chooses keys and addresses are offsets. Their
- * names draw a deprecation warning, so the values have other names here.
+ * Memory registration modes, fi_mr(3). A template holds the bits that the provider
+ * needs. Before 1.5 the field was an enumeration of two models, whose values are still
+ * accepted and answered: with FI_MR_BASIC the provider chooses keys and addresses are
+ * virtual, with FI_MR_SCALABLE the application chooses keys and addresses are offsets.
+ * Using those names draws a deprecation warning, so the values have other names here.
  */
 enum {
 	MR_BASIC = 1 << 0,
 	MR_SCALABLE = 1 << 1,
-	/* What FI_MR_BASIC promises to bring. */
+	/* The bits that FI_MR_BASIC stands for. */
 	MR_BASIC_BITS = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
-	/* What only concerns regions that a peer reads or writes. */
+	/* The bits that concern only regions which a peer reads or writes. */
 	MR_TARGET = MR_BASIC_BITS | FI_MR_RAW | FI_MR_MMU_NOTIFY | FI_MR_RMA_EVENT |
 		    FI_MR_ENDPOINT,
 };
@@ -21,7 +21,7 @@ enum {
 #define MODE_LOCAL_MR (1ULL << 55)
 #define REMOTE        (FI_REMOTE_READ | FI_REMOTE_WRITE)
 
-/* The two old models, and callers that know nothing else. */
+/* Does the caller use the old models, by its hints or its API version? */
 static bool is_legacy(const struct wf_info_ctx *ctx)
 {
 	return ctx->version < FI_VERSION(1, 5) ||
@@ -46,7 +46,7 @@ static int needed(const struct wf_info_ctx *ctx, uint64_t caps)
 	return bits;
 }
 
-/* The old models that bring all bits that the provider needs. */
+/* The old models that include all bits that the provider needs. */
 static int models_for(const struct wf_info_ctx *ctx, uint64_t caps)
 {
 	int target = needed(ctx, caps) & MR_TARGET;
@@ -63,8 +63,8 @@ bool wf_info_mr_target(const struct wf_info_ctx *ctx)
 	return !(needed(ctx, ctx->tmpl.info->caps) & MR_TARGET & ~mode);
 }
 
-/* Hints that leave the capabilities open, or that bring no bit and do not insist on
- * being a target, get an endpoint that is none. */
+/* May the answer lack the capabilities of a target of RMA? True if the hints name no
+ * capabilities, or have no mr_mode bits and do not ask for these explicitly. */
 static bool may_lose_target(const struct wf_info_ctx *ctx)
 {
 	if (!ctx->hint.info->caps)

@@ -6,7 +6,7 @@
 
 #include "objects/fabric.h"
 
-/* Names of fabric and domain, the open objects that have them, address formats. */
+/* Matching the names of fabric and domain, open instances and address formats. */
 
 bool wf_info_format_covers(uint32_t general, uint32_t format)
 {
@@ -33,8 +33,8 @@ static bool same_name(const char *asked, const char *name)
 	return !asked || (name && !strcasecmp(asked, name));
 }
 
-/* Hints may hold an object of any provider, or one that is closed: open instances are
- * compared by address. */
+/* Hints may refer to an object of another provider, or to a closed one, so pointers are
+ * compared with those of open instances and not followed. */
 bool wf_info_names_met(const struct wf_info_ctx *ctx, const char *fabric,
 	const char *domain, struct wf_info_reason *why)
 {

@@ -10,8 +10,8 @@
 #include "sys/compiler.h"
 
 /*
- * One allocation holds the object, its attributes and their texts, so that a copy is
- * a copy of bytes with the pointers set again. What is not known is NULL or 0.
+ * One allocation holds the object, its attributes and their texts, so that a copy
+ * copies the bytes and sets the pointers. Unknown attributes are NULL or 0.
  */
 struct nic {
 	struct fid_nic fid;
@@ -70,7 +70,7 @@ static int nic_control(struct fid *fid, int command, void *arg)
 		   : -FI_EINVAL;
 }
 
-/* fi_tostr() writes NIC attributes itself for objects that leave the slot to it. */
+/* tostr is absent: fi_tostr() then prints the NIC attributes. */
 static struct fi_ops nic_ops = WF_FID_OPS(nic_close, wf_absent_bind, nic_control);
 
 static void write_address(struct nic *nic, const struct wf_netif *link)

@@ -6,8 +6,8 @@
 
 #include "sys/netif.h"
 
-/* The NIC attributes of an interface, to hang into fi_info.nic; fi_freeinfo closes
- * them and fi_dupinfo copies them (FI_DUP). -FI_ENOMEM. */
+/* Make an object with the NIC attributes of an interface, for fi_info.nic; fi_nic(3).
+ * fi_freeinfo closes it, fi_dupinfo copies it (FI_DUP). -FI_ENOMEM. */
 int wf_nic_new(const struct wf_netif *link, struct fid_nic **ret_nic);
 
 #endif

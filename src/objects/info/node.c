@@ -8,10 +8,9 @@
 #include "sys/addrstr.h"
 
 /*
- * Nodes that fi_getinfo is asked for, where endpoints have names. There are no others
- * than this one, but a name of this machine is what the system says, and what endpoints
- * here are called: an answer for any other node would be an address that no endpoint
- * ever has.
+ * The node of fi_getinfo for providers whose endpoints have names. All endpoints are on
+ * this machine. Valid nodes are the names of endpoints and the host names that the
+ * system resolves; no endpoint can ever have the address of any other node.
  */
 
 static bool is_number(const char *node)
@@ -26,7 +25,8 @@ static bool is_own_host(const char *node)
 	return !gethostname(own, sizeof(own)) && !strncmp(own, node, sizeof(own));
 }
 
-/* Any address is accepted: the list of this machine's addresses may be incomplete. */
+/* Does the system resolve the node? The addresses are not compared with this machine's,
+ * whose list may be incomplete. */
 static bool resolves(const char *node, uint64_t flags)
 {
 	struct addrinfo ask = {

@@ -7,9 +7,9 @@
 #include <rdma/fi_endpoint.h>
 
 /*
- * What the templates of our providers have in common: what the shared objects can do,
- * whatever transport is below them. WF_OFFER_* are the designated initialisers of an
- * attribute structure; a template adds what is its own.
+ * Parts of templates that all providers here share, because the objects above the
+ * transport implement them. WF_OFFER_* are designated initialisers for an attribute
+ * structure; a template adds the fields that depend on its transport.
  */
 
 #define WF_OFFER_DOMAIN                                                                \
@@ -21,7 +21,7 @@
 
 #define WF_RX_OP_FLAGS (FI_COMPLETION | FI_MULTI_RECV | FI_MORE)
 
-/* Reliable transports: everything, in order. */
+/* Reliable transports: all kinds of transfers, in order. */
 
 #define WF_RELIABLE_TX_CAPS                                                            \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_READ | FI_WRITE |      \
@@ -29,14 +29,15 @@
 #define WF_RELIABLE_RX_CAPS                                                            \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_RECV | FI_REMOTE_READ |          \
 		FI_REMOTE_WRITE | FI_MULTI_RECV | FI_RMA_EVENT | FI_TRIGGER)
-/* Of an endpoint that receives from many. */
+/* Capabilities of an endpoint that receives from several peers. */
 #define WF_SOURCE_CAPS (FI_SOURCE | FI_SOURCE_ERR | FI_DIRECTED_RECV)
 
 #define WF_RELIABLE_TX_OP_FLAGS                                                        \
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |       \
 		FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE | FI_MORE | FI_FENCE)
 
-/* One stream keeps everything in order but for data that a read fetches late. */
+/* The orders that one stream of bytes keeps. A write may pass the data that an earlier
+ * read fetches, so the orders of a write after a read are absent. */
 #define WF_STREAM_ORDER                                                                \
 	(FI_ORDER_RAR | FI_ORDER_RAW | FI_ORDER_RAS | FI_ORDER_WAW | FI_ORDER_WAS |    \
 		FI_ORDER_SAW | FI_ORDER_SAS | FI_ORDER_RMA_RAR | FI_ORDER_RMA_RAW |    \

@@ -14,7 +14,7 @@ const char *wf_route_iface(const struct wf_routes *routes, const struct wf_netad
 	return at ? wf_netaddr_link(routes->ifs, at)->name : NULL;
 }
 
-/* Loopback addresses are hosts of their own: nothing else is on their network. */
+/* A loopback address is a network of one host: its prefix is the full length. */
 void wf_route_names(const struct wf_routes *routes, const struct wf_netaddr *at,
 	char *fabric, size_t len, const char **ret_domain)
 {
@@ -39,8 +39,9 @@ void wf_route_list_add(char *list, size_t len, const char *item)
 		(void)snprintf(list + used, len - used, "%s%s", used ? ", " : "", item);
 }
 
-/* A name that no interface has is told, and then does not count: one setting may
- * serve many hosts, and providers have always gone on. */
+/* The interface that the parameter names, or NULL for all. If no interface has the
+ * name, a warning is logged and the parameter ignored, so that one setting serves hosts
+ * with different interfaces. */
 static const char *choose_iface(const struct wf_routes *routes)
 {
 	const struct wf_prov *prov = routes->prov;
@@ -131,7 +132,7 @@ static const struct wf_netaddr *find_at(
 	const struct wf_netifs *ifs = routes->ifs;
 	const struct wf_netaddr *at = wf_netifs_find(ifs, sa);
 
-	/* All of 127/8 is local without being listed. */
+	/* Of 127/8 the system lists one address, but all are local. */
 	for (size_t i = 0; !at && i < ifs->addr_count; i++)
 		if (wf_sockaddr_is_loopback(sa) &&
 			wf_sockaddr_is_loopback(&ifs->addrs[i].addr) &&
@@ -220,8 +221,9 @@ static int add_source(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	return add(routes, &route);
 }
 
-/* Only the peer is known: the source is what routes there, or, where that is not
- * allowed, an address that is. Without a route the source stays open. */
+/* The caller gave a destination only. The source is the address that the system routes
+ * from, or, if that is not allowed, an allowed address. Without a route there is no
+ * source. */
 static int add_dest(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const union wf_sockaddr *dest)
 {
@@ -279,7 +281,7 @@ static int resolve(const struct wf_info_ctx *ctx, const char *node, const char *
 	return err;
 }
 
-/* Why there is no route at all. */
+/* Fill @why: the reason why no route was found. */
 static void explain(const struct wf_routes *routes, const struct wf_info_addrs *srcs,
 	const struct wf_info_addrs *dests, struct wf_info_reason *why)
 {

@@ -7,13 +7,15 @@
 #include "sys/sockaddr.h"
 
 /*
- * The routes where an endpoint of an IP provider could live: every address of this
- * host, or the ones that node, service and hints name.
+ * The routes that an endpoint with Internet addresses can have: one for every address
+ * of this host, or those that node, service and hints ask for.
  */
 struct wf_route {
 	bool has_src, has_dest;
 	union wf_sockaddr src, dest;
-	const struct wf_netaddr *at; /* gives the names; NULL: the provider's own */
+	/* The local address, which determines the names of fabric and domain. NULL: the
+	 * provider's default names. */
+	const struct wf_netaddr *at;
 };
 
 struct wf_routes {
@@ -24,18 +26,21 @@ struct wf_routes {
 	size_t count, room; /* entries in @list, and its capacity */
 };
 
-/* Lists the interfaces and reads the parameter. On failure, too, _done. */
+/* List the interfaces (again if @rescan) and read the interface parameter. The caller
+ * calls wf_routes_done after a failure, too. -FI_ENOMEM, or the system's error. */
 int wf_routes_init(struct wf_routes *routes, const struct wf_prov *prov, bool rescan);
 void wf_routes_done(struct wf_routes *routes);
 
-/* Fills the list. -FI_ENODATA, -FI_EINVAL with the reason logged, -FI_ENOMEM. */
+/* Fill the list. May block in name resolution. -FI_ENODATA, -FI_EINVAL with the reason
+ * logged, -FI_ENOMEM. */
 int wf_routes_gather(struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const char *node, const char *service, uint64_t flags);
 
-/* The interface's name, NULL where there is none. */
+/* The name of the interface that has the address @at, or NULL. */
 const char *wf_route_iface(const struct wf_routes *routes, const struct wf_netaddr *at);
 
-/* Names of fabric (written to @fabric) and domain there. */
+/* The names of fabric (written to @fabric, of @len bytes) and domain for the address
+ * @at (NULL: the provider's default names). */
 void wf_route_names(const struct wf_routes *routes, const struct wf_netaddr *at,
 	char *fabric, size_t len, const char **ret_domain);
 

@@ -10,10 +10,9 @@
 #include "sys/compiler.h"
 
 /*
- * What hints mean, as tables: one row per field says when a hint is met, how the
- * answer is filled and how both are written in the log. Plain fields need nothing
- * but their row; the others bring functions. Only the files objects/info*.c include
- * this.
+ * The rules of fi_getinfo(3) as tables: the row of a field says when a hint is met, how
+ * the answer is filled and how the log shows the value. Some rows have functions for
+ * this. Private to objects/info/.
  */
 
 /* Pointers to the attributes of one fi_info; never NULL: an attribute that it lacks is
@@ -27,7 +26,7 @@ struct wf_info_side {
 	const struct fi_fabric_attr *fabric;
 };
 
-/* What one call has logged, so that no line comes twice. */
+/* The lines that one call has logged, so that none is repeated. */
 struct wf_info_log {
 	uint64_t seen[32]; /* hashes of lines */
 	size_t count;
@@ -35,14 +34,14 @@ struct wf_info_log {
 
 struct wf_info_ctx {
 	const struct wf_prov *prov;
-	uint32_t version; /* that the caller asked for: it decides which rules apply */
+	uint32_t version; /* API version of the caller; decides which rules apply */
 	struct wf_info_log *log; /* NULL: every line is new */
 	bool hinted;             /* the caller gave hints */
 	bool opening;            /* the hints are the info of an object being opened */
 	struct wf_info_side tmpl, hint;
 };
 
-/* Why a hint is not met. */
+/* The reason why a hint is not met, as texts for the log. */
 struct wf_info_reason {
 	const char *field;
 	char asked[384];
@@ -58,24 +57,24 @@ enum wf_info_part {
 	WF_INFO_FABRIC,
 };
 
-/* A hint of zero is met always, whatever the test. */
+/* A hint of zero is always met. */
 enum wf_info_test {
 	WF_INFO_ANY, /* never refused */
 	WF_INFO_EQUAL,
-	WF_INFO_MOST, /* no more than the template has */
-	WF_INFO_BITS, /* no bit that the template lacks */
-	WF_INFO_GONE, /* nothing but zero: the field was removed */
+	WF_INFO_MOST, /* at most the template's value */
+	WF_INFO_BITS, /* only bits that the template has */
+	WF_INFO_GONE, /* zero only: this API version removed the field */
 };
 
 enum wf_info_reply {
-	WF_INFO_TEMPLATE, /* what the template has */
-	WF_INFO_HINT,     /* the hint, or the template's for a hint of zero */
-	WF_INFO_LOWER,    /* the lower of the two, a hint of zero aside */
-	WF_INFO_EXACT,    /* the hint, zero included */
+	WF_INFO_TEMPLATE, /* the template's value */
+	WF_INFO_HINT,     /* the hint, or the template's value if the hint is zero */
+	WF_INFO_LOWER,    /* the lower of hint and template, unless the hint is zero */
+	WF_INFO_EXACT,    /* the hint, also if it is zero */
 	WF_INFO_ZERO,
 };
 
-/* How a value is written: an enum fi_type, or one of these. */
+/* How the log shows a value: an enum fi_type for fi_tostr(3), or one of these. */
 enum {
 	WF_INFO_NUMBER = -1,
 	WF_INFO_HEX = -2,
@@ -84,16 +83,16 @@ enum {
 struct wf_info_rule {
 	const char *field;
 	enum wf_info_part part;
-	size_t offset, size; /* of the member; size 4 or 8 */
+	size_t offset, size; /* of the member within @part, in bytes; size is 4 or 8 */
 	enum wf_info_test test;
 	enum wf_info_reply reply;
 	int show;
 	/* The row applies to API versions in [since, until); for others the hint is
 	 * ignored and no reply is given. 0: no bound. */
 	uint32_t since, until;
-	/* The row's test applies only then; NULL: always. */
+	/* The test applies if this returns true. NULL: always. */
 	bool (*when)(const struct wf_info_ctx *ctx);
-	/* Instead of @test and of @reply. */
+	/* Replace @test and @reply; NULL: do not. */
 	bool (*met)(const struct wf_info_ctx *ctx, struct wf_info_reason *why);
 	void (*fill)(const struct wf_info_ctx *ctx, struct fi_info *out);
 };
@@ -112,28 +111,28 @@ struct wf_info_rules {
 		rows_, WF_ARRAY_SIZE(rows_)                                            \
 	}
 
-/* In the order in which they are tried: the first that is not met is the reason. */
+/* The tables in the order of tests: the first rule that is not met is the reason. */
 extern const struct wf_info_rules wf_info_caps_rules;
 extern const struct wf_info_rules wf_info_ep_rules;
 extern const struct wf_info_rules wf_info_xfer_rules;
 extern const struct wf_info_rules wf_info_domain_rules;
 extern const struct wf_info_rules wf_info_mr_rules;
 
-/* @hints may be NULL. Leaves @log alone. */
+/* Fill @ctx except @log. @hints may be NULL. */
 void wf_info_ctx_init(struct wf_info_ctx *ctx, const struct wf_prov *prov,
 	uint32_t version, const struct fi_info *tmpl, const struct fi_info *hints);
 
-/* Is everything asked for possible? Otherwise @why is filled. */
+/* Does the template meet the hints? If not, @why is filled. */
 bool wf_info_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why);
 
 /* A copy of the template with the rules' replies; NULL: no memory. */
 struct fi_info *wf_info_narrow(const struct wf_info_ctx *ctx);
-/* The same with keys and default names: an answer that lacks only addresses. */
+/* The same with keys and default names: a complete answer but for addresses. */
 struct fi_info *wf_info_build(const struct wf_info_ctx *ctx);
-/* -FI_ENOMEM leaves the old names. */
+/* Replace the names of fabric and domain. -FI_ENOMEM: @info keeps its names. */
 int wf_info_set_names(struct fi_info *info, const char *fabric, const char *domain);
 
-/* The one log line of a refusal; @iface may be NULL. */
+/* Log a refusal in one line; @iface may be NULL. */
 void wf_info_refuse(const struct wf_info_ctx *ctx, const char *iface,
 	const struct wf_info_reason *why);
 
@@ -143,31 +142,34 @@ bool wf_info_deny(
 bool wf_info_deny_text(struct wf_info_reason *why, const char *asked,
 	const char *possible_fmt, ...) WF_PRINTF(3, 4);
 
-/* @value as the log writes it. Returns @buf. */
+/* Write @value to @buf as the log shows it. Returns @buf. */
 char *wf_info_show(char *buf, size_t len, uint64_t value, int show);
 
-/* objects/info/caps.c: what the hints come to once implied bits are added, and what
- * the answer has. */
+/* caps.c: the capabilities that the hints ask for, with implied bits; the capabilities
+ * of the answer. */
 uint64_t wf_info_caps_asked(const struct wf_info_ctx *ctx);
 uint64_t wf_info_caps(const struct wf_info_ctx *ctx);
 
-/* objects/info/mr.c: may the endpoint be the target of RMA and atomics, given the
- * mr_mode bits that the caller brings? */
+/* mr.c: do the hints' mr_mode bits allow the endpoint to be a target of RMA and
+ * atomics?
+ */
 bool wf_info_mr_target(const struct wf_info_ctx *ctx);
-/* FI_LOCAL_MR where the caller's age makes that the way to say FI_MR_LOCAL. */
+/* The mode bit FI_LOCAL_MR, if the provider needs FI_MR_LOCAL and the caller's API
+ * version or hints use the old models, which lack that mr_mode bit. Else 0. */
 uint64_t wf_info_mr_mode_bit(const struct wf_info_ctx *ctx);
 
-/* objects/info/tag.c */
+/* tag.c: the rule of ep_attr.mem_tag_format. */
 bool wf_info_tag_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why);
 void wf_info_tag_fill(const struct wf_info_ctx *ctx, struct fi_info *out);
 
-/* objects/info/name.c: does an endpoint on that fabric and domain (by name) satisfy
- * the hints' names and open objects? */
+/* name.c: does an endpoint on the fabric and domain of these names meet the hints'
+ * names and open instances? */
 bool wf_info_names_met(const struct wf_info_ctx *ctx, const char *fabric,
 	const char *domain, struct wf_info_reason *why);
-/* Open instances of @info's fabric and domain. */
+/* Fill in the open fabric and domain that have the names in @info. */
 void wf_info_fill_open(const struct wf_info_ctx *ctx, struct fi_info *info);
-/* FI_SOCKADDR stands for every socket address, FI_SOCKADDR_IP for both IPs. */
+/* Does @general include @format? FI_SOCKADDR includes every socket address,
+ * FI_SOCKADDR_IP IPv4 and IPv6. */
 bool wf_info_format_covers(uint32_t general, uint32_t format);
 bool wf_info_format_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why);
 

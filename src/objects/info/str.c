@@ -8,9 +8,9 @@
 #include "sys/addrstr.h"
 
 /*
- * fi_getinfo of a provider whose endpoints have names. Node and service become a name
- * by a fixed rule, without name resolution. All endpoints are on this machine, so each
- * matching template gives one answer.
+ * fi_getinfo of a provider whose endpoints have names. A fixed rule makes a name from
+ * node and service, without name resolution. All endpoints are on this machine, so
+ * there is one answer for each matching template.
  */
 struct str_names {
 	char src[WF_ADDRSTR_MAX], dest[WF_ADDRSTR_MAX]; /* "": none */
@@ -28,7 +28,7 @@ static bool is_name(const char *text, size_t len)
 	return wf_addrstr_spell(spelled, text, len);
 }
 
-/* False: it does not fit. */
+/* Make a name from node and service. False: it is too long. */
 static bool join(char *name, const char *node, const char *service)
 {
 	int len;
@@ -54,7 +54,7 @@ static int name_of(
 	return -FI_ENODATA;
 }
 
-/* Taken as it is written, format and all. */
+/* Copy a name in the hints, with its format prefix. */
 static int copy_hint(const char *field, const void *addr, size_t len, char *name,
 	struct wf_info_reason *why)
 {
@@ -148,7 +148,7 @@ int wf_str_getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 		err = resolve(call.matched, node, service, flags, &names);
 	if (!err)
 		err = answer(&call, &names);
-	/* Last, because it may take a while. */
+	/* Last, because name resolution may take seconds. */
 	if (!err)
 		err = wf_info_node_known(prov, node, flags);
 	return wf_info_call_end(&call, err, ret_info);

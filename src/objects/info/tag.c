@@ -2,14 +2,14 @@
 #include "objects/info/rule.h"
 
 /*
- * Tag formats. A format is a named one (since 2.0: FI_TAG_MPI, FI_TAG_CCL), 0 for
- * plain bits, or a pattern: beginning with its highest set bit, runs of ones and
- * zeroes alternate, and each run is a field, matched or ignored as a whole.
+ * Tag formats, ep_attr.mem_tag_format in fi_endpoint(3). A format is one with a name
+ * (since 2.0: FI_TAG_MPI, FI_TAG_CCL), or 0 for 64 separate bits, or a pattern: from
+ * its highest set bit down, runs of ones and zeroes alternate, and each run is a field
+ * that is matched or ignored as a whole.
  */
 enum { FIELDS_MAX = 64, TAG_BITS = 64 };
 
-/* Alternating bits: every bit may be ignored on its own. What plain 64 bits were
- * called before 2.0. */
+/* The pattern of 64 fields of one bit each, which callers before 2.0 get for 0. */
 #define GENERIC UINT64_C(0xaaaaaaaaaaaaaaaa)
 
 static const struct {
@@ -17,14 +17,15 @@ static const struct {
 	const char *name;
 	unsigned int bits;
 } named[] = {
-	{ FI_TAG_MPI, "FI_TAG_MPI", 40 }, /* tag, and payload identifier above */
+	{ FI_TAG_MPI, "FI_TAG_MPI",
+		40 }, /* the tag, and above it a payload identifier */
 	{ FI_TAG_CCL, "FI_TAG_CCL", 8 },
 };
 
 struct layout {
-	unsigned int bits;              /* of the whole tag */
-	unsigned int count;             /* of fields; 0: every bit is one */
-	unsigned int width[FIELDS_MAX]; /* the highest field first */
+	unsigned int bits;              /* number of bits in the tag */
+	unsigned int count;             /* number of fields; 0: each bit is a field */
+	unsigned int width[FIELDS_MAX]; /* bits of each field, the highest first */
 };
 
 static bool is_tagged(const struct wf_info_ctx *ctx)
@@ -49,7 +50,7 @@ static struct layout layout_of(uint64_t format)
 	if (!format)
 		return layout;
 	layout.bits = TAG_BITS - (unsigned int)__builtin_clzll(format);
-	value = 2; /* neither of the two */
+	value = 2; /* differs from either bit, so that the first bit begins a field */
 	for (unsigned int i = layout.bits; i-- > 0; value = bit) {
 		bit = format >> i & 1;
 		if (bit != value)
@@ -62,7 +63,7 @@ static struct layout layout_of(uint64_t format)
 	return layout;
 }
 
-/* Can tags laid out like @asked live in tags laid out like @has? */
+/* Does @has have a field, at least as wide, for each field of @asked? */
 static bool fits(const struct layout *asked, const struct layout *has)
 {
 	if (!has->count)
@@ -75,7 +76,8 @@ static bool fits(const struct layout *asked, const struct layout *has)
 	return true;
 }
 
-/* Small numbers are names since 2.0; before, everything was a pattern. */
+/* Is @format one with a name? Since 2.0 small numbers are; before, all were patterns.
+ */
 static bool is_named(const struct wf_info_ctx *ctx, uint64_t format)
 {
 	return ctx->version >= FI_VERSION(2, 0) && format && format < FI_TAG_MAX_FORMAT;
@@ -101,8 +103,8 @@ bool wf_info_tag_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 			wf_info_show(text, sizeof(text), asked, WF_INFO_HEX),
 			"0x%x, 0x%x, or a pattern from 0x%x on", FI_TAG_MPI, FI_TAG_CCL,
 			FI_TAG_MAX_FORMAT);
-	/* The named formats ignore whole parts of their own; only single bits can serve
-	 * that, unless the template has that very format. */
+	/* A named format has fields that no pattern describes: the template must have
+	 * the same format, or separate bits. */
 	if (asked == has || (!have.count && named[at].bits <= have.bits))
 		return true;
 	return wf_info_deny_text(

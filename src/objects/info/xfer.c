@@ -6,7 +6,7 @@
 #define TX(member) WF_INFO_MEMBER(WF_INFO_TX, struct fi_tx_attr, "tx_attr.", member)
 #define RX(member) WF_INFO_MEMBER(WF_INFO_RX, struct fi_rx_attr, "rx_attr.", member)
 
-/* Completion order and receive buffering were hints until 2.0. */
+/* 2.0 removed comp_order and total_buffered_recv. */
 #define V2 FI_VERSION(2, 0)
 
 static const struct wf_info_rule rules[] = {
