@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_UNIT_TCP_CONN_FIXTURE_H
+#define WF_TESTS_UNIT_TCP_CONN_FIXTURE_H
+
+/*
+ * A connected FI_EP_MSG endpoint of the tcp provider without the exchange that connects
+ * one: its connection is made over one end of a socket pair, and the test is the peer
+ * at the other end. Both are in one thread, and a byte that one end sent is there when
+ * the other end looks, so that nothing has to be waited for.
+ *
+ * The test decides how many bytes the kernel takes of what the endpoint sends (kernel),
+ * and sends as many bytes of a record as it likes.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+
+#include "providers/tcp/cm/msg_cm.h"
+#include "providers/tcp/conn/conn.h"
+#include "sys/compiler.h"
+
+/* ---- the kernel ---- */
+
+/* What the socket of the endpoint does with bytes to send. */
+static struct {
+	size_t takes;       /* so many bytes, then it is full */
+	int err;            /* not 0: the next call fails with this errno */
+	unsigned int calls; /* calls that sent something */
+} kernel;
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
+ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags);
+ssize_t __real_sendmsg(int fd, const struct msghdr *msg, int flags);
+
+ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
+{
+	struct iovec iov[16];
+	struct msghdr part = { .msg_iov = iov };
+	size_t left = kernel.takes;
+
+	if (kernel.err || !left) {
+		errno = kernel.err ? kernel.err : EAGAIN;
+		kernel.err = 0;
+		return -1;
+	}
+	assert_true(msg->msg_iovlen <= WF_ARRAY_SIZE(iov));
+	for (size_t i = 0; i < msg->msg_iovlen && left; i++) {
+		iov[i] = msg->msg_iov[i];
+		iov[i].iov_len = WF_MIN(iov[i].iov_len, left);
+		left -= iov[i].iov_len;
+		part.msg_iovlen++;
+	}
+	kernel.takes = left;
+	kernel.calls++;
+	return __real_sendmsg(fd, &part, flags);
+}
+
+ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	return __wrap_sendmsg(fd, &msg, flags);
+}
+
+/* ---- the endpoint ---- */
+
+enum { REGION = 256, KEY = 0x5eed, ENDED_MAX = 1024 };
+
+struct ended {
+	void *context;
+	int err; /* positive fi_errno; 0: success */
+	uint64_t flags, data;
+	size_t len;
+};
+
+struct pair {
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_cq *cq;
+	struct fid_mr *mr; /* of region, with KEY; NULL: closed */
+	struct fid_ep *ep;
+	struct tcp_ep *tcp;
+	struct tcp_conn *conn;
+	int peer; /* socket of the test */
+	uint8_t region[REGION];
+	/* Completions and errors, in their order. */
+	struct ended ended[ENDED_MAX];
+	unsigned int ended_count;
+	/* Running number of the next record that the endpoint sends. */
+	uint8_t number;
+};
+
+struct fi_provider *tcp_prov_ini(void);
+
+static inline struct fi_info *pair_info(struct fi_provider *prov)
+{
+	struct fi_info *hints = fi_allocinfo(), *info = NULL;
+
+	assert_non_null(hints);
+	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
+	hints->mode = FI_CONTEXT | FI_CONTEXT2;
+	hints->addr_format = FI_SOCKADDR_IN;
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->domain_attr->threading = FI_THREAD_SAFE;
+	hints->domain_attr->progress = FI_PROGRESS_MANUAL;
+	assert_int_equal(prov->getinfo(FI_VERSION(2, 6), "127.0.0.1", NULL, FI_SOURCE,
+				 hints, &info),
+		0);
+	fi_freeinfo(hints);
+	info->fabric_attr->api_version = FI_VERSION(2, 6);
+	return info;
+}
+
+static inline void pair_open(struct pair *p)
+{
+	static struct fi_provider *prov;
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED,
+		.size = ENDED_MAX };
+
+	if (!prov)
+		prov = tcp_prov_ini();
+	memset(p, 0, sizeof(*p));
+	p->info = pair_info(prov);
+	assert_int_equal(prov->fabric(p->info->fabric_attr, &p->fabric, NULL), 0);
+	assert_int_equal(fi_domain(p->fabric, p->info, &p->domain, NULL), 0);
+	assert_int_equal(fi_cq_open(p->domain, &cq_attr, &p->cq, NULL), 0);
+	assert_int_equal(
+		fi_mr_reg(p->domain, p->region, sizeof(p->region),
+			FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &p->mr, NULL),
+		0);
+	assert_int_equal(fi_endpoint(p->domain, p->info, &p->ep, NULL), 0);
+	assert_int_equal(fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_enable(p->ep), 0);
+	p->tcp = tcp_ep_of(wf_container_of(p->ep, struct wf_ep, fid));
+}
+
+static inline void pair_connect(struct pair *p)
+{
+	const struct tcp_wire_peer wire = {
+		.have = TCP_HAVE_OFFER | TCP_HAVE_TAGGED | TCP_HAVE_RDV, .contexts = 1
+	};
+	int fds[2];
+
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
+		0);
+	kernel.takes = SIZE_MAX;
+	kernel.err = 0;
+	kernel.calls = 0;
+	p->peer = fds[1];
+	p->number = 0;
+	p->ended_count = 0;
+	p->conn = tcp_conn_new(p->tcp, fds[0], &wire, NULL);
+	assert_non_null(p->conn);
+	p->tcp->cm->conn = p->conn;
+	p->tcp->cm->state = TCP_MSG_CONNECTED;
+}
+
+static inline void pair_close_mr(struct pair *p)
+{
+	if (p->mr)
+		assert_int_equal(fi_close(&p->mr->fid), 0);
+	p->mr = NULL;
+}
+
+static inline void pair_close(struct pair *p)
+{
+	if (p->peer >= 0)
+		close(p->peer);
+	if (p->ep)
+		assert_int_equal(fi_close(&p->ep->fid), 0);
+	pair_close_mr(p);
+	assert_int_equal(fi_close(&p->cq->fid), 0);
+	assert_int_equal(fi_close(&p->domain->fid), 0);
+	assert_int_equal(fi_close(&p->fabric->fid), 0);
+	fi_freeinfo(p->info);
+}
+
+static int pair_setup(void **state)
+{
+	struct pair *p = malloc(sizeof(*p));
+
+	assert_non_null(p);
+	pair_open(p);
+	pair_connect(p);
+	*state = p;
+	return 0;
+}
+
+static int pair_teardown(void **state)
+{
+	pair_close(*state);
+	free(*state);
+	return 0;
+}
+
+#define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, pair_setup, pair_teardown)
+
+/* A fresh endpoint and connection. */
+static inline void pair_again(struct pair *p)
+{
+	pair_close(p);
+	pair_open(p);
+	pair_connect(p);
+}
+
+/* Have the endpoint progress once or twice, and note what ended. */
+static inline void pair_progress(struct pair *p)
+{
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err = { 0 };
+	ssize_t ret;
+
+	while ((ret = fi_cq_read(p->cq, &entry, 1)) != -FI_EAGAIN) {
+		assert_true(p->ended_count < ENDED_MAX);
+		if (ret == 1) {
+			p->ended[p->ended_count++] = (struct ended){ entry.op_context,
+				0, entry.flags, entry.data, entry.len };
+			continue;
+		}
+		assert_int_equal(ret, -FI_EAVAIL);
+		assert_int_equal(fi_cq_readerr(p->cq, &err, 0), 1);
+		p->ended[p->ended_count++] = (struct ended){ err.op_context, err.err,
+			err.flags, err.data, err.len };
+	}
+}
+
+/* The operation with @context is the only one that ended since the last check. */
+static inline void assert_one_ended(struct pair *p, const void *context, int err)
+{
+	assert_int_equal(p->ended_count, 1);
+	assert_ptr_equal(p->ended[0].context, context);
+	assert_int_equal(p->ended[0].err, err);
+	p->ended_count = 0;
+}
+
+/* ---- the peer ---- */
+
+static inline void peer_send(struct pair *p, const void *data, size_t len)
+{
+	struct iovec iov = { (void *)(uintptr_t)data, len };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	assert_int_equal(__real_sendmsg(p->peer, &msg, MSG_NOSIGNAL), len);
+}
+
+/* Append a record to @bytes: its header, and @payload of rec->payload_len bytes. */
+static inline void add_record(struct bytes *bytes, const struct pair *p,
+	const struct tcp_record *rec, const void *payload)
+{
+	assert_true(
+		bytes->len + TCP_WIRE_HDR_MAX + rec->payload_len <= sizeof(bytes->at));
+	bytes->len += tcp_record_encode(bytes->at + bytes->len, &p->conn->wire, rec);
+	if (payload)
+		memcpy(bytes->at + bytes->len, payload, rec->payload_len);
+	bytes->len += rec->payload_len;
+}
+
+static inline void peer_record(
+	struct pair *p, const struct tcp_record *rec, const void *payload)
+{
+	struct bytes bytes = { 0 };
+
+	add_record(&bytes, p, rec, payload);
+	peer_send(p, bytes.at, bytes.len);
+}
+
+/* What the endpoint has sent and the test has not read. */
+static inline size_t peer_read(struct pair *p, void *buf, size_t size)
+{
+	ssize_t n = recv(p->peer, buf, size, MSG_DONTWAIT);
+
+	if (n < 0)
+		assert_int_equal(errno, EAGAIN);
+	return n < 0 ? 0 : (size_t)n;
+}
+
+/* The next record of the endpoint is of this kind, and all of it is there. */
+static inline struct tcp_record peer_expect(
+	struct pair *p, enum tcp_rec_kind kind, void *payload)
+{
+	uint8_t hdr[TCP_WIRE_HDR_MAX];
+	struct tcp_record rec;
+	size_t n = 0;
+	int more = TCP_WIRE_BASE;
+
+	while (more > 0) {
+		n += peer_read(p, hdr + n, (size_t)more - n);
+		assert_int_equal(n, more);
+		more = tcp_record_decode(hdr, n, &p->conn->wire, &rec);
+	}
+	assert_int_equal(more, 0);
+	assert_int_equal(rec.kind, kind);
+	assert_int_equal(hdr[offsetof(struct tcp_wire_base, number)], p->number++);
+	if (rec.payload_len)
+		assert_int_equal(
+			peer_read(p, payload, rec.payload_len), rec.payload_len);
+	return rec;
+}
+
+static inline void peer_expect_nothing(struct pair *p)
+{
+	uint8_t byte;
+
+	assert_int_equal(recv(p->peer, &byte, 1, MSG_DONTWAIT), -1);
+	assert_int_equal(errno, EAGAIN);
+}
+
+/* Bytes that differ from their neighbours. */
+static inline void fill(uint8_t *to, size_t len, unsigned int seed)
+{
+	for (size_t i = 0; i < len; i++)
+		to[i] = (uint8_t)(seed * 53 + i * 7 + i / 31);
+}
+
+#endif

@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What a connection reads, where bytes arrive in pieces that begin and end anywhere: a
+ * header, a payload into buffers or registered memory, a message that is matched while
+ * it arrives, one that is left in the socket.
+ */
+#include "conn_fixture.h"
+
+enum { LEN = 40 };
+
+static struct tcp_record tagged(uint64_t tag, size_t len)
+{
+	return (struct tcp_record){ .kind = TCP_REC_TAGGED,
+		.flags = TCP_FLAG_DATA,
+		.tag = tag,
+		.data = tag + 1000,
+		.payload_len = len };
+}
+
+static void post(struct pair *p, void *buf, size_t len, uint64_t tag)
+{
+	assert_int_equal(
+		fi_trecv(p->ep, buf, len, NULL, FI_ADDR_UNSPEC, tag, 0, buf), 0);
+}
+
+/* Send @bytes in two pieces, @at bytes first. */
+static void send_split(struct pair *p, const struct bytes *bytes, size_t at)
+{
+	peer_send(p, bytes->at, at);
+	pair_progress(p);
+	peer_send(p, bytes->at + at, bytes->len - at);
+	pair_progress(p);
+}
+
+static void assert_message(
+	struct pair *p, unsigned int i, const uint8_t *buf, size_t len, uint64_t tag)
+{
+	uint8_t want[LEN];
+
+	fill(want, len, (unsigned int)tag);
+	assert_true(i < p->ended_count);
+	assert_ptr_equal(p->ended[i].context, buf);
+	assert_int_equal(p->ended[i].err, 0);
+	assert_int_equal(p->ended[i].len, len);
+	assert_int_equal(p->ended[i].data, tag + 1000);
+	assert_memory_equal(buf, want, len);
+}
+
+/* Three messages in two pieces, for every place between them. */
+static void split_anywhere(void **state)
+{
+	struct pair *p = *state;
+	uint8_t payload[LEN], in[3][LEN];
+	struct bytes bytes = { 0 };
+
+	for (unsigned int tag = 0; tag < 3; tag++) {
+		struct tcp_record rec = tagged(tag, tag == 1 ? 0 : LEN);
+
+		fill(payload, LEN, tag);
+		add_record(&bytes, p, &rec, payload);
+	}
+	for (size_t at = 1; at < bytes.len; at++) {
+		p->ended_count = 0;
+		memset(in, 0, sizeof(in));
+		for (unsigned int tag = 0; tag < 3; tag++)
+			post(p, in[tag], LEN, tag);
+		send_split(p, &bytes, at);
+		assert_int_equal(p->ended_count, 3);
+		for (unsigned int tag = 0; tag < 3; tag++)
+			assert_message(p, tag, in[tag], tag == 1 ? 0 : LEN, tag);
+	}
+}
+
+/* One byte at a time: the message is complete with its last byte, not before. */
+static void byte_by_byte(void **state)
+{
+	struct tcp_record rec = tagged(5, LEN);
+	struct bytes bytes = { 0 };
+	struct pair *p = *state;
+	uint8_t payload[LEN], in[LEN];
+
+	fill(payload, LEN, 5);
+	add_record(&bytes, p, &rec, payload);
+	post(p, in, LEN, 5);
+	for (size_t i = 0; i < bytes.len; i++) {
+		assert_int_equal(p->ended_count, 0);
+		peer_send(p, bytes.at + i, 1);
+		pair_progress(p);
+	}
+	assert_int_equal(p->ended_count, 1);
+	assert_message(p, 0, in, LEN, 5);
+}
+
+/* A receive of three buffers, which together are too short for the message, whose rest
+ * is dropped: the next message is not disturbed. */
+static void truncated_into_buffers(void **state)
+{
+	enum { FIT = 25 };
+	struct tcp_record rec = tagged(7, LEN), behind = tagged(8, LEN);
+	uint8_t payload[LEN], next[LEN], in[FIT + 1], in2[LEN];
+	const struct iovec iov[] = { { in, 3 }, { in + 3, 1 }, { in + 4, FIT - 4 } };
+	struct pair *p = *state;
+	struct bytes bytes = { 0 };
+
+	fill(payload, LEN, 7);
+	fill(next, LEN, 8);
+	add_record(&bytes, p, &rec, payload);
+	add_record(&bytes, p, &behind, next);
+	for (size_t at = 1; at < bytes.len; at++) {
+		p->ended_count = 0;
+		memset(in, 0xee, sizeof(in));
+		assert_int_equal(
+			fi_trecvv(p->ep, iov, NULL, 3, FI_ADDR_UNSPEC, 7, 0, in), 0);
+		post(p, in2, LEN, 8);
+		send_split(p, &bytes, at);
+		assert_int_equal(p->ended_count, 2);
+		assert_int_equal(p->ended[0].err, FI_ETRUNC);
+		assert_int_equal(p->ended[0].len, FIT);
+		assert_memory_equal(in, payload, FIT);
+		assert_int_equal(in[FIT], 0xee);
+		assert_message(p, 1, in2, LEN, 8);
+	}
+}
+
+/* ---- unexpected messages ---- */
+
+/* The receive is posted when @at bytes of the message have come. */
+static void matched_while_it_arrives(void **state)
+{
+	struct tcp_record rec = tagged(3, LEN), behind = tagged(4, LEN);
+	uint8_t payload[LEN], next[LEN], in[LEN], in2[LEN];
+	struct pair *p = *state;
+	struct bytes bytes = { 0 };
+
+	fill(payload, LEN, 3);
+	fill(next, LEN, 4);
+	add_record(&bytes, p, &rec, payload);
+	add_record(&bytes, p, &behind, next);
+	for (size_t at = 1; at < bytes.len; at++) {
+		const struct iovec iov[] = { { in, 1 }, { in + 1, 20 },
+			{ in + 21, LEN - 21 } };
+
+		p->ended_count = 0;
+		memset(in, 0, sizeof(in));
+		peer_send(p, bytes.at, at);
+		pair_progress(p);
+		assert_int_equal(
+			fi_trecvv(p->ep, iov, NULL, 3, FI_ADDR_UNSPEC, 3, 0, in), 0);
+		peer_send(p, bytes.at + at, bytes.len - at);
+		pair_progress(p);
+		post(p, in2, LEN, 4);
+		pair_progress(p);
+		assert_int_equal(p->ended_count, 2);
+		assert_message(p, 0, in, LEN, 3);
+		assert_message(p, 1, in2, LEN, 4);
+		assert_int_equal(p->conn->unexp.bytes, 0);
+	}
+}
+
+/* The same, where the receive is too short: what came and what comes are cut. */
+static void matched_too_short_while_it_arrives(void **state)
+{
+	enum { FIT = 13 };
+	struct tcp_record rec = tagged(3, LEN);
+	uint8_t payload[LEN], in[LEN];
+	struct pair *p = *state;
+	struct bytes bytes = { 0 };
+
+	fill(payload, LEN, 3);
+	add_record(&bytes, p, &rec, payload);
+	for (size_t at = 1; at <= bytes.len; at++) {
+		p->ended_count = 0;
+		memset(in, 0xee, sizeof(in));
+		peer_send(p, bytes.at, at);
+		pair_progress(p);
+		post(p, in, FIT, 3);
+		if (at < bytes.len)
+			peer_send(p, bytes.at + at, bytes.len - at);
+		pair_progress(p);
+		assert_one_ended(p, in, FI_ETRUNC);
+		assert_memory_equal(in, payload, FIT);
+		assert_int_equal(in[FIT], 0xee);
+	}
+}
+
+/* The connection and the endpoint may not keep more unexpected messages. */
+static void set_memory_full(struct pair *p, bool full)
+{
+	static size_t limit;
+
+	if (full) {
+		limit = tcp_params.unexpected_size;
+		tcp_params.unexpected_size = 0;
+		p->conn->unexp.bytes += 1 << 20;
+		return;
+	}
+	tcp_params.unexpected_size = limit;
+	p->conn->unexp.bytes -= 1 << 20;
+}
+
+/* A message that may not be kept stays in the socket, with the bytes behind it that
+ * were read already. When it is matched all goes on, whether more bytes come or not. */
+static void held_until_it_is_matched(void **state)
+{
+	struct tcp_record rec = tagged(3, LEN), behind = tagged(4, LEN);
+	uint8_t payload[LEN], next[LEN], in[LEN], in2[LEN];
+	struct pair *p = *state;
+	struct bytes bytes = { 0 };
+
+	fill(payload, LEN, 3);
+	fill(next, LEN, 4);
+	add_record(&bytes, p, &rec, payload);
+	add_record(&bytes, p, &behind, next);
+	for (size_t at = 1; at <= bytes.len; at++) {
+		p->ended_count = 0;
+		set_memory_full(p, true);
+		post(p, in2, LEN, 4);
+		peer_send(p, bytes.at, at);
+		pair_progress(p);
+		if (at < bytes.len)
+			peer_send(p, bytes.at + at, bytes.len - at);
+		pair_progress(p);
+		/* The one behind it has a receive and still does not overtake. */
+		assert_int_equal(p->ended_count, 0);
+		assert_int_equal(p->conn->rx.sink, TCP_SINK_HOLD);
+		assert_false(tcp_conn_events(p->conn) & EPOLLIN);
+		post(p, in, LEN, 3);
+		pair_progress(p);
+		set_memory_full(p, false);
+		assert_int_equal(p->ended_count, 2);
+		assert_message(p, 0, in, LEN, 3);
+		assert_message(p, 1, in2, LEN, 4);
+		assert_int_equal(p->conn->unexp.bytes, 0);
+		assert_null(p->conn->rx.held);
+		assert_true(tcp_conn_events(p->conn) & EPOLLIN);
+	}
+}
+
+/* ---- registered memory ---- */
+
+static struct tcp_record write_of(const struct fi_rma_iov *seg, size_t count)
+{
+	struct tcp_record rec = { .kind = TCP_REC_WRITE,
+		.flags = TCP_FLAG_ACK | TCP_FLAG_DATA,
+		.data = 99,
+		.seg_count = (uint8_t)count };
+
+	for (size_t i = 0; i < count; i++) {
+		rec.seg[i] = seg[i];
+		rec.payload_len += seg[i].len;
+	}
+	return rec;
+}
+
+/* A write to three segments, in two pieces. */
+static void write_in_pieces(void **state)
+{
+	struct pair *p = *state;
+	const struct fi_rma_iov seg[] = { { 200, 9, KEY }, { 0, 1, KEY },
+		{ 100, 30, KEY } };
+	struct tcp_record rec = write_of(seg, 3);
+	uint8_t payload[LEN], want[REGION];
+	struct bytes bytes = { 0 };
+
+	fill(payload, LEN, 1);
+	add_record(&bytes, p, &rec, payload);
+	memset(want, 0, sizeof(want));
+	memcpy(want + 200, payload, 9);
+	want[0] = payload[9];
+	memcpy(want + 100, payload + 10, 30);
+	for (size_t at = 1; at < bytes.len; at++) {
+		p->ended_count = 0;
+		memset(p->region, 0, sizeof(p->region));
+		send_split(p, &bytes, at);
+		assert_memory_equal(p->region, want, REGION);
+		assert_int_equal(p->ended_count, 1);
+		assert_int_equal(p->ended[0].data, 99);
+		assert_int_equal(peer_expect(p, TCP_REC_ACK, NULL).payload_len, 0);
+		peer_expect_nothing(p);
+	}
+}
+
+/* The region is closed when some bytes of a write have come: no later byte is stored,
+ * the peer is told, and the next record is read as if nothing had been. */
+static void region_closed_while_it_is_written(void **state)
+{
+	struct pair *p = *state;
+	const struct fi_rma_iov seg = { 8, LEN, KEY };
+	struct tcp_record rec = write_of(&seg, 1), behind = tagged(4, LEN);
+	uint8_t payload[LEN], next[LEN], in[LEN];
+	const size_t hdr = TCP_WIRE_BASE + 8 + TCP_WIRE_SEG;
+	struct bytes bytes = { 0 };
+
+	fill(payload, LEN, 1);
+	fill(next, LEN, 4);
+	add_record(&bytes, p, &rec, payload);
+	assert_int_equal(bytes.len, hdr + LEN);
+	add_record(&bytes, p, &behind, next);
+	for (size_t at = hdr; at < hdr + LEN; at++) {
+		pair_again(p);
+		post(p, in, LEN, 4);
+		peer_send(p, bytes.at, at);
+		pair_progress(p);
+		pair_close_mr(p);
+		peer_send(p, bytes.at + at, bytes.len - at);
+		pair_progress(p);
+		assert_memory_equal(p->region + 8, payload, at - hdr);
+		for (size_t i = at - hdr; i < LEN; i++)
+			assert_int_equal(p->region[8 + i], 0);
+		assert_int_equal(p->ended_count, 1);
+		assert_message(p, 0, in, LEN, 4);
+		assert_int_equal(
+			peer_expect(p, TCP_REC_ERROR, NULL).answer, TCP_ANSWER_ACK);
+	}
+}
+
+/* ---- reading stops ---- */
+
+/* A peer that does not read its answers is not read either, and goes on where it was
+ * when it reads again. */
+static void unread_answers_stop_the_reading(void **state)
+{
+	struct tcp_record probe = { .kind = TCP_REC_PROBE, .id = 1 };
+	const size_t limit = tcp_params.answer_size;
+	unsigned int sent = 0, came = 0;
+	struct pair *p = *state;
+	size_t held;
+
+	tcp_params.answer_size = 1;
+	kernel.takes = 0;
+	while (!tcp_tx_choked(p->conn)) {
+		assert_true(sent < 4096);
+		probe.id = ++sent;
+		peer_record(p, &probe, NULL);
+		pair_progress(p);
+	}
+	assert_false(tcp_conn_events(p->conn) & EPOLLIN);
+	held = p->conn->answer_bytes;
+	probe.id = ++sent;
+	peer_record(p, &probe, NULL);
+	pair_progress(p);
+	assert_int_equal(p->conn->answer_bytes, held);
+	assert_int_equal(p->tcp->answer_bytes, p->conn->answer_bytes);
+	while (came < sent) {
+		kernel.takes = 24;
+		pair_progress(p);
+		assert_int_equal(peer_expect(p, TCP_REC_PROBE_RESP, NULL).id, ++came);
+	}
+	assert_int_equal(p->conn->answer_bytes, 0);
+	assert_int_equal(p->tcp->answer_bytes, 0);
+	tcp_params.answer_size = limit;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PAIR_TEST(split_anywhere),
+		PAIR_TEST(byte_by_byte),
+		PAIR_TEST(truncated_into_buffers),
+		PAIR_TEST(matched_while_it_arrives),
+		PAIR_TEST(matched_too_short_while_it_arrives),
+		PAIR_TEST(held_until_it_is_matched),
+		PAIR_TEST(write_in_pieces),
+		PAIR_TEST(region_closed_while_it_is_written),
+		PAIR_TEST(unread_answers_stop_the_reading),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
