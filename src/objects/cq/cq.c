@@ -145,7 +145,8 @@ static struct fi_ops_cq cq_poll_ops = {
 	.export_xpu = wf_absent_cq_export_xpu,
 };
 
-/* Imported: the owner asks for progress, everything else is asked of the owner. */
+/* The operations of an imported CQ: a read of no entries makes progress for the owner,
+ * and errors have texts. The entries are read from the owner. */
 static ssize_t peer_cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
 	return count ? -FI_ENOSYS : wf_cq_read(fid, buf, 0);
@@ -159,7 +160,7 @@ static struct fi_ops_cq cq_peer_ops = {
 	.sread = wf_absent_cq_sread,
 	.sreadfrom = wf_absent_cq_sreadfrom,
 	.signal = wf_absent_cq_signal,
-	.strerror = wf_absent_cq_strerror,
+	.strerror = wf_cq_strerror,
 	.export_xpu = wf_absent_cq_export_xpu,
 };
 

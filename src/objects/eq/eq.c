@@ -175,7 +175,7 @@ static struct fi_ops_eq eq_peer_ops = {
 	.readerr = wf_absent_eq_readerr,
 	.write = eq_write,
 	.sread = wf_absent_eq_sread,
-	.strerror = wf_absent_eq_strerror,
+	.strerror = eq_strerror,
 };
 
 bool wf_eq_is_ours(const struct fid_eq *fid)

@@ -382,6 +382,9 @@ static void test_peer(void **state)
 	assert_int_equal(fi_cq_sread(fid, &entry, 1, NULL, 0), -FI_ENOSYS);
 	assert_int_equal(fi_cq_sreadfrom(fid, &entry, 1, &src, NULL, 0), -FI_ENOSYS);
 	assert_int_equal(fi_cq_signal(fid), -FI_ENOSYS);
+	/* CQ-027: a text is not part of the queue. */
+	assert_string_equal(
+		fi_cq_strerror(fid, FI_ETRUNC, NULL, NULL, 0), fi_strerror(FI_ETRUNC));
 	assert_int_equal(fi_close(&fid->fid), 0);
 	put(owner, 1); /* P-08: the owner's queue is untouched */
 	/* P-35 */

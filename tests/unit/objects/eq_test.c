@@ -480,6 +480,9 @@ static void a_peer_passes_events_on(void **state)
 	assert_int_equal(fi_eq_read(peer, &event, &byte, 1, 0), -FI_ENOSYS);
 	assert_int_equal(fi_eq_sread(peer, &event, &byte, 1, 0, 0), -FI_ENOSYS);
 	assert_int_equal(fi_eq_readerr(peer, &err, 0), -FI_ENOSYS);
+	/* EQ-025: a text is not part of the queue. */
+	assert_string_equal(
+		fi_eq_strerror(peer, FI_EIO, NULL, NULL, 0), fi_strerror(FI_EIO));
 	/* P-46 */
 	assert_int_equal(wf_eq_write(wf_eq_of(peer), 3, &byte, 1), 1);
 	assert_int_equal(fi_eq_write(peer, 4, &byte, 1, 0), 1);
