@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <assert.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <rdma/providers/fi_log.h>
 
 #include "core/getinfo.h"
@@ -11,7 +9,9 @@
 #include "core/init.h"
 #include "core/log/log.h"
 #include "core/missing.h"
+#include "core/question.h"
 #include "core/registry.h"
+#include "core/result.h"
 #include "core/params/settings.h"
 #include "sys/compiler.h"
 
@@ -31,21 +31,8 @@
  * thread.
  */
 
-struct question {
-	uint32_t version;
-	const char *node;
-	const char *service;
-	uint64_t flags;
-	const struct fi_info *hints;
-	const char *asked_name; /* hints' prov_name; NULL when there is none */
-	struct wf_layers name;  /* parts of asked_name; count 0 if it is NULL */
-	uint32_t prov_version;  /* hints'; 0 for any */
-	struct wf_layers
-		without; /* names in asked_name with a ^ in front: not wanted */
-};
-
 /* One list for each rank in the fixed order; the second half is for results that the
- * hints put behind others. */
+ * hints rank behind all others. */
 enum { PLACES = 2 * WF_RANKS };
 
 struct answer {
@@ -53,10 +40,10 @@ struct answer {
 	struct fi_info *last[PLACES];
 };
 
-/* The stack of providers that this thread is asking, with their questions; innermost
- * first. */
+/* The providers whose getinfo the calling thread is in, with the questions, the
+ * innermost first. */
 struct asking {
-	const struct question *question;
+	const struct wf_question *question;
 	const struct wf_prov_entry *entry;
 	const struct asking *outer;
 };
@@ -114,14 +101,6 @@ static int list_providers(struct answer *answer)
 	return 0;
 }
 
-/* Some transports carry a layer only when a hint names both. */
-static bool is_named_base(const struct wf_layer *name)
-{
-	const struct wf_known_prov *known = wf_prov_known(name);
-
-	return known && known->named_base;
-}
-
 /* The name of a transport selects that provider and every layer that may use it; the
  * name of a layer only that layer, and so does a layered name. Offload providers answer
  * if they are named. */
@@ -135,7 +114,7 @@ static bool name_leads_to(const struct wf_layers *name, const char *prov_name)
 		return true;
 	return name->count == 1 && kind == WF_PROV_UTIL &&
 	       wf_prov_kind(name->layer[0].text) == WF_PROV_CORE &&
-	       !is_named_base(&name->layer[0]);
+	       !wf_question_named_base(&name->layer[0]);
 }
 
 static void log_versions(const struct wf_prov_entry *entry, const char *field,
@@ -146,14 +125,7 @@ static void log_versions(const struct wf_prov_entry *entry, const char *field,
 		FI_MINOR(possible));
 }
 
-static void log_names(const struct wf_prov_entry *entry, const char *field,
-	const char *asked, const char *possible)
-{
-	FI_INFO(entry->prov, FI_LOG_CORE, "refused: %s: asked %s, possible %s\n", field,
-		asked, possible);
-}
-
-/* A parameter of the provider that, set, asks for it. */
+/* Has the user set the parameter that counts as naming the provider? */
 static bool asked_by_parameter(const struct wf_prov_entry *entry)
 {
 	const char *name = entry->prov->name;
@@ -165,57 +137,60 @@ static bool asked_by_parameter(const struct wf_prov_entry *entry)
 	       !fi_param_get_str(entry->prov, known->named_by, &text) && text && *text;
 }
 
-/* Is a provider that answers only by its name named: in the question, or by the user?
- */
-static bool is_named(const struct question *q, const struct wf_prov_entry *entry)
+/* Do the hints name the provider, or, if they name none and an application asks, the
+ * user? */
+static bool is_named(const struct wf_question *q, const struct wf_prov_entry *entry)
 {
 	const char *name = entry->prov->name;
 
 	if (wf_layers_contain(&q->name, name))
 		return true;
-	return !asking && !q->name.count &&
+	return !q->nested && !q->name.count &&
 	       (wf_prov_filter_names(&wf_settings.providers, name) ||
 		       asked_by_parameter(entry));
 }
 
 /* Is the provider hidden by FI_PROVIDER? A layer may still ask for some of those by
  * name. */
-static bool out_of_reach(const struct question *q, const struct wf_prov_entry *entry)
+static bool out_of_reach(const struct wf_question *q, const struct wf_prov_entry *entry)
 {
-	bool by_name = asking && q->name.count;
+	bool by_name = q->nested && q->name.count;
 
 	return entry->hidden && !(by_name && wf_prov_usable_by_name(entry));
 }
 
-/* Does a layer ask, without naming this transport, which answers layers only if it is
- * named? */
-static bool useless_below(const struct question *q, const char *prov_name)
+/* Does a layer ask a transport that answers layers only if the hints name it, without
+ * naming it? */
+static bool useless_below(const struct wf_question *q, const char *prov_name)
 {
-	return asking && !q->name.count &&
+	return q->nested && !q->name.count &&
 	       !wf_layers_contain(&asking->question->name, prov_name) &&
-	       is_named_base(&(struct wf_layer){ prov_name, strlen(prov_name) });
+	       wf_question_named_base(
+		       &(struct wf_layer){ prov_name, strlen(prov_name) });
 }
 
-static bool worth_asking(const struct question *q, const struct wf_prov_entry *entry)
+static bool worth_asking(const struct wf_question *q, const struct wf_prov_entry *entry)
 {
 	const struct fi_provider *prov = entry->prov;
 
-	/* Hooks answer nothing; they are put in front of fabrics. */
+	/* Hooks have no results; fi_fabric puts them in front of fabrics. */
 	if (!prov->getinfo || being_asked(entry) || useless_below(q, prov->name))
 		return false;
 	if (out_of_reach(q, entry)) {
-		log_names(entry, "FI_PROVIDER", wf_settings.providers.text, prov->name);
+		wf_question_refused(
+			entry, "FI_PROVIDER", wf_settings.providers.text, prov->name);
 		return false;
 	}
 	if (!name_leads_to(&q->name, prov->name) ||
 		wf_layers_contain(&q->without, prov->name)) {
 		if (q->name.count || q->without.count)
-			log_names(entry, "prov_name", q->asked_name, prov->name);
+			wf_question_refused(
+				entry, "prov_name", q->asked_name, prov->name);
 		return false;
 	}
 	if (entry->by_name_only && !is_named(q, entry)) {
-		log_names(entry, "prov_name", q->asked_name ? q->asked_name : "none",
-			"only by name");
+		wf_question_refused(entry, "prov_name",
+			q->asked_name ? q->asked_name : "none", "only by name");
 		return false;
 	}
 	if (FI_VERSION_LT(prov->fi_version, q->version)) {
@@ -229,139 +204,8 @@ static bool worth_asking(const struct question *q, const struct wf_prov_entry *e
 	return true;
 }
 
-/* "udp" from the layer ofi_rxd becomes "udp;ofi_rxd"; nothing becomes the provider's
- * own name. False when out of memory. */
-static bool complete_name(struct fi_fabric_attr *attr, const char *prov_name)
-{
-	struct wf_layers name;
-	char *full;
-
-	if (attr->prov_name && *attr->prov_name &&
-		wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &name)) {
-		if (wf_layer_is(wf_layers_top(&name), prov_name))
-			return true;
-		if (asprintf(&full, "%s;%s", attr->prov_name, prov_name) < 0)
-			return false;
-	} else {
-		full = strdup(prov_name);
-		if (!full)
-			return false;
-	}
-	free(attr->prov_name);
-	attr->prov_name = full;
-	return true;
-}
-
-/* Does the name of a result match the hint's? */
-static bool name_matches(const struct question *q, const struct wf_layers *name)
-{
-	if (name->count > 1 && q->name.count < 2 && is_named_base(&name->layer[0]))
-		return false;
-	for (unsigned int i = 0; i < q->without.count; i++)
-		if (wf_layers_include(name, &q->without.layer[i]))
-			return false;
-	if (q->name.count == 1)
-		return wf_layers_include(name, &q->name.layer[0]);
-	return wf_layers_begin_with(name, &q->name);
-}
-
-static bool format_wanted(const struct fi_info *info)
-{
-	return !wf_settings.has_addr_format ||
-	       info->addr_format == wf_settings.addr_format;
-}
-
-static void log_format(const struct wf_prov_entry *entry, uint32_t possible)
-{
-	char asked[64], offered[64];
-
-	(void)fi_tostr_r(
-		asked, sizeof(asked), &wf_settings.addr_format, FI_TYPE_ADDR_FORMAT);
-	(void)fi_tostr_r(offered, sizeof(offered), &possible, FI_TYPE_ADDR_FORMAT);
-	log_names(entry, "FI_ADDR_FORMAT", asked, offered);
-}
-
-static bool named_as_asked(const struct wf_prov_entry *entry, const char *field,
-	const char *asked, const char *name)
-{
-	if (!asked || (name && !strcasecmp(asked, name)))
-		return true;
-	log_names(entry, field, asked, name ? name : "(none)");
-	return false;
-}
-
-/* Not every provider heeds names. */
-static bool names_match(const struct question *q, const struct wf_prov_entry *entry,
-	const struct fi_info *info)
-{
-	const struct fi_fabric_attr *fabric = q->hints ? q->hints->fabric_attr : NULL;
-	const struct fi_domain_attr *domain = q->hints ? q->hints->domain_attr : NULL;
-
-	return named_as_asked(entry, "fabric_attr.name", fabric ? fabric->name : NULL,
-		       info->fabric_attr->name) &&
-	       named_as_asked(entry, "domain_attr.name", domain ? domain->name : NULL,
-		       info->domain_attr->name);
-}
-
-/* Which of the two halves of the order a result belongs to: a question about peers of
- * this machine only has the providers of this machine first. */
-static unsigned int rank_of(const struct question *q, const struct wf_layers *name)
-{
-	const struct wf_known_prov *known = wf_prov_known(&name->layer[0]);
-	uint64_t reach =
-		q->hints ? q->hints->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM) : 0;
-	bool first = reach != FI_LOCAL_COMM || (known && known->one_machine);
-
-	return wf_prov_rank(name) + (first ? 0 : WF_RANKS);
-}
-
-/* Complete one result. Returns whether it may be returned, and its rank. */
-static bool accept(const struct question *q, const struct wf_prov_entry *entry,
-	struct fi_info *info, unsigned int *ret_rank)
-{
-	struct fi_fabric_attr *attr = info->fabric_attr;
-	struct wf_layers name;
-
-	if (!attr || !info->domain_attr || !info->ep_attr || !info->tx_attr ||
-		!info->rx_attr) {
-		FI_WARN(entry->prov, FI_LOG_CORE,
-			"a result without all attribute structs is left out\n");
-		return false;
-	}
-	if (!complete_name(attr, entry->prov->name) ||
-		!wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &name)) {
-		FI_WARN(entry->prov, FI_LOG_CORE,
-			"a result is left out: no memory for its name, or more than %d "
-			"layers\n",
-			WF_LAYERS_MAX);
-		return false;
-	}
-	attr->prov_version = entry->prov->version;
-	attr->api_version = q->version;
-	if (!names_match(q, entry, info))
-		return false;
-	if (!name_matches(q, &name)) {
-		log_names(entry, "prov_name",
-			q->name.count || q->without.count ? q->asked_name
-							  : "no layer by name",
-			attr->prov_name);
-		return false;
-	}
-	if (!asking && !wf_prov_filter_admits_result(&wf_settings.providers, &name)) {
-		log_names(entry, "FI_PROVIDER", wf_settings.providers.text,
-			attr->prov_name);
-		return false;
-	}
-	if (!asking && !format_wanted(info)) {
-		log_format(entry, info->addr_format);
-		return false;
-	}
-	*ret_rank = rank_of(q, &name);
-	return true;
-}
-
 static struct fi_info *call_provider(
-	const struct question *q, const struct wf_prov_entry *entry)
+	const struct wf_question *q, const struct wf_prov_entry *entry)
 {
 	struct asking here = { .question = q, .entry = entry, .outer = asking };
 	struct fi_info *list = NULL;
@@ -378,7 +222,7 @@ static struct fi_info *call_provider(
 	return NULL;
 }
 
-static void ask(const struct question *q, const struct wf_prov_entry *entry,
+static void ask(const struct wf_question *q, const struct wf_prov_entry *entry,
 	struct answer *answer)
 {
 	struct fi_info *info, *next;
@@ -387,14 +231,14 @@ static void ask(const struct question *q, const struct wf_prov_entry *entry,
 	for (info = call_provider(q, entry); info; info = next) {
 		next = info->next;
 		info->next = NULL;
-		if (accept(q, entry, info, &place))
+		if (wf_result_accept(q, entry, info, &place))
 			append(answer, place, info);
 		else
 			wf_freeinfo(info);
 	}
 }
 
-static void take_exclusions(struct question *q)
+static void take_exclusions(struct wf_question *q)
 {
 	struct wf_layers all = q->name;
 
@@ -412,8 +256,8 @@ static void take_exclusions(struct question *q)
 	}
 }
 
-/* -FI_ENODATA for a prov_name that cannot be one. */
-static int parse_hints(struct question *q)
+/* Read prov_name and prov_version of the hints. -FI_ENODATA: prov_name is malformed. */
+static int parse_hints(struct wf_question *q)
 {
 	const struct fi_fabric_attr *attr = q->hints ? q->hints->fabric_attr : NULL;
 
@@ -438,11 +282,12 @@ static int parse_hints(struct question *q)
 int wf_getinfo_from(
 	const char *name, const struct wf_query *query, struct fi_info **ret_info)
 {
-	struct question q = { .version = query->version,
+	struct wf_question q = { .version = query->version,
 		.node = query->node,
 		.service = query->service,
 		.flags = query->flags,
 		.hints = query->hints,
+		.nested = true,
 		.asked_name = name,
 		.name = { 1, { { name, strlen(name) } } } };
 	const struct wf_prov_entry *entry = wf_registry_find(&q.name.layer[0]);
@@ -462,11 +307,12 @@ const struct fi_provider *wf_getinfo_asked(void)
 int wf_getinfo(uint32_t version, const char *node, const char *service, uint64_t flags,
 	const struct fi_info *hints, struct fi_info **ret_info)
 {
-	struct question q = { .version = version,
+	struct wf_question q = { .version = version,
 		.node = node,
 		.service = service,
 		.flags = flags,
-		.hints = hints };
+		.hints = hints,
+		.nested = asking != NULL };
 	struct answer answer = { 0 };
 	struct fi_info *list;
 	int err = 0;

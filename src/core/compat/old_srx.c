@@ -1,122 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <string.h>
 #include <rdma/fi_errno.h>
 #include <rdma/providers/fi_peer.h>
 
 #include "core/log/log.h"
+#include "core/compat/old_entry.h"
 #include "core/compat/old_peer.h"
 #include "sys/compiler.h"
 #include "sys/list.h"
 
-/*
- * Receive contexts for providers with an older layout; see old_peer.h.
- *
- * Each entry of the owner has a copy that the provider sees, from the provider's
- * request for a receive until free_entry. It has two unused links, then the members of
- * today's entry, for some versions without cq_data. The owner's entry refers to the
- * copy by peer_context. Fields that the provider may write before it queues an entry
- * are copied back at that time; fields that the owner writes before it starts an entry
- * are copied at that time.
- *
- * All calls but foreach_unspec_addr are made with the owner's lock held, which thereby
- * guards @copies.
- */
+/* Receive contexts for providers with an older layout; old_entry.h has the entries. */
 
-struct old_srx {
-	struct wf_old_guard guard;
-	struct fid_peer_srx fid; /* the receive context that the provider sees */
-	struct fi_ops_srx_peer peer_ops;
-	struct fid_peer_srx *owner;
-	const struct wf_old_peer *old;
-	struct wf_list copies;
-	_Atomic(fi_addr_t (*)(struct fi_peer_rx_entry *)) get_addr;
-};
-
-struct copy {
-	struct wf_list link;
-	struct old_srx *srx;
-	struct fi_peer_rx_entry *entry; /* the owner's */
-	struct old_entry {
-		void *links[2];
-		/* The members of today's entry, without cq_data for versions that had
-		 * none. */
-		uint8_t members[sizeof(struct fi_peer_rx_entry)];
-	} seen;
-};
-
-enum {
-	HEAD = offsetof(struct fi_peer_rx_entry, cq_data),
-	DATA = sizeof(((struct fi_peer_rx_entry *)0)->cq_data),
-	TAIL = sizeof(struct fi_peer_rx_entry) - HEAD - DATA,
-};
-_Static_assert(offsetof(struct fi_peer_rx_entry, flags) == HEAD + DATA,
-	"cq_data is between the parts");
-
-static void read_members(const struct copy *copy, struct fi_peer_rx_entry *ret)
+static struct wf_old_srx *old_srx_of(struct fid_peer_srx *fid)
 {
-	const uint8_t *from = copy->seen.members;
-
-	ret->cq_data = 0;
-	memcpy(ret, from, HEAD);
-	from += HEAD;
-	if (copy->srx->old->has_cq_data) {
-		memcpy(&ret->cq_data, from, DATA);
-		from += DATA;
-	}
-	memcpy(&ret->flags, from, TAIL);
+	return wf_container_of(fid, struct wf_old_srx, fid);
 }
-
-static void write_members(struct copy *copy, const struct fi_peer_rx_entry *entry)
-{
-	uint8_t *to = copy->seen.members;
-
-	memcpy(to, entry, HEAD);
-	to += HEAD;
-	if (copy->srx->old->has_cq_data) {
-		memcpy(to, &entry->cq_data, DATA);
-		to += DATA;
-	}
-	memcpy(to, &entry->flags, TAIL);
-}
-
-/* Copy the owner's fields; @peer_context is the provider's. */
-static void show(struct copy *copy, void *peer_context)
-{
-	struct fi_peer_rx_entry entry = *copy->entry;
-
-	entry.srx = &copy->srx->fid;
-	entry.peer_context = peer_context;
-	write_members(copy, &entry);
-}
-
-static struct fi_peer_rx_entry *seen_of(struct copy *copy)
-{
-	return (void *)&copy->seen;
-}
-
-static struct copy *copy_of(struct fi_peer_rx_entry *seen)
-{
-	return wf_container_of((struct old_entry *)(void *)seen, struct copy, seen);
-}
-
-static struct old_srx *old_srx_of(struct fid_peer_srx *fid)
-{
-	return wf_container_of(fid, struct old_srx, fid);
-}
-
-/* Calls of the provider. */
 
 static int get(struct fid_peer_srx *fid, bool tagged, struct fi_peer_match_attr *attr,
 	struct fi_peer_rx_entry **ret_entry)
 {
-	struct old_srx *srx = old_srx_of(fid);
+	struct wf_old_srx *srx = old_srx_of(fid);
 	struct fi_ops_srx_owner *ops = srx->owner->owner_ops;
-	struct copy *copy = calloc(1, sizeof(*copy));
+	struct wf_old_entry *copy = calloc(1, sizeof(*copy));
 	int ret;
 
-	/* First: a receive that was matched could not be given back. */
+	/* Before the match: the owner takes no matched receive back. */
 	if (!copy)
 		return -FI_ENOMEM;
 	ret = tagged ? ops->get_tag(srx->owner, attr, &copy->entry)
@@ -128,8 +37,8 @@ static int get(struct fid_peer_srx *fid, bool tagged, struct fi_peer_match_attr 
 	copy->srx = srx;
 	wf_list_push(&srx->copies, &copy->link);
 	copy->entry->peer_context = copy;
-	show(copy, NULL);
-	*ret_entry = seen_of(copy);
+	wf_old_entry_show(copy, NULL);
+	*ret_entry = wf_old_entry_seen(copy);
 	return ret;
 }
 
@@ -140,7 +49,8 @@ static int plain_get_msg(struct fid_peer_srx *fid, fi_addr_t addr, size_t size,
 		fid, false, &(struct fi_peer_match_attr){ addr, size, 0 }, ret_entry);
 }
 
-/* The size of a tagged message is not said before it is queued. */
+/* In these versions get_tag does not pass the size, which the provider sets in the
+ * entry before it queues it. */
 static int plain_get_tag(struct fid_peer_srx *fid, fi_addr_t addr, uint64_t tag,
 	struct fi_peer_rx_entry **ret_entry)
 {
@@ -159,37 +69,23 @@ static int linked_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *a
 	return get(fid, true, attr, ret_entry);
 }
 
-/* The provider's additions become the owner's. */
-static struct fi_peer_rx_entry *complete(struct fi_peer_rx_entry *seen)
-{
-	struct copy *copy = copy_of(seen);
-	struct fi_peer_rx_entry members;
-
-	read_members(copy, &members);
-	if (members.msg_size)
-		copy->entry->msg_size = members.msg_size;
-	copy->entry->cq_data = members.cq_data;
-	copy->entry->flags = members.flags;
-	return copy->entry;
-}
-
 static int queue_msg(struct fi_peer_rx_entry *seen)
 {
-	struct fi_peer_rx_entry *entry = complete(seen);
+	struct fi_peer_rx_entry *entry = wf_old_entry_complete(seen);
 
-	return copy_of(seen)->srx->owner->owner_ops->queue_msg(entry);
+	return wf_old_entry_of(seen)->srx->owner->owner_ops->queue_msg(entry);
 }
 
 static int queue_tag(struct fi_peer_rx_entry *seen)
 {
-	struct fi_peer_rx_entry *entry = complete(seen);
+	struct fi_peer_rx_entry *entry = wf_old_entry_complete(seen);
 
-	return copy_of(seen)->srx->owner->owner_ops->queue_tag(entry);
+	return wf_old_entry_of(seen)->srx->owner->owner_ops->queue_tag(entry);
 }
 
 static void free_entry(struct fi_peer_rx_entry *seen)
 {
-	struct copy *copy = copy_of(seen);
+	struct wf_old_entry *copy = wf_old_entry_of(seen);
 	struct fi_peer_rx_entry *entry = copy->entry;
 	struct fid_peer_srx *owner = copy->srx->owner;
 
@@ -200,41 +96,29 @@ static void free_entry(struct fi_peer_rx_entry *seen)
 
 static fi_addr_t get_addr(struct fi_peer_rx_entry *entry)
 {
-	struct copy *copy = entry->peer_context;
+	struct wf_old_entry *copy = entry->peer_context;
 
 	/* acquire: pairs with foreach_unspec_addr. */
 	return atomic_load_explicit(&copy->srx->get_addr, memory_order_acquire)(
-		seen_of(copy));
+		wf_old_entry_seen(copy));
 }
 
-/* A provider has one such function. */
+/* A provider passes the same function in every call, so one per context is kept. */
 static void foreach_unspec_addr(
 	struct fid_peer_srx *fid, fi_addr_t (*its_own)(struct fi_peer_rx_entry *))
 {
-	struct old_srx *srx = old_srx_of(fid);
+	struct wf_old_srx *srx = old_srx_of(fid);
 
 	atomic_store_explicit(&srx->get_addr, its_own, memory_order_release);
 	srx->owner->owner_ops->foreach_unspec_addr(srx->owner, get_addr);
 }
 
-/* Calls of the owner. */
-
-static struct copy *show_again(struct fi_peer_rx_entry *entry)
-{
-	struct copy *copy = entry->peer_context;
-	struct fi_peer_rx_entry members;
-
-	read_members(copy, &members);
-	show(copy, members.peer_context);
-	return copy;
-}
-
 #define OWNER_CALL(name)                                                               \
 	static int name(struct fi_peer_rx_entry *entry)                                \
 	{                                                                              \
-		struct copy *copy = show_again(entry);                                 \
+		struct wf_old_entry *copy = wf_old_entry_refresh(entry);               \
                                                                                        \
-		return copy->srx->fid.peer_ops->name(seen_of(copy));                   \
+		return copy->srx->fid.peer_ops->name(wf_old_entry_seen(copy));         \
 	}
 
 OWNER_CALL(start_msg)
@@ -250,46 +134,34 @@ static struct fi_ops_srx_peer peer_ops = {
 	.discard_tag = discard_tag,
 };
 
-/* The operations that the provider calls, with the signatures of its version. */
-
-static struct {
-	size_t size;
+/* The operations that providers of 1.17 to 2.2 call, with the signatures of their
+ * version. */
+struct plain_calls {
+	size_t size; /* of the whole table, in bytes */
 	int (*get_msg)(
 		struct fid_peer_srx *, fi_addr_t, size_t, struct fi_peer_rx_entry **);
 	int (*get_tag)(
 		struct fid_peer_srx *, fi_addr_t, uint64_t, struct fi_peer_rx_entry **);
 	int (*queue_msg)(struct fi_peer_rx_entry *);
 	int (*queue_tag)(struct fi_peer_rx_entry *);
-	void (*free_entry)(struct fi_peer_rx_entry *);
-} ops_1_17 = {
-	sizeof(ops_1_17),
-	plain_get_msg,
-	plain_get_tag,
-	queue_msg,
-	queue_tag,
-	free_entry,
 };
 
+#define PLAIN_CALLS(table)                                                             \
+	{                                                                              \
+		sizeof(table), plain_get_msg, plain_get_tag, queue_msg, queue_tag,     \
+	}
+
 static struct {
-	size_t size;
-	int (*get_msg)(
-		struct fid_peer_srx *, fi_addr_t, size_t, struct fi_peer_rx_entry **);
-	int (*get_tag)(
-		struct fid_peer_srx *, fi_addr_t, uint64_t, struct fi_peer_rx_entry **);
-	int (*queue_msg)(struct fi_peer_rx_entry *);
-	int (*queue_tag)(struct fi_peer_rx_entry *);
+	struct plain_calls plain;
+	void (*free_entry)(struct fi_peer_rx_entry *);
+} ops_1_17 = { PLAIN_CALLS(ops_1_17), free_entry };
+
+static struct {
+	struct plain_calls plain;
 	void (*foreach_unspec_addr)(
 		struct fid_peer_srx *, fi_addr_t (*)(struct fi_peer_rx_entry *));
 	void (*free_entry)(struct fi_peer_rx_entry *);
-} ops_1_19 = {
-	sizeof(ops_1_19),
-	plain_get_msg,
-	plain_get_tag,
-	queue_msg,
-	queue_tag,
-	foreach_unspec_addr,
-	free_entry,
-};
+} ops_1_19 = { PLAIN_CALLS(ops_1_19), foreach_unspec_addr, free_entry };
 
 static struct fi_ops_srx_owner ops_2_0 = {
 	.size = sizeof(ops_2_0),
@@ -309,15 +181,13 @@ const struct wf_old_peer wf_old_peers[] = {
 	{ 0 },
 };
 
-/* Opening and closing. */
-
 static void srx_gone(struct wf_old_guard *guard)
 {
-	struct old_srx *srx = wf_container_of(guard, struct old_srx, guard);
+	struct wf_old_srx *srx = wf_container_of(guard, struct wf_old_srx, guard);
 
-	/* Of entries that the owner took back without a call. */
+	/* Copies of entries that the owner took back without telling the provider. */
 	wf_list_foreach_safe(link, &srx->copies)
-		free(wf_list_entry(link, struct copy, link));
+		free(wf_list_entry(link, struct wf_old_entry, link));
 	free(srx);
 }
 
@@ -333,7 +203,7 @@ static bool is_owner(const struct fid_peer_srx *srx)
 	       FI_CHECK_OP(ops, struct fi_ops_srx_owner, free_entry);
 }
 
-/* Did the provider set its operations? It may have set another table. */
+/* Did the provider set all its operations, in the given table or one of its own? */
 static bool is_peer(const struct fid_peer_srx *srx)
 {
 	const struct fi_ops_srx_peer *ops = srx->peer_ops;
@@ -344,10 +214,10 @@ static bool is_peer(const struct fid_peer_srx *srx)
 	       FI_CHECK_OP(ops, struct fi_ops_srx_peer, discard_tag);
 }
 
-static struct old_srx *new_srx(
+static struct wf_old_srx *new_srx(
 	const struct wf_old_peer *old, struct fid_peer_srx *owner)
 {
-	struct old_srx *srx = calloc(1, sizeof(*srx));
+	struct wf_old_srx *srx = calloc(1, sizeof(*srx));
 
 	if (!srx)
 		return NULL;
@@ -361,7 +231,8 @@ static struct old_srx *new_srx(
 	return srx;
 }
 
-/* Into the owner's table, if it has one. */
+/* Set the operations that the owner calls: in its table if there is one, as fi_peer(3)
+ * says. */
 static void give_ops(struct fid_peer_srx *owner)
 {
 	if (owner->peer_ops && owner->peer_ops->size >= sizeof(peer_ops))
@@ -377,7 +248,7 @@ int wf_old_srx_open(const struct wf_old_peer *old,
 {
 	const struct fi_peer_srx_context *given = context;
 	struct fi_peer_srx_context adapted = { .size = sizeof(adapted) };
-	struct old_srx *srx;
+	struct wf_old_srx *srx;
 	int ret;
 
 	if (!given || given->size < sizeof(*given) || !given->srx ||

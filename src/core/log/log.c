@@ -8,15 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #include <rdma/fi_errno.h>
 
 #include "core/params/conf.h"
 #include "core/log/file.h"
 #include "core/log/filter.h"
+#include "core/log/line.h"
 #include "core/strings/strbuf.h"
-#include "core/strings/strings.h"
 #include "sys/clock.h"
 
 /*
@@ -36,8 +35,7 @@
 
 #define GATE_OPEN           UINT_MAX
 #define DEFAULT_INTERVAL_MS 2000
-#define LINE_SIZE           1024
-#define LINE_MAX_SIZE       65536
+#define TEXT_MAX_SIZE       65536
 
 struct fi_provider wf_core_prov = {
 	.name = "core",
@@ -65,37 +63,15 @@ static pthread_rwlock_t import_lock = IMPORT_LOCK_INIT;
 static struct fid_logging *imported; /* guarded by import_lock; NULL: none */
 static _Thread_local bool in_callback;
 
-static const char *prov_name(const struct fi_provider *prov)
+static int log_fd_now(void)
 {
-	return prov && prov->name ? prov->name : wf_core_prov.name;
-}
-
-static void print_head(struct wf_strbuf *sb, const struct fi_provider *prov,
-	enum fi_log_level level, enum fi_log_subsys subsys, const char *func, int line)
-{
-	/* The empty field is the prefix that other implementations fill for hooks. */
-	wf_strbuf_printf(sb, "libfabric:%ld:%lld:%s:%s:%s:%s():%d<%s> ", (long)getpid(),
-		(long long)time(NULL), "", prov_name(prov),
-		wf_enum_name(&wf_names_log_subsys, (uint32_t)subsys), func ? func : "",
-		line, wf_enum_name(&wf_names_log_level, (uint32_t)level));
-}
-
-/* Write the text with a newline at its end, also if it was cut. */
-static void write_line(struct wf_strbuf *sb)
-{
-	if (sb->len == 0 || sb->buf[sb->len - 1] != '\n') {
-		if (sb->len == sb->size - 1)
-			sb->len--;
-		sb->buf[sb->len++] = '\n';
-	}
-	wf_log_file_write(
-		atomic_load_explicit(&log_fd, memory_order_relaxed), sb->buf, sb->len);
+	return atomic_load_explicit(&log_fd, memory_order_relaxed);
 }
 
 WF_PRINTF(2, 3)
 static void note(enum fi_log_level level, const char *fmt, ...)
 {
-	char text[LINE_SIZE];
+	char text[WF_LOG_LINE_SIZE];
 	struct wf_strbuf sb;
 	va_list args;
 
@@ -103,11 +79,11 @@ static void note(enum fi_log_level level, const char *fmt, ...)
 		    &log_conf.filter, wf_core_prov.name, level, FI_LOG_CORE))
 		return;
 	wf_strbuf_init(&sb, text, sizeof(text));
-	print_head(&sb, &wf_core_prov, level, FI_LOG_CORE, "log", 0);
+	wf_log_line_begin(&sb, &wf_core_prov, level, FI_LOG_CORE, "log", 0);
 	va_start(args, fmt);
 	wf_strbuf_vprintf(&sb, fmt, args);
 	va_end(args);
-	write_line(&sb);
+	wf_log_line_end(log_fd_now(), &sb);
 }
 
 static long conf_number(const char *var, long fallback, long max)
@@ -171,7 +147,8 @@ static void log_init(void)
 static bool default_enabled(const struct fi_provider *prov, enum fi_log_level level,
 	enum fi_log_subsys subsys)
 {
-	return wf_log_filter_pass(&log_conf.filter, prov_name(prov), level, subsys);
+	return wf_log_filter_pass(
+		&log_conf.filter, wf_log_prov_name(prov), level, subsys);
 }
 
 /* Take import_lock for reading and return the imported logger's ops. NULL: no logger,
@@ -197,7 +174,7 @@ static void import_leave(void)
 
 static uint64_t import_flags(const struct fi_provider *prov)
 {
-	return wf_log_filter_prov(&log_conf.filter, prov_name(prov))
+	return wf_log_filter_prov(&log_conf.filter, wf_log_prov_name(prov))
 		       ? 0
 		       : FI_LOG_PROV_FILTERED;
 }
@@ -268,41 +245,18 @@ static void pass_on(const struct fi_ops_log *ops, const struct fi_provider *prov
 	enum fi_log_level level, enum fi_log_subsys subsys, const char *func, int line,
 	const char *fmt, va_list args)
 {
-	char text[LINE_SIZE] = "", *long_text = NULL;
+	char text[WF_LOG_LINE_SIZE] = "", *long_text = NULL;
 	int len;
 	va_list again;
 
 	va_copy(again, args);
 	len = vsnprintf(text, sizeof(text), fmt, args);
-	if (len >= (int)sizeof(text) && len < LINE_MAX_SIZE)
+	if (len >= (int)sizeof(text) && len < TEXT_MAX_SIZE)
 		long_text = malloc((size_t)len + 1);
 	if (long_text)
 		(void)vsnprintf(long_text, (size_t)len + 1, fmt, again);
 	va_end(again);
 	ops->log(prov, level, subsys, func, line, long_text ? long_text : text);
-	free(long_text);
-}
-
-static void write_message(const struct fi_provider *prov, enum fi_log_level level,
-	enum fi_log_subsys subsys, const char *func, int line, const char *fmt,
-	va_list args)
-{
-	char text[LINE_SIZE], *long_text;
-	struct wf_strbuf sb;
-	va_list again;
-
-	va_copy(again, args);
-	wf_strbuf_init(&sb, text, sizeof(text));
-	print_head(&sb, prov, level, subsys, func, line);
-	wf_strbuf_vprintf(&sb, fmt, args);
-	long_text = sb.cut ? malloc(LINE_MAX_SIZE) : NULL;
-	if (long_text) {
-		wf_strbuf_init(&sb, long_text, LINE_MAX_SIZE);
-		print_head(&sb, prov, level, subsys, func, line);
-		wf_strbuf_vprintf(&sb, fmt, again);
-	}
-	va_end(again);
-	write_line(&sb);
 	free(long_text);
 }
 
@@ -323,7 +277,7 @@ WF_EXPORT void fi_log(const struct fi_provider *prov, enum fi_log_level level,
 	else if (default_enabled(prov, level, subsys))
 		/* Checked again: the logger that admitted the message may have been
 		 * closed since. */
-		write_message(prov, level, subsys, func, line, fmt, args);
+		wf_log_line(log_fd_now(), prov, level, subsys, func, line, fmt, args);
 	if (ops)
 		import_leave();
 	va_end(args);
@@ -340,7 +294,7 @@ static bool is_silent(void)
 void wf_log_notice(const char *text)
 {
 	struct wf_log_filter filter;
-	char line[LINE_SIZE];
+	char line[WF_LOG_LINE_SIZE];
 	struct wf_strbuf sb;
 
 	if (!is_silent()) {
@@ -352,9 +306,10 @@ void wf_log_notice(const char *text)
 	if (!wf_log_filter_pass(&filter, wf_core_prov.name, FI_LOG_WARN, FI_LOG_CORE))
 		return;
 	wf_strbuf_init(&sb, line, sizeof(line));
-	print_head(&sb, &wf_core_prov, FI_LOG_WARN, FI_LOG_CORE, __func__, __LINE__);
+	wf_log_line_begin(
+		&sb, &wf_core_prov, FI_LOG_WARN, FI_LOG_CORE, __func__, __LINE__);
 	wf_strbuf_printf(&sb, "%s", text);
-	write_line(&sb);
+	wf_log_line_end(log_fd_now(), &sb);
 }
 
 int wf_log_import(struct fid_logging *log)

@@ -2,8 +2,6 @@
 #include "core/params/param.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -13,6 +11,7 @@
 #include <rdma/fi_errno.h>
 
 #include "core/params/conf.h"
+#include "core/params/parse.h"
 #include "core/init.h"
 #include "core/log/log.h"
 #include "sys/list.h"
@@ -186,71 +185,6 @@ WF_EXPORT int fi_param_define(const struct fi_provider *provider,
 	return 0;
 }
 
-/* A number ends at the first character that is not part of it; a text without a number
- * is 0. Both are accepted with a warning, as programs have come to rely on it. */
-static const char *odd_number(const char *text, const char *end)
-{
-	if (end == text)
-		return "not a number, 0 is used";
-	return *end ? "more than a number, the rest is ignored" : NULL;
-}
-
-/* In both parsers a false result means *value is untouched; *ret_problem is for the
- * log, or NULL. */
-static bool parse_int(const char *text, int *value, const char **ret_problem)
-{
-	char *end;
-	long number;
-
-	errno = 0;
-	number = strtol(text, &end, 0);
-	if (errno == ERANGE || number > INT_MAX || number < INT_MIN) {
-		*ret_problem = "out of range";
-		return false;
-	}
-	*ret_problem = odd_number(text, end);
-	*value = (int)number;
-	return true;
-}
-
-/* -1 is a common way to say no limit, and strtoull knows it. */
-static bool parse_size(const char *text, size_t *value, const char **ret_problem)
-{
-	char *end;
-	unsigned long long number;
-
-	errno = 0;
-	number = strtoull(text, &end, 0);
-	if (errno == ERANGE || number > SIZE_MAX) {
-		*ret_problem = "out of range";
-		return false;
-	}
-	*ret_problem = odd_number(text, end);
-	*value = (size_t)number;
-	return true;
-}
-
-static bool parse(enum fi_param_type type, const char *text, void *value,
-	const char **ret_problem)
-{
-	*ret_problem = NULL;
-	switch (type) {
-	case FI_PARAM_STRING:
-		*(const char **)value = text;
-		return true;
-	case FI_PARAM_INT:
-		return parse_int(text, value, ret_problem);
-	case FI_PARAM_SIZE_T:
-		return parse_size(text, value, ret_problem);
-	case FI_PARAM_BOOL:
-		if (wf_conf_parse_bool(text, value))
-			return true;
-		*ret_problem = "not one of 0/1, no/yes, off/on, false/true";
-		return false;
-	}
-	return false;
-}
-
 WF_EXPORT int fi_param_get(
 	struct fi_provider *provider, const char *param_name, void *value)
 {
@@ -269,7 +203,7 @@ WF_EXPORT int fi_param_get(
 		text = wf_conf_value(param->var);
 		if (!text)
 			ret = -FI_ENODATA;
-		else if (!parse(param->type, text, value, &problem))
+		else if (!wf_param_parse(param->type, text, value, &problem))
 			ret = -FI_EINVAL;
 	} else {
 		ret = -FI_ENOENT;
