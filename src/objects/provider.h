@@ -15,6 +15,7 @@ struct wf_av;
 struct wf_av_format;
 struct wf_cntr;
 struct wf_cq;
+struct wf_devices;
 struct wf_domain;
 
 /*
@@ -29,6 +30,13 @@ struct wf_prov {
 	/* What it offers, best first, NULL-terminated. Static templates: complete
 	 * attributes, no addresses, no names. Each stands for one endpoint type. */
 	const struct fi_info *const *templates;
+
+	/* The devices that it found, for a provider that answers fi_getinfo by
+	 * wf_device_getinfo (objects/info/device.h); @rescan: look for them again.
+	 * Called by several threads at once. Then @templates says what any device
+	 * offers, and an object is opened by the templates of its own device. NULL: it
+	 * has no devices. */
+	const struct wf_devices *(*devices)(bool rescan);
 
 	/* Names of fabric and domain where no interface gives them. */
 	const char *default_fabric;

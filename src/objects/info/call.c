@@ -5,16 +5,16 @@
 
 #define KNOWN_FLAGS (FI_SOURCE | FI_NUMERICHOST | FI_RESCAN | FI_PROV_ATTR_ONLY)
 
-/* Collect the templates that meet the hints. -FI_ENODATA: none does; the reasons are
- * logged. */
-static int match(struct wf_info_call *call, const struct wf_prov *prov,
-	uint32_t version, const struct fi_info *hints)
+int wf_info_call_match(struct wf_info_call *call, const struct wf_info_ask *ask,
+	const struct fi_info *const *templates)
 {
 	struct wf_info_reason why;
 	size_t count = 0;
 
-	while (prov->templates[count])
+	while (templates[count])
 		count++;
+	free(call->matched);
+	call->matched_count = 0;
 	call->matched = calloc(count + 1, sizeof(*call->matched));
 	if (!call->matched)
 		return -FI_ENOMEM;
@@ -22,7 +22,8 @@ static int match(struct wf_info_call *call, const struct wf_prov *prov,
 		struct wf_info_ctx *ctx = &call->matched[call->matched_count];
 
 		ctx->log = &call->log;
-		wf_info_ctx_init(ctx, prov, version, prov->templates[i], hints);
+		wf_info_ctx_init(
+			ctx, ask->prov, ask->version, templates[i], ask->hints);
 		if (wf_info_met(ctx, &why))
 			call->matched_count++;
 		else
@@ -31,19 +32,32 @@ static int match(struct wf_info_call *call, const struct wf_prov *prov,
 	return call->matched_count ? 0 : -FI_ENODATA;
 }
 
-int wf_info_call_begin(struct wf_info_call *call, const struct wf_prov *prov,
-	uint32_t version, uint64_t flags, const struct fi_info *hints)
+int wf_info_call_init(
+	struct wf_info_call *call, const struct wf_info_ask *ask, uint64_t flags)
 {
 	*call = (struct wf_info_call){ .tail = &call->head };
 	/* For API versions before 2.0 unknown flags are ignored. */
-	if (version >= FI_VERSION(2, 0) && flags & ~KNOWN_FLAGS) {
-		FI_WARN(prov->fi, FI_LOG_CORE,
+	if (ask->version >= FI_VERSION(2, 0) && flags & ~KNOWN_FLAGS) {
+		FI_WARN(ask->prov->fi, FI_LOG_CORE,
 			"refused: flags: asked 0x%llx, possible FI_SOURCE, "
 			"FI_NUMERICHOST, FI_RESCAN, FI_PROV_ATTR_ONLY\n",
 			(unsigned long long)(flags & ~KNOWN_FLAGS));
 		return -FI_EBADFLAGS;
 	}
-	return match(call, prov, version, hints);
+	return 0;
+}
+
+int wf_info_call_begin(struct wf_info_call *call, const struct wf_prov *prov,
+	uint32_t version, uint64_t flags, const struct fi_info *hints)
+{
+	const struct wf_info_ask ask = {
+		.prov = prov,
+		.version = version,
+		.hints = hints,
+	};
+	int err = wf_info_call_init(call, &ask, flags);
+
+	return err ? err : wf_info_call_match(call, &ask, prov->templates);
 }
 
 void wf_info_call_add(

@@ -16,8 +16,24 @@ struct wf_info_call {
 	struct fi_info *head, **tail; /* the list of answers; NULL: none yet */
 };
 
-/* Check the flags and match the hints. -FI_EBADFLAGS and -FI_ENODATA with the reason
- * logged, -FI_ENOMEM. The caller calls wf_info_call_end after a failure, too. */
+/* What the caller of fi_getinfo asks. */
+struct wf_info_ask {
+	const struct wf_prov *prov;
+	uint32_t version;
+	const struct fi_info *hints; /* may be NULL */
+};
+
+/* Begin a call: check the flags. -FI_EBADFLAGS with the reason logged. The caller calls
+ * wf_info_call_end after a failure, too. */
+int wf_info_call_init(
+	struct wf_info_call *call, const struct wf_info_ask *ask, uint64_t flags);
+
+/* Match the hints with @templates (NULL-terminated) anew. -FI_ENODATA: none meets them,
+ * and the reasons are logged; -FI_ENOMEM. */
+int wf_info_call_match(struct wf_info_call *call, const struct wf_info_ask *ask,
+	const struct fi_info *const *templates);
+
+/* Both for a provider that has one set of templates. */
 int wf_info_call_begin(struct wf_info_call *call, const struct wf_prov *prov,
 	uint32_t version, uint64_t flags, const struct fi_info *hints);
 
