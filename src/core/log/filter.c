@@ -37,7 +37,7 @@ static void set_level(struct wf_log_filter *filter, const char *level)
 
 static uint32_t subsys_bit(const char *word, size_t len)
 {
-	const struct wf_handles *names = &wf_names_log_subsys;
+	const struct wf_names *names = &wf_names_log_subsys;
 	size_t i;
 
 	for (i = 0; i < names->count; i++) {

@@ -6,15 +6,9 @@
 #include <rdma/fi_trigger.h>
 #include <rdma/providers/fi_log.h>
 
-#define NAMES(id, ...)                                                                 \
-	static const struct wf_name id##_rows[] = __VA_ARGS__;                         \
-	const struct wf_handles wf_names_##id = { id##_rows, WF_ARRAY_SIZE(id##_rows), \
-		false }
-#define NAMES_OPEN(id, ...)                                                            \
-	static const struct wf_name id##_rows[] = __VA_ARGS__;                         \
-	const struct wf_handles wf_names_##id = { id##_rows, WF_ARRAY_SIZE(id##_rows), \
-		true }
-#define N WF_NAME
+#define NAMES(id, ...)      WF_NAMES(wf_names_##id, false, __VA_ARGS__)
+#define NAMES_OPEN(id, ...) WF_NAMES(wf_names_##id, true, __VA_ARGS__)
+#define N                   WF_NAME
 
 /* clang-format off */
 NAMES(ep_type, { N(FI_EP_UNSPEC), N(FI_EP_MSG), N(FI_EP_DGRAM), N(FI_EP_RDM) });
@@ -125,7 +119,7 @@ NAMES(log_subsys, {
 });
 /* clang-format on */
 
-const char *wf_enum_name(const struct wf_handles *names, uint32_t value)
+const char *wf_enum_name(const struct wf_names *names, uint32_t value)
 {
 	size_t i;
 

@@ -3,11 +3,8 @@
 
 #include <rdma/fi_domain.h>
 
-#define FLAGS(id, ...)                                                                 \
-	static const struct wf_name id##_rows[] = __VA_ARGS__;                         \
-	const struct wf_handles wf_flags_##id = { id##_rows, WF_ARRAY_SIZE(id##_rows), \
-		false }
-#define N WF_NAME
+#define FLAGS(id, ...) WF_NAMES(wf_flags_##id, false, __VA_ARGS__)
+#define N              WF_NAME
 
 /* Texts list flags in the order of the rows, and scripts compare texts: add new names
  * at the end. */
@@ -72,8 +69,7 @@ FLAGS(open, {
 });
 /* clang-format on */
 
-void wf_flags_print(
-	struct wf_strbuf *sb, const struct wf_handles *names, uint64_t flags)
+void wf_flags_print(struct wf_strbuf *sb, const struct wf_names *names, uint64_t flags)
 {
 	const char *separator = "";
 	size_t i;

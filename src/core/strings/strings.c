@@ -12,7 +12,7 @@
 
 /* The data of each type for fi_tostr: a flag word, an enum, a struct of one of the
  * tables, or a type with its own printer. */
-static const struct wf_handles *const enum_types[] = {
+static const struct wf_names *const enum_types[] = {
 	[FI_TYPE_EP_TYPE] = &wf_names_ep_type,
 	[FI_TYPE_ADDR_FORMAT] = &wf_names_addr_format,
 	[FI_TYPE_THREADING] = &wf_names_threading,
@@ -32,7 +32,7 @@ static const struct wf_handles *const enum_types[] = {
 	[FI_TYPE_WAIT_OBJ] = &wf_names_wait_obj,
 };
 
-static const struct wf_handles *const flag_types[] = {
+static const struct wf_names *const flag_types[] = {
 	[FI_TYPE_CAPS] = &wf_flags_caps,
 	[FI_TYPE_OP_FLAGS] = &wf_flags_op,
 	[FI_TYPE_MSG_ORDER] = &wf_flags_msg_order,

@@ -8,6 +8,7 @@
 #include <rdma/fabric.h>
 
 #include "core/strings/strbuf.h"
+#include "sys/compiler.h"
 
 /* The parts of fi_tostr(3): tables of names, tables of struct members, and printers for
  * types that no table describes. */
@@ -23,29 +24,34 @@ struct wf_name {
 		(uint64_t)(x), #x                                                      \
 	}
 
-struct wf_handles {
+/* The names of the constants of an enumeration, or of the bits of a flag word. */
+struct wf_names {
 	const struct wf_name *rows;
 	size_t count;
 	bool provider_range; /* values with the top bit belong to providers */
 };
 
-extern const struct wf_handles wf_names_ep_type, wf_names_addr_format,
-	wf_names_threading, wf_names_progress, wf_names_protocol, wf_names_av_type,
-	wf_names_resource_mgmt, wf_names_datatype, wf_names_atomic_op,
-	wf_names_eq_event, wf_names_op_type, wf_names_collective_op,
-	wf_names_hmem_iface, wf_names_cq_format, wf_names_cq_wait_cond,
-	wf_names_wait_obj, wf_names_cntr_events, wf_names_log_level,
-	wf_names_log_subsys, wf_names_bus_type, wf_names_link_state;
+/* Define the table @id from its rows in braces. */
+#define WF_NAMES(id, provider_range, ...)                                              \
+	static const struct wf_name id##_rows[] = __VA_ARGS__;                         \
+	const struct wf_names id = { id##_rows, WF_ARRAY_SIZE(id##_rows),              \
+		provider_range }
 
-extern const struct wf_handles wf_flags_caps, wf_flags_op, wf_flags_mode,
+extern const struct wf_names wf_names_ep_type, wf_names_addr_format, wf_names_threading,
+	wf_names_progress, wf_names_protocol, wf_names_av_type, wf_names_resource_mgmt,
+	wf_names_datatype, wf_names_atomic_op, wf_names_eq_event, wf_names_op_type,
+	wf_names_collective_op, wf_names_hmem_iface, wf_names_cq_format,
+	wf_names_cq_wait_cond, wf_names_wait_obj, wf_names_cntr_events,
+	wf_names_log_level, wf_names_log_subsys, wf_names_bus_type, wf_names_link_state;
+
+extern const struct wf_names wf_flags_caps, wf_flags_op, wf_flags_mode,
 	wf_flags_msg_order, wf_flags_mr_mode, wf_flags_cq_event, wf_flags_mr_access,
 	wf_flags_open;
 
 /* "Unknown" when @value has no name. */
-const char *wf_enum_name(const struct wf_handles *names, uint32_t value);
+const char *wf_enum_name(const struct wf_names *names, uint32_t value);
 /* Names of the set bits in table order, joined by ", "; unnamed bits are left out. */
-void wf_flags_print(
-	struct wf_strbuf *sb, const struct wf_handles *names, uint64_t flags);
+void wf_flags_print(struct wf_strbuf *sb, const struct wf_names *names, uint64_t flags);
 
 enum wf_field_kind {
 	WF_FIELD_U8,
@@ -73,7 +79,7 @@ struct wf_field {
 	unsigned int offset;
 	unsigned int
 		node; /* 3: callers of a version before FABRIC_1.3 lack the member */
-	const struct wf_handles *names;
+	const struct wf_names *names;
 };
 
 #define WF_FIELD(type, member, field_kind, ...)                                        \
