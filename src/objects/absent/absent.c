@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
+#include "objects/absent/stub.h"
 
 int wf_absent_close(struct fid *fid)
 {
@@ -35,16 +36,6 @@ int wf_absent_ops_set(
 
 struct fi_ops wf_absent_fid =
 	WF_FID_OPS(wf_absent_close, wf_absent_bind, wf_absent_control);
-
-/*
- * One row per slot, in the order of the interface's tables. The compiler checks each
- * stub against its declaration in absent.h, which has the type of the slot.
- */
-#define STUB(table, slot, type, answer, ...)                                           \
-	type wf_absent_##table##_##slot(__VA_ARGS__)                                   \
-	{                                                                              \
-		return answer;                                                         \
-	}
 
 STUB(fabric, domain, int, -FI_ENOSYS, struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_domain **domain, void *context)
@@ -181,18 +172,8 @@ STUB(cm, shutdown, int, -FI_ENOSYS, struct fid_ep *ep, uint64_t flags)
 STUB(cm, join, int, -FI_ENOSYS, struct fid_ep *ep, const void *addr, uint64_t flags,
 	struct fid_mc **mc, void *context)
 
-struct fi_ops_cm wf_absent_cm = {
-	.size = sizeof(struct fi_ops_cm),
-	.setname = wf_absent_cm_setname,
-	.getname = wf_absent_cm_getname,
-	.getpeer = wf_absent_cm_getpeer,
-	.connect = wf_absent_cm_connect,
-	.listen = wf_absent_cm_listen,
-	.accept = wf_absent_cm_accept,
-	.reject = wf_absent_cm_reject,
-	.shutdown = wf_absent_cm_shutdown,
-	.join = wf_absent_cm_join,
-};
+struct fi_ops_cm wf_absent_cm =
+	WF_CM_OPS(wf_absent_cm_setname, wf_absent_cm_getname, wf_absent_cm_join);
 
 STUB(mr, reg, int, -FI_ENOSYS, struct fid *fid, const void *buf, size_t len,
 	uint64_t acs, uint64_t offset, uint64_t requested_key, uint64_t flags,
@@ -347,63 +328,4 @@ struct fi_ops_cntr wf_absent_cntr = {
 	.adderr = wf_absent_cntr_adderr,
 	.seterr = wf_absent_cntr_seterr,
 	.export_xpu = wf_absent_cntr_export_xpu,
-};
-
-STUB(collective, barrier, ssize_t, -FI_ENOSYS, struct fid_ep *ep, fi_addr_t coll_addr,
-	void *context)
-
-STUB(collective, broadcast, ssize_t, -FI_ENOSYS, struct fid_ep *ep, void *buf,
-	size_t count, void *desc, fi_addr_t coll_addr, fi_addr_t root_addr,
-	enum fi_datatype datatype, uint64_t flags, void *context)
-
-STUB(collective, alltoall, ssize_t, -FI_ENOSYS, struct fid_ep *ep, const void *buf,
-	size_t count, void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
-	enum fi_datatype datatype, uint64_t flags, void *context)
-
-STUB(collective, allreduce, ssize_t, -FI_ENOSYS, struct fid_ep *ep, const void *buf,
-	size_t count, void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
-	enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context)
-
-STUB(collective, allgather, ssize_t, -FI_ENOSYS, struct fid_ep *ep, const void *buf,
-	size_t count, void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
-	enum fi_datatype datatype, uint64_t flags, void *context)
-
-STUB(collective, reduce_scatter, ssize_t, -FI_ENOSYS, struct fid_ep *ep,
-	const void *buf, size_t count, void *desc, void *result, void *result_desc,
-	fi_addr_t coll_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags,
-	void *context)
-
-STUB(collective, reduce, ssize_t, -FI_ENOSYS, struct fid_ep *ep, const void *buf,
-	size_t count, void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
-	fi_addr_t root_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags,
-	void *context)
-
-STUB(collective, scatter, ssize_t, -FI_ENOSYS, struct fid_ep *ep, const void *buf,
-	size_t count, void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
-	fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context)
-
-STUB(collective, gather, ssize_t, -FI_ENOSYS, struct fid_ep *ep, const void *buf,
-	size_t count, void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
-	fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context)
-
-STUB(collective, msg, ssize_t, -FI_ENOSYS, struct fid_ep *ep,
-	const struct fi_msg_collective *msg, struct fi_ioc *resultv, void **result_desc,
-	size_t result_count, uint64_t flags)
-
-STUB(collective, barrier2, ssize_t, -FI_ENOSYS, struct fid_ep *ep, fi_addr_t coll_addr,
-	uint64_t flags, void *context)
-
-struct fi_ops_collective wf_absent_collective = {
-	.size = sizeof(struct fi_ops_collective),
-	.barrier = wf_absent_collective_barrier,
-	.broadcast = wf_absent_collective_broadcast,
-	.alltoall = wf_absent_collective_alltoall,
-	.allreduce = wf_absent_collective_allreduce,
-	.allgather = wf_absent_collective_allgather,
-	.reduce_scatter = wf_absent_collective_reduce_scatter,
-	.reduce = wf_absent_collective_reduce,
-	.scatter = wf_absent_collective_scatter,
-	.gather = wf_absent_collective_gather,
-	.msg = wf_absent_collective_msg,
-	.barrier2 = wf_absent_collective_barrier2,
 };

@@ -50,6 +50,17 @@ int wf_absent_tostr(const struct fid *fid, char *buf, size_t len);
 int wf_absent_ops_set(
 	struct fid *fid, const char *name, uint64_t flags, void *ops, void *context);
 
+/* The struct fi_ops_cm of an object without connections: of fi_cm(3) it implements
+ * these three calls only. */
+#define WF_CM_OPS(setname_, getname_, join_)                                           \
+	{                                                                              \
+		.size = sizeof(struct fi_ops_cm), .setname = (setname_),               \
+		.getname = (getname_), .getpeer = wf_absent_cm_getpeer,                \
+		.connect = wf_absent_cm_connect, .listen = wf_absent_cm_listen,        \
+		.accept = wf_absent_cm_accept, .reject = wf_absent_cm_reject,          \
+		.shutdown = wf_absent_cm_shutdown, .join = (join_),                    \
+	}
+
 /* The struct fi_ops of a fid that implements these three calls only. */
 #define WF_FID_OPS(close_, bind_, control_)                                            \
 	{                                                                              \

@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
+#include "objects/absent/stub.h"
 
-#define STUB(table, slot, type, answer, ...)                                           \
-	type wf_absent_##table##_##slot(__VA_ARGS__)                                   \
-	{                                                                              \
-		return answer;                                                         \
-	}
 #define ANSWER  -FI_ENOSYS
 #define INVALID -FI_EOPNOTSUPP
 #include "objects/absent/data.inl"

@@ -72,11 +72,24 @@ static ssize_t rma_readv(struct fid_ep *fid, const struct iovec *iov, void **des
 		addr, key, context);
 }
 
-static int set_msg(struct wf_ep *ep, struct wf_op *op, const struct fi_msg_rma *msg)
+/* Build an operation from a message; @refused are the flags that it must not have. */
+static inline int set_msg(struct wf_ep *ep, struct wf_op *op, enum wf_op_kind kind,
+	const struct fi_msg_rma *msg, uint64_t flags, uint64_t refused)
 {
-	int ret = wf_op_set_iov(
-		ep, op, msg->msg_iov, msg->desc, msg->iov_count, ep->tx_iov_limit);
+	bool reads = kind == WF_OP_READ;
+	int ret;
 
+	*op = (struct wf_op){
+		.kind = kind,
+		.flags = wf_flags_call(&ep->tx, reads ? flags & ~FI_INJECT : flags),
+		.addr = msg->addr,
+		.context = msg->context,
+		.data = reads ? 0 : msg->data,
+	};
+	if (flags & refused)
+		return wf_op_bad_flags(ep, flags & refused);
+	ret = wf_op_set_iov(
+		ep, op, msg->msg_iov, msg->desc, msg->iov_count, ep->tx_iov_limit);
 	if (!ret)
 		ret = wf_op_set_rma(ep, op, msg->rma_iov, msg->rma_iov_count);
 	return ret ? ret : wf_op_check_len(ep, op);
@@ -85,15 +98,7 @@ static int set_msg(struct wf_ep *ep, struct wf_op *op, const struct fi_msg_rma *
 int wf_op_read(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
 	struct wf_op *op)
 {
-	*op = (struct wf_op){
-		.kind = WF_OP_READ,
-		.flags = wf_flags_call(&ep->tx, flags & ~FI_INJECT),
-		.addr = msg->addr,
-		.context = msg->context,
-	};
-	if (flags & (ep->tx.refused | not_for_read))
-		return wf_op_bad_flags(ep, flags & (ep->tx.refused | not_for_read));
-	return set_msg(ep, op, msg);
+	return set_msg(ep, op, WF_OP_READ, msg, flags, ep->tx.refused | not_for_read);
 }
 
 static ssize_t rma_readmsg(
@@ -127,16 +132,7 @@ static ssize_t rma_writev(struct fid_ep *fid, const struct iovec *iov, void **de
 int wf_op_write(struct wf_ep *ep, const struct fi_msg_rma *msg, uint64_t flags,
 	struct wf_op *op)
 {
-	*op = (struct wf_op){
-		.kind = WF_OP_WRITE,
-		.flags = wf_flags_call(&ep->tx, flags),
-		.addr = msg->addr,
-		.context = msg->context,
-		.data = msg->data,
-	};
-	if (flags & ep->tx.refused)
-		return wf_op_bad_flags(ep, flags & ep->tx.refused);
-	return set_msg(ep, op, msg);
+	return set_msg(ep, op, WF_OP_WRITE, msg, flags, ep->tx.refused);
 }
 
 static ssize_t rma_writemsg(

@@ -54,15 +54,4 @@ static int cm_join(struct fid_ep *fid, const void *addr, uint64_t flags,
 	return ret;
 }
 
-struct fi_ops_cm wf_ep_cm_ops = {
-	.size = sizeof(wf_ep_cm_ops),
-	.setname = cm_setname,
-	.getname = cm_getname,
-	.getpeer = wf_absent_cm_getpeer,
-	.connect = wf_absent_cm_connect,
-	.listen = wf_absent_cm_listen,
-	.accept = wf_absent_cm_accept,
-	.reject = wf_absent_cm_reject,
-	.shutdown = wf_absent_cm_shutdown,
-	.join = cm_join,
-};
+struct fi_ops_cm wf_ep_cm_ops = WF_CM_OPS(cm_setname, cm_getname, cm_join);

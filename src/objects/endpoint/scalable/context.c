@@ -105,18 +105,8 @@ static int ctx_getname(fid_t fid, void *addr, size_t *len)
 	return fi_getname(&wf_ep_resolve(fid)->sep->core->fid.fid, addr, len);
 }
 
-static struct fi_ops_cm ctx_cm_ops = {
-	.size = sizeof(ctx_cm_ops),
-	.setname = wf_absent_cm_setname,
-	.getname = ctx_getname,
-	.getpeer = wf_absent_cm_getpeer,
-	.connect = wf_absent_cm_connect,
-	.listen = wf_absent_cm_listen,
-	.accept = wf_absent_cm_accept,
-	.reject = wf_absent_cm_reject,
-	.shutdown = wf_absent_cm_shutdown,
-	.join = wf_absent_cm_join,
-};
+static struct fi_ops_cm ctx_cm_ops =
+	WF_CM_OPS(wf_absent_cm_setname, ctx_getname, wf_absent_cm_join);
 
 /* A context starts with the options set on the scalable endpoint. */
 static void inherit(struct wf_ep *ctx, struct wf_ep *core)
