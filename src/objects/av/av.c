@@ -293,7 +293,7 @@ static int av_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	wf_lock(&av->lock);
 	if (av->eq || eq->fabric != av->domain->fabric)
 		goto out;
-	atomic_fetch_add_explicit(&eq->refs, 1, memory_order_relaxed);
+	wf_eq_ref(eq);
 	av->eq = eq;
 	ret = 0;
 out:
@@ -326,7 +326,7 @@ static int av_close(struct fid *fid)
 		return -FI_EBUSY;
 	}
 	if (av->eq)
-		atomic_fetch_sub_explicit(&av->eq->refs, 1, memory_order_release);
+		wf_eq_unref(av->eq);
 	if (av->domain->prov->av_closing)
 		av->domain->prov->av_closing(av);
 	wf_domain_unref(av->domain);

@@ -84,6 +84,26 @@ int wf_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 /* wf_av_addr for a segment that another process added and this one has not mapped. */
 const void *wf_av_addr_slow(struct wf_av *av, uint64_t index);
 
+/* The index in @addr, without the bits of a receive context or group. */
+static inline uint64_t wf_av_slot_index(const struct wf_av *av, fi_addr_t addr)
+{
+	return addr & av->index_mask;
+}
+
+/* Number of the bits of an fi_addr_t that name a receive context (fi_av(3)). */
+static inline unsigned int wf_av_rx_ctx_bits(const struct wf_av *av)
+{
+	return (unsigned int)av->attr.rx_ctx_bits;
+}
+
+/* The counter that advances when any process removes an address, for an AV that
+ * processes share; NULL for a private AV, whose watches report removals. Constant as
+ * long as the AV is open. */
+static inline const _Atomic uint32_t *wf_av_shared_seq(const struct wf_av *av)
+{
+	return av->shared ? &av->table.state->seq : NULL;
+}
+
 /* The address at @addr, or NULL when none is inserted there. Takes no lock. The memory
  * stays valid until the address is removed; it has wf_av_addrlen bytes, or for
  * FI_ADDR_STR ends with its NUL. */
@@ -91,7 +111,7 @@ static inline const void *wf_av_addr(struct wf_av *av, fi_addr_t addr)
 {
 	const struct wf_av_slot *slot;
 
-	addr &= av->index_mask;
+	addr = wf_av_slot_index(av, addr);
 	slot = wf_av_slot_at(&av->table, addr);
 	if (wf_unlikely(!slot))
 		return wf_av_addr_slow(av, addr);
@@ -131,7 +151,7 @@ static inline fi_addr_t wf_av_report(const struct wf_av *av, fi_addr_t index)
 static inline bool wf_av_firewalled(struct wf_av *av, fi_addr_t addr)
 {
 	const struct wf_av_slot *slot =
-		wf_av_slot_at(&av->table, addr & av->index_mask);
+		wf_av_slot_at(&av->table, wf_av_slot_index(av, addr));
 
 	return slot && (atomic_load_explicit(&slot->state, memory_order_relaxed) &
 			       WF_AV_FIREWALLED);

@@ -196,7 +196,7 @@ int wf_domain_close(struct fid *fid)
 	wf_progress_list_done(&domain->items);
 	wf_mr_map_done(&domain->mr_map);
 	if (domain->eq)
-		atomic_fetch_sub_explicit(&domain->eq->refs, 1, memory_order_release);
+		wf_eq_unref(domain->eq);
 	free_domain(domain);
 	atomic_fetch_sub_explicit(&fabric->refs, 1, memory_order_release);
 	return 0;

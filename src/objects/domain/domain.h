@@ -87,6 +87,13 @@ void wf_domain_progress_del(struct wf_domain *domain, struct wf_progress *item);
 int wf_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
 	struct fi_atomic_attr *attr, uint64_t flags);
 
+/* Does a thread of the library make progress? Changes to true at most once, by
+ * wf_domain_need_thread. */
+static inline bool wf_domain_has_thread(const struct wf_domain *domain)
+{
+	return domain->progress == FI_PROGRESS_AUTO || domain->thread;
+}
+
 static inline void wf_domain_ref(struct wf_domain *domain)
 {
 	atomic_fetch_add_explicit(&domain->refs, 1, memory_order_relaxed);

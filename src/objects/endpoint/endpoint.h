@@ -359,6 +359,35 @@ static inline void wf_ep_set_run(struct wf_ep *ep, void (*run)(struct wf_progres
 	ep->progress.run = run;
 }
 
+/* Tell by @moved (struct wf_progress) whether the endpoint moved data. While it is in
+ * no list, as above. */
+static inline void wf_ep_set_moved(
+	struct wf_ep *ep, bool (*moved)(struct wf_progress *))
+{
+	ep->progress.moved = moved;
+}
+
+/* Is a counter bound to the endpoint for @cntr? */
+static inline bool wf_ep_counts(const struct wf_ep *ep, enum wf_ep_cntr cntr)
+{
+	return ep->cntr[cntr] != NULL;
+}
+
+/* The regions that peers of the endpoint may access; see target.h. */
+static inline struct wf_mr_map *wf_ep_mr_map(struct wf_ep *ep)
+{
+	return &ep->domain->mr_map;
+}
+
+/* May a thread be asleep on a queue or counter of this endpoint? An estimate, as
+ * wf_wait_is_armed. No lock. */
+bool wf_ep_is_armed(const struct wf_ep *ep);
+
+/* The one connection of @ep ended: its posted receives end with @err, a positive FI_E
+ * code. Those of a receive context that several endpoints share stay. The lock of
+ * the receive context and ep->lock are held. */
+void wf_ep_srx_flush(struct wf_ep *ep, int err);
+
 /* May a thread sleep until something comes for this endpoint, whose bindings are
  * complete? The reader of an imported queue sleeps on its descriptor, if on anything.
  */

@@ -39,6 +39,37 @@ static inline struct wf_eq *wf_eq_of(struct fid_eq *fid)
 	return wf_container_of(fid, struct wf_eq, fid);
 }
 
+/* Count a user of the queue (endpoint, domain, AV); fi_close returns -FI_EBUSY while
+ * there are any. */
+static inline void wf_eq_ref(struct wf_eq *eq)
+{
+	atomic_fetch_add_explicit(&eq->refs, 1, memory_order_relaxed);
+}
+
+static inline void wf_eq_unref(struct wf_eq *eq)
+{
+	/* release: the user's accesses happen before fi_close frees the queue. */
+	atomic_fetch_sub_explicit(&eq->refs, 1, memory_order_release);
+}
+
+/* Have the readers of the queue run @item, and stop that; as wf_progress_list_add and
+ * wf_progress_list_del. */
+static inline int wf_eq_progress_add(struct wf_eq *eq, struct wf_progress *item)
+{
+	return wf_progress_list_add(&eq->progress, item);
+}
+
+static inline void wf_eq_progress_del(struct wf_eq *eq, struct wf_progress *item)
+{
+	wf_progress_list_del(&eq->progress, item);
+}
+
+/* May a thread sleep on the queue? See wf_wait_is_armed. */
+static inline bool wf_eq_is_armed(const struct wf_eq *eq)
+{
+	return wf_wait_is_armed(&eq->wait);
+}
+
 /* fi_ops_fabric.eq_open; see fi_eq(3). */
 int wf_eq_open(struct fid_fabric *fabric, struct fi_eq_attr *attr,
 	struct fid_eq **ret_eq, void *context);

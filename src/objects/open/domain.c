@@ -27,7 +27,7 @@ static int bind_eq(struct wf_domain *domain, struct wf_eq *eq)
 	(void)pthread_mutex_lock(&domain->control);
 	if (!domain->eq) {
 		domain->eq = eq;
-		atomic_fetch_add_explicit(&eq->refs, 1, memory_order_relaxed);
+		wf_eq_ref(eq);
 		err = 0;
 	}
 	(void)pthread_mutex_unlock(&domain->control);

@@ -105,11 +105,18 @@ bool wf_progress_list_arm(struct wf_progress_list *list);
  * descriptor does not report. The caller holds the item's own lock. */
 void wf_progress_wake_slow(struct wf_progress *item);
 
-static inline void wf_progress_wake(struct wf_progress *item)
+/* Has a list parked @item since it was woken last? The caller holds the item's own
+ * lock. */
+static inline bool wf_progress_is_parked(const struct wf_progress *item)
 {
 	/* relaxed: a thread that parks the item sets @parked before arm() takes the
 	 * item's own lock, which the caller holds. */
-	if (wf_unlikely(atomic_load_explicit(&item->parked, memory_order_relaxed)))
+	return atomic_load_explicit(&item->parked, memory_order_relaxed);
+}
+
+static inline void wf_progress_wake(struct wf_progress *item)
+{
+	if (wf_unlikely(wf_progress_is_parked(item)))
 		wf_progress_wake_slow(item);
 }
 

@@ -97,6 +97,13 @@ int wf_wait_sleep(struct wf_wait *wait, uint64_t ticket, uint64_t deadline_ns);
 
 void wf_wait_signal_slow(struct wf_wait *wait);
 
+/* May a thread be asleep? True from wf_wait_arm until the next signal. An estimate
+ * without fences, unless the caller adds them. No lock. */
+static inline bool wf_wait_is_armed(const struct wf_wait *wait)
+{
+	return atomic_load_explicit(&wait->armed, memory_order_relaxed);
+}
+
 /* Wake the sleepers, after the caller stored an entry. The caller holds no lock of the
  * object. */
 static inline void wf_wait_signal(struct wf_wait *wait)
@@ -105,7 +112,7 @@ static inline void wf_wait_signal(struct wf_wait *wait)
 		return;
 	/* Full fence: the entry is stored before @armed is read (W2 in wait.c). */
 	atomic_thread_fence(memory_order_seq_cst);
-	if (atomic_load_explicit(&wait->armed, memory_order_relaxed))
+	if (wf_wait_is_armed(wait))
 		wf_wait_signal_slow(wait);
 }
 

@@ -123,7 +123,7 @@ static inline struct lnx_peer *lnx_av_peer(const struct lnx_av *av, fi_addr_t ad
 {
 	uintptr_t segment;
 
-	addr &= av->wf->index_mask;
+	addr = wf_av_slot_index(av->wf, addr);
 	if (wf_unlikely(addr >> WF_AV_MAX_BITS))
 		return NULL;
 	segment = lnx_av_segment(av, addr);

@@ -37,9 +37,9 @@ static int shm_enable(struct wf_ep *wf)
 	/* Fixed before the first connection: its exchange tells the peer whether this
 	 * endpoint sleeps, so that peers need not check that of an endpoint that never
 	 * does. */
-	wf->progress.moved = shm_progress_moved;
+	wf_ep_set_moved(wf, shm_progress_moved);
 	ep->watches.sleepers = wf_ep_may_sleep(wf);
-	ep->threaded = wf->domain->progress == FI_PROGRESS_AUTO || wf->domain->thread;
+	ep->threaded = wf_domain_has_thread(wf->domain);
 	ep->tx_size = wf->info->tx_attr->size;
 	shm_peers_watch_av(ep);
 	if (ep->listener.fd >= 0)

@@ -17,7 +17,7 @@
 
 static struct tcp_ep *core_of(struct wf_ep *ctx)
 {
-	return tcp_ep_of(ctx->sep->core);
+	return tcp_ep_of(wf_ep_core(ctx));
 }
 
 static bool transmits(const struct wf_ep *ctx)
@@ -39,7 +39,7 @@ static ssize_t ctx_start(struct wf_ep *ctx, struct wf_op *op)
  * held does nothing. */
 static void ctx_progress(struct wf_ep *ctx)
 {
-	struct wf_ep *core = ctx->sep->core;
+	struct wf_ep *core = wf_ep_core(ctx);
 
 	if (!wf_trylock(&core->lock))
 		return;
@@ -54,15 +54,15 @@ static int ctx_enable(struct wf_ep *ctx)
 	if (!transmits(ctx))
 		return 0;
 	from = source_of(ctx);
-	wf_lock(&ctx->sep->core->lock);
+	wf_lock(&wf_ep_core(ctx)->lock);
 	*from = (struct tcp_source){ ctx, 0, ctx->info->tx_attr->size };
-	wf_unlock(&ctx->sep->core->lock);
+	wf_unlock(&wf_ep_core(ctx)->lock);
 	return 0;
 }
 
 static bool ctx_cancel(struct wf_ep *ctx, const struct wf_cancel *which)
 {
-	struct wf_ep *core = ctx->sep->core;
+	struct wf_ep *core = wf_ep_core(ctx);
 	bool found;
 
 	if (!transmits(ctx))
@@ -75,7 +75,7 @@ static bool ctx_cancel(struct wf_ep *ctx, const struct wf_cancel *which)
 
 static size_t ctx_tx_left(struct wf_ep *ctx)
 {
-	struct wf_ep *core = ctx->sep->core;
+	struct wf_ep *core = wf_ep_core(ctx);
 	size_t left;
 
 	if (!transmits(ctx))
@@ -304,10 +304,11 @@ static int contexts_new(struct tcp_ep *ep)
 
 	if (ret)
 		return ret;
-	ep->contexts = calloc(WF_MAX(ep->ep.sep->tx_count, 1), sizeof(*ep->contexts));
+	ep->contexts =
+		calloc(WF_MAX(wf_sep_tx_count(&ep->ep), 1), sizeof(*ep->contexts));
 	if (!ep->contexts)
 		return -FI_ENOMEM;
-	ep->rx_contexts = (unsigned int)WF_MAX(ep->ep.sep->rx_count, 1);
+	ep->rx_contexts = (unsigned int)WF_MAX(wf_sep_rx_count(&ep->ep), 1);
 	return 0;
 }
 

@@ -29,21 +29,4 @@ static inline uint16_t tcp_context_of(const struct tcp_ep *ep, fi_addr_t addr)
 		       : (uint16_t)(addr >> ep->context_shift);
 }
 
-/* The receive context @context as srx; NULL: it was closed. */
-static inline struct fid_peer_srx *tcp_srx_of(const struct tcp_ep *ep, uint16_t context)
-{
-	struct wf_sep *sep = ep->ep.sep;
-
-	if (wf_likely(!sep))
-		return ep->ep.srx;
-	return sep->rx[context].gone ? NULL : &sep->rx[context].port.fid;
-}
-
-/* The context that counts peers' access to local memory: the core, which counts
- * nothing, while the context is not enabled. */
-static inline struct wf_ep *tcp_target(struct tcp_ep *ep, uint16_t context)
-{
-	return wf_likely(!ep->ep.sep) ? &ep->ep : ep->ep.sep->rx[context].ep;
-}
-
 #endif

@@ -18,9 +18,9 @@ enum { STAGE_MIN = 4096 };
  */
 static void set_address_bits(struct tcp_ep *ep)
 {
-	int bits = ep->ep.av ? ep->ep.av->attr.rx_ctx_bits : 0;
+	unsigned int bits = ep->ep.av ? wf_av_rx_ctx_bits(ep->ep.av) : 0;
 
-	ep->context_shift = 64u - (unsigned int)bits;
+	ep->context_shift = 64u - bits;
 	ep->context_bits = bits ? UINT64_MAX << ep->context_shift : 0;
 }
 
@@ -60,7 +60,7 @@ static void tcp_destroy(struct wf_ep *wf)
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
 	if (ep->cm && ep->cm->eq)
-		wf_progress_list_del(&ep->cm->eq->progress, &wf->progress);
+		wf_eq_progress_del(ep->cm->eq, &wf->progress);
 	end_conns(ep);
 	tcp_peers_free(ep);
 	tcp_msg_free(ep);

@@ -7,24 +7,24 @@
 
 /* Registered memory that the segments of a peer's record name. */
 
-static inline struct wf_mr_map *tcp_mr_map(struct tcp_ep *ep)
-{
-	return &ep->ep.domain->mr_map;
-}
-
 static inline int tcp_mr_check(
 	struct tcp_ep *ep, const struct tcp_record *rec, uint64_t access)
 {
-	return wf_target_check(tcp_mr_map(ep), rec->seg, rec->seg_count, access);
+	return wf_target_check(wf_ep_mr_map(&ep->ep), rec->seg, rec->seg_count, access);
 }
 
-/* After a return of 0 the lock of the region map is held, and the caller unlocks it. */
+/* After a return of 0 the lock of the region map is held, until tcp_mr_release. */
 static inline int tcp_mr_pieces(struct tcp_ep *ep, const struct tcp_record *rec,
 	uint64_t offset, uint64_t access, struct iovec *iov, size_t max,
 	size_t *ret_count)
 {
-	return wf_target_pieces(tcp_mr_map(ep), rec->seg, rec->seg_count, offset,
+	return wf_target_pieces(wf_ep_mr_map(&ep->ep), rec->seg, rec->seg_count, offset,
 		access, iov, max, ret_count);
+}
+
+static inline void tcp_mr_release(struct tcp_ep *ep)
+{
+	wf_target_release(wf_ep_mr_map(&ep->ep));
 }
 
 /* rma.c: a peer's access is complete: counters and remote CQ data. */

@@ -80,31 +80,13 @@ static void reap(struct tcp_ep *ep)
 	}
 }
 
-static bool armed(const struct wf_wait *wait)
+static bool any_context_armed(struct tcp_ep *ep)
 {
-	return atomic_load_explicit(&wait->armed, memory_order_relaxed);
-}
-
-static bool any_armed(const struct wf_ep *wf)
-{
-	if ((wf->tx_cq && armed(&wf->tx_cq->wait)) ||
-		(wf->rx_cq && armed(&wf->rx_cq->wait)))
-		return true;
-	for (int i = 0; i < WF_CNTR_COUNT; i++)
-		if (wf->cntr[i] && armed(&wf->cntr[i]->wait))
+	for (size_t i = 0; i < wf_sep_tx_count(&ep->ep); i++)
+		if (ep->contexts[i].ep && wf_ep_is_armed(ep->contexts[i].ep))
 			return true;
-	return false;
-}
-
-static bool any_context_armed(const struct tcp_ep *ep)
-{
-	const struct wf_sep *sep = ep->ep.sep;
-
-	for (size_t i = 0; i < sep->tx_count; i++)
-		if (ep->contexts[i].ep && any_armed(ep->contexts[i].ep))
-			return true;
-	for (size_t i = 0; i < sep->rx_count; i++)
-		if (any_armed(sep->rx[i].ep))
+	for (size_t i = 0; i < wf_sep_rx_count(&ep->ep); i++)
+		if (wf_ep_is_armed(wf_ep_rx_at(&ep->ep, i)))
 			return true;
 	return false;
 }
@@ -113,12 +95,11 @@ static bool any_context_armed(const struct tcp_ep *ep)
  * instead of calling progress? */
 static bool may_sleep(struct tcp_ep *ep)
 {
-	/* relaxed: the thread that set it then armed this endpoint, under its lock. */
-	if (atomic_load_explicit(&ep->ep.progress.parked, memory_order_relaxed))
+	if (wf_progress_is_parked(&ep->ep.progress))
 		return true;
-	if (ep->cm && ep->cm->eq && armed(&ep->cm->eq->wait))
+	if (ep->cm && ep->cm->eq && wf_eq_is_armed(ep->cm->eq))
 		return true;
-	return ep->ep.sep ? any_context_armed(ep) : any_armed(&ep->ep);
+	return wf_ep_is_sep(&ep->ep) ? any_context_armed(ep) : wf_ep_is_armed(&ep->ep);
 }
 
 /* No thread slept for AWAKE progress calls: hot sockets leave the epoll set. */

@@ -160,7 +160,7 @@ static int bind_eq(struct wf_ep *ep, struct wf_eq *eq, uint64_t flags)
 		return refuse(ep, -FI_EINVAL, "the EQ is of another fabric", flags);
 	if (atomic_load_explicit(&ep->eq, memory_order_relaxed))
 		return refuse(ep, -FI_EINVAL, "an EQ is bound already", flags);
-	ref(&eq->refs);
+	wf_eq_ref(eq);
 	/* release: pairs with wf_ep_eq. */
 	atomic_store_explicit(&ep->eq, eq, memory_order_release);
 	return 0;
@@ -272,5 +272,5 @@ void wf_ep_unbind_all(struct wf_ep *ep)
 		wf_av_unref(ep->av);
 	wf_stx_unbind(ep);
 	if (eq)
-		unref(&eq->refs);
+		wf_eq_unref(eq);
 }

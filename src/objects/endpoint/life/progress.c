@@ -87,17 +87,26 @@ static bool may_sleep_on(const struct wf_wait *wait)
 	return wait->obj != FI_WAIT_NONE;
 }
 
-bool wf_ep_may_sleep(const struct wf_ep *ep)
+/* Does @is hold for the wait object of a queue or counter that is bound to @ep? */
+static bool any_wait(const struct wf_ep *ep, bool (*is)(const struct wf_wait *wait))
 {
-	if (ep->domain->progress == FI_PROGRESS_AUTO || ep->domain->thread)
-		return true;
-	if ((ep->tx_cq && may_sleep_on(&ep->tx_cq->wait)) ||
-		(ep->rx_cq && may_sleep_on(&ep->rx_cq->wait)))
+	if ((ep->tx_cq && is(&ep->tx_cq->wait)) || (ep->rx_cq && is(&ep->rx_cq->wait)))
 		return true;
 	for (int i = 0; i < WF_CNTR_COUNT; i++)
-		if (ep->cntr[i] && may_sleep_on(&ep->cntr[i]->wait))
+		if (ep->cntr[i] && is(&ep->cntr[i]->wait))
 			return true;
-	return wf_counted_may_sleep(ep->domain);
+	return false;
+}
+
+bool wf_ep_may_sleep(const struct wf_ep *ep)
+{
+	return wf_domain_has_thread(ep->domain) || any_wait(ep, may_sleep_on) ||
+	       wf_counted_may_sleep(ep->domain);
+}
+
+bool wf_ep_is_armed(const struct wf_ep *ep)
+{
+	return any_wait(ep, wf_wait_is_armed);
 }
 
 static struct wf_progress *source_of(const struct wf_cq *cq)

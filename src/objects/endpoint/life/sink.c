@@ -85,3 +85,9 @@ ssize_t wf_ep_srx_refuse(struct wf_ep *ep, struct wf_op *op)
 		"is bound to the endpoint\n");
 	return -FI_ENOSYS;
 }
+
+void wf_ep_srx_flush(struct wf_ep *ep, int err)
+{
+	if (!ep->srx_ctx && ep->srx_queue)
+		wf_srx_flush(ep->srx_queue, err);
+}

@@ -19,10 +19,34 @@ int wf_target_check(struct wf_mr_map *map, const struct fi_rma_iov *seg, size_t 
 	uint64_t access);
 
 /* Local memory of the segments from byte @offset on, at most @max pieces; *@ret_count
- * 0: there is none. After 0 the map's lock is held, and the caller releases it. */
+ * 0: there is none. After 0 the map's lock is held, until wf_target_release. */
 int wf_target_pieces(struct wf_mr_map *map, const struct fi_rma_iov *seg, size_t count,
 	uint64_t offset, uint64_t access, struct iovec *iov, size_t max,
 	size_t *ret_count);
+
+/* The local address of a segment that is one piece of a region, *@ret_mr; the map's
+ * lock is held then, until wf_target_release. NULL: the access is not granted, or there
+ * are several pieces; the lock is not held. */
+static inline uint8_t *wf_target_one_piece(struct wf_mr_map *map,
+	const struct fi_rma_iov *seg, uint64_t access, struct wf_mr **ret_mr)
+{
+	struct iovec iov;
+
+	wf_lock(&map->lock);
+	if (wf_likely(
+		    !wf_mr_lookup(map, seg->key, seg->addr, seg->len, access, ret_mr) &&
+		    wf_mr_pieces(*ret_mr, seg->addr, seg->len, &iov, 1) == 1 &&
+		    iov.iov_len == seg->len))
+		return iov.iov_base;
+	wf_unlock(&map->lock);
+	return NULL;
+}
+
+/* Release the lock that one of the functions above returned with. */
+static inline void wf_target_release(struct wf_mr_map *map)
+{
+	wf_unlock(&map->lock);
+}
 
 /* The access has ended: update the counters, also the region's, and write remote CQ
  * data. Arguments as for wf_ep_remote_done. */

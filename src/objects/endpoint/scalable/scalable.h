@@ -57,6 +57,41 @@ int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer);
 /* Free a context, which the transport does not refer to any more. No lock held. */
 void wf_sep_free_context(struct wf_ep *ctx);
 
+/* The core of the scalable endpoint that the context @ctx is of. */
+static inline struct wf_ep *wf_ep_core(const struct wf_ep *ctx)
+{
+	return ctx->sep->core;
+}
+
+/* How many contexts of the scalable endpoint @ep may be opened; constant. */
+static inline size_t wf_sep_tx_count(const struct wf_ep *ep)
+{
+	return ep->sep->tx_count;
+}
+
+static inline size_t wf_sep_rx_count(const struct wf_ep *ep)
+{
+	return ep->sep->rx_count;
+}
+
+/* What the transport matches messages for receive context @index of @ep with, where @ep
+ * may be an endpoint that is not scalable. NULL: the context was closed. The lock of
+ * the receive context or ep->lock is held. */
+static inline struct fid_peer_srx *wf_ep_srx_at(const struct wf_ep *ep, size_t index)
+{
+	if (wf_likely(!ep->sep))
+		return ep->srx;
+	return ep->sep->rx[index].gone ? NULL : &ep->sep->rx[index].port.fid;
+}
+
+/* The endpoint that counts peers' access to local memory by way of receive context
+ * @index of @ep: that context, or while it is not enabled the core, which counts
+ * nothing. Arguments and locks as above. */
+static inline struct wf_ep *wf_ep_rx_at(struct wf_ep *ep, size_t index)
+{
+	return wf_likely(!ep->sep) ? ep : ep->sep->rx[index].ep;
+}
+
 static inline bool wf_ep_is_sep(const struct wf_ep *ep)
 {
 	return ep->sep && ep->sep->core == ep;

@@ -197,14 +197,13 @@ void shm_peer_let_go(struct shm_ep *ep, struct shm_peer *peer)
 
 void shm_peers_watch_av(struct shm_ep *ep)
 {
-	struct wf_av *av = ep->ep.av;
+	const _Atomic uint32_t *shared = wf_av_shared_seq(ep->ep.av);
 
-	/* Other processes remove addresses as well, and advance the counter in the
-	 * shared table. */
-	if (av->shared)
-		ep->av_seq_at = &av->table.state->seq;
+	/* Other processes remove addresses from a shared AV as well. */
+	if (shared)
+		ep->av_seq_at = shared;
 	else
-		wf_av_removals_start(&ep->peers->remotes.removals, av);
+		wf_av_removals_start(&ep->peers->remotes.removals, ep->ep.av);
 	ep->av_seq = shm_av_seq(ep);
 }
 
@@ -217,7 +216,7 @@ bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index)
 void shm_peer_forget_indices(struct shm_ep *ep)
 {
 	ep->av_seq = shm_av_seq(ep);
-	if (ep->ep.av->shared)
+	if (wf_av_shared_seq(ep->ep.av))
 		wf_remotes_forget_indices(&ep->peers->remotes);
 	else
 		wf_remotes_forget_removed(&ep->peers->remotes);
@@ -227,7 +226,7 @@ int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret
 	struct wf_list **ret_wait)
 {
 	const char *text = wf_av_addr(ep->ep.av, addr);
-	size_t index = addr & ep->ep.av->index_mask;
+	size_t index = wf_av_slot_index(ep->ep.av, addr);
 	char name[SHM_NAME_MAX];
 	struct shm_peer *peer;
 

@@ -95,9 +95,8 @@ static inline struct shm_peer *shm_peer_of(const struct wf_remote *remote)
 /* The connection to @addr, if there is one. */
 static inline struct shm_conn *shm_peer_conn(struct shm_ep *ep, fi_addr_t addr)
 {
-	struct wf_av *av = ep->ep.av;
 	struct wf_remote *remote =
-		wf_remotes_at(&ep->peers->remotes, addr & av->index_mask);
+		wf_remotes_at(&ep->peers->remotes, wf_av_slot_index(ep->ep.av, addr));
 	struct shm_conn *conn;
 
 	if (wf_unlikely(!remote || shm_av_seq(ep) != ep->av_seq))

@@ -44,7 +44,7 @@ static int parse(const struct shm_record *rec, struct request *req)
 
 static struct wf_mr_map *map_of(struct shm_conn *conn)
 {
-	return &conn->ep->ep.domain->mr_map;
+	return wf_ep_mr_map(&conn->ep->ep);
 }
 
 static void set_span(struct shm_span *span, const struct request *req)
@@ -63,37 +63,19 @@ static void failed(struct shm_conn *conn, uint64_t id, uint8_t kind, int err)
 	shm_tx_error(conn, id > SHM_ID_TOLD ? id : kind | id << 8, -err);
 }
 
-/* The address of a segment that is contiguous in memory; the lock of the region map is
- * held then. NULL: not registered or not contiguous; the lock is not held. */
-static uint8_t *one_piece(struct shm_conn *conn, const struct fi_rma_iov *seg,
-	uint64_t access, struct wf_mr **ret_mr)
-{
-	struct wf_mr_map *map = map_of(conn);
-	struct iovec iov;
-
-	wf_lock(&map->lock);
-	if (wf_likely(
-		    !wf_mr_lookup(map, seg->key, seg->addr, seg->len, access, ret_mr) &&
-		    wf_mr_pieces(*ret_mr, seg->addr, seg->len, &iov, 1) == 1 &&
-		    iov.iov_len == seg->len))
-		return iov.iov_base;
-	wf_unlock(&map->lock);
-	return NULL;
-}
-
 static uint64_t with_data(const struct shm_record *rec, uint64_t comp_flags)
 {
 	return rec->flags & SHM_FLAG_DATA ? comp_flags | FI_REMOTE_CQ_DATA : comp_flags;
 }
 
-/* Count the operation and write remote CQ data, after one_piece; releases the lock of
- * the region map. */
+/* Count the operation and write remote CQ data, after wf_target_one_piece; releases the
+ * lock of the region map. */
 static void done_there(struct shm_conn *conn, struct wf_mr *mr,
 	const struct shm_record *rec, uint64_t comp_flags, size_t len)
 {
 	wf_ep_remote_done(&conn->ep->ep, mr, with_data(rec, comp_flags), len, rec->data,
 		shm_conn_source(conn));
-	wf_unlock(&map_of(conn)->lock);
+	wf_target_release(map_of(conn));
 }
 
 /* End a write whose payload is complete. */
@@ -145,13 +127,13 @@ bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 	len -= SHM_ACCESS_HEAD;
 	if (wf_unlikely(seg.len != len))
 		return false;
-	to = one_piece(conn, &seg, FI_REMOTE_WRITE, &mr);
+	to = wf_target_one_piece(map_of(conn), &seg, FI_REMOTE_WRITE, &mr);
 	if (wf_unlikely(!to))
 		return false;
 	wf_copy_small(to, slot->blob + SHM_ACCESS_HEAD, len);
 	wf_ep_remote_done(
 		&conn->ep->ep, mr, FI_RMA | FI_REMOTE_WRITE, len, 0, FI_ADDR_NOTAVAIL);
-	wf_unlock(&map_of(conn)->lock);
+	wf_target_release(map_of(conn));
 	if (id > SHM_ID_TOLD)
 		shm_tx_ack(conn, id);
 	return true;
@@ -168,7 +150,7 @@ static bool write_at_once(
 	if (req->segs != 1 || rec->flags & SHM_FLAG_MORE ||
 		req->payload_len != req->len || !req->len)
 		return false;
-	to = one_piece(conn, req->seg, FI_REMOTE_WRITE, &mr);
+	to = wf_target_one_piece(map_of(conn), req->seg, FI_REMOTE_WRITE, &mr);
 	if (!to)
 		return false;
 	shm_copy(to, req->payload, req->len);
@@ -222,7 +204,7 @@ static bool read_at_once(
 
 	if (req->segs != 1 || !req->len || req->len > sizeof(bytes))
 		return false;
-	from = one_piece(conn, req->seg, FI_REMOTE_READ, &mr);
+	from = wf_target_one_piece(map_of(conn), req->seg, FI_REMOTE_READ, &mr);
 	if (!from)
 		return false;
 	wf_copy_small(bytes, from, req->len);
@@ -300,7 +282,7 @@ static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	int ret;
 
 	if (atomic->count == 1)
-		at = one_piece(conn, atomic->seg, access, &mr);
+		at = wf_target_one_piece(map_of(conn), atomic->seg, access, &mr);
 	if (wf_likely(at != NULL)) {
 		wf_atomic_apply(atomic->datatype, atomic->op, at, atomic->src,
 			atomic->compare, atomic->result,

@@ -44,7 +44,8 @@ static inline bool is_silent(const struct wf_op *op)
 static inline bool is_told(const struct shm_ep *ep, const struct wf_op *op)
 {
 	return op->flags & FI_COMPLETION || !(op->flags & FI_INJECT) ||
-	       ep->ep.cntr[WF_CNTR_WRITE] || (op->atomic && ep->ep.cntr[WF_CNTR_READ]);
+	       wf_ep_counts(&ep->ep, WF_CNTR_WRITE) ||
+	       (op->atomic && wf_ep_counts(&ep->ep, WF_CNTR_READ));
 }
 
 static void complete(struct shm_ep *ep, const struct wf_op *op, uint64_t id)

@@ -70,7 +70,7 @@ static int move_remote(enum move move, struct shm_ep *ep, const struct shm_span 
 	uint64_t offset, uint8_t *bytes, size_t len)
 {
 	uint64_t access = move == GET ? FI_REMOTE_READ : FI_REMOTE_WRITE;
-	struct wf_mr_map *map = &ep->ep.domain->mr_map;
+	struct wf_mr_map *map = wf_ep_mr_map(&ep->ep);
 	struct iovec iov[SHM_IOV_LIMIT];
 	size_t count, step;
 	int ret;
@@ -82,7 +82,7 @@ static int move_remote(enum move move, struct shm_ep *ep, const struct shm_span 
 			return ret;
 		step = WF_MIN(wf_iov_len(iov, count), len);
 		move_iov(move, iov, count, 0, bytes, step);
-		wf_unlock(&map->lock);
+		wf_target_release(map);
 		if (!step)
 			return -FI_EINVAL;
 		bytes += step;

@@ -171,8 +171,7 @@ static void take_down(struct tcp_ep *ep)
 	tcp_conn_end(cm->conn, FI_ECANCELED);
 	cm->conn = NULL;
 	cm->state = TCP_MSG_DOWN;
-	if (!ep->ep.srx_ctx && ep->ep.srx_queue)
-		wf_srx_flush(ep->ep.srx_queue, FI_ECANCELED);
+	wf_ep_srx_flush(&ep->ep, FI_ECANCELED);
 }
 
 void tcp_msg_lost(struct tcp_ep *ep, struct tcp_conn *conn)
@@ -209,7 +208,7 @@ static int get_ready(struct tcp_ep *ep, const char *call)
 	if (ret)
 		return ret;
 	if (!ep->cm->eq) {
-		ret = wf_progress_list_add(&eq->progress, &ep->ep.progress);
+		ret = wf_eq_progress_add(eq, &ep->ep.progress);
 		if (!ret)
 			ep->cm->eq = eq;
 	}

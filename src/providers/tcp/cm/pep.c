@@ -59,7 +59,7 @@ static int pep_listen(struct fid_pep *fid)
 	wf_unlock(&pep->lock);
 	if (ret)
 		return ret;
-	ret = wf_progress_list_add(&pep->eq->progress, &pep->progress);
+	ret = wf_eq_progress_add(pep->eq, &pep->progress);
 	if (ret)
 		pep->listening = false;
 	return ret;
@@ -172,7 +172,7 @@ static int pep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		return refuse("fi_pep_bind", -FI_EINVAL,
 			"one EQ of the same fabric can be bound");
 	pep->eq = eq;
-	atomic_fetch_add_explicit(&eq->refs, 1, memory_order_relaxed);
+	wf_eq_ref(eq);
 	return 0;
 }
 
@@ -200,7 +200,7 @@ static int pep_close(struct fid *fid)
 	struct tcp_connreq *req;
 
 	if (pep->listening && pep->eq)
-		wf_progress_list_del(&pep->eq->progress, &pep->progress);
+		wf_eq_progress_del(pep->eq, &pep->progress);
 	while ((req = tcp_connreq_take_any(&pep->fid))) {
 		(void)tcp_cm_reject(&req->cm, TCP_REASON_REFUSED, NULL, 0);
 		(void)shutdown(req->fd, SHUT_RDWR);
@@ -210,9 +210,8 @@ static int pep_close(struct fid *fid)
 	if (pep->listener.fd >= 0)
 		tcp_listener_close(&pep->listener);
 	(void)close(pep->epfd);
-	/* release: pairs with the acquire in the queue's close. */
 	if (pep->eq)
-		atomic_fetch_sub_explicit(&pep->eq->refs, 1, memory_order_release);
+		wf_eq_unref(pep->eq);
 	atomic_fetch_sub_explicit(&pep->fabric->refs, 1, memory_order_release);
 	wf_lock_done(&pep->lock);
 	fi_freeinfo(pep->info);

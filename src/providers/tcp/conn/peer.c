@@ -219,7 +219,7 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	struct wf_list **ret_wait)
 {
 	const void *sa = wf_av_addr(ep->ep.av, addr);
-	size_t index = addr & ep->ep.av->index_mask;
+	size_t index = wf_av_slot_index(ep->ep.av, addr);
 	struct wf_remote *remote = wf_remotes_at(&ep->peers->remotes, index);
 	struct tcp_peer *peer = remote ? tcp_peer_of(remote) : NULL;
 	int ret;

@@ -57,7 +57,7 @@ int tcp_atomic_done(struct tcp_conn *conn)
 		atomic.result = tx->copy;
 	}
 	if (!ret)
-		ret = wf_target_atomic(tcp_mr_map(conn->ep), &atomic);
+		ret = wf_target_atomic(wf_ep_mr_map(&conn->ep->ep), &atomic);
 	if (ret && tx) {
 		wf_list_remove(&tx->link);
 		tcp_answer_taken(conn, tx);

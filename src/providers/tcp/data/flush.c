@@ -112,7 +112,7 @@ static bool write_some(struct tcp_conn *conn)
 	n = write_iov(conn->watch.fd, iov, count, MSG_DONTWAIT);
 	err = errno;
 	if (locked)
-		wf_unlock(&tcp_mr_map(conn->ep)->lock);
+		tcp_mr_release(conn->ep);
 	if (n < 0) {
 		if (err != EAGAIN && err != EINTR) {
 			conn->unread = true;

@@ -45,7 +45,7 @@ void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id)
 /* The record is for a receive context that was closed. */
 static bool is_for_nobody(const struct tcp_conn *conn)
 {
-	return wf_unlikely(!tcp_srx_of(conn->ep, conn->rx.rec.context));
+	return wf_unlikely(!wf_ep_srx_at(&conn->ep->ep, conn->rx.rec.context));
 }
 
 /* Match a message. 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
@@ -54,7 +54,7 @@ static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **
 {
 	const struct tcp_record *rec = &conn->rx.rec;
 	bool tagged = rec->kind == TCP_REC_TAGGED || rec->kind == TCP_REC_RTS;
-	struct fid_peer_srx *srx = tcp_srx_of(conn->ep, rec->context);
+	struct fid_peer_srx *srx = wf_ep_srx_at(&conn->ep->ep, rec->context);
 	struct fi_peer_match_attr attr = {
 		.addr = wf_ep_srx_source(&conn->ep->ep, tcp_conn_index(conn)),
 		.msg_size = len,

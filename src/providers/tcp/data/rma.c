@@ -12,8 +12,8 @@ void tcp_mr_done(
 {
 	if (rec->flags & TCP_FLAG_DATA)
 		flags |= FI_REMOTE_CQ_DATA;
-	wf_target_done(tcp_target(conn->ep, rec->context), rec->seg, rec->seg_count,
-		flags, len, rec->data, tcp_conn_source(conn));
+	wf_target_done(wf_ep_rx_at(&conn->ep->ep, rec->context), rec->seg,
+		rec->seg_count, flags, len, rec->data, tcp_conn_source(conn));
 }
 
 int tcp_write_head(struct tcp_conn *conn)

@@ -127,7 +127,7 @@ static void to_mr(struct tcp_conn *conn, const uint8_t *p, size_t n)
 			return;
 		}
 		step = wf_iov_scatter(iov, count, p, n);
-		wf_unlock(&tcp_mr_map(conn->ep)->lock);
+		tcp_mr_release(conn->ep);
 		sink_advance(rx, step);
 		p += step;
 		n -= step;
@@ -308,7 +308,7 @@ static bool read_once(struct tcp_conn *conn, bool *ret_any)
 		       : readv(conn->watch.fd, iov, (int)count);
 	err = errno;
 	if (locked)
-		wf_unlock(&tcp_mr_map(conn->ep)->lock);
+		tcp_mr_release(conn->ep);
 	if (n <= 0) {
 		if (!n)
 			tcp_conn_fail(conn, FI_ECONNRESET);

@@ -421,7 +421,7 @@ static int stage_mr(struct tcp_conn *conn, struct tcp_tx *tx, uint8_t *to)
 		if (ret)
 			return ret;
 		offset += wf_iov_gather(to + offset, iov, count);
-		wf_unlock(&tcp_mr_map(conn->ep)->lock);
+		tcp_mr_release(conn->ep);
 	}
 	return 0;
 }
@@ -531,7 +531,7 @@ bool tcp_tx_small(
 		      : tcp_put_msg(to, &conn->wire, flags, op->data, op->len);
 	tcp_record_stamp(to, &conn->number);
 	stage_add(conn, hdr + wf_iov_gather(to + hdr, op->iov, op->iov_count));
-	if (op->flags & FI_COMPLETION || from->ep->cntr[WF_CNTR_SEND] ||
+	if (op->flags & FI_COMPLETION || wf_ep_counts(from->ep, WF_CNTR_SEND) ||
 		op->flags & WF_OP_WORK)
 		mark(conn, from, op);
 	return true;
