@@ -110,7 +110,7 @@ static inline struct fi_info *pair_info(struct fi_provider *prov)
 	struct fi_info *hints = fi_allocinfo(), *info = NULL;
 
 	assert_non_null(hints);
-	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC;
+	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_FENCE;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->addr_format = FI_SOCKADDR_IN;
 	hints->ep_attr->type = FI_EP_MSG;
