@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_LOWER_CNTR_H
+#define WF_OBJECTS_LOWER_CNTR_H
+
+#include <rdma/providers/fi_peer.h>
+
+#include "objects/cntr/cntr.h"
+#include "objects/lower/domain.h"
+
+/* A counter of ours that a provider below imported (fi_peer(3)): what that provider
+ * counts is counted by our counter. */
+struct wf_lower_cntr {
+	struct fid_peer_cntr port; /* what the provider below calls */
+	struct fid_cntr *fid;      /* its counter, to be bound there; NULL: none */
+};
+
+/* Import @cntr into @below. @ops: what the provider below calls instead of counting by
+ * @cntr, whose address is port.fid.context then; NULL: nothing else. 0 or a negative
+ * FI_E code with a log line; then nothing was imported. */
+int wf_lower_cntr_import(struct wf_lower_cntr *ret, const struct wf_lower_domain *below,
+	struct wf_cntr *cntr, struct fi_ops_cntr_owner *ops);
+
+/* Close the import, after all that it is bound to. Nothing to do where none is. */
+void wf_lower_cntr_close(
+	struct wf_lower_cntr *imported, const struct wf_lower_domain *below);
+
+#endif

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_LOWER_FIND_H
+#define WF_OBJECTS_LOWER_FIND_H
+
+#include <rdma/fabric.h>
+
+/*
+ * How a layered provider finds the provider below: by fi_getinfo(3), as any application
+ * does. Not from within fi_getinfo's first call of the process with a lock held that
+ * the provider below may want.
+ */
+
+/* Ask with @hints by the newest interface version, from fi_version() down to @oldest,
+ * that has an answer. The version is in fabric_attr->api_version of the results, which
+ * the caller frees with fi_freeinfo. 0 or fi_getinfo's negative FI_E code. */
+int wf_lower_find(
+	uint32_t oldest, const struct fi_info *hints, struct fi_info **ret_list);
+
+/* Ask more about a result of wf_lower_find, by the same version: @hints is a copy of
+ * that result which the caller changed. 0 or fi_getinfo's negative FI_E code. */
+int wf_lower_find_again(const struct fi_info *hints, struct fi_info **ret_list);
+
+#endif

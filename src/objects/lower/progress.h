@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_LOWER_PROGRESS_H
+#define WF_OBJECTS_LOWER_PROGRESS_H
+
+#include "objects/lower/endpoint.h"
+
+/*
+ * Progress of an endpoint below whose queue is imported, and sleeping until it has
+ * work. The caller holds the lock of the receive context that the endpoint imported.
+ */
+
+/* Let the endpoint move data: an endpoint of this library is run, another one by a read
+ * of its queue, which is empty because everything ends in the owner's. */
+static inline void wf_lower_ep_poll(const struct wf_lower_ep *below)
+{
+	if (wf_likely(below->builtin != NULL))
+		wf_ep_progress(below->builtin);
+	else
+		(void)below->cq->ops->read(below->cq, NULL, 0);
+}
+
+/* Add the endpoint's descriptor, if has_fd says that there is one, to the epoll set
+ * @epfd. 0 or a negative FI_E code. */
+int wf_lower_ep_watch(const struct wf_lower_ep *below, int epfd);
+
+/* Ask by fi_trywait(3) whether a thread may sleep on the descriptor. True for an
+ * endpoint without one. */
+bool wf_lower_ep_may_sleep(const struct wf_lower_ep *below);
+
+#endif
