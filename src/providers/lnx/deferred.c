@@ -22,12 +22,12 @@
 
 static struct lnx_rail *rail_of_cntr(struct fid_peer_cntr *fid)
 {
-	return wf_container_of(fid, struct lnx_rail, cntr_port[WF_CNTR_RECV]);
+	return wf_container_of(fid, struct lnx_rail, below.cntr[WF_CNTR_RECV].port);
 }
 
 static struct lnx_rail *rail_of_srx(struct fid_peer_srx *fid)
 {
-	return wf_container_of(fid, struct lnx_rail, srx_port.fid);
+	return wf_container_of(fid, struct lnx_rail, below.srx_port.fid);
 }
 
 /* ---- counting ---- */
@@ -35,7 +35,7 @@ static struct lnx_rail *rail_of_srx(struct fid_peer_srx *fid)
 void lnx_count_held(struct lnx_rail *rail)
 {
 	if (atomic_exchange_explicit(&rail->held, false, memory_order_relaxed))
-		wf_cntr_add_n(rail->cntr_port[WF_CNTR_RECV].fid.context, 1);
+		wf_cntr_add_n(rail->below.cntr[WF_CNTR_RECV].port.fid.context, 1);
 }
 
 static void inc(struct fid_peer_cntr *fid)
@@ -59,16 +59,11 @@ static void incerr(struct fid_peer_cntr *fid)
 		wf_cntr_add_err(fid->fid.context);
 }
 
-static struct fi_ops_cntr_owner recv_cntr_ops = {
-	.size = sizeof(recv_cntr_ops),
+struct fi_ops_cntr_owner lnx_deferred_cntr_ops = {
+	.size = sizeof(lnx_deferred_cntr_ops),
 	.inc = inc,
 	.incerr = incerr,
 };
-
-void lnx_deferred_export_cntr(struct lnx_rail *rail)
-{
-	rail->cntr_port[WF_CNTR_RECV].owner_ops = &recv_cntr_ops;
-}
 
 /* ---- receives that a member is given ---- */
 
@@ -159,7 +154,7 @@ void lnx_deferred_export_srx(struct fi_ops_srx_owner *ops)
 
 void lnx_deferred_srx_opened(struct lnx_rail *rail)
 {
-	rail->member_srx = rail->srx_port.fid.peer_ops;
+	rail->member_srx = rail->below.srx_port.fid.peer_ops;
 	rail->peer_ops = (struct fi_ops_srx_peer){
 		.size = sizeof(rail->peer_ops),
 		.start_msg = start_msg,
@@ -167,7 +162,7 @@ void lnx_deferred_srx_opened(struct lnx_rail *rail)
 		.discard_msg = rail->member_srx->discard_msg,
 		.discard_tag = rail->member_srx->discard_tag,
 	};
-	rail->srx_port.fid.peer_ops = &rail->peer_ops;
+	rail->below.srx_port.fid.peer_ops = &rail->peer_ops;
 }
 
 /* ---- their end ---- */

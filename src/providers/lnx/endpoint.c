@@ -4,7 +4,7 @@
 
 #include "objects/endpoint/life/flush.h"
 #include "objects/endpoint/life/name.h"
-#include "objects/endpoint/calls/build.h"
+#include "objects/lower/call.h"
 #include "providers/lnx/addr.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"
@@ -54,7 +54,7 @@ static bool lnx_flushed(struct wf_ep *wf)
 	for (unsigned int i = 0; i < ep->count; i++) {
 		struct lnx_rail *rail = &ep->rail[i];
 
-		if (!rail->builtin || wf_ep_flushed(rail->builtin))
+		if (!rail->below.builtin || wf_ep_flushed(rail->below.builtin))
 			continue;
 		lnx_rail_wake(ep, rail);
 		done = false;
@@ -68,7 +68,7 @@ static int bind_cntrs(struct lnx_ep *ep, bool builtin)
 	int ret = 0;
 
 	for (unsigned int i = 0; i < ep->count && !ret; i++)
-		if (builtin == (ep->rail[i].builtin != NULL))
+		if (builtin == (ep->rail[i].below.builtin != NULL))
 			ret = lnx_rail_bind_cntrs(ep, i);
 	return ret;
 }
@@ -92,17 +92,12 @@ static bool is_recorded(const struct wf_cancel *which, void *op_context)
 	return true;
 }
 
-static bool cancel_builtin(struct lnx_rail *rail, const struct wf_cancel *which)
+static bool cancel_builtin(const struct lnx_rail *rail, const struct wf_cancel *which)
 {
-	struct wf_ep *member = rail->builtin;
 	struct wf_cancel asked = *which;
-	bool found;
 
 	asked.is = rail->recorded ? is_recorded : NULL;
-	wf_lock(&member->lock);
-	found = member->xfer->cancel_tx && member->xfer->cancel_tx(member, &asked);
-	wf_unlock(&member->lock);
-	return found;
+	return wf_lower_cancel_tx(&rail->below, &asked);
 }
 
 static bool lnx_cancel(struct wf_ep *wf, const struct wf_cancel *which)
@@ -111,7 +106,7 @@ static bool lnx_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 	bool found = false;
 
 	for (unsigned int i = 0; i < ep->count && !found; i++) {
-		if (ep->rail[i].builtin)
+		if (ep->rail[i].below.builtin)
 			found = cancel_builtin(&ep->rail[i], which);
 		else
 			lnx_op_cancel(ep, which->context, i);
@@ -122,7 +117,7 @@ static bool lnx_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 static void close_rails(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++)
-		lnx_rail_close(ep, i);
+		wf_lower_ep_close(&ep->rail[i].below);
 }
 
 static void lnx_destroy(struct wf_ep *wf)
@@ -153,7 +148,7 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 		const struct lnx_member *member = &ep->domain->link->member[i];
 
 		size = sizeof(room[i]);
-		ret = fi_getname(&ep->rail[i].ep->fid, room[i], &size);
+		ret = fi_getname(&ep->rail[i].below.fid->fid, room[i], &size);
 		if (ret)
 			return ret;
 		name.link[i] = (struct lnx_name_link){
@@ -182,7 +177,7 @@ static int lnx_forbid_shared_memory(struct wf_ep *wf)
 	bool permitted = false;
 
 	for (unsigned int i = 0; i < ep->count; i++) {
-		int ret = fi_setopt(&ep->rail[i].ep->fid, FI_OPT_ENDPOINT,
+		int ret = fi_setopt(&ep->rail[i].below.fid->fid, FI_OPT_ENDPOINT,
 			FI_OPT_SHARED_MEMORY_PERMITTED, &permitted, sizeof(permitted));
 
 		if (ret)
@@ -198,7 +193,7 @@ static size_t lnx_tx_left(struct wf_ep *wf)
 	size_t least = SIZE_MAX;
 
 	for (unsigned int i = 0; i < ep->count; i++) {
-		struct fid_ep *member = ep->rail[i].ep;
+		struct fid_ep *member = ep->rail[i].below.fid;
 		ssize_t left = member->ops->tx_size_left(member);
 
 		if (left >= 0)
@@ -211,18 +206,13 @@ static size_t lnx_tx_left(struct wf_ep *wf)
 static int lnx_atomic_valid(struct wf_ep *wf, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
-	static int (*const valid[WF_OP_COUNT])(
-		struct fid_ep *, enum fi_datatype, enum fi_op, size_t *) = {
-		[WF_OP_ATOMIC] = fi_atomicvalid,
-		[WF_OP_FETCH] = fi_fetch_atomicvalid,
-		[WF_OP_COMPARE] = fi_compare_atomicvalid,
-	};
 	struct lnx_ep *ep = lnx_ep_of(wf);
 	size_t least = SIZE_MAX, one;
 	int ret;
 
 	for (unsigned int i = 0; i < ep->count; i++) {
-		ret = valid[kind](ep->rail[i].ep, datatype, op, &one);
+		ret = wf_lower_atomic_valid(
+			ep->rail[i].below.fid, kind, datatype, op, &one);
 		if (ret)
 			return ret;
 		least = WF_MIN(least, one);

@@ -130,14 +130,14 @@ void lnx_fast_path_finish(struct wf_ep *wf)
  * recorded rail end in completion.c. */
 void lnx_fast_path_link(struct lnx_ep *ep, struct lnx_rail *rail)
 {
-	if (!rail->builtin)
+	if (!rail->below.builtin)
 		return;
-	wf_cq_link_sources(rail->rx_cq, ep->wf.av);
-	wf_cq_link(rail->rx_cq, rail->rx.cq);
+	wf_cq_link_sources(rail->below.rx_cq, ep->wf.av);
+	wf_cq_link(rail->below.rx_cq, rail->rx.cq);
 	if (!rail->recorded)
-		wf_cq_link(rail->tx_cq, rail->tx.cq);
+		wf_cq_link(rail->below.tx_cq, rail->tx.cq);
 	for (int k = 0; k < WF_CNTR_COUNT; k++)
-		wf_cntr_link(rail->cntr[k], ep->wf.cntr[k]);
+		wf_cntr_link(rail->below.cntr[k].fid, ep->wf.cntr[k]);
 }
 
 /* May this rail be taken without further thought? */
@@ -149,7 +149,7 @@ static bool is_plain(const struct lnx_ep *ep, unsigned int index)
 void lnx_fast_path_enabled(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++) {
-		struct wf_ep *member = ep->rail[i].builtin;
+		struct wf_ep *member = ep->rail[i].below.builtin;
 
 		if (!member || !is_plain(ep, i))
 			continue;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "objects/lower/find.h"
 #include "providers/lnx/links.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"
@@ -62,47 +63,8 @@ static void refused(const struct lnx_text *provider, const char *why)
 		(int)provider->len, provider->at, why);
 }
 
-/* The version of the interface before @version. */
-static uint32_t version_before(uint32_t version)
-{
-	if (FI_MINOR(version))
-		return FI_VERSION(FI_MAJOR(version), FI_MINOR(version) - 1);
-	return FI_VERSION(1, 22);
-}
-
-/*
- * A provider answers up to the version that it was made for: ask for the newest, then
- * for the oldest that has peers, and if that is answered for the newest that is. What
- * is answered tells which it was, in api_version.
- */
-static int ask_newest(const struct fi_info *hints, struct fi_info **ret_list)
-{
-	const uint32_t oldest = FI_VERSION(1, 17);
-	uint32_t version = fi_version();
-	struct fi_info *newer;
-	int ret = fi_getinfo(version, NULL, NULL, 0, hints, ret_list);
-
-	if (!ret)
-		return 0;
-	ret = fi_getinfo(oldest, NULL, NULL, 0, hints, ret_list);
-	if (ret)
-		return ret;
-	while ((version = version_before(version)) > oldest) {
-		if (fi_getinfo(version, NULL, NULL, 0, hints, &newer))
-			continue;
-		fi_freeinfo(*ret_list);
-		*ret_list = newer;
-		break;
-	}
-	return 0;
-}
-
-/* More about what was answered before. */
-static int ask_again(const struct fi_info *hints, struct fi_info **ret_list)
-{
-	return fi_getinfo(
-		hints->fabric_attr->api_version, NULL, NULL, 0, hints, ret_list);
-}
+/* Peers came with that version. */
+static const uint32_t oldest_version = FI_VERSION(1, 17);
 
 /* Infos of @provider, best first; NULL when there are none. */
 static struct fi_info *ask(
@@ -112,7 +74,7 @@ static struct fi_info *ask(
 
 	if (!hints)
 		return NULL;
-	if (ask_newest(hints, &list)) {
+	if (wf_lower_find(oldest_version, hints, &list)) {
 		refused(provider, "it offers no FI_EP_RDM endpoint here");
 		list = NULL;
 	}
@@ -128,7 +90,7 @@ static bool takes_flags(const struct fi_info *info, uint64_t flags)
 
 	if (hints) {
 		hints->tx_attr->op_flags = flags;
-		ret = ask_again(hints, &list);
+		ret = wf_lower_find_again(hints, &list);
 	}
 	fi_freeinfo(list);
 	fi_freeinfo(hints);
@@ -161,7 +123,7 @@ static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
 	hints->domain_attr->caps |= caps & linking_caps;
 	/* Those of the contexts follow. */
 	hints->tx_attr->caps = hints->rx_attr->caps = 0;
-	if (ask_again(hints, &list))
+	if (wf_lower_find_again(hints, &list))
 		list = NULL;
 	fi_freeinfo(hints);
 	return list;
@@ -214,7 +176,7 @@ static struct fi_info *with_fewest_modes(struct fi_info *info)
 		int bit = (int)(left & -left);
 
 		info->domain_attr->mr_mode &= ~bit;
-		if (!ask_again(info, &answer)) {
+		if (!wf_lower_find_again(info, &answer)) {
 			fi_freeinfo(info);
 			info = answer;
 		} else {

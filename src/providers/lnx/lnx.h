@@ -8,6 +8,7 @@
 #include <rdma/providers/fi_peer.h>
 
 #include "objects/endpoint/endpoint.h"
+#include "objects/lower/endpoint.h"
 #include "objects/srx/srx.h"
 #include "providers/lnx/links.h"
 #include "sys/pool.h"
@@ -42,11 +43,7 @@ struct lnx_domain {
 	const struct lnx_link *link;
 	pthread_mutex_t control; /* guards what AVs keep beside addresses */
 	unsigned int count;
-	struct {
-		struct fid_fabric *fabric;
-		struct fid_domain *domain;
-		struct fi_info *info; /* with what the application settled */
-	} member[LNX_MAX_LINKS];
+	struct wf_lower_domain member[LNX_MAX_LINKS];
 	_Atomic uint64_t next_key;
 };
 
@@ -148,21 +145,10 @@ typedef fi_addr_t lnx_get_addr_fn(struct fi_peer_rx_entry *entry);
 
 /* The endpoint of one member. */
 struct lnx_rail {
-	struct fid_ep *ep;
-	struct wf_ep
-		*builtin;  /* the same, if the member is of this library; else NULL */
-	struct fid_cq *cq; /* read for progress: rx_cq, or tx_cq */
-	struct fid_cq *tx_cq, *rx_cq;
-	struct fid_ep *srx;
-	struct fid_fabric *fabric;
+	struct wf_lower_ep below;
 	struct lnx_port tx, rx;
-	struct wf_srx_port srx_port;
-	struct fid_cntr *cntr[WF_CNTR_COUNT];
-	struct fid_peer_cntr cntr_port[WF_CNTR_COUNT];
-	bool av_bound, exported, enabled;
 	/* Every transmission has a struct lnx_op, and ends in completion.c. */
 	bool recorded;
-	bool has_fd;  /* its CQ has a descriptor to sleep on */
 	bool network; /* it goes through sockets, and another member does not */
 	/* Polls of a network member since something moved; see progress.c. */
 	_Atomic uint32_t idle_polls;
@@ -236,15 +222,14 @@ int lnx_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	uint64_t flags, void *context);
 
 /* rail.c: open the endpoint of member @index, at @source or where the member chooses if
- * that is NULL; give it all that @ep is bound to, and enable it, what was done before
- * not again; close it. */
+ * that is NULL; import all that @ep is bound to, and enable it, what was done before
+ * not again. */
 int lnx_rail_open(
 	struct lnx_ep *ep, unsigned int index, const struct lnx_name_link *source);
 int lnx_rail_enable(struct lnx_ep *ep, unsigned int index);
 /* Import those counters of ep->wf.cntr that the member counts and has not imported yet,
  * and bind them to the member's endpoint. */
 int lnx_rail_bind_cntrs(struct lnx_ep *ep, unsigned int index);
-void lnx_rail_close(struct lnx_ep *ep, unsigned int index);
 
 /* completion.c: what the member at @rail writes into. */
 void lnx_ports_init(struct lnx_ep *ep, unsigned int rail);
@@ -261,7 +246,7 @@ void lnx_sources_forget(struct lnx_av *av, fi_addr_t index);
 
 /* deferred.c, for members of other libraries: the operations of the imported counter of
  * receives and of the receive context, and what to do when the latter was imported. */
-void lnx_deferred_export_cntr(struct lnx_rail *rail);
+extern struct fi_ops_cntr_owner lnx_deferred_cntr_ops;
 void lnx_deferred_export_srx(struct fi_ops_srx_owner *ops);
 void lnx_deferred_srx_opened(struct lnx_rail *rail);
 

@@ -5,9 +5,9 @@
 
 #include "objects/absent/absent.h"
 #include "objects/endpoint/endpoint.h"
+#include "objects/lower/region.h"
 #include "objects/region/attr.h"
 #include "objects/region/reg.h"
-#include "objects/peer/open.h"
 #include "providers/lnx/lnx.h"
 #include "sys/iov.h"
 
@@ -27,9 +27,7 @@ struct lnx_mr {
 	atomic_int refs;     /* sub-regions */
 	uint64_t flags;      /* of the registration */
 	struct wf_cntr *cntr;
-	struct fid_mr *member[LNX_MAX_LINKS];
-	struct fid_cntr *member_cntr[LNX_MAX_LINKS];
-	struct fid_peer_cntr port[LNX_MAX_LINKS];
+	struct wf_lower_region member[LNX_MAX_LINKS];
 	size_t iov_count;
 	struct iovec iov[];
 };
@@ -43,16 +41,8 @@ static struct lnx_mr *mr_of_fid(struct fid *fid)
 
 static void close_members(struct lnx_mr *mr)
 {
-	for (unsigned int i = 0; i < mr->domain->count; i++) {
-		if (mr->member[i])
-			(void)fi_close(&mr->member[i]->fid);
-		mr->member[i] = NULL;
-		if (!mr->member_cntr[i])
-			continue;
-		(void)fi_close(&mr->member_cntr[i]->fid);
-		wf_cntr_unexport(&mr->port[i]);
-		mr->member_cntr[i] = NULL;
-	}
+	for (unsigned int i = 0; i < mr->domain->count; i++)
+		wf_lower_region_close(&mr->member[i], &mr->domain->member[i]);
 }
 
 static int mr_close(struct fid *fid)
@@ -73,30 +63,6 @@ static int mr_close(struct fid *fid)
 	return 0;
 }
 
-static int bind_cntr_to(
-	struct lnx_mr *mr, unsigned int i, struct wf_cntr *cntr, uint64_t flags)
-{
-	struct fi_cntr_attr attr = { .events = cntr->events };
-	int ret;
-
-	wf_cntr_export(cntr, &mr->port[i]);
-	ret = wf_peer_open_cntr(
-		mr->domain->member[i].domain, &attr, &mr->port[i], &mr->member_cntr[i]);
-	if (ret)
-		goto err_export;
-	ret = fi_mr_bind(mr->member[i], &mr->member_cntr[i]->fid, flags);
-	if (ret)
-		goto err_cntr;
-	return 0;
-
-err_cntr:
-	(void)fi_close(&mr->member_cntr[i]->fid);
-err_export:
-	mr->member_cntr[i] = NULL;
-	wf_cntr_unexport(&mr->port[i]);
-	return ret;
-}
-
 static int bind_cntr(struct lnx_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 {
 	int ret = wf_mr_check_bind(mr->domain->wf, mr->flags, mr->cntr, cntr, flags);
@@ -106,7 +72,8 @@ static int bind_cntr(struct lnx_mr *mr, struct wf_cntr *cntr, uint64_t flags)
 	if (ret)
 		return ret;
 	for (unsigned int i = 0; i < mr->domain->count && !ret; i++)
-		ret = bind_cntr_to(mr, i, cntr, flags);
+		ret = wf_lower_region_bind_cntr(
+			&mr->member[i], &mr->domain->member[i], cntr, flags);
 	if (!ret)
 		mr->cntr = cntr;
 	else
@@ -125,7 +92,8 @@ static int bind_ep(struct lnx_mr *mr, struct fid *fid, uint64_t flags)
 		return -FI_EDOMAIN;
 	}
 	for (unsigned int i = 0; i < mr->domain->count && !ret; i++)
-		ret = fi_mr_bind(mr->member[i], &lnx_ep_of(wf)->rail[i].ep->fid, flags);
+		ret = fi_mr_bind(mr->member[i].fid,
+			&lnx_ep_of(wf)->rail[i].below.fid->fid, flags);
 	return ret;
 }
 
@@ -158,10 +126,10 @@ static int mr_control(struct fid *fid, int command, void *arg)
 	case FI_ENABLE:
 	case FI_REFRESH:
 		for (unsigned int i = 0; i < mr->domain->count && !ret; i++)
-			ret = fi_control(&mr->member[i]->fid, command, arg);
+			ret = fi_control(&mr->member[i].fid->fid, command, arg);
 		return ret;
 	case FI_GET_RAW_MR:
-		return fi_control(&mr->member[0]->fid, command, arg);
+		return fi_control(&mr->member[0].fid->fid, command, arg);
 	default:
 		return -FI_ENOSYS;
 	}
@@ -199,18 +167,11 @@ static int find_base(const struct lnx_domain *domain, const struct fi_mr_attr *a
 static int register_all(
 	struct lnx_mr *mr, const struct fi_mr_attr *attr, uint64_t flags)
 {
-	struct fi_mr_attr copy = *attr;
 	int ret = 0;
 
-	copy.context = NULL;
-	for (unsigned int i = 0; i < mr->domain->count && !ret; i++) {
-		if (mr->base)
-			copy.base_mr = mr->base->member[i];
-		ret = fi_mr_regattr(
-			mr->domain->member[i].domain, &copy, flags, &mr->member[i]);
-		if (ret)
-			mr->member[i] = NULL;
-	}
+	for (unsigned int i = 0; i < mr->domain->count && !ret; i++)
+		ret = wf_lower_region_open(&mr->member[i], &mr->domain->member[i],
+			mr->base ? &mr->base->member[i] : NULL, attr, flags);
 	if (ret)
 		close_members(mr);
 	return ret;
@@ -260,8 +221,8 @@ int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_
 	mr->fid.fid.fclass = FI_CLASS_MR;
 	mr->fid.fid.context = attr->context;
 	mr->fid.fid.ops = &mr_fid_ops;
-	assert(mr->member[0]); /* a link has members */
-	mr->fid.key = mr->member[0]->key;
+	assert(mr->member[0].fid); /* a link has members */
+	mr->fid.key = mr->member[0].fid->key;
 	if (base)
 		atomic_fetch_add_explicit(&base->refs, 1, memory_order_relaxed);
 	wf_domain_ref(wf);

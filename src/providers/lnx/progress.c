@@ -4,6 +4,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
+#include "objects/lower/progress.h"
 #include "providers/lnx/lnx.h"
 #include "sys/compiler.h"
 
@@ -31,12 +32,9 @@ static struct lnx_ep *ep_of_item(struct wf_progress *item)
 
 static inline void poll_rail(struct lnx_rail *rail)
 {
-	if (wf_likely(rail->builtin != NULL)) {
-		wf_ep_progress(rail->builtin);
-		return;
-	}
-	(void)rail->cq->ops->read(rail->cq, NULL, 0);
-	lnx_count_held(rail);
+	wf_lower_ep_poll(&rail->below);
+	if (wf_unlikely(!rail->below.builtin))
+		lnx_count_held(rail);
 }
 
 static bool is_idle(const struct lnx_rail *rail)
@@ -139,19 +137,6 @@ static void run_first(struct wf_progress *item)
 		wf_unlock(lock);
 }
 
-static int watch(int epfd, struct lnx_rail *rail)
-{
-	struct epoll_event event = { .events = EPOLLIN };
-	int fd, ret;
-
-	if (!rail->has_fd)
-		return 0;
-	ret = fi_control(&rail->cq->fid, FI_GETWAIT, &fd);
-	if (ret)
-		return ret;
-	return epoll_ctl(epfd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
 static int watch_timer(struct lnx_ep *ep, int epfd)
 {
 	struct epoll_event event = { .events = EPOLLIN };
@@ -178,7 +163,7 @@ static int open_fds(struct lnx_ep *ep)
 	if (epfd < 0)
 		return -errno;
 	for (unsigned int i = 0; i < ep->count && !ret; i++)
-		ret = watch(epfd, &ep->rail[i]);
+		ret = wf_lower_ep_watch(&ep->rail[i].below, epfd);
 	if (!ret)
 		ret = watch_timer(ep, epfd);
 	if (ret) {
@@ -233,12 +218,8 @@ static bool arm(struct wf_progress *item)
 	if (!ep->may_sleep)
 		return true;
 	wf_ep_srx_lock(&ep->wf);
-	for (unsigned int i = 0; i < ep->count && quiet; i++) {
-		struct lnx_rail *rail = &ep->rail[i];
-		struct fid *fid = &rail->cq->fid;
-
-		quiet = !rail->has_fd || !fi_trywait(rail->fabric, &fid, 1);
-	}
+	for (unsigned int i = 0; i < ep->count && quiet; i++)
+		quiet = wf_lower_ep_may_sleep(&ep->rail[i].below);
 	if (quiet && ep->needs_timer)
 		quiet = may_sleep_on_timer(ep);
 	wf_ep_srx_unlock(&ep->wf);
@@ -250,13 +231,13 @@ void lnx_progress_enabled(struct lnx_ep *ep)
 	for (unsigned int i = 0; i < ep->count; i++) {
 		struct lnx_rail *rail = &ep->rail[i];
 
-		ep->needs_timer |= ep->may_sleep && !rail->has_fd;
+		ep->needs_timer |= ep->may_sleep && !rail->below.has_fd;
 		rail->network = ep->count > 1 && !ep->domain->link->member[i].memory;
 		if (rail->network)
 			continue;
 		ep->has_memory = true;
-		if (rail->builtin && !ep->first)
-			ep->first = rail->builtin;
+		if (rail->below.builtin && !ep->first)
+			ep->first = rail->below.builtin;
 		else
 			ep->more[ep->more_count++] = (uint8_t)i;
 	}
@@ -276,8 +257,8 @@ static bool moved(struct wf_progress *item)
 	bool any = false;
 
 	for (unsigned int i = 0; i < ep->count; i++)
-		if (ep->rail[i].builtin)
-			any |= wf_progress_moved(&ep->rail[i].builtin->progress);
+		if (ep->rail[i].below.builtin)
+			any |= wf_progress_moved(&ep->rail[i].below.builtin->progress);
 	return any;
 }
 

@@ -22,7 +22,7 @@
 
 static struct lnx_rail *rail_of(struct fid_peer_srx *fid)
 {
-	return wf_container_of(fid, struct lnx_rail, srx_port.fid);
+	return wf_container_of(fid, struct lnx_rail, below.srx_port.fid);
 }
 
 /* Ask what was put off, if anything was. */
@@ -31,7 +31,8 @@ static void ask(struct lnx_rail *rail)
 	lnx_get_addr_fn *get_addr = atomic_exchange(&rail->put_off, NULL);
 
 	if (get_addr)
-		wf_srx_owner_ops.foreach_unspec_addr(&rail->srx_port.fid, get_addr);
+		wf_srx_owner_ops.foreach_unspec_addr(
+			&rail->below.srx_port.fid, get_addr);
 }
 
 static void foreach_unspec(struct fid_peer_srx *fid, lnx_get_addr_fn *get_addr)
@@ -48,7 +49,6 @@ void lnx_sources_export(struct lnx_rail *rail)
 	rail->srx_ops = wf_srx_owner_ops;
 	rail->srx_ops.foreach_unspec_addr = foreach_unspec;
 	lnx_deferred_export_srx(&rail->srx_ops);
-	rail->srx_port.fid.owner_ops = &rail->srx_ops;
 }
 
 static void ask_all(struct lnx_ep *ep)
@@ -83,7 +83,7 @@ static bool is_at(fi_addr_t addr, const void *arg)
 
 static bool needs_us(const struct lnx_rail *rail)
 {
-	return rail->srx && !rail->builtin;
+	return rail->below.srx && !rail->below.builtin;
 }
 
 void lnx_sources_forget(struct lnx_av *av, fi_addr_t index)
@@ -94,8 +94,8 @@ void lnx_sources_forget(struct lnx_av *av, fi_addr_t index)
 
 		for (unsigned int i = 0; i < ep->count; i++)
 			if (needs_us(&ep->rail[i]))
-				wf_srx_ask_again(&ep->rail[i].srx_port.fid, unknown,
-					is_at, &index);
+				wf_srx_ask_again(&ep->rail[i].below.srx_port.fid,
+					unknown, is_at, &index);
 	}
 }
 

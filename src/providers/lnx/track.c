@@ -96,7 +96,7 @@ void lnx_op_cancel(struct lnx_ep *ep, const void *context, uint32_t rail)
 
 	if (!rec)
 		return;
-	(void)fi_cancel(&ep->rail[rail].ep->fid, rec);
+	(void)fi_cancel(&ep->rail[rail].below.fid->fid, rec);
 	wf_lock(&ep->ops_lock);
 	rec->cancelling = false;
 	if (rec->ended)
