@@ -8,7 +8,8 @@
 #include "objects/absent/absent.h"
 #include "objects/fabric.h"
 
-/* Guards both lists, which are in the order of opening. */
+/* Guards the lists of open fabrics and of open domains, which are in the order of
+ * opening. */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wf_list open_fabrics = { &open_fabrics, &open_fabrics };
 static struct wf_list open_domains = { &open_domains, &open_domains };

@@ -10,11 +10,11 @@
 #include "sys/list.h"
 
 /*
- * An open fabric. Every open one is on a process-wide list, because fi_getinfo
- * hands out the first open instance of a name (GI-052).
+ * An open fabric. All of them are in a process-wide list, because fi_getinfo returns
+ * the first open instance of a name (GI-052).
  */
 struct wf_fabric {
-	struct fid_fabric fid; /* fid.api_version governs versioned behaviour */
+	struct fid_fabric fid; /* fid.api_version is that of the caller */
 	const struct wf_prov *prov;
 	char *name;
 	atomic_int refs; /* domains, passive endpoints, EQs, wait sets */

@@ -19,98 +19,100 @@ struct wf_devices;
 struct wf_domain;
 
 /*
- * What a software provider is, in one const struct: the shared objects ask it
- * for everything that differs between providers. A provider's folder defines one
- * and its fi_provider callbacks are one line each (see providers/udp/provider.c).
+ * A software provider, described in one constant struct from which the shared objects
+ * take everything that differs between providers. docs/new-provider.md shows how to
+ * write one; providers/udp/provider.c is an example.
  */
 struct wf_prov {
-	/* Registered with the core; also what every log line names. */
+	/* The provider as the core knows it; its name is in each log line. */
 	struct fi_provider *fi;
 
-	/* What it offers, best first, NULL-terminated. Static templates: complete
-	 * attributes, no addresses, no names. Each stands for one endpoint type. */
+	/* Templates of the answers of fi_getinfo, the best first, NULL-terminated. A
+	 * template has all attributes of one endpoint type, without addresses and
+	 * names; objects/info/info.h lists fields with a special meaning. */
 	const struct fi_info *const *templates;
 
-	/* The devices that it found, for a provider that answers fi_getinfo by
-	 * wf_device_getinfo (objects/info/device.h); @rescan: look for them again.
-	 * Called by several threads at once. Then @templates says what any device
-	 * offers, and an object is opened by the templates of its own device. NULL: it
-	 * has no devices. */
+	/* For a provider whose getinfo is wf_device_getinfo (objects/info/device.h):
+	 * the devices that it found; @rescan: search again. Any thread may call it.
+	 * Such a provider has in @templates what any of its devices offers; objects are
+	 * checked against the templates of their device. NULL: no devices. */
 	const struct wf_devices *(*devices)(bool rescan);
 
-	/* Names of fabric and domain where no interface gives them. */
+	/* Names of fabric and domain for answers without an interface. */
 	const char *default_fabric;
 	const char *default_domain;
 
-	/* Does it serve collectives? Without, fi_av_set answers -FI_ENOSYS. */
+	/* True if the provider has collectives; else fi_av_set(3) returns -FI_ENOSYS.
+	 */
 	bool av_sets;
 
-	/* Where endpoints have names (wf_str_getinfo): is @node what an endpoint of
-	 * this machine is called, so that fi_getinfo may be asked for it without a
-	 * format? NULL: no endpoint is called like a host. */
+	/* For wf_str_getinfo: is @node the name of an endpoint on this machine? Such a
+	 * name may be the node of fi_getinfo without a format prefix. NULL: no endpoint
+	 * has a name that could be a host's. Any thread may call it. */
 	bool (*node_known)(const char *node);
 
 	/* Parameter that restricts the interfaces ("iface" is FI_<PROV>_IFACE). */
 	const char *iface_param;
 
-	/* Called once, when the library lets its providers go; NULL when there is
-	 * nothing to free. */
+	/* Free the provider's memory, once, when the library is unloaded. NULL: there
+	 * is none. */
 	void (*cleanup)(void);
 
-	/* Called at the end of a domain's opening and the start of its closing;
-	 * NULL when the provider keeps no state of its own there. */
+	/* Last step of opening a domain, and first step of closing it. A negative errno
+	 * fails the opening. NULL: no state in domains. No lock is held. */
 	int (*domain_init)(struct wf_domain *domain, const struct fi_info *info);
 	void (*domain_done)(struct wf_domain *domain);
 
-	/* A CQ or counter, imported ones too, was opened, which is the last step of the
-	 * open call: a code refuses it, with the reason logged by the provider; and it
-	 * is about to be closed, with nothing bound to it. The provider's own data is
-	 * in prov_data. NULL: no interest. No lock is held. */
+	/* Last step of opening a CQ or counter, imported or not, and first step of
+	 * closing it, when no object is bound to it. A negative errno fails the
+	 * opening, with the reason logged by the provider. prov_data is for the
+	 * provider. NULL: not called. No lock is held. */
 	int (*cq_opened)(struct wf_cq *cq);
 	void (*cq_closing)(struct wf_cq *cq);
 	int (*cntr_opened)(struct wf_cntr *cntr);
 	void (*cntr_closing)(struct wf_cntr *cntr);
 
-	/* What the addresses of @info look like; NULL: as its addr_format says. */
+	/* The format of the addresses of @info. NULL: that of its addr_format. */
 	const struct wf_av_format *(*av_format)(const struct fi_info *info);
 
-	/* For a provider that keeps something beside the addresses of an AV, in
-	 * av->prov_data; NULL where it does not. Called at the end of an AV's opening
-	 * and at the start of its closing; when @addr, spelled, was inserted at @index,
-	 * perhaps once more (@flags: FI_FIREWALL_ADDR), in which case a failure takes
-	 * the address out again; and when it is gone. No lock is held. */
+	/* For a provider with state for the addresses of an AV, in av->prov_data.
+	 * opened and closing: last step of opening an AV, first step of closing it.
+	 * inserted:
+	 * @addr, in canonical form, was inserted at @index, for the first time or
+	 * again;
+	 * @flags is FI_FIREWALL_ADDR or 0; a failure removes the address again.
+	 * removed: the index is free. NULL: not called. No lock is held. */
 	int (*av_opened)(struct wf_av *av);
 	void (*av_closing)(struct wf_av *av);
 	int (*av_inserted)(
 		struct wf_av *av, fi_addr_t index, const void *addr, uint64_t flags);
 	void (*av_removed)(struct wf_av *av, fi_addr_t index);
 
-	/* Bytes of elements that one atomic call may have; 0 without atomics. Asked
-	 * by fi_atomicvalid and its like and by wf_query_atomic. */
+	/* The largest atomic operation, in bytes of elements; 0: no atomics. */
 	size_t max_atomic_size;
 
-	/* What receives from an imported context (fi_srx_context with FI_PEER); the
-	 * same as srx_ops of every endpoint that may be bound to one. NULL: the
-	 * provider imports none. */
+	/* Operations for an imported receive context (fi_srx_context with FI_PEER), the
+	 * same as wf_xfer_ops.srx_ops of the endpoints that may be bound to one. NULL:
+	 * the provider imports no receive contexts. */
 	struct fi_ops_srx_peer *srx_ops;
 
-	/* Slots of the operations tables that only a provider can fill. NULL means
-	 * that the call is not offered and answers -FI_ENOSYS. */
+	/* Calls that only a provider can implement. NULL: the call returns -FI_ENOSYS.
+	 * No lock is held. */
 	int (*endpoint)(struct wf_domain *domain, struct fi_info *info,
 		struct fid_ep **ep, uint64_t flags, void *context);
 	int (*passive_ep)(struct fid_fabric *fabric, struct fi_info *info,
 		struct fid_pep **pep, void *context);
 	int (*scalable_ep)(struct wf_domain *domain, struct fi_info *info,
 		struct fid_ep **sep, void *context);
-	/* Register a region in its own way; @attr was checked. NULL: wf_mr_register. */
+	/* Register memory; @attr was checked. NULL: wf_mr_register does it. */
 	int (*mr_register)(struct wf_domain *domain, const struct fi_mr_attr *attr,
 		uint64_t flags, struct fid_mr **ret_mr);
-	/* wf_query_atomic (objects/domain/domain.h), unless the provider knows better.
-	 */
+	/* fi_query_atomic(3); wf_query_atomic (objects/domain/domain.h) implements it
+	 * by max_atomic_size. */
 	int (*query_atomic)(struct wf_domain *domain, enum fi_datatype datatype,
 		enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
-	/* fi_query_collective(3): can the domain do it, with what limits? The calls
-	 * themselves are wf_xfer_ops.collective. */
+	/* fi_query_collective(3): fill *attr, or return -FI_ENOSYS. The calls are in
+	 * wf_xfer_ops.collective. */
 	int (*query_collective)(struct wf_domain *domain, enum fi_collective_op coll,
 		struct fi_collective_attr *attr, uint64_t flags);
 };

@@ -12,8 +12,8 @@ static struct wf_cntr *cntr_of_fid(struct fid *fid)
 	return wf_container_of(fid, struct wf_cntr, fid.fid);
 }
 
-/* acquire: pairs with the release of the counting thread: the data that
- * it counts is visible. */
+/* acquire: pairs with the release in wf_cntr_add_n, so that the data that was counted
+ * is visible. */
 static uint64_t value_of(struct wf_cntr *cntr)
 {
 	return atomic_load_explicit(&cntr->value, memory_order_acquire);
@@ -108,8 +108,8 @@ static int cntr_seterr(struct fid_cntr *fid, uint64_t value)
 	return 0;
 }
 
-/* Is the wait over? @start_err is the error value when it began: errors from before
- * do not end it. */
+/* 0: the value has reached @threshold. -FI_EAVAIL: the error value differs from
+ * @start_err, its value at the start of the wait. -FI_EAGAIN: wait on. */
 static int check(struct wf_cntr *cntr, uint64_t threshold, uint64_t start_err)
 {
 	uint64_t value = value_of(cntr);
@@ -121,23 +121,24 @@ static int check(struct wf_cntr *cntr, uint64_t threshold, uint64_t start_err)
 	return err_of(cntr) != start_err ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
-/* Endpoints that were enabled when nothing could sleep for them do not tell of what
- * comes: a counter that was bound to a region, or to such an endpoint, later looks now
- * and then. */
+/* When a sleep ends at the latest. An endpoint that was enabled without an object to
+ * sleep on has no descriptor for messages. So threads that wait for a counter of a
+ * memory region, or for one bound to such an endpoint later, wake every 100
+ * microseconds. */
 static uint64_t sleep_until(const struct wf_cntr *cntr, uint64_t deadline_ns)
 {
 	enum { NAP_NS = 100000 };
 
-	/* relaxed: a binding meanwhile wakes no sleeper. */
+	/* relaxed: a binding that happens meanwhile wakes no sleeper anyway. */
 	return atomic_load_explicit(&cntr->counted.regions, memory_order_relaxed) ||
 			       atomic_load_explicit(&cntr->naps, memory_order_relaxed)
 		       ? WF_MIN(deadline_ns, wf_now_ns() + NAP_NS)
 		       : deadline_ns;
 }
 
-/* A handler of a signal may interrupt the sleep but not the wait, for which the
- * interface has no other end than these. Without a wait object of its own the counter
- * waits by making progress. */
+/* fi_cntr_wait(3). A signal handler may interrupt the sleep but does not end the wait,
+ * because fi_cntr_wait has no result for that. With FI_WAIT_NONE and FI_WAIT_SET the
+ * loop makes progress without sleeping. */
 static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 {
 	struct wf_cntr *cntr = wf_cntr_of(fid);
@@ -147,7 +148,8 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 	bool expired;
 
 	for (;;) {
-		/* Before the last check, so that the wait is never too short. */
+		/* Before the check, so that the counter is checked after the deadline.
+		 */
 		expired = wf_expired(deadline_ns);
 		wf_progress_list_run(&cntr->progress);
 		ticket = wf_wait_arm(&cntr->wait);
@@ -167,8 +169,8 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 	return ret;
 }
 
-/* The owner's side of a counter that peers imported. The interface has no number for
- * inc: a counter of bytes counts one for each operation of a foreign peer. */
+/* Operations of an owner, for its peers. inc has no argument for bytes, so a counter of
+ * bytes counts one for each operation of a peer of another library. */
 static void owner_inc(struct fid_peer_cntr *peer)
 {
 	wf_cntr_add_n(peer->fid.context, 1);
@@ -214,11 +216,12 @@ void wf_cntr_unexport(struct fid_peer_cntr *peer)
 {
 	struct wf_cntr *cntr = peer->fid.context;
 
-	/* release: what the peer counted is visible before a close may pass. */
+	/* release: pairs with the acquire in cntr_close; the peer's accesses come
+	 * before. */
 	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
 }
 
-/* Of an imported counter: its value is the owner's affair. */
+/* fi_cntr_read of an imported counter: makes progress. The owner has the value. */
 static uint64_t cntr_peer_read(struct fid_cntr *fid)
 {
 	wf_progress_list_run(&wf_cntr_of(fid)->progress);

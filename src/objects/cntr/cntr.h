@@ -14,33 +14,39 @@
 #include "sys/give_way.h"
 
 /*
- * A completion counter. Transports add through wf_cntr_add/wf_cntr_add_err, which
- * go straight to @value when the counter is ours and through the owner's operations
- * when it was imported with FI_PEER (@owner is then not &self), or to @direct, as for
- * CQs (objects/cq/cq.h).
+ * A completion counter (fi_cntr(3)). Transports add through wf_cntr_add and
+ * wf_cntr_add_err. In a counter opened by the application (@owner == &self) they change
+ * @value and @err. In one imported with FI_PEER they call the owner's operations, or
+ * add to @direct if this library owns both counters and has linked them (wf_cntr_link).
+ * No lock guards the values: they are atomic.
  */
 struct wf_cntr {
 	struct fid_cntr fid;
 	struct wf_domain *domain;
-	struct fid_peer_cntr self; /* only its address means something */
+	struct fid_peer_cntr self; /* only its address is used: a mark for @owner */
 	struct fid_peer_cntr *owner;
-	_Atomic(struct wf_cntr *) direct; /* of an imported one; NULL: through @owner */
+	/* In an imported counter, the linked owner; NULL: call the operations of
+	 * @owner. */
+	_Atomic(struct wf_cntr *) direct;
 	enum fi_cntr_events events;
 	_Alignas(WF_CACHELINE) atomic_uint_fast64_t value;
 	atomic_uint_fast64_t err;
-	atomic_bool has_work; /* something is in @work */
-	atomic_bool
-		naps; /* a feeding endpoint has no descriptor that tells of messages */
-	atomic_uint_fast64_t seen, seen_err; /* what the application read last */
-	atomic_int refs; /* endpoints, regions, poll sets and exports */
+	atomic_bool has_work; /* @work is not empty; see trigger.h */
+	/* An endpoint that the counter is bound to has no descriptor that reports
+	 * messages: a thread that waits for the counter wakes from time to time. */
+	atomic_bool naps;
+	atomic_uint_fast64_t seen, seen_err; /* values that the application read last */
+	atomic_int refs; /* endpoints, regions, poll sets and exports that use it */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
-	struct wf_patience patience; /* of the threads that poll it */
+	struct wf_patience patience; /* time without news, for threads that poll */
 	struct wf_counted_cntr counted;
-	struct wf_list work;      /* that waits for us, by threshold; see trigger.h */
-	struct wf_list work_link; /* of the domain's list while @work is not empty */
-	atomic_bool watched;      /* reading us starts work */
-	void *prov_data;          /* the provider's own, from wf_prov.cntr_opened on */
+	/* Operations that wait for this counter, by threshold; guarded as trigger.h
+	 * says. */
+	struct wf_list work;
+	struct wf_list work_link; /* in the domain's list while @work is not empty */
+	atomic_bool watched;      /* threads that read the counter start its work */
+	void *prov_data;          /* for the provider, from wf_prov.cntr_opened on */
 };
 
 static inline struct wf_cntr *wf_cntr_of(struct fid_cntr *fid)
@@ -48,20 +54,23 @@ static inline struct wf_cntr *wf_cntr_of(struct fid_cntr *fid)
 	return wf_container_of(fid, struct wf_cntr, fid);
 }
 
+/* fi_ops_domain.cntr_open; errors as fi_cntr_open(3). No lock held. */
 int wf_cntr_open(struct fid_domain *domain, struct fi_cntr_attr *attr,
 	struct fid_cntr **ret_cntr, void *context);
 
-/* Fill @ret_peer for import into a peer, each peer its own: what it counts is counted
- * by
- * @cntr, which stays open until wf_cntr_unexport. See objects/peer/open.h. */
+/* Fill *ret_peer, one for each peer, for the import of @cntr into a peer: the peer's
+ * completions are counted by @cntr, which cannot be closed until wf_cntr_unexport. See
+ * objects/peer/open.h. */
 void wf_cntr_export(struct wf_cntr *cntr, struct fid_peer_cntr *ret_peer);
 void wf_cntr_unexport(struct fid_peer_cntr *peer);
 
-/* As wf_cq_link: successes that @peer is told are counted by @owner at once. */
+/* Link the imported counter @peer with its owner, as wf_cq_link does for CQs: successes
+ * are added to @owner directly. NULL in @owner: no link. No-op if @peer is NULL or not
+ * an imported counter of this library. */
 void wf_cntr_link(struct fid_cntr *peer, struct wf_cntr *owner);
 
-/* The counter that counts what @cntr is told: its owner's where they are linked, else
- * itself. Only for comparing. */
+/* The counter that completions of @cntr are added to: the linked owner, or @cntr. The
+ * result may only be compared with other pointers. */
 static inline const struct wf_cntr *wf_cntr_target(const struct wf_cntr *cntr)
 {
 	const struct wf_cntr *direct =
@@ -74,8 +83,9 @@ static inline const struct wf_cntr *wf_cntr_target(const struct wf_cntr *cntr)
  * fi_trywait and wait sets. */
 bool wf_cntr_changed(struct wf_cntr *cntr);
 
-/* The value or the error value changed. seq_cst, as the change itself: the thread that
- * queues work pairs with both; see trigger.h. */
+/* Called after the value or the error value changed: start work and wake sleepers.
+ * seq_cst, like the change itself: pairs with the thread that queues work; see
+ * trigger.h. The caller may hold any lock but that of a CQ or wait. */
 static inline void wf_cntr_tell(struct wf_cntr *cntr)
 {
 	if (wf_unlikely(atomic_load_explicit(&cntr->has_work, memory_order_seq_cst)))
@@ -83,8 +93,11 @@ static inline void wf_cntr_tell(struct wf_cntr *cntr)
 	wf_wait_signal(&cntr->wait);
 }
 
+/* Add @n to the owner of an imported counter; an owner of another library counts one.
+ */
 void wf_cntr_add_owner(struct wf_cntr *cntr, uint64_t n);
 
+/* Add @n successes. Locks as for wf_cntr_tell. */
 static inline void wf_cntr_add_n(struct wf_cntr *cntr, uint64_t n)
 {
 	if (wf_unlikely(cntr->owner != &cntr->self)) {
@@ -97,20 +110,21 @@ static inline void wf_cntr_add_n(struct wf_cntr *cntr, uint64_t n)
 	wf_cntr_tell(cntr);
 }
 
-/* One operation of @len bytes succeeded: adds 1, or @len for
- * FI_CNTR_EVENTS_BYTES. */
+/* Count a success of @len bytes: adds 1, or @len with FI_CNTR_EVENTS_BYTES. Locks as
+ * for wf_cntr_tell. */
 static inline void wf_cntr_add(struct wf_cntr *cntr, size_t len)
 {
 	wf_cntr_add_n(cntr, cntr->events == FI_CNTR_EVENTS_BYTES ? len : 1);
 }
 
-/* The same for a counter that is bound, or NULL. */
+/* The same; @cntr may be NULL, for no counter bound. */
 static inline void wf_cntr_count(struct wf_cntr *cntr, size_t len)
 {
 	if (cntr)
 		wf_cntr_add(cntr, len);
 }
 
+/* Count a failure. Locks as for wf_cntr_tell. */
 static inline void wf_cntr_add_err(struct wf_cntr *cntr)
 {
 	if (wf_unlikely(cntr->owner != &cntr->self)) {
@@ -121,7 +135,8 @@ static inline void wf_cntr_add_err(struct wf_cntr *cntr)
 	wf_cntr_tell(cntr);
 }
 
-/* fi_cntr_add and fi_cntr_set of a counter of ours, whatever locks are held. */
+/* fi_cntr_add and fi_cntr_set of a counter that is not imported. Locks as for
+ * wf_cntr_tell. */
 void wf_cntr_add_value(struct wf_cntr *cntr, uint64_t value);
 void wf_cntr_set_value(struct wf_cntr *cntr, uint64_t value);
 

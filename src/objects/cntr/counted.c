@@ -24,7 +24,8 @@ void wf_counted_done(struct wf_counted *counted)
 	(void)pthread_mutex_destroy(&counted->lock);
 }
 
-/* All endpoints before @end; the head of the list for all. */
+/* Remove the endpoints before @end from the counter's progress list; @end is the head
+ * of the list of endpoints for all of them. */
 static void leave_eps(
 	struct wf_counted *counted, struct wf_cntr *cntr, const struct wf_list *end)
 {

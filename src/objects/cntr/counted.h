@@ -13,45 +13,49 @@ struct wf_domain;
 struct wf_progress;
 
 /*
- * Counters that are bound to regions belong to no endpoint, and peers reach a region
- * through any endpoint of its domain: so a thread that reads such a counter, or waits
- * for it, runs all of them.
+ * Counters bound to memory regions (fi_mr_bind(3)). Peers reach a region through any
+ * endpoint of its domain, so a thread that reads such a counter, or waits for it, runs
+ * all endpoints of the domain.
  *
- * @lock guards both lists, and the members of endpoints and counters that are for
- * them. Order: wf_ep.control, @lock, the lock of a progress list.
+ * @lock guards both lists and their links in endpoints and counters. Lock order:
+ * wf_ep.control, @lock, the lock of a progress list.
  */
 struct wf_counted {
 	pthread_mutex_t lock;
-	struct wf_list eps;   /* of wf_counted_ep.link */
-	struct wf_list cntrs; /* of wf_counted_cntr.link */
+	struct wf_list eps;   /* enabled endpoints, by wf_counted_ep.link */
+	struct wf_list cntrs; /* counters of regions, by wf_counted_cntr.link */
 };
 
-/* Of an endpoint that is enabled. */
+/* The part of an endpoint. */
 struct wf_counted_ep {
 	struct wf_list link;
-	struct wf_progress *item; /* NULL: in no list */
+	struct wf_progress *item; /* runs the endpoint; NULL: it is in no list */
 };
 
-/* Of a counter. */
+/* The part of a counter. */
 struct wf_counted_cntr {
 	struct wf_list link;
-	atomic_uint
-		regions; /* that it is bound to; 0: in no list. Read without @lock */
+	/* Number of regions that the counter is bound to; 0: it is in no list. May be
+	 * read without @lock. */
+	atomic_uint regions;
 };
 
 void wf_counted_init(struct wf_counted *counted);
 void wf_counted_done(struct wf_counted *counted);
 
-/* @cntr is bound to one more region, or to one less. */
+/* @cntr was bound to a region: add the endpoints of @domain to its progress list. And
+ * the reverse. 0, or -FI_ENOMEM. The caller holds no lock of a progress list. */
 int wf_counted_bind(struct wf_domain *domain, struct wf_cntr *cntr);
 void wf_counted_unbind(struct wf_domain *domain, struct wf_cntr *cntr);
 
-/* The endpoint is run by @item from now on; or not any more. */
+/* An endpoint, which @item runs, was enabled: add it to the lists of all counters of
+ * regions. And the reverse. 0, or a negative fabric errno. wf_ep.control is held. */
 int wf_counted_attach(
 	struct wf_domain *domain, struct wf_counted_ep *ep, struct wf_progress *item);
 void wf_counted_detach(struct wf_domain *domain, struct wf_counted_ep *ep);
 
-/* May a thread sleep until a counter of a region changes? */
+/* Does a counter of a region have a wait object, so that a thread may sleep until the
+ * counter changes? */
 bool wf_counted_may_sleep(struct wf_domain *domain);
 
 #endif

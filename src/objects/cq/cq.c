@@ -3,10 +3,10 @@
 #include "objects/cq/internal.h"
 
 /*
- * Opening, closing and owning completion queues. One that is ours is at the same
- * time the owner of whatever peers import it: they call owner_ops, which end where
- * our own transports' completions end. One that is imported holds nothing: it gives
- * its transports' completions to the owner and can only be asked for progress.
+ * Opening, closing and exporting completion queues (fi_cq(3), fi_peer(3)). A queue that
+ * the application opened may be exported: peers write to it by owner_ops, into the same
+ * ring as the transports of this library. An imported queue has no entries: it passes
+ * completions to its owner, and reading it only makes progress.
  */
 
 enum { DEFAULT_SIZE = 1024 };
@@ -49,7 +49,8 @@ void wf_cq_unexport(struct fid_peer_cq *peer)
 {
 	struct wf_cq *cq = peer->fid.context;
 
-	/* release: what the peer wrote is visible before a close may pass. */
+	/* release: pairs with the acquire in cq_close; the peer's accesses come before.
+	 */
 	atomic_fetch_sub_explicit(&cq->refs, 1, memory_order_release);
 }
 
@@ -119,7 +120,7 @@ static int cq_control(struct fid *fid, int command, void *arg)
 
 static struct fi_ops cq_fid_ops = WF_FID_OPS(cq_close, wf_absent_bind, cq_control);
 
-/* With something to sleep on. */
+/* The operations of a queue with a wait object of its own. */
 static struct fi_ops_cq cq_wait_ops = {
 	.size = sizeof(cq_wait_ops),
 	.read = wf_cq_read,
@@ -132,7 +133,7 @@ static struct fi_ops_cq cq_wait_ops = {
 	.export_xpu = wf_absent_cq_export_xpu,
 };
 
-/* FI_WAIT_NONE and FI_WAIT_SET: no thread may block here. */
+/* The operations with FI_WAIT_NONE and FI_WAIT_SET: without blocking reads. */
 static struct fi_ops_cq cq_poll_ops = {
 	.size = sizeof(cq_poll_ops),
 	.read = wf_cq_read,
@@ -202,8 +203,8 @@ static int check_peer(
 	return 0;
 }
 
-/* Wait objects of the kernel are woken by the kernel; nothing else would move data
- * while the application sleeps on a mutex of its own. */
+/* Initialise the wait object. Network data wakes threads that sleep on descriptors, but
+ * not those on a mutex: FI_WAIT_MUTEX_COND starts the progress thread. */
 static int open_wait(struct wf_cq *cq, const struct fi_cq_attr *attr)
 {
 	int ret = wf_wait_init(&cq->wait, attr->wait_obj, attr->wait_set);
@@ -273,7 +274,7 @@ int wf_cq_open(struct fid_domain *domain_fid, struct fi_cq_attr *attr,
 		ret = check_peer(domain, context);
 		if (ret)
 			return ret;
-		/* The context is the owner's and gone when we return. */
+		/* The context is valid during the call only. */
 		owner = ((struct fi_peer_cq_context *)context)->cq;
 		context = owner;
 	}

@@ -17,17 +17,16 @@
 /*
  * A completion queue.
  *
- * Transports write through wf_cq_write and wf_cq_write_err. When the queue is ours
- * (@owner == &self) the entry goes straight into the ring. When it was imported with
- * FI_PEER the same calls go through the owner's operations, unless an owner of this
- * library linked the two queues (wf_cq_link): then successes end in @direct. Errors are
- * always the owner's.
+ * Transports write through wf_cq_write and wf_cq_write_err. In a queue that the
+ * application opened (@owner == &self) the entry goes into the ring. In one imported
+ * with FI_PEER the calls use the owner's operations, unless an owner of this library
+ * linked the two queues (wf_cq_link): then successes go into the ring of @direct.
+ * Errors always use the owner's operations.
  *
- * Errors wait in a list of their own, each stamped with the ring's head when it was
- * written: a reader gets the entries before an error first, then -FI_EAVAIL until
- * the error is read.
+ * Errors are in a list, each stamped with the ring's head when it was written: a reader
+ * gets the entries before an error first, then -FI_EAVAIL until the error is read.
  *
- * @lock guards the ring and the errors; both can be seen to be empty without it.
+ * @lock guards the ring and the errors; whether they are empty may be read without it.
  * Reading runs the items of @progress first, without @lock; see progress.h for the
  * lock order.
  */
@@ -36,27 +35,31 @@ struct wf_cq {
 	struct wf_domain *domain;
 	struct fid_peer_cq self;
 	struct fid_peer_cq *owner;
-	_Atomic(struct wf_cq *) direct; /* of our own: itself; NULL: through @owner */
-	struct wf_av *direct_av;        /* NULL, or whose ids sources have in @direct */
+	/* The queue whose ring takes successes: this one, or, if imported, the linked
+	 * owner. NULL: call the operations of @owner. */
+	_Atomic(struct wf_cq *) direct;
+	/* The AV whose user ids stand for sources in @direct; NULL: sources are
+	 * reported as they are. */
+	struct wf_av *direct_av;
 	struct wf_lock lock;
 	struct wf_cq_ring ring;
 	atomic_uint error_count;
 	struct wf_list errors;
-	void *err_data; /* of the error last read, kept until the next one is */
+	void *err_data; /* of the error read last; freed when the next one is read */
 	enum fi_cq_wait_cond wait_cond;
 	atomic_uint sleepers; /* threads inside a blocking read */
-	atomic_uint wakeups;  /* of them, how many return because of fi_cq_signal */
-	atomic_int refs;      /* endpoints, contexts, poll sets and exports */
+	atomic_uint wakeups;  /* sleepers that fi_cq_signal woke and that did not return
+				 yet */
+	atomic_int refs; /* endpoints, contexts, poll sets and exports that use it */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
-	struct wf_patience patience; /* of the threads that poll it */
-	void *prov_data;             /* the provider's own, from wf_prov.cq_opened on */
-	/* Set by wf_prov.cq_opened where completions of all endpoints come through one
-	 * hardware queue: polls that queue, once whatever the number of endpoints, and
-	 * writes each completion by the endpoint's wf_ep_tx_done and its like. It is
-	 * run by threads that read the CQ or a counter of an endpoint bound to the CQ,
-	 * and by the domain's progress thread, until cq_closing. NULL: each endpoint
-	 * polls for itself. */
+	struct wf_patience patience; /* time without news, for threads that poll */
+	void *prov_data;             /* for the provider, from wf_prov.cq_opened on */
+	/* For a provider that has one hardware queue for all endpoints bound to the CQ:
+	 * the item polls that queue and writes each completion by wf_ep_tx_done and the
+	 * like of its endpoint. wf_prov.cq_opened sets it. Threads that read the CQ, or
+	 * a counter of an endpoint bound to the CQ, and the domain's progress thread
+	 * run it until cq_closing. NULL: each endpoint polls for completions. */
 	struct wf_progress *source;
 };
 
@@ -65,24 +68,27 @@ static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)
 	return wf_container_of(fid, struct wf_cq, fid);
 }
 
+/* fi_ops_domain.cq_open; errors as fi_cq_open(3). No lock held. */
 int wf_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	struct fid_cq **ret_cq, void *context);
 
-/* Fill @ret_peer for import into a peer, each peer its own: what it writes ends in @cq,
- * which stays open until wf_cq_unexport. See objects/peer/open.h. */
+/* Fill *ret_peer, one for each peer, for the import of @cq into a peer: the peer's
+ * completions are written to @cq, which cannot be closed until wf_cq_unexport. See
+ * objects/peer/open.h. */
 void wf_cq_export(struct wf_cq *cq, struct fid_peer_cq *ret_peer);
 void wf_cq_unexport(struct fid_peer_cq *peer);
 
 /*
- * Link @peer, which a provider imported, with the queue that owns it: successes are
- * written into @owner at once, without its operations; NULL: through them again.
- * Nothing happens when @peer is NULL or of another library, or when @owner was imported
- * itself. No lock; operations that end meanwhile take either way.
+ * Link the imported queue @peer with its owner: successes are written into the ring of
+ * @owner without calling its operations. NULL in @owner: no link. No-op if @peer is
+ * NULL or of another library, or if @owner is imported itself. Takes no lock;
+ * operations that complete meanwhile may use the operations or the ring.
  */
 void wf_cq_link(struct fid_cq *peer, struct wf_cq *owner);
 
-/* Sources in completions of @peer, where it is of this library, are reported as @av
- * reports them (wf_av_report). Called before anything completes in @peer. */
+/* Report sources in completions of the imported queue @peer as @av does (wf_av_report).
+ * No-op if @peer is of another library. Called before an operation completes in @peer.
+ */
 void wf_cq_link_sources(struct fid_cq *peer, struct wf_av *av);
 
 static inline struct wf_cq *wf_cq_direct(const struct wf_cq *cq)
@@ -90,7 +96,7 @@ static inline struct wf_cq *wf_cq_direct(const struct wf_cq *cq)
 	return atomic_load_explicit(&cq->direct, memory_order_relaxed);
 }
 
-/* A source as the transport reports it, in the numbers of wherever entries go. */
+/* Convert a source from the transport's numbering to that of the application. */
 static inline fi_addr_t wf_cq_source(const struct wf_cq *cq, fi_addr_t src)
 {
 	if (wf_likely(src == FI_ADDR_NOTAVAIL || !cq->direct_av))
@@ -98,18 +104,20 @@ static inline fi_addr_t wf_cq_source(const struct wf_cq *cq, fi_addr_t src)
 	return wf_av_report(cq->direct_av, src);
 }
 
-/* One failure; the entry and its err_data are copied. */
+/* Write an error entry; it is copied with its err_data. 0, or a negative fabric errno.
+ */
 ssize_t wf_cq_write_err(struct wf_cq *cq, const struct fi_cq_err_entry *entry);
 
-/* Anything to read (entry or error)? For fi_poll and fi_trywait. No lock. */
+/* Is there an entry or error to read? For fi_poll and fi_trywait. Takes no lock. */
 static inline bool wf_cq_readable(struct wf_cq *cq)
 {
 	return !wf_cq_ring_empty(&cq->ring) ||
 	       atomic_load_explicit(&cq->error_count, memory_order_relaxed);
 }
 
-/* One success into our own queue. -FI_ENOMEM when the ring could not grow. Always
- * inline: the fast path, too, completes by this. */
+/* Write a success into the ring of @cq, which is not imported. -FI_ENOMEM: the ring
+ * could not grow. Takes the lock. Always inline: the fast path completes by this, too.
+ */
 WF_INLINE int wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
@@ -123,12 +131,13 @@ WF_INLINE int wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
 	return ret;
 }
 
-/* Into the queue of an owner through its operations. */
+/* Write a success by the operations of the owner. */
 ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
 	void *buf, uint64_t data, uint64_t tag, fi_addr_t src);
 
-/* One success. Arguments as for fi_ops_cq_owner.write; members that the format lacks
- * are ignored. */
+/* Write a success. Arguments as for fi_ops_cq_owner.write in fi_peer(3); members that
+ * the format lacks are ignored. 0, or a negative fabric errno: the entry is lost. Takes
+ * the lock of the CQ. */
 static inline ssize_t wf_cq_write(struct wf_cq *cq, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {

@@ -71,7 +71,7 @@ static int domain_control(struct fid *fid, int command, void *arg)
 	case FI_MAP_RAW_MR:
 		return wf_mr_map_raw(domain, arg);
 	case FI_UNMAP_KEY:
-		/* A mapped key holds nothing. */
+		/* wf_mr_map_raw allocates nothing. */
 		return arg ? 0 : -FI_EINVAL;
 	case FI_QUEUE_WORK:
 		return wf_work_queue(domain, arg);

@@ -5,10 +5,12 @@
 #include "objects/open/open.h"
 
 /*
- * The frame around a struct wf_prov: struct fi_provider <name>_fi for <name>_prov, and
- * how the library finds that, built in or as a library of its own. @getinfo:
- * wf_ip_getinfo or what takes its place. @init defines and reads the parameters, before
- * all else.
+ * WF_PROV_FRAME defines the struct fi_provider <name>_fi for the struct wf_prov
+ * <name>_prov, and the entry point by which the library finds it: in the table of
+ * built-in providers, or fi_prov_ini if the provider is a loadable library
+ * (fi_provider(3)).
+ * @getinfo is wf_ip_getinfo or a function with the same arguments. @init is called
+ * first, once; it defines and reads the parameters.
  */
 #define WF_PROV_VERSION FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0)
 

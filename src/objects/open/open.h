@@ -5,8 +5,8 @@
 #include "objects/domain/domain.h"
 
 /*
- * Fabrics and domains with all their calls. The tables name what opens every other
- * object, so this is the top of the objects; below, objects know only what they use.
+ * Fabrics and domains with their tables of operations. The tables refer to the
+ * functions that open all other objects, so this is the highest layer of objects.
  */
 
 /* The fi_provider.fabric callback of a provider, given its description; fi_fabric(3).
@@ -20,12 +20,12 @@ int wf_domain_open(struct fid_fabric *fabric, struct fi_info *info,
 int wf_domain_open2(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_domain **ret_domain, uint64_t flags, void *context);
 
-/* What an open domain carries. */
+/* The operations of an open domain. */
 extern struct fi_ops wf_domain_fid_ops;
 extern struct fi_ops_domain wf_domain_ops;
 
-/* Is @fid a domain of this copy of the library, so that what is opened on it may be
- * linked with objects of ours? */
+/* Was @fid opened by this copy of the library? Then queues and counters opened on it
+ * may be linked (wf_cq_link, wf_cntr_link). */
 bool wf_domain_is_own(const struct fid_domain *fid);
 
 #endif

@@ -4,10 +4,10 @@
 #include "objects/endpoint/calls/trigger.h"
 
 /*
- * Deferred work. The application's structures stay in place until the work is over, so
- * nothing is copied: the operation is built when it is queued, for the checks, and
- * again when it starts. While it runs its context is the work itself; wf_work_done
- * puts the application's back.
+ * Deferred work (fi_trigger(3)). The application keeps its structures until the work
+ * has ended, so they are not copied: the operation is built when it is queued, for the
+ * checks, and again when it starts. Until the operation has ended, its context is the
+ * struct fi_deferred_work; wf_work_done replaces it by the application's context.
  */
 
 static const enum wf_op_kind kind_of[] = {
@@ -22,7 +22,7 @@ static const enum wf_op_kind kind_of[] = {
 	[FI_OP_COMPARE_ATOMIC] = WF_OP_COMPARE,
 };
 
-/* What a transfer needs of its endpoint. */
+/* The capabilities that an operation needs of its endpoint. */
 static const uint64_t needs[] = {
 	[FI_OP_RECV] = FI_MSG | FI_RECV,
 	[FI_OP_SEND] = FI_MSG | FI_SEND,
@@ -37,7 +37,8 @@ static const uint64_t needs[] = {
 	[FI_OP_CNTR_ADD] = 0,
 };
 
-/* Of which one completion is not the end, or the context has to be the caller's. */
+/* Flags of operations that have several completions, or that identify the operation by
+ * the application's context. */
 static const uint64_t not_deferred =
 	FI_TRIGGER | FI_PEEK | FI_CLAIM | FI_DISCARD | FI_MULTI_RECV;
 
@@ -58,7 +59,7 @@ static bool is_on_cntr(const struct fi_deferred_work *deferred)
 	       deferred->op_type == FI_OP_CNTR_ADD;
 }
 
-/* What all transfers have, wherever it is. */
+/* The members that the message structures of all transfers have. */
 struct transfer {
 	struct fid_ep *ep;
 	void *context;
@@ -127,8 +128,9 @@ static int build_transfer(struct wf_ep *ep, const struct fi_deferred_work *defer
 	}
 }
 
-/* Only what is asked for completes in the CQ, whatever the endpoint does else. Kind,
- * flags and context are good for a report even when the rest is refused. */
+/* Build the operation. It writes a CQ entry only if its own flags ask for one, whatever
+ * the endpoint's default is. On failure kind, flags and context are set, for the error
+ * entry. */
 static int build(struct wf_ep *ep, struct fi_deferred_work *deferred,
 	struct wf_op_atomic_call *call)
 {
@@ -227,7 +229,7 @@ static void change_cntr(const struct fi_deferred_work *deferred)
 	struct wf_cntr *cntr = wf_cntr_of(deferred->op.cntr->cntr);
 	uint64_t value = deferred->op.cntr->value;
 
-	/* Keeps the counter open while it wakes its sleepers. */
+	/* A reference keeps the counter open until its sleepers are woken. */
 	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
 	if (deferred->op_type == FI_OP_CNTR_ADD)
 		wf_cntr_add_value(cntr, value);
@@ -287,7 +289,7 @@ bool wf_work_done(
 				       ? wf_cntr_of(deferred->completion_cntr)
 				       : NULL;
 
-	/* Before we count: then the structure is the application's again. */
+	/* Read before counting: the application may reuse the structure afterwards. */
 	*context = transfer_of(deferred).context;
 	if (cntr) {
 		atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
