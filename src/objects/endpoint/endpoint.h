@@ -7,16 +7,15 @@
 #include <stdbool.h>
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_cm.h>
-#include <rdma/fi_collective.h>
 #include <rdma/fi_endpoint.h>
 
 #include "objects/av/av.h"
 #include "objects/cntr/cntr.h"
 #include "objects/cq/cq.h"
 #include "objects/domain/domain.h"
+#include "objects/endpoint/xfer.h"
 #include "objects/eq/eq.h"
 #include "objects/cntr/counted.h"
-#include "objects/op/op.h"
 #include "objects/progress/progress.h"
 #include "objects/srx/srx.h"
 
@@ -27,223 +26,75 @@ struct wf_transfer;
 struct wf_sep;
 struct wf_stx;
 
-/* Which operation is to be cancelled: the one with @context, or where a provider posts
- * operations with contexts of its own, the first for which @is says yes. That is asked
- * of an operation only if it will be cancelled then. */
-struct wf_cancel {
-	const void *context;
-	bool (*is)(const struct wf_cancel *which, void *op_context);
-};
-
-static inline bool wf_cancel_is(const struct wf_cancel *which, void *op_context)
-{
-	return which->is ? which->is(which, op_context) : op_context == which->context;
-}
-
-/* What a transport implements for one endpoint. */
-struct wf_xfer_ops {
-	/* Strength of ep->lock where the domain needs locks at all: WF_LOCK_MUTEX when
-	 * the kernel is called under it. */
-	enum wf_lock_kind lock_kind;
-
-	/* Start @op. No lock held: takes ep->lock itself for as long as it touches
-	 * state that others share. 0: taken, its completion is written now or later.
-	 * -FI_EAGAIN: nothing was taken, the caller may retry. */
-	ssize_t (*start)(struct wf_ep *ep, struct wf_op *op);
-
-	/* The fast path of start() for a message in one buffer of at most @small_size
-	 * bytes that asks for nothing but to be sent; NULL: there is none. 0: it is
-	 * sent, and the caller's to complete. Anything else: nothing was done, it
-	 * takes start(). */
-	ssize_t (*send_small)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
-		size_t len, fi_addr_t addr, uint64_t tag);
-	size_t small_size;
-
-	/* Move data without blocking; ep->lock held, and *ep->srx_lock before it where
-	 * there is one. Never enters user code. */
-	void (*progress)(struct wf_ep *ep);
-
-	/* What receives from a receive context; see srx.h. With this table receives
-	 * are not start()ed, and cancel and rx_left are not asked. */
-	struct fi_ops_srx_peer *srx_ops;
-
-	/* The source of a queued message that had FI_ADDR_UNSPEC, if known by now.
-	 * Called after addresses were inserted, *ep->srx_lock (the owner's lock) held.
-	 */
-	fi_addr_t (*srx_addr)(struct fi_peer_rx_entry *entry);
-
-	/* Bindings are complete and valid: open what the data path needs. Called
-	 * again when an earlier call failed. */
-	int (*enable)(struct wf_ep *ep);
-
-	/* msg_ops, tagged_ops, rma_ops and atomic_ops of @ep are finished, those that
-	 * its capabilities have, and not visible to the application yet: a transport
-	 * may put calls of its own in place of those that the skeleton offers. Last
-	 * step of fi_enable, ep->control held. NULL: they are good. */
-	void (*tables_finished)(struct wf_ep *ep);
-
-	/* How the endpoint is run and slept on: copied into ep->progress when it is
-	 * opened. Its functions take the locks that they need. NULL: the skeleton's,
-	 * which asks progress(), wait_fd() and arm(). */
-	const struct wf_progress *item;
-
-	/* The endpoint makes progress when the sources of its CQs are run
-	 * (wf_cq.source): no queue or counter runs the endpoint itself. progress() runs
-	 * them, too. */
-	bool run_by_cqs;
-
-	/* A counter was bound to the endpoint, which is enabled: do for it what enable
-	 * does for those that are bound already. ep->control is held, nothing runs the
-	 * endpoint. A failure undoes the binding. NULL: ep->cntr says it all. */
-	int (*cntr_bound)(struct wf_ep *ep);
-
-	/* Withdraw one posted receive with @context: true when one was found and its
-	 * FI_ECANCELED entry written. ep->lock held. */
-	bool (*cancel)(struct wf_ep *ep, void *context);
-
-	/* Withdraw the first transmit operation that @which names, that reports its end
-	 * (wf_op_is_reported) and of which nothing has left: true when one was found
-	 * and its FI_ECANCELED entry written. ep->lock held. NULL: nothing ever waits.
-	 */
-	bool (*cancel_tx)(struct wf_ep *ep, const struct wf_cancel *which);
-
-	/* Is nothing left of what is the library's to send: injected, or complete
-	 * for the application? It has gone on its way, or cannot any more. Asked again
-	 * and again, with a call of progress() after each false, before the endpoint or
-	 * a context of it is closed and at the end of the process; ep->flushing is set
-	 * meanwhile. Locks as for progress(). NULL: nothing ever waits. */
-	bool (*flushed)(struct wf_ep *ep);
-
-	/* Release everything of the transport, call wf_ep_done and free the memory.
-	 * Accepts an endpoint whose opening or enabling failed half-way. No lock held,
-	 * nothing runs any more. */
-	void (*destroy)(struct wf_ep *ep);
-
-	/* Addresses; -FI_ENOSYS or NULL where the transport cannot. setname is not
-	 * called once the endpoint is enabled, join not before. */
-	int (*setname)(struct wf_ep *ep, const void *addr, size_t len);
-	int (*getname)(struct wf_ep *ep, void *addr, size_t *len);
-	int (*join)(struct wf_ep *ep, const void *addr, uint64_t flags,
-		struct fid_mc **mc, void *context);
-
-	/* Options beyond those that the skeleton answers, asked first and answering
-	 * -FI_ENOPROTOOPT to the others; NULL for none. */
-	int (*getopt)(struct wf_ep *ep, int name, void *val, size_t *len);
-	int (*setopt)(struct wf_ep *ep, int name, const void *val, size_t len);
-
-	/* FI_OPT_SHARED_MEMORY_PERMITTED is set to false, before the endpoint is
-	 * enabled. Returns 0 or -FI_EOPNOTSUPP where the transport cannot do without
-	 * shared memory; NULL for a transport that never uses it. ep->control held. */
-	int (*forbid_shared_memory)(struct wf_ep *ep);
-
-	/* Nothing is at @index of the AV any more: end what was kept for it, quietly.
-	 * Called with FI_AV_REMOVE_CLEANUP only; ep->lock held. */
-	void (*addr_removed)(struct wf_ep *ep, uint64_t index);
-
-	/* FI_GET_FD: the descriptor that carries the data, NULL: there is no one such.
-	 * ep->lock held. */
-	int (*get_fd)(struct wf_ep *ep, int *ret_fd);
-
-	/* How many more operations start() takes; NULL: not said. ep->lock held. */
-	size_t (*rx_left)(struct wf_ep *ep);
-	size_t (*tx_left)(struct wf_ep *ep);
-
-	/* wf_atomic_valid (objects/atomic/ops.h) for a transport that knows better,
-	 * else NULL. No lock held. */
-	int (*atomic_valid)(struct wf_ep *ep, enum wf_op_kind kind,
-		enum fi_datatype datatype, enum fi_op op, size_t *ret_count);
-
-	/* The calls of endpoints with FI_COLLECTIVE, from the time they are enabled;
-	 * slots that it lacks are of wf_absent_collective. No lock held. NULL: such
-	 * calls answer -FI_ENOSYS. */
-	struct fi_ops_collective *collective;
-
-	/* See struct wf_progress; ep->lock held. */
-	int (*wait_fd)(struct wf_ep *ep);
-	bool (*arm)(struct wf_ep *ep);
-};
-
-/* Index of a bound counter, by the event that it counts. */
-enum wf_ep_cntr {
-	WF_CNTR_SEND,
-	WF_CNTR_RECV,
-	WF_CNTR_READ,
-	WF_CNTR_WRITE,
-	WF_CNTR_REMOTE_READ,
-	WF_CNTR_REMOTE_WRITE,
-	WF_CNTR_COUNT,
-};
-
-/* The flags in force for calls that have no flags argument, and those that are added
- * to the flags of calls that have one. Settled when the endpoint is enabled, so that
- * no call asks whether completions are selective. */
+/* Flags of one direction, computed when the endpoint is enabled, so that no call tests
+ * whether completions are selective; see flags.c. */
 struct wf_ep_flags {
-	_Atomic uint64_t plain; /* op flags, with FI_COMPLETION settled */
-	uint64_t forced;        /* FI_COMPLETION, or 0 with selective completion */
-	uint64_t refused;       /* what the endpoint cannot honour */
+	_Atomic uint64_t plain; /* flags of calls without a flags argument */
+	uint64_t forced;        /* added to the flags argument: FI_COMPLETION or 0 */
+	uint64_t refused;       /* flags that calls must not have */
 };
 
 /*
- * The part of an endpoint that is the same for every transport: bindings, options,
- * flags, life cycle. A transport embeds it first in its own endpoint.
+ * The part of an endpoint (fi_endpoint(3)) that all transports share: bindings,
+ * options, flags, life cycle. It is the first member of a transport's own struct.
  *
- * Bindings and attributes change only before the endpoint is enabled, under
- * @control; then the data path tables are swapped from "not enabled" to the finished
- * ones and all of it is read without lock. (Default flags and the size of
- * multi-receive slices may change later: they are atomic. An EQ, a counter and a shared
- * transmit context may come later, too: late.c.)
- * @lock guards the transport's transfer state. Order: @control, progress list locks,
- * @lock.
+ * Bindings and attributes change before the endpoint is enabled, with @control held.
+ * Then the tables of data transfer calls are set, and these members are read without a
+ * lock. Exceptions: default flags and the size of multi-receive slices are atomic; an
+ * EQ, a counter and a shared transmit context may be bound later (late.c). @lock guards
+ * the transport's state. Lock order: @control, progress list locks, @lock.
  */
 struct wf_ep {
 	struct fid_ep fid;
 	const struct wf_xfer_ops *xfer;
 	struct wf_ep_flags tx, rx;
-	uint64_t trecv_flags; /* a mask: flags of @rx that tagged receives have too */
-	size_t small_limit;   /* messages below it are small; 0: none is */
-	bool fast_post;       /* receives may take the fast path, see srx.h */
+	uint64_t
+		trecv_flags; /* mask: the flags of @rx that tagged receives have, too */
+	size_t small_limit;  /* messages of fewer bytes may take the fast path; 0: none
+			      */
+	bool fast_post;      /* receives may take the fast path; see fast_post.h */
 	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
 	atomic_size_t min_multi_recv;
 	struct wf_cq *tx_cq, *rx_cq;
 	struct wf_cntr *cntr[WF_CNTR_COUNT];
 	struct wf_av *av;
-	struct wf_stx *stx; /* bound; NULL: none is shared */
+	struct wf_stx *stx; /* the bound shared transmit context, or NULL */
 	struct wf_domain *domain;
-	struct fi_info *info; /* our copy of what it was opened with */
-	struct wf_sep
-		*sep; /* it is scalable, or a context of one that is; scalable.h */
-	unsigned int ctx_index; /* the context's number */
+	struct fi_info *info; /* copy of the info that the endpoint was opened with */
+	/* Of a scalable endpoint and its contexts; NULL in other endpoints. */
+	struct wf_sep *sep;
+	unsigned int ctx_index; /* index of this context of @sep */
 	enum fi_ep_type type;
-	uint64_t caps;                     /* with directions spelled out */
-	uint64_t tx_op_flags, rx_op_flags; /* as the application set them */
+	uint64_t caps;                     /* info->caps with all directions */
+	uint64_t tx_op_flags, rx_op_flags; /* default flags set by the application */
 	bool tx_selective, rx_selective;
 	bool enabled;
-	atomic_bool triggers; /* work was posted: our CQs and counters start it */
+	atomic_bool triggers; /* threads that run the endpoint start triggered work */
 	pthread_mutex_t control;
-	_Atomic(struct wf_eq *) eq; /* NULL: the domain's */
+	_Atomic(struct wf_eq *) eq; /* the bound EQ; NULL: the domain's EQ, if any */
 	struct wf_lock lock;
 	struct wf_progress progress;
 	struct wf_counted_ep counted;
-	atomic_int refs;              /* groups and contexts: they keep it open */
-	unsigned int handles;         /* the endpoint and its aliases: the last frees */
-	struct wf_transfer *transfer; /* a peer on top of us, or NULL; see transfer.h */
-	struct wf_ep_cleanup *cleanup; /* NULL: addresses may go unnoticed */
-	struct wf_list flush_link;     /* see flush.h; guarded by its lock */
-	int flush_pid;                 /* the process that enabled it */
-	bool flushing;                 /* under @lock: flushed() is being asked */
+	atomic_int refs;      /* open groups and contexts; fi_close is refused */
+	unsigned int handles; /* open handles: the endpoint and its aliases */
+	struct wf_transfer *transfer;  /* the peer that posts transfers, or NULL */
+	struct wf_ep_cleanup *cleanup; /* for FI_AV_REMOVE_CLEANUP; else NULL */
+	struct wf_list flush_link;     /* in the list of flush.c, guarded by its lock */
+	int flush_pid;                 /* the process that enabled the endpoint */
+	bool flushing;                 /* a flush is going on; guarded by @lock */
 
-	/* Receiving, with xfer->srx_ops; settled when the endpoint is enabled. */
-	struct fid_peer_srx *srx;   /* what the transport calls */
-	struct wf_lock *srx_lock;   /* NULL: none, or the owner's */
-	struct wf_srx *srx_queue;   /* where receives on this endpoint are posted */
-	struct wf_srx_ctx *srx_ctx; /* bound; NULL: a context of our own */
+	/* Receiving, for a transport with xfer->srx_ops; set by fi_enable. */
+	struct fid_peer_srx *srx;   /* the receive context that the transport calls */
+	struct wf_lock *srx_lock;   /* its lock; NULL: no context, or an imported one */
+	struct wf_srx *srx_queue;   /* receives on this endpoint are posted to it */
+	struct wf_srx_ctx *srx_ctx; /* the bound shared or imported context, or NULL */
 	struct wf_srx_port srx_port;
-	struct wf_srx_sink srx_sink; /* sink.c */
-	struct wf_srx_watch
-		*srx_watch; /* of addresses; see objects/endpoint/scalable/srx_ctx.h */
+	struct wf_srx_sink srx_sink; /* the endpoint as the context sees it; sink.c */
+	struct wf_srx_watch *srx_watch; /* reports changes of the AV; see srx_ctx.h */
+	/* Starts receives: xfer->start, or wf_ep_srx_start and the like. */
 	ssize_t (*start_rx)(struct wf_ep *ep, struct wf_op *op);
 
-	/* Finished when enabled; absent slots filled. */
+	/* The tables of data transfer calls, filled by fi_enable. */
 	struct fi_ops_msg msg_ops;
 	struct fi_ops_tagged tagged_ops;
 	struct fi_ops_rma rma_ops;
@@ -255,38 +106,39 @@ static inline struct wf_ep *wf_ep_of(struct fid_ep *fid)
 	return wf_container_of(fid, struct wf_ep, fid);
 }
 
-/* Fill @ep from @info (checked by wf_info_check) and take references; the transport
- * has allocated it. On failure nothing is held. */
+/* Initialise @ep, which the transport has allocated, from @info, which wf_info_check
+ * accepted, and take references. 0, or a negative fabric errno: no reference is held.
+ * wf_ep_done undoes it. No lock is held. */
 int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	const struct wf_xfer_ops *xfer, void *context);
 void wf_ep_done(struct wf_ep *ep);
 
-/* Where events of @ep go, or NULL. Any lock of the endpoint may be held. */
+/* The EQ that gets the events of @ep, or NULL. Any lock of the endpoint may be held. */
 struct wf_eq *wf_ep_eq(struct wf_ep *ep);
 
-/* How the end of an initiated operation is reported: the counter, and the flags of its
- * entry. CNT-018, CNT-019, CQ-039, CQ-040. */
+/* How the end of an operation is reported, by wf_op_kind: the counter, and the flags of
+ * the CQ entry. CNT-018, CNT-019, CQ-039, CQ-040. */
 struct wf_op_report {
 	enum wf_ep_cntr cntr;
 	uint64_t comp_flags;
 };
 extern const struct wf_op_report wf_op_reports[WF_OP_COUNT];
 
-/* A transmit (@cntr: SEND, READ or WRITE) or receive operation succeeded: counter,
- * and CQ entry when @op_flags has FI_COMPLETION. @comp_flags is what the entry says.
- * @op_flags and @context are those of the operation, here and below.
- */
+/* A transmit (@cntr: SEND, READ or WRITE) or receive operation of @len bytes succeeded:
+ * count it, and write a CQ entry with @comp_flags if @op_flags has FI_COMPLETION. Here
+ * and below, @op_flags and @context are those of the operation; ep->lock or the lock of
+ * the receive context may be held, but not that of a CQ or counter. */
 void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len);
 void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	uint64_t comp_flags, size_t len, void *buf, uint64_t data, uint64_t tag,
 	fi_addr_t src);
 
-/* The log line for a completion that the queue did not take (@ret). */
+/* Log that a CQ refused a completion with the error @ret. */
 void wf_ep_lost(const struct wf_ep *ep, ssize_t ret);
 
-/* wf_ep_tx_done of what is neither deferred work nor a peer's transfer nor an atomic
- * operation: the common part, for the fast path as well. */
+/* wf_ep_tx_done for operations that are neither deferred work nor a peer's transfer nor
+ * atomic. Inline for the fast path. */
 static inline void wf_ep_tx_plain_done(struct wf_ep *ep, enum wf_ep_cntr cntr,
 	void *context, uint64_t op_flags, uint64_t comp_flags, size_t len)
 {
@@ -301,24 +153,26 @@ static inline void wf_ep_tx_plain_done(struct wf_ep *ep, enum wf_ep_cntr cntr,
 		wf_ep_lost(ep, ret);
 }
 
-/* For transports that receive through ep->srx: the message of @entry arrived, @len
- * bytes from @src (as completions report it). @flags: FI_REMOTE_CQ_DATA and the like,
- * beyond those of @entry. Ends the entry. The owner's lock is held. */
+/* For transports that receive through ep->srx: @len bytes of the message of @entry
+ * arrived from @src, numbered as in completions. Write the completion and free the
+ * entry.
+ * @flags, such as FI_REMOTE_CQ_DATA, are added to those of the entry. The owner's lock
+ * is held. */
 void wf_srx_done(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
 	size_t len, uint64_t data, fi_addr_t src);
 
-/* The receive ends with @err (positive), @len bytes arrived. @olen: with FI_ETRUNC, the
- * bytes that did not fit. */
+/* The same for a receive that fails with the positive FI_E code @err after @len bytes.
+ * @olen: with FI_ETRUNC, the number of bytes that did not fit. */
 void wf_srx_fail(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
 	size_t len, size_t olen, uint64_t data, fi_addr_t src, int err);
 
-/* It arrived from a source that is in no AV, and the application wants to hear of it
- * (FI_SOURCE_ERR). @name: in the address format of the endpoint. */
+/* The same for a message from a source that is not in the AV, if the endpoint has
+ * FI_SOURCE_ERR: an error entry with the address @name, of @name_len bytes. */
 void wf_srx_unknown(struct wf_ep *ep, struct fi_peer_rx_entry *entry, uint64_t flags,
 	size_t len, uint64_t data, const void *name, size_t name_len);
 
-/* The source at @index of the AV as the owner of ep->srx names it; the owner may have
- * given it an id of its own (objects/peer/open.h). */
+/* The source at @index of the AV in the numbering of the owner of ep->srx, which may
+ * have set user ids (objects/peer/open.h). */
 static inline fi_addr_t wf_ep_srx_source(const struct wf_ep *ep, fi_addr_t index)
 {
 	if (wf_likely(ep->srx_lock != NULL) || index == FI_ADDR_NOTAVAIL)
@@ -326,13 +180,14 @@ static inline fi_addr_t wf_ep_srx_source(const struct wf_ep *ep, fi_addr_t index
 	return wf_av_report(ep->av, index);
 }
 
-/* The same source as completions of receives report it. */
+/* The same source in the numbering of completions. */
 static inline fi_addr_t wf_ep_source(const struct wf_ep *ep, fi_addr_t index)
 {
 	return wf_cq_source(ep->rx_cq, wf_av_report(ep->av, index));
 }
 
-/* Move data. The caller holds the lock of the receive context. */
+/* Run the transport's progress, unless another thread holds ep->lock. The caller holds
+ * the lock of the receive context. */
 static inline void wf_ep_progress(struct wf_ep *ep)
 {
 	/* Tail call: keeps the caller's frame out of the hot path. */
@@ -340,16 +195,17 @@ static inline void wf_ep_progress(struct wf_ep *ep)
 		ep->xfer->progress(ep);
 		return;
 	}
-	/* Another thread moves data or posts: it is done sooner than a wait for it. */
+	/* The thread that holds the lock makes progress or starts an operation. Waiting
+	 * for it would take longer than trying again with the next call. */
 	if (wf_trylock(&ep->lock)) {
 		ep->xfer->progress(ep);
 		wf_unlock(&ep->lock);
 	}
 }
 
-/* Changes when an operation of @ep completed in its receive queue (its transmit queue
- * where it has no other) or was counted by a counter bound to it. Only for comparing
- * with what an earlier call returned. No lock. */
+/* A number that changes when an entry is written to the receive CQ of @ep (or, without
+ * one, to its transmit CQ) or a bound counter counts. The result may only be compared
+ * with an earlier one. Takes no lock. */
 uint64_t wf_ep_activity(const struct wf_ep *ep);
 
 /* Run the endpoint's progress item by @run from now on. While it is in no list: before
@@ -388,26 +244,28 @@ bool wf_ep_is_armed(const struct wf_ep *ep);
  * the receive context and ep->lock are held. */
 void wf_ep_srx_flush(struct wf_ep *ep, int err);
 
-/* May a thread sleep until something comes for this endpoint, whose bindings are
- * complete? The reader of an imported queue sleeps on its descriptor, if on anything.
- */
+/* May a thread sleep until the endpoint has work? True if the domain has a progress
+ * thread, or if a bound object, or a counter of a region, has a wait object, or if a
+ * bound CQ is imported, because its owner may sleep on the descriptor. Bindings are
+ * complete. */
 bool wf_ep_may_sleep(const struct wf_ep *ep);
 
-/* The endpoint of this library behind @fid, which may be an alias. Control calls only.
+/* The endpoint behind @fid, an endpoint of this library or an alias. For control calls.
  */
 struct wf_ep *wf_ep_resolve(struct fid *fid);
 
-/* The endpoint behind @fid, if it is of this library; NULL. */
+/* The endpoint behind @fid, or NULL if it is not one of this library. */
 struct wf_ep *wf_ep_from_fid(struct fid_ep *fid);
 
-/* The receive context of ours that an enabled endpoint uses, its own or the one bound
- * to it, to be exported to peers. NULL when it has none, or an imported one. */
+/* The receive context of an enabled endpoint, its own or a shared one, for exporting it
+ * to peers. NULL: it has none, or an imported one. */
 static inline struct wf_srx *wf_ep_srx(struct wf_ep *ep)
 {
 	return ep->srx_lock ? ep->srx_port.srx : NULL;
 }
 
-/* For what ends entries outside of progress(); nothing when the lock is the owner's. */
+/* Take the lock of the receive context, for freeing entries outside of progress().
+ * No-op if the context is imported: the owner holds its lock then. */
 static inline void wf_ep_srx_lock(struct wf_ep *ep)
 {
 	if (ep->srx_lock)
@@ -420,26 +278,28 @@ static inline void wf_ep_srx_unlock(struct wf_ep *ep)
 		wf_unlock(ep->srx_lock);
 }
 
-/* The multi-receive buffer posted with @context is the application's again. */
+/* Write the FI_MULTI_RECV entry of the buffer posted with @context, which the
+ * application owns again. */
 void wf_ep_rx_release(struct wf_ep *ep, uint64_t op_flags, void *context);
 
-/* Entries of the receive CQ that count for nothing: answers to a peek. */
+/* Write the answer to a peek to the receive CQ; no counter counts it. */
 ssize_t wf_ep_rx_answer(struct wf_ep *ep, uint64_t op_flags,
 	const struct fi_cq_tagged_entry *entry, fi_addr_t src);
 ssize_t wf_ep_rx_answer_err(
 	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry);
 
-/* It failed with @err (positive): always an entry, and the counter's error value. */
+/* An operation failed with the positive FI_E code @err: write an error entry, whatever
+ * the flags say, and add to the counter's error value. */
 void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len, int err);
-/* The same with an entry that tells more; its op_context may change. */
+/* The same with a complete entry, whose op_context may be changed by the call. */
 void wf_ep_tx_fail(struct wf_ep *ep, enum wf_ep_cntr cntr, uint64_t op_flags,
 	struct fi_cq_err_entry *entry);
 void wf_ep_rx_err(
 	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry);
 
-/* The initiated operation @op ended: wf_ep_tx_done, or with a positive @err
- * wf_ep_tx_err, as wf_op_reports says. */
+/* The operation @op ended: wf_ep_tx_done, or, with a positive @err, wf_ep_tx_err, with
+ * the counter and flags of wf_op_reports. */
 static inline void wf_ep_op_end(struct wf_ep *ep, const struct wf_op *op, int err)
 {
 	const struct wf_op_report *report = &wf_op_reports[op->kind];
@@ -452,47 +312,49 @@ static inline void wf_ep_op_end(struct wf_ep *ep, const struct wf_op *op, int er
 			report->comp_flags, op->len);
 }
 
-/* A peer's RMA or atomic operation on our memory is done. @comp_flags: FI_RMA or
- * FI_ATOMIC, with FI_REMOTE_READ or FI_REMOTE_WRITE, and FI_REMOTE_CQ_DATA when @data
- * came along: that, and only that, writes an entry. Counters of the endpoint and of
- * @mr (may be NULL) count. */
+/* A peer's RMA or atomic operation of @len bytes on local memory has ended.
+ * @comp_flags: FI_RMA or FI_ATOMIC, with FI_REMOTE_READ or FI_REMOTE_WRITE. With
+ * FI_REMOTE_CQ_DATA a CQ entry with @data is written. Adds to the counters of the
+ * endpoint and of @mr, which may be NULL. */
 void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 	size_t len, uint64_t data, fi_addr_t src);
 
-/* A message that has arrived in one piece. */
+/* A message that arrived in one piece. */
 struct wf_srx_arrival {
 	const void *buf;
 	size_t len;
 	uint64_t tag;   /* 0 without FI_TAGGED */
 	uint64_t flags; /* FI_REMOTE_CQ_DATA or 0 */
 	uint64_t data;
-	fi_addr_t addr; /* the source as a directed receive would name it */
-	fi_addr_t src;  /* as completions report it: wf_ep_source */
+	fi_addr_t addr; /* the source in the numbering of the AV */
+	fi_addr_t src;  /* the source in the numbering of completions: wf_ep_source */
 };
 
-/* Match, copy and complete it on the fast path (deliver.c). @type: FI_MSG or FI_TAGGED.
- * False: nothing was done, it takes wf_srx_get_*. The lock of the receive context is
- * held as for those; there is an ep->srx. */
+/* The fast path of a message (deliver.c): match it, copy it and write the completion.
+ * @type: FI_MSG or FI_TAGGED. False: nothing was done, the transport calls
+ * wf_srx_get_*. The lock of the receive context is held. ep->srx is set. */
 bool wf_ep_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);
 
-/* The endpoint behind the handle that a transport got an entry through. */
+/* The endpoint that contains @sink. */
 static inline struct wf_ep *wf_ep_of_sink(struct wf_srx_sink *sink)
 {
 	return wf_container_of(sink, struct wf_ep, srx_sink);
 }
 
-/* A handle to @srx for @ep, or with @peer_ops NULL for a peer that receives for it. */
+/* Initialise @port as a handle to @srx for @ep, or, with @peer_ops NULL, for a peer
+ * provider that receives for @ep. No lock is held. */
 void wf_ep_srx_export(struct wf_srx *srx, struct wf_srx_port *port, struct wf_ep *ep,
 	struct fi_ops_srx_peer *peer_ops);
-/* What makes a receive context of the endpoint's own. */
+/* The attributes of a receive context that the endpoint does not share. */
 struct wf_srx_attr wf_ep_srx_attr(struct wf_ep *ep);
 
-/* ep->start_rx where receives are posted to ep->srx_queue. */
+/* A value of ep->start_rx: post to ep->srx_queue. Results as wf_srx_post. */
 ssize_t wf_ep_srx_start(struct wf_ep *ep, struct wf_op *op);
-/* The same of an endpoint that has no receives of its own. */
+/* A value of ep->start_rx for an endpoint with a bound receive context: refuse the
+ * receive, which must be posted to the context. -FI_ENOSYS, logged. */
 ssize_t wf_ep_srx_refuse(struct wf_ep *ep, struct wf_op *op);
 
-/* Nothing is at @addr of the AV: -FI_EINVAL, logged. */
+/* Log that the AV has no address at @addr. Returns -FI_EINVAL. */
 int wf_no_address(const struct fi_provider *prov, fi_addr_t addr);
 
 #endif
