@@ -18,6 +18,8 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_tagged.h>
 
+#include "peer.h"
+
 /*
  * A provider library of any version as a member of an lnx link: links_test PROVIDER.
  * Two endpoints exchange messages, received from any source, posted first and
@@ -38,6 +40,7 @@ static struct fid_domain *domain;
 static struct fid_av *av;
 static struct side sides[SIDES];
 static fi_addr_t addr[SIDES];
+static struct fid_cntr *bound; /* to the next side that is opened; NULL: none is */
 
 /* The member is found although it knows nothing of the newest version (GI-040), and
  * answers what was asked for with any. */
@@ -73,6 +76,8 @@ static void open_side(struct side *side)
 	assert_int_equal(
 		fi_ep_bind(side->ep, &side->cq->fid, FI_TRANSMIT | FI_RECV), 0);
 	assert_int_equal(fi_ep_bind(side->ep, &av->fid, 0), 0);
+	if (bound)
+		assert_int_equal(fi_ep_bind(side->ep, &bound->fid, FI_SEND), 0);
 	assert_int_equal(fi_enable(side->ep), 0);
 }
 
@@ -335,6 +340,79 @@ static void errors_name_sources(void **state)
 	assert_int_equal(source_of_truncated(), FI_ADDR_NOTAVAIL);
 }
 
+/* An injected message that a member of another library takes and loses later counts
+ * once, as a failure; one that arrives counts once, too (CS-006, CS-007, CS-008). */
+static void injected_counts_once(void **state)
+{
+	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_COMP };
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err = { 0 };
+	struct fid_cntr *cntr;
+	unsigned char out[8] = { 3 }, in[8] = { 0 };
+	struct fi_context2 rx;
+	int turns = 0;
+	ssize_t ret;
+
+	assert_int_equal(fi_close(&sides[0].ep->fid), 0);
+	assert_int_equal(fi_close(&sides[0].cq->fid), 0);
+	assert_int_equal(fi_cntr_open(domain, &attr, &cntr, NULL), 0);
+	bound = cntr;
+	open_side(&sides[0]);
+	bound = NULL;
+	assert_int_equal(
+		fi_tinject(sides[0].ep, out, sizeof(out), addr[1], PEER_FAIL_LATER), 0);
+	do
+		ret = fi_cq_read(sides[0].cq, &entry, 1);
+	while (ret == -FI_EAGAIN && ++turns < TURNS_MAX);
+	assert_int_equal(ret, -FI_EAVAIL);
+	assert_int_equal(fi_cq_readerr(sides[0].cq, &err, 0), 1);
+	assert_int_equal(err.err, FI_EIO);
+	assert_int_equal(fi_cntr_read(cntr), 0);
+	assert_int_equal(fi_cntr_readerr(cntr), 1);
+
+	assert_int_equal(
+		fi_trecv(sides[1].ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, 6, 0, &rx),
+		0);
+	assert_int_equal(fi_tinject(sides[0].ep, out, sizeof(out), addr[1], 6), 0);
+	do
+		ret = fi_cq_read(sides[1].cq, &entry, 1);
+	while (ret == -FI_EAGAIN && ++turns < TURNS_MAX);
+	assert_int_equal(ret, 1);
+	assert_memory_equal(in, out, sizeof(out));
+	assert_int_equal(fi_cntr_read(cntr), 1);
+	assert_int_equal(fi_cntr_readerr(cntr), 1);
+	/* No completion: it was injected. */
+	assert_int_equal(fi_cq_read(sides[0].cq, &entry, 1), -FI_EAGAIN);
+	assert_int_equal(fi_close(&sides[0].ep->fid), 0);
+	assert_int_equal(fi_close(&cntr->fid), 0);
+	assert_int_equal(fi_close(&sides[0].cq->fid), 0);
+	open_side(&sides[0]);
+}
+
+/* What was injected leaves before fi_close returns, although the member keeps it until
+ * it makes progress (CS-006, EP-027). */
+static void injected_leaves_before_closing(void **state)
+{
+	unsigned char out[8] = { 4 }, in[8] = { 0 };
+	struct fi_cq_tagged_entry entry;
+	struct fi_context2 rx;
+	int turns = 0;
+	ssize_t ret;
+
+	assert_int_equal(fi_trecv(sides[1].ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC,
+				 PEER_SEND_LATER, 0, &rx),
+		0);
+	assert_int_equal(
+		fi_tinject(sides[0].ep, out, sizeof(out), addr[1], PEER_SEND_LATER), 0);
+	reopen(0);
+	do
+		ret = fi_cq_read(sides[1].cq, &entry, 1);
+	while (ret == -FI_EAGAIN && ++turns < TURNS_MAX);
+	assert_int_equal(ret, 1);
+	assert_ptr_equal(entry.op_context, &rx);
+	assert_memory_equal(in, out, sizeof(out));
+}
+
 static void closed(void **state)
 {
 	for (int i = 0; i < SIDES; i++) {
@@ -360,6 +438,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(parts_are_inside),
 		cmocka_unit_test(has_no_atomics),
 		cmocka_unit_test(errors_name_sources),
+		cmocka_unit_test(injected_counts_once),
+		cmocka_unit_test(injected_leaves_before_closing),
 		cmocka_unit_test(closed),
 	};
 

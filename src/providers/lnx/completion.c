@@ -69,14 +69,6 @@ static ssize_t tx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 	return 0;
 }
 
-/* Of an injected operation, which has no record. */
-static enum wf_ep_cntr event_of(uint64_t comp_flags)
-{
-	if (comp_flags & FI_SEND)
-		return WF_CNTR_SEND;
-	return comp_flags & FI_READ ? WF_CNTR_READ : WF_CNTR_WRITE;
-}
-
 static ssize_t tx_writeerr(
 	struct fid_peer_cq *fid, const struct fi_cq_err_entry *member_entry)
 {
@@ -87,10 +79,9 @@ static ssize_t tx_writeerr(
 	if (!rail_of(port)->recorded)
 		return wf_cq_write_err(port->cq, &entry);
 	rec = lnx_op_find(port->ep, entry.op_context, port->rail);
-	if (!rec) {
-		wf_ep_tx_fail(&port->ep->wf, event_of(entry.flags), 0, &entry);
-		return 0;
-	}
+	/* An error of the member that is of no operation counts for nothing. */
+	if (!rec)
+		return wf_cq_write_err(port->cq, &entry);
 	op = *rec;
 	lnx_op_free(port->ep, rec);
 	entry.op_context = op.context;

@@ -45,18 +45,24 @@ static int lnx_enable(struct wf_ep *wf)
 	return 0;
 }
 
-/* Members of other libraries see to that by themselves. */
+/* A member of this library tells. One of another library cannot be asked: it reported
+ * the end of what was injected, or not. */
+static bool is_flushed(struct lnx_ep *ep, uint32_t index)
+{
+	struct wf_ep *builtin = ep->rail[index].below.builtin;
+
+	return builtin ? wf_ep_flushed(builtin) : !lnx_op_any_injected(ep, index);
+}
+
 static bool lnx_flushed(struct wf_ep *wf)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
 	bool done = true;
 
 	for (unsigned int i = 0; i < ep->count; i++) {
-		struct lnx_rail *rail = &ep->rail[i];
-
-		if (!rail->below.builtin || wf_ep_flushed(rail->below.builtin))
+		if (is_flushed(ep, i))
 			continue;
-		lnx_rail_wake(ep, rail);
+		lnx_rail_wake(ep, &ep->rail[i]);
 		done = false;
 	}
 	return done;

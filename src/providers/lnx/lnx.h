@@ -312,6 +312,10 @@ void lnx_op_free(struct lnx_ep *ep, struct lnx_op *op);
 /* The operation at @rail that the member knows by @context, or NULL. */
 struct lnx_op *lnx_op_find(struct lnx_ep *ep, const void *context, uint32_t rail);
 
+/* Has an operation at @rail not ended of which the application hears no success, because
+ * it was injected? */
+bool lnx_op_any_injected(struct lnx_ep *ep, uint32_t rail);
+
 /* fi_cancel at a recorded rail whose member is of another library; no lock held. It
  * does not tell whether it found the operation. */
 void lnx_op_cancel(struct lnx_ep *ep, const void *context, uint32_t rail);

@@ -67,6 +67,24 @@ struct lnx_op *lnx_op_find(struct lnx_ep *ep, const void *context, uint32_t rail
 	return found;
 }
 
+bool lnx_op_any_injected(struct lnx_ep *ep, uint32_t rail)
+{
+	bool found = false;
+
+	wf_lock(&ep->ops_lock);
+	wf_list_foreach(link, &ep->ops)
+	{
+		const struct lnx_op *rec = wf_list_entry(link, struct lnx_op, link);
+
+		if (rec->rail != rail || wf_op_is_reported(rec->flags))
+			continue;
+		found = true;
+		break;
+	}
+	wf_unlock(&ep->ops_lock);
+	return found;
+}
+
 /* The first transmission there that reports its end, kept by @cancelling; NULL. */
 static struct lnx_op *find_cancelled(
 	struct lnx_ep *ep, const void *context, uint32_t rail)

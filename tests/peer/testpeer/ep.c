@@ -169,6 +169,7 @@ static int ep_close(struct fid *fid)
 	UNBIND(rx_cntr);
 	UNBIND(av);
 	UNBIND(srx);
+	free(ep->late);
 	free(ep);
 	return 0;
 }

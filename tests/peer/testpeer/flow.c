@@ -143,6 +143,42 @@ struct msg *tp_take(struct tp_ep *ep)
 	return msg;
 }
 
+static ssize_t post_now(struct tp_ep *ep, const void *buf, size_t len, fi_addr_t dest,
+	uint64_t tag, uint64_t data, uint64_t flags, void *context);
+
+/* Written whatever was asked of successes, as all errors are. */
+static void fail_tx(struct tp_ep *ep, const struct late *late)
+{
+	const struct fi_cq_err_entry entry = {
+		.op_context = late->context,
+		.flags = FI_SEND | FI_TAGGED,
+		.err = FI_EIO,
+	};
+
+	if (ep->tx_cntr)
+		ep->tx_cntr->owner->owner_ops->incerr(ep->tx_cntr->owner);
+	report(ep->tx_cq,
+		ep->tx_cq->owner->owner_ops->writeerr(ep->tx_cq->owner, &entry));
+}
+
+static void run_late(struct tp_ep *ep)
+{
+	struct late *late;
+
+	pthread_mutex_lock(&tp_lock);
+	late = ep->late;
+	ep->late = NULL;
+	pthread_mutex_unlock(&tp_lock);
+	if (!late)
+		return;
+	if (late->tag == PEER_FAIL_LATER)
+		fail_tx(ep, late);
+	else
+		(void)post_now(ep, late->buf, late->len, late->dest, late->tag,
+			late->data, late->flags, late->context);
+	free(late);
+}
+
 void tp_progress(const struct tp_cq *cq, const struct tp_cntr *cntr)
 {
 	struct tp_ep *mine[EP_ROOM];
@@ -157,6 +193,7 @@ void tp_progress(const struct tp_cq *cq, const struct tp_cntr *cntr)
 	pthread_mutex_unlock(&tp_lock);
 	tp_begin();
 	for (size_t i = 0; i < count; i++) {
+		run_late(mine[i]);
 		while ((msg = tp_take(mine[i]))) {
 			bool tagged = msg->flags & FI_TAGGED;
 
@@ -191,10 +228,10 @@ fi_addr_t tp_get_addr(rx_entry *entry)
 	return tp_find(msg->to->av, msg->from);
 }
 
-ssize_t tp_post(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest,
+static ssize_t post_now(struct tp_ep *ep, const void *buf, size_t len, fi_addr_t dest,
 	uint64_t tag, uint64_t data, uint64_t flags, void *context)
 {
-	struct tp_ep *ep = container_of(fid, struct tp_ep, fid), *to = NULL;
+	struct tp_ep *to = NULL;
 	struct fid_peer_cq *cq = ep->tx_cq->owner;
 	struct msg *msg = malloc(sizeof(*msg) + len);
 
@@ -230,6 +267,37 @@ ssize_t tp_post(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest,
 				FI_SEND | (flags & FI_TAGGED ? FI_TAGGED : FI_MSG), 0,
 				NULL, 0, 0, FI_ADDR_NOTAVAIL));
 	return 0;
+}
+
+static ssize_t post_late(struct tp_ep *ep, const void *buf, size_t len, fi_addr_t dest,
+	uint64_t tag, uint64_t data, uint64_t flags, void *context)
+{
+	struct late *late = malloc(sizeof(*late) + len);
+	ssize_t ret = -FI_EAGAIN;
+
+	if (!late)
+		return -FI_ENOMEM;
+	*late = (struct late){ dest, tag, data, flags, context, len };
+	memcpy(late->buf, buf, len);
+	pthread_mutex_lock(&tp_lock);
+	if (!ep->late) {
+		ep->late = late;
+		ret = 0;
+	}
+	pthread_mutex_unlock(&tp_lock);
+	if (ret)
+		free(late);
+	return ret;
+}
+
+ssize_t tp_post(struct fid_ep *fid, const void *buf, size_t len, fi_addr_t dest,
+	uint64_t tag, uint64_t data, uint64_t flags, void *context)
+{
+	struct tp_ep *ep = container_of(fid, struct tp_ep, fid);
+	bool later = tag == PEER_SEND_LATER || tag == PEER_FAIL_LATER;
+
+	return (later ? post_late : post_now)(
+		ep, buf, len, dest, tag, data, flags, context);
 }
 
 unsigned long tp_refused(void)

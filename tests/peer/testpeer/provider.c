@@ -137,6 +137,7 @@ static int tp_getinfo(uint32_t version, const char *node, const char *service,
 		info->caps |= hints->caps & (FI_SOURCE | FI_DIRECTED_RECV);
 	info->addr_format = FI_FORMAT_UNSPEC;
 	info->tx_attr->size = info->rx_attr->size = 64;
+	info->tx_attr->inject_size = 64;
 	info->tx_attr->iov_limit = info->rx_attr->iov_limit = 1;
 	info->ep_attr->type = FI_EP_RDM;
 	info->ep_attr->max_msg_size = 1 << 20;

@@ -67,6 +67,15 @@ struct msg {
 	char buf[];
 };
 
+/* A transmission that waits for the sender's progress; peer.h. */
+struct late {
+	fi_addr_t dest;
+	uint64_t tag, data, flags;
+	void *context;
+	size_t len;
+	char buf[];
+};
+
 struct tp_ep {
 	struct fid_ep fid;
 	uint64_t id;
@@ -77,6 +86,7 @@ struct tp_ep {
 	struct tp_srx *srx;
 	struct msg *head, **tail;
 	atomic_int fail;
+	struct late *late; /* guarded by tp_lock */
 };
 
 extern pthread_mutex_t tp_lock;
