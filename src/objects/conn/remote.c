@@ -13,8 +13,8 @@ enum {
 	COMMON_NS = 125000000,
 };
 
-int wf_remotes_init(
-	struct wf_remotes *remotes, const struct wf_remote_ops *ops, uint64_t seed)
+int wf_remotes_init(struct wf_remotes *remotes, const struct wf_remote_ops *ops,
+	uint64_t seed, struct wf_progress *item, struct wf_watches *watches)
 {
 	struct wf_remote **buckets = calloc(FIRST_BUCKETS, sizeof(struct wf_remote *));
 
@@ -25,7 +25,10 @@ int wf_remotes_init(
 		.buckets = buckets,
 		.bucket_mask = FIRST_BUCKETS - 1,
 		.seed = seed,
+		.item = item,
+		.watches = watches,
 	};
+	wf_attempts_init(&remotes->attempts);
 	wf_list_init(&remotes->busy);
 	return 0;
 }
@@ -46,9 +49,13 @@ struct wf_remote *wf_remotes_next(
 void wf_remotes_done(struct wf_remotes *remotes)
 {
 	struct wf_remote *remote, *next;
+	struct wf_attempt *attempt;
 
 	if (!remotes->buckets)
 		return;
+	while ((attempt = wf_attempts_first(&remotes->attempts)))
+		remotes->ops->drop(attempt);
+	wf_attempts_free_ended(&remotes->attempts);
 	for (remote = wf_remotes_next(remotes, NULL); remote; remote = next) {
 		next = wf_remotes_next(remotes, remote);
 		remotes->ops->free(remotes, remote);
@@ -103,6 +110,19 @@ void wf_remotes_add(struct wf_remotes *remotes, struct wf_remote *remote, uint64
 	wf_list_init(&remote->busy_link);
 	wf_list_init(&remote->pending);
 	link_in(remotes->buckets, remotes->bucket_mask, remote);
+}
+
+struct wf_remote *wf_remotes_get(
+	struct wf_remotes *remotes, uint64_t hash, const void *key)
+{
+	struct wf_remote *remote = wf_remotes_find(remotes, hash, key);
+
+	if (remote)
+		return remote;
+	remote = remotes->ops->make(key);
+	if (remote)
+		wf_remotes_add(remotes, remote, hash);
+	return remote;
 }
 
 void wf_remotes_remove(struct wf_remotes *remotes, struct wf_remote *remote)
@@ -225,7 +245,7 @@ static void failed(
 	remote->retry_ns = now_ns + us * 1000ull + remotes->seed % (us * 250ull);
 	if (us >= RARE_US)
 		remote->retry_ns = common_moment(remotes, remote->retry_ns);
-	wf_remote_busy(remotes, remote);
+	wf_remote_schedule(remotes, remote);
 }
 
 void wf_remote_failed(
@@ -350,6 +370,8 @@ static bool is_unused(const struct wf_remotes *remotes, const struct wf_remote *
 void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns,
 	uint64_t grace_ns)
 {
+	wf_attempts_free_ended(&remotes->attempts);
+	wf_attempts_expire(&remotes->attempts, now_ns, remotes->ops->expired);
 	remotes->grace_ns = grace_ns;
 	wf_list_foreach_safe(link, &remotes->busy)
 	{
@@ -368,7 +390,7 @@ void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit
 
 uint64_t wf_remotes_deadline(const struct wf_remotes *remotes)
 {
-	uint64_t deadline = UINT64_MAX;
+	uint64_t deadline = wf_attempts_deadline(&remotes->attempts);
 
 	wf_list_foreach(link, &remotes->busy)
 	{

@@ -5,6 +5,8 @@
 #include <stdint.h>
 
 #include "objects/av/removals.h"
+#include "objects/conn/attempt.h"
+#include "objects/progress/progress.h"
 #include "sys/list.h"
 
 /*
@@ -56,6 +58,9 @@ enum wf_remote_state {
 struct wf_remote_ops {
 	/* Is @key the address or name of @remote? Their hashes are equal. */
 	bool (*is)(const struct wf_remote *remote, const void *key);
+	/* A new peer with the address or name @key, for wf_remotes_get; zeroed except
+	 * for the transport's own members. NULL: no memory. */
+	struct wf_remote *(*make)(const void *key);
 	enum wf_remote_state (*state)(const struct wf_remote *remote);
 	/* Begin an attempt to connect. The transport reports its end with
 	 * wf_remote_failed, wf_remote_refused or wf_remote_connected. */
@@ -69,6 +74,10 @@ struct wf_remote_ops {
 	 * remotes.grace_ns: the transport may leave some operations pending, which wait
 	 * on. NULL: give_up is called. */
 	void (*refused)(struct wf_remotes *remotes, struct wf_remote *remote);
+	/* End @attempt without a result: wf_remotes_done. */
+	void (*drop)(struct wf_attempt *attempt);
+	/* The deadline of @attempt is over: end it, or set another. */
+	void (*expired)(struct wf_attempt *attempt);
 	/* Free @remote and its pending operations. */
 	void (*free)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* Limits of the delay after a failed attempt, in microseconds. */
@@ -87,17 +96,21 @@ struct wf_remotes {
 	struct wf_av_removals removals; /* AV indices that were removed. */
 	uint32_t removals_seq; /* removals.seq when they were last processed. */
 	struct wf_list busy;
+	struct wf_attempts attempts;
+	/* What runs wf_remotes_tick, and what its sleepers wait for. */
+	struct wf_progress *item;
+	struct wf_watches *watches;
 	/* Random number: endpoints that failed at the same time do not retry at the
 	 * same time. */
 	uint64_t seed;
 	uint64_t grace_ns; /* @grace_ns of the last wf_remotes_tick. */
 };
 
-/* 0 or -FI_ENOMEM. */
-int wf_remotes_init(
-	struct wf_remotes *remotes, const struct wf_remote_ops *ops, uint64_t seed);
-/* Free all peers and the tables, and stop watching for removed addresses. Accepts a
- * zeroed @remotes that was never initialised. */
+/* @item is run, and @watches slept on, for the endpoint. 0 or -FI_ENOMEM. */
+int wf_remotes_init(struct wf_remotes *remotes, const struct wf_remote_ops *ops,
+	uint64_t seed, struct wf_progress *item, struct wf_watches *watches);
+/* Drop all attempts, free all peers and the tables, and stop watching for removed
+ * addresses. Accepts a zeroed @remotes that was never initialised. */
 void wf_remotes_done(struct wf_remotes *remotes);
 
 /* Iterate over all peers in no order: NULL gives the first, and NULL is the end. */
@@ -105,6 +118,9 @@ struct wf_remote *wf_remotes_next(
 	const struct wf_remotes *remotes, const struct wf_remote *after);
 struct wf_remote *wf_remotes_find(
 	const struct wf_remotes *remotes, uint64_t hash, const void *key);
+/* The same; a peer that is not in the table is made. NULL: no memory. */
+struct wf_remote *wf_remotes_get(
+	struct wf_remotes *remotes, uint64_t hash, const void *key);
 /* Add @remote, which is zeroed except for the transport's own members, and which is not
  * in the table yet. */
 void wf_remotes_add(
@@ -135,6 +151,16 @@ static inline void wf_remote_busy(struct wf_remotes *remotes, struct wf_remote *
 		wf_list_push(&remotes->busy, &remote->busy_link);
 }
 
+/* The same, and wake the endpoint, or its sleepers at retry_ns. */
+static inline void wf_remote_schedule(
+	struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	wf_remote_busy(remotes, remote);
+	wf_progress_wake(remotes->item);
+	if (remote->retry_ns)
+		wf_watches_expect(remotes->watches, remote->retry_ns);
+}
+
 /* An AV index or reference that kept @remote is gone: the next tick frees it, unless
  * another one keeps it. */
 static inline void wf_remote_let_go(
@@ -158,7 +184,9 @@ static inline void wf_remote_unref(struct wf_remotes *remotes, struct wf_remote 
 /* Is there something for wf_remotes_tick to do? */
 static inline bool wf_remotes_busy(const struct wf_remotes *remotes)
 {
-	return !wf_list_empty(&remotes->busy);
+	return !wf_list_empty(&remotes->busy) ||
+	       wf_attempts_first(&remotes->attempts) ||
+	       !wf_list_empty(&remotes->attempts.ended);
 }
 
 /* A connection to @remote is wanted, for example by an operation: connect, unless an
@@ -181,7 +209,8 @@ void wf_remote_failed(
 void wf_remote_refused(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns);
 
-/* Start the attempts that are due, fail operations that waited for @limit_ns (0: never)
+/* Free attempts that ended, tell the transport of those whose deadline is over, start
+ * the attempts that are due, fail operations that waited for @limit_ns (0: never)
  * or for @grace_ns of refusals, and free unused peers. */
 void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit_ns,
 	uint64_t grace_ns);

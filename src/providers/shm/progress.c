@@ -50,7 +50,7 @@ static void poll_sockets(struct shm_ep *ep)
 /* Is an attempt to connect under way, or soon? */
 static bool is_connecting(struct shm_ep *ep, uint64_t now)
 {
-	return !wf_list_empty(&ep->peers->attempts) ||
+	return wf_attempts_first(&ep->peers->remotes.attempts) ||
 	       (!wf_list_empty(&ep->peers->remotes.busy) &&
 		       shm_peers_deadline(ep) < now + POLL_NS);
 }

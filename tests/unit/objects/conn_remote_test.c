@@ -72,6 +72,8 @@ static const struct wf_remote_ops ops = {
 };
 
 static struct wf_remotes remotes;
+static struct wf_progress item;
+static struct wf_watches watches;
 static struct somebody people[MANY];
 static struct wf_list operation;
 
@@ -80,7 +82,7 @@ static int open_remotes(void **state)
 	memset(people, 0, sizeof(people));
 	for (int i = 0; i < MANY; i++)
 		people[i].number = i;
-	return wf_remotes_init(&remotes, &ops, SEED);
+	return wf_remotes_init(&remotes, &ops, SEED, &item, &watches);
 }
 
 static int close_remotes(void **state)

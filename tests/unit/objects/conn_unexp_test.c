@@ -28,6 +28,7 @@ struct sim {
 	struct fk fk; /* first: fk_destroy frees it */
 	struct wf_unexp unexp;
 	struct wf_remotes remotes;
+	struct wf_watches watches;
 	struct sim_peer peers[PEERS];
 	struct sim_conn conns[PEERS];
 };
@@ -132,7 +133,9 @@ static struct sim *sim_open(struct fk_around *a, uint64_t caps)
 		wf_ep_init(&sim->fk.ep, &a->f->domain, info, &sim_xfer_ops, sim), 0);
 	fi_freeinfo(info);
 	fk_enable_with(&sim->fk, a, 0);
-	assert_int_equal(wf_remotes_init(&sim->remotes, &remote_ops, 1), 0);
+	assert_int_equal(wf_remotes_init(&sim->remotes, &remote_ops, 1,
+				 &sim->fk.ep.progress, &sim->watches),
+		0);
 	sim->unexp = (struct wf_unexp){
 		.ops = &sim_ops,
 		.ep = &sim->fk.ep,

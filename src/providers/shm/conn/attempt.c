@@ -44,31 +44,32 @@ static struct shm_attempt *new_attempt(struct shm_ep *ep, int fd)
 	if (!attempt)
 		return NULL;
 	attempt->ep = ep;
-	attempt->watch.fd = fd;
-	attempt->deadline_ns = UINT64_MAX;
-	wf_list_push(&ep->peers->attempts, &attempt->link);
+	attempt->base.watch.fd = fd;
+	wf_attempts_add(&ep->peers->remotes.attempts, &attempt->base);
 	return attempt;
 }
 
 void shm_attempt_drop(struct shm_attempt *attempt)
 {
-	shm_watch_close(attempt->ep, &attempt->watch);
+	shm_watch_close(attempt->ep, &attempt->base.watch);
 	if (attempt->region)
 		shm_region_unmap(attempt->region);
 	attempt->region = NULL;
 	if (attempt->peer)
 		attempt->peer->attempt = NULL;
 	attempt->peer = NULL;
-	wf_list_remove(&attempt->link);
-	wf_list_push(&attempt->ep->peers->dead_attempts, &attempt->link);
+	wf_attempts_end(&attempt->ep->peers->remotes.attempts, &attempt->base);
 }
 
-void shm_attempts_free_dead(struct shm_peers *peers)
+void shm_attempt_end(struct wf_attempt *attempt)
 {
-	struct wf_list *link;
+	shm_attempt_drop(wf_container_of(attempt, struct shm_attempt, base));
+}
 
-	while ((link = wf_list_pop(&peers->dead_attempts)))
-		free(wf_list_entry(link, struct shm_attempt, link));
+/* An attempt to connect failed with @err, a positive code. */
+static void failed(struct shm_ep *ep, struct shm_peer *peer, int err)
+{
+	wf_remote_failed(&ep->peers->remotes, &peer->remote, err, wf_now_ns());
 }
 
 /* May this process read the peer's memory? The kernel tells only by trying. */
@@ -88,7 +89,7 @@ static struct shm_conn *become_conn(struct shm_attempt *attempt, struct shm_peer
 	const struct shm_hello *hello, unsigned int side)
 {
 	struct shm_ep *ep = attempt->ep;
-	int fd = fcntl(attempt->watch.fd, F_DUPFD_CLOEXEC, 0);
+	int fd = fcntl(attempt->base.watch.fd, F_DUPFD_CLOEXEC, 0);
 	struct shm_conn *conn;
 
 	if (fd < 0 || shm_socket_own(fd, &fd))
@@ -117,12 +118,13 @@ static void active_failed(struct shm_attempt *attempt, int err)
 	struct shm_ep *ep = attempt->ep;
 
 	shm_attempt_drop(attempt);
-	shm_peer_failed(ep, peer, err);
+	failed(ep, peer, err);
 }
 
 static void active_ready(struct wf_watch *watch, uint32_t events)
 {
-	struct shm_attempt *attempt = wf_container_of(watch, struct shm_attempt, watch);
+	struct shm_attempt *attempt =
+		wf_container_of(watch, struct shm_attempt, base.watch);
 	struct shm_peer *peer = attempt->peer;
 	struct shm_ep *ep = attempt->ep;
 	struct shm_hello hello;
@@ -143,7 +145,7 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 	conn = become_conn(attempt, peer, &hello, 0);
 	shm_attempt_drop(attempt);
 	if (!conn) {
-		shm_peer_failed(ep, peer, FI_ENOMEM);
+		failed(ep, peer, FI_ENOMEM);
 		return;
 	}
 	peer->instance = hello.instance;
@@ -157,7 +159,7 @@ static int send_hello(struct shm_attempt *attempt)
 
 	if (ret)
 		return ret;
-	ret = shm_hello_send(attempt->watch.fd, &hello, fd);
+	ret = shm_hello_send(attempt->base.watch.fd, &hello, fd);
 	(void)close(fd);
 	return ret;
 }
@@ -168,7 +170,7 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 	int fd, ret = shm_socket_connect(peer->name, &fd);
 
 	if (ret == -ENOENT || ret == -ECONNREFUSED) {
-		shm_peer_refused(ep, peer);
+		wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
 		return ret;
 	}
 	if (ret)
@@ -180,18 +182,18 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 		goto err_failed;
 	}
 	attempt->peer = peer;
-	attempt->watch.ready = active_ready;
+	attempt->base.watch.ready = active_ready;
 	peer->attempt = attempt;
 	ret = shm_socket_peer(fd, &attempt->pid);
 	if (!ret)
 		ret = send_hello(attempt);
 	if (!ret)
-		ret = wf_watch_set(&ep->watches, &attempt->watch, EPOLLIN);
+		ret = wf_watch_set(&ep->watches, &attempt->base.watch, EPOLLIN);
 	if (!ret)
 		return 0;
 	shm_attempt_drop(attempt);
 err_failed:
-	shm_peer_failed(ep, peer, -ret);
+	failed(ep, peer, -ret);
 	return ret;
 }
 
@@ -216,7 +218,7 @@ static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
 	}
 	if (!peer->attempt)
 		return 0;
-	if (order < 0 && !shm_socket_ended(peer->attempt->watch.fd))
+	if (order < 0 && !shm_socket_ended(peer->attempt->base.watch.fd))
 		return SHM_REFUSE_CROSSED;
 	shm_attempt_drop(peer->attempt);
 	return 0;
@@ -227,7 +229,7 @@ static void refuse(struct shm_attempt *attempt, uint32_t reason)
 	struct shm_hello hello = hello_of(attempt->ep, SHM_REFUSE);
 
 	hello.reason = reason;
-	(void)shm_hello_send(attempt->watch.fd, &hello, -1);
+	(void)shm_hello_send(attempt->base.watch.fd, &hello, -1);
 }
 
 static uint32_t take_region(
@@ -257,7 +259,7 @@ static uint32_t take_request(
 		shm_peer_let_go(ep, peer);
 	if (reason)
 		return reason;
-	if (shm_hello_send(attempt->watch.fd, &welcome, -1))
+	if (shm_hello_send(attempt->base.watch.fd, &welcome, -1))
 		return SHM_REFUSE_MEMORY;
 	conn = become_conn(attempt, peer, hello, 1);
 	/* The requester sees the socket close, and tries again. */
@@ -273,7 +275,8 @@ static uint32_t take_request(
 
 static void passive_ready(struct wf_watch *watch, uint32_t events)
 {
-	struct shm_attempt *attempt = wf_container_of(watch, struct shm_attempt, watch);
+	struct shm_attempt *attempt =
+		wf_container_of(watch, struct shm_attempt, base.watch);
 	struct shm_hello hello;
 	uint32_t reason;
 	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass);
@@ -312,12 +315,12 @@ static void take_caller(struct shm_ep *ep, int fd)
 		return;
 	}
 	attempt->pid = pid;
-	attempt->watch.ready = passive_ready;
-	attempt->deadline_ns = wf_deadline_ns(HELLO_MS);
-	if (wf_watch_set(&ep->watches, &attempt->watch, EPOLLIN))
+	attempt->base.watch.ready = passive_ready;
+	attempt->base.deadline_ns = wf_deadline_ns(HELLO_MS);
+	if (wf_watch_set(&ep->watches, &attempt->base.watch, EPOLLIN))
 		shm_attempt_drop(attempt);
 	else
-		passive_ready(&attempt->watch, EPOLLIN);
+		passive_ready(&attempt->base.watch, EPOLLIN);
 }
 
 void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
@@ -332,17 +335,5 @@ void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
 			take_caller(ep, fd);
 		else if (ret != -EMFILE)
 			return;
-	}
-}
-
-void shm_attempts_tick(struct shm_ep *ep, uint64_t now)
-{
-	wf_list_foreach_safe(link, &ep->peers->attempts)
-	{
-		struct shm_attempt *attempt =
-			wf_list_entry(link, struct shm_attempt, link);
-
-		if (now >= attempt->deadline_ns)
-			shm_attempt_drop(attempt);
 	}
 }

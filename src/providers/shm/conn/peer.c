@@ -38,6 +38,16 @@ static bool is(const struct wf_remote *remote, const void *key)
 	return !strcmp(shm_peer_of(remote)->name, key);
 }
 
+static struct wf_remote *make(const void *key)
+{
+	struct shm_peer *peer = calloc(1, sizeof(*peer));
+
+	if (!peer)
+		return NULL;
+	(void)strncpy(peer->name, key, sizeof(peer->name) - 1);
+	return &peer->remote;
+}
+
 static enum wf_remote_state state(const struct wf_remote *remote)
 {
 	const struct shm_peer *peer = shm_peer_of(remote);
@@ -115,11 +125,14 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 
 static const struct wf_remote_ops remote_ops = {
 	.is = is,
+	.make = make,
 	.state = state,
 	.connect = connect_peer,
 	.give_up = give_up,
 	.index_lost = index_lost,
 	.refused = refused,
+	.drop = shm_attempt_end,
+	.expired = shm_attempt_end,
 	.free = free_peer,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
@@ -133,14 +146,13 @@ int shm_peers_new(struct shm_ep *ep)
 		return -FI_ENOMEM;
 	if (getrandom(&peers->instance, sizeof(peers->instance), 0) < 0 ||
 		getrandom(&peers->probe, sizeof(peers->probe), 0) < 0 ||
-		wf_remotes_init(&peers->remotes, &remote_ops, peers->instance)) {
+		wf_remotes_init(&peers->remotes, &remote_ops, peers->instance,
+			&ep->ep.progress, &ep->watches)) {
 		free(peers);
 		return -FI_ENOMEM;
 	}
 	peers->ep = ep;
 	ep->av_seq_at = &peers->remotes.removals.seq;
-	wf_list_init(&peers->attempts);
-	wf_list_init(&peers->dead_attempts);
 	ep->peers = peers;
 	ep->unexp.remotes = &peers->remotes;
 	return 0;
@@ -152,10 +164,6 @@ void shm_peers_free(struct shm_ep *ep)
 
 	if (!peers)
 		return;
-	while (!wf_list_empty(&peers->attempts))
-		shm_attempt_drop(
-			wf_list_entry(peers->attempts.next, struct shm_attempt, link));
-	shm_attempts_free_dead(peers);
 	wf_remotes_done(&peers->remotes);
 	free(peers);
 	ep->peers = NULL;
@@ -163,31 +171,10 @@ void shm_peers_free(struct shm_ep *ep)
 
 struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name)
 {
-	struct wf_remotes *remotes = &ep->peers->remotes;
-	uint64_t hash = hash_of(name);
-	struct wf_remote *remote = wf_remotes_find(remotes, hash, name);
-	struct shm_peer *peer;
+	struct wf_remote *remote =
+		wf_remotes_get(&ep->peers->remotes, hash_of(name), name);
 
-	if (remote)
-		return shm_peer_of(remote);
-	peer = calloc(1, sizeof(*peer));
-	if (!peer)
-		return NULL;
-	(void)strncpy(peer->name, name, sizeof(peer->name) - 1);
-	wf_remotes_add(remotes, &peer->remote, hash);
-	return peer;
-}
-
-static void expect_retry(struct shm_ep *ep, struct shm_peer *peer)
-{
-	if (peer->remote.retry_ns)
-		wf_watches_expect(&ep->watches, peer->remote.retry_ns);
-}
-
-void shm_peer_busy(struct shm_ep *ep, struct shm_peer *peer)
-{
-	wf_remote_busy(&ep->peers->remotes, &peer->remote);
-	expect_retry(ep, peer);
+	return remote ? shm_peer_of(remote) : NULL;
 }
 
 void shm_peer_let_go(struct shm_ep *ep, struct shm_peer *peer)
@@ -248,7 +235,7 @@ int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret
 		return 0;
 	*ret_wait = &peer->remote.pending;
 	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
-	shm_peer_busy(ep, peer);
+	shm_peer_schedule(ep, peer);
 	return 0;
 }
 
@@ -257,7 +244,7 @@ void shm_peer_lost(struct shm_ep *ep, struct shm_conn *conn)
 	if (conn->peer->conn == conn)
 		conn->peer->conn = NULL;
 	if (!wf_list_empty(&conn->peer->remote.pending))
-		shm_peer_busy(ep, conn->peer);
+		shm_peer_schedule(ep, conn->peer);
 }
 
 void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn)
@@ -268,45 +255,19 @@ void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn)
 		shm_out_dirty(conn);
 }
 
-void shm_peer_failed(struct shm_ep *ep, struct shm_peer *peer, int err)
-{
-	wf_remote_failed(&ep->peers->remotes, &peer->remote, err, wf_now_ns());
-	expect_retry(ep, peer);
-}
-
-void shm_peer_refused(struct shm_ep *ep, struct shm_peer *peer)
-{
-	wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
-	expect_retry(ep, peer);
-}
-
 void shm_peers_tick(struct shm_ep *ep)
 {
-	struct shm_peers *peers = ep->peers;
-	uint64_t now;
+	struct wf_remotes *remotes = &ep->peers->remotes;
 
-	if (!wf_list_empty(&peers->dead_attempts))
-		shm_attempts_free_dead(peers);
 	if (wf_unlikely(shm_av_seq(ep) != ep->av_seq))
 		shm_peer_forget_indices(ep);
-	if (!shm_peers_busy(peers))
+	if (!wf_remotes_busy(remotes))
 		return;
-	now = wf_now_ns();
-	shm_attempts_tick(ep, now);
-	wf_remotes_tick(&peers->remotes, now, shm_params.connect_timeout * 1000000ull,
+	wf_remotes_tick(remotes, wf_now_ns(), shm_params.connect_timeout * 1000000ull,
 		ep->ep.flushing ? 0 : shm_params.refused_timeout * 1000000ull);
 }
 
 uint64_t shm_peers_deadline(struct shm_ep *ep)
 {
-	uint64_t deadline = wf_remotes_deadline(&ep->peers->remotes);
-
-	wf_list_foreach(link, &ep->peers->attempts)
-	{
-		struct shm_attempt *attempt =
-			wf_list_entry(link, struct shm_attempt, link);
-
-		deadline = WF_MIN(deadline, attempt->deadline_ns);
-	}
-	return deadline;
+	return wf_remotes_deadline(&ep->peers->remotes);
 }

@@ -26,14 +26,12 @@ struct shm_peer {
 /* An attempt to connect: of this endpoint to a peer (active), or of a peer to this
  * endpoint (passive). */
 struct shm_attempt {
-	struct wf_watch watch;
+	/* Its deadline: a passive attempt is dropped if its request has not come; an
+	 * active one has none. */
+	struct wf_attempt base;
 	struct shm_ep *ep;
 	struct shm_peer *peer; /* NULL: passive */
 	struct shm_region *region;
-	struct wf_list link;
-	/* By wf_now_ns: a passive attempt is dropped if its request has not come;
-	 * UINT64_MAX: active. */
-	uint64_t deadline_ns;
 	pid_t pid;
 };
 
@@ -42,7 +40,6 @@ struct shm_peers {
 	struct shm_ep *ep;
 	uint64_t instance, probe;
 	struct wf_remotes remotes;
-	struct wf_list attempts, dead_attempts;
 };
 
 int shm_peers_new(struct shm_ep *ep);
@@ -54,15 +51,15 @@ int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret
 	struct wf_list **ret_wait);
 struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name);
 /* Have shm_peers_tick visit the peer, now or at its retry_ns. */
-void shm_peer_busy(struct shm_ep *ep, struct shm_peer *peer);
+static inline void shm_peer_schedule(struct shm_ep *ep, struct shm_peer *peer)
+{
+	wf_remote_schedule(&ep->peers->remotes, &peer->remote);
+}
 /* @conn was taken down. */
 void shm_peer_lost(struct shm_ep *ep, struct shm_conn *conn);
 /* A reference to @peer was dropped: the next tick frees it if there is no other. */
 void shm_peer_let_go(struct shm_ep *ep, struct shm_peer *peer);
 void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn);
-void shm_peer_failed(struct shm_ep *ep, struct shm_peer *peer, int err);
-/* An attempt to connect failed because no endpoint has that name. */
-void shm_peer_refused(struct shm_ep *ep, struct shm_peer *peer);
 /* Called by fi_enable: have the AV report the addresses that are removed. */
 void shm_peers_watch_av(struct shm_ep *ep);
 /* Drop the cached AV indices of removed addresses: they may stand for other peers by
@@ -78,14 +75,8 @@ uint64_t shm_peers_deadline(struct shm_ep *ep);
 int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer);
 void shm_attempt_drop(struct shm_attempt *attempt);
 void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
-void shm_attempts_tick(struct shm_ep *ep, uint64_t now);
-void shm_attempts_free_dead(struct shm_peers *peers);
-
-/* Has shm_peers_tick work to do? */
-static inline bool shm_peers_busy(const struct shm_peers *peers)
-{
-	return wf_remotes_busy(&peers->remotes) || !wf_list_empty(&peers->attempts);
-}
+/* wf_remote_ops.drop and .expired */
+void shm_attempt_end(struct wf_attempt *attempt);
 
 static inline struct shm_peer *shm_peer_of(const struct wf_remote *remote)
 {

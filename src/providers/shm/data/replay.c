@@ -130,5 +130,5 @@ void shm_again(struct shm_conn *conn)
 		"%u messages to %s were not taken before its end: they wait for the "
 		"next one of that name\n",
 		count, peer->name);
-	shm_peer_busy(conn->ep, peer);
+	shm_peer_schedule(conn->ep, peer);
 }

@@ -37,10 +37,10 @@ void tcp_attempt_drop(struct tcp_attempt *attempt)
 {
 	struct tcp_ep *ep = attempt->ep;
 
-	tcp_watch_set(ep, &attempt->watch, 0);
-	if (attempt->watch.fd >= 0)
-		(void)close(attempt->watch.fd);
-	attempt->watch.fd = -1;
+	tcp_watch_set(ep, &attempt->base.watch, 0);
+	if (attempt->base.watch.fd >= 0)
+		(void)close(attempt->base.watch.fd);
+	attempt->base.watch.fd = -1;
 	tcp_listener_take_back(&ep->peers->listener);
 	if (attempt->peer && attempt->peer->attempt == attempt)
 		attempt->peer->attempt = NULL;
@@ -48,16 +48,31 @@ void tcp_attempt_drop(struct tcp_attempt *attempt)
 		tcp_peer_unref(ep, attempt->peer);
 	attempt->peer = NULL;
 	ep->peers->callers -= attempt->passive;
-	wf_list_remove(&attempt->link);
-	wf_list_push(&ep->peers->dead_attempts, &attempt->link);
+	wf_attempts_end(&ep->peers->remotes.attempts, &attempt->base);
 }
 
-void tcp_attempts_free_dead(struct tcp_peers *peers)
+void tcp_attempt_end(struct wf_attempt *attempt)
 {
-	struct wf_list *link;
+	tcp_attempt_drop(tcp_attempt_of(attempt));
+}
 
-	while ((link = wf_list_pop(&peers->dead_attempts)))
-		free(wf_list_entry(link, struct tcp_attempt, link));
+/* An attempt to connect failed with @err, a positive code; @refused: because no socket
+ * listens at the address. */
+static void failed(struct tcp_ep *ep, struct tcp_peer *peer, int err, bool refused)
+{
+	struct wf_remotes *remotes = &ep->peers->remotes;
+
+	if (refused)
+		wf_remote_refused(remotes, &peer->remote, wf_now_ns());
+	else
+		wf_remote_failed(remotes, &peer->remote, err, wf_now_ns());
+}
+
+/* The exchange continues with the next event of the socket, or ends at its deadline. */
+static void await_event(struct tcp_attempt *attempt)
+{
+	attempt->base.deadline_ns = attempt->cm.deadline_ns;
+	tcp_watch_set(attempt->ep, &attempt->base.watch, tcp_cm_events(&attempt->cm));
 }
 
 /* The exchange succeeded: the socket becomes a connection. */
@@ -67,14 +82,14 @@ static void become_conn(
 	struct tcp_wire_peer wire = attempt->cm.peer;
 	struct tcp_peer *peer = attempt->peer;
 	struct tcp_ep *ep = attempt->ep;
-	int fd = attempt->watch.fd;
+	int fd = attempt->base.watch.fd;
 
 	wire.have |= have;
-	tcp_watch_set(ep, &attempt->watch, 0);
-	attempt->watch.fd = -1;
+	tcp_watch_set(ep, &attempt->base.watch, 0);
+	attempt->base.watch.fd = -1;
 	if (tcp_peer_connected(ep, peer, fd, &wire, identity)) {
 		(void)close(fd);
-		tcp_peer_failed(ep, peer, FI_ENOMEM);
+		failed(ep, peer, FI_ENOMEM, false);
 	}
 	tcp_attempt_drop(attempt);
 }
@@ -94,28 +109,24 @@ static void active_failed(struct tcp_attempt *attempt, int err)
 {
 	bool refused = err == ECONNREFUSED && !attempt->cm.out_done;
 
-	if (!settles_claim(attempt, err)) {
-		if (refused)
-			tcp_peer_refused(attempt->ep, attempt->peer);
-		else
-			tcp_peer_failed(attempt->ep, attempt->peer, err);
-	}
+	if (!settles_claim(attempt, err))
+		failed(attempt->ep, attempt->peer, err, refused);
 	tcp_attempt_drop(attempt);
 }
 
 static void active_ready(struct tcp_attempt *attempt)
 {
-	struct tcp_ep *ep = attempt->ep;
 	struct tcp_rdm_hello hello;
 	int ret = tcp_cm_progress(&attempt->cm);
 
 	if (!ret) {
-		tcp_watch_set(ep, &attempt->watch, tcp_cm_events(&attempt->cm));
+		await_event(attempt);
 		return;
 	}
 	if (ret > 0)
 		ret = tcp_rdm_decode_reply(tcp_cm_data(&attempt->cm),
-			attempt->cm.msg.data_len, wf_sockaddr_port(&ep->name), &hello);
+			attempt->cm.msg.data_len, wf_sockaddr_port(&attempt->ep->name),
+			&hello);
 	if (ret < 0) {
 		active_failed(attempt, -ret);
 		return;
@@ -190,7 +201,7 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 
 	/* An endpoint that listens at a wildcard is known to the peer by the address
 	 * that it connected to. */
-	if (getsockname(attempt->watch.fd, &own.sa, &len))
+	if (getsockname(attempt->base.watch.fd, &own.sa, &len))
 		return TCP_REASON_BUSY;
 	wf_sockaddr_set_port(&own, wf_sockaddr_port(&attempt->ep->name));
 	order = tcp_rdm_cross(&own, &peer->addr);
@@ -218,12 +229,12 @@ static void passive_finish(struct tcp_attempt *attempt, int ret)
 	struct tcp_rdm_hello hello, answer;
 
 	if (!ret) {
-		tcp_watch_set(ep, &attempt->watch, tcp_cm_events(&attempt->cm));
+		await_event(attempt);
 		return;
 	}
 	if (ret < 0 || attempt->cm.state != TCP_CM_CONNECTED) {
 		if (attempt->peer && !wf_list_empty(&attempt->peer->remote.pending))
-			tcp_peer_busy(ep, attempt->peer);
+			tcp_peer_schedule(ep, attempt->peer);
 		tcp_attempt_drop(attempt);
 		return;
 	}
@@ -286,7 +297,8 @@ static void passive_ready(struct tcp_attempt *attempt)
 
 static void attempt_ready(struct wf_watch *watch, uint32_t events)
 {
-	struct tcp_attempt *attempt = wf_container_of(watch, struct tcp_attempt, watch);
+	struct tcp_attempt *attempt =
+		wf_container_of(watch, struct tcp_attempt, base.watch);
 
 	(void)events;
 	if (attempt->passive)
@@ -297,7 +309,7 @@ static void attempt_ready(struct wf_watch *watch, uint32_t events)
 
 void tcp_attempt_poke(struct tcp_attempt *attempt)
 {
-	attempt_ready(&attempt->watch, 0);
+	attempt_ready(&attempt->base.watch, 0);
 }
 
 static struct tcp_attempt *attempt_new(struct tcp_ep *ep, int fd)
@@ -306,9 +318,9 @@ static struct tcp_attempt *attempt_new(struct tcp_ep *ep, int fd)
 
 	if (!attempt)
 		return NULL;
-	attempt->watch = (struct wf_watch){ .ready = attempt_ready, .fd = fd };
+	attempt->base.watch = (struct wf_watch){ .ready = attempt_ready, .fd = fd };
 	attempt->ep = ep;
-	wf_list_push(&ep->peers->attempts, &attempt->link);
+	wf_attempts_add(&ep->peers->remotes.attempts, &attempt->base);
 	return attempt;
 }
 
@@ -352,16 +364,13 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	if (ret && tcp_claim_unreachable(ep, peer, -ret))
 		return 0;
 	if (ret) {
-		if (ret == -ECONNREFUSED)
-			tcp_peer_refused(ep, peer);
-		else
-			tcp_peer_failed(ep, peer, -ret);
+		failed(ep, peer, -ret, ret == -ECONNREFUSED);
 		return ret;
 	}
 	attempt = attempt_new(ep, fd);
 	if (!attempt) {
 		(void)close(fd);
-		tcp_peer_failed(ep, peer, FI_ENOMEM);
+		failed(ep, peer, FI_ENOMEM, false);
 		return -FI_ENOMEM;
 	}
 	attempt->peer = peer;
@@ -369,8 +378,8 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	wf_remote_ref(&peer->remote);
 	tcp_rdm_encode(data, &hello);
 	tcp_cm_start_active(&attempt->cm, fd, &own, data, sizeof(data));
-	tcp_watch_set(ep, &attempt->watch, EPOLLOUT);
-	wf_watches_expect(&ep->watches, attempt->cm.deadline_ns);
+	await_event(attempt);
+	wf_watches_expect(&ep->watches, attempt->base.deadline_ns);
 	return 0;
 }
 
@@ -412,10 +421,10 @@ bool tcp_attempt_free_descriptor(struct tcp_listener *listener)
 	struct tcp_peers *peers = wf_container_of(listener, struct tcp_peers, listener);
 	uint64_t now = wf_now_ns();
 
-	wf_list_foreach(link, &peers->attempts)
+	wf_list_foreach(link, &peers->remotes.attempts.live)
 	{
 		struct tcp_attempt *attempt =
-			wf_list_entry(link, struct tcp_attempt, link);
+			wf_list_entry(link, struct tcp_attempt, base.link);
 
 		if (!attempt->passive || attempt->cm.state != TCP_CM_READING)
 			continue;
@@ -427,18 +436,21 @@ bool tcp_attempt_free_descriptor(struct tcp_listener *listener)
 	return false;
 }
 
-/* Progress of the exchanges notices their deadlines. */
-void tcp_attempts_tick(struct tcp_ep *ep, uint64_t now)
+/* Progress of an exchange notices its deadline. */
+void tcp_attempt_expired(struct wf_attempt *attempt)
 {
-	wf_list_foreach_safe(link, &ep->peers->attempts)
+	attempt_ready(&attempt->watch, 0);
+}
+
+void tcp_attempts_drop_silent(struct tcp_ep *ep, uint64_t now)
+{
+	wf_list_foreach_safe(link, &ep->peers->remotes.attempts.live)
 	{
 		struct tcp_attempt *attempt =
-			wf_list_entry(link, struct tcp_attempt, link);
+			wf_list_entry(link, struct tcp_attempt, base.link);
 
-		if (now >= attempt->cm.deadline_ns)
-			attempt_ready(&attempt->watch, 0);
-		else if (ep->peers->callers > TCP_SILENT_MAX && attempt->passive &&
-			 tcp_cm_silent(&attempt->cm, now))
+		if (now < attempt->base.deadline_ns && attempt->passive &&
+			tcp_cm_silent(&attempt->cm, now))
 			drop_silent(attempt);
 	}
 }

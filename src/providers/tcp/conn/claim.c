@@ -65,7 +65,7 @@ void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *c
 	/* The peer's host is reachable now, whatever earlier attempts ended with. */
 	peer->remote.retry_ns = 0;
 	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
-	tcp_peer_busy(ep, peer);
+	tcp_peer_schedule(ep, peer);
 }
 
 void tcp_claim_refuted(struct tcp_peer *peer)
@@ -126,5 +126,5 @@ void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	peer->contested = true;
 	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
-	tcp_peer_busy(ep, peer);
+	tcp_peer_schedule(ep, peer);
 }

@@ -28,6 +28,17 @@ static bool is(const struct wf_remote *remote, const void *key)
 	return wf_sockaddr_equal(&tcp_peer_of(remote)->addr, key);
 }
 
+static struct wf_remote *make(const void *key)
+{
+	struct tcp_peer *peer = calloc(1, sizeof(*peer));
+
+	if (!peer)
+		return NULL;
+	peer->addr = *(const union wf_sockaddr *)key;
+	peer->index = FI_ADDR_NOTAVAIL;
+	return &peer->remote;
+}
+
 static enum wf_remote_state state(const struct wf_remote *remote)
 {
 	const struct tcp_peer *peer = tcp_peer_of(remote);
@@ -71,9 +82,12 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 
 static const struct wf_remote_ops remote_ops = {
 	.is = is,
+	.make = make,
 	.state = state,
 	.connect = connect_peer,
 	.give_up = give_up,
+	.drop = tcp_attempt_end,
+	.expired = tcp_attempt_expired,
 	.free = free_peer,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
@@ -98,15 +112,14 @@ int tcp_peers_new(struct tcp_ep *ep)
 		return -FI_ENOMEM;
 	ret = random_ids(peers);
 	if (!ret)
-		ret = wf_remotes_init(&peers->remotes, &remote_ops, peers->instance);
+		ret = wf_remotes_init(&peers->remotes, &remote_ops, peers->instance,
+			&ep->ep.progress, &ep->watches);
 	if (ret)
 		goto err_free;
 	peers->ep = ep;
 	peers->listener.fd = -1;
 	peers->watch.fd = -1;
 	peers->watch.ready = tcp_attempt_accept_ready;
-	wf_list_init(&peers->attempts);
-	wf_list_init(&peers->dead_attempts);
 	ep->peers = peers;
 	ep->unexp.remotes = &peers->remotes;
 	return 0;
@@ -139,47 +152,25 @@ void tcp_peers_free(struct tcp_ep *ep)
 
 	if (!peers)
 		return;
-	while (!wf_list_empty(&peers->attempts))
-		tcp_attempt_drop(
-			wf_list_entry(peers->attempts.next, struct tcp_attempt, link));
-	tcp_attempts_free_dead(peers);
+	wf_remotes_done(&peers->remotes);
 	if (peers->listener.fd >= 0)
 		tcp_listener_close(&peers->listener);
-	wf_remotes_done(&peers->remotes);
 	free(peers);
 	ep->peers = NULL;
 }
 
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr)
 {
-	struct wf_remotes *remotes = &ep->peers->remotes;
-	uint64_t hash = wf_sockaddr_hash(addr);
-	struct wf_remote *remote = wf_remotes_find(remotes, hash, addr);
-	struct tcp_peer *peer;
+	struct wf_remote *remote =
+		wf_remotes_get(&ep->peers->remotes, wf_sockaddr_hash(addr), addr);
 
-	if (remote)
-		return tcp_peer_of(remote);
-	peer = calloc(1, sizeof(*peer));
-	if (!peer)
-		return NULL;
-	peer->addr = *addr;
-	peer->index = FI_ADDR_NOTAVAIL;
-	wf_remotes_add(remotes, &peer->remote, hash);
-	return peer;
+	return remote ? tcp_peer_of(remote) : NULL;
 }
 
 fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	peer->index = wf_av_index(ep->ep.av, &peer->addr, wf_sockaddr_len(&peer->addr));
 	return peer->index;
-}
-
-void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer)
-{
-	wf_remote_busy(&ep->peers->remotes, &peer->remote);
-	wf_progress_wake(&ep->ep.progress);
-	if (peer->remote.retry_ns)
-		wf_watches_expect(&ep->watches, peer->remote.retry_ns);
 }
 
 static struct tcp_peer *look_up(struct tcp_ep *ep, size_t index, const void *addr)
@@ -211,7 +202,7 @@ static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 		return -FI_EFIREWALLADDR;
 	}
 	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
-	tcp_peer_busy(ep, peer);
+	tcp_peer_schedule(ep, peer);
 	return 0;
 }
 
@@ -281,49 +272,27 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	return 0;
 }
 
-void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err)
-{
-	wf_remote_failed(&ep->peers->remotes, &peer->remote, err, wf_now_ns());
-	tcp_peer_busy(ep, peer);
-}
-
-void tcp_peer_refused(struct tcp_ep *ep, struct tcp_peer *peer)
-{
-	wf_remote_refused(&ep->peers->remotes, &peer->remote, wf_now_ns());
-	tcp_peer_busy(ep, peer);
-}
-
 void tcp_peers_tick(struct tcp_ep *ep)
 {
 	struct tcp_peers *peers = ep->peers;
 	struct wf_remotes *remotes = &peers->remotes;
 	uint64_t now;
 
-	if (!wf_list_empty(&peers->dead_attempts))
-		tcp_attempts_free_dead(peers);
 	/* Each operation compares the peer's address, so removed addresses matter only
 	 * for the memory of their peers. */
 	if (wf_unlikely(
 		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
 		wf_remotes_forget_removed(remotes);
-	if (!wf_remotes_busy(remotes) && wf_list_empty(&peers->attempts))
+	if (!wf_remotes_busy(remotes))
 		return;
 	now = wf_now_ns();
-	tcp_attempts_tick(ep, now);
+	if (peers->callers > TCP_SILENT_MAX)
+		tcp_attempts_drop_silent(ep, now);
 	wf_remotes_tick(remotes, now, ep->conf.connect_ms * 1000000ull,
 		ep->ep.flushing ? 0 : ep->conf.refused_ms * 1000000ull);
 }
 
 uint64_t tcp_peers_deadline(struct tcp_ep *ep)
 {
-	uint64_t deadline = wf_remotes_deadline(&ep->peers->remotes);
-
-	wf_list_foreach(link, &ep->peers->attempts)
-	{
-		struct tcp_attempt *attempt =
-			wf_list_entry(link, struct tcp_attempt, link);
-
-		deadline = WF_MIN(deadline, attempt->cm.deadline_ns);
-	}
-	return deadline;
+	return wf_remotes_deadline(&ep->peers->remotes);
 }

@@ -41,10 +41,9 @@ enum tcp_identity {
 /* An attempt to connect: of this endpoint to a peer (active), or of a peer to this
  * endpoint (passive). */
 struct tcp_attempt {
-	struct wf_watch watch;
+	struct wf_attempt base;
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* NULL: passive, and the request has not come */
-	struct wf_list link;
 	bool passive;
 	bool self;              /* passive: the other end is this endpoint */
 	union wf_sockaddr from; /* passive: address that the connection came from */
@@ -60,9 +59,7 @@ struct tcp_peers {
 	uint64_t
 		instance; /* the same for peers that know the extension, with 64 bits */
 	struct wf_remotes remotes;
-	struct wf_list attempts; /* oldest first */
-	struct wf_list dead_attempts;
-	unsigned int callers; /* number of passive attempts in @attempts */
+	unsigned int callers; /* number of passive attempts under way */
 };
 
 int tcp_peers_new(struct tcp_ep *ep);
@@ -71,6 +68,12 @@ int tcp_peers_new(struct tcp_ep *ep);
 int tcp_peers_listen(struct tcp_ep *ep);
 void tcp_peers_free(struct tcp_ep *ep);
 
+/* Have tcp_peers_tick visit the peer, now or at its retry_ns. */
+static inline void tcp_peer_schedule(struct tcp_ep *ep, struct tcp_peer *peer)
+{
+	wf_remote_schedule(&ep->peers->remotes, &peer->remote);
+}
+
 /* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
  * list where they wait for one (*ret_wait). -FI_EINVAL, -FI_EFIREWALLADDR, -FI_ENOMEM.
  * ep.lock held. */
@@ -78,8 +81,6 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	struct wf_list **ret_wait);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
 fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer);
-/* Have tcp_peers_tick visit the peer, now or at its retry_ns. */
-void tcp_peer_busy(struct tcp_ep *ep, struct tcp_peer *peer);
 /* Drop a reference; a peer without references is freed later, by tcp_peers_tick. */
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
 /* @conn of @peer was taken down. */
@@ -89,10 +90,6 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	const struct tcp_wire_peer *wire, enum tcp_identity identity);
 /* Have operations use @conn, first those that waited. */
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn);
-/* An attempt to connect failed. */
-void tcp_peer_failed(struct tcp_ep *ep, struct tcp_peer *peer, int err);
-/* An attempt failed because no socket listens at the address. */
-void tcp_peer_refused(struct tcp_ep *ep, struct tcp_peer *peer);
 
 void tcp_peers_tick(struct tcp_ep *ep);
 uint64_t tcp_peers_deadline(struct tcp_ep *ep);
@@ -128,8 +125,16 @@ void tcp_attempt_drop(struct tcp_attempt *attempt);
 void tcp_attempt_poke(struct tcp_attempt *attempt);
 void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
 bool tcp_attempt_free_descriptor(struct tcp_listener *listener);
-void tcp_attempts_tick(struct tcp_ep *ep, uint64_t now);
-void tcp_attempts_free_dead(struct tcp_peers *peers);
+/* Drop requests of peers that connected and sent nothing. */
+void tcp_attempts_drop_silent(struct tcp_ep *ep, uint64_t now);
+/* wf_remote_ops.drop and .expired */
+void tcp_attempt_end(struct wf_attempt *attempt);
+void tcp_attempt_expired(struct wf_attempt *attempt);
+
+static inline struct tcp_attempt *tcp_attempt_of(const struct wf_attempt *attempt)
+{
+	return wf_container_of(attempt, struct tcp_attempt, base);
+}
 
 static inline struct tcp_peer *tcp_peer_of(const struct wf_remote *remote)
 {

@@ -104,7 +104,7 @@ static ssize_t queue(struct tcp_ep *ep, struct tcp_source *from, struct wf_list 
 static ssize_t wait_for_next(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
-	tcp_peer_busy(conn->ep, conn->peer);
+	tcp_peer_schedule(conn->ep, conn->peer);
 	return queue(conn->ep, from, &conn->peer->remote.pending, op);
 }
 
