@@ -176,13 +176,7 @@ static int discard(struct fi_peer_rx_entry *entry)
 	return 0;
 }
 
-struct fi_ops_srx_peer wf_unexp_srx_ops = {
-	.size = sizeof(wf_unexp_srx_ops),
-	.start_msg = start,
-	.start_tag = start,
-	.discard_msg = discard,
-	.discard_tag = discard,
-};
+struct fi_ops_srx_peer wf_unexp_srx_ops = WF_SRX_PEER_OPS(start, discard);
 
 fi_addr_t wf_unexp_srx_addr(struct fi_peer_rx_entry *entry)
 {

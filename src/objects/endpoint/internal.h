@@ -34,6 +34,11 @@ uint64_t wf_ep_op_direction(const struct wf_ep *ep, uint64_t flags);
  */
 int wf_ep_context_control(struct wf_ep *ep, int command, void *arg);
 
+/* scalable/shared.c: wf_ep_init of a context of class @fclass that endpoints share,
+ * which has no transport. Takes @info over: it is freed, also on failure. */
+int wf_ep_init_shared(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
+	size_t fclass, struct fi_ops *fid_ops, void *context);
+
 /* bind.c */
 int wf_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 int wf_ep_check_bindings(const struct wf_ep *ep);

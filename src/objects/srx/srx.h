@@ -15,6 +15,14 @@
 
 struct wf_srx_contexts;
 
+/* The table of a transport that starts, and discards, tagged and untagged messages by
+ * one function. */
+#define WF_SRX_PEER_OPS(start_, discard_)                                              \
+	{                                                                              \
+		.size = sizeof(struct fi_ops_srx_peer), .start_msg = start_,           \
+		.start_tag = start_, .discard_msg = discard_, .discard_tag = discard_  \
+	}
+
 /*
  * Receive contexts: the application posts receives to them, and transports ask them
  * which receive a message belongs to. A transport never matches. Whichever kind of

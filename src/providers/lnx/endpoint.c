@@ -20,13 +20,7 @@ static int never(struct fi_peer_rx_entry *entry)
 	return -FI_ENOSYS;
 }
 
-static struct fi_ops_srx_peer no_messages = {
-	.size = sizeof(no_messages),
-	.start_msg = never,
-	.start_tag = never,
-	.discard_msg = never,
-	.discard_tag = never,
-};
+static struct fi_ops_srx_peer no_messages = WF_SRX_PEER_OPS(never, never);
 
 static int lnx_enable(struct wf_ep *wf)
 {

@@ -77,11 +77,6 @@ static int ctx_control(struct fid *fid, int command, void *arg)
 
 static struct fi_ops ctx_fid_ops = WF_FID_OPS(ctx_close, wf_absent_bind, ctx_control);
 
-/* There is no transport: ep.start_rx takes receives, and nothing else is called. */
-static const struct wf_xfer_ops no_transport = {
-	.lock_kind = WF_LOCK_MUTEX,
-};
-
 /* Fill the info that the struct wf_ep of the context is made from. */
 static int fill_info(const struct wf_domain *domain, const struct fi_rx_attr *attr,
 	struct fi_info *info)
@@ -111,13 +106,14 @@ static int init_ep(struct wf_srx_ctx *ctx, struct wf_domain *domain,
 	if (!info)
 		return -FI_ENOMEM;
 	ret = fill_info(domain, attr, info);
-	if (!ret)
-		ret = wf_ep_init(&ctx->ep, domain, info, &no_transport, context);
-	fi_freeinfo(info);
+	if (ret) {
+		fi_freeinfo(info);
+		return ret;
+	}
+	ret = wf_ep_init_shared(
+		&ctx->ep, domain, info, FI_CLASS_SRX_CTX, &ctx_fid_ops, context);
 	if (ret)
 		return ret;
-	ctx->ep.fid.fid.fclass = FI_CLASS_SRX_CTX;
-	ctx->ep.fid.fid.ops = &ctx_fid_ops;
 	ctx->ep.fid.cm = &wf_absent_cm;
 	ctx->ep.fid.msg = &wf_absent_msg;
 	ctx->ep.fid.tagged = &wf_absent_tagged;

@@ -53,11 +53,6 @@ static struct fi_ops_ep stx_ep_ops = {
 	.export_xpu = wf_absent_ep_export_xpu,
 };
 
-/* There is no transport: operations are posted to the endpoints. */
-static const struct wf_xfer_ops no_transport = {
-	.lock_kind = WF_LOCK_NONE,
-};
-
 static void inherit_size(size_t *own, size_t from)
 {
 	if (!*own)
@@ -102,15 +97,15 @@ static int init_ep(struct wf_stx *stx, struct wf_domain *domain,
 	if (!info)
 		return -FI_ENOMEM;
 	ret = wf_info_check(domain->prov, domain->api_version, info);
-	if (!ret)
-		ret = wf_ep_init(&stx->ep, domain, info, &no_transport, context);
-	fi_freeinfo(info);
-	if (ret)
+	if (ret) {
+		fi_freeinfo(info);
 		return ret;
-	stx->ep.fid.fid.fclass = FI_CLASS_STX_CTX;
-	stx->ep.fid.fid.ops = &stx_fid_ops;
-	stx->ep.fid.ops = &stx_ep_ops;
-	return 0;
+	}
+	ret = wf_ep_init_shared(
+		&stx->ep, domain, info, FI_CLASS_STX_CTX, &stx_fid_ops, context);
+	if (!ret)
+		stx->ep.fid.ops = &stx_ep_ops;
+	return ret;
 }
 
 int wf_stx_open(struct fid_domain *domain_fid, struct fi_tx_attr *attr,
