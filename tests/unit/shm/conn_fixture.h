@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_UNIT_SHM_CONN_FIXTURE_H
+#define WF_TESTS_UNIT_SHM_CONN_FIXTURE_H
+
+/*
+ * A connected endpoint of the shm provider without the exchange that connects one: its
+ * connection is made over a region that the test has mapped as well, and over one end
+ * of a socket pair. The test is the peer: it reads the lane that the endpoint writes,
+ * and writes the other one. All is in one thread.
+ *
+ * The rings may begin anywhere (pair_place), so that each case can be at the end of
+ * one.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+
+#include "../../time_limits.h"
+#include "providers/shm/conn/peer.h"
+#include "providers/shm/data/region.h"
+#include "sys/addrstr.h"
+#include "sys/clock.h"
+
+enum { REGION = 1 << 17, KEY = 0x5eed, ENDED_MAX = 2048 };
+
+struct ended {
+	void *context;
+	int err; /* positive fi_errno; 0: success */
+	uint64_t flags, data;
+	size_t len;
+};
+
+struct pair {
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_cq *cq;
+	struct fid_av *av;
+	struct fid_mr *mr; /* of region, with KEY; NULL: closed */
+	struct fid_ep *ep; /* NULL: closed */
+	fi_addr_t addr;    /* of the test */
+	struct shm_ep *shm;
+	struct shm_peer *peer;
+	struct shm_conn *conn;
+	/* What the test has as the peer. */
+	struct shm_region *memory;
+	struct shm_writer out;
+	struct shm_reader in;
+	int fd; /* -1: closed */
+	uint64_t probe;
+	uint8_t region[REGION];
+	/* Completions and errors, in their order. */
+	struct ended ended[ENDED_MAX];
+	unsigned int ended_count;
+};
+
+struct fi_provider *shm_prov_ini(void);
+
+static inline struct fi_info *pair_info(struct fi_provider *prov)
+{
+	struct fi_info *hints = fi_allocinfo(), *info = NULL;
+
+	assert_non_null(hints);
+	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_FENCE;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->progress = FI_PROGRESS_MANUAL;
+	assert_int_equal(
+		prov->getinfo(FI_VERSION(2, 6), NULL, NULL, 0, hints, &info), 0);
+	fi_freeinfo(hints);
+	info->fabric_attr->api_version = FI_VERSION(2, 6);
+	return info;
+}
+
+static inline void pair_open(struct pair *p)
+{
+	static struct fi_provider *prov;
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED,
+		.size = ENDED_MAX };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	char name[64];
+
+	if (!prov)
+		prov = shm_prov_ini();
+	memset(p, 0, sizeof(*p));
+	p->info = pair_info(prov);
+	assert_int_equal(prov->fabric(p->info->fabric_attr, &p->fabric, NULL), 0);
+	assert_int_equal(fi_domain(p->fabric, p->info, &p->domain, NULL), 0);
+	assert_int_equal(fi_av_open(p->domain, &av_attr, &p->av, NULL), 0);
+	assert_int_equal(fi_cq_open(p->domain, &cq_attr, &p->cq, NULL), 0);
+	assert_int_equal(
+		fi_mr_reg(p->domain, p->region, sizeof(p->region),
+			FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &p->mr, NULL),
+		0);
+	assert_int_equal(fi_endpoint(p->domain, p->info, &p->ep, NULL), 0);
+	assert_int_equal(fi_ep_bind(p->ep, &p->av->fid, 0), 0);
+	assert_int_equal(fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_enable(p->ep), 0);
+	p->shm = shm_ep_of(wf_container_of(p->ep, struct wf_ep, fid));
+	(void)snprintf(name, sizeof(name), "fi_ns://pair-%d", (int)getpid());
+	assert_int_equal(fi_av_insert(p->av, name, 1, &p->addr, 0, NULL), 1);
+}
+
+/* Connect to the test, which has the name of the peer that was lost, if one was. */
+static inline void pair_connect(struct pair *p)
+{
+	struct shm_region *region;
+	char name[SHM_NAME_MAX];
+	int fds[2], fd;
+
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
+		0);
+	assert_int_equal(shm_region_new(&fd, &region), 0);
+	if (p->memory)
+		shm_region_unmap(p->memory);
+	assert_int_equal(shm_region_map(fd, &p->memory), 0);
+	close(fd);
+	assert_true(wf_addrstr_spell(
+		name, wf_av_addr(p->shm->ep.av, p->addr), SHM_NAME_MAX));
+	p->peer = shm_peer_get(p->shm, name);
+	assert_non_null(p->peer);
+	p->conn = shm_conn_new(p->shm, p->peer, fds[0], region, 0);
+	assert_non_null(p->conn);
+	assert_true(wf_remotes_set_index(
+		&p->shm->peers->remotes, p->addr, &p->peer->remote));
+	shm_peer_connected(p->peer, p->conn);
+	p->fd = fds[1];
+	p->out = (struct shm_writer){ .lane = &p->memory->lane[1], .next = 1 };
+	p->in = (struct shm_reader){ .lane = &p->memory->lane[0], .next = 1 };
+	p->probe = 4711;
+	p->conn->pid = getpid();
+	p->conn->probe_addr = (uintptr_t)&p->probe;
+	p->conn->probe_value = p->probe;
+}
+
+/* Both rings of both lanes begin here: the next record has @number, and its bytes are
+ * at
+ * @pos. Nothing may be in them. */
+static inline void pair_place(struct pair *p, uint32_t number, uint64_t pos)
+{
+	for (int i = 0; i < 2; i++) {
+		struct shm_progress *reader = &p->memory->lane[i].reader;
+
+		atomic_store(&reader->slots, number - 1);
+		atomic_store(&reader->bytes, pos);
+		atomic_store(&p->memory->lane[i].taken, number - 1);
+	}
+	p->out = (struct shm_writer){ p->out.lane, number, number - 1, 0, pos, pos };
+	p->conn->out = (struct shm_writer){ p->conn->out.lane, number, number - 1, 0,
+		pos, pos };
+	p->in = (struct shm_reader){ p->in.lane, number, number - 1, pos, pos };
+	p->conn->in =
+		(struct shm_reader){ p->conn->in.lane, number, number - 1, pos, pos };
+}
+
+static inline void pair_close_mr(struct pair *p)
+{
+	if (p->mr)
+		assert_int_equal(fi_close(&p->mr->fid), 0);
+	p->mr = NULL;
+}
+
+static inline void pair_close(struct pair *p)
+{
+	if (p->fd >= 0)
+		close(p->fd);
+	if (p->ep)
+		assert_int_equal(fi_close(&p->ep->fid), 0);
+	pair_close_mr(p);
+	assert_int_equal(fi_close(&p->cq->fid), 0);
+	assert_int_equal(fi_close(&p->av->fid), 0);
+	assert_int_equal(fi_close(&p->domain->fid), 0);
+	assert_int_equal(fi_close(&p->fabric->fid), 0);
+	shm_region_unmap(p->memory);
+	fi_freeinfo(p->info);
+}
+
+static int pair_setup(void **state)
+{
+	struct pair *p = malloc(sizeof(*p));
+
+	assert_non_null(p);
+	pair_open(p);
+	pair_connect(p);
+	*state = p;
+	return 0;
+}
+
+static int pair_teardown(void **state)
+{
+	pair_close(*state);
+	free(*state);
+	return 0;
+}
+
+#define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, pair_setup, pair_teardown)
+
+/* A fresh endpoint and connection. */
+static inline void pair_again(struct pair *p)
+{
+	pair_close(p);
+	pair_open(p);
+	pair_connect(p);
+}
+
+/* Have the endpoint progress some times, and note what ended. */
+static inline void pair_progress(struct pair *p)
+{
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err = { 0 };
+	unsigned int idle = 0;
+	ssize_t ret;
+
+	while (idle < 3) {
+		ret = fi_cq_read(p->cq, &entry, 1);
+		if (ret == -FI_EAGAIN) {
+			idle++;
+			continue;
+		}
+		idle = 0;
+		assert_true(p->ended_count < ENDED_MAX);
+		if (ret == 1) {
+			p->ended[p->ended_count++] = (struct ended){ entry.op_context,
+				0, entry.flags, entry.data, entry.len };
+			continue;
+		}
+		assert_int_equal(ret, -FI_EAVAIL);
+		assert_int_equal(fi_cq_readerr(p->cq, &err, 0), 1);
+		p->ended[p->ended_count++] = (struct ended){ err.op_context, err.err,
+			err.flags, err.data, err.len };
+	}
+}
+
+/* The operation with @context is the only one that ended since the last check. */
+static inline void assert_one_ended(struct pair *p, const void *context, int err)
+{
+	assert_int_equal(p->ended_count, 1);
+	assert_ptr_equal(p->ended[0].context, context);
+	assert_int_equal(p->ended[0].err, err);
+	p->ended_count = 0;
+}
+
+/* The endpoint has found that what the peer wrote is impossible, and has taken the
+ * connection down. */
+static inline void assert_refused(struct pair *p)
+{
+	char byte;
+
+	pair_progress(p);
+	assert_null(p->peer->conn);
+	while (recv(p->fd, &byte, 1, MSG_DONTWAIT) > 0)
+		;
+	assert_int_equal(recv(p->fd, &byte, 1, MSG_DONTWAIT), 0);
+}
+
+/* The process of the peer ends: its socket is closed, and the endpoint notices. */
+static inline void peer_dies(struct pair *p)
+{
+	uint64_t deadline = wf_deadline_ns(limit_ms(20000));
+
+	close(p->fd);
+	p->fd = -1;
+	while (p->peer->conn) {
+		assert_true(wf_now_ns() < deadline);
+		pair_progress(p);
+	}
+}
+
+/* ---- the peer ---- */
+
+/* Write a record; @blob of @len bytes is inline if it fits. */
+static inline void peer_record(struct pair *p, uint8_t kind, uint8_t flags,
+	uint64_t word, const void *blob, size_t len)
+{
+	struct shm_slot *slot;
+	uint32_t len32 = (uint32_t)len;
+	uint8_t ring_flags = 0, *to;
+
+	assert_true(shm_writer_refresh(&p->out));
+	assert_true(shm_writer_slots(&p->out) > 0);
+	slot = shm_writer_slot(&p->out);
+	to = slot->blob;
+	if (len > SHM_INLINE_MAX)
+		to = shm_writer_bytes(&p->out, len, &ring_flags);
+	assert_non_null(to);
+	slot->word = word;
+	slot->data = word + 1000;
+	if (len)
+		memcpy(to, blob, len);
+	if (ring_flags) {
+		memcpy(slot->blob, &len32, sizeof(len32));
+		shm_writer_bytes_done(&p->out, ring_flags, len);
+	}
+	shm_writer_commit(
+		&p->out, slot, kind, flags | ring_flags, ring_flags ? 0 : len);
+}
+
+/* Is a record of the endpoint there? It stays. */
+static inline bool peer_has_record(const struct pair *p)
+{
+	return shm_reader_head(&p->in) != 0;
+}
+
+/* The next record of the endpoint, which is of this kind. Its blob stays valid until
+ * the endpoint is told of the position (peer_tell). */
+static inline struct shm_record peer_expect(struct pair *p, enum shm_kind kind)
+{
+	uint64_t head = shm_reader_head(&p->in);
+	struct shm_record rec;
+
+	assert_int_not_equal(head, 0);
+	shm_reader_take(&p->in);
+	assert_true(shm_rx_decode(&p->in, head, &rec));
+	assert_int_equal(rec.kind, kind);
+	(void)shm_reader_advance(&p->in);
+	return rec;
+}
+
+static inline void peer_tell(struct pair *p)
+{
+	shm_reader_tell(&p->in);
+}
+
+/* Read away and tell. */
+static inline unsigned int peer_skip(struct pair *p)
+{
+	unsigned int count = 0;
+	struct shm_record rec;
+
+	while (peer_has_record(p)) {
+		shm_reader_take(&p->in);
+		assert_true(shm_rx_decode(&p->in, shm_reader_head(&p->in), &rec));
+		(void)shm_reader_advance(&p->in);
+		count++;
+	}
+	peer_tell(p);
+	return count;
+}
+
+/* Bytes that differ from their neighbours. */
+static inline void fill(uint8_t *to, size_t len, unsigned int seed)
+{
+	for (size_t i = 0; i < len; i++)
+		to[i] = (uint8_t)(seed * 53 + i * 7 + i / 31);
+}
+
+#endif
