@@ -154,6 +154,9 @@ static inline void pair_place(struct pair *p, uint32_t number, uint64_t pos)
 		atomic_store(&reader->slots, number - 1);
 		atomic_store(&reader->bytes, pos);
 		atomic_store(&p->memory->lane[i].taken, number - 1);
+		/* Records of before may have had the same numbers. */
+		for (int j = 0; j < SHM_SLOTS; j++)
+			atomic_store(&p->memory->lane[i].slots[j].head, 0);
 	}
 	p->out = (struct shm_writer){ p->out.lane, number, number - 1, 0, pos, pos };
 	p->conn->out = (struct shm_writer){ p->conn->out.lane, number, number - 1, 0,
