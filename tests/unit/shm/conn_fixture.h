@@ -81,6 +81,14 @@ static inline struct fi_info *pair_info(struct fi_provider *prov)
 	return info;
 }
 
+static inline void pair_register(struct pair *p)
+{
+	assert_int_equal(
+		fi_mr_reg(p->domain, p->region, sizeof(p->region),
+			FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &p->mr, NULL),
+		0);
+}
+
 static inline void pair_open(struct pair *p)
 {
 	static struct fi_provider *prov;
@@ -97,10 +105,7 @@ static inline void pair_open(struct pair *p)
 	assert_int_equal(fi_domain(p->fabric, p->info, &p->domain, NULL), 0);
 	assert_int_equal(fi_av_open(p->domain, &av_attr, &p->av, NULL), 0);
 	assert_int_equal(fi_cq_open(p->domain, &cq_attr, &p->cq, NULL), 0);
-	assert_int_equal(
-		fi_mr_reg(p->domain, p->region, sizeof(p->region),
-			FI_REMOTE_READ | FI_REMOTE_WRITE, 0, KEY, 0, &p->mr, NULL),
-		0);
+	pair_register(p);
 	assert_int_equal(fi_endpoint(p->domain, p->info, &p->ep, NULL), 0);
 	assert_int_equal(fi_ep_bind(p->ep, &p->av->fid, 0), 0);
 	assert_int_equal(fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV), 0);

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Records that are read out of a lane: where their bytes are, which of them are none,
+ * how many at a time, and when a lane is not read.
+ */
+#include "conn_fixture.h"
+
+enum { LONG = 5000 };
+
+/* ---- decoding ---- */
+
+static void decoded(void **state)
+{
+	static const struct {
+		uint64_t pos;
+		uint8_t kind, flags;
+		uint16_t len; /* in the head */
+		uint32_t bytes;
+		bool good;
+		uint64_t next, at; /* the position behind it, and that of its blob */
+	} rows[] = {
+		{ 0, SHM_REC_MSG, 0, 0, 0, true, 0, 0 },
+		{ 64, SHM_REC_MSG, 0, SHM_INLINE_MAX, 0, true, 64, 0 },
+		{ 0, SHM_REC_MSG, 0, SHM_INLINE_MAX + 1, 0, false, 0, 0 },
+		{ 0, SHM_REC_KINDS - 1, SHM_FLAGS_KNOWN & ~SHM_FLAG_BYTES, 8, 0, true,
+			0, 0 },
+		{ 0, SHM_REC_KINDS, 0, 8, 0, false, 0, 0 },
+		{ 0, UINT8_MAX, 0, 8, 0, false, 0, 0 },
+		{ 0, SHM_REC_MSG, SHM_FLAGS_KNOWN + 1, 8, 0, false, 0, 0 },
+		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 1, true, 64, 0 },
+		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 64, true, 64, 0 },
+		{ 128, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 65, true, 256, 128 },
+		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, SHM_BLOB_MAX, true, SHM_BLOB_MAX,
+			0 },
+		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, SHM_BLOB_MAX + 1, false, 0, 0 },
+		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, UINT32_MAX, false, 0, 0 },
+		/* up to the last byte of the ring, and one further */
+		{ SHM_BYTES - 128, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 128, true, SHM_BYTES,
+			SHM_BYTES - 128 },
+		{ SHM_BYTES - 128, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 129, false, 0, 0 },
+		/* at the beginning, what is before the end is skipped */
+		{ SHM_BYTES - 128, SHM_REC_MSG, SHM_FLAG_BYTES | SHM_FLAG_WRAP, 0, 129,
+			true, SHM_BYTES + 192, 0 },
+		{ SHM_BYTES, SHM_REC_MSG, SHM_FLAG_BYTES | SHM_FLAG_WRAP, 0, 8, true,
+			SHM_BYTES + 64, 0 },
+	};
+	struct pair *p = *state;
+	struct shm_lane *lane = p->in.lane;
+	struct shm_record rec;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(rows); i++) {
+		struct shm_reader in = { .lane = lane, .next = 9, .pos = rows[i].pos };
+		struct shm_slot *slot = shm_slot_at(lane, 9);
+		uint64_t head = 9 | (uint64_t)rows[i].kind << 32 |
+				(uint64_t)rows[i].flags << 40 |
+				(uint64_t)rows[i].len << 48;
+
+		memcpy(slot->blob, &rows[i].bytes, sizeof(rows[i].bytes));
+		slot->word = i;
+		if (shm_rx_decode(&in, head, &rec) != rows[i].good)
+			fail_msg("row %zu", i);
+		if (!rows[i].good)
+			continue;
+		assert_int_equal(rec.kind, rows[i].kind);
+		assert_int_equal(rec.word, i);
+		assert_int_equal(in.pos, rows[i].next);
+		if (!(rows[i].flags & SHM_FLAG_BYTES)) {
+			assert_ptr_equal(rec.blob, slot->blob);
+			assert_int_equal(rec.len, rows[i].len);
+			continue;
+		}
+		assert_ptr_equal(rec.blob, lane->bytes + rows[i].at);
+		assert_int_equal(rec.len, rows[i].bytes);
+	}
+}
+
+/* ---- reading ---- */
+
+static void post(struct pair *p, void *buf, size_t len, uint64_t tag)
+{
+	assert_int_equal(
+		fi_trecv(p->ep, buf, len, NULL, FI_ADDR_UNSPEC, tag, 0, buf), 0);
+}
+
+static void assert_message(
+	struct pair *p, unsigned int i, const uint8_t *buf, size_t len, uint64_t tag)
+{
+	static uint8_t want[LONG];
+
+	fill(want, len, (unsigned int)tag);
+	assert_true(i < p->ended_count);
+	assert_ptr_equal(p->ended[i].context, buf);
+	assert_int_equal(p->ended[i].err, 0);
+	assert_int_equal(p->ended[i].len, len);
+	assert_int_equal(p->ended[i].data, tag + 1000);
+	assert_memory_equal(buf, want, len);
+}
+
+static void send_tagged(struct pair *p, uint64_t tag, size_t len)
+{
+	static uint8_t payload[LONG];
+
+	fill(payload, len, (unsigned int)tag);
+	peer_record(p, SHM_REC_TAGGED, SHM_FLAG_DATA, tag, payload, len);
+}
+
+/* Messages inline and in the byte ring, at each place of both: with a receive, and
+ * before one. */
+static void messages_at_each_place(void **state)
+{
+	static const size_t lens[] = { LONG, 8, 300, 0 };
+	static uint8_t in[4][LONG];
+	struct pair *p = *state;
+
+	for (unsigned int back = 0; back <= LONG + 512; back += SHM_BYTES_ALIGN) {
+		bool expected = back / SHM_BYTES_ALIGN % 2;
+
+		pair_place(p, (uint32_t) - (back % 5), SHM_BYTES - back);
+		p->ended_count = 0;
+		for (unsigned int i = 0; i < 4 && expected; i++)
+			post(p, in[i], LONG, i);
+		for (unsigned int i = 0; i < 4; i++)
+			send_tagged(p, i, lens[i]);
+		pair_progress(p);
+		for (unsigned int i = 0; i < 4 && !expected; i++)
+			post(p, in[i], LONG, i);
+		pair_progress(p);
+		assert_int_equal(p->ended_count, 4);
+		for (unsigned int i = 0; i < 4; i++)
+			assert_message(p, i, in[i], lens[i], i);
+		assert_int_equal(p->conn->unexp.bytes, 0);
+		assert_int_equal(p->conn->in.pos, p->out.pos);
+	}
+}
+
+/* The reader says of a record that it acts on it before it does, and tells of its
+ * position after as many records, or bytes, as were agreed on. */
+static void taken_and_told(void **state)
+{
+	struct shm_lane *lane;
+	struct pair *p = *state;
+
+	lane = p->out.lane;
+	for (unsigned int i = 1; i <= SHM_TELL_SLOTS; i++) {
+		assert_int_equal(atomic_load(&lane->reader.slots), 0);
+		send_tagged(p, i, 8);
+		assert_int_equal(atomic_load(&lane->taken), i - 1);
+		pair_progress(p);
+		assert_int_equal(atomic_load(&lane->taken), i);
+	}
+	assert_int_equal(atomic_load(&lane->reader.slots), SHM_TELL_SLOTS);
+	for (unsigned int i = 1; p->out.pos < SHM_TELL_BYTES; i++) {
+		assert_int_equal(atomic_load(&lane->reader.slots), SHM_TELL_SLOTS);
+		send_tagged(p, i, LONG);
+		pair_progress(p);
+	}
+	assert_int_equal(atomic_load(&lane->reader.bytes), p->out.pos);
+	assert_int_equal(atomic_load(&lane->reader.slots), p->out.next - 1);
+}
+
+/* One connection does not keep the others waiting: its records are read in turns. */
+static void a_budget_of_records(void **state)
+{
+	struct pair *p = *state;
+
+	for (unsigned int i = 0; i < 200; i++)
+		send_tagged(p, i, 8);
+	for (unsigned int read = 0; read < 200;) {
+		unsigned int n = shm_rx_poll(p->conn);
+
+		assert_int_equal(n, WF_MIN(200 - read, 64u));
+		read += n;
+	}
+	assert_int_equal(shm_rx_poll(p->conn), 0);
+}
+
+/* The lane is not read while the peer leaves too many answers unread, or has too many
+ * unexpected messages here; and is read again afterwards. */
+static void choked(void **state)
+{
+	enum { ANSWERS = (1 << 16) + 1, SHARE = 1 << 20 };
+	const size_t limit = shm_params.unexpected_size;
+	struct pair *p = *state;
+	uint8_t in[8];
+
+	send_tagged(p, 1, 8);
+	post(p, in, 8, 1);
+	p->conn->answer_count += ANSWERS;
+	assert_int_equal(shm_rx_poll(p->conn), 0);
+	p->conn->answer_count -= ANSWERS;
+	p->conn->unexp.bytes += SHARE;
+	shm_params.unexpected_size = 0;
+	assert_int_equal(shm_rx_poll(p->conn), 0);
+	p->conn->unexp.bytes -= 1;
+	assert_int_equal(shm_rx_poll(p->conn), 1);
+	p->conn->unexp.bytes -= SHARE - 1;
+	shm_params.unexpected_size = limit;
+	pair_progress(p);
+	assert_int_equal(p->ended_count, 1);
+	assert_message(p, 0, in, 8, 1);
+}
+
+/* A malformed record ends the connection, and the ones behind it are not acted on. */
+static void nothing_behind_a_bad_one(void **state)
+{
+	struct pair *p = *state;
+	uint8_t first[8], second[8] = { 0 };
+	const uint8_t zeros[8] = { 0 };
+
+	post(p, first, 8, 1);
+	post(p, second, 8, 2);
+	send_tagged(p, 1, 8);
+	peer_record(p, SHM_REC_KINDS, 0, 0, NULL, 0);
+	send_tagged(p, 2, 8);
+	assert_refused(p);
+	assert_int_equal(p->ended_count, 1);
+	assert_message(p, 0, first, 8, 1);
+	assert_memory_equal(second, zeros, 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PAIR_TEST(decoded),
+		PAIR_TEST(messages_at_each_place),
+		PAIR_TEST(taken_and_told),
+		PAIR_TEST(a_budget_of_records),
+		PAIR_TEST(choked),
+		PAIR_TEST(nothing_behind_a_bad_one),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
