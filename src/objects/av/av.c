@@ -14,11 +14,6 @@
 /* The largest fi_av_attr.rx_ctx_bits. */
 enum { MAX_RX_CTX_BITS = 32 };
 
-/* Addresses that fi_av_remove removes before it releases the lock for other threads. */
-enum { REMOVE_BATCH = 64 };
-
-/* Changing, and looking up. */
-
 int wf_av_begin(struct wf_av *av)
 {
 	int ret = 0;
@@ -44,205 +39,6 @@ void wf_av_end(struct wf_av *av)
 	wf_unlock(&av->lock);
 }
 
-const void *wf_av_addr_slow(struct wf_av *av, uint64_t index)
-{
-	const struct wf_av_slot *slot;
-
-	if (index >= wf_av_table_capacity(&av->table))
-		return NULL;
-	wf_av_table_refresh(&av->table);
-	slot = wf_av_slot_at(&av->table, index);
-	return slot && wf_av_slot_live(slot) ? wf_av_slot_addr(&av->table, slot) : NULL;
-}
-
-fi_addr_t wf_av_index(struct wf_av *av, const void *addr, size_t addrlen)
-{
-	const struct wf_av_format *format = av->table.format;
-	uint32_t words[WF_AV_ADDR_WORDS], index;
-	int ret;
-
-	if (!format || !wf_av_format_len(format, addr, addrlen) ||
-		!format->spell(words, addr))
-		return FI_ADDR_NOTAVAIL;
-	ret = wf_av_table_find(&av->table, words, &index);
-	/* Other threads keep removing addresses, or a process died while it did. */
-	if (ret == -FI_EAGAIN && !wf_av_begin(av)) {
-		ret = wf_av_table_find(&av->table, words, &index);
-		wf_av_end(av);
-	}
-	return ret ? FI_ADDR_NOTAVAIL : index;
-}
-
-static int av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *addrlen)
-{
-	struct wf_av *av = wf_av_of(fid);
-	const void *stored = wf_av_addr(av, fi_addr);
-	size_t len =
-		stored ? wf_av_format_len(av->table.format, stored, wf_av_addrlen(av))
-		       : 0;
-
-	if (!len || !addrlen || (!addr && *addrlen)) {
-		WF_AV_REFUSED(av->domain, "lookup: nothing at address %llu\n",
-			(unsigned long long)fi_addr);
-		return -FI_EINVAL;
-	}
-	if (*addrlen)
-		memcpy(addr, stored, WF_MIN(*addrlen, len));
-	*addrlen = len;
-	return 0;
-}
-
-static int av_lookup2(struct fid_av *fid, fi_addr_t fi_addr, void *buf, size_t *len,
-	uint64_t flags, struct fid_xpu_ctx *ctx)
-{
-	struct wf_av *av = wf_av_of(fid);
-
-	if (flags & ~FI_XPU) {
-		WF_AV_REFUSED(av->domain, "lookup2: flags %#llx, possible FI_XPU\n",
-			(unsigned long long)flags);
-		return -FI_EBADFLAGS;
-	}
-	if (!flags != !ctx) {
-		WF_AV_REFUSED(av->domain, "lookup2: FI_XPU and a context together\n");
-		return -FI_EINVAL;
-	}
-	if (flags) {
-		WF_AV_REFUSED(av->domain, "lookup2: FI_XPU is not offered\n");
-		return -FI_ENOSYS;
-	}
-	return av_lookup(fid, fi_addr, buf, len);
-}
-
-static const char *straddr(
-	const struct wf_av_format *format, const void *addr, char *buf, size_t *len)
-{
-	char text[WF_AV_TEXT_LEN];
-	size_t need;
-
-	if (!format || !addr || !len || (!buf && *len))
-		return NULL;
-	format->print(addr, text, sizeof(text));
-	need = strlen(text) + 1;
-	if (*len) {
-		memcpy(buf, text, WF_MIN(*len, need));
-		buf[WF_MIN(*len, need) - 1] = '\0';
-	}
-	*len = need;
-	return buf;
-}
-
-const char *wf_av_straddr(
-	uint32_t addr_format, const void *addr, char *buf, size_t *len)
-{
-	const struct fi_info info = { .addr_format = addr_format };
-
-	return straddr(wf_av_format_of(&info), addr, buf, len);
-}
-
-static const char *av_straddr(
-	struct fid_av *fid, const void *addr, char *buf, size_t *len)
-{
-	const struct wf_av *av = wf_av_of(fid);
-
-	return straddr(av->table.format, addr, buf, len);
-}
-
-/* Removing and naming. */
-
-static void tell_removed(struct wf_av *av, const fi_addr_t *gone, size_t count)
-{
-	const struct wf_prov *prov = av->domain->prov;
-
-	for (size_t i = 0; prov->av_removed && i < count; i++)
-		prov->av_removed(av, gone[i]);
-}
-
-static int remove_batch(struct wf_av *av, const fi_addr_t *fi_addr, size_t count)
-{
-	uint64_t removed[REMOVE_BATCH];
-	size_t removed_count = 0;
-	int last = 0, ret = wf_av_begin(av);
-
-	if (ret) {
-		WF_AV_REFUSED(av->domain, "remove: %s\n", fi_strerror(-ret));
-		return ret;
-	}
-	for (size_t i = 0; i < count; i++) {
-		bool gone = false;
-
-		ret = wf_av_table_remove(&av->table, fi_addr[i], &gone);
-		if (gone) {
-			wf_av_reset_id(av, fi_addr[i]);
-			removed[removed_count++] = fi_addr[i] & av->index_mask;
-		}
-		if (!ret)
-			continue;
-		last = ret;
-		WF_AV_REFUSED(av->domain, "remove: nothing at address %llu\n",
-			(unsigned long long)fi_addr[i]);
-	}
-	wf_av_end(av);
-	wf_av_tell_removed(av, removed, removed_count);
-	tell_removed(av, removed, removed_count);
-	return last;
-}
-
-static int av_remove(
-	struct fid_av *fid, fi_addr_t *fi_addr, size_t count, uint64_t flags)
-{
-	struct wf_av *av = wf_av_of(fid);
-	int ret, last = 0;
-
-	if (flags || (count && !fi_addr)) {
-		WF_AV_REFUSED(av->domain,
-			"remove: flags %#llx, possible none (no authorization keys)\n",
-			(unsigned long long)flags);
-		return -FI_EINVAL;
-	}
-	while (count) {
-		size_t n = WF_MIN(count, (size_t)REMOVE_BATCH);
-
-		ret = remove_batch(av, fi_addr, n);
-		last = ret ? ret : last;
-		fi_addr += n;
-		count -= n;
-	}
-	return last;
-}
-
-static int av_set_user_id(
-	struct fid_av *fid, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags)
-{
-	struct wf_av *av = wf_av_of(fid);
-	int ret;
-
-	if (av->shared) {
-		WF_AV_REFUSED(av->domain, "set_user_id: a named AV has no user ids\n");
-		return -FI_ENOSYS;
-	}
-	if (flags) {
-		WF_AV_REFUSED(av->domain, "set_user_id: flags %#llx, possible none\n",
-			(unsigned long long)flags);
-		return flags == FI_AUTH_KEY ? -FI_EINVAL : -FI_EBADFLAGS;
-	}
-	ret = wf_av_begin(av);
-	if (ret)
-		return ret;
-	ret = wf_av_addr(av, fi_addr)
-		      ? wf_av_set_id(av, fi_addr & av->index_mask, user_id)
-		      : -FI_EINVAL;
-	wf_av_end(av);
-	if (ret) {
-		WF_AV_REFUSED(av->domain, "set_user_id: address %llu: %s\n",
-			(unsigned long long)fi_addr, fi_strerror(-ret));
-		return ret;
-	}
-	/* The owner of an imported receive context knows the address by this id: search
-	 * for the senders of unexpected messages again. */
-	wf_av_tell_watches(av);
-	return 0;
-}
-
 static int av_insert_auth_key(struct fid_av *fid, const void *auth_key,
 	size_t auth_key_size, fi_addr_t *fi_addr, uint64_t flags)
 {
@@ -264,17 +60,15 @@ static struct fi_ops_av av_ops = {
 	.insert = wf_av_insert,
 	.insertsvc = wf_av_insertsvc,
 	.insertsym = wf_av_insertsym,
-	.remove = av_remove,
-	.lookup = av_lookup,
-	.straddr = av_straddr,
+	.remove = wf_av_remove,
+	.lookup = wf_av_lookup,
+	.straddr = wf_av_straddr_op,
 	.av_set = wf_av_set_open,
 	.insert_auth_key = av_insert_auth_key,
 	.lookup_auth_key = av_lookup_auth_key,
-	.set_user_id = av_set_user_id,
-	.lookup2 = av_lookup2,
+	.set_user_id = wf_av_set_user_id,
+	.lookup2 = wf_av_lookup2,
 };
-
-/* Binding, closing. */
 
 static int av_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
@@ -335,8 +129,6 @@ static int av_close(struct fid *fid)
 }
 
 static struct fi_ops av_fid_ops = WF_FID_OPS(av_close, av_bind, wf_absent_control);
-
-/* Opening. */
 
 static uint64_t domain_caps(const struct wf_domain *domain)
 {
@@ -486,7 +278,7 @@ int wf_av_open(struct fid_domain *fid, struct fi_av_attr *attr, struct fid_av **
 	int ret;
 
 	if (!attr || !ret_av) {
-		WF_AV_REFUSED(domain, "open: no attributes, or no place for the AV\n");
+		WF_AV_REFUSED(domain, "open: no attributes, or NULL for the result\n");
 		return -FI_EINVAL;
 	}
 	ret = check_attr(domain, attr);

@@ -64,3 +64,36 @@ void wf_av_free_ids(struct wf_av *av)
 	for (unsigned int k = 0; k < WF_AV_SEGMENTS; k++)
 		free(segment_ids(av, k));
 }
+
+int wf_av_set_user_id(
+	struct fid_av *fid, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags)
+{
+	struct wf_av *av = wf_av_of(fid);
+	int ret;
+
+	if (av->shared) {
+		WF_AV_REFUSED(av->domain, "set_user_id: a named AV has no user ids\n");
+		return -FI_ENOSYS;
+	}
+	if (flags) {
+		WF_AV_REFUSED(av->domain, "set_user_id: flags %#llx, possible none\n",
+			(unsigned long long)flags);
+		return flags == FI_AUTH_KEY ? -FI_EINVAL : -FI_EBADFLAGS;
+	}
+	ret = wf_av_begin(av);
+	if (ret)
+		return ret;
+	ret = wf_av_addr(av, fi_addr)
+		      ? wf_av_set_id(av, fi_addr & av->index_mask, user_id)
+		      : -FI_EINVAL;
+	wf_av_end(av);
+	if (ret) {
+		WF_AV_REFUSED(av->domain, "set_user_id: address %llu: %s\n",
+			(unsigned long long)fi_addr, fi_strerror(-ret));
+		return ret;
+	}
+	/* The owner of an imported receive context knows the address by this id: search
+	 * for the senders of unexpected messages again. */
+	wf_av_tell_watches(av);
+	return 0;
+}

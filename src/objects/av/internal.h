@@ -52,7 +52,15 @@ int wf_av_insertion_end(struct wf_av_insertion *ins);
 void wf_av_tell_watches(struct wf_av *av);
 void wf_av_tell_removed(struct wf_av *av, const uint64_t *index, size_t count);
 
-/* Slots of the operations table. */
+/* Calls of fi_ops_av; see fi_av(3). */
+int wf_av_remove(struct fid_av *fid, fi_addr_t *fi_addr, size_t count, uint64_t flags);
+int wf_av_lookup(struct fid_av *fid, fi_addr_t fi_addr, void *addr, size_t *addrlen);
+int wf_av_lookup2(struct fid_av *fid, fi_addr_t fi_addr, void *buf, size_t *len,
+	uint64_t flags, struct fid_xpu_ctx *ctx);
+const char *wf_av_straddr_op(
+	struct fid_av *fid, const void *addr, char *buf, size_t *len);
+int wf_av_set_user_id(
+	struct fid_av *fid, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags);
 int wf_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *fi_addr,
 	uint64_t flags, void *context);
 int wf_av_insertsvc(struct fid_av *fid, const char *node, const char *service,

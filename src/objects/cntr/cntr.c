@@ -4,6 +4,7 @@
 
 #include "objects/absent/absent.h"
 #include "objects/cntr/cntr.h"
+#include "objects/cntr/internal.h"
 #include "sys/cancel.h"
 #include "sys/clock.h"
 
@@ -169,65 +170,6 @@ static int cntr_wait(struct fid_cntr *fid, uint64_t threshold, int timeout_ms)
 	return ret;
 }
 
-/* Operations of an owner, for its peers. inc has no argument for bytes, so a counter of
- * bytes counts one for each operation of a peer of another library. */
-static void owner_inc(struct fid_peer_cntr *peer)
-{
-	wf_cntr_add_n(peer->fid.context, 1);
-}
-
-static void owner_incerr(struct fid_peer_cntr *peer)
-{
-	wf_cntr_add_err(peer->fid.context);
-}
-
-static struct fi_ops_cntr_owner owner_ops = {
-	.size = sizeof(owner_ops),
-	.inc = owner_inc,
-	.incerr = owner_incerr,
-};
-
-void wf_cntr_add_owner(struct wf_cntr *cntr, uint64_t n)
-{
-	struct wf_cntr *direct =
-		atomic_load_explicit(&cntr->direct, memory_order_relaxed);
-	struct fid_peer_cntr *owner = cntr->owner;
-
-	if (direct)
-		wf_cntr_add_n(direct, n);
-	else if (owner->owner_ops == &owner_ops)
-		wf_cntr_add_n(owner->fid.context, n);
-	else
-		owner->owner_ops->inc(owner);
-}
-
-void wf_cntr_export(struct wf_cntr *cntr, struct fid_peer_cntr *ret_peer)
-{
-	*ret_peer = (struct fid_peer_cntr){
-		.fid.fclass = FI_CLASS_PEER_CNTR,
-		.fid.context = cntr,
-		.fid.ops = &wf_absent_fid,
-		.owner_ops = &owner_ops,
-	};
-	atomic_fetch_add_explicit(&cntr->refs, 1, memory_order_relaxed);
-}
-
-void wf_cntr_unexport(struct fid_peer_cntr *peer)
-{
-	struct wf_cntr *cntr = peer->fid.context;
-
-	/* release: pairs with the acquire in cntr_close; the peer's accesses come
-	 * before. */
-	atomic_fetch_sub_explicit(&cntr->refs, 1, memory_order_release);
-}
-
-/* fi_cntr_read of an imported counter: makes progress. The owner has the value. */
-static uint64_t cntr_peer_read(struct fid_cntr *fid)
-{
-	wf_progress_list_run(&wf_cntr_of(fid)->progress);
-	return 0;
-}
-
 static int cntr_close(struct fid *fid)
 {
 	struct wf_cntr *cntr = cntr_of_fid(fid);
@@ -271,56 +213,22 @@ static struct fi_ops_cntr cntr_ops = {
 	.export_xpu = wf_absent_cntr_export_xpu,
 };
 
-static struct fi_ops_cntr cntr_peer_ops = {
-	.size = sizeof(struct fi_ops_cntr),
-	.read = cntr_peer_read,
-	.readerr = wf_absent_cntr_readerr,
-	.add = wf_absent_cntr_add,
-	.set = wf_absent_cntr_set,
-	.wait = wf_absent_cntr_wait,
-	.adderr = wf_absent_cntr_adderr,
-	.seterr = wf_absent_cntr_seterr,
-	.export_xpu = wf_absent_cntr_export_xpu,
-};
-
-void wf_cntr_link(struct fid_cntr *peer, struct wf_cntr *owner)
-{
-	if (peer && peer->ops == &cntr_peer_ops)
-		atomic_store_explicit(
-			&wf_cntr_of(peer)->direct, owner, memory_order_relaxed);
-}
-
-static int refused(const struct wf_domain *domain, const char *why)
+int wf_cntr_refused(const struct wf_domain *domain, const char *why)
 {
 	FI_WARN(domain->prov->fi, FI_LOG_CNTR, "counter refused: %s\n", why);
 	return -FI_EINVAL;
-}
-
-static int check_peer(
-	const struct wf_domain *domain, const struct fi_peer_cntr_context *peer)
-{
-	const struct fi_ops_cntr_owner *ops;
-
-	if (!peer || peer->size < sizeof(*peer) || !peer->cntr)
-		return refused(domain, "FI_PEER needs a peer context with a counter");
-	ops = peer->cntr->owner_ops;
-	if (!FI_CHECK_OP(ops, struct fi_ops_cntr_owner, inc) ||
-		!FI_CHECK_OP(ops, struct fi_ops_cntr_owner, incerr))
-		return refused(
-			domain, "the owner of the peer counter lacks operations");
-	return 0;
 }
 
 static int check_attr(const struct wf_domain *domain, const struct fi_cntr_attr *attr,
 	const struct fi_peer_cntr_context *peer)
 {
 	if (!attr)
-		return refused(domain, "no attributes");
+		return wf_cntr_refused(domain, "no attributes");
 	if (attr->flags && attr->flags != FI_PEER)
-		return refused(domain, "flags are 0 or FI_PEER");
+		return wf_cntr_refused(domain, "flags are 0 or FI_PEER");
 	if (attr->events != FI_CNTR_EVENTS_COMP && attr->events != FI_CNTR_EVENTS_BYTES)
-		return refused(domain, "completions or bytes can be counted");
-	return attr->flags ? check_peer(domain, peer) : 0;
+		return wf_cntr_refused(domain, "completions or bytes can be counted");
+	return attr->flags ? wf_cntr_check_owner(domain, peer) : 0;
 }
 
 static int init_cntr(struct wf_cntr *cntr, const struct fi_cntr_attr *attr)
@@ -377,7 +285,7 @@ int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 	/* The context of an import is gone after this call. */
 	cntr->fid.fid.context = attr->flags & FI_PEER ? peer->cntr : context;
 	cntr->fid.fid.ops = &cntr_fid_ops;
-	cntr->fid.ops = attr->flags & FI_PEER ? &cntr_peer_ops : &cntr_ops;
+	cntr->fid.ops = attr->flags & FI_PEER ? &wf_cntr_imported_ops : &cntr_ops;
 	atomic_init(&cntr->value, 0);
 	atomic_init(&cntr->err, 0);
 	atomic_init(&cntr->seen, 0);

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_CNTR_INTERNAL_H
+#define WF_OBJECTS_CNTR_INTERNAL_H
+
+#include "objects/cntr/cntr.h"
+
+/* Declarations that the files of the counter share. */
+
+/* The operations of a counter opened with FI_PEER. */
+extern struct fi_ops_cntr wf_cntr_imported_ops;
+
+/* Log why a counter is not opened. Returns -FI_EINVAL. */
+int wf_cntr_refused(const struct wf_domain *domain, const char *why);
+
+/* Check the context of FI_PEER. -FI_EINVAL, logged. */
+int wf_cntr_check_owner(
+	const struct wf_domain *domain, const struct fi_peer_cntr_context *peer);
+
+#endif
