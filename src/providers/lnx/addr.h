@@ -17,10 +17,10 @@
 /* Bytes of an address in any of these formats, at most; text with its NUL. */
 enum { LNX_ADDR_MAX = 256 };
 
-/* An address that was read, and where its parts are if not in the given bytes. */
+/* An address that was read. */
 struct lnx_addr {
-	struct lnx_name name;
-	uint8_t room[LNX_NAME_LEN];
+	struct lnx_name name; /* points into @parts, or into the given bytes */
+	uint8_t parts[LNX_NAME_LEN];
 };
 
 /* The format of @link's addresses for hints that ask for @asked: FI_SOCKADDR_IP, say,

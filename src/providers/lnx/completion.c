@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
 #include "objects/endpoint/calls/build.h"
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/deferred.h"
+#include "providers/lnx/failover.h"
+#include "providers/lnx/record.h"
 
 /*
  * What members write: completions, where their queues are not linked with ours

@@ -1,71 +1,24 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/lnx/deferred.h"
+
 #include "objects/endpoint/calls/trigger.h"
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/record.h"
 
 /*
  * Deferred receives at members of other libraries.
  *
  * A member of this library gets a deferred receive as it is and ends it as any endpoint
  * does. One of another library gets an ordinary receive, whose context is a record: the
- * owner's operations below see each receive that such a member is given.
+ * receive context's operations below see each receive that such a member is given.
  *
- * The member counts receives by itself, into a counter that it imports, and cannot know
- * that a deferred one counts at its completion counter, and at that of the endpoint
- * only if it was asked to. A member counts a success right before it writes the
- * completion, and a failure right after: so while it has a deferred receive a success
- * that it counts is held until its next completion tells what it was, or it counts
- * again, or the call that moves it returns.
- *
- * All of it happens with the lock of the receive context held (peer/open.h). The fields
- * are atomic for the sake of members that complete elsewhere, too.
+ * All of it happens with the lock of the receive context held (objects/peer/open.h).
+ * The fields of the rail are atomic because a member may complete elsewhere, too.
  */
-
-static struct lnx_rail *rail_of_cntr(struct fid_peer_cntr *fid)
-{
-	return wf_container_of(fid, struct lnx_rail, below.cntr[WF_CNTR_RECV].port);
-}
 
 static struct lnx_rail *rail_of_srx(struct fid_peer_srx *fid)
 {
 	return wf_container_of(fid, struct lnx_rail, below.srx_port.fid);
 }
-
-/* ---- counting ---- */
-
-void lnx_count_held(struct lnx_rail *rail)
-{
-	if (atomic_exchange_explicit(&rail->held, false, memory_order_relaxed))
-		wf_cntr_add_n(rail->below.cntr[WF_CNTR_RECV].port.fid.context, 1);
-}
-
-static void inc(struct fid_peer_cntr *fid)
-{
-	struct lnx_rail *rail = rail_of_cntr(fid);
-
-	lnx_count_held(rail);
-	if (wf_likely(!atomic_load_explicit(&rail->deferred, memory_order_relaxed)))
-		wf_cntr_add_n(fid->fid.context, 1);
-	else
-		atomic_store_explicit(&rail->held, true, memory_order_relaxed);
-}
-
-static void incerr(struct fid_peer_cntr *fid)
-{
-	struct lnx_rail *rail = rail_of_cntr(fid);
-
-	lnx_count_held(rail);
-	if (!atomic_exchange_explicit(
-		    &rail->failure_counted, false, memory_order_relaxed))
-		wf_cntr_add_err(fid->fid.context);
-}
-
-struct fi_ops_cntr_owner lnx_deferred_cntr_ops = {
-	.size = sizeof(lnx_deferred_cntr_ops),
-	.inc = inc,
-	.incerr = incerr,
-};
-
-/* ---- receives that a member is given ---- */
 
 /* @entry becomes an ordinary receive. False: no memory. */
 static bool record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
@@ -164,8 +117,6 @@ void lnx_deferred_srx_opened(struct lnx_rail *rail)
 	};
 	rail->below.srx_port.fid.peer_ops = &rail->peer_ops;
 }
-
-/* ---- their end ---- */
 
 bool lnx_deferred_done(struct lnx_rail *rail, void **context, bool failed)
 {

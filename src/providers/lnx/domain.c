@@ -3,7 +3,7 @@
 
 #include "objects/cntr/cntr.h"
 #include "objects/open/open.h"
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/domain.h"
 #include "sys/compiler.h"
 
 /* The members' fabrics and domains (objects/lower/domain.h), opened and closed with the

@@ -6,8 +6,13 @@
 #include "objects/endpoint/life/name.h"
 #include "objects/lower/call.h"
 #include "providers/lnx/addr.h"
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/endpoint.h"
+#include "providers/lnx/fast_path.h"
 #include "providers/lnx/param.h"
+#include "providers/lnx/progress.h"
+#include "providers/lnx/record.h"
+#include "providers/lnx/sources.h"
+#include "providers/lnx/stats.h"
 #include "sys/compiler.h"
 
 /* Opening, naming, enabling and destroying endpoints. */
@@ -137,7 +142,7 @@ static void lnx_destroy(struct wf_ep *wf)
 static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
-	uint32_t room[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
+	uint32_t addrs[LNX_MAX_LINKS][WF_AV_ADDR_WORDS];
 	struct lnx_name name = { .count = ep->count };
 	uint32_t format = wf->info->addr_format;
 	uint8_t written[LNX_ADDR_MAX];
@@ -147,8 +152,8 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 	for (unsigned int i = 0; i < ep->count; i++) {
 		const struct lnx_member *member = &ep->domain->link->member[i];
 
-		size = sizeof(room[i]);
-		ret = fi_getname(&ep->rail[i].below.fid->fid, room[i], &size);
+		size = sizeof(addrs[i]);
+		ret = fi_getname(&ep->rail[i].below.fid->fid, addrs[i], &size);
 		if (ret)
 			return ret;
 		name.link[i] = (struct lnx_name_link){
@@ -156,7 +161,7 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 			.format = member->info->addr_format,
 			.len = (uint16_t)size,
 			.locality = member->locality,
-			.addr = room[i],
+			.addr = addrs[i],
 		};
 	}
 	size = lnx_addr_write(format, &name, written);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/calls/build.h"
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/fast_path.h"
 #include "providers/lnx/param.h"
 
 /*

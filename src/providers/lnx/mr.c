@@ -8,7 +8,7 @@
 #include "objects/lower/region.h"
 #include "objects/region/attr.h"
 #include "objects/region/reg.h"
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/endpoint.h"
 #include "sys/iov.h"
 
 /*

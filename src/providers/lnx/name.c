@@ -135,8 +135,8 @@ static void unpack_in(const uint8_t *from, struct lnx_name_link *link)
 
 	memcpy(&in.sin_port, from, 2);
 	memcpy(&in.sin_addr, from + 2, 4);
-	memcpy(link->room, &in, sizeof(in));
-	link->addr = link->room;
+	memcpy(link->buf, &in, sizeof(in));
+	link->addr = link->buf;
 	link->len = sizeof(in);
 }
 
@@ -147,19 +147,19 @@ static void unpack_in6(const uint8_t *from, struct lnx_name_link *link)
 	memcpy(&in6.sin6_port, from, 2);
 	memcpy(&in6.sin6_addr, from + 2, 16);
 	memcpy(&in6.sin6_scope_id, from + 18, 4);
-	memcpy(link->room, &in6, sizeof(in6));
-	link->addr = link->room;
+	memcpy(link->buf, &in6, sizeof(in6));
+	link->addr = link->buf;
 	link->len = sizeof(in6);
 }
 
 static bool unpack_numbers(const uint8_t *from, struct lnx_name_link *link)
 {
-	char *text = (char *)link->room + prefix_len;
+	char *text = (char *)link->buf + prefix_len;
 	size_t len = 0;
 
 	if (link->format != (NUMBERS | FI_ADDR_STR) || link->len != NUMBERS_LEN)
 		return false;
-	memcpy(link->room, WF_ADDRSTR_LOCAL, prefix_len);
+	memcpy(link->buf, WF_ADDRSTR_LOCAL, prefix_len);
 	for (; len < (size_t)NUMBERS_LEN * 2; len++) {
 		unsigned int digit = from[len / 2] >> len % 2 * 4 & 0xf;
 
@@ -170,7 +170,7 @@ static bool unpack_numbers(const uint8_t *from, struct lnx_name_link *link)
 		text[len] = digits[digit - 1];
 	}
 	link->format = FI_ADDR_STR;
-	link->addr = link->room;
+	link->addr = link->buf;
 	link->len = (uint16_t)(prefix_len + len);
 	return true;
 }

@@ -33,7 +33,7 @@ struct lnx_name_link {
 	uint32_t format;
 	uint64_t locality; /* 48 bits */
 	const void *addr;
-	uint32_t room[12]; /* what @addr may point to */
+	uint32_t buf[12]; /* what @addr may point to */
 };
 
 struct lnx_name {

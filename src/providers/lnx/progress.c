@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include "objects/lower/progress.h"
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/deferred.h"
+#include "providers/lnx/progress.h"
 #include "sys/compiler.h"
 
 /*

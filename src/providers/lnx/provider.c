@@ -2,7 +2,8 @@
 #include "objects/open/frame.h"
 #include "objects/info/info.h"
 #include "providers/lnx/addr.h"
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/av.h"
+#include "providers/lnx/endpoint.h"
 #include "providers/lnx/param.h"
 #include "providers/lnx/resolve.h"
 

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/lower/info.h"
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/deferred.h"
+#include "providers/lnx/endpoint.h"
+#include "providers/lnx/fast_path.h"
+#include "providers/lnx/sources.h"
 
 /*
  * A member's endpoint (objects/lower/endpoint.h): it is opened from what the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/deferred.h"
+#include "providers/lnx/sources.h"
 
 /*
  * Sources of messages that wait, where a member is not of this library.

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/lower/call.h"
-#include "providers/lnx/lnx.h"
+#include "providers/lnx/failover.h"
+#include "providers/lnx/progress.h"
+#include "providers/lnx/record.h"
+#include "providers/lnx/stats.h"
 #include "sys/compiler.h"
 
 /* Any operation, whatever its kind, goes over the rail that reaches its destination. */

@@ -3,16 +3,14 @@
 
 #include <stdlib.h>
 
-#include "providers/lnx/lnx.h"
-#include "providers/lnx/param.h"
+#include "providers/lnx/failover.h"
 
 /* Which rail is used for a peer after one failed. */
 
 enum { RAILS = 3, PEER = 0 };
 
-/* What track.c uses of the rest of the provider. */
+/* What failover.c uses of the rest of the provider. */
 struct fi_provider lnx_fi = { .name = "lnx" };
-struct lnx_params lnx_params;
 
 struct rig {
 	struct lnx_link link;

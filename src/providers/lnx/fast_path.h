@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LNX_FAST_PATH_H
+#define LNX_FAST_PATH_H
+
+#include "providers/lnx/endpoint.h"
+
+/* The fast path over builtin members. Control calls. */
+
+/* Link the queues and counters of a builtin member with the application's; called again
+ * when a counter was bound later. Nothing to do for other members. */
+void lnx_fast_path_link(struct lnx_ep *ep, struct lnx_rail *rail);
+
+/* All rails are enabled: settle how small messages leave over each. */
+void lnx_fast_path_enabled(struct lnx_ep *ep);
+
+/* Hook of struct wf_xfer_ops (tables_finished): put the calls of the fast path in. */
+void lnx_fast_path_finish(struct wf_ep *ep);
+
+#endif

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/lnx/members.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "objects/lower/find.h"
+#include "providers/lnx/lnx.h"
+#include "providers/lnx/locality.h"
+
+/*
+ * Which providers' domains can be members of a link. They are found as any application
+ * finds them, by fi_getinfo; what they offer only when asked for it is asked for.
+ */
+
+/* Modes that lnx can live with at a member: what needs nothing of the application, and
+ * nothing that differs between members. */
+static const int possible_mr_mode =
+	FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT | FI_MR_RMA_EVENT;
+
+static const uint64_t linking_caps = FI_PEER | FI_AV_USER_ID;
+
+static struct fi_info *new_hints(
+	const struct lnx_text *provider, const struct lnx_text *domain)
+{
+	struct fi_info *hints = fi_allocinfo();
+
+	if (!hints)
+		return NULL;
+	hints->mode = FI_CONTEXT | FI_CONTEXT2;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->mr_mode =
+		possible_mr_mode | FI_MR_LOCAL | FI_MR_RAW | FI_MR_PROV_KEY;
+	hints->fabric_attr->prov_name = strndup(provider->at, provider->len);
+	if (domain)
+		hints->domain_attr->name = strndup(domain->at, domain->len);
+	if (hints->fabric_attr->prov_name && (!domain || hints->domain_attr->name))
+		return hints;
+	fi_freeinfo(hints);
+	return NULL;
+}
+
+static void refused(const struct lnx_text *provider, const char *why)
+{
+	lnx_log(FI_LOG_INFO, FI_LOG_CORE, "%.*s is not linked: %s\n",
+		(int)provider->len, provider->at, why);
+}
+
+/* Peers came with that version. */
+static const uint32_t oldest_version = FI_VERSION(1, 17);
+
+/* Infos of @provider, best first; NULL when there are none. */
+static struct fi_info *ask(
+	const struct lnx_text *provider, const struct lnx_text *domain)
+{
+	struct fi_info *hints = new_hints(provider, domain), *list = NULL;
+
+	if (!hints)
+		return NULL;
+	if (wf_lower_find(oldest_version, hints, &list)) {
+		refused(provider, "it offers no FI_EP_RDM endpoint here");
+		list = NULL;
+	}
+	fi_freeinfo(hints);
+	return list;
+}
+
+/* Would the member take @flags as defaults? Answers do not tell what is possible. */
+static bool takes_flags(const struct fi_info *info, uint64_t flags)
+{
+	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
+	int ret = -FI_ENOMEM;
+
+	if (hints) {
+		hints->tx_attr->op_flags = flags;
+		ret = wf_lower_find_again(hints, &list);
+	}
+	fi_freeinfo(list);
+	fi_freeinfo(hints);
+	return !ret;
+}
+
+static uint64_t find_op_flags(const struct fi_info *info)
+{
+	const uint64_t wanted = FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE |
+				FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE |
+				FI_MATCH_COMPLETE | FI_MORE | FI_FENCE;
+	uint64_t found = 0;
+
+	if (takes_flags(info, wanted))
+		return wanted;
+	for (uint64_t left = wanted; left; left &= left - 1)
+		if (takes_flags(info, left & -left))
+			found |= left & -left;
+	return found;
+}
+
+/* @info with @caps as well, or NULL. */
+static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
+{
+	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
+
+	if (!hints)
+		return NULL;
+	hints->caps |= caps;
+	hints->domain_attr->caps |= caps & linking_caps;
+	/* Those of the contexts follow. */
+	hints->tx_attr->caps = hints->rx_attr->caps = 0;
+	if (wf_lower_find_again(hints, &list))
+		list = NULL;
+	fi_freeinfo(hints);
+	return list;
+}
+
+/* Whom it reaches does not depend on what else was asked, whatever it says now. Takes
+ * @info, which may be NULL. */
+static struct fi_info *with_reach_of(const struct fi_info *offer, struct fi_info *info)
+{
+	const uint64_t reach = FI_LOCAL_COMM | FI_REMOTE_COMM;
+
+	if (info)
+		info->caps = (info->caps & ~reach) | (offer->caps & reach);
+	return info;
+}
+
+/* What linking needs has to be asked for where it is not given unasked. */
+static struct fi_info *as_peer(const struct fi_info *info)
+{
+	return linking_caps & ~info->caps ? with_caps(info, linking_caps)
+					  : fi_dupinfo(info);
+}
+
+/* So have capabilities that cost something. Takes @info, which may be NULL. */
+static struct fi_info *with_most_caps(struct fi_info *info)
+{
+	/* The exact kind of directed receive asks something of the application. */
+	uint64_t left =
+		info ? LNX_MEMBER_CAPS & ~(info->caps | FI_EXACT_DIRECTED_RECV) : 0;
+	struct fi_info *answer;
+
+	for (; left; left &= left - 1) {
+		answer = with_caps(info, left & -left);
+		if (!answer)
+			continue;
+		fi_freeinfo(info);
+		info = answer;
+	}
+	return info;
+}
+
+/* Some providers say that they need what they were allowed to. Takes @info, which may
+ * be NULL. */
+static struct fi_info *with_fewest_modes(struct fi_info *info)
+{
+	struct fi_info *answer;
+	unsigned int left = info ? (unsigned int)info->domain_attr->mr_mode : 0;
+
+	for (; left; left &= left - 1) {
+		int bit = (int)(left & -left);
+
+		info->domain_attr->mr_mode &= ~bit;
+		if (!wf_lower_find_again(info, &answer)) {
+			fi_freeinfo(info);
+			info = answer;
+		} else {
+			info->domain_attr->mr_mode |= bit;
+		}
+	}
+	return info;
+}
+
+static const char *unfit(const struct fi_info *info)
+{
+	if (!info)
+		return "it does not offer FI_PEER and FI_AV_USER_ID";
+	if (info->domain_attr->mr_mode & ~possible_mr_mode)
+		return "it needs registration of local buffers, or chooses keys";
+	if (info->mode & ~(FI_CONTEXT | FI_CONTEXT2))
+		return "it needs modes beyond FI_CONTEXT and FI_CONTEXT2";
+	return NULL;
+}
+
+static void fill_member(struct lnx_member *member, struct fi_info *info)
+{
+	const char *name = info->fabric_attr->prov_name;
+	uint64_t hash = 0;
+	char c;
+
+	*member = (struct lnx_member){ .info = info };
+	for (; *name; name++) {
+		c = (char)(*name | 0x20);
+		hash = lnx_hash(hash, &c, 1);
+	}
+	member->provider = (uint16_t)(hash ^ hash >> 32);
+	member->locality = lnx_locality_of(info) >> 16;
+	member->local = lnx_locality_is_local(info);
+	member->memory = lnx_locality_is_memory(info);
+	member->op_flags = find_op_flags(info);
+	(void)snprintf(member->name, sizeof(member->name), "%s:%s",
+		info->fabric_attr->prov_name, info->domain_attr->name);
+}
+
+static bool has_domain(const struct lnx_members *found, const struct fi_info *info)
+{
+	for (unsigned int i = 0; i < found->count; i++)
+		if (!strcasecmp(found->list[i].info->domain_attr->name,
+			    info->domain_attr->name))
+			return true;
+	return false;
+}
+
+static int add_member(struct lnx_members *found, const struct lnx_text *provider,
+	const struct fi_info *offer)
+{
+	struct lnx_member *list;
+	struct fi_info *info;
+	const char *why;
+
+	/* A domain has one address for each version of IP, say; the first is best. */
+	if (has_domain(found, offer))
+		return 0;
+	info = with_reach_of(offer, with_fewest_modes(with_most_caps(as_peer(offer))));
+	why = unfit(info);
+	if (why) {
+		refused(provider, why);
+		fi_freeinfo(info);
+		return 0;
+	}
+	if (found->count == found->capacity) {
+		found->capacity = found->capacity ? 2 * found->capacity : 4;
+		list = realloc(found->list, found->capacity * sizeof(*list));
+		if (!list) {
+			fi_freeinfo(info);
+			return -FI_ENOMEM;
+		}
+		found->list = list;
+	}
+	fill_member(&found->list[found->count++], info);
+	return 0;
+}
+
+void lnx_members_free(struct lnx_members *found)
+{
+	for (unsigned int i = 0; i < found->count; i++)
+		fi_freeinfo(found->list[i].info);
+	free(found->list);
+}
+
+static int add_offers(struct lnx_members *found, const struct lnx_text *provider,
+	const struct lnx_text *domain)
+{
+	struct fi_info *offers = ask(provider, domain);
+	int ret = 0;
+
+	/* Not every provider heeds the name of a domain. */
+	for (struct fi_info *it = offers; it && !ret; it = it->next)
+		if (!domain || lnx_text_is(domain, it->domain_attr->name))
+			ret = add_member(found, provider, it);
+	fi_freeinfo(offers);
+	return ret;
+}
+
+void lnx_members_drop_loopback(struct lnx_members *found)
+{
+	unsigned int kept = 0, outside = 0;
+
+	for (unsigned int i = 0; i < found->count; i++)
+		outside += !found->list[i].local;
+	if (!outside)
+		return;
+	for (unsigned int i = 0; i < found->count; i++) {
+		if (found->list[i].local)
+			fi_freeinfo(found->list[i].info);
+		else
+			found->list[kept++] = found->list[i];
+	}
+	found->count = kept;
+}
+
+int lnx_members_find(const struct lnx_spec_part *part, struct lnx_members *ret_found)
+{
+	struct lnx_members found = { .list = NULL };
+	int ret = 0;
+
+	for (unsigned int i = 0; i < part->domain_count && !ret; i++)
+		ret = add_offers(&found, &part->provider, &part->domain[i]);
+	if (!part->domain_count)
+		ret = add_offers(&found, &part->provider, NULL);
+	if (ret) {
+		lnx_members_free(&found);
+		return ret;
+	}
+	*ret_found = found;
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LNX_PROGRESS_H
+#define LNX_PROGRESS_H
+
+#include "providers/lnx/endpoint.h"
+
+/* How an endpoint is run and slept on. */
+extern const struct wf_progress lnx_progress_item;
+
+/* Hook of struct wf_xfer_ops; the locks of the receive context and of @ep are held. */
+void lnx_progress(struct wf_ep *ep);
+
+/* Control calls, in this order: the endpoint is opened; all of its rails are enabled;
+ * they are closed. */
+void lnx_progress_init(struct lnx_ep *ep);
+void lnx_progress_enabled(struct lnx_ep *ep);
+void lnx_progress_done(struct lnx_ep *ep);
+
+/* An operation was given to @rail: poll it soon. Any thread, no lock. */
+static inline void lnx_rail_wake(struct lnx_ep *ep, struct lnx_rail *rail)
+{
+	if (!rail->network)
+		return;
+	atomic_store_explicit(&rail->idle_polls, 0, memory_order_relaxed);
+	atomic_store_explicit(&ep->calls_left, 0, memory_order_relaxed);
+}
+
+#endif

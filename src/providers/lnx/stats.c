@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/lnx/stats.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "providers/lnx/param.h"
+
+static uint64_t value(const _Atomic uint64_t *counter)
+{
+	return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+void lnx_rail_count(struct lnx_ep *ep, uint32_t rail, size_t len)
+{
+	atomic_fetch_add_explicit(&ep->rail[rail].ops, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&ep->rail[rail].bytes, len, memory_order_relaxed);
+}
+
+void lnx_dump_stats(const struct lnx_ep *ep)
+{
+	if (!lnx_params.stats)
+		return;
+	for (unsigned int i = 0; i < ep->count; i++)
+		fprintf(stderr,
+			"lnx %s: %s: %" PRIu64 " operations, %" PRIu64
+			" bytes sent, %" PRIu64 " failed\n",
+			ep->domain->wf->name, ep->domain->link->member[i].name,
+			value(&ep->rail[i].ops), value(&ep->rail[i].bytes),
+			value(&ep->rail[i].failures));
+}

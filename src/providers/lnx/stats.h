@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef LNX_STATS_H
+#define LNX_STATS_H
+
+#include "providers/lnx/endpoint.h"
+
+/* FI_LNX_DUMP_STATS. */
+
+/* An operation of @len bytes was given to @rail. Any thread, no lock. */
+void lnx_rail_count(struct lnx_ep *ep, uint32_t rail, size_t len);
+
+/* Write the statistics of @ep, which is about to be closed, to the standard error if
+ * FI_LNX_DUMP_STATS asks for them. */
+void lnx_dump_stats(const struct lnx_ep *ep);
+
+#endif
