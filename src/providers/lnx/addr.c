@@ -34,7 +34,7 @@ bool lnx_addr_format(const struct lnx_link *link, uint32_t asked, uint32_t *ret_
 	return false;
 }
 
-/* @addr over each member of @format: it is one place to all of them. */
+/* The name with @addr for each member whose addresses are in @format. */
 static bool over_members(const struct lnx_link *link, uint32_t format, const void *addr,
 	size_t len, struct lnx_name *ret)
 {

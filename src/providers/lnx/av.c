@@ -92,7 +92,7 @@ int lnx_av_inserted(struct wf_av *wf, fi_addr_t index, const void *addr, uint64_
 	if (ret)
 		goto out;
 	peer = lnx_av_peer(av, index);
-	/* Inserted once more. */
+	/* The same address is inserted again. */
 	if (peer->hash == hash &&
 		atomic_load_explicit(&peer->rail, memory_order_relaxed) != LNX_NO_RAIL)
 		goto out;
@@ -104,8 +104,8 @@ out:
 	return ret;
 }
 
-/* Another thread may have inserted another address in its place, or the same one again,
- * before we are told. */
+/* Before this hook is called another thread may have inserted another address at
+ * @index, or the same one again. */
 void lnx_av_removed(struct wf_av *wf, fi_addr_t index)
 {
 	struct lnx_av *av = lnx_av_of(wf);

@@ -8,7 +8,7 @@
 
 /* Addresses of each format in an AV. */
 
-/* Text is kept as it is, its format included, which says whose it is. */
+/* Text is kept as it is; its URI format tells which members have such addresses. */
 static bool text_spell(uint32_t *words, const void *addr)
 {
 	const char *text = addr;

@@ -6,12 +6,12 @@
 #include "providers/lnx/record.h"
 
 /*
- * What members write: completions, where their queues are not linked with ours
- * (wf_cq_link). Sources come as indices of our AV and leave as what the application
- * calls them.
+ * The completions that members write, where their queues are not linked with the
+ * application's (wf_cq_link). Members report sources as indices in the AV of lnx; the
+ * application gets them as wf_av_report says.
  *
- * A transmission over a recorded rail ends here as one of any transport: wf_ep_tx_done
- * and wf_ep_tx_fail count and complete it.
+ * A transmission over a recorded rail is counted and completed in tx_write and
+ * tx_writeerr, by wf_ep_tx_done and wf_ep_tx_fail as of any transport.
  */
 
 static struct lnx_port *port_of(struct fid_peer_cq *fid)

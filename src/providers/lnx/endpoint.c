@@ -44,8 +44,8 @@ static int lnx_enable(struct wf_ep *wf)
 	return 0;
 }
 
-/* A member of this library tells. One of another library cannot be asked: it reported
- * the end of what was injected, or not. */
+/* A member of this library can be asked. Of one of another library it is known whether
+ * all injected operations were reported as ended. */
 static bool is_flushed(struct lnx_ep *ep, uint32_t index)
 {
 	struct wf_ep *builtin = ep->rail[index].below.builtin;
@@ -67,7 +67,7 @@ static bool lnx_flushed(struct wf_ep *wf)
 	return done;
 }
 
-/* Members of other libraries first: they may refuse. */
+/* Bind at members of other libraries first, because they may refuse a counter. */
 static int bind_cntrs(struct lnx_ep *ep, bool builtin)
 {
 	int ret = 0;
@@ -86,7 +86,7 @@ static int lnx_cntr_bound(struct wf_ep *wf)
 	return ret ? ret : bind_cntrs(ep, true);
 }
 
-/* Of what is recorded, members know the record. */
+/* Is @op_context, a record, the operation that @which names? */
 static bool is_recorded(const struct wf_cancel *which, void *op_context)
 {
 	struct lnx_op *op = op_context;
@@ -174,8 +174,8 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 	return wf_name_give(written, size, addr, len);
 }
 
-/* All members have to do without. One that does not know the option may use shared
- * memory unasked. */
+/* Every member has to forgo shared memory. A member that does not know the option might
+ * use shared memory. */
 static int lnx_forbid_shared_memory(struct wf_ep *wf)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
@@ -191,7 +191,7 @@ static int lnx_forbid_shared_memory(struct wf_ep *wf)
 	return 0;
 }
 
-/* What every member takes. */
+/* The fewest operations that any member takes. */
 static size_t lnx_tx_left(struct wf_ep *wf)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
@@ -238,7 +238,7 @@ static int lnx_atomic_valid(struct wf_ep *wf, enum wf_op_kind kind,
 		.tx_left = lnx_tx_left,                                                \
 	}
 
-/* Members that go through sockets call the kernel while our lock is held. */
+/* Members that go through sockets call the kernel while the endpoint's lock is held. */
 static const struct wf_xfer_ops network_ops = XFER_OPS(WF_LOCK_MUTEX);
 static const struct wf_xfer_ops memory_ops = XFER_OPS(WF_LOCK_SPIN);
 
@@ -255,7 +255,7 @@ static void init(struct lnx_ep *ep, struct lnx_domain *domain)
 	lnx_progress_init(ep);
 }
 
-/* Each at its part of the source that the application chose, if it did. */
+/* Open each rail at its part of the source, if the application chose a source. */
 static int open_rails(struct lnx_ep *ep, const struct fi_info *info)
 {
 	const struct lnx_link *link = ep->domain->link;

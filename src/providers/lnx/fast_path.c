@@ -11,12 +11,12 @@
  *               when that returns: it completes here, whatever the endpoint does with
  *               other transmissions. Those are started as the operations that they are
  *               (start.c).
- *   receiving   the member delivers into our receive context; its queues and counters
- *               are linked with the application's (wf_cq_link, wf_cntr_link).
- *   progress    the member's endpoint is polled without its queue (progress.c).
+ *   receiving   the member delivers into the receive context of lnx; its queues and
+ * counters are linked with the application's (wf_cq_link, wf_cntr_link). progress the
+ * member's endpoint is polled without its queue (progress.c).
  */
 
-/* 0: sent. An address with more in it than an index takes lnx_start(). */
+/* 0: sent. An address with more than an index in it is left to lnx_start(). */
 static inline ssize_t send_over(struct lnx_ep *ep, enum wf_op_kind kind,
 	const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
 {
@@ -126,8 +126,9 @@ void lnx_fast_path_finish(struct wf_ep *wf)
 	}
 }
 
-/* Sources are our indices; the application's ids come last. Transmissions over a
- * recorded rail end in completion.c. */
+/* Members report sources as indices in the AV of lnx, which become the application's
+ * ids when its queue is written. Transmissions over a recorded rail end in
+ * completion.c. */
 void lnx_fast_path_link(struct lnx_ep *ep, struct lnx_rail *rail)
 {
 	if (!rail->below.builtin)
@@ -140,7 +141,7 @@ void lnx_fast_path_link(struct lnx_ep *ep, struct lnx_rail *rail)
 		wf_cntr_link(rail->below.cntr[k].fid, ep->wf.cntr[k]);
 }
 
-/* May this rail be taken without further thought? */
+/* May a small message take this rail without a choice of rails and statistics? */
 static bool is_plain(const struct lnx_ep *ep, unsigned int index)
 {
 	return !lnx_params.stats && !(ep->per_msg && !ep->domain->link->local[index]);

@@ -37,7 +37,7 @@ static void free_link(struct lnx_link *link)
 	free(link);
 }
 
-/* Takes the members' infos over, as many as the list holds. */
+/* Consumes the member's info, also where the link has no room for it. */
 static void append(struct lnx_link *link, const struct lnx_member *member)
 {
 	if (link->count == LNX_MAX_LINKS) {
@@ -92,7 +92,8 @@ static bool is_left_out(const struct lnx_spec_part *part)
 	return lnx_params.no_shm && lnx_text_is(&part->provider, "shm");
 }
 
-/* A link that was asked for has every part that it names, or is none. */
+/* Make the link that FI_LNX_PROV_LINKS names; if one of its parts has no member there
+ * is no such link. */
 static int make_link(const struct lnx_spec_link *spec)
 {
 	struct lnx_link *link = calloc(1, sizeof(*link));
@@ -128,7 +129,7 @@ static int make_link(const struct lnx_spec_link *spec)
 	return ret == -FI_ENODATA ? 0 : ret;
 }
 
-/* The first member of the one, and each of the other in a link of its own. */
+/* Make links of two members: the first of @near with each of @far. */
 static int make_pairs(const struct lnx_members *near, const struct lnx_members *far)
 {
 	struct lnx_member first;

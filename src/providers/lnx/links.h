@@ -7,7 +7,7 @@
 
 #include "providers/lnx/name.h"
 
-/* What may be offered where every member offers it. */
+/* Capabilities that a link offers where every member offers them. */
 #define LNX_MEMBER_CAPS                                                                \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_RECV | FI_READ |       \
 		FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT |           \
@@ -18,11 +18,11 @@
 struct lnx_member {
 	struct fi_info *info;       /* as its provider answered */
 	char name[FI_NAME_MAX * 2]; /* "tcp:eth0" */
-	uint16_t provider;
-	uint64_t locality; /* see locality.h */
-	uint64_t op_flags; /* that its transmissions may have */
-	bool local;        /* does not leave the machine */
-	bool memory;       /* nor goes through sockets: shared memory */
+	uint16_t provider;          /* hash of the provider's name */
+	uint64_t locality;          /* see locality.h */
+	uint64_t op_flags;          /* that it accepts as default flags */
+	bool local;                 /* it does not leave the machine */
+	bool memory; /* it goes through shared memory, not through sockets */
 };
 
 /*
@@ -33,7 +33,7 @@ struct lnx_link {
 	struct fi_info *tmpl; /* what all members can do */
 	unsigned int count;
 	unsigned int rails;        /* members that leave the machine */
-	bool local[LNX_MAX_LINKS]; /* of the members */
+	bool local[LNX_MAX_LINKS]; /* a copy of each member's @local */
 	struct lnx_member member[LNX_MAX_LINKS];
 };
 

@@ -68,7 +68,7 @@ static bool is_ip(const struct fi_info *info)
 	       info->addr_format == FI_SOCKADDR_IN6;
 }
 
-/* The part of this machine that the link reaches. */
+/* Hash of the part of this machine that the link reaches. */
 static bool reach_of(const struct fi_info *info, uint64_t *ret)
 {
 	uid_t uid = geteuid();
@@ -95,7 +95,7 @@ uint64_t lnx_locality_of(const struct fi_info *info)
 {
 	uint64_t hash = 0;
 
-	/* Without an identity only this process counts as local. */
+	/* The machine has no identity: only this process counts as local. */
 	if (lnx_locality_is_local(info) && !reach_of(info, &hash) &&
 		getrandom(&hash, sizeof(hash), 0) != sizeof(hash))
 		hash = (uint64_t)getpid() << 32 | (uintptr_t)info;

@@ -17,12 +17,13 @@
  */
 uint64_t lnx_locality_of(const struct fi_info *info);
 
-/* Does it not leave the machine? */
+/* Does the link of @info not leave the machine? */
 bool lnx_locality_is_local(const struct fi_info *info);
 
-/* Nor goes through sockets? */
+/* Does it go through shared memory, not through sockets? */
 bool lnx_locality_is_memory(const struct fi_info *info);
 
+/* A 64-bit hash of @len bytes that continues @seed, the same on every machine. */
 uint64_t lnx_hash(uint64_t seed, const void *data, size_t len);
 
 #endif

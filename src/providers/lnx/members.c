@@ -15,8 +15,8 @@
  * finds them, by fi_getinfo; what they offer only when asked for it is asked for.
  */
 
-/* Modes that lnx can live with at a member: what needs nothing of the application, and
- * nothing that differs between members. */
+/* The mr_mode bits that a member may need: they ask nothing of the application that
+ * differs between members. */
 static const int possible_mr_mode =
 	FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT | FI_MR_RMA_EVENT;
 
@@ -48,7 +48,7 @@ static void refused(const struct lnx_text *provider, const char *why)
 		(int)provider->len, provider->at, why);
 }
 
-/* Peers came with that version. */
+/* fi_peer(3) came with this version of the interface. */
 static const uint32_t oldest_version = FI_VERSION(1, 17);
 
 /* Infos of @provider, best first; NULL when there are none. */
@@ -67,7 +67,8 @@ static struct fi_info *ask(
 	return list;
 }
 
-/* Would the member take @flags as defaults? Answers do not tell what is possible. */
+/* Does the member accept @flags as default flags? It has to be asked with them, because
+ * an answer names the flags that were asked for, not those that are possible. */
 static bool takes_flags(const struct fi_info *info, uint64_t flags)
 {
 	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
@@ -97,7 +98,7 @@ static uint64_t find_op_flags(const struct fi_info *info)
 	return found;
 }
 
-/* @info with @caps as well, or NULL. */
+/* The member's answer when asked for @info with @caps as well; NULL: it refuses. */
 static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
 {
 	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
@@ -106,7 +107,7 @@ static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
 		return NULL;
 	hints->caps |= caps;
 	hints->domain_attr->caps |= caps & linking_caps;
-	/* Those of the contexts follow. */
+	/* The contexts' capabilities follow from the endpoint's. */
 	hints->tx_attr->caps = hints->rx_attr->caps = 0;
 	if (wf_lower_find_again(hints, &list))
 		list = NULL;
@@ -114,8 +115,8 @@ static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
 	return list;
 }
 
-/* Whom it reaches does not depend on what else was asked, whatever it says now. Takes
- * @info, which may be NULL. */
+/* Give @info the FI_LOCAL_COMM and FI_REMOTE_COMM of @offer: which peers the member
+ * reaches does not depend on what else was asked. @info may be NULL. */
 static struct fi_info *with_reach_of(const struct fi_info *offer, struct fi_info *info)
 {
 	const uint64_t reach = FI_LOCAL_COMM | FI_REMOTE_COMM;
@@ -125,17 +126,19 @@ static struct fi_info *with_reach_of(const struct fi_info *offer, struct fi_info
 	return info;
 }
 
-/* What linking needs has to be asked for where it is not given unasked. */
+/* @info with the capabilities that linking needs: some providers give these only when
+ * asked. */
 static struct fi_info *as_peer(const struct fi_info *info)
 {
 	return linking_caps & ~info->caps ? with_caps(info, linking_caps)
 					  : fi_dupinfo(info);
 }
 
-/* So have capabilities that cost something. Takes @info, which may be NULL. */
+/* @info with all other capabilities that the member gives only when asked. Consumes
+ * @info, which may be NULL. */
 static struct fi_info *with_most_caps(struct fi_info *info)
 {
-	/* The exact kind of directed receive asks something of the application. */
+	/* Not FI_EXACT_DIRECTED_RECV, which restricts the application. */
 	uint64_t left =
 		info ? LNX_MEMBER_CAPS & ~(info->caps | FI_EXACT_DIRECTED_RECV) : 0;
 	struct fi_info *answer;
@@ -150,8 +153,8 @@ static struct fi_info *with_most_caps(struct fi_info *info)
 	return info;
 }
 
-/* Some providers say that they need what they were allowed to. Takes @info, which may
- * be NULL. */
+/* @info with the fewest mr_mode bits: some providers answer with all bits that the
+ * hints permitted. Consumes @info, which may be NULL. */
 static struct fi_info *with_fewest_modes(struct fi_info *info)
 {
 	struct fi_info *answer;
@@ -218,7 +221,8 @@ static int add_member(struct lnx_members *found, const struct lnx_text *provider
 	struct fi_info *info;
 	const char *why;
 
-	/* A domain has one address for each version of IP, say; the first is best. */
+	/* A domain may have several answers, one for each version of IP: the first is
+	 * the best. */
 	if (has_domain(found, offer))
 		return 0;
 	info = with_reach_of(offer, with_fewest_modes(with_most_caps(as_peer(offer))));
@@ -254,7 +258,7 @@ static int add_offers(struct lnx_members *found, const struct lnx_text *provider
 	struct fi_info *offers = ask(provider, domain);
 	int ret = 0;
 
-	/* Not every provider heeds the name of a domain. */
+	/* Some providers ignore the domain's name in the hints. */
 	for (struct fi_info *it = offers; it && !ret; it = it->next)
 		if (!domain || lnx_text_is(domain, it->domain_attr->name))
 			ret = add_member(found, provider, it);

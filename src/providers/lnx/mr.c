@@ -13,11 +13,11 @@
 
 /*
  * A region is registered with every member, under the same key, so that a peer needs to
- * know only one whatever way it comes. Where the application leaves the key to us we
- * try numbers until one is free everywhere.
+ * know only one key over any link. Where the application leaves the key to the
+ * provider, lnx tries numbers until one is free at every member.
  *
- * There is no descriptor: what a member would make of it depends on the member, and
- * none that is linked needs one.
+ * fi_mr_desc(3) gives NULL: descriptors differ between members, and no member that can
+ * be linked needs one.
  */
 
 struct lnx_mr {
@@ -153,7 +153,7 @@ static int find_base(const struct lnx_domain *domain, const struct fi_mr_attr *a
 			"registration refused: base_mr is none of this domain\n");
 		return -FI_EINVAL;
 	}
-	/* Not every member looks. */
+	/* Some members do not check that. */
 	if (!wf_iov_all_inside(
 		    attr->mr_iov, attr->iov_count, base->iov, base->iov_count)) {
 		lnx_log(FI_LOG_WARN, FI_LOG_MR,
@@ -177,7 +177,7 @@ static int register_all(
 	return ret;
 }
 
-static int register_somehow(
+static int register_with_key(
 	struct lnx_mr *mr, const struct fi_mr_attr *attr, uint64_t flags)
 {
 	struct lnx_domain *domain = mr->domain;
@@ -213,7 +213,7 @@ int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_
 	mr->domain = domain;
 	mr->base = base;
 	mr->flags = flags;
-	ret = register_somehow(mr, attr, flags);
+	ret = register_with_key(mr, attr, flags);
 	if (ret) {
 		free(mr);
 		return ret;

@@ -15,7 +15,7 @@ enum {
 	TEXT_PAD = 32,
 	IN_LEN = 6,
 	IN6_LEN = 22,
-	NUMBERS = 0x80, /* in the byte of the format */
+	NUMBERS = 0x80, /* a bit of the format: the address follows in half bytes */
 	NUMBERS_LEN = 16,
 };
 
@@ -74,7 +74,7 @@ static size_t pack_numbers(const char *text, size_t len, uint8_t *to)
 	return NUMBERS_LEN;
 }
 
-/* At most LNX_NAME_LEN bytes, which the buffer holds. */
+/* What is written so far, at most LNX_NAME_LEN bytes. */
 static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
 {
 	if (link->format == FI_SOCKADDR_IN && link->len == sizeof(struct sockaddr_in))
@@ -88,7 +88,7 @@ static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
 
 size_t lnx_name_pack(const struct lnx_name *name, void *buf)
 {
-	/* Each part is put behind the others before it is known to fit. */
+	/* A part is written behind the others before its length is checked. */
 	uint8_t bytes[2 * LNX_NAME_LEN + ENTRY] = { 'w', 'x',
 		(uint8_t)(VERSION << 4 | name->count) };
 	size_t used = HEAD, len;
@@ -175,7 +175,7 @@ static bool unpack_numbers(const uint8_t *from, struct lnx_name_link *link)
 	return true;
 }
 
-/* @from has @len bytes. */
+/* Unpack one address of @len bytes at @from. */
 static bool unpack_link(const uint8_t *from, size_t len, struct lnx_name_link *link)
 {
 	uint64_t key;
@@ -188,7 +188,7 @@ static bool unpack_link(const uint8_t *from, size_t len, struct lnx_name_link *l
 	link->len = (uint16_t)(len - ENTRY);
 	if (link->format & NUMBERS)
 		return unpack_numbers(from + ENTRY, link);
-	/* One form for each address, so that equal ones are found to be equal. */
+	/* Each address has one form, so that equal addresses have equal bytes. */
 	if (link->format == FI_SOCKADDR_IN) {
 		if (link->len != IN_LEN)
 			return false;
@@ -230,9 +230,9 @@ static bool of_one_kind(const struct lnx_name_link *a, const struct lnx_name_lin
 	       format_byte(a->format) == format_byte(b->format);
 }
 
-/* First links of one locality, the k-th of this side with the k-th of the other, then
- * what is left of the same provider in the same way. What cannot leave its locality is
- * never paired with another. */
+/* Links of one locality are paired first, the k-th of this side with the k-th of the
+ * other, then the remaining links of the same provider in the same way. A link that
+ * cannot leave its locality is never paired with one of another locality. */
 void lnx_name_pair(const struct lnx_name *mine, const struct lnx_name *theirs,
 	const bool *local, int ret_peer[LNX_MAX_LINKS])
 {
@@ -258,7 +258,7 @@ void lnx_name_pair(const struct lnx_name *mine, const struct lnx_name *theirs,
 	}
 }
 
-/* Packing again makes everything that means nothing zero. */
+/* Packing again sets all bytes to zero that mean nothing. */
 static bool spell(uint32_t *words, const void *addr)
 {
 	struct lnx_name name;
@@ -266,7 +266,7 @@ static bool spell(uint32_t *words, const void *addr)
 	return lnx_name_unpack(addr, &name) && lnx_name_pack(&name, words);
 }
 
-/* Of a link's address as far as its format is known and its length right. */
+/* Print the address of a link, if its format is known and its length is right. */
 static void print_link(const struct lnx_name_link *link, char *buf, size_t len)
 {
 	bool in = link->format == FI_SOCKADDR_IN && link->len == 16;

@@ -23,14 +23,14 @@
  * machine also of the machine and of what part of it they see (locality.h).
  */
 enum {
-	LNX_NAME_LEN = 240, /* at most */
-	LNX_MAX_LINKS = 8,
+	LNX_NAME_LEN = 240, /* bytes of an address, at most */
+	LNX_MAX_LINKS = 8,  /* members of one link of lnx */
 };
 
 struct lnx_name_link {
-	uint16_t provider;
-	uint16_t len;
-	uint32_t format;
+	uint16_t provider; /* hash of the provider's name */
+	uint16_t len;      /* bytes at @addr */
+	uint32_t format;   /* of @addr, as fi_info.addr_format */
 	uint64_t locality; /* 48 bits */
 	const void *addr;
 	uint32_t buf[12]; /* what @addr may point to */
@@ -41,15 +41,16 @@ struct lnx_name {
 	struct lnx_name_link link[LNX_MAX_LINKS];
 };
 
-/* The length; 0: it does not fit. @buf has LNX_NAME_LEN bytes, and is zero behind. */
+/* Pack @name into @buf, which has LNX_NAME_LEN bytes; those behind the address are set
+ * to zero. Returns the length in bytes; 0: it does not fit. */
 size_t lnx_name_pack(const struct lnx_name *name, void *buf);
 
-/* How long an address is that begins at @buf, of which there are @len bytes; 0: there
- * is none. */
+/* Length in bytes of the address that begins at @buf, which has @len bytes; 0: no
+ * address begins there. */
 size_t lnx_name_len(const void *buf, size_t len);
 
-/* False: @buf, as long as lnx_name_len says, is no such address. The result points into
- * it and into itself, and means nothing when it is false. */
+/* Unpack the address at @buf, which is as long as lnx_name_len says. False: it is none,
+ * and *@ret_name means nothing; else that points into @buf and into itself. */
 bool lnx_name_unpack(const void *buf, struct lnx_name *ret_name);
 
 /* Which links of @mine and @theirs meet: ret_peer[i] is the one of @theirs that link i

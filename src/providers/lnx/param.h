@@ -4,12 +4,12 @@
 
 #include <stdbool.h>
 
-/* What the environment asks of lnx; read once, at loading. */
+/* The parameters of fi_lnx(7), read once, when the provider is loaded. */
 struct lnx_params {
 	const char *links; /* NULL: the default */
 	bool per_msg;      /* rails are chosen for each message */
-	bool no_shm;
-	bool stats;
+	bool no_shm;       /* shm is in no link */
+	bool stats;        /* written when an endpoint is closed */
 };
 extern struct lnx_params lnx_params;
 

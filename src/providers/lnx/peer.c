@@ -17,7 +17,7 @@
  * each message.
  */
 
-/* The rail for the @index-th peer. */
+/* The rail of @rails to use first for the peer at @index. */
 static uint32_t first_rail(
 	const struct lnx_domain *domain, uint8_t rails, uint64_t index)
 {
@@ -33,8 +33,8 @@ static uint32_t first_rail(
 	return LNX_NO_RAIL;
 }
 
-/* Into a member's AV. The address comes from a peer: as long as its text says, and
- * behind it zeroes for whatever the member expects. */
+/* Insert into the AV of one member. The address comes from a peer and has @link->len
+ * bytes; zeroes follow, because the member may read more. */
 static int insert_one(struct lnx_av *av, unsigned int rail,
 	const struct lnx_name_link *link, uint64_t index, uint64_t flags,
 	fi_addr_t *ret_addr)

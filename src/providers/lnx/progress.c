@@ -10,13 +10,13 @@
 #include "sys/compiler.h"
 
 /*
- * Progress is the members': polling their endpoints, or reading their CQs, is what
- * moves data (fi_peer(3)), with the lock of the receive context that they ask.
+ * Members move data when their endpoints are polled or their CQs are read (fi_peer(3)),
+ * with the lock of the receive context held, which they call.
  *
  * A poll of a member that goes through sockets may cost a system call, which messages
  * that take nanoseconds would feel. So such a network member that was idle for a while
  * is polled now and then only, as long as another member moves or may do so without
- * system calls. What moves shows as activity of the endpoint (wf_ep_activity).
+ * system calls. Operations that end change the endpoint's wf_ep_activity.
  */
 enum {
 	PATIENCE = 1000,     /* sleeps that are refused after something moved */
@@ -65,7 +65,8 @@ static void poll_network_rail(struct lnx_ep *ep, struct lnx_rail *rail)
 	atomic_store_explicit(&rail->idle_polls, idle, memory_order_relaxed);
 }
 
-/* Idle ones are polled every few rounds beside others that are not. */
+/* Poll network members; while some of them move, idle ones only in every INTERVAL-th
+ * round. */
 static __attribute__((noinline)) void poll_network(struct lnx_ep *ep)
 {
 	uint32_t round = atomic_load_explicit(&ep->rounds, memory_order_relaxed);
@@ -85,7 +86,8 @@ static __attribute__((noinline)) void poll_network(struct lnx_ep *ep)
 		&ep->activity, wf_ep_activity(&ep->wf), memory_order_relaxed);
 }
 
-/* Members in memory that are of another library, or further ones. */
+/* Poll members in memory that are of another library, and builtin ones after the first.
+ */
 static __attribute__((noinline)) void poll_more(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->more_count; i++)
@@ -107,7 +109,7 @@ static inline void poll_all(struct lnx_ep *ep)
 		poll_more(ep);
 }
 
-/* The caller holds the locks already. */
+/* The caller holds the locks of the receive context and of the endpoint. */
 void lnx_progress(struct wf_ep *wf)
 {
 	poll_all(lnx_ep_of(wf));
@@ -125,7 +127,7 @@ static void run(struct wf_progress *item)
 		wf_unlock(lock);
 }
 
-/* There is one member, and it is builtin. */
+/* The run function of an endpoint with one member, a builtin one. */
 static void run_first(struct wf_progress *item)
 {
 	struct lnx_ep *ep = ep_of_item(item);

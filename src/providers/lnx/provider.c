@@ -23,7 +23,7 @@ static const struct wf_prov lnx_prov = {
 	.av_closing = lnx_av_closing,
 	.av_inserted = lnx_av_inserted,
 	.av_removed = lnx_av_removed,
-	/* Members know better: endpoint.c, domain.c. */
+	/* The members' limits apply: lnx_atomic_valid, lnx_query_atomic. */
 	.max_atomic_size = SIZE_MAX,
 	.cntr_opened = lnx_cntr_opened,
 	.query_atomic = lnx_query_atomic,
@@ -38,7 +38,7 @@ static void append(struct fi_info **list, struct fi_info *info)
 	*list = info;
 }
 
-/* What one link answers; NULL with -FI_ENODATA: nothing, with the reason logged. */
+/* The answer of one link. -FI_ENODATA: it has none, with the reason logged. */
 static int answer(const struct lnx_link *link, const struct wf_prov *prov,
 	uint32_t version, const char *node, const char *service, uint64_t flags,
 	const struct fi_info *hints, struct fi_info **ret_info)

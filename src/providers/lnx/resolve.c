@@ -20,10 +20,10 @@
  * port do not tell what memory their process shares; it is reached over the network.
  */
 
-/* One side, as members answer it. */
+/* The source or the destination, as the members answer it. */
 struct side {
 	struct lnx_addr addr;
-	/* What its parts point into. */
+	/* The members' answers, which the parts of @addr point into. */
 	struct fi_info *answer[LNX_MAX_LINKS];
 };
 
@@ -43,13 +43,14 @@ static struct fi_info *member_hints(const struct lnx_member *member)
 	free(hints->dest_addr);
 	hints->src_addr = hints->dest_addr = NULL;
 	hints->src_addrlen = hints->dest_addrlen = 0;
-	/* A loopback address is a good destination, and another one a good source. */
+	/* A loopback address is a valid destination, and so is another one as source.
+	 */
 	hints->caps &= ~(FI_LOCAL_COMM | FI_REMOTE_COMM);
 	hints->domain_attr->caps &= ~(FI_LOCAL_COMM | FI_REMOTE_COMM);
 	return hints;
 }
 
-/* NULL: that member has no such address. */
+/* The member's answer about node and service; NULL: it has no such address. */
 static struct fi_info *ask(const struct lnx_member *member, const char *node,
 	const char *service, uint64_t flags)
 {
@@ -84,7 +85,7 @@ static bool add_part(struct side *side, const struct lnx_member *member,
 	return true;
 }
 
-/* What the members for which @memory is true, or false, answer. */
+/* Ask the members in memory, or with @memory false those behind sockets. */
 static void ask_members(const struct lnx_link *link, bool memory, const char *node,
 	const char *service, uint64_t flags, struct side *side)
 {

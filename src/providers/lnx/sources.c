@@ -3,22 +3,24 @@
 #include "providers/lnx/sources.h"
 
 /*
- * Sources of messages that wait, where a member is not of this library.
+ * Sources of unexpected messages that came over members of other libraries.
  *
- * They lose their source with its address: the endpoint that gets the same index next
- * did not send them. A member of this library looks after that by itself; one that
- * knows the public operations only cannot, because they have nothing for it, and the
- * owner knows what was removed. Removing and inserting hold the control lock, so there
- * is no message of the next one yet.
+ * An unexpected message loses its source when the source's address is removed, because
+ * the next endpoint that gets the same index did not send it. A member of this library
+ * sees to that by itself. A member that knows only the public operations cannot, so lnx
+ * does, which knows what was removed. Removing and inserting hold domain->control, so
+ * that no message of the next endpoint is there yet.
  *
- * And they get one with an address that is inserted: the member asks for that from
- * within its fi_av_insert, while it may hold a lock that it takes in fi_cq_read as
- * well. There it finds the lock of the receive context taken, here it would wait for
- * it. So while an insertion is under way the question is put off until that is over.
+ * An unexpected message gets a source when its address is inserted: the member asks for
+ * it (foreach_unspec_addr) within its fi_av_insert, perhaps while it holds a lock that
+ * it also takes in fi_cq_read. In fi_cq_read the lock of the receive context is held
+ * already; within fi_av_insert the question would wait for that lock, with the locks in
+ * the opposite order. So a question during an insertion is kept until the insertion
+ * returned.
  *
  * @inserting of the AV and @put_off of a rail pair up, both sequentially consistent: a
  * member stores its question, then looks whether an insertion is under way still; the
- * insertion ends, then looks for questions. One of both always asks.
+ * insertion ends, then looks for questions. At least one of the two asks.
  */
 
 static struct lnx_rail *rail_of(struct fid_peer_srx *fid)
@@ -26,7 +28,7 @@ static struct lnx_rail *rail_of(struct fid_peer_srx *fid)
 	return wf_container_of(fid, struct lnx_rail, below.srx_port.fid);
 }
 
-/* Ask what was put off, if anything was. */
+/* Ask the question that was put off, if there is one. */
 static void ask(struct lnx_rail *rail)
 {
 	lnx_get_addr_fn *get_addr = atomic_exchange(&rail->put_off, NULL);
@@ -82,7 +84,7 @@ static bool is_at(fi_addr_t addr, const void *arg)
 	return addr == *(const fi_addr_t *)arg;
 }
 
-static bool needs_us(const struct lnx_rail *rail)
+static bool is_foreign_source(const struct lnx_rail *rail)
 {
 	return rail->below.srx && !rail->below.builtin;
 }
@@ -94,7 +96,7 @@ void lnx_sources_forget(struct lnx_av *av, fi_addr_t index)
 		struct lnx_ep *ep = wf_list_entry(link, struct lnx_ep, av_link);
 
 		for (unsigned int i = 0; i < ep->count; i++)
-			if (needs_us(&ep->rail[i]))
+			if (is_foreign_source(&ep->rail[i]))
 				wf_srx_ask_again(&ep->rail[i].below.srx_port.fid,
 					unknown, is_at, &index);
 	}
@@ -105,7 +107,7 @@ void lnx_sources_enabled(struct lnx_ep *ep)
 	bool any = false;
 
 	for (unsigned int i = 0; i < ep->count; i++)
-		any |= needs_us(&ep->rail[i]);
+		any |= is_foreign_source(&ep->rail[i]);
 	if (!any)
 		return;
 	(void)pthread_mutex_lock(&ep->domain->control);

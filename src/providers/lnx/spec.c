@@ -27,7 +27,8 @@ static struct lnx_text trimmed(struct lnx_text text)
 	return text;
 }
 
-/* Cut off what comes before the first @sep, and it. False: nothing is left. */
+/* Take the text before the first @sep from @rest, and @sep with it. False: @rest was
+ * empty. */
 static bool next(struct lnx_text *rest, char sep, struct lnx_text *ret)
 {
 	const char *end;

@@ -21,10 +21,10 @@ enum {
 	LNX_SPEC_DOMAINS = 8,
 };
 
-/* A piece of the text that was parsed, which has to stay. */
+/* A piece of the parsed text, which points into that text. */
 struct lnx_text {
 	const char *at;
-	size_t len;
+	size_t len; /* bytes */
 };
 
 struct lnx_spec_part {
@@ -43,11 +43,12 @@ struct lnx_spec {
 	unsigned int link_count;
 };
 
-/* False: *@ret_why is what is wrong, *@ret_where the piece of text. */
+/* Parse @text, which must stay while @ret_spec is used. False: *@ret_why is what is
+ * wrong, *@ret_where the piece of text. */
 bool lnx_spec_parse(const char *text, struct lnx_spec *ret_spec, const char **ret_why,
 	struct lnx_text *ret_where);
 
-/* The same without regard to case. */
+/* Is @text equal to @name without regard to case? */
 bool lnx_text_is(const struct lnx_text *text, const char *name);
 
 #endif

@@ -17,8 +17,8 @@ static inline ssize_t send_over(struct lnx_ep *ep, uint32_t index,
 	return wf_lower_start(&rail->below, op, peer->addr[index]);
 }
 
-/* The record is the operation's context, and the member reports the end of every one,
- * also of injected operations, so that each is counted once, as it ended. */
+/* Start @op with a record as its context. The member reports the end of every recorded
+ * operation, injected ones included, so that each is counted once, as it ended. */
 static __attribute__((noinline)) ssize_t send_recorded(struct lnx_ep *ep, uint32_t rail,
 	const struct lnx_peer *peer, const struct wf_op *op)
 {
@@ -46,7 +46,8 @@ static ssize_t start_over(
 	return send_recorded(ep, rail, peer, op);
 }
 
-/* What a rail refuses because it is gone was not taken: it goes over the next. */
+/* An operation that a rail refuses because the peer cannot be reached over it goes over
+ * the next rail. */
 ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);

@@ -20,18 +20,18 @@
 		FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV |  \
 		FI_MULTI_RECV)
 
-/* An operation cannot have more pieces than the long path has arrays for. */
-enum { IOV_MAX_PIECES = 8 };
+/* The most buffers of one operation: what the long path has arrays for. */
+enum { IOV_LIMIT_MAX = 8 };
 
-/* What a count is where no member tells. */
-enum { UNTOLD = 1 << 16 };
+/* Limit of a count for which no member states one. */
+enum { UNSTATED = 1 << 16 };
 
 static void lower_size(size_t *value, size_t other)
 {
 	*value = WF_MIN(*value, other);
 }
 
-/* How many there may be of something; 0: it is not told. */
+/* Lower the limit of a count; 0: none is stated. */
 static void lower_count(size_t *value, size_t other)
 {
 	if (other && (!*value || other < *value))
@@ -130,7 +130,7 @@ static void finish_domain(struct fi_domain_attr *attr)
 
 	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
 		if (!*counts[i])
-			*counts[i] = UNTOLD;
+			*counts[i] = UNSTATED;
 
 	/* A thread of lnx runs all members. */
 	attr->progress = safe ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
@@ -171,9 +171,9 @@ static void finish(struct fi_info *info, const struct lnx_link *link)
 		info->tx_attr->op_flags &= link->member[i].op_flags;
 	info->rx_attr->op_flags = FI_COMPLETION | FI_MULTI_RECV | FI_MORE;
 	info->domain_attr->caps = (info->caps & COMM) | FI_AV_USER_ID;
-	lower_size(&info->tx_attr->iov_limit, IOV_MAX_PIECES);
-	lower_size(&info->rx_attr->iov_limit, IOV_MAX_PIECES);
-	lower_size(&info->tx_attr->rma_iov_limit, IOV_MAX_PIECES);
+	lower_size(&info->tx_attr->iov_limit, IOV_LIMIT_MAX);
+	lower_size(&info->rx_attr->iov_limit, IOV_LIMIT_MAX);
+	lower_size(&info->tx_attr->rma_iov_limit, IOV_LIMIT_MAX);
 	info->tx_attr->tclass = 0;
 	info->ep_attr->type = FI_EP_RDM;
 	info->ep_attr->protocol = FI_PROTO_LNX;
