@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Rendezvous messages: which end moves the payload, when both may; what a stream may
+ * hold and where it goes; and what becomes of it when the peer's memory is not what it
+ * said.
+ */
+#include "conn_fixture.h"
+
+#include <sys/uio.h>
+
+enum { LARGE = 100 << 10, TAG = 7 };
+
+static uint8_t local[LARGE], in[LARGE];
+
+/* ---- messages of the endpoint ---- */
+
+/* Post a message that is too large to be sent before it is matched. */
+static struct shm_rts post(struct pair *p, void *context, uint64_t level)
+{
+	struct iovec iov = { local, LARGE };
+	struct fi_msg_tagged msg = { .msg_iov = &iov,
+		.iov_count = 1,
+		.addr = p->addr,
+		.tag = TAG,
+		.context = context };
+	struct shm_record rec;
+	struct shm_rts rts;
+
+	assert_int_equal(fi_tsendmsg(p->ep, &msg, level | FI_COMPLETION), 0);
+	rec = peer_expect(p, SHM_REC_TAGGED_RTS);
+	assert_int_equal(rec.word, TAG);
+	assert_int_equal(rec.len, sizeof(rts));
+	memcpy(&rts, rec.blob, sizeof(rts));
+	assert_int_equal(rts.len, LARGE);
+	return rts;
+}
+
+/* The word that says which end moves the message. */
+static _Atomic uint64_t *claim_of(struct pair *p, const struct shm_rts *rts)
+{
+	return &p->memory->claims[0][rts->claim];
+}
+
+static void write_clearance(struct pair *p, uint64_t id, uint64_t sink)
+{
+	peer_record(p, SHM_REC_CTS, 0, id, &sink, sizeof(sink));
+}
+
+static void clear_to_send(struct pair *p, uint64_t id, uint64_t sink)
+{
+	write_clearance(p, id, sink);
+	pair_progress(p);
+}
+
+static void acknowledge(struct pair *p, uint64_t id)
+{
+	peer_record(p, SHM_REC_ACK, 0, 0, &id, sizeof(id));
+	pair_progress(p);
+}
+
+/* Read a stream to @sink, all of it. */
+static void expect_stream(struct pair *p, uint64_t sink)
+{
+	size_t got = 0;
+
+	while (got < LARGE) {
+		struct shm_record rec = peer_expect(p, SHM_REC_DATA);
+
+		assert_int_equal(rec.word, sink);
+		assert_true(rec.len <= LARGE - got);
+		assert_memory_equal(rec.blob, local + got, rec.len);
+		got += rec.len;
+		peer_tell(p);
+		pair_progress(p);
+	}
+	assert_false(peer_has_record(p));
+}
+
+/* The peer has taken the claim word, and its clear to send comes late: nothing is
+ * written, and the message ends with the acknowledgement. */
+static void taken_by_the_peer(void **state)
+{
+	struct pair *p = *state;
+	struct shm_rts rts = post(p, local, 0);
+
+	assert_int_equal(atomic_load(claim_of(p, &rts)), rts.id);
+	atomic_store(claim_of(p, &rts), 0);
+	clear_to_send(p, rts.id, 99);
+	assert_false(peer_has_record(p));
+	assert_int_equal(p->ended_count, 0);
+	acknowledge(p, rts.id);
+	assert_one_ended(p, local, 0);
+	assert_int_equal(p->conn->claims, 0);
+	/* A clear to send for a message that is over says nothing. */
+	clear_to_send(p, rts.id, 99);
+	assert_false(peer_has_record(p));
+	assert_non_null(p->peer->conn);
+}
+
+/* Cleared to send, once and again: the endpoint takes the claim word and writes the
+ * message once. It is complete when it is written, or when the peer acknowledges it. */
+static void cleared_twice(void **state)
+{
+	static const uint64_t levels[] = { 0, FI_DELIVERY_COMPLETE };
+	struct pair *p = *state;
+	struct shm_rts rts;
+
+	fill(local, LARGE, 5);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(levels); i++) {
+		rts = post(p, local, levels[i]);
+		clear_to_send(p, rts.id, 99);
+		clear_to_send(p, rts.id, 98);
+		assert_int_equal(atomic_load(claim_of(p, &rts)), 0);
+		expect_stream(p, 99);
+		if (levels[i]) {
+			assert_int_equal(p->ended_count, 0);
+			acknowledge(p, rts.id);
+		}
+		assert_one_ended(p, local, 0);
+		assert_int_equal(p->conn->claims, 0);
+		assert_int_equal(p->conn->unsettled, 0);
+	}
+}
+
+/* More messages at a time than there are claim words: those beyond are moved by the
+ * sender alone, and a word is free again when its message is over. */
+static void more_than_claims(void **state)
+{
+	enum { COUNT = SHM_CLAIMS + 3 };
+	struct shm_rts rts[COUNT], again;
+	struct pair *p = *state;
+	uint64_t seen = 0;
+
+	for (unsigned int i = 0; i < COUNT; i++) {
+		rts[i] = post(p, &rts[i], 0);
+		if (i >= SHM_CLAIMS) {
+			assert_int_equal(rts[i].claim, SHM_CLAIMS);
+			continue;
+		}
+		assert_true(rts[i].claim < SHM_CLAIMS);
+		assert_false(seen & 1ull << rts[i].claim);
+		seen |= 1ull << rts[i].claim;
+	}
+	/* The second one comes when the stream has begun, and changes nothing. */
+	write_clearance(p, rts[COUNT - 1].id, 7);
+	clear_to_send(p, rts[COUNT - 1].id, 6);
+	expect_stream(p, 7);
+	assert_one_ended(p, &rts[COUNT - 1], 0);
+	atomic_store(claim_of(p, &rts[5]), 0);
+	acknowledge(p, rts[5].id);
+	assert_one_ended(p, &rts[5], 0);
+	again = post(p, &again, 0);
+	assert_int_equal(again.claim, rts[5].claim);
+	/* The claim of before is not one of the message that has the word now. */
+	assert_int_equal(atomic_load(claim_of(p, &again)), again.id);
+	assert_int_not_equal(again.id, rts[5].id);
+}
+
+/* ---- messages of the peer ---- */
+
+/* Tell of a message of @len bytes at @from, which the endpoint may read there if @claim
+ * is not SHM_CLAIMS. */
+static void write_announcement(
+	struct pair *p, uint64_t id, const void *from, size_t len, uint32_t claim)
+{
+	struct shm_rts rts = { .id = id, .len = len, .claim = claim, .count = 1 };
+
+	rts.iov[0].base = (uintptr_t)from;
+	rts.iov[0].len = len;
+	if (claim < SHM_CLAIMS)
+		atomic_store(&p->memory->claims[1][claim], id);
+	peer_record(p, SHM_REC_TAGGED_RTS, SHM_FLAG_ACK, TAG, &rts, sizeof(rts));
+}
+
+static void announce(
+	struct pair *p, uint64_t id, const void *from, size_t len, uint32_t claim)
+{
+	write_announcement(p, id, from, len, claim);
+	pair_progress(p);
+}
+
+static void receive(struct pair *p, size_t len)
+{
+	memset(in, 0xee, sizeof(in));
+	assert_int_equal(fi_trecv(p->ep, in, len, NULL, FI_ADDR_UNSPEC, TAG, 0, in), 0);
+}
+
+/* The id of the sink that the endpoint gives for message @id. */
+static uint64_t expect_clearance(struct pair *p, uint64_t id)
+{
+	uint64_t deadline = wf_deadline_ns(limit_ms(20000)), sink;
+	struct shm_record rec;
+
+	while (!peer_has_record(p)) {
+		assert_true(wf_now_ns() < deadline);
+		pair_progress(p);
+	}
+	rec = peer_expect(p, SHM_REC_CTS);
+	assert_int_equal(rec.word, id);
+	assert_int_equal(rec.len, sizeof(sink));
+	memcpy(&sink, rec.blob, sizeof(sink));
+	return sink;
+}
+
+static void expect_ack(struct pair *p, uint64_t id)
+{
+	struct shm_record rec = peer_expect(p, SHM_REC_ACK);
+
+	assert_int_equal(rec.len, sizeof(id));
+	assert_memory_equal(rec.blob, &id, sizeof(id));
+}
+
+/* A stream in pieces of any length goes where the receive is; what does not fit is
+ * dropped, and the sender hears of its end all the same. */
+static void pieces_of_any_length(void **state)
+{
+	enum { LEN = 3000 };
+	static const size_t pieces[] = { 1, 63, 64, 105, 1000, LEN };
+	static const size_t fits[] = { LEN, LEN - 1, 1000, 1, 0 };
+	struct pair *p = *state;
+
+	fill(local, LEN, 2);
+	for (size_t i = 0; i < WF_ARRAY_SIZE(pieces) * WF_ARRAY_SIZE(fits); i++) {
+		size_t piece = pieces[i % WF_ARRAY_SIZE(pieces)];
+		size_t fit = fits[i / WF_ARRAY_SIZE(pieces)];
+		uint64_t sink;
+
+		receive(p, fit);
+		announce(p, 5, local, LEN, SHM_CLAIMS);
+		sink = expect_clearance(p, 5);
+		for (size_t at = 0; at < LEN; at += piece) {
+			assert_int_equal(p->ended_count, 0);
+			peer_record(p, SHM_REC_DATA, 0, sink, local + at,
+				WF_MIN(LEN - at, piece));
+			if (at / piece % 50 == 0 || at + piece >= LEN)
+				pair_progress(p);
+		}
+		assert_one_ended(p, in, fit < LEN ? FI_ETRUNC : 0);
+		assert_memory_equal(in, local, fit);
+		assert_int_equal(in[fit], 0xee);
+		expect_ack(p, 5);
+		peer_tell(p);
+		assert_true(wf_list_empty(&p->conn->sinks));
+	}
+}
+
+/* Pieces that are none: too long, empty, or behind the last one. */
+static void pieces_that_do_not_fit(void **state)
+{
+	enum { LEN = 100 };
+	static const size_t lens[][2] = { { LEN + 1 }, { 0 }, { 60, 41 }, { LEN, 1 } };
+	struct pair *p = *state;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
+		uint64_t sink;
+
+		receive(p, LEN);
+		announce(p, 5, local, LEN, SHM_CLAIMS);
+		sink = expect_clearance(p, 5);
+		peer_record(p, SHM_REC_DATA, 0, sink, local, lens[i][0]);
+		if (lens[i][1])
+			peer_record(p, SHM_REC_DATA, 0, sink, local, lens[i][1]);
+		assert_refused(p);
+		assert_one_ended(p, in, lens[i][0] == LEN ? 0 : FI_EPROTO);
+		assert_int_equal(in[LEN], 0xee);
+		pair_again(p);
+	}
+}
+
+/* Requests to send that are none. */
+static void announced_wrongly(void **state)
+{
+	struct pair *p = *state;
+
+	for (int i = 0; i < 6; i++) {
+		struct shm_rts rts = { .id = 5, .len = 64, .claim = 0, .count = 1 };
+		size_t len = sizeof(rts);
+
+		rts.iov[0].len = 64;
+		rts.id = i == 0 ? 0 : 5;
+		rts.claim = i == 1 ? SHM_CLAIMS + 1 : 0;
+		rts.count = i == 2 ? SHM_IOV_LIMIT + 1 : 1;
+		rts.iov[0].len += i == 3;
+		rts.len += i == 4;
+		len -= i == 5;
+		receive(p, 64);
+		peer_record(p, SHM_REC_TAGGED_RTS, 0, TAG, &rts, len);
+		assert_refused(p);
+		/* The receive is there still. */
+		assert_int_equal(p->ended_count, 0);
+		pair_again(p);
+	}
+}
+
+/* ---- out of the peer's memory ---- */
+
+static bool may_attach(struct pair *p)
+{
+	uint64_t copy = 0;
+	struct iovec to = { &copy, sizeof(copy) };
+	struct iovec from = { &p->probe, sizeof(copy) };
+
+	return process_vm_readv(getpid(), &to, 1, &from, 1, 0) == sizeof(copy);
+}
+
+/* The endpoint reads the message from the peer's memory, and has taken the claim word
+ * before; a clear to send is not needed then. */
+static void read_from_memory(void **state)
+{
+	struct pair *p = *state;
+
+	if (!may_attach(p))
+		skip();
+	fill(local, LARGE, 9);
+	p->conn->cma = true;
+	for (size_t fit = LARGE; fit; fit = fit > 1000 ? 1000 : 0) {
+		receive(p, fit);
+		shm_params.cma_size = LARGE;
+		announce(p, 5, local, LARGE, 3);
+		shm_params.cma_size = SIZE_MAX;
+		assert_int_equal(atomic_load(&p->memory->claims[1][3]), 0);
+		assert_one_ended(p, in, fit < LARGE ? FI_ETRUNC : 0);
+		assert_memory_equal(in, local, fit);
+		expect_ack(p, 5);
+		assert_false(peer_has_record(p));
+	}
+}
+
+/* What the endpoint finds at the probe's address is not what the peer said: it may be
+ * another process by now, and no byte of its memory is used. The peer is asked to send.
+ */
+static void another_process(void **state)
+{
+	struct pair *p = *state;
+	uint64_t sink;
+
+	if (!may_attach(p))
+		skip();
+	fill(local, LARGE, 9);
+	p->conn->cma = true;
+	p->probe++;
+	receive(p, 64);
+	shm_params.cma_size = 64;
+	announce(p, 5, local, 64, 3);
+	shm_params.cma_size = SIZE_MAX;
+	sink = expect_clearance(p, 5);
+	assert_int_equal(atomic_load(&p->memory->claims[1][3]), 5);
+	assert_false(p->conn->cma);
+	assert_int_equal(p->ended_count, 0);
+	peer_record(p, SHM_REC_DATA, 0, sink, local, 64);
+	pair_progress(p);
+	assert_one_ended(p, in, 0);
+	assert_memory_equal(in, local, 64);
+}
+
+/* The sender has the claim word already: the endpoint does not read its memory, but
+ * waits for the stream. */
+static void taken_by_the_sender(void **state)
+{
+	uint64_t deadline = wf_deadline_ns(limit_ms(20000)), sink;
+	struct pair *p = *state;
+
+	fill(local, LARGE, 9);
+	p->conn->cma = true;
+	receive(p, 64);
+	write_announcement(p, 5, local + 100, 64, 3);
+	atomic_store(&p->memory->claims[1][3], 0);
+	pair_progress(p);
+	sink = expect_clearance(p, 5);
+	while (!wf_list_empty(&p->shm->pulls)) {
+		assert_true(wf_now_ns() < deadline);
+		pair_progress(p);
+	}
+	assert_int_equal(p->ended_count, 0);
+	peer_record(p, SHM_REC_DATA, 0, sink, local, 64);
+	pair_progress(p);
+	assert_one_ended(p, in, 0);
+	assert_memory_equal(in, local, 64);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		PAIR_TEST(taken_by_the_peer),
+		PAIR_TEST(cleared_twice),
+		PAIR_TEST(more_than_claims),
+		PAIR_TEST(pieces_of_any_length),
+		PAIR_TEST(pieces_that_do_not_fit),
+		PAIR_TEST(announced_wrongly),
+		PAIR_TEST(read_from_memory),
+		PAIR_TEST(another_process),
+		PAIR_TEST(taken_by_the_sender),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
