@@ -139,7 +139,7 @@ int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fa
 		FI_WARN(&wf_core_prov, FI_LOG_FABRIC,
 			"fi_fabric needs attributes with the name of a fabric and of "
 			"its "
-			"provider, and room for the result\n");
+			"provider, and memory for the result\n");
 		return -FI_EINVAL;
 	}
 	wf_core_init();

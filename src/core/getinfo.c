@@ -33,11 +33,11 @@
 
 /* One list for each rank in the fixed order; the second half is for results that the
  * hints rank behind all others. */
-enum { PLACES = 2 * WF_RANKS };
+enum { RANKS = 2 * WF_RANKS };
 
 struct answer {
-	struct fi_info *head[PLACES];
-	struct fi_info *last[PLACES];
+	struct fi_info *head[RANKS];
+	struct fi_info *last[RANKS];
 };
 
 /* The providers whose getinfo the calling thread is in, with the questions, the
@@ -59,26 +59,26 @@ static bool being_asked(const struct wf_prov_entry *entry)
 	return false;
 }
 
-static void append(struct answer *answer, unsigned int place, struct fi_info *info)
+static void append(struct answer *answer, unsigned int rank, struct fi_info *info)
 {
-	assert(place < PLACES);
+	assert(rank < RANKS);
 	info->next = NULL;
-	if (answer->last[place])
-		answer->last[place]->next = info;
+	if (answer->last[rank])
+		answer->last[rank]->next = info;
 	else
-		answer->head[place] = info;
-	answer->last[place] = info;
+		answer->head[rank] = info;
+	answer->last[rank] = info;
 }
 
 static struct fi_info *joined(const struct answer *answer)
 {
 	struct fi_info *list = NULL;
 
-	for (unsigned int place = PLACES; place-- > 0;) {
-		if (!answer->head[place])
+	for (unsigned int rank = RANKS; rank-- > 0;) {
+		if (!answer->head[rank])
 			continue;
-		answer->last[place]->next = list;
-		list = answer->head[place];
+		answer->last[rank]->next = list;
+		list = answer->head[rank];
 	}
 	return list;
 }
@@ -226,13 +226,13 @@ static void ask(const struct wf_question *q, const struct wf_prov_entry *entry,
 	struct answer *answer)
 {
 	struct fi_info *info, *next;
-	unsigned int place;
+	unsigned int rank;
 
 	for (info = call_provider(q, entry); info; info = next) {
 		next = info->next;
 		info->next = NULL;
-		if (wf_result_accept(q, entry, info, &place))
-			append(answer, place, info);
+		if (wf_result_accept(q, entry, info, &rank))
+			append(answer, rank, info);
 		else
 			wf_freeinfo(info);
 	}

@@ -5,7 +5,7 @@
 #include "sys/id_map.h"
 
 /* A map of up to this many numbers is kept when it has become empty. */
-enum { KEPT = 1024, FIRST_ROOM = 16 };
+enum { KEPT = 1024, FIRST_CAPACITY = 16 };
 
 void wf_id_map_done(struct wf_id_map *map)
 {
@@ -21,20 +21,20 @@ static void set_free(struct wf_id_map *map, uint32_t number)
 
 static bool grow(struct wf_id_map *map, uint32_t limit)
 {
-	uint32_t room = map->room ? map->room * 2 : FIRST_ROOM;
+	uint32_t capacity = map->capacity ? map->capacity * 2 : FIRST_CAPACITY;
 	void **at;
 
-	room = WF_MIN(room, limit);
-	if (room <= map->room)
+	capacity = WF_MIN(capacity, limit);
+	if (capacity <= map->capacity)
 		return false;
-	at = realloc(map->at, room * sizeof(*at));
+	at = realloc(map->at, capacity * sizeof(*at));
 	if (!at)
 		return false;
 	map->at = at;
 	/* Low numbers are used first; 0 never is. */
-	for (uint32_t i = room - 1; i >= WF_MAX(map->room, 1); i--)
+	for (uint32_t i = capacity - 1; i >= WF_MAX(map->capacity, 1); i--)
 		set_free(map, i);
-	map->room = room;
+	map->capacity = capacity;
 	return true;
 }
 
@@ -53,8 +53,8 @@ uint32_t wf_id_map_add(struct wf_id_map *map, void *what, uint32_t limit)
 
 void wf_id_map_remove(struct wf_id_map *map, uint32_t number)
 {
-	assert(number && number < map->room && map->used);
+	assert(number && number < map->capacity && map->used);
 	set_free(map, number);
-	if (!--map->used && map->room > KEPT)
+	if (!--map->used && map->capacity > KEPT)
 		wf_id_map_done(map);
 }

@@ -14,7 +14,7 @@ struct wf_id_map {
 	/* Pointers by number; a free entry has the next free number, shifted left by 1,
 	 * plus 1. */
 	void **at;
-	uint32_t room, used, free;
+	uint32_t capacity, used, free;
 };
 
 void wf_id_map_done(struct wf_id_map *map);

@@ -154,15 +154,15 @@ void wf_netif_details(const struct wf_netif *link, struct wf_netif_details *ret)
 		link->name, "device", "device", ret->device_id, sizeof(ret->device_id));
 }
 
-static void *grow(void *array, size_t count, size_t *room, size_t size)
+static void *grow(void *array, size_t count, size_t *capacity, size_t size)
 {
-	size_t more = *room ? *room * 2 : 8;
+	size_t more = *capacity ? *capacity * 2 : 8;
 
-	if (count < *room)
+	if (count < *capacity)
 		return array;
 	array = reallocarray(array, more, size);
 	if (array)
-		*room = more;
+		*capacity = more;
 	return array;
 }
 

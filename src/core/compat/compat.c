@@ -58,7 +58,7 @@ struct wide {
 static const struct {
 	size_t pointer;
 	size_t copy;
-} places[PARTS] = {
+} part_offsets[PARTS] = {
 	[TX] = { offsetof(struct wide, info.tx_attr), offsetof(struct wide, tx) },
 	[RX] = { offsetof(struct wide, info.rx_attr), offsetof(struct wide, rx) },
 	[EP] = { offsetof(struct wide, info.ep_attr), offsetof(struct wide, ep) },
@@ -79,12 +79,12 @@ static const struct fi_info *widen(
 	memset(wide, 0, sizeof(*wide));
 	memcpy(&wide->info, old, sizes[node][INFO]);
 	for (enum part part = TX; part < PARTS; part++) {
-		void **pointer = (void **)(base + places[part].pointer);
+		void **pointer = (void **)(base + part_offsets[part].pointer);
 
 		if (!*pointer)
 			continue;
-		memcpy(base + places[part].copy, *pointer, sizes[node][part]);
-		*pointer = base + places[part].copy;
+		memcpy(base + part_offsets[part].copy, *pointer, sizes[node][part]);
+		*pointer = base + part_offsets[part].copy;
 	}
 	return &wide->info;
 }

@@ -20,12 +20,12 @@ static const struct wf_struct head = WF_STRUCT(fi_info, head_fields);
  * objects of this library do. */
 static bool fid_own_text(struct wf_strbuf *sb, const struct fid *fid)
 {
-	size_t room = sb->size - sb->len;
+	size_t capacity = sb->size - sb->len;
 	char *end = sb->buf + sb->len;
 
 	if (!FI_CHECK_OP(fid->ops, struct fi_ops, tostr))
 		return false;
-	if (fid->ops->tostr(fid, end, room) < 0) {
+	if (fid->ops->tostr(fid, end, capacity) < 0) {
 		*end = '\0';
 		return false;
 	}

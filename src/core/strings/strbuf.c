@@ -13,13 +13,13 @@ void wf_strbuf_init(struct wf_strbuf *sb, char *buf, size_t size)
 
 void wf_strbuf_vprintf(struct wf_strbuf *sb, const char *fmt, va_list args)
 {
-	size_t room = sb->size - sb->len;
-	int want = vsnprintf(sb->buf + sb->len, room, fmt, args);
+	size_t capacity = sb->size - sb->len;
+	int want = vsnprintf(sb->buf + sb->len, capacity, fmt, args);
 
 	if (want < 0) {
 		sb->buf[sb->len] = '\0';
 		sb->cut = true;
-	} else if ((size_t)want >= room) {
+	} else if ((size_t)want >= capacity) {
 		sb->len = sb->size - 1;
 		sb->cut = true;
 	} else {

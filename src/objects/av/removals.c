@@ -5,24 +5,24 @@
 #include <string.h>
 
 /* Indices. A longer list is dropped: the endpoint then checks every index it keeps. */
-enum { LIST_MAX = 1 << 16, FIRST_ROOM = 64 };
+enum { LIST_MAX = 1 << 16, FIRST_CAPACITY = 64 };
 
 static bool grow(struct wf_av_removals *removals, size_t count)
 {
-	size_t room = WF_MAX(removals->room, (size_t)FIRST_ROOM);
+	size_t capacity = WF_MAX(removals->capacity, (size_t)FIRST_CAPACITY);
 	uint64_t *index;
 
-	while (room < count)
-		room *= 2;
-	if (room == removals->room)
+	while (capacity < count)
+		capacity *= 2;
+	if (capacity == removals->capacity)
 		return true;
-	if (room > LIST_MAX)
+	if (capacity > LIST_MAX)
 		return false;
-	index = realloc(removals->index, room * sizeof(*index));
+	index = realloc(removals->index, capacity * sizeof(*index));
 	if (!index)
 		return false;
 	removals->index = index;
-	removals->room = room;
+	removals->capacity = capacity;
 	return true;
 }
 
@@ -90,7 +90,7 @@ size_t wf_av_removals_take(
 	if (!removals->count) {
 		free(removals->index);
 		removals->index = NULL;
-		removals->room = 0;
+		removals->capacity = 0;
 	}
 	(void)pthread_mutex_unlock(&removals->lock);
 	return n;

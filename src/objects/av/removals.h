@@ -17,8 +17,8 @@ struct wf_av_removals {
 	struct wf_av *av;     /* NULL: not started */
 	_Atomic uint32_t seq; /* grows when indices are listed; read without @lock */
 	pthread_mutex_t lock;
-	uint64_t *index;    /* @count indices, memory for @room */
-	size_t count, room; /* in indices */
+	uint64_t *index;        /* @count indices, memory for @capacity */
+	size_t count, capacity; /* in indices */
 	bool all; /* too many removals to list: any index may have been removed */
 };
 

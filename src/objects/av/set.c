@@ -16,20 +16,20 @@ static bool is_member(const struct wf_av_set *set, fi_addr_t addr)
 
 static int reserve_members(struct wf_av_set *set, size_t count)
 {
-	size_t room = WF_MAX(set->room, (size_t)16);
+	size_t capacity = WF_MAX(set->capacity, (size_t)16);
 	fi_addr_t *member;
 
 	if (count > set->limit)
 		return -FI_ENOMEM;
-	if (count <= set->room)
+	if (count <= set->capacity)
 		return 0;
-	while (room < count)
-		room *= 2;
-	member = realloc(set->member, room * sizeof(*member));
+	while (capacity < count)
+		capacity *= 2;
+	member = realloc(set->member, capacity * sizeof(*member));
 	if (!member)
 		return -FI_ENOMEM;
 	set->member = member;
-	set->room = room;
+	set->capacity = capacity;
 	return 0;
 }
 

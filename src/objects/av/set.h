@@ -16,8 +16,8 @@
 struct wf_av_set {
 	struct fid_av_set fid;
 	struct wf_av *av;
-	fi_addr_t *member;         /* @count members in their order, memory for @room */
-	size_t count, room, limit; /* limit: the most members that are allowed */
+	fi_addr_t *member; /* @count members in their order, memory for @capacity */
+	size_t count, capacity, limit; /* limit: the most members that are allowed */
 	uint64_t *in;    /* bitmap of @in_words words: bit i is set if i is a member */
 	size_t in_words; /* 64-bit words in @in */
 	uint64_t flags;  /* fi_av_set_attr.flags */

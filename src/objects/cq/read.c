@@ -56,7 +56,7 @@ static inline bool take_one(struct wf_cq *cq, void *buf, size_t count)
  * polls for its send completion and then for the answer pays for one poll of the
  * network per message, not two. A read with @count 0 asks for progress alone.
  */
-static inline bool look(struct wf_cq *cq, size_t count)
+static inline bool poll_if_empty(struct wf_cq *cq, size_t count)
 {
 	if (wf_cq_readable(cq) && count)
 		return true;
@@ -81,7 +81,7 @@ ssize_t wf_cq_readfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *s
 {
 	struct wf_cq *cq = wf_cq_of(fid);
 
-	if (!look(cq, count))
+	if (!poll_if_empty(cq, count))
 		return nothing(cq);
 	return count ? wf_cq_take(cq, buf, count, src) : 0;
 }
@@ -90,7 +90,7 @@ ssize_t wf_cq_read(struct fid_cq *fid, void *buf, size_t count)
 {
 	struct wf_cq *cq = wf_cq_of(fid);
 
-	if (!look(cq, count))
+	if (!poll_if_empty(cq, count))
 		return nothing(cq);
 	if (wf_unlikely(!count))
 		return 0;

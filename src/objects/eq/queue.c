@@ -195,7 +195,7 @@ static void copy_err_data(
 {
 	bool has_space = FI_VERSION_GE(eq->fabric->fid.api_version, FI_VERSION(1, 5)) &&
 			 buf->err_data && buf->err_data_size;
-	void *room = buf->err_data;
+	void *given = buf->err_data;
 	size_t size = buf->err_data_size;
 
 	*buf = event->error;
@@ -204,10 +204,10 @@ static void copy_err_data(
 		buf->err_data_size = event->len;
 		return;
 	}
-	buf->err_data = room;
+	buf->err_data = given;
 	buf->err_data_size = WF_MIN(size, event->len);
 	if (buf->err_data_size)
-		memcpy(room, event->data, buf->err_data_size);
+		memcpy(given, event->data, buf->err_data_size);
 }
 
 /* @lock is held. */

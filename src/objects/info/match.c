@@ -23,15 +23,15 @@ static const struct wf_info_rules *const all_rules[] = {
 	NULL,
 };
 
-static void set_attrs(struct wf_info_side *side, const struct fi_info *info)
+static void set_attrs(struct wf_info_attrs *attrs, const struct fi_info *info)
 {
-	side->info = info ? info : &no_info;
-	info = side->info;
-	side->tx = info->tx_attr ? info->tx_attr : &no_tx;
-	side->rx = info->rx_attr ? info->rx_attr : &no_rx;
-	side->ep = info->ep_attr ? info->ep_attr : &no_ep;
-	side->domain = info->domain_attr ? info->domain_attr : &no_domain;
-	side->fabric = info->fabric_attr ? info->fabric_attr : &no_fabric;
+	attrs->info = info ? info : &no_info;
+	info = attrs->info;
+	attrs->tx = info->tx_attr ? info->tx_attr : &no_tx;
+	attrs->rx = info->rx_attr ? info->rx_attr : &no_rx;
+	attrs->ep = info->ep_attr ? info->ep_attr : &no_ep;
+	attrs->domain = info->domain_attr ? info->domain_attr : &no_domain;
+	attrs->fabric = info->fabric_attr ? info->fabric_attr : &no_fabric;
 }
 
 void wf_info_ctx_init(struct wf_info_ctx *ctx, const struct wf_prov *prov,
@@ -44,29 +44,29 @@ void wf_info_ctx_init(struct wf_info_ctx *ctx, const struct wf_prov *prov,
 	set_attrs(&ctx->hint, hints);
 }
 
-static const void *part_of(const struct wf_info_side *side, enum wf_info_part part)
+static const void *part_of(const struct wf_info_attrs *attrs, enum wf_info_part part)
 {
 	switch (part) {
 	case WF_INFO_TX:
-		return side->tx;
+		return attrs->tx;
 	case WF_INFO_RX:
-		return side->rx;
+		return attrs->rx;
 	case WF_INFO_EP:
-		return side->ep;
+		return attrs->ep;
 	case WF_INFO_DOMAIN:
-		return side->domain;
+		return attrs->domain;
 	case WF_INFO_FABRIC:
-		return side->fabric;
+		return attrs->fabric;
 	case WF_INFO_INFO:
 		break;
 	}
-	return side->info;
+	return attrs->info;
 }
 
 static uint64_t value_of(
-	const struct wf_info_side *side, const struct wf_info_rule *rule)
+	const struct wf_info_attrs *attrs, const struct wf_info_rule *rule)
 {
-	const char *at = (const char *)part_of(side, rule->part) + rule->offset;
+	const char *at = (const char *)part_of(attrs, rule->part) + rule->offset;
 	uint32_t narrow;
 	uint64_t wide;
 
@@ -131,7 +131,7 @@ bool wf_info_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 }
 
 static void reply(const struct wf_info_ctx *ctx, const struct wf_info_rule *rule,
-	const struct wf_info_side *out, struct fi_info *info)
+	const struct wf_info_attrs *out, struct fi_info *info)
 {
 	char *at = (char *)part_of(out, rule->part) + rule->offset;
 	uint64_t asked, value;
@@ -171,7 +171,7 @@ static void reply(const struct wf_info_ctx *ctx, const struct wf_info_rule *rule
 struct fi_info *wf_info_narrow(const struct wf_info_ctx *ctx)
 {
 	struct fi_info *info = fi_dupinfo(ctx->tmpl.info);
-	struct wf_info_side out;
+	struct wf_info_attrs out;
 
 	if (!info)
 		return NULL;

@@ -85,15 +85,15 @@ void wf_routes_done(struct wf_routes *routes)
 
 static int add(struct wf_routes *routes, const struct wf_route *route)
 {
-	size_t room = routes->room ? routes->room * 2 : 16;
+	size_t capacity = routes->capacity ? routes->capacity * 2 : 16;
 	struct wf_route *list;
 
-	if (routes->count == routes->room) {
-		list = reallocarray(routes->list, room, sizeof(*list));
+	if (routes->count == routes->capacity) {
+		list = reallocarray(routes->list, capacity, sizeof(*list));
 		if (!list)
 			return -FI_ENOMEM;
 		routes->list = list;
-		routes->room = room;
+		routes->capacity = capacity;
 	}
 	routes->list[routes->count++] = *route;
 	return 0;

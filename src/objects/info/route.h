@@ -23,7 +23,7 @@ struct wf_routes {
 	struct wf_netifs *ifs;
 	const char *iface; /* the only one to use, or NULL */
 	struct wf_route *list;
-	size_t count, room; /* entries in @list, and its capacity */
+	size_t count, capacity; /* entries in @list, and its capacity */
 };
 
 /* List the interfaces (again if @rescan) and read the interface parameter. The caller

@@ -17,7 +17,7 @@
 
 /* Pointers to the attributes of one fi_info; never NULL: an attribute that it lacks is
  * a structure of zeroes. */
-struct wf_info_side {
+struct wf_info_attrs {
 	const struct fi_info *info;
 	const struct fi_tx_attr *tx;
 	const struct fi_rx_attr *rx;
@@ -38,7 +38,7 @@ struct wf_info_ctx {
 	struct wf_info_log *log; /* NULL: every line is new */
 	bool hinted;             /* the caller gave hints */
 	bool opening;            /* the hints are the info of an object being opened */
-	struct wf_info_side tmpl, hint;
+	struct wf_info_attrs tmpl, hint;
 };
 
 /* The reason why a hint is not met, as texts for the log. */

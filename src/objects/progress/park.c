@@ -10,16 +10,16 @@
  *
  * A list's epoll set holds the descriptors of all items ever parked in the list, each
  * registered for one event: an unparked item stays in the set and causes one useless
- * event at most. The list calls epoll_wait after every TURN runs of items, which
- * bounds its share of the time however few items are awake, and when the coarse clock
- * has advanced, for applications that read their queue only now and then.
+ * event at most. The list calls epoll_wait after every RUNS_PER_POLL runs of items,
+ * which bounds its share of the time however few items are awake, and when the coarse
+ * clock has advanced, for applications that read their queue only now and then.
  *
  * No wake-up is lost: park() sets item->parked before it calls arm(), which takes the
  * item's own lock. arm() sees work that came before; a thread that adds work later
  * takes the lock after arm() released it, and so sees item->parked.
  */
 enum {
-	TURN = 32, /* runs of items from one epoll_wait to the next */
+	RUNS_PER_POLL = 32, /* runs of items from one epoll_wait to the next */
 	EVENTS_MAX = 64,
 };
 
@@ -130,13 +130,13 @@ bool wf_progress_park(struct wf_progress_list *list, unsigned int at)
 	return true;
 }
 
-static void look(struct wf_progress_list *list)
+static void poll_parked(struct wf_progress_list *list)
 {
 	struct epoll_event events[EVENTS_MAX];
 	int n = epoll_wait(list->epfd, events, EVENTS_MAX, 0);
 
-	list->turn = 0;
-	list->look = n == EVENTS_MAX;
+	list->runs = 0;
+	list->poll_next = n == EVENTS_MAX;
 	for (int i = 0; i < n; i++)
 		wf_progress_unpark_item(events[i].data.ptr);
 }
@@ -146,9 +146,9 @@ void wf_progress_unpark(struct wf_progress_list *list)
 	uint64_t tick = wf_coarse_ns();
 
 	wf_progress_take_woken(list);
-	list->turn += list->awake;
-	if (list->turn < TURN && !list->look && tick == list->tick)
+	list->runs += list->awake;
+	if (list->runs < RUNS_PER_POLL && !list->poll_next && tick == list->tick)
 		return;
 	list->tick = tick;
-	look(list);
+	poll_parked(list);
 }

@@ -207,7 +207,7 @@ bool wf_progress_list_arm(struct wf_progress_list *list)
 	/* Parked items are armed already; the sleeper may be woken by one of them, so
 	 * the next run asks the epoll set. */
 	wf_progress_take_woken(list);
-	list->look = true;
+	list->poll_next = true;
 	for (unsigned int i = 0; i < list->awake && idle; i++) {
 		struct wf_progress *item = list->refs[i]->item;
 

@@ -64,9 +64,9 @@ struct wf_progress_list {
 	struct wf_progress_ref **refs; /* @count entries, the awake items first */
 	struct wf_wait *wait;          /* gets the items' descriptors; may be NULL */
 	int epfd;          /* epoll set of all items ever parked here; -1: none was */
-	unsigned int turn; /* runs of items since the last epoll_wait on @epfd */
+	unsigned int runs; /* runs of items since the last epoll_wait on @epfd */
 	uint64_t tick;     /* coarse clock at the last epoll_wait on @epfd, in ns */
-	bool look;         /* call epoll_wait on @epfd at the next run */
+	bool poll_next;    /* call epoll_wait on @epfd at the next run */
 	/* Lock-free stack of the items to unpark, linked by next_woken; NULL: empty. */
 	_Atomic(struct wf_progress_ref *) woken;
 };

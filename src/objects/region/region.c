@@ -124,13 +124,13 @@ static int mr_refresh(struct wf_mr *mr, const struct fi_mr_modify *modify)
 
 static int mr_raw_attr(const struct wf_mr *mr, const struct fi_mr_raw_attr *raw)
 {
-	size_t size = wf_mr_key_size(mr->domain), room;
+	size_t size = wf_mr_key_size(mr->domain), capacity;
 
 	if (!raw || !raw->key_size || raw->flags)
 		return -FI_EINVAL;
-	room = *raw->key_size;
+	capacity = *raw->key_size;
 	*raw->key_size = size;
-	if (room < size)
+	if (capacity < size)
 		return -FI_ETOOSMALL;
 	if (!raw->raw_key || mr->fid.key == FI_KEY_NOTAVAIL)
 		return -FI_EINVAL;

@@ -11,7 +11,7 @@
  */
 
 /* The index entry of a posted receive; the receive's owner_context points to it. */
-struct place {
+struct indexed {
 	struct wf_match_node node;
 	struct wf_srx_entry *entry;
 };
@@ -24,7 +24,7 @@ struct engine {
 
 struct wf_srx_contexts {
 	struct engine msg, tag;
-	struct wf_pool places;
+	struct wf_pool nodes;
 };
 
 static struct wf_srx_contexts *contexts_get(struct wf_srx *srx)
@@ -38,7 +38,7 @@ static struct wf_srx_contexts *contexts_get(struct wf_srx *srx)
 		return NULL;
 	wf_match_table_init(&contexts->msg.table, NULL, 0, false);
 	wf_match_table_init(&contexts->tag.table, NULL, 0, false);
-	wf_pool_init(&contexts->places, sizeof(struct place));
+	wf_pool_init(&contexts->nodes, sizeof(struct indexed));
 	return srx->contexts = contexts;
 }
 
@@ -50,12 +50,12 @@ void wf_srx_contexts_done(struct wf_srx *srx)
 		return;
 	wf_match_table_done(&contexts->msg.table);
 	wf_match_table_done(&contexts->tag.table);
-	wf_pool_done(&contexts->places);
+	wf_pool_done(&contexts->nodes);
 	free(contexts);
 	srx->contexts = NULL;
 }
 
-static struct engine *side_of(struct wf_srx_contexts *contexts, uint64_t type)
+static struct engine *engine_of(struct wf_srx_contexts *contexts, uint64_t type)
 {
 	return type & FI_TAGGED ? &contexts->tag : &contexts->msg;
 }
@@ -73,27 +73,28 @@ static uint32_t hash_of(const struct engine *engine, const struct wf_match_node 
 static bool file(struct wf_srx_contexts *contexts, struct engine *engine,
 	struct wf_srx_entry *entry)
 {
-	struct place *place = wf_pool_get(&contexts->places);
+	struct indexed *indexed = wf_pool_get(&contexts->nodes);
 
-	if (!place)
+	if (!indexed)
 		return false;
-	place->entry = entry;
-	place->node.tag = key_of(entry->peer.context);
-	place->node.addr = WF_MATCH_ANY;
-	wf_match_table_add(&engine->table, &place->node, hash_of(engine, &place->node));
-	entry->peer.owner_context = place;
+	indexed->entry = entry;
+	indexed->node.tag = key_of(entry->peer.context);
+	indexed->node.addr = WF_MATCH_ANY;
+	wf_match_table_add(
+		&engine->table, &indexed->node, hash_of(engine, &indexed->node));
+	entry->peer.owner_context = indexed;
 	entry->peer.flags |= WF_SRX_FILED;
 	return true;
 }
 
 void wf_srx_unfile(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
-	struct engine *engine = side_of(srx->contexts, entry->peer.flags);
-	struct place *place = entry->peer.owner_context;
+	struct engine *engine = engine_of(srx->contexts, entry->peer.flags);
+	struct indexed *indexed = entry->peer.owner_context;
 
 	wf_match_table_remove(
-		&engine->table, &place->node, hash_of(engine, &place->node));
-	wf_pool_put(&srx->contexts->places, place);
+		&engine->table, &indexed->node, hash_of(engine, &indexed->node));
+	wf_pool_put(&srx->contexts->nodes, indexed);
 	entry->peer.owner_context = NULL;
 	entry->peer.flags &= ~WF_SRX_FILED;
 }
@@ -149,9 +150,9 @@ struct wf_srx_entry *wf_srx_find_posted(
 
 	if (!contexts)
 		return scan(match, context);
-	engine = side_of(contexts, type);
+	engine = engine_of(contexts, type);
 	if (!take_in(contexts, engine, match))
 		return scan(match, context);
 	node = wf_match_table_find(&engine->table, key_of(context), WF_MATCH_ANY);
-	return node ? wf_container_of(node, struct place, node)->entry : NULL;
+	return node ? wf_container_of(node, struct indexed, node)->entry : NULL;
 }

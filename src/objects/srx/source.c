@@ -114,7 +114,7 @@ static bool concerns(
 
 /* Forget the sources that are no longer valid. A sender whose address has its old index
  * again is resolved afterwards, like a new one. */
-static void ask_side(struct wf_srx *srx, uint64_t type, const struct question *q)
+static void ask_engine(struct wf_srx *srx, uint64_t type, const struct question *q)
 {
 	struct wf_match *engine = wf_srx_engine(srx, type);
 
@@ -137,8 +137,8 @@ void wf_srx_ask_again(struct fid_peer_srx *fid, get_addr_fn get_addr,
 	const struct question q = { fid, get_addr, changed, arg };
 
 	wf_lock(srx->lock);
-	ask_side(srx, FI_MSG, &q);
-	ask_side(srx, FI_TAGGED, &q);
+	ask_engine(srx, FI_MSG, &q);
+	ask_engine(srx, FI_TAGGED, &q);
 	wf_srx_foreach_claimed(entry, srx)
 	{
 		if (concerns(&q, entry->peer.srx, entry->peer.addr))

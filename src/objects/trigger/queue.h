@@ -25,7 +25,7 @@ struct wf_work {
 	bool waiting;  /* in the list of @cntr: not due yet */
 	bool deferred; /* true: errors count towards @threshold as well as successes */
 };
-_Static_assert(sizeof(struct wf_work) <= sizeof(struct fi_context2), "no room");
+_Static_assert(sizeof(struct wf_work) <= sizeof(struct fi_context2), "too large");
 
 static inline struct wf_work *wf_work_of(struct wf_list *link)
 {

@@ -8,12 +8,12 @@
 
 int wf_name_give(const void *name, size_t size, void *addr, size_t *len)
 {
-	size_t room = *len;
+	size_t capacity = *len;
 
 	*len = size;
 	if (addr)
-		memcpy(addr, name, WF_MIN(room, size));
-	return room < size ? -FI_ETOOSMALL : 0;
+		memcpy(addr, name, WF_MIN(capacity, size));
+	return capacity < size ? -FI_ETOOSMALL : 0;
 }
 
 static bool read_as(const void *addr, size_t len, int family, union wf_sockaddr *ret)
