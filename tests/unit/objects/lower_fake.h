@@ -31,6 +31,7 @@ static struct {
 	unsigned int calls;  /* but for those that close */
 	unsigned int failed; /* this call fails, counted from 1; 0: none does */
 	unsigned int opened; /* objects */
+	unsigned int bound;  /* objects, successfully */
 	unsigned int lines;  /* of the log */
 	char line[256];      /* the last one */
 	struct fi_info info; /* of the last fi_domain or fi_endpoint */
@@ -94,16 +95,14 @@ static int lower_close(struct fid *fid)
 
 static int lower_bind(struct fid *fid, struct fid *object, uint64_t flags)
 {
+	int ret = lower_step(object->fclass == FI_CLASS_AV   ? "bind:av"
+			     : object->fclass == FI_CLASS_EQ ? "bind:eq"
+							     : "bind");
+
 	(void)fid;
 	(void)flags;
-	switch (object->fclass) {
-	case FI_CLASS_AV:
-		return lower_step("bind:av");
-	case FI_CLASS_EQ:
-		return lower_step("bind:eq");
-	default:
-		return lower_step("bind");
-	}
+	lower.bound += !ret;
+	return ret;
 }
 
 static int lower_control(struct fid *fid, int command, void *arg)

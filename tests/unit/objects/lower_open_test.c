@@ -158,6 +158,9 @@ static void test_each_step_is_repeated(void **state)
 		assert_non_null(layer->ep.cntr[WF_CNTR_RECV].fid);
 		/* Fabric, domain, endpoint, receive context, two queues, a counter. */
 		assert_int_equal(lower.opened, 7);
+		/* The AV, the EQ, two queues, the counter and the receive context, each
+		 * of them once. */
+		assert_int_equal(lower.bound, 6);
 		tear_down(layer);
 		free_layer(layer);
 	}
