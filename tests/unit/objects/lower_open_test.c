@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "lower_fake.h"
 
+#include <errno.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
 #include "objects/absent/absent.h"
 #include "objects/lower/info.h"
 #include "objects/lower/progress.h"
@@ -261,6 +265,64 @@ static void test_builtin(void **state)
 	}
 }
 
+static unsigned int polls;
+
+static void count_poll(struct wf_ep *ep)
+{
+	(void)ep;
+	polls++;
+}
+
+/* Queues of this library, endpoints of the simulated provider. */
+static struct fi_ops_domain mixed_ops = {
+	.size = sizeof(mixed_ops),
+	.endpoint = lower_endpoint,
+	.cq_open = wf_cq_open,
+};
+
+/* The imported queue of an endpoint of this library has a descriptor if a thread may
+ * sleep; the endpoint is run without a read of the queue. */
+static void test_builtin_progress(void **state)
+{
+	struct domain_fixture *f = *state;
+
+	for (int sleeps = 0; sleeps < 2; sleeps++) {
+		struct layer *layer = new_layer(f);
+		struct fk *fk = fk_open(f, fk_info(0));
+		struct wf_xfer_ops xfer = fk_xfer_ops;
+		int epfd = epoll_create1(EPOLL_CLOEXEC);
+		struct epoll_event event;
+
+		xfer.progress = count_poll;
+		fk->ep.xfer = &xfer;
+		lower.ep = &fk->ep.fid;
+		f->domain.fid.ops = &mixed_ops;
+		layer->domain = (struct wf_lower_domain){
+			.above = &above_fi, .name = "fk", .domain = &f->domain.fid
+		};
+		assert_int_equal(
+			wf_lower_ep_open(&layer->ep, &layer->domain, fk_info(0), NULL),
+			0);
+		assert_int_equal(wf_lower_ep_import_cq(&layer->ep, &layer->port,
+					 FI_CQ_FORMAT_TAGGED, FI_RECV, sleeps),
+			0);
+		assert_int_equal(layer->ep.has_fd, sleeps);
+		assert_int_equal(wf_lower_ep_watch(&layer->ep, epfd), 0);
+		/* The descriptor is in the set, and quiet. */
+		assert_int_equal(epoll_wait(epfd, &event, 1, 0), 0);
+		assert_int_equal(
+			wf_lower_ep_watch(&layer->ep, epfd), sleeps ? -EEXIST : 0);
+		polls = 0;
+		wf_lower_ep_poll(&layer->ep);
+		assert_int_equal(polls, 1);
+		assert_int_equal(lower.reads, 0);
+		wf_lower_ep_close(&layer->ep);
+		assert_int_equal(close(epfd), 0);
+		free_layer(layer);
+		f->domain.fid.ops = &wf_domain_ops;
+	}
+}
+
 static void test_domain_info(void **state)
 {
 	struct domain_fixture *f = *state;
@@ -407,6 +469,7 @@ int main(void)
 		DOMAIN_TEST(test_counting),
 		DOMAIN_TEST(test_foreign_progress),
 		DOMAIN_TEST(test_builtin),
+		DOMAIN_TEST(test_builtin_progress),
 		DOMAIN_TEST(test_domain_info),
 		DOMAIN_TEST(test_endpoint_info),
 		DOMAIN_TEST(test_query_atomic),
