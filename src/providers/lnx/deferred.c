@@ -49,8 +49,9 @@ static void take_back(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 	lnx_op_free(rail->rx.ep, rec);
 }
 
-/* What a get found. */
-static int given(struct fid_peer_srx *fid, int ret, struct fi_peer_rx_entry **ret_entry)
+/* The member is given what a get found: a deferred receive becomes an ordinary one. */
+static int convert_deferred(
+	struct fid_peer_srx *fid, int ret, struct fi_peer_rx_entry **ret_entry)
 {
 	struct lnx_rail *rail = rail_of_srx(fid);
 	struct fi_peer_rx_entry *entry = *ret_entry;
@@ -64,13 +65,15 @@ static int given(struct fid_peer_srx *fid, int ret, struct fi_peer_rx_entry **re
 static int get_msg(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
 	struct fi_peer_rx_entry **ret_entry)
 {
-	return given(fid, wf_srx_own_get_msg(fid, attr, ret_entry), ret_entry);
+	return convert_deferred(
+		fid, wf_srx_own_get_msg(fid, attr, ret_entry), ret_entry);
 }
 
 static int get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
 	struct fi_peer_rx_entry **ret_entry)
 {
-	return given(fid, wf_srx_own_get_tag(fid, attr, ret_entry), ret_entry);
+	return convert_deferred(
+		fid, wf_srx_own_get_tag(fid, attr, ret_entry), ret_entry);
 }
 
 /* A message that waited meets its receive. */

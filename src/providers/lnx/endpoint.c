@@ -19,13 +19,14 @@
 
 /* Messages come through the members' ports of the receive context, never
  * through the endpoint's own. */
-static int never(struct fi_peer_rx_entry *entry)
+static int refuse_message(struct fi_peer_rx_entry *entry)
 {
 	(void)entry;
 	return -FI_ENOSYS;
 }
 
-static struct fi_ops_srx_peer no_messages = WF_SRX_PEER_OPS(never, never);
+static struct fi_ops_srx_peer no_messages =
+	WF_SRX_PEER_OPS(refuse_message, refuse_message);
 
 static int lnx_enable(struct wf_ep *wf)
 {

@@ -129,20 +129,20 @@ static int make_link(const struct lnx_spec_link *spec)
 	return ret == -FI_ENODATA ? 0 : ret;
 }
 
-/* Make links of two members: the first of @near with each of @far. */
-static int make_pairs(const struct lnx_members *near, const struct lnx_members *far)
+/* Make links of two members: the first of @local with each of @remote. */
+static int make_pairs(const struct lnx_members *local, const struct lnx_members *remote)
 {
 	struct lnx_member first;
 	struct lnx_link *link;
 	struct fi_info *info;
 	int ret = 0;
 
-	for (unsigned int i = 0; i < far->count && !ret; i++) {
+	for (unsigned int i = 0; i < remote->count && !ret; i++) {
 		link = calloc(1, sizeof(*link));
 		if (!link)
 			return -FI_ENOMEM;
 		for (unsigned int k = 0; k < 2 && !ret; k++) {
-			first = k ? far->list[i] : near->list[0];
+			first = k ? remote->list[i] : local->list[0];
 			info = fi_dupinfo(first.info);
 			if (!info)
 				ret = -FI_ENOMEM;
@@ -160,21 +160,20 @@ static int make_pairs(const struct lnx_members *near, const struct lnx_members *
 
 static int make_default(const struct lnx_spec_link *spec)
 {
-	struct lnx_members near, far;
+	struct lnx_members local, remote = { .list = NULL };
 	int ret;
 
 	/* One transport alone needs no lnx. */
 	if (lnx_params.no_shm)
 		return 0;
-	ret = lnx_members_find(&spec->part[0], &near);
+	ret = lnx_members_find(&spec->part[0], &local);
 	if (ret)
 		return ret;
-	ret = lnx_members_find(&spec->part[1], &far);
-	if (!ret && near.count && far.count)
-		ret = make_pairs(&near, &far);
-	if (!ret)
-		lnx_members_free(&far);
-	lnx_members_free(&near);
+	ret = lnx_members_find(&spec->part[1], &remote);
+	if (!ret && local.count && remote.count)
+		ret = make_pairs(&local, &remote);
+	lnx_members_free(&remote);
+	lnx_members_free(&local);
 	return ret;
 }
 

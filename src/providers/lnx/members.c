@@ -52,7 +52,7 @@ static void refused(const struct lnx_text *provider, const char *why)
 static const uint32_t oldest_version = FI_VERSION(1, 17);
 
 /* Infos of @provider, best first; NULL when there are none. */
-static struct fi_info *ask(
+static struct fi_info *find_infos(
 	const struct lnx_text *provider, const struct lnx_text *domain)
 {
 	struct fi_info *hints = new_hints(provider, domain), *list = NULL;
@@ -255,7 +255,7 @@ void lnx_members_free(struct lnx_members *found)
 static int add_offers(struct lnx_members *found, const struct lnx_text *provider,
 	const struct lnx_text *domain)
 {
-	struct fi_info *offers = ask(provider, domain);
+	struct fi_info *offers = find_infos(provider, domain);
 	int ret = 0;
 
 	/* Some providers ignore the domain's name in the hints. */

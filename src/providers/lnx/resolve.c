@@ -51,7 +51,7 @@ static struct fi_info *member_hints(const struct lnx_member *member)
 }
 
 /* The member's answer about node and service; NULL: it has no such address. */
-static struct fi_info *ask(const struct lnx_member *member, const char *node,
+static struct fi_info *ask_member(const struct lnx_member *member, const char *node,
 	const char *service, uint64_t flags)
 {
 	struct fi_info *hints = member_hints(member), *list = NULL;
@@ -95,7 +95,7 @@ static void ask_members(const struct lnx_link *link, bool memory, const char *no
 
 		if (member->memory != memory)
 			continue;
-		answer = ask(member, node, service, flags);
+		answer = ask_member(member, node, service, flags);
 		if (answer)
 			(void)add_part(side, member, answer, flags & FI_SOURCE);
 	}
@@ -160,7 +160,7 @@ static bool read_hint(const struct lnx_link *link, uint32_t format, const char *
 	return false;
 }
 
-static int give(uint32_t format, const char *field, const struct lnx_name *name,
+static int set_address(uint32_t format, const char *field, const struct lnx_name *name,
 	void **ret_addr, size_t *ret_len)
 {
 	uint8_t buf[LNX_ADDR_MAX];
@@ -208,11 +208,11 @@ static int answer_side(const struct lnx_link *link, const char *node,
 	if (!found)
 		ret = -FI_ENODATA;
 	else if (source)
-		ret = give(info->addr_format, field, &side.addr.name, &info->src_addr,
-			&info->src_addrlen);
+		ret = set_address(info->addr_format, field, &side.addr.name,
+			&info->src_addr, &info->src_addrlen);
 	else
-		ret = give(info->addr_format, field, &side.addr.name, &info->dest_addr,
-			&info->dest_addrlen);
+		ret = set_address(info->addr_format, field, &side.addr.name,
+			&info->dest_addr, &info->dest_addrlen);
 	side_done(&side);
 	return ret;
 }

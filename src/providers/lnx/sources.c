@@ -29,7 +29,7 @@ static struct lnx_rail *rail_of(struct fid_peer_srx *fid)
 }
 
 /* Ask the question that was put off, if there is one. */
-static void ask(struct lnx_rail *rail)
+static void ask_put_off(struct lnx_rail *rail)
 {
 	lnx_get_addr_fn *get_addr = atomic_exchange(&rail->put_off, NULL);
 
@@ -44,7 +44,7 @@ static void foreach_unspec(struct fid_peer_srx *fid, lnx_get_addr_fn *get_addr)
 
 	atomic_store(&rail->put_off, get_addr);
 	if (!atomic_load(&rail->rx.ep->av->inserting))
-		ask(rail);
+		ask_put_off(rail);
 }
 
 void lnx_sources_export(struct lnx_rail *rail)
@@ -54,10 +54,10 @@ void lnx_sources_export(struct lnx_rail *rail)
 	lnx_deferred_export_srx(&rail->srx_ops);
 }
 
-static void ask_all(struct lnx_ep *ep)
+static void ask_all_put_off(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++)
-		ask(&ep->rail[i]);
+		ask_put_off(&ep->rail[i]);
 }
 
 int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
@@ -69,11 +69,11 @@ int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
 	ret = fi_av_insert(av->member[rail], addr, 1, id, flags, NULL);
 	atomic_store(&av->inserting, false);
 	wf_list_foreach(link, &av->eps)
-		ask_all(wf_list_entry(link, struct lnx_ep, av_link));
+		ask_all_put_off(wf_list_entry(link, struct lnx_ep, av_link));
 	return ret;
 }
 
-static fi_addr_t unknown(struct fi_peer_rx_entry *entry)
+static fi_addr_t no_source(struct fi_peer_rx_entry *entry)
 {
 	(void)entry;
 	return FI_ADDR_UNSPEC;
@@ -98,7 +98,7 @@ void lnx_sources_forget(struct lnx_av *av, fi_addr_t index)
 		for (unsigned int i = 0; i < ep->count; i++)
 			if (is_foreign_source(&ep->rail[i]))
 				wf_srx_ask_again(&ep->rail[i].below.srx_port.fid,
-					unknown, is_at, &index);
+					no_source, is_at, &index);
 	}
 }
 
@@ -112,7 +112,7 @@ void lnx_sources_enabled(struct lnx_ep *ep)
 		return;
 	(void)pthread_mutex_lock(&ep->domain->control);
 	wf_list_push(&ep->av->eps, &ep->av_link);
-	ask_all(ep);
+	ask_all_put_off(ep);
 	(void)pthread_mutex_unlock(&ep->domain->control);
 }
 
