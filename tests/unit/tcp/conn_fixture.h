@@ -12,6 +12,7 @@
  * and sends as many bytes of a record as it likes.
  */
 #include "unit.h"
+#include "../pair.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -76,14 +77,7 @@ ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
 
 /* ---- the endpoint ---- */
 
-enum { REGION = 256, KEY = 0x5eed, ENDED_MAX = 1024 };
-
-struct ended {
-	void *context;
-	int err; /* positive fi_errno; 0: success */
-	uint64_t flags, data;
-	size_t len;
-};
+enum { REGION = 256, KEY = 0x5eed };
 
 struct pair {
 	struct fi_info *info;
@@ -97,7 +91,7 @@ struct pair {
 	int peer; /* socket of the test */
 	uint8_t region[REGION];
 	/* Completions and errors, in their order. */
-	struct ended ended[ENDED_MAX];
+	struct ended ended[PAIR_ENDED_MAX];
 	unsigned int ended_count;
 	/* Running number of the next record that the endpoint sends. */
 	uint8_t number;
@@ -128,7 +122,7 @@ static inline void pair_open(struct pair *p)
 {
 	static struct fi_provider *prov;
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED,
-		.size = ENDED_MAX };
+		.size = PAIR_ENDED_MAX };
 
 	if (!prov)
 		prov = tcp_prov_ini();
@@ -189,63 +183,8 @@ static inline void pair_close(struct pair *p)
 	fi_freeinfo(p->info);
 }
 
-static int pair_setup(void **state)
-{
-	struct pair *p = malloc(sizeof(*p));
-
-	assert_non_null(p);
-	pair_open(p);
-	pair_connect(p);
-	*state = p;
-	return 0;
-}
-
-static int pair_teardown(void **state)
-{
-	pair_close(*state);
-	free(*state);
-	return 0;
-}
-
-#define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, pair_setup, pair_teardown)
-
-/* A fresh endpoint and connection. */
-static inline void pair_again(struct pair *p)
-{
-	pair_close(p);
-	pair_open(p);
-	pair_connect(p);
-}
-
-/* Have the endpoint progress once or twice, and note what ended. */
-static inline void pair_progress(struct pair *p)
-{
-	struct fi_cq_tagged_entry entry;
-	struct fi_cq_err_entry err = { 0 };
-	ssize_t ret;
-
-	while ((ret = fi_cq_read(p->cq, &entry, 1)) != -FI_EAGAIN) {
-		assert_true(p->ended_count < ENDED_MAX);
-		if (ret == 1) {
-			p->ended[p->ended_count++] = (struct ended){ entry.op_context,
-				0, entry.flags, entry.data, entry.len };
-			continue;
-		}
-		assert_int_equal(ret, -FI_EAVAIL);
-		assert_int_equal(fi_cq_readerr(p->cq, &err, 0), 1);
-		p->ended[p->ended_count++] = (struct ended){ err.op_context, err.err,
-			err.flags, err.data, err.len };
-	}
-}
-
-/* The operation with @context is the only one that ended since the last check. */
-static inline void assert_one_ended(struct pair *p, const void *context, int err)
-{
-	assert_int_equal(p->ended_count, 1);
-	assert_ptr_equal(p->ended[0].context, context);
-	assert_int_equal(p->ended[0].err, err);
-	p->ended_count = 0;
-}
+#define PAIR_POLLS 1
+#include "../pair_cases.h"
 
 /* ---- the peer ---- */
 
@@ -317,13 +256,6 @@ static inline void peer_expect_nothing(struct pair *p)
 
 	assert_int_equal(recv(p->peer, &byte, 1, MSG_DONTWAIT), -1);
 	assert_int_equal(errno, EAGAIN);
-}
-
-/* Bytes that differ from their neighbours. */
-static inline void fill(uint8_t *to, size_t len, unsigned int seed)
-{
-	for (size_t i = 0; i < len; i++)
-		to[i] = (uint8_t)(seed * 53 + i * 7 + i / 31);
 }
 
 #endif

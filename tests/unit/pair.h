@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_UNIT_PAIR_H
+#define WF_TESTS_UNIT_PAIR_H
+
+/* What an endpoint and a peer that the test plays have in common, whatever connects
+ * them. See conn_fixture.h in the folders of the providers. */
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PAIR_ENDED_MAX = 2048 };
+
+struct ended {
+	void *context;
+	int err; /* positive fi_errno; 0: success */
+	uint64_t flags, data;
+	size_t len;
+};
+
+/* Bytes that differ from their neighbours. */
+static inline void fill(uint8_t *to, size_t len, unsigned int seed)
+{
+	for (size_t i = 0; i < len; i++)
+		to[i] = (uint8_t)(seed * 53 + i * 7 + i / 31);
+}
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Included by a fixture behind its struct pair, pair_open, pair_connect and pair_close,
+ * and behind PAIR_POLLS.
+ */
+#ifndef WF_TESTS_UNIT_PAIR_CASES_H
+#define WF_TESTS_UNIT_PAIR_CASES_H
+
+static int pair_setup(void **state)
+{
+	struct pair *p = malloc(sizeof(*p));
+
+	assert_non_null(p);
+	pair_open(p);
+	pair_connect(p);
+	*state = p;
+	return 0;
+}
+
+static int pair_teardown(void **state)
+{
+	pair_close(*state);
+	free(*state);
+	return 0;
+}
+
+#define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, pair_setup, pair_teardown)
+
+/* A fresh endpoint and connection. */
+static inline void pair_again(struct pair *p)
+{
+	pair_close(p);
+	pair_open(p);
+	pair_connect(p);
+}
+
+/* Have the endpoint progress until PAIR_POLLS calls found nothing, and note what ended.
+ */
+static inline void pair_progress(struct pair *p)
+{
+	struct fi_cq_tagged_entry entry;
+	struct fi_cq_err_entry err = { 0 };
+	unsigned int idle = 0;
+	ssize_t ret;
+
+	while (idle < PAIR_POLLS) {
+		ret = fi_cq_read(p->cq, &entry, 1);
+		if (ret == -FI_EAGAIN) {
+			idle++;
+			continue;
+		}
+		idle = 0;
+		assert_true(p->ended_count < PAIR_ENDED_MAX);
+		if (ret == 1) {
+			p->ended[p->ended_count++] = (struct ended){ entry.op_context,
+				0, entry.flags, entry.data, entry.len };
+			continue;
+		}
+		assert_int_equal(ret, -FI_EAVAIL);
+		assert_int_equal(fi_cq_readerr(p->cq, &err, 0), 1);
+		p->ended[p->ended_count++] = (struct ended){ err.op_context, err.err,
+			err.flags, err.data, err.len };
+	}
+}
+
+/* The operation with @context is the only one that ended since the last check. */
+static inline void assert_one_ended(struct pair *p, const void *context, int err)
+{
+	assert_int_equal(p->ended_count, 1);
+	assert_ptr_equal(p->ended[0].context, context);
+	assert_int_equal(p->ended[0].err, err);
+	p->ended_count = 0;
+}
+
+#endif
