@@ -40,8 +40,11 @@ static struct {
 	unsigned int calls; /* calls that sent something */
 } kernel;
 
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
-ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags);
+/* Visible, because a sanitizer's library has functions of these names as well. */
+__attribute__((visibility("default"))) ssize_t __wrap_sendmsg(
+	int fd, const struct msghdr *msg, int flags);
+__attribute__((visibility("default"))) ssize_t __wrap_send(
+	int fd, const void *buf, size_t len, int flags);
 ssize_t __real_sendmsg(int fd, const struct msghdr *msg, int flags);
 
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
