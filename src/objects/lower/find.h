@@ -6,8 +6,8 @@
 
 /*
  * How a layered provider finds the provider below: by fi_getinfo(3), as any application
- * does. Not from within fi_getinfo's first call of the process with a lock held that
- * the provider below may want.
+ * does. The functions block. The caller may hold a lock of its own if fi_getinfo of the
+ * provider below does not take that lock.
  */
 
 /* Ask with @hints by the newest interface version, from fi_version() down to @oldest,
