@@ -17,7 +17,7 @@
 #include "objects/eq/eq.h"
 #include "objects/cntr/counted.h"
 #include "objects/progress/progress.h"
-#include "objects/srx/srx.h"
+#include "objects/srx/owner.h"
 
 struct wf_ep;
 struct wf_srx_ctx;

@@ -5,7 +5,7 @@
 #include <rdma/providers/fi_log.h>
 
 #include "match/posted.h"
-#include "objects/srx/srx.h"
+#include "objects/srx/owner.h"
 
 /* What the files of the receive context share. The caller of each function holds the
  * context's lock, unless the function says otherwise. */
@@ -154,7 +154,7 @@ struct wf_srx_sink *wf_srx_reporter(struct wf_srx *srx, struct fid_peer_srx *fid
 void wf_srx_report_failed(
 	struct wf_srx *srx, const struct wf_srx_entry *entry, uint64_t flags, int err);
 
-/* message.c: the handle that message @msg came through. */
+/* take.c: the handle that message @msg came through. */
 struct fid_peer_srx *wf_srx_fid_of(const struct wf_srx *srx, uint32_t msg);
 
 /* The entry of @msg if a peer provider keeps a pointer to it, else NULL. */
@@ -231,5 +231,8 @@ void wf_srx_multi_put(struct wf_srx *srx, struct wf_srx_entry *slice);
 
 /* peek.c: an operation with FI_PEEK, FI_CLAIM or FI_DISCARD. */
 ssize_t wf_srx_peek(struct wf_srx *srx, const struct wf_op *op);
+
+/* message.c: free the memory of a message that is in no queue. Lock held. */
+void wf_srx_message_free(struct wf_srx *srx, struct wf_srx_unexpected *unexp);
 
 #endif

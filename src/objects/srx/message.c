@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/srx/internal.h"
+#include "objects/srx/origin.h"
 
 /*
  * Unexpected messages. There may be a million of them, so a message is kept as one
@@ -11,8 +11,6 @@
  * the transport's sender by one number, that of a struct wf_srx_origin, which is valid
  * while there are such messages.
  */
-
-enum { MAX_ORIGINS = 1 << 24 };
 
 /* An unexpected message in an imported context, whose owner keeps the entry. */
 struct foreign {
@@ -42,44 +40,6 @@ static struct separate *separate_of(struct wf_srx_unexpected *unexp)
 					   unexp->is_long);
 }
 
-static struct wf_srx_entry *kept_entry(const struct wf_srx_unexpected *unexp)
-{
-	return (struct wf_srx_entry *)(uintptr_t)unexp->words[0];
-}
-
-static uint64_t size_of(const struct wf_srx_unexpected *unexp)
-{
-	return unexp->is_long ? unexp->words[unexp->has_data] : unexp->len;
-}
-
-static uint64_t data_of(const struct wf_srx_unexpected *unexp)
-{
-	return unexp->has_data ? unexp->words[0] : 0;
-}
-
-static uint64_t flags_of(const struct wf_srx_unexpected *unexp)
-{
-	return unexp->has_data ? FI_REMOTE_CQ_DATA : 0;
-}
-
-/* ---- origins ---- */
-
-static bool origin_get(struct wf_srx *srx, struct wf_srx_origin *origin)
-{
-	if (wf_unlikely(!origin->count))
-		origin->number = wf_id_map_add(&srx->origins, origin, MAX_ORIGINS);
-	if (wf_unlikely(!origin->number))
-		return false;
-	origin->count++;
-	return true;
-}
-
-static void origin_put(struct wf_srx *srx, struct wf_srx_origin *origin)
-{
-	if (!--origin->count)
-		wf_id_map_remove(&srx->origins, origin->number);
-}
-
 struct wf_srx_origin *wf_srx_origin(const struct fi_peer_rx_entry *entry)
 {
 	struct wf_srx_unexpected *unexp = entry->peer_context;
@@ -88,8 +48,6 @@ struct wf_srx_origin *wf_srx_origin(const struct fi_peer_rx_entry *entry)
 		return wf_srx_port_of(entry->srx)->srx->origins.at[unexp->origin];
 	return foreign_of(unexp)->origin;
 }
-
-/* ---- memory ---- */
 
 /* A message with @size bytes of payload memory behind @words 64-bit words, or in a
  * block of its own if the sum is too large. NULL: no memory. */
@@ -115,7 +73,7 @@ static struct wf_srx_unexpected *own_new(struct wf_srx *srx, size_t words, size_
 	return &msg->unexp;
 }
 
-static void own_free(struct wf_srx *srx, struct wf_srx_unexpected *unexp)
+void wf_srx_message_free(struct wf_srx *srx, struct wf_srx_unexpected *unexp)
 {
 	if (wf_unlikely(unexp->separate))
 		wf_sizes_put(&srx->messages, separate_of(unexp)->payload,
@@ -164,8 +122,8 @@ static struct wf_srx_unexpected *own_save(
 
 	if (wf_unlikely(!unexp))
 		return NULL;
-	if (wf_unlikely(!origin_get(srx, origin))) {
-		own_free(srx, unexp);
+	if (wf_unlikely(!wf_srx_origin_get(srx, origin))) {
+		wf_srx_message_free(srx, unexp);
 		return NULL;
 	}
 	unexp->origin = origin->number;
@@ -226,98 +184,6 @@ void wf_srx_release(struct wf_srx_origin *origin, struct wf_srx_unexpected *unex
 		return;
 	}
 	srx = wf_srx_port_of(origin->fid)->srx;
-	own_free(srx, unexp);
-	origin_put(srx, origin);
-}
-
-/* ---- for the rest of the context ---- */
-
-struct fid_peer_srx *wf_srx_fid_of(const struct wf_srx *srx, uint32_t msg)
-{
-	const struct wf_srx_unexpected *unexp = &wf_srx_message_at(srx, msg)->unexp;
-	const struct wf_srx_origin *origin;
-
-	if (unexp->kept)
-		return kept_entry(unexp)->peer.srx;
-	origin = srx->origins.at[unexp->origin];
-	return origin->fid;
-}
-
-struct fi_peer_rx_entry *wf_srx_kept(const struct wf_srx *srx, uint32_t msg)
-{
-	const struct wf_srx_unexpected *unexp = &wf_srx_message_at(srx, msg)->unexp;
-
-	return unexp->kept ? &kept_entry(unexp)->peer : NULL;
-}
-
-struct fi_peer_rx_entry wf_srx_view(
-	const struct wf_srx *srx, uint32_t msg, uint64_t type)
-{
-	struct wf_srx_message *message = wf_srx_message_at(srx, msg);
-	struct wf_srx_unexpected *unexp = &message->unexp;
-	struct fi_peer_rx_entry view;
-
-	if (unexp->kept) {
-		view = kept_entry(unexp)->peer;
-		view.addr = wf_match_addr(&message->match);
-		return view;
-	}
-	return (struct fi_peer_rx_entry){
-		.srx = wf_srx_fid_of(srx, msg),
-		.addr = wf_match_addr(&message->match),
-		.msg_size = size_of(unexp),
-		.tag = wf_match_tag(&message->match),
-		.cq_data = data_of(unexp),
-		.flags = type | FI_RECV | flags_of(unexp),
-		.peer_context = unexp,
-	};
-}
-
-/* Copy what the context knows of message @msg to @blank, which may have buffers. */
-static struct wf_srx_entry *unfold(
-	const struct wf_srx *srx, struct wf_srx_entry *blank, uint32_t msg)
-{
-	struct wf_srx_message *message = wf_srx_message_at(srx, msg);
-	struct wf_srx_unexpected *unexp = &message->unexp;
-	struct fi_peer_rx_entry *peer = &blank->peer;
-
-	peer->srx = wf_srx_fid_of(srx, msg);
-	peer->addr = wf_match_addr(&message->match);
-	peer->msg_size = size_of(unexp);
-	peer->tag = wf_match_tag(&message->match);
-	if (unexp->has_data)
-		peer->cq_data = data_of(unexp);
-	peer->flags |= flags_of(unexp);
-	peer->peer_context = unexp;
-	return blank;
-}
-
-static struct wf_srx_entry *unkeep(struct wf_srx *srx, struct wf_srx_entry *blank,
-	const struct wf_srx_message *message)
-{
-	struct wf_srx_entry *entry = kept_entry(&message->unexp);
-
-	entry->peer.addr = wf_match_addr(&message->match);
-	if (!blank)
-		return entry;
-	entry->parent = blank->parent;
-	wf_srx_move_buffers(srx, entry, blank);
-	wf_pool_put(&srx->pool, blank);
-	return entry;
-}
-
-struct wf_srx_entry *wf_srx_take(struct wf_srx *srx, struct wf_match *engine,
-	uint32_t msg, struct wf_srx_entry *blank)
-{
-	struct wf_srx_message *message = wf_srx_message_at(srx, msg);
-	struct wf_srx_entry *entry = NULL;
-
-	if (wf_unlikely(message->unexp.kept))
-		entry = unkeep(srx, blank, message);
-	else if (wf_likely(blank != NULL))
-		entry = unfold(srx, blank, msg);
-	wf_match_unqueue(engine, msg);
-	if (wf_unlikely(message->unexp.kept))
-		own_free(srx, &message->unexp);
-	return entry;
+	wf_srx_message_free(srx, unexp);
+	wf_srx_origin_put(srx, origin);
 }
