@@ -19,7 +19,9 @@
 #include "objects/provider.h"
 #include "providers/shm/log.h"
 #include "providers/shm/data/region.h"
-#include "providers/shm/data/ring.h"
+#include "providers/shm/data/reader.h"
+#include "providers/shm/data/writer.h"
+#include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 
 enum { MOVES_MAX = 200, LAST_DRIVES = 8, IDS = 8, WAITS = 200, DOMAINS = 2 };

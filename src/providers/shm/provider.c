@@ -8,6 +8,7 @@
 #include "objects/info/offer.h"
 #include "providers/shm/conn/dir.h"
 #include "providers/shm/shm.h"
+#include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 #include "sys/compiler.h"
 

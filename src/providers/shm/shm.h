@@ -16,16 +16,19 @@
 /*
  * FI_EP_RDM between processes of one machine.
  *
- *   wire.h, ring.h    the memory that two endpoints share, and how records move in it
+ *   wire.h, ring.h, writer.c, reader.h   the memory that two endpoints share, and how
+ *                     records move in it
  *   region.c          creates, checks and maps that memory
  *   dir.c, listen.c   the directories of sockets, and the names in them
  *   socket.c          the exchange over a unix socket that hands the memory over
- *   attempt.c, peer.c    connections in the making; peers by address
+ *   attempt.c, accept.c, peer.c    connections in the making; peers by address
  *   conn.c            a connection in use and its end
  *   replay.c          messages that a peer which died has not taken
  *   small.c           RMA and atomic operations that fit one slot
  *   tx.c, send.c      operations of the application
- *   rx.c, recv.c, unexp.c, access.c, bulk.c   records of peers
+ *   out.c, out_answer.c, out_op.c, out_stream.c   records into the lane
+ *   rx.c, recv.c, unexp.c, access.c, answer.c   records of peers
+ *   bulk.c, bulk_pull.c, bulk_stream.c   large messages and other streams
  *   progress.c        which connections are polled, and when; wait.c for sleepers
  *
  * An endpoint has a socket by its name below /dev/shm. The first operation to a peer

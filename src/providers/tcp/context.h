@@ -21,6 +21,11 @@ int tcp_scalable_ep(struct wf_domain *domain, struct fi_info *info,
 /* Free the array of transmit contexts of @ep. */
 void tcp_contexts_free(struct tcp_ep *ep);
 
+/* The transmit context of @from, or the receive context @ctx, is being closed. The srx
+ * lock and ep.lock held. */
+void tcp_context_close_tx(struct tcp_ep *ep, struct tcp_source *from);
+void tcp_context_close_rx(struct tcp_ep *ep, const struct wf_ep *ctx);
+
 /* Index of the receive context that @addr names. */
 static inline uint16_t tcp_context_of(const struct tcp_ep *ep, fi_addr_t addr)
 {

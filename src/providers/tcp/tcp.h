@@ -25,7 +25,9 @@
  *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
  *   keepalive.c  hosts that vanish
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
- *   msg_cm.c, pep.c, ask.c, peer.c, attempt.c   how connections come to be
+ *   msg_new.c, msg_cm.c, msg_calls.c, pep.c, ask.c, peer.c, attempt.c   how connections
+ *       come to be
+ *   context.c, context_close_tx.c, context_close_rx.c   contexts of scalable endpoints
  *
  * ep.lock guards everything that belongs to an endpoint. Receives are matched by the
  * owner of ep.srx under its lock, which comes first: progress has both, sending has

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "objects/info/call.h"
+#include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 
 struct fi_provider shm_fi = { .name = "shm" };

@@ -15,7 +15,9 @@
 
 #include "../../time_limits.h"
 #include "providers/shm/data/region.h"
-#include "providers/shm/data/ring.h"
+#include "providers/shm/data/reader.h"
+#include "providers/shm/data/writer.h"
+#include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 #include "sys/addrstr.h"
 #include "sys/clock.h"

@@ -5,7 +5,8 @@
 #include <sched.h>
 
 #include "../../sanitizer.h"
-#include "providers/shm/data/ring.h"
+#include "providers/shm/data/reader.h"
+#include "providers/shm/data/writer.h"
 
 /*
  * A writer and a reader on one lane, each a thread, as they are two processes

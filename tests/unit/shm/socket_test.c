@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 
 struct fi_provider shm_fi = { .name = "shm" };

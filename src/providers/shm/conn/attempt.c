@@ -8,19 +8,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "providers/shm/conn/peer.h"
+#include "providers/shm/conn/attempt.h"
 #include "providers/shm/data/region.h"
 #include "sys/clock.h"
 
 /*
- * Attempts to connect. There is at most one connection between two endpoints, except
- * that an endpoint which sends to itself has one for each direction. Of two requests
- * that cross, that of the lesser name is used.
+ * Attempts to connect of this endpoint, and what those of peers (accept.c) share with
+ * them.
  */
 
-enum { ACCEPTS = 64, HELLO_MS = 5000 };
-
-static struct shm_hello hello_of(struct shm_ep *ep, enum shm_hello_type type)
+struct shm_hello shm_attempt_hello(struct shm_ep *ep, enum shm_hello_type type)
 {
 	struct shm_hello hello = {
 		.magic = SHM_HELLO_MAGIC,
@@ -37,7 +34,7 @@ static struct shm_hello hello_of(struct shm_ep *ep, enum shm_hello_type type)
 	return hello;
 }
 
-static struct shm_attempt *new_attempt(struct shm_ep *ep, int fd)
+struct shm_attempt *shm_attempt_new(struct shm_ep *ep, int fd)
 {
 	struct shm_attempt *attempt = calloc(1, sizeof(*attempt));
 
@@ -84,8 +81,7 @@ static bool can_read(pid_t pid, const struct shm_hello *hello)
 	       value == hello->probe_value;
 }
 
-/* The exchange succeeded: create the connection. NULL: no memory or no descriptor. */
-static struct shm_conn *become_conn(struct shm_attempt *attempt, struct shm_peer *peer,
+struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_peer *peer,
 	const struct shm_hello *hello, unsigned int side)
 {
 	struct shm_ep *ep = attempt->ep;
@@ -142,7 +138,7 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 		active_failed(attempt, -ret);
 		return;
 	}
-	conn = become_conn(attempt, peer, &hello, 0);
+	conn = shm_attempt_connect(attempt, peer, &hello, 0);
 	shm_attempt_drop(attempt);
 	if (!conn) {
 		failed(ep, peer, FI_ENOMEM);
@@ -154,7 +150,7 @@ static void active_ready(struct wf_watch *watch, uint32_t events)
 
 static int send_hello(struct shm_attempt *attempt)
 {
-	struct shm_hello hello = hello_of(attempt->ep, SHM_HELLO);
+	struct shm_hello hello = shm_attempt_hello(attempt->ep, SHM_HELLO);
 	int fd, ret = shm_region_new(&fd, &attempt->region);
 
 	if (ret)
@@ -175,7 +171,7 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 	}
 	if (ret)
 		goto err_failed;
-	attempt = new_attempt(ep, fd);
+	attempt = shm_attempt_new(ep, fd);
 	if (!attempt) {
 		shm_socket_close(fd);
 		ret = -FI_ENOMEM;
@@ -195,145 +191,4 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer)
 err_failed:
 	failed(ep, peer, -ret);
 	return ret;
-}
-
-/* ---- the other end ---- */
-
-/* May the peer's request become a connection? 0: yes, and an ended connection or
- * attempt of ours was removed. Else enum shm_refusal. */
-static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
-	const struct shm_hello *hello)
-{
-	struct shm_ep *ep = attempt->ep;
-	int order = strcmp(ep->name, peer->name);
-
-	if (!order)
-		return hello->instance == ep->peers->instance ? 0 : SHM_REFUSE_BAD;
-	if (peer->conn && !peer->conn->err && !shm_socket_ended(peer->conn->watch.fd))
-		return SHM_REFUSE_BUSY;
-	/* At once, so that messages which shm_again queues stay ahead of new ones. */
-	if (peer->conn) {
-		shm_conn_fail(peer->conn, FI_ECONNRESET);
-		shm_conn_end(peer->conn, peer->conn->err);
-	}
-	if (!peer->attempt)
-		return 0;
-	if (order < 0 && !shm_socket_ended(peer->attempt->base.watch.fd))
-		return SHM_REFUSE_CROSSED;
-	shm_attempt_drop(peer->attempt);
-	return 0;
-}
-
-static void refuse(struct shm_attempt *attempt, uint32_t reason)
-{
-	struct shm_hello hello = hello_of(attempt->ep, SHM_REFUSE);
-
-	hello.reason = reason;
-	(void)shm_hello_send(attempt->base.watch.fd, &hello, -1);
-}
-
-static uint32_t take_region(
-	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
-{
-	if (hello->type != SHM_HELLO || pass < 0 ||
-		hello->region_size != sizeof(struct shm_region))
-		return SHM_REFUSE_BAD;
-	return shm_region_map(pass, &attempt->region) ? SHM_REFUSE_MEMORY : 0;
-}
-
-/* Accept a request: 0 and there is a connection, or the enum shm_refusal to answer. */
-static uint32_t take_request(
-	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
-{
-	struct shm_hello welcome = hello_of(attempt->ep, SHM_WELCOME);
-	struct shm_ep *ep = attempt->ep;
-	struct shm_peer *peer = shm_peer_get(ep, hello->name);
-	uint32_t reason = peer ? take_region(attempt, hello, pass) : SHM_REFUSE_MEMORY;
-	struct shm_conn *conn;
-
-	if (!reason)
-		reason = judge(attempt, peer, hello);
-	/* A peer without a connection may have no other reference: let the next tick
-	 * free it. */
-	if (peer)
-		shm_peer_let_go(ep, peer);
-	if (reason)
-		return reason;
-	if (shm_hello_send(attempt->base.watch.fd, &welcome, -1))
-		return SHM_REFUSE_MEMORY;
-	conn = become_conn(attempt, peer, hello, 1);
-	/* The requester sees the socket close, and tries again. */
-	if (!conn)
-		return SHM_REFUSE_MEMORY;
-	/* An endpoint that sends to itself uses the connection that it requested. */
-	if (strcmp(ep->name, peer->name) != 0) {
-		peer->instance = hello->instance;
-		shm_peer_connected(peer, conn);
-	}
-	return 0;
-}
-
-static void passive_ready(struct wf_watch *watch, uint32_t events)
-{
-	struct shm_attempt *attempt =
-		wf_container_of(watch, struct shm_attempt, base.watch);
-	struct shm_hello hello;
-	uint32_t reason;
-	int pass, ret = shm_hello_recv(watch->fd, &hello, &pass);
-
-	(void)events;
-	if (ret == -EAGAIN || ret == -EINTR)
-		return;
-	if (!ret) {
-		reason = take_request(attempt, &hello, pass);
-		if (reason)
-			refuse(attempt, reason);
-	} else if (ret == -EPROTO) {
-		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"a request to connect is not of this version: refused\n");
-		refuse(attempt, SHM_REFUSE_BAD);
-	}
-	if (pass >= 0)
-		(void)close(pass);
-	shm_attempt_drop(attempt);
-}
-
-static void take_caller(struct shm_ep *ep, int fd)
-{
-	struct shm_attempt *attempt;
-	pid_t pid;
-
-	if (shm_socket_peer(fd, &pid)) {
-		shm_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"a request to connect of another user: refused\n");
-		shm_socket_close(fd);
-		return;
-	}
-	attempt = new_attempt(ep, fd);
-	if (!attempt) {
-		shm_socket_close(fd);
-		return;
-	}
-	attempt->pid = pid;
-	attempt->base.watch.ready = passive_ready;
-	attempt->base.deadline_ns = wf_deadline_ns(HELLO_MS);
-	if (wf_watch_set(&ep->watches, &attempt->base.watch, EPOLLIN))
-		shm_attempt_drop(attempt);
-	else
-		passive_ready(&attempt->base.watch, EPOLLIN);
-}
-
-void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events)
-{
-	struct shm_ep *ep = wf_container_of(watch, struct shm_ep, listener);
-	int fd, ret;
-
-	(void)events;
-	for (int i = 0; i < ACCEPTS; i++) {
-		ret = shm_socket_accept(watch->fd, &ep->spare_fd, &fd);
-		if (!ret)
-			take_caller(ep, fd);
-		else if (ret != -EMFILE)
-			return;
-	}
 }

@@ -2,7 +2,8 @@
 #ifndef SHM_CONN_H
 #define SHM_CONN_H
 
-#include "providers/shm/data/ring.h"
+#include "providers/shm/data/reader.h"
+#include "providers/shm/data/writer.h"
 #include "providers/shm/shm.h"
 #include "sys/copy.h"
 #include "sys/pool.h"

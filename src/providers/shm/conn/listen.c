@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "providers/shm/conn/dir.h"
+#include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 #include "sys/fds.h"
 

@@ -4,6 +4,7 @@
 
 #include "objects/conn/remote.h"
 #include "providers/shm/conn/conn.h"
+#include "providers/shm/conn/listen.h"
 #include "providers/shm/conn/socket.h"
 
 struct shm_attempt;
@@ -74,8 +75,9 @@ uint64_t shm_peers_deadline(struct shm_ep *ep);
 /* attempt.c */
 int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer);
 void shm_attempt_drop(struct shm_attempt *attempt);
+/* accept.c: the listener is ready. */
 void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
-/* wf_remote_ops.drop and .expired */
+/* attempt.c: wf_remote_ops.drop and .expired */
 void shm_attempt_end(struct wf_attempt *attempt);
 
 static inline struct shm_peer *shm_peer_of(const struct wf_remote *remote)

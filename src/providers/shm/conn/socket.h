@@ -45,21 +45,6 @@ struct shm_hello {
 
 /* Functions that return int: 0 or a negative errno. */
 
-/* ---- listen.c ---- */
-
-/* Listen at the endpoint's name; -EADDRINUSE: another endpoint has the name. */
-int shm_socket_listen(const char *name, int *ret_fd);
-/* Does an endpoint listen at name @node, or at a name that begins with @node and ":"?
- */
-bool shm_socket_knows(const char *node);
-/* Stop listening and remove the name. */
-void shm_socket_unlisten(int fd);
-/* Connect to the endpoint @name. -ENOENT, -ECONNREFUSED: no endpoint has the name;
- * -EAGAIN: its backlog is full. */
-int shm_socket_connect(const char *name, int *ret_fd);
-
-/* ---- socket.c ---- */
-
 /* Accept a connection. -EAGAIN: none waits. -EMFILE: the process has no descriptor
  * left, and one connection was accepted and closed with the help of *spare (sys/fds.h).
  */

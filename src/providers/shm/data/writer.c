@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/shm/data/ring.h"
+#include "providers/shm/data/writer.h"
 
 bool shm_writer_refresh(struct shm_writer *w)
 {

@@ -43,9 +43,16 @@ struct tcp_connreq {
 	struct tcp_cm cm; /* in state ASKED */
 };
 
-/* msg_cm.c */
+/* msg_new.c: @handle is info->handle. 0 or a negative FI_E code. */
 int tcp_msg_new(struct tcp_ep *ep, struct fid *handle);
 void tcp_msg_free(struct tcp_ep *ep);
+/* Log why @call is refused, and return @err. */
+int tcp_msg_refuse(const char *call, int err, const char *why);
+
+/* msg_calls.c: give the endpoint its table of connection calls. */
+void tcp_msg_set_calls(struct tcp_ep *ep);
+
+/* msg_cm.c; ep.lock held, from tcp_msg_event on. */
 int tcp_msg_route(
 	struct tcp_ep *ep, struct tcp_conn **ret_conn, struct wf_list **ret_wait);
 void tcp_msg_lost(struct tcp_ep *ep, struct tcp_conn *conn);
@@ -54,6 +61,19 @@ uint64_t tcp_msg_deadline(struct tcp_ep *ep);
 const union wf_sockaddr *tcp_msg_peer(const struct tcp_ep *ep);
 uint32_t tcp_msg_features(const struct fi_info *info);
 uint64_t tcp_msg_instance(void);
+/* Write an event, with @len bytes of the peer's data, or the failure @err (a positive
+ * code) of the exchange to the EQ, if one is bound. */
+void tcp_msg_event(struct tcp_ep *ep, uint32_t type, const void *data, size_t len);
+void tcp_msg_failed(struct tcp_ep *ep, int err, void *data, size_t len);
+/* The exchange made a step, with the result @ret of tcp_cm_progress or tcp_cm_accept.
+ */
+void tcp_msg_went_on(struct tcp_ep *ep, int ret);
+/* The socket of the exchange is ready. */
+void tcp_msg_ready(struct wf_watch *watch, uint32_t events);
+void tcp_msg_unwatch(struct tcp_ep *ep);
+/* End the connection, and the receives that only it could have filled. The srx lock is
+ * held as well. */
+void tcp_msg_take_down(struct tcp_ep *ep);
 
 /* connreq.c: requests are looked up by their address, so that a stale handle is
  * refused. */

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/shm/conn/conn.h"
+
+/* Peers' answers to RMA and atomic operations, and acknowledgements of messages. */
+
+int shm_recv_resp(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
+
+	if (!tx || (tx->op != WF_OP_FETCH && tx->op != WF_OP_COMPARE) ||
+		wf_iov_len(tx->result, tx->result_count) != rec->len)
+		return -FI_EPROTO;
+	if (wf_likely(tx->result_count == 1))
+		shm_copy(tx->result[0].iov_base, rec->blob, rec->len);
+	else
+		(void)wf_iov_scatter(tx->result, tx->result_count, rec->blob, rec->len);
+	shm_tx_settle(conn, tx, 0);
+	return 0;
+}
+
+/* May an acknowledgement without data end the operation? */
+static bool may_end(const struct shm_tx *tx)
+{
+	return tx->op != WF_OP_FETCH && tx->op != WF_OP_COMPARE &&
+	       (tx->op != WF_OP_READ || !tx->local.len);
+}
+
+int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_tx *tx;
+	uint64_t id;
+
+	if (rec->len % sizeof(id))
+		return -FI_EPROTO;
+	for (size_t at = 0; at < rec->len; at += sizeof(id)) {
+		memcpy(&id, rec->blob + at, sizeof(id));
+		tx = shm_id_find(conn, id, SHM_ID_TX);
+		if (!tx || !may_end(tx))
+			return -FI_EPROTO;
+		shm_tx_settle(conn, tx, 0);
+	}
+	return 0;
+}
+
+/* A write or atomic that has no id failed. */
+static int silent_failed(struct shm_conn *conn, uint64_t word, int err)
+{
+	uint8_t kind = (uint8_t)word;
+
+	if (!conn->silent || (kind != SHM_REC_WRITE && kind != SHM_REC_ATOMIC) ||
+		word >> 8 > SHM_ID_TOLD)
+		return -FI_EPROTO;
+	conn->silent--;
+	if (word >> 8 == SHM_ID_TOLD)
+		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"%s refused a write or atomic that was complete without its "
+			"word (possible FI_DELIVERY_COMPLETE): %s\n",
+			shm_conn_name(conn), fi_strerror(err));
+	else
+		shm_tx_fail_silent(
+			conn, kind == SHM_REC_WRITE ? WF_OP_WRITE : WF_OP_ATOMIC, err);
+	return 0;
+}
+
+int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
+	uint32_t code;
+	int err;
+
+	if (rec->len != sizeof(code))
+		return -FI_EPROTO;
+	memcpy(&code, rec->blob, sizeof(code));
+	err = code && code < FI_ERRNO_MAX ? (int)code : FI_EIO;
+	if (!tx)
+		return silent_failed(conn, rec->word, err);
+	shm_tx_settle(conn, tx, err);
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/shm/data/bulk.h"
+
+/* Streams of DATA records: the peer clears a message to be sent, and pieces arrive. */
+
+int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
+	uint64_t sink;
+
+	if (rec->len != sizeof(sink))
+		return -FI_EPROTO;
+	memcpy(&sink, rec->blob, sizeof(sink));
+	/* The receiver read the payload from memory meanwhile. */
+	if (!tx)
+		return 0;
+	if (!tx->asked)
+		return -FI_EPROTO;
+	if (tx->begun ||
+		(tx->claim && !shm_bulk_take_claim(
+				      shm_bulk_claim(conn, conn->side, tx->claim - 1u),
+				      tx->id)))
+		return 0;
+	tx->begun = true;
+	tx->sink = sink;
+	wf_list_remove(&tx->link);
+	wf_list_push(&conn->streams, &tx->link);
+	shm_out_dirty(conn);
+	return 0;
+}
+
+static int data_for_write(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_sink *sink = conn->writing;
+
+	if (!sink || rec->len > sink->len - sink->done || !rec->len)
+		return -FI_EPROTO;
+	if (!sink->err)
+		sink->err = shm_span_put(
+			conn->ep, &sink->to, sink->done, rec->blob, rec->len);
+	sink->done += rec->len;
+	if (sink->done == sink->len)
+		shm_access_written(conn, sink);
+	return 0;
+}
+
+static int data_for_read(
+	struct shm_conn *conn, struct shm_tx *tx, const struct shm_record *rec)
+{
+	if (tx->op != WF_OP_READ || rec->len > tx->local.len - tx->done || !rec->len)
+		return -FI_EPROTO;
+	(void)shm_span_put(conn->ep, &tx->local, tx->done, rec->blob, rec->len);
+	tx->done += rec->len;
+	if (tx->done == tx->local.len)
+		shm_tx_settle(conn, tx, 0);
+	return 0;
+}
+
+int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_sink *sink;
+	struct shm_tx *tx;
+
+	wf_progress_found_some(&conn->ep->ep.progress);
+	if (!rec->word)
+		return data_for_write(conn, rec);
+	tx = shm_id_find(conn, rec->word, SHM_ID_TX);
+	if (tx)
+		return data_for_read(conn, tx, rec);
+	sink = shm_id_find(conn, rec->word, SHM_ID_SINK);
+	if (!sink || sink->pull || rec->len > sink->len - sink->done || !rec->len)
+		return -FI_EPROTO;
+	(void)shm_span_put(conn->ep, &sink->to, sink->done, rec->blob, rec->len);
+	sink->done += rec->len;
+	if (sink->done == sink->len)
+		shm_bulk_finish(sink);
+	return 0;
+}

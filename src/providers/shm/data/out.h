@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_OUT_H
+#define SHM_OUT_H
+
+#include <string.h>
+
+#include "providers/shm/conn/conn.h"
+
+/*
+ * What the files share that write records into a lane. The bytes of a record are put
+ * together in the lane itself. ep.lock held.
+ */
+
+/* Bytes of one piece of a stream: the peer reads a piece while the next is written. */
+enum { SHM_CHUNK = 16 << 10 };
+
+/* Results of sending: written; no space in the lane; or a fence that waits for earlier
+ * operations. */
+enum { SHM_SENT, SHM_FULL, SHM_WAITS };
+
+/* A record in the making. */
+struct shm_blob {
+	uint8_t *at;
+	struct shm_slot *slot;
+	size_t len;
+	uint8_t flags;
+};
+
+/* Space for a record with a blob of @len bytes. */
+static inline bool shm_blob_begin(
+	struct shm_conn *conn, struct shm_blob *blob, size_t len)
+{
+	if (!shm_out_has_space(conn))
+		return false;
+	blob->slot = shm_writer_slot(&conn->out);
+	blob->len = len;
+	blob->flags = 0;
+	blob->at = blob->slot->blob;
+	if (len <= SHM_INLINE_MAX)
+		return true;
+	blob->at = shm_writer_bytes(&conn->out, len, &blob->flags);
+	if (!blob->at && shm_out_has_space_slow(conn))
+		blob->at = shm_writer_bytes(&conn->out, len, &blob->flags);
+	return blob->at != NULL;
+}
+
+/* The blob is written: publish the record, and wake the peer. */
+static inline void shm_blob_end(struct shm_conn *conn, const struct shm_blob *blob,
+	uint8_t kind, uint8_t flags, uint64_t word, uint64_t data)
+{
+	uint32_t len = (uint32_t)blob->len;
+
+	blob->slot->word = word;
+	blob->slot->data = data;
+	if (blob->flags) {
+		memcpy(blob->slot->blob, &len, sizeof(len));
+		shm_writer_bytes_done(&conn->out, blob->flags, len);
+	}
+	shm_writer_commit(&conn->out, blob->slot, kind, flags | blob->flags,
+		blob->flags ? 0 : len);
+	shm_out_wake(conn);
+}
+
+/* Does the peer acknowledge the message after it was received, or matched? */
+static inline bool shm_tx_wants_ack(const struct shm_tx *tx)
+{
+	return tx->op_flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE);
+}
+
+/* out_answer.c: write the acknowledgements, and the answers, that are queued. False: no
+ * space. */
+bool shm_out_send_acks(struct shm_conn *conn);
+bool shm_out_send_answers(struct shm_conn *conn);
+
+/* out_op.c: write operations in their order. False: no space. */
+bool shm_out_send_ops(struct shm_conn *conn);
+/* Can the next operation be written? The end of a stream may complete the one that its
+ * fence waited for. */
+bool shm_out_may_send_ops(const struct shm_conn *conn);
+/* Write a piece of a stream. SHM_FULL: no space, or the memory is no longer registered
+ * (*ret_err). */
+int shm_out_send_piece(
+	struct shm_conn *conn, struct shm_tx *tx, uint64_t word, int *ret_err);
+
+/* out_stream.c: write the payloads of messages that were cleared, and of reads that
+ * this endpoint answers. False: no space. */
+bool shm_out_send_streams(struct shm_conn *conn);
+
+#endif

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_READER_H
+#define SHM_READER_H
+
+#include "providers/shm/data/ring.h"
+
+/* The reader of a lane: its private state, and its steps. */
+
+struct shm_reader {
+	struct shm_lane *lane;
+	uint32_t next;
+	uint32_t told_slots;
+	uint64_t pos, told_pos;
+};
+
+/* The reader reports its position after so many records, or bytes of the byte ring. */
+enum { SHM_TELL_SLOTS = SHM_SLOTS / 4, SHM_TELL_BYTES = SHM_BYTES / 8 };
+
+/* The head of the next record; 0: the ring is empty. */
+static inline uint64_t shm_reader_head(const struct shm_reader *r)
+{
+	/* L2: acquire, pairs with L1. */
+	uint64_t head = atomic_load_explicit(
+		&shm_slot_at(r->lane, r->next)->head, memory_order_acquire);
+
+	return (uint32_t)head == r->next ? head : 0;
+}
+
+/* Record that this process acts on the record from now on: if it dies, the writer does
+ * not send that record again. (A cache line that no other process reads costs nothing.)
+ */
+static inline void shm_reader_take(const struct shm_reader *r)
+{
+	atomic_store_explicit(&r->lane->taken, r->next, memory_order_relaxed);
+	/* Compiler barrier only: a killed process has executed all instructions before
+	 * this one, and none behind it. */
+	atomic_signal_fence(memory_order_seq_cst);
+}
+
+static inline void shm_reader_prefetch(const struct shm_reader *r)
+{
+	const struct shm_slot *slot = shm_slot_at(r->lane, r->next + 1);
+
+	__builtin_prefetch(slot);
+	__builtin_prefetch((const char *)slot + WF_CACHELINE);
+}
+
+static inline void shm_reader_tell(struct shm_reader *r)
+{
+	r->told_slots = r->next - 1;
+	r->told_pos = r->pos;
+	/* L3: release, pairs with L4. bytes first: a writer that sees the new slots
+	 * sees the new bytes as well. */
+	atomic_store_explicit(
+		&r->lane->reader.bytes, r->told_pos, memory_order_release);
+	atomic_store_explicit(
+		&r->lane->reader.slots, r->told_slots, memory_order_release);
+}
+
+/* The record and its blob were read. True: the caller has to report the position to the
+ * writer. */
+static inline bool shm_reader_advance(struct shm_reader *r)
+{
+	r->next++;
+	return wf_unlikely(r->next - 1 - r->told_slots >= SHM_TELL_SLOTS ||
+			   r->pos - r->told_pos >= SHM_TELL_BYTES);
+}
+
+#endif

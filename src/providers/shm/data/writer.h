@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef SHM_WRITER_H
+#define SHM_WRITER_H
+
+#include "providers/shm/data/ring.h"
+
+/* The writer of a lane: its private state, and its steps. */
+
+struct shm_writer {
+	struct shm_lane *lane;
+	uint32_t next; /* number of the next record; the first record is 1 */
+	/* Slots that the reader has reported as read, at the last refresh. */
+	uint32_t seen_slots;
+	uint32_t claimed; /* number of the last record whose slot was prefetched */
+	uint64_t pos, seen_pos;
+};
+
+/* Load the reader's position. False: the position is impossible. */
+bool shm_writer_refresh(struct shm_writer *w);
+
+/* Ask the reader to wake this writer, before it sleeps for want of space. The caller
+ * then needs a full fence, and has to check whether the reader has moved meanwhile.
+ * (The reader's part: shm_out_ring.) */
+static inline void shm_writer_await(const struct shm_writer *w)
+{
+	atomic_store_explicit(&w->lane->reader.waiting, 1, memory_order_relaxed);
+}
+
+/* Has the reader's position moved since the last refresh? */
+static inline bool shm_writer_has_news(const struct shm_writer *w)
+{
+	const struct shm_progress *reader = &w->lane->reader;
+
+	/* relaxed: shm_writer_refresh loads the position again, with acquire. */
+	return atomic_load_explicit(&reader->slots, memory_order_relaxed) !=
+		       w->seen_slots ||
+	       atomic_load_explicit(&reader->bytes, memory_order_relaxed) !=
+		       w->seen_pos;
+}
+
+/* Records that may be written before the reader's position has to be loaded again. */
+static inline uint32_t shm_writer_slots(const struct shm_writer *w)
+{
+	return SHM_SLOTS - (w->next - 1 - w->seen_slots);
+}
+
+/* Contiguous space for @len bytes in the byte ring, or NULL; *ret_flags are SHM_FLAG_*.
+ * shm_writer_bytes_done takes the space. */
+static inline uint8_t *shm_writer_bytes(
+	const struct shm_writer *w, size_t len, uint8_t *ret_flags)
+{
+	uint64_t at = w->pos % SHM_BYTES;
+	uint64_t start = w->pos;
+
+	*ret_flags = SHM_FLAG_BYTES;
+	if (at + len > SHM_BYTES) {
+		start += SHM_BYTES - at;
+		*ret_flags |= SHM_FLAG_WRAP;
+	}
+	if (start + len - w->seen_pos > SHM_BYTES)
+		return NULL;
+	return w->lane->bytes + start % SHM_BYTES;
+}
+
+static inline void shm_writer_bytes_done(
+	struct shm_writer *w, uint8_t flags, size_t len)
+{
+	w->pos = shm_bytes_next(w->pos, flags, len);
+}
+
+static inline struct shm_slot *shm_writer_slot(const struct shm_writer *w)
+{
+	return shm_slot_at(w->lane, w->next);
+}
+
+/*
+ * A record with this head came, and an answer of that size is likely: prefetch the slot
+ * of the answer while it is made. Not if the answer takes two cache lines, because the
+ * reader polls the first line and has it back before both are written; and once for
+ * each record, or a peer that only sends would lose the line that it polls each time.
+ */
+static inline void shm_writer_prefetch(struct shm_writer *w, uint64_t head)
+{
+	enum { ONE_LINE = WF_CACHELINE - offsetof(struct shm_slot, blob) };
+
+	if (w->claimed == w->next || shm_head_len(head) > ONE_LINE ||
+		shm_head_flags(head) & SHM_FLAG_BYTES)
+		return;
+	w->claimed = w->next;
+	wf_prefetch_write(shm_writer_slot(w));
+}
+
+/* Publish the record. @len: bytes of the inline blob. */
+static inline void shm_writer_commit(struct shm_writer *w, struct shm_slot *slot,
+	uint8_t kind, uint8_t flags, size_t len)
+{
+	/* L1: release, pairs with L2. */
+	atomic_store_explicit(&slot->head,
+		w->next | (uint64_t)kind << 32 | (uint64_t)flags << 40 |
+			(uint64_t)len << 48,
+		memory_order_release);
+	w->next++;
+}
+
+#endif
