@@ -84,7 +84,7 @@ uint32_t fi_version(void);
  *
  * One 64-bit number space serves several purposes: the caps of struct fi_info and its
  * attributes, the flags of single operations, and the flags of completions. Bits with
- * two names are told apart by where they are used.
+ * two names are distinguished by where they are used.
  */
 
 /* Interfaces an endpoint offers. */

@@ -153,7 +153,7 @@ struct fi_mr_dmabuf {
 	void *base_addr;
 };
 
-/* Whom a region is for, in domains opened with FI_AV_AUTH_KEY. */
+/* The peers that may access a region, in domains opened with FI_AV_AUTH_KEY. */
 struct fi_mr_auth_key {
 	struct fid_av *av;
 	fi_addr_t src_addr; /* a peer, or a key with FI_AUTH_KEY */
@@ -454,7 +454,7 @@ static inline int fi_mr_bind(struct fid_mr *mr, struct fid *bfid, uint64_t flags
 	return mr->fid.ops->bind(&mr->fid, bfid, flags);
 }
 
-/* Tell that pages behind a region changed. */
+/* Notify the provider that pages behind a region changed. */
 static inline int fi_mr_refresh(
 	struct fid_mr *mr, const struct iovec *iov, size_t count, uint64_t flags)
 {
@@ -581,7 +581,7 @@ static inline int fi_av_lookup_auth_key(
 	return av->ops->lookup_auth_key(av, addr, auth_key, auth_key_size);
 }
 
-/* Choose what completions report for an address: FI_AV_USER_ID. */
+/* Set the id that completions report for an address: FI_AV_USER_ID. */
 static inline int fi_av_set_user_id(
 	struct fid_av *av, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags)
 {

@@ -224,7 +224,8 @@ static inline int fi_getopt(
 }
 
 /*
- * Second handle with other default flags, FI_TRANSMIT or FI_RECV telling for what.
+ * Second handle with other default flags for transmitting (FI_TRANSMIT) or receiving
+ * (FI_RECV).
  */
 static inline int fi_ep_alias(
 	struct fid_ep *ep, struct fid_ep **alias_ep, uint64_t flags)

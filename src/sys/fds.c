@@ -9,9 +9,10 @@
 /* The limit of the number of descriptors. */
 
 enum {
-	/* Some programs close all descriptors that there may be, one by one. */
+	/* Bounded because some programs close all descriptors below the limit, one by
+	 * one. */
 	LIMIT_MAX = 1 << 20,
-	/* One in so many descriptors of the limit is kept free. */
+	/* This fraction of the limit is kept free for the application. */
 	SPARE_PART = 16,
 };
 

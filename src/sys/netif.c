@@ -33,7 +33,7 @@ static const struct {
 	{ "vlan", WF_NETIF_VLAN },
 };
 
-/* Lower is better. Bridges rank by the links that belong to them. */
+/* Rank by kind, the lowest first; a bridge ranks by the links that belong to it. */
 static const int ranks[] = {
 	[WF_NETIF_ETHERNET] = 0,
 	[WF_NETIF_INFINIBAND] = 0,
@@ -318,7 +318,7 @@ void wf_netifs_done(void)
 
 struct wf_netifs *wf_netifs_put(struct wf_netifs *ifs)
 {
-	/* acq_rel: the other users' reads are done before the memory goes. */
+	/* acq_rel: the reads of other users come before the memory is freed. */
 	if (!ifs || atomic_fetch_sub_explicit(&ifs->refs, 1, memory_order_acq_rel) != 1)
 		return NULL;
 	free(ifs->links);

@@ -16,7 +16,7 @@
  * costs some hundred microseconds and fi_getinfo is called often.
  */
 enum wf_netif_kind {
-	WF_NETIF_ETHERNET, /* or any other kind of hardware with a driver */
+	WF_NETIF_ETHERNET, /* Ethernet, or another device with a driver */
 	WF_NETIF_INFINIBAND,
 	WF_NETIF_BOND,
 	WF_NETIF_VLAN,
@@ -69,8 +69,8 @@ struct wf_netifs {
 	size_t addr_count;
 };
 
-/* The process's snapshot; @rescan asks the kernel again (FI_RESCAN). The caller
- * owns one reference. Any thread, any time. A negative errno on failure. */
+/* Get the process's snapshot, of which the caller owns one reference. @rescan: read it
+ * again from the kernel (FI_RESCAN). Any thread may call it. 0, or a negative errno. */
 int wf_netifs_get(bool rescan, struct wf_netifs **ret);
 /* Drop a reference; accepts NULL. Returns NULL. */
 struct wf_netifs *wf_netifs_put(struct wf_netifs *ifs);
@@ -84,7 +84,7 @@ static inline const struct wf_netif *wf_netaddr_link(
 	return &ifs->links[addr->link];
 }
 
-/* The entry with that host address, on a link up or down; NULL if none. */
+/* The entry with the host address of @addr, also on a link that is down; NULL: none. */
 const struct wf_netaddr *wf_netifs_find(
 	const struct wf_netifs *ifs, const union wf_sockaddr *addr);
 

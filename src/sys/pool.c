@@ -11,7 +11,7 @@ enum {
 	MAX_OUTSIDE = (WF_POOL_OUTSIDE - 1) >> WF_POOL_SLAB_WORDS_LOG,
 };
 
-/* Lets a memory checker detect the use of freed objects. */
+/* AddressSanitizer reports the use of freed objects. */
 #if WF_POOL_CHECKED
 #include <sanitizer/asan_interface.h>
 #define hide(mem, len) __asan_poison_memory_region(mem, len)

@@ -4,8 +4,8 @@
 
 #include "sys/sockaddr.h"
 
-/* The local address from which the kernel would reach @dest; port 0. A negative
- * errno when there is no route. No packet is sent. */
+/* The local address, with port 0, from which the kernel routes packets to @dest. 0, or
+ * a negative errno: there is no route. Sends no packet. */
 int wf_route_source(const union wf_sockaddr *dest, union wf_sockaddr *ret_source);
 
 #endif

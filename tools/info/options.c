@@ -10,8 +10,8 @@
 
 enum { OPT_VERSION = 256, OPT_WHY };
 
-/* The old memory registration modes exclude all others, so that they cannot be offered
- * together with them. By value: the macros say at compile time that they are old. */
+/* The old memory registration modes exclude all others. By value, because using the
+ * names draws deprecation warnings. */
 #define OLD_MR_MODES ((1 << 0) | (1 << 1))
 
 static const char short_options[] = "s:n:P:c:m:t:d:f:a:p:eg:i:lvh";

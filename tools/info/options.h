@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <rdma/fabric.h>
 
-/* What the command line asked for. Strings point into argv, except within hints. */
+/* The options of the command line. Strings point into argv, except within hints. */
 struct info_options {
 	struct fi_info *hints;
 	bool use_hints; /* false: ask with NULL, which means "everything" */

@@ -4,7 +4,7 @@
  *
  *	refused: <field>: asked <x>, possible <y>
  *
- * We import ourselves as the logging object of the library, run the query, and collect
+ * The program imports a logging object into the library, runs the query, and collects
  * these lines by provider. The log callbacks carry no context, therefore the file-wide
  * list; fi_getinfo may log from several threads, therefore the mutex.
  */
@@ -192,7 +192,7 @@ static void print_reasons(const char *provider)
 		printf("    offers nothing here and gave no reason\n");
 }
 
-/* What the library says of names that lead to no provider. */
+/* Print the library's messages about names of providers that do not exist. */
 static void print_missing(void)
 {
 	const struct reason *r;

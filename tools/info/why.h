@@ -5,8 +5,9 @@
 #include "options.h"
 
 /*
- * fi_info --why: run the query and say for each provider how much it offers or what it
- * said when it refused. Returns the exit status, 0 also when nothing matched.
+ * fi_info --why: run the query and print for each provider the number of its results,
+ * or the reasons of its refusal. Returns the exit status, 0 also if there were no
+ * results.
  */
 int why_run(const struct info_options *options);
 

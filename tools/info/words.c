@@ -25,7 +25,7 @@ static const struct word cap_words[] = {
 	{ NULL, 0 },
 };
 
-/* FI_LOCAL_MR by its value: the macro says at compile time that it is old. */
+/* FI_LOCAL_MR by its value, because using the name draws a deprecation warning. */
 static const struct word mode_words[] = {
 	WORD(FI_CONTEXT), WORD(FI_MSG_PREFIX), WORD(FI_ASYNC_IOV), WORD(FI_RX_CQ_DATA),
 	{ "FI_LOCAL_MR", 1ULL << 55 },

@@ -21,7 +21,7 @@ extern const struct vocabulary word_modes;
 extern const struct vocabulary word_ep_types;
 extern const struct vocabulary word_addr_formats;
 
-/* Both complain on stderr and return -EINVAL about a name that is not known. */
+/* Parse names. -EINVAL, with a message on stderr: a name is not known. */
 int word_value(
 	const struct vocabulary *vocabulary, const char *text, uint64_t *ret_value);
 

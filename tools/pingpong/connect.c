@@ -48,7 +48,7 @@ static int tell_name(struct pp_link *link, struct fid *fid)
 	return ret;
 }
 
-/* Interface by the options alone. */
+/* Find an interface by the options. */
 static int find_local(struct pp_link *link)
 {
 	struct fi_info *hints = pp_hints_new(link->options);
@@ -61,7 +61,7 @@ static int find_local(struct pp_link *link)
 	return ret;
 }
 
-/* Interface that reaches the address that the server tells. */
+/* Find an interface that reaches the address which the server sent. */
 static int find_server(struct pp_link *link)
 {
 	struct pp_name name = { 0 };

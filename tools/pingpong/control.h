@@ -6,8 +6,8 @@
 #include "options.h"
 
 /*
- * The TCP connection beside the measured one. What goes over it, in this order; any
- * fi_pingpong can be the other side:
+ * The TCP connection beside the measured one. It carries the following, in this order;
+ *the peer may be any other fi_pingpong:
  *
  *	name	length (4 bytes, network order), address format (4 bytes, host
  *		order), address. First of the server. Of the client too, unless the
@@ -40,8 +40,8 @@ int pp_control_send_name(int fd, const struct pp_name *name);
 /* The caller frees ret_name->addr. */
 int pp_control_recv_name(int fd, struct pp_name *ret_name);
 
-/* What a side sends to synchronise, and receives when pp_control_state says that the
- * other talks. The client sends first. */
+/* Send the text that begins a size, and receive the peer's when pp_control_state says
+ * that there is something to read. The client sends first. 0, or a negative errno. */
 int pp_control_sync_send(int fd, bool server);
 int pp_control_sync_recv(int fd, bool server);
 

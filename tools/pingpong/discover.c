@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* What this program knows how to do for a provider that needs it. */
+/* The demands of a provider that this program can meet. */
 #define MODES (FI_CONTEXT | FI_CONTEXT2 | FI_MSG_PREFIX)
 #define MR_MODES                                                                       \
 	(FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY |            \
@@ -54,7 +54,8 @@ static int ask(struct pp_link *link, struct fi_info *hints, enum fi_ep_type type
 	int ret;
 
 	hints->ep_attr->type = type;
-	/* A datagram must fit; others are told when the size list is cut. */
+	/* A size given by -S must fit into a datagram. For other endpoint types the
+	 * list of sizes is cut, with a message. */
 	hints->ep_attr->max_msg_size =
 		type == FI_EP_DGRAM && o->size.choice == PP_SIZES_ONE ? o->size.one : 0;
 	ret = fi_getinfo(fi_version(), o->src_addr, NULL, o->src_addr ? FI_SOURCE : 0,
@@ -64,7 +65,8 @@ static int ask(struct pp_link *link, struct fi_info *hints, enum fi_ep_type type
 	return ret;
 }
 
-/* Datagrams, as every fi_pingpong takes without -e, or else what there is. */
+/* Without -e: datagrams, as every fi_pingpong takes, else the first type that the
+ * provider has. */
 static int ask_for_any(struct pp_link *link, struct fi_info *hints)
 {
 	int ret = ask(link, hints, FI_EP_DGRAM);

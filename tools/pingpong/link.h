@@ -56,7 +56,7 @@ static inline bool pp_link_server(const struct pp_link *link)
 	return pp_is_server(link->options);
 }
 
-/* Sends that nobody answers get lost silently. */
+/* Can messages get lost without an error? */
 static inline bool pp_link_lossy(const struct pp_link *link)
 {
 	return link->ep_type == FI_EP_DGRAM;

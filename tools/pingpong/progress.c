@@ -19,7 +19,8 @@ void pp_progress_step(struct pp_progress *p, size_t size, int done, int total)
 {
 	char text[PP_TEXT_LEN];
 
-	/* The clock is not read in a measurement that nobody watches. */
+	/* Without a terminal the clock is not read, so as not to disturb the
+	 * measurement. */
 	if (!p->wanted || pp_now_ns() < p->next_ns)
 		return;
 	pp_format_bytes(text, size);

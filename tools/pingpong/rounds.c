@@ -8,8 +8,8 @@
  * were lost on their way to it, so it stops waiting when the client goes on to compare
  * counts over the control connection.
  *
- * The two sides may be able to send different sizes, and do not tell each other. The
- * one that has fewer says goodbye where the other expects the next size.
+ * The two ends may be able to send different sizes, which they do not negotiate. The
+ * end with fewer sizes sends its closing message where the other expects the next size.
  */
 #include "rounds.h"
 #include "clock.h"
@@ -229,8 +229,8 @@ static int run_size(struct run *run)
 	pp_progress_start(&run->progress);
 	start_ns = pp_now_ns();
 	ret = server ? server_round(run) : client_round(run);
-	/* Nothing moves while we block on the control connection: a large answer may
-	 * still need us. */
+	/* No progress is made while this process blocks on the control connection, but
+	 * a large answer may still need it. */
 	if (!ret)
 		ret = pp_wait_sent(link);
 	result.elapsed_ns = pp_now_ns() - start_ns;
@@ -265,9 +265,9 @@ static int recv_fin(struct pp_link *link)
 }
 
 /*
- * Both sides send a last message and wait for the other's, so that neither closes its
- * endpoint while the other still needs it. All results are known by now, and the peer
- * may be gone before we look: what goes wrong here is worth a note only.
+ * Both ends send a last message and wait for that of the peer, so that neither closes
+ * its endpoint while the other still needs it. All results are known by now, and the
+ * peer may have ended already, so errors here are only logged.
  */
 static void say_goodbye(struct run *run)
 {

@@ -6,7 +6,7 @@
 
 enum pp_size_choice { PP_SIZES_USUAL, PP_SIZES_ALL, PP_SIZES_ONE };
 
-/* What -S says. */
+/* The argument of -S. */
 struct pp_size_option {
 	enum pp_size_choice choice;
 	size_t one; /* for PP_SIZES_ONE */

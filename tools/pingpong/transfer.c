@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * One send and one receive at a time, waited for by polling: this program measures
- * latency, and sleeping would be part of it. Now and then a poll looks at the clock and
- * at the control connection, so that a lost message or a dead peer ends every wait.
+ * latency, and sleeping would be part of it. Every 64 polls it reads the clock, and
+ * less often it checks the control connection, so that a lost message or a dead peer
+ * ends every wait.
  */
 #include "transfer.h"
 #include "clock.h"
@@ -13,9 +14,9 @@
 #include <rdma/fi_tagged.h>
 
 enum {
-	TAG = 1234,      /* what the other fi_pingpong programs use */
-	LOOK_EVERY = 64, /* polls, at the clock */
-	ASK_EVERY = 64,  /* looks, for the peer */
+	TAG = 1234,       /* what the other fi_pingpong programs use */
+	CLOCK_EVERY = 64, /* polls between two readings of the clock */
+	PEER_EVERY = 64,  /* readings of the clock between two checks of the peer */
 	YIELD_AFTER =
 		20000, /* polls; from then on others may need the processor more */
 	SEND_TIMEOUT_MS = 60000,
@@ -55,20 +56,20 @@ static int peer_state(struct pp_link *link, enum pp_wait_for what)
 	}
 }
 
-/* Counts a poll that brought nothing. PP_ARRIVED stands for "go on". */
+/* Counts a poll without a result. PP_ARRIVED: poll again. */
 static int patience_spend(struct patience *p, struct pp_link *link)
 {
-	/* It costs a system call, hence not often while a message is measured. */
-	unsigned int ask_every = p->what == PP_FOR_TALK_OR_MESSAGE ? 1 : ASK_EVERY;
+	/* A check is a system call, so it is rare while a message is measured. */
+	unsigned int peer_every = p->what == PP_FOR_TALK_OR_MESSAGE ? 1 : PEER_EVERY;
 
-	if (++p->polls % LOOK_EVERY)
+	if (++p->polls % CLOCK_EVERY)
 		return PP_ARRIVED;
 	if (p->polls > YIELD_AFTER)
 		sched_yield();
 	if (pp_now_ns() > p->deadline_ns)
 		return PP_TIMED_OUT;
-	return p->polls / LOOK_EVERY % ask_every ? PP_ARRIVED
-						 : peer_state(link, p->what);
+	return p->polls / CLOCK_EVERY % peer_every ? PP_ARRIVED
+						  : peer_state(link, p->what);
 }
 
 static int queue_error(struct fid_cq *cq)

@@ -20,7 +20,7 @@ enum pp_wait_for {
 	/* Also that the peer talks on the control connection. */
 	PP_FOR_MESSAGE_OR_TALK,
 	PP_FOR_TALK_OR_MESSAGE, /* the same, talk being what is expected */
-	/* Nothing: the peer may leave before we have read its last message. */
+	/* None: the peer may end before its last message was read. */
 	PP_FOR_LAST_MESSAGE,
 };
 
