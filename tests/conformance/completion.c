@@ -179,24 +179,36 @@ static void inject_reports_nothing_but_counts(void)
 	cf_close(&env);
 }
 
-static void the_inject_flag_frees_the_buffer(void)
+enum { WITH_LEN = 64 };
+
+/* A message with @flags completes, and arrives. With FI_INJECT its buffer is written
+ * when the call has returned. Returns the completion. */
+static struct fi_cq_data_entry send_with(struct cf_env *env, uint64_t flags)
 {
 	struct fi_cq_data_entry entry;
 	struct fi_context2 context;
 	struct target target;
+	uint8_t out[WITH_LEN];
+
+	cf_fill(out, sizeof(out), 6);
+	expect(env, &target);
+	sendmsg(env, out, sizeof(out), &context, flags);
+	if (flags & FI_INJECT)
+		memset(out, 0, sizeof(out));
+	cf_cq_wait(env->side[0].tx_cq, &entry);
+	CHECK(entry.op_context == &context);
+	check_arrived(env, &target, 6);
+	return entry;
+}
+
+static void the_inject_flag_frees_the_buffer(void)
+{
 	struct cf_env env;
-	uint8_t out[64];
 
 	cf_open_pair(&env, NULL);
-	if (env.info->tx_attr->inject_size < sizeof(out))
+	if (env.info->tx_attr->inject_size < WITH_LEN)
 		SKIP("inject_size is %zu", env.info->tx_attr->inject_size);
-	cf_fill(out, sizeof(out), 6);
-	expect(&env, &target);
-	sendmsg(&env, out, sizeof(out), &context, FI_INJECT);
-	memset(out, 0, sizeof(out));
-	cf_cq_wait(env.side[0].tx_cq, &entry);
-	CHECK(entry.op_context == &context);
-	check_arrived(&env, &target, 6);
+	(void)send_with(&env, FI_INJECT);
 	cf_close(&env);
 }
 
@@ -232,19 +244,10 @@ static void completion_levels_are_accepted(void)
 	static const uint64_t levels[] = { FI_INJECT_COMPLETE, FI_TRANSMIT_COMPLETE };
 
 	for (size_t i = 0; i < CF_COUNT(levels); i++) {
-		struct fi_cq_data_entry entry;
-		struct fi_context2 context;
-		struct target target;
 		struct cf_env env;
-		uint8_t out[64];
 
 		cf_open_pair(&env, NULL);
-		cf_fill(out, sizeof(out), 8);
-		expect(&env, &target);
-		sendmsg(&env, out, sizeof(out), &context, levels[i]);
-		cf_cq_wait(env.side[0].tx_cq, &entry);
-		CHECK(entry.op_context == &context);
-		check_arrived(&env, &target, 8);
+		(void)send_with(&env, levels[i]);
 		cf_close(&env);
 	}
 }
@@ -252,18 +255,11 @@ static void completion_levels_are_accepted(void)
 static void more_without_a_follow_up_is_not_lost(void)
 {
 	struct fi_cq_data_entry entry;
-	struct fi_context2 context;
-	struct target target;
 	struct cf_env env;
-	uint8_t out[64];
 
 	cf_open_pair(&env, NULL);
-	cf_fill(out, sizeof(out), 9);
-	expect(&env, &target);
-	sendmsg(&env, out, sizeof(out), &context, FI_MORE);
-	cf_cq_wait(env.side[0].tx_cq, &entry);
+	entry = send_with(&env, FI_MORE);
 	CHECK(!(entry.flags & FI_MORE));
-	check_arrived(&env, &target, 9);
 	cf_close(&env);
 }
 

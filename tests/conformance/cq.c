@@ -245,41 +245,41 @@ static ssize_t readfrom(struct fid_cq *cq, void *entry, fi_addr_t *from)
 	return ret;
 }
 
+/* The source that is reported of a message. */
+static fi_addr_t source_of_a_message(struct cf_env *env)
+{
+	static struct fi_context2 contexts[2];
+	static char out = 1, in;
+	struct fi_cq_data_entry entry;
+	fi_addr_t from = 0;
+
+	cf_post_recv(env, &in, 1, &contexts[0]);
+	cf_post_send(env, &out, 1, &contexts[1]);
+	CHECK_EQ(readfrom(env->side[1].rx_cq, &entry, &from), 1);
+	CHECK(entry.op_context == &contexts[0]);
+	return from;
+}
+
 static void sources_are_reported(void)
 {
 	struct cf_options options = { .caps = FI_SOURCE };
-	struct fi_cq_data_entry entry;
-	struct fi_context2 contexts[2];
 	struct cf_env env;
-	fi_addr_t from = 0;
-	char out = 1, in;
 
 	cf_need_connectionless();
 	cf_open_pair(&env, &options);
-	cf_post_recv(&env, &in, 1, &contexts[0]);
-	cf_post_send(&env, &out, 1, &contexts[1]);
-	CHECK_EQ(readfrom(env.side[1].rx_cq, &entry, &from), 1);
-	CHECK(entry.op_context == &contexts[0]);
-	CHECK_EQ(from, env.side[1].peer);
+	CHECK_EQ(source_of_a_message(&env), env.side[1].peer);
 	cf_close(&env);
 }
 
 static void sources_are_not_available_unasked(void)
 {
-	struct fi_cq_data_entry entry;
-	struct fi_context2 contexts[2];
 	struct cf_env env;
-	fi_addr_t from = 0;
-	char out = 1, in;
 
 	cf_need_connectionless();
 	cf_open_pair(&env, NULL);
 	if (env.info->caps & FI_SOURCE)
 		SKIP("sources come unasked");
-	cf_post_recv(&env, &in, 1, &contexts[0]);
-	cf_post_send(&env, &out, 1, &contexts[1]);
-	CHECK_EQ(readfrom(env.side[1].rx_cq, &entry, &from), 1);
-	CHECK(from == FI_ADDR_NOTAVAIL);
+	CHECK(source_of_a_message(&env) == FI_ADDR_NOTAVAIL);
 	cf_close(&env);
 }
 
@@ -287,21 +287,15 @@ static void sources_are_not_available_unasked(void)
 static void a_removed_source_is_not_available(void)
 {
 	struct cf_options options = { .caps = FI_SOURCE };
-	struct fi_cq_data_entry entry;
-	struct fi_context2 contexts[2];
 	struct cf_env env;
-	fi_addr_t from = 0;
-	char out = 1, in;
 
 	cf_need_connectionless();
 	cf_open_pair(&env, &options);
 	for (int round = 0; round < 3; round++) {
 		if (round == 1)
 			CHECK_OK(fi_av_remove(env.side[1].av, &env.side[1].peer, 1, 0));
-		cf_post_recv(&env, &in, 1, &contexts[0]);
-		cf_post_send(&env, &out, 1, &contexts[1]);
-		CHECK_EQ(readfrom(env.side[1].rx_cq, &entry, &from), 1);
-		CHECK_EQ(from, round ? FI_ADDR_NOTAVAIL : env.side[1].peer);
+		CHECK_EQ(source_of_a_message(&env),
+			round ? FI_ADDR_NOTAVAIL : env.side[1].peer);
 	}
 	cf_close(&env);
 }

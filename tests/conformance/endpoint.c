@@ -25,23 +25,29 @@ static void unknown_flags_and_classes_are_refused(void)
 	cf_close(&env);
 }
 
+/* Of two objects the first one is bound for @events: the second one may not be, nor for
+ * more than these, and can be bound for FI_RECV, which the first one then may not. */
+static void bind_two(
+	struct fid_ep *ep, struct fid *one, struct fid *other, uint64_t events)
+{
+	CHECK_OK(fi_ep_bind(ep, one, events));
+	CHECK_EQ(fi_ep_bind(ep, other, events), -FI_EINVAL);
+	CHECK_EQ(fi_ep_bind(ep, other, events | FI_RECV), -FI_EINVAL);
+	/* The refused call left the other direction free. */
+	CHECK_OK(fi_ep_bind(ep, other, FI_RECV));
+	CHECK_EQ(fi_ep_bind(ep, one, FI_RECV), -FI_EINVAL);
+	CF_CLOSE(ep);
+}
+
 static void one_queue_per_direction(void)
 {
 	struct fid_cq *cq, *other;
-	struct fid_ep *ep;
 	struct cf_env env;
 
 	cf_open_domain(&env, NULL);
-	ep = cf_new_ep(&env);
 	cq = cf_new_cq(&env, FI_WAIT_NONE);
 	other = cf_new_cq(&env, FI_WAIT_NONE);
-	CHECK_OK(fi_ep_bind(ep, &cq->fid, FI_TRANSMIT));
-	CHECK_EQ(fi_ep_bind(ep, &other->fid, FI_TRANSMIT), -FI_EINVAL);
-	CHECK_EQ(fi_ep_bind(ep, &other->fid, FI_TRANSMIT | FI_RECV), -FI_EINVAL);
-	/* The refused call left the other direction free. */
-	CHECK_OK(fi_ep_bind(ep, &other->fid, FI_RECV));
-	CHECK_EQ(fi_ep_bind(ep, &cq->fid, FI_RECV), -FI_EINVAL);
-	CF_CLOSE(ep);
+	bind_two(cf_new_ep(&env), &cq->fid, &other->fid, FI_TRANSMIT);
 	CF_CLOSE(other);
 	CF_CLOSE(cq);
 	cf_close(&env);
@@ -50,17 +56,12 @@ static void one_queue_per_direction(void)
 static void one_counter_per_event(void)
 {
 	struct fid_cntr *cntr, *other;
-	struct fid_ep *ep;
 	struct cf_env env;
 
 	cf_open_domain(&env, NULL);
-	ep = cf_new_ep(&env);
 	cntr = cf_new_cntr(&env, FI_WAIT_NONE);
 	other = cf_new_cntr(&env, FI_WAIT_NONE);
-	CHECK_OK(fi_ep_bind(ep, &cntr->fid, FI_SEND));
-	CHECK_EQ(fi_ep_bind(ep, &other->fid, FI_SEND), -FI_EINVAL);
-	CHECK_OK(fi_ep_bind(ep, &other->fid, FI_RECV));
-	CF_CLOSE(ep);
+	bind_two(cf_new_ep(&env), &cntr->fid, &other->fid, FI_SEND);
 	CF_CLOSE(other);
 	CF_CLOSE(cntr);
 	cf_close(&env);
