@@ -33,6 +33,7 @@
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
 
+#include "../hex.h"
 #include "../time_limits.h"
 
 /* Upper bound for anything that must happen; nothing is measured by it. */
@@ -40,30 +41,6 @@
 #define PATIENCE_S ((time_t)limit_s(20))
 
 enum { REGION = 4096, KEY = 0x5eed };
-
-struct bytes {
-	size_t len;
-	uint8_t at[1024];
-};
-
-/* "03 00 0004": two digits to the byte; spaces separate. */
-static inline struct bytes hex(const char *text)
-{
-	struct bytes bytes = { 0 };
-	char pair[3] = { 0 };
-
-	while (*text) {
-		if (*text == ' ') {
-			text++;
-			continue;
-		}
-		pair[0] = *text++;
-		pair[1] = *text++;
-		assert_true(bytes.len < sizeof(bytes.at));
-		bytes.at[bytes.len++] = (uint8_t)strtoul(pair, NULL, 16);
-	}
-	return bytes;
-}
 
 /* What is driven: everything that the test has opened. */
 struct target {

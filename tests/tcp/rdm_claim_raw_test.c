@@ -45,6 +45,15 @@ static int asked(struct rdm *rdm, struct far *far, bool *sent, struct bytes *ret
 	return fd;
 }
 
+/* The owner of the address accepts what it was asked, and gets the message. */
+static void owner_answers(struct rdm *rdm, struct far *far, int fd,
+	const struct bytes *request, bool *sent)
+{
+	reply(fd, request, 0x81);
+	send_rest(rdm, far, sent, 1);
+	raw_expect(&rdm->t, fd, MESSAGE);
+}
+
 static void a_stranger_gets_nothing(void **state)
 {
 	struct bytes request, unused;
@@ -57,9 +66,7 @@ static void a_stranger_gets_nothing(void **state)
 	stranger = request_from(rdm, &far, 1, &unused);
 	expect_type(rdm, stranger, 1);
 	fd = asked(rdm, &far, &sent, &request);
-	reply(fd, &request, 0x81);
-	send_rest(rdm, &far, &sent, 1);
-	raw_expect(&rdm->t, fd, MESSAGE);
+	owner_answers(rdm, &far, fd, &request, &sent);
 	expect_refused(rdm, stranger);
 	close_far(&far, fd);
 	assert_alive(rdm);
@@ -78,9 +85,7 @@ static void nor_when_requests_cross(void **state)
 	fd = asked(rdm, &far, &sent, &request);
 	stranger = request_from(rdm, &far, 1, &unused);
 	expect_type(rdm, stranger, 1);
-	reply(fd, &request, 0x81);
-	send_rest(rdm, &far, &sent, 1);
-	raw_expect(&rdm->t, fd, MESSAGE);
+	owner_answers(rdm, &far, fd, &request, &sent);
 	expect_refused(rdm, stranger);
 	close_far(&far, fd);
 }
@@ -204,9 +209,7 @@ static void two_claims_prove_nothing(void **state)
 	reject(fd, &request, CM_OLD);
 	raw_expect_closed(&rdm->t, fd);
 	fd = asked(rdm, &far, &sent, &request);
-	reply(fd, &request, 0x81);
-	send_rest(rdm, &far, &sent, 1);
-	raw_expect(&rdm->t, fd, MESSAGE);
+	owner_answers(rdm, &far, fd, &request, &sent);
 	expect_refused(rdm, one);
 	close_far(&far, fd);
 }

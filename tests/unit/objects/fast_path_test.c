@@ -435,22 +435,6 @@ static struct setup draw_setup(struct run *r)
 	return s;
 }
 
-static struct fk_around open_around(struct domain_fixture *f, const struct setup *s)
-{
-	struct fi_cq_attr cq_attr = { .format = s->format };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
-	struct fi_cntr_attr cntr_attr = { .events = s->events };
-	struct fk_around a = { .f = f };
-
-	f->domain.fid.ops = &wf_domain_ops;
-	f->domain_attr.max_ep_srx_ctx = 100;
-	f->prov.srx_ops = &fk_srx_ops;
-	assert_int_equal(wf_cq_open(&f->domain.fid, &cq_attr, &a.cq, NULL), 0);
-	assert_int_equal(wf_av_open(&f->domain.fid, &av_attr, &a.av, NULL), 0);
-	assert_int_equal(wf_cntr_open(&f->domain.fid, &cntr_attr, &a.cntr, NULL), 0);
-	return a;
-}
-
 static void no_fast_path(struct wf_ep *ep)
 {
 	ep->fast_post = false;
@@ -504,8 +488,8 @@ static struct fk *open_endpoint(struct run *r, struct fk_around *a,
 static void run_open(struct run *r, struct domain_fixture *f)
 {
 	r->setup = draw_setup(r);
-	r->rx_around = open_around(f, &r->setup);
-	r->tx_around = open_around(f, &r->setup);
+	r->rx_around = fk_open_around_with(f, r->setup.format, r->setup.events);
+	r->tx_around = fk_open_around_with(f, r->setup.format, r->setup.events);
 	r->context = r->setup.shared ? open_context(r) : NULL;
 	r->rx = open_endpoint(r, &r->rx_around, &fk_xfer_ops, r->setup.rx_cq_flags);
 	r->posts = r->context ? r->context : &r->rx->ep.fid;

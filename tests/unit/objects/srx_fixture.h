@@ -354,11 +354,12 @@ struct fk_around {
 	struct fid_cntr *cntr;
 };
 
-static inline struct fk_around fk_open_around(struct domain_fixture *f)
+static inline struct fk_around fk_open_around_with(
+	struct domain_fixture *f, enum fi_cq_format format, enum fi_cntr_events events)
 {
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
+	struct fi_cq_attr cq_attr = { .format = format };
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
-	struct fi_cntr_attr cntr_attr = { .events = FI_CNTR_EVENTS_COMP };
+	struct fi_cntr_attr cntr_attr = { .events = events };
 	struct fk_around a = { .f = f };
 
 	f->domain.fid.ops = &wf_domain_ops;
@@ -368,6 +369,11 @@ static inline struct fk_around fk_open_around(struct domain_fixture *f)
 	assert_int_equal(wf_av_open(&f->domain.fid, &av_attr, &a.av, NULL), 0);
 	assert_int_equal(wf_cntr_open(&f->domain.fid, &cntr_attr, &a.cntr, NULL), 0);
 	return a;
+}
+
+static inline struct fk_around fk_open_around(struct domain_fixture *f)
+{
+	return fk_open_around_with(f, FI_CQ_FORMAT_TAGGED, FI_CNTR_EVENTS_COMP);
 }
 
 static inline void fk_close_around(struct fk_around *a)

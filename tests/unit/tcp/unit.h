@@ -10,33 +10,10 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "../../hex.h"
 #include "providers/tcp/log.h"
 
 /* Stands in for the provider's own, which would pull in all of it. */
 extern struct fi_provider tcp_fi;
-
-struct bytes {
-	size_t len;
-	uint8_t at[512];
-};
-
-/* "03 00 0004": hexadecimal digits, two to the byte; spaces and bars separate. */
-static inline struct bytes hex(const char *text)
-{
-	struct bytes bytes = { 0 };
-	char pair[3] = { 0 };
-
-	while (*text) {
-		if (*text == ' ' || *text == '|') {
-			text++;
-			continue;
-		}
-		pair[0] = *text++;
-		pair[1] = *text++;
-		assert_true(bytes.len < sizeof(bytes.at));
-		bytes.at[bytes.len++] = (uint8_t)strtoul(pair, NULL, 16);
-	}
-	return bytes;
-}
 
 #endif
