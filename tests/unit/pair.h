@@ -17,10 +17,15 @@ struct ended {
 };
 
 /* Bytes that differ from their neighbours. */
+static inline uint8_t fill_byte(unsigned int seed, size_t at)
+{
+	return (uint8_t)(seed * 53 + at * 7 + at / 31);
+}
+
 static inline void fill(uint8_t *to, size_t len, unsigned int seed)
 {
 	for (size_t i = 0; i < len; i++)
-		to[i] = (uint8_t)(seed * 53 + i * 7 + i / 31);
+		to[i] = fill_byte(seed, i);
 }
 
 #endif

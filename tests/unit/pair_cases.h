@@ -72,4 +72,18 @@ static inline void assert_one_ended(struct pair *p, const void *context, int err
 	p->ended_count = 0;
 }
 
+/* The @i-th operation that ended is the receive of a message with @tag, whose payload
+ * is fill() of that and whose remote CQ data are @tag + 1000. */
+static inline void assert_message(const struct pair *p, unsigned int i,
+	const uint8_t *buf, size_t len, uint64_t tag)
+{
+	assert_true(i < p->ended_count);
+	assert_ptr_equal(p->ended[i].context, buf);
+	assert_int_equal(p->ended[i].err, 0);
+	assert_int_equal(p->ended[i].len, len);
+	assert_int_equal(p->ended[i].data, tag + 1000);
+	for (size_t at = 0; at < len; at++)
+		assert_int_equal(buf[at], fill_byte((unsigned int)tag, at));
+}
+
 #endif

@@ -82,20 +82,6 @@ static void post(struct pair *p, void *buf, size_t len, uint64_t tag)
 		fi_trecv(p->ep, buf, len, NULL, FI_ADDR_UNSPEC, tag, 0, buf), 0);
 }
 
-static void assert_message(
-	struct pair *p, unsigned int i, const uint8_t *buf, size_t len, uint64_t tag)
-{
-	static uint8_t want[LONG];
-
-	fill(want, len, (unsigned int)tag);
-	assert_true(i < p->ended_count);
-	assert_ptr_equal(p->ended[i].context, buf);
-	assert_int_equal(p->ended[i].err, 0);
-	assert_int_equal(p->ended[i].len, len);
-	assert_int_equal(p->ended[i].data, tag + 1000);
-	assert_memory_equal(buf, want, len);
-}
-
 static void send_tagged(struct pair *p, uint64_t tag, size_t len)
 {
 	static uint8_t payload[LONG];

@@ -32,20 +32,6 @@ static void send_split(struct pair *p, const struct bytes *bytes, size_t at)
 	pair_progress(p);
 }
 
-static void assert_message(
-	struct pair *p, unsigned int i, const uint8_t *buf, size_t len, uint64_t tag)
-{
-	uint8_t want[LEN];
-
-	fill(want, len, (unsigned int)tag);
-	assert_true(i < p->ended_count);
-	assert_ptr_equal(p->ended[i].context, buf);
-	assert_int_equal(p->ended[i].err, 0);
-	assert_int_equal(p->ended[i].len, len);
-	assert_int_equal(p->ended[i].data, tag + 1000);
-	assert_memory_equal(buf, want, len);
-}
-
 /* Three messages in two pieces, for every place between them. */
 static void split_anywhere(void **state)
 {
@@ -124,18 +110,28 @@ static void truncated_into_buffers(void **state)
 
 /* ---- unexpected messages ---- */
 
+/* Messages with tags 3 and 4. */
+static struct bytes two_messages(const struct pair *p)
+{
+	struct bytes bytes = { 0 };
+	uint8_t payload[LEN];
+
+	for (unsigned int tag = 3; tag <= 4; tag++) {
+		struct tcp_record rec = tagged(tag, LEN);
+
+		fill(payload, LEN, tag);
+		add_record(&bytes, p, &rec, payload);
+	}
+	return bytes;
+}
+
 /* The receive is posted when @at bytes of the message have come. */
 static void matched_while_it_arrives(void **state)
 {
-	struct tcp_record rec = tagged(3, LEN), behind = tagged(4, LEN);
-	uint8_t payload[LEN], next[LEN], in[LEN], in2[LEN];
 	struct pair *p = *state;
-	struct bytes bytes = { 0 };
+	const struct bytes bytes = two_messages(p);
+	uint8_t in[LEN], in2[LEN];
 
-	fill(payload, LEN, 3);
-	fill(next, LEN, 4);
-	add_record(&bytes, p, &rec, payload);
-	add_record(&bytes, p, &behind, next);
 	for (size_t at = 1; at < bytes.len; at++) {
 		const struct iovec iov[] = { { in, 1 }, { in + 1, 20 },
 			{ in + 21, LEN - 21 } };
@@ -202,15 +198,10 @@ static void set_memory_full(struct pair *p, bool full)
  * were read already. When it is matched all goes on, whether more bytes come or not. */
 static void held_until_it_is_matched(void **state)
 {
-	struct tcp_record rec = tagged(3, LEN), behind = tagged(4, LEN);
-	uint8_t payload[LEN], next[LEN], in[LEN], in2[LEN];
 	struct pair *p = *state;
-	struct bytes bytes = { 0 };
+	const struct bytes bytes = two_messages(p);
+	uint8_t in[LEN], in2[LEN];
 
-	fill(payload, LEN, 3);
-	fill(next, LEN, 4);
-	add_record(&bytes, p, &rec, payload);
-	add_record(&bytes, p, &behind, next);
 	for (size_t at = 1; at <= bytes.len; at++) {
 		p->ended_count = 0;
 		set_memory_full(p, true);
