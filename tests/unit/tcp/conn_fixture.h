@@ -166,6 +166,21 @@ static inline void pair_connect(struct pair *p)
 	p->tcp->cm->state = TCP_MSG_CONNECTED;
 }
 
+/* The connection and the endpoint may not keep more unexpected messages. */
+static inline void pair_set_memory_full(struct pair *p, bool full)
+{
+	static size_t limit;
+
+	if (full) {
+		limit = tcp_params.unexpected_size;
+		tcp_params.unexpected_size = 0;
+		p->conn->unexp.bytes += 1 << 20;
+		return;
+	}
+	tcp_params.unexpected_size = limit;
+	p->conn->unexp.bytes -= 1 << 20;
+}
+
 static inline void pair_close_mr(struct pair *p)
 {
 	if (p->mr)

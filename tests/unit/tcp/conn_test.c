@@ -202,13 +202,9 @@ static void matched_in_the_middle(struct pair *p)
 
 static void left_in_the_socket(struct pair *p)
 {
-	size_t limit = tcp_params.unexpected_size;
-
-	tcp_params.unexpected_size = 0;
-	p->conn->unexp.bytes += 1 << 20;
+	pair_set_memory_full(p, true);
 	send_part(p, &tagged, HDR + 8 + 10);
-	tcp_params.unexpected_size = limit;
-	p->conn->unexp.bytes -= 1 << 20;
+	pair_set_memory_full(p, false);
 	assert_non_null(p->conn->rx.held);
 }
 

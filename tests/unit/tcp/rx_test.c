@@ -179,21 +179,6 @@ static void matched_too_short_while_it_arrives(void **state)
 	}
 }
 
-/* The connection and the endpoint may not keep more unexpected messages. */
-static void set_memory_full(struct pair *p, bool full)
-{
-	static size_t limit;
-
-	if (full) {
-		limit = tcp_params.unexpected_size;
-		tcp_params.unexpected_size = 0;
-		p->conn->unexp.bytes += 1 << 20;
-		return;
-	}
-	tcp_params.unexpected_size = limit;
-	p->conn->unexp.bytes -= 1 << 20;
-}
-
 /* A message that may not be kept stays in the socket, with the bytes behind it that
  * were read already. When it is matched all goes on, whether more bytes come or not. */
 static void held_until_it_is_matched(void **state)
@@ -204,7 +189,7 @@ static void held_until_it_is_matched(void **state)
 
 	for (size_t at = 1; at <= bytes.len; at++) {
 		p->ended_count = 0;
-		set_memory_full(p, true);
+		pair_set_memory_full(p, true);
 		post(p, in2, LEN, 4);
 		peer_send(p, bytes.at, at);
 		pair_progress(p);
@@ -217,7 +202,7 @@ static void held_until_it_is_matched(void **state)
 		assert_false(tcp_conn_events(p->conn) & EPOLLIN);
 		post(p, in, LEN, 3);
 		pair_progress(p);
-		set_memory_full(p, false);
+		pair_set_memory_full(p, false);
 		assert_int_equal(p->ended_count, 2);
 		assert_message(p, 0, in, LEN, 3);
 		assert_message(p, 1, in2, LEN, 4);
