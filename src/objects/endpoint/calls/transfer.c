@@ -7,9 +7,9 @@
 #include "objects/progress/later.h"
 
 /*
- * The result of a peer's transfer is known while locks of the endpoint are held, under
- * which the peer could not call us. So it is copied, and the callback runs later
- * (later.h), which also prevents callbacks inside callbacks (P-75).
+ * The result of a peer's transfer is known while locks of the endpoint are held, so the
+ * peer could not call the endpoint from its callback. The result is copied, and the
+ * callback runs later (later.h), which also prevents callbacks inside callbacks (P-75).
  */
 
 struct wf_transfer {

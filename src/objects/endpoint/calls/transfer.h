@@ -5,14 +5,15 @@
 #include "objects/endpoint/endpoint.h"
 
 /*
- * Transfers of a peer over an endpoint of ours (FI_PEER_TRANSFER in fi_peer(3)): the
- * peer, for example an offload provider, posts operations on our endpoint with that
- * flag, and their results go to its callbacks instead of our CQ and counters.
+ * Transfers of a peer over an endpoint of this library (FI_PEER_TRANSFER in
+ * fi_peer(3)): the peer, for example an offload provider, posts operations on the
+ * endpoint with that flag, and their results go to its callbacks instead of the
+ * endpoint's CQ and counters.
  *
- * The thread that makes the endpoint progress runs the callbacks, without any lock of
- * ours, one at a time for each endpoint; never inside the call that posted the
- * operation, nor inside another callback. In a callback the peer may post, write to our
- * CQ and EQ, register memory and read our CQ.
+ * The thread that runs the endpoint's progress calls the callbacks without holding a
+ * lock, one at a time for each endpoint; never inside the call that posted the
+ * operation, nor inside another callback. In a callback the peer may post operations,
+ * write to the endpoint's CQ and EQ, register memory and read the CQ.
  *
  * An endpoint has at most one peer.
  */

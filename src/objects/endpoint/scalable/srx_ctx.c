@@ -141,7 +141,8 @@ static int open_own(struct wf_srx_ctx *ctx)
 }
 
 /* Put our operations into the owner's table (fi_peer(3): the owner allocates it, the
- * peer fills it). Some owners have no table, and get ours. */
+ * peer fills it). An owner without a table gets that
+ * of this library. */
 static int give_ops(const struct wf_domain *domain, struct fid_peer_srx *srx)
 {
 	struct fi_ops_srx_peer *ours = domain->prov->srx_ops, *ops = srx->peer_ops;
