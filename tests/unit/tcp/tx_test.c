@@ -47,7 +47,7 @@ static void grow(struct pair *p, unsigned int count, size_t len, size_t sent)
 	assert_int_equal(p->ended_count, count);
 	for (unsigned int i = 0; i < count; i++)
 		take(p, i, len);
-	/* Each is complete once; the order of completions is not defined (EPA-035). */
+	/* Each is complete once; the order of completions is not defined. */
 	for (unsigned int i = 0; i < count; i++) {
 		uint32_t *number = p->ended[i].context;
 
