@@ -373,9 +373,9 @@ static void places(void **state)
 			shm_conn_cool(conn);
 		else
 			shm_conn_heat(conn);
-		assert_int_equal(conn->place < p->shm->hot, i % 3 == 0);
+		assert_int_equal(conn->position < p->shm->hot, i % 3 == 0);
 		for (uint32_t at = 0; at < p->shm->conn_count; at++)
-			assert_int_equal(p->shm->conns[at]->place, at);
+			assert_int_equal(p->shm->conns[at]->position, at);
 	}
 	for (unsigned int i = 0; i < COUNT; i++)
 		close(peers[i]);

@@ -28,7 +28,7 @@ static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
 		return hello->instance == ep->peers->instance ? 0 : SHM_REFUSE_BAD;
 	if (peer->conn && !peer->conn->err && !shm_socket_ended(peer->conn->watch.fd))
 		return SHM_REFUSE_BUSY;
-	/* At once, so that messages which shm_again queues stay ahead of new ones. */
+	/* At once, so that messages which shm_replay queues stay ahead of new ones. */
 	if (peer->conn) {
 		shm_conn_fail(peer->conn, FI_ECONNRESET);
 		shm_conn_end(peer->conn, peer->conn->err);

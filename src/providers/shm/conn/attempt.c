@@ -82,7 +82,7 @@ static bool can_read(pid_t pid, const struct shm_hello *hello)
 }
 
 struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_peer *peer,
-	const struct shm_hello *hello, unsigned int side)
+	const struct shm_hello *hello, unsigned int out_lane)
 {
 	struct shm_ep *ep = attempt->ep;
 	int fd = fcntl(attempt->base.watch.fd, F_DUPFD_CLOEXEC, 0);
@@ -92,7 +92,7 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 		return NULL;
 	/* The epoll set identifies descriptors by their number and file: the copy is
 	 * another entry. */
-	conn = shm_conn_new(ep, peer, fd, attempt->region, side);
+	conn = shm_conn_new(ep, peer, fd, attempt->region, out_lane);
 	if (!conn) {
 		shm_socket_close(fd);
 		return NULL;

@@ -23,7 +23,7 @@ static bool enter(struct shm_ep *ep, struct shm_conn *conn)
 		ep->conns = conns;
 		ep->conn_capacity = capacity;
 	}
-	conn->place = ep->conn_count;
+	conn->position = ep->conn_count;
 	ep->conns[ep->conn_count++] = conn;
 	return true;
 }
@@ -33,9 +33,9 @@ static void swap(struct shm_ep *ep, uint32_t a, uint32_t b)
 	struct shm_conn *conn = ep->conns[a];
 
 	ep->conns[a] = ep->conns[b];
-	ep->conns[a]->place = a;
+	ep->conns[a]->position = a;
 	ep->conns[b] = conn;
-	conn->place = b;
+	conn->position = b;
 }
 
 void shm_conn_heat(struct shm_conn *conn)
@@ -43,9 +43,9 @@ void shm_conn_heat(struct shm_conn *conn)
 	struct shm_ep *ep = conn->ep;
 
 	conn->quiet = 0;
-	if (conn->place < ep->hot)
+	if (conn->position < ep->hot)
 		return;
-	swap(ep, conn->place, ep->hot);
+	swap(ep, conn->position, ep->hot);
 	ep->hot++;
 }
 
@@ -53,16 +53,16 @@ void shm_conn_cool(struct shm_conn *conn)
 {
 	struct shm_ep *ep = conn->ep;
 
-	if (conn->place >= ep->hot)
+	if (conn->position >= ep->hot)
 		return;
 	ep->hot--;
-	swap(ep, conn->place, ep->hot);
+	swap(ep, conn->position, ep->hot);
 }
 
 static void leave(struct shm_ep *ep, struct shm_conn *conn)
 {
 	shm_conn_cool(conn);
-	swap(ep, conn->place, ep->conn_count - 1);
+	swap(ep, conn->position, ep->conn_count - 1);
 	ep->conn_count--;
 }
 
@@ -87,7 +87,7 @@ static void ready(struct wf_watch *watch, uint32_t events)
 }
 
 struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
-	struct shm_region *region, unsigned int side)
+	struct shm_region *region, unsigned int out_lane)
 {
 	struct shm_conn *conn = calloc(1, sizeof(*conn));
 
@@ -96,9 +96,9 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	conn->ep = ep;
 	conn->peer = peer;
 	conn->region = region;
-	conn->side = (uint8_t)side;
-	conn->out = (struct shm_writer){ .lane = &region->lane[side], .next = 1 };
-	conn->in = (struct shm_reader){ .lane = &region->lane[!side], .next = 1 };
+	conn->out_lane = (uint8_t)out_lane;
+	conn->out = (struct shm_writer){ .lane = &region->lane[out_lane], .next = 1 };
+	conn->in = (struct shm_reader){ .lane = &region->lane[!out_lane], .next = 1 };
 	conn->idle = true;
 	conn->index = FI_ADDR_NOTAVAIL;
 	conn->watch = (struct wf_watch){ .ready = ready, .fd = fd };
@@ -181,7 +181,7 @@ static void read_rest(struct shm_conn *conn)
 void shm_conn_end(struct shm_conn *conn, int err)
 {
 	struct shm_ep *ep = conn->ep;
-	bool again;
+	bool replay;
 
 	if (err)
 		read_rest(conn);
@@ -195,10 +195,10 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	end_list(conn, &conn->txq, err);
 	shm_watch_close(ep, &conn->watch);
 	leave(ep, conn);
-	again = conn->peer->conn == conn && err == FI_ECONNRESET;
+	replay = conn->peer->conn == conn && err == FI_ECONNRESET;
 	shm_peer_lost(ep, conn);
-	if (again)
-		shm_again(conn);
+	if (replay)
+		shm_replay(conn);
 	wf_remote_unref(&ep->peers->remotes, &conn->peer->remote);
 	shm_region_unmap(conn->region);
 	conn->region = NULL;

@@ -123,14 +123,15 @@ struct shm_conn {
 	bool idle;
 	/* Records are being read: acknowledgements are sent together afterwards. */
 	bool polling;
-	bool full;    /* the last flush ended because the lane had no space */
-	bool wake;    /* the peer may sleep: write to its socket when it is armed */
-	bool cma;     /* the peer's memory can be read (cross-memory attach) */
-	uint8_t side; /* index in region->lane of the lane that this endpoint writes */
-	int err;      /* positive fi_errno that ends the connection; 0: none */
-	uint32_t place;  /* index in ep->conns */
-	uint32_t quiet;  /* polls in a row that found nothing */
-	fi_addr_t index; /* of the peer in the AV; FI_ADDR_NOTAVAIL: not known */
+	bool full;        /* the last flush ended because the lane had no space */
+	bool wake;        /* the peer may sleep: write to its socket when it is armed */
+	bool cma;         /* the peer's memory can be read (cross-memory attach) */
+	uint8_t out_lane; /* index in region->lane of the lane that this endpoint writes
+			   */
+	int err;          /* positive fi_errno that ends the connection; 0: none */
+	uint32_t position; /* index in ep->conns */
+	uint32_t quiet;    /* polls in a row that found nothing */
+	fi_addr_t index;   /* of the peer in the AV; FI_ADDR_NOTAVAIL: not known */
 	struct wf_list failed_link, dirty_link;
 	struct wf_list answers, txq, streams;
 	/* struct shm_tx, by link: sent, and not answered by the peer */
@@ -158,7 +159,7 @@ struct shm_conn {
 
 /* conn.c. */
 struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
-	struct shm_region *region, unsigned int side);
+	struct shm_region *region, unsigned int out_lane);
 /* Mark the connection as failed with @err (positive): the next progress call takes it
  * down. ep.lock held. */
 void shm_conn_fail(struct shm_conn *conn, int err);
@@ -242,7 +243,7 @@ extern const uint8_t shm_access_kinds[WF_OP_COUNT];
 /* replay.c: the peer of @conn, which was taken down, is dead. Messages that it never
  * took, and that the application has completions for, are queued for the next peer of
  * its name. */
-void shm_again(struct shm_conn *conn);
+void shm_replay(struct shm_conn *conn);
 
 /* rx.c: handle the record with @head and those after it, up to a limit; returns how
  * many. The lock of the owner of ep.srx and ep.lock held. */

@@ -91,7 +91,8 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	}
 	if (conn->cma && rts->claim < SHM_CLAIMS && rts->len >= shm_params.cma_size) {
 		sink->pull = shm_bulk_take_claim(
-			shm_bulk_claim(conn, !conn->side, sink->claim), sink->request);
+			shm_bulk_claim(conn, !conn->out_lane, sink->claim),
+			sink->request);
 		if (sink->pull)
 			return 0;
 	}

@@ -6,11 +6,12 @@
 
 /* What bulk.c, bulk_pull.c and bulk_stream.c share. ep.lock held. */
 
-/* The claim word @claim of the messages that @side sends. */
+/* The claim word @claim of the messages that the writer of lane @lane of the region
+ * sends. */
 static inline _Atomic uint64_t *shm_bulk_claim(
-	struct shm_conn *conn, unsigned int side, uint32_t claim)
+	struct shm_conn *conn, unsigned int lane, uint32_t claim)
 {
-	return &conn->region->claims[side][claim];
+	return &conn->region->claims[lane][claim];
 }
 
 /* Decide that this end moves the payload of message @id. False: the other end does. */

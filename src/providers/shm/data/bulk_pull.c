@@ -70,7 +70,8 @@ static void pull(struct shm_sink *sink)
 		sink->pull = false;
 		sink->done = 0;
 		wf_list_remove(&sink->pull_link);
-		atomic_store_explicit(shm_bulk_claim(conn, !conn->side, sink->claim),
+		atomic_store_explicit(
+			shm_bulk_claim(conn, !conn->out_lane, sink->claim),
 			sink->request, memory_order_release);
 		shm_bulk_clear(sink);
 		return;
@@ -100,7 +101,7 @@ void shm_bulk_progress(struct shm_ep *ep)
 			continue;
 		if (!sink->pull &&
 			!shm_bulk_take_claim(
-				shm_bulk_claim(conn, !conn->side, sink->claim),
+				shm_bulk_claim(conn, !conn->out_lane, sink->claim),
 				sink->request)) {
 			wf_list_remove(&sink->pull_link);
 			continue;

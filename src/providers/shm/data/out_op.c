@@ -46,8 +46,8 @@ static uint32_t claim(struct shm_conn *conn, struct shm_tx *tx)
 	at = (uint32_t)__builtin_ctzll(~conn->claims);
 	conn->claims |= 1ull << at;
 	tx->claim = (uint8_t)(at + 1);
-	atomic_store_explicit(
-		&conn->region->claims[conn->side][at], tx->id, memory_order_relaxed);
+	atomic_store_explicit(&conn->region->claims[conn->out_lane][at], tx->id,
+		memory_order_relaxed);
 	return at;
 }
 

@@ -92,7 +92,7 @@ static bool is_silent(const struct shm_record *rec)
 	return id == SHM_ID_SILENT;
 }
 
-void shm_again(struct shm_conn *conn)
+void shm_replay(struct shm_conn *conn)
 {
 	/* acquire: the socket is closed, so all that the peer stored is visible. */
 	uint32_t taken =
