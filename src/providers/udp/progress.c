@@ -209,7 +209,7 @@ static bool drain(struct udp_ep *ep, const struct udp_sock *sock, unsigned int l
 void udp_progress(struct wf_ep *wf)
 {
 	struct udp_ep *ep = udp_ep_of(wf);
-	unsigned int limit = ep->burst ? BURST : 1, turn;
+	unsigned int limit = ep->burst ? BURST : 1, first;
 	bool burst = false;
 
 	if (ep->rx_head == ep->rx_tail)
@@ -218,8 +218,8 @@ void udp_progress(struct wf_ep *wf)
 		ep->burst = drain(ep, &ep->socks[0], limit);
 		return;
 	}
-	turn = ep->next_sock++;
+	first = ep->next_sock++;
 	for (unsigned int i = 0; i < ep->sock_count; i++)
-		burst |= drain(ep, &ep->socks[(turn + i) % ep->sock_count], limit);
+		burst |= drain(ep, &ep->socks[(first + i) % ep->sock_count], limit);
 	ep->burst = burst;
 }

@@ -85,10 +85,11 @@ static int connect_in_range(const union wf_sockaddr *local,
 	const union wf_sockaddr *dest, const struct tcp_netconf *conf, uint32_t tclass,
 	int *ret_fd)
 {
-	static atomic_uint turn;
+	static atomic_uint next_port;
 	unsigned int count = (unsigned int)(conf->port_high - conf->port_low) + 1;
 	/* relaxed: any number is good. */
-	unsigned int first = atomic_fetch_add_explicit(&turn, 1, memory_order_relaxed);
+	unsigned int first =
+		atomic_fetch_add_explicit(&next_port, 1, memory_order_relaxed);
 	int err = -EADDRINUSE;
 
 	for (unsigned int i = 0; i < count && port_taken(err); i++) {
