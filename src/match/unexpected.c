@@ -44,7 +44,7 @@ static struct wf_match_message *at(const struct wf_match *m, uint32_t msg)
 	return wf_match_message_at(m, msg);
 }
 
-static struct wf_match_message *look(struct wf_handles_view view, uint32_t msg)
+static struct wf_match_message *message_in(struct wf_handles_view view, uint32_t msg)
 {
 	return wf_pool_view_at(view, msg);
 }
@@ -130,7 +130,7 @@ static void first_drop(struct wf_match *m, uint32_t msg)
 
 /* ---- a message in any index ---- */
 
-static bool file(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
+static bool enter_index(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
 	if (wf_unlikely(x != &m->first))
 		return wf_match_mark_add(m, x, msg);
@@ -138,7 +138,7 @@ static bool file(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 	return true;
 }
 
-static void unfile(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
+static void leave_index(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
 	struct wf_match_mark *mark;
 
@@ -157,7 +157,7 @@ static void retreat(struct wf_match *m, struct wf_match_index *x)
 	uint32_t msg = x->last;
 
 	x->last = at(m, msg)->older;
-	unfile(m, x, msg);
+	leave_index(m, x, msg);
 }
 
 /* Make the index that was unused for longest, if it is idle, give back up to @count
@@ -180,7 +180,8 @@ static void retreat_idle(struct wf_match *m, int count)
 /* Extend @x by the message behind its last one; false when there is no memory. */
 static bool advance(struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
-	if (!(is_directed(x) && is_unspec(at(m, msg))) && wf_unlikely(!file(m, x, msg)))
+	if (!(is_directed(x) && is_unspec(at(m, msg))) &&
+		wf_unlikely(!enter_index(m, x, msg)))
 		return false;
 	x->last = msg;
 	retreat_idle(m, RETREAT_SLOWLY);
@@ -261,7 +262,7 @@ static __attribute__((noinline)) uint32_t scan(const struct wf_match *m, uint32_
 	const struct wf_match_message *message;
 
 	for (uint32_t msg = from; msg; msg = message->newer) {
-		message = look(view, msg);
+		message = message_in(view, msg);
 		if (matches(message, tag, ignore, addr))
 			return msg;
 	}
@@ -300,9 +301,9 @@ static inline uint32_t search_behind(
 	struct wf_match *m, struct wf_match_index *x, uint64_t tag, uint64_t addr)
 {
 	struct wf_handles_view view = wf_handles_view(m->handles);
-	uint32_t msg = x->last ? look(view, x->last)->newer : m->oldest;
+	uint32_t msg = x->last ? message_in(view, x->last)->newer : m->oldest;
 
-	if (!msg || matches(look(view, msg), tag, x->table.ignore, addr))
+	if (!msg || matches(message_in(view, msg), tag, x->table.ignore, addr))
 		return msg;
 	return walk_on(m, x, tag, addr);
 }
@@ -354,7 +355,7 @@ uint32_t wf_match_search_unexpected(
 void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t addr)
 {
 	struct wf_handles_view view = wf_handles_view(m->handles);
-	struct wf_match_message *message = look(view, msg);
+	struct wf_match_message *message = message_in(view, msg);
 	uint32_t latest = m->latest;
 
 	assert(addr == WF_MATCH_ANY || wf_match_addr_fits(addr));
@@ -364,7 +365,7 @@ void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t add
 	message->older = latest;
 	message->newer = 0;
 	if (latest)
-		look(view, latest)->newer = msg;
+		message_in(view, latest)->newer = msg;
 	else
 		m->oldest = msg;
 	m->latest = msg;
@@ -408,7 +409,7 @@ static __attribute__((noinline)) void leave_marked(struct wf_match *m, uint32_t 
 void wf_match_unqueue(struct wf_match *m, uint32_t msg)
 {
 	struct wf_handles_view view = wf_handles_view(m->handles);
-	const struct wf_match_message *message = look(view, msg);
+	const struct wf_match_message *message = message_in(view, msg);
 	uint32_t older = message->older, newer = message->newer;
 
 	if (in_first(message))
@@ -418,11 +419,11 @@ void wf_match_unqueue(struct wf_match *m, uint32_t msg)
 	if (is_unspec(message))
 		leave_unspec(m, msg);
 	if (older)
-		look(view, older)->newer = newer;
+		message_in(view, older)->newer = newer;
 	else
 		m->oldest = newer;
 	if (newer)
-		look(view, newer)->older = older;
+		message_in(view, newer)->older = older;
 	else
 		m->latest = older;
 	m->unexpected_count--;
@@ -442,7 +443,7 @@ void wf_match_forget(struct wf_match *m, uint32_t msg)
 {
 	assert(!is_unspec(at(m, msg)));
 	wf_list_foreach(item, &m->indexes) if (is_directed(index_of(item)))
-		unfile(m, index_of(item), msg);
+		leave_index(m, index_of(item), msg);
 	at(m, msg)->node.addr = -1;
 	m->unspec_count++;
 }

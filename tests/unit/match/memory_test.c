@@ -71,8 +71,6 @@ static void *scarce_pages_get(size_t size)
 #include "../../../src/sys/id_map.c"
 #define grow grow_slabs
 #include "../../../src/sys/pool.c"
-#define file   file_in_first
-#define unfile unfile_in_first
 #include "../../../src/match/unexpected.c"
 #undef malloc
 #undef calloc
