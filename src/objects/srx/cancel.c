@@ -46,7 +46,7 @@ bool wf_srx_cancel(struct wf_srx *srx, void *context)
 	return entry;
 }
 
-static void flush_side(struct wf_srx *srx, struct wf_match *engine, int err)
+static void flush_engine(struct wf_srx *srx, struct wf_match *engine, int err)
 {
 	wf_match_foreach_posted(match, engine)
 		withdraw(srx, wf_srx_matched(match), err);
@@ -54,6 +54,6 @@ static void flush_side(struct wf_srx *srx, struct wf_match *engine, int err)
 
 void wf_srx_flush(struct wf_srx *srx, int err)
 {
-	flush_side(srx, &srx->msg, err);
-	flush_side(srx, &srx->tag, err);
+	flush_engine(srx, &srx->msg, err);
+	flush_engine(srx, &srx->tag, err);
 }

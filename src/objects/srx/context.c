@@ -70,7 +70,7 @@ static uint32_t hash_of(const struct engine *engine, const struct wf_match_node 
 	return wf_match_table_hash(&engine->table, node->tag, node->addr);
 }
 
-static bool file(struct wf_srx_contexts *contexts, struct engine *engine,
+static bool index_add(struct wf_srx_contexts *contexts, struct engine *engine,
 	struct wf_srx_entry *entry)
 {
 	struct indexed *indexed = wf_pool_get(&contexts->nodes);
@@ -83,11 +83,11 @@ static bool file(struct wf_srx_contexts *contexts, struct engine *engine,
 	wf_match_table_add(
 		&engine->table, &indexed->node, hash_of(engine, &indexed->node));
 	entry->peer.owner_context = indexed;
-	entry->peer.flags |= WF_SRX_FILED;
+	entry->peer.flags |= WF_SRX_INDEXED;
 	return true;
 }
 
-void wf_srx_unfile(struct wf_srx *srx, struct wf_srx_entry *entry)
+void wf_srx_index_remove(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
 	struct engine *engine = engine_of(srx->contexts, entry->peer.flags);
 	struct indexed *indexed = entry->peer.owner_context;
@@ -96,7 +96,7 @@ void wf_srx_unfile(struct wf_srx *srx, struct wf_srx_entry *entry)
 		&engine->table, &indexed->node, hash_of(engine, &indexed->node));
 	wf_pool_put(&srx->contexts->nodes, indexed);
 	entry->peer.owner_context = NULL;
-	entry->peer.flags &= ~WF_SRX_FILED;
+	entry->peer.flags &= ~WF_SRX_INDEXED;
 }
 
 /* The oldest receive posted with @stamp or a higher one; the head of the list if there
@@ -123,7 +123,7 @@ static bool take_in(
 			wf_list_entry(at, struct wf_match_entry, order);
 
 		engine->stamp = posted->stamp;
-		if (!file(contexts, engine, wf_srx_matched(posted)))
+		if (!index_add(contexts, engine, wf_srx_matched(posted)))
 			return false;
 	}
 	engine->stamp = match->stamp;

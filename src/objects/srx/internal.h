@@ -110,13 +110,13 @@ static inline struct wf_srx_entry *wf_srx_new_entry(struct wf_srx *srx, uint64_t
 
 /* Bit in peer.flags of the receives that are in the index of context.c. The index is
  * filled by fi_cancel only, so posting costs nothing. */
-#define WF_SRX_FILED (1ULL << 62)
+#define WF_SRX_INDEXED (1ULL << 62)
 
 /* The oldest posted receive of @type, FI_MSG or FI_TAGGED, with @context, or NULL. */
 struct wf_srx_entry *wf_srx_find_posted(
 	struct wf_srx *srx, uint64_t type, const void *context);
-/* Remove @entry, which has WF_SRX_FILED, from the index. */
-void wf_srx_unfile(struct wf_srx *srx, struct wf_srx_entry *entry);
+/* Remove @entry, which has WF_SRX_INDEXED, from the index. */
+void wf_srx_index_remove(struct wf_srx *srx, struct wf_srx_entry *entry);
 void wf_srx_contexts_done(struct wf_srx *srx);
 
 /* Put @entry into the posted queue of @engine. */
@@ -128,7 +128,7 @@ WF_INLINE void wf_srx_enqueue(struct wf_srx *srx, struct wf_match *engine,
 	srx->posted++;
 }
 
-/* Remove a receive without WF_SRX_FILED from the posted queue. */
+/* Remove a receive without WF_SRX_INDEXED from the posted queue. */
 WF_INLINE void wf_srx_dequeue(
 	struct wf_srx *srx, struct wf_match *engine, struct wf_srx_entry *entry)
 {
@@ -139,8 +139,8 @@ WF_INLINE void wf_srx_dequeue(
 /* Remove any posted receive from its queue and from the index. */
 static inline void wf_srx_unpost(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
-	if (wf_unlikely(entry->peer.flags & WF_SRX_FILED))
-		wf_srx_unfile(srx, entry);
+	if (wf_unlikely(entry->peer.flags & WF_SRX_INDEXED))
+		wf_srx_index_remove(srx, entry);
 	wf_srx_dequeue(srx, wf_srx_engine(srx, entry->peer.flags), entry);
 }
 

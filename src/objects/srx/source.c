@@ -64,7 +64,7 @@ static void deliver(
 	wf_srx_start_entry(srx, wf_srx_take(srx, engine, msg, posted));
 }
 
-static void resolve_side(struct wf_srx *srx, uint64_t type,
+static void resolve_engine(struct wf_srx *srx, uint64_t type,
 	const struct fid_peer_srx *fid, get_addr_fn get_addr)
 {
 	struct wf_match *engine = wf_srx_engine(srx, type);
@@ -88,8 +88,8 @@ void wf_srx_own_foreach_unspec(struct fid_peer_srx *fid, get_addr_fn get_addr)
 	struct wf_srx *srx = wf_srx_port_of(fid)->srx;
 
 	wf_lock(srx->lock);
-	resolve_side(srx, FI_MSG, fid, get_addr);
-	resolve_side(srx, FI_TAGGED, fid, get_addr);
+	resolve_engine(srx, FI_MSG, fid, get_addr);
+	resolve_engine(srx, FI_TAGGED, fid, get_addr);
 	wf_srx_foreach_claimed(entry, srx)
 	{
 		if (entry->peer.srx == fid && entry->peer.addr == FI_ADDR_UNSPEC)
@@ -144,7 +144,7 @@ void wf_srx_ask_again(struct fid_peer_srx *fid, get_addr_fn get_addr,
 		if (concerns(&q, entry->peer.srx, entry->peer.addr))
 			entry->peer.addr = get_addr(&entry->peer);
 	}
-	resolve_side(srx, FI_MSG, fid, get_addr);
-	resolve_side(srx, FI_TAGGED, fid, get_addr);
+	resolve_engine(srx, FI_MSG, fid, get_addr);
+	resolve_engine(srx, FI_TAGGED, fid, get_addr);
 	wf_unlock(srx->lock);
 }

@@ -31,7 +31,7 @@ static inline bool is_simple(
 {
 	return !entry->multi && entry->peer.count == 1 &&
 	       msg->len <= entry->iov[0].iov_len &&
-	       !(entry->peer.flags & (WF_OP_WORK | FI_PEER_TRANSFER | WF_SRX_FILED));
+	       !(entry->peer.flags & (WF_OP_WORK | FI_PEER_TRANSFER | WF_SRX_INDEXED));
 }
 
 bool wf_ep_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
