@@ -132,7 +132,8 @@ static uint64_t sleep_until(const struct wf_cntr *cntr, uint64_t deadline_ns)
 
 	/* relaxed: a binding that happens meanwhile wakes no sleeper anyway. */
 	return atomic_load_explicit(&cntr->counted.regions, memory_order_relaxed) ||
-			       atomic_load_explicit(&cntr->naps, memory_order_relaxed)
+			       atomic_load_explicit(
+				       &cntr->needs_polling, memory_order_relaxed)
 		       ? WF_MIN(deadline_ns, wf_now_ns() + NAP_NS)
 		       : deadline_ns;
 }
@@ -292,7 +293,7 @@ int wf_cntr_open(struct fid_domain *fid, struct fi_cntr_attr *attr,
 	atomic_init(&cntr->seen_err, 0);
 	atomic_init(&cntr->refs, 0);
 	atomic_init(&cntr->has_work, false);
-	atomic_init(&cntr->naps, false);
+	atomic_init(&cntr->needs_polling, false);
 	atomic_init(&cntr->watched, false);
 	wf_list_init(&cntr->work);
 	wf_list_init(&cntr->work_link);

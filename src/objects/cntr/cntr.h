@@ -34,7 +34,7 @@ struct wf_cntr {
 	atomic_bool has_work; /* @work is not empty; see trigger.h */
 	/* An endpoint that the counter is bound to has no descriptor that reports
 	 * messages: a thread that waits for the counter wakes from time to time. */
-	atomic_bool naps;
+	atomic_bool needs_polling;
 	atomic_uint_fast64_t seen, seen_err; /* values that the application read last */
 	atomic_int refs; /* endpoints, regions, poll sets and exports that use it */
 	struct wf_wait wait;

@@ -29,12 +29,12 @@ static bool cq_readable(struct fid *fid)
 	return wf_cq_readable(cq_of(fid));
 }
 
-/* A counter with @naps set is never safe to sleep on: no descriptor reports its
- * changes. */
+/* A counter with @needs_polling set is never safe to sleep on: no descriptor reports
+ * its changes. */
 static bool cntr_changed(struct fid *fid)
 {
 	return wf_cntr_changed(cntr_of(fid)) ||
-	       atomic_load_explicit(&cntr_of(fid)->naps, memory_order_relaxed);
+	       atomic_load_explicit(&cntr_of(fid)->needs_polling, memory_order_relaxed);
 }
 
 bool wf_ready_of(struct fid *fid, struct wf_ready *ret_ready)

@@ -53,7 +53,7 @@ int wf_ep_bind_cntr_late(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 	if (!ret && !may_sleep && cntr->wait.obj != FI_WAIT_NONE)
 		/* relaxed: a thread that already waits wakes when the endpoint joins
 		 * the counter's list, and reads it again. */
-		atomic_store_explicit(&cntr->naps, true, memory_order_relaxed);
+		atomic_store_explicit(&cntr->needs_polling, true, memory_order_relaxed);
 	err = wf_ep_progress_reattach(ep);
 	if (err)
 		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
