@@ -95,7 +95,7 @@ static int ep_enable(struct wf_ep *ep)
 	if (ret)
 		goto out;
 	wf_ep_finish_tables(ep);
-	wf_ep_flush_know(ep);
+	wf_ep_flush_add(ep);
 	ep->enabled = true;
 out:
 	pthread_mutex_unlock(&ep->control);
@@ -126,7 +126,7 @@ int wf_ep_put(struct wf_ep *ep)
 			ep->handles++;
 			return ret;
 		}
-		wf_ep_flush_forget(ep);
+		wf_ep_flush_remove(ep);
 		wf_ep_cleanup_stop(ep);
 		wf_ep_progress_detach(ep);
 		wf_trigger_purge(ep);

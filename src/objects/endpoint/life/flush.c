@@ -69,7 +69,7 @@ static void let_go(void)
 	atomic_store(&holder, 0);
 }
 
-void wf_ep_flush_know(struct wf_ep *ep)
+void wf_ep_flush_add(struct wf_ep *ep)
 {
 	int self = (int)getpid();
 
@@ -84,7 +84,7 @@ void wf_ep_flush_know(struct wf_ep *ep)
 	let_go();
 }
 
-void wf_ep_flush_forget(struct wf_ep *ep)
+void wf_ep_flush_remove(struct wf_ep *ep)
 {
 	/* In a forked child the links of the parent's endpoint lead to a list that does
 	 * not exist. */

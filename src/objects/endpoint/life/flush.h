@@ -11,10 +11,10 @@
  * A transport takes part with xfer->flushed.
  */
 
-/* @ep was enabled: until wf_ep_flush_forget the end of the process waits for it.
+/* @ep was enabled: until wf_ep_flush_remove the end of the process waits for it.
  * Neither ep->lock nor the lock of the receive context is held in either call. */
-void wf_ep_flush_know(struct wf_ep *ep);
-void wf_ep_flush_forget(struct wf_ep *ep);
+void wf_ep_flush_add(struct wf_ep *ep);
+void wf_ep_flush_remove(struct wf_ep *ep);
 
 /* Make progress until everything that the library has to send for @ep, which may be a
  * context of a scalable endpoint, is sent, or the time is over. No lock held. */

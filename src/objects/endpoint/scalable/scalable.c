@@ -26,7 +26,7 @@ int wf_sep_enable_core(struct wf_ep *core)
 	if (!ret)
 		ret = wf_ep_progress_attach(core);
 	if (!ret)
-		wf_ep_flush_know(core);
+		wf_ep_flush_add(core);
 	core->enabled = !ret;
 	return ret;
 }
