@@ -37,7 +37,8 @@ static void free_link(struct lnx_link *link)
 	free(link);
 }
 
-/* Consumes the member's info, also where the link has no room for it. */
+/* Consumes the member's info, also where the link has all the members that it can have.
+ */
 static void append(struct lnx_link *link, const struct lnx_member *member)
 {
 	if (link->count == LNX_MAX_LINKS) {

@@ -21,14 +21,14 @@
 static uint32_t first_rail(
 	const struct lnx_domain *domain, uint8_t rails, uint64_t index)
 {
-	unsigned int turn;
+	unsigned int nth;
 
 	for (uint32_t i = 0; i < domain->count; i++)
 		if (rails >> i & 1 && domain->link->local[i])
 			return i;
-	turn = (unsigned int)(index % (unsigned int)__builtin_popcount(rails));
+	nth = (unsigned int)(index % (unsigned int)__builtin_popcount(rails));
 	for (uint32_t i = 0; i < domain->count; i++)
-		if (rails >> i & 1 && !turn--)
+		if (rails >> i & 1 && !nth--)
 			return i;
 	return LNX_NO_RAIL;
 }

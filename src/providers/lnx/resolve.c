@@ -21,16 +21,16 @@
  */
 
 /* The source or the destination, as the members answer it. */
-struct side {
+struct resolved {
 	struct lnx_addr addr;
 	/* The members' answers, which the parts of @addr point into. */
 	struct fi_info *answer[LNX_MAX_LINKS];
 };
 
-static void side_done(struct side *side)
+static void resolved_done(struct resolved *resolved)
 {
 	for (unsigned int i = 0; i < LNX_MAX_LINKS; i++)
-		fi_freeinfo(side->answer[i]);
+		fi_freeinfo(resolved->answer[i]);
 }
 
 static struct fi_info *member_hints(const struct lnx_member *member)
@@ -63,10 +63,10 @@ static struct fi_info *ask_member(const struct lnx_member *member, const char *n
 	return list;
 }
 
-static bool add_part(struct side *side, const struct lnx_member *member,
+static bool add_part(struct resolved *resolved, const struct lnx_member *member,
 	struct fi_info *answer, bool source)
 {
-	struct lnx_name *name = &side->addr.name;
+	struct lnx_name *name = &resolved->addr.name;
 	const void *addr = source ? answer->src_addr : answer->dest_addr;
 	size_t len = source ? answer->src_addrlen : answer->dest_addrlen;
 
@@ -74,7 +74,7 @@ static bool add_part(struct side *side, const struct lnx_member *member,
 		fi_freeinfo(answer);
 		return false;
 	}
-	side->answer[name->count] = answer;
+	resolved->answer[name->count] = answer;
 	name->link[name->count++] = (struct lnx_name_link){
 		.provider = member->provider,
 		.len = (uint16_t)len,
@@ -87,7 +87,7 @@ static bool add_part(struct side *side, const struct lnx_member *member,
 
 /* Ask the members in memory, or with @memory false those behind sockets. */
 static void ask_members(const struct lnx_link *link, bool memory, const char *node,
-	const char *service, uint64_t flags, struct side *side)
+	const char *service, uint64_t flags, struct resolved *resolved)
 {
 	for (unsigned int i = 0; i < link->count; i++) {
 		const struct lnx_member *member = &link->member[i];
@@ -97,7 +97,7 @@ static void ask_members(const struct lnx_link *link, bool memory, const char *no
 			continue;
 		answer = ask_member(member, node, service, flags);
 		if (answer)
-			(void)add_part(side, member, answer, flags & FI_SOURCE);
+			(void)add_part(resolved, member, answer, flags & FI_SOURCE);
 	}
 }
 
@@ -110,9 +110,10 @@ static bool has_sockets(const struct lnx_link *link)
 }
 
 /* The parts in memory of a source whose first part is an Internet address. */
-static void name_memory(const struct lnx_link *link, uint64_t flags, struct side *side)
+static void name_memory(
+	const struct lnx_link *link, uint64_t flags, struct resolved *resolved)
 {
-	const struct lnx_name_link *first = &side->addr.name.link[0];
+	const struct lnx_name_link *first = &resolved->addr.name.link[0];
 	char host[WF_SOCKADDR_STRLEN], port[8];
 	union wf_sockaddr sa;
 
@@ -120,20 +121,20 @@ static void name_memory(const struct lnx_link *link, uint64_t flags, struct side
 		return;
 	(void)snprintf(port, sizeof(port), "%u", wf_sockaddr_port(&sa));
 	ask_members(link, true, wf_sockaddr_host(&sa, host, sizeof(host)), port, flags,
-		side);
+		resolved);
 }
 
 static bool resolve_names(const struct lnx_link *link, const char *node,
-	const char *service, uint64_t flags, struct side *side)
+	const char *service, uint64_t flags, struct resolved *resolved)
 {
 	if (!has_sockets(link)) {
-		ask_members(link, true, node, service, flags, side);
+		ask_members(link, true, node, service, flags, resolved);
 	} else {
-		ask_members(link, false, node, service, flags, side);
-		if (side->addr.name.count && flags & FI_SOURCE)
-			name_memory(link, flags & ~FI_NUMERICHOST, side);
+		ask_members(link, false, node, service, flags, resolved);
+		if (resolved->addr.name.count && flags & FI_SOURCE)
+			name_memory(link, flags & ~FI_NUMERICHOST, resolved);
 	}
-	if (side->addr.name.count)
+	if (resolved->addr.name.count)
 		return true;
 	lnx_log(FI_LOG_INFO, FI_LOG_CORE,
 		"refused: node, service: asked %s, %s, possible what a member of %s "
@@ -182,14 +183,14 @@ static int set_address(uint32_t format, const char *field, const struct lnx_name
 	return 0;
 }
 
-static int answer_side(const struct lnx_link *link, const char *node,
+static int answer_address(const struct lnx_link *link, const char *node,
 	const char *service, uint64_t flags, const struct fi_info *hints, bool source,
 	struct fi_info *info)
 {
 	const char *field = source ? "src_addr" : "dest_addr";
 	bool named = (node || service) && source == !!(flags & FI_SOURCE);
 	const void *hint = NULL;
-	struct side side = { .addr.name.count = 0 };
+	struct resolved resolved = { .addr.name.count = 0 };
 	size_t len = 0;
 	int ret = 0;
 	bool found;
@@ -201,19 +202,19 @@ static int answer_side(const struct lnx_link *link, const char *node,
 	if (!named && !hint)
 		return 0;
 	if (named)
-		found = resolve_names(link, node, service, flags, &side);
+		found = resolve_names(link, node, service, flags, &resolved);
 	else
 		found = read_hint(
-			link, hints->addr_format, field, hint, len, &side.addr);
+			link, hints->addr_format, field, hint, len, &resolved.addr);
 	if (!found)
 		ret = -FI_ENODATA;
 	else if (source)
-		ret = set_address(info->addr_format, field, &side.addr.name,
+		ret = set_address(info->addr_format, field, &resolved.addr.name,
 			&info->src_addr, &info->src_addrlen);
 	else
-		ret = set_address(info->addr_format, field, &side.addr.name,
+		ret = set_address(info->addr_format, field, &resolved.addr.name,
 			&info->dest_addr, &info->dest_addrlen);
-	side_done(&side);
+	resolved_done(&resolved);
 	return ret;
 }
 
@@ -230,8 +231,8 @@ int lnx_resolve(const struct lnx_link *link, const char *node, const char *servi
 			asked, link->tmpl->domain_attr->name);
 		return -FI_ENODATA;
 	}
-	ret = answer_side(link, node, service, flags, hints, true, info);
+	ret = answer_address(link, node, service, flags, hints, true, info);
 	if (!ret)
-		ret = answer_side(link, node, service, flags, hints, false, info);
+		ret = answer_address(link, node, service, flags, hints, false, info);
 	return ret;
 }
