@@ -1,24 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The operations of one type, generated where this is included. Before that:
- *
- *   NAME      the suffix of the generated wf_atomic_<NAME>
- *   T         the type in C
- *   WORD      unsigned integer of the same size that C11 swaps; or
- *   WIDE      16 bytes; or neither: always under the lock
- *   ORDERED   < and > mean something
- *   UNSIGNED  integers: the unsigned type, at least of int's size, for arithmetic
- *             that wraps
- *
- *   PARTS, PART_BYTES  for types with padding: the number of equal parts of a value,
- * and the bytes in each that hold the value
- *
- * t is the element, b the operand, c what it is compared with.
+ * The atomic operations of one type of objects/atomic/types.inl, as
+ * wf_atomic_<NAME>.
  */
 
-#define JOIN_(a, b) a##_##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define FN(what)    JOIN(NAME, what)
+#include "objects/atomic/value.inl"
 
 #if !defined(PARTS)
 #define PARTS      1
@@ -120,46 +106,37 @@ WF_INLINE void FN(each)(void *dst, const void *src, const void *compare, void *r
 	}
 }
 
-#define OPERATION(op, value)                                                           \
-	static inline T FN(JOIN(op, of))(T t, T b, T c)                                \
-	{                                                                              \
-		(void)t, (void)b, (void)c;                                             \
-		return value;                                                          \
-	}                                                                              \
+#define OPERATION(op)                                                                  \
 	static void FN(op)(void *dst, const void *src, const void *compare,            \
 		void *result, size_t count)                                            \
 	{                                                                              \
 		FN(each)(dst, src, compare, result, count, FN(JOIN(op, of)));          \
 	}
 
+OPERATION(sum)
+OPERATION(diff)
+OPERATION(prod)
 #if defined(UNSIGNED)
-OPERATION(sum, (T)((UNSIGNED)t + (UNSIGNED)b))
-OPERATION(diff, (T)((UNSIGNED)t - (UNSIGNED)b))
-OPERATION(prod, (T)((UNSIGNED)t *(UNSIGNED)b))
-OPERATION(bor, t | b)
-OPERATION(band, (t & b))
-OPERATION(bxor, t ^ b)
-OPERATION(mswap, (b & c) | (t & ~c))
-#else
-OPERATION(sum, t + b)
-OPERATION(diff, t - b)
-OPERATION(prod, (t * b))
+OPERATION(bor)
+OPERATION(band)
+OPERATION(bxor)
+OPERATION(mswap)
 #endif
 #if defined(ORDERED)
-OPERATION(min, b < t ? b : t)
-OPERATION(max, b > t ? b : t)
-OPERATION(cswap_le, c <= t ? b : t)
-OPERATION(cswap_lt, c < t ? b : t)
-OPERATION(cswap_ge, c >= t ? b : t)
-OPERATION(cswap_gt, c > t ? b : t)
+OPERATION(min)
+OPERATION(max)
+OPERATION(cswap_le)
+OPERATION(cswap_lt)
+OPERATION(cswap_ge)
+OPERATION(cswap_gt)
 #endif
-OPERATION(lor, t != 0 || b != 0)
-OPERATION(land, t != 0 && b != 0)
-OPERATION(lxor, (t != 0) != (b != 0))
-OPERATION(read, t)
-OPERATION(write, b)
-OPERATION(cswap, c == t ? b : t)
-OPERATION(cswap_ne, c != t ? b : t)
+OPERATION(lor)
+OPERATION(land)
+OPERATION(lxor)
+OPERATION(read)
+OPERATION(write)
+OPERATION(cswap)
+OPERATION(cswap_ne)
 
 const struct wf_atomic_type JOIN(wf_atomic, NAME) = {
 	.size = sizeof(T),
@@ -192,14 +169,4 @@ const struct wf_atomic_type JOIN(wf_atomic, NAME) = {
 };
 
 #undef OPERATION
-#undef FN
-#undef JOIN
-#undef JOIN_
-#undef NAME
-#undef T
-#undef WORD
-#undef WIDE
-#undef ORDERED
-#undef UNSIGNED
-#undef PARTS
-#undef PART_BYTES
+#include "objects/atomic/type_end.inl"
