@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Atomic operations: each type with each operation, computed here once more. */
-#include "atomic_model.h"
+#include "../model/atomic_model.h"
 #include "suites.h"
 
 enum { ELEMENTS = 10, SPACE = 512 };

@@ -2,9 +2,10 @@
 #ifndef ATOMIC_MODEL_H
 #define ATOMIC_MODEL_H
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <rdma/fi_atomic.h>
-
-#include "conformance.h"
 
 /* What atomic operations do, written down once more in plain C. */
 

@@ -143,7 +143,7 @@ const struct am_type am_types[] = {
 	TYPE(double_complex, FI_DOUBLE_COMPLEX, AM_COMPLEX, false),
 	TYPE(long_double_complex, FI_LONG_DOUBLE_COMPLEX, AM_COMPLEX, false),
 };
-const size_t am_type_count = CF_COUNT(am_types);
+const size_t am_type_count = sizeof(am_types) / sizeof(am_types[0]);
 
 static bool compares(enum fi_op op)
 {
