@@ -71,6 +71,10 @@
 	X(scalable)                                                                    \
 	X(scalable_data)                                                               \
 	X(shared_tx)                                                                   \
+	X(coll_join)                                                                   \
+	X(coll_op)                                                                     \
+	X(coll_flight)                                                                 \
+	X(coll_refuse)                                                                 \
 	X(limits)
 
 #define DECLARE(name) extern const struct cf_case cf_##name##_cases[];
