@@ -7,11 +7,14 @@
 
 /*
  * Two endpoints of a provider of ours, each with a peer on top that talks to the
- * other's through it while the application talks too: P-70 to P-75. transfer_test
- * PROVIDER.
+ * other's through it while the application talks too, with receives for any tag: P-70
+ * to P-75. transfer_test PROVIDER.
  */
 
-enum { ROUNDS = 400, OWN = 100, PEER_TAG = 1000, SIZES = 3 };
+enum { ROUNDS = 400, OWN = 100, SIZES = 3 };
+
+/* The application receives any tag, but none of the peers. */
+#define PEER_TAG (WF_OP_PEER_TAG + 1000)
 
 /* From what goes at once to what waits for its receive. */
 static const size_t sizes[SIZES] = { 8, 5000, 300000 };
@@ -191,6 +194,8 @@ static void node_open(struct node *node, enum fi_progress progress)
 	assert_int_equal(fi_cntr_open(node->domain, &cntr_attr, &node->cntr, NULL), 0);
 	assert_int_equal(fi_av_open(node->domain, &av_attr, &node->av, NULL), 0);
 	assert_int_equal(fi_endpoint(node->domain, node->info, &node->ep, NULL), 0);
+	/* Keep the tags of the peer apart, without the library's own peer. */
+	wf_ep_of(node->ep)->caps |= FI_COLLECTIVE;
 	opening = node;
 	assert_int_equal(wf_transfer_open(wf_ep_of(node->ep), &offload_domain,
 				 &offload_info, &offload),
@@ -261,8 +266,9 @@ static void talk(struct node *node, uint64_t end, bool reads)
 
 	for (int n = 0; n < 2; n++)
 		for (unsigned int i = 0; i < OWN; i++)
-			assert_int_equal(fi_trecv(node[n].ep, &app[n].in[i], 8, NULL,
-						 FI_ADDR_UNSPEC, i, 0, &app[n].in[i]),
+			assert_int_equal(
+				fi_trecv(node[n].ep, &app[n].in[i], 8, NULL,
+					FI_ADDR_UNSPEC, i, UINT64_MAX, &app[n].in[i]),
 				0);
 	while (app[0].done + app[1].done < 4 * OWN) {
 		assert_true(now_ms() < end);

@@ -23,6 +23,7 @@ struct wf_ep;
 struct wf_srx_ctx;
 struct wf_srx_watch;
 struct wf_transfer;
+struct wf_coll;
 struct wf_sep;
 struct wf_stx;
 
@@ -32,6 +33,29 @@ struct wf_ep_flags {
 	_Atomic uint64_t plain; /* flags of calls without a flags argument */
 	uint64_t forced;        /* added to the flags argument: FI_COMPLETION or 0 */
 	uint64_t refused;       /* flags that calls must not have */
+};
+
+/*
+ * What the layer of collectives (objects/coll/) does for an endpoint with
+ * FI_COLLECTIVE. No lock is held unless a comment says otherwise.
+ */
+struct wf_ep_coll_ops {
+	/* Last step of fi_enable that may fail; may be called again after a failure.
+	 * ep->control is held. */
+	int (*enable)(struct wf_ep *ep);
+	/* fi_join(3) with FI_COLLECTIVE, on an enabled endpoint. */
+	int (*join)(struct wf_ep *ep, const struct fi_collective_addr *addr,
+		uint64_t flags, struct fid_mc **mc, void *context);
+	/* The peer of the endpoint got the result of a transfer. */
+	void (*transferred)(struct wf_ep *ep);
+	/* The endpoint is about to be closed: close the peer's endpoint and others on
+	 * top of it. A failure keeps the endpoint open. */
+	int (*closing)(struct wf_ep *ep);
+	/* Free everything else: no thread runs the endpoint any more. */
+	void (*closed)(struct wf_ep *ep);
+	/* The item that moves collectives; CQs, counters and the domain's thread run
+	 * it. */
+	struct wf_progress *(*item)(struct wf_ep *ep);
 };
 
 /*
@@ -77,7 +101,11 @@ struct wf_ep {
 	struct wf_counted_ep counted;
 	atomic_int refs;      /* open groups and contexts; fi_close is refused */
 	unsigned int handles; /* open handles: the endpoint and its aliases */
-	struct wf_transfer *transfer;  /* the peer that posts transfers, or NULL */
+	struct wf_transfer *transfer; /* the peer that posts transfers, or NULL */
+	/* Collectives; NULL: the endpoint has none. Constant once the endpoint is open.
+	 */
+	const struct wf_ep_coll_ops *coll_ops;
+	struct wf_coll *coll;
 	struct wf_ep_cleanup *cleanup; /* for FI_AV_REMOVE_CLEANUP; else NULL */
 	struct wf_list flush_link;     /* in the list of flush.c, guarded by its lock */
 	int flush_pid;                 /* the process that enabled the endpoint */
@@ -207,6 +235,10 @@ static inline void wf_ep_progress(struct wf_ep *ep)
  * one, to its transmit CQ) or a bound counter counts. The result may only be compared
  * with an earlier one. Takes no lock. */
 uint64_t wf_ep_activity(const struct wf_ep *ep);
+
+/* Run everything that moves the endpoint's operations, for threads that wait for an
+ * event. The caller holds no lock but those of progress lists. */
+void wf_ep_run(struct wf_ep *ep);
 
 /* Run the endpoint's progress item by @run from now on. While it is in no list: before
  * it is enabled, in enable() and in cntr_bound(). */

@@ -92,14 +92,24 @@ int wf_ep_cleanup_start(struct wf_ep *ep);
 void wf_ep_cleanup_stop(struct wf_ep *ep);
 
 /* transfer.c: report a result to the peer, with the arguments and results of
- * wf_cq_write and wf_cq_write_err; the item that runs the callbacks; free the memory
- * that wf_transfer_open allocated. */
+ * wf_cq_write and wf_cq_write_err; the item that runs the callbacks; whether the peer
+ * posts on @ep itself (wf_transfer_lend); free the memory that wf_transfer_open
+ * allocated. */
 ssize_t wf_transfer_put(struct wf_transfer *transfer,
 	const struct fi_cq_tagged_entry *entry, fi_addr_t src);
 ssize_t wf_transfer_put_err(
 	struct wf_transfer *transfer, const struct fi_cq_err_entry *entry);
 struct wf_progress *wf_transfer_progress(struct wf_transfer *transfer);
-void wf_transfer_free(struct wf_transfer *transfer);
+bool wf_transfer_owned(const struct wf_ep *ep);
+void wf_transfer_free(struct wf_ep *ep);
+
+/* peer_tag.c: the table's calls, to be replaced in @ep->tagged_ops by those which keep
+ * tags of peer transfers apart. */
+struct fi_ops_tagged *wf_transfer_tagged(struct wf_transfer *transfer);
+void wf_ep_peer_tag_finish(struct wf_ep *ep);
+/* Deferred work: check @tag, and remove the peers' bit from *@ignore. 0 or -FI_EINVAL,
+ * logged. */
+int wf_ep_peer_tag_check(const struct wf_ep *ep, uint64_t tag, uint64_t *ignore);
 
 /* alias.c */
 bool wf_ep_is_alias(const struct fid *fid);

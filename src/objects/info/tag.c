@@ -11,6 +11,8 @@ enum { FIELDS_MAX = 64, TAG_BITS = 64 };
 
 /* The pattern of 64 fields of one bit each, which callers before 2.0 get for 0. */
 #define GENERIC UINT64_C(0xaaaaaaaaaaaaaaaa)
+/* The pattern of 63 such fields. */
+#define WITHOUT_PEER_TAG UINT64_C(0x5555555555555555)
 
 static const struct {
 	uint64_t format;
@@ -31,6 +33,17 @@ struct layout {
 static bool is_tagged(const struct wf_info_ctx *ctx)
 {
 	return wf_info_caps_asked(ctx) & FI_TAGGED;
+}
+
+/* What the provider has: with FI_COLLECTIVE the highest bit of a tag belongs to peer
+ * transfers (WF_OP_PEER_TAG). */
+static uint64_t format_of(const struct wf_info_ctx *ctx)
+{
+	uint64_t format = ctx->tmpl.ep->mem_tag_format;
+
+	if (wf_info_caps_asked(ctx) & FI_COLLECTIVE && (!format || format >> 63))
+		return WITHOUT_PEER_TAG;
+	return format;
 }
 
 static int named_at(uint64_t format)
@@ -86,7 +99,7 @@ static bool is_named(const struct wf_info_ctx *ctx, uint64_t format)
 bool wf_info_tag_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	uint64_t asked = ctx->hint.ep->mem_tag_format;
-	uint64_t has = ctx->tmpl.ep->mem_tag_format;
+	uint64_t has = format_of(ctx);
 	struct layout want, have = layout_of(has);
 	int at = named_at(asked);
 	char text[24];
@@ -113,7 +126,7 @@ bool wf_info_tag_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 
 void wf_info_tag_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
-	uint64_t asked = ctx->hint.ep->mem_tag_format;
+	uint64_t asked = ctx->hint.ep->mem_tag_format, has = format_of(ctx);
 
 	if (!(out->caps & FI_TAGGED)) {
 		out->ep_attr->mem_tag_format = 0;
@@ -121,6 +134,8 @@ void wf_info_tag_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 	}
 	if (is_named(ctx, asked))
 		out->ep_attr->mem_tag_format = asked;
-	else if (!ctx->tmpl.ep->mem_tag_format && ctx->version < FI_VERSION(2, 0))
+	else if (!has && ctx->version < FI_VERSION(2, 0))
 		out->ep_attr->mem_tag_format = GENERIC;
+	else
+		out->ep_attr->mem_tag_format = has;
 }

@@ -29,6 +29,10 @@ enum wf_op_kind {
  */
 #define WF_OP_WORK (1ULL << 63)
 
+/* Bit in the tag of every peer transfer on an endpoint with FI_COLLECTIVE, and of no
+ * message of the application there. */
+#define WF_OP_PEER_TAG (1ULL << 63)
+
 /* True if the operation's success is reported to the application: false for an inject
  * call. */
 static inline bool wf_op_is_reported(uint64_t flags)

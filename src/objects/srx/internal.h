@@ -128,7 +128,24 @@ WF_INLINE void wf_srx_enqueue(struct wf_srx *srx, struct wf_match *engine,
 	srx->posted++;
 }
 
-/* Remove a receive without WF_SRX_INDEXED from the posted queue. */
+/* The same for a receive that may be a peer's, which does not count against the limit.
+ */
+static inline void wf_srx_enqueue_any(struct wf_srx *srx, struct wf_match *engine,
+	struct wf_srx_entry *entry, uint64_t tag, uint64_t ignore, uint64_t addr)
+{
+	wf_srx_enqueue(srx, engine, entry, tag, ignore, addr);
+	if (wf_unlikely(entry->peer.flags & FI_PEER_TRANSFER))
+		srx->posted--;
+}
+
+/* May no receive of @op be posted, because the limit is reached? */
+static inline bool wf_srx_is_full(const struct wf_srx *srx, const struct wf_op *op)
+{
+	return wf_unlikely(srx->posted >= srx->size) && !(op->flags & FI_PEER_TRANSFER);
+}
+
+/* Remove a receive without WF_SRX_INDEXED and FI_PEER_TRANSFER from the posted queue.
+ */
 WF_INLINE void wf_srx_dequeue(
 	struct wf_srx *srx, struct wf_match *engine, struct wf_srx_entry *entry)
 {
@@ -136,11 +153,21 @@ WF_INLINE void wf_srx_dequeue(
 	srx->posted--;
 }
 
+/* @entry, which has WF_SRX_INDEXED or FI_PEER_TRANSFER, leaves the posted queue: undo
+ * what is special about it. */
+static inline void wf_srx_unpost_special(struct wf_srx *srx, struct wf_srx_entry *entry)
+{
+	if (entry->peer.flags & WF_SRX_INDEXED)
+		wf_srx_index_remove(srx, entry);
+	if (entry->peer.flags & FI_PEER_TRANSFER)
+		srx->posted++;
+}
+
 /* Remove any posted receive from its queue and from the index. */
 static inline void wf_srx_unpost(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
-	if (wf_unlikely(entry->peer.flags & WF_SRX_INDEXED))
-		wf_srx_index_remove(srx, entry);
+	if (wf_unlikely(entry->peer.flags & (WF_SRX_INDEXED | FI_PEER_TRANSFER)))
+		wf_srx_unpost_special(srx, entry);
 	wf_srx_dequeue(srx, wf_srx_engine(srx, entry->peer.flags), entry);
 }
 

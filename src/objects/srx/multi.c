@@ -126,7 +126,7 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 
 	/* Deferred work ends once, a multi-receive buffer several times. */
 	assert(!(op->flags & WF_OP_WORK));
-	if (srx->posted >= srx->size)
+	if (wf_srx_is_full(srx, op))
 		return -FI_EAGAIN;
 	buffer = wf_srx_new_entry(srx, wf_srx_type(op));
 	if (!buffer)
@@ -145,7 +145,7 @@ ssize_t wf_srx_multi_post(struct wf_srx *srx, const struct wf_op *op)
 
 	fill(srx, buffer, op);
 	if (buffer->open) {
-		wf_srx_enqueue(srx, wf_srx_engine(srx, buffer->peer.flags), buffer,
+		wf_srx_enqueue_any(srx, wf_srx_engine(srx, buffer->peer.flags), buffer,
 			op->tag, op->ignore, buffer->peer.addr);
 		buffer->queued = true;
 	}

@@ -45,7 +45,7 @@ static ssize_t post(struct wf_srx *srx, const struct wf_op *op)
 	if (wf_unlikely(!entry))
 		return -FI_ENOMEM;
 	msg = wf_match_find_unexpected(engine, op->tag, op->ignore, addr);
-	if (wf_unlikely(!msg && srx->posted >= srx->size)) {
+	if (!msg && wf_srx_is_full(srx, op)) {
 		wf_pool_put(&srx->pool, entry);
 		return -FI_EAGAIN;
 	}
@@ -55,15 +55,16 @@ static ssize_t post(struct wf_srx *srx, const struct wf_op *op)
 		wf_srx_start_entry(srx, entry);
 		return 0;
 	}
-	wf_srx_enqueue(srx, engine, entry, op->tag, op->ignore, addr);
+	wf_srx_enqueue_any(srx, engine, entry, op->tag, op->ignore, addr);
 	return 0;
 }
 
-/* With FI_EXACT_DIRECTED_RECV a call must name a source, except one that takes a
- * reserved message. */
+/* With FI_EXACT_DIRECTED_RECV a call of the application must name a source, except one
+ * that takes a reserved message. */
 static bool lacks_source(const struct wf_srx *srx, const struct wf_op *op)
 {
 	return srx->exact && op->addr == FI_ADDR_UNSPEC &&
+	       !(op->flags & FI_PEER_TRANSFER) &&
 	       (op->flags & (FI_PEEK | FI_CLAIM)) != FI_CLAIM;
 }
 

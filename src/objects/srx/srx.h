@@ -239,7 +239,8 @@ struct wf_srx {
 	/* Index of posted receives by context, made by the first search of fi_cancel;
 	 * NULL: none yet. */
 	struct wf_srx_contexts *contexts;
-	size_t posted;      /* Receives in both posted queues. */
+	/* Receives in both posted queues, without those of peer transfers. */
+	size_t posted;
 	uint64_t addr_mask; /* Bits of a fi_addr_t that are the index in the AV. */
 
 	/* Constant once messages or receives come. */

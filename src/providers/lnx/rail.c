@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/calls/transfer.h"
 #include "objects/lower/info.h"
 #include "providers/lnx/deferred.h"
 #include "providers/lnx/endpoint.h"
@@ -19,10 +20,13 @@
  * multi-receive buffers itself. */
 static uint64_t member_caps(uint64_t ours, uint64_t members)
 {
-	const uint64_t own = FI_TRIGGER | FI_MULTI_RECV;
+	const uint64_t own = FI_TRIGGER | FI_MULTI_RECV | FI_COLLECTIVE;
 	const uint64_t always =
 		FI_PEER | FI_AV_USER_ID | FI_LOCAL_COMM | FI_REMOTE_COMM;
 
+	/* Collectives are made of tagged messages. */
+	if (ours & FI_COLLECTIVE)
+		ours |= FI_TAGGED | FI_SEND | FI_RECV;
 	return ((ours & ~own) | always) & members;
 }
 
@@ -50,6 +54,7 @@ int lnx_rail_open(
 static int import_cqs(struct lnx_ep *ep, unsigned int index)
 {
 	struct lnx_rail *rail = &ep->rail[index];
+	enum fi_cq_format rx_format = 0;
 	uint64_t rx_flags = FI_RECV;
 	int ret = 0;
 
@@ -63,9 +68,15 @@ static int import_cqs(struct lnx_ep *ep, unsigned int index)
 		ret = wf_lower_ep_import_cq(&rail->below, &rail->tx.fid,
 			rail->tx.cq->ring.format, FI_TRANSMIT | FI_SELECTIVE_COMPLETION,
 			ep->may_sleep);
+	/* A member of another library has to tell the tag, by which completion.c knows
+	 * the receives of peer transfers. */
+	if (ep->wf.rx_cq)
+		rx_format = ep->wf.transfer && !rail->below.builtin
+				    ? FI_CQ_FORMAT_TAGGED
+				    : rail->rx.cq->ring.format;
 	if (!ret && ep->wf.rx_cq)
-		ret = wf_lower_ep_import_cq(&rail->below, &rail->rx.fid,
-			rail->rx.cq->ring.format, rx_flags, ep->may_sleep);
+		ret = wf_lower_ep_import_cq(&rail->below, &rail->rx.fid, rx_format,
+			rx_flags, ep->may_sleep);
 	return ret;
 }
 
@@ -120,6 +131,8 @@ int lnx_rail_enable(struct lnx_ep *ep, unsigned int index)
 
 	if (rail->below.enabled)
 		return 0;
+	if (rail->below.builtin)
+		wf_transfer_lend(&ep->wf, rail->below.builtin);
 	ret = wf_lower_ep_set_limits(&rail->below, &ep->wf);
 	if (!ret)
 		ret = wf_lower_ep_bind(&rail->below, &ep->av->member[index]->fid, 0);

@@ -29,7 +29,7 @@ static __attribute__((noinline)) ssize_t send_recorded(struct lnx_ep *ep, uint32
 	if (!rec)
 		return -FI_ENOMEM;
 	copy.context = rec;
-	copy.flags = (op->flags & ~WF_OP_WORK) | FI_COMPLETION;
+	copy.flags = (op->flags & ~(WF_OP_WORK | FI_PEER_TRANSFER)) | FI_COMPLETION;
 	ret = send_over(ep, rail, peer, &copy);
 	if (ret)
 		lnx_op_free(ep, rec);

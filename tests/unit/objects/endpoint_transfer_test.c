@@ -328,6 +328,124 @@ static void told_again(void **state)
 	assert_int_equal(post(&around, XFER), 0);
 }
 
+#define BIT WF_OP_PEER_TAG
+
+static int receive(uint64_t tag, uint64_t ignore, void *context, uint64_t flags)
+{
+	static char buf[64];
+
+	return (int)fk_trecvmsg(
+		&fk->ep.fid, buf, 8, FI_ADDR_UNSPEC, tag, ignore, context, flags);
+}
+
+static void open_collective_peer(void)
+{
+	fk->ep.caps |= FI_COLLECTIVE;
+	open_peer(0);
+}
+
+static void open_collective_peer_without_tags(void)
+{
+	fk->ep.info->caps &= ~FI_TAGGED;
+	open_collective_peer();
+}
+
+/* No receive of the application matches a message of the peers, and the other way
+ * round, whether the message or the receive came first. */
+static void tags_apart(void **state)
+{
+	char mark[8];
+
+	open_collective_peer();
+	assert_int_equal(receive(0, UINT64_MAX, &mark[0], 0), 0);
+	assert_int_equal(fi_trecv(&fk->ep.fid, NULL, 0, NULL, FI_ADDR_UNSPEC, 0,
+				 UINT64_MAX, &mark[1]),
+		0);
+	assert_int_equal(receive(BIT | 5, 0, &mark[2], XFER), 0);
+	fk_tagged(fk, 1, BIT | 5, 40, 3);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 1);
+	assert_ptr_equal(peer.context[0], &mark[2]);
+	fk_tagged(fk, 1, 5, 40, 3);
+	fk_expect(&around, &mark[0], FI_RECV | FI_TAGGED, 3, 5);
+	fk_tagged(fk, 1, 6, 0, 0);
+	fk_expect(&around, &mark[1], FI_RECV | FI_TAGGED, 0, 6);
+
+	fk_tagged(fk, 1, BIT | 7, 40, 3);
+	fk_tagged(fk, 1, 8, 40, 4);
+	assert_int_equal(receive(0, UINT64_MAX, &mark[3], 0), 0);
+	fk_expect(&around, &mark[3], FI_RECV | FI_TAGGED, 4, 8);
+	assert_int_equal(receive(0, UINT64_MAX, &mark[4], FI_PEEK), 0);
+	(void)fk_expect_err(&around, &mark[4], FI_RECV | FI_TAGGED, FI_ENOMSG);
+	assert_int_equal(receive(BIT | 7, 0, &mark[5], XFER), 0);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 2);
+	assert_ptr_equal(peer.context[1], &mark[5]);
+}
+
+/* Each side keeps to its tags. */
+static void tags_refused(void **state)
+{
+	struct fi_msg_tagged msg = { .tag = BIT, .context = state };
+	struct fid_ep *ep = &fk->ep.fid;
+
+	open_collective_peer();
+	assert_int_equal(fi_tsend(ep, NULL, 0, NULL, 1, BIT, NULL), -FI_EINVAL);
+	assert_int_equal(fi_tsendv(ep, NULL, NULL, 0, 1, BIT, NULL), -FI_EINVAL);
+	assert_int_equal(fi_tsendmsg(ep, &msg, 0), -FI_EINVAL);
+	assert_int_equal(fi_tinject(ep, NULL, 0, 1, BIT), -FI_EINVAL);
+	assert_int_equal(fi_tsenddata(ep, NULL, 0, NULL, 0, 1, BIT, NULL), -FI_EINVAL);
+	assert_int_equal(fi_tinjectdata(ep, NULL, 0, 0, 1, BIT), -FI_EINVAL);
+	assert_int_equal(fi_trecv(ep, NULL, 0, NULL, 1, BIT, 0, NULL), -FI_EINVAL);
+	assert_int_equal(fi_trecvv(ep, NULL, NULL, 0, 1, BIT, 0, NULL), -FI_EINVAL);
+	assert_int_equal(receive(BIT, 0, state, 0), -FI_EINVAL);
+	assert_int_equal(receive(1, 0, state, XFER), -FI_EINVAL);
+	assert_int_equal(receive(BIT, BIT, state, XFER), -FI_EINVAL);
+	msg.tag = 1;
+	assert_int_equal(fi_tsendmsg(ep, &msg, XFER), -FI_EINVAL);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 0);
+}
+
+/* An application without FI_TAGGED gets no tagged calls from its peer. */
+static void tags_of_the_peer_alone(void **state)
+{
+	open_collective_peer_without_tags();
+	assert_int_equal(fi_tsend(&fk->ep.fid, NULL, 0, NULL, 1, 1, NULL), -FI_ENOSYS);
+	assert_int_equal(receive(1, 0, state, 0), -FI_ENOSYS);
+	assert_int_equal(receive(BIT | 1, 0, state, XFER), 0);
+	fk_tagged(fk, 1, BIT | 1, 40, 3);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 1);
+}
+
+/* A full queue of the application's receives does not keep the peer from posting, and
+ * the peer's receives leave the application its places. */
+static void receives_beyond_the_limit(void **state)
+{
+	size_t limit = fk->ep.info->rx_attr->size, own = 0;
+	char mark[4];
+
+	open_collective_peer();
+	assert_int_equal(receive(BIT | 1, 0, &mark[0], XFER), 0);
+	while (!receive(1, 0, &mark[1], 0))
+		own++;
+	assert_int_equal(own, limit);
+	assert_int_equal(receive(1, 0, &mark[1], 0), -FI_EAGAIN);
+	assert_int_equal(receive(BIT | 2, 0, &mark[2], XFER), 0);
+	fk_tagged(fk, 1, BIT | 1, 40, 3);
+	fk_tagged(fk, 1, BIT | 2, 40, 3);
+	fk_expect_none(&around);
+	assert_int_equal(peer.calls, 2);
+	assert_int_equal(receive(1, 0, &mark[1], 0), -FI_EAGAIN);
+	/* The peer withdraws one. */
+	assert_int_equal(receive(BIT | 3, 0, &mark[3], XFER), 0);
+	assert_int_equal(fi_cancel(&fk->ep.fid.fid, &mark[3]), 0);
+	fk_expect_none(&around);
+	assert_int_equal(peer.failed, 1);
+	assert_int_equal(receive(1, 0, &mark[1], 0), -FI_EAGAIN);
+}
+
 /* Without a peer nobody could be told. */
 static void nobody_there(void **state)
 {
@@ -350,6 +468,10 @@ int main(void)
 		TRANSFER_TEST(from_inside),
 		TRANSFER_TEST(peer_writes_to_our_queue),
 		TRANSFER_TEST(told_again),
+		TRANSFER_TEST(tags_apart),
+		TRANSFER_TEST(tags_refused),
+		TRANSFER_TEST(tags_of_the_peer_alone),
+		TRANSFER_TEST(receives_beyond_the_limit),
 		TRANSFER_TEST(nobody_there),
 	};
 

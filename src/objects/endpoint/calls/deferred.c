@@ -128,6 +128,11 @@ static int build_transfer(struct wf_ep *ep, const struct fi_deferred_work *defer
 	}
 }
 
+static bool is_tagged(const struct fi_deferred_work *deferred)
+{
+	return deferred->op_type == FI_OP_TSEND || deferred->op_type == FI_OP_TRECV;
+}
+
 /* Build the operation. It writes a CQ entry only if its own flags ask for one, whatever
  * the endpoint's default is. On failure kind, flags and context are set, for the error
  * entry. */
@@ -136,6 +141,8 @@ static int build(struct wf_ep *ep, struct fi_deferred_work *deferred,
 {
 	int ret = build_transfer(ep, deferred, call);
 
+	if (!ret && is_tagged(deferred))
+		ret = wf_ep_peer_tag_check(ep, call->op.tag, &call->op.ignore);
 	call->op.kind = kind_of[deferred->op_type];
 	call->op.flags &= ~FI_COMPLETION;
 	call->op.flags |= transfer_of(deferred).flags & FI_COMPLETION;

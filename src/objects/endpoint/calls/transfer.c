@@ -13,12 +13,13 @@
  */
 
 struct wf_transfer {
-	struct wf_ep *ep;
+	struct wf_ep *ep;    /* The endpoint that the peer posts on. */
 	struct fid_ep *peer; /* The peer's endpoint; NULL after it was closed. */
 	/* @peer is being closed. @peer and @closing change with run_lock held. */
 	bool closing;
 	struct fi_ops_transfer_peer *ops;
-	struct wf_later results; /* Results that wait for a callback. */
+	struct wf_later results;     /* Results that wait for a callback. */
+	struct fi_ops_tagged tagged; /* Calls without the checks of peer_tag.c. */
 };
 
 struct result {
@@ -58,6 +59,8 @@ static bool tell(struct wf_later *results, struct wf_list *link)
 			"the peer did not take the result of its transfer: %s\n",
 			fi_strerror((int)-ret));
 	free(result);
+	if (transfer->ep->coll_ops)
+		transfer->ep->coll_ops->transferred(transfer->ep);
 	return true;
 }
 
@@ -96,6 +99,21 @@ ssize_t wf_transfer_put_err(
 struct wf_progress *wf_transfer_progress(struct wf_transfer *transfer)
 {
 	return &transfer->results.progress;
+}
+
+struct fi_ops_tagged *wf_transfer_tagged(struct wf_transfer *transfer)
+{
+	return &transfer->tagged;
+}
+
+bool wf_transfer_owned(const struct wf_ep *ep)
+{
+	return ep->transfer && ep->transfer->ep == ep;
+}
+
+void wf_transfer_lend(const struct wf_ep *ep, struct wf_ep *below)
+{
+	below->transfer = ep->transfer;
 }
 
 static int refuse(const struct wf_ep *ep, int err, const char *why)
@@ -174,7 +192,7 @@ static void set_closing(struct wf_transfer *transfer, bool closing, struct fid_e
 int wf_transfer_close(struct wf_ep *ep)
 {
 	struct wf_transfer *transfer = ep->transfer;
-	struct fid_ep *peer = transfer ? transfer->peer : NULL;
+	struct fid_ep *peer = wf_transfer_owned(ep) ? transfer->peer : NULL;
 	int ret;
 
 	if (!peer)
@@ -186,9 +204,12 @@ int wf_transfer_close(struct wf_ep *ep)
 	return ret;
 }
 
-void wf_transfer_free(struct wf_transfer *transfer)
+void wf_transfer_free(struct wf_ep *ep)
 {
-	if (!transfer)
+	struct wf_transfer *transfer = ep->transfer;
+
+	ep->transfer = NULL;
+	if (!transfer || transfer->ep != ep)
 		return;
 	wf_list_foreach_safe(link, &transfer->results.list) free(result_of(link));
 	wf_later_done(&transfer->results);

@@ -15,7 +15,10 @@
  * operation, nor inside another callback. In a callback the peer may post operations,
  * write to the endpoint's CQ and EQ, register memory and read the CQ.
  *
- * An endpoint has at most one peer.
+ * An endpoint has at most one peer. On one with FI_COLLECTIVE every tagged transfer of
+ * the peer has WF_OP_PEER_TAG in its tag and no message of the application has it, so
+ * that neither ever matches the other (peer_tag.c); the peer's receives do not count
+ * against the limit of posted receives.
  */
 
 /*
@@ -31,5 +34,10 @@ int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
  * did not take. The peer posts no more operations with the flag. Closing @ep does this
  * too. 0 or the code of fi_close: the peer's endpoint is still open. */
 int wf_transfer_close(struct wf_ep *ep);
+
+/* @below is an endpoint over which the transport of @ep moves its messages: results of
+ * the peer's transfers go from there to the peer of @ep. Before @below is enabled; @ep
+ * is closed later. */
+void wf_transfer_lend(const struct wf_ep *ep, struct wf_ep *below);
 
 #endif

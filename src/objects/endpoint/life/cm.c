@@ -39,12 +39,30 @@ static int cm_getname(fid_t fid, void *addr, size_t *len)
 	return ret;
 }
 
+/* The endpoint's address is asked for meanwhile, so ep->control is not held. */
+static int join_collective(struct wf_ep *ep, const struct fi_collective_addr *addr,
+	uint64_t flags, struct fid_mc **mc, void *context)
+{
+	bool enabled;
+
+	if (!ep->coll_ops)
+		return -FI_ENOSYS;
+	pthread_mutex_lock(&ep->control);
+	enabled = ep->enabled;
+	pthread_mutex_unlock(&ep->control);
+	if (!enabled)
+		return state_error(ep, "fi_join_collective", "is not enabled");
+	return ep->coll_ops->join(ep, addr, flags, mc, context);
+}
+
 static int cm_join(struct fid_ep *fid, const void *addr, uint64_t flags,
 	struct fid_mc **mc, void *context)
 {
 	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
 	int ret;
 
+	if (flags & FI_COLLECTIVE)
+		return join_collective(ep, addr, flags & ~FI_COLLECTIVE, mc, context);
 	if (!ep->xfer->join)
 		return -FI_ENOSYS;
 	pthread_mutex_lock(&ep->control);

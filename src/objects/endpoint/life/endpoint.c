@@ -50,6 +50,8 @@ void wf_ep_finish_tables(struct wf_ep *ep)
 		wf_ep_atomic_finish(ep);
 	if (ep->xfer->tables_finished)
 		ep->xfer->tables_finished(ep);
+	if (ep->caps & FI_COLLECTIVE && wf_transfer_owned(ep))
+		wf_ep_peer_tag_finish(ep);
 	if (ep->caps & FI_MSG)
 		ep->fid.msg = &ep->msg_ops;
 	if (ep->caps & FI_TAGGED)
@@ -91,6 +93,10 @@ static int ep_enable(struct wf_ep *ep)
 	ret = wf_ep_cleanup_start(ep);
 	if (ret)
 		goto out;
+	if (ep->coll_ops)
+		ret = ep->coll_ops->enable(ep);
+	if (ret)
+		goto out;
 	ret = wf_ep_progress_attach(ep);
 	if (ret)
 		goto out;
@@ -121,7 +127,7 @@ int wf_ep_put(struct wf_ep *ep)
 	pthread_mutex_unlock(&ep->control);
 	if (last) {
 		wf_ep_flush(ep);
-		ret = wf_transfer_close(ep);
+		ret = ep->coll_ops ? ep->coll_ops->closing(ep) : wf_transfer_close(ep);
 		if (ret) {
 			ep->handles++;
 			return ret;
@@ -129,6 +135,8 @@ int wf_ep_put(struct wf_ep *ep)
 		wf_ep_flush_remove(ep);
 		wf_ep_cleanup_stop(ep);
 		wf_ep_progress_detach(ep);
+		if (ep->coll_ops)
+			ep->coll_ops->closed(ep);
 		wf_trigger_purge(ep);
 		wf_ep_srx_drain(ep);
 		ep->xfer->destroy(ep);
@@ -350,7 +358,7 @@ err_info:
 void wf_ep_done(struct wf_ep *ep)
 {
 	wf_ep_srx_detach(ep);
-	wf_transfer_free(ep->transfer);
+	wf_transfer_free(ep);
 	wf_ep_unbind_all(ep);
 	if (wf_ep_is_sep(ep))
 		wf_sep_done(ep);

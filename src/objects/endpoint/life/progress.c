@@ -197,6 +197,20 @@ static unsigned int items_of(struct wf_ep *ep, struct wf_progress **items)
 	return count;
 }
 
+void wf_ep_run(struct wf_ep *ep)
+{
+	struct wf_progress *items[MAX_ITEMS];
+	unsigned int count = items_of(ep, items);
+
+	for (unsigned int i = 0; i < count; i++)
+		items[i]->run(items[i]);
+	if (wf_transfer_owned(ep))
+		wf_transfer_progress(ep->transfer)
+			->run(wf_transfer_progress(ep->transfer));
+	if (ep->coll_ops)
+		ep->coll_ops->item(ep)->run(ep->coll_ops->item(ep));
+}
+
 static void detach_items(struct wf_ep *ep)
 {
 	struct wf_progress *items[MAX_ITEMS];
@@ -245,13 +259,19 @@ int wf_ep_progress_attach(struct wf_ep *ep)
 	ret = attach_counted(ep);
 	if (ret)
 		goto err_items;
-	if (!ep->transfer)
-		return 0;
-	ret = attach(ep, wf_transfer_progress(ep->transfer));
+	if (wf_transfer_owned(ep))
+		ret = attach(ep, wf_transfer_progress(ep->transfer));
 	if (ret)
 		goto err_counted;
+	if (ep->coll_ops)
+		ret = attach(ep, ep->coll_ops->item(ep));
+	if (ret)
+		goto err_transfer;
 	return 0;
 
+err_transfer:
+	if (wf_transfer_owned(ep))
+		detach(ep, wf_transfer_progress(ep->transfer));
 err_counted:
 	wf_counted_detach(ep->domain, &ep->counted);
 err_items:
@@ -265,7 +285,9 @@ void wf_ep_progress_detach(struct wf_ep *ep)
 		return;
 	wf_counted_detach(ep->domain, &ep->counted);
 	detach_items(ep);
-	if (ep->transfer)
+	if (ep->coll_ops)
+		detach(ep, ep->coll_ops->item(ep));
+	if (wf_transfer_owned(ep))
 		detach(ep, wf_transfer_progress(ep->transfer));
 	if (atomic_load_explicit(&ep->triggers, memory_order_acquire))
 		detach(ep, &ep->domain->triggers.ready.progress);
