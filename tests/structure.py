@@ -33,6 +33,7 @@ layers = [
     {"poll", "srx"},
     {"endpoint"},
     {"conn", "lower", "peer"},
+    {"coll"},
     {"open"},
 ]
 level_of = {area: n for n, layer in enumerate(layers) for area in layer}

@@ -151,10 +151,11 @@ static bool is_named(const struct wf_question *q, const struct wf_prov_entry *en
 }
 
 /* Is the provider hidden by FI_PROVIDER? A layer may still ask for some of those by
- * name. */
+ * name, and so may the provider that an offload provider works for. */
 static bool out_of_reach(const struct wf_question *q, const struct wf_prov_entry *entry)
 {
-	bool by_name = q->nested && q->name.count;
+	bool inside = q->nested || wf_prov_kind(entry->prov->name) == WF_PROV_OFFLOAD;
+	bool by_name = inside && q->name.count;
 
 	return entry->hidden && !(by_name && wf_prov_usable_by_name(entry));
 }

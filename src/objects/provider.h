@@ -42,8 +42,9 @@ struct wf_prov {
 	const char *default_fabric;
 	const char *default_domain;
 
-	/* True if the provider has collectives; else fi_av_set(3) returns -FI_ENOSYS.
-	 */
+	/* True if the provider has collectives: its own (wf_xfer_ops.collective), or
+	 * else those of engines (objects/coll/). False: fi_av_set(3) returns
+	 * -FI_ENOSYS. */
 	bool av_sets;
 
 	/* For wf_str_getinfo: is @node the name of an endpoint on this machine? Such a
@@ -112,7 +113,7 @@ struct wf_prov {
 	int (*query_atomic)(struct wf_domain *domain, enum fi_datatype datatype,
 		enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
 	/* fi_query_collective(3): fill *attr, or return -FI_ENOSYS. The calls are in
-	 * wf_xfer_ops.collective. */
+	 * wf_xfer_ops.collective. NULL with av_sets: engines are asked. */
 	int (*query_collective)(struct wf_domain *domain, enum fi_collective_op coll,
 		struct fi_collective_attr *attr, uint64_t flags);
 };

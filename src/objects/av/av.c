@@ -267,6 +267,7 @@ static struct wf_av *av_alloc(struct wf_domain *domain, const struct fi_av_attr 
 	av->id_only = attr->flags & FI_AV_USER_ID;
 	(void)pthread_mutex_init(&av->watch_lock, NULL);
 	wf_list_init(&av->watches);
+	wf_list_init(&av->sets);
 	return av;
 }
 

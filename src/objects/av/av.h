@@ -46,6 +46,7 @@ struct wf_av {
 	struct fid_peer_av *peer;    /* the owner's AV of an imported one, or NULL */
 	pthread_mutex_t watch_lock;  /* guards @watches; a leaf */
 	struct wf_list watches;      /* struct wf_av_watch, in the order of calling */
+	struct wf_list sets;         /* struct wf_av_set: all that are open */
 	void *prov_data;             /* the provider's own, from wf_prov.av_opened on */
 };
 

@@ -212,6 +212,46 @@ static int set_addr(struct fid_av_set *fid, fi_addr_t *coll_addr)
 	return 0;
 }
 
+/* The AV's lock is held. */
+static struct wf_av_set *find_open(const struct wf_av *av, uintptr_t at)
+{
+	wf_list_foreach(link, &av->sets)
+	{
+		struct wf_av_set *set = wf_list_entry(link, struct wf_av_set, link);
+
+		if ((uintptr_t)set == at)
+			return set;
+	}
+	return NULL;
+}
+
+int wf_av_set_covers(
+	struct wf_av *av, fi_addr_t coll_addr, const fi_addr_t *addr, size_t count)
+{
+	const struct wf_av_set *set;
+	int ret = 0;
+
+	wf_lock(&av->lock);
+	set = find_open(av, coll_addr);
+	if (!set)
+		ret = -FI_EINVAL;
+	for (size_t i = 0; i < count && !ret; i++)
+		if (!is_member(set, addr[i]))
+			ret = -FI_EINVAL;
+	wf_unlock(&av->lock);
+	return ret;
+}
+
+struct wf_av_set *wf_av_set_open_on(struct wf_av *av, const struct fid_av_set *fid)
+{
+	struct wf_av_set *set;
+
+	wf_lock(&av->lock);
+	set = find_open(av, (uintptr_t)wf_av_set_of(fid));
+	wf_unlock(&av->lock);
+	return set && !set->peer ? set : NULL;
+}
+
 int wf_av_set_members(struct wf_av_set *set, fi_addr_t *addr, size_t *count)
 {
 	int ret = 0;

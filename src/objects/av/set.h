@@ -23,6 +23,7 @@ struct wf_av_set {
 	uint64_t flags;  /* fi_av_set_attr.flags */
 	atomic_int refs; /* groups joined, exports */
 	struct fid_peer_av_set *peer; /* the owner's set of an imported one, or NULL */
+	struct wf_list link;          /* in av->sets */
 };
 
 static inline struct wf_av_set *wf_av_set_of(const struct fid_av_set *fid)
@@ -37,6 +38,16 @@ int wf_av_set_open(struct fid_av *av, struct fi_av_set_attr *attr,
 /* Copy the members to @addr, which has space for *count, and store their number in
  * *count. -FI_ETOOSMALL: only the number is stored. Takes the AV's lock. */
 int wf_av_set_members(struct wf_av_set *set, fi_addr_t *addr, size_t *count);
+
+/* Does the open set of @av with the address @coll_addr (fi_av_set_addr(3)), which may
+ * be any number, contain the @count addresses at @addr? -FI_EINVAL: there is no such
+ * set, or it lacks one. Takes the AV's lock. */
+int wf_av_set_covers(
+	struct wf_av *av, fi_addr_t coll_addr, const fi_addr_t *addr, size_t count);
+
+/* The set behind @fid if it is open on @av and has members of its own; NULL: not. @fid
+ * may be any address. Takes the AV's lock. */
+struct wf_av_set *wf_av_set_open_on(struct wf_av *av, const struct fid_av_set *fid);
 
 /* Fill @ret for import into a peer; see wf_av_export. */
 int wf_av_set_export(struct wf_av_set *set, struct fid_peer_av_set *ret);

@@ -23,6 +23,9 @@ static int set_close(struct fid *fid)
 		WF_AV_REFUSED(set->av->domain, "AV set: close: a group has joined\n");
 		return -FI_EBUSY;
 	}
+	wf_lock(&set->av->lock);
+	wf_list_remove(&set->link);
+	wf_unlock(&set->av->lock);
 	wf_av_unref(set->av);
 	set_free(set);
 	return 0;
@@ -176,6 +179,9 @@ int wf_av_set_open(struct fid_av *fid, struct fi_av_set_attr *attr,
 	set->fid.fid.ops = &set_fid_ops;
 	set->fid.ops = set->peer ? &wf_av_set_imported_ops : &wf_av_set_ops;
 	wf_av_ref(av);
+	wf_lock(&av->lock);
+	wf_list_push(&av->sets, &set->link);
+	wf_unlock(&av->lock);
 	*ret_set = &set->fid;
 	return 0;
 }

@@ -16,6 +16,7 @@
 
 struct wf_eq;
 struct wf_progress_thread;
+struct wf_coll_engines;
 
 /*
  * An open domain (fi_domain(3)). Attributes are fixed when it is opened; @refs counts
@@ -50,7 +51,9 @@ struct wf_domain {
 	struct fi_hmem_override_ops hmem_override; /* size 0: none was set */
 	pthread_mutex_t control;    /* guards eq, thread and hmem_override */
 	struct wf_open_domain open; /* for wf_domain_find */
-	void *prov_data;            /* the provider's own, from domain_init on */
+	/* Engines of collectives, opened when the first is needed; objects/coll/. */
+	struct wf_coll_engines *coll;
+	void *prov_data; /* the provider's own, from domain_init on */
 };
 
 static inline struct wf_domain *wf_domain_of(struct fid_domain *fid)

@@ -79,7 +79,8 @@ uint64_t wf_info_caps_asked(const struct wf_info_ctx *ctx)
 
 uint64_t wf_info_caps(const struct wf_info_ctx *ctx)
 {
-	uint64_t possible = possible_caps(ctx), caps = possible;
+	/* FI_COLLECTIVE has a cost, so only those who ask for it get it. */
+	uint64_t possible = possible_caps(ctx), caps = possible & ~FI_COLLECTIVE;
 
 	if (ctx->hint.info->caps)
 		caps = wf_info_caps_asked(ctx) | (possible & FREE);

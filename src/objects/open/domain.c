@@ -4,6 +4,7 @@
 
 #include "objects/absent/absent.h"
 #include "objects/av/av.h"
+#include "objects/coll/coll.h"
 #include "objects/cntr/cntr.h"
 #include "objects/cq/cq.h"
 #include "objects/open/open.h"
@@ -111,9 +112,20 @@ static int domain_ops_set(
 	return 0;
 }
 
+/* The engines of collectives are closed first, unless objects are open. */
+static int domain_close(struct fid *fid)
+{
+	struct wf_domain *domain = domain_of_fid(fid);
+
+	/* acquire: pairs with wf_domain_unref. */
+	if (!atomic_load_explicit(&domain->refs, memory_order_acquire))
+		wf_coll_domain_done(domain);
+	return wf_domain_close(fid);
+}
+
 struct fi_ops wf_domain_fid_ops = {
 	.size = sizeof(struct fi_ops),
-	.close = wf_domain_close,
+	.close = domain_close,
 	.bind = domain_bind,
 	.control = domain_control,
 	.ops_open = wf_absent_ops_open,
@@ -126,6 +138,47 @@ static int not_offered(const struct wf_domain *domain, const char *what)
 	FI_INFO(domain->prov->fi, FI_LOG_DOMAIN, "%s refused: %s has none\n", what,
 		domain->prov->fi->name);
 	return -FI_ENOSYS;
+}
+
+/* Open an endpoint with FI_COLLECTIVE in info->caps. */
+static int open_collective(struct wf_domain *domain, struct fi_info *info,
+	struct fid_ep **ret_ep, uint64_t flags, void *context)
+{
+	struct wf_ep *ep;
+	struct fid_ep *fid;
+	int err = domain->prov->endpoint(domain, info, &fid, flags, context);
+
+	if (err)
+		return err;
+	ep = wf_ep_from_fid(fid);
+	if (ep && !ep->xfer->collective)
+		err = wf_coll_attach(ep);
+	if (err)
+		(void)fi_close(&fid->fid);
+	else
+		*ret_ep = fid;
+	return err;
+}
+
+/* The endpoints of a domain that was opened with FI_COLLECTIVE have it, even if the
+ * caller removed it from info->caps: existing programs do that and join groups. */
+static int open_endpoint(struct wf_domain *domain, struct fi_info *info,
+	struct fid_ep **ep, uint64_t flags, void *context)
+{
+	uint64_t caps = info->caps | domain->info->caps;
+	struct fi_info *copy;
+	int err;
+
+	if (!domain->prov->av_sets || !(caps & FI_COLLECTIVE) ||
+		info->ep_attr->type != FI_EP_RDM)
+		return domain->prov->endpoint(domain, info, ep, flags, context);
+	copy = fi_dupinfo(info);
+	if (!copy)
+		return -FI_ENOMEM;
+	copy->caps |= FI_COLLECTIVE;
+	err = open_collective(domain, copy, ep, flags, context);
+	fi_freeinfo(copy);
+	return err;
 }
 
 static int domain_endpoint2(struct fid_domain *fid, struct fi_info *info,
@@ -153,7 +206,7 @@ static int domain_endpoint2(struct fid_domain *fid, struct fi_info *info,
 	err = wf_info_check(domain->prov, domain->api_version, info);
 	if (err)
 		return err;
-	return domain->prov->endpoint(domain, info, ep, flags, context);
+	return open_endpoint(domain, info, ep, flags, context);
 }
 
 static int domain_endpoint(
@@ -195,6 +248,8 @@ static int domain_query_collective(struct fid_domain *fid, enum fi_collective_op
 {
 	struct wf_domain *domain = wf_domain_of(fid);
 
+	if (!domain->prov->query_collective && domain->prov->av_sets)
+		return wf_coll_query(domain, coll, attr, flags);
 	if (!domain->prov->query_collective)
 		return not_offered(domain, "query of collectives");
 	return domain->prov->query_collective(domain, coll, attr, flags);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/coll/internal.h"
+
+/*
+ * The calls of fi_collective(3), which engines answer. The engine's CQ is bound with
+ * FI_SELECTIVE_COMPLETION, so the flags that it gets say whether the call writes an
+ * entry, as for other operations of the endpoint (calls/flags.c).
+ */
+
+/* Where a call goes. */
+struct target {
+	struct wf_coll *coll;
+	struct fid_ep *ep;
+	struct fi_ops_collective *ops;
+	fi_addr_t addr;
+};
+
+static int refuse(const struct wf_ep *ep, int err, fi_addr_t addr, const char *why)
+{
+	FI_WARN(ep->domain->prov->fi, FI_LOG_EP_DATA,
+		"collective on the group %#llx refused: %s\n", (unsigned long long)addr,
+		why);
+	return err;
+}
+
+static int find_target(struct fid_ep *fid, fi_addr_t addr, struct target *ret)
+{
+	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
+	const struct wf_coll_group *group = wf_coll_find(ep->coll, addr);
+
+	if (wf_unlikely(!group))
+		return refuse(ep, -FI_EINVAL, addr, "no group of this endpoint");
+	/* acquire: pairs with the end of the join. */
+	if (wf_unlikely(atomic_load_explicit(&group->state, memory_order_acquire) !=
+			WF_COLL_JOINED))
+		return refuse(ep, -FI_EOPBADSTATE, addr, "its join has not completed");
+	ret->coll = ep->coll;
+	ret->ep = ep->coll->port[0].ep;
+	ret->ops = ret->ep->collective;
+	ret->addr = fi_mc_addr(group->part[0].mc);
+	return 0;
+}
+
+static uint64_t flags_of(const struct target *target, uint64_t flags)
+{
+	return flags | target->coll->ep->tx.forced;
+}
+
+static ssize_t done(const struct target *target, ssize_t ret)
+{
+	wf_coll_wake(target->coll);
+	return ret;
+}
+
+/* Call @slot of the engine with its own endpoint first. */
+#define FORWARD(fid, coll_addr, slot, ...)                                             \
+	do {                                                                           \
+		struct target t;                                                       \
+		int err = find_target(fid, coll_addr, &t);                             \
+		if (wf_unlikely(err))                                                  \
+			return err;                                                    \
+		return done(&t, t.ops->slot(t.ep, __VA_ARGS__));                       \
+	} while (0)
+
+static ssize_t coll_barrier2(
+	struct fid_ep *fid, fi_addr_t coll_addr, uint64_t flags, void *context)
+{
+	FORWARD(fid, coll_addr, barrier2, t.addr, flags_of(&t, flags), context);
+}
+
+static ssize_t coll_barrier(struct fid_ep *fid, fi_addr_t coll_addr, void *context)
+{
+	const struct wf_ep *ep = wf_ep_resolve(&fid->fid);
+
+	return coll_barrier2(
+		fid, coll_addr, wf_flags_plain(&ep->tx) & FI_COMPLETION, context);
+}
+
+static ssize_t coll_broadcast(struct fid_ep *fid, void *buf, size_t count, void *desc,
+	fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype,
+	uint64_t flags, void *context)
+{
+	FORWARD(fid, coll_addr, broadcast, buf, count, desc, t.addr, root_addr,
+		datatype, flags_of(&t, flags), context);
+}
+
+static ssize_t coll_alltoall(struct fid_ep *fid, const void *buf, size_t count,
+	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
+	enum fi_datatype datatype, uint64_t flags, void *context)
+{
+	FORWARD(fid, coll_addr, alltoall, buf, count, desc, result, result_desc, t.addr,
+		datatype, flags_of(&t, flags), context);
+}
+
+static ssize_t coll_allreduce(struct fid_ep *fid, const void *buf, size_t count,
+	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
+	enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context)
+{
+	FORWARD(fid, coll_addr, allreduce, buf, count, desc, result, result_desc,
+		t.addr, datatype, op, flags_of(&t, flags), context);
+}
+
+static ssize_t coll_allgather(struct fid_ep *fid, const void *buf, size_t count,
+	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
+	enum fi_datatype datatype, uint64_t flags, void *context)
+{
+	FORWARD(fid, coll_addr, allgather, buf, count, desc, result, result_desc,
+		t.addr, datatype, flags_of(&t, flags), context);
+}
+
+static ssize_t coll_reduce_scatter(struct fid_ep *fid, const void *buf, size_t count,
+	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
+	enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context)
+{
+	FORWARD(fid, coll_addr, reduce_scatter, buf, count, desc, result, result_desc,
+		t.addr, datatype, op, flags_of(&t, flags), context);
+}
+
+static ssize_t coll_reduce(struct fid_ep *fid, const void *buf, size_t count,
+	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
+	fi_addr_t root_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags,
+	void *context)
+{
+	FORWARD(fid, coll_addr, reduce, buf, count, desc, result, result_desc, t.addr,
+		root_addr, datatype, op, flags_of(&t, flags), context);
+}
+
+static ssize_t coll_scatter(struct fid_ep *fid, const void *buf, size_t count,
+	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
+	fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context)
+{
+	FORWARD(fid, coll_addr, scatter, buf, count, desc, result, result_desc, t.addr,
+		root_addr, datatype, flags_of(&t, flags), context);
+}
+
+static ssize_t coll_gather(struct fid_ep *fid, const void *buf, size_t count,
+	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
+	fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context)
+{
+	FORWARD(fid, coll_addr, gather, buf, count, desc, result, result_desc, t.addr,
+		root_addr, datatype, flags_of(&t, flags), context);
+}
+
+static ssize_t coll_msg(struct fid_ep *fid, const struct fi_msg_collective *msg,
+	struct fi_ioc *resultv, void **result_desc, size_t result_count, uint64_t flags)
+{
+	struct fi_msg_collective below;
+	struct target t;
+	int ret;
+
+	if (!msg)
+		return -FI_EINVAL;
+	ret = find_target(fid, msg->coll_addr, &t);
+	if (ret)
+		return ret;
+	below = *msg;
+	below.coll_addr = t.addr;
+	return done(&t, t.ops->msg(t.ep, &below, resultv, result_desc, result_count,
+				flags_of(&t, flags)));
+}
+
+struct fi_ops_collective wf_coll_calls = {
+	.size = sizeof(wf_coll_calls),
+	.barrier = coll_barrier,
+	.broadcast = coll_broadcast,
+	.alltoall = coll_alltoall,
+	.allreduce = coll_allreduce,
+	.allgather = coll_allgather,
+	.reduce_scatter = coll_reduce_scatter,
+	.reduce = coll_reduce,
+	.scatter = coll_scatter,
+	.gather = coll_gather,
+	.msg = coll_msg,
+	.barrier2 = coll_barrier2,
+};

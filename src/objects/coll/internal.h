@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_COLL_INTERNAL_H
+#define WF_OBJECTS_COLL_INTERNAL_H
+
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_peer_coll.h>
+
+#include "objects/av/set.h"
+#include "objects/coll/coll.h"
+#include "objects/endpoint/calls/build.h"
+
+/* The engine that does every collective, by messages of the endpoint itself. */
+#define WF_COLL_ENGINE "off_coll"
+
+enum {
+	WF_COLL_ENGINES_MAX = 1,
+	/* Groups of one endpoint at a time. */
+	WF_COLL_GROUPS_MAX = 1 << 14,
+};
+
+/* An engine as one domain has it open. Constant. */
+struct wf_coll_engine {
+	const char *name;
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain; /* it imported the application's domain */
+};
+
+/* domain->coll: made with the first endpoint or query that needs it, freed with the
+ * domain. */
+struct wf_coll_engines {
+	struct wf_coll_engine at[WF_COLL_ENGINES_MAX];
+	unsigned int count;
+};
+
+/* The engines of @domain, opened if they are not yet. 0, or -FI_ENOSYS or another
+ * negative errno with a log line. May block. */
+int wf_coll_engines(struct wf_domain *domain, struct wf_coll_engines **ret_engines);
+
+/* What an engine has open for one endpoint. Members are NULL until they are opened, and
+ * constant from fi_enable on. */
+struct wf_coll_port {
+	const struct wf_coll_engine *engine;
+	struct fid_ep *ep;
+	struct fid_av *av;
+	struct fid_cq *cq;
+	struct fid_cntr *cntr; /* NULL: the endpoint has no counter of FI_SEND */
+	struct fid_eq *eq;     /* NULL: it had no EQ when it was enabled */
+	struct fid_peer_av peer_av;
+	struct fid_peer_cq peer_cq;
+	struct fid_peer_cntr peer_cntr;
+	bool builtin; /* of this library: its CQ may be run without a call */
+	bool enabled;
+};
+
+/* A timer that wakes sleepers while there is work that no descriptor reports. */
+struct wf_coll_timer {
+	struct wf_progress progress;
+	atomic_int fd; /* -1 until a list asks for it */
+};
+
+/* Collectives of one endpoint. @lock guards @group for writing, @next and @eq; it is
+ * held while the EQ's progress list is changed, and no callback takes it. */
+struct wf_coll {
+	struct wf_ep *ep;
+	struct wf_coll_port port[WF_COLL_ENGINES_MAX];
+	unsigned int port_count;
+
+	/* May an engine have work? Set after every call into an engine, and after the
+	 * result of a transfer; cleared when an engine is seen idle. */
+	atomic_bool busy;
+	atomic_uint runs, refused;  /* runs since the last look; sleeps refused since */
+	atomic_int joining;         /* groups whose join has not ended */
+	struct wf_coll_timer timer; /* run by CQs, counters and the domain */
+	struct wf_coll_timer join_timer; /* run by the readers of @eq */
+
+	pthread_mutex_t lock;
+	struct wf_eq *eq; /* whose readers run @join_timer, or NULL */
+	uint32_t next;    /* where the search for a free place in @group begins */
+	/* By the lowest bits of their addresses. Calls read it without a lock. */
+	_Atomic(struct wf_coll_group *) group[WF_COLL_GROUPS_MAX];
+};
+
+enum wf_coll_state { WF_COLL_JOINING, WF_COLL_JOINED, WF_COLL_FAILED };
+
+/* A group at one engine. */
+struct wf_coll_part {
+	struct fid_peer_av_set peer_set;
+	struct fid_av_set *set;
+	struct fid_mc *mc;
+};
+
+/* A group that the application joined. Constant but for @state. */
+struct wf_coll_group {
+	struct fid_mc fid; /* fid.fi_addr: see wf_coll_find */
+	struct wf_coll *coll;
+	struct wf_av_set *set;
+	fi_addr_t *member; /* sorted */
+	size_t member_count;
+	atomic_int state; /* enum wf_coll_state */
+	struct wf_coll_part part[WF_COLL_ENGINES_MAX];
+};
+
+/* The group with the address @addr, which may be any number; NULL: none. Valid while
+ * the application does not close the group. */
+struct wf_coll_group *wf_coll_find(const struct wf_coll *coll, fi_addr_t addr);
+
+/* struct wf_ep_coll_ops.join */
+int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,
+	uint64_t flags, struct fid_mc **ret_mc, void *context);
+
+/* progress.c: initialise both timers, and free them; the endpoint is in no list. */
+void wf_coll_progress_init(struct wf_coll *coll);
+void wf_coll_progress_done(struct wf_coll *coll);
+
+/* An engine may have work now. */
+static inline void wf_coll_wake(struct wf_coll *coll)
+{
+	/* release: pairs with the runner, which finds what the caller left. */
+	if (!atomic_load_explicit(&coll->busy, memory_order_relaxed))
+		atomic_store_explicit(&coll->busy, true, memory_order_release);
+}
+
+/* calls.c */
+extern struct fi_ops_collective wf_coll_calls;
+
+#define wf_coll_log(ep, level, ...)                                                    \
+	FI_LOG((ep)->domain->prov->fi, level, FI_LOG_EP_CTRL, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include "objects/coll/internal.h"
+
+/*
+ * Progress of the engines. The endpoint's item runs them only while one may have work,
+ * so that an endpoint without collectives under way pays for one load.
+ *
+ * Some work has no descriptor that becomes readable: a flag in memory that another
+ * process sets, an engine of another library. A thread that goes to sleep meanwhile is
+ * refused a few times, because most collectives are short, and then sleeps until a
+ * timer ends.
+ *
+ * Applications wait for a join at the EQ only, so its readers run the endpoint, too,
+ * while a join is under way.
+ */
+
+enum {
+	LOOK_EVERY = 16,       /* runs between two looks whether the engines are idle */
+	REFUSED_MAX = 1024,    /* sleeps that are refused before the timer is used */
+	SLICE_NS = 1000 * 1000 /* the timer */
+};
+
+static struct wf_coll_timer *timer_of(struct wf_progress *item)
+{
+	return wf_container_of(item, struct wf_coll_timer, progress);
+}
+
+static struct wf_coll *coll_of(struct wf_progress *item)
+{
+	return wf_container_of(timer_of(item), struct wf_coll, timer);
+}
+
+static struct wf_coll *coll_of_join(struct wf_progress *item)
+{
+	return wf_container_of(timer_of(item), struct wf_coll, join_timer);
+}
+
+static int timer_fd(struct wf_progress *item)
+{
+	struct wf_coll_timer *timer = timer_of(item);
+	int none = -1, fd = atomic_load(&timer->fd);
+
+	if (fd >= 0)
+		return fd;
+	fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	if (atomic_compare_exchange_strong(&timer->fd, &none, fd))
+		return fd;
+	(void)close(fd); /* another list asked at the same time */
+	return none;
+}
+
+/* Setting the timer also takes back an end that was not read. */
+static void timer_start(struct wf_coll_timer *timer, long ns)
+{
+	const struct itimerspec spec = { .it_value.tv_nsec = ns };
+	int fd = atomic_load(&timer->fd);
+
+	if (fd >= 0)
+		(void)timerfd_settime(fd, 0, &spec, NULL);
+}
+
+static void run_port(const struct wf_coll_port *port)
+{
+	if (port->builtin)
+		wf_progress_list_run(&wf_cq_of(port->cq)->progress);
+	else
+		(void)port->cq->ops->read(port->cq, NULL, 0);
+}
+
+/* An engine of another library cannot be asked: it may have work at any time. */
+static bool is_idle(const struct wf_coll *coll)
+{
+	for (unsigned int i = 0; i < coll->port_count; i++) {
+		const struct wf_coll_port *port = &coll->port[i];
+
+		if (!port->builtin ||
+			!wf_progress_list_arm(&wf_cq_of(port->cq)->progress))
+			return false;
+	}
+	return true;
+}
+
+/* Stop running idle engines. A call that gives one work meanwhile sets @busy
+ * afterwards; so the engine is looked at again after @busy was cleared. */
+static bool settle(struct wf_coll *coll)
+{
+	if (!is_idle(coll))
+		return false;
+	atomic_store(&coll->busy, false);
+	if (is_idle(coll))
+		return true;
+	atomic_store(&coll->busy, true);
+	return false;
+}
+
+static void coll_run(struct wf_progress *item)
+{
+	struct wf_coll *coll = coll_of(item);
+	unsigned int runs;
+
+	/* acquire: pairs with wf_coll_wake. */
+	if (wf_likely(!atomic_load_explicit(&coll->busy, memory_order_acquire)))
+		return;
+	for (unsigned int i = 0; i < coll->port_count; i++)
+		run_port(&coll->port[i]);
+	/* relaxed: an estimate. */
+	runs = atomic_fetch_add_explicit(&coll->runs, 1, memory_order_relaxed);
+	if (runs % LOOK_EVERY == LOOK_EVERY - 1 && settle(coll))
+		atomic_store_explicit(&coll->refused, 0, memory_order_relaxed);
+}
+
+static bool coll_arm(struct wf_progress *item)
+{
+	struct wf_coll *coll = coll_of(item);
+
+	if (!atomic_load(&coll->busy) || settle(coll)) {
+		atomic_store_explicit(&coll->refused, 0, memory_order_relaxed);
+		return true;
+	}
+	if (atomic_fetch_add_explicit(&coll->refused, 1, memory_order_relaxed) <
+		REFUSED_MAX)
+		return false;
+	timer_start(&coll->timer, SLICE_NS);
+	return true;
+}
+
+static void join_run(struct wf_progress *item)
+{
+	struct wf_coll *coll = coll_of_join(item);
+
+	if (atomic_load_explicit(&coll->joining, memory_order_relaxed))
+		wf_ep_run(coll->ep);
+}
+
+static bool join_arm(struct wf_progress *item)
+{
+	struct wf_coll *coll = coll_of_join(item);
+
+	timer_start(&coll->join_timer, atomic_load(&coll->joining) ? SLICE_NS : 0);
+	return true;
+}
+
+static void timer_init(struct wf_coll_timer *timer, void (*run)(struct wf_progress *),
+	bool (*arm)(struct wf_progress *))
+{
+	timer->progress = (struct wf_progress){
+		.run = run,
+		.wait_fd = timer_fd,
+		.arm = arm,
+	};
+	atomic_init(&timer->fd, -1);
+}
+
+static void timer_done(struct wf_coll_timer *timer)
+{
+	int fd = atomic_load(&timer->fd);
+
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+void wf_coll_progress_init(struct wf_coll *coll)
+{
+	timer_init(&coll->timer, coll_run, coll_arm);
+	timer_init(&coll->join_timer, join_run, join_arm);
+}
+
+void wf_coll_progress_done(struct wf_coll *coll)
+{
+	timer_done(&coll->timer);
+	timer_done(&coll->join_timer);
+}
