@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <sys/resource.h>
 
+#include "../model/coll_start.h"
 #include "coll_env.h"
 
 static enum fi_progress wanted_progress; /* of the hints, for adjust */
@@ -390,45 +391,19 @@ static ssize_t call_message(struct cl_env *env, struct cl_work *work, uint32_t r
 ssize_t cl_call(struct cl_env *env, struct cl_work *work, uint32_t rank)
 {
 	struct cl_member *m = &env->member[work->group->at[rank]];
-	const struct cm_call *call = &work->call;
-	enum fi_datatype type = call->type ? call->type->datatype : FI_VOID;
-	fi_addr_t coll = work->group->addr[rank];
-	fi_addr_t root = m->addr[work->group->at[call->root]];
-	void *buf = work->buf[rank], *result = work->result[rank];
-	void *desc = work->desc[rank], *result_desc = work->result_desc[rank];
-	void *context = &work->op[rank].context;
-	uint64_t flags = work->flags;
+	struct cm_start start = { .ep = m->ep,
+		.coll = work->group->addr[rank],
+		.root = m->addr[work->group->at[work->call.root]],
+		.buf = work->buf[rank],
+		.desc = work->desc[rank],
+		.result = work->result[rank],
+		.result_desc = work->result_desc[rank],
+		.flags = work->flags,
+		.context = &work->op[rank].context };
 
 	if (work->message)
 		return call_message(env, work, rank);
-	switch (call->kind) {
-	case FI_BARRIER:
-		return fi_barrier2(m->ep, coll, flags, context);
-	case FI_BROADCAST:
-		return fi_broadcast(m->ep, buf, call->count, desc, coll, root, type,
-			flags, context);
-	case FI_ALLTOALL:
-		return fi_alltoall(m->ep, buf, call->count, desc, result, result_desc,
-			coll, type, flags, context);
-	case FI_ALLREDUCE:
-		return fi_allreduce(m->ep, buf, call->count, desc, result, result_desc,
-			coll, type, call->op, flags, context);
-	case FI_ALLGATHER:
-		return fi_allgather(m->ep, buf, call->count, desc, result, result_desc,
-			coll, type, flags, context);
-	case FI_REDUCE_SCATTER:
-		return fi_reduce_scatter(m->ep, buf, call->count, desc, result,
-			result_desc, coll, type, call->op, flags, context);
-	case FI_REDUCE:
-		return fi_reduce(m->ep, buf, call->count, desc, result, result_desc,
-			coll, root, type, call->op, flags, context);
-	case FI_SCATTER:
-		return fi_scatter(m->ep, buf, call->count, desc, result, result_desc,
-			coll, root, type, flags, context);
-	default:
-		return fi_gather(m->ep, buf, call->count, desc, result, result_desc,
-			coll, root, type, flags, context);
-	}
+	return cm_start(&work->call, &start);
 }
 
 void cl_start(struct cl_env *env, struct cl_work *work, uint32_t rank)

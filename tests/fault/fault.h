@@ -62,9 +62,12 @@ struct node {
 	struct fid_domain *domain;
 	struct fid_av *av;
 	struct fid_cq *cq;
+	struct fid_eq *eq;
 	struct fid_ep *ep;
 	bool sleeps;   /* the queue can be waited for */
+	bool events;   /* an event queue is bound */
 	uint64_t caps; /* besides messages */
+	enum fi_progress progress;
 	fi_addr_t peer[MAX_PEERS];
 };
 

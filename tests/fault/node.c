@@ -145,11 +145,23 @@ static fi_addr_t name_insert(struct node *node, const char *host, uint16_t numbe
 	return out;
 }
 
-/* ---- either ---- */
+/* ---- addresses that the provider makes up ---- */
+
+static struct fi_info *any_resolve(struct fi_info *hints, uint16_t number)
+{
+	struct fi_info *info;
+
+	CHECK(!number);
+	CHECK_OK(fi_getinfo(api_version(), NULL, NULL, 0, hints, &info));
+	return info;
+}
+
+/* ---- all ---- */
 
 static const struct addressing kinds[] = {
 	{ "tcp", port_resolve, port_number, port_insert, port_unused },
 	{ "shm", name_resolve, name_number, name_insert, name_unused },
+	{ "lnx", any_resolve, NULL, NULL, NULL }, /* known by fi_getname alone */
 };
 
 static const struct addressing *addressing(void)
@@ -168,14 +180,16 @@ bool node_over(const char *provider)
 	return !strcmp(addressing()->provider, provider);
 }
 
-static struct fi_info *info_for(uint16_t number, uint64_t caps)
+static struct fi_info *info_for(const struct node *node, uint16_t number)
 {
 	struct fi_info *hints = fi_allocinfo(), *info;
 
 	CHECK(hints);
 	hints->fabric_attr->prov_name = strdup(addressing()->provider);
 	hints->ep_attr->type = FI_EP_RDM;
-	hints->caps = FI_TAGGED | FI_MSG | caps;
+	hints->caps = FI_TAGGED | FI_MSG | node->caps;
+	hints->domain_attr->data_progress = node->progress;
+	hints->domain_attr->control_progress = node->progress;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2;
 	info = addressing()->resolve(hints, number);
 	fi_freeinfo(hints);
@@ -188,9 +202,10 @@ static int open_as(struct node *node, uint16_t number)
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED,
 		.wait_obj = node->sleeps ? FI_WAIT_UNSPEC : FI_WAIT_NONE };
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_NONE };
 	int ret;
 
-	node->info = info_for(number, node->caps);
+	node->info = info_for(node, number);
 	if (!node->info)
 		return -errno;
 	ret = fi_fabric(node->info->fabric_attr, &node->fabric, NULL);
@@ -206,6 +221,10 @@ static int open_as(struct node *node, uint16_t number)
 		ret = fi_ep_bind(node->ep, &node->av->fid, 0);
 	if (!ret)
 		ret = fi_ep_bind(node->ep, &node->cq->fid, FI_TRANSMIT | FI_RECV);
+	if (!ret && node->events)
+		ret = fi_eq_open(node->fabric, &eq_attr, &node->eq, NULL);
+	if (!ret && node->eq)
+		ret = fi_ep_bind(node->ep, &node->eq->fid, 0);
 	/* The address of one that was just killed is free at once. */
 	if (!ret)
 		ret = fi_enable(node->ep);
@@ -243,6 +262,8 @@ void node_close(struct node *node)
 		close_one(&node->ep->fid);
 	if (node->cq)
 		close_one(&node->cq->fid);
+	if (node->eq)
+		close_one(&node->eq->fid);
 	if (node->av)
 		close_one(&node->av->fid);
 	if (node->domain)
