@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/coll/node/state.h"
+#include "sys/compiler.h"
+#include "sys/copy.h"
+
+/* Copies and reduces the data of one chunk. */
+
+enum { SHARE_ALIGN = 64, SMALL = 64 };
+
+static void copy(void *to, const void *from, size_t len)
+{
+	if (to == from)
+		return;
+	if (len <= SMALL)
+		wf_copy_small(to, from, len);
+	else
+		memcpy(to, from, len);
+}
+
+/* Where the data of slot use @use are, which has @len bytes. */
+static const uint8_t *data_of(
+	const struct coll_segment *segment, uint64_t use, size_t len)
+{
+	uint64_t slot = use % COLL_SLOTS;
+
+	return len <= COLL_LINE_BYTES ? segment->line[slot].data : segment->cell[slot];
+}
+
+static uint8_t *own_data(struct coll_node *node, uint64_t use, size_t len)
+{
+	return (uint8_t *)(uintptr_t)data_of(node->own, use, len);
+}
+
+/* Bytes of each part in @chunk. */
+static size_t chunk_len(const struct coll_plan *plan, uint64_t chunk)
+{
+	return WF_MIN(plan->piece, plan->part - chunk * plan->piece);
+}
+
+/* The share of member @rank of a chunk of @len bytes. */
+static size_t share_of(
+	const struct coll_node *node, uint32_t rank, size_t len, size_t *ret_at)
+{
+	size_t share = (len + node->members - 1) / node->members;
+	size_t at;
+
+	share = (share + SHARE_ALIGN - 1) / SHARE_ALIGN * SHARE_ALIGN;
+	at = WF_MIN(rank * share, len);
+	*ret_at = at;
+	return WF_MIN(share, len - at);
+}
+
+void coll_post(struct coll_node *node, uint64_t chunk)
+{
+	const struct coll_plan *plan = &node->plan;
+	uint64_t use = coll_use(node, chunk);
+	size_t len = chunk_len(plan, chunk), at, own;
+	const uint8_t *in = plan->in + chunk * plan->piece;
+	uint8_t *to = own_data(node, use, len * plan->parts);
+
+	if (plan->shares) {
+		/* No other member reads this member's share. */
+		own = share_of(node, node->rank, len, &at);
+		copy(to, in, at);
+		copy(to + at + own, in + at + own, len - at - own);
+	} else if (plan->parts == 1) {
+		copy(to, in, len);
+	} else {
+		for (uint32_t i = 0; i < plan->parts; i++, to += len, in += plan->part)
+			if (i != node->rank)
+				copy(to, in, len);
+	}
+	coll_publish(node, use);
+}
+
+/* The data of all members for one reduction. */
+struct inputs {
+	const uint8_t *own; /* of this member */
+	uint64_t use;       /* slot use of those of the others */
+	size_t slot_len;    /* bytes in that slot */
+	size_t at;          /* where the data begin in it */
+	size_t count;       /* elements */
+};
+
+/*
+ * Reduce into @out, which may be the input of the first or second member. The order is
+ * that of the ranks, so that results are the same at every member and in every run.
+ */
+static void combine(
+	const struct coll_node *node, const struct inputs *inputs, uint8_t *out)
+{
+	const uint8_t *sum = NULL;
+
+	for (uint32_t i = 0; i < node->members; i++) {
+		const uint8_t *in = inputs->own;
+
+		if (i != node->rank)
+			in = data_of(node->segment[i], inputs->use, inputs->slot_len) +
+			     inputs->at;
+		if (sum)
+			node->plan.reduce(out, sum, in, inputs->count);
+		sum = sum ? out : in;
+	}
+	if (node->members == 1)
+		copy(out, sum, inputs->count * node->plan.size);
+}
+
+void coll_share(struct coll_node *node, uint64_t chunk)
+{
+	const struct coll_plan *plan = &node->plan;
+	size_t len = chunk_len(plan, chunk), at;
+	size_t share = share_of(node, node->rank, len, &at);
+	struct inputs inputs = {
+		.own = plan->in + chunk * plan->piece + at,
+		.use = coll_use(node, chunk),
+		.slot_len = len,
+		.at = at,
+		.count = share / plan->size,
+	};
+
+	combine(node, &inputs, own_data(node, inputs.use + 1, share));
+	coll_publish(node, inputs.use + 1);
+}
+
+static void take_shares(struct coll_node *node, uint64_t chunk)
+{
+	const struct coll_plan *plan = &node->plan;
+	size_t len = chunk_len(plan, chunk), at;
+	uint64_t use = coll_use(node, chunk) + 1;
+	uint8_t *out = plan->out + chunk * plan->piece;
+
+	for (uint32_t i = 0; i < node->members; i++) {
+		size_t share = share_of(node, i, len, &at);
+
+		copy(out + at, data_of(node->segment[i], use, share), share);
+	}
+}
+
+static void take_combined(struct coll_node *node, uint64_t chunk)
+{
+	const struct coll_plan *plan = &node->plan;
+	size_t len = chunk_len(plan, chunk), at = 0;
+	uint64_t use = coll_use(node, chunk);
+	const uint8_t *own = plan->in + chunk * plan->piece;
+
+	if (plan->parts > 1) {
+		at = node->rank * len;
+		own += node->rank * plan->part;
+	} else if (plan->posts) {
+		/* The result may be where the input was. */
+		own = data_of(node->own, use, len);
+	}
+	combine(node,
+		&(struct inputs){
+			.own = own,
+			.use = use,
+			.slot_len = len * plan->parts,
+			.at = at,
+			.count = len / plan->size,
+		},
+		plan->out + chunk * plan->piece);
+}
+
+static void take_parts(struct coll_node *node, uint64_t chunk)
+{
+	const struct coll_plan *plan = &node->plan;
+	size_t len = chunk_len(plan, chunk);
+	size_t at = plan->parts > 1 ? node->rank * len : 0;
+	size_t step = plan->gathers ? plan->part : 0;
+	uint64_t use = coll_use(node, chunk);
+	uint8_t *out = plan->out + chunk * plan->piece;
+	const uint8_t *own = plan->in + chunk * plan->piece;
+
+	if (plan->parts > 1)
+		own += node->rank * plan->part;
+	if (plan->own)
+		copy(out + node->rank * step, own, len);
+	for (uint32_t i = plan->first; i < plan->end; i++)
+		if (i != node->rank)
+			copy(out + i * step,
+				data_of(node->segment[i], use, len * plan->parts) + at,
+				len);
+}
+
+void coll_take(struct coll_node *node, uint64_t chunk)
+{
+	const struct coll_plan *plan = &node->plan;
+
+	if (plan->shares)
+		take_shares(node, chunk);
+	else if (plan->combines)
+		take_combined(node, chunk);
+	else if (plan->part)
+		take_parts(node, chunk);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <rdma/fi_errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "providers/coll/node/state.h"
+
+/* A member joins and leaves. */
+
+int coll_node_prepare(struct coll_node **ret_node, struct coll_node_card *ret_card)
+{
+	struct coll_node *node = calloc(1, sizeof(*node));
+	struct coll_card card;
+	int ret;
+
+	if (!node)
+		return -FI_ENOMEM;
+	ret = coll_card_fill(&card);
+	if (!ret && getrandom(&card.cookie, sizeof(card.cookie), 0) < 0)
+		ret = -errno;
+	if (!ret)
+		ret = coll_segment_new(card.cookie, &node->fd, &node->own);
+	if (ret) {
+		free(node);
+		return ret;
+	}
+	card.fd = node->fd;
+	node->pid = (pid_t)card.pid;
+	memcpy(ret_card, &card, sizeof(card));
+	*ret_node = node;
+	return 0;
+}
+
+/* More members than processors, where they share these? */
+static bool is_crowded(const struct coll_node *node)
+{
+	const struct coll_card *own = &node->card[node->rank];
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < node->members; i++)
+		if (node->card[i].cpu_hash == own->cpu_hash &&
+			node->card[i].cpus == own->cpus)
+			count++;
+	return own->cpus && count > own->cpus;
+}
+
+static int map_members(struct coll_node *node, const struct coll_node_card *cards)
+{
+	int ret;
+
+	for (uint32_t i = 0; i < node->members; i++) {
+		node->card[i] = coll_card_get(&cards[i]);
+		if (i == node->rank) {
+			node->segment[i] = node->own;
+			continue;
+		}
+		if (!coll_node_is_local(&cards[i], &cards[node->rank]))
+			return -FI_EINVAL;
+		ret = coll_segment_map(&node->card[i], &node->segment[i]);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static void unmap_members(struct coll_node *node)
+{
+	for (uint32_t i = 0; i < node->members; i++)
+		if (node->segment && node->segment[i] && i != node->rank)
+			coll_segment_unmap(node->segment[i]);
+	free(node->segment);
+	free(node->card);
+	free(node->gone);
+	node->segment = NULL;
+	node->card = NULL;
+	node->gone = NULL;
+	node->members = 0;
+}
+
+int coll_node_attach(struct coll_node *node, const struct coll_node_card *cards,
+	uint32_t count, uint32_t rank)
+{
+	int ret = -FI_ENOMEM;
+
+	if (!count || count > COLL_NODE_MEMBERS_MAX || rank >= count)
+		return -FI_EINVAL;
+	node->members = count;
+	node->rank = rank;
+	node->segment = calloc(count, sizeof(struct coll_segment *));
+	node->card = calloc(count, sizeof(*node->card));
+	node->gone = calloc(count, sizeof(*node->gone));
+	if (node->segment && node->card && node->gone)
+		ret = map_members(node, cards);
+	if (ret) {
+		unmap_members(node);
+		return ret;
+	}
+	node->crowded = is_crowded(node);
+	return 0;
+}
+
+void coll_node_settled(struct coll_node *node)
+{
+	if (node->fd >= 0)
+		(void)close(node->fd);
+	node->fd = -1;
+}
+
+void coll_node_close(struct coll_node *node)
+{
+	if (!node)
+		return;
+	coll_node_settled(node);
+	unmap_members(node);
+	/* A forked child has no mapping, and does not leave for its parent. */
+	if (getpid() == node->pid) {
+		coll_leave(node);
+		coll_segment_unmap(node->own);
+	}
+	free(node);
+}

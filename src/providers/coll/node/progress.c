@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <rdma/fi_errno.h>
+
+#include "providers/coll/node/state.h"
+#include "sys/compiler.h"
+
+/* The steps of an operation: which of them can go on. */
+
+/* Is slot use @use free? All members have read what was there. */
+static bool is_free(struct coll_node *node, uint64_t use)
+{
+	uint64_t floor = use, done;
+
+	if (wf_likely(coll_is_past(node->floor, use)))
+		return true;
+	for (uint32_t i = 0; i < node->members; i++) {
+		/* Pairs with coll_set_done. */
+		done = atomic_load_explicit(
+			&node->segment[i]->done, memory_order_acquire);
+		floor = WF_MIN(floor, done);
+	}
+	node->floor = floor;
+	return coll_is_past(floor, use);
+}
+
+/* Are the slots of use @use full at all members [first, end) but this one? */
+static bool all_full(
+	struct coll_node *node, struct coll_cursor *cursor, uint32_t end, uint64_t use)
+{
+	for (; cursor->seen < end; cursor->seen++)
+		if (cursor->seen != node->rank &&
+			!coll_is_full(node->segment[cursor->seen], use))
+			return false;
+	return true;
+}
+
+static bool post(struct coll_node *node)
+{
+	const struct coll_plan *plan = &node->plan;
+
+	if (node->posted == plan->chunks)
+		return false;
+	if (!plan->posts) {
+		node->posted = plan->chunks;
+		return true;
+	}
+	if (node->posted >= node->take.chunk + plan->ahead ||
+		!is_free(node, coll_use(node, node->posted)))
+		return false;
+	coll_post(node, node->posted);
+	node->posted++;
+	return true;
+}
+
+static bool share(struct coll_node *node)
+{
+	const struct coll_plan *plan = &node->plan;
+	struct coll_cursor *at = &node->share;
+	uint64_t use = coll_use(node, at->chunk);
+
+	if (at->chunk == node->posted)
+		return false;
+	if (!plan->shares) {
+		at->chunk = node->posted;
+		return true;
+	}
+	if (!all_full(node, at, node->members, use) || !is_free(node, use + 1))
+		return false;
+	coll_share(node, at->chunk);
+	*at = (struct coll_cursor){ .chunk = at->chunk + 1 };
+	return true;
+}
+
+static bool take(struct coll_node *node)
+{
+	const struct coll_plan *plan = &node->plan;
+	struct coll_cursor *at = &node->take;
+
+	if (at->chunk == node->share.chunk)
+		return false;
+	if (!plan->takes) {
+		at->chunk = node->share.chunk;
+	} else {
+		if (!all_full(node, at, plan->end,
+			    coll_use(node, at->chunk) + plan->stride - 1))
+			return false;
+		coll_take(node, at->chunk);
+		*at = (struct coll_cursor){ at->chunk + 1, plan->first };
+	}
+	coll_set_done(node, coll_use(node, at->chunk));
+	return true;
+}
+
+static int finish(struct coll_node *node)
+{
+	node->busy = false;
+	node->next = coll_use(node, node->plan.chunks);
+	/* All members began this operation, so they ended the one before. */
+	if (node->plan.all && node->floor < node->base)
+		node->floor = node->base;
+	return 1;
+}
+
+static int advance(struct coll_node *node)
+{
+	bool moved = false, any;
+
+	do {
+		any = post(node);
+		any |= share(node);
+		any |= take(node);
+		moved |= any;
+	} while (any);
+	if (node->take.chunk == node->plan.chunks)
+		return finish(node);
+	if (moved)
+		coll_wait_ends(node);
+	else
+		return coll_wait(node);
+	return 0;
+}
+
+bool coll_node_can(const struct coll_node *node, const struct coll_args *args)
+{
+	(void)node;
+	switch (args->kind) {
+	case FI_BARRIER:
+	case FI_BROADCAST:
+	case FI_SCATTER:
+	case FI_GATHER:
+	case FI_ALLGATHER:
+	case FI_ALLTOALL:
+		return true;
+	case FI_ALLREDUCE:
+	case FI_REDUCE:
+	case FI_REDUCE_SCATTER:
+		return coll_reduce(args->datatype, args->op) != NULL;
+	default:
+		return false;
+	}
+}
+
+int coll_node_start(struct coll_node *node, const struct coll_args *args)
+{
+	if (node->err)
+		return node->err;
+	if (!coll_plan(args, &node->plan))
+		return -FI_EOPNOTSUPP;
+	node->base = node->next;
+	node->posted = 0;
+	node->share = (struct coll_cursor){ 0 };
+	node->take = (struct coll_cursor){ .seen = node->plan.first };
+	node->busy = true;
+	coll_wait_ends(node);
+	return advance(node);
+}
+
+int coll_node_progress(struct coll_node *node)
+{
+	if (node->err)
+		return node->err;
+	return node->busy ? advance(node) : 1;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_PROVIDERS_COLL_NODE_SEGMENT_H
+#define WF_PROVIDERS_COLL_NODE_SEGMENT_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "providers/coll/node/card.h"
+
+/*
+ * The memory of one member, which only that member writes.
+ *
+ * A member sends data in slots, used in turn. All members count the uses of slots
+ * alike: they begin the same operations in the same order, and how many slots an
+ * operation uses depends only on what the members have in common. So use number s is in
+ * slot s % COLL_SLOTS of every segment, and nothing that is read from another's segment
+ * is a position or a length.
+ *
+ * A slot is a line and a cell. The member writes its data, into the line if they fit in
+ * there, and stores s + 1 in @full (release); the readers wait for exactly this
+ * number (acquire). Before use s the writer waits until @done of every member is above
+ * s - COLL_SLOTS: a member stores there (release) the number of the first use that it
+ * may still read, in any segment.
+ */
+enum {
+	COLL_SLOTS = 8,
+	COLL_CELL_BYTES = 32 << 10,
+	COLL_LINE_BYTES = 56,
+};
+
+/* Two lines of the cache, because processors fetch them in pairs. */
+struct coll_line {
+	_Alignas(128) _Atomic uint64_t full;
+	uint8_t data[COLL_LINE_BYTES];
+};
+
+/* The value of @done of a member that has left: it reads nothing more. */
+#define COLL_DONE_ALL UINT64_MAX
+
+struct coll_segment {
+	uint64_t cookie; /* that of the card; written before others map the segment */
+	_Alignas(128) _Atomic uint64_t done;
+	/* 1: the member closed the group, or failed. It posts nothing more. */
+	_Atomic uint64_t left;
+	struct coll_line line[COLL_SLOTS];
+	_Alignas(4096) uint8_t cell[COLL_SLOTS][COLL_CELL_BYTES];
+};
+
+/* Make a segment and a descriptor of it. 0 or a negative errno. */
+int coll_segment_new(uint64_t cookie, int *ret_fd, struct coll_segment **ret_segment);
+
+/* Map the segment of the member with @card, for reading. 0 or a negative errno;
+ * -EINVAL:
+ * @card and what is there do not fit together. */
+int coll_segment_map(
+	const struct coll_card *card, const struct coll_segment **ret_segment);
+
+void coll_segment_unmap(const struct coll_segment *segment);
+
+#endif

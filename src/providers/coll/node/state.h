@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_PROVIDERS_COLL_NODE_STATE_H
+#define WF_PROVIDERS_COLL_NODE_STATE_H
+
+#include <sys/types.h>
+
+#include "providers/coll/node/segment.h"
+#include "providers/coll/reduce.h"
+#include "sys/give_way.h"
+
+/*
+ * An operation is a sequence of chunks, and each chunk goes through up to three steps
+ * at each member:
+ *
+ *   post    write this member's data of the chunk into its slot
+ *   share   of a large reduction: reduce a share of the chunk from the slots of all
+ *           members, and write the result into the next slot
+ *   take    read the slots of the sources: copy or reduce from there to the result
+ *
+ * Each step has its own position, so that chunks are in different steps at one time.
+ */
+struct coll_plan {
+	uint64_t chunks;
+	uint64_t ahead; /* chunks that may be posted and not taken */
+	size_t part;    /* bytes that one member has for one other, or for all */
+	size_t piece;   /* bytes of a part in one chunk */
+	uint32_t
+		parts; /* of different content that are posted together: 1 or members */
+	uint32_t stride; /* slots for one chunk */
+	size_t size;     /* bytes of an element */
+	bool posts;      /* This member posts. */
+	bool takes;
+	bool shares;   /* all members share the reduction: three steps */
+	bool combines; /* A result is reduced. */
+	bool gathers;  /* The result has a part from each member. */
+	bool own;      /* The result contains a part of this member's input. */
+	bool all;      /* Every member takes from every other. */
+	/* Ranks of the members that are taken from, but for this one. */
+	uint32_t first, end;
+	const uint8_t *in;
+	uint8_t *out;
+	coll_reduce_fn *reduce;
+};
+
+/* Where a step is: its chunk, and the first member whose slot is not full yet. */
+struct coll_cursor {
+	uint64_t chunk;
+	uint32_t seen;
+};
+
+struct coll_node {
+	int err;      /* of the group, which it answers from then on */
+	bool busy;    /* between coll_node_start and the end of the operation */
+	bool crowded; /* more members than processors */
+	uint32_t rank, members;
+	uint64_t base;  /* first slot use of the operation */
+	uint64_t next;  /* first slot use of the next operation */
+	uint64_t floor; /* @done of every member is at least this */
+	struct coll_segment *own;
+	const struct coll_segment **segment; /* of each member */
+	uint64_t posted;                     /* chunks */
+	struct coll_cursor share, take;
+	struct coll_plan plan;
+
+	/* For waits. */
+	struct wf_patience patience;
+	unsigned int moves;  /* counts progress, for wf_give_way */
+	unsigned int yields; /* since then */
+	/* When to check whether members are gone (wf_coarse_ns); 0: not set. */
+	uint64_t check_ns;
+	struct coll_card *card; /* of each member */
+	bool *gone;             /* of each member: it left, or died */
+
+	int fd; /* of the own segment; -1: closed */
+	pid_t pid;
+};
+
+/* plan.c: what the operation does at this member. False: the engine cannot do it. */
+bool coll_plan(const struct coll_args *args, struct coll_plan *ret_plan);
+
+/* data.c: the steps of one chunk; the slots that they read are full and the slots that
+ * they write are free. */
+void coll_post(struct coll_node *node, uint64_t chunk);
+void coll_share(struct coll_node *node, uint64_t chunk);
+void coll_take(struct coll_node *node, uint64_t chunk);
+
+/* wait.c: after a poll that found nothing. 0, or the error that ends the operation. */
+int coll_wait(struct coll_node *node);
+
+/* wait.c: tell the others that this member posts and reads nothing more. */
+void coll_leave(struct coll_node *node);
+
+/* After a poll that found something. */
+static inline void coll_wait_ends(struct coll_node *node)
+{
+	node->moves++;
+	node->check_ns = 0;
+}
+
+/* Has a member with this value of @done read what was in the slot of use @use? */
+static inline bool coll_is_past(uint64_t done, uint64_t use)
+{
+	return done >= use || use - done < COLL_SLOTS;
+}
+
+/* The first slot use of @chunk. */
+static inline uint64_t coll_use(const struct coll_node *node, uint64_t chunk)
+{
+	return node->base + chunk * node->plan.stride;
+}
+
+static inline bool coll_is_full(const struct coll_segment *segment, uint64_t use)
+{
+	/* Pairs with coll_publish: the data are there. */
+	return atomic_load_explicit(&segment->line[use % COLL_SLOTS].full,
+		       memory_order_acquire) == use + 1;
+}
+
+static inline void coll_publish(struct coll_node *node, uint64_t use)
+{
+	/* Pairs with coll_is_full. */
+	atomic_store_explicit(
+		&node->own->line[use % COLL_SLOTS].full, use + 1, memory_order_release);
+}
+
+/* Say that no other member is read from before slot use @use. */
+static inline void coll_set_done(struct coll_node *node, uint64_t use)
+{
+	/* Pairs with coll_is_free of the others: a release store is ordered after the
+	 * loads before it. */
+	atomic_store_explicit(&node->own->done, use, memory_order_release);
+}
+
+#endif

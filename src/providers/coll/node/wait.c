@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <rdma/fi_errno.h>
+#include <sched.h>
+
+#include "providers/coll/node/state.h"
+#include "sys/clock.h"
+
+/* Waiting for the other members: yielding the processor, and noticing that a member
+ * left or died. */
+
+enum {
+	CHECK_NS = 20 * 1000 * 1000,
+	/* A check reads a file for each member, so that many members are checked less
+	 * often. */
+	CHECK_NS_MEMBER = 2 * 1000 * 1000,
+	YIELDS = 16, /* between two looks at the clock */
+};
+
+/* Can the operation not end without a post of @member? */
+static bool needs_post(const struct coll_node *node, uint32_t member)
+{
+	const struct coll_plan *plan = &node->plan;
+	const struct coll_segment *segment = node->segment[member];
+
+	if (plan->shares && node->share.chunk < plan->chunks &&
+		!coll_is_full(segment, coll_use(node, node->share.chunk)))
+		return true;
+	return plan->takes && member >= plan->first && member < plan->end &&
+	       node->take.chunk < plan->chunks &&
+	       !coll_is_full(
+		       segment, coll_use(node, node->take.chunk) + plan->stride - 1);
+}
+
+/* Can the operation not end before @member has read what is in a slot? */
+static bool needs_slot(const struct coll_node *node, uint32_t member)
+{
+	const struct coll_plan *plan = &node->plan;
+	uint64_t done = atomic_load_explicit(
+		&node->segment[member]->done, memory_order_acquire);
+
+	if (plan->posts && node->posted < plan->chunks &&
+		!coll_is_past(done, coll_use(node, node->posted)))
+		return true;
+	return plan->shares && node->share.chunk < plan->chunks &&
+	       !coll_is_past(done, coll_use(node, node->share.chunk) + 1);
+}
+
+static bool is_gone(const struct coll_node *node, uint32_t member)
+{
+	const struct coll_card *card = &node->card[member];
+
+	/* Pairs with coll_leave: what the member posted before is seen, too. */
+	if (atomic_load_explicit(&node->segment[member]->left, memory_order_acquire))
+		return true;
+	return card->pid != (uint32_t)node->pid && coll_card_alive(card) == COLL_DEAD;
+}
+
+/* A member that is gone may have posted just before. So it fails the operation at the
+ * check after the one that noticed it. */
+static int check(struct coll_node *node)
+{
+	for (uint32_t i = 0; i < node->members; i++) {
+		if (i == node->rank || (!needs_post(node, i) && !needs_slot(node, i)))
+			continue;
+		if (node->gone[i]) {
+			node->err = -FI_ECONNRESET;
+			node->busy = false;
+			coll_leave(node);
+			return node->err;
+		}
+		node->gone[i] = is_gone(node, i);
+	}
+	return 0;
+}
+
+/* Yield where other members may wait for the processor. */
+static void yield(struct coll_node *node)
+{
+	if (node->crowded)
+		(void)sched_yield();
+	else
+		wf_give_way(&node->patience, node->moves, false);
+}
+
+int coll_wait(struct coll_node *node)
+{
+	uint64_t now;
+
+	if (!node->crowded && !wf_patience_ends(&node->patience))
+		return 0;
+	yield(node);
+	if (node->crowded && ++node->yields % YIELDS)
+		return 0;
+	now = wf_coarse_ns();
+	if (node->check_ns && now < node->check_ns)
+		return 0;
+	if (node->check_ns) {
+		int ret = check(node);
+
+		if (ret)
+			return ret;
+	}
+	node->check_ns = now + CHECK_NS + node->members * (uint64_t)CHECK_NS_MEMBER;
+	return 0;
+}
+
+void coll_leave(struct coll_node *node)
+{
+	coll_set_done(node, COLL_DONE_ALL);
+	/* Pairs with is_gone of the others. */
+	atomic_store_explicit(&node->own->left, 1, memory_order_release);
+}

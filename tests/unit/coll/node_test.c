@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "node_fixture.h"
+
+#include <pthread.h>
+
+/* The intra-node engine: operations of members in one process. */
+
+/* Data in lines and cells, in several chunks, and in shares. */
+static const size_t byte_counts[] = { 0, 1, 16, 56, 57, 64, 400, 4096, 9000, 40000,
+	200000 };
+
+static void add_kinds(struct test_list *list, uint32_t members, size_t count,
+	const struct am_type *type, uint64_t *state)
+{
+	for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++)
+		test_add(list,
+			&(struct cm_call){
+				.kind = (enum fi_collective_op)kind,
+				.type = type,
+				.op = FI_SUM,
+				.count = count,
+				.members = members,
+				.root = (uint32_t)(random_next(state) % members),
+			},
+			random_next(state) & 1);
+}
+
+static void members_1_to_17(void **unused)
+{
+	const struct am_type *type = test_type(FI_INT32);
+	uint64_t state = 1;
+
+	(void)unused;
+	for (uint32_t n = 1; n <= 17; n++) {
+		struct test_list list = { 0 };
+		struct test_group group;
+
+		for (size_t i = 0; i < WF_ARRAY_SIZE(byte_counts); i++)
+			if (byte_counts[i] <= 9000 || n <= 4)
+				for (int round = 0; round < 2; round++)
+					add_kinds(&list, n, byte_counts[i] / type->size,
+						type, &state);
+		test_open(&group, n, &list);
+		test_run_in_turn(&group, &state);
+		test_close(&group);
+		test_list_free(&list);
+	}
+}
+
+static void datatypes_and_ops(void **unused)
+{
+	static const uint32_t members[] = { 2, 3, 7, 8 };
+	static const enum fi_collective_op kinds[] = { FI_ALLREDUCE, FI_REDUCE,
+		FI_REDUCE_SCATTER };
+	uint64_t state = 2;
+
+	(void)unused;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(members); i++) {
+		struct test_list list = { 0 };
+		struct test_group group;
+
+		for (size_t j = 0; j < am_type_count * REDUCTIONS * 3; j++) {
+			struct cm_call call = {
+				.kind = kinds[j % 3],
+				.op = (enum fi_op)(j / 3 % REDUCTIONS),
+				.type = &am_types[j / 3 / REDUCTIONS],
+				.count = 1 + random_next(&state) % 40,
+				.members = members[i],
+				.root = (uint32_t)(random_next(&state) % members[i]),
+			};
+
+			if (cm_reduces(call.type, call.op))
+				test_add(&list, &call, random_next(&state) & 1);
+		}
+		test_open(&group, members[i], &list);
+		test_run_in_turn(&group, &state);
+		test_close(&group);
+		test_list_free(&list);
+	}
+}
+
+static void random_mixes(void **unused)
+{
+	uint64_t state = 3;
+
+	(void)unused;
+	for (int i = 0; i < (limit_amount() ? 10 : 40); i++) {
+		uint32_t n = 2 + (uint32_t)(random_next(&state) % 8);
+		struct test_list list = { 0 };
+		struct test_group group;
+
+		test_add_random(&list, n, 60, 60000, &state);
+		test_open(&group, n, &list);
+		test_run_in_turn(&group, &state);
+		test_close(&group);
+		test_list_free(&list);
+	}
+}
+
+static void *thread_main(void *arg)
+{
+	return test_run(arg) ? arg : NULL;
+}
+
+static void members_in_threads(void **unused)
+{
+	uint64_t state = 4;
+
+	(void)unused;
+	for (uint32_t n = 2; n <= 5; n++) {
+		struct test_list list = { 0 };
+		struct test_group group;
+		pthread_t thread[TEST_MEMBERS_MAX];
+
+		test_add_random(&list, n, limit_amount() ? 100 : 1000, 100000, &state);
+		test_open(&group, n, &list);
+		for (uint32_t i = 0; i < n; i++)
+			assert_int_equal(pthread_create(&thread[i], NULL, thread_main,
+						 &group.member[i]),
+				0);
+		for (uint32_t i = 0; i < n; i++) {
+			void *failed;
+
+			assert_int_equal(pthread_join(thread[i], &failed), 0);
+			assert_null(failed);
+		}
+		test_close(&group);
+		test_list_free(&list);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(members_1_to_17),
+		cmocka_unit_test(datatypes_and_ops),
+		cmocka_unit_test(random_mixes),
+		cmocka_unit_test(members_in_threads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
