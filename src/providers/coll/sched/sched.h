@@ -34,25 +34,27 @@ struct coll_act {
 	void *dst;
 };
 
-/* Initialised with zeros. */
+/* Initialised with zeros. The caller serialises the calls for one schedule. */
 struct coll_sched {
 	struct coll_act *act;
 	size_t count, capacity;
 	void *temp; /* memory of the actions */
+	size_t temp_size;
 	coll_reduce_fn *reduce;
 	size_t elem; /* bytes of an element in REDUCE */
 };
 
 enum coll_algo {
 	COLL_ALGO_AUTO,
-	COLL_ALGO_DISSEMINATION,      /* barrier */
-	COLL_ALGO_BINOMIAL,           /* broadcast, reduce, scatter, gather */
-	COLL_ALGO_SCATTER_ALLGATHER,  /* broadcast */
-	COLL_ALGO_RECURSIVE_DOUBLING, /* allreduce, allgather */
-	COLL_ALGO_RABENSEIFNER,       /* allreduce, reduce */
-	COLL_ALGO_RING,               /* allreduce, allgather, reduce_scatter */
-	COLL_ALGO_BRUCK,              /* alltoall, allgather */
-	COLL_ALGO_PAIRWISE,           /* alltoall, reduce_scatter */
+	COLL_ALGO_DISSEMINATION,     /* barrier */
+	COLL_ALGO_BINOMIAL,          /* broadcast, reduce, scatter, gather */
+	COLL_ALGO_SCATTER_ALLGATHER, /* broadcast */
+	/* allreduce; allgather, by Bruck if the members are no power of two */
+	COLL_ALGO_RECURSIVE_DOUBLING,
+	COLL_ALGO_RABENSEIFNER,      /* allreduce, reduce */
+	COLL_ALGO_RING,              /* allreduce, allgather, reduce_scatter */
+	COLL_ALGO_BRUCK,             /* alltoall, allgather */
+	COLL_ALGO_PAIRWISE,          /* alltoall, reduce_scatter */
 	COLL_ALGO_LINEAR,            /* scatter, gather, broadcast: the root does all */
 	COLL_ALGO_RECURSIVE_HALVING, /* reduce_scatter */
 	COLL_ALGO_COUNT,
@@ -69,8 +71,9 @@ bool coll_algo_fits(enum fi_collective_op kind, enum coll_algo algo);
  * this kind, or COLL_ALGO_AUTO. */
 enum coll_algo coll_choose(const struct coll_args *args, enum coll_algo forced);
 
-/* Build the schedule of @args by @algo, which fits. 0 or -FI_ENOMEM. In every case
- * coll_sched_done frees what it has. */
+/* Build the schedule of @args by @algo, which fits. A schedule that was built before,
+ * and has run to its end, is replaced and keeps its memory. 0 or -FI_ENOMEM. In every
+ * case coll_sched_done frees its memory. */
 int coll_sched_build(
 	struct coll_sched *sched, const struct coll_args *args, enum coll_algo algo);
 void coll_sched_done(struct coll_sched *sched);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/sched/algorithms.h"
+#include "providers/coll/sched/pipeline.h"
+#include "providers/coll/sched/tree.h"
+
+void coll_broadcast_linear(struct coll_build *b)
+{
+	const struct coll_args *args = b->args;
+
+	if (args->rank != args->root) {
+		coll_recv(b, args->root, args->result, coll_block_len(args));
+		return;
+	}
+	for (uint32_t i = 1; i < args->members; i++)
+		coll_send(b, coll_after(args->rank, i, args->members), args->result,
+			coll_block_len(args));
+}
+
+/* Each member passes a piece on while it receives the next one. */
+void coll_broadcast_binomial(struct coll_build *b)
+{
+	const struct coll_args *args = b->args;
+	struct coll_tree tree = coll_tree(args);
+	uint32_t pieces = coll_pieces(coll_block_len(args));
+	char *buf = args->result;
+
+	for (uint32_t k = 0; k <= pieces; k++) {
+		size_t begin = coll_part(args->count, pieces, k) * args->size, end;
+
+		if (tree.number && k < pieces) {
+			end = coll_part(args->count, pieces, k + 1) * args->size;
+			coll_recv(b, coll_tree_parent(&tree), buf + begin, end - begin);
+		}
+		if (k) {
+			end = begin;
+			begin = coll_part(args->count, pieces, k - 1) * args->size;
+			for (uint32_t step = tree.limit / 2; step; step /= 2)
+				if (step < tree.members - tree.number)
+					coll_send(b,
+						coll_tree_rank(
+							&tree, tree.number + step),
+						buf + begin, end - begin);
+		}
+		coll_wait(b);
+	}
+}
+
+/* The buffer in as many parts as there are members; a member scatters those of its
+ * subtree. */
+static void scatter_parts(struct coll_build *b, const struct coll_tree *tree)
+{
+	const struct coll_args *args = b->args;
+	uint32_t n = tree->members, at = tree->number;
+	size_t size = args->size, begin = coll_part(args->count, n, at) * size,
+	       end = coll_part(args->count, n, at + tree->extent) * size;
+	char *buf = args->result;
+
+	if (at)
+		coll_recv(b, coll_tree_parent(tree), buf + begin, end - begin);
+	coll_wait(b);
+	for (uint32_t step = tree->limit / 2; step; step /= 2) {
+		uint32_t child = at + step;
+
+		if (step >= n - at)
+			continue;
+		begin = coll_part(args->count, n, child) * size;
+		end = coll_part(args->count, n, child + coll_tree_extent(child, n)) *
+		      size;
+		coll_send(b, coll_tree_rank(tree, child), buf + begin, end - begin);
+	}
+}
+
+/* Does the member get @part by the scatter? */
+static bool has_part(uint32_t number, uint32_t part, uint32_t members)
+{
+	return part >= number && part - number < coll_tree_extent(number, members);
+}
+
+/* Van de Geijn: scatter the parts, then pass them around a ring, but for those that
+ * the next member has got by the scatter. */
+void coll_broadcast_scatter_allgather(struct coll_build *b)
+{
+	const struct coll_args *args = b->args;
+	struct coll_tree tree = coll_tree(args);
+	uint32_t n = tree.members, at = tree.number, next = coll_after(at, 1, n),
+		 before = coll_before(at, 1, n);
+	char *buf = args->result;
+
+	scatter_parts(b, &tree);
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t in = coll_before(at, i, n), out = coll_after(in, 1, n);
+		size_t begin = coll_part(args->count, n, in) * args->size,
+		       end = coll_part(args->count, n, in + 1) * args->size;
+
+		if (!has_part(at, in, n))
+			coll_recv(b, coll_tree_rank(&tree, before), buf + begin,
+				end - begin);
+		begin = coll_part(args->count, n, out) * args->size;
+		end = coll_part(args->count, n, out + 1) * args->size;
+		if (!has_part(next, out, n))
+			coll_send(b, coll_tree_rank(&tree, next), buf + begin,
+				end - begin);
+		if (!has_part(at, in, n))
+			coll_wait(b);
+	}
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/sched/algorithms.h"
+#include "providers/coll/sched/pipeline.h"
+#include "providers/coll/sched/ring.h"
+
+/* A reduction around the ring. In step i a member passes a part on and receives the
+ * part before that one, which it reduces with its own data. */
+struct ring {
+	size_t count;      /* elements of all parts */
+	uint32_t pieces;   /* of each part */
+	uint32_t shift;    /* the first part passed on is that of rank - shift */
+	char *acc;         /* where the parts are reduced, at their places; or NULL: */
+	char *step_acc[2]; /* where the part of a step is, alternating */
+	char *last;        /* where that of the last step goes */
+};
+
+static size_t part_of(const struct coll_build *b, const struct ring *ring, uint32_t i)
+{
+	return coll_part(ring->count, b->args->members, i);
+}
+
+/* Where the partial result of @part is in @step. */
+static char *place(const struct coll_build *b, const struct ring *ring, uint32_t part,
+	uint32_t step)
+{
+	if (ring->acc)
+		return ring->acc + part_of(b, ring, part) * b->args->size;
+	if (step == b->args->members - 2)
+		return ring->last;
+	return ring->step_acc[step % 2];
+}
+
+static void ring_unit(
+	const struct coll_build *b, const void *arg, size_t i, struct coll_unit *unit)
+{
+	const struct coll_args *args = b->args;
+	const struct ring *ring = arg;
+	uint32_t n = args->members, step = (uint32_t)(i / ring->pieces),
+		 k = (uint32_t)(i % ring->pieces),
+		 out = coll_before(coll_before(args->rank, ring->shift, n), step, n),
+		 in = coll_before(out, 1, n);
+	size_t begin = part_of(b, ring, out), len = part_of(b, ring, out + 1) - begin,
+	       at = coll_part(len, ring->pieces, k) * args->size;
+
+	unit->to = coll_after(args->rank, 1, n);
+	unit->out = step ? place(b, ring, out, step - 1)
+			 : (const char *)args->buf + begin * args->size;
+	unit->out += at;
+	unit->out_len = coll_part(len, ring->pieces, k + 1) * args->size - at;
+	begin = part_of(b, ring, in);
+	len = part_of(b, ring, in + 1) - begin;
+	at = coll_part(len, ring->pieces, k) * args->size;
+	unit->from = coll_before(args->rank, 1, n);
+	unit->in_len = coll_part(len, ring->pieces, k + 1) * args->size - at;
+	unit->own = (const char *)args->buf + begin * args->size + at;
+	unit->dst = place(b, ring, in, step) + at;
+	unit->own_second = true;
+}
+
+/* With one piece, what a step reduces is all that the next one passes on. */
+static void reduce_around(struct coll_build *b, const struct ring *ring)
+{
+	coll_pipeline(b, (size_t)ring->pieces * (b->args->members - 1),
+		ring->pieces == 1, ring_unit, ring);
+}
+
+static uint32_t pieces_of(const struct coll_args *args, size_t count, uint32_t parts)
+{
+	return coll_pieces(coll_part(count, parts, 1) * args->size);
+}
+
+size_t coll_ring_piece(const struct coll_args *args, size_t count, uint32_t parts)
+{
+	return coll_piece_len(
+		args, coll_part(count, parts, 1), pieces_of(args, count, parts));
+}
+
+void coll_ring_reduce(struct coll_build *b, char *acc)
+{
+	const struct coll_args *args = b->args;
+	struct ring ring = {
+		.count = args->count,
+		.pieces = pieces_of(args, args->count, args->members),
+		.acc = acc,
+	};
+
+	reduce_around(b, &ring);
+}
+
+/* The part that has gone around last is the member's own block. */
+void coll_reduce_scatter_ring(struct coll_build *b)
+{
+	const struct coll_args *args = b->args;
+	size_t len = coll_block_len(args);
+	struct ring ring = {
+		.count = args->count * args->members,
+		.pieces = coll_pieces(len),
+		.shift = 1,
+	};
+	char *temp;
+
+	if (!coll_temp(
+		    b, 2 * len, coll_piece_len(args, args->count, ring.pieces), &temp))
+		return;
+	ring.step_acc[0] = temp;
+	ring.step_acc[1] = temp + len;
+	ring.last = args->result;
+	if (args->buf == args->result)
+		ring.last = ring.step_acc[args->members % 2];
+	reduce_around(b, &ring);
+	coll_copy(b, args->result, ring.last, len);
+}
+
+void coll_ring_gather(struct coll_build *b, size_t count, uint32_t shift)
+{
+	const struct coll_args *args = b->args;
+	uint32_t n = args->members, out = coll_after(args->rank, shift, n);
+	char *all = args->result;
+
+	for (uint32_t i = 1; i < n; i++) {
+		uint32_t in = coll_before(out, 1, n);
+		size_t begin = coll_part(count, n, in) * args->size,
+		       end = coll_part(count, n, in + 1) * args->size;
+
+		coll_recv(b, coll_before(args->rank, 1, n), all + begin, end - begin);
+		begin = coll_part(count, n, out) * args->size;
+		end = coll_part(count, n, out + 1) * args->size;
+		coll_send(b, coll_after(args->rank, 1, n), all + begin, end - begin);
+		coll_wait(b);
+		out = in;
+	}
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_PROVIDERS_COLL_SCHED_RING_H
+#define WF_PROVIDERS_COLL_SCHED_RING_H
+
+#include "providers/coll/sched/build.h"
+
+/*
+ * A vector in as many parts as there are members, each of which goes around the ring
+ * from rank to rank + 1.
+ */
+
+/* Reduce args->count elements at args->buf into @acc, which may be equal; afterwards
+ * the part of rank + 1 of the result is complete there. */
+void coll_ring_reduce(struct coll_build *b, char *acc);
+
+/* The piece_len that coll_temp needs for the reduction of @count elements in @parts. */
+size_t coll_ring_piece(const struct coll_args *args, size_t count, uint32_t parts);
+
+/* @count elements at args->result: each member has part rank + @shift, and afterwards
+ * all of them. */
+void coll_ring_gather(struct coll_build *b, size_t count, uint32_t shift);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim.h"
+#include "../../time_limits.h"
+#include "providers/coll/sched/choose.h"
+
+/* Every algorithm against the model of collectives, by the simulator of sim.h. */
+
+static const struct am_type *type_of(enum fi_datatype datatype)
+{
+	for (size_t i = 0; i < am_type_count; i++)
+		if (am_types[i].datatype == datatype)
+			return &am_types[i];
+	fail_msg("no type %d", datatype);
+	return NULL;
+}
+
+static bool has_in_place(enum fi_collective_op kind)
+{
+	return kind != FI_BARRIER && kind != FI_BROADCAST && kind != FI_SCATTER;
+}
+
+/* All members have the same result, which is checked once. */
+static bool is_common(enum fi_collective_op kind)
+{
+	return kind == FI_BROADCAST || kind == FI_ALLREDUCE || kind == FI_ALLGATHER;
+}
+
+static void check_results(void)
+{
+	size_t wrong;
+
+	for (uint32_t rank = 0; rank < sim.call.members; rank++) {
+		const struct sim_member *m = &sim.member[rank];
+
+		if (rank && is_common(sim.call.kind) &&
+			sim.call.type->datatype != FI_LONG_DOUBLE &&
+			sim.call.type->datatype != FI_LONG_DOUBLE_COMPLEX) {
+			if (m->result_len &&
+				memcmp(m->result, sim.member[0].result, m->result_len))
+				sim_fail(rank, 0, "differs from member 0");
+		} else if (!cm_check(&sim.call, rank, m->result, &wrong)) {
+			sim_fail(rank, wrong, "wrong result (element)");
+		}
+		/* What was not given to be written is unchanged. */
+		if (m->args.buf == m->buf && m->buf) {
+			unsigned char *before = calloc(1, m->buf_len);
+
+			cm_fill(&sim.call, rank, before);
+			assert_memory_equal(m->buf, before, m->buf_len);
+			free(before);
+		}
+	}
+}
+
+static void run_and_check(void)
+{
+	sim_run(NULL);
+	check_results();
+	sim_end();
+}
+
+/* With each algorithm of the kind of sim.call, in place and not. */
+static void each_algorithm(void)
+{
+	for (int algo = 0; algo < COLL_ALGO_COUNT; algo++) {
+		if (!coll_algo_fits(sim.call.kind, algo))
+			continue;
+		sim.algo = algo;
+		for (int place = 0; place <= has_in_place(sim.call.kind); place++) {
+			sim.in_place = place;
+			run_and_check();
+		}
+	}
+}
+
+static void each_kind_and_root(void)
+{
+	for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
+		uint32_t members = sim.call.members;
+
+		sim.call.kind = kind;
+		for (uint32_t i = 0; i < (cm_has_root(kind) ? 3u : 1u); i++) {
+			sim.call.root = i * (members - 1) / 2;
+			each_algorithm();
+		}
+	}
+}
+
+static void test_members(void **state)
+{
+	static const size_t counts[] = { 0, 1, 3, 17 };
+
+	(void)state;
+	sim.call = (struct cm_call){ .type = type_of(FI_INT64), .op = FI_SUM };
+	for (uint32_t members = 1; members <= SIM_MEMBERS; members++) {
+		if (limit_amount() && members > 9 && members % 8 > 1)
+			continue;
+		sim.call.members = members;
+		for (size_t i = 0; i < WF_ARRAY_SIZE(counts); i++) {
+			sim.call.count = counts[i];
+			each_kind_and_root();
+		}
+	}
+}
+
+/* Blocks, or parts of them, of several pieces that are not equal. */
+static void test_large(void **state)
+{
+	static const uint32_t members[] = { 2, 3, 4, 7, 16 };
+	enum { PIECE = COLL_PIECE_BYTES / sizeof(double _Complex) };
+
+	(void)state;
+	sim.call = (struct cm_call){ .type = type_of(FI_DOUBLE_COMPLEX), .op = FI_SUM };
+	for (size_t i = 0; i < WF_ARRAY_SIZE(members); i++) {
+		sim.call.members = members[i];
+		sim.call.count = 1000;
+		each_kind_and_root();
+		if (members[i] > (limit_amount() ? 3 : 7))
+			continue;
+		for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
+			sim.call.kind = kind;
+			sim.call.root = members[i] / 2;
+			sim.call.count = 2 * PIECE + 7;
+			if (cm_is_reduction(kind) || kind == FI_BROADCAST)
+				each_algorithm();
+			sim.call.count = (PIECE + 11) * members[i] + 1;
+			if (kind == FI_ALLREDUCE || kind == FI_REDUCE)
+				each_algorithm();
+		}
+	}
+}
+
+/* So many bytes that the number of pieces is at its limit. */
+static void test_most_pieces(void **state)
+{
+	enum { LIMIT = COLL_PIECE_BYTES / sizeof(double _Complex) * COLL_PIECES_MAX };
+
+	(void)state;
+	sim.call = (struct cm_call){ .type = type_of(FI_DOUBLE_COMPLEX),
+		.op = FI_SUM,
+		.members = 2,
+		.count = LIMIT + LIMIT / 8 + 5 };
+	if (limit_amount())
+		skip();
+	for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
+		sim.call.kind = kind;
+		if (kind == FI_BROADCAST || kind == FI_ALLREDUCE || kind == FI_REDUCE)
+			each_algorithm();
+	}
+}
+
+static void test_datatypes(void **state)
+{
+	static const uint32_t members[] = { 2, 3, 7, 8 };
+
+	(void)state;
+	for (size_t i = 0; i < am_type_count * WF_ARRAY_SIZE(members); i++)
+		for (int op = FI_MIN; op <= FI_BXOR; op++) {
+			sim.call = (struct cm_call){ .type = &am_types[i / 4],
+				.op = op,
+				.members = members[i % 4],
+				.count = 17,
+				.root = 1,
+				.seed = (uint32_t)(i + 1) };
+			assert_int_equal(cm_reduces(sim.call.type, op),
+				coll_reduce(sim.call.type->datatype, op) != NULL);
+			for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
+				sim.call.kind = kind;
+				if (cm_is_reduction(kind)
+						? cm_reduces(sim.call.type, op)
+						: op == FI_MIN)
+					each_algorithm();
+			}
+		}
+}
+
+/* Sums that are not exact have the same bits at all members. */
+static void test_same_bits(void **state)
+{
+	static double values[SIM_MEMBERS][257];
+	uint64_t seed = 0x853c49e6748fea9b;
+
+	(void)state;
+	for (uint32_t rank = 0; rank < SIM_MEMBERS; rank++)
+		for (size_t i = 0; i < WF_ARRAY_SIZE(values[0]); i++)
+			values[rank][i] = (double)(int64_t)random_next(&seed) /
+					  (double)(1 + random_next(&seed) % 1000);
+	for (uint32_t members = 1; members <= SIM_MEMBERS; members++)
+		for (int algo = 0; algo < COLL_ALGO_COUNT; algo++) {
+			sim.call = (struct cm_call){ .kind = FI_ALLREDUCE,
+				.type = type_of(FI_DOUBLE),
+				.op = FI_SUM,
+				.count = WF_ARRAY_SIZE(values[0]),
+				.members = members };
+			sim.algo = algo;
+			sim.in_place = false;
+			if (!coll_algo_fits(FI_ALLREDUCE, algo))
+				continue;
+			sim_run(values);
+			for (uint32_t rank = 1; rank < members; rank++)
+				assert_memory_equal(sim.member[rank].result,
+					sim.member[0].result, sim.member[0].result_len);
+			sim_end();
+		}
+}
+
+/* The choice is one that the operation has, and the same at all members. */
+static void test_choice(void **state)
+{
+	struct coll_args args = { .datatype = FI_UINT8, .size = 1 };
+
+	(void)state;
+	for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++)
+		for (uint32_t members = 1; members <= 1025; members += members / 3 + 1)
+			for (size_t count = 0; count < (size_t)1 << 32;
+				count += count / 2 + 1) {
+				enum coll_algo algo;
+
+				args.kind = kind;
+				args.members = members;
+				args.count = count;
+				args.rank = args.root = 0;
+				algo = coll_choose(&args, COLL_ALGO_AUTO);
+				assert_true(coll_algo_fits(kind, algo));
+				args.rank = members - 1;
+				args.root = members / 2;
+				assert_int_equal(
+					coll_choose(&args, COLL_ALGO_AUTO), algo);
+			}
+}
+
+/* A forced algorithm is taken where it fits; each has a name of its own. */
+static void test_forced(void **state)
+{
+	struct coll_args args = { .members = 4, .count = 1, .size = 1 };
+
+	(void)state;
+	for (int algo = 0; algo < COLL_ALGO_COUNT; algo++) {
+		int kinds = 0;
+
+		for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
+			args.kind = kind;
+			assert_int_equal(coll_choose(&args, algo),
+				coll_algo_fits(kind, algo)
+					? algo
+					: (int)coll_choose(&args, COLL_ALGO_AUTO));
+			kinds += coll_algo_fits(kind, algo);
+		}
+		assert_int_equal(kinds > 0, algo != COLL_ALGO_AUTO);
+		for (int other = 0; other < algo; other++)
+			assert_string_not_equal(
+				coll_algo_name(algo), coll_algo_name(other));
+	}
+	assert_false(coll_algo_fits(FI_GATHER + 1, COLL_ALGO_LINEAR));
+	assert_false(coll_algo_fits(FI_GATHER, COLL_ALGO_COUNT));
+}
+
+static int done(void **state)
+{
+	(void)state;
+	sim_done();
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_teardown(test_members, done),
+		cmocka_unit_test_teardown(test_large, done),
+		cmocka_unit_test_teardown(test_most_pieces, done),
+		cmocka_unit_test_teardown(test_datatypes, done),
+		cmocka_unit_test_teardown(test_same_bits, done),
+		cmocka_unit_test(test_choice),
+		cmocka_unit_test(test_forced),
+	};
+
+	return cmocka_run_group_tests_name("coll_sched", tests, NULL, NULL);
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef COLL_UNIT_SIM_H
+#define COLL_UNIT_SIM_H
+
+#include "../../model/coll_model.h"
+#include "providers/coll/sched/sched.h"
+#include "unit.h"
+
+/*
+ * Runs the schedules of all members of a group in this process.
+ *
+ * Before it runs them it checks what must hold in every run: each action stays in the
+ * member's memory and writes what it may; between two WAITs no action touches what a
+ * transfer under way writes, nor writes what one reads; each SEND has its RECV of the
+ * same length. The run itself goes on at a random member each time, and moves data as
+ * late as it likes; if no member can go on, that is a deadlock.
+ */
+
+enum { SIM_MEMBERS = 33, SIM_ACTS = 4096 };
+
+struct sim_member {
+	struct coll_args args;
+	struct coll_sched sched;
+	unsigned char *buf, *result;
+	size_t buf_len, result_len;
+	size_t next;              /* action */
+	size_t waits;             /* for so many transfers */
+	bool started[SIM_ACTS];   /* by action, of transfers */
+	uint32_t match[SIM_ACTS]; /* the peer's action of a transfer */
+};
+
+struct sim {
+	struct cm_call call;
+	enum coll_algo algo;
+	bool in_place;
+	uint64_t random;
+	struct sim_member member[SIM_MEMBERS];
+};
+
+/* One call at a time. The schedules are those of the call before, built anew. */
+static struct sim sim;
+
+static void sim_fail(uint32_t rank, size_t at, const char *what)
+{
+	fail_msg("%s %s, %u members, root %u, count %zu of %s, op %d%s: member %u, "
+		 "action %zu: %s",
+		cm_kind_name(sim.call.kind), coll_algo_name(sim.algo), sim.call.members,
+		sim.call.root, sim.call.count, sim.call.type->name, sim.call.op,
+		sim.in_place ? ", in place" : "", rank, at, what);
+}
+
+/* ---- memory of the members ---- */
+
+static void sim_alloc(uint32_t rank, const void *values)
+{
+	struct sim_member *m = &sim.member[rank];
+	size_t size = sim.call.type->size, rank_part = 0;
+
+	m->buf_len = cm_buf_elems(&sim.call, rank) * size;
+	m->result_len = cm_result_elems(&sim.call, rank) * size;
+	if (sim.in_place && m->result_len)
+		m->result_len = WF_MAX(m->result_len, m->buf_len);
+	/* A block of its own, so that AddressSanitizer sees the ends. */
+	m->result = m->result_len ? malloc(m->result_len) : NULL;
+	m->buf = m->buf_len ? malloc(m->buf_len) : NULL;
+	if (m->result)
+		memset(m->result, 0xa5, m->result_len);
+	if (m->buf)
+		memset(m->buf, 0, m->buf_len);
+	if (m->buf && values)
+		memcpy(m->buf, (const char *)values + rank * m->buf_len, m->buf_len);
+	else if (m->buf)
+		cm_fill(&sim.call, rank, m->buf);
+	m->args = (struct coll_args){
+		.kind = sim.call.kind,
+		.datatype = sim.call.type->datatype,
+		.op = sim.call.op,
+		.count = sim.call.count,
+		.size = size,
+		.buf = m->buf,
+		.result = m->result,
+		.root = sim.call.root,
+		.rank = rank,
+		.members = sim.call.members,
+	};
+	if (sim.call.kind != FI_BROADCAST && (!sim.in_place || !m->result_len))
+		return;
+	if (sim.call.kind == FI_ALLGATHER || sim.call.kind == FI_GATHER)
+		rank_part = rank * m->buf_len;
+	if (m->buf_len)
+		memcpy(m->result + rank_part, m->buf, m->buf_len);
+	m->args.buf = m->result;
+}
+
+static void sim_free(uint32_t rank)
+{
+	free(sim.member[rank].buf);
+	free(sim.member[rank].result);
+}
+
+static bool sim_inside(const void *at, size_t len, const void *area, size_t area_len)
+{
+	uintptr_t offset = (uintptr_t)at - (uintptr_t)area;
+
+	return area && (uintptr_t)at >= (uintptr_t)area && offset <= area_len &&
+	       len <= area_len - offset;
+}
+
+static bool sim_writable(const struct sim_member *m, const void *at, size_t len)
+{
+	return sim_inside(at, len, m->result, m->result_len) ||
+	       sim_inside(at, len, m->sched.temp, m->sched.temp_size);
+}
+
+static bool sim_readable(const struct sim_member *m, const void *at, size_t len)
+{
+	return sim_writable(m, at, len) ||
+	       (m->args.buf == m->buf && sim_inside(at, len, m->buf, m->buf_len));
+}
+
+/* ---- checks before the run ---- */
+
+static bool sim_overlap(const void *a, size_t a_len, const void *b, size_t b_len)
+{
+	return (uintptr_t)a < (uintptr_t)b + b_len &&
+	       (uintptr_t)b < (uintptr_t)a + a_len;
+}
+
+/* Does @act touch what @transfer, which is under way, uses? */
+static bool sim_conflict(const struct coll_act *act, const struct coll_act *transfer)
+{
+	const void *used =
+		transfer->kind == COLL_ACT_SEND ? transfer->src : transfer->dst;
+
+	if (act->kind == COLL_ACT_WAIT)
+		return false;
+	if (act->kind != COLL_ACT_SEND &&
+		sim_overlap(act->dst, act->len, used, transfer->len))
+		return true;
+	if (transfer->kind == COLL_ACT_SEND)
+		return false;
+	return (act->kind != COLL_ACT_RECV &&
+		       sim_overlap(act->src, act->len, used, transfer->len)) ||
+	       (act->kind == COLL_ACT_REDUCE &&
+		       sim_overlap(act->src2, act->len, used, transfer->len));
+}
+
+static bool sim_reduce_overlap(
+	const struct coll_act *act, const void *operand, size_t elem)
+{
+	return act->len % elem ||
+	       (act->dst != operand &&
+		       sim_overlap(act->dst, act->len, operand, act->len));
+}
+
+static void sim_check_act(uint32_t rank, size_t i)
+{
+	const struct sim_member *m = &sim.member[rank];
+	const struct coll_act *act = &m->sched.act[i];
+	bool reads = act->kind != COLL_ACT_RECV && act->len,
+	     writes = act->kind != COLL_ACT_SEND && act->len;
+
+	if (act->kind == COLL_ACT_WAIT)
+		return;
+	if (reads && !sim_readable(m, act->src, act->len))
+		sim_fail(rank, i, "reads what it may not");
+	if (writes && !sim_writable(m, act->dst, act->len))
+		sim_fail(rank, i, "writes what it may not");
+	if (act->kind == COLL_ACT_COPY &&
+		sim_overlap(act->src, act->len, act->dst, act->len))
+		sim_fail(rank, i, "copies memory onto itself");
+	if (act->kind == COLL_ACT_REDUCE &&
+		(!sim_readable(m, act->src2, act->len) ||
+			sim_reduce_overlap(act, act->src, m->sched.elem) ||
+			sim_reduce_overlap(act, act->src2, m->sched.elem)))
+		sim_fail(rank, i, "operands");
+	if (act->kind <= COLL_ACT_RECV &&
+		(act->peer >= sim.call.members || act->peer == rank))
+		sim_fail(rank, i, "peer");
+}
+
+static void sim_check_member(uint32_t rank)
+{
+	const struct sim_member *m = &sim.member[rank];
+	size_t since = 0; /* the first action after the last WAIT */
+
+	if (m->sched.count > SIM_ACTS)
+		sim_fail(rank, m->sched.count, "too many actions for this test");
+	for (size_t i = 0; i < m->sched.count; i++) {
+		sim_check_act(rank, i);
+		for (size_t j = since; j < i; j++)
+			if (m->sched.act[j].kind <= COLL_ACT_RECV &&
+				sim_conflict(&m->sched.act[i], &m->sched.act[j]))
+				sim_fail(rank, i, "memory of a transfer under way");
+		if (m->sched.act[i].kind == COLL_ACT_WAIT)
+			since = i + 1;
+	}
+}
+
+/* Find for each SEND its RECV: as many as there are before it between the two. */
+static void sim_match(void)
+{
+	static uint32_t found[SIM_MEMBERS][SIM_MEMBERS]; /* by receiver and sender */
+	size_t recvs = 0, sends = 0;
+
+	memset(found, 0, sizeof(found));
+	for (uint32_t rank = 0; rank < sim.call.members; rank++)
+		for (size_t i = 0; i < sim.member[rank].sched.count; i++)
+			recvs += sim.member[rank].sched.act[i].kind == COLL_ACT_RECV;
+	for (uint32_t rank = 0; rank < sim.call.members; rank++) {
+		struct sim_member *m = &sim.member[rank];
+
+		for (size_t i = 0; i < m->sched.count; i++) {
+			const struct coll_act *act = &m->sched.act[i];
+			struct sim_member *peer = &sim.member[act->peer];
+			uint32_t at;
+
+			if (act->kind != COLL_ACT_SEND)
+				continue;
+			at = found[act->peer][rank];
+			while (at < peer->sched.count &&
+				(peer->sched.act[at].kind != COLL_ACT_RECV ||
+					peer->sched.act[at].peer != rank))
+				at++;
+			if (at == peer->sched.count ||
+				peer->sched.act[at].len != act->len)
+				sim_fail(rank, i, "SEND without its RECV");
+			found[act->peer][rank] = at + 1;
+			m->match[i] = at;
+			peer->match[at] = (uint32_t)i;
+			sends++;
+		}
+	}
+	if (sends != recvs)
+		sim_fail(0, 0, "RECV without its SEND");
+}
+
+/* ---- the run ---- */
+
+/* Both sides of a transfer have started it: move the data. */
+static void sim_move(struct sim_member *m, size_t i)
+{
+	struct coll_act *act = &m->sched.act[i];
+	struct sim_member *peer = &sim.member[act->peer];
+	struct coll_act *other = &peer->sched.act[m->match[i]];
+
+	if (act->len && act->kind == COLL_ACT_SEND)
+		memcpy(other->dst, act->src, act->len);
+	else if (act->len)
+		memcpy(act->dst, other->src, act->len);
+	m->started[i] = peer->started[m->match[i]] = false;
+	m->waits--;
+	peer->waits--;
+}
+
+static void sim_start(struct sim_member *m, size_t i)
+{
+	const struct coll_act *act = &m->sched.act[i];
+
+	m->started[i] = true;
+	m->waits++;
+	/* Until it has been moved nothing is known of what a RECV wrote. */
+	if (act->kind == COLL_ACT_RECV && act->len)
+		memset(act->dst, 0x5a, act->len);
+}
+
+/* Move the transfers that @m waits for; with @lazy not all of them. */
+static bool sim_advance(struct sim_member *m, bool lazy)
+{
+	bool moved = false;
+
+	for (size_t i = m->next; i-- > 0 && m->waits;) {
+		struct coll_act *act = &m->sched.act[i];
+
+		if (act->kind == COLL_ACT_WAIT)
+			break;
+		if (act->kind > COLL_ACT_RECV || !m->started[i] ||
+			!sim.member[act->peer].started[m->match[i]] ||
+			(lazy && random_next(&sim.random) % 4 == 0))
+			continue;
+		sim_move(m, i);
+		moved = true;
+	}
+	return moved;
+}
+
+/* Execute up to the next WAIT that has to wait. True: something was done. */
+static bool sim_go_on(struct sim_member *m, bool lazy)
+{
+	size_t before = m->next;
+
+	for (; m->next < m->sched.count; m->next++) {
+		struct coll_act *act = &m->sched.act[m->next];
+
+		switch (act->kind) {
+		case COLL_ACT_SEND:
+		case COLL_ACT_RECV:
+			sim_start(m, m->next);
+			break;
+		case COLL_ACT_COPY:
+			memcpy(act->dst, act->src, act->len);
+			break;
+		case COLL_ACT_REDUCE:
+			m->sched.reduce(act->dst, act->src, act->src2,
+				act->len / m->sched.elem);
+			break;
+		case COLL_ACT_WAIT:
+			if (m->waits)
+				return sim_advance(m, lazy) || m->next != before;
+			break;
+		}
+	}
+	return (m->waits && sim_advance(m, lazy)) || m->next != before;
+}
+
+static void sim_execute(void)
+{
+	uint32_t members = sim.call.members, idle = 0, left;
+
+	do {
+		uint32_t rank = (uint32_t)(random_next(&sim.random) % members);
+
+		left = 0;
+		for (uint32_t i = 0; i < members; i++) {
+			struct sim_member *m = &sim.member[(rank + i) % members];
+
+			idle = sim_go_on(m, idle <= members) ? 0 : idle + 1;
+			left += m->next < m->sched.count || m->waits;
+		}
+	} while (left && idle <= 2 * members);
+	if (left)
+		sim_fail(0, sim.member[0].next, "deadlock");
+}
+
+/* Build the schedules of all members and run them. The results stay until sim_end.
+ * @values: the buffers of the members, one after the other; NULL: those of the model.
+ */
+static void sim_run(const void *values)
+{
+	sim.random = 0x2545f491 + sim.call.members + sim.call.count;
+	for (uint32_t rank = 0; rank < sim.call.members; rank++) {
+		struct sim_member *m = &sim.member[rank];
+
+		sim_alloc(rank, values);
+		m->next = m->waits = 0;
+		assert_int_equal(coll_sched_build(&m->sched, &m->args, sim.algo), 0);
+		if (m->sched.temp_size)
+			memset(m->sched.temp, 0x77, m->sched.temp_size);
+		sim_check_member(rank);
+	}
+	sim_match();
+	sim_execute();
+}
+
+static void sim_end(void)
+{
+	for (uint32_t rank = 0; rank < sim.call.members; rank++)
+		sim_free(rank);
+}
+
+static void sim_done(void)
+{
+	for (uint32_t rank = 0; rank < SIM_MEMBERS; rank++)
+		coll_sched_done(&sim.member[rank].sched);
+}
+
+#endif
