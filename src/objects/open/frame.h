@@ -10,7 +10,8 @@
  * built-in providers, or fi_prov_ini if the provider is a loadable library
  * (fi_provider(3)).
  * @getinfo is wf_ip_getinfo or a function with the same arguments. @init is called
- * first, once; it defines and reads the parameters.
+ * first, once; it defines and reads the parameters. WF_PROV_FRAME_NAMED is for a
+ * provider whose name for applications, @text, is not @name.
  */
 #define WF_PROV_VERSION FI_VERSION(FI_MAJOR_VERSION * 100 + FI_MINOR_VERSION, 0)
 
@@ -25,6 +26,9 @@
 #endif
 
 #define WF_PROV_FRAME(name_, getinfo_, init_)                                          \
+	WF_PROV_FRAME_NAMED(name_, #name_, getinfo_, init_)
+
+#define WF_PROV_FRAME_NAMED(name_, text_, getinfo_, init_)                             \
 	static int prov_getinfo(uint32_t version, const char *node,                    \
 		const char *service, uint64_t flags, const struct fi_info *hints,      \
 		struct fi_info **ret_info)                                             \
@@ -45,7 +49,7 @@
 	struct fi_provider name_##_fi = {                                              \
 		.version = WF_PROV_VERSION,                                            \
 		.fi_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION),          \
-		.name = #name_,                                                        \
+		.name = text_,                                                         \
 		.getinfo = prov_getinfo,                                               \
 		.fabric = prov_fabric,                                                 \
 		.cleanup = prov_cleanup,                                               \

@@ -61,7 +61,8 @@ static int cm_join(struct fid_ep *fid, const void *addr, uint64_t flags,
 	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
 	int ret;
 
-	if (flags & FI_COLLECTIVE)
+	/* A transport with collectives of its own joins like one with multicast. */
+	if (flags & FI_COLLECTIVE && !ep->xfer->collective)
 		return join_collective(ep, addr, flags & ~FI_COLLECTIVE, mc, context);
 	if (!ep->xfer->join)
 		return -FI_ENOSYS;

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/control.h"
+
+#include <endian.h>
+#include <stdlib.h>
+
+#include "providers/coll/join.h"
+#include "providers/coll/xfer.h"
+
+enum { CONTROL_PROBE = 1, CONTROL_ABORT };
+
+/* The message; all fields little-endian. */
+struct message {
+	uint16_t kind;
+	uint16_t id, base;           /* the group, in the receiver's numbers; id 0:
+				      * it joins, and the ranks below name it */
+	uint16_t from_id, from_base; /* the group in the sender's numbers */
+	uint16_t err;                /* abort: positive fabric errno */
+	uint32_t members;
+	uint32_t from, to; /* ranks of sender and receiver */
+};
+
+_Static_assert(sizeof(struct message) == 24, "layout of control messages");
+
+/* A control message in memory; the standing receive has one. */
+struct coll_control {
+	struct message message;
+	struct coll_xfer *xfer;
+	struct coll_ep *ep;
+	struct coll_group *group; /* of a probe: its group; NULL: it was closed */
+	struct wf_list link;      /* in coll_ep.controls */
+};
+
+static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+{
+	struct coll_control *control = xfer->user;
+	struct coll_group *group = control->group;
+
+	(void)len;
+	(void)src;
+	coll_xfer_free(xfer);
+	wf_list_remove(&control->link);
+	free(control);
+	if (group && group->probe == control)
+		group->probe = NULL;
+	if (!err || !group)
+		return;
+	coll_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+		"group %u: a member cannot be reached: %s\n", group->id,
+		fi_strerror(-err));
+	coll_group_fail(group, err);
+}
+
+static void send_message(struct coll_ep *ep, fi_addr_t addr,
+	const struct message *message, struct coll_group *group)
+{
+	struct coll_control *control = calloc(1, sizeof(*control));
+	struct coll_xfer *xfer = control ? coll_xfer_new(ep, send_done, control) : NULL;
+
+	if (!xfer) {
+		free(control);
+		return;
+	}
+	*control = (struct coll_control){ *message, xfer, ep, group };
+	xfer->addr = addr;
+	xfer->tag = coll_tag(COLL_TAG_CONTROL);
+	xfer->buf = &control->message;
+	xfer->len = sizeof(control->message);
+	/* Reported when the member has it, or cannot have it. */
+	xfer->flags = group ? ep->probe_flags : 0;
+	wf_list_push(&ep->controls, &control->link);
+	if (group)
+		group->probe = control;
+	if (coll_xfer_post(xfer))
+		send_done(xfer, -FI_ECONNRESET, 0, FI_ADDR_NOTAVAIL);
+}
+
+static struct message message_of(
+	const struct coll_group *group, uint32_t rank, uint16_t kind, int err)
+{
+	/* Ids are exchanged when the group is joined. */
+	bool is_known = group->has_records;
+
+	return (struct message){
+		.kind = htole16(kind),
+		.id = htole16(is_known ? group->member[rank].id : 0),
+		.base = htole16(is_known ? group->member[rank].base : 0),
+		.from_id = htole16(group->id),
+		.from_base = htole16(group->base),
+		.err = htole16((uint16_t)-err),
+		.members = htole32(group->members),
+		.from = htole32(group->rank),
+		.to = htole32(rank),
+	};
+}
+
+void coll_control_probe(struct coll_group *group, uint32_t rank)
+{
+	struct message message;
+
+	/* One at a time is enough: while it has not ended, the member is connected. */
+	if (group->probe || rank >= group->members)
+		return;
+	message = message_of(group, rank, CONTROL_PROBE, 0);
+	send_message(group->ep, group->member[rank].addr, &message, group);
+}
+
+void coll_control_abort(struct coll_group *group, int err)
+{
+	for (uint32_t rank = 0; rank < group->members; rank++) {
+		struct message message = message_of(group, rank, CONTROL_ABORT, err);
+
+		if (rank != group->rank)
+			send_message(
+				group->ep, group->member[rank].addr, &message, NULL);
+	}
+}
+
+void coll_control_forget(struct coll_group *group)
+{
+	if (group->probe)
+		group->probe->group = NULL;
+	group->probe = NULL;
+}
+
+/* The group that @message is about, if its sender is a member. */
+static struct coll_group *group_of(
+	const struct coll_ep *ep, const struct message *message, fi_addr_t src)
+{
+	uint32_t from = le32toh(message->from), to = le32toh(message->to);
+	uint16_t id = le16toh(message->id);
+	struct coll_group *group;
+
+	if (!id)
+		return coll_join_find(ep, le32toh(message->members), to, from, src);
+	group = coll_group_by_id(ep, id, le16toh(message->base));
+	if (!group || from >= group->members || to != group->rank)
+		return NULL;
+	if (src != FI_ADDR_NOTAVAIL && src != group->member[from].addr)
+		return NULL;
+	return group;
+}
+
+/* An error code of another member. */
+static int read_err(uint16_t err)
+{
+	return err && err < FI_ERRNO_MAX ? -(int)err : -FI_ECONNRESET;
+}
+
+/* The sender of a probe waits for a group that is not there, or failed. */
+static void answer(struct coll_ep *ep, const struct message *probe,
+	const struct coll_group *group, fi_addr_t src)
+{
+	struct message message = {
+		.kind = htole16(CONTROL_ABORT),
+		.id = probe->from_id,
+		.base = probe->from_base,
+		.err = htole16((uint16_t)(group ? -group->err : FI_ECONNRESET)),
+		.members = probe->members,
+		.from = probe->to,
+		.to = probe->from,
+	};
+
+	if (group)
+		src = group->member[le32toh(probe->from)].addr;
+	if (src != FI_ADDR_NOTAVAIL)
+		send_message(ep, src, &message, NULL);
+}
+
+static void receive(struct coll_ep *ep, const struct message *message, fi_addr_t src)
+{
+	struct coll_group *group = group_of(ep, message, src);
+
+	switch (le16toh(message->kind)) {
+	case CONTROL_PROBE:
+		/* A join that is unknown here may begin later. */
+		if (group ? group->state == COLL_FAILED : message->id != 0)
+			answer(ep, message, group, src);
+		break;
+	case CONTROL_ABORT:
+		if (group)
+			coll_group_fail(group, read_err(le16toh(message->err)));
+		break;
+	default:
+		break;
+	}
+}
+
+static void recv_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+{
+	struct coll_control *control = xfer->user;
+	struct coll_ep *ep = control->ep;
+	struct message message = control->message;
+
+	if (err == -FI_ECANCELED || coll_xfer_post(xfer)) {
+		ep->control = NULL;
+		coll_xfer_free(xfer);
+		free(control);
+	}
+	if (!err && len == sizeof(message))
+		receive(ep, &message, src);
+}
+
+int coll_control_open(struct coll_ep *ep)
+{
+	struct coll_control *control;
+	int ret;
+
+	if (ep->control)
+		return 0;
+	control = calloc(1, sizeof(*control));
+	if (!control)
+		return -FI_ENOMEM;
+	control->ep = ep;
+	wf_list_init(&control->link);
+	control->xfer = coll_xfer_new(ep, recv_done, control);
+	if (!control->xfer) {
+		free(control);
+		return -FI_ENOMEM;
+	}
+	control->xfer->is_recv = true;
+	control->xfer->addr = FI_ADDR_UNSPEC;
+	control->xfer->tag = coll_tag(COLL_TAG_CONTROL);
+	control->xfer->buf = &control->message;
+	control->xfer->len = sizeof(control->message);
+	ret = coll_xfer_post(control->xfer);
+	if (ret) {
+		coll_xfer_free(control->xfer);
+		free(control);
+		return ret;
+	}
+	ep->control = control;
+	return 0;
+}
+
+void coll_control_close(struct coll_ep *ep)
+{
+	if (ep->control)
+		coll_xfer_cancel(ep->control->xfer);
+}

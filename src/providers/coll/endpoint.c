@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "providers/coll/coll.h"
+#include "providers/coll/control.h"
+#include "providers/coll/engine.h"
+#include "providers/coll/exchange.h"
+#include "providers/coll/exec.h"
+#include "providers/coll/join.h"
+#include "providers/coll/xfer.h"
+#include "sys/clock.h"
+
+/* Endpoints: opening and closing, progress, and what sleepers have to know. */
+
+enum {
+	/* Runs between two looks at the clock. */
+	RUNS_PER_LOOK = 256,
+	/* Deadlines of the timer that wakes sleepers. */
+	NOW = 0,
+};
+
+#define NO_DEADLINE (UINT64_MAX - 1)
+
+static bool is_moving(const struct coll_ep *ep)
+{
+	return !wf_list_empty(&ep->pending) || !wf_list_empty(&ep->joined) ||
+	       !wf_list_empty(&ep->node_groups);
+}
+
+/* Are there operations or joins that may have to be probed or given up? */
+static bool is_waiting(const struct coll_ep *ep)
+{
+	if (!wf_list_empty(&ep->joining) || !wf_list_empty(&ep->ending))
+		return true;
+	wf_list_foreach(
+		link, &ep->groups) if (wf_list_entry(link, struct coll_group, link)
+					       ->in_flight) return true;
+	return false;
+}
+
+void coll_ep_unlock(struct coll_ep *ep)
+{
+	bool is_busy;
+
+	if (ep->has_ended_joins) {
+		ep->has_ended_joins = false;
+		coll_join_next(ep);
+	}
+	is_busy = is_moving(ep) || is_waiting(ep);
+	atomic_store_explicit(
+		&ep->has_joined, !wf_list_empty(&ep->joined), memory_order_relaxed);
+	atomic_store_explicit(&ep->is_busy, is_busy, memory_order_relaxed);
+	if (is_busy && ep->is_armed) {
+		ep->is_armed = false;
+		(void)wf_timer_set(&ep->timer, NOW);
+	}
+	wf_unlock(&ep->ep.lock);
+}
+
+static void look(struct coll_ep *ep)
+{
+	uint64_t now_ns = wf_now_ns();
+
+	coll_exec_watch(ep, now_ns);
+	coll_join_watch(ep, now_ns);
+}
+
+static void run(struct wf_progress *item)
+{
+	struct coll_ep *ep = coll_ep_of(wf_container_of(item, struct wf_ep, progress));
+
+	/* relaxed: a later run sees it. */
+	if (!atomic_load_explicit(&ep->is_busy, memory_order_relaxed))
+		return;
+	if (!wf_trylock(&ep->ep.lock))
+		return;
+	if (ep->timer.deadline_ns == NOW)
+		wf_timer_drain(&ep->timer);
+	if (!wf_list_empty(&ep->pending))
+		coll_xfer_retry(ep);
+	coll_engine_progress(ep);
+	if (++ep->runs % RUNS_PER_LOOK == 0)
+		look(ep);
+	coll_ep_unlock(ep);
+	coll_tell_joined(ep);
+}
+
+static int wait_fd(struct wf_progress *item)
+{
+	struct coll_ep *ep = coll_ep_of(wf_container_of(item, struct wf_ep, progress));
+	int fd;
+
+	wf_lock(&ep->ep.lock);
+	/* The first deadline opens the descriptor. */
+	if (ep->timer.fd < 0)
+		(void)wf_timer_set(&ep->timer, NO_DEADLINE);
+	fd = ep->timer.fd;
+	wf_unlock(&ep->ep.lock);
+	return fd < 0 ? -FI_EMFILE : fd;
+}
+
+static bool arm(struct wf_progress *item)
+{
+	struct coll_ep *ep = coll_ep_of(wf_container_of(item, struct wf_ep, progress));
+	bool may_sleep;
+
+	wf_lock(&ep->ep.lock);
+	/* While operations are under way the main provider has to run this item now and
+	 * then, for probes, whether a descriptor is readable or not. */
+	may_sleep = !is_moving(ep) && !is_waiting(ep);
+	ep->is_armed = may_sleep;
+	if (may_sleep)
+		(void)wf_timer_set(&ep->timer, NO_DEADLINE);
+	wf_unlock(&ep->ep.lock);
+	return may_sleep;
+}
+
+static const struct wf_progress item = {
+	.run = run,
+	.wait_fd = wait_fd,
+	.arm = arm,
+};
+
+static ssize_t start(struct wf_ep *wf, struct wf_op *op)
+{
+	(void)wf;
+	(void)op;
+	return -FI_ENOSYS;
+}
+
+static int enable(struct wf_ep *wf)
+{
+	if (wf->tx_cq && wf->av->peer)
+		return 0;
+	coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"fi_enable: a CQ with FI_TRANSMIT and an imported AV must be bound "
+		"first\n");
+	return wf->tx_cq ? -FI_ENOAV : -FI_ENOCQ;
+}
+
+/* No callback comes any more. What the owner still works on stays allocated: it may
+ * read from it until the owner's endpoint is closed, after this. */
+static void destroy(struct wf_ep *wf)
+{
+	struct coll_ep *ep = coll_ep_of(wf);
+
+	coll_control_close(ep);
+	coll_exchange_drop_early(ep);
+	wf_timer_done(&ep->timer);
+	free(ep->ids);
+	wf_ep_done(wf);
+	free(ep);
+}
+
+static const struct wf_xfer_ops xfer_ops = {
+	.lock_kind = WF_LOCK_SPIN,
+	.start = start,
+	.enable = enable,
+	.item = &item,
+	.destroy = destroy,
+	.join = coll_join,
+	.collective = &coll_calls,
+};
+
+static int refuse(const char *why)
+{
+	coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "endpoint refused: %s\n", why);
+	return -FI_EINVAL;
+}
+
+/* Can collectives work on the owner's endpoint? */
+static int check_owner(
+	const struct fi_info *info, const struct fi_peer_transfer_context *context)
+{
+	const struct fi_info *owner;
+
+	if (!(info->mode & FI_PEER_TRANSFER))
+		return refuse("info->mode lacks FI_PEER_TRANSFER");
+	if (!context || context->size < sizeof(*context) || !context->ep)
+		return refuse("the context is no struct fi_peer_transfer_context with "
+			      "an endpoint");
+	owner = context->info;
+	if (!owner)
+		return 0;
+	if (!(owner->caps & FI_TAGGED))
+		return refuse("the main endpoint has no tagged messages");
+	if (owner->domain_attr && owner->domain_attr->mr_mode & FI_MR_LOCAL)
+		return refuse("the main endpoint needs memory descriptors");
+	return 0;
+}
+
+static void read_owner(struct coll_ep *ep, const struct fi_info *owner)
+{
+	ep->max_msg_size = SIZE_MAX;
+	if (!owner)
+		return;
+	if (owner->ep_attr && owner->ep_attr->max_msg_size)
+		ep->max_msg_size = owner->ep_attr->max_msg_size;
+	/* User ids stand for sources then. */
+	ep->has_sources = owner->caps & FI_SOURCE && !(owner->caps & FI_AV_USER_ID);
+	ep->is_ordered =
+		owner->tx_attr && owner->rx_attr &&
+		owner->tx_attr->msg_order & owner->rx_attr->msg_order & FI_ORDER_SAS;
+	if (owner->tx_attr && owner->tx_attr->op_flags & FI_DELIVERY_COMPLETE)
+		ep->probe_flags = FI_DELIVERY_COMPLETE;
+}
+
+static void init(struct coll_ep *ep, const struct fi_peer_transfer_context *context)
+{
+	ep->owner = context->ep;
+	read_owner(ep, context->info);
+	wf_pool_init(&ep->xfers, sizeof(struct coll_xfer));
+	wf_list_init(&ep->posted);
+	wf_list_init(&ep->pending);
+	wf_list_init(&ep->groups);
+	wf_list_init(&ep->joining);
+	wf_list_init(&ep->joined);
+	wf_list_init(&ep->exchanges);
+	wf_list_init(&ep->early);
+	wf_list_init(&ep->node_groups);
+	wf_list_init(&ep->ending);
+	wf_list_init(&ep->controls);
+	wf_timer_init(&ep->timer);
+}
+
+int coll_endpoint(struct wf_domain *domain, struct fi_info *info,
+	struct fid_ep **ret_ep, uint64_t flags, void *arg)
+{
+	struct fi_peer_transfer_context *context = arg;
+	struct coll_ep *ep;
+	int ret = check_owner(info, context);
+
+	(void)flags;
+	if (ret)
+		return ret;
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return -FI_ENOMEM;
+	/* The context of the call is gone after it. */
+	ret = wf_ep_init(&ep->ep, domain, info, &xfer_ops, context->ep);
+	if (ret) {
+		free(ep);
+		return ret;
+	}
+	init(ep, context);
+	context->peer_ops = &coll_xfer_callbacks;
+	*ret_ep = &ep->ep.fid;
+	return 0;
+}

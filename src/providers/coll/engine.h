@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_PROVIDERS_COLL_ENGINE_H
+#define WF_PROVIDERS_COLL_ENGINE_H
+
+#include "providers/coll/args.h"
+#include "providers/coll/calls.h"
+#include "providers/coll/group.h"
+
+/*
+ * The choice of an engine for each operation. The endpoint's lock is held.
+ */
+
+/* Begin an operation of @group, which is open. @stage is freed at its end, and also
+ * when the result is not 0. 0 or a negative fabric errno; the end is reported in the
+ * first case. */
+ssize_t coll_engine_start(struct coll_group *group, const struct coll_args *args,
+	struct coll_staging *stage, const struct coll_call *call);
+
+/* Go on with the operations in the node engine. True: some are in progress. */
+bool coll_engine_progress(struct coll_ep *ep);
+
+#endif

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/coll/xfer.h"
+
+enum { EARLY_BYTES_MAX = 1 << 20 };
+
+struct coll_exchange {
+	struct wf_list link;      /* in coll_ep.exchanges, while @recv is set */
+	struct coll_group *group; /* NULL: stopped, and freed with the last transfer */
+	void (*done)(struct coll_group *group, int err, const void *blocks);
+	size_t len; /* bytes of a block */
+	bool second;
+	uint32_t dist;
+	uint64_t tag;                  /* of the message that @recv waits for */
+	struct coll_xfer *send, *recv; /* under way, or NULL */
+	uint8_t blocks[];              /* of this member and those after it */
+};
+
+/* A message that came before this endpoint joined the group. */
+struct early {
+	struct wf_list link; /* in coll_ep.early */
+	fi_addr_t src;
+	uint64_t tag;
+	size_t len;
+	uint8_t data[];
+};
+
+static void step(struct coll_exchange *exchange);
+
+static uint32_t count_of(const struct coll_exchange *exchange)
+{
+	uint32_t left = exchange->group->members - exchange->dist;
+
+	return WF_MIN(exchange->dist, left);
+}
+
+static uint32_t source_rank(const struct coll_exchange *exchange)
+{
+	const struct coll_group *group = exchange->group;
+
+	return (uint32_t)(((uint64_t)group->rank + exchange->dist) % group->members);
+}
+
+static fi_addr_t source_of(const struct coll_exchange *exchange)
+{
+	return exchange->group->member[source_rank(exchange)].addr;
+}
+
+/* Free a stopped exchange that no transfer uses any more. */
+static void settle(struct coll_exchange *exchange)
+{
+	if (!exchange->group && !exchange->send && !exchange->recv)
+		free(exchange);
+}
+
+static void free_recv(struct coll_xfer *xfer)
+{
+	free(xfer->buf);
+	coll_xfer_free(xfer);
+}
+
+static void fail(struct coll_exchange *exchange, int err)
+{
+	if (exchange->group)
+		coll_group_fail(exchange->group, err);
+	else
+		settle(exchange);
+}
+
+static void advance(struct coll_exchange *exchange)
+{
+	if (exchange->send || exchange->recv)
+		return;
+	exchange->dist *= 2;
+	exchange->group->probed_ns = 0;
+	step(exchange);
+}
+
+static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+{
+	struct coll_exchange *exchange = xfer->user;
+
+	(void)len;
+	(void)src;
+	coll_xfer_free(xfer);
+	exchange->send = NULL;
+	if (err || !exchange->group)
+		fail(exchange, err);
+	else
+		advance(exchange);
+}
+
+/* @data of @len bytes came from the member that the exchange waits for. */
+static void take(struct coll_exchange *exchange, const void *data, size_t len)
+{
+	size_t expected = count_of(exchange) * exchange->len;
+
+	if (len != expected) {
+		coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"join failed: a record of %zu bytes came instead of %zu\n", len,
+			expected);
+		fail(exchange, -FI_EINVAL);
+		return;
+	}
+	memcpy(exchange->blocks + exchange->dist * exchange->len, data, len);
+	advance(exchange);
+}
+
+/* The exchange that waits for a message with @tag from @src, or, if the source is not
+ * known, for any with @tag. */
+static struct coll_exchange *find(const struct coll_ep *ep, uint64_t tag, fi_addr_t src)
+{
+	wf_list_foreach(link, &ep->exchanges)
+	{
+		struct coll_exchange *exchange =
+			wf_list_entry(link, struct coll_exchange, link);
+
+		if (exchange->tag == tag &&
+			(src == FI_ADDR_NOTAVAIL || src == source_of(exchange)))
+			return exchange;
+	}
+	return NULL;
+}
+
+static void keep_early(
+	struct coll_ep *ep, const struct coll_xfer *xfer, size_t len, fi_addr_t src)
+{
+	struct early *early = NULL;
+
+	if (ep->early_bytes + len <= EARLY_BYTES_MAX)
+		early = malloc(sizeof(*early) + len);
+	if (!early) {
+		coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"a record of a group that was not joined is dropped\n");
+		return;
+	}
+	early->src = src;
+	early->tag = xfer->tag;
+	early->len = len;
+	memcpy(early->data, xfer->buf, len);
+	ep->early_bytes += len + sizeof(*early);
+	wf_list_push(&ep->early, &early->link);
+}
+
+static void free_early(struct coll_ep *ep, struct early *early)
+{
+	wf_list_remove(&early->link);
+	ep->early_bytes -= early->len + sizeof(*early);
+	free(early);
+}
+
+static struct early *find_early(
+	const struct coll_ep *ep, const struct coll_exchange *exchange)
+{
+	wf_list_foreach(link, &ep->early)
+	{
+		struct early *early = wf_list_entry(link, struct early, link);
+
+		if (early->tag == exchange->tag && early->src == source_of(exchange))
+			return early;
+	}
+	return NULL;
+}
+
+/* A receive for @exchange is posted, or its message is there. */
+static void set_recv(struct coll_exchange *exchange, struct coll_xfer *xfer)
+{
+	exchange->recv = xfer;
+	if (!xfer) {
+		wf_list_remove(&exchange->link);
+		return;
+	}
+	xfer->user = exchange;
+	if (wf_list_empty(&exchange->link))
+		wf_list_push(&exchange->group->ep->exchanges, &exchange->link);
+}
+
+/* The message that ended @xfer, the receive of @exchange, is for another group. */
+static void pass_on(struct coll_exchange *exchange, struct coll_xfer *xfer, size_t len,
+	fi_addr_t src)
+{
+	struct coll_ep *ep = xfer->ep;
+	struct coll_exchange *other = find(ep, xfer->tag, src);
+	int ret;
+
+	if (other) {
+		/* The receive of the other one is left for this exchange. */
+		set_recv(exchange, other->recv);
+		set_recv(other, NULL);
+		take(other, xfer->buf, len);
+		free_recv(xfer);
+		return;
+	}
+	keep_early(ep, xfer, len, src);
+	ret = coll_xfer_post(xfer);
+	if (ret) {
+		set_recv(exchange, NULL);
+		free_recv(xfer);
+		fail(exchange, ret);
+	}
+}
+
+/* @xfer, the receive of an exchange that was stopped, ended by a message. It may be for
+ * another group, whose receive is withdrawn then instead. */
+static void save(struct coll_exchange *exchange, struct coll_xfer *xfer, size_t len,
+	fi_addr_t src)
+{
+	struct coll_exchange *other = find(xfer->ep, xfer->tag, src);
+	struct coll_xfer *spare = other ? other->recv : NULL;
+
+	exchange->recv = spare;
+	if (other) {
+		spare->user = exchange;
+		set_recv(other, NULL);
+		take(other, xfer->buf, len);
+		coll_xfer_cancel(spare);
+	} else {
+		settle(exchange);
+	}
+	free_recv(xfer);
+}
+
+static void recv_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+{
+	struct coll_exchange *exchange = xfer->user;
+
+	if (!err && !exchange->group) {
+		save(exchange, xfer, len, src);
+		return;
+	}
+	if (!err && src != FI_ADDR_NOTAVAIL && src != source_of(exchange)) {
+		pass_on(exchange, xfer, len, src);
+		return;
+	}
+	set_recv(exchange, NULL);
+	if (err)
+		fail(exchange, err);
+	else
+		take(exchange, xfer->buf, len);
+	free_recv(xfer);
+}
+
+static int post_recv(struct coll_exchange *exchange)
+{
+	struct coll_ep *ep = exchange->group->ep;
+	struct coll_xfer *xfer = coll_xfer_new(ep, recv_done, exchange);
+	int ret;
+
+	if (!xfer)
+		return -FI_ENOMEM;
+	xfer->is_recv = true;
+	xfer->addr = source_of(exchange);
+	xfer->tag = exchange->tag;
+	xfer->len = count_of(exchange) * exchange->len;
+	xfer->buf = malloc(xfer->len);
+	ret = xfer->buf ? coll_xfer_post(xfer) : -FI_ENOMEM;
+	if (ret) {
+		free_recv(xfer);
+		return ret;
+	}
+	set_recv(exchange, xfer);
+	return 0;
+}
+
+static int post_send(struct coll_exchange *exchange)
+{
+	struct coll_group *group = exchange->group;
+	uint32_t to =
+		(uint32_t)(((uint64_t)group->rank + group->members - exchange->dist) %
+			   group->members);
+	struct coll_xfer *xfer = coll_xfer_new(group->ep, send_done, exchange);
+	int ret;
+
+	if (!xfer)
+		return -FI_ENOMEM;
+	xfer->addr = group->member[to].addr;
+	xfer->tag = coll_tag_join(group->members, group->rank, to, exchange->second);
+	xfer->buf = exchange->blocks;
+	xfer->len = count_of(exchange) * exchange->len;
+	ret = coll_xfer_post(xfer);
+	if (ret)
+		coll_xfer_free(xfer);
+	else
+		exchange->send = xfer;
+	return ret;
+}
+
+/* Order the blocks by rank and hand them over. */
+static void finish(struct coll_exchange *exchange)
+{
+	struct coll_group *group = exchange->group;
+	size_t len = exchange->len, first = group->members - group->rank;
+	uint8_t *blocks = malloc(group->members * len);
+
+	if (!blocks) {
+		fail(exchange, -FI_ENOMEM);
+		return;
+	}
+	memcpy(blocks + group->rank * len, exchange->blocks, first * len);
+	memcpy(blocks, exchange->blocks + first * len, group->rank * len);
+	group->exchange = NULL;
+	exchange->group = NULL;
+	exchange->done(group, 0, blocks);
+	free(blocks);
+	settle(exchange);
+}
+
+/* Post the next step's transfers, or finish. */
+static void step(struct coll_exchange *exchange)
+{
+	struct coll_group *group = exchange->group;
+	struct early *early;
+	int ret;
+
+	if (exchange->dist >= group->members) {
+		finish(exchange);
+		return;
+	}
+	exchange->tag = coll_tag_join(
+		group->members, source_rank(exchange), group->rank, exchange->second);
+	ret = post_send(exchange);
+	early = find_early(group->ep, exchange);
+	if (!ret && !early)
+		ret = post_recv(exchange);
+	if (ret) {
+		fail(exchange, ret);
+	} else if (early) {
+		wf_list_remove(&early->link);
+		take(exchange, early->data, early->len);
+		free_early(group->ep, early);
+	}
+}
+
+int coll_exchange_start(struct coll_group *group, const void *mine, size_t len,
+	bool second,
+	void (*done)(struct coll_group *group, int err, const void *blocks))
+{
+	struct coll_exchange *exchange =
+		calloc(1, sizeof(*exchange) + group->members * len);
+
+	if (!exchange)
+		return -FI_ENOMEM;
+	wf_list_init(&exchange->link);
+	exchange->group = group;
+	exchange->done = done;
+	exchange->len = len;
+	exchange->second = second;
+	exchange->dist = 1;
+	memcpy(exchange->blocks, mine, len);
+	group->exchange = exchange;
+	group->probed_ns = 0;
+	step(exchange);
+	return 0;
+}
+
+void coll_exchange_stop(struct coll_group *group)
+{
+	struct coll_exchange *exchange = group->exchange;
+
+	if (!exchange)
+		return;
+	group->exchange = NULL;
+	exchange->group = NULL;
+	wf_list_remove(&exchange->link);
+	/* The second may end, and free the exchange, inside the cancelling. */
+	if (exchange->recv && exchange->send) {
+		coll_xfer_cancel(exchange->recv);
+		coll_xfer_cancel(exchange->send);
+	} else if (exchange->recv || exchange->send) {
+		coll_xfer_cancel(exchange->recv ? exchange->recv : exchange->send);
+	} else {
+		settle(exchange);
+	}
+}
+
+uint32_t coll_exchange_awaits(const struct coll_group *group)
+{
+	const struct coll_exchange *exchange = group->exchange;
+
+	return source_rank(exchange);
+}
+
+void coll_exchange_drop_early(struct coll_ep *ep)
+{
+	while (!wf_list_empty(&ep->early))
+		free_early(ep, wf_list_entry(ep->early.next, struct early, link));
+}

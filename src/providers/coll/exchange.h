@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_PROVIDERS_COLL_EXCHANGE_H
+#define WF_PROVIDERS_COLL_EXCHANGE_H
+
+#include "providers/coll/group.h"
+
+/*
+ * An allgather among the members of a group that is being joined (Bruck's algorithm):
+ * in each step a member sends what it has to the member @dist ranks before it, and gets
+ * as much from the one @dist ranks after it.
+ *
+ * Groups that are joined at the same time may use the same tags, if they have the same
+ * size. A message then ends the receive of any of them, and its source tells to which
+ * it belongs. A message for a group that this endpoint has not begun to join is kept.
+ * The endpoint's lock is held for all calls.
+ */
+
+/*
+ * Gather the @len bytes at @mine, which are copied, of each member. @second: it is the
+ * second one of this join. 0: @done is called with 0 and the members' blocks by rank,
+ * which are valid inside it, perhaps inside this call; or the group fails. -FI_ENOMEM.
+ */
+int coll_exchange_start(struct coll_group *group, const void *mine, size_t len,
+	bool second,
+	void (*done)(struct coll_group *group, int err, const void *blocks));
+
+/* Stop the exchange of @group, if there is one. */
+void coll_exchange_stop(struct coll_group *group);
+
+/* The rank of a member that the exchange waits for. */
+uint32_t coll_exchange_awaits(const struct coll_group *group);
+
+/* Free the messages that were kept. */
+void coll_exchange_drop_early(struct coll_ep *ep);
+
+#endif

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/exec.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/coll/control.h"
+#include "providers/coll/stage.h"
+#include "providers/coll/xfer.h"
+#include "sys/clock.h"
+
+/*
+ * Execution of schedules: point to point, over peer transfers.
+ *
+ * An operation that fails withdraws its transfers. Its end is reported when no transfer
+ * uses the application's memory any more. A send that no member will receive, because
+ * they have all failed, might stay at the owner for ever: FAIL_NS after the failure it
+ * counts as such, and the end is reported. The memory that belongs to the operation
+ * stays until all transfers have ended.
+ */
+
+enum { FAIL_NS = 1000 * 1000 * 1000 };
+
+void coll_op_free(struct coll_op *op)
+{
+	wf_list_remove(&op->link);
+	coll_sched_done(&op->sched);
+	coll_stage_free(op->stage);
+	free(op->steps);
+	free(op);
+}
+
+static void report(struct coll_op *op, int err)
+{
+	struct wf_ep *ep = &op->ep->ep;
+
+	if (!err)
+		coll_stage_finish(op->stage);
+	if (op->group)
+		op->group->in_flight--;
+	op->group = NULL;
+	op->is_reported = true;
+	if (err)
+		wf_ep_tx_err(ep, WF_CNTR_SEND, op->context, op->flags, FI_COLLECTIVE, 0,
+			-err);
+	else
+		wf_ep_tx_done(
+			ep, WF_CNTR_SEND, op->context, op->flags, FI_COLLECTIVE, 0);
+}
+
+void coll_op_end(struct coll_op *op, int err)
+{
+	report(op, err);
+	coll_op_free(op);
+}
+
+static void move_to_ending(struct coll_op *op)
+{
+	wf_list_remove(&op->link);
+	wf_list_push(&op->ep->ending, &op->link);
+}
+
+void coll_exec_detach(struct coll_group *group)
+{
+	wf_list_foreach_safe(link, &group->ops)
+	{
+		struct coll_op *op = wf_list_entry(link, struct coll_op, link);
+
+		op->group = NULL;
+		move_to_ending(op);
+	}
+}
+
+static void run(struct coll_op *op);
+
+/* Does the message have the length that the schedule says? */
+static int check_len(const struct coll_xfer *xfer, size_t len)
+{
+	if (!xfer->is_recv || len == xfer->len)
+		return 0;
+	coll_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"collective failed: a message of %zu bytes came instead of %zu: the "
+		"members' calls differ\n",
+		len, xfer->len);
+	return -FI_EIO;
+}
+
+/* End an operation that has failed if no transfer is left. */
+static void settle_failed(struct coll_op *op)
+{
+	if (op->sends + op->recvs)
+		return;
+	if (op->is_reported)
+		coll_op_free(op);
+	else
+		coll_op_end(op, op->err);
+}
+
+static void xfer_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
+{
+	struct coll_op *op = xfer->user;
+	bool is_recv = xfer->is_recv;
+
+	(void)src;
+	if (!err)
+		err = check_len(xfer, len);
+	coll_xfer_free(xfer);
+	/* While the transfer counts, failing the group does not free the operation. */
+	if (err && !op->err)
+		coll_group_fail(op->group, err);
+	if (is_recv)
+		op->recvs--;
+	else
+		op->sends--;
+	op->moved++;
+	if (op->err)
+		settle_failed(op);
+	else
+		run(op);
+}
+
+/* The step in the tag: the number of messages before this one between the two members,
+ * in this direction. Where messages match in order it is not needed. */
+static uint32_t next_step(struct coll_op *op, uint32_t peer, bool is_recv)
+{
+	return op->steps ? op->steps[2 * peer + is_recv]++ : 0;
+}
+
+static int post(struct coll_op *op, uint32_t peer, bool is_recv, void *buf, size_t len)
+{
+	struct coll_group *group = op->group;
+	const struct coll_member *member = &group->member[peer];
+	uint32_t step = next_step(op, peer, is_recv);
+	struct coll_xfer *xfer = coll_xfer_new(op->ep, xfer_done, op);
+	int ret;
+
+	if (!xfer)
+		return -FI_ENOMEM;
+	xfer->addr = member->addr;
+	xfer->tag = is_recv ? coll_tag_data(group->id, peer,
+				      (uint16_t)(group->base + op->number), step)
+			    : coll_tag_data(member->id, group->rank,
+				      (uint16_t)(member->base + op->number), step);
+	xfer->buf = buf;
+	xfer->len = len;
+	xfer->is_recv = is_recv;
+	ret = coll_xfer_post(xfer);
+	if (ret) {
+		coll_xfer_free(xfer);
+		return ret;
+	}
+	wf_list_push(&op->xfers, &xfer->link);
+	if (is_recv)
+		op->recvs++;
+	else
+		op->sends++;
+	return 0;
+}
+
+/* Post an action in messages that the owner can carry. */
+static int transfer(struct coll_op *op, const struct coll_act *act)
+{
+	bool is_recv = act->kind == COLL_ACT_RECV;
+	char *buf = is_recv ? act->dst : (char *)(uintptr_t)act->src;
+	size_t left = act->len;
+	int ret;
+
+	do {
+		size_t len = WF_MIN(left, op->ep->max_msg_size);
+
+		ret = post(op, act->peer, is_recv, buf, len);
+		buf += len;
+		left -= len;
+	} while (left && !ret);
+	return ret;
+}
+
+/* Execute one action. -FI_EAGAIN: it waits for transfers. */
+static int execute(struct coll_op *op, const struct coll_act *act)
+{
+	switch (act->kind) {
+	case COLL_ACT_SEND:
+	case COLL_ACT_RECV:
+		return transfer(op, act);
+	case COLL_ACT_COPY:
+		memmove(act->dst, act->src, act->len);
+		return 0;
+	case COLL_ACT_REDUCE:
+		op->sched.reduce(
+			act->dst, act->src, act->src2, act->len / op->sched.elem);
+		return 0;
+	case COLL_ACT_WAIT:
+		break;
+	}
+	return op->sends + op->recvs ? -FI_EAGAIN : 0;
+}
+
+static void run(struct coll_op *op)
+{
+	int ret = 0;
+
+	while (!ret && op->next < op->sched.count) {
+		ret = execute(op, &op->sched.act[op->next]);
+		if (!ret)
+			op->next++;
+	}
+	if (ret && ret != -FI_EAGAIN) {
+		coll_group_fail(op->group, ret);
+		return;
+	}
+	if (!ret && !(op->sends + op->recvs))
+		coll_op_end(op, 0);
+}
+
+void coll_exec_start(struct coll_op *op)
+{
+	run(op);
+}
+
+void coll_exec_fail(struct coll_op *op, int err)
+{
+	if (op->err)
+		return;
+	op->err = err;
+	op->failed_ns = wf_now_ns();
+	/* The end of a transfer inside the loop must not end the operation. */
+	op->sends++;
+	wf_list_foreach_safe(link, &op->xfers)
+		coll_xfer_cancel(wf_list_entry(link, struct coll_xfer, link));
+	op->sends--;
+	settle_failed(op);
+}
+
+/* Report a failed operation of which only sends are left that do not end. */
+static void give_up(struct coll_op *op, uint64_t now_ns)
+{
+	if (op->is_reported || op->recvs || now_ns - op->failed_ns < FAIL_NS)
+		return;
+	report(op, op->err);
+	move_to_ending(op);
+}
+
+/* Ask for the member that the operation waits for, if nothing moved since last time. */
+static void probe(struct coll_op *op, uint64_t now_ns)
+{
+	struct coll_xfer *xfer;
+
+	if (!op->waits_ns || op->moved != op->moved_before) {
+		op->waits_ns = now_ns;
+		op->moved_before = op->moved;
+		return;
+	}
+	if (now_ns - op->waits_ns < COLL_PROBE_NS || wf_list_empty(&op->xfers))
+		return;
+	op->waits_ns = now_ns;
+	xfer = wf_list_entry(op->xfers.next, struct coll_xfer, link);
+	coll_control_probe(op->group, coll_group_rank(op->group, xfer->addr));
+}
+
+static void watch(struct coll_group *group, uint64_t now_ns)
+{
+	wf_list_foreach_safe(link, &group->ops)
+	{
+		struct coll_op *op = wf_list_entry(link, struct coll_op, link);
+
+		if (op->err)
+			give_up(op, now_ns);
+		else
+			probe(op, now_ns);
+	}
+}
+
+void coll_exec_watch(struct coll_ep *ep, uint64_t now_ns)
+{
+	wf_list_foreach(link, &ep->groups)
+		watch(wf_list_entry(link, struct coll_group, link), now_ns);
+	wf_list_foreach_safe(link, &ep->ending)
+		give_up(wf_list_entry(link, struct coll_op, link), now_ns);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_PROVIDERS_COLL_EXEC_H
+#define WF_PROVIDERS_COLL_EXEC_H
+
+#include "providers/coll/group.h"
+#include "providers/coll/sched/sched.h"
+
+/*
+ * An operation of a group, from the call until its last transfer has ended. The
+ * endpoint's lock is held for all calls.
+ */
+struct coll_op {
+	struct wf_list link; /* in coll_group.ops, .node_ops or coll_ep.ending */
+	struct coll_ep *ep;
+	struct coll_group *group; /* NULL after the end was reported, or group closed */
+	bool is_reported;         /* the application knows of the end */
+	struct coll_args args;
+	struct coll_sched sched;
+	size_t next;               /* the action to execute */
+	struct wf_list xfers;      /* transfers that did not end; coll_xfer.link */
+	unsigned int sends, recvs; /* their number */
+	uint16_t number;           /* of the operation in its group */
+	uint16_t *steps; /* messages so far to and from each member, or NULL */
+	void *context;   /* the application's */
+	uint64_t flags;  /* operation flags, with FI_COMPLETION settled */
+	struct coll_staging *stage; /* buffers that stand for the application's */
+	int err;                    /* negative fabric errno, once it failed */
+	uint64_t failed_ns;         /* when that was */
+	uint64_t waits_ns;          /* when it was last found waiting; 0: not yet */
+	size_t moved;               /* transfers that ended */
+	size_t moved_before;        /* the same when it was last found waiting */
+};
+
+/* Begin the operation, whose schedule is built. It may end inside. */
+void coll_exec_start(struct coll_op *op);
+
+/* End it with @err, a negative fabric errno, as soon as its transfers allow. */
+void coll_exec_fail(struct coll_op *op, int err);
+
+/* The end of an operation without transfers: report it to the application, and free
+ * @op. */
+void coll_op_end(struct coll_op *op, int err);
+
+/* Free an operation that was not begun, or whose end was reported. */
+void coll_op_free(struct coll_op *op);
+
+/* Take the operations, which have failed, from a group that is being closed: they are
+ * reported when their transfers have ended. */
+void coll_exec_detach(struct coll_group *group);
+
+/* Now and then: end operations that failed and whose transfers do not end, and probe
+ * the members that others wait for. */
+void coll_exec_watch(struct coll_ep *ep, uint64_t now_ns);
+
+#endif

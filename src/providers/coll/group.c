@@ -1,0 +1,402 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/group.h"
+
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects/absent/absent.h"
+#include "objects/av/set.h"
+#include "providers/coll/control.h"
+#include "providers/coll/engine.h"
+#include "providers/coll/exec.h"
+#include "providers/coll/join.h"
+#include "sys/clock.h"
+
+/* The address of a group for the application: its id, and above it which join of the
+ * endpoint it was, so that the address of a closed group is not that of a later one. */
+
+static uint32_t id_of(fi_addr_t addr)
+{
+	return addr & (COLL_GROUPS_MAX - 1);
+}
+
+struct coll_group *coll_group_at(const struct coll_ep *ep, fi_addr_t addr)
+{
+	struct coll_group *group = ep->ids ? ep->ids[id_of(addr)] : NULL;
+
+	return group && group->mc.fi_addr == addr ? group : NULL;
+}
+
+struct coll_group *coll_group_by_id(
+	const struct coll_ep *ep, uint32_t id, uint16_t base)
+{
+	struct coll_group *group = ep->ids && id < COLL_GROUPS_MAX ? ep->ids[id] : NULL;
+
+	return group && group->base == base ? group : NULL;
+}
+
+static int by_addr(const void *a, const void *b, void *arg)
+{
+	const struct coll_member *member = arg;
+	fi_addr_t x = member[*(const uint32_t *)a].addr;
+	fi_addr_t y = member[*(const uint32_t *)b].addr;
+
+	return (x > y) - (x < y);
+}
+
+uint32_t coll_group_rank(const struct coll_group *group, fi_addr_t addr)
+{
+	uint32_t low = 0, high = group->members;
+
+	if (!group->by_addr)
+		return addr < group->members ? (uint32_t)addr : group->members;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		uint32_t rank = group->by_addr[middle];
+
+		if (group->member[rank].addr == addr)
+			return rank;
+		if (group->member[rank].addr < addr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return group->members;
+}
+
+/* Order the ranks by address, unless rank and address are the same numbers. False: no
+ * memory. */
+static bool index_members(struct coll_group *group)
+{
+	uint32_t same = 0;
+
+	while (same < group->members && group->member[same].addr == same)
+		same++;
+	if (same == group->members)
+		return true;
+	group->by_addr = calloc(group->members, sizeof(*group->by_addr));
+	if (!group->by_addr)
+		return false;
+	for (uint32_t i = 0; i < group->members; i++)
+		group->by_addr[i] = i;
+	qsort_r(group->by_addr, group->members, sizeof(*group->by_addr), by_addr,
+		group->member);
+	return true;
+}
+
+/* The end of a join, and failures. */
+
+static void open_or_fail(struct coll_group *group, int err)
+{
+	group->err = err;
+	group->state = err ? COLL_FAILED : COLL_OPEN;
+	wf_list_remove(&group->join_link);
+	wf_list_push(&group->ep->joined, &group->joined_link);
+	group->ep->has_ended_joins = true;
+}
+
+void coll_group_joined(struct coll_group *group, int err)
+{
+	if (err)
+		coll_group_fail(group, err);
+	else
+		open_or_fail(group, 0);
+}
+
+static void fail_ops(struct wf_list *ops, int err)
+{
+	wf_list_foreach_safe(link, ops)
+		coll_exec_fail(wf_list_entry(link, struct coll_op, link), err);
+}
+
+static void leave_node(struct coll_group *group)
+{
+	if (group->node)
+		coll_node_close(group->node);
+	group->node = NULL;
+	group->has_node = false;
+}
+
+void coll_group_fail(struct coll_group *group, int err)
+{
+	bool joins = group->state == COLL_JOINING;
+
+	if (group->state == COLL_FAILED)
+		return;
+	coll_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "group %u of %u members: %s: %s\n",
+		group->id, group->members, joins ? "not joined" : "failed",
+		fi_strerror(-err));
+	group->state = COLL_FAILED;
+	group->err = err;
+	coll_control_abort(group, err);
+	if (joins) {
+		coll_join_stop(group);
+		open_or_fail(group, err);
+		return;
+	}
+	leave_node(group);
+	fail_ops(&group->ops, err);
+	fail_ops(&group->node_ops, err);
+}
+
+static void write_event(struct coll_ep *ep, struct fid_mc *mc, void *context)
+{
+	struct fi_eq_entry entry = { .fid = &mc->fid, .context = context };
+	struct wf_eq *eq = wf_ep_eq(&ep->ep);
+	ssize_t ret =
+		eq ? fi_eq_write(&eq->fid, FI_JOIN_COMPLETE, &entry, sizeof(entry), 0)
+		   : -FI_ENOEQ;
+
+	if (ret < 0)
+		coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "FI_JOIN_COMPLETE is lost: %s\n",
+			fi_strerror((int)-ret));
+}
+
+/* Tell the main provider about one join. The lock is released meanwhile, and @group may
+ * be gone afterwards. */
+static void tell(struct coll_ep *ep, struct coll_group *group)
+{
+	void (*joined)(void *, int) = group->joined;
+	void *context = group->join_context;
+	struct fid_mc *mc = group->main_mc;
+	int err = group->err;
+
+	ep->telling = group;
+	ep->teller = pthread_self();
+	wf_unlock(&ep->ep.lock);
+	if (joined)
+		joined(context, err);
+	else if (!err)
+		write_event(ep, mc, context);
+	wf_lock(&ep->ep.lock);
+	ep->telling = NULL;
+}
+
+void coll_tell_joined(struct coll_ep *ep)
+{
+	struct wf_list *link;
+
+	/* relaxed: if this thread does not see the flag, run() does. */
+	if (!atomic_load_explicit(&ep->has_joined, memory_order_relaxed))
+		return;
+	wf_lock(&ep->ep.lock);
+	/* The thread that is telling, perhaps this one, goes on with the list. */
+	while (!ep->telling && (link = wf_list_pop(&ep->joined)))
+		tell(ep, wf_list_entry(link, struct coll_group, joined_link));
+	coll_ep_unlock(ep);
+}
+
+/* Joining. */
+
+static int refuse(int err, const char *why)
+{
+	coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "join refused: %s\n", why);
+	return err;
+}
+
+static int read_members(struct coll_group *group, struct wf_av_set *set)
+{
+	size_t count = 0, room;
+	fi_addr_t *addr;
+	int ret = wf_av_set_members(set, NULL, &count);
+
+	if (ret && ret != -FI_ETOOSMALL)
+		return ret;
+	if (!count)
+		return refuse(-FI_EINVAL, "the AV set is empty");
+	if (count > COLL_MEMBERS_MAX)
+		return refuse(-FI_EINVAL, "the AV set has more than 2^20 members");
+	addr = calloc(count, sizeof(*addr));
+	group->member = calloc(count, sizeof(*group->member));
+	room = count;
+	ret = addr && group->member ? wf_av_set_members(set, addr, &room) : -FI_ENOMEM;
+	if (!ret && room != count)
+		ret = -FI_EAGAIN; /* it was changed meanwhile */
+	for (size_t i = 0; !ret && i < count; i++)
+		group->member[i].addr = addr[i];
+	group->members = (uint32_t)count;
+	free(addr);
+	return ret;
+}
+
+static int find_self(struct coll_group *group)
+{
+	struct coll_ep *ep = group->ep;
+	struct fid_peer_av *av = ep->ep.av->peer;
+	fi_addr_t self = av->owner_ops->ep_addr(av, ep->owner);
+
+	if (!index_members(group))
+		return -FI_ENOMEM;
+	group->rank = self == FI_ADDR_NOTAVAIL ? group->members
+					       : coll_group_rank(group, self);
+	if (group->rank == group->members)
+		return refuse(-FI_EINVAL,
+			"this endpoint is no member: its address is not in the AV set");
+	return 0;
+}
+
+/* Give the group an id. They are given in turn, so that one returns late. */
+static int take_id(struct coll_group *group)
+{
+	struct coll_ep *ep = group->ep;
+
+	if (!ep->ids)
+		ep->ids = calloc(COLL_GROUPS_MAX, sizeof(*ep->ids));
+	if (!ep->ids)
+		return -FI_ENOMEM;
+	for (uint32_t i = 1; i < COLL_GROUPS_MAX; i++) {
+		uint32_t id = (ep->last_id + i) % COLL_GROUPS_MAX;
+
+		/* 0 stands for no id in messages. */
+		if (!id || ep->ids[id])
+			continue;
+		ep->last_id = id;
+		ep->ids[id] = group;
+		group->id = (uint16_t)id;
+		group->mc.fi_addr = ++ep->joins << COLL_ID_BITS | id;
+		return 0;
+	}
+	return refuse(-FI_EAGAIN, "too many groups are open");
+}
+
+static uint16_t random_base(const struct coll_group *group)
+{
+	/* Another number for each group of an id: the address is another one. */
+	uint64_t x = wf_now_ns() ^ (uintptr_t)group ^ group->mc.fi_addr;
+
+	x *= UINT64_C(0x9e3779b97f4a7c15);
+	return (uint16_t)(x >> 48);
+}
+
+static void group_free(struct coll_group *group)
+{
+	free(group->member);
+	free(group->by_addr);
+	free(group);
+}
+
+static bool is_told_elsewhere(const struct coll_group *group)
+{
+	const struct coll_ep *ep = group->ep;
+
+	return ep->telling == group && !pthread_equal(ep->teller, pthread_self());
+}
+
+/* Everything of the group that outlives it ends by itself. */
+static void detach(struct coll_group *group)
+{
+	bool is_busy = group->state == COLL_JOINING || group->in_flight;
+
+	if (is_busy)
+		coll_group_fail(group, -FI_ECANCELED);
+	coll_exec_detach(group);
+	leave_node(group);
+	coll_control_forget(group);
+	wf_list_remove(&group->joined_link);
+	wf_list_remove(&group->join_link);
+	wf_list_remove(&group->link);
+	group->ep->ids[group->id] = NULL;
+}
+
+static int group_close(struct fid *fid)
+{
+	struct coll_group *group = wf_container_of(fid, struct coll_group, mc.fid);
+	struct coll_ep *ep = group->ep;
+
+	wf_lock(&ep->ep.lock);
+	while (is_told_elsewhere(group)) {
+		wf_unlock(&ep->ep.lock);
+		(void)sched_yield();
+		wf_lock(&ep->ep.lock);
+	}
+	detach(group);
+	coll_ep_unlock(ep);
+	group_free(group);
+	/* release: the accesses to the endpoint happen before its fi_close. */
+	atomic_fetch_sub_explicit(&ep->ep.refs, 1, memory_order_release);
+	return 0;
+}
+
+static struct fi_ops group_ops =
+	WF_FID_OPS(group_close, wf_absent_bind, wf_absent_control);
+
+static struct coll_group *group_new(
+	struct coll_ep *ep, const struct fi_peer_mc_context *context)
+{
+	struct coll_group *group = calloc(1, sizeof(*group));
+
+	if (!group)
+		return NULL;
+	group->mc.fid.fclass = FI_CLASS_MC;
+	group->mc.fid.context = context->context;
+	group->mc.fid.ops = &group_ops;
+	group->ep = ep;
+	group->main_mc = context->mc;
+	group->joined = context->joined;
+	group->join_context = context->context;
+	wf_list_init(&group->link);
+	wf_list_init(&group->ops);
+	wf_list_init(&group->node_ops);
+	wf_list_init(&group->join_link);
+	wf_list_init(&group->joined_link);
+	return group;
+}
+
+static int check_join(const struct fi_collective_addr *addr, uint64_t flags,
+	const struct fi_peer_mc_context *context)
+{
+	if ((flags & ~FI_COMPLETION) != (FI_COLLECTIVE | FI_PEER))
+		return refuse(-FI_EINVAL,
+			"the flags have to be FI_COLLECTIVE and FI_PEER: only a main "
+			"provider joins");
+	if (!context || context->size < sizeof(*context) || !context->mc)
+		return refuse(
+			-FI_EINVAL, "the context is no struct fi_peer_mc_context");
+	if (!addr || !addr->set || !wf_av_set_of(addr->set)->peer)
+		return refuse(-FI_EINVAL, "no imported AV set is given");
+	return 0;
+}
+
+static int begin(struct coll_group *group)
+{
+	struct coll_ep *ep = group->ep;
+	int ret;
+
+	wf_lock(&ep->ep.lock);
+	ret = take_id(group);
+	if (!ret) {
+		group->base = random_base(group);
+		wf_list_push(&ep->groups, &group->link);
+		coll_join_start(group);
+	}
+	coll_ep_unlock(ep);
+	return ret;
+}
+
+int coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
+	struct fid_mc **ret_mc, void *context)
+{
+	const struct fi_collective_addr *where = addr;
+	struct coll_ep *ep = coll_ep_of(wf);
+	struct coll_group *group;
+	int ret = check_join(where, flags, context);
+
+	if (ret)
+		return ret;
+	group = group_new(ep, context);
+	if (!group)
+		return -FI_ENOMEM;
+	ret = read_members(group, wf_av_set_of(where->set));
+	if (!ret)
+		ret = find_self(group);
+	if (!ret)
+		ret = begin(group);
+	if (ret) {
+		group_free(group);
+		return ret;
+	}
+	atomic_fetch_add_explicit(&wf->refs, 1, memory_order_relaxed);
+	*ret_mc = &group->mc;
+	return 0;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/join.h"
+
+#include <endian.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/coll/control.h"
+#include "providers/coll/exchange.h"
+
+#define RECORD_MAGIC UINT32_C(0x6c6f6301) /* "\1col": the version is in it */
+
+enum { RECORD_ORDERED = 1 };
+
+/* What a member tells all others; little-endian. */
+struct record {
+	uint32_t magic;
+	uint16_t id, base;
+	uint32_t err;   /* positive fabric errno: this member cannot join */
+	uint32_t flags; /* RECORD_ bits */
+	uint32_t has_card;
+	struct coll_node_card card;
+	uint32_t unused;
+};
+
+_Static_assert(sizeof(struct record) == 88, "layout of join records");
+
+/* The second exchange: the positive fabric errno of attaching, or 0. */
+struct attached {
+	uint32_t err;
+};
+
+/*
+ * May joins of both groups be mixed up? They may if a member has the same rank in both,
+ * so that its messages have the same tags. Such joins are made one after the other:
+ * their members call them in the same order. Where the owner does not tell the sources
+ * of messages, groups of one size in which this endpoint has one rank are such joins.
+ */
+static bool collide(const struct coll_group *a, const struct coll_group *b)
+{
+	if (a->members != b->members || a->rank != b->rank)
+		return false;
+	for (uint32_t i = 0; i < a->members; i++)
+		if (i != a->rank &&
+			(a->member[i].addr == b->member[i].addr || !a->ep->has_sources))
+			return true;
+	return false;
+}
+
+static bool has_to_wait(const struct coll_group *group)
+{
+	wf_list_foreach(link, &group->ep->joining)
+	{
+		struct coll_group *before =
+			wf_list_entry(link, struct coll_group, join_link);
+
+		if (before == group)
+			return false;
+		if (collide(before, group))
+			return true;
+	}
+	return false;
+}
+
+static int read_record(struct coll_group *group, uint32_t rank,
+	const struct record *record, bool *has_cards)
+{
+	uint16_t id = le16toh(record->id);
+
+	if (le32toh(record->magic) != RECORD_MAGIC || id >= COLL_GROUPS_MAX) {
+		coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"join failed: member %u sent no record of this version\n",
+			rank);
+		return -FI_EINVAL;
+	}
+	if (record->err || !id) {
+		coll_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"join failed: member %u could not join\n", rank);
+		return -FI_ECONNREFUSED;
+	}
+	group->member[rank].id = id;
+	group->member[rank].base = le16toh(record->base);
+	if (!(le32toh(record->flags) & RECORD_ORDERED))
+		group->is_ordered = false;
+	*has_cards = *has_cards && record->has_card;
+	return 0;
+}
+
+static bool are_local(const struct coll_group *group, const struct record *records)
+{
+	for (uint32_t i = 1; i < group->members; i++)
+		if (!coll_node_is_local(&records[0].card, &records[i].card))
+			return false;
+	return true;
+}
+
+static void drop_node(struct coll_group *group)
+{
+	if (group->node)
+		coll_node_close(group->node);
+	group->node = NULL;
+}
+
+static void attached_done(struct coll_group *group, int err, const void *blocks)
+{
+	const struct attached *attached = blocks;
+
+	group->has_node = !err;
+	for (uint32_t i = 0; i < group->members; i++)
+		if (attached[i].err)
+			group->has_node = false;
+	if (group->has_node)
+		coll_node_settled(group->node);
+	else
+		drop_node(group);
+	coll_group_joined(group, err);
+}
+
+static int attach(struct coll_group *group, const struct record *records)
+{
+	struct coll_node_card *cards = calloc(group->members, sizeof(*cards));
+	int ret;
+
+	if (!cards)
+		return -FI_ENOMEM;
+	for (uint32_t i = 0; i < group->members; i++)
+		cards[i] = records[i].card;
+	ret = coll_node_attach(group->node, cards, group->members, group->rank);
+	free(cards);
+	return ret;
+}
+
+/* All members decide alike, by the same records. */
+static void choose_node(struct coll_group *group, const struct record *records)
+{
+	struct attached mine;
+	int ret;
+
+	mine.err = htole32((uint32_t)-attach(group, records));
+	ret = coll_exchange_start(group, &mine, sizeof(mine), true, attached_done);
+	if (ret)
+		coll_group_fail(group, ret);
+}
+
+static void records_done(struct coll_group *group, int err, const void *blocks)
+{
+	const struct record *records = blocks;
+	bool has_cards = true;
+
+	group->is_ordered = true;
+	for (uint32_t i = 0; !err && i < group->members; i++)
+		err = read_record(group, i, &records[i], &has_cards);
+	group->has_records = !err;
+	if (!err && has_cards && group->node && are_local(group, records)) {
+		choose_node(group, records);
+		return;
+	}
+	drop_node(group);
+	coll_group_joined(group, err);
+}
+
+static void prepare_node(struct coll_group *group, struct record *record)
+{
+	if (coll_params.engine == COLL_ENGINE_P2P || group->members < 2 ||
+		group->members > COLL_NODE_MEMBERS_MAX)
+		return;
+	if (coll_node_prepare(&group->node, &record->card))
+		group->node = NULL;
+	record->has_card = htole32(group->node != NULL);
+}
+
+static void begin(struct coll_group *group)
+{
+	struct record record = {
+		.magic = htole32(RECORD_MAGIC),
+		.id = htole16(group->id),
+		.base = htole16(group->base),
+		.flags = htole32(group->ep->is_ordered ? RECORD_ORDERED : 0),
+	};
+	int ret;
+
+	prepare_node(group, &record);
+	ret = coll_control_open(group->ep);
+	if (!ret)
+		ret = coll_exchange_start(
+			group, &record, sizeof(record), false, records_done);
+	if (ret)
+		coll_group_fail(group, ret);
+}
+
+void coll_join_start(struct coll_group *group)
+{
+	wf_list_push(&group->ep->joining, &group->join_link);
+	if (!has_to_wait(group))
+		begin(group);
+}
+
+static struct coll_group *next_of(const struct coll_ep *ep)
+{
+	wf_list_foreach(link, &ep->joining)
+	{
+		struct coll_group *group =
+			wf_list_entry(link, struct coll_group, join_link);
+
+		if (!group->exchange && !has_to_wait(group))
+			return group;
+	}
+	return NULL;
+}
+
+void coll_join_next(struct coll_ep *ep)
+{
+	struct coll_group *group;
+
+	while ((group = next_of(ep)))
+		begin(group);
+}
+
+void coll_join_stop(struct coll_group *group)
+{
+	wf_list_remove(&group->join_link);
+	coll_exchange_stop(group);
+	if (!group->has_node)
+		drop_node(group);
+}
+
+struct coll_group *coll_join_find(const struct coll_ep *ep, uint32_t members,
+	uint32_t to, uint32_t from, fi_addr_t src)
+{
+	wf_list_foreach(link, &ep->groups)
+	{
+		struct coll_group *group = wf_list_entry(link, struct coll_group, link);
+
+		if (group->state != COLL_OPEN && group->members == members &&
+			group->rank == to && from < members &&
+			(src == FI_ADDR_NOTAVAIL || src == group->member[from].addr))
+			return group;
+	}
+	return NULL;
+}
+
+static void probe(struct coll_group *group, uint64_t now_ns)
+{
+	if (!group->exchange)
+		return;
+	if (!group->probed_ns)
+		group->probed_ns = now_ns;
+	if (now_ns - group->probed_ns < COLL_PROBE_NS)
+		return;
+	group->probed_ns = now_ns;
+	coll_control_probe(group, coll_exchange_awaits(group));
+}
+
+void coll_join_watch(struct coll_ep *ep, uint64_t now_ns)
+{
+	wf_list_foreach(link, &ep->joining)
+		probe(wf_list_entry(link, struct coll_group, join_link), now_ns);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/param.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#include "providers/coll/coll.h"
+
+struct coll_params coll_params;
+
+static const char *const engines[] = {
+	[COLL_ENGINE_AUTO] = "auto",
+	[COLL_ENGINE_P2P] = "p2p",
+	[COLL_ENGINE_NODE] = "node",
+};
+
+static const struct kind {
+	const char *name;  /* of fi_collective(3) */
+	const char *param; /* parameter that forces its algorithm */
+} kinds[COLL_KINDS] = {
+	[FI_BARRIER] = { "barrier", "barrier" },
+	[FI_BROADCAST] = { "broadcast", "broadcast" },
+	[FI_ALLTOALL] = { "alltoall", "alltoall" },
+	[FI_ALLREDUCE] = { "allreduce", "allreduce" },
+	[FI_ALLGATHER] = { "allgather", "allgather" },
+	[FI_REDUCE_SCATTER] = { "reduce_scatter", "reduce_scatter" },
+	[FI_REDUCE] = { "reduce", "reduce" },
+	[FI_SCATTER] = { "scatter", "scatter" },
+	[FI_GATHER] = { "gather", "gather" },
+};
+
+const char *coll_kind_name(enum fi_collective_op kind)
+{
+	return kinds[kind].name;
+}
+
+static void warn(const char *param, const char *text, const char *possible)
+{
+	coll_log(FI_LOG_WARN, FI_LOG_CORE,
+		"parameter %s: asked %s, possible %s; ignored\n", param, text,
+		possible);
+}
+
+static void read_engine(void)
+{
+	char *text;
+
+	(void)fi_param_define(&coll_fi, "engine", FI_PARAM_STRING,
+		"The engine for all collectives: auto, p2p (messages between the "
+		"members), or node (shared memory, where all members are on one "
+		"machine; else p2p) (default: auto)");
+	if (fi_param_get_str(&coll_fi, "engine", &text))
+		return;
+	for (size_t i = 0; i < WF_ARRAY_SIZE(engines); i++) {
+		if (strcasecmp(text, engines[i]))
+			continue;
+		coll_params.engine = (enum coll_engine)i;
+		return;
+	}
+	warn("engine", text, "auto, p2p, node");
+}
+
+/* The names of the algorithms of @kind, with commas. */
+static void list_algos(enum fi_collective_op kind, char *buf, size_t len)
+{
+	size_t used = (size_t)snprintf(buf, len, "auto");
+
+	for (int algo = COLL_ALGO_AUTO + 1; algo < COLL_ALGO_COUNT; algo++)
+		if (coll_algo_fits(kind, (enum coll_algo)algo) && used < len)
+			used += (size_t)snprintf(buf + used, len - used, ", %s",
+				coll_algo_name((enum coll_algo)algo));
+}
+
+static void read_algo(enum fi_collective_op kind)
+{
+	const char *param = kinds[kind].param;
+	char possible[256], *text;
+
+	list_algos(kind, possible, sizeof(possible));
+	(void)fi_param_define(&coll_fi, param, FI_PARAM_STRING,
+		"The algorithm of %s over messages: %s (default: auto)",
+		kinds[kind].name, possible);
+	if (fi_param_get_str(&coll_fi, param, &text) || !strcasecmp(text, "auto"))
+		return;
+	for (int algo = COLL_ALGO_AUTO + 1; algo < COLL_ALGO_COUNT; algo++) {
+		if (!coll_algo_fits(kind, (enum coll_algo)algo) ||
+			strcasecmp(text, coll_algo_name((enum coll_algo)algo)))
+			continue;
+		coll_params.algo[kind] = (enum coll_algo)algo;
+		return;
+	}
+	warn(param, text, possible);
+}
+
+void coll_params_init(void)
+{
+	read_engine();
+	for (int kind = 0; kind < COLL_KINDS; kind++)
+		read_algo((enum fi_collective_op)kind);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_PROVIDERS_COLL_PARAM_H
+#define WF_PROVIDERS_COLL_PARAM_H
+
+#include <stddef.h>
+#include <rdma/fi_collective.h>
+
+#include "providers/coll/sched/sched.h"
+
+/* FI_OFF_COLL_ENGINE. */
+enum coll_engine { COLL_ENGINE_AUTO, COLL_ENGINE_P2P, COLL_ENGINE_NODE };
+
+enum { COLL_KINDS = FI_GATHER + 1 };
+
+/* The parameters, constant after the provider was loaded. */
+struct coll_params {
+	enum coll_engine engine;
+	enum coll_algo algo[COLL_KINDS]; /* COLL_ALGO_AUTO: chosen for each operation */
+	/* Members of one machine that count as one node, so that tests have several
+	 * nodes on a machine; 0: all. */
+	size_t node_size;
+};
+
+extern struct coll_params coll_params;
+
+/* The name of @kind as parameters and the log write it. */
+const char *coll_kind_name(enum fi_collective_op kind);
+
+/* Define and read the parameters. */
+void coll_params_init(void);
+
+#endif

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "coll_rig.h"
+
+#include "objects/endpoint/calls/transfer.h"
+#include "objects/peer/open.h"
+
+/* What the main provider owns. */
+
+static int av_query(struct fid_peer_av *av, struct fi_av_attr *attr)
+{
+	*attr = (struct fi_av_attr){ .type = FI_AV_TABLE, .count = NODES_MAX };
+	return 0;
+}
+
+static fi_addr_t av_ep_addr(struct fid_peer_av *av, struct fid_ep *ep)
+{
+	const struct coll_node *node = av->fid.context;
+
+	assert_ptr_equal(ep, node->ep);
+	return node->addr[node->self];
+}
+
+static struct fi_ops_av_owner av_ops = { sizeof(av_ops), av_query, av_ep_addr };
+
+struct set {
+	struct fid_peer_av_set fid;
+	const struct coll_node *node;
+	const unsigned int *member;
+	size_t count;
+};
+
+static int set_members(struct fid_peer_av_set *fid, fi_addr_t *addr, size_t *count)
+{
+	const struct set *set = fid->fid.context;
+	size_t room = *count;
+
+	*count = set->count;
+	if (room < set->count)
+		return -FI_ETOOSMALL;
+	for (size_t i = 0; i < set->count; i++)
+		addr[i] = set->node->addr[set->member[i]];
+	return 0;
+}
+
+static struct fi_ops_av_set_owner set_ops = { sizeof(set_ops), set_members };
+
+/* Opening. */
+
+struct fi_info *coll_rig_hints(void)
+{
+	struct fi_info *hints = fi_allocinfo();
+
+	assert_non_null(hints);
+	hints->mode = FI_PEER_TRANSFER;
+	hints->caps = FI_COLLECTIVE;
+	hints->fabric_attr->prov_name = strdup("off_coll");
+	return hints;
+}
+
+static struct fi_info *find_main(void)
+{
+	struct fi_info *hints = fi_allocinfo(), *info = NULL;
+	bool ip = !strcmp(rig_provider, "tcp");
+
+	assert_non_null(hints);
+	hints->caps = FI_MSG | FI_TAGGED | FI_SOURCE;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->fabric_attr->prov_name = strdup(rig_provider);
+	assert_int_equal(fi_getinfo(FI_VERSION(2, 6), ip ? "127.0.0.1" : NULL, NULL,
+				 ip ? FI_SOURCE : 0, hints, &info),
+		0);
+	fi_freeinfo(hints);
+	return info;
+}
+
+static void open_main(struct coll_node *node)
+{
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+
+	node->info = find_main();
+	assert_int_equal(fi_fabric(node->info->fabric_attr, &node->fabric, NULL), 0);
+	assert_int_equal(fi_domain(node->fabric, node->info, &node->domain, NULL), 0);
+	assert_int_equal(fi_cq_open(node->domain, &cq_attr, &node->cq, NULL), 0);
+	assert_int_equal(fi_av_open(node->domain, &av_attr, &node->av, NULL), 0);
+	assert_int_equal(fi_endpoint(node->domain, node->info, &node->ep, NULL), 0);
+}
+
+static void open_coll(struct coll_node *node)
+{
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE, .flags = FI_PEER };
+	struct fi_peer_domain_context domain = { sizeof(domain), node->domain };
+	struct fi_peer_av_context av = { sizeof(av), &node->peer_av };
+	struct fi_info *hints = coll_rig_hints();
+
+	assert_int_equal(
+		fi_getinfo(FI_VERSION(2, 6), NULL, NULL, 0, hints, &node->coll_info),
+		0);
+	fi_freeinfo(hints);
+	assert_int_equal(
+		fi_fabric(node->coll_info->fabric_attr, &node->coll_fabric, NULL), 0);
+	assert_int_equal(fi_domain2(node->coll_fabric, node->coll_info,
+				 &node->coll_domain, FI_PEER, &domain),
+		0);
+	wf_cq_export(wf_cq_of(node->cq), &node->peer_cq);
+	assert_int_equal(wf_peer_open_cq(node->coll_domain, &cq_attr, &node->peer_cq,
+				 &node->coll_cq),
+		0);
+	node->peer_av.fid.fclass = FI_CLASS_PEER_AV;
+	node->peer_av.fid.context = node;
+	node->peer_av.owner_ops = &av_ops;
+	assert_int_equal(
+		fi_av_open(node->coll_domain, &av_attr, &node->coll_av, &av), 0);
+	node->coll_info->mode |= FI_PEER_TRANSFER;
+	assert_int_equal(wf_transfer_open(wf_ep_of(node->ep), node->coll_domain,
+				 node->coll_info, &node->coll_ep),
+		0);
+}
+
+static void enable(struct coll_node *node)
+{
+	const uint64_t flags = FI_TRANSMIT | FI_RECV;
+
+	assert_int_equal(fi_ep_bind(node->ep, &node->cq->fid, flags), 0);
+	assert_int_equal(fi_ep_bind(node->ep, &node->av->fid, 0), 0);
+	assert_int_equal(fi_enable(node->ep), 0);
+	assert_int_equal(fi_ep_bind(node->coll_ep, &node->coll_cq->fid, flags), 0);
+	assert_int_equal(fi_ep_bind(node->coll_ep, &node->coll_av->fid, 0), 0);
+	assert_int_equal(fi_enable(node->coll_ep), 0);
+	node->is_open = true;
+}
+
+static void meet(struct coll_rig *rig, struct coll_node *node)
+{
+	for (unsigned int i = 0; i < rig->count; i++) {
+		char name[NAME_ROOM];
+		size_t len = sizeof(name);
+
+		assert_int_equal(fi_getname(&rig->node[i].ep->fid, name, &len), 0);
+		assert_int_equal(
+			fi_av_insert(node->av, name, 1, &node->addr[i], 0, NULL), 1);
+	}
+}
+
+struct coll_rig *coll_rig_open(unsigned int count)
+{
+	struct coll_rig *rig = calloc(1, sizeof(*rig));
+
+	assert_non_null(rig);
+	rig->count = count;
+	for (unsigned int i = 0; i < count; i++) {
+		rig->node[i].self = i;
+		open_main(&rig->node[i]);
+		open_coll(&rig->node[i]);
+		enable(&rig->node[i]);
+	}
+	for (unsigned int i = 0; i < count; i++)
+		meet(rig, &rig->node[i]);
+	return rig;
+}
+
+void coll_node_end(struct coll_node *node)
+{
+	if (!node->is_open)
+		return;
+	node->is_open = false;
+	assert_int_equal(fi_close(&node->ep->fid), 0);
+	assert_int_equal(fi_close(&node->coll_av->fid), 0);
+	assert_int_equal(fi_close(&node->coll_cq->fid), 0);
+	assert_int_equal(fi_close(&node->coll_domain->fid), 0);
+	assert_int_equal(fi_close(&node->coll_fabric->fid), 0);
+	wf_cq_unexport(&node->peer_cq);
+	assert_int_equal(fi_close(&node->av->fid), 0);
+	assert_int_equal(fi_close(&node->cq->fid), 0);
+	assert_int_equal(fi_close(&node->domain->fid), 0);
+	assert_int_equal(fi_close(&node->fabric->fid), 0);
+	fi_freeinfo(node->info);
+	fi_freeinfo(node->coll_info);
+}
+
+void coll_rig_close(struct coll_rig *rig)
+{
+	for (unsigned int i = 0; i < rig->count; i++)
+		coll_node_end(&rig->node[i]);
+	free(rig);
+}
+
+void coll_rig_progress(struct coll_rig *rig)
+{
+	for (unsigned int i = 0; i < rig->count; i++) {
+		struct coll_node *node = &rig->node[i];
+
+		if (!node->is_open)
+			continue;
+		(void)fi_cq_read(node->cq, NULL, 0);
+		(void)fi_cq_read(node->coll_cq, NULL, 0);
+	}
+}
+
+static void joined(void *context, int err)
+{
+	struct coll_mc *mc = context;
+
+	mc->joined++;
+	mc->err = err;
+}
+
+int coll_rig_join(struct coll_node *node, const unsigned int *member,
+	unsigned int count, struct coll_mc *ret)
+{
+	struct set set = { .node = node, .member = member, .count = count };
+	struct fi_peer_av_set_context set_context = { sizeof(set_context),
+		(struct fi_peer_av_set *)(void *)&set.fid };
+	struct fi_av_set_attr attr = { .flags = FI_PEER };
+	struct fi_peer_mc_context context = {
+		.size = sizeof(context),
+		.mc = &ret->main,
+		.joined = joined,
+		.context = ret,
+	};
+	struct fid_av_set *av_set;
+	int err;
+
+	memset(ret, 0, sizeof(*ret));
+	set.fid.fid.context = &set;
+	set.fid.owner_ops = &set_ops;
+	assert_int_equal(fi_av_set(node->coll_av, &attr, &av_set, &set_context), 0);
+	err = fi_join_collective(
+		node->coll_ep, FI_ADDR_NOTAVAIL, av_set, FI_PEER, &ret->mc, &context);
+	assert_int_equal(fi_close(&av_set->fid), 0);
+	/* Never inside the call. */
+	assert_int_equal(ret->joined, 0);
+	return err;
+}
+
+void coll_rig_join_all(struct coll_rig *rig, const unsigned int *member,
+	unsigned int count, struct coll_mc *mc)
+{
+	uint64_t end = now_ms() + PATIENCE_MS;
+
+	for (unsigned int i = 0; i < count; i++)
+		assert_int_equal(
+			coll_rig_join(&rig->node[member[i]], member, count, &mc[i]), 0);
+	for (unsigned int i = 0; i < count; i++) {
+		while (!mc[i].joined) {
+			assert_true(now_ms() < end);
+			coll_rig_progress(rig);
+		}
+		assert_int_equal(mc[i].err, 0);
+	}
+}
+
+void coll_rig_leave(struct coll_mc *mc, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		assert_int_equal(fi_close(&mc[i].mc->fid), 0);
+}
+
+int coll_rig_wait(struct coll_rig *rig, struct coll_node *node, void **ret_context)
+{
+	uint64_t end = now_ms() + PATIENCE_MS;
+	struct fi_cq_err_entry err = { 0 };
+	struct fi_cq_tagged_entry entry;
+	ssize_t ret;
+
+	while ((ret = fi_cq_read(node->cq, &entry, 1)) == -FI_EAGAIN) {
+		assert_true(now_ms() < end);
+		coll_rig_progress(rig);
+	}
+	if (ret == 1) {
+		assert_int_equal(entry.flags, FI_COLLECTIVE);
+		*ret_context = entry.op_context;
+		return 0;
+	}
+	assert_int_equal(ret, -FI_EAVAIL);
+	assert_int_equal(fi_cq_readerr(node->cq, &err, 0), 1);
+	assert_int_equal(err.flags, FI_COLLECTIVE);
+	*ret_context = err.op_context;
+	return -err.err;
+}

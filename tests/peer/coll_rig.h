@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_PEER_COLL_RIG_H
+#define WF_TESTS_PEER_COLL_RIG_H
+
+#include <rdma/fi_collective.h>
+#include <rdma/providers/fi_peer_coll.h>
+
+#include "rig.h"
+
+/*
+ * Endpoints of one provider in one process, each with the collective provider off_coll
+ * on top, for which this test is the main provider: fi_peer_coll.h.
+ */
+enum { NODES_MAX = 16, GROUPS_MAX = 64 };
+
+/* A group at one node, as the main provider sees it. */
+struct coll_mc {
+	struct fid_mc main; /* what off_coll is given */
+	struct fid_mc *mc;  /* what off_coll gives */
+	int joined;         /* calls of the callback */
+	int err;            /* its result */
+};
+
+struct coll_node {
+	struct fi_info *info, *coll_info;
+	struct fid_fabric *fabric, *coll_fabric;
+	struct fid_domain *domain, *coll_domain;
+	struct fid_cq *cq, *coll_cq;
+	struct fid_av *av, *coll_av;
+	struct fid_ep *ep, *coll_ep;
+	struct fid_peer_cq peer_cq;
+	struct fid_peer_av peer_av;
+	fi_addr_t addr[NODES_MAX]; /* of the nodes, in this node's AV */
+	unsigned int self;
+	bool is_open;
+};
+
+struct coll_rig {
+	struct coll_node node[NODES_MAX];
+	unsigned int count;
+};
+
+/* Open @count nodes; all have all addresses. */
+struct coll_rig *coll_rig_open(unsigned int count);
+void coll_rig_close(struct coll_rig *rig);
+/* Close a node before the others. */
+void coll_node_end(struct coll_node *node);
+
+/* Let every node make progress. */
+void coll_rig_progress(struct coll_rig *rig);
+
+/* Begin to join the group of the nodes @member, @count of them. */
+int coll_rig_join(struct coll_node *node, const unsigned int *member,
+	unsigned int count, struct coll_mc *ret);
+/* Join at all members and wait for the end; @mc by rank. */
+void coll_rig_join_all(struct coll_rig *rig, const unsigned int *member,
+	unsigned int count, struct coll_mc *mc);
+void coll_rig_leave(struct coll_mc *mc, unsigned int count);
+
+/* Wait until @node has a completion; 0, or the error in its entry. */
+int coll_rig_wait(struct coll_rig *rig, struct coll_node *node, void **ret_context);
+
+/* Hints that off_coll answers to. */
+struct fi_info *coll_rig_hints(void);
+
+#endif
