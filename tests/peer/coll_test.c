@@ -50,6 +50,30 @@ static void broadcast(struct coll_rig *rig, const struct coll_mc *mc,
 	free(buf);
 }
 
+static void allreduce(
+	struct coll_rig *rig, const struct coll_mc *mc, unsigned int count, size_t n)
+{
+	uint64_t *in = calloc(count * n, sizeof(*in)), *out = calloc(count * n, 8);
+
+	assert_non_null(in);
+	assert_non_null(out);
+	for (unsigned int i = 0; i < count; i++)
+		for (size_t k = 0; k < n; k++)
+			in[i * n + k] = (i + 1) * 1000 + k;
+	for (unsigned int i = 0; i < count; i++)
+		assert_int_equal(fi_allreduce(rig->node[i].coll_ep, in + i * n, n, NULL,
+					 out + i * n, NULL, addr_of(&mc[i]), FI_UINT64,
+					 FI_SUM, 0, in),
+			0);
+	expect_all(rig, count, in);
+	for (unsigned int i = 0; i < count; i++)
+		for (size_t k = 0; k < n; k++)
+			assert_int_equal(out[i * n + k],
+				count * (count + 1) / 2 * 1000 + count * k);
+	free(in);
+	free(out);
+}
+
 /* COL-003, COL-006, COL-007 */
 static void groups_of_every_size(void **state)
 {
@@ -61,6 +85,8 @@ static void groups_of_every_size(void **state)
 		barrier(rig, mc, n);
 		for (unsigned int root = 0; root < n; root++)
 			broadcast(rig, mc, n, root, 1000 * root + 1);
+		allreduce(rig, mc, n, 1);
+		allreduce(rig, mc, n, 10000);
 		coll_rig_leave(mc, n);
 	}
 	coll_rig_close(rig);

@@ -116,7 +116,7 @@ static int advance(struct coll_node *node)
 	if (moved)
 		coll_wait_ends(node);
 	else
-		return coll_wait(node);
+		return coll_node_wait(node);
 	return 0;
 }
 

@@ -85,7 +85,7 @@ void coll_share(struct coll_node *node, uint64_t chunk);
 void coll_take(struct coll_node *node, uint64_t chunk);
 
 /* wait.c: after a poll that found nothing. 0, or the error that ends the operation. */
-int coll_wait(struct coll_node *node);
+int coll_node_wait(struct coll_node *node);
 
 /* wait.c: tell the others that this member posts and reads nothing more. */
 void coll_leave(struct coll_node *node);

@@ -82,7 +82,7 @@ static void yield(struct coll_node *node)
 		wf_give_way(&node->patience, node->moves, false);
 }
 
-int coll_wait(struct coll_node *node)
+int coll_node_wait(struct coll_node *node)
 {
 	uint64_t now;
 
