@@ -47,6 +47,8 @@ struct coll_ep {
 	bool has_sources;        /* the owner reports the sources of messages */
 	bool is_ordered;         /* messages between two endpoints match in order */
 	struct wf_pool xfers;    /* struct coll_xfer */
+	struct wf_pool ops;      /* struct coll_op */
+	size_t in_flight;        /* operations whose end was not reported */
 	struct wf_list posted;   /* transfers at the owner; coll_xfer.all */
 	struct wf_list pending;  /* transfers that the owner did not take yet */
 	bool is_retrying;        /* coll_xfer_retry is running */

@@ -30,12 +30,8 @@ static bool is_moving(const struct coll_ep *ep)
 /* Are there operations or joins that may have to be probed or given up? */
 static bool is_waiting(const struct coll_ep *ep)
 {
-	if (!wf_list_empty(&ep->joining) || !wf_list_empty(&ep->ending))
-		return true;
-	wf_list_foreach(
-		link, &ep->groups) if (wf_list_entry(link, struct coll_group, link)
-					       ->in_flight) return true;
-	return false;
+	return ep->in_flight || !wf_list_empty(&ep->joining) ||
+	       !wf_list_empty(&ep->ending);
 }
 
 void coll_ep_unlock(struct coll_ep *ep)
@@ -210,6 +206,7 @@ static void init(struct coll_ep *ep, const struct fi_peer_transfer_context *cont
 	ep->owner = context->ep;
 	read_owner(ep, context->info);
 	wf_pool_init(&ep->xfers, sizeof(struct coll_xfer));
+	wf_pool_init(&ep->ops, sizeof(struct coll_op));
 	wf_list_init(&ep->posted);
 	wf_list_init(&ep->pending);
 	wf_list_init(&ep->groups);

@@ -16,7 +16,7 @@
 ssize_t coll_engine_start(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call);
 
-/* Go on with the operations in the node engine. True: some are in progress. */
-bool coll_engine_progress(struct coll_ep *ep);
+/* Go on with the operations in the node engine. */
+void coll_engine_progress(struct coll_ep *ep);
 
 #endif

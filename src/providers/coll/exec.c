@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "providers/coll/calls.h"
 #include "providers/coll/control.h"
 #include "providers/coll/stage.h"
 #include "providers/coll/xfer.h"
@@ -21,13 +22,47 @@
 
 enum { FAIL_NS = 1000 * 1000 * 1000 };
 
+struct coll_op *coll_op_new(struct coll_group *group, const struct coll_args *args,
+	struct coll_staging *stage, const struct coll_call *call)
+{
+	struct coll_op *op = wf_pool_get_inline(&group->ep->ops);
+
+	if (!op)
+		return NULL;
+	*op = (struct coll_op){
+		.ep = group->ep,
+		.group = group,
+		.args = *args,
+		.stage = stage,
+		.context = call->context,
+		.flags = call->flags,
+		.number = group->operations,
+	};
+	wf_list_init(&op->link);
+	wf_list_init(&op->xfers);
+	group->in_flight++;
+	group->ep->in_flight++;
+	return op;
+}
+
+static void leave_group(struct coll_op *op)
+{
+	if (op->group)
+		op->group->in_flight--;
+	op->group = NULL;
+	if (!op->is_reported)
+		op->ep->in_flight--;
+	op->is_reported = true;
+}
+
 void coll_op_free(struct coll_op *op)
 {
+	leave_group(op);
 	wf_list_remove(&op->link);
 	coll_sched_done(&op->sched);
 	coll_stage_free(op->stage);
 	free(op->steps);
-	free(op);
+	wf_pool_put_inline(&op->ep->ops, op);
 }
 
 static void report(struct coll_op *op, int err)
@@ -36,10 +71,7 @@ static void report(struct coll_op *op, int err)
 
 	if (!err)
 		coll_stage_finish(op->stage);
-	if (op->group)
-		op->group->in_flight--;
-	op->group = NULL;
-	op->is_reported = true;
+	leave_group(op);
 	if (err)
 		wf_ep_tx_err(ep, WF_CNTR_SEND, op->context, op->flags, FI_COLLECTIVE, 0,
 			-err);

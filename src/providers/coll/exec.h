@@ -5,6 +5,8 @@
 #include "providers/coll/group.h"
 #include "providers/coll/sched/sched.h"
 
+struct coll_call;
+
 /*
  * An operation of a group, from the call until its last transfer has ended. The
  * endpoint's lock is held for all calls.
@@ -30,6 +32,11 @@ struct coll_op {
 	size_t moved;               /* transfers that ended */
 	size_t moved_before;        /* the same when it was last found waiting */
 };
+
+/* A new operation of @group, which leaves it at its end; NULL: no memory. @stage is
+ * freed with it. */
+struct coll_op *coll_op_new(struct coll_group *group, const struct coll_args *args,
+	struct coll_staging *stage, const struct coll_call *call);
 
 /* Begin the operation, whose schedule is built. It may end inside. */
 void coll_exec_start(struct coll_op *op);

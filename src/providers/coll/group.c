@@ -116,6 +116,7 @@ static void leave_node(struct coll_group *group)
 		coll_node_close(group->node);
 	group->node = NULL;
 	group->has_node = false;
+	wf_list_remove(&group->node_link);
 }
 
 void coll_group_fail(struct coll_group *group, int err)
@@ -338,6 +339,7 @@ static struct coll_group *group_new(
 	wf_list_init(&group->link);
 	wf_list_init(&group->ops);
 	wf_list_init(&group->node_ops);
+	wf_list_init(&group->node_link);
 	wf_list_init(&group->join_link);
 	wf_list_init(&group->joined_link);
 	return group;

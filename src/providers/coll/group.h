@@ -40,6 +40,7 @@ struct coll_group {
 	unsigned int in_flight;  /* operations that did not end */
 	struct wf_list ops;      /* operations in the point-to-point engine */
 	struct wf_list node_ops; /* operations in the node engine; the first one runs */
+	struct wf_list node_link;   /* in coll_ep.node_groups while there are some */
 	struct coll_control *probe; /* the probe that is under way, or NULL */
 	uint32_t logged; /* bit by enum fi_collective_op: the choice was logged */
 
