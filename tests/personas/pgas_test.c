@@ -8,7 +8,7 @@
  *   Sandia OpenSHMEM  sockets, as only that has FI_FENCE and FI_RMA_EVENT; here tcp
  *   GASNet-EX         with FI_HMEM shm, by which no other host is reached; here
  * refused, then tcp, as there without FI_HMEM Charm++           tcp with FI_MR_BASIC:
- * the same ROFI              tcp;ofi_rxm, which has FI_COLLECTIVE; here refused NVSHMEM
+ * the same ROFI              tcp;ofi_rxm, which has FI_COLLECTIVE; here tcp NVSHMEM
  * nothing; shm for the hints that it has for efa
  */
 
@@ -220,14 +220,13 @@ static void rofi_opens(struct persona *p)
 	persona_enable(p);
 }
 
-/* ROFI needs FI_COLLECTIVE, which is not here yet. The rest of what it does works. */
 static void rofi(void **state)
 {
 	struct persona p = { 0 };
 
 	rofi_hints(&p, FI_COLLECTIVE);
-	persona_refused(&p, FI_VERSION(1, 20), "caps: asked FI_COLLECTIVE");
-	fi_freeinfo(p.hints);
+	persona_expect(&p, FI_VERSION(1, 20), "tcp");
+	persona_close(&p);
 	rofi_hints(&p, 0);
 	persona_expect(&p, FI_VERSION(1, 20), "tcp");
 	rofi_opens(&p);

@@ -51,10 +51,34 @@ static const struct {
 	{ FI_GATHER_SET, FI_GATHER, FI_NOOP, FI_UINT8 },
 };
 
+/* Programs exist that do not initialise flags, comm_key and comm_key_size. The last two
+ * are ignored; flags are 0 if one of them has no meaning here. */
+static uint64_t known_flags(const struct wf_av *av, uint64_t flags)
+{
+	uint64_t known = FI_UNIVERSE | FI_PEER;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(collectives); i++)
+		known |= collectives[i].flag;
+	if (!(flags & ~known))
+		return flags;
+	FI_INFO(av->domain->prov->fi, FI_LOG_AV,
+		"AV set: flags %#llx are ignored: some of them are unknown\n",
+		(unsigned long long)flags);
+	return 0;
+}
+
+/* FI_PEER and FI_ALLREDUCE_SET are one bit: sets are imported into imported AVs, which
+ * have no other sets for collectives. */
+static bool is_import(const struct wf_av *av, uint64_t flags)
+{
+	return av->peer && flags & FI_PEER;
+}
+
 /* The domain must offer the collectives that the flags ask for (AVS-007). */
 static int check_collectives(struct wf_av *av, uint64_t flags)
 {
-	flags &= ~(FI_UNIVERSE | FI_PEER);
+	if (is_import(av, flags))
+		return 0;
 	for (size_t i = 0; i < WF_ARRAY_SIZE(collectives); i++) {
 		struct fi_collective_attr attr = {
 			.op = collectives[i].op,
@@ -63,7 +87,6 @@ static int check_collectives(struct wf_av *av, uint64_t flags)
 
 		if (!(flags & collectives[i].flag))
 			continue;
-		flags &= ~collectives[i].flag;
 		if (fi_query_collective(
 			    &av->domain->fid, collectives[i].coll, &attr, 0)) {
 			WF_AV_REFUSED(av->domain,
@@ -72,30 +95,23 @@ static int check_collectives(struct wf_av *av, uint64_t flags)
 			return -FI_ENOSYS;
 		}
 	}
-	if (!flags)
-		return 0;
-	WF_AV_REFUSED(
-		av->domain, "AV set: unknown flags %#llx\n", (unsigned long long)flags);
-	return -FI_EINVAL;
+	return 0;
 }
 
-static int check_range(const struct wf_av *av, const struct fi_av_set_attr *attr)
+static int check_range(
+	const struct wf_av *av, const struct fi_av_set_attr *attr, uint64_t flags)
 {
 	bool start = attr->start_addr != FI_ADDR_NOTAVAIL;
 	bool end = attr->end_addr != FI_ADDR_NOTAVAIL;
 
-	if (attr->comm_key_size || attr->comm_key) {
-		WF_AV_REFUSED(av->domain, "AV set: communication keys are not used\n");
-		return -FI_EINVAL;
-	}
-	if (attr->flags & (FI_UNIVERSE | FI_PEER))
+	if (flags & FI_UNIVERSE || is_import(av, flags))
 		return 0;
-	if (start == end && (start ? attr->stride && attr->start_addr <= attr->end_addr
-				   : !attr->stride))
+	if (start == end &&
+		(!start || (attr->stride && attr->start_addr <= attr->end_addr)))
 		return 0;
 	WF_AV_REFUSED(av->domain,
 		"AV set: start %llu, end %llu, stride %llu; possible: start to end by "
-		"a stride of 1 or more, or neither of the three\n",
+		"a stride of 1 or more, or neither start nor end\n",
 		(unsigned long long)attr->start_addr,
 		(unsigned long long)attr->end_addr, (unsigned long long)attr->stride);
 	return -FI_EINVAL;
@@ -107,10 +123,10 @@ static int fill(struct wf_av_set *set, const struct fi_av_set_attr *attr)
 	fi_addr_t addr = 0;
 	int ret = 0;
 
-	if (!(attr->flags & FI_UNIVERSE)) {
+	if (!(set->flags & FI_UNIVERSE)) {
 		/* FI_ADDR_NOTAVAIL is beyond any limit and leaves the set empty. */
 		addr = attr->start_addr;
-		step = attr->stride;
+		step = WF_MAX(attr->stride, (uint64_t)1);
 		end = attr->end_addr < limit ? attr->end_addr + 1 : limit;
 	}
 	for (; !ret && addr < end; addr += step) {
@@ -149,6 +165,7 @@ int wf_av_set_open(struct fid_av *fid, struct fi_av_set_attr *attr,
 {
 	struct wf_av *av = wf_av_of(fid);
 	struct wf_av_set *set;
+	uint64_t flags;
 	int ret;
 
 	if (!av->domain->prov->av_sets) {
@@ -158,18 +175,19 @@ int wf_av_set_open(struct fid_av *fid, struct fi_av_set_attr *attr,
 	}
 	if (!attr || !ret_set)
 		return -FI_EINVAL;
-	ret = check_collectives(av, attr->flags);
+	flags = known_flags(av, attr->flags);
+	ret = check_collectives(av, flags);
 	if (!ret)
-		ret = check_range(av, attr);
+		ret = check_range(av, attr, flags);
 	if (ret)
 		return ret;
 	set = calloc(1, sizeof(*set));
 	if (!set)
 		return -FI_ENOMEM;
 	set->av = av;
-	set->flags = attr->flags;
+	set->flags = flags;
 	set->limit = attr->count ? attr->count : SIZE_MAX;
-	ret = attr->flags & FI_PEER ? import(set, context) : fill(set, attr);
+	ret = is_import(av, flags) ? import(set, context) : fill(set, attr);
 	if (ret) {
 		set_free(set);
 		return ret;

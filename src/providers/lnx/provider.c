@@ -26,6 +26,7 @@ static const struct wf_prov lnx_prov = {
 	/* The members' limits apply: lnx_atomic_valid, lnx_query_atomic. */
 	.max_atomic_size = SIZE_MAX,
 	.cntr_opened = lnx_cntr_opened,
+	.av_sets = true,
 	.query_atomic = lnx_query_atomic,
 	.mr_register = lnx_mr_register,
 	.endpoint = lnx_endpoint,

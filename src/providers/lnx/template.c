@@ -162,6 +162,9 @@ static void drop_order(struct fi_info *info)
 static void finish(struct fi_info *info, const struct lnx_link *link)
 {
 	info->caps = (info->caps & (LNX_MEMBER_CAPS | COMM)) | OWN_CAPS;
+	/* Collectives are made of tagged messages. */
+	if (info->caps & FI_TAGGED)
+		info->caps |= FI_COLLECTIVE;
 	info->mode &= FI_CONTEXT | FI_CONTEXT2;
 	info->tx_attr->mode = info->rx_attr->mode = 0;
 	info->tx_attr->caps = info->caps & ~(RX_ONLY | COMM | FI_AV_USER_ID);

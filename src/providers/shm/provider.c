@@ -15,8 +15,8 @@
 /* What the provider offers: reliable datagrams between processes of one user. */
 
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_SHARED_AV | FI_AV_USER_ID | FI_PEER)
-#define TX_CAPS     WF_RELIABLE_TX_CAPS
-#define RX_CAPS     (WF_RELIABLE_RX_CAPS | WF_SOURCE_CAPS)
+#define TX_CAPS     (WF_RELIABLE_TX_CAPS | FI_COLLECTIVE)
+#define RX_CAPS     (WF_RELIABLE_RX_CAPS | WF_SOURCE_CAPS | FI_COLLECTIVE)
 
 /* inject_size and sizes: see read_params. */
 static struct fi_tx_attr tx_attr = {
@@ -72,6 +72,7 @@ static const struct wf_prov shm_prov = {
 	.endpoint = shm_endpoint,
 	.srx_ops = &wf_unexp_srx_ops,
 	.max_atomic_size = SHM_ATOMIC_MAX,
+	.av_sets = true,
 	.query_atomic = wf_query_atomic,
 };
 

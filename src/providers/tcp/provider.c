@@ -15,8 +15,8 @@
 	(FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID | FI_PEER)
 #define MSG_TX_CAPS WF_RELIABLE_TX_CAPS
 #define MSG_RX_CAPS WF_RELIABLE_RX_CAPS
-#define RDM_TX_CAPS (MSG_TX_CAPS | FI_NAMED_RX_CTX)
-#define RDM_RX_CAPS (MSG_RX_CAPS | WF_SOURCE_CAPS)
+#define RDM_TX_CAPS (MSG_TX_CAPS | FI_NAMED_RX_CTX | FI_COLLECTIVE)
+#define RDM_RX_CAPS (MSG_RX_CAPS | WF_SOURCE_CAPS | FI_COLLECTIVE)
 
 #define TX_ATTR(caps_, size_)                                                          \
 	{                                                                              \
@@ -92,6 +92,7 @@ const struct wf_prov tcp_prov = {
 	.passive_ep = tcp_passive_ep,
 	.srx_ops = &wf_unexp_srx_ops,
 	.max_atomic_size = TCP_WIRE_ATOMIC_MAX,
+	.av_sets = true,
 	.query_atomic = wf_query_atomic,
 };
 

@@ -18,6 +18,7 @@ struct wf_transfer {
 	/* @peer is being closed. @peer and @closing change with run_lock held. */
 	bool closing;
 	struct fi_ops_transfer_peer *ops;
+	struct fi_info *info;        /* What the peer sees of @ep. */
 	struct wf_later results;     /* Results that wait for a callback. */
 	struct fi_ops_tagged tagged; /* Calls without the checks of peer_tag.c. */
 };
@@ -128,7 +129,7 @@ static int open_peer(struct wf_transfer *transfer, struct fid_domain *domain,
 	struct wf_ep *ep = transfer->ep;
 	struct fi_peer_transfer_context context = {
 		.size = sizeof(context),
-		.info = ep->info,
+		.info = transfer->info,
 		.ep = &ep->fid,
 	};
 	const struct fi_ops_transfer_peer *ops;
@@ -144,6 +145,17 @@ static int open_peer(struct wf_transfer *transfer, struct fid_domain *domain,
 	}
 	transfer->ops = context.peer_ops;
 	return 0;
+}
+
+/* With FI_COLLECTIVE the peer has tagged messages, whatever the application asked for.
+ */
+static struct fi_info *info_for_peer(const struct wf_ep *ep)
+{
+	struct fi_info *info = fi_dupinfo(ep->info);
+
+	if (info && ep->caps & FI_COLLECTIVE)
+		info->caps |= FI_TAGGED | FI_SEND | FI_RECV;
+	return info;
 }
 
 int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
@@ -162,9 +174,14 @@ int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
 	if (!transfer)
 		return -FI_ENOMEM;
 	transfer->ep = ep;
+	transfer->info = info_for_peer(ep);
+	if (!transfer->info) {
+		ret = -FI_ENOMEM;
+		goto err_free;
+	}
 	ret = wf_later_init(&transfer->results, tell);
 	if (ret)
-		goto err_free;
+		goto err_info;
 	ret = open_peer(transfer, peer, peer_info);
 	if (ret)
 		goto err_later;
@@ -174,6 +191,8 @@ int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
 
 err_later:
 	wf_later_done(&transfer->results);
+err_info:
+	fi_freeinfo(transfer->info);
 err_free:
 	free(transfer);
 	return ret;
@@ -213,5 +232,6 @@ void wf_transfer_free(struct wf_ep *ep)
 		return;
 	wf_list_foreach_safe(link, &transfer->results.list) free(result_of(link));
 	wf_later_done(&transfer->results);
+	fi_freeinfo(transfer->info);
 	free(transfer);
 }
