@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+#include <rdma/fi_collective.h>
+
 #include "persona.h"
 
 /*
@@ -7,9 +10,10 @@
  *
  *   Sandia OpenSHMEM  sockets, as only that has FI_FENCE and FI_RMA_EVENT; here tcp
  *   GASNet-EX         with FI_HMEM shm, by which no other host is reached; here
- * refused, then tcp, as there without FI_HMEM Charm++           tcp with FI_MR_BASIC:
- * the same ROFI              tcp;ofi_rxm, which has FI_COLLECTIVE; here tcp NVSHMEM
- * nothing; shm for the hints that it has for efa
+ *                     refused, then tcp, as there without FI_HMEM
+ *   Charm++           tcp with FI_MR_BASIC: the same
+ *   ROFI              tcp;ofi_rxm, which has FI_COLLECTIVE; here tcp
+ *   NVSHMEM           nothing; shm for the hints that it has for efa
  */
 
 #define BASIC (FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY)
@@ -220,16 +224,79 @@ static void rofi_opens(struct persona *p)
 	persona_enable(p);
 }
 
+/* A group of all ranks, one insertion for each, with what the stack holds in the other
+ * attributes. */
+static struct fid_av_set *rofi_group(struct persona *p, fi_addr_t self)
+{
+	struct fi_av_set_attr attr;
+	struct fid_av_set *set;
+
+	memset(&attr, 0xa5, sizeof(attr));
+	attr.count = 0;
+	attr.start_addr = attr.end_addr = FI_ADDR_NOTAVAIL;
+	attr.stride = 1;
+	assert_ok(fi_av_set(p->av, &attr, &set, NULL));
+	assert_ok(fi_av_set_insert(set, self));
+	return set;
+}
+
+/* The event is read without a buffer. */
+static void rofi_join(struct persona *p, struct fid_av_set *set, struct fid_mc **mc)
+{
+	fi_addr_t world;
+	uint32_t event;
+	ssize_t ret;
+
+	assert_ok(fi_av_set_addr(set, &world));
+	assert_ok(fi_join_collective(p->ep, world, set, 0, mc, NULL));
+	do {
+		ret = fi_eq_read(p->eq, &event, NULL, 0, 0);
+	} while (ret == -FI_EAGAIN);
+	assert_int_equal(ret, 0);
+	assert_int_equal(event, FI_JOIN_COMPLETE);
+}
+
+static void rofi_barrier(struct persona *p, struct fid_mc *mc)
+{
+	struct fi_cq_entry entry;
+	ssize_t ret;
+
+	assert_ok(fi_barrier2(p->ep, fi_mc_addr(mc), FI_COMPLETION, p));
+	do {
+		ret = fi_cq_read(p->cq, &entry, 1);
+	} while (ret == -FI_EAGAIN);
+	assert_int_equal(ret, 1);
+	assert_ptr_equal(entry.op_context, p);
+}
+
+/* Its endpoint has no FI_COLLECTIVE in its attributes, but its domain has. A group is
+ * made and left for each allocation. */
 static void rofi(void **state)
 {
+	struct fi_collective_attr attr = { .op = FI_NOOP, .datatype = FI_UINT8 };
 	struct persona p = { 0 };
+	struct fid_av_set *set;
+	struct fid_mc *mc;
+	char name[256];
+	size_t len = sizeof(name);
+	fi_addr_t self;
 
 	rofi_hints(&p, FI_COLLECTIVE);
 	persona_expect(&p, FI_VERSION(1, 20), "tcp");
-	persona_close(&p);
-	rofi_hints(&p, 0);
-	persona_expect(&p, FI_VERSION(1, 20), "tcp");
 	rofi_opens(&p);
+	assert_ok(fi_query_collective(p.domain, FI_BROADCAST, &attr, 0));
+	attr.op = FI_ATOMIC_READ;
+	assert_ok(fi_query_collective(p.domain, FI_ALLGATHER, &attr, 0));
+	assert_true(attr.max_members > 1);
+	assert_ok(fi_getname(&p.ep->fid, name, &len));
+	assert_int_equal(fi_av_insert(p.av, name, 1, &self, 0, NULL), 1);
+	for (int i = 0; i < 3; i++) {
+		set = rofi_group(&p, self);
+		rofi_join(&p, set, &mc);
+		rofi_barrier(&p, mc);
+		assert_ok(fi_close(&mc->fid));
+		assert_ok(fi_close(&set->fid));
+	}
 	persona_close(&p);
 }
 
