@@ -3,17 +3,32 @@
 
 #include <complex.h>
 
-#define EQUALITY(c, o, t)                                                              \
+#define ARITHMETIC(o, t)                                                               \
 	case FI_SUM:                                                                   \
 		*t = *t + *o;                                                          \
 		break;                                                                 \
 	case FI_PROD:                                                                  \
-		/* Short ones would be multiplied as int, where this is too much. */   \
-		*t = 1u * *t * *o;                                                     \
+		*t = *t * *o;                                                          \
 		break;                                                                 \
 	case FI_DIFF:                                                                  \
 		*t = *t - *o;                                                          \
+		break
+
+/* Integers wrap, which C defines for unsigned ones of at least the size of int alone.
+ */
+#define WIDE(x) ((unsigned __int128)(x))
+#define ARITHMETIC_INTEGER(o, t)                                                       \
+	case FI_SUM:                                                                   \
+		*t = (__typeof__(*t))(WIDE(*t) + WIDE(*o));                            \
 		break;                                                                 \
+	case FI_PROD:                                                                  \
+		*t = (__typeof__(*t))(WIDE(*t) * WIDE(*o));                            \
+		break;                                                                 \
+	case FI_DIFF:                                                                  \
+		*t = (__typeof__(*t))(WIDE(*t) - WIDE(*o));                            \
+		break
+
+#define EQUALITY(c, o, t)                                                              \
 	case FI_LOR:                                                                   \
 		*t = *t != 0 || *o != 0;                                               \
 		break;                                                                 \
@@ -93,13 +108,17 @@
 	}
 
 #define CASES_INTEGER                                                                  \
+	ARITHMETIC_INTEGER(o, t);                                                      \
 	EQUALITY(c, o, t);                                                             \
 	ORDER(c, o, t);                                                                \
 	BITS(c, o, t)
 #define CASES_REAL                                                                     \
+	ARITHMETIC(o, t);                                                              \
 	EQUALITY(c, o, t);                                                             \
 	ORDER(c, o, t)
-#define CASES_COMPLEX EQUALITY(c, o, t)
+#define CASES_COMPLEX                                                                  \
+	ARITHMETIC(o, t);                                                              \
+	EQUALITY(c, o, t)
 
 MODEL(int8, int8_t, value, CASES_INTEGER)
 MODEL(uint8, uint8_t, value, CASES_INTEGER)
