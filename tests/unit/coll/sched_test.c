@@ -32,6 +32,9 @@ static void check_results(void)
 	for (uint32_t rank = 0; rank < sim.call.members; rank++) {
 		const struct sim_member *m = &sim.member[rank];
 
+		if (sim.call.kind == FI_BARRIER &&
+			m->entered != ((uint64_t)1 << sim.call.members) - 1)
+			sim_fail(rank, 0, "leaves before all have entered");
 		if (rank && is_common(sim.call.kind) &&
 			sim.call.type->datatype != FI_LONG_DOUBLE &&
 			sim.call.type->datatype != FI_LONG_DOUBLE_COMPLEX) {
@@ -120,7 +123,7 @@ static void test_large(void **state)
 		for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
 			sim.call.kind = kind;
 			sim.call.root = members[i] / 2;
-			sim.call.count = 2 * PIECE + 7;
+			sim.call.count = 2 * PIECE + 7 * (i % 2);
 			if (cm_is_reduction(kind) || kind == FI_BROADCAST)
 				each_algorithm();
 			sim.call.count = (PIECE + 11) * members[i] + 1;
@@ -172,6 +175,46 @@ static void test_datatypes(void **state)
 					each_algorithm();
 			}
 		}
+}
+
+static void first_of(void *dst, const void *a, const void *b, size_t count)
+{
+	(void)b;
+	memmove(dst, a, count * sizeof(int64_t));
+}
+
+static void second_of(void *dst, const void *a, const void *b, size_t count)
+{
+	(void)a;
+	memmove(dst, b, count * sizeof(int64_t));
+}
+
+/* Members that compute the same element have its operands in the order of the ranks. */
+static void test_order(void **state)
+{
+	static const enum coll_algo algos[] = { COLL_ALGO_RECURSIVE_DOUBLING,
+		COLL_ALGO_RABENSEIFNER };
+
+	(void)state;
+	sim.call = (struct cm_call){
+		.kind = FI_ALLREDUCE, .type = type_of(FI_INT64), .count = 40
+	};
+	sim.in_place = false;
+	for (uint32_t i = 0; i < 2 * SIM_MEMBERS; i++) {
+		sim.call.members = 1 + i / 2;
+		sim.algo = algos[i % 2];
+		for (int last = 0; last < 2; last++) {
+			const struct sim_member *from =
+				&sim.member[last ? sim.call.members - 1 : 0];
+
+			sim.reduce = last ? second_of : first_of;
+			sim_run(NULL);
+			for (uint32_t rank = 0; rank < sim.call.members; rank++)
+				assert_memory_equal(sim.member[rank].result, from->buf,
+					from->buf_len);
+			sim_end();
+		}
+	}
 }
 
 /* Sums that are not exact have the same bits at all members. */
@@ -258,6 +301,7 @@ static void test_forced(void **state)
 static int done(void **state)
 {
 	(void)state;
+	sim.reduce = NULL;
 	sim_done();
 	return 0;
 }
@@ -269,6 +313,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_large, done),
 		cmocka_unit_test_teardown(test_most_pieces, done),
 		cmocka_unit_test_teardown(test_datatypes, done),
+		cmocka_unit_test_teardown(test_order, done),
 		cmocka_unit_test_teardown(test_same_bits, done),
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_forced),

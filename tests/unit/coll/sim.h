@@ -25,6 +25,8 @@ struct sim_member {
 	size_t buf_len, result_len;
 	size_t next;              /* action */
 	size_t waits;             /* for so many transfers */
+	uint64_t entered;         /* the members that it knows to take part */
+	uint64_t sent[SIM_ACTS];  /* by action, what a SEND tells of that */
 	bool started[SIM_ACTS];   /* by action, of transfers */
 	uint32_t match[SIM_ACTS]; /* the peer's action of a transfer */
 };
@@ -33,11 +35,12 @@ struct sim {
 	struct cm_call call;
 	enum coll_algo algo;
 	bool in_place;
+	coll_reduce_fn *reduce; /* instead of that of the schedules, if not NULL */
 	uint64_t random;
 	struct sim_member member[SIM_MEMBERS];
 };
 
-/* One call at a time. The schedules are those of the call before, built anew. */
+/* One call at a time. */
 static struct sim sim;
 
 static void sim_fail(uint32_t rank, size_t at, const char *what)
@@ -248,6 +251,8 @@ static void sim_move(struct sim_member *m, size_t i)
 		memcpy(other->dst, act->src, act->len);
 	else if (act->len)
 		memcpy(act->dst, other->src, act->len);
+	m->entered |= peer->sent[m->match[i]];
+	peer->entered |= m->sent[i];
 	m->started[i] = peer->started[m->match[i]] = false;
 	m->waits--;
 	peer->waits--;
@@ -259,6 +264,7 @@ static void sim_start(struct sim_member *m, size_t i)
 
 	m->started[i] = true;
 	m->waits++;
+	m->sent[i] = act->kind == COLL_ACT_SEND ? m->entered : 0;
 	/* Until it has been moved nothing is known of what a RECV wrote. */
 	if (act->kind == COLL_ACT_RECV && act->len)
 		memset(act->dst, 0x5a, act->len);
@@ -343,7 +349,13 @@ static void sim_run(const void *values)
 
 		sim_alloc(rank, values);
 		m->next = m->waits = 0;
+		m->entered = (uint64_t)1 << rank;
+		/* In place with the memory of the schedule before, else with new. */
+		if (!sim.in_place)
+			coll_sched_done(&m->sched);
 		assert_int_equal(coll_sched_build(&m->sched, &m->args, sim.algo), 0);
+		if (sim.reduce)
+			m->sched.reduce = sim.reduce;
 		if (m->sched.temp_size)
 			memset(m->sched.temp, 0x77, m->sched.temp_size);
 		sim_check_member(rank);

@@ -6,12 +6,13 @@
 /* A reduction around the ring. In step i a member passes a part on and receives the
  * part before that one, which it reduces with its own data. */
 struct ring {
-	size_t count;      /* elements of all parts */
-	uint32_t pieces;   /* of each part */
-	uint32_t shift;    /* the first part passed on is that of rank - shift */
-	char *acc;         /* where the parts are reduced, at their places; or NULL: */
-	char *step_acc[2]; /* where the part of a step is, alternating */
-	char *last;        /* where that of the last step goes */
+	size_t count;    /* elements of all parts */
+	uint32_t pieces; /* of each part */
+	uint32_t shift;  /* the first part passed on is that of rank - shift */
+	/* Where partial results are: each part at its place in @acc; or, if that is
+	 * NULL, the one of a step in @step_acc, and that of the last step at
+	 * args->result. */
+	char *acc, *step_acc;
 };
 
 static size_t part_of(const struct coll_build *b, const struct ring *ring, uint32_t i)
@@ -26,8 +27,8 @@ static char *place(const struct coll_build *b, const struct ring *ring, uint32_t
 	if (ring->acc)
 		return ring->acc + part_of(b, ring, part) * b->args->size;
 	if (step == b->args->members - 2)
-		return ring->last;
-	return ring->step_acc[step % 2];
+		return b->args->result;
+	return ring->step_acc;
 }
 
 static void ring_unit(
@@ -87,7 +88,8 @@ void coll_ring_reduce(struct coll_build *b, char *acc)
 	reduce_around(b, &ring);
 }
 
-/* The part that has gone around last is the member's own block. */
+/* The part of the last step is the member's own block. In place it goes to the first
+ * block, whose data the member has sent or reduced before, or reduces in this step. */
 void coll_reduce_scatter_ring(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
@@ -97,18 +99,11 @@ void coll_reduce_scatter_ring(struct coll_build *b)
 		.pieces = coll_pieces(len),
 		.shift = 1,
 	};
-	char *temp;
 
-	if (!coll_temp(
-		    b, 2 * len, coll_piece_len(args, args->count, ring.pieces), &temp))
+	if (!coll_temp(b, len, coll_piece_len(args, args->count, ring.pieces),
+		    &ring.step_acc))
 		return;
-	ring.step_acc[0] = temp;
-	ring.step_acc[1] = temp + len;
-	ring.last = args->result;
-	if (args->buf == args->result)
-		ring.last = ring.step_acc[args->members % 2];
 	reduce_around(b, &ring);
-	coll_copy(b, args->result, ring.last, len);
 }
 
 void coll_ring_gather(struct coll_build *b, size_t count, uint32_t shift)
