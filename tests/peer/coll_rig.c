@@ -57,28 +57,32 @@ struct fi_info *coll_rig_hints(void)
 	return hints;
 }
 
-static struct fi_info *find_main(void)
+static struct fi_info *find_main(const struct coll_options *options, unsigned int self)
 {
 	struct fi_info *hints = fi_allocinfo(), *info = NULL;
 	bool ip = !strcmp(rig_provider, "tcp");
 
 	assert_non_null(hints);
-	hints->caps = FI_MSG | FI_TAGGED | FI_SOURCE;
+	hints->caps = FI_MSG | FI_TAGGED | (options->no_source ? 0 : FI_SOURCE);
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = strdup(rig_provider);
 	assert_int_equal(fi_getinfo(FI_VERSION(2, 6), ip ? "127.0.0.1" : NULL, NULL,
 				 ip ? FI_SOURCE : 0, hints, &info),
 		0);
 	fi_freeinfo(hints);
+	if (options->max_msg_size)
+		info->ep_attr->max_msg_size = options->max_msg_size;
+	if (options->unordered & 1u << self)
+		info->tx_attr->msg_order = info->rx_attr->msg_order = 0;
 	return info;
 }
 
-static void open_main(struct coll_node *node)
+static void open_main(struct coll_node *node, const struct coll_options *options)
 {
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
 
-	node->info = find_main();
+	node->info = find_main(options, node->self);
 	assert_int_equal(fi_fabric(node->info->fabric_attr, &node->fabric, NULL), 0);
 	assert_int_equal(fi_domain(node->fabric, node->info, &node->domain, NULL), 0);
 	assert_int_equal(fi_cq_open(node->domain, &cq_attr, &node->cq, NULL), 0);
@@ -143,15 +147,16 @@ static void meet(struct coll_rig *rig, struct coll_node *node)
 	}
 }
 
-struct coll_rig *coll_rig_open(unsigned int count)
+struct coll_rig *coll_rig_open(unsigned int count, const struct coll_options *options)
 {
+	static const struct coll_options none;
 	struct coll_rig *rig = calloc(1, sizeof(*rig));
 
 	assert_non_null(rig);
 	rig->count = count;
 	for (unsigned int i = 0; i < count; i++) {
 		rig->node[i].self = i;
-		open_main(&rig->node[i]);
+		open_main(&rig->node[i], options ? options : &none);
 		open_coll(&rig->node[i]);
 		enable(&rig->node[i]);
 	}
@@ -198,6 +203,12 @@ void coll_rig_progress(struct coll_rig *rig)
 	}
 }
 
+void coll_rig_settle(struct coll_rig *rig)
+{
+	for (int i = 0; i < 200; i++)
+		coll_rig_progress(rig);
+}
+
 static void joined(void *context, int err)
 {
 	struct coll_mc *mc = context;
@@ -234,21 +245,26 @@ int coll_rig_join(struct coll_node *node, const unsigned int *member,
 	return err;
 }
 
-void coll_rig_join_all(struct coll_rig *rig, const unsigned int *member,
-	unsigned int count, struct coll_mc *mc)
+void coll_rig_joined(struct coll_rig *rig, struct coll_mc *mc, int err)
 {
 	uint64_t end = now_ms() + PATIENCE_MS;
 
+	while (!mc->joined) {
+		assert_true(now_ms() < end);
+		coll_rig_progress(rig);
+	}
+	assert_int_equal(mc->joined, 1);
+	assert_int_equal(mc->err, err);
+}
+
+void coll_rig_join_all(struct coll_rig *rig, const unsigned int *member,
+	unsigned int count, struct coll_mc *mc)
+{
 	for (unsigned int i = 0; i < count; i++)
 		assert_int_equal(
 			coll_rig_join(&rig->node[member[i]], member, count, &mc[i]), 0);
-	for (unsigned int i = 0; i < count; i++) {
-		while (!mc[i].joined) {
-			assert_true(now_ms() < end);
-			coll_rig_progress(rig);
-		}
-		assert_int_equal(mc[i].err, 0);
-	}
+	for (unsigned int i = 0; i < count; i++)
+		coll_rig_joined(rig, &mc[i], 0);
 }
 
 void coll_rig_leave(struct coll_mc *mc, unsigned int count)

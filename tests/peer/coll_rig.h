@@ -40,18 +40,28 @@ struct coll_rig {
 	unsigned int count;
 };
 
-/* Open @count nodes; all have all addresses. */
-struct coll_rig *coll_rig_open(unsigned int count);
+/* What differs in the main endpoints. */
+struct coll_options {
+	size_t max_msg_size;    /* bytes; 0: the provider's */
+	unsigned int unordered; /* bit by node: its messages may match out of order */
+	bool no_source;         /* sources are not reported */
+};
+
+/* Open @count nodes; all have all addresses. @options may be NULL. */
+struct coll_rig *coll_rig_open(unsigned int count, const struct coll_options *options);
 void coll_rig_close(struct coll_rig *rig);
 /* Close a node before the others. */
 void coll_node_end(struct coll_node *node);
 
-/* Let every node make progress. */
+/* Let every node make progress, for a while in the second case. */
 void coll_rig_progress(struct coll_rig *rig);
+void coll_rig_settle(struct coll_rig *rig);
 
 /* Begin to join the group of the nodes @member, @count of them. */
 int coll_rig_join(struct coll_node *node, const unsigned int *member,
 	unsigned int count, struct coll_mc *ret);
+/* Wait for the end of a join, and expect this result. */
+void coll_rig_joined(struct coll_rig *rig, struct coll_mc *mc, int err);
 /* Join at all members and wait for the end; @mc by rank. */
 void coll_rig_join_all(struct coll_rig *rig, const unsigned int *member,
 	unsigned int count, struct coll_mc *mc);

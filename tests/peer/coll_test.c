@@ -74,21 +74,300 @@ static void allreduce(
 	free(out);
 }
 
+static void every_kind(struct coll_rig *rig, const struct coll_mc *mc, unsigned int n)
+{
+	barrier(rig, mc, n);
+	for (unsigned int root = 0; root < n; root++)
+		broadcast(rig, mc, n, root, 1000 * root + 1);
+	allreduce(rig, mc, n, 1);
+	allreduce(rig, mc, n, 10000);
+}
+
 /* COL-003, COL-006, COL-007 */
 static void groups_of_every_size(void **state)
 {
-	struct coll_rig *rig = coll_rig_open(9);
+	struct coll_rig *rig = coll_rig_open(9, NULL);
 	struct coll_mc mc[NODES_MAX];
 
 	for (unsigned int n = 1; n <= 9; n++) {
 		coll_rig_join_all(rig, in_order, n, mc);
-		barrier(rig, mc, n);
-		for (unsigned int root = 0; root < n; root++)
-			broadcast(rig, mc, n, root, 1000 * root + 1);
-		allreduce(rig, mc, n, 1);
-		allreduce(rig, mc, n, 10000);
+		every_kind(rig, mc, n);
 		coll_rig_leave(mc, n);
 	}
+	coll_rig_close(rig);
+}
+
+/* P-71: messages are split, and steps are numbered where order is not promised. */
+static void limits_of_the_main_endpoint(void **state)
+{
+	static const struct coll_options options[] = {
+		{ .max_msg_size = 1000 },
+		{ .max_msg_size = 1000, .unordered = 1 << 1 },
+		{ .no_source = true },
+	};
+
+	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
+		struct coll_rig *rig = coll_rig_open(5, &options[i]);
+		struct coll_mc mc[NODES_MAX];
+
+		coll_rig_join_all(rig, in_order, 5, mc);
+		every_kind(rig, mc, 5);
+		coll_rig_leave(mc, 5);
+		coll_rig_close(rig);
+	}
+}
+
+enum { GRID = 5, PAIRS = GRID * (GRID - 1) };
+
+/* Each node joins a group of two with each other one, in an order of its own: messages
+ * of all these joins look alike but for their source. */
+static void joins_at_the_same_time(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(GRID, NULL);
+	unsigned int pair[PAIRS][2], pairs = 0;
+	struct coll_mc mc[PAIRS][2];
+
+	for (unsigned int i = 0; i < GRID; i++)
+		for (unsigned int j = i + 1; j < GRID; j++) {
+			pair[pairs][0] = i;
+			pair[pairs++][1] = j;
+		}
+	/* Nodes with even numbers join in order, the others in the reverse order. */
+	for (unsigned int i = 0; i < GRID; i++) {
+		for (unsigned int k = 0; k < pairs; k++) {
+			unsigned int p = i % 2 ? pairs - 1 - k : k;
+
+			for (unsigned int r = 0; r < 2; r++)
+				if (pair[p][r] == i)
+					assert_int_equal(coll_rig_join(&rig->node[i],
+								 pair[p], 2, &mc[p][r]),
+						0);
+		}
+		/* The messages of this node come before later ones join. */
+		coll_rig_settle(rig);
+	}
+	for (unsigned int p = 0; p < pairs; p++) {
+		coll_rig_joined(rig, &mc[p][0], 0);
+		coll_rig_joined(rig, &mc[p][1], 0);
+	}
+	for (unsigned int p = 0; p < pairs; p++) {
+		unsigned char buf[2] = { (unsigned char)(p + 1), 0 };
+
+		for (unsigned int r = 0; r < 2; r++) {
+			struct coll_node *node = &rig->node[pair[p][r]];
+
+			assert_int_equal(
+				fi_broadcast(node->coll_ep, &buf[r], 1, NULL,
+					addr_of(&mc[p][r]), node->addr[pair[p][0]],
+					FI_UINT8, 0, buf),
+				0);
+		}
+		for (unsigned int r = 0; r < 2; r++) {
+			void *got;
+
+			assert_int_equal(
+				coll_rig_wait(rig, &rig->node[pair[p][r]], &got), 0);
+			assert_ptr_equal(got, buf);
+		}
+		assert_int_equal(buf[1], p + 1);
+		coll_rig_leave(mc[p], 2);
+	}
+	coll_rig_close(rig);
+}
+
+/* Ids return late, and a group of a former id is not mistaken. */
+static void joined_again_and_again(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(3, NULL);
+	struct coll_mc mc[NODES_MAX];
+	fi_addr_t before = FI_ADDR_NOTAVAIL;
+
+	for (int i = 0; i < 300; i++) {
+		coll_rig_join_all(rig, in_order, 3, mc);
+		assert_int_not_equal(addr_of(&mc[0]), before);
+		before = addr_of(&mc[0]);
+		barrier(rig, mc, 3);
+		coll_rig_leave(mc, 3);
+		assert_int_equal(
+			fi_barrier(rig->node[0].coll_ep, before, NULL), -FI_EINVAL);
+	}
+	coll_rig_close(rig);
+}
+
+/* A member leaves while the others are in an operation. */
+static void left_behind(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(3, NULL);
+	struct coll_mc mc[NODES_MAX];
+	char buf[8];
+	void *got;
+
+	coll_rig_join_all(rig, in_order, 3, mc);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(fi_broadcast(rig->node[i].coll_ep, buf, 8, NULL,
+					 addr_of(&mc[i]), rig->node[i].addr[2],
+					 FI_UINT8, 0, rig),
+			0);
+	assert_int_equal(fi_close(&mc[0].mc->fid), 0);
+	assert_int_equal(coll_rig_wait(rig, &rig->node[0], &got), -FI_ECANCELED);
+	assert_ptr_equal(got, rig);
+	assert_int_not_equal(coll_rig_wait(rig, &rig->node[1], &got), 0);
+	assert_ptr_equal(got, rig);
+	/* The third one has heard of it, or hears of it with its next call. */
+	coll_rig_settle(rig);
+	if (!fi_barrier(rig->node[2].coll_ep, addr_of(&mc[2]), NULL))
+		assert_int_not_equal(coll_rig_wait(rig, &rig->node[2], &got), 0);
+	assert_true(fi_barrier(rig->node[1].coll_ep, addr_of(&mc[1]), NULL) < 0);
+	coll_rig_leave(mc + 1, 2);
+	coll_rig_close(rig);
+}
+
+/* The endpoint of a member is gone before the others call. */
+static void gone_before(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(3, NULL);
+	struct coll_mc mc[NODES_MAX];
+	void *got;
+
+	coll_rig_join_all(rig, in_order, 3, mc);
+	barrier(rig, mc, 3);
+	coll_rig_leave(mc + 2, 1);
+	coll_node_end(&rig->node[2]);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(
+			fi_barrier(rig->node[i].coll_ep, addr_of(&mc[i]), NULL), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_not_equal(coll_rig_wait(rig, &rig->node[i], &got), 0);
+	coll_rig_leave(mc, 2);
+	coll_rig_close(rig);
+}
+
+/* The endpoint is there, but its member has left. */
+static void left_before(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(3, NULL);
+	struct coll_mc mc[NODES_MAX];
+	void *got;
+
+	coll_rig_join_all(rig, in_order, 3, mc);
+	barrier(rig, mc, 3);
+	coll_rig_leave(mc + 2, 1);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(
+			fi_barrier(rig->node[i].coll_ep, addr_of(&mc[i]), NULL), 0);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_not_equal(coll_rig_wait(rig, &rig->node[i], &got), 0);
+	coll_rig_leave(mc, 2);
+	coll_rig_close(rig);
+}
+
+static bool is_p2p(void)
+{
+	const char *engine = getenv("FI_OFF_COLL_ENGINE");
+
+	return engine && !strcmp(engine, "p2p");
+}
+
+/* The members' calls differ: messages have lengths that are checked. */
+static void calls_that_differ(void **state)
+{
+	struct coll_mc mc[NODES_MAX];
+	struct coll_rig *rig;
+	char buf[2][64];
+	void *got;
+
+	if (!is_p2p())
+		skip();
+	rig = coll_rig_open(2, NULL);
+	coll_rig_join_all(rig, in_order, 2, mc);
+	for (unsigned int i = 0; i < 2; i++)
+		assert_int_equal(fi_broadcast(rig->node[i].coll_ep, buf[i], 8 + 8 * i,
+					 NULL, addr_of(&mc[i]), rig->node[i].addr[0],
+					 FI_UINT8, 0, rig),
+			0);
+	(void)coll_rig_wait(rig, &rig->node[0], &got);
+	assert_int_equal(coll_rig_wait(rig, &rig->node[1], &got), -FI_EIO);
+	coll_rig_leave(mc, 2);
+	coll_rig_close(rig);
+}
+
+static void too_many_in_flight(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(2, NULL);
+	struct coll_mc mc[NODES_MAX];
+	unsigned int started[2] = { 0, 0 };
+	ssize_t ret;
+	void *got;
+
+	coll_rig_join_all(rig, in_order, 2, mc);
+	for (unsigned int i = 0; i < 2; i++) {
+		while (!(ret = fi_barrier(
+				 rig->node[i].coll_ep, addr_of(&mc[i]), NULL))) {
+			started[i]++;
+			assert_true(started[i] < 100000);
+			if (started[i] == started[0] && i)
+				break;
+		}
+		assert_true(ret == -FI_EAGAIN || (i && !ret));
+	}
+	assert_int_equal(started[0], started[1]);
+	for (unsigned int i = 0; i < 2; i++)
+		while (started[i]--)
+			assert_int_equal(coll_rig_wait(rig, &rig->node[i], &got), 0);
+	barrier(rig, mc, 2);
+	coll_rig_leave(mc, 2);
+	coll_rig_close(rig);
+}
+
+/* FI_PEER_TRANSFER and FI_PEER are conditions. P-07, P-10, EP-005 */
+static void refusals(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(1, NULL);
+	struct coll_node *node = &rig->node[0];
+	struct fi_info *hints = coll_rig_hints(), *info = NULL;
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	struct fi_cntr_attr cntr_attr = { 0 };
+	struct fi_peer_transfer_context context = { sizeof(context), node->info,
+		node->ep, NULL };
+	struct fid_domain *domain;
+	struct fid_cntr *cntr;
+	struct fid_ep *ep;
+	struct fid_cq *cq;
+	struct fid_av *av;
+
+	hints->mode = 0;
+	assert_int_equal(
+		fi_getinfo(FI_VERSION(2, 6), NULL, NULL, 0, hints, &info), -FI_ENODATA);
+	hints->mode = FI_PEER_TRANSFER;
+	free(hints->fabric_attr->prov_name);
+	hints->fabric_attr->prov_name = NULL;
+	if (!fi_getinfo(FI_VERSION(2, 6), NULL, NULL, 0, hints, &info))
+		for (struct fi_info *it = info; it; it = it->next)
+			assert_string_not_equal(it->fabric_attr->prov_name, "off_coll");
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+
+	assert_int_equal(fi_domain(node->coll_fabric, node->coll_info, &domain, NULL),
+		-FI_ENOSYS);
+	assert_int_equal(
+		fi_cq_open(node->coll_domain, &cq_attr, &cq, NULL), -FI_EINVAL);
+	assert_int_equal(
+		fi_av_open(node->coll_domain, &av_attr, &av, NULL), -FI_EINVAL);
+	assert_int_equal(
+		fi_cntr_open(node->coll_domain, &cntr_attr, &cntr, NULL), -FI_EINVAL);
+
+	node->coll_info->mode = 0;
+	assert_int_equal(fi_endpoint(node->coll_domain, node->coll_info, &ep, &context),
+		-FI_EINVAL);
+	node->coll_info->mode = FI_PEER_TRANSFER;
+	context.size--;
+	assert_int_equal(fi_endpoint(node->coll_domain, node->coll_info, &ep, &context),
+		-FI_EINVAL);
+	context.size++;
+	assert_int_equal(
+		fi_endpoint(node->coll_domain, node->coll_info, &ep, NULL), -FI_EINVAL);
+	assert_null(context.peer_ops);
 	coll_rig_close(rig);
 }
 
@@ -96,6 +375,15 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_of_every_size),
+		cmocka_unit_test(limits_of_the_main_endpoint),
+		cmocka_unit_test(joins_at_the_same_time),
+		cmocka_unit_test(joined_again_and_again),
+		cmocka_unit_test(left_behind),
+		cmocka_unit_test(gone_before),
+		cmocka_unit_test(left_before),
+		cmocka_unit_test(calls_that_differ),
+		cmocka_unit_test(too_many_in_flight),
+		cmocka_unit_test(refusals),
 	};
 
 	rig_choose(argc, argv);

@@ -15,8 +15,11 @@
  * for all calls.
  */
 
-/* Time after which a member that waits sends a probe. */
-#define COLL_PROBE_NS UINT64_C(500000000)
+/* Time in ns after which a member that waits sends a probe. */
+static inline uint64_t coll_probe_ns(void)
+{
+	return (uint64_t)coll_params.probe_ms * 1000000;
+}
 
 /* Post the standing receive, unless it is posted. 0 or a negative fabric errno. */
 int coll_control_open(struct coll_ep *ep);

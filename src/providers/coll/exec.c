@@ -15,12 +15,10 @@
  *
  * An operation that fails withdraws its transfers. Its end is reported when no transfer
  * uses the application's memory any more. A send that no member will receive, because
- * they have all failed, might stay at the owner for ever: FAIL_NS after the failure it
- * counts as such, and the end is reported. The memory that belongs to the operation
- * stays until all transfers have ended.
+ * they have all failed, might stay at the owner for ever: after twice the time of a
+ * probe it counts as such, and the end is reported. The memory that belongs to the
+ * operation stays until all transfers have ended.
  */
-
-enum { FAIL_NS = 1000 * 1000 * 1000 };
 
 struct coll_op *coll_op_new(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call)
@@ -266,7 +264,8 @@ void coll_exec_fail(struct coll_op *op, int err)
 /* Report a failed operation of which only sends are left that do not end. */
 static void give_up(struct coll_op *op, uint64_t now_ns)
 {
-	if (op->is_reported || op->recvs || now_ns - op->failed_ns < FAIL_NS)
+	if (op->is_reported || op->recvs ||
+		now_ns - op->failed_ns < 2 * coll_probe_ns())
 		return;
 	report(op, op->err);
 	move_to_ending(op);
@@ -282,7 +281,7 @@ static void probe(struct coll_op *op, uint64_t now_ns)
 		op->moved_before = op->moved;
 		return;
 	}
-	if (now_ns - op->waits_ns < COLL_PROBE_NS || wf_list_empty(&op->xfers))
+	if (now_ns - op->waits_ns < coll_probe_ns() || wf_list_empty(&op->xfers))
 		return;
 	op->waits_ns = now_ns;
 	xfer = wf_list_entry(op->xfers.next, struct coll_xfer, link);

@@ -245,7 +245,7 @@ static void probe(struct coll_group *group, uint64_t now_ns)
 		return;
 	if (!group->probed_ns)
 		group->probed_ns = now_ns;
-	if (now_ns - group->probed_ns < COLL_PROBE_NS)
+	if (now_ns - group->probed_ns < coll_probe_ns())
 		return;
 	group->probed_ns = now_ns;
 	coll_control_probe(group, coll_exchange_awaits(group));

@@ -4,9 +4,16 @@
 #include <stdio.h>
 #include <strings.h>
 
+#include "objects/param.h"
 #include "providers/coll/coll.h"
 
-struct coll_params coll_params;
+struct coll_params coll_params = { .probe_ms = 500 };
+
+static const struct wf_param rows[] = {
+	WF_PARAM_SIZE("probe_time", &coll_params.probe_ms, 1, 3600 * 1000,
+		"Milliseconds after which a member that waits for another one checks "
+		"whether that one can be reached (default: 500)"),
+};
 
 static const char *const engines[] = {
 	[COLL_ENGINE_AUTO] = "auto",
@@ -94,6 +101,7 @@ static void read_algo(enum fi_collective_op kind)
 
 void coll_params_init(void)
 {
+	wf_params_read(&coll_fi, rows, WF_ARRAY_SIZE(rows));
 	read_engine();
 	for (int kind = 0; kind < COLL_KINDS; kind++)
 		read_algo((enum fi_collective_op)kind);

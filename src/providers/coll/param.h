@@ -16,6 +16,9 @@ enum { COLL_KINDS = FI_GATHER + 1 };
 struct coll_params {
 	enum coll_engine engine;
 	enum coll_algo algo[COLL_KINDS]; /* COLL_ALGO_AUTO: chosen for each operation */
+	/* Milliseconds after which a member that waits checks whether the member that
+	 * it waits for is there. */
+	size_t probe_ms;
 	/* Members of one machine that count as one node, so that tests have several
 	 * nodes on a machine; 0: all. */
 	size_t node_size;

@@ -53,18 +53,18 @@ static struct fi_fabric_attr fabric_attr = {
 	.prov_version = WF_PROV_VERSION,
 };
 
-static const struct fi_info info = {
-	.caps = CAPS,
-	.mode = FI_PEER_TRANSFER,
-	.addr_format = FI_FORMAT_UNSPEC,
-	.tx_attr = &tx_attr,
-	.rx_attr = &rx_attr,
-	.ep_attr = &ep_attr,
-	.domain_attr = &domain_attr,
-	.fabric_attr = &fabric_attr,
-};
+#define INFO(mode_)                                                                    \
+	{                                                                              \
+		.caps = CAPS, .mode = (mode_), .addr_format = FI_FORMAT_UNSPEC,        \
+		.tx_attr = &tx_attr, .rx_attr = &rx_attr, .ep_attr = &ep_attr,         \
+		.domain_attr = &domain_attr, .fabric_attr = &fabric_attr,              \
+	}
 
-static const struct fi_info *const templates[] = { &info, NULL };
+/* What fi_getinfo answers, and what objects may be opened with: an endpoint without the
+ * mode is refused with -FI_EINVAL (fi_peer(3)), not as an unknown offer. */
+static const struct fi_info answer = INFO(FI_PEER_TRANSFER);
+static const struct fi_info any_mode = INFO(0);
+static const struct fi_info *const templates[] = { &any_mode, NULL };
 
 /* An imported AV holds no addresses, so no address is ever read in this format. */
 static bool no_spelling(uint32_t *words, const void *addr)
@@ -155,7 +155,7 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 		return -FI_ENODATA;
 	}
 	return wf_info_named(
-		prov, version, &info, hints, COLL_NAME, COLL_NAME, ret_info);
+		prov, version, &answer, hints, COLL_NAME, COLL_NAME, ret_info);
 }
 
 WF_PROV_FRAME_NAMED(coll, COLL_NAME, getinfo, coll_params_init)
