@@ -69,6 +69,9 @@ struct wf_coll {
 	/* May an engine have work? Set after every call into an engine, and after the
 	 * result of a transfer; cleared when an engine is seen idle. */
 	atomic_bool busy;
+	/* Has a thread gone to sleep, or parked the item, because the engines are idle?
+	 * The first call that gives them work clears it and ends the timer. */
+	atomic_bool armed;
 	atomic_uint runs, refused;  /* runs since the last look; sleeps refused since */
 	atomic_int joining;         /* groups whose join has not ended */
 	struct wf_coll_timer timer; /* run by CQs, counters and the domain */
@@ -113,12 +116,14 @@ int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,
 void wf_coll_progress_init(struct wf_coll *coll);
 void wf_coll_progress_done(struct wf_coll *coll);
 
+/* @coll->busy was false. */
+void wf_coll_wake_slow(struct wf_coll *coll);
+
 /* An engine may have work now. */
 static inline void wf_coll_wake(struct wf_coll *coll)
 {
-	/* release: pairs with the runner, which finds what the caller left. */
 	if (!atomic_load_explicit(&coll->busy, memory_order_relaxed))
-		atomic_store_explicit(&coll->busy, true, memory_order_release);
+		wf_coll_wake_slow(coll);
 }
 
 /* calls.c */

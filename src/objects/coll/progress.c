@@ -65,6 +65,16 @@ static void timer_start(struct wf_coll_timer *timer, long ns)
 		(void)timerfd_settime(fd, 0, &spec, NULL);
 }
 
+void wf_coll_wake_slow(struct wf_coll *coll)
+{
+	/* Also a release, which pairs with the runner: it finds what the caller left.
+	 * Sequentially consistent with coll_arm: it sees @busy, or @armed is seen here.
+	 */
+	atomic_store(&coll->busy, true);
+	if (atomic_exchange(&coll->armed, false))
+		timer_start(&coll->timer, 1);
+}
+
 static void run_port(const struct wf_coll_port *port)
 {
 	if (port->builtin)
@@ -119,6 +129,7 @@ static bool coll_arm(struct wf_progress *item)
 {
 	struct wf_coll *coll = coll_of(item);
 
+	atomic_store(&coll->armed, true);
 	if (!atomic_load(&coll->busy) || settle(coll)) {
 		atomic_store_explicit(&coll->refused, 0, memory_order_relaxed);
 		return true;
