@@ -37,9 +37,9 @@ static void sets_need_collectives(void)
 	struct fid_av *av;
 	struct cf_env env;
 
-	cf_open_domain(&env, NULL);
-	if (env.info->caps & FI_COLLECTIVE)
+	if (cf_provider_has(FI_COLLECTIVE))
 		SKIP("the provider has collectives");
+	cf_open_domain(&env, NULL);
 	av = cf_new_av(&env);
 	CHECK_EQ(fi_av_set(av, &attr, &set, NULL), -FI_ENOSYS);
 	CF_CLOSE(av);
@@ -118,10 +118,7 @@ static void bad_ranges_are_refused(void)
 		{ .count = COUNT, .start_addr = 0, .end_addr = FI_ADDR_NOTAVAIL },
 		{ .count = COUNT, .start_addr = FI_ADDR_NOTAVAIL, .end_addr = 3 },
 		{ .count = 2, .start_addr = 0, .end_addr = 4, .stride = 1 },
-		{ .count = COUNT,
-			.start_addr = FI_ADDR_NOTAVAIL,
-			.end_addr = FI_ADDR_NOTAVAIL,
-			.stride = 2 },
+		{ .count = COUNT, .start_addr = 0, .end_addr = 3 },
 	};
 	struct fid_av_set *set;
 	struct fid_av *av;

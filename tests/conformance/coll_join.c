@@ -85,6 +85,7 @@ static void fields_that_are_not_set(void)
 			 FI_GATHER_SET;
 	struct fi_av_set_attr attr = { .start_addr = FI_ADDR_NOTAVAIL,
 		.end_addr = FI_ADDR_NOTAVAIL,
+		.stride = 13,
 		.comm_key_size = 77,
 		.comm_key = (uint8_t *)(uintptr_t)1,
 		.flags = ~known };

@@ -162,6 +162,8 @@ struct fi_info *cf_hints(void);
 
 /* Whether there is a pair with these options to be opened. */
 bool cf_offers(const struct cf_options *options);
+/* Whether the provider has @caps with endpoints of any type. */
+bool cf_provider_has(uint64_t caps);
 
 /* fi_getinfo for the target on the loopback, FI_SOURCE, any service; without address
  * format, wherever it is. Negative errno, or 0 with @ret_info to be freed. */

@@ -336,6 +336,20 @@ bool cf_offers(const struct cf_options *options)
 	return !ret;
 }
 
+bool cf_provider_has(uint64_t caps)
+{
+	struct fi_info *hints = cf_hints(), *info;
+	int ret;
+
+	hints->ep_attr->type = FI_EP_UNSPEC;
+	hints->caps = caps;
+	ret = cf_getinfo(cf_target.version, hints, &info);
+	fi_freeinfo(hints);
+	if (!ret)
+		fi_freeinfo(info);
+	return !ret;
+}
+
 size_t cf_ip_addr(const struct fi_info *info, void *addr, uint16_t port)
 {
 	struct sockaddr_in *in = addr;
