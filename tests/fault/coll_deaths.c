@@ -313,6 +313,7 @@ static void be_member(void *arg)
 		(void)usleep(100);
 	/* The survivors form a group without it. */
 	CHECK_OK(-form(&m, index, dead));
+	m.seed = dead;
 	work(&m, 20);
 	CHECK_OK(-m.failed);
 	leave(&m);
