@@ -4,6 +4,7 @@
 
 #include <assert.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "match/table.h"
@@ -107,9 +108,9 @@ struct wf_match {
 	uint64_t stamp;
 	struct wf_match_group *recent; /* the group of the latest post */
 	struct wf_list posted;
-	/* A ring of receives outside of groups: a few while there are no others, and
-	 * those for which no group could be had. */
-	struct wf_match_node beside;
+	/* Receives outside of groups, by node.beside: a few while there are no others,
+	 * and those for which no group could be had. */
+	struct wf_list beside;
 
 	/* Unexpected messages: a list in order of arrival, of which each index covers a
 	 * beginning. */
@@ -130,6 +131,7 @@ struct wf_match {
 static_assert(sizeof(struct wf_match) <= 640, "an idle engine stays small");
 static_assert(sizeof(struct wf_match_entry) <= 88, "embedded in every receive");
 static_assert(sizeof(struct wf_match_message) == 32, "embedded in every message");
+static_assert(offsetof(struct wf_match_entry, node.tag) % 16 == 0, "see wf_match_node");
 
 /* @handles: the handles of the pool of messages; must outlive @m. */
 void wf_match_init(struct wf_match *m, struct wf_handles *handles);

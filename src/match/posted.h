@@ -17,25 +17,17 @@ static inline struct wf_match_entry *wf_match_entry_of(struct wf_match_node *nod
 	return wf_container_of(node, struct wf_match_entry, node);
 }
 
-static inline void wf_match_beside_join(
-	struct wf_match_node *a, struct wf_match_node *b)
-{
-	a->after = b;
-	b->before = a;
-}
-
 static inline void wf_match_beside_post(struct wf_match *m, struct wf_match_entry *e)
 {
 	e->group = NULL;
-	wf_match_beside_join(m->beside.before, &e->node);
-	wf_match_beside_join(&e->node, &m->beside);
+	wf_list_push(&m->beside, &e->node.beside);
 	m->beside_count++;
 	m->live |= WF_MATCH_BESIDE;
 }
 
 static inline void wf_match_beside_unpost(struct wf_match *m, struct wf_match_entry *e)
 {
-	wf_match_beside_join(e->node.before, e->node.after);
+	wf_list_unlink(&e->node.beside);
 	if (!--m->beside_count)
 		m->live &= ~WF_MATCH_BESIDE;
 }
@@ -43,12 +35,13 @@ static inline void wf_match_beside_unpost(struct wf_match *m, struct wf_match_en
 static inline struct wf_match_entry *wf_match_beside_search(
 	const struct wf_match *m, uint64_t tag, uint64_t addr)
 {
-	for (struct wf_match_node *node = m->beside.after; node != &m->beside;
-		node = node->after) {
-		struct wf_match_entry *e = wf_match_entry_of(node);
+	wf_list_foreach(item, &m->beside)
+	{
+		struct wf_match_entry *e =
+			wf_list_entry(item, struct wf_match_entry, node.beside);
 
-		if (node->tag == (tag & ~e->ignore) &&
-			(node->addr == WF_MATCH_ANY || node->addr == addr))
+		if (e->node.tag == (tag & ~e->ignore) &&
+			(e->node.addr == WF_MATCH_ANY || e->node.addr == addr))
 			return e;
 	}
 	return NULL;
@@ -60,15 +53,15 @@ static inline bool wf_match_group_serves(
 	return g->table.ignore == ignore && !g->table.any == directed;
 }
 
-/* Add @e, whose fields but group and hash are set, to its group, or to m->beside
- * without a group. */
-static inline void wf_match_group_post(
-	struct wf_match *m, struct wf_match_entry *e, uint64_t tag, uint64_t addr)
+/* Add @e, whose fields but group and hash are set (tag, ignore and addr as given), to
+ * its group, or to m->beside without a group. */
+static inline void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e,
+	uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	struct wf_match_group *g = m->recent;
 
-	if (wf_unlikely(!wf_match_group_serves(g, e->ignore, addr != WF_MATCH_ANY)))
-		g = wf_match_group_other(m, e->ignore, addr != WF_MATCH_ANY);
+	if (wf_unlikely(!wf_match_group_serves(g, ignore, addr != WF_MATCH_ANY)))
+		g = wf_match_group_other(m, ignore, addr != WF_MATCH_ANY);
 	if (wf_unlikely(!g)) {
 		wf_match_beside_post(m, e);
 		return;
@@ -128,13 +121,12 @@ static inline void wf_match_post_inline(struct wf_match *m, struct wf_match_entr
 		      m->beside_count < WF_MATCH_FEW_POSTED))
 		wf_match_beside_post(m, e);
 	else
-		wf_match_group_post(m, e, tag, addr);
+		wf_match_group_post(m, e, tag, ignore, addr);
 }
 
 static inline void wf_match_unpost_inline(struct wf_match *m, struct wf_match_entry *e)
 {
-	e->order.prev->next = e->order.next;
-	e->order.next->prev = e->order.prev;
+	wf_list_unlink(&e->order);
 	if (!e->group)
 		wf_match_beside_unpost(m, e);
 	else

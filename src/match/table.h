@@ -7,6 +7,7 @@
 
 #include "match/seed.h"
 #include "sys/compiler.h"
+#include "sys/list.h"
 #include "sys/pool.h"
 
 /*
@@ -20,11 +21,18 @@ enum { WF_MATCH_FEW_BUCKETS = 8 };
 
 /* Links are pointers to the node. */
 struct wf_match_node {
-	struct wf_match_node *after, *before; /* neighbours in the ring */
+	union {
+		struct {
+			struct wf_match_node *after, *before; /* in the ring */
+		};
+		struct wf_list beside; /* in wf_match.beside; in no table then */
+	};
+	/* A compiler fills both with one store of 16 bytes. At a multiple of 16 bytes
+	 * the store never straddles two cache lines or pages, which would be slow. */
+	uint64_t tag, addr;
 	/* The first node of a ring: the next ring in its bucket. Other nodes: the node
 	 * itself. */
 	struct wf_match_node *next;
-	uint64_t tag, addr;
 };
 
 #define T(name)       wf_match_table##name

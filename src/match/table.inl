@@ -92,6 +92,19 @@ static inline void T(_join)(const struct T() * t, T_LINK a, T_LINK b)
 	T_AT(t, b)->before = a;
 }
 
+/* Insert @link before @pos. */
+static inline void T(_insert)(const struct T() * t, T_LINK pos, T_LINK link)
+{
+	T_NODE *node = T_AT(t, link);
+
+	/* The load between the stores to @node keeps the compiler from merging them,
+	 * which costs more than it saves. */
+	node->after = pos;
+	node->before = T_AT(t, pos)->before;
+	T_AT(t, node->before)->after = link;
+	T_AT(t, pos)->before = link;
+}
+
 /* Add @link, whose node has tag and addr set, behind the other nodes of its key. @hash
  * is the key's, here and below. */
 static inline void T(_add)(struct T() * t, T_LINK link, uint32_t hash)
@@ -102,8 +115,7 @@ static inline void T(_add)(struct T() * t, T_LINK link, uint32_t hash)
 
 	if (first) {
 		node->next = link;
-		T(_join)(t, T_AT(t, first)->before, link);
-		T(_join)(t, link, first);
+		T(_insert)(t, first, link);
 		return;
 	}
 	T(_join)(t, link, link);

@@ -45,11 +45,17 @@ static inline struct wf_list *wf_list_find(const struct wf_list *head,
 	return item == head ? NULL : item;
 }
 
-/* The item may be removed twice: it is left linked to itself. */
-static inline void wf_list_remove(struct wf_list *item)
+/* The links of the item stay as they are. */
+static inline void wf_list_unlink(struct wf_list *item)
 {
 	item->prev->next = item->next;
 	item->next->prev = item->prev;
+}
+
+/* The item may be removed twice: it is left linked to itself. */
+static inline void wf_list_remove(struct wf_list *item)
+{
+	wf_list_unlink(item);
 	wf_list_init(item);
 }
 
