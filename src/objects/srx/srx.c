@@ -9,10 +9,16 @@
  * of an endpoint.
  */
 
+static_assert(offsetof(struct wf_srx_entry, match.node.tag) % 16 == 0,
+	"see wf_match_node and entry_size");
+
+/* A multiple of 16 bytes, so that all entries are aligned as wf_match_node wants. */
 static size_t entry_size(size_t iov_limit)
 {
-	return sizeof(struct wf_srx_entry) +
-	       iov_limit * (sizeof(struct iovec) + sizeof(void *));
+	size_t size = sizeof(struct wf_srx_entry) +
+		      iov_limit * (sizeof(struct iovec) + sizeof(void *));
+
+	return (size + 15) & ~(size_t)15;
 }
 
 void wf_srx_init_with(
