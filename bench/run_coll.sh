@@ -64,7 +64,7 @@ for ((i = 0; i < rounds; i++)); do
 			"$mpi" "$n" "$i"
 		done
 		FI_OFF_COLL_ENGINE=p2p rows p2p "$n" "$build/bench/coll_bench" shm "$n"
-		rows tcp "$n" "$build/bench/coll_bench" tcp "$n"
+		FI_OFF_COLL_ENGINE=p2p rows tcp "$n" "$build/bench/coll_bench" tcp "$n"
 	done
 done
 
