@@ -39,11 +39,11 @@ static ssize_t post(struct coll_xfer *xfer)
 			     : fi_tsendmsg(xfer->ep->owner, &msg, flags);
 }
 
-/* A send waits behind pending ones, which keeps the order of messages to one member. */
+/* A transfer waits behind pending ones, which keeps the order of messages to and from
+ * one member. */
 static bool has_to_wait(const struct coll_xfer *xfer)
 {
-	return !xfer->is_recv &&
-	       (!wf_list_empty(&xfer->ep->pending) || xfer->ep->is_retrying);
+	return !wf_list_empty(&xfer->ep->pending) || xfer->ep->is_retrying;
 }
 
 int coll_xfer_post(struct coll_xfer *xfer)
@@ -65,16 +65,27 @@ int coll_xfer_post(struct coll_xfer *xfer)
 struct full {
 	fi_addr_t addr[16];
 	unsigned int count;
+	bool for_recvs; /* nor a receive */
 };
 
 static bool is_full(const struct full *full, const struct coll_xfer *xfer)
 {
+	if (xfer->is_recv)
+		return full->for_recvs;
 	if (full->count == WF_ARRAY_SIZE(full->addr))
 		return true;
-	for (unsigned int i = 0; !xfer->is_recv && i < full->count; i++)
+	for (unsigned int i = 0; i < full->count; i++)
 		if (full->addr[i] == xfer->addr)
 			return true;
 	return false;
+}
+
+static void note_full(struct full *full, const struct coll_xfer *xfer)
+{
+	if (xfer->is_recv)
+		full->for_recvs = true;
+	else if (!is_full(full, xfer))
+		full->addr[full->count++] = xfer->addr;
 }
 
 void coll_xfer_retry(struct coll_ep *ep)
@@ -93,8 +104,7 @@ void coll_xfer_retry(struct coll_ep *ep)
 		ssize_t ret = is_full(&full, xfer) ? -FI_EAGAIN : post(xfer);
 
 		if (ret == -FI_EAGAIN) {
-			if (full.count < WF_ARRAY_SIZE(full.addr))
-				full.addr[full.count++] = xfer->addr;
+			note_full(&full, xfer);
 			wf_list_push(&ep->pending, &xfer->all);
 			continue;
 		}
