@@ -121,6 +121,21 @@ def check_words(tally, pages, page_of):
                 tally.check(False, f"{name}:{i}: more than {MAX_COLUMNS} columns")
 
 
+def check_examples(tally, pages):
+    """Code of an example is that of the program that the section names."""
+    for name, text in pages.items():
+        example = "\n".join(section(text, "EXAMPLE"))
+        program = re.search(r"\bexamples/\w+\.c\b", example)
+        if not program:
+            continue
+        source = (ROOT / program.group()).read_text("utf-8")
+        for code in re.findall(r"^\.nf\n(.*?)^\.fi", example, re.M | re.S):
+            code = code.replace("\\-", "-").replace("\\e", "\\")
+            tally.check(
+                code in source, f"{name}: the example differs from {program.group()}"
+            )
+
+
 def check_format(tally):
     if not shutil.which("man"):
         print("man(1) is missing: how the pages are formatted was not checked")
@@ -150,6 +165,7 @@ def main():
     page_of = check_synopsis(tally, pages, functions)
     check_names(tally, pages, page_of)
     check_words(tally, pages, page_of)
+    check_examples(tally, pages)
     check_format(tally)
     tally.finish()
 

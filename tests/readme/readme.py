@@ -79,6 +79,8 @@ def missing(command):
 
 def expected(command):
     """What the output has to show: hello names the provider that was picked."""
+    if command.startswith("./collective"):
+        return "the sum is 6"
     picked = re.match(r"FI_PROVIDER=(\w+) .*\./hello", command)
     return f"hello over {picked.group(1)}" if picked else ""
 
@@ -121,7 +123,7 @@ report() {
 
 def prepare(source, scratch):
     """The files that the commands name."""
-    for name in ("dev", "docs", "tests"):
+    for name in ("dev", "docs", "examples", "tests"):
         os.symlink(os.path.join(source, name), os.path.join(scratch, name))
     os.mkdir(os.path.join(scratch, "empty"))
     with open(os.path.join(scratch, "program.c"), "w", encoding="utf-8") as file:
