@@ -23,8 +23,17 @@ static int refuse(const struct wf_ep *ep, int err, fi_addr_t addr, const char *w
 	return err;
 }
 
-static int find_target(struct fid_ep *fid, fi_addr_t addr, struct target *ret)
+/* The collective, as the offload engine is asked for it. */
+struct question {
+	enum fi_collective_op coll;
+	enum fi_op op;
+	enum fi_datatype datatype;
+};
+
+static int find_target(struct fid_ep *fid, fi_addr_t addr,
+	const struct question *question, struct target *ret)
 {
+	enum wf_coll_which which = WF_COLL_BASE;
 	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
 	const struct wf_coll_group *group = wf_coll_find(ep->coll, addr);
 
@@ -34,10 +43,14 @@ static int find_target(struct fid_ep *fid, fi_addr_t addr, struct target *ret)
 	if (wf_unlikely(atomic_load_explicit(&group->state, memory_order_acquire) !=
 			WF_COLL_JOINED))
 		return refuse(ep, -FI_EOPBADSTATE, addr, "its join has not completed");
+	if (wf_unlikely(group->offloads) &&
+		wf_coll_offloads(ep->coll->engines, question->coll, question->op,
+			question->datatype))
+		which = WF_COLL_OFFLOAD;
 	ret->coll = ep->coll;
-	ret->ep = ep->coll->port[0].ep;
+	ret->ep = ep->coll->port[which].ep;
 	ret->ops = ret->ep->collective;
-	ret->addr = fi_mc_addr(group->part[0].mc);
+	ret->addr = fi_mc_addr(group->part[which].mc);
 	return 0;
 }
 
@@ -49,14 +62,17 @@ static uint64_t flags_of(const struct target *target, uint64_t flags)
 static ssize_t done(const struct target *target, ssize_t ret)
 {
 	wf_coll_wake(target->coll);
+	wf_coll_left_engine(target->coll);
 	return ret;
 }
 
+#define QUESTION(coll, op, datatype) (&(const struct question){ coll, op, datatype })
+
 /* Call @slot of the engine with its own endpoint first. */
-#define FORWARD(fid, coll_addr, slot, ...)                                             \
+#define FORWARD(fid, coll_addr, question, slot, ...)                                   \
 	do {                                                                           \
 		struct target t;                                                       \
-		int err = find_target(fid, coll_addr, &t);                             \
+		int err = find_target(fid, coll_addr, question, &t);                   \
 		if (wf_unlikely(err))                                                  \
 			return err;                                                    \
 		return done(&t, t.ops->slot(t.ep, __VA_ARGS__));                       \
@@ -65,7 +81,8 @@ static ssize_t done(const struct target *target, ssize_t ret)
 static ssize_t coll_barrier2(
 	struct fid_ep *fid, fi_addr_t coll_addr, uint64_t flags, void *context)
 {
-	FORWARD(fid, coll_addr, barrier2, t.addr, flags_of(&t, flags), context);
+	FORWARD(fid, coll_addr, QUESTION(FI_BARRIER, FI_NOOP, FI_VOID), barrier2,
+		t.addr, flags_of(&t, flags), context);
 }
 
 static ssize_t coll_barrier(struct fid_ep *fid, fi_addr_t coll_addr, void *context)
@@ -80,40 +97,45 @@ static ssize_t coll_broadcast(struct fid_ep *fid, void *buf, size_t count, void 
 	fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype,
 	uint64_t flags, void *context)
 {
-	FORWARD(fid, coll_addr, broadcast, buf, count, desc, t.addr, root_addr,
-		datatype, flags_of(&t, flags), context);
+	FORWARD(fid, coll_addr, QUESTION(FI_BROADCAST, FI_NOOP, datatype), broadcast,
+		buf, count, desc, t.addr, root_addr, datatype, flags_of(&t, flags),
+		context);
 }
 
 static ssize_t coll_alltoall(struct fid_ep *fid, const void *buf, size_t count,
 	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
 	enum fi_datatype datatype, uint64_t flags, void *context)
 {
-	FORWARD(fid, coll_addr, alltoall, buf, count, desc, result, result_desc, t.addr,
-		datatype, flags_of(&t, flags), context);
+	FORWARD(fid, coll_addr, QUESTION(FI_ALLTOALL, FI_NOOP, datatype), alltoall, buf,
+		count, desc, result, result_desc, t.addr, datatype, flags_of(&t, flags),
+		context);
 }
 
 static ssize_t coll_allreduce(struct fid_ep *fid, const void *buf, size_t count,
 	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
 	enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context)
 {
-	FORWARD(fid, coll_addr, allreduce, buf, count, desc, result, result_desc,
-		t.addr, datatype, op, flags_of(&t, flags), context);
+	FORWARD(fid, coll_addr, QUESTION(FI_ALLREDUCE, op, datatype), allreduce, buf,
+		count, desc, result, result_desc, t.addr, datatype, op,
+		flags_of(&t, flags), context);
 }
 
 static ssize_t coll_allgather(struct fid_ep *fid, const void *buf, size_t count,
 	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
 	enum fi_datatype datatype, uint64_t flags, void *context)
 {
-	FORWARD(fid, coll_addr, allgather, buf, count, desc, result, result_desc,
-		t.addr, datatype, flags_of(&t, flags), context);
+	FORWARD(fid, coll_addr, QUESTION(FI_ALLGATHER, FI_NOOP, datatype), allgather,
+		buf, count, desc, result, result_desc, t.addr, datatype,
+		flags_of(&t, flags), context);
 }
 
 static ssize_t coll_reduce_scatter(struct fid_ep *fid, const void *buf, size_t count,
 	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
 	enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context)
 {
-	FORWARD(fid, coll_addr, reduce_scatter, buf, count, desc, result, result_desc,
-		t.addr, datatype, op, flags_of(&t, flags), context);
+	FORWARD(fid, coll_addr, QUESTION(FI_REDUCE_SCATTER, op, datatype),
+		reduce_scatter, buf, count, desc, result, result_desc, t.addr, datatype,
+		op, flags_of(&t, flags), context);
 }
 
 static ssize_t coll_reduce(struct fid_ep *fid, const void *buf, size_t count,
@@ -121,24 +143,27 @@ static ssize_t coll_reduce(struct fid_ep *fid, const void *buf, size_t count,
 	fi_addr_t root_addr, enum fi_datatype datatype, enum fi_op op, uint64_t flags,
 	void *context)
 {
-	FORWARD(fid, coll_addr, reduce, buf, count, desc, result, result_desc, t.addr,
-		root_addr, datatype, op, flags_of(&t, flags), context);
+	FORWARD(fid, coll_addr, QUESTION(FI_REDUCE, op, datatype), reduce, buf, count,
+		desc, result, result_desc, t.addr, root_addr, datatype, op,
+		flags_of(&t, flags), context);
 }
 
 static ssize_t coll_scatter(struct fid_ep *fid, const void *buf, size_t count,
 	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
 	fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context)
 {
-	FORWARD(fid, coll_addr, scatter, buf, count, desc, result, result_desc, t.addr,
-		root_addr, datatype, flags_of(&t, flags), context);
+	FORWARD(fid, coll_addr, QUESTION(FI_SCATTER, FI_NOOP, datatype), scatter, buf,
+		count, desc, result, result_desc, t.addr, root_addr, datatype,
+		flags_of(&t, flags), context);
 }
 
 static ssize_t coll_gather(struct fid_ep *fid, const void *buf, size_t count,
 	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
 	fi_addr_t root_addr, enum fi_datatype datatype, uint64_t flags, void *context)
 {
-	FORWARD(fid, coll_addr, gather, buf, count, desc, result, result_desc, t.addr,
-		root_addr, datatype, flags_of(&t, flags), context);
+	FORWARD(fid, coll_addr, QUESTION(FI_GATHER, FI_NOOP, datatype), gather, buf,
+		count, desc, result, result_desc, t.addr, root_addr, datatype,
+		flags_of(&t, flags), context);
 }
 
 static ssize_t coll_msg(struct fid_ep *fid, const struct fi_msg_collective *msg,
@@ -150,7 +175,8 @@ static ssize_t coll_msg(struct fid_ep *fid, const struct fi_msg_collective *msg,
 
 	if (!msg)
 		return -FI_EINVAL;
-	ret = find_target(fid, msg->coll_addr, &t);
+	ret = find_target(
+		fid, msg->coll_addr, QUESTION(msg->coll, msg->op, msg->datatype), &t);
 	if (ret)
 		return ret;
 	below = *msg;

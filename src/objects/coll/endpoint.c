@@ -37,6 +37,13 @@ static int open_av(struct wf_coll *coll, struct wf_coll_port *port)
 	return failed(coll, port, "fi_av_open", ret);
 }
 
+/* The first engine serves the bootstrap of another one. */
+static bool intercepts(const struct wf_coll_port *port)
+{
+	return port->coll->port_count > WF_COLL_OFFLOAD &&
+	       port == &port->coll->port[WF_COLL_BASE];
+}
+
 static int open_cq(struct wf_coll *coll, struct wf_coll_port *port)
 {
 	struct wf_cq *cq = coll->ep->tx_cq;
@@ -45,9 +52,12 @@ static int open_cq(struct wf_coll *coll, struct wf_coll_port *port)
 	int ret;
 
 	wf_cq_export(cq, &port->peer_cq);
+	if (intercepts(port))
+		wf_coll_intercept_cq(port);
 	ret = wf_peer_open_cq(port->engine->domain, &attr, &port->peer_cq, &port->cq);
 	if (!ret) {
-		wf_cq_link(port->cq, cq);
+		if (!intercepts(port))
+			wf_cq_link(port->cq, cq);
 		return 0;
 	}
 	wf_cq_unexport(&port->peer_cq);
@@ -63,10 +73,13 @@ static int open_cntr(struct wf_coll *coll, struct wf_coll_port *port)
 	int ret;
 
 	wf_cntr_export(cntr, &port->peer_cntr);
+	if (intercepts(port))
+		wf_coll_intercept_cntr(port);
 	ret = wf_peer_open_cntr(
 		port->engine->domain, &attr, &port->peer_cntr, &port->cntr);
 	if (!ret) {
-		wf_cntr_link(port->cntr, cntr);
+		if (!intercepts(port))
+			wf_cntr_link(port->cntr, cntr);
 		return 0;
 	}
 	wf_cntr_unexport(&port->peer_cntr);
@@ -223,6 +236,7 @@ static void coll_closed(struct wf_ep *ep)
 	while (coll->port_count)
 		close_port(&coll->port[--coll->port_count]);
 	wf_coll_progress_done(coll);
+	wf_coll_boots_done(coll);
 	(void)pthread_mutex_destroy(&coll->lock);
 	ep->coll_ops = NULL;
 	ep->coll = NULL;
@@ -232,6 +246,7 @@ static void coll_closed(struct wf_ep *ep)
 static void coll_transferred(struct wf_ep *ep)
 {
 	wf_coll_wake(ep->coll);
+	wf_coll_left_engine(ep->coll);
 }
 
 static struct wf_progress *coll_item(struct wf_ep *ep)
@@ -253,6 +268,7 @@ static int open_port(struct wf_coll *coll, const struct wf_coll_engine *engine)
 	struct wf_coll_port *port = &coll->port[coll->port_count];
 	int ret;
 
+	port->coll = coll;
 	port->engine = engine;
 	if (engine->info->mode & FI_PEER_TRANSFER)
 		ret = wf_transfer_open(
@@ -266,7 +282,7 @@ static int open_port(struct wf_coll *coll, const struct wf_coll_engine *engine)
 	return 0;
 }
 
-static int new_coll(struct wf_ep *ep)
+static int new_coll(struct wf_ep *ep, struct wf_coll_engines *engines)
 {
 	struct wf_coll *coll = calloc(1, sizeof(*coll));
 	int ret;
@@ -274,15 +290,23 @@ static int new_coll(struct wf_ep *ep)
 	if (!coll)
 		return -FI_ENOMEM;
 	ret = -pthread_mutex_init(&coll->lock, NULL);
-	if (ret) {
-		free(coll);
-		return ret;
-	}
+	if (ret)
+		goto err_free;
+	ret = wf_coll_boots_init(coll);
+	if (ret)
+		goto err_lock;
 	coll->ep = ep;
+	coll->engines = engines;
 	wf_coll_progress_init(coll);
 	ep->coll = coll;
 	ep->coll_ops = &coll_ops;
 	return 0;
+
+err_lock:
+	(void)pthread_mutex_destroy(&coll->lock);
+err_free:
+	free(coll);
+	return ret;
 }
 
 int wf_coll_attach(struct wf_ep *ep)
@@ -291,7 +315,7 @@ int wf_coll_attach(struct wf_ep *ep)
 	int ret = wf_coll_engines(ep->domain, &engines);
 
 	if (!ret)
-		ret = new_coll(ep);
+		ret = new_coll(ep, engines);
 	for (unsigned int i = 0; !ret && i < engines->count; i++)
 		ret = open_port(ep->coll, &engines->at[i]);
 	if (ret)

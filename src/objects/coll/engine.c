@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
+#include <rdma/providers/fi_prov.h>
 
 #include "objects/coll/internal.h"
 #include "objects/lower/domain.h"
@@ -20,13 +21,14 @@ static int failed(
 	return ret;
 }
 
-static struct fi_info *make_hints(const struct wf_domain *domain, const char *name)
+static struct fi_info *make_hints(
+	const struct wf_domain *domain, const char *name, uint64_t mode)
 {
 	struct fi_info *hints = fi_allocinfo();
 
 	if (!hints)
 		return NULL;
-	hints->mode = FI_PEER_TRANSFER;
+	hints->mode = mode;
 	hints->caps = FI_COLLECTIVE;
 	hints->domain_attr->mr_mode =
 		wf_lower_mr_mode(domain->info->domain_attr->mr_mode);
@@ -48,10 +50,10 @@ static void settle(struct fi_info *info, const struct wf_domain *domain)
 	attr->progress = attr->control_progress = FI_PROGRESS_MANUAL;
 }
 
-static int find(
-	struct wf_coll_engine *engine, const struct wf_domain *domain, const char *name)
+static int find(struct wf_coll_engine *engine, const struct wf_domain *domain,
+	const char *name, uint64_t mode)
 {
-	struct fi_info *hints = make_hints(domain, name), *found;
+	struct fi_info *hints = make_hints(domain, name, mode), *found;
 	int ret;
 
 	if (!hints)
@@ -80,11 +82,11 @@ static void close_engine(struct wf_coll_engine *engine)
 	fi_freeinfo(engine->info);
 }
 
-static int open_engine(
-	struct wf_coll_engine *engine, struct wf_domain *domain, const char *name)
+static int open_engine(struct wf_coll_engine *engine, struct wf_domain *domain,
+	const char *name, uint64_t mode)
 {
 	struct fi_peer_domain_context context = { sizeof(context), &domain->fid };
-	int ret = find(engine, domain, name);
+	int ret = find(engine, domain, name, mode);
 
 	if (ret)
 		return ret;
@@ -106,6 +108,22 @@ err_close:
 	return ret;
 }
 
+/* Without the offload engine, the first one does everything. */
+static void open_offload(struct wf_coll_engines *engines, struct wf_domain *domain)
+{
+	struct wf_coll_engine *engine = &engines->at[WF_COLL_OFFLOAD];
+	char *name = NULL;
+
+	if (fi_param_get_str(NULL, "offload_coll_provider", &name) || !name || !*name ||
+		!strcmp(name, WF_COLL_ENGINE))
+		return;
+	/* An endpoint has one peer of transfers, which is the first engine. */
+	if (!open_engine(engine, domain, name, 0))
+		engines->count++;
+	else
+		memset(engine, 0, sizeof(*engine));
+}
+
 static int open_engines(struct wf_domain *domain)
 {
 	struct wf_coll_engines *engines = calloc(1, sizeof(*engines));
@@ -113,12 +131,14 @@ static int open_engines(struct wf_domain *domain)
 
 	if (!engines)
 		return -FI_ENOMEM;
-	ret = open_engine(&engines->at[0], domain, WF_COLL_ENGINE);
+	ret = open_engine(
+		&engines->at[WF_COLL_BASE], domain, WF_COLL_ENGINE, FI_PEER_TRANSFER);
 	if (ret) {
 		free(engines);
 		return ret;
 	}
 	engines->count = 1;
+	open_offload(engines, domain);
 	domain->coll = engines;
 	return 0;
 }
@@ -145,6 +165,49 @@ void wf_coll_domain_done(struct wf_domain *domain)
 		close_engine(&engines->at[--engines->count]);
 	free(engines);
 	domain->coll = NULL;
+}
+
+static bool ask(const struct wf_coll_engine *engine, enum fi_collective_op coll,
+	enum fi_op op, enum fi_datatype datatype)
+{
+	struct fi_collective_attr attr = { .op = op, .datatype = datatype };
+
+	return !fi_query_collective(engine->domain, coll, &attr, 0);
+}
+
+/* FI_VOID and FI_NOOP come after a gap. */
+static unsigned int index_of(unsigned int value)
+{
+	return value == FI_COLLECTIVE_OFFSET ? WF_COLL_TYPES - 1 : value;
+}
+
+static bool reduces(enum fi_collective_op coll)
+{
+	return coll == FI_ALLREDUCE || coll == FI_REDUCE || coll == FI_REDUCE_SCATTER;
+}
+
+bool wf_coll_offloads(struct wf_coll_engines *engines, enum fi_collective_op coll,
+	enum fi_op op, enum fi_datatype datatype)
+{
+	atomic_uchar *answer;
+
+	/* The message form may have anything where there is no operation or type. */
+	if (!reduces(coll))
+		op = FI_NOOP;
+	if (coll == FI_BARRIER)
+		datatype = FI_VOID;
+	if (engines->count <= WF_COLL_OFFLOAD || (unsigned int)coll >= WF_COLL_KINDS ||
+		index_of(op) >= WF_COLL_TYPES || index_of(datatype) >= WF_COLL_TYPES)
+		return false;
+	answer = &engines->offloads[coll][index_of(op)][index_of(datatype)];
+	/* relaxed: every thread gets the same answer. */
+	if (atomic_load_explicit(answer, memory_order_relaxed) == WF_COLL_UNKNOWN)
+		atomic_store_explicit(answer,
+			ask(&engines->at[WF_COLL_OFFLOAD], coll, op, datatype)
+				? WF_COLL_YES
+				: WF_COLL_NO,
+			memory_order_relaxed);
+	return atomic_load_explicit(answer, memory_order_relaxed) == WF_COLL_YES;
 }
 
 int wf_coll_query(struct wf_domain *domain, enum fi_collective_op coll,

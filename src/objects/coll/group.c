@@ -127,9 +127,7 @@ static int check_parent(const struct wf_coll_group *group, fi_addr_t coll_addr)
 		"the address is of no set or group that has all members");
 }
 
-/* The join has ended with @err: tell the application. Nothing of the group may be used
- * afterwards, because the application may close it. */
-static void report(struct wf_coll_group *group, int err)
+void wf_coll_joined(struct wf_coll_group *group, int err)
 {
 	struct wf_ep *ep = group->coll->ep;
 	struct wf_eq *eq = wf_ep_eq(ep);
@@ -155,16 +153,20 @@ static void report(struct wf_coll_group *group, int err)
 			"the end of a join is lost: %s\n", fi_strerror((int)-ret));
 }
 
-/* struct fi_peer_mc_context.joined */
-static void joined(void *context, int err)
+/* struct fi_peer_mc_context.joined of the first engine */
+static void base_joined(void *context, int err)
 {
 	struct wf_coll_group *group = context;
 
 	wf_coll_wake(group->coll);
-	report(group, err);
+	if (err || group->coll->port_count <= WF_COLL_OFFLOAD)
+		wf_coll_joined(group, err);
+	else
+		wf_coll_boot_start(group);
 }
 
-static int join_part(struct wf_coll_group *group, unsigned int i)
+int wf_coll_join_part(struct wf_coll_group *group, unsigned int i,
+	struct fi_ops_coll_bootstrap *boot, void (*joined)(void *context, int err))
 {
 	const struct wf_coll_port *port = &group->coll->port[i];
 	struct wf_coll_part *part = &group->part[i];
@@ -175,6 +177,7 @@ static int join_part(struct wf_coll_group *group, unsigned int i)
 	struct fi_peer_mc_context context = {
 		.size = sizeof(context),
 		.mc = &group->fid,
+		.bootstrap = boot,
 		.joined = joined,
 		.context = group,
 	};
@@ -197,6 +200,7 @@ static int join_part(struct wf_coll_group *group, unsigned int i)
 	return 0;
 
 err_set:
+	part->mc = NULL;
 	(void)fi_close(&part->set->fid);
 err_export:
 	wf_av_set_unexport(&part->peer_set);
@@ -205,6 +209,8 @@ err_export:
 
 static void leave_part(struct wf_coll_part *part)
 {
+	if (!part->mc)
+		return;
 	(void)fi_close(&part->mc->fid);
 	(void)fi_close(&part->set->fid);
 	wf_av_set_unexport(&part->peer_set);
@@ -233,8 +239,11 @@ static int mc_close(struct fid *fid)
 	struct wf_coll *coll = group->coll;
 	struct wf_ep *ep = coll->ep;
 
-	/* From now on the engine does not call joined() any more. */
-	leave_part(&group->part[0]);
+	/* The engines do not call joined() any more once their parts are closed. */
+	for (unsigned int i = WF_COLL_ENGINES_MAX; i-- > 0;)
+		leave_part(&group->part[i]);
+	wf_coll_boot_stop(group);
+	wf_coll_left_engine(coll);
 	if (atomic_load_explicit(&group->state, memory_order_relaxed) ==
 		WF_COLL_JOINING)
 		atomic_fetch_sub(&coll->joining, 1);
@@ -320,7 +329,8 @@ int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,
 	atomic_fetch_add_explicit(&ep->refs, 1, memory_order_relaxed);
 	/* The event names the group, so the caller must know it first. */
 	*ret_mc = &group->fid;
-	ret = join_part(group, 0);
+	ret = wf_coll_join_part(group, WF_COLL_BASE, NULL, base_joined);
+	wf_coll_left_engine(coll);
 	if (ret)
 		goto err_leave;
 	wf_coll_wake(coll);

@@ -8,12 +8,22 @@
 #include "objects/av/set.h"
 #include "objects/coll/coll.h"
 #include "objects/endpoint/calls/build.h"
+#include "objects/progress/later.h"
 
 /* The engine that does every collective, by messages of the endpoint itself. */
 #define WF_COLL_ENGINE "off_coll"
 
+/* Engines of a domain: WF_COLL_ENGINE, and the one that FI_OFFLOAD_COLL_PROVIDER
+ * names. */
+enum wf_coll_which {
+	WF_COLL_BASE,
+	WF_COLL_OFFLOAD,
+	WF_COLL_ENGINES_MAX,
+};
+
 enum {
-	WF_COLL_ENGINES_MAX = 1,
+	WF_COLL_KINDS = FI_GATHER + 1,
+	WF_COLL_TYPES = 32, /* beyond the last datatype, and the last operation */
 	/* Groups of one endpoint at a time. */
 	WF_COLL_GROUPS_MAX = 1 << 14,
 };
@@ -26,12 +36,21 @@ struct wf_coll_engine {
 	struct fid_domain *domain; /* it imported the application's domain */
 };
 
+/* What the offload engine answered to the question whether it does a collective. */
+enum { WF_COLL_UNKNOWN, WF_COLL_YES, WF_COLL_NO };
+
 /* domain->coll: made with the first endpoint or query that needs it, freed with the
  * domain. */
 struct wf_coll_engines {
 	struct wf_coll_engine at[WF_COLL_ENGINES_MAX];
 	unsigned int count;
+	/* By collective, operation and datatype; asked when it is first needed. */
+	atomic_uchar offloads[WF_COLL_KINDS][WF_COLL_TYPES][WF_COLL_TYPES];
 };
+
+/* Does the offload engine do this collective? */
+bool wf_coll_offloads(struct wf_coll_engines *engines, enum fi_collective_op coll,
+	enum fi_op op, enum fi_datatype datatype);
 
 /* The engines of @domain, opened if they are not yet. 0, or -FI_ENOSYS or another
  * negative errno with a log line. May block. */
@@ -40,6 +59,7 @@ int wf_coll_engines(struct wf_domain *domain, struct wf_coll_engines **ret_engin
 /* What an engine has open for one endpoint. Members are NULL until they are opened, and
  * constant from fi_enable on. */
 struct wf_coll_port {
+	struct wf_coll *coll;
 	const struct wf_coll_engine *engine;
 	struct fid_ep *ep;
 	struct fid_av *av;
@@ -63,6 +83,7 @@ struct wf_coll_timer {
  * held while the EQ's progress list is changed, and no callback takes it. */
 struct wf_coll {
 	struct wf_ep *ep;
+	struct wf_coll_engines *engines;
 	struct wf_coll_port port[WF_COLL_ENGINES_MAX];
 	unsigned int port_count;
 
@@ -76,6 +97,12 @@ struct wf_coll {
 	atomic_int joining;         /* groups whose join has not ended */
 	struct wf_coll_timer timer; /* run by CQs, counters and the domain */
 	struct wf_coll_timer join_timer; /* run by the readers of @eq */
+
+	/* Bootstrap exchanges (bootstrap.c): those that exist, guarded by @boots.lock,
+	 * and those that have to go on. */
+	struct wf_list boot_list;
+	atomic_int boot_count;
+	struct wf_later boots;
 
 	pthread_mutex_t lock;
 	struct wf_eq *eq; /* whose readers run @join_timer, or NULL */
@@ -100,13 +127,49 @@ struct wf_coll_group {
 	struct wf_av_set *set;
 	fi_addr_t *member; /* sorted */
 	size_t member_count;
-	atomic_int state; /* enum wf_coll_state */
+	atomic_int state;          /* enum wf_coll_state */
+	struct wf_coll_boot *boot; /* while an offload engine joins; else NULL */
+	bool offloads; /* every member joined the offload engine's group, too */
 	struct wf_coll_part part[WF_COLL_ENGINES_MAX];
 };
 
 /* The group with the address @addr, which may be any number; NULL: none. Valid while
  * the application does not close the group. */
 struct wf_coll_group *wf_coll_find(const struct wf_coll *coll, fi_addr_t addr);
+
+/* group.c: join @group at engine @i; @boot is for an engine without peer transfers. 0,
+ * or a negative errno: @joined is not called. */
+int wf_coll_join_part(struct wf_coll_group *group, unsigned int i,
+	struct fi_ops_coll_bootstrap *boot, void (*joined)(void *context, int err));
+
+/* group.c: the join has ended with @err, a negative errno or 0: tell the application.
+ * @group may not be used afterwards, because the application may close it. */
+void wf_coll_joined(struct wf_coll_group *group, int err);
+
+/* bootstrap.c: initialise what is in @coll, and free it. */
+int wf_coll_boots_init(struct wf_coll *coll);
+void wf_coll_boots_done(struct wf_coll *coll);
+/* Join the offload engine's group, by exchanges over the joined group of the first
+ * engine; ends in wf_coll_joined. No lock is held. */
+void wf_coll_boot_start(struct wf_coll_group *group);
+/* @group is being closed, and no part of it is open any more. */
+void wf_coll_boot_stop(struct wf_coll_group *group);
+
+/* intercept.c: make the first engine's CQ and counter tell what of it is part of a
+ * bootstrap exchange. Before they are imported. */
+void wf_coll_intercept_cq(struct wf_coll_port *port);
+void wf_coll_intercept_cntr(struct wf_coll_port *port);
+/* The calling thread has left the engine. */
+void wf_coll_intercept_end(void);
+static inline void wf_coll_left_engine(const struct wf_coll *coll)
+{
+	if (wf_unlikely(coll->port_count > WF_COLL_OFFLOAD))
+		wf_coll_intercept_end();
+}
+
+/* bootstrap.c: an operation with @context ended with @err. False: it is the
+ * application's. */
+bool wf_coll_boot_ended(struct wf_coll *coll, void *context, int err);
 
 /* struct wf_ep_coll_ops.join */
 int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,

@@ -86,6 +86,8 @@ static void run_port(const struct wf_coll_port *port)
 /* An engine of another library cannot be asked: it may have work at any time. */
 static bool is_idle(const struct wf_coll *coll)
 {
+	if (atomic_load(&coll->boots.is_ready))
+		return false;
 	for (unsigned int i = 0; i < coll->port_count; i++) {
 		const struct wf_coll_port *port = &coll->port[i];
 
@@ -119,6 +121,8 @@ static void coll_run(struct wf_progress *item)
 		return;
 	for (unsigned int i = 0; i < coll->port_count; i++)
 		run_port(&coll->port[i]);
+	wf_coll_left_engine(coll);
+	wf_later_run(&coll->boots);
 	/* relaxed: an estimate. */
 	runs = atomic_fetch_add_explicit(&coll->runs, 1, memory_order_relaxed);
 	if (runs % LOOK_EVERY == LOOK_EVERY - 1 && settle(coll))

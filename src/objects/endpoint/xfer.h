@@ -110,7 +110,8 @@ struct wf_xfer_ops {
 	void (*destroy)(struct wf_ep *ep);
 
 	/* fi_setname, fi_getname, fi_join (fi_cm(3)); NULL: -FI_ENOSYS. setname is
-	 * called before the endpoint is enabled, join after that. ep->control is held.
+	 * called before the endpoint is enabled, join after that. ep->control is held,
+	 * except by a join with FI_COLLECTIVE, which a transport with @collective gets.
 	 */
 	int (*setname)(struct wf_ep *ep, const void *addr, size_t len);
 	int (*getname)(struct wf_ep *ep, void *addr, size_t *len);

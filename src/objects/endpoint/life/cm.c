@@ -39,20 +39,23 @@ static int cm_getname(fid_t fid, void *addr, size_t *len)
 	return ret;
 }
 
-/* The endpoint's address is asked for meanwhile, so ep->control is not held. */
-static int join_collective(struct wf_ep *ep, const struct fi_collective_addr *addr,
-	uint64_t flags, struct fid_mc **mc, void *context)
+/* By engines, or by the transport if it has collectives of its own. They ask for the
+ * address of endpoints meanwhile, so ep->control is not held. */
+static int join_collective(struct wf_ep *ep, const void *addr, uint64_t flags,
+	struct fid_mc **mc, void *context)
 {
 	bool enabled;
 
-	if (!ep->coll_ops)
+	if (!ep->coll_ops && !(ep->xfer->collective && ep->xfer->join))
 		return -FI_ENOSYS;
 	pthread_mutex_lock(&ep->control);
 	enabled = ep->enabled;
 	pthread_mutex_unlock(&ep->control);
 	if (!enabled)
 		return state_error(ep, "fi_join_collective", "is not enabled");
-	return ep->coll_ops->join(ep, addr, flags, mc, context);
+	if (!ep->coll_ops)
+		return ep->xfer->join(ep, addr, flags, mc, context);
+	return ep->coll_ops->join(ep, addr, flags & ~FI_COLLECTIVE, mc, context);
 }
 
 static int cm_join(struct fid_ep *fid, const void *addr, uint64_t flags,
@@ -61,9 +64,8 @@ static int cm_join(struct fid_ep *fid, const void *addr, uint64_t flags,
 	struct wf_ep *ep = wf_ep_resolve(&fid->fid);
 	int ret;
 
-	/* A transport with collectives of its own joins like one with multicast. */
-	if (flags & FI_COLLECTIVE && !ep->xfer->collective)
-		return join_collective(ep, addr, flags & ~FI_COLLECTIVE, mc, context);
+	if (flags & FI_COLLECTIVE)
+		return join_collective(ep, addr, flags, mc, context);
 	if (!ep->xfer->join)
 		return -FI_ENOSYS;
 	pthread_mutex_lock(&ep->control);

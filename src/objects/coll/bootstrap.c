@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects/coll/internal.h"
+
+/*
+ * How the group of an offload engine is joined: after that of the first engine, whose
+ * allgather the offload engine gets as its bootstrap.
+ *
+ * All members make exchanges in the same rounds, until all know how the join ended. A
+ * round begins with an allgather of what each member wants: to exchange data, or the
+ * end, because its engine has joined or failed. If all want to exchange equally much,
+ * the data follows. If all have joined, calls may go to the offload engine from then
+ * on. In any other case the members leave everything to the first engine. So members
+ * never disagree, whatever fails at one of them.
+ *
+ * @boots.lock of struct wf_coll guards the members of struct wf_coll_boot that several
+ * threads use: the offload engine's, which asks for an exchange, and the one that makes
+ * progress, which runs step() with the run_lock of @boots. The memory of an exchange
+ * that the first engine still works on stays until the endpoint is closed.
+ */
+
+enum want { WANT_EXCHANGE = 1, WANT_JOINED, WANT_FAILED };
+
+/* What a member tells the others at the beginning of a round. */
+struct head {
+	uint32_t want;
+	uint32_t len; /* bytes to exchange */
+};
+
+enum phase { PHASE_IDLE, PHASE_HEADS, PHASE_DATA };
+
+struct wf_coll_boot {
+	struct wf_list link;  /* in coll->boot_list */
+	struct wf_list ready; /* in coll->boots.list */
+	struct wf_coll *coll;
+	struct wf_coll_group *group; /* NULL: closed */
+	size_t members;
+	enum phase phase; /* of the round under way */
+	bool is_queued;   /* @ready is in the list */
+	bool is_posted;   /* the first engine works on the phase */
+	bool is_over;     /* the phase has ended with @err */
+	bool is_finished; /* there are no more rounds */
+	int err;
+	/* The exchange that the offload engine asked for; @done NULL: none. */
+	void (*done)(void *arg, int err);
+	void *arg, *result;
+	uint32_t len;
+	uint32_t end; /* WANT_JOINED or WANT_FAILED once the engine has ended; or 0 */
+	struct head mine, *heads;
+	uint8_t *data; /* that of this member, then that of all */
+};
+
+static struct wf_coll_boot *boot_of(struct wf_list *ready)
+{
+	return wf_list_entry(ready, struct wf_coll_boot, ready);
+}
+
+static void boot_free(struct wf_coll_boot *boot)
+{
+	free(boot->heads);
+	free(boot->data);
+	free(boot);
+}
+
+/* Have step() called. coll->boots.lock is held. */
+static void queue(struct wf_coll_boot *boot)
+{
+	struct wf_later *boots = &boot->coll->boots;
+
+	if (boot->is_queued)
+		return;
+	boot->is_queued = true;
+	wf_list_push(&boots->list, &boot->ready);
+	atomic_store(&boots->is_ready, true);
+	wf_coll_wake(boot->coll);
+}
+
+bool wf_coll_boot_ended(struct wf_coll *coll, void *context, int err)
+{
+	bool found = false;
+
+	if (wf_likely(!atomic_load_explicit(&coll->boot_count, memory_order_relaxed)))
+		return false;
+	wf_lock(&coll->boots.lock);
+	wf_list_foreach(link, &coll->boot_list)
+	{
+		struct wf_coll_boot *boot =
+			wf_list_entry(link, struct wf_coll_boot, link);
+
+		if (boot != context)
+			continue;
+		boot->is_over = true;
+		boot->err = err;
+		queue(boot);
+		found = true;
+		break;
+	}
+	wf_unlock(&coll->boots.lock);
+	return found;
+}
+
+static int fail(const struct wf_coll_group *group, const char *what, int err)
+{
+	wf_coll_log(group->coll->ep, FI_LOG_WARN, "collectives: %s: %s: %s\n",
+		group->coll->port[WF_COLL_OFFLOAD].engine->name, what,
+		fi_strerror(-err));
+	return err;
+}
+
+/* ---- what the offload engine calls ---- */
+
+static int allgather(struct fid_mc *mc, const void *buf, size_t len, void *result,
+	void (*done)(void *arg, int err), void *arg)
+{
+	struct wf_coll_group *group = wf_container_of(mc, struct wf_coll_group, fid);
+	struct wf_coll_boot *boot = group->boot;
+	int ret = -FI_EINVAL;
+
+	if (!buf || !result || !done || !len || len > FI_COLL_BOOTSTRAP_MAX || !boot)
+		return fail(group, "bootstrap", ret);
+	wf_lock(&boot->coll->boots.lock);
+	if (!boot->done && !boot->end && !boot->is_finished) {
+		memcpy(boot->data, buf, len);
+		boot->len = (uint32_t)len;
+		boot->result = result;
+		boot->done = done;
+		boot->arg = arg;
+		queue(boot);
+		ret = 0;
+	}
+	wf_unlock(&boot->coll->boots.lock);
+	return ret ? fail(group, "bootstrap: one exchange at a time", ret) : 0;
+}
+
+static struct fi_ops_coll_bootstrap bootstrap_ops = {
+	.size = sizeof(bootstrap_ops),
+	.allgather = allgather,
+};
+
+/* The offload engine has joined, or cannot. */
+static void offload_joined(void *context, int err)
+{
+	struct wf_coll_group *group = context;
+	struct wf_coll_boot *boot = group->boot;
+
+	if (err)
+		(void)fail(group, "join", err);
+	wf_lock(&boot->coll->boots.lock);
+	boot->end = err ? WANT_FAILED : WANT_JOINED;
+	if (!boot->is_finished)
+		queue(boot);
+	wf_unlock(&boot->coll->boots.lock);
+}
+
+/* ---- rounds ---- */
+
+/* Start the allgather of the phase. False: the first engine has no space now. */
+static bool post(struct wf_coll_boot *boot)
+{
+	const struct wf_coll_group *group = boot->group;
+	const struct wf_coll_port *port = &boot->coll->port[WF_COLL_BASE];
+	bool heads = boot->phase == PHASE_HEADS;
+	ssize_t ret;
+
+	boot->is_posted = true;
+	ret = fi_allgather(port->ep, heads ? (void *)&boot->mine : boot->data,
+		heads ? sizeof(boot->mine) : boot->len, NULL,
+		heads ? (void *)boot->heads : boot->data + FI_COLL_BOOTSTRAP_MAX, NULL,
+		fi_mc_addr(group->part[WF_COLL_BASE].mc), FI_UINT8, FI_COMPLETION,
+		boot);
+	wf_coll_left_engine(boot->coll);
+	if (!ret)
+		return true;
+	boot->is_posted = false;
+	if (ret == -FI_EAGAIN)
+		return false;
+	(void)wf_coll_boot_ended(boot->coll, boot, (int)ret);
+	return true;
+}
+
+/* The group is joined, at the offload engine as well or not. */
+static void finish(struct wf_coll_boot *boot, bool offloads, int err)
+{
+	struct wf_coll_group *group = boot->group;
+	void (*done)(void *, int) = boot->done;
+
+	wf_lock(&boot->coll->boots.lock);
+	boot->done = NULL;
+	boot->is_finished = true;
+	wf_unlock(&boot->coll->boots.lock);
+	free(boot->heads);
+	free(boot->data);
+	boot->heads = NULL;
+	boot->data = NULL;
+	group->offloads = offloads;
+	wf_coll_log(group->coll->ep, FI_LOG_INFO, "collectives: group of %zu: %s %s\n",
+		boot->members, group->coll->port[WF_COLL_OFFLOAD].engine->name,
+		offloads ? "takes part" : "is left out");
+	if (done)
+		done(boot->arg, err ? err : -FI_ECONNREFUSED);
+	wf_coll_joined(group, err);
+}
+
+static void exchanged(struct wf_coll_boot *boot)
+{
+	void (*done)(void *, int) = boot->done;
+
+	memcpy(boot->result, boot->data + FI_COLL_BOOTSTRAP_MAX,
+		boot->members * boot->len);
+	wf_lock(&boot->coll->boots.lock);
+	boot->done = NULL;
+	boot->phase = PHASE_IDLE;
+	wf_unlock(&boot->coll->boots.lock);
+	done(boot->arg, 0);
+}
+
+static bool all_want(const struct wf_coll_boot *boot, enum want want, uint32_t len)
+{
+	for (size_t i = 0; i < boot->members; i++)
+		if (boot->heads[i].want != want || boot->heads[i].len != len)
+			return false;
+	return true;
+}
+
+/* A phase has ended. False: step() has to be called again. */
+static bool next_phase(struct wf_coll_boot *boot)
+{
+	boot->is_posted = boot->is_over = false;
+	if (boot->err) {
+		finish(boot, false, boot->err);
+		return true;
+	}
+	if (boot->phase == PHASE_DATA) {
+		exchanged(boot);
+		return true;
+	}
+	if (boot->mine.want == WANT_EXCHANGE &&
+		all_want(boot, WANT_EXCHANGE, boot->len)) {
+		boot->phase = PHASE_DATA;
+		return post(boot);
+	}
+	finish(boot, all_want(boot, WANT_JOINED, 0), 0);
+	return true;
+}
+
+static bool begin_round(struct wf_coll_boot *boot)
+{
+	struct head mine = { 0 };
+
+	wf_lock(&boot->coll->boots.lock);
+	if (boot->done)
+		mine = (struct head){ WANT_EXCHANGE, boot->len };
+	else if (boot->end)
+		mine.want = boot->end;
+	wf_unlock(&boot->coll->boots.lock);
+	if (!mine.want)
+		return true;
+	boot->mine = mine;
+	boot->phase = PHASE_HEADS;
+	return post(boot);
+}
+
+/* Go on with @boot as far as that is possible now. False: the first engine has no space
+ * now. */
+static bool go_on(struct wf_coll_boot *boot)
+{
+	bool is_over;
+
+	wf_lock(&boot->coll->boots.lock);
+	is_over = boot->is_over;
+	wf_unlock(&boot->coll->boots.lock);
+	if (!boot->group || boot->is_finished)
+		return true;
+	if (boot->phase == PHASE_IDLE)
+		return begin_round(boot);
+	if (is_over)
+		return next_phase(boot);
+	return boot->is_posted || post(boot);
+}
+
+/* struct wf_later.run. What happens from now on queues the exchange again. */
+static bool step(struct wf_later *later, struct wf_list *ready)
+{
+	struct wf_coll_boot *boot = boot_of(ready);
+
+	wf_lock(&later->lock);
+	boot->is_queued = false;
+	wf_unlock(&later->lock);
+	if (go_on(boot))
+		return true;
+	/* wf_later puts it back. */
+	wf_lock(&later->lock);
+	boot->is_queued = true;
+	wf_unlock(&later->lock);
+	return false;
+}
+
+/* ---- beginning and end ---- */
+
+static struct wf_coll_boot *boot_new(struct wf_coll_group *group)
+{
+	struct wf_coll_boot *boot = calloc(1, sizeof(*boot));
+	size_t members = group->member_count;
+
+	if (!boot)
+		return NULL;
+	boot->coll = group->coll;
+	boot->group = group;
+	boot->members = members;
+	boot->heads = calloc(members, sizeof(*boot->heads));
+	boot->data = calloc(members + 1, FI_COLL_BOOTSTRAP_MAX);
+	if (boot->heads && boot->data)
+		return boot;
+	boot_free(boot);
+	return NULL;
+}
+
+void wf_coll_boot_start(struct wf_coll_group *group)
+{
+	struct wf_coll *coll = group->coll;
+	struct wf_coll_boot *boot = boot_new(group);
+	int ret;
+
+	if (!boot) {
+		/* The others wait for this member's rounds. */
+		wf_coll_joined(group, fail(group, "bootstrap", -FI_ENOMEM));
+		return;
+	}
+	wf_lock(&coll->boots.lock);
+	wf_list_push(&coll->boot_list, &boot->link);
+	wf_unlock(&coll->boots.lock);
+	atomic_fetch_add(&coll->boot_count, 1);
+	group->boot = boot;
+	ret = wf_coll_join_part(group, WF_COLL_OFFLOAD, &bootstrap_ops, offload_joined);
+	if (ret)
+		offload_joined(group, ret);
+}
+
+void wf_coll_boot_stop(struct wf_coll_group *group)
+{
+	struct wf_coll_boot *boot = group->boot;
+	struct wf_coll *coll = group->coll;
+	bool is_free;
+
+	if (!boot)
+		return;
+	wf_lock(&coll->boots.run_lock);
+	wf_lock(&coll->boots.lock);
+	boot->group = NULL;
+	if (boot->is_queued)
+		wf_list_remove(&boot->ready);
+	boot->is_queued = false;
+	is_free = !boot->is_posted;
+	if (is_free)
+		wf_list_remove(&boot->link);
+	wf_unlock(&coll->boots.lock);
+	wf_unlock(&coll->boots.run_lock);
+	if (!is_free)
+		return;
+	atomic_fetch_sub(&coll->boot_count, 1);
+	boot_free(boot);
+}
+
+int wf_coll_boots_init(struct wf_coll *coll)
+{
+	wf_list_init(&coll->boot_list);
+	return wf_later_init(&coll->boots, step);
+}
+
+void wf_coll_boots_done(struct wf_coll *coll)
+{
+	wf_list_foreach_safe(link, &coll->boot_list)
+		boot_free(wf_list_entry(link, struct wf_coll_boot, link));
+	wf_later_done(&coll->boots);
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/coll/internal.h"
+
+/*
+ * With a second engine the first one also works for the library itself: its allgather
+ * is the bootstrap of the other one. The results of such operations are for
+ * bootstrap.c, not for the application's CQ and counter. The first engine gets
+ * operations of ours for both, then, instead of a link with the application's objects.
+ *
+ * An operation is counted right before its completion is written, by the same thread,
+ * and a failure right after that. So a success is held until the next completion of the
+ * thread tells what it was, or the thread leaves the engine.
+ */
+
+/* The port whose counter the calling thread has to count one success for; NULL: none.
+ */
+static _Thread_local struct wf_coll_port *held;
+/* The failure that the calling thread counts next is not the application's. */
+static _Thread_local bool failure_is_ours;
+
+void wf_coll_intercept_end(void)
+{
+	struct wf_coll_port *port = held;
+
+	if (wf_likely(!port))
+		return;
+	held = NULL;
+	wf_cntr_add_n(port->peer_cntr.fid.context, 1);
+}
+
+static struct wf_coll_port *port_of_cq(struct fid_peer_cq *fid)
+{
+	return wf_container_of(fid, struct wf_coll_port, peer_cq);
+}
+
+static struct wf_coll_port *port_of_cntr(struct fid_peer_cntr *fid)
+{
+	return wf_container_of(fid, struct wf_coll_port, peer_cntr);
+}
+
+static ssize_t cq_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
+	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	if (wf_coll_boot_ended(port_of_cq(fid)->coll, context, 0)) {
+		held = NULL;
+		return 0;
+	}
+	wf_coll_intercept_end();
+	return wf_cq_write(fid->fid.context, context, flags, len, buf, data, tag, src);
+}
+
+static ssize_t cq_writeerr(struct fid_peer_cq *fid, const struct fi_cq_err_entry *entry)
+{
+	wf_coll_intercept_end();
+	if (wf_coll_boot_ended(port_of_cq(fid)->coll, entry->op_context, -entry->err)) {
+		failure_is_ours = true;
+		return 0;
+	}
+	failure_is_ours = false;
+	return wf_cq_write_err(fid->fid.context, entry);
+}
+
+static struct fi_ops_cq_owner cq_ops = {
+	.size = sizeof(cq_ops),
+	.write = cq_write,
+	.writeerr = cq_writeerr,
+};
+
+static void cntr_inc(struct fid_peer_cntr *fid)
+{
+	struct wf_coll_port *port = port_of_cntr(fid);
+
+	wf_coll_intercept_end();
+	held = port;
+	if (!atomic_load_explicit(&port->coll->boot_count, memory_order_relaxed))
+		wf_coll_intercept_end();
+}
+
+static void cntr_incerr(struct fid_peer_cntr *fid)
+{
+	if (!failure_is_ours)
+		wf_cntr_add_err(fid->fid.context);
+	failure_is_ours = false;
+}
+
+static struct fi_ops_cntr_owner cntr_ops = {
+	.size = sizeof(cntr_ops),
+	.inc = cntr_inc,
+	.incerr = cntr_incerr,
+};
+
+void wf_coll_intercept_cq(struct wf_coll_port *port)
+{
+	port->peer_cq.owner_ops = &cq_ops;
+}
+
+void wf_coll_intercept_cntr(struct wf_coll_port *port)
+{
+	port->peer_cntr.owner_ops = &cntr_ops;
+}
