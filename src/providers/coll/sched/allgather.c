@@ -14,9 +14,7 @@ void coll_allgather_ring(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
 
-	coll_copy(b, coll_block(args, args->result, args->rank), own_block(args),
-		coll_block_len(args));
-	coll_ring_gather(b, args->count * args->members, 0);
+	coll_ring_gather(b, args->count * args->members, 0, own_block(args));
 }
 
 /* In round i members at distance 2^i swap the 2^i blocks that they have. */
@@ -29,14 +27,17 @@ void coll_allgather_doubling(struct coll_build *b)
 		coll_allgather_bruck(b);
 		return;
 	}
-	coll_copy(b, coll_block(args, args->result, args->rank), own_block(args), len);
 	for (uint32_t step = 1; step < args->members; step *= 2) {
 		uint32_t mine = args->rank & ~(step - 1), theirs = mine ^ step;
+		const char *src = step > 1 ? coll_block(args, args->result, mine)
+					   : own_block(args);
 
 		coll_recv(b, args->rank ^ step, coll_block(args, args->result, theirs),
 			step * len);
-		coll_send(b, args->rank ^ step, coll_block(args, args->result, mine),
-			step * len);
+		coll_send(b, args->rank ^ step, src, step * len);
+		if (step == 1)
+			coll_copy(b, coll_block(args, args->result, args->rank), src,
+				len);
 		coll_wait(b);
 	}
 }

@@ -55,10 +55,12 @@ void coll_allreduce_rabenseifner(struct coll_build *b)
 void coll_allreduce_ring(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
-	char *none;
+	char *none, *all = args->result;
+	uint32_t last = coll_after(args->rank, 1, args->members);
 
 	if (!coll_temp(b, 0, coll_ring_piece(args, args->count, args->members), &none))
 		return;
 	coll_ring_reduce(b, args->result);
-	coll_ring_gather(b, args->count, 1);
+	coll_ring_gather(b, args->count, 1,
+		all + coll_part(args->count, args->members, last) * args->size);
 }

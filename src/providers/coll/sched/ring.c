@@ -106,22 +106,27 @@ void coll_reduce_scatter_ring(struct coll_build *b)
 	reduce_around(b, &ring);
 }
 
-void coll_ring_gather(struct coll_build *b, size_t count, uint32_t shift)
+void coll_ring_gather(
+	struct coll_build *b, size_t count, uint32_t shift, const char *own)
 {
 	const struct coll_args *args = b->args;
 	uint32_t n = args->members, out = coll_after(args->rank, shift, n);
 	char *all = args->result;
+	const char *src = own;
 
 	for (uint32_t i = 1; i < n; i++) {
 		uint32_t in = coll_before(out, 1, n);
 		size_t begin = coll_part(count, n, in) * args->size,
-		       end = coll_part(count, n, in + 1) * args->size;
+		       end = coll_part(count, n, in + 1) * args->size,
+		       sent = coll_part(count, n, out) * args->size,
+		       len = coll_part(count, n, out + 1) * args->size - sent;
 
 		coll_recv(b, coll_before(args->rank, 1, n), all + begin, end - begin);
-		begin = coll_part(count, n, out) * args->size;
-		end = coll_part(count, n, out + 1) * args->size;
-		coll_send(b, coll_after(args->rank, 1, n), all + begin, end - begin);
+		coll_send(b, coll_after(args->rank, 1, n), src, len);
+		if (i == 1)
+			coll_copy(b, all + sent, own, len);
 		coll_wait(b);
 		out = in;
+		src = all + begin;
 	}
 }

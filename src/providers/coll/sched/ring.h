@@ -17,7 +17,8 @@ void coll_ring_reduce(struct coll_build *b, char *acc);
 size_t coll_ring_piece(const struct coll_args *args, size_t count, uint32_t parts);
 
 /* @count elements at args->result: each member has part rank + @shift, and afterwards
- * all of them. */
-void coll_ring_gather(struct coll_build *b, size_t count, uint32_t shift);
+ * all of them. @own: where its part is, which gets to its place, too. */
+void coll_ring_gather(
+	struct coll_build *b, size_t count, uint32_t shift, const char *own);
 
 #endif
