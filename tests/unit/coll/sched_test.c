@@ -133,6 +133,72 @@ static void test_large(void **state)
 	}
 }
 
+/* How the members of a group are divided among nodes, from all in one to all alone. */
+static uint32_t node_of(uint32_t layout, uint32_t rank, uint32_t members)
+{
+	switch (layout) {
+	case 0:
+		return 0;
+	case 1:
+		return rank / 4;
+	case 2: /* in turn */
+		return rank % ((members + 2) / 3);
+	case 3: /* of different sizes */
+		return rank < 3 ? 0 : rank < 4 ? 1 : 2;
+	default:
+		return rank;
+	}
+}
+
+static void divide(struct coll_nodes *nodes, uint32_t layout)
+{
+	static uint32_t of[SIM_MEMBERS], ranks[SIM_MEMBERS], first[SIM_MEMBERS],
+		size[SIM_MEMBERS];
+	uint32_t members = sim.call.members, count = 0;
+
+	memset(size, 0, sizeof(size));
+	for (uint32_t rank = 0; rank < members; rank++) {
+		uint32_t node = node_of(layout, rank, members);
+
+		of[rank] = node;
+		if (!size[node])
+			first[node] = rank;
+		ranks[rank] = size[node]++;
+		count = WF_MAX(count, node + 1);
+	}
+	for (uint32_t rank = 0; rank < members; rank++)
+		nodes[rank] = (struct coll_nodes){ .count = count,
+			.members = size[of[rank]],
+			.node_of = of,
+			.rank_in_node = ranks,
+			.first = first };
+}
+
+/* Two levels, with every algorithm above. */
+static void test_levels(void **state)
+{
+	static struct coll_nodes nodes[SIM_MEMBERS];
+	static const size_t counts[] = { 0, 1, 17 };
+
+	(void)state;
+	sim.nodes = nodes;
+	for (uint32_t i = 0; i < 17 * 5 * WF_ARRAY_SIZE(counts); i++) {
+		sim.call = (struct cm_call){ .type = type_of(FI_INT64),
+			.op = FI_SUM,
+			.members = 1 + i % 17,
+			.count = counts[i / 17 % WF_ARRAY_SIZE(counts)] };
+		divide(nodes, i / 17 / WF_ARRAY_SIZE(counts));
+		for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
+			sim.call.kind = kind;
+			for (uint32_t root = 0; root < 3; root++) {
+				sim.call.root = root * (sim.call.members - 1) / 2;
+				if (coll_sched_has_levels(kind))
+					each_algorithm();
+			}
+		}
+	}
+}
+
 /* So many bytes that the number of pieces is at its limit. */
 static void test_most_pieces(void **state)
 {
@@ -301,6 +367,7 @@ static void test_forced(void **state)
 static int done(void **state)
 {
 	(void)state;
+	sim.nodes = NULL;
 	sim.reduce = NULL;
 	sim_done();
 	return 0;
@@ -313,6 +380,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_large, done),
 		cmocka_unit_test_teardown(test_most_pieces, done),
 		cmocka_unit_test_teardown(test_datatypes, done),
+		cmocka_unit_test_teardown(test_levels, done),
 		cmocka_unit_test_teardown(test_order, done),
 		cmocka_unit_test_teardown(test_same_bits, done),
 		cmocka_unit_test(test_choice),

@@ -35,6 +35,8 @@ struct sim {
 	struct cm_call call;
 	enum coll_algo algo;
 	bool in_place;
+	/* How the members are divided among nodes, or, if it is NULL, they are not. */
+	const struct coll_nodes *nodes;
 	coll_reduce_fn *reduce; /* instead of that of the schedules, if not NULL */
 	uint64_t random;
 	struct sim_member member[SIM_MEMBERS];
@@ -112,7 +114,8 @@ static bool sim_inside(const void *at, size_t len, const void *area, size_t area
 static bool sim_writable(const struct sim_member *m, const void *at, size_t len)
 {
 	return sim_inside(at, len, m->result, m->result_len) ||
-	       sim_inside(at, len, m->sched.temp, m->sched.temp_size);
+	       sim_inside(at, len, m->sched.temp, m->sched.temp_size) ||
+	       sim_inside(at, len, m->sched.partial, m->sched.partial_size);
 }
 
 static bool sim_readable(const struct sim_member *m, const void *at, size_t len)
@@ -135,7 +138,7 @@ static bool sim_conflict(const struct coll_act *act, const struct coll_act *tran
 	const void *used =
 		transfer->kind == COLL_ACT_SEND ? transfer->src : transfer->dst;
 
-	if (act->kind == COLL_ACT_WAIT)
+	if (act->kind >= COLL_ACT_WAIT)
 		return false;
 	if (act->kind != COLL_ACT_SEND &&
 		sim_overlap(act->dst, act->len, used, transfer->len))
@@ -156,6 +159,25 @@ static bool sim_reduce_overlap(
 		       sim_overlap(act->dst, act->len, operand, act->len));
 }
 
+/* An operation of the node: its buffers, and its members, which are the same for all of
+ * them. */
+static void sim_check_node(uint32_t rank, size_t i)
+{
+	const struct sim_member *m = &sim.member[rank];
+	const struct coll_args *args = &m->sched.node[m->sched.act[i].peer];
+	size_t len = args->kind == FI_BARRIER ? 0 : args->count * args->size;
+
+	if (!sim.nodes || args->members != sim.nodes[rank].members ||
+		args->rank != sim.nodes[rank].rank_in_node[rank] ||
+		args->root >= args->members)
+		sim_fail(rank, i, "members of a node");
+	if (len && !sim_readable(m, args->buf, len))
+		sim_fail(rank, i, "a node reads what it may not");
+	if (len && (args->kind == FI_BROADCAST || args->rank == args->root) &&
+		!sim_writable(m, args->result, len))
+		sim_fail(rank, i, "a node writes what it may not");
+}
+
 static void sim_check_act(uint32_t rank, size_t i)
 {
 	const struct sim_member *m = &sim.member[rank];
@@ -163,7 +185,9 @@ static void sim_check_act(uint32_t rank, size_t i)
 	bool reads = act->kind != COLL_ACT_RECV && act->len,
 	     writes = act->kind != COLL_ACT_SEND && act->len;
 
-	if (act->kind == COLL_ACT_WAIT)
+	if (act->kind == COLL_ACT_NODE)
+		sim_check_node(rank, i);
+	if (act->kind >= COLL_ACT_WAIT)
 		return;
 	if (reads && !sim_readable(m, act->src, act->len))
 		sim_fail(rank, i, "reads what it may not");
@@ -195,7 +219,7 @@ static void sim_check_member(uint32_t rank)
 			if (m->sched.act[j].kind <= COLL_ACT_RECV &&
 				sim_conflict(&m->sched.act[i], &m->sched.act[j]))
 				sim_fail(rank, i, "memory of a transfer under way");
-		if (m->sched.act[i].kind == COLL_ACT_WAIT)
+		if (m->sched.act[i].kind >= COLL_ACT_WAIT)
 			since = i + 1;
 	}
 }
@@ -278,7 +302,7 @@ static bool sim_advance(struct sim_member *m, bool lazy)
 	for (size_t i = m->next; i-- > 0 && m->waits;) {
 		struct coll_act *act = &m->sched.act[i];
 
-		if (act->kind == COLL_ACT_WAIT)
+		if (act->kind >= COLL_ACT_WAIT)
 			break;
 		if (act->kind > COLL_ACT_RECV || !m->started[i] ||
 			!sim.member[act->peer].started[m->match[i]] ||
@@ -288,6 +312,68 @@ static bool sim_advance(struct sim_member *m, bool lazy)
 		moved = true;
 	}
 	return moved;
+}
+
+static const struct coll_act *sim_node_act(const struct sim_member *m)
+{
+	const struct coll_act *act = &m->sched.act[m->next];
+
+	return m->next < m->sched.count && act->kind == COLL_ACT_NODE && !m->waits
+		       ? act
+		       : NULL;
+}
+
+/* The operation of a node with the root's @args, all of whose members are there. */
+static void sim_node_op(const struct coll_args *args, const uint32_t *ranks)
+{
+	size_t len = args->count * args->size;
+
+	for (uint32_t i = 0; i < args->members; i++) {
+		struct sim_member *m = &sim.member[ranks[i]];
+		const struct coll_args *other = &m->sched.node[sim_node_act(m)->peer];
+
+		if (other->kind != args->kind || other->root != args->root ||
+			other->rank != i)
+			sim_fail(ranks[i], m->next, "another operation of the node");
+		if (args->kind == FI_BROADCAST && other->result != args->buf)
+			memcpy(other->result, args->buf, len);
+	}
+	if (args->kind == FI_REDUCE) {
+		unsigned char *sum = malloc(len);
+
+		memcpy(sum, sim.member[ranks[0]].sched.node[0].buf, len);
+		for (uint32_t i = 1; i < args->members; i++)
+			sim.member[0].sched.reduce(sum, sum,
+				sim.member[ranks[i]].sched.node[0].buf, args->count);
+		memcpy(args->result, sum, len);
+		free(sum);
+	}
+}
+
+/* Do the operation of the node that @m waits for, if all its members are there. */
+static bool sim_node(uint32_t rank)
+{
+	const struct coll_nodes *nodes = sim.nodes;
+	const struct coll_args *args =
+		&sim.member[rank].sched.node[sim_node_act(&sim.member[rank])->peer];
+	uint32_t ranks[SIM_MEMBERS], count = 0, root;
+	uint64_t entered = 0;
+
+	for (uint32_t i = 0; i < sim.call.members; i++)
+		if (nodes->node_of[i] == nodes->node_of[rank]) {
+			if (!sim_node_act(&sim.member[i]))
+				return false;
+			entered |= sim.member[i].entered;
+			ranks[count++] = i;
+		}
+	root = ranks[args->root];
+	sim_node_op(&sim.member[root].sched.node[sim_node_act(&sim.member[root])->peer],
+		ranks);
+	for (uint32_t i = 0; i < count; i++) {
+		sim.member[ranks[i]].entered = entered;
+		sim.member[ranks[i]].next++;
+	}
+	return true;
 }
 
 /* Execute up to the next WAIT that has to wait. True: something was done. */
@@ -314,6 +400,12 @@ static bool sim_go_on(struct sim_member *m, bool lazy)
 			if (m->waits)
 				return sim_advance(m, lazy) || m->next != before;
 			break;
+		case COLL_ACT_NODE:
+			if (m->waits)
+				return sim_advance(m, lazy) || m->next != before;
+			if (sim_node((uint32_t)(m - sim.member)))
+				return true;
+			return m->next != before;
 		}
 	}
 	return (m->waits && sim_advance(m, lazy)) || m->next != before;
@@ -338,6 +430,19 @@ static void sim_execute(void)
 		sim_fail(0, sim.member[0].next, "deadlock");
 }
 
+static void sim_build(uint32_t rank)
+{
+	struct sim_member *m = &sim.member[rank];
+	int ret;
+
+	if (!sim.nodes)
+		ret = coll_sched_build(&m->sched, &m->args, sim.algo);
+	else
+		ret = coll_sched_build_levels(
+			&m->sched, &m->args, &sim.nodes[rank], sim.algo);
+	assert_int_equal(ret, 0);
+}
+
 /* Build the schedules of all members and run them. The results stay until sim_end.
  * @values: the buffers of the members, one after the other; NULL: those of the model.
  */
@@ -353,7 +458,7 @@ static void sim_run(const void *values)
 		/* In place with the memory of the schedule before, else with new. */
 		if (!sim.in_place)
 			coll_sched_done(&m->sched);
-		assert_int_equal(coll_sched_build(&m->sched, &m->args, sim.algo), 0);
+		sim_build(rank);
 		if (sim.reduce)
 			m->sched.reduce = sim.reduce;
 		if (m->sched.temp_size)

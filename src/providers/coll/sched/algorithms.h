@@ -11,6 +11,12 @@
  */
 typedef void coll_algo_fn(struct coll_build *b);
 
+/* Make @sched an empty one for @args. */
+void coll_sched_begin(struct coll_sched *sched, const struct coll_args *args);
+
+/* Add the actions of @algo, for any number of members and elements. */
+void coll_run_algorithm(struct coll_build *b, enum coll_algo algo);
+
 coll_algo_fn coll_barrier_dissemination;
 
 coll_algo_fn coll_broadcast_linear, coll_broadcast_binomial,

@@ -44,6 +44,11 @@ bool coll_temp(struct coll_build *b, size_t len, size_t piece_len, char **ret_te
 	return true;
 }
 
+static uint32_t rank_of(const struct coll_build *b, uint32_t member)
+{
+	return b->leaders ? coll_leader(b->leaders, member) : member;
+}
+
 static void add(struct coll_build *b, struct coll_act act)
 {
 	struct coll_sched *sched = b->sched;
@@ -67,8 +72,10 @@ void coll_send(struct coll_build *b, uint32_t to, const char *src, size_t len)
 {
 	if (!len)
 		return;
-	add(b, (struct coll_act){
-		       .kind = COLL_ACT_SEND, .peer = to, .src = src, .len = len });
+	add(b, (struct coll_act){ .kind = COLL_ACT_SEND,
+		       .peer = rank_of(b, to),
+		       .src = src,
+		       .len = len });
 	b->pending = true;
 }
 
@@ -76,15 +83,17 @@ void coll_recv(struct coll_build *b, uint32_t from, char *dst, size_t len)
 {
 	if (!len)
 		return;
-	add(b, (struct coll_act){
-		       .kind = COLL_ACT_RECV, .peer = from, .dst = dst, .len = len });
+	add(b, (struct coll_act){ .kind = COLL_ACT_RECV,
+		       .peer = rank_of(b, from),
+		       .dst = dst,
+		       .len = len });
 	b->pending = true;
 }
 
 void coll_signal(struct coll_build *b, uint32_t to, uint32_t from)
 {
-	add(b, (struct coll_act){ .kind = COLL_ACT_RECV, .peer = from });
-	add(b, (struct coll_act){ .kind = COLL_ACT_SEND, .peer = to });
+	add(b, (struct coll_act){ .kind = COLL_ACT_RECV, .peer = rank_of(b, from) });
+	add(b, (struct coll_act){ .kind = COLL_ACT_SEND, .peer = rank_of(b, to) });
 	b->pending = true;
 }
 
@@ -127,6 +136,13 @@ void coll_wait(struct coll_build *b)
 {
 	if (b->pending)
 		add(b, (struct coll_act){ .kind = COLL_ACT_WAIT });
+	b->pending = false;
+}
+
+void coll_node_act(struct coll_build *b, uint32_t i, const struct coll_args *args)
+{
+	b->sched->node[i] = *args;
+	add(b, (struct coll_act){ .kind = COLL_ACT_NODE, .peer = i });
 	b->pending = false;
 }
 

@@ -14,10 +14,20 @@
 struct coll_build {
 	struct coll_sched *sched;
 	const struct coll_args *args;
+	const struct coll_leaders *leaders; /* the members; NULL: the group's */
 	bool pending;   /* a transfer was started after the last WAIT */
 	char *piece[2]; /* for coll_pipeline: data to reduce arrives here */
 	int err;
 };
+
+/* Members that are numbered by their nodes, see levels.c. */
+struct coll_leaders {
+	const struct coll_nodes *nodes;
+	bool has_root;
+	uint32_t root; /* rank, leader of its node; if there is one */
+};
+
+uint32_t coll_leader(const struct coll_leaders *leaders, uint32_t node);
 
 /* Get @len bytes of memory for the schedule, and two pieces of @piece_len bytes. Called
  * at most once. False: no memory. */
@@ -30,6 +40,8 @@ void coll_copy(struct coll_build *b, char *dst, const char *src, size_t len);
 void coll_combine(struct coll_build *b, char *dst, const char *first,
 	const char *second, size_t len);
 void coll_wait(struct coll_build *b);
+/* Add operation @i of coll_sched.node, which is @args. */
+void coll_node_act(struct coll_build *b, uint32_t i, const struct coll_args *args);
 
 /* The first of the elements of part @i, where @count elements are divided into @parts
  * parts; the first ones are larger by one if they do not divide. @i == @parts: @count.

@@ -78,21 +78,33 @@ static bool reduces(enum fi_collective_op kind)
 	return kind == FI_REDUCE || kind == FI_ALLREDUCE || kind == FI_REDUCE_SCATTER;
 }
 
+void coll_sched_begin(struct coll_sched *sched, const struct coll_args *args)
+{
+	sched->count = 0;
+	sched->elem = args->size;
+	sched->reduce =
+		reduces(args->kind) ? coll_reduce(args->datatype, args->op) : NULL;
+}
+
+void coll_run_algorithm(struct coll_build *b, enum coll_algo algo)
+{
+	const struct coll_args *args = b->args;
+
+	if (args->kind != FI_BARRIER && !args->count)
+		return;
+	if (args->members > 1)
+		algorithms[args->kind][algo](b);
+	else if (args->kind != FI_BARRIER)
+		coll_copy(b, args->result, args->buf, coll_block_len(args));
+}
+
 int coll_sched_build(
 	struct coll_sched *sched, const struct coll_args *args, enum coll_algo algo)
 {
 	struct coll_build b = { .sched = sched, .args = args };
 
-	sched->count = 0;
-	sched->elem = args->size;
-	sched->reduce =
-		reduces(args->kind) ? coll_reduce(args->datatype, args->op) : NULL;
-	if (args->kind != FI_BARRIER && !args->count)
-		return 0;
-	if (args->members > 1)
-		algorithms[args->kind][algo](&b);
-	else if (args->kind != FI_BARRIER)
-		coll_copy(&b, args->result, args->buf, coll_block_len(args));
+	coll_sched_begin(sched, args);
+	coll_run_algorithm(&b, algo);
 	return b.err;
 }
 
@@ -100,5 +112,6 @@ void coll_sched_done(struct coll_sched *sched)
 {
 	free(sched->act);
 	free(sched->temp);
+	free(sched->partial);
 	*sched = (struct coll_sched){ .act = NULL };
 }

@@ -24,6 +24,10 @@ enum coll_act_kind {
 	COLL_ACT_COPY,   /* @len bytes from @src to @dst */
 	COLL_ACT_REDUCE, /* dst = a op b, @len bytes; @src is a, @src2 is b */
 	COLL_ACT_WAIT,
+	/* WAIT, then the operation coll_sched.node[@peer] of the node engine, to its
+	 * end.
+	 */
+	COLL_ACT_NODE,
 };
 
 struct coll_act {
@@ -40,6 +44,9 @@ struct coll_sched {
 	size_t count, capacity;
 	void *temp; /* memory of the actions */
 	size_t temp_size;
+	void *partial; /* likewise; the partial result of a node */
+	size_t partial_size;
+	struct coll_args node[2]; /* operations among the members of one node */
 	coll_reduce_fn *reduce;
 	size_t elem; /* bytes of an element in REDUCE */
 };
@@ -77,5 +84,31 @@ enum coll_algo coll_choose(const struct coll_args *args, enum coll_algo forced);
 int coll_sched_build(
 	struct coll_sched *sched, const struct coll_args *args, enum coll_algo algo);
 void coll_sched_done(struct coll_sched *sched);
+
+/*
+ * Two levels: groups whose members are on several nodes. The members of each node use
+ * the node engine, with one of them, the leader, for all at the level above, where
+ * messages are. A node here is a set of members with a node engine of their own; in it
+ * they are ordered by rank.
+ */
+struct coll_nodes {
+	uint32_t count;               /* of nodes */
+	uint32_t members;             /* of this member's node */
+	const uint32_t *node_of;      /* by rank: node, of 0 to @count - 1 */
+	const uint32_t *rank_in_node; /* by rank: rank in the node's engine */
+	const uint32_t *first;        /* by node: the rank of its first member */
+};
+
+/* Does @kind have a schedule in two levels? */
+bool coll_sched_has_levels(enum fi_collective_op kind);
+
+/* As coll_sched_build, in two levels; @algo: of the level above, for the arguments that
+ * coll_leader_args returns. */
+int coll_sched_build_levels(struct coll_sched *sched, const struct coll_args *args,
+	const struct coll_nodes *nodes, enum coll_algo algo);
+
+/* The operation of @args among the leaders, of which there is one per node. */
+struct coll_args coll_leader_args(
+	const struct coll_args *args, const struct coll_nodes *nodes);
 
 #endif
