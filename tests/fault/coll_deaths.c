@@ -346,7 +346,7 @@ static void one_death(uint32_t dead, unsigned int instant_us)
 
 static void killed_at_any_instant(void)
 {
-	unsigned int rounds = setting("FAULT_ROUNDS", 6);
+	unsigned int rounds = setting("FAULT_ROUNDS", 4);
 
 	for (unsigned int r = 0; r < rounds; r++) {
 		/* Every third one dies while they join. */
