@@ -319,6 +319,107 @@ static void too_many_in_flight(void **state)
 	coll_rig_close(rig);
 }
 
+/* What a hostile or broken member sends instead of its record: the join fails, and
+ * nothing else happens. */
+struct bad_record {
+	size_t len;
+	uint32_t word[3]; /* magic; id and base; error */
+};
+
+enum { RECORD_LEN = 88, MAGIC = 0x6c6f6301 };
+
+static void send_raw(struct coll_rig *rig, struct coll_node *from, fi_addr_t to,
+	uint64_t tag, const void *buf, size_t len)
+{
+	uint64_t end = now_ms() + PATIENCE_MS;
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	struct fi_msg_tagged msg = {
+		.msg_iov = &iov, .iov_count = 1, .addr = to, .tag = tag, .context = rig
+	};
+	struct fi_cq_tagged_entry entry;
+	ssize_t ret;
+
+	while ((ret = fi_tsendmsg(from->ep, &msg, 0)) == -FI_EAGAIN)
+		coll_rig_progress(rig);
+	assert_int_equal(ret, 0);
+	while ((ret = fi_cq_read(from->cq, &entry, 1)) == -FI_EAGAIN) {
+		assert_true(now_ms() < end);
+		coll_rig_progress(rig);
+	}
+	assert_int_equal(ret, 1);
+	assert_ptr_equal(entry.op_context, rig);
+}
+
+static void bad_records(void **state)
+{
+	static const struct bad_record bad[] = {
+		{ 0, { 0 } },
+		{ 4, { MAGIC } },
+		{ RECORD_LEN - 1, { MAGIC, 1 } },
+		{ RECORD_LEN, { 0, 1 } },
+		{ RECORD_LEN, { MAGIC + 1, 1 } },
+		{ RECORD_LEN, { MAGIC, 0 } },
+		{ RECORD_LEN, { MAGIC, 0x4000 } },
+		{ RECORD_LEN, { MAGIC, 1, FI_ENOMEM } },
+		{ RECORD_LEN, { MAGIC, 1, UINT32_MAX } },
+		{ RECORD_LEN + 1, { MAGIC, 1 } },
+		{ 4096, { MAGIC, 1 } },
+	};
+	const uint64_t tag = UINT64_C(1) << 63 | UINT64_C(1) << 61 | UINT64_C(2) << 41 |
+			     UINT64_C(1) << 21;
+	struct coll_rig *rig = coll_rig_open(2, NULL);
+	struct coll_mc mc[NODES_MAX];
+	unsigned char buf[4096];
+	uint64_t end;
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		memset(buf, 0, sizeof(buf));
+		memcpy(buf, bad[i].word, sizeof(bad[i].word));
+		assert_int_equal(coll_rig_join(&rig->node[0], in_order, 2, &mc[0]), 0);
+		send_raw(
+			rig, &rig->node[1], rig->node[1].addr[0], tag, buf, bad[i].len);
+		end = now_ms() + PATIENCE_MS;
+		while (!mc[0].joined) {
+			assert_true(now_ms() < end);
+			coll_rig_progress(rig);
+		}
+		assert_true(mc[0].err < 0);
+		assert_int_equal(
+			fi_barrier(rig->node[0].coll_ep, addr_of(&mc[0]), NULL),
+			mc[0].err);
+		coll_rig_leave(mc, 1);
+	}
+	coll_rig_close(rig);
+}
+
+/* Control messages with any content change nothing, but for an abort from a member. */
+static void bad_control_messages(void **state)
+{
+	const uint64_t tag = UINT64_C(1) << 63 | UINT64_C(2) << 61;
+	struct coll_rig *rig = coll_rig_open(3, NULL);
+	struct coll_mc mc[NODES_MAX];
+	unsigned char buf[256];
+
+	coll_rig_join_all(rig, in_order, 2, mc);
+	srand(7);
+	for (int i = 0; i < 3000; i++) {
+		for (size_t k = 0; k < sizeof(buf); k++)
+			buf[k] = (unsigned char)(rand() >> 8);
+		/* Kinds and ids that exist, ranks that do not or are others'. */
+		buf[0] = (unsigned char)(i % 4);
+		buf[1] = 0;
+		buf[2] = (unsigned char)(i % 3);
+		buf[3] = 0;
+		if (i % 5 == 0)
+			memset(buf + 12, 0, 12);
+		send_raw(rig, &rig->node[2], rig->node[2].addr[0], tag, buf,
+			i % 7 ? 24 : (size_t)(rand() % (int)sizeof(buf)));
+	}
+	every_kind(rig, mc, 2);
+	coll_rig_leave(mc, 2);
+	coll_rig_close(rig);
+}
+
 /* FI_PEER_TRANSFER and FI_PEER are conditions. P-07, P-10, EP-005 */
 static void refusals(void **state)
 {
@@ -383,6 +484,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(left_before),
 		cmocka_unit_test(calls_that_differ),
 		cmocka_unit_test(too_many_in_flight),
+		cmocka_unit_test(bad_records),
+		cmocka_unit_test(bad_control_messages),
 		cmocka_unit_test(refusals),
 	};
 

@@ -65,8 +65,9 @@ struct coll_ep {
 	struct wf_list exchanges; /* exchanges of joins that wait for a message */
 	struct wf_list early; /* join messages that came before this endpoint joined */
 	size_t early_bytes;
-	struct wf_list node_groups;   /* groups with an operation in the node engine */
-	struct wf_list ending;        /* operations that ended for the application */
+	struct wf_list node_groups; /* groups with an operation in the node engine */
+	struct wf_list stopped; /* exchanges that were stopped, until they are freed */
+	struct wf_list ending;  /* operations that ended for the application */
 	struct coll_control *control; /* the standing receive, NULL before a join */
 	struct wf_list controls;      /* control messages that are being sent */
 	uint64_t probe_flags;         /* so that a probe ends when the member has it */
@@ -76,9 +77,11 @@ struct coll_ep {
 	/* Does run() have work to look for? Written with the lock held, read without.
 	 */
 	atomic_bool is_busy;
-	bool is_armed;         /* a thread may sleep on @timer */
-	struct wf_timer timer; /* wakes sleepers */
-	unsigned int runs;     /* calls of run(), for work that is done now and then */
+	struct wf_list remains_link; /* after it was closed; see remains.h */
+	bool has_remains;            /* its transfers are still there */
+	bool is_armed;               /* a thread may sleep on @timer */
+	struct wf_timer timer;       /* wakes sleepers */
+	unsigned int runs; /* calls of run(), for work that is done now and then */
 };
 
 static inline struct coll_ep *coll_ep_of(struct wf_ep *ep)

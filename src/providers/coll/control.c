@@ -22,11 +22,10 @@ struct message {
 
 _Static_assert(sizeof(struct message) == 24, "layout of control messages");
 
-/* A control message in memory; the standing receive has one. */
+/* A control message in memory. */
 struct coll_control {
+	struct coll_xfer xfer;
 	struct message message;
-	struct coll_xfer *xfer;
-	struct coll_ep *ep;
 	struct coll_group *group; /* of a probe: its group; NULL: it was closed */
 	struct wf_list link;      /* in coll_ep.controls */
 };
@@ -38,7 +37,6 @@ static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 
 	(void)len;
 	(void)src;
-	coll_xfer_free(xfer);
 	wf_list_remove(&control->link);
 	free(control);
 	if (group && group->probe == control)
@@ -55,13 +53,14 @@ static void send_message(struct coll_ep *ep, fi_addr_t addr,
 	const struct message *message, struct coll_group *group)
 {
 	struct coll_control *control = calloc(1, sizeof(*control));
-	struct coll_xfer *xfer = control ? coll_xfer_new(ep, send_done, control) : NULL;
+	struct coll_xfer *xfer;
 
-	if (!xfer) {
-		free(control);
+	if (!control)
 		return;
-	}
-	*control = (struct coll_control){ *message, xfer, ep, group };
+	xfer = &control->xfer;
+	coll_xfer_init(xfer, ep, send_done, control);
+	control->message = *message;
+	control->group = group;
 	xfer->addr = addr;
 	xfer->tag = coll_tag(COLL_TAG_CONTROL);
 	xfer->buf = &control->message;
@@ -189,12 +188,11 @@ static void receive(struct coll_ep *ep, const struct message *message, fi_addr_t
 static void recv_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
 {
 	struct coll_control *control = xfer->user;
-	struct coll_ep *ep = control->ep;
+	struct coll_ep *ep = xfer->ep;
 	struct message message = control->message;
 
 	if (err == -FI_ECANCELED || coll_xfer_post(xfer)) {
 		ep->control = NULL;
-		coll_xfer_free(xfer);
 		free(control);
 	}
 	if (!err && len == sizeof(message))
@@ -211,21 +209,15 @@ int coll_control_open(struct coll_ep *ep)
 	control = calloc(1, sizeof(*control));
 	if (!control)
 		return -FI_ENOMEM;
-	control->ep = ep;
 	wf_list_init(&control->link);
-	control->xfer = coll_xfer_new(ep, recv_done, control);
-	if (!control->xfer) {
-		free(control);
-		return -FI_ENOMEM;
-	}
-	control->xfer->is_recv = true;
-	control->xfer->addr = FI_ADDR_UNSPEC;
-	control->xfer->tag = coll_tag(COLL_TAG_CONTROL);
-	control->xfer->buf = &control->message;
-	control->xfer->len = sizeof(control->message);
-	ret = coll_xfer_post(control->xfer);
+	coll_xfer_init(&control->xfer, ep, recv_done, control);
+	control->xfer.is_recv = true;
+	control->xfer.addr = FI_ADDR_UNSPEC;
+	control->xfer.tag = coll_tag(COLL_TAG_CONTROL);
+	control->xfer.buf = &control->message;
+	control->xfer.len = sizeof(control->message);
+	ret = coll_xfer_post(&control->xfer);
 	if (ret) {
-		coll_xfer_free(control->xfer);
 		free(control);
 		return ret;
 	}
@@ -233,8 +225,23 @@ int coll_control_open(struct coll_ep *ep)
 	return 0;
 }
 
-void coll_control_close(struct coll_ep *ep)
+void coll_control_withdraw(struct coll_ep *ep)
 {
 	if (ep->control)
-		coll_xfer_cancel(ep->control->xfer);
+		wf_list_remove(&ep->control->xfer.all);
+}
+
+void coll_control_free(struct coll_ep *ep)
+{
+	while (!wf_list_empty(&ep->controls)) {
+		struct wf_list *link = wf_list_pop(&ep->controls);
+
+		free(wf_list_entry(link, struct coll_control, link));
+	}
+}
+
+void coll_control_free_standing(struct coll_ep *ep)
+{
+	free(ep->control);
+	ep->control = NULL;
 }

@@ -23,8 +23,13 @@ static inline uint64_t coll_probe_ns(void)
 
 /* Post the standing receive, unless it is posted. 0 or a negative fabric errno. */
 int coll_control_open(struct coll_ep *ep);
-/* Withdraw it. */
-void coll_control_close(struct coll_ep *ep);
+/* The endpoint is closed, and the receive was cancelled at the owner: it is not in
+ * coll_ep.posted any more. */
+void coll_control_withdraw(struct coll_ep *ep);
+/* Free the memory of the standing receive, and that of messages that were sent. No
+ * transfer uses it any more. */
+void coll_control_free_standing(struct coll_ep *ep);
+void coll_control_free(struct coll_ep *ep);
 
 /* Send a probe to the member @rank. */
 void coll_control_probe(struct coll_group *group, uint32_t rank);

@@ -4,9 +4,9 @@
 #include "providers/coll/coll.h"
 #include "providers/coll/control.h"
 #include "providers/coll/engine.h"
-#include "providers/coll/exchange.h"
 #include "providers/coll/exec.h"
 #include "providers/coll/join.h"
+#include "providers/coll/remains.h"
 #include "providers/coll/xfer.h"
 #include "sys/clock.h"
 
@@ -134,18 +134,21 @@ static int enable(struct wf_ep *wf)
 	return wf->tx_cq ? -FI_ENOAV : -FI_ENOCQ;
 }
 
-/* No callback comes any more. What the owner still works on stays allocated: it may
- * read from it until the owner's endpoint is closed, after this. */
+/* No callback comes any more. */
 static void destroy(struct wf_ep *wf)
 {
 	struct coll_ep *ep = coll_ep_of(wf);
+	bool is_kept;
 
-	coll_control_close(ep);
-	coll_exchange_drop_early(ep);
+	wf_list_foreach_safe(link, &ep->posted)
+		coll_xfer_cancel(wf_list_entry(link, struct coll_xfer, all));
 	wf_timer_done(&ep->timer);
 	free(ep->ids);
+	is_kept = coll_remains_keep(wf->domain, ep);
+	/* Until this releases the domain, what is kept stays. */
 	wf_ep_done(wf);
-	free(ep);
+	if (!is_kept)
+		free(ep);
 }
 
 static const struct wf_xfer_ops xfer_ops = {
@@ -216,6 +219,8 @@ static void init(struct coll_ep *ep, const struct fi_peer_transfer_context *cont
 	wf_list_init(&ep->early);
 	wf_list_init(&ep->node_groups);
 	wf_list_init(&ep->ending);
+	wf_list_init(&ep->stopped);
+	wf_list_init(&ep->remains_link);
 	wf_list_init(&ep->controls);
 	wf_timer_init(&ep->timer);
 }

@@ -9,7 +9,8 @@
 enum { EARLY_BYTES_MAX = 1 << 20 };
 
 struct coll_exchange {
-	struct wf_list link;      /* in coll_ep.exchanges, while @recv is set */
+	/* In coll_ep.exchanges while @recv is set, or in coll_ep.stopped. */
+	struct wf_list link;
 	struct coll_group *group; /* NULL: stopped, and freed with the last transfer */
 	void (*done)(struct coll_group *group, int err, const void *blocks);
 	size_t len; /* bytes of a block */
@@ -53,8 +54,10 @@ static fi_addr_t source_of(const struct coll_exchange *exchange)
 /* Free a stopped exchange that no transfer uses any more. */
 static void settle(struct coll_exchange *exchange)
 {
-	if (!exchange->group && !exchange->send && !exchange->recv)
-		free(exchange);
+	if (exchange->group || exchange->send || exchange->recv)
+		return;
+	wf_list_remove(&exchange->link);
+	free(exchange);
 }
 
 static void free_recv(struct coll_xfer *xfer)
@@ -171,7 +174,8 @@ static void set_recv(struct coll_exchange *exchange, struct coll_xfer *xfer)
 {
 	exchange->recv = xfer;
 	if (!xfer) {
-		wf_list_remove(&exchange->link);
+		if (exchange->group)
+			wf_list_remove(&exchange->link);
 		return;
 	}
 	xfer->user = exchange;
@@ -366,6 +370,7 @@ void coll_exchange_stop(struct coll_group *group)
 	group->exchange = NULL;
 	exchange->group = NULL;
 	wf_list_remove(&exchange->link);
+	wf_list_push(&group->ep->stopped, &exchange->link);
 	/* The second may end, and free the exchange, inside the cancelling. */
 	if (exchange->recv && exchange->send) {
 		coll_xfer_cancel(exchange->recv);
@@ -384,8 +389,16 @@ uint32_t coll_exchange_awaits(const struct coll_group *group)
 	return source_rank(exchange);
 }
 
-void coll_exchange_drop_early(struct coll_ep *ep)
+void coll_exchange_free(struct coll_ep *ep)
 {
 	while (!wf_list_empty(&ep->early))
 		free_early(ep, wf_list_entry(ep->early.next, struct early, link));
+	while (!wf_list_empty(&ep->stopped)) {
+		struct coll_exchange *exchange = wf_list_entry(
+			wf_list_pop(&ep->stopped), struct coll_exchange, link);
+
+		if (exchange->recv)
+			free(exchange->recv->buf);
+		free(exchange);
+	}
 }

@@ -30,7 +30,8 @@ void coll_exchange_stop(struct coll_group *group);
 /* The rank of a member that the exchange waits for. */
 uint32_t coll_exchange_awaits(const struct coll_group *group);
 
-/* Free the messages that were kept. */
-void coll_exchange_drop_early(struct coll_ep *ep);
+/* Free what is left of exchanges, and the messages that were kept; no transfer uses
+ * them any more. */
+void coll_exchange_free(struct coll_ep *ep);
 
 #endif

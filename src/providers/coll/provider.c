@@ -9,6 +9,7 @@
 #include "objects/open/frame.h"
 #include "providers/coll/coll.h"
 #include "providers/coll/query.h"
+#include "providers/coll/remains.h"
 
 /*
  * What the provider offers: collectives, as a peer (fi_peer(3)) of a main provider that
@@ -108,8 +109,10 @@ static int need_peer(bool imported, const char *what, int err)
 
 static int domain_init(struct wf_domain *domain, const struct fi_info *unused)
 {
+	int ret = need_peer(domain->peer, "domain", -FI_ENOSYS);
+
 	(void)unused;
-	return need_peer(domain->peer, "domain", -FI_ENOSYS);
+	return ret ? ret : coll_remains_init(domain);
 }
 
 static int av_opened(struct wf_av *av)
@@ -134,6 +137,7 @@ static const struct wf_prov coll_prov = {
 	.default_domain = COLL_NAME,
 	.av_sets = true,
 	.domain_init = domain_init,
+	.domain_done = coll_remains_done,
 	.cq_opened = cq_opened,
 	.cntr_opened = cntr_opened,
 	.av_format = av_format,

@@ -3,16 +3,21 @@
 
 #include <rdma/fi_tagged.h>
 
+void coll_xfer_init(struct coll_xfer *xfer, struct coll_ep *ep,
+	void (*done)(struct coll_xfer *, int, size_t, fi_addr_t), void *user)
+{
+	*xfer = (struct coll_xfer){ .ep = ep, .done = done, .user = user };
+	wf_list_init(&xfer->all);
+	wf_list_init(&xfer->link);
+}
+
 struct coll_xfer *coll_xfer_new(struct coll_ep *ep,
 	void (*done)(struct coll_xfer *, int, size_t, fi_addr_t), void *user)
 {
 	struct coll_xfer *xfer = wf_pool_get_inline(&ep->xfers);
 
-	if (!xfer)
-		return NULL;
-	*xfer = (struct coll_xfer){ .ep = ep, .done = done, .user = user };
-	wf_list_init(&xfer->all);
-	wf_list_init(&xfer->link);
+	if (xfer)
+		coll_xfer_init(xfer, ep, done, user);
 	return xfer;
 }
 

@@ -31,6 +31,10 @@ struct coll_xfer *coll_xfer_new(struct coll_ep *ep,
 	void (*done)(struct coll_xfer *, int, size_t, fi_addr_t), void *user);
 void coll_xfer_free(struct coll_xfer *xfer);
 
+/* The same for memory of the caller, which has to stay while the transfer is posted. */
+void coll_xfer_init(struct coll_xfer *xfer, struct coll_ep *ep,
+	void (*done)(struct coll_xfer *, int, size_t, fi_addr_t), void *user);
+
 /* Post @xfer, now or, if the owner is out of resources, later. 0: @done will be called,
  * not inside this call. Negative fabric errno: it will not. */
 int coll_xfer_post(struct coll_xfer *xfer);
