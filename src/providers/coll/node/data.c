@@ -148,8 +148,9 @@ static void take_combined(struct coll_node *node, uint64_t chunk)
 	if (plan->parts > 1) {
 		at = node->rank * len;
 		own += node->rank * plan->part;
-	} else if (plan->posts) {
-		/* The result may be where the input was. */
+	} else if (plan->role.posts && plan->in == plan->out && node->rank > 1) {
+		/* The data of the first members are reduced into the input. Otherwise
+		 * it is read instead of the slot, which other processors read now. */
 		own = data_of(node->own, use, len);
 	}
 	combine(node,
@@ -168,14 +169,14 @@ static void take_parts(struct coll_node *node, uint64_t chunk)
 	const struct coll_plan *plan = &node->plan;
 	size_t len = chunk_len(plan, chunk);
 	size_t at = plan->parts > 1 ? node->rank * len : 0;
-	size_t step = plan->gathers ? plan->part : 0;
+	size_t step = plan->role.gathers ? plan->part : 0;
 	uint64_t use = coll_use(node, chunk);
 	uint8_t *out = plan->out + chunk * plan->piece;
 	const uint8_t *own = plan->in + chunk * plan->piece;
 
 	if (plan->parts > 1)
 		own += node->rank * plan->part;
-	if (plan->own)
+	if (plan->role.own)
 		copy(out + node->rank * step, own, len);
 	for (uint32_t i = plan->first; i < plan->end; i++)
 		if (i != node->rank)
@@ -190,7 +191,7 @@ void coll_take(struct coll_node *node, uint64_t chunk)
 
 	if (plan->shares)
 		take_shares(node, chunk);
-	else if (plan->combines)
+	else if (plan->role.combines)
 		take_combined(node, chunk);
 	else if (plan->part)
 		take_parts(node, chunk);

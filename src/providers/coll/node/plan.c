@@ -2,7 +2,7 @@
 #include "providers/coll/node/state.h"
 #include "sys/compiler.h"
 
-/* What an operation is in posts and takes. */
+/* What an operation is at one member. */
 
 enum {
 	/* Measured on one machine (docs/performance.md). Two members reduce a vector
@@ -16,126 +16,122 @@ enum {
 	CHUNK_ALIGN = 64,
 };
 
-static void plan_all(struct coll_plan *plan, uint32_t members)
-{
-	plan->posts = plan->takes = plan->all = true;
-	plan->end = members;
-}
-
-/* The root has data for the others. */
-static void plan_from_root(struct coll_plan *plan, const struct coll_args *args)
-{
-	plan->posts = args->rank == args->root;
-	plan->takes = !plan->posts;
-	plan->first = args->root;
-	plan->end = args->root + 1;
-}
-
-static void plan_to_root(struct coll_plan *plan, const struct coll_args *args)
-{
-	plan->posts = args->rank != args->root;
-	plan->takes = !plan->posts;
-	plan->end = args->members;
-}
-
-/* The input and the members' roles in @args->kind. */
-static bool plan_kind(struct coll_plan *plan, const struct coll_args *args)
-{
-	switch (args->kind) {
-	case FI_BARRIER:
-		plan_all(plan, args->members);
-		plan->part = 0;
-		return true;
-	case FI_BROADCAST:
-		plan_from_root(plan, args);
-		return true;
-	case FI_SCATTER:
-		plan_from_root(plan, args);
-		plan->parts = args->members;
-		/* The root takes its own part. */
-		plan->own = plan->posts;
-		plan->takes = true;
-		return true;
-	case FI_GATHER:
-		plan_to_root(plan, args);
-		plan->gathers = plan->own = plan->takes;
-		break;
-	case FI_ALLGATHER:
-		plan_all(plan, args->members);
-		plan->gathers = plan->own = true;
-		break;
-	case FI_ALLTOALL:
-		plan_all(plan, args->members);
-		plan->gathers = plan->own = true;
-		plan->parts = args->members;
-		return true;
-	case FI_ALLREDUCE:
-		plan_all(plan, args->members);
-		plan->combines = true;
-		return true;
-	case FI_REDUCE:
-		plan_to_root(plan, args);
-		plan->combines = true;
-		return true;
-	case FI_REDUCE_SCATTER:
-		plan_all(plan, args->members);
-		plan->combines = true;
-		plan->parts = args->members;
-		return true;
-	default:
-		return false;
-	}
-	if (plan->gathers && args->buf == args->result)
-		plan->in = plan->out + args->rank * plan->part;
-	return true;
-}
+const struct coll_role coll_roles[][2] = {
+	[FI_BARRIER] = { { .posts = true, .takes = true, .all = true },
+		{ .posts = true, .takes = true, .all = true } },
+	[FI_BROADCAST] = { { .posts = true }, { .takes = true } },
+	/* The root takes its own part. */
+	[FI_SCATTER] = { { .posts = true,
+				 .takes = true,
+				 .own = true,
+				 .scatters = true },
+		{ .takes = true, .scatters = true } },
+	[FI_GATHER] = { { .takes = true, .own = true, .gathers = true },
+		{ .posts = true } },
+	[FI_ALLGATHER] = { { .posts = true,
+				   .takes = true,
+				   .all = true,
+				   .own = true,
+				   .gathers = true },
+		{ .posts = true,
+			.takes = true,
+			.all = true,
+			.own = true,
+			.gathers = true } },
+	[FI_ALLTOALL] = { { .posts = true,
+				  .takes = true,
+				  .all = true,
+				  .own = true,
+				  .gathers = true,
+				  .scatters = true },
+		{ .posts = true,
+			.takes = true,
+			.all = true,
+			.own = true,
+			.gathers = true,
+			.scatters = true } },
+	[FI_ALLREDUCE] = { { .posts = true,
+				   .takes = true,
+				   .all = true,
+				   .combines = true },
+		{ .posts = true, .takes = true, .all = true, .combines = true } },
+	[FI_REDUCE] = { { .takes = true, .combines = true },
+		{ .posts = true, .combines = true } },
+	[FI_REDUCE_SCATTER] = { { .posts = true,
+					.takes = true,
+					.all = true,
+					.combines = true,
+					.scatters = true },
+		{ .posts = true,
+			.takes = true,
+			.all = true,
+			.combines = true,
+			.scatters = true } },
+};
 
 static void plan_shares(struct coll_plan *plan, const struct coll_args *args)
 {
 	bool possible = args->kind == FI_ALLREDUCE || args->kind == FI_REDUCE;
 
 	if (possible && args->members >= SHARE_MEMBERS && plan->part >= SHARE_BYTES) {
-		plan->shares = plan->posts = true;
+		plan->shares = plan->role.posts = true;
 		plan->stride = 2;
-	} else if (args->kind == FI_REDUCE && plan->takes && args->rank > 1 &&
+	} else if (args->kind == FI_REDUCE && plan->role.takes && args->rank > 1 &&
 		   args->buf == args->result) {
 		/* The first ranks would be reduced into the input. */
-		plan->posts = true;
+		plan->role.posts = true;
 	}
 }
 
-static void plan_chunks(struct coll_plan *plan, bool barrier)
+static void plan_chunks(struct coll_plan *plan, const struct coll_args *args)
 {
-	size_t piece = plan->part / CHUNKS_WANTED;
+	bool barrier = args->kind == FI_BARRIER;
+	size_t piece = CHUNK_BYTES_MIN;
 
-	piece = WF_MAX(piece, (size_t)CHUNK_BYTES_MIN);
-	piece = WF_MIN(piece, (size_t)COLL_CELL_BYTES / plan->parts);
-	/* A multiple of any element's size. */
-	plan->piece = piece / CHUNK_ALIGN * CHUNK_ALIGN;
-	plan->chunks = barrier ? 1 : (plan->part + plan->piece - 1) / plan->piece;
-	/* Without data no member waits for another. */
-	plan->all = plan->all && plan->chunks;
 	plan->ahead = COLL_SLOTS / plan->stride;
+	/* The usual case, without divisions. */
+	if (plan->part <= piece && plan->part * plan->parts <= COLL_CELL_BYTES) {
+		plan->piece = piece;
+		plan->chunks = barrier || plan->part;
+	} else {
+		piece = WF_MAX(piece, plan->part / CHUNKS_WANTED);
+		piece = WF_MIN(piece, (size_t)COLL_CELL_BYTES / plan->parts);
+		/* A multiple of any element's size. */
+		plan->piece = piece / CHUNK_ALIGN * CHUNK_ALIGN;
+		plan->chunks = (plan->part + plan->piece - 1) / plan->piece;
+	}
+	/* Without data no member waits for another. */
+	plan->is_joint = plan->chunks &&
+			 (plan->role.all || (args->members == 2 && plan->role.takes &&
+						    !plan->role.posts));
 }
 
-bool coll_plan(const struct coll_args *args, struct coll_plan *ret_plan)
+/* The ranks that are taken from. */
+static void plan_sources(struct coll_plan *plan, const struct coll_args *args)
 {
-	*ret_plan = (struct coll_plan){
-		.part = args->count * args->size,
-		.parts = 1,
-		.stride = 1,
-		.size = args->size,
-		.in = args->buf,
-		.out = args->result,
-	};
-	if (!plan_kind(ret_plan, args))
-		return false;
-	if (ret_plan->combines) {
-		ret_plan->reduce = coll_reduce(args->datatype, args->op);
-		if (!ret_plan->reduce)
-			return false;
-		plan_shares(ret_plan, args);
+	bool from_root = args->kind == FI_BROADCAST || args->kind == FI_SCATTER;
+
+	plan->first = from_root ? args->root : 0;
+	plan->end = from_root ? args->root + 1 : args->members;
+}
+
+void coll_plan(struct coll_plan *plan, const struct coll_args *args)
+{
+	/* One store for each: clearing the whole of it would take longer. */
+	plan->role = coll_roles[args->kind][args->rank != args->root];
+	plan->shares = false;
+	plan->stride = 1;
+	plan->size = args->size;
+	plan->part = args->kind == FI_BARRIER ? 0 : args->count * args->size;
+	plan->parts = plan->role.scatters ? args->members : 1;
+	plan->in = args->buf;
+	plan->out = args->result;
+	plan_sources(plan, args);
+	if (plan->role.gathers && !plan->role.scatters && args->buf == args->result)
+		plan->in = plan->out + args->rank * plan->part;
+	if (plan->role.combines) {
+		plan->reduce = coll_reduce(args->datatype, args->op);
+		plan_shares(plan, args);
 	}
-	plan_chunks(ret_plan, args->kind == FI_BARRIER);
-	return true;
+	plan_chunks(plan, args);
 }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <rdma/fi_errno.h>
-
 #include "providers/coll/node/state.h"
 #include "sys/compiler.h"
+#include "sys/copy.h"
 
 /* The steps of an operation: which of them can go on. */
+
+enum { SPINS = 128 };
 
 /* Is slot use @use free? All members have read what was there. */
 static bool is_free(struct coll_node *node, uint64_t use)
@@ -40,7 +41,7 @@ static bool post(struct coll_node *node)
 
 	if (node->posted == plan->chunks)
 		return false;
-	if (!plan->posts) {
+	if (!plan->role.posts) {
 		node->posted = plan->chunks;
 		return true;
 	}
@@ -78,7 +79,7 @@ static bool take(struct coll_node *node)
 
 	if (at->chunk == node->share.chunk)
 		return false;
-	if (!plan->takes) {
+	if (!plan->role.takes) {
 		at->chunk = node->share.chunk;
 	} else {
 		if (!all_full(node, at, plan->end,
@@ -95,8 +96,8 @@ static int finish(struct coll_node *node)
 {
 	node->busy = false;
 	node->next = coll_use(node, node->plan.chunks);
-	/* All members began this operation, so they ended the one before. */
-	if (node->plan.all && node->floor < node->base)
+	/* A member that was taken from has ended the operation before. */
+	if (node->plan.is_joint && node->floor < node->base)
 		node->floor = node->base;
 	return 1;
 }
@@ -140,16 +141,69 @@ bool coll_node_can(const struct coll_node *node, const struct coll_args *args)
 	}
 }
 
+/*
+ * Post tiny data before anything else: what the call has to do besides is done while
+ * the line travels. Returns the number of chunks posted: 0 where the post is not this
+ * simple, or not to be made.
+ */
+static uint64_t post_early(struct coll_node *node, const struct coll_args *args)
+{
+	struct coll_role role = coll_roles[args->kind][args->rank != args->root];
+	size_t len = args->kind == FI_BARRIER ? 0 : args->count * args->size;
+	uint64_t use = node->next;
+
+	if (!role.posts || role.scatters || len > COLL_LINE_BYTES ||
+		(role.gathers && args->buf == args->result) ||
+		!coll_is_past(node->floor, use))
+		return 0;
+	if (len)
+		wf_copy_small(node->own->line[use % COLL_SLOTS].data, args->buf, len);
+	else if (args->kind != FI_BARRIER)
+		return 0;
+	coll_publish(node, use);
+	return 1;
+}
+
+/* Wait as long as a line travels between processors, for members that come at about the
+ * same time. */
+static bool spin(struct coll_node *node, uint64_t use)
+{
+	for (int i = 0; i < SPINS; i++)
+		if (all_full(node, &node->take, node->plan.end, use))
+			return true;
+	return false;
+}
+
+/* Do all of an operation of one chunk, if the other members come at about the same
+ * time.
+ */
+static bool run_at_once(struct coll_node *node)
+{
+	const struct coll_plan *plan = &node->plan;
+
+	if (node->crowded || plan->chunks != 1 || plan->shares ||
+		node->posted < plan->role.posts)
+		return false;
+	if (plan->role.takes) {
+		if (!spin(node, node->base))
+			return false;
+		coll_take(node, 0);
+	}
+	coll_set_done(node, node->base + 1);
+	return true;
+}
+
 int coll_node_start(struct coll_node *node, const struct coll_args *args)
 {
-	if (node->err)
+	if (wf_unlikely(node->err))
 		return node->err;
-	if (!coll_plan(args, &node->plan))
-		return -FI_EOPNOTSUPP;
 	node->base = node->next;
-	node->posted = 0;
-	node->share = (struct coll_cursor){ 0 };
+	node->posted = post_early(node, args);
+	coll_plan(&node->plan, args);
 	node->take = (struct coll_cursor){ .seen = node->plan.first };
+	if (run_at_once(node))
+		return finish(node);
+	node->share = (struct coll_cursor){ .chunk = node->posted };
 	node->busy = true;
 	coll_wait_ends(node);
 	return advance(node);

@@ -8,6 +8,17 @@
 #include "providers/coll/reduce.h"
 #include "sys/give_way.h"
 
+/* What a member does in an operation of some kind. */
+struct coll_role {
+	bool posts;
+	bool takes;
+	bool all; /* Every member takes from every other; else the root has a part. */
+	bool combines; /* A result is reduced. */
+	bool scatters; /* Each member gets a part of its own. */
+	bool gathers;  /* The result has a part from each member. */
+	bool own;      /* The result contains a part of this member's input. */
+};
+
 /*
  * An operation is a sequence of chunks, and each chunk goes through up to three steps
  * at each member:
@@ -20,21 +31,17 @@
  * Each step has its own position, so that chunks are in different steps at one time.
  */
 struct coll_plan {
+	struct coll_role role;
+	bool shares;     /* All members share the reduction: three steps. */
+	bool is_joint;   /* This member takes from all others. */
+	uint32_t stride; /* slots for one chunk */
 	uint64_t chunks;
 	uint64_t ahead; /* chunks that may be posted and not taken */
+	size_t size;    /* bytes of an element */
 	size_t part;    /* bytes that one member has for one other, or for all */
 	size_t piece;   /* bytes of a part in one chunk */
 	uint32_t
 		parts; /* of different content that are posted together: 1 or members */
-	uint32_t stride; /* slots for one chunk */
-	size_t size;     /* bytes of an element */
-	bool posts;      /* This member posts. */
-	bool takes;
-	bool shares;   /* all members share the reduction: three steps */
-	bool combines; /* A result is reduced. */
-	bool gathers;  /* The result has a part from each member. */
-	bool own;      /* The result contains a part of this member's input. */
-	bool all;      /* Every member takes from every other. */
 	/* Ranks of the members that are taken from, but for this one. */
 	uint32_t first, end;
 	const uint8_t *in;
@@ -75,8 +82,11 @@ struct coll_node {
 	pid_t pid;
 };
 
-/* plan.c: what the operation does at this member. False: the engine cannot do it. */
-bool coll_plan(const struct coll_args *args, struct coll_plan *ret_plan);
+/* plan.c: the roles by kind, [0] of the root and [1] of the others. */
+extern const struct coll_role coll_roles[][2];
+
+/* plan.c: what the operation @args, which coll_node_can allows, does at this member. */
+void coll_plan(struct coll_plan *ret_plan, const struct coll_args *args);
 
 /* data.c: the steps of one chunk; the slots that they read are full and the slots that
  * they write are free. */

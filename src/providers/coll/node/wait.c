@@ -25,7 +25,7 @@ static bool needs_post(const struct coll_node *node, uint32_t member)
 	if (plan->shares && node->share.chunk < plan->chunks &&
 		!coll_is_full(segment, coll_use(node, node->share.chunk)))
 		return true;
-	return plan->takes && member >= plan->first && member < plan->end &&
+	return plan->role.takes && member >= plan->first && member < plan->end &&
 	       node->take.chunk < plan->chunks &&
 	       !coll_is_full(
 		       segment, coll_use(node, node->take.chunk) + plan->stride - 1);
@@ -38,7 +38,7 @@ static bool needs_slot(const struct coll_node *node, uint32_t member)
 	uint64_t done = atomic_load_explicit(
 		&node->segment[member]->done, memory_order_acquire);
 
-	if (plan->posts && node->posted < plan->chunks &&
+	if (plan->role.posts && node->posted < plan->chunks &&
 		!coll_is_past(done, coll_use(node, node->posted)))
 		return true;
 	return plan->shares && node->share.chunk < plan->chunks &&
