@@ -250,6 +250,30 @@ static inline void test_open(
 		coll_node_settled(group->member[i].node);
 }
 
+/*
+ * Let members read each other's segments where their owners write them, so that
+ * ThreadSanitizer sees both sides at one address.
+ */
+static inline void test_use_one_mapping(struct test_group *group)
+{
+	for (uint32_t i = 0; i < group->members; i++)
+		for (uint32_t j = 0; j < group->members; j++) {
+			if (i == j)
+				continue;
+			coll_segment_unmap(group->member[i].node->segment[j]);
+			group->member[i].node->segment[j] = group->member[j].node->own;
+		}
+}
+
+/* To be called before test_close then. */
+static inline void test_forget_mappings(struct test_group *group)
+{
+	for (uint32_t i = 0; i < group->members; i++)
+		for (uint32_t j = 0; j < group->members; j++)
+			if (i != j)
+				group->member[i].node->segment[j] = NULL;
+}
+
 static inline void test_close(struct test_group *group)
 {
 	for (uint32_t i = 0; i < group->members; i++)

@@ -114,6 +114,8 @@ static void members_in_threads(void **unused)
 
 		test_add_random(&list, n, limit_amount() ? 100 : 1000, 100000, &state);
 		test_open(&group, n, &list);
+		if (THREAD_SANITIZER)
+			test_use_one_mapping(&group);
 		for (uint32_t i = 0; i < n; i++)
 			assert_int_equal(pthread_create(&thread[i], NULL, thread_main,
 						 &group.member[i]),
@@ -124,6 +126,8 @@ static void members_in_threads(void **unused)
 			assert_int_equal(pthread_join(thread[i], &failed), 0);
 			assert_null(failed);
 		}
+		if (THREAD_SANITIZER)
+			test_forget_mappings(&group);
 		test_close(&group);
 		test_list_free(&list);
 	}
