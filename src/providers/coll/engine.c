@@ -20,11 +20,96 @@ static void log_choice(struct coll_group *group, const struct coll_args *args,
 		args->count * args->size, engine, algo, why);
 }
 
+/* An operation of @group joins those that need the node engine, for @acts actions. */
+static void enter_node(struct coll_group *group, struct coll_op *op, size_t acts)
+{
+	op->node_acts = acts;
+	if (!acts)
+		return;
+	wf_list_push(&group->node_ops, &op->node_link);
+	if (wf_list_empty(&group->node_link))
+		wf_list_push(&group->ep->node_groups, &group->node_link);
+}
+
+/* One of its actions has ended. */
+static void leave_node(struct coll_op *op)
+{
+	struct coll_group *group = op->group;
+
+	op->is_in_node = false;
+	if (--op->node_acts)
+		return;
+	wf_list_remove(&op->node_link);
+	if (wf_list_empty(&group->node_ops))
+		wf_list_remove(&group->node_link);
+}
+
+static struct coll_op *first_in_node(const struct coll_group *group)
+{
+	return wf_list_empty(&group->node_ops)
+		       ? NULL
+		       : wf_list_entry(group->node_ops.next, struct coll_op, node_link);
+}
+
+int coll_engine_node(struct coll_op *op, const struct coll_args *args)
+{
+	int ret;
+
+	if (op->is_in_node || first_in_node(op->group) != op)
+		return -FI_EAGAIN;
+	ret = coll_node_start(op->group->node, args);
+	if (ret < 0)
+		return ret;
+	op->is_in_node = true;
+	if (!ret)
+		return -FI_EAGAIN;
+	leave_node(op);
+	return 0;
+}
+
+/* Operations of messages, with parts in the node engine if there are two levels. */
+
+static size_t count_node_acts(const struct coll_sched *sched)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < sched->count; i++)
+		count += sched->act[i].kind == COLL_ACT_NODE;
+	return count;
+}
+
+static bool has_levels(const struct coll_group *group, const struct coll_args *args)
+{
+	return group->has_node && group->nodes.count > 1 &&
+	       coll_sched_has_levels(args->kind);
+}
+
+static int build(struct coll_op *op)
+{
+	struct coll_group *group = op->group;
+	const struct coll_args *args = &op->args;
+	bool levels = has_levels(group, args);
+	struct coll_args upper = levels ? coll_leader_args(args, &group->nodes) : *args;
+	enum coll_algo forced = coll_params.algo[args->kind];
+	enum coll_algo algo = coll_choose(&upper, forced);
+	int ret =
+		levels ? coll_sched_build_levels(&op->sched, args, &group->nodes, algo)
+		       : coll_sched_build(&op->sched, args, algo);
+
+	if (!ret && !group->is_ordered) {
+		op->steps = calloc(2 * (size_t)group->members, sizeof(*op->steps));
+		ret = op->steps ? 0 : -FI_ENOMEM;
+	}
+	if (!ret)
+		log_choice(group, args, levels ? "node and p2p" : "p2p",
+			coll_algo_name(algo),
+			algo == forced ? "parameter" : "by size and members");
+	return ret;
+}
+
 static int start_p2p(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call)
 {
-	enum coll_algo forced = coll_params.algo[args->kind];
-	enum coll_algo algo = coll_choose(args, forced);
 	struct coll_op *op = coll_op_new(group, args, stage, call);
 	int ret;
 
@@ -32,69 +117,19 @@ static int start_p2p(struct coll_group *group, const struct coll_args *args,
 		coll_stage_free(stage);
 		return -FI_ENOMEM;
 	}
-	ret = coll_sched_build(&op->sched, args, algo);
-	if (!ret && !group->is_ordered) {
-		op->steps = calloc(2 * (size_t)group->members, sizeof(*op->steps));
-		ret = op->steps ? 0 : -FI_ENOMEM;
-	}
+	ret = build(op);
 	if (ret) {
 		coll_op_free(op);
 		return ret;
 	}
-	log_choice(group, args, "p2p", coll_algo_name(algo),
-		algo == forced ? "parameter" : "by size and members");
 	group->operations++;
 	wf_list_push(&group->ops, &op->link);
+	enter_node(group, op, count_node_acts(&op->sched));
 	coll_exec_start(op);
 	return 0;
 }
 
-/* The node engine. */
-
-/* Begin the operations that wait for their turn, as far as they end at once. */
-static void start_waiting(struct coll_group *group)
-{
-	while (!wf_list_empty(&group->node_ops)) {
-		struct coll_op *op =
-			wf_list_entry(group->node_ops.next, struct coll_op, link);
-		int ret = coll_node_start(group->node, &op->args);
-
-		if (ret < 0)
-			coll_group_fail(group, ret);
-		if (ret <= 0)
-			return;
-		coll_op_end(op, 0);
-	}
-	wf_list_remove(&group->node_link);
-}
-
-/* Go on with the first operation. */
-static void progress(struct coll_group *group)
-{
-	int ret = coll_node_progress(group->node);
-
-	if (wf_likely(!ret))
-		return;
-	if (ret < 0) {
-		coll_group_fail(group, ret);
-		return;
-	}
-	coll_op_end(wf_list_entry(group->node_ops.next, struct coll_op, link), 0);
-	start_waiting(group);
-}
-
-void coll_engine_progress(struct coll_ep *ep)
-{
-	wf_list_foreach_safe(link, &ep->node_groups)
-		progress(wf_list_entry(link, struct coll_group, node_link));
-}
-
-static void push_node(struct coll_group *group, struct coll_op *op)
-{
-	if (wf_list_empty(&group->node_ops))
-		wf_list_push(&group->ep->node_groups, &group->node_link);
-	wf_list_push(&group->node_ops, &op->link);
-}
+/* Operations of the node engine alone: they have no schedule. */
 
 static int start_node(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call)
@@ -118,14 +153,72 @@ static int start_node(struct coll_group *group, const struct coll_args *args,
 		coll_group_fail(group, ret);
 		return ret;
 	}
-	push_node(group, op);
+	op->is_in_node = wf_list_empty(&group->node_ops);
+	wf_list_push(&group->ops, &op->link);
+	enter_node(group, op, 1);
 	return 0;
+}
+
+/* The part of the first operation in the node engine has ended. */
+static void ended(struct coll_group *group)
+{
+	struct coll_op *op = first_in_node(group);
+
+	leave_node(op);
+	if (group->nodes.count == 1) {
+		coll_op_end(op, 0);
+		return;
+	}
+	op->next++;
+	coll_exec_resume(op);
+}
+
+/* Begin the next operation, which waited for its turn. Its result as that of
+ * coll_node_start; 0, too, if there is none or it waits for messages. */
+static int start_next(struct coll_group *group)
+{
+	struct coll_op *op = first_in_node(group);
+	int ret;
+
+	if (!op || group->nodes.count > 1) {
+		if (op)
+			coll_exec_resume(op);
+		return 0;
+	}
+	ret = coll_node_start(group->node, &op->args);
+	op->is_in_node = ret >= 0;
+	return ret;
+}
+
+static void progress(struct coll_group *group)
+{
+	struct coll_op *op = first_in_node(group);
+	int ret;
+
+	if (!op) {
+		wf_list_remove(&group->node_link);
+		return;
+	}
+	ret = op->is_in_node ? coll_node_progress(group->node) : start_next(group);
+	while (ret > 0) {
+		ended(group);
+		ret = group->state == COLL_OPEN ? start_next(group) : 0;
+	}
+	if (wf_unlikely(ret < 0))
+		coll_group_fail(group, ret);
+}
+
+void coll_engine_progress(struct coll_ep *ep)
+{
+	wf_list_foreach_safe(link, &ep->node_groups)
+		progress(wf_list_entry(link, struct coll_group, node_link));
 }
 
 ssize_t coll_engine_start(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call)
 {
-	if (group->has_node && coll_node_can(group->node, args))
+	if (group->has_node && group->nodes.count == 1 &&
+		coll_node_can(group->node, args))
 		return start_node(group, args, stage, call);
 	return start_p2p(group, args, stage, call);
 }

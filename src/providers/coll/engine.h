@@ -6,6 +6,8 @@
 #include "providers/coll/calls.h"
 #include "providers/coll/group.h"
 
+struct coll_op;
+
 /*
  * The choice of an engine for each operation. The endpoint's lock is held.
  */
@@ -15,6 +17,11 @@
  * first case. */
 ssize_t coll_engine_start(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call);
+
+/* Run @args, a part of @op, in the node engine, when @op is the first operation that
+ * has such parts. 0: it has ended. -FI_EAGAIN: coll_exec_resume is called later.
+ * Another negative fabric errno: the node engine does not work any more. */
+int coll_engine_node(struct coll_op *op, const struct coll_args *args);
 
 /* Go on with the operations in the node engine. */
 void coll_engine_progress(struct coll_ep *ep);

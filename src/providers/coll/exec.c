@@ -6,6 +6,7 @@
 
 #include "providers/coll/calls.h"
 #include "providers/coll/control.h"
+#include "providers/coll/engine.h"
 #include "providers/coll/stage.h"
 #include "providers/coll/xfer.h"
 #include "sys/clock.h"
@@ -37,6 +38,7 @@ struct coll_op *coll_op_new(struct coll_group *group, const struct coll_args *ar
 		.number = group->operations,
 	};
 	wf_list_init(&op->link);
+	wf_list_init(&op->node_link);
 	wf_list_init(&op->xfers);
 	group->in_flight++;
 	group->ep->in_flight++;
@@ -45,6 +47,7 @@ struct coll_op *coll_op_new(struct coll_group *group, const struct coll_args *ar
 
 static void leave_group(struct coll_op *op)
 {
+	wf_list_remove(&op->node_link);
 	if (op->group)
 		op->group->in_flight--;
 	op->group = NULL;
@@ -96,6 +99,7 @@ void coll_exec_detach(struct coll_group *group)
 	{
 		struct coll_op *op = wf_list_entry(link, struct coll_op, link);
 
+		wf_list_remove(&op->node_link);
 		op->group = NULL;
 		move_to_ending(op);
 	}
@@ -219,8 +223,11 @@ static int execute(struct coll_op *op, const struct coll_act *act)
 		op->sched.reduce(
 			act->dst, act->src, act->src2, act->len / op->sched.elem);
 		return 0;
+	case COLL_ACT_NODE:
+		if (op->sends + op->recvs)
+			return -FI_EAGAIN;
+		return coll_engine_node(op, &op->sched.node[act->peer]);
 	case COLL_ACT_WAIT:
-	case COLL_ACT_NODE: /* two levels: not yet */
 		break;
 	}
 	return op->sends + op->recvs ? -FI_EAGAIN : 0;
@@ -244,6 +251,11 @@ static void run(struct coll_op *op)
 }
 
 void coll_exec_start(struct coll_op *op)
+{
+	run(op);
+}
+
+void coll_exec_resume(struct coll_op *op)
 {
 	run(op);
 }

@@ -12,7 +12,11 @@ struct coll_call;
  * endpoint's lock is held for all calls.
  */
 struct coll_op {
-	struct wf_list link; /* in coll_group.ops, .node_ops or coll_ep.ending */
+	struct wf_list link; /* in coll_group.ops, or coll_ep.ending */
+	/* In coll_group.node_ops while @node_acts is not 0. */
+	struct wf_list node_link;
+	size_t node_acts; /* actions for the node engine that are left */
+	bool is_in_node;  /* one of them is running */
 	struct coll_ep *ep;
 	struct coll_group *group; /* NULL after the end was reported, or group closed */
 	bool is_reported;         /* the application knows of the end */
@@ -50,6 +54,10 @@ void coll_op_end(struct coll_op *op, int err);
 
 /* Free an operation that was not begun, or whose end was reported. */
 void coll_op_free(struct coll_op *op);
+
+/* Go on with an operation of which an action for the node engine has ended, or may
+ * begin. It may end inside. */
+void coll_exec_resume(struct coll_op *op);
 
 /* Take the operations, which have failed, from a group that is being closed: they are
  * reported when their transfers have ended. */

@@ -138,7 +138,6 @@ void coll_group_fail(struct coll_group *group, int err)
 	}
 	leave_node(group);
 	fail_ops(&group->ops, err);
-	fail_ops(&group->node_ops, err);
 }
 
 static void write_event(struct coll_ep *ep, struct fid_mc *mc, void *context)
@@ -274,6 +273,7 @@ static void group_free(struct coll_group *group)
 {
 	free(group->member);
 	free(group->by_addr);
+	free(group->node_maps);
 	free(group);
 }
 

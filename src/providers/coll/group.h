@@ -4,6 +4,7 @@
 
 #include "providers/coll/coll.h"
 #include "providers/coll/node/node.h"
+#include "providers/coll/sched/sched.h"
 
 struct coll_control;
 struct coll_exchange;
@@ -33,13 +34,15 @@ struct coll_group {
 	int err; /* negative fabric errno, if failed */
 	uint32_t members, rank;
 	struct coll_member *member; /* by rank */
-	uint32_t *by_addr;       /* ranks ordered by address; NULL: rank == address */
-	uint16_t id, base;       /* of this member */
-	bool is_ordered;         /* messages match in order at all members */
-	uint16_t operations;     /* operations begun, modulo 2^16 */
-	unsigned int in_flight;  /* operations that did not end */
-	struct wf_list ops;      /* operations in the point-to-point engine */
-	struct wf_list node_ops; /* operations in the node engine; the first one runs */
+	uint32_t *by_addr;      /* ranks ordered by address; NULL: rank == address */
+	uint16_t id, base;      /* of this member */
+	bool is_ordered;        /* messages match in order at all members */
+	uint16_t operations;    /* operations begun, modulo 2^16 */
+	unsigned int in_flight; /* operations that did not end */
+	struct wf_list ops;     /* operations in the point-to-point engine */
+	/* Operations of which parts are for the node engine, in their order at all
+	 * members. Only the first one uses the engine. */
+	struct wf_list node_ops;
 	struct wf_list node_link;   /* in coll_ep.node_groups while there are some */
 	struct coll_control *probe; /* the probe that is under way, or NULL */
 	uint32_t logged; /* bit by enum fi_collective_op: the choice was logged */
@@ -50,8 +53,11 @@ struct coll_group {
 	struct coll_exchange *exchange; /* NULL: none is going on */
 	struct coll_node *node;         /* NULL: no node engine */
 	bool has_records;               /* ids and bases of the members are known */
-	bool has_node;                  /* all members have attached */
-	struct fid_mc *main_mc;         /* the main provider's group */
+	/* The members of each node have attached to each other: @nodes are used. */
+	bool has_node;
+	struct coll_nodes nodes;
+	uint32_t *node_maps;    /* memory of @nodes, or NULL */
+	struct fid_mc *main_mc; /* the main provider's group */
 	void (*joined)(void *context, int err);
 	void *join_context;
 	uint64_t probed_ns; /* when the join was last found waiting; 0: not yet */

@@ -7,10 +7,16 @@
 
 #include "providers/coll/control.h"
 #include "providers/coll/exchange.h"
+#include "providers/coll/nodes.h"
 
 #define RECORD_MAGIC UINT32_C(0x6c6f6301) /* "\1col": the version is in it */
 
-enum { RECORD_ORDERED = 1 };
+enum {
+	RECORD_ORDERED = 1,
+	/* Members of the largest group in which nodes are looked for: every member is
+	 * compared with every node. */
+	NODES_MAX = 1 << 14,
+};
 
 /* What a member tells all others; little-endian. */
 struct record {
@@ -62,8 +68,8 @@ static bool has_to_wait(const struct coll_group *group)
 	return false;
 }
 
-static int read_record(struct coll_group *group, uint32_t rank,
-	const struct record *record, bool *has_cards)
+static int read_record(
+	struct coll_group *group, uint32_t rank, const struct record *record)
 {
 	uint16_t id = le16toh(record->id);
 
@@ -82,16 +88,7 @@ static int read_record(struct coll_group *group, uint32_t rank,
 	group->member[rank].base = le16toh(record->base);
 	if (!(le32toh(record->flags) & RECORD_ORDERED))
 		group->is_ordered = false;
-	*has_cards = *has_cards && record->has_card;
 	return 0;
-}
-
-static bool are_local(const struct coll_group *group, const struct record *records)
-{
-	for (uint32_t i = 1; i < group->members; i++)
-		if (!coll_node_is_local(&records[0].card, &records[i].card))
-			return false;
-	return true;
 }
 
 static void drop_node(struct coll_group *group)
@@ -109,60 +106,87 @@ static void attached_done(struct coll_group *group, int err, const void *blocks)
 	for (uint32_t i = 0; i < group->members; i++)
 		if (attached[i].err)
 			group->has_node = false;
-	if (group->has_node)
-		coll_node_settled(group->node);
-	else
+	if (!group->has_node)
 		drop_node(group);
+	else if (group->node)
+		coll_node_settled(group->node);
 	coll_group_joined(group, err);
 }
 
-static int attach(struct coll_group *group, const struct record *records)
+/* The cards of the members by rank. NULL: no memory. */
+static const struct coll_node_card **cards_of(
+	const struct coll_group *group, const struct record *records)
 {
-	struct coll_node_card *cards = calloc(group->members, sizeof(*cards));
-	int ret;
+	const struct coll_node_card **cards = calloc(group->members, sizeof(*cards));
 
-	if (!cards)
-		return -FI_ENOMEM;
-	for (uint32_t i = 0; i < group->members; i++)
-		cards[i] = records[i].card;
-	ret = coll_node_attach(group->node, cards, group->members, group->rank);
+	for (uint32_t i = 0; cards && i < group->members; i++)
+		if (records[i].has_card)
+			cards[i] = &records[i].card;
+	return cards;
+}
+
+/* Divide the group, and attach to the members of this one's node. *@ret_err: whether
+ * that failed, for the others. */
+static int find_nodes(
+	struct coll_group *group, const struct record *records, int *ret_err)
+{
+	const struct coll_node_card **cards = cards_of(group, records);
+	int ret = cards ? coll_nodes_divide(group, cards) : -FI_ENOMEM;
+
+	*ret_err = 0;
+	if (!ret && coll_nodes_is_alone(group))
+		drop_node(group);
+	else if (!ret)
+		*ret_err = coll_nodes_attach(group, cards);
 	free(cards);
 	return ret;
 }
 
 /* All members decide alike, by the same records. */
-static void choose_node(struct coll_group *group, const struct record *records)
+static bool is_divided(const struct coll_group *group, const struct record *records)
+{
+	for (uint32_t i = 0; i < group->members; i++)
+		if (records[i].has_card)
+			return group->members > 1 && group->members <= NODES_MAX;
+	return false;
+}
+
+/* Find the nodes and tell the others. */
+static int begin_second(struct coll_group *group, const struct record *records)
 {
 	struct attached mine;
-	int ret;
+	int err, ret = find_nodes(group, records, &err);
 
-	mine.err = htole32((uint32_t)-attach(group, records));
-	ret = coll_exchange_start(group, &mine, sizeof(mine), true, attached_done);
 	if (ret)
-		coll_group_fail(group, ret);
+		return ret;
+	if (group->nodes.count == group->members) {
+		coll_group_joined(group, 0);
+		return 0;
+	}
+	mine.err = htole32((uint32_t)-err);
+	return coll_exchange_start(group, &mine, sizeof(mine), true, attached_done);
 }
 
 static void records_done(struct coll_group *group, int err, const void *blocks)
 {
 	const struct record *records = blocks;
-	bool has_cards = true;
 
 	group->is_ordered = true;
 	for (uint32_t i = 0; !err && i < group->members; i++)
-		err = read_record(group, i, &records[i], &has_cards);
+		err = read_record(group, i, &records[i]);
 	group->has_records = !err;
-	if (!err && has_cards && group->node && are_local(group, records)) {
-		choose_node(group, records);
-		return;
-	}
-	drop_node(group);
-	coll_group_joined(group, err);
+	if (!err && is_divided(group, records))
+		err = begin_second(group, records);
+	else if (!err)
+		coll_group_joined(group, 0);
+	if (err)
+		coll_group_fail(group, err);
 }
 
 static void prepare_node(struct coll_group *group, struct record *record)
 {
 	if (coll_params.engine == COLL_ENGINE_P2P || group->members < 2 ||
-		group->members > COLL_NODE_MEMBERS_MAX)
+		group->members > NODES_MAX)
 		return;
 	if (coll_node_prepare(&group->node, &record->card))
 		group->node = NULL;

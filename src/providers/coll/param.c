@@ -13,6 +13,9 @@ static const struct wf_param rows[] = {
 	WF_PARAM_SIZE("probe_time", &coll_params.probe_ms, 1, 3600 * 1000,
 		"Milliseconds after which a member that waits for another one checks "
 		"whether that one can be reached (default: 500)"),
+	WF_PARAM_SIZE("node_size", &coll_params.node_size, 0, COLL_MEMBERS_MAX,
+		"Members of one machine that count as one node at most, the others "
+		"are reached by messages (default: 0, all)"),
 };
 
 static const char *const engines[] = {
