@@ -118,7 +118,7 @@ static void test_large(void **state)
 		sim.call.members = members[i];
 		sim.call.count = 1000;
 		each_kind_and_root();
-		if (members[i] > (limit_amount() ? 3 : 7))
+		if (members[i] > (limit_amount() ? 2 : 4))
 			continue;
 		for (int kind = FI_BARRIER; kind <= FI_GATHER; kind++) {
 			sim.call.kind = kind;

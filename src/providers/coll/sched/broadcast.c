@@ -16,33 +16,54 @@ void coll_broadcast_linear(struct coll_build *b)
 			coll_block_len(args));
 }
 
-/* Each member passes a piece on while it receives the next one. */
+struct range {
+	size_t begin, len; /* bytes */
+};
+
+static struct range piece_range(
+	const struct coll_args *args, uint32_t pieces, uint32_t k)
+{
+	size_t begin = coll_part(args->count, pieces, k) * args->size,
+	       end = coll_part(args->count, pieces, k + 1) * args->size;
+
+	return (struct range){ begin, end - begin };
+}
+
+static void send_to_children(
+	struct coll_build *b, const struct coll_tree *tree, struct range piece)
+{
+	const char *buf = b->args->result;
+
+	for (uint32_t step = tree->limit / 2; step; step /= 2)
+		if (step < tree->members - tree->number)
+			coll_send(b, coll_tree_rank(tree, tree->number + step),
+				buf + piece.begin, piece.len);
+}
+
+/* A member with children passes a piece on while it receives the next one. The root and
+ * members without children need not wait for any. */
 void coll_broadcast_binomial(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
 	struct coll_tree tree = coll_tree(args);
-	uint32_t pieces = coll_pieces(coll_block_len(args));
+	uint32_t pieces = args->members > 2 ? coll_pieces(coll_block_len(args)) : 1;
 	char *buf = args->result;
 
-	for (uint32_t k = 0; k <= pieces; k++) {
-		size_t begin = coll_part(args->count, pieces, k) * args->size, end;
+	for (uint32_t k = 0; k < pieces; k++) {
+		struct range piece = piece_range(args, pieces, k);
 
-		if (tree.number && k < pieces) {
-			end = coll_part(args->count, pieces, k + 1) * args->size;
-			coll_recv(b, coll_tree_parent(&tree), buf + begin, end - begin);
-		}
-		if (k) {
-			end = begin;
-			begin = coll_part(args->count, pieces, k - 1) * args->size;
-			for (uint32_t step = tree.limit / 2; step; step /= 2)
-				if (step < tree.members - tree.number)
-					coll_send(b,
-						coll_tree_rank(
-							&tree, tree.number + step),
-						buf + begin, end - begin);
-		}
-		coll_wait(b);
+		if (tree.number)
+			coll_recv(b, coll_tree_parent(&tree), buf + piece.begin,
+				piece.len);
+		if (k && tree.number)
+			send_to_children(b, &tree, piece_range(args, pieces, k - 1));
+		if (!tree.number)
+			send_to_children(b, &tree, piece);
+		else if (tree.extent > 1)
+			coll_wait(b);
 	}
+	if (tree.number)
+		send_to_children(b, &tree, piece_range(args, pieces, pieces - 1));
 }
 
 /* The buffer in as many parts as there are members; a member scatters those of its

@@ -5,16 +5,21 @@
 /* Up to so many bytes the first algorithm of the name is chosen, and above the second.
  * A block is what fi_collective(3) calls count; total is a block for each member. */
 enum {
-	BROADCAST_BINOMIAL_BLOCK = 256 << 10,
-	ALLREDUCE_DOUBLING_BLOCK = 8 << 10,
-	/* Above: Rabenseifner for a power of two of members, else the ring. */
-	ALLREDUCE_RING_BLOCK = 128 << 10,
-	ALLGATHER_DOUBLING_TOTAL = 64 << 10,
-	ALLTOALL_BRUCK_BLOCK = 256,
+	BROADCAST_BINOMIAL_BLOCK = 1 << 20,
+	ALLREDUCE_DOUBLING_BLOCK = 32 << 10,
+	/* Of members that are no power of two, for which Rabenseifner's algorithm has
+	 * to fold; above: the ring. */
+	ALLREDUCE_RABENSEIFNER_BLOCK = 64 << 10,
+	ALLGATHER_DOUBLING_TOTAL = 8 << 20,
+	ALLGATHER_BRUCK_TOTAL = 256 << 10,
+	ALLTOALL_BRUCK_BLOCK = 1 << 10,
 	ALLTOALL_BRUCK_MEMBERS = 8, /* at least */
-	REDUCE_BINOMIAL_BLOCK = 64 << 10,
-	REDUCE_SCATTER_HALVING_TOTAL = 32 << 10,
-	SCATTER_BINOMIAL_TOTAL = 32 << 10,
+	REDUCE_BINOMIAL_BLOCK = 1 << 20,
+	REDUCE_SCATTER_HALVING_TOTAL = 1 << 20,
+	REDUCE_SCATTER_FOLDED_TOTAL = 32 << 10, /* no power of two */
+	/* Fewer members, and larger blocks: the root does all. */
+	SCATTER_BINOMIAL_MEMBERS = 32,
+	SCATTER_BINOMIAL_BLOCK = 1 << 10,
 };
 
 static bool power_of_two(uint32_t members)
@@ -26,16 +31,26 @@ static enum coll_algo choose_allreduce(uint32_t members, size_t block)
 {
 	if (block <= ALLREDUCE_DOUBLING_BLOCK)
 		return COLL_ALGO_RECURSIVE_DOUBLING;
-	if (power_of_two(members) || block <= ALLREDUCE_RING_BLOCK)
+	if (power_of_two(members) || block <= ALLREDUCE_RABENSEIFNER_BLOCK)
 		return COLL_ALGO_RABENSEIFNER;
 	return COLL_ALGO_RING;
 }
 
 static enum coll_algo choose_allgather(uint32_t members, size_t total)
 {
-	if (total > ALLGATHER_DOUBLING_TOTAL)
-		return COLL_ALGO_RING;
-	return power_of_two(members) ? COLL_ALGO_RECURSIVE_DOUBLING : COLL_ALGO_BRUCK;
+	if (power_of_two(members) && total <= ALLGATHER_DOUBLING_TOTAL)
+		return COLL_ALGO_RECURSIVE_DOUBLING;
+	return total <= ALLGATHER_BRUCK_TOTAL ? COLL_ALGO_BRUCK : COLL_ALGO_RING;
+}
+
+static enum coll_algo choose_reduce_scatter(uint32_t members, size_t total)
+{
+	size_t halving = power_of_two(members) ? REDUCE_SCATTER_HALVING_TOTAL
+					       : REDUCE_SCATTER_FOLDED_TOTAL;
+
+	if (total <= halving)
+		return COLL_ALGO_RECURSIVE_HALVING;
+	return members == 2 ? COLL_ALGO_PAIRWISE : COLL_ALGO_RING;
 }
 
 enum coll_algo coll_choose(const struct coll_args *args, enum coll_algo forced)
@@ -62,14 +77,14 @@ enum coll_algo coll_choose(const struct coll_args *args, enum coll_algo forced)
 	case FI_ALLGATHER:
 		return choose_allgather(members, total);
 	case FI_REDUCE_SCATTER:
-		return total <= REDUCE_SCATTER_HALVING_TOTAL
-			       ? COLL_ALGO_RECURSIVE_HALVING
-			       : COLL_ALGO_PAIRWISE;
+		return choose_reduce_scatter(members, total);
 	case FI_REDUCE:
 		return block <= REDUCE_BINOMIAL_BLOCK ? COLL_ALGO_BINOMIAL
 						      : COLL_ALGO_RABENSEIFNER;
 	default: /* scatter and gather */
-		return total <= SCATTER_BINOMIAL_TOTAL ? COLL_ALGO_BINOMIAL
-						       : COLL_ALGO_LINEAR;
+		return members >= SCATTER_BINOMIAL_MEMBERS &&
+				       block <= SCATTER_BINOMIAL_BLOCK
+			       ? COLL_ALGO_BINOMIAL
+			       : COLL_ALGO_LINEAR;
 	}
 }

@@ -7,8 +7,8 @@
 enum {
 	/* Data to reduce, and broadcasts along a tree, move in pieces of about so many
 	 * bytes, and one transfer of a member in at most so many pieces. */
-	COLL_PIECE_BYTES = 64 << 10,
-	COLL_PIECES_MAX = 128,
+	COLL_PIECE_BYTES = 256 << 10,
+	COLL_PIECES_MAX = 32,
 	/* Transfers of one member that are started before it waits for them. */
 	COLL_WINDOW = 16,
 };
