@@ -313,6 +313,41 @@ static void test_same_bits(void **state)
 		}
 }
 
+/* Without memory a schedule is not built, and can be built for less data afterwards. */
+static void test_no_memory(void **state)
+{
+	enum { MEMBERS = 5, ROOT = 2 };
+	int failed = 0;
+
+	(void)state;
+	if (SANITIZED) /* they end the program instead */
+		skip();
+	for (int i = 0; i < (FI_GATHER + 1) * COLL_ALGO_COUNT * MEMBERS; i++) {
+		struct coll_sched *sched = &sim.member[0].sched;
+		struct coll_args args = { .kind = i / MEMBERS / COLL_ALGO_COUNT,
+			.datatype = FI_UINT8,
+			.op = FI_BOR,
+			.count = (size_t)1 << 50,
+			.size = 1,
+			.root = ROOT,
+			.rank = i % MEMBERS,
+			.members = MEMBERS };
+		int algo = i / MEMBERS % COLL_ALGO_COUNT;
+
+		/* No action is executed: it does not matter where these are. */
+		args.buf = args.result = &args;
+		if (!coll_algo_fits(args.kind, algo))
+			continue;
+		if (coll_sched_build(sched, &args, algo)) {
+			assert_true(has_in_place(args.kind) || args.kind == FI_SCATTER);
+			failed++;
+		}
+		args.count = 1;
+		assert_int_equal(coll_sched_build(sched, &args, algo), 0);
+	}
+	assert_true(failed > 0);
+}
+
 /* The choice is one that the operation has, and the same at all members. */
 static void test_choice(void **state)
 {
@@ -383,6 +418,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_levels, done),
 		cmocka_unit_test_teardown(test_order, done),
 		cmocka_unit_test_teardown(test_same_bits, done),
+		cmocka_unit_test_teardown(test_no_memory, done),
 		cmocka_unit_test(test_choice),
 		cmocka_unit_test(test_forced),
 	};
