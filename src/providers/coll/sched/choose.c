@@ -7,9 +7,10 @@
 enum {
 	BROADCAST_BINOMIAL_BLOCK = 1 << 20,
 	ALLREDUCE_DOUBLING_BLOCK = 32 << 10,
+	ALLREDUCE_DOUBLING_BLOCK_OF_TWO = 256 << 10, /* of two members */
 	/* Of members that are no power of two, for which Rabenseifner's algorithm has
 	 * to fold; above: the ring. */
-	ALLREDUCE_RABENSEIFNER_BLOCK = 64 << 10,
+	ALLREDUCE_RABENSEIFNER_BLOCK = 256 << 10,
 	ALLGATHER_DOUBLING_TOTAL = 8 << 20,
 	ALLGATHER_BRUCK_TOTAL = 256 << 10,
 	ALLTOALL_BRUCK_BLOCK = 1 << 10,
@@ -29,7 +30,8 @@ static bool power_of_two(uint32_t members)
 
 static enum coll_algo choose_allreduce(uint32_t members, size_t block)
 {
-	if (block <= ALLREDUCE_DOUBLING_BLOCK)
+	if (block <= (members == 2 ? ALLREDUCE_DOUBLING_BLOCK_OF_TWO
+				   : ALLREDUCE_DOUBLING_BLOCK))
 		return COLL_ALGO_RECURSIVE_DOUBLING;
 	if (power_of_two(members) || block <= ALLREDUCE_RABENSEIFNER_BLOCK)
 		return COLL_ALGO_RABENSEIFNER;
