@@ -13,7 +13,7 @@ sed -n '/^.SH ENVIRONMENT/,/^.SH FILES/p' "$page" | grep -oE 'FI_[A-Z0-9_]+' |
 	grep -vE '^FI_(SOCKADDR_IN|EFA_)$' | sort -u >"$scratch/told"
 same_names 'fabric(7)'
 
-without_effect=(FI_UNIVERSE_SIZE FI_FORK_UNSAFE FI_OFFLOAD_COLL_PROVIDER)
+without_effect=(FI_UNIVERSE_SIZE FI_FORK_UNSAFE)
 if grep -q FI_SHM_ <("$our_info" -e); then
 	without_effect+=(FI_SHM_USE_DSA_SAR FI_SHM_USE_XPMEM FI_SHM_MAX_GDRCOPY_SIZE
 		FI_SHM_BUFFER_THRESHOLD)

@@ -20,7 +20,7 @@ struct member {
 	struct fid_domain *domain;
 	struct fid_eq *eq;
 	struct fid_cq *cq;
-	struct fid_cntr *cntr;
+	struct fid_cntr *cntr, *received; /* which nothing counts here */
 	struct fid_av *av;
 	struct fid_ep *ep;
 	struct fid_av_set *set;
@@ -60,18 +60,22 @@ static void open_member(struct member *m)
 	assert_int_equal(fi_eq_open(m->fabric, &eq_attr, &m->eq, NULL), 0);
 	assert_int_equal(fi_cq_open(m->domain, &cq_attr, &m->cq, NULL), 0);
 	assert_int_equal(fi_cntr_open(m->domain, &cntr_attr, &m->cntr, NULL), 0);
+	assert_int_equal(fi_cntr_open(m->domain, &cntr_attr, &m->received, NULL), 0);
 	assert_int_equal(fi_av_open(m->domain, &av_attr, &m->av, NULL), 0);
 	assert_int_equal(fi_endpoint(m->domain, m->info, &m->ep, NULL), 0);
 	assert_int_equal(fi_ep_bind(m->ep, &m->eq->fid, 0), 0);
 	assert_int_equal(fi_ep_bind(m->ep, &m->cq->fid, FI_TRANSMIT | FI_RECV), 0);
 	assert_int_equal(fi_ep_bind(m->ep, &m->cntr->fid, FI_SEND), 0);
+	assert_int_equal(fi_ep_bind(m->ep, &m->received->fid, FI_RECV), 0);
 	assert_int_equal(fi_ep_bind(m->ep, &m->av->fid, 0), 0);
 	assert_int_equal(fi_enable(m->ep), 0);
 }
 
 static void close_member(struct member *m)
 {
+	assert_int_equal(fi_cntr_read(m->received), 0);
 	assert_int_equal(fi_close(&m->ep->fid), 0);
+	assert_int_equal(fi_close(&m->received->fid), 0);
 	assert_int_equal(fi_close(&m->av->fid), 0);
 	assert_int_equal(fi_close(&m->cntr->fid), 0);
 	assert_int_equal(fi_close(&m->cq->fid), 0);

@@ -123,8 +123,9 @@ static void coll_run(struct wf_progress *item)
 		run_port(&coll->port[i]);
 	wf_coll_left_engine(coll);
 	wf_later_run(&coll->boots);
-	/* relaxed: an estimate. */
-	runs = atomic_fetch_add_explicit(&coll->runs, 1, memory_order_relaxed);
+	/* relaxed: an estimate; runs of several threads may count as one. */
+	runs = atomic_load_explicit(&coll->runs, memory_order_relaxed);
+	atomic_store_explicit(&coll->runs, runs + 1, memory_order_relaxed);
 	if (runs % LOOK_EVERY == LOOK_EVERY - 1 && settle(coll))
 		atomic_store_explicit(&coll->refused, 0, memory_order_relaxed);
 }

@@ -31,28 +31,20 @@ static fi_addr_t source(const struct lnx_port *port, fi_addr_t src)
 	return wf_av_report(port->ep->wf.av, src);
 }
 
-/* Is this the receive of a peer transfer? Tags tell, because a member of another
- * library does not know such transfers. */
-static bool is_transfer(const struct lnx_port *port, uint64_t flags, uint64_t tag)
-{
-	return port->ep->wf.transfer && port->ep->wf.caps & FI_COLLECTIVE &&
-	       flags & FI_TAGGED && tag & WF_OP_PEER_TAG;
-}
-
 static ssize_t rx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,
 	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
 {
 	struct lnx_port *port = port_of(fid);
+	bool is_transfer;
 
-	if (wf_unlikely(is_transfer(port, flags, tag))) {
-		wf_ep_rx_done(&port->ep->wf, context, FI_PEER_TRANSFER | FI_COMPLETION,
-			flags, len, buf, data, tag, FI_ADDR_NOTAVAIL);
+	if (!lnx_deferred_done(rail_of(port), &context, false, &is_transfer))
 		return 0;
-	}
-	if (!lnx_deferred_done(rail_of(port), &context, false))
-		return 0;
-	return wf_cq_write(
-		port->cq, context, flags, len, buf, data, tag, source(port, src));
+	if (wf_likely(!is_transfer))
+		return wf_cq_write(port->cq, context, flags, len, buf, data, tag,
+			source(port, src));
+	wf_ep_rx_done(&port->ep->wf, context, FI_PEER_TRANSFER | FI_COMPLETION, flags,
+		len, buf, data, tag, source(port, src));
+	return 0;
 }
 
 static ssize_t rx_writeerr(
@@ -60,15 +52,15 @@ static ssize_t rx_writeerr(
 {
 	struct fi_cq_err_entry entry = *member_entry;
 	struct lnx_port *port = port_of(fid);
+	bool is_transfer;
 
-	if (wf_unlikely(is_transfer(port, entry.flags, entry.tag))) {
-		wf_ep_rx_err(&port->ep->wf, FI_PEER_TRANSFER, &entry);
-		return 0;
-	}
 	/* A failure has an entry even if the deferred receive asked for none. */
-	(void)lnx_deferred_done(rail_of(port), &entry.op_context, true);
+	(void)lnx_deferred_done(rail_of(port), &entry.op_context, true, &is_transfer);
 	entry.src_addr = source(port, entry.src_addr);
-	return wf_cq_write_err(port->cq, &entry);
+	if (wf_likely(!is_transfer))
+		return wf_cq_write_err(port->cq, &entry);
+	wf_ep_rx_err(&port->ep->wf, FI_PEER_TRANSFER, &entry);
+	return 0;
 }
 
 static ssize_t tx_write(struct fid_peer_cq *fid, void *context, uint64_t flags,

@@ -5,7 +5,8 @@
 #include "providers/lnx/record.h"
 
 /*
- * Deferred receives at members of other libraries.
+ * Deferred receives, and those of peer transfers (FI_PEER_TRANSFER in fi_peer(3)), at
+ * members of other libraries.
  *
  * A member of this library gets a deferred receive as it is and ends it as any endpoint
  * does. One of another library gets an ordinary receive, whose context is a record: the
@@ -14,6 +15,9 @@
  * All of it happens with the lock of the receive context held (objects/peer/open.h).
  * The fields of the rail are atomic because a member may complete elsewhere, too.
  */
+
+/* Flags of receives that such a member does not know. */
+static const uint64_t recorded = WF_OP_WORK | FI_PEER_TRANSFER;
 
 static struct lnx_rail *rail_of_srx(struct fid_peer_srx *fid)
 {
@@ -25,7 +29,7 @@ static bool record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 {
 	const struct wf_op op = {
 		.kind = entry->flags & FI_TAGGED ? WF_OP_TRECV : WF_OP_RECV,
-		.flags = entry->flags & (WF_OP_WORK | FI_COMPLETION),
+		.flags = entry->flags & (recorded | FI_COMPLETION),
 		.context = entry->context,
 	};
 	struct lnx_op *rec = lnx_op_new(rail->rx.ep, &op, rail->rx.rail);
@@ -34,7 +38,7 @@ static bool record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 		return false;
 	atomic_fetch_add_explicit(&rail->deferred, 1, memory_order_relaxed);
 	entry->context = rec;
-	entry->flags = (entry->flags & ~WF_OP_WORK) | FI_COMPLETION;
+	entry->flags = (entry->flags & ~recorded) | FI_COMPLETION;
 	return true;
 }
 
@@ -56,7 +60,7 @@ static int convert_deferred(
 	struct lnx_rail *rail = rail_of_srx(fid);
 	struct fi_peer_rx_entry *entry = *ret_entry;
 
-	if (ret || wf_likely(!(entry->flags & WF_OP_WORK)) || record(rail, entry))
+	if (ret || wf_likely(!(entry->flags & recorded)) || record(rail, entry))
 		return ret;
 	wf_srx_fail(&rail->rx.ep->wf, entry, 0, 0, 0, 0, entry->addr, FI_ENOMEM);
 	return -FI_ENOMEM;
@@ -81,7 +85,7 @@ static int start(
 	struct fi_peer_rx_entry *entry, int (*member)(struct fi_peer_rx_entry *))
 {
 	struct lnx_rail *rail = rail_of_srx(entry->srx);
-	bool deferred = entry->flags & WF_OP_WORK;
+	bool deferred = entry->flags & recorded;
 	int ret;
 
 	if (deferred && !record(rail, entry))
@@ -121,7 +125,8 @@ void lnx_deferred_srx_opened(struct lnx_rail *rail)
 	rail->below.srx_port.fid.peer_ops = &rail->peer_ops;
 }
 
-bool lnx_deferred_done(struct lnx_rail *rail, void **context, bool failed)
+bool lnx_deferred_done(
+	struct lnx_rail *rail, void **context, bool failed, bool *ret_is_transfer)
 {
 	struct lnx_ep *ep = rail->rx.ep;
 	struct lnx_op *rec = NULL;
@@ -130,6 +135,7 @@ bool lnx_deferred_done(struct lnx_rail *rail, void **context, bool failed)
 
 	if (wf_unlikely(atomic_load_explicit(&rail->deferred, memory_order_relaxed)))
 		rec = lnx_op_find(ep, *context, rail->rx.rail);
+	*ret_is_transfer = rec && rec->flags & FI_PEER_TRANSFER;
 	if (wf_likely(!rec)) {
 		lnx_count_held(rail);
 		return true;
@@ -138,7 +144,8 @@ bool lnx_deferred_done(struct lnx_rail *rail, void **context, bool failed)
 	*context = rec->context;
 	atomic_fetch_sub_explicit(&rail->deferred, 1, memory_order_relaxed);
 	lnx_op_free(ep, rec);
-	counts = wf_work_done(context, flags, ep->wf.cntr[WF_CNTR_RECV], failed);
+	counts = !*ret_is_transfer &&
+		 wf_work_done(context, flags, ep->wf.cntr[WF_CNTR_RECV], failed);
 	if (!failed && !counts)
 		atomic_store_explicit(&rail->held, false, memory_order_relaxed);
 	lnx_count_held(rail);
@@ -146,5 +153,5 @@ bool lnx_deferred_done(struct lnx_rail *rail, void **context, bool failed)
 	if (failed)
 		atomic_store_explicit(
 			&rail->failure_counted, !counts, memory_order_relaxed);
-	return flags & FI_COMPLETION;
+	return flags & (FI_COMPLETION | FI_PEER_TRANSFER);
 }

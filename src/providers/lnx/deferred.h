@@ -23,8 +23,9 @@ void lnx_deferred_export_srx(struct fi_ops_srx_owner *ops);
 void lnx_deferred_srx_opened(struct lnx_rail *rail);
 
 /* The member ended a receive with @context. If that is deferred work it is counted, and
- * *@context becomes the application's. False: the application asked for no entry of a
- * success. */
-bool lnx_deferred_done(struct lnx_rail *rail, void **context, bool failed);
+ * *@context becomes the application's; or that of the peer, if *@ret_is_transfer.
+ * False: the application asked for no entry of a success. */
+bool lnx_deferred_done(
+	struct lnx_rail *rail, void **context, bool failed, bool *ret_is_transfer);
 
 #endif

@@ -54,7 +54,6 @@ int lnx_rail_open(
 static int import_cqs(struct lnx_ep *ep, unsigned int index)
 {
 	struct lnx_rail *rail = &ep->rail[index];
-	enum fi_cq_format rx_format = 0;
 	uint64_t rx_flags = FI_RECV;
 	int ret = 0;
 
@@ -68,15 +67,9 @@ static int import_cqs(struct lnx_ep *ep, unsigned int index)
 		ret = wf_lower_ep_import_cq(&rail->below, &rail->tx.fid,
 			rail->tx.cq->ring.format, FI_TRANSMIT | FI_SELECTIVE_COMPLETION,
 			ep->may_sleep);
-	/* A member of another library has to tell the tag, by which completion.c knows
-	 * the receives of peer transfers. */
-	if (ep->wf.rx_cq)
-		rx_format = ep->wf.transfer && !rail->below.builtin
-				    ? FI_CQ_FORMAT_TAGGED
-				    : rail->rx.cq->ring.format;
 	if (!ret && ep->wf.rx_cq)
-		ret = wf_lower_ep_import_cq(&rail->below, &rail->rx.fid, rx_format,
-			rx_flags, ep->may_sleep);
+		ret = wf_lower_ep_import_cq(&rail->below, &rail->rx.fid,
+			rail->rx.cq->ring.format, rx_flags, ep->may_sleep);
 	return ret;
 }
 

@@ -24,21 +24,31 @@ static ssize_t ep_tsenddata(struct fid_ep *fid, const void *buf, size_t len, voi
 		fid, buf, len, dest, tag, data, FI_TAGGED | FI_REMOTE_CQ_DATA, context);
 }
 
+/* The one buffer, or none. */
+static struct iovec one_of(const struct iovec *iov, size_t count)
+{
+	return count ? *iov : (struct iovec){ NULL, 0 };
+}
+
 static ssize_t ep_sendmsg(struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)
 {
-	if (msg->iov_count != 1)
+	struct iovec iov = one_of(msg->msg_iov, msg->iov_count);
+
+	if (msg->iov_count > 1)
 		return -FI_EINVAL;
-	return tp_post(fid, msg->msg_iov->iov_base, msg->msg_iov->iov_len, msg->addr, 0,
-		msg->data, flags, msg->context);
+	return tp_post(fid, iov.iov_base, iov.iov_len, msg->addr, 0, msg->data, flags,
+		msg->context);
 }
 
 static ssize_t ep_tsendmsg(
 	struct fid_ep *fid, const struct fi_msg_tagged *msg, uint64_t flags)
 {
-	if (msg->iov_count != 1)
+	struct iovec iov = one_of(msg->msg_iov, msg->iov_count);
+
+	if (msg->iov_count > 1)
 		return -FI_EINVAL;
-	return tp_post(fid, msg->msg_iov->iov_base, msg->msg_iov->iov_len, msg->addr,
-		msg->tag, msg->data, flags | FI_TAGGED, msg->context);
+	return tp_post(fid, iov.iov_base, iov.iov_len, msg->addr, msg->tag, msg->data,
+		flags | FI_TAGGED, msg->context);
 }
 
 /* P-09: receives are posted to the owner. */
