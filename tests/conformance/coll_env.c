@@ -28,7 +28,8 @@ static void open_member(
 {
 	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_UNSPEC };
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_DATA,
-		.size = options->room ? 4096 : 0 };
+		.size = options->room ? 4096 : 0,
+		.wait_obj = options->sleeps ? FI_WAIT_UNSPEC : FI_WAIT_NONE };
 
 	CHECK_OK(fi_endpoint(env->base.domain, env->base.info, &member->ep, NULL));
 	CHECK_OK(fi_eq_open(env->base.fabric, &eq_attr, &member->eq, NULL));

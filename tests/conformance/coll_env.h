@@ -48,6 +48,7 @@ struct cl_options {
 	bool counters;     /* bound for FI_COLLECTIVE's direction, FI_SEND */
 	bool mixed;        /* each AV has the addresses in an order of its own */
 	bool room;         /* large queues, for many operations in flight */
+	bool sleeps;       /* queues can be waited for */
 	enum fi_progress progress;
 };
 

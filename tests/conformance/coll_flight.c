@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Several operations at a time, their completions, and messages beside them. */
-#include <unistd.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "coll_env.h"
 
@@ -146,30 +147,174 @@ static void progress_without_calls(void)
 	cl_close(&env);
 }
 
-/* A sleeper's queue reports an operation that needs its own progress alone. */
-static void a_sleeper_is_woken(void)
-{
-	struct cl_options options = { .progress = FI_PROGRESS_AUTO };
-	struct cl_work work = { .call = { .kind = FI_BARRIER, .members = 2 } };
-	static struct cl_group group;
-	struct fi_cq_data_entry entry;
+/* ---- sleeping ---- */
 
-	cl_open(&env, 2, &options);
-	cl_range(&group, 2, 0, 1);
+enum { SLEEPERS = 3, SLEEPS = 20 };
+
+struct sleeper {
+	pthread_t thread;
+	struct cl_group *group;
+	uint32_t rank;
+};
+
+/* Sleep until each of some operations has ended. */
+static void *sleep_and_wake(void *arg)
+{
+	const struct sleeper *sleeper = arg;
+	uint32_t rank = sleeper->rank;
+	struct cl_member *member = &env.member[rank];
+	struct fi_cq_data_entry entry;
+	struct fi_context2 context;
+	int64_t mine = rank, sum;
+
+	for (int i = 0; i < SLEEPS; i++) {
+		sum = 0;
+		CHECK_OK(fi_allreduce(member->ep, &mine, 1, NULL, &sum, NULL,
+			sleeper->group->addr[rank], FI_INT64, FI_SUM, 0, &context));
+		CHECK_EQ(fi_cq_sread(member->cq, &entry, 1, NULL, CF_TIMEOUT_MS), 1);
+		CHECK(entry.op_context == &context);
+		CHECK_EQ(sum, SLEEPERS * (SLEEPERS - 1) / 2);
+	}
+	return NULL;
+}
+
+static void sleep_in_threads(enum fi_progress progress)
+{
+	struct cl_options options = { .progress = progress, .sleeps = true };
+	struct sleeper sleeper[SLEEPERS];
+	static struct cl_group group;
+
+	cl_open(&env, SLEEPERS, &options);
+	cl_range(&group, SLEEPERS, 0, 1);
 	cl_form(&env, &group);
-	work.group = &group;
+	for (uint32_t i = 0; i < SLEEPERS; i++) {
+		sleeper[i] = (struct sleeper){ .group = &group, .rank = i };
+		CHECK_OK(pthread_create(
+			&sleeper[i].thread, NULL, sleep_and_wake, &sleeper[i]));
+	}
+	for (uint32_t i = 0; i < SLEEPERS; i++)
+		CHECK_OK(pthread_join(sleeper[i].thread, NULL));
+	cl_leave(&group);
+	cl_close(&env);
+}
+
+static void sleepers_are_woken(void)
+{
+	sleep_in_threads(FI_PROGRESS_MANUAL);
+	sleep_in_threads(FI_PROGRESS_AUTO);
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 3, TURNS = 200 };
+
+struct turn {
+	struct fi_context2 context;
+	atomic_bool done;
+};
+
+/* Read what comes, for whichever thread it is. */
+static void read_for_all(struct cl_member *member)
+{
+	struct fi_cq_data_entry entry;
+	ssize_t n = fi_cq_read(member->cq, &entry, 1);
+	struct turn *turn;
+
+	if (n == -FI_EAGAIN)
+		return;
+	CHECK_EQ(n, 1);
+	turn = entry.op_context;
+	CHECK(!atomic_exchange(&turn->done, true));
+}
+
+/* Both members of one group; other threads use the same endpoints for theirs. */
+static void *work_in_group(void *arg)
+{
+	struct cl_group *group = arg;
+	uint64_t deadline = cf_now_ms() + CF_TIMEOUT_MS;
+	int32_t mine[2][50], sum[2][50];
+	struct turn turn[2];
+
+	memset(mine, 1, sizeof(mine));
+	for (int i = 0; i < TURNS; i++) {
+		for (int r = 0; r < 2; r++) {
+			struct fid_ep *ep = env.member[r].ep;
+			ssize_t ret;
+
+			atomic_store(&turn[r].done, false);
+			while ((ret = fi_allreduce(ep, mine[r], 50, NULL, sum[r], NULL,
+					group->addr[r], FI_INT32, FI_SUM, 0,
+					&turn[r].context)) == -FI_EAGAIN)
+				read_for_all(&env.member[r]);
+			CHECK_OK(ret);
+		}
+		while (!atomic_load(&turn[0].done) || !atomic_load(&turn[1].done)) {
+			CHECK(cf_now_ms() < deadline);
+			read_for_all(&env.member[0]);
+			read_for_all(&env.member[1]);
+		}
+		CHECK_EQ(sum[0][49], 2 * 0x01010101);
+		CHECK_EQ(sum[1][0], 2 * 0x01010101);
+	}
+	return NULL;
+}
+
+static void threads_share_an_endpoint(void)
+{
+	static struct cl_group group[THREADS];
+	pthread_t thread[THREADS];
+
+	cl_open(&env, 2, NULL);
+	for (int i = 0; i < THREADS; i++) {
+		cl_range(&group[i], 2, 0, 1);
+		cl_form(&env, &group[i]);
+	}
+	for (int i = 0; i < THREADS; i++)
+		CHECK_OK(pthread_create(&thread[i], NULL, work_in_group, &group[i]));
+	for (int i = 0; i < THREADS; i++)
+		CHECK_OK(pthread_join(thread[i], NULL));
+	for (int i = 0; i < THREADS; i++)
+		cl_leave(&group[i]);
+	cl_close(&env);
+}
+
+/* ---- leaving ---- */
+
+/* What is in progress ends when its group is closed, with an error. */
+static void leaving_with_operations_in_progress(void)
+{
+	static struct cl_group group, next;
+	struct cl_work work = { .group = &group,
+		.call = { .kind = FI_ALLREDUCE,
+			.type = cl_type(FI_INT32),
+			.op = FI_SUM,
+			.members = 3,
+			.count = 20000 } };
+
+	cl_open(&env, 3, NULL);
+	cl_range(&group, 3, 0, 1);
+	cl_form(&env, &group);
+	cl_prepare(&work);
 	cl_start(&env, &work, 0);
 	cl_start(&env, &work, 1);
-	for (uint32_t r = 0; r < 2; r++) {
-		ssize_t n =
-			fi_cq_sread(env.member[r].cq, &entry, 1, NULL, CF_TIMEOUT_MS);
-
-		if (n == -FI_ENOSYS)
-			SKIP("queues have no wait object");
-		CHECK_EQ(n, 1);
-		CHECK(entry.op_context == &work.op[r].context);
-	}
+	for (int i = 0; i < 10; i++)
+		cl_step(&env);
+	CF_CLOSE(group.mc[0]);
+	CL_UNTIL(&env, work.op[0].done);
+	CHECK(work.op[0].err > 0);
+	/* It cannot end well for the others either. */
+	CL_UNTIL(&env, work.op[1].done);
+	CHECK(work.op[1].err > 0);
 	cl_leave(&group);
+	for (uint32_t r = 0; r < 3; r++) {
+		free(work.buf[r]);
+		free(work.result[r]);
+	}
+	cl_range(&next, 3, 0, 1);
+	cl_form(&env, &next);
+	work = (struct cl_work){ .group = &next, .call = work.call };
+	cl_run(&env, &work);
+	cl_leave(&next);
 	cl_close(&env);
 }
 
@@ -318,7 +463,9 @@ static void tags_of_the_application(void)
 CF_SUITE(coll_flight,
 	CF_CASE(groups_at_the_same_time, "COL-005 COL-010", FI_COLLECTIVE),
 	CF_CASE(progress_without_calls, "COL-010", FI_COLLECTIVE),
-	CF_CASE(a_sleeper_is_woken, "COL-010", FI_COLLECTIVE),
+	CF_CASE(sleepers_are_woken, "COL-010", FI_COLLECTIVE),
+	CF_CASE(threads_share_an_endpoint, "COL-005", FI_COLLECTIVE),
+	CF_CASE(leaving_with_operations_in_progress, "COL-016", FI_COLLECTIVE),
 	CF_CASE(completions_that_are_asked_for, "COL-010", FI_COLLECTIVE),
 	CF_CASE(messages_and_collectives_do_not_meet, "COL-005", FI_COLLECTIVE),
 	CF_CASE(tags_of_the_application, "COL-005", FI_COLLECTIVE));
