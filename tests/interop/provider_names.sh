@@ -62,7 +62,7 @@ with ours "$our_info" --why >"$scratch/why"
 grep -A1 '^provider: sockets' "$scratch/why" | grep -q 'only by name' ||
 	fail "fi_info --why does not say when sockets answers"
 # A link asks its members again and again: a reason is given once.
-with ours env FI_LNX_PROV_LINKS=tcp+shm "$our_info" --why -c FI_COLLECTIVE >"$scratch/why"
+with ours env FI_LNX_PROV_LINKS=tcp+shm "$our_info" --why -c FI_HMEM >"$scratch/why"
 [ "$(grep -c 'asked shm, possible tcp$' "$scratch/why")" = 1 ] ||
 	fail "fi_info --why gives a reason not at all, or more than once"
 
