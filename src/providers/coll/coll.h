@@ -43,21 +43,22 @@ struct coll_group;
 struct coll_ep {
 	struct wf_ep ep;
 	struct fid_ep *owner;
-	size_t max_msg_size;     /* of the owner, in bytes */
-	bool has_sources;        /* the owner reports the sources of messages */
-	bool is_ordered;         /* messages between two endpoints match in order */
-	struct wf_pool xfers;    /* struct coll_xfer */
-	struct wf_pool ops;      /* struct coll_op */
-	size_t in_flight;        /* operations whose end was not reported */
-	struct wf_list posted;   /* transfers at the owner; coll_xfer.all */
-	struct wf_list pending;  /* transfers that the owner did not take yet */
-	bool is_retrying;        /* coll_xfer_retry is running */
-	struct coll_group **ids; /* open groups by id; NULL before the first join */
-	uint32_t last_id;        /* ids are given in turn, so that they return late */
-	uint64_t joins;          /* groups joined so far */
-	struct wf_list groups;   /* open groups; coll_group.link */
-	struct wf_list joining;  /* groups that join, in the order of their calls */
-	struct wf_list joined;   /* groups whose callback is due; joined_link */
+	size_t max_msg_size;      /* of the owner, in bytes */
+	bool has_sources;         /* the owner reports the sources of messages */
+	bool is_ordered;          /* messages between two endpoints match in order */
+	struct wf_pool xfers;     /* struct coll_xfer */
+	struct wf_pool ops;       /* struct coll_op */
+	struct wf_list spare_ops; /* unused ones, with the memory of their schedules */
+	size_t in_flight;         /* operations whose end was not reported */
+	struct wf_list posted;    /* transfers at the owner; coll_xfer.all */
+	struct wf_list pending;   /* transfers that the owner did not take yet */
+	bool is_retrying;         /* coll_xfer_retry is running */
+	struct coll_group **ids;  /* open groups by id; NULL before the first join */
+	uint32_t last_id;         /* ids are given in turn, so that they return late */
+	uint64_t joins;           /* groups joined so far */
+	struct wf_list groups;    /* open groups; coll_group.link */
+	struct wf_list joining;   /* groups that join, in the order of their calls */
+	struct wf_list joined;    /* groups whose callback is due; joined_link */
 	struct coll_group
 		*telling; /* whose callback runs, in thread @teller; or NULL */
 	pthread_t teller;

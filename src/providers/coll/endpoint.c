@@ -210,6 +210,7 @@ static void init(struct coll_ep *ep, const struct fi_peer_transfer_context *cont
 	read_owner(ep, context->info);
 	wf_pool_init(&ep->xfers, sizeof(struct coll_xfer));
 	wf_pool_init(&ep->ops, sizeof(struct coll_op));
+	wf_list_init(&ep->spare_ops);
 	wf_list_init(&ep->posted);
 	wf_list_init(&ep->pending);
 	wf_list_init(&ep->groups);

@@ -137,7 +137,7 @@ static int start_node(struct coll_group *group, const struct coll_args *args,
 	struct coll_op *op = coll_op_new(group, args, stage, call);
 	int ret = 0;
 
-	if (!op) {
+	if (wf_unlikely(!op)) {
 		coll_stage_free(stage);
 		return -FI_ENOMEM;
 	}

@@ -21,25 +21,50 @@
  * operation stays until all transfers have ended.
  */
 
+enum {
+	/* The most memory of a schedule that is kept for later operations. */
+	KEPT_BYTES = 16 << 10,
+	KEPT_ACTS = 256,
+};
+
+/* An operation with an empty schedule, or with memory of a former one. */
+static struct coll_op *take_op(struct coll_ep *ep)
+{
+	struct wf_list *spare = wf_list_pop(&ep->spare_ops);
+	struct coll_op *op;
+
+	if (wf_likely(spare != NULL))
+		return wf_list_entry(spare, struct coll_op, link);
+	op = wf_pool_get(&ep->ops);
+	if (op)
+		memset(op, 0, sizeof(*op));
+	return op;
+}
+
 struct coll_op *coll_op_new(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call)
 {
-	struct coll_op *op = wf_pool_get_inline(&group->ep->ops);
+	struct coll_op *op = take_op(group->ep);
 
 	if (!op)
 		return NULL;
-	*op = (struct coll_op){
-		.ep = group->ep,
-		.group = group,
-		.args = *args,
-		.stage = stage,
-		.context = call->context,
-		.flags = call->flags,
-		.number = group->operations,
-	};
 	wf_list_init(&op->link);
 	wf_list_init(&op->node_link);
 	wf_list_init(&op->xfers);
+	op->ep = group->ep;
+	op->group = group;
+	op->args = *args;
+	op->stage = stage;
+	op->context = call->context;
+	op->flags = call->flags;
+	op->number = group->operations;
+	op->node_acts = op->next = 0;
+	op->moved = op->moved_before = 0;
+	op->waits_ns = 0;
+	op->sends = op->recvs = 0;
+	op->is_in_node = op->is_reported = false;
+	op->err = 0;
+	op->steps = NULL;
 	group->in_flight++;
 	group->ep->in_flight++;
 	return op;
@@ -56,14 +81,34 @@ static void leave_group(struct coll_op *op)
 	op->is_reported = true;
 }
 
+/* Keep the memory of small schedules for the next operation. */
+static bool is_worth_keeping(const struct coll_op *op)
+{
+	return op->sched.temp_size + op->sched.partial_size <= KEPT_BYTES &&
+	       op->sched.capacity <= KEPT_ACTS;
+}
+
 void coll_op_free(struct coll_op *op)
 {
+	struct coll_ep *ep = op->ep;
+
 	leave_group(op);
 	wf_list_remove(&op->link);
-	coll_sched_done(&op->sched);
 	coll_stage_free(op->stage);
 	free(op->steps);
-	wf_pool_put_inline(&op->ep->ops, op);
+	if (!is_worth_keeping(op)) {
+		coll_sched_done(&op->sched);
+		memset(&op->sched, 0, sizeof(op->sched));
+	}
+	wf_list_insert_after(&ep->spare_ops, &op->link);
+}
+
+void coll_op_free_spare(struct coll_ep *ep)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&ep->spare_ops)))
+		coll_sched_done(&wf_list_entry(link, struct coll_op, link)->sched);
 }
 
 static void report(struct coll_op *op, int err)

@@ -59,6 +59,9 @@ void coll_op_free(struct coll_op *op);
  * begin. It may end inside. */
 void coll_exec_resume(struct coll_op *op);
 
+/* Free the memory that is kept for later operations; the endpoint is closed. */
+void coll_op_free_spare(struct coll_ep *ep);
+
 /* Take the operations, which have failed, from a group that is being closed: they are
  * reported when their transfers have ended. */
 void coll_exec_detach(struct coll_group *group);

@@ -32,6 +32,7 @@ static void free_transfers(struct coll_ep *ep)
 	coll_exchange_free(ep);
 	while (!wf_list_empty(&ep->ending))
 		coll_op_free(wf_list_entry(ep->ending.next, struct coll_op, link));
+	coll_op_free_spare(ep);
 	wf_pool_done(&ep->xfers);
 	wf_pool_done(&ep->ops);
 }
