@@ -317,17 +317,12 @@ static struct wf_coll_boot *boot_new(struct wf_coll_group *group)
 	return NULL;
 }
 
-void wf_coll_boot_start(struct wf_coll_group *group)
+/* boots.run_lock is held. */
+static void start(struct wf_coll_group *group, struct wf_coll_boot *boot)
 {
 	struct wf_coll *coll = group->coll;
-	struct wf_coll_boot *boot = boot_new(group);
 	int ret;
 
-	if (!boot) {
-		/* The others wait for this member's rounds. */
-		wf_coll_joined(group, fail(group, "bootstrap", -FI_ENOMEM));
-		return;
-	}
 	wf_lock(&coll->boots.lock);
 	wf_list_push(&coll->boot_list, &boot->link);
 	wf_unlock(&coll->boots.lock);
@@ -336,6 +331,37 @@ void wf_coll_boot_start(struct wf_coll_group *group)
 	ret = wf_coll_join_part(group, WF_COLL_OFFLOAD, &bootstrap_ops, offload_joined);
 	if (ret)
 		offload_joined(group, ret);
+}
+
+void wf_coll_boot_start(struct wf_coll_group *group)
+{
+	struct wf_lock *run_lock = &group->coll->boots.run_lock;
+	struct wf_coll_boot *boot = boot_new(group);
+	bool is_closing;
+
+	if (!boot) {
+		/* The others wait for this member until it closes the group. */
+		wf_coll_joined(group, fail(group, "bootstrap", -FI_ENOMEM));
+		return;
+	}
+	wf_lock(run_lock);
+	is_closing = group->is_closing;
+	if (!is_closing)
+		start(group, boot);
+	wf_unlock(run_lock);
+	if (is_closing)
+		boot_free(boot);
+}
+
+void wf_coll_boot_halt(struct wf_coll_group *group)
+{
+	struct wf_lock *run_lock = &group->coll->boots.run_lock;
+
+	wf_lock(run_lock);
+	group->is_closing = true;
+	if (group->boot)
+		group->boot->group = NULL;
+	wf_unlock(run_lock);
 }
 
 void wf_coll_boot_stop(struct wf_coll_group *group)
@@ -348,7 +374,6 @@ void wf_coll_boot_stop(struct wf_coll_group *group)
 		return;
 	wf_lock(&coll->boots.run_lock);
 	wf_lock(&coll->boots.lock);
-	boot->group = NULL;
 	if (boot->is_queued)
 		wf_list_remove(&boot->ready);
 	boot->is_queued = false;

@@ -239,8 +239,10 @@ static int mc_close(struct fid *fid)
 	struct wf_coll *coll = group->coll;
 	struct wf_ep *ep = coll->ep;
 
-	/* The engines do not call joined() any more once their parts are closed. */
-	for (unsigned int i = WF_COLL_ENGINES_MAX; i-- > 0;)
+	/* The first part first: its end may be what joins the other. An engine does not
+	 * call joined() any more once its part is closed. */
+	wf_coll_boot_halt(group);
+	for (unsigned int i = 0; i < WF_COLL_ENGINES_MAX; i++)
 		leave_part(&group->part[i]);
 	wf_coll_boot_stop(group);
 	wf_coll_left_engine(coll);

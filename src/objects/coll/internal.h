@@ -129,6 +129,7 @@ struct wf_coll_group {
 	size_t member_count;
 	atomic_int state;          /* enum wf_coll_state */
 	struct wf_coll_boot *boot; /* while an offload engine joins; else NULL */
+	bool is_closing;           /* guarded by coll->boots.run_lock */
 	bool offloads; /* every member joined the offload engine's group, too */
 	struct wf_coll_part part[WF_COLL_ENGINES_MAX];
 };
@@ -152,7 +153,10 @@ void wf_coll_boots_done(struct wf_coll *coll);
 /* Join the offload engine's group, by exchanges over the joined group of the first
  * engine; ends in wf_coll_joined. No lock is held. */
 void wf_coll_boot_start(struct wf_coll_group *group);
-/* @group is being closed, and no part of it is open any more. */
+/* @group is about to be closed: no further round begins, and no join of the offload
+ * engine. Its parts are open. */
+void wf_coll_boot_halt(struct wf_coll_group *group);
+/* No part of @group is open any more. */
 void wf_coll_boot_stop(struct wf_coll_group *group);
 
 /* intercept.c: make the first engine's CQ and counter tell what of it is part of a
