@@ -326,7 +326,7 @@ struct bad_record {
 	uint32_t word[3]; /* magic; id and base; error */
 };
 
-enum { RECORD_LEN = 88, MAGIC = 0x6c6f6301 };
+enum { RECORD_LEN = 92, MAGIC = 0x6c6f6301 };
 
 static void send_raw(struct coll_rig *rig, struct coll_node *from, fi_addr_t to,
 	uint64_t tag, const void *buf, size_t len)

@@ -82,7 +82,11 @@ struct coll_ep {
 	bool has_remains;            /* its transfers are still there */
 	bool is_armed;               /* a thread may sleep on @timer */
 	struct wf_timer timer;       /* wakes sleepers */
-	unsigned int runs; /* calls of run(), for work that is done now and then */
+	unsigned int runs;  /* calls of run(), for work that is done now and then */
+	bool is_crowded;    /* a group has more processes than processors for them */
+	unsigned int moves; /* transfers that ended */
+	unsigned int moves_before; /* the same at the last call of run() */
+	unsigned int idle_runs;    /* calls of run() in a row in which none had ended */
 };
 
 static inline struct coll_ep *coll_ep_of(struct wf_ep *ep)

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <sched.h>
 #include <stdlib.h>
 
 #include "providers/coll/coll.h"
@@ -15,6 +16,8 @@
 enum {
 	/* Runs between two looks at the clock. */
 	RUNS_PER_LOOK = 256,
+	/* Runs in a row in which no transfer ended, before each further one yields. */
+	IDLE_RUNS = 16,
 	/* Deadlines of the timer that wakes sleepers. */
 	NOW = 0,
 };
@@ -61,9 +64,25 @@ static void look(struct coll_ep *ep)
 	coll_join_watch(ep, now_ns);
 }
 
+/* Does an operation wait for messages of processes that may need this processor? The
+ * node engine yields by itself. The lock is held. */
+static bool has_to_yield(struct coll_ep *ep)
+{
+	if (ep->moves != ep->moves_before || !ep->in_flight || !ep->is_crowded ||
+		!wf_list_empty(&ep->node_groups)) {
+		ep->moves_before = ep->moves;
+		ep->idle_runs = 0;
+		return false;
+	}
+	if (ep->idle_runs < IDLE_RUNS)
+		ep->idle_runs++;
+	return ep->idle_runs == IDLE_RUNS;
+}
+
 static void run(struct wf_progress *item)
 {
 	struct coll_ep *ep = coll_ep_of(wf_container_of(item, struct wf_ep, progress));
+	bool yields;
 
 	/* relaxed: a later run sees it. */
 	if (!atomic_load_explicit(&ep->is_busy, memory_order_relaxed))
@@ -77,8 +96,11 @@ static void run(struct wf_progress *item)
 	coll_engine_progress(ep);
 	if (++ep->runs % RUNS_PER_LOOK == 0)
 		look(ep);
+	yields = has_to_yield(ep);
 	coll_ep_unlock(ep);
 	coll_tell_joined(ep);
+	if (yields)
+		(void)sched_yield();
 }
 
 static int wait_fd(struct wf_progress *item)

@@ -7,6 +7,7 @@
 
 #include "providers/coll/control.h"
 #include "providers/coll/exchange.h"
+#include "providers/coll/node/crowd.h"
 #include "providers/coll/nodes.h"
 
 #define RECORD_MAGIC UINT32_C(0x6c6f6301) /* "\1col": the version is in it */
@@ -26,10 +27,10 @@ struct record {
 	uint32_t flags; /* RECORD_ bits */
 	uint32_t has_card;
 	struct coll_node_card card;
-	uint32_t unused;
+	struct coll_place place;
 };
 
-_Static_assert(sizeof(struct record) == 88, "layout of join records");
+_Static_assert(sizeof(struct record) == 92, "layout of join records");
 
 /* The second exchange: the positive fabric errno of attaching, or 0. */
 struct attached {
@@ -167,6 +168,23 @@ static int begin_second(struct coll_group *group, const struct record *records)
 	return coll_exchange_start(group, &mine, sizeof(mine), true, attached_done);
 }
 
+/* Note whether members have to yield to each other. */
+static void look_for_crowd(struct coll_group *group, const struct record *records)
+{
+	struct coll_place *places = calloc(group->members, sizeof(*places));
+
+	if (!places)
+		return;
+	for (uint32_t i = 0; i < group->members; i++)
+		places[i] = (struct coll_place){
+			.processors = le32toh(records[i].place.processors),
+			.process = le32toh(records[i].place.process),
+		};
+	if (coll_is_crowded(places, group->members))
+		group->ep->is_crowded = true;
+	free(places);
+}
+
 static void records_done(struct coll_group *group, int err, const void *blocks)
 {
 	const struct record *records = blocks;
@@ -175,6 +193,8 @@ static void records_done(struct coll_group *group, int err, const void *blocks)
 	for (uint32_t i = 0; !err && i < group->members; i++)
 		err = read_record(group, i, &records[i]);
 	group->has_records = !err;
+	if (!err)
+		look_for_crowd(group, records);
 	if (!err && is_divided(group, records))
 		err = begin_second(group, records);
 	else if (!err)
@@ -201,8 +221,12 @@ static void begin(struct coll_group *group)
 		.base = htole16(group->base),
 		.flags = htole32(group->ep->is_ordered ? RECORD_ORDERED : 0),
 	};
+	struct coll_place place;
 	int ret;
 
+	place = coll_place_own();
+	record.place.processors = htole32(place.processors);
+	record.place.process = htole32(place.process);
 	prepare_node(group, &record);
 	ret = coll_control_open(group->ep);
 	if (!ret)

@@ -141,6 +141,7 @@ static void end(struct fid_ep *fid, void *context, int err, size_t len, fi_addr_
 
 	wf_lock(&ep->ep.lock);
 	wf_list_remove(&xfer->all);
+	ep->moves++;
 	xfer->done(xfer, err, len, ep->has_sources ? src : FI_ADDR_NOTAVAIL);
 	coll_ep_unlock(ep);
 	coll_tell_joined(ep);

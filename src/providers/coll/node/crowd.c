@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/node/crowd.h"
+
+#include <unistd.h>
+
+#include "providers/coll/node/card.h"
+
+enum { PROCESSORS_MAX = 1024 };
+
+static uint32_t hash_of(const struct coll_card *card)
+{
+	uint32_t hash = card->cpu_hash;
+
+	for (size_t i = 0; i < sizeof(card->boot_id); i++)
+		hash = (hash ^ card->boot_id[i]) * UINT32_C(0x01000193); /* of FNV-1a */
+	return hash ? hash : 1;
+}
+
+/* Fill @card, and return the number of processors; 0: not known. */
+static uint32_t own_processors(struct coll_card *card)
+{
+	return coll_card_fill(card) ? 0 : card->cpus;
+}
+
+struct coll_place coll_place_own(void)
+{
+	struct coll_card card;
+	struct coll_place place = { .process = (uint32_t)getpid() };
+
+	if (own_processors(&card))
+		place.processors = hash_of(&card);
+	return place;
+}
+
+static bool is_new(const uint32_t *processes, uint32_t count, uint32_t process)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (processes[i] == process)
+			return false;
+	return true;
+}
+
+bool coll_is_crowded(const struct coll_place *places, uint32_t count)
+{
+	uint32_t processes[PROCESSORS_MAX], found = 0, processors, hash;
+	struct coll_card card;
+
+	processors = own_processors(&card);
+	if (!processors || processors >= PROCESSORS_MAX)
+		return false;
+	hash = hash_of(&card);
+	for (uint32_t i = 0; i < count && found <= processors; i++)
+		if (places[i].processors == hash &&
+			is_new(processes, found, places[i].process))
+			processes[found++] = places[i].process;
+	return found > processors;
+}

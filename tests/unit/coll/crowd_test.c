@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <sched.h>
+
+#include "providers/coll/node/crowd.h"
+#include "unit.h"
+
+/* Whether the members of a group are more processes than they have processors. */
+
+enum { MANY = 600 };
+
+static uint32_t processors(void)
+{
+	cpu_set_t set;
+
+	assert_int_equal(sched_getaffinity(0, sizeof(set), &set), 0);
+	return (uint32_t)CPU_COUNT(&set);
+}
+
+static void test_processes(void **state)
+{
+	struct coll_place places[MANY], own = coll_place_own();
+	uint32_t count = processors();
+
+	(void)state;
+	if (count >= MANY)
+		skip();
+	assert_int_not_equal(own.processors, 0);
+	for (uint32_t i = 0; i < MANY; i++)
+		places[i] = (struct coll_place){ own.processors, own.process + i };
+	assert_false(coll_is_crowded(places, count));
+	assert_true(coll_is_crowded(places, count + 1));
+	assert_true(coll_is_crowded(places, MANY));
+}
+
+/* Members of one process need one processor. */
+static void test_members_of_one_process(void **state)
+{
+	struct coll_place places[MANY];
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++)
+		places[i] = coll_place_own();
+	assert_false(coll_is_crowded(places, MANY));
+}
+
+static void test_other_processors(void **state)
+{
+	struct coll_place places[MANY], own = coll_place_own();
+
+	(void)state;
+	for (uint32_t i = 0; i < MANY; i++)
+		places[i] = (struct coll_place){ own.processors ^ 1, i };
+	assert_false(coll_is_crowded(places, MANY));
+	for (uint32_t i = 0; i < MANY; i++)
+		places[i].processors = 0;
+	assert_false(coll_is_crowded(places, MANY));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_processes),
+		cmocka_unit_test(test_members_of_one_process),
+		cmocka_unit_test(test_other_processors),
+	};
+
+	return cmocka_run_group_tests_name("coll_crowd", tests, NULL, NULL);
+}
