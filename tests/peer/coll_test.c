@@ -7,6 +7,13 @@
 static const unsigned int in_order[NODES_MAX] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11,
 	12, 13, 14, 15 };
 
+static bool is_p2p(void)
+{
+	const char *engine = getenv("FI_OFF_COLL_ENGINE");
+
+	return engine && !strcmp(engine, "p2p");
+}
+
 /* Wait for one success of each of the first @count nodes. */
 static void expect_all(struct coll_rig *rig, unsigned int count, void *context)
 {
@@ -115,6 +122,63 @@ static void limits_of_the_main_endpoint(void **state)
 		coll_rig_leave(mc, 5);
 		coll_rig_close(rig);
 	}
+}
+
+/* A main endpoint that is out of resources at every other call, at random. */
+static struct fi_ops_tagged *full_ops;
+static unsigned int full_seed, full_answers;
+
+static bool is_full(void)
+{
+	bool full = rand_r(&full_seed) % 2;
+
+	full_answers += full;
+	return full;
+}
+
+static ssize_t full_sendmsg(
+	struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	return is_full() ? -FI_EAGAIN : full_ops->sendmsg(ep, msg, flags);
+}
+
+static ssize_t full_recvmsg(
+	struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	return is_full() ? -FI_EAGAIN : full_ops->recvmsg(ep, msg, flags);
+}
+
+/* Transfers that the main endpoint does not take are posted later, in their order: the
+ * pieces of a message have one tag. */
+static void out_of_resources(void **state)
+{
+	static const struct coll_options options = { .max_msg_size = 1000 };
+	struct coll_rig *rig = coll_rig_open(4, &options);
+	struct fi_ops_tagged ops[4], *own[4];
+	struct coll_mc mc[NODES_MAX];
+
+	full_seed = 5;
+	full_ops = rig->node[0].ep->tagged;
+	for (unsigned int i = 0; i < 4; i++) {
+		ops[i] = *full_ops;
+		ops[i].sendmsg = full_sendmsg;
+		ops[i].recvmsg = full_recvmsg;
+	}
+	for (unsigned int i = 0; i < 4; i++) {
+		own[i] = rig->node[i].ep->tagged;
+		rig->node[i].ep->tagged = &ops[i];
+	}
+	for (int round = 0; round < 10; round++) {
+		coll_rig_join_all(rig, in_order, 4, mc);
+		every_kind(rig, mc, 4);
+		allreduce(rig, mc, 4, 1001);
+		coll_rig_leave(mc, 4);
+	}
+	if (is_p2p())
+		assert_true(full_answers > 1000);
+	for (unsigned int i = 0; i < 4; i++)
+		rig->node[i].ep->tagged = own[i];
+	coll_rig_close(rig);
 }
 
 enum { GRID = 5, PAIRS = GRID * (GRID - 1) };
@@ -259,13 +323,6 @@ static void left_before(void **state)
 		assert_int_not_equal(coll_rig_wait(rig, &rig->node[i], &got), 0);
 	coll_rig_leave(mc, 2);
 	coll_rig_close(rig);
-}
-
-static bool is_p2p(void)
-{
-	const char *engine = getenv("FI_OFF_COLL_ENGINE");
-
-	return engine && !strcmp(engine, "p2p");
 }
 
 /* The members' calls differ: messages have lengths that are checked. */
@@ -477,6 +534,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_of_every_size),
 		cmocka_unit_test(limits_of_the_main_endpoint),
+		cmocka_unit_test(out_of_resources),
 		cmocka_unit_test(joins_at_the_same_time),
 		cmocka_unit_test(joined_again_and_again),
 		cmocka_unit_test(left_behind),
