@@ -124,6 +124,49 @@ static void limits_of_the_main_endpoint(void **state)
 	}
 }
 
+enum { AT_ONCE = 30, FLYING = 5 };
+
+/* Each member begins all operations before any makes progress, and then they end in an
+ * order of their own. */
+static void many_at_once(void **state)
+{
+	static uint64_t in[FLYING][AT_ONCE], out[FLYING][AT_ONCE];
+	struct coll_rig *rig = coll_rig_open(FLYING, NULL);
+	struct coll_mc mc[NODES_MAX];
+	void *got;
+
+	coll_rig_join_all(rig, in_order, FLYING, mc);
+	for (unsigned int i = 0; i < FLYING; i++)
+		for (unsigned int k = 0; k < AT_ONCE; k++) {
+			struct coll_node *node = &rig->node[i];
+			fi_addr_t root = node->addr[k % FLYING];
+
+			in[i][k] = i + 100 * k;
+			out[i][k] = k % FLYING == i ? 7 + k : 0;
+			if (k % 2)
+				assert_int_equal(
+					fi_allreduce(node->coll_ep, &in[i][k], 1, NULL,
+						&out[i][k], NULL, addr_of(&mc[i]),
+						FI_UINT64, FI_SUM, 0, in),
+					0);
+			else
+				assert_int_equal(fi_broadcast(node->coll_ep, &out[i][k],
+							 1, NULL, addr_of(&mc[i]), root,
+							 FI_UINT64, 0, in),
+					0);
+		}
+	for (unsigned int i = 0; i < FLYING; i++)
+		for (unsigned int k = 0; k < AT_ONCE; k++)
+			assert_int_equal(coll_rig_wait(rig, &rig->node[i], &got), 0);
+	for (unsigned int i = 0; i < FLYING; i++)
+		for (unsigned int k = 0; k < AT_ONCE; k++)
+			assert_int_equal(out[i][k],
+				k % 2 ? FLYING * (FLYING - 1) / 2 + FLYING * 100 * k
+				      : 7 + k);
+	coll_rig_leave(mc, FLYING);
+	coll_rig_close(rig);
+}
+
 /* A main endpoint that is out of resources at every other call, at random. */
 static struct fi_ops_tagged *full_ops;
 static unsigned int full_seed, full_answers;
@@ -534,6 +577,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(groups_of_every_size),
 		cmocka_unit_test(limits_of_the_main_endpoint),
+		cmocka_unit_test(many_at_once),
 		cmocka_unit_test(out_of_resources),
 		cmocka_unit_test(joins_at_the_same_time),
 		cmocka_unit_test(joined_again_and_again),
