@@ -171,8 +171,11 @@ static int begin_second(struct coll_group *group, const struct record *records)
 /* Note whether members have to yield to each other. */
 static void look_for_crowd(struct coll_group *group, const struct record *records)
 {
-	struct coll_place *places = calloc(group->members, sizeof(*places));
+	struct coll_place *places;
 
+	if (group->members < 2)
+		return;
+	places = calloc(group->members, sizeof(*places));
 	if (!places)
 		return;
 	for (uint32_t i = 0; i < group->members; i++)
