@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <pthread.h>
+
 #include "coll_rig.h"
 
 /* The collective provider off_coll under a main provider that this test plays:
@@ -164,6 +166,56 @@ static void many_at_once(void **state)
 				k % 2 ? FLYING * (FLYING - 1) / 2 + FLYING * 100 * k
 				      : 7 + k);
 	coll_rig_leave(mc, FLYING);
+	coll_rig_close(rig);
+}
+
+enum { THREADS = 3, ROUNDS = 60 };
+
+/* One member. Threads of other members make progress for this one, too. */
+struct worker {
+	struct coll_rig *rig;
+	struct coll_mc *mc;
+	unsigned int self;
+	pthread_t thread;
+};
+
+static void *work(void *arg)
+{
+	struct worker *worker = arg;
+	struct coll_node *node = &worker->rig->node[worker->self];
+	fi_addr_t group = addr_of(&worker->mc[worker->self]);
+	void *got;
+
+	for (uint64_t k = 0; k < ROUNDS; k++) {
+		uint64_t in = k + worker->self, out = 0;
+
+		assert_int_equal(fi_allreduce(node->coll_ep, &in, 1, NULL, &out, NULL,
+					 group, FI_UINT64, FI_SUM, 0, &in),
+			0);
+		assert_int_equal(fi_barrier(node->coll_ep, group, &in), 0);
+		assert_int_equal(coll_rig_wait(worker->rig, node, &got), 0);
+		assert_int_equal(coll_rig_wait(worker->rig, node, &got), 0);
+		assert_int_equal(out, THREADS * k + THREADS * (THREADS - 1) / 2);
+	}
+	return NULL;
+}
+
+/* Calls, callbacks and progress of one endpoint in several threads. */
+static void threads(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(THREADS, NULL);
+	struct worker worker[THREADS];
+	struct coll_mc mc[NODES_MAX];
+
+	coll_rig_join_all(rig, in_order, THREADS, mc);
+	for (unsigned int i = 0; i < THREADS; i++) {
+		worker[i] = (struct worker){ rig, mc, i, 0 };
+		assert_int_equal(
+			pthread_create(&worker[i].thread, NULL, work, &worker[i]), 0);
+	}
+	for (unsigned int i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_join(worker[i].thread, NULL), 0);
+	coll_rig_leave(mc, THREADS);
 	coll_rig_close(rig);
 }
 
@@ -578,6 +630,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(groups_of_every_size),
 		cmocka_unit_test(limits_of_the_main_endpoint),
 		cmocka_unit_test(many_at_once),
+		cmocka_unit_test(threads),
 		cmocka_unit_test(out_of_resources),
 		cmocka_unit_test(joins_at_the_same_time),
 		cmocka_unit_test(joined_again_and_again),
