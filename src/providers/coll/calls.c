@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/coll/calls.h"
 
-/* The calls of fi_collective(3): each one fills a struct coll_call. */
+/* The calls of fi_collective(3): each one fills a struct coll_call. Memory descriptors
+ * are not needed: data are in the memory of this process (check_owner, endpoint.c). */
 
 static struct coll_ep *ep_of(struct fid_ep *fid)
 {
@@ -13,15 +14,23 @@ static uint64_t flags_of(const struct coll_ep *ep, uint64_t flags)
 	return flags | ep->ep.tx.forced;
 }
 
-static ssize_t barrier(struct fid_ep *fid, fi_addr_t coll_addr, void *context)
+/* A call with contiguous buffers; arguments that it lacks are 0. */
+static ssize_t start(struct fid_ep *fid, enum fi_collective_op kind, const void *buf,
+	size_t count, void *result, fi_addr_t coll_addr, fi_addr_t root_addr,
+	enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context)
 {
 	struct coll_ep *ep = ep_of(fid);
 
 	return coll_start(ep, &(struct coll_call){
-				      .kind = FI_BARRIER,
+				      .kind = kind,
+				      .datatype = datatype,
+				      .op = op,
+				      .count = count,
+				      .buf = buf,
+				      .result = result,
 				      .coll_addr = coll_addr,
-				      .flags = atomic_load_explicit(
-					      &ep->ep.tx.plain, memory_order_relaxed),
+				      .root_addr = root_addr,
+				      .flags = flags_of(ep, flags),
 				      .context = context,
 			      });
 }
@@ -29,180 +38,80 @@ static ssize_t barrier(struct fid_ep *fid, fi_addr_t coll_addr, void *context)
 static ssize_t barrier2(
 	struct fid_ep *fid, fi_addr_t coll_addr, uint64_t flags, void *context)
 {
-	struct coll_ep *ep = ep_of(fid);
+	return start(fid, FI_BARRIER, NULL, 0, NULL, coll_addr, 0, FI_VOID, FI_NOOP,
+		flags, context);
+}
 
-	return coll_start(ep, &(struct coll_call){
-				      .kind = FI_BARRIER,
-				      .coll_addr = coll_addr,
-				      .flags = flags_of(ep, flags),
-				      .context = context,
-			      });
+static ssize_t barrier(struct fid_ep *fid, fi_addr_t coll_addr, void *context)
+{
+	const struct coll_ep *ep = ep_of(fid);
+
+	return barrier2(fid, coll_addr,
+		atomic_load_explicit(&ep->ep.tx.plain, memory_order_relaxed), context);
 }
 
 static ssize_t broadcast(struct fid_ep *fid, void *buf, size_t count, void *desc,
 	fi_addr_t coll_addr, fi_addr_t root_addr, enum fi_datatype datatype,
 	uint64_t flags, void *context)
 {
-	struct coll_ep *ep = ep_of(fid);
-
-	return coll_start(ep, &(struct coll_call){
-				      .kind = FI_BROADCAST,
-				      .datatype = datatype,
-				      .count = count,
-				      .buf = buf,
-				      .result = buf,
-				      .desc = desc,
-				      .coll_addr = coll_addr,
-				      .root_addr = root_addr,
-				      .flags = flags_of(ep, flags),
-				      .context = context,
-			      });
+	return start(fid, FI_BROADCAST, buf, count, buf, coll_addr, root_addr, datatype,
+		FI_NOOP, flags, context);
 }
 
 static ssize_t alltoall(struct fid_ep *fid, const void *buf, size_t count, void *desc,
 	void *result, void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype,
 	uint64_t flags, void *context)
 {
-	struct coll_ep *ep = ep_of(fid);
-
-	return coll_start(ep, &(struct coll_call){
-				      .kind = FI_ALLTOALL,
-				      .datatype = datatype,
-				      .count = count,
-				      .buf = buf,
-				      .result = result,
-				      .desc = desc,
-				      .result_desc = result_desc,
-				      .coll_addr = coll_addr,
-				      .flags = flags_of(ep, flags),
-				      .context = context,
-			      });
+	return start(fid, FI_ALLTOALL, buf, count, result, coll_addr, 0, datatype,
+		FI_NOOP, flags, context);
 }
 
 static ssize_t allgather(struct fid_ep *fid, const void *buf, size_t count, void *desc,
 	void *result, void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype,
 	uint64_t flags, void *context)
 {
-	struct coll_ep *ep = ep_of(fid);
-
-	return coll_start(ep, &(struct coll_call){
-				      .kind = FI_ALLGATHER,
-				      .datatype = datatype,
-				      .count = count,
-				      .buf = buf,
-				      .result = result,
-				      .desc = desc,
-				      .result_desc = result_desc,
-				      .coll_addr = coll_addr,
-				      .flags = flags_of(ep, flags),
-				      .context = context,
-			      });
+	return start(fid, FI_ALLGATHER, buf, count, result, coll_addr, 0, datatype,
+		FI_NOOP, flags, context);
 }
 
 static ssize_t allreduce(struct fid_ep *fid, const void *buf, size_t count, void *desc,
 	void *result, void *result_desc, fi_addr_t coll_addr, enum fi_datatype datatype,
 	enum fi_op op, uint64_t flags, void *context)
 {
-	struct coll_ep *ep = ep_of(fid);
-
-	return coll_start(ep, &(struct coll_call){
-				      .kind = FI_ALLREDUCE,
-				      .datatype = datatype,
-				      .op = op,
-				      .count = count,
-				      .buf = buf,
-				      .result = result,
-				      .desc = desc,
-				      .result_desc = result_desc,
-				      .coll_addr = coll_addr,
-				      .flags = flags_of(ep, flags),
-				      .context = context,
-			      });
+	return start(fid, FI_ALLREDUCE, buf, count, result, coll_addr, 0, datatype, op,
+		flags, context);
 }
 
 static ssize_t reduce_scatter(struct fid_ep *fid, const void *buf, size_t count,
 	void *desc, void *result, void *result_desc, fi_addr_t coll_addr,
 	enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context)
 {
-	struct coll_ep *ep = ep_of(fid);
-
-	return coll_start(ep, &(struct coll_call){
-				      .kind = FI_REDUCE_SCATTER,
-				      .datatype = datatype,
-				      .op = op,
-				      .count = count,
-				      .buf = buf,
-				      .result = result,
-				      .desc = desc,
-				      .result_desc = result_desc,
-				      .coll_addr = coll_addr,
-				      .flags = flags_of(ep, flags),
-				      .context = context,
-			      });
+	return start(fid, FI_REDUCE_SCATTER, buf, count, result, coll_addr, 0, datatype,
+		op, flags, context);
 }
 
 static ssize_t reduce(struct fid_ep *fid, const void *buf, size_t count, void *desc,
 	void *result, void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr,
 	enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context)
 {
-	struct coll_ep *ep = ep_of(fid);
-
-	return coll_start(ep, &(struct coll_call){
-				      .kind = FI_REDUCE,
-				      .datatype = datatype,
-				      .op = op,
-				      .count = count,
-				      .buf = buf,
-				      .result = result,
-				      .desc = desc,
-				      .result_desc = result_desc,
-				      .coll_addr = coll_addr,
-				      .root_addr = root_addr,
-				      .flags = flags_of(ep, flags),
-				      .context = context,
-			      });
+	return start(fid, FI_REDUCE, buf, count, result, coll_addr, root_addr, datatype,
+		op, flags, context);
 }
 
 static ssize_t scatter(struct fid_ep *fid, const void *buf, size_t count, void *desc,
 	void *result, void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr,
 	enum fi_datatype datatype, uint64_t flags, void *context)
 {
-	struct coll_ep *ep = ep_of(fid);
-
-	return coll_start(ep, &(struct coll_call){
-				      .kind = FI_SCATTER,
-				      .datatype = datatype,
-				      .count = count,
-				      .buf = buf,
-				      .result = result,
-				      .desc = desc,
-				      .result_desc = result_desc,
-				      .coll_addr = coll_addr,
-				      .root_addr = root_addr,
-				      .flags = flags_of(ep, flags),
-				      .context = context,
-			      });
+	return start(fid, FI_SCATTER, buf, count, result, coll_addr, root_addr,
+		datatype, FI_NOOP, flags, context);
 }
 
 static ssize_t gather(struct fid_ep *fid, const void *buf, size_t count, void *desc,
 	void *result, void *result_desc, fi_addr_t coll_addr, fi_addr_t root_addr,
 	enum fi_datatype datatype, uint64_t flags, void *context)
 {
-	struct coll_ep *ep = ep_of(fid);
-
-	return coll_start(ep, &(struct coll_call){
-				      .kind = FI_GATHER,
-				      .datatype = datatype,
-				      .count = count,
-				      .buf = buf,
-				      .result = result,
-				      .desc = desc,
-				      .result_desc = result_desc,
-				      .coll_addr = coll_addr,
-				      .root_addr = root_addr,
-				      .flags = flags_of(ep, flags),
-				      .context = context,
-			      });
+	return start(fid, FI_GATHER, buf, count, result, coll_addr, root_addr, datatype,
+		FI_NOOP, flags, context);
 }
 
 static int bad_msg(const char *why)
@@ -212,7 +121,7 @@ static int bad_msg(const char *why)
 }
 
 static int set_vectors(struct coll_call *call, const struct fi_msg_collective *msg,
-	const struct fi_ioc *resultv, void **result_desc, size_t result_count)
+	const struct fi_ioc *resultv, size_t result_count)
 {
 	if ((msg->iov_count && !msg->msg_iov) || (result_count && !resultv))
 		return bad_msg("a vector is missing");
@@ -222,8 +131,6 @@ static int set_vectors(struct coll_call *call, const struct fi_msg_collective *m
 	call->buf_count = msg->iov_count;
 	call->resultv = resultv;
 	call->result_count = result_count;
-	call->desc = msg->desc && msg->iov_count ? msg->desc[0] : NULL;
-	call->result_desc = result_desc && result_count ? result_desc[0] : NULL;
 	return 0;
 }
 
@@ -245,7 +152,7 @@ static ssize_t msg_call(struct fid_ep *fid, const struct fi_msg_collective *msg,
 		.flags = flags_of(ep, flags),
 		.context = msg->context,
 	};
-	ret = set_vectors(&call, msg, resultv, result_desc, result_count);
+	ret = set_vectors(&call, msg, resultv, result_count);
 	return ret ? ret : coll_start(ep, &call);
 }
 

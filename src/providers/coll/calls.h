@@ -13,7 +13,6 @@ struct coll_call {
 	size_t count; /* elements, as in struct coll_args */
 	const void *buf;
 	void *result;
-	void *desc, *result_desc;
 	fi_addr_t coll_addr, root_addr;
 	uint64_t flags; /* with FI_COMPLETION settled */
 	void *context;
