@@ -140,6 +140,22 @@ static int add_eq(struct wf_coll *coll, struct wf_coll_port *port, struct wf_eq 
 	return ret ? ret : bind(coll, port, &port->eq->fid, 0);
 }
 
+/* Give the engine the counter, if there is one. */
+static int count_port(struct wf_coll *coll, struct wf_coll_port *port)
+{
+	return port->cntr || !coll->ep->cntr[WF_CNTR_SEND] ? 0 : add_cntr(coll, port);
+}
+
+static int coll_cntr_bound(struct wf_ep *ep)
+{
+	struct wf_coll *coll = ep->coll;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < coll->port_count && !ret; i++)
+		ret = count_port(coll, &coll->port[i]);
+	return ret;
+}
+
 static int enable_port(struct wf_coll *coll, struct wf_coll_port *port)
 {
 	struct wf_eq *eq = wf_ep_eq(coll->ep);
@@ -151,8 +167,8 @@ static int enable_port(struct wf_coll *coll, struct wf_coll_port *port)
 		ret = add_av(coll, port);
 	if (!ret && !port->cq)
 		ret = add_cq(coll, port);
-	if (!ret && !port->cntr && coll->ep->cntr[WF_CNTR_SEND])
-		ret = add_cntr(coll, port);
+	if (!ret)
+		ret = count_port(coll, port);
 	if (!ret && !port->eq && eq)
 		ret = add_eq(coll, port, eq);
 	if (ret)
@@ -256,6 +272,7 @@ static struct wf_progress *coll_item(struct wf_ep *ep)
 
 static const struct wf_ep_coll_ops coll_ops = {
 	.enable = coll_enable,
+	.cntr_bound = coll_cntr_bound,
 	.join = wf_coll_join,
 	.transferred = coll_transferred,
 	.closing = coll_closing,

@@ -43,6 +43,9 @@ struct wf_ep_coll_ops {
 	/* Last step of fi_enable that may fail; may be called again after a failure.
 	 * ep->control is held. */
 	int (*enable)(struct wf_ep *ep);
+	/* A counter was bound to the enabled endpoint. A failure undoes the binding.
+	 * ep->control is held. */
+	int (*cntr_bound)(struct wf_ep *ep);
 	/* fi_join(3) with FI_COLLECTIVE, on an enabled endpoint. */
 	int (*join)(struct wf_ep *ep, const struct fi_collective_addr *addr,
 		uint64_t flags, struct fid_mc **mc, void *context);

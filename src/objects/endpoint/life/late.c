@@ -35,6 +35,8 @@ static int change(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 	wf_ep_set_cntr(ep, cntr, flags);
 	unlock_data(runner);
 	ret = ep->xfer->cntr_bound ? ep->xfer->cntr_bound(ep) : 0;
+	if (!ret && ep->coll_ops)
+		ret = ep->coll_ops->cntr_bound(ep);
 	if (!ret)
 		return 0;
 	lock_data(runner);
