@@ -100,7 +100,7 @@ static void members_in_processes(void **unused)
 		struct test_list list = { 0 };
 		struct processes p;
 
-		test_add_random(&list, n, limit_amount() ? 100 : 500, 100000, &state);
+		test_add_random(&list, n, limit_amount() ? 100 : 500, 300000, &state);
 		start(&p, n, &list, run_list);
 		for (uint32_t i = 0; i < n; i++)
 			check_exit(p.pid[i], 0);

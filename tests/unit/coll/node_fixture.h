@@ -250,6 +250,13 @@ static inline void test_open(
 		coll_node_settled(group->member[i].node);
 }
 
+/* As where members may not read each other's memory. */
+static inline void test_forbid_reading(struct test_group *group)
+{
+	for (uint32_t i = 0; i < group->members; i++)
+		group->member[i].node->may_read = false;
+}
+
 /*
  * Let members read each other's segments where their owners write them, so that
  * ThreadSanitizer sees both sides at one address.

@@ -91,6 +91,8 @@ static void random_mixes(void **unused)
 
 		test_add_random(&list, n, 60, 60000, &state);
 		test_open(&group, n, &list);
+		if (i % 2)
+			test_forbid_reading(&group);
 		test_run_in_turn(&group, &state);
 		test_close(&group);
 		test_list_free(&list);
@@ -114,6 +116,8 @@ static void members_in_threads(void **unused)
 
 		test_add_random(&list, n, limit_amount() ? 100 : 1000, 100000, &state);
 		test_open(&group, n, &list);
+		if (n % 2)
+			test_forbid_reading(&group);
 		if (THREAD_SANITIZER)
 			test_use_one_mapping(&group);
 		for (uint32_t i = 0; i < n; i++)

@@ -39,8 +39,7 @@ static size_t chunk_len(const struct coll_plan *plan, uint64_t chunk)
 	return WF_MIN(plan->piece, plan->part - chunk * plan->piece);
 }
 
-/* The share of member @rank of a chunk of @len bytes. */
-static size_t share_of(
+size_t coll_share_of(
 	const struct coll_node *node, uint32_t rank, size_t len, size_t *ret_at)
 {
 	size_t share = (len + node->members - 1) / node->members;
@@ -62,7 +61,7 @@ void coll_post(struct coll_node *node, uint64_t chunk)
 
 	if (plan->shares) {
 		/* No other member reads this member's share. */
-		own = share_of(node, node->rank, len, &at);
+		own = coll_share_of(node, node->rank, len, &at);
 		copy(to, in, at);
 		copy(to + at + own, in + at + own, len - at - own);
 	} else if (plan->parts == 1) {
@@ -111,7 +110,7 @@ void coll_share(struct coll_node *node, uint64_t chunk)
 {
 	const struct coll_plan *plan = &node->plan;
 	size_t len = chunk_len(plan, chunk), at;
-	size_t share = share_of(node, node->rank, len, &at);
+	size_t share = coll_share_of(node, node->rank, len, &at);
 	struct inputs inputs = {
 		.own = plan->in + chunk * plan->piece + at,
 		.use = coll_use(node, chunk),
@@ -132,7 +131,7 @@ static void take_shares(struct coll_node *node, uint64_t chunk)
 	uint8_t *out = plan->out + chunk * plan->piece;
 
 	for (uint32_t i = 0; i < node->members; i++) {
-		size_t share = share_of(node, i, len, &at);
+		size_t share = coll_share_of(node, i, len, &at);
 
 		copy(out + at, data_of(node->segment[i], use, share), share);
 	}

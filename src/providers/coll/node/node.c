@@ -6,7 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "providers/coll/node/state.h"
+#include "providers/coll/node/direct.h"
 
 /* A member joins and leaves. */
 
@@ -34,17 +34,29 @@ int coll_node_prepare(struct coll_node **ret_node, struct coll_node_card *ret_ca
 	return 0;
 }
 
-/* More members than processors, where they share these? */
+/* Do members share processors? All members come to the same answer. */
 static bool is_crowded(const struct coll_node *node)
 {
-	const struct coll_card *own = &node->card[node->rank];
-	uint32_t count = 0;
+	for (uint32_t i = 0; i < node->members; i++) {
+		const struct coll_card *card = &node->card[i];
+		uint32_t count = 0;
 
+		for (uint32_t j = 0; j < node->members; j++)
+			if (node->card[j].cpu_hash == card->cpu_hash &&
+				node->card[j].cpus == card->cpus)
+				count++;
+		if (card->cpus && count > card->cpus)
+			return true;
+	}
+	return false;
+}
+
+static bool may_read_all(const struct coll_node *node)
+{
 	for (uint32_t i = 0; i < node->members; i++)
-		if (node->card[i].cpu_hash == own->cpu_hash &&
-			node->card[i].cpus == own->cpus)
-			count++;
-	return own->cpus && count > own->cpus;
+		if (i != node->rank && !coll_direct_probe(node, i))
+			return false;
+	return true;
 }
 
 static int map_members(struct coll_node *node, const struct coll_node_card *cards)
@@ -99,6 +111,8 @@ int coll_node_attach(struct coll_node *node, const struct coll_node_card *cards,
 		return ret;
 	}
 	node->crowded = is_crowded(node);
+	atomic_store_explicit(
+		&node->own->may_read, may_read_all(node), memory_order_release);
 	return 0;
 }
 
@@ -107,14 +121,22 @@ void coll_node_settled(struct coll_node *node)
 	if (node->fd >= 0)
 		(void)close(node->fd);
 	node->fd = -1;
+	/* All have mapped, so all have written. */
+	node->may_read = node->members > 0;
+	for (uint32_t i = 0; i < node->members; i++)
+		if (!atomic_load_explicit(
+			    &node->segment[i]->may_read, memory_order_acquire))
+			node->may_read = false;
 }
 
 void coll_node_close(struct coll_node *node)
 {
 	if (!node)
 		return;
-	coll_node_settled(node);
+	if (node->fd >= 0)
+		(void)close(node->fd);
 	unmap_members(node);
+	free(node->scratch);
 	/* A forked child has no mapping, and does not leave for its parent. */
 	if (getpid() == node->pid) {
 		coll_leave(node);

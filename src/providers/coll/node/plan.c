@@ -14,6 +14,9 @@ enum {
 	CHUNKS_WANTED = 4,
 	CHUNK_BYTES_MIN = 4 << 10,
 	CHUNK_ALIGN = 64,
+	/* From this size on members read each other's buffers. */
+	DIRECT_BYTES = 128 << 10,
+	DIRECT_BYTES_CROWDED = 32 << 10,
 };
 
 const struct coll_role coll_roles[][2] = {
@@ -115,10 +118,29 @@ static void plan_sources(struct coll_plan *plan, const struct coll_args *args)
 	plan->end = from_root ? args->root + 1 : args->members;
 }
 
-void coll_plan(struct coll_plan *plan, const struct coll_args *args)
+/* The same decision at every member. */
+static bool plan_direct(struct coll_plan *plan, const struct coll_node *node)
 {
+	size_t least = node->crowded ? DIRECT_BYTES_CROWDED : DIRECT_BYTES;
+
+	plan->is_direct = node->may_read && node->members > 1 && plan->part >= least;
+	if (!plan->is_direct)
+		return false;
+	plan->stride = plan->role.combines && !plan->role.scatters ? 3 : 2;
+	plan->uses = plan->stride;
+	plan->chunks = 0;
+	plan->is_joint = plan->role.all;
+	return true;
+}
+
+void coll_plan(struct coll_node *node, const struct coll_args *args)
+{
+	struct coll_plan *plan = &node->plan;
+
 	/* One store for each: clearing the whole of it would take longer. */
 	plan->role = coll_roles[args->kind][args->rank != args->root];
+	plan->kind = args->kind;
+	plan->root = args->root;
 	plan->shares = false;
 	plan->stride = 1;
 	plan->size = args->size;
@@ -129,9 +151,12 @@ void coll_plan(struct coll_plan *plan, const struct coll_args *args)
 	plan_sources(plan, args);
 	if (plan->role.gathers && !plan->role.scatters && args->buf == args->result)
 		plan->in = plan->out + args->rank * plan->part;
-	if (plan->role.combines) {
+	if (plan->role.combines)
 		plan->reduce = coll_reduce(args->datatype, args->op);
+	if (plan_direct(plan, node))
+		return;
+	if (plan->role.combines)
 		plan_shares(plan, args);
-	}
 	plan_chunks(plan, args);
+	plan->uses = plan->chunks * plan->stride;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/coll/node/state.h"
+#include "providers/coll/node/direct.h"
 #include "sys/compiler.h"
 #include "sys/copy.h"
 
@@ -7,8 +7,7 @@
 
 enum { SPINS = 128 };
 
-/* Is slot use @use free? All members have read what was there. */
-static bool is_free(struct coll_node *node, uint64_t use)
+bool coll_is_free(struct coll_node *node, uint64_t use)
 {
 	uint64_t floor = use, done;
 
@@ -24,13 +23,11 @@ static bool is_free(struct coll_node *node, uint64_t use)
 	return coll_is_past(floor, use);
 }
 
-/* Are the slots of use @use full at all members [first, end) but this one? */
-static bool all_full(
-	struct coll_node *node, struct coll_cursor *cursor, uint32_t end, uint64_t use)
+bool coll_all_full(
+	const struct coll_node *node, uint32_t *seen, uint32_t end, uint64_t use)
 {
-	for (; cursor->seen < end; cursor->seen++)
-		if (cursor->seen != node->rank &&
-			!coll_is_full(node->segment[cursor->seen], use))
+	for (; *seen < end; ++*seen)
+		if (*seen != node->rank && !coll_is_full(node->segment[*seen], use))
 			return false;
 	return true;
 }
@@ -46,7 +43,7 @@ static bool post(struct coll_node *node)
 		return true;
 	}
 	if (node->posted >= node->take.chunk + plan->ahead ||
-		!is_free(node, coll_use(node, node->posted)))
+		!coll_is_free(node, coll_use(node, node->posted)))
 		return false;
 	coll_post(node, node->posted);
 	node->posted++;
@@ -65,7 +62,8 @@ static bool share(struct coll_node *node)
 		at->chunk = node->posted;
 		return true;
 	}
-	if (!all_full(node, at, node->members, use) || !is_free(node, use + 1))
+	if (!coll_all_full(node, &at->seen, node->members, use) ||
+		!coll_is_free(node, use + 1))
 		return false;
 	coll_share(node, at->chunk);
 	*at = (struct coll_cursor){ .chunk = at->chunk + 1 };
@@ -82,7 +80,7 @@ static bool take(struct coll_node *node)
 	if (!plan->role.takes) {
 		at->chunk = node->share.chunk;
 	} else {
-		if (!all_full(node, at, plan->end,
+		if (!coll_all_full(node, &at->seen, plan->end,
 			    coll_use(node, at->chunk) + plan->stride - 1))
 			return false;
 		coll_take(node, at->chunk);
@@ -95,14 +93,14 @@ static bool take(struct coll_node *node)
 static int finish(struct coll_node *node)
 {
 	node->busy = false;
-	node->next = coll_use(node, node->plan.chunks);
+	node->next = node->base + node->plan.uses;
 	/* A member that was taken from has ended the operation before. */
 	if (node->plan.is_joint && node->floor < node->base)
 		node->floor = node->base;
 	return 1;
 }
 
-static int advance(struct coll_node *node)
+static int advance_chunks(struct coll_node *node)
 {
 	bool moved = false, any;
 
@@ -119,6 +117,30 @@ static int advance(struct coll_node *node)
 	else
 		return coll_node_wait(node);
 	return 0;
+}
+
+static int advance_direct(struct coll_node *node)
+{
+	bool moved;
+	int ret = coll_direct_advance(node, &moved);
+
+	if (ret < 0)
+		return coll_fail(node, ret);
+	if (ret) {
+		coll_set_done(node, node->base + node->plan.stride);
+		return finish(node);
+	}
+	if (!moved)
+		return coll_node_wait(node);
+	coll_wait_ends(node);
+	return 0;
+}
+
+static int advance(struct coll_node *node)
+{
+	if (node->plan.is_direct)
+		return advance_direct(node);
+	return advance_chunks(node);
 }
 
 bool coll_node_can(const struct coll_node *node, const struct coll_args *args)
@@ -169,7 +191,7 @@ static uint64_t post_early(struct coll_node *node, const struct coll_args *args)
 static bool spin(struct coll_node *node, uint64_t use)
 {
 	for (int i = 0; i < SPINS; i++)
-		if (all_full(node, &node->take, node->plan.end, use))
+		if (coll_all_full(node, &node->take.seen, node->plan.end, use))
 			return true;
 	return false;
 }
@@ -199,11 +221,12 @@ int coll_node_start(struct coll_node *node, const struct coll_args *args)
 		return node->err;
 	node->base = node->next;
 	node->posted = post_early(node, args);
-	coll_plan(&node->plan, args);
+	coll_plan(node, args);
 	node->take = (struct coll_cursor){ .seen = node->plan.first };
 	if (run_at_once(node))
 		return finish(node);
 	node->share = (struct coll_cursor){ .chunk = node->posted };
+	node->direct = (struct coll_direct){ 0 };
 	node->busy = true;
 	coll_wait_ends(node);
 	return advance(node);

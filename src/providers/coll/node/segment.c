@@ -75,6 +75,7 @@ int coll_segment_new(uint64_t cookie, int *ret_fd, struct coll_segment **ret_seg
 		goto err_unmap;
 	segment = mem;
 	segment->cookie = cookie;
+	segment->address = (uintptr_t)segment;
 	*ret_fd = fd;
 	*ret_segment = segment;
 	return 0;

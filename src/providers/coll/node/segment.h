@@ -39,10 +39,15 @@ struct coll_line {
 #define COLL_DONE_ALL UINT64_MAX
 
 struct coll_segment {
-	uint64_t cookie; /* that of the card; written before others map the segment */
+	/* Written before others map the segment: the cookie of the card, and the
+	 * address of this structure in the member's process. */
+	uint64_t cookie, address;
 	_Alignas(128) _Atomic uint64_t done;
 	/* 1: the member closed the group, or failed. It posts nothing more. */
 	_Atomic uint64_t left;
+	/* 1: this member may read the memory of all others (direct.h). Written between
+	 * the exchanges of a join. */
+	_Atomic uint64_t may_read;
 	struct coll_line line[COLL_SLOTS];
 	_Alignas(4096) uint8_t cell[COLL_SLOTS][COLL_CELL_BYTES];
 };

@@ -36,6 +36,7 @@ struct coll_plan {
 	bool is_joint;   /* This member takes from all others. */
 	uint32_t stride; /* slots for one chunk */
 	uint64_t chunks;
+	uint64_t uses;  /* slots for all of it */
 	uint64_t ahead; /* chunks that may be posted and not taken */
 	size_t size;    /* bytes of an element */
 	size_t part;    /* bytes that one member has for one other, or for all */
@@ -47,12 +48,23 @@ struct coll_plan {
 	const uint8_t *in;
 	uint8_t *out;
 	coll_reduce_fn *reduce;
+	bool is_direct; /* direct.h; then there are no chunks */
+	enum fi_collective_op kind;
+	uint32_t root;
 };
 
 /* Where a step is: its chunk, and the first member whose slot is not full yet. */
 struct coll_cursor {
 	uint64_t chunk;
 	uint32_t seen;
+};
+
+/* Where a direct operation is. */
+struct coll_direct {
+	int step;
+	uint32_t seen; /* as in struct coll_cursor */
+	uint32_t turn; /* members that the step is done with */
+	size_t at;     /* bytes of the next member that it is done with */
 };
 
 struct coll_node {
@@ -68,6 +80,10 @@ struct coll_node {
 	uint64_t posted;                     /* chunks */
 	struct coll_cursor share, take;
 	struct coll_plan plan;
+	struct coll_direct direct;
+	bool may_read;    /* All members may read the memory of all others. */
+	uint8_t *scratch; /* for direct operations; grows, NULL until it is needed */
+	size_t scratch_size;
 
 	/* For waits. */
 	struct wf_patience patience;
@@ -86,7 +102,18 @@ struct coll_node {
 extern const struct coll_role coll_roles[][2];
 
 /* plan.c: what the operation @args, which coll_node_can allows, does at this member. */
-void coll_plan(struct coll_plan *ret_plan, const struct coll_args *args);
+void coll_plan(struct coll_node *node, const struct coll_args *args);
+
+/* progress.c: is slot use @use free? All members have read what was there. */
+bool coll_is_free(struct coll_node *node, uint64_t use);
+/* progress.c: are the slots of use @use full at all members [*seen, end) but this one?
+ * Those that are, are skipped the next time. */
+bool coll_all_full(
+	const struct coll_node *node, uint32_t *seen, uint32_t end, uint64_t use);
+
+/* data.c: the share of member @rank of @len bytes, and where it begins. */
+size_t coll_share_of(
+	const struct coll_node *node, uint32_t rank, size_t len, size_t *ret_at);
 
 /* data.c: the steps of one chunk; the slots that they read are full and the slots that
  * they write are free. */
@@ -96,6 +123,9 @@ void coll_take(struct coll_node *node, uint64_t chunk);
 
 /* wait.c: after a poll that found nothing. 0, or the error that ends the operation. */
 int coll_node_wait(struct coll_node *node);
+
+/* wait.c: end the operation and the group by @err. Returns it. */
+int coll_fail(struct coll_node *node, int err);
 
 /* wait.c: tell the others that this member posts and reads nothing more. */
 void coll_leave(struct coll_node *node);

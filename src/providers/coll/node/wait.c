@@ -2,7 +2,7 @@
 #include <rdma/fi_errno.h>
 #include <sched.h>
 
-#include "providers/coll/node/state.h"
+#include "providers/coll/node/direct.h"
 #include "sys/clock.h"
 
 /* Waiting for the other members: yielding the processor, and noticing that a member
@@ -22,6 +22,8 @@ static bool needs_post(const struct coll_node *node, uint32_t member)
 	const struct coll_plan *plan = &node->plan;
 	const struct coll_segment *segment = node->segment[member];
 
+	if (plan->is_direct)
+		return coll_direct_needs(node, member);
 	if (plan->shares && node->share.chunk < plan->chunks &&
 		!coll_is_full(segment, coll_use(node, node->share.chunk)))
 		return true;
@@ -38,6 +40,8 @@ static bool needs_slot(const struct coll_node *node, uint32_t member)
 	uint64_t done = atomic_load_explicit(
 		&node->segment[member]->done, memory_order_acquire);
 
+	if (plan->is_direct)
+		return false;
 	if (plan->role.posts && node->posted < plan->chunks &&
 		!coll_is_past(done, coll_use(node, node->posted)))
 		return true;
@@ -62,12 +66,8 @@ static int check(struct coll_node *node)
 	for (uint32_t i = 0; i < node->members; i++) {
 		if (i == node->rank || (!needs_post(node, i) && !needs_slot(node, i)))
 			continue;
-		if (node->gone[i]) {
-			node->err = -FI_ECONNRESET;
-			node->busy = false;
-			coll_leave(node);
-			return node->err;
-		}
+		if (node->gone[i])
+			return coll_fail(node, -FI_ECONNRESET);
 		node->gone[i] = is_gone(node, i);
 	}
 	return 0;
@@ -102,6 +102,14 @@ int coll_node_wait(struct coll_node *node)
 	}
 	node->check_ns = now + CHECK_NS + node->members * (uint64_t)CHECK_NS_MEMBER;
 	return 0;
+}
+
+int coll_fail(struct coll_node *node, int err)
+{
+	node->err = err;
+	node->busy = false;
+	coll_leave(node);
+	return err;
 }
 
 void coll_leave(struct coll_node *node)
