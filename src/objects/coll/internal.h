@@ -93,9 +93,11 @@ struct wf_coll {
 	/* Has a thread gone to sleep, or parked the item, because the engines are idle?
 	 * The first call that gives them work clears it and ends the timer. */
 	atomic_bool armed;
-	atomic_uint runs, refused;  /* runs since the last look; sleeps refused since */
-	atomic_int joining;         /* groups whose join has not ended */
-	struct wf_coll_timer timer; /* run by CQs, counters and the domain */
+	atomic_uint runs;                /* since the last group was closed */
+	atomic_uint refused;             /* sleeps, since an engine was seen idle */
+	atomic_int joining;              /* groups whose join has not ended */
+	atomic_int open;                 /* groups that are open */
+	struct wf_coll_timer timer;      /* run by CQs, counters and the domain */
 	struct wf_coll_timer join_timer; /* run by the readers of @eq */
 
 	/* Bootstrap exchanges (bootstrap.c): those that exist, guarded by @boots.lock,

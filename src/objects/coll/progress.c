@@ -19,6 +19,7 @@
  */
 
 enum {
+	LINGER = 4096,         /* runs of an engine after its last group was closed */
 	LOOK_EVERY = 16,       /* runs between two looks whether the engines are idle */
 	REFUSED_MAX = 1024,    /* sleeps that are refused before the timer is used */
 	SLICE_NS = 1000 * 1000 /* the timer */
@@ -83,7 +84,13 @@ static void run_port(const struct wf_coll_port *port)
 		(void)port->cq->ops->read(port->cq, NULL, 0);
 }
 
-/* An engine of another library cannot be asked: it may have work at any time. */
+static bool may_have_work(const struct wf_coll *coll)
+{
+	return atomic_load(&coll->open) || atomic_load(&coll->runs) < LINGER;
+}
+
+/* An engine of another library cannot be asked: it may have work as long as a group is
+ * open, and for a while afterwards. */
 static bool is_idle(const struct wf_coll *coll)
 {
 	if (atomic_load(&coll->boots.is_ready))
@@ -91,8 +98,8 @@ static bool is_idle(const struct wf_coll *coll)
 	for (unsigned int i = 0; i < coll->port_count; i++) {
 		const struct wf_coll_port *port = &coll->port[i];
 
-		if (!port->builtin ||
-			!wf_progress_list_arm(&wf_cq_of(port->cq)->progress))
+		if (port->builtin ? !wf_progress_list_arm(&wf_cq_of(port->cq)->progress)
+				  : may_have_work(coll))
 			return false;
 	}
 	return true;
