@@ -220,6 +220,51 @@ static void groups_within_groups(void)
 	cl_close(&env);
 }
 
+enum { PAIRS = COUNT * (COUNT - 1) / 2 };
+
+static void start_pairs_of(struct cl_group *pair, uint32_t member)
+{
+	for (uint32_t k = 0; k < PAIRS; k++) {
+		/* Every second member begins with the last pair. */
+		struct cl_group *of = &pair[member % 2 ? PAIRS - 1 - k : k];
+
+		for (uint32_t r = 0; r < 2; r++)
+			if (of->at[r] == member)
+				cl_start_join(&env, of, r);
+	}
+	for (int i = 0; i < 50; i++)
+		cl_step(&env);
+}
+
+/* Each member joins a group of two with each other one at the same time, in an order of
+ * its own, some long after the others. */
+static void joins_in_any_order(void)
+{
+	static struct cl_group pair[PAIRS];
+	uint32_t count = 0;
+
+	cl_open(&env, COUNT, NULL);
+	for (uint32_t i = 0; i < COUNT; i++)
+		for (uint32_t j = i + 1; j < COUNT; j++) {
+			cl_range(&pair[count], 2, i, j - i);
+			cl_insert_sets(&env, &pair[count++]);
+		}
+	for (uint32_t i = 0; i < COUNT; i++)
+		start_pairs_of(pair, i);
+	for (uint32_t i = 0; i < COUNT; i++) {
+		CL_UNTIL(&env, env.member[i].joins == COUNT - 1);
+		CHECK_OK(-env.member[i].join_err);
+		env.member[i].joined = NULL;
+	}
+	for (uint32_t k = 0; k < PAIRS; k++) {
+		for (uint32_t r = 0; r < 2; r++)
+			pair[k].addr[r] = fi_mc_addr(pair[k].mc[r]);
+		check_group(&pair[k]);
+		cl_leave(&pair[k]);
+	}
+	cl_close(&env);
+}
+
 static void no_member_has_joined_before_all_have_called(void)
 {
 	cl_open(&env, 3, NULL);
@@ -420,6 +465,7 @@ CF_SUITE(coll_join,
 		"AVS-009 AVS-010 AVS-011 AVS-012 AVS-013 AVS-016", FI_COLLECTIVE),
 	CF_CASE(join_by_the_address_of_the_set, "AVS-014 COL-004", FI_COLLECTIVE),
 	CF_CASE(groups_within_groups, "COL-004 COL-005", FI_COLLECTIVE),
+	CF_CASE(joins_in_any_order, "COL-002", FI_COLLECTIVE),
 	CF_CASE(no_member_has_joined_before_all_have_called, "COL-003", FI_COLLECTIVE),
 	CF_CASE(events_without_a_buffer, "COL-002", FI_COLLECTIVE),
 	CF_CASE(a_sleeper_joins, "COL-002", FI_COLLECTIVE),
