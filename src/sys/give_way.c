@@ -4,7 +4,31 @@
 #include "sys/clock.h"
 #include "sys/give_way.h"
 
-enum { PATIENCE_NS = 50000 };
+enum {
+	PATIENCE_NS = 50000,
+	CHECK_NS = PATIENCE_NS / 4, /* at most, between two checks */
+	WINDOW_MIN = 16,
+};
+
+/* The polls until the next check: a poll of a network takes a hundred times as long as
+ * one of memory. */
+static unsigned int next_window(struct wf_patience *patience, uint64_t now)
+{
+	unsigned int window =
+		atomic_load_explicit(&patience->window, memory_order_relaxed);
+	uint64_t took =
+		now - atomic_load_explicit(&patience->check_ns, memory_order_relaxed);
+
+	atomic_store_explicit(&patience->check_ns, now, memory_order_relaxed);
+	if (!window)
+		window = WF_PATIENCE_MISSES;
+	else if (took > CHECK_NS && window > WINDOW_MIN)
+		window /= 2;
+	else if (took < CHECK_NS / 2 && window < WF_PATIENCE_MISSES)
+		window *= 2;
+	atomic_store_explicit(&patience->window, window, memory_order_relaxed);
+	return window;
+}
 
 void wf_give_way(struct wf_patience *patience, unsigned int stamp, bool moved)
 {
@@ -14,7 +38,8 @@ void wf_give_way(struct wf_patience *patience, unsigned int stamp, bool moved)
 	unsigned int before =
 		atomic_exchange_explicit(&patience->stamp, stamp, memory_order_relaxed);
 
-	atomic_store_explicit(&patience->misses, 0, memory_order_relaxed);
+	atomic_store_explicit(&patience->misses,
+		WF_PATIENCE_MISSES - next_window(patience, now), memory_order_relaxed);
 	if (!since || before != stamp || moved)
 		atomic_store_explicit(&patience->since_ns, now, memory_order_relaxed);
 	else if (now - since > PATIENCE_NS)

@@ -21,12 +21,16 @@
  * them, and two threads that count at once do no harm.
  */
 struct wf_patience {
-	/* Polls in a row that found nothing, since the last check. */
+	/* Polls that found nothing since the last check, and those that @window leaves
+	 * out of WF_PATIENCE_MISSES. */
 	atomic_uint misses;
+	atomic_uint window;        /* polls between two checks; 0: not known yet */
 	atomic_uint stamp;         /* @stamp of wf_give_way at the last check */
 	_Atomic uint64_t since_ns; /* wf_now_ns when that stamp was first seen */
+	_Atomic uint64_t check_ns; /* wf_now_ns at the last check */
 };
 
+/* The most polls between two checks; fewer where a poll takes long. */
 enum { WF_PATIENCE_MISSES = 256 };
 
 /* Count a poll that found nothing. True: the caller calls wf_give_way. */

@@ -33,6 +33,27 @@ static void in_vain(void **state)
 	assert_int_equal(yields, 3);
 }
 
+/* Polls that take long are fewer until the next yield. */
+static void in_vain_and_slowly(void **state)
+{
+	struct wf_patience patience = { 0 };
+	uint64_t deadline_ns = wf_deadline_ns(60000);
+	unsigned int polls = 0;
+
+	(void)state;
+	yields = 0;
+	while (yields < 10 && !wf_expired(deadline_ns)) {
+		uint64_t end_ns = wf_now_ns() + 20000;
+
+		while (wf_now_ns() < end_ns)
+			;
+		polls = yields < 9 ? 0 : polls + 1;
+		poll(&patience, 5, false);
+	}
+	assert_int_equal(yields, 10);
+	assert_in_range(polls, 1, WF_PATIENCE_MISSES / 8);
+}
+
 /* A poller that finds something now and then keeps its processor, however long it
  * polls. */
 static void with_luck(void **state)
@@ -80,6 +101,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(in_vain),
+		cmocka_unit_test(in_vain_and_slowly),
 		cmocka_unit_test(with_luck),
 		cmocka_unit_test(with_a_long_message),
 		cmocka_unit_test(at_the_beginning),
