@@ -5,7 +5,7 @@
 /* Up to so many bytes the first algorithm of the name is chosen, and above the second.
  * A block is what fi_collective(3) calls count; total is a block for each member. */
 enum {
-	BROADCAST_BINOMIAL_BLOCK = 1 << 20,
+	BROADCAST_BINOMIAL_BLOCK = 256 << 10,
 	ALLREDUCE_DOUBLING_BLOCK = 32 << 10,
 	ALLREDUCE_DOUBLING_BLOCK_OF_TWO = 256 << 10, /* of two members */
 	/* Of members that are no power of two, for which Rabenseifner's algorithm has
