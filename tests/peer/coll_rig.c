@@ -170,7 +170,8 @@ void coll_node_end(struct coll_node *node)
 	if (!node->is_open)
 		return;
 	node->is_open = false;
-	assert_int_equal(fi_close(&node->ep->fid), 0);
+	if (node->ep)
+		assert_int_equal(fi_close(&node->ep->fid), 0);
 	assert_int_equal(fi_close(&node->coll_av->fid), 0);
 	assert_int_equal(fi_close(&node->coll_cq->fid), 0);
 	assert_int_equal(fi_close(&node->coll_domain->fid), 0);
@@ -217,8 +218,8 @@ static void joined(void *context, int err)
 	mc->err = err;
 }
 
-int coll_rig_join(struct coll_node *node, const unsigned int *member,
-	unsigned int count, struct coll_mc *ret)
+static int join(struct coll_node *node, const unsigned int *member, unsigned int count,
+	void (*callback)(void *context, int err), struct coll_mc *ret)
 {
 	struct set set = { .node = node, .member = member, .count = count };
 	struct fi_peer_av_set_context set_context = { sizeof(set_context),
@@ -227,7 +228,7 @@ int coll_rig_join(struct coll_node *node, const unsigned int *member,
 	struct fi_peer_mc_context context = {
 		.size = sizeof(context),
 		.mc = &ret->main,
-		.joined = joined,
+		.joined = callback,
 		.context = ret,
 	};
 	struct fid_av_set *av_set;
@@ -243,6 +244,18 @@ int coll_rig_join(struct coll_node *node, const unsigned int *member,
 	/* Never inside the call. */
 	assert_int_equal(ret->joined, 0);
 	return err;
+}
+
+int coll_rig_join(struct coll_node *node, const unsigned int *member,
+	unsigned int count, struct coll_mc *ret)
+{
+	return join(node, member, count, joined, ret);
+}
+
+int coll_rig_join_event(struct coll_node *node, const unsigned int *member,
+	unsigned int count, struct coll_mc *ret)
+{
+	return join(node, member, count, NULL, ret);
 }
 
 void coll_rig_joined(struct coll_rig *rig, struct coll_mc *mc, int err)

@@ -57,6 +57,10 @@ void coll_node_end(struct coll_node *node);
 void coll_rig_progress(struct coll_rig *rig);
 void coll_rig_settle(struct coll_rig *rig);
 
+/* Begin to join as coll_rig_join does, but for an event instead of the callback, whose
+ * context is @ret. */
+int coll_rig_join_event(struct coll_node *node, const unsigned int *member,
+	unsigned int count, struct coll_mc *ret);
 /* Begin to join the group of the nodes @member, @count of them. */
 int coll_rig_join(struct coll_node *node, const unsigned int *member,
 	unsigned int count, struct coll_mc *ret);

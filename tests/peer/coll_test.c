@@ -276,6 +276,53 @@ static void out_of_resources(void **state)
 	coll_rig_close(rig);
 }
 
+/* A main provider without a callback gets the event in its own queue. P-46, COL-002 */
+static void joined_by_event(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(2, NULL);
+	struct fid_eq *eq[2], *coll_eq[2];
+	struct coll_mc mc[NODES_MAX];
+
+	for (unsigned int i = 0; i < 2; i++) {
+		struct coll_node *node = &rig->node[i];
+		struct fi_eq_attr attr = { 0 };
+		struct fi_peer_eq_context context = { sizeof(context), NULL };
+
+		assert_int_equal(fi_eq_open(node->fabric, &attr, &eq[i], NULL), 0);
+		context.eq = eq[i];
+		attr.flags = FI_PEER;
+		assert_int_equal(
+			fi_eq_open(node->coll_fabric, &attr, &coll_eq[i], &context), 0);
+		assert_int_equal(fi_ep_bind(node->coll_ep, &coll_eq[i]->fid, 0), 0);
+		assert_int_equal(coll_rig_join_event(node, in_order, 2, &mc[i]), 0);
+	}
+	for (unsigned int i = 0; i < 2; i++) {
+		uint64_t end = now_ms() + PATIENCE_MS;
+		struct fi_eq_entry entry;
+		uint32_t event;
+		ssize_t ret;
+
+		while ((ret = fi_eq_read(eq[i], &event, &entry, sizeof(entry), 0)) ==
+			-FI_EAGAIN) {
+			assert_true(now_ms() < end);
+			coll_rig_progress(rig);
+		}
+		assert_int_equal(ret, sizeof(entry));
+		assert_int_equal(event, FI_JOIN_COMPLETE);
+		assert_ptr_equal(entry.fid, &mc[i].main.fid);
+		assert_ptr_equal(entry.context, &mc[i]);
+	}
+	barrier(rig, mc, 2);
+	coll_rig_leave(mc, 2);
+	for (unsigned int i = 0; i < 2; i++) {
+		assert_int_equal(fi_close(&rig->node[i].ep->fid), 0);
+		assert_int_equal(fi_close(&coll_eq[i]->fid), 0);
+		assert_int_equal(fi_close(&eq[i]->fid), 0);
+		rig->node[i].ep = NULL;
+	}
+	coll_rig_close(rig);
+}
+
 enum { GRID = 5, PAIRS = GRID * (GRID - 1) };
 
 /* Each node joins a group of two with each other one, in an order of its own: messages
@@ -632,6 +679,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(many_at_once),
 		cmocka_unit_test(threads),
 		cmocka_unit_test(out_of_resources),
+		cmocka_unit_test(joined_by_event),
 		cmocka_unit_test(joins_at_the_same_time),
 		cmocka_unit_test(joined_again_and_again),
 		cmocka_unit_test(left_behind),
