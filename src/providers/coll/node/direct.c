@@ -181,27 +181,21 @@ static int copy_piece(struct coll_node *node, size_t *ret_bytes)
 	struct coll_direct *direct = &node->direct;
 	const struct coll_plan *plan = &node->plan;
 	uint32_t member = member_of_turn(node);
-	size_t len = in_halves(node) ? half_of(plan) : plan->part, piece;
-	uint64_t from = posted_by(node, member).in + direct->at;
+	size_t len = in_halves(node) ? half_of(plan) : plan->part;
+	size_t piece = next_piece(direct, len, COPY);
+	size_t from = direct->at + (plan->role.scatters ? node->rank * plan->part : 0);
 	uint8_t *to = plan->out + direct->at;
 	int ret = 0;
 
-	if (plan->role.scatters)
-		from += node->rank * plan->part;
 	if (plan->role.gathers)
 		to += member * plan->part;
-	piece = next_piece(direct, len, COPY);
 	if (is_source(node, member))
-		ret = transfer(node, member, false, to, from, piece);
-	else if (member == node->rank && plan->role.own) {
-		const uint8_t *own =
-			plan->in + direct->at +
-			(plan->role.scatters ? node->rank * plan->part : 0);
-
-		if (own != to)
-			memcpy(to, own, piece);
-	} else
+		ret = transfer(node, member, false, to,
+			posted_by(node, member).in + from, piece);
+	else if (member != node->rank || !plan->role.own)
 		piece = len;
+	else if (plan->in + from != to)
+		memcpy(to, plan->in + from, piece);
 	end_piece(direct, piece, len);
 	*ret_bytes = piece;
 	return ret;
