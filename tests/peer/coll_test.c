@@ -276,6 +276,46 @@ static void out_of_resources(void **state)
 	coll_rig_close(rig);
 }
 
+static ssize_t refuse_control(
+	struct fid_ep *ep, const struct fi_msg_tagged *msg, uint64_t flags)
+{
+	return msg->tag >> 61 == 6 ? -FI_ECONNREFUSED
+				   : full_ops->sendmsg(ep, msg, flags);
+}
+
+/* The main endpoint knows at once that a member cannot be reached: everything that
+ * waits for it ends. */
+static void probes_that_are_refused(void **state)
+{
+	struct coll_rig *rig = coll_rig_open(2, NULL);
+	struct coll_node *node = &rig->node[0];
+	struct coll_mc mc[NODES_MAX], alone[2];
+	struct fi_ops_tagged ops, *own = node->ep->tagged;
+	void *got;
+
+	coll_rig_join_all(rig, in_order, 2, mc);
+	full_ops = own;
+	ops = *own;
+	ops.sendmsg = refuse_control;
+	node->ep->tagged = &ops;
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(coll_rig_join(node, in_order, 2, &alone[i]), 0);
+	for (int i = 0; i < 2; i++)
+		coll_rig_joined(rig, &alone[i], -FI_ECONNREFUSED);
+	if (is_p2p()) {
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(
+				fi_barrier(node->coll_ep, addr_of(&mc[0]), NULL), 0);
+		for (int i = 0; i < 3; i++)
+			assert_int_equal(
+				coll_rig_wait(rig, node, &got), -FI_ECONNREFUSED);
+	}
+	node->ep->tagged = own;
+	coll_rig_leave(alone, 2);
+	coll_rig_leave(mc, 2);
+	coll_rig_close(rig);
+}
+
 /* A main provider without a callback gets the event in its own queue. P-46, COL-002 */
 static void joined_by_event(void **state)
 {
@@ -679,6 +719,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(many_at_once),
 		cmocka_unit_test(threads),
 		cmocka_unit_test(out_of_resources),
+		cmocka_unit_test(probes_that_are_refused),
 		cmocka_unit_test(joined_by_event),
 		cmocka_unit_test(joins_at_the_same_time),
 		cmocka_unit_test(joined_again_and_again),

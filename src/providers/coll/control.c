@@ -37,10 +37,10 @@ static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 
 	(void)len;
 	(void)src;
-	wf_list_remove(&control->link);
-	free(control);
 	if (group && group->probe == control)
 		group->probe = NULL;
+	wf_list_remove(&control->link);
+	free(control);
 	if (!err || !group)
 		return;
 	coll_log(FI_LOG_INFO, FI_LOG_EP_DATA,
@@ -54,6 +54,7 @@ static void send_message(struct coll_ep *ep, fi_addr_t addr,
 {
 	struct coll_control *control = calloc(1, sizeof(*control));
 	struct coll_xfer *xfer;
+	int ret;
 
 	if (!control)
 		return;
@@ -70,8 +71,9 @@ static void send_message(struct coll_ep *ep, fi_addr_t addr,
 	wf_list_push(&ep->controls, &control->link);
 	if (group)
 		group->probe = control;
-	if (coll_xfer_post(xfer))
-		send_done(xfer, -FI_ECONNRESET, 0, FI_ADDR_NOTAVAIL);
+	ret = coll_xfer_post(xfer);
+	if (ret)
+		send_done(xfer, ret, 0, FI_ADDR_NOTAVAIL);
 }
 
 static struct message message_of(

@@ -348,6 +348,8 @@ static void probe(struct coll_op *op, uint64_t now_ns)
 
 static void watch(struct coll_group *group, uint64_t now_ns)
 {
+	bool has_failed = group->state == COLL_FAILED;
+
 	wf_list_foreach_safe(link, &group->ops)
 	{
 		struct coll_op *op = wf_list_entry(link, struct coll_op, link);
@@ -356,6 +358,9 @@ static void watch(struct coll_group *group, uint64_t now_ns)
 			give_up(op, now_ns);
 		else
 			probe(op, now_ns);
+		/* A probe that fails at once ends all operations. */
+		if (!has_failed && group->state == COLL_FAILED)
+			return;
 	}
 }
 

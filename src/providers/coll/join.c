@@ -304,6 +304,7 @@ static void probe(struct coll_group *group, uint64_t now_ns)
 
 void coll_join_watch(struct coll_ep *ep, uint64_t now_ns)
 {
-	wf_list_foreach(link, &ep->joining)
+	/* A probe that fails at once ends the join. */
+	wf_list_foreach_safe(link, &ep->joining)
 		probe(wf_list_entry(link, struct coll_group, join_link), now_ns);
 }
