@@ -116,7 +116,7 @@ static void card_that_lies(void **unused)
 	content.fd = descriptor("other", size, F_SEAL_SHRINK | F_SEAL_GROW);
 	refused(&cards, &content);
 	close(content.fd);
-	/* The test would notice: this one is as it has to be. */
+	/* A segment as it has to be is accepted. */
 	content.fd = descriptor("weft-coll", size, F_SEAL_SHRINK | F_SEAL_GROW);
 	set_card(&cards.card[1], &content);
 	assert_int_equal(coll_node_attach(cards.node[0], cards.card, 2, 0), 0);

@@ -84,7 +84,7 @@ static void random_mixes(void **unused)
 	uint64_t state = 3;
 
 	(void)unused;
-	for (int i = 0; i < (limit_amount() ? 10 : 40); i++) {
+	for (int i = 0; i < (limit_amount() ? 6 : 20); i++) {
 		uint32_t n = 2 + (uint32_t)(random_next(&state) % 8);
 		struct test_list list = { 0 };
 		struct test_group group;
@@ -114,7 +114,7 @@ static void members_in_threads(void **unused)
 		struct test_group group;
 		pthread_t thread[TEST_MEMBERS_MAX];
 
-		test_add_random(&list, n, limit_amount() ? 100 : 1000, 100000, &state);
+		test_add_random(&list, n, limit_amount() ? 100 : 300, 100000, &state);
 		test_open(&group, n, &list);
 		if (n % 2)
 			test_forbid_reading(&group);

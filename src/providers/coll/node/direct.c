@@ -320,7 +320,8 @@ static void range(const struct coll_node *node, uint32_t *ret_first, uint32_t *r
 		all |= is_root;
 		break;
 	case STEP_END:
-		/* A root that sent waits for all; who sent to a root, for that. */
+		/* The root of a broadcast or scatter waits for all others; the others
+		 * wait for the root of a gather or reduce. */
 		all |= !to_root && is_root;
 		break;
 	default:
