@@ -11,7 +11,8 @@
  * machine, through memory that they share. Each member has a segment that only it
  * writes and that the others map read-only, so that a member that writes garbage can
  * spoil results, but no other's memory. The segment has no name, so that no process
- * leaves one behind.
+ * leaves one behind. Large data are read from the buffers of the member itself where
+ * the system allows that.
  *
  * The functions take no lock; the caller serialises all calls for one struct coll_node.
  * Several members of a group may be endpoints of one process.
@@ -37,7 +38,7 @@ bool coll_node_is_local(const struct coll_node_card *a, const struct coll_node_c
 
 /* Map the segments of the @count members with @cards; this one is @cards[@rank]. All of
  * them do so between the two exchanges of a join, so all segments exist. 0 or a
- * negative fabric errno (then this member tells the others, and nobody uses the
+ * negative fabric errno (then this member tells the others, and none uses the
  * engine). */
 int coll_node_attach(struct coll_node *node, const struct coll_node_card *cards,
 	uint32_t count, uint32_t rank);
