@@ -242,7 +242,7 @@ static int take_id(struct coll_group *group)
 	struct coll_ep *ep = group->ep;
 
 	if (!ep->ids)
-		ep->ids = calloc(COLL_GROUPS_MAX, sizeof(*ep->ids));
+		ep->ids = calloc(COLL_GROUPS_MAX, sizeof(struct coll_group *));
 	if (!ep->ids)
 		return -FI_ENOMEM;
 	for (uint32_t i = 1; i < COLL_GROUPS_MAX; i++) {

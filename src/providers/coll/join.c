@@ -118,7 +118,8 @@ static void attached_done(struct coll_group *group, int err, const void *blocks)
 static const struct coll_node_card **cards_of(
 	const struct coll_group *group, const struct record *records)
 {
-	const struct coll_node_card **cards = calloc(group->members, sizeof(*cards));
+	const struct coll_node_card **cards =
+		calloc(group->members, sizeof(struct coll_node_card *));
 
 	for (uint32_t i = 0; cards && i < group->members; i++)
 		if (records[i].has_card)

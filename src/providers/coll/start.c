@@ -108,7 +108,7 @@ static int stage_buf(const struct coll_call *call, struct coll_args *args,
 {
 	size_t size = elements(args, shapes[args->kind].buf_each) * args->size;
 
-	if (call->buf_count == 1) {
+	if (call->bufv && call->buf_count == 1) {
 		args->buf = call->bufv->addr;
 		return 0;
 	}

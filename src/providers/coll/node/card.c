@@ -16,6 +16,7 @@ static int read_file(const char *name, char *text, size_t size)
 	CLEANUP(wf_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
 	ssize_t len;
 
+	text[0] = '\0';
 	if (fd < 0)
 		return -errno;
 	len = read(fd, text, size - 1);

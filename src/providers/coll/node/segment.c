@@ -35,17 +35,17 @@ static int set_size(int fd)
 	return ftruncate(fd, (off_t)size) ? -errno : 0;
 }
 
-static int map(int fd, int prot, void **ret_mem)
+/* NULL with errno set: failed. */
+static void *map(int fd, int prot)
 {
 	void *mem = mmap(NULL, sizeof(struct coll_segment), prot, MAP_SHARED, fd, 0);
 
 	if (mem == MAP_FAILED)
-		return -errno;
+		return NULL;
 	/* The others would take the writes of a forked child for those of this process.
 	 */
 	(void)madvise(mem, sizeof(struct coll_segment), MADV_DONTFORK);
-	*ret_mem = mem;
-	return 0;
+	return mem;
 }
 
 /* Nothing but the mapping of this process can write from now on. Kernels before 5.1 do
@@ -61,19 +61,20 @@ int coll_segment_new(uint64_t cookie, int *ret_fd, struct coll_segment **ret_seg
 {
 	int fd = memfd_create(NAME, MFD_CLOEXEC | MFD_ALLOW_SEALING), ret;
 	struct coll_segment *segment;
-	void *mem = NULL;
 
 	if (fd < 0)
 		return -errno;
 	ret = set_size(fd);
-	if (!ret)
-		ret = map(fd, PROT_READ | PROT_WRITE, &mem);
 	if (ret)
 		goto err_close;
+	segment = map(fd, PROT_READ | PROT_WRITE);
+	if (!segment) {
+		ret = -errno;
+		goto err_close;
+	}
 	ret = seal(fd);
 	if (ret)
 		goto err_unmap;
-	segment = mem;
 	segment->cookie = cookie;
 	segment->address = (uintptr_t)segment;
 	*ret_fd = fd;
@@ -81,7 +82,7 @@ int coll_segment_new(uint64_t cookie, int *ret_fd, struct coll_segment **ret_seg
 	return 0;
 
 err_unmap:
-	coll_segment_unmap(mem);
+	coll_segment_unmap(segment);
 err_close:
 	(void)close(fd);
 	return ret;
@@ -124,17 +125,14 @@ int coll_segment_map(
 {
 	CLEANUP(wf_close) int fd = open_segment(card);
 	const struct coll_segment *segment;
-	void *mem = NULL;
-	int ret;
 
 	if (fd < 0)
 		return fd;
 	if (!is_safe(fd))
 		return -EINVAL;
-	ret = map(fd, PROT_READ, &mem);
-	if (ret)
-		return ret;
-	segment = mem;
+	segment = map(fd, PROT_READ);
+	if (!segment)
+		return -errno;
 	if (segment->cookie != card->cookie || coll_card_alive(card) != COLL_ALIVE) {
 		coll_segment_unmap(segment);
 		return -EINVAL;
