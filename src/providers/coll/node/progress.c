@@ -5,7 +5,10 @@
 
 /* The steps of an operation: which of them can go on. */
 
-enum { SPINS = 128 };
+enum {
+	SPINS = 128,
+	SPIN_BYTES = 16, /* for one more */
+};
 
 bool coll_is_free(struct coll_node *node, uint64_t use)
 {
@@ -186,11 +189,13 @@ static uint64_t post_early(struct coll_node *node, const struct coll_args *args)
 	return 1;
 }
 
-/* Wait as long as a line travels between processors, for members that come at about the
- * same time. */
+/* Wait as long as a line travels between processors, and as another member copies as
+ * many bytes, for members that come at about the same time. */
 static bool spin(struct coll_node *node, uint64_t use)
 {
-	for (int i = 0; i < SPINS; i++)
+	size_t spins = SPINS + node->plan.part * node->plan.parts / SPIN_BYTES;
+
+	for (size_t i = 0; i < spins; i++)
 		if (coll_all_full(node, &node->take.seen, node->plan.end, use))
 			return true;
 	return false;
@@ -203,9 +208,14 @@ static bool run_at_once(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
 
-	if (node->crowded || plan->chunks != 1 || plan->shares ||
-		node->posted < plan->role.posts)
+	if (node->crowded || plan->chunks != 1 || plan->shares)
 		return false;
+	if (node->posted < plan->role.posts) {
+		if (!coll_is_free(node, node->base))
+			return false;
+		coll_post(node, 0);
+		node->posted = 1;
+	}
 	if (plan->role.takes) {
 		if (!spin(node, node->base))
 			return false;
