@@ -249,8 +249,6 @@ static int mc_close(struct fid *fid)
 	if (atomic_load_explicit(&group->state, memory_order_relaxed) ==
 		WF_COLL_JOINING)
 		atomic_fetch_sub(&coll->joining, 1);
-	atomic_store(&coll->runs, 0);
-	atomic_fetch_sub(&coll->open, 1);
 	wf_coll_wake(coll);
 	leave(group);
 	wf_av_set_unref(group->set);
@@ -331,7 +329,7 @@ int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,
 	if (ret)
 		goto err_free;
 	atomic_fetch_add(&coll->joining, 1);
-	atomic_fetch_add(&coll->open, 1);
+	atomic_store(&coll->is_used, true);
 	atomic_fetch_add_explicit(&ep->refs, 1, memory_order_relaxed);
 	/* The event names the group, so the caller must know it first. */
 	*ret_mc = &group->fid;
@@ -347,7 +345,6 @@ err_leave:
 	(void)refuse(ep, ret, fi_strerror(-ret));
 	atomic_fetch_sub_explicit(&ep->refs, 1, memory_order_release);
 	atomic_fetch_sub(&coll->joining, 1);
-	atomic_fetch_sub(&coll->open, 1);
 	leave(group);
 err_free:
 	wf_av_set_unref(group->set);

@@ -93,10 +93,10 @@ struct wf_coll {
 	/* Has a thread gone to sleep, or parked the item, because the engines are idle?
 	 * The first call that gives them work clears it and ends the timer. */
 	atomic_bool armed;
-	atomic_uint runs;                /* since the last group was closed */
+	atomic_uint runs;                /* of the engines */
 	atomic_uint refused;             /* sleeps, since an engine was seen idle */
 	atomic_int joining;              /* groups whose join has not ended */
-	atomic_int open;                 /* groups that are open */
+	atomic_bool is_used;             /* a join was begun */
 	struct wf_coll_timer timer;      /* run by CQs, counters and the domain */
 	struct wf_coll_timer join_timer; /* run by the readers of @eq */
 

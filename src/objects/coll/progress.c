@@ -19,7 +19,6 @@
  */
 
 enum {
-	LINGER = 4096,         /* runs of an engine after its last group was closed */
 	LOOK_EVERY = 16,       /* runs between two looks whether the engines are idle */
 	REFUSED_MAX = 1024,    /* sleeps that are refused before the timer is used */
 	SLICE_NS = 1000 * 1000 /* the timer */
@@ -84,13 +83,8 @@ static void run_port(const struct wf_coll_port *port)
 		(void)port->cq->ops->read(port->cq, NULL, 0);
 }
 
-static bool may_have_work(const struct wf_coll *coll)
-{
-	return atomic_load(&coll->open) || atomic_load(&coll->runs) < LINGER;
-}
-
-/* An engine of another library cannot be asked: it may have work as long as a group is
- * open, and for a while afterwards. */
+/* An engine of another library cannot be asked: it may have work from the first join
+ * on, also for operations of groups that are closed. */
 static bool is_idle(const struct wf_coll *coll)
 {
 	if (atomic_load(&coll->boots.is_ready))
@@ -99,7 +93,7 @@ static bool is_idle(const struct wf_coll *coll)
 		const struct wf_coll_port *port = &coll->port[i];
 
 		if (port->builtin ? !wf_progress_list_arm(&wf_cq_of(port->cq)->progress)
-				  : may_have_work(coll))
+				  : atomic_load(&coll->is_used))
 			return false;
 	}
 	return true;
