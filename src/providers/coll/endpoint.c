@@ -126,8 +126,9 @@ static bool arm(struct wf_progress *item)
 	/* While operations are under way the main provider has to run this item now and
 	 * then, for probes, whether a descriptor is readable or not. */
 	may_sleep = !is_moving(ep) && !is_waiting(ep);
-	ep->is_armed = may_sleep;
-	if (may_sleep)
+	/* A main provider that asked for no descriptor only wants to know. */
+	ep->is_armed = may_sleep && ep->timer.fd >= 0;
+	if (ep->is_armed)
 		(void)wf_timer_set(&ep->timer, NO_DEADLINE);
 	wf_unlock(&ep->ep.lock);
 	return may_sleep;
