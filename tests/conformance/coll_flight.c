@@ -402,6 +402,19 @@ static void send_to_wildcards(struct traffic *t)
 	}
 }
 
+static void run_every_kind(struct cl_group *group)
+{
+	for (int k = 0; k < CL_KINDS; k++) {
+		struct cl_work work = { .group = group,
+			.call = { .kind = cl_kinds[k],
+				.type = cl_type(FI_INT16),
+				.op = FI_SUM,
+				.count = 500 } };
+
+		cl_run(&env, &work);
+	}
+}
+
 static void messages_and_collectives_do_not_meet(void)
 {
 	static struct cl_group group;
@@ -412,15 +425,7 @@ static void messages_and_collectives_do_not_meet(void)
 	/* Joining sends messages, too. */
 	post_wildcards(&traffic);
 	cl_form(&env, &group);
-	for (int k = 0; k < CL_KINDS; k++) {
-		struct cl_work work = { .group = &group,
-			.call = { .kind = cl_kinds[k],
-				.type = cl_type(FI_INT16),
-				.op = FI_SUM,
-				.count = 500 } };
-
-		cl_run(&env, &work);
-	}
+	run_every_kind(&group);
 	CHECK_EQ(env.stray, 0);
 	send_to_wildcards(&traffic);
 	CL_UNTIL(&env, env.stray == 6);
@@ -429,15 +434,7 @@ static void messages_and_collectives_do_not_meet(void)
 	/* Messages that wait for receives are no matter of collectives. */
 	send_to_wildcards(&traffic);
 	CL_UNTIL(&env, env.stray == 9);
-	for (int k = 0; k < CL_KINDS; k++) {
-		struct cl_work work = { .group = &group,
-			.call = { .kind = cl_kinds[k],
-				.type = cl_type(FI_INT16),
-				.op = FI_SUM,
-				.count = 500 } };
-
-		cl_run(&env, &work);
-	}
+	run_every_kind(&group);
 	CHECK_EQ(env.stray, 9);
 	memset(traffic.in, 0, sizeof(traffic.in));
 	post_wildcards(&traffic);

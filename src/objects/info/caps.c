@@ -79,7 +79,7 @@ uint64_t wf_info_caps_asked(const struct wf_info_ctx *ctx)
 
 uint64_t wf_info_caps(const struct wf_info_ctx *ctx)
 {
-	/* FI_COLLECTIVE has a cost, so only those who ask for it get it. */
+	/* FI_COLLECTIVE has a cost: only hints that name it get it. */
 	uint64_t possible = possible_caps(ctx), caps = possible & ~FI_COLLECTIVE;
 
 	if (ctx->hint.info->caps)
