@@ -308,3 +308,90 @@ int coll_rig_wait(struct coll_rig *rig, struct coll_node *node, void **ret_conte
 	*ret_context = err.op_context;
 	return -err.err;
 }
+
+const unsigned int coll_rig_in_order[NODES_MAX] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
+	11, 12, 13, 14, 15 };
+
+/* Wait for one success of each of the first @count nodes. */
+void coll_rig_expect_all(struct coll_rig *rig, unsigned int count, void *context)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		void *got;
+
+		assert_int_equal(coll_rig_wait(rig, &rig->node[i], &got), 0);
+		assert_ptr_equal(got, context);
+	}
+}
+
+fi_addr_t coll_rig_addr(const struct coll_mc *mc)
+{
+	return fi_mc_addr(mc->mc);
+}
+
+void coll_rig_barrier(
+	struct coll_rig *rig, const struct coll_mc *mc, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++)
+		assert_int_equal(fi_barrier(rig->node[i].coll_ep, coll_rig_addr(&mc[i]),
+					 &rig->count),
+			0);
+	coll_rig_expect_all(rig, count, &rig->count);
+}
+
+bool coll_rig_is_p2p(void)
+{
+	const char *engine = getenv("FI_OFF_COLL_ENGINE");
+
+	return engine && !strcmp(engine, "p2p");
+}
+
+static void broadcast(struct coll_rig *rig, const struct coll_mc *mc,
+	unsigned int count, unsigned int root, size_t len)
+{
+	unsigned char *buf = calloc(count, len);
+
+	assert_non_null(buf);
+	memset(buf + root * len, 'a' + (int)root, len);
+	for (unsigned int i = 0; i < count; i++)
+		assert_int_equal(fi_broadcast(rig->node[i].coll_ep, buf + i * len, len,
+					 NULL, coll_rig_addr(&mc[i]),
+					 rig->node[i].addr[root], FI_UINT8, 0, buf),
+			0);
+	coll_rig_expect_all(rig, count, buf);
+	for (size_t i = 0; i < count * len; i++)
+		assert_int_equal(buf[i], 'a' + (int)root);
+	free(buf);
+}
+
+void coll_rig_allreduce(
+	struct coll_rig *rig, const struct coll_mc *mc, unsigned int count, size_t n)
+{
+	uint64_t *in = calloc(count * n, sizeof(*in)), *out = calloc(count * n, 8);
+
+	assert_non_null(in);
+	assert_non_null(out);
+	for (unsigned int i = 0; i < count; i++)
+		for (size_t k = 0; k < n; k++)
+			in[i * n + k] = (i + 1) * 1000 + k;
+	for (unsigned int i = 0; i < count; i++)
+		assert_int_equal(fi_allreduce(rig->node[i].coll_ep, in + i * n, n, NULL,
+					 out + i * n, NULL, coll_rig_addr(&mc[i]),
+					 FI_UINT64, FI_SUM, 0, in),
+			0);
+	coll_rig_expect_all(rig, count, in);
+	for (unsigned int i = 0; i < count; i++)
+		for (size_t k = 0; k < n; k++)
+			assert_int_equal(out[i * n + k],
+				count * (count + 1) / 2 * 1000 + count * k);
+	free(in);
+	free(out);
+}
+
+void coll_rig_every_kind(struct coll_rig *rig, const struct coll_mc *mc, unsigned int n)
+{
+	coll_rig_barrier(rig, mc, n);
+	for (unsigned int root = 0; root < n; root++)
+		broadcast(rig, mc, n, root, 1000 * root + 1);
+	coll_rig_allreduce(rig, mc, n, 1);
+	coll_rig_allreduce(rig, mc, n, 10000);
+}

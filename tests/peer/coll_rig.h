@@ -77,4 +77,28 @@ int coll_rig_wait(struct coll_rig *rig, struct coll_node *node, void **ret_conte
 /* Hints that off_coll answers to. */
 struct fi_info *coll_rig_hints(void);
 
+/* The nodes from the first to the last, for coll_rig_join_all. */
+extern const unsigned int coll_rig_in_order[NODES_MAX];
+
+/* The address of the group of @mc. */
+fi_addr_t coll_rig_addr(const struct coll_mc *mc);
+
+/* Wait for one success of each of the first @count nodes, with @context. */
+void coll_rig_expect_all(struct coll_rig *rig, unsigned int count, void *context);
+
+/* Do the settings choose the engine over messages? */
+bool coll_rig_is_p2p(void);
+
+/* A barrier of the first @count nodes. */
+void coll_rig_barrier(
+	struct coll_rig *rig, const struct coll_mc *mc, unsigned int count);
+
+/* An allreduce of the first nodes; the results are checked. */
+void coll_rig_allreduce(
+	struct coll_rig *rig, const struct coll_mc *mc, unsigned int count, size_t n);
+
+/* Collectives of several kinds of the first @n nodes; their results are checked. */
+void coll_rig_every_kind(
+	struct coll_rig *rig, const struct coll_mc *mc, unsigned int n);
+
 #endif
