@@ -3,17 +3,15 @@
  * The rows of coll_rows.h with libfabric's collectives:
  *
  *   coll_bench PROVIDER MEMBERS [OPERATION]
- *
- * Members are processes; each has a core of its own where there are enough of them.
  */
 #include <rdma/fi_collective.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 
-#include "coll_rows.h"
+#include "coll_fork.h"
 #include "ep_bench.h"
 
 enum { MEMBERS_MAX = 256, NAME_MAX_LEN = 256 };
+
+static const char *provider;
 
 /* What members tell each other before there is a group. */
 struct board {
@@ -102,7 +100,7 @@ static double max(struct coll_group *group, double mine)
 
 /* ---- the group ---- */
 
-static void get_info(struct member *m, const char *provider)
+static void get_info(struct member *m)
 {
 	struct fi_info *hints = fi_allocinfo();
 
@@ -158,7 +156,7 @@ static void exchange_names(struct member *m, struct board *board, int rank, int 
 			must(-FI_EINVAL, "fi_av_insert");
 }
 
-static void join(struct member *m)
+static void join_group(struct member *m)
 {
 	struct fi_av_set_attr attr = { .flags = FI_UNIVERSE,
 		.start_addr = FI_ADDR_NOTAVAIL,
@@ -181,60 +179,26 @@ static void join(struct member *m)
 	m->coll = fi_mc_addr(m->mc);
 }
 
-static void run_member(const char *provider, const char *only, struct board *board,
-	struct coll_group *group)
+static void join(struct coll_group *group, void *board)
 {
-	struct member m = { 0 };
+	static struct member m;
 
 	group->library = &m;
-	get_info(&m, provider);
+	get_info(&m);
 	open_ep(&m);
 	exchange_names(&m, board, group->rank, group->members);
-	join(&m);
-	coll_rows(group, only, true);
-	(void)max(group, 0); /* a member that leaves ends the operations of others */
-}
-
-/* ---- processes ---- */
-
-static void start_member(const char *provider, const char *only, struct board *board,
-	struct coll_group group)
-{
-	pid_t parent = getpid(), child = fork();
-
-	if (child < 0)
-		pair_fail("fork");
-	if (child)
-		return;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	if (group.members <= sysconf(_SC_NPROCESSORS_ONLN))
-		pair_pin(group.rank);
-	run_member(provider, only, board, &group);
-	exit(0);
+	join_group(&m);
 }
 
 int main(int argc, char *argv[])
 {
 	struct coll_group group = { .call = one_call, .max = max };
-	struct board *board;
-	int status;
 
 	group.members = argc > 2 ? atoi(argv[2]) : 0;
 	if (group.members < 1 || group.members > MEMBERS_MAX) {
 		fprintf(stderr, "usage: coll_bench PROVIDER MEMBERS [OPERATION]\n");
 		return 2;
 	}
-	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (board == MAP_FAILED)
-		pair_fail("mmap");
-	for (group.rank = 0; group.rank < group.members; group.rank++)
-		start_member(argv[1], argc > 3 ? argv[3] : NULL, board, group);
-	/* The first failure ends all: the others die with this process. */
-	while (wait(&status) > 0)
-		if (status)
-			return 1;
-	return 0;
+	provider = argv[1];
+	return coll_fork(&group, sizeof(struct board), join, argc > 3 ? argv[3] : NULL);
 }

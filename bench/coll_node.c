@@ -4,14 +4,10 @@
  * provider:
  *
  *   coll_node MEMBERS [OPERATION]
- *
- * Members are processes; each has a core of its own where there are enough of them.
  */
 #include <stdatomic.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 
-#include "coll_rows.h"
+#include "coll_fork.h"
 #include "pair.h"
 #include "providers/coll/node/node.h"
 
@@ -80,8 +76,9 @@ static double max(struct coll_group *group, double mine)
 	return all;
 }
 
-static void join(struct coll_group *group, struct board *board)
+static void join(struct coll_group *group, void *memory)
 {
+	struct board *board = memory;
 	struct coll_node *node;
 
 	if (coll_node_prepare(&node, &board->card[group->rank]))
@@ -99,47 +96,14 @@ static void join(struct coll_group *group, struct board *board)
 	group->library = node;
 }
 
-static void start_member(
-	struct coll_group *group, struct board *board, const char *only)
-{
-	pid_t parent = getpid(), child = fork();
-
-	if (child < 0)
-		pair_fail("fork");
-	if (child)
-		return;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(1);
-	if (group->members <= sysconf(_SC_NPROCESSORS_ONLN))
-		pair_pin(group->rank);
-	join(group, board);
-	coll_rows(group, only, true);
-	(void)max(group, 0); /* a member that leaves ends the operations of others */
-	coll_node_close(group->library);
-	exit(0);
-}
-
 int main(int argc, char **argv)
 {
 	struct coll_group group = { .call = one_call, .max = max };
-	struct board *board;
-	int status;
 
 	group.members = argc > 1 ? atoi(argv[1]) : 0;
 	if (group.members < 1 || group.members > COLL_NODE_MEMBERS_MAX) {
 		fprintf(stderr, "usage: coll_node MEMBERS [OPERATION]\n");
 		return 2;
 	}
-	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
-		MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (board == MAP_FAILED)
-		pair_fail("mmap");
-	for (group.rank = 0; group.rank < group.members; group.rank++)
-		start_member(&group, board, argc > 2 ? argv[2] : NULL);
-	/* The first failure ends all: the others die with this process. */
-	while (wait(&status) > 0)
-		if (status)
-			return 1;
-	return 0;
+	return coll_fork(&group, sizeof(struct board), join, argc > 2 ? argv[2] : NULL);
 }
