@@ -37,7 +37,7 @@ const struct wf_core_param wf_core_params[] = {
 	{ "addr_format", FI_PARAM_STRING, "any",
 	  "offer only interfaces with this address format, such as FI_SOCKADDR_IN" },
 	{ "offload_coll_provider", FI_PARAM_STRING, "none",
-	  "provider that does the collectives that it can, before off_coll" },
+	  "provider that does the collectives it can, before the engine of the library" },
 	{ "universe_size", FI_PARAM_SIZE_T, "none",
 	  "no effect: tables grow with the peers that there are" },
 	{ "av_remove_cleanup", FI_PARAM_BOOL, "false",
