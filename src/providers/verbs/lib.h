@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_LIB_H
+#define VERBS_LIB_H
+
+#include <infiniband/verbs.h>
+#include <rdma/rdma_cma.h>
+
+/* Some names of the interface are macros around inline functions that need the library
+ * when this one is linked. Here the names stand for the library's own symbols. */
+#undef ibv_query_port
+#undef ibv_reg_mr
+#undef ibv_reg_mr_iova
+
+/*
+ * The functions of libibverbs and librdmacm. The libraries are loaded when a device is
+ * there, so that a machine without devices, or without the libraries, pays nothing.
+ * Functions of the data path are no symbols: verbs.h calls them through the context of
+ * the device.
+ */
+#define VERBS_IBV_FUNCTIONS(X)                                                         \
+	X(get_device_list)                                                             \
+	X(free_device_list)                                                            \
+	X(get_device_name)                                                             \
+	X(open_device)                                                                 \
+	X(close_device)                                                                \
+	X(query_device)                                                                \
+	X(query_port)                                                                  \
+	X(query_gid)                                                                   \
+	X(query_pkey)                                                                  \
+	X(alloc_pd)                                                                    \
+	X(dealloc_pd)                                                                  \
+	X(reg_mr)                                                                      \
+	X(dereg_mr)                                                                    \
+	X(create_comp_channel)                                                         \
+	X(destroy_comp_channel)                                                        \
+	X(create_cq)                                                                   \
+	X(resize_cq)                                                                   \
+	X(destroy_cq)                                                                  \
+	X(get_cq_event)                                                                \
+	X(ack_cq_events)                                                               \
+	X(create_srq)                                                                  \
+	X(destroy_srq)                                                                 \
+	X(create_qp)                                                                   \
+	X(modify_qp)                                                                   \
+	X(query_qp)                                                                    \
+	X(destroy_qp)                                                                  \
+	X(create_ah)                                                                   \
+	X(destroy_ah)                                                                  \
+	X(get_async_event)                                                             \
+	X(ack_async_event)                                                             \
+	X(event_type_str)                                                              \
+	X(wc_status_str)
+
+#define VERBS_RDMA_FUNCTIONS(X)                                                        \
+	X(create_event_channel)                                                        \
+	X(destroy_event_channel)                                                       \
+	X(create_id)                                                                   \
+	X(destroy_id)                                                                  \
+	X(bind_addr)                                                                   \
+	X(resolve_addr)                                                                \
+	X(resolve_route)                                                               \
+	X(init_qp_attr)                                                                \
+	X(listen)                                                                      \
+	X(connect)                                                                     \
+	X(establish)                                                                   \
+	X(accept)                                                                      \
+	X(reject)                                                                      \
+	X(disconnect)                                                                  \
+	X(migrate_id)                                                                  \
+	X(set_option)                                                                  \
+	X(get_cm_event)                                                                \
+	X(ack_cm_event)                                                                \
+	X(event_str)                                                                   \
+	X(get_src_port)                                                                \
+	X(get_dst_port)
+
+struct verbs_lib {
+#define VERBS_IBV_MEMBER(name_)  __typeof__(ibv_##name_) *name_;
+#define VERBS_RDMA_MEMBER(name_) __typeof__(rdma_##name_) *name_;
+	struct {
+		VERBS_IBV_FUNCTIONS(VERBS_IBV_MEMBER)
+		/* NULL: the library has no such function. */
+		struct ibv_mr *(*reg_dmabuf_mr)(struct ibv_pd *pd, uint64_t offset,
+			size_t length, uint64_t iova, int fd, int access);
+	} ibv;
+	struct {
+		VERBS_RDMA_FUNCTIONS(VERBS_RDMA_MEMBER)
+	} rdma;
+	bool has_rdma; /* @rdma is filled: connections are possible */
+};
+
+/* The functions; all NULL until verbs_lib_load succeeded. Tests fill it. */
+extern struct verbs_lib verbs_lib;
+
+/* Load the libraries, once. 0, or -FI_ENODATA with the reason logged: libibverbs is
+ * not there. Any thread may call it. */
+int verbs_lib_load(void);
+
+#endif

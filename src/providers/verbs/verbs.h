@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_H
+#define VERBS_H
+
+#include <stdatomic.h>
+
+#include "objects/endpoint/endpoint.h"
+#include "objects/provider.h"
+#include "providers/verbs/lib.h"
+#include "sys/list.h"
+#include "sys/sockaddr.h"
+
+/*
+ * Endpoints over libibverbs: FI_EP_MSG over reliable connections (RC queue pairs, which
+ * librdmacm connects) and FI_EP_DGRAM over unreliable datagrams (UD).
+ *
+ *   struct verbs_device   what discovery found (device/): names, templates, limits
+ *   struct verbs_domain   an open context of a device and its protection domain
+ *   struct verbs_cq       the hardware queue behind a CQ: it is polled by one item,
+ *                         wf_cq.source, for all endpoints that are bound to the CQ
+ *   struct verbs_ep       an endpoint and its queue pair
+ *   struct verbs_srx      a shared receive context (SRQ)
+ *
+ * The hardware matches messages with receives: in the order of posting, on the queue
+ * pair or SRQ. Memory descriptors are local keys (mr/), remote keys are those of the
+ * device.
+ *
+ * cm/ has connections and passive endpoints, ud/ datagram addressing, data/ the work
+ * requests and their completions.
+ *
+ * Locks, in this order: ep.lock (posting of sends and receives), verbs_cq.lock
+ * (polling; never waited for with ep.lock held), wf_cq.lock.
+ */
+
+struct verbs_cm;
+struct verbs_ud;
+
+enum {
+	VERBS_SGE_MAX = 16,  /* largest iov limit of an endpoint */
+	VERBS_POLL_MAX = 64, /* completions that one ibv_poll_cq returns at most */
+	VERBS_CQ_DATA_SIZE = 4,
+	VERBS_GRH_SIZE = 40,
+};
+
+/* A posted work request, until its completion is polled. */
+struct verbs_wr {
+	void *context;
+	uint64_t flags; /* those of struct wf_op */
+	uint32_t len;   /* bytes, for counters */
+	uint8_t kind;   /* enum wf_op_kind */
+};
+
+/*
+ * The work requests of one direction of a queue pair, in the order of posting, in which
+ * they also end. A request's wr_id is its number, with VERBS_WR_RECV if it is a
+ * receive. The poster advances @head with ep.lock held; the poller of the CQ advances
+ * @tail with verbs_cq.lock held, over all requests up to the one that a completion
+ * names: those between had no completion asked for and succeeded.
+ */
+#define VERBS_WR_RECV (UINT64_C(1) << 63)
+struct verbs_queue {
+	struct verbs_wr *slots;
+	uint32_t mask;     /* entries in @slots, a power of two, minus 1 */
+	uint32_t capacity; /* requests that may be posted at a time */
+	uint32_t head;     /* number of the next request */
+	/* Requests since the last one that asked for a completion. */
+	uint32_t unsignalled;
+	_Alignas(64) atomic_uint tail; /* number of the oldest posted request */
+};
+
+struct verbs_domain {
+	struct wf_domain *wf;
+	const struct verbs_device *device;
+	struct ibv_context *context; /* this domain's own */
+	struct ibv_pd *pd;
+	/* 8 bytes that the device writes and nothing reads: where atomic operations
+	 * without results put them. NULL: no atomics. */
+	uint64_t *scratch;
+	struct ibv_mr *scratch_mr;
+	struct verbs_async *async; /* cm/async.c; NULL: none yet */
+};
+
+static inline struct verbs_domain *verbs_domain_of(const struct wf_domain *domain)
+{
+	return domain->prov_data;
+}
+
+/* The hardware queue behind a CQ. @lock guards all but the constants. */
+struct verbs_cq {
+	struct wf_progress item; /* wf_cq.source */
+	struct wf_cq *wf;
+	struct ibv_cq *cq;
+	struct ibv_comp_channel *channel;
+	struct wf_lock lock;
+	int bunch; /* completions to poll at a time: FI_VERBS_CQREAD_BUNCH_SIZE */
+	/* Entries of @cq, and those that the queues of bound endpoints may need:
+	 * hardware drops a queue that overflows, so that they never exceed @size. */
+	uint32_t size, reserved;
+	bool notified; /* the channel may have events that nothing has read */
+	/* Endpoints by number of their queue pair: a hash table with chains. */
+	struct verbs_ep **eps[2]; /* by the direction: 0 sends, 1 receives */
+	uint32_t bucket_count, ep_count;
+};
+
+static inline struct verbs_cq *verbs_cq_of(const struct wf_cq *cq)
+{
+	return cq->prov_data;
+}
+
+struct verbs_ep {
+	struct wf_ep ep;
+	struct verbs_domain *domain;
+	struct ibv_qp *qp; /* NULL until the endpoint is enabled */
+	uint32_t inline_size;
+	/* Sends may be posted: the queue pair is in state RTS (or in error, where they
+	 * are flushed). Set by cm/ and ud/, stays set until the endpoint is closed. */
+	atomic_bool ready;
+	struct verbs_queue sq, rq;
+	struct verbs_srx *srx; /* receives are posted there; NULL: to the queue pair */
+	struct verbs_ep *next[2]; /* chains of verbs_cq.eps */
+	uint8_t port;
+	struct verbs_cm *cm; /* FI_EP_MSG, else NULL */
+	struct verbs_ud *ud; /* FI_EP_DGRAM, else NULL */
+};
+
+static inline struct verbs_ep *verbs_ep_of(const struct wf_ep *ep)
+{
+	return wf_container_of(ep, struct verbs_ep, ep);
+}
+
+extern struct fi_provider verbs_fi;
+extern const struct wf_prov verbs_prov;
+
+#define verbs_log(level, subsys, ...) FI_LOG(&verbs_fi, level, subsys, __VA_ARGS__)
+
+/* Log that the verb @call failed, with the positive @err, and return -@err. */
+int verbs_failed(enum fi_log_subsys subsys, const char *call, int err);
+
+/* domain.c */
+int verbs_domain_init(struct wf_domain *domain, const struct fi_info *info);
+void verbs_domain_done(struct wf_domain *domain);
+
+/* cq.c */
+int verbs_cq_opened(struct wf_cq *cq);
+void verbs_cq_closing(struct wf_cq *cq);
+/* Make room in the hardware queue for @entries more completions, or give it back.
+ * -FI_ENOMEM with the reason logged. Takes the lock. */
+int verbs_cq_reserve(struct verbs_cq *cq, uint32_t entries);
+void verbs_cq_release(struct verbs_cq *cq, uint32_t entries);
+
+/* endpoint.c */
+int verbs_endpoint(struct wf_domain *domain, struct fi_info *info,
+	struct fid_ep **ret_ep, uint64_t flags, void *context);
+
+/*
+ * qp.c: the queue pair of an endpoint. verbs_qp_create, from the endpoint's enable(),
+ * leaves it in state INIT, so that receives can be posted. The connection manager, or
+ * ud/, takes it to RTS and sets ep->ready. No lock is held.
+ */
+int verbs_qp_create(struct verbs_ep *ep);
+/* ibv_modify_qp: 0 or a negative errno, logged. */
+int verbs_qp_modify(struct verbs_ep *ep, struct ibv_qp_attr *attr, int mask);
+/* The connection is gone: all that is posted ends with FI_ECANCELED. */
+void verbs_qp_fail(struct verbs_ep *ep);
+/* Destroy it; completions that are in the CQs already are reported. */
+void verbs_qp_destroy(struct verbs_ep *ep);
+
+#endif
