@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RXM_LOG_H
+#define RXM_LOG_H
+
+#include <rdma/providers/fi_log.h>
+#include <rdma/providers/fi_prov.h>
+
+extern struct fi_provider ofi_rxm_fi;
+
+#define rxm_log(level, subsys, ...) FI_LOG(&ofi_rxm_fi, level, subsys, __VA_ARGS__)
+
+#endif

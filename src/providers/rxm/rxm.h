@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RXM_H
+#define RXM_H
+
+#include "objects/conn/unexp.h"
+#include "objects/conn/watch.h"
+#include "objects/endpoint/endpoint.h"
+#include "objects/lower/domain.h"
+#include "objects/lower/endpoint.h"
+#include "objects/provider.h"
+#include "providers/rxm/data/data.h"
+#include "providers/rxm/log.h"
+#include "sys/list.h"
+#include "sys/sockaddr.h"
+
+/*
+ * Reliable datagrams over connections: an FI_EP_RDM endpoint over the FI_EP_MSG
+ * endpoints of a provider below, one for each peer.
+ *
+ *   provider.c, offer.c   what is offered over which provider below
+ *   domain.c, mr.c        the domain below, and regions, which are regions below
+ *   endpoint.c            life of an endpoint
+ *   below.c               the queues below, which all connections of an endpoint share
+ *   progress.c, wait.c    results of the queues below; threads that sleep
+ *   conn/                 the listener, peers, connections and how they come to be
+ *   data/                 packets, operations and receives
+ *
+ * ep.lock guards everything that belongs to an endpoint, and all calls of objects below
+ * it are made with it. Receives are matched under the lock of the receive context,
+ * which comes first: progress has both, starting an operation has only ep.lock. So
+ * starting an operation never ends a connection, it only marks it (rxm_conn_fail), and
+ * the next progress call takes it down.
+ */
+enum {
+	RXM_IOV_LIMIT = 4,
+	RXM_HEADER = 64, /* bytes of a packet's header */
+	/* Bytes of a message that rxm_conn_send_small takes at most. */
+	RXM_SMALL_MAX = 512,
+};
+
+struct rxm_conn;
+struct rxm_peers;
+
+struct rxm_domain {
+	struct wf_domain *wf;
+	struct wf_lower_domain below;
+	/* The modes of the domain below (fi_mr(3)). */
+	bool local_mr;  /* FI_MR_LOCAL: buffers of operations below have descriptors */
+	bool virt_addr; /* FI_MR_VIRT_ADDR: remote addresses are virtual ones */
+	bool prov_key;  /* FI_MR_PROV_KEY: keys are chosen below */
+	bool raw_key;   /* FI_MR_RAW: not offered; always false */
+	size_t inject_size; /* bytes that the endpoints below inject */
+	uint64_t max_key;   /* the largest key that may be chosen; see prov_key */
+	/* The next key to try for a region of a rendezvous; any thread. */
+	_Atomic uint32_t next_key;
+};
+
+static inline struct rxm_domain *rxm_domain_of(const struct wf_domain *domain)
+{
+	return domain->prov_data;
+}
+
+/*
+ * One operation of an endpoint below. It is the context of that operation, and valid
+ * until done() is called, which happens exactly once for each call that was taken, also
+ * when the connection is lost.
+ */
+struct rxm_call {
+	/* First: a provider below with FI_CONTEXT or FI_CONTEXT2 writes here. */
+	struct fi_context2 scratch;
+	/* The operation ended, with 0 or the positive FI_E code @err. @entry: the
+	 * completion; with an error only its len and flags are valid, and they may be
+	 * 0. The lock of the receive context and ep.lock are held. May start new calls,
+	 * also with @call itself, and fail connections, but takes none down. */
+	void (*done)(
+		struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry);
+	/* In conn->calls, or in ep->posted for a shared receive. */
+	struct wf_list link;
+	struct rxm_conn *conn; /* NULL: a buffer in a shared receive context below */
+};
+
+struct rxm_ep {
+	struct wf_ep ep;
+	struct rxm_domain *domain;
+	/* Local address: the one that was asked for until the endpoint listens, then
+	 * the true one. */
+	union wf_sockaddr name;
+	struct wf_unexp unexp;
+	struct wf_watches watches; /* the descriptors of the queues below */
+
+	/* Objects below; NULL: not open. */
+	struct fid_cq *cq;
+	struct fid_eq *eq;
+	struct fid_pep *pep;
+	struct fid_ep *srx; /* NULL, too, where each connection has its own buffers */
+	bool listening;
+
+	/* Constants of the endpoint. */
+	size_t buffer_size; /* eager limit: payload bytes of the longest packet */
+	size_t inject_size; /* bytes, header included, that are injected below */
+
+	size_t rx_depth;       /* buffers posted to @srx, or to each connection */
+	struct wf_list posted; /* struct rxm_call, by link: buffers in @srx */
+	uint32_t polls;        /* progress calls; runs free */
+	uint64_t eq_ns;        /* wf_coarse_ns of the last read of @eq */
+	uint32_t epoch, armed_epoch;
+
+	struct wf_list conns; /* struct rxm_conn, by link: all */
+	/* By ready_link: connections with operations that can go on; see
+	 * rxm_conn_resume. */
+	struct wf_list ready;
+	struct wf_list failed; /* by failed_link: to be taken down */
+	struct rxm_peers *peers;
+
+	struct rxm_data data; /* state of data/ */
+};
+
+static inline struct rxm_ep *rxm_ep_of(struct wf_ep *ep)
+{
+	return wf_container_of(ep, struct rxm_ep, ep);
+}
+
+extern const struct wf_prov ofi_rxm_prov;
+
+/* endpoint.c */
+int rxm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
+	uint64_t flags, void *context);
+
+/* domain.c, mr.c: hooks of struct wf_prov. */
+int rxm_domain_init(struct wf_domain *domain, const struct fi_info *info);
+void rxm_domain_done(struct wf_domain *domain);
+int rxm_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr);
+
+/* A registration below of buffers of this process for one rendezvous. Any locks may be
+ * held. 0 or a negative FI_E code. @access: FI_REMOTE_READ or FI_REMOTE_WRITE. The key
+ * is fi_mr_key(*ret_mr), closed with fi_close. */
+int rxm_domain_expose(struct rxm_domain *domain, const struct iovec *iov,
+	uint64_t access, struct fid_mr **ret_mr);
+
+/* below.c: open and close the objects below that the endpoint itself has. Control
+ * calls. */
+int rxm_below_open(struct rxm_ep *ep);
+void rxm_below_close(struct rxm_ep *ep);
+/* A receive buffer goes below; @conn is NULL for a shared receive context. 0 or a
+ * negative FI_E code. ep.lock held. */
+int rxm_below_post(struct rxm_ep *ep, struct rxm_conn *conn);
+
+/* progress.c; ep.lock held. */
+void rxm_progress(struct wf_ep *ep);
+/* Read all completions that the queue below has, and end their calls. The lock of the
+ * receive context is held as well. */
+bool rxm_poll_cq(struct rxm_ep *ep);
+/* Handle all events of the event queue below. */
+bool rxm_poll_eq(struct rxm_ep *ep);
+
+/* wait.c; ep.lock held. */
+int rxm_wait_fd(struct wf_ep *ep);
+bool rxm_arm(struct wf_ep *ep);
+/* Something was queued that no descriptor below reports: wake sleeping threads. */
+void rxm_wake_sleepers(struct rxm_ep *ep);
+
+/* closing.c */
+bool rxm_flushed(struct wf_ep *ep);
+
+#endif
