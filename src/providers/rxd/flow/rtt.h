@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RXD_FLOW_RTT_H
+#define RXD_FLOW_RTT_H
+
+#include <stdint.h>
+
+/* Round-trip time and retransmission timeout by RFC 6298. The smallest timeout is
+ * shorter than there, because a timeout resends one packet only and does not shrink the
+ * congestion window before a loss is proved. Times in nanoseconds; the caller
+ * serialises. */
+#define RXD_RTO_FIRST UINT64_C(50000000) /* before the first sample */
+#define RXD_RTO_MIN   UINT64_C(4000000)
+#define RXD_RTO_MAX   UINT64_C(4000000000)
+
+struct rxd_rtt {
+	uint64_t smoothed, variation; /* smoothed is 0 before the first sample */
+	uint64_t min;                 /* the smallest sample; 0: none */
+	unsigned int backoff;         /* timeouts since the last answer */
+};
+
+void rxd_rtt_init(struct rxd_rtt *rtt);
+
+/* The round trip of a packet that was sent once. */
+void rxd_rtt_sample(struct rxd_rtt *rtt, uint64_t sample);
+
+/* The timeout, doubled for each step of backoff. */
+uint64_t rxd_rtt_timeout(const struct rxd_rtt *rtt);
+
+#endif
