@@ -62,7 +62,7 @@ static void data_goes_both_ways(void)
 {
 	struct cf_cm_event request, connected[2];
 	size_t got[2], len;
-	uint8_t out[64], back[40];
+	uint8_t out[48], back[40];
 	struct cf_env env;
 
 	cf_fill(out, sizeof(out), 1);

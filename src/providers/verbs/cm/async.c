@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "providers/verbs/cm/cm.h"
+
+enum { EVENTS_PER_RUN = 16 };
+
+static struct verbs_async *async_of(struct wf_progress *item)
+{
+	return wf_container_of(item, struct verbs_async, item);
+}
+
+static void report(struct wf_eq *eq, struct fid *fid, int err)
+{
+	struct fi_eq_err_entry entry = {
+		.fid = fid,
+		.context = fid->context,
+		.err = err,
+		.prov_errno = err,
+	};
+
+	if (eq)
+		(void)wf_eq_write_err(eq, &entry);
+}
+
+static struct wf_eq *eq_of_domain(struct wf_domain *domain)
+{
+	struct wf_eq *eq;
+
+	(void)pthread_mutex_lock(&domain->control);
+	eq = domain->eq;
+	(void)pthread_mutex_unlock(&domain->control);
+	return eq;
+}
+
+/* The device does not destroy a queue pair before its events are acknowledged, so that
+ * the endpoint is there. */
+static void queue_pair_failed(const struct ibv_async_event *event)
+{
+	struct verbs_ep *ep = event->element.qp->qp_context;
+
+	report(wf_ep_eq(&ep->ep), &ep->ep.fid.fid, FI_EIO);
+	verbs_cm_broken(ep);
+}
+
+static enum fi_log_level level_of(enum ibv_event_type type)
+{
+	switch (type) {
+	case IBV_EVENT_COMM_EST:
+	case IBV_EVENT_SQ_DRAINED:
+	case IBV_EVENT_QP_LAST_WQE_REACHED:
+	case IBV_EVENT_SRQ_LIMIT_REACHED:
+		return FI_LOG_DEBUG;
+	case IBV_EVENT_PORT_ACTIVE:
+	case IBV_EVENT_LID_CHANGE:
+	case IBV_EVENT_PKEY_CHANGE:
+	case IBV_EVENT_SM_CHANGE:
+	case IBV_EVENT_CLIENT_REREGISTER:
+	case IBV_EVENT_GID_CHANGE:
+		return FI_LOG_INFO;
+	default:
+		return FI_LOG_WARN;
+	}
+}
+
+static void handle(struct verbs_async *async, const struct ibv_async_event *event)
+{
+	struct wf_domain *domain = async->domain->wf;
+
+	verbs_log(level_of(event->event_type), FI_LOG_DOMAIN, "device of %s: %s\n",
+		domain->name, verbs_lib.ibv.event_type_str(event->event_type));
+	switch (event->event_type) {
+	case IBV_EVENT_QP_FATAL:
+	case IBV_EVENT_QP_REQ_ERR:
+	case IBV_EVENT_QP_ACCESS_ERR:
+		queue_pair_failed(event);
+		break;
+	case IBV_EVENT_DEVICE_FATAL:
+		report(eq_of_domain(domain), &domain->fid.fid, FI_ENODEV);
+		break;
+	case IBV_EVENT_PORT_ERR:
+		report(eq_of_domain(domain), &domain->fid.fid, FI_ENETDOWN);
+		break;
+	case IBV_EVENT_CQ_ERR:
+	case IBV_EVENT_SRQ_ERR:
+		report(eq_of_domain(domain), &domain->fid.fid, FI_EIO);
+		break;
+	default:
+		break;
+	}
+}
+
+static void run(struct wf_progress *item)
+{
+	struct verbs_async *async = async_of(item);
+	struct ibv_async_event event;
+	int i;
+
+	if (!wf_trylock(&async->lock))
+		return;
+	for (i = 0; i < EVENTS_PER_RUN; i++) {
+		if (verbs_lib.ibv.get_async_event(async->domain->context, &event))
+			break;
+		handle(async, &event);
+		verbs_lib.ibv.ack_async_event(&event);
+	}
+	wf_progress_found(item, i > 0);
+	wf_unlock(&async->lock);
+}
+
+static int wait_fd(struct wf_progress *item)
+{
+	return async_of(item)->domain->context->async_fd;
+}
+
+int verbs_async_open(struct verbs_domain *domain)
+{
+	struct verbs_async *async = calloc(1, sizeof(*async));
+	int fd = domain->context->async_fd, flags = fcntl(fd, F_GETFL), err;
+
+	if (!async)
+		return -FI_ENOMEM;
+	err = flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK)
+		      ? verbs_cm_errno("fcntl of the device's events")
+		      : wf_lock_init(&async->lock, WF_LOCK_MUTEX);
+	if (err) {
+		free(async);
+		return err;
+	}
+	async->domain = domain;
+	async->item = (struct wf_progress){ .run = run, .wait_fd = wait_fd };
+	err = wf_domain_progress_add(domain->wf, &async->item);
+	if (err) {
+		wf_lock_done(&async->lock);
+		free(async);
+		return err;
+	}
+	domain->async = async;
+	return 0;
+}
+
+void verbs_async_close(struct verbs_domain *domain)
+{
+	struct verbs_async *async = domain->async;
+
+	if (!async)
+		return;
+	wf_domain_progress_del(domain->wf, &async->item);
+	wf_lock_done(&async->lock);
+	free(async);
+	domain->async = NULL;
+}

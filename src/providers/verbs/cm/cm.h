@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_CM_H
+#define VERBS_CM_H
+
+#include "providers/verbs/verbs.h"
+
+/*
+ * Connections of FI_EP_MSG endpoints, by librdmacm.
+ *
+ * An endpoint has an identifier of librdmacm (rdma_cm_id) without a queue pair: the
+ * queue pair belongs to the domain's own context. So the exchange tells its number, and
+ * this code changes its state with the attributes that librdmacm has for it.
+ *
+ * Each endpoint has an event channel of its own. The threads that read the event queue,
+ * and the domain's progress thread, run the endpoint's item, which reads the channel.
+ *
+ * Locks, in this order: verbs_async.lock, verbs_cm.lock or verbs_pep.lock, ep.lock,
+ * verbs_cq.lock, those of the event queue. librdmacm serialises its own state.
+ */
+
+enum verbs_cm_state {
+	VERBS_CM_NEW,   /* fi_connect is possible */
+	VERBS_CM_ASKED, /* opened for a connection request: fi_accept is possible */
+	VERBS_CM_CONNECTING, /* connecting or accepting */
+	VERBS_CM_CONNECTED,
+	VERBS_CM_DOWN, /* final: was connected, or failed to */
+};
+
+/*
+ * The application's data in a request, a reply or a reject: a byte with the number of
+ * bytes, then the bytes. The transport pads private data, so that its length says
+ * nothing. A request has room for 56 bytes in all.
+ */
+enum {
+	VERBS_CM_DATA_MAX = 55,
+	/* Room for what a peer may send: a reply has up to 196 bytes. */
+	VERBS_CM_DATA_IN_MAX = 255,
+};
+
+struct verbs_cm_data {
+	uint8_t len;
+	uint8_t bytes[VERBS_CM_DATA_IN_MAX];
+};
+
+/* Guarded by @lock, unless a comment says otherwise. */
+struct verbs_cm {
+	struct fi_ops_cm ops;    /* the endpoint's table; constant */
+	struct wf_progress item; /* reads the channel */
+	struct verbs_ep *ep;     /* constant */
+	struct wf_lock lock;
+	enum verbs_cm_state state;
+	bool active; /* by fi_connect, else by fi_accept */
+	/* The channel is opened with the endpoint, the identifier when the address is
+	 * bound or resolved. */
+	struct rdma_event_channel *channel;
+	struct rdma_cm_id *id;
+	union wf_sockaddr own, peer; /* as far as known; family AF_UNSPEC: not */
+	struct verbs_cm_data data;   /* for the request that is to be sent */
+	/* The item is in the lists of this queue's readers and of the domain's thread:
+	 * added once, by fi_connect or fi_accept. */
+	struct wf_eq *eq;
+};
+
+struct verbs_connreq;
+
+/* Open and close the connection management of an endpoint; @handle is info->handle: a
+ * connection request, a passive endpoint whose address is taken over, or NULL. 0 or a
+ * negative FI_E code, logged. No lock is held; no thread uses the endpoint. */
+int verbs_cm_new(struct verbs_ep *ep, struct fid *handle);
+void verbs_cm_free(struct verbs_ep *ep);
+
+/* fi_setname, fi_getname and fi_getopt of the endpoint, as in struct wf_xfer_ops. */
+int verbs_cm_setname(struct verbs_ep *ep, const void *addr, size_t len);
+int verbs_cm_getname(struct verbs_ep *ep, void *addr, size_t *len);
+int verbs_cm_getopt(struct wf_ep *ep, int name, void *val, size_t *len);
+
+/* An operation cannot be started because ep->ready is false. Let the exchange go on. 0:
+ * ep->ready is true now; -FI_EAGAIN: it connects; -FI_ENOTCONN. No lock is held. */
+int verbs_cm_not_ready(struct verbs_ep *ep);
+
+/* wf_prov.passive_ep */
+int verbs_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
+	struct fid_pep **pep, void *context);
+
+/* calls.c: give the endpoint its table of connection calls. */
+void verbs_cm_set_calls(struct verbs_ep *ep);
+
+/* channel.c: an event channel that does not block. -FI_ENODATA: no librdmacm. */
+int verbs_channel_open(struct rdma_event_channel **ret);
+void verbs_channel_close(struct rdma_event_channel *channel);
+/* The next event, which the caller acknowledges, or NULL. */
+struct rdma_cm_event *verbs_channel_next(struct rdma_event_channel *channel);
+/* A new identifier at the address @own; port 0: any port. *ret is not destroyed by the
+ * channel. 0 or a negative errno, logged. */
+int verbs_channel_bind(struct rdma_event_channel *channel, const union wf_sockaddr *own,
+	struct rdma_cm_id **ret);
+/* The addresses of both ends of an identifier, family AF_UNSPEC where unknown. */
+void verbs_id_own(const struct rdma_cm_id *id, union wf_sockaddr *ret);
+void verbs_id_peer(const struct rdma_cm_id *id, union wf_sockaddr *ret);
+/* Log that @call of librdmacm failed with errno. Returns -errno. */
+int verbs_cm_errno(const char *call);
+
+/* data.c: @len bytes of the application, cut off at VERBS_CM_DATA_MAX. */
+void verbs_cm_data_set(struct verbs_cm_data *data, const void *bytes, size_t len);
+/* Bytes of @data on the wire. */
+size_t verbs_cm_data_size(const struct verbs_cm_data *data);
+/* Read a peer's: any bytes are valid, missing ones are none. */
+void verbs_cm_data_read(
+	struct verbs_cm_data *ret, const void *private_data, size_t private_len);
+
+/* qp.c: take the endpoint's queue pair to RTS, with the attributes of the identifier.
+ * 0 or a negative errno, logged. cm->lock is held. */
+int verbs_cm_qp_connect(struct verbs_cm *cm);
+/* The parameters for connecting or accepting; they refer to @data. */
+struct rdma_conn_param verbs_cm_param(
+	const struct verbs_cm *cm, const struct verbs_cm_data *data);
+
+/* event.c: read events of the channel. cm->lock is held. False: there was none. */
+bool verbs_cm_events(struct verbs_cm *cm);
+/* Write an event, with the peer's data, or an error (a positive FI_E code and
+ * librdmacm's status) to the event queue, if one is bound. */
+void verbs_cm_tell(
+	struct verbs_cm *cm, uint32_t type, const struct verbs_cm_data *data);
+void verbs_cm_tell_error(
+	struct verbs_cm *cm, int err, int status, struct verbs_cm_data *data);
+/* The connection is up, or not any more. cm->lock is held. */
+void verbs_cm_up(struct verbs_cm *cm, const struct verbs_cm_data *data);
+void verbs_cm_down(struct verbs_cm *cm);
+
+/*
+ * connreq.c: requests that wait for an answer of the application. They are looked up by
+ * their address, so that a stale handle is refused.
+ */
+struct verbs_connreq {
+	struct fid handle; /* info->handle */
+	struct wf_list link;
+	struct fid_pep *pep;
+	struct rdma_cm_id *id; /* on the channel of @pep; the request's owner's */
+};
+
+/* Takes over @id. NULL: no memory, or too many requests of @pep wait; logged. */
+struct verbs_connreq *verbs_connreq_new(struct fid_pep *pep, struct rdma_cm_id *id);
+/* The caller owns the request from now on. NULL: there is none. */
+struct verbs_connreq *verbs_connreq_take(const struct fid *handle);
+struct verbs_connreq *verbs_connreq_take_any(const struct fid_pep *pep);
+/* Reject it, with data or NULL, and free it. */
+void verbs_connreq_reject(struct verbs_connreq *req, const struct verbs_cm_data *data);
+
+/* error.c: the FI_E code for an event of a failed exchange. */
+int verbs_cm_error(enum rdma_cm_event_type event, int status);
+
+/*
+ * async.c: events of a device that belong to no call: ports, queue pairs in error, the
+ * device's removal. They are logged and reported to event queues.
+ */
+struct verbs_async {
+	struct wf_progress item;
+	struct verbs_domain *domain;
+	struct wf_lock lock; /* held while events are read; before verbs_cm.lock */
+};
+
+/* Last step of opening a domain, first step of closing it. */
+int verbs_async_open(struct verbs_domain *domain);
+void verbs_async_close(struct verbs_domain *domain);
+
+/* A fatal error of the queue pair ended the connection. The lock of verbs_async is
+ * held: the endpoint has its cm, or none any more. */
+void verbs_cm_broken(struct verbs_ep *ep);
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/verbs/cm/cm.h"
+
+/* A status is a negative errno, or a number of the transport. */
+static int from_status(int status, int otherwise)
+{
+	return status < 0 ? -status : otherwise;
+}
+
+int verbs_cm_error(enum rdma_cm_event_type event, int status)
+{
+	switch (event) {
+	case RDMA_CM_EVENT_REJECTED:
+		return FI_ECONNREFUSED;
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+		return from_status(status, FI_EHOSTUNREACH);
+	case RDMA_CM_EVENT_ADDR_ERROR:
+		return from_status(status, FI_EADDRNOTAVAIL);
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		return FI_ENODEV;
+	default:
+		return from_status(status, FI_ECONNABORTED);
+	}
+}

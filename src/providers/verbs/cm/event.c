@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/verbs/cm/cm.h"
+#include "providers/verbs/cm/device.h"
+
+/*
+ * The exchange of one connection, driven by the events of librdmacm. The active side
+ * resolves address and route, asks, and gets a response; it then has its queue pair
+ * ready before the passive side is told that the connection is established.
+ */
+
+enum {
+	EVENTS_PER_RUN = 16,
+	ROUTE_MS = 4000, /* for an answer of the subnet's administration */
+};
+
+void verbs_cm_tell(struct verbs_cm *cm, uint32_t type, const struct verbs_cm_data *data)
+{
+	struct wf_eq *eq = wf_ep_eq(&cm->ep->ep);
+	union {
+		struct fi_eq_cm_entry entry;
+		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + VERBS_CM_DATA_IN_MAX];
+	} out = { .entry.fid = &cm->ep->ep.fid.fid };
+	size_t len = data ? data->len : 0;
+
+	if (!eq)
+		return;
+	if (len)
+		memcpy(out.entry.data, data->bytes, len);
+	(void)wf_eq_write(eq, type, &out, sizeof(out.entry) + len);
+}
+
+void verbs_cm_tell_error(
+	struct verbs_cm *cm, int err, int status, struct verbs_cm_data *data)
+{
+	struct wf_eq *eq = wf_ep_eq(&cm->ep->ep);
+	struct fi_eq_err_entry entry = {
+		.fid = &cm->ep->ep.fid.fid,
+		.context = cm->ep->ep.fid.fid.context,
+		.err = err,
+		.prov_errno = status < 0 ? -status : err,
+		.err_data = data && data->len ? data->bytes : NULL,
+		.err_data_size = data ? data->len : 0,
+	};
+
+	if (eq)
+		(void)wf_eq_write_err(eq, &entry);
+}
+
+void verbs_cm_up(struct verbs_cm *cm, const struct verbs_cm_data *data)
+{
+	cm->state = VERBS_CM_CONNECTED;
+	verbs_id_own(cm->id, &cm->own);
+	verbs_id_peer(cm->id, &cm->peer);
+	/* release: a thread that sees it posts to the queue pair in its new state. */
+	atomic_store_explicit(&cm->ep->ready, true, memory_order_release);
+	verbs_cm_tell(cm, FI_CONNECTED, data);
+}
+
+void verbs_cm_down(struct verbs_cm *cm)
+{
+	cm->state = VERBS_CM_DOWN;
+	atomic_store_explicit(&cm->ep->ready, false, memory_order_relaxed);
+	/* Also answers a peer that asked for the end. */
+	(void)verbs_lib.rdma.disconnect(cm->id);
+	verbs_qp_fail(cm->ep);
+	verbs_cm_tell(cm, FI_SHUTDOWN, NULL);
+}
+
+static void fail(struct verbs_cm *cm, int err, int status, struct verbs_cm_data *data)
+{
+	cm->state = VERBS_CM_DOWN;
+	verbs_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "not connected: %s (status %d)\n",
+		fi_strerror(err), status);
+	verbs_cm_tell_error(cm, err, status, data);
+}
+
+static void fail_errno(struct verbs_cm *cm, int err)
+{
+	fail(cm, -err, err, NULL);
+}
+
+static void resolve_route(struct verbs_cm *cm)
+{
+	int err = verbs_cm_same_device(cm->ep->domain, cm->id);
+
+	if (!err && verbs_lib.rdma.resolve_route(cm->id, ROUTE_MS))
+		err = verbs_cm_errno("rdma_resolve_route");
+	if (err)
+		fail_errno(cm, err);
+}
+
+static void ask(struct verbs_cm *cm)
+{
+	struct rdma_conn_param param = verbs_cm_param(cm, &cm->data);
+
+	if (verbs_lib.rdma.connect(cm->id, &param))
+		fail_errno(cm, verbs_cm_errno("rdma_connect"));
+}
+
+static void answered(struct verbs_cm *cm, const struct verbs_cm_data *data)
+{
+	int err = verbs_cm_qp_connect(cm);
+
+	if (!err && verbs_lib.rdma.establish(cm->id))
+		err = verbs_cm_errno("rdma_establish");
+	if (!err) {
+		verbs_cm_up(cm, data);
+		return;
+	}
+	(void)verbs_lib.rdma.reject(cm->id, NULL, 0);
+	fail_errno(cm, err);
+}
+
+/* Both ends may see the end of a connection; the second event of it says nothing. */
+static void ended(struct verbs_cm *cm, const struct rdma_cm_event *event)
+{
+	if (cm->state == VERBS_CM_CONNECTED)
+		verbs_cm_down(cm);
+	else if (cm->state == VERBS_CM_CONNECTING)
+		fail(cm, verbs_cm_error(event->event, event->status), event->status,
+			NULL);
+}
+
+static void handle_connecting(struct verbs_cm *cm, const struct rdma_cm_event *event)
+{
+	struct verbs_cm_data data;
+
+	verbs_cm_data_read(&data, event->param.conn.private_data,
+		event->param.conn.private_data_len);
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		resolve_route(cm);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		ask(cm);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		answered(cm, &data);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		verbs_cm_up(cm, cm->active ? &data : NULL);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+	case RDMA_CM_EVENT_UNREACHABLE:
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		fail(cm, verbs_cm_error(event->event, event->status), event->status,
+			&data);
+		break;
+	default:
+		break;
+	}
+}
+
+static void handle(struct verbs_cm *cm, const struct rdma_cm_event *event)
+{
+	switch (event->event) {
+	case RDMA_CM_EVENT_DISCONNECTED:
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		ended(cm, event);
+		break;
+	default:
+		if (cm->state == VERBS_CM_CONNECTING)
+			handle_connecting(cm, event);
+	}
+}
+
+bool verbs_cm_events(struct verbs_cm *cm)
+{
+	struct rdma_cm_event *event;
+	bool any = false;
+
+	for (int i = 0; i < EVENTS_PER_RUN; i++) {
+		event = verbs_channel_next(cm->channel);
+		if (!event)
+			break;
+		any = true;
+		if (event->id == cm->id)
+			handle(cm, event);
+		(void)verbs_lib.rdma.ack_cm_event(event);
+	}
+	return any;
+}

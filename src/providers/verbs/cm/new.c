@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "objects/endpoint/life/name.h"
+#include "providers/verbs/cm/device.h"
+#include "providers/verbs/cm/pep.h"
+
+/* Opening and closing the connection management of an endpoint, which may be opened for
+ * a connection request, or for a passive endpoint; and the item that drives it. */
+
+static struct verbs_cm *cm_of_item(struct wf_progress *item)
+{
+	return wf_container_of(item, struct verbs_cm, item);
+}
+
+static void run(struct wf_progress *item)
+{
+	struct verbs_cm *cm = cm_of_item(item);
+
+	if (!wf_trylock(&cm->lock))
+		return;
+	wf_progress_found(item, verbs_cm_events(cm));
+	wf_unlock(&cm->lock);
+}
+
+static int wait_fd(struct wf_progress *item)
+{
+	return cm_of_item(item)->channel->fd;
+}
+
+static int refuse(int err, const char *why)
+{
+	verbs_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "fi_endpoint refused: %s\n", why);
+	return err;
+}
+
+/* Have the events of @id come to the endpoint's own channel; blocks until the old
+ * channel's reader is done with them. */
+static int adopt(struct verbs_cm *cm, struct rdma_cm_id *id)
+{
+	if (verbs_lib.rdma.migrate_id(id, cm->channel))
+		return verbs_cm_errno("rdma_migrate_id");
+	cm->id = id;
+	return 0;
+}
+
+static int take_request(struct verbs_cm *cm, const struct fid *handle)
+{
+	struct verbs_connreq *req = verbs_connreq_take(handle);
+	int err;
+
+	if (!req)
+		return refuse(-FI_EINVAL,
+			"info->handle is not a connection request that is open");
+	err = verbs_cm_same_device(cm->ep->domain, req->id);
+	if (!err)
+		err = adopt(cm, req->id);
+	if (err) {
+		verbs_connreq_reject(req, NULL);
+		return err;
+	}
+	free(req);
+	cm->state = VERBS_CM_ASKED;
+	verbs_id_own(cm->id, &cm->own);
+	verbs_id_peer(cm->id, &cm->peer);
+	return 0;
+}
+
+static int take_name(struct verbs_cm *cm, struct fid *handle)
+{
+	struct rdma_cm_id *id = NULL;
+	int err = verbs_pep_take(handle, cm->own.sa.sa_family, &cm->own, &id);
+
+	if (err || !id)
+		return err;
+	err = adopt(cm, id);
+	if (err)
+		(void)verbs_lib.rdma.destroy_id(id);
+	return err;
+}
+
+static int init(struct verbs_cm *cm, struct fid *handle)
+{
+	const struct fi_info *info = cm->ep->ep.info;
+	int err = wf_name_first(&verbs_prov, info, "fi_endpoint", &cm->own);
+
+	if (!err)
+		err = verbs_channel_open(&cm->channel);
+	if (!err && handle)
+		err = handle->fclass == FI_CLASS_PEP ? take_name(cm, handle)
+						     : take_request(cm, handle);
+	return err;
+}
+
+int verbs_cm_new(struct verbs_ep *ep, struct fid *handle)
+{
+	struct verbs_cm *cm = calloc(1, sizeof(*cm));
+	int err;
+
+	if (!cm)
+		return -FI_ENOMEM;
+	cm->ep = ep;
+	cm->item = (struct wf_progress){ .run = run, .wait_fd = wait_fd };
+	err = wf_lock_init(&cm->lock, WF_LOCK_MUTEX);
+	if (err) {
+		free(cm);
+		return err;
+	}
+	ep->cm = cm;
+	err = init(cm, handle);
+	if (err)
+		verbs_cm_free(ep);
+	else
+		verbs_cm_set_calls(ep);
+	return err;
+}
+
+static void stop(struct verbs_cm *cm)
+{
+	struct wf_progress *async = &cm->ep->domain->async->item;
+
+	wf_eq_progress_del(cm->eq, async);
+	wf_eq_progress_del(cm->eq, &cm->item);
+	wf_domain_progress_del(cm->ep->ep.domain, &cm->item);
+}
+
+void verbs_cm_free(struct verbs_ep *ep)
+{
+	struct verbs_async *async = ep->domain->async;
+	struct verbs_cm *cm = ep->cm;
+
+	if (!cm)
+		return;
+	if (cm->eq)
+		stop(cm);
+	/* No event of the queue pair may find it any more. */
+	wf_lock(&async->lock);
+	ep->cm = NULL;
+	wf_unlock(&async->lock);
+	/* The kernel tells a connected peer. */
+	if (cm->id)
+		(void)verbs_lib.rdma.destroy_id(cm->id);
+	verbs_channel_close(cm->channel);
+	wf_lock_done(&cm->lock);
+	free(cm);
+}
+
+int verbs_cm_not_ready(struct verbs_ep *ep)
+{
+	struct verbs_cm *cm = ep->cm;
+	int ret;
+
+	wf_lock(&cm->lock);
+	if (cm->state == VERBS_CM_CONNECTING)
+		(void)verbs_cm_events(cm);
+	if (cm->state == VERBS_CM_CONNECTED)
+		ret = 0;
+	else
+		ret = cm->state == VERBS_CM_CONNECTING ? -FI_EAGAIN : -FI_ENOTCONN;
+	wf_unlock(&cm->lock);
+	return ret;
+}
+
+void verbs_cm_broken(struct verbs_ep *ep)
+{
+	struct verbs_cm *cm = ep->cm;
+
+	if (!cm)
+		return;
+	wf_lock(&cm->lock);
+	if (cm->state == VERBS_CM_CONNECTED)
+		verbs_cm_down(cm);
+	wf_unlock(&cm->lock);
+}
