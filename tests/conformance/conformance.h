@@ -32,6 +32,8 @@ struct cf_target {
 	uint32_t addr_format; /* FI_FORMAT_UNSPEC: whatever comes first */
 	uint32_t version;     /* of the API that the cases ask for */
 	bool apart;           /* the two sides have domains of their own */
+	bool local;           /* pass descriptors though FI_MR_LOCAL is not asked for */
+	const char *node;     /* of this host; NULL: the loopback */
 };
 extern struct cf_target cf_target;
 
@@ -172,14 +174,18 @@ int cf_getinfo(
 int cf_getinfo_flags(uint32_t version, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info);
 
-/* A node of the target's address format that is this host: the loopback, or the number
- * of this process as a name. */
+/* A node of the target's address format that is this host: the one that was named, the
+ * loopback, or the number of this process as a name. */
 const char *cf_loopback(void);
 
 /* For cases that need an address with no endpoint: first of all, so that no other
  * process on this host gets the port of an endpoint that the case has closed. Where
  * network namespaces are not permitted, another process may, which is rare. */
 void cf_own_ports(void);
+
+/* Where @info has FI_MR_LOCAL: buffers that cases pass to endpoints of @domain without
+ * a descriptor are registered. Before the first endpoint is opened. */
+void cf_local_domain(const struct fi_info *info, struct fid_domain *domain);
 
 void cf_open_fabric(struct cf_env *env, const struct cf_options *options);
 void cf_open_domain(struct cf_env *env, const struct cf_options *options);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <arpa/inet.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -25,7 +26,8 @@ void cf_own_ports(void)
 	struct ifreq lo = { .ifr_name = "lo", .ifr_flags = IFF_UP };
 	int fd;
 
-	if (unshare(CLONE_NEWNET))
+	/* A device stays in the first namespace. */
+	if (cf_target.node || unshare(CLONE_NEWNET))
 		return;
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	CHECK(fd >= 0 && !ioctl(fd, SIOCSIFFLAGS, &lo));
@@ -36,6 +38,8 @@ const char *cf_loopback(void)
 {
 	static _Thread_local char self[16];
 
+	if (cf_target.node)
+		return cf_target.node;
 	if (cf_target.addr_format == FI_SOCKADDR_IN6)
 		return "::1";
 	if (cf_target.addr_format != FI_ADDR_STR)
@@ -93,6 +97,7 @@ void cf_open_domain(struct cf_env *env, const struct cf_options *options)
 {
 	cf_open_fabric(env, options);
 	CHECK_OK(fi_domain(env->fabric, env->info, &env->domain, NULL));
+	cf_local_domain(env->info, env->domain);
 }
 
 struct fid_ep *cf_new_ep(struct cf_env *env)
@@ -207,6 +212,7 @@ static void open_other_side(struct cf_env *env, const struct cf_options *options
 	if (cf_target.apart && !options->shared_rx && !options->one_av) {
 		CHECK_OK(fi_domain(env->fabric, env->info, &env->domain, NULL));
 		env->side[1].domain = env->domain;
+		cf_local_domain(env->info, env->domain);
 	}
 	cf_open_side(env, &env->side[1], env->info, options);
 	env->domain = first;
@@ -360,13 +366,13 @@ size_t cf_ip_addr(const struct fi_info *info, void *addr, uint16_t port)
 		memset(in, 0, sizeof(*in));
 		in->sin_family = AF_INET;
 		in->sin_port = htons(port);
-		in->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		CHECK_EQ(inet_pton(AF_INET, cf_loopback(), &in->sin_addr), 1);
 		return sizeof(*in);
 	case FI_SOCKADDR_IN6:
 		memset(in6, 0, sizeof(*in6));
 		in6->sin6_family = AF_INET6;
 		in6->sin6_port = htons(port);
-		in6->sin6_addr = in6addr_loopback;
+		CHECK_EQ(inet_pton(AF_INET6, cf_loopback(), &in6->sin6_addr), 1);
 		return sizeof(*in6);
 	default:
 		SKIP("addresses are not of IP");

@@ -2,12 +2,15 @@
 /*
  * Runs the suites against one target and reports in TAP.
  *
- *   conformance -p PROVIDER [-e dgram|rdm|msg] [-a in|in6|str] [-V API] [-x CASE]...
- *               [-d] [-l] [CASE...]
+ *   conformance -p PROVIDER [-e dgram|rdm|msg] [-a in|in6|str] [-V API] [-n NODE]
+ *               [-x CASE]... [-d] [-l] [-m] [CASE...]
  *
  * -V asks for an older API version, so that the suite also runs on other libraries;
  * -x leaves a case out. -d opens the two sides of a pair in domains of their own, for
- * links to providers that share a receive context with one endpoint of a domain.
+ * links to providers that share a receive context with one endpoint of a domain. -n is
+ * the address of this host for providers that are not on the loopback. -m registers the
+ * buffers of transfers though the provider does not ask for it, as the suite does with
+ * those that do.
  *
  * A case is forked, so that a crash or a hang costs only itself. Exit status of the
  * child: 0 passed, 77 skipped, anything else failed.
@@ -208,7 +211,7 @@ int main(int argc, char **argv)
 	unsigned int major = 0, minor = 0;
 	int c;
 
-	while ((c = getopt(argc, argv, "p:e:a:V:x:dl")) != -1) {
+	while ((c = getopt(argc, argv, "p:e:a:V:n:x:dlm")) != -1) {
 		switch (c) {
 		case 'p':
 			cf_target.provider = optarg;
@@ -229,6 +232,12 @@ int main(int argc, char **argv)
 			else
 				usage = true;
 			break;
+		case 'n':
+			cf_target.node = optarg;
+			break;
+		case 'm':
+			cf_target.local = true;
+			break;
 		case 'd':
 			cf_target.apart = true;
 			break;
@@ -242,7 +251,8 @@ int main(int argc, char **argv)
 	if (usage || (!cf_target.provider && !list)) {
 		fprintf(stderr,
 			"usage: %s -p PROVIDER [-e dgram|rdm|msg] [-a in|in6|str] "
-			"[-V MAJOR.MINOR] [-x CASE]... [-d] [-l] [CASE...]\n",
+			"[-V MAJOR.MINOR] [-n NODE] [-x CASE]... [-d] [-l] [-m] "
+			"[CASE...]\n",
 			argv[0]);
 		return 2;
 	}

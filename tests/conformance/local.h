@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef CONFORMANCE_LOCAL_H
+#define CONFORMANCE_LOCAL_H
+
+/* What the files local*.c share; see local.c. */
+#include <pthread.h>
+#include <stddef.h>
+
+#include <rdma/fi_atomic.h>
+
+#include "conformance.h"
+
+enum { VECTOR_MAX = 32 };
+
+struct range {
+	uintptr_t begin, end;
+	bool written; /* the provider may write to it */
+	struct fid_mr *mr;
+};
+
+struct local_domain {
+	struct fi_ops ops;
+	struct fi_ops_domain domain_ops;
+	const struct fi_ops *under;
+	const struct fi_ops_domain *domain_under;
+	struct fid_domain *domain;
+	pthread_mutex_t lock; /* of the ranges */
+	struct range *ranges;
+	size_t count;
+	struct local_ep *srxs;
+};
+
+struct local_ep {
+	struct fi_ops ops;
+	struct fi_ops_msg msg;
+	struct fi_ops_tagged tagged;
+	struct fi_ops_rma rma;
+	struct fi_ops_atomic atomic;
+	const struct fi_ops *under;
+	const struct fi_ops_msg *msg_under;
+	const struct fi_ops_tagged *tagged_under;
+	const struct fi_ops_rma *rma_under;
+	const struct fi_ops_atomic *atomic_under;
+	struct local_domain *domain;
+	struct local_ep *next; /* of the domain's srxs */
+};
+
+#define OWNER(table, type, member)                                                     \
+	((struct type *)(uintptr_t)((const char *)(table)-offsetof(                    \
+		struct type, member)))
+
+/* Tables of older libraries are shorter. */
+#define COPY_TABLE(copy, table)                                                        \
+	memcpy(&(copy), table,                                                         \
+		(table)->size < sizeof(copy) ? (table)->size : sizeof(copy))
+
+/* The descriptor for @buf, or @desc if the case passes one. @written: the provider may
+ * write to the buffer. */
+void *cf_local_one(
+	struct local_ep *l, const void *buf, size_t len, void *desc, bool written);
+/* The descriptors of a vector: @room, or @descs if there is nothing to fill in. */
+void **cf_local_many(struct local_ep *l, const struct iovec *iov, void **descs,
+	size_t count, bool written, void **room);
+
+/* Replace the endpoint's operations of a kind, unless that was done already. */
+void cf_local_msg(struct local_ep *l, struct fid_ep *ep);
+void cf_local_tagged(struct local_ep *l, struct fid_ep *ep);
+void cf_local_rma(struct local_ep *l, struct fid_ep *ep);
+void cf_local_atomic(struct local_ep *l, struct fid_ep *ep);
+
+#endif
