@@ -10,6 +10,11 @@ struct wf_cntr;
  * checked (attr.h). 0 or a negative fabric errno. */
 int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr);
+/* The same under attr->requested_key, also where a provider chooses the keys
+ * (FI_MR_PROV_KEY): a layered provider registered the memory below, and has that key.
+ */
+int wf_mr_register_as(struct wf_domain *domain, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr);
 
 /* Check before a region is closed that it has no sub-regions (@parts: their number). 0,
  * or -FI_EBUSY, which is logged. */

@@ -228,14 +228,14 @@ static int fill(struct wf_mr *mr, struct wf_domain *domain,
 	return 0;
 }
 
-static int insert(struct wf_domain *domain, struct wf_mr *mr)
+/* @choose: the map chooses the key. */
+static int insert(struct wf_domain *domain, struct wf_mr *mr, bool choose)
 {
 	int err;
 
 	if (!(mr->access & REMOTE))
 		return 0;
-	err = wf_mr_map_insert(
-		&domain->mr_map, mr, wf_mr_chooses_key(domain), wf_mr_max_key(domain));
+	err = wf_mr_map_insert(&domain->mr_map, mr, choose, wf_mr_max_key(domain));
 	if (err)
 		FI_WARN(domain->prov->fi, FI_LOG_MR,
 			"registration refused: key 0x%llx is in use\n",
@@ -243,8 +243,8 @@ static int insert(struct wf_domain *domain, struct wf_mr *mr)
 	return err;
 }
 
-int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
-	uint64_t flags, struct fid_mr **ret_mr)
+static int register_region(struct wf_domain *domain, const struct fi_mr_attr *attr,
+	uint64_t flags, bool choose, struct fid_mr **ret_mr)
 {
 	struct wf_mr *mr, *base;
 	int err = find_base(domain, attr, &base);
@@ -257,7 +257,7 @@ int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	err = fill(mr, domain, attr, flags);
 	if (err)
 		goto err_free;
-	err = insert(domain, mr);
+	err = insert(domain, mr, choose);
 	if (err)
 		goto err_iov;
 	if (base)
@@ -272,4 +272,16 @@ err_iov:
 err_free:
 	free(mr);
 	return err;
+}
+
+int wf_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr)
+{
+	return register_region(domain, attr, flags, wf_mr_chooses_key(domain), ret_mr);
+}
+
+int wf_mr_register_as(struct wf_domain *domain, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr)
+{
+	return register_region(domain, attr, flags, false, ret_mr);
 }

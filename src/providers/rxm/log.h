@@ -5,8 +5,8 @@
 #include <rdma/providers/fi_log.h>
 #include <rdma/providers/fi_prov.h>
 
-extern struct fi_provider ofi_rxm_fi;
+extern struct fi_provider rxm_fi;
 
-#define rxm_log(level, subsys, ...) FI_LOG(&ofi_rxm_fi, level, subsys, __VA_ARGS__)
+#define rxm_log(level, subsys, ...) FI_LOG(&rxm_fi, level, subsys, __VA_ARGS__)
 
 #endif

@@ -36,8 +36,12 @@ enum {
 	RXM_HEADER = 64, /* bytes of a packet's header */
 	/* Bytes of a message that rxm_conn_send_small takes at most. */
 	RXM_SMALL_MAX = 512,
+	/* Bytes of elements in an atomic operation, at most; with compare operands half
+	 * of what a packet has. */
+	RXM_ATOMIC_MAX = 8128,
 };
 
+struct rxm_bufs;
 struct rxm_conn;
 struct rxm_peers;
 
@@ -48,7 +52,8 @@ struct rxm_domain {
 	bool local_mr;  /* FI_MR_LOCAL: buffers of operations below have descriptors */
 	bool virt_addr; /* FI_MR_VIRT_ADDR: remote addresses are virtual ones */
 	bool prov_key;  /* FI_MR_PROV_KEY: keys are chosen below */
-	bool raw_key;   /* FI_MR_RAW: not offered; always false */
+	bool delivery;  /* operations below may have FI_DELIVERY_COMPLETE */
+	bool tagged;    /* tagged messages come from below: see rxm_data_received_raw */
 	size_t inject_size; /* bytes that the endpoints below inject */
 	uint64_t max_key;   /* the largest key that may be chosen; see prov_key */
 	/* The next key to try for a region of a rendezvous; any thread. */
@@ -74,7 +79,7 @@ struct rxm_call {
 	 * also with @call itself, and fail connections, but takes none down. */
 	void (*done)(
 		struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry);
-	/* In conn->calls, or in ep->posted for a shared receive. */
+	/* In conn->calls; linked to itself for a receive. */
 	struct wf_list link;
 	struct rxm_conn *conn; /* NULL: a buffer in a shared receive context below */
 };
@@ -87,23 +92,29 @@ struct rxm_ep {
 	union wf_sockaddr name;
 	struct wf_unexp unexp;
 	struct wf_watches watches; /* the descriptors of the queues below */
+	struct wf_watch cq_watch, eq_watch;
+	bool has_fds; /* both queues below have descriptors */
 
 	/* Objects below; NULL: not open. */
 	struct fid_cq *cq;
 	struct fid_eq *eq;
 	struct fid_pep *pep;
 	struct fid_ep *srx; /* NULL, too, where each connection has its own buffers */
-	bool listening;
 
 	/* Constants of the endpoint. */
 	size_t buffer_size; /* eager limit: payload bytes of the longest packet */
 	size_t inject_size; /* bytes, header included, that are injected below */
 
 	size_t rx_depth;       /* buffers posted to @srx, or to each connection */
-	struct wf_list posted; /* struct rxm_call, by link: buffers in @srx */
-	uint32_t polls;        /* progress calls; runs free */
-	uint64_t eq_ns;        /* wf_coarse_ns of the last read of @eq */
-	uint32_t epoch, armed_epoch;
+	struct rxm_bufs *bufs; /* buffers in @srx, or NULL */
+	struct wf_list idle;   /* struct rxm_buf, by call.link: could not be posted */
+	/* Each connection has buffers of its own, and the provider below needs to be
+	 * told by how many a peer may send: see credit.h. */
+	bool counts_credits;
+	uint32_t polls; /* progress calls; runs free */
+	bool running;   /* rxm_progress() runs */
+	bool eq_soon;   /* the next progress call reads @eq */
+	uint64_t eq_ns; /* wf_coarse_ns of the last read of @eq */
 
 	struct wf_list conns; /* struct rxm_conn, by link: all */
 	/* By ready_link: connections with operations that can go on; see
@@ -120,7 +131,7 @@ static inline struct rxm_ep *rxm_ep_of(struct wf_ep *ep)
 	return wf_container_of(ep, struct rxm_ep, ep);
 }
 
-extern const struct wf_prov ofi_rxm_prov;
+extern const struct wf_prov rxm_prov;
 
 /* endpoint.c */
 int rxm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
@@ -132,29 +143,31 @@ void rxm_domain_done(struct wf_domain *domain);
 int rxm_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr);
 
+/* The descriptor below for @desc, which the application gave: the same. */
+static inline void *rxm_domain_desc(const struct rxm_domain *domain, void *desc)
+{
+	(void)domain;
+	return desc;
+}
+
 /* A registration below of buffers of this process for one rendezvous. Any locks may be
- * held. 0 or a negative FI_E code. @access: FI_REMOTE_READ or FI_REMOTE_WRITE. The key
+ * held. 0 or a negative FI_E code. @access: as in fi_mr_reg(3), or 0: none but FI_SEND
+ * and FI_RECV. The key
  * is fi_mr_key(*ret_mr), closed with fi_close. */
 int rxm_domain_expose(struct rxm_domain *domain, const struct iovec *iov,
 	uint64_t access, struct fid_mr **ret_mr);
 
-/* below.c: open and close the objects below that the endpoint itself has. Control
- * calls. */
-int rxm_below_open(struct rxm_ep *ep);
-void rxm_below_close(struct rxm_ep *ep);
-/* A receive buffer goes below; @conn is NULL for a shared receive context. 0 or a
- * negative FI_E code. ep.lock held. */
-int rxm_below_post(struct rxm_ep *ep, struct rxm_conn *conn);
-
 /* progress.c; ep.lock held. */
 void rxm_progress(struct wf_ep *ep);
-/* Read all completions that the queue below has, and end their calls. The lock of the
- * receive context is held as well. */
+/* Read some completions of the queue below, and end their calls. False: there was none.
+ * The lock of the receive context is held as well. */
 bool rxm_poll_cq(struct rxm_ep *ep);
-/* Handle all events of the event queue below. */
+/* Handle the events of the event queue below. False: there was none. Locks as above. */
 bool rxm_poll_eq(struct rxm_ep *ep);
 
-/* wait.c; ep.lock held. */
+/* wait.c; ep.lock held, but in rxm_wait_open, a control call: prepare sleeping. */
+int rxm_wait_open(struct rxm_ep *ep);
+void rxm_rearm_timer(struct rxm_ep *ep);
 int rxm_wait_fd(struct wf_ep *ep);
 bool rxm_arm(struct wf_ep *ep);
 /* Something was queued that no descriptor below reports: wake sleeping threads. */

@@ -6,6 +6,7 @@
 #include "providers/rxm/rxm.h"
 
 struct rxm_attempt;
+struct rxm_bufs;
 
 /* A peer of an endpoint, by address. Created by the first operation to it or by its
  * first request to connect. Guarded by ep.lock. */
@@ -16,8 +17,6 @@ struct rxm_peer {
 	fi_addr_t index;
 	/* The connection that operations use, or that is being made; NULL: none. */
 	struct rxm_conn *conn;
-	/* The deadline of @conn while it is being made; NULL: it is not. */
-	struct rxm_attempt *attempt;
 };
 
 enum rxm_conn_state {
@@ -40,15 +39,20 @@ struct rxm_conn {
 	struct rxm_peer *peer; /* with a reference */
 	struct wf_lower_ep below;
 	enum rxm_conn_state state;
-	int err;       /* positive FI_E code of a connection that failed; else 0 */
-	bool receives; /* it only receives: the second one of an endpoint to itself */
-	uint32_t id;   /* in the packets that come over it; see conns.c */
+	struct rxm_attempt *attempt; /* the exchange that is under way; NULL: none is */
+	int err;      /* positive FI_E code of a connection that failed; else 0 */
+	bool was_up;  /* before it failed; valid in state DOWN */
+	bool refused; /* nothing listens at the peer's address */
+	uint32_t id;  /* in the packets that come over it; see ids.h */
+	struct rxm_conn *id_next;
 	uint32_t peer_id;  /* in the packets that go over it; valid in state UP */
 	uint32_t peer_pid; /* names the process of the peer; 0: not known */
+	uint8_t peer_flow; /* enum rxm_flow */
 	/* Credits (verbs without shared receives): packets that the peer has buffers
 	 * for, and buffers posted since the peer was told; see credit.c. */
 	bool credited;
 	uint32_t credits, reposted;
+	struct rxm_bufs *bufs; /* its receive buffers; NULL: the endpoint has them */
 	struct wf_list waiting;
 	struct wf_list calls; /* struct rxm_call, by link: taken and not ended */
 	struct wf_list link, ready_link, failed_link;
@@ -96,6 +100,9 @@ void rxm_conn_resume(struct rxm_conn *conn);
 /* The connection is of no use any more, for example because the peer sent a packet that
  * makes no sense: the next progress call ends it, with the positive FI_E code @err. */
 void rxm_conn_fail(struct rxm_conn *conn, int err);
+
+/* The peer gave @count credits in a packet. */
+void rxm_conn_credit(struct rxm_conn *conn, uint64_t count);
 
 /* The connection whose packets carry @id; NULL: none. An id cannot be guessed by peers
  * of other connections. */

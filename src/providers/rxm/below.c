@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxm/below.h"
+
+#include <stdlib.h>
+#include <strings.h>
+
+#include "objects/lower/info.h"
+#include "providers/rxm/param.h"
+
+/* The queues below, the listener, and the shared receive context. */
+
+enum {
+	SHARED_DEPTH = 256, /* buffers in a shared receive context */
+	OWN_DEPTH = 128,    /* buffers of a connection */
+};
+
+static const struct wf_lower_domain *domain_of(const struct rxm_ep *ep)
+{
+	return &ep->domain->below;
+}
+
+/* A queue with a descriptor for sleepers, or, if the provider below has none, without.
+ */
+static int open_cq(struct rxm_ep *ep)
+{
+	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED,
+		.wait_obj = FI_WAIT_FD };
+	int ret;
+
+	if (ep->cq)
+		return 0;
+	ret = fi_cq_open(domain_of(ep)->domain, &attr, &ep->cq, NULL);
+	if (ret) {
+		attr.wait_obj = FI_WAIT_NONE;
+		ret = fi_cq_open(domain_of(ep)->domain, &attr, &ep->cq, NULL);
+	}
+	if (ret)
+		ep->cq = NULL;
+	return wf_lower_result(domain_of(ep), FI_LOG_EP_CTRL, "fi_cq_open", ret);
+}
+
+static int open_eq(struct rxm_ep *ep)
+{
+	struct fi_eq_attr attr = { .wait_obj = FI_WAIT_FD };
+	int ret;
+
+	if (ep->eq)
+		return 0;
+	ret = fi_eq_open(domain_of(ep)->fabric, &attr, &ep->eq, NULL);
+	if (ret) {
+		attr.wait_obj = FI_WAIT_NONE;
+		ret = fi_eq_open(domain_of(ep)->fabric, &attr, &ep->eq, NULL);
+	}
+	if (ret)
+		ep->eq = NULL;
+	return wf_lower_result(domain_of(ep), FI_LOG_EP_CTRL, "fi_eq_open", ret);
+}
+
+static int listen_at(struct rxm_ep *ep, struct fid_pep *pep)
+{
+	union wf_sockaddr name = { 0 };
+	size_t len = sizeof(name);
+	const char *call = "fi_pep_bind";
+	int ret = fi_pep_bind(pep, &ep->eq->fid, 0);
+
+	if (!ret) {
+		call = "fi_listen";
+		ret = fi_listen(pep);
+	}
+	if (!ret) {
+		call = "fi_getname";
+		ret = fi_getname(&pep->fid, &name, &len);
+	}
+	if (!ret && (len > sizeof(name) || wf_sockaddr_read(&name, len, &ep->name)))
+		ret = -FI_EADDRNOTAVAIL;
+	return wf_lower_result(domain_of(ep), FI_LOG_EP_CTRL, call, ret);
+}
+
+static int open_pep(struct rxm_ep *ep)
+{
+	struct fid_pep *pep;
+	struct fi_info *info;
+	int ret;
+
+	if (ep->pep)
+		return 0;
+	info = rxm_info_below(ep, &ep->name);
+	if (!info)
+		return -FI_ENOMEM;
+	ret = fi_passive_ep(domain_of(ep)->fabric, info, &pep, NULL);
+	fi_freeinfo(info);
+	if (ret)
+		return wf_lower_result(
+			domain_of(ep), FI_LOG_EP_CTRL, "fi_passive_ep", ret);
+	ret = listen_at(ep, pep);
+	if (ret)
+		wf_lower_close(domain_of(ep), &pep->fid);
+	else
+		ep->pep = pep;
+	return ret;
+}
+
+static bool wants_srx(const struct rxm_ep *ep)
+{
+	const char *name = domain_of(ep)->info->fabric_attr->prov_name;
+
+	if (rxm_params.use_srx >= 0)
+		return rxm_params.use_srx;
+	return !strcasecmp(name, "tcp") || !strcasecmp(name, "net");
+}
+
+static int open_srx(struct rxm_ep *ep)
+{
+	struct fi_rx_attr attr = *domain_of(ep)->info->rx_attr;
+	int ret;
+
+	if (ep->srx)
+		return 0;
+	attr.op_flags = 0;
+	ret = fi_srx_context(domain_of(ep)->domain, &attr, &ep->srx, NULL);
+	if (!ret)
+		return 0;
+	ep->srx = NULL;
+	rxm_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
+		"no shared receive context below: %s; each connection has buffers\n",
+		fi_strerror(-ret));
+	return ret;
+}
+
+static int open_buffers(struct rxm_ep *ep)
+{
+	bool shared = ep->bufs || (wants_srx(ep) && !open_srx(ep));
+	size_t depth = shared ? SHARED_DEPTH : OWN_DEPTH;
+
+	if (ep->bufs)
+		return 0;
+	ep->rx_depth = rxm_params.msg_rx_size ? rxm_params.msg_rx_size : depth;
+	/* Streams hold messages back until there are buffers. */
+	ep->counts_credits =
+		!shared && domain_of(ep)->info->ep_attr->protocol != FI_PROTO_SOCK_TCP;
+	return shared ? rxm_bufs_new(ep, NULL, ep->srx, ep->rx_depth, &ep->bufs) : 0;
+}
+
+int rxm_below_open(struct rxm_ep *ep)
+{
+	int ret = open_cq(ep);
+
+	if (!ret)
+		ret = open_eq(ep);
+	if (!ret)
+		ret = open_pep(ep);
+	return ret ? ret : open_buffers(ep);
+}
+
+void rxm_below_close(struct rxm_ep *ep)
+{
+	const struct wf_lower_domain *domain = domain_of(ep);
+
+	wf_lower_close(domain, ep->pep ? &ep->pep->fid : NULL);
+	wf_lower_close(domain, ep->srx ? &ep->srx->fid : NULL);
+	wf_lower_close(domain, ep->cq ? &ep->cq->fid : NULL);
+	wf_lower_close(domain, ep->eq ? &ep->eq->fid : NULL);
+	rxm_bufs_free(ep->bufs);
+}
+
+struct fi_info *rxm_info_below(const struct rxm_ep *ep, const union wf_sockaddr *src)
+{
+	struct fi_info *info = fi_dupinfo(domain_of(ep)->info);
+	uint32_t format = info ? info->addr_format : 0;
+
+	if (!info)
+		return NULL;
+	info->caps &= ~(FI_LOCAL_COMM | FI_REMOTE_COMM);
+	info->tx_attr->op_flags = info->rx_attr->op_flags = 0;
+	info->tx_attr->caps = info->rx_attr->caps = 0;
+	info->tx_attr->tclass = ep->ep.info->tx_attr->tclass;
+	if (rxm_params.msg_tx_size)
+		info->tx_attr->size = rxm_params.msg_tx_size;
+	if (src && !wf_lower_info_set_source(info, src, wf_sockaddr_len(src), format)) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	return info;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "providers/rxm/below.h"
+#include "providers/rxm/conn/credit.h"
+
+/* Receive buffers. */
+
+struct rxm_buf {
+	struct rxm_call call;
+	struct rxm_bufs *bufs;
+	uint8_t *data;
+	bool tagged;
+};
+
+struct rxm_bufs {
+	struct rxm_ep *ep;
+	struct fid_ep *target;
+	uint8_t *area; /* memory of all buffers */
+	size_t area_size, buf_size;
+	struct fid_mr *mr; /* of @area, where the provider below needs it */
+	size_t count;
+	struct rxm_buf buf[];
+};
+
+/* More buffers for tagged messages, which only old peers send. */
+enum { TAGGED_COUNT = 16 };
+
+static struct rxm_buf *buf_of(struct rxm_call *call)
+{
+	return wf_container_of(call, struct rxm_buf, call);
+}
+
+static void post(struct rxm_buf *buf)
+{
+	struct rxm_bufs *bufs = buf->bufs;
+	void *desc = bufs->mr ? fi_mr_desc(bufs->mr) : NULL;
+	ssize_t ret;
+
+	ret = buf->tagged ? fi_trecv(bufs->target, buf->data, bufs->buf_size, desc,
+				    FI_ADDR_UNSPEC, 0, UINT64_MAX, &buf->call.scratch)
+			  : fi_recv(bufs->target, buf->data, bufs->buf_size, desc,
+				    FI_ADDR_UNSPEC, &buf->call.scratch);
+	if (wf_likely(!ret))
+		return;
+	wf_list_push(&bufs->ep->idle, &buf->call.link);
+	if (ret != -FI_EAGAIN)
+		rxm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+			"a receive buffer cannot be posted: %s\n",
+			fi_strerror((int)-ret));
+}
+
+void rxm_bufs_post_idle(struct rxm_ep *ep)
+{
+	struct wf_list idle, *link;
+
+	wf_list_init(&idle);
+	while ((link = wf_list_pop(&ep->idle)))
+		wf_list_push(&idle, link);
+	while ((link = wf_list_pop(&idle)))
+		post(buf_of(wf_list_entry(link, struct rxm_call, link)));
+}
+
+/* The connection of a packet: in a shared context the packet tells. NULL: unknown. */
+static struct rxm_conn *conn_of(struct rxm_buf *buf, size_t len)
+{
+	enum { ID_AT = 8 };
+	uint64_t id;
+
+	if (buf->call.conn)
+		return buf->call.conn;
+	if (len < RXM_HEADER)
+		return NULL;
+	memcpy(&id, buf->data + ID_AT, sizeof(id));
+	return rxm_conn_by_id(buf->bufs->ep, id);
+}
+
+/* A connection may bring a packet before the event that tells that it is up. */
+static void learn_of(struct rxm_conn *conn)
+{
+	if (wf_unlikely(conn->state == RXM_CONN_CONNECTING ||
+			conn->state == RXM_CONN_ACCEPTING))
+		(void)rxm_poll_eq(conn->ep);
+}
+
+static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
+{
+	struct rxm_conn *conn;
+
+	if (wf_unlikely(buf->tagged)) {
+		rxm_data_received_raw(
+			buf->bufs->ep, buf->call.conn, buf->data, entry->len, entry);
+		return;
+	}
+	conn = conn_of(buf, entry->len);
+	if (wf_unlikely(!conn)) {
+		FI_WARN_SPARSE(&rxm_fi, FI_LOG_EP_DATA,
+			"a packet of %zu bytes is dropped: it belongs to no "
+			"connection\n",
+			entry->len);
+		return;
+	}
+	learn_of(conn);
+	rxm_data_received(conn, buf->data, entry->len, entry);
+}
+
+static void received(
+	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
+{
+	struct rxm_buf *buf = buf_of(call);
+	struct rxm_conn *conn = call->conn;
+
+	if (wf_likely(!err))
+		deliver(buf, entry);
+	else if (err != FI_ETRUNC)
+		return; /* the connection or the context is closed */
+	else if (conn)
+		rxm_conn_fail(conn, FI_EPROTO);
+	if (conn && conn->state == RXM_CONN_DOWN)
+		return;
+	post(buf);
+	if (conn)
+		rxm_credit_reposted(conn);
+}
+
+static int make_area(struct rxm_bufs *bufs)
+{
+	struct iovec iov;
+	void *area;
+
+	bufs->area_size = bufs->count * bufs->buf_size;
+	/* Pages of buffers that are never reached stay untouched. */
+	area = mmap(NULL, bufs->area_size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (area == MAP_FAILED)
+		return -FI_ENOMEM;
+	bufs->area = area;
+	if (!bufs->ep->domain->local_mr)
+		return 0;
+	iov = (struct iovec){ area, bufs->area_size };
+	return rxm_domain_expose(bufs->ep->domain, &iov, FI_RECV, &bufs->mr);
+}
+
+int rxm_bufs_new(struct rxm_ep *ep, struct rxm_conn *conn, struct fid_ep *target,
+	size_t count, struct rxm_bufs **ret_bufs)
+{
+	size_t all = count + (ep->domain->tagged ? TAGGED_COUNT : 0);
+	struct rxm_bufs *bufs = calloc(1, sizeof(*bufs) + all * sizeof(bufs->buf[0]));
+	int ret;
+
+	if (!bufs)
+		return -FI_ENOMEM;
+	bufs->ep = ep;
+	bufs->target = target;
+	bufs->count = all;
+	bufs->buf_size = RXM_HEADER + ep->buffer_size;
+	ret = make_area(bufs);
+	if (ret) {
+		rxm_bufs_free(bufs);
+		return ret;
+	}
+	for (size_t i = 0; i < all; i++) {
+		bufs->buf[i].call.done = received;
+		bufs->buf[i].call.conn = conn;
+		wf_list_init(&bufs->buf[i].call.link);
+		bufs->buf[i].bufs = bufs;
+		bufs->buf[i].data = bufs->area + i * bufs->buf_size;
+		bufs->buf[i].tagged = i >= count;
+		post(&bufs->buf[i]);
+	}
+	*ret_bufs = bufs;
+	return 0;
+}
+
+void rxm_bufs_free(struct rxm_bufs *bufs)
+{
+	if (!bufs)
+		return;
+	for (size_t i = 0; i < bufs->count; i++)
+		if (bufs->buf[i].bufs)
+			wf_list_remove(&bufs->buf[i].call.link);
+	if (bufs->mr)
+		(void)fi_close(&bufs->mr->fid);
+	if (bufs->area)
+		(void)munmap(bufs->area, bufs->area_size);
+	free(bufs);
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxm/conn/peer.h"
+
+/*
+ * An endpoint that is closed first sends what was injected or is complete for the
+ * application. What the endpoints below have taken, these flush when they are closed.
+ */
+
+static bool is_left(const struct rxm_conn *conn)
+{
+	if (conn->state == RXM_CONN_DOWN)
+		return false;
+	return wf_list_find(&conn->waiting, rxm_data_op_is_promised, NULL) ||
+	       (conn->state == RXM_CONN_UP && !rxm_data_flushed(conn));
+}
+
+bool rxm_flushed(struct wf_ep *wf)
+{
+	struct rxm_ep *ep = rxm_ep_of(wf);
+
+	ep->eq_soon = true;
+	wf_list_foreach(link, &ep->conns)
+	{
+		if (is_left(wf_list_entry(link, struct rxm_conn, link)))
+			return false;
+	}
+	return !wf_remotes_any_pending(
+		&ep->peers->remotes, rxm_data_op_is_promised, NULL);
+}

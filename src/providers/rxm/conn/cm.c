@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/rxm/below.h"
+#include "providers/rxm/conn/credit.h"
+#include "providers/rxm/conn/peer.h"
+#include "sys/clock.h"
+
+/*
+ * How connections come to be. There is one between two endpoints, except that an
+ * endpoint which sends to itself has one for each direction. If both ends ask at the
+ * same time, the request of the end with the larger address survives.
+ */
+
+static struct rxm_hello own_hello(const struct rxm_ep *ep, const struct rxm_conn *conn)
+{
+	return (struct rxm_hello){
+		.id = conn->id,
+		.pid = ep->peers->pid,
+		.rx_depth = (uint32_t)ep->rx_depth,
+		.flow = ep->counts_credits ? RXM_FLOW_ON : RXM_FLOW_OFF,
+		.port = wf_sockaddr_port(&ep->name),
+		.eager_size = (uint32_t)ep->buffer_size,
+	};
+}
+
+static struct fi_info *info_to_connect(struct rxm_ep *ep, const union wf_sockaddr *dest)
+{
+	union wf_sockaddr src = ep->name;
+	size_t len = wf_sockaddr_len(dest);
+	bool any = wf_sockaddr_is_wildcard(&src);
+	struct fi_info *info;
+
+	wf_sockaddr_set_port(&src, 0);
+	info = rxm_info_below(ep, any ? NULL : &src);
+	if (!info)
+		return NULL;
+	info->dest_addr = malloc(len);
+	if (!info->dest_addr) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	memcpy(info->dest_addr, dest, len);
+	info->dest_addrlen = len;
+	return info;
+}
+
+static int send_request(struct rxm_conn *conn)
+{
+	const struct rxm_hello hello = own_hello(conn->ep, conn);
+	uint8_t data[RXM_REQUEST_LEN];
+
+	rxm_hello_request(data, &hello);
+	return fi_connect(conn->below.fid, &conn->peer->addr.sa, data, RXM_REQUEST_LEN);
+}
+
+void rxm_cm_connect(struct rxm_ep *ep, struct rxm_peer *peer)
+{
+	struct fi_info *info = info_to_connect(ep, &peer->addr);
+	struct rxm_conn *conn;
+	int ret = info ? rxm_conn_new(ep, peer, info, &conn) : -FI_ENOMEM;
+
+	if (ret) {
+		wf_remote_failed(&ep->peers->remotes, &peer->remote, -ret, wf_now_ns());
+		return;
+	}
+	peer->conn = conn;
+	ret = rxm_conn_begin(conn, RXM_CONN_CONNECTING) ? send_request(conn)
+							: -FI_ENOMEM;
+	if (ret)
+		rxm_conn_fail(conn, -ret);
+}
+
+void rxm_cm_expired(struct wf_attempt *attempt)
+{
+	attempt->deadline_ns = UINT64_MAX;
+	rxm_conn_fail(rxm_attempt_of(attempt)->conn, FI_ETIMEDOUT);
+}
+
+/* Compare addresses and ports in the byte order of the network. */
+static int compare(const union wf_sockaddr *a, const union wf_sockaddr *b)
+{
+	bool v6 = a->sa.sa_family == AF_INET6;
+	int order =
+		v6 ? memcmp(&a->in6.sin6_addr, &b->in6.sin6_addr,
+			     sizeof(a->in6.sin6_addr))
+		   : memcmp(&a->in.sin_addr, &b->in.sin_addr, sizeof(a->in.sin_addr));
+
+	if (order)
+		return order;
+	return v6 ? memcmp(&a->in6.sin6_port, &b->in6.sin6_port,
+			    sizeof(a->in6.sin6_port))
+		  : memcmp(&a->in.sin_port, &b->in.sin_port, sizeof(a->in.sin_port));
+}
+
+/* A request to connect, as FI_CONNREQ reports it. */
+struct request {
+	struct fi_info *info; /* for the endpoint below that accepts */
+	struct rxm_hello hello;
+	union wf_sockaddr own,
+		from; /* the addresses of this endpoint and of the peer */
+};
+
+static void reject(struct rxm_ep *ep, fid_t handle, enum rxm_reason reason)
+{
+	uint8_t data[RXM_REJECT_LEN];
+
+	rxm_hello_reject(data, reason);
+	(void)fi_reject(ep->pep, handle, data, RXM_REJECT_LEN);
+}
+
+/* Read what came with the request. NULL: fine; else why it is refused. */
+static const char *read_request(
+	struct rxm_ep *ep, const void *data, size_t len, struct request *req)
+{
+	const struct fi_info *info = req->info;
+	const char *why = rxm_hello_read_request(
+		data, len, (uint32_t)ep->buffer_size, &req->hello);
+
+	if (why)
+		return why;
+	if (!info->dest_addr ||
+		wf_sockaddr_read(info->dest_addr, info->dest_addrlen, &req->from))
+		return "its address is not known";
+	req->own = ep->name;
+	if (wf_sockaddr_is_wildcard(&req->own) && info->src_addr &&
+		!wf_sockaddr_read(info->src_addr, info->src_addrlen, &req->own))
+		wf_sockaddr_set_port(&req->own, wf_sockaddr_port(&ep->name));
+	wf_sockaddr_set_port(&req->from, req->hello.port);
+	return req->from.sa.sa_family == req->own.sa.sa_family
+		       ? NULL
+		       : "its address is of another family";
+}
+
+/* May the request become a connection? If so, one that it replaces is ended. */
+static enum rxm_reason judge(struct rxm_peer *peer, const struct request *req)
+{
+	struct rxm_conn *conn = peer->conn;
+	int order = compare(&req->from, &req->own);
+
+	if (!conn || (!order && conn->state == RXM_CONN_CONNECTING))
+		return RXM_REASON_NONE;
+	if (conn->state == RXM_CONN_CONNECTING && order < 0)
+		return RXM_REASON_CONNECTED;
+	if (conn->state != RXM_CONN_CONNECTING && conn->state != RXM_CONN_DOWN &&
+		conn->peer_pid && conn->peer_pid == req->hello.pid)
+		return RXM_REASON_CONNECTED;
+	/* A request of this endpoint that is not used, or what is left of a peer that
+	 * was restarted. */
+	if (conn->state == RXM_CONN_CONNECTING)
+		rxm_conn_end(conn, 0);
+	else
+		rxm_conn_end(conn, FI_ECANCELED);
+	return RXM_REASON_NONE;
+}
+
+static int send_accept(struct rxm_conn *conn)
+{
+	const struct rxm_hello hello = own_hello(conn->ep, conn);
+	uint8_t data[RXM_ACCEPT_LEN];
+
+	rxm_hello_accept(data, &hello);
+	return fi_accept(conn->below.fid, data, RXM_ACCEPT_LEN);
+}
+
+/* @req->info belongs to this function. */
+static void accept_request(
+	struct rxm_ep *ep, struct rxm_peer *peer, const struct request *req)
+{
+	fid_t handle = req->info->handle;
+	struct rxm_conn *conn;
+	int ret = rxm_conn_new(ep, peer, req->info, &conn);
+
+	if (ret) {
+		reject(ep, handle, RXM_REASON_REFUSED);
+		return;
+	}
+	conn->peer_id = req->hello.id;
+	conn->peer_pid = req->hello.pid;
+	conn->peer_flow = req->hello.flow;
+	if (!peer->conn)
+		peer->conn = conn;
+	ret = rxm_conn_begin(conn, RXM_CONN_ACCEPTING) ? send_accept(conn) : -FI_ENOMEM;
+	if (ret)
+		rxm_conn_fail(conn, -ret);
+}
+
+static void requested(struct rxm_ep *ep, const struct fi_eq_cm_entry *entry, size_t len)
+{
+	struct request req = { .info = entry->info };
+	const char *why = read_request(ep, entry->data, len, &req);
+	enum rxm_reason reason = RXM_REASON_REFUSED;
+	struct rxm_peer *peer = why ? NULL : rxm_peer_get(ep, &req.from);
+
+	if (why)
+		FI_WARN_SPARSE(&rxm_fi, FI_LOG_EP_CTRL,
+			"a request to connect is refused: %s\n", why);
+	if (peer) {
+		reason = judge(peer, &req);
+		/* Frees a peer that stays without a connection. */
+		wf_remote_let_go(&ep->peers->remotes, &peer->remote);
+	}
+	if (reason == RXM_REASON_NONE) {
+		accept_request(ep, peer, &req);
+		return;
+	}
+	reject(ep, req.info->handle, reason);
+	fi_freeinfo(req.info);
+}
+
+/* The connection of an endpoint below, which an event may name after it was closed. */
+static struct rxm_conn *find(struct rxm_ep *ep, const struct fid *fid)
+{
+	wf_list_foreach(link, &ep->conns)
+	{
+		struct rxm_conn *conn = wf_list_entry(link, struct rxm_conn, link);
+
+		if (conn->below.fid && &conn->below.fid->fid == fid)
+			return conn;
+	}
+	return NULL;
+}
+
+static void connected(struct rxm_conn *conn, const void *data, size_t len)
+{
+	struct rxm_hello hello;
+
+	if (conn->state == RXM_CONN_CONNECTING) {
+		if (!rxm_hello_read_accept(data, len, &hello)) {
+			rxm_conn_fail(conn, FI_EPROTO);
+			return;
+		}
+		conn->peer_id = hello.id;
+		conn->peer_pid = hello.pid;
+		conn->peer_flow = hello.flow;
+	}
+	rxm_conn_up(conn);
+	rxm_credit_init(conn, conn->peer_flow);
+}
+
+static void shut_down(struct rxm_ep *ep, struct rxm_conn *conn)
+{
+	/* What the peer sent before is received. */
+	while (rxm_poll_cq(ep))
+		;
+	rxm_conn_fail(conn, FI_ECANCELED);
+}
+
+void rxm_cm_event(struct rxm_ep *ep, uint32_t event, const struct fi_eq_cm_entry *entry,
+	size_t len)
+{
+	struct rxm_conn *conn;
+
+	if (event == FI_CONNREQ) {
+		requested(ep, entry, len);
+		return;
+	}
+	conn = find(ep, entry->fid);
+	if (!conn || conn->state == RXM_CONN_DOWN)
+		return;
+	if (event == FI_CONNECTED && conn->state != RXM_CONN_UP)
+		connected(conn, entry->data, len);
+	else if (event == FI_SHUTDOWN)
+		shut_down(ep, conn);
+}
+
+void rxm_cm_error(struct rxm_ep *ep, const struct fi_eq_err_entry *entry)
+{
+	struct rxm_conn *conn = find(ep, entry->fid);
+	enum rxm_reason reason;
+	char text[WF_SOCKADDR_STRLEN];
+
+	if (!conn || conn->state == RXM_CONN_DOWN)
+		return;
+	reason = rxm_hello_read_reject(entry->err_data, entry->err_data_size);
+	conn->refused = conn->state == RXM_CONN_CONNECTING &&
+			reason == RXM_REASON_NONE && entry->err == FI_ECONNREFUSED;
+	if (reason == RXM_REASON_REFUSED)
+		FI_WARN_SPARSE(&rxm_fi, FI_LOG_EP_CTRL,
+			"%s rejected the connection: its version or its "
+			"FI_OFI_RXM_BUFFER_SIZE may be another one\n",
+			wf_sockaddr_uri(&conn->peer->addr, text, sizeof(text)));
+	rxm_conn_fail(conn, entry->err ? entry->err : FI_ECONNABORTED);
+}

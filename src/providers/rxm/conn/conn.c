@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "objects/lower/call.h"
+#include "providers/rxm/below.h"
+#include "providers/rxm/conn/credit.h"
+#include "providers/rxm/conn/peer.h"
+#include "sys/clock.h"
+
+/* The life of a connection, and what goes over it. */
+
+static void end_attempt(struct rxm_conn *conn)
+{
+	if (!conn->attempt)
+		return;
+	wf_attempts_end(&conn->ep->peers->remotes.attempts, &conn->attempt->base);
+	conn->attempt = NULL;
+}
+
+/* Open the endpoint below and bind what all connections share. */
+static int open_below(struct rxm_conn *conn, struct fi_info *info)
+{
+	struct rxm_ep *ep = conn->ep;
+	int ret = wf_lower_ep_open(&conn->below, &ep->domain->below, info, NULL);
+
+	if (!ret)
+		ret = wf_lower_ep_bind(&conn->below, &ep->eq->fid, 0);
+	if (!ret)
+		ret = wf_lower_ep_bind(
+			&conn->below, &ep->cq->fid, FI_TRANSMIT | FI_RECV);
+	if (!ret && ep->srx)
+		ret = wf_lower_ep_bind(&conn->below, &ep->srx->fid, 0);
+	if (!ret)
+		ret = wf_lower_ep_enable(&conn->below);
+	if (!ret && !ep->srx)
+		ret = rxm_bufs_new(
+			ep, conn, conn->below.fid, ep->rx_depth, &conn->bufs);
+	return ret;
+}
+
+int rxm_conn_new(struct rxm_ep *ep, struct rxm_peer *peer, struct fi_info *info,
+	struct rxm_conn **ret_conn)
+{
+	struct rxm_conn *conn = calloc(1, sizeof(*conn));
+	int ret;
+
+	if (!conn) {
+		fi_freeinfo(info);
+		return -FI_ENOMEM;
+	}
+	conn->ep = ep;
+	conn->peer = peer;
+	wf_list_init(&conn->waiting);
+	wf_list_init(&conn->calls);
+	wf_list_init(&conn->ready_link);
+	wf_list_init(&conn->failed_link);
+	wf_list_push(&ep->conns, &conn->link);
+	wf_remote_ref(&peer->remote);
+	rxm_data_conn_init(conn);
+	ret = open_below(conn, info);
+	if (!ret)
+		ret = rxm_ids_add(&ep->peers->ids, conn);
+	if (!ret) {
+		*ret_conn = conn;
+		return 0;
+	}
+	wf_lower_ep_close(&conn->below);
+	rxm_bufs_free(conn->bufs);
+	wf_list_remove(&conn->link);
+	rxm_peer_unref(ep, peer);
+	free(conn);
+	return ret;
+}
+
+bool rxm_conn_begin(struct rxm_conn *conn, enum rxm_conn_state state)
+{
+	struct wf_remotes *remotes = &conn->ep->peers->remotes;
+	struct rxm_attempt *attempt = calloc(1, sizeof(*attempt));
+
+	if (!attempt)
+		return false;
+	conn->state = state;
+	conn->attempt = attempt;
+	attempt->conn = conn;
+	attempt->base.watch.fd = -1;
+	wf_attempts_add(&remotes->attempts, &attempt->base);
+	attempt->base.deadline_ns = wf_deadline_ns(RXM_CONNECT_MS);
+	wf_watches_expect(&conn->ep->watches, attempt->base.deadline_ns);
+	wf_progress_wake(&conn->ep->ep.progress);
+	return true;
+}
+
+void rxm_conn_up(struct rxm_conn *conn)
+{
+	end_attempt(conn);
+	conn->state = RXM_CONN_UP;
+	if (conn->peer->conn == conn)
+		wf_remote_connected(&conn->peer->remote, &conn->waiting);
+	rxm_conn_resume(conn);
+}
+
+void rxm_conn_resume(struct rxm_conn *conn)
+{
+	struct rxm_ep *ep = conn->ep;
+
+	if (!wf_list_empty(&conn->ready_link) || conn->state != RXM_CONN_UP)
+		return;
+	wf_list_push(&ep->ready, &conn->ready_link);
+	wf_progress_wake(&ep->ep.progress);
+	rxm_wake_sleepers(ep);
+}
+
+void rxm_conn_fail(struct rxm_conn *conn, int err)
+{
+	struct rxm_ep *ep = conn->ep;
+
+	if (conn->state == RXM_CONN_DOWN)
+		return;
+	conn->was_up = conn->state == RXM_CONN_UP;
+	conn->state = RXM_CONN_DOWN;
+	conn->err = err;
+	wf_list_remove(&conn->ready_link);
+	wf_list_push(&ep->failed, &conn->failed_link);
+	wf_progress_wake(&ep->ep.progress);
+	rxm_wake_sleepers(ep);
+}
+
+/* Calls that the endpoint below did not end when it was closed. */
+static void end_calls(struct rxm_conn *conn)
+{
+	const struct fi_cq_tagged_entry none = { .op_context = NULL };
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&conn->calls))) {
+		struct rxm_call *call = wf_list_entry(link, struct rxm_call, link);
+
+		call->done(call, conn->err ? conn->err : FI_ECANCELED, &none);
+	}
+}
+
+/* What becomes of the operations that wait for the peer. */
+static void tell_remote(struct rxm_conn *conn)
+{
+	struct wf_remotes *remotes = &conn->ep->peers->remotes;
+	struct wf_remote *remote = &conn->peer->remote;
+
+	if (conn->peer->conn != conn)
+		return;
+	conn->peer->conn = NULL;
+	if (conn->was_up || !conn->err)
+		wf_remote_schedule(remotes, remote);
+	else if (conn->refused)
+		wf_remote_refused(remotes, remote, wf_now_ns());
+	else
+		wf_remote_failed(remotes, remote, conn->err, wf_now_ns());
+}
+
+void rxm_conn_end(struct rxm_conn *conn, int err)
+{
+	struct rxm_ep *ep = conn->ep;
+
+	if (conn->state != RXM_CONN_DOWN) {
+		conn->was_up = conn->state == RXM_CONN_UP;
+		conn->err = err;
+	}
+	conn->state = RXM_CONN_DOWN;
+	end_attempt(conn);
+	wf_list_remove(&conn->ready_link);
+	wf_list_remove(&conn->failed_link);
+	wf_lower_ep_close(&conn->below);
+	/* Packets that came before, and calls that closing ended. */
+	while (rxm_poll_cq(ep))
+		;
+	end_calls(conn);
+	rxm_data_lost(conn, conn->err ? conn->err : FI_ECANCELED);
+	wf_list_remove(&conn->link);
+	wf_list_remove(&conn->ready_link);
+	rxm_ids_remove(&ep->peers->ids, conn);
+	tell_remote(conn);
+	rxm_bufs_free(conn->bufs);
+	rxm_peer_unref(ep, conn->peer);
+	free(conn);
+}
+
+void rxm_conns_end_failed(struct rxm_ep *ep)
+{
+	while (!wf_list_empty(&ep->failed))
+		rxm_conn_end(
+			wf_list_entry(ep->failed.next, struct rxm_conn, failed_link),
+			0);
+}
+
+struct rxm_conn *rxm_conn_by_id(struct rxm_ep *ep, uint64_t id)
+{
+	return rxm_ids_find(&ep->peers->ids, id);
+}
+
+/* May a packet go now? */
+static bool is_open(struct rxm_conn *conn)
+{
+	return conn->state == RXM_CONN_UP && rxm_credit_left(conn);
+}
+
+/* The call of the provider below returned @ret for @call (NULL: none). */
+static ssize_t result(struct rxm_conn *conn, struct rxm_call *call, ssize_t ret)
+{
+	if (wf_likely(!ret)) {
+		if (call) {
+			call->conn = conn;
+			wf_list_push(&conn->calls, &call->link);
+		}
+		return 0;
+	}
+	if (ret != -FI_EAGAIN)
+		rxm_log(FI_LOG_INFO, FI_LOG_EP_DATA, "the provider below: %s\n",
+			fi_strerror((int)-ret));
+	return ret;
+}
+
+ssize_t rxm_conn_send(struct rxm_conn *conn, const struct iovec *iov, void **desc,
+	size_t count, uint64_t flags, struct rxm_call *call)
+{
+	struct wf_op op = {
+		.kind = WF_OP_SEND,
+		.flags = flags | FI_COMPLETION,
+		.iov = iov,
+		.desc = desc,
+		.iov_count = count,
+		.len = wf_iov_len(iov, count),
+		.addr = FI_ADDR_UNSPEC,
+		.context = call,
+	};
+	ssize_t ret;
+
+	if (wf_unlikely(!is_open(conn)))
+		return -FI_EAGAIN;
+	ret = wf_lower_start(&conn->below, &op, FI_ADDR_UNSPEC);
+	if (!ret)
+		rxm_credit_spend(conn);
+	return result(conn, call, ret);
+}
+
+ssize_t rxm_conn_inject(struct rxm_conn *conn, const void *packet, size_t len)
+{
+	struct wf_ep *builtin = conn->below.builtin;
+	ssize_t ret = -FI_EAGAIN;
+
+	if (wf_unlikely(!is_open(conn)))
+		return -FI_EAGAIN;
+	if (wf_likely(builtin && len < builtin->small_limit))
+		ret = builtin->xfer->send_small(
+			builtin, WF_OP_SEND, packet, len, FI_ADDR_UNSPEC, 0);
+	if (ret)
+		ret = fi_inject(conn->below.fid, packet, len, FI_ADDR_UNSPEC);
+	if (!ret)
+		rxm_credit_spend(conn);
+	return result(conn, NULL, ret);
+}
+
+ssize_t rxm_conn_rma(struct rxm_conn *conn, struct wf_op *op, struct rxm_call *call)
+{
+	const uint64_t own = WF_OP_WORK | FI_PEER_TRANSFER | FI_COMPLETION;
+	struct wf_op below = *op;
+	ssize_t ret;
+
+	if (wf_unlikely(conn->state != RXM_CONN_UP))
+		return -FI_EAGAIN;
+	below.flags &= ~own;
+	below.flags |= call ? FI_COMPLETION : FI_INJECT;
+	below.context = call;
+	ret = wf_lower_start(&conn->below, &below, FI_ADDR_UNSPEC);
+	return result(conn, call, ret);
+}

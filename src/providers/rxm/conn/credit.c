@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxm/conn/credit.h"
+
+#include "providers/rxm/conn/hello.h"
+#include "providers/rxm/data/wire.h"
+
+void rxm_credit_init(struct rxm_conn *conn, uint8_t flow)
+{
+	struct rxm_ep *ep = conn->ep;
+
+	conn->credited = ep->counts_credits && flow != RXM_FLOW_OFF;
+	if (!conn->credited)
+		return;
+	/* Credits that came before the connection was up are counted already. */
+	conn->credits++;
+	conn->reposted += (uint32_t)ep->rx_depth - 1;
+	rxm_credit_reposted(conn);
+}
+
+void rxm_conn_credit(struct rxm_conn *conn, uint64_t count)
+{
+	/* More than the peer can have are refused: the counter stays in range. */
+	if (count > UINT32_MAX / 2 || conn->credits > UINT32_MAX / 2) {
+		rxm_conn_fail(conn, FI_EPROTO);
+		return;
+	}
+	conn->credits += (uint32_t)count;
+	rxm_conn_resume(conn);
+}
+
+static bool give(struct rxm_conn *conn)
+{
+	struct rxm_hdr packet;
+
+	rxm_put_credit(&packet, conn->peer_id, conn->reposted);
+	return !fi_inject(conn->below.fid, &packet, sizeof(packet), FI_ADDR_UNSPEC);
+}
+
+void rxm_credit_reposted(struct rxm_conn *conn)
+{
+	if (!conn->credited)
+		return;
+	conn->reposted++;
+	if (conn->state != RXM_CONN_UP || conn->reposted < conn->ep->rx_depth / 2 ||
+		!conn->credits || !give(conn))
+		return;
+	conn->reposted = 0;
+	conn->credits--;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxm/conn/hello.h"
+
+#include <string.h>
+
+enum {
+	VERSION = 1,        /* of this data */
+	PACKET_VERSION = 4, /* of the headers of packets */
+	OP_VERSION = 3,
+	LITTLE = 2, /* byte order */
+	BIG = 1,
+};
+
+/* Where the fields are. */
+enum {
+	REQ_VERSION = 0,
+	REQ_ORDER = 1,
+	REQ_PACKET = 2,
+	REQ_OP = 3,
+	REQ_PORT = 4,
+	REQ_FLOW = 6,
+	REQ_EAGER = 8,
+	REQ_DEPTH = 12,
+	REQ_ID = 16,
+	ACC_ID = 0,
+	ACC_DEPTH = 8,
+	ACC_FLOW = 12,
+};
+
+#define ORDER (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? LITTLE : BIG)
+
+static uint64_t id_word(const struct rxm_hello *hello)
+{
+	return (uint64_t)hello->pid << 32 | hello->id;
+}
+
+static void take_id(const uint8_t *at, struct rxm_hello *ret)
+{
+	uint64_t word;
+
+	memcpy(&word, at, sizeof(word));
+	ret->id = (uint32_t)word;
+	ret->pid = (uint32_t)(word >> 32);
+}
+
+void rxm_hello_request(uint8_t data[RXM_REQUEST_LEN], const struct rxm_hello *hello)
+{
+	uint64_t id = id_word(hello);
+
+	memset(data, 0, RXM_REQUEST_LEN);
+	data[REQ_VERSION] = VERSION;
+	data[REQ_ORDER] = ORDER;
+	data[REQ_PACKET] = PACKET_VERSION;
+	data[REQ_OP] = OP_VERSION;
+	data[REQ_FLOW] = hello->flow;
+	memcpy(data + REQ_PORT, &hello->port, sizeof(hello->port));
+	memcpy(data + REQ_EAGER, &hello->eager_size, sizeof(hello->eager_size));
+	memcpy(data + REQ_DEPTH, &hello->rx_depth, sizeof(hello->rx_depth));
+	memcpy(data + REQ_ID, &id, sizeof(id));
+}
+
+void rxm_hello_accept(uint8_t data[RXM_ACCEPT_LEN], const struct rxm_hello *hello)
+{
+	uint64_t id = id_word(hello);
+
+	memset(data, 0, RXM_ACCEPT_LEN);
+	memcpy(data + ACC_ID, &id, sizeof(id));
+	memcpy(data + ACC_DEPTH, &hello->rx_depth, sizeof(hello->rx_depth));
+	data[ACC_FLOW] = hello->flow;
+}
+
+void rxm_hello_reject(uint8_t data[RXM_REJECT_LEN], enum rxm_reason reason)
+{
+	data[0] = VERSION;
+	data[1] = (uint8_t)reason;
+}
+
+const char *rxm_hello_read_request(
+	const void *data, size_t len, uint32_t eager_size, struct rxm_hello *ret)
+{
+	const uint8_t *at = data;
+
+	memset(ret, 0, sizeof(*ret));
+	if (len < RXM_REQUEST_LEN)
+		return "it is too short";
+	if (at[REQ_VERSION] != VERSION || at[REQ_PACKET] != PACKET_VERSION ||
+		at[REQ_OP] != OP_VERSION)
+		return "its version is another one";
+	if (at[REQ_ORDER] != ORDER)
+		return "its byte order is another one";
+	memcpy(&ret->port, at + REQ_PORT, sizeof(ret->port));
+	memcpy(&ret->eager_size, at + REQ_EAGER, sizeof(ret->eager_size));
+	memcpy(&ret->rx_depth, at + REQ_DEPTH, sizeof(ret->rx_depth));
+	ret->flow = at[REQ_FLOW];
+	take_id(at + REQ_ID, ret);
+	if (ret->eager_size != eager_size)
+		return "its FI_OFI_RXM_BUFFER_SIZE is another one";
+	return ret->port ? NULL : "it names no port";
+}
+
+bool rxm_hello_read_accept(const void *data, size_t len, struct rxm_hello *ret)
+{
+	const uint8_t *at = data;
+
+	memset(ret, 0, sizeof(*ret));
+	if (len < RXM_ACCEPT_LEN)
+		return false;
+	take_id(at + ACC_ID, ret);
+	memcpy(&ret->rx_depth, at + ACC_DEPTH, sizeof(ret->rx_depth));
+	ret->flow = at[ACC_FLOW];
+	return true;
+}
+
+enum rxm_reason rxm_hello_read_reject(const void *data, size_t len)
+{
+	const uint8_t *at = data;
+
+	if (!len)
+		return RXM_REASON_NONE;
+	return len >= RXM_REJECT_LEN && at[0] == VERSION &&
+			       at[1] == RXM_REASON_CONNECTED
+		       ? RXM_REASON_CONNECTED
+		       : RXM_REASON_REFUSED;
+}

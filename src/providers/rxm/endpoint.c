@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "objects/endpoint/life/name.h"
+#include "providers/rxm/below.h"
+#include "providers/rxm/conn/peer.h"
+#include "providers/rxm/param.h"
+
+/* Opening, naming, enabling and destroying endpoints. */
+
+static int open_all(struct rxm_ep *ep)
+{
+	int ret = rxm_below_open(ep);
+
+	return ret ? ret : rxm_wait_open(ep);
+}
+
+static int rxm_enable(struct wf_ep *wf)
+{
+	struct rxm_ep *ep = rxm_ep_of(wf);
+
+	wf_av_removals_start(&ep->peers->remotes.removals, wf->av);
+	return open_all(ep);
+}
+
+static void end_conns(struct rxm_ep *ep)
+{
+	wf_ep_srx_lock(&ep->ep);
+	wf_lock(&ep->ep.lock);
+	while (!wf_list_empty(&ep->conns))
+		rxm_conn_end(wf_list_entry(ep->conns.next, struct rxm_conn, link), 0);
+	wf_unlock(&ep->ep.lock);
+	wf_ep_srx_unlock(&ep->ep);
+}
+
+static void rxm_destroy(struct wf_ep *wf)
+{
+	struct rxm_ep *ep = rxm_ep_of(wf);
+
+	ep->data.quiet = true;
+	end_conns(ep);
+	rxm_peers_free(ep);
+	rxm_below_close(ep);
+	rxm_data_done(ep);
+	wf_watches_done(&ep->watches);
+	wf_ep_done(wf);
+	free(ep);
+}
+
+static int rxm_setname(struct wf_ep *wf, const void *addr, size_t len)
+{
+	struct rxm_ep *ep = rxm_ep_of(wf);
+	union wf_sockaddr name;
+	int ret = wf_name_read(&rxm_prov, addr, len, ep->name.sa.sa_family, &name);
+
+	if (ret)
+		return ret;
+	if (ep->pep)
+		wf_lower_close(&ep->domain->below, &ep->pep->fid);
+	ep->pep = NULL;
+	ep->name = name;
+	return open_all(ep);
+}
+
+/* The port is known only when the endpoint listens: fi_getname therefore makes it
+ * listen. */
+static int rxm_getname(struct wf_ep *wf, void *addr, size_t *len)
+{
+	struct rxm_ep *ep = rxm_ep_of(wf);
+	int ret = open_all(ep);
+
+	if (ret)
+		return ret;
+	return wf_name_give(&ep->name, wf_sockaddr_len(&ep->name), addr, len);
+}
+
+static void rxm_addr_removed(struct wf_ep *wf, uint64_t index)
+{
+	struct wf_remote *remote = wf_remotes_at(&rxm_ep_of(wf)->peers->remotes, index);
+	struct rxm_conn *conn = remote ? rxm_peer_of(remote)->conn : NULL;
+
+	if (!conn)
+		return;
+	conn->data.quiet = true;
+	rxm_conn_fail(conn, FI_ECONNABORTED);
+}
+
+static const struct wf_xfer_ops rxm_xfer_ops = {
+	.lock_kind = WF_LOCK_MUTEX,
+	.start = rxm_start,
+	.send_small = rxm_send_small,
+	.small_size = RXM_SMALL_MAX,
+	.progress = rxm_progress,
+	.flushed = rxm_flushed,
+	.cancel_tx = rxm_cancel,
+	.srx_ops = &wf_unexp_srx_ops,
+	.srx_addr = wf_unexp_srx_addr,
+	.enable = rxm_enable,
+	.destroy = rxm_destroy,
+	.setname = rxm_setname,
+	.getname = rxm_getname,
+	.addr_removed = rxm_addr_removed,
+	.tx_left = rxm_tx_left,
+	.wait_fd = rxm_wait_fd,
+	.arm = rxm_arm,
+};
+
+static void init(struct rxm_ep *ep, const union wf_sockaddr *name)
+{
+	struct wf_ep *wf = &ep->ep;
+
+	ep->domain = rxm_domain_of(wf->domain);
+	ep->name = *name;
+	ep->buffer_size = rxm_params.buffer_size;
+	ep->inject_size = ep->domain->inject_size;
+	ep->unexp = (struct wf_unexp){
+		.ops = &rxm_unexp_ops,
+		.ep = wf,
+		.wants = wf_recv_wants_of(wf),
+	};
+	ep->cq_watch.fd = ep->eq_watch.fd = -1;
+	wf_watches_init(&ep->watches);
+	wf_list_init(&ep->idle);
+	wf_list_init(&ep->conns);
+	wf_list_init(&ep->ready);
+	wf_list_init(&ep->failed);
+}
+
+int rxm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
+	uint64_t flags, void *context)
+{
+	union wf_sockaddr name;
+	struct rxm_ep *ep;
+	int ret;
+
+	(void)flags;
+	ret = wf_name_first(&rxm_prov, info, "fi_endpoint", &name);
+	if (ret)
+		return ret;
+	ep = calloc(1, sizeof(*ep));
+	if (!ep)
+		return -FI_ENOMEM;
+	ret = wf_ep_init(&ep->ep, domain, info, &rxm_xfer_ops, context);
+	if (ret)
+		goto err_free;
+	init(ep, &name);
+	ret = rxm_peers_new(ep);
+	if (ret)
+		goto err_ep;
+	ret = rxm_data_init(ep);
+	if (ret)
+		goto err_peers;
+	/* Threads that sleep may ask for the descriptor before there are queues. */
+	ret = wf_watches_open(&ep->watches);
+	if (ret)
+		goto err_data;
+	*ret_ep = &ep->ep.fid;
+	return 0;
+
+err_data:
+	rxm_data_done(ep);
+err_peers:
+	rxm_peers_free(ep);
+err_ep:
+	wf_ep_done(&ep->ep);
+err_free:
+	free(ep);
+	return ret;
+}

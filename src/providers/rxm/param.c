@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/param.h"
+#include "providers/rxm/log.h"
+#include "providers/rxm/param.h"
+#include "sys/compiler.h"
+
+enum { SAR_BUFFERS = 8 }; /* segments of a message by default, at most */
+
+struct rxm_params rxm_params = {
+	.buffer_size = 16384,
+	.sar_limit = SIZE_MAX,
+	.tx_size = 2048,
+	.rx_size = 2048,
+	.eq_interval_us = 10000,
+	.eq_polls = 128,
+	.entries = 64,
+	.use_srx = -1,
+	.direct_send = 1,
+};
+
+#define SIZE(name_, field, min_, max_, help_)                                          \
+	WF_PARAM_SIZE(name_, &rxm_params.field, min_, max_, help_)
+#define BOOL(name_, field, help_) WF_PARAM_BOOL(name_, &rxm_params.field, help_)
+
+static const struct wf_param rows[] = {
+	SIZE("buffer_size", buffer_size, 256, 1 << 30,
+		"Longest message that is sent in one packet, and bytes of a segment; "
+		"the same at all peers (default: 16384)"),
+	SIZE("sar_limit", sar_limit, 0, SIZE_MAX,
+		"Longest message that is sent in segments; the receiver fetches longer "
+		"ones (default: 8 times the buffer size)"),
+	SIZE("tx_size", tx_size, 1, 1 << 24,
+		"Operations that may be pending (default: 2048)"),
+	SIZE("rx_size", rx_size, 1, 1 << 24,
+		"Receives that may be posted (default: 2048)"),
+	SIZE("msg_tx_size", msg_tx_size, 1, 1 << 24,
+		"Operations of one connection that may be pending (default: as many as "
+		"the provider below allows)"),
+	SIZE("msg_rx_size", msg_rx_size, 2, 1 << 20,
+		"Buffers for packets that have not come: of an endpoint with a shared "
+		"receive context below, else of a connection (default: 256 or 128)"),
+	SIZE("cm_progress_interval", eq_interval_us, 0, 1 << 30,
+		"Microseconds after which events of connections are looked for, at the "
+		"latest (default: 10000)"),
+	SIZE("cq_eq_fairness", eq_polls, 1, 1 << 30,
+		"Progress calls after which events of connections are looked for, at "
+		"the latest (default: 128)"),
+	SIZE("comp_per_progress", entries, 1, 4096,
+		"Completions of the provider below that one progress call handles "
+		"(default: 64)"),
+	BOOL("use_srx", use_srx,
+		"Connections of an endpoint share receive buffers, if the provider "
+		"below can do that (default: yes over tcp, no over others)"),
+	BOOL("use_rndv_write", rndv_write,
+		"The sender writes long messages into the receiver's memory, instead "
+		"of letting it read them (default: no)"),
+	BOOL("enable_direct_send", direct_send,
+		"Send from the application's buffers without a copy (default: yes)"),
+};
+
+/* Parameters of other implementations for what there is one way to do here. */
+struct fixed {
+	const char *name;
+	enum fi_param_type type;
+	size_t only; /* the value that says what happens anyhow */
+	const char *help;
+};
+
+static const struct fixed fixed_rows[] = {
+	{ "enable_dyn_rbuf", FI_PARAM_BOOL, 0,
+		"Only 0 is possible: tagged messages have the header of all packets; "
+		"the other form is understood as well" },
+	{ "enable_passthru", FI_PARAM_BOOL, 0,
+		"Only 0 is possible: packets have headers" },
+	{ "num_msg_eps", FI_PARAM_SIZE_T, 1,
+		"Only 1 is possible: connections to one peer" },
+	{ "detect_hmem_iface", FI_PARAM_BOOL, 0,
+		"Only 0 is possible: buffers are in the memory of the system" },
+	{ "data_auto_progress", FI_PARAM_BOOL, 0,
+		"Only 0 is possible: a domain with automatic progress has a thread "
+		"for it, others do not" },
+};
+
+static void read_fixed(const struct fixed *row)
+{
+	size_t value = row->only;
+	int number = (int)row->only, ret;
+
+	(void)fi_param_define(&rxm_fi, row->name, row->type, "%s", row->help);
+	ret = row->type == FI_PARAM_BOOL ? fi_param_get(&rxm_fi, row->name, &number)
+					 : fi_param_get(&rxm_fi, row->name, &value);
+	if (row->type == FI_PARAM_BOOL)
+		value = (size_t)number;
+	if (!ret && value != row->only)
+		rxm_log(FI_LOG_WARN, FI_LOG_CORE,
+			"parameter %s: asked %zu, possible %zu; ignored\n", row->name,
+			value, row->only);
+}
+
+void rxm_params_init(void)
+{
+	wf_params_read(&rxm_fi, rows, WF_ARRAY_SIZE(rows));
+	for (size_t i = 0; i < WF_ARRAY_SIZE(fixed_rows); i++)
+		read_fixed(&fixed_rows[i]);
+	if (rxm_params.sar_limit == SIZE_MAX)
+		rxm_params.sar_limit = SAR_BUFFERS * rxm_params.buffer_size;
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/rxm/below.h"
+#include "providers/rxm/conn/peer.h"
+#include "providers/rxm/param.h"
+#include "sys/clock.h"
+
+/*
+ * Progress: completions of the queue below in each call, events of connections now and
+ * then, or in each call while a connection is being made.
+ */
+enum {
+	ENTRIES = 64,
+	EVENTS = 64,       /* events that one call handles */
+	CM_DATA_MAX = 256, /* bytes of a peer's data that are looked at */
+	LOOK_POLLS = 16,   /* progress calls from one look at the clock to the next */
+};
+
+/* Is @entry the end of a call? A write of a peer with remote CQ data has no context,
+ * and failures of injected packets have none either. */
+static bool is_call(const struct fi_cq_tagged_entry *entry)
+{
+	return entry->op_context && !(entry->flags & FI_REMOTE_WRITE);
+}
+
+static void end_call(void *context, int err, const struct fi_cq_tagged_entry *entry)
+{
+	struct rxm_call *call = context;
+
+	wf_list_remove(&call->link);
+	call->done(call, err, entry);
+}
+
+static void failed(struct rxm_ep *ep)
+{
+	struct fi_cq_err_entry err = { 0 };
+	struct fi_cq_tagged_entry entry = { 0 };
+
+	if (fi_cq_readerr(ep->cq, &err, 0) != 1)
+		return;
+	entry.flags = err.flags;
+	entry.len = err.len;
+	if (err.op_context)
+		end_call(err.op_context, err.err ? err.err : FI_EIO, &entry);
+	else
+		rxm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+			"an injected operation failed below: %s\n",
+			fi_strerror(err.err));
+}
+
+bool rxm_poll_cq(struct rxm_ep *ep)
+{
+	struct fi_cq_tagged_entry entries[ENTRIES];
+	size_t max = WF_MIN(rxm_params.entries, (size_t)ENTRIES);
+	ssize_t n = ep->cq->ops->read(ep->cq, entries, max);
+
+	if (wf_likely(n == -FI_EAGAIN))
+		return false;
+	if (wf_unlikely(n < 0)) {
+		if (n == -FI_EAVAIL)
+			failed(ep);
+		return n == -FI_EAVAIL;
+	}
+	for (ssize_t i = 0; i < n; i++) {
+		if (wf_likely(is_call(&entries[i])))
+			end_call(entries[i].op_context, 0, &entries[i]);
+		else
+			rxm_data_event(ep, &entries[i]);
+	}
+	return n > 0;
+}
+
+static void failed_event(struct rxm_ep *ep)
+{
+	uint8_t data[CM_DATA_MAX];
+	struct fi_eq_err_entry err = { .err_data = data,
+		.err_data_size = sizeof(data) };
+
+	if (fi_eq_readerr(ep->eq, &err, 0) > 0)
+		rxm_cm_error(ep, &err);
+}
+
+static bool read_event(struct rxm_ep *ep)
+{
+	union {
+		struct fi_eq_cm_entry entry;
+		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + CM_DATA_MAX];
+	} cm;
+	const size_t least = sizeof(cm.entry);
+	uint32_t event;
+	ssize_t n = fi_eq_read(ep->eq, &event, &cm, sizeof(cm), 0);
+
+	if (n == -FI_EAVAIL) {
+		failed_event(ep);
+		return true;
+	}
+	if (n < (ssize_t)least)
+		return false;
+	rxm_cm_event(ep, event, &cm.entry, (size_t)n - least);
+	return true;
+}
+
+bool rxm_poll_eq(struct rxm_ep *ep)
+{
+	int found = 0;
+
+	while (found < EVENTS && read_event(ep))
+		found++;
+	return found;
+}
+
+static bool is_eq_due(struct rxm_ep *ep)
+{
+	uint64_t now;
+
+	if (wf_attempts_first(&ep->peers->remotes.attempts) || ep->eq_soon ||
+		ep->polls % rxm_params.eq_polls == 0)
+		return true;
+	if (ep->polls % LOOK_POLLS)
+		return false;
+	now = wf_coarse_ns();
+	if (now - ep->eq_ns < rxm_params.eq_interval_us * 1000)
+		return false;
+	ep->eq_ns = now;
+	return true;
+}
+
+/* Let the operations go on that waited for room below. */
+static bool resume(struct rxm_ep *ep)
+{
+	struct wf_list again, *link;
+	bool any = false;
+
+	wf_list_init(&again);
+	while ((link = wf_list_pop(&ep->ready)))
+		wf_list_push(&again, link);
+	while ((link = wf_list_pop(&again))) {
+		struct rxm_conn *conn =
+			wf_list_entry(link, struct rxm_conn, ready_link);
+
+		rxm_data_resume(conn);
+		any = true;
+		if (!wf_list_empty(&conn->waiting))
+			rxm_conn_resume(conn);
+	}
+	return any;
+}
+
+void rxm_progress(struct wf_ep *wf)
+{
+	struct rxm_ep *ep = rxm_ep_of(wf);
+	bool found;
+
+	ep->polls++;
+	ep->running = true;
+	found = rxm_poll_cq(ep);
+	if (wf_unlikely(is_eq_due(ep))) {
+		ep->eq_soon = false;
+		found |= rxm_poll_eq(ep);
+		if (!wf_list_empty(&ep->idle))
+			rxm_bufs_post_idle(ep);
+	}
+	rxm_peers_tick(ep);
+	if (wf_unlikely(!wf_list_empty(&ep->failed))) {
+		rxm_conns_end_failed(ep);
+		found = true;
+	}
+	if (!wf_list_empty(&ep->ready))
+		found |= resume(ep);
+	ep->running = false;
+	if (wf_unlikely(ep->watches.timer_expired))
+		rxm_rearm_timer(ep);
+	wf_progress_found(&wf->progress, found);
+}
