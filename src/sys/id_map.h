@@ -22,6 +22,16 @@ void wf_id_map_done(struct wf_id_map *map);
 /* Add @what and return its number, below @limit; 0: all are used, or no memory. */
 uint32_t wf_id_map_add(struct wf_id_map *map, void *what, uint32_t limit);
 
+/* What @number, which may be any number, stands for; NULL: nothing. The pointers in
+ * @map are even. */
+static inline void *wf_id_map_get(const struct wf_id_map *map, uint64_t number)
+{
+	if (wf_unlikely(!number || number >= map->capacity) ||
+		wf_unlikely((uintptr_t)map->at[number] & 1))
+		return NULL;
+	return map->at[number];
+}
+
 void wf_id_map_remove(struct wf_id_map *map, uint32_t number);
 
 #endif

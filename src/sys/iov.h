@@ -31,6 +31,23 @@ static inline size_t wf_iov_gather(void *to, const struct iovec *iov, size_t cou
 	return (size_t)(at - (uint8_t *)to);
 }
 
+/* The same for at most @len bytes. */
+static inline size_t wf_iov_gather_some(
+	void *to, const struct iovec *iov, size_t count, size_t len)
+{
+	uint8_t *at = to;
+	size_t left = len;
+
+	for (size_t i = 0; i < count && left; i++) {
+		size_t step = iov[i].iov_len < left ? iov[i].iov_len : left;
+
+		memcpy(at, iov[i].iov_base, step);
+		at += step;
+		left -= step;
+	}
+	return len - left;
+}
+
 /* Copy as much of @len bytes as the pieces can hold; returns the number of bytes. */
 static inline size_t wf_iov_scatter(
 	const struct iovec *iov, size_t count, const void *from, size_t len)
@@ -44,6 +61,29 @@ static inline size_t wf_iov_scatter(
 		memcpy(iov[i].iov_base, at, step);
 		at += step;
 		left -= step;
+	}
+	return len - left;
+}
+
+/* The same from byte @offset of the pieces on. */
+static inline size_t wf_iov_scatter_at(const struct iovec *iov, size_t count,
+	size_t offset, const void *from, size_t len)
+{
+	const uint8_t *at = from;
+	size_t left = len;
+
+	for (size_t i = 0; i < count && left; i++) {
+		size_t step;
+
+		if (offset >= iov[i].iov_len) {
+			offset -= iov[i].iov_len;
+			continue;
+		}
+		step = iov[i].iov_len - offset < left ? iov[i].iov_len - offset : left;
+		memcpy((uint8_t *)iov[i].iov_base + offset, at, step);
+		at += step;
+		left -= step;
+		offset = 0;
 	}
 	return len - left;
 }

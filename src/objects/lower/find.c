@@ -9,29 +9,31 @@ static uint32_t version_before(uint32_t version)
 	return FI_VERSION(1, 22);
 }
 
-static int ask(uint32_t version, const struct fi_info *hints, struct fi_info **ret_list)
+static int ask(uint32_t version, const struct wf_lower_question *question,
+	const struct fi_info *hints, struct fi_info **ret_list)
 {
-	return fi_getinfo(version, NULL, NULL, 0, hints, ret_list);
+	return fi_getinfo(version, question->node, question->service, question->flags,
+		hints, ret_list);
 }
 
 /* A provider answers up to the version that it was made for. So the newest is asked
  * first, then the oldest, which tells whether there is an answer at all, and only then
  * those between. */
-int wf_lower_find(
-	uint32_t oldest, const struct fi_info *hints, struct fi_info **ret_list)
+int wf_lower_find_for(uint32_t oldest, const struct wf_lower_question *question,
+	const struct fi_info *hints, struct fi_info **ret_list)
 {
 	uint32_t version = fi_version();
 	struct fi_info *newer;
-	int ret = ask(version, hints, ret_list);
+	int ret = ask(version, question, hints, ret_list);
 
 	if (!ret || !FI_VERSION_LT(oldest, version))
 		return ret;
-	ret = ask(oldest, hints, ret_list);
+	ret = ask(oldest, question, hints, ret_list);
 	if (ret)
 		return ret;
 	for (version = version_before(version); FI_VERSION_LT(oldest, version);
 		version = version_before(version)) {
-		if (ask(version, hints, &newer))
+		if (ask(version, question, hints, &newer))
 			continue;
 		fi_freeinfo(*ret_list);
 		*ret_list = newer;
@@ -40,7 +42,17 @@ int wf_lower_find(
 	return 0;
 }
 
+int wf_lower_find(
+	uint32_t oldest, const struct fi_info *hints, struct fi_info **ret_list)
+{
+	const struct wf_lower_question question = { NULL, NULL, 0 };
+
+	return wf_lower_find_for(oldest, &question, hints, ret_list);
+}
+
 int wf_lower_find_again(const struct fi_info *hints, struct fi_info **ret_list)
 {
-	return ask(hints->fabric_attr->api_version, hints, ret_list);
+	const struct wf_lower_question question = { NULL, NULL, 0 };
+
+	return ask(hints->fabric_attr->api_version, &question, hints, ret_list);
 }

@@ -19,7 +19,7 @@ enum {
 	RXD_MTU_WIRE = 1472, /* largest packet of the wire in use over udp */
 	RXD_MTU_OTHER =
 		4096, /* the same over any other provider, unless that has less */
-	RXD_ATOMIC_MAX = 1024, /* bytes of elements of an atomic operation */
+	RXD_ATOMIC_MAX = 384, /* bytes of elements of an atomic operation */
 };
 
 enum rxd_type {
@@ -86,6 +86,9 @@ enum {
 			  RXD_RMA_LIMIT * sizeof(struct fi_rma_iov) +
 			  sizeof(struct rxd_atomic_head),
 };
+
+/* Atomic operations are one packet, with two operands for each element. */
+enum { RXD_MTU_MIN = sizeof(struct rxd_base) + RXD_OP_HEAD_MAX + 2 * RXD_ATOMIC_MAX };
 
 /* The headers of an operation packet (types 0 to 8). */
 struct rxd_op_head {

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/lower/getinfo.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <rdma/providers/fi_log.h>
+
+#include "objects/av/format.h"
+#include "objects/info/info.h"
+#include "objects/lower/find.h"
+
+#define COMM (FI_LOCAL_COMM | FI_REMOTE_COMM)
+
+/* The first version whose hints have all fields that are set here. */
+#define OLDEST FI_VERSION(1, 8)
+
+/* @name without the name of the layer: "udp;ofi_rxd" becomes "udp". NULL: no name is
+ * left, or, with *@ret_ok false, there is no memory. */
+static char *name_below(
+	const struct wf_lower_kind *kind, const char *name, bool *ret_ok)
+{
+	size_t own = strlen(kind->prov->fi->name), len;
+	char *rest, *to;
+
+	*ret_ok = true;
+	if (!name)
+		return NULL;
+	rest = to = calloc(1, strlen(name) + 1);
+	*ret_ok = rest;
+	for (; rest && *name; name += len + (name[len] == ';')) {
+		len = strcspn(name, ";");
+		if (len == own && !strncasecmp(name, kind->prov->fi->name, own))
+			continue;
+		if (to != rest)
+			*to++ = ';';
+		memcpy(to, name, len);
+		to += len;
+	}
+	if (to != rest)
+		return rest;
+	free(rest);
+	return NULL;
+}
+
+static bool copy_text(char **to, const char *from)
+{
+	*to = from ? strdup(from) : NULL;
+	return *to || !from;
+}
+
+static bool copy_addr(void **to, size_t *to_len, const void *from, size_t len)
+{
+	*to = from ? calloc(1, len + 1) : NULL;
+	if (!*to)
+		return !from;
+	memcpy(*to, from, len);
+	*to_len = len;
+	return true;
+}
+
+static bool copy_names(const struct wf_lower_kind *kind, const struct fi_info *above,
+	struct fi_info *hints)
+{
+	bool ok = true;
+
+	if (above->domain_attr)
+		ok = copy_text(&hints->domain_attr->name, above->domain_attr->name);
+	if (!ok || !above->fabric_attr)
+		return ok;
+	hints->fabric_attr->prov_name =
+		name_below(kind, above->fabric_attr->prov_name, &ok);
+	return ok && copy_text(&hints->fabric_attr->name, above->fabric_attr->name);
+}
+
+/* Hints for the provider below; @above may be NULL. NULL: no memory. */
+static struct fi_info *hints_below(
+	const struct wf_lower_kind *kind, const struct fi_info *above, bool addrs)
+{
+	struct fi_info *hints = fi_allocinfo();
+	bool ok;
+
+	if (!hints)
+		return NULL;
+	hints->caps = kind->caps;
+	hints->mode = kind->mode;
+	hints->ep_attr->type = kind->type;
+	hints->domain_attr->mr_mode = kind->mr_mode;
+	if (!above)
+		return hints;
+	hints->caps |= above->caps & COMM;
+	hints->addr_format = above->addr_format;
+	ok = copy_names(kind, above, hints);
+	if (ok && addrs)
+		ok = copy_addr(&hints->src_addr, &hints->src_addrlen, above->src_addr,
+			     above->src_addrlen) &&
+		     copy_addr(&hints->dest_addr, &hints->dest_addrlen,
+			     above->dest_addr, above->dest_addrlen);
+	if (ok)
+		return hints;
+	fi_freeinfo(hints);
+	return NULL;
+}
+
+static void move_addr(void **to, size_t *to_len, void **from, size_t *from_len)
+{
+	free(*to);
+	*to = *from;
+	*to_len = *from_len;
+	*from = NULL;
+	*from_len = 0;
+}
+
+/* Can an AV of the layer hold addresses of the provider below? */
+static bool has_format(const struct wf_lower_kind *kind, const struct fi_info *below)
+{
+	char text[64];
+
+	if (wf_av_format_of(below))
+		return true;
+	FI_INFO(kind->prov->fi, FI_LOG_CORE, "not over %s: no address vector for %s\n",
+		below->fabric_attr->prov_name,
+		fi_tostr_r(
+			text, sizeof(text), &below->addr_format, FI_TYPE_ADDR_FORMAT));
+	return false;
+}
+
+/* The answer of the layer over @below, whose addresses and attributes of the NIC it
+ * takes. */
+static int answer(const struct wf_lower_kind *kind, uint32_t version,
+	const struct fi_info *hints, struct fi_info *below, struct fi_info **ret_info)
+{
+	const struct wf_prov *prov = kind->prov;
+	struct fi_info *info;
+	char *name;
+	int ret;
+
+	if (!has_format(kind, below))
+		return -FI_ENODATA;
+	ret = wf_info_named(prov, version, prov->templates[0], hints,
+		below->fabric_attr->name, below->domain_attr->name, &info);
+	if (ret)
+		return ret;
+	name = strdup(below->fabric_attr->prov_name);
+	if (!name) {
+		fi_freeinfo(info);
+		return -FI_ENOMEM;
+	}
+	free(info->fabric_attr->prov_name);
+	info->fabric_attr->prov_name = name;
+	info->addr_format = below->addr_format;
+	info->caps &= ~COMM | below->caps;
+	info->domain_attr->caps &= ~COMM | below->caps;
+	move_addr(&info->src_addr, &info->src_addrlen, &below->src_addr,
+		&below->src_addrlen);
+	move_addr(&info->dest_addr, &info->dest_addrlen, &below->dest_addr,
+		&below->dest_addrlen);
+	info->nic = below->nic;
+	below->nic = NULL;
+	*ret_info = info;
+	return 0;
+}
+
+static int answer_all(const struct wf_lower_kind *kind, uint32_t version,
+	const struct fi_info *hints, struct fi_info *below, struct fi_info **ret_info)
+{
+	struct fi_info *list = NULL, **end = &list;
+	int ret = 0;
+
+	for (; below && (!ret || ret == -FI_ENODATA); below = below->next) {
+		ret = answer(kind, version, hints, below, end);
+		if (!ret)
+			end = &(*end)->next;
+	}
+	if (ret == -FI_ENODATA || !ret)
+		ret = list ? 0 : -FI_ENODATA;
+	if (ret) {
+		fi_freeinfo(list);
+		return ret;
+	}
+	*ret_info = list;
+	return 0;
+}
+
+int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
+	const char *node, const char *service, uint64_t flags,
+	const struct fi_info *hints, struct fi_info **ret_info)
+{
+	const struct wf_lower_question question = { node, service,
+		flags & (FI_SOURCE | FI_NUMERICHOST | FI_RESCAN) };
+	struct fi_info *asked, *below;
+	int ret;
+
+	/* Hints that no answer can meet cost no question below. */
+	ret = wf_info_match(kind->prov, version, kind->prov->templates[0], hints);
+	if (ret)
+		return ret;
+	asked = hints_below(kind, hints, true);
+	if (!asked)
+		return -FI_ENOMEM;
+	ret = wf_lower_find_for(OLDEST, &question, asked, &below);
+	fi_freeinfo(asked);
+	if (ret) {
+		FI_INFO(kind->prov->fi, FI_LOG_CORE, "nothing below: %s\n",
+			fi_strerror(-ret));
+		return ret;
+	}
+	ret = answer_all(kind, version, hints, below, ret_info);
+	fi_freeinfo(below);
+	return ret;
+}
+
+int wf_lower_getinfo_below(const struct wf_lower_kind *kind,
+	const struct fi_info *above, struct fi_info **ret_below)
+{
+	struct fi_info *asked = hints_below(kind, above, false), *below;
+	int ret = asked ? wf_lower_find(OLDEST, asked, &below) : -FI_ENOMEM;
+
+	fi_freeinfo(asked);
+	if (ret) {
+		FI_WARN(kind->prov->fi, FI_LOG_DOMAIN, "nothing below domain %s: %s\n",
+			above->domain_attr->name ? above->domain_attr->name : "(none)",
+			fi_strerror(-ret));
+		return ret;
+	}
+	fi_freeinfo(below->next);
+	below->next = NULL;
+	*ret_below = below;
+	return 0;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_LOWER_GETINFO_H
+#define WF_OBJECTS_LOWER_GETINFO_H
+
+#include "objects/provider.h"
+
+/*
+ * fi_getinfo(3) of a layered provider whose names and addresses are those of the
+ * provider below: one answer for each that the provider below gives. The templates of
+ * the layer have no address format (FI_FORMAT_UNSPEC); an answer has that of the
+ * provider below, with its addresses, names and NIC attributes. Any thread may call the
+ * functions; no lock is held.
+ */
+struct wf_lower_kind {
+	const struct wf_prov *prov; /* the layer */
+	enum fi_ep_type type;       /* of the endpoints below */
+	uint64_t caps;              /* which they must have */
+	uint64_t mode;              /* fi_info.mode bits that the layer complies with */
+	int mr_mode;                /* mr_mode bits that the layer complies with */
+};
+
+/* Errors as fi_getinfo(3), with the reason logged. */
+int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
+	const char *node, const char *service, uint64_t flags,
+	const struct fi_info *hints, struct fi_info **ret_info);
+
+/* What the provider below answers for @above, an answer of wf_lower_getinfo, which the
+ * application may have changed: the first with its names and address format. The
+ * caller frees *ret_below. -FI_ENODATA, logged: there is none any more. */
+int wf_lower_getinfo_below(const struct wf_lower_kind *kind,
+	const struct fi_info *above, struct fi_info **ret_below);
+
+#endif

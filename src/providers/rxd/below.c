@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxd/below.h"
+
+#include <stdlib.h>
+
+#include "objects/lower/call.h"
+#include "objects/lower/info.h"
+#include "sys/compiler.h"
+#include "sys/iov.h"
+
+enum {
+	/* Packets on their way out that have a buffer here, at most. */
+	SENDING_MAX = 256,
+	ENTRIES = 32, /* completions that are read at once */
+};
+
+/* The info that the endpoint below is opened with. */
+static struct fi_info *info_below(const struct rxd_ep *ep)
+{
+	const struct fi_info *above = ep->ep.info;
+	struct fi_info *info = fi_dupinfo(ep->domain->below.info);
+
+	if (!info)
+		return NULL;
+	if (above->src_addr && !wf_lower_info_set_source(info, above->src_addr,
+				       above->src_addrlen, above->addr_format)) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	info->caps &= FI_MSG | FI_SEND | FI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM;
+	info->tx_attr->caps = info->rx_attr->caps = 0;
+	info->tx_attr->op_flags = info->rx_attr->op_flags = 0;
+	info->tx_attr->tclass = above->tx_attr->tclass;
+	return info;
+}
+
+int rxd_below_open(struct rxd_ep *ep, void *context)
+{
+	struct fi_info *info = info_below(ep);
+
+	wf_list_init(&ep->free_bufs);
+	if (!info)
+		return -FI_ENOMEM;
+	ep->buf_size = ep->domain->prefix + ep->domain->max_packet;
+	return wf_lower_ep_open(&ep->below, &ep->domain->below, info, context);
+}
+
+static void free_bufs(struct rxd_ep *ep)
+{
+	struct rxd_buf *buf = ep->bufs, *next;
+
+	for (; buf; buf = next) {
+		next = buf->next;
+		wf_lower_close(&ep->domain->below, buf->mr ? &buf->mr->fid : NULL);
+		free(buf);
+	}
+	ep->bufs = NULL;
+}
+
+void rxd_below_close(struct rxd_ep *ep)
+{
+	const struct wf_lower_domain *domain = &ep->domain->below;
+
+	wf_lower_ep_close(&ep->below);
+	wf_lower_close(domain, ep->cq ? &ep->cq->fid : NULL);
+	wf_lower_close(domain, ep->av ? &ep->av->fid : NULL);
+	free_bufs(ep);
+	ep->cq = NULL;
+	ep->av = NULL;
+}
+
+static struct rxd_buf *new_buf(struct rxd_ep *ep)
+{
+	struct rxd_buf *buf = malloc(sizeof(*buf) + ep->buf_size);
+
+	if (!buf)
+		return NULL;
+	buf->mr = NULL;
+	if (ep->domain->local_mr &&
+		wf_lower_result(&ep->domain->below, FI_LOG_MR, "fi_mr_reg",
+			fi_mr_reg(ep->domain->below.domain, buf->data, ep->buf_size,
+				FI_SEND | FI_RECV, 0, 0, 0, &buf->mr, NULL))) {
+		free(buf);
+		return NULL;
+	}
+	buf->next = ep->bufs;
+	ep->bufs = buf;
+	return buf;
+}
+
+static struct rxd_buf *get_buf(struct rxd_ep *ep)
+{
+	struct wf_list *link = wf_list_pop(&ep->free_bufs);
+	struct rxd_buf *buf;
+
+	buf = wf_likely(link != NULL) ? wf_list_entry(link, struct rxd_buf, link)
+				      : new_buf(ep);
+	if (buf)
+		buf->sending = false;
+	return buf;
+}
+
+/* The buffer used last is used first: it is in the cache. */
+void rxd_below_put(struct rxd_ep *ep, struct rxd_buf *buf)
+{
+	wf_list_insert_after(&ep->free_bufs, &buf->link);
+}
+
+static void *desc_of(const struct rxd_buf *buf)
+{
+	return buf->mr ? fi_mr_desc(buf->mr) : NULL;
+}
+
+/* Post buffers until as many wait for packets as should. */
+static void refill(struct rxd_ep *ep)
+{
+	while (ep->posted < ep->domain->rx_buffers) {
+		struct rxd_buf *buf = get_buf(ep);
+
+		if (!buf)
+			return;
+		if (fi_recv(ep->below.fid, buf->data, ep->buf_size, desc_of(buf),
+			    FI_ADDR_UNSPEC, buf)) {
+			rxd_below_put(ep, buf);
+			return;
+		}
+		ep->posted++;
+	}
+}
+
+static int open_av(struct rxd_ep *ep)
+{
+	struct fi_av_attr attr = { .type = FI_AV_TABLE, .count = 1 };
+
+	if (ep->av)
+		return 0;
+	return wf_lower_result(&ep->domain->below, FI_LOG_AV, "fi_av_open",
+		fi_av_open(ep->domain->below.domain, &attr, &ep->av, NULL));
+}
+
+static int open_cq(struct rxd_ep *ep, bool sleeps)
+{
+	const struct fi_info *info = ep->domain->below.info;
+	struct fi_cq_attr attr = {
+		.format = FI_CQ_FORMAT_MSG,
+		.size = ep->domain->rx_buffers +
+			WF_MIN(info->tx_attr->size, (size_t)SENDING_MAX),
+		.wait_obj = sleeps ? FI_WAIT_FD : FI_WAIT_NONE,
+	};
+	int ret;
+
+	if (ep->cq)
+		return 0;
+	ret = fi_cq_open(ep->domain->below.domain, &attr, &ep->cq, NULL);
+	ep->has_fd = !ret && sleeps;
+	if (ret && sleeps) {
+		attr.wait_obj = FI_WAIT_NONE;
+		ret = fi_cq_open(ep->domain->below.domain, &attr, &ep->cq, NULL);
+	}
+	return wf_lower_result(&ep->domain->below, FI_LOG_CQ, "fi_cq_open", ret);
+}
+
+int rxd_below_enable(struct rxd_ep *ep, bool sleeps)
+{
+	int ret = open_av(ep);
+
+	if (!ret)
+		ret = open_cq(ep, sleeps);
+	if (!ret)
+		ret = wf_lower_ep_bind(&ep->below, &ep->av->fid, 0);
+	if (!ret)
+		ret = wf_lower_ep_bind(&ep->below, &ep->cq->fid, FI_RECV);
+	if (!ret)
+		ret = wf_lower_ep_bind(&ep->below, &ep->cq->fid,
+			FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
+	if (!ret)
+		ret = wf_lower_ep_enable(&ep->below);
+	if (ret)
+		return ret;
+	refill(ep);
+	return ep->posted ? 0 : -FI_ENOMEM;
+}
+
+int rxd_below_insert(struct rxd_ep *ep, const void *name, fi_addr_t *ret_addr)
+{
+	int ret = fi_av_insert(ep->av, name, 1, ret_addr, 0, NULL);
+
+	if (ret == 1)
+		return 0;
+	return ret < 0 ? ret : -FI_EADDRNOTAVAIL;
+}
+
+/* A packet that was received, or the end of one that was sent. */
+static bool take(
+	struct rxd_ep *ep, const struct fi_cq_msg_entry *entry, struct rxd_packet *ret)
+{
+	struct rxd_buf *buf = entry->op_context;
+	size_t prefix = ep->domain->prefix;
+
+	if (wf_unlikely(buf->sending)) {
+		ep->sending--;
+		rxd_below_put(ep, buf);
+		return false;
+	}
+	ep->posted--;
+	if (wf_unlikely(entry->len < prefix)) {
+		rxd_below_put(ep, buf);
+		return false;
+	}
+	*ret = (struct rxd_packet){ buf, buf->data + prefix, entry->len - prefix };
+	return true;
+}
+
+/* A datagram that does not fit, or one that could not be sent: both are lost. */
+static void drop_failed(struct rxd_ep *ep)
+{
+	struct fi_cq_err_entry entry = { .op_context = NULL };
+	struct rxd_buf *buf;
+
+	if (fi_cq_readerr(ep->cq, &entry, 0) != 1 || !entry.op_context)
+		return;
+	buf = entry.op_context;
+	if (buf->sending)
+		ep->sending--;
+	else
+		ep->posted--;
+	rxd_below_put(ep, buf);
+}
+
+size_t rxd_below_receive(struct rxd_ep *ep, struct rxd_packet *packets, size_t max)
+{
+	struct fi_cq_msg_entry entries[ENTRIES];
+	size_t count = 0;
+	ssize_t n;
+
+	if (wf_unlikely(ep->posted < ep->domain->rx_buffers))
+		refill(ep);
+	n = fi_cq_read(ep->cq, entries, WF_MIN(max, (size_t)ENTRIES));
+	if (wf_unlikely(n == -FI_EAVAIL))
+		drop_failed(ep);
+	for (ssize_t i = 0; i < n; i++)
+		count += take(ep, &entries[i], &packets[count]);
+	return count;
+}
+
+static void *same_desc(const struct wf_lower_descs *descs, void *desc)
+{
+	(void)descs;
+	return desc;
+}
+
+/* Send a copy of the pieces, from memory that the provider below may keep. */
+static ssize_t send_copy(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
+	size_t count, size_t len)
+{
+	static const struct wf_lower_descs descs = { same_desc };
+	size_t prefix = ep->domain->prefix;
+	struct rxd_buf *buf;
+	struct iovec piece;
+	struct wf_op op;
+	ssize_t ret;
+	void *desc;
+
+	if (ep->sending >= SENDING_MAX)
+		return -FI_EAGAIN;
+	buf = get_buf(ep);
+	if (!buf)
+		return -FI_EAGAIN;
+	desc = desc_of(buf);
+	piece = (struct iovec){ buf->data, prefix + len };
+	(void)wf_iov_gather(buf->data + prefix, iov, count);
+	op = (struct wf_op){ .kind = WF_OP_SEND,
+		.flags = FI_COMPLETION,
+		.iov = &piece,
+		.desc = &desc,
+		.iov_count = 1,
+		.len = prefix + len,
+		.context = buf };
+	buf->sending = true;
+	ret = wf_lower_call(ep->below.fid, &op, to, &descs);
+	if (ret) {
+		rxd_below_put(ep, buf);
+		return ret;
+	}
+	ep->sending++;
+	return (ssize_t)len;
+}
+
+ssize_t rxd_below_send(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
+	size_t count, size_t len)
+{
+	struct wf_op op = { .kind = WF_OP_SEND,
+		.flags = FI_INJECT,
+		.iov = iov,
+		.iov_count = count,
+		.len = len };
+	ssize_t ret;
+
+	if (wf_unlikely(!ep->domain->gathers))
+		return send_copy(ep, to, iov, count, len);
+	ret = wf_lower_start(&ep->below, &op, to);
+	return wf_likely(!ret) ? (ssize_t)len : ret;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RXD_BELOW_H
+#define RXD_BELOW_H
+
+#include "providers/rxd/rxd.h"
+
+/*
+ * The endpoint below, its queue and its address vector. A buffer holds one packet, with
+ * the prefix of the provider below in front of it; it is posted for receiving, or kept
+ * by a flow, or has a packet on its way out. ep.lock is held unless a comment says
+ * otherwise.
+ */
+struct rxd_buf {
+	struct fi_context2 scratch; /* first: the context of the operation below */
+	struct wf_list link;        /* in ep->free_bufs while it is not in use */
+	struct rxd_buf *next;       /* in ep->bufs */
+	struct fid_mr *mr;          /* registration below of the data; NULL: none */
+	bool sending;
+	uint8_t data[]; /* ep->buf_size bytes */
+};
+
+/* A packet that was received, without the prefix. */
+struct rxd_packet {
+	struct rxd_buf *buf;
+	const uint8_t *data;
+	size_t len;
+};
+
+/* Open the endpoint below at the address of ep->ep.info, or close all. No lock is held.
+ * Closing accepts what was opened half-way. */
+int rxd_below_open(struct rxd_ep *ep, void *context);
+void rxd_below_close(struct rxd_ep *ep);
+
+/* Enable it with a queue that threads may sleep on if @sleeps. May be called again
+ * after a failure. Control call. */
+int rxd_below_enable(struct rxd_ep *ep, bool sleeps);
+
+/* The address below for the endpoint named @name. 0 or a negative FI_E code. */
+int rxd_below_insert(struct rxd_ep *ep, const void *name, fi_addr_t *ret_addr);
+
+/* Receive up to @max packets, after buffers were posted in place of those that were
+ * used. Each buffer goes back by rxd_below_put. */
+size_t rxd_below_receive(struct rxd_ep *ep, struct rxd_packet *packets, size_t max);
+
+/* The contents of a buffer are not needed any more. */
+void rxd_below_put(struct rxd_ep *ep, struct rxd_buf *buf);
+
+/* Send a packet in pieces, of @len bytes in all, to @to. Returns @len; -FI_EAGAIN: not
+ * now; or another negative FI_E code. The pieces may change when the call returns. */
+ssize_t rxd_below_send(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
+	size_t count, size_t len);
+
+#endif

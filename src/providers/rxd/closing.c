@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxd/data/data.h"
+
+/*
+ * An endpoint that is closed first sends what was injected, answers that peers wait
+ * for, and acknowledgements: the flows are run as before a sleep.
+ */
+bool rxd_flushed(struct wf_ep *wf)
+{
+	struct rxd_ep *ep = rxd_ep_of(wf);
+
+	rxd_run_flows(ep);
+	return !rxd_tx_any_owed(ep);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RXD_DATA_H
+#define RXD_DATA_H
+
+#include "providers/rxd/rxd.h"
+
+/*
+ * Operations: how they become transfers of a flow, and what the packets of a peer do.
+ * ep->ep.lock is held in all functions; those that receive hold the lock of the receive
+ * context as well.
+ */
+
+/* Payload and operands of up to so many bytes need no memory of their own. */
+enum { RXD_COPY_INLINE = 128 };
+
+/* An operation of the application, or an answer to one of a peer. */
+struct rxd_tx {
+	struct rxd_xfer xfer;
+	struct rxd_peer *peer;
+	struct wf_list link;         /* in ep->ops */
+	struct wf_list request_link; /* in peer->requests, while an answer is awaited */
+	/* WF_OP_COUNT: an answer. Then head.type is RXD_ANSWER, head.tx_id is the
+	 * peer's id of the request, and without @copy the payload is the memory of
+	 * head.rma. */
+	enum wf_op_kind kind;
+	bool in_flow; /* the flow uses xfer */
+	uint64_t flags;
+	void *context;
+	size_t len; /* bytes that the completion reports */
+	struct rxd_op_head head;
+	size_t payload;      /* bytes of payload of all packets */
+	size_t first;        /* of packet 0 */
+	size_t packet_bytes; /* of each other packet; settled when the transfer begins
+			      */
+	/* The payload in the application's memory; of requests, where results go. */
+	struct iovec iov[RXD_IOV_LIMIT];
+	size_t iov_count;
+	uint8_t *copy; /* the payload instead; NULL: @iov */
+	uint64_t got;  /* bytes of the answer that came */
+	uint8_t small[RXD_COPY_INLINE];
+};
+
+static inline bool rxd_tx_is_request(const struct rxd_tx *tx)
+{
+	return tx->kind == WF_OP_READ || tx->kind == WF_OP_FETCH ||
+	       tx->kind == WF_OP_COMPARE;
+}
+
+extern const struct rxd_flow_ops rxd_flow_ops;
+extern const struct wf_unexp_ops rxd_unexp_ops;
+
+void rxd_data_init(struct rxd_ep *ep);
+void rxd_data_done(struct rxd_ep *ep);
+/* End what is left of the peer, whose flow has ended, without completions: the endpoint
+ * is closed. The lock of the receive context is held. */
+void rxd_data_peer_done(struct rxd_peer *peer);
+
+/* start.c; wf_xfer_ops, without locks */
+ssize_t rxd_start(struct wf_ep *wf, struct wf_op *op);
+
+/* tx.c */
+struct rxd_tx *rxd_tx_new(struct rxd_peer *peer, enum wf_op_kind kind);
+/* Room for @len bytes of payload in tx->copy; false: no memory. */
+bool rxd_tx_reserve(struct rxd_tx *tx, size_t len);
+void rxd_tx_free(struct rxd_tx *tx);
+void rxd_tx_send(struct rxd_tx *tx);
+/* The operation ended with 0 or the positive FI_E code @err: complete and free it. */
+void rxd_tx_end(struct rxd_tx *tx, int err);
+/* Is there something to send that the application needs no further calls for? */
+bool rxd_tx_any_owed(struct rxd_ep *ep);
+/* wf_xfer_ops.cancel_tx */
+bool rxd_cancel(struct wf_ep *wf, const struct wf_cancel *which);
+
+/* request.c: answers to own requests */
+/* Give a request its id; false: there is none left. */
+bool rxd_request_add(struct rxd_tx *tx);
+void rxd_request_remove(struct rxd_tx *tx);
+int64_t rxd_request_answered(struct rxd_peer *peer, const uint8_t *packet, size_t len);
+/* Fail all that wait for the peer. */
+void rxd_requests_fail(struct rxd_peer *peer, int err);
+
+/* rx.c: packets in order. rxd_deliver: as rxd_flow_ops.deliver. rxd_rx_append: bytes of
+ * the transfer that arrives. rxd_rx_abort: it will not go on. */
+int64_t rxd_deliver(struct rxd_flow *flow, const struct rxd_base *base,
+	const uint8_t *packet, size_t len);
+void rxd_rx_append(struct rxd_peer *peer, const uint8_t *data, size_t len);
+void rxd_rx_abort(struct rxd_peer *peer, int err);
+
+/* msg.c, access.c: operations of peers. Results as rxd_flow_ops.deliver. */
+int64_t rxd_receive_msg(struct rxd_peer *peer, const struct rxd_op_head *head,
+	const uint8_t *data, size_t len);
+void rxd_msg_append(struct rxd_peer *peer, const uint8_t *data, size_t len);
+void rxd_msg_finish(struct rxd_peer *peer);
+int64_t rxd_receive_write(struct rxd_peer *peer, const struct rxd_op_head *head,
+	const uint8_t *data, size_t len);
+int64_t rxd_receive_read(struct rxd_peer *peer, const struct rxd_op_head *head);
+int64_t rxd_receive_atomic(struct rxd_peer *peer, const struct rxd_op_head *head,
+	const uint8_t *data, size_t len);
+void rxd_write_append(struct rxd_peer *peer, const uint8_t *data, size_t len);
+void rxd_write_finish(struct rxd_peer *peer);
+/* Bytes of the regions that the peer reads, from @offset on; those of a region that was
+ * closed meanwhile are zeros. */
+void rxd_read_bytes(struct rxd_ep *ep, const struct rxd_op_head *head, uint64_t offset,
+	uint8_t *to, size_t len);
+
+#endif

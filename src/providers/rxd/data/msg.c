@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/rxd/data/data.h"
+#include "providers/rxd/param.h"
+#include "providers/rxd/peer.h"
+#include "sys/compiler.h"
+
+/* Messages of peers: matched when the first packet is there. A message without a
+ * receive is saved, with the packets that are still to come. */
+
+/* State of an unexpected message of which packets are missing. */
+enum { ARRIVING = 1 };
+
+static struct rxd_peer *peer_of(struct wf_unexp_conn *unexp)
+{
+	return wf_container_of(unexp, struct rxd_peer, unexp);
+}
+
+static uint64_t data_flag(const struct rxd_op_head *head)
+{
+	return head->has_data ? FI_REMOTE_CQ_DATA : 0;
+}
+
+static void complete(struct rxd_peer *peer, struct fi_peer_rx_entry *entry,
+	const struct rxd_op_head *head)
+{
+	struct rxd_ep *ep = peer->ep;
+	struct wf_ep *wf = wf_recv_ep(&ep->ep, entry);
+	fi_addr_t source = rxd_peer_source(peer);
+
+	if (wf_unlikely(source == FI_ADDR_NOTAVAIL && ep->unexp.wants.source_err &&
+			rxd_peer_index(peer) == FI_ADDR_NOTAVAIL))
+		wf_recv_done_unknown(wf, entry, data_flag(head), head->size, head->data,
+			peer->name, wf_av_addrlen(ep->ep.av));
+	else
+		wf_recv_done(
+			wf, entry, data_flag(head), head->size, head->data, source);
+}
+
+/* The fast path of a message of one packet. */
+static bool deliver(struct rxd_peer *peer, const struct rxd_op_head *head,
+	const uint8_t *data, size_t len)
+{
+	struct rxd_ep *ep = peer->ep;
+	struct wf_srx_arrival msg = {
+		.buf = data,
+		.len = len,
+		.tag = head->type == RXD_TAGGED ? head->tag : 0,
+		.flags = data_flag(head),
+		.data = head->has_data ? head->data : 0,
+		.addr = rxd_peer_match_addr(peer),
+		.src = FI_ADDR_UNSPEC,
+	};
+	fi_addr_t index;
+
+	if (ep->unexp.wants.source) {
+		index = rxd_peer_index(peer);
+		if (index == FI_ADDR_NOTAVAIL)
+			return false;
+		msg.src = wf_ep_source(&ep->ep, index);
+	}
+	return wf_ep_deliver(
+		&ep->ep, head->type == RXD_TAGGED ? FI_TAGGED : FI_MSG, &msg);
+}
+
+static int match(struct rxd_peer *peer, const struct rxd_op_head *head,
+	struct fi_peer_rx_entry **ret_entry)
+{
+	struct fid_peer_srx *srx = peer->ep->ep.srx;
+	bool tagged = head->type == RXD_TAGGED;
+	struct fi_peer_match_attr attr = {
+		.addr = rxd_peer_match_addr(peer),
+		.msg_size = head->size,
+		.tag = tagged ? head->tag : 0,
+	};
+
+	return tagged ? wf_srx_get_tag(srx, &attr, ret_entry)
+		      : wf_srx_get_msg(srx, &attr, ret_entry);
+}
+
+/* Is there room for one more unexpected message? */
+static bool has_room(const struct rxd_ep *ep, uint64_t size)
+{
+	size_t limit = rxd_params.unexpected_size;
+
+	if (size <= limit &&
+		wf_unexp_cost(size) <= limit - WF_MIN(limit, ep->unexp.bytes))
+		return true;
+	rxd_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"a message of %llu bytes without a receive has to wait: %zu bytes of "
+		"%zu are used (FI_OFI_RXD_UNEXPECTED_SIZE)\n",
+		(unsigned long long)size, ep->unexp.bytes, limit);
+	return false;
+}
+
+static struct wf_srx_unexpected *save(struct rxd_peer *peer,
+	const struct rxd_op_head *head, struct fi_peer_rx_entry *entry)
+{
+	struct wf_srx_unexpected *unexp = NULL;
+
+	if (head->has_data) {
+		entry->cq_data = head->data;
+		entry->flags |= FI_REMOTE_CQ_DATA;
+	}
+	if (has_room(peer->ep, head->size))
+		unexp = wf_unexp_save(&peer->ep->unexp, &peer->unexp, &peer->remote,
+			head->type == RXD_TAGGED ? FI_TAGGED : FI_MSG, entry,
+			head->size);
+	if (unexp)
+		unexp->note = ARRIVING;
+	else
+		wf_srx_free_entry(entry);
+	return unexp;
+}
+
+int64_t rxd_receive_msg(struct rxd_peer *peer, const struct rxd_op_head *head,
+	const uint8_t *data, size_t len)
+{
+	struct fi_peer_rx_entry *entry = NULL;
+	struct wf_srx_unexpected *unexp = NULL;
+	int ret;
+
+	if (wf_unlikely(!peer->ep->ep.srx))
+		return -FI_EOPNOTSUPP;
+	if (wf_likely(len == head->size) && deliver(peer, head, data, len))
+		return 1;
+	ret = match(peer, head, &entry);
+	if (ret == -FI_ENOENT) {
+		unexp = save(peer, head, entry);
+		entry = NULL;
+	}
+	if (!entry && !unexp)
+		return 0;
+	peer->rx = (struct rxd_rx){
+		.active = true,
+		.head = *head,
+		.entry = entry,
+		.unexp = unexp,
+	};
+	rxd_rx_append(peer, data, len);
+	return 1;
+}
+
+void rxd_msg_append(struct rxd_peer *peer, const uint8_t *data, size_t len)
+{
+	struct rxd_rx *rx = &peer->rx;
+
+	if (rx->entry)
+		(void)wf_iov_scatter_at(
+			rx->entry->iov, rx->entry->count, rx->done, data, len);
+	else if (rx->unexp && len)
+		memcpy((uint8_t *)wf_srx_payload(rx->unexp) + rx->done, data, len);
+}
+
+void rxd_msg_finish(struct rxd_peer *peer)
+{
+	struct rxd_rx *rx = &peer->rx;
+
+	if (rx->entry)
+		complete(peer, rx->entry, &rx->head);
+	else if (rx->unexp)
+		rx->unexp->note = WF_UNEXP_WHOLE;
+	rx->entry = NULL;
+	rx->unexp = NULL;
+}
+
+/* A receive matched the message whose packets arrive now: what came goes there. */
+static int start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
+	struct fi_peer_rx_entry *entry)
+{
+	struct rxd_rx *rx = &peer_of(unexp)->rx;
+
+	(void)wf_iov_scatter(entry->iov, entry->count, wf_srx_payload(saved), rx->done);
+	rx->unexp = NULL;
+	rx->entry = entry;
+	return 0;
+}
+
+static void discard(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved)
+{
+	(void)saved;
+	peer_of(unexp)->rx.unexp = NULL;
+}
+
+static size_t size_of(const struct wf_srx_unexpected *saved)
+{
+	return saved->is_long ? saved->words[saved->has_data] : saved->len;
+}
+
+/* Peers do not ask for matches. */
+static void matched(struct wf_unexp_conn *unexp, uint64_t id)
+{
+	(void)unexp;
+	(void)id;
+}
+
+static void flush(struct wf_unexp_conn *unexp)
+{
+	(void)unexp;
+}
+
+static fi_addr_t index_of(struct wf_ep *ep, struct wf_remote *remote)
+{
+	(void)ep;
+	return rxd_peer_index(rxd_peer_of(remote));
+}
+
+static const void *name_of(const struct wf_remote *remote, size_t *ret_len)
+{
+	const struct rxd_peer *peer = rxd_peer_of(remote);
+
+	*ret_len = wf_av_addrlen(peer->ep->ep.av);
+	return peer->name;
+}
+
+const struct wf_unexp_ops rxd_unexp_ops = {
+	.index = index_of,
+	.name = name_of,
+	.size = size_of,
+	.matched = matched,
+	.start = start,
+	.discard = discard,
+	.flush = flush,
+};

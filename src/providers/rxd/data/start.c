@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/rxd/data/data.h"
+#include "providers/rxd/peer.h"
+#include "sys/clock.h"
+#include "sys/compiler.h"
+#include "sys/iov.h"
+
+/* Operations of the application begin. */
+
+static const uint8_t types[WF_OP_COUNT] = {
+	[WF_OP_SEND] = RXD_MSG,
+	[WF_OP_TSEND] = RXD_TAGGED,
+	[WF_OP_READ] = RXD_READ,
+	[WF_OP_WRITE] = RXD_WRITE,
+	[WF_OP_ATOMIC] = RXD_ATOMIC,
+	[WF_OP_FETCH] = RXD_FETCH,
+	[WF_OP_COMPARE] = RXD_COMPARE,
+};
+
+static void set_iov(struct rxd_tx *tx, const struct iovec *iov, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		tx->iov[i] = iov[i];
+	tx->iov_count = count;
+}
+
+static void set_head(struct rxd_tx *tx, const struct wf_op *op)
+{
+	struct rxd_op_head *head = &tx->head;
+
+	head->type = types[op->kind];
+	head->has_tag = op->kind == WF_OP_TSEND;
+	head->tag = op->tag;
+	head->has_data = op->flags & FI_REMOTE_CQ_DATA;
+	head->data = op->data;
+	head->size = tx->len;
+	if (op->kind == WF_OP_SEND || op->kind == WF_OP_TSEND)
+		return;
+	for (size_t i = 0; i < op->rma_count; i++)
+		head->rma[i] = op->rma[i];
+	head->rma_count = (uint32_t)op->rma_count;
+	if (!op->rma_count) {
+		head->rma[0] = (struct fi_rma_iov){ .len = 0 };
+		head->rma_count = 1;
+	}
+}
+
+/* Operands and results. False: no memory. */
+static bool set_atomic(struct rxd_tx *tx, const struct wf_op *op)
+{
+	const struct wf_op_atomic *atomic = op->atomic;
+	bool compares = op->kind == WF_OP_COMPARE;
+	uint8_t *at;
+
+	tx->len = tx->head.size = atomic->size;
+	tx->head.datatype = (uint32_t)atomic->datatype;
+	tx->head.op = (uint32_t)atomic->op;
+	if (!rxd_tx_reserve(tx, 2 * atomic->size))
+		return false;
+	at = tx->copy;
+	if (atomic->op != FI_ATOMIC_READ)
+		at += wf_iov_gather(at, op->iov, op->iov_count);
+	if (compares)
+		at += wf_iov_gather(at, atomic->compare, atomic->compare_count);
+	tx->payload = (size_t)(at - tx->copy);
+	if (op->kind != WF_OP_ATOMIC)
+		set_iov(tx, atomic->result, atomic->result_count);
+	return true;
+}
+
+/* False: no memory. */
+static bool set_payload(struct rxd_tx *tx, const struct wf_op *op)
+{
+	if (op->atomic)
+		return set_atomic(tx, op);
+	if (op->kind != WF_OP_READ)
+		tx->payload = op->len;
+	if (!(op->flags & FI_INJECT) || op->kind == WF_OP_READ) {
+		set_iov(tx, op->iov, op->iov_count);
+		return true;
+	}
+	if (!rxd_tx_reserve(tx, op->len))
+		return false;
+	(void)wf_iov_gather(tx->copy, op->iov, op->iov_count);
+	return true;
+}
+
+static ssize_t start(struct rxd_ep *ep, struct rxd_peer *peer, const struct wf_op *op)
+{
+	struct rxd_tx *tx = rxd_tx_new(peer, op->kind);
+
+	if (!tx)
+		return -FI_EAGAIN;
+	tx->flags = op->flags;
+	tx->context = op->context;
+	tx->len = op->len;
+	set_head(tx, op);
+	if (!set_payload(tx, op) || (rxd_tx_is_request(tx) && !rxd_request_add(tx))) {
+		rxd_tx_free(tx);
+		return -FI_EAGAIN;
+	}
+	ep->now_ns = wf_now_ns();
+	rxd_tx_send(tx);
+	return 0;
+}
+
+/* A read of nothing is answered by nothing. */
+static bool is_empty(const struct wf_op *op)
+{
+	return op->kind == WF_OP_READ && !op->len;
+}
+
+ssize_t rxd_start(struct wf_ep *wf, struct wf_op *op)
+{
+	struct rxd_ep *ep = rxd_ep_of(wf);
+	struct rxd_peer *peer;
+	ssize_t ret;
+
+	wf_lock(&wf->lock);
+	if (wf_unlikely(ep->tx_count >= wf->info->tx_attr->size))
+		ret = -FI_EAGAIN;
+	else
+		ret = rxd_peer_at(ep, op->addr, &peer);
+	if (wf_likely(!ret)) {
+		if (wf_unlikely(is_empty(op)))
+			wf_ep_op_end(wf, op, 0);
+		else
+			ret = start(ep, peer, op);
+	}
+	wf_unlock(&wf->lock);
+	return ret;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxd/domain.h"
+
+#include <stdlib.h>
+
+#include "providers/rxd/rxd.h"
+#include "sys/compiler.h"
+
+enum {
+	/* Receives posted below: the kernel keeps what comes meanwhile, or nobody
+	 * does. */
+	BUFFERS_KERNEL = 32,
+	BUFFERS_NIC = 1024,
+	/* Packets are not larger than this, whatever the provider below has. */
+	PACKET_MAX = 65535,
+};
+
+/* Packets of the wire in use have a fixed size, which both sides know. */
+static size_t wire_mtu(const struct fi_info *info, size_t prefix)
+{
+	size_t most =
+		info->ep_attr->protocol == FI_PROTO_UDP ? RXD_MTU_WIRE : RXD_MTU_OTHER;
+
+	return WF_MIN(info->ep_attr->max_msg_size, most) - prefix;
+}
+
+/* False: packets below cannot hold the headers. */
+static bool read_limits(struct rxd_domain *domain)
+{
+	const struct fi_info *info = domain->below.info;
+	size_t max = WF_MIN(info->ep_attr->max_msg_size, (size_t)PACKET_MAX);
+
+	domain->prefix =
+		info->mode & FI_MSG_PREFIX ? info->ep_attr->msg_prefix_size : 0;
+	if (domain->prefix > max || max - domain->prefix < RXD_MTU_MIN)
+		return false;
+	domain->wire_mtu = wire_mtu(info, domain->prefix);
+	domain->max_packet = max - domain->prefix;
+	domain->local_mr = info->domain_attr->mr_mode & FI_MR_LOCAL;
+	domain->gathers = !domain->local_mr && info->tx_attr->inject_size >= max &&
+			  info->tx_attr->iov_limit > RXD_IOV_LIMIT - 1 &&
+			  !domain->prefix;
+	domain->rx_buffers = WF_MIN(info->rx_attr->size,
+		(size_t)(info->ep_attr->protocol == FI_PROTO_UDP ? BUFFERS_KERNEL
+								 : BUFFERS_NIC));
+	return domain->rx_buffers;
+}
+
+static int open_below(
+	struct rxd_domain *domain, struct wf_domain *wf, const struct fi_info *above)
+{
+	struct fi_info *found, *info;
+	int ret = wf_lower_getinfo_below(&rxd_kind, above, &found);
+
+	if (ret)
+		return ret;
+	info = wf_lower_domain_info(found, wf);
+	if (info)
+		info->domain_attr->mr_mode = found->domain_attr->mr_mode;
+	fi_freeinfo(found);
+	if (!info)
+		return -FI_ENOMEM;
+	return wf_lower_domain_open(&domain->below, &rxd_fi, "below", info);
+}
+
+int rxd_domain_init(struct wf_domain *wf, const struct fi_info *info)
+{
+	struct rxd_domain *domain = calloc(1, sizeof(*domain));
+	int ret;
+
+	if (!domain)
+		return -FI_ENOMEM;
+	ret = open_below(domain, wf, info);
+	if (ret)
+		goto err_free;
+	domain->below.name = domain->below.info->fabric_attr->prov_name;
+	if (!read_limits(domain)) {
+		rxd_log(FI_LOG_WARN, FI_LOG_DOMAIN,
+			"domain refused: packets of %s are too small\n",
+			domain->below.name);
+		ret = -FI_EINVAL;
+		goto err_close;
+	}
+	wf->prov_data = domain;
+	return 0;
+
+err_close:
+	wf_lower_domain_close(&domain->below);
+err_free:
+	free(domain);
+	return ret;
+}
+
+void rxd_domain_done(struct wf_domain *wf)
+{
+	struct rxd_domain *domain = rxd_domain_of(wf);
+
+	wf_lower_domain_close(&domain->below);
+	free(domain);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxd/param.h"
+
+#include <stdint.h>
+
+#include "objects/param.h"
+#include "providers/rxd/rxd.h"
+#include "sys/compiler.h"
+
+struct rxd_params rxd_params = {
+	.spin_count = 1000,
+	.max_peers = 1 << 16,
+	.max_unacked = 128,
+	.unexpected_size = (size_t)2 << 30,
+};
+
+static const struct wf_param rows[] = {
+	WF_PARAM_SIZE("spin_count", &rxd_params.spin_count, 0, UINT32_MAX,
+		"Packets that one call receives before it looks at timers (default: "
+		"1000; 0: no limit)"),
+	WF_PARAM_SIZE("max_peers", &rxd_params.max_peers, 1, UINT32_MAX - 1,
+		"Peers that an endpoint may have without an address in its address "
+		"vector (default: 65536)"),
+	WF_PARAM_SIZE("max_unacked", &rxd_params.max_unacked, 1, UINT16_MAX,
+		"Packets that a peer of another implementation may send before they "
+		"are acknowledged (default: 128)"),
+	WF_PARAM_SIZE("unexpected_size", &rxd_params.unexpected_size, 1 << 20, SIZE_MAX,
+		"Memory that messages may take that wait for a receive, in bytes, of "
+		"all peers of an endpoint; then further ones are not acknowledged "
+		"(default: 2 GiB)"),
+};
+
+/* Packets are always sent again: every datagram may be lost. */
+static void refuse_retry(void)
+{
+	int retry = 1;
+
+	(void)fi_param_define(&rxd_fi, "retry", FI_PARAM_BOOL,
+		"Send packets again that are not acknowledged (always on)");
+	if (!fi_param_get_bool(&rxd_fi, "retry", &retry) && !retry)
+		rxd_log(FI_LOG_WARN, FI_LOG_CORE,
+			"parameter retry: asked 0, possible 1; ignored\n");
+}
+
+void rxd_params_init(void)
+{
+	wf_params_read(&rxd_fi, rows, WF_ARRAY_SIZE(rows));
+	refuse_retry();
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RXD_PARAM_H
+#define RXD_PARAM_H
+
+#include <stddef.h>
+
+/* The parameters FI_OFI_RXD_*; constant once they are read. */
+struct rxd_params {
+	size_t spin_count;  /* packets of one progress call; 0: no limit */
+	size_t max_peers;   /* peers of an endpoint that are not in its AV */
+	size_t max_unacked; /* packets that a peer may send without acknowledgement */
+	size_t unexpected_size; /* bytes that messages without a receive may take */
+};
+
+extern struct rxd_params rxd_params;
+
+/* Define and read them, once, before the first fi_getinfo. */
+void rxd_params_init(void);
+
+#endif

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxd/peer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/rxd/below.h"
+#include "providers/rxd/data/data.h"
+#include "providers/rxd/param.h"
+#include "sys/clock.h"
+
+/*
+ * Peers are found by the name of their endpoint below, in the canonical form of the
+ * address vector, or by the index that this endpoint gave them: the number of an entry
+ * in ep->peers, with some bits of the endpoint's epoch above it, so that packets for an
+ * earlier endpoint at the same address are recognised.
+ */
+enum {
+	INDEX_BITS = 20,
+	PEERS_MAX = 1 << INDEX_BITS,
+	KEPT_MAX = 64 << 20, /* bytes of early packets */
+	WINDOW_OURS = 4096,  /* packets that a peer of this library may send */
+	ROUNDS = 50,         /* of resends, after which a peer is given up */
+};
+
+static struct rxd_ep *ep_of(struct wf_remotes *remotes)
+{
+	return wf_container_of(remotes, struct rxd_ep, remotes);
+}
+
+static bool is(const struct wf_remote *remote, const void *name)
+{
+	return !memcmp(rxd_peer_of(remote)->name, name, RXD_NAME_SIZE);
+}
+
+static struct wf_remote *make(const void *name)
+{
+	struct rxd_peer *peer = calloc(1, sizeof(*peer));
+
+	if (!peer)
+		return NULL;
+	memcpy(peer->name, name, RXD_NAME_SIZE);
+	peer->source = FI_ADDR_NOTAVAIL;
+	wf_list_init(&peer->active_link);
+	wf_list_init(&peer->requests);
+	return &peer->remote;
+}
+
+/* The flow knows whether the peer answers; nothing here connects. */
+static enum wf_remote_state state(const struct wf_remote *remote)
+{
+	(void)remote;
+	return WF_REMOTE_UP;
+}
+
+static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	struct rxd_peer *peer = rxd_peer_of(remote);
+	struct rxd_ep *ep = ep_of(remotes);
+
+	if (peer->ep) {
+		rxd_flow_done(&peer->flow, FI_ECANCELED);
+		rxd_data_peer_done(peer);
+		wf_list_remove(&peer->active_link);
+		wf_id_map_remove(&ep->peers, peer->index & (PEERS_MAX - 1));
+	}
+	free(peer);
+}
+
+static const struct wf_remote_ops remote_ops = {
+	.is = is,
+	.make = make,
+	.state = state,
+	.free = free_peer,
+};
+
+/* The name of @addr, in the format of the AV, as it is in packets. False: it is no
+ * address that a peer can have. */
+static bool spell(const struct rxd_ep *ep, const void *addr, uint8_t *ret_name)
+{
+	const struct wf_av_format *format = ep->ep.av->table.format;
+	uint32_t words[WF_AV_ADDR_WORDS] = { 0 };
+
+	if (!format->spell(words, addr))
+		return false;
+	memcpy(ret_name, words, format->addr_len);
+	memset(ret_name + format->addr_len, 0, RXD_NAME_SIZE - format->addr_len);
+	return true;
+}
+
+static int own_name(struct rxd_ep *ep)
+{
+	uint8_t name[WF_AV_ADDR_WORDS * sizeof(uint32_t)] = { 0 };
+	size_t len = sizeof(name);
+	int ret = fi_getname(&ep->below.fid->fid, name, &len);
+
+	if (!ret && len > RXD_NAME_SIZE)
+		ret = -FI_ETOOSMALL;
+	memcpy(ep->config.name, name, RXD_NAME_SIZE);
+	return wf_lower_result(&ep->domain->below, FI_LOG_EP_CTRL, "fi_getname", ret);
+}
+
+int rxd_peers_init(struct rxd_ep *ep)
+{
+	int ret = own_name(ep);
+
+	if (ret || ep->peers_ready)
+		return ret;
+	if (ep->ep.av->table.format->addr_len > RXD_NAME_SIZE) {
+		rxd_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"not enabled: addresses of %s do not fit into packets\n",
+			ep->ep.av->table.format->name);
+		return -FI_EINVAL;
+	}
+	ep->config.ops = &rxd_flow_ops;
+	ep->config.base_packet = (uint16_t)ep->domain->wire_mtu;
+	ep->config.max_packet = (uint16_t)ep->domain->max_packet;
+	ep->config.window = (uint16_t)rxd_params.max_unacked;
+	ep->config.window_ext = WINDOW_OURS;
+	ep->config.resend = true;
+	ep->config.rounds = ROUNDS;
+	ep->config.epoch = rxd_epoch_new();
+	ep->config.kept_max = KEPT_MAX;
+	ret = wf_remotes_init(&ep->remotes, &remote_ops, ep->config.epoch,
+		&ep->ep.progress, &ep->watches);
+	ep->peers_ready = !ret;
+	ep->unexp.remotes = &ep->remotes;
+	return ret;
+}
+
+void rxd_peers_done(struct rxd_ep *ep)
+{
+	if (ep->peers_ready)
+		wf_remotes_done(&ep->remotes);
+	wf_id_map_done(&ep->peers);
+}
+
+/* FNV-1a, by words. */
+static uint64_t hash_of(const uint8_t *name)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325), word;
+
+	for (size_t i = 0; i < RXD_NAME_SIZE; i += sizeof(word)) {
+		memcpy(&word, name + i, sizeof(word));
+		hash = (hash ^ word) * UINT64_C(0x100000001b3);
+		hash ^= hash >> 29;
+	}
+	return hash;
+}
+
+/* Set up a peer that was just made. */
+static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
+{
+	uint32_t number = wf_id_map_add(&ep->peers, peer, PEERS_MAX);
+	int ret = number ? 0 : -FI_ENOMEM;
+
+	if (!ret)
+		ret = rxd_below_insert(ep, peer->name, &peer->below);
+	if (ret) {
+		if (number)
+			wf_id_map_remove(&ep->peers, number);
+		return ret;
+	}
+	peer->ep = ep;
+	peer->index = number | ep->config.epoch << INDEX_BITS;
+	rxd_flow_init(&peer->flow, &ep->config, peer->index, 0);
+	/* Both sides count packets as long as the endpoints exist. */
+	wf_remote_ref(&peer->remote);
+	return 0;
+}
+
+static int get(struct rxd_ep *ep, const uint8_t *name, struct rxd_peer **ret_peer)
+{
+	struct wf_remote *remote = wf_remotes_get(&ep->remotes, hash_of(name), name);
+	struct rxd_peer *peer;
+	int ret = 0;
+
+	if (!remote)
+		return -FI_ENOMEM;
+	peer = rxd_peer_of(remote);
+	if (wf_unlikely(!peer->ep))
+		ret = begin(ep, peer);
+	if (ret) {
+		wf_remotes_remove(&ep->remotes, remote);
+		free(peer);
+		return ret;
+	}
+	*ret_peer = peer;
+	return 0;
+}
+
+static int look_up(
+	struct rxd_ep *ep, size_t index, const void *addr, struct rxd_peer **ret_peer)
+{
+	uint8_t name[RXD_NAME_SIZE];
+	int ret;
+
+	if (!spell(ep, addr, name))
+		return -FI_EINVAL;
+	ret = get(ep, name, ret_peer);
+	if (ret)
+		return ret;
+	if (!wf_remotes_set_index(&ep->remotes, index, &(*ret_peer)->remote))
+		return -FI_ENOMEM;
+	(*ret_peer)->source = index;
+	return 0;
+}
+
+static bool has_addr(
+	const struct rxd_ep *ep, const struct rxd_peer *peer, const void *addr)
+{
+	return !memcmp(peer->name, addr, ep->ep.av->table.format->addr_len);
+}
+
+int rxd_peer_at(struct rxd_ep *ep, fi_addr_t addr, struct rxd_peer **ret_peer)
+{
+	const void *name = wf_av_addr(ep->ep.av, addr);
+	size_t index = wf_av_slot_index(ep->ep.av, addr);
+	struct wf_remote *remote = wf_remotes_at(&ep->remotes, index);
+
+	if (wf_unlikely(!name))
+		return wf_no_address(&rxd_fi, addr);
+	if (wf_unlikely(!remote || !has_addr(ep, rxd_peer_of(remote), name)))
+		return look_up(ep, index, name, ret_peer);
+	*ret_peer = rxd_peer_of(remote);
+	return 0;
+}
+
+/* A peer that this endpoint may not know: its memory is limited. */
+static struct rxd_peer *stranger(struct rxd_ep *ep, const uint8_t *name)
+{
+	struct wf_remote *remote = wf_remotes_find(&ep->remotes, hash_of(name), name);
+	struct rxd_peer *peer;
+
+	if (remote)
+		return rxd_peer_of(remote);
+	if (ep->strangers >= rxd_params.max_peers) {
+		rxd_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"a peer is not answered: there are %zu already "
+			"(FI_OFI_RXD_MAX_PEERS)\n",
+			ep->strangers);
+		return NULL;
+	}
+	if (get(ep, name, &peer))
+		return NULL;
+	ep->strangers++;
+	return peer;
+}
+
+static struct rxd_peer *by_index(struct rxd_ep *ep, uint64_t index)
+{
+	struct rxd_peer *peer = wf_id_map_get(&ep->peers, index & (PEERS_MAX - 1));
+
+	return peer && peer->index == index ? peer : NULL;
+}
+
+struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const uint8_t *packet, size_t len)
+{
+	uint8_t name[RXD_NAME_SIZE];
+	struct rxd_base base;
+	struct rxd_rts rts;
+	struct rxd_cts cts;
+
+	memcpy(&base, packet, sizeof(base));
+	if (base.type == RXD_RTS) {
+		if (!rxd_rts_read(packet, len, &rts) || !spell(ep, rts.name, name))
+			return NULL;
+		return stranger(ep, name);
+	}
+	if (base.type == RXD_CTS) {
+		if (!rxd_cts_read(packet, len, ep->config.epoch, &cts))
+			return NULL;
+		return by_index(ep, cts.echo);
+	}
+	return by_index(ep, base.peer);
+}
+
+void rxd_peers_tick(struct rxd_ep *ep)
+{
+	struct wf_remotes *remotes = &ep->remotes;
+
+	if (wf_unlikely(
+		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
+		wf_remotes_forget_removed(remotes);
+}
+
+fi_addr_t rxd_peer_index(struct rxd_peer *peer)
+{
+	struct rxd_ep *ep = peer->ep;
+	const void *addr;
+
+	if (wf_likely(peer->source != FI_ADDR_NOTAVAIL)) {
+		addr = wf_av_addr(ep->ep.av, peer->source);
+		if (wf_likely(addr && has_addr(ep, peer, addr)))
+			return peer->source;
+	}
+	peer->source =
+		wf_av_index(ep->ep.av, peer->name, ep->ep.av->table.format->addr_len);
+	return peer->source;
+}
+
+fi_addr_t rxd_peer_match_addr(struct rxd_peer *peer)
+{
+	fi_addr_t index =
+		peer->ep->unexp.wants.index ? rxd_peer_index(peer) : FI_ADDR_UNSPEC;
+
+	return wf_ep_srx_source(&peer->ep->ep, index);
+}
+
+fi_addr_t rxd_peer_source(struct rxd_peer *peer)
+{
+	if (!peer->ep->unexp.wants.source)
+		return FI_ADDR_NOTAVAIL;
+	return wf_recv_source(&peer->ep->ep, rxd_peer_index(peer));
+}

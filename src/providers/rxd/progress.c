@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxd/below.h"
+#include "providers/rxd/peer.h"
+#include "providers/rxd/param.h"
+#include "providers/rxd/rxd.h"
+#include "sys/clock.h"
+#include "sys/compiler.h"
+
+/*
+ * A progress call receives packets, up to the limit of FI_OFI_RXD_SPIN_COUNT, and runs
+ * the flows that got some, and those whose time has come. A flow is in ep->active as
+ * long as it has a deadline.
+ */
+
+enum { BATCH = 32 };
+
+static void note_deadline(struct rxd_ep *ep, uint64_t deadline_ns)
+{
+	if (deadline_ns < ep->deadline_ns)
+		ep->deadline_ns = deadline_ns;
+	wf_watches_expect(&ep->watches, deadline_ns);
+}
+
+void rxd_schedule(struct rxd_peer *peer)
+{
+	uint64_t deadline_ns = rxd_flow_deadline(&peer->flow);
+	struct rxd_ep *ep = peer->ep;
+
+	if (deadline_ns == UINT64_MAX)
+		return;
+	if (wf_list_empty(&peer->active_link))
+		wf_list_push(&ep->active, &peer->active_link);
+	note_deadline(ep, deadline_ns);
+}
+
+static void receive(struct rxd_ep *ep, const struct rxd_packet *packet)
+{
+	struct rxd_peer *peer = NULL;
+
+	if (wf_likely(packet->len >= sizeof(struct rxd_base)))
+		peer = rxd_peer_from(ep, packet->data, packet->len);
+	if (wf_likely(peer != NULL)) {
+		rxd_flow_receive(&peer->flow, packet->data, packet->len, ep->now_ns);
+		if (wf_list_empty(&peer->active_link))
+			wf_list_push(&ep->active, &peer->active_link);
+		peer->touched = true;
+	}
+	rxd_below_put(ep, packet->buf);
+}
+
+/* Receive all packets that are there; true: there were some. */
+static bool receive_all(struct rxd_ep *ep)
+{
+	size_t limit = rxd_params.spin_count ? rxd_params.spin_count : SIZE_MAX;
+	struct rxd_packet packets[BATCH];
+	size_t count, total = 0;
+
+	do {
+		count = rxd_below_receive(ep, packets, BATCH);
+		if (!count)
+			break;
+		ep->now_ns = wf_now_ns();
+		for (size_t i = 0; i < count; i++)
+			receive(ep, &packets[i]);
+		total += count;
+	} while (total < limit);
+	return total;
+}
+
+/* Run the active flows that were touched, or whose time has come; with @sleep all. */
+static void run_flows(struct rxd_ep *ep, bool sleep)
+{
+	ep->deadline_ns = UINT64_MAX;
+	wf_list_foreach_safe(link, &ep->active)
+	{
+		struct rxd_peer *peer =
+			wf_list_entry(link, struct rxd_peer, active_link);
+		uint64_t deadline_ns;
+
+		if (sleep || peer->touched ||
+			rxd_flow_deadline(&peer->flow) <= ep->now_ns)
+			rxd_flow_run(&peer->flow, ep->now_ns, sleep);
+		peer->touched = false;
+		deadline_ns = rxd_flow_deadline(&peer->flow);
+		if (deadline_ns == UINT64_MAX)
+			wf_list_remove(&peer->active_link);
+		else
+			note_deadline(ep, deadline_ns);
+	}
+}
+
+void rxd_run_flows(struct rxd_ep *ep)
+{
+	ep->now_ns = wf_now_ns();
+	run_flows(ep, true);
+}
+
+void rxd_progress(struct wf_ep *wf)
+{
+	struct rxd_ep *ep = rxd_ep_of(wf);
+	bool received = receive_all(ep);
+
+	if (received)
+		wf_progress_found_some(&wf->progress);
+	else if (ep->deadline_ns == UINT64_MAX)
+		return;
+	else
+		ep->now_ns = wf_now_ns();
+	rxd_peers_tick(ep);
+	if (received || ep->deadline_ns <= ep->now_ns)
+		run_flows(ep, false);
+	if (wf_unlikely(ep->watches.sleepers))
+		rxd_timer_tick(ep);
+}
