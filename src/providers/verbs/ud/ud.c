@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/verbs/ud/ud.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects/endpoint/life/name.h"
+#include "providers/verbs/device/device.h"
+
+/* Life and name of datagram endpoints. */
+
+int verbs_ud_new(struct verbs_ep *ep, const struct fi_info *info)
+{
+	struct verbs_ud *ud = calloc(1, sizeof(*ud));
+	struct verbs_ud_name asked;
+
+	if (!ud)
+		return -FI_ENOMEM;
+	/* Of the address that was asked for, an endpoint can have the service. */
+	if (verbs_ud_name_read(info->src_addr, info->src_addrlen, &asked))
+		ud->name.service = asked.service;
+	ep->ud = ud;
+	return 0;
+}
+
+void verbs_ud_free(struct verbs_ep *ep)
+{
+	free(ep->ud);
+	ep->ud = NULL;
+}
+
+static int read_own(struct verbs_ep *ep, struct verbs_ud_name *name)
+{
+	const struct verbs_device *device = ep->domain->device;
+	__be16 pkey;
+
+	if (verbs_lib.ibv.query_pkey(ep->domain->context, device->port, 0, &pkey))
+		return verbs_failed(FI_LOG_EP_CTRL, "ibv_query_pkey", errno);
+	memcpy(name->gid, device->gid.raw, sizeof(name->gid));
+	name->lid = device->port_attr.lid;
+	name->sl = device->port_attr.sm_sl;
+	name->pkey = pkey;
+	name->qpn = ep->qp->qp_num;
+	return 0;
+}
+
+int verbs_ud_enable(struct verbs_ep *ep)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
+	int err = verbs_qp_modify(ep, &attr, IBV_QP_STATE);
+
+	if (err)
+		return err;
+	attr.qp_state = IBV_QPS_RTS;
+	err = verbs_qp_modify(ep, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	if (!err)
+		err = read_own(ep, &ep->ud->name);
+	if (!err)
+		/* release: a thread that sees it posts to a complete queue pair. */
+		atomic_store_explicit(&ep->ready, true, memory_order_release);
+	return err;
+}
+
+int verbs_ud_setname(struct verbs_ep *ep, const void *addr, size_t len)
+{
+	struct verbs_ud_name name;
+
+	if (!verbs_ud_name_read(addr, len, &name)) {
+		verbs_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_setname: not an address in the endpoint's format\n");
+		return -FI_EINVAL;
+	}
+	/* The device chooses the rest. */
+	ep->ud->name.service = name.service;
+	return 0;
+}
+
+int verbs_ud_getname(struct verbs_ep *ep, void *addr, size_t *len)
+{
+	if (!ep->ud->name.qpn) {
+		verbs_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
+			"fi_getname: an endpoint has its address once it is "
+			"enabled\n");
+		return -FI_EOPBADSTATE;
+	}
+	return wf_name_give(&ep->ud->name, sizeof(ep->ud->name), addr, len);
+}
