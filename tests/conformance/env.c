@@ -56,7 +56,7 @@ struct fi_info *cf_hints(void)
 	hints->fabric_attr->prov_name = strdup(cf_target.provider);
 	hints->ep_attr->type = cf_target.type;
 	hints->addr_format = cf_target.addr_format;
-	hints->mode = FI_CONTEXT | FI_CONTEXT2;
+	hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
 	if (cf_target.version < FI_VERSION(1, 5))
 		return hints; /* mr_mode was an enumeration, 0 any of it */
 	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
