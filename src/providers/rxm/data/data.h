@@ -9,21 +9,52 @@
 #include "objects/conn/unexp.h"
 #include "objects/endpoint/xfer.h"
 #include "objects/op/op.h"
+#include "sys/id_map.h"
+#include "sys/list.h"
 
 /*
  * What the rest of the provider calls in data/: operations, and the packets that come.
+ *
+ *   wire.c      the packets
+ *   work.c      what is sent over a connection, at once or when it can
+ *   packet.c    packets on their way, and their memory
+ *   op.c        operations of the application; cancel.c withdraws them
+ *   send.c      messages in one packet or in segments
+ *   rdv_tx.c    messages that stay in the sender's memory, rdv_rx.c at the receiver
+ *   atomic.c    atomic operations and their answers
+ *   recv.c      packets that come, and the matching of messages; segments.c
+ *   unexp.c     unexpected messages whose payload is incomplete
+ *
+ * Everything is guarded by ep.lock; what ends receives holds the lock of the receive
+ * context as well.
  */
 struct rxm_ep;
 struct rxm_conn;
 
 /* State of one endpoint. */
 struct rxm_data {
-	char none;
+	size_t pending,
+		size; /* operations that have not ended; how many there may be */
+	/* Operations that wait for an answer, by the lower half of their message id;
+	 * the upper half is a running number. */
+	struct wf_id_map ids;
+	uint32_t generation;
+	bool quiet;       /* set by the rest: operations that end are not reported */
+	size_t iov_limit; /* buffers of one message below */
+	/* Memory that the provider below may send from; see packet.h. */
+	struct wf_list buffers, slabs;
+	/* Origin of messages whose connection is not known. */
+	struct wf_unexp_conn raw;
 };
 
 /* State of one connection; zeroed with the connection. */
 struct rxm_conn_data {
-	char none;
+	bool quiet;             /* as in struct rxm_data, for this connection */
+	struct wf_list open;    /* struct rxm_op, by work.link: wait for an answer */
+	struct wf_list rdv;     /* struct rxm_rdv, by all: messages to be fetched */
+	struct wf_list partial; /* struct rxm_partial, by link: messages in segments */
+	/* Bytes that the messages in @partial without a receive have yet to get. */
+	size_t announced;
 };
 
 /* Life of the state of an endpoint and of a connection. init: after struct wf_ep is
@@ -51,9 +82,14 @@ extern const struct wf_unexp_ops rxm_unexp_ops;
 void rxm_data_received(struct rxm_conn *conn, const void *packet, size_t len,
 	const struct fi_cq_tagged_entry *entry);
 
-/* A message came that names no connection of the endpoint (a shared receive context),
- * or a completion below that belongs to no call, for example of a write with remote CQ
- * data. @conn is NULL where it is not known. */
+/* A tagged message came below: the @len bytes at @buf are one of the application's,
+ * without a header, as release 1.17 sends them over tcp. @conn is NULL where it is not
+ * known. @entry: the completion below, with tag and data. */
+void rxm_data_received_raw(struct rxm_ep *ep, struct rxm_conn *conn, const void *buf,
+	size_t len, const struct fi_cq_tagged_entry *entry);
+
+/* A completion below that belongs to no call, for example of a write with remote CQ
+ * data. */
 void rxm_data_event(struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry);
 
 /* The connection is up, or calls have ended: send what waits in conn->waiting, in
@@ -67,8 +103,7 @@ void rxm_data_lost(struct rxm_conn *conn, int err);
 
 /* For the members of remote.pending and conn->waiting, by their link: the operation
  * fails with the positive FI_E code @err; is freed without a report; must be sent
- * before the endpoint is closed, because it was injected or is complete for the
- * application. */
+ * before the endpoint is closed, because it was injected or is an answer. */
 void rxm_data_op_fail(struct wf_list *link, int err);
 void rxm_data_op_free(struct wf_list *link);
 bool rxm_data_op_is_promised(const struct wf_list *link, const void *arg);

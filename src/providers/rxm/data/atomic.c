@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "objects/endpoint/life/target.h"
+#include "providers/rxm/data/op.h"
+#include "providers/rxm/data/recv.h"
+
+/*
+ * Atomic operations: a packet with the operands, which the target's provider executes
+ * in software, and one with the result, which every operation gets.
+ */
+
+static void request_done(
+	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
+{
+	struct rxm_op *op = wf_container_of(call, struct rxm_op, sending.call);
+
+	(void)entry;
+	rxm_sending_done(op->ep, &op->sending);
+	/* The result will not come. */
+	if (wf_unlikely(err))
+		rxm_conn_fail(op->conn, err);
+	rxm_op_call_done(op, err);
+}
+
+static size_t payload_len(const struct wf_op *op)
+{
+	return op->len + (op->kind == WF_OP_COMPARE ? op->atomic->size : 0);
+}
+
+size_t rxm_atomic_size(const struct wf_op *op)
+{
+	/* The answer has the previous values. */
+	return RXM_WIRE_ATOMIC + WF_MAX(payload_len(op), op->atomic->size);
+}
+
+struct rxm_op *rxm_atomic_new(struct rxm_ep *ep, const struct wf_op *from)
+{
+	const struct wf_op_atomic *atomic = from->atomic;
+	size_t len = payload_len(from);
+	struct rxm_op *op =
+		rxm_op_new(ep, from, &rxm_atomic_ops, RXM_WIRE_ATOMIC + len);
+	uint8_t *at;
+
+	if (!op)
+		return NULL;
+	rxm_put_atomic(op->copy, 0, 0, from, len);
+	at = op->copy + RXM_WIRE_ATOMIC;
+	at += wf_iov_gather(at, from->iov, from->iov_count);
+	if (from->kind == WF_OP_COMPARE)
+		(void)wf_iov_gather(at, atomic->compare, atomic->compare_count);
+	op->op.atomic = NULL;
+	op->op.len = atomic->size;
+	op->atomic.datatype = atomic->datatype;
+	op->atomic.op = atomic->op;
+	op->atomic.packet_len = RXM_WIRE_ATOMIC + len;
+	op->atomic.result_count = atomic->result_count;
+	for (size_t i = 0; i < atomic->result_count; i++)
+		op->atomic.result[i] = atomic->result[i];
+	return op;
+}
+
+static ssize_t atomic_send(struct rxm_conn *conn, struct rxm_work *work)
+{
+	struct rxm_op *op = rxm_op_of(work);
+	struct iovec payload = { op->copy + RXM_WIRE_ATOMIC,
+		op->atomic.packet_len - RXM_WIRE_ATOMIC };
+	struct rxm_hdr hdr;
+	ssize_t ret;
+
+	if (!rxm_op_number(op))
+		return -FI_ENOMEM;
+	memcpy(&hdr, op->copy, sizeof(hdr));
+	hdr.conn_id = conn->peer_id;
+	hdr.msg_id = op->msg_id;
+	memcpy(op->sending.head, &hdr, sizeof(hdr));
+	memcpy(op->sending.head + sizeof(hdr), op->copy + sizeof(hdr),
+		RXM_WIRE_ATOMIC - sizeof(hdr));
+	op->sending.call.done = request_done;
+	ret = rxm_sending_start(
+		conn, &op->sending, RXM_WIRE_ATOMIC, &payload, payload.iov_len != 0, 0);
+	if (ret)
+		return ret;
+	op->conn = conn;
+	op->refs++;
+	wf_list_push(&conn->data.open, &op->work.link);
+	return 0;
+}
+
+const struct rxm_work_ops rxm_atomic_ops = RXM_OP_OPS(atomic_send);
+
+void rxm_atomic_result(struct rxm_conn *conn, const struct rxm_packet *packet)
+{
+	struct rxm_op *op = rxm_op_answered(conn, packet->msg_id, &rxm_atomic_ops);
+	size_t expected;
+
+	if (!op) {
+		rxm_conn_broken(
+			conn, "result of an atomic operation that is not there");
+		return;
+	}
+	expected = wf_iov_len(op->atomic.result, op->atomic.result_count);
+	if (packet->err)
+		op->err = packet->err;
+	else if (packet->payload_len != expected)
+		op->err = FI_EIO;
+	else
+		(void)wf_iov_scatter(op->atomic.result, op->atomic.result_count,
+			packet->payload, packet->payload_len);
+	rxm_op_unref(op);
+}
+
+static size_t span_of(const struct rxm_packet *packet)
+{
+	size_t span = 0;
+
+	for (unsigned int i = 0; i < packet->seg_count; i++)
+		span += packet->seg[i].len;
+	return span;
+}
+
+/* Execute the operation. 0 or a negative FI_E code; previous values in @result. */
+static int execute(
+	struct rxm_conn *conn, const struct rxm_packet *packet, uint8_t *result)
+{
+	struct wf_mr_map *map = wf_ep_mr_map(&conn->ep->ep);
+	struct wf_target_atomic atomic = {
+		.kind = rxm_atomic_kind(packet),
+		.datatype = packet->datatype,
+		.op = packet->atomic_op,
+		.seg = packet->seg,
+		.count = packet->seg_count,
+		.len = span_of(packet),
+		.src = packet->payload_len ? packet->payload : NULL,
+		.result = result,
+	};
+	uint64_t access = wf_target_atomic_access(atomic.kind, atomic.op);
+	int ret;
+
+	if (!(conn->ep->ep.caps & FI_ATOMIC))
+		return -FI_EOPNOTSUPP;
+	if (atomic.kind == WF_OP_COMPARE)
+		atomic.compare = packet->payload + atomic.len;
+	ret = wf_target_check(map, packet->seg, packet->seg_count, access);
+	if (!ret)
+		ret = wf_target_atomic(map, &atomic);
+	if (!ret)
+		wf_target_done(&conn->ep->ep, packet->seg, packet->seg_count,
+			FI_ATOMIC | access, atomic.len, 0, rxm_conn_source(conn));
+	return ret;
+}
+
+void rxm_atomic_asked(struct rxm_conn *conn, const struct rxm_packet *packet)
+{
+	size_t len = packet->op == RXM_OP_ATOMIC ? 0 : span_of(packet);
+	uint8_t *answer = malloc(RXM_WIRE_RESULT + len);
+	int ret;
+
+	if (!answer) {
+		rxm_conn_fail(conn, FI_ENOMEM);
+		return;
+	}
+	/* The answer has to fit in a buffer of the peer. */
+	ret = RXM_WIRE_RESULT + len > RXM_HEADER + conn->ep->buffer_size
+		      ? -FI_EINVAL
+		      : execute(conn, packet, len ? answer + RXM_WIRE_RESULT : NULL);
+	if (ret)
+		len = 0;
+	rxm_put_result(answer, 0, packet, -ret, len);
+	rxm_answer(conn, answer, RXM_WIRE_RESULT + len);
+	free(answer);
+}

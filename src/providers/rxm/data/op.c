@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxm/data/op.h"
+
+#include <stdlib.h>
+
+enum { MAX_NUMBERS = 1 << 30 };
+
+struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *from,
+	const struct rxm_work_ops *ops, size_t copy_len)
+{
+	struct rxm_op *op = malloc(sizeof(*op) + copy_len);
+
+	if (!op)
+		return NULL;
+	op->work.ops = ops;
+	wf_list_init(&op->work.link);
+	op->ep = ep;
+	op->conn = NULL;
+	op->op = *from;
+	op->op.iov = op->iov;
+	op->op.desc = from->desc ? op->desc : NULL;
+	op->op.rma = op->rma;
+	op->err = 0;
+	op->refs = 1;
+	op->msg_id = 0;
+	/* The first members of each kind. */
+	memset(&op->rdv.mr, 0, sizeof(op->rdv.mr));
+	for (size_t i = 0; i < from->iov_count; i++) {
+		op->iov[i] = from->iov[i];
+		if (from->desc)
+			op->desc[i] = from->desc[i];
+	}
+	for (size_t i = 0; i < from->rma_count; i++)
+		op->rma[i] = from->rma[i];
+	ep->data.pending++;
+	return op;
+}
+
+/* The operation with what an injected one copies. */
+static struct rxm_op *new_with_payload(
+	struct rxm_ep *ep, const struct wf_op *from, const struct rxm_work_ops *ops)
+{
+	bool inject = from->flags & FI_INJECT;
+	struct rxm_op *op = rxm_op_new(ep, from, ops, inject ? from->len : 0);
+
+	if (!op || !inject)
+		return op;
+	op->iov[0] = (struct iovec){ op->copy,
+		wf_iov_gather(op->copy, from->iov, from->iov_count) };
+	op->op.iov_count = from->len != 0;
+	op->op.desc = NULL;
+	return op;
+}
+
+static void release(struct rxm_op *op)
+{
+	struct rxm_ep *ep = op->ep;
+
+	if (op->work.ops == &rxm_segments_ops)
+		rxm_segments_free(op);
+	else if (op->work.ops == &rxm_rdv_ops || op->work.ops == &rxm_rdv_write_ops)
+		rxm_rdv_close(op);
+	if (op->msg_id)
+		wf_id_map_remove(&ep->data.ids, (uint32_t)op->msg_id);
+	ep->data.pending--;
+	free(op);
+}
+
+void rxm_op_unref(struct rxm_op *op)
+{
+	bool quiet;
+
+	if (--op->refs)
+		return;
+	quiet = op->ep->data.quiet || (op->conn && op->conn->data.quiet);
+	if (wf_likely(!quiet))
+		wf_ep_op_end(&op->ep->ep, &op->op, op->err);
+	release(op);
+}
+
+void rxm_op_call_done(struct rxm_op *op, int err)
+{
+	if (wf_unlikely(err && !op->err))
+		op->err = err;
+	rxm_op_unref(op);
+}
+
+bool rxm_op_number(struct rxm_op *op)
+{
+	struct rxm_data *data = &op->ep->data;
+	uint32_t number;
+
+	if (op->msg_id)
+		return true;
+	number = wf_id_map_add(&data->ids, op, MAX_NUMBERS);
+	if (!number)
+		return false;
+	op->msg_id = (uint64_t)++data->generation << 32 | number;
+	return true;
+}
+
+struct rxm_op *rxm_op_answered(
+	struct rxm_conn *conn, uint64_t msg_id, const struct rxm_work_ops *ops)
+{
+	struct wf_id_map *ids = &conn->ep->data.ids;
+	uint32_t number = (uint32_t)msg_id;
+	struct rxm_op *op;
+
+	/* The number is the peer's word. */
+	if (!number || number >= ids->used || (uintptr_t)ids->at[number] & 1)
+		return NULL;
+	op = ids->at[number];
+	if (op->msg_id != msg_id || op->conn != conn || op->work.ops != ops)
+		return NULL;
+	wf_id_map_remove(ids, number);
+	op->msg_id = 0;
+	wf_list_remove(&op->work.link);
+	return op;
+}
+
+void rxm_op_fail(struct rxm_work *work, int err)
+{
+	rxm_op_call_done(rxm_op_of(work), err);
+}
+
+void rxm_op_free(struct rxm_work *work)
+{
+	release(rxm_op_of(work));
+}
+
+bool rxm_op_is_promised(const struct rxm_work *work)
+{
+	return rxm_op_of(work)->op.flags & FI_INJECT;
+}
+
+bool rxm_op_is(const struct rxm_work *work, const struct wf_cancel *which)
+{
+	const struct rxm_op *op = rxm_op_of(work);
+
+	return !op->conn && wf_op_is_reported(op->op.flags) &&
+	       wf_cancel_is(which, op->op.context);
+}
+
+static bool is_message(const struct wf_op *op)
+{
+	return op->kind == WF_OP_SEND || op->kind == WF_OP_TSEND;
+}
+
+static struct rxm_op *new_op(struct rxm_ep *ep, const struct wf_op *op)
+{
+	if (is_message(op))
+		return new_with_payload(ep, op, rxm_send_ops(ep, op));
+	if (op->atomic)
+		return rxm_atomic_new(ep, op);
+	return new_with_payload(ep, op, &rxm_rma_ops);
+}
+
+/* Can the message leave by an injection below, and is it complete then? */
+static bool is_immediate(const struct rxm_ep *ep, const struct wf_op *op)
+{
+	const uint64_t later = WF_OP_NOT_SMALL | FI_TRANSMIT_COMPLETE | FI_MORE;
+
+	return is_message(op) && !(op->flags & later) &&
+	       RXM_HEADER + op->len <= ep->inject_size;
+}
+
+/* The packet of an atomic operation is not cut. */
+static bool is_too_large(const struct rxm_ep *ep, const struct wf_op *op)
+{
+	if (!op->atomic || rxm_atomic_size(op) <= RXM_HEADER + ep->buffer_size)
+		return false;
+	rxm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"atomic operation refused: a packet of %zu bytes; a buffer has %zu\n",
+		rxm_atomic_size(op), RXM_HEADER + ep->buffer_size);
+	return true;
+}
+
+static ssize_t queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op *from)
+{
+	struct rxm_op *op;
+
+	if (ep->data.pending >= ep->data.size)
+		return -FI_EAGAIN;
+	op = new_op(ep, from);
+	if (!op)
+		return -FI_ENOMEM;
+	wf_list_push(list, &op->work.link);
+	return 0;
+}
+
+static ssize_t start_op(struct rxm_conn *conn, const struct wf_op *from)
+{
+	struct rxm_ep *ep = conn->ep;
+	struct rxm_op *op;
+	ssize_t ret;
+
+	if (ep->data.pending >= ep->data.size)
+		return -FI_EAGAIN;
+	op = new_op(ep, from);
+	if (!op)
+		return -FI_ENOMEM;
+	ret = op->work.ops->send(conn, &op->work);
+	if (wf_likely(!ret))
+		return 0;
+	if (ret == -FI_EAGAIN) {
+		wf_list_push(&conn->waiting, &op->work.link);
+		rxm_conn_resume(conn);
+		return 0;
+	}
+	/* What went out is reported by the end of its calls. */
+	if (op->refs > 1) {
+		rxm_op_fail(&op->work, (int)-ret);
+		return 0;
+	}
+	release(op);
+	return ret;
+}
+
+static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
+{
+	struct rxm_ep *ep = conn->ep;
+	struct rxm_message msg;
+
+	if (!wf_list_empty(&conn->waiting))
+		return queue(ep, &conn->waiting, op);
+	if (is_immediate(ep, op)) {
+		msg = rxm_message_of(op);
+		if (!rxm_send_now(conn, &msg, op->iov, op->iov_count)) {
+			wf_ep_op_end(&ep->ep, op, 0);
+			return 0;
+		}
+	}
+	return start_op(conn, op);
+}
+
+ssize_t rxm_start(struct wf_ep *wf, struct wf_op *op)
+{
+	struct rxm_ep *ep = rxm_ep_of(wf);
+	struct rxm_conn *conn;
+	struct wf_list *wait;
+	ssize_t ret;
+
+	if (wf_unlikely(is_too_large(ep, op)))
+		return -FI_EINVAL;
+	wf_lock(&ep->ep.lock);
+	ret = rxm_route(ep, op->addr, &conn, &wait);
+	if (wf_likely(!ret))
+		ret = wf_likely(conn != NULL) ? start_on(conn, op)
+					      : queue(ep, wait, op);
+	wf_unlock(&ep->ep.lock);
+	return ret;
+}
+
+ssize_t rxm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag)
+{
+	struct rxm_ep *ep = rxm_ep_of(wf);
+	struct rxm_message msg = { kind == WF_OP_TSEND, false, len, 0, tag };
+	struct iovec iov = { (void *)(uintptr_t)buf, len };
+	struct rxm_conn *conn;
+	struct wf_list *wait;
+	ssize_t ret;
+
+	if (RXM_HEADER + len > ep->inject_size)
+		return -FI_EAGAIN;
+	wf_lock(&ep->ep.lock);
+	ret = rxm_route(ep, addr, &conn, &wait);
+	if (wf_likely(!ret))
+		ret = wf_likely(conn && wf_list_empty(&conn->waiting))
+			      ? rxm_send_now(conn, &msg, &iov, 1)
+			      : -FI_EAGAIN;
+	wf_unlock(&ep->ep.lock);
+	return ret;
+}
+
+size_t rxm_tx_left(struct wf_ep *wf)
+{
+	const struct rxm_data *data = &rxm_ep_of(wf)->data;
+
+	return data->pending < data->size ? data->size - data->pending : 0;
+}
+
+/* RMA goes to the provider below as it is. */
+
+static void rma_done(
+	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
+{
+	(void)entry;
+	rxm_op_call_done(wf_container_of(call, struct rxm_op, sending.call), err);
+}
+
+static ssize_t rma_send(struct rxm_conn *conn, struct rxm_work *work)
+{
+	struct rxm_op *op = rxm_op_of(work);
+	bool inject = op->op.flags & FI_INJECT;
+	bool below = inject && op->op.len <= conn->ep->domain->inject_size &&
+		     !wf_op_is_reported(op->op.flags);
+	struct wf_op call = op->op;
+	ssize_t ret;
+
+	op->sending.call.done = rma_done;
+	if (!below)
+		call.flags &= ~FI_INJECT;
+	call.flags &= ~WF_OP_WORK;
+	ret = rxm_conn_rma(conn, &call, below ? NULL : &op->sending.call);
+	if (ret)
+		return ret;
+	op->conn = conn;
+	if (!below)
+		op->refs++;
+	rxm_op_unref(op);
+	return 0;
+}
+
+const struct rxm_work_ops rxm_rma_ops = RXM_OP_OPS(rma_send);

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <rdma/fi_domain.h>
+#include <stdlib.h>
+
+#include "providers/rxm/data/recv.h"
+#include "providers/rxm/data/work.h"
+#include "providers/rxm/param.h"
+
+/*
+ * A rendezvous at the receiver. When the message has a receive, its bytes are read from
+ * the sender's memory into the buffers of the receive, and the sender is told. A sender
+ * whose memory cannot be read gets a description of these buffers and writes to them.
+ *
+ * A struct rxm_rdv has one reference while something is to be sent or to come, and one
+ * for each call below.
+ */
+
+struct read {
+	struct rxm_call call;
+	struct rxm_rdv *rdv;
+};
+
+struct rxm_rdv {
+	struct rxm_work work;
+	struct wf_list all; /* in conn->data.rdv */
+	struct rxm_conn *conn;
+	uint64_t msg_id; /* the sender's */
+	struct rxm_arrived arrived;
+	struct fi_peer_rx_entry *entry;  /* NULL: not matched, or dropped */
+	struct wf_srx_unexpected *unexp; /* NULL: matched, or dropped */
+	uint32_t refs;
+	int err;                 /* positive FI_E code */
+	uint8_t seg_count, next; /* segments; those that are being read */
+	bool by_writes;          /* the sender writes */
+	size_t room;             /* bytes that are to come */
+	/* Registrations of the receive's buffers below; NULL: none. */
+	struct fid_mr *mr[RXM_IOV_LIMIT];
+	struct fi_rma_iov seg[RXM_WIRE_SEGS_MAX];
+	struct read read[RXM_WIRE_SEGS_MAX];
+};
+
+static struct rxm_rdv *rdv_of(const struct rxm_work *work)
+{
+	return wf_container_of(work, struct rxm_rdv, work);
+}
+
+static void release(struct rxm_rdv *rdv)
+{
+	for (size_t i = 0; i < RXM_IOV_LIMIT; i++)
+		if (rdv->mr[i])
+			(void)fi_close(&rdv->mr[i]->fid);
+	wf_list_remove(&rdv->all);
+	free(rdv);
+}
+
+/* The lock of the receive context is held. */
+static void unref(struct rxm_rdv *rdv)
+{
+	if (--rdv->refs)
+		return;
+	if (rdv->entry && rdv->err)
+		rxm_recv_fail(rdv->conn, rdv->entry, rdv->err);
+	else if (rdv->entry)
+		rxm_recv_done(rdv->conn, rdv->entry, &rdv->arrived);
+	release(rdv);
+}
+
+/* The sender would wait for its answer for ever. */
+static void broken(struct rxm_rdv *rdv, int err)
+{
+	if (!rdv->err)
+		rdv->err = err;
+	rxm_conn_fail(rdv->conn, err);
+}
+
+static void rdv_fail(struct rxm_work *work, int err)
+{
+	struct rxm_rdv *rdv = rdv_of(work);
+
+	broken(rdv, err);
+	unref(rdv);
+}
+
+static void rdv_free(struct rxm_work *work)
+{
+	struct rxm_rdv *rdv = rdv_of(work);
+
+	if (rdv->entry)
+		wf_srx_free_entry(rdv->entry);
+	release(rdv);
+}
+
+static bool is_promised(const struct rxm_work *work)
+{
+	(void)work;
+	return false;
+}
+
+/* All bytes are there. */
+static void all_read(struct rxm_rdv *rdv)
+{
+	if (!rdv->err)
+		rxm_answer_end(rdv->conn, RXM_RDV_READ, rdv->msg_id);
+	unref(rdv);
+}
+
+static void read_done(
+	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
+{
+	struct rxm_rdv *rdv = wf_container_of(call, struct read, call)->rdv;
+
+	(void)entry;
+	if (wf_unlikely(err))
+		broken(rdv, err);
+	/* The reference of those that were not started yet, or of all. */
+	if (rdv->refs == 2 && rdv->next == rdv->seg_count) {
+		rdv->refs--;
+		all_read(rdv);
+		return;
+	}
+	unref(rdv);
+}
+
+/* Descriptors of @count buffers, the first of which is part of buffer @first. */
+static void **descs_of(
+	const struct rxm_rdv *rdv, size_t first, size_t count, void **ret)
+{
+	if (!rdv->conn->ep->domain->local_mr)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
+		ret[i] = fi_mr_desc(rdv->mr[first + i]);
+	return ret;
+}
+
+static ssize_t read_segment(
+	struct rxm_conn *conn, struct rxm_rdv *rdv, size_t offset, size_t len)
+{
+	struct iovec iov[RXM_IOV_LIMIT];
+	struct fi_rma_iov from = rdv->seg[rdv->next];
+	void *desc[RXM_IOV_LIMIT];
+	size_t first;
+	struct wf_op op = {
+		.kind = WF_OP_READ,
+		.iov = iov,
+		.len = len,
+		.rma = &from,
+		.rma_count = 1,
+	};
+
+	from.len = len;
+	op.iov_count = rxm_iov_part(
+		rdv->entry->iov, rdv->entry->count, offset, len, iov, &first);
+	op.desc = descs_of(rdv, first, op.iov_count, desc);
+	rdv->read[rdv->next].rdv = rdv;
+	rdv->read[rdv->next].call.done = read_done;
+	return rxm_conn_rma(conn, &op, &rdv->read[rdv->next].call);
+}
+
+static ssize_t read_send(struct rxm_conn *conn, struct rxm_work *work)
+{
+	struct rxm_rdv *rdv = rdv_of(work);
+	size_t offset = 0, len;
+	ssize_t ret;
+
+	for (unsigned int i = 0; i < rdv->next; i++)
+		offset += rdv->seg[i].len;
+	for (; rdv->next < rdv->seg_count; rdv->next++) {
+		len = offset < rdv->room
+			      ? WF_MIN(rdv->seg[rdv->next].len, rdv->room - offset)
+			      : 0;
+		ret = len ? read_segment(conn, rdv, offset, len) : 0;
+		if (ret)
+			return ret;
+		rdv->refs += len != 0;
+		offset += rdv->seg[rdv->next].len;
+	}
+	/* Nothing was to be read, or it is there already. */
+	if (rdv->refs == 1)
+		all_read(rdv);
+	return 0;
+}
+
+static const struct rxm_work_ops read_ops = {
+	.send = read_send,
+	.fail = rdv_fail,
+	.free = rdv_free,
+	.is_promised = is_promised,
+};
+
+/* Where the sender is to write. */
+static void ask_to_write(struct rxm_rdv *rdv)
+{
+	const struct rxm_domain *domain = rdv->conn->ep->domain;
+	struct fi_rma_iov seg[RXM_WIRE_SEGS_MAX];
+	uint8_t packet[RXM_WIRE_RDV];
+	size_t count = 0, left = rdv->room;
+
+	for (size_t i = 0; left && i < rdv->entry->count; i++) {
+		const struct iovec *iov = &rdv->entry->iov[i];
+		size_t len = WF_MIN(iov->iov_len, left);
+
+		if (!len)
+			continue;
+		seg[count++] = (struct fi_rma_iov){
+			.addr = domain->virt_addr ? (uintptr_t)iov->iov_base : 0,
+			.len = len,
+			.key = fi_mr_key(rdv->mr[i]),
+		};
+		left -= len;
+	}
+	if (!count)
+		seg[count++] = (struct fi_rma_iov){ 0 };
+	rxm_put_rdv_to(packet, 0, rdv->msg_id, seg, count);
+	rxm_answer(rdv->conn, packet, sizeof(packet));
+}
+
+static int expose(struct rxm_rdv *rdv, uint64_t access)
+{
+	const struct fi_peer_rx_entry *entry = rdv->entry;
+	size_t left = rdv->room;
+	int ret = 0;
+
+	for (size_t i = 0; left && i < entry->count && !ret; i++) {
+		struct iovec iov = entry->iov[i];
+
+		iov.iov_len = WF_MIN(iov.iov_len, left);
+		left -= iov.iov_len;
+		if (iov.iov_len)
+			ret = rxm_domain_expose(
+				rdv->conn->ep->domain, &iov, access, &rdv->mr[i]);
+	}
+	return ret;
+}
+
+static bool is_unreadable(const struct rxm_rdv *rdv)
+{
+	for (unsigned int i = 0; i < rdv->seg_count; i++)
+		if (rdv->seg[i].key != RXM_WIRE_NO_KEY)
+			return false;
+	return true;
+}
+
+/* Where keys are chosen below, both sides were told which way to go. */
+static bool goes_by_writes(const struct rxm_rdv *rdv)
+{
+	return is_unreadable(rdv) ||
+	       (rxm_params.rndv_write && rdv->conn->ep->domain->prov_key);
+}
+
+/* Fetch the message into the buffers of @entry; NULL: drop it. */
+static void fetch(struct rxm_rdv *rdv, struct fi_peer_rx_entry *entry)
+{
+	const struct rxm_domain *domain = rdv->conn->ep->domain;
+	int ret = 0;
+
+	rdv->unexp = NULL;
+	rdv->entry = entry;
+	rdv->room =
+		entry ? WF_MIN(wf_iov_len(entry->iov, entry->count), rdv->arrived.len)
+		      : 0;
+	rdv->by_writes = goes_by_writes(rdv);
+	if (rdv->by_writes)
+		ret = expose(rdv, FI_REMOTE_WRITE);
+	else if (domain->local_mr)
+		ret = expose(rdv, FI_READ);
+	if (ret)
+		rdv_fail(&rdv->work, -ret);
+	else if (rdv->by_writes)
+		ask_to_write(rdv);
+	else
+		rxm_work_go(rdv->conn, &rdv->work);
+}
+
+static struct rxm_rdv *rdv_new(struct rxm_conn *conn, const struct rxm_packet *packet)
+{
+	struct rxm_rdv *rdv = calloc(1, sizeof(*rdv));
+
+	if (!rdv)
+		return NULL;
+	rdv->work.ops = &read_ops;
+	wf_list_init(&rdv->work.link);
+	rdv->conn = conn;
+	rdv->msg_id = packet->msg_id;
+	rdv->arrived =
+		(struct rxm_arrived){ packet->size, packet->data, packet->has_data };
+	rdv->refs = 1;
+	rdv->seg_count = packet->seg_count;
+	memcpy(rdv->seg, packet->seg, packet->seg_count * sizeof(rdv->seg[0]));
+	wf_list_push(&conn->data.rdv, &rdv->all);
+	return rdv;
+}
+
+void rxm_rdv(struct rxm_conn *conn, const struct rxm_packet *packet)
+{
+	struct rxm_rdv *rdv = rdv_new(conn, packet);
+	struct fi_peer_rx_entry *entry = NULL;
+	int ret = rdv ? rxm_match(conn, packet, &entry) : -FI_ENOMEM;
+
+	if (!ret) {
+		fetch(rdv, entry);
+		return;
+	}
+	if (ret == -FI_ENOENT)
+		rdv->unexp = rxm_unexp_new(conn, packet, entry, sizeof(rdv));
+	else
+		rxm_conn_fail(conn, FI_ENOMEM);
+	if (rdv && !rdv->unexp) {
+		release(rdv);
+		return;
+	}
+	if (rdv) {
+		memcpy(wf_srx_payload(rdv->unexp), &rdv, sizeof(rdv));
+		rdv->unexp->note = RXM_UNEXP_RDV;
+	}
+}
+
+void rxm_rdv_start(struct rxm_conn *conn, struct wf_srx_unexpected *unexp,
+	struct fi_peer_rx_entry *entry)
+{
+	struct rxm_rdv *rdv;
+
+	(void)conn;
+	memcpy(&rdv, wf_srx_payload(unexp), sizeof(rdv));
+	fetch(rdv, entry);
+}
+
+void rxm_rdv_written(struct rxm_conn *conn, const struct rxm_packet *packet)
+{
+	wf_list_foreach(link, &conn->data.rdv)
+	{
+		struct rxm_rdv *rdv = wf_list_entry(link, struct rxm_rdv, all);
+
+		if (rdv->msg_id != packet->msg_id || !rdv->by_writes)
+			continue;
+		unref(rdv);
+		return;
+	}
+	rxm_conn_broken(conn, "message that is not there was written");
+}
+
+void rxm_rdv_lost(struct rxm_conn *conn, int err)
+{
+	wf_list_foreach_safe(link, &conn->data.rdv)
+	{
+		struct rxm_rdv *rdv = wf_list_entry(link, struct rxm_rdv, all);
+
+		if (rdv->unexp) {
+			release(rdv);
+			continue;
+		}
+		rdv->err = err;
+		unref(rdv);
+	}
+}

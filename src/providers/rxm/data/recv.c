@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxm/data/recv.h"
+
+#include "providers/rxm/data/op.h"
+
+/* Packets that come. Everything in them is the word of a peer. */
+
+void rxm_conn_broken(struct rxm_conn *conn, const char *what)
+{
+	rxm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"connection closed: bad packet from the peer: %s\n", what);
+	rxm_conn_fail(conn, FI_EPROTO);
+}
+
+/* For matching and for completions, where these ask for it. */
+static fi_addr_t index_of(struct rxm_conn *conn)
+{
+	if (!conn->ep->unexp.wants.index)
+		return FI_ADDR_UNSPEC;
+	return rxm_peer_index(conn->ep, conn->peer);
+}
+
+fi_addr_t rxm_conn_source(struct rxm_conn *conn)
+{
+	if (!conn->ep->unexp.wants.source)
+		return FI_ADDR_NOTAVAIL;
+	return wf_recv_source(&conn->ep->ep, rxm_peer_index(conn->ep, conn->peer));
+}
+
+void rxm_recv_done(struct rxm_conn *conn, struct fi_peer_rx_entry *entry,
+	const struct rxm_arrived *arrived)
+{
+	struct rxm_ep *ep = conn->ep;
+	const struct wf_recv_wants *wants = &ep->unexp.wants;
+	uint64_t flags = arrived->has_data ? FI_REMOTE_CQ_DATA : 0;
+	fi_addr_t index = FI_ADDR_NOTAVAIL;
+
+	if (wants->source)
+		index = rxm_peer_index(ep, conn->peer);
+	if (wf_unlikely(index == FI_ADDR_NOTAVAIL && wants->source_err))
+		wf_recv_done_unknown(&ep->ep, entry, flags, arrived->len, arrived->data,
+			&conn->peer->addr, wf_sockaddr_len(&conn->peer->addr));
+	else
+		wf_recv_done(&ep->ep, entry, flags, arrived->len, arrived->data,
+			wf_recv_source(&ep->ep, index));
+}
+
+void rxm_recv_fail(struct rxm_conn *conn, struct fi_peer_rx_entry *entry, int err)
+{
+	if (conn->ep->data.quiet || conn->data.quiet)
+		wf_srx_free_entry(entry);
+	else
+		wf_srx_fail(&conn->ep->ep, entry, 0, 0, 0, 0, FI_ADDR_NOTAVAIL, err);
+}
+
+int rxm_match(struct rxm_conn *conn, const struct rxm_packet *packet,
+	struct fi_peer_rx_entry **ret_entry)
+{
+	struct wf_ep *ep = &conn->ep->ep;
+	struct fi_peer_match_attr attr = {
+		.addr = wf_ep_srx_source(ep, index_of(conn)),
+		.msg_size = packet->size,
+		.tag = packet->tag,
+	};
+
+	return packet->op == RXM_OP_TAGGED ? wf_srx_get_tag(ep->srx, &attr, ret_entry)
+					   : wf_srx_get_msg(ep->srx, &attr, ret_entry);
+}
+
+struct wf_srx_unexpected *rxm_unexp_new(struct rxm_conn *conn,
+	const struct rxm_packet *packet, struct fi_peer_rx_entry *entry, size_t size)
+{
+	struct wf_srx_unexpected *unexp;
+
+	if (packet->has_data) {
+		entry->cq_data = packet->data;
+		entry->flags |= FI_REMOTE_CQ_DATA;
+	}
+	unexp = wf_unexp_save(&conn->ep->unexp, &conn->unexp, &conn->peer->remote,
+		packet->op == RXM_OP_TAGGED ? FI_TAGGED : FI_MSG, entry, size);
+	if (wf_likely(unexp != NULL))
+		return unexp;
+	wf_srx_free_entry(entry);
+	rxm_conn_fail(conn, FI_ENOMEM);
+	return NULL;
+}
+
+static void keep(struct rxm_conn *conn, const struct rxm_packet *packet,
+	struct fi_peer_rx_entry *entry)
+{
+	struct wf_srx_unexpected *unexp =
+		rxm_unexp_new(conn, packet, entry, packet->payload_len);
+
+	if (!unexp)
+		return;
+	memcpy(wf_srx_payload(unexp), packet->payload, packet->payload_len);
+	unexp->note = WF_UNEXP_WHOLE;
+}
+
+/* One receive with one buffer, of a source in the AV, or of one that nobody asks for.
+ */
+static bool deliver(struct rxm_conn *conn, const struct rxm_packet *packet)
+{
+	struct wf_ep *ep = &conn->ep->ep;
+	fi_addr_t index = index_of(conn);
+	struct wf_srx_arrival arrival = {
+		.buf = packet->payload,
+		.len = packet->payload_len,
+		.tag = packet->tag,
+		.flags = packet->has_data ? FI_REMOTE_CQ_DATA : 0,
+		.data = packet->data,
+		.addr = index,
+		.src = FI_ADDR_NOTAVAIL,
+	};
+
+	if (wf_unlikely(index == FI_ADDR_NOTAVAIL))
+		return false;
+	if (conn->ep->unexp.wants.source)
+		arrival.src = wf_ep_source(ep, index);
+	return wf_ep_deliver(
+		ep, packet->op == RXM_OP_TAGGED ? FI_TAGGED : FI_MSG, &arrival);
+}
+
+static void eager(struct rxm_conn *conn, const struct rxm_packet *packet)
+{
+	struct rxm_arrived arrived = { packet->size, packet->data, packet->has_data };
+	struct fi_peer_rx_entry *entry = NULL;
+	int ret;
+
+	if (wf_likely(deliver(conn, packet)))
+		return;
+	ret = rxm_match(conn, packet, &entry);
+	if (!ret) {
+		(void)wf_iov_scatter(
+			entry->iov, entry->count, packet->payload, packet->payload_len);
+		rxm_recv_done(conn, entry, &arrived);
+	} else if (ret == -FI_ENOENT) {
+		keep(conn, packet, entry);
+	} else {
+		rxm_conn_fail(conn, FI_ENOMEM);
+	}
+}
+
+static void credit(struct rxm_conn *conn, const struct rxm_packet *packet)
+{
+	rxm_conn_credit(conn, packet->credits);
+}
+
+void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len,
+	const struct fi_cq_tagged_entry *entry)
+{
+	static void (*const handlers[RXM_KINDS])(
+		struct rxm_conn * conn, const struct rxm_packet *packet) = {
+		[RXM_EAGER] = eager,
+		[RXM_SEGMENT] = rxm_segment,
+		[RXM_RDV] = rxm_rdv,
+		[RXM_RDV_READ] = rxm_rdv_read,
+		[RXM_ATOMIC] = rxm_atomic_asked,
+		[RXM_ATOMIC_RESULT] = rxm_atomic_result,
+		[RXM_CREDIT] = credit,
+		[RXM_RDV_TO] = rxm_rdv_to,
+		[RXM_RDV_WRITTEN] = rxm_rdv_written,
+	};
+	struct rxm_packet packet;
+	int ret = rxm_packet_decode(buf, len, &packet);
+
+	(void)entry;
+	if (wf_unlikely(ret))
+		rxm_conn_broken(conn, rxm_fault_text(-ret));
+	else
+		handlers[packet.kind](conn, &packet);
+}
+
+/* Without a connection the message has no source. */
+static void raw_unknown(struct rxm_ep *ep, const struct rxm_packet *packet)
+{
+	struct fi_peer_match_attr attr = { FI_ADDR_UNSPEC, packet->size, packet->tag };
+	uint64_t flags = packet->has_data ? FI_REMOTE_CQ_DATA : 0;
+	struct fi_peer_rx_entry *entry = NULL;
+	struct wf_srx_unexpected *unexp;
+	int ret = wf_srx_get_tag(ep->ep.srx, &attr, &entry);
+
+	if (!ret) {
+		(void)wf_iov_scatter(
+			entry->iov, entry->count, packet->payload, packet->payload_len);
+		wf_recv_done(&ep->ep, entry, flags, packet->size, packet->data,
+			FI_ADDR_NOTAVAIL);
+		return;
+	}
+	if (ret != -FI_ENOENT)
+		return;
+	entry->cq_data = packet->data;
+	entry->flags |= flags;
+	unexp = wf_unexp_save(
+		&ep->unexp, &ep->data.raw, NULL, FI_TAGGED, entry, packet->payload_len);
+	if (!unexp) {
+		wf_srx_free_entry(entry);
+		return;
+	}
+	memcpy(wf_srx_payload(unexp), packet->payload, packet->payload_len);
+	unexp->note = WF_UNEXP_WHOLE;
+}
+
+void rxm_data_received_raw(struct rxm_ep *ep, struct rxm_conn *conn, const void *buf,
+	size_t len, const struct fi_cq_tagged_entry *entry)
+{
+	struct rxm_packet packet = {
+		.kind = RXM_EAGER,
+		.op = RXM_OP_TAGGED,
+		.has_data = entry->flags & FI_REMOTE_CQ_DATA,
+		.size = len,
+		.data = entry->flags & FI_REMOTE_CQ_DATA ? entry->data : 0,
+		.tag = entry->tag,
+		.payload = buf,
+		.payload_len = len,
+	};
+
+	if (conn)
+		eager(conn, &packet);
+	else
+		raw_unknown(ep, &packet);
+}
+
+void rxm_data_event(struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry)
+{
+	const uint64_t write = FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+
+	if ((entry->flags & write) == write)
+		wf_ep_remote_done(&ep->ep, NULL,
+			FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, entry->len,
+			entry->data, FI_ADDR_NOTAVAIL);
+}

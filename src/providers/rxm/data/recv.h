@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef RXM_RECV_H
+#define RXM_RECV_H
+
+#include "providers/rxm/conn/conn.h"
+#include "providers/rxm/data/packet.h"
+#include "providers/rxm/data/wire.h"
+
+/* Messages that come. The lock of the receive context and ep.lock are held. */
+
+/* The state (wf_srx_unexpected.note) of an unexpected message that is incomplete. */
+enum rxm_unexp {
+	/* In the message's payload memory, as far as it has come: struct rxm_partial.
+	 */
+	RXM_UNEXP_PARTIAL = 1,
+	/* At the sender; the payload memory holds a pointer to a struct rxm_rdv. */
+	RXM_UNEXP_RDV,
+};
+
+/* Close the connection: the peer sent what makes no sense, @what. */
+void rxm_conn_broken(struct rxm_conn *conn, const char *what);
+
+/* Match a message. 0: *@ret_entry is a posted receive. -FI_ENOENT: it is for an
+ * unexpected message. */
+int rxm_match(struct rxm_conn *conn, const struct rxm_packet *packet,
+	struct fi_peer_rx_entry **ret_entry);
+/* Save an unexpected message with @size bytes of payload memory. NULL: no memory; the
+ * connection fails and the entry is free. */
+struct wf_srx_unexpected *rxm_unexp_new(struct rxm_conn *conn,
+	const struct rxm_packet *packet, struct fi_peer_rx_entry *entry, size_t size);
+
+/* What a completion says of a message besides its receive. */
+struct rxm_arrived {
+	size_t len;
+	uint64_t data;
+	bool has_data;
+};
+/* All bytes of a message are in the buffers of @entry. */
+void rxm_recv_done(struct rxm_conn *conn, struct fi_peer_rx_entry *entry,
+	const struct rxm_arrived *arrived);
+/* The receive ends with the positive FI_E code @err. */
+void rxm_recv_fail(struct rxm_conn *conn, struct fi_peer_rx_entry *entry, int err);
+/* The source that completions report; FI_ADDR_NOTAVAIL: not known, or not asked for. */
+fi_addr_t rxm_conn_source(struct rxm_conn *conn);
+
+/* segments.c: a message of which some segments have come. */
+struct rxm_partial {
+	struct wf_list link; /* in conn->data.partial */
+	uint64_t msg_id, size, got;
+	uint64_t data;
+	bool has_data;
+	struct fi_peer_rx_entry *entry;  /* NULL: not matched, or dropped */
+	struct wf_srx_unexpected *unexp; /* NULL: matched, or dropped */
+};
+void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet);
+/* The unexpected message @unexp got the receive @entry; NULL: it is dropped. */
+void rxm_partial_start(struct rxm_conn *conn, struct wf_srx_unexpected *unexp,
+	struct fi_peer_rx_entry *entry);
+/* The connection is lost. */
+void rxm_partial_lost(struct rxm_conn *conn, int err);
+
+/* rdv_rx.c: a message that is at the sender. */
+struct rxm_rdv;
+void rxm_rdv(struct rxm_conn *conn, const struct rxm_packet *packet);
+void rxm_rdv_start(struct rxm_conn *conn, struct wf_srx_unexpected *unexp,
+	struct fi_peer_rx_entry *entry);
+void rxm_rdv_written(struct rxm_conn *conn, const struct rxm_packet *packet);
+void rxm_rdv_lost(struct rxm_conn *conn, int err);
+
+#endif

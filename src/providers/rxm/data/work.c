@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxm/data/work.h"
+
+#include <stdlib.h>
+
+#include "providers/rxm/data/packet.h"
+
+void rxm_work_go(struct rxm_conn *conn, struct rxm_work *work)
+{
+	ssize_t ret = -FI_EAGAIN;
+
+	if (wf_list_empty(&conn->waiting))
+		ret = work->ops->send(conn, work);
+	if (wf_likely(!ret))
+		return;
+	if (ret == -FI_EAGAIN) {
+		wf_list_push(&conn->waiting, &work->link);
+		rxm_conn_resume(conn);
+	} else {
+		work->ops->fail(work, (int)-ret);
+	}
+}
+
+void rxm_data_resume(struct rxm_conn *conn)
+{
+	while (!wf_list_empty(&conn->waiting)) {
+		struct rxm_work *work = rxm_work_of(wf_list_pop(&conn->waiting));
+		ssize_t ret = work->ops->send(conn, work);
+
+		if (ret == -FI_EAGAIN) {
+			wf_list_insert_after(&conn->waiting, &work->link);
+			return;
+		}
+		if (ret)
+			work->ops->fail(work, (int)-ret);
+	}
+}
+
+void rxm_data_op_fail(struct wf_list *link, int err)
+{
+	struct rxm_work *work = rxm_work_of(link);
+
+	work->ops->fail(work, err);
+}
+
+void rxm_data_op_free(struct wf_list *link)
+{
+	struct rxm_work *work = rxm_work_of(link);
+
+	work->ops->free(work);
+}
+
+bool rxm_data_op_is_promised(const struct wf_list *link, const void *arg)
+{
+	const struct rxm_work *work = rxm_work_of(link);
+
+	(void)arg;
+	return work->ops->is_promised(work);
+}
+
+/* A packet that nothing waits for. */
+struct answer {
+	struct rxm_work work;
+	struct rxm_ep *ep;
+	struct rxm_sending sending;
+	size_t len;
+	uint8_t packet[];
+};
+
+static struct answer *answer_of(const struct rxm_work *work)
+{
+	return wf_container_of(work, struct answer, work);
+}
+
+static void answer_done(
+	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
+{
+	struct answer *answer = wf_container_of(call, struct answer, sending.call);
+
+	(void)err;
+	(void)entry;
+	rxm_sending_done(answer->ep, &answer->sending);
+	free(answer);
+}
+
+static void set_conn_id(const struct rxm_conn *conn, uint8_t *packet)
+{
+	uint64_t id = conn->peer_id;
+
+	memcpy(packet + offsetof(struct rxm_hdr, conn_id), &id, sizeof(id));
+}
+
+static ssize_t answer_send(struct rxm_conn *conn, struct rxm_work *work)
+{
+	struct answer *answer = answer_of(work);
+	size_t head = WF_MIN(answer->len, sizeof(answer->sending.head));
+	struct iovec rest = { answer->packet + head, answer->len - head };
+
+	set_conn_id(conn, answer->packet);
+	memcpy(answer->sending.head, answer->packet, head);
+	return rxm_sending_start(
+		conn, &answer->sending, head, &rest, rest.iov_len != 0, 0);
+}
+
+static void answer_fail(struct rxm_work *work, int err)
+{
+	(void)err;
+	free(answer_of(work));
+}
+
+static void answer_free(struct rxm_work *work)
+{
+	free(answer_of(work));
+}
+
+static bool answer_is_promised(const struct rxm_work *work)
+{
+	(void)work;
+	return true;
+}
+
+static const struct rxm_work_ops answer_ops = {
+	.send = answer_send,
+	.fail = answer_fail,
+	.free = answer_free,
+	.is_promised = answer_is_promised,
+};
+
+static ssize_t answer_inject(struct rxm_conn *conn, const void *packet, size_t len)
+{
+	uint8_t copy[RXM_WIRE_RDV];
+
+	if (len > WF_MIN(conn->ep->inject_size, sizeof(copy)) ||
+		!wf_list_empty(&conn->waiting))
+		return -FI_EAGAIN;
+	memcpy(copy, packet, len);
+	set_conn_id(conn, copy);
+	return rxm_conn_inject(conn, copy, len);
+}
+
+void rxm_answer(struct rxm_conn *conn, const void *packet, size_t len)
+{
+	struct answer *answer;
+
+	if (answer_inject(conn, packet, len) != -FI_EAGAIN)
+		return;
+	answer = malloc(sizeof(*answer) + len);
+	if (!answer) {
+		rxm_conn_fail(conn, FI_ENOMEM);
+		return;
+	}
+	answer->work.ops = &answer_ops;
+	answer->ep = conn->ep;
+	answer->sending.call.done = answer_done;
+	answer->len = len;
+	memcpy(answer->packet, packet, len);
+	rxm_work_go(conn, &answer->work);
+}
+
+void rxm_answer_end(struct rxm_conn *conn, uint8_t kind, uint64_t msg_id)
+{
+	struct rxm_hdr hdr;
+
+	rxm_put_rdv_end(&hdr, kind, 0, msg_id);
+	rxm_answer(conn, &hdr, sizeof(hdr));
+}
