@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "../../hex.h"
+#include "providers/rxm/conn/hello.h"
+
+/* What endpoints exchange when they connect, as other makes send it between little
+ * endian machines. */
+
+#define REQUEST "01 02 04 03 15b6 02 00 00400000 00100000 05000000 7f1b0000"
+
+enum { EAGER = 16384 };
+
+static const char *why(const char *text, struct rxm_hello *ret)
+{
+	struct bytes bytes = hex(text);
+
+	return rxm_hello_read_request(bytes.at, bytes.len, EAGER, ret);
+}
+
+static void test_request_is_read(void **state)
+{
+	struct rxm_hello hello;
+
+	(void)state;
+	assert_null(why(REQUEST, &hello));
+	assert_int_equal(hello.port, 0xb615);
+	assert_int_equal(hello.flow, RXM_FLOW_OFF);
+	assert_int_equal(hello.eager_size, EAGER);
+	assert_int_equal(hello.rx_depth, 4096);
+	assert_int_equal(hello.id, 5);
+	assert_int_equal(hello.pid, 0x1b7f);
+}
+
+static void test_request_is_written(void **state)
+{
+	struct bytes bytes = hex(REQUEST);
+	const struct rxm_hello hello = { .id = 5,
+		.pid = 0x1b7f,
+		.rx_depth = 4096,
+		.flow = RXM_FLOW_OFF,
+		.port = 0xb615,
+		.eager_size = EAGER };
+	uint8_t data[RXM_REQUEST_LEN];
+
+	(void)state;
+	memset(data, 0xff, sizeof(data));
+	rxm_hello_request(data, &hello);
+	assert_int_equal(bytes.len, sizeof(data));
+	assert_memory_equal(data, bytes.at, sizeof(data));
+}
+
+static void test_requests_that_do_not_fit_are_refused(void **state)
+{
+	static const char *const wrong[] = {
+		"02 02 04 03 15b6 02 00 00400000 00100000 05000000 7f1b0000",
+		"01 01 04 03 15b6 02 00 00400000 00100000 05000000 7f1b0000",
+		"01 02 05 03 15b6 02 00 00400000 00100000 05000000 7f1b0000",
+		"01 02 04 02 15b6 02 00 00400000 00100000 05000000 7f1b0000",
+		"01 02 04 03 0000 02 00 00400000 00100000 05000000 7f1b0000",
+		"01 02 04 03 15b6 02 00 00410000 00100000 05000000 7f1b0000",
+		"01 02 04 03 15b6 02 00 00400000 00100000 05000000 7f1b00",
+		"",
+	};
+	struct rxm_hello hello;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
+		assert_non_null(why(wrong[i], &hello));
+	/* More bytes than there are fields. */
+	assert_null(why(REQUEST "0000", &hello));
+}
+
+static void test_accept(void **state)
+{
+	struct bytes bytes = hex("00000000 801b0000 00100000 02 000000");
+	uint8_t data[RXM_ACCEPT_LEN];
+	struct rxm_hello hello;
+
+	(void)state;
+	assert_true(rxm_hello_read_accept(bytes.at, bytes.len, &hello));
+	assert_int_equal(hello.id, 0);
+	assert_int_equal(hello.pid, 0x1b80);
+	assert_int_equal(hello.rx_depth, 4096);
+	assert_int_equal(hello.flow, RXM_FLOW_OFF);
+	memset(data, 0xff, sizeof(data));
+	rxm_hello_accept(data, &hello);
+	assert_memory_equal(data, bytes.at, sizeof(data));
+	assert_false(rxm_hello_read_accept(bytes.at, bytes.len - 1, &hello));
+}
+
+static void test_reject(void **state)
+{
+	uint8_t data[RXM_REJECT_LEN];
+
+	(void)state;
+	rxm_hello_reject(data, RXM_REASON_CONNECTED);
+	assert_memory_equal(data, "\1\2", 2);
+	assert_int_equal(rxm_hello_read_reject(data, 2), RXM_REASON_CONNECTED);
+	assert_int_equal(rxm_hello_read_reject("\1\1", 2), RXM_REASON_REFUSED);
+	/* No data: nothing listens there. Data that cannot be read is a refusal. */
+	assert_int_equal(rxm_hello_read_reject(NULL, 0), RXM_REASON_NONE);
+	assert_int_equal(rxm_hello_read_reject("\1", 1), RXM_REASON_REFUSED);
+	assert_int_equal(rxm_hello_read_reject("\2\2", 2), RXM_REASON_REFUSED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_request_is_read),
+		cmocka_unit_test(test_request_is_written),
+		cmocka_unit_test(test_requests_that_do_not_fit_are_refused),
+		cmocka_unit_test(test_accept),
+		cmocka_unit_test(test_reject),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
