@@ -56,18 +56,20 @@ static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
 static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
 	struct rxm_mr **ret_base)
 {
-	struct fid_mr *fid = attr->base_mr;
+	const struct fid_mr *fid = attr->base_mr;
+	struct rxm_mr *base;
 
 	*ret_base = NULL;
 	if (!fid)
 		return 0;
+	base = wf_container_of(fid, struct rxm_mr, fid);
 	if (fid->fid.fclass != FI_CLASS_MR || fid->fid.ops != &mr_fid_ops ||
-		mr_of_fid(&fid->fid)->domain != domain) {
+		base->domain != domain) {
 		rxm_log(FI_LOG_WARN, FI_LOG_MR,
 			"registration refused: base_mr is none of this domain\n");
 		return -FI_EINVAL;
 	}
-	*ret_base = mr_of_fid(&fid->fid);
+	*ret_base = base;
 	return 0;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/calls/build.h"
 #include "providers/rxm/data/op.h"
 
 #include <stdlib.h>
