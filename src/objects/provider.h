@@ -17,6 +17,21 @@ struct wf_cntr;
 struct wf_cq;
 struct wf_devices;
 struct wf_domain;
+struct wf_ep;
+struct wf_op;
+struct wf_srx_ctx;
+
+/* For a provider whose hardware matches receives: the queue behind a shared receive
+ * context (fi_srx_context(3)), struct wf_srx_ctx in objects/endpoint/scalable/. */
+struct wf_shared_rx_ops {
+	/* Last step of opening @ctx: make the queue and set ctx->queue. 0 or a negative
+	 * errno, logged. No lock is held. */
+	int (*open)(struct wf_srx_ctx *ctx);
+	/* No endpoint is bound any more. No lock is held. */
+	void (*close)(struct wf_srx_ctx *ctx);
+	/* Post a receive. @ep is ctx->ep. As wf_xfer_ops.start. */
+	ssize_t (*start)(struct wf_ep *ep, struct wf_op *op);
+};
 
 /*
  * A software provider, described in one constant struct from which the shared objects
@@ -96,6 +111,10 @@ struct wf_prov {
 	 * same as wf_xfer_ops.srx_ops of the endpoints that may be bound to one. NULL:
 	 * the provider imports no receive contexts. */
 	struct fi_ops_srx_peer *srx_ops;
+
+	/* Shared receive contexts of endpoints without wf_xfer_ops.srx_ops. NULL: such
+	 * endpoints have none. */
+	const struct wf_shared_rx_ops *shared_rx;
 
 	/* Calls that only a provider can implement. NULL: the call returns -FI_ENOSYS.
 	 * No lock is held. */

@@ -9,6 +9,7 @@
 #include "objects/fabric.h"
 #include "objects/cntr/counted.h"
 #include "objects/mr/mr.h"
+#include "objects/op/op.h"
 #include "objects/progress/progress.h"
 #include "objects/trigger/trigger.h"
 #include "sys/list.h"
@@ -85,6 +86,13 @@ int wf_domain_need_thread(struct wf_domain *domain);
  * 0 or a negative fabric errno. */
 int wf_domain_progress_add(struct wf_domain *domain, struct wf_progress *item);
 void wf_domain_progress_del(struct wf_domain *domain, struct wf_progress *item);
+
+/* wf_prov.query_atomic by @valid, which has the arguments and results of
+ * wf_xfer_ops.atomic_valid without an endpoint. */
+int wf_query_atomic_by(struct wf_domain *domain, enum fi_datatype datatype,
+	enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags,
+	int (*valid)(struct wf_domain *domain, enum wf_op_kind kind,
+		enum fi_datatype datatype, enum fi_op op, size_t *ret_count));
 
 /* wf_prov.query_atomic, for providers that do what wf_prov.max_atomic_size says. */
 int wf_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,

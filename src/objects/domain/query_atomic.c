@@ -20,8 +20,10 @@ static enum wf_op_kind queried_kind(uint64_t flags)
 	}
 }
 
-int wf_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
-	struct fi_atomic_attr *attr, uint64_t flags)
+int wf_query_atomic_by(struct wf_domain *domain, enum fi_datatype datatype,
+	enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags,
+	int (*valid)(struct wf_domain *domain, enum wf_op_kind kind,
+		enum fi_datatype datatype, enum fi_op op, size_t *ret_count))
 {
 	enum wf_op_kind kind = queried_kind(flags & ~FI_TAGGED);
 	int ret;
@@ -38,9 +40,21 @@ int wf_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi
 			"query of atomics: no tagged targets\n");
 		return -FI_EOPNOTSUPP;
 	}
-	ret = wf_atomic_valid(
-		kind, datatype, op, domain->prov->max_atomic_size, &attr->count);
+	ret = valid(domain, kind, datatype, op, &attr->count);
 	if (!ret)
 		attr->size = wf_atomic_size(datatype);
 	return ret;
+}
+
+static int by_size(struct wf_domain *domain, enum wf_op_kind kind,
+	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
+{
+	return wf_atomic_valid(
+		kind, datatype, op, domain->prov->max_atomic_size, ret_count);
+}
+
+int wf_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
+	struct fi_atomic_attr *attr, uint64_t flags)
+{
+	return wf_query_atomic_by(domain, datatype, op, attr, flags, by_size);
 }

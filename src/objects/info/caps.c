@@ -215,11 +215,28 @@ static bool tx_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *wh
 	return modes_met(ctx->tmpl.tx->mode, mode ? mode : ctx->hint.info->mode, why);
 }
 
+/* Remote CQ data comes with writes, so that FI_RX_CQ_DATA concerns only targets of RMA.
+ */
+static uint64_t rx_mode_needed(const struct wf_info_ctx *ctx, uint64_t caps)
+{
+	uint64_t needed = ctx->tmpl.rx->mode;
+
+	return caps & FI_RMA ? needed : needed & ~FI_RX_CQ_DATA;
+}
+
 static bool rx_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
 	uint64_t mode = ctx->hint.rx->mode;
+	uint64_t caps =
+		ctx->hint.info->caps ? ctx->hint.info->caps : ctx->tmpl.info->caps;
 
-	return modes_met(ctx->tmpl.rx->mode, mode ? mode : ctx->hint.info->mode, why);
+	return modes_met(
+		rx_mode_needed(ctx, caps), mode ? mode : ctx->hint.info->mode, why);
+}
+
+static void rx_mode_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+{
+	out->rx_attr->mode = rx_mode_needed(ctx, wf_info_caps(ctx));
 }
 
 static bool domain_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
@@ -245,7 +262,7 @@ static const struct wf_info_rule rules[] = {
 	{ WF_INFO_MEMBER(WF_INFO_TX, struct fi_tx_attr, "tx_attr.", mode),
 		.met = tx_mode_met },
 	{ WF_INFO_MEMBER(WF_INFO_RX, struct fi_rx_attr, "rx_attr.", mode),
-		.met = rx_mode_met },
+		.met = rx_mode_met, .fill = rx_mode_fill },
 	{ WF_INFO_MEMBER(WF_INFO_DOMAIN, struct fi_domain_attr, "domain_attr.", caps),
 		.since = FI_VERSION(1, 5), .test = WF_INFO_BITS, .show = FI_TYPE_CAPS },
 	{ .field = "domain_attr.caps",

@@ -37,14 +37,26 @@ static int copy(const void *addr, size_t len, struct address *ret)
 	return 0;
 }
 
+static bool fits(const struct question *question, const struct wf_device *device,
+	const void *addr, size_t len, bool source)
+{
+	return !question->devices->addr_fits ||
+	       question->devices->addr_fits(device, addr, len, source);
+}
+
 static int copy_hint(struct question *question, const struct wf_device *device,
-	const char *field, const void *addr, size_t len, struct address *ret,
+	bool source, const void *addr, size_t len, struct address *ret,
 	struct wf_info_reason *why)
 {
-	if (len && question->devices->addr_ok(device, addr, len))
-		return copy(addr, len, ret);
+	why->field = source ? "src_addr" : "dest_addr";
+	if (len && question->devices->addr_ok(device, addr, len)) {
+		if (fits(question, device, addr, len, source))
+			return copy(addr, len, ret);
+		(void)wf_info_deny_text(why, "another address",
+			source ? "those of the device" : "what the device reaches");
+		return -FI_ENODATA;
+	}
 	question->refused = true;
-	why->field = field;
 	(void)wf_info_deny_text(
 		why, "another address", "an address of the device's format");
 	return -FI_ENODATA;
@@ -86,11 +98,11 @@ static int find_ends(struct question *question, const struct wf_device *device,
 		err = resolve(
 			question, device, asked.source ? &ret->src : &ret->dest, why);
 	if (!err && asked.src)
-		err = copy_hint(question, device, "src_addr", asked.src, asked.src_len,
+		err = copy_hint(question, device, true, asked.src, asked.src_len,
 			&ret->src, why);
 	if (!err && asked.dest)
-		err = copy_hint(question, device, "dest_addr", asked.dest,
-			asked.dest_len, &ret->dest, why);
+		err = copy_hint(question, device, false, asked.dest, asked.dest_len,
+			&ret->dest, why);
 	if (!err && !ret->src.at && device->addr)
 		err = copy(device->addr, device->addr_len, &ret->src);
 	return err;

@@ -47,6 +47,11 @@ struct wf_devices {
 
 	/* Is this an address in the format of @device's templates? */
 	bool (*addr_ok)(const struct wf_device *device, const void *addr, size_t len);
+
+	/* Is @addr of the hints, which addr_ok accepted, an address of @device
+	 * (@source), or of a peer that @device reaches? NULL: always. */
+	bool (*addr_fits)(const struct wf_device *device, const void *addr, size_t len,
+		bool source);
 };
 
 /*

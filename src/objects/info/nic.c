@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/info/nic.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,10 +19,7 @@ struct nic {
 	struct fi_device_attr device;
 	struct fi_bus_attr bus;
 	struct fi_link_attr link;
-	char name[IF_NAMESIZE];
-	char address[3 * sizeof(((struct wf_netif *)0)->mac)];
-	char network[16];
-	struct wf_netif_details details;
+	struct wf_nic_facts facts;
 };
 
 static int nic_close(struct fid *fid)
@@ -37,17 +35,19 @@ static char *known(char *text)
 
 static void set_pointers(struct nic *nic)
 {
+	struct wf_nic_facts *facts = &nic->facts;
+
 	nic->fid.device_attr = &nic->device;
 	nic->fid.bus_attr = &nic->bus;
 	nic->fid.link_attr = &nic->link;
-	nic->device.name = nic->name;
-	nic->device.device_id = known(nic->details.device_id);
-	nic->device.device_version = NULL;
-	nic->device.vendor_id = known(nic->details.vendor_id);
-	nic->device.driver = known(nic->details.driver);
-	nic->device.firmware = NULL;
-	nic->link.address = known(nic->address);
-	nic->link.network_type = nic->network;
+	nic->device.name = facts->name;
+	nic->device.device_id = known(facts->device_id);
+	nic->device.device_version = known(facts->version);
+	nic->device.vendor_id = known(facts->vendor_id);
+	nic->device.driver = known(facts->driver);
+	nic->device.firmware = known(facts->firmware);
+	nic->link.address = known(facts->address);
+	nic->link.network_type = facts->network;
 }
 
 static int nic_dup(const struct nic *nic, struct fid_nic **ret_nic)
@@ -73,15 +73,7 @@ static int nic_control(struct fid *fid, int command, void *arg)
 /* tostr is absent: fi_tostr() then prints the NIC attributes. */
 static struct fi_ops nic_ops = WF_FID_OPS(nic_close, wf_absent_bind, nic_control);
 
-static void write_address(struct nic *nic, const struct wf_netif *link)
-{
-	char *at = nic->address;
-
-	for (unsigned int i = 0; i < link->mac_len; i++)
-		at += sprintf(at, i ? ":%02x" : "%02x", link->mac[i]);
-}
-
-int wf_nic_new(const struct wf_netif *link, struct fid_nic **ret_nic)
+int wf_nic_make(const struct wf_nic_facts *facts, struct fid_nic **ret_nic)
 {
 	struct nic *nic = calloc(1, sizeof(*nic));
 
@@ -89,22 +81,50 @@ int wf_nic_new(const struct wf_netif *link, struct fid_nic **ret_nic)
 		return -FI_ENOMEM;
 	nic->fid.fid.fclass = FI_CLASS_NIC;
 	nic->fid.fid.ops = &nic_ops;
-	memcpy(nic->name, link->name, sizeof(nic->name));
-	write_address(nic, link);
-	strcpy(nic->network,
-		link->kind == WF_NETIF_INFINIBAND ? "InfiniBand" : "Ethernet");
-	wf_netif_details(link, &nic->details);
-	if (link->has_pci) {
+	nic->facts = *facts;
+	if (facts->has_pci) {
 		nic->bus.bus_type = FI_BUS_PCI;
-		nic->bus.attr.pci.domain_id = link->pci.domain;
-		nic->bus.attr.pci.bus_id = link->pci.bus;
-		nic->bus.attr.pci.device_id = link->pci.device;
-		nic->bus.attr.pci.function_id = link->pci.function;
+		nic->bus.attr.pci.domain_id = facts->pci.domain;
+		nic->bus.attr.pci.bus_id = facts->pci.bus;
+		nic->bus.attr.pci.device_id = facts->pci.device;
+		nic->bus.attr.pci.function_id = facts->pci.function;
 	}
-	nic->link.mtu = link->mtu;
-	nic->link.speed = link->speed_bps;
-	nic->link.state = link->up ? FI_LINK_UP : FI_LINK_DOWN;
+	nic->link.mtu = facts->mtu;
+	nic->link.speed = facts->speed_bps;
+	nic->link.state = facts->state;
 	set_pointers(nic);
 	*ret_nic = &nic->fid;
 	return 0;
+}
+
+static void write_address(struct wf_nic_facts *facts, const struct wf_netif *link)
+{
+	char *at = facts->address;
+
+	for (unsigned int i = 0; i < link->mac_len; i++)
+		at += sprintf(at, i ? ":%02x" : "%02x", link->mac[i]);
+}
+
+int wf_nic_new(const struct wf_netif *link, struct fid_nic **ret_nic)
+{
+	struct wf_nic_facts facts = {
+		.mtu = link->mtu,
+		.speed_bps = link->speed_bps,
+		.state = link->up ? FI_LINK_UP : FI_LINK_DOWN,
+		.has_pci = link->has_pci,
+		.pci = link->pci,
+	};
+	struct wf_netif_details details;
+
+	static_assert(sizeof(facts.name) >= sizeof(link->name), "the name fits");
+	static_assert(sizeof(facts.address) >= 3 * sizeof(link->mac), "so does this");
+	memcpy(facts.name, link->name, sizeof(link->name));
+	write_address(&facts, link);
+	strcpy(facts.network,
+		link->kind == WF_NETIF_INFINIBAND ? "InfiniBand" : "Ethernet");
+	wf_netif_details(link, &details);
+	memcpy(facts.driver, details.driver, sizeof(details.driver));
+	memcpy(facts.vendor_id, details.vendor_id, sizeof(details.vendor_id));
+	memcpy(facts.device_id, details.device_id, sizeof(details.device_id));
+	return wf_nic_make(&facts, ret_nic);
 }

@@ -6,8 +6,25 @@
 
 #include "sys/netif.h"
 
-/* Make an object with the NIC attributes of an interface, for fi_info.nic; fi_nic(3).
- * fi_freeinfo closes it, fi_dupinfo copies it (FI_DUP). -FI_ENOMEM. */
+/* Attributes of a NIC as texts and numbers. An empty text or a 0 is unknown. */
+struct wf_nic_facts {
+	char name[64];
+	char device_id[16], vendor_id[16]; /* "0x8086" */
+	char version[16], driver[32], firmware[64];
+	char address[64]; /* of the link */
+	char network[16]; /* "Ethernet" */
+	size_t mtu;       /* bytes */
+	uint64_t speed_bps;
+	enum fi_link_state state;
+	bool has_pci;
+	struct wf_netif_pci pci;
+};
+
+/* Make an object with NIC attributes, for fi_info.nic; fi_nic(3). fi_freeinfo closes
+ * it, fi_dupinfo copies it (FI_DUP). -FI_ENOMEM. */
+int wf_nic_make(const struct wf_nic_facts *facts, struct fid_nic **ret_nic);
+
+/* Make an object with the NIC attributes of an interface. -FI_ENOMEM. */
 int wf_nic_new(const struct wf_netif *link, struct fid_nic **ret_nic);
 
 #endif

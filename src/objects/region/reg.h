@@ -26,6 +26,11 @@ int wf_mr_check_subregions(const struct wf_domain *domain, const atomic_int *par
 int wf_mr_check_bind(const struct wf_domain *domain, uint64_t mr_flags,
 	const struct wf_cntr *bound, const struct wf_cntr *cntr, uint64_t flags);
 
+/* fi_control FI_GET_RAW_MR of a region with @key, whose remote address starts at @base.
+ */
+int wf_mr_give_raw(const struct wf_domain *domain, uint64_t key, uint64_t base,
+	const struct fi_mr_raw_attr *raw);
+
 /* fi_control FI_MAP_RAW_MR of a domain: a raw key is the key itself. */
 int wf_mr_map_raw(struct wf_domain *domain, const struct fi_mr_map_raw *map);
 

@@ -122,9 +122,10 @@ static int mr_refresh(struct wf_mr *mr, const struct fi_mr_modify *modify)
 	return 0;
 }
 
-static int mr_raw_attr(const struct wf_mr *mr, const struct fi_mr_raw_attr *raw)
+int wf_mr_give_raw(const struct wf_domain *domain, uint64_t key, uint64_t base,
+	const struct fi_mr_raw_attr *raw)
 {
-	size_t size = wf_mr_key_size(mr->domain), capacity;
+	size_t size = wf_mr_key_size(domain), capacity;
 
 	if (!raw || !raw->key_size || raw->flags)
 		return -FI_EINVAL;
@@ -132,12 +133,12 @@ static int mr_raw_attr(const struct wf_mr *mr, const struct fi_mr_raw_attr *raw)
 	*raw->key_size = size;
 	if (capacity < size)
 		return -FI_ETOOSMALL;
-	if (!raw->raw_key || mr->fid.key == FI_KEY_NOTAVAIL)
+	if (!raw->raw_key || key == FI_KEY_NOTAVAIL)
 		return -FI_EINVAL;
 	/* The low bytes of the key: all supported machines are little-endian. */
-	memcpy(raw->raw_key, &mr->fid.key, size);
+	memcpy(raw->raw_key, &key, size);
 	if (raw->base_addr)
-		*raw->base_addr = mr->base;
+		*raw->base_addr = base;
 	return 0;
 }
 
@@ -168,7 +169,7 @@ static int mr_control(struct fid *fid, int command, void *arg)
 	case FI_REFRESH:
 		return mr_refresh(mr, arg);
 	case FI_GET_RAW_MR:
-		return mr_raw_attr(mr, arg);
+		return wf_mr_give_raw(mr->domain, mr->fid.key, mr->base, arg);
 	default:
 		return -FI_ENOSYS;
 	}

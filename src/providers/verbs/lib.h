@@ -4,6 +4,7 @@
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
+#include <stdbool.h>
 
 /* Some names of the interface are macros around inline functions that need the library
  * when this one is linked. Here the names stand for the library's own symbols. */

@@ -6,6 +6,7 @@
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/provider.h"
+#include "providers/verbs/data/finder.h"
 #include "providers/verbs/lib.h"
 #include "sys/list.h"
 #include "sys/sockaddr.h"
@@ -35,11 +36,15 @@
 struct verbs_cm;
 struct verbs_ud;
 
+/* Index in verbs_cq.finders. */
+enum { VERBS_SENDS, VERBS_RECEIVES };
+
 enum {
 	VERBS_SGE_MAX = 16,  /* largest iov limit of an endpoint */
 	VERBS_POLL_MAX = 64, /* completions that one ibv_poll_cq returns at most */
 	VERBS_CQ_DATA_SIZE = 4,
 	VERBS_GRH_SIZE = 40,
+	VERBS_CM_DATA_MAX = 255, /* bytes of data with a refused connection, at most */
 };
 
 /* A posted work request, until its completion is polled. */
@@ -93,13 +98,12 @@ struct verbs_cq {
 	struct ibv_comp_channel *channel;
 	struct wf_lock lock;
 	int bunch; /* completions to poll at a time: FI_VERBS_CQREAD_BUNCH_SIZE */
-	/* Entries of @cq, and those that the queues of bound endpoints may need:
-	 * hardware drops a queue that overflows, so that they never exceed @size. */
+	/* Entries of @cq, and those that the queues of bound endpoints may need: a
+	 * hardware queue that overflows is lost, so @reserved never exceeds @size. */
 	uint32_t size, reserved;
-	bool notified; /* the channel may have events that nothing has read */
-	/* Endpoints by number of their queue pair: a hash table with chains. */
-	struct verbs_ep **eps[2]; /* by the direction: 0 sends, 1 receives */
-	uint32_t bucket_count, ep_count;
+	bool failed; /* a failure of the device was logged */
+	/* The endpoints that send, and those that receive, with this CQ. */
+	struct verbs_finder finders[2];
 };
 
 static inline struct verbs_cq *verbs_cq_of(const struct wf_cq *cq)
@@ -115,9 +119,12 @@ struct verbs_ep {
 	/* Sends may be posted: the queue pair is in state RTS (or in error, where they
 	 * are flushed). Set by cm/ and ud/, stays set until the endpoint is closed. */
 	atomic_bool ready;
+	atomic_bool failed; /* the queue pair was put into state error */
 	struct verbs_queue sq, rq;
 	struct verbs_srx *srx; /* receives are posted there; NULL: to the queue pair */
-	struct verbs_ep *next[2]; /* chains of verbs_cq.eps */
+	/* The endpoint is being closed: what fails from now on is not reported. Guarded
+	 * by the locks of both CQs. */
+	bool closing;
 	uint8_t port;
 	struct verbs_cm *cm; /* FI_EP_MSG, else NULL */
 	struct verbs_ud *ud; /* FI_EP_DGRAM, else NULL */
@@ -147,6 +154,8 @@ void verbs_cq_closing(struct wf_cq *cq);
  * -FI_ENOMEM with the reason logged. Takes the lock. */
 int verbs_cq_reserve(struct verbs_cq *cq, uint32_t entries);
 void verbs_cq_release(struct verbs_cq *cq, uint32_t entries);
+/* Process the completions that are there. The lock is held. */
+void verbs_cq_drain(struct verbs_cq *cq);
 
 /* endpoint.c */
 int verbs_endpoint(struct wf_domain *domain, struct fi_info *info,
@@ -162,6 +171,8 @@ int verbs_qp_create(struct verbs_ep *ep);
 int verbs_qp_modify(struct verbs_ep *ep, struct ibv_qp_attr *attr, int mask);
 /* The connection is gone: all that is posted ends with FI_ECANCELED. */
 void verbs_qp_fail(struct verbs_ep *ep);
+/* May requests still succeed: connected, and not failed? */
+bool verbs_qp_works(const struct verbs_ep *ep);
 /* Destroy it; completions that are in the CQs already are reported. */
 void verbs_qp_destroy(struct verbs_ep *ep);
 

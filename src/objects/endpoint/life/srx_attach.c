@@ -95,18 +95,31 @@ static int use_shared(struct wf_ep *ep)
 	return 0;
 }
 
+static int check_private(const struct wf_ep *ep)
+{
+	if (ep->info->ep_attr->rx_ctx_cnt != FI_SHARED_CONTEXT)
+		return 0;
+	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"fi_enable: opened with FI_SHARED_CONTEXT, so a shared receive context "
+		"must be bound first\n");
+	return -FI_EINVAL;
+}
+
+/* Receives of an endpoint whose provider matches them. */
+static int use_queue(struct wf_ep *ep)
+{
+	ep->start_rx = ep->srx_ctx ? wf_ep_srx_refuse : ep->xfer->start;
+	return ep->srx_ctx ? 0 : check_private(ep);
+}
+
 static int use_private(struct wf_ep *ep)
 {
 	struct wf_srx_attr attr;
 	struct wf_srx *srx;
-	int ret;
+	int ret = check_private(ep);
 
-	if (ep->info->ep_attr->rx_ctx_cnt == FI_SHARED_CONTEXT) {
-		wf_ep_log(ep, FI_LOG_WARN, FI_LOG_EP_CTRL,
-			"fi_enable: opened with FI_SHARED_CONTEXT, so a shared receive "
-			"context must be bound first\n");
-		return -FI_EINVAL;
-	}
+	if (ret)
+		return ret;
 	srx = calloc(1, sizeof(*srx));
 	if (!srx)
 		return -FI_ENOMEM;
@@ -161,6 +174,8 @@ int wf_ep_srx_attach(struct wf_ep *ep)
 {
 	int ret = 0;
 
+	if (!ep->xfer->srx_ops && receives(ep))
+		return use_queue(ep);
 	/* Members may be set by an earlier fi_enable that failed later on. */
 	if (!ep->start_rx)
 		ep->start_rx = ep->xfer->start;
@@ -218,7 +233,8 @@ int wf_ep_srx_bind(struct wf_ep *ep, struct fid *fid, const char **why)
 	if (ctx->ep.domain != ep->domain)
 		return -FI_EDOMAIN;
 	*why = "the endpoint does not receive from a receive context";
-	if (!ep->xfer->srx_ops || !receives(ep))
+	if (!(ctx->queue ? !ep->xfer->srx_ops : ep->xfer->srx_ops != NULL) ||
+		!receives(ep))
 		return -FI_EINVAL;
 	*why = "a receive context is bound already";
 	if (ep->srx_ctx)

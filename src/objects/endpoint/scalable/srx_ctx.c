@@ -62,7 +62,9 @@ static int ctx_close(struct fid *fid)
 			refs);
 		return -FI_EBUSY;
 	}
-	if (!ctx->imported)
+	if (ctx->queue)
+		ctx->ep.domain->prov->shared_rx->close(ctx);
+	else if (!ctx->imported)
 		wf_srx_fini(&ctx->srx);
 	let_leave(ctx);
 	wf_ep_done(&ctx->ep);
@@ -122,6 +124,25 @@ static int init_ep(struct wf_srx_ctx *ctx, struct wf_domain *domain,
 
 /* A receive writes an entry if it has FI_COMPLETION; an endpoint whose CQ is not
  * selective adds that flag when a message comes. */
+static void enable(
+	struct wf_srx_ctx *ctx, ssize_t (*start)(struct wf_ep *ep, struct wf_op *op))
+{
+	ctx->ep.rx_selective = true;
+	wf_ep_settle_flags(&ctx->ep);
+	ctx->ep.start_rx = start;
+	wf_ep_finish_tables(&ctx->ep);
+	ctx->ep.enabled = true;
+}
+
+static int open_queue(struct wf_srx_ctx *ctx, const struct wf_shared_rx_ops *ops)
+{
+	int ret = ops->open(ctx);
+
+	if (!ret)
+		enable(ctx, ops->start);
+	return ret;
+}
+
 static int open_own(struct wf_srx_ctx *ctx)
 {
 	enum wf_lock_kind kind = ctx->ep.domain->lock_kind;
@@ -131,12 +152,8 @@ static int open_own(struct wf_srx_ctx *ctx)
 
 	if (ret)
 		return ret;
-	ctx->ep.rx_selective = true;
-	wf_ep_settle_flags(&ctx->ep);
 	ctx->ep.srx_queue = &ctx->srx;
-	ctx->ep.start_rx = wf_ep_srx_start;
-	wf_ep_finish_tables(&ctx->ep);
-	ctx->ep.enabled = true;
+	enable(ctx, wf_ep_srx_start);
 	return 0;
 }
 
@@ -218,7 +235,12 @@ int wf_srx_open(struct fid_domain *domain_fid, struct fi_rx_attr *attr,
 	ret = init_ep(ctx, domain, attr, context);
 	if (ret)
 		goto err_free;
-	ret = peer ? import(ctx, context) : open_own(ctx);
+	if (peer)
+		ret = import(ctx, context);
+	else if (domain->prov->shared_rx)
+		ret = open_queue(ctx, domain->prov->shared_rx);
+	else
+		ret = open_own(ctx);
 	if (ret)
 		goto err_ep;
 	*ret_srx = &ctx->ep.fid;

@@ -16,6 +16,8 @@ struct wf_srx_ctx {
 	struct wf_ep ep;
 	struct wf_srx srx;
 	struct fid_peer_srx *imported; /* Context of the owner; NULL: @srx is used. */
+	/* Queue of the provider (wf_prov.shared_rx), which is used instead of @srx. */
+	void *queue;
 	/* With @imported: struct wf_srx_watch of closed endpoints. */
 	struct wf_list leaving;
 	struct wf_av *av; /* AV of all endpoints that use the context; NULL: none. */

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "providers/verbs/data/data.h"
+#include "providers/verbs/device/device.h"
+#include "providers/verbs/param.h"
+
+/*
+ * The hardware queue behind a CQ. Its size follows the queues of the endpoints that are
+ * bound to the CQ, because a hardware queue that overflows takes no entries any more.
+ *
+ * Sleeping. arm() reads the events of the completion channel, asks for the next one,
+ * and then polls once more: a completion that came before the device was asked is found
+ * by that poll, a later one makes the channel readable.
+ */
+
+enum { SMALLEST = 64 };
+
+static struct verbs_cq *of_item(struct wf_progress *item)
+{
+	return wf_container_of(item, struct verbs_cq, item);
+}
+
+/* Poll once. Returns the number of completions, 0 also if the device failed. */
+static int poll_once(struct verbs_cq *cq, int max)
+{
+	struct ibv_wc wc[VERBS_POLL_MAX];
+	int count = ibv_poll_cq(cq->cq, max, wc);
+
+	if (wf_unlikely(count < 0)) {
+		if (!cq->failed)
+			(void)verbs_failed(FI_LOG_CQ, "ibv_poll_cq", EIO);
+		cq->failed = true;
+		return 0;
+	}
+	for (int i = 0; i < count; i++)
+		verbs_complete(cq, &wc[i]);
+	return count;
+}
+
+static void run(struct wf_progress *item)
+{
+	struct verbs_cq *cq = of_item(item);
+
+	/* Not waited for: the thread that holds the lock polls, and arming does wait.
+	 */
+	if (!wf_trylock(&cq->lock))
+		return;
+	wf_progress_found(item, poll_once(cq, cq->bunch) > 0);
+	wf_unlock(&cq->lock);
+}
+
+static int wait_fd(struct wf_progress *item)
+{
+	return of_item(item)->channel->fd;
+}
+
+/* Read the events of the channel, so that it becomes unreadable. */
+static void take_events(struct verbs_cq *cq)
+{
+	unsigned int count = 0;
+	struct ibv_cq *from;
+	void *context;
+
+	while (!verbs_lib.ibv.get_cq_event(cq->channel, &from, &context))
+		count++;
+	if (count)
+		verbs_lib.ibv.ack_cq_events(cq->cq, count);
+}
+
+static bool arm(struct wf_progress *item)
+{
+	struct verbs_cq *cq = of_item(item);
+	int err, count;
+
+	wf_lock(&cq->lock);
+	take_events(cq);
+	err = ibv_req_notify_cq(cq->cq, 0);
+	if (wf_unlikely(err))
+		(void)verbs_failed(FI_LOG_CQ, "ibv_req_notify_cq", err);
+	count = poll_once(cq, cq->bunch);
+	wf_progress_found(item, count > 0);
+	wf_unlock(&cq->lock);
+	return !count;
+}
+
+static const struct wf_progress verbs_cq_item = {
+	.run = run,
+	.wait_fd = wait_fd,
+	.arm = arm,
+};
+
+static int open_channel(struct verbs_cq *cq, struct verbs_domain *domain)
+{
+	int flags;
+
+	cq->channel = verbs_lib.ibv.create_comp_channel(domain->context);
+	if (!cq->channel)
+		return verbs_failed(FI_LOG_CQ, "ibv_create_comp_channel", errno);
+	flags = fcntl(cq->channel->fd, F_GETFL);
+	if (flags < 0 || fcntl(cq->channel->fd, F_SETFL, flags | O_NONBLOCK))
+		return verbs_failed(FI_LOG_CQ, "fcntl", errno);
+	return 0;
+}
+
+static int open_cq(struct verbs_cq *cq, struct verbs_domain *domain)
+{
+	int err = open_channel(cq, domain);
+
+	if (err)
+		return err;
+	cq->cq = verbs_lib.ibv.create_cq(
+		domain->context, SMALLEST, NULL, cq->channel, 0);
+	if (!cq->cq)
+		return verbs_failed(FI_LOG_CQ, "ibv_create_cq", errno);
+	cq->size = (uint32_t)cq->cq->cqe;
+	return 0;
+}
+
+static void free_cq(struct verbs_cq *cq)
+{
+	if (cq->cq)
+		(void)verbs_lib.ibv.destroy_cq(cq->cq);
+	if (cq->channel)
+		(void)verbs_lib.ibv.destroy_comp_channel(cq->channel);
+	verbs_finder_done(&cq->finders[0]);
+	verbs_finder_done(&cq->finders[1]);
+	wf_lock_done(&cq->lock);
+	free(cq);
+}
+
+int verbs_cq_opened(struct wf_cq *wf)
+{
+	struct verbs_cq *cq = calloc(1, sizeof(*cq));
+	enum wf_lock_kind kind = wf->domain->lock_kind;
+	int err;
+
+	if (!cq)
+		return -FI_ENOMEM;
+	cq->wf = wf;
+	cq->item = verbs_cq_item;
+	cq->bunch = (int)verbs_params.cq_bunch;
+	/* Destroying a queue pair calls the kernel with the lock held. */
+	err = wf_lock_init(&cq->lock, kind == WF_LOCK_NONE ? kind : WF_LOCK_MUTEX);
+	if (err) {
+		free(cq);
+		return err;
+	}
+	err = open_cq(cq, verbs_domain_of(wf->domain));
+	if (err) {
+		free_cq(cq);
+		return err;
+	}
+	wf->prov_data = cq;
+	wf->source = &cq->item;
+	return 0;
+}
+
+void verbs_cq_closing(struct wf_cq *wf)
+{
+	free_cq(verbs_cq_of(wf));
+}
+
+/* Make the hardware queue large enough for @size completions. */
+static int grow(struct verbs_cq *cq, uint32_t size)
+{
+	uint32_t most = (uint32_t)verbs_domain_of(cq->wf->domain)->device->attr.max_cqe;
+	int err;
+
+	if (size > most) {
+		verbs_log(FI_LOG_WARN, FI_LOG_CQ,
+			"the queues of endpoints bound to one CQ may have %u requests, "
+			"possible are %u: use smaller ones, or more CQs\n",
+			size, most);
+		return -FI_ENOMEM;
+	}
+	/* Doubled where possible, for the endpoints that follow. */
+	err = verbs_lib.ibv.resize_cq(
+		cq->cq, (int)WF_MIN(most, WF_MAX(size, 2 * cq->size)));
+	if (err)
+		return verbs_failed(FI_LOG_CQ, "ibv_resize_cq", err);
+	cq->size = (uint32_t)cq->cq->cqe;
+	return 0;
+}
+
+int verbs_cq_reserve(struct verbs_cq *cq, uint32_t entries)
+{
+	int err = 0;
+
+	wf_lock(&cq->lock);
+	if (cq->reserved + entries > cq->size)
+		err = grow(cq, cq->reserved + entries);
+	if (!err)
+		cq->reserved += entries;
+	wf_unlock(&cq->lock);
+	return err;
+}
+
+void verbs_cq_release(struct verbs_cq *cq, uint32_t entries)
+{
+	wf_lock(&cq->lock);
+	cq->reserved -= entries;
+	wf_unlock(&cq->lock);
+}
+
+void verbs_cq_drain(struct verbs_cq *cq)
+{
+	/* Bounded by the size of the queue, as the other endpoints may keep it busy. */
+	for (uint32_t polled = 0; polled < cq->size;) {
+		int count = poll_once(cq, cq->bunch);
+
+		if (count <= 0)
+			return;
+		polled += (uint32_t)count;
+	}
+}

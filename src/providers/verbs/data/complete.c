@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <arpa/inet.h>
+
+#include "providers/verbs/data/data.h"
+#include "providers/verbs/srx.h"
+
+/*
+ * Completions of the device become those of operations. Requests of one direction of a
+ * queue pair end in their order, so that a completion also says that all requests
+ * before it, which asked for none, have succeeded.
+ */
+
+/* The positive FI_E code of a failure. */
+static int error_of(enum ibv_wc_status status)
+{
+	switch (status) {
+	case IBV_WC_WR_FLUSH_ERR:
+		return FI_ECANCELED;
+	case IBV_WC_LOC_PROT_ERR:
+	case IBV_WC_LOC_ACCESS_ERR:
+	case IBV_WC_MW_BIND_ERR:
+		return FI_EINVAL;
+	case IBV_WC_REM_ACCESS_ERR:
+		return FI_EACCES;
+	case IBV_WC_RNR_RETRY_EXC_ERR:
+		return FI_ENORX;
+	case IBV_WC_RETRY_EXC_ERR:
+	case IBV_WC_RESP_TIMEOUT_ERR:
+		return FI_ETIMEDOUT;
+	case IBV_WC_REM_ABORT_ERR:
+		return FI_ECONNABORTED;
+	default:
+		return FI_EIO;
+	}
+}
+
+static void send_failed(
+	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
+{
+	const struct wf_op_report *report = &wf_op_reports[wr->kind];
+	struct fi_cq_err_entry entry = {
+		.op_context = wr->context,
+		.flags = report->comp_flags,
+		.err = error_of(wc->status),
+		.prov_errno = (int)wc->status,
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+
+	if (!ep->closing)
+		wf_ep_tx_fail(&ep->ep, report->cntr, wr->flags, &entry);
+}
+
+static void sent(struct verbs_ep *ep, const struct verbs_wr *wr)
+{
+	const struct wf_op_report *report = &wf_op_reports[wr->kind];
+
+	wf_ep_tx_done(&ep->ep, report->cntr, wr->context, wr->flags, report->comp_flags,
+		wr->len);
+}
+
+static void complete_send(struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+	struct verbs_queue *sq = &ep->sq;
+	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_relaxed);
+	uint32_t number = (uint32_t)wc->wr_id;
+	const struct verbs_wr *wr;
+
+	/* Requests without a completion; marks always have one. */
+	for (; tail != number; tail++)
+		sent(ep, &sq->slots[tail & sq->mask]);
+	wr = &sq->slots[tail & sq->mask];
+	if (wf_likely(wc->status == IBV_WC_SUCCESS)) {
+		if (wf_likely(wr->kind != VERBS_MARK))
+			sent(ep, wr);
+	} else if (wr->kind != VERBS_MARK) {
+		send_failed(ep, wr, wc);
+	}
+	/* release: pairs with verbs_queue_left. */
+	atomic_store_explicit(&sq->tail, tail + 1, memory_order_release);
+}
+
+/* A message that is longer than its buffer takes the connection down. */
+static void receive_failed(
+	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
+{
+	bool too_long = wc->status == IBV_WC_LOC_LEN_ERR;
+	struct fi_cq_err_entry entry = {
+		.op_context = wr->context,
+		.flags = FI_RECV | FI_MSG,
+		.err = too_long ? FI_ETRUNC : error_of(wc->status),
+		.prov_errno = (int)wc->status,
+		.src_addr = FI_ADDR_NOTAVAIL,
+	};
+
+	if (!ep->closing)
+		wf_ep_rx_err(&ep->ep, wr->flags, &entry);
+}
+
+/* Remote CQ data of a write, which took a receive: its context is reported, but no
+ * message is counted. */
+static void written(
+	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
+{
+	ssize_t ret = wf_cq_write(ep->ep.rx_cq, wr->context,
+		FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, wc->byte_len, NULL,
+		ntohl(wc->imm_data), 0, FI_ADDR_NOTAVAIL);
+
+	if (wf_unlikely(ret < 0))
+		wf_ep_lost(&ep->ep, ret);
+}
+
+static void received(
+	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
+{
+	uint64_t comp_flags = FI_RECV | FI_MSG, flags = wr->flags, data = 0;
+
+	if (wf_unlikely(wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)) {
+		written(ep, wr, wc);
+		return;
+	}
+	if (wc->wc_flags & IBV_WC_WITH_IMM) {
+		comp_flags |= FI_REMOTE_CQ_DATA;
+		data = ntohl(wc->imm_data);
+	}
+	/* A receive of a shared context does not know the endpoint's CQ. */
+	if (ep->srx)
+		flags |= ep->ep.rx.forced;
+	wf_ep_rx_done(&ep->ep, wr->context, flags, comp_flags, wc->byte_len, NULL, data,
+		0, FI_ADDR_NOTAVAIL);
+}
+
+static void end_receive(
+	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
+{
+	if (wf_likely(wc->status == IBV_WC_SUCCESS))
+		received(ep, wr, wc);
+	else
+		receive_failed(ep, wr, wc);
+}
+
+static void complete_receive(struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+	struct verbs_queue *rq = &ep->rq;
+	uint32_t number = (uint32_t)wc->wr_id;
+
+	if (ep->srx) {
+		struct verbs_wr wr = verbs_srx_take(ep->srx, number);
+
+		end_receive(ep, &wr, wc);
+		return;
+	}
+	end_receive(ep, &rq->slots[number & rq->mask], wc);
+	/* release: pairs with verbs_queue_left. */
+	atomic_store_explicit(&rq->tail, number + 1, memory_order_release);
+}
+
+void verbs_complete(struct verbs_cq *cq, const struct ibv_wc *wc)
+{
+	int direction = wc->wr_id & VERBS_WR_RECV ? VERBS_RECEIVES : VERBS_SENDS;
+	struct verbs_ep *ep = verbs_finder_get(&cq->finders[direction], wc->qp_num);
+
+	if (wf_unlikely(!ep))
+		/* Left behind by a queue pair that was destroyed. */
+		return;
+	if (direction == VERBS_RECEIVES)
+		complete_receive(ep, wc);
+	else
+		complete_send(ep, wc);
+}

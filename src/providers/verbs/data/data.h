@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_DATA_H
+#define VERBS_DATA_H
+
+#include "providers/verbs/mr/mr.h"
+#include "providers/verbs/verbs.h"
+
+/* The data path: work requests and their completions. */
+
+/* A work request for a queue pair, with its buffers. */
+struct verbs_send {
+	struct ibv_send_wr wr;
+	struct ibv_sge sge[VERBS_SGE_MAX];
+};
+
+/* A kind of verbs_wr without an operation: a mark in the send queue, whose completion
+ * says that all requests before it have ended. */
+#define VERBS_MARK WF_OP_COUNT
+
+/* queue.c. @capacity: requests that may be posted. -FI_ENOMEM. */
+int verbs_queue_init(struct verbs_queue *queue, uint32_t capacity);
+void verbs_queue_done(struct verbs_queue *queue);
+
+/* Requests that may still be posted. The lock of the poster is held. */
+static inline uint32_t verbs_queue_left(const struct verbs_queue *queue)
+{
+	/* acquire: the poller has read the slots that it gives back. */
+	uint32_t tail = atomic_load_explicit(&queue->tail, memory_order_acquire);
+
+	return queue->capacity - (queue->head - tail);
+}
+
+/*
+ * send.c. start: wf_xfer_ops.start. The others are its parts, for ud/ as well: fill
+ * makes a send of @op in @send, all but the destination, and post posts it. 0,
+ * -FI_EAGAIN: the queue is full; -FI_EINVAL: a buffer lacks its descriptor.
+ */
+ssize_t verbs_start(struct wf_ep *ep, struct wf_op *op);
+int verbs_fill_send(
+	const struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send);
+ssize_t verbs_post(
+	struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send);
+/* wf_xfer_ops.flushed and tx_left. */
+bool verbs_flushed(struct wf_ep *ep);
+size_t verbs_tx_left(struct wf_ep *ep);
+
+/* The local buffers of @op as list of the device. @lack: -FI_EINVAL for a buffer
+ * without descriptor. Returns the number of entries. */
+int verbs_sges(const struct wf_op *op, bool need_desc, struct ibv_sge *sge);
+
+/* rma.c, atomic.c: fill @send for an operation of these kinds. */
+int verbs_fill_rma(
+	const struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send);
+int verbs_fill_atomic(
+	const struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send);
+/* wf_xfer_ops.atomic_valid, wf_prov.query_atomic. */
+int verbs_atomic_valid(struct wf_ep *ep, enum wf_op_kind kind,
+	enum fi_datatype datatype, enum fi_op op, size_t *ret_count);
+int verbs_query_atomic(struct wf_domain *domain, enum fi_datatype datatype,
+	enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags);
+
+/* recv.c: post a receive to the queue pair of the endpoint. */
+ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op);
+size_t verbs_rx_left(struct wf_ep *ep);
+
+/* complete.c: process one completion. cq->lock is held. */
+void verbs_complete(struct verbs_cq *cq, const struct ibv_wc *wc);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_FINDER_H
+#define VERBS_FINDER_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+struct verbs_ep;
+
+/*
+ * Finding the endpoint of a completion by the number of its queue pair: a hash table
+ * with open addressing. All zero is an empty one; the caller serialises.
+ */
+struct verbs_finder {
+	struct verbs_found {
+		struct verbs_ep *ep; /* NULL: free */
+		uint32_t number;
+	} * slots;
+	uint32_t mask, count;
+};
+
+/* -FI_ENOMEM. The number is not in the table. */
+int verbs_finder_add(struct verbs_finder *finder, uint32_t number, struct verbs_ep *ep);
+/* No-op if the number is not there. */
+void verbs_finder_remove(struct verbs_finder *finder, uint32_t number);
+
+static inline void verbs_finder_done(struct verbs_finder *finder)
+{
+	free(finder->slots);
+}
+
+static inline uint32_t verbs_finder_home(
+	const struct verbs_finder *finder, uint32_t number)
+{
+	return number & finder->mask;
+}
+
+/* NULL: there is none. */
+static inline struct verbs_ep *verbs_finder_get(
+	const struct verbs_finder *finder, uint32_t number)
+{
+	uint32_t at = verbs_finder_home(finder, number);
+
+	if (!finder->count)
+		return NULL;
+	while (finder->slots[at].ep && finder->slots[at].number != number)
+		at = (at + 1) & finder->mask;
+	return finder->slots[at].ep;
+}
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "providers/verbs/data/data.h"
+
+/* Posting receives to a queue pair. */
+
+static int post(struct verbs_ep *ep, struct ibv_recv_wr *wr)
+{
+	struct ibv_recv_wr *bad;
+	int err = ibv_post_recv(ep->qp, wr, &bad);
+
+	if (wf_likely(!err))
+		return 0;
+	if (err == ENOMEM)
+		return -FI_EAGAIN;
+	return verbs_failed(FI_LOG_EP_DATA, "ibv_post_recv", err);
+}
+
+ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op)
+{
+	struct verbs_queue *rq = &ep->rq;
+	struct ibv_sge sge[VERBS_SGE_MAX];
+	struct ibv_recv_wr wr = { .sg_list = sge };
+	ssize_t ret = -FI_EAGAIN;
+
+	wr.num_sge = verbs_sges(op, true, sge);
+	if (wf_unlikely(wr.num_sge < 0))
+		return wr.num_sge;
+	wf_lock(&ep->ep.lock);
+	if (wf_unlikely(!verbs_queue_left(rq)))
+		goto out;
+	wr.wr_id = VERBS_WR_RECV | rq->head;
+	rq->slots[rq->head & rq->mask] = (struct verbs_wr){
+		.context = op->context,
+		.flags = op->flags,
+		.kind = WF_OP_RECV,
+	};
+	ret = post(ep, &wr);
+	rq->head += !ret;
+out:
+	wf_unlock(&ep->ep.lock);
+	return ret;
+}
+
+size_t verbs_rx_left(struct wf_ep *wf)
+{
+	return verbs_queue_left(&verbs_ep_of(wf)->rq);
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+
+#include "providers/verbs/data/data.h"
+
+/*
+ * Starting operations: sends, and the posting of all kinds of requests.
+ *
+ * A request asks the device for a completion if its end has to be reported or counted;
+ * of the others one in half a queue does, so that the queue empties. Small payloads go
+ * to the device in the request itself, and need no memory descriptor.
+ */
+
+int verbs_sges(const struct wf_op *op, bool need_desc, struct ibv_sge *sge)
+{
+	for (size_t i = 0; i < op->iov_count; i++) {
+		const void *desc = op->desc ? op->desc[i] : NULL;
+
+		if (wf_unlikely(need_desc && !desc && op->iov[i].iov_len)) {
+			verbs_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+				"operation refused: a buffer without memory "
+				"descriptor, which FI_MR_LOCAL demands\n");
+			return -FI_EINVAL;
+		}
+		sge[i] = (struct ibv_sge){
+			.addr = (uintptr_t)op->iov[i].iov_base,
+			.length = (uint32_t)op->iov[i].iov_len,
+			.lkey = verbs_lkey(desc),
+		};
+	}
+	return (int)op->iov_count;
+}
+
+int verbs_fill_send(
+	const struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
+{
+	bool is_inline = op->len <= ep->inline_size;
+	int count = verbs_sges(op, !is_inline, send->sge);
+
+	if (wf_unlikely(count < 0))
+		return count;
+	send->wr = (struct ibv_send_wr){
+		.sg_list = send->sge,
+		.num_sge = count,
+		.opcode = IBV_WR_SEND,
+		.send_flags = is_inline ? IBV_SEND_INLINE : 0,
+	};
+	if (op->flags & FI_REMOTE_CQ_DATA) {
+		send->wr.opcode = IBV_WR_SEND_WITH_IMM;
+		send->wr.imm_data = htonl((uint32_t)op->data);
+	}
+	return 0;
+}
+
+/* Has the application, a counter or deferred work to hear of the end of @op? */
+static bool is_awaited(const struct verbs_ep *ep, const struct wf_op *op)
+{
+	return op->flags & (FI_COMPLETION | WF_OP_WORK | FI_PEER_TRANSFER) ||
+	       wf_ep_counts(&ep->ep, wf_op_reports[op->kind].cntr);
+}
+
+static int post_failed(int err)
+{
+	if (err == ENOMEM)
+		return -FI_EAGAIN;
+	return verbs_failed(FI_LOG_EP_DATA, "ibv_post_send", err);
+}
+
+/* Post @wr as the next request of the queue. ep->lock is held. */
+static ssize_t put(struct verbs_ep *ep, const struct verbs_wr *slot, bool awaited,
+	struct ibv_send_wr *wr)
+{
+	struct verbs_queue *sq = &ep->sq;
+	struct ibv_send_wr *bad;
+	int err;
+
+	if (awaited || sq->unsignalled + 1 >= (sq->capacity + 1) / 2) {
+		wr->send_flags |= IBV_SEND_SIGNALED;
+		awaited = true;
+	}
+	wr->wr_id = sq->head;
+	sq->slots[sq->head & sq->mask] = *slot;
+	err = ibv_post_send(ep->qp, wr, &bad);
+	if (wf_unlikely(err))
+		return post_failed(err);
+	sq->head++;
+	sq->unsignalled = awaited ? 0 : sq->unsignalled + 1;
+	return 0;
+}
+
+static ssize_t post_once(
+	struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
+{
+	const struct verbs_wr slot = {
+		.context = op->context,
+		.flags = op->flags,
+		.len = (uint32_t)op->len,
+		.kind = (uint8_t)op->kind,
+	};
+	ssize_t ret = -FI_EAGAIN;
+
+	wf_lock(&ep->ep.lock);
+	/* One place is kept for the mark of a flush. */
+	if (wf_likely(verbs_queue_left(&ep->sq) > 1))
+		ret = put(ep, &slot, is_awaited(ep, op), &send->wr);
+	wf_unlock(&ep->ep.lock);
+	return ret;
+}
+
+/* Operations that write no entry do not fill the CQ, so that an application that posts
+ * nothing else need not read it. */
+static ssize_t post_again(
+	struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
+{
+	struct wf_progress *source = ep->ep.tx_cq->source;
+
+	if (op->flags & FI_COMPLETION)
+		return -FI_EAGAIN;
+	source->run(source);
+	return post_once(ep, op, send);
+}
+
+ssize_t verbs_post(struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
+{
+	ssize_t ret;
+
+	if (wf_unlikely(op->flags & FI_FENCE))
+		send->wr.send_flags |= IBV_SEND_FENCE;
+	ret = post_once(ep, op, send);
+	return wf_unlikely(ret == -FI_EAGAIN) ? post_again(ep, op, send) : ret;
+}
+
+static int fill(
+	const struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
+{
+	switch (op->kind) {
+	case WF_OP_SEND:
+		return verbs_fill_send(ep, op, send);
+	case WF_OP_READ:
+	case WF_OP_WRITE:
+		return verbs_fill_rma(ep, op, send);
+	default:
+		return verbs_fill_atomic(ep, op, send);
+	}
+}
+
+static int not_connected(void)
+{
+	verbs_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"operation refused: the endpoint is not connected\n");
+	return -FI_ENOTCONN;
+}
+
+ssize_t verbs_start(struct wf_ep *wf, struct wf_op *op)
+{
+	struct verbs_ep *ep = verbs_ep_of(wf);
+	struct verbs_send send;
+	int err;
+
+	if (op->kind == WF_OP_RECV)
+		return verbs_recv(ep, op);
+	/* acquire: pairs with the release of the connection manager. */
+	if (wf_unlikely(!atomic_load_explicit(&ep->ready, memory_order_acquire)))
+		return not_connected();
+	err = fill(ep, op, &send);
+	return wf_unlikely(err) ? err : verbs_post(ep, op, &send);
+}
+
+size_t verbs_tx_left(struct wf_ep *wf)
+{
+	return verbs_queue_left(&verbs_ep_of(wf)->sq) - 1;
+}
+
+/* Post a write of no bytes, which no key is needed for. */
+static void put_mark(struct verbs_ep *ep)
+{
+	const struct verbs_wr slot = { .kind = VERBS_MARK };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_RDMA_WRITE };
+
+	(void)put(ep, &slot, true, &wr);
+}
+
+bool verbs_flushed(struct wf_ep *wf)
+{
+	struct verbs_ep *ep = verbs_ep_of(wf);
+
+	if (!ep->qp || verbs_queue_left(&ep->sq) == ep->sq.capacity ||
+		!verbs_qp_works(ep))
+		return true;
+	if (ep->sq.unsignalled)
+		put_mark(ep);
+	return false;
+}

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/verbs/device/device.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/verbs/param.h"
+
+/* Asking the devices: limits, ports, and how much a send may have inline. */
+
+/* The inline size of the queue pairs that were asked for @size; 0: refused. */
+static uint32_t try_inline(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t size)
+{
+	struct ibv_qp_init_attr attr = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {
+			.max_send_wr = 1,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+			.max_inline_data = size,
+		},
+		.qp_type = IBV_QPT_RC,
+	};
+	struct ibv_qp *qp = verbs_lib.ibv.create_qp(pd, &attr);
+
+	if (!qp)
+		return 0;
+	(void)verbs_lib.ibv.destroy_qp(qp);
+	return WF_MAX(attr.cap.max_inline_data, size);
+}
+
+/* The largest inline size up to @limit that a queue pair can be created with: no
+ * attribute of the device tells it. */
+static uint32_t search_inline(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t limit)
+{
+	uint32_t low = 0, high = limit;
+
+	if (try_inline(pd, cq, limit))
+		return limit;
+	while (low + 1 < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (try_inline(pd, cq, middle))
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+enum { INLINE_LIMIT = 4096 };
+
+static uint32_t find_inline(struct ibv_context *context)
+{
+	struct ibv_pd *pd = verbs_lib.ibv.alloc_pd(context);
+	struct ibv_cq *cq = verbs_lib.ibv.create_cq(context, 1, NULL, NULL, 0);
+	uint32_t asked = (uint32_t)verbs_params.inline_size, size = 0;
+
+	if (pd && cq)
+		size = search_inline(pd, cq, asked ? asked : INLINE_LIMIT);
+	if (cq)
+		(void)verbs_lib.ibv.destroy_cq(cq);
+	if (pd)
+		(void)verbs_lib.ibv.dealloc_pd(pd);
+	return size;
+}
+
+void verbs_device_free(struct verbs_device *device)
+{
+	if (device->nic)
+		(void)fi_close(&device->nic->fid);
+	free(device->name);
+	free(device->fabric);
+	free(device->msg_domain);
+	free(device->dgram_domain);
+}
+
+static char *print(const char *format, const char *name, unsigned int number)
+{
+	char *text = NULL;
+
+	return asprintf(&text, format, name, number) < 0 ? NULL : text;
+}
+
+static bool set_names(struct verbs_device *device)
+{
+	uint64_t subnet = be64toh(device->gid.global.subnet_prefix);
+	char *fabric = NULL;
+
+	device->msg_domain = device->port == 1
+				     ? strdup(device->name)
+				     : print("%s:%u", device->name, device->port);
+	if (device->msg_domain)
+		device->dgram_domain = print("%s-dgram", device->msg_domain, 0);
+	if (device->iwarp)
+		fabric = strdup("Ethernet-iWARP");
+	else if (asprintf(&fabric, "IB-0x%llx", (unsigned long long)subnet) < 0)
+		fabric = NULL;
+	device->fabric = fabric;
+	return device->dgram_domain && fabric;
+}
+
+/* Fill @ret for one port. -FI_ENODATA: it is left out, -FI_ENOMEM. */
+static int probe_port(struct ibv_context *context, const struct verbs_device *base,
+	uint8_t port, struct verbs_device *ret)
+{
+	int err;
+
+	*ret = *base;
+	ret->port = port;
+	err = verbs_lib.ibv.query_port(
+		context, port, (struct _compat_ibv_port_attr *)&ret->port_attr);
+	if (!err)
+		err = verbs_lib.ibv.query_gid(
+			context, port, (int)verbs_params.gid_index, &ret->gid);
+	if (err) {
+		verbs_log(FI_LOG_INFO, FI_LOG_CORE,
+			"port %u of %s is left out: it has no GID %zu, or does not "
+			"answer\n",
+			port, base->name, verbs_params.gid_index);
+		return -FI_ENODATA;
+	}
+	ret->name = strdup(base->name);
+	if (ret->name && set_names(ret))
+		ret->nic = verbs_nic_new(ret, context->device);
+	if (ret->nic)
+		return 0;
+	verbs_device_free(ret);
+	return -FI_ENOMEM;
+}
+
+static int add_port(struct ibv_context *context, const struct verbs_device *base,
+	uint8_t port, struct verbs_device **list, size_t *count)
+{
+	struct verbs_device *more =
+		realloc(*list, (*count + 1) * sizeof(struct verbs_device));
+	int err;
+
+	if (!more)
+		return -FI_ENOMEM;
+	*list = more;
+	err = probe_port(context, base, port, &more[*count]);
+	*count += !err;
+	return err == -FI_ENODATA ? 0 : err;
+}
+
+static bool has_odp(struct ibv_context *context)
+{
+	const struct verbs_context *more = verbs_get_ctx_op(context, query_device_ex);
+	struct ibv_device_attr_ex attr = { .comp_mask = 0 };
+
+	return more && !more->query_device_ex(context, NULL, &attr, sizeof(attr)) &&
+	       attr.odp_caps.general_caps & IBV_ODP_SUPPORT;
+}
+
+static int probe_device(
+	struct ibv_device *ibv, struct verbs_device **list, size_t *count)
+{
+	const char *name = verbs_lib.ibv.get_device_name(ibv);
+	struct verbs_device base = { .name = (char *)(uintptr_t)name };
+	struct ibv_context *context;
+	int err;
+
+	if (!verbs_listed(verbs_params.device_names, name))
+		return 0;
+	context = verbs_lib.ibv.open_device(ibv);
+	if (!context || verbs_lib.ibv.query_device(context, &base.attr)) {
+		verbs_log(FI_LOG_INFO, FI_LOG_CORE, "%s is left out: %s\n", name,
+			fi_strerror(errno));
+		err = 0;
+		goto out;
+	}
+	base.iwarp = ibv->transport_type == IBV_TRANSPORT_IWARP;
+	base.inline_size = find_inline(context);
+	base.odp = has_odp(context);
+	err = 0;
+	for (uint8_t port = 1; port <= base.attr.phys_port_cnt && !err; port++)
+		err = add_port(context, &base, port, list, count);
+out:
+	if (context)
+		(void)verbs_lib.ibv.close_device(context);
+	return err;
+}
+
+int verbs_probe(struct verbs_device **ret, size_t *count)
+{
+	struct ibv_device **list = verbs_lib.ibv.get_device_list(NULL);
+	int err = 0;
+
+	for (size_t i = 0; list && list[i] && !err; i++)
+		err = probe_device(list[i], ret, count);
+	if (list)
+		verbs_lib.ibv.free_device_list(list);
+	return err;
+}
+
+static struct ibv_device *find(struct ibv_device **list, const char *name)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		if (!strcmp(verbs_lib.ibv.get_device_name(list[i]), name))
+			return list[i];
+	return NULL;
+}
+
+int verbs_device_open(
+	const struct verbs_device *device, struct ibv_context **ret_context)
+{
+	struct ibv_device **list = verbs_lib.ibv.get_device_list(NULL);
+	struct ibv_device *ibv = find(list, device->name);
+	struct ibv_context *context = NULL;
+	int err = FI_ENODEV;
+
+	if (ibv) {
+		context = verbs_lib.ibv.open_device(ibv);
+		err = errno;
+	}
+	if (list)
+		verbs_lib.ibv.free_device_list(list);
+	if (!context)
+		return verbs_failed(FI_LOG_DOMAIN, "ibv_open_device", err);
+	*ret_context = context;
+	return 0;
+}

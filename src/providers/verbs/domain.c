@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "providers/verbs/device/device.h"
+
+/* A domain is an open context of its device, with a protection domain. */
+
+/* Register the word that atomic operations without results need. */
+static int open_scratch(struct verbs_domain *domain)
+{
+	if (domain->device->attr.atomic_cap == IBV_ATOMIC_NONE)
+		return 0;
+	domain->scratch = aligned_alloc(WF_CACHELINE, WF_CACHELINE);
+	if (!domain->scratch)
+		return -FI_ENOMEM;
+	domain->scratch_mr = verbs_lib.ibv.reg_mr(
+		domain->pd, domain->scratch, WF_CACHELINE, IBV_ACCESS_LOCAL_WRITE);
+	return domain->scratch_mr ? 0
+				  : verbs_failed(FI_LOG_DOMAIN, "ibv_reg_mr", errno);
+}
+
+static void close_all(struct verbs_domain *domain)
+{
+	if (domain->scratch_mr)
+		(void)verbs_lib.ibv.dereg_mr(domain->scratch_mr);
+	free(domain->scratch);
+	if (domain->pd)
+		(void)verbs_lib.ibv.dealloc_pd(domain->pd);
+	if (domain->context)
+		(void)verbs_lib.ibv.close_device(domain->context);
+	free(domain);
+}
+
+static int open_all(struct verbs_domain *domain)
+{
+	int err = verbs_device_open(domain->device, &domain->context);
+
+	if (err)
+		return err;
+	domain->pd = verbs_lib.ibv.alloc_pd(domain->context);
+	if (!domain->pd)
+		return verbs_failed(FI_LOG_DOMAIN, "ibv_alloc_pd", errno);
+	return open_scratch(domain);
+}
+
+int verbs_domain_init(struct wf_domain *wf, const struct fi_info *info)
+{
+	struct verbs_domain *domain;
+	int err;
+
+	(void)info;
+	domain = calloc(1, sizeof(*domain));
+	if (!domain)
+		return -FI_ENOMEM;
+	domain->wf = wf;
+	domain->device = verbs_device_find(wf->name);
+	err = domain->device ? open_all(domain) : -FI_ENODEV;
+	if (err) {
+		close_all(domain);
+		return err;
+	}
+	wf->prov_data = domain;
+	return 0;
+}
+
+void verbs_domain_done(struct wf_domain *wf)
+{
+	close_all(verbs_domain_of(wf));
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+
+#include "providers/verbs/data/data.h"
+#include "providers/verbs/device/device.h"
+
+/* Opening, enabling and destroying endpoints. */
+
+static int enable(struct wf_ep *wf)
+{
+	struct verbs_ep *ep = verbs_ep_of(wf);
+
+	return ep->qp ? 0 : verbs_qp_create(ep);
+}
+
+/* The sources of the CQs do the work; this is for threads that wait for one endpoint.
+ */
+static void progress(struct wf_ep *wf)
+{
+	struct wf_progress *tx = wf->tx_cq ? wf->tx_cq->source : NULL;
+	struct wf_progress *rx = wf->rx_cq ? wf->rx_cq->source : NULL;
+
+	if (tx)
+		tx->run(tx);
+	if (rx && rx != tx)
+		rx->run(rx);
+}
+
+static void destroy(struct wf_ep *wf)
+{
+	struct verbs_ep *ep = verbs_ep_of(wf);
+
+	verbs_qp_destroy(ep);
+	wf_ep_done(wf);
+	free(ep);
+}
+
+static const struct wf_xfer_ops verbs_xfer_ops = {
+	.lock_kind = WF_LOCK_SPIN,
+	.start = verbs_start,
+	.progress = progress,
+	.run_by_cqs = true,
+	.enable = enable,
+	.flushed = verbs_flushed,
+	.destroy = destroy,
+	.rx_left = verbs_rx_left,
+	.tx_left = verbs_tx_left,
+	.atomic_valid = verbs_atomic_valid,
+};
+
+int verbs_endpoint(struct wf_domain *domain, struct fi_info *info,
+	struct fid_ep **ret_ep, uint64_t flags, void *context)
+{
+	struct verbs_ep *ep = aligned_alloc(WF_CACHELINE, sizeof(*ep));
+	int err;
+
+	(void)flags;
+	if (!ep)
+		return -FI_ENOMEM;
+	*ep = (struct verbs_ep){ .domain = verbs_domain_of(domain) };
+	err = wf_ep_init(&ep->ep, domain, info, &verbs_xfer_ops, context);
+	if (err) {
+		free(ep);
+		return err;
+	}
+	*ret_ep = &ep->ep.fid;
+	return 0;
+}

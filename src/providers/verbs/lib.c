@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/verbs/lib.h"
+
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "providers/verbs/verbs.h"
+
+/*
+ * Loading libibverbs and librdmacm. They are never unloaded: their threads and the
+ * drivers that they load do not expect it.
+ */
+
+struct verbs_lib verbs_lib;
+
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int result = -FI_ENODATA;
+
+static bool find(void *dl, const char *name, void *ret)
+{
+	void **at = ret;
+
+	*at = dlsym(dl, name);
+	if (!*at)
+		verbs_log(FI_LOG_INFO, FI_LOG_CORE, "the library has no %s\n", name);
+	return *at;
+}
+
+static void *load(const char *name)
+{
+	void *dl = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+
+	if (!dl)
+		verbs_log(FI_LOG_INFO, FI_LOG_CORE, "%s cannot be loaded: %s\n", name,
+			dlerror());
+	return dl;
+}
+
+static bool load_ibv(struct verbs_lib *lib)
+{
+	void *dl = load("libibverbs.so.1");
+	bool ok = dl;
+
+#define FIND_IBV(name_) ok = ok && find(dl, "ibv_" #name_, &lib->ibv.name_);
+	VERBS_IBV_FUNCTIONS(FIND_IBV)
+	if (ok)
+		(void)find(dl, "ibv_reg_dmabuf_mr", &lib->ibv.reg_dmabuf_mr);
+	return ok;
+}
+
+static bool load_rdma(struct verbs_lib *lib)
+{
+	void *dl = load("librdmacm.so.1");
+	bool ok = dl;
+
+#define FIND_RDMA(name_) ok = ok && find(dl, "rdma_" #name_, &lib->rdma.name_);
+	VERBS_RDMA_FUNCTIONS(FIND_RDMA)
+	return ok;
+}
+
+static void load_all(void)
+{
+	if (!load_ibv(&verbs_lib))
+		return;
+	verbs_lib.has_rdma = load_rdma(&verbs_lib);
+	result = 0;
+}
+
+int verbs_lib_load(void)
+{
+	(void)pthread_once(&once, load_all);
+	return result;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/verbs/mr/mr.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "objects/absent/absent.h"
+#include "objects/cntr/cntr.h"
+#include "objects/region/reg.h"
+#include "providers/verbs/device/device.h"
+#include "providers/verbs/param.h"
+#include "sys/iov.h"
+
+/* Registration: a region is one of the device, whose keys are those of the region. */
+
+#define REMOTE (FI_REMOTE_READ | FI_REMOTE_WRITE)
+
+static struct verbs_mr *mr_of(struct fid *fid)
+{
+	return wf_container_of(fid, struct verbs_mr, fid.fid);
+}
+
+static int mr_close(struct fid *fid)
+{
+	struct verbs_mr *mr = mr_of(fid);
+	int err = wf_mr_check_subregions(mr->domain, &mr->refs);
+
+	if (err)
+		return err;
+	err = verbs_lib.ibv.dereg_mr(mr->mr);
+	if (err)
+		return verbs_failed(FI_LOG_MR, "ibv_dereg_mr", err);
+	if (mr->base)
+		/* release: pairs with the check above in the base's close. */
+		atomic_fetch_sub_explicit(&mr->base->refs, 1, memory_order_release);
+	wf_domain_unref(mr->domain);
+	free(mr);
+	return 0;
+}
+
+static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
+{
+	struct verbs_mr *mr = mr_of(fid);
+
+	if (!bfid)
+		return -FI_EINVAL;
+	if (bfid->fclass == FI_CLASS_EP)
+		/* Every endpoint of the domain reaches the region. */
+		return flags ? -FI_EBADFLAGS : 0;
+	if (bfid->fclass == FI_CLASS_CNTR)
+		return wf_mr_check_bind(mr->domain, mr->flags, NULL,
+			wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
+	verbs_log(FI_LOG_WARN, FI_LOG_MR,
+		"bind refused: a counter or an endpoint binds to a region\n");
+	return -FI_EINVAL;
+}
+
+static int mr_refresh(const struct verbs_mr *mr, const struct fi_mr_modify *modify)
+{
+	if (!modify || !modify->attr.mr_iov || !modify->attr.iov_count)
+		return -FI_EINVAL;
+	verbs_log(FI_LOG_INFO, FI_LOG_MR,
+		"refresh refused: the device maps the pages of a region once\n");
+	return -FI_ENOSYS;
+}
+
+static int mr_control(struct fid *fid, int command, void *arg)
+{
+	struct verbs_mr *mr = mr_of(fid);
+
+	switch (command) {
+	case FI_ENABLE:
+		return 0;
+	case FI_REFRESH:
+		return mr_refresh(mr, arg);
+	case FI_GET_RAW_MR:
+		return wf_mr_give_raw(
+			mr->domain, mr->fid.key, (uintptr_t)mr->iov.iov_base, arg);
+	default:
+		return -FI_ENOSYS;
+	}
+}
+
+static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
+
+/* The device's access bits. Peers may only do what the application grants; the device
+ * demands local write access of what is written. */
+static int access_of(const struct verbs_device *device, const struct fi_mr_attr *attr)
+{
+	int access = 0;
+
+	if (attr->access & (FI_RECV | FI_READ | FI_REMOTE_WRITE))
+		access |= IBV_ACCESS_LOCAL_WRITE;
+	if (attr->access & FI_REMOTE_READ)
+		access |= IBV_ACCESS_REMOTE_READ;
+	if (attr->access & FI_REMOTE_WRITE)
+		access |= IBV_ACCESS_REMOTE_WRITE;
+	if ((attr->access & REMOTE) == REMOTE &&
+		device->attr.atomic_cap != IBV_ATOMIC_NONE)
+		access |= IBV_ACCESS_REMOTE_ATOMIC;
+	/* iWARP reads into memory as if the peer wrote there. */
+	if (device->iwarp && attr->access & FI_READ)
+		access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
+	if (verbs_params.use_odp && device->odp)
+		access |= IBV_ACCESS_ON_DEMAND;
+	return access;
+}
+
+/* The region that contains the new one; NULL if @attr asks for none. */
+static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
+	struct verbs_mr **ret_base)
+{
+	struct verbs_mr *base = NULL;
+
+	if (attr->base_mr) {
+		base = wf_container_of(attr->base_mr, struct verbs_mr, fid);
+		if (attr->base_mr->fid.ops != &mr_fid_ops || base->domain != domain ||
+			!wf_iov_all_inside(
+				attr->mr_iov, attr->iov_count, &base->iov, 1)) {
+			verbs_log(FI_LOG_WARN, FI_LOG_MR,
+				"registration refused: not inside base_mr\n");
+			return -FI_EINVAL;
+		}
+	}
+	*ret_base = base;
+	return 0;
+}
+
+static void fill(struct verbs_mr *mr, struct wf_domain *domain,
+	const struct fi_mr_attr *attr, uint64_t flags)
+{
+	mr->domain = domain;
+	mr->flags = flags;
+	mr->iov = attr->mr_iov[0];
+	atomic_init(&mr->refs, 0);
+	mr->fid.fid.fclass = FI_CLASS_MR;
+	mr->fid.fid.context = attr->context;
+	mr->fid.fid.ops = &mr_fid_ops;
+	mr->fid.mem_desc = verbs_desc(mr->mr->lkey);
+	mr->fid.key = attr->access & REMOTE ? mr->mr->rkey : FI_KEY_NOTAVAIL;
+}
+
+int verbs_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr)
+{
+	struct verbs_domain *own = verbs_domain_of(domain);
+	struct verbs_mr *mr, *base;
+	int err = find_base(domain, attr, &base);
+
+	if (err)
+		return err;
+	mr = calloc(1, sizeof(*mr));
+	if (!mr)
+		return -FI_ENOMEM;
+	mr->mr = verbs_lib.ibv.reg_mr(own->pd, attr->mr_iov[0].iov_base,
+		attr->mr_iov[0].iov_len, access_of(own->device, attr));
+	if (!mr->mr) {
+		err = verbs_failed(FI_LOG_MR, "ibv_reg_mr", errno);
+		free(mr);
+		return err;
+	}
+	fill(mr, domain, attr, flags);
+	mr->base = base;
+	if (base)
+		atomic_fetch_add_explicit(&base->refs, 1, memory_order_relaxed);
+	wf_domain_ref(domain);
+	*ret_mr = &mr->fid;
+	return 0;
+}

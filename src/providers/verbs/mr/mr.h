@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_MR_H
+#define VERBS_MR_H
+
+#include "providers/verbs/verbs.h"
+
+/* A registered region: fi_mr(3). */
+struct verbs_mr {
+	struct fid_mr fid;
+	struct wf_domain *domain;
+	struct ibv_mr *mr;
+	uint64_t flags;
+	struct iovec iov;      /* its memory */
+	struct verbs_mr *base; /* the region that a sub-region is in, or NULL */
+	atomic_int refs;       /* sub-regions */
+};
+
+/*
+ * Memory descriptors are local keys with one bit more, so that no descriptor is NULL
+ * and a wrong one is refused by the device, not followed.
+ */
+#define VERBS_DESC_BIT (UINT64_C(1) << 32)
+
+static inline void *verbs_desc(uint32_t lkey)
+{
+	return (void *)(uintptr_t)(VERBS_DESC_BIT | lkey);
+}
+
+static inline uint32_t verbs_lkey(const void *desc)
+{
+	return (uint32_t)(uintptr_t)desc;
+}
+
+/* wf_prov.mr_register */
+int verbs_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
+	uint64_t flags, struct fid_mr **ret_mr);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_PARAM_H
+#define VERBS_PARAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* FI_VERBS_*: fi_verbs(7). */
+struct verbs_params {
+	size_t tx_size, rx_size;
+	size_t tx_iov_limit, rx_iov_limit;
+	size_t inline_size; /* 0: what the device can do at most */
+	size_t min_rnr_timer;
+	size_t cq_bunch;
+	size_t gid_index;
+	size_t name_server_port;
+	int use_odp, prefer_xrc, use_dmabuf, use_name_server;
+	const char *device_names, *ifaces; /* comma lists of prefixes; NULL: all */
+	const char *xrcd_file;
+};
+extern struct verbs_params verbs_params;
+
+void verbs_params_init(void);
+
+/* Does @name begin with one of the prefixes in the comma list @list? NULL: all do. */
+bool verbs_listed(const char *list, const char *name);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/info/device.h"
+#include "objects/open/frame.h"
+#include "providers/verbs/data/data.h"
+#include "providers/verbs/device/device.h"
+#include "providers/verbs/device/template.h"
+#include "providers/verbs/mr/mr.h"
+#include "providers/verbs/param.h"
+#include "providers/verbs/srx.h"
+
+/* The provider, as the shared objects see it. What it offers depends on the devices:
+ * device/template.c. */
+
+int verbs_failed(enum fi_log_subsys subsys, const char *call, int err)
+{
+	verbs_log(FI_LOG_WARN, subsys, "%s failed: %s\n", call, fi_strerror(err));
+	return err > 0 ? -err : -FI_EIO;
+}
+
+const struct wf_prov verbs_prov = {
+	.fi = &verbs_fi,
+	.templates = verbs_any_templates,
+	.devices = verbs_devices,
+	.default_fabric = "verbs",
+	.default_domain = "verbs",
+	.cleanup = verbs_devices_done,
+	.domain_init = verbs_domain_init,
+	.domain_done = verbs_domain_done,
+	.cq_opened = verbs_cq_opened,
+	.cq_closing = verbs_cq_closing,
+	.max_atomic_size = sizeof(uint64_t),
+	.endpoint = verbs_endpoint,
+	.mr_register = verbs_mr_register,
+	.query_atomic = verbs_query_atomic,
+	.shared_rx = &verbs_shared_rx,
+};
+
+WF_PROV_FRAME(verbs, wf_device_getinfo, verbs_params_init)

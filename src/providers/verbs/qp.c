@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+
+#include "providers/verbs/data/data.h"
+#include "providers/verbs/device/device.h"
+#include "providers/verbs/param.h"
+#include "providers/verbs/srx.h"
+
+/* Queue pairs of endpoints: their creation, states and end. */
+
+static uint32_t sends_of(const struct verbs_ep *ep)
+{
+	/* One more for the mark of a flush. */
+	return (uint32_t)ep->ep.info->tx_attr->size + 1;
+}
+
+static uint32_t receives_of(const struct verbs_ep *ep)
+{
+	return ep->srx ? ep->srx->size : (uint32_t)ep->ep.info->rx_attr->size;
+}
+
+/* An endpoint that only sends or only receives has one CQ. */
+static struct verbs_cq *cq_of(const struct verbs_ep *ep, int direction)
+{
+	const struct wf_ep *wf = &ep->ep;
+	const struct wf_cq *tx = wf->tx_cq ? wf->tx_cq : wf->rx_cq;
+	const struct wf_cq *rx = wf->rx_cq ? wf->rx_cq : wf->tx_cq;
+
+	return verbs_cq_of(direction == VERBS_SENDS ? tx : rx);
+}
+
+static int create(struct verbs_ep *ep)
+{
+	const struct fi_info *info = ep->ep.info;
+	struct ibv_qp_init_attr attr = {
+		.qp_context = ep,
+		.send_cq = cq_of(ep, VERBS_SENDS)->cq,
+		.recv_cq = cq_of(ep, VERBS_RECEIVES)->cq,
+		.srq = ep->srx ? ep->srx->srq : NULL,
+		.cap = {
+			.max_send_wr = sends_of(ep),
+			.max_recv_wr = ep->srx ? 0 : receives_of(ep),
+			.max_send_sge = (uint32_t)WF_MAX(info->tx_attr->iov_limit, (size_t)1),
+			.max_recv_sge = ep->srx ? 0 : (uint32_t)WF_MAX(info->rx_attr->iov_limit, (size_t)1),
+			.max_inline_data = (uint32_t)info->tx_attr->inject_size,
+		},
+		.qp_type = ep->ep.type == FI_EP_MSG ? IBV_QPT_RC : IBV_QPT_UD,
+	};
+	uint32_t inline_size = attr.cap.max_inline_data;
+
+	ep->qp = verbs_lib.ibv.create_qp(ep->domain->pd, &attr);
+	if (!ep->qp)
+		return verbs_failed(FI_LOG_EP_CTRL, "ibv_create_qp", errno);
+	ep->inline_size = WF_MAX(inline_size, attr.cap.max_inline_data);
+	return 0;
+}
+
+static int init_state(struct verbs_ep *ep)
+{
+	struct ibv_qp_attr attr = {
+		.qp_state = IBV_QPS_INIT,
+		.pkey_index = 0,
+		.port_num = ep->domain->device->port,
+		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
+				   IBV_ACCESS_REMOTE_WRITE,
+	};
+
+	if (ep->domain->device->attr.atomic_cap != IBV_ATOMIC_NONE)
+		attr.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
+	return verbs_qp_modify(ep, &attr,
+		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+}
+
+static int add(struct verbs_ep *ep, int direction)
+{
+	struct verbs_cq *cq = cq_of(ep, direction);
+	int err;
+
+	wf_lock(&cq->lock);
+	err = verbs_finder_add(&cq->finders[direction], ep->qp->qp_num, ep);
+	wf_unlock(&cq->lock);
+	return err;
+}
+
+static int open_queues(struct verbs_ep *ep)
+{
+	int err = verbs_queue_init(&ep->sq, sends_of(ep));
+
+	if (!err && !ep->srx)
+		err = verbs_queue_init(&ep->rq, receives_of(ep));
+	return err;
+}
+
+static int open_qp(struct verbs_ep *ep)
+{
+	int err = create(ep);
+
+	if (!err)
+		err = open_queues(ep);
+	if (!err && ep->ep.type == FI_EP_MSG)
+		err = init_state(ep);
+	if (!err)
+		err = add(ep, VERBS_SENDS);
+	if (!err)
+		err = add(ep, VERBS_RECEIVES);
+	return err;
+}
+
+int verbs_qp_create(struct verbs_ep *ep)
+{
+	int err;
+
+	if (ep->ep.srx_ctx)
+		ep->srx = ep->ep.srx_ctx->queue;
+	err = verbs_cq_reserve(cq_of(ep, VERBS_SENDS), sends_of(ep));
+	if (err)
+		return err;
+	err = verbs_cq_reserve(cq_of(ep, VERBS_RECEIVES), receives_of(ep));
+	if (err)
+		goto err_sends;
+	err = open_qp(ep);
+	if (err && ep->qp)
+		/* Gives both reservations back. */
+		verbs_qp_destroy(ep);
+	else if (err)
+		goto err_receives;
+	return err;
+
+err_receives:
+	verbs_cq_release(cq_of(ep, VERBS_RECEIVES), receives_of(ep));
+err_sends:
+	verbs_cq_release(cq_of(ep, VERBS_SENDS), sends_of(ep));
+	return err;
+}
+
+int verbs_qp_modify(struct verbs_ep *ep, struct ibv_qp_attr *attr, int mask)
+{
+	int err = verbs_lib.ibv.modify_qp(ep->qp, attr, mask);
+
+	return err ? verbs_failed(FI_LOG_EP_CTRL, "ibv_modify_qp", err) : 0;
+}
+
+static void set_error(struct verbs_ep *ep)
+{
+	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
+
+	(void)verbs_lib.ibv.modify_qp(ep->qp, &attr, IBV_QP_STATE);
+}
+
+void verbs_qp_fail(struct verbs_ep *ep)
+{
+	if (!ep->qp)
+		return;
+	atomic_store_explicit(&ep->failed, true, memory_order_relaxed);
+	set_error(ep);
+}
+
+bool verbs_qp_works(const struct verbs_ep *ep)
+{
+	return atomic_load_explicit(&ep->ready, memory_order_relaxed) &&
+	       !atomic_load_explicit(&ep->failed, memory_order_relaxed);
+}
+
+/*
+ * The number of a queue pair that was destroyed may be that of the next one. So no
+ * thread polls between the removal of the endpoint from the finders and the end of its
+ * completions: both CQs are locked, in the order of their addresses.
+ */
+static void lock_both(struct verbs_cq *a, struct verbs_cq *b)
+{
+	struct verbs_cq *first = a < b ? a : b, *second = a < b ? b : a;
+
+	wf_lock(&first->lock);
+	if (first != second)
+		wf_lock(&second->lock);
+}
+
+static void unlock_both(struct verbs_cq *a, struct verbs_cq *b)
+{
+	wf_unlock(&a->lock);
+	if (a != b)
+		wf_unlock(&b->lock);
+}
+
+static void destroy_locked(
+	struct verbs_ep *ep, struct verbs_cq *tx, struct verbs_cq *rx)
+{
+	uint32_t number = ep->qp->qp_num;
+	int err;
+
+	/* What ended before is reported, what the end of the queue pair cancels is not.
+	 */
+	verbs_cq_drain(tx);
+	if (rx != tx)
+		verbs_cq_drain(rx);
+	ep->closing = true;
+	set_error(ep);
+	err = verbs_lib.ibv.destroy_qp(ep->qp);
+	if (err)
+		(void)verbs_failed(FI_LOG_EP_CTRL, "ibv_destroy_qp", err);
+	verbs_cq_drain(tx);
+	if (rx != tx)
+		verbs_cq_drain(rx);
+	verbs_finder_remove(&tx->finders[VERBS_SENDS], number);
+	verbs_finder_remove(&rx->finders[VERBS_RECEIVES], number);
+}
+
+void verbs_qp_destroy(struct verbs_ep *ep)
+{
+	struct verbs_cq *tx, *rx;
+
+	if (!ep->qp)
+		return;
+	tx = cq_of(ep, VERBS_SENDS);
+	rx = cq_of(ep, VERBS_RECEIVES);
+	lock_both(tx, rx);
+	destroy_locked(ep, tx, rx);
+	unlock_both(tx, rx);
+	verbs_cq_release(tx, sends_of(ep));
+	verbs_cq_release(rx, receives_of(ep));
+	verbs_queue_done(&ep->sq);
+	verbs_queue_done(&ep->rq);
+	ep->qp = NULL;
+	ep->closing = false;
+}
