@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "providers/verbs/cm/cm.h"
 #include "providers/verbs/device/device.h"
 
 /* A domain is an open context of its device, with a protection domain. */
@@ -22,6 +23,7 @@ static int open_scratch(struct verbs_domain *domain)
 
 static void close_all(struct verbs_domain *domain)
 {
+	verbs_async_close(domain);
 	if (domain->scratch_mr)
 		(void)verbs_lib.ibv.dereg_mr(domain->scratch_mr);
 	free(domain->scratch);
@@ -41,7 +43,8 @@ static int open_all(struct verbs_domain *domain)
 	domain->pd = verbs_lib.ibv.alloc_pd(domain->context);
 	if (!domain->pd)
 		return verbs_failed(FI_LOG_DOMAIN, "ibv_alloc_pd", errno);
-	return open_scratch(domain);
+	err = open_scratch(domain);
+	return err ? err : verbs_async_open(domain);
 }
 
 int verbs_domain_init(struct wf_domain *wf, const struct fi_info *info)

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 
+#include "providers/verbs/cm/cm.h"
 #include "providers/verbs/data/data.h"
 #include "providers/verbs/device/device.h"
+#include "providers/verbs/ud/ud.h"
 
 /* Opening, enabling and destroying endpoints. */
 
@@ -10,7 +12,9 @@ static int enable(struct wf_ep *wf)
 {
 	struct verbs_ep *ep = verbs_ep_of(wf);
 
-	return ep->qp ? 0 : verbs_qp_create(ep);
+	int err = ep->qp ? 0 : verbs_qp_create(ep);
+
+	return err || !ep->ud ? err : verbs_ud_enable(ep);
 }
 
 /* The sources of the CQs do the work; this is for threads that wait for one endpoint.
@@ -30,9 +34,27 @@ static void destroy(struct wf_ep *wf)
 {
 	struct verbs_ep *ep = verbs_ep_of(wf);
 
+	verbs_cm_free(ep);
 	verbs_qp_destroy(ep);
+	verbs_ud_free(ep);
 	wf_ep_done(wf);
 	free(ep);
+}
+
+static int setname(struct wf_ep *wf, const void *addr, size_t len)
+{
+	struct verbs_ep *ep = verbs_ep_of(wf);
+
+	return ep->cm ? verbs_cm_setname(ep, addr, len)
+		      : verbs_ud_setname(ep, addr, len);
+}
+
+static int getname(struct wf_ep *wf, void *addr, size_t *len)
+{
+	struct verbs_ep *ep = verbs_ep_of(wf);
+
+	return ep->cm ? verbs_cm_getname(ep, addr, len)
+		      : verbs_ud_getname(ep, addr, len);
 }
 
 static const struct wf_xfer_ops verbs_xfer_ops = {
@@ -43,6 +65,9 @@ static const struct wf_xfer_ops verbs_xfer_ops = {
 	.enable = enable,
 	.flushed = verbs_flushed,
 	.destroy = destroy,
+	.setname = setname,
+	.getname = getname,
+	.getopt = verbs_cm_getopt,
 	.rx_left = verbs_rx_left,
 	.tx_left = verbs_tx_left,
 	.atomic_valid = verbs_atomic_valid,
@@ -60,6 +85,13 @@ int verbs_endpoint(struct wf_domain *domain, struct fi_info *info,
 	*ep = (struct verbs_ep){ .domain = verbs_domain_of(domain) };
 	err = wf_ep_init(&ep->ep, domain, info, &verbs_xfer_ops, context);
 	if (err) {
+		free(ep);
+		return err;
+	}
+	err = ep->ep.type == FI_EP_MSG ? verbs_cm_new(ep, info->handle)
+				       : verbs_ud_new(ep, info);
+	if (err) {
+		wf_ep_done(&ep->ep);
 		free(ep);
 		return err;
 	}

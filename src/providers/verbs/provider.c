@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/info/device.h"
 #include "objects/open/frame.h"
+#include "providers/verbs/cm/cm.h"
 #include "providers/verbs/data/data.h"
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/device/template.h"
 #include "providers/verbs/mr/mr.h"
 #include "providers/verbs/param.h"
 #include "providers/verbs/srx.h"
+#include "providers/verbs/ud/ud.h"
 
 /* The provider, as the shared objects see it. What it offers depends on the devices:
  * device/template.c. */
@@ -29,7 +31,13 @@ const struct wf_prov verbs_prov = {
 	.cq_opened = verbs_cq_opened,
 	.cq_closing = verbs_cq_closing,
 	.max_atomic_size = sizeof(uint64_t),
+	.av_format = verbs_av_format,
+	.av_opened = verbs_av_opened,
+	.av_closing = verbs_av_closing,
+	.av_inserted = verbs_av_inserted,
+	.av_removed = verbs_av_removed,
 	.endpoint = verbs_endpoint,
+	.passive_ep = verbs_passive_ep,
 	.mr_register = verbs_mr_register,
 	.query_atomic = verbs_query_atomic,
 	.shared_rx = &verbs_shared_rx,

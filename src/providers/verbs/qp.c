@@ -5,6 +5,7 @@
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/param.h"
 #include "providers/verbs/srx.h"
+#include "providers/verbs/ud/ud.h"
 
 /* Queue pairs of endpoints: their creation, states and end. */
 
@@ -61,6 +62,7 @@ static int init_state(struct verbs_ep *ep)
 		.qp_state = IBV_QPS_INIT,
 		.pkey_index = 0,
 		.port_num = ep->domain->device->port,
+		.qkey = VERBS_UD_QKEY,
 		.qp_access_flags = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ |
 				   IBV_ACCESS_REMOTE_WRITE,
 	};
@@ -68,7 +70,8 @@ static int init_state(struct verbs_ep *ep)
 	if (ep->domain->device->attr.atomic_cap != IBV_ATOMIC_NONE)
 		attr.qp_access_flags |= IBV_ACCESS_REMOTE_ATOMIC;
 	return verbs_qp_modify(ep, &attr,
-		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+		IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+			(ep->ud ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
 }
 
 static int add(struct verbs_ep *ep, int direction)
@@ -97,7 +100,7 @@ static int open_qp(struct verbs_ep *ep)
 
 	if (!err)
 		err = open_queues(ep);
-	if (!err && ep->ep.type == FI_EP_MSG)
+	if (!err)
 		err = init_state(ep);
 	if (!err)
 		err = add(ep, VERBS_SENDS);

@@ -241,7 +241,7 @@ int verbs_cm_getopt(struct wf_ep *ep, int name, void *val, size_t *len)
 		return -FI_ETOOSMALL;
 	}
 	*len = sizeof(size_t);
-	*(size_t *)val = VERBS_CM_DATA_MAX;
+	*(size_t *)val = VERBS_CM_DATA_SIZE;
 	return 0;
 }
 

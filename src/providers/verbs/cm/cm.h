@@ -31,15 +31,12 @@ enum verbs_cm_state {
  * bytes, then the bytes. The transport pads private data, so that its length says
  * nothing. A request has room for 56 bytes in all.
  */
-enum {
-	VERBS_CM_DATA_MAX = 55,
-	/* Room for what a peer may send: a reply has up to 196 bytes. */
-	VERBS_CM_DATA_IN_MAX = 255,
-};
+enum { VERBS_CM_DATA_SIZE = 55 };
 
+/* A reply has room for up to 196 bytes, of which any number may be the peer's. */
 struct verbs_cm_data {
 	uint8_t len;
-	uint8_t bytes[VERBS_CM_DATA_IN_MAX];
+	uint8_t bytes[VERBS_CM_DATA_MAX];
 };
 
 /* Guarded by @lock, unless a comment says otherwise. */
@@ -100,7 +97,7 @@ void verbs_id_peer(const struct rdma_cm_id *id, union wf_sockaddr *ret);
 /* Log that @call of librdmacm failed with errno. Returns -errno. */
 int verbs_cm_errno(const char *call);
 
-/* data.c: @len bytes of the application, cut off at VERBS_CM_DATA_MAX. */
+/* data.c: @len bytes of the application, cut off at VERBS_CM_DATA_SIZE. */
 void verbs_cm_data_set(struct verbs_cm_data *data, const void *bytes, size_t len);
 /* Bytes of @data on the wire. */
 size_t verbs_cm_data_size(const struct verbs_cm_data *data);

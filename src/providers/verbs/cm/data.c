@@ -5,7 +5,7 @@
 
 void verbs_cm_data_set(struct verbs_cm_data *data, const void *bytes, size_t len)
 {
-	data->len = (uint8_t)WF_MIN(len, (size_t)VERBS_CM_DATA_MAX);
+	data->len = (uint8_t)WF_MIN(len, (size_t)VERBS_CM_DATA_SIZE);
 	if (data->len)
 		memcpy(data->bytes, bytes, data->len);
 }

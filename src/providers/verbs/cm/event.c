@@ -20,7 +20,7 @@ void verbs_cm_tell(struct verbs_cm *cm, uint32_t type, const struct verbs_cm_dat
 	struct wf_eq *eq = wf_ep_eq(&cm->ep->ep);
 	union {
 		struct fi_eq_cm_entry entry;
-		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + VERBS_CM_DATA_IN_MAX];
+		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + VERBS_CM_DATA_MAX];
 	} out = { .entry.fid = &cm->ep->ep.fid.fid };
 	size_t len = data ? data->len : 0;
 

@@ -73,7 +73,7 @@ static bool tell(struct verbs_pep *pep, struct verbs_connreq *req,
 {
 	union {
 		struct fi_eq_cm_entry entry;
-		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + VERBS_CM_DATA_IN_MAX];
+		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + VERBS_CM_DATA_MAX];
 	} out = { .entry.fid = &pep->fid.fid };
 	ssize_t ret;
 

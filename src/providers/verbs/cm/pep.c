@@ -144,7 +144,7 @@ static int pep_getopt(fid_t fid, int level, int name, void *val, size_t *len)
 		return -FI_ETOOSMALL;
 	}
 	*len = sizeof(size_t);
-	*(size_t *)val = VERBS_CM_DATA_MAX;
+	*(size_t *)val = VERBS_CM_DATA_SIZE;
 	return 0;
 }
 

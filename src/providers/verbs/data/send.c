@@ -2,7 +2,9 @@
 #include <arpa/inet.h>
 #include <errno.h>
 
+#include "providers/verbs/cm/cm.h"
 #include "providers/verbs/data/data.h"
+#include "providers/verbs/ud/ud.h"
 
 /*
  * Starting operations: sends, and the posting of all kinds of requests.
@@ -145,25 +147,33 @@ static int fill(
 	}
 }
 
-static int not_connected(void)
+/* Log that the endpoint is not connected, unless it is now or will be. */
+static int not_connected(struct verbs_ep *ep)
 {
+	int err = verbs_cm_not_ready(ep);
+
+	if (err != -FI_ENOTCONN)
+		return err;
 	verbs_log(FI_LOG_WARN, FI_LOG_EP_DATA,
 		"operation refused: the endpoint is not connected\n");
-	return -FI_ENOTCONN;
+	return err;
 }
 
 ssize_t verbs_start(struct wf_ep *wf, struct wf_op *op)
 {
 	struct verbs_ep *ep = verbs_ep_of(wf);
 	struct verbs_send send;
-	int err;
+	int err = 0;
 
 	if (op->kind == WF_OP_RECV)
 		return verbs_recv(ep, op);
 	/* acquire: pairs with the release of the connection manager. */
 	if (wf_unlikely(!atomic_load_explicit(&ep->ready, memory_order_acquire)))
-		return not_connected();
-	err = fill(ep, op, &send);
+		err = not_connected(ep);
+	if (wf_likely(!err))
+		err = fill(ep, op, &send);
+	if (ep->ud && wf_likely(!err))
+		err = verbs_ud_fill(ep, op, &send.wr);
 	return wf_unlikely(err) ? err : verbs_post(ep, op, &send);
 }
 

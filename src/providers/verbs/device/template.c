@@ -24,6 +24,11 @@
 		FI_ORDER_RMA_WAW)
 #define ATOMIC_ORDER (FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAW)
 
+/* Completions come in the order of posting, and data are in memory by then: values of
+ * the interface before 2.0, whose names are deprecated. */
+#define COMP_STRICT UINT64_C(0x1ff)
+#define COMP_DATA   (UINT64_C(1) << 16)
+
 static size_t least(size_t a, int limit)
 {
 	return limit > 0 ? WF_MIN(a, (size_t)limit) : a;
@@ -42,7 +47,7 @@ static void fill_tx(const struct verbs_device *device, struct fi_tx_attr *tx)
 		.caps = TX_CAPS,
 		.op_flags = TX_FLAGS,
 		.msg_order = ORDER,
-		.comp_order = FI_ORDER_STRICT,
+		.comp_order = COMP_STRICT,
 		.inject_size = device->inline_size,
 		.size = least(verbs_params.tx_size, attr->max_qp_wr),
 		.iov_limit = least(verbs_params.tx_iov_limit, attr->max_sge),
@@ -63,7 +68,7 @@ static void fill_rx(const struct verbs_device *device, struct fi_rx_attr *rx)
 		.mode = FI_RX_CQ_DATA,
 		.op_flags = RX_FLAGS,
 		.msg_order = ORDER,
-		.comp_order = FI_ORDER_STRICT | FI_ORDER_DATA,
+		.comp_order = COMP_STRICT | COMP_DATA,
 		.size = least(verbs_params.rx_size, attr->max_qp_wr),
 		.iov_limit = least(verbs_params.rx_iov_limit, attr->max_sge),
 	};
@@ -142,7 +147,7 @@ static struct fi_tx_attr any_tx = {
 	.caps = TX_CAPS | FI_ATOMIC,
 	.op_flags = TX_FLAGS,
 	.msg_order = ORDER | ATOMIC_ORDER,
-	.comp_order = FI_ORDER_STRICT,
+	.comp_order = COMP_STRICT,
 	.inject_size = SIZE_MAX,
 	.size = SIZE_MAX,
 	.iov_limit = VERBS_SGE_MAX,
@@ -153,7 +158,7 @@ static struct fi_rx_attr any_rx = {
 	.mode = FI_RX_CQ_DATA,
 	.op_flags = RX_FLAGS,
 	.msg_order = ORDER | ATOMIC_ORDER,
-	.comp_order = FI_ORDER_STRICT | FI_ORDER_DATA,
+	.comp_order = COMP_STRICT | COMP_DATA,
 	.size = SIZE_MAX,
 	.iov_limit = VERBS_SGE_MAX,
 };

@@ -149,14 +149,14 @@ static int make(struct verbs_av *av, const struct verbs_ud_name *name,
 		*ret = verbs_lib.ibv.create_ah(av->domain->pd, &attr);
 		if (!*ret)
 			err = verbs_failed(FI_LOG_AV, "ibv_create_ah", errno);
-		/* release: pairs with the acquire in verbs_ud_dest. */
+		/* release: pairs with the acquire in find. */
 		atomic_store_explicit(at, *ret, memory_order_release);
 	}
 	(void)pthread_mutex_unlock(&av->lock);
 	return err;
 }
 
-int verbs_ud_dest(struct verbs_ep *ep, fi_addr_t addr, struct ibv_send_wr *wr)
+static int find(struct verbs_ep *ep, fi_addr_t addr, struct ibv_send_wr *wr)
 {
 	struct wf_av *av = ep->ep.av;
 	const struct verbs_ud_name *name = wf_av_addr(av, addr);
@@ -174,4 +174,16 @@ int verbs_ud_dest(struct verbs_ep *ep, fi_addr_t addr, struct ibv_send_wr *wr)
 	wr->wr.ud.remote_qpn = name->qpn;
 	wr->wr.ud.remote_qkey = VERBS_UD_QKEY;
 	return err;
+}
+
+int verbs_ud_fill(struct verbs_ep *ep, const struct wf_op *op, struct ibv_send_wr *wr)
+{
+	if (wf_unlikely(!wr->num_sge || wr->sg_list[0].length < VERBS_GRH_SIZE)) {
+		verbs_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"send refused: its first buffer has no room for the prefix\n");
+		return -FI_EINVAL;
+	}
+	wr->sg_list[0].addr += VERBS_GRH_SIZE;
+	wr->sg_list[0].length -= VERBS_GRH_SIZE;
+	return find(ep, op->addr, wr);
 }

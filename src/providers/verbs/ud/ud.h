@@ -47,9 +47,13 @@ int verbs_ud_enable(struct verbs_ep *ep);
 int verbs_ud_setname(struct verbs_ep *ep, const void *addr, size_t len);
 int verbs_ud_getname(struct verbs_ep *ep, void *addr, size_t *len);
 
-/* Fill wr.ud of a send to the address at @addr. -FI_EINVAL: there is none; another
- * negative errno, logged: it cannot be reached. ep.lock may be held. */
-int verbs_ud_dest(struct verbs_ep *ep, fi_addr_t addr, struct ibv_send_wr *wr);
+/*
+ * Complete the request @wr of the send @op, whose buffers it has: fill wr.ud, and skip
+ * the prefix, which is in the first buffer (FI_MSG_PREFIX). -FI_EINVAL, logged: there
+ * is no address at op->addr, or no whole prefix; another negative errno, logged: the
+ * address cannot be reached. ep.lock may be held.
+ */
+int verbs_ud_fill(struct verbs_ep *ep, const struct wf_op *op, struct ibv_send_wr *wr);
 
 /* Hooks of struct wf_prov: the address handles of an AV. */
 int verbs_av_opened(struct wf_av *av);
