@@ -165,6 +165,8 @@ static void nic_is_copied(void)
 
 static void provider_list_has_names_only(void)
 {
+	/* A layered name is that of two providers, the upper one last. */
+	const char *name = cf_target.provider, *layer = strrchr(name, ';');
 	struct fi_info *list;
 	bool found = false;
 
@@ -177,7 +179,7 @@ static void provider_list_has_names_only(void)
 		for (struct fi_info *other = cur->next; other; other = other->next)
 			CHECK(strcmp(cur->fabric_attr->prov_name,
 				other->fabric_attr->prov_name));
-		found |= !strcmp(cur->fabric_attr->prov_name, cf_target.provider);
+		found |= !strcmp(cur->fabric_attr->prov_name, layer ? layer + 1 : name);
 	}
 	CHECK(found);
 	fi_freeinfo(list);

@@ -5,6 +5,7 @@
 
 #include "objects/lower/info.h"
 #include "objects/open/open.h"
+#include "objects/region/attr.h"
 #include "providers/rxm/offer.h"
 #include "providers/rxm/rxm.h"
 
@@ -30,6 +31,7 @@ static void fill(struct rxm_domain *domain, const struct rxm_offer *offer)
 	domain->local_mr = mode & FI_MR_LOCAL;
 	domain->virt_addr = mode & FI_MR_VIRT_ADDR;
 	domain->prov_key = mode & FI_MR_PROV_KEY;
+	domain->own = wf_domain_is_own(domain->below.domain);
 	domain->delivery = offer->delivery;
 	domain->tagged = below->caps & FI_TAGGED;
 	domain->inject_size = below->tx_attr->inject_size;
@@ -85,6 +87,22 @@ static uint64_t next_key(struct rxm_domain *domain)
 
 	/* The upper half of all keys. The largest one has a meaning of its own. */
 	return (domain->max_key / 2 + 1) | (n & (domain->max_key / 2) >> 1);
+}
+
+int rxm_domain_register(struct rxm_domain *domain, struct wf_lower_region *region,
+	const struct wf_lower_region *base, const struct fi_mr_attr *attr,
+	uint64_t flags)
+{
+	struct fi_mr_attr copy = *attr;
+	int ret = -FI_ENOKEY;
+
+	if (domain->prov_key || !wf_mr_chooses_key(domain->wf))
+		return wf_lower_region_open(region, &domain->below, base, attr, flags);
+	for (int i = 0; i < KEY_TRIES && ret == -FI_ENOKEY; i++) {
+		copy.requested_key = next_key(domain) & wf_mr_max_key(domain->wf);
+		ret = wf_lower_region_open(region, &domain->below, base, &copy, flags);
+	}
+	return ret;
 }
 
 int rxm_domain_expose(struct rxm_domain *domain, const struct iovec *iov,

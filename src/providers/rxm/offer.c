@@ -37,6 +37,10 @@
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |       \
 		FI_DELIVERY_COMPLETE | FI_MORE)
 
+/* Bytes that can be injected at least; more than the provider below injects are copied.
+ */
+enum { INJECT_MIN = 128 };
+
 const struct fi_info *rxm_templates[RXM_OFFERS_MAX * RXM_TEMPLATES + 1];
 
 static struct rxm_offer *offers[RXM_OFFERS_MAX];
@@ -113,7 +117,7 @@ static size_t inject_size(const struct fi_info *below)
 
 	if (below->domain_attr->mr_mode & FI_MR_LOCAL || size <= RXM_HEADER)
 		return rxm_params.buffer_size;
-	return size - RXM_HEADER;
+	return WF_MAX(size - RXM_HEADER, (size_t)INJECT_MIN);
 }
 
 static void fill_tx(struct fi_tx_attr *attr, const struct fi_info *below, uint64_t more)

@@ -14,7 +14,6 @@ enum {
 	ENTRIES = 64,
 	EVENTS = 64,       /* events that one call handles */
 	CM_DATA_MAX = 256, /* bytes of a peer's data that are looked at */
-	LOOK_POLLS = 16,   /* progress calls from one look at the clock to the next */
 };
 
 /* Is @entry the end of a call? A write of a peer with remote CQ data has no context,
@@ -110,20 +109,42 @@ bool rxm_poll_eq(struct rxm_ep *ep)
 	return found;
 }
 
-static bool is_eq_due(struct rxm_ep *ep)
+static bool is_eq_due(struct rxm_ep *ep, bool found)
 {
 	uint64_t now;
 
 	if (wf_attempts_first(&ep->peers->remotes.attempts) || ep->eq_soon ||
 		ep->polls % rxm_params.eq_polls == 0)
 		return true;
-	if (ep->polls % LOOK_POLLS)
+	/* Time is looked at when there is time. */
+	if (found)
 		return false;
 	now = wf_coarse_ns();
 	if (now - ep->eq_ns < rxm_params.eq_interval_us * 1000)
 		return false;
 	ep->eq_ns = now;
 	return true;
+}
+
+/* Have the connections moved data that ends no call of this endpoint, such as what
+ * peers read? */
+static bool moved_below(const struct rxm_ep *ep)
+{
+	return ep->domain->own && wf_progress_list_moved(&wf_cq_of(ep->cq)->progress);
+}
+
+/* Events of connections, and what these brought meanwhile. */
+static bool look_after_conns(struct rxm_ep *ep)
+{
+	bool found;
+
+	ep->eq_soon = false;
+	found = rxm_poll_eq(ep);
+	if (!wf_list_empty(&ep->idle))
+		rxm_bufs_post_idle(ep);
+	if (found)
+		(void)rxm_poll_cq(ep);
+	return found;
 }
 
 /* Let the operations go on that waited for room below. */
@@ -155,12 +176,8 @@ void rxm_progress(struct wf_ep *wf)
 	ep->polls++;
 	ep->running = true;
 	found = rxm_poll_cq(ep);
-	if (wf_unlikely(is_eq_due(ep))) {
-		ep->eq_soon = false;
-		found |= rxm_poll_eq(ep);
-		if (!wf_list_empty(&ep->idle))
-			rxm_bufs_post_idle(ep);
-	}
+	if (wf_unlikely(is_eq_due(ep, found)))
+		found |= look_after_conns(ep);
 	rxm_peers_tick(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->failed))) {
 		rxm_conns_end_failed(ep);
@@ -171,5 +188,5 @@ void rxm_progress(struct wf_ep *wf)
 	ep->running = false;
 	if (wf_unlikely(ep->watches.timer_expired))
 		rxm_rearm_timer(ep);
-	wf_progress_found(&wf->progress, found);
+	wf_progress_found(&wf->progress, found || moved_below(ep));
 }

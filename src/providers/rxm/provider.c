@@ -181,7 +181,10 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 
 	if (!below)
 		return -FI_ENOMEM;
-	ret = fi_getinfo(version, node, service, flags, below, &list);
+	/* Below, the modes of today are spoken; older providers know older ones. */
+	ret = fi_getinfo(fi_version(), node, service, flags, below, &list);
+	if (ret == -FI_ENODATA && FI_VERSION_LT(version, fi_version()))
+		ret = fi_getinfo(version, node, service, flags, below, &list);
 	if (!ret)
 		ret = answer_all(&q, list, ret_info);
 	fi_freeinfo(list);

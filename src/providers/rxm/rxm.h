@@ -7,6 +7,7 @@
 #include "objects/endpoint/endpoint.h"
 #include "objects/lower/domain.h"
 #include "objects/lower/endpoint.h"
+#include "objects/lower/region.h"
 #include "objects/provider.h"
 #include "providers/rxm/data/data.h"
 #include "providers/rxm/log.h"
@@ -52,6 +53,7 @@ struct rxm_domain {
 	bool local_mr;  /* FI_MR_LOCAL: buffers of operations below have descriptors */
 	bool virt_addr; /* FI_MR_VIRT_ADDR: remote addresses are virtual ones */
 	bool prov_key;  /* FI_MR_PROV_KEY: keys are chosen below */
+	bool own;       /* the domain below is of this library */
 	bool delivery;  /* operations below may have FI_DELIVERY_COMPLETE */
 	bool tagged;    /* tagged messages come from below: see rxm_data_received_raw */
 	size_t inject_size; /* bytes that the endpoints below inject */
@@ -142,6 +144,13 @@ int rxm_domain_init(struct wf_domain *domain, const struct fi_info *info);
 void rxm_domain_done(struct wf_domain *domain);
 int rxm_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr);
+
+/* Register the memory of @attr below, under a key of the application or, where it
+ * leaves that to the provider, under one that is free. wf_lower_region_open otherwise.
+ */
+int rxm_domain_register(struct rxm_domain *domain, struct wf_lower_region *region,
+	const struct wf_lower_region *base, const struct fi_mr_attr *attr,
+	uint64_t flags);
 
 /* The descriptor below for @desc, which the application gave: the same. */
 static inline void *rxm_domain_desc(const struct rxm_domain *domain, void *desc)
