@@ -7,8 +7,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "providers/rxd/flow/ack.h"
+#include "providers/rxd/flow/board.h"
 #include "providers/rxd/flow/cubic.h"
+#include "providers/rxd/flow/early.h"
 #include "providers/rxd/flow/hello.h"
+#include "providers/rxd/flow/path.h"
 #include "providers/rxd/flow/rtt.h"
 #include "providers/rxd/wire.h"
 #include "sys/list.h"
@@ -36,13 +40,16 @@
 
 struct rxd_flow;
 
+enum { RXD_INDEX_BITS = 20 };
+
 /* One transfer: consecutive packets of one operation. Part of the owner's record, which
  * lives until acked or failed was called, or rxd_flow_cancel returned true. */
 struct rxd_xfer {
 	struct wf_list link; /* in flow.waiting or flow.begun */
+	/* The rest is valid once the transfer has begun. */
 	bool begun;
-	uint64_t first; /* number of packet 0, once begun */
-	uint64_t count; /* packets, once begun */
+	uint64_t first; /* number of packet 0 */
+	uint64_t count; /* packets */
 };
 
 struct rxd_flow_ops {
@@ -113,18 +120,77 @@ enum rxd_flow_state {
 	RXD_FLOW_OPEN,    /* the peer's index is known */
 };
 
-struct rxd_sent;
-struct rxd_early;
+/* The greeting of a peer. */
+struct rxd_greeting {
+	uint32_t own_epoch;  /* of this side of the flow */
+	uint32_t peer_epoch; /* of an extended peer */
+	bool asking;         /* an RTS is not answered */
+	/* The number that a peer of another library expects is unknown, because
+	 * transfers were given up: its next acknowledgement tells. */
+	bool syncing;
+	unsigned int tries; /* RTS since the last answer */
+	uint64_t at_ns;     /* of the next one; UINT64_MAX: none */
+};
 
-/* Made by rxd_flow_init. All fields are the flow's; the owner may read those of the
- * first group. */
+/* Sending. */
+struct rxd_outgoing {
+	struct wf_list waiting, begun; /* struct rxd_xfer */
+	struct rxd_xfer *current;      /* begun, and not all of it was sent; or NULL */
+	struct rxd_board board;
+	struct rxd_rtt rtt;
+	struct rxd_cubic cc;
+	uint16_t window;     /* as the peer announced it */
+	bool blocked;        /* the lower provider was full */
+	bool ever_acked;     /* the peer has acknowledged anything */
+	bool forced;         /* one lost packet may leave whatever is in flight */
+	unsigned int rounds; /* timeouts since the last progress */
+	/* Acknowledgements of a peer of another library that repeat the last one. */
+	unsigned int repeats;
+	/* Packets sent to it since the last one that it has to acknowledge. */
+	unsigned int unasked;
+	uint64_t skipped;    /* how many numbers a packet without transfer skips */
+	uint64_t timeout_ns; /* UINT64_MAX: no packet is unacknowledged */
+	/* Order and time of the latest transmission that arrived. */
+	bool any_arrived;
+	uint64_t arrived_order, arrived_at_ns;
+	/* Losses of transmissions before this one belong to the last reduction. */
+	uint64_t recovered_order;
+};
+
+/* Receiving. */
+struct rxd_incoming {
+	uint64_t next; /* the number expected */
+	struct rxd_early early;
+	unsigned int due;  /* packets since the last acknowledgement */
+	bool now;          /* acknowledge without delay */
+	bool shut;         /* the packet with number next could not be taken */
+	uint16_t refused;  /* the error that it was refused with; 0: it was not */
+	uint16_t largest;  /* bytes of the largest packet */
+	uint64_t delay_ns; /* when a delayed acknowledgement leaves; UINT64_MAX: none */
+	uint64_t heard_ns; /* when anything was received */
+};
+
+/* Made by rxd_flow_init. Fields are the flow's; the owner may read those before
+ * greeting, and writes owed. */
 struct rxd_flow {
 	struct rxd_flow_config *config;
 	enum rxd_flow_state state;
 	bool extended;
-	uint32_t own_index;   /* what this endpoint calls the peer */
+	/* What this endpoint calls the peer. The flow changes the bits above
+	 * RXD_INDEX_BITS when the peer was restarted, so that packets of its earlier
+	 * life do not name it any more. */
+	uint32_t own_index;
 	uint32_t peer_index;  /* what the peer calls this endpoint */
 	uint16_t packet_size; /* bytes of the largest packet that the path takes */
+	/* Answers that the owner waits for, set by it: while there are any, a silent
+	 * peer is asked whether it lives, and if not, restarted is called. */
+	uint32_t owed;
+	bool busy; /* within an operation: rxd_flow_send only queues */
+	struct rxd_greeting greeting;
+	struct rxd_outgoing out;
+	struct rxd_incoming in;
+	struct rxd_path path;
+	size_t path_limit; /* no larger packets are tried */
 };
 
 /* @own_index, not 0: what packets of the peer will name. @path_packet: bytes of the

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <rdma/fi_errno.h>
+
+#include "providers/rxd/flow/parts.h"
+#include "sys/compiler.h"
+
+/*
+ * What acknowledgements tell the sender. Losses are detected as in RFC 9002: a packet
+ * is lost if one that was sent three transmissions later arrived, or one that was sent
+ * later while more than 9/8 of a round trip have passed. A peer of another library
+ * keeps nothing behind a gap: three repeated acknowledgements mean that everything
+ * unacknowledged is lost.
+ */
+enum { PACKET_THRESHOLD = 3, REPEATS = 3, COLLAPSE_ROUNDS = 2 };
+
+/* What one acknowledgement brought. */
+struct news {
+	uint64_t bytes;      /* newly acknowledged */
+	uint64_t in_flight;  /* before */
+	unsigned int rounds; /* of timeouts, before */
+	bool any;
+	bool sampled; /* sample_order and rtt_ns are valid */
+	uint64_t sample_order, rtt_ns;
+};
+
+static struct news news_before(const struct rxd_flow *flow)
+{
+	return (struct news){ .in_flight = flow->out.board.in_flight,
+		.rounds = flow->out.rounds };
+}
+
+/* Which transmission of a packet arrived is certain if it was sent once, or so long ago
+ * that the acknowledgement can be that of the last one. */
+static void note_arrival(
+	struct rxd_outgoing *out, const struct rxd_sent *sent, uint64_t now_ns)
+{
+	if (sent->resent && now_ns - sent->at_ns < out->rtt.min)
+		return;
+	if (out->any_arrived && sent->order <= out->arrived_order)
+		return;
+	out->any_arrived = true;
+	out->arrived_order = sent->order;
+	out->arrived_at_ns = sent->at_ns;
+}
+
+static void arrived(
+	struct rxd_flow *flow, uint64_t number, uint64_t now_ns, struct news *news)
+{
+	struct rxd_outgoing *out = &flow->out;
+	const struct rxd_sent *sent = rxd_board_at(&out->board, number);
+
+	if (sent->state == RXD_SENT_HELD)
+		return;
+	news->any = true;
+	news->bytes += sent->bytes;
+	if (!sent->resent && (!news->sampled || sent->order > news->sample_order)) {
+		news->sampled = true;
+		news->sample_order = sent->order;
+		news->rtt_ns = now_ns - WF_MIN(now_ns, sent->at_ns);
+	}
+	note_arrival(out, sent, now_ns);
+	rxd_board_set(&out->board, number, RXD_SENT_HELD);
+}
+
+static void finish_transfers(struct rxd_flow *flow)
+{
+	struct rxd_outgoing *out = &flow->out;
+
+	flow->busy = true;
+	while (!wf_list_empty(&out->begun)) {
+		struct rxd_xfer *xfer =
+			wf_list_entry(out->begun.next, struct rxd_xfer, link);
+
+		if (xfer->first + xfer->count > out->board.una)
+			break;
+		wf_list_remove(&xfer->link);
+		xfer->begun = false;
+		flow->config->ops->acked(flow, xfer);
+	}
+	flow->busy = false;
+}
+
+static void arrived_below(
+	struct rxd_flow *flow, uint64_t next, uint64_t now_ns, struct news *news)
+{
+	struct rxd_board *board = &flow->out.board;
+
+	for (uint64_t n = board->una; n != next; n++)
+		arrived(flow, n, now_ns, news);
+	board->una = next;
+}
+
+/* A loss: the congestion window shrinks once for all that was sent before. */
+static void congested(struct rxd_flow *flow, uint64_t order, unsigned int rounds)
+{
+	struct rxd_outgoing *out = &flow->out;
+
+	if (order < out->recovered_order)
+		return;
+	out->recovered_order = out->board.order;
+	if (rounds >= COLLAPSE_ROUNDS)
+		rxd_cubic_collapsed(&out->cc);
+	else
+		rxd_cubic_lost(&out->cc);
+}
+
+static bool is_lost(
+	const struct rxd_outgoing *out, const struct rxd_sent *sent, uint64_t now_ns)
+{
+	uint64_t late_ns = out->rtt.smoothed + out->rtt.smoothed / 8;
+
+	if (sent->state != RXD_SENT_FLYING || sent->order >= out->arrived_order)
+		return false;
+	return sent->order + PACKET_THRESHOLD <= out->arrived_order ||
+	       sent->at_ns + late_ns <= now_ns;
+}
+
+static void detect_losses(struct rxd_flow *flow, unsigned int rounds, uint64_t now_ns)
+{
+	struct rxd_outgoing *out = &flow->out;
+	struct rxd_board *board = &out->board;
+
+	if (!out->any_arrived || board->una == board->next ||
+		rxd_board_at(board, board->una)->order > out->arrived_order)
+		return;
+	for (uint64_t n = board->una; n != board->next; n++) {
+		struct rxd_sent *sent = rxd_board_at(board, n);
+
+		if (!is_lost(out, sent, now_ns))
+			continue;
+		congested(flow, sent->order, rounds);
+		rxd_board_set(board, n, RXD_SENT_LOST);
+	}
+}
+
+/* A peer of another library: everything behind the gap was dropped. */
+static void lose_all(struct rxd_flow *flow, unsigned int rounds)
+{
+	struct rxd_board *board = &flow->out.board;
+
+	if (board->una == board->next)
+		return;
+	congested(flow, rxd_board_at(board, board->next - 1)->order, rounds);
+	for (uint64_t n = board->una; n != board->next; n++)
+		if (rxd_board_at(board, n)->state == RXD_SENT_FLYING)
+			rxd_board_set(board, n, RXD_SENT_LOST);
+}
+
+static void grow_window(struct rxd_flow *flow, const struct news *news, uint64_t now_ns)
+{
+	struct rxd_outgoing *out = &flow->out;
+
+	/* A window that was not used proves nothing. */
+	if (news->in_flight + 2 * (uint64_t)flow->packet_size < out->cc.cwnd)
+		return;
+	rxd_cubic_acked(&out->cc, news->bytes, out->rtt.smoothed, now_ns);
+}
+
+static void progressed(struct rxd_flow *flow, const struct news *news, uint64_t now_ns)
+{
+	struct rxd_outgoing *out = &flow->out;
+
+	out->ever_acked = true;
+	out->rounds = out->repeats = 0;
+	out->rtt.backoff = 0;
+	if (news->sampled)
+		rxd_rtt_sample(&out->rtt, news->rtt_ns);
+	grow_window(flow, news, now_ns);
+	if (flow->extended)
+		detect_losses(flow, news->rounds, now_ns);
+	else if (news->rounds > 0)
+		lose_all(flow, news->rounds);
+	rxd_timeout_start(flow, now_ns);
+	finish_transfers(flow);
+}
+
+void rxd_acked_below(struct rxd_flow *flow, uint64_t next, uint64_t now_ns)
+{
+	const struct rxd_board *board = &flow->out.board;
+	struct news news = news_before(flow);
+
+	if (next - board->una > board->next - board->una || next == board->una)
+		return;
+	arrived_below(flow, next, now_ns, &news);
+	progressed(flow, &news, now_ns);
+}
+
+static void arrived_early(struct rxd_flow *flow, const struct rxd_ack *ack,
+	uint64_t now_ns, struct news *news)
+{
+	uint64_t number = ack->next + 1;
+
+	for (size_t i = 0; i < ack->words; i++, number += 64)
+		for (uint64_t bits = ack->early[i]; bits != 0; bits &= bits - 1) {
+			uint64_t n = number + (uint64_t)__builtin_ctzll(bits);
+
+			if (n >= flow->out.board.next)
+				return;
+			arrived(flow, n, now_ns, news);
+		}
+}
+
+/* The peer will never take the oldest transfer. What was sent of it becomes one packet
+ * that says so, and leaves until it is acknowledged. */
+static void refuse(struct rxd_flow *flow, int err)
+{
+	struct rxd_outgoing *out = &flow->out;
+	struct rxd_board *board = &out->board;
+	struct rxd_xfer *xfer = rxd_board_at(board, board->una)->xfer;
+	uint64_t end;
+
+	if (!xfer)
+		return; /* That packet is under way. */
+	end = WF_MIN(xfer->first + xfer->count, board->next);
+	for (uint64_t n = board->una; n != end; n++) {
+		rxd_board_at(board, n)->xfer = NULL;
+		rxd_board_set(board, n, RXD_SENT_HELD);
+	}
+	out->skipped = end - board->una;
+	rxd_board_at(board, board->una)->bytes = RXD_SKIP_SIZE;
+	rxd_board_set(board, board->una, RXD_SENT_LOST);
+	if (out->current == xfer)
+		out->current = NULL;
+	wf_list_remove(&xfer->link);
+	xfer->begun = false;
+	flow->busy = true;
+	flow->config->ops->failed(flow, xfer, err);
+	flow->busy = false;
+}
+
+/* A peer of another library expects more than was ever sent: it knows numbers of an
+ * earlier life of this endpoint, and has taken nothing of this one. */
+static void adopt_numbers(struct rxd_flow *flow, uint64_t next)
+{
+	if (!flow->extended && !flow->out.ever_acked && flow->out.board.una == 0) {
+		flow->out.ever_acked = true;
+		rxd_send_renumber(flow, next);
+	}
+}
+
+/* The flow has given up transfers, and learns where to go on. */
+static void synchronize(struct rxd_flow *flow, const struct rxd_ack *ack)
+{
+	flow->greeting.syncing = false;
+	flow->greeting.tries = 0;
+	flow->greeting.at_ns = UINT64_MAX;
+	flow->out.window = ack->window;
+	rxd_send_renumber(flow, ack->next);
+}
+
+static void repeated(struct rxd_flow *flow)
+{
+	struct rxd_outgoing *out = &flow->out;
+
+	if (flow->extended || out->window == 0 || out->board.una == out->board.next ||
+		rxd_board_at(&out->board, out->board.una)->order < out->recovered_order)
+		return;
+	if (++out->repeats >= REPEATS) {
+		out->repeats = 0;
+		lose_all(flow, 0);
+	}
+}
+
+static void learn_path(struct rxd_flow *flow, uint16_t largest)
+{
+	uint16_t size;
+
+	if (!rxd_path_arrived(&flow->path, largest, &size))
+		return;
+	flow->packet_size = size;
+	rxd_cubic_packet(&flow->out.cc, size);
+}
+
+/* @ack fits what was sent. */
+static void take(struct rxd_flow *flow, const struct rxd_ack *ack, uint64_t now_ns)
+{
+	struct rxd_outgoing *out = &flow->out;
+	struct news news = news_before(flow);
+
+	out->window = ack->window;
+	arrived_below(flow, ack->next, now_ns, &news);
+	arrived_early(flow, ack, now_ns, &news);
+	if (news.any)
+		progressed(flow, &news, now_ns);
+	else
+		repeated(flow);
+	if (ack->refused != 0 && ack->next == out->board.una &&
+		out->board.una != out->board.next)
+		refuse(flow, ack->refused);
+	if (flow->extended)
+		learn_path(flow, ack->largest);
+}
+
+void rxd_acked(
+	struct rxd_flow *flow, const uint8_t *packet, size_t len, uint64_t now_ns)
+{
+	const struct rxd_board *board = &flow->out.board;
+	struct rxd_ack ack;
+
+	if (flow->state != RXD_FLOW_OPEN ||
+		!rxd_ack_read(packet, len, flow->extended, &ack))
+		return;
+	if (flow->extended && !ack.extended)
+		return;
+	if (flow->greeting.syncing)
+		synchronize(flow, &ack);
+	else if (ack.next < board->una)
+		rxd_timeout_behind(flow);
+	else if (ack.next > board->next)
+		adopt_numbers(flow, ack.next);
+	else
+		take(flow, &ack, now_ns);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxd/flow/flow.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/fi_errno.h>
+
+#include "providers/rxd/flow/parts.h"
+#include "sys/compiler.h"
+
+void rxd_flow_send(struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t now_ns)
+{
+	xfer->begun = false;
+	wf_list_push(&flow->out.waiting, &xfer->link);
+	rxd_send_more(flow, now_ns);
+}
+
+bool rxd_flow_cancel(struct rxd_flow *flow, struct rxd_xfer *xfer)
+{
+	(void)flow;
+	if (xfer->begun)
+		return false;
+	wf_list_remove(&xfer->link);
+	return true;
+}
+
+void rxd_flow_receive(
+	struct rxd_flow *flow, const void *packet, size_t len, uint64_t now_ns)
+{
+	const uint8_t *bytes = packet;
+	struct rxd_base base;
+
+	if (len < sizeof(base))
+		return;
+	memcpy(&base, bytes, sizeof(base));
+	switch (base.type) {
+	case RXD_RTS:
+		rxd_greeting_rts(flow, bytes, len, now_ns);
+		return;
+	case RXD_CTS:
+		rxd_greeting_cts(flow, bytes, len, now_ns);
+		return;
+	default:
+		break;
+	}
+	if (base.peer != flow->own_index)
+		return;
+	flow->in.heard_ns = now_ns;
+	flow->in.largest = (uint16_t)WF_MIN(
+		WF_MAX(len, (size_t)flow->in.largest), (size_t)UINT16_MAX);
+	if (base.type == RXD_ACK)
+		rxd_acked(flow, bytes, len, now_ns);
+	else if (base.type == RXD_PROBE)
+		flow->in.now |= flow->extended;
+	else if (rxd_type_is_numbered(base.type) || base.type == RXD_SKIP)
+		rxd_receive_numbered(flow, bytes, len, now_ns);
+}
+
+static void send_probe(struct rxd_flow *flow, uint64_t now_ns)
+{
+	struct rxd_base base = { .version = RXD_VERSION,
+		.type = RXD_PROBE,
+		.flags = RXD_FLAG_EXT,
+		.peer = flow->peer_index };
+	size_t len = rxd_path_next(&flow->path, now_ns);
+	uint8_t *packet;
+
+	if (len < sizeof(base))
+		return;
+	/* Without memory the probe is as if lost. */
+	packet = calloc(1, len);
+	if (!packet)
+		return;
+	memcpy(packet, &base, sizeof(base));
+	(void)flow->config->ops->send_control(flow, packet, len);
+	free(packet);
+}
+
+void rxd_flow_run(struct rxd_flow *flow, uint64_t now_ns, bool sleep)
+{
+	rxd_timeout_run(flow, now_ns);
+	rxd_greeting_run(flow, now_ns);
+	if (now_ns >= flow->path.at_ns && flow->state == RXD_FLOW_OPEN)
+		send_probe(flow, now_ns);
+	rxd_send_more(flow, now_ns);
+	rxd_receive_ack(flow, now_ns, sleep);
+}
+
+uint64_t rxd_flow_deadline(const struct rxd_flow *flow)
+{
+	uint64_t at_ns = WF_MIN(flow->out.timeout_ns, flow->greeting.at_ns);
+
+	if (flow->out.blocked || (flow->in.now && flow->state == RXD_FLOW_OPEN))
+		return 0;
+	if (flow->state != RXD_FLOW_OPEN)
+		return at_ns;
+	return WF_MIN(at_ns, WF_MIN(flow->path.at_ns, flow->in.delay_ns));
+}
+
+bool rxd_flow_idle(const struct rxd_flow *flow)
+{
+	return wf_list_empty(&flow->out.waiting) && wf_list_empty(&flow->out.begun) &&
+	       rxd_board_count(&flow->out.board) == 0;
+}

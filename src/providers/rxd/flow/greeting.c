@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/rxd/flow/parts.h"
+
+#include <string.h>
+
+#include "sys/compiler.h"
+
+/*
+ * RTS and CTS. An RTS asks for the peer's index and tells its own; every RTS is
+ * answered by a CTS. Both may cross. They also show that a peer was restarted: an
+ * extended one has a greater epoch then; one of another library greets although it
+ * knew the index.
+ */
+#define RTS_FIRST_NS UINT64_C(10000000)
+#define RTS_MAX_NS   UINT64_C(4000000000)
+/* A late copy of a packet may arrive for about as long. */
+#define LATE_NS UINT64_C(1000000000)
+/* After so long a smaller epoch is that of a machine whose clock was set back. */
+#define FORGOTTEN_NS UINT64_C(60000000000)
+
+enum { RTS_DOUBLINGS_MAX = 10, EXT_PACKET_MIN = 512 };
+
+static uint64_t pause_ns(unsigned int tries)
+{
+	return WF_MIN(RTS_FIRST_NS << WF_MIN(tries, (unsigned int)RTS_DOUBLINGS_MAX),
+		RTS_MAX_NS);
+}
+
+static struct rxd_ext own_ext(const struct rxd_flow *flow)
+{
+	return (struct rxd_ext){ .max_packet = flow->config->max_packet,
+		.epoch = flow->greeting.own_epoch };
+}
+
+static void send_rts(struct rxd_flow *flow, uint64_t now_ns)
+{
+	struct rxd_greeting *greeting = &flow->greeting;
+	struct rxd_rts rts = {
+		.index = flow->own_index, .extended = true, .ext = own_ext(flow)
+	};
+	uint8_t packet[RXD_RTS_SIZE];
+
+	memcpy(rts.name, flow->config->name, sizeof(rts.name));
+	rxd_rts_write(&rts, packet);
+	if (flow->config->ops->send_control(flow, packet, sizeof(packet)) < 0)
+		flow->out.blocked = true;
+	greeting->at_ns = now_ns + pause_ns(greeting->tries++);
+	if (flow->state == RXD_FLOW_NEW)
+		flow->state = RXD_FLOW_GREETED;
+}
+
+static void send_cts(struct rxd_flow *flow, const struct rxd_rts *rts)
+{
+	const struct rxd_cts cts = { .echo = rts->index,
+		.index = flow->own_index,
+		.extended = rts->extended,
+		.ext = own_ext(flow) };
+	uint8_t packet[RXD_CTS_SIZE];
+
+	rxd_cts_write(&cts, rts->extended ? rts->ext.epoch : 0, packet);
+	/* A CTS that could not leave is like a lost one: the RTS comes again. */
+	(void)flow->config->ops->send_control(flow, packet, sizeof(packet));
+}
+
+void rxd_greet(struct rxd_flow *flow, uint64_t now_ns)
+{
+	if (flow->greeting.asking)
+		return;
+	flow->greeting.asking = true;
+	flow->greeting.tries = 0;
+	send_rts(flow, now_ns);
+}
+
+void rxd_greeting_run(struct rxd_flow *flow, uint64_t now_ns)
+{
+	struct rxd_greeting *greeting = &flow->greeting;
+
+	if (now_ns < greeting->at_ns)
+		return;
+	if (greeting->tries > flow->config->rounds) {
+		rxd_flow_give_up(flow);
+	} else if (greeting->asking) {
+		send_rts(flow, now_ns);
+	} else if (greeting->syncing) {
+		rxd_send_solicit(flow);
+		greeting->at_ns = now_ns + pause_ns(greeting->tries++);
+	} else {
+		greeting->at_ns = UINT64_MAX;
+	}
+}
+
+static bool silent_for(const struct rxd_flow *flow, uint64_t now_ns, uint64_t time_ns)
+{
+	return now_ns - WF_MIN(now_ns, flow->in.heard_ns) > time_ns;
+}
+
+/* Has the peer proved that it knew the index which it gets by a CTS? */
+static bool was_greeted(const struct rxd_flow *flow)
+{
+	return flow->in.next > 0 || flow->out.ever_acked;
+}
+
+/* Of a packet with @epoch of an extended peer that is known: 1 it is of the peer's
+ * present life, 0 it comes from a later one, -1 from an earlier one. */
+static int life_of(const struct rxd_flow *flow, uint32_t epoch, uint64_t now_ns)
+{
+	if (epoch == flow->greeting.peer_epoch)
+		return 1;
+	if (rxd_epoch_after(epoch, flow->greeting.peer_epoch) ||
+		silent_for(flow, now_ns, FORGOTTEN_NS))
+		return 0;
+	return -1;
+}
+
+static void open_extended(
+	struct rxd_flow *flow, const struct rxd_ext *ext, uint64_t now_ns)
+{
+	size_t largest = WF_MIN(ext->max_packet, flow->config->max_packet);
+
+	flow->extended = true;
+	flow->greeting.peer_epoch = ext->epoch;
+	flow->greeting.syncing = false;
+	flow->out.window = flow->config->window_ext;
+	rxd_path_start(&flow->path, flow->config->base_packet,
+		WF_MIN(largest, flow->path_limit), now_ns);
+}
+
+/* The peer's index is known. */
+static void adopt(struct rxd_flow *flow, uint64_t index, const struct rxd_ext *ext,
+	uint64_t now_ns)
+{
+	struct rxd_greeting *greeting = &flow->greeting;
+	bool opened = flow->state != RXD_FLOW_OPEN;
+
+	flow->state = RXD_FLOW_OPEN;
+	flow->peer_index = (uint32_t)index;
+	greeting->asking = false;
+	greeting->tries = 0;
+	greeting->at_ns = UINT64_MAX;
+	flow->in.heard_ns = now_ns;
+	if (ext && !flow->extended)
+		open_extended(flow, ext, now_ns);
+	if (opened && greeting->syncing)
+		greeting->at_ns = now_ns;
+}
+
+/* The index has 64 bits in RTS and CTS, and 32 in other packets. */
+static bool index_ok(uint64_t index)
+{
+	return index != 0 && index <= UINT32_MAX;
+}
+
+static bool ext_ok(bool extended, const struct rxd_ext *ext)
+{
+	return !extended || ext->max_packet >= EXT_PACKET_MIN;
+}
+
+/* What is known is of an earlier life of the peer: forget it. */
+static void forget(struct rxd_flow *flow, bool rename)
+{
+	uint32_t index = flow->own_index;
+
+	rxd_flow_restarted(flow);
+	if (!rename)
+		flow->own_index = index;
+	flow->state = RXD_FLOW_GREETED;
+}
+
+/* An RTS while the flow is open. False: it is to be ignored. */
+static bool rts_while_open(
+	struct rxd_flow *flow, const struct rxd_rts *rts, uint64_t now_ns)
+{
+	bool again;
+
+	if (rts->extended && flow->extended) {
+		int life = life_of(flow, rts->ext.epoch, now_ns);
+
+		if (life < 0)
+			return false;
+		again = life == 0;
+	} else if (rts->extended) {
+		again = true;
+	} else if (flow->extended) {
+		if (!silent_for(flow, now_ns, LATE_NS))
+			return false;
+		again = true;
+	} else {
+		again = was_greeted(flow) && (rts->index != flow->peer_index ||
+						     silent_for(flow, now_ns, LATE_NS));
+	}
+	if (again)
+		forget(flow, true);
+	return true;
+}
+
+void rxd_greeting_rts(
+	struct rxd_flow *flow, const uint8_t *packet, size_t len, uint64_t now_ns)
+{
+	struct rxd_rts rts;
+
+	if (!rxd_rts_read(packet, len, &rts) || !index_ok(rts.index) ||
+		!ext_ok(rts.extended, &rts.ext))
+		return;
+	if (flow->state == RXD_FLOW_OPEN && !rts_while_open(flow, &rts, now_ns))
+		return;
+	adopt(flow, rts.index, rts.extended ? &rts.ext : NULL, now_ns);
+	send_cts(flow, &rts);
+}
+
+/* A CTS while the flow is open. False: it is to be ignored. */
+static bool cts_while_open(
+	struct rxd_flow *flow, const struct rxd_cts *cts, uint64_t now_ns)
+{
+	bool again;
+
+	if (cts->extended && flow->extended) {
+		int life = life_of(flow, cts->ext.epoch, now_ns);
+
+		if (life < 0)
+			return false;
+		again = life == 0;
+	} else if (cts->extended) {
+		again = true;
+	} else if (flow->extended || !flow->greeting.asking) {
+		return false;
+	} else {
+		again = was_greeted(flow) && cts->index != flow->peer_index;
+	}
+	/* The peer's new life got its index from the RTS that the CTS answers. */
+	if (again)
+		forget(flow, false);
+	return true;
+}
+
+void rxd_greeting_cts(
+	struct rxd_flow *flow, const uint8_t *packet, size_t len, uint64_t now_ns)
+{
+	struct rxd_cts cts;
+
+	if (!rxd_cts_read(packet, len, flow->greeting.own_epoch, &cts) ||
+		cts.echo != flow->own_index || !index_ok(cts.index) ||
+		!ext_ok(cts.extended, &cts.ext) || flow->state == RXD_FLOW_NEW)
+		return;
+	if (flow->state == RXD_FLOW_OPEN && !cts_while_open(flow, &cts, now_ns))
+		return;
+	adopt(flow, cts.index, cts.extended ? &cts.ext : NULL, now_ns);
+}

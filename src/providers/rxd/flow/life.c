@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <rdma/fi_errno.h>
+
+#include "providers/rxd/flow/parts.h"
+
+/* How a flow begins, and how it ends: by the owner, because the peer was restarted, or
+ * because it does not answer. */
+
+static void reset_incoming(struct rxd_flow *flow)
+{
+	rxd_early_done(&flow->in.early, &flow->config->kept);
+	flow->in = (struct rxd_incoming){
+		.delay_ns = UINT64_MAX,
+		.heard_ns = flow->in.heard_ns,
+	};
+}
+
+/* The board's next number becomes @number. */
+static void reset_outgoing(struct rxd_flow *flow, uint64_t number)
+{
+	struct rxd_outgoing *out = &flow->out;
+
+	rxd_board_clear(&out->board, number);
+	rxd_rtt_init(&out->rtt);
+	rxd_cubic_init(&out->cc, flow->config->base_packet);
+	out->current = NULL;
+	out->window = flow->config->window;
+	out->blocked = false;
+	out->rounds = out->repeats = out->unasked = 0;
+	out->any_arrived = false;
+	out->recovered_order = out->board.order;
+	out->timeout_ns = UINT64_MAX;
+	flow->packet_size = flow->config->base_packet;
+	rxd_path_init(&flow->path);
+}
+
+static void reset_greeting(struct rxd_flow *flow)
+{
+	flow->greeting.asking = false;
+	flow->greeting.syncing = false;
+	flow->greeting.tries = 0;
+	flow->greeting.at_ns = UINT64_MAX;
+}
+
+void rxd_flow_reset(struct rxd_flow *flow)
+{
+	reset_incoming(flow);
+	reset_outgoing(flow, 0);
+	reset_greeting(flow);
+	flow->out.ever_acked = false;
+	flow->extended = false;
+}
+
+void rxd_flow_init(struct rxd_flow *flow, struct rxd_flow_config *config,
+	uint32_t own_index, size_t path_packet)
+{
+	*flow = (struct rxd_flow){
+		.config = config, .own_index = own_index, .path_limit = path_packet
+	};
+	flow->greeting.own_epoch = config->epoch;
+	wf_list_init(&flow->out.waiting);
+	wf_list_init(&flow->out.begun);
+	rxd_flow_reset(flow);
+}
+
+static void move(struct wf_list *from, struct wf_list *to)
+{
+	struct wf_list *item;
+
+	while ((item = wf_list_pop(from)))
+		wf_list_push(to, item);
+}
+
+static void fail_all(struct rxd_flow *flow, struct wf_list *xfers, int err)
+{
+	struct wf_list *item;
+
+	flow->busy = true;
+	while ((item = wf_list_pop(xfers))) {
+		struct rxd_xfer *xfer = wf_list_entry(item, struct rxd_xfer, link);
+
+		xfer->begun = false;
+		flow->config->ops->failed(flow, xfer, err);
+	}
+	flow->busy = false;
+}
+
+static void tell_restarted(struct rxd_flow *flow)
+{
+	flow->busy = true;
+	flow->config->ops->restarted(flow);
+	flow->busy = false;
+}
+
+/* Packets that name the old index are of an earlier life. */
+static void rename_peer(struct rxd_flow *flow)
+{
+	flow->own_index += UINT32_C(1) << RXD_INDEX_BITS;
+}
+
+void rxd_flow_restarted(struct rxd_flow *flow)
+{
+	struct wf_list begun;
+
+	wf_list_init(&begun);
+	move(&flow->out.begun, &begun);
+	rxd_flow_reset(flow);
+	rename_peer(flow);
+	tell_restarted(flow);
+	fail_all(flow, &begun, FI_ECONNRESET);
+}
+
+/* The numbers towards an extended peer begin anew, as after a restart of this side,
+ * which a new epoch tells the peer. One of another library knows nothing of that: its
+ * next acknowledgement tells what it expects. */
+static void forget_peer(struct rxd_flow *flow)
+{
+	bool history = flow->out.board.una > 0;
+
+	if (flow->extended) {
+		rxd_flow_reset(flow);
+		rename_peer(flow);
+		flow->greeting.own_epoch = rxd_epoch_new();
+		return;
+	}
+	reset_outgoing(flow, flow->out.board.una);
+	reset_greeting(flow);
+	flow->greeting.syncing = history;
+}
+
+void rxd_flow_give_up(struct rxd_flow *flow)
+{
+	struct wf_list all;
+
+	wf_list_init(&all);
+	move(&flow->out.begun, &all);
+	move(&flow->out.waiting, &all);
+	forget_peer(flow);
+	flow->state = RXD_FLOW_NEW;
+	tell_restarted(flow);
+	fail_all(flow, &all, FI_ECONNREFUSED);
+}
+
+void rxd_flow_done(struct rxd_flow *flow, int err)
+{
+	fail_all(flow, &flow->out.begun, err);
+	fail_all(flow, &flow->out.waiting, err);
+	rxd_early_done(&flow->in.early, &flow->config->kept);
+	rxd_board_done(&flow->out.board);
+}

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/rxd/flow/parts.h"
+
+/*
+ * Numbered packets, and the acknowledgements that they get. An acknowledgement leaves
+ * at the end of a batch: to a peer of another library after any packet, which makes it
+ * wait no longer than it expects; to an extended one after two packets, a gap or a
+ * repetition, or after a short delay in which a packet to it can take the information
+ * along.
+ */
+enum { ACK_EVERY = 2 };
+
+#define ACK_DELAY_NS UINT64_C(20000)
+
+void rxd_receive_piggybacked(struct rxd_flow *flow)
+{
+	/* What lies behind a gap, and that there is no window, only an ACK can tell. */
+	if (flow->in.now)
+		return;
+	flow->in.due = 0;
+	flow->in.delay_ns = UINT64_MAX;
+}
+
+static bool ack_due(const struct rxd_flow *flow, uint64_t now_ns, bool sleep)
+{
+	const struct rxd_incoming *in = &flow->in;
+
+	if (flow->state != RXD_FLOW_OPEN)
+		return false;
+	if (in->now)
+		return true;
+	return in->due > 0 && (in->due >= ACK_EVERY || sleep || !flow->extended ||
+				      now_ns >= in->delay_ns);
+}
+
+void rxd_receive_ack(struct rxd_flow *flow, uint64_t now_ns, bool sleep)
+{
+	struct rxd_incoming *in = &flow->in;
+	uint8_t packet[RXD_ACK_SIZE_MAX];
+	struct rxd_ack ack;
+	size_t len;
+
+	if (!ack_due(flow, now_ns, sleep))
+		return;
+	ack.next = in->next;
+	ack.extended = flow->extended;
+	ack.window = flow->extended ? flow->config->window_ext : flow->config->window;
+	if (in->shut)
+		ack.window = 0;
+	ack.refused = in->refused;
+	ack.largest = in->largest;
+	ack.words = 0;
+	if (flow->extended)
+		ack.words =
+			rxd_early_bits(&in->early, in->next, ack.early, RXD_SACK_WORDS);
+	len = rxd_ack_write(&ack, flow->peer_index, packet);
+	if (flow->config->ops->send_control(flow, packet, len) < 0) {
+		in->now = true;
+		flow->out.blocked = true;
+		return;
+	}
+	in->now = false;
+	in->due = 0;
+	in->delay_ns = UINT64_MAX;
+}
+
+static void advance(struct rxd_flow *flow, uint64_t count)
+{
+	struct rxd_incoming *in = &flow->in;
+	uint64_t last = in->early.last;
+
+	/* What is skipped may be here. Nothing beyond the last early packet is. */
+	for (uint64_t i = 0; i < count && in->early.count > 0 && in->next + i <= last;
+		i++)
+		rxd_early_drop(&in->early, in->next + i, &flow->config->kept);
+	in->next += count;
+	in->shut = false;
+	in->refused = 0;
+}
+
+/* A transfer was given up by the peer. */
+static bool skip(struct rxd_flow *flow, const uint8_t *packet, size_t len)
+{
+	uint64_t count;
+
+	if (!flow->extended || len < RXD_SKIP_SIZE)
+		return false;
+	memcpy(&count, packet + sizeof(struct rxd_base), sizeof(count));
+	if (count == 0 || count > RXD_WINDOW_MAX)
+		return false;
+	advance(flow, count);
+	return true;
+}
+
+/* The packet with the expected number. True: it was taken. */
+static bool deliver(struct rxd_flow *flow, const uint8_t *packet, size_t len)
+{
+	struct rxd_incoming *in = &flow->in;
+	struct rxd_base base;
+	int64_t count;
+
+	memcpy(&base, packet, sizeof(base));
+	if (base.type == RXD_SKIP)
+		return skip(flow, packet, len);
+	if (in->refused != 0)
+		return false;
+	base.flags &= (uint16_t) ~(RXD_FLAG_EXT | RXD_FLAG_ACK_NOW);
+	base.seq = in->next;
+	flow->busy = true;
+	count = flow->config->ops->deliver(flow, &base, packet, len);
+	flow->busy = false;
+	if (count > 0) {
+		advance(flow, (uint64_t)count);
+		return true;
+	}
+	if (count < 0 && flow->extended)
+		in->refused = (uint16_t)-count;
+	else
+		in->shut = true;
+	in->now = true;
+	return false;
+}
+
+static void deliver_early(struct rxd_flow *flow)
+{
+	struct rxd_incoming *in = &flow->in;
+	const struct rxd_early_packet *packet;
+
+	while ((packet = rxd_early_find(&in->early, in->next))) {
+		uint64_t number = in->next;
+
+		if (!deliver(flow, packet->bytes, packet->len)) {
+			/* The peer sends it again. */
+			rxd_early_drop(&in->early, number, &flow->config->kept);
+			return;
+		}
+	}
+}
+
+static void take(
+	struct rxd_flow *flow, uint64_t number, const uint8_t *packet, size_t len)
+{
+	struct rxd_incoming *in = &flow->in;
+	uint64_t ahead = number - in->next;
+	uint16_t window =
+		flow->extended ? flow->config->window_ext : flow->config->window;
+
+	if (ahead == 0 && deliver(flow, packet, len)) {
+		in->now |= in->early.count > 0;
+		deliver_early(flow);
+		return;
+	}
+	in->now = true;
+	if (ahead > 0 && ahead < window)
+		(void)rxd_early_keep(&in->early, number, in->next, packet, len,
+			&flow->config->kept, flow->config->kept_max);
+}
+
+void rxd_receive_numbered(
+	struct rxd_flow *flow, const uint8_t *packet, size_t len, uint64_t now_ns)
+{
+	struct rxd_incoming *in = &flow->in;
+	struct rxd_base base;
+	uint64_t number;
+
+	memcpy(&base, packet, sizeof(base));
+	number = base.seq;
+	/* Data of an extended peer may come before its CTS. */
+	if (flow->extended ||
+		(flow->state != RXD_FLOW_OPEN && base.flags & RXD_FLAG_EXT)) {
+		uint32_t low, next;
+
+		if (!(base.flags & RXD_FLAG_EXT))
+			return;
+		rxd_seq_unpack(base.seq, &low, &next);
+		number = rxd_seq_widen(low, in->next);
+		rxd_acked_below(flow, rxd_seq_widen(next, flow->out.board.una), now_ns);
+		in->now |= (base.flags & RXD_FLAG_ACK_NOW) != 0;
+	}
+	take(flow, number, packet, len);
+	if (in->due++ == 0)
+		in->delay_ns = now_ns + ACK_DELAY_NS;
+}
