@@ -10,19 +10,6 @@
  * in software, and one with the result, which every operation gets.
  */
 
-static void request_done(
-	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
-{
-	struct rxm_op *op = wf_container_of(call, struct rxm_op, sending.call);
-
-	(void)entry;
-	rxm_sending_done(op->ep, &op->sending);
-	/* The result will not come. */
-	if (wf_unlikely(err))
-		rxm_conn_fail(op->conn, err);
-	rxm_op_call_done(op, err);
-}
-
 static size_t payload_len(const struct wf_op *op)
 {
 	return op->len + (op->kind == WF_OP_COMPARE ? op->atomic->size : 0);
@@ -76,7 +63,7 @@ static ssize_t atomic_send(struct rxm_conn *conn, struct rxm_work *work)
 	memcpy(op->sending.head, &hdr, sizeof(hdr));
 	memcpy(op->sending.head + sizeof(hdr), op->copy + sizeof(hdr),
 		RXM_WIRE_ATOMIC - sizeof(hdr));
-	op->sending.call.done = request_done;
+	op->sending.call.done = rxm_op_sent;
 	ret = rxm_sending_start(
 		conn, &op->sending, RXM_WIRE_ATOMIC, &payload, payload.iov_len != 0, 0);
 	if (ret)

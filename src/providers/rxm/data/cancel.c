@@ -1,8 +1,45 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/lower/call.h"
 #include "providers/rxm/conn/peer.h"
-#include "providers/rxm/data/work.h"
+#include "providers/rxm/data/op.h"
 
-/* fi_cancel of operations that wait for a connection, or behind others. */
+/* fi_cancel of operations that wait for a connection, or behind others, or in the queue
+ * of the provider below, if that is of this library. */
+
+struct below {
+	struct wf_cancel cancel;
+	const struct wf_cancel *which; /* of the application */
+};
+
+/* @context is that of an operation below. Of a message in segments others may have
+ * left. */
+static bool is_call_of(const struct wf_cancel *cancel, void *context)
+{
+	const struct below *below = wf_container_of(cancel, struct below, cancel);
+	struct rxm_call *call = context;
+	const struct rxm_op *op;
+
+	if (!call || call->done != rxm_op_sent)
+		return false;
+	op = wf_container_of(call, struct rxm_op, sending.call);
+	return wf_op_is_reported(op->op.flags) &&
+	       wf_cancel_is(below->which, op->op.context);
+}
+
+static bool cancel_below(struct rxm_ep *ep, const struct wf_cancel *which)
+{
+	struct below below = { { .is = is_call_of }, which };
+
+	wf_list_foreach(link, &ep->conns)
+	{
+		struct rxm_conn *conn = wf_list_entry(link, struct rxm_conn, link);
+
+		if (conn->below.builtin &&
+			wf_lower_cancel_tx(&conn->below, &below.cancel))
+			return true;
+	}
+	return false;
+}
 
 static bool is_wanted(const struct wf_list *link, const void *arg)
 {
@@ -30,5 +67,5 @@ bool rxm_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 			&ep->peers->remotes, is_wanted, which, &remote);
 	if (found)
 		rxm_data_op_fail(found, FI_ECANCELED);
-	return found != NULL;
+	return found || cancel_below(ep, which);
 }

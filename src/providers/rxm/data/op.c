@@ -86,6 +86,23 @@ void rxm_op_call_done(struct rxm_op *op, int err)
 	rxm_op_unref(op);
 }
 
+void rxm_op_sent(struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
+{
+	struct rxm_op *op = wf_container_of(call, struct rxm_op, sending.call);
+
+	(void)entry;
+	rxm_sending_done(op->ep, &op->sending);
+	if (wf_unlikely(err && op->msg_id && !wf_list_empty(&op->work.link))) {
+		/* The answer will not come. Without this packet, the order of the
+		 * others holds only if it was withdrawn by the application. */
+		wf_list_remove(&op->work.link);
+		if (err != FI_ECANCELED)
+			rxm_conn_fail(op->conn, err);
+		rxm_op_call_done(op, err);
+	}
+	rxm_op_call_done(op, err);
+}
+
 bool rxm_op_number(struct rxm_op *op)
 {
 	struct rxm_data *data = &op->ep->data;
@@ -108,7 +125,7 @@ struct rxm_op *rxm_op_answered(
 	struct rxm_op *op;
 
 	/* The number is the peer's word. */
-	if (!number || number >= ids->used || (uintptr_t)ids->at[number] & 1)
+	if (!number || number >= ids->capacity || (uintptr_t)ids->at[number] & 1)
 		return NULL;
 	op = ids->at[number];
 	if (op->msg_id != msg_id || op->conn != conn || op->work.ops != ops)
@@ -283,13 +300,6 @@ size_t rxm_tx_left(struct wf_ep *wf)
 
 /* RMA goes to the provider below as it is. */
 
-static void rma_done(
-	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
-{
-	(void)entry;
-	rxm_op_call_done(wf_container_of(call, struct rxm_op, sending.call), err);
-}
-
 static ssize_t rma_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
@@ -299,7 +309,9 @@ static ssize_t rma_send(struct rxm_conn *conn, struct rxm_work *work)
 	struct wf_op call = op->op;
 	ssize_t ret;
 
-	op->sending.call.done = rma_done;
+	op->sending.call.done = rxm_op_sent;
+	op->sending.buffer = NULL;
+	op->sending.copy = NULL;
 	if (!below)
 		call.flags &= ~FI_INJECT;
 	call.flags &= ~WF_OP_WORK;

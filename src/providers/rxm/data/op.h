@@ -67,6 +67,10 @@ void rxm_op_unref(struct rxm_op *op);
 /* One call of the operation ended. */
 void rxm_op_call_done(struct rxm_op *op, int err);
 
+/* call.done of op->sending, for all kinds that have one packet or call below. */
+void rxm_op_sent(
+	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry);
+
 /* Give the operation a message id, so that its answer finds it. False: no memory. */
 bool rxm_op_number(struct rxm_op *op);
 /* The operation on @conn that an answer of kind @ops names; NULL: there is none. It

@@ -72,19 +72,6 @@ static size_t describe(const struct rxm_op *op, struct fi_rma_iov *seg)
 	return count;
 }
 
-static void request_done(
-	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
-{
-	struct rxm_op *op = wf_container_of(call, struct rxm_op, sending.call);
-
-	(void)entry;
-	rxm_sending_done(op->ep, &op->sending);
-	/* The answer will not come: the end of the connection ends the operation. */
-	if (wf_unlikely(err))
-		rxm_conn_fail(op->conn, err);
-	rxm_op_call_done(op, err);
-}
-
 static ssize_t rdv_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
@@ -98,7 +85,7 @@ static ssize_t rdv_send(struct rxm_conn *conn, struct rxm_work *work)
 		return -FI_ENOMEM;
 	rxm_put_rdv(op->sending.head, conn->peer_id, op->msg_id, &msg, seg,
 		describe(op, seg));
-	op->sending.call.done = request_done;
+	op->sending.call.done = rxm_op_sent;
 	ret = rxm_sending_start(
 		conn, &op->sending, RXM_WIRE_RDV, NULL, 0, op->op.flags & FI_MORE);
 	if (ret)

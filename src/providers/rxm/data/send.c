@@ -73,23 +73,13 @@ ssize_t rxm_send_now(struct rxm_conn *conn, const struct rxm_message *msg,
 	return rxm_conn_inject(conn, &packet, len);
 }
 
-static void eager_done(
-	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry)
-{
-	struct rxm_op *op = wf_container_of(call, struct rxm_op, sending.call);
-
-	(void)entry;
-	rxm_sending_done(op->ep, &op->sending);
-	rxm_op_call_done(op, err);
-}
-
 static ssize_t eager_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
 	struct rxm_message msg = rxm_message_of(&op->op);
 	ssize_t ret;
 
-	op->sending.call.done = eager_done;
+	op->sending.call.done = rxm_op_sent;
 	rxm_put_eager((struct rxm_hdr *)op->sending.head, conn->peer_id, &msg);
 	ret = rxm_sending_start(conn, &op->sending, RXM_HEADER, op->op.iov,
 		op->op.iov_count, flags_below(op));
