@@ -17,9 +17,12 @@ done
 shift $((OPTIND - 1))
 [ $# -ge 2 ] || { sed -n 's/^# \(run.sh .*\)/usage: \1/p' "$0" >&2; exit 2; }
 build=$(cd "$1" && pwd) || exit 2
-shift
 # shellcheck source=tests/limits.sh
 . "$here/../limits.sh"
+
+"$build/tools/fi_info" -l 2>/dev/null | grep -q '^verbs' ||
+	{ echo "skipped: the library in $1 has no provider verbs"; exit 77; }
+shift
 
 # The names of a list: its own lines, and with "all" those of quick.list, too.
 names_of() {
