@@ -12,8 +12,8 @@
 /*
  * Peers are found by the name of their endpoint below, in the canonical form of the
  * address vector, or by the index that this endpoint gave them: the number of an entry
- * in ep->peers, with some bits of the endpoint's epoch above it, so that packets for an
- * earlier endpoint at the same address are recognised.
+ * in ep->peers, with some bits above it, which the flow changes when the peer was
+ * restarted, so that packets of an earlier life of either side are recognised.
  */
 enum {
 	INDEX_BITS = 20,
@@ -62,7 +62,7 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 		rxd_flow_done(&peer->flow, FI_ECANCELED);
 		rxd_data_peer_done(peer);
 		wf_list_remove(&peer->active_link);
-		wf_id_map_remove(&ep->peers, peer->index & (PEERS_MAX - 1));
+		wf_id_map_remove(&ep->peers, peer->number);
 	}
 	free(peer);
 }
@@ -162,8 +162,9 @@ static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
 		return ret;
 	}
 	peer->ep = ep;
-	peer->index = number | ep->config.epoch << INDEX_BITS;
-	rxd_flow_init(&peer->flow, &ep->config, peer->index, 0);
+	peer->number = number;
+	rxd_flow_init(
+		&peer->flow, &ep->config, number | ep->config.epoch << INDEX_BITS, 0);
 	/* Both sides count packets as long as the endpoints exist. */
 	wf_remote_ref(&peer->remote);
 	return 0;
@@ -251,7 +252,7 @@ static struct rxd_peer *by_index(struct rxd_ep *ep, uint64_t index)
 {
 	struct rxd_peer *peer = wf_id_map_get(&ep->peers, index & (PEERS_MAX - 1));
 
-	return peer && peer->index == index ? peer : NULL;
+	return peer && peer->flow.own_index == index ? peer : NULL;
 }
 
 struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const uint8_t *packet, size_t len)

@@ -62,7 +62,7 @@ struct rxd_peer {
 	struct wf_remote remote;
 	struct rxd_ep *ep;
 	struct rxd_flow flow;
-	uint32_t index;   /* in ep->peers: what its packets name; not 0 */
+	uint32_t number; /* in ep->peers: the low bits of flow.own_index */
 	fi_addr_t below;  /* its address below */
 	fi_addr_t source; /* AV index when last looked up, or FI_ADDR_NOTAVAIL */
 	struct wf_list active_link; /* in ep->active while its flow has a deadline */
