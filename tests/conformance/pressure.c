@@ -144,9 +144,19 @@ enum { FETCHES = 3000, ELEMENTS = 512 };
 static const struct cf_options fetching = { .caps = FI_MSG | FI_RMA | FI_ATOMIC,
 	.split_cqs = true };
 
+/* As many elements as one operation may have, up to ELEMENTS. */
+static size_t elements(struct cf_side *side)
+{
+	size_t count;
+
+	CHECK_OK(fi_fetch_atomicvalid(side->ep, FI_UINT64, FI_ATOMIC_READ, &count));
+	return count < ELEMENTS ? count : ELEMENTS;
+}
+
 static void fetch_all(struct cf_env *env, const struct cf_region *region,
 	uint64_t (*results)[ELEMENTS], struct fi_context2 *context)
 {
+	size_t count = elements(&env->side[0]);
 	size_t posted[2] = { 0 }, done[2] = { 0 };
 	uint64_t deadline = cf_now_ms() + 4 * CF_TIMEOUT_MS;
 
@@ -156,7 +166,7 @@ static void fetch_all(struct cf_env *env, const struct cf_region *region,
 			ssize_t ret = posted[i] == FETCHES;
 
 			while (!ret) {
-				ret = fi_fetch_atomic(side->ep, NULL, ELEMENTS, NULL,
+				ret = fi_fetch_atomic(side->ep, NULL, count, NULL,
 					results[i * FETCHES + posted[i]], NULL,
 					side->peer, region[!i].addr, region[!i].key,
 					FI_UINT64, FI_ATOMIC_READ, context);
@@ -191,7 +201,8 @@ static void requesters_of_each_other_get_all_answers(void)
 	}
 	fetch_all(&env, region, results, &context);
 	for (size_t i = 0; i < 2 * FETCHES; i++)
-		cf_verify(results[i], sizeof(*results), i < FETCHES);
+		cf_verify(results[i], elements(&env.side[0]) * sizeof(**results),
+			i < FETCHES);
 	for (int i = 0; i < 2; i++)
 		cf_close_region(&region[i]);
 	cf_close(&env);

@@ -75,7 +75,7 @@ static bool copy_names(const struct wf_lower_kind *kind, const struct fi_info *a
 
 /* Hints for the provider below; @above may be NULL. NULL: no memory. */
 static struct fi_info *hints_below(
-	const struct wf_lower_kind *kind, const struct fi_info *above, bool addrs)
+	const struct wf_lower_kind *kind, const struct fi_info *above)
 {
 	struct fi_info *hints = fi_allocinfo();
 	bool ok;
@@ -91,7 +91,7 @@ static struct fi_info *hints_below(
 	hints->caps |= above->caps & COMM;
 	hints->addr_format = above->addr_format;
 	ok = copy_names(kind, above, hints);
-	if (ok && addrs)
+	if (ok)
 		ok = copy_addr(&hints->src_addr, &hints->src_addrlen, above->src_addr,
 			     above->src_addrlen) &&
 		     copy_addr(&hints->dest_addr, &hints->dest_addrlen,
@@ -123,6 +123,79 @@ static bool has_format(const struct wf_lower_kind *kind, const struct fi_info *b
 		fi_tostr_r(
 			text, sizeof(text), &below->addr_format, FI_TYPE_ADDR_FORMAT));
 	return false;
+}
+
+static bool same_text(const char *asked, const char *text)
+{
+	return !asked || (text && !strcasecmp(asked, text));
+}
+
+/* Is @below what is below @above? Its names, where @above has them. */
+static bool is_below(
+	const struct fi_info *below, const struct fi_info *above, const char *prov_name)
+{
+	const struct fi_fabric_attr *fabric = above->fabric_attr;
+	const struct fi_domain_attr *domain = above->domain_attr;
+
+	return (!above->addr_format || above->addr_format == below->addr_format) &&
+	       same_text(prov_name, below->fabric_attr->prov_name) &&
+	       (!fabric || same_text(fabric->name, below->fabric_attr->name)) &&
+	       (!domain || same_text(domain->name, below->domain_attr->name));
+}
+
+/* The place in the list of what was found below @above; a NULL there: nothing was. The
+ * lock is held. */
+static struct fi_info **place(struct wf_lower_found *found, const struct fi_info *above,
+	const char *prov_name)
+{
+	struct fi_info **at = &found->list;
+
+	while (*at && !is_below(*at, above, prov_name))
+		at = &(*at)->next;
+	return at;
+}
+
+/* A copy of what was found below @above. -FI_ENODATA: nothing was. */
+static int find(const struct wf_lower_kind *kind, const struct fi_info *above,
+	struct fi_info **ret_below)
+{
+	struct wf_lower_found *found = kind->found;
+	const char *asked = above->fabric_attr ? above->fabric_attr->prov_name : NULL;
+	struct fi_info *below;
+	char *name;
+	bool ok;
+
+	name = name_below(kind, asked, &ok);
+	if (!ok)
+		return -FI_ENOMEM;
+	(void)pthread_mutex_lock(&found->lock);
+	below = *place(found, above, name);
+	*ret_below = below ? fi_dupinfo(below) : NULL;
+	(void)pthread_mutex_unlock(&found->lock);
+	free(name);
+	if (*ret_below)
+		return 0;
+	return below ? -FI_ENOMEM : -FI_ENODATA;
+}
+
+/* Keep a copy of @below, whose addresses were taken. False: no memory. */
+static bool keep(const struct wf_lower_kind *kind, const struct fi_info *below)
+{
+	struct wf_lower_found *found = kind->found;
+	struct fi_info *copy = fi_dupinfo(below), **at;
+
+	if (!copy)
+		return false;
+	(void)pthread_mutex_lock(&found->lock);
+	at = place(found, below, below->fabric_attr->prov_name);
+	if (*at) {
+		copy->next = (*at)->next;
+		(*at)->next = NULL;
+		fi_freeinfo(*at);
+	}
+	*at = copy;
+	(void)pthread_mutex_unlock(&found->lock);
+	return true;
 }
 
 /* The answer of the layer over @below, whose addresses and attributes of the NIC it
@@ -157,6 +230,10 @@ static int answer(const struct wf_lower_kind *kind, uint32_t version,
 		&below->dest_addrlen);
 	info->nic = below->nic;
 	below->nic = NULL;
+	if (!keep(kind, below)) {
+		fi_freeinfo(info);
+		return -FI_ENOMEM;
+	}
 	*ret_info = info;
 	return 0;
 }
@@ -182,6 +259,33 @@ static int answer_all(const struct wf_lower_kind *kind, uint32_t version,
 	return 0;
 }
 
+/* Do the hints match the layer's template, but for the names, which the provider below
+ * gives? Hints that no answer can meet cost no question below. */
+static int match(
+	const struct wf_lower_kind *kind, uint32_t version, const struct fi_info *hints)
+{
+	struct fi_fabric_attr fabric;
+	struct fi_domain_attr domain;
+	struct fi_info nameless;
+
+	if (!hints)
+		return 0;
+	nameless = *hints;
+	if (hints->fabric_attr) {
+		fabric = *hints->fabric_attr;
+		fabric.name = NULL;
+		fabric.fabric = NULL;
+		nameless.fabric_attr = &fabric;
+	}
+	if (hints->domain_attr) {
+		domain = *hints->domain_attr;
+		domain.name = NULL;
+		domain.domain = NULL;
+		nameless.domain_attr = &domain;
+	}
+	return wf_info_match(kind->prov, version, kind->prov->templates[0], &nameless);
+}
+
 int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
 	const char *node, const char *service, uint64_t flags,
 	const struct fi_info *hints, struct fi_info **ret_info)
@@ -191,11 +295,10 @@ int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
 	struct fi_info *asked, *below;
 	int ret;
 
-	/* Hints that no answer can meet cost no question below. */
-	ret = wf_info_match(kind->prov, version, kind->prov->templates[0], hints);
+	ret = match(kind, version, hints);
 	if (ret)
 		return ret;
-	asked = hints_below(kind, hints, true);
+	asked = hints_below(kind, hints);
 	if (!asked)
 		return -FI_ENOMEM;
 	ret = wf_lower_find_for(OLDEST, &question, asked, &below);
@@ -210,21 +313,48 @@ int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
 	return ret;
 }
 
+/* The provider below asked again: fi_getinfo of the layer finds it. */
+static int ask_again(const struct wf_lower_kind *kind, const struct fi_info *above)
+{
+	struct fi_info *hints = fi_allocinfo(), *list;
+	bool ok = hints;
+	int ret;
+
+	if (ok && above->fabric_attr)
+		ok = copy_text(&hints->fabric_attr->name, above->fabric_attr->name);
+	if (ok && above->domain_attr)
+		ok = copy_text(&hints->domain_attr->name, above->domain_attr->name);
+	if (ok && above->fabric_attr && above->fabric_attr->prov_name)
+		ok = copy_text(
+			&hints->fabric_attr->prov_name, above->fabric_attr->prov_name);
+	else if (ok)
+		ok = copy_text(&hints->fabric_attr->prov_name, kind->prov->fi->name);
+	ret = ok ? fi_getinfo(fi_version(), NULL, NULL, 0, hints, &list) : -FI_ENOMEM;
+	fi_freeinfo(hints);
+	if (!ret)
+		fi_freeinfo(list);
+	return ret;
+}
+
 int wf_lower_getinfo_below(const struct wf_lower_kind *kind,
 	const struct fi_info *above, struct fi_info **ret_below)
 {
-	struct fi_info *asked = hints_below(kind, above, false), *below;
-	int ret = asked ? wf_lower_find(OLDEST, asked, &below) : -FI_ENOMEM;
+	int ret = find(kind, above, ret_below);
 
-	fi_freeinfo(asked);
-	if (ret) {
+	if (ret == -FI_ENODATA) {
+		ret = ask_again(kind, above);
+		if (!ret)
+			ret = find(kind, above, ret_below);
+	}
+	if (ret)
 		FI_WARN(kind->prov->fi, FI_LOG_DOMAIN, "nothing below domain %s: %s\n",
 			above->domain_attr->name ? above->domain_attr->name : "(none)",
 			fi_strerror(-ret));
-		return ret;
-	}
-	fi_freeinfo(below->next);
-	below->next = NULL;
-	*ret_below = below;
-	return 0;
+	return ret;
+}
+
+void wf_lower_getinfo_done(const struct wf_lower_kind *kind)
+{
+	fi_freeinfo(kind->found->list);
+	kind->found->list = NULL;
 }

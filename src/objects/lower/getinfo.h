@@ -2,6 +2,8 @@
 #ifndef WF_OBJECTS_LOWER_GETINFO_H
 #define WF_OBJECTS_LOWER_GETINFO_H
 
+#include <pthread.h>
+
 #include "objects/provider.h"
 
 /*
@@ -11,12 +13,27 @@
  * provider below, with its addresses, names and NIC attributes. Any thread may call the
  * functions; no lock is held.
  */
+/*
+ * What the provider below answered, one for each domain and address format, because
+ * only within fi_getinfo may a layer ask for providers that FI_PROVIDER hides.
+ */
+struct wf_lower_found {
+	pthread_mutex_t lock; /* a leaf */
+	struct fi_info *list; /* without addresses */
+};
+
+#define WF_LOWER_FOUND_INIT                                                            \
+	{                                                                              \
+		PTHREAD_MUTEX_INITIALIZER, NULL                                        \
+	}
+
 struct wf_lower_kind {
 	const struct wf_prov *prov; /* the layer */
 	enum fi_ep_type type;       /* of the endpoints below */
 	uint64_t caps;              /* which they must have */
 	uint64_t mode;              /* fi_info.mode bits that the layer complies with */
 	int mr_mode;                /* mr_mode bits that the layer complies with */
+	struct wf_lower_found *found;
 };
 
 /* Errors as fi_getinfo(3), with the reason logged. */
@@ -29,5 +46,8 @@ int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
  * caller frees *ret_below. -FI_ENODATA, logged: there is none any more. */
 int wf_lower_getinfo_below(const struct wf_lower_kind *kind,
 	const struct fi_info *above, struct fi_info **ret_below);
+
+/* Free what was found: wf_prov.cleanup. */
+void wf_lower_getinfo_done(const struct wf_lower_kind *kind);
 
 #endif

@@ -66,11 +66,17 @@ static const struct fi_info info = {
 	.fabric_attr = &fabric_attr,
 };
 
+static void cleanup(void)
+{
+	wf_lower_getinfo_done(&rxd_kind);
+}
+
 static const struct wf_prov rxd_prov = {
 	.fi = &rxd_fi,
 	.templates = (const struct fi_info *const[]){ &info, NULL },
 	.default_fabric = "rxd",
 	.default_domain = "rxd",
+	.cleanup = cleanup,
 	.domain_init = rxd_domain_init,
 	.domain_done = rxd_domain_done,
 	.endpoint = rxd_endpoint,
@@ -80,7 +86,10 @@ static const struct wf_prov rxd_prov = {
 	.query_atomic = wf_query_atomic,
 };
 
+static struct wf_lower_found found = WF_LOWER_FOUND_INIT;
+
 const struct wf_lower_kind rxd_kind = {
+	.found = &found,
 	.prov = &rxd_prov,
 	.type = FI_EP_DGRAM,
 	.caps = FI_MSG | FI_SEND | FI_RECV,

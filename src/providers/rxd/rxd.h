@@ -34,7 +34,7 @@
 enum {
 	RXD_IOV_LIMIT = 4,
 	RXD_QUEUE_SIZE = 1024, /* operations under way, and receives */
-	RXD_INJECT_SIZE = 1256,
+	RXD_INJECT_SIZE = 4096, /* the bytes are copied */
 	RXD_NAME_MAX = RXD_NAME_SIZE,
 	/* Answers to a peer that are not acknowledged; then its requests wait. */
 	RXD_ANSWERS_MAX = 1024,
@@ -70,7 +70,6 @@ struct rxd_peer {
 	struct rxd_rx rx;
 	struct wf_unexp_conn unexp;
 	struct wf_list requests; /* struct rxd_tx by request_link: wait for answers */
-	uint32_t owed;           /* their number */
 	uint32_t answers;        /* transfers of answers that are not acknowledged */
 	uint8_t name[RXD_NAME_SIZE]; /* zero padded */
 };

@@ -18,7 +18,7 @@ bool rxd_request_add(struct rxd_tx *tx)
 	if (!tx->head.tx_id)
 		return false;
 	wf_list_push(&tx->peer->requests, &tx->request_link);
-	tx->peer->owed++;
+	tx->peer->flow.owed++;
 	return true;
 }
 
@@ -28,7 +28,7 @@ void rxd_request_remove(struct rxd_tx *tx)
 		return;
 	wf_id_map_remove(&tx->peer->ep->requests, tx->head.tx_id);
 	wf_list_remove(&tx->request_link);
-	tx->peer->owed--;
+	tx->peer->flow.owed--;
 }
 
 /* The request has ended; where the flow still waits for its acknowledgement, that ends
