@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sim.h"
+
+/* Two flows of this library over networks of all kinds. */
+
+struct pair {
+	struct sim_net net;
+	struct sim_side a, b;
+};
+
+static void setup(struct pair *p, uint64_t seed)
+{
+	sim_net_init(&p->net, seed);
+	sim_side_init(&p->net, &p->a, &p->b, "a", 0);
+	sim_side_init(&p->net, &p->b, &p->a, "b", 0);
+}
+
+static void teardown(struct pair *p)
+{
+	sim_side_done(&p->a);
+	sim_side_done(&p->b);
+	sim_net_done(&p->net);
+}
+
+static void run_to_end(struct pair *p)
+{
+	assert_true(sim_run(&p->net, &p->a, &p->b, 100000));
+	assert_true(rxd_flow_idle(&p->a.flow));
+	assert_true(rxd_flow_idle(&p->b.flow));
+}
+
+static void expect_all(const struct sim_side *from)
+{
+	assert_int_equal(from->acked, from->next_id);
+	assert_int_equal(from->failed, 0);
+	assert_int_equal(from->peer->expect_id, from->next_id);
+}
+
+/* Transfers of many sizes in both directions, all of them exact. */
+static void exchange(struct pair *p, unsigned int count)
+{
+	for (unsigned int i = 0; i < count; i++) {
+		(void)sim_start(&p->a, sim_random(&p->net, i % 4 ? 3000 : 200000));
+		(void)sim_start(&p->b, sim_random(&p->net, i % 8 ? 300 : 20000));
+		for (unsigned int j = 0; j < 3; j++)
+			(void)sim_step(&p->net, &p->a, &p->b);
+	}
+	run_to_end(p);
+	expect_all(&p->a);
+	expect_all(&p->b);
+	assert_true(p->a.flow.extended && p->b.flow.extended);
+}
+
+static void perfect_network(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	setup(&p, 1);
+	exchange(&p, 200);
+	assert_int_equal(p.a.restarted + p.b.restarted, 0);
+	teardown(&p);
+}
+
+static void lossy_networks(void **state)
+{
+	static const uint32_t losses[] = { 1000, 10000, 50000, 200000, 500000 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(losses) / sizeof(losses[0]); i++)
+		for (uint64_t seed = 1; seed <= 3; seed++) {
+			struct pair p;
+
+			setup(&p, seed);
+			p.net.loss = losses[i];
+			p.a.config.rounds = p.b.config.rounds = 1000;
+			exchange(&p, losses[i] > 100000 ? 20 : 100);
+			assert_true(p.net.dropped > 0 || losses[i] < 10000);
+			teardown(&p);
+		}
+}
+
+static void reordering_and_repeating(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct pair p;
+
+		setup(&p, seed);
+		p.net.reorder = 200000;
+		p.net.dup = 100000;
+		p.net.loss = seed % 2 ? 10000 : 0;
+		exchange(&p, 100);
+		teardown(&p);
+	}
+}
+
+/* A transfer that is larger than all windows, and many that wait behind it. */
+static void large_transfer(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	setup(&p, 7);
+	p.net.loss = 10000;
+	(void)sim_start(&p.a, 30 << 20);
+	for (unsigned int i = 0; i < 100; i++)
+		(void)sim_start(&p.a, 100);
+	run_to_end(&p);
+	expect_all(&p.a);
+	teardown(&p);
+}
+
+/* Sides whose path takes large packets, up to @mtu bytes. */
+static void setup_path(struct pair *p, size_t known, size_t mtu)
+{
+	setup(p, 3);
+	rxd_flow_init(&p->a.flow, &p->a.config, 0x100001, known);
+	rxd_flow_init(&p->b.flow, &p->b.config, 0x100001, known);
+	p->net.mtu = mtu;
+}
+
+static void path_takes_large_packets(void **state)
+{
+	static const struct {
+		size_t known, mtu;
+		uint16_t found;
+	} cases[] = {
+		{ 65507, 0, 65507 },
+		{ 65507, 9000, 8972 },
+		{ 65507, 1472, 1472 },
+		{ 8972, 0, 8972 },
+		{ 8972, 5000, 4096 },
+		{ 0, 0, 1472 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair p;
+
+		setup_path(&p, cases[i].known, cases[i].mtu);
+		exchange(&p, 10);
+		assert_int_equal(p.a.flow.packet_size, cases[i].found);
+		assert_int_equal(p.b.flow.packet_size, cases[i].found);
+		exchange(&p, 50);
+		teardown(&p);
+	}
+}
+
+/* The peer disappears: every transfer gets an error, in bounded time, and nothing
+ * happens any more. */
+static void silent_peer_is_given_up(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	for (int met = 0; met < 2; met++) {
+		setup(&p, 5);
+		if (met)
+			exchange(&p, 5);
+		p.net.cut = true;
+		p.a.acked = 0;
+		for (unsigned int i = 0; i < 300; i++)
+			(void)sim_start(&p.a, 5000);
+		assert_true(sim_run(&p.net, &p.a, &p.b, 400));
+		assert_int_equal(p.a.acked, 0);
+		assert_int_equal(p.a.failed, 300);
+		assert_int_equal(p.a.last_err, FI_ECONNREFUSED);
+		assert_true(rxd_flow_idle(&p.a.flow));
+		assert_int_equal(rxd_flow_deadline(&p.a.flow), UINT64_MAX);
+		/* It comes back: new transfers arrive, none of them twice. */
+		p.net.cut = false;
+		p.b.lenient = true;
+		p.b.expect_k = 0;
+		(void)sim_start(&p.a, 5000);
+		run_to_end(&p);
+		assert_int_equal(p.a.acked, 1);
+		assert_int_equal(p.b.expect_id, p.a.next_id);
+		teardown(&p);
+	}
+}
+
+/* Only answers are missing: a peer that is gone is noticed as well. */
+static void silent_peer_that_owes(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	setup(&p, 5);
+	exchange(&p, 5);
+	p.a.flow.owed = 1;
+	rxd_flow_run(&p.a.flow, p.net.now_ns, false);
+	assert_false(sim_run(&p.net, &p.a, &p.b, 300));
+	assert_int_equal(p.a.restarted, 0);
+	p.net.cut = true;
+	(void)sim_run(&p.net, &p.a, &p.b, 300);
+	assert_int_equal(p.a.restarted, 1);
+	teardown(&p);
+}
+
+/* The peer starts anew at the same address, with the same index for this side. */
+static void restart(struct sim_side *side)
+{
+	side->flow.owed = 0;
+	rxd_flow_done(&side->flow, FI_ECANCELED);
+	side->config.epoch = rxd_epoch_new();
+	rxd_flow_init(&side->flow, &side->config, 0x100001, 0);
+	side->acked = side->failed = side->next_id = side->restarted = 0;
+	side->expect_id = side->expect_k = 0;
+	side->lenient = true;
+}
+
+static void restarted_peer_sends_first(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	setup(&p, 9);
+	exchange(&p, 10);
+	restart(&p.b);
+	p.a.expect_id = p.a.expect_k = 0;
+	(void)sim_start(&p.b, 30000);
+	run_to_end(&p);
+	assert_int_equal(p.b.acked, 1);
+	assert_int_equal(p.a.expect_id, 1);
+	assert_int_equal(p.a.restarted, 1);
+	(void)sim_start(&p.a, 30000);
+	run_to_end(&p);
+	assert_int_equal(p.a.acked, p.a.next_id);
+	assert_int_equal(p.b.expect_id, p.a.next_id);
+	teardown(&p);
+}
+
+static void restarted_peer_is_sent_to(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	setup(&p, 9);
+	exchange(&p, 10);
+	p.a.acked = 0;
+	restart(&p.b);
+	(void)sim_start(&p.a, 30000);
+	run_to_end(&p);
+	/* What had begun fails, what comes afterwards arrives. */
+	assert_int_equal(p.a.failed, 1);
+	assert_int_equal(p.a.last_err, FI_ECONNRESET);
+	assert_int_equal(p.a.restarted, 1);
+	(void)sim_start(&p.a, 30000);
+	run_to_end(&p);
+	assert_int_equal(p.a.acked, 1);
+	assert_int_equal(p.b.expect_id, p.a.next_id);
+	(void)sim_start(&p.b, 300);
+	p.a.expect_id = 0;
+	run_to_end(&p);
+	expect_all(&p.b);
+	teardown(&p);
+}
+
+/* A refused transfer fails with the error of the target; others are not touched. */
+static void refused_transfer(void **state)
+{
+	static const size_t sizes[] = { 100, 100000 };
+
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct pair p;
+
+		setup(&p, 11);
+		p.net.loss = i < 2 ? 0 : 100000;
+		p.b.refuse_id = 5;
+		p.b.refuse_err = FI_EACCES;
+		for (unsigned int j = 0; j < 12; j++)
+			(void)sim_start(&p.a, sizes[i % 2]);
+		run_to_end(&p);
+		assert_int_equal(p.a.acked, 11);
+		assert_int_equal(p.a.failed, 1);
+		assert_int_equal(p.a.last_err, FI_EACCES);
+		assert_int_equal(p.b.expect_id, 12);
+		teardown(&p);
+	}
+}
+
+/* A target without room for a while gets everything in the end. */
+static void busy_target(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	setup(&p, 12);
+	p.b.refuse_id = 3;
+	p.b.busy = 5;
+	exchange(&p, 20);
+	assert_int_equal(p.b.busy, 0);
+	teardown(&p);
+}
+
+static void lower_provider_is_full(void **state)
+{
+	struct pair p;
+
+	(void)state;
+	setup(&p, 13);
+	p.a.full = true;
+	(void)sim_start(&p.a, 10000);
+	assert_int_equal(rxd_flow_deadline(&p.a.flow), 0);
+	p.a.full = false;
+	exchange(&p, 20);
+	for (unsigned int i = 0; i < 200; i++) {
+		p.a.full = i % 3;
+		(void)sim_start(&p.a, 3000);
+		(void)sim_step(&p.net, &p.a, &p.b);
+	}
+	p.a.full = false;
+	run_to_end(&p);
+	expect_all(&p.a);
+	teardown(&p);
+}
+
+static void cancelled_before_it_began(void **state)
+{
+	struct pair p;
+	struct sim_xfer *first, *last;
+
+	(void)state;
+	setup(&p, 14);
+	first = sim_start(&p.a, 10000000);
+	last = sim_start(&p.a, 100);
+	assert_true(rxd_flow_cancel(&p.a.flow, &last->xfer));
+	free(last);
+	for (unsigned int i = 0; i < 10; i++)
+		(void)sim_step(&p.net, &p.a, &p.b);
+	assert_false(rxd_flow_cancel(&p.a.flow, &first->xfer));
+	run_to_end(&p);
+	assert_int_equal(p.a.acked, 1);
+	assert_int_equal(p.b.expect_id, 1);
+	teardown(&p);
+}
+
+/* A link of 1 Gbit/s, 200 us round trip, a queue of 2 ms: bytes arrive at least at the
+ * given share of its rate, in simulated time. */
+static void throughput_under_loss(void **state)
+{
+	static const struct {
+		uint32_t loss, percent;
+	} cases[] = { { 0, 85 }, { 1000, 60 }, { 10000, 15 }, { 50000, 4 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct pair p;
+		uint64_t start_ns;
+		double share;
+
+		setup(&p, 15);
+		p.net.ns_per_byte_1024 = 8192;
+		p.net.queue_ns = 2000000;
+		p.net.delay_ns = 100000;
+		p.net.loss = cases[i].loss;
+		start_ns = p.net.now_ns;
+		(void)sim_start(&p.a, 40 << 20);
+		run_to_end(&p);
+		expect_all(&p.a);
+		share = 8.0 * (40 << 20) / (double)(p.net.now_ns - start_ns);
+		print_message("loss %u ppm: %.1f %% of the link\n", cases[i].loss,
+			100 * share);
+		assert_true(100 * share >= cases[i].percent);
+		teardown(&p);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(perfect_network),
+		cmocka_unit_test(lossy_networks),
+		cmocka_unit_test(reordering_and_repeating),
+		cmocka_unit_test(large_transfer),
+		cmocka_unit_test(path_takes_large_packets),
+		cmocka_unit_test(silent_peer_is_given_up),
+		cmocka_unit_test(silent_peer_that_owes),
+		cmocka_unit_test(restarted_peer_sends_first),
+		cmocka_unit_test(restarted_peer_is_sent_to),
+		cmocka_unit_test(refused_transfer),
+		cmocka_unit_test(busy_target),
+		cmocka_unit_test(lower_provider_is_full),
+		cmocka_unit_test(cancelled_before_it_began),
+		cmocka_unit_test(throughput_under_loss),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
