@@ -5,7 +5,6 @@
 
 #include "objects/lower/info.h"
 #include "objects/open/open.h"
-#include "objects/region/attr.h"
 #include "providers/rxm/offer.h"
 #include "providers/rxm/rxm.h"
 
@@ -17,7 +16,11 @@ static int open_below(struct rxm_domain *domain, const struct rxm_offer *offer)
 
 	if (!info)
 		return -FI_ENOMEM;
-	info->domain_attr->mr_mode = offer->below->domain_attr->mr_mode;
+	/* The application keeps the modes that the provider below needs. With those
+	 * that it keeps besides, addresses and keys are those of the domain below, too.
+	 */
+	if (!(offer->below->domain_attr->mr_mode & FI_MR_LOCAL))
+		info->domain_attr->mr_mode &= ~FI_MR_LOCAL;
 	return wf_lower_domain_open(
 		&domain->below, &rxm_fi, offer->below->fabric_attr->prov_name, info);
 }
@@ -87,22 +90,6 @@ static uint64_t next_key(struct rxm_domain *domain)
 
 	/* The upper half of all keys. The largest one has a meaning of its own. */
 	return (domain->max_key / 2 + 1) | (n & (domain->max_key / 2) >> 1);
-}
-
-int rxm_domain_register(struct rxm_domain *domain, struct wf_lower_region *region,
-	const struct wf_lower_region *base, const struct fi_mr_attr *attr,
-	uint64_t flags)
-{
-	struct fi_mr_attr copy = *attr;
-	int ret = -FI_ENOKEY;
-
-	if (domain->prov_key || !wf_mr_chooses_key(domain->wf))
-		return wf_lower_region_open(region, &domain->below, base, attr, flags);
-	for (int i = 0; i < KEY_TRIES && ret == -FI_ENOKEY; i++) {
-		copy.requested_key = next_key(domain) & wf_mr_max_key(domain->wf);
-		ret = wf_lower_region_open(region, &domain->below, base, &copy, flags);
-	}
-	return ret;
 }
 
 int rxm_domain_expose(struct rxm_domain *domain, const struct iovec *iov,

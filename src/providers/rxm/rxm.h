@@ -145,13 +145,6 @@ void rxm_domain_done(struct wf_domain *domain);
 int rxm_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr);
 
-/* Register the memory of @attr below, under a key of the application or, where it
- * leaves that to the provider, under one that is free. wf_lower_region_open otherwise.
- */
-int rxm_domain_register(struct rxm_domain *domain, struct wf_lower_region *region,
-	const struct wf_lower_region *base, const struct fi_mr_attr *attr,
-	uint64_t flags);
-
 /* The descriptor below for @desc, which the application gave: the same. */
 static inline void *rxm_domain_desc(const struct rxm_domain *domain, void *desc)
 {
