@@ -88,8 +88,6 @@ static void rxm_addr_removed(struct wf_ep *wf, uint64_t index)
 static const struct wf_xfer_ops rxm_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
 	.start = rxm_start,
-	.send_small = rxm_send_small,
-	.small_size = RXM_SMALL_MAX,
 	.progress = rxm_progress,
 	.flushed = rxm_flushed,
 	.cancel_tx = rxm_cancel,

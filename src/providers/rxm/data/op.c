@@ -173,13 +173,15 @@ static struct rxm_op *new_op(struct rxm_ep *ep, const struct wf_op *op)
 	return new_with_payload(ep, op, &rxm_rma_ops);
 }
 
-/* Can the message leave by an injection below, and is it complete then? */
+/* Can the message leave by an injection below, and is it complete then? If the
+ * application polls for a completion, it waits for that below: so the provider below
+ * knows that it is polled, and may gather messages until then. */
 static bool is_immediate(const struct rxm_ep *ep, const struct wf_op *op)
 {
 	const uint64_t later = WF_OP_NOT_SMALL | FI_TRANSMIT_COMPLETE | FI_MORE;
 
-	return is_message(op) && !(op->flags & later) &&
-	       RXM_HEADER + op->len <= ep->inject_size;
+	return is_message(op) && !wf_op_is_reported(op->flags) &&
+	       !(op->flags & later) && RXM_HEADER + op->len <= ep->inject_size;
 }
 
 /* The packet of an atomic operation is not cut. */
