@@ -306,14 +306,22 @@ static void init_tables(struct wf_ep *ep, void *context)
 	};
 }
 
+static size_t with_prefix(size_t size, size_t prefix)
+{
+	return size > SIZE_MAX - prefix ? SIZE_MAX : size + prefix;
+}
+
 static void init_limits(struct wf_ep *ep)
 {
 	const struct fi_info *info = ep->info;
+	size_t prefix = info->ep_attr->msg_prefix_size;
 
 	ep->type = info->ep_attr->type;
 	ep->caps = wf_ep_with_directions(info->caps);
-	ep->max_msg_size = info->ep_attr->max_msg_size;
-	ep->inject_size = info->tx_attr->inject_size;
+	/* The lengths that the application passes include the prefix (FI_MSG_PREFIX).
+	 */
+	ep->max_msg_size = with_prefix(info->ep_attr->max_msg_size, prefix);
+	ep->inject_size = with_prefix(info->tx_attr->inject_size, prefix);
 	ep->tx_iov_limit = info->tx_attr->iov_limit;
 	ep->rx_iov_limit = info->rx_attr->iov_limit;
 	ep->rma_iov_limit = info->tx_attr->rma_iov_limit;

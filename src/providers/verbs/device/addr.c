@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include "providers/verbs/device/device.h"
+#include "providers/verbs/ud/ns.h"
 #include "sys/route.h"
 
 /* Internet addresses of devices: an address of this host belongs to the device that the
@@ -112,8 +113,13 @@ static int resolve_service(const struct wf_device *device, const char *service,
 	return err;
 }
 
-int verbs_resolve(const struct wf_device *device, const char *node, const char *service,
-	uint64_t flags, void **ret_addr, size_t *ret_len)
+static bool is_dgram(const struct wf_device *device)
+{
+	return device->templates[0]->ep_attr->type == FI_EP_DGRAM;
+}
+
+static int resolve_node(const struct wf_device *device, const char *node,
+	const char *service, uint64_t flags, void **ret_addr, size_t *ret_len)
 {
 	struct addrinfo ask = {
 		.ai_family = own(device)->sa.sa_family,
@@ -123,8 +129,6 @@ int verbs_resolve(const struct wf_device *device, const char *node, const char *
 	struct addrinfo *list = NULL;
 	int err;
 
-	if (!node)
-		return resolve_service(device, service, ret_addr, ret_len);
 	if (getaddrinfo(node, service, &ask, &list))
 		return -FI_ENODATA;
 	err = choose(device, list, flags & FI_SOURCE, ret_addr, ret_len);
@@ -132,10 +136,22 @@ int verbs_resolve(const struct wf_device *device, const char *node, const char *
 	return err;
 }
 
+int verbs_resolve(const struct wf_device *device, const char *node, const char *service,
+	uint64_t flags, void **ret_addr, size_t *ret_len)
+{
+	if (is_dgram(device))
+		return verbs_ud_resolve(node, service, flags, ret_addr, ret_len);
+	if (!node)
+		return resolve_service(device, service, ret_addr, ret_len);
+	return resolve_node(device, node, service, flags, ret_addr, ret_len);
+}
+
 bool verbs_addr_ok(const struct wf_device *device, const void *addr, size_t len)
 {
 	union wf_sockaddr sa;
 
+	if (is_dgram(device))
+		return len == sizeof(struct verbs_ud_name);
 	return !wf_sockaddr_read(addr, len, &sa) &&
 	       sa.sa.sa_family == own(device)->sa.sa_family;
 }
@@ -145,5 +161,7 @@ bool verbs_addr_fits(
 {
 	union wf_sockaddr sa;
 
+	if (is_dgram(device))
+		return true;
 	return !wf_sockaddr_read(addr, len, &sa) && fits(device, &sa, source);
 }

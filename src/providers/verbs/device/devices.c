@@ -7,6 +7,7 @@
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/device/template.h"
 #include "providers/verbs/param.h"
+#include "providers/verbs/ud/ud.h"
 #include "sys/netif.h"
 
 /*
@@ -15,10 +16,14 @@
  * is unloaded.
  */
 
-/* An Internet address of a device. */
+/* An entry of the list: an Internet address of a device for connections, or the address
+ * of datagram endpoints, of which the device chooses the most. */
 struct at {
-	union wf_sockaddr addr;
-	struct verbs_template msg;
+	union {
+		union wf_sockaddr addr;
+		struct verbs_ud_name name;
+	};
+	struct verbs_template template;
 };
 
 struct scan {
@@ -72,6 +77,23 @@ static int grow(struct scan *scan)
 	return 0;
 }
 
+/* Append @at, for which there is room. */
+static void enlist(struct scan *scan, const struct verbs_device *device, struct at *at,
+	const char *domain, size_t addr_len)
+{
+	struct wf_device *list = (struct wf_device *)(uintptr_t)scan->devices.list;
+
+	scan->addrs[scan->devices.count] = at;
+	list[scan->devices.count++] = (struct wf_device){
+		.fabric = device->fabric,
+		.domain = domain,
+		.templates = at->template.list,
+		.nic = device->nic,
+		.addr = &at->addr,
+		.addr_len = addr_len,
+	};
+}
+
 static int add_addr(struct scan *scan, const struct verbs_device *device,
 	const union wf_sockaddr *addr)
 {
@@ -85,17 +107,29 @@ static int add_addr(struct scan *scan, const struct verbs_device *device,
 	at->addr = *addr;
 	verbs_template_msg(device,
 		addr->sa.sa_family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6,
-		&at->msg);
-	scan->addrs[scan->devices.count] = at;
-	((struct wf_device *)(uintptr_t)scan->devices.list)[scan->devices.count++] =
-		(struct wf_device){
-			.fabric = device->fabric,
-			.domain = device->msg_domain,
-			.templates = at->msg.list,
-			.nic = device->nic,
-			.addr = &at->addr,
-			.addr_len = wf_sockaddr_len(addr),
-		};
+		&at->template);
+	enlist(scan, device, at, device->msg_domain, wf_sockaddr_len(addr));
+	return 0;
+}
+
+static int add_dgrams(struct scan *scan)
+{
+	for (size_t i = 0; i < scan->found_count; i++) {
+		const struct verbs_device *device = &scan->found[i];
+		struct at *at;
+		int err;
+
+		if (device->iwarp)
+			continue;
+		at = calloc(1, sizeof(*at));
+		err = at ? grow(scan) : -FI_ENOMEM;
+		if (err) {
+			free(at);
+			return err;
+		}
+		verbs_template_dgram(device, &at->template);
+		enlist(scan, device, at, device->dgram_domain, sizeof(at->name));
+	}
 	return 0;
 }
 
@@ -155,6 +189,8 @@ static struct scan *scan_all(bool rescan)
 	err = verbs_probe(&scan->found, &scan->found_count);
 	if (!err && verbs_lib.has_rdma && scan->found_count)
 		err = add_addrs(scan, rescan);
+	if (!err)
+		err = add_dgrams(scan);
 	if (!err)
 		return scan;
 	verbs_log(FI_LOG_WARN, FI_LOG_CORE, "the devices cannot be listed: %s\n",

@@ -141,6 +141,41 @@ void verbs_template_msg(
 	ret->list[1] = NULL;
 }
 
+/* Datagrams: no operation on the peer's memory, and no order. */
+static void fill_dgram_xfer(const struct verbs_device *device,
+	struct verbs_template *ret, size_t max_msg_size)
+{
+	fill_tx(device, &ret->tx);
+	fill_rx(device, &ret->rx);
+	ret->tx.caps = FI_MSG | FI_SEND;
+	ret->tx.op_flags &= ~(uint64_t)FI_FENCE;
+	ret->tx.msg_order = 0;
+	ret->tx.rma_iov_limit = 0;
+	ret->tx.inject_size = WF_MIN(ret->tx.inject_size, max_msg_size);
+	ret->rx.caps = FI_MSG | FI_RECV;
+	ret->rx.mode = 0;
+	ret->rx.msg_order = 0;
+}
+
+void verbs_template_dgram(const struct verbs_device *device, struct verbs_template *ret)
+{
+	/* A value of enum ibv_mtu, 1 for 256 bytes, is one for twice as many. */
+	size_t max_msg_size = (size_t)128 << device->port_attr.active_mtu;
+
+	verbs_template_msg(device, FI_ADDR_IB_UD, ret);
+	fill_dgram_xfer(device, ret, max_msg_size);
+	ret->domain.max_ep_srx_ctx = 0;
+	ret->domain.caps = FI_LOCAL_COMM | FI_REMOTE_COMM;
+	ret->ep.type = FI_EP_DGRAM;
+	ret->ep.protocol = FI_PROTO_IB_UD;
+	ret->ep.max_msg_size = max_msg_size;
+	ret->ep.msg_prefix_size = VERBS_GRH_SIZE;
+	ret->ep.max_order_raw_size = 0;
+	ret->ep.max_order_waw_size = 0;
+	ret->info.mode = FI_MSG_PREFIX;
+	ret->info.caps = ret->tx.caps | ret->rx.caps | ret->domain.caps;
+}
+
 /* Without a device: all that any may have. */
 
 static struct fi_tx_attr any_tx = {

@@ -20,6 +20,10 @@ struct verbs_template {
 void verbs_template_msg(
 	const struct verbs_device *device, uint32_t format, struct verbs_template *ret);
 
+/* The same for FI_EP_DGRAM. */
+void verbs_template_dgram(
+	const struct verbs_device *device, struct verbs_template *ret);
+
 /* wf_prov.templates: attributes of a device with every capability. */
 extern const struct fi_info *const verbs_any_templates[];
 

@@ -7,6 +7,7 @@
 
 #include "objects/endpoint/life/name.h"
 #include "providers/verbs/device/device.h"
+#include "providers/verbs/ud/ns.h"
 
 /* Life and name of datagram endpoints. */
 
@@ -26,6 +27,8 @@ int verbs_ud_new(struct verbs_ep *ep, const struct fi_info *info)
 
 void verbs_ud_free(struct verbs_ep *ep)
 {
+	if (ep->ud)
+		verbs_ns_unregister(ep->ud);
 	free(ep->ud);
 	ep->ud = NULL;
 }
@@ -56,10 +59,12 @@ int verbs_ud_enable(struct verbs_ep *ep)
 	err = verbs_qp_modify(ep, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
 	if (!err)
 		err = read_own(ep, &ep->ud->name);
-	if (!err)
-		/* release: a thread that sees it posts to a complete queue pair. */
-		atomic_store_explicit(&ep->ready, true, memory_order_release);
-	return err;
+	if (err)
+		return err;
+	/* release: a thread that sees it posts to a complete queue pair. */
+	atomic_store_explicit(&ep->ready, true, memory_order_release);
+	verbs_ns_register(ep->ud);
+	return 0;
 }
 
 int verbs_ud_setname(struct verbs_ep *ep, const void *addr, size_t len)

@@ -32,7 +32,9 @@ struct verbs_ud {
 	/* Without a number of the queue pair until the endpoint is enabled; constant
 	 * after that. */
 	struct verbs_ud_name name;
-	bool registered; /* the name server was told */
+	/* With the name server of this host: the endpoint is registered; this process
+	 * serves as long as the endpoint is open. */
+	bool registered, serves;
 };
 
 /* Open and close that part of an FI_EP_DGRAM endpoint. 0 or a negative FI_E code,

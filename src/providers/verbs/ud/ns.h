@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef VERBS_NS_H
+#define VERBS_NS_H
+
+#include "providers/verbs/ud/ud.h"
+
+/*
+ * The name server of datagram endpoints: it tells the address of the endpoint that has
+ * a service of a host. One process of each host serves at the TCP port
+ * FI_VERBS_DGRAM_NAME_SERVER_PORT; processes of that host register with it, those of
+ * all hosts ask it. Messages have the bytes of other implementations; numbers are in
+ * the order of the host.
+ */
+enum verbs_ns_type {
+	VERBS_NS_ADD = 0,
+	VERBS_NS_REMOVE = 1,
+	VERBS_NS_QUERY = 2,
+	VERBS_NS_ANSWER = 3,
+};
+
+struct verbs_ns_msg {
+	uint8_t version; /* 0 */
+	uint8_t type;    /* enum verbs_ns_type */
+	uint16_t zero;
+	int32_t status;  /* of an answer, network order: 0, or a negative errno */
+	int32_t service; /* of a query: 0 is any */
+	struct verbs_ud_name name;
+};
+enum {
+	VERBS_NS_HEADER = 8,
+	VERBS_NS_QUERY_SIZE = 12,
+	VERBS_NS_SIZE = 44,
+};
+static_assert(sizeof(struct verbs_ns_msg) == VERBS_NS_SIZE, "as on the wire");
+
+/* Bytes of a message that begins as @msg does, as far as its header tells. */
+size_t verbs_ns_size(const struct verbs_ns_msg *msg);
+
+/* Ask the server of the host @node for the address of @service. 0; -FI_ENODATA: there
+ * is no host, no server or no such service. Blocks for some seconds at most. */
+int verbs_ns_query(const char *node, uint16_t service, struct verbs_ud_name *ret);
+
+/* Tell the server of this host that an endpoint has a service, and that it is gone.
+ * Failures are logged: the endpoint works without. */
+void verbs_ns_register(struct verbs_ud *ud);
+void verbs_ns_unregister(struct verbs_ud *ud);
+
+/* server.c: serve in a thread of this process, until each call was undone. -FI_EBUSY:
+ * another process has the port. */
+int verbs_ns_serve(void);
+void verbs_ns_stop(void);
+
+/* wf_devices.resolve for datagram endpoints. */
+int verbs_ud_resolve(const char *node, const char *service, uint64_t flags,
+	void **ret_addr, size_t *ret_len);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "providers/verbs/param.h"
+#include "providers/verbs/ud/ns.h"
+#include "sys/clock.h"
+
+/*
+ * The serving side of the name server: one thread with all sockets. Any host may ask;
+ * only processes of this host may register. A client that is silent, or one too many,
+ * is dropped.
+ */
+
+enum {
+	CLIENTS = 64,
+	CLIENT_MS = 2000,    /* from connecting to the end of the request */
+	ENTRIES_MAX = 65536, /* there are no more services */
+	FIXED = 2,           /* polled besides the clients: end, listener */
+};
+
+struct entry {
+	struct wf_list link;
+	int32_t service;
+	struct verbs_ud_name name;
+};
+
+struct client {
+	int fd; /* -1: none */
+	bool local;
+	size_t got;
+	uint64_t deadline_ns;
+	struct verbs_ns_msg msg;
+};
+
+/* Used by the thread alone, but for @end. */
+struct server {
+	pthread_t thread;
+	int listener;
+	int end; /* eventfd: readable when the thread has to end */
+	struct wf_list entries;
+	size_t entry_count;
+	struct client clients[CLIENTS];
+};
+
+/* Guards @server and @users. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct server *server;
+static unsigned int users;
+
+static struct entry *find(struct server *s, int32_t service)
+{
+	wf_list_foreach(link, &s->entries)
+	{
+		struct entry *entry = wf_list_entry(link, struct entry, link);
+
+		if (entry->service == service)
+			return entry;
+	}
+	return NULL;
+}
+
+/* Service 0 stands for any. */
+static struct entry *find_asked(struct server *s, int32_t service)
+{
+	if (service || wf_list_empty(&s->entries))
+		return find(s, service);
+	return wf_list_entry(s->entries.next, struct entry, link);
+}
+
+static void add(struct server *s, const struct verbs_ns_msg *msg)
+{
+	struct entry *entry = find(s, msg->service);
+
+	if (!entry && s->entry_count < ENTRIES_MAX) {
+		entry = calloc(1, sizeof(*entry));
+		if (!entry)
+			return;
+		entry->service = msg->service;
+		wf_list_push(&s->entries, &entry->link);
+		s->entry_count++;
+	}
+	if (entry)
+		entry->name = msg->name;
+}
+
+static void forget(struct server *s, struct entry *entry)
+{
+	wf_list_remove(&entry->link);
+	s->entry_count--;
+	free(entry);
+}
+
+/* Another endpoint may have the service by now. */
+static void drop_entry(struct server *s, const struct verbs_ns_msg *msg)
+{
+	struct entry *entry = find(s, msg->service);
+
+	if (entry && !memcmp(&entry->name, &msg->name, sizeof(msg->name)))
+		forget(s, entry);
+}
+
+static void answer(struct server *s, const struct client *client)
+{
+	const struct entry *entry = find_asked(s, client->msg.service);
+	struct verbs_ns_msg out = {
+		.type = VERBS_NS_ANSWER,
+		.status = entry ? 0 : (int32_t)htonl((uint32_t)-ENOENT),
+		.service = entry ? entry->service : 0,
+	};
+
+	if (entry)
+		out.name = entry->name;
+	/* So few bytes fit into the socket's buffer. */
+	(void)send(client->fd, &out, verbs_ns_size(&out), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static void obey(struct server *s, const struct client *client)
+{
+	switch (client->msg.type) {
+	case VERBS_NS_QUERY:
+		answer(s, client);
+		break;
+	case VERBS_NS_ADD:
+		if (client->local)
+			add(s, &client->msg);
+		break;
+	case VERBS_NS_REMOVE:
+		if (client->local)
+			drop_entry(s, &client->msg);
+		break;
+	default:
+		break;
+	}
+}
+
+static void drop(struct client *client)
+{
+	(void)close(client->fd);
+	client->fd = -1;
+}
+
+/* Bytes that the request lacks; 0: it is complete. */
+static size_t lacks(const struct client *client)
+{
+	if (client->got < VERBS_NS_HEADER)
+		return VERBS_NS_HEADER - client->got;
+	return verbs_ns_size(&client->msg) - client->got;
+}
+
+static void hear(struct server *s, struct client *client)
+{
+	ssize_t n = recv(client->fd, (char *)&client->msg + client->got, lacks(client),
+		MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		client->got += (size_t)n;
+	if (n <= 0 || (client->got >= VERBS_NS_HEADER && client->msg.version)) {
+		drop(client);
+	} else if (!lacks(client)) {
+		obey(s, client);
+		drop(client);
+	}
+}
+
+static struct client *free_client(struct server *s)
+{
+	for (int i = 0; i < CLIENTS; i++)
+		if (s->clients[i].fd < 0)
+			return &s->clients[i];
+	return NULL;
+}
+
+static void admit(struct server *s)
+{
+	union wf_sockaddr from = { 0 };
+	socklen_t len = sizeof(from);
+	int fd = accept4(s->listener, &from.sa, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct client *client = free_client(s);
+
+	if (fd < 0)
+		return;
+	if (!client) {
+		(void)close(fd);
+		return;
+	}
+	*client = (struct client){
+		.fd = fd,
+		.local = wf_sockaddr_is_loopback(&from),
+		.deadline_ns = wf_deadline_ns(CLIENT_MS),
+	};
+}
+
+static void drop_silent(struct server *s)
+{
+	for (int i = 0; i < CLIENTS; i++)
+		if (s->clients[i].fd >= 0 && wf_expired(s->clients[i].deadline_ns))
+			drop(&s->clients[i]);
+}
+
+/* The first FIXED entries, then the clients; poll ignores those with fd -1. True: a
+ * client is there, whose deadline has to be watched. */
+static bool fill(const struct server *s, struct pollfd *fds)
+{
+	bool any = false;
+
+	fds[0] = (struct pollfd){ .fd = s->end, .events = POLLIN };
+	fds[1] = (struct pollfd){ .fd = s->listener, .events = POLLIN };
+	for (int i = 0; i < CLIENTS; i++) {
+		fds[FIXED + i] =
+			(struct pollfd){ .fd = s->clients[i].fd, .events = POLLIN };
+		any |= s->clients[i].fd >= 0;
+	}
+	return any;
+}
+
+static void *serve(void *arg)
+{
+	struct pollfd fds[FIXED + CLIENTS];
+	struct server *s = arg;
+
+	for (;;) {
+		bool any = fill(s, fds);
+
+		if (poll(fds, FIXED + CLIENTS, any ? CLIENT_MS : -1) < 0)
+			continue;
+		if (fds[0].revents)
+			return NULL;
+		for (int i = 0; i < CLIENTS; i++)
+			if (fds[FIXED + i].revents)
+				hear(s, &s->clients[i]);
+		drop_silent(s);
+		if (fds[1].revents)
+			admit(s);
+	}
+}
+
+static int listen_at(uint16_t port)
+{
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), on = 1;
+	union wf_sockaddr any = wf_sockaddr_any(AF_INET);
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	wf_sockaddr_set_port(&any, port);
+	if (!bind(fd, &any.sa, sizeof(any.in)) && !listen(fd, CLIENTS))
+		return fd;
+	err = errno == EADDRINUSE ? -FI_EBUSY : -errno;
+	(void)close(fd);
+	return err;
+}
+
+static int start(struct server *s)
+{
+	int err;
+
+	s->listener = listen_at((uint16_t)verbs_params.name_server_port);
+	if (s->listener < 0)
+		return s->listener;
+	s->end = eventfd(0, EFD_CLOEXEC);
+	err = s->end < 0 ? -errno : 0;
+	wf_list_init(&s->entries);
+	for (int i = 0; i < CLIENTS; i++)
+		s->clients[i].fd = -1;
+	if (!err)
+		err = -pthread_create(&s->thread, NULL, serve, s);
+	if (!err)
+		return 0;
+	if (s->end >= 0)
+		(void)close(s->end);
+	(void)close(s->listener);
+	return err;
+}
+
+/* lock is held. */
+static int open_server(void)
+{
+	struct server *s = calloc(1, sizeof(*s));
+	int err = s ? start(s) : -FI_ENOMEM;
+
+	if (err)
+		free(s);
+	else
+		server = s;
+	return err;
+}
+
+int verbs_ns_serve(void)
+{
+	int err = 0;
+
+	(void)pthread_mutex_lock(&lock);
+	if (!server)
+		err = open_server();
+	if (!err)
+		users++;
+	(void)pthread_mutex_unlock(&lock);
+	return err;
+}
+
+/* lock is held. */
+static void close_server(struct server *s)
+{
+	const uint64_t one = 1;
+
+	(void)!write(s->end, &one, sizeof(one));
+	(void)pthread_join(s->thread, NULL);
+	for (int i = 0; i < CLIENTS; i++)
+		if (s->clients[i].fd >= 0)
+			drop(&s->clients[i]);
+	while (!wf_list_empty(&s->entries))
+		forget(s, wf_list_entry(s->entries.next, struct entry, link));
+	(void)close(s->listener);
+	(void)close(s->end);
+	free(s);
+}
+
+void verbs_ns_stop(void)
+{
+	(void)pthread_mutex_lock(&lock);
+	if (!--users) {
+		close_server(server);
+		server = NULL;
+	}
+	(void)pthread_mutex_unlock(&lock);
+}
