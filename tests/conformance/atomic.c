@@ -17,15 +17,10 @@ struct work {
 	_Alignas(16) uint8_t memory[SPACE];
 };
 
-static void delivered(struct fi_info *hints)
-{
-	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
-}
-
 static void open_work(struct work *w)
 {
 	struct cf_options options = {
-		.caps = FI_ATOMIC, .split_cqs = true, .adjust = delivered
+		.caps = FI_ATOMIC, .split_cqs = true, .adjust = cf_delivered
 	};
 
 	memset(w, 0, sizeof(*w));

@@ -150,7 +150,7 @@ static void unselected_errors_are_reported(void)
 
 	cf_open_pair(&env, &selective);
 	cf_post_recv(&env, in, sizeof(in), &context);
-	CHECK_OK(fi_cancel(&env.side[1].ep->fid, &context));
+	cf_cancel(&env.side[1].ep->fid, &context);
 	cf_cq_wait_err(env.side[1].rx_cq, &err);
 	CHECK_EQ(err.err, FI_ECANCELED);
 	CHECK(err.op_context == &context);

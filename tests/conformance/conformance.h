@@ -115,6 +115,9 @@ _Noreturn void cf_skip(const char *format, ...) __attribute__((format(printf, 1,
 			SKIP("needs API %d.%d", major, minor);                         \
 	} while (0)
 
+/* FI_LOCAL_MR, whose name warns: what FI_MR_LOCAL was before 1.5. */
+#define CF_LOCAL_MR (1ULL << 55)
+
 #define CF_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* ---- objects ------------------------------------------------------------------- */
@@ -164,6 +167,14 @@ struct fi_info *cf_hints(void);
 
 /* Whether there is a pair with these options to be opened. */
 bool cf_offers(const struct cf_options *options);
+/* Ask for FI_DELIVERY_COMPLETE by default where it is offered, as `adjust` of options.
+ * What a transport without it completes has been acknowledged. */
+void cf_delivered(struct fi_info *hints);
+/* Let mr_mode be 0 where the provider serves programs without any of its bits. */
+void cf_fewest_mr_bits(struct fi_info *hints, uint32_t version);
+/* Skip a case about mr_mode 0 where the provider needs some of its bits, as devices do.
+ */
+void cf_need_no_mr_bits(void);
 /* Whether the provider has @caps with endpoints of any type. */
 bool cf_provider_has(uint64_t caps);
 
@@ -283,6 +294,10 @@ void cf_cq_wait(struct fid_cq *cq, void *entry);
 uint64_t cf_cq_wait_for(struct fid_cq *cq, const void *context);
 /* As cf_cq_wait for an error entry; fails when a success comes. */
 void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry);
+/* fi_cancel of an operation that waits; skips the case where the provider cannot. */
+void cf_cancel(struct fid *fid, void *context);
+/* The same, whatever it answers. */
+ssize_t cf_try_cancel(struct fid *fid, void *context);
 /* Nothing may come for a while (reads the CQ @reads times). */
 void cf_cq_quiet(struct fid_cq *cq);
 /* Drive both sides of the open pair, as manual progress asks of an application. */
@@ -305,6 +320,9 @@ void cf_progress(void);
 /* Post a receive on side 1, send from side 0. */
 void cf_post_recv(struct cf_env *env, void *buf, size_t len, void *context);
 void cf_post_send(struct cf_env *env, const void *buf, size_t len, void *context);
+/* Post @count receives on side 1, at most 8, for small messages of which only the
+ * sender is looked at: some transports keep none that has no receive. */
+void cf_post_recvs(struct cf_env *env, size_t count);
 /* Send @len patterned bytes from side 0 to side 1 and check what arrives. */
 void cf_exchange(struct cf_env *env, size_t len);
 void cf_fill(void *buf, size_t len, unsigned int seed);

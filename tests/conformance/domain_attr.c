@@ -134,6 +134,7 @@ static void mr_mode_before_1_5(void)
 	struct fi_info *hints = cf_hints(), *info;
 	static const int refused[] = { MR_BASIC | MR_SCALABLE, FI_MR_VIRT_ADDR };
 
+	cf_need_no_mr_bits();
 	hints->domain_attr->mr_mode = 0;
 	CHECK_OK(ask(FI_VERSION(1, 4), hints, &info));
 	CHECK_EITHER(info->domain_attr->mr_mode, MR_BASIC, MR_SCALABLE);
@@ -156,6 +157,7 @@ static void mr_mode_bits(void)
 	struct fi_info *hints = cf_hints(), *info;
 
 	NEED_API(1, 5);
+	cf_need_no_mr_bits();
 	hints->domain_attr->mr_mode = 0;
 	CHECK_OK(ask(cf_target.version, hints, &info));
 	CHECK_EQ(info->domain_attr->mr_mode, 0);
@@ -174,6 +176,7 @@ static void old_mr_modes_stand_alone(void)
 {
 	struct fi_info *hints = cf_hints(), *info;
 
+	cf_need_no_mr_bits();
 	for (int mode = MR_BASIC; mode <= MR_SCALABLE; mode++) {
 		hints->domain_attr->mr_mode = mode;
 		CHECK_OK(ask(cf_target.version, hints, &info));
@@ -246,7 +249,8 @@ static void check_limit(size_t row, uint32_t version)
 	struct fi_info *hints = cf_hints(), *offer, *info = NULL;
 	int wanted = version >= limits[row].since ? -FI_ENODATA : 0, ret;
 
-	hints->domain_attr->mr_mode = 0;
+	cf_fewest_mr_bits(hints, version);
+	hints->mode |= version < FI_VERSION(1, 5) ? CF_LOCAL_MR : 0;
 	CHECK_OK(cf_getinfo(version, hints, &offer));
 	if (limits[row].exceed(hints->domain_attr, offer->domain_attr)) {
 		ret = cf_getinfo(version, hints, &info);

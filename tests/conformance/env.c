@@ -57,8 +57,10 @@ struct fi_info *cf_hints(void)
 	hints->ep_attr->type = cf_target.type;
 	hints->addr_format = cf_target.addr_format;
 	hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
-	if (cf_target.version < FI_VERSION(1, 5))
+	if (cf_target.version < FI_VERSION(1, 5)) {
+		hints->mode |= CF_LOCAL_MR; /* what FI_MR_LOCAL is since */
 		return hints; /* mr_mode was an enumeration, 0 any of it */
+	}
 	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
 				      FI_MR_PROV_KEY | FI_MR_ENDPOINT;
 	return hints;
@@ -342,6 +344,39 @@ bool cf_offers(const struct cf_options *options)
 	return !ret;
 }
 
+void cf_delivered(struct fi_info *hints)
+{
+	struct fi_info *info;
+
+	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+	if (cf_getinfo(cf_target.version, hints, &info))
+		hints->tx_attr->op_flags = 0;
+	else
+		fi_freeinfo(info);
+}
+
+void cf_fewest_mr_bits(struct fi_info *hints, uint32_t version)
+{
+	int bits = hints->domain_attr->mr_mode;
+	struct fi_info *info;
+
+	hints->domain_attr->mr_mode = 0;
+	if (version >= FI_VERSION(1, 5) && cf_getinfo(version, hints, &info))
+		hints->domain_attr->mr_mode = bits;
+	else if (version >= FI_VERSION(1, 5))
+		fi_freeinfo(info);
+}
+
+void cf_need_no_mr_bits(void)
+{
+	struct fi_info *hints = cf_hints();
+
+	cf_fewest_mr_bits(hints, FI_VERSION(1, 5));
+	if (hints->domain_attr->mr_mode)
+		SKIP("registration is needed");
+	fi_freeinfo(hints);
+}
+
 bool cf_provider_has(uint64_t caps)
 {
 	struct fi_info *hints = cf_hints(), *info;
@@ -522,6 +557,20 @@ void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry)
 	cf_fail(__FILE__, __LINE__, "no error entry came");
 }
 
+ssize_t cf_try_cancel(struct fid *fid, void *context)
+{
+	ssize_t ret = fi_cancel(fid, context);
+
+	if (ret == -FI_ENOSYS)
+		SKIP("nothing can be cancelled");
+	return ret;
+}
+
+void cf_cancel(struct fid *fid, void *context)
+{
+	CHECK_OK(cf_try_cancel(fid, context));
+}
+
 void cf_cq_quiet(struct fid_cq *cq)
 {
 	char unused[64];
@@ -563,6 +612,16 @@ void cf_post_send(struct cf_env *env, const void *buf, size_t len, void *context
 	struct cf_side *from = &env->side[0];
 
 	CF_RETRY(from->tx_cq, fi_send(from->ep, buf, len, NULL, from->peer, context));
+}
+
+void cf_post_recvs(struct cf_env *env, size_t count)
+{
+	static struct fi_context2 contexts[8];
+	static uint8_t bufs[8][64];
+
+	CHECK(count <= CF_COUNT(contexts));
+	for (size_t i = 0; i < count; i++)
+		cf_post_recv(env, bufs[i], sizeof(bufs[i]), &contexts[i]);
 }
 
 void cf_exchange(struct cf_env *env, size_t len)

@@ -11,7 +11,7 @@ static void a_cancelled_receive_is_reported(void)
 
 	cf_open_pair(&env, NULL);
 	cf_post_recv(&env, buf, sizeof(buf), &context);
-	CHECK_OK(fi_cancel(&env.side[1].ep->fid, &context));
+	cf_cancel(&env.side[1].ep->fid, &context);
 	cf_cq_wait_err(env.side[1].rx_cq, &err);
 	CHECK_EQ(err.err, FI_ECANCELED);
 	CHECK(err.op_context == &context);
@@ -33,7 +33,7 @@ static void cancel_takes_one_of_several(void)
 	for (int i = 0; i < 2; i++)
 		cf_post_recv(&env, bufs[i], sizeof(bufs[i]), &shared[0]);
 	cf_post_recv(&env, bufs[2], sizeof(bufs[2]), &shared[1]);
-	CHECK_OK(fi_cancel(&env.side[1].ep->fid, &shared[0]));
+	cf_cancel(&env.side[1].ep->fid, &shared[0]);
 	cf_cq_wait_err(env.side[1].rx_cq, &err);
 	CHECK(err.op_context == &shared[0]);
 	cf_cq_quiet(env.side[1].rx_cq);
@@ -56,14 +56,14 @@ static void cancel_without_a_match_changes_nothing(void)
 
 	cf_open_pair(&env, NULL);
 	cf_post_recv(&env, buf, sizeof(buf), &contexts[0]);
-	CHECK_EITHER(fi_cancel(&env.side[1].ep->fid, &contexts[1]), 0, -FI_ENOENT);
+	CHECK_EITHER(cf_try_cancel(&env.side[1].ep->fid, &contexts[1]), 0, -FI_ENOENT);
 	cf_cq_quiet(env.side[1].rx_cq);
 	cf_post_send(&env, out, sizeof(out), &tx_context);
 	cf_cq_wait(env.side[0].tx_cq, &entry);
 	/* The message may have arrived when the cancel comes: it completes. */
 	cf_cq_wait(env.side[1].rx_cq, &entry);
 	CHECK(entry.op_context == &contexts[0]);
-	CHECK_EITHER(fi_cancel(&env.side[1].ep->fid, &contexts[0]), 0, -FI_ENOENT);
+	CHECK_EITHER(cf_try_cancel(&env.side[1].ep->fid, &contexts[0]), 0, -FI_ENOENT);
 	cf_cq_quiet(env.side[1].rx_cq);
 	cf_close(&env);
 }
@@ -78,7 +78,7 @@ static void an_error_counts(void)
 
 	cf_open_pair(&env, &options);
 	cf_post_recv(&env, buf, sizeof(buf), &context);
-	CHECK_OK(fi_cancel(&env.side[1].ep->fid, &context));
+	cf_cancel(&env.side[1].ep->fid, &context);
 	cf_cq_wait_err(env.side[1].rx_cq, &err);
 	CHECK_EQ(fi_cntr_readerr(env.side[1].rx_cntr), 1);
 	CHECK_EQ(fi_cntr_read(env.side[1].rx_cntr), 0);
@@ -136,6 +136,7 @@ static void alias_has_flags_of_its_own(void)
 	char buf[8] = "alias";
 
 	cf_open_pair(&env, &options);
+	cf_post_recvs(&env, 3);
 	alias = new_alias(&env, FI_TRANSMIT | FI_COMPLETION);
 	cf_post_send(&env, buf, sizeof(buf), &context);
 	cf_cq_quiet(env.side[0].tx_cq);
@@ -158,6 +159,7 @@ static void an_alias_keeps_the_endpoint(void)
 	char buf[8] = "alias";
 
 	cf_open_pair(&env, NULL);
+	cf_post_recvs(&env, 1);
 	alias = new_alias(&env, FI_TRANSMIT);
 	/* Either the close waits for the alias, or it is refused. */
 	if (fi_close(&env.side[0].ep->fid) == 0)

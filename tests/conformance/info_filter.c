@@ -145,6 +145,7 @@ static void no_mode_bits_are_needed(void)
 {
 	struct fi_info *hints = cf_hints(), *info;
 
+	cf_need_no_mr_bits();
 	hints->mode = 0;
 	hints->domain_attr->mr_mode = 0;
 	CHECK_OK(answer(hints, &info));

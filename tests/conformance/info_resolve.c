@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Node, service and addresses given to fi_getinfo. */
+#include <arpa/inet.h>
 #include <netinet/in.h>
 
 #include "suites.h"
@@ -29,11 +30,15 @@ static int lookup_error(const char *node, const char *service, uint64_t flags,
 	return ret;
 }
 
+/* Of this host: the loopback, or what was named. */
 static bool is_loopback(const void *addr)
 {
 	const struct sockaddr_in6 *in6 = addr;
 	const struct sockaddr_in *in = addr;
 
+	if (cf_target.node)
+		return in->sin_family == AF_INET &&
+		       in->sin_addr.s_addr == inet_addr(cf_target.node);
 	if (in->sin_family == AF_INET)
 		return in->sin_addr.s_addr == htonl(INADDR_LOOPBACK);
 	return in6->sin6_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
@@ -173,10 +178,12 @@ static void bad_node_is_enodata(void)
 static void address_text_as_node(void)
 {
 	struct fi_info *hints = ip_hints(), *info;
-	const char *node = cf_target.addr_format == FI_SOCKADDR_IN6
-				   ? "fi_sockaddr_in6://[::1]:7471"
-				   : "fi_sockaddr_in://127.0.0.1:7471";
+	char node[64];
 
+	snprintf(node, sizeof(node),
+		cf_target.addr_format == FI_SOCKADDR_IN6 ? "fi_sockaddr_in6://[%s]:7471"
+							 : "fi_sockaddr_in://%s:7471",
+		cf_loopback());
 	info = lookup(node, NULL, 0, hints);
 	CHECK(info->dest_addr && is_loopback(info->dest_addr));
 	CHECK_EQ(cf_ip_port(info->dest_addr), PORT);

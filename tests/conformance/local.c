@@ -86,10 +86,11 @@ void *cf_local_one(
 void **cf_local_many(struct local_ep *l, const struct iovec *iov, void **descs,
 	size_t count, bool written, void **room)
 {
-	if (descs || !iov || count > VECTOR_MAX)
+	if (!iov || count > VECTOR_MAX)
 		return descs;
 	for (size_t i = 0; i < count; i++)
-		room[i] = describe(l->domain, iov[i].iov_base, iov[i].iov_len, written);
+		room[i] = cf_local_one(l, iov[i].iov_base, iov[i].iov_len,
+			descs ? descs[i] : NULL, written);
 	return room;
 }
 
@@ -182,6 +183,15 @@ static int local_srx_ctx(struct fid_domain *domain, struct fi_rx_attr *attr,
 	return ret;
 }
 
+static int local_domain_control(struct fid *fid, int command, void *arg)
+{
+	struct local_domain *d = OWNER(fid->ops, local_domain, ops);
+
+	if (command == FI_QUEUE_WORK && arg)
+		cf_local_work(d, arg);
+	return d->under->control(fid, command, arg);
+}
+
 static int local_domain_close(struct fid *fid)
 {
 	struct local_domain *d = OWNER(fid->ops, local_domain, ops);
@@ -199,6 +209,12 @@ static int local_domain_close(struct fid *fid)
 
 			d->srxs = l->next;
 			free(l);
+		}
+		while (d->rooms) {
+			struct room *room = d->rooms;
+
+			d->rooms = room->next;
+			free(room);
 		}
 		(void)pthread_mutex_destroy(&d->lock);
 		free(d);
@@ -219,6 +235,7 @@ void cf_local_domain(const struct fi_info *info, struct fid_domain *domain)
 	d->under = domain->fid.ops;
 	COPY_TABLE(d->ops, domain->fid.ops);
 	d->ops.close = local_domain_close;
+	d->ops.control = local_domain_control;
 	d->domain_under = domain->ops;
 	COPY_TABLE(d->domain_ops, domain->ops);
 	d->domain_ops.endpoint = local_endpoint;

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include <rdma/fi_atomic.h>
+#include <rdma/fi_trigger.h>
 
 #include "conformance.h"
 
@@ -16,6 +17,12 @@ struct range {
 	uintptr_t begin, end;
 	bool written; /* the provider may write to it */
 	struct fid_mr *mr;
+};
+
+/* The descriptors of one vector. */
+struct room {
+	struct room *next;
+	void *descs[VECTOR_MAX];
 };
 
 struct local_domain {
@@ -28,6 +35,7 @@ struct local_domain {
 	struct range *ranges;
 	size_t count;
 	struct local_ep *srxs;
+	struct room *rooms;
 };
 
 struct local_ep {
@@ -61,6 +69,13 @@ void *cf_local_one(
 /* The descriptors of a vector: @room, or @descs if there is nothing to fill in. */
 void **cf_local_many(struct local_ep *l, const struct iovec *iov, void **descs,
 	size_t count, bool written, void **room);
+
+/* The same of a vector of elements. */
+void **cf_local_elements(struct local_ep *l, const struct fi_ioc *ioc, void **descs,
+	size_t count, enum fi_datatype datatype, bool written, void **room);
+/* Fill in the descriptors of deferred work, in arrays that stay until the domain is
+ * closed. */
+void cf_local_work(struct local_domain *d, struct fi_deferred_work *work);
 
 /* Replace the endpoint's operations of a kind, unless that was done already. */
 void cf_local_msg(struct local_ep *l, struct fid_ep *ep);

@@ -18,15 +18,14 @@ static void *elements(struct local_ep *l, const void *buf, size_t count, void *d
 	return cf_local_one(l, buf, count * type_size(datatype), desc, written);
 }
 
-static void **element_vectors(struct local_ep *l, const struct fi_ioc *ioc,
-	void **descs, size_t count, enum fi_datatype datatype, bool written,
-	void **room)
+void **cf_local_elements(struct local_ep *l, const struct fi_ioc *ioc, void **descs,
+	size_t count, enum fi_datatype datatype, bool written, void **room)
 {
-	if (descs || !ioc || count > VECTOR_MAX)
+	if (!ioc || count > VECTOR_MAX)
 		return descs;
 	for (size_t i = 0; i < count; i++)
-		room[i] =
-			elements(l, ioc[i].addr, ioc[i].count, NULL, datatype, written);
+		room[i] = elements(l, ioc[i].addr, ioc[i].count,
+			descs ? descs[i] : NULL, datatype, written);
 	return room;
 }
 
@@ -48,7 +47,7 @@ static ssize_t local_atomicv(struct fid_ep *ep, const struct fi_ioc *iov, void *
 	struct local_ep *l = OWNER(ep->atomic, local_ep, atomic);
 	void *room[VECTOR_MAX];
 
-	desc = element_vectors(l, iov, desc, count, datatype, false, room);
+	desc = cf_local_elements(l, iov, desc, count, datatype, false, room);
 	return l->atomic_under->writev(
 		ep, iov, desc, count, dest, addr, key, datatype, op, context);
 }
@@ -60,7 +59,7 @@ static ssize_t local_atomicmsg(
 	struct fi_msg_atomic m = *msg;
 	void *room[VECTOR_MAX];
 
-	m.desc = element_vectors(
+	m.desc = cf_local_elements(
 		l, m.msg_iov, m.desc, m.iov_count, m.datatype, false, room);
 	return l->atomic_under->writemsg(ep, &m, flags);
 }
@@ -85,8 +84,8 @@ static ssize_t local_fetchv(struct fid_ep *ep, const struct fi_ioc *iov, void **
 	struct local_ep *l = OWNER(ep->atomic, local_ep, atomic);
 	void *room[2][VECTOR_MAX];
 
-	desc = element_vectors(l, iov, desc, count, datatype, false, room[0]);
-	result_desc = element_vectors(
+	desc = cf_local_elements(l, iov, desc, count, datatype, false, room[0]);
+	result_desc = cf_local_elements(
 		l, resultv, result_desc, result_count, datatype, true, room[1]);
 	return l->atomic_under->readwritev(ep, iov, desc, count, resultv, result_desc,
 		result_count, dest, addr, key, datatype, op, context);
@@ -99,9 +98,9 @@ static ssize_t local_fetchmsg(struct fid_ep *ep, const struct fi_msg_atomic *msg
 	struct fi_msg_atomic m = *msg;
 	void *room[2][VECTOR_MAX];
 
-	m.desc = element_vectors(
+	m.desc = cf_local_elements(
 		l, m.msg_iov, m.desc, m.iov_count, m.datatype, false, room[0]);
-	result_desc = element_vectors(
+	result_desc = cf_local_elements(
 		l, resultv, result_desc, result_count, m.datatype, true, room[1]);
 	return l->atomic_under->readwritemsg(
 		ep, &m, resultv, result_desc, result_count, flags);
@@ -130,10 +129,10 @@ static ssize_t local_comparev(struct fid_ep *ep, const struct fi_ioc *iov, void 
 	struct local_ep *l = OWNER(ep->atomic, local_ep, atomic);
 	void *room[3][VECTOR_MAX];
 
-	desc = element_vectors(l, iov, desc, count, datatype, false, room[0]);
-	compare_desc = element_vectors(
+	desc = cf_local_elements(l, iov, desc, count, datatype, false, room[0]);
+	compare_desc = cf_local_elements(
 		l, comparev, compare_desc, compare_count, datatype, false, room[1]);
-	result_desc = element_vectors(
+	result_desc = cf_local_elements(
 		l, resultv, result_desc, result_count, datatype, true, room[2]);
 	return l->atomic_under->compwritev(ep, iov, desc, count, comparev, compare_desc,
 		compare_count, resultv, result_desc, result_count, dest, addr, key,
@@ -148,11 +147,11 @@ static ssize_t local_comparemsg(struct fid_ep *ep, const struct fi_msg_atomic *m
 	struct fi_msg_atomic m = *msg;
 	void *room[3][VECTOR_MAX];
 
-	m.desc = element_vectors(
+	m.desc = cf_local_elements(
 		l, m.msg_iov, m.desc, m.iov_count, m.datatype, false, room[0]);
-	compare_desc = element_vectors(
+	compare_desc = cf_local_elements(
 		l, comparev, compare_desc, compare_count, m.datatype, false, room[1]);
-	result_desc = element_vectors(
+	result_desc = cf_local_elements(
 		l, resultv, result_desc, result_count, m.datatype, true, room[2]);
 	return l->atomic_under->compwritemsg(ep, &m, comparev, compare_desc,
 		compare_count, resultv, result_desc, result_count, flags);

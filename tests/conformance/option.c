@@ -216,6 +216,7 @@ static void replaced_flags_take_effect(void)
 	int ret;
 
 	cf_open_pair(&env, &options);
+	cf_post_recvs(&env, 2);
 	cf_post_send(&env, buf, sizeof(buf), &context);
 	cf_cq_quiet(env.side[0].tx_cq);
 	ret = fi_control(&env.side[0].ep->fid, FI_SETOPSFLAG, &flags);

@@ -187,6 +187,7 @@ static void requesters_of_each_other_get_all_answers(void)
 	uint64_t(*results)[ELEMENTS] = calloc(2 * FETCHES, sizeof(*results));
 	struct cf_region region[2];
 	struct fi_context2 context;
+	struct fi_atomic_attr attr;
 	struct cf_env env;
 
 	CHECK(results);
@@ -194,6 +195,10 @@ static void requesters_of_each_other_get_all_answers(void)
 	if (!cf_offers(&fetching))
 		SKIP("no atomics");
 	cf_open_pair(&env, &fetching);
+	if (fi_query_atomic(
+		    env.domain, FI_UINT64, FI_ATOMIC_READ, &attr, FI_FETCH_ATOMIC) ||
+		attr.count < ELEMENTS)
+		SKIP("no such atomics");
 	for (int i = 0; i < 2; i++) {
 		cf_open_region(&env, i, &region[i], NULL, sizeof(*results),
 			FI_REMOTE_READ | FI_REMOTE_WRITE);

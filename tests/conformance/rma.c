@@ -60,16 +60,11 @@ static void write_one(struct work *w, const void *buf, size_t len, size_t offset
 	check_done(w, FI_WRITE);
 }
 
-static void delivered(struct fi_info *hints)
-{
-	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
-}
-
 static void writes_arrive_where_they_should(void)
 {
 	static struct work w;
 
-	open_work(&w, &(struct cf_options){ .adjust = delivered });
+	open_work(&w, &(struct cf_options){ .adjust = cf_delivered });
 	for (size_t len = 1; len <= LEN / 2; len = len * 3 + 1) {
 		size_t at = len % 7;
 
@@ -107,7 +102,7 @@ static void large_ones_both_ways(void)
 	uint8_t *local = malloc(len);
 
 	CHECK(local);
-	open_work(&w, &(struct cf_options){ .adjust = delivered });
+	open_work(&w, &(struct cf_options){ .adjust = cf_delivered });
 	cf_close_region(&w.region);
 	cf_open_region(&w.env, 1, &large, NULL, len, all_remote);
 	w.region = large;

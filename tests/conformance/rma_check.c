@@ -69,11 +69,6 @@ static ssize_t start(struct cf_side *from, const struct attempt *a, uint64_t add
 	return -FI_EINVAL;
 }
 
-static void delivered(struct fi_info *hints)
-{
-	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
-}
-
 /* A completion of either kind. */
 static void wait_any(struct fid_cq *cq)
 {
@@ -105,9 +100,9 @@ static void check_error(
  * completion level than @delivery may come before the target has looked. */
 static void try_one(const struct attempt *a, uint64_t caps, bool delivery)
 {
-	struct cf_options options = {
-		.caps = caps, .split_cqs = true, .adjust = delivery ? delivered : NULL
-	};
+	struct cf_options options = { .caps = caps,
+		.split_cqs = true,
+		.adjust = delivery ? cf_delivered : NULL };
 	struct fi_context2 context;
 	struct cf_region region;
 	struct cf_env env;
@@ -283,7 +278,7 @@ static void the_target_serves_on(void)
 	uint8_t buf[64];
 
 	cf_need_connectionless();
-	options.adjust = delivered;
+	options.adjust = cf_delivered;
 	cf_open_pair(&env, &options);
 	cf_open_region(&env, 1, &region, NULL, LEN, FI_REMOTE_WRITE | FI_REMOTE_READ);
 	for (unsigned int i = 0; i < 5; i++) {

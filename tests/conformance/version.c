@@ -48,7 +48,8 @@ static void every_version_is_served_and_echoed(void)
 
 		if (versions[i] > fi_version())
 			continue;
-		hints->domain_attr->mr_mode = 0;
+		cf_fewest_mr_bits(hints, versions[i]);
+		hints->mode |= versions[i] < FI_VERSION(1, 5) ? CF_LOCAL_MR : 0;
 		CHECK_OK(cf_getinfo(versions[i], hints, &info));
 		for (struct fi_info *cur = info; cur; cur = cur->next)
 			CHECK_EQ(cur->fabric_attr->api_version, versions[i]);
@@ -65,7 +66,8 @@ static void fabric_keeps_the_version(void)
 
 		if (versions[i] > fi_version())
 			continue;
-		hints->domain_attr->mr_mode = 0;
+		cf_fewest_mr_bits(hints, versions[i]);
+		hints->mode |= versions[i] < FI_VERSION(1, 5) ? CF_LOCAL_MR : 0;
 		CHECK_OK(cf_getinfo(versions[i], hints, &info));
 		CHECK_OK(fi_fabric(info->fabric_attr, &fabric, NULL));
 		CHECK_EQ(fabric->api_version, versions[i]);
