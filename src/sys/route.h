@@ -8,4 +8,8 @@
  * a negative errno: there is no route. Sends no packet. */
 int wf_route_source(const union wf_sockaddr *dest, union wf_sockaddr *ret_source);
 
+/* The path MTU to @dest as the kernel knows it: bytes of an IP packet. 0, or a negative
+ * errno. Sends no packet. */
+int wf_route_mtu(const union wf_sockaddr *dest, size_t *ret_mtu);
+
 #endif

@@ -190,6 +190,12 @@ int rxd_below_insert(struct rxd_ep *ep, const void *name, fi_addr_t *ret_addr)
 	return ret < 0 ? ret : -FI_EADDRNOTAVAIL;
 }
 
+void rxd_below_remove(struct rxd_ep *ep, fi_addr_t addr)
+{
+	(void)wf_lower_result(&ep->domain->below, FI_LOG_AV, "fi_av_remove",
+		fi_av_remove(ep->av, &addr, 1, 0));
+}
+
 /* A packet that was received, or the end of one that was sent. */
 static bool take(
 	struct rxd_ep *ep, const struct fi_cq_msg_entry *entry, struct rxd_packet *ret)

@@ -37,6 +37,7 @@ int rxd_below_enable(struct rxd_ep *ep, bool sleeps);
 
 /* The address below for the endpoint named @name. 0 or a negative FI_E code. */
 int rxd_below_insert(struct rxd_ep *ep, const void *name, fi_addr_t *ret_addr);
+void rxd_below_remove(struct rxd_ep *ep, fi_addr_t addr);
 
 /* Receive up to @max packets, after buffers were posted in place of those that were
  * used. Each buffer goes back by rxd_below_put. */

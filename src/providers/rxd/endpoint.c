@@ -28,6 +28,7 @@ static void rxd_destroy(struct wf_ep *wf)
 {
 	struct rxd_ep *ep = rxd_ep_of(wf);
 
+	rxd_peers_say_goodbye(ep);
 	ep->closing = true;
 	wf_av_removals_stop(&ep->remotes.removals);
 	wf_ep_srx_lock(wf);

@@ -8,6 +8,7 @@
 #include "providers/rxd/data/data.h"
 #include "providers/rxd/param.h"
 #include "sys/clock.h"
+#include "sys/route.h"
 
 /*
  * Peers are found by the name of their endpoint below, in the canonical form of the
@@ -20,7 +21,6 @@ enum {
 	PEERS_MAX = 1 << INDEX_BITS,
 	KEPT_MAX = 64 << 20, /* bytes of early packets */
 	WINDOW_OURS = 4096,  /* packets that a peer of this library may send */
-	ROUNDS = 50,         /* of resends, after which a peer is given up */
 };
 
 static struct rxd_ep *ep_of(struct wf_remotes *remotes)
@@ -46,11 +46,11 @@ static struct wf_remote *make(const void *name)
 	return &peer->remote;
 }
 
-/* The flow knows whether the peer answers; nothing here connects. */
+/* Nothing here connects; the flow knows whether the peer answers. A peer that is gone is
+ * freed once no address leads to it. */
 static enum wf_remote_state state(const struct wf_remote *remote)
 {
-	(void)remote;
-	return WF_REMOTE_UP;
+	return rxd_peer_of(remote)->gone ? WF_REMOTE_DOWN : WF_REMOTE_UP;
 }
 
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
@@ -59,8 +59,10 @@ static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 	struct rxd_ep *ep = ep_of(remotes);
 
 	if (peer->ep) {
-		rxd_flow_done(&peer->flow, FI_ECANCELED);
+		ep->strangers -= peer->strange;
+		rxd_flow_done(&peer->flow, FI_ECONNRESET);
 		rxd_data_peer_done(peer);
+		rxd_below_remove(ep, peer->below);
 		wf_list_remove(&peer->active_link);
 		wf_id_map_remove(&ep->peers, peer->number);
 	}
@@ -118,7 +120,7 @@ int rxd_peers_init(struct rxd_ep *ep)
 	ep->config.window = (uint16_t)rxd_params.max_unacked;
 	ep->config.window_ext = WINDOW_OURS;
 	ep->config.resend = true;
-	ep->config.rounds = ROUNDS;
+	ep->config.rounds = (unsigned int)rxd_params.retry_count;
 	ep->config.epoch = rxd_epoch_new();
 	ep->config.kept_max = KEPT_MAX;
 	ret = wf_remotes_init(&ep->remotes, &remote_ops, ep->config.epoch,
@@ -148,6 +150,20 @@ static uint64_t hash_of(const uint8_t *name)
 	return hash;
 }
 
+/* Bytes of the largest datagram that the route to the peer takes as a whole; 0: not
+ * known. */
+static size_t path_packet(const struct rxd_peer *peer)
+{
+	enum { UDP_HEAD = 8, IN_HEAD = 20, IN6_HEAD = 40 };
+	size_t mtu, head;
+	union wf_sockaddr sa;
+
+	if (wf_sockaddr_read(peer->name, sizeof(sa), &sa) || wf_route_mtu(&sa, &mtu))
+		return 0;
+	head = UDP_HEAD + (sa.sa.sa_family == AF_INET ? IN_HEAD : IN6_HEAD);
+	return mtu > head ? mtu - head : 0;
+}
+
 /* Set up a peer that was just made. */
 static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
 {
@@ -163,8 +179,8 @@ static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
 	}
 	peer->ep = ep;
 	peer->number = number;
-	rxd_flow_init(
-		&peer->flow, &ep->config, number | ep->config.epoch << INDEX_BITS, 0);
+	rxd_flow_init(&peer->flow, &ep->config, number | ep->config.epoch << INDEX_BITS,
+		path_packet(peer));
 	/* Both sides count packets as long as the endpoints exist. */
 	wf_remote_ref(&peer->remote);
 	return 0;
@@ -227,14 +243,24 @@ int rxd_peer_at(struct rxd_ep *ep, fi_addr_t addr, struct rxd_peer **ret_peer)
 	return 0;
 }
 
+/* A packet came from the address again. */
+static void come_back(struct rxd_peer *peer)
+{
+	peer->gone = false;
+	wf_remote_ref(&peer->remote);
+}
+
 /* A peer that this endpoint may not know: its memory is limited. */
 static struct rxd_peer *stranger(struct rxd_ep *ep, const uint8_t *name)
 {
 	struct wf_remote *remote = wf_remotes_find(&ep->remotes, hash_of(name), name);
 	struct rxd_peer *peer;
 
-	if (remote)
+	if (remote) {
+		if (rxd_peer_of(remote)->gone)
+			come_back(rxd_peer_of(remote));
 		return rxd_peer_of(remote);
+	}
 	if (ep->strangers >= rxd_params.max_peers) {
 		rxd_log(FI_LOG_WARN, FI_LOG_EP_DATA,
 			"a peer is not answered: there are %zu already "
@@ -244,6 +270,7 @@ static struct rxd_peer *stranger(struct rxd_ep *ep, const uint8_t *name)
 	}
 	if (get(ep, name, &peer))
 		return NULL;
+	peer->strange = true;
 	ep->strangers++;
 	return peer;
 }
@@ -276,6 +303,37 @@ struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const uint8_t *packet, size_t 
 	return by_index(ep, base.peer);
 }
 
+void rxd_peer_gone(struct rxd_peer *peer)
+{
+	struct rxd_ep *ep = peer->ep;
+
+	if (peer->gone || !peer->flow.extended)
+		return;
+	peer->gone = true;
+	rxd_rx_abort(peer, FI_ECONNRESET);
+	/* Whole messages stay, and keep the peer. */
+	wf_unexp_break(&peer->unexp, FI_ECONNRESET);
+	wf_remote_unref(&ep->remotes, &peer->remote);
+}
+
+void rxd_peers_say_goodbye(struct rxd_ep *ep)
+{
+	struct wf_remote *remote = NULL;
+
+	if (!ep->peers_ready)
+		return;
+	while ((remote = wf_remotes_next(&ep->remotes, remote))) {
+		struct rxd_peer *peer = rxd_peer_of(remote);
+		struct rxd_base base = { .version = RXD_VERSION,
+			.type = RXD_BYE,
+			.peer = peer->flow.peer_index };
+
+		if (peer->flow.state == RXD_FLOW_OPEN && peer->flow.extended)
+			(void)rxd_flow_ops.send_control(
+				&peer->flow, &base, sizeof(base));
+	}
+}
+
 void rxd_peers_tick(struct rxd_ep *ep)
 {
 	struct wf_remotes *remotes = &ep->remotes;
@@ -283,6 +341,8 @@ void rxd_peers_tick(struct rxd_ep *ep)
 	if (wf_unlikely(
 		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
 		wf_remotes_forget_removed(remotes);
+	if (wf_unlikely(wf_remotes_busy(remotes)))
+		wf_remotes_tick(remotes, ep->now_ns, 0, 0);
 }
 
 fi_addr_t rxd_peer_index(struct rxd_peer *peer)

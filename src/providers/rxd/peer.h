@@ -18,6 +18,12 @@ int rxd_peer_at(struct rxd_ep *ep, fi_addr_t addr, struct rxd_peer **ret_peer);
 /* The peer that sent the packet; NULL: none that is known, or may become known. */
 struct rxd_peer *rxd_peer_from(struct rxd_ep *ep, const uint8_t *packet, size_t len);
 
+/* The peer has closed its endpoint, and says so: it is forgotten once no address leads
+ * to it. */
+void rxd_peer_gone(struct rxd_peer *peer);
+/* Tell peers of this library that the endpoint is closed. */
+void rxd_peers_say_goodbye(struct rxd_ep *ep);
+
 /* Forget which peers the AV indices lead to that were removed. */
 void rxd_peers_tick(struct rxd_ep *ep);
 

@@ -39,7 +39,9 @@ static void receive(struct rxd_ep *ep, const struct rxd_packet *packet)
 
 	if (wf_likely(packet->len >= sizeof(struct rxd_base)))
 		peer = rxd_peer_from(ep, packet->data, packet->len);
-	if (wf_likely(peer != NULL)) {
+	if (wf_unlikely(peer && packet->data[1] == RXD_BYE)) {
+		rxd_peer_gone(peer);
+	} else if (wf_likely(peer != NULL)) {
 		rxd_flow_receive(&peer->flow, packet->data, packet->len, ep->now_ns);
 		if (wf_list_empty(&peer->active_link))
 			wf_list_push(&ep->active, &peer->active_link);
@@ -102,9 +104,7 @@ void rxd_progress(struct wf_ep *wf)
 
 	if (received)
 		wf_progress_found_some(&wf->progress);
-	else if (ep->deadline_ns == UINT64_MAX)
-		return;
-	else
+	else if (ep->deadline_ns != UINT64_MAX)
 		ep->now_ns = wf_now_ns();
 	rxd_peers_tick(ep);
 	if (received || ep->deadline_ns <= ep->now_ns)

@@ -33,7 +33,7 @@
  */
 enum {
 	RXD_IOV_LIMIT = 4,
-	RXD_QUEUE_SIZE = 1024, /* operations under way, and receives */
+	RXD_QUEUE_SIZE = 1024,  /* operations under way, and receives */
 	RXD_INJECT_SIZE = 4096, /* the bytes are copied */
 	RXD_NAME_MAX = RXD_NAME_SIZE,
 	/* Answers to a peer that are not acknowledged; then its requests wait. */
@@ -62,11 +62,13 @@ struct rxd_peer {
 	struct wf_remote remote;
 	struct rxd_ep *ep;
 	struct rxd_flow flow;
-	uint32_t number; /* in ep->peers: the low bits of flow.own_index */
+	uint32_t number;  /* in ep->peers: the low bits of flow.own_index */
 	fi_addr_t below;  /* its address below */
 	fi_addr_t source; /* AV index when last looked up, or FI_ADDR_NOTAVAIL */
 	struct wf_list active_link; /* in ep->active while its flow has a deadline */
 	bool touched;               /* progress received packets for the flow */
+	bool gone; /* it said that it was closed; remote has no reference of its own */
+	bool strange; /* counted in ep->strangers */
 	struct rxd_rx rx;
 	struct wf_unexp_conn unexp;
 	struct wf_list requests; /* struct rxd_tx by request_link: wait for answers */

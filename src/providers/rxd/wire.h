@@ -35,6 +35,8 @@ enum rxd_type {
 	RXD_ACK = 11,
 	RXD_DATA = 12,   /* more data of a message or write */
 	RXD_ANSWER = 13, /* data that answers a read, a fetch or a compare */
+	/* Between endpoints of this library, besides those of flow/ack.h: */
+	RXD_BYE = 66, /* not numbered: the sender was closed */
 };
 
 /* Bits of rxd_base.flags; others are ignored. */

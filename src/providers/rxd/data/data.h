@@ -23,7 +23,8 @@ struct rxd_tx {
 	 * peer's id of the request, and without @copy the payload is the memory of
 	 * head.rma. */
 	enum wf_op_kind kind;
-	bool in_flow; /* the flow uses xfer */
+	bool in_flow;  /* the flow uses xfer */
+	bool reported; /* the success was: only an error will be */
 	uint64_t flags;
 	void *context;
 	size_t len; /* bytes that the completion reports */

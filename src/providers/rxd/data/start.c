@@ -102,6 +102,11 @@ static ssize_t start(struct rxd_ep *ep, struct rxd_peer *peer, const struct wf_o
 		rxd_tx_free(tx);
 		return -FI_EAGAIN;
 	}
+	/* What an inject call took is the library's: it has succeeded. */
+	if (!wf_op_is_reported(op->flags) && tx->copy && !op->atomic) {
+		tx->reported = true;
+		wf_ep_op_end(&ep->ep, op, 0);
+	}
 	ep->now_ns = wf_now_ns();
 	rxd_tx_send(tx);
 	return 0;

@@ -25,7 +25,7 @@ struct rxd_tx *rxd_tx_new(struct rxd_peer *peer, enum wf_op_kind kind)
 		return NULL;
 	tx->peer = peer;
 	tx->kind = kind;
-	tx->in_flow = false;
+	tx->in_flow = tx->reported = false;
 	tx->flags = 0;
 	tx->context = NULL;
 	tx->len = tx->payload = 0;
@@ -81,9 +81,10 @@ void rxd_tx_end(struct rxd_tx *tx, int err)
 		.len = tx->len,
 	};
 	struct rxd_ep *ep = tx->peer->ep;
+	bool silent = ep->closing || (tx->reported && !err);
 
 	rxd_tx_free(tx);
-	if (!ep->closing)
+	if (!silent)
 		wf_ep_op_end(&ep->ep, &op, err);
 }
 
