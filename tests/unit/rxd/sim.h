@@ -57,8 +57,10 @@ struct sim_side {
 	struct sim_side *peer;
 	struct rxd_flow flow;
 	struct rxd_flow_config config;
-	/* Receives instead of the flow: a peer of another kind. */
+	/* Of a peer of another kind, which has no flow; NULL: the flow's. */
 	void (*receive)(struct sim_side *side, const uint8_t *packet, size_t len);
+	uint64_t (*deadline)(const struct sim_side *side);
+	void (*run)(struct sim_side *side);
 	uint64_t busy_until_ns; /* of the link from this side */
 	uint32_t next_id, acked, failed, restarted;
 	int last_err;
@@ -328,8 +330,15 @@ static void sim_run_side(struct sim_side *side)
 {
 	uint64_t now_ns = side->net->now_ns;
 
-	if (!side->receive)
+	if (side->run)
+		side->run(side);
+	else
 		rxd_flow_run(&side->flow, now_ns, false);
+}
+
+static uint64_t sim_deadline(const struct sim_side *side)
+{
+	return side->deadline ? side->deadline(side) : rxd_flow_deadline(&side->flow);
 }
 
 static uint64_t sim_next_ns(struct sim_net *net, struct sim_side *a, struct sim_side *b)
@@ -339,10 +348,8 @@ static uint64_t sim_next_ns(struct sim_net *net, struct sim_side *a, struct sim_
 	if (!wf_list_empty(&net->packets))
 		at_ns = wf_list_entry(net->packets.next, struct sim_packet, link)
 				->at_ns;
-	if (!a->receive)
-		at_ns = WF_MIN(at_ns, rxd_flow_deadline(&a->flow));
-	if (!b->receive)
-		at_ns = WF_MIN(at_ns, rxd_flow_deadline(&b->flow));
+	at_ns = WF_MIN(at_ns, sim_deadline(a));
+	at_ns = WF_MIN(at_ns, sim_deadline(b));
 	return at_ns;
 }
 

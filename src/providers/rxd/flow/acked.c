@@ -11,6 +11,9 @@
  * keeps nothing behind a gap: three repeated acknowledgements mean that everything
  * unacknowledged is lost.
  */
+/* A peer may not set numbers that could pass the end of 64 bits. */
+#define NUMBER_MAX (UINT64_C(1) << 62)
+
 enum { PACKET_THRESHOLD = 3, REPEATS = 3, COLLAPSE_ROUNDS = 2 };
 
 /* What one acknowledgement brought. */
@@ -232,7 +235,8 @@ static void refuse(struct rxd_flow *flow, int err)
  * earlier life of this endpoint, and has taken nothing of this one. */
 static void adopt_numbers(struct rxd_flow *flow, uint64_t next)
 {
-	if (!flow->extended && !flow->out.ever_acked && flow->out.board.una == 0) {
+	if (!flow->extended && !flow->out.ever_acked && flow->out.board.una == 0 &&
+		next <= NUMBER_MAX) {
 		flow->out.ever_acked = true;
 		rxd_send_renumber(flow, next);
 	}
@@ -241,6 +245,8 @@ static void adopt_numbers(struct rxd_flow *flow, uint64_t next)
 /* The flow has given up transfers, and learns where to go on. */
 static void synchronize(struct rxd_flow *flow, const struct rxd_ack *ack)
 {
+	if (ack->next > NUMBER_MAX)
+		return;
 	flow->greeting.syncing = false;
 	flow->greeting.tries = 0;
 	flow->greeting.at_ns = UINT64_MAX;

@@ -76,7 +76,8 @@ static void resend_oldest(struct rxd_flow *flow, uint64_t now_ns)
 
 	if (out->rounds >= SMALLER_ROUNDS && sent->bytes > flow->config->base_packet)
 		flow->packet_size = flow->config->base_packet;
-	if (sent->state == RXD_SENT_FLYING)
+	/* HELD: the peer dropped an early packet that it could not take. */
+	if (sent->state != RXD_SENT_LOST)
 		rxd_board_set(&out->board, out->board.una, RXD_SENT_LOST);
 	out->forced = true;
 	out->repeats = 0;
