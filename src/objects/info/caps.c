@@ -237,6 +237,7 @@ static bool rx_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *wh
 static void rx_mode_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	out->rx_attr->mode = rx_mode_needed(ctx, wf_info_caps(ctx));
+	out->mode |= out->rx_attr->mode;
 }
 
 static bool domain_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)

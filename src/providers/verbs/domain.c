@@ -7,16 +7,13 @@
 
 /* A domain is an open context of its device, with a protection domain. */
 
-/* Register the word that atomic operations without results need. */
 static int open_scratch(struct verbs_domain *domain)
 {
-	if (domain->device->attr.atomic_cap == IBV_ATOMIC_NONE)
-		return 0;
-	domain->scratch = aligned_alloc(WF_CACHELINE, WF_CACHELINE);
+	domain->scratch = calloc(1, sizeof(*domain->scratch));
 	if (!domain->scratch)
 		return -FI_ENOMEM;
-	domain->scratch_mr = verbs_lib.ibv.reg_mr(
-		domain->pd, domain->scratch, WF_CACHELINE, IBV_ACCESS_LOCAL_WRITE);
+	domain->scratch_mr = verbs_lib.ibv.reg_mr(domain->pd, domain->scratch,
+		sizeof(*domain->scratch), IBV_ACCESS_LOCAL_WRITE);
 	return domain->scratch_mr ? 0
 				  : verbs_failed(FI_LOG_DOMAIN, "ibv_reg_mr", errno);
 }

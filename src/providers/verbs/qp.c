@@ -30,6 +30,14 @@ static struct verbs_cq *cq_of(const struct verbs_ep *ep, int direction)
 	return verbs_cq_of(direction == VERBS_SENDS ? tx : rx);
 }
 
+/* A datagram has one more, for its routing header. */
+static uint32_t receive_sges(const struct verbs_ep *ep)
+{
+	size_t limit = WF_MAX(ep->ep.info->rx_attr->iov_limit, (size_t)1);
+
+	return (uint32_t)limit + (ep->ud ? 1 : 0);
+}
+
 static int create(struct verbs_ep *ep)
 {
 	const struct fi_info *info = ep->ep.info;
@@ -42,7 +50,7 @@ static int create(struct verbs_ep *ep)
 			.max_send_wr = sends_of(ep),
 			.max_recv_wr = ep->srx ? 0 : receives_of(ep),
 			.max_send_sge = (uint32_t)WF_MAX(info->tx_attr->iov_limit, (size_t)1),
-			.max_recv_sge = ep->srx ? 0 : (uint32_t)WF_MAX(info->rx_attr->iov_limit, (size_t)1),
+			.max_recv_sge = ep->srx ? 0 : receive_sges(ep),
 			.max_inline_data = (uint32_t)info->tx_attr->inject_size,
 		},
 		.qp_type = ep->ep.type == FI_EP_MSG ? IBV_QPT_RC : IBV_QPT_UD,

@@ -73,14 +73,18 @@ struct verbs_queue {
 	_Alignas(64) atomic_uint tail; /* number of the oldest posted request */
 };
 
+struct verbs_scratch {
+	uint64_t word; /* results of atomic operations that ask for none */
+	uint8_t header[VERBS_GRH_SIZE]; /* routing headers of datagrams */
+};
+
 struct verbs_domain {
 	struct wf_domain *wf;
 	const struct verbs_device *device;
 	struct ibv_context *context; /* this domain's own */
 	struct ibv_pd *pd;
-	/* 8 bytes that the device writes and nothing reads: where atomic operations
-	 * without results put them. NULL: no atomics. */
-	uint64_t *scratch;
+	/* Memory that the device writes and nothing reads. */
+	struct verbs_scratch *scratch;
 	struct ibv_mr *scratch_mr;
 	struct verbs_async *async; /* cm/async.c; NULL: none yet */
 };

@@ -32,8 +32,8 @@ static bool is_possible(enum wf_op_kind kind, enum fi_op op)
 static int valid(struct wf_domain *domain, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
-	if (verbs_domain_of(domain)->scratch && is_word(datatype) &&
-		is_possible(kind, op)) {
+	if (verbs_domain_of(domain)->device->attr.atomic_cap != IBV_ATOMIC_NONE &&
+		is_word(datatype) && is_possible(kind, op)) {
 		*ret_count = 1;
 		return 0;
 	}
@@ -72,7 +72,7 @@ static int set_result(const struct verbs_ep *ep, const struct wf_op_atomic *atom
 
 	if (!atomic->result_count) {
 		*sge = (struct ibv_sge){
-			.addr = (uintptr_t)ep->domain->scratch,
+			.addr = (uintptr_t)&ep->domain->scratch->word,
 			.length = sizeof(uint64_t),
 			.lkey = ep->domain->scratch_mr->lkey,
 		};

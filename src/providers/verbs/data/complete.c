@@ -79,11 +79,13 @@ static void complete_send(struct verbs_ep *ep, const struct ibv_wc *wc)
 	atomic_store_explicit(&sq->tail, tail + 1, memory_order_release);
 }
 
-/* A message that is longer than its buffer takes the connection down. */
+/* A message that is longer than its buffer takes the connection down. Some devices
+ * report the answer that they gave to the sender. */
 static void receive_failed(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
-	bool too_long = wc->status == IBV_WC_LOC_LEN_ERR;
+	bool too_long = wc->status == IBV_WC_LOC_LEN_ERR ||
+			wc->status == IBV_WC_REM_INV_REQ_ERR;
 	struct fi_cq_err_entry entry = {
 		.op_context = wr->context,
 		.flags = FI_RECV | FI_MSG,
@@ -113,6 +115,7 @@ static void received(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
 	uint64_t comp_flags = FI_RECV | FI_MSG, flags = wr->flags, data = 0;
+	size_t len = wc->byte_len;
 
 	if (wf_unlikely(wc->opcode == IBV_WC_RECV_RDMA_WITH_IMM)) {
 		written(ep, wr, wc);
@@ -125,8 +128,10 @@ static void received(
 	/* A receive of a shared context does not know the endpoint's CQ. */
 	if (ep->srx)
 		flags |= ep->ep.rx.forced;
-	wf_ep_rx_done(&ep->ep, wr->context, flags, comp_flags, wc->byte_len, NULL, data,
-		0, FI_ADDR_NOTAVAIL);
+	if (ep->ud)
+		len = len > VERBS_GRH_SIZE ? len - VERBS_GRH_SIZE : 0;
+	wf_ep_rx_done(&ep->ep, wr->context, flags, comp_flags, len, NULL, data, 0,
+		FI_ADDR_NOTAVAIL);
 }
 
 static void end_receive(

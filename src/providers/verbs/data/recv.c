@@ -17,16 +17,30 @@ static int post(struct verbs_ep *ep, struct ibv_recv_wr *wr)
 	return verbs_failed(FI_LOG_EP_DATA, "ibv_post_recv", err);
 }
 
+/* Where the routing header of a datagram goes. */
+static struct ibv_sge header_of(const struct verbs_domain *domain)
+{
+	return (struct ibv_sge){
+		.addr = (uintptr_t)domain->scratch->header,
+		.length = VERBS_GRH_SIZE,
+		.lkey = domain->scratch_mr->lkey,
+	};
+}
+
 ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op)
 {
 	struct verbs_queue *rq = &ep->rq;
-	struct ibv_sge sge[VERBS_SGE_MAX];
+	struct ibv_sge sge[1 + VERBS_SGE_MAX];
 	struct ibv_recv_wr wr = { .sg_list = sge };
+	int headers = ep->ud ? 1 : 0, count;
 	ssize_t ret = -FI_EAGAIN;
 
-	wr.num_sge = verbs_sges(op, true, sge);
-	if (wf_unlikely(wr.num_sge < 0))
-		return wr.num_sge;
+	if (headers)
+		sge[0] = header_of(ep->domain);
+	count = verbs_sges(op, true, sge + headers);
+	if (wf_unlikely(count < 0))
+		return count;
+	wr.num_sge = headers + count;
 	wf_lock(&ep->ep.lock);
 	if (wf_unlikely(!verbs_queue_left(rq)))
 		goto out;

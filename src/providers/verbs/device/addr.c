@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
+#include "objects/info/addr.h"
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/ud/ns.h"
 #include "sys/route.h"
@@ -33,6 +31,11 @@ bool verbs_addr_device(const union wf_sockaddr *addr, struct verbs_bound *ret)
 	}
 	verbs_lib.rdma.destroy_event_channel(channel);
 	return found;
+}
+
+static bool is_dgram(const struct wf_device *device)
+{
+	return device->templates[0]->ep_attr->type == FI_EP_DGRAM;
 }
 
 static const union wf_sockaddr *own(const struct wf_device *device)
@@ -74,14 +77,13 @@ static int give(const union wf_sockaddr *addr, void **ret_addr, size_t *ret_len)
 }
 
 /* The first of @list that fits the device. */
-static int choose(const struct wf_device *device, const struct addrinfo *list,
+static int choose(const struct wf_device *device, const struct wf_info_addrs *list,
 	bool source, void **ret_addr, size_t *ret_len)
 {
-	union wf_sockaddr addr;
+	for (size_t i = 0; i < list->count; i++) {
+		union wf_sockaddr addr = list->addr[i];
 
-	for (; list; list = list->ai_next) {
-		if (wf_sockaddr_read(list->ai_addr, list->ai_addrlen, &addr) ||
-			!fits(device, &addr, source))
+		if (!fits(device, &addr, source))
 			continue;
 		if (source && wf_sockaddr_is_wildcard(&addr)) {
 			uint16_t port = wf_sockaddr_port(&addr);
@@ -94,64 +96,35 @@ static int choose(const struct wf_device *device, const struct addrinfo *list,
 	return -FI_ENODATA;
 }
 
-/* The device's own address with the port @service. */
-static int resolve_service(const struct wf_device *device, const char *service,
-	void **ret_addr, size_t *ret_len)
-{
-	struct addrinfo ask = {
-		.ai_family = own(device)->sa.sa_family,
-		.ai_socktype = SOCK_STREAM,
-		.ai_flags = AI_PASSIVE,
-	};
-	struct addrinfo *list = NULL;
-	int err;
-
-	if (getaddrinfo(NULL, service, &ask, &list))
-		return -FI_ENODATA;
-	err = choose(device, list, true, ret_addr, ret_len);
-	freeaddrinfo(list);
-	return err;
-}
-
-static bool is_dgram(const struct wf_device *device)
-{
-	return device->templates[0]->ep_attr->type == FI_EP_DGRAM;
-}
-
-static int resolve_node(const struct wf_device *device, const char *node,
-	const char *service, uint64_t flags, void **ret_addr, size_t *ret_len)
-{
-	struct addrinfo ask = {
-		.ai_family = own(device)->sa.sa_family,
-		.ai_socktype = SOCK_STREAM,
-		.ai_flags = flags & FI_NUMERICHOST ? AI_NUMERICHOST : 0,
-	};
-	struct addrinfo *list = NULL;
-	int err;
-
-	if (getaddrinfo(node, service, &ask, &list))
-		return -FI_ENODATA;
-	err = choose(device, list, flags & FI_SOURCE, ret_addr, ret_len);
-	freeaddrinfo(list);
-	return err;
-}
-
 int verbs_resolve(const struct wf_device *device, const char *node, const char *service,
 	uint64_t flags, void **ret_addr, size_t *ret_len)
 {
+	/* A service without a node is one of this device. */
+	bool source = !node || flags & FI_SOURCE;
+	struct wf_info_reason why;
+	struct wf_info_addrs list;
+	struct wf_info_ctx ctx;
+	int err;
+
 	if (is_dgram(device))
 		return verbs_ud_resolve(node, service, flags, ret_addr, ret_len);
-	if (!node)
-		return resolve_service(device, service, ret_addr, ret_len);
-	return resolve_node(device, node, service, flags, ret_addr, ret_len);
+	wf_info_ctx_init(&ctx, &verbs_prov, FI_VERSION(2, 0), device->templates[0],
+		device->templates[0]);
+	err = wf_info_lookup(
+		&ctx, node, service, source ? flags | FI_SOURCE : flags, &list, &why);
+	if (err)
+		return err == -FI_ENOMEM ? err : -FI_ENODATA;
+	return choose(device, &list, source, ret_addr, ret_len);
 }
 
 bool verbs_addr_ok(const struct wf_device *device, const void *addr, size_t len)
 {
+	struct verbs_ud_name name;
 	union wf_sockaddr sa;
 
 	if (is_dgram(device))
-		return len == sizeof(struct verbs_ud_name);
+		return verbs_ud_name_read(addr, len, &name);
+
 	return !wf_sockaddr_read(addr, len, &sa) &&
 	       sa.sa.sa_family == own(device)->sa.sa_family;
 }
@@ -163,5 +136,6 @@ bool verbs_addr_fits(
 
 	if (is_dgram(device))
 		return true;
+
 	return !wf_sockaddr_read(addr, len, &sa) && fits(device, &sa, source);
 }

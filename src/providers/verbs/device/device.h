@@ -13,9 +13,10 @@ struct verbs_device {
 	bool iwarp;
 	bool odp; /* memory may be registered with on-demand paging */
 	struct ibv_port_attr port_attr;
-	union ibv_gid gid;    /* at the index FI_VERBS_GID_IDX */
-	uint32_t inline_size; /* bytes that a send may have inline */
-	char *fabric;         /* "IB-0xfe80000000000000" */
+	union ibv_gid gid; /* at the index FI_VERBS_GID_IDX */
+	/* Bytes that a send may have inline: over a connection, as datagram. */
+	uint32_t inline_size, ud_inline_size;
+	char *fabric; /* "IB-0xfe80000000000000" */
 	/* Names of the domains: that of the device, for a second port with its number;
 	 * for datagrams with "-dgram". */
 	char *msg_domain, *dgram_domain;

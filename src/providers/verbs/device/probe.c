@@ -10,7 +10,8 @@
 /* Asking the devices: limits, ports, and how much a send may have inline. */
 
 /* The inline size of the queue pairs that were asked for @size; 0: refused. */
-static uint32_t try_inline(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t size)
+static uint32_t try_inline(
+	struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_type type, uint32_t size)
 {
 	struct ibv_qp_init_attr attr = {
 		.send_cq = cq,
@@ -22,7 +23,7 @@ static uint32_t try_inline(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t size)
 			.max_recv_sge = 1,
 			.max_inline_data = size,
 		},
-		.qp_type = IBV_QPT_RC,
+		.qp_type = type,
 	};
 	struct ibv_qp *qp = verbs_lib.ibv.create_qp(pd, &attr);
 
@@ -34,16 +35,17 @@ static uint32_t try_inline(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t size)
 
 /* The largest inline size up to @limit that a queue pair can be created with: no
  * attribute of the device tells it. */
-static uint32_t search_inline(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t limit)
+static uint32_t search_inline(
+	struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_type type, uint32_t limit)
 {
 	uint32_t low = 0, high = limit;
 
-	if (try_inline(pd, cq, limit))
+	if (try_inline(pd, cq, type, limit))
 		return limit;
 	while (low + 1 < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (try_inline(pd, cq, middle))
+		if (try_inline(pd, cq, type, middle))
 			low = middle;
 		else
 			high = middle;
@@ -53,19 +55,21 @@ static uint32_t search_inline(struct ibv_pd *pd, struct ibv_cq *cq, uint32_t lim
 
 enum { INLINE_LIMIT = 4096 };
 
-static uint32_t find_inline(struct ibv_context *context)
+static void find_inline(struct ibv_context *context, struct verbs_device *device)
 {
 	struct ibv_pd *pd = verbs_lib.ibv.alloc_pd(context);
 	struct ibv_cq *cq = verbs_lib.ibv.create_cq(context, 1, NULL, NULL, 0);
-	uint32_t asked = (uint32_t)verbs_params.inline_size, size = 0;
+	uint32_t asked = (uint32_t)verbs_params.inline_size;
+	uint32_t limit = asked ? asked : INLINE_LIMIT;
 
-	if (pd && cq)
-		size = search_inline(pd, cq, asked ? asked : INLINE_LIMIT);
+	if (pd && cq) {
+		device->inline_size = search_inline(pd, cq, IBV_QPT_RC, limit);
+		device->ud_inline_size = search_inline(pd, cq, IBV_QPT_UD, limit);
+	}
 	if (cq)
 		(void)verbs_lib.ibv.destroy_cq(cq);
 	if (pd)
 		(void)verbs_lib.ibv.dealloc_pd(pd);
-	return size;
 }
 
 void verbs_device_free(struct verbs_device *device)
@@ -174,7 +178,7 @@ static int probe_device(
 		goto out;
 	}
 	base.iwarp = ibv->transport_type == IBV_TRANSPORT_IWARP;
-	base.inline_size = find_inline(context);
+	find_inline(context, &base);
 	base.odp = has_odp(context);
 	err = 0;
 	for (uint8_t port = 1; port <= base.attr.phys_port_cnt && !err; port++)

@@ -151,10 +151,12 @@ static void fill_dgram_xfer(const struct verbs_device *device,
 	ret->tx.op_flags &= ~(uint64_t)FI_FENCE;
 	ret->tx.msg_order = 0;
 	ret->tx.rma_iov_limit = 0;
-	ret->tx.inject_size = WF_MIN(ret->tx.inject_size, max_msg_size);
+	ret->tx.inject_size = WF_MIN(device->ud_inline_size, max_msg_size);
 	ret->rx.caps = FI_MSG | FI_RECV;
 	ret->rx.mode = 0;
 	ret->rx.msg_order = 0;
+	/* The routing header takes one. */
+	ret->rx.iov_limit = least(ret->rx.iov_limit, device->attr.max_sge - 1);
 }
 
 void verbs_template_dgram(const struct verbs_device *device, struct verbs_template *ret)
@@ -169,10 +171,8 @@ void verbs_template_dgram(const struct verbs_device *device, struct verbs_templa
 	ret->ep.type = FI_EP_DGRAM;
 	ret->ep.protocol = FI_PROTO_IB_UD;
 	ret->ep.max_msg_size = max_msg_size;
-	ret->ep.msg_prefix_size = VERBS_GRH_SIZE;
 	ret->ep.max_order_raw_size = 0;
 	ret->ep.max_order_waw_size = 0;
-	ret->info.mode = FI_MSG_PREFIX;
 	ret->info.caps = ret->tx.caps | ret->rx.caps | ret->domain.caps;
 }
 

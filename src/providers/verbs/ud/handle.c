@@ -178,12 +178,5 @@ static int find(struct verbs_ep *ep, fi_addr_t addr, struct ibv_send_wr *wr)
 
 int verbs_ud_fill(struct verbs_ep *ep, const struct wf_op *op, struct ibv_send_wr *wr)
 {
-	if (wf_unlikely(!wr->num_sge || wr->sg_list[0].length < VERBS_GRH_SIZE)) {
-		verbs_log(FI_LOG_WARN, FI_LOG_EP_DATA,
-			"send refused: its first buffer has no room for the prefix\n");
-		return -FI_EINVAL;
-	}
-	wr->sg_list[0].addr += VERBS_GRH_SIZE;
-	wr->sg_list[0].length -= VERBS_GRH_SIZE;
 	return find(ep, op->addr, wr);
 }

@@ -8,8 +8,8 @@
 
 /*
  * FI_EP_DGRAM over unreliable datagrams: addresses (FI_ADDR_IB_UD), address handles,
- * and the state of the queue pair. A receive gets the global routing header of the
- * datagram, or as many bytes without meaning, in front of the data: FI_MSG_PREFIX.
+ * and the state of the queue pair. The device writes the global routing header of a
+ * datagram in front of the data, into a buffer of the domain that nothing reads.
  */
 
 /* An address; other implementations exchange the same bytes. Numbers are in the order
@@ -50,10 +50,9 @@ int verbs_ud_setname(struct verbs_ep *ep, const void *addr, size_t len);
 int verbs_ud_getname(struct verbs_ep *ep, void *addr, size_t *len);
 
 /*
- * Complete the request @wr of the send @op, whose buffers it has: fill wr.ud, and skip
- * the prefix, which is in the first buffer (FI_MSG_PREFIX). -FI_EINVAL, logged: there
- * is no address at op->addr, or no whole prefix; another negative errno, logged: the
- * address cannot be reached. ep.lock may be held.
+ * Complete the request @wr of the send @op: fill wr.ud. -FI_EINVAL, logged: there is no
+ * address at op->addr; another negative errno, logged: the address cannot be reached.
+ * ep.lock may be held.
  */
 int verbs_ud_fill(struct verbs_ep *ep, const struct wf_op *op, struct ibv_send_wr *wr);
 
