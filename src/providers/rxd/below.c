@@ -71,7 +71,7 @@ void rxd_below_close(struct rxd_ep *ep)
 
 static struct rxd_buf *new_buf(struct rxd_ep *ep)
 {
-	struct rxd_buf *buf = malloc(sizeof(*buf) + ep->buf_size);
+	struct rxd_buf *buf = calloc(1, sizeof(*buf) + ep->buf_size);
 
 	if (!buf)
 		return NULL;

@@ -30,15 +30,6 @@ static struct old_peer *old_of(const struct sim_side *side)
 	return wf_container_of(side, struct old_peer, side);
 }
 
-static void old_send(struct old_peer *old, struct rxd_base base, size_t len)
-{
-	uint8_t packet[128];
-
-	memset(packet, 0xa5, sizeof(packet));
-	memcpy(packet, &base, sizeof(base));
-	sim_transmit(&old->side, packet, len);
-}
-
 static void old_ack(struct old_peer *old)
 {
 	const struct rxd_base base = { RXD_VERSION, RXD_ACK, 0xffff, old->index,
