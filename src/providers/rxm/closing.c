@@ -6,11 +6,18 @@
  * application. What the endpoints below have taken, these flush when they are closed.
  */
 
+static bool is_promised(const struct wf_list *link, const void *arg)
+{
+	(void)arg;
+	return wf_list_entry(link, struct rxm_call, link)->promised;
+}
+
 static bool is_left(const struct rxm_conn *conn)
 {
 	if (conn->state == RXM_CONN_DOWN)
 		return false;
 	return wf_list_find(&conn->waiting, rxm_data_op_is_promised, NULL) ||
+	       wf_list_find(&conn->calls, is_promised, NULL) ||
 	       (conn->state == RXM_CONN_UP && !rxm_data_flushed(conn));
 }
 

@@ -37,10 +37,6 @@
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |       \
 		FI_DELIVERY_COMPLETE | FI_MORE)
 
-/* Bytes that can be injected at least; more than the provider below injects are copied.
- */
-enum { INJECT_MIN = 128 };
-
 const struct fi_info *rxm_templates[RXM_OFFERS_MAX * RXM_TEMPLATES + 1];
 
 static struct rxm_offer *offers[RXM_OFFERS_MAX];
@@ -109,15 +105,16 @@ static size_t least(size_t a, size_t b)
 	return WF_MIN(a, b);
 }
 
-/* What can be injected: all that is injected below, or, if that is little or has to be
- * registered, what fits into a buffer of this endpoint. */
+/* What can be injected: as much as below, although with its header a longer message is
+ * copied here; or, if that is little or has to be registered, what fits into a buffer
+ * of this endpoint. */
 static size_t inject_size(const struct fi_info *below)
 {
 	size_t size = below->tx_attr->inject_size;
 
 	if (below->domain_attr->mr_mode & FI_MR_LOCAL || size <= RXM_HEADER)
 		return rxm_params.buffer_size;
-	return WF_MAX(size - RXM_HEADER, (size_t)INJECT_MIN);
+	return size;
 }
 
 static void fill_tx(struct fi_tx_attr *attr, const struct fi_info *below, uint64_t more)

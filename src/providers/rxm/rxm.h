@@ -84,6 +84,7 @@ struct rxm_call {
 	/* In conn->calls; linked to itself for a receive. */
 	struct wf_list link;
 	struct rxm_conn *conn; /* NULL: a buffer in a shared receive context below */
+	bool promised;         /* it has to end before the endpoint is closed */
 };
 
 struct rxm_ep {

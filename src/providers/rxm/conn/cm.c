@@ -133,7 +133,7 @@ static const char *read_request(
 		       : "its address is of another family";
 }
 
-/* May the request become a connection? If so, one that it replaces is ended. */
+/* May the request become a connection? If so, one that it replaces ends. */
 static enum rxm_reason judge(struct rxm_peer *peer, const struct request *req)
 {
 	struct rxm_conn *conn = peer->conn;
@@ -148,10 +148,8 @@ static enum rxm_reason judge(struct rxm_peer *peer, const struct request *req)
 		return RXM_REASON_CONNECTED;
 	/* A request of this endpoint that is not used, or what is left of a peer that
 	 * was restarted. */
-	if (conn->state == RXM_CONN_CONNECTING)
-		rxm_conn_end(conn, 0);
-	else
-		rxm_conn_end(conn, FI_ECANCELED);
+	peer->conn = NULL;
+	rxm_conn_fail(conn, FI_ECANCELED);
 	return RXM_REASON_NONE;
 }
 
@@ -239,14 +237,6 @@ static void connected(struct rxm_conn *conn, const void *data, size_t len)
 	rxm_credit_init(conn, conn->peer_flow);
 }
 
-static void shut_down(struct rxm_ep *ep, struct rxm_conn *conn)
-{
-	/* What the peer sent before is received. */
-	while (rxm_poll_cq(ep))
-		;
-	rxm_conn_fail(conn, FI_ECANCELED);
-}
-
 void rxm_cm_event(struct rxm_ep *ep, uint32_t event, const struct fi_eq_cm_entry *entry,
 	size_t len)
 {
@@ -262,7 +252,7 @@ void rxm_cm_event(struct rxm_ep *ep, uint32_t event, const struct fi_eq_cm_entry
 	if (event == FI_CONNECTED && conn->state != RXM_CONN_UP)
 		connected(conn, entry->data, len);
 	else if (event == FI_SHUTDOWN)
-		shut_down(ep, conn);
+		rxm_conn_shut_down(conn);
 }
 
 void rxm_cm_error(struct rxm_ep *ep, const struct fi_eq_err_entry *entry)

@@ -112,14 +112,21 @@ void rxm_conn_resume(struct rxm_conn *conn)
 
 void rxm_conn_fail(struct rxm_conn *conn, int err)
 {
-	struct rxm_ep *ep = conn->ep;
-
 	if (conn->state == RXM_CONN_DOWN)
 		return;
 	conn->was_up = conn->state == RXM_CONN_UP;
 	conn->state = RXM_CONN_DOWN;
 	conn->err = err;
 	wf_list_remove(&conn->ready_link);
+	rxm_conn_shut_down(conn);
+}
+
+void rxm_conn_shut_down(struct rxm_conn *conn)
+{
+	struct rxm_ep *ep = conn->ep;
+
+	if (!wf_list_empty(&conn->failed_link))
+		return;
 	wf_list_push(&ep->failed, &conn->failed_link);
 	wf_progress_wake(&ep->ep.progress);
 	rxm_wake_sleepers(ep);
@@ -184,10 +191,13 @@ void rxm_conn_end(struct rxm_conn *conn, int err)
 
 void rxm_conns_end_failed(struct rxm_ep *ep)
 {
+	/* What peers sent before they closed their ends. */
+	while (rxm_poll_cq(ep))
+		;
 	while (!wf_list_empty(&ep->failed))
 		rxm_conn_end(
 			wf_list_entry(ep->failed.next, struct rxm_conn, failed_link),
-			0);
+			FI_ECANCELED);
 }
 
 struct rxm_conn *rxm_conn_by_id(struct rxm_ep *ep, uint64_t id)
@@ -222,7 +232,7 @@ ssize_t rxm_conn_send(struct rxm_conn *conn, const struct iovec *iov, void **des
 {
 	struct wf_op op = {
 		.kind = WF_OP_SEND,
-		.flags = flags | FI_COMPLETION,
+		.flags = (flags & ~FI_INJECT) | FI_COMPLETION,
 		.iov = iov,
 		.desc = desc,
 		.iov_count = count,
@@ -234,6 +244,7 @@ ssize_t rxm_conn_send(struct rxm_conn *conn, const struct iovec *iov, void **des
 
 	if (wf_unlikely(!is_open(conn)))
 		return -FI_EAGAIN;
+	call->promised = flags & FI_INJECT;
 	ret = wf_lower_start(&conn->below, &op, FI_ADDR_UNSPEC);
 	if (!ret)
 		rxm_credit_spend(conn);
@@ -268,6 +279,8 @@ ssize_t rxm_conn_rma(struct rxm_conn *conn, struct wf_op *op, struct rxm_call *c
 	below.flags &= ~own;
 	below.flags |= call ? FI_COMPLETION : FI_INJECT;
 	below.context = call;
+	if (call)
+		call->promised = false; /* the provider below knows FI_INJECT */
 	ret = wf_lower_start(&conn->below, &below, FI_ADDR_UNSPEC);
 	return result(conn, call, ret);
 }

@@ -78,8 +78,9 @@ int rxm_route(struct rxm_ep *ep, fi_addr_t addr, struct rxm_conn **ret_conn,
  *    not up yet. Nothing was taken. The operation waits in conn->waiting; data/ is
  *    called by rxm_data_resume when it may try again.
  * another negative code: the operation or the connection failed; done() is not called.
- * @flags: FI_INJECT is not allowed; FI_DELIVERY_COMPLETE, FI_MORE and the like are
- *    passed on where the provider below has them.
+ * @flags: with FI_INJECT the packet leaves before the endpoint is closed, although it
+ *    is not injected below; FI_DELIVERY_COMPLETE, FI_MORE and the like are passed on
+ *    where the provider below has them.
  */
 ssize_t rxm_conn_send(struct rxm_conn *conn, const struct iovec *iov, void **desc,
 	size_t count, uint64_t flags, struct rxm_call *call);

@@ -65,6 +65,9 @@ void rxm_conn_up(struct rxm_conn *conn);
  * is held as well. Not from within a done() of a call. */
 void rxm_conn_end(struct rxm_conn *conn, int err);
 void rxm_conns_end_failed(struct rxm_ep *ep);
+/* The peer closed the connection: the next progress call ends it, after what came
+ * before was received. */
+void rxm_conn_shut_down(struct rxm_conn *conn);
 
 static inline void rxm_peer_unref(struct rxm_ep *ep, struct rxm_peer *peer)
 {

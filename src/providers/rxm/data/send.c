@@ -14,8 +14,8 @@
 /* Flags that are for the provider below. */
 static uint64_t flags_below(const struct rxm_op *op)
 {
-	return op->op.flags & (FI_MORE | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |
-				      FI_DELIVERY_COMPLETE);
+	return op->op.flags & (FI_MORE | FI_INJECT | FI_INJECT_COMPLETE |
+				      FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE);
 }
 
 /* The longest message that is cut into segments; buffer_size or less: none. */

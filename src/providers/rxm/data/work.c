@@ -99,7 +99,7 @@ static ssize_t answer_send(struct rxm_conn *conn, struct rxm_work *work)
 	set_conn_id(conn, answer->packet);
 	memcpy(answer->sending.head, answer->packet, head);
 	return rxm_sending_start(
-		conn, &answer->sending, head, &rest, rest.iov_len != 0, 0);
+		conn, &answer->sending, head, &rest, rest.iov_len != 0, FI_INJECT);
 }
 
 static void answer_fail(struct rxm_work *work, int err)
