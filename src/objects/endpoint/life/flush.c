@@ -33,6 +33,12 @@ static struct wf_list known = { &known, &known };
 /* Number of the process that @known belongs to; 0: no endpoint was enabled. */
 static atomic_int known_in;
 
+/* This thread is in flush_all() and holds the list. Endpoints of layered providers open
+ * and close those below in their progress. */
+static _Thread_local bool flushing_all;
+/* In flush_all(): the link of the next endpoint. */
+static struct wf_list *next_link;
+
 static void pause_for(unsigned int round)
 {
 	struct timespec pause = { 0 };
@@ -60,13 +66,16 @@ static void hold(void)
 {
 	int self = (int)getpid();
 
+	if (flushing_all)
+		return;
 	for (unsigned int round = 0; !try_hold(self); round++)
 		pause_for(round);
 }
 
 static void let_go(void)
 {
-	atomic_store(&holder, 0);
+	if (!flushing_all)
+		atomic_store(&holder, 0);
 }
 
 void wf_ep_flush_add(struct wf_ep *ep)
@@ -91,6 +100,8 @@ void wf_ep_flush_remove(struct wf_ep *ep)
 	if (!ep->xfer->flushed || ep->flush_pid != (int)getpid())
 		return;
 	hold();
+	if (next_link == &ep->flush_link)
+		next_link = next_link->next;
 	wf_list_remove(&ep->flush_link);
 	let_go();
 }
@@ -220,12 +231,14 @@ __attribute__((destructor)) static void flush_all(void)
 			return;
 		pause_for(round);
 	}
-	wf_list_foreach(link, &known)
-	{
+	flushing_all = true;
+	for (struct wf_list *link = known.next; link != &known; link = next_link) {
 		struct wf_ep *ep = wf_list_entry(link, struct wf_ep, flush_link);
 
+		next_link = link->next;
 		if (may_flush(ep) && (alone || ep->lock.kind != WF_LOCK_NONE))
 			flush_until(ep, false, &end);
 	}
+	flushing_all = false;
 	let_go();
 }
