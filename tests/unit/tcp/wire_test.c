@@ -120,6 +120,37 @@ static void encodes_what_others_send(void **state)
 	}
 }
 
+/* Tagged messages of release 1.17 on FI_EP_MSG endpoints. */
+static void raw_tagged_messages_are_tagged(void **state)
+{
+	static const struct tcp_wire_peer raw = { .have = TCP_HAVE_RAW_TAGGED };
+	struct bytes bare =
+		hex("03 00 8000 00 00 18 00 5800000000000000 8877665544332211");
+	struct bytes with_data = hex("03 00 8100 00 00 20 00 6000000000000000"
+				     "efcdab8967452301 8877665544332211");
+	struct bytes tagless = hex("03 00 8000 00 00 10 00 5000000000000000");
+	struct bytes ack = hex("03 00 8000 02 00 10 00 1000000000000000");
+	struct tcp_record rec;
+
+	assert_int_equal(tcp_record_decode(bare.at, bare.len, &raw, &rec), 0);
+	assert_int_equal(rec.kind, TCP_REC_TAGGED);
+	assert_int_equal(rec.tag, 0x1122334455667788);
+	assert_int_equal(rec.payload_len, 64);
+	assert_int_equal(rec.flags, 0);
+	assert_int_equal(tcp_record_decode(with_data.at, with_data.len, &raw, &rec), 0);
+	assert_int_equal(rec.kind, TCP_REC_TAGGED);
+	assert_int_equal(rec.flags, TCP_FLAG_DATA);
+	assert_int_equal(rec.data, 0x0123456789abcdef);
+	assert_int_equal(rec.tag, 0x1122334455667788);
+	assert_int_equal(tcp_record_decode(tagless.at, tagless.len, &raw, &rec),
+		-TCP_FAULT_HDR_LEN);
+	assert_int_equal(tcp_record_decode(ack.at, ack.len, &raw, &rec), 0);
+	assert_int_equal(rec.kind, TCP_REC_ACK);
+	/* Elsewhere the flag means nothing. */
+	assert_int_equal(tcp_record_decode(bare.at, bare.len, &plain, &rec), 0);
+	assert_int_equal(rec.kind, TCP_REC_MSG);
+}
+
 static void asks_for_what_is_missing(void **state)
 {
 	for (size_t i = 0; i < WF_ARRAY_SIZE(golden); i++) {
@@ -611,6 +642,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decodes_what_others_send),
 		cmocka_unit_test(encodes_what_others_send),
+		cmocka_unit_test(raw_tagged_messages_are_tagged),
 		cmocka_unit_test(asks_for_what_is_missing),
 		cmocka_unit_test(ignores_what_has_no_meaning),
 		cmocka_unit_test(flags_of_reads_are_not_theirs),

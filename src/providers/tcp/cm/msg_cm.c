@@ -94,6 +94,8 @@ static void connected(struct tcp_ep *ep)
 
 	if (wire.have & TCP_HAVE_TAGGED_MSG)
 		wire.have |= TCP_HAVE_TAGGED;
+	else if (ep->ep.caps & FI_TAGGED && !cm->cm.msg.ext.instance)
+		wire.have |= TCP_HAVE_RAW_TAGGED;
 	if (wire.have & TCP_HAVE_RDV_MSG)
 		wire.have |= TCP_HAVE_RDV;
 	tcp_msg_unwatch(ep);

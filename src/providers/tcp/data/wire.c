@@ -351,8 +351,8 @@ static int get_rest(struct tcp_record *rec, const struct row *row, const uint8_t
 static inline bool decode_message(const uint8_t *buf, size_t len,
 	const struct tcp_wire_peer *peer, struct tcp_record *ret)
 {
-	const uint16_t table_flags =
-		TCP_FLAG_COMMIT | TCP_FLAG_MATCH | TCP_FLAG_CONTEXT;
+	const uint16_t table_flags = TCP_FLAG_COMMIT | TCP_FLAG_MATCH |
+				     TCP_FLAG_CONTEXT | TCP_FLAG_RAW_TAGGED;
 	struct tcp_wire_base base;
 	uint64_t words[2] = { 0 };
 	unsigned int tagged, with_data, min;
@@ -386,10 +386,19 @@ static inline bool decode_message(const uint8_t *buf, size_t len,
 	return true;
 }
 
+static bool is_raw_tagged(
+	const struct tcp_wire_base *base, const struct tcp_wire_peer *peer)
+{
+	return wf_unlikely(base->flags & TCP_FLAG_RAW_TAGGED) &&
+	       base->op == TCP_OP_MSG && base->op_data != TCP_WIRE_ACK &&
+	       peer->have & TCP_HAVE_RAW_TAGGED;
+}
+
 int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer *peer,
 	struct tcp_record *ret)
 {
 	struct tcp_wire_base base;
+	struct tcp_wire_peer tagged;
 	const struct row *row;
 	struct tcp_record rec;
 	int kind, fault;
@@ -399,6 +408,12 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 	if (wf_likely(decode_message(buf, len, peer, ret)))
 		return 0;
 	base = get_base(buf, peer);
+	if (is_raw_tagged(&base, peer)) {
+		base.op = TCP_OP_TAGGED;
+		tagged = *peer;
+		tagged.have |= TCP_HAVE_TAGGED;
+		peer = &tagged;
+	}
 	kind = check_base(&base, peer);
 	if (kind < 0)
 		return kind;

@@ -89,6 +89,10 @@ enum tcp_wire_flag {
 	/* Extension: answer with TCP_REC_MATCHED and the id in the header. */
 	TCP_FLAG_MATCH = 0x0010,
 	TCP_FLAG_CONTEXT = 0x0020, /* extension: a receive context is in the header */
+	/* Untagged message with a tag in its header, which is a tagged one for
+	 * endpoints with TCP_HAVE_RAW_TAGGED; only on the wire, never in a struct
+	 * tcp_record. */
+	TCP_FLAG_RAW_TAGGED = 0x0080,
 };
 
 /* Features that the two ends agreed on when they connected. The low 16 bits are
@@ -113,6 +117,9 @@ enum tcp_wire_have {
 	/* The bits below are not exchanged; they follow from other facts. */
 	TCP_HAVE_TAGGED = 1 << 16, /* this end supports tagged messages */
 	TCP_HAVE_RDV = 1 << 17,    /* RTS, CTS and rendezvous data */
+	/* This end, an FI_EP_MSG endpoint, supports tagged messages, and the peer, of
+	 * release 1.17, may send them with TCP_FLAG_RAW_TAGGED. */
+	TCP_HAVE_RAW_TAGGED = 1 << 18,
 };
 
 /* The long double of this machine. */
