@@ -3,12 +3,38 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "objects/lower/find.h"
 #include "objects/lower/info.h"
 #include "objects/open/open.h"
 #include "providers/rxm/offer.h"
 #include "providers/rxm/rxm.h"
 
 /* The domain below, opened and closed with the domain. */
+
+static void add_tagged(struct fi_info *info)
+{
+	info->caps |= FI_TAGGED;
+	if (info->tx_attr->caps)
+		info->tx_attr->caps |= FI_TAGGED;
+	if (info->rx_attr->caps)
+		info->rx_attr->caps |= FI_TAGGED;
+}
+
+/* Tagged messages come from below only where peers of release 1.17 send them so:
+ * over tcp, whose provider in this library takes them. */
+static void take_tagged(struct fi_info *info)
+{
+	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
+
+	if (!hints)
+		return;
+	hints->tx_attr->caps = hints->rx_attr->caps = 0;
+	hints->caps |= FI_TAGGED;
+	if (!wf_lower_find_again(hints, &list))
+		add_tagged(info);
+	fi_freeinfo(list);
+	fi_freeinfo(hints);
+}
 
 static int open_below(struct rxm_domain *domain, const struct rxm_offer *offer)
 {
@@ -21,6 +47,7 @@ static int open_below(struct rxm_domain *domain, const struct rxm_offer *offer)
 	 */
 	if (!(offer->below->domain_attr->mr_mode & FI_MR_LOCAL))
 		info->domain_attr->mr_mode &= ~FI_MR_LOCAL;
+	take_tagged(info);
 	return wf_lower_domain_open(
 		&domain->below, &rxm_fi, offer->below->fabric_attr->prov_name, info);
 }

@@ -57,8 +57,9 @@ int rxm_ids_add(struct rxm_ids *ids, struct rxm_conn *conn)
 {
 	if ((!ids->buckets || ids->count > ids->mask) && !grow(ids) && !ids->buckets)
 		return -FI_ENOMEM;
+	/* Release 1.17 sends the id back with the sign of 32 bits in some packets. */
 	do {
-		conn->id = rxm_random();
+		conn->id = rxm_random() >> 1;
 		if (!conn->id)
 			return -FI_EIO;
 	} while (rxm_ids_find(ids, conn->id));
