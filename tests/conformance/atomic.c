@@ -170,7 +170,9 @@ static void check_offer(
 	if (!am_valid(type, op, kind) && query != -FI_EOPNOTSUPP)
 		cf_fail(__FILE__, __LINE__, "%s, op %d, kind %d: %d", type->name, op,
 			kind, query);
-	if (am_valid(type, op, kind) && query && !type->optional && op != FI_DIFF)
+	/* What compares and adds in a device is what the device has. */
+	if (am_valid(type, op, kind) && query && !type->optional && op != FI_DIFF &&
+		!(w->env.info->domain_attr->mr_mode & FI_MR_PROV_KEY))
 		cf_fail(__FILE__, __LINE__, "%s, op %d, kind %d: %d", type->name, op,
 			kind, query);
 	if (query)

@@ -226,7 +226,8 @@ void cf_local_domain(const struct fi_info *info, struct fid_domain *domain)
 {
 	struct local_domain *d;
 
-	if (!cf_target.local && !(info->domain_attr->mr_mode & FI_MR_LOCAL))
+	if (!cf_target.local && !(info->domain_attr->mr_mode & FI_MR_LOCAL) &&
+		!(info->mode & CF_LOCAL_MR))
 		return;
 	keep_memory();
 	d = calloc(1, sizeof(*d));

@@ -96,6 +96,21 @@ static void check_error(
 			a->name, err.err);
 }
 
+/* False if the call refuses it: devices take no atomics at odd addresses. */
+static bool try_start(struct cf_env *env, const struct attempt *a,
+	const struct cf_region *region, void *buf, void *result, void *context)
+{
+	uint64_t addr = region->addr + (uint64_t)a->addr;
+	uint64_t key = region->key ^ a->key;
+
+	if ((a->step == ATOMIC || a->step == FETCH) && a->addr % 8 &&
+		start(&env->side[0], a, addr, key, buf, result, context) == -FI_EINVAL)
+		return false;
+	CF_RETRY(env->side[0].tx_cq,
+		start(&env->side[0], a, addr, key, buf, result, context));
+	return true;
+}
+
 /* The attempt ends in an error, and nothing around the region has changed. A weaker
  * completion level than @delivery may come before the target has looked. */
 static void try_one(const struct attempt *a, uint64_t caps, bool delivery)
@@ -106,6 +121,7 @@ static void try_one(const struct attempt *a, uint64_t caps, bool delivery)
 	struct fi_context2 context;
 	struct cf_region region;
 	struct cf_env env;
+	bool refused = false;
 	uint64_t access = a->access ? a->access : FI_REMOTE_READ | FI_REMOTE_WRITE;
 	uint8_t *space = malloc(3 * LEN), *buf = malloc(a->len), result[8];
 
@@ -119,10 +135,11 @@ static void try_one(const struct attempt *a, uint64_t caps, bool delivery)
 	cf_open_region(&env, 1, &region, space + LEN, LEN, access);
 	if (a->closed)
 		CF_CLOSE(region.mr);
-	CF_RETRY(env.side[0].tx_cq,
-		start(&env.side[0], a, region.addr + (uint64_t)a->addr,
-			region.key ^ a->key, buf, result, &context));
-	if (delivery || a->step == READ || a->step == FETCH)
+	if (a->step == WRITE_DATA && env.info->mode & FI_RX_CQ_DATA)
+		cf_post_recvs(&env, 1);
+	if (!try_start(&env, a, &region, buf, result, &context))
+		refused = true;
+	else if (delivery || a->step == READ || a->step == FETCH)
 		check_error(a, &env.side[0], &context);
 	else
 		wait_any(env.side[0].tx_cq);
@@ -137,7 +154,7 @@ static void try_one(const struct attempt *a, uint64_t caps, bool delivery)
 			CHECK_EQ(buf[i], 0x11);
 	}
 	/* A connectionless endpoint goes on, with this peer too. */
-	if (cf_target.type != FI_EP_MSG && delivery)
+	if (cf_target.type != FI_EP_MSG && (delivery || refused))
 		cf_exchange(&env, 64);
 	cf_close_region(&region);
 	cf_close(&env);
