@@ -34,6 +34,16 @@ static int error_of(enum ibv_wc_status status)
 	}
 }
 
+/* What a disconnection flushes is no news. */
+static void log_failure(const char *what, const struct ibv_wc *wc)
+{
+	if (wc->status != IBV_WC_WR_FLUSH_ERR)
+		verbs_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+			"%s of queue pair %u failed: %s (%d, vendor %u)\n", what,
+			wc->qp_num, verbs_lib.ibv.wc_status_str(wc->status), wc->status,
+			wc->vendor_err);
+}
+
 static void send_failed(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
@@ -46,6 +56,7 @@ static void send_failed(
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
+	log_failure("a request", wc);
 	if (!ep->closing)
 		wf_ep_tx_fail(&ep->ep, report->cntr, wr->flags, &entry);
 }
@@ -94,6 +105,7 @@ static void receive_failed(
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
 
+	log_failure("a receive", wc);
 	if (!ep->closing)
 		wf_ep_rx_err(&ep->ep, wr->flags, &entry);
 }
