@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/verbs/lib.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -65,6 +66,18 @@ static void load_all(void)
 		return;
 	verbs_lib.has_rdma = load_rdma(&verbs_lib);
 	result = 0;
+}
+
+bool verbs_lib_any_device(void)
+{
+	DIR *dir = opendir("/sys/class/infiniband");
+	const struct dirent *entry = NULL;
+
+	while (dir && (entry = readdir(dir)) && entry->d_name[0] == '.')
+		;
+	if (dir)
+		(void)closedir(dir);
+	return entry;
 }
 
 int verbs_lib_load(void)

@@ -93,6 +93,10 @@ struct verbs_lib {
 /* The functions; all NULL until verbs_lib_load succeeded. Tests fill it. */
 extern struct verbs_lib verbs_lib;
 
+/* Does the kernel have a device? Cheap, as most machines have none. Any thread may call
+ * it. */
+bool verbs_lib_any_device(void);
+
 /* Load the libraries, once. 0, or -FI_ENODATA with the reason logged: libibverbs is
  * not there. Any thread may call it. */
 int verbs_lib_load(void);

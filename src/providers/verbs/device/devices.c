@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <dirent.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,19 +36,6 @@ struct scan {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct scan *latest; /* guarded by lock */
 static const struct wf_devices none;
-
-/* Does the kernel have a device? Cheap, as most machines have none. */
-static bool any_device(void)
-{
-	DIR *dir = opendir("/sys/class/infiniband");
-	const struct dirent *entry = NULL;
-
-	while (dir && (entry = readdir(dir)) && entry->d_name[0] == '.')
-		;
-	if (dir)
-		(void)closedir(dir);
-	return entry;
-}
 
 static const struct verbs_device *find_port(
 	const struct scan *scan, const char *name, uint8_t port)
@@ -184,7 +170,7 @@ static struct scan *scan_all(bool rescan)
 	scan->devices.resolve = verbs_resolve;
 	scan->devices.addr_ok = verbs_addr_ok;
 	scan->devices.addr_fits = verbs_addr_fits;
-	if (!any_device() || verbs_lib_load())
+	if (!verbs_lib_any_device() || verbs_lib_load())
 		return scan;
 	err = verbs_probe(&scan->found, &scan->found_count);
 	if (!err && verbs_lib.has_rdma && scan->found_count)

@@ -1,0 +1,511 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "device_fake.h"
+
+#include <arpa/inet.h>
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_rma.h>
+
+/* The data path of a connected endpoint over a device that the test plays. */
+
+enum { SENDS = 8 };
+
+struct env {
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_cq *cq;
+	struct fid_ep *fid, *srx;
+	struct verbs_ep *ep;
+	char buf[256];
+};
+
+static void *const desc = (void *)(uintptr_t)(VERBS_DESC_BIT | 5);
+
+static bool get_info(struct env *env)
+{
+	struct fi_info *hints = fi_allocinfo();
+	int err;
+
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->mode = FI_RX_CQ_DATA;
+	hints->domain_attr->mr_mode =
+		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+	err = verbs_fi.getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &env->info);
+	fi_freeinfo(hints);
+	return !err;
+}
+
+static void open_domain(struct env *env)
+{
+	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_DATA,
+		.wait_obj = FI_WAIT_FD };
+
+	assert_int_equal(
+		verbs_fi.fabric(env->info->fabric_attr, &env->fabric, NULL), 0);
+	assert_int_equal(fi_domain(env->fabric, env->info, &env->domain, NULL), 0);
+	assert_int_equal(fi_cq_open(env->domain, &attr, &env->cq, NULL), 0);
+}
+
+static void open_ep(struct env *env, uint64_t flags)
+{
+	assert_int_equal(fi_endpoint(env->domain, env->info, &env->fid, NULL), 0);
+	assert_int_equal(fi_ep_bind(env->fid, &env->cq->fid, FI_TRANSMIT | flags), 0);
+	assert_int_equal(fi_ep_bind(env->fid, &env->cq->fid, FI_RECV), 0);
+	if (env->srx)
+		assert_int_equal(fi_ep_bind(env->fid, &env->srx->fid, 0), 0);
+	assert_int_equal(fi_enable(env->fid), 0);
+	assert_int_equal(fake_state, IBV_QPS_INIT);
+	env->ep = verbs_ep_of(wf_ep_of(env->fid));
+	atomic_store(&env->ep->ready, true);
+}
+
+/* False: this machine has no address but the loopback. */
+static bool open_env(struct env *env, uint64_t flags, bool shared)
+{
+	struct fi_rx_attr attr = { .size = 4 };
+
+	*env = (struct env){ .info = NULL };
+	fake_send_count = fake_recv_count = fake_wc_count = 0;
+	fake_notified = fake_events = fake_acked = 0;
+	fake_post_error = 0;
+	if (!get_info(env))
+		return false;
+	open_domain(env);
+	if (shared)
+		assert_int_equal(
+			fi_srx_context(env->domain, &attr, &env->srx, NULL), 0);
+	open_ep(env, flags);
+	return true;
+}
+
+/* Closing flushes: what was sent has ended. */
+static void end_sends(const struct env *env)
+{
+	if (env->ep->sq.head != atomic_load(&env->ep->sq.tail))
+		fake_complete(env->ep->sq.head - 1, IBV_WC_SUCCESS, IBV_WC_SEND, 0);
+}
+
+static void close_env(struct env *env)
+{
+	end_sends(env);
+	assert_int_equal(fi_close(&env->fid->fid), 0);
+	if (env->srx)
+		assert_int_equal(fi_close(&env->srx->fid), 0);
+	assert_int_equal(fi_close(&env->cq->fid), 0);
+	assert_int_equal(fi_close(&env->domain->fid), 0);
+	assert_int_equal(fi_close(&env->fabric->fid), 0);
+	fi_freeinfo(env->info);
+	assert_int_equal(fake_opened, 0);
+}
+
+static ssize_t take(struct env *env, struct fi_cq_data_entry *entry)
+{
+	return fi_cq_read(env->cq, entry, 1);
+}
+
+static int take_error(struct env *env, struct fi_cq_err_entry *err)
+{
+	struct fi_cq_data_entry entry;
+
+	assert_int_equal(take(env, &entry), -FI_EAVAIL);
+	*err = (struct fi_cq_err_entry){ .err = 0 };
+	assert_int_equal(fi_cq_readerr(env->cq, err, 0), 1);
+	return err->err;
+}
+
+#define OPEN(flags, shared)                                                            \
+	do {                                                                           \
+		if (!open_env(&env, flags, shared))                                    \
+			skip();                                                        \
+	} while (0)
+
+static void test_answers(void **state)
+{
+	const struct fi_info *info;
+	struct env env;
+
+	(void)state;
+	OPEN(0, false);
+	info = env.info;
+	assert_string_equal(info->domain_attr->name, "fake0");
+	assert_string_equal(info->fabric_attr->name, "IB-0xfe80000000000000");
+	assert_int_equal(info->tx_attr->inject_size, FAKE_INLINE);
+	assert_int_equal(info->tx_attr->size, SENDS);
+	assert_int_equal(info->tx_attr->iov_limit, 3);
+	assert_int_equal(info->ep_attr->max_msg_size, 1 << 20);
+	assert_int_equal(info->domain_attr->mr_key_size, 4);
+	assert_int_equal(info->domain_attr->cq_data_size, 4);
+	assert_int_equal(info->domain_attr->max_ep_srx_ctx, 4);
+	assert_string_equal(info->nic->device_attr->name, "fake0");
+	assert_string_equal(info->nic->device_attr->firmware, "1.2.3");
+	assert_int_equal(info->nic->link_attr->speed, 100000000000);
+	assert_int_equal(info->nic->link_attr->mtu, 1024);
+	assert_int_equal(info->nic->link_attr->state, FI_LINK_UP);
+	close_env(&env);
+}
+
+static void test_send(void **state)
+{
+	struct fi_cq_data_entry entry;
+	struct env env;
+
+	(void)state;
+	OPEN(0, false);
+	assert_int_equal(fi_send(env.fid, env.buf, 8, NULL, 0, &env.info), 0);
+	assert_int_equal(fake_sends[0].opcode, IBV_WR_SEND);
+	assert_int_equal(fake_sends[0].send_flags, IBV_SEND_INLINE | IBV_SEND_SIGNALED);
+	assert_int_equal(fake_send_sge[0].addr, (uintptr_t)env.buf);
+	assert_int_equal(fake_send_sge[0].length, 8);
+	assert_int_equal(take(&env, &entry), -FI_EAGAIN);
+	fake_complete(fake_sends[0].wr_id, IBV_WC_SUCCESS, IBV_WC_SEND, 0);
+	assert_int_equal(take(&env, &entry), 1);
+	assert_ptr_equal(entry.op_context, &env.info);
+	assert_int_equal(entry.flags, FI_SEND | FI_MSG);
+
+	/* More than what goes inline needs a descriptor. */
+	assert_int_equal(
+		fi_send(env.fid, env.buf, FAKE_INLINE + 1, NULL, 0, NULL), -FI_EINVAL);
+	assert_int_equal(
+		fi_senddata(env.fid, env.buf, FAKE_INLINE + 1, desc, 7, 0, NULL), 0);
+	assert_int_equal(fake_sends[1].opcode, IBV_WR_SEND_WITH_IMM);
+	assert_int_equal(ntohl(fake_sends[1].imm_data), 7);
+	assert_int_equal(fake_sends[1].send_flags, IBV_SEND_SIGNALED);
+	assert_int_equal(fake_send_sge[1].lkey, 5);
+	fake_complete(fake_sends[1].wr_id, IBV_WC_RETRY_EXC_ERR, 0, 0);
+	assert_int_equal(
+		take_error(&env, &(struct fi_cq_err_entry){ 0 }), FI_ETIMEDOUT);
+	close_env(&env);
+}
+
+/* Operations that report nothing have a completion once in half a queue; one that
+ * reports says that all before it have ended. */
+static void test_unsignalled(void **state)
+{
+	struct fi_cq_data_entry entry;
+	unsigned int signalled = 0;
+	struct env env;
+
+	(void)state;
+	OPEN(FI_SELECTIVE_COMPLETION, false);
+	for (unsigned int i = 0; i < SENDS; i++)
+		assert_int_equal(fi_send(env.fid, env.buf, 1, NULL, 0, NULL), 0);
+	assert_int_equal(fi_send(env.fid, env.buf, 1, NULL, 0, NULL), -FI_EAGAIN);
+	assert_int_equal(env.fid->ops->tx_size_left(env.fid), 0);
+	for (unsigned int i = 0; i < SENDS; i++)
+		signalled += !!(fake_sends[i].send_flags & IBV_SEND_SIGNALED);
+	assert_int_equal(signalled, 1);
+	assert_true(fake_sends[4].send_flags & IBV_SEND_SIGNALED);
+	/* The full queue is polled by the next operation. */
+	fake_complete(fake_sends[4].wr_id, IBV_WC_SUCCESS, IBV_WC_SEND, 0);
+	assert_int_equal(fi_send(env.fid, env.buf, 1, NULL, 0, NULL), 0);
+	assert_int_equal(env.fid->ops->tx_size_left(env.fid), 4);
+	assert_int_equal(take(&env, &entry), -FI_EAGAIN);
+	close_env(&env);
+}
+
+/* A failure without a request is told too, and injected messages are flushed behind a
+ * mark. */
+static void test_inject(void **state)
+{
+	struct fi_cq_err_entry err;
+	struct env env;
+
+	(void)state;
+	OPEN(0, false);
+	assert_int_equal(fi_inject(env.fid, env.buf, FAKE_INLINE, 0), 0);
+	assert_int_equal(fi_inject(env.fid, env.buf, 1, 0), 0);
+	assert_int_equal(fake_sends[0].send_flags, IBV_SEND_INLINE);
+	fake_complete(fake_sends[1].wr_id, IBV_WC_RNR_RETRY_EXC_ERR, 0, 0);
+	assert_int_equal(take_error(&env, &err), FI_ENORX);
+	assert_int_equal(fi_inject(env.fid, env.buf, 1, 0), 0);
+	assert_false(verbs_flushed(&env.ep->ep));
+	assert_int_equal(fake_send_count, 4);
+	assert_int_equal(fake_sends[3].opcode, IBV_WR_RDMA_WRITE);
+	assert_int_equal(fake_sends[3].num_sge, 0);
+	assert_false(verbs_flushed(&env.ep->ep));
+	assert_int_equal(fake_send_count, 4);
+	fake_complete(fake_sends[3].wr_id, IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, 0);
+	env.ep->ep.tx_cq->source->run(env.ep->ep.tx_cq->source);
+	assert_true(verbs_flushed(&env.ep->ep));
+	close_env(&env);
+}
+
+static void test_receive(void **state)
+{
+	struct fi_cq_data_entry entry;
+	struct fi_cq_err_entry err;
+	struct env env;
+
+	(void)state;
+	OPEN(0, false);
+	assert_int_equal(fi_recv(env.fid, env.buf, 16, NULL, 0, NULL), -FI_EINVAL);
+	for (unsigned int i = 0; i < SENDS; i++)
+		assert_int_equal(
+			fi_recv(env.fid, env.buf, 16, desc, 0, &env.buf[i]), 0);
+	assert_int_equal(fi_recv(env.fid, env.buf, 16, desc, 0, NULL), -FI_EAGAIN);
+	fake_complete(fake_recvs[0].wr_id, IBV_WC_SUCCESS, IBV_WC_RECV, 9);
+	fake_complete(fake_recvs[1].wr_id, IBV_WC_SUCCESS, IBV_WC_RECV, 3);
+	fake_wc[1].wc_flags = IBV_WC_WITH_IMM;
+	fake_wc[1].imm_data = htonl(77);
+	fake_complete(
+		fake_recvs[2].wr_id, IBV_WC_SUCCESS, IBV_WC_RECV_RDMA_WITH_IMM, 5);
+	fake_wc[2].wc_flags = IBV_WC_WITH_IMM;
+	fake_wc[2].imm_data = htonl(78);
+	assert_int_equal(take(&env, &entry), 1);
+	assert_ptr_equal(entry.op_context, &env.buf[0]);
+	assert_int_equal(entry.flags, FI_RECV | FI_MSG);
+	assert_int_equal(entry.len, 9);
+	assert_int_equal(take(&env, &entry), 1);
+	assert_int_equal(entry.flags, FI_RECV | FI_MSG | FI_REMOTE_CQ_DATA);
+	assert_int_equal(entry.data, 77);
+	assert_int_equal(take(&env, &entry), 1);
+	assert_ptr_equal(entry.op_context, &env.buf[2]);
+	assert_int_equal(entry.flags, FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA);
+	assert_int_equal(entry.data, 78);
+	assert_int_equal(env.fid->ops->rx_size_left(env.fid), 3);
+	fake_complete(fake_recvs[3].wr_id, IBV_WC_LOC_LEN_ERR, 0, 0);
+	assert_int_equal(take_error(&env, &err), FI_ETRUNC);
+	assert_ptr_equal(err.op_context, &env.buf[3]);
+	fake_complete(fake_recvs[4].wr_id, IBV_WC_WR_FLUSH_ERR, 0, 0);
+	assert_int_equal(take_error(&env, &err), FI_ECANCELED);
+	assert_int_equal(err.prov_errno, IBV_WC_WR_FLUSH_ERR);
+	/* Of queue pairs that are gone. */
+	fake_complete(fake_recvs[5].wr_id, IBV_WC_SUCCESS, IBV_WC_RECV, 1);
+	fake_wc[0].qp_num++;
+	assert_int_equal(take(&env, &entry), -FI_EAGAIN);
+	close_env(&env);
+}
+
+static void test_rma(void **state)
+{
+	struct fi_cq_data_entry entry;
+	struct env env;
+
+	(void)state;
+	OPEN(0, false);
+	assert_int_equal(
+		fi_read(env.fid, env.buf, 8, NULL, 0, 100, 6, NULL), -FI_EINVAL);
+	assert_int_equal(fi_read(env.fid, env.buf, 8, desc, 0, 100, 6, NULL), 0);
+	assert_int_equal(fake_sends[0].opcode, IBV_WR_RDMA_READ);
+	assert_int_equal(fake_sends[0].wr.rdma.remote_addr, 100);
+	assert_int_equal(fake_sends[0].wr.rdma.rkey, 6);
+	assert_int_equal(
+		fi_writedata(env.fid, env.buf, 8, desc, 9, 0, 200, 6, NULL), 0);
+	assert_int_equal(fake_sends[1].opcode, IBV_WR_RDMA_WRITE_WITH_IMM);
+	assert_int_equal(ntohl(fake_sends[1].imm_data), 9);
+	fake_complete(fake_sends[0].wr_id, IBV_WC_SUCCESS, IBV_WC_RDMA_READ, 8);
+	fake_complete(fake_sends[1].wr_id, IBV_WC_SUCCESS, IBV_WC_RDMA_WRITE, 0);
+	assert_int_equal(take(&env, &entry), 1);
+	assert_int_equal(entry.flags, FI_READ | FI_RMA);
+	assert_int_equal(take(&env, &entry), 1);
+	assert_int_equal(entry.flags, FI_WRITE | FI_RMA);
+	close_env(&env);
+}
+
+static void test_atomic(void **state)
+{
+	uint64_t operand = 3, compare = 4, result = 0;
+	size_t count = 0;
+	struct env env;
+
+	(void)state;
+	OPEN(0, false);
+	assert_int_equal(fi_atomicvalid(env.fid, FI_UINT64, FI_SUM, &count), 0);
+	assert_int_equal(count, 1);
+	assert_int_equal(
+		fi_atomicvalid(env.fid, FI_UINT32, FI_SUM, &count), -FI_EOPNOTSUPP);
+	assert_int_equal(
+		fi_atomicvalid(env.fid, FI_UINT64, FI_MAX, &count), -FI_EOPNOTSUPP);
+	assert_int_equal(fi_atomic(env.fid, &operand, 1, NULL, 0, 64, 6, FI_UINT64,
+				 FI_SUM, NULL),
+		0);
+	assert_int_equal(fake_sends[0].opcode, IBV_WR_ATOMIC_FETCH_AND_ADD);
+	assert_int_equal(fake_sends[0].wr.atomic.compare_add, 3);
+	assert_int_equal(fake_sends[0].wr.atomic.remote_addr, 64);
+	assert_int_equal(
+		fake_send_sge[0].addr, (uintptr_t)&env.ep->domain->scratch->word);
+	assert_int_equal(fi_compare_atomic(env.fid, &operand, 1, NULL, &compare, NULL,
+				 &result, desc, 0, 64, 6, FI_UINT64, FI_CSWAP, NULL),
+		0);
+	assert_int_equal(fake_sends[1].opcode, IBV_WR_ATOMIC_CMP_AND_SWP);
+	assert_int_equal(fake_sends[1].wr.atomic.compare_add, 4);
+	assert_int_equal(fake_sends[1].wr.atomic.swap, 3);
+	assert_int_equal(fake_send_sge[1].addr, (uintptr_t)&result);
+	assert_int_equal(fi_fetch_atomic(env.fid, NULL, 1, NULL, &result, desc, 0, 64,
+				 6, FI_INT64, FI_ATOMIC_READ, NULL),
+		0);
+	assert_int_equal(fake_sends[2].wr.atomic.compare_add, 0);
+	close_env(&env);
+}
+
+/* Receives of a shared context end in any order, and their slots are used again. */
+static void test_shared(void **state)
+{
+	struct fi_cq_data_entry entry;
+	struct env env;
+
+	(void)state;
+	OPEN(0, true);
+	assert_ptr_equal(fake_qp_attr.srq, &fake_srq);
+	assert_int_equal(fi_recv(env.fid, env.buf, 16, desc, 0, NULL), -FI_ENOSYS);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(
+			fi_recv(env.srx, env.buf, 16, desc, 0, &env.buf[i]), 0);
+	assert_int_equal(fi_recv(env.srx, env.buf, 16, desc, 0, NULL), -FI_EAGAIN);
+	fake_complete(fake_recvs[2].wr_id, IBV_WC_SUCCESS, IBV_WC_RECV, 1);
+	fake_complete(fake_recvs[0].wr_id, IBV_WC_SUCCESS, IBV_WC_RECV, 2);
+	assert_int_equal(take(&env, &entry), 1);
+	assert_ptr_equal(entry.op_context, &env.buf[2]);
+	assert_int_equal(take(&env, &entry), 1);
+	assert_ptr_equal(entry.op_context, &env.buf[0]);
+	assert_int_equal(entry.len, 2);
+	assert_int_equal(fi_recv(env.srx, env.buf, 16, desc, 0, &env.buf[8]), 0);
+	assert_int_equal(fi_recv(env.srx, env.buf, 16, desc, 0, &env.buf[9]), 0);
+	assert_int_equal(fi_recv(env.srx, env.buf, 16, desc, 0, NULL), -FI_EAGAIN);
+	assert_int_equal(fake_recvs[4].wr_id, fake_recvs[0].wr_id);
+	assert_int_equal(fake_recvs[5].wr_id, fake_recvs[2].wr_id);
+	close_env(&env);
+}
+
+/* A completion that came before the device was asked for events is found at once. */
+static void test_arm(void **state)
+{
+	struct wf_progress *source;
+	struct env env;
+
+	(void)state;
+	OPEN(0, false);
+	source = env.ep->ep.tx_cq->source;
+	fake_events = 2;
+	fake_notified = 0;
+	assert_true(source->arm(source));
+	assert_int_equal(fake_notified, 1);
+	assert_int_equal(fake_acked, 2);
+	assert_int_equal(fi_send(env.fid, env.buf, 1, NULL, 0, NULL), 0);
+	fake_complete(fake_sends[0].wr_id, IBV_WC_SUCCESS, IBV_WC_SEND, 0);
+	assert_false(source->arm(source));
+	assert_int_equal(source->wait_fd(source), fake_channel.fd);
+	close_env(&env);
+}
+
+/* The hardware queue has room for whatever may be posted, or fi_enable says no. */
+static void test_room(void **state)
+{
+	struct verbs_cq *cq;
+	uint32_t reserved;
+	struct env env;
+
+	(void)state;
+	OPEN(0, false);
+	cq = verbs_cq_of(env.ep->ep.tx_cq);
+	reserved = cq->reserved;
+	assert_int_equal(reserved, SENDS + 1 + SENDS);
+	assert_int_equal(verbs_cq_reserve(cq, 100), 0);
+	assert_true(cq->size >= reserved + 100);
+	assert_int_equal(verbs_cq_reserve(cq, FAKE_MAX_CQE), -FI_ENOMEM);
+	assert_int_equal(cq->reserved, reserved + 100);
+	verbs_cq_release(cq, 100);
+	assert_int_equal(cq->reserved, reserved);
+	close_env(&env);
+}
+
+static void test_refused(void **state)
+{
+	struct env env;
+
+	(void)state;
+	OPEN(0, false);
+	fake_post_error = ENOMEM;
+	assert_int_equal(fi_send(env.fid, env.buf, 1, NULL, 0, NULL), -FI_EAGAIN);
+	fake_post_error = EINVAL;
+	assert_int_equal(fi_send(env.fid, env.buf, 1, NULL, 0, NULL), -FI_EINVAL);
+	assert_int_equal(env.fid->ops->tx_size_left(env.fid), SENDS);
+	fake_post_error = 0;
+	atomic_store(&env.ep->ready, false);
+	assert_true(fi_send(env.fid, env.buf, 1, NULL, 0, NULL) < 0);
+	assert_int_equal(fake_send_count, 0);
+	close_env(&env);
+}
+
+static void test_region(void **state)
+{
+	struct fid_mr *mr;
+	struct env env;
+
+	(void)state;
+	OPEN(0, false);
+	assert_int_equal(
+		fi_mr_reg(env.domain, env.buf, 8, FI_SEND, 0, 0, 0, &mr, NULL), 0);
+	assert_int_equal(fake_access, 0);
+	assert_ptr_equal(fi_mr_desc(mr), desc);
+	assert_int_equal(fi_mr_key(mr), FI_KEY_NOTAVAIL);
+	assert_int_equal(fi_close(&mr->fid), 0);
+	assert_int_equal(fi_mr_reg(env.domain, env.buf, 8,
+				 FI_REMOTE_WRITE | FI_REMOTE_READ, 0, 0, 0, &mr, NULL),
+		0);
+	assert_int_equal(fake_access, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
+					      IBV_ACCESS_REMOTE_READ |
+					      IBV_ACCESS_REMOTE_ATOMIC);
+	assert_int_equal(fi_mr_key(mr), 6);
+	assert_int_equal(fi_close(&mr->fid), 0);
+	close_env(&env);
+}
+
+static void test_finder(void **state)
+{
+	struct verbs_finder finder = { .slots = NULL };
+	struct verbs_ep *eps = calloc(100, sizeof(void *));
+
+	(void)state;
+	assert_null(verbs_finder_get(&finder, 3));
+	verbs_finder_remove(&finder, 3);
+	/* Numbers that collide, whatever the size. */
+	for (uint32_t i = 0; i < 100; i++)
+		assert_int_equal(verbs_finder_add(&finder, i << 10,
+					 (struct verbs_ep *)((void **)eps + i)),
+			0);
+	for (uint32_t i = 0; i < 100; i += 2)
+		verbs_finder_remove(&finder, i << 10);
+	for (uint32_t i = 0; i < 100; i++)
+		assert_ptr_equal(verbs_finder_get(&finder, i << 10),
+			i % 2 ? (void *)((void **)eps + i) : NULL);
+	assert_int_equal(finder.count, 50);
+	verbs_finder_done(&finder);
+	free(eps);
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	fake_install();
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	verbs_fi.cleanup();
+	close(fake_context.async_fd);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_send),
+		cmocka_unit_test(test_unsignalled),
+		cmocka_unit_test(test_inject),
+		cmocka_unit_test(test_receive),
+		cmocka_unit_test(test_rma),
+		cmocka_unit_test(test_atomic),
+		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_arm),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_region),
+		cmocka_unit_test(test_finder),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
