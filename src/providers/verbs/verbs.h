@@ -124,6 +124,9 @@ struct verbs_ep {
 	 * are flushed). Set by cm/ and ud/, stays set until the endpoint is closed. */
 	atomic_bool ready;
 	atomic_bool failed; /* the queue pair was put into state error */
+	/* An operation failed, which put the queue pair into state error, and cm/ did
+	 * not see it yet. */
+	atomic_bool lost;
 	struct verbs_queue sq, rq;
 	struct verbs_srx *srx; /* receives are posted there; NULL: to the queue pair */
 	/* The endpoint is being closed: what fails from now on is not reported. Guarded

@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -145,6 +147,13 @@ static int fake_init_qp_attr(struct rdma_cm_id *id, struct ibv_qp_attr *attr, in
 	return 0;
 }
 
+static int fake_get_async_event(struct ibv_context *ctx, struct ibv_async_event *event)
+{
+	(void)ctx;
+	(void)event;
+	return -1;
+}
+
 static int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	(void)qp;
@@ -174,6 +183,7 @@ static void play(void)
 	verbs_lib.rdma.disconnect = fake_disconnect;
 	verbs_lib.rdma.reject = fake_reject;
 	verbs_lib.rdma.init_qp_attr = fake_init_qp_attr;
+	verbs_lib.ibv.get_async_event = fake_get_async_event;
 	verbs_lib.ibv.modify_qp = fake_modify_qp;
 	verbs_lib.ibv.get_device_name = fake_get_device_name;
 }
@@ -184,6 +194,7 @@ static struct wf_fabric fabric = {
 	.fid.api_version = FI_VERSION(2, 0),
 	.prov = &verbs_prov,
 };
+static struct wf_domain wf_domain;
 static struct verbs_device device;
 static struct verbs_domain domain = { .device = &device };
 static struct ibv_qp qp = { .qp_num = QP_NUM };
@@ -220,6 +231,7 @@ static int setup(void **state)
 
 	(void)state;
 	play();
+	context.async_fd = eventfd(0, EFD_CLOEXEC);
 	verbs_params.min_rnr_timer = RNR_TIMER;
 	device = (struct verbs_device){ .name = (char *)(uintptr_t) "rxa" };
 	device.attr.max_qp_rd_atom = RD_ATOMIC;
@@ -228,12 +240,20 @@ static int setup(void **state)
 	event_count = event_next = acked = attr_count = 0;
 	calls[0] = '\0';
 	refused_state = IBV_QPS_RESET;
+	domain.wf = &wf_domain;
+	domain.context = &context;
+	assert_int_equal(
+		wf_progress_list_init(&wf_domain.items, WF_LOCK_MUTEX, NULL), 0);
+	assert_int_equal(verbs_async_open(&domain), 0);
 	return wf_eq_open(&fabric.fid, &attr, &eq, NULL);
 }
 
 static int teardown(void **state)
 {
 	(void)state;
+	verbs_async_close(&domain);
+	wf_progress_list_done(&wf_domain.items);
+	(void)close(context.async_fd);
 	wf_lock_done(&cm.lock);
 	free(ep);
 	return fi_close(&eq->fid);
@@ -526,6 +546,28 @@ static void a_broken_queue_pair_ends_the_connection(void **state)
 	nothing_is_told();
 }
 
+/* As when a request is retried in vain: found while a CQ is polled, told by the readers
+ * of the event queue. */
+static void a_failed_request_ends_the_connection(void **state)
+{
+	struct wf_progress *item = &domain.async->item;
+
+	(void)state;
+	connect_all();
+	assert_true(item->arm(item));
+	verbs_cm_lost(ep);
+	nothing_is_told();
+	assert_false(item->arm(item));
+	wf_list_push(&domain.async->cms, &cm.link);
+	item->run(item);
+	is_down();
+	assert_true(item->arm(item));
+	verbs_cm_lost(ep);
+	item->run(item);
+	nothing_is_told();
+	wf_list_remove(&cm.link);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -543,6 +585,7 @@ int main(void)
 		TEST(the_peers_end_is_told_once),
 		TEST(a_removed_device_ends_the_connection),
 		TEST(a_broken_queue_pair_ends_the_connection),
+		TEST(a_failed_request_ends_the_connection),
 	};
 
 	return cmocka_run_group_tests_name("verbs_cm", tests, NULL, NULL);

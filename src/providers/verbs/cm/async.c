@@ -91,21 +91,65 @@ static void handle(struct verbs_async *async, const struct ibv_async_event *even
 	}
 }
 
+/*
+ * Endpoints whose queue pair failed. The thread that polled the failure must not take
+ * the locks of connections, and wakes this item instead.
+ */
+void verbs_cm_lost(struct verbs_ep *ep)
+{
+	struct verbs_async *async = ep->domain->async;
+	struct wf_eq *eq;
+
+	if (ep->ep.type != FI_EP_MSG ||
+		atomic_exchange_explicit(&ep->lost, true, memory_order_relaxed))
+		return;
+	/* release: a thread that sees it sees the endpoint's, too. Full fence: either
+	 * this thread sees that the item is parked, or arm sees the flag. */
+	atomic_store_explicit(&async->lost, true, memory_order_release);
+	atomic_thread_fence(memory_order_seq_cst);
+	wf_progress_wake(&async->item);
+	eq = wf_ep_eq(&ep->ep);
+	if (eq)
+		wf_wait_signal(&eq->wait);
+}
+
+static bool end_lost(struct verbs_async *async)
+{
+	if (!atomic_exchange_explicit(&async->lost, false, memory_order_acquire))
+		return false;
+	wf_list_foreach(link, &async->cms)
+	{
+		struct verbs_cm *cm = wf_list_entry(link, struct verbs_cm, link);
+
+		if (atomic_load_explicit(&cm->ep->lost, memory_order_relaxed))
+			verbs_cm_broken(cm->ep);
+	}
+	return true;
+}
+
+static bool arm(struct wf_progress *item)
+{
+	atomic_thread_fence(memory_order_seq_cst);
+	return !atomic_load_explicit(&async_of(item)->lost, memory_order_relaxed);
+}
+
 static void run(struct wf_progress *item)
 {
 	struct verbs_async *async = async_of(item);
 	struct ibv_async_event event;
+	bool any;
 	int i;
 
 	if (!wf_trylock(&async->lock))
 		return;
+	any = end_lost(async);
 	for (i = 0; i < EVENTS_PER_RUN; i++) {
 		if (verbs_lib.ibv.get_async_event(async->domain->context, &event))
 			break;
 		handle(async, &event);
 		verbs_lib.ibv.ack_async_event(&event);
 	}
-	wf_progress_found(item, i > 0);
+	wf_progress_found(item, any || i > 0);
 	wf_unlock(&async->lock);
 }
 
@@ -129,7 +173,9 @@ int verbs_async_open(struct verbs_domain *domain)
 		return err;
 	}
 	async->domain = domain;
-	async->item = (struct wf_progress){ .run = run, .wait_fd = wait_fd };
+	wf_list_init(&async->cms);
+	async->item =
+		(struct wf_progress){ .run = run, .wait_fd = wait_fd, .arm = arm };
 	err = wf_domain_progress_add(domain->wf, &async->item);
 	if (err) {
 		wf_lock_done(&async->lock);

@@ -35,6 +35,9 @@ static int start_running(struct verbs_cm *cm, struct wf_eq *eq)
 	if (err)
 		goto err_item;
 	cm->eq = eq;
+	wf_lock(&cm->ep->domain->async->lock);
+	wf_list_push(&cm->ep->domain->async->cms, &cm->link);
+	wf_unlock(&cm->ep->domain->async->lock);
 	return 0;
 
 err_item:

@@ -56,6 +56,7 @@ struct verbs_cm {
 	/* The item is in the lists of this queue's readers and of the domain's thread:
 	 * added once, by fi_connect or fi_accept. */
 	struct wf_eq *eq;
+	struct wf_list link; /* in verbs_async.cms, guarded by its lock */
 };
 
 struct verbs_connreq;
@@ -146,6 +147,13 @@ void verbs_connreq_reject(struct verbs_connreq *req, const struct verbs_cm_data 
 /* error.c: the FI_E code for an event of a failed exchange. */
 int verbs_cm_error(enum rdma_cm_event_type event, int status);
 
+/* A request ended with an error: the connection will be reported as lost. Nothing to do
+ * for a datagram endpoint. The lock of a CQ may be held. */
+void verbs_cm_lost(struct verbs_ep *ep);
+
+/* Look for the end of the connection, in verbs_flushed(): never waits for a lock. */
+void verbs_cm_look(struct verbs_ep *ep);
+
 /*
  * async.c: events of a device that belong to no call: ports, queue pairs in error, the
  * device's removal. They are logged and reported to event queues.
@@ -154,6 +162,8 @@ struct verbs_async {
 	struct wf_progress item;
 	struct verbs_domain *domain;
 	struct wf_lock lock; /* held while events are read; before verbs_cm.lock */
+	struct wf_list cms;  /* those that fi_connect or fi_accept was called for */
+	atomic_bool lost;    /* some endpoint's lost is set */
 };
 
 /* Last step of opening a domain, first step of closing it. */

@@ -28,6 +28,13 @@ static int wait_fd(struct wf_progress *item)
 	return cm_of_item(item)->channel->fd;
 }
 
+/* The descriptor is readable as long as events wait. */
+static bool arm(struct wf_progress *item)
+{
+	(void)item;
+	return true;
+}
+
 static int refuse(int err, const char *why)
 {
 	verbs_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "fi_endpoint refused: %s\n", why);
@@ -100,7 +107,7 @@ int verbs_cm_new(struct verbs_ep *ep, struct fid *handle)
 	if (!cm)
 		return -FI_ENOMEM;
 	cm->ep = ep;
-	cm->item = (struct wf_progress){ .run = run, .wait_fd = wait_fd };
+	cm->item = (struct wf_progress){ .run = run, .wait_fd = wait_fd, .arm = arm };
 	err = wf_lock_init(&cm->lock, WF_LOCK_MUTEX);
 	if (err) {
 		free(cm);
@@ -136,6 +143,8 @@ void verbs_cm_free(struct verbs_ep *ep)
 	/* No event of the queue pair may find it any more. */
 	wf_lock(&async->lock);
 	ep->cm = NULL;
+	if (cm->eq)
+		wf_list_remove(&cm->link);
 	wf_unlock(&async->lock);
 	/* The kernel tells a connected peer. */
 	if (cm->id)
@@ -159,6 +168,17 @@ int verbs_cm_not_ready(struct verbs_ep *ep)
 		ret = cm->state == VERBS_CM_CONNECTING ? -FI_EAGAIN : -FI_ENOTCONN;
 	wf_unlock(&cm->lock);
 	return ret;
+}
+
+void verbs_cm_look(struct verbs_ep *ep)
+{
+	struct verbs_cm *cm = ep->cm;
+
+	if (!cm || !wf_trylock(&cm->lock))
+		return;
+	if (cm->state == VERBS_CM_CONNECTED)
+		(void)verbs_cm_events(cm);
+	wf_unlock(&cm->lock);
 }
 
 void verbs_cm_broken(struct verbs_ep *ep)

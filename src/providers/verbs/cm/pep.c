@@ -304,6 +304,7 @@ int verbs_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	pep->item = (struct wf_progress){
 		.run = verbs_pep_run,
 		.wait_fd = verbs_pep_wait_fd,
+		.arm = verbs_pep_arm,
 	};
 	pep->fabric = wf_fabric_of(fabric);
 	atomic_fetch_add_explicit(&pep->fabric->refs, 1, memory_order_relaxed);

@@ -26,6 +26,7 @@ struct verbs_pep {
 /* listen.c: the item's functions. */
 void verbs_pep_run(struct wf_progress *item);
 int verbs_pep_wait_fd(struct wf_progress *item);
+bool verbs_pep_arm(struct wf_progress *item);
 
 /* For an active endpoint that is opened with a passive one as its handle: take the
  * address and, if it was bound, the identifier, which stays on the channel of the

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <arpa/inet.h>
 
+#include "providers/verbs/cm/cm.h"
 #include "providers/verbs/data/data.h"
 #include "providers/verbs/srx.h"
 
@@ -179,6 +180,8 @@ void verbs_complete(struct verbs_cq *cq, const struct ibv_wc *wc)
 	if (wf_unlikely(!ep))
 		/* Left behind by a queue pair that was destroyed. */
 		return;
+	if (wf_unlikely(wc->status != IBV_WC_SUCCESS && !ep->closing))
+		verbs_cm_lost(ep);
 	if (direction == VERBS_RECEIVES)
 		complete_receive(ep, wc);
 	else

@@ -198,6 +198,8 @@ bool verbs_flushed(struct wf_ep *wf)
 	if (!ep->qp || verbs_queue_left(&ep->sq) == ep->sq.capacity ||
 		!verbs_qp_works(ep))
 		return true;
+	/* A peer that died acknowledges nothing. */
+	verbs_cm_look(ep);
 	if (ep->sq.unsignalled)
 		put_mark(ep);
 	return false;
