@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lossy_wire IF_A IF_B LOSS DUP REORDER [DELAY_US [MBIT [QUEUE_KB]]]
+ *
+ * A wire between two interfaces that loses, repeats and swaps frames: of a million, so
+ * many each. With a delay frames travel that long; with a rate they leave no faster,
+ * and those that the queue has no room for are lost, as in a router. Frames keep the
+ * kernel's notes on unfinished checksums and segments (struct virtio_net_hdr). Frames
+ * without IP (address resolution) always pass. Ends by a signal.
+ */
+#include <arpa/inet.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <linux/virtio_net.h>
+#include <net/if.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sys/clock.h"
+#include "sys/list.h"
+
+enum { FRAME_MAX = 70000, BATCH = 64, SOCKET_BYTES = 32 << 20 };
+
+struct frame {
+	struct wf_list link;
+	uint64_t at_ns;
+	size_t len;
+	uint8_t bytes[];
+};
+
+struct wire {
+	uint32_t loss, dup, reorder; /* of a million */
+	uint64_t delay_ns, ns_per_kb, queue_ns;
+	uint64_t rng;
+};
+
+/* One direction. */
+struct way {
+	int in, out;
+	uint64_t free_ns; /* when the last frame has left */
+	struct wf_list frames;
+};
+
+static void fail(const char *what)
+{
+	perror(what);
+	exit(1);
+}
+
+static bool chance(struct wire *wire, uint32_t of_million)
+{
+	wire->rng ^= wire->rng << 13;
+	wire->rng ^= wire->rng >> 7;
+	wire->rng ^= wire->rng << 17;
+	return (wire->rng * UINT64_C(0x2545f4914f6cdd1d) >> 32) % 1000000 < of_million;
+}
+
+static int open_if(const char *name)
+{
+	struct sockaddr_ll addr = { .sll_family = AF_PACKET,
+		.sll_protocol = htons(ETH_P_ALL),
+		.sll_ifindex = (int)if_nametoindex(name) };
+	struct packet_mreq all = { .mr_ifindex = addr.sll_ifindex,
+		.mr_type = PACKET_MR_PROMISC };
+	int fd = socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK, htons(ETH_P_ALL)), on = 1;
+	int bytes = SOCKET_BYTES;
+
+	if (fd < 0 || !addr.sll_ifindex)
+		fail(name);
+	if (setsockopt(fd, SOL_PACKET, PACKET_VNET_HDR, &on, sizeof(on)) ||
+		setsockopt(fd, SOL_PACKET, PACKET_IGNORE_OUTGOING, &on, sizeof(on)) ||
+		setsockopt(fd, SOL_PACKET, PACKET_ADD_MEMBERSHIP, &all, sizeof(all)) ||
+		setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &bytes, sizeof(bytes)) ||
+		bind(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		fail("setsockopt");
+	return fd;
+}
+
+static void put(struct way *way, const uint8_t *bytes, size_t len, uint64_t at_ns)
+{
+	struct frame *frame = malloc(sizeof(*frame) + len);
+	struct wf_list *pos = way->frames.prev;
+
+	if (!frame)
+		fail("malloc");
+	frame->at_ns = at_ns;
+	frame->len = len;
+	memcpy(frame->bytes, bytes, len);
+	while (pos != &way->frames &&
+		wf_list_entry(pos, struct frame, link)->at_ns > at_ns)
+		pos = pos->prev;
+	wf_list_insert_after(pos, &frame->link);
+}
+
+/* The packets that a segmented frame is made of: each may be lost. */
+static unsigned int packets_of(const uint8_t *bytes, size_t len)
+{
+	struct virtio_net_hdr head;
+
+	memcpy(&head, bytes, sizeof(head));
+	if (head.gso_type == VIRTIO_NET_HDR_GSO_NONE || head.gso_size == 0)
+		return 1;
+	return (unsigned int)((len + head.gso_size - 1) / head.gso_size);
+}
+
+static bool is_ip(const uint8_t *bytes, size_t len)
+{
+	size_t at = sizeof(struct virtio_net_hdr) + 12;
+
+	return len > at + 2 &&
+	       (bytes[at] == 0x08 ? bytes[at + 1] == 0 : bytes[at] == 0x86);
+}
+
+static void take(struct wire *wire, struct way *way, const uint8_t *bytes, size_t len)
+{
+	uint64_t now_ns = wf_now_ns(), at_ns = now_ns;
+
+	if (is_ip(bytes, len)) {
+		for (unsigned int n = packets_of(bytes, len); n > 0; n--)
+			if (chance(wire, wire->loss))
+				return;
+		if (wire->ns_per_kb) {
+			if (way->free_ns < now_ns)
+				way->free_ns = now_ns;
+			if (way->free_ns - now_ns > wire->queue_ns)
+				return;
+			way->free_ns += len * wire->ns_per_kb / 1000;
+			at_ns = way->free_ns;
+		}
+		at_ns += wire->delay_ns;
+		if (chance(wire, wire->reorder))
+			at_ns += 200000;
+		if (chance(wire, wire->dup))
+			put(way, bytes, len, at_ns + 100000);
+	}
+	put(way, bytes, len, at_ns);
+}
+
+static void receive(struct wire *wire, struct way *way)
+{
+	static uint8_t bytes[FRAME_MAX];
+
+	for (int i = 0; i < BATCH; i++) {
+		ssize_t len = recv(way->in, bytes, sizeof(bytes), 0);
+
+		if (len <= (ssize_t)sizeof(struct virtio_net_hdr))
+			return;
+		take(wire, way, bytes, (size_t)len);
+	}
+}
+
+/* Send what is due; returns when the next frame is. */
+static uint64_t transmit(struct way *way)
+{
+	while (!wf_list_empty(&way->frames)) {
+		struct frame *frame =
+			wf_list_entry(way->frames.next, struct frame, link);
+
+		if (frame->at_ns > wf_now_ns())
+			return frame->at_ns;
+		(void)!send(way->out, frame->bytes, frame->len, 0);
+		wf_list_remove(&frame->link);
+		free(frame);
+	}
+	return UINT64_MAX;
+}
+
+static uint32_t number(char **argv, int argc, int i)
+{
+	return i < argc ? (uint32_t)strtoul(argv[i], NULL, 10) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct wire wire = { .loss = number(argv, argc, 3),
+		.dup = number(argv, argc, 4),
+		.reorder = number(argv, argc, 5),
+		.delay_ns = UINT64_C(1000) * number(argv, argc, 6),
+		.rng = 88172645463325252 };
+	uint32_t mbit = number(argv, argc, 7), queue_kb = number(argv, argc, 8);
+	struct way ways[2];
+
+	if (argc < 6) {
+		fprintf(stderr,
+			"usage: %s IF_A IF_B LOSS DUP REORDER [DELAY_US [MBIT "
+			"[QUEUE_KB]]]\n",
+			argv[0]);
+		return 2;
+	}
+	if (mbit) {
+		wire.ns_per_kb = 8000000 / mbit;
+		wire.queue_ns = (queue_kb ? queue_kb : 100) * wire.ns_per_kb;
+	}
+	ways[0].in = ways[1].out = open_if(argv[1]);
+	ways[1].in = ways[0].out = open_if(argv[2]);
+	for (int i = 0; i < 2; i++) {
+		ways[i].free_ns = 0;
+		wf_list_init(&ways[i].frames);
+	}
+	for (;;) {
+		struct pollfd fds[2] = { { ways[0].in, POLLIN, 0 },
+			{ ways[1].in, POLLIN, 0 } };
+		uint64_t next_ns = UINT64_MAX, now_ns;
+		struct timespec wait = { 1, 0 };
+
+		for (int i = 0; i < 2; i++) {
+			uint64_t at_ns = transmit(&ways[i]);
+
+			next_ns = at_ns < next_ns ? at_ns : next_ns;
+		}
+		now_ns = wf_now_ns();
+		if (next_ns != UINT64_MAX) {
+			wait.tv_sec = 0;
+			wait.tv_nsec = next_ns > now_ns ? (long)(next_ns - now_ns) : 0;
+			if (wait.tv_nsec > 500000000)
+				wait.tv_nsec = 500000000;
+		}
+		(void)ppoll(fds, 2, &wait, NULL);
+		for (int i = 0; i < 2; i++)
+			receive(&wire, &ways[i]);
+	}
+}

@@ -1,0 +1,85 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# rxd_lossy.sh FI_PINGPONG LOSSY_WIRE [OTHER]: messages of many sizes over udp;ofi_rxd
+# between two hosts, whose wire loses, repeats and swaps packets, arrive as they were
+# sent. With OTHER, another library's fi_pingpong, it is the peer as well, in both
+# directions. Skipped (77) where network namespaces are not permitted.
+set -euo pipefail
+pingpong=$1
+wire=$2
+other=${3:-}
+# shellcheck source=tests/limits.sh
+. "$(dirname "$0")/../limits.sh"
+limit=$(limit_s 60)
+
+ns=weft-lossy-$$
+log=$(mktemp)
+
+skip() {
+	echo "skipped: $1"
+	exit 77
+}
+
+finish() {
+	for pid in $(jobs -p); do
+		kill "$pid" 2>/dev/null
+	done
+	for host in a b wire; do
+		ip netns del "$ns-$host" 2>/dev/null
+	done
+	rm -f "$log"
+}
+trap finish EXIT
+trap 'exit 99' INT TERM
+
+[ "$(id -u)" = 0 ] || skip "needs root"
+command -v ip >/dev/null || skip "needs iproute2"
+for host in a b wire; do
+	ip netns add "$ns-$host" 2>/dev/null || skip "network namespaces are not permitted"
+done
+for host in a b; do
+	ip link add rail netns "$ns-$host" type veth \
+		peer name "$host" netns "$ns-wire" 2>/dev/null || skip "no veth"
+	# The wire sends no packets of its own.
+	ip netns exec "$ns-wire" sh -c \
+		"echo 1 >/proc/sys/net/ipv6/conf/$host/disable_ipv6" || skip "no sysctl"
+	ip -n "$ns-wire" link set dev "$host" up
+done
+ip -n "$ns-a" addr add 10.98.0.1/24 dev rail
+ip -n "$ns-b" addr add 10.98.0.2/24 dev rail
+for host in a b; do
+	ip -n "$ns-$host" link set dev rail up
+	ip -n "$ns-$host" link set dev lo up
+done
+
+# pair SERVER CLIENT SIZE COUNT: verified messages to and fro.
+pair() {
+	local args=(-p 'udp;ofi_rxd' -e rdm -c -S "$3" -I "$4")
+	timeout "$limit" ip netns exec "$ns-b" "$1" "${args[@]}" >"$log" 2>&1 &
+	local server=$!
+	for _ in $(seq 200); do
+		ip netns exec "$ns-b" ss -Hlt 2>/dev/null | grep -q 47592 && break
+		sleep 0.05
+	done
+	timeout "$limit" ip netns exec "$ns-a" "$2" "${args[@]}" 10.98.0.2 ||
+		{ cat "$log" && return 1; }
+	wait $server
+}
+
+# Packets of a million that are lost, repeated, swapped.
+for faults in '0 0 0' '1000 1000 1000' '10000 10000 20000' '50000 20000 50000'; do
+	echo "lost, repeated, swapped of a million: $faults"
+	# shellcheck disable=SC2086 # three arguments
+	ip netns exec "$ns-wire" "$wire" a b $faults 50 &
+	running=$!
+	for sizes in '1 50' '1400 50' '5000 20' '200000 10'; do
+		# shellcheck disable=SC2086 # two arguments
+		pair "$pingpong" "$pingpong" $sizes
+	done
+	if [ -n "$other" ]; then
+		pair "$pingpong" "$other" 5000 10
+		pair "$other" "$pingpong" 5000 10
+	fi
+	kill $running
+	wait $running 2>/dev/null || true
+done
