@@ -19,13 +19,17 @@ static void scalable(struct fi_info *hints)
 		cf_fewest_mr_bits(hints, cf_target.version);
 }
 
-/* With FI_RMA, where it is offered: keys are for that. */
+/* With FI_RMA where the provider needs mode bits: some are for that only. */
 static void open_scalable(struct cf_env *env)
 {
-	struct cf_options options = { .caps = FI_RMA, .adjust = scalable };
+	struct cf_options options = { .adjust = scalable };
 
-	if (!cf_offers(&options))
-		options.caps = 0;
+	cf_open_domain(env, &options);
+	options.caps = FI_RMA;
+	if (cf_target.version < FI_VERSION(1, 5) || !env->info->domain_attr->mr_mode ||
+		!cf_offers(&options))
+		return;
+	cf_close(env);
 	cf_open_domain(env, &options);
 }
 
