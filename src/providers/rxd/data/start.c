@@ -71,6 +71,23 @@ static bool set_atomic(struct rxd_tx *tx, const struct wf_op *op)
 	return true;
 }
 
+/*
+ * A short message to a peer that has answered is the library's once it is copied, as
+ * bytes are the kernel's with TCP: it is complete, and closing the endpoint waits for
+ * it. So a sender needs no acknowledgement from a peer that makes no progress any more.
+ */
+static bool ends_at_once(const struct rxd_tx *tx, const struct wf_op *op)
+{
+	const uint64_t later = FI_DELIVERY_COMPLETE | FI_TRANSMIT_COMPLETE;
+
+	if (op->atomic || op->kind == WF_OP_READ)
+		return false;
+	if (!wf_op_is_reported(op->flags))
+		return true;
+	return op->kind != WF_OP_WRITE && op->len <= RXD_INJECT_SIZE &&
+	       !(op->flags & later) && tx->peer->flow.state == RXD_FLOW_OPEN;
+}
+
 /* False: no memory. */
 static bool set_payload(struct rxd_tx *tx, const struct wf_op *op)
 {
@@ -78,7 +95,8 @@ static bool set_payload(struct rxd_tx *tx, const struct wf_op *op)
 		return set_atomic(tx, op);
 	if (op->kind != WF_OP_READ)
 		tx->payload = op->len;
-	if (!(op->flags & FI_INJECT) || op->kind == WF_OP_READ) {
+	tx->reported = ends_at_once(tx, op);
+	if (!(op->flags & FI_INJECT || tx->reported) || op->kind == WF_OP_READ) {
 		set_iov(tx, op->iov, op->iov_count);
 		return true;
 	}
@@ -102,11 +120,8 @@ static ssize_t start(struct rxd_ep *ep, struct rxd_peer *peer, const struct wf_o
 		rxd_tx_free(tx);
 		return -FI_EAGAIN;
 	}
-	/* What an inject call took is the library's: it has succeeded. */
-	if (!wf_op_is_reported(op->flags) && tx->copy && !op->atomic) {
-		tx->reported = true;
+	if (tx->reported)
 		wf_ep_op_end(&ep->ep, op, 0);
-	}
 	ep->now_ns = wf_now_ns();
 	rxd_tx_send(tx);
 	return 0;

@@ -5,6 +5,7 @@
 #include "objects/endpoint/life/target.h"
 #include "providers/rxd/below.h"
 #include "providers/rxd/data/data.h"
+#include "providers/rxd/flow/ack.h"
 #include "sys/clock.h"
 #include "sys/compiler.h"
 #include "sys/iov.h"
@@ -81,7 +82,9 @@ void rxd_tx_end(struct rxd_tx *tx, int err)
 		.len = tx->len,
 	};
 	struct rxd_ep *ep = tx->peer->ep;
-	bool silent = ep->closing || (tx->reported && !err);
+	/* A second completion would be wrong; an inject call has none. */
+	bool silent =
+		ep->closing || (tx->reported && (!err || wf_op_is_reported(tx->flags)));
 
 	rxd_tx_free(tx);
 	if (!silent)
@@ -211,6 +214,9 @@ static ssize_t send_packet(
 	size_t len = k ? WF_MIN(tx->payload - offset, tx->packet_bytes) : tx->first;
 	size_t count;
 
+	/* The application waits for the acknowledgement of the last packet. */
+	if (base.flags & RXD_FLAG_EXT && !tx->reported && k + 1 == xfer->count)
+		base.flags |= RXD_FLAG_ACK_NOW;
 	iov[0] = (struct iovec){ head, write_head(tx, k, base, head) };
 	count = 1 + payload_at(tx, offset, len, &iov[1]);
 	return rxd_below_send(peer->ep, peer->below, iov, count, iov[0].iov_len + len);
@@ -276,7 +282,7 @@ bool rxd_tx_any_owed(struct rxd_ep *ep)
 	{
 		const struct rxd_tx *tx = wf_list_entry(link, struct rxd_tx, link);
 
-		if (tx->kind == WF_OP_COUNT || tx->flags & FI_INJECT)
+		if (tx->kind == WF_OP_COUNT || tx->flags & FI_INJECT || tx->reported)
 			return true;
 	}
 	return false;
@@ -290,7 +296,7 @@ bool rxd_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 	{
 		struct rxd_tx *tx = wf_list_entry(link, struct rxd_tx, link);
 
-		if (tx->kind == WF_OP_COUNT || !tx->in_flow ||
+		if (tx->kind == WF_OP_COUNT || !tx->in_flow || tx->reported ||
 			!wf_op_is_reported(tx->flags) ||
 			!wf_cancel_is(which, tx->context) ||
 			!rxd_flow_cancel(&tx->peer->flow, &tx->xfer))
