@@ -103,12 +103,15 @@ static bool try_start(struct cf_env *env, const struct attempt *a,
 	uint64_t addr = region->addr + (uint64_t)a->addr;
 	uint64_t key = region->key ^ a->key;
 
-	if ((a->step == ATOMIC || a->step == FETCH) && a->addr % 8 &&
-		start(&env->side[0], a, addr, key, buf, result, context) == -FI_EINVAL)
-		return false;
-	CF_RETRY(env->side[0].tx_cq,
-		start(&env->side[0], a, addr, key, buf, result, context));
-	return true;
+	bool odd = (a->step == ATOMIC || a->step == FETCH) && a->addr % 8;
+	ssize_t ret = 0;
+
+	CF_RETRY(env->side[0].tx_cq, (ret = start(&env->side[0], a, addr, key, buf,
+					      result, context)) == -FI_EINVAL &&
+						     odd
+					     ? 0
+					     : ret);
+	return !ret;
 }
 
 /* The attempt ends in an error, and nothing around the region has changed. A weaker
