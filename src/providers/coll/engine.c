@@ -131,13 +131,35 @@ static int start_p2p(struct coll_group *group, const struct coll_args *args,
 
 /* Operations of the node engine alone: they have no schedule. */
 
+/* Most operations end inside their call: they need no struct coll_op. */
+static void report_at_once(
+	struct coll_ep *ep, struct coll_staging *stage, const struct coll_call *call)
+{
+	coll_stage_finish(stage);
+	coll_stage_free(stage);
+	wf_ep_tx_plain_done(
+		&ep->ep, WF_CNTR_SEND, call->context, call->flags, FI_COLLECTIVE, 0);
+}
+
+/* Have @op wait for the node engine, or for its turn there. */
+static void wait_for_node(struct coll_op *op)
+{
+	struct coll_group *group = op->group;
+
+	op->is_in_node = wf_list_empty(&group->node_ops);
+	wf_list_push(&group->ops, &op->link);
+	enter_node(group, op, 1);
+}
+
 static int start_node(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call)
 {
-	struct coll_op *op = coll_op_new(group, args, stage, call);
+	struct coll_op *op;
 	int ret = 0;
 
-	if (wf_unlikely(!op)) {
+	/* The operation is made before the engine writes anything that other members
+	 * see, if there may be no memory for it. */
+	if (wf_unlikely(!coll_op_reserve(group->ep))) {
 		coll_stage_free(stage);
 		return -FI_ENOMEM;
 	}
@@ -145,18 +167,17 @@ static int start_node(struct coll_group *group, const struct coll_args *args,
 	if (wf_list_empty(&group->node_ops))
 		ret = coll_node_start(group->node, args);
 	if (ret > 0) {
-		coll_op_end(op, 0);
+		report_at_once(group->ep, stage, call);
 		return 0;
 	}
-	if (ret < 0) {
-		coll_op_free(op);
-		coll_group_fail(group, ret);
-		return ret;
+	op = coll_op_new(group, args, stage, call);
+	if (ret == 0) {
+		wait_for_node(op);
+		return 0;
 	}
-	op->is_in_node = wf_list_empty(&group->node_ops);
-	wf_list_push(&group->ops, &op->link);
-	enter_node(group, op, 1);
-	return 0;
+	coll_op_free(op);
+	coll_group_fail(group, ret);
+	return ret;
 }
 
 /* The part of the first operation in the node engine has ended. */
@@ -212,6 +233,40 @@ void coll_engine_progress(struct coll_ep *ep)
 {
 	wf_list_foreach_safe(link, &ep->node_groups)
 		progress(wf_list_entry(link, struct coll_group, node_link));
+}
+
+/* The arguments of @call for the fast path. False: the long path has to check it. */
+static bool read_tiny(const struct coll_call *call, struct coll_node_tiny *ret)
+{
+	size_t size;
+
+	*ret = (struct coll_node_tiny){ 0 };
+	if (call->kind == FI_BARRIER)
+		return true;
+	if (call->kind != FI_ALLREDUCE || call->bufv || call->resultv)
+		return false;
+	size = coll_type_size(call->datatype);
+	ret->reduce = coll_reduce(call->datatype, call->op);
+	ret->in = call->buf;
+	ret->out = call->result;
+	ret->count = call->count;
+	ret->len = call->count * size;
+	return size && ret->reduce && call->buf && call->result && call->count &&
+	       call->count <= COLL_NODE_TINY / size;
+}
+
+bool coll_engine_fast_path(struct coll_group *group, const struct coll_call *call)
+{
+	struct coll_node_tiny tiny;
+
+	/* The first operation of a kind is logged, and leaves the memory of an
+	 * operation for the long path. */
+	if (group->state != COLL_OPEN || !group->has_node || group->nodes.count > 1 ||
+		group->in_flight || !(group->logged & UINT32_C(1) << call->kind) ||
+		!read_tiny(call, &tiny) || !coll_node_fast_path(group->node, &tiny))
+		return false;
+	report_at_once(group->ep, NULL, call);
+	return true;
 }
 
 ssize_t coll_engine_start(struct coll_group *group, const struct coll_args *args,

@@ -18,6 +18,11 @@ struct coll_op;
 ssize_t coll_engine_start(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call);
 
+/* The fast path of barriers and small allreduces: if @call is one that the node engine
+ * ends at once, do it, report its end and return true. False: nothing was reported, and
+ * coll_engine_start has to follow. */
+bool coll_engine_fast_path(struct coll_group *group, const struct coll_call *call);
+
 /* Run @args, a part of @op, in the node engine, when @op is the first operation that
  * has such parts. 0: it has ended. -FI_EAGAIN: coll_exec_resume is called later.
  * Another negative fabric errno: the node engine does not work any more. */

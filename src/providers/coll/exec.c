@@ -41,6 +41,18 @@ static struct coll_op *take_op(struct coll_ep *ep)
 	return op;
 }
 
+bool coll_op_reserve(struct coll_ep *ep)
+{
+	struct coll_op *op;
+
+	if (wf_likely(!wf_list_empty(&ep->spare_ops)))
+		return true;
+	op = take_op(ep);
+	if (op)
+		wf_list_insert_after(&ep->spare_ops, &op->link);
+	return op != NULL;
+}
+
 struct coll_op *coll_op_new(struct coll_group *group, const struct coll_args *args,
 	struct coll_staging *stage, const struct coll_call *call)
 {

@@ -37,6 +37,10 @@ struct coll_op {
 	size_t moved_before;        /* the same when it was last found waiting */
 };
 
+/* Get the memory of an operation: the next coll_op_new does not fail. False: there is
+ * no memory. */
+bool coll_op_reserve(struct coll_ep *ep);
+
 /* A new operation of @group, which leaves it at its end; NULL: no memory. @stage is
  * freed with it. */
 struct coll_op *coll_op_new(struct coll_group *group, const struct coll_args *args,

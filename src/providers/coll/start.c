@@ -275,6 +275,11 @@ ssize_t coll_start(struct coll_ep *ep, const struct coll_call *call)
 	ssize_t ret;
 
 	wf_lock(&ep->ep.lock);
+	group = coll_group_at(ep, call->coll_addr);
+	if (wf_likely(group && coll_engine_fast_path(group, call))) {
+		wf_unlock(&ep->ep.lock);
+		return 0;
+	}
 	group = find(ep, call, &ret);
 	if (group) {
 		ret = read_call(group, call, &args, &stage);

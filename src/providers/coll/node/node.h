@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "providers/coll/args.h"
+#include "providers/coll/reduce.h"
 
 /*
  * The intra-node engine: collectives of the members of a group that run on this
@@ -61,6 +62,22 @@ bool coll_node_can(const struct coll_node *node, const struct coll_args *args);
  * Negative fabric errno: a member died or left, and this node answers so from then on.
  */
 int coll_node_start(struct coll_node *node, const struct coll_args *args);
+
+/* A barrier (all zero), or an allreduce of up to COLL_NODE_TINY bytes. */
+struct coll_node_tiny {
+	coll_reduce_fn *reduce;
+	const void *in;
+	void *out;
+	size_t count, len; /* elements, and the bytes of all */
+};
+
+enum { COLL_NODE_TINY = 56 };
+
+/*
+ * Do all of @tiny, if no operation is under way and the other members come at about the
+ * same time. False: call coll_node_start next, with the same operation.
+ */
+bool coll_node_fast_path(struct coll_node *node, const struct coll_node_tiny *tiny);
 
 /* Go on with the operation. As coll_node_start. Cheap while nothing has changed: it
  * reads one or a few cache lines. Now and then it checks whether the members that it

@@ -100,6 +100,7 @@ static int finish(struct coll_node *node)
 	/* A member that was taken from has ended the operation before. */
 	if (node->plan.is_joint && node->floor < node->base)
 		node->floor = node->base;
+	coll_prefetch_next(node);
 	return 1;
 }
 
@@ -230,7 +231,8 @@ int coll_node_start(struct coll_node *node, const struct coll_args *args)
 	if (wf_unlikely(node->err))
 		return node->err;
 	node->base = node->next;
-	node->posted = post_early(node, args);
+	node->posted = node->is_posted ? 1 : post_early(node, args);
+	node->is_posted = false;
 	coll_plan(node, args);
 	node->take = (struct coll_cursor){ .seen = node->plan.first };
 	if (run_at_once(node))

@@ -26,7 +26,7 @@
 enum {
 	COLL_SLOTS = 8,
 	COLL_CELL_BYTES = 32 << 10,
-	COLL_LINE_BYTES = 56,
+	COLL_LINE_BYTES = COLL_NODE_TINY,
 };
 
 /* Two lines of the cache, because processors fetch them in pairs. */

@@ -71,6 +71,8 @@ struct coll_node {
 	int err;      /* of the group, which it answers from then on */
 	bool busy;    /* between coll_node_start and the end of the operation */
 	bool crowded; /* more members than processors */
+	/* The fast path has posted the data of the operation that is about to begin. */
+	bool is_posted;
 	uint32_t rank, members;
 	uint64_t base;  /* first slot use of the operation */
 	uint64_t next;  /* first slot use of the next operation */
@@ -161,6 +163,13 @@ static inline void coll_publish(struct coll_node *node, uint64_t use)
 	/* Pairs with coll_is_full. */
 	atomic_store_explicit(
 		&node->own->line[use % COLL_SLOTS].full, use + 1, memory_order_release);
+}
+
+/* The line of the next post comes while the application does something else: the others
+ * have read what was in it, so their processors have copies of it. */
+static inline void coll_prefetch_next(const struct coll_node *node)
+{
+	wf_prefetch_write(&node->own->line[node->next % COLL_SLOTS]);
 }
 
 /* Say that no other member is read from before slot use @use. */

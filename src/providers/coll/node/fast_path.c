@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/node/state.h"
+#include "sys/compiler.h"
+#include "sys/copy.h"
+#include "sys/lock.h"
+
+/*
+ * The fast path of barriers and of allreduces whose data fit into a line: what
+ * coll_node_start does for them, without a plan.
+ */
+
+/* Polls until the others have posted: several times what a line takes to travel between
+ * distant processors. */
+enum { SPINS = 32 };
+
+static bool is_possible(struct coll_node *node)
+{
+	if (wf_unlikely(node->err || node->busy || node->crowded || node->members < 2))
+		return false;
+	return wf_likely(coll_is_past(node->floor, node->next)) ||
+	       coll_is_free(node, node->next);
+}
+
+static bool all_posted(const struct coll_node *node, uint64_t use)
+{
+	unsigned int spins = SPINS;
+
+	for (uint32_t i = 0; i < node->members; i++) {
+		if (i == node->rank)
+			continue;
+		/* A poll that comes a moment before the post would take the line from
+		 * its writer, so the first one waits a moment, too. */
+		do {
+			wf_cpu_relax();
+			if (coll_is_full(node->segment[i], use))
+				break;
+		} while (--spins);
+		if (!spins)
+			return false;
+	}
+	return true;
+}
+
+/* Reduce in the order of ranks. */
+static void take(
+	const struct coll_node *node, uint64_t use, const struct coll_node_tiny *tiny)
+{
+	uint64_t slot = use % COLL_SLOTS;
+	const uint8_t *own = tiny->in, *sum, *in;
+
+	/* The data of the first members are reduced into the input. */
+	if (tiny->in == tiny->out && node->rank > 1)
+		own = node->own->line[slot].data;
+	sum = node->rank ? node->segment[0]->line[slot].data : own;
+	for (uint32_t i = 1; i < node->members; i++) {
+		in = i == node->rank ? own : node->segment[i]->line[slot].data;
+		tiny->reduce(tiny->out, sum, in, tiny->count);
+		sum = tiny->out;
+	}
+}
+
+bool coll_node_fast_path(struct coll_node *node, const struct coll_node_tiny *tiny)
+{
+	uint64_t use = node->next;
+
+	if (!is_possible(node))
+		return false;
+	if (tiny->len)
+		wf_copy_small(
+			node->own->line[use % COLL_SLOTS].data, tiny->in, tiny->len);
+	coll_publish(node, use);
+	if (wf_unlikely(!all_posted(node, use))) {
+		node->is_posted = true;
+		return false;
+	}
+	if (tiny->len)
+		take(node, use, tiny);
+	coll_set_done(node, use + 1);
+	/* All members have ended what was before this operation. */
+	node->floor = WF_MAX(node->floor, use);
+	node->next = use + 1;
+	coll_prefetch_next(node);
+	return true;
+}
