@@ -110,6 +110,8 @@ static struct fi_info *hints_below(const struct fi_info *hints)
 struct question {
 	const struct wf_prov *prov;
 	uint32_t version;
+	const char *node, *service;
+	uint64_t flags;
 	const struct fi_info *hints;
 };
 
@@ -154,41 +156,58 @@ static int answer(
 	return ret;
 }
 
-static int answer_all(const struct question *q, const struct fi_info *below,
-	struct fi_info **ret_info)
+static int answer_all(
+	const struct question *q, const struct fi_info *below, struct fi_info ***end)
 {
-	struct fi_info *list = NULL, **end = &list;
 	int ret = 0;
 
 	for (; below && !ret; below = below->next)
-		ret = answer(q, below, &end);
+		ret = answer(q, below, end);
+	return ret;
+}
+
+/* One question below. Below, the modes of today are spoken; older providers know older
+ * ones. The answers are appended at *@end, which moves. */
+static int ask(
+	const struct question *q, const struct fi_info *below, struct fi_info ***end)
+{
+	struct fi_info *list = NULL;
+	int ret = fi_getinfo(fi_version(), q->node, q->service, q->flags, below, &list);
+
+	if (ret == -FI_ENODATA && FI_VERSION_LT(q->version, fi_version()))
+		ret = fi_getinfo(
+			q->version, q->node, q->service, q->flags, below, &list);
+	if (!ret)
+		ret = answer_all(q, list, end);
+	fi_freeinfo(list);
+	return ret == -FI_ENODATA ? 0 : ret;
+}
+
+/* A provider that answers only by its name. */
+static const char by_name[] = "net";
+
+static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
+	const char *service, uint64_t flags, const struct fi_info *hints,
+	struct fi_info **ret_info)
+{
+	const struct question q = { prov, version, node, service, flags, hints };
+	struct fi_info *below = hints_below(hints), *list = NULL, **end = &list;
+	int ret;
+
+	if (!below)
+		return -FI_ENOMEM;
+	ret = ask(&q, below, &end);
+	if (!ret && !below->fabric_attr->prov_name) {
+		below->fabric_attr->prov_name = strdup(by_name);
+		ret = below->fabric_attr->prov_name ? ask(&q, below, &end) : -FI_ENOMEM;
+	}
+	fi_freeinfo(below);
 	if (!ret && !list)
 		ret = -FI_ENODATA;
 	if (ret)
 		fi_freeinfo(list);
 	else
 		*ret_info = list;
-	return ret;
-}
-
-static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
-	const char *service, uint64_t flags, const struct fi_info *hints,
-	struct fi_info **ret_info)
-{
-	const struct question q = { prov, version, hints };
-	struct fi_info *below = hints_below(hints), *list = NULL;
-	int ret;
-
-	if (!below)
-		return -FI_ENOMEM;
-	/* Below, the modes of today are spoken; older providers know older ones. */
-	ret = fi_getinfo(fi_version(), node, service, flags, below, &list);
-	if (ret == -FI_ENODATA && FI_VERSION_LT(version, fi_version()))
-		ret = fi_getinfo(version, node, service, flags, below, &list);
-	if (!ret)
-		ret = answer_all(&q, list, ret_info);
-	fi_freeinfo(list);
-	fi_freeinfo(below);
 	return ret;
 }
 
