@@ -183,27 +183,45 @@ static int ask(
 	return ret == -FI_ENODATA ? 0 : ret;
 }
 
-/* A provider that answers only by its name. */
-static const char by_name[] = "net";
+/* Ask @name, which the hints @below do not name. */
+static int ask_named(const struct question *q, struct fi_info *below, const char *name,
+	struct fi_info ***end)
+{
+	int ret;
+
+	if (!copy_text(&below->fabric_attr->prov_name, name))
+		return -FI_ENOMEM;
+	ret = ask(q, below, end);
+	free(below->fabric_attr->prov_name);
+	below->fabric_attr->prov_name = NULL;
+	return ret;
+}
+
+/* Ask all providers below, or the one that the hints name. FI_PROVIDER may hide tcp
+ * from those that do not name it, and net answers only by name. */
+static int ask_all(
+	const struct question *q, struct fi_info *below, struct fi_info **ret_list)
+{
+	bool named = below->fabric_attr->prov_name;
+	struct fi_info **end = ret_list;
+	int ret = ask(q, below, &end);
+
+	if (!ret && !named && !*ret_list)
+		ret = ask_named(q, below, "tcp", &end);
+	if (!ret && !named)
+		ret = ask_named(q, below, "net", &end);
+	return !ret && !*ret_list ? -FI_ENODATA : ret;
+}
 
 static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info)
 {
 	const struct question q = { prov, version, node, service, flags, hints };
-	struct fi_info *below = hints_below(hints), *list = NULL, **end = &list;
-	int ret;
+	struct fi_info *below = hints_below(hints), *list = NULL;
+	int ret = below ? ask_all(&q, below, &list) : -FI_ENOMEM;
 
-	if (!below)
-		return -FI_ENOMEM;
-	ret = ask(&q, below, &end);
-	if (!ret && !below->fabric_attr->prov_name) {
-		below->fabric_attr->prov_name = strdup(by_name);
-		ret = below->fabric_attr->prov_name ? ask(&q, below, &end) : -FI_ENOMEM;
-	}
 	fi_freeinfo(below);
-	if (!ret && !list)
-		ret = -FI_ENODATA;
 	if (ret)
 		fi_freeinfo(list);
 	else
