@@ -240,11 +240,11 @@ static bool is_unreadable(const struct rxm_rdv *rdv)
 	return true;
 }
 
-/* Where keys are chosen below, both sides were told which way to go. */
+/* A sender with FI_OFI_RXM_USE_RNDV_WRITE may give a key and not let it be read: then
+ * both sides must have it. */
 static bool goes_by_writes(const struct rxm_rdv *rdv)
 {
-	return is_unreadable(rdv) ||
-	       (rxm_params.rndv_write && rdv->conn->ep->domain->prov_key);
+	return rxm_params.rndv_write || is_unreadable(rdv);
 }
 
 /* Fetch the message into the buffers of @entry; NULL: drop it. */
