@@ -45,8 +45,6 @@ static bool load_ibv(struct verbs_lib *lib)
 
 #define FIND_IBV(name_) ok = ok && find(dl, "ibv_" #name_, &lib->ibv.name_);
 	VERBS_IBV_FUNCTIONS(FIND_IBV)
-	if (ok)
-		(void)find(dl, "ibv_reg_dmabuf_mr", &lib->ibv.reg_dmabuf_mr);
 	return ok;
 }
 

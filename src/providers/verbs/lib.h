@@ -80,9 +80,6 @@ struct verbs_lib {
 #define VERBS_RDMA_MEMBER(name_) __typeof__(rdma_##name_) *name_;
 	struct {
 		VERBS_IBV_FUNCTIONS(VERBS_IBV_MEMBER)
-		/* NULL: the library has no such function. */
-		struct ibv_mr *(*reg_dmabuf_mr)(struct ibv_pd *pd, uint64_t offset,
-			size_t length, uint64_t iova, int fd, int access);
 	} ibv;
 	struct {
 		VERBS_RDMA_FUNCTIONS(VERBS_RDMA_MEMBER)

@@ -15,9 +15,7 @@ struct verbs_params verbs_params = {
 	.min_rnr_timer = 12,
 	.cq_bunch = 8,
 	.name_server_port = 5678,
-	.use_dmabuf = 1,
 	.use_name_server = 1,
-	.xrcd_file = "/tmp/verbs_xrcd",
 };
 
 #define SIZE(name_, field, min_, max_, help_)                                          \
@@ -49,10 +47,6 @@ static const struct wf_param rows[] = {
 	BOOL("use_odp", use_odp,
 		"Register memory with on-demand paging where the device can do that "
 		"(default: no)"),
-	BOOL("prefer_xrc", prefer_xrc,
-		"Offer extended reliable connections (XRC) first (default: no)"),
-	BOOL("use_dmabuf", use_dmabuf,
-		"Register dma-buf memory where the device can do that (default: yes)"),
 	BOOL("dgram_use_name_server", use_name_server,
 		"Answer for the names of datagram endpoints of this host (default: "
 		"yes)"),
@@ -78,10 +72,6 @@ void verbs_params_init(void)
 		"Offer only network interfaces whose name begins with one of these, "
 		"separated by commas (default: all)",
 		&verbs_params.ifaces);
-	read_text("xrcd_filename",
-		"File that processes share an XRC domain by (default: "
-		"/tmp/verbs_xrcd)",
-		&verbs_params.xrcd_file);
 }
 
 bool verbs_listed(const char *list, const char *name)

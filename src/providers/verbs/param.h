@@ -14,9 +14,8 @@ struct verbs_params {
 	size_t cq_bunch;
 	size_t gid_index;
 	size_t name_server_port;
-	int use_odp, prefer_xrc, use_dmabuf, use_name_server;
+	int use_odp, use_name_server;
 	const char *device_names, *ifaces; /* comma lists of prefixes; NULL: all */
-	const char *xrcd_file;
 };
 extern struct verbs_params verbs_params;
 
