@@ -19,7 +19,6 @@ enum { PACKET_THRESHOLD = 3, REPEATS = 3, COLLAPSE_ROUNDS = 2 };
 /* What one acknowledgement brought. */
 struct news {
 	uint64_t bytes;      /* newly acknowledged */
-	uint64_t in_flight;  /* before */
 	unsigned int rounds; /* of timeouts, before */
 	bool any;
 	bool sampled; /* sample_order and rtt_ns are valid */
@@ -28,8 +27,7 @@ struct news {
 
 static struct news news_before(const struct rxd_flow *flow)
 {
-	return (struct news){ .in_flight = flow->out.board.in_flight,
-		.rounds = flow->out.rounds };
+	return (struct news){ .rounds = flow->out.rounds };
 }
 
 /* Which transmission of a packet arrived is certain if it was sent once, or so long ago
@@ -123,8 +121,10 @@ static void detect_losses(struct rxd_flow *flow, unsigned int rounds, uint64_t n
 	struct rxd_outgoing *out = &flow->out;
 	struct rxd_board *board = &out->board;
 
+	/* Without a gap all packets are behind what arrived, in both orders. */
 	if (!out->any_arrived || board->una == board->next ||
-		rxd_board_at(board, board->una)->order > out->arrived_order)
+		(board->una >= out->early_end &&
+			rxd_board_at(board, board->una)->order > out->arrived_order))
 		return;
 	for (uint64_t n = board->una; n != board->next; n++) {
 		struct rxd_sent *sent = rxd_board_at(board, n);
@@ -154,9 +154,8 @@ static void grow_window(struct rxd_flow *flow, const struct news *news, uint64_t
 	struct rxd_outgoing *out = &flow->out;
 
 	/* A window that was not used proves nothing. */
-	if (news->in_flight + 2 * (uint64_t)flow->packet_size < out->cc.cwnd)
-		return;
-	rxd_cubic_acked(&out->cc, news->bytes, out->rtt.smoothed, now_ns);
+	if (out->limited)
+		rxd_cubic_acked(&out->cc, news->bytes, out->rtt.smoothed, now_ns);
 }
 
 static void progressed(struct rxd_flow *flow, const struct news *news, uint64_t now_ns)
@@ -200,6 +199,7 @@ static void arrived_early(struct rxd_flow *flow, const struct rxd_ack *ack,
 			if (n >= flow->out.board.next)
 				return;
 			arrived(flow, n, now_ns, news);
+			flow->out.early_end = WF_MAX(flow->out.early_end, n + 1);
 		}
 }
 

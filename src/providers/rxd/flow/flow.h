@@ -142,6 +142,7 @@ struct rxd_outgoing {
 	uint16_t window;     /* as the peer announced it */
 	bool blocked;        /* the lower provider was full */
 	bool ever_acked;     /* the peer has acknowledged anything */
+	bool limited;        /* the congestion window stopped the last sending */
 	bool forced;         /* one lost packet may leave whatever is in flight */
 	unsigned int rounds; /* timeouts since the last progress */
 	/* Acknowledgements of a peer of another library that repeat the last one. */
@@ -150,6 +151,8 @@ struct rxd_outgoing {
 	unsigned int unasked;
 	uint64_t skipped;    /* how many numbers a packet without transfer skips */
 	uint64_t timeout_ns; /* UINT64_MAX: no packet is unacknowledged */
+	/* No packet from this number on arrived before its turn. */
+	uint64_t early_end;
 	/* Order and time of the latest transmission that arrived. */
 	bool any_arrived;
 	uint64_t arrived_order, arrived_at_ns;

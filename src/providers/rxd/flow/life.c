@@ -28,6 +28,7 @@ static void reset_outgoing(struct rxd_flow *flow, uint64_t number)
 	out->blocked = false;
 	out->rounds = out->repeats = out->unasked = 0;
 	out->any_arrived = false;
+	out->early_end = 0;
 	out->recovered_order = out->board.order;
 	out->timeout_ns = UINT64_MAX;
 	flow->packet_size = flow->config->base_packet;

@@ -54,12 +54,13 @@ void rxd_send_solicit(struct rxd_flow *flow)
 }
 
 /* May @bytes more be in flight? */
-static bool fits(const struct rxd_flow *flow, uint32_t bytes)
+static bool fits(struct rxd_flow *flow, uint32_t bytes)
 {
-	const struct rxd_outgoing *out = &flow->out;
+	struct rxd_outgoing *out = &flow->out;
 
-	return out->board.in_flight == 0 ||
-	       out->board.in_flight + bytes <= out->cc.cwnd;
+	out->limited = out->board.in_flight > 0 &&
+		       out->board.in_flight + bytes > out->cc.cwnd;
+	return !out->limited;
 }
 
 /* Send packet @number, of @xfer or, if that is NULL, one that skips numbers. */
@@ -174,6 +175,7 @@ void rxd_send_more(struct rxd_flow *flow, uint64_t now_ns)
 	if (flow->greeting.syncing)
 		return;
 	out->blocked = false;
+	out->limited = false;
 	while (out->board.lost > 0 ? send_lost(flow, now_ns) : send_new(flow, now_ns))
 		if (out->unasked >= SOLICIT_EVERY)
 			rxd_send_solicit(flow);
