@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stream PROVIDER serve ADDRESS PORT, stream PROVIDER send ADDRESS PORT SECONDS
+ *
+ * Messages in one direction between two hosts, a few of them in flight, for as long as
+ * told; the sender prints megabits per second. To see what share of a link an endpoint
+ * gets next to other traffic.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
+
+#include "sys/clock.h"
+
+enum { SIZE = 1 << 16, FLYING = 8 };
+
+struct end {
+	struct fi_info *info;
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fid_ep *ep;
+	struct fid_cq *cq;
+	struct fid_av *av;
+};
+
+static void must(ssize_t ret, const char *what)
+{
+	if (ret >= 0)
+		return;
+	fprintf(stderr, "%s: %s\n", what, fi_strerror((int)-ret));
+	exit(1);
+}
+
+static void open_end(
+	struct end *end, const char *provider, const char *node, const char *service)
+{
+	struct fi_info *hints = fi_allocinfo();
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_CONTEXT };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+
+	if (!hints)
+		exit(1);
+	hints->caps = FI_MSG;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->mr_mode = FI_MR_LOCAL;
+	hints->fabric_attr->prov_name = strdup(provider);
+	must(fi_getinfo(FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION), node, service,
+		     service ? FI_SOURCE : 0, hints, &end->info),
+		"fi_getinfo");
+	fi_freeinfo(hints);
+	must(fi_fabric(end->info->fabric_attr, &end->fabric, NULL), "fi_fabric");
+	must(fi_domain(end->fabric, end->info, &end->domain, NULL), "fi_domain");
+	must(fi_cq_open(end->domain, &cq_attr, &end->cq, NULL), "fi_cq_open");
+	must(fi_av_open(end->domain, &av_attr, &end->av, NULL), "fi_av_open");
+	must(fi_endpoint(end->domain, end->info, &end->ep, NULL), "fi_endpoint");
+	must(fi_ep_bind(end->ep, &end->cq->fid, FI_SEND | FI_RECV), "fi_ep_bind");
+	must(fi_ep_bind(end->ep, &end->av->fid, 0), "fi_ep_bind");
+	must(fi_enable(end->ep), "fi_enable");
+}
+
+/* One completion; false: none is there. */
+static bool poll_one(struct end *end)
+{
+	struct fi_cq_entry entry;
+	ssize_t ret = fi_cq_read(end->cq, &entry, 1);
+
+	if (ret == -FI_EAGAIN)
+		return false;
+	must(ret, "fi_cq_read");
+	return true;
+}
+
+static void serve(struct end *end, char *buf)
+{
+	for (int i = 0; i < FLYING; i++)
+		must(fi_recv(end->ep, buf, SIZE, NULL, 0, NULL), "fi_recv");
+	for (;;)
+		if (poll_one(end))
+			must(fi_recv(end->ep, buf, SIZE, NULL, 0, NULL), "fi_recv");
+}
+
+static void send_for(struct end *end, char *buf, const char *node, const char *service,
+	unsigned int seconds)
+{
+	uint64_t start_ns, end_ns, done = 0;
+	unsigned int flying = 0;
+	fi_addr_t peer;
+
+	if (fi_av_insertsvc(end->av, node, service, &peer, 0, NULL) != 1)
+		must(-FI_EINVAL, "fi_av_insertsvc");
+	start_ns = wf_now_ns();
+	end_ns = start_ns + seconds * UINT64_C(1000000000);
+	while (wf_now_ns() < end_ns) {
+		while (flying < FLYING) {
+			ssize_t ret = fi_send(end->ep, buf, SIZE, NULL, peer, NULL);
+
+			if (ret == -FI_EAGAIN)
+				break;
+			must(ret, "fi_send");
+			flying++;
+		}
+		if (poll_one(end)) {
+			flying--;
+			done++;
+		}
+	}
+	printf("%.1f\n", (double)done * SIZE * 8e3 / (double)(wf_now_ns() - start_ns));
+}
+
+int main(int argc, char **argv)
+{
+	bool serves = argc == 5 && !strcmp(argv[2], "serve");
+	char *buf = calloc(1, SIZE);
+	struct end end;
+
+	if ((!serves && (argc != 6 || strcmp(argv[2], "send") != 0)) || !buf) {
+		fprintf(stderr,
+			"usage: %s PROVIDER serve ADDRESS PORT\n"
+			"       %s PROVIDER send ADDRESS PORT SECONDS\n",
+			argv[0], argv[0]);
+		return 2;
+	}
+	open_end(&end, argv[1], serves ? argv[3] : NULL, serves ? argv[4] : NULL);
+	if (serves)
+		serve(&end, buf);
+	send_for(&end, buf, argv[3], argv[4], (unsigned int)strtoul(argv[5], NULL, 10));
+	/* The process ends with messages under way: nothing waits for them. */
+	fflush(stdout);
+	_Exit(0);
+}
