@@ -63,10 +63,8 @@ int rxm_data_init(struct rxm_ep *ep);
 void rxm_data_done(struct rxm_ep *ep);
 void rxm_data_conn_init(struct rxm_conn *conn);
 
-/* struct wf_xfer_ops.start, .send_small, .cancel_tx and .tx_left. */
+/* struct wf_xfer_ops.start, .cancel_tx and .tx_left. */
 ssize_t rxm_start(struct wf_ep *ep, struct wf_op *op);
-ssize_t rxm_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
-	size_t len, fi_addr_t addr, uint64_t tag);
 bool rxm_cancel(struct wf_ep *ep, const struct wf_cancel *which);
 size_t rxm_tx_left(struct wf_ep *ep);
 

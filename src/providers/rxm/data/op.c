@@ -271,28 +271,6 @@ ssize_t rxm_start(struct wf_ep *wf, struct wf_op *op)
 	return ret;
 }
 
-ssize_t rxm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
-	size_t len, fi_addr_t addr, uint64_t tag)
-{
-	struct rxm_ep *ep = rxm_ep_of(wf);
-	struct rxm_message msg = { kind == WF_OP_TSEND, false, len, 0, tag };
-	struct iovec iov = { (void *)(uintptr_t)buf, len };
-	struct rxm_conn *conn;
-	struct wf_list *wait;
-	ssize_t ret;
-
-	if (RXM_HEADER + len > ep->inject_size)
-		return -FI_EAGAIN;
-	wf_lock(&ep->ep.lock);
-	ret = rxm_route(ep, addr, &conn, &wait);
-	if (wf_likely(!ret))
-		ret = wf_likely(conn && wf_list_empty(&conn->waiting))
-			      ? rxm_send_now(conn, &msg, &iov, 1)
-			      : -FI_EAGAIN;
-	wf_unlock(&ep->ep.lock);
-	return ret;
-}
-
 size_t rxm_tx_left(struct wf_ep *wf)
 {
 	const struct rxm_data *data = &rxm_ep_of(wf)->data;

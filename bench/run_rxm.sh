@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# run_rxm.sh BUILD [ROUNDS]: what ofi_rxm costs over the connected endpoints of tcp that
+# it stands on, on the loopback interface.
+set -euo pipefail
+build=$1
+rounds=${2:-9}
+# shellcheck source=bench/figures.sh
+. "$(dirname "$0")/figures.sh"
+
+tests=('tagged 64 20000 one way' 'tagged 4096 20000 one way' 'burst 65536 8000 stream'
+	'burst 1048576 2000 stream')
+
+for ((i = 0; i < rounds; i++)); do
+	for row in "${tests[@]}"; do
+		read -r name size count _ <<<"$row"
+		measure "msg_${name}_$size" "$build/bench/ep_bench" -e msg tcp \
+			"$name" "$size" "$count"
+		measure "rxm_${name}_$size" "$build/bench/ep_bench" 'tcp;ofi_rxm' \
+			"$name" "$size" "$count"
+	done
+done
+printf 'tcp;ofi_rxm, %d interleaved rounds\n' "$rounds"
+for row in "${tests[@]}"; do
+	read -r name size _ what <<<"$row"
+	ratio "rxm, $size B $what" "rxm_${name}_$size" 'tcp msg' "msg_${name}_$size"
+done
