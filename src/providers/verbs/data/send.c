@@ -77,7 +77,9 @@ static ssize_t put(struct verbs_ep *ep, const struct verbs_wr *slot, bool awaite
 	struct ibv_send_wr *bad;
 	int err;
 
-	if (awaited || sq->unsignalled + 1 >= (sq->capacity + 1) / 2) {
+	/* A datagram has no address to mark a flush with: all of them tell their end.
+	 */
+	if (awaited || ep->ud || sq->unsignalled + 1 >= (sq->capacity + 1) / 2) {
 		wr->send_flags |= IBV_SEND_SIGNALED;
 		awaited = true;
 	}
