@@ -89,6 +89,8 @@ static struct fi_info *hints_below(
 	if (!above)
 		return hints;
 	hints->caps |= above->caps & COMM;
+	if (above->domain_attr)
+		hints->caps |= above->domain_attr->caps & COMM;
 	hints->addr_format = above->addr_format;
 	ok = copy_names(kind, above, hints);
 	if (ok)
