@@ -295,6 +295,26 @@ static void busy_target(void **state)
 	teardown(&p);
 }
 
+/* The same where packets come early, so that what was acknowledged as kept is dropped.
+ */
+static void busy_target_with_losses(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 10; seed++) {
+		struct pair p;
+
+		setup(&p, seed);
+		p.net.loss = 200000;
+		p.b.refuse_id = 3;
+		p.b.busy = 5;
+		for (unsigned int i = 0; i < 30; i++)
+			(void)sim_start(&p.a, 1000);
+		run_to_end(&p);
+		expect_all(&p.a);
+		teardown(&p);
+	}
+}
+
 static void lower_provider_is_full(void **state)
 {
 	struct pair p;
@@ -382,6 +402,7 @@ int main(void)
 		cmocka_unit_test(restarted_peer_is_sent_to),
 		cmocka_unit_test(refused_transfer),
 		cmocka_unit_test(busy_target),
+		cmocka_unit_test(busy_target_with_losses),
 		cmocka_unit_test(lower_provider_is_full),
 		cmocka_unit_test(cancelled_before_it_began),
 		cmocka_unit_test(throughput_under_loss),

@@ -274,6 +274,22 @@ static void long_transfer_flows(void **state)
 	teardown(&w);
 }
 
+/* Nor does one that is a little longer than the congestion window. */
+static void transfer_beyond_first_window(void **state)
+{
+	struct world w;
+	uint64_t start_ns;
+
+	(void)state;
+	setup(&w, 3);
+	start_ns = w.net.now_ns;
+	(void)sim_start(&w.a, 12 * 1400);
+	run_to_end(&w);
+	expect_sent(&w);
+	assert_true(w.net.now_ns - start_ns < 2000000);
+	teardown(&w);
+}
+
 static void receives_from_old_peer(void **state)
 {
 	static const uint32_t losses[] = { 0, 10000, 100000, 300000 };
@@ -366,6 +382,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sends_to_old_peer),
 		cmocka_unit_test(long_transfer_flows),
+		cmocka_unit_test(transfer_beyond_first_window),
 		cmocka_unit_test(receives_from_old_peer),
 		cmocka_unit_test(shut_window_ends),
 		cmocka_unit_test(peer_knows_an_earlier_life),
