@@ -102,7 +102,6 @@ static bool try_start(struct cf_env *env, const struct attempt *a,
 {
 	uint64_t addr = region->addr + (uint64_t)a->addr;
 	uint64_t key = region->key ^ a->key;
-
 	bool odd = (a->step == ATOMIC || a->step == FETCH) && a->addr % 8;
 	ssize_t ret = 0;
 
