@@ -8,11 +8,18 @@
 
 /* Opening, naming, enabling and destroying endpoints. */
 
+/* Once it is open, threads make progress. The endpoint's control mutex is held. */
 static int open_all(struct rxm_ep *ep)
 {
-	int ret = rxm_below_open(ep);
+	int ret = 0;
 
-	return ret ? ret : rxm_wait_open(ep);
+	if (!ep->opened)
+		ret = rxm_below_open(ep);
+	if (!ret && !ep->opened)
+		ret = rxm_wait_open(ep);
+	if (!ret && !ep->opened)
+		ep->opened = true;
+	return ret;
 }
 
 static int rxm_enable(struct wf_ep *wf)
@@ -58,6 +65,7 @@ static int rxm_setname(struct wf_ep *wf, const void *addr, size_t len)
 	if (ep->pep)
 		wf_lower_close(&ep->domain->below, &ep->pep->fid);
 	ep->pep = NULL;
+	ep->opened = false;
 	ep->name = name;
 	return open_all(ep);
 }

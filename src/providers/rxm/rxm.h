@@ -96,6 +96,7 @@ struct rxm_ep {
 	struct wf_unexp unexp;
 	struct wf_watches watches; /* the descriptors of the queues below */
 	struct wf_watch cq_watch, eq_watch;
+	bool opened;  /* all that the endpoint has below is open */
 	bool has_fds; /* both queues below have descriptors */
 
 	/* Objects below; NULL: not open. */
