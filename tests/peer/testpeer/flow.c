@@ -244,7 +244,8 @@ static ssize_t post_now(struct tp_ep *ep, const void *buf, size_t len, fi_addr_t
 		.flags = flags & (FI_TAGGED | FI_REMOTE_CQ_DATA),
 		.len = len,
 	};
-	memcpy(msg->buf, buf, len);
+	if (len)
+		memcpy(msg->buf, buf, len);
 	pthread_mutex_lock(&tp_lock);
 	for (size_t i = 0; i < EP_ROOM && dest < ep->av->count; i++)
 		if (tp_net[i] && tp_net[i]->id == ep->av->ids[dest])
