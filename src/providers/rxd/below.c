@@ -302,7 +302,11 @@ ssize_t rxd_below_send(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
 		.len = len };
 	ssize_t ret;
 
-	if (wf_unlikely(!ep->domain->gathers))
+	/* The headers are one piece more than the application's buffers may be; an
+	 * endpoint of this library takes it, whatever its limit is. */
+	if (wf_unlikely(!ep->domain->gathers ||
+			(!ep->below.builtin &&
+				count > ep->domain->below.info->tx_attr->iov_limit)))
 		return send_copy(ep, to, iov, count, len);
 	ret = wf_lower_start(&ep->below, &op, to);
 	return wf_likely(!ret) ? (ssize_t)len : ret;
