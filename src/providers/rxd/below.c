@@ -302,8 +302,8 @@ ssize_t rxd_below_send(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
 		.len = len };
 	ssize_t ret;
 
-	/* The headers are one piece more than the application's buffers may be; an
-	 * endpoint of this library takes it, whatever its limit is. */
+	/* With the headers a packet may have more pieces than the endpoint below takes;
+	 * one of this library takes any number from a layer. */
 	if (wf_unlikely(!ep->domain->gathers ||
 			(!ep->below.builtin &&
 				count > ep->domain->below.info->tx_attr->iov_limit)))

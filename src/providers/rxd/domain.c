@@ -7,8 +7,8 @@
 #include "sys/compiler.h"
 
 enum {
-	/* Receives posted below: the kernel keeps what comes meanwhile, or nobody
-	 * does. */
+	/* Receives posted below. A socket keeps the packets that find none; a device
+	 * drops them. */
 	BUFFERS_KERNEL = 32,
 	BUFFERS_NIC = 1024,
 	/* Packets are not larger than this, whatever the provider below has. */
@@ -38,7 +38,6 @@ static bool read_limits(struct rxd_domain *domain)
 	domain->max_packet = max - domain->prefix;
 	domain->local_mr = info->domain_attr->mr_mode & FI_MR_LOCAL;
 	domain->gathers = !domain->local_mr && info->tx_attr->inject_size >= max &&
-			  info->tx_attr->iov_limit > RXD_IOV_LIMIT - 1 &&
 			  !domain->prefix;
 	domain->rx_buffers = WF_MIN(info->rx_attr->size,
 		(size_t)(info->ep_attr->protocol == FI_PROTO_UDP ? BUFFERS_KERNEL

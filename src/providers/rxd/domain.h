@@ -13,7 +13,8 @@ struct rxd_domain {
 	size_t wire_mtu;   /* bytes of the largest packet of the wire in use */
 	size_t max_packet; /* bytes of the largest packet that the provider below has */
 	bool local_mr;     /* buffers below have to be registered */
-	/* Packets are sent out of any memory, and it is free when the call returns. */
+	/* Packets are sent out of any memory, which is free when the call returns, in
+	 * as many pieces as the provider below takes. */
 	bool gathers;
 	size_t rx_buffers; /* that wait for packets below, of each endpoint */
 };

@@ -97,8 +97,8 @@ static void keep(struct rxm_conn *conn, const struct rxm_packet *packet,
 	unexp->note = WF_UNEXP_WHOLE;
 }
 
-/* One receive with one buffer, of a source in the AV, or of one that nobody asks for.
- */
+/* The fast path: a receive with one buffer. The source is in the AV, or neither
+ * matching nor completions need it. */
 static bool deliver(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	struct wf_ep *ep = &conn->ep->ep;
