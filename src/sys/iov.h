@@ -5,8 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <string.h>
 #include <sys/uio.h>
+
+#include "sys/copy.h"
 
 /* Memory in several pieces. */
 
@@ -25,7 +26,7 @@ static inline size_t wf_iov_gather(void *to, const struct iovec *iov, size_t cou
 	uint8_t *at = to;
 
 	for (size_t i = 0; i < count; i++) {
-		memcpy(at, iov[i].iov_base, iov[i].iov_len);
+		wf_copy(at, iov[i].iov_base, iov[i].iov_len);
 		at += iov[i].iov_len;
 	}
 	return (size_t)(at - (uint8_t *)to);
@@ -41,7 +42,7 @@ static inline size_t wf_iov_gather_some(
 	for (size_t i = 0; i < count && left; i++) {
 		size_t step = iov[i].iov_len < left ? iov[i].iov_len : left;
 
-		memcpy(at, iov[i].iov_base, step);
+		wf_copy(at, iov[i].iov_base, step);
 		at += step;
 		left -= step;
 	}
@@ -58,7 +59,7 @@ static inline size_t wf_iov_scatter(
 	for (size_t i = 0; i < count && left; i++) {
 		size_t step = iov[i].iov_len < left ? iov[i].iov_len : left;
 
-		memcpy(iov[i].iov_base, at, step);
+		wf_copy(iov[i].iov_base, at, step);
 		at += step;
 		left -= step;
 	}
@@ -80,7 +81,7 @@ static inline size_t wf_iov_scatter_at(const struct iovec *iov, size_t count,
 			continue;
 		}
 		step = iov[i].iov_len - offset < left ? iov[i].iov_len - offset : left;
-		memcpy((uint8_t *)iov[i].iov_base + offset, at, step);
+		wf_copy((uint8_t *)iov[i].iov_base + offset, at, step);
 		at += step;
 		left -= step;
 		offset = 0;

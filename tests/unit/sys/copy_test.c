@@ -25,10 +25,40 @@ static void test_every_length(void **state)
 	}
 }
 
+enum { BLOCK_MOST = 5000, BLOCK_ROOM = BLOCK_MOST + 2 * 4096 };
+
+/* Blocks at every distance of the two page offsets, around where string instructions
+ * are avoided. */
+static void test_blocks(void **state)
+{
+	static uint8_t from[BLOCK_ROOM] __attribute__((aligned(4096)));
+	static uint8_t to[BLOCK_ROOM] __attribute__((aligned(4096)));
+	static const size_t lens[] = { 1023, 1024, 1025, 1087, 1088, 2049, 4096, 4999 };
+
+	(void)state;
+	for (size_t i = 0; i < BLOCK_ROOM; i++)
+		from[i] = (uint8_t)(i * 7 + i / 256);
+	for (size_t l = 0; l < WF_ARRAY_SIZE(lens); l++) {
+		for (size_t distance = 0; distance < 70; distance++) {
+			size_t in = distance * 5 % 64, out = in + distance;
+
+			memset(to, 0xee, sizeof(to));
+			wf_copy(to + out, from + in, lens[l]);
+			assert_memory_equal(to + out, from + in, lens[l]);
+			for (size_t i = 0; i < out; i++)
+				assert_int_equal(to[i], 0xee);
+			for (size_t i = out + lens[l]; i < BLOCK_ROOM; i++)
+				if (to[i] != 0xee)
+					fail_msg("byte %zu past the block", i);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_length),
+		cmocka_unit_test(test_blocks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -16,7 +16,7 @@ static void copy(void *to, const void *from, size_t len)
 	if (len <= SMALL)
 		wf_copy_small(to, from, len);
 	else
-		memcpy(to, from, len);
+		wf_copy(to, from, len);
 }
 
 /* Where the data of slot use @use are, which has @len bytes. */

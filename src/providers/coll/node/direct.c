@@ -6,6 +6,7 @@
 
 #include "providers/coll/node/direct.h"
 #include "sys/compiler.h"
+#include "sys/copy.h"
 
 /*
  * The steps of a direct operation. Each has a slot use of its own, so that they do not
@@ -135,7 +136,7 @@ static int post(struct coll_node *node)
 	if (ret)
 		return ret;
 	if (overwrites) {
-		memcpy(node->scratch + 2 * PIECE, plan->in, more);
+		wf_copy(node->scratch + 2 * PIECE, plan->in, more);
 		plan->in = node->scratch + 2 * PIECE;
 		own.in = (uintptr_t)plan->in;
 	} else if (more) {
@@ -195,7 +196,7 @@ static int copy_piece(struct coll_node *node, size_t *ret_bytes)
 	else if (member != node->rank || !plan->role.own)
 		piece = len;
 	else if (plan->in + from != to)
-		memcpy(to, plan->in + from, piece);
+		wf_copy(to, plan->in + from, piece);
 	end_piece(direct, piece, len);
 	*ret_bytes = piece;
 	return ret;

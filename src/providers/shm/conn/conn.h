@@ -317,7 +317,7 @@ static inline void shm_copy(void *to, const void *from, size_t len)
 	if (wf_likely(len <= SHM_INLINE_MAX))
 		wf_copy_small(to, from, len);
 	else
-		memcpy(to, from, len);
+		wf_copy(to, from, len);
 }
 
 static inline bool shm_is_past(uint64_t len)

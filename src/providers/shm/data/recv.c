@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "providers/shm/conn/conn.h"
+#include "sys/copy.h"
 
 /*
  * Messages that arrive. The owner of the receive context decides where the payload
@@ -60,7 +61,7 @@ static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
 		return no_memory(conn, entry);
 	unexp->note = WF_UNEXP_WHOLE | (id_len ? WF_UNEXP_MATCH : 0);
 	saved = wf_srx_payload(unexp);
-	memcpy(saved, payload, len);
+	wf_copy(saved, payload, len);
 	memcpy(saved + len, &id, id_len);
 	if (rec->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, id);

@@ -59,7 +59,7 @@ static void move_iov(enum move move, const struct iovec *iov, size_t count,
 		else if (move == PUT_PAST)
 			copy_past((uint8_t *)iov[i].iov_base + offset, bytes, step);
 		else
-			memcpy(bytes, (const uint8_t *)iov[i].iov_base + offset, step);
+			wf_copy(bytes, (const uint8_t *)iov[i].iov_base + offset, step);
 		bytes += step;
 		len -= step;
 		offset = 0;

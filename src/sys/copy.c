@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sys/copy.h"
+
+#ifdef __x86_64__
+#include <emmintrin.h>
+
+enum { STEP = 4 * sizeof(__m128i) };
+
+static inline void copy_step(uint8_t *to_, const uint8_t *from_)
+{
+	const __m128i *from = (const __m128i *)(const void *)from_;
+	__m128i *to = (__m128i *)(void *)to_;
+	__m128i a = _mm_loadu_si128(from), b = _mm_loadu_si128(from + 1);
+	__m128i c = _mm_loadu_si128(from + 2), d = _mm_loadu_si128(from + 3);
+
+	_mm_storeu_si128(to, a);
+	_mm_storeu_si128(to + 1, b);
+	_mm_storeu_si128(to + 2, c);
+	_mm_storeu_si128(to + 3, d);
+}
+
+void wf_copy_vectors(void *to_, const void *from_, size_t len)
+{
+	const uint8_t *from = from_;
+	uint8_t *to = to_;
+	/* The first step overlaps the second, whose stores then cross no line. */
+	size_t at = WF_CACHELINE - (uintptr_t)to % WF_CACHELINE;
+
+	copy_step(to, from);
+	for (; at + STEP <= len; at += STEP)
+		copy_step(to + at, from + at);
+	copy_step(to + len - STEP, from + len - STEP);
+}
+#endif
