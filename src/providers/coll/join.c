@@ -214,6 +214,8 @@ static void prepare_node(struct coll_group *group, struct record *record)
 		return;
 	if (coll_node_prepare(&group->node, &record->card))
 		group->node = NULL;
+	else
+		coll_node_set_copy(group->node, coll_params.copy);
 	record->has_card = htole32(group->node != NULL);
 }
 

@@ -24,6 +24,12 @@ static const char *const engines[] = {
 	[COLL_ENGINE_NODE] = "node",
 };
 
+static const char *const copies[] = {
+	[COLL_COPY_DIRECT] = "direct",
+	[COLL_COPY_SEGMENT] = "segment",
+	[COLL_COPY_AUTO] = "auto",
+};
+
 static const struct kind {
 	const char *name;  /* of fi_collective(3) */
 	const char *param; /* parameter that forces its algorithm */
@@ -51,23 +57,50 @@ static void warn(const char *param, const char *text, const char *possible)
 		possible);
 }
 
+/* The value of @param, one of @count @names, or *@ret_value as it is. */
+static void read_name(
+	const char *param, const char *const *names, size_t count, int *ret_value)
+{
+	char possible[64], *text;
+	size_t used = 0;
+
+	if (fi_param_get_str(&coll_fi, param, &text))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (!strcasecmp(text, names[i])) {
+			*ret_value = (int)i;
+			return;
+		}
+		used += (size_t)snprintf(possible + used, sizeof(possible) - used,
+			"%s%s", i ? ", " : "", names[i]);
+	}
+	warn(param, text, possible);
+}
+
 static void read_engine(void)
 {
-	char *text;
+	int engine = COLL_ENGINE_AUTO;
 
 	(void)fi_param_define(&coll_fi, "engine", FI_PARAM_STRING,
 		"The engine for all collectives: auto, p2p (messages between the "
 		"members), or node (shared memory, where all members are on one "
 		"machine; else p2p) (default: auto)");
-	if (fi_param_get_str(&coll_fi, "engine", &text))
-		return;
-	for (size_t i = 0; i < WF_ARRAY_SIZE(engines); i++) {
-		if (strcasecmp(text, engines[i]))
-			continue;
-		coll_params.engine = (enum coll_engine)i;
-		return;
-	}
-	warn("engine", text, "auto, p2p, node");
+	read_name("engine", engines, WF_ARRAY_SIZE(engines), &engine);
+	coll_params.engine = (enum coll_engine)engine;
+}
+
+static void read_copy(void)
+{
+	int copy = COLL_COPY_AUTO;
+
+	(void)fi_param_define(&coll_fi, "copy", FI_PARAM_STRING,
+		"How members of one machine copy large data: direct (from the memory "
+		"of "
+		"the other process), segment (through shared memory), or auto (what "
+		"the "
+		"first member measures to be faster) (default: auto)");
+	read_name("copy", copies, WF_ARRAY_SIZE(copies), &copy);
+	coll_params.copy = (enum coll_copy)copy;
 }
 
 /* The names of the algorithms of @kind, with commas. */
@@ -106,6 +139,7 @@ void coll_params_init(void)
 {
 	wf_params_read(&coll_fi, rows, WF_ARRAY_SIZE(rows));
 	read_engine();
+	read_copy();
 	for (int kind = 0; kind < COLL_KINDS; kind++)
 		read_algo((enum fi_collective_op)kind);
 }

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <rdma/fi_collective.h>
 
+#include "providers/coll/node/node.h"
 #include "providers/coll/sched/sched.h"
 
 /* FI_OFF_COLL_ENGINE. */
@@ -15,6 +16,7 @@ enum { COLL_KINDS = FI_GATHER + 1 };
 /* The parameters, constant after the provider was loaded. */
 struct coll_params {
 	enum coll_engine engine;
+	enum coll_copy copy;             /* FI_OFF_COLL_COPY */
 	enum coll_algo algo[COLL_KINDS]; /* COLL_ALGO_AUTO: chosen for each operation */
 	/* Milliseconds after which a member that waits checks whether the member that
 	 * it waits for is there. */

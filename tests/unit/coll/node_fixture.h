@@ -29,6 +29,7 @@ struct test_member {
 	uint32_t rank, members;
 	size_t at; /* operation in the list */
 	bool busy;
+	bool measures_on;      /* how large data are copied, without a pause */
 	uint8_t *buf, *result; /* of this operation */
 	struct cm_call call;
 };
@@ -167,6 +168,14 @@ static inline void test_check(struct test_member *m)
 			m->buf == m->result, wrong);
 }
 
+/* Let the next operation of each class end the time for which a choice holds. */
+static inline void test_measure_on(struct test_member *m)
+{
+	for (size_t i = 0; i < COLL_COPY_CLASSES; i++)
+		if (m->node->sample[i].phase == COLL_COPY_SETTLED)
+			m->node->sample[i].count = UINT32_MAX / 2;
+}
+
 /* Go on with the list. 1: an operation has ended, 0: not yet, else the error. */
 static inline int test_step(struct test_member *m)
 {
@@ -174,6 +183,8 @@ static inline int test_step(struct test_member *m)
 
 	if (ret == 1)
 		test_check(m);
+	if (m->measures_on)
+		test_measure_on(m);
 	if (ret) {
 		test_release(m);
 		m->at++;

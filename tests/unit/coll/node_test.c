@@ -99,6 +99,50 @@ static void random_mixes(void **unused)
 	}
 }
 
+/* The first member changes the way of large data again and again, while others run
+ * ahead of it or behind. */
+static void copies_by_measurement(void **unused)
+{
+	static const enum fi_collective_op kinds[] = { FI_ALLREDUCE, FI_ALLGATHER,
+		FI_ALLTOALL, FI_REDUCE_SCATTER, FI_BROADCAST, FI_GATHER };
+	const struct am_type *type = test_type(FI_INT32);
+	uint64_t state = 5;
+
+	(void)unused;
+	for (uint32_t n = 2; n <= 4; n++) {
+		struct test_list list = { 0 };
+		struct test_group group;
+		size_t measured = 0;
+
+		for (size_t i = 0; i < (limit_amount() ? 150 : 400); i++) {
+			enum fi_collective_op kind =
+				kinds[random_next(&state) % WF_ARRAY_SIZE(kinds)];
+			size_t bytes = kind == FI_BROADCAST || kind == FI_GATHER
+					       ? random_next(&state) % 64
+					       : 128 << 10;
+
+			test_add(&list,
+				&(struct cm_call){
+					.kind = kind,
+					.type = type,
+					.op = FI_SUM,
+					.count = bytes / type->size,
+					.members = n,
+					.root = (uint32_t)(random_next(&state) % n),
+				},
+				random_next(&state) & 1);
+		}
+		test_open(&group, n, &list);
+		group.member[0].measures_on = true;
+		test_run_in_turn(&group, &state);
+		for (size_t i = 0; i < COLL_COPY_CLASSES; i++)
+			measured += group.member[0].node->own->choice[i] != 0;
+		assert_int_equal(measured, 4);
+		test_close(&group);
+		test_list_free(&list);
+	}
+}
+
 static void *thread_main(void *arg)
 {
 	return test_run(arg) ? arg : NULL;
@@ -143,6 +187,7 @@ int main(void)
 		cmocka_unit_test(members_1_to_17),
 		cmocka_unit_test(datatypes_and_ops),
 		cmocka_unit_test(random_mixes),
+		cmocka_unit_test(copies_by_measurement),
 		cmocka_unit_test(members_in_threads),
 	};
 

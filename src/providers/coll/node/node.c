@@ -6,6 +6,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "providers/coll/node/copy.h"
 #include "providers/coll/node/direct.h"
 
 /* A member joins and leaves. */
@@ -27,11 +28,17 @@ int coll_node_prepare(struct coll_node **ret_node, struct coll_node_card *ret_ca
 		free(node);
 		return ret;
 	}
+	node->copy = COLL_COPY_AUTO;
 	card.fd = node->fd;
 	node->pid = (pid_t)card.pid;
 	memcpy(ret_card, &card, sizeof(card));
 	*ret_node = node;
 	return 0;
+}
+
+void coll_node_set_copy(struct coll_node *node, enum coll_copy copy)
+{
+	node->copy = copy;
 }
 
 /* Do members share processors? All members come to the same answer. */
@@ -111,6 +118,7 @@ int coll_node_attach(struct coll_node *node, const struct coll_node_card *cards,
 		return ret;
 	}
 	node->crowded = is_crowded(node);
+	coll_copy_init(node);
 	atomic_store_explicit(
 		&node->own->may_read, may_read_all(node), memory_order_release);
 	return 0;

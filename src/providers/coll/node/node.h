@@ -37,6 +37,12 @@ int coll_node_prepare(struct coll_node **node, struct coll_node_card *card);
 /* May members with these cards share memory? The same answer at every member. */
 bool coll_node_is_local(const struct coll_node_card *a, const struct coll_node_card *b);
 
+/* How large data are copied: COLL_COPY_AUTO leaves that to measurements. */
+enum coll_copy { COLL_COPY_DIRECT, COLL_COPY_SEGMENT, COLL_COPY_AUTO };
+
+/* Before coll_node_attach: force a way. That of the first member counts for all. */
+void coll_node_set_copy(struct coll_node *node, enum coll_copy copy);
+
 /* Map the segments of the @count members with @cards; this one is @cards[@rank]. All of
  * them do so between the two exchanges of a join, so all segments exist. 0 or a
  * negative fabric errno (then this member tells the others, and none uses the

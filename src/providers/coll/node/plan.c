@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/coll/node/state.h"
+#include "providers/coll/node/copy.h"
 #include "sys/compiler.h"
 
 /* What an operation is at one member. */
@@ -14,7 +14,7 @@ enum {
 	CHUNKS_WANTED = 4,
 	CHUNK_BYTES_MIN = 4 << 10,
 	CHUNK_ALIGN = 64,
-	/* From this size on members read each other's buffers. */
+	/* From this size on members may read each other's buffers. */
 	DIRECT_BYTES = 128 << 10,
 	DIRECT_BYTES_CROWDED = 32 << 10,
 };
@@ -118,12 +118,25 @@ static void plan_sources(struct coll_plan *plan, const struct coll_args *args)
 	plan->end = from_root ? args->root + 1 : args->members;
 }
 
-/* The same decision at every member. */
-static bool plan_direct(struct coll_plan *plan, const struct coll_node *node)
+/* The members of a broadcast that share processors take turns: what the root has
+ * written into the segment is in their caches then. */
+static bool may_be_direct(const struct coll_plan *plan, const struct coll_node *node)
 {
 	size_t least = node->crowded ? DIRECT_BYTES_CROWDED : DIRECT_BYTES;
 
-	plan->is_direct = node->may_read && node->members > 1 && plan->part >= least;
+	return node->may_read && node->members > 1 && plan->part >= least &&
+	       !(node->crowded && plan->kind == FI_BROADCAST);
+}
+
+/* The same decision at every member. */
+static bool plan_direct(struct coll_plan *plan, const struct coll_node *node)
+{
+	plan->is_direct = false;
+	plan->copy_class = -1;
+	if (!may_be_direct(plan, node))
+		return false;
+	plan->copy_class = coll_copy_class(plan);
+	plan->is_direct = coll_copy_is_direct(node, plan->copy_class);
 	if (!plan->is_direct)
 		return false;
 	plan->stride = plan->role.combines && !plan->role.scatters ? 3 : 2;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/node/copy.h"
 #include "providers/coll/node/direct.h"
 #include "sys/compiler.h"
 #include "sys/copy.h"
@@ -101,6 +102,7 @@ static int finish(struct coll_node *node)
 	if (node->plan.is_joint && node->floor < node->base)
 		node->floor = node->base;
 	coll_prefetch_next(node);
+	coll_copy_end(node);
 	return 1;
 }
 
@@ -240,6 +242,7 @@ int coll_node_start(struct coll_node *node, const struct coll_args *args)
 	node->share = (struct coll_cursor){ .chunk = node->posted };
 	node->direct = (struct coll_direct){ 0 };
 	node->busy = true;
+	coll_copy_start(node);
 	coll_wait_ends(node);
 	return advance(node);
 }

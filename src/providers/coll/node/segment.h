@@ -27,6 +27,8 @@ enum {
 	COLL_SLOTS = 8,
 	COLL_CELL_BYTES = 32 << 10,
 	COLL_LINE_BYTES = COLL_NODE_TINY,
+	COLL_COPY_SIZES = 4,
+	COLL_COPY_CLASSES = 4 * COLL_COPY_SIZES, /* kinds and sizes */
 };
 
 /* Two lines of the cache, because processors fetch them in pairs. */
@@ -48,6 +50,8 @@ struct coll_segment {
 	/* 1: this member may read the memory of all others (direct.h). Written between
 	 * the exchanges of a join. */
 	_Atomic uint64_t may_read;
+	/* Of the first member only, for each class of operations (copy.h). */
+	_Atomic uint64_t choice[COLL_COPY_CLASSES];
 	struct coll_line line[COLL_SLOTS];
 	_Alignas(4096) uint8_t cell[COLL_SLOTS][COLL_CELL_BYTES];
 };

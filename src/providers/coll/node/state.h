@@ -49,6 +49,7 @@ struct coll_plan {
 	uint8_t *out;
 	coll_reduce_fn *reduce;
 	bool is_direct; /* direct.h; then there are no chunks */
+	int copy_class; /* of data so large that copy.h chooses; -1: of others */
 	enum fi_collective_op kind;
 	uint32_t root;
 };
@@ -65,6 +66,17 @@ struct coll_direct {
 	uint32_t seen; /* as in struct coll_cursor */
 	uint32_t turn; /* members that the step is done with */
 	size_t at;     /* bytes of the next member that it is done with */
+};
+
+/* The first member measures some operations with the way in use, then some with the
+ * other, and then has the better one for a while. */
+enum coll_copy_phase { COLL_COPY_FIRST, COLL_COPY_OTHER, COLL_COPY_SETTLED };
+
+struct coll_copy_sample {
+	enum coll_copy_phase phase;
+	enum coll_copy now;
+	uint32_t count;   /* operations of this phase */
+	uint64_t best[2]; /* by enum coll_copy: ns for a KiB of a part, times 1024 */
 };
 
 struct coll_node {
@@ -86,6 +98,9 @@ struct coll_node {
 	bool may_read;    /* All members may read the memory of all others. */
 	uint8_t *scratch; /* for direct operations; grows, NULL until it is needed */
 	size_t scratch_size;
+	enum coll_copy copy;
+	struct coll_copy_sample sample[COLL_COPY_CLASSES];
+	uint64_t started_ns; /* when the operation began; 0: not measured */
 
 	/* For waits. */
 	struct wf_patience patience;
