@@ -32,7 +32,7 @@ layers = [
     {"cq"},
     {"poll", "srx"},
     {"endpoint"},
-    {"conn", "lower", "peer"},
+    {"cm", "conn", "lower", "peer"},
     {"coll"},
     {"open"},
 ]

@@ -59,8 +59,8 @@ static void tcp_destroy(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
-	if (ep->cm && ep->cm->eq)
-		wf_eq_progress_del(ep->cm->eq, &wf->progress);
+	if (ep->cm && ep->cm->base.eq)
+		wf_eq_progress_del(ep->cm->base.eq, &wf->progress);
 	end_conns(ep);
 	tcp_peers_free(ep);
 	tcp_msg_free(ep);
@@ -111,15 +111,8 @@ static int tcp_getname(struct wf_ep *wf, void *addr, size_t *len)
 
 static int tcp_getopt(struct wf_ep *wf, int name, void *val, size_t *len)
 {
-	if (name != FI_OPT_CM_DATA_SIZE || wf->type != FI_EP_MSG)
-		return -FI_ENOPROTOOPT;
-	if (*len < sizeof(size_t)) {
-		*len = sizeof(size_t);
-		return -FI_ETOOSMALL;
-	}
-	*len = sizeof(size_t);
-	*(size_t *)val = TCP_CM_DATA_MAX;
-	return 0;
+	return wf->type == FI_EP_MSG ? wf_cm_getopt(TCP_CM_DATA_MAX, name, val, len)
+				     : -FI_ENOPROTOOPT;
 }
 
 /* fi_tcp(7); connected endpoints only. */

@@ -97,7 +97,7 @@ static bool may_sleep(struct tcp_ep *ep)
 {
 	if (wf_progress_is_parked(&ep->ep.progress))
 		return true;
-	if (ep->cm && ep->cm->eq && wf_eq_is_armed(ep->cm->eq))
+	if (ep->cm && ep->cm->base.eq && wf_eq_is_armed(ep->cm->base.eq))
 		return true;
 	return wf_ep_is_sep(&ep->ep) ? any_context_armed(ep) : wf_ep_is_armed(&ep->ep);
 }

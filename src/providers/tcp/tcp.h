@@ -25,7 +25,7 @@
  *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
  *   keepalive.c  hosts that vanish
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
- *   msg_new.c, msg_cm.c, msg_calls.c, pep.c, ask.c, peer.c, attempt.c   how connections
+ *   msg_new.c, msg_cm.c, msg_begin.c, pep.c, ask.c, peer.c, attempt.c   how connections
  *       come to be
  *   context.c, context_close_tx.c, context_close_rx.c   contexts of scalable endpoints
  *

@@ -163,7 +163,7 @@ static inline void pair_connect(struct pair *p)
 	p->conn = tcp_conn_new(p->tcp, fds[0], &wire, NULL);
 	assert_non_null(p->conn);
 	p->tcp->cm->conn = p->conn;
-	p->tcp->cm->state = TCP_MSG_CONNECTED;
+	p->tcp->cm->base.state = WF_CM_CONNECTED;
 }
 
 /* The connection and the endpoint may not keep more unexpected messages. */

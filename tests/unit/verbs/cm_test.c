@@ -194,7 +194,7 @@ static struct wf_fabric fabric = {
 	.fid.api_version = FI_VERSION(2, 0),
 	.prov = &verbs_prov,
 };
-static struct wf_domain wf_domain;
+static struct wf_domain wf_domain = { .prov = &verbs_prov };
 static struct verbs_device device;
 static struct verbs_domain domain = { .device = &device };
 static struct ibv_qp qp = { .qp_num = QP_NUM };
@@ -203,26 +203,26 @@ static struct fid_eq *eq;
 static struct verbs_ep *ep;
 static struct verbs_cm cm;
 
-static void open_endpoint(enum verbs_cm_state state)
+static void open_endpoint(enum wf_cm_state state)
 {
 	ep = aligned_alloc(WF_CACHELINE, sizeof(*ep));
 	assert_non_null(ep);
 	*ep = (struct verbs_ep){ .domain = &domain, .qp = &qp, .cm = &cm };
 	ep->ep.fid.fid.fclass = FI_CLASS_EP;
 	ep->ep.fid.cm = &wf_absent_cm;
+	ep->ep.domain = &wf_domain;
 	ep->ep.type = FI_EP_MSG;
 	ep->ep.enabled = true;
 	atomic_init(&ep->ep.eq, wf_eq_of(eq));
 	cm = (struct verbs_cm){
+		.base = { .state = state, .eq = wf_eq_of(eq) },
 		.ep = ep,
-		.state = state,
 		.channel = &channel,
-		.id = state == VERBS_CM_NEW ? NULL : &rdma_id,
-		.eq = wf_eq_of(eq),
+		.id = state == WF_CM_NEW ? NULL : &rdma_id,
 		.own = wf_sockaddr_any(AF_INET),
 	};
 	assert_int_equal(wf_lock_init(&cm.lock, WF_LOCK_MUTEX), 0);
-	verbs_cm_set_calls(ep);
+	wf_cm_init(&cm.base, &verbs_cm_ops, &ep->ep, &cm.lock, AF_INET);
 }
 
 static int setup(void **state)
@@ -313,7 +313,7 @@ static void error_is_told(int err, const void *data, size_t len)
 	assert_int_equal(entry.err_data_size, len);
 	if (len)
 		assert_memory_equal(seen, data, len);
-	assert_int_equal(cm.state, VERBS_CM_DOWN);
+	assert_int_equal(cm.base.state, WF_CM_DOWN);
 	assert_false(atomic_load(&ep->ready));
 	nothing_is_told();
 }
@@ -324,7 +324,7 @@ static void start(const void *data, size_t len)
 		.sin_port = htons(9),
 		.sin_addr.s_addr = htonl(0xc0a84d01) };
 
-	open_endpoint(VERBS_CM_NEW);
+	open_endpoint(WF_CM_NEW);
 	assert_int_equal(fi_connect(&ep->ep.fid, &to, data, len), 0);
 	assert_int_equal(verbs_cm_not_ready(ep), -FI_EAGAIN);
 }
@@ -384,7 +384,7 @@ static void the_passive_side_is_ready_before_it_answers(void **state)
 	size_t len;
 
 	(void)state;
-	open_endpoint(VERBS_CM_ASKED);
+	open_endpoint(WF_CM_ASKED);
 	assert_int_equal(fi_accept(&ep->ep.fid, "xy", 2), 0);
 	assert_string_equal(calls, "accept ");
 	assert_int_equal(attr_count, 3);
@@ -417,7 +417,7 @@ static void a_peers_length_is_checked(void **state)
 	struct verbs_cm_data data;
 
 	(void)state;
-	open_endpoint(VERBS_CM_NEW);
+	open_endpoint(WF_CM_NEW);
 	verbs_cm_data_read(&data, lie, sizeof(lie));
 	assert_int_equal(data.len, 2);
 	assert_memory_equal(data.bytes, lie + 1, 2);
@@ -432,14 +432,14 @@ static void a_peers_length_is_checked(void **state)
 static void events_out_of_turn_change_nothing(void **state)
 {
 	(void)state;
-	open_endpoint(VERBS_CM_NEW);
+	open_endpoint(WF_CM_NEW);
 	cm.id = &rdma_id;
 	happen(RDMA_CM_EVENT_CONNECT_RESPONSE, 0, NULL, 0);
 	happen(RDMA_CM_EVENT_ESTABLISHED, 0, NULL, 0);
 	happen(RDMA_CM_EVENT_DISCONNECTED, 0, NULL, 0);
 	happen(RDMA_CM_EVENT_REJECTED, 28, NULL, 0);
 	assert_string_equal(calls, "");
-	assert_int_equal(cm.state, VERBS_CM_NEW);
+	assert_int_equal(cm.base.state, WF_CM_NEW);
 	assert_false(atomic_load(&ep->ready));
 	nothing_is_told();
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "providers/tcp/cm/pep.h"
 #include "sys/clock.h"
@@ -25,67 +24,29 @@ static void ask_drop(struct tcp_pep *pep, struct ask *ask)
 	free(ask);
 }
 
-/* The info for fi_endpoint of an active endpoint for this request; in the FI_CONNREQ
- * event. */
-static struct fi_info *info_for(struct tcp_pep *pep, struct tcp_connreq *req)
+static void reject(struct ask *ask)
 {
-	struct fi_info *info = fi_dupinfo(pep->info);
-	size_t len = wf_sockaddr_len(&req->peer);
-	union wf_sockaddr own;
-	socklen_t own_len = sizeof(own);
-
-	if (!info)
-		return NULL;
-	free(info->src_addr);
-	free(info->dest_addr);
-	info->src_addr = malloc(len);
-	info->dest_addr = malloc(len);
-	if (!info->src_addr || !info->dest_addr ||
-		getsockname(req->fd, &own.sa, &own_len)) {
-		fi_freeinfo(info);
-		return NULL;
-	}
-	memcpy(info->src_addr, &own, len);
-	memcpy(info->dest_addr, &req->peer, len);
-	info->src_addrlen = len;
-	info->dest_addrlen = len;
-	info->handle = &req->handle;
-	return info;
-}
-
-static int tell(struct tcp_pep *pep, struct tcp_connreq *req)
-{
-	union {
-		struct fi_eq_cm_entry entry;
-		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + TCP_CM_DATA_MAX];
-	} event = { .entry.fid = &pep->fid.fid };
-	size_t len = req->cm.msg.data_len;
-	ssize_t ret;
-
-	event.entry.info = info_for(pep, req);
-	if (!event.entry.info)
-		return -FI_ENOMEM;
-	memcpy(event.entry.data, tcp_cm_data(&req->cm), len);
-	ret = wf_eq_write(pep->eq, FI_CONNREQ, &event, sizeof(event.entry) + len);
-	if (ret < 0)
-		fi_freeinfo(event.entry.info);
-	return ret < 0 ? (int)ret : 0;
+	(void)tcp_cm_reject(&ask->cm, TCP_REASON_BUSY, NULL, 0);
+	(void)shutdown(ask->fd, SHUT_RDWR);
 }
 
 /* The request is complete: report it to the application, which owns it from now on. */
 static void hand_over(struct tcp_pep *pep, struct ask *ask)
 {
-	struct tcp_connreq *req;
+	struct tcp_connreq *req = NULL;
+	union wf_sockaddr own;
+	socklen_t own_len = sizeof(own);
 
 	(void)epoll_ctl(pep->epfd, EPOLL_CTL_DEL, ask->fd, NULL);
-	req = tcp_connreq_new(&pep->fid, ask->fd, &ask->from, &ask->cm);
+	if (!getsockname(ask->fd, &own.sa, &own_len))
+		req = tcp_connreq_new(ask->fd, &ask->from, &ask->cm);
 	if (req) {
 		ask->fd = -1;
-		if (tell(pep, req) && tcp_connreq_take(&req->handle))
-			tcp_connreq_free(req);
+		wf_pep_report(&pep->base, &req->base,
+			&(struct wf_cm_arrival){ &own, &ask->from,
+				tcp_cm_data(&ask->cm), ask->cm.msg.data_len });
 	} else {
-		(void)tcp_cm_reject(&ask->cm, TCP_REASON_BUSY, NULL, 0);
-		(void)shutdown(ask->fd, SHUT_RDWR);
+		reject(ask);
 	}
 	ask_drop(pep, ask);
 }
@@ -108,7 +69,7 @@ static void ask_go_on(struct tcp_pep *pep, struct ask *ask, int ret)
 static void accept_one(struct tcp_pep *pep, int fd, const union wf_sockaddr *from)
 {
 	struct tcp_cm_own own = {
-		.features = tcp_msg_features(pep->info),
+		.features = tcp_msg_features(pep->base.info),
 		.instance = tcp_msg_instance(),
 		.timeout_ms = pep->conf.connect_ms,
 	};
@@ -139,7 +100,7 @@ static void accept_all(struct tcp_pep *pep)
 
 	for (int i = 0; i < ACCEPTS; i++) {
 		if (tcp_listener_accept(&pep->listener, &pep->conf,
-			    pep->info->tx_attr->tclass, &fd, &from))
+			    pep->base.info->tx_attr->tclass, &fd, &from))
 			return;
 		accept_one(pep, fd, &from);
 	}
@@ -186,7 +147,7 @@ static void check_deadlines(struct tcp_pep *pep)
 
 static struct tcp_pep *pep_of_item(struct wf_progress *item)
 {
-	return wf_container_of(item, struct tcp_pep, progress);
+	return wf_container_of(item, struct tcp_pep, base.item);
 }
 
 static void pep_run(struct wf_progress *item)
@@ -196,7 +157,7 @@ static void pep_run(struct wf_progress *item)
 	bool ready = false;
 	int n;
 
-	if (!wf_trylock(&pep->lock))
+	if (!wf_trylock(&pep->base.lock))
 		return;
 	n = epoll_wait(pep->epfd, events, EVENTS_MAX, 0);
 	/* Requests before the listener: accepting may drop some of them. */
@@ -211,7 +172,7 @@ static void pep_run(struct wf_progress *item)
 	if (ready)
 		accept_all(pep);
 	check_deadlines(pep);
-	wf_unlock(&pep->lock);
+	wf_unlock(&pep->base.lock);
 }
 
 static int pep_wait_fd(struct wf_progress *item)
@@ -222,7 +183,7 @@ static int pep_wait_fd(struct wf_progress *item)
 void tcp_asks_init(struct tcp_pep *pep)
 {
 	wf_list_init(&pep->asks);
-	pep->progress = (struct wf_progress){ .run = pep_run, .wait_fd = pep_wait_fd };
+	pep->base.item = (struct wf_progress){ .run = pep_run, .wait_fd = pep_wait_fd };
 }
 
 void tcp_asks_drop(struct tcp_pep *pep)

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
 #include <sys/random.h>
 
 #include "providers/tcp/cm/listen.h"
 #include "providers/tcp/cm/msg_cm.h"
 #include "sys/clock.h"
 
-/*
- * The one connection of an FI_EP_MSG endpoint. The endpoint connects once, or accepts
- * the request that it was opened with; events report the result and the end.
- */
+/* The one connection of an FI_EP_MSG endpoint: the exchange, and the end. */
 
 uint32_t tcp_msg_features(const struct fi_info *info)
 {
@@ -34,38 +30,7 @@ uint64_t tcp_msg_instance(void)
 
 const union wf_sockaddr *tcp_msg_peer(const struct tcp_ep *ep)
 {
-	return &ep->cm->peer;
-}
-
-void tcp_msg_event(struct tcp_ep *ep, uint32_t type, const void *data, size_t len)
-{
-	struct wf_eq *eq = wf_ep_eq(&ep->ep);
-	union {
-		struct fi_eq_cm_entry entry;
-		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + TCP_CM_DATA_MAX];
-	} cm = { .entry.fid = &ep->ep.fid.fid };
-
-	if (!eq)
-		return;
-	if (len)
-		memcpy(cm.entry.data, data, len);
-	(void)wf_eq_write(eq, type, &cm, sizeof(cm.entry) + len);
-}
-
-void tcp_msg_failed(struct tcp_ep *ep, int err, void *data, size_t len)
-{
-	struct wf_eq *eq = wf_ep_eq(&ep->ep);
-	struct fi_eq_err_entry entry = {
-		.fid = &ep->ep.fid.fid,
-		.context = ep->ep.fid.fid.context,
-		.err = err,
-		.prov_errno = err,
-		.err_data = data,
-		.err_data_size = len,
-	};
-
-	if (eq)
-		(void)wf_eq_write_err(eq, &entry);
+	return &ep->cm->base.peer;
 }
 
 void tcp_msg_unwatch(struct tcp_ep *ep)
@@ -81,8 +46,7 @@ static void give_up(struct tcp_ep *ep, int err)
 	tcp_msg_unwatch(ep);
 	(void)close(cm->watch.fd);
 	cm->watch.fd = -1;
-	cm->state = TCP_MSG_DOWN;
-	tcp_msg_failed(ep, err, told ? (void *)(uintptr_t)tcp_cm_data(&cm->cm) : NULL,
+	wf_cm_failed(&cm->base, err, err, tcp_cm_data(&cm->cm),
 		told ? cm->cm.msg.data_len : 0);
 }
 
@@ -103,13 +67,12 @@ static void connected(struct tcp_ep *ep)
 	cm->conn = tcp_conn_new(ep, fd, &wire, NULL);
 	if (!cm->conn) {
 		(void)close(fd);
-		cm->state = TCP_MSG_DOWN;
-		tcp_msg_failed(ep, FI_ENOMEM, NULL, 0);
+		wf_cm_failed(&cm->base, FI_ENOMEM, FI_ENOMEM, NULL, 0);
 		return;
 	}
-	cm->state = TCP_MSG_CONNECTED;
-	tcp_msg_event(ep, FI_CONNECTED, tcp_cm_data(&cm->cm),
-		cm->active ? cm->cm.msg.data_len : 0);
+	cm->base.state = WF_CM_CONNECTED;
+	wf_cm_tell(&cm->base, FI_CONNECTED, tcp_cm_data(&cm->cm),
+		cm->base.active ? cm->cm.msg.data_len : 0);
 }
 
 void tcp_msg_went_on(struct tcp_ep *ep, int ret)
@@ -127,7 +90,7 @@ void tcp_msg_ready(struct wf_watch *watch, uint32_t events)
 	struct tcp_msg_cm *cm = wf_container_of(watch, struct tcp_msg_cm, watch);
 
 	(void)events;
-	if (cm->state == TCP_MSG_CONNECTING)
+	if (cm->base.state == WF_CM_CONNECTING)
 		tcp_msg_went_on(cm->watch_ep, tcp_cm_progress(&cm->cm));
 }
 
@@ -139,8 +102,8 @@ void tcp_msg_tick(struct tcp_ep *ep)
 
 uint64_t tcp_msg_deadline(struct tcp_ep *ep)
 {
-	return ep->cm->state == TCP_MSG_CONNECTING ? ep->cm->cm.deadline_ns
-						   : UINT64_MAX;
+	return ep->cm->base.state == WF_CM_CONNECTING ? ep->cm->cm.deadline_ns
+						      : UINT64_MAX;
 }
 
 int tcp_msg_route(
@@ -153,7 +116,7 @@ int tcp_msg_route(
 		return 0;
 	}
 	*ret_wait = NULL;
-	return cm->state == TCP_MSG_CONNECTING ? -FI_EAGAIN : -FI_ENOTCONN;
+	return cm->base.state == WF_CM_CONNECTING ? -FI_EAGAIN : -FI_ENOTCONN;
 }
 
 void tcp_msg_take_down(struct tcp_ep *ep)
@@ -162,7 +125,7 @@ void tcp_msg_take_down(struct tcp_ep *ep)
 
 	tcp_conn_end(cm->conn, FI_ECANCELED);
 	cm->conn = NULL;
-	cm->state = TCP_MSG_DOWN;
+	cm->base.state = WF_CM_DOWN;
 	wf_ep_srx_flush(&ep->ep, FI_ECANCELED);
 }
 
@@ -170,5 +133,5 @@ void tcp_msg_lost(struct tcp_ep *ep, struct tcp_conn *conn)
 {
 	(void)conn;
 	tcp_msg_take_down(ep);
-	tcp_msg_event(ep, FI_SHUTDOWN, NULL, 0);
+	wf_cm_tell(&ep->cm->base, FI_SHUTDOWN, NULL, 0);
 }

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 
-#include "providers/tcp/cm/listen.h"
-#include "providers/tcp/cm/msg_cm.h"
+#include "providers/tcp/cm/pep.h"
 
 /* The connection management of FI_EP_MSG endpoints that are opened and closed; an
  * endpoint may be opened for a connection request, or for a passive endpoint. */
 
-int tcp_msg_refuse(const char *call, int err, const char *why)
+static int refuse(int err, const char *why)
 {
-	tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "%s refused: %s\n", call, why);
-	return err;
+	return wf_cm_refuse(&tcp_prov, "fi_endpoint", err, why);
 }
 
 static int take_request(struct tcp_ep *ep, struct fid *handle)
 {
-	struct tcp_connreq *req = tcp_connreq_take(handle);
+	struct wf_cm_request *base = wf_cm_request_take(handle, tcp_connreq_reject);
 	struct tcp_msg_cm *cm = ep->cm;
 	socklen_t len = sizeof(ep->name);
+	struct tcp_connreq *req;
 
-	if (!req)
-		return tcp_msg_refuse("fi_endpoint", -FI_EINVAL,
+	if (!base)
+		return refuse(-FI_EINVAL,
 			"info->handle is not a connection request that is open");
-	cm->state = TCP_MSG_ASKED;
-	cm->peer = req->peer;
+	req = tcp_connreq_of(base);
+	cm->base.state = WF_CM_ASKED;
+	cm->base.peer = req->peer;
 	cm->cm = req->cm;
 	cm->watch.fd = req->fd;
 	(void)getsockname(req->fd, &ep->name.sa, &len);
@@ -37,18 +37,19 @@ static int take_request(struct tcp_ep *ep, struct fid *handle)
  * port before this endpoint connects. */
 static int take_name(struct tcp_ep *ep, struct fid *handle)
 {
-	union wf_sockaddr name;
-	int ret = tcp_pep_take_name(handle, ep->name.sa.sa_family, &name);
+	struct wf_pep *pep;
+	int ret = wf_pep_take(handle, &tcp_pep_ops, ep->name.sa.sa_family, &pep);
 
 	if (ret)
 		return ret;
-	if (wf_sockaddr_port(&name))
-		ret = tcp_bound_socket(&name, &ep->conf, ep->ep.info->tx_attr->tclass,
-			&ep->cm->watch.fd);
+	tcp_listener_close(&tcp_pep_of(pep)->listener);
+	if (wf_sockaddr_port(&pep->name))
+		ret = tcp_bound_socket(&pep->name, &ep->conf,
+			ep->ep.info->tx_attr->tclass, &ep->cm->watch.fd);
 	if (ret)
-		return tcp_msg_refuse("fi_endpoint", ret,
-			"the passive endpoint's address cannot be taken over");
-	ep->name = name;
+		return refuse(
+			ret, "the passive endpoint's address cannot be taken over");
+	ep->name = pep->name;
 	return 0;
 }
 
@@ -70,7 +71,8 @@ int tcp_msg_new(struct tcp_ep *ep, struct fid *handle)
 		ep->cm = NULL;
 		return ret;
 	}
-	tcp_msg_set_calls(ep);
+	wf_cm_init(
+		&cm->base, &tcp_msg_ops, &ep->ep, &ep->ep.lock, ep->name.sa.sa_family);
 	return 0;
 }
 

@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "objects/absent/absent.h"
-#include "objects/endpoint/life/name.h"
-#include "objects/info/info.h"
 #include "providers/tcp/cm/pep.h"
 
-/* The application's calls on a passive endpoint. */
+/* Passive endpoints: a socket that listens, and one epoll set for it and the
+ * connections whose requests are not complete. */
 
-static struct tcp_pep *pep_of(struct fid *fid)
+/* A socket that is bound listens, too: no other one gets the port. Nothing is accepted
+ * before fi_listen. */
+static int pep_bind(struct wf_pep *base)
 {
-	return wf_container_of(fid, struct tcp_pep, fid.fid);
-}
-
-static int refuse(const char *call, int err, const char *why)
-{
-	tcp_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "%s refused: %s\n", call, why);
-	return err;
-}
-
-static int start_listening(struct tcp_pep *pep)
-{
+	struct tcp_pep *pep = tcp_pep_of(base);
 	int ret;
 
 	if (pep->listener.fd >= 0)
 		return 0;
-	ret = tcp_listen(&pep->listener, &pep->name, &pep->conf);
+	ret = tcp_listen(&pep->listener, &base->name, &pep->conf);
 	if (ret)
 		return ret;
 	ret = tcp_asks_watch(pep);
@@ -35,265 +24,73 @@ static int start_listening(struct tcp_pep *pep)
 		tcp_listener_close(&pep->listener);
 		return ret;
 	}
-	if (pep->backlog)
-		(void)listen(pep->listener.fd, pep->backlog);
-	pep->name = pep->listener.name;
+	base->name = pep->listener.name;
 	return 0;
 }
 
-static int pep_listen(struct fid_pep *fid)
+static void pep_unbind(struct wf_pep *base)
 {
-	struct tcp_pep *pep = pep_of(&fid->fid);
-	int ret;
-
-	if (!pep->eq)
-		return refuse("fi_listen", -FI_ENOEQ, "no event queue is bound");
-	wf_lock(&pep->lock);
-	if (pep->taken || pep->listening)
-		ret = refuse("fi_listen", -FI_EOPBADSTATE,
-			"it listens already, or its address was taken over");
-	else
-		ret = start_listening(pep);
-	if (!ret)
-		pep->listening = true;
-	wf_unlock(&pep->lock);
-	if (ret)
-		return ret;
-	ret = wf_eq_progress_add(pep->eq, &pep->progress);
-	if (ret)
-		pep->listening = false;
-	return ret;
+	tcp_listener_close(&tcp_pep_of(base)->listener);
 }
 
-static int pep_reject(struct fid_pep *fid, fid_t handle, const void *param, size_t len)
+static void set_backlog(struct wf_pep *base)
 {
-	struct tcp_connreq *req;
+	(void)listen(tcp_pep_of(base)->listener.fd,
+		base->backlog ? base->backlog : TCP_LISTEN_BACKLOG);
+}
 
-	(void)fid;
-	if (len && !param)
-		return -FI_EINVAL;
-	req = tcp_connreq_take(handle);
-	if (!req)
-		return refuse("fi_reject", -FI_EINVAL,
-			"handle is not a connection request that is open");
-	(void)tcp_cm_reject(&req->cm, TCP_REASON_REFUSED, param,
-		WF_MIN(len, (size_t)TCP_CM_DATA_MAX));
-	(void)shutdown(req->fd, SHUT_RDWR);
-	tcp_connreq_free(req);
+static int pep_listen(struct wf_pep *base)
+{
+	set_backlog(base);
 	return 0;
 }
 
-static int pep_setname(fid_t fid, void *addr, size_t len)
+static void pep_destroy(struct wf_pep *base)
 {
-	struct tcp_pep *pep = pep_of(fid);
-	union wf_sockaddr name;
-	int ret = wf_name_read(&tcp_prov, addr, len, pep->name.sa.sa_family, &name);
+	struct tcp_pep *pep = tcp_pep_of(base);
 
-	if (ret)
-		return ret;
-	wf_lock(&pep->lock);
-	if (pep->listening || pep->taken) {
-		ret = refuse("fi_setname", -FI_EOPBADSTATE, "it listens already");
-	} else {
-		if (pep->listener.fd >= 0)
-			tcp_listener_close(&pep->listener);
-		pep->name = name;
-		ret = start_listening(pep);
-	}
-	wf_unlock(&pep->lock);
-	return ret;
-}
-
-static int pep_getname(fid_t fid, void *addr, size_t *len)
-{
-	struct tcp_pep *pep = pep_of(fid);
-	int ret;
-
-	if (!len || (*len && !addr))
-		return -FI_EINVAL;
-	wf_lock(&pep->lock);
-	ret = wf_name_give(&pep->name, wf_sockaddr_len(&pep->name), addr, len);
-	wf_unlock(&pep->lock);
-	return ret;
-}
-
-static struct fi_ops_cm pep_cm_ops = {
-	.size = sizeof(pep_cm_ops),
-	.setname = pep_setname,
-	.getname = pep_getname,
-	.getpeer = wf_absent_cm_getpeer,
-	.connect = wf_absent_cm_connect,
-	.listen = pep_listen,
-	.accept = wf_absent_cm_accept,
-	.reject = pep_reject,
-	.shutdown = wf_absent_cm_shutdown,
-	.join = wf_absent_cm_join,
-};
-
-static int pep_getopt(fid_t fid, int level, int name, void *val, size_t *len)
-{
-	(void)fid;
-	if (level != FI_OPT_ENDPOINT || name != FI_OPT_CM_DATA_SIZE)
-		return -FI_ENOPROTOOPT;
-	if (!val || !len)
-		return -FI_EINVAL;
-	if (*len < sizeof(size_t)) {
-		*len = sizeof(size_t);
-		return -FI_ETOOSMALL;
-	}
-	*len = sizeof(size_t);
-	*(size_t *)val = TCP_CM_DATA_MAX;
-	return 0;
-}
-
-static struct fi_ops_ep pep_ep_ops = {
-	.size = sizeof(pep_ep_ops),
-	.cancel = wf_absent_ep_cancel,
-	.getopt = pep_getopt,
-	.setopt = wf_absent_ep_setopt,
-	.tx_ctx = wf_absent_ep_tx_ctx,
-	.rx_ctx = wf_absent_ep_rx_ctx,
-	.rx_size_left = wf_absent_ep_rx_size_left,
-	.tx_size_left = wf_absent_ep_tx_size_left,
-	.export_xpu = wf_absent_ep_export_xpu,
-};
-
-static int pep_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
-{
-	struct tcp_pep *pep = pep_of(fid);
-	struct wf_eq *eq;
-
-	if (!bfid || bfid->fclass != FI_CLASS_EQ)
-		return refuse("fi_pep_bind", -FI_EINVAL, "only an EQ can be bound");
-	if (flags)
-		return refuse("fi_pep_bind", -FI_EBADFLAGS, "an EQ takes no flags");
-	eq = wf_container_of(bfid, struct wf_eq, fid.fid);
-	if (eq->fabric != pep->fabric || pep->eq)
-		return refuse("fi_pep_bind", -FI_EINVAL,
-			"one EQ of the same fabric can be bound");
-	pep->eq = eq;
-	wf_eq_ref(eq);
-	return 0;
-}
-
-static int pep_control(struct fid *fid, int command, void *arg)
-{
-	struct tcp_pep *pep = pep_of(fid);
-
-	if (command != FI_BACKLOG)
-		return -FI_ENOSYS;
-	if (!arg || *(int *)arg < 0)
-		return refuse("FI_BACKLOG", -FI_EINVAL, "not a number of requests");
-	wf_lock(&pep->lock);
-	pep->backlog = *(int *)arg;
-	if (pep->listener.fd >= 0)
-		(void)listen(pep->listener.fd,
-			pep->backlog ? pep->backlog : TCP_LISTEN_BACKLOG);
-	wf_unlock(&pep->lock);
-	return 0;
-}
-
-/* Reject unanswered requests: no call can answer them any more. */
-static int pep_close(struct fid *fid)
-{
-	struct tcp_pep *pep = pep_of(fid);
-	struct tcp_connreq *req;
-
-	if (pep->listening && pep->eq)
-		wf_eq_progress_del(pep->eq, &pep->progress);
-	while ((req = tcp_connreq_take_any(&pep->fid))) {
-		(void)tcp_cm_reject(&req->cm, TCP_REASON_REFUSED, NULL, 0);
-		(void)shutdown(req->fd, SHUT_RDWR);
-		tcp_connreq_free(req);
-	}
 	tcp_asks_drop(pep);
-	if (pep->listener.fd >= 0)
-		tcp_listener_close(&pep->listener);
+	tcp_listener_close(&pep->listener);
 	(void)close(pep->epfd);
-	if (pep->eq)
-		wf_eq_unref(pep->eq);
-	atomic_fetch_sub_explicit(&pep->fabric->refs, 1, memory_order_release);
-	wf_lock_done(&pep->lock);
-	fi_freeinfo(pep->info);
+	wf_pep_done(base);
 	free(pep);
-	return 0;
 }
 
-static struct fi_ops pep_fid_ops = WF_FID_OPS(pep_close, pep_bind, pep_control);
-
-int tcp_pep_take_name(struct fid *handle, int family, union wf_sockaddr *ret)
-{
-	struct tcp_pep *pep = pep_of(handle);
-	int ret_code = 0;
-
-	if (handle->ops != &pep_fid_ops)
-		return refuse("fi_endpoint", -FI_EINVAL,
-			"info->handle is another provider's passive endpoint");
-	wf_lock(&pep->lock);
-	if (pep->name.sa.sa_family != family) {
-		ret_code = refuse("fi_endpoint", -FI_EINVAL,
-			"the passive endpoint's address is of another family");
-	} else if (pep->listening || pep->taken) {
-		ret_code = refuse("fi_endpoint", -FI_EINVAL,
-			"the passive endpoint listens, or was taken over before");
-	} else {
-		if (pep->listener.fd >= 0)
-			tcp_listener_close(&pep->listener);
-		pep->taken = true;
-		*ret = pep->name;
-	}
-	wf_unlock(&pep->lock);
-	return ret_code;
-}
+const struct wf_pep_ops tcp_pep_ops = {
+	.prov = &tcp_prov,
+	.data_size = TCP_CM_DATA_MAX,
+	.bind = pep_bind,
+	.unbind = pep_unbind,
+	.listen = pep_listen,
+	.backlog_changed = set_backlog,
+	.reject = tcp_connreq_reject,
+	.destroy = pep_destroy,
+};
 
 int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_pep **ret_pep, void *context)
 {
-	struct tcp_pep *pep;
+	struct tcp_pep *pep = calloc(1, sizeof(*pep));
 	int ret;
 
-	ret = wf_info_check(&tcp_prov, fabric->api_version, info);
-	if (ret)
-		return ret;
-	if (info->ep_attr && info->ep_attr->type != FI_EP_MSG)
-		return refuse("fi_passive_ep", -FI_EINVAL,
-			"only FI_EP_MSG endpoints are connected");
-	pep = calloc(1, sizeof(*pep));
 	if (!pep)
 		return -FI_ENOMEM;
-	ret = wf_name_first(&tcp_prov, info, "fi_passive_ep", &pep->name);
+	ret = wf_pep_init(&pep->base, &tcp_pep_ops, fabric, info, context);
 	if (ret)
 		goto err_free;
-	pep->info = fi_dupinfo(info);
-	if (!pep->info) {
-		ret = -FI_ENOMEM;
-		goto err_free;
-	}
-	ret = wf_lock_init(&pep->lock, WF_LOCK_MUTEX);
-	if (ret)
-		goto err_info;
 	pep->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (pep->epfd < 0) {
 		ret = -errno;
-		goto err_lock;
+		goto err_base;
 	}
-	pep->fid = (struct fid_pep){
-		.fid = { FI_CLASS_PEP, context, &pep_fid_ops },
-		.ops = &pep_ep_ops,
-		.cm = &pep_cm_ops,
-	};
-	pep->fabric = wf_fabric_of(fabric);
 	pep->conf = tcp_netconf_read();
-	pep->listener.fd = -1;
+	pep->listener.fd = pep->listener.reserve = -1;
 	tcp_asks_init(pep);
-	atomic_fetch_add_explicit(&pep->fabric->refs, 1, memory_order_relaxed);
-	*ret_pep = &pep->fid;
+	*ret_pep = &pep->base.fid;
 	return 0;
 
-err_lock:
-	wf_lock_done(&pep->lock);
-err_info:
-	fi_freeinfo(pep->info);
+err_base:
+	wf_pep_done(&pep->base);
 err_free:
 	free(pep);
 	return ret;

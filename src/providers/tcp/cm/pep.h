@@ -2,39 +2,64 @@
 #ifndef TCP_PEP_H
 #define TCP_PEP_H
 
+#include "objects/cm/pep.h"
 #include "providers/tcp/cm/listen.h"
 #include "providers/tcp/cm/msg_cm.h"
 
 /*
- * Passive endpoints. They belong to no domain: the threads that read their event queue
- * accept connections and read requests. A complete request becomes an event, and
- * nothing more is read from its socket until the application answers.
+ * Passive endpoints. The threads that read their event queue accept connections and
+ * read requests. A complete request becomes an event, and nothing more is read from its
+ * socket until the application answers.
  *
- * @lock guards all fields; no other lock is taken under it but the event queue's own.
+ * @base.lock guards all fields.
  */
 struct tcp_pep {
-	struct fid_pep fid;
-	struct wf_fabric *fabric;
-	struct fi_info *info;
-	struct wf_eq *eq;
-	struct wf_progress progress;
-	struct wf_lock lock;
+	struct wf_pep base;
 	struct tcp_netconf conf;
-	union wf_sockaddr name;
 	struct tcp_listener listener;
 	int epfd;
-	bool listening, taken; /* its address belongs to an active endpoint now */
-	/* Number of requests that may be open; 0: no limit of the provider's. */
-	int backlog;
 	struct wf_list asks; /* connections without a whole request, oldest first */
 	unsigned int ask_count;
 };
 
+static inline struct tcp_pep *tcp_pep_of(const struct wf_pep *pep)
+{
+	return wf_container_of(pep, struct tcp_pep, base);
+}
+
+/* pep.c */
+extern const struct wf_pep_ops tcp_pep_ops;
+
+/*
+ * A connection request: the peer waits for an answer. It owns the descriptors that its
+ * endpoint will need: if descriptors are short, waiting requests would otherwise use
+ * them all, and none could be accepted.
+ */
+struct tcp_connreq {
+	struct wf_cm_request base;
+	int fd, epfd;
+	union wf_sockaddr peer;
+	struct tcp_cm cm; /* in state ASKED */
+};
+
+static inline struct tcp_connreq *tcp_connreq_of(const struct wf_cm_request *req)
+{
+	return wf_container_of(req, struct tcp_connreq, base);
+}
+
+/* connreq.c: take over @fd. NULL, logged: no memory or no descriptor. */
+struct tcp_connreq *tcp_connreq_new(
+	int fd, const union wf_sockaddr *peer, const struct tcp_cm *cm);
+void tcp_connreq_free(struct tcp_connreq *req);
+/* wf_cm_reject_fn */
+void tcp_connreq_reject(struct wf_cm_request *req, enum wf_cm_reason reason,
+	const void *data, size_t len);
+
 /* ask.c */
 void tcp_asks_init(struct tcp_pep *pep);
 void tcp_asks_drop(struct tcp_pep *pep);
-/* Start to accept from the listener, which was just opened. @lock held. 0 or a negative
- * errno. */
+/* Start to accept from the listener, which was just opened. @base.lock held. 0 or a
+ * negative errno. */
 int tcp_asks_watch(struct tcp_pep *pep);
 
 #endif

@@ -1,29 +1,18 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/life/flush.h"
 #include "objects/endpoint/life/name.h"
 #include "providers/verbs/cm/cm.h"
 
-/* The calls of fi_cm(3) on endpoints that connect. */
+/* What the calls of fi_cm(3) begin, and the names of endpoints that connect. */
 
 enum { ADDRESS_MS = 4000 }; /* for the resolution of a neighbour's address */
 
-static struct verbs_ep *ep_of(struct fid *fid)
-{
-	return verbs_ep_of(wf_ep_resolve(fid));
-}
-
-static int refuse(const char *call, int err, const char *why)
-{
-	verbs_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "%s refused: %s\n", call, why);
-	return err;
-}
-
 /* Have the readers of @eq and the domain's thread drive the exchange, and report what
  * happens to the device. */
-static int start_running(struct verbs_cm *cm, struct wf_eq *eq)
+static int run(struct wf_cm *base, struct wf_eq *eq)
 {
-	struct wf_progress *async = &cm->ep->domain->async->item;
-	struct wf_domain *domain = cm->ep->ep.domain;
+	struct verbs_cm *cm = verbs_cm_of(base);
+	struct verbs_async *async = cm->ep->domain->async;
+	struct wf_domain *domain = base->ep->domain;
 	int err = wf_domain_progress_add(domain, &cm->item);
 
 	if (err)
@@ -31,13 +20,12 @@ static int start_running(struct verbs_cm *cm, struct wf_eq *eq)
 	err = wf_eq_progress_add(eq, &cm->item);
 	if (err)
 		goto err_domain;
-	err = wf_eq_progress_add(eq, async);
+	err = wf_eq_progress_add(eq, &async->item);
 	if (err)
 		goto err_item;
-	cm->eq = eq;
-	wf_lock(&cm->ep->domain->async->lock);
-	wf_list_push(&cm->ep->domain->async->cms, &cm->link);
-	wf_unlock(&cm->ep->domain->async->lock);
+	wf_lock(&async->lock);
+	wf_list_push(&async->cms, &cm->link);
+	wf_unlock(&async->lock);
 	return 0;
 
 err_item:
@@ -47,170 +35,71 @@ err_domain:
 	return err;
 }
 
-/* Check that an EQ is bound, enable the endpoint, have it run. */
-static int get_ready(struct verbs_ep *ep, const char *call)
+static int start_connecting(struct wf_cm *base, const void *data, size_t len)
 {
-	struct wf_eq *eq = wf_ep_eq(&ep->ep);
-	int ret = 0;
+	struct verbs_cm *cm = verbs_cm_of(base);
+	bool any = wf_sockaddr_is_wildcard(&cm->own);
+	struct sockaddr *source = cm->id || any ? NULL : &cm->own.sa;
 
-	if (!eq)
-		return refuse(call, -FI_ENOEQ, "no event queue is bound");
-	if (!ep->ep.enabled)
-		ret = fi_enable(&ep->ep.fid);
-	if (!ret && !ep->cm->eq)
-		ret = start_running(ep->cm, eq);
-	return ret;
-}
-
-static int read_dest(
-	const struct verbs_ep *ep, const void *addr, union wf_sockaddr *ret)
-{
-	const struct fi_info *info = ep->ep.info;
-	size_t len = wf_sockaddr_len(&ep->cm->own);
-
-	if (!addr) {
-		addr = info->dest_addr;
-		len = info->dest_addrlen;
-	}
-	if (!addr || wf_sockaddr_read(addr, len, ret) ||
-		ret->sa.sa_family != ep->cm->own.sa.sa_family)
-		return refuse("fi_connect", -FI_EINVAL,
-			"not an address in the endpoint's format");
+	verbs_cm_data_set(&cm->data, data, len);
+	if (!cm->id &&
+		verbs_lib.rdma.create_id(cm->channel, &cm->id, NULL, RDMA_PS_TCP))
+		return verbs_cm_errno("rdma_create_id");
+	if (verbs_lib.rdma.resolve_addr(cm->id, source, &base->peer.sa, ADDRESS_MS))
+		return verbs_cm_errno("rdma_resolve_addr");
 	return 0;
 }
 
-/* A failure before anything was sent is an event like any other. */
-static void start_connecting(struct verbs_cm *cm, union wf_sockaddr *dest)
-{
-	union wf_sockaddr *source = wf_sockaddr_is_wildcard(&cm->own) ? NULL : &cm->own;
-	int err = 0;
-
-	cm->active = true;
-	cm->peer = *dest;
-	cm->state = VERBS_CM_CONNECTING;
-	if (cm->id)
-		source = NULL; /* it is bound */
-	else if (verbs_lib.rdma.create_id(cm->channel, &cm->id, NULL, RDMA_PS_TCP))
-		err = verbs_cm_errno("rdma_create_id");
-	if (!err && verbs_lib.rdma.resolve_addr(
-			    cm->id, source ? &source->sa : NULL, &dest->sa, ADDRESS_MS))
-		err = verbs_cm_errno("rdma_resolve_addr");
-	if (err) {
-		cm->state = VERBS_CM_DOWN;
-		verbs_cm_tell_error(cm, -err, err, NULL);
-	}
-}
-
-static int cm_connect(
-	struct fid_ep *fid, const void *addr, const void *param, size_t len)
-{
-	struct verbs_ep *ep = ep_of(&fid->fid);
-	struct verbs_cm *cm = ep->cm;
-	union wf_sockaddr dest;
-	int ret;
-
-	if (len && !param)
-		return -FI_EINVAL;
-	ret = read_dest(ep, addr, &dest);
-	if (!ret)
-		ret = get_ready(ep, "fi_connect");
-	if (ret)
-		return ret;
-	wf_lock(&cm->lock);
-	if (cm->state == VERBS_CM_NEW) {
-		verbs_cm_data_set(&cm->data, param, len);
-		start_connecting(cm, &dest);
-	} else {
-		ret = refuse("fi_connect", -FI_EOPBADSTATE,
-			"an endpoint connects once, and not after a request");
-	}
-	wf_unlock(&cm->lock);
-	return ret;
-}
-
 /* The peer may send as soon as it has the answer, so the queue pair is ready first. */
-static void answer(struct verbs_cm *cm)
+static int answer(struct wf_cm *base, const void *data, size_t len)
 {
-	struct rdma_conn_param param = verbs_cm_param(cm, &cm->data);
+	struct verbs_cm *cm = verbs_cm_of(base);
+	struct rdma_conn_param param;
 	int err = verbs_cm_qp_connect(cm);
 
-	if (err)
+	if (err) {
 		(void)verbs_lib.rdma.reject(cm->id, NULL, 0);
-	else if (verbs_lib.rdma.accept(cm->id, &param))
-		err = verbs_cm_errno("rdma_accept");
-	cm->state = err ? VERBS_CM_DOWN : VERBS_CM_CONNECTING;
-	if (err)
-		verbs_cm_tell_error(cm, -err, err, NULL);
-}
-
-static int cm_accept(struct fid_ep *fid, const void *param, size_t len)
-{
-	struct verbs_ep *ep = ep_of(&fid->fid);
-	struct verbs_cm *cm = ep->cm;
-	int ret;
-
-	if (len && !param)
-		return -FI_EINVAL;
-	ret = get_ready(ep, "fi_accept");
-	if (ret)
-		return ret;
-	wf_lock(&cm->lock);
-	if (cm->state == VERBS_CM_ASKED) {
-		verbs_cm_data_set(&cm->data, param, len);
-		answer(cm);
-	} else {
-		ret = refuse("fi_accept", -FI_EOPBADSTATE,
-			"the endpoint was not made from a connection request, or "
-			"accepted it already");
+		return err;
 	}
-	wf_unlock(&cm->lock);
-	return ret;
+	verbs_cm_data_set(&cm->data, data, len);
+	param = verbs_cm_param(cm, &cm->data);
+	return verbs_lib.rdma.accept(cm->id, &param) ? verbs_cm_errno("rdma_accept")
+						     : 0;
 }
 
-static int cm_shutdown(struct fid_ep *fid, uint64_t flags)
+static int shut_down(struct wf_cm *base)
 {
-	struct verbs_ep *ep = ep_of(&fid->fid);
-	struct verbs_cm *cm = ep->cm;
 	int ret = 0;
 
-	if (flags)
-		return refuse("fi_shutdown", -FI_EINVAL, "flags are reserved");
-	wf_ep_flush(&ep->ep);
-	wf_lock(&cm->lock);
-	if (cm->state == VERBS_CM_CONNECTED)
-		verbs_cm_down(cm);
+	wf_lock(base->lock);
+	if (base->state == WF_CM_CONNECTED)
+		verbs_cm_down(verbs_cm_of(base));
 	else
 		ret = -FI_ENOTCONN;
-	wf_unlock(&cm->lock);
+	wf_unlock(base->lock);
 	return ret;
 }
 
-static int cm_getpeer(struct fid_ep *fid, void *addr, size_t *len)
-{
-	struct verbs_cm *cm = ep_of(&fid->fid)->cm;
-	int ret = -FI_ENOTCONN;
-
-	if (!len || (*len && !addr))
-		return -FI_EINVAL;
-	wf_lock(&cm->lock);
-	if (wf_sockaddr_len(&cm->peer))
-		ret = wf_name_give(&cm->peer, wf_sockaddr_len(&cm->peer), addr, len);
-	wf_unlock(&cm->lock);
-	return ret;
-}
+const struct wf_cm_ops verbs_cm_ops = {
+	.data_size = VERBS_CM_DATA_SIZE,
+	.run = run,
+	.connect = start_connecting,
+	.accept = answer,
+	.shutdown = shut_down,
+};
 
 int verbs_cm_setname(struct verbs_ep *ep, const void *addr, size_t len)
 {
 	struct verbs_cm *cm = ep->cm;
 	struct rdma_cm_id *id;
 	union wf_sockaddr name;
-	int ret = wf_name_read(&verbs_prov, addr, len, cm->own.sa.sa_family, &name);
+	int ret = wf_name_read(&verbs_prov, addr, len, cm->base.family, &name);
 
 	if (ret)
 		return ret;
 	wf_lock(&cm->lock);
-	if (cm->state != VERBS_CM_NEW)
-		ret = refuse("fi_setname", -FI_EOPBADSTATE,
+	if (cm->base.state != WF_CM_NEW)
+		ret = wf_cm_refuse(&verbs_prov, "fi_setname", -FI_EOPBADSTATE,
 			"the endpoint has the address of its request");
 	else
 		ret = verbs_channel_bind(cm->channel, &name, &id);
@@ -237,25 +126,6 @@ int verbs_cm_getname(struct verbs_ep *ep, void *addr, size_t *len)
 
 int verbs_cm_getopt(struct wf_ep *ep, int name, void *val, size_t *len)
 {
-	if (name != FI_OPT_CM_DATA_SIZE || ep->type != FI_EP_MSG)
-		return -FI_ENOPROTOOPT;
-	if (*len < sizeof(size_t)) {
-		*len = sizeof(size_t);
-		return -FI_ETOOSMALL;
-	}
-	*len = sizeof(size_t);
-	*(size_t *)val = VERBS_CM_DATA_SIZE;
-	return 0;
-}
-
-void verbs_cm_set_calls(struct verbs_ep *ep)
-{
-	struct fi_ops_cm *ops = &ep->cm->ops;
-
-	*ops = *ep->ep.fid.cm;
-	ops->connect = cm_connect;
-	ops->accept = cm_accept;
-	ops->shutdown = cm_shutdown;
-	ops->getpeer = cm_getpeer;
-	ep->ep.fid.cm = ops;
+	return ep->type == FI_EP_MSG ? wf_cm_getopt(VERBS_CM_DATA_SIZE, name, val, len)
+				     : -FI_ENOPROTOOPT;
 }

@@ -2,6 +2,7 @@
 #ifndef VERBS_CM_H
 #define VERBS_CM_H
 
+#include "objects/cm/cm.h"
 #include "providers/verbs/verbs.h"
 
 /*
@@ -14,17 +15,9 @@
  * Each endpoint has an event channel of its own. The threads that read the event queue,
  * and the domain's progress thread, run the endpoint's item, which reads the channel.
  *
- * Locks, in this order: verbs_async.lock, verbs_cm.lock or verbs_pep.lock, ep.lock,
+ * Locks, in this order: verbs_async.lock, verbs_cm.lock or wf_pep.lock, ep.lock,
  * verbs_cq.lock, those of the event queue. librdmacm serialises its own state.
  */
-
-enum verbs_cm_state {
-	VERBS_CM_NEW,   /* fi_connect is possible */
-	VERBS_CM_ASKED, /* opened for a connection request: fi_accept is possible */
-	VERBS_CM_CONNECTING, /* connecting or accepting */
-	VERBS_CM_CONNECTED,
-	VERBS_CM_DOWN, /* final: was connected, or failed to */
-};
 
 /*
  * The application's data in a request, a reply or a reject: a byte with the number of
@@ -41,25 +34,25 @@ struct verbs_cm_data {
 
 /* Guarded by @lock, unless a comment says otherwise. */
 struct verbs_cm {
-	struct fi_ops_cm ops;    /* the endpoint's table; constant */
+	struct wf_cm base;       /* base.lock is @lock */
 	struct wf_progress item; /* reads the channel */
 	struct verbs_ep *ep;     /* constant */
 	struct wf_lock lock;
-	enum verbs_cm_state state;
-	bool active; /* by fi_connect, else by fi_accept */
 	/* The channel is opened with the endpoint, the identifier when the address is
 	 * bound or resolved. */
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
-	union wf_sockaddr own, peer; /* as far as known; family AF_UNSPEC: not */
-	struct verbs_cm_data data;   /* for the request that is to be sent */
-	/* The item is in the lists of this queue's readers and of the domain's thread:
-	 * added once, by fi_connect or fi_accept. */
-	struct wf_eq *eq;
-	struct wf_list link; /* in verbs_async.cms, guarded by its lock */
+	union wf_sockaddr own;     /* as far as known; family AF_UNSPEC: not */
+	struct verbs_cm_data data; /* for the request or answer that is to be sent */
+	/* In verbs_async.cms, guarded by its lock, while base.eq is set. Until then the
+	 * item is in no list. */
+	struct wf_list link;
 };
 
-struct verbs_connreq;
+static inline struct verbs_cm *verbs_cm_of(const struct wf_cm *cm)
+{
+	return wf_container_of(cm, struct verbs_cm, base);
+}
 
 /* Open and close the connection management of an endpoint; @handle is info->handle: a
  * connection request, a passive endpoint whose address is taken over, or NULL. 0 or a
@@ -80,8 +73,8 @@ int verbs_cm_not_ready(struct verbs_ep *ep);
 int verbs_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	struct fid_pep **pep, void *context);
 
-/* calls.c: give the endpoint its table of connection calls. */
-void verbs_cm_set_calls(struct verbs_ep *ep);
+/* calls.c */
+extern const struct wf_cm_ops verbs_cm_ops;
 
 /* channel.c: an event channel that does not block. -FI_ENODATA: no librdmacm. */
 int verbs_channel_open(struct rdma_event_channel **ret);
@@ -115,34 +108,9 @@ struct rdma_conn_param verbs_cm_param(
 
 /* event.c: read events of the channel. cm->lock is held. False: there was none. */
 bool verbs_cm_events(struct verbs_cm *cm);
-/* Write an event, with the peer's data, or an error (a positive FI_E code and
- * librdmacm's status) to the event queue, if one is bound. */
-void verbs_cm_tell(
-	struct verbs_cm *cm, uint32_t type, const struct verbs_cm_data *data);
-void verbs_cm_tell_error(
-	struct verbs_cm *cm, int err, int status, struct verbs_cm_data *data);
 /* The connection is up, or not any more. cm->lock is held. */
 void verbs_cm_up(struct verbs_cm *cm, const struct verbs_cm_data *data);
 void verbs_cm_down(struct verbs_cm *cm);
-
-/*
- * connreq.c: requests that wait for an answer of the application. They are looked up by
- * their address, so that a stale handle is refused.
- */
-struct verbs_connreq {
-	struct fid handle; /* info->handle */
-	struct wf_list link;
-	struct fid_pep *pep;
-	struct rdma_cm_id *id; /* on the channel of @pep; the request's owner's */
-};
-
-/* Takes over @id. NULL: no memory, or too many requests of @pep wait; logged. */
-struct verbs_connreq *verbs_connreq_new(struct fid_pep *pep, struct rdma_cm_id *id);
-/* The caller owns the request from now on. NULL: there is none. */
-struct verbs_connreq *verbs_connreq_take(const struct fid *handle);
-struct verbs_connreq *verbs_connreq_take_any(const struct fid_pep *pep);
-/* Reject it, with data or NULL, and free it. */
-void verbs_connreq_reject(struct verbs_connreq *req, const struct verbs_cm_data *data);
 
 /* error.c: the FI_E code for an event of a failed exchange. */
 int verbs_cm_error(enum rdma_cm_event_type event, int status);

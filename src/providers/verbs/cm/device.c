@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/verbs/cm/device.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "providers/verbs/device/device.h"
@@ -24,4 +25,22 @@ int verbs_cm_same_device(const struct verbs_domain *domain, const struct rdma_cm
 		"the connection needs device %s, the endpoint's domain has %s\n", name,
 		domain->device->name);
 	return -FI_ENODEV;
+}
+
+int verbs_cm_name_domain(const struct rdma_cm_id *id, struct fi_info *info)
+{
+	const struct verbs_device *device = verbs_cm_device(id);
+	struct fi_domain_attr *attr = info->domain_attr;
+	char *name;
+
+	if (!device)
+		return -FI_ENODEV;
+	if (attr->name && !strcmp(attr->name, device->msg_domain))
+		return 0;
+	name = strdup(device->msg_domain);
+	if (!name)
+		return -FI_ENOMEM;
+	free(attr->name);
+	attr->name = name;
+	return 0;
 }

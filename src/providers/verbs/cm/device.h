@@ -13,4 +13,7 @@ const struct verbs_device *verbs_cm_device(const struct rdma_cm_id *id);
 int verbs_cm_same_device(
 	const struct verbs_domain *domain, const struct rdma_cm_id *id);
 
+/* Name the domain of the device that @id came by in @info. -FI_ENODEV, -FI_ENOMEM. */
+int verbs_cm_name_domain(const struct rdma_cm_id *id, struct fi_info *info);
+
 #endif

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-
 #include "providers/verbs/cm/cm.h"
 #include "providers/verbs/cm/device.h"
 
@@ -15,65 +13,34 @@ enum {
 	ROUTE_MS = 4000, /* for an answer of the subnet's administration */
 };
 
-void verbs_cm_tell(struct verbs_cm *cm, uint32_t type, const struct verbs_cm_data *data)
-{
-	struct wf_eq *eq = wf_ep_eq(&cm->ep->ep);
-	union {
-		struct fi_eq_cm_entry entry;
-		uint8_t bytes[sizeof(struct fi_eq_cm_entry) + VERBS_CM_DATA_MAX];
-	} out = { .entry.fid = &cm->ep->ep.fid.fid };
-	size_t len = data ? data->len : 0;
-
-	if (!eq)
-		return;
-	if (len)
-		memcpy(out.entry.data, data->bytes, len);
-	(void)wf_eq_write(eq, type, &out, sizeof(out.entry) + len);
-}
-
-void verbs_cm_tell_error(
-	struct verbs_cm *cm, int err, int status, struct verbs_cm_data *data)
-{
-	struct wf_eq *eq = wf_ep_eq(&cm->ep->ep);
-	struct fi_eq_err_entry entry = {
-		.fid = &cm->ep->ep.fid.fid,
-		.context = cm->ep->ep.fid.fid.context,
-		.err = err,
-		.prov_errno = status < 0 ? -status : err,
-		.err_data = data && data->len ? data->bytes : NULL,
-		.err_data_size = data ? data->len : 0,
-	};
-
-	if (eq)
-		(void)wf_eq_write_err(eq, &entry);
-}
-
 void verbs_cm_up(struct verbs_cm *cm, const struct verbs_cm_data *data)
 {
-	cm->state = VERBS_CM_CONNECTED;
+	cm->base.state = WF_CM_CONNECTED;
 	verbs_id_own(cm->id, &cm->own);
-	verbs_id_peer(cm->id, &cm->peer);
+	verbs_id_peer(cm->id, &cm->base.peer);
 	/* release: a thread that sees it posts to the queue pair in its new state. */
 	atomic_store_explicit(&cm->ep->ready, true, memory_order_release);
-	verbs_cm_tell(cm, FI_CONNECTED, data);
+	wf_cm_tell(&cm->base, FI_CONNECTED, data ? data->bytes : NULL,
+		data ? data->len : 0);
 }
 
 void verbs_cm_down(struct verbs_cm *cm)
 {
-	cm->state = VERBS_CM_DOWN;
+	cm->base.state = WF_CM_DOWN;
 	atomic_store_explicit(&cm->ep->ready, false, memory_order_relaxed);
 	/* Also answers a peer that asked for the end. */
 	(void)verbs_lib.rdma.disconnect(cm->id);
 	verbs_qp_fail(cm->ep);
-	verbs_cm_tell(cm, FI_SHUTDOWN, NULL);
+	wf_cm_tell(&cm->base, FI_SHUTDOWN, NULL, 0);
 }
 
-static void fail(struct verbs_cm *cm, int err, int status, struct verbs_cm_data *data)
+static void fail(
+	struct verbs_cm *cm, int err, int status, const struct verbs_cm_data *data)
 {
-	cm->state = VERBS_CM_DOWN;
 	verbs_log(FI_LOG_INFO, FI_LOG_EP_CTRL, "not connected: %s (status %d)\n",
 		fi_strerror(err), status);
-	verbs_cm_tell_error(cm, err, status, data);
+	wf_cm_failed(&cm->base, err, status < 0 ? -status : err,
+		data ? data->bytes : NULL, data ? data->len : 0);
 }
 
 static void fail_errno(struct verbs_cm *cm, int err)
@@ -116,9 +83,9 @@ static void answered(struct verbs_cm *cm, const struct verbs_cm_data *data)
 /* Both ends may see the end of a connection; the second event of it says nothing. */
 static void ended(struct verbs_cm *cm, const struct rdma_cm_event *event)
 {
-	if (cm->state == VERBS_CM_CONNECTED)
+	if (cm->base.state == WF_CM_CONNECTED)
 		verbs_cm_down(cm);
-	else if (cm->state == VERBS_CM_CONNECTING)
+	else if (cm->base.state == WF_CM_CONNECTING)
 		fail(cm, verbs_cm_error(event->event, event->status), event->status,
 			NULL);
 }
@@ -140,7 +107,7 @@ static void handle_connecting(struct verbs_cm *cm, const struct rdma_cm_event *e
 		answered(cm, &data);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		verbs_cm_up(cm, cm->active ? &data : NULL);
+		verbs_cm_up(cm, cm->base.active ? &data : NULL);
 		break;
 	case RDMA_CM_EVENT_REJECTED:
 	case RDMA_CM_EVENT_UNREACHABLE:
@@ -163,7 +130,7 @@ static void handle(struct verbs_cm *cm, const struct rdma_cm_event *event)
 		ended(cm, event);
 		break;
 	default:
-		if (cm->state == VERBS_CM_CONNECTING)
+		if (cm->base.state == WF_CM_CONNECTING)
 			handle_connecting(cm, event);
 	}
 }

@@ -35,12 +35,6 @@ static bool arm(struct wf_progress *item)
 	return true;
 }
 
-static int refuse(int err, const char *why)
-{
-	verbs_log(FI_LOG_WARN, FI_LOG_EP_CTRL, "fi_endpoint refused: %s\n", why);
-	return err;
-}
-
 /* Have the events of @id come to the endpoint's own channel; blocks until the old
  * channel's reader is done with them. */
 static int adopt(struct verbs_cm *cm, struct rdma_cm_id *id)
@@ -53,36 +47,42 @@ static int adopt(struct verbs_cm *cm, struct rdma_cm_id *id)
 
 static int take_request(struct verbs_cm *cm, const struct fid *handle)
 {
-	struct verbs_connreq *req = verbs_connreq_take(handle);
+	struct wf_cm_request *base = wf_cm_request_take(handle, verbs_connreq_reject);
+	struct verbs_connreq *req;
 	int err;
 
-	if (!req)
-		return refuse(-FI_EINVAL,
+	if (!base)
+		return wf_cm_refuse(&verbs_prov, "fi_endpoint", -FI_EINVAL,
 			"info->handle is not a connection request that is open");
+	req = verbs_connreq_of(base);
 	err = verbs_cm_same_device(cm->ep->domain, req->id);
 	if (!err)
 		err = adopt(cm, req->id);
 	if (err) {
-		verbs_connreq_reject(req, NULL);
+		verbs_connreq_reject(base, WF_CM_REFUSED, NULL, 0);
 		return err;
 	}
 	free(req);
-	cm->state = VERBS_CM_ASKED;
+	cm->base.state = WF_CM_ASKED;
 	verbs_id_own(cm->id, &cm->own);
-	verbs_id_peer(cm->id, &cm->peer);
+	verbs_id_peer(cm->id, &cm->base.peer);
 	return 0;
 }
 
 static int take_name(struct verbs_cm *cm, struct fid *handle)
 {
-	struct rdma_cm_id *id = NULL;
-	int err = verbs_pep_take(handle, cm->own.sa.sa_family, &cm->own, &id);
+	struct wf_pep *base;
+	struct verbs_pep *pep;
+	int err = wf_pep_take(handle, &verbs_pep_ops, cm->own.sa.sa_family, &base);
 
-	if (err || !id)
-		return err;
-	err = adopt(cm, id);
 	if (err)
-		(void)verbs_lib.rdma.destroy_id(id);
+		return err;
+	pep = verbs_pep_of(base);
+	cm->own = base->name;
+	err = pep->id ? adopt(cm, pep->id) : 0;
+	/* What could not be adopted goes with the passive endpoint. */
+	if (!err)
+		pep->id = NULL;
 	return err;
 }
 
@@ -118,7 +118,8 @@ int verbs_cm_new(struct verbs_ep *ep, struct fid *handle)
 	if (err)
 		verbs_cm_free(ep);
 	else
-		verbs_cm_set_calls(ep);
+		wf_cm_init(&cm->base, &verbs_cm_ops, &ep->ep, &cm->lock,
+			cm->own.sa.sa_family);
 	return err;
 }
 
@@ -126,8 +127,8 @@ static void stop(struct verbs_cm *cm)
 {
 	struct wf_progress *async = &cm->ep->domain->async->item;
 
-	wf_eq_progress_del(cm->eq, async);
-	wf_eq_progress_del(cm->eq, &cm->item);
+	wf_eq_progress_del(cm->base.eq, async);
+	wf_eq_progress_del(cm->base.eq, &cm->item);
 	wf_domain_progress_del(cm->ep->ep.domain, &cm->item);
 }
 
@@ -138,12 +139,12 @@ void verbs_cm_free(struct verbs_ep *ep)
 
 	if (!cm)
 		return;
-	if (cm->eq)
+	if (cm->base.eq)
 		stop(cm);
 	/* No event of the queue pair may find it any more. */
 	wf_lock(&async->lock);
 	ep->cm = NULL;
-	if (cm->eq)
+	if (cm->base.eq)
 		wf_list_remove(&cm->link);
 	wf_unlock(&async->lock);
 	/* The kernel tells a connected peer. */
@@ -160,12 +161,12 @@ int verbs_cm_not_ready(struct verbs_ep *ep)
 	int ret;
 
 	wf_lock(&cm->lock);
-	if (cm->state == VERBS_CM_CONNECTING)
+	if (cm->base.state == WF_CM_CONNECTING)
 		(void)verbs_cm_events(cm);
-	if (cm->state == VERBS_CM_CONNECTED)
+	if (cm->base.state == WF_CM_CONNECTED)
 		ret = 0;
 	else
-		ret = cm->state == VERBS_CM_CONNECTING ? -FI_EAGAIN : -FI_ENOTCONN;
+		ret = cm->base.state == WF_CM_CONNECTING ? -FI_EAGAIN : -FI_ENOTCONN;
 	wf_unlock(&cm->lock);
 	return ret;
 }
@@ -176,7 +177,7 @@ void verbs_cm_look(struct verbs_ep *ep)
 
 	if (!cm || !wf_trylock(&cm->lock))
 		return;
-	if (cm->state == VERBS_CM_CONNECTED)
+	if (cm->base.state == WF_CM_CONNECTED)
 		(void)verbs_cm_events(cm);
 	wf_unlock(&cm->lock);
 }
@@ -188,7 +189,7 @@ void verbs_cm_broken(struct verbs_ep *ep)
 	if (!cm)
 		return;
 	wf_lock(&cm->lock);
-	if (cm->state == VERBS_CM_CONNECTED)
+	if (cm->base.state == WF_CM_CONNECTED)
 		verbs_cm_down(cm);
 	wf_unlock(&cm->lock);
 }

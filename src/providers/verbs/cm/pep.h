@@ -2,36 +2,45 @@
 #ifndef VERBS_PEP_H
 #define VERBS_PEP_H
 
+#include "objects/cm/pep.h"
 #include "providers/verbs/cm/cm.h"
 
-/*
- * Passive endpoints. They belong to no domain: the threads that read their event queue
- * read the channel. Each request becomes an event, and waits for the application's
- * answer. @lock guards all fields that are not constant.
- */
+/* A passive endpoint. @base.lock guards @id. */
 struct verbs_pep {
-	struct fid_pep fid;
-	struct wf_fabric *fabric;
-	struct fi_info *info;
-	struct wf_eq *eq;
-	struct wf_progress item;
-	struct wf_lock lock;
+	struct wf_pep base;
 	struct rdma_event_channel *channel; /* constant */
 	struct rdma_cm_id *id;              /* NULL: not bound */
-	union wf_sockaddr name;
-	bool listening, taken; /* its address belongs to an active endpoint now */
-	int backlog;           /* FI_BACKLOG */
 };
+
+static inline struct verbs_pep *verbs_pep_of(const struct wf_pep *pep)
+{
+	return wf_container_of(pep, struct verbs_pep, base);
+}
+
+/* pep.c */
+extern const struct wf_pep_ops verbs_pep_ops;
 
 /* listen.c: the item's functions. */
 void verbs_pep_run(struct wf_progress *item);
 int verbs_pep_wait_fd(struct wf_progress *item);
 bool verbs_pep_arm(struct wf_progress *item);
 
-/* For an active endpoint that is opened with a passive one as its handle: take the
- * address and, if it was bound, the identifier, which stays on the channel of the
- * passive endpoint. -FI_EINVAL, logged. */
-int verbs_pep_take(struct fid *handle, int family, union wf_sockaddr *ret_name,
-	struct rdma_cm_id **ret_id);
+/*
+ * A connection request. While it waits for an answer its identifier stays on the
+ * channel of the passive endpoint.
+ */
+struct verbs_connreq {
+	struct wf_cm_request base;
+	struct rdma_cm_id *id; /* the request's own */
+};
+
+static inline struct verbs_connreq *verbs_connreq_of(const struct wf_cm_request *req)
+{
+	return wf_container_of(req, struct verbs_connreq, base);
+}
+
+/* listen.c: wf_cm_reject_fn. */
+void verbs_connreq_reject(struct wf_cm_request *req, enum wf_cm_reason reason,
+	const void *data, size_t len);
 
 #endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects/cm/internal.h"
+#include "objects/cm/pep.h"
+
+/* Requests that arrived at a passive endpoint. */
+
+static void *copy(const union wf_sockaddr *addr)
+{
+	size_t len = wf_sockaddr_len(addr);
+	void *ret = malloc(len);
+
+	return ret ? memcpy(ret, addr, len) : NULL;
+}
+
+static bool set_addresses(struct fi_info *info, const struct wf_cm_arrival *arrival)
+{
+	free(info->src_addr);
+	free(info->dest_addr);
+	info->src_addr = copy(arrival->own);
+	info->dest_addr = copy(arrival->peer);
+	info->src_addrlen = wf_sockaddr_len(arrival->own);
+	info->dest_addrlen = wf_sockaddr_len(arrival->peer);
+	return info->src_addr && info->dest_addr;
+}
+
+/* The info for fi_endpoint of an active endpoint for this request. */
+static struct fi_info *info_for(const struct wf_pep *pep, struct wf_cm_request *req,
+	const struct wf_cm_arrival *arrival)
+{
+	struct fi_info *info = fi_dupinfo(pep->info);
+
+	if (!info)
+		return NULL;
+	info->handle = &req->handle;
+	if (!set_addresses(info, arrival) ||
+		(pep->ops->complete_info && pep->ops->complete_info(req, info))) {
+		fi_freeinfo(info);
+		return NULL;
+	}
+	return info;
+}
+
+static bool tell(struct wf_pep *pep, struct wf_cm_request *req,
+	const struct wf_cm_arrival *arrival)
+{
+	struct fi_info *info = info_for(pep, req, arrival);
+
+	if (!info)
+		return false;
+	if (wf_cm_event_write(pep->eq, FI_CONNREQ, &pep->fid.fid, info, arrival->data,
+		    arrival->len))
+		return true;
+	fi_freeinfo(info);
+	return false;
+}
+
+static void give_up(
+	const struct wf_pep *pep, struct wf_cm_request *req, const char *why)
+{
+	FI_LOG(pep->ops->prov->fi, FI_LOG_WARN, FI_LOG_EP_CTRL,
+		"a connection request is rejected: %s\n", why);
+	req->reject(req, WF_CM_BUSY, NULL, 0);
+}
+
+void wf_pep_report(struct wf_pep *pep, struct wf_cm_request *req,
+	const struct wf_cm_arrival *arrival)
+{
+	/* It waits before the event is written, whose reader may answer at once. */
+	if (!wf_cm_request_add(req, pep, pep->ops->reject))
+		give_up(pep, req, "too many wait for an answer");
+	else if (!tell(pep, req, arrival) &&
+		 wf_cm_request_take(&req->handle, pep->ops->reject))
+		give_up(pep, req, "it cannot be reported");
+}
