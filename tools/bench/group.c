@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Collective operations of all members, on doubles. Sizes are what one member
+ * contributes to, or gets from, one other. Roots change with each operation, so that a
+ * root cannot run ahead of the others. Buffers are used in turn, and together exceed
+ * the caches.
+ */
+#include "group.h"
+#include "clock.h"
+#include "message.h"
+#include "say.h"
+#include "turns.h"
+
+#include <rdma/fi_collective.h>
+#include <sys/mman.h>
+
+enum { LINE = 64 };
+
+static const size_t out_of_caches = (size_t)128 << 20;
+
+/* The buffers of one direction. */
+struct pool {
+	char *memory;
+	struct fid_mr *mr;
+	void *desc;
+	size_t len, stride, count;
+};
+
+/* A process is a member of one group. */
+static struct {
+	struct fid_mc *mc;
+	fi_addr_t addr;
+	struct pool from, to;
+	uint64_t turn;
+} group;
+
+/* ---- joining ---- */
+
+static size_t members(const struct fb_worker *w)
+{
+	return (size_t)w->node->control->members;
+}
+
+static void wait_join(struct fb_worker *w)
+{
+	struct fi_eq_entry entry;
+	uint32_t event;
+	ssize_t ret;
+
+	while ((ret = fi_eq_read(w->node->eq, &event, &entry, sizeof(entry), 0)) ==
+		-FI_EAGAIN)
+		fb_look(w);
+	fb_must(ret, "joining the group");
+	if (event != FI_JOIN_COMPLETE)
+		fb_die(FB_EXIT_FAILED, "joining the group: event %u", event);
+}
+
+void fb_group_join(struct fb_worker *w)
+{
+	struct fi_av_set_attr attr = { .count = members(w),
+		.flags = FI_UNIVERSE,
+		.start_addr = FI_ADDR_NOTAVAIL,
+		.end_addr = FI_ADDR_NOTAVAIL };
+	struct fid_av_set *set;
+	int ret;
+
+	if (!fb_config_needs(w->node->config, FB_NEED_COLLECTIVE))
+		return;
+	ret = fi_av_set(w->end.av, &attr, &set, NULL);
+	if (ret && w->node->config->narrow) {
+		fb_config_drop(w->node->config, FB_NEED_COLLECTIVE);
+		return;
+	}
+	fb_must(ret, "fi_av_set");
+	fb_must(fi_join_collective(
+			w->end.ep, FI_ADDR_NOTAVAIL, set, 0, &group.mc, NULL),
+		"fi_join_collective");
+	wait_join(w);
+	group.addr = fi_mc_addr(group.mc);
+}
+
+/* ---- buffers ---- */
+
+static void pool_close(struct pool *pool)
+{
+	if (pool->mr)
+		(void)fi_close(&pool->mr->fid);
+	if (pool->memory)
+		munmap(pool->memory, pool->len);
+	*pool = (struct pool){ .memory = NULL };
+}
+
+/* Buffers of @extent bytes, as many as there are members take part in. */
+static void pool_open(struct fb_worker *w, struct pool *pool, size_t extent)
+{
+	pool_close(pool);
+	pool->stride = (extent / LINE + 1) * LINE;
+	pool->count = out_of_caches / members(w) / pool->stride;
+	if (w->node->config->buffers)
+		pool->count = w->node->config->buffers;
+	if (pool->count < 2)
+		pool->count = 2;
+	pool->len = pool->count * pool->stride;
+	pool->memory = mmap(NULL, pool->len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (pool->memory == MAP_FAILED)
+		fb_die(FB_EXIT_FAILED, "no memory for buffers of %zu bytes", pool->len);
+	if (!(w->node->info->domain_attr->mr_mode & FI_MR_COLLECTIVE))
+		return;
+	fb_must(fi_mr_reg(w->node->domain, pool->memory, pool->len,
+			FI_SEND | FI_RECV | FI_COLLECTIVE, 0,
+			100 + (uint64_t)(pool == &group.to), 0, &pool->mr, NULL),
+		"fi_mr_reg");
+	pool->desc = fi_mr_desc(pool->mr);
+}
+
+static double *pool_at(const struct pool *pool)
+{
+	return (double *)(void *)(pool->memory +
+				  group.turn % pool->count * pool->stride);
+}
+
+static bool of_all(enum fb_test test, bool result)
+{
+	return test == FB_ALLTOALL || (test == FB_ALLGATHER && result);
+}
+
+static void prepare(struct fb_worker *w)
+{
+	size_t bytes = w->bytes;
+
+	pool_open(w, &group.from, bytes * (of_all(w->test, false) ? members(w) : 1));
+	pool_open(w, &group.to, bytes * (of_all(w->test, true) ? members(w) : 1));
+	group.turn = 0;
+}
+
+/* ---- one operation ---- */
+
+/* What member @rank contributes: a whole number, so that sums are exact. */
+static double mark(const struct fb_worker *w, size_t rank, size_t at)
+{
+	return (double)((group.turn * members(w) + rank + at) % 1000);
+}
+
+static double expected(const struct fb_worker *w, size_t root, size_t count, size_t i)
+{
+	double sum = 0;
+
+	switch (w->test) {
+	case FB_BROADCAST:
+		return mark(w, root, i);
+	case FB_ALLGATHER:
+		return mark(w, i / count, i % count);
+	case FB_ALLTOALL:
+		return mark(w, i / count, (size_t)w->side * count + i % count);
+	default:
+		for (size_t rank = 0; rank < members(w); rank++)
+			sum += mark(w, rank, i);
+		return sum;
+	}
+}
+
+static void fill(struct fb_worker *w, double *buf, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		buf[i] = mark(w, (size_t)w->side, i);
+}
+
+static void check(struct fb_worker *w, const double *result, size_t root, size_t count)
+{
+	size_t all = count * (of_all(w->test, true) ? members(w) : 1);
+
+	for (size_t i = 0; i < all; i++)
+		if (result[i] != expected(w, root, count, i))
+			fb_die(FB_EXIT_DAMAGED,
+				"%s, %zu bytes: operation %llu, element %zu is wrong",
+				fb_tests[w->test].name, w->bytes,
+				(unsigned long long)group.turn, i);
+}
+
+static void finish(struct fb_worker *w, ssize_t started)
+{
+	fb_must(started, fb_tests[w->test].name);
+	fb_message_finish(w);
+}
+
+/* The context of the one operation that is under way. */
+static void *context(struct fb_worker *w)
+{
+	while (fb_fifo_empty(&w->tx.fifo))
+		fb_look(w);
+	return &fb_fifo_take(&w->tx.fifo)->context;
+}
+
+static void broadcast(struct fb_worker *w, double *buf, size_t count, size_t root)
+{
+	finish(w, fi_broadcast(w->end.ep, buf, count, group.to.desc, group.addr,
+			  w->node->member[root], FI_DOUBLE, 0, context(w)));
+}
+
+static void operation(
+	struct fb_worker *w, double *from, double *to, size_t count, size_t root)
+{
+	struct fid_ep *ep = w->end.ep;
+	void *from_desc = group.from.desc, *to_desc = group.to.desc;
+
+	switch (w->test) {
+	case FB_BARRIER:
+		finish(w, fi_barrier(ep, group.addr, context(w)));
+		break;
+	case FB_BROADCAST:
+		broadcast(w, to, count, root);
+		break;
+	case FB_ALLREDUCE:
+		finish(w, fi_allreduce(ep, from, count, from_desc, to, to_desc,
+				  group.addr, FI_DOUBLE, FI_SUM, 0, context(w)));
+		break;
+	case FB_ALLGATHER:
+		finish(w, fi_allgather(ep, from, count, from_desc, to, to_desc,
+				  group.addr, FI_DOUBLE, 0, context(w)));
+		break;
+	case FB_ALLTOALL:
+		finish(w, fi_alltoall(ep, from, count, from_desc, to, to_desc,
+				  group.addr, FI_DOUBLE, 0, context(w)));
+		break;
+	default:
+		finish(w, fi_reduce(ep, from, count, from_desc, to, to_desc, group.addr,
+				  w->node->member[root], FI_DOUBLE, FI_SUM, 0,
+				  context(w)));
+		broadcast(w, to, count, root);
+		break;
+	}
+}
+
+static void one_turn(struct fb_worker *w)
+{
+	size_t count = w->bytes / sizeof(double);
+	size_t root = group.turn % members(w);
+	double *from = pool_at(&group.from), *to = pool_at(&group.to);
+
+	if (w->verify) {
+		fill(w, from, count * (of_all(w->test, false) ? members(w) : 1));
+		if (w->test == FB_BROADCAST)
+			fill(w, to, count);
+	}
+	operation(w, from, to, count, root);
+	if (w->verify && w->test != FB_BARRIER)
+		check(w, to, root, count);
+	group.turn++;
+}
+
+static void turns(struct fb_worker *w, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		one_turn(w);
+		if (w->stamps)
+			w->stamps[i] = fb_now_ns();
+	}
+}
+
+const struct fb_pattern fb_collective = { turns, 1, .prepare = prepare };
+
+void fb_group_leave(void)
+{
+	pool_close(&group.from);
+	pool_close(&group.to);
+	if (group.mc)
+		(void)fi_close(&group.mc->fid);
+	group.mc = NULL;
+}

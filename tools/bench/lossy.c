@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Datagrams, which may get lost: side 1 learns by the control connection that a batch
+ * is over.
+ */
+#include "clock.h"
+#include "message.h"
+#include "turns.h"
+
+enum { LOST_AFTER_MS = 200, QUIET_MS = 5, LOOKS = 64, MS = 1000000 };
+
+/* Whether side 0 has ended the batch; looked at when nothing comes. */
+static bool batch_over(struct fb_worker *w)
+{
+	return w->empty_looks % LOOKS == LOOKS - 1 &&
+	       fb_control_talks(w->node->control);
+}
+
+/* Looks until a message came or @limit_ms are over. */
+static bool came_within(struct fb_worker *w, uint64_t limit_ms)
+{
+	uint64_t until_ns = 0;
+
+	while (fb_fifo_empty(&w->rx.fifo)) {
+		fb_look(w);
+		if (w->empty_looks % LOOKS != LOOKS - 1)
+			continue;
+		if (!until_ns)
+			until_ns = fb_now_ns() + limit_ms * MS;
+		else if (fb_now_ns() > until_ns)
+			return false;
+	}
+	return true;
+}
+
+static void take_one(struct fb_worker *w)
+{
+	fb_message_post(w, fb_message_await(w));
+}
+
+static void end_batch(struct fb_worker *w)
+{
+	char word = 0;
+
+	fb_control_share(w->node->control, &word, sizeof(word));
+}
+
+static void echo(struct fb_worker *w)
+{
+	while (!batch_over(w)) {
+		if (fb_fifo_empty(&w->rx.fifo)) {
+			fb_look(w);
+			continue;
+		}
+		take_one(w);
+		fb_message_start(w);
+		fb_message_finish(w);
+	}
+	end_batch(w);
+}
+
+static void ping_pong(struct fb_worker *w, uint64_t count)
+{
+	uint64_t start_ns;
+
+	if (w->side) {
+		echo(w);
+		return;
+	}
+	/* Answers that came too late. */
+	fb_look(w);
+	while (!fb_fifo_empty(&w->rx.fifo))
+		take_one(w);
+	start_ns = fb_now_ns();
+	for (uint64_t i = 0; i < count; i++) {
+		fb_message_start(w);
+		fb_message_finish(w);
+		if (came_within(w, LOST_AFTER_MS))
+			take_one(w);
+		else
+			w->lost++;
+		if (w->stamps)
+			w->stamps[i] = fb_now_ns();
+	}
+	w->batch_ns = (double)(fb_now_ns() - start_ns);
+	end_batch(w);
+}
+
+/* Returns how many came before nothing came for a while. */
+static uint64_t count_messages(struct fb_worker *w)
+{
+	uint64_t received = 0;
+
+	while (!batch_over(w)) {
+		if (fb_fifo_empty(&w->rx.fifo)) {
+			fb_look(w);
+			continue;
+		}
+		take_one(w);
+		received++;
+	}
+	for (; came_within(w, QUIET_MS); received++)
+		take_one(w);
+	return received;
+}
+
+/* The time of a message is that of one which arrived. */
+static void stream(struct fb_worker *w, uint64_t count)
+{
+	uint64_t received = 0, both[2], start_ns = fb_now_ns();
+	double ns = 0;
+
+	if (w->side) {
+		received = count_messages(w);
+	} else {
+		for (uint64_t i = 0; i < count; i++)
+			fb_message_start(w);
+		fb_message_finish(w);
+		ns = (double)(fb_now_ns() - start_ns);
+	}
+	end_batch(w);
+	fb_control_gather(w->node->control, &received, both, sizeof(received));
+	received = both[1] < count ? both[1] : count;
+	w->lost += count - received;
+	w->batch_ns = ns * (double)count / (double)(received ? received : 1);
+}
+
+const struct fb_pattern fb_lossy_latency = { ping_pong, 2 };
+const struct fb_pattern fb_lossy_stream = { stream };

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "message.h"
+#include "clock.h"
+
+#include <rdma/fi_atomic.h>
+#include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
+#include <sched.h>
+#include <string.h>
+
+enum { TAG = 7, LOOKS = 1 << 14, LOOKS_TO_YIELD = 64, SLEEP_MS = 100 };
+
+/* ---- the calls ---- */
+
+static ssize_t start_tagged(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	return fi_tsend(
+		w->end.ep, buf, w->bytes, w->tx.desc, w->end.peer, TAG, &slot->context);
+}
+
+static ssize_t inject_tagged(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	(void)slot;
+	return fi_tinject(w->end.ep, buf, w->bytes, w->end.peer, TAG);
+}
+
+static ssize_t start_msg(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	return fi_send(
+		w->end.ep, buf, w->bytes, w->tx.desc, w->end.peer, &slot->context);
+}
+
+static ssize_t inject_msg(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	(void)slot;
+	return fi_inject(w->end.ep, buf, w->bytes, w->end.peer);
+}
+
+/* Where the peer keeps what operation @turn goes to. */
+static uint64_t remote(const struct fb_worker *w, uint64_t turn)
+{
+	return w->remote_addr + turn % w->rx.buffers * w->rx.stride;
+}
+
+static ssize_t start_write(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	return fi_write(w->end.ep, buf, w->bytes, w->tx.desc, w->end.peer,
+		remote(w, slot->turn), w->remote_key, &slot->context);
+}
+
+static ssize_t inject_write(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	return fi_inject_write(w->end.ep, buf, w->bytes, w->end.peer,
+		remote(w, slot->turn), w->remote_key);
+}
+
+static ssize_t start_read(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	return fi_read(w->end.ep, buf, w->bytes, w->tx.desc, w->end.peer,
+		remote(w, slot->turn), w->remote_key, &slot->context);
+}
+
+/* Words of a buffer of an atomic operation. */
+enum { OPERAND, COMPARAND, RESULT };
+
+static ssize_t start_fetch_add(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	uint64_t *word = (uint64_t *)(void *)buf;
+
+	word[OPERAND] = 1;
+	return fi_fetch_atomic(w->end.ep, &word[OPERAND], 1, w->tx.desc, &word[RESULT],
+		w->tx.desc, w->end.peer, w->remote_addr, w->remote_key, FI_UINT64,
+		FI_SUM, &slot->context);
+}
+
+static ssize_t start_compare_swap(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	uint64_t *word = (uint64_t *)(void *)buf;
+
+	word[COMPARAND] = slot->turn;
+	word[OPERAND] = slot->turn + 1;
+	return fi_compare_atomic(w->end.ep, &word[OPERAND], 1, w->tx.desc,
+		&word[COMPARAND], w->tx.desc, &word[RESULT], w->tx.desc, w->end.peer,
+		w->remote_addr, w->remote_key, FI_UINT64, FI_CSWAP, &slot->context);
+}
+
+static ssize_t start_add(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	uint64_t *word = (uint64_t *)(void *)buf;
+
+	word[OPERAND] = 1;
+	return fi_atomic(w->end.ep, &word[OPERAND], 1, w->tx.desc, w->end.peer,
+		w->remote_addr, w->remote_key, FI_UINT64, FI_SUM, &slot->context);
+}
+
+static ssize_t inject_add(struct fb_worker *w, struct fb_slot *slot, char *buf)
+{
+	static uint64_t one = 1;
+
+	(void)slot;
+	(void)buf;
+	return fi_inject_atomic(w->end.ep, &one, 1, w->end.peer, w->remote_addr,
+		w->remote_key, FI_UINT64, FI_SUM);
+}
+
+void fb_message_choose(struct fb_worker *w)
+{
+	bool inject = w->node->config->inject;
+	bool tagged = w->node->call == FB_CALL_TAGGED;
+
+	w->silent = inject;
+	w->has_result = w->test == FB_READ_LATENCY || w->test == FB_READ_BANDWIDTH ||
+			w->test == FB_FETCH_ADD || w->test == FB_COMPARE_SWAP;
+	switch (w->test) {
+	case FB_WRITE_LATENCY:
+	case FB_WRITE_BANDWIDTH:
+		w->start = inject ? inject_write : start_write;
+		return;
+	case FB_READ_LATENCY:
+	case FB_READ_BANDWIDTH:
+		w->start = start_read;
+		w->silent = false;
+		return;
+	case FB_FETCH_ADD:
+		w->start = start_fetch_add;
+		w->silent = false;
+		return;
+	case FB_COMPARE_SWAP:
+		w->start = start_compare_swap;
+		w->silent = false;
+		return;
+	case FB_ADD_RATE:
+		w->start = inject ? inject_add : start_add;
+		return;
+	default:
+		if (tagged)
+			w->start = inject ? inject_tagged : start_tagged;
+		else
+			w->start = inject ? inject_msg : start_msg;
+	}
+}
+
+/* ---- completions ---- */
+
+static _Noreturn void fail_with_entry(struct fb_worker *w)
+{
+	struct fi_cq_err_entry err = { 0 };
+
+	fb_must(fi_cq_readerr(w->end.cq, &err, 0), "fi_cq_readerr");
+	/* A peer that left is the reason, if it did. */
+	fb_control_check(w->node->control);
+	fb_die(FB_EXIT_FAILED, "%s, %zu bytes: %s", fb_tests[w->test].name, w->bytes,
+		fi_strerror(err.err));
+}
+
+void fb_look_around(struct fb_worker *w)
+{
+	uint64_t now;
+
+	if (w->node->yields && !(w->empty_looks % LOOKS_TO_YIELD))
+		sched_yield();
+	if (!w->node->config->sleep && w->empty_looks % LOOKS)
+		return;
+	fb_control_check(w->node->control);
+	now = fb_now_ns();
+	if (!w->quiet_since_ns)
+		w->quiet_since_ns = now;
+	if (now - w->quiet_since_ns > w->node->config->timeout_s * UINT64_C(1000000000))
+		fb_die(FB_EXIT_FAILED, "%s, %zu bytes: nothing moves any more",
+			fb_tests[w->test].name, w->bytes);
+}
+
+/* An atomic operation returns what was there before, and turns count by one. */
+static void read_word(struct fb_worker *w, const char *buf, uint64_t turn)
+{
+	uint64_t result = ((const uint64_t *)(const void *)buf)[RESULT];
+
+	if (w->verify && result != turn)
+		fb_die(FB_EXIT_DAMAGED, "%s: operation %llu found %llu",
+			fb_tests[w->test].name, (unsigned long long)turn,
+			(unsigned long long)result);
+}
+
+/* What came back to the buffer of an operation that is complete. */
+static void read_result(struct fb_worker *w, const struct fb_slot *slot)
+{
+	const char *buf = fb_buffer(&w->tx, slot->buffer);
+
+	if (w->start != start_read)
+		read_word(w, buf, slot->turn);
+	else if (w->touch)
+		fb_read(w, buf, slot->turn % w->rx.buffers);
+}
+
+static void take_entry(struct fb_worker *w, const struct fi_cq_msg_entry *entry)
+{
+	struct fb_slot *slot = entry->op_context;
+
+	if (slot->receives) {
+		fb_fifo_put(&w->rx.fifo, slot);
+		return;
+	}
+	if (w->has_result && entry->flags & (FI_READ | FI_ATOMIC))
+		read_result(w, slot);
+	fb_fifo_put(&w->tx.fifo, slot);
+}
+
+void fb_look(struct fb_worker *w)
+{
+	enum { BATCH = 16 };
+	struct fi_cq_msg_entry entries[BATCH];
+	ssize_t n = w->node->config->sleep
+			    ? fi_cq_sread(w->end.cq, entries, BATCH, NULL, SLEEP_MS)
+			    : fi_cq_read(w->end.cq, entries, BATCH);
+
+	if (n > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			take_entry(w, &entries[i]);
+		w->empty_looks = 0;
+		w->quiet_since_ns = 0;
+		return;
+	}
+	if (n == -FI_EAGAIN || n == -FI_EINTR || !n) {
+		w->empty_looks++;
+		if (w->node->config->sleep || !(w->empty_looks % LOOKS_TO_YIELD))
+			fb_look_around(w);
+		return;
+	}
+	if (n == -FI_EAVAIL)
+		fail_with_entry(w);
+	fb_must(n, "reading the completion queue");
+}
+
+/* ---- steps of the tests ---- */
+
+void fb_message_post(struct fb_worker *w, struct fb_slot *slot)
+{
+	char *buf = fb_next_buffer(&w->rx, slot);
+	size_t len = w->node->config->type == FI_EP_DGRAM ? w->rx.stride : w->bytes;
+
+	if (w->node->call == FB_CALL_TAGGED)
+		FB_ASK(w,
+			fi_trecv(w->end.ep, buf, len, w->rx.desc, FI_ADDR_UNSPEC, TAG,
+				0, &slot->context),
+			"fi_trecv");
+	else
+		FB_ASK(w,
+			fi_recv(w->end.ep, buf, len, w->rx.desc, FI_ADDR_UNSPEC,
+				&slot->context),
+			"fi_recv");
+}
+
+static bool fills(const struct fb_worker *w)
+{
+	return w->touch && fb_tests[w->test].need != FB_NEED_ATOMIC &&
+	       w->start != start_read;
+}
+
+void fb_message_start(struct fb_worker *w)
+{
+	struct fb_slot *slot;
+	char *buf;
+
+	while (fb_fifo_empty(&w->tx.fifo))
+		fb_look(w);
+	slot = fb_fifo_take(&w->tx.fifo);
+	buf = fb_next_buffer(&w->tx, slot);
+	if (fills(w))
+		fb_fill(w, buf, slot->turn);
+	if (w->test == FB_WRITE_LATENCY)
+		buf[w->bytes - 1] = fb_write_mark(w, slot->turn);
+	FB_ASK(w, w->start(w, slot, buf), fb_tests[w->test].name);
+	if (w->silent)
+		fb_fifo_put(&w->tx.fifo, slot);
+}
+
+void fb_message_word(struct fb_worker *w)
+{
+	struct fb_slot *slot;
+
+	while (fb_fifo_empty(&w->tx.fifo))
+		fb_look(w);
+	slot = fb_fifo_take(&w->tx.fifo);
+	if (w->node->call == FB_CALL_TAGGED)
+		FB_ASK(w,
+			fi_tsend(w->end.ep, w->tx.memory, 0, w->tx.desc, w->end.peer,
+				TAG, &slot->context),
+			"fi_tsend");
+	else
+		FB_ASK(w,
+			fi_send(w->end.ep, w->tx.memory, 0, w->tx.desc, w->end.peer,
+				&slot->context),
+			"fi_send");
+}
+
+void fb_message_hear(struct fb_worker *w)
+{
+	while (fb_fifo_empty(&w->rx.fifo))
+		fb_look(w);
+	fb_message_post(w, fb_fifo_take(&w->rx.fifo));
+}
+
+void fb_message_drain(struct fb_worker *w)
+{
+	if (w->node->config->type == FI_EP_DGRAM)
+		return;
+	for (uint32_t i = 0; i < w->rx.slots; i++)
+		fb_message_word(w);
+	while (fb_fifo_count(&w->rx.fifo) < w->rx.slots)
+		fb_look(w);
+	fb_message_finish(w);
+}
+
+void fb_message_finish(struct fb_worker *w)
+{
+	while (fb_fifo_count(&w->tx.fifo) < w->tx.slots)
+		fb_look(w);
+}
+
+struct fb_slot *fb_message_await(struct fb_worker *w)
+{
+	struct fb_slot *slot;
+
+	while (fb_fifo_empty(&w->rx.fifo))
+		fb_look(w);
+	slot = fb_fifo_take(&w->rx.fifo);
+	if (w->touch)
+		fb_read(w, fb_buffer(&w->rx, slot->buffer), slot->turn);
+	return slot;
+}

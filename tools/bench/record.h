@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TOOLS_BENCH_RECORD_H
+#define TOOLS_BENCH_RECORD_H
+
+#include <stdio.h>
+
+#include "run.h"
+
+enum { FB_LABEL_MAX = 256 };
+
+/* A row as it is told, and as it is read again from a CSV file. Times of one message.
+ */
+struct fb_record {
+	enum fb_test test;
+	uint64_t bytes, messages, lost;
+	uint32_t threads, window;
+	double best_ns, median_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns;
+};
+
+/* What was measured, and all its records. */
+struct fb_series {
+	char label[FB_LABEL_MAX]; /* provider and library, or what --label says */
+	char provider[FB_LABEL_MAX], domain[FB_LABEL_MAX], type[16];
+	char version[16], library[FB_LABEL_MAX];
+	struct fb_record *record;
+	size_t count;
+};
+
+struct fb_record fb_record_of(const struct fb_row *row, uint32_t threads);
+
+void fb_series_add(struct fb_series *series, const struct fb_record *record);
+void fb_series_done(struct fb_series *series);
+
+/* Millions of bytes, and of messages, in a second at @ns for a message. Both directions
+ * of a bidirectional test count. */
+double fb_megabytes(const struct fb_record *record, double ns);
+double fb_megamessages(const struct fb_record *record, double ns);
+
+/* The record of that test and size, or NULL. */
+const struct fb_record *fb_series_find(
+	const struct fb_series *series, enum fb_test test, uint64_t bytes);
+
+/* ---- CSV (csv.c) ---- */
+
+void fb_csv_header(FILE *file);
+void fb_csv_record(
+	FILE *file, const struct fb_series *series, const struct fb_record *record);
+
+/* Reads a file; a series for each label in it. Returns NULL, or what is wrong with it,
+ * in words. The caller frees ret_series and what is in it. */
+const char *fb_csv_read(FILE *file, struct fb_series **ret_series, size_t *ret_count);
+
+#endif

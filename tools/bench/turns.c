@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "turns.h"
+#include "clock.h"
+#include "message.h"
+#include "say.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static inline void stamp(struct fb_worker *w, uint64_t turn)
+{
+	if (w->stamps)
+		w->stamps[turn] = fb_now_ns();
+}
+
+/* ---- messages to and fro ---- */
+
+static void say(struct fb_worker *w)
+{
+	fb_message_start(w);
+	fb_message_finish(w);
+}
+
+/* There is always a second receive posted for what comes while the first is read. */
+static void ping_pong(struct fb_worker *w, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		if (!w->side)
+			say(w);
+		fb_message_post(w, fb_message_await(w));
+		if (w->side)
+			say(w);
+		stamp(w, i);
+	}
+}
+
+/* ---- writes to and fro ---- */
+
+/* The peer writes this byte last. */
+static void await_write(struct fb_worker *w)
+{
+	char *buf = fb_buffer(&w->rx, (uint32_t)(w->turn % w->rx.buffers));
+	char mark = fb_write_mark(w, w->turn);
+
+	while (atomic_load_explicit((_Atomic char *)(buf + w->bytes - 1),
+		       memory_order_acquire) != mark)
+		fb_look(w);
+	/* Bytes before the last one may come later than it: see check_writes. */
+	if (w->touch && !w->verify)
+		fb_read(w, buf, w->turn);
+	w->turn++;
+}
+
+static void write_ping_pong(struct fb_worker *w, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++) {
+		if (!w->side)
+			say(w);
+		await_write(w);
+		if (w->side)
+			say(w);
+		stamp(w, i);
+	}
+}
+
+/* The mark is in the place of the last byte. */
+static void check_mark(struct fb_worker *w, char *buf, uint64_t turn)
+{
+	if (buf[w->bytes - 1] != fb_write_mark(w, turn))
+		fb_die(FB_EXIT_DAMAGED, "write %llu arrived damaged, at its last byte",
+			(unsigned long long)turn);
+	buf[w->bytes - 1] = fb_fill_byte(w, turn, w->bytes - 1);
+}
+
+/* What was written last to each buffer; all writes were delivered. */
+static void check_writes(struct fb_worker *w)
+{
+	uint64_t turns = w->turn;
+	uint64_t first = turns > w->rx.buffers ? turns - w->rx.buffers : 0;
+
+	for (uint64_t turn = first; turn < turns; turn++) {
+		char *buf = fb_buffer(&w->rx, (uint32_t)(turn % w->rx.buffers));
+
+		if (w->test == FB_WRITE_LATENCY)
+			check_mark(w, buf, turn);
+		fb_read(w, buf, turn);
+	}
+}
+
+/* ---- one operation after the other, side 1 looks on ---- */
+
+/* Each result is looked at when its completion is read. */
+static void operations(struct fb_worker *w, uint64_t count)
+{
+	if (w->side) {
+		fb_message_hear(w);
+		return;
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		say(w);
+		stamp(w, i);
+	}
+	fb_message_word(w);
+	fb_message_finish(w);
+}
+
+/* What reads find. */
+static void fill_all(struct fb_worker *w)
+{
+	for (uint32_t i = 0; i < w->rx.buffers; i++)
+		fb_fill(w, fb_buffer(&w->rx, i), i);
+}
+
+static void clear_word(struct fb_worker *w)
+{
+	memset(w->rx.memory, 0, sizeof(uint64_t));
+}
+
+/* ---- streams ---- */
+
+static void send_burst(struct fb_worker *w, uint64_t count)
+{
+	for (uint64_t i = 0; i < count; i++)
+		fb_message_start(w);
+	fb_message_finish(w);
+}
+
+/* Side 0 waits for a word of side 1 that everything came. */
+static void stream_slide(struct fb_worker *w, uint64_t count)
+{
+	if (w->side) {
+		for (uint64_t i = 0; i < count; i++)
+			fb_message_post(w, fb_message_await(w));
+		fb_message_word(w);
+		fb_message_finish(w);
+		return;
+	}
+	send_burst(w, count);
+	fb_message_hear(w);
+}
+
+static uint64_t part_of(const struct fb_worker *w, uint64_t left)
+{
+	return left < w->window ? left : w->window;
+}
+
+static void stream_burst(struct fb_worker *w, uint64_t count)
+{
+	if (w->side) {
+		stream_slide(w, count);
+		return;
+	}
+	for (uint64_t done = 0; done < count; done += w->window)
+		send_burst(w, part_of(w, count - done));
+	fb_message_hear(w);
+}
+
+static void stream_answer(struct fb_worker *w, uint64_t count)
+{
+	for (uint64_t done = 0; done < count; done += w->window)
+		stream_slide(w, part_of(w, count - done));
+}
+
+/* Both sides send and receive as fast as they can. */
+static void stream_both(struct fb_worker *w, uint64_t count)
+{
+	uint64_t sent = 0, received = 0;
+
+	while (sent < count || received < count) {
+		while (sent < count && !fb_fifo_empty(&w->tx.fifo)) {
+			fb_message_start(w);
+			sent++;
+		}
+		fb_look(w);
+		for (; received < count && !fb_fifo_empty(&w->rx.fifo); received++)
+			fb_message_post(w, fb_message_await(w));
+	}
+	fb_message_finish(w);
+}
+
+/* RMA and atomics: side 1 waits for the word that all is over. */
+static void stream_one_sided(struct fb_worker *w, uint64_t count)
+{
+	w->turn += count;
+	if (w->side) {
+		fb_message_hear(w);
+		return;
+	}
+	send_burst(w, count);
+	fb_message_word(w);
+	fb_message_finish(w);
+}
+
+static void check_sum(struct fb_worker *w)
+{
+	uint64_t sum;
+
+	memcpy(&sum, w->rx.memory, sizeof(sum));
+	if (sum != w->turn)
+		fb_die(FB_EXIT_DAMAGED, "%llu additions made %llu",
+			(unsigned long long)w->turn, (unsigned long long)sum);
+}
+
+/* ---- the table ---- */
+
+static const struct fb_pattern patterns[FB_TEST_COUNT] = {
+	[FB_LATENCY] = { ping_pong, 2 },
+	[FB_BANDWIDTH] = { stream_slide },
+	[FB_BIDIRECTIONAL] = { stream_both },
+	[FB_RATE] = { stream_slide },
+	[FB_WRITE_LATENCY] = { write_ping_pong, 2, .check = check_writes },
+	[FB_WRITE_BANDWIDTH] = { stream_one_sided, .check = check_writes },
+	[FB_READ_LATENCY] = { operations, 1, .prepare = fill_all },
+	[FB_READ_BANDWIDTH] = { stream_one_sided, .prepare = fill_all },
+	[FB_FETCH_ADD] = { operations, 1, .prepare = clear_word },
+	[FB_COMPARE_SWAP] = { operations, 1, .prepare = clear_word },
+	[FB_ADD_RATE] = { stream_one_sided, .prepare = clear_word, .check = check_sum },
+};
+
+const struct fb_pattern *fb_pattern_of(
+	const struct fb_config *config, enum fb_test test)
+{
+	static const struct fb_pattern burst = { stream_burst };
+	static const struct fb_pattern answer = { stream_answer };
+
+	if (fb_tests[test].need == FB_NEED_COLLECTIVE)
+		return &fb_collective;
+	if (test == FB_CONNECT)
+		return &fb_connect;
+	if (config->type == FI_EP_DGRAM)
+		return fb_tests[test].unit == FB_UNIT_TIME ? &fb_lossy_latency
+							   : &fb_lossy_stream;
+	if (test == FB_BANDWIDTH || test == FB_RATE) {
+		if (config->flow == FB_FLOW_BURST)
+			return &burst;
+		if (config->flow == FB_FLOW_ANSWER)
+			return &answer;
+	}
+	return &patterns[test];
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "worker.h"
+#include "message.h"
+#include "say.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { LINE = 64, PAGE = 4096, LATENCY_SLOTS = 2 };
+
+struct fb_worker *fb_workers_new(struct fb_node *node)
+{
+	struct fb_worker *all = fb_alloc(node->config->threads, sizeof(*all));
+
+	for (uint32_t i = 0; i < node->config->threads; i++) {
+		all[i].node = node;
+		all[i].number = i;
+		all[i].side = node->control->rank;
+		all[i].end.peer = FI_ADDR_UNSPEC;
+	}
+	return all;
+}
+
+/* ---- how much is needed ---- */
+
+static bool streams(enum fb_test test)
+{
+	return fb_tests[test].unit != FB_UNIT_TIME;
+}
+
+static uint32_t tx_slots(const struct fb_config *c, enum fb_test test, uint64_t bytes)
+{
+	return streams(test) ? fb_config_window(c, bytes) : LATENCY_SLOTS;
+}
+
+/* Twice as many receives, so that there are some while those of a window complete. */
+static uint32_t rx_slots(const struct fb_config *c, enum fb_test test, uint64_t bytes)
+{
+	return streams(test) ? 2 * fb_config_window(c, bytes) : LATENCY_SLOTS;
+}
+
+/* Buffers of a lane with so many slots: a multiple of them, where each may be in use.
+ */
+static uint32_t buffers(const struct fb_config *c, uint32_t slots)
+{
+	if (!c->touch && !c->verify)
+		return c->buffers ? c->buffers : 1;
+	return c->buffers > slots ? (c->buffers + slots - 1) / slots * slots : slots;
+}
+
+/* Receives of datagrams stay posted when the size changes: all have the largest one. */
+static uint64_t extent(const struct fb_config *c, uint64_t bytes)
+{
+	uint64_t sizes[FB_SIZES_MAX];
+
+	if (c->type == FI_EP_DGRAM)
+		for (int test = 0; test < FB_TEST_COUNT; test++) {
+			uint32_t n = fb_config_has(c, test)
+					     ? fb_config_sizes(c, test, sizes)
+					     : 0;
+
+			for (uint32_t i = 0; i < n; i++)
+				if (sizes[i] > bytes)
+					bytes = sizes[i];
+		}
+	return bytes;
+}
+
+static size_t stride(const struct fb_config *c, uint64_t bytes)
+{
+	/* Atomic operations have operand, comparand and result in one buffer. */
+	return (size_t)((extent(c, bytes) + LINE - 1) / LINE * LINE);
+}
+
+static void grow(size_t *len, size_t wanted)
+{
+	if (wanted > *len)
+		*len = wanted;
+}
+
+/* Bytes of both lanes for the largest of what will be asked for. */
+static void lane_lengths(const struct fb_node *node, size_t *ret_tx, size_t *ret_rx)
+{
+	const struct fb_config *c = node->config;
+	uint64_t sizes[FB_SIZES_MAX];
+
+	*ret_tx = *ret_rx = PAGE;
+	for (int test = 0; test < FB_TEST_COUNT; test++) {
+		uint32_t n =
+			fb_config_has(c, test) ? fb_config_sizes(c, test, sizes) : 0;
+
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t tx = tx_slots(c, test, sizes[i]);
+			uint32_t rx = rx_slots(c, test, sizes[i]);
+
+			if (sizes[i] > node->size_max ||
+				fb_tests[test].need == FB_NEED_COLLECTIVE)
+				continue;
+			grow(ret_tx, buffers(c, tx) * stride(c, sizes[i]));
+			grow(ret_rx, buffers(c, rx) * stride(c, sizes[i]));
+		}
+	}
+}
+
+/* ---- memory ---- */
+
+static void lane_open(
+	struct fb_worker *w, struct fb_lane *lane, size_t len, uint64_t access)
+{
+	struct fi_info *info = w->node->info;
+
+	lane->len = (len + PAGE - 1) / PAGE * PAGE;
+	lane->memory = mmap(NULL, lane->len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	if (lane->memory == MAP_FAILED)
+		fb_die(FB_EXIT_FAILED,
+			"no memory for buffers of %zu bytes: try a smaller --window or "
+			"--buffers",
+			lane->len);
+	if (!(info->domain_attr->mr_mode & FI_MR_LOCAL) &&
+		!(info->caps & (FI_RMA | FI_ATOMIC)))
+		return;
+	fb_must(fi_mr_reg(w->node->domain, lane->memory, lane->len, access, 0,
+			2 * (uint64_t)w->number + (lane == &w->rx), 0, &lane->mr, NULL),
+		"fi_mr_reg");
+	if (info->domain_attr->mr_mode & FI_MR_ENDPOINT) {
+		fb_must(fi_mr_bind(lane->mr, &w->end.ep->fid, 0), "fi_mr_bind");
+		fb_must(fi_mr_enable(lane->mr), "fi_mr_enable");
+	}
+	lane->desc = fi_mr_desc(lane->mr);
+}
+
+static void swap_keys(struct fb_worker *w)
+{
+	struct {
+		uint64_t addr, key;
+	} mine = { 0 }, all[FB_MEMBERS_MAX];
+
+	if (w->rx.mr) {
+		if (w->node->info->domain_attr->mr_mode & FI_MR_VIRT_ADDR)
+			mine.addr = (uintptr_t)w->rx.memory;
+		mine.key = fi_mr_key(w->rx.mr);
+	}
+	fb_control_gather(w->node->control, &mine, all, sizeof(mine));
+	w->remote_addr = all[!w->side].addr;
+	w->remote_key = all[!w->side].key;
+}
+
+void fb_workers_memory(struct fb_node *node)
+{
+	bool remote = node->info->caps & (FI_RMA | FI_ATOMIC);
+	size_t tx, rx;
+
+	lane_lengths(node, &tx, &rx);
+	for (uint32_t i = 0; i < node->config->threads; i++) {
+		struct fb_worker *w = &node->worker[i];
+
+		lane_open(w, &w->tx, tx, FI_SEND | (remote ? FI_WRITE | FI_READ : 0));
+		lane_open(w, &w->rx, rx,
+			FI_RECV | (remote ? FI_REMOTE_WRITE | FI_REMOTE_READ : 0));
+		swap_keys(w);
+	}
+}
+
+static void lane_close(struct fb_lane *lane)
+{
+	if (lane->mr)
+		(void)fi_close(&lane->mr->fid);
+	munmap(lane->memory, lane->len);
+	free(lane->slot);
+	free(lane->fifo.at);
+}
+
+void fb_worker_memory_close(struct fb_worker *w)
+{
+	lane_close(&w->tx);
+	lane_close(&w->rx);
+}
+
+/* ---- one size ---- */
+
+static void fifo_new(struct fb_fifo *fifo, uint32_t slots)
+{
+	uint32_t size = 1;
+
+	while (size < slots)
+		size *= 2;
+	free(fifo->at);
+	fifo->at = fb_alloc(size, sizeof(*fifo->at));
+	fifo->mask = size - 1;
+	fifo->head = fifo->tail = 0;
+}
+
+static void lane_size(struct fb_worker *w, struct fb_lane *lane, uint32_t slots)
+{
+	const struct fb_config *c = w->node->config;
+
+	free(lane->slot);
+	lane->slot = fb_alloc(slots, sizeof(*lane->slot));
+	lane->slots = slots;
+	lane->stride = stride(c, w->bytes);
+	lane->buffers = buffers(c, slots);
+	lane->turn = 0;
+	fifo_new(&lane->fifo, slots);
+	for (uint32_t i = 0; i < slots; i++) {
+		lane->slot[i].receives = lane == &w->rx;
+		/* The next one is the first that belongs to this slot. */
+		lane->slot[i].buffer = UINT32_MAX - slots;
+	}
+}
+
+void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
+{
+	const struct fb_config *c = w->node->config;
+	bool stay = c->type == FI_EP_DGRAM && w->rx.slot;
+
+	w->test = test;
+	w->bytes = bytes;
+	w->window = tx_slots(c, test, bytes);
+	w->touch = c->touch || c->verify;
+	w->verify = c->verify;
+	w->step = c->verify ? sizeof(uint64_t) : LINE;
+	w->turn = 0;
+	w->lost = 0;
+	fb_message_choose(w);
+	if (stay)
+		return;
+	if (c->type == FI_EP_DGRAM)
+		w->window = fb_config_window(c, extent(c, bytes));
+	lane_size(w, &w->tx, w->window);
+	lane_size(w, &w->rx,
+		c->type == FI_EP_DGRAM ? 2 * w->window : rx_slots(c, test, bytes));
+	memset(w->tx.memory, 0, w->tx.buffers * w->tx.stride);
+	memset(w->rx.memory, 0, w->rx.buffers * w->rx.stride);
+	for (uint32_t i = 0; i < w->tx.slots; i++)
+		fb_fifo_put(&w->tx.fifo, &w->tx.slot[i]);
+	for (uint32_t i = 0; i < w->rx.slots; i++)
+		fb_message_post(w, &w->rx.slot[i]);
+}
+
+/* ---- what buffers hold ---- */
+
+static uint64_t word_of(uint64_t turn, size_t at)
+{
+	return (turn + 1) * UINT64_C(0x9e3779b97f4a7c15) + at;
+}
+
+void fb_fill(const struct fb_worker *w, char *buf, uint64_t turn)
+{
+	size_t at = 0;
+
+	for (; at + sizeof(uint64_t) <= w->bytes; at += w->step) {
+		uint64_t word = word_of(turn, at);
+
+		memcpy(buf + at, &word, sizeof(word));
+	}
+	if (!w->verify && w->bytes >= sizeof(uint64_t))
+		return;
+	for (; at < w->bytes; at++)
+		buf[at] = (char)word_of(turn, at);
+}
+
+char fb_fill_byte(const struct fb_worker *w, uint64_t turn, size_t at)
+{
+	size_t start = at / sizeof(uint64_t) * sizeof(uint64_t);
+	uint64_t word = word_of(turn, start);
+	char bytes[sizeof(word)];
+
+	if (start + sizeof(word) > w->bytes)
+		return (char)word_of(turn, at);
+	memcpy(bytes, &word, sizeof(word));
+	return bytes[at - start];
+}
+
+static _Noreturn void damaged(const struct fb_worker *w, uint64_t turn, size_t at)
+{
+	fb_die(FB_EXIT_DAMAGED,
+		"%s, %zu bytes: message %llu arrived damaged, first at byte %zu",
+		fb_tests[w->test].name, w->bytes, (unsigned long long)turn, at);
+}
+
+static void verify(const struct fb_worker *w, const char *buf, uint64_t turn)
+{
+	size_t at = 0;
+
+	for (; at + sizeof(uint64_t) <= w->bytes; at += sizeof(uint64_t)) {
+		uint64_t word = word_of(turn, at);
+
+		if (memcmp(buf + at, &word, sizeof(word)) != 0)
+			damaged(w, turn, at);
+	}
+	for (; at < w->bytes; at++)
+		if (buf[at] != (char)word_of(turn, at))
+			damaged(w, turn, at);
+}
+
+void fb_read(struct fb_worker *w, const char *buf, uint64_t turn)
+{
+	uint64_t sum = 0, word = 0;
+
+	if (w->verify) {
+		verify(w, buf, turn);
+		return;
+	}
+	if (w->bytes < sizeof(word))
+		sum = (unsigned char)buf[0];
+	for (size_t at = 0; at + sizeof(word) <= w->bytes; at += w->step) {
+		memcpy(&word, buf + at, sizeof(word));
+		sum += word;
+	}
+	w->received_bytes_sum += sum;
+	/* The sum is of no use, and its reads count. */
+	__asm__ volatile("" : : "r"(sum) : "memory");
+}
