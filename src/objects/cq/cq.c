@@ -120,6 +120,11 @@ static int cq_control(struct fid *fid, int command, void *arg)
 
 static struct fi_ops cq_fid_ops = WF_FID_OPS(cq_close, wf_absent_bind, cq_control);
 
+bool wf_cq_is_ours(const struct fid_cq *fid)
+{
+	return fid->fid.ops == &cq_fid_ops;
+}
+
 /* The operations of a queue with a wait object of its own. */
 static struct fi_ops_cq cq_wait_ops = {
 	.size = sizeof(cq_wait_ops),

@@ -72,6 +72,9 @@ static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)
 int wf_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	struct fid_cq **ret_cq, void *context);
 
+/* Is the queue of this library? Any thread. */
+bool wf_cq_is_ours(const struct fid_cq *fid);
+
 /* Fill *ret_peer, one for each peer, for the import of @cq into a peer: the peer's
  * completions are written to @cq, which cannot be closed until wf_cq_unexport. See
  * objects/peer/open.h. */

@@ -73,7 +73,7 @@ struct wf_xfer_ops {
 
 	/* The progress item, copied to ep->progress when the endpoint is opened. Its
 	 * functions take the locks that they need. NULL: an item that takes the locks
-	 * and calls progress(), wait_fd() and arm(). */
+	 * and calls progress(), wait_fd(), wait_fds() and arm(). */
 	const struct wf_progress *item;
 
 	/* The endpoint makes progress when the sources of its CQs are run
@@ -152,8 +152,9 @@ struct wf_xfer_ops {
 	 * NULL: all calls return -FI_ENOSYS. */
 	struct fi_ops_collective *collective;
 
-	/* As in struct wf_progress. ep->lock is held. */
+	/* As in struct wf_progress. ep->lock is held, but not in wait_fds. */
 	int (*wait_fd)(struct wf_ep *ep);
+	struct wf_fds *(*wait_fds)(struct wf_ep *ep);
 	bool (*arm)(struct wf_ep *ep);
 };
 

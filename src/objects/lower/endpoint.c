@@ -186,6 +186,7 @@ void wf_lower_ep_close(struct wf_lower_ep *below)
 		wf_srx_drain(&below->srx_port);
 		wf_srx_detach(&below->srx_port);
 	}
+	wf_lower_wait_del(&below->wait);
 	wf_lower_close(domain, &below->fid->fid);
 	wf_lower_close(domain, below->srx ? &below->srx->fid : NULL);
 	wf_lower_close(domain, below->tx_cq ? &below->tx_cq->fid : NULL);

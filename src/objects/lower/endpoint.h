@@ -5,6 +5,7 @@
 #include "objects/endpoint/endpoint.h"
 #include "objects/lower/cntr.h"
 #include "objects/lower/domain.h"
+#include "objects/lower/wait.h"
 
 /*
  * The endpoint of a provider below, and what is bound to it.
@@ -45,6 +46,7 @@ struct wf_lower_ep {
 	 * is NULL. NULL: none is imported. */
 	struct fid_cq *cq;
 	bool has_fd; /* @cq has a descriptor that is readable when there is work */
+	struct wf_lower_wait wait; /* what has it; see wf_lower_ep_watch */
 
 	/* Imports; NULL: none. */
 	struct fid_cq *tx_cq, *rx_cq;

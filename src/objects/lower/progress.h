@@ -19,9 +19,10 @@ static inline void wf_lower_ep_poll(const struct wf_lower_ep *below)
 		(void)below->cq->ops->read(below->cq, NULL, 0);
 }
 
-/* Add the endpoint's descriptor, if has_fd says that there is one, to the epoll set
- * @epfd. 0 or a negative FI_E code. */
-int wf_lower_ep_watch(const struct wf_lower_ep *below, int epfd);
+/* Add what the endpoint's sleepers wait for, if has_fd says that there is something, to
+ * @fds, until the endpoint is closed. 0, also where it was added before, or a negative
+ * FI_E code. */
+int wf_lower_ep_watch(struct wf_lower_ep *below, struct wf_fds *fds);
 
 /* Ask by fi_trywait(3) whether a thread may sleep on the descriptor. True for an
  * endpoint without one. */

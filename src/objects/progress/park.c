@@ -83,7 +83,7 @@ void wf_progress_forget(struct wf_progress_ref *ref)
 	wf_progress_take_woken(list);
 	if (ref->watched)
 		(void)epoll_ctl(
-			list->epfd, EPOLL_CTL_DEL, ref->item->wait_fd(ref->item), NULL);
+			list->epfd, EPOLL_CTL_DEL, wf_progress_fd(ref->item), NULL);
 	if (ref->at < list->awake)
 		swap(ref, --list->awake);
 	put(list, list->refs[--list->count], ref->at);
@@ -103,7 +103,7 @@ static int watch(struct wf_progress_list *list, struct wf_progress_ref *ref)
 		list->epfd = epoll_create1(EPOLL_CLOEXEC);
 	if (list->epfd < 0)
 		return -errno;
-	fd = ref->item->wait_fd(ref->item);
+	fd = wf_progress_fd(ref->item);
 	if (fd < 0)
 		return fd;
 	if (epoll_ctl(list->epfd, ref->watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd,
@@ -121,7 +121,7 @@ bool wf_progress_park(struct wf_progress_list *list, unsigned int at)
 	/* Start counting anew: an item that cannot be parked now is not tried again
 	 * before it was quiet for as long once more. */
 	atomic_store_explicit(&item->quiet, 0, memory_order_relaxed);
-	if (!item->arm || !item->wait_fd)
+	if (!item->arm || !(item->wait_fd || item->wait_fds))
 		return false;
 	atomic_store_explicit(&item->parked, true, memory_order_relaxed);
 	if (!item->arm(item) || watch(list, ref))

@@ -67,9 +67,39 @@ int wf_progress_list_init(
 	return wf_lock_init(&list->lock, kind);
 }
 
+static int watch_fd(struct wf_fds *fds, struct wf_progress_ref *ref)
+{
+	int fd = ref->item->wait_fd(ref->item);
+	int err = fd < 0 ? fd : wf_fds_add(fds, fd);
+
+	if (!err)
+		ref->fd = fd;
+	return err;
+}
+
+/* Give the item's descriptors to @wait, if a thread can sleep on descriptors there. */
+static int watch(struct wf_wait *wait, struct wf_progress_ref *ref)
+{
+	struct wf_fds *fds = wait ? wf_wait_fds(wait) : NULL;
+
+	ref->fd = -1;
+	if (fds && ref->item->wait_fds)
+		return wf_fds_follow(&ref->fds, ref->item->wait_fds(ref->item), fds);
+	return fds && ref->item->wait_fd ? watch_fd(fds, ref) : 0;
+}
+
+static void unwatch(struct wf_wait *wait, struct wf_progress_ref *ref)
+{
+	wf_fds_unfollow(&ref->fds);
+	if (ref->fd >= 0)
+		wf_fds_del(wf_wait_fds(wait), ref->fd);
+	ref->fd = -1;
+}
+
 void wf_progress_list_done(struct wf_progress_list *list)
 {
 	for (unsigned int i = 0; i < list->count; i++) {
+		unwatch(list->wait, list->refs[i]);
 		unlink_ref(list->refs[i]);
 		free(list->refs[i]);
 	}
@@ -77,31 +107,6 @@ void wf_progress_list_done(struct wf_progress_list *list)
 	if (list->epfd >= 0)
 		(void)close(list->epfd);
 	wf_lock_done(&list->lock);
-}
-
-/* Give the item's descriptor to @wait, if a thread can sleep on descriptors there. */
-static int watch(struct wf_wait *wait, struct wf_progress_ref *ref)
-{
-	int err;
-
-	ref->fd = -1;
-	if (!wait || !ref->item->wait_fd || !wf_wait_uses_fds(wait))
-		return 0;
-	ref->fd = ref->item->wait_fd(ref->item);
-	if (ref->fd < 0)
-		return ref->fd;
-	err = wf_wait_add_fd(wait, ref->fd);
-	if (err)
-		ref->fd = -1;
-	return err;
-}
-
-static void unwatch(struct wf_wait *wait, struct wf_progress_ref *ref)
-{
-	if (ref->fd < 0)
-		return;
-	wf_wait_del_fd(wait, ref->fd);
-	ref->fd = -1;
 }
 
 static bool make_space(struct wf_progress_list *list)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "objects/wait/fds.h"
 #include "sys/lock.h"
 
 struct wf_domain;
@@ -20,8 +21,14 @@ struct wf_progress {
 	/* The descriptor for sleepers: readable exactly while run() would find work (a
 	 * descriptor that is readable without work makes a sleeper spin). Made at the
 	 * first call, owned by the item. Returns -errno on failure. NULL: the item has
-	 * no descriptor. */
+	 * no descriptor, or wait_fds. */
 	int (*wait_fd)(struct wf_progress *item);
+
+	/* The same for an item that is fed by others, of which each has descriptors:
+	 * the set of them all, so that lists need not watch it as one descriptor more.
+	 * Owned by the item, and the same in each call. NULL: it has none, or wait_fd.
+	 */
+	struct wf_fds *(*wait_fds)(struct wf_progress *item);
 
 	/* A thread is about to sleep: make the descriptor report all later work.
 	 * Returns false if there is work now and the thread must not sleep. NULL: the
@@ -82,8 +89,17 @@ struct wf_progress_ref {
 	/* at: position in list->refs; uses: wf_progress_list_add calls without a del.
 	 */
 	unsigned int at, uses;
-	int fd; /* the descriptor added to list->wait, or -1 */
+	/* What list->wait has of the item: its descriptor, or -1, and its set. */
+	int fd;
+	struct wf_fds_link fds;
 };
+
+/* One descriptor for sleepers, of an item that has wait_fd or wait_fds; a negative
+ * fabric errno on failure. */
+static inline int wf_progress_fd(struct wf_progress *item)
+{
+	return item->wait_fds ? wf_fds_open(item->wait_fds(item)) : item->wait_fd(item);
+}
 
 int wf_progress_list_init(
 	struct wf_progress_list *list, enum wf_lock_kind kind, struct wf_wait *wait);

@@ -3,38 +3,16 @@
 
 /* The application's access to a wait object: FI_GETWAIT and FI_GETWAITOBJ. */
 
-/* @mutex is held. */
-static int get_pollfds(struct wf_wait *wait, struct fi_wait_pollfd *ret)
-{
-	size_t capacity = ret->nfds;
-
-	ret->change_index = wait->change_index;
-	ret->nfds = wait->fd_count + 1;
-	if (capacity < ret->nfds)
-		return -FI_ETOOSMALL;
-	if (!ret->fd)
-		return -FI_EINVAL;
-	ret->fd[0] = (struct pollfd){ .fd = wait->signal_fd, .events = POLLIN };
-	for (size_t i = 0; i < wait->fd_count; i++)
-		ret->fd[i + 1] =
-			(struct pollfd){ .fd = wait->fds[i].fd, .events = POLLIN };
-	return 0;
-}
-
 static int get_wait(struct wf_wait *wait, void *arg)
 {
 	struct fi_mutex_cond *pair = arg;
-	int err;
 
 	switch (wait->obj) {
 	case FI_WAIT_FD:
-		*(int *)arg = wait->epfd;
+		*(int *)arg = wait->fds.epfd;
 		return 0;
 	case FI_WAIT_POLLFD:
-		(void)pthread_mutex_lock(&wait->mutex);
-		err = get_pollfds(wait, arg);
-		(void)pthread_mutex_unlock(&wait->mutex);
-		return err;
+		return wf_fds_list(&wait->fds, arg);
 	case FI_WAIT_MUTEX_COND:
 		pair->mutex = &wait->mutex;
 		pair->cond = &wait->cond;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -45,29 +44,20 @@ static bool has_fds(enum fi_wait_obj obj)
 
 static int open_fds(struct wf_wait *wait)
 {
-	struct epoll_event event = { .events = EPOLLIN };
-	int err;
+	int ret;
 
-	wait->epfd = epoll_create1(EPOLL_CLOEXEC);
-	if (wait->epfd < 0)
-		return -errno;
 	wait->signal_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (wait->signal_fd < 0) {
-		err = -errno;
-		goto err_epfd;
-	}
-	event.data.fd = wait->signal_fd;
-	if (epoll_ctl(wait->epfd, EPOLL_CTL_ADD, wait->signal_fd, &event)) {
-		err = -errno;
-		goto err_signal_fd;
-	}
-	return 0;
-
-err_signal_fd:
+	if (wait->signal_fd < 0)
+		return -errno;
+	wf_fds_init(&wait->fds);
+	ret = wf_fds_open(&wait->fds);
+	if (ret >= 0)
+		ret = wf_fds_add(&wait->fds, wait->signal_fd);
+	if (!ret)
+		return 0;
+	wf_fds_done(&wait->fds);
 	(void)close(wait->signal_fd);
-err_epfd:
-	(void)close(wait->epfd);
-	return err;
+	return ret;
 }
 
 static int init_mutex(struct wf_wait *wait)
@@ -106,7 +96,7 @@ int wf_wait_init(struct wf_wait *wait, enum fi_wait_obj obj, struct fid_wait *se
 	atomic_init(&wait->armed, obj == FI_WAIT_SET || has_fds(obj));
 	atomic_init(&wait->unread, false);
 	atomic_init(&wait->signals, 0);
-	wait->epfd = wait->signal_fd = -1;
+	wait->signal_fd = -1;
 	wf_list_init(&wait->link);
 
 	err = init_mutex(wait);
@@ -142,11 +132,10 @@ void wf_wait_done(struct wf_wait *wait)
 		/* release: pairs with the acquire in the closing of the set. */
 		atomic_fetch_sub_explicit(&wait->set->refs, 1, memory_order_release);
 	}
-	if (wait->epfd >= 0) {
+	if (wait->signal_fd >= 0) {
+		wf_fds_done(&wait->fds);
 		(void)close(wait->signal_fd);
-		(void)close(wait->epfd);
 	}
-	free(wait->fds);
 	(void)pthread_cond_destroy(&wait->cond);
 	(void)pthread_mutex_destroy(&wait->mutex);
 }
@@ -169,81 +158,11 @@ bool wf_wait_needs_thread(const struct wf_wait *wait)
 	return wait->obj == FI_WAIT_MUTEX_COND;
 }
 
-bool wf_wait_uses_fds(const struct wf_wait *wait)
-{
-	return has_fds(wait->obj == FI_WAIT_SET ? wait->set->wait.obj : wait->obj);
-}
-
-/* @mutex is held. */
-static struct wf_wait_fd *find_fd(struct wf_wait *wait, int fd)
-{
-	for (size_t i = 0; i < wait->fd_count; i++) {
-		if (wait->fds[i].fd == fd)
-			return &wait->fds[i];
-	}
-	return NULL;
-}
-
-/* @mutex is held. */
-static int add_fd(struct wf_wait *wait, int fd)
-{
-	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
-	size_t capacity = wait->fd_capacity ? 2 * wait->fd_capacity : 4;
-	struct wf_wait_fd *known = find_fd(wait, fd), *fds;
-
-	if (known) {
-		known->uses++;
-		return 0;
-	}
-	if (wait->fd_count == wait->fd_capacity) {
-		fds = realloc(wait->fds, capacity * sizeof(*fds));
-		if (!fds)
-			return -FI_ENOMEM;
-		wait->fds = fds;
-		wait->fd_capacity = capacity;
-	}
-	if (epoll_ctl(wait->epfd, EPOLL_CTL_ADD, fd, &event))
-		return -errno;
-	wait->fds[wait->fd_count++] = (struct wf_wait_fd){ .fd = fd, .uses = 1 };
-	wait->change_index++;
-	return 0;
-}
-
-/* @mutex is held. */
-static void del_fd(struct wf_wait *wait, int fd)
-{
-	struct wf_wait_fd *known = find_fd(wait, fd);
-
-	if (!known || --known->uses)
-		return;
-	(void)epoll_ctl(wait->epfd, EPOLL_CTL_DEL, fd, NULL);
-	*known = wait->fds[--wait->fd_count];
-	wait->change_index++;
-}
-
-int wf_wait_add_fd(struct wf_wait *wait, int fd)
-{
-	int err;
-
-	if (wait->obj == FI_WAIT_SET)
-		wait = &wait->set->wait;
-	if (!has_fds(wait->obj))
-		return 0;
-	(void)pthread_mutex_lock(&wait->mutex);
-	err = add_fd(wait, fd);
-	(void)pthread_mutex_unlock(&wait->mutex);
-	return err;
-}
-
-void wf_wait_del_fd(struct wf_wait *wait, int fd)
+struct wf_fds *wf_wait_fds(struct wf_wait *wait)
 {
 	if (wait->obj == FI_WAIT_SET)
 		wait = &wait->set->wait;
-	if (!has_fds(wait->obj))
-		return;
-	(void)pthread_mutex_lock(&wait->mutex);
-	del_fd(wait, fd);
-	(void)pthread_mutex_unlock(&wait->mutex);
+	return has_fds(wait->obj) ? &wait->fds : NULL;
 }
 
 /* @mutex is held. */
@@ -354,7 +273,7 @@ static bool wait_fds(struct wf_wait *wait, uint64_t deadline_ns)
 	wait->polling = true;
 	(void)pthread_mutex_unlock(&wait->mutex);
 	pthread_cleanup_push(cancel_polling, wait);
-	n = epoll_wait(wait->epfd, &event, 1, wf_remaining_ms(deadline_ns));
+	n = epoll_wait(wait->fds.epfd, &event, 1, wf_remaining_ms(deadline_ns));
 	pthread_cleanup_pop(0);
 	stop_polling(wait);
 	return n > 0;

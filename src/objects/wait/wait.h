@@ -7,18 +7,10 @@
 #include <stdbool.h>
 #include <rdma/fi_eq.h>
 
+#include "objects/wait/fds.h"
 #include "sys/compiler.h"
-#include "sys/list.h"
 
 struct wf_wait_set;
-
-/* A descriptor of a transport in the epoll set of a wait. */
-struct wf_wait_fd {
-	int fd;
-	/* wf_wait_add_fd calls without a del: one endpoint may feed several members of
-	 * a wait set. */
-	unsigned int uses;
-};
 
 /*
  * The wait object of one CQ, EQ, counter or wait set.
@@ -33,9 +25,9 @@ struct wf_wait_fd {
  * The caller of wf_wait_signal holds no lock of the object: with FI_WAIT_MUTEX_COND the
  * application may hold @mutex while it calls fi_trywait, which takes the object's lock.
  *
- * FI_WAIT_FD and FI_WAIT_POLLFD: @epfd is an epoll descriptor that holds @signal_fd
- * and the descriptors of the transports that feed the object, so that an application
- * with manual progress wakes up for network data too.
+ * FI_WAIT_FD and FI_WAIT_POLLFD: @fds holds @signal_fd and the descriptors of the
+ * transports that feed the object, so that an application with manual progress wakes up
+ * for network data too.
  * FI_WAIT_MUTEX_COND: the application waits on @mutex and @cond. The kernel never
  * signals them, so such an object needs the domain's progress thread.
  * FI_WAIT_YIELD, FI_WAIT_NONE: a sleep is one sched_yield.
@@ -49,17 +41,14 @@ struct wf_wait {
 	atomic_bool armed;  /* a thread may be asleep: the next signal has to wake it */
 	atomic_bool unread; /* signal_fd was written and not drained yet */
 	atomic_uint_fast64_t signals; /* number of signals; a ticket is its value */
-	int epfd;                     /* FI_WAIT_FD and FI_WAIT_POLLFD; otherwise -1 */
-	int signal_fd;                /* eventfd; -1 when @epfd is -1 */
-	struct wf_wait_set *set;      /* FI_WAIT_SET; otherwise NULL */
-	struct fid *owner;   /* the CQ, EQ or counter; guarded by the set's lock */
-	struct wf_list link; /* in set->members; guarded by the set's lock */
+	int signal_fd; /* eventfd, with FI_WAIT_FD and FI_WAIT_POLLFD; otherwise -1 */
+	struct wf_fds fds;       /* initialised where @signal_fd is not -1; own lock */
+	struct wf_wait_set *set; /* FI_WAIT_SET; otherwise NULL */
+	struct fid *owner;       /* the CQ, EQ or counter; guarded by the set's lock */
+	struct wf_list link;     /* in set->members; guarded by the set's lock */
 	pthread_mutex_t mutex;
 	pthread_cond_t cond;
 	bool polling; /* one sleeper is in epoll_wait, the others wait on cond */
-	uint64_t change_index;  /* FI_WAIT_POLLFD: grows with each fd change */
-	struct wf_wait_fd *fds; /* the transports' descriptors */
-	size_t fd_count, fd_capacity;
 };
 
 /* -FI_EINVAL for an unknown object, or FI_WAIT_SET without @set. */
@@ -75,14 +64,9 @@ void wf_wait_attach(struct wf_wait *wait, struct fid *owner);
  * to make progress for it. */
 bool wf_wait_needs_thread(const struct wf_wait *wait);
 
-/* From now on a sleeper wakes while @fd is readable. Returns 0 or a negative fabric
- * errno; no-op (0) for wait objects without descriptors. */
-int wf_wait_add_fd(struct wf_wait *wait, int fd);
-void wf_wait_del_fd(struct wf_wait *wait, int fd);
-
-/* True if the wait object, or its set's, has descriptors: wf_wait_add_fd and
- * wf_wait_del_fd are not no-ops. */
-bool wf_wait_uses_fds(const struct wf_wait *wait);
+/* The descriptors that wake a sleeper while they are readable: those of the wait object
+ * or, with FI_WAIT_SET, of its set. NULL: it has none. */
+struct wf_fds *wf_wait_fds(struct wf_wait *wait);
 
 /* Drain earlier signals and make the next wf_wait_signal wake the caller. Returns the
  * ticket for wf_wait_sleep. */

@@ -37,6 +37,8 @@ static int lnx_enable(struct wf_ep *wf)
 	ep->may_sleep = wf_ep_may_sleep(wf);
 	for (unsigned int i = 0; i < ep->count && !ret; i++)
 		ret = lnx_rail_enable(ep, i);
+	if (!ret)
+		ret = lnx_progress_watch(ep);
 	if (ret)
 		return ret;
 	lnx_fast_path_enabled(ep);
@@ -311,6 +313,7 @@ int lnx_endpoint(struct wf_domain *wf, struct fi_info *info, struct fid_ep **ret
 
 err_rails:
 	close_rails(ep);
+	lnx_progress_done(ep);
 	wf_lock_done(&ep->ops_lock);
 err_ep:
 	wf_ep_done(&ep->wf);

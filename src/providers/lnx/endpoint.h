@@ -37,11 +37,11 @@ struct lnx_ep {
 	unsigned int more_count;
 	struct lnx_fast_path fast_path[LNX_MAX_LINKS + 1]; /* none over LNX_NO_RAIL */
 	struct lnx_domain *domain;
-	/* An epoll set of the members' descriptors, and a timer for members that have
-	 * none; -1 until a thread sleeps. Guarded by the lock of the receive context,
-	 * as are the next three. */
-	int epfd, timer_fd;
-	bool needs_timer;            /* some member has no descriptor */
+	struct wf_fds fds; /* for sleepers: the members' descriptors and @timer_fd */
+	/* A timer, if some member has no descriptor; else -1. */
+	int timer_fd;
+	bool needs_timer;
+	/* Guarded by the lock of the receive context, as is the next one. */
 	unsigned int sleeps_refused; /* since @sleep_activity changed */
 	uint64_t sleep_activity; /* wf_ep_activity() when a sleep was refused last */
 	/* The calls that the fast path leaves messages to: those of the skeleton. */

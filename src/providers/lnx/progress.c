@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
-#include <sys/epoll.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -140,55 +139,42 @@ static void run_first(struct wf_progress *item)
 		wf_unlock(lock);
 }
 
-static int watch_timer(struct lnx_ep *ep, int epfd)
+static void close_timer(struct lnx_ep *ep)
 {
-	struct epoll_event event = { .events = EPOLLIN };
+	if (ep->timer_fd >= 0)
+		(void)close(ep->timer_fd);
+	ep->timer_fd = -1;
+}
 
-	if (!ep->needs_timer)
+static int watch_timer(struct lnx_ep *ep)
+{
+	int ret;
+
+	if (!ep->needs_timer || ep->timer_fd >= 0)
 		return 0;
 	ep->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	if (ep->timer_fd < 0)
 		return -errno;
-	return epoll_ctl(epfd, EPOLL_CTL_ADD, ep->timer_fd, &event) ? -errno : 0;
-}
-
-static void close_fd(int *fd)
-{
-	if (*fd >= 0)
-		(void)close(*fd);
-	*fd = -1;
-}
-
-static int open_fds(struct lnx_ep *ep)
-{
-	int ret = 0, epfd = epoll_create1(EPOLL_CLOEXEC);
-
-	if (epfd < 0)
-		return -errno;
-	for (unsigned int i = 0; i < ep->count && !ret; i++)
-		ret = wf_lower_ep_watch(&ep->rail[i].below, epfd);
-	if (!ret)
-		ret = watch_timer(ep, epfd);
-	if (ret) {
-		close_fd(&ep->timer_fd);
-		close_fd(&epfd);
-		return ret;
-	}
-	ep->epfd = epfd;
-	return 0;
-}
-
-static int wait_fd(struct wf_progress *item)
-{
-	struct lnx_ep *ep = ep_of_item(item);
-	int ret;
-
-	wf_ep_srx_lock(&ep->wf);
-	ret = ep->epfd < 0 ? open_fds(ep) : 0;
-	if (!ret)
-		ret = ep->epfd;
-	wf_ep_srx_unlock(&ep->wf);
+	ret = wf_fds_add(&ep->fds, ep->timer_fd);
+	if (ret)
+		close_timer(ep);
 	return ret;
+}
+
+int lnx_progress_watch(struct lnx_ep *ep)
+{
+	int ret = 0;
+
+	for (unsigned int i = 0; i < ep->count && !ret; i++) {
+		ret = wf_lower_ep_watch(&ep->rail[i].below, &ep->fds);
+		ep->needs_timer |= ep->may_sleep && !ep->rail[i].below.has_fd;
+	}
+	return ret ? ret : watch_timer(ep);
+}
+
+static struct wf_fds *wait_fds(struct wf_progress *item)
+{
+	return &ep_of_item(item)->fds;
 }
 
 /*
@@ -234,7 +220,6 @@ void lnx_progress_enabled(struct lnx_ep *ep)
 	for (unsigned int i = 0; i < ep->count; i++) {
 		struct lnx_rail *rail = &ep->rail[i];
 
-		ep->needs_timer |= ep->may_sleep && !rail->below.has_fd;
 		rail->network = ep->count > 1 && !ep->domain->link->member[i].memory;
 		if (rail->network)
 			continue;
@@ -250,8 +235,8 @@ void lnx_progress_enabled(struct lnx_ep *ep)
 
 void lnx_progress_done(struct lnx_ep *ep)
 {
-	close_fd(&ep->timer_fd);
-	close_fd(&ep->epfd);
+	close_timer(ep);
+	wf_fds_done(&ep->fds);
 }
 
 static bool moved(struct wf_progress *item)
@@ -267,12 +252,13 @@ static bool moved(struct wf_progress *item)
 
 void lnx_progress_init(struct lnx_ep *ep)
 {
-	ep->epfd = ep->timer_fd = -1;
+	ep->timer_fd = -1;
+	wf_fds_init(&ep->fds);
 }
 
 const struct wf_progress lnx_progress_item = {
 	.run = run,
-	.wait_fd = wait_fd,
+	.wait_fds = wait_fds,
 	.arm = arm,
 	.moved = moved,
 };

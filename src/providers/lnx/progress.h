@@ -10,9 +10,11 @@ extern const struct wf_progress lnx_progress_item;
 /* Hook of struct wf_xfer_ops; the locks of the receive context and of @ep are held. */
 void lnx_progress(struct wf_ep *ep);
 
-/* Control calls, in this order: the endpoint is opened; all of its rails are enabled;
- * they are closed. */
+/* Control calls, in this order: the endpoint is opened; all of its rails are enabled,
+ * and threads may sleep on them from now on, 0 or a negative FI_E code, may be called
+ * again; nothing fails any more; the rails are closed. */
 void lnx_progress_init(struct lnx_ep *ep);
+int lnx_progress_watch(struct lnx_ep *ep);
 void lnx_progress_enabled(struct lnx_ep *ep);
 void lnx_progress_done(struct lnx_ep *ep);
 

@@ -16,7 +16,7 @@ static int rxd_enable(struct wf_ep *wf)
 	if (!ret)
 		ret = rxd_peers_init(ep);
 	if (!ret)
-		ret = rxd_wait_open(ep);
+		ret = rxd_wait_enable(ep);
 	if (ret)
 		return ret;
 	wf_av_removals_start(&ep->remotes.removals, wf->av);
@@ -34,8 +34,10 @@ static void rxd_destroy(struct wf_ep *wf)
 	wf_ep_srx_lock(wf);
 	rxd_peers_done(ep);
 	wf_ep_srx_unlock(wf);
+	rxd_wait_close(ep);
 	rxd_below_close(ep);
 	rxd_data_done(ep);
+	wf_fds_done(&ep->fds);
 	wf_watches_done(&ep->watches);
 	wf_ep_done(wf);
 	free(ep);
@@ -73,7 +75,7 @@ static const struct wf_xfer_ops rxd_xfer_ops = {
 	.setname = rxd_setname,
 	.getname = rxd_getname,
 	.tx_left = rxd_tx_left,
-	.wait_fd = rxd_wait_fd,
+	.wait_fds = rxd_wait_fds,
 	.arm = rxd_arm,
 };
 
@@ -92,12 +94,14 @@ int rxd_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 		return ret;
 	}
 	ep->domain = rxd_domain_of(domain);
-	ep->cq_watch.fd = -1;
 	ep->deadline_ns = UINT64_MAX;
 	wf_list_init(&ep->active);
 	wf_watches_init(&ep->watches);
+	wf_fds_init(&ep->fds);
 	rxd_data_init(ep);
-	ret = rxd_below_open(ep, context);
+	ret = rxd_wait_open(ep);
+	if (!ret)
+		ret = rxd_below_open(ep, context);
 	if (ret) {
 		rxd_destroy(&ep->ep);
 		return ret;

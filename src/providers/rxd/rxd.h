@@ -99,10 +99,11 @@ struct rxd_ep {
 	bool peers_ready, closing;
 
 	/* progress.c, wait.c */
-	struct wf_watches watches;
-	struct wf_watch cq_watch;
-	struct wf_list active; /* struct rxd_peer whose flow has a deadline */
-	uint64_t deadline_ns;  /* the earliest of them, or earlier; wf_now_ns */
+	struct wf_watches watches;    /* the timer */
+	struct wf_fds fds;            /* for sleepers: @watches and @cq */
+	struct wf_lower_wait cq_wait; /* @cq in @fds */
+	struct wf_list active;        /* struct rxd_peer whose flow has a deadline */
+	uint64_t deadline_ns;         /* the earliest of them, or earlier; wf_now_ns */
 	/* wf_now_ns of the running progress call or operation. */
 	uint64_t now_ns;
 
@@ -149,12 +150,15 @@ void rxd_schedule(struct rxd_peer *peer);
 /* Run all flows with a deadline as before a sleep: nothing that could leave stays. */
 void rxd_run_flows(struct rxd_ep *ep);
 
-/* wait.c. Open the set that threads sleep on; a control call that may be repeated. */
+/* wait.c. Control calls: open what threads sleep on; the queue below is open, may be
+ * repeated; before the queue is closed. */
 int rxd_wait_open(struct rxd_ep *ep);
+int rxd_wait_enable(struct rxd_ep *ep);
+void rxd_wait_close(struct rxd_ep *ep);
 /* A progress call while threads may sleep: set the timer again for them. */
 void rxd_timer_tick(struct rxd_ep *ep);
 /* wf_xfer_ops */
-int rxd_wait_fd(struct wf_ep *wf);
+struct wf_fds *rxd_wait_fds(struct wf_ep *wf);
 bool rxd_arm(struct wf_ep *wf);
 
 #endif

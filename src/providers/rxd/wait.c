@@ -4,38 +4,35 @@
 #include "sys/compiler.h"
 
 /*
- * Threads that sleep until there is work: they wait for an epoll set with the
- * descriptor of the queue below and a timer for the deadlines of flows.
+ * Threads that sleep until there is work: they wait for the descriptors of the queue
+ * below and for a timer with the deadlines of flows.
  */
 
 /* A queue below without a descriptor is looked at this often. */
 enum { POLL_NS = 1000000 };
 
-static void cq_ready(struct wf_watch *watch, uint32_t events)
-{
-	(void)watch;
-	(void)events;
-}
-
 int rxd_wait_open(struct rxd_ep *ep)
 {
-	int fd, ret = wf_watches_open(&ep->watches);
+	int ret = wf_watches_open(&ep->watches);
 
-	if (ret || !ep->has_fd || ep->cq_watch.fd >= 0)
-		return ret;
-	ret = fi_control(&ep->cq->fid, FI_GETWAIT, &fd);
-	if (ret)
-		return ret;
-	ep->cq_watch = (struct wf_watch){ .ready = cq_ready, .fd = fd };
-	ret = wf_watch_set(&ep->watches, &ep->cq_watch, EPOLLIN);
-	if (ret)
-		ep->cq_watch.fd = -1;
-	return ret;
+	return ret ? ret : wf_fds_add(&ep->fds, ep->watches.epfd);
 }
 
-int rxd_wait_fd(struct wf_ep *wf)
+int rxd_wait_enable(struct rxd_ep *ep)
 {
-	return rxd_ep_of(wf)->watches.epfd;
+	if (!ep->has_fd)
+		return 0;
+	return wf_lower_wait_add(&ep->cq_wait, &ep->cq->fid, &ep->fds);
+}
+
+void rxd_wait_close(struct rxd_ep *ep)
+{
+	wf_lower_wait_del(&ep->cq_wait);
+}
+
+struct wf_fds *rxd_wait_fds(struct wf_ep *wf)
+{
+	return &rxd_ep_of(wf)->fds;
 }
 
 static void set_timer(struct rxd_ep *ep)

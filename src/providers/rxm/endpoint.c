@@ -11,15 +11,16 @@
 /* Once it is open, threads make progress. The endpoint's control mutex is held. */
 static int open_all(struct rxm_ep *ep)
 {
-	int ret = 0;
+	int ret;
 
-	if (!ep->opened)
-		ret = rxm_below_open(ep);
-	if (!ret && !ep->opened)
-		ret = rxm_wait_open(ep);
-	if (!ret && !ep->opened)
-		ep->opened = true;
-	return ret;
+	if (ep->opened)
+		return 0;
+	ret = rxm_below_open(ep);
+	if (ret)
+		return ret;
+	rxm_wait_open(ep);
+	ep->opened = true;
+	return 0;
 }
 
 static int rxm_enable(struct wf_ep *wf)
@@ -47,8 +48,10 @@ static void rxm_destroy(struct wf_ep *wf)
 	ep->data.quiet = true;
 	end_conns(ep);
 	rxm_peers_free(ep);
+	rxm_wait_close(ep);
 	rxm_below_close(ep);
 	rxm_data_done(ep);
+	wf_fds_done(&ep->fds);
 	wf_watches_done(&ep->watches);
 	wf_ep_done(wf);
 	free(ep);
@@ -107,7 +110,7 @@ static const struct wf_xfer_ops rxm_xfer_ops = {
 	.getname = rxm_getname,
 	.addr_removed = rxm_addr_removed,
 	.tx_left = rxm_tx_left,
-	.wait_fd = rxm_wait_fd,
+	.wait_fds = rxm_wait_fds,
 	.arm = rxm_arm,
 };
 
@@ -124,8 +127,8 @@ static void init(struct rxm_ep *ep, const union wf_sockaddr *name)
 		.ep = wf,
 		.wants = wf_recv_wants_of(wf),
 	};
-	ep->cq_watch.fd = ep->eq_watch.fd = -1;
 	wf_watches_init(&ep->watches);
+	wf_fds_init(&ep->fds);
 	wf_list_init(&ep->idle);
 	wf_list_init(&ep->conns);
 	wf_list_init(&ep->ready);
@@ -156,18 +159,21 @@ int rxm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	ret = rxm_data_init(ep);
 	if (ret)
 		goto err_peers;
-	/* Threads that sleep may ask for the descriptor before there are queues. */
 	ret = wf_watches_open(&ep->watches);
+	if (!ret)
+		ret = wf_fds_add(&ep->fds, ep->watches.epfd);
 	if (ret)
-		goto err_data;
+		goto err_watches;
 	*ret_ep = &ep->ep.fid;
 	return 0;
 
-err_data:
+err_watches:
+	wf_watches_done(&ep->watches);
 	rxm_data_done(ep);
 err_peers:
 	rxm_peers_free(ep);
 err_ep:
+	wf_fds_done(&ep->fds);
 	wf_ep_done(&ep->ep);
 err_free:
 	free(ep);

@@ -186,7 +186,5 @@ void rxm_progress(struct wf_ep *wf)
 	if (!wf_list_empty(&ep->ready))
 		found |= resume(ep);
 	ep->running = false;
-	if (wf_unlikely(ep->watches.timer_expired))
-		rxm_rearm_timer(ep);
 	wf_progress_found(&wf->progress, found || moved_below(ep));
 }

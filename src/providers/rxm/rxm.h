@@ -94,8 +94,9 @@ struct rxm_ep {
 	 * the true one. */
 	union wf_sockaddr name;
 	struct wf_unexp unexp;
-	struct wf_watches watches; /* the descriptors of the queues below */
-	struct wf_watch cq_watch, eq_watch;
+	struct wf_watches watches; /* the timer */
+	struct wf_fds fds;         /* for sleepers: @watches and the queues below */
+	struct wf_lower_wait cq_wait, eq_wait; /* these in @fds */
 	bool opened;  /* all that the endpoint has below is open */
 	bool has_fds; /* both queues below have descriptors */
 
@@ -169,10 +170,11 @@ bool rxm_poll_cq(struct rxm_ep *ep);
 /* Handle the events of the event queue below. False: there was none. Locks as above. */
 bool rxm_poll_eq(struct rxm_ep *ep);
 
-/* wait.c; ep.lock held, but in rxm_wait_open, a control call: prepare sleeping. */
-int rxm_wait_open(struct rxm_ep *ep);
-void rxm_rearm_timer(struct rxm_ep *ep);
-int rxm_wait_fd(struct wf_ep *ep);
+/* wait.c; ep.lock held, but in the first three, control calls. Prepare sleeping, after
+ * the queues below were opened; the opposite, before they are closed. */
+void rxm_wait_open(struct rxm_ep *ep);
+void rxm_wait_close(struct rxm_ep *ep);
+struct wf_fds *rxm_wait_fds(struct wf_ep *ep);
 bool rxm_arm(struct wf_ep *ep);
 /* Something was queued that no descriptor below reports: wake sleeping threads. */
 void rxm_wake_sleepers(struct rxm_ep *ep);

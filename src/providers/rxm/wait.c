@@ -1,49 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <errno.h>
-#include <sys/epoll.h>
-
 #include "providers/rxm/conn/peer.h"
 #include "sys/clock.h"
 
 /*
- * Sleeping threads: an epoll set with the descriptors of the queues below and a timer.
+ * Sleeping threads: they wait for the descriptors of the queues below and for a timer.
  * Queues without a descriptor are looked at when the timer expires.
  */
 enum { POLL_NS = 1000000 };
 
-static void queue_ready(struct wf_watch *watch, uint32_t events)
+void rxm_wait_open(struct rxm_ep *ep)
 {
-	(void)watch;
-	(void)events;
+	ep->has_fds = !wf_lower_wait_add(&ep->cq_wait, &ep->cq->fid, &ep->fds) &&
+		      !wf_lower_wait_add(&ep->eq_wait, &ep->eq->fid, &ep->fds);
 }
 
-static bool watch_queue(struct rxm_ep *ep, struct wf_watch *watch, struct fid *queue)
+void rxm_wait_close(struct rxm_ep *ep)
 {
-	int fd;
-
-	if (watch->events)
-		return true;
-	if (fi_control(queue, FI_GETWAIT, &fd))
-		return false;
-	watch->fd = fd;
-	watch->ready = queue_ready;
-	return !wf_watch_set(&ep->watches, watch, EPOLLIN);
+	wf_lower_wait_del(&ep->cq_wait);
+	wf_lower_wait_del(&ep->eq_wait);
 }
 
-int rxm_wait_open(struct rxm_ep *ep)
+struct wf_fds *rxm_wait_fds(struct wf_ep *wf)
 {
-	int ret = wf_watches_open(&ep->watches);
-
-	if (ret)
-		return ret;
-	ep->has_fds = watch_queue(ep, &ep->cq_watch, &ep->cq->fid) &&
-		      watch_queue(ep, &ep->eq_watch, &ep->eq->fid);
-	return 0;
-}
-
-int rxm_wait_fd(struct wf_ep *wf)
-{
-	return rxm_ep_of(wf)->watches.epfd;
+	return &rxm_ep_of(wf)->fds;
 }
 
 void rxm_wake_sleepers(struct rxm_ep *ep)
@@ -59,13 +38,6 @@ static void set_timer(struct rxm_ep *ep)
 	if (!ep->has_fds)
 		deadline = WF_MIN(deadline, wf_now_ns() + POLL_NS);
 	wf_watches_set_timer(&ep->watches, deadline);
-}
-
-void rxm_rearm_timer(struct rxm_ep *ep)
-{
-	ep->watches.timer_expired = false;
-	if (ep->watches.sleepers)
-		set_timer(ep);
 }
 
 bool rxm_arm(struct wf_ep *wf)

@@ -65,7 +65,7 @@ static void pollfd_lists_the_descriptors(void **state)
 	assert_int_equal(list.nfds, 1);
 	index = list.change_index;
 	/* POL-014 */
-	assert_int_equal(wf_wait_add_fd(&wait, fd), 0);
+	assert_int_equal(wf_fds_add(wf_wait_fds(&wait), fd), 0);
 	assert_int_equal(wf_wait_control(&wait, FI_GETWAIT, &list), -FI_ETOOSMALL);
 	assert_int_equal(list.nfds, 2);
 	assert_true(list.change_index > index);
@@ -76,7 +76,7 @@ static void pollfd_lists_the_descriptors(void **state)
 	assert_int_equal(fds[1].fd, fd);
 	assert_int_equal(poll(fds, 2, 0), 1);
 	assert_int_equal(fds[1].revents, POLLIN);
-	wf_wait_del_fd(&wait, fd);
+	wf_fds_del(wf_wait_fds(&wait), fd);
 	assert_int_equal(wf_wait_control(&wait, FI_GETWAIT, &list), 0);
 	assert_int_equal(list.nfds, 1);
 	assert_true(list.change_index > index);
@@ -118,12 +118,12 @@ static void a_readable_descriptor_wakes(void **state)
 	uint64_t ticket;
 
 	assert_int_equal(wf_wait_init(&wait, FI_WAIT_FD, NULL), 0);
-	assert_int_equal(wf_wait_add_fd(&wait, fd), 0);
+	assert_int_equal(wf_fds_add(wf_wait_fds(&wait), fd), 0);
 	ticket = wf_wait_arm(&wait);
 	assert_int_equal(wf_wait_sleep(&wait, ticket, wf_deadline_ns(1)), -FI_EAGAIN);
 	assert_int_equal(eventfd_write(fd, 1), 0);
 	assert_int_equal(wf_wait_sleep(&wait, ticket, UINT64_MAX), 0);
-	wf_wait_del_fd(&wait, fd);
+	wf_fds_del(wf_wait_fds(&wait), fd);
 	assert_int_equal(wf_wait_sleep(&wait, ticket, wf_deadline_ns(1)), -FI_EAGAIN);
 	wf_wait_done(&wait);
 	(void)close(fd);
@@ -131,7 +131,7 @@ static void a_readable_descriptor_wakes(void **state)
 
 static bool is_readable(struct wf_wait *wait)
 {
-	struct pollfd fd = { .fd = wait->epfd, .events = POLLIN };
+	struct pollfd fd = { .fd = wait->fds.epfd, .events = POLLIN };
 
 	return poll(&fd, 1, 0) == 1;
 }
@@ -187,7 +187,7 @@ static void the_next_sleeper_takes_over(void **state)
 	int fd = eventfd(0, 0);
 
 	assert_int_equal(wf_wait_init(&wait, FI_WAIT_FD, NULL), 0);
-	assert_int_equal(wf_wait_add_fd(&wait, fd), 0);
+	assert_int_equal(wf_fds_add(wf_wait_fds(&wait), fd), 0);
 	(void)alarm(limit_s(WATCHDOG_SECONDS));
 	assert_int_equal(pthread_create(&threads[0], NULL, sleep_once, &first), 0);
 	while (!somebody_polls(&wait))
@@ -199,7 +199,7 @@ static void the_next_sleeper_takes_over(void **state)
 	assert_int_equal(pthread_join(threads[1], NULL), 0);
 	assert_int_equal(second.result, 0);
 	(void)alarm(0);
-	wf_wait_del_fd(&wait, fd);
+	wf_fds_del(wf_wait_fds(&wait), fd);
 	wf_wait_done(&wait);
 	(void)close(fd);
 }

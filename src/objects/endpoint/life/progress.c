@@ -46,6 +46,13 @@ static int ep_wait_fd(struct wf_progress *item)
 	return fd;
 }
 
+static struct wf_fds *ep_wait_fds(struct wf_progress *item)
+{
+	struct wf_ep *ep = ep_of_item(item);
+
+	return ep->xfer->wait_fds(ep);
+}
+
 static bool ep_arm(struct wf_progress *item)
 {
 	struct wf_ep *ep = ep_of_item(item);
@@ -66,6 +73,7 @@ void wf_ep_progress_init(struct wf_ep *ep)
 	ep->progress = (struct wf_progress){
 		.run = ep_run,
 		.wait_fd = ep->xfer->wait_fd ? ep_wait_fd : NULL,
+		.wait_fds = ep->xfer->wait_fds ? ep_wait_fds : NULL,
 		.arm = ep->xfer->arm ? ep_arm : NULL,
 	};
 }
