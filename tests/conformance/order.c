@@ -418,6 +418,59 @@ static void a_fenced_write_waits_for_a_send(void)
 	close_memory(&m);
 }
 
+/* What each side sends behind a fence waits for what the other has to receive: neither
+ * fence stops what the peer is told about its own message. */
+static void fences_of_both_sides(void)
+{
+	struct cf_options options = { .caps = FI_MSG | FI_FENCE, .split_cqs = true };
+	static struct fi_context2 contexts[2][4];
+	static uint8_t small[2] = { 1, 2 }, got[2];
+	uint8_t *out = malloc(LARGEST), *in[2];
+	struct cf_env env;
+
+	in[0] = calloc(1, LARGEST);
+	in[1] = calloc(1, LARGEST);
+	CHECK(out && in[0] && in[1]);
+	cf_fill(out, LARGEST, 3);
+	cf_open_pair(&env, &options);
+	for (int i = 0; i < 2; i++) {
+		struct cf_side *side = &env.side[i];
+		struct iovec iov[2] = { { out, LARGEST }, { &small[i], 1 } };
+		struct fi_msg msg = {
+			.msg_iov = &iov[0], .iov_count = 1, .addr = side->peer
+		};
+
+		msg.context = &contexts[i][0];
+		CF_RETRY(side->tx_cq, fi_sendmsg(side->ep, &msg,
+					      FI_DELIVERY_COMPLETE | FI_COMPLETION));
+		msg.msg_iov = &iov[1];
+		msg.context = &contexts[i][1];
+		CF_RETRY(side->tx_cq,
+			fi_sendmsg(side->ep, &msg, FI_FENCE | FI_COMPLETION));
+	}
+	for (int i = 0; i < 2000; i++)
+		cf_progress();
+	for (int i = 0; i < 2; i++) {
+		struct cf_side *side = &env.side[i];
+
+		CF_RETRY(side->rx_cq, fi_recv(side->ep, in[i], LARGEST, NULL,
+					      FI_ADDR_UNSPEC, &contexts[i][2]));
+		CF_RETRY(side->rx_cq, fi_recv(side->ep, &got[i], 1, NULL,
+					      FI_ADDR_UNSPEC, &contexts[i][3]));
+	}
+	for (int i = 0; i < 2; i++) {
+		(void)cf_cq_wait_for(env.side[i].tx_cq, &contexts[i][0]);
+		(void)cf_cq_wait_for(env.side[i].tx_cq, &contexts[i][1]);
+		(void)cf_cq_wait_for(env.side[i].rx_cq, &contexts[i][2]);
+		(void)cf_cq_wait_for(env.side[i].rx_cq, &contexts[i][3]);
+		cf_verify(in[i], LARGEST, 3);
+		CHECK_EQ(got[i], small[!i]);
+		free(in[i]);
+	}
+	free(out);
+	cf_close(&env);
+}
+
 CF_SUITE(order, CF_CASE(messages_of_all_sizes_stay_in_order, "EPA-034 MSG-012", FI_MSG),
 	CF_CASE(tagged_messages_stay_in_order, "EPA-034 TAG-002", FI_TAGGED),
 	CF_CASE(a_send_comes_after_writes, "CS-022 EPA-029", FI_MSG | FI_RMA),
@@ -429,4 +482,5 @@ CF_SUITE(order, CF_CASE(messages_of_all_sizes_stay_in_order, "EPA-034 MSG-012", 
 	CF_CASE(a_fence_waits_for_what_was_before, "CS-024 CS-025",
 		FI_MSG | FI_RMA | FI_FENCE),
 	CF_CASE(a_fenced_write_waits_for_a_send, "CS-024 CS-025",
-		FI_MSG | FI_RMA | FI_FENCE));
+		FI_MSG | FI_RMA | FI_FENCE),
+	CF_CASE(fences_of_both_sides, "CS-024", FI_MSG | FI_FENCE));

@@ -17,7 +17,8 @@
 #define COMM   (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define DOMAIN (FI_AV_USER_ID | FI_PEER)
 #define BASE_TX                                                                        \
-	(FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ | FI_WRITE | FI_TRIGGER)
+	(FI_MSG | FI_TAGGED | FI_RMA | FI_SEND | FI_READ | FI_WRITE | FI_FENCE |       \
+		FI_TRIGGER)
 #define BASE_RX                                                                        \
 	(FI_MSG | FI_TAGGED | FI_RMA | FI_RECV | FI_REMOTE_READ | FI_REMOTE_WRITE |    \
 		FI_MULTI_RECV | FI_TRIGGER | FI_SOURCE | FI_SOURCE_ERR |               \
@@ -35,7 +36,7 @@
 
 #define OP_FLAGS                                                                       \
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |       \
-		FI_DELIVERY_COMPLETE | FI_MORE)
+		FI_DELIVERY_COMPLETE | FI_MORE | FI_FENCE)
 
 const struct fi_info *rxm_templates[RXM_OFFERS_MAX * RXM_TEMPLATES + 1];
 
@@ -179,7 +180,8 @@ static void fill_domain(struct fi_domain_attr *attr, const struct fi_info *below
 	attr->mr_key_size = least(from->mr_key_size, sizeof(uint64_t));
 }
 
-static struct fi_info *make_template(const struct fi_info *below, uint64_t more)
+static struct fi_info *make_template(
+	const struct fi_info *below, uint64_t more)
 {
 	struct fi_info *info = fi_allocinfo();
 

@@ -162,7 +162,7 @@ static bool resume(struct rxm_ep *ep)
 
 		rxm_data_resume(conn);
 		any = true;
-		if (!wf_list_empty(&conn->waiting))
+		if (rxm_data_any_waits(conn))
 			rxm_conn_resume(conn);
 	}
 	return any;

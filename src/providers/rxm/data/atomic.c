@@ -68,7 +68,7 @@ static ssize_t atomic_send(struct rxm_conn *conn, struct rxm_work *work)
 		conn, &op->sending, RXM_WIRE_ATOMIC, &payload, payload.iov_len != 0, 0);
 	if (ret)
 		return ret;
-	op->conn = conn;
+	rxm_op_begun(op, conn);
 	op->refs++;
 	wf_list_push(&conn->data.open, &op->work.link);
 	return 0;

@@ -59,8 +59,10 @@ bool rxm_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 		struct rxm_conn *conn = wf_list_entry(link, struct rxm_conn, link);
 
 		found = wf_list_find(&conn->waiting, is_wanted, which);
-		if (found)
-			wf_list_remove(found);
+		if (!found)
+			continue;
+		wf_list_remove(found);
+		rxm_fence_removed(conn, found);
 	}
 	if (!found)
 		found = wf_remotes_withdraw(

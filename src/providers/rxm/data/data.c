@@ -33,6 +33,7 @@ void rxm_data_lost(struct rxm_conn *conn, int err)
 {
 	struct wf_list *link;
 
+	conn->data.fence = NULL;
 	while ((link = wf_list_pop(&conn->waiting)))
 		rxm_data_op_fail(link, err);
 	while ((link = wf_list_pop(&conn->data.open)))

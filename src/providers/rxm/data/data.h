@@ -49,7 +49,13 @@ struct rxm_data {
 
 /* State of one connection; zeroed with the connection. */
 struct rxm_conn_data {
-	bool quiet;             /* as in struct rxm_data, for this connection */
+	bool quiet; /* as in struct rxm_data, for this connection */
+	/* Operations of the application of which something was sent, and that have not
+	 * ended. */
+	size_t begun;
+	/* The member of conn->waiting that is an operation with FI_FENCE and waits for
+	 * these; NULL: none. The works before it can be sent. */
+	struct wf_list *fence;
 	struct wf_list open;    /* struct rxm_op, by work.link: wait for an answer */
 	struct wf_list rdv;     /* struct rxm_rdv, by all: messages to be fetched */
 	struct wf_list partial; /* struct rxm_partial, by link: messages in segments */
@@ -93,6 +99,8 @@ void rxm_data_event(struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry);
 /* The connection is up, or calls have ended: send what waits in conn->waiting, in
  * order, until -FI_EAGAIN. */
 void rxm_data_resume(struct rxm_conn *conn);
+/* Is there something in conn->waiting that is to be sent, and waits for room below? */
+bool rxm_data_any_waits(const struct rxm_conn *conn);
 
 /* The connection ended with @err, a positive FI_E code, and all its calls have: end the
  * operations that wait for the peer, those in conn->waiting as well, and break its

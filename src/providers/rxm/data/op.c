@@ -63,6 +63,8 @@ static void release(struct rxm_op *op)
 		rxm_rdv_close(op);
 	if (op->msg_id)
 		wf_id_map_remove(&ep->data.ids, (uint32_t)op->msg_id);
+	if (op->conn && !--op->conn->data.begun)
+		rxm_fence_check(op->conn);
 	ep->data.pending--;
 	free(op);
 }
@@ -159,6 +161,13 @@ bool rxm_op_is(const struct rxm_work *work, const struct wf_cancel *which)
 	       wf_cancel_is(which, op->op.context);
 }
 
+const struct wf_op *rxm_op_fresh(const struct rxm_work *work)
+{
+	const struct rxm_op *op = rxm_op_of(work);
+
+	return op->conn ? NULL : &op->op;
+}
+
 static bool is_message(const struct wf_op *op)
 {
 	return op->kind == WF_OP_SEND || op->kind == WF_OP_TSEND;
@@ -240,9 +249,16 @@ static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
 {
 	struct rxm_ep *ep = conn->ep;
 	struct rxm_message msg;
+	ssize_t ret;
 
 	if (!wf_list_empty(&conn->waiting))
 		return queue(ep, &conn->waiting, op);
+	if (wf_unlikely(op->flags & FI_FENCE && conn->data.begun)) {
+		ret = queue(ep, &conn->waiting, op);
+		if (!ret)
+			conn->data.fence = conn->waiting.next;
+		return ret;
+	}
 	if (is_immediate(ep, op)) {
 		msg = rxm_message_of(op);
 		if (!rxm_send_now(conn, &msg, op->iov, op->iov_count)) {
@@ -298,7 +314,7 @@ static ssize_t rma_send(struct rxm_conn *conn, struct rxm_work *work)
 	ret = rxm_conn_rma(conn, &call, below ? NULL : &op->sending.call);
 	if (ret)
 		return ret;
-	op->conn = conn;
+	rxm_op_begun(op, conn);
 	if (!below)
 		op->refs++;
 	rxm_op_unref(op);

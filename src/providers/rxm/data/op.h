@@ -62,6 +62,13 @@ struct rxm_op {
  * NULL: no memory. */
 struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *op,
 	const struct rxm_work_ops *ops, size_t copy_len);
+/* Something of the operation was sent over @conn. */
+static inline void rxm_op_begun(struct rxm_op *op, struct rxm_conn *conn)
+{
+	if (!op->conn)
+		conn->data.begun++;
+	op->conn = conn;
+}
 /* End the operation with its last reference; an error is in op->err. */
 void rxm_op_unref(struct rxm_op *op);
 /* One call of the operation ended. */
@@ -83,11 +90,13 @@ void rxm_op_fail(struct rxm_work *work, int err);
 void rxm_op_free(struct rxm_work *work);
 bool rxm_op_is_promised(const struct rxm_work *work);
 bool rxm_op_is(const struct rxm_work *work, const struct wf_cancel *which);
+const struct wf_op *rxm_op_fresh(const struct rxm_work *work);
 
 #define RXM_OP_OPS(send_)                                                              \
 	{                                                                              \
 		.send = send_, .fail = rxm_op_fail, .free = rxm_op_free,               \
-		.is_promised = rxm_op_is_promised, .is = rxm_op_is                     \
+		.is_promised = rxm_op_is_promised, .is = rxm_op_is,                    \
+		.fresh = rxm_op_fresh                                                  \
 	}
 
 static inline struct rxm_op *rxm_op_of(const struct rxm_work *work)

@@ -90,7 +90,7 @@ static ssize_t rdv_send(struct rxm_conn *conn, struct rxm_work *work)
 		conn, &op->sending, RXM_WIRE_RDV, NULL, 0, op->op.flags & FI_MORE);
 	if (ret)
 		return ret;
-	op->conn = conn;
+	rxm_op_begun(op, conn);
 	op->refs++;
 	wf_list_push(&conn->data.open, &op->work.link);
 	return 0;

@@ -84,7 +84,7 @@ static ssize_t eager_send(struct rxm_conn *conn, struct rxm_work *work)
 	ret = rxm_sending_start(conn, &op->sending, RXM_HEADER, op->op.iov,
 		op->op.iov_count, flags_below(op));
 	if (!ret)
-		op->conn = conn; /* the reference is the call's */
+		rxm_op_begun(op, conn); /* the reference is the call's */
 	return ret;
 }
 
@@ -156,7 +156,7 @@ static ssize_t segments_send(struct rxm_conn *conn, struct rxm_work *work)
 				rxm_conn_fail(conn, (int)-ret);
 			return ret;
 		}
-		op->conn = conn;
+		rxm_op_begun(op, conn);
 		op->segments.sent++;
 		op->refs++;
 	}

@@ -5,16 +5,92 @@
 
 #include "providers/rxm/data/packet.h"
 
+/*
+ * FI_FENCE. An operation with that flag stays at the head of conn->waiting until all
+ * earlier ones of the application have ended, and with it those behind it. Nothing else
+ * waits for it, because the peer may need an answer to let the earlier ones end.
+ */
+
+static const struct wf_op *fresh(const struct wf_list *link)
+{
+	const struct rxm_work *work = rxm_work_of(link);
+
+	return work->ops->fresh ? work->ops->fresh(work) : NULL;
+}
+
+static bool is_fenced(const struct wf_list *link)
+{
+	const struct wf_op *op = fresh(link);
+
+	return op && op->flags & FI_FENCE;
+}
+
+/* The end of those that can be sent. */
+static struct wf_list *end_of(struct rxm_conn *conn)
+{
+	return conn->data.fence ? conn->data.fence : &conn->waiting;
+}
+
+/* Let the works that are no operations pass the one at the head, which has to wait. */
+static void raise_fence(struct rxm_conn *conn, struct wf_list *fence)
+{
+	struct wf_list *link = fence->next, *next;
+
+	conn->data.fence = fence;
+	for (; link != &conn->waiting; link = next) {
+		next = link->next;
+		if (fresh(link))
+			continue;
+		wf_list_remove(link);
+		wf_list_push(fence, link);
+	}
+}
+
+void rxm_fence_check(struct rxm_conn *conn)
+{
+	if (wf_likely(!conn->data.fence) || conn->data.begun)
+		return;
+	conn->data.fence = NULL;
+	rxm_conn_resume(conn);
+}
+
+void rxm_fence_removed(struct rxm_conn *conn, const struct wf_list *link)
+{
+	if (conn->data.fence != link)
+		return;
+	conn->data.fence = NULL;
+	rxm_conn_resume(conn);
+}
+
+bool rxm_data_any_waits(const struct rxm_conn *conn)
+{
+	return !wf_list_empty(&conn->waiting) && conn->waiting.next != conn->data.fence;
+}
+
+/* The next work that can be sent, not in the list any more; NULL: none. */
+static struct rxm_work *next_work(struct rxm_conn *conn)
+{
+	struct wf_list *first = conn->waiting.next;
+
+	if (first != end_of(conn) && conn->data.begun && is_fenced(first))
+		raise_fence(conn, first);
+	first = conn->waiting.next;
+	if (first == end_of(conn))
+		return NULL;
+	wf_list_remove(first);
+	return rxm_work_of(first);
+}
+
 void rxm_work_go(struct rxm_conn *conn, struct rxm_work *work)
 {
 	ssize_t ret = -FI_EAGAIN;
 
-	if (wf_list_empty(&conn->waiting))
+	if (conn->waiting.next == end_of(conn))
 		ret = work->ops->send(conn, work);
 	if (wf_likely(!ret))
 		return;
 	if (ret == -FI_EAGAIN) {
-		wf_list_push(&conn->waiting, &work->link);
+		wf_list_push(end_of(conn), &work->link);
 		rxm_conn_resume(conn);
 	} else {
 		work->ops->fail(work, (int)-ret);
@@ -23,8 +99,9 @@ void rxm_work_go(struct rxm_conn *conn, struct rxm_work *work)
 
 void rxm_data_resume(struct rxm_conn *conn)
 {
-	while (!wf_list_empty(&conn->waiting)) {
-		struct rxm_work *work = rxm_work_of(wf_list_pop(&conn->waiting));
+	struct rxm_work *work;
+
+	while ((work = next_work(conn))) {
 		ssize_t ret = work->ops->send(conn, work);
 
 		if (ret == -FI_EAGAIN) {
@@ -131,7 +208,7 @@ static ssize_t answer_inject(struct rxm_conn *conn, const void *packet, size_t l
 	uint8_t copy[RXM_WIRE_RDV];
 
 	if (len > WF_MIN(conn->ep->inject_size, sizeof(copy)) ||
-		!wf_list_empty(&conn->waiting))
+		rxm_data_any_waits(conn))
 		return -FI_EAGAIN;
 	memcpy(copy, packet, len);
 	set_conn_id(conn, copy);

@@ -27,6 +27,9 @@ struct rxm_work_ops {
 	/* Is it an operation of the application that @which names, of which nothing was
 	 * sent? NULL: never. */
 	bool (*is)(const struct rxm_work *work, const struct wf_cancel *which);
+	/* The operation of the application, of which nothing was sent; NULL: it is
+	 * none. May be NULL: it never is one. */
+	const struct wf_op *(*fresh)(const struct rxm_work *work);
 };
 
 struct rxm_work {
@@ -39,7 +42,14 @@ static inline struct rxm_work *rxm_work_of(const struct wf_list *link)
 	return wf_list_entry(link, struct rxm_work, link);
 }
 
-/* Send @work over @conn, or queue it there. */
+/* Let an operation that waits for others of @conn go on if these have ended. */
+void rxm_fence_check(struct rxm_conn *conn);
+/* @link was taken out of conn->waiting. */
+void rxm_fence_removed(struct rxm_conn *conn, const struct wf_list *link);
+
+/* Send @work over @conn, or queue it there. It is no operation of which nothing was
+ * sent.
+ */
 void rxm_work_go(struct rxm_conn *conn, struct rxm_work *work);
 
 /* Queue the answer of @len bytes at @packet, or send it at once. Without memory the
