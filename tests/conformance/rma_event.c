@@ -183,6 +183,37 @@ static void the_target_counts_atomics(void)
 	close_counted(&env, &region);
 }
 
+/* However a long message goes from one memory to the other. */
+static void messages_are_no_remote_events(void)
+{
+	enum { LONG = 1 << 20 };
+	struct cf_region region;
+	struct fi_context2 contexts[2];
+	uint8_t *out = malloc(LONG), *in = calloc(1, LONG);
+	struct cf_env env;
+
+	CHECK(out && in);
+	open_counted(&env, &region, FI_MSG | FI_RMA | FI_RMA_EVENT);
+	for (int i = 0; i < 3; i++) {
+		cf_fill(out, LONG, (unsigned int)i);
+		cf_post_recv(&env, in, LONG, &contexts[0]);
+		cf_post_send(&env, out, LONG, &contexts[1]);
+		(void)cf_cq_wait_for(env.side[1].rx_cq, &contexts[0]);
+		(void)cf_cq_wait_for(env.side[0].tx_cq, &contexts[1]);
+		cf_verify(in, LONG, (unsigned int)i);
+	}
+	for (int side = 0; side < 2; side++) {
+		check_counter(counters[side][2], 0);
+		check_counter(counters[side][3], 0);
+	}
+	do_rma(&env, &region, 1, 1);
+	check_counter(counters[1][2], 1);
+	check_counter(counters[1][3], 1);
+	free(out);
+	free(in);
+	close_counted(&env, &region);
+}
+
 /* @flags: of the registration. */
 static void region_counts(uint64_t flags)
 {
@@ -303,6 +334,8 @@ CF_SUITE(rma_event, CF_CASE(the_initiator_counts, "CNT-018 CNT-021", FI_RMA),
 	CF_CASE(atomics_count_as_reads_and_writes, "CNT-018", FI_ATOMIC),
 	CF_CASE(a_refused_access_counts_as_error, "EP-038 CNT-009 RMA-006", FI_RMA),
 	CF_CASE(the_target_counts, "CNT-020 EP-012 RMA-004", FI_RMA | FI_RMA_EVENT),
+	CF_CASE(messages_are_no_remote_events, "RMA-004",
+		FI_MSG | FI_RMA | FI_RMA_EVENT),
 	CF_CASE(the_target_counts_atomics, "CNT-020", FI_ATOMIC | FI_RMA_EVENT),
 	CF_CASE(a_region_counts, "MR-015 MR-026 CNT-022", FI_RMA | FI_RMA_EVENT),
 	CF_CASE(a_plain_region_counts, "MR-015 MR-026", FI_RMA | FI_RMA_EVENT),

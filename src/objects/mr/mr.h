@@ -24,6 +24,7 @@ struct wf_mr {
 	struct iovec *iov;
 	struct wf_mr *base_mr;   /* the region that a sub-region is in, else NULL */
 	struct wf_cntr *cntr;    /* counts remote writes; NULL unless bound */
+	bool no_events;          /* accesses are counted nowhere; see wf_mr_hide */
 	bool deferred;           /* registered disabled: bind, then fi_mr_enable */
 	bool enabled;            /* peers may access the region */
 	atomic_int refs;         /* sub-regions */
@@ -48,6 +49,11 @@ struct wf_mr_map {
 
 int wf_mr_map_init(struct wf_mr_map *map, enum wf_lock_kind kind);
 void wf_mr_map_done(struct wf_mr_map *map);
+
+/* Peers' accesses to the region are no events of the endpoints (FI_RMA_EVENT): a
+ * layered provider registered memory that its peers move messages through. Before a
+ * peer knows the key. Nothing to do for a region of another library. */
+void wf_mr_hide(struct fid_mr *fid);
 
 /* The region of @key, when it grants @access (FI_REMOTE_READ, FI_REMOTE_WRITE) to all
  * of [@addr, @addr + @len), which are remote addresses (wf_mr.base). @map->lock is

@@ -36,3 +36,8 @@ int wf_fabric_open(const struct wf_prov *prov, struct fi_fabric_attr *attr,
 {
 	return wf_fabric_new(prov, attr, &fabric_ops, ret_fabric, context);
 }
+
+bool wf_fabric_is_own(const struct fid_fabric *fid)
+{
+	return fid->ops == &fabric_ops;
+}

@@ -27,5 +27,6 @@ extern struct fi_ops_domain wf_domain_ops;
 /* Was @fid opened by this copy of the library? Then queues and counters opened on it
  * may be linked (wf_cq_link, wf_cntr_link). */
 bool wf_domain_is_own(const struct fid_domain *fid);
+bool wf_fabric_is_own(const struct fid_fabric *fid);
 
 #endif

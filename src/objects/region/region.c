@@ -177,6 +177,12 @@ static int mr_control(struct fid *fid, int command, void *arg)
 
 static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
 
+void wf_mr_hide(struct fid_mr *fid)
+{
+	if (fid->fid.ops == &mr_fid_ops)
+		mr_of_fid(&fid->fid)->no_events = true;
+}
+
 /* The region that contains the new sub-region; NULL if @attr asks for none. */
 static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
 	struct wf_mr **ret_base)

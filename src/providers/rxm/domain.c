@@ -5,6 +5,7 @@
 
 #include "objects/lower/find.h"
 #include "objects/lower/info.h"
+#include "objects/mr/mr.h"
 #include "objects/open/open.h"
 #include "providers/rxm/offer.h"
 #include "providers/rxm/rxm.h"
@@ -133,5 +134,7 @@ int rxm_domain_expose(struct rxm_domain *domain, const struct iovec *iov,
 		attr.requested_key = domain->prov_key ? 0 : next_key(domain);
 		ret = fi_mr_regattr(domain->below.domain, &attr, 0, ret_mr);
 	}
+	if (!ret)
+		wf_mr_hide(*ret_mr);
 	return wf_lower_result(&domain->below, FI_LOG_MR, "fi_mr_regattr", ret);
 }

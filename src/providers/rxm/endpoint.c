@@ -85,6 +85,22 @@ static int rxm_getname(struct wf_ep *wf, void *addr, size_t *len)
 	return wf_name_give(&ep->name, wf_sockaddr_len(&ep->name), addr, len);
 }
 
+static int rxm_cntr_bound(struct wf_ep *wf)
+{
+	struct rxm_ep *ep = rxm_ep_of(wf);
+	int ret = 0;
+
+	wf_lock(&wf->lock);
+	wf_list_foreach(link, &ep->conns)
+	{
+		if (!ret)
+			ret = rxm_conn_count_remote(
+				wf_list_entry(link, struct rxm_conn, link));
+	}
+	wf_unlock(&wf->lock);
+	return ret;
+}
+
 static void rxm_addr_removed(struct wf_ep *wf, uint64_t index)
 {
 	struct wf_remote *remote = wf_remotes_at(&rxm_ep_of(wf)->peers->remotes, index);
@@ -109,6 +125,7 @@ static const struct wf_xfer_ops rxm_xfer_ops = {
 	.setname = rxm_setname,
 	.getname = rxm_getname,
 	.addr_removed = rxm_addr_removed,
+	.cntr_bound = rxm_cntr_bound,
 	.tx_left = rxm_tx_left,
 	.wait_fds = rxm_wait_fds,
 	.arm = rxm_arm,

@@ -38,7 +38,14 @@ static int mr_close(struct fid *fid)
 
 static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {
-	return fi_mr_bind(mr_of_fid(fid)->own, bfid, flags);
+	struct rxm_mr *mr = mr_of_fid(fid);
+	int ret = fi_mr_bind(mr->own, bfid, flags);
+
+	if (ret || bfid->fclass != FI_CLASS_CNTR)
+		return ret;
+	/* Writes are counted below, atomics here. */
+	return wf_lower_region_bind_cntr(&mr->below, &rxm_domain_of(mr->domain)->below,
+		wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
 }
 
 static int mr_control(struct fid *fid, int command, void *arg)

@@ -9,6 +9,7 @@
 
 #include "objects/info/offer.h"
 #include "objects/lower/find.h"
+#include "objects/open/open.h"
 #include "providers/rxm/param.h"
 #include "providers/rxm/rxm.h"
 
@@ -132,10 +133,10 @@ static void fill_tx(struct fi_tx_attr *attr, const struct fi_info *below, uint64
 	};
 }
 
-static void fill_rx(struct fi_rx_attr *attr, uint64_t more)
+static void fill_rx(struct fi_rx_attr *attr, uint64_t events, uint64_t more)
 {
 	*attr = (struct fi_rx_attr){
-		.caps = BASE_RX | more,
+		.caps = BASE_RX | events | more,
 		.op_flags = WF_RX_OP_FLAGS,
 		.msg_order = more ? ORDER_MORE : ORDER_BASE,
 		.size = rxm_params.rx_size,
@@ -180,17 +181,39 @@ static void fill_domain(struct fi_domain_attr *attr, const struct fi_info *below
 	attr->mr_key_size = least(from->mr_key_size, sizeof(uint64_t));
 }
 
+/* Would the domain of @below be of this library? */
+static bool is_own(const struct fi_info *below)
+{
+	struct fid_fabric *fabric;
+	bool own;
+
+	if (fi_fabric(below->fabric_attr, &fabric, NULL))
+		return false;
+	own = wf_fabric_is_own(fabric);
+	(void)fi_close(&fabric->fid);
+	return own;
+}
+
+/* FI_RMA_EVENT. A provider of another library would count the accesses of a rendezvous,
+ * too. */
+static uint64_t events_of(const struct fi_info *below)
+{
+	uint64_t events = below->caps & FI_RMA_EVENT;
+
+	return events && is_own(below) ? events : 0;
+}
+
 static struct fi_info *make_template(
-	const struct fi_info *below, uint64_t more)
+	const struct fi_info *below, uint64_t events, uint64_t more)
 {
 	struct fi_info *info = fi_allocinfo();
 
 	if (!info)
 		return NULL;
-	info->caps = BASE_TX | BASE_RX | more | DOMAIN | (below->caps & COMM);
+	info->caps = BASE_TX | BASE_RX | events | more | DOMAIN | (below->caps & COMM);
 	info->addr_format = below->addr_format;
 	fill_tx(info->tx_attr, below, more);
-	fill_rx(info->rx_attr, more);
+	fill_rx(info->rx_attr, events, more);
 	fill_ep(info->ep_attr, below, more);
 	fill_domain(info->domain_attr, below);
 	return info;
@@ -223,12 +246,13 @@ static bool takes_delivery(const struct fi_info *below)
 static struct rxm_offer *make(const struct fi_info *below)
 {
 	struct rxm_offer *offer = calloc(1, sizeof(*offer));
+	uint64_t events = events_of(below);
 
 	if (!offer)
 		return NULL;
 	offer->below = fi_dupinfo(below);
-	offer->tmpl[0] = make_template(below, MORE);
-	offer->tmpl[1] = make_template(below, 0);
+	offer->tmpl[0] = make_template(below, events, MORE);
+	offer->tmpl[1] = make_template(below, events, 0);
 	if (!offer->below || !offer->tmpl[0] || !offer->tmpl[1]) {
 		free_offer(offer);
 		return NULL;

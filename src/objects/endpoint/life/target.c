@@ -54,7 +54,8 @@ void wf_target_done(struct wf_ep *ep, const struct fi_rma_iov *seg, size_t count
 	wf_lock(&map->lock);
 	if (count && wf_mr_lookup(map, seg->key, seg->addr, seg->len, 0, &mr))
 		mr = NULL;
-	wf_ep_remote_done(ep, mr, flags, len, data, src);
+	if (wf_likely(!mr || !mr->no_events))
+		wf_ep_remote_done(ep, mr, flags, len, data, src);
 	wf_unlock(&map->lock);
 }
 

@@ -17,6 +17,22 @@ static void end_attempt(struct rxm_conn *conn)
 	conn->attempt = NULL;
 }
 
+int rxm_conn_count_remote(struct rxm_conn *conn)
+{
+	static const enum wf_ep_cntr events[] = { WF_CNTR_REMOTE_READ,
+		WF_CNTR_REMOTE_WRITE };
+	int ret = 0;
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(events) && !ret; i++) {
+		struct wf_cntr *cntr = conn->ep->ep.cntr[events[i]];
+
+		if (cntr)
+			ret = wf_lower_ep_import_cntr(
+				&conn->below, events[i], cntr, NULL);
+	}
+	return ret;
+}
+
 /* Open the endpoint below and bind what all connections share. */
 static int open_below(struct rxm_conn *conn, struct fi_info *info)
 {
@@ -30,6 +46,8 @@ static int open_below(struct rxm_conn *conn, struct fi_info *info)
 			&conn->below, &ep->cq->fid, FI_TRANSMIT | FI_RECV);
 	if (!ret && ep->srx)
 		ret = wf_lower_ep_bind(&conn->below, &ep->srx->fid, 0);
+	if (!ret)
+		ret = rxm_conn_count_remote(conn);
 	if (!ret)
 		ret = wf_lower_ep_enable(&conn->below);
 	if (!ret && !ep->srx)

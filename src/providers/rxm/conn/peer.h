@@ -56,6 +56,10 @@ void rxm_cm_expired(struct wf_attempt *attempt);
  * belongs to this function. 0 or a negative FI_E code. */
 int rxm_conn_new(struct rxm_ep *ep, struct rxm_peer *peer, struct fi_info *info,
 	struct rxm_conn **ret_conn);
+/* Have the peer's accesses counted by the endpoint's counters of remote events, those
+ * that are bound and do not count them yet; atomic operations are counted where they
+ * are made. 0 or a negative FI_E code. */
+int rxm_conn_count_remote(struct rxm_conn *conn);
 /* Begin the exchange of @conn, which ends at the latest after the limit. False: no
  * memory. */
 bool rxm_conn_begin(struct rxm_conn *conn, enum rxm_conn_state state);

@@ -224,9 +224,14 @@ void rxm_data_received_raw(struct rxm_ep *ep, struct rxm_conn *conn, const void 
 void rxm_data_event(struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry)
 {
 	const uint64_t write = FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+	ssize_t ret;
 
-	if ((entry->flags & write) == write)
-		wf_ep_remote_done(&ep->ep, NULL,
-			FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, entry->len,
-			entry->data, FI_ADDR_NOTAVAIL);
+	if ((entry->flags & write) != write || !ep->ep.rx_cq)
+		return;
+	/* It was counted below. */
+	ret = wf_cq_write(ep->ep.rx_cq, NULL,
+		FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, entry->len, NULL,
+		entry->data, 0, FI_ADDR_NOTAVAIL);
+	if (wf_unlikely(ret < 0))
+		wf_ep_lost(&ep->ep, ret);
 }
