@@ -2,6 +2,7 @@
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <rdma/providers/fi_log.h>
 
 #include "core/getinfo.h"
@@ -150,6 +151,40 @@ static bool is_named(const struct wf_question *q, const struct wf_prov_entry *en
 		       asked_by_parameter(entry));
 }
 
+/* The transport over which @entry answers without being named, or NULL. */
+static const char *base_of(const struct wf_prov_entry *entry)
+{
+	const char *name = entry->prov->name;
+	const struct wf_known_prov *known =
+		wf_prov_known(&(struct wf_layer){ name, strlen(name) });
+
+	return known ? known->completes : NULL;
+}
+
+/* Is @entry asked for the transport that it completes? An application that names none
+ * asks for all transports. */
+static bool is_wanted_over_base(
+	const struct wf_question *q, const struct wf_prov_entry *entry)
+{
+	const char *base = base_of(entry);
+
+	if (!base || !wf_registry_find(&(struct wf_layer){ base, strlen(base) }))
+		return false;
+	return q->name.count ? wf_layer_is(&q->name.layer[0], base) : !q->nested;
+}
+
+/* Does a layer that was not named ask another transport than the one it completes? */
+static bool beside_base(const struct wf_prov_entry *entry)
+{
+	const struct wf_prov_entry *layer = asking ? asking->entry : NULL;
+	const char *base;
+
+	if (!layer || !layer->by_name_only || is_named(asking->question, layer))
+		return false;
+	base = base_of(layer);
+	return base && strcasecmp(base, entry->prov->name) != 0;
+}
+
 /* Is the provider hidden by FI_PROVIDER? A layer may still ask for some of those by
  * name, and so may the provider that an offload provider works for. */
 static bool out_of_reach(const struct wf_question *q, const struct wf_prov_entry *entry)
@@ -175,7 +210,8 @@ static bool worth_asking(const struct wf_question *q, const struct wf_prov_entry
 	const struct fi_provider *prov = entry->prov;
 
 	/* Hooks have no results; fi_fabric puts them in front of fabrics. */
-	if (!prov->getinfo || being_asked(entry) || useless_below(q, prov->name))
+	if (!prov->getinfo || being_asked(entry) || beside_base(entry) ||
+		useless_below(q, prov->name))
 		return false;
 	if (out_of_reach(q, entry)) {
 		wf_question_refused(
@@ -189,7 +225,8 @@ static bool worth_asking(const struct wf_question *q, const struct wf_prov_entry
 				entry, "prov_name", q->asked_name, prov->name);
 		return false;
 	}
-	if (entry->by_name_only && !is_named(q, entry)) {
+	if (entry->by_name_only && !is_named(q, entry) &&
+		!is_wanted_over_base(q, entry)) {
 		wf_question_refused(entry, "prov_name",
 			q->asked_name ? q->asked_name : "none", "only by name");
 		return false;
@@ -218,6 +255,10 @@ static struct fi_info *call_provider(
 	asking = here.outer;
 	if (!err)
 		return list;
+	if (err == -FI_ENODEV) {
+		wf_missing_device(entry);
+		return NULL;
+	}
 	FI_LOG(entry->prov, err == -FI_ENODATA ? FI_LOG_INFO : FI_LOG_WARN, FI_LOG_CORE,
 		"no results: %s (%d)\n", fi_strerror(-err), err);
 	return NULL;

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdatomic.h>
 #include <stdio.h>
+#include <string.h>
 #include <rdma/providers/fi_log.h>
 
 #include "core/log/log.h"
 #include "core/missing.h"
+#include "core/params/settings.h"
 #include "core/registry.h"
 
 enum { TEXT_SIZE = 192 };
 
-/* Warns that a provider does not exist: "there is no provider verbs here; tcp would
- * serve". */
-static const char *describe(char text[TEXT_SIZE], const struct wf_layer *name)
+/* Warns that a provider does not exist, or that it has no device: "there is no @what
+ * verbs here; tcp would serve". */
+static const char *describe(
+	char text[TEXT_SIZE], const char *what, const struct wf_layer *name)
 {
 	const struct wf_known_prov *known = wf_prov_known(name);
 	bool serves = known && known->instead;
 
-	(void)snprintf(text, TEXT_SIZE, "there is no provider %.*s here%s%s%s",
+	(void)snprintf(text, TEXT_SIZE, "there is no %s %.*s here%s%s%s", what,
 		(int)name->len, name->text, serves ? "; " : "",
 		serves ? known->instead : "", serves ? " would serve" : "");
 	return text;
@@ -39,11 +42,12 @@ static bool leads_somewhere(const struct wf_prov_filter *filter)
 	return false;
 }
 
-static void tell_missing(const struct wf_layer *name, bool useless)
+static void tell_missing(const char *what, const struct wf_layer *name, bool useless)
 {
 	char text[TEXT_SIZE], line[TEXT_SIZE + 16];
 
-	(void)snprintf(line, sizeof(line), "FI_PROVIDER: %s", describe(text, name));
+	(void)snprintf(
+		line, sizeof(line), "FI_PROVIDER: %s", describe(text, what, name));
 	if (useless)
 		wf_log_notice(line);
 	else
@@ -57,7 +61,8 @@ void wf_missing_in_filter(const struct wf_prov_filter *filter)
 	for (unsigned int i = 0; !filter->negated && i < filter->count; i++)
 		for (unsigned int j = 0; j < filter->items[i].count; j++)
 			if (!wf_registry_find(&filter->items[i].layer[j]))
-				tell_missing(&filter->items[i].layer[j], useless);
+				tell_missing("provider", &filter->items[i].layer[j],
+					useless);
 }
 
 /* Is this the first message about the provider? Safe for any thread. */
@@ -81,6 +86,20 @@ void wf_missing_in_hints(const struct wf_layers *names)
 			continue;
 		FI_INFO(&wf_core_prov, FI_LOG_CORE,
 			"refused: prov_name: asked %s, possible none: %s\n",
-			known->name, describe(text, name));
+			known->name, describe(text, "provider", name));
 	}
+}
+
+void wf_missing_device(const struct wf_prov_entry *entry)
+{
+	const struct wf_layer name = { entry->prov->name, strlen(entry->prov->name) };
+	const struct wf_prov_filter *filter = &wf_settings.providers;
+	const struct wf_known_prov *known = wf_prov_known(&name);
+	char text[TEXT_SIZE];
+
+	if (!wf_prov_filter_names(filter, entry->prov->name))
+		FI_INFO(entry->prov, FI_LOG_CORE, "refused: %s\n",
+			describe(text, "device of", &name));
+	else if (known && is_news(known))
+		tell_missing("device of", &name, filter->count == 1);
 }

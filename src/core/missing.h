@@ -13,4 +13,11 @@ void wf_missing_in_filter(const struct wf_prov_filter *filter);
  * because programs try names. Any thread may call it. */
 void wf_missing_in_hints(const struct wf_layers *names);
 
+struct wf_prov_entry;
+
+/* The provider @entry has no device here: the line is a warning, once per process, if
+ * FI_PROVIDER names the provider, also without FI_LOG_LEVEL if it names no other one;
+ * else it is at FI_LOG_INFO. Any thread may call it. */
+void wf_missing_device(const struct wf_prov_entry *entry);
+
 #endif

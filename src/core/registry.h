@@ -42,6 +42,10 @@ struct wf_known_prov {
 	bool named_base;   /* carries a utility layer only when a hint names both */
 	bool by_name_only; /* answers only if the hints or the user name it */
 	bool one_machine;  /* its endpoints reach only peers on this machine */
+	/* Of a layer that answers by name only: a transport whose endpoints are of use
+	 * to most programs through this layer alone. Over it the layer answers unnamed,
+	 * too. NULL: none. */
+	const char *completes;
 	/* A parameter of the provider; if the user sets it, the provider counts as
 	 * named. NULL: none. */
 	const char *named_by;

@@ -5,6 +5,7 @@
  *   conformance -p PROVIDER [-e dgram|rdm|msg] [-a in|in6|str] [-V API] [-n NODE]
  *               [-x CASE]... [-d] [-l] [-m] [CASE...]
  *
+ * CASE is the name of a case, of a suite or of a requirement; without, all are run.
  * -V asks for an older API version, so that the suite also runs on other libraries;
  * -x leaves a case out. -d opens the two sides of a pair in domains of their own, for
  * links to providers that share a receive context with one endpoint of a domain. -n is
@@ -108,13 +109,16 @@ static int run_case(const struct cf_case *test)
 	return WEXITSTATUS(status);
 }
 
-static bool selected(const struct cf_case *test, char **names, int count)
+/* A name is that of a case or of a suite, or part of a requirement's number. */
+static bool selected(
+	const char *suite, const struct cf_case *test, char **names, int count)
 {
 	for (int i = 0; i < left_out_count; i++)
 		if (!strcmp(left_out[i], test->name))
 			return false;
 	for (int i = 0; i < count; i++) {
-		if (!strcmp(names[i], test->name) || strstr(test->reqs, names[i]))
+		if (!strcmp(names[i], test->name) || !strcmp(names[i], suite) ||
+			strstr(test->reqs, names[i]))
 			return true;
 	}
 	return count == 0;
@@ -126,7 +130,7 @@ static int run_all(char **names, int count, bool list)
 
 	for (size_t s = 0; cf_suites[s].name; s++) {
 		for (const struct cf_case *t = cf_suites[s].cases; t->name; t++) {
-			if (!selected(t, names, count))
+			if (!selected(cf_suites[s].name, t, names, count))
 				continue;
 			if (list) {
 				printf("%s %s: %s\n", cf_suites[s].name, t->name,

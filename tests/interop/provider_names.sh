@@ -67,14 +67,25 @@ with ours env FI_LNX_PROV_LINKS=tcp+shm "$our_info" --why -c FI_HMEM >"$scratch/
 	fail "fi_info --why gives a reason not at all, or more than once"
 
 # One line for a name that is not here, and what would serve.
-with ours env FI_LOG_LEVEL=warn FI_PROVIDER=verbs "$our_info" >/dev/null 2>"$scratch/log"
-[ "$(grep -c 'no provider verbs .*tcp' "$scratch/log")" = 1 ] ||
-	fail "FI_PROVIDER=verbs: $(cat "$scratch/log")"
-with ours env FI_PROVIDER='verbs;ofi_rxm' "$our_info" >/dev/null 2>"$scratch/log"
-[ "$(grep -c 'no provider verbs .*tcp' "$scratch/log")" = 1 ] ||
-	fail "FI_PROVIDER=verbs without a log level: $(cat "$scratch/log")"
-with ours env FI_PROVIDER=verbs,tcp "$our_info" >/dev/null 2>"$scratch/log"
+with ours env FI_LOG_LEVEL=warn FI_PROVIDER=cxi "$our_info" >/dev/null 2>"$scratch/log"
+[ "$(grep -c 'no provider cxi .*tcp' "$scratch/log")" = 1 ] ||
+	fail "FI_PROVIDER=cxi: $(cat "$scratch/log")"
+with ours env FI_PROVIDER='cxi;ofi_rxm' "$our_info" >/dev/null 2>"$scratch/log"
+[ "$(grep -c 'no provider cxi .*tcp' "$scratch/log")" = 1 ] ||
+	fail "FI_PROVIDER=cxi without a log level: $(cat "$scratch/log")"
+with ours env FI_PROVIDER=cxi,tcp "$our_info" >/dev/null 2>"$scratch/log"
 [ -s "$scratch/log" ] && fail "one of two is here: $(cat "$scratch/log")"
+# verbs is there, a device need not be, nor the headers that it was built with.
+if [ ! -e /sys/class/infiniband ]; then
+	for name in verbs 'verbs;ofi_rxm'; do
+		with ours env FI_PROVIDER="$name" "$our_info" >/dev/null 2>"$scratch/log"
+		[ "$(grep -c 'no \(device of\|provider\) verbs .*tcp' "$scratch/log")" = 1 ] ||
+			fail "FI_PROVIDER=$name: $(cat "$scratch/log")"
+	done
+	with ours "$our_info" --why -p verbs >"$scratch/why"
+	grep -q 'no \(device of\|provider\) verbs .*tcp' "$scratch/why" ||
+		fail "--why -p verbs: $(cat "$scratch/why")"
+fi
 with ours env FI_LOG_LEVEL=info "$our_info" -p psm3 >/dev/null 2>"$scratch/log"
 [ "$(grep -c 'no provider psm3 .*tcp' "$scratch/log")" = 1 ] ||
 	fail "-p psm3: $(cat "$scratch/log")"

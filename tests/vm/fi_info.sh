@@ -9,5 +9,17 @@ for line in 'type: FI_EP_MSG' 'type: FI_EP_DGRAM' 'name: rxa$' "fi_sockaddr_in:/
 	'protocol: FI_PROTO_RDMA_CM_IB_RC' 'protocol: FI_PROTO_IB_UD' 'state: FI_LINK_UP'; do
 	grep -q "$line" "$scratch/info" || fail "fi_info -p verbs -v has no $line"
 done
+# What a program that asks for no provider, as most do, takes for unconnected endpoints.
+for hints in "" "-p verbs" "-p verbs;ofi_rxm"; do
+	# shellcheck disable=SC2086
+	first=$(with ours "$our_info" $hints -t FI_EP_RDM | sed -n 's/^provider: //p' | head -n 1)
+	[ "$first" = 'verbs;ofi_rxm' ] || fail "the first answer for FI_EP_RDM, $hints: $first"
+done
+others=$(with ours "$our_info" -t FI_EP_RDM | sed -n 's/^provider: //p' | sort -u | tr '\n' ' ')
+case $others in
+*'tcp;ofi_rxm'*) fail "layers over others than verbs are answered unnamed: $others" ;;
+esac
+first=$(FI_PROVIDER=verbs with ours "$our_info" -t FI_EP_RDM | sed -n 's/^provider: //p' | head -n 1)
+[ "$first" = 'verbs;ofi_rxm' ] || fail "with FI_PROVIDER=verbs: $first"
 [ "$failures" = 0 ] || cat "$scratch/info"
 finish

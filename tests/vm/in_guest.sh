@@ -5,6 +5,15 @@
 # where it passed on both; host 0 writes the line.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/limits.sh
+. "$here/../limits.sh"
+
+# Time limits follow the load of the machine that runs the guest; emulation doubles them.
+read_load() {
+	local load
+	load=$(cat /out/load 2>/dev/null)
+	export WEFT_LOAD=$((2 * ${load:-1}))
+}
 
 # together NAME: the other host has come as far.
 together() {
@@ -28,7 +37,12 @@ result_of() { # exit status
 for name; do
 	together "$name.begin"
 	begin=$SECONDS
-	timeout -k 5 240 bash "$here/$name.sh" </dev/null >"/out/$name.$HOST.log" 2>&1
+	read_load
+	case $name in
+	suite_* | mpi) most=600 ;;
+	*) most=150 ;;
+	esac
+	timeout -k 5 "$(limit_s $most)" bash "$here/$name.sh" </dev/null >"/out/$name.$HOST.log" 2>&1
 	result_of $? >"/out/$name.result.$HOST"
 	together "$name.end"
 	[ "$HOST" = 0 ] || continue

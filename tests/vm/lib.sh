@@ -6,17 +6,15 @@
 # shellcheck source=tests/vm/rxe.sh
 . "$(dirname "$0")/rxe.sh"
 
-# Emulation is slow, and the load of the guest tells nothing of the host's.
-limit=120
 conformance=$WEFT_BUILD/tests/conformance/conformance
 
 # The distribution's layer over the device: its default queues are larger than soft-RoCE's.
 debian_rxm=(FI_UNIVERSE_SIZE=8 FI_OFI_RXM_MSG_TX_SIZE=128 FI_OFI_RXM_MSG_RX_SIZE=128)
 
-# suite CONFORMANCE_OPTION...: fails with the cases that did not pass.
+# suite CONFORMANCE_OPTION... [CASE...]: fails with the cases that did not pass.
 suite() {
 	local good
-	timeout -k 5 220 "$conformance" -n "$rxe_address" "$@" >"$scratch/tap" 2>"$scratch/err" ||
+	timeout -k 5 "$(limit_s 560)" "$conformance" -n "$rxe_address" "$@" >"$scratch/tap" 2>"$scratch/err" ||
 		fail "$*: exit status $?"
 	grep -A 1 '^not ok\|^Bail out' "$scratch/tap"
 	good=$(grep -c '^ok' "$scratch/tap")

@@ -51,7 +51,7 @@ guests() {
 	local hosts=$1 status=0
 	shift
 	[ $# -gt 0 ] || return 0
-	"$here/guest-run" -n "$hosts" -t $((60 + 240 * $#)) -o "$scratch/out" \
+	"$here/guest-run" -n "$hosts" -t $((60 + 1200 * $#)) -o "$scratch/out" \
 		-e "WEFT_BUILD=$build" -e "WEFT_SHORT=${WEFT_SHORT:-}" \
 		bash "$here/in_guest.sh" "$@" 2>&1 | tee "$scratch/said" || status=$?
 	[ $status != 77 ] || { cat "$scratch/said"; exit 77; }

@@ -4,8 +4,9 @@
 # shellcheck source=tests/vm/lib.sh disable=SC2154
 . "$(dirname "$0")/lib.sh"
 
-for type in msg dgram; do
+for type in msg dgram rdm; do
 	options=(-p verbs -e "$type" -I 10)
+	[ $type != rdm ] || options=(-p 'verbs;ofi_rxm' -e rdm -c -I 10)
 	if [ "$HOST" = 0 ]; then
 		with ours "$our_pingpong" "${options[@]}" || fail "$type server exits with $?"
 		continue

@@ -195,7 +195,7 @@ int wf_device_getinfo(const struct wf_prov *prov, uint32_t version, const char *
 	int err = wf_info_call_init(&call, &ask, flags);
 
 	if (!err && !question.devices->count)
-		FI_INFO(prov->fi, FI_LOG_CORE, "refused: no device was found\n");
+		err = -FI_ENODEV;
 	if (!err)
 		err = answer_all(&call, &question, &ask);
 	return wf_info_call_end(&call, err, ret_info);

@@ -134,13 +134,11 @@ static struct fi_info *as_peer(const struct fi_info *info)
 					  : fi_dupinfo(info);
 }
 
-/* @info with all other capabilities that the member gives only when asked. Consumes
- * @info, which may be NULL. */
-static struct fi_info *with_most_caps(struct fi_info *info)
+/* @info with all other capabilities, but @without, that the member gives only when
+ * asked. Consumes @info, which may be NULL. */
+static struct fi_info *with_most_caps(struct fi_info *info, uint64_t without)
 {
-	/* Not FI_EXACT_DIRECTED_RECV, which restricts the application. */
-	uint64_t left =
-		info ? LNX_MEMBER_CAPS & ~(info->caps | FI_EXACT_DIRECTED_RECV) : 0;
+	uint64_t left = info ? LNX_MEMBER_CAPS & ~(info->caps | without) : 0;
 	struct fi_info *answer;
 
 	for (; left; left &= left - 1) {
@@ -171,6 +169,36 @@ static struct fi_info *with_fewest_modes(struct fi_info *info)
 			info->domain_attr->mr_mode |= bit;
 		}
 	}
+	return info;
+}
+
+/* What the member can do in a link, in the capabilities but @without. NULL: it cannot
+ * be linked. */
+static struct fi_info *as_member(const struct fi_info *offer, uint64_t without)
+{
+	/* FI_EXACT_DIRECTED_RECV restricts the application. */
+	struct fi_info *info = with_most_caps(
+		as_peer(offer), without | FI_EXACT_DIRECTED_RECV);
+
+	return with_reach_of(offer, with_fewest_modes(info));
+}
+
+/* What a member can do whose own keys are not those of a link: messages. */
+static struct fi_info *of_messages(const struct fi_info *offer)
+{
+	const uint64_t memory = FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE |
+				FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT |
+				FI_RMA_PMEM;
+	struct fi_info *hints = fi_dupinfo(offer), *list = NULL, *info = NULL;
+
+	if (!hints)
+		return NULL;
+	hints->caps &= ~memory;
+	hints->tx_attr->caps = hints->rx_attr->caps = 0;
+	if (!wf_lower_find_again(hints, &list))
+		info = as_member(list, memory);
+	fi_freeinfo(list);
+	fi_freeinfo(hints);
 	return info;
 }
 
@@ -225,7 +253,11 @@ static int add_member(struct lnx_members *found, const struct lnx_text *provider
 	 * the best. */
 	if (has_domain(found, offer))
 		return 0;
-	info = with_reach_of(offer, with_fewest_modes(with_most_caps(as_peer(offer))));
+	info = as_member(offer, 0);
+	if (info && info->domain_attr->mr_mode & FI_MR_PROV_KEY) {
+		fi_freeinfo(info);
+		info = of_messages(offer);
+	}
 	why = unfit(info);
 	if (why) {
 		refused(provider, why);

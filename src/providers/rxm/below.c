@@ -12,6 +12,8 @@
 enum {
 	SHARED_DEPTH = 256, /* buffers in a shared receive context */
 	OWN_DEPTH = 128,    /* buffers of a connection */
+	/* Operations of a connection whose queue is a resource of a device. */
+	TX_DEPTH = 128,
 };
 
 static const struct wf_lower_domain *domain_of(const struct rxm_ep *ep)
@@ -100,6 +102,17 @@ static int open_pep(struct rxm_ep *ep)
 	return ret;
 }
 
+static bool is_stream(const struct rxm_ep *ep)
+{
+	return domain_of(ep)->info->ep_attr->protocol == FI_PROTO_SOCK_TCP;
+}
+
+/* How many buffers are posted, by default @size. */
+static size_t depth_of(size_t size)
+{
+	return rxm_params.msg_rx_size ? rxm_params.msg_rx_size : size;
+}
+
 static bool wants_srx(const struct rxm_ep *ep)
 {
 	const char *name = domain_of(ep)->info->fabric_attr->prov_name;
@@ -117,6 +130,8 @@ static int open_srx(struct rxm_ep *ep)
 	if (ep->srx)
 		return 0;
 	attr.op_flags = 0;
+	if (!is_stream(ep))
+		attr.size = depth_of(SHARED_DEPTH);
 	ret = fi_srx_context(domain_of(ep)->domain, &attr, &ep->srx, NULL);
 	if (!ret)
 		return 0;
@@ -130,14 +145,12 @@ static int open_srx(struct rxm_ep *ep)
 static int open_buffers(struct rxm_ep *ep)
 {
 	bool shared = ep->bufs || (wants_srx(ep) && !open_srx(ep));
-	size_t depth = shared ? SHARED_DEPTH : OWN_DEPTH;
 
 	if (ep->bufs)
 		return 0;
-	ep->rx_depth = rxm_params.msg_rx_size ? rxm_params.msg_rx_size : depth;
+	ep->rx_depth = depth_of(shared ? SHARED_DEPTH : OWN_DEPTH);
 	/* Streams hold messages back until there are buffers. */
-	ep->counts_credits =
-		!shared && domain_of(ep)->info->ep_attr->protocol != FI_PROTO_SOCK_TCP;
+	ep->counts_credits = !shared && !is_stream(ep);
 	return shared ? rxm_bufs_new(ep, NULL, ep->srx, ep->rx_depth, &ep->bufs) : 0;
 }
 
@@ -148,8 +161,8 @@ int rxm_below_open(struct rxm_ep *ep)
 	if (!ret)
 		ret = open_eq(ep);
 	if (!ret)
-		ret = open_pep(ep);
-	return ret ? ret : open_buffers(ep);
+		ret = open_buffers(ep);
+	return ret ? ret : open_pep(ep);
 }
 
 void rxm_below_close(struct rxm_ep *ep)
@@ -163,6 +176,18 @@ void rxm_below_close(struct rxm_ep *ep)
 	rxm_bufs_free(ep->bufs);
 }
 
+void rxm_below_size(const struct rxm_ep *ep, struct fi_info *info)
+{
+	size_t *tx = &info->tx_attr->size, *rx = &info->rx_attr->size;
+
+	if (rxm_params.msg_tx_size)
+		*tx = rxm_params.msg_tx_size;
+	else if (!is_stream(ep))
+		*tx = *tx ? WF_MIN(*tx, (size_t)TX_DEPTH) : TX_DEPTH;
+	if (!is_stream(ep) && !ep->srx)
+		*rx = ep->rx_depth;
+}
+
 struct fi_info *rxm_info_below(const struct rxm_ep *ep, const union wf_sockaddr *src)
 {
 	struct fi_info *info = fi_dupinfo(domain_of(ep)->info);
@@ -174,8 +199,6 @@ struct fi_info *rxm_info_below(const struct rxm_ep *ep, const union wf_sockaddr 
 	info->tx_attr->op_flags = info->rx_attr->op_flags = 0;
 	info->tx_attr->caps = info->rx_attr->caps = 0;
 	info->tx_attr->tclass = ep->ep.info->tx_attr->tclass;
-	if (rxm_params.msg_tx_size)
-		info->tx_attr->size = rxm_params.msg_tx_size;
 	if (src && !wf_lower_info_set_source(info, src, wf_sockaddr_len(src), format)) {
 		fi_freeinfo(info);
 		return NULL;

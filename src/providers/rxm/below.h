@@ -13,6 +13,9 @@ void rxm_below_close(struct rxm_ep *ep);
 /* What an endpoint below is opened with, at @src. NULL: no memory. */
 struct fi_info *rxm_info_below(const struct rxm_ep *ep, const union wf_sockaddr *src);
 
+/* Set the sizes of the queues that an endpoint below is opened with. */
+void rxm_below_size(const struct rxm_ep *ep, struct fi_info *info);
+
 /*
  * Receive buffers of a shared receive context below or of one connection. A buffer is
  * posted again when its packet was handled. ep.lock guards them.

@@ -89,6 +89,10 @@ static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 {
 	struct rxm_conn *conn;
 
+	if (wf_unlikely(entry->flags & FI_REMOTE_WRITE)) {
+		rxm_data_event(buf->bufs->ep, entry);
+		return;
+	}
 	if (wf_unlikely(buf->tagged)) {
 		rxm_data_received_raw(
 			buf->bufs->ep, buf->call.conn, buf->data, entry->len, entry);

@@ -43,14 +43,18 @@ static int open_below(struct rxm_domain *domain, const struct rxm_offer *offer)
 
 	if (!info)
 		return -FI_ENOMEM;
-	/* The application keeps the modes that the provider below needs. With those
-	 * that it keeps besides, addresses and keys are those of the domain below, too.
-	 */
-	if (!(offer->below->domain_attr->mr_mode & FI_MR_LOCAL))
-		info->domain_attr->mr_mode &= ~FI_MR_LOCAL;
+	/* Modes that the application keeps besides those that the provider below needs
+	 * are kept there, too, so that addresses and keys are the same. */
+	info->domain_attr->mr_mode &= ~FI_MR_LOCAL;
+	info->domain_attr->mr_mode |= offer->below->domain_attr->mr_mode;
 	take_tagged(info);
 	return wf_lower_domain_open(
 		&domain->below, &rxm_fi, offer->below->fabric_attr->prov_name, info);
+}
+
+static uint64_t mask_of(size_t bytes)
+{
+	return bytes < sizeof(uint64_t) ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
 }
 
 static void fill(struct rxm_domain *domain, const struct rxm_offer *offer)
@@ -60,12 +64,16 @@ static void fill(struct rxm_domain *domain, const struct rxm_offer *offer)
 	size_t bytes = below->domain_attr->mr_key_size;
 
 	domain->local_mr = mode & FI_MR_LOCAL;
+	domain->has_descs = domain->local_mr &&
+			    domain->wf->info->domain_attr->mr_mode & FI_MR_LOCAL;
 	domain->virt_addr = mode & FI_MR_VIRT_ADDR;
 	domain->prov_key = mode & FI_MR_PROV_KEY;
 	domain->own = wf_domain_is_own(domain->below.domain);
 	domain->delivery = offer->delivery;
 	domain->tagged = below->caps & FI_TAGGED;
+	domain->rx_cq_data = (below->mode | below->rx_attr->mode) & FI_RX_CQ_DATA;
 	domain->inject_size = below->tx_attr->inject_size;
+	domain->data_mask = mask_of(below->domain_attr->cq_data_size);
 	domain->max_key = bytes && bytes < sizeof(uint64_t)
 				  ? (UINT64_C(1) << 8 * bytes) - 1
 				  : FI_KEY_NOTAVAIL - 1;

@@ -160,8 +160,9 @@ static void fill_ep(struct fi_ep_attr *attr, const struct fi_info *below, uint64
 	};
 }
 
-/* The modes that the application has to keep for the provider below. */
-enum { MR_MODES = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY };
+/* The modes that the application has to keep for the provider below. Local buffers of
+ * an application that does not register them are registered here. */
+enum { MR_MODES = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY };
 
 static void fill_domain(struct fi_domain_attr *attr, const struct fi_info *below)
 {
@@ -265,7 +266,8 @@ static struct rxm_offer *make(const struct fi_info *below)
 /* Why no endpoint can be made over @below; NULL: it can. */
 static const char *unfit(const struct fi_info *below)
 {
-	int modes = below->domain_attr->mr_mode & ~(int)MR_MODES & ~FI_MR_HMEM;
+	int modes =
+		below->domain_attr->mr_mode & ~(MR_MODES | FI_MR_LOCAL | FI_MR_HMEM);
 
 	if (below->addr_format != FI_SOCKADDR_IN &&
 		below->addr_format != FI_SOCKADDR_IN6)
@@ -276,8 +278,9 @@ static const char *unfit(const struct fi_info *below)
 		return "it lacks FI_MSG or FI_RMA";
 	if (modes)
 		return "it needs registration modes that are not possible";
-	if (below->mode & ~(FI_CONTEXT | FI_CONTEXT2))
-		return "it needs modes beyond FI_CONTEXT and FI_CONTEXT2";
+	if (below->mode & ~(FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA))
+		return "it needs modes beyond FI_CONTEXT, FI_CONTEXT2 and "
+		       "FI_RX_CQ_DATA";
 	if (below->ep_attr->max_msg_size < RXM_HEADER + rxm_params.buffer_size)
 		return "its messages are shorter than a packet";
 	if (below->tx_attr->iov_limit < 1 || below->tx_attr->rma_iov_limit < 1)

@@ -34,8 +34,9 @@ static const struct wf_param rows[] = {
 	SIZE("rx_size", rx_size, 1, 1 << 24,
 		"Receives that may be posted (default: 2048)"),
 	SIZE("msg_tx_size", msg_tx_size, 1, 1 << 24,
-		"Operations of one connection that may be pending (default: as many as "
-		"the provider below allows)"),
+		"Operations of one connection that may be pending (default: over tcp "
+		"as "
+		"many as that allows, over others 128)"),
 	SIZE("msg_rx_size", msg_rx_size, 2, 1 << 20,
 		"Buffers for packets that have not come: of an endpoint with a shared "
 		"receive context below, else of a connection (default: 256 or 128)"),

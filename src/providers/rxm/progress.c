@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/rxm/below.h"
+#include "providers/rxm/conn/credit.h"
 #include "providers/rxm/conn/peer.h"
 #include "providers/rxm/param.h"
 #include "sys/clock.h"
@@ -16,11 +17,13 @@ enum {
 	CM_DATA_MAX = 256, /* bytes of a peer's data that are looked at */
 };
 
-/* Is @entry the end of a call? A write of a peer with remote CQ data has no context,
- * and failures of injected packets have none either. */
-static bool is_call(const struct fi_cq_tagged_entry *entry)
+/* Is @entry the end of a call? A write of a peer with remote CQ data has the context of
+ * the buffer that it took, or takes none, and failures of injected packets have none
+ * either. */
+static bool is_call(const struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry)
 {
-	return entry->op_context && !(entry->flags & FI_REMOTE_WRITE);
+	return entry->op_context &&
+	       (!(entry->flags & FI_REMOTE_WRITE) || ep->domain->rx_cq_data);
 }
 
 static void end_call(void *context, int err, const struct fi_cq_tagged_entry *entry)
@@ -62,7 +65,7 @@ bool rxm_poll_cq(struct rxm_ep *ep)
 		return n == -FI_EAVAIL;
 	}
 	for (ssize_t i = 0; i < n; i++) {
-		if (wf_likely(is_call(&entries[i])))
+		if (wf_likely(is_call(ep, &entries[i])))
 			end_call(entries[i].op_context, 0, &entries[i]);
 		else
 			rxm_data_event(ep, &entries[i]);
@@ -160,6 +163,8 @@ static bool resume(struct rxm_ep *ep)
 		struct rxm_conn *conn =
 			wf_list_entry(link, struct rxm_conn, ready_link);
 
+		if (wf_unlikely(rxm_credit_owed(conn)))
+			rxm_credit_give(conn);
 		rxm_data_resume(conn);
 		any = true;
 		if (rxm_data_any_waits(conn))

@@ -96,7 +96,7 @@ static struct fi_info *hints_below(const struct fi_info *hints)
 		return NULL;
 	below->ep_attr->type = FI_EP_MSG;
 	below->caps = RXM_BELOW_CAPS;
-	below->mode = FI_CONTEXT | FI_CONTEXT2;
+	below->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
 	below->domain_attr->mr_mode =
 		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	if (hints && !fill_hints(below, hints)) {
@@ -115,11 +115,22 @@ struct question {
 	const struct fi_info *hints;
 };
 
+/* Does an application that can register its local buffers have to? */
+static bool takes_descs(const struct question *q, const struct fi_info *below)
+{
+	return q->hints && q->hints->domain_attr &&
+	       q->hints->domain_attr->mr_mode & below->domain_attr->mr_mode &
+		       FI_MR_LOCAL;
+}
+
 /* Give the answer @info what it has of the one below. */
-static int finish(struct fi_info *info, const struct fi_info *below)
+static int finish(
+	const struct question *q, struct fi_info *info, const struct fi_info *below)
 {
 	const uint64_t reach = FI_LOCAL_COMM | FI_REMOTE_COMM;
 
+	if (takes_descs(q, below))
+		info->domain_attr->mr_mode |= FI_MR_LOCAL;
 	info->caps &= below->caps | ~reach;
 	info->domain_attr->caps &= below->caps | ~reach;
 	free(info->fabric_attr->prov_name);
@@ -151,7 +162,7 @@ static int answer(
 			return ret;
 		**end = info;
 		*end = &info->next;
-		ret = finish(info, below);
+		ret = finish(q, info, below);
 	}
 	return ret;
 }

@@ -51,12 +51,16 @@ struct rxm_domain {
 	struct wf_lower_domain below;
 	/* The modes of the domain below (fi_mr(3)). */
 	bool local_mr;  /* FI_MR_LOCAL: buffers of operations below have descriptors */
+	bool has_descs; /* with @local_mr: the application passes descriptors */
 	bool virt_addr; /* FI_MR_VIRT_ADDR: remote addresses are virtual ones */
 	bool prov_key;  /* FI_MR_PROV_KEY: keys are chosen below */
 	bool own;       /* the domain below is of this library */
 	bool delivery;  /* operations below may have FI_DELIVERY_COMPLETE */
 	bool tagged;    /* tagged messages come from below: see rxm_data_received_raw */
+	/* FI_RX_CQ_DATA: a peer's write with remote CQ data takes a receive buffer. */
+	bool rx_cq_data;
 	size_t inject_size; /* bytes that the endpoints below inject */
+	uint64_t data_mask; /* bits of remote CQ data: as many as RMA has */
 	uint64_t max_key;   /* the largest key that may be chosen; see prov_key */
 	/* The next key to try for a region of a rendezvous; any thread. */
 	_Atomic uint32_t next_key;

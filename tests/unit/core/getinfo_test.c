@@ -4,13 +4,15 @@
 /*
  * Made-up providers: two transports with a place in the order (fast, net), one that
  * carries layers only when both are named (shy), one without a place (odd), a layer
- * (ofi_up) that sits on what a fi_getinfo of its own finds, one for offloading, a
- * hook, and some that do not work.
+ * (ofi_up) that sits on what a fi_getinfo of its own finds, one that answers unnamed
+ * over one of them alone (ofi_full), one for offloading, a hook, and some that do not
+ * work.
  */
 
 const struct wf_known_prov wf_known_provs[] = {
 	{ "fast" },
 	{ "ofi_up" },
+	{ "ofi_full", .by_name_only = true, .completes = "fast" },
 	{ "net" },
 	{ "net;ofi_up" },
 	{ "shy", .named_base = true },
@@ -115,6 +117,7 @@ PROVIDER(net, "net", net_getinfo);
 PROVIDER(shy, "shy", shy_getinfo);
 PROVIDER(odd, "odd", odd_getinfo);
 PROVIDER(up, "ofi_up", up_getinfo);
+PROVIDER(full, "ofi_full", up_getinfo);
 PROVIDER(off, "off_help", off_getinfo);
 PROVIDER(hook, "ofi_hook_eye", NULL);
 PROVIDER(sick, "sick", sick_getinfo);
@@ -375,6 +378,28 @@ static void provider_variable(void **state)
 	assert_string_equal(list_of(FAKE_VERSION, 0, NULL), "error -61");
 }
 
+/* A layer that answers by name does so unnamed over the transport that it completes. */
+static void layer_that_completes(void **state)
+{
+	static struct fi_provider *const list[] = { &net, &full, &fast, NULL };
+	static struct fi_provider *const alone[] = { &net, &full, NULL };
+	static const char *const env[] = { "FI_PROVIDER", "net", NULL };
+
+	fake_start(NULL, list);
+	assert_string_equal(list_of(FAKE_VERSION, 0, NULL),
+		"fast:fast0 fast;ofi_full:fast0 net:net0 net:net1");
+	assert_string_equal(list_for("fast"), "fast:fast0 fast;ofi_full:fast0");
+	assert_string_equal(list_for("net"), "net:net0 net:net1");
+	assert_string_equal(
+		list_for("net;ofi_full"), "net;ofi_full:net0 net;ofi_full:net1");
+	assert_string_equal(list_for("ofi_full"),
+		"fast;ofi_full:fast0 net;ofi_full:net0 net;ofi_full:net1");
+	fake_start(env, list);
+	assert_string_equal(list_of(FAKE_VERSION, 0, NULL), "net:net0 net:net1");
+	fake_start(NULL, alone);
+	assert_string_equal(list_of(FAKE_VERSION, 0, NULL), "net:net0 net:net1");
+}
+
 /* GI-057 */
 static void address_format_variable(void **state)
 {
@@ -406,6 +431,7 @@ int main(void)
 		cmocka_unit_test(broken_providers_do_not_matter),
 		cmocka_unit_test(names_of_fabric_and_domain),
 		cmocka_unit_test(provider_variable),
+		cmocka_unit_test(layer_that_completes),
 		cmocka_unit_test(address_format_variable),
 	};
 

@@ -226,8 +226,7 @@ static void hints_choose_devices(void **state)
 	fi_freeinfo(hints);
 
 	devices.count = 0;
-	(void)ask(NULL, NULL, 0, NULL, -FI_ENODATA);
-	assert_non_null(strstr(fake_log, "no device"));
+	(void)ask(NULL, NULL, 0, NULL, -FI_ENODEV);
 	(void)ask(NULL, NULL, 1ULL << 5, NULL, -FI_EBADFLAGS);
 }
 

@@ -177,6 +177,7 @@ static void accept_request(
 	conn->peer_id = req->hello.id;
 	conn->peer_pid = req->hello.pid;
 	conn->peer_flow = req->hello.flow;
+	conn->peer_depth = req->hello.rx_depth;
 	if (!peer->conn)
 		peer->conn = conn;
 	ret = rxm_conn_begin(conn, RXM_CONN_ACCEPTING) ? send_accept(conn) : -FI_ENOMEM;
@@ -232,6 +233,7 @@ static void connected(struct rxm_conn *conn, const void *data, size_t len)
 		conn->peer_id = hello.id;
 		conn->peer_pid = hello.pid;
 		conn->peer_flow = hello.flow;
+		conn->peer_depth = hello.rx_depth;
 	}
 	rxm_conn_up(conn);
 	rxm_credit_init(conn, conn->peer_flow);

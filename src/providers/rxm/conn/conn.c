@@ -37,8 +37,10 @@ int rxm_conn_count_remote(struct rxm_conn *conn)
 static int open_below(struct rxm_conn *conn, struct fi_info *info)
 {
 	struct rxm_ep *ep = conn->ep;
-	int ret = wf_lower_ep_open(&conn->below, &ep->domain->below, info, NULL);
+	int ret;
 
+	rxm_below_size(ep, info);
+	ret = wf_lower_ep_open(&conn->below, &ep->domain->below, info, NULL);
 	if (!ret)
 		ret = wf_lower_ep_bind(&conn->below, &ep->eq->fid, 0);
 	if (!ret)

@@ -52,6 +52,7 @@ struct rxm_conn {
 	 * for, and buffers posted since the peer was told; see credit.c. */
 	bool credited;
 	uint32_t credits, reposted;
+	uint32_t peer_depth;   /* the most credits there can be; 0 or 1: not known */
 	struct rxm_bufs *bufs; /* its receive buffers; NULL: the endpoint has them */
 	struct wf_list waiting;
 	struct wf_list calls; /* struct rxm_call, by link: taken and not ended */

@@ -13,8 +13,11 @@ void rxm_credit_init(struct rxm_conn *conn, uint8_t flow)
 		return;
 	/* Credits that came before the connection was up are counted already. */
 	conn->credits++;
+	/* The peer, too, begins with one. Buffers posted again before the connection was
+	 * up are counted already. */
 	conn->reposted += (uint32_t)ep->rx_depth - 1;
-	rxm_credit_reposted(conn);
+	if (rxm_credit_owed(conn))
+		rxm_credit_give(conn);
 }
 
 void rxm_conn_credit(struct rxm_conn *conn, uint64_t count)
@@ -25,6 +28,9 @@ void rxm_conn_credit(struct rxm_conn *conn, uint64_t count)
 		return;
 	}
 	conn->credits += (uint32_t)count;
+	/* The peer also counts the buffers that writes with remote CQ data took. */
+	if (conn->peer_depth > 1)
+		conn->credits = WF_MIN(conn->credits, conn->peer_depth);
 	rxm_conn_resume(conn);
 }
 
@@ -36,14 +42,29 @@ static bool give(struct rxm_conn *conn)
 	return !fi_inject(conn->below.fid, &packet, sizeof(packet), FI_ADDR_UNSPEC);
 }
 
-void rxm_credit_reposted(struct rxm_conn *conn)
+bool rxm_credit_owed(const struct rxm_conn *conn)
 {
-	if (!conn->credited)
+	return conn->credited && conn->state == RXM_CONN_UP &&
+	       conn->reposted >= conn->ep->rx_depth / 2 && conn->credits;
+}
+
+void rxm_credit_give(struct rxm_conn *conn)
+{
+	if (!give(conn)) {
+		/* The queue below is full. The peer may send nothing more that would
+		 * bring another occasion. */
+		rxm_conn_resume(conn);
 		return;
-	conn->reposted++;
-	if (conn->state != RXM_CONN_UP || conn->reposted < conn->ep->rx_depth / 2 ||
-		!conn->credits || !give(conn))
-		return;
+	}
 	conn->reposted = 0;
 	conn->credits--;
+}
+
+void rxm_credit_reposted(struct rxm_conn *conn)
+{
+	if (!conn->ep->counts_credits)
+		return;
+	conn->reposted++;
+	if (rxm_credit_owed(conn))
+		rxm_credit_give(conn);
 }

@@ -16,6 +16,11 @@ void rxm_credit_init(struct rxm_conn *conn, uint8_t flow);
 /* A buffer of the connection was posted again; may send a packet. */
 void rxm_credit_reposted(struct rxm_conn *conn);
 
+/* Is it time for a packet of credits? Then one is sent, or, while the queue below is
+ * full, the next progress call sends it. */
+bool rxm_credit_owed(const struct rxm_conn *conn);
+void rxm_credit_give(struct rxm_conn *conn);
+
 /* Does the peer have a buffer for a packet that gives no credits? */
 static inline bool rxm_credit_left(const struct rxm_conn *conn)
 {

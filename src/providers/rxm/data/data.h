@@ -21,6 +21,7 @@
  *   op.c        operations of the application; cancel.c withdraws them
  *   send.c      messages in one packet or in segments
  *   rdv_tx.c    messages that stay in the sender's memory, rdv_rx.c at the receiver
+ *   rma.c       RMA operations
  *   atomic.c    atomic operations and their answers
  *   recv.c      packets that come, and the matching of messages; segments.c
  *   unexp.c     unexpected messages whose payload is incomplete

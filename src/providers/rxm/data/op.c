@@ -24,6 +24,8 @@ struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *from,
 	op->err = 0;
 	op->refs = 1;
 	op->msg_id = 0;
+	op->sending.buffer = NULL;
+	op->sending.copy = NULL;
 	/* The first members of each kind. */
 	memset(&op->rdv.mr, 0, sizeof(op->rdv.mr));
 	for (size_t i = 0; i < from->iov_count; i++) {
@@ -61,6 +63,8 @@ static void release(struct rxm_op *op)
 		rxm_segments_free(op);
 	else if (op->work.ops == &rxm_rdv_ops || op->work.ops == &rxm_rdv_write_ops)
 		rxm_rdv_close(op);
+	else if (op->work.ops == &rxm_rma_ops)
+		rxm_rma_free(op);
 	if (op->msg_id)
 		wf_id_map_remove(&ep->data.ids, (uint32_t)op->msg_id);
 	if (op->conn && !--op->conn->data.begun)
@@ -260,7 +264,7 @@ static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
 		return ret;
 	}
 	if (is_immediate(ep, op)) {
-		msg = rxm_message_of(op);
+		msg = rxm_message_of(ep, op);
 		if (!rxm_send_now(conn, &msg, op->iov, op->iov_count)) {
 			wf_ep_op_end(&ep->ep, op, 0);
 			return 0;
@@ -293,32 +297,3 @@ size_t rxm_tx_left(struct wf_ep *wf)
 
 	return data->pending < data->size ? data->size - data->pending : 0;
 }
-
-/* RMA goes to the provider below as it is. */
-
-static ssize_t rma_send(struct rxm_conn *conn, struct rxm_work *work)
-{
-	struct rxm_op *op = rxm_op_of(work);
-	bool inject = op->op.flags & FI_INJECT;
-	bool below = inject && op->op.len <= conn->ep->domain->inject_size &&
-		     !wf_op_is_reported(op->op.flags);
-	struct wf_op call = op->op;
-	ssize_t ret;
-
-	op->sending.call.done = rxm_op_sent;
-	op->sending.buffer = NULL;
-	op->sending.copy = NULL;
-	if (!below)
-		call.flags &= ~FI_INJECT;
-	call.flags &= ~WF_OP_WORK;
-	ret = rxm_conn_rma(conn, &call, below ? NULL : &op->sending.call);
-	if (ret)
-		return ret;
-	rxm_op_begun(op, conn);
-	if (!below)
-		op->refs++;
-	rxm_op_unref(op);
-	return 0;
-}
-
-const struct rxm_work_ops rxm_rma_ops = RXM_OP_OPS(rma_send);

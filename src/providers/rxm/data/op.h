@@ -41,7 +41,7 @@ struct rxm_op {
 			uint32_t count, sent;
 		} segments;
 		struct {
-			/* Registrations of iov[], NULL: none; see rdv_tx.c. */
+			/* Registrations of iov[], NULL: none; also of RMA. */
 			struct fid_mr *mr[RXM_IOV_LIMIT];
 			struct rxm_write write[RXM_MAX_SEGS];
 			unsigned int write_count, written; /* of rma[]: all, started */
@@ -114,12 +114,15 @@ extern const struct rxm_work_ops rxm_rdv_write_ops;
 /* send.c: the table for a message. */
 const struct rxm_work_ops *rxm_send_ops(struct rxm_ep *ep, const struct wf_op *op);
 /* What the header says of the message. */
-struct rxm_message rxm_message_of(const struct wf_op *op);
+struct rxm_message rxm_message_of(const struct rxm_ep *ep, const struct wf_op *op);
 /* Send a message at once from the caller's buffers, without a struct rxm_op. 0: it is
  * sent; otherwise as rxm_conn_inject. */
 ssize_t rxm_send_now(struct rxm_conn *conn, const struct rxm_message *msg,
 	const struct iovec *iov, size_t count);
 void rxm_segments_free(struct rxm_op *op);
+
+/* rma.c: give back what local buffers were registered or copied with. */
+void rxm_rma_free(struct rxm_op *op);
 
 /* rdv_tx.c: close the registrations. */
 void rxm_rdv_close(struct rxm_op *op);

@@ -62,7 +62,7 @@ void rxm_buffers_free(struct rxm_ep *ep)
 	wf_list_init(&ep->data.buffers);
 }
 
-static struct rxm_buffer *buffer_get(struct rxm_ep *ep)
+struct rxm_buffer *rxm_buffer_get(struct rxm_ep *ep)
 {
 	if (wf_list_empty(&ep->data.buffers) && !slab_new(ep))
 		return NULL;
@@ -76,13 +76,13 @@ size_t rxm_iov_part(const struct iovec *iov, size_t count, size_t offset, size_t
 
 	while (i < count && offset >= iov[i].iov_len)
 		offset -= iov[i++].iov_len;
-	if (ret_index)
-		*ret_index = i;
 	for (; i < count && len; i++, offset = 0) {
 		size_t step = WF_MIN(iov[i].iov_len - offset, len);
 
 		if (!step)
 			continue;
+		if (ret_index)
+			ret_index[parts] = i;
 		ret[parts++] =
 			(struct iovec){ (uint8_t *)iov[i].iov_base + offset, step };
 		len -= step;
@@ -94,7 +94,7 @@ size_t rxm_iov_part(const struct iovec *iov, size_t count, size_t offset, size_t
 static ssize_t send_copied(struct rxm_conn *conn, struct rxm_sending *sending,
 	size_t head_len, const struct iovec *iov, size_t count, uint64_t flags)
 {
-	struct rxm_buffer *buffer = buffer_get(conn->ep);
+	struct rxm_buffer *buffer = rxm_buffer_get(conn->ep);
 	struct iovec packet;
 
 	if (!buffer)

@@ -34,11 +34,13 @@ ssize_t rxm_sending_start(struct rxm_conn *conn, struct rxm_sending *sending,
 void rxm_sending_done(struct rxm_ep *ep, struct rxm_sending *sending);
 
 /* The part of @count pieces at @iov from byte @offset on, @len bytes, in @ret, which
- * has RXM_IOV_LIMIT members. Returns their number. @ret_index: the piece that the first
- * of them is of; may be NULL. */
+ * has RXM_IOV_LIMIT members, and so has @ret_index (may be NULL): the piece that each
+ * of them is of. Returns their number. */
 size_t rxm_iov_part(const struct iovec *iov, size_t count, size_t offset, size_t len,
 	struct iovec *ret, size_t *ret_index);
 
+/* A registered buffer, given back by rxm_sending_done. NULL: no memory. */
+struct rxm_buffer *rxm_buffer_get(struct rxm_ep *ep);
 void rxm_buffers_free(struct rxm_ep *ep);
 
 #endif

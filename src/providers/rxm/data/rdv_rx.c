@@ -121,14 +121,14 @@ static void read_done(
 	unref(rdv);
 }
 
-/* Descriptors of @count buffers, the first of which is part of buffer @first. */
+/* Descriptors of @count buffers, each of which is part of buffer @piece. */
 static void **descs_of(
-	const struct rxm_rdv *rdv, size_t first, size_t count, void **ret)
+	const struct rxm_rdv *rdv, const size_t *piece, size_t count, void **ret)
 {
 	if (!rdv->conn->ep->domain->local_mr)
 		return NULL;
 	for (size_t i = 0; i < count; i++)
-		ret[i] = fi_mr_desc(rdv->mr[first + i]);
+		ret[i] = fi_mr_desc(rdv->mr[piece[i]]);
 	return ret;
 }
 
@@ -138,7 +138,7 @@ static ssize_t read_segment(
 	struct iovec iov[RXM_IOV_LIMIT];
 	struct fi_rma_iov from = rdv->seg[rdv->next];
 	void *desc[RXM_IOV_LIMIT];
-	size_t first;
+	size_t piece[RXM_IOV_LIMIT];
 	struct wf_op op = {
 		.kind = WF_OP_READ,
 		.iov = iov,
@@ -149,8 +149,8 @@ static ssize_t read_segment(
 
 	from.len = len;
 	op.iov_count = rxm_iov_part(
-		rdv->entry->iov, rdv->entry->count, offset, len, iov, &first);
-	op.desc = descs_of(rdv, first, op.iov_count, desc);
+		rdv->entry->iov, rdv->entry->count, offset, len, iov, piece);
+	op.desc = descs_of(rdv, piece, op.iov_count, desc);
 	rdv->read[rdv->next].rdv = rdv;
 	rdv->read[rdv->next].call.done = read_done;
 	return rxm_conn_rma(conn, &op, &rdv->read[rdv->next].call);

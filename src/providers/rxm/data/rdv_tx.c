@@ -75,7 +75,7 @@ static size_t describe(const struct rxm_op *op, struct fi_rma_iov *seg)
 static ssize_t rdv_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
-	struct rxm_message msg = rxm_message_of(&op->op);
+	struct rxm_message msg = rxm_message_of(op->ep, &op->op);
 	struct fi_rma_iov seg[RXM_MAX_SEGS];
 	ssize_t ret = expose(op);
 
@@ -137,7 +137,7 @@ static ssize_t write_piece(struct rxm_conn *conn, struct rxm_op *op, size_t offs
 	unsigned int i = op->rdv.written;
 	struct iovec iov[RXM_IOV_LIMIT];
 	void *desc[RXM_IOV_LIMIT];
-	size_t first;
+	size_t piece[RXM_IOV_LIMIT];
 	struct wf_op write = {
 		.kind = WF_OP_WRITE,
 		.iov = iov,
@@ -147,10 +147,10 @@ static ssize_t write_piece(struct rxm_conn *conn, struct rxm_op *op, size_t offs
 	};
 
 	write.iov_count =
-		rxm_iov_part(op->iov, op->op.iov_count, offset, write.len, iov, &first);
+		rxm_iov_part(op->iov, op->op.iov_count, offset, write.len, iov, piece);
 	if (conn->ep->domain->local_mr) {
 		for (size_t k = 0; k < write.iov_count; k++)
-			desc[k] = fi_mr_desc(op->rdv.mr[first + k]);
+			desc[k] = fi_mr_desc(op->rdv.mr[piece[k]]);
 		write.desc = desc;
 	}
 	op->rdv.write[i].op = op;

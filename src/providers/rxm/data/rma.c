@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <rdma/fi_domain.h>
+
+#include "providers/rxm/data/op.h"
+
+/*
+ * RMA goes to the provider below as it is. Where that one needs registered buffers and
+ * the application gives no descriptors, writes of up to a packet are copied, and other
+ * buffers are registered for the time of the operation.
+ */
+
+static bool copy_payload(struct rxm_op *op)
+{
+	struct rxm_buffer *buffer = rxm_buffer_get(op->ep);
+
+	if (!buffer)
+		return false;
+	op->sending.buffer = buffer;
+	op->iov[0] = (struct iovec){ buffer->at,
+		wf_iov_gather(buffer->at, op->iov, op->op.iov_count) };
+	op->op.iov_count = 1;
+	op->desc[0] = buffer->desc;
+	return true;
+}
+
+static int expose(struct rxm_op *op)
+{
+	uint64_t access = op->op.kind == WF_OP_READ ? FI_READ : FI_WRITE;
+	int ret = 0;
+
+	for (size_t i = 0; i < op->op.iov_count && !ret; i++) {
+		if (!op->rdv.mr[i] && op->iov[i].iov_len)
+			ret = rxm_domain_expose(
+				op->ep->domain, &op->iov[i], access, &op->rdv.mr[i]);
+		op->desc[i] = op->rdv.mr[i] ? fi_mr_desc(op->rdv.mr[i]) : NULL;
+	}
+	return ret;
+}
+
+/* Find descriptors of the local buffers. May be called again. */
+static int describe(struct rxm_op *op)
+{
+	const struct rxm_domain *domain = op->ep->domain;
+	bool given = domain->has_descs && op->op.desc;
+	bool copied = op->op.kind == WF_OP_WRITE && op->op.len <= op->ep->buffer_size;
+	int ret = 0;
+
+	if (!domain->local_mr || given || op->sending.buffer)
+		return 0;
+	if (copied)
+		ret = copy_payload(op) ? 0 : -FI_ENOMEM;
+	else
+		ret = expose(op);
+	op->op.desc = op->desc;
+	return ret;
+}
+
+static ssize_t rma_send(struct rxm_conn *conn, struct rxm_work *work)
+{
+	struct rxm_op *op = rxm_op_of(work);
+	bool inject = op->op.flags & FI_INJECT;
+	bool below = inject && op->op.len <= conn->ep->domain->inject_size &&
+		     !wf_op_is_reported(op->op.flags);
+	struct wf_op call;
+	ssize_t ret = below ? 0 : describe(op);
+
+	if (ret)
+		return ret;
+	call = op->op;
+	op->sending.call.done = rxm_op_sent;
+	if (!below)
+		call.flags &= ~FI_INJECT;
+	call.flags &= ~WF_OP_WORK;
+	ret = rxm_conn_rma(conn, &call, below ? NULL : &op->sending.call);
+	if (ret)
+		return ret;
+	rxm_op_begun(op, conn);
+	if (!below)
+		op->refs++;
+	rxm_op_unref(op);
+	return 0;
+}
+
+void rxm_rma_free(struct rxm_op *op)
+{
+	rxm_rdv_close(op);
+	rxm_sending_done(op->ep, &op->sending);
+}
+
+const struct rxm_work_ops rxm_rma_ops = RXM_OP_OPS(rma_send);
