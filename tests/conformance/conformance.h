@@ -225,6 +225,9 @@ void cf_close(struct cf_env *env);
 /* An endpoint from @info with what @options ask for, enabled unless they say no. */
 void cf_open_side(struct cf_env *env, struct cf_side *side, struct fi_info *info,
 	const struct cf_options *options);
+/* Side 1, in a domain of its own where that was asked for and nothing is shared. */
+void cf_open_other_side(
+	struct cf_env *env, struct fi_info *info, const struct cf_options *options);
 
 /* ---- connections (FI_EP_MSG) ---- */
 

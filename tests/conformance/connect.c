@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Passive endpoints and connections: requests, data, refusals, ends. */
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include "suites.h"
 
@@ -13,23 +14,29 @@ static void need_connected(void)
 static const struct cf_options no_options;
 
 /* Up to the request: side 0 has asked with @data, side 1 does not exist yet. */
-static size_t ask(
-	struct cf_env *env, const void *data, size_t len, struct cf_cm_event *request)
+static size_t ask_in(struct cf_env *env, const struct cf_options *options,
+	const void *data, size_t len, struct cf_cm_event *request)
 {
 	struct fi_eq_attr eq_attr = { .wait_obj = FI_WAIT_UNSPEC };
 	char name[256];
 	size_t got;
 
 	need_connected();
-	cf_open_domain(env, NULL);
+	cf_open_domain(env, options);
 	CHECK_OK(fi_eq_open(env->fabric, &eq_attr, &env->eq, NULL));
 	(void)cf_listen(env, name, sizeof(name));
-	cf_open_side(env, &env->side[0], env->info, &no_options);
+	cf_open_side(env, &env->side[0], env->info, options);
 	CHECK_OK(fi_connect(env->side[0].ep, name, data, len));
 	got = cf_eq_wait(env, FI_CONNREQ, request);
 	CHECK(request->entry.fid == &env->pep->fid);
 	CHECK(request->entry.info);
 	return got;
+}
+
+static size_t ask(
+	struct cf_env *env, const void *data, size_t len, struct cf_cm_event *request)
+{
+	return ask_in(env, &no_options, data, len, request);
 }
 
 static void accept_with(struct cf_env *env, struct cf_cm_event *request,
@@ -284,6 +291,47 @@ static void receives_may_come_early(void)
 	/* The queue of side 1 is its own. */
 	cf_cq_wait(env.side[1].rx_cq, &entry);
 	CHECK(entry.op_context == &contexts[0]);
+	CHECK_EQ(in, 7);
+	cf_close(&env);
+}
+
+static void automatic(struct fi_info *hints)
+{
+	hints->domain_attr->control_progress = FI_PROGRESS_AUTO;
+	hints->domain_attr->data_progress = FI_PROGRESS_AUTO;
+	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+}
+
+/* The library's thread sleeps while the application's accepts: it has to hear of what
+ * comes from there. */
+static void a_sleeping_thread_hears_of_the_connection(void)
+{
+	enum { NAP_US = 50000 }; /* long enough to fall asleep in, usually */
+	struct cf_options options = { .adjust = automatic, .split_cqs = true };
+	struct cf_cm_event request, event;
+	struct fi_context2 contexts[2];
+	struct fi_cq_data_entry entry;
+	struct cf_env env;
+	char in = 0, out = 7;
+
+	need_connected();
+	/* A thread that both sides share would wake for the other one's sake. */
+	cf_target.apart = true;
+	if (!cf_offers(&options))
+		SKIP("no automatic progress, or no delivery level");
+	(void)ask_in(&env, &options, NULL, 0, &request);
+	cf_open_other_side(&env, request.entry.info, &options);
+	(void)usleep(NAP_US);
+	CHECK_OK(fi_accept(env.side[1].ep, NULL, 0));
+	fi_freeinfo(request.entry.info);
+	for (int i = 0; i < 2; i++)
+		(void)cf_eq_wait(&env, FI_CONNECTED, &event);
+	cf_post_recv(&env, &in, 1, &contexts[0]);
+	cf_post_send(&env, &out, 1, &contexts[1]);
+	/* This looks after side 0 only. */
+	cf_cq_wait(env.side[0].tx_cq, &entry);
+	CHECK(entry.op_context == &contexts[1]);
+	cf_cq_wait(env.side[1].rx_cq, &entry);
 	CHECK_EQ(in, 7);
 	cf_close(&env);
 }
@@ -665,6 +713,7 @@ CF_SUITE(connect,
 	CF_CASE(pending_operations_end, "CM-021 CM-022", FI_MSG),
 	CF_CASE(a_shutdown_loses_no_message, "CM-021", FI_MSG),
 	CF_CASE(receives_may_come_early, "CM-018", FI_MSG),
+	CF_CASE(a_sleeping_thread_hears_of_the_connection, "THR-006 CM-019", FI_MSG),
 	CF_CASE(connecting_happens_once, "CM-007", FI_MSG),
 	CF_CASE(connecting_enables, "CM-008", FI_MSG),
 	CF_CASE(an_address_in_another_format_is_refused, "CM-009", FI_MSG),

@@ -206,17 +206,17 @@ static void exchange_names(struct cf_env *env)
 	}
 }
 
-/* In a domain of its own, where that was asked for and nothing is shared. */
-static void open_other_side(struct cf_env *env, const struct cf_options *options)
+void cf_open_other_side(
+	struct cf_env *env, struct fi_info *info, const struct cf_options *options)
 {
 	struct fid_domain *first = env->domain;
 
 	if (cf_target.apart && !options->shared_rx && !options->one_av) {
-		CHECK_OK(fi_domain(env->fabric, env->info, &env->domain, NULL));
+		CHECK_OK(fi_domain(env->fabric, info, &env->domain, NULL));
 		env->side[1].domain = env->domain;
-		cf_local_domain(env->info, env->domain);
+		cf_local_domain(info, env->domain);
 	}
-	cf_open_side(env, &env->side[1], env->info, options);
+	cf_open_side(env, &env->side[1], info, options);
 	env->domain = first;
 }
 
@@ -236,7 +236,7 @@ void cf_open_pair(struct cf_env *env, const struct cf_options *options)
 		cf_connect_pair(env, options);
 	} else {
 		cf_open_side(env, &env->side[0], env->info, options);
-		open_other_side(env, options);
+		cf_open_other_side(env, env->info, options);
 		if (!options->not_enabled)
 			exchange_names(env);
 	}

@@ -85,7 +85,7 @@ void cf_connect_pair(struct cf_env *env, const struct cf_options *options)
 	(void)cf_eq_wait(env, FI_CONNREQ, &event);
 	request = event.entry.info;
 	CHECK(event.entry.fid == &env->pep->fid && request);
-	cf_open_side(env, &env->side[1], request, options);
+	cf_open_other_side(env, request, options);
 	CHECK_OK(fi_accept(env->side[1].ep, NULL, 0));
 	fi_freeinfo(request);
 	for (int i = 0; i < 2; i++) {

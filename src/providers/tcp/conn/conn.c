@@ -157,9 +157,10 @@ void tcp_conn_heat(struct tcp_conn *conn)
 	ep->hot_count++;
 	wf_list_push(&ep->hot, &conn->hot_link);
 	/* While no thread sleeps, the socket leaves the epoll set: an event for each
-	 * segment costs more than the reads that it would save. */
-	if (!ep->watches.sleepers)
-		tcp_watch_set(ep, &conn->watch, 0);
+	 * segment costs more than the reads that it would save. A thread may sleep while
+	 * another one makes the connection: then the socket is added. */
+	tcp_watch_set(
+		ep, &conn->watch, ep->watches.sleepers ? tcp_conn_events(conn) : 0);
 }
 
 void tcp_conn_cool(struct tcp_conn *conn)
