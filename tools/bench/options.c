@@ -352,6 +352,54 @@ static bool parse_option(
 	}
 }
 
+static const char *name_of(int option)
+{
+	for (const struct option *at = longs; at->name; at++)
+		if (at->val == option)
+			return at->name;
+	return "?";
+}
+
+/* Whether it says what is measured, except the tests, and not what becomes of it. */
+static bool is_measurement(int option)
+{
+	switch (option) {
+	case 't':
+	case CSV:
+	case JSON:
+	case PLOT:
+	case WITH:
+	case HISTOGRAM:
+	case 'q':
+	case VS:
+	case VS_UCX:
+	case ROUNDS:
+	case LABEL:
+		return false;
+	default:
+		return true;
+	}
+}
+
+static bool keep(struct fb_options *o, int option, const char *arg)
+{
+	char *word;
+
+	if (!is_measurement(option))
+		return true;
+	if (o->kept_count == FB_KEPT_MAX || asprintf(&word, "--%s%s%s", name_of(option),
+						    arg ? "=" : "", arg ? arg : "") < 0)
+		return false;
+	o->kept[o->kept_count++] = word;
+	return true;
+}
+
+void fb_options_done(struct fb_options *o)
+{
+	while (o->kept_count)
+		free(o->kept[--o->kept_count]);
+}
+
 static const char *check(const struct fb_options *o)
 {
 	if (o->serve &&
@@ -359,6 +407,12 @@ static const char *check(const struct fb_options *o)
 		return "a server does what its client asks, and has no results";
 	if ((o->vs || o->vs_ucx) && o->server)
 		return "comparisons run between processes of one machine";
+	if ((o->vs || o->vs_ucx) && (o->json || o->histogram))
+		return "comparisons have no histograms: --csv and --plot";
+	if (o->vs_ucx && (o->config.verify || o->config.threads > 1 ||
+				 o->config.inject || o->config.sleep))
+		return "ucx_perftest runs one thread, and does not verify, inject or "
+		       "sleep";
 	if (o->vs && o->vs_ucx)
 		return "one comparison at a time: --vs or --vs-ucx";
 	if (o->with_count && !o->plot)
@@ -368,14 +422,6 @@ static const char *check(const struct fb_options *o)
 	if (o->csv && o->json && !strcmp(o->csv, "-") && !strcmp(o->json, "-"))
 		return "only one of CSV and JSON to the standard output";
 	return fb_config_check(&o->config);
-}
-
-static const char *name_of(int option)
-{
-	for (const struct option *at = longs; at->name; at++)
-		if (at->val == option)
-			return at->name;
-	return "?";
 }
 
 static int wrong_use(void)
@@ -415,7 +461,8 @@ int fb_options_parse(int argc, char **argv, struct fb_options *o)
 			return print_version();
 		if (option == '?')
 			return wrong_use();
-		if (!parse_option(option, optarg, o, &tests)) {
+		if (!parse_option(option, optarg, o, &tests) ||
+			!keep(o, option, optarg)) {
 			fb_say("--%s: '%s' is not understood", name_of(option),
 				optarg ? optarg : "");
 			return wrong_use();

@@ -4,7 +4,7 @@
 
 #include "config.h"
 
-enum { FB_CORES_MAX = 1024, FB_WITH_MAX = 16, FB_ROUNDS_MAX = 1000 };
+enum { FB_CORES_MAX = 1024, FB_WITH_MAX = 16, FB_ROUNDS_MAX = 1000, FB_KEPT_MAX = 64 };
 
 /* Processors for the threads of one side, in turn. */
 struct fb_cores {
@@ -29,9 +29,14 @@ struct fb_options {
 	const char *vs; /* folder of another libfabric */
 	bool vs_ucx;
 	uint32_t rounds;
+	/* The options of the measurement but its tests, each as one word, for processes
+	 * that measure. Allocated. */
+	char *kept[FB_KEPT_MAX];
+	uint32_t kept_count;
 };
 
 /* Returns -1 if there is something to do, else the exit status. */
 int fb_options_parse(int argc, char **argv, struct fb_options *ret_options);
+void fb_options_done(struct fb_options *options);
 
 #endif

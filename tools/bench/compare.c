@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "compare.h"
+#include "plot.h"
+#include "process.h"
+#include "say.h"
+#include "table.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* All rounds of both sides. */
+struct rounds {
+	uint32_t count;
+	struct fb_series *ours, *theirs;
+};
+
+/* ---- measuring ---- */
+
+static void list_tests(const struct fb_config *c, char *text, size_t size)
+{
+	const char *comma = "";
+	size_t len = (size_t)snprintf(text, size, "--test=");
+
+	for (int test = 0; test < FB_TEST_COUNT; test++) {
+		if (!fb_config_has(c, test))
+			continue;
+		len += (size_t)snprintf(
+			text + len, size - len, "%s%s", comma, fb_tests[test].name);
+		comma = ",";
+	}
+}
+
+/* This program again, with the same measurement. */
+static void run_again(const struct fb_options *o, char *const *env,
+	struct fb_series **ret_series, size_t *ret_count)
+{
+	char *argv[FB_KEPT_MAX + 8];
+	char self[PATH_MAX] = "", tests[512], csv[] = "--csv=-", all[] = "--test=all",
+	     untouched[] = "--touch=no";
+	struct fb_process process = { .argv = argv, .env = env, .core = -1 };
+	const char *wrong;
+	FILE *output;
+	size_t n = 0;
+	pid_t pid;
+	int status;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		fb_die(FB_EXIT_FAILED, "/proc/self/exe: %s", strerror(errno));
+	list_tests(&o->config, tests, sizeof(tests));
+	argv[n++] = self;
+	for (uint32_t i = 0; i < o->kept_count; i++)
+		argv[n++] = o->kept[i];
+	argv[n++] = o->config.narrow && !o->vs_ucx ? all : tests;
+	argv[n++] = csv;
+	if (o->vs_ucx)
+		argv[n++] = untouched;
+	argv[n] = NULL;
+	pid = fb_process_start(&process, &output);
+	wrong = fb_csv_read(output, ret_series, ret_count);
+	fclose(output);
+	status = fb_process_wait(pid);
+	if (status)
+		fb_die(status == FB_EXIT_DAMAGED ? status : FB_EXIT_FAILED,
+			"a measurement failed%s%s", env ? ", with " : "",
+			env ? env[0] : "");
+	if (wrong || *ret_count != 1)
+		fb_die(FB_EXIT_FAILED, "a measurement has no results%s%s",
+			wrong ? ": " : "", wrong ? wrong : "");
+}
+
+static void measure(
+	const struct fb_options *o, const char *folder, struct fb_series *ret_series)
+{
+	char path[PATH_MAX + 32];
+	char *env[] = { path, NULL };
+	struct fb_series *series;
+	size_t count;
+
+	snprintf(path, sizeof(path), "LD_LIBRARY_PATH=%s", folder ? folder : "");
+	run_again(o, folder ? env : NULL, &series, &count);
+	*ret_series = series[0];
+	free(series);
+}
+
+/* The folder's library is the one that ran, and is not the other side's. */
+static void check_library(const char *folder, const struct fb_series *ours,
+	const struct fb_series *theirs)
+{
+	char real[PATH_MAX];
+	size_t len;
+
+	if (!realpath(folder, real))
+		fb_die(FB_EXIT_FAILED, "%s: %s", folder, strerror(errno));
+	len = strlen(real);
+	if (strncmp(theirs->library, real, len) != 0 && theirs->library[0])
+		fb_say("%s links to another folder: %s is measured", folder,
+			theirs->library);
+	if (!strcmp(theirs->library, ours->library))
+		fb_say("both sides are %s", ours->library);
+}
+
+static void check_folder(const char *folder)
+{
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof(name), "%s/libfabric.so.1", folder);
+	if (access(name, R_OK))
+		fb_die(FB_EXIT_FAILED, "%s: %s", name, strerror(errno));
+}
+
+static void run_rounds(const struct fb_options *o, struct rounds *rounds)
+{
+	rounds->count = o->rounds;
+	rounds->ours = fb_alloc(o->rounds, sizeof(*rounds->ours));
+	rounds->theirs = fb_alloc(o->rounds, sizeof(*rounds->theirs));
+	for (uint32_t i = 0; i < o->rounds; i++) {
+		fb_progress("round", i + 1, (double)i / o->rounds);
+		measure(o, NULL, &rounds->ours[i]);
+		if (o->vs_ucx)
+			fb_ucx_run(o, &rounds->ours[i], &rounds->theirs[i]);
+		else
+			measure(o, o->vs, &rounds->theirs[i]);
+		fb_progress_erase();
+		if (!i && o->vs)
+			check_library(o->vs, &rounds->ours[0], &rounds->theirs[0]);
+	}
+}
+
+/* ---- one row of all rounds ---- */
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double median(double *values, uint32_t count)
+{
+	qsort(values, count, sizeof(*values), compare);
+	return values[count / 2];
+}
+
+/* Best of the bests, median of the medians; of the rest, the median, too. False: not
+ * every round has it. */
+static bool summary(const struct fb_series *series, uint32_t rounds, enum fb_test test,
+	uint64_t bytes, struct fb_record *ret_record)
+{
+	double all[3][FB_ROUNDS_MAX];
+
+	for (uint32_t i = 0; i < rounds; i++) {
+		const struct fb_record *r = fb_series_find(&series[i], test, bytes);
+
+		if (!r || !(r->median_ns > 0))
+			return false;
+		if (!i)
+			*ret_record = *r;
+		if (r->best_ns < ret_record->best_ns)
+			ret_record->best_ns = r->best_ns;
+		all[0][i] = r->median_ns;
+		all[1][i] = r->p50_ns;
+		all[2][i] = r->p99_ns;
+	}
+	ret_record->median_ns = median(all[0], rounds);
+	ret_record->p50_ns = median(all[1], rounds);
+	ret_record->p99_ns = median(all[2], rounds);
+	return true;
+}
+
+/* Of the ratios of single rounds, in which the two ran one after the other, because
+ * machines change their pace. */
+static double median_ratio(
+	const struct rounds *rounds, enum fb_test test, uint64_t bytes)
+{
+	double ratio[FB_ROUNDS_MAX];
+
+	for (uint32_t i = 0; i < rounds->count; i++)
+		ratio[i] = fb_series_find(&rounds->ours[i], test, bytes)->median_ns /
+			   fb_series_find(&rounds->theirs[i], test, bytes)->median_ns;
+	return median(ratio, rounds->count);
+}
+
+/* ---- the table ---- */
+
+static double shown(const struct fb_record *r, double ns)
+{
+	switch (fb_tests[r->test].unit) {
+	case FB_UNIT_BANDWIDTH:
+		return fb_megabytes(r, ns);
+	case FB_UNIT_RATE:
+		return fb_megamessages(r, ns);
+	default:
+		return ns / 1000;
+	}
+}
+
+static void heading(enum fb_test test)
+{
+	static const char *const units[] = { "us", "MB/s", "M/s" };
+
+	printf("\n# %s, %s\n%8s %11s %11s %11s %11s %8s %8s\n", fb_tests[test].name,
+		units[fb_tests[test].unit], "bytes", "first best", "median",
+		"second best", "median", "ratio", "of best");
+}
+
+static void row(const struct rounds *rounds, struct fb_series *ours,
+	struct fb_series *theirs, const struct fb_record *at)
+{
+	struct fb_record a, b;
+	char bytes[24];
+
+	if (!summary(rounds->ours, rounds->count, at->test, at->bytes, &a))
+		return;
+	fb_series_add(ours, &a);
+	if (!summary(rounds->theirs, rounds->count, at->test, at->bytes, &b)) {
+		printf("%8s %11.3f %11.3f %11s\n", fb_bytes_text(at->bytes, bytes),
+			shown(&a, a.best_ns), shown(&a, a.median_ns), "-");
+		return;
+	}
+	fb_series_add(theirs, &b);
+	printf("%8s %11.3f %11.3f %11.3f %11.3f %8.3f %8.3f\n",
+		fb_bytes_text(at->bytes, bytes), shown(&a, a.best_ns),
+		shown(&a, a.median_ns), shown(&b, b.best_ns), shown(&b, b.median_ns),
+		median_ratio(rounds, at->test, at->bytes), a.best_ns / b.best_ns);
+}
+
+static void describe(const char *which, const struct fb_series *s)
+{
+	printf("# %s: %s; %s\n", which, s->label, s->library);
+}
+
+static void table(const struct rounds *rounds, struct fb_series both[2])
+{
+	const struct fb_series *first = &rounds->ours[0];
+
+	describe("first", first);
+	describe("second", &rounds->theirs[0]);
+	printf("# %u interleaved rounds; the ratio is the median of those of single "
+	       "rounds,\n# below 1 the first takes less time\n",
+		rounds->count);
+	for (size_t i = 0; i < first->count; i++) {
+		if (!i || first->record[i].test != first->record[i - 1].test)
+			heading(first->record[i].test);
+		row(rounds, &both[0], &both[1], &first->record[i]);
+	}
+}
+
+/* ---- files ---- */
+
+static void write_csv(const char *name, const struct fb_series both[2])
+{
+	FILE *file;
+
+	if (!name)
+		return;
+	file = !strcmp(name, "-") ? stdout : fopen(name, "we");
+	if (!file)
+		fb_die(FB_EXIT_FAILED, "%s: %s", name, strerror(errno));
+	fb_csv_header(file);
+	for (int side = 0; side < 2; side++)
+		for (size_t i = 0; i < both[side].count; i++)
+			fb_csv_record(file, &both[side], &both[side].record[i]);
+	if (fflush(file) || ferror(file) || (file != stdout && fclose(file)))
+		fb_die(FB_EXIT_FAILED, "%s: %s", name, strerror(errno));
+}
+
+/* The two sides must not have one label, by which a file tells them apart. */
+static void name_sides(const struct rounds *rounds, struct fb_series both[2])
+{
+	both[0] = rounds->ours[0];
+	both[1] = rounds->theirs[0];
+	for (int side = 0; side < 2; side++) {
+		both[side].record = NULL;
+		both[side].count = 0;
+	}
+	if (!strcmp(both[0].label, both[1].label))
+		snprintf(both[1].label, sizeof(both[1].label), "%.200s (second)",
+			both[0].label);
+}
+
+int fb_compare(const struct fb_options *options)
+{
+	struct fb_options o = *options;
+	struct fb_series both[2];
+	struct rounds rounds;
+
+	if (o.vs)
+		check_folder(o.vs);
+	else
+		fb_ucx_tests(&o.config);
+	run_rounds(&o, &rounds);
+	name_sides(&rounds, both);
+	table(&rounds, both);
+	write_csv(o.csv, both);
+	fb_plot(&o, both, 2);
+	for (uint32_t i = 0; i < rounds.count; i++) {
+		fb_series_done(&rounds.ours[i]);
+		fb_series_done(&rounds.theirs[i]);
+	}
+	free(rounds.ours);
+	free(rounds.theirs);
+	fb_series_done(&both[0]);
+	fb_series_done(&both[1]);
+	return EXIT_SUCCESS;
+}

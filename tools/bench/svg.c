@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "svg.h"
+#include "table.h"
+
+#include <math.h>
+
+enum {
+	WIDTH = 960,
+	PANEL = 430, /* height of one, with its title and labels */
+	LEFT = 80,
+	RIGHT = 680, /* the legend is beyond */
+	TOP = 45,
+	BOTTOM = 380,
+	LEGEND_STEP = 18,
+	X_LABELS = 12,
+};
+
+/* One panel: logarithmic axes for all rows of a unit. */
+struct panel {
+	FILE *file;
+	enum fb_unit unit;
+	int top; /* where it begins in the picture */
+	double x_low, x_high, y_low, y_high;
+	int legend; /* lines so far */
+};
+
+static const char *const titles[] = {
+	[FB_UNIT_TIME] = "time of a message, us",
+	[FB_UNIT_BANDWIDTH] = "bandwidth, MB/s",
+	[FB_UNIT_RATE] = "rate, millions of messages in a second",
+};
+
+static const char *const colors[] = { "#1f6fb4", "#d62728", "#2a8a2a", "#8a5cb8",
+	"#c77700", "#0a8f8f", "#7f4f3a", "#c2449a" };
+
+static const char *const dashes[] = { "none", "7 3", "2 3", "9 3 2 3", "12 4", "4 4" };
+
+/* What the axis shows of a time. */
+static double value_of(const struct fb_record *r, double ns)
+{
+	switch (fb_tests[r->test].unit) {
+	case FB_UNIT_BANDWIDTH:
+		return fb_megabytes(r, ns);
+	case FB_UNIT_RATE:
+		return fb_megamessages(r, ns);
+	default:
+		return ns / 1000;
+	}
+}
+
+static double size_of(const struct fb_record *r)
+{
+	return r->bytes ? (double)r->bytes : 1;
+}
+
+static double x_of(const struct panel *p, double bytes)
+{
+	return LEFT +
+	       (RIGHT - LEFT) * log(bytes / p->x_low) / log(p->x_high / p->x_low);
+}
+
+static double y_of(const struct panel *p, double value)
+{
+	if (value < p->y_low)
+		value = p->y_low;
+	if (value > p->y_high)
+		value = p->y_high;
+	return p->top + BOTTOM -
+	       (BOTTOM - TOP) * log(value / p->y_low) / log(p->y_high / p->y_low);
+}
+
+static void text(FILE *file, const char *words)
+{
+	for (; *words; words++) {
+		unsigned char c = (unsigned char)*words;
+
+		if (c == '&')
+			fputs("&amp;", file);
+		else if (c == '<')
+			fputs("&lt;", file);
+		else if (c == '>')
+			fputs("&gt;", file);
+		else
+			fputc(c < 0x20 || c > 0x7e ? '?' : c, file);
+	}
+}
+
+/* ---- axes ---- */
+
+static void include(struct panel *p, const struct fb_record *r, double ns)
+{
+	double value = value_of(r, ns);
+
+	if (!(value > 0))
+		return;
+	p->y_low = fmin(p->y_low, value);
+	p->y_high = fmax(p->y_high, value);
+}
+
+/* Returns false if there is no row of this unit. */
+static bool find_range(struct panel *p, const struct fb_series *series, size_t count)
+{
+	p->x_low = p->y_low = INFINITY;
+	p->x_high = p->y_high = 0;
+	for (size_t i = 0; i < count; i++)
+		for (size_t j = 0; j < series[i].count; j++) {
+			const struct fb_record *r = &series[i].record[j];
+
+			if (fb_tests[r->test].unit != p->unit || !(r->median_ns > 0))
+				continue;
+			p->x_low = fmin(p->x_low, size_of(r));
+			p->x_high = fmax(p->x_high, size_of(r));
+			include(p, r, r->median_ns);
+			include(p, r, r->p50_ns);
+			include(p, r, r->p99_ns);
+		}
+	if (!(p->x_high > 0) || !(p->y_high > 0))
+		return false;
+	/* One size is in the middle. */
+	if (p->x_high <= p->x_low) {
+		p->x_low /= 2;
+		p->x_high *= 2;
+	}
+	p->y_low *= 0.8;
+	p->y_high *= 1.25;
+	return true;
+}
+
+static void x_axis(const struct panel *p)
+{
+	double steps = log2(p->x_high / p->x_low), step = 1;
+	char bytes[24];
+
+	while (steps / step > X_LABELS)
+		step++;
+	for (double x = p->x_low; x <= p->x_high * 1.001; x *= exp2(step)) {
+		fprintf(p->file,
+			"<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" "
+			"y2=\"%d\"/><text x=\"%.1f\" y=\"%d\" "
+			"text-anchor=\"middle\">%s</text>\n",
+			x_of(p, x), p->top + TOP, x_of(p, x), p->top + BOTTOM,
+			x_of(p, x), p->top + BOTTOM + 16,
+			fb_bytes_text((uint64_t)(x + 0.5), bytes));
+	}
+	fprintf(p->file,
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">bytes</text>\n",
+		(LEFT + RIGHT) / 2, p->top + BOTTOM + 34);
+}
+
+static void y_axis(const struct panel *p)
+{
+	static const double parts[] = { 1, 2, 5 };
+
+	for (double ten = pow(10, floor(log10(p->y_low))); ten <= p->y_high; ten *= 10)
+		for (int i = 0; i < 3; i++) {
+			double value = ten * parts[i];
+
+			if (value < p->y_low || value > p->y_high)
+				continue;
+			fprintf(p->file,
+				"<line class=\"grid\" x1=\"%d\" y1=\"%.1f\" x2=\"%d\" "
+				"y2=\"%.1f\"/><text x=\"%d\" y=\"%.1f\" "
+				"text-anchor=\"end\">%g</text>\n",
+				LEFT, y_of(p, value), RIGHT, y_of(p, value), LEFT - 6,
+				y_of(p, value) + 4, value);
+		}
+}
+
+/* ---- curves ---- */
+
+static const char *color(size_t series)
+{
+	return colors[series % (sizeof(colors) / sizeof(colors[0]))];
+}
+
+/* From p50 there to p99 back. */
+static void band(const struct panel *p, const struct fb_series *s, enum fb_test test,
+	const char *fill)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		n += s->record[i].test == test && s->record[i].p99_ns > 0;
+	if (n < 2)
+		return;
+	fprintf(p->file, "<polygon fill=\"%s\" fill-opacity=\"0.13\" points=\"", fill);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct fb_record *r = &s->record[i];
+
+		if (r->test == test && r->p99_ns > 0)
+			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
+				y_of(p, value_of(r, r->p50_ns)));
+	}
+	for (size_t i = s->count; i--;) {
+		const struct fb_record *r = &s->record[i];
+
+		if (r->test == test && r->p99_ns > 0)
+			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
+				y_of(p, value_of(r, r->p99_ns)));
+	}
+	fputs("\"/>\n", p->file);
+}
+
+static void curve(const struct panel *p, const struct fb_series *s, enum fb_test test,
+	const char *stroke, const char *dash)
+{
+	fprintf(p->file,
+		"<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"1.8\" "
+		"stroke-dasharray=\"%s\" points=\"",
+		stroke, dash);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct fb_record *r = &s->record[i];
+
+		if (r->test == test && r->median_ns > 0)
+			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
+				y_of(p, value_of(r, r->median_ns)));
+	}
+	fputs("\"/>\n", p->file);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct fb_record *r = &s->record[i];
+
+		if (r->test == test && r->median_ns > 0)
+			fprintf(p->file,
+				"<circle fill=\"%s\" cx=\"%.1f\" cy=\"%.1f\" "
+				"r=\"2.2\"/>\n",
+				stroke, x_of(p, size_of(r)),
+				y_of(p, value_of(r, r->median_ns)));
+	}
+}
+
+static void legend(struct panel *p, const struct fb_series *s, enum fb_test test,
+	const char *stroke, const char *dash)
+{
+	int y = p->top + TOP + 8 + p->legend++ * 2 * LEGEND_STEP;
+
+	fprintf(p->file,
+		"<line stroke=\"%s\" stroke-width=\"1.8\" stroke-dasharray=\"%s\" "
+		"x1=\"%d\" y1=\"%d\" x2=\"%d\" y2=\"%d\"/><text x=\"%d\" y=\"%d\">",
+		stroke, dash, RIGHT + 12, y, RIGHT + 40, y, RIGHT + 46, y + 4);
+	text(p->file, fb_tests[test].name);
+	fprintf(p->file, "</text><text x=\"%d\" y=\"%d\">", RIGHT + 46,
+		y + 4 + LEGEND_STEP - 4);
+	text(p->file, s->label);
+	fputs("</text>\n", p->file);
+}
+
+static bool has_test(const struct fb_series *s, enum fb_test test)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->record[i].test == test && s->record[i].median_ns > 0)
+			return true;
+	return false;
+}
+
+static void draw_series(struct panel *p, const struct fb_series *s, size_t number)
+{
+	size_t tests = 0;
+
+	for (int test = 0; test < FB_TEST_COUNT; test++) {
+		const char *dash = dashes[tests % (sizeof(dashes) / sizeof(dashes[0]))];
+
+		if (fb_tests[test].unit != p->unit || !has_test(s, test))
+			continue;
+		band(p, s, test, color(number));
+		curve(p, s, test, color(number), dash);
+		legend(p, s, test, color(number), dash);
+		tests++;
+	}
+}
+
+static void draw_panel(struct panel *p, const struct fb_series *series, size_t count)
+{
+	fprintf(p->file,
+		"<text class=\"title\" x=\"%d\" y=\"%d\">%s</text>\n"
+		"<rect x=\"%d\" y=\"%d\" width=\"%d\" height=\"%d\" fill=\"none\" "
+		"stroke=\"#999\"/>\n",
+		LEFT, p->top + TOP - 14, titles[p->unit], LEFT, p->top + TOP,
+		RIGHT - LEFT, BOTTOM - TOP);
+	x_axis(p);
+	y_axis(p);
+	for (size_t i = 0; i < count; i++)
+		draw_series(p, &series[i], i);
+}
+
+void fb_svg_write(FILE *file, const struct fb_series *series, size_t count)
+{
+	struct panel panel[FB_UNIT_RATE + 1];
+	int panels = 0;
+
+	for (int unit = 0; unit <= FB_UNIT_RATE; unit++) {
+		struct panel *p = &panel[panels];
+
+		*p = (struct panel){
+			.file = file, .unit = unit, .top = panels * PANEL
+		};
+		panels += find_range(p, series, count);
+	}
+	fprintf(file,
+		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+		"viewBox=\"0 0 %d %d\">\n"
+		"<style>text { font: 12px sans-serif; } .title { font-weight: bold; } "
+		".grid { stroke: #e4e4e4; }</style>\n"
+		"<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n",
+		WIDTH, panels * PANEL, WIDTH, panels * PANEL);
+	for (int i = 0; i < panels; i++)
+		draw_panel(&panel[i], series, count);
+	fputs("</svg>\n", file);
+}
