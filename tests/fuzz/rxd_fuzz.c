@@ -112,7 +112,7 @@ static void cancel(struct world *w, uint8_t which)
 /* A packet as the peer would send it in its place, where @repair says so. */
 static void arrive(struct world *w, const uint8_t *from, size_t len, uint8_t repair)
 {
-	uint8_t *packet = malloc(len + 1);
+	uint8_t *packet = malloc(len + 1 + RXD_SEAL_SIZE);
 	struct rxd_base base;
 	struct rxd_rts rts;
 	struct rxd_cts cts;
@@ -130,16 +130,23 @@ static void arrive(struct world *w, const uint8_t *from, size_t len, uint8_t rep
 	}
 	if (repair & 4 && rxd_rts_read(packet, len, &rts)) {
 		rts.extended = true;
-		rts.ext = (struct rxd_ext){ 9000, packet[8] };
+		rts.ext = (struct rxd_ext){ 9000, packet[8], repair & 2 };
 		rxd_rts_write(&rts, packet);
 	}
 	if (repair & 8 && rxd_cts_read(packet, len, 0, &cts)) {
 		cts.extended = repair & 4;
-		cts.ext = (struct rxd_ext){ 9000, packet[8] };
+		cts.ext = (struct rxd_ext){ 9000, packet[8], repair & 2 };
 		cts.echo = w->flow.own_index;
 		rxd_cts_write(&cts, w->flow.greeting.own_epoch, packet);
 	}
-	rxd_flow_receive(&w->flow, packet, len, w->now_ns);
+	if (repair & 1 && len > 1 && rxd_flow_seals(&w->flow, packet[1])) {
+		const struct iovec iov = { packet, len };
+		uint32_t seal = rxd_seal(&iov, 1);
+
+		memcpy(packet + len, &seal, sizeof(seal));
+		len += sizeof(seal);
+	}
+	(void)rxd_flow_receive(&w->flow, packet, len, w->now_ns);
 	free(packet);
 }
 
@@ -187,6 +194,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.window = 128,
 		.window_ext = 256,
 		.resend = true,
+		.seals = size % 2,
 		.rounds = 6,
 		.epoch = 5,
 		.kept_max = 1 << 20 };

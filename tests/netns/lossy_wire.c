@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lossy_wire IF_A IF_B LOSS DUP REORDER [DELAY_US [MBIT [QUEUE_KB]]]
+ * lossy_wire IF_A IF_B LOSS DUP REORDER [DELAY_US [MBIT [QUEUE_KB [CHANGE]]]]
  *
- * A wire between two interfaces that loses, repeats and swaps frames: of a million, so
- * many each. With a delay frames travel that long; with a rate they leave no faster,
- * and those that the queue has no room for are lost, as in a router. Frames keep the
- * kernel's notes on unfinished checksums and segments (struct virtio_net_hdr). Frames
- * without IP (address resolution) always pass. Ends by a signal.
+ * A wire between two interfaces that loses, repeats, swaps and changes frames with UDP:
+ * of a million, so many each. Changed are one to three bits behind the UDP header of an
+ * IPv4 datagram, whose checksum is made to fit. With a delay frames travel that long;
+ * with a rate they leave no faster, and those that the queue has no room for are lost,
+ * as in a router. Frames keep the kernel's notes on unfinished checksums and segments
+ * (struct virtio_net_hdr). Frames without IP (address resolution) always pass. Ends by
+ * a signal.
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
 #include <linux/virtio_net.h>
 #include <net/if.h>
+#include <netinet/ip6.h>
+#include <netinet/udp.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,7 +37,7 @@ struct frame {
 };
 
 struct wire {
-	uint32_t loss, dup, reorder; /* of a million */
+	uint32_t loss, dup, reorder, change; /* of a million */
 	uint64_t delay_ns, ns_per_kb, queue_ns;
 	uint64_t rng;
 };
@@ -51,12 +55,17 @@ static void fail(const char *what)
 	exit(1);
 }
 
-static bool chance(struct wire *wire, uint32_t of_million)
+static uint64_t next_random(struct wire *wire)
 {
 	wire->rng ^= wire->rng << 13;
 	wire->rng ^= wire->rng >> 7;
 	wire->rng ^= wire->rng << 17;
-	return (wire->rng * UINT64_C(0x2545f4914f6cdd1d) >> 32) % 1000000 < of_million;
+	return wire->rng * UINT64_C(0x2545f4914f6cdd1d) >> 32;
+}
+
+static bool chance(struct wire *wire, uint32_t of_million)
+{
+	return next_random(wire) % 1000000 < of_million;
 }
 
 static int open_if(const char *name)
@@ -115,28 +124,86 @@ static bool is_ip(const uint8_t *bytes, size_t len)
 	       (bytes[at] == 0x08 ? bytes[at + 1] == 0 : bytes[at] == 0x86);
 }
 
-static void take(struct wire *wire, struct way *way, const uint8_t *bytes, size_t len)
+/* Where the UDP header of the IP packet is; 0: there is none. */
+static size_t udp_at(const uint8_t *bytes, size_t len)
 {
-	uint64_t now_ns = wf_now_ns(), at_ns = now_ns;
+	size_t at = sizeof(struct virtio_net_hdr) + ETH_HLEN, head;
 
-	if (is_ip(bytes, len)) {
-		for (unsigned int n = packets_of(bytes, len); n > 0; n--)
-			if (chance(wire, wire->loss))
-				return;
-		if (wire->ns_per_kb) {
-			if (way->free_ns < now_ns)
-				way->free_ns = now_ns;
-			if (way->free_ns - now_ns > wire->queue_ns)
-				return;
-			way->free_ns += len * wire->ns_per_kb / 1000;
-			at_ns = way->free_ns;
-		}
-		at_ns += wire->delay_ns;
-		if (chance(wire, wire->reorder))
-			at_ns += 200000;
-		if (chance(wire, wire->dup))
-			put(way, bytes, len, at_ns + 100000);
+	if (len <= at + sizeof(struct ip6_hdr))
+		return 0;
+	if (bytes[at] >> 4 == 4 && bytes[at + 9] == IPPROTO_UDP)
+		head = (size_t)(bytes[at] & 15) * 4;
+	else if (bytes[at] >> 4 == 6 && bytes[at + 6] == IPPROTO_UDP)
+		head = sizeof(struct ip6_hdr);
+	else
+		return 0;
+	return len > at + head + sizeof(struct udphdr) ? at + head : 0;
+}
+
+/* Flip bits of the datagram whose header is at @at. */
+static void change(struct wire *wire, uint8_t *bytes, size_t len, size_t at)
+{
+	struct virtio_net_hdr head;
+	struct udphdr udp;
+
+	memcpy(&head, bytes, sizeof(head));
+	memcpy(&udp, bytes + at, sizeof(udp));
+	/* Without VIRTIO_NET_HDR_F_NEEDS_CSUM the sum is there: 0 is none. */
+	if (!(head.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM))
+		udp.check = 0;
+	memcpy(bytes + at, &udp, sizeof(udp));
+	at += sizeof(udp);
+	for (uint64_t n = 1 + next_random(wire) % 3; n > 0; n--)
+		bytes[at + next_random(wire) % (len - at)] ^=
+			(uint8_t)(1 << next_random(wire) % 8);
+}
+
+/* Is one of the packets of the frame lost? */
+static bool is_lost(struct wire *wire, const uint8_t *bytes, size_t len)
+{
+	for (unsigned int n = packets_of(bytes, len); n > 0; n--)
+		if (chance(wire, wire->loss))
+			return true;
+	return false;
+}
+
+/* When a frame of @len bytes leaves that comes now; 0: the queue has no room. */
+static uint64_t queue(const struct wire *wire, struct way *way, size_t len)
+{
+	uint64_t now_ns = wf_now_ns();
+
+	if (!wire->ns_per_kb)
+		return now_ns;
+	if (way->free_ns < now_ns)
+		way->free_ns = now_ns;
+	if (way->free_ns - now_ns > wire->queue_ns)
+		return 0;
+	way->free_ns += len * wire->ns_per_kb / 1000;
+	return way->free_ns;
+}
+
+static void take(struct wire *wire, struct way *way, uint8_t *bytes, size_t len)
+{
+	uint64_t at_ns = wf_now_ns();
+	size_t udp;
+
+	if (!is_ip(bytes, len)) {
+		put(way, bytes, len, at_ns);
+		return;
 	}
+	udp = udp_at(bytes, len);
+	if (udp && is_lost(wire, bytes, len))
+		return;
+	at_ns = queue(wire, way, len);
+	if (!at_ns)
+		return;
+	at_ns += wire->delay_ns;
+	if (udp && chance(wire, wire->reorder))
+		at_ns += 200000;
+	if (udp && chance(wire, wire->change))
+		change(wire, bytes, len, udp);
+	if (udp && chance(wire, wire->dup))
+		put(way, bytes, len, at_ns + 100000);
 	put(way, bytes, len, at_ns);
 }
 
@@ -179,6 +246,7 @@ int main(int argc, char **argv)
 	struct wire wire = { .loss = number(argv, argc, 3),
 		.dup = number(argv, argc, 4),
 		.reorder = number(argv, argc, 5),
+		.change = number(argv, argc, 9),
 		.delay_ns = UINT64_C(1000) * number(argv, argc, 6),
 		.rng = 88172645463325252 };
 	uint32_t mbit = number(argv, argc, 7), queue_kb = number(argv, argc, 8);
@@ -187,7 +255,7 @@ int main(int argc, char **argv)
 	if (argc < 6) {
 		fprintf(stderr,
 			"usage: %s IF_A IF_B LOSS DUP REORDER [DELAY_US [MBIT "
-			"[QUEUE_KB]]]\n",
+			"[QUEUE_KB [CHANGE]]]]\n",
 			argv[0]);
 		return 2;
 	}

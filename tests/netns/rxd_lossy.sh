@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # rxd_lossy.sh FI_PINGPONG LOSSY_WIRE [OTHER]: messages of many sizes over udp;ofi_rxd
-# between two hosts, whose wire loses, repeats and swaps packets, arrive as they were
-# sent. With OTHER, another library's fi_pingpong, it is the peer as well, in both
+# between two hosts, whose wire loses, repeats, swaps and changes packets, arrive as they
+# were sent. With OTHER, another library's fi_pingpong, it is the peer as well, in both
 # directions. Skipped (77) where network namespaces are not permitted.
 set -euo pipefail
 pingpong=$1
@@ -48,6 +48,8 @@ done
 ip -n "$ns-a" addr add 10.98.0.1/24 dev rail
 ip -n "$ns-b" addr add 10.98.0.2/24 dev rail
 for host in a b; do
+	# One packet is one frame.
+	ip -n "$ns-$host" link set dev rail gso_max_segs 1 || skip "no gso_max_segs"
 	ip -n "$ns-$host" link set dev rail up
 	ip -n "$ns-$host" link set dev lo up
 done
@@ -66,17 +68,20 @@ pair() {
 	wait $server
 }
 
-# Packets of a million that are lost, repeated, swapped.
-for faults in '0 0 0' '1000 1000 1000' '10000 10000 20000' '50000 20000 50000'; do
-	echo "lost, repeated, swapped of a million: $faults"
-	# shellcheck disable=SC2086 # three arguments
-	ip netns exec "$ns-wire" "$wire" a b $faults 50 &
+# Packets of a million that are lost, repeated, swapped, changed. Another library has no
+# checksum for what the wire changes.
+for faults in '0 0 0 0' '1000 1000 1000 0' '10000 10000 20000 0' '50000 20000 50000 0' \
+	'0 0 0 10000' '10000 10000 20000 20000'; do
+	echo "lost, repeated, swapped, changed of a million: $faults"
+	read -r lost repeated swapped changed <<<"$faults"
+	ip netns exec "$ns-wire" "$wire" a b "$lost" "$repeated" "$swapped" 50 0 0 \
+		"$changed" &
 	running=$!
 	for sizes in '1 50' '1400 50' '5000 20' '200000 10'; do
 		# shellcheck disable=SC2086 # two arguments
 		pair "$pingpong" "$pingpong" $sizes
 	done
-	if [ -n "$other" ]; then
+	if [ -n "$other" ] && [ "$changed" = 0 ]; then
 		pair "$pingpong" "$other" 5000 10
 		pair "$other" "$pingpong" 5000 10
 	fi

@@ -27,6 +27,12 @@ static inline bool wf_cancel_is(const struct wf_cancel *which, void *op_context)
 	return which->is ? which->is(which, op_context) : op_context == which->context;
 }
 
+/* A datagram in pieces, of @len bytes in all. */
+struct wf_datagram {
+	const struct iovec *iov;
+	size_t iov_count, len;
+};
+
 /*
  * What a transport implements for one endpoint. Functions return 0 or a negative fabric
  * errno unless their comment says otherwise.
@@ -48,6 +54,14 @@ struct wf_xfer_ops {
 	ssize_t (*send_small)(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 		size_t len, fi_addr_t addr, uint64_t tag);
 	size_t small_size;
+
+	/* Of endpoints of type FI_EP_DGRAM, for layers: send @count datagrams to @addr,
+	 * as start() does with FI_INJECT and without a completion. Returns how many
+	 * were taken; with fewer than @count the caller may try again with the others.
+	 * One that cannot be sent for another reason is lost, as a datagram may be.
+	 * NULL: each takes a call of start(). The caller holds no lock. */
+	size_t (*send_many)(struct wf_ep *ep, fi_addr_t addr,
+		const struct wf_datagram *datagrams, size_t count);
 
 	/* Make progress without blocking. ep->lock is held, and before it *ep->srx_lock
 	 * if that is not NULL. Calls no function of the application. */

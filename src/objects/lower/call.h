@@ -50,6 +50,20 @@ static inline ssize_t wf_lower_start(
 	return ret;
 }
 
+/* Can wf_lower_send_many send to @below? */
+static inline bool wf_lower_sends_many(const struct wf_lower_ep *below)
+{
+	return below->builtin && below->builtin->xfer->send_many;
+}
+
+/* Send datagrams at once: struct wf_xfer_ops.send_many of an endpoint of this library
+ * that has it. */
+static inline size_t wf_lower_send_many(const struct wf_lower_ep *below, fi_addr_t addr,
+	const struct wf_datagram *datagrams, size_t count)
+{
+	return below->builtin->xfer->send_many(below->builtin, addr, datagrams, count);
+}
+
 /* fi_atomicvalid(3) of @kind at @ep: 0 and the number of elements, or a negative FI_E
  * code. */
 int wf_lower_atomic_valid(struct fid_ep *ep, enum wf_op_kind kind,

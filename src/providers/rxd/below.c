@@ -12,6 +12,12 @@ enum {
 	/* Packets on their way out that have a buffer here, at most. */
 	SENDING_MAX = 256,
 	ENTRIES = 32, /* completions that are read at once */
+	/* Multi-receive buffers, each with room for some trains of packets: together
+	 * less than a core's cache. */
+	SLICED_COUNT = 2,
+	SLICED_BYTES = 256 << 10,
+	SLICED_ENTRIES = 1024, /* completions that may wait */
+	SLICE_MAX = 1 << 16,
 };
 
 /* The info that the endpoint below is opened with. */
@@ -27,7 +33,8 @@ static struct fi_info *info_below(const struct rxd_ep *ep)
 		fi_freeinfo(info);
 		return NULL;
 	}
-	info->caps &= FI_MSG | FI_SEND | FI_RECV | FI_LOCAL_COMM | FI_REMOTE_COMM;
+	info->caps &= FI_MSG | FI_SEND | FI_RECV | FI_MULTI_RECV | FI_LOCAL_COMM |
+		      FI_REMOTE_COMM;
 	info->tx_attr->caps = info->rx_attr->caps = 0;
 	info->tx_attr->op_flags = info->rx_attr->op_flags = 0;
 	info->tx_attr->tclass = above->tx_attr->tclass;
@@ -37,12 +44,17 @@ static struct fi_info *info_below(const struct rxd_ep *ep)
 int rxd_below_open(struct rxd_ep *ep, void *context)
 {
 	struct fi_info *info = info_below(ep);
+	bool sliced = info && info->caps & FI_MULTI_RECV && ep->domain->slices;
+	int ret;
 
 	wf_list_init(&ep->free_bufs);
 	if (!info)
 		return -FI_ENOMEM;
-	ep->buf_size = ep->domain->prefix + ep->domain->max_packet;
-	return wf_lower_ep_open(&ep->below, &ep->domain->below, info, context);
+	ret = wf_lower_ep_open(&ep->below, &ep->domain->below, info, context);
+	ep->sliced = !ret && sliced && ep->below.builtin;
+	ep->buf_size = ep->sliced ? (size_t)SLICED_BYTES
+				  : ep->domain->prefix + ep->domain->max_packet;
+	return ret;
 }
 
 static void free_bufs(struct rxd_ep *ep)
@@ -101,9 +113,15 @@ static struct rxd_buf *get_buf(struct rxd_ep *ep)
 }
 
 /* The buffer used last is used first: it is in the cache. */
-void rxd_below_put(struct rxd_ep *ep, struct rxd_buf *buf)
+static void put_buf(struct rxd_ep *ep, struct rxd_buf *buf)
 {
 	wf_list_insert_after(&ep->free_bufs, &buf->link);
+}
+
+void rxd_below_put(struct rxd_ep *ep, const struct rxd_packet *packet)
+{
+	if (packet->last)
+		put_buf(ep, packet->buf);
 }
 
 static void *desc_of(const struct rxd_buf *buf)
@@ -111,17 +129,34 @@ static void *desc_of(const struct rxd_buf *buf)
 	return buf->mr ? fi_mr_desc(buf->mr) : NULL;
 }
 
+static uint32_t post_max(const struct rxd_ep *ep)
+{
+	return ep->sliced ? SLICED_COUNT : (uint32_t)ep->domain->rx_buffers;
+}
+
+static ssize_t post(struct rxd_ep *ep, struct rxd_buf *buf)
+{
+	void *desc = desc_of(buf);
+	const struct iovec iov = { buf->data, ep->buf_size };
+	const struct fi_msg msg = { .msg_iov = &iov,
+		.desc = &desc,
+		.iov_count = 1,
+		.addr = FI_ADDR_UNSPEC,
+		.context = buf };
+
+	return fi_recvmsg(ep->below.fid, &msg, ep->sliced ? FI_MULTI_RECV : 0);
+}
+
 /* Post buffers until as many wait for packets as should. */
 static void refill(struct rxd_ep *ep)
 {
-	while (ep->posted < ep->domain->rx_buffers) {
+	while (ep->posted < post_max(ep)) {
 		struct rxd_buf *buf = get_buf(ep);
 
 		if (!buf)
 			return;
-		if (fi_recv(ep->below.fid, buf->data, ep->buf_size, desc_of(buf),
-			    FI_ADDR_UNSPEC, buf)) {
-			rxd_below_put(ep, buf);
+		if (post(ep, buf)) {
+			put_buf(ep, buf);
 			return;
 		}
 		ep->posted++;
@@ -142,8 +177,8 @@ static int open_cq(struct rxd_ep *ep, bool sleeps)
 {
 	const struct fi_info *info = ep->domain->below.info;
 	struct fi_cq_attr attr = {
-		.format = FI_CQ_FORMAT_MSG,
-		.size = ep->domain->rx_buffers +
+		.format = FI_CQ_FORMAT_DATA,
+		.size = (ep->sliced ? (size_t)SLICED_ENTRIES : ep->domain->rx_buffers) +
 			WF_MIN(info->tx_attr->size, (size_t)SENDING_MAX),
 		.wait_obj = sleeps ? FI_WAIT_FD : FI_WAIT_NONE,
 	};
@@ -160,6 +195,18 @@ static int open_cq(struct rxd_ep *ep, bool sleeps)
 	return wf_lower_result(&ep->domain->below, FI_LOG_CQ, "fi_cq_open", ret);
 }
 
+/* A buffer without room for the longest train is given back. */
+static int set_slices(struct rxd_ep *ep)
+{
+	size_t min = SLICE_MAX;
+
+	if (!ep->sliced)
+		return 0;
+	return wf_lower_result(&ep->domain->below, FI_LOG_EP_CTRL, "fi_setopt",
+		fi_setopt(&ep->below.fid->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV,
+			&min, sizeof(min)));
+}
+
 int rxd_below_enable(struct rxd_ep *ep, bool sleeps)
 {
 	int ret = open_av(ep);
@@ -173,6 +220,8 @@ int rxd_below_enable(struct rxd_ep *ep, bool sleeps)
 	if (!ret)
 		ret = wf_lower_ep_bind(&ep->below, &ep->cq->fid,
 			FI_TRANSMIT | FI_SELECTIVE_COMPLETION);
+	if (!ret)
+		ret = set_slices(ep);
 	if (!ret)
 		ret = wf_lower_ep_enable(&ep->below);
 	if (ret)
@@ -198,22 +247,27 @@ void rxd_below_remove(struct rxd_ep *ep, fi_addr_t addr)
 
 /* A packet that was received, or the end of one that was sent. */
 static bool take(
-	struct rxd_ep *ep, const struct fi_cq_msg_entry *entry, struct rxd_packet *ret)
+	struct rxd_ep *ep, const struct fi_cq_data_entry *entry, struct rxd_packet *ret)
 {
 	struct rxd_buf *buf = entry->op_context;
+	const uint8_t *data = ep->sliced ? entry->buf : buf->data;
 	size_t prefix = ep->domain->prefix;
+	bool last = !ep->sliced || entry->flags & FI_MULTI_RECV;
 
 	if (wf_unlikely(buf->sending)) {
 		ep->sending--;
-		rxd_below_put(ep, buf);
+		put_buf(ep, buf);
 		return false;
 	}
-	ep->posted--;
-	if (wf_unlikely(entry->len < prefix)) {
-		rxd_below_put(ep, buf);
+	if (last)
+		ep->posted--;
+	/* Without FI_RECV a buffer is given back, and no more. */
+	if (wf_unlikely(entry->len < prefix || !(entry->flags & FI_RECV))) {
+		if (last)
+			put_buf(ep, buf);
 		return false;
 	}
-	*ret = (struct rxd_packet){ buf, buf->data + prefix, entry->len - prefix };
+	*ret = (struct rxd_packet){ buf, data + prefix, entry->len - prefix, last };
 	return true;
 }
 
@@ -228,18 +282,20 @@ static void drop_failed(struct rxd_ep *ep)
 	buf = entry.op_context;
 	if (buf->sending)
 		ep->sending--;
+	else if (ep->sliced)
+		return; /* Another completion gives the buffer back. */
 	else
 		ep->posted--;
-	rxd_below_put(ep, buf);
+	put_buf(ep, buf);
 }
 
 size_t rxd_below_receive(struct rxd_ep *ep, struct rxd_packet *packets, size_t max)
 {
-	struct fi_cq_msg_entry entries[ENTRIES];
+	struct fi_cq_data_entry entries[ENTRIES];
 	size_t count = 0;
 	ssize_t n;
 
-	if (wf_unlikely(ep->posted < ep->domain->rx_buffers))
+	if (wf_unlikely(ep->posted < post_max(ep)))
 		refill(ep);
 	n = fi_cq_read(ep->cq, entries, WF_MIN(max, (size_t)ENTRIES));
 	if (wf_unlikely(n == -FI_EAVAIL))
@@ -285,7 +341,7 @@ static ssize_t send_copy(struct rxd_ep *ep, fi_addr_t to, const struct iovec *io
 	buf->sending = true;
 	ret = wf_lower_call(ep->below.fid, &op, to, &descs);
 	if (ret) {
-		rxd_below_put(ep, buf);
+		put_buf(ep, buf);
 		return ret;
 	}
 	ep->sending++;
@@ -310,4 +366,17 @@ ssize_t rxd_below_send(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
 		return send_copy(ep, to, iov, count, len);
 	ret = wf_lower_start(&ep->below, &op, to);
 	return wf_likely(!ret) ? (ssize_t)len : ret;
+}
+
+size_t rxd_below_send_many(struct rxd_ep *ep, fi_addr_t to,
+	const struct wf_datagram *packets, size_t count)
+{
+	size_t n = 0;
+
+	if (count > 1 && ep->domain->gathers && wf_lower_sends_many(&ep->below))
+		return wf_lower_send_many(&ep->below, to, packets, count);
+	while (n < count && rxd_below_send(ep, to, packets[n].iov, packets[n].iov_count,
+				    packets[n].len) != -FI_EAGAIN)
+		n++;
+	return n;
 }

@@ -6,9 +6,10 @@
 
 /*
  * The endpoint below, its queue and its address vector. A buffer holds one packet, with
- * the prefix of the provider below in front of it; it is posted for receiving, or kept
- * by a flow, or has a packet on its way out. ep.lock is held unless a comment says
- * otherwise.
+ * the prefix of the provider below in front of it, or, with an endpoint of this library
+ * below that has FI_MULTI_RECV, one received packet after the other; it is posted for
+ * receiving, or has packets that are being read, or one on its way out. ep.lock is held
+ * unless a comment says otherwise.
  */
 struct rxd_buf {
 	struct fi_context2 scratch; /* first: the context of the operation below */
@@ -24,6 +25,7 @@ struct rxd_packet {
 	struct rxd_buf *buf;
 	const uint8_t *data;
 	size_t len;
+	bool last; /* no other packet is in the buffer */
 };
 
 /* Open the endpoint below at the address of ep->ep.info, or close all. No lock is held.
@@ -40,15 +42,21 @@ int rxd_below_insert(struct rxd_ep *ep, const void *name, fi_addr_t *ret_addr);
 void rxd_below_remove(struct rxd_ep *ep, fi_addr_t addr);
 
 /* Receive up to @max packets, after buffers were posted in place of those that were
- * used. Each buffer goes back by rxd_below_put. */
+ * used. Each packet goes back by rxd_below_put, in this order, before the next call. */
 size_t rxd_below_receive(struct rxd_ep *ep, struct rxd_packet *packets, size_t max);
 
-/* The contents of a buffer are not needed any more. */
-void rxd_below_put(struct rxd_ep *ep, struct rxd_buf *buf);
+/* The packet is not needed any more. */
+void rxd_below_put(struct rxd_ep *ep, const struct rxd_packet *packet);
 
 /* Send a packet in pieces, of @len bytes in all, to @to. Returns @len; -FI_EAGAIN: not
  * now; or another negative FI_E code. The pieces may change when the call returns. */
 ssize_t rxd_below_send(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
 	size_t count, size_t len);
+
+/* Send @count packets to @to. Returns how many were taken, the first ones; the others
+ * may be tried again. One that cannot be sent at all is as if lost. The pieces may
+ * change when the call returns. */
+size_t rxd_below_send_many(struct rxd_ep *ep, fi_addr_t to,
+	const struct wf_datagram *packets, size_t count);
 
 #endif

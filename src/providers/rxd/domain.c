@@ -42,6 +42,8 @@ static bool read_limits(struct rxd_domain *domain)
 	domain->rx_buffers = WF_MIN(info->rx_attr->size,
 		(size_t)(info->ep_attr->protocol == FI_PROTO_UDP ? BUFFERS_KERNEL
 								 : BUFFERS_NIC));
+	domain->slices = info->caps & FI_MULTI_RECV && !domain->prefix &&
+			 info->ep_attr->protocol == FI_PROTO_UDP;
 	return domain->rx_buffers;
 }
 

@@ -17,6 +17,7 @@ struct rxd_domain {
 	 * as many pieces as the provider below takes. */
 	bool gathers;
 	size_t rx_buffers; /* that wait for packets below, of each endpoint */
+	bool slices;       /* packets may be received into multi-receive buffers */
 };
 
 /* How the provider below is asked for. */

@@ -98,8 +98,9 @@ int rxd_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	wf_list_init(&ep->active);
 	wf_watches_init(&ep->watches);
 	wf_fds_init(&ep->fds);
-	rxd_data_init(ep);
-	ret = rxd_wait_open(ep);
+	ret = rxd_data_init(ep);
+	if (!ret)
+		ret = rxd_wait_open(ep);
 	if (!ret)
 		ret = rxd_below_open(ep, context);
 	if (ret) {

@@ -12,6 +12,7 @@ struct rxd_params rxd_params = {
 	.max_peers = 1 << 16,
 	.max_unacked = 128,
 	.retry_count = 50,
+	.crc = -1,
 	.unexpected_size = (size_t)2 << 30,
 };
 
@@ -28,6 +29,9 @@ static const struct wf_param rows[] = {
 	WF_PARAM_SIZE("retry_count", &rxd_params.retry_count, 1, 1000,
 		"Times that packets are sent again to a peer that does not answer, up "
 		"to 4 seconds apart, before operations fail (default: 50)"),
+	WF_PARAM_BOOL("crc", &rxd_params.crc,
+		"Add a CRC-32C to packets for peers of this library that do so, too "
+		"(default: to other hosts)"),
 	WF_PARAM_SIZE("unexpected_size", &rxd_params.unexpected_size, 1 << 20, SIZE_MAX,
 		"Memory that messages may take that wait for a receive, in bytes, of "
 		"all peers of an endpoint; then further ones are not acknowledged "

@@ -10,6 +10,7 @@ struct rxd_params {
 	size_t max_peers;   /* peers of an endpoint that are not in its AV */
 	size_t max_unacked; /* packets that a peer may send without acknowledgement */
 	size_t retry_count; /* rounds without an answer; then a peer is given up */
+	int crc; /* 1: seal packets, 0: never, -1: unless the peer is on this host */
 	size_t unexpected_size; /* bytes that messages without a receive may take */
 };
 

@@ -46,8 +46,8 @@ static struct wf_remote *make(const void *name)
 	return &peer->remote;
 }
 
-/* Nothing here connects; the flow knows whether the peer answers. A peer that is gone is
- * freed once no address leads to it. */
+/* Nothing here connects; the flow knows whether the peer answers. A peer that is gone
+ * is freed once no address leads to it. */
 static enum wf_remote_state state(const struct wf_remote *remote)
 {
 	return rxd_peer_of(remote)->gone ? WF_REMOTE_DOWN : WF_REMOTE_UP;
@@ -164,6 +164,18 @@ static size_t path_packet(const struct rxd_peer *peer)
 	return mtu > head ? mtu - head : 0;
 }
 
+/* Are packets to be sealed? Those to the same address do not leave the host. */
+static bool wants_seals(const struct rxd_ep *ep, const struct rxd_peer *peer)
+{
+	union wf_sockaddr own, other;
+
+	if (rxd_params.crc >= 0)
+		return rxd_params.crc;
+	return !wf_sockaddr_read(ep->config.name, sizeof(own), &own) &&
+	       !wf_sockaddr_read(peer->name, sizeof(other), &other) &&
+	       !wf_sockaddr_is_loopback(&other) && !wf_sockaddr_same_host(&own, &other);
+}
+
 /* Set up a peer that was just made. */
 static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
 {
@@ -181,6 +193,7 @@ static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
 	peer->number = number;
 	rxd_flow_init(&peer->flow, &ep->config, number | ep->config.epoch << INDEX_BITS,
 		path_packet(peer));
+	peer->flow.wants_seals = wants_seals(ep, peer);
 	/* Both sides count packets as long as the endpoints exist. */
 	wf_remote_ref(&peer->remote);
 	return 0;

@@ -39,15 +39,17 @@ static void receive(struct rxd_ep *ep, const struct rxd_packet *packet)
 
 	if (wf_likely(packet->len >= sizeof(struct rxd_base)))
 		peer = rxd_peer_from(ep, packet->data, packet->len);
-	if (wf_unlikely(peer && packet->data[1] == RXD_BYE)) {
+	if (wf_unlikely(!peer)) {
+		/* Of nobody. */
+	} else if (wf_unlikely(rxd_flow_receive(
+			   &peer->flow, packet->data, packet->len, ep->now_ns))) {
 		rxd_peer_gone(peer);
-	} else if (wf_likely(peer != NULL)) {
-		rxd_flow_receive(&peer->flow, packet->data, packet->len, ep->now_ns);
+	} else {
 		if (wf_list_empty(&peer->active_link))
 			wf_list_push(&ep->active, &peer->active_link);
 		peer->touched = true;
 	}
-	rxd_below_put(ep, packet->buf);
+	rxd_below_put(ep, packet);
 }
 
 /* Receive all packets that are there; true: there were some. */

@@ -40,6 +40,7 @@ enum {
 	RXD_ANSWERS_MAX = 1024,
 };
 
+struct rxd_batch;
 struct rxd_buf;
 struct rxd_tx;
 
@@ -90,6 +91,7 @@ struct rxd_ep {
 	uint32_t sending;         /* packets that the endpoint below has not sent yet */
 	size_t buf_size;          /* bytes of a packet in a buffer, prefix included */
 	bool has_fd;              /* @cq has a descriptor */
+	bool sliced;              /* buffers are multi-receive ones */
 
 	/* peer.c */
 	struct wf_remotes remotes;
@@ -113,7 +115,7 @@ struct rxd_ep {
 	struct wf_list ops;        /* struct rxd_tx by link: all, the oldest first */
 	uint32_t tx_count;         /* of them, those of the application */
 	struct wf_id_map requests; /* struct rxd_tx that waits for an answer, by id */
-	uint8_t *scratch;          /* one packet's payload of an answer */
+	struct rxd_batch *batch;   /* packets that leave together */
 };
 
 static inline struct rxd_ep *rxd_ep_of(struct wf_ep *ep)

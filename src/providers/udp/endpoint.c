@@ -43,6 +43,7 @@ static void udp_destroy(struct wf_ep *wf)
 	free(ep->groups);
 	free(ep->socks);
 	free(ep->rx);
+	free(ep->train);
 	wf_ep_done(wf);
 	free(ep);
 }
@@ -96,6 +97,7 @@ static size_t udp_tx_left(struct wf_ep *wf)
 static const struct wf_xfer_ops udp_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
 	.start = udp_start,
+	.send_many = udp_send_many,
 	.progress = udp_progress,
 	.enable = udp_enable,
 	.cancel = udp_cancel,

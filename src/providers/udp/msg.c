@@ -80,6 +80,8 @@ static ssize_t udp_post(struct udp_ep *ep, const struct wf_op *op)
 	for (size_t i = 0; i < op->iov_count; i++)
 		rx->iov[i] = op->iov[i];
 	ep->rx_head++;
+	if (wf_unlikely(ep->train != NULL))
+		udp_train_flush(ep);
 	if (wf_unlikely(ep->epfd >= 0))
 		udp_watch(ep);
 out:

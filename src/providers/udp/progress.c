@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
+#include <netinet/udp.h>
 #include <string.h>
 
 #include "providers/udp/udp.h"
@@ -13,76 +14,87 @@
 
 enum { BURST = 16 };
 
-struct datagram {
-	ssize_t len; /* true length, also of a datagram longer than the buffer */
-	uint64_t comp_flags;
-	socklen_t from_len; /* 0: not asked for */
-	union wf_sockaddr from;
-};
-
-/* Was the datagram sent to a multicast group, although it arrived on the endpoint's own
- * socket? */
-static bool to_group(struct msghdr *msg)
+/* Is the destination that the control message tells a multicast group? */
+static bool is_group(const struct cmsghdr *c)
 {
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-		union wf_sockaddr to = { 0 };
+	union wf_sockaddr to = { 0 };
 
-		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
-			struct in_pktinfo info;
+	if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_PKTINFO) {
+		struct in_pktinfo info;
 
-			memcpy(&info, CMSG_DATA(c), sizeof(info));
-			to.in.sin_family = AF_INET;
-			to.in.sin_addr = info.ipi_addr;
-		} else if (c->cmsg_level == IPPROTO_IPV6 &&
-			   c->cmsg_type == IPV6_PKTINFO) {
-			struct in6_pktinfo info;
+		memcpy(&info, CMSG_DATA(c), sizeof(info));
+		to.in.sin_family = AF_INET;
+		to.in.sin_addr = info.ipi_addr;
+	} else if (c->cmsg_level == IPPROTO_IPV6 && c->cmsg_type == IPV6_PKTINFO) {
+		struct in6_pktinfo info;
 
-			memcpy(&info, CMSG_DATA(c), sizeof(info));
-			to.in6.sin6_family = AF_INET6;
-			to.in6.sin6_addr = info.ipi6_addr;
-		} else {
-			continue;
-		}
-		return wf_sockaddr_is_multicast(&to);
+		memcpy(&info, CMSG_DATA(c), sizeof(info));
+		to.in6.sin6_family = AF_INET6;
+		to.in6.sin6_addr = info.ipi6_addr;
+	} else {
+		return false;
 	}
-	return false;
+	return wf_sockaddr_is_multicast(&to);
 }
 
-static ssize_t receive_msg(
-	struct udp_ep *ep, int fd, struct udp_rx *rx, struct datagram *ret)
+/* Was the datagram sent to a multicast group, although it arrived on the endpoint's own
+ * socket? Is it a train? */
+static void read_control(struct msghdr *msg, struct udp_datagram *ret)
+{
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
+		int segment;
+
+		if (is_group(c))
+			ret->comp_flags |= FI_MULTICAST;
+		if (c->cmsg_level != IPPROTO_UDP || c->cmsg_type != UDP_GRO)
+			continue;
+		memcpy(&segment, CMSG_DATA(c), sizeof(segment));
+		ret->segment = segment > 0 ? (size_t)segment : 0;
+	}
+}
+
+ssize_t udp_receive_msg(struct udp_ep *ep, const struct udp_sock *sock,
+	struct iovec *iov, size_t iov_count, struct udp_datagram *ret)
 {
 	_Alignas(struct cmsghdr) uint8_t control[128];
-	struct msghdr msg = {
-		.msg_iov = rx->iov,
-		.msg_iovlen = rx->iov_count,
-	};
-	ssize_t len;
+	struct msghdr msg = { .msg_iov = iov, .msg_iovlen = iov_count };
 
+	ret->comp_flags = sock->comp_flags;
+	ret->from_len = 0;
+	ret->segment = 0;
 	if (ep->want_source) {
 		msg.msg_name = &ret->from;
 		msg.msg_namelen = sizeof(ret->from);
 	}
-	if (ep->pktinfo) {
+	if (ep->pktinfo || ep->train) {
 		msg.msg_control = control;
 		msg.msg_controllen = sizeof(control);
 	}
-	len = recvmsg(fd, &msg, MSG_TRUNC);
-	if (len < 0)
-		return len;
+	ret->len = recvmsg(sock->fd, &msg, MSG_TRUNC);
+	if (ret->len < 0)
+		return ret->len;
 	ret->from_len = msg.msg_namelen;
-	if (ep->pktinfo && to_group(&msg))
-		ret->comp_flags |= FI_MULTICAST;
-	return len;
+	read_control(&msg, ret);
+	return ret->len;
+}
+
+void udp_receive_failed(int err)
+{
+	/* Any other error (ECONNREFUSED for a datagram that this endpoint sent) is
+	 * reported by the kernel once; the next poll receives again. */
+	if (err != EAGAIN && err != EINTR)
+		udp_log(FI_LOG_INFO, FI_LOG_EP_DATA, "socket error ignored: %s\n",
+			fi_strerror(err));
 }
 
 /* One datagram into the oldest receive; false when there is none. */
 static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_rx *rx,
-	struct datagram *ret)
+	struct udp_datagram *ret)
 {
 	ret->comp_flags = sock->comp_flags;
 	ret->from_len = 0;
 	if (wf_unlikely(rx->iov_count > 1 || ep->pktinfo)) {
-		ret->len = receive_msg(ep, sock->fd, rx, ret);
+		(void)udp_receive_msg(ep, sock, rx->iov, rx->iov_count, ret);
 	} else if (!ep->want_source) {
 		ret->len = recv(sock->fd, rx->iov[0].iov_base, rx->len, MSG_TRUNC);
 	} else {
@@ -92,17 +104,14 @@ static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_r
 	}
 	if (wf_likely(ret->len >= 0))
 		return true;
-	/* Any other error (ECONNREFUSED for a datagram that this endpoint sent) is
-	 * reported by the kernel once; the next poll receives again. */
-	if (errno != EAGAIN && errno != EINTR)
-		udp_log(FI_LOG_INFO, FI_LOG_EP_DATA, "socket error ignored: %s\n",
-			fi_strerror(errno));
+	udp_receive_failed(errno);
 	return false;
 }
 
 /* The source that the completion reports. False: its address is in no AV, and the
  * application wants to hear of it. */
-static bool find_source(struct udp_ep *ep, const struct datagram *dg, fi_addr_t *ret)
+static bool find_source(
+	struct udp_ep *ep, const struct udp_datagram *dg, fi_addr_t *ret)
 {
 	fi_addr_t index;
 
@@ -117,7 +126,7 @@ static bool find_source(struct udp_ep *ep, const struct datagram *dg, fi_addr_t 
 }
 
 static void report_error(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
-	size_t len, const struct datagram *dg, int err)
+	size_t len, const struct udp_datagram *dg, int err)
 {
 	struct fi_cq_err_entry entry = {
 		.op_context = rx->context,
@@ -141,7 +150,7 @@ static void report_error(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 /* Report a datagram that went to @rx; @comp_flags adds FI_MULTI_RECV when its buffer
  * is given back with it. True if that was possible. */
 static bool report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
-	const struct datagram *dg, uint64_t comp_flags)
+	const struct udp_datagram *dg, uint64_t comp_flags)
 {
 	fi_addr_t src;
 
@@ -162,10 +171,10 @@ static bool report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
  * bytes are left, the buffer is given back: with the completion of its last message, or
  * in a completion of its own if that message has none. */
 static void deliver_slice(
-	struct udp_ep *ep, struct udp_rx *rx, const struct datagram *dg)
+	struct udp_ep *ep, struct udp_rx *rx, const struct udp_datagram *dg, bool more)
 {
 	size_t used = WF_MIN((size_t)dg->len, rx->len);
-	bool last = rx->len - used < WF_MAX(rx->min, (size_t)1);
+	bool last = !more && rx->len - used < WF_MAX(rx->min, (size_t)1);
 	uint8_t *buf = rx->iov[0].iov_base;
 	struct udp_rx slice = *rx;
 
@@ -180,19 +189,27 @@ static void deliver_slice(
 		wf_ep_rx_release(&ep->ep, 0, slice.context);
 }
 
-static bool receive_one(struct udp_ep *ep, const struct udp_sock *sock)
+void udp_deliver(struct udp_ep *ep, const struct udp_datagram *dg, bool more)
 {
 	struct udp_rx *rx = &ep->rx[ep->rx_tail & ep->rx_mask];
-	struct datagram dg;
 
-	if (!receive(ep, sock, rx, &dg))
-		return false;
 	if (wf_unlikely(rx->flags & FI_MULTI_RECV)) {
-		deliver_slice(ep, rx, &dg);
-		return true;
+		deliver_slice(ep, rx, dg, more);
+		return;
 	}
 	ep->rx_tail++;
-	(void)report(ep, rx, NULL, &dg, 0);
+	(void)report(ep, rx, NULL, dg, 0);
+}
+
+static bool receive_one(struct udp_ep *ep, const struct udp_sock *sock)
+{
+	struct udp_datagram dg;
+
+	if (wf_unlikely(ep->train && sock->fd == ep->fd))
+		return udp_train_receive(ep, sock);
+	if (!receive(ep, sock, &ep->rx[ep->rx_tail & ep->rx_mask], &dg))
+		return false;
+	udp_deliver(ep, &dg, false);
 	return true;
 }
 
@@ -216,6 +233,8 @@ void udp_progress(struct wf_ep *wf)
 		return;
 	if (wf_likely(ep->sock_count == 1)) {
 		ep->burst = drain(ep, &ep->socks[0], limit);
+		if (wf_unlikely(ep->burst && limit == BURST && !ep->train))
+			udp_train_open(ep);
 		return;
 	}
 	first = ep->next_sock++;

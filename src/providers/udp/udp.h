@@ -36,6 +36,17 @@ struct udp_rx {
 	struct iovec iov[UDP_IOV_LIMIT];
 };
 
+/* What a receive from a socket brought. */
+struct udp_datagram {
+	ssize_t len; /* true length, also of a datagram longer than the buffer */
+	/* Bytes of each datagram, but the last, of which there may be several in one
+	 * train; 0: it is one datagram. */
+	size_t segment;
+	uint64_t comp_flags;
+	socklen_t from_len; /* 0: not asked for */
+	union wf_sockaddr from;
+};
+
 /* A socket that progress receives from. comp_flags are added to the flags of its
  * completions: FI_MULTICAST for the socket of a joined group, else 0. */
 struct udp_sock {
@@ -44,6 +55,7 @@ struct udp_sock {
 };
 
 struct udp_mc;
+struct udp_train;
 
 struct udp_ep {
 	struct wf_ep ep;
@@ -53,6 +65,11 @@ struct udp_ep {
 	/* The last progress call received as many datagrams as it was allowed to: the
 	 * next one may receive more than one for each socket. */
 	bool burst;
+	bool gro_refused; /* the kernel has no UDP_GRO */
+	/* UDP_GRO is on, and the rest of a train may be here (train.c); or NULL. */
+	struct udp_train *train;
+	/* Trains in a row that the kernel refused to send (batch.c). */
+	atomic_uint refused_trains;
 	/* Number of entries of rx, minus 1; a power of two minus 1. */
 	uint32_t rx_mask;
 	/* Numbers of the next free entry and of the oldest posted one; they run free
@@ -105,8 +122,29 @@ unsigned int udp_ifindex(const struct udp_ep *ep);
 ssize_t udp_start(struct wf_ep *ep, struct wf_op *op);
 bool udp_cancel(struct wf_ep *ep, void *context);
 
-/* progress.c */
+/* batch.c; wf_xfer_ops.send_many */
+size_t udp_send_many(struct wf_ep *ep, fi_addr_t addr,
+	const struct wf_datagram *datagrams, size_t count);
+
+/* progress.c; ep.lock is held */
 void udp_progress(struct wf_ep *ep);
+/* recvmsg() of the sock into @iov, which may get several datagrams if UDP_GRO is on. */
+ssize_t udp_receive_msg(struct udp_ep *ep, const struct udp_sock *sock,
+	struct iovec *iov, size_t iov_count, struct udp_datagram *ret);
+/* A receive from a socket failed: log what is worth it. */
+void udp_receive_failed(int err);
+/* Datagram @dg is in the buffer of the oldest receive: report it, and use the receive
+ * up; of a multi-receive buffer the slice, and the whole if too little is left and not
+ * @more of the train follows in it. */
+void udp_deliver(struct udp_ep *ep, const struct udp_datagram *dg, bool more);
+
+/* train.c; ep.lock is held. udp_train_open: datagrams arrive in numbers for a
+ * multi-receive buffer: ask the kernel for trains. udp_train_receive: as one poll of
+ * the endpoint's socket; false: nothing was there. udp_train_flush: a receive was
+ * posted, for which the rest of a train may be waiting. */
+void udp_train_open(struct udp_ep *ep);
+bool udp_train_receive(struct udp_ep *ep, const struct udp_sock *sock);
+void udp_train_flush(struct udp_ep *ep);
 
 /* wait.c */
 int udp_wait_fd(struct wf_ep *ep);

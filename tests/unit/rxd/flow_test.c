@@ -95,6 +95,41 @@ static void reordering_and_repeating(void **state)
 	}
 }
 
+/* Bits are flipped on the way, also those of greetings: nothing wrong is delivered. */
+static void changing_network(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 40; seed++) {
+		struct pair p;
+
+		setup(&p, seed);
+		p.net.change = 30000;
+		p.net.loss = seed % 2 ? 10000 : 0;
+		exchange(&p, 60);
+		assert_true(p.a.flow.sealed && p.b.flow.sealed);
+		assert_int_equal(p.a.restarted + p.b.restarted, 0);
+		teardown(&p);
+	}
+}
+
+/* Both sides have to want it. */
+static void seals_are_negotiated(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 4; i++) {
+		struct pair p;
+
+		setup(&p, 3);
+		p.a.flow.wants_seals = i & 1;
+		p.b.flow.wants_seals = i & 2;
+		p.net.loss = 20000;
+		exchange(&p, 30);
+		assert_int_equal(p.a.flow.sealed, i == 3);
+		assert_int_equal(p.b.flow.sealed, i == 3);
+		teardown(&p);
+	}
+}
+
 /* A transfer that is larger than all windows, and many that wait behind it. */
 static void large_transfer(void **state)
 {
@@ -394,6 +429,8 @@ int main(void)
 		cmocka_unit_test(perfect_network),
 		cmocka_unit_test(lossy_networks),
 		cmocka_unit_test(reordering_and_repeating),
+		cmocka_unit_test(changing_network),
+		cmocka_unit_test(seals_are_negotiated),
 		cmocka_unit_test(large_transfer),
 		cmocka_unit_test(path_takes_large_packets),
 		cmocka_unit_test(silent_peer_is_given_up),

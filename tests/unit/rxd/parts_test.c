@@ -15,7 +15,10 @@
 
 static void rts_is_extended_or_not(void **state)
 {
-	struct rxd_rts rts = { .index = 5, .extended = true, .ext = { 9000, 77 } }, got;
+	struct rxd_rts rts = { .index = 5,
+		.extended = true,
+		.ext = { 9000, 77, true } },
+		       got;
 	uint8_t packet[RXD_RTS_SIZE];
 
 	(void)state;
@@ -26,6 +29,7 @@ static void rts_is_extended_or_not(void **state)
 	assert_int_equal(got.index, 5);
 	assert_int_equal(got.ext.max_packet, 9000);
 	assert_int_equal(got.ext.epoch, 77);
+	assert_true(got.ext.wants_seals);
 	assert_memory_equal(got.name, rts.name, sizeof(rts.name));
 	assert_false(rxd_rts_read(packet, sizeof(packet) - 1, &got));
 	/* Any other byte is old memory of a peer that knows no extension. */
@@ -41,7 +45,7 @@ static void rts_is_extended_or_not(void **state)
 
 static void cts_answers_one_epoch(void **state)
 {
-	const struct rxd_cts cts = { 3, 4, true, { 65507, 99 } };
+	const struct rxd_cts cts = { 3, 4, true, { 65507, 99, false } };
 	uint8_t packet[RXD_CTS_SIZE];
 	struct rxd_cts got;
 
@@ -52,6 +56,7 @@ static void cts_answers_one_epoch(void **state)
 	assert_int_equal(got.echo, 3);
 	assert_int_equal(got.index, 4);
 	assert_int_equal(got.ext.epoch, 99);
+	assert_false(got.ext.wants_seals);
 	assert_true(rxd_cts_read(packet, sizeof(packet), 8, &got));
 	assert_false(got.extended);
 }
@@ -60,7 +65,7 @@ static void cts_answers_one_epoch(void **state)
 static void reused_bytes_are_no_extension(void **state)
 {
 	const struct rxd_rts rts = {
-		.index = 5, .extended = true, .ext = { 9000, 77 }
+		.index = 5, .extended = true, .ext = { 9000, 77, false }
 	};
 	uint8_t packet[RXD_RTS_SIZE];
 	struct rxd_cts got;

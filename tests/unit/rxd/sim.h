@@ -28,7 +28,7 @@ enum { SIM_HEAD = 12, SIM_PATTERN = 13 };
 struct sim_net {
 	uint64_t now_ns, rng;
 	/* Of a million packets. */
-	uint32_t loss, dup, reorder;
+	uint32_t loss, dup, reorder, change;
 	uint64_t delay_ns;
 	uint64_t ns_per_byte_1024; /* of the link, in 1/1024 ns; 0: no limit */
 	uint64_t queue_ns;         /* packets that would wait longer are dropped */
@@ -106,6 +106,21 @@ static void sim_post(struct sim_net *net, struct sim_side *to, uint64_t at_ns,
 	wf_list_insert_after(pos, &packet->link);
 }
 
+/* Deliver a copy with bits flipped. */
+static void sim_post_changed(struct sim_net *net, struct sim_side *to, uint64_t at_ns,
+	const void *bytes, size_t len)
+{
+	uint8_t *copy = malloc(len);
+
+	assert_non_null(copy);
+	memcpy(copy, bytes, len);
+	for (uint32_t n = 1 + sim_random(net, 3); n > 0; n--)
+		copy[sim_random(net, (uint32_t)len)] ^=
+			(uint8_t)(1u << sim_random(net, 8));
+	sim_post(net, to, at_ns, copy, len);
+	free(copy);
+}
+
 static void sim_transmit(struct sim_side *side, const void *bytes, size_t len)
 {
 	struct sim_net *net = side->net;
@@ -128,7 +143,10 @@ static void sim_transmit(struct sim_side *side, const void *bytes, size_t len)
 	}
 	if (sim_chance(net, net->reorder))
 		at_ns += sim_random(net, (uint32_t)(4 * net->delay_ns) + 1);
-	sim_post(net, side->peer, at_ns, bytes, len);
+	if (sim_chance(net, net->change))
+		sim_post_changed(net, side->peer, at_ns, bytes, len);
+	else
+		sim_post(net, side->peer, at_ns, bytes, len);
 	if (sim_chance(net, net->dup))
 		sim_post(net, side->peer, at_ns + sim_random(net, 1000000), bytes, len);
 }
@@ -165,13 +183,26 @@ static size_t sim_build(uint8_t *packet, struct rxd_base base, uint32_t id, uint
 	return sizeof(base) + SIM_HEAD + len;
 }
 
+/* Seal the packet of @len bytes, if it is to be; returns its length. */
+static size_t sim_seal(const struct rxd_flow *flow, uint8_t *packet, size_t len)
+{
+	const struct iovec iov = { packet, len };
+	uint32_t seal;
+
+	if (!rxd_flow_seals(flow, packet[1]))
+		return len;
+	seal = rxd_seal(&iov, 1);
+	memcpy(packet + len, &seal, sizeof(seal));
+	return len + sizeof(seal);
+}
+
 static ssize_t sim_send(
 	struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t k, struct rxd_base base)
 {
 	struct sim_xfer *x = wf_container_of(xfer, struct sim_xfer, xfer);
 	struct sim_side *side = sim_side_of(flow);
 	size_t left = x->want - WF_MIN(x->want, (size_t)k * x->size);
-	uint8_t packet[UINT16_MAX];
+	uint8_t packet[UINT16_MAX + RXD_SEAL_SIZE];
 	size_t len;
 
 	assert_true(k < xfer->count);
@@ -179,6 +210,7 @@ static ssize_t sim_send(
 		return -FI_EAGAIN;
 	len = sim_build(packet, base, x->id, (uint32_t)k, (uint32_t)xfer->count,
 		WF_MIN(left, x->size));
+	len = sim_seal(flow, packet, len);
 	sim_transmit(side, packet, len);
 	return (ssize_t)len;
 }
@@ -186,10 +218,13 @@ static ssize_t sim_send(
 static ssize_t sim_send_control(struct rxd_flow *flow, const void *packet, size_t len)
 {
 	struct sim_side *side = sim_side_of(flow);
+	uint8_t copy[UINT16_MAX + RXD_SEAL_SIZE];
 
 	if (side->full)
 		return -FI_EAGAIN;
-	sim_transmit(side, packet, len);
+	memcpy(copy, packet, len);
+	len = sim_seal(flow, copy, len);
+	sim_transmit(side, copy, len);
 	return (ssize_t)len;
 }
 
@@ -282,6 +317,7 @@ static void sim_side_init(struct sim_net *net, struct sim_side *side,
 		.window = 128,
 		.window_ext = 1024,
 		.resend = true,
+		.seals = true,
 		.rounds = 50,
 		.epoch = rxd_epoch_new(),
 		.kept_max = 16 << 20 };
@@ -321,8 +357,8 @@ static void sim_arrive(struct sim_packet *packet)
 	if (to->receive)
 		to->receive(to, packet->bytes, packet->len);
 	else
-		rxd_flow_receive(
-			&to->flow, packet->bytes, packet->len, to->net->now_ns);
+		assert_false(rxd_flow_receive(
+			&to->flow, packet->bytes, packet->len, to->net->now_ns));
 	free(packet);
 }
 

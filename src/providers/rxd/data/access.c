@@ -105,14 +105,6 @@ static struct rxd_tx *answer_new(
 	return tx;
 }
 
-/* The memory that packets of answers are made in. */
-static bool has_scratch(struct rxd_ep *ep)
-{
-	if (!ep->scratch)
-		ep->scratch = malloc(ep->domain->max_packet);
-	return ep->scratch;
-}
-
 int64_t rxd_receive_read(struct rxd_peer *peer, const struct rxd_op_head *head)
 {
 	struct rxd_tx *tx;
@@ -124,7 +116,7 @@ int64_t rxd_receive_read(struct rxd_peer *peer, const struct rxd_op_head *head)
 		done(peer, head, FI_RMA | FI_REMOTE_READ);
 		return 1;
 	}
-	tx = has_scratch(peer->ep) ? answer_new(peer, head, head->size) : NULL;
+	tx = answer_new(peer, head, head->size);
 	if (!tx)
 		return 0;
 	rxd_tx_send(tx);

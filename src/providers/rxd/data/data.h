@@ -41,6 +41,11 @@ struct rxd_tx {
 	uint8_t small[RXD_COPY_INLINE];
 };
 
+static inline struct rxd_tx *rxd_tx_of(struct rxd_xfer *xfer)
+{
+	return wf_container_of(xfer, struct rxd_tx, xfer);
+}
+
 static inline bool rxd_tx_is_request(const struct rxd_tx *tx)
 {
 	return tx->kind == WF_OP_READ || tx->kind == WF_OP_FETCH ||
@@ -50,7 +55,7 @@ static inline bool rxd_tx_is_request(const struct rxd_tx *tx)
 extern const struct rxd_flow_ops rxd_flow_ops;
 extern const struct wf_unexp_ops rxd_unexp_ops;
 
-void rxd_data_init(struct rxd_ep *ep);
+int rxd_data_init(struct rxd_ep *ep);
 void rxd_data_done(struct rxd_ep *ep);
 /* End what is left of the peer, whose flow has ended, without completions: the endpoint
  * is closed. The lock of the receive context is held. */
@@ -71,6 +76,15 @@ void rxd_tx_end(struct rxd_tx *tx, int err);
 bool rxd_tx_any_owed(struct rxd_ep *ep);
 /* wf_xfer_ops.cancel_tx */
 bool rxd_cancel(struct wf_ep *wf, const struct wf_cancel *which);
+
+/* packet.c. rxd_packets_init: 0, or -FI_ENOMEM; rxd_packets_done accepts what was not
+ * initialised. The others are in struct rxd_flow_ops. */
+int rxd_packets_init(struct rxd_ep *ep);
+void rxd_packets_done(struct rxd_ep *ep);
+ssize_t rxd_packet_send(
+	struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t k, struct rxd_base base);
+size_t rxd_packets_flush(struct rxd_flow *flow);
+ssize_t rxd_packet_send_control(struct rxd_flow *flow, const void *packet, size_t len);
 
 /* request.c: answers to own requests */
 /* Give a request its id; false: there is none left. */

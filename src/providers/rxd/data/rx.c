@@ -120,19 +120,20 @@ int64_t rxd_deliver(struct rxd_flow *flow, const struct rxd_base *base,
 	return rxd_request_answered(peer, packet, len);
 }
 
-void rxd_data_init(struct rxd_ep *ep)
+int rxd_data_init(struct rxd_ep *ep)
 {
 	wf_pool_init(&ep->txs, sizeof(struct rxd_tx));
 	wf_list_init(&ep->ops);
 	ep->unexp.ops = &rxd_unexp_ops;
 	ep->unexp.ep = &ep->ep;
+	return rxd_packets_init(ep);
 }
 
 void rxd_data_done(struct rxd_ep *ep)
 {
 	wf_pool_done(&ep->txs);
 	wf_id_map_done(&ep->requests);
-	free(ep->scratch);
+	rxd_packets_done(ep);
 }
 
 void rxd_data_peer_done(struct rxd_peer *peer)

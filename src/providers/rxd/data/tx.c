@@ -3,19 +3,10 @@
 #include <string.h>
 
 #include "objects/endpoint/life/target.h"
-#include "providers/rxd/below.h"
 #include "providers/rxd/data/data.h"
-#include "providers/rxd/flow/ack.h"
-#include "sys/clock.h"
 #include "sys/compiler.h"
-#include "sys/iov.h"
 
-/* Transfers: packets built from operations and answers, again for each resend. */
-
-static struct rxd_tx *tx_of(struct rxd_xfer *xfer)
-{
-	return wf_container_of(xfer, struct rxd_tx, xfer);
-}
+/* Transfers: how many packets operations and answers take, and how they end. */
 
 struct rxd_tx *rxd_tx_new(struct rxd_peer *peer, enum wf_op_kind kind)
 {
@@ -113,7 +104,7 @@ static uint64_t split(struct rxd_tx *tx, size_t max)
 static uint64_t begin(struct rxd_flow *flow, struct rxd_xfer *xfer)
 {
 	size_t max = rxd_flow_packet_size(flow);
-	struct rxd_tx *tx = tx_of(xfer);
+	struct rxd_tx *tx = rxd_tx_of(xfer);
 
 	tx->packet_bytes = max - RXD_DATA_HEAD;
 	switch (tx->kind) {
@@ -139,97 +130,6 @@ static uint64_t begin(struct rxd_flow *flow, struct rxd_xfer *xfer)
 	}
 }
 
-/* The pieces of the payload from @offset on, @len bytes; returns their number. */
-static size_t slice(
-	const struct rxd_tx *tx, size_t offset, size_t len, struct iovec *ret)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < tx->iov_count && len; i++) {
-		size_t step;
-
-		if (offset >= tx->iov[i].iov_len) {
-			offset -= tx->iov[i].iov_len;
-			continue;
-		}
-		step = WF_MIN(tx->iov[i].iov_len - offset, len);
-		ret[count++] =
-			(struct iovec){ (uint8_t *)tx->iov[i].iov_base + offset, step };
-		len -= step;
-		offset = 0;
-	}
-	return count;
-}
-
-static size_t payload_at(
-	const struct rxd_tx *tx, size_t offset, size_t len, struct iovec *ret)
-{
-	struct rxd_ep *ep = tx->peer->ep;
-
-	if (!len)
-		return 0;
-	if (tx->copy) {
-		*ret = (struct iovec){ tx->copy + offset, len };
-		return 1;
-	}
-	if (tx->kind != WF_OP_COUNT)
-		return slice(tx, offset, len, ret);
-	rxd_read_bytes(ep, &tx->head, offset, ep->scratch, len);
-	*ret = (struct iovec){ ep->scratch, len };
-	return 1;
-}
-
-/* The headers of packet @k at @to; returns their size. */
-static size_t write_head(
-	const struct rxd_tx *tx, uint64_t k, struct rxd_base base, uint8_t *to)
-{
-	struct rxd_data_head data = { .segment = k };
-	bool is_answer = tx->kind == WF_OP_COUNT;
-
-	if (!k && !is_answer) {
-		base.type = tx->head.type;
-		base.flags |= rxd_op_flags(&tx->head);
-		if (tx->flags & FI_INJECT)
-			base.flags |= RXD_FLAG_INJECT;
-		memcpy(to, &base, sizeof(base));
-		return sizeof(base) + rxd_op_head_write(&tx->head, to + sizeof(base));
-	}
-	base.type = is_answer ? RXD_ANSWER : RXD_DATA;
-	data.tx_id = tx->head.tx_id;
-	if (!is_answer)
-		data.segment--;
-	memcpy(to, &base, sizeof(base));
-	memcpy(to + sizeof(base), &data, sizeof(data));
-	return sizeof(base) + sizeof(data);
-}
-
-static ssize_t send_packet(
-	struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t k, struct rxd_base base)
-{
-	uint8_t head[sizeof(base) + RXD_OP_HEAD_MAX];
-	struct rxd_peer *peer = rxd_peer_of_flow(flow);
-	struct iovec iov[1 + RXD_IOV_LIMIT];
-	struct rxd_tx *tx = tx_of(xfer);
-	size_t offset = k ? tx->first + (k - 1) * tx->packet_bytes : 0;
-	size_t len = k ? WF_MIN(tx->payload - offset, tx->packet_bytes) : tx->first;
-	size_t count;
-
-	/* The application waits for the acknowledgement of the last packet. */
-	if (base.flags & RXD_FLAG_EXT && !tx->reported && k + 1 == xfer->count)
-		base.flags |= RXD_FLAG_ACK_NOW;
-	iov[0] = (struct iovec){ head, write_head(tx, k, base, head) };
-	count = 1 + payload_at(tx, offset, len, &iov[1]);
-	return rxd_below_send(peer->ep, peer->below, iov, count, iov[0].iov_len + len);
-}
-
-static ssize_t send_control(struct rxd_flow *flow, const void *packet, size_t len)
-{
-	struct rxd_peer *peer = rxd_peer_of_flow(flow);
-	const struct iovec iov = { (void *)(uintptr_t)packet, len };
-
-	return rxd_below_send(peer->ep, peer->below, &iov, 1, len);
-}
-
 /* All of an answer has arrived: the read is complete. */
 static void answer_acked(struct rxd_tx *tx)
 {
@@ -243,7 +143,7 @@ static void answer_acked(struct rxd_tx *tx)
 
 static void acked(struct rxd_flow *flow, struct rxd_xfer *xfer)
 {
-	struct rxd_tx *tx = tx_of(xfer);
+	struct rxd_tx *tx = rxd_tx_of(xfer);
 
 	(void)flow;
 	tx->in_flow = false;
@@ -257,7 +157,7 @@ static void acked(struct rxd_flow *flow, struct rxd_xfer *xfer)
 
 static void failed(struct rxd_flow *flow, struct rxd_xfer *xfer, int err)
 {
-	struct rxd_tx *tx = tx_of(xfer);
+	struct rxd_tx *tx = rxd_tx_of(xfer);
 
 	(void)flow;
 	tx->in_flow = false;
@@ -311,8 +211,9 @@ bool rxd_cancel(struct wf_ep *wf, const struct wf_cancel *which)
 
 const struct rxd_flow_ops rxd_flow_ops = {
 	.begin = begin,
-	.send = send_packet,
-	.send_control = send_control,
+	.send = rxd_packet_send,
+	.flush = rxd_packets_flush,
+	.send_control = rxd_packet_send_control,
 	.acked = acked,
 	.failed = failed,
 	.deliver = rxd_deliver,

@@ -24,36 +24,49 @@ bool rxd_flow_cancel(struct rxd_flow *flow, struct rxd_xfer *xfer)
 	return true;
 }
 
-void rxd_flow_receive(
+/* Is the packet, which is no RTS or CTS, as the peer sent it? Data of an extended peer
+ * may come before its CTS, and are sealed if both sides want that. */
+static bool is_intact(const struct rxd_flow *flow, const uint8_t *packet, size_t *len)
+{
+	bool sealed = flow->state == RXD_FLOW_OPEN ? flow->sealed : flow->wants_seals;
+
+	return !sealed ||
+	       (rxd_seal_check(packet, len) && *len >= sizeof(struct rxd_base));
+}
+
+bool rxd_flow_receive(
 	struct rxd_flow *flow, const void *packet, size_t len, uint64_t now_ns)
 {
 	const uint8_t *bytes = packet;
 	struct rxd_base base;
+	size_t whole = len;
 
 	if (len < sizeof(base))
-		return;
+		return false;
 	memcpy(&base, bytes, sizeof(base));
 	switch (base.type) {
 	case RXD_RTS:
 		rxd_greeting_rts(flow, bytes, len, now_ns);
-		return;
+		return false;
 	case RXD_CTS:
 		rxd_greeting_cts(flow, bytes, len, now_ns);
-		return;
+		return false;
 	default:
 		break;
 	}
-	if (base.peer != flow->own_index)
-		return;
+	if (base.peer != flow->own_index || !is_intact(flow, bytes, &len))
+		return false;
 	flow->in.heard_ns = now_ns;
+	flow->greeting.plain = 0;
 	flow->in.largest = (uint16_t)WF_MIN(
-		WF_MAX(len, (size_t)flow->in.largest), (size_t)UINT16_MAX);
+		WF_MAX(whole, (size_t)flow->in.largest), (size_t)UINT16_MAX);
 	if (base.type == RXD_ACK)
 		rxd_acked(flow, bytes, len, now_ns);
 	else if (base.type == RXD_PROBE)
 		flow->in.now |= flow->extended;
 	else if (rxd_type_is_numbered(base.type) || base.type == RXD_SKIP)
 		rxd_receive_numbered(flow, bytes, len, now_ns);
+	return base.type == RXD_BYE && flow->extended;
 }
 
 static void send_probe(struct rxd_flow *flow, uint64_t now_ns)
@@ -65,6 +78,8 @@ static void send_probe(struct rxd_flow *flow, uint64_t now_ns)
 	size_t len = rxd_path_next(&flow->path, now_ns);
 	uint8_t *packet;
 
+	if (flow->sealed)
+		len -= WF_MIN(len, (size_t)RXD_SEAL_SIZE);
 	if (len < sizeof(base))
 		return;
 	/* Without memory the probe is as if lost. */

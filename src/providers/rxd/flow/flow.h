@@ -14,6 +14,7 @@
 #include "providers/rxd/flow/hello.h"
 #include "providers/rxd/flow/path.h"
 #include "providers/rxd/flow/rtt.h"
+#include "providers/rxd/flow/seal.h"
 #include "providers/rxd/wire.h"
 #include "sys/list.h"
 
@@ -40,7 +41,10 @@
 
 struct rxd_flow;
 
-enum { RXD_INDEX_BITS = 20 };
+enum {
+	RXD_INDEX_BITS = 20,
+	RXD_BATCH = 64, /* packets that leave together */
+};
 
 /* One transfer: consecutive packets of one operation. Part of the owner's record, which
  * lives until acked or failed was called, or rxd_flow_cancel returned true. */
@@ -58,15 +62,23 @@ struct rxd_flow_ops {
 	 * least 1. */
 	uint64_t (*begin)(struct rxd_flow *flow, struct rxd_xfer *xfer);
 
-	/* Send packet @k of @xfer. @base is its base header, to which the owner adds
-	 * the type, and the flags by or. Returns the bytes of the packet, or
-	 * -FI_EAGAIN: the lower provider cannot take it now, and the flow tries again
-	 * in rxd_flow_run. Another error counts as a loss of the packet. */
+	/* Send packet @k of @xfer, or keep it until flush. @base is its base header, to
+	 * which the owner adds the type, and the flags by or; it seals the packet
+	 * (rxd_flow_seals). Returns the bytes of the packet, or -FI_EAGAIN: the lower
+	 * provider cannot take it now, and the flow tries again in rxd_flow_run; or
+	 * -FI_ENOSPC: no more packets can be kept, the flow calls flush and tries
+	 * again. Another error counts as a loss of the packet. */
 	ssize_t (*send)(struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t k,
 		struct rxd_base base);
 
-	/* Send the complete packet @packet of @len bytes, which is valid during the
-	 * call only. Returns as send does. */
+	/* Send what send kept, at most RXD_BATCH packets, and keep nothing. Returns how
+	 * many of them the lower provider did not take, the last ones. NULL: send keeps
+	 * none. */
+	size_t (*flush)(struct rxd_flow *flow);
+
+	/* Seal and send the complete packet @packet of @len bytes, which is valid
+	 * during the call only. Returns the bytes of the packet, or a negative
+	 * fi_errno. */
 	ssize_t (*send_control)(struct rxd_flow *flow, const void *packet, size_t len);
 
 	/* The peer has all packets of @xfer. The flow does not use it any more. */
@@ -106,6 +118,7 @@ struct rxd_flow_config {
 	 * extended one; 1 to RXD_WINDOW_MAX. */
 	uint16_t window, window_ext;
 	bool resend; /* FI_OFI_RXD_RETRY; false: nothing is sent twice */
+	bool seals;  /* packets are to be sealed, if the peer wants it, too */
 	/* Rounds of resends without an answer after which a peer is given up. */
 	unsigned int rounds;
 	uint32_t epoch;              /* rxd_epoch_new, of this endpoint */
@@ -128,6 +141,7 @@ struct rxd_greeting {
 	/* The number that a peer of another library expects is unknown, because
 	 * transfers were given up: its next acknowledgement tells. */
 	bool syncing;
+	unsigned int plain; /* greetings without an extension that were not believed */
 	unsigned int tries; /* RTS since the last answer */
 	uint64_t at_ns;     /* of the next one; UINT64_MAX: none */
 };
@@ -149,6 +163,9 @@ struct rxd_outgoing {
 	unsigned int repeats;
 	/* Packets sent to it since the last one that it has to acknowledge. */
 	unsigned int unasked;
+	/* Numbers of the packets that the owner keeps until flush. */
+	unsigned int kept;
+	uint64_t kept_numbers[RXD_BATCH];
 	uint64_t skipped;    /* how many numbers a packet without transfer skips */
 	uint64_t timeout_ns; /* UINT64_MAX: no packet is unacknowledged */
 	/* No packet from this number on arrived before its turn. */
@@ -179,12 +196,16 @@ struct rxd_flow {
 	struct rxd_flow_config *config;
 	enum rxd_flow_state state;
 	bool extended;
+	/* Whether this side wants sealed packets, and whether packets are sealed. The
+	 * owner may change the former before the flow is used. */
+	bool wants_seals, sealed;
 	/* What this endpoint calls the peer. The flow changes the bits above
 	 * RXD_INDEX_BITS when the peer was restarted, so that packets of its earlier
 	 * life do not name it any more. */
 	uint32_t own_index;
 	uint32_t peer_index;  /* what the peer calls this endpoint */
-	uint16_t packet_size; /* bytes of the largest packet that the path takes */
+	uint16_t packet_size; /* bytes of the largest packet that the path takes, seal
+				 included */
 	/* Answers that the owner waits for, set by it: while there are any, a silent
 	 * peer is asked whether it lives, and if not, restarted is called. */
 	uint32_t owed;
@@ -214,8 +235,8 @@ bool rxd_flow_cancel(struct rxd_flow *flow, struct rxd_xfer *xfer);
 /* A packet of the peer, of any type, @len bytes from the base header on, at least
  * RXD_BASE_SIZE. The owner found the flow: for an RTS by its name (rxd_rts_name), for a
  * CTS by the index that it echoes (rxd_cts_index), else by base.peer. The packet is
- * valid during the call. */
-void rxd_flow_receive(
+ * valid during the call. True: it is RXD_BYE of an extended peer. */
+bool rxd_flow_receive(
 	struct rxd_flow *flow, const void *packet, size_t len, uint64_t now_ns);
 
 /* Send the acknowledgements that are due, and what windows and timers allow. To be
@@ -230,10 +251,17 @@ uint64_t rxd_flow_deadline(const struct rxd_flow *flow);
 /* No transfer waits or is unacknowledged. */
 bool rxd_flow_idle(const struct rxd_flow *flow);
 
-/* Bytes of the largest packet of a transfer that begins now, base header included. */
+/* Bytes of the largest packet of a transfer that begins now, base header included, but
+ * without the seal. */
 static inline uint16_t rxd_flow_packet_size(const struct rxd_flow *flow)
 {
-	return flow->packet_size;
+	return (uint16_t)(flow->packet_size - (flow->sealed ? RXD_SEAL_SIZE : 0));
+}
+
+/* Does a packet of @type get a seal behind it? */
+static inline bool rxd_flow_seals(const struct rxd_flow *flow, unsigned int type)
+{
+	return flow->sealed && type != RXD_RTS && type != RXD_CTS;
 }
 
 #endif

@@ -18,7 +18,11 @@
 /* After so long a smaller epoch is that of a machine whose clock was set back. */
 #define FORGOTTEN_NS UINT64_C(60000000000)
 
-enum { RTS_DOUBLINGS_MAX = 10, EXT_PACKET_MIN = 512 };
+enum {
+	RTS_DOUBLINGS_MAX = 10,
+	EXT_PACKET_MIN = 512,
+	PLAIN_MAX = 1, /* greetings without an extension that are not believed */
+};
 
 static uint64_t pause_ns(unsigned int tries)
 {
@@ -29,7 +33,8 @@ static uint64_t pause_ns(unsigned int tries)
 static struct rxd_ext own_ext(const struct rxd_flow *flow)
 {
 	return (struct rxd_ext){ .max_packet = flow->config->max_packet,
-		.epoch = flow->greeting.own_epoch };
+		.epoch = flow->greeting.own_epoch,
+		.wants_seals = flow->wants_seals };
 }
 
 static void send_rts(struct rxd_flow *flow, uint64_t now_ns)
@@ -118,6 +123,7 @@ static void open_extended(
 	size_t largest = WF_MIN(ext->max_packet, flow->config->max_packet);
 
 	flow->extended = true;
+	flow->sealed = flow->wants_seals && ext->wants_seals;
 	flow->greeting.peer_epoch = ext->epoch;
 	flow->greeting.syncing = false;
 	flow->out.window = flow->config->window_ext;
@@ -135,6 +141,7 @@ static void adopt(struct rxd_flow *flow, uint64_t index, const struct rxd_ext *e
 	flow->state = RXD_FLOW_OPEN;
 	flow->peer_index = (uint32_t)index;
 	greeting->asking = false;
+	greeting->plain = 0;
 	greeting->tries = 0;
 	greeting->at_ns = UINT64_MAX;
 	flow->in.heard_ns = now_ns;
@@ -166,6 +173,23 @@ static void forget(struct rxd_flow *flow, bool rename)
 	flow->state = RXD_FLOW_GREETED;
 }
 
+/* A packet with an extension while the flow is open without one: the greeting before
+ * was changed on its way, or the peer was another one. */
+static void extend(struct rxd_flow *flow, bool rename)
+{
+	if (was_greeted(flow))
+		forget(flow, rename);
+	else
+		rxd_flow_begin_again(flow);
+}
+
+/* A packet that was changed on its way looks like one of a peer of another library:
+ * where packets are sealed one greeting without an extension is not believed. */
+static bool doubted(struct rxd_flow *flow)
+{
+	return flow->wants_seals && flow->greeting.plain++ < PLAIN_MAX;
+}
+
 /* An RTS while the flow is open. False: it is to be ignored. */
 static bool rts_while_open(
 	struct rxd_flow *flow, const struct rxd_rts *rts, uint64_t now_ns)
@@ -179,9 +203,10 @@ static bool rts_while_open(
 			return false;
 		again = life == 0;
 	} else if (rts->extended) {
-		again = true;
+		extend(flow, true);
+		again = false;
 	} else if (flow->extended) {
-		if (!silent_for(flow, now_ns, LATE_NS))
+		if (!silent_for(flow, now_ns, LATE_NS) || doubted(flow))
 			return false;
 		again = true;
 	} else {
@@ -220,7 +245,8 @@ static bool cts_while_open(
 			return false;
 		again = life == 0;
 	} else if (cts->extended) {
-		again = true;
+		extend(flow, false);
+		again = false;
 	} else if (flow->extended || !flow->greeting.asking) {
 		return false;
 	} else {
@@ -229,6 +255,15 @@ static bool cts_while_open(
 	/* The peer's new life got its index from the RTS that the CTS answers. */
 	if (again)
 		forget(flow, false);
+	return true;
+}
+
+/* The CTS is not believed: a second one is needed. */
+static bool ask_again(struct rxd_flow *flow, const struct rxd_cts *cts, uint64_t now_ns)
+{
+	if (cts->extended || flow->state == RXD_FLOW_OPEN || !doubted(flow))
+		return false;
+	send_rts(flow, now_ns);
 	return true;
 }
 
@@ -243,5 +278,6 @@ void rxd_greeting_cts(
 		return;
 	if (flow->state == RXD_FLOW_OPEN && !cts_while_open(flow, &cts, now_ns))
 		return;
-	adopt(flow, cts.index, cts.extended ? &cts.ext : NULL, now_ns);
+	if (!ask_again(flow, &cts, now_ns))
+		adopt(flow, cts.index, cts.extended ? &cts.ext : NULL, now_ns);
 }

@@ -20,8 +20,12 @@ enum {
 	AT_ASSIGNED = AT_ECHO + 8,
 };
 
+/* The 8 bytes at AT_HASH: options in the highest bits, the hash in the others. */
+enum { OPTIONS_SHIFT = 56, OPTION_SEALS = 1 };
+#define HASH_MASK ((UINT64_C(1) << OPTIONS_SHIFT) - 1)
+
 /* The version of the extension: another one has another hash, and is not recognised. */
-static const char magic[] = "weft rxd extension 1";
+static const char magic[] = "weft rxd extension 2";
 
 uint32_t rxd_epoch_new(void)
 {
@@ -48,40 +52,48 @@ static uint64_t hash_more(uint64_t hash, const void *from, size_t len)
 	return hash;
 }
 
-/* FNV-1a over everything else in the packet and @to_epoch, with the bits mixed, so
- * that no plain old content of these bytes is a hash by accident. */
-static uint64_t hash_of(const uint8_t *packet, size_t len, uint32_t to_epoch)
+/* FNV-1a over everything else in the packet, @to_epoch and @options, with the bits
+ * mixed, so that no plain old content of these bytes is a hash by accident; @options
+ * above it. */
+static uint64_t hash_of(
+	const uint8_t *packet, size_t len, uint32_t to_epoch, uint8_t options)
 {
 	uint64_t hash = hash_more(UINT64_C(0xcbf29ce484222325), magic, sizeof(magic));
 
 	hash = hash_more(hash, packet, AT_HASH);
 	hash = hash_more(hash, packet + AT_BODY, len - AT_BODY);
 	hash = hash_more(hash, &to_epoch, sizeof(to_epoch));
+	hash = hash_more(hash, &options, sizeof(options));
 	hash ^= hash >> 31;
 	hash *= UINT64_C(0x9e3779b97f4a7c15);
-	return hash ^ hash >> 29;
+	hash ^= hash >> 29;
+	return (hash & HASH_MASK) | (uint64_t)options << OPTIONS_SHIFT;
 }
 
 /* The rest of the packet is written. */
 static void write_ext(
 	uint8_t *packet, size_t len, uint32_t to_epoch, const struct rxd_ext *ext)
 {
+	uint8_t options = ext->wants_seals ? OPTION_SEALS : 0;
 	uint64_t hash;
 
 	memcpy(packet + AT_MAX_PACKET, &ext->max_packet, sizeof(ext->max_packet));
 	memcpy(packet + AT_EPOCH, &ext->epoch, sizeof(ext->epoch));
-	hash = hash_of(packet, len, to_epoch);
+	hash = hash_of(packet, len, to_epoch, options);
 	memcpy(packet + AT_HASH, &hash, sizeof(hash));
 }
 
 static bool read_ext(
 	const uint8_t *packet, size_t len, uint32_t to_epoch, struct rxd_ext *ret)
 {
+	uint8_t options;
 	uint64_t hash;
 
 	memcpy(&hash, packet + AT_HASH, sizeof(hash));
-	if (hash != hash_of(packet, len, to_epoch))
+	options = (uint8_t)(hash >> OPTIONS_SHIFT);
+	if (hash != hash_of(packet, len, to_epoch, options))
 		return false;
+	ret->wants_seals = options & OPTION_SEALS;
 	memcpy(&ret->max_packet, packet + AT_MAX_PACKET, sizeof(ret->max_packet));
 	memcpy(&ret->epoch, packet + AT_EPOCH, sizeof(ret->epoch));
 	return true;

@@ -25,6 +25,7 @@ enum {
 struct rxd_ext {
 	uint16_t max_packet; /* bytes of the largest packet that the sender receives */
 	uint32_t epoch;
+	bool wants_seals; /* packets with a checksum (seal.h), if both sides want it */
 };
 
 struct rxd_rts {

@@ -39,6 +39,7 @@ static void reset_greeting(struct rxd_flow *flow)
 {
 	flow->greeting.asking = false;
 	flow->greeting.syncing = false;
+	flow->greeting.plain = 0;
 	flow->greeting.tries = 0;
 	flow->greeting.at_ns = UINT64_MAX;
 }
@@ -50,14 +51,27 @@ void rxd_flow_reset(struct rxd_flow *flow)
 	reset_greeting(flow);
 	flow->out.ever_acked = false;
 	flow->extended = false;
+	flow->sealed = false;
+}
+
+void rxd_flow_begin_again(struct rxd_flow *flow)
+{
+	rxd_send_renumber(flow, 0);
+	/* Their packets may have another size now. */
+	wf_list_foreach(link, &flow->out.waiting)
+		wf_list_entry(link, struct rxd_xfer, link)
+			->begun = false;
+	rxd_flow_reset(flow);
+	flow->state = RXD_FLOW_GREETED;
 }
 
 void rxd_flow_init(struct rxd_flow *flow, struct rxd_flow_config *config,
 	uint32_t own_index, size_t path_packet)
 {
-	*flow = (struct rxd_flow){
-		.config = config, .own_index = own_index, .path_limit = path_packet
-	};
+	*flow = (struct rxd_flow){ .config = config,
+		.own_index = own_index,
+		.path_limit = path_packet,
+		.wants_seals = config->seals };
 	flow->greeting.own_epoch = config->epoch;
 	wf_list_init(&flow->out.waiting);
 	wf_list_init(&flow->out.begun);

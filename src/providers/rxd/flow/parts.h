@@ -19,6 +19,8 @@ void rxd_greeting_cts(
 /* Numbers, timers and windows of both directions as at the start; queued transfers stay
  * queued, begun ones must have ended. */
 void rxd_flow_reset(struct rxd_flow *flow);
+/* The same for a flow that nothing has passed yet; begun transfers are queued again. */
+void rxd_flow_begin_again(struct rxd_flow *flow);
 /* The peer was restarted. */
 void rxd_flow_restarted(struct rxd_flow *flow);
 /* The peer does not answer: fail everything. */

@@ -58,9 +58,48 @@ static bool fits(struct rxd_flow *flow, uint32_t bytes)
 {
 	struct rxd_outgoing *out = &flow->out;
 
-	out->limited = out->board.in_flight > 0 &&
-		       out->board.in_flight + bytes > out->cc.cwnd;
+	out->limited =
+		out->board.in_flight > 0 && out->board.in_flight + bytes > out->cc.cwnd;
 	return !out->limited;
+}
+
+/* Have the owner send what it keeps. What the lower provider does not take leaves again
+ * later, and nothing shrinks for it: it is no loss of the network. False: there was
+ * such. */
+static bool flush(struct rxd_flow *flow)
+{
+	struct rxd_outgoing *out = &flow->out;
+	unsigned int kept = out->kept;
+	size_t left;
+
+	if (kept == 0)
+		return true;
+	out->kept = 0;
+	left = flow->config->ops->flush(flow);
+	if (wf_likely(left == 0))
+		return true;
+	for (unsigned int i = kept - (unsigned int)left; i < kept; i++)
+		rxd_board_set(&out->board, out->kept_numbers[i], RXD_SENT_LOST);
+	out->blocked = true;
+	/* An acknowledgement may have been with it. */
+	flow->in.now = true;
+	return false;
+}
+
+/* Send packet @k of @xfer: as rxd_flow_ops.send, but without -FI_ENOSPC. */
+static ssize_t send_or_keep(struct rxd_flow *flow, struct rxd_xfer *xfer,
+	uint64_t number, struct rxd_base base)
+{
+	const struct rxd_flow_ops *ops = flow->config->ops;
+	struct rxd_outgoing *out = &flow->out;
+	ssize_t bytes = ops->send(flow, xfer, number - xfer->first, base);
+
+	if (bytes == -FI_ENOSPC)
+		bytes = flush(flow) ? ops->send(flow, xfer, number - xfer->first, base)
+				    : -FI_EAGAIN;
+	if (bytes > 0 && ops->flush)
+		out->kept_numbers[out->kept++] = number;
+	return bytes;
 }
 
 /* Send packet @number, of @xfer or, if that is NULL, one that skips numbers. */
@@ -71,7 +110,7 @@ static bool send_packet(struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t n
 	ssize_t bytes;
 
 	if (xfer)
-		bytes = flow->config->ops->send(flow, xfer, number - xfer->first, base);
+		bytes = send_or_keep(flow, xfer, number, base);
 	else
 		bytes = send_skip(flow, base);
 	if (bytes == -FI_EAGAIN) {
@@ -177,9 +216,9 @@ void rxd_send_more(struct rxd_flow *flow, uint64_t now_ns)
 	out->blocked = false;
 	out->limited = false;
 	while (out->board.lost > 0 ? send_lost(flow, now_ns) : send_new(flow, now_ns))
-		if (out->unasked >= SOLICIT_EVERY)
+		if (out->unasked >= SOLICIT_EVERY && !flow->extended && flush(flow))
 			rxd_send_solicit(flow);
-	if (out->unasked > 0)
+	if (flush(flow) && out->unasked > 0)
 		rxd_send_solicit(flow);
 }
 

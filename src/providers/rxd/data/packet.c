@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/rxd/below.h"
+#include "providers/rxd/data/data.h"
+#include "sys/iov.h"
+
+/*
+ * Packets built from operations and answers, again for each resend. Those that a flow
+ * sends in one go are kept, and leave together: the endpoint below may take them at
+ * once.
+ */
+enum {
+	/* Payload of up to so many bytes is copied behind the headers. */
+	COPIED_MAX = 256,
+	/* Packets of so many bytes together do not wait for others. */
+	BATCH_BYTES = 60000,
+	PIECES_MAX = 1 + RXD_IOV_LIMIT + 1,
+};
+
+/* One packet that waits: headers, payload, seal. */
+struct piece {
+	struct iovec iov[PIECES_MAX];
+	uint32_t seal;
+	uint8_t bytes[sizeof(struct rxd_base) + RXD_OP_HEAD_MAX + COPIED_MAX +
+		      RXD_SEAL_SIZE];
+};
+
+struct rxd_batch {
+	size_t count, bytes;
+	struct wf_datagram packets[RXD_BATCH];
+	struct piece pieces[RXD_BATCH];
+	/* Payload of answers, copied from regions, which may be closed. */
+	size_t copied, copied_max;
+	uint8_t copies[];
+};
+
+int rxd_packets_init(struct rxd_ep *ep)
+{
+	size_t room = WF_MAX(ep->domain->max_packet, (size_t)BATCH_BYTES);
+
+	ep->batch = malloc(sizeof(*ep->batch) + room);
+	if (!ep->batch)
+		return -FI_ENOMEM;
+	ep->batch->count = ep->batch->bytes = ep->batch->copied = 0;
+	ep->batch->copied_max = room;
+	return 0;
+}
+
+void rxd_packets_done(struct rxd_ep *ep)
+{
+	free(ep->batch);
+}
+
+/* The pieces of the payload from @offset on, @len bytes; returns their number. */
+static size_t slice(
+	const struct rxd_tx *tx, size_t offset, size_t len, struct iovec *ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < tx->iov_count && len; i++) {
+		size_t step;
+
+		if (offset >= tx->iov[i].iov_len) {
+			offset -= tx->iov[i].iov_len;
+			continue;
+		}
+		step = WF_MIN(tx->iov[i].iov_len - offset, len);
+		ret[count++] =
+			(struct iovec){ (uint8_t *)tx->iov[i].iov_base + offset, step };
+		len -= step;
+		offset = 0;
+	}
+	return count;
+}
+
+static size_t payload_at(
+	const struct rxd_tx *tx, size_t offset, size_t len, struct iovec *ret)
+{
+	struct rxd_batch *batch = tx->peer->ep->batch;
+
+	if (!len)
+		return 0;
+	if (tx->copy) {
+		*ret = (struct iovec){ tx->copy + offset, len };
+		return 1;
+	}
+	if (tx->kind != WF_OP_COUNT)
+		return slice(tx, offset, len, ret);
+	*ret = (struct iovec){ batch->copies + batch->copied, len };
+	rxd_read_bytes(tx->peer->ep, &tx->head, offset, ret->iov_base, len);
+	batch->copied += len;
+	return 1;
+}
+
+/* The headers of packet @k at @to; returns their size. */
+static size_t write_head(
+	const struct rxd_tx *tx, uint64_t k, struct rxd_base base, uint8_t *to)
+{
+	struct rxd_data_head data = { .segment = k };
+	bool is_answer = tx->kind == WF_OP_COUNT;
+
+	if (!k && !is_answer) {
+		base.type = tx->head.type;
+		base.flags |= rxd_op_flags(&tx->head);
+		if (tx->flags & FI_INJECT)
+			base.flags |= RXD_FLAG_INJECT;
+		memcpy(to, &base, sizeof(base));
+		return sizeof(base) + rxd_op_head_write(&tx->head, to + sizeof(base));
+	}
+	base.type = is_answer ? RXD_ANSWER : RXD_DATA;
+	data.tx_id = tx->head.tx_id;
+	if (!is_answer)
+		data.segment--;
+	memcpy(to, &base, sizeof(base));
+	memcpy(to + sizeof(base), &data, sizeof(data));
+	return sizeof(base) + sizeof(data);
+}
+
+/* Make one piece of all that fits behind the headers; returns the number of pieces. */
+static size_t join(struct piece *piece, size_t count, size_t payload)
+{
+	struct iovec *head = &piece->iov[0];
+
+	if (payload > COPIED_MAX)
+		return count;
+	head->iov_len +=
+		wf_iov_gather(piece->bytes + head->iov_len, &piece->iov[1], count - 1);
+	return 1;
+}
+
+/* Seal the packet of @count pieces; returns their new number. */
+static size_t seal(struct piece *piece, size_t count)
+{
+	piece->seal = rxd_seal(piece->iov, count);
+	if (count > 1) {
+		piece->iov[count] = (struct iovec){ &piece->seal, RXD_SEAL_SIZE };
+		return count + 1;
+	}
+	memcpy(piece->bytes + piece->iov[0].iov_len, &piece->seal, RXD_SEAL_SIZE);
+	piece->iov[0].iov_len += RXD_SEAL_SIZE;
+	return 1;
+}
+
+static bool has_room(const struct rxd_batch *batch, size_t payload)
+{
+	return batch->count == 0 ||
+	       (batch->count < RXD_BATCH && batch->bytes < BATCH_BYTES &&
+		       payload <= batch->copied_max - batch->copied);
+}
+
+ssize_t rxd_packet_send(
+	struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t k, struct rxd_base base)
+{
+	struct rxd_batch *batch = rxd_peer_of_flow(flow)->ep->batch;
+	struct piece *piece = &batch->pieces[batch->count];
+	struct rxd_tx *tx = rxd_tx_of(xfer);
+	size_t offset = k ? tx->first + (k - 1) * tx->packet_bytes : 0;
+	size_t payload = k ? WF_MIN(tx->payload - offset, tx->packet_bytes) : tx->first;
+	size_t count, len;
+
+	if (!has_room(batch, payload))
+		return -FI_ENOSPC;
+	/* The application waits for the acknowledgement of the last packet. */
+	if (base.flags & RXD_FLAG_EXT && !tx->reported && k + 1 == xfer->count)
+		base.flags |= RXD_FLAG_ACK_NOW;
+	piece->iov[0] =
+		(struct iovec){ piece->bytes, write_head(tx, k, base, piece->bytes) };
+	len = piece->iov[0].iov_len + payload;
+	count = join(
+		piece, 1 + payload_at(tx, offset, payload, &piece->iov[1]), payload);
+	if (flow->sealed) {
+		count = seal(piece, count);
+		len += RXD_SEAL_SIZE;
+	}
+	batch->packets[batch->count++] = (struct wf_datagram){ piece->iov, count, len };
+	batch->bytes += len;
+	return (ssize_t)len;
+}
+
+size_t rxd_packets_flush(struct rxd_flow *flow)
+{
+	struct rxd_peer *peer = rxd_peer_of_flow(flow);
+	struct rxd_batch *batch = peer->ep->batch;
+	size_t count = batch->count;
+
+	batch->count = batch->bytes = batch->copied = 0;
+	return count -
+	       rxd_below_send_many(peer->ep, peer->below, batch->packets, count);
+}
+
+ssize_t rxd_packet_send_control(struct rxd_flow *flow, const void *packet, size_t len)
+{
+	struct rxd_peer *peer = rxd_peer_of_flow(flow);
+	struct iovec iov[2] = { { (void *)(uintptr_t)packet, len } };
+	uint8_t copy[COPIED_MAX];
+	struct rxd_base base;
+	size_t count = 1;
+	uint32_t sum;
+
+	memcpy(&base, packet, sizeof(base));
+	if (rxd_flow_seals(flow, base.type)) {
+		sum = rxd_seal(iov, 1);
+		iov[1] = (struct iovec){ &sum, sizeof(sum) };
+		len += sizeof(sum);
+		count = 2;
+	}
+	/* One piece is quicker below. */
+	if (count > 1 && len <= sizeof(copy)) {
+		(void)wf_iov_gather(copy, iov, count);
+		iov[0] = (struct iovec){ copy, len };
+		count = 1;
+	}
+	return rxd_below_send(peer->ep, peer->below, iov, count, len);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <netinet/udp.h>
+#include <stdlib.h>
+
+#include "providers/udp/udp.h"
+#include "sys/iov.h"
+
+/*
+ * Datagrams of one source that arrive together may be received together: a *train*, all
+ * of whose datagrams but the last have one size (UDP_GRO, udp(7)). One pass through the
+ * network stack and one system call then serve some forty datagrams.
+ *
+ * A multi-receive buffer with room for the longest train gets it as it is: each
+ * datagram is the next slice. In any other case the train is received here, and its
+ * datagrams are copied to receives, one each, in their order and before any later one.
+ * What finds no receive stays until one is posted.
+ *
+ * A receive takes longer with UDP_GRO, so it is not asked for before datagrams arrive
+ * in numbers.
+ */
+enum { TRAIN_MAX = 1 << 16 };
+
+struct udp_train {
+	size_t at, left; /* of the bytes: those that wait for receives */
+	struct udp_datagram all;
+	uint8_t bytes[TRAIN_MAX];
+};
+
+static struct udp_rx *oldest(struct udp_ep *ep)
+{
+	return ep->rx_head == ep->rx_tail ? NULL : &ep->rx[ep->rx_tail & ep->rx_mask];
+}
+
+/* Does the receive take each train as it is? */
+static bool takes_trains(const struct udp_rx *rx)
+{
+	return rx->flags & FI_MULTI_RECV && rx->iov_count == 1 && rx->len >= TRAIN_MAX;
+}
+
+void udp_train_open(struct udp_ep *ep)
+{
+	const struct udp_rx *rx = oldest(ep);
+	int on = 1;
+
+	if (ep->gro_refused || !rx || !takes_trains(rx))
+		return;
+	ep->train = malloc(sizeof(*ep->train));
+	if (!ep->train)
+		return;
+	ep->train->left = 0;
+	if (!setsockopt(ep->fd, IPPROTO_UDP, UDP_GRO, &on, sizeof(on)))
+		return;
+	udp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+		"datagrams arrive one by one: UDP_GRO: %s\n", fi_strerror(errno));
+	ep->gro_refused = true;
+	free(ep->train);
+	ep->train = NULL;
+}
+
+static size_t segment_of(const struct udp_datagram *all, size_t left)
+{
+	return all->segment > 0 ? WF_MIN(all->segment, left) : left;
+}
+
+/* The datagrams of @all are in the oldest receive's buffer, one after the other. */
+static void deliver_in_place(struct udp_ep *ep, const struct udp_datagram *all)
+{
+	struct udp_datagram one = *all;
+	size_t left = (size_t)all->len;
+
+	do {
+		one.len = (ssize_t)segment_of(all, left);
+		left -= (size_t)one.len;
+		udp_deliver(ep, &one, left > 0);
+	} while (left > 0);
+}
+
+/* Copy the next datagram that waits to the oldest receive. */
+static void deliver_copy(struct udp_ep *ep, struct udp_train *train)
+{
+	const struct udp_rx *rx = oldest(ep);
+	struct udp_datagram one = train->all;
+	size_t len = segment_of(&train->all, train->left);
+
+	(void)wf_iov_scatter(rx->iov, rx->iov_count, train->bytes + train->at, len);
+	one.len = (ssize_t)len;
+	train->at += len;
+	train->left -= len;
+	udp_deliver(ep, &one, false);
+}
+
+bool udp_train_receive(struct udp_ep *ep, const struct udp_sock *sock)
+{
+	struct udp_train *train = ep->train;
+	struct iovec iov = { train->bytes, TRAIN_MAX };
+	struct udp_rx *rx = oldest(ep);
+	bool in_place = train->left == 0 && takes_trains(rx);
+
+	if (train->left == 0) {
+		if (udp_receive_msg(
+			    ep, sock, in_place ? rx->iov : &iov, 1, &train->all) < 0) {
+			udp_receive_failed(errno);
+			return false;
+		}
+		train->at = 0;
+		train->left = (size_t)train->all.len;
+	}
+	if (in_place) {
+		train->left = 0;
+		deliver_in_place(ep, &train->all);
+	} else {
+		deliver_copy(ep, train);
+	}
+	return true;
+}
+
+void udp_train_flush(struct udp_ep *ep)
+{
+	while (ep->train->left > 0 && oldest(ep))
+		deliver_copy(ep, ep->train);
+}
