@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include <rdma/fi_errno.h>
+#include <rdma/providers/fi_log.h>
 
 enum {
 	FIRST_BUCKETS = 64,
 	FIRST_INDICES = 64,
 	RARE_US = 500000,
 	COMMON_NS = 125000000,
+	NAME_LEN = 256, /* of a peer in log lines */
 };
 
 int wf_remotes_init(struct wf_remotes *remotes, const struct wf_remote_ops *ops,
@@ -46,6 +48,20 @@ struct wf_remote *wf_remotes_next(
 	return NULL;
 }
 
+static void end_pending(struct wf_remotes *remotes, struct wf_remote *remote, int err)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(&remote->pending)))
+		remotes->ops->end(remotes, remote, link, err);
+}
+
+static void free_remote(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	end_pending(remotes, remote, 0);
+	remotes->ops->free(remotes, remote);
+}
+
 void wf_remotes_done(struct wf_remotes *remotes)
 {
 	struct wf_remote *remote, *next;
@@ -58,7 +74,7 @@ void wf_remotes_done(struct wf_remotes *remotes)
 	wf_attempts_free_ended(&remotes->attempts);
 	for (remote = wf_remotes_next(remotes, NULL); remote; remote = next) {
 		next = wf_remotes_next(remotes, remote);
-		remotes->ops->free(remotes, remote);
+		free_remote(remotes, remote);
 	}
 	wf_av_removals_stop(&remotes->removals);
 	free(remotes->buckets);
@@ -310,6 +326,19 @@ bool wf_remotes_any_pending(const struct wf_remotes *remotes,
 	return false;
 }
 
+static void fail_pending(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	const struct wf_remote_ops *ops = remotes->ops;
+	int err = remote->err ? remote->err : FI_ETIMEDOUT;
+	char text[NAME_LEN];
+
+	if (ops->give_up && !ops->give_up(remotes, remote))
+		return;
+	FI_LOG(ops->prov, FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
+		ops->name(remote, text, sizeof(text)), fi_strerror(err));
+	end_pending(remotes, remote, err);
+}
+
 static void give_up(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns)
 {
@@ -320,8 +349,7 @@ static void give_up(
 		return;
 	}
 	forget_patience(remote);
-	remotes->ops->give_up(
-		remotes, remote, remote->err ? remote->err : FI_ETIMEDOUT);
+	fail_pending(remotes, remote);
 }
 
 /* Time when the pending operations fail; UINT64_MAX: not known yet, or never. While an
@@ -384,7 +412,7 @@ void wf_remotes_tick(struct wf_remotes *remotes, uint64_t now_ns, uint64_t limit
 		if (!is_unused(remotes, remote))
 			continue;
 		wf_remotes_remove(remotes, remote);
-		remotes->ops->free(remotes, remote);
+		free_remote(remotes, remote);
 	}
 }
 

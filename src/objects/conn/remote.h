@@ -65,21 +65,30 @@ struct wf_remote_ops {
 	/* Begin an attempt to connect. The transport reports its end with
 	 * wf_remote_failed, wf_remote_refused or wf_remote_connected. */
 	void (*connect)(struct wf_remotes *remotes, struct wf_remote *remote);
-	/* Fail the pending operations with the positive FI_E code @err. */
-	void (*give_up)(struct wf_remotes *remotes, struct wf_remote *remote, int err);
+	/* The pending operations waited for too long, and fail now. False: they wait
+	 * on. NULL: nothing to do. */
+	bool (*give_up)(struct wf_remotes *remotes, struct wf_remote *remote);
+	/* End the operation @link, which was pending, with the positive FI_E code @err;
+	 * 0: free it without a report. May be NULL if no operations wait. */
+	void (*end)(struct wf_remotes *remotes, struct wf_remote *remote,
+		struct wf_list *link, int err);
 	/* An AV index does not lead to @remote any more: forget what was derived from
 	 * the index. May be NULL. */
 	void (*index_lost)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* Called instead of give_up when all attempts were refused for
-	 * remotes.grace_ns: the transport may leave some operations pending, which wait
-	 * on. NULL: give_up is called. */
+	 * remotes.grace_ns: the transport ends what it does not leave pending. NULL:
+	 * give_up is called. */
 	void (*refused)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* End @attempt without a result: wf_remotes_done. */
 	void (*drop)(struct wf_attempt *attempt);
 	/* The deadline of @attempt is over: end it, or set another. */
 	void (*expired)(struct wf_attempt *attempt);
-	/* Free @remote and its pending operations. */
+	/* Free @remote; no operation is pending. */
 	void (*free)(struct wf_remotes *remotes, struct wf_remote *remote);
+	/* For log lines: the provider, and the address or name of @remote, which may be
+	 * written to @buf of @len bytes. */
+	const struct fi_provider *prov;
+	const char *(*name)(const struct wf_remote *remote, char *buf, size_t len);
 	/* Limits of the delay after a failed attempt, in microseconds. */
 	uint32_t backoff_min_us, backoff_max_us;
 };
@@ -187,6 +196,23 @@ static inline bool wf_remotes_busy(const struct wf_remotes *remotes)
 	return !wf_list_empty(&remotes->busy) ||
 	       wf_attempts_first(&remotes->attempts) ||
 	       !wf_list_empty(&remotes->attempts.ended);
+}
+
+/* The state of a peer whose connection is @up, or for which a connection or an attempt
+ * to connect is there, @any. */
+static inline enum wf_remote_state wf_remote_state_of(bool up, bool any)
+{
+	if (up)
+		return WF_REMOTE_UP;
+	return any ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
+}
+
+/* Forget the indices that were removed from the AV since the last call. */
+static inline void wf_remotes_look_for_removed(struct wf_remotes *remotes)
+{
+	if (wf_unlikely(
+		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
+		wf_remotes_forget_removed(remotes);
 }
 
 /* A connection to @remote is wanted, for example by an operation: connect, unless an

@@ -52,7 +52,7 @@ static bool cancel_waiting(const struct search *search)
 	link = peers ? wf_remotes_withdraw(&peers->remotes, is_wanted, search, &remote)
 		     : NULL;
 	if (link)
-		cancel(link, &tcp_peer_of(remote)->addr);
+		cancel(link, &tcp_peer_of(remote)->ip.addr);
 	return link != NULL;
 }
 

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -42,13 +43,22 @@ static void dial(struct wf_remotes *remotes, struct wf_remote *remote)
 	somebody_of(remote)->state = WF_REMOTE_CHANGING;
 }
 
-static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int err)
+static void end(struct wf_remotes *remotes, struct wf_remote *remote,
+	struct wf_list *link, int err)
 {
+	if (!err)
+		return;
 	somebody_of(remote)->give_ups++;
 	somebody_of(remote)->given_up_for = err;
-	while (wf_list_pop(&remote->pending))
-		;
 }
+
+static const char *name(const struct wf_remote *remote, char *buf, size_t len)
+{
+	(void)snprintf(buf, len, "number %d", somebody_of(remote)->number);
+	return buf;
+}
+
+static struct fi_provider test_fi = { .name = "test" };
 
 static void free_somebody(struct wf_remotes *remotes, struct wf_remote *remote)
 {
@@ -65,7 +75,9 @@ static const struct wf_remote_ops ops = {
 	.is = is,
 	.state = state_of,
 	.connect = dial,
-	.give_up = give_up,
+	.end = end,
+	.prov = &test_fi,
+	.name = name,
 	.free = free_somebody,
 	.backoff_min_us = MIN_US,
 	.backoff_max_us = MAX_US,

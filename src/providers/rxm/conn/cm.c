@@ -52,17 +52,19 @@ static int send_request(struct rxm_conn *conn)
 	uint8_t data[RXM_REQUEST_LEN];
 
 	rxm_hello_request(data, &hello);
-	return fi_connect(conn->below.fid, &conn->peer->addr.sa, data, RXM_REQUEST_LEN);
+	return fi_connect(
+		conn->below.fid, &conn->peer->ip.addr.sa, data, RXM_REQUEST_LEN);
 }
 
 void rxm_cm_connect(struct rxm_ep *ep, struct rxm_peer *peer)
 {
-	struct fi_info *info = info_to_connect(ep, &peer->addr);
+	struct fi_info *info = info_to_connect(ep, &peer->ip.addr);
 	struct rxm_conn *conn;
 	int ret = info ? rxm_conn_new(ep, peer, info, &conn) : -FI_ENOMEM;
 
 	if (ret) {
-		wf_remote_failed(&ep->peers->remotes, &peer->remote, -ret, wf_now_ns());
+		wf_remote_failed(
+			&ep->peers->remotes, &peer->ip.remote, -ret, wf_now_ns());
 		return;
 	}
 	peer->conn = conn;
@@ -198,7 +200,7 @@ static void requested(struct rxm_ep *ep, const struct fi_eq_cm_entry *entry, siz
 	if (peer) {
 		reason = judge(peer, &req);
 		/* Frees a peer that stays without a connection. */
-		wf_remote_let_go(&ep->peers->remotes, &peer->remote);
+		wf_remote_let_go(&ep->peers->remotes, &peer->ip.remote);
 	}
 	if (reason == RXM_REASON_NONE) {
 		accept_request(ep, peer, &req);
@@ -272,6 +274,6 @@ void rxm_cm_error(struct rxm_ep *ep, const struct fi_eq_err_entry *entry)
 		FI_WARN_SPARSE(&rxm_fi, FI_LOG_EP_CTRL,
 			"%s rejected the connection: its version or its "
 			"FI_OFI_RXM_BUFFER_SIZE may be another one\n",
-			wf_sockaddr_uri(&conn->peer->addr, text, sizeof(text)));
+			wf_sockaddr_uri(&conn->peer->ip.addr, text, sizeof(text)));
 	rxm_conn_fail(conn, entry->err ? entry->err : FI_ECONNABORTED);
 }

@@ -75,7 +75,7 @@ int rxm_conn_new(struct rxm_ep *ep, struct rxm_peer *peer, struct fi_info *info,
 	wf_list_init(&conn->ready_link);
 	wf_list_init(&conn->failed_link);
 	wf_list_push(&ep->conns, &conn->link);
-	wf_remote_ref(&peer->remote);
+	wf_remote_ref(&peer->ip.remote);
 	rxm_data_conn_init(conn);
 	ret = open_below(conn, info);
 	if (!ret)
@@ -115,7 +115,7 @@ void rxm_conn_up(struct rxm_conn *conn)
 	end_attempt(conn);
 	conn->state = RXM_CONN_UP;
 	if (conn->peer->conn == conn)
-		wf_remote_connected(&conn->peer->remote, &conn->waiting);
+		wf_remote_connected(&conn->peer->ip.remote, &conn->waiting);
 	rxm_conn_resume(conn);
 }
 
@@ -169,7 +169,7 @@ static void end_calls(struct rxm_conn *conn)
 static void tell_remote(struct rxm_conn *conn)
 {
 	struct wf_remotes *remotes = &conn->ep->peers->remotes;
-	struct wf_remote *remote = &conn->peer->remote;
+	struct wf_remote *remote = &conn->peer->ip.remote;
 
 	if (conn->peer->conn != conn)
 		return;

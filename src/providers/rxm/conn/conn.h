@@ -2,7 +2,7 @@
 #ifndef RXM_CONN_H
 #define RXM_CONN_H
 
-#include "objects/conn/remote.h"
+#include "objects/conn/ip.h"
 #include "providers/rxm/rxm.h"
 
 struct rxm_attempt;
@@ -11,10 +11,7 @@ struct rxm_bufs;
 /* A peer of an endpoint, by address. Created by the first operation to it or by its
  * first request to connect. Guarded by ep.lock. */
 struct rxm_peer {
-	struct wf_remote remote;
-	union wf_sockaddr addr;
-	/* Index in the AV when last looked up, or FI_ADDR_NOTAVAIL. */
-	fi_addr_t index;
+	struct wf_ip_remote ip;
 	/* The connection that operations use, or that is being made; NULL: none. */
 	struct rxm_conn *conn;
 };
@@ -31,8 +28,8 @@ enum rxm_conn_state {
  *
  * Operations that wait, because the queue below is full or because the connection does
  * not stand yet, are in @waiting in their order; the type of the members is that of
- * data/. Those for a peer that has no connection are in peer->remote.pending and move
- * to @waiting when the connection is up.
+ * data/. Those for a peer that has no connection are in peer->ip.remote.pending and
+ * move to @waiting when the connection is up.
  */
 struct rxm_conn {
 	struct rxm_ep *ep;
@@ -111,11 +108,19 @@ void rxm_conn_credit(struct rxm_conn *conn, uint64_t count);
 struct rxm_conn *rxm_conn_by_id(struct rxm_ep *ep, uint64_t id);
 
 /* The peer's index in the AV, or FI_ADDR_NOTAVAIL. */
-fi_addr_t rxm_peer_index(struct rxm_ep *ep, struct rxm_peer *peer);
+static inline fi_addr_t rxm_peer_index(struct rxm_ep *ep, struct rxm_peer *peer)
+{
+	return wf_ip_remote_index(ep->ep.av, &peer->ip);
+}
 
 static inline struct rxm_peer *rxm_peer_of(const struct wf_remote *remote)
 {
-	return wf_container_of(remote, struct rxm_peer, remote);
+	return wf_container_of(remote, struct rxm_peer, ip.remote);
+}
+
+static inline struct rxm_peer *rxm_peer_of_ip(const struct wf_ip_remote *ip)
+{
+	return wf_container_of(ip, struct rxm_peer, ip);
 }
 
 static inline struct rxm_conn *rxm_conn_of_unexp(struct wf_unexp_conn *unexp)

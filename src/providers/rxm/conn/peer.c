@@ -2,7 +2,6 @@
 #include "providers/rxm/conn/peer.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "sys/clock.h"
 
@@ -23,29 +22,16 @@ static struct rxm_peers *peers_of(struct wf_remotes *remotes)
 	return wf_container_of(remotes, struct rxm_peers, remotes);
 }
 
-static bool is(const struct wf_remote *remote, const void *key)
-{
-	return wf_sockaddr_equal(&rxm_peer_of(remote)->addr, key);
-}
-
 static struct wf_remote *make(const void *key)
 {
-	struct rxm_peer *peer = calloc(1, sizeof(*peer));
-
-	if (!peer)
-		return NULL;
-	peer->addr = *(const union wf_sockaddr *)key;
-	peer->index = FI_ADDR_NOTAVAIL;
-	return &peer->remote;
+	return wf_ip_remote_new(sizeof(struct rxm_peer), key);
 }
 
 static enum wf_remote_state state(const struct wf_remote *remote)
 {
 	const struct rxm_conn *conn = rxm_peer_of(remote)->conn;
 
-	if (!conn)
-		return WF_REMOTE_DOWN;
-	return conn->state == RXM_CONN_UP ? WF_REMOTE_UP : WF_REMOTE_CHANGING;
+	return wf_remote_state_of(conn && conn->state == RXM_CONN_UP, conn);
 }
 
 static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
@@ -53,17 +39,15 @@ static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 	rxm_cm_connect(peers_of(remotes)->ep, rxm_peer_of(remote));
 }
 
-static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int err)
+static void end(struct wf_remotes *remotes, struct wf_remote *remote,
+	struct wf_list *link, int err)
 {
-	char text[WF_SOCKADDR_STRLEN];
-	struct wf_list *link;
-
 	(void)remotes;
-	rxm_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
-		wf_sockaddr_uri(&rxm_peer_of(remote)->addr, text, sizeof(text)),
-		fi_strerror(err));
-	while ((link = wf_list_pop(&remote->pending)))
+	(void)remote;
+	if (err)
 		rxm_data_op_fail(link, err);
+	else
+		rxm_data_op_free(link);
 }
 
 static void drop_attempt(struct wf_attempt *attempt)
@@ -74,23 +58,21 @@ static void drop_attempt(struct wf_attempt *attempt)
 
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	struct wf_list *link;
-
 	(void)remotes;
-	while ((link = wf_list_pop(&remote->pending)))
-		rxm_data_op_free(link);
 	free(rxm_peer_of(remote));
 }
 
 static const struct wf_remote_ops remote_ops = {
-	.is = is,
+	.is = wf_ip_remote_is,
 	.make = make,
 	.state = state,
 	.connect = connect_peer,
-	.give_up = give_up,
+	.end = end,
 	.drop = drop_attempt,
 	.expired = rxm_cm_expired,
 	.free = free_peer,
+	.prov = &rxm_fi,
+	.name = wf_ip_remote_name,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
 };
@@ -130,72 +112,28 @@ void rxm_peers_free(struct rxm_ep *ep)
 
 struct rxm_peer *rxm_peer_get(struct rxm_ep *ep, const union wf_sockaddr *addr)
 {
-	struct wf_remote *remote =
-		wf_remotes_get(&ep->peers->remotes, wf_sockaddr_hash(addr), addr);
+	struct wf_ip_remote *ip = wf_ip_remotes_get(&ep->peers->remotes, addr);
 
-	return remote ? rxm_peer_of(remote) : NULL;
-}
-
-static bool addr_is(const union wf_sockaddr *a, const void *addr)
-{
-	const union wf_sockaddr *b = addr;
-
-	if (wf_likely(a->sa.sa_family == AF_INET))
-		return !memcmp(a, b, offsetof(struct sockaddr_in, sin_zero));
-	return wf_sockaddr_equal(a, b);
-}
-
-fi_addr_t rxm_peer_index(struct rxm_ep *ep, struct rxm_peer *peer)
-{
-	const void *addr;
-
-	if (wf_likely(peer->index != FI_ADDR_NOTAVAIL)) {
-		addr = wf_av_addr(ep->ep.av, peer->index);
-		if (wf_likely(addr && addr_is(&peer->addr, addr)))
-			return peer->index;
-	}
-	peer->index = wf_av_index(ep->ep.av, &peer->addr, wf_sockaddr_len(&peer->addr));
-	return peer->index;
-}
-
-static struct rxm_peer *look_up(struct rxm_ep *ep, size_t index, const void *addr)
-{
-	union wf_sockaddr sa = { 0 };
-	struct rxm_peer *peer;
-
-	memcpy(&sa, addr, wf_av_addrlen(ep->ep.av));
-	peer = rxm_peer_get(ep, &sa);
-	if (!peer)
-		return NULL;
-	if (!wf_remotes_set_index(&ep->peers->remotes, index, &peer->remote)) {
-		wf_remote_let_go(&ep->peers->remotes, &peer->remote);
-		return NULL;
-	}
-	peer->index = index;
-	return peer;
+	return ip ? rxm_peer_of_ip(ip) : NULL;
 }
 
 int rxm_route(struct rxm_ep *ep, fi_addr_t addr, struct rxm_conn **ret_conn,
 	struct wf_list **ret_wait)
 {
-	const void *sa = wf_av_addr(ep->ep.av, addr);
-	size_t index = wf_av_slot_index(ep->ep.av, addr);
-	struct wf_remote *remote = wf_remotes_at(&ep->peers->remotes, index);
-	struct rxm_peer *peer = remote ? rxm_peer_of(remote) : NULL;
+	struct wf_remotes *remotes = &ep->peers->remotes;
+	struct wf_ip_remote *ip = wf_ip_remote_at(remotes, ep->ep.av, addr);
+	struct rxm_peer *peer;
 
-	if (wf_unlikely(!sa))
-		return wf_no_address(&rxm_fi, addr);
-	if (wf_unlikely(!peer || !addr_is(&peer->addr, sa)))
-		peer = look_up(ep, index, sa);
-	if (wf_unlikely(!peer))
-		return -FI_ENOMEM;
+	if (wf_unlikely(!ip))
+		return wf_ip_remote_error(ep->ep.av, &rxm_fi, addr);
+	peer = rxm_peer_of_ip(ip);
 	*ret_conn = peer->conn;
 	if (wf_likely(peer->conn && peer->conn->state == RXM_CONN_UP))
 		return 0;
 	*ret_conn = NULL;
-	*ret_wait = &peer->remote.pending;
-	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
-	wf_remote_schedule(&ep->peers->remotes, &peer->remote);
+	*ret_wait = &ip->remote.pending;
+	wf_remote_wanted(remotes, &ip->remote);
+	wf_remote_schedule(remotes, &ip->remote);
 	return 0;
 }
 
@@ -205,9 +143,7 @@ void rxm_peers_tick(struct rxm_ep *ep)
 
 	/* Each operation compares the peer's address, so removed addresses matter only
 	 * for the memory of their peers. */
-	if (wf_unlikely(
-		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
-		wf_remotes_forget_removed(remotes);
+	wf_remotes_look_for_removed(remotes);
 	if (!wf_remotes_busy(remotes))
 		return;
 	wf_remotes_tick(remotes, wf_now_ns(), RXM_CONNECT_MS * 1000000ull,

@@ -75,7 +75,7 @@ void rxm_conn_shut_down(struct rxm_conn *conn);
 
 static inline void rxm_peer_unref(struct rxm_ep *ep, struct rxm_peer *peer)
 {
-	wf_remote_unref(&ep->peers->remotes, &peer->remote);
+	wf_remote_unref(&ep->peers->remotes, &peer->ip.remote);
 }
 
 #endif

@@ -39,7 +39,7 @@ void rxm_recv_done(struct rxm_conn *conn, struct fi_peer_rx_entry *entry,
 		index = rxm_peer_index(ep, conn->peer);
 	if (wf_unlikely(index == FI_ADDR_NOTAVAIL && wants->source_err))
 		wf_recv_done_unknown(&ep->ep, entry, flags, arrived->len, arrived->data,
-			&conn->peer->addr, wf_sockaddr_len(&conn->peer->addr));
+			&conn->peer->ip.addr, wf_sockaddr_len(&conn->peer->ip.addr));
 	else
 		wf_recv_done(&ep->ep, entry, flags, arrived->len, arrived->data,
 			wf_recv_source(&ep->ep, index));
@@ -76,7 +76,7 @@ struct wf_srx_unexpected *rxm_unexp_new(struct rxm_conn *conn,
 		entry->cq_data = packet->data;
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	}
-	unexp = wf_unexp_save(&conn->ep->unexp, &conn->unexp, &conn->peer->remote,
+	unexp = wf_unexp_save(&conn->ep->unexp, &conn->unexp, &conn->peer->ip.remote,
 		packet->op == RXM_OP_TAGGED ? FI_TAGGED : FI_MSG, entry, size);
 	if (wf_likely(unexp != NULL))
 		return unexp;

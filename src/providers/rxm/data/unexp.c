@@ -10,7 +10,7 @@ static fi_addr_t index_of(struct wf_ep *ep, struct wf_remote *remote)
 
 static const void *name_of(const struct wf_remote *remote, size_t *ret_len)
 {
-	const union wf_sockaddr *addr = &rxm_peer_of(remote)->addr;
+	const union wf_sockaddr *addr = &rxm_peer_of(remote)->ip.addr;
 
 	*ret_len = wf_sockaddr_len(addr);
 	return addr;

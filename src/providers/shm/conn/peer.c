@@ -52,9 +52,8 @@ static enum wf_remote_state state(const struct wf_remote *remote)
 {
 	const struct shm_peer *peer = shm_peer_of(remote);
 
-	if (peer->conn && !peer->conn->err)
-		return WF_REMOTE_UP;
-	return peer->conn || peer->attempt ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
+	return wf_remote_state_of(
+		peer->conn && !peer->conn->err, peer->conn || peer->attempt);
 }
 
 static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
@@ -62,19 +61,31 @@ static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 	(void)shm_attempt_start(peers_of(remotes)->ep, shm_peer_of(remote));
 }
 
-static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int err)
+static const char *name_of(const struct wf_remote *remote, char *buf, size_t len)
 {
-	struct shm_peer *peer = shm_peer_of(remote);
-	struct shm_ep *ep = peers_of(remotes)->ep;
-	struct wf_list *link;
+	(void)buf;
+	(void)len;
+	return shm_peer_of(remote)->name;
+}
 
-	shm_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n", peer->name,
-		fi_strerror(err));
-	while ((link = wf_list_pop(&remote->pending)))
-		shm_tx_fail(
-			ep, wf_list_entry(link, struct shm_tx, link), err, peer->name);
-	if (peer->attempt)
-		shm_attempt_drop(peer->attempt);
+static bool give_up(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	(void)remotes;
+	if (shm_peer_of(remote)->attempt)
+		shm_attempt_drop(shm_peer_of(remote)->attempt);
+	return true;
+}
+
+static void end(struct wf_remotes *remotes, struct wf_remote *remote,
+	struct wf_list *link, int err)
+{
+	struct shm_ep *ep = peers_of(remotes)->ep;
+	struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
+
+	if (err)
+		shm_tx_fail(ep, tx, err, shm_peer_of(remote)->name);
+	else
+		shm_tx_free(ep, tx);
 }
 
 /* A connection's cached AV index is no longer that of its peer. */
@@ -115,11 +126,7 @@ static void refused(struct wf_remotes *remotes, struct wf_remote *remote)
 
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	struct shm_ep *ep = peers_of(remotes)->ep;
-	struct wf_list *link;
-
-	while ((link = wf_list_pop(&remote->pending)))
-		shm_tx_free(ep, wf_list_entry(link, struct shm_tx, link));
+	(void)remotes;
 	free(shm_peer_of(remote));
 }
 
@@ -129,11 +136,14 @@ static const struct wf_remote_ops remote_ops = {
 	.state = state,
 	.connect = connect_peer,
 	.give_up = give_up,
+	.end = end,
 	.index_lost = index_lost,
 	.refused = refused,
 	.drop = shm_attempt_end,
 	.expired = shm_attempt_end,
 	.free = free_peer,
+	.prov = &shm_fi,
+	.name = name_of,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
 };

@@ -63,9 +63,9 @@ static void failed(struct tcp_ep *ep, struct tcp_peer *peer, int err, bool refus
 	struct wf_remotes *remotes = &ep->peers->remotes;
 
 	if (refused)
-		wf_remote_refused(remotes, &peer->remote, wf_now_ns());
+		wf_remote_refused(remotes, &peer->ip.remote, wf_now_ns());
 	else
-		wf_remote_failed(remotes, &peer->remote, err, wf_now_ns());
+		wf_remote_failed(remotes, &peer->ip.remote, err, wf_now_ns());
 }
 
 /* The exchange continues with the next event of the socket, or ends at its deadline. */
@@ -168,7 +168,7 @@ static void log_other(
 	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
 		"request refused: another process says that it is %s, which is "
 		"connected\n",
-		wf_sockaddr_uri(&peer->addr, text, sizeof(text)));
+		wf_sockaddr_uri(&peer->ip.addr, text, sizeof(text)));
 }
 
 /*
@@ -204,7 +204,7 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 	if (getsockname(attempt->base.watch.fd, &own.sa, &len))
 		return TCP_REASON_BUSY;
 	wf_sockaddr_set_port(&own, wf_sockaddr_port(&attempt->ep->name));
-	order = tcp_rdm_cross(&own, &peer->addr);
+	order = tcp_rdm_cross(&own, &peer->ip.addr);
 	attempt->self = !order;
 	if (!order)
 		return TCP_REASON_NONE;
@@ -233,7 +233,7 @@ static void passive_finish(struct tcp_attempt *attempt, int ret)
 		return;
 	}
 	if (ret < 0 || attempt->cm.state != TCP_CM_CONNECTED) {
-		if (attempt->peer && !wf_list_empty(&attempt->peer->remote.pending))
+		if (attempt->peer && !wf_list_empty(&attempt->peer->ip.remote.pending))
 			tcp_peer_schedule(ep, attempt->peer);
 		tcp_attempt_drop(attempt);
 		return;
@@ -266,7 +266,7 @@ static void passive_asked(struct tcp_attempt *attempt)
 	peer = tcp_peer_get(ep, &attempt->from);
 	reason = TCP_REASON_BUSY;
 	if (peer) {
-		wf_remote_ref(&peer->remote);
+		wf_remote_ref(&peer->ip.remote);
 		attempt->peer = peer;
 		reason = judge(attempt, peer, &hello);
 	}
@@ -337,10 +337,10 @@ static int connect_to(struct tcp_ep *ep, const struct tcp_peer *peer, int *ret_f
 	int ret;
 
 	wf_sockaddr_set_port(&host, 0);
-	ret = tcp_connect(&host, &peer->addr, &ep->conf, tclass, ret_fd);
+	ret = tcp_connect(&host, &peer->ip.addr, &ep->conf, tclass, ret_fd);
 	if (no_descriptor(ret) && peer->claimed &&
 		tcp_listener_lend(&ep->peers->listener))
-		ret = tcp_connect(&host, &peer->addr, &ep->conf, tclass, ret_fd);
+		ret = tcp_connect(&host, &peer->ip.addr, &ep->conf, tclass, ret_fd);
 	return ret;
 }
 
@@ -375,7 +375,7 @@ int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer)
 	}
 	attempt->peer = peer;
 	peer->attempt = attempt;
-	wf_remote_ref(&peer->remote);
+	wf_remote_ref(&peer->ip.remote);
 	tcp_rdm_encode(data, &hello);
 	tcp_cm_start_active(&attempt->cm, fd, &own, data, sizeof(data));
 	await_event(attempt);

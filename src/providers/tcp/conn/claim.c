@@ -43,7 +43,7 @@ static void log_stranger(const struct tcp_peer *peer)
 	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
 		"connection closed: its other end said that it is %s, and the listener "
 		"there knows nothing of it\n",
-		wf_sockaddr_uri(&peer->addr, text, sizeof(text)));
+		wf_sockaddr_uri(&peer->ip.addr, text, sizeof(text)));
 }
 
 void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
@@ -59,12 +59,12 @@ void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *c
 		return;
 	/* A peer in the AV is asked at once: the first operation to it is likely to be
 	 * an answer to what it sends now. */
-	if (wf_list_empty(&peer->remote.pending) &&
+	if (wf_list_empty(&peer->ip.remote.pending) &&
 		tcp_peer_index(ep, peer) == FI_ADDR_NOTAVAIL)
 		return;
 	/* The peer's host is reachable now, whatever earlier attempts ended with. */
-	peer->remote.retry_ns = 0;
-	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
+	peer->ip.remote.retry_ns = 0;
+	wf_remote_wanted(&ep->peers->remotes, &peer->ip.remote);
 	tcp_peer_schedule(ep, peer);
 }
 
@@ -125,6 +125,6 @@ bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer)
 void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	peer->contested = true;
-	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
+	wf_remote_wanted(&ep->peers->remotes, &peer->ip.remote);
 	tcp_peer_schedule(ep, peer);
 }

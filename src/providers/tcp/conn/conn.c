@@ -44,7 +44,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_init(&conn->matches);
 	wf_list_push(&ep->conns, &conn->link);
 	if (peer)
-		wf_remote_ref(&peer->remote);
+		wf_remote_ref(&peer->ip.remote);
 	tcp_conn_heat(conn);
 	return conn;
 }
@@ -184,7 +184,7 @@ uint32_t tcp_conn_events(const struct tcp_conn *conn)
 
 const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn)
 {
-	return conn->peer ? &conn->peer->addr : tcp_msg_peer(conn->ep);
+	return conn->peer ? &conn->peer->ip.addr : tcp_msg_peer(conn->ep);
 }
 
 fi_addr_t tcp_conn_index(struct tcp_conn *conn)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <sys/random.h>
-#include <string.h>
 
 #include "providers/tcp/conn/peer.h"
 #include "sys/clock.h"
@@ -23,29 +22,17 @@ static struct tcp_peers *peers_of(struct wf_remotes *remotes)
 	return wf_container_of(remotes, struct tcp_peers, remotes);
 }
 
-static bool is(const struct wf_remote *remote, const void *key)
-{
-	return wf_sockaddr_equal(&tcp_peer_of(remote)->addr, key);
-}
-
 static struct wf_remote *make(const void *key)
 {
-	struct tcp_peer *peer = calloc(1, sizeof(*peer));
-
-	if (!peer)
-		return NULL;
-	peer->addr = *(const union wf_sockaddr *)key;
-	peer->index = FI_ADDR_NOTAVAIL;
-	return &peer->remote;
+	return wf_ip_remote_new(sizeof(struct tcp_peer), key);
 }
 
 static enum wf_remote_state state(const struct wf_remote *remote)
 {
 	const struct tcp_peer *peer = tcp_peer_of(remote);
 
-	if (peer->conn && !peer->conn->err)
-		return WF_REMOTE_UP;
-	return peer->conn || peer->attempt ? WF_REMOTE_CHANGING : WF_REMOTE_DOWN;
+	return wf_remote_state_of(
+		peer->conn && !peer->conn->err, peer->conn || peer->attempt);
 }
 
 static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
@@ -53,42 +40,43 @@ static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 	(void)tcp_attempt_start(peers_of(remotes)->ep, tcp_peer_of(remote));
 }
 
-static void give_up(struct wf_remotes *remotes, struct wf_remote *remote, int err)
+/* A claim that is not proven yet: the peer is connected, and too busy to prove it. */
+static bool give_up(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	const struct tcp_conn *claimed = tcp_peer_of(remote)->claimed;
-	const union wf_sockaddr *addr = &tcp_peer_of(remote)->addr;
-	char text[WF_SOCKADDR_STRLEN];
-	struct wf_list *link;
+	(void)remotes;
+	return !tcp_claim_stands(tcp_peer_of(remote));
+}
+
+static void end(struct wf_remotes *remotes, struct wf_remote *remote,
+	struct wf_list *link, int err)
+{
+	struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
 
 	(void)remotes;
-	/* The peer is connected, and too busy to prove its claim. */
-	if (claimed && !claimed->err)
-		return;
-	tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
-		wf_sockaddr_uri(addr, text, sizeof(text)), fi_strerror(err));
-	while ((link = wf_list_pop(&remote->pending)))
-		tcp_tx_fail(wf_list_entry(link, struct tcp_tx, link), err, addr);
+	if (err)
+		tcp_tx_fail(tx, err, &tcp_peer_of(remote)->ip.addr);
+	else
+		tcp_tx_free(tx);
 }
 
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
-	struct wf_list *link;
-
 	(void)remotes;
-	while ((link = wf_list_pop(&remote->pending)))
-		tcp_tx_free(wf_list_entry(link, struct tcp_tx, link));
 	free(tcp_peer_of(remote));
 }
 
 static const struct wf_remote_ops remote_ops = {
-	.is = is,
+	.is = wf_ip_remote_is,
 	.make = make,
 	.state = state,
 	.connect = connect_peer,
 	.give_up = give_up,
+	.end = end,
 	.drop = tcp_attempt_end,
 	.expired = tcp_attempt_expired,
 	.free = free_peer,
+	.prov = &tcp_fi,
+	.name = wf_ip_remote_name,
 	.backoff_min_us = BACKOFF_MIN_US,
 	.backoff_max_us = BACKOFF_MAX_US,
 };
@@ -161,33 +149,9 @@ void tcp_peers_free(struct tcp_ep *ep)
 
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr)
 {
-	struct wf_remote *remote =
-		wf_remotes_get(&ep->peers->remotes, wf_sockaddr_hash(addr), addr);
+	struct wf_ip_remote *ip = wf_ip_remotes_get(&ep->peers->remotes, addr);
 
-	return remote ? tcp_peer_of(remote) : NULL;
-}
-
-fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer)
-{
-	peer->index = wf_av_index(ep->ep.av, &peer->addr, wf_sockaddr_len(&peer->addr));
-	return peer->index;
-}
-
-static struct tcp_peer *look_up(struct tcp_ep *ep, size_t index, const void *addr)
-{
-	union wf_sockaddr sa = { 0 };
-	struct tcp_peer *peer;
-
-	memcpy(&sa, addr, wf_av_addrlen(ep->ep.av));
-	peer = tcp_peer_get(ep, &sa);
-	if (!peer)
-		return NULL;
-	if (!wf_remotes_set_index(&ep->peers->remotes, index, &peer->remote)) {
-		wf_remote_let_go(&ep->peers->remotes, &peer->remote);
-		return NULL;
-	}
-	peer->index = index;
-	return peer;
+	return ip ? tcp_peer_of_ip(ip) : NULL;
 }
 
 /* An operation begins to wait for a connection. */
@@ -195,13 +159,13 @@ static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	if (tcp_claim_firewalled(ep, peer))
 		return 0;
-	if (!peer->attempt && wf_av_firewalled(ep->ep.av, peer->index)) {
+	if (!peer->attempt && wf_av_firewalled(ep->ep.av, peer->ip.index)) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
 			"operation refused: the peer is behind a firewall and has not "
 			"connected\n");
 		return -FI_EFIREWALLADDR;
 	}
-	wf_remote_wanted(&ep->peers->remotes, &peer->remote);
+	wf_remote_wanted(&ep->peers->remotes, &peer->ip.remote);
 	tcp_peer_schedule(ep, peer);
 	return 0;
 }
@@ -209,23 +173,18 @@ static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait)
 {
-	const void *sa = wf_av_addr(ep->ep.av, addr);
-	size_t index = wf_av_slot_index(ep->ep.av, addr);
-	struct wf_remote *remote = wf_remotes_at(&ep->peers->remotes, index);
-	struct tcp_peer *peer = remote ? tcp_peer_of(remote) : NULL;
+	struct wf_ip_remote *ip = wf_ip_remote_at(&ep->peers->remotes, ep->ep.av, addr);
+	struct tcp_peer *peer;
 	int ret;
 
-	if (wf_unlikely(!sa))
-		return wf_no_address(&tcp_fi, addr);
-	if (wf_unlikely(!peer || !tcp_addr_is(&peer->addr, sa)))
-		peer = look_up(ep, index, sa);
-	if (wf_unlikely(!peer))
-		return -FI_ENOMEM;
+	if (wf_unlikely(!ip))
+		return wf_ip_remote_error(ep->ep.av, &tcp_fi, addr);
+	peer = tcp_peer_of_ip(ip);
 	*ret_conn = peer->conn;
 	if (wf_likely(peer->conn && !peer->conn->err))
 		return 0;
 	*ret_conn = NULL;
-	*ret_wait = &peer->remote.pending;
+	*ret_wait = &peer->ip.remote.pending;
 	ret = wait_for(ep, peer);
 	if (ret)
 		return ret;
@@ -238,7 +197,7 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	wf_remote_unref(&ep->peers->remotes, &peer->remote);
+	wf_remote_unref(&ep->peers->remotes, &peer->ip.remote);
 }
 
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
@@ -253,7 +212,7 @@ void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *co
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	peer->conn = conn;
-	wf_remote_connected(&peer->remote, &conn->txq);
+	wf_remote_connected(&peer->ip.remote, &conn->txq);
 	if (!wf_list_empty(&conn->txq))
 		tcp_tx_dirty(conn);
 }
@@ -280,9 +239,7 @@ void tcp_peers_tick(struct tcp_ep *ep)
 
 	/* Each operation compares the peer's address, so removed addresses matter only
 	 * for the memory of their peers. */
-	if (wf_unlikely(
-		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
-		wf_remotes_forget_removed(remotes);
+	wf_remotes_look_for_removed(remotes);
 	if (!wf_remotes_busy(remotes))
 		return;
 	now = wf_now_ns();

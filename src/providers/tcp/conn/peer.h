@@ -2,7 +2,7 @@
 #ifndef TCP_PEER_H
 #define TCP_PEER_H
 
-#include "objects/conn/remote.h"
+#include "objects/conn/ip.h"
 #include "providers/tcp/cm/cm.h"
 #include "providers/tcp/conn/conn.h"
 #include "providers/tcp/cm/listen.h"
@@ -14,10 +14,7 @@ struct tcp_attempt;
  * by its first request to connect. Guarded by ep.lock.
  */
 struct tcp_peer {
-	struct wf_remote remote;
-	union wf_sockaddr addr;
-	/* Index in the AV when last looked up, or FI_ADDR_NOTAVAIL. */
-	fi_addr_t index;
+	struct wf_ip_remote ip;
 	struct tcp_conn *conn; /* the connection that operations use; NULL: none */
 	/* A connection that only receives until its claim is proven (claim.c); NULL:
 	 * none. */
@@ -71,7 +68,7 @@ void tcp_peers_free(struct tcp_ep *ep);
 /* Have tcp_peers_tick visit the peer, now or at its retry_ns. */
 static inline void tcp_peer_schedule(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	wf_remote_schedule(&ep->peers->remotes, &peer->remote);
+	wf_remote_schedule(&ep->peers->remotes, &peer->ip.remote);
 }
 
 /* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
@@ -80,7 +77,6 @@ static inline void tcp_peer_schedule(struct tcp_ep *ep, struct tcp_peer *peer)
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
-fi_addr_t tcp_peer_index_slow(struct tcp_ep *ep, struct tcp_peer *peer);
 /* Drop a reference; a peer without references is freed later, by tcp_peers_tick. */
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
 /* @conn of @peer was taken down. */
@@ -138,29 +134,17 @@ static inline struct tcp_attempt *tcp_attempt_of(const struct wf_attempt *attemp
 
 static inline struct tcp_peer *tcp_peer_of(const struct wf_remote *remote)
 {
-	return wf_container_of(remote, struct tcp_peer, remote);
+	return wf_container_of(remote, struct tcp_peer, ip.remote);
 }
 
-/* Are address, port and family equal? The addresses of an AV are normalised. */
-static inline bool tcp_addr_is(const union wf_sockaddr *a, const void *addr)
+static inline struct tcp_peer *tcp_peer_of_ip(const struct wf_ip_remote *ip)
 {
-	const union wf_sockaddr *b = addr;
-
-	if (wf_likely(a->sa.sa_family == AF_INET))
-		return !memcmp(a, b, offsetof(struct sockaddr_in, sin_zero));
-	return wf_sockaddr_equal(a, b);
+	return wf_container_of(ip, struct tcp_peer, ip);
 }
 
 static inline fi_addr_t tcp_peer_index(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	const void *addr;
-
-	if (wf_likely(peer->index != FI_ADDR_NOTAVAIL)) {
-		addr = wf_av_addr(ep->ep.av, peer->index);
-		if (wf_likely(addr && tcp_addr_is(&peer->addr, addr)))
-			return peer->index;
-	}
-	return tcp_peer_index_slow(ep, peer);
+	return wf_ip_remote_index(ep->ep.av, &peer->ip);
 }
 
 #endif

@@ -23,7 +23,7 @@ void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
 		index = tcp_peer_index(ep, peer);
 	if (wf_unlikely(index == FI_ADDR_NOTAVAIL && wants->source_err && peer))
 		wf_recv_done_unknown(receiver, entry, comp_flags, len, data,
-			&peer->addr, wf_sockaddr_len(&peer->addr));
+			&peer->ip.addr, wf_sockaddr_len(&peer->ip.addr));
 	else
 		wf_recv_done(receiver, entry, comp_flags, len, data,
 			wf_recv_source(&ep->ep, index));

@@ -105,7 +105,7 @@ static ssize_t wait_for_next(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
 	tcp_peer_schedule(conn->ep, conn->peer);
-	return queue(conn->ep, from, &conn->peer->remote.pending, op);
+	return queue(conn->ep, from, &conn->peer->ip.remote.pending, op);
 }
 
 static ssize_t start_on(

@@ -24,7 +24,7 @@ struct wf_srx_unexpected *tcp_unexp_new(
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	}
 	return wf_unexp_save(&conn->ep->unexp, &conn->unexp,
-		conn->peer ? &conn->peer->remote : NULL, tagged ? FI_TAGGED : FI_MSG,
+		conn->peer ? &conn->peer->ip.remote : NULL, tagged ? FI_TAGGED : FI_MSG,
 		entry, size);
 }
 
@@ -140,7 +140,7 @@ static fi_addr_t index_of(struct wf_ep *ep, struct wf_remote *remote)
 
 static const void *name_of(const struct wf_remote *remote, size_t *ret_len)
 {
-	const union wf_sockaddr *addr = &tcp_peer_of(remote)->addr;
+	const union wf_sockaddr *addr = &tcp_peer_of(remote)->ip.addr;
 
 	*ret_len = wf_sockaddr_len(addr);
 	return addr;

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/conn/ip.h"
+
+#include <stdlib.h>
+
+#include "objects/endpoint/endpoint.h"
+
+bool wf_ip_remote_is(const struct wf_remote *remote, const void *key)
+{
+	return wf_sockaddr_equal(&wf_ip_remote_of(remote)->addr, key);
+}
+
+const char *wf_ip_remote_name(const struct wf_remote *remote, char *buf, size_t len)
+{
+	return wf_sockaddr_uri(&wf_ip_remote_of(remote)->addr, buf, len);
+}
+
+struct wf_remote *wf_ip_remote_new(size_t size, const void *key)
+{
+	struct wf_ip_remote *peer = calloc(1, size);
+
+	if (!peer)
+		return NULL;
+	peer->addr = *(const union wf_sockaddr *)key;
+	peer->index = FI_ADDR_NOTAVAIL;
+	return &peer->remote;
+}
+
+struct wf_ip_remote *wf_ip_remotes_get(
+	struct wf_remotes *remotes, const union wf_sockaddr *addr)
+{
+	struct wf_remote *remote =
+		wf_remotes_get(remotes, wf_sockaddr_hash(addr), addr);
+
+	return remote ? wf_ip_remote_of(remote) : NULL;
+}
+
+fi_addr_t wf_ip_remote_index_slow(struct wf_av *av, struct wf_ip_remote *peer)
+{
+	peer->index = wf_av_index(av, &peer->addr, wf_sockaddr_len(&peer->addr));
+	return peer->index;
+}
+
+struct wf_ip_remote *wf_ip_remote_look_up(struct wf_remotes *remotes,
+	const struct wf_av *av, size_t index, const void *addr)
+{
+	union wf_sockaddr sa = { 0 };
+	struct wf_ip_remote *peer;
+
+	memcpy(&sa, addr, wf_av_addrlen(av));
+	peer = wf_ip_remotes_get(remotes, &sa);
+	if (!peer)
+		return NULL;
+	if (!wf_remotes_set_index(remotes, index, &peer->remote)) {
+		wf_remote_let_go(remotes, &peer->remote);
+		return NULL;
+	}
+	peer->index = index;
+	return peer;
+}
+
+int wf_ip_remote_error(struct wf_av *av, const struct fi_provider *prov, fi_addr_t addr)
+{
+	return wf_av_addr(av, addr) ? -FI_ENOMEM : wf_no_address(prov, addr);
+}
