@@ -6,6 +6,7 @@
 #include "providers/verbs/data/data.h"
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/param.h"
+#include "providers/verbs/ud/ud.h"
 
 /*
  * The hardware queue behind a CQ. Its size follows the queues of the endpoints that are
@@ -40,6 +41,11 @@ static int poll_once(struct verbs_cq *cq, int max)
 	return count;
 }
 
+static bool has_stopped(const struct verbs_cq *cq)
+{
+	return atomic_load_explicit(&cq->stopped, memory_order_relaxed);
+}
+
 static void run(struct wf_progress *item)
 {
 	struct verbs_cq *cq = of_item(item);
@@ -49,6 +55,8 @@ static void run(struct wf_progress *item)
 	if (!wf_trylock(&cq->lock))
 		return;
 	wf_progress_found(item, poll_once(cq, cq->bunch) > 0);
+	if (wf_unlikely(has_stopped(cq)))
+		verbs_ud_restart(cq);
 	wf_unlock(&cq->lock);
 }
 
@@ -83,7 +91,8 @@ static bool arm(struct wf_progress *item)
 	count = poll_once(cq, cq->bunch);
 	wf_progress_found(item, count > 0);
 	wf_unlock(&cq->lock);
-	return !count;
+	/* Locks for starting an endpoint again are not waited for: run tries again. */
+	return !count && !has_stopped(cq);
 }
 
 static const struct wf_progress verbs_cq_item = {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "providers/verbs/cm/cm.h"
 #include "providers/verbs/device/device.h"
@@ -55,6 +56,8 @@ int verbs_domain_init(struct wf_domain *wf, const struct fi_info *info)
 		return -FI_ENOMEM;
 	domain->wf = wf;
 	domain->device = verbs_device_find(wf->name);
+	domain->dgram =
+		domain->device && !strcmp(wf->name, domain->device->dgram_domain);
 	err = domain->device ? open_all(domain) : -FI_ENODEV;
 	if (err) {
 		close_all(domain);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <errno.h>
 
 #include "providers/verbs/data/data.h"
@@ -21,12 +22,14 @@ static uint32_t receives_of(const struct verbs_ep *ep)
 }
 
 /* An endpoint that only sends or only receives has one CQ. */
-static struct verbs_cq *cq_of(const struct verbs_ep *ep, int direction)
+struct verbs_cq *verbs_ep_cq(const struct verbs_ep *ep, int direction)
 {
 	const struct wf_ep *wf = &ep->ep;
 	const struct wf_cq *tx = wf->tx_cq ? wf->tx_cq : wf->rx_cq;
 	const struct wf_cq *rx = wf->rx_cq ? wf->rx_cq : wf->tx_cq;
 
+	/* Without any, no endpoint is enabled. */
+	assert(tx && rx);
 	return verbs_cq_of(direction == VERBS_SENDS ? tx : rx);
 }
 
@@ -43,8 +46,8 @@ static int create(struct verbs_ep *ep)
 	const struct fi_info *info = ep->ep.info;
 	struct ibv_qp_init_attr attr = {
 		.qp_context = ep,
-		.send_cq = cq_of(ep, VERBS_SENDS)->cq,
-		.recv_cq = cq_of(ep, VERBS_RECEIVES)->cq,
+		.send_cq = verbs_ep_cq(ep, VERBS_SENDS)->cq,
+		.recv_cq = verbs_ep_cq(ep, VERBS_RECEIVES)->cq,
 		.srq = ep->srx ? ep->srx->srq : NULL,
 		.cap = {
 			.max_send_wr = sends_of(ep),
@@ -64,7 +67,7 @@ static int create(struct verbs_ep *ep)
 	return 0;
 }
 
-static int init_state(struct verbs_ep *ep)
+int verbs_qp_init(struct verbs_ep *ep)
 {
 	struct ibv_qp_attr attr = {
 		.qp_state = IBV_QPS_INIT,
@@ -84,7 +87,7 @@ static int init_state(struct verbs_ep *ep)
 
 static int add(struct verbs_ep *ep, int direction)
 {
-	struct verbs_cq *cq = cq_of(ep, direction);
+	struct verbs_cq *cq = verbs_ep_cq(ep, direction);
 	int err;
 
 	wf_lock(&cq->lock);
@@ -109,7 +112,7 @@ static int open_qp(struct verbs_ep *ep)
 	if (!err)
 		err = open_queues(ep);
 	if (!err)
-		err = init_state(ep);
+		err = verbs_qp_init(ep);
 	if (!err)
 		err = add(ep, VERBS_SENDS);
 	if (!err)
@@ -123,10 +126,10 @@ int verbs_qp_create(struct verbs_ep *ep)
 
 	if (ep->ep.srx_ctx)
 		ep->srx = ep->ep.srx_ctx->queue;
-	err = verbs_cq_reserve(cq_of(ep, VERBS_SENDS), sends_of(ep));
+	err = verbs_cq_reserve(verbs_ep_cq(ep, VERBS_SENDS), sends_of(ep));
 	if (err)
 		return err;
-	err = verbs_cq_reserve(cq_of(ep, VERBS_RECEIVES), receives_of(ep));
+	err = verbs_cq_reserve(verbs_ep_cq(ep, VERBS_RECEIVES), receives_of(ep));
 	if (err)
 		goto err_sends;
 	err = open_qp(ep);
@@ -138,9 +141,9 @@ int verbs_qp_create(struct verbs_ep *ep)
 	return err;
 
 err_receives:
-	verbs_cq_release(cq_of(ep, VERBS_RECEIVES), receives_of(ep));
+	verbs_cq_release(verbs_ep_cq(ep, VERBS_RECEIVES), receives_of(ep));
 err_sends:
-	verbs_cq_release(cq_of(ep, VERBS_SENDS), sends_of(ep));
+	verbs_cq_release(verbs_ep_cq(ep, VERBS_SENDS), sends_of(ep));
 	return err;
 }
 
@@ -151,7 +154,7 @@ int verbs_qp_modify(struct verbs_ep *ep, struct ibv_qp_attr *attr, int mask)
 	return err ? verbs_failed(FI_LOG_EP_CTRL, "ibv_modify_qp", err) : 0;
 }
 
-static void set_error(struct verbs_ep *ep)
+void verbs_qp_set_error(struct verbs_ep *ep)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_ERR };
 
@@ -163,7 +166,7 @@ void verbs_qp_fail(struct verbs_ep *ep)
 	if (!ep->qp)
 		return;
 	atomic_store_explicit(&ep->failed, true, memory_order_relaxed);
-	set_error(ep);
+	verbs_qp_set_error(ep);
 }
 
 bool verbs_qp_works(const struct verbs_ep *ep)
@@ -205,7 +208,7 @@ static void destroy_locked(
 	if (rx != tx)
 		verbs_cq_drain(rx);
 	ep->closing = true;
-	set_error(ep);
+	verbs_qp_set_error(ep);
 	err = verbs_lib.ibv.destroy_qp(ep->qp);
 	if (err)
 		(void)verbs_failed(FI_LOG_EP_CTRL, "ibv_destroy_qp", err);
@@ -222,8 +225,8 @@ void verbs_qp_destroy(struct verbs_ep *ep)
 
 	if (!ep->qp)
 		return;
-	tx = cq_of(ep, VERBS_SENDS);
-	rx = cq_of(ep, VERBS_RECEIVES);
+	tx = verbs_ep_cq(ep, VERBS_SENDS);
+	rx = verbs_ep_cq(ep, VERBS_RECEIVES);
 	lock_both(tx, rx);
 	destroy_locked(ep, tx, rx);
 	unlock_both(tx, rx);

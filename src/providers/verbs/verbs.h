@@ -81,6 +81,7 @@ struct verbs_scratch {
 struct verbs_domain {
 	struct wf_domain *wf;
 	const struct verbs_device *device;
+	bool dgram;                  /* of datagram endpoints */
 	struct ibv_context *context; /* this domain's own */
 	struct ibv_pd *pd;
 	/* Memory that the device writes and nothing reads. */
@@ -106,6 +107,8 @@ struct verbs_cq {
 	 * hardware queue that overflows is lost, so @reserved never exceeds @size. */
 	uint32_t size, reserved;
 	bool failed; /* a failure of the device was logged */
+	/* A datagram endpoint waits to be started again. Set without the lock, too. */
+	atomic_bool stopped;
 	/* The endpoints that send, and those that receive, with this CQ. */
 	struct verbs_finder finders[2];
 };
@@ -176,6 +179,12 @@ int verbs_endpoint(struct wf_domain *domain, struct fi_info *info,
 int verbs_qp_create(struct verbs_ep *ep);
 /* ibv_modify_qp: 0 or a negative errno, logged. */
 int verbs_qp_modify(struct verbs_ep *ep, struct ibv_qp_attr *attr, int mask);
+/* From RESET to INIT. 0 or a negative errno, logged. */
+int verbs_qp_init(struct verbs_ep *ep);
+/* To state error: all that is posted is returned. */
+void verbs_qp_set_error(struct verbs_ep *ep);
+/* The CQ of the endpoint's sends (VERBS_SENDS) or receives; of both, if it has one. */
+struct verbs_cq *verbs_ep_cq(const struct verbs_ep *ep, int direction);
 /* The connection is gone: all that is posted ends with FI_ECANCELED. */
 void verbs_qp_fail(struct verbs_ep *ep);
 /* May requests still succeed: connected, and not failed? */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "device_fake.h"
+#include "data_env.h"
 
 #include <arpa/inet.h>
 #include <rdma/fi_atomic.h>
@@ -7,125 +7,13 @@
 
 /* The data path of a connected endpoint over a device that the test plays. */
 
-enum { SENDS = 8 };
-
-struct env {
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_cq *cq;
-	struct fid_ep *fid, *srx;
-	struct verbs_ep *ep;
-	char buf[256];
-};
-
-static void *const desc = (void *)(uintptr_t)(VERBS_DESC_BIT | 5);
-
-static bool get_info(struct env *env)
-{
-	struct fi_info *hints = fi_allocinfo();
-	int err;
-
-	hints->ep_attr->type = FI_EP_MSG;
-	hints->mode = FI_RX_CQ_DATA;
-	hints->domain_attr->mr_mode =
-		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-	err = verbs_fi.getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &env->info);
-	fi_freeinfo(hints);
-	return !err;
-}
-
-static void open_domain(struct env *env)
-{
-	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_DATA,
-		.wait_obj = FI_WAIT_FD };
-
-	assert_int_equal(
-		verbs_fi.fabric(env->info->fabric_attr, &env->fabric, NULL), 0);
-	assert_int_equal(fi_domain(env->fabric, env->info, &env->domain, NULL), 0);
-	assert_int_equal(fi_cq_open(env->domain, &attr, &env->cq, NULL), 0);
-}
-
-static void open_ep(struct env *env, uint64_t flags)
-{
-	assert_int_equal(fi_endpoint(env->domain, env->info, &env->fid, NULL), 0);
-	assert_int_equal(fi_ep_bind(env->fid, &env->cq->fid, FI_TRANSMIT | flags), 0);
-	assert_int_equal(fi_ep_bind(env->fid, &env->cq->fid, FI_RECV), 0);
-	if (env->srx)
-		assert_int_equal(fi_ep_bind(env->fid, &env->srx->fid, 0), 0);
-	assert_int_equal(fi_enable(env->fid), 0);
-	assert_int_equal(fake_state, IBV_QPS_INIT);
-	env->ep = verbs_ep_of(wf_ep_of(env->fid));
-	atomic_store(&env->ep->ready, true);
-}
-
-/* False: this machine has no address but the loopback. */
-static bool open_env(struct env *env, uint64_t flags, bool shared)
-{
-	struct fi_rx_attr attr = { .size = 4 };
-
-	*env = (struct env){ .info = NULL };
-	fake_send_count = fake_recv_count = fake_wc_count = 0;
-	fake_notified = fake_events = fake_acked = 0;
-	fake_post_error = 0;
-	if (!get_info(env))
-		return false;
-	open_domain(env);
-	if (shared)
-		assert_int_equal(
-			fi_srx_context(env->domain, &attr, &env->srx, NULL), 0);
-	open_ep(env, flags);
-	return true;
-}
-
-/* Closing flushes: what was sent has ended. */
-static void end_sends(const struct env *env)
-{
-	if (env->ep->sq.head != atomic_load(&env->ep->sq.tail))
-		fake_complete(env->ep->sq.head - 1, IBV_WC_SUCCESS, IBV_WC_SEND, 0);
-}
-
-static void close_env(struct env *env)
-{
-	end_sends(env);
-	assert_int_equal(fi_close(&env->fid->fid), 0);
-	if (env->srx)
-		assert_int_equal(fi_close(&env->srx->fid), 0);
-	assert_int_equal(fi_close(&env->cq->fid), 0);
-	assert_int_equal(fi_close(&env->domain->fid), 0);
-	assert_int_equal(fi_close(&env->fabric->fid), 0);
-	fi_freeinfo(env->info);
-	assert_int_equal(fake_opened, 0);
-}
-
-static ssize_t take(struct env *env, struct fi_cq_data_entry *entry)
-{
-	return fi_cq_read(env->cq, entry, 1);
-}
-
-static int take_error(struct env *env, struct fi_cq_err_entry *err)
-{
-	struct fi_cq_data_entry entry;
-
-	assert_int_equal(take(env, &entry), -FI_EAVAIL);
-	*err = (struct fi_cq_err_entry){ .err = 0 };
-	assert_int_equal(fi_cq_readerr(env->cq, err, 0), 1);
-	return err->err;
-}
-
-#define OPEN(flags, shared)                                                            \
-	do {                                                                           \
-		if (!open_env(&env, flags, shared))                                    \
-			skip();                                                        \
-	} while (0)
-
 static void test_answers(void **state)
 {
 	const struct fi_info *info;
 	struct env env;
 
 	(void)state;
-	OPEN(0, false);
+	OPEN(FI_EP_MSG, 0, false);
 	info = env.info;
 	assert_string_equal(info->domain_attr->name, "fake0");
 	assert_string_equal(info->fabric_attr->name, "IB-0xfe80000000000000");
@@ -150,7 +38,7 @@ static void test_send(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(0, false);
+	OPEN(FI_EP_MSG, 0, false);
 	assert_int_equal(fi_send(env.fid, env.buf, 8, NULL, 0, &env.info), 0);
 	assert_int_equal(fake_sends[0].opcode, IBV_WR_SEND);
 	assert_int_equal(fake_sends[0].send_flags, IBV_SEND_INLINE | IBV_SEND_SIGNALED);
@@ -186,7 +74,7 @@ static void test_unsignalled(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(FI_SELECTIVE_COMPLETION, false);
+	OPEN(FI_EP_MSG, FI_SELECTIVE_COMPLETION, false);
 	for (unsigned int i = 0; i < SENDS; i++)
 		assert_int_equal(fi_send(env.fid, env.buf, 1, NULL, 0, NULL), 0);
 	assert_int_equal(fi_send(env.fid, env.buf, 1, NULL, 0, NULL), -FI_EAGAIN);
@@ -211,7 +99,7 @@ static void test_inject(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(0, false);
+	OPEN(FI_EP_MSG, 0, false);
 	assert_int_equal(fi_inject(env.fid, env.buf, FAKE_INLINE, 0), 0);
 	assert_int_equal(fi_inject(env.fid, env.buf, 1, 0), 0);
 	assert_int_equal(fake_sends[0].send_flags, IBV_SEND_INLINE);
@@ -237,7 +125,7 @@ static void test_receive(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(0, false);
+	OPEN(FI_EP_MSG, 0, false);
 	assert_int_equal(fi_recv(env.fid, env.buf, 16, NULL, 0, NULL), -FI_EINVAL);
 	for (unsigned int i = 0; i < SENDS; i++)
 		assert_int_equal(
@@ -282,7 +170,7 @@ static void test_rma(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(0, false);
+	OPEN(FI_EP_MSG, 0, false);
 	assert_int_equal(
 		fi_read(env.fid, env.buf, 8, NULL, 0, 100, 6, NULL), -FI_EINVAL);
 	assert_int_equal(fi_read(env.fid, env.buf, 8, desc, 0, 100, 6, NULL), 0);
@@ -309,7 +197,7 @@ static void test_atomic(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(0, false);
+	OPEN(FI_EP_MSG, 0, false);
 	assert_int_equal(fi_atomicvalid(env.fid, FI_UINT64, FI_SUM, &count), 0);
 	assert_int_equal(count, 1);
 	assert_int_equal(
@@ -345,7 +233,7 @@ static void test_shared(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(0, true);
+	OPEN(FI_EP_MSG, 0, true);
 	assert_ptr_equal(fake_qp_attr.srq, &fake_srq);
 	assert_int_equal(fi_recv(env.fid, env.buf, 16, desc, 0, NULL), -FI_ENOSYS);
 	for (unsigned int i = 0; i < 4; i++)
@@ -367,6 +255,76 @@ static void test_shared(void **state)
 	close_env(&env);
 }
 
+/* What an owner of a CQ was told last. */
+static struct owner_entry {
+	void *context;
+	uint64_t flags, data;
+	size_t len;
+	int err;
+	unsigned int count;
+} owner_told;
+
+static ssize_t owner_write(struct fid_peer_cq *cq, void *context, uint64_t flags,
+	size_t len, void *buf, uint64_t data, uint64_t tag, fi_addr_t src)
+{
+	(void)cq;
+	(void)buf;
+	(void)tag;
+	(void)src;
+	owner_told = (struct owner_entry){ .context = context,
+		.flags = flags,
+		.data = data,
+		.len = len,
+		.count = owner_told.count + 1 };
+	return 0;
+}
+
+static ssize_t owner_write_err(
+	struct fid_peer_cq *cq, const struct fi_cq_err_entry *err)
+{
+	(void)cq;
+	owner_told = (struct owner_entry){ .context = err->op_context,
+		.flags = err->flags,
+		.err = err->err,
+		.count = owner_told.count + 1 };
+	return 0;
+}
+
+/* Completions of the device go to the owner of an imported queue; reading the queue
+ * polls the device. */
+static void test_peer_cq(void **state)
+{
+	struct fi_ops_cq_owner ops = {
+		.size = sizeof(ops), .write = owner_write, .writeerr = owner_write_err
+	};
+	struct fid_peer_cq owner = { .owner_ops = &ops };
+	struct env env;
+
+	(void)state;
+	cq_owner = &owner;
+	owner_told = (struct owner_entry){ .count = 0 };
+	OPEN(FI_EP_MSG, 0, false);
+	assert_int_equal(fi_recv(env.fid, env.buf, 16, desc, 0, env.buf), 0);
+	assert_int_equal(fi_send(env.fid, env.buf, 8, NULL, 0, &env), 0);
+	fake_complete(fake_recvs[0].wr_id, IBV_WC_SUCCESS, IBV_WC_RECV, 9);
+	fake_wc[0].wc_flags = IBV_WC_WITH_IMM;
+	fake_wc[0].imm_data = htonl(3);
+	assert_int_equal(owner_told.count, 0);
+	(void)fi_cq_read(env.cq, NULL, 0);
+	assert_int_equal(owner_told.count, 1);
+	assert_ptr_equal(owner_told.context, env.buf);
+	assert_int_equal(owner_told.flags, FI_RECV | FI_MSG | FI_REMOTE_CQ_DATA);
+	assert_int_equal(owner_told.data, 3);
+	assert_int_equal(owner_told.len, 9);
+	fake_complete(fake_sends[0].wr_id, IBV_WC_RETRY_EXC_ERR, 0, 0);
+	(void)fi_cq_read(env.cq, NULL, 0);
+	assert_int_equal(owner_told.count, 2);
+	assert_ptr_equal(owner_told.context, &env);
+	assert_int_equal(owner_told.err, FI_ETIMEDOUT);
+	close_env(&env);
+	cq_owner = NULL;
+}
+
 /* A completion that came before the device was asked for events is found at once. */
 static void test_arm(void **state)
 {
@@ -374,7 +332,7 @@ static void test_arm(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(0, false);
+	OPEN(FI_EP_MSG, 0, false);
 	source = env.ep->ep.tx_cq->source;
 	fake_events = 2;
 	fake_notified = 0;
@@ -396,7 +354,7 @@ static void test_room(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(0, false);
+	OPEN(FI_EP_MSG, 0, false);
 	cq = verbs_cq_of(env.ep->ep.tx_cq);
 	reserved = cq->reserved;
 	assert_int_equal(reserved, SENDS + 1 + SENDS);
@@ -414,7 +372,7 @@ static void test_refused(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(0, false);
+	OPEN(FI_EP_MSG, 0, false);
 	fake_post_error = ENOMEM;
 	assert_int_equal(fi_send(env.fid, env.buf, 1, NULL, 0, NULL), -FI_EAGAIN);
 	fake_post_error = EINVAL;
@@ -433,7 +391,7 @@ static void test_region(void **state)
 	struct env env;
 
 	(void)state;
-	OPEN(0, false);
+	OPEN(FI_EP_MSG, 0, false);
 	assert_int_equal(
 		fi_mr_reg(env.domain, env.buf, 8, FI_SEND, 0, 0, 0, &mr, NULL), 0);
 	assert_int_equal(fake_access, 0);
@@ -500,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_rma),
 		cmocka_unit_test(test_atomic),
 		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_peer_cq),
 		cmocka_unit_test(test_arm),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_refused),

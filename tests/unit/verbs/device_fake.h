@@ -41,6 +41,7 @@ static struct rdma_cm_id fake_id;
 static struct ibv_send_wr fake_sends[FAKE_POSTS];
 static struct ibv_sge fake_send_sge[FAKE_POSTS];
 static struct ibv_recv_wr fake_recvs[FAKE_POSTS];
+static struct ibv_sge fake_recv_sge[FAKE_POSTS][2];
 static unsigned int fake_send_count, fake_recv_count;
 static struct ibv_wc fake_wc[FAKE_POSTS];
 static unsigned int fake_wc_count;
@@ -89,10 +90,12 @@ static int fake_close_device(struct ibv_context *context)
 	return 0;
 }
 
+static uint32_t fake_vendor;
 static int fake_query_device(struct ibv_context *context, struct ibv_device_attr *attr)
 {
 	(void)context;
 	*attr = (struct ibv_device_attr){
+		.vendor_id = fake_vendor,
 		.phys_port_cnt = 1,
 		.max_qp_wr = 8,
 		.max_sge = 3,
@@ -108,6 +111,7 @@ static int fake_query_device(struct ibv_context *context, struct ibv_device_attr
 	return 0;
 }
 
+static enum ibv_port_state fake_port_state = IBV_PORT_ACTIVE;
 static int fake_query_port(
 	struct ibv_context *context, uint8_t port, struct _compat_ibv_port_attr *compat)
 {
@@ -115,7 +119,7 @@ static int fake_query_port(
 
 	(void)context;
 	assert_int_equal(port, 1);
-	attr->state = IBV_PORT_ACTIVE;
+	attr->state = fake_port_state;
 	attr->active_mtu = IBV_MTU_1024;
 	attr->max_msg_sz = 1 << 20;
 	attr->active_speed = 32;
@@ -249,11 +253,39 @@ static struct ibv_qp *fake_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr 
 }
 
 static enum ibv_qp_state fake_state;
+static int fake_modify_error;
 static int fake_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
 	(void)qp;
+	if (fake_modify_error)
+		return fake_modify_error;
 	if (mask & IBV_QP_STATE)
 		fake_state = attr->qp_state;
+	return 0;
+}
+
+static int fake_query_pkey(
+	struct ibv_context *context, uint8_t port, int index, __be16 *pkey)
+{
+	(void)context;
+	(void)port;
+	(void)index;
+	*pkey = 0xffff;
+	return 0;
+}
+
+static struct ibv_ah *fake_create_ah(struct ibv_pd *pd, struct ibv_ah_attr *attr)
+{
+	static struct ibv_ah ah;
+
+	(void)pd;
+	(void)attr;
+	return &ah;
+}
+
+static int fake_destroy_ah(struct ibv_ah *ah)
+{
+	(void)ah;
 	return 0;
 }
 
@@ -299,6 +331,8 @@ static int fake_post_recv(
 	(void)qp;
 	*bad = wr;
 	assert_true(fake_recv_count < FAKE_POSTS);
+	for (int i = 0; i < wr->num_sge && i < 2; i++)
+		fake_recv_sge[fake_recv_count][i] = wr->sg_list[i];
 	fake_recvs[fake_recv_count++] = *wr;
 	return fake_post_error;
 }
@@ -330,7 +364,7 @@ static int fake_req_notify_cq(struct ibv_cq *cq, int solicited)
 }
 
 /* The request with that wr_id ends. */
-static void fake_complete(uint64_t wr_id, enum ibv_wc_status status,
+static inline void fake_complete(uint64_t wr_id, enum ibv_wc_status status,
 	enum ibv_wc_opcode opcode, uint32_t len)
 {
 	assert_true(fake_wc_count < FAKE_POSTS);
@@ -408,6 +442,9 @@ static void fake_install(void)
 	verbs_lib.ibv.query_device = fake_query_device;
 	verbs_lib.ibv.query_port = fake_query_port;
 	verbs_lib.ibv.query_gid = fake_query_gid;
+	verbs_lib.ibv.query_pkey = fake_query_pkey;
+	verbs_lib.ibv.create_ah = fake_create_ah;
+	verbs_lib.ibv.destroy_ah = fake_destroy_ah;
 	verbs_lib.ibv.alloc_pd = fake_alloc_pd;
 	verbs_lib.ibv.dealloc_pd = fake_dealloc_pd;
 	verbs_lib.ibv.reg_mr = fake_reg_mr;

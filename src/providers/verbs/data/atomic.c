@@ -32,14 +32,17 @@ static bool is_possible(enum wf_op_kind kind, enum fi_op op)
 static int valid(struct wf_domain *domain, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
-	if (verbs_domain_of(domain)->device->attr.atomic_cap != IBV_ATOMIC_NONE &&
+	const struct verbs_domain *own = verbs_domain_of(domain);
+
+	if (!own->dgram && own->device->attr.atomic_cap != IBV_ATOMIC_NONE &&
 		is_word(datatype) && is_possible(kind, op)) {
 		*ret_count = 1;
 		return 0;
 	}
 	verbs_log(FI_LOG_INFO, FI_LOG_DOMAIN,
 		"no such atomic operation: possible are FI_SUM, FI_ATOMIC_READ with "
-		"result and FI_CSWAP of one 64-bit integer, if the device has them\n");
+		"result and FI_CSWAP of one 64-bit integer, over connections, if the "
+		"device has them\n");
 	return -FI_EOPNOTSUPP;
 }
 

@@ -3,13 +3,17 @@
 
 #include "providers/verbs/cm/cm.h"
 #include "providers/verbs/data/data.h"
+#include "providers/verbs/device/device.h"
 #include "providers/verbs/srx.h"
+#include "providers/verbs/ud/ud.h"
 
 /*
  * Completions of the device become those of operations. Requests of one direction of a
  * queue pair end in their order, so that a completion also says that all requests
  * before it, which asked for none, have succeeded.
  */
+
+enum { SOFT_ROCE = 0xffffff }; /* the kernel's rdma_rxe, as vendor */
 
 /* The positive FI_E code of a failure. */
 static int error_of(enum ibv_wc_status status)
@@ -91,17 +95,25 @@ static void complete_send(struct verbs_ep *ep, const struct ibv_wc *wc)
 	atomic_store_explicit(&sq->tail, tail + 1, memory_order_release);
 }
 
-/* A message that is longer than its buffer takes the connection down. Some devices
- * report the answer that they gave to the sender. */
+/*
+ * Was the message longer than the receive? Some devices report the answer that they
+ * gave to the sender. Soft-RoCE has one status for that and for a buffer that is not
+ * registered, which an application that uses its descriptors does not have.
+ */
+static bool is_too_long(const struct verbs_ep *ep, enum ibv_wc_status status)
+{
+	return status == IBV_WC_LOC_LEN_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
+	       (status == IBV_WC_LOC_QP_OP_ERR &&
+		       ep->domain->device->attr.vendor_id == SOFT_ROCE);
+}
+
 static void receive_failed(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
-	bool too_long = wc->status == IBV_WC_LOC_LEN_ERR ||
-			wc->status == IBV_WC_REM_INV_REQ_ERR;
 	struct fi_cq_err_entry entry = {
 		.op_context = wr->context,
 		.flags = FI_RECV | FI_MSG,
-		.err = too_long ? FI_ETRUNC : error_of(wc->status),
+		.err = is_too_long(ep, wc->status) ? FI_ETRUNC : error_of(wc->status),
 		.prov_errno = (int)wc->status,
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};
@@ -156,6 +168,13 @@ static void end_receive(
 		receive_failed(ep, wr, wc);
 }
 
+/* A receive of a datagram endpoint that was stopped: it is posted again. */
+static bool is_returned(const struct verbs_ep *ep, const struct ibv_wc *wc)
+{
+	return ep->ud && wc->status == IBV_WC_WR_FLUSH_ERR && !ep->closing &&
+	       !atomic_load_explicit(&ep->failed, memory_order_relaxed);
+}
+
 static void complete_receive(struct verbs_ep *ep, const struct ibv_wc *wc)
 {
 	struct verbs_queue *rq = &ep->rq;
@@ -167,9 +186,22 @@ static void complete_receive(struct verbs_ep *ep, const struct ibv_wc *wc)
 		end_receive(ep, &wr, wc);
 		return;
 	}
+	if (wf_unlikely(is_returned(ep, wc))) {
+		ep->ud->restart.flushed++;
+		return;
+	}
 	end_receive(ep, &rq->slots[number & rq->mask], wc);
 	/* release: pairs with verbs_queue_left. */
 	atomic_store_explicit(&rq->tail, number + 1, memory_order_release);
+}
+
+/* A failed request ends a connection, and stops a datagram endpoint. */
+static void stopped(struct verbs_ep *ep)
+{
+	if (ep->ud)
+		verbs_ud_stop(ep);
+	else
+		verbs_cm_lost(ep);
 }
 
 void verbs_complete(struct verbs_cq *cq, const struct ibv_wc *wc)
@@ -181,7 +213,7 @@ void verbs_complete(struct verbs_cq *cq, const struct ibv_wc *wc)
 		/* Left behind by a queue pair that was destroyed. */
 		return;
 	if (wf_unlikely(wc->status != IBV_WC_SUCCESS && !ep->closing))
-		verbs_cm_lost(ep);
+		stopped(ep);
 	if (direction == VERBS_RECEIVES)
 		complete_receive(ep, wc);
 	else

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "providers/verbs/data/data.h"
+#include "providers/verbs/ud/ud.h"
 
 /* Posting receives to a queue pair. */
 
@@ -42,7 +43,7 @@ ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op)
 		return count;
 	wr.num_sge = headers + count;
 	wf_lock(&ep->ep.lock);
-	if (wf_unlikely(!verbs_queue_left(rq)))
+	if (wf_unlikely(!verbs_queue_left(rq) || (ep->ud && verbs_ud_stopped(ep->ud))))
 		goto out;
 	wr.wr_id = VERBS_WR_RECV | rq->head;
 	rq->slots[rq->head & rq->mask] = (struct verbs_wr){
@@ -50,6 +51,8 @@ ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op)
 		.flags = op->flags,
 		.kind = WF_OP_RECV,
 	};
+	if (ep->ud)
+		verbs_ud_keep(ep->ud, rq->head & rq->mask, &wr);
 	ret = post(ep, &wr);
 	rq->head += !ret;
 out:

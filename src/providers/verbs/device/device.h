@@ -5,9 +5,13 @@
 #include "objects/info/device.h"
 #include "providers/verbs/verbs.h"
 
+struct verbs_addr;
+
 /* One port of a device that discovery found, and what endpoints over it can do. */
 struct verbs_device {
-	char *name; /* of the device: "mlx5_0" */
+	struct verbs_device *next; /* known.c */
+	struct verbs_addr *addrs;  /* known.c */
+	char *name;                /* of the device: "mlx5_0" */
 	struct ibv_device_attr attr;
 	uint8_t port;
 	bool iwarp;
@@ -38,9 +42,9 @@ int verbs_device_open(
 	const struct verbs_device *device, struct ibv_context **ret_context);
 
 /* probe.c: append to @ret, an array of *@count from realloc, the ports of all devices.
- * 0 or -FI_ENOMEM. */
+ * 0 or -FI_ENOMEM. verbs_device_done releases what one refers to. */
 int verbs_probe(struct verbs_device **ret, size_t *count);
-void verbs_device_free(struct verbs_device *device);
+void verbs_device_done(struct verbs_device *device);
 
 /* nic.c: NIC attributes of a port of an open device. NULL: no memory. */
 struct fid_nic *verbs_nic_new(

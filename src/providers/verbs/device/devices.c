@@ -3,120 +3,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/verbs/device/device.h"
-#include "providers/verbs/device/template.h"
+#include "providers/verbs/device/known.h"
 #include "providers/verbs/param.h"
-#include "providers/verbs/ud/ud.h"
 #include "sys/netif.h"
 
 /*
- * The list of devices. It is made at the first question; FI_RESCAN makes another one.
- * As open objects and callers may refer to older lists, all are kept until the library
- * is unloaded.
+ * The list of devices. It is made at the first question; FI_RESCAN asks the devices
+ * again. As callers may refer to older lists, all different ones are kept until the
+ * library is unloaded; they share what did not change (known.h).
  */
-
-/* An entry of the list: an Internet address of a device for connections, or the address
- * of datagram endpoints, of which the device chooses the most. */
-struct at {
-	union {
-		union wf_sockaddr addr;
-		struct verbs_ud_name name;
-	};
-	struct verbs_template template;
-};
 
 struct scan {
 	struct wf_devices devices;
-	struct verbs_device *found;
+	struct verbs_device **found;
 	size_t found_count;
-	struct at **addrs; /* as many as devices.list */
 	struct scan *older;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct scan *latest; /* guarded by lock */
+static struct scan *latest; /* and those before it; guarded by lock */
 static const struct wf_devices none;
 
-static const struct verbs_device *find_port(
+static struct verbs_device *find_port(
 	const struct scan *scan, const char *name, uint8_t port)
 {
 	for (size_t i = 0; i < scan->found_count; i++)
-		if (!strcmp(scan->found[i].name, name) && scan->found[i].port == port)
-			return &scan->found[i];
+		if (!strcmp(scan->found[i]->name, name) && scan->found[i]->port == port)
+			return scan->found[i];
 	return NULL;
 }
 
-static int grow(struct scan *scan)
+/* Append the address @sa of the device to the list; NULL: that of its datagram
+ * endpoints. */
+static int add_addr(
+	struct scan *scan, struct verbs_device *device, const union wf_sockaddr *sa)
 {
-	size_t count = scan->devices.count + 1;
-	struct wf_device *list =
-		realloc((void *)(uintptr_t)scan->devices.list, count * sizeof(*list));
-	struct at **addrs;
+	const struct verbs_addr *addr = verbs_known_addr(device, sa);
+	size_t count = scan->devices.count;
+	struct wf_device *list;
 
+	if (!addr)
+		return -FI_ENOMEM;
+	list = realloc(
+		(void *)(uintptr_t)scan->devices.list, (count + 1) * sizeof(*list));
 	if (!list)
 		return -FI_ENOMEM;
-	scan->devices.list = list;
-	addrs = realloc(scan->addrs, count * sizeof(struct at *));
-	if (!addrs)
-		return -FI_ENOMEM;
-	scan->addrs = addrs;
-	return 0;
-}
-
-/* Append @at, for which there is room. */
-static void enlist(struct scan *scan, const struct verbs_device *device, struct at *at,
-	const char *domain, size_t addr_len)
-{
-	struct wf_device *list = (struct wf_device *)(uintptr_t)scan->devices.list;
-
-	scan->addrs[scan->devices.count] = at;
-	list[scan->devices.count++] = (struct wf_device){
+	list[count] = (struct wf_device){
 		.fabric = device->fabric,
-		.domain = domain,
-		.templates = at->template.list,
+		.domain = sa ? device->msg_domain : device->dgram_domain,
+		.templates = addr->template.list,
 		.nic = device->nic,
-		.addr = &at->addr,
-		.addr_len = addr_len,
+		.addr = &addr->sa,
+		.addr_len = sa ? wf_sockaddr_len(sa) : sizeof(addr->name),
 	};
-}
-
-static int add_addr(struct scan *scan, const struct verbs_device *device,
-	const union wf_sockaddr *addr)
-{
-	struct at *at = malloc(sizeof(*at));
-	int err = at ? grow(scan) : -FI_ENOMEM;
-
-	if (err) {
-		free(at);
-		return err;
-	}
-	at->addr = *addr;
-	verbs_template_msg(device,
-		addr->sa.sa_family == AF_INET ? FI_SOCKADDR_IN : FI_SOCKADDR_IN6,
-		&at->template);
-	enlist(scan, device, at, device->msg_domain, wf_sockaddr_len(addr));
+	scan->devices.list = list;
+	scan->devices.count = count + 1;
 	return 0;
 }
 
 static int add_dgrams(struct scan *scan)
 {
-	for (size_t i = 0; i < scan->found_count; i++) {
-		const struct verbs_device *device = &scan->found[i];
-		struct at *at;
-		int err;
+	int err = 0;
 
-		if (device->iwarp)
-			continue;
-		at = calloc(1, sizeof(*at));
-		err = at ? grow(scan) : -FI_ENOMEM;
-		if (err) {
-			free(at);
-			return err;
-		}
-		verbs_template_dgram(device, &at->template);
-		enlist(scan, device, at, device->dgram_domain, sizeof(at->name));
-	}
-	return 0;
+	for (size_t i = 0; i < scan->found_count && !err; i++)
+		if (!scan->found[i]->iwarp)
+			err = add_addr(scan, scan->found[i], NULL);
+	return err;
 }
 
 /* Add the Internet addresses of this host that belong to the devices. */
@@ -130,7 +82,7 @@ static int add_addrs(struct scan *scan, bool rescan)
 	for (size_t i = 0; i < ifs->addr_count && !err; i++) {
 		const struct wf_netaddr *addr = &ifs->addrs[i];
 		const struct wf_netif *link = wf_netaddr_link(ifs, addr);
-		const struct verbs_device *device = NULL;
+		struct verbs_device *device = NULL;
 		struct verbs_bound bound;
 
 		if (link->kind == WF_NETIF_LOOPBACK ||
@@ -149,15 +101,36 @@ static struct scan *free_scan(struct scan *scan)
 {
 	struct scan *older = scan->older;
 
-	for (size_t i = 0; i < scan->devices.count; i++)
-		free(scan->addrs[i]);
-	for (size_t i = 0; i < scan->found_count; i++)
-		verbs_device_free(&scan->found[i]);
-	free(scan->addrs);
 	free((void *)(uintptr_t)scan->devices.list);
 	free(scan->found);
 	free(scan);
 	return older;
+}
+
+static int find_devices(struct scan *scan)
+{
+	struct verbs_device *found = NULL;
+	size_t count = 0;
+	int err = verbs_probe(&found, &count);
+
+	if (count)
+		scan->found = calloc(count, sizeof(struct verbs_device *));
+	if (count && !scan->found)
+		err = -FI_ENOMEM;
+	for (size_t i = 0; i < count; i++) {
+		struct verbs_device *device = NULL;
+
+		if (err)
+			verbs_device_done(&found[i]);
+		else
+			device = verbs_known_device(&found[i]);
+		if (device)
+			scan->found[scan->found_count++] = device;
+		else if (!err)
+			err = -FI_ENOMEM;
+	}
+	free(found);
+	return err;
 }
 
 static struct scan *scan_all(bool rescan)
@@ -172,7 +145,7 @@ static struct scan *scan_all(bool rescan)
 	scan->devices.addr_fits = verbs_addr_fits;
 	if (!verbs_lib_any_device() || verbs_lib_load())
 		return scan;
-	err = verbs_probe(&scan->found, &scan->found_count);
+	err = find_devices(scan);
 	if (!err && verbs_lib.has_rdma && scan->found_count)
 		err = add_addrs(scan, rescan);
 	if (!err)
@@ -185,6 +158,37 @@ static struct scan *scan_all(bool rescan)
 	return NULL;
 }
 
+/* Known addresses are of one port alone, so that the same addresses are the same
+ * devices, too. */
+static bool is_same(const struct scan *a, const struct scan *b)
+{
+	if (a->devices.count != b->devices.count || a->found_count != b->found_count)
+		return false;
+	for (size_t i = 0; i < a->devices.count; i++)
+		if (a->devices.list[i].addr != b->devices.list[i].addr)
+			return false;
+	return !a->found_count ||
+	       !memcmp(a->found, b->found,
+		       a->found_count * sizeof(struct verbs_device *));
+}
+
+/* Make @scan, or one before that found the same, the latest. */
+static void set_latest(struct scan *scan)
+{
+	struct scan **at = &latest, *before;
+
+	while (*at && !is_same(*at, scan))
+		at = &(*at)->older;
+	before = *at;
+	if (before) {
+		*at = before->older;
+		(void)free_scan(scan);
+		scan = before;
+	}
+	scan->older = latest;
+	latest = scan;
+}
+
 const struct wf_devices *verbs_devices(bool rescan)
 {
 	const struct wf_devices *devices;
@@ -193,10 +197,8 @@ const struct wf_devices *verbs_devices(bool rescan)
 	(void)pthread_mutex_lock(&lock);
 	if (!latest || rescan) {
 		scan = scan_all(rescan);
-		if (scan) {
-			scan->older = latest;
-			latest = scan;
-		}
+		if (scan)
+			set_latest(scan);
 	}
 	devices = latest ? &latest->devices : &none;
 	(void)pthread_mutex_unlock(&lock);
@@ -207,6 +209,7 @@ void verbs_devices_done(void)
 {
 	while (latest)
 		latest = free_scan(latest);
+	verbs_known_done();
 	wf_netifs_done();
 }
 
@@ -222,8 +225,8 @@ const struct verbs_device *verbs_device_find(const char *domain)
 
 	(void)pthread_mutex_lock(&lock);
 	for (size_t i = 0; latest && i < latest->found_count && !ret; i++)
-		if (is_named(&latest->found[i], domain))
-			ret = &latest->found[i];
+		if (is_named(latest->found[i], domain))
+			ret = latest->found[i];
 	(void)pthread_mutex_unlock(&lock);
 	return ret;
 }

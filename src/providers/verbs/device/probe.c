@@ -72,7 +72,7 @@ static void find_inline(struct ibv_context *context, struct verbs_device *device
 		(void)verbs_lib.ibv.dealloc_pd(pd);
 }
 
-void verbs_device_free(struct verbs_device *device)
+void verbs_device_done(struct verbs_device *device)
 {
 	if (device->nic)
 		(void)fi_close(&device->nic->fid);
@@ -132,7 +132,7 @@ static int probe_port(struct ibv_context *context, const struct verbs_device *ba
 		ret->nic = verbs_nic_new(ret, context->device);
 	if (ret->nic)
 		return 0;
-	verbs_device_free(ret);
+	verbs_device_done(ret);
 	return -FI_ENOMEM;
 }
 

@@ -178,5 +178,7 @@ static int find(struct verbs_ep *ep, fi_addr_t addr, struct ibv_send_wr *wr)
 
 int verbs_ud_fill(struct verbs_ep *ep, const struct wf_op *op, struct ibv_send_wr *wr)
 {
+	if (wf_unlikely(verbs_ud_stopped(ep->ud)))
+		return -FI_EAGAIN;
 	return find(ep, op->addr, wr);
 }

@@ -27,8 +27,10 @@ int verbs_ud_new(struct verbs_ep *ep, const struct fi_info *info)
 
 void verbs_ud_free(struct verbs_ep *ep)
 {
-	if (ep->ud)
-		verbs_ns_unregister(ep->ud);
+	if (!ep->ud)
+		return;
+	verbs_ns_unregister(ep->ud);
+	free(ep->ud->restart.kept);
 	free(ep->ud);
 	ep->ud = NULL;
 }
@@ -48,15 +50,30 @@ static int read_own(struct verbs_ep *ep, struct verbs_ud_name *name)
 	return 0;
 }
 
-int verbs_ud_enable(struct verbs_ep *ep)
+int verbs_ud_to_rts(struct verbs_ep *ep)
 {
 	struct ibv_qp_attr attr = { .qp_state = IBV_QPS_RTR };
 	int err = verbs_qp_modify(ep, &attr, IBV_QP_STATE);
 
-	if (err)
-		return err;
 	attr.qp_state = IBV_QPS_RTS;
-	err = verbs_qp_modify(ep, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+	return err ? err : verbs_qp_modify(ep, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN);
+}
+
+static int open_kept(struct verbs_ep *ep)
+{
+	struct verbs_restart *restart = &ep->ud->restart;
+
+	if (!restart->kept)
+		restart->kept = calloc((size_t)ep->rq.mask + 1, sizeof(*restart->kept));
+	return restart->kept ? 0 : -FI_ENOMEM;
+}
+
+int verbs_ud_enable(struct verbs_ep *ep)
+{
+	int err = open_kept(ep);
+
+	if (!err)
+		err = verbs_ud_to_rts(ep);
 	if (!err)
 		err = read_own(ep, &ep->ud->name);
 	if (err)

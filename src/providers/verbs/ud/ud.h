@@ -28,6 +28,26 @@ static_assert(sizeof(struct verbs_ud_name) == 32, "an address has 32 bytes");
 /* The key that all endpoints share, those of other implementations too. */
 enum { VERBS_UD_QKEY = 0x11111111 };
 
+/*
+ * restart.c: starting a queue pair again that a failed request stopped. A device may
+ * put the queue pair into state error when a datagram is longer than the receive that
+ * it takes, and a peer's datagram must not be the end of an endpoint. Sends end with an
+ * error; receives that the stop returns are posted again, in their order.
+ */
+struct verbs_restart {
+	/* Nothing is posted. Set by the pollers of either CQ, guarded otherwise by
+	 * ep.lock and the locks of both CQs. */
+	atomic_bool stopped;
+	bool ending;      /* all requests are being returned; guarded by ep.lock */
+	uint32_t flushed; /* receives returned; guarded by the receive CQ's lock */
+	/* The buffers of the request in each slot of the receive queue. Guarded by
+	 * ep.lock. */
+	struct verbs_kept {
+		int count;
+		struct ibv_sge sge[1 + VERBS_SGE_MAX];
+	} * kept;
+};
+
 struct verbs_ud {
 	/* Without a number of the queue pair until the endpoint is enabled; constant
 	 * after that. */
@@ -35,6 +55,7 @@ struct verbs_ud {
 	/* With the name server of this host: the endpoint is registered; this process
 	 * serves as long as the endpoint is open. */
 	bool registered, serves;
+	struct verbs_restart restart;
 };
 
 /* Open and close that part of an FI_EP_DGRAM endpoint. 0 or a negative FI_E code,
@@ -44,6 +65,30 @@ void verbs_ud_free(struct verbs_ep *ep);
 /* From the endpoint's enable(), after verbs_qp_create: take the queue pair from INIT to
  * RTS. */
 int verbs_ud_enable(struct verbs_ep *ep);
+/* From INIT to RTS, alone. 0 or a negative errno, logged. */
+int verbs_ud_to_rts(struct verbs_ep *ep);
+
+/* restart.c. Keep the buffers of a receive that is posted in @slot. ep.lock is held. */
+static inline void verbs_ud_keep(
+	struct verbs_ud *ud, uint32_t slot, const struct ibv_recv_wr *wr)
+{
+	struct verbs_kept *kept = &ud->restart.kept[slot];
+
+	kept->count = wr->num_sge;
+	for (int i = 0; i < wr->num_sge; i++)
+		kept->sge[i] = wr->sg_list[i];
+}
+
+static inline bool verbs_ud_stopped(const struct verbs_ud *ud)
+{
+	return atomic_load_explicit(&ud->restart.stopped, memory_order_relaxed);
+}
+
+/* A request of the endpoint failed. The lock of one of its CQs is held. */
+void verbs_ud_stop(struct verbs_ep *ep);
+/* Start those endpoints of the CQ again whose requests have all ended. cq->lock is
+ * held; other locks are not waited for, so that it may have to be called again. */
+void verbs_ud_restart(struct verbs_cq *cq);
 
 /* As in struct wf_xfer_ops. */
 int verbs_ud_setname(struct verbs_ep *ep, const void *addr, size_t len);
@@ -51,8 +96,8 @@ int verbs_ud_getname(struct verbs_ep *ep, void *addr, size_t *len);
 
 /*
  * Complete the request @wr of the send @op: fill wr.ud. -FI_EINVAL, logged: there is no
- * address at op->addr; another negative errno, logged: the address cannot be reached.
- * ep.lock may be held.
+ * address at op->addr; another negative errno, logged: the address cannot be reached;
+ * -FI_EAGAIN: the queue pair is being started again. ep.lock may be held.
  */
 int verbs_ud_fill(struct verbs_ep *ep, const struct wf_op *op, struct ibv_send_wr *wr);
 
