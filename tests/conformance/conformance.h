@@ -211,6 +211,9 @@ bool cf_open_waiting_pair(struct cf_env *env, const struct cf_options *options);
 void cf_meet(struct cf_env *env);
 /* Skip a case that has no meaning for connected endpoints. */
 void cf_need_connectionless(void);
+/* Is it a device that matches messages with receives? It has no tags, nothing posted
+ * can be cancelled, and of a message that is too long it says just that. */
+bool cf_device_matches(const struct cf_env *env);
 /* Checks that every fi_close succeeds. */
 void cf_close(struct cf_env *env);
 

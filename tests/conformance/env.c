@@ -344,6 +344,12 @@ bool cf_offers(const struct cf_options *options)
 	return !ret;
 }
 
+bool cf_device_matches(const struct cf_env *env)
+{
+	return env->info->domain_attr->mr_mode & FI_MR_LOCAL &&
+	       !cf_offers(&(struct cf_options){ .caps = FI_TAGGED });
+}
+
 void cf_delivered(struct fi_info *hints)
 {
 	struct fi_info *info;

@@ -33,8 +33,11 @@ static void open_scalable(struct cf_env *env)
 	cf_open_domain(env, &options);
 }
 
+/* The keys of a device are its own, also where no RMA needs them and no bit says so. */
 static bool keys_are_chosen(const struct cf_env *env)
 {
+	if (cf_device_matches(env))
+		return false;
 	return cf_target.version < FI_VERSION(1, 5) ||
 	       !(env->info->domain_attr->mr_mode & FI_MR_PROV_KEY);
 }
