@@ -39,6 +39,12 @@ static ssize_t post_msg(struct work *w)
 	return fi_recv(w->ep, w->rx, w->size, w->rx_desc, FI_ADDR_UNSPEC, NULL);
 }
 
+/* For a word on the side. */
+static ssize_t post_word(struct work *w)
+{
+	return w->tagged ? post_tagged(w) : post_msg(w);
+}
+
 static ssize_t start_tagged(struct work *w)
 {
 	return fi_tsend(w->ep, w->tx, w->size, w->tx_desc, w->peer, TAG, NULL);
@@ -229,7 +235,10 @@ static void answer(const struct pair *pair, struct work *w)
 		hear(w);
 		return;
 	}
-	ASK(look(w), fi_tsend(w->ep, w->tx, 0, w->tx_desc, w->peer, TAG, NULL));
+	if (w->tagged)
+		ASK(look(w), fi_tsend(w->ep, w->tx, 0, w->tx_desc, w->peer, TAG, NULL));
+	else
+		ASK(look(w), fi_send(w->ep, w->tx, 0, w->tx_desc, w->peer, NULL));
 	while (!w->sent)
 		look(w);
 	w->sent--;
@@ -281,7 +290,10 @@ static void rma_stream(const struct pair *pair, void *arg, size_t count)
 		send_window(w);
 	if (w->test->sliding)
 		finish(w, WINDOW);
-	ASK(look(w), fi_tinject(w->ep, w->tx, 0, w->peer, TAG));
+	if (w->tagged)
+		ASK(look(w), fi_tinject(w->ep, w->tx, 0, w->peer, TAG));
+	else
+		ASK(look(w), fi_inject(w->ep, w->tx, 0, w->peer));
 }
 
 /* ---- the table ---- */
@@ -296,25 +308,28 @@ static const struct bench_test tests[] = {
 	{ "msg_inject", "the same, injected", ping_pong, start_msg_inject, post_msg,
 		.legs = 2, .silent = true },
 	{ "write", "writes to and fro, seen in memory", write_ping_pong, start_write,
-		post_tagged, .legs = 2 },
+		post_word, .legs = 2 },
 	{ "write_inject", "the same, injected", write_ping_pong, start_write_inject,
-		post_tagged, .legs = 2, .silent = true },
+		post_word, .legs = 2, .silent = true },
 	{ "fetch_add", "8 B fetch-and-add, one after the other", fetch_adds,
-		start_fetch_add, post_tagged, .legs = 1 },
+		start_fetch_add, post_word, .legs = 1 },
 	{ "burst", "a window of tagged messages, all their completions, the next",
 		stream, start_tagged, post_tagged },
-	{ "window", "the same, and an answer to each window", stream, start_tagged,
-		post_tagged, .answers = true },
+	{ "msg_burst", "the same without tags", stream, start_msg, post_msg },
+	{ "window", "the same as burst, and an answer to each window", stream,
+		start_tagged, post_tagged, .answers = true },
 	{ "window_inject", "the same, injected", stream, start_tagged_inject,
 		post_tagged, .answers = true, .silent = true },
 	{ "slide", "tagged messages, a window of them in flight", stream, start_tagged,
 		post_tagged, .sliding = true },
+	{ "msg_slide", "the same without tags", stream, start_msg, post_msg,
+		.sliding = true },
 	{ "slide_inject", "tagged messages, injected as they are taken", stream,
 		start_tagged_inject, post_tagged, .silent = true },
 	{ "write_slide", "writes, a window of them in flight", rma_stream, start_write,
-		post_tagged, .sliding = true },
+		post_word, .sliding = true },
 	{ "read_slide", "reads, a window of them in flight", rma_stream, start_read,
-		post_tagged, .sliding = true },
+		post_word, .sliding = true },
 };
 
 static const struct bench_test *test_named(const char *name)
@@ -465,5 +480,8 @@ int main(int argc, char **argv)
 	w.count = strtoul(argv[optind + 3], NULL, 0);
 	if (!w.test || w.size < sizeof(uint64_t) || (w.idle && w.type == FI_EP_DGRAM))
 		return usage(argv[0]);
+	/* verbs has no tags (a layer above it does). */
+	w.tagged = w.type != FI_EP_DGRAM && w.test->post != post_msg &&
+		   strcmp(w.provider, "verbs") != 0;
 	return pair_main(run, &w);
 }

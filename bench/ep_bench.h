@@ -24,6 +24,7 @@ struct work {
 	enum fi_ep_type type;
 	const struct bench_test *test;
 	size_t size, count, idle, batch;
+	bool tagged; /* messages are, where a test leaves it open */
 
 	struct fi_info *info;
 	struct fid_fabric *fabric;

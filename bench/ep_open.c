@@ -22,7 +22,10 @@ static struct fi_info *hints_for(const struct work *w)
 		pair_fail("fi_allocinfo");
 	hints->caps = FI_MSG;
 	if (w->type != FI_EP_DGRAM)
-		hints->caps |= FI_TAGGED | FI_RMA | FI_ATOMIC;
+		hints->caps |= FI_RMA | FI_ATOMIC;
+	if (w->tagged)
+		hints->caps |= FI_TAGGED;
+	hints->mode = FI_RX_CQ_DATA;
 	if (over_ip(w))
 		hints->addr_format = FI_SOCKADDR_IN;
 	hints->ep_attr->type = w->type;
