@@ -7,6 +7,7 @@
 #include "objects/endpoint/endpoint.h"
 #include "objects/lower/region.h"
 #include "objects/region/attr.h"
+#include "objects/region/own.h"
 #include "objects/region/reg.h"
 #include "providers/lnx/endpoint.h"
 #include "sys/iov.h"
@@ -21,7 +22,7 @@
  */
 
 struct lnx_mr {
-	struct fid_mr fid;
+	struct wf_mr_own own;
 	struct lnx_domain *domain;
 	struct lnx_mr *base; /* of a sub-region, else NULL */
 	atomic_int refs;     /* sub-regions */
@@ -36,7 +37,7 @@ enum { KEY_TRIES = 1 << 16 };
 
 static struct lnx_mr *mr_of_fid(struct fid *fid)
 {
-	return wf_container_of(fid, struct lnx_mr, fid.fid);
+	return wf_container_of(fid, struct lnx_mr, own.fid.fid);
 }
 
 static void close_members(struct lnx_mr *mr)
@@ -140,19 +141,14 @@ static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
 static int find_base(const struct lnx_domain *domain, const struct fi_mr_attr *attr,
 	struct lnx_mr **ret_base)
 {
-	const struct fid_mr *fid = attr->base_mr;
+	struct wf_mr_own *own;
 	struct lnx_mr *base;
+	int ret = wf_mr_own_base(domain->wf, attr, &mr_fid_ops, &own);
 
 	*ret_base = NULL;
-	if (!fid)
-		return 0;
-	base = wf_container_of(fid, struct lnx_mr, fid);
-	if (fid->fid.fclass != FI_CLASS_MR || fid->fid.ops != &mr_fid_ops ||
-		base->domain != domain) {
-		lnx_log(FI_LOG_WARN, FI_LOG_MR,
-			"registration refused: base_mr is none of this domain\n");
-		return -FI_EINVAL;
-	}
+	if (ret || !own)
+		return ret;
+	base = wf_container_of(own, struct lnx_mr, own);
 	/* Some members do not check that. */
 	if (!wf_iov_all_inside(
 		    attr->mr_iov, attr->iov_count, base->iov, base->iov_count)) {
@@ -218,14 +214,11 @@ int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_
 		free(mr);
 		return ret;
 	}
-	mr->fid.fid.fclass = FI_CLASS_MR;
-	mr->fid.fid.context = attr->context;
-	mr->fid.fid.ops = &mr_fid_ops;
 	assert(mr->member[0].fid); /* a link has members */
-	mr->fid.key = mr->member[0].fid->key;
+	wf_mr_own_init(&mr->own, wf, attr, &mr_fid_ops, mr->member[0].fid->key, NULL);
 	if (base)
 		atomic_fetch_add_explicit(&base->refs, 1, memory_order_relaxed);
 	wf_domain_ref(wf);
-	*ret_mr = &mr->fid;
+	*ret_mr = &mr->own.fid;
 	return 0;
 }

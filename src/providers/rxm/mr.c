@@ -4,6 +4,7 @@
 
 #include "objects/absent/absent.h"
 #include "objects/lower/region.h"
+#include "objects/region/own.h"
 #include "objects/region/reg.h"
 #include "providers/rxm/rxm.h"
 
@@ -13,15 +14,14 @@
  * descriptor is that of the provider below.
  */
 struct rxm_mr {
-	struct fid_mr fid;
-	struct wf_domain *domain;
+	struct wf_mr_own base;
 	struct wf_lower_region below;
-	struct fid_mr *own; /* the region of this domain */
+	struct fid_mr *own; /* the region for packets */
 };
 
 static struct rxm_mr *mr_of_fid(struct fid *fid)
 {
-	return wf_container_of(fid, struct rxm_mr, fid.fid);
+	return wf_container_of(fid, struct rxm_mr, base.fid.fid);
 }
 
 static int mr_close(struct fid *fid)
@@ -31,7 +31,7 @@ static int mr_close(struct fid *fid)
 
 	if (ret)
 		return ret;
-	wf_lower_region_close(&mr->below, &rxm_domain_of(mr->domain)->below);
+	wf_lower_region_close(&mr->below, &rxm_domain_of(mr->base.domain)->below);
 	free(mr);
 	return 0;
 }
@@ -44,7 +44,8 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	if (ret || bfid->fclass != FI_CLASS_CNTR)
 		return ret;
 	/* Writes are counted below, atomics here. */
-	return wf_lower_region_bind_cntr(&mr->below, &rxm_domain_of(mr->domain)->below,
+	return wf_lower_region_bind_cntr(&mr->below,
+		&rxm_domain_of(mr->base.domain)->below,
 		wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
 }
 
@@ -60,30 +61,10 @@ static int mr_control(struct fid *fid, int command, void *arg)
 
 static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
 
-static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
-	struct rxm_mr **ret_base)
-{
-	const struct fid_mr *fid = attr->base_mr;
-	struct rxm_mr *base;
-
-	*ret_base = NULL;
-	if (!fid)
-		return 0;
-	base = wf_container_of(fid, struct rxm_mr, fid);
-	if (fid->fid.fclass != FI_CLASS_MR || fid->fid.ops != &mr_fid_ops ||
-		base->domain != domain) {
-		rxm_log(FI_LOG_WARN, FI_LOG_MR,
-			"registration refused: base_mr is none of this domain\n");
-		return -FI_EINVAL;
-	}
-	*ret_base = base;
-	return 0;
-}
-
 static int register_both(struct rxm_mr *mr, struct rxm_mr *base,
 	const struct fi_mr_attr *attr, uint64_t flags)
 {
-	struct rxm_domain *domain = rxm_domain_of(mr->domain);
+	struct rxm_domain *domain = rxm_domain_of(mr->base.domain);
 	struct fi_mr_attr own = *attr;
 	int ret;
 
@@ -93,7 +74,7 @@ static int register_both(struct rxm_mr *mr, struct rxm_mr *base,
 		return ret;
 	own.base_mr = base ? base->own : NULL;
 	own.requested_key = fi_mr_key(mr->below.fid);
-	ret = wf_mr_register_as(mr->domain, &own, flags, &mr->own);
+	ret = wf_mr_register_as(mr->base.domain, &own, flags, &mr->own);
 	if (ret)
 		wf_lower_region_close(&mr->below, &domain->below);
 	return ret;
@@ -102,25 +83,24 @@ static int register_both(struct rxm_mr *mr, struct rxm_mr *base,
 int rxm_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr)
 {
-	struct rxm_mr *mr, *base;
-	int ret = find_base(domain, attr, &base);
+	struct wf_mr_own *base;
+	struct rxm_mr *mr;
+	int ret = wf_mr_own_base(domain, attr, &mr_fid_ops, &base);
 
 	if (ret)
 		return ret;
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -FI_ENOMEM;
-	mr->domain = domain;
-	ret = register_both(mr, base, attr, flags);
+	mr->base.domain = domain;
+	ret = register_both(mr,
+		base ? wf_container_of(base, struct rxm_mr, base) : NULL, attr, flags);
 	if (ret) {
 		free(mr);
 		return ret;
 	}
-	mr->fid.fid.fclass = FI_CLASS_MR;
-	mr->fid.fid.context = attr->context;
-	mr->fid.fid.ops = &mr_fid_ops;
-	mr->fid.mem_desc = fi_mr_desc(mr->below.fid);
-	mr->fid.key = fi_mr_key(mr->below.fid);
-	*ret_mr = &mr->fid;
+	wf_mr_own_init(&mr->base, domain, attr, &mr_fid_ops, fi_mr_key(mr->below.fid),
+		fi_mr_desc(mr->below.fid));
+	*ret_mr = &mr->base.fid;
 	return 0;
 }
