@@ -63,3 +63,16 @@ int wf_ip_remote_error(struct wf_av *av, const struct fi_provider *prov, fi_addr
 {
 	return wf_av_addr(av, addr) ? -FI_ENOMEM : wf_no_address(prov, addr);
 }
+
+fi_addr_t wf_ip_remote_unexp_index(struct wf_ep *ep, struct wf_remote *remote)
+{
+	return wf_ip_remote_index(ep->av, wf_ip_remote_of(remote));
+}
+
+const void *wf_ip_remote_unexp_name(const struct wf_remote *remote, size_t *ret_len)
+{
+	const union wf_sockaddr *addr = &wf_ip_remote_of(remote)->addr;
+
+	*ret_len = wf_sockaddr_len(addr);
+	return addr;
+}

@@ -9,6 +9,8 @@
 #include "objects/conn/remote.h"
 #include "sys/sockaddr.h"
 
+struct wf_ep;
+
 /*
  * Peers with Internet addresses. The transport embeds struct wf_ip_remote first in its
  * struct for a peer. The lock is that of remote.h.
@@ -31,6 +33,10 @@ bool wf_ip_remote_is(const struct wf_remote *remote, const void *key);
 const char *wf_ip_remote_name(const struct wf_remote *remote, char *buf, size_t len);
 /* For wf_remote_ops.make: a peer of @size bytes, zeroed behind the common part. */
 struct wf_remote *wf_ip_remote_new(size_t size, const void *key);
+
+/* wf_unexp_ops.index and .name */
+fi_addr_t wf_ip_remote_unexp_index(struct wf_ep *ep, struct wf_remote *remote);
+const void *wf_ip_remote_unexp_name(const struct wf_remote *remote, size_t *ret_len);
 
 /* The peer with @addr, which is made if it is not there. NULL: no memory. */
 struct wf_ip_remote *wf_ip_remotes_get(

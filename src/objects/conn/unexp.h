@@ -39,7 +39,8 @@ struct wf_unexp_ops {
 	/* Bytes of payload memory given to wf_unexp_save; called only for messages that
 	 * are not whole. */
 	size_t (*size)(const struct wf_srx_unexpected *unexp);
-	/* Tell the sender that message @id was matched or dropped. */
+	/* Tell the sender that message @id was matched or dropped. NULL: no message has
+	 * WF_UNEXP_MATCH. */
 	void (*matched)(struct wf_unexp_conn *conn, uint64_t id);
 	/* A message that is not whole was matched to @entry: have its payload delivered
 	 * to the buffers. 0, or a negative FI_E code if nothing of it was received. */

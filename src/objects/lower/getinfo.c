@@ -10,108 +10,8 @@
 #include "objects/info/info.h"
 #include "objects/lower/find.h"
 
-#define COMM (FI_LOCAL_COMM | FI_REMOTE_COMM)
-
 /* The first version whose hints have all fields that are set here. */
 #define OLDEST FI_VERSION(1, 8)
-
-/* @name without the name of the layer: "udp;ofi_rxd" becomes "udp". NULL: no name is
- * left, or, with *@ret_ok false, there is no memory. */
-static char *name_below(
-	const struct wf_lower_kind *kind, const char *name, bool *ret_ok)
-{
-	size_t own = strlen(kind->prov->fi->name), len;
-	char *rest, *to;
-
-	*ret_ok = true;
-	if (!name)
-		return NULL;
-	rest = to = calloc(1, strlen(name) + 1);
-	*ret_ok = rest;
-	for (; rest && *name; name += len + (name[len] == ';')) {
-		len = strcspn(name, ";");
-		if (len == own && !strncasecmp(name, kind->prov->fi->name, own))
-			continue;
-		if (to != rest)
-			*to++ = ';';
-		memcpy(to, name, len);
-		to += len;
-	}
-	if (to != rest)
-		return rest;
-	free(rest);
-	return NULL;
-}
-
-static bool copy_text(char **to, const char *from)
-{
-	*to = from ? strdup(from) : NULL;
-	return *to || !from;
-}
-
-static bool copy_addr(void **to, size_t *to_len, const void *from, size_t len)
-{
-	*to = from ? calloc(1, len + 1) : NULL;
-	if (!*to)
-		return !from;
-	memcpy(*to, from, len);
-	*to_len = len;
-	return true;
-}
-
-static bool copy_names(const struct wf_lower_kind *kind, const struct fi_info *above,
-	struct fi_info *hints)
-{
-	bool ok = true;
-
-	if (above->domain_attr)
-		ok = copy_text(&hints->domain_attr->name, above->domain_attr->name);
-	if (!ok || !above->fabric_attr)
-		return ok;
-	hints->fabric_attr->prov_name =
-		name_below(kind, above->fabric_attr->prov_name, &ok);
-	return ok && copy_text(&hints->fabric_attr->name, above->fabric_attr->name);
-}
-
-/* Hints for the provider below; @above may be NULL. NULL: no memory. */
-static struct fi_info *hints_below(
-	const struct wf_lower_kind *kind, const struct fi_info *above)
-{
-	struct fi_info *hints = fi_allocinfo();
-	bool ok;
-
-	if (!hints)
-		return NULL;
-	hints->caps = kind->caps;
-	hints->mode = kind->mode;
-	hints->ep_attr->type = kind->type;
-	hints->domain_attr->mr_mode = kind->mr_mode;
-	if (!above)
-		return hints;
-	hints->caps |= above->caps & COMM;
-	if (above->domain_attr)
-		hints->caps |= above->domain_attr->caps & COMM;
-	hints->addr_format = above->addr_format;
-	ok = copy_names(kind, above, hints);
-	if (ok)
-		ok = copy_addr(&hints->src_addr, &hints->src_addrlen, above->src_addr,
-			     above->src_addrlen) &&
-		     copy_addr(&hints->dest_addr, &hints->dest_addrlen,
-			     above->dest_addr, above->dest_addrlen);
-	if (ok)
-		return hints;
-	fi_freeinfo(hints);
-	return NULL;
-}
-
-static void move_addr(void **to, size_t *to_len, void **from, size_t *from_len)
-{
-	free(*to);
-	*to = *from;
-	*to_len = *from_len;
-	*from = NULL;
-	*from_len = 0;
-}
 
 /* Can an AV of the layer hold addresses of the provider below? */
 static bool has_format(const struct wf_lower_kind *kind, const struct fi_info *below)
@@ -165,10 +65,8 @@ static int find(const struct wf_lower_kind *kind, const struct fi_info *above,
 	const char *asked = above->fabric_attr ? above->fabric_attr->prov_name : NULL;
 	struct fi_info *below;
 	char *name;
-	bool ok;
 
-	name = name_below(kind, asked, &ok);
-	if (!ok)
+	if (!wf_lower_name(&kind->needs, asked, &name))
 		return -FI_ENOMEM;
 	(void)pthread_mutex_lock(&found->lock);
 	below = *place(found, above, name);
@@ -180,7 +78,7 @@ static int find(const struct wf_lower_kind *kind, const struct fi_info *above,
 	return below ? -FI_ENOMEM : -FI_ENODATA;
 }
 
-/* Keep a copy of @below, whose addresses were taken. False: no memory. */
+/* Keep a copy of @below without addresses. False: no memory. */
 static bool keep(const struct wf_lower_kind *kind, const struct fi_info *below)
 {
 	struct wf_lower_found *found = kind->found;
@@ -188,6 +86,7 @@ static bool keep(const struct wf_lower_kind *kind, const struct fi_info *below)
 
 	if (!copy)
 		return false;
+	wf_lower_strip(copy);
 	(void)pthread_mutex_lock(&found->lock);
 	at = place(found, below, below->fabric_attr->prov_name);
 	if (*at) {
@@ -200,14 +99,13 @@ static bool keep(const struct wf_lower_kind *kind, const struct fi_info *below)
 	return true;
 }
 
-/* The answer of the layer over @below, whose addresses and attributes of the NIC it
- * takes. */
+/* The answer of the layer over @below. */
 static int answer(const struct wf_lower_kind *kind, uint32_t version,
-	const struct fi_info *hints, struct fi_info *below, struct fi_info **ret_info)
+	const struct fi_info *hints, const struct fi_info *below,
+	struct fi_info **ret_info)
 {
 	const struct wf_prov *prov = kind->prov;
 	struct fi_info *info;
-	char *name;
 	int ret;
 
 	if (!has_format(kind, below))
@@ -216,28 +114,14 @@ static int answer(const struct wf_lower_kind *kind, uint32_t version,
 		below->fabric_attr->name, below->domain_attr->name, &info);
 	if (ret)
 		return ret;
-	name = strdup(below->fabric_attr->prov_name);
-	if (!name) {
+	ret = wf_lower_adopt(info, below);
+	if (!ret && !keep(kind, below))
+		ret = -FI_ENOMEM;
+	if (ret)
 		fi_freeinfo(info);
-		return -FI_ENOMEM;
-	}
-	free(info->fabric_attr->prov_name);
-	info->fabric_attr->prov_name = name;
-	info->addr_format = below->addr_format;
-	info->caps &= ~COMM | below->caps;
-	info->domain_attr->caps &= ~COMM | below->caps;
-	move_addr(&info->src_addr, &info->src_addrlen, &below->src_addr,
-		&below->src_addrlen);
-	move_addr(&info->dest_addr, &info->dest_addrlen, &below->dest_addr,
-		&below->dest_addrlen);
-	info->nic = below->nic;
-	below->nic = NULL;
-	if (!keep(kind, below)) {
-		fi_freeinfo(info);
-		return -FI_ENOMEM;
-	}
-	*ret_info = info;
-	return 0;
+	else
+		*ret_info = info;
+	return ret;
 }
 
 static int answer_all(const struct wf_lower_kind *kind, uint32_t version,
@@ -300,7 +184,7 @@ int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
 	ret = match(kind, version, hints);
 	if (ret)
 		return ret;
-	asked = hints_below(kind, hints);
+	asked = wf_lower_hints(&kind->needs, hints);
 	if (!asked)
 		return -FI_ENOMEM;
 	ret = wf_lower_find_for(OLDEST, &question, asked, &below);
@@ -313,6 +197,12 @@ int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
 	ret = answer_all(kind, version, hints, below, ret_info);
 	fi_freeinfo(below);
 	return ret;
+}
+
+static bool copy_text(char **to, const char *from)
+{
+	*to = from ? strdup(from) : NULL;
+	return *to || !from;
 }
 
 /* The provider below asked again: fi_getinfo of the layer finds it. */

@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#include "objects/provider.h"
+#include "objects/lower/answer.h"
 
 /*
  * fi_getinfo(3) of a layered provider whose names and addresses are those of the
@@ -29,10 +29,7 @@ struct wf_lower_found {
 
 struct wf_lower_kind {
 	const struct wf_prov *prov; /* the layer */
-	enum fi_ep_type type;       /* of the endpoints below */
-	uint64_t caps;              /* which they must have */
-	uint64_t mode;              /* fi_info.mode bits that the layer complies with */
-	int mr_mode;                /* mr_mode bits that the layer complies with */
+	struct wf_lower_needs needs;
 	struct wf_lower_found *found;
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 
+#include "objects/lower/answer.h"
 #include "providers/lnx/links.h"
 #include "providers/lnx/lnx.h"
 #include "providers/lnx/param.h"
@@ -100,11 +101,7 @@ static void free_text(char **text)
 /* Templates have neither names nor addresses, nor anything that was opened. */
 static void strip(struct fi_info *info)
 {
-	free(info->src_addr);
-	free(info->dest_addr);
-	info->src_addr = info->dest_addr = NULL;
-	info->src_addrlen = info->dest_addrlen = 0;
-	info->handle = NULL;
+	wf_lower_strip(info);
 	info->addr_format = FI_FORMAT_UNSPEC;
 	if (info->nic)
 		(void)fi_close(&info->nic->fid);
@@ -115,8 +112,6 @@ static void strip(struct fi_info *info)
 	free(info->domain_attr->auth_key);
 	info->domain_attr->auth_key = NULL;
 	info->domain_attr->auth_key_size = 0;
-	info->domain_attr->domain = NULL;
-	info->fabric_attr->fabric = NULL;
 	free_text(&info->fabric_attr->prov_name);
 	free_text(&info->fabric_attr->name);
 	free_text(&info->domain_attr->name);

@@ -91,10 +91,14 @@ static struct wf_lower_found found = WF_LOWER_FOUND_INIT;
 const struct wf_lower_kind rxd_kind = {
 	.found = &found,
 	.prov = &rxd_prov,
-	.type = FI_EP_DGRAM,
-	.caps = FI_MSG | FI_SEND | FI_RECV,
-	.mode = FI_MSG_PREFIX | FI_CONTEXT | FI_CONTEXT2,
-	.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+	.needs = {
+		.layer = "ofi_rxd",
+		.type = FI_EP_DGRAM,
+		.caps = FI_MSG | FI_SEND | FI_RECV,
+		.mode = FI_MSG_PREFIX | FI_CONTEXT | FI_CONTEXT2,
+		.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
+			   FI_MR_PROV_KEY,
+	},
 };
 
 static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "objects/info/offer.h"
+#include "objects/lower/answer.h"
 #include "objects/lower/find.h"
 #include "objects/open/open.h"
 #include "providers/rxm/param.h"
@@ -88,18 +89,6 @@ static const struct rxm_offer *find(const struct fi_info *info)
 const struct rxm_offer *rxm_offer_find(const struct fi_info *info)
 {
 	return info->fabric_attr && info->domain_attr ? find(info) : NULL;
-}
-
-/* Templates have neither addresses nor names, nor anything that was opened. */
-static void strip_addresses(struct fi_info *info)
-{
-	free(info->src_addr);
-	free(info->dest_addr);
-	info->src_addr = info->dest_addr = NULL;
-	info->src_addrlen = info->dest_addrlen = 0;
-	info->handle = NULL;
-	info->domain_attr->domain = NULL;
-	info->fabric_attr->fabric = NULL;
 }
 
 static size_t least(size_t a, size_t b)
@@ -258,7 +247,7 @@ static struct rxm_offer *make(const struct fi_info *below)
 		free_offer(offer);
 		return NULL;
 	}
-	strip_addresses(offer->below);
+	wf_lower_strip(offer->below);
 	offer->delivery = takes_delivery(offer->below);
 	return offer;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #include "objects/atomic/ops.h"
 #include "objects/info/info.h"
+#include "objects/lower/answer.h"
 #include "objects/open/frame.h"
 #include "providers/rxm/offer.h"
 #include "providers/rxm/param.h"
@@ -14,8 +14,6 @@
  * What the provider is. It has no network: fi_getinfo asks the providers below, by the
  * same node and service, and makes an answer of each of theirs that it can stand on.
  */
-
-static const char own_name[] = "ofi_rxm";
 
 const struct wf_prov rxm_prov = {
 	.fi = &rxm_fi,
@@ -33,78 +31,13 @@ const struct wf_prov rxm_prov = {
 	.query_atomic = wf_query_atomic,
 };
 
-/* The provider below that @name names: the part that is not ours. False: no memory. */
-static bool base_of(const char *name, char **ret_base)
-{
-	const char *end;
-	size_t len;
-
-	*ret_base = NULL;
-	while (name && *name) {
-		end = strchr(name, ';');
-		len = end ? (size_t)(end - name) : strlen(name);
-		if (len && *name != '^' &&
-			(len != strlen(own_name) || strncasecmp(name, own_name, len))) {
-			*ret_base = strndup(name, len);
-			return *ret_base;
-		}
-		name += len + !!end;
-	}
-	return true;
-}
-
-static bool copy_text(char **to, const char *from)
-{
-	*to = from ? strdup(from) : NULL;
-	return *to || !from;
-}
-
-static bool copy_addr(void **to, size_t *to_len, const void *from, size_t len)
-{
-	if (!from || !len)
-		return true;
-	*to = malloc(len);
-	if (!*to)
-		return false;
-	memcpy(*to, from, len);
-	*to_len = len;
-	return true;
-}
-
-static bool fill_hints(struct fi_info *below, const struct fi_info *hints)
-{
-	const struct fi_fabric_attr *fabric = hints->fabric_attr;
-	const struct fi_domain_attr *domain = hints->domain_attr;
-
-	below->addr_format = hints->addr_format;
-	below->caps |= hints->caps & (FI_LOCAL_COMM | FI_REMOTE_COMM);
-	return base_of(fabric ? fabric->prov_name : NULL,
-		       &below->fabric_attr->prov_name) &&
-	       copy_text(&below->fabric_attr->name, fabric ? fabric->name : NULL) &&
-	       copy_text(&below->domain_attr->name, domain ? domain->name : NULL) &&
-	       copy_addr(&below->src_addr, &below->src_addrlen, hints->src_addr,
-		       hints->src_addrlen) &&
-	       copy_addr(&below->dest_addr, &below->dest_addrlen, hints->dest_addr,
-		       hints->dest_addrlen);
-}
-
-static struct fi_info *hints_below(const struct fi_info *hints)
-{
-	struct fi_info *below = fi_allocinfo();
-
-	if (!below)
-		return NULL;
-	below->ep_attr->type = FI_EP_MSG;
-	below->caps = RXM_BELOW_CAPS;
-	below->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
-	below->domain_attr->mr_mode =
-		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-	if (hints && !fill_hints(below, hints)) {
-		fi_freeinfo(below);
-		return NULL;
-	}
-	return below;
-}
+static const struct wf_lower_needs needs = {
+	.layer = "ofi_rxm",
+	.type = FI_EP_MSG,
+	.caps = RXM_BELOW_CAPS,
+	.mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA,
+	.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
+};
 
 /* The question of one fi_getinfo call. */
 struct question {
@@ -121,26 +54,6 @@ static bool takes_descs(const struct question *q, const struct fi_info *below)
 	return q->hints && q->hints->domain_attr &&
 	       q->hints->domain_attr->mr_mode & below->domain_attr->mr_mode &
 		       FI_MR_LOCAL;
-}
-
-/* Give the answer @info what it has of the one below. */
-static int finish(
-	const struct question *q, struct fi_info *info, const struct fi_info *below)
-{
-	const uint64_t reach = FI_LOCAL_COMM | FI_REMOTE_COMM;
-
-	if (takes_descs(q, below))
-		info->domain_attr->mr_mode |= FI_MR_LOCAL;
-	info->caps &= below->caps | ~reach;
-	info->domain_attr->caps &= below->caps | ~reach;
-	free(info->fabric_attr->prov_name);
-	if (!copy_text(&info->fabric_attr->prov_name, below->fabric_attr->prov_name) ||
-		!copy_addr(&info->src_addr, &info->src_addrlen, below->src_addr,
-			below->src_addrlen) ||
-		!copy_addr(&info->dest_addr, &info->dest_addrlen, below->dest_addr,
-			below->dest_addrlen))
-		return -FI_ENOMEM;
-	return below->nic ? fi_control(&below->nic->fid, FI_DUP, &info->nic) : 0;
 }
 
 /* Append the answers over @below at *@end, which moves. */
@@ -162,7 +75,9 @@ static int answer(
 			return ret;
 		**end = info;
 		*end = &info->next;
-		ret = finish(q, info, below);
+		if (takes_descs(q, below))
+			info->domain_attr->mr_mode |= FI_MR_LOCAL;
+		ret = wf_lower_adopt(info, below);
 	}
 	return ret;
 }
@@ -200,7 +115,8 @@ static int ask_named(const struct question *q, struct fi_info *below, const char
 {
 	int ret;
 
-	if (!copy_text(&below->fabric_attr->prov_name, name))
+	below->fabric_attr->prov_name = strdup(name);
+	if (!below->fabric_attr->prov_name)
 		return -FI_ENOMEM;
 	ret = ask(q, below, end);
 	free(below->fabric_attr->prov_name);
@@ -229,7 +145,7 @@ static int getinfo(const struct wf_prov *prov, uint32_t version, const char *nod
 	struct fi_info **ret_info)
 {
 	const struct question q = { prov, version, node, service, flags, hints };
-	struct fi_info *below = hints_below(hints), *list = NULL;
+	struct fi_info *below = wf_lower_hints(&needs, hints), *list = NULL;
 	int ret = below ? ask_all(&q, below, &list) : -FI_ENOMEM;
 
 	fi_freeinfo(below);

@@ -188,13 +188,6 @@ static size_t size_of(const struct wf_srx_unexpected *saved)
 	return saved->is_long ? saved->words[saved->has_data] : saved->len;
 }
 
-/* Peers do not ask for matches. */
-static void matched(struct wf_unexp_conn *unexp, uint64_t id)
-{
-	(void)unexp;
-	(void)id;
-}
-
 static void flush(struct wf_unexp_conn *unexp)
 {
 	(void)unexp;
@@ -218,7 +211,7 @@ const struct wf_unexp_ops rxd_unexp_ops = {
 	.index = index_of,
 	.name = name_of,
 	.size = size_of,
-	.matched = matched,
+	.matched = NULL, /* peers do not ask for matches */
 	.start = start,
 	.discard = discard,
 	.flush = flush,

@@ -3,19 +3,6 @@
 
 /* Unexpected messages whose payload is incomplete; see objects/conn/unexp.h. */
 
-static fi_addr_t index_of(struct wf_ep *ep, struct wf_remote *remote)
-{
-	return rxm_peer_index(rxm_ep_of(ep), rxm_peer_of(remote));
-}
-
-static const void *name_of(const struct wf_remote *remote, size_t *ret_len)
-{
-	const union wf_sockaddr *addr = &rxm_peer_of(remote)->ip.addr;
-
-	*ret_len = wf_sockaddr_len(addr);
-	return addr;
-}
-
 static size_t size_of(const struct wf_srx_unexpected *saved)
 {
 	return wf_unexp_state(saved) == RXM_UNEXP_PARTIAL ? saved->len
@@ -39,13 +26,6 @@ static void discard(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved
 	(void)start(unexp, saved, NULL);
 }
 
-/* No message asks for it: a sender that waits for the match uses a rendezvous. */
-static void matched(struct wf_unexp_conn *conn, uint64_t id)
-{
-	(void)conn;
-	(void)id;
-}
-
 /* Answers are on their way already. */
 static void flush(struct wf_unexp_conn *conn)
 {
@@ -53,10 +33,11 @@ static void flush(struct wf_unexp_conn *conn)
 }
 
 const struct wf_unexp_ops rxm_unexp_ops = {
-	.index = index_of,
-	.name = name_of,
+	.index = wf_ip_remote_unexp_index,
+	.name = wf_ip_remote_unexp_name,
 	.size = size_of,
-	.matched = matched,
+	/* A sender that waits for the match uses a rendezvous. */
+	.matched = NULL,
 	.start = start,
 	.discard = discard,
 	.flush = flush,

@@ -133,22 +133,9 @@ static void flush(struct wf_unexp_conn *unexp)
 	tcp_tx_flush(conn_of(unexp));
 }
 
-static fi_addr_t index_of(struct wf_ep *ep, struct wf_remote *remote)
-{
-	return tcp_peer_index(tcp_ep_of(ep), tcp_peer_of(remote));
-}
-
-static const void *name_of(const struct wf_remote *remote, size_t *ret_len)
-{
-	const union wf_sockaddr *addr = &tcp_peer_of(remote)->ip.addr;
-
-	*ret_len = wf_sockaddr_len(addr);
-	return addr;
-}
-
 const struct wf_unexp_ops tcp_unexp_ops = {
-	.index = index_of,
-	.name = name_of,
+	.index = wf_ip_remote_unexp_index,
+	.name = wf_ip_remote_unexp_name,
 	.size = size_of,
 	.matched = matched,
 	.start = start,
