@@ -9,6 +9,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+int (*fb_control_why_left)(void);
+
 void fb_control_init(struct fb_control *c, int rank, int members)
 {
 	*c = (struct fb_control){ .rank = rank, .members = members };
@@ -37,7 +39,8 @@ void fb_control_close(struct fb_control *c)
 
 static _Noreturn void left(void)
 {
-	fb_die(FB_EXIT_FAILED, "the peer left");
+	fb_die(fb_control_why_left ? fb_control_why_left() : FB_EXIT_FAILED,
+		"the peer left");
 }
 
 static void send_all(int fd, const void *data, size_t len)

@@ -18,6 +18,9 @@ struct fb_control {
 	int *fd; /* of member 0: one for each member, its own unused; else fd[0] */
 };
 
+/* Asked for the exit status where a member left; NULL: FB_EXIT_FAILED. */
+extern int (*fb_control_why_left)(void);
+
 void fb_control_init(struct fb_control *control, int rank, int members);
 
 /* Adopts @fd as the way to @member. */

@@ -26,7 +26,18 @@ static void become_member(
 	fb_control_init(control, rank, members);
 	fb_control_add(control, 0, fd, config->timeout_s);
 	fb_side_name = "peer";
+	fb_control_why_left = NULL;
 	fb_progress_off();
+}
+
+/* The status of a child that ended, which had a reason that it told. */
+static int why_left(void)
+{
+	int status;
+
+	if (wait(&status) < 0 || !WIFEXITED(status) || !WEXITSTATUS(status))
+		return FB_EXIT_FAILED;
+	return WEXITSTATUS(status);
 }
 
 void fb_meet_fork(
@@ -35,6 +46,7 @@ void fb_meet_fork(
 	pid_t parent = getpid();
 
 	fb_control_init(control, 0, (int)config->members);
+	fb_control_why_left = why_left;
 	for (int rank = 1; rank < (int)config->members; rank++) {
 		int fd[2];
 		pid_t child;

@@ -302,7 +302,8 @@ void fb_message_hear(struct fb_worker *w)
 
 void fb_message_drain(struct fb_worker *w)
 {
-	if (w->node->config->type == FI_EP_DGRAM)
+	if (w->node->config->type == FI_EP_DGRAM ||
+		fb_tests[w->test].need == FB_NEED_COLLECTIVE)
 		return;
 	for (uint32_t i = 0; i < w->rx.slots; i++)
 		fb_message_word(w);

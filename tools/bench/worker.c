@@ -29,15 +29,39 @@ static bool streams(enum fb_test test)
 	return fb_tests[test].unit != FB_UNIT_TIME;
 }
 
-static uint32_t tx_slots(const struct fb_config *c, enum fb_test test, uint64_t bytes)
+/* Receives of datagrams stay posted when the size changes: all have the largest one
+ * that can be sent. */
+static uint64_t extent(const struct fb_node *node, uint64_t bytes)
 {
-	return streams(test) ? fb_config_window(c, bytes) : LATENCY_SLOTS;
+	uint64_t sizes[FB_SIZES_MAX];
+	uint32_t n;
+
+	if (node->config->type != FI_EP_DGRAM)
+		return bytes;
+	for (int test = 0; test < FB_TEST_COUNT; test++) {
+		if (!fb_config_has(node->config, test))
+			continue;
+		n = fb_config_sizes(node->config, test, sizes);
+		for (uint32_t i = 0; i < n; i++)
+			if (sizes[i] > bytes && sizes[i] <= node->size_max)
+				bytes = sizes[i];
+	}
+	return bytes;
 }
 
-/* Twice as many receives, so that there are some while those of a window complete. */
-static uint32_t rx_slots(const struct fb_config *c, enum fb_test test, uint64_t bytes)
+static uint32_t tx_slots(const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
-	return streams(test) ? 2 * fb_config_window(c, bytes) : LATENCY_SLOTS;
+	if (!streams(test) && node->config->type != FI_EP_DGRAM)
+		return LATENCY_SLOTS;
+	return fb_config_window(node->config, extent(node, bytes));
+}
+
+/* Of a window twice as many receives, so that there are some while others complete. */
+static uint32_t rx_slots(const struct fb_node *node, enum fb_test test, uint64_t bytes)
+{
+	uint32_t slots = tx_slots(node, test, bytes);
+
+	return slots == LATENCY_SLOTS ? slots : 2 * slots;
 }
 
 /* Buffers of a lane with so many slots: a multiple of them, where each may be in use.
@@ -49,28 +73,12 @@ static uint32_t buffers(const struct fb_config *c, uint32_t slots)
 	return c->buffers > slots ? (c->buffers + slots - 1) / slots * slots : slots;
 }
 
-/* Receives of datagrams stay posted when the size changes: all have the largest one. */
-static uint64_t extent(const struct fb_config *c, uint64_t bytes)
+/* From one buffer to the next. Groups have buffers of their own (group.c). */
+static size_t lane_stride(const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
-	uint64_t sizes[FB_SIZES_MAX];
-
-	if (c->type == FI_EP_DGRAM)
-		for (int test = 0; test < FB_TEST_COUNT; test++) {
-			uint32_t n = fb_config_has(c, test)
-					     ? fb_config_sizes(c, test, sizes)
-					     : 0;
-
-			for (uint32_t i = 0; i < n; i++)
-				if (sizes[i] > bytes)
-					bytes = sizes[i];
-		}
-	return bytes;
-}
-
-static size_t stride(const struct fb_config *c, uint64_t bytes)
-{
-	/* Atomic operations have operand, comparand and result in one buffer. */
-	return (size_t)((extent(c, bytes) + LINE - 1) / LINE * LINE);
+	if (fb_tests[test].need == FB_NEED_COLLECTIVE)
+		return 0;
+	return (size_t)((extent(node, bytes) + LINE - 1) / LINE * LINE);
 }
 
 static void grow(size_t *len, size_t wanted)
@@ -91,14 +99,15 @@ static void lane_lengths(const struct fb_node *node, size_t *ret_tx, size_t *ret
 			fb_config_has(c, test) ? fb_config_sizes(c, test, sizes) : 0;
 
 		for (uint32_t i = 0; i < n; i++) {
-			uint32_t tx = tx_slots(c, test, sizes[i]);
-			uint32_t rx = rx_slots(c, test, sizes[i]);
+			uint32_t tx = tx_slots(node, test, sizes[i]);
+			uint32_t rx = rx_slots(node, test, sizes[i]);
 
-			if (sizes[i] > node->size_max ||
-				fb_tests[test].need == FB_NEED_COLLECTIVE)
+			if (sizes[i] > node->size_max)
 				continue;
-			grow(ret_tx, buffers(c, tx) * stride(c, sizes[i]));
-			grow(ret_rx, buffers(c, rx) * stride(c, sizes[i]));
+			grow(ret_tx,
+				buffers(c, tx) * lane_stride(node, test, sizes[i]));
+			grow(ret_rx,
+				buffers(c, rx) * lane_stride(node, test, sizes[i]));
 		}
 	}
 }
@@ -199,8 +208,10 @@ static void lane_size(struct fb_worker *w, struct fb_lane *lane, uint32_t slots)
 	free(lane->slot);
 	lane->slot = fb_alloc(slots, sizeof(*lane->slot));
 	lane->slots = slots;
-	lane->stride = stride(c, w->bytes);
+	lane->stride = lane_stride(w->node, w->test, w->bytes);
 	lane->buffers = buffers(c, slots);
+	if (lane->buffers * lane->stride > lane->len)
+		fb_die(FB_EXIT_FAILED, "%zu bytes: more than was allocated", w->bytes);
 	lane->turn = 0;
 	fifo_new(&lane->fifo, slots);
 	for (uint32_t i = 0; i < slots; i++) {
@@ -217,7 +228,7 @@ void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
 
 	w->test = test;
 	w->bytes = bytes;
-	w->window = tx_slots(c, test, bytes);
+	w->window = tx_slots(w->node, test, bytes);
 	w->touch = c->touch || c->verify;
 	w->verify = c->verify;
 	w->step = c->verify ? sizeof(uint64_t) : LINE;
@@ -226,15 +237,15 @@ void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
 	fb_message_choose(w);
 	if (stay)
 		return;
-	if (c->type == FI_EP_DGRAM)
-		w->window = fb_config_window(c, extent(c, bytes));
 	lane_size(w, &w->tx, w->window);
-	lane_size(w, &w->rx,
-		c->type == FI_EP_DGRAM ? 2 * w->window : rx_slots(c, test, bytes));
+	lane_size(w, &w->rx, rx_slots(w->node, test, bytes));
 	memset(w->tx.memory, 0, w->tx.buffers * w->tx.stride);
 	memset(w->rx.memory, 0, w->rx.buffers * w->rx.stride);
 	for (uint32_t i = 0; i < w->tx.slots; i++)
 		fb_fifo_put(&w->tx.fifo, &w->tx.slot[i]);
+	/* Groups exchange no messages of ours. */
+	if (fb_tests[test].need == FB_NEED_COLLECTIVE)
+		return;
 	for (uint32_t i = 0; i < w->rx.slots; i++)
 		fb_message_post(w, &w->rx.slot[i]);
 }

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# fi_bench over the distribution's libfabric, and comparisons with it and with UCX.
+# shellcheck source=tests/tools/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+provider=${WEFT_BENCH_PROVIDERS%% *}
+debian=$(ldconfig -p | sed -n 's/^\tlibfabric\.so\.1 .* => //p' | head -n 1)
+[ -n "$debian" ] || skip 'the system has no libfabric'
+folder=$(dirname "$debian")
+
+run_compared() { # NAME OPTION...
+	succeeds "$@" --rounds 2 "${few[@]}" -p "$provider" -s 8,4k -t latency,rate \
+		--csv "$scratch/csv" --plot "$scratch/svg"
+	[ "$(grep -cE '^ +(8|4k)( +[0-9.]+){6}$' "$scratch/out")" = 4 ] || {
+		fail 'rows of the comparison'
+		cat "$scratch/out" "$scratch/err"
+	}
+	[ "$(cut -d, -f1-2 "$scratch/csv" | sort -u | wc -l)" = 3 ] || fail 'two sides in CSV'
+	results svg "$scratch/svg" 4
+}
+run_compared "with $folder" --vs "$folder"
+grep -q "^# first: .*$(realpath "$our_lib")/" "$scratch/out" || fail 'library of the first side'
+grep -q "^# second: .*$(realpath "$folder")/" "$scratch/out" || fail 'library of the second side'
+
+fails 1 'No such file' --vs "$scratch"
+fails 2 'one machine' --vs "$folder" host
+fails 2 'one comparison' --vs "$folder" --vs-ucx
+fails 1 'a measurement failed' --vs "$folder" -p bogus
+
+if [ -x "$(command -v ucx_perftest)" ]; then
+	run_compared 'with UCX' --vs-ucx --touch no
+	grep -q '^# second: UCX' "$scratch/out" || fail 'UCX is not the second side'
+fi
+finish

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Checks files that fi_bench wrote.
+
+results.py csv FILE TEST,TEST,...   there is a row for each test, and its numbers fit
+results.py json FILE TEST,...       the same; histograms are sorted and complete
+results.py svg FILE CURVES          well-formed, with so many curves within the picture
+"""
+
+import csv
+import json
+import sys
+import xml.etree.ElementTree as tree
+
+SVG = "{http://www.w3.org/2000/svg}"
+TIMES = ["best_ns", "median_ns", "p50_ns", "p90_ns", "p99_ns", "p999_ns", "max_ns"]
+
+
+def check_row(row):
+    name = f"{row['test']} of {row['bytes']} bytes"
+    best, median, *percentiles = [float(row[time]) for time in TIMES]
+    assert 0 < best <= median, f"{name}: best {best}, median {median}"
+    if any(percentiles):
+        assert percentiles == sorted(percentiles), f"{name}: {percentiles}"
+    assert int(row["messages"]) > 0, name
+    directions = 2 if row["test"] == "bidirectional" else 1
+    bandwidth = int(row["bytes"]) * 1e3 / median * directions
+    assert abs(float(row["megabytes_per_s"]) - bandwidth) <= 0.01 * bandwidth + 0.01, name
+
+
+def check_tests(rows, tests):
+    found = list(dict.fromkeys(row["test"] for row in rows))
+    assert sorted(found) == sorted(tests), f"tests {found} instead of {tests}"
+    for row in rows:
+        check_row(row)
+
+
+def check_json(path, tests):
+    result = json.load(open(path, encoding="utf-8"))
+    check_tests(result["rows"], tests)
+    for row in result["rows"]:
+        times = [time for time, count in row["histogram"]]
+        assert times == sorted(times) and len(set(times)) == len(times), row["test"]
+        assert sum(count for time, count in row["histogram"]) > 0, row["test"]
+
+
+def check_svg(path, curves):
+    root = tree.parse(path).getroot()
+    assert root.tag == SVG + "svg", root.tag
+    width, height = float(root.get("width")), float(root.get("height"))
+    lines = root.findall(SVG + "polyline")
+    assert len(lines) == curves, f"{len(lines)} curves instead of {curves}"
+    for line in lines + root.findall(SVG + "polygon"):
+        for point in line.get("points").split():
+            x, y = map(float, point.split(","))
+            assert 0 <= x <= width and 0 <= y <= height, point
+
+
+def main():
+    kind, path, what = sys.argv[1:]
+    if kind == "csv":
+        with open(path, encoding="utf-8") as file:
+            check_tests(list(csv.DictReader(file)), what.split(","))
+    elif kind == "json":
+        check_json(path, what.split(","))
+    else:
+        check_svg(path, int(what))
+
+
+main()
