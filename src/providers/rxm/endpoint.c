@@ -126,6 +126,7 @@ static const struct wf_xfer_ops rxm_xfer_ops = {
 	.getname = rxm_getname,
 	.addr_removed = rxm_addr_removed,
 	.cntr_bound = rxm_cntr_bound,
+	.atomic_valid = rxm_atomic_valid,
 	.tx_left = rxm_tx_left,
 	.wait_fds = rxm_wait_fds,
 	.arm = rxm_arm,

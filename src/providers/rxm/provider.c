@@ -27,8 +27,9 @@ const struct wf_prov rxm_prov = {
 	.endpoint = rxm_endpoint,
 	.srx_ops = &wf_unexp_srx_ops,
 	.av_sets = true,
-	.max_atomic_size = RXM_ATOMIC_MAX,
-	.query_atomic = wf_query_atomic,
+	/* The limits are those of packets: rxm_atomic_valid. */
+	.max_atomic_size = SIZE_MAX,
+	.query_atomic = rxm_query_atomic,
 };
 
 static const struct wf_lower_needs needs = {

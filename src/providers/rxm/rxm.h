@@ -37,9 +37,6 @@ enum {
 	RXM_HEADER = 64, /* bytes of a packet's header */
 	/* Bytes of a message that rxm_conn_send_small takes at most. */
 	RXM_SMALL_MAX = 512,
-	/* Bytes of elements in an atomic operation, at most; with compare operands half
-	 * of what a packet has. */
-	RXM_ATOMIC_MAX = 8128,
 };
 
 struct rxm_bufs;

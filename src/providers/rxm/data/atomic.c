@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
 
+#include "objects/atomic/ops.h"
 #include "objects/endpoint/life/target.h"
 #include "providers/rxm/data/op.h"
 #include "providers/rxm/data/recv.h"
+#include "providers/rxm/param.h"
 
 /*
  * Atomic operations: a packet with the operands, which the target's provider executes
@@ -15,10 +17,30 @@ static size_t payload_len(const struct wf_op *op)
 	return op->len + (op->kind == WF_OP_COMPARE ? op->atomic->size : 0);
 }
 
-size_t rxm_atomic_size(const struct wf_op *op)
+static int valid(struct wf_domain *domain, enum wf_op_kind kind,
+	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
-	/* The answer has the previous values. */
-	return RXM_WIRE_ATOMIC + WF_MAX(payload_len(op), op->atomic->size);
+	size_t room = RXM_HEADER + rxm_params.buffer_size - RXM_WIRE_ATOMIC;
+
+	(void)domain;
+	/* What no other implementation executes may end the process of a peer that uses
+	 * one. Which implementation that is, nothing tells. */
+	if (wf_atomic_size(datatype) > sizeof(uint64_t) || op > FI_MSWAP)
+		return -FI_EOPNOTSUPP;
+	return wf_atomic_valid(
+		kind, datatype, op, kind == WF_OP_COMPARE ? room / 2 : room, ret_count);
+}
+
+int rxm_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
+	struct fi_atomic_attr *attr, uint64_t flags)
+{
+	return wf_query_atomic_by(domain, datatype, op, attr, flags, valid);
+}
+
+int rxm_atomic_valid(struct wf_ep *ep, enum wf_op_kind kind, enum fi_datatype datatype,
+	enum fi_op op, size_t *ret_count)
+{
+	return valid(ep->domain, kind, datatype, op, ret_count);
 }
 
 struct rxm_op *rxm_atomic_new(struct rxm_ep *ep, const struct wf_op *from)

@@ -70,6 +70,12 @@ int rxm_data_init(struct rxm_ep *ep);
 void rxm_data_done(struct rxm_ep *ep);
 void rxm_data_conn_init(struct rxm_conn *conn);
 
+/* struct wf_prov.query_atomic, struct wf_xfer_ops.atomic_valid. */
+int rxm_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
+	struct fi_atomic_attr *attr, uint64_t flags);
+int rxm_atomic_valid(struct wf_ep *ep, enum wf_op_kind kind, enum fi_datatype datatype,
+	enum fi_op op, size_t *ret_count);
+
 /* struct wf_xfer_ops.start, .cancel_tx and .tx_left. */
 ssize_t rxm_start(struct wf_ep *ep, struct wf_op *op);
 bool rxm_cancel(struct wf_ep *ep, const struct wf_cancel *which);

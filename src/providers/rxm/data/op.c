@@ -197,15 +197,24 @@ static bool is_immediate(const struct rxm_ep *ep, const struct wf_op *op)
 	       !(op->flags & later) && RXM_HEADER + op->len <= ep->inject_size;
 }
 
-/* The packet of an atomic operation is not cut. */
-static bool is_too_large(const struct rxm_ep *ep, const struct wf_op *op)
+static int check_atomic(struct rxm_ep *ep, const struct wf_op *op)
 {
-	if (!op->atomic || rxm_atomic_size(op) <= RXM_HEADER + ep->buffer_size)
-		return false;
+	const struct wf_op_atomic *atomic = op->atomic;
+	size_t count;
+
+	if (rxm_atomic_valid(&ep->ep, op->kind, atomic->datatype, atomic->op, &count)) {
+		rxm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"atomic operation refused: operation %d on datatype %d; "
+			"possible are up to FI_MSWAP, on up to 8 bytes\n",
+			atomic->op, atomic->datatype);
+		return -FI_EOPNOTSUPP;
+	}
+	if (atomic->count <= count)
+		return 0;
 	rxm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
-		"atomic operation refused: a packet of %zu bytes; a buffer has %zu\n",
-		rxm_atomic_size(op), RXM_HEADER + ep->buffer_size);
-	return true;
+		"atomic operation refused: %zu elements; a packet has room for %zu\n",
+		atomic->count, count);
+	return -FI_EMSGSIZE;
 }
 
 static ssize_t queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op *from)
@@ -278,10 +287,12 @@ ssize_t rxm_start(struct wf_ep *wf, struct wf_op *op)
 	struct rxm_ep *ep = rxm_ep_of(wf);
 	struct rxm_conn *conn;
 	struct wf_list *wait;
-	ssize_t ret;
+	ssize_t ret = 0;
 
-	if (wf_unlikely(is_too_large(ep, op)))
-		return -FI_EINVAL;
+	if (wf_unlikely(op->atomic != NULL))
+		ret = check_atomic(ep, op);
+	if (wf_unlikely(ret))
+		return ret;
 	wf_lock(&ep->ep.lock);
 	ret = rxm_route(ep, op->addr, &conn, &wait);
 	if (wf_likely(!ret))

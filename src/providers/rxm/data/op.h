@@ -132,8 +132,6 @@ void rxm_rdv_read(struct rxm_conn *conn, const struct rxm_packet *packet);
 void rxm_rdv_to(struct rxm_conn *conn, const struct rxm_packet *packet);
 
 /* atomic.c */
-/* Bytes of the packet of an atomic operation. */
-size_t rxm_atomic_size(const struct wf_op *op);
 struct rxm_op *rxm_atomic_new(struct rxm_ep *ep, const struct wf_op *op);
 void rxm_atomic_asked(struct rxm_conn *conn, const struct rxm_packet *packet);
 void rxm_atomic_result(struct rxm_conn *conn, const struct rxm_packet *packet);
