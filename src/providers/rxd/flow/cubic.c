@@ -92,11 +92,11 @@ static void avoid_congestion(
 
 	if (cc->start_ns == 0)
 		begin_phase(cc, now_ns);
-	/* Below w_max Reno's slope is that of the smaller factor, above it one packet
-	 * for each window. */
-	cc->reno_acked += bytes * (cc->w_reno < cc->w_max ? ALPHA_NUM : ALPHA_DEN);
+	/* Below the window before the reduction Reno's slope is that of the smaller
+	 * factor, above it one packet for each window. */
+	cc->reno_acked += bytes * (cc->w_reno < cc->prior ? ALPHA_NUM : ALPHA_DEN);
 	if (cc->reno_acked >= cc->cwnd * ALPHA_DEN) {
-		cc->reno_acked = 0;
+		cc->reno_acked -= cc->cwnd * ALPHA_DEN;
 		cc->w_reno += cc->packet;
 	}
 	target = w_cubic(cc, now_ns - WF_MIN(now_ns, cc->start_ns) + rtt_ns);
@@ -118,6 +118,7 @@ void rxd_cubic_acked(
 
 void rxd_cubic_lost(struct rxd_cubic *cc)
 {
+	cc->prior = cc->cwnd;
 	/* Fast convergence: a flow that did not reach its last maximum leaves room to
 	 * new ones. */
 	if (cc->cwnd < cc->w_max)

@@ -13,8 +13,10 @@
 struct rxd_cubic {
 	uint64_t cwnd, ssthresh;
 	uint32_t packet; /* bytes of a full packet, the unit of growth */
-	/* Window before the last reduction, and the window that Reno would have now. */
-	uint64_t w_max, w_reno;
+	/* Window before the last reduction; the one that the cubic function aims at,
+	 * which fast convergence makes smaller; and the window that Reno would have
+	 * now. */
+	uint64_t prior, w_max, w_reno;
 	/* Bytes acknowledged since w_reno grew, weighted with its slope. */
 	uint64_t reno_acked;
 	/* Window at start_ns, when this phase of congestion avoidance began. */
