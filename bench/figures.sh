@@ -6,6 +6,46 @@
 figures=$(mktemp -d)
 trap 'rm -r "$figures"' EXIT
 
+# fi_bench OPTION...: as CSV, on two cores, without what takes time besides the messages:
+# buffers that are touched (the programs without a library do not touch theirs, either)
+# and single messages that are timed.
+fi_bench() {
+	"${build:?}/tools/fi_bench" -C "${BENCH_CORE0:-0}:${BENCH_CORE1:-1}" --touch no \
+		--percentiles no --label bench --csv - "$@"
+}
+
+# ours [-e TYPE] [-i IDLE] [-b BATCH] PROVIDER TEST SIZE COUNT: best and median time in ns
+# of a message, of batches of BATCH. Rows of messages to and fro are called by their call
+# (tagged, msg, write), streams by when the next message is started (burst, window,
+# slide); with _inject nothing has a completion.
+ours() {
+	local args=() batch=
+	while [[ $1 == -* ]]; do
+		[ "$1" = -b ] && batch=$2 || args+=("$1" "$2")
+		shift 2
+	done
+	local provider=$1 test=$2 size=$3 count=$4
+	[[ $test != *_inject ]] || args+=(--inject)
+	case ${test%_inject} in
+	tagged | msg) args+=(-t latency --call "${test%_inject}") ;;
+	write) args+=(-t write_latency) ;;
+	fetch_add) args+=(-t fetch_add) ;;
+	write_slide) args+=(-t write_bandwidth -w 64) ;;
+	read_slide) args+=(-t read_bandwidth -w 64) ;;
+	window) args+=(-t bandwidth -w 64 --flow answer) ;;
+	msg_slide) args+=(-t bandwidth -w 64 --call msg) ;;
+	burst | slide) args+=(-t bandwidth -w 64 --flow "${test%_inject}") ;;
+	esac
+	if [ -z "$batch" ]; then
+		case ${test%_inject} in
+		tagged | msg | write | fetch_add) batch=100 ;;
+		*) batch=$((size > 65536 ? 256 : 4096)) ;;
+		esac
+	fi
+	fi_bench "${args[@]}" -p "$provider" -s "$size" -n "$count" --batch "$batch" |
+		awk -F, 'NR == 2 { print $13, $14 }'
+}
+
 # measure NAME PROGRAM ARGUMENTS...
 measure() { "${@:2}" >>"$figures/$1"; }
 

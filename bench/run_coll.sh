@@ -26,19 +26,32 @@ for mpi in openmpi mpich; do
 	fi
 done
 
-# rows NAME MEMBERS PROGRAM...: a file of figures for each row that the program prints.
+# rows NAME MEMBERS: a file of figures for each row that comes: name, bytes, best, median.
 rows() {
 	local row bytes best median
-	timeout 300 "${@:3}" $only >"$figures/rows" || echo "$1, $2 members: failed" >&2
 	while read -r row bytes best median; do
 		echo "$best $median" >>"$figures/$1_$2_${row}_$bytes"
-	done <"$figures/rows"
+	done
+}
+
+# program NAME MEMBERS PROGRAM...: one that prints such rows.
+program() {
+	timeout 300 "${@:3}" $only | rows "$1" "$2" || echo "$1, $2 members: failed" >&2
+}
+
+# ours NAME PROVIDER MEMBERS
+ours() {
+	timeout 300 "$build/tools/fi_bench" -p "$2" -m "$3" -s 8,4k,1m -D 0.1 \
+		-t "${only:-barrier,allreduce,broadcast,alltoall,allgather,reduce+broadcast}" \
+		--percentiles no --label bench --csv - |
+		awk -F, 'NR > 1 { print $7, $8, $13, $14 }' | rows "$1" "$3" ||
+		echo "$1, $3 members: failed" >&2
 }
 
 openmpi() {
 	local bind=core
 	[ "$1" -le "$(nproc)" ] || bind=none
-	LD_LIBRARY_PATH='' OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 rows \
+	LD_LIBRARY_PATH='' OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 program \
 		openmpi "$1" mpirun.openmpi --oversubscribe --bind-to $bind \
 		--mca pml ob1 --mca btl self,vader -n "$1" "$figures/coll_openmpi"
 }
@@ -51,7 +64,7 @@ mpich() {
 		[ "$2" -eq 0 ] || return 0
 		bind=none
 	fi
-	LD_LIBRARY_PATH='' rows mpich "$1" mpiexec.mpich -bind-to $bind -n "$1" \
+	LD_LIBRARY_PATH='' program mpich "$1" mpiexec.mpich -bind-to $bind -n "$1" \
 		"$figures/coll_mpich"
 }
 
@@ -59,12 +72,12 @@ mpich() {
 
 for ((i = 0; i < rounds; i++)); do
 	for n in "${members[@]}"; do
-		FI_OFF_COLL_ENGINE=node rows node "$n" "$build/bench/coll_bench" shm "$n"
+		FI_OFF_COLL_ENGINE=node ours node shm "$n"
 		for mpi in "${mpis[@]}"; do
 			"$mpi" "$n" "$i"
 		done
-		FI_OFF_COLL_ENGINE=p2p rows p2p "$n" "$build/bench/coll_bench" shm "$n"
-		FI_OFF_COLL_ENGINE=p2p rows tcp "$n" "$build/bench/coll_bench" tcp "$n"
+		FI_OFF_COLL_ENGINE=p2p ours p2p shm "$n"
+		FI_OFF_COLL_ENGINE=p2p ours tcp tcp "$n"
 	done
 done
 

@@ -9,10 +9,10 @@ rounds=${2:-9}
 # shellcheck source=bench/figures.sh
 . "$(dirname "$0")/figures.sh"
 
-bare() { measure "bare_$1_$2_$3" "$build/bench/ep_bench" "$@"; }
+bare() { measure "bare_$1_$2_$3" ours "$@"; }
 # over LINKS PROVIDER TEST...: instead of that provider.
 over() {
-	FI_LNX_PROV_LINKS=$1 measure "$1_$2_$3_$4" "$build/bench/ep_bench" lnx "${@:3}"
+	FI_LNX_PROV_LINKS=$1 measure "$1_$2_$3_$4" ours lnx "${@:3}"
 }
 
 # test, size, count, what it is; several batches of each, because one is luck

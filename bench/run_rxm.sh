@@ -14,10 +14,8 @@ tests=('tagged 64 20000 one way' 'tagged 4096 20000 one way' 'burst 65536 8000 s
 for ((i = 0; i < rounds; i++)); do
 	for row in "${tests[@]}"; do
 		read -r name size count _ <<<"$row"
-		measure "msg_${name}_$size" "$build/bench/ep_bench" -e msg tcp \
-			"$name" "$size" "$count"
-		measure "rxm_${name}_$size" "$build/bench/ep_bench" 'tcp;ofi_rxm' \
-			"$name" "$size" "$count"
+		measure "msg_${name}_$size" ours -e msg tcp "$name" "$size" "$count"
+		measure "rxm_${name}_$size" ours 'tcp;ofi_rxm' "$name" "$size" "$count"
 	done
 done
 printf 'tcp;ofi_rxm, %d interleaved rounds\n' "$rounds"

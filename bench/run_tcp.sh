@@ -13,24 +13,24 @@ rounds=${2:-9}
 ulimit -n "$(ulimit -Hn)"
 
 bare() { measure "$1" "$build/bench/tcp_socket" "${@:2}"; }
-ours() { measure "$1" "$build/bench/ep_bench" "${@:2}"; }
+row() { measure "$1" ours "${@:2}"; }
 
 for ((i = 0; i < rounds; i++)); do
 	bare bare_lat latency 64 20000
-	ours rdm_lat tcp tagged 64 20000
-	ours msg_lat -e msg tcp tagged 64 20000
+	row rdm_lat tcp tagged 64 20000
+	row msg_lat -e msg tcp tagged 64 20000
 	for size in 65536 262144 1048576; do
 		count=$((2000 * 1048576 / size))
 		bare "bare_bw$size" stream "$size" "$count"
 		bare "reno_bw$size" stream "$size" "$count" reno
-		ours "rdm_bw$size" tcp burst "$size" "$count"
-		ours "msg_bw$size" -e msg tcp burst "$size" "$count"
+		row "rdm_bw$size" tcp burst "$size" "$count"
+		row "msg_bw$size" -e msg tcp burst "$size" "$count"
 	done
-	ours idle_lat -i 1000 tcp tagged 64 20000
-	ours msg_idle_lat -e msg -i 1000 tcp tagged 64 20000
-	ours rdm_rate tcp burst 64 400000
-	ours inject_rate tcp slide_inject 64 400000
-	ours window_rate tcp window_inject 64 100000
+	row idle_lat -i 1000 tcp tagged 64 20000
+	row msg_idle_lat -e msg -i 1000 tcp tagged 64 20000
+	row rdm_rate tcp burst 64 400000
+	row inject_rate tcp slide_inject 64 400000
+	row window_rate tcp window_inject 64 100000
 	bare reno_lat latency 64 20000 reno
 done
 printf 'tcp, %d interleaved rounds\n' "$rounds"

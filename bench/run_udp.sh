@@ -12,7 +12,7 @@ size=64
 
 for ((i = 0; i < rounds; i++)); do
 	measure bare "$build/bench/socket_pingpong" "$size" "$turns"
-	measure ours "$build/bench/ep_bench" -e dgram udp msg "$size" "$turns"
+	measure ours ours -e dgram udp msg "$size" "$turns"
 done
 printf 'udp, %d bytes, one way, %d interleaved rounds of %d turns\n' \
 	"$size" "$rounds" "$turns"

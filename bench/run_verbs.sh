@@ -21,7 +21,7 @@ fi
 cores=("${BENCH_CORE0:-0}" "${BENCH_CORE1:-1}")
 export LD_LIBRARY_PATH=$build/src${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 
-ours() { measure "$1" "$build/bench/ep_bench" -e msg "${@:2}"; }
+row() { measure "$1" ours -e msg "${@:2}"; }
 
 # both PROGRAM ARGUMENTS...: the client's line of figures. The client comes when the
 # server listens.
@@ -60,12 +60,12 @@ for ((i = 0; i < rounds; i++)); do
 	for size in "${sizes[@]}"; do
 		count=$((size > 65536 ? 100 : 1000))
 		bare_latency "send_lat$size" ib_send_lat "$size" "$count"
-		ours "msg$size" -b 1 verbs msg "$size" "$count"
+		row "msg$size" -b 1 verbs msg "$size" "$count"
 		bare_latency "write_lat$size" ib_write_lat "$size" "$count"
-		ours "write$size" -b 1 verbs write "$size" "$count"
+		row "write$size" -b 1 verbs write "$size" "$count"
 		count=$((size > 65536 ? 192 : 1920))
 		bare_stream "send_bw$size" ib_send_bw "$size" "$count"
-		ours "stream$size" -b "$count" verbs msg_slide "$size" "$count"
+		row "stream$size" -b "$count" verbs msg_slide "$size" "$count"
 	done
 done
 printf 'verbs, %d interleaved rounds\n' "$rounds"

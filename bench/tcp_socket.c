@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* tcp_socket latency|stream SIZE COUNT [ALGORITHM]: bare TCP sockets on the loopback
- * interface, non-blocking and busily polled, as ep_bench measures endpoints; with the
+ * interface, non-blocking and busily polled, as fi_bench measures endpoints; with the
  * congestion control that is named, or the system's. */
 #include <arpa/inet.h>
 #include <netinet/in.h>

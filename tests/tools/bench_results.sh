@@ -54,8 +54,8 @@ bench --version | grep -q "^libfabric: $(realpath "$our_lib")/" || fail '--versi
 
 # ---- client and server ----
 
-serve() { # NAME=VALUE...: in the background, at $port
-	env LD_LIBRARY_PATH="$our_lib" "$@" timeout -k 5 "$limit" "$WEFT_BUILD/tools/fi_bench" \
+serve() { # in the background, at $port
+	LD_LIBRARY_PATH=$our_lib timeout -k 5 "$limit" "$WEFT_BUILD/tools/fi_bench" \
 		-S -P "$port" >"$scratch/server" 2>&1 &
 	server_pid=$!
 	for ((i = 0; i < 200; i++)); do

@@ -34,9 +34,10 @@ static struct fi_info *hints_new(
 	if (!hints)
 		fb_die(FB_EXIT_FAILED, "no memory for hints");
 	hints->caps = caps_of(c, call);
-	hints->mode = FI_CONTEXT | FI_CONTEXT2;
+	/* No operation here has remote CQ data. */
+	hints->mode = FI_CONTEXT | FI_CONTEXT2 | FI_RX_CQ_DATA;
 	hints->ep_attr->type = c->type;
-	hints->domain_attr->mode = hints->mode;
+	hints->domain_attr->mode = FI_CONTEXT | FI_CONTEXT2;
 	hints->domain_attr->threading = c->threading     ? c->threading
 					: c->threads > 1 ? FI_THREAD_COMPLETION
 							 : FI_THREAD_DOMAIN;
