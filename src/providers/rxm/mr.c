@@ -4,6 +4,7 @@
 
 #include "objects/absent/absent.h"
 #include "objects/lower/region.h"
+#include "objects/region/attr.h"
 #include "objects/region/own.h"
 #include "objects/region/reg.h"
 #include "providers/rxm/rxm.h"
@@ -73,7 +74,10 @@ static int register_both(struct rxm_mr *mr, struct rxm_mr *base,
 	if (ret)
 		return ret;
 	own.base_mr = base ? base->own : NULL;
-	own.requested_key = fi_mr_key(mr->below.fid);
+	/* Keys that the provider below chooses are those of the application, unless it
+	 * is no target: then it chooses itself, and no peer uses them. */
+	if (!domain->prov_key || wf_mr_chooses_key(mr->base.domain))
+		own.requested_key = fi_mr_key(mr->below.fid);
 	ret = wf_mr_register_as(mr->base.domain, &own, flags, &mr->own);
 	if (ret)
 		wf_lower_region_close(&mr->below, &domain->below);
@@ -99,7 +103,7 @@ int rxm_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 		free(mr);
 		return ret;
 	}
-	wf_mr_own_init(&mr->base, domain, attr, &mr_fid_ops, fi_mr_key(mr->below.fid),
+	wf_mr_own_init(&mr->base, domain, attr, &mr_fid_ops, fi_mr_key(mr->own),
 		fi_mr_desc(mr->below.fid));
 	*ret_mr = &mr->base.fid;
 	return 0;

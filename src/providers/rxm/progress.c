@@ -43,6 +43,9 @@ static void failed(struct rxm_ep *ep)
 		return;
 	entry.flags = err.flags;
 	entry.len = err.len;
+	/* It may have ended the connection: operations that are started when the
+	 * application knows of the error go over the next one. */
+	ep->eq_soon = true;
 	if (err.op_context)
 		end_call(err.op_context, err.err ? err.err : FI_EIO, &entry);
 	else

@@ -49,10 +49,11 @@ struct question {
 	const struct fi_info *hints;
 };
 
-/* Does an application that can register its local buffers have to? */
+/* Does an application that can register its local buffers have to? The engines of
+ * collectives do not. */
 static bool takes_descs(const struct question *q, const struct fi_info *below)
 {
-	return q->hints && q->hints->domain_attr &&
+	return q->hints && q->hints->domain_attr && !(q->hints->caps & FI_COLLECTIVE) &&
 	       q->hints->domain_attr->mr_mode & below->domain_attr->mr_mode &
 		       FI_MR_LOCAL;
 }

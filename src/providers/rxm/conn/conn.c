@@ -241,10 +241,15 @@ static ssize_t result(struct rxm_conn *conn, struct rxm_call *call, ssize_t ret)
 		}
 		return 0;
 	}
-	if (ret != -FI_EAGAIN)
-		rxm_log(FI_LOG_INFO, FI_LOG_EP_DATA, "the provider below: %s\n",
-			fi_strerror((int)-ret));
-	return ret;
+	if (ret == -FI_EAGAIN)
+		return ret;
+	rxm_log(FI_LOG_INFO, FI_LOG_EP_DATA, "the provider below: %s\n",
+		fi_strerror((int)-ret));
+	if (ret != -FI_ENOTCONN)
+		return ret;
+	/* Its end is known there, and the event that tells was not read yet. */
+	rxm_conn_fail(conn, FI_ENOTCONN);
+	return -FI_EAGAIN;
 }
 
 ssize_t rxm_conn_send(struct rxm_conn *conn, const struct iovec *iov, void **desc,

@@ -13,8 +13,8 @@ void rxm_credit_init(struct rxm_conn *conn, uint8_t flow)
 		return;
 	/* Credits that came before the connection was up are counted already. */
 	conn->credits++;
-	/* The peer, too, begins with one. Buffers posted again before the connection was
-	 * up are counted already. */
+	/* The peer, too, begins with one. Buffers posted again before the connection
+	 * was up are counted already. */
 	conn->reposted += (uint32_t)ep->rx_depth - 1;
 	if (rxm_credit_owed(conn))
 		rxm_credit_give(conn);

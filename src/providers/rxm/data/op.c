@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/calls/build.h"
+#include "providers/rxm/conn/peer.h"
 #include "providers/rxm/data/op.h"
 
 #include <stdlib.h>
@@ -230,6 +231,22 @@ static ssize_t queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op
 	return 0;
 }
 
+/* If the connection just turned out to be lost, the next one takes what has not begun.
+ */
+static void wait_for(struct rxm_conn *conn, struct rxm_op *op)
+{
+	struct wf_remote *remote = &conn->peer->remote;
+
+	if (wf_likely(conn->state == RXM_CONN_UP) || op->conn) {
+		wf_list_push(&conn->waiting, &op->work.link);
+		rxm_conn_resume(conn);
+		return;
+	}
+	wf_list_push(&remote->pending, &op->work.link);
+	wf_remote_wanted(&conn->ep->peers->remotes, remote);
+	wf_remote_schedule(&conn->ep->peers->remotes, remote);
+}
+
 static ssize_t start_op(struct rxm_conn *conn, const struct wf_op *from)
 {
 	struct rxm_ep *ep = conn->ep;
@@ -245,8 +262,7 @@ static ssize_t start_op(struct rxm_conn *conn, const struct wf_op *from)
 	if (wf_likely(!ret))
 		return 0;
 	if (ret == -FI_EAGAIN) {
-		wf_list_push(&conn->waiting, &op->work.link);
-		rxm_conn_resume(conn);
+		wait_for(conn, op);
 		return 0;
 	}
 	/* What went out is reported by the end of its calls. */
