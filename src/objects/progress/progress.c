@@ -236,15 +236,15 @@ void wf_progress_list_run_all(struct wf_progress_list *list)
 
 bool wf_progress_moved(struct wf_progress *item)
 {
-	unsigned int quiet, once = 1;
+	unsigned int quiet;
 
 	if (item->moved && item->moved(item))
 		return true;
+	if (atomic_load_explicit(&item->some, memory_order_relaxed)) {
+		atomic_store_explicit(&item->some, false, memory_order_relaxed);
+		return true;
+	}
 	quiet = atomic_load_explicit(&item->quiet, memory_order_relaxed);
-	/* An item that does not count its runs stays at 1: report that move once. */
-	if (quiet == once)
-		(void)atomic_compare_exchange_strong_explicit(&item->quiet, &once, 0,
-			memory_order_relaxed, memory_order_relaxed);
 	return quiet && quiet < WF_PATIENCE_MISSES;
 }
 

@@ -41,9 +41,10 @@ struct wf_progress {
 
 	/* Runs since the last one that found work, including that one: 1 after a run
 	 * that found work; 0 if no such run is known. Items that may be parked (see
-	 * below) count in run(), under their own lock. Other items store 1 when a piece
-	 * of a long transfer has moved, or leave it at 0. */
+	 * below) count in run(), under their own lock. Other items leave it at 0, and
+	 * may set @some when a piece of a long transfer has moved. */
 	atomic_uint quiet;
+	atomic_bool some;
 	atomic_bool parked; /* some list parked the item since it was woken last */
 	/* Chain of the item's entries, one for each list; NULL: in no list. Guarded by
 	 * chain_lock in progress.c. */
@@ -152,7 +153,7 @@ static inline void wf_progress_found(struct wf_progress *item, bool something)
 /* A piece of a long transfer has moved, in an item that does not count its runs. */
 static inline void wf_progress_found_some(struct wf_progress *item)
 {
-	atomic_store_explicit(&item->quiet, 1, memory_order_relaxed);
+	atomic_store_explicit(&item->some, true, memory_order_relaxed);
 }
 
 /* Has data moved in @item, or in any awake item of @list, since the last call or in the

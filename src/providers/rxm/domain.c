@@ -52,11 +52,6 @@ static int open_below(struct rxm_domain *domain, const struct rxm_offer *offer)
 		&domain->below, &rxm_fi, offer->below->fabric_attr->prov_name, info);
 }
 
-static uint64_t mask_of(size_t bytes)
-{
-	return bytes < sizeof(uint64_t) ? (UINT64_C(1) << 8 * bytes) - 1 : UINT64_MAX;
-}
-
 static void fill(struct rxm_domain *domain, const struct rxm_offer *offer)
 {
 	const struct fi_info *below = domain->below.info;
@@ -73,7 +68,6 @@ static void fill(struct rxm_domain *domain, const struct rxm_offer *offer)
 	domain->tagged = below->caps & FI_TAGGED;
 	domain->rx_cq_data = (below->mode | below->rx_attr->mode) & FI_RX_CQ_DATA;
 	domain->inject_size = below->tx_attr->inject_size;
-	domain->data_mask = mask_of(below->domain_attr->cq_data_size);
 	domain->max_key = bytes && bytes < sizeof(uint64_t)
 				  ? (UINT64_C(1) << 8 * bytes) - 1
 				  : FI_KEY_NOTAVAIL - 1;

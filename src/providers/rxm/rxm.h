@@ -57,7 +57,6 @@ struct rxm_domain {
 	/* FI_RX_CQ_DATA: a peer's write with remote CQ data takes a receive buffer. */
 	bool rx_cq_data;
 	size_t inject_size; /* bytes that the endpoints below inject */
-	uint64_t data_mask; /* bits of remote CQ data: as many as RMA has */
 	uint64_t max_key;   /* the largest key that may be chosen; see prov_key */
 	/* The next key to try for a region of a rendezvous; any thread. */
 	_Atomic uint32_t next_key;

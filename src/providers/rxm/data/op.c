@@ -289,7 +289,7 @@ static ssize_t start_on(struct rxm_conn *conn, const struct wf_op *op)
 		return ret;
 	}
 	if (is_immediate(ep, op)) {
-		msg = rxm_message_of(ep, op);
+		msg = rxm_message_of(op);
 		if (!rxm_send_now(conn, &msg, op->iov, op->iov_count)) {
 			wf_ep_op_end(&ep->ep, op, 0);
 			return 0;

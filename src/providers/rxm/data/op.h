@@ -114,7 +114,7 @@ extern const struct rxm_work_ops rxm_rdv_write_ops;
 /* send.c: the table for a message. */
 const struct rxm_work_ops *rxm_send_ops(struct rxm_ep *ep, const struct wf_op *op);
 /* What the header says of the message. */
-struct rxm_message rxm_message_of(const struct rxm_ep *ep, const struct wf_op *op);
+struct rxm_message rxm_message_of(const struct wf_op *op);
 /* Send a message at once from the caller's buffers, without a struct rxm_op. 0: it is
  * sent; otherwise as rxm_conn_inject. */
 ssize_t rxm_send_now(struct rxm_conn *conn, const struct rxm_message *msg,

@@ -75,7 +75,7 @@ static size_t describe(const struct rxm_op *op, struct fi_rma_iov *seg)
 static ssize_t rdv_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
-	struct rxm_message msg = rxm_message_of(op->ep, &op->op);
+	struct rxm_message msg = rxm_message_of(&op->op);
 	struct fi_rma_iov seg[RXM_MAX_SEGS];
 	ssize_t ret = expose(op);
 

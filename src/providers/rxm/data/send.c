@@ -46,14 +46,13 @@ const struct rxm_work_ops *rxm_send_ops(struct rxm_ep *ep, const struct wf_op *o
 	return op->len <= ep->buffer_size ? &rxm_eager_ops : &rxm_segments_ops;
 }
 
-struct rxm_message rxm_message_of(const struct rxm_ep *ep, const struct wf_op *op)
+struct rxm_message rxm_message_of(const struct wf_op *op)
 {
 	return (struct rxm_message){
 		.tagged = op->kind == WF_OP_TSEND,
 		.has_data = op->flags & FI_REMOTE_CQ_DATA,
 		.size = op->len,
-		.data = op->flags & FI_REMOTE_CQ_DATA ? op->data & ep->domain->data_mask
-						      : 0,
+		.data = op->flags & FI_REMOTE_CQ_DATA ? op->data : 0,
 		.tag = op->kind == WF_OP_TSEND ? op->tag : 0,
 	};
 }
@@ -77,7 +76,7 @@ ssize_t rxm_send_now(struct rxm_conn *conn, const struct rxm_message *msg,
 static ssize_t eager_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	struct rxm_op *op = rxm_op_of(work);
-	struct rxm_message msg = rxm_message_of(op->ep, &op->op);
+	struct rxm_message msg = rxm_message_of(&op->op);
 	ssize_t ret;
 
 	op->sending.call.done = rxm_op_sent;
@@ -117,7 +116,7 @@ static ssize_t segment_send(struct rxm_conn *conn, struct rxm_op *op, uint32_t n
 	struct rxm_segment *segment = &op->segments.at[number];
 	size_t offset = (size_t)number * conn->ep->buffer_size;
 	size_t len = WF_MIN(op->op.len - offset, conn->ep->buffer_size);
-	struct rxm_message msg = rxm_message_of(op->ep, &op->op);
+	struct rxm_message msg = rxm_message_of(&op->op);
 	struct iovec iov[RXM_IOV_LIMIT];
 	size_t count = rxm_iov_part(op->iov, op->op.iov_count, offset, len, iov, NULL);
 
