@@ -235,7 +235,7 @@ static ssize_t queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op
  */
 static void wait_for(struct rxm_conn *conn, struct rxm_op *op)
 {
-	struct wf_remote *remote = &conn->peer->remote;
+	struct wf_remote *remote = &conn->peer->ip.remote;
 
 	if (wf_likely(conn->state == RXM_CONN_UP) || op->conn) {
 		wf_list_push(&conn->waiting, &op->work.link);
