@@ -6,7 +6,7 @@
 #ifndef WF_TESTS_UNIT_PAIR_CASES_H
 #define WF_TESTS_UNIT_PAIR_CASES_H
 
-static int pair_setup(void **state)
+static inline int pair_setup(void **state)
 {
 	struct pair *p = malloc(sizeof(*p));
 
@@ -17,7 +17,7 @@ static int pair_setup(void **state)
 	return 0;
 }
 
-static int pair_teardown(void **state)
+static inline int pair_teardown(void **state)
 {
 	pair_close(*state);
 	free(*state);

@@ -24,6 +24,7 @@
  *   tx.c, flush.c, rx.c   records out of it and into it
  *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
  *   keepalive.c  hosts that vanish
+ *   proof.c, way.c   whether a peer shares memory with this process
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
  *   msg_new.c, msg_cm.c, msg_begin.c, pep.c, ask.c, peer.c, attempt.c   how connections
  *       come to be
@@ -67,6 +68,9 @@ struct tcp_ep {
 	union wf_sockaddr name;
 	/* Manual progress: sends may wait for the next progress call. */
 	bool manual;
+	/* Find out which peers share memory (local/way.h). Not set but by unit tests:
+	 * docs/tcp-local.md says what is missing. */
+	bool local;
 	/* tcp_progress() is running and will handle what is queued meanwhile. */
 	bool running;
 	uint32_t armed_epoch; /* value of @epoch when a thread last prepared to sleep */

@@ -184,6 +184,7 @@ static void agreement(void **state)
 		TCP_HAVE_OFFER);
 	/* what computes on payloads needs one byte order */
 	assert_false(tcp_cm_agree(all, all, false) & TCP_HAVE_ATOMIC);
+	assert_false(tcp_cm_agree(all, all, false) & TCP_HAVE_LOCAL);
 	assert_true(tcp_cm_agree(all, all, false) & TCP_HAVE_ERROR);
 }
 

@@ -118,13 +118,14 @@ size_t tcp_cm_encode(uint8_t *buf, enum tcp_cm_type type, const struct tcp_cm_ex
 	return sizeof(hdr) + data_len;
 }
 
-/* Payloads are never converted, so atomics need machines of the same byte order. */
+/* Payloads are never converted, so atomics need machines of the same byte order; so
+ * does shared memory. */
 uint32_t tcp_cm_agree(uint32_t own, uint32_t peer, bool same_order)
 {
 	uint32_t agreed = own & peer & TCP_HAVE_OFFER;
 
 	if (!same_order)
 		agreed &= ~(uint32_t)(TCP_HAVE_ATOMIC | TCP_HAVE_LDBL_X87 |
-				      TCP_HAVE_LDBL_QUAD);
+				      TCP_HAVE_LDBL_QUAD | TCP_HAVE_LOCAL);
 	return agreed;
 }

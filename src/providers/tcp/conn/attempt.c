@@ -5,6 +5,7 @@
 
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/way.h"
 #include "sys/clock.h"
 
 /*
@@ -19,13 +20,18 @@ enum {
 };
 
 static const uint32_t features =
-	TCP_HAVE_OFFER &
-	~(uint32_t)(TCP_HAVE_LDBL_X87 | TCP_HAVE_LDBL_QUAD | TCP_HAVE_TAGGED_MSG);
+	TCP_HAVE_OFFER & ~(uint32_t)(TCP_HAVE_LDBL_X87 | TCP_HAVE_LDBL_QUAD |
+				     TCP_HAVE_TAGGED_MSG | TCP_HAVE_LOCAL);
+
+static uint32_t features_of(const struct tcp_ep *ep)
+{
+	return features | TCP_HAVE_LDBL_OWN | tcp_way_offer(ep);
+}
 
 static struct tcp_cm_own own_of(const struct tcp_ep *ep)
 {
 	return (struct tcp_cm_own){
-		.features = features | TCP_HAVE_LDBL_OWN,
+		.features = features_of(ep),
 		.instance = ep->peers->instance,
 		.contexts = (uint16_t)ep->rx_contexts,
 		.timeout_ms = ep->conf.connect_ms,
@@ -87,7 +93,8 @@ static void become_conn(
 	wire.have |= have;
 	tcp_watch_set(ep, &attempt->base.watch, 0);
 	attempt->base.watch.fd = -1;
-	if (tcp_peer_connected(ep, peer, fd, &wire, identity)) {
+	if (tcp_peer_connected(
+		    ep, peer, fd, attempt->cm.msg.ext.instance, &wire, identity)) {
 		(void)close(fd);
 		failed(ep, peer, FI_ENOMEM, false);
 	}
@@ -280,9 +287,8 @@ static void passive_asked(struct tcp_attempt *attempt)
 	peer->remote_instance = attempt->cm.msg.ext.instance;
 	tcp_rdm_answer(&hello, &attempt->cm.msg, ep->peers->id, &answer);
 	tcp_rdm_encode(data, &answer);
-	passive_finish(
-		attempt, tcp_cm_accept(&attempt->cm, features | TCP_HAVE_LDBL_OWN, data,
-				 sizeof(data)));
+	passive_finish(attempt,
+		tcp_cm_accept(&attempt->cm, features_of(ep), data, sizeof(data)));
 }
 
 static void passive_ready(struct tcp_attempt *attempt)

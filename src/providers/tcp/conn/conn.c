@@ -6,6 +6,7 @@
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/data/unexp.h"
+#include "providers/tcp/local/way.h"
 
 /* The life of a connection after its two ends agreed. */
 
@@ -116,6 +117,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	tcp_slots_free(&conn->rdv);
 	free(conn->rx.buf);
 	free(conn->rx.held);
+	tcp_way_end(conn);
 	if (conn->peer)
 		tcp_peer_lost(ep, conn->peer, conn);
 	conn->peer = NULL;
@@ -157,8 +159,8 @@ void tcp_conn_heat(struct tcp_conn *conn)
 	ep->hot_count++;
 	wf_list_push(&ep->hot, &conn->hot_link);
 	/* While no thread sleeps, the socket leaves the epoll set: an event for each
-	 * segment costs more than the reads that it would save. A thread may sleep while
-	 * another one makes the connection: then the socket is added. */
+	 * segment costs more than the reads that it would save. A thread may sleep
+	 * while another one makes the connection: then the socket is added. */
 	tcp_watch_set(
 		ep, &conn->watch, ep->watches.sleepers ? tcp_conn_events(conn) : 0);
 }

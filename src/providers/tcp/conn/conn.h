@@ -6,6 +6,7 @@
 #include "providers/tcp/tcp.h"
 
 struct tcp_peer;
+struct tcp_way;
 
 /* The event that completes an operation after its record was sent. */
 enum tcp_want {
@@ -174,6 +175,7 @@ struct tcp_conn {
 	struct wf_unexp_conn unexp;
 	/* struct tcp_rdv by index: rendezvous of the peer whose data has not come. */
 	struct tcp_slots rdv;
+	struct tcp_way *way; /* with TCP_HAVE_LOCAL (local/way.h); else NULL */
 	struct tcp_rx rx;
 };
 
@@ -308,6 +310,9 @@ int tcp_ack_head(struct tcp_conn *conn);
 int tcp_error_head(struct tcp_conn *conn);
 int tcp_matched_head(struct tcp_conn *conn);
 int tcp_probe_head(struct tcp_conn *conn);
+int tcp_card_head(struct tcp_conn *conn);
+int tcp_card_done(struct tcp_conn *conn);
+int tcp_proof_head(struct tcp_conn *conn);
 int tcp_write_head(struct tcp_conn *conn);
 int tcp_write_done(struct tcp_conn *conn);
 int tcp_read_head(struct tcp_conn *conn);

@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/way.h"
 #include "sys/clock.h"
 
 /*
@@ -218,12 +219,14 @@ void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn)
 }
 
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
-	const struct tcp_wire_peer *wire, enum tcp_identity identity)
+	uint64_t instance, const struct tcp_wire_peer *wire, enum tcp_identity identity)
 {
 	struct tcp_conn *conn = tcp_conn_new(ep, fd, wire, peer);
 
 	if (!conn)
 		return -FI_ENOMEM;
+	if (wire->have & TCP_HAVE_LOCAL)
+		tcp_way_begin(conn, instance);
 	if (identity == TCP_CLAIMED)
 		tcp_claim_made(ep, peer, conn);
 	else if (identity == TCP_PROVEN)

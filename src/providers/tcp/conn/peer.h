@@ -83,7 +83,8 @@ void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
 /* An exchange succeeded: create the connection over @fd. 0 or a negative fi_errno. */
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
-	const struct tcp_wire_peer *wire, enum tcp_identity identity);
+	uint64_t instance, const struct tcp_wire_peer *wire,
+	enum tcp_identity identity);
 /* Have operations use @conn, first those that waited. */
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn);
 

@@ -40,6 +40,8 @@ static const struct tcp_handler handlers[TCP_REC_KINDS] = {
 	[TCP_REC_MATCHED] = { tcp_matched_head, NULL },
 	[TCP_REC_PROBE] = { tcp_probe_head, NULL },
 	[TCP_REC_PROBE_RESP] = { tcp_probe_head, NULL },
+	[TCP_REC_CARD] = { tcp_card_head, tcp_card_done },
+	[TCP_REC_PROOF] = { tcp_proof_head, NULL },
 };
 
 void tcp_rx_sink(struct tcp_conn *conn, const struct iovec *iov, size_t count)

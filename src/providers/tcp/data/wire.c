@@ -21,6 +21,7 @@ enum payload {
 	PAYLOAD_OPERAND, /* an array of elements as long as the segments */
 	PAYLOAD_FETCH,   /* the same, or nothing for FI_ATOMIC_READ */
 	PAYLOAD_COMPARE, /* two such arrays */
+	PAYLOAD_CARD,    /* TCP_WIRE_CARD bytes */
 };
 
 /* The meaning of the byte op_data. */
@@ -122,10 +123,18 @@ static const struct row rows[TCP_REC_KINDS] = {
 		.exact = true,
 		.word = WORD_ID,
 		.need = TCP_HAVE_PROBE },
+	[TCP_REC_CARD] = { .op = TCP_OP_CARD,
+		.exact = true,
+		.payload = PAYLOAD_CARD,
+		.need = TCP_HAVE_LOCAL },
+	[TCP_REC_PROOF] = { .op = TCP_OP_PROOF,
+		.exact = true,
+		.word = WORD_ID,
+		.need = TCP_HAVE_LOCAL },
 };
 
 /* Kind + 1 by operation code; 0: no such code. */
-static const uint8_t kind_of_op[TCP_OP_PROBE_RESP + 1] = {
+static const uint8_t kind_of_op[TCP_OP_PROOF + 1] = {
 	[TCP_OP_MSG] = TCP_REC_MSG + 1,
 	[TCP_OP_TAGGED] = TCP_REC_TAGGED + 1,
 	[TCP_OP_READ] = TCP_REC_READ + 1,
@@ -143,6 +152,8 @@ static const uint8_t kind_of_op[TCP_OP_PROBE_RESP + 1] = {
 	[TCP_OP_MATCHED] = TCP_REC_MATCHED + 1,
 	[TCP_OP_PROBE] = TCP_REC_PROBE + 1,
 	[TCP_OP_PROBE_RESP] = TCP_REC_PROBE_RESP + 1,
+	[TCP_OP_CARD] = TCP_REC_CARD + 1,
+	[TCP_OP_PROOF] = TCP_REC_PROOF + 1,
 };
 
 static uint64_t get64(const uint8_t *p, const struct tcp_wire_peer *peer)
@@ -295,6 +306,8 @@ static bool payload_fits(const struct tcp_record *rec, enum payload payload)
 		return rec->payload_len == rec->span;
 	case PAYLOAD_COMPARE:
 		return rec->payload_len == 2 * rec->span;
+	case PAYLOAD_CARD:
+		return rec->payload_len == TCP_WIRE_CARD;
 	}
 	return false;
 }
@@ -572,6 +585,8 @@ const char *tcp_rec_kind_text(unsigned int kind)
 		[TCP_REC_MATCHED] = "match notice",
 		[TCP_REC_PROBE] = "probe",
 		[TCP_REC_PROBE_RESP] = "probe response",
+		[TCP_REC_CARD] = "card",
+		[TCP_REC_PROOF] = "proof",
 	};
 
 	return kind < TCP_REC_KINDS ? text[kind] : "unknown";

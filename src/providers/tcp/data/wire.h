@@ -38,6 +38,7 @@ enum {
 	TCP_WIRE_RDV_MANY_MAX = 65535, /* highest index with TCP_HAVE_RDV_MANY */
 	TCP_WIRE_ATOMIC_MAX = 16384,   /* bytes of one array of operands */
 	TCP_WIRE_ERRNO_MAX = 4095,
+	TCP_WIRE_CARD = 40,              /* payload bytes of TCP_REC_CARD */
 	TCP_WIRE_CONTEXTS_MAX = 1 << 15, /* receive contexts of an endpoint */
 };
 
@@ -79,6 +80,8 @@ enum tcp_wire_op {
 	TCP_OP_MATCHED = 0x46,
 	TCP_OP_PROBE = 0x47,
 	TCP_OP_PROBE_RESP = 0x48,
+	TCP_OP_CARD = 0x49,
+	TCP_OP_PROOF = 0x4a,
 };
 
 /* The flags that this implementation knows; others are ignored. */
@@ -112,7 +115,9 @@ enum tcp_wire_have {
 	/* The index of a rendezvous has 16 bits, in two bytes of the base. */
 	TCP_HAVE_RDV_MANY = 1 << 8,
 	TCP_HAVE_CONTEXTS = 1 << 9, /* records may name a receive context */
-	TCP_HAVE_OFFER = 0x3ff,     /* all of the above */
+	/* Both ends find out whether they share memory (docs/tcp-local.md). */
+	TCP_HAVE_LOCAL = 1 << 10,
+	TCP_HAVE_OFFER = 0x7ff, /* all of the above */
 
 	/* The bits below are not exchanged; they follow from other facts. */
 	TCP_HAVE_TAGGED = 1 << 16, /* this end supports tagged messages */
@@ -167,6 +172,8 @@ enum tcp_rec_kind {
 	TCP_REC_MATCHED,     /* the message with .id was matched or discarded */
 	TCP_REC_PROBE,       /* to be answered at once, even if other records wait */
 	TCP_REC_PROBE_RESP,  /* .id is that of the probe */
+	TCP_REC_CARD,  /* where the sender's proof of locality is; local/proof.h */
+	TCP_REC_PROOF, /* .id is the number there; 0: it is not reached */
 	TCP_REC_KINDS,
 };
 
@@ -195,7 +202,7 @@ struct tcp_record {
 	uint64_t tag;     /* TAGGED, RTS */
 	uint64_t msg_len; /* RTS, MSG_RTS: bytes of the message */
 	/* With TCP_FLAG_MATCH, and in MATCHED, PROBE, PROBE_RESP: the sender's number.
-	 */
+	 * PROOF: the number in the receiver's memory. */
 	uint64_t id;
 	uint64_t span; /* bytes of all segments; encode does not read it */
 	int err;       /* ERROR: positive fi_errno */

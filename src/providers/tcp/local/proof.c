@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "providers/tcp/local/proof.h"
+#include "sys/machine.h"
+#include "sys/sealed.h"
+
+#define NAME "weft-tcp"
+/* Where shared memory with names is. */
+#define DIRECTORY "/dev/shm"
+
+/* Changes with every change of a card, a page, or what follows from them. */
+#define LAYOUT UINT32_C(0x77540001)
+
+/* Both ends are of one byte order, else the feature is not agreed on. */
+struct card {
+	uint32_t layout; /* LAYOUT; 0: there is no memory */
+	uint32_t uid;    /* effective user */
+	uint8_t boot_id[16];
+	uint64_t pid_ns; /* in which @pid counts */
+	uint32_t pid;
+	int32_t fd; /* of the page, in the process @pid */
+};
+
+static_assert(sizeof(struct card) == TCP_WIRE_CARD, "wire layout");
+
+/* Other processes read this: whole before the card is sent. */
+struct page {
+	uint64_t number;
+	uint64_t instance;
+	/* The directory of shared memory that the process sees. */
+	uint64_t dir_device, dir_inode;
+};
+
+static int fill_directory(struct page *page)
+{
+	struct stat st;
+
+	if (stat(DIRECTORY, &st))
+		return -errno;
+	page->dir_device = (uint64_t)st.st_dev;
+	page->dir_inode = (uint64_t)st.st_ino;
+	return 0;
+}
+
+static int fill_number(struct tcp_proof *proof)
+{
+	do {
+		if (getrandom(&proof->number, sizeof(proof->number), 0) !=
+			sizeof(proof->number))
+			return -EIO;
+	} while (!proof->number);
+	return 0;
+}
+
+/* What both ends must have in common. */
+static int fill_common(struct card *card)
+{
+	int ret = wf_machine_boot_id(card->boot_id);
+
+	card->layout = LAYOUT;
+	card->uid = (uint32_t)geteuid();
+	return ret ? ret : wf_machine_pid_ns(&card->pid_ns);
+}
+
+static int make(struct tcp_proof *proof, uint64_t instance, struct card *card)
+{
+	struct page *page;
+	int ret = fill_common(card);
+
+	if (!ret)
+		ret = fill_number(proof);
+	if (!ret)
+		ret = wf_sealed_new(NAME, sizeof(*page), &proof->fd, &proof->page);
+	if (ret)
+		return ret;
+	page = proof->page;
+	page->number = proof->number;
+	page->instance = instance;
+	card->pid = (uint32_t)getpid();
+	card->fd = proof->fd;
+	return fill_directory(page);
+}
+
+int tcp_proof_make(
+	struct tcp_proof *ret, uint64_t instance, uint8_t ret_card[TCP_WIRE_CARD])
+{
+	struct card card = { 0 };
+	int err;
+
+	*ret = (struct tcp_proof){ .fd = -1 };
+	err = make(ret, instance, &card);
+	if (err) {
+		tcp_proof_done(ret);
+		card = (struct card){ 0 };
+	}
+	memcpy(ret_card, &card, sizeof(card));
+	return err;
+}
+
+/* The card names a process and a descriptor, so it is compared first with what no card
+ * of another machine can have. */
+static enum tcp_apart compare(const struct card *card)
+{
+	struct card own = { 0 };
+
+	if (card->layout != LAYOUT || fill_common(&own))
+		return TCP_APART_VERSION;
+	if (memcmp(card->boot_id, own.boot_id, sizeof(own.boot_id)) != 0)
+		return TCP_APART_MACHINE;
+	if (card->pid_ns != own.pid_ns)
+		return TCP_APART_NAMESPACE;
+	return card->uid == own.uid ? TCP_APART_NOT : TCP_APART_USER;
+}
+
+static enum tcp_apart judge(const struct page *page, uint64_t instance)
+{
+	struct page own = { 0 };
+
+	if (!page->number || page->instance != instance)
+		return TCP_APART_STRANGER;
+	if (fill_directory(&own) || page->dir_device != own.dir_device ||
+		page->dir_inode != own.dir_inode)
+		return TCP_APART_DIRECTORY;
+	return TCP_APART_NOT;
+}
+
+enum tcp_apart tcp_proof_read(
+	const uint8_t bytes[TCP_WIRE_CARD], uint64_t instance, uint64_t *ret_number)
+{
+	enum tcp_apart apart;
+	struct card card;
+	struct page page;
+	const void *mem;
+
+	memcpy(&card, bytes, sizeof(card));
+	apart = compare(&card);
+	if (apart)
+		return apart;
+	if (wf_sealed_map(NAME, card.pid, card.fd, sizeof(page), &mem))
+		return TCP_APART_UNREADABLE;
+	/* A copy: the other process may write while it is examined. */
+	memcpy(&page, mem, sizeof(page));
+	wf_sealed_unmap(mem, sizeof(page));
+	apart = judge(&page, instance);
+	if (!apart)
+		*ret_number = page.number;
+	return apart;
+}
+
+void tcp_proof_done(struct tcp_proof *proof)
+{
+	if (proof->fd < 0)
+		return;
+	wf_sealed_unmap(proof->page, sizeof(struct page));
+	(void)close(proof->fd);
+	proof->fd = -1;
+}
+
+const char *tcp_apart_text(enum tcp_apart apart)
+{
+	static const char *const text[TCP_APARTS] = {
+		[TCP_APART_NOT] = "shared memory is reached",
+		[TCP_APART_VERSION] = "another version, or no proof can be made",
+		[TCP_APART_MACHINE] = "another machine",
+		[TCP_APART_NAMESPACE] = "another process namespace",
+		[TCP_APART_USER] = "another user",
+		[TCP_APART_UNREADABLE] = "its memory cannot be read",
+		[TCP_APART_STRANGER] = "that memory is not its own",
+		[TCP_APART_DIRECTORY] = "another directory of shared memory",
+		[TCP_APART_REFUSED] = "the peer cannot reach this process",
+	};
+
+	return text[apart];
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
+#include <string.h>
+
+#include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/way.h"
+
+uint32_t tcp_way_offer(const struct tcp_ep *ep)
+{
+	return ep->local && !ep->contexts ? TCP_HAVE_LOCAL : 0;
+}
+
+void tcp_way_begin(struct tcp_conn *conn, uint64_t instance)
+{
+	struct tcp_way *way = calloc(1, sizeof(*way));
+	struct tcp_tx *tx;
+	int err;
+
+	if (!way) {
+		tcp_conn_fail(conn, FI_ENOMEM);
+		return;
+	}
+	way->instance = instance;
+	way->proof.fd = -1;
+	conn->way = way;
+	tx = tcp_tx_answer(conn, TCP_REC_CARD, TCP_WIRE_CARD);
+	if (!tx)
+		return;
+	err = tcp_proof_make(&way->proof, conn->ep->peers->instance, tx->copy);
+	if (err)
+		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
+			"no proof of this machine can be made: %s\n", strerror(-err));
+	tcp_tx_dirty(conn);
+}
+
+void tcp_way_end(struct tcp_conn *conn)
+{
+	if (!conn->way)
+		return;
+	tcp_proof_done(&conn->way->proof);
+	free(conn->way);
+	conn->way = NULL;
+}
+
+/* One line for each peer, when both directions were examined. */
+static void settle(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+	char text[WF_SOCKADDR_STRLEN];
+
+	if (!way->read || !way->told)
+		return;
+	tcp_proof_done(&way->proof);
+	tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
+		"%s %s shared memory with this process: %s\n",
+		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)),
+		way->apart ? "has no" : "has", tcp_apart_text(way->apart));
+}
+
+int tcp_card_head(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	struct tcp_way *way = conn->way;
+	struct iovec iov;
+
+	if (!way || way->read)
+		return -FI_EPROTO;
+	rx->entry = NULL;
+	rx->unexp = NULL;
+	iov = (struct iovec){ way->card, sizeof(way->card) };
+	tcp_rx_sink(conn, &iov, 1);
+	return 0;
+}
+
+int tcp_card_done(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+	enum tcp_apart apart;
+	struct tcp_tx *tx;
+	uint64_t number = 0;
+
+	way->read = true;
+	apart = tcp_proof_read(way->card, way->instance, &number);
+	/* This end's own reason says more than the peer's refusal. */
+	if (apart)
+		way->apart = apart;
+	tx = tcp_tx_answer(conn, TCP_REC_PROOF, 0);
+	if (!tx)
+		return 0;
+	tx->rec.id = number;
+	tcp_tx_dirty(conn);
+	settle(conn);
+	return 0;
+}
+
+int tcp_proof_head(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+	uint64_t number = conn->rx.rec.id;
+
+	if (!way || way->told)
+		return -FI_EPROTO;
+	way->told = true;
+	if (way->proof.fd < 0 || number != way->proof.number) {
+		if (number)
+			FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
+				"a peer sent a number that is not in this process's "
+				"memory\n");
+		if (!way->apart)
+			way->apart = TCP_APART_REFUSED;
+	}
+	settle(conn);
+	return 0;
+}

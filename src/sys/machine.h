@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_SYS_MACHINE_H
+#define WF_SYS_MACHINE_H
+
+#include <stdint.h>
+
+/*
+ * What tells machines, and the processes of one machine, apart. Host names and
+ * addresses do not: several machines may have the same. Any thread may call; all
+ * functions return 0 or a negative errno, and read /proc, which may not be there.
+ */
+
+/* The running kernel: random, new at each boot. */
+int wf_machine_boot_id(uint8_t ret_id[16]);
+
+/* The process namespace of this process, in which its process id counts: containers
+ * with the same kernel have others. */
+int wf_machine_pid_ns(uint64_t *ret_ns);
+
+/* The state of process @pid, as the letter of proc(5), and the time when it began, in
+ * clock ticks since boot. Both together tell it from a later one of the same id. */
+int wf_process_stat(uint32_t pid, char *ret_state, uint64_t *ret_started);
+
+#endif

@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The exchange in which two FI_EP_RDM endpoints find out whether they share memory:
+ * with a peer that the test plays, which is true, refuses or lies; and between two
+ * endpoints.
+ */
+#include "conn_fixture.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+
+#include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/way.h"
+#include "sys/clock.h"
+#include "../../time_limits.h"
+
+enum { INSTANCE = 0x7ea1 };
+
+/* ---- an endpoint of FI_EP_RDM with a connection to the test ---- */
+
+struct far {
+	struct pair pair;
+	struct fid_av *av;
+	fi_addr_t addr;
+	struct tcp_proof proof; /* of the test */
+	uint8_t card[TCP_WIRE_CARD];
+};
+
+static struct fi_info *rdm_info(struct fi_provider *prov)
+{
+	struct fi_info *hints = fi_allocinfo(), *info = NULL;
+
+	assert_non_null(hints);
+	hints->caps = FI_MSG | FI_TAGGED;
+	hints->addr_format = FI_SOCKADDR_IN;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->threading = FI_THREAD_SAFE;
+	assert_int_equal(prov->getinfo(FI_VERSION(2, 6), "127.0.0.1", NULL, FI_SOURCE,
+				 hints, &info),
+		0);
+	fi_freeinfo(hints);
+	info->fabric_attr->api_version = FI_VERSION(2, 6);
+	return info;
+}
+
+static void open_rdm(struct far *far)
+{
+	static struct fi_provider *prov;
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED, .size = 64 };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	struct pair *p = &far->pair;
+
+	if (!prov)
+		prov = tcp_prov_ini();
+	memset(far, 0, sizeof(*far));
+	far->proof.fd = -1;
+	p->peer = -1;
+	kernel.takes = SIZE_MAX;
+	kernel.err = 0;
+	p->info = rdm_info(prov);
+	assert_int_equal(prov->fabric(p->info->fabric_attr, &p->fabric, NULL), 0);
+	assert_int_equal(fi_domain(p->fabric, p->info, &p->domain, NULL), 0);
+	assert_int_equal(fi_cq_open(p->domain, &cq_attr, &p->cq, NULL), 0);
+	assert_int_equal(fi_av_open(p->domain, &av_attr, &far->av, NULL), 0);
+	assert_int_equal(fi_endpoint(p->domain, p->info, &p->ep, NULL), 0);
+	assert_int_equal(fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(p->ep, &far->av->fid, 0), 0);
+	assert_int_equal(fi_enable(p->ep), 0);
+	p->tcp = tcp_ep_of(wf_container_of(p->ep, struct wf_ep, fid));
+}
+
+static void close_rdm(struct far *far)
+{
+	struct pair *p = &far->pair;
+
+	tcp_proof_done(&far->proof);
+	assert_int_equal(fi_close(&p->ep->fid), 0);
+	p->ep = NULL;
+	assert_int_equal(fi_close(&far->av->fid), 0);
+	pair_close(p);
+}
+
+static void know(struct far *far, const union wf_sockaddr *addr)
+{
+	assert_int_equal(fi_av_insert(far->av, &addr->in, 1, &far->addr, 0, NULL), 1);
+}
+
+/* The connection is agreed on with the feature, and the endpoint's card is out. */
+static void connect_far(struct far *far)
+{
+	const struct tcp_wire_peer wire = { .have = TCP_HAVE_OFFER | TCP_HAVE_TAGGED,
+		.contexts = 1 };
+	union wf_sockaddr addr = { .in = { .sin_family = AF_INET,
+					   .sin_port = htons(9) } };
+	struct pair *p = &far->pair;
+	struct tcp_peer *peer;
+	int fds[2];
+
+	addr.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	know(far, &addr);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
+		0);
+	p->peer = fds[1];
+	wf_lock(&p->tcp->ep.lock);
+	peer = tcp_peer_get(p->tcp, &addr);
+	assert_non_null(peer);
+	assert_int_equal(
+		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_PROVEN),
+		0);
+	p->conn = peer->conn;
+	wf_unlock(&p->tcp->ep.lock);
+	assert_int_equal(tcp_proof_make(&far->proof, INSTANCE, far->card), 0);
+}
+
+static int setup(void **state)
+{
+	struct far *far = malloc(sizeof(*far));
+
+	assert_non_null(far);
+	open_rdm(far);
+	connect_far(far);
+	*state = far;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	close_rdm(*state);
+	free(*state);
+	return 0;
+}
+
+/* ---- the peer ---- */
+
+static void send_card(struct far *far)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_CARD,
+		.payload_len = TCP_WIRE_CARD };
+
+	peer_record(&far->pair, &rec, far->card);
+	pair_progress(&far->pair);
+}
+
+static void send_number(struct far *far, uint64_t number)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_PROOF, .id = number };
+
+	peer_record(&far->pair, &rec, NULL);
+	pair_progress(&far->pair);
+}
+
+/* The number behind the endpoint's card. */
+static uint64_t read_card(struct far *far)
+{
+	uint8_t card[TCP_WIRE_CARD];
+	uint64_t number = 0;
+
+	pair_progress(&far->pair);
+	(void)peer_expect(&far->pair, TCP_REC_CARD, card);
+	assert_int_equal(tcp_proof_read(card, far->pair.tcp->peers->instance, &number),
+		TCP_APART_NOT);
+	return number;
+}
+
+static const struct tcp_way *way_of(const struct far *far)
+{
+	return far->pair.conn->way;
+}
+
+/* Messages go both ways over the connection. */
+static void messages_pass(struct far *far)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_MSG, .payload_len = 4 };
+	struct pair *p = &far->pair;
+	uint8_t in[4] = { 0 }, out[4];
+
+	p->ended_count = 0;
+	assert_int_equal(fi_recv(p->ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, in), 0);
+	/* First, because a socket pair cannot tell whether the peer closed it behind
+	 * bytes that were not read. */
+	assert_int_equal(fi_inject(p->ep, "efgh", 4, far->addr), 0);
+	peer_record(p, &rec, "abcd");
+	pair_progress(p);
+	assert_memory_equal(in, "abcd", 4);
+	(void)peer_expect(p, TCP_REC_MSG, out);
+	assert_memory_equal(out, "efgh", 4);
+	p->ended_count = 0;
+}
+
+static bool has_failed(struct far *far)
+{
+	pair_progress(&far->pair);
+	return wf_list_empty(&far->pair.tcp->conns);
+}
+
+/* ---- tests ---- */
+
+static void both_are_near(void **state)
+{
+	struct far *far = *state;
+	uint64_t number = read_card(far);
+
+	assert_false(tcp_way_proven(way_of(far)));
+	messages_pass(far);
+	send_card(far);
+	assert_int_equal(
+		peer_expect(&far->pair, TCP_REC_PROOF, NULL).id, far->proof.number);
+	assert_false(tcp_way_proven(way_of(far)));
+	messages_pass(far);
+	send_number(far, number);
+	assert_true(tcp_way_proven(way_of(far)));
+	/* The memory was for this exchange alone. */
+	assert_int_equal(way_of(far)->proof.fd, -1);
+	messages_pass(far);
+}
+
+static void the_number_may_come_before_the_card(void **state)
+{
+	struct far *far = *state;
+
+	send_number(far, read_card(far));
+	assert_false(tcp_way_proven(way_of(far)));
+	send_card(far);
+	assert_int_equal(
+		peer_expect(&far->pair, TCP_REC_PROOF, NULL).id, far->proof.number);
+	assert_true(tcp_way_proven(way_of(far)));
+}
+
+static void a_card_comes_in_pieces(void **state)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_CARD,
+		.payload_len = TCP_WIRE_CARD };
+	struct far *far = *state;
+	struct bytes bytes = { 0 };
+	uint64_t number = read_card(far);
+
+	add_record(&bytes, &far->pair, &rec, far->card);
+	for (size_t i = 0; i < bytes.len; i++) {
+		peer_expect_nothing(&far->pair);
+		peer_send(&far->pair, bytes.at + i, 1);
+		pair_progress(&far->pair);
+	}
+	(void)peer_expect(&far->pair, TCP_REC_PROOF, NULL);
+	send_number(far, number);
+	assert_true(tcp_way_proven(way_of(far)));
+}
+
+static void the_peer_refuses(void **state)
+{
+	struct far *far = *state;
+
+	(void)read_card(far);
+	send_card(far);
+	(void)peer_expect(&far->pair, TCP_REC_PROOF, NULL);
+	send_number(far, 0);
+	assert_false(tcp_way_proven(way_of(far)));
+	assert_int_equal(way_of(far)->apart, TCP_APART_REFUSED);
+	messages_pass(far);
+}
+
+static void the_peer_sends_another_number(void **state)
+{
+	struct far *far = *state;
+	uint64_t number = read_card(far);
+
+	send_card(far);
+	(void)peer_expect(&far->pair, TCP_REC_PROOF, NULL);
+	send_number(far, number + 1);
+	assert_false(tcp_way_proven(way_of(far)));
+	messages_pass(far);
+}
+
+/* The card is of another endpoint than the one that was connected to. */
+static void the_card_is_another_endpoints(void **state)
+{
+	struct far *far = *state;
+	uint64_t number = read_card(far);
+
+	tcp_proof_done(&far->proof);
+	assert_int_equal(tcp_proof_make(&far->proof, INSTANCE + 1, far->card), 0);
+	send_card(far);
+	assert_int_equal(peer_expect(&far->pair, TCP_REC_PROOF, NULL).id, 0);
+	send_number(far, number);
+	assert_false(tcp_way_proven(way_of(far)));
+	assert_int_equal(way_of(far)->apart, TCP_APART_STRANGER);
+	messages_pass(far);
+}
+
+static void a_second_card_ends_the_connection(void **state)
+{
+	struct far *far = *state;
+
+	send_card(far);
+	assert_false(has_failed(far));
+	send_card(far);
+	assert_true(has_failed(far));
+}
+
+static void a_second_number_ends_the_connection(void **state)
+{
+	struct far *far = *state;
+
+	send_number(far, read_card(far));
+	assert_false(has_failed(far));
+	send_number(far, 0);
+	assert_true(has_failed(far));
+}
+
+/* The connection was agreed on without the feature. */
+static void cards_need_agreement(void **state)
+{
+	struct far *far = *state;
+	uint8_t hdr[TCP_WIRE_HDR_MAX];
+	const struct tcp_record rec = { .kind = TCP_REC_CARD,
+		.payload_len = TCP_WIRE_CARD };
+	size_t len = tcp_record_encode(hdr, &far->pair.conn->wire, &rec);
+
+	(void)read_card(far);
+	far->pair.conn->wire.have &= ~(uint32_t)TCP_HAVE_LOCAL;
+	peer_send(&far->pair, hdr, len);
+	assert_true(has_failed(far));
+}
+
+static unsigned int count_fds(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	unsigned int count = 0;
+
+	assert_non_null(dir);
+	while (readdir(dir))
+		count++;
+	closedir(dir);
+	return count;
+}
+
+/* A connection that ends in the middle leaves no descriptor. */
+static void the_peer_goes_away(void **state)
+{
+	struct far *far = *state;
+	unsigned int before = count_fds();
+
+	(void)read_card(far);
+	close(far->pair.peer);
+	far->pair.peer = -1;
+	assert_true(has_failed(far));
+	/* The two ends of the connection, and the memory of the proof. */
+	assert_int_equal(count_fds(), before - 3);
+}
+
+/* ---- two endpoints ---- */
+
+static union wf_sockaddr name_of(struct far *far)
+{
+	union wf_sockaddr name;
+	size_t len = sizeof(name);
+
+	assert_int_equal(fi_getname(&far->pair.ep->fid, &name, &len), 0);
+	return name;
+}
+
+/* One message from @a to @b; then both progress until their exchange has ended, if
+ * there is one. */
+static void talk(struct far *a, struct far *b)
+{
+	uint64_t deadline = wf_deadline_ns(limit_ms(10000));
+	struct far *both[] = { a, b };
+	bool open = true;
+	char in[4] = "";
+
+	assert_int_equal(
+		fi_recv(b->pair.ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, in), 0);
+	assert_int_equal(fi_inject(a->pair.ep, "ping", 4, a->addr), 0);
+	while (memcmp(in, "ping", 4) != 0 || open) {
+		assert_false(wf_expired(deadline));
+		open = false;
+		for (int i = 0; i < 2; i++) {
+			struct tcp_ep *ep = both[i]->pair.tcp;
+
+			pair_progress(&both[i]->pair);
+			wf_list_foreach(link, &ep->conns)
+			{
+				const struct tcp_way *way =
+					wf_list_entry(link, struct tcp_conn, link)->way;
+
+				open |= way && !(way->read && way->told);
+			}
+		}
+	}
+}
+
+static const struct tcp_way *only_way(const struct far *far)
+{
+	assert_false(wf_list_empty(&far->pair.tcp->conns));
+	return wf_list_entry(far->pair.tcp->conns.next, struct tcp_conn, link)->way;
+}
+
+/* @a_local, @b_local: the endpoint offers the feature. */
+static void two_endpoints(bool a_local, bool b_local, bool proven)
+{
+	struct far a, b;
+	union wf_sockaddr name;
+
+	open_rdm(&a);
+	open_rdm(&b);
+	name = name_of(&b);
+	know(&a, &name);
+	/* It is offered when the connection is made. */
+	a.pair.tcp->local = a_local;
+	b.pair.tcp->local = b_local;
+	talk(&a, &b);
+	assert_int_equal(tcp_way_proven(only_way(&a)), proven);
+	assert_int_equal(tcp_way_proven(only_way(&b)), proven);
+	assert_int_equal(only_way(&a) != NULL, a_local && b_local);
+	close_rdm(&a);
+	close_rdm(&b);
+}
+
+static void two_that_offer(void **state)
+{
+	two_endpoints(true, true, true);
+}
+
+static void one_that_offers(void **state)
+{
+	two_endpoints(true, false, false);
+	two_endpoints(false, true, false);
+}
+
+/* As it is for all endpoints today. */
+static void none_that_offers(void **state)
+{
+	struct far a;
+
+	open_rdm(&a);
+	assert_false(a.pair.tcp->local);
+	close_rdm(&a);
+	two_endpoints(false, false, false);
+}
+
+#define FAR_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		FAR_TEST(both_are_near),
+		FAR_TEST(the_number_may_come_before_the_card),
+		FAR_TEST(a_card_comes_in_pieces),
+		FAR_TEST(the_peer_refuses),
+		FAR_TEST(the_peer_sends_another_number),
+		FAR_TEST(the_card_is_another_endpoints),
+		FAR_TEST(a_second_card_ends_the_connection),
+		FAR_TEST(a_second_number_ends_the_connection),
+		FAR_TEST(cards_need_agreement),
+		FAR_TEST(the_peer_goes_away),
+		cmocka_unit_test(two_that_offer),
+		cmocka_unit_test(one_that_offers),
+		cmocka_unit_test(none_that_offers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
