@@ -5,7 +5,10 @@
  */
 #include "unit.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,8 +32,11 @@ struct told {
 	uint8_t card[TCP_WIRE_CARD];
 };
 
-static pid_t child_with_proof(struct told *ret)
+/* A child that is @apart from this process in some way: the function returns false
+ * where the system does not permit that. 0: not permitted. */
+static pid_t child_with_proof(bool (*apart)(void), struct told *ret)
 {
+	ssize_t len;
 	int pipes[2];
 	pid_t pid;
 
@@ -40,6 +46,10 @@ static pid_t child_with_proof(struct told *ret)
 		struct tcp_proof proof;
 		struct told told;
 
+		close(pipes[0]);
+		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (apart && !apart())
+			_exit(3);
 		if (tcp_proof_make(&proof, INSTANCE, told.card))
 			_exit(1);
 		told.number = proof.number;
@@ -48,9 +58,14 @@ static pid_t child_with_proof(struct told *ret)
 		for (;;)
 			(void)pause();
 	}
-	assert_int_equal(read(pipes[0], ret, sizeof(*ret)), sizeof(*ret));
-	close(pipes[0]);
 	close(pipes[1]);
+	len = read(pipes[0], ret, sizeof(*ret));
+	close(pipes[0]);
+	if (apart && !len) {
+		assert_int_equal(waitpid(pid, NULL, 0), pid);
+		return 0;
+	}
+	assert_int_equal(len, sizeof(*ret));
 	return pid;
 }
 
@@ -63,7 +78,7 @@ static void end(pid_t pid)
 static void another_process_is_near(void **state)
 {
 	struct told told;
-	pid_t pid = child_with_proof(&told);
+	pid_t pid = child_with_proof(NULL, &told);
 	uint64_t number = 0;
 
 	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number), TCP_APART_NOT);
@@ -73,6 +88,79 @@ static void another_process_is_near(void **state)
 	/* The memory went with the process. */
 	assert_int_equal(
 		tcp_proof_read(told.card, INSTANCE, &number), TCP_APART_UNREADABLE);
+}
+
+/* ---- processes that are apart; this needs the rights of root ---- */
+
+static bool be_another_user(void)
+{
+	return !setuid(65534) && !prctl(PR_SET_DUMPABLE, 1) &&
+	       !prctl(PR_SET_PDEATHSIG, SIGKILL);
+}
+
+/* The first process of a namespace is a child of the one that made it, which waits for
+ * it. */
+static bool be_in_another_namespace(void)
+{
+	pid_t pid;
+
+	if (unshare(CLONE_NEWPID))
+		return false;
+	pid = fork();
+	if (pid > 0) {
+		(void)waitpid(pid, NULL, 0);
+		_exit(0);
+	}
+	/* The identity is read from there. */
+	return !pid && !prctl(PR_SET_PDEATHSIG, SIGKILL) && !unshare(CLONE_NEWNS) &&
+	       !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("proc", "/proc", "proc", 0, NULL);
+}
+
+static bool be_with_another_directory(void)
+{
+	return !unshare(CLONE_NEWNS) &&
+	       !mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) &&
+	       !mount("tmpfs", "/dev/shm", "tmpfs", 0, NULL);
+}
+
+/* The card of a process that is apart is refused; also if its bytes at @at are replaced
+ * by @len of this process's own card, as a process that lies would do. */
+static void refused_apart(bool (*apart)(void), enum tcp_apart honest, size_t at,
+	size_t len, enum tcp_apart lying)
+{
+	struct tcp_proof own;
+	uint8_t card[TCP_WIRE_CARD];
+	struct told told;
+	uint64_t number = 0;
+	pid_t pid = child_with_proof(apart, &told);
+
+	if (!pid)
+		skip();
+	assert_int_equal(tcp_proof_make(&own, INSTANCE, card), 0);
+	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number), honest);
+	memcpy(told.card + at, card + at, len);
+	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number), lying);
+	assert_int_equal(number, 0);
+	tcp_proof_done(&own);
+	end(pid);
+}
+
+static void another_user_is_apart(void **state)
+{
+	refused_apart(be_another_user, TCP_APART_USER, AT_UID, 4, TCP_APART_UNREADABLE);
+}
+
+static void another_namespace_is_apart(void **state)
+{
+	refused_apart(be_in_another_namespace, TCP_APART_NAMESPACE, AT_PID_NS, 8,
+		TCP_APART_UNREADABLE);
+}
+
+static void another_directory_is_apart(void **state)
+{
+	refused_apart(be_with_another_directory, TCP_APART_DIRECTORY, 0, 0,
+		TCP_APART_DIRECTORY);
 }
 
 static void another_endpoint_is_a_stranger(void **state)
@@ -150,6 +238,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_process_is_near),
+		cmocka_unit_test(another_user_is_apart),
+		cmocka_unit_test(another_namespace_is_apart),
+		cmocka_unit_test(another_directory_is_apart),
 		cmocka_unit_test(another_endpoint_is_a_stranger),
 		cmocka_unit_test(numbers_are_fresh),
 		cmocka_unit_test(each_field_counts),
