@@ -160,6 +160,7 @@ static struct fi_info *any_resolve(struct fi_info *hints, uint16_t number)
 
 static const struct addressing kinds[] = {
 	{ "tcp", port_resolve, port_number, port_insert, port_unused },
+	{ "tcp;ofi_rxm", port_resolve, port_number, port_insert, port_unused },
 	{ "shm", name_resolve, name_number, name_insert, name_unused },
 	{ "lnx", any_resolve, NULL, NULL, NULL }, /* known by fi_getname alone */
 };

@@ -48,6 +48,7 @@ for program in "$our_info" "$debian_info"; do
 	done
 	expect "-p ofi_rxm without net" 'tcp;ofi_rxm FI_EP_RDM FI_PROTO_RXM' \
 		"$(shown "$program" FI_PROVIDER=^net -- -p ofi_rxm)"
+	expect "a layer over nothing" "" "$(shown "$program" FI_PROVIDER=ofi_rxm --)"
 	expect "^ofi_rxm" "" "$(shown "$program" FI_PROVIDER=^ofi_rxm -- -p 'tcp;ofi_rxm')"
 	expect "^sockets" "" "$(shown "$program" FI_PROVIDER=^sockets -- -p sockets)"
 	expect "^tcp" "${sockets%%$'\n'*}" "$(shown "$program" FI_PROVIDER=^tcp -- -p sockets)"

@@ -126,10 +126,7 @@ static bool is_eq_due(struct rxm_ep *ep, bool found)
 	if (found)
 		return false;
 	now = wf_coarse_ns();
-	if (now - ep->eq_ns < rxm_params.eq_interval_us * 1000)
-		return false;
-	ep->eq_ns = now;
-	return true;
+	return now - ep->eq_ns >= rxm_params.eq_interval_us * 1000;
 }
 
 /* Have the connections moved data that ends no call of this endpoint, such as what
@@ -145,6 +142,7 @@ static bool look_after_conns(struct rxm_ep *ep)
 	bool found;
 
 	ep->eq_soon = false;
+	ep->eq_ns = wf_coarse_ns();
 	found = rxm_poll_eq(ep);
 	if (!wf_list_empty(&ep->idle))
 		rxm_bufs_post_idle(ep);

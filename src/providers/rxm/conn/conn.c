@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <poll.h>
 #include <stdlib.h>
 
 #include "objects/lower/call.h"
@@ -223,6 +224,33 @@ void rxm_conns_end_failed(struct rxm_ep *ep)
 struct rxm_conn *rxm_conn_by_id(struct rxm_ep *ep, uint64_t id)
 {
 	return rxm_ids_find(&ep->peers->ids, id);
+}
+
+/* Only what has one socket below can be asked. */
+static bool has_hung_up(struct rxm_conn *conn)
+{
+	struct pollfd fd = { .events = POLLRDHUP };
+	struct wf_ep *builtin = conn->below.builtin;
+
+	if (!builtin || !builtin->xfer->get_fd ||
+		fi_control(&conn->below.fid->fid, FI_GET_FD, &fd.fd))
+		return false;
+	return poll(&fd, 1, 0) > 0 && fd.revents & (POLLRDHUP | POLLHUP | POLLERR);
+}
+
+bool rxm_conn_look(struct rxm_conn *conn)
+{
+	enum { PAUSE_NS = 10000000 };
+	uint64_t now = wf_coarse_ns();
+	uint64_t last = WF_MAX(conn->ep->eq_ns, conn->looked_ns);
+
+	if (wf_likely(now - last < PAUSE_NS))
+		return true;
+	conn->looked_ns = now;
+	if (!has_hung_up(conn))
+		return true;
+	rxm_conn_fail(conn, FI_ECONNRESET);
+	return false;
 }
 
 /* May a packet go now? */

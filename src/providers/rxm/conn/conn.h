@@ -51,6 +51,7 @@ struct rxm_conn {
 	uint32_t credits, reposted;
 	uint32_t peer_depth;   /* the most credits there can be; 0 or 1: not known */
 	struct rxm_bufs *bufs; /* its receive buffers; NULL: the endpoint has them */
+	uint64_t looked_ns;    /* wf_coarse_ns of the last rxm_conn_look */
 	struct wf_list waiting;
 	struct wf_list calls; /* struct rxm_call, by link: taken and not ended */
 	struct wf_list link, ready_link, failed_link;
@@ -91,6 +92,11 @@ ssize_t rxm_conn_inject(struct rxm_conn *conn, const void *packet, size_t len);
  * and @call as its context. @op is unchanged afterwards. Results as above. An
  * operation that wants no done() (an injected write) has a NULL @call. */
 ssize_t rxm_conn_rma(struct rxm_conn *conn, struct wf_op *op, struct rxm_call *call);
+
+/* Before an operation that comes after a pause: fail the connection if the peer has
+ * closed it meanwhile. So a peer that was started again gets the operation, which
+ * progress calls alone would notice too late. False: it has failed. */
+bool rxm_conn_look(struct rxm_conn *conn);
 
 /* Have rxm_data_resume called for @conn by the next progress call, or as soon as calls
  * end: conn->waiting is not empty. */

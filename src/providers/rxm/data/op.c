@@ -311,6 +311,8 @@ ssize_t rxm_start(struct wf_ep *wf, struct wf_op *op)
 		return ret;
 	wf_lock(&ep->ep.lock);
 	ret = rxm_route(ep, op->addr, &conn, &wait);
+	if (wf_unlikely(!ret && conn && !rxm_conn_look(conn)))
+		ret = rxm_route(ep, op->addr, &conn, &wait);
 	if (wf_likely(!ret))
 		ret = wf_likely(conn != NULL) ? start_on(conn, op)
 					      : queue(ep, wait, op);
