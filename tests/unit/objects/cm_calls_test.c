@@ -200,6 +200,17 @@ static void an_endpoint_connects_once(void **state)
 	close_env(&env);
 }
 
+static void set_dest(struct fid_ep *ep, const void *addr, size_t len)
+{
+	struct fi_info *info = of(ep)->ep.info;
+
+	free(info->dest_addr);
+	info->dest_addr = malloc(len);
+	assert_non_null(info->dest_addr);
+	info->dest_addrlen = len;
+	memcpy(info->dest_addr, addr, len);
+}
+
 /* CM-009 */
 static void a_wrong_address_changes_nothing(void **state)
 {
@@ -213,9 +224,9 @@ static void a_wrong_address_changes_nothing(void **state)
 	assert_int_equal(fi_connect(env.ep, NULL, NULL, 0), -FI_EINVAL);
 	assert_int_equal(env.sim.base.state, WF_CM_NEW);
 	assert_int_equal(of(env.ep)->enables, 0);
-	of(env.ep)->ep.info->dest_addr = malloc(sizeof(to));
-	of(env.ep)->ep.info->dest_addrlen = sizeof(to);
-	memcpy(of(env.ep)->ep.info->dest_addr, &to, sizeof(to));
+	set_dest(env.ep, &other, sizeof(other));
+	assert_int_equal(fi_connect(env.ep, NULL, NULL, 0), -FI_EINVAL);
+	set_dest(env.ep, &to, sizeof(to));
 	assert_int_equal(fi_connect(env.ep, NULL, NULL, 0), 0);
 	assert_int_equal(wf_sockaddr_port(&env.sim.base.peer), PORT);
 	close_env(&env);

@@ -109,6 +109,7 @@ static void an_entry_leads_to_its_peer(void **state)
 	struct wf_ip_remote *peer = at(one);
 
 	assert_non_null(peer);
+	assert_int_equal(peer->index, one);
 	assert_true(wf_sockaddr_equal(&peer->addr, &addr));
 	assert_int_equal(wf_container_of(peer, struct sim_peer, ip)->own, 0);
 	assert_ptr_equal(at(one), peer);

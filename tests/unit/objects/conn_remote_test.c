@@ -297,6 +297,34 @@ static void what_waits_too_long_fails(void **state)
 	assert_int_equal(one->freed, 1);
 }
 
+static bool wait_on(struct wf_remotes *all, struct wf_remote *remote)
+{
+	return somebody_of(remote)->number != 1;
+}
+
+/* A transport may know better than the clock. */
+static void a_transport_may_let_operations_wait_on(void **state)
+{
+	static struct wf_remote_ops patient;
+	struct somebody *one = add_with_operation(1);
+
+	patient = ops;
+	patient.give_up = wait_on;
+	remotes.ops = &patient;
+	wf_remotes_tick(&remotes, 100, 50, GRACE);
+	wf_remotes_tick(&remotes, 200, 50, GRACE);
+	assert_int_equal(one->give_ups, 0);
+	assert_false(wf_list_empty(&one->base.pending));
+	/* The time begins again. */
+	assert_int_equal(one->base.give_up_ns, UINT64_MAX);
+	one->number = 2;
+	wf_remotes_tick(&remotes, 300, 50, GRACE);
+	wf_remotes_tick(&remotes, 400, 50, GRACE);
+	assert_int_equal(one->give_ups, 1);
+	assert_true(wf_list_empty(&one->base.pending));
+	one->number = 1;
+}
+
 /* A tick frees what neither an index nor a connection, an operation or the transport
  * keeps; it is found no more. */
 static void what_nothing_keeps_is_freed(void **state)
@@ -506,6 +534,7 @@ int main(void)
 		remotes_test(a_connection_takes_what_waited),
 		remotes_test(an_operation_dials),
 		remotes_test(what_waits_too_long_fails),
+		remotes_test(a_transport_may_let_operations_wait_on),
 		remotes_test(what_nothing_keeps_is_freed),
 		remotes_test(an_attempt_without_an_end_times_out),
 		remotes_test(no_limit_never_gives_up),
