@@ -11,6 +11,7 @@ struct rxd_params rxd_params = {
 	.spin_count = 1000,
 	.max_peers = 1 << 16,
 	.max_unacked = 128,
+	.retry = 1,
 	.retry_count = 50,
 	.crc = -1,
 	.unexpected_size = (size_t)2 << 30,
@@ -26,6 +27,10 @@ static const struct wf_param rows[] = {
 	WF_PARAM_SIZE("max_unacked", &rxd_params.max_unacked, 1, UINT16_MAX,
 		"Packets that a peer of another implementation may send before they "
 		"are acknowledged (default: 128)"),
+	WF_PARAM_BOOL("retry", &rxd_params.retry,
+		"Send packets again that are not acknowledged; 0: not to peers of "
+		"another "
+		"implementation, which have to be told the same (default: 1)"),
 	WF_PARAM_SIZE("retry_count", &rxd_params.retry_count, 1, 1000,
 		"Times that packets are sent again to a peer that does not answer, up "
 		"to 4 seconds apart, before operations fail (default: 50)"),
@@ -38,20 +43,7 @@ static const struct wf_param rows[] = {
 		"(default: 2 GiB)"),
 };
 
-/* Packets are always sent again: every datagram may be lost. */
-static void refuse_retry(void)
-{
-	int retry = 1;
-
-	(void)fi_param_define(&rxd_fi, "retry", FI_PARAM_BOOL,
-		"Send packets again that are not acknowledged (always on)");
-	if (!fi_param_get_bool(&rxd_fi, "retry", &retry) && !retry)
-		rxd_log(FI_LOG_WARN, FI_LOG_CORE,
-			"parameter retry: asked 0, possible 1; ignored\n");
-}
-
 void rxd_params_init(void)
 {
 	wf_params_read(&rxd_fi, rows, WF_ARRAY_SIZE(rows));
-	refuse_retry();
 }

@@ -9,6 +9,7 @@ struct rxd_params {
 	size_t spin_count;  /* packets of one progress call; 0: no limit */
 	size_t max_peers;   /* peers of an endpoint that are not in its AV */
 	size_t max_unacked; /* packets that a peer may send without acknowledgement */
+	int retry;          /* 0: trust the provider below to lose nothing */
 	size_t retry_count; /* rounds without an answer; then a peer is given up */
 	int crc; /* 1: seal packets, 0: never, -1: unless the peer is on this host */
 	size_t unexpected_size; /* bytes that messages without a receive may take */

@@ -119,7 +119,7 @@ int rxd_peers_init(struct rxd_ep *ep)
 	ep->config.max_packet = (uint16_t)ep->domain->max_packet;
 	ep->config.window = (uint16_t)rxd_params.max_unacked;
 	ep->config.window_ext = WINDOW_OURS;
-	ep->config.resend = true;
+	ep->config.resend = rxd_params.retry;
 	ep->config.rounds = (unsigned int)rxd_params.retry_count;
 	ep->config.epoch = rxd_epoch_new();
 	ep->config.kept_max = KEPT_MAX;

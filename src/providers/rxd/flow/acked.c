@@ -170,7 +170,7 @@ static void progressed(struct rxd_flow *flow, const struct news *news, uint64_t 
 	grow_window(flow, news, now_ns);
 	if (flow->extended)
 		detect_losses(flow, news->rounds, now_ns);
-	else if (news->rounds > 0)
+	else if (news->rounds > 0 && !rxd_flow_trusts(flow))
 		lose_all(flow, news->rounds);
 	rxd_timeout_start(flow, now_ns);
 	finish_transfers(flow);
@@ -258,7 +258,8 @@ static void repeated(struct rxd_flow *flow)
 {
 	struct rxd_outgoing *out = &flow->out;
 
-	if (flow->extended || out->window == 0 || out->board.una == out->board.next ||
+	if (flow->extended || rxd_flow_trusts(flow) || out->window == 0 ||
+		out->board.una == out->board.next ||
 		rxd_board_at(&out->board, out->board.una)->order < out->recovered_order)
 		return;
 	if (++out->repeats >= REPEATS) {

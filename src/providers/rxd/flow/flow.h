@@ -117,8 +117,11 @@ struct rxd_flow_config {
 	/* Packets that a peer may have unacknowledged: one of another library, and an
 	 * extended one; 1 to RXD_WINDOW_MAX. */
 	uint16_t window, window_ext;
-	bool resend; /* FI_OFI_RXD_RETRY; false: nothing is sent twice */
-	bool seals;  /* packets are to be sealed, if the peer wants it, too */
+	/* FI_OFI_RXD_RETRY. False: the provider below loses nothing, and peers of
+	 * another library, which then sort what comes, get no packet twice and no old
+	 * number. */
+	bool resend;
+	bool seals; /* packets are to be sealed, if the peer wants it, too */
 	/* Rounds of resends without an answer after which a peer is given up. */
 	unsigned int rounds;
 	uint32_t epoch;              /* rxd_epoch_new, of this endpoint */

@@ -27,6 +27,12 @@ void rxd_flow_restarted(struct rxd_flow *flow);
 void rxd_flow_give_up(struct rxd_flow *flow);
 
 /* send.c */
+/* Is the provider below, towards this peer, to be taken as one that loses nothing? */
+static inline bool rxd_flow_trusts(const struct rxd_flow *flow)
+{
+	return !flow->config->resend && !flow->extended;
+}
+
 /* Send what the windows allow. */
 void rxd_send_more(struct rxd_flow *flow, uint64_t now_ns);
 /* Have a peer of another library acknowledge, by a packet with an old number. */

@@ -45,7 +45,7 @@ void rxd_send_solicit(struct rxd_flow *flow)
 	uint8_t packet[RXD_DATA_HEAD] = { 0 };
 
 	/* Number 0 is that of an operation, which is acknowledged anyway. */
-	if (flow->out.board.una == 0 || flow->extended)
+	if (flow->out.board.una == 0 || flow->extended || rxd_flow_trusts(flow))
 		return;
 	base.type = RXD_DATA;
 	memcpy(packet, &base, sizeof(base));
@@ -58,8 +58,8 @@ static bool fits(struct rxd_flow *flow, uint32_t bytes)
 {
 	struct rxd_outgoing *out = &flow->out;
 
-	out->limited =
-		out->board.in_flight > 0 && out->board.in_flight + bytes > out->cc.cwnd;
+	out->limited = out->board.in_flight > 0 && !rxd_flow_trusts(flow) &&
+		       out->board.in_flight + bytes > out->cc.cwnd;
 	return !out->limited;
 }
 

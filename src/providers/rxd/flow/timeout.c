@@ -27,8 +27,7 @@ void rxd_timeout_start(struct rxd_flow *flow, uint64_t now_ns)
 
 	out->timeout_ns = UINT64_MAX;
 	if (rxd_board_count(&out->board) > 0) {
-		if (flow->config->resend)
-			out->timeout_ns = now_ns + rxd_rtt_timeout(&out->rtt);
+		out->timeout_ns = now_ns + rxd_rtt_timeout(&out->rtt);
 	} else if (flow->owed > 0 && flow->state == RXD_FLOW_OPEN) {
 		out->timeout_ns = now_ns + SILENCE_NS;
 	}
@@ -76,8 +75,9 @@ static void resend_oldest(struct rxd_flow *flow, uint64_t now_ns)
 
 	if (out->rounds >= SMALLER_ROUNDS && sent->bytes > flow->config->base_packet)
 		flow->packet_size = flow->config->base_packet;
-	/* HELD: the peer dropped an early packet that it could not take. */
-	if (sent->state != RXD_SENT_LOST)
+	/* HELD: the peer dropped an early packet that it could not take. Without a
+	 * window only a repeated packet asks for one. */
+	if (sent->state != RXD_SENT_LOST && (!rxd_flow_trusts(flow) || !out->window))
 		rxd_board_set(&out->board, out->board.una, RXD_SENT_LOST);
 	out->forced = true;
 	out->repeats = 0;
