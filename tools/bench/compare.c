@@ -185,18 +185,6 @@ static double median_ratio(
 
 /* ---- the table ---- */
 
-static double shown(const struct fb_record *r, double ns)
-{
-	switch (fb_tests[r->test].unit) {
-	case FB_UNIT_BANDWIDTH:
-		return fb_megabytes(r, ns);
-	case FB_UNIT_RATE:
-		return fb_megamessages(r, ns);
-	default:
-		return ns / 1000;
-	}
-}
-
 static void heading(enum fb_test test)
 {
 	static const char *const units[] = { "us", "MB/s", "M/s" };
@@ -217,14 +205,15 @@ static void row(const struct rounds *rounds, struct fb_series *ours,
 	fb_series_add(ours, &a);
 	if (!summary(rounds->theirs, rounds->count, at->test, at->bytes, &b)) {
 		printf("%8s %11.3f %11.3f %11s\n", fb_bytes_text(at->bytes, bytes),
-			shown(&a, a.best_ns), shown(&a, a.median_ns), "-");
+			fb_shown(&a, a.best_ns), fb_shown(&a, a.median_ns), "-");
 		return;
 	}
 	fb_series_add(theirs, &b);
 	printf("%8s %11.3f %11.3f %11.3f %11.3f %8.3f %8.3f\n",
-		fb_bytes_text(at->bytes, bytes), shown(&a, a.best_ns),
-		shown(&a, a.median_ns), shown(&b, b.best_ns), shown(&b, b.median_ns),
-		median_ratio(rounds, at->test, at->bytes), a.best_ns / b.best_ns);
+		fb_bytes_text(at->bytes, bytes), fb_shown(&a, a.best_ns),
+		fb_shown(&a, a.median_ns), fb_shown(&b, b.best_ns),
+		fb_shown(&b, b.median_ns), median_ratio(rounds, at->test, at->bytes),
+		a.best_ns / b.best_ns);
 }
 
 static void describe(const char *which, const struct fb_series *s)

@@ -4,7 +4,7 @@
  * connections, the new address is told before by the control connection, and side 1
  * answers from the endpoint that it has; telling it is not measured.
  */
-#include "clock.h"
+#include "../clock.h"
 #include "idle.h"
 #include "message.h"
 #include "say.h"
@@ -61,17 +61,17 @@ static void await_word(struct fb_worker *w)
 static uint64_t call(struct fb_worker *w, struct newcomer *new, struct fid_cq *cq)
 {
 	struct fb_address all[2];
-	uint64_t start = fb_now_ns(), ns;
+	uint64_t start = tool_now_ns(), ns;
 
 	open_newcomer(w, new, cq ? cq : fb_node_queue(w->node));
-	ns = fb_now_ns() - start;
+	ns = tool_now_ns() - start;
 	if (w->node->config->type != FI_EP_MSG)
 		fb_node_swap_addresses(w->node, new->w.end.ep, all);
-	start = fb_now_ns();
+	start = tool_now_ns();
 	fb_message_word(&new->w);
 	await_word(&new->w);
 	fb_message_finish(&new->w);
-	return ns + fb_now_ns() - start;
+	return ns + tool_now_ns() - start;
 }
 
 /* The other side, with a connection of its own. */
@@ -121,7 +121,7 @@ static void one_turn(struct fb_worker *w, struct newcomer *new, uint64_t *ns)
 
 static void turns(struct fb_worker *w, uint64_t count)
 {
-	uint64_t base = fb_now_ns(), ns = 0;
+	uint64_t base = tool_now_ns(), ns = 0;
 	struct newcomer new;
 
 	for (uint64_t i = 0; i < count; i++) {

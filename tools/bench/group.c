@@ -6,7 +6,7 @@
  * the caches.
  */
 #include "group.h"
-#include "clock.h"
+#include "../clock.h"
 #include "message.h"
 #include "say.h"
 #include "turns.h"
@@ -254,7 +254,7 @@ static void turns(struct fb_worker *w, uint64_t count)
 	for (uint64_t i = 0; i < count; i++) {
 		one_turn(w);
 		if (w->stamps)
-			w->stamps[i] = fb_now_ns();
+			w->stamps[i] = tool_now_ns();
 	}
 }
 

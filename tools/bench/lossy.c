@@ -3,7 +3,7 @@
  * Datagrams, which may get lost: side 1 learns by the control connection that a batch
  * is over.
  */
-#include "clock.h"
+#include "../clock.h"
 #include "message.h"
 #include "turns.h"
 
@@ -26,8 +26,8 @@ static bool came_within(struct fb_worker *w, uint64_t limit_ms)
 		if (w->empty_looks % LOOKS != LOOKS - 1)
 			continue;
 		if (!until_ns)
-			until_ns = fb_now_ns() + limit_ms * MS;
-		else if (fb_now_ns() > until_ns)
+			until_ns = tool_now_ns() + limit_ms * MS;
+		else if (tool_now_ns() > until_ns)
 			return false;
 	}
 	return true;
@@ -71,7 +71,7 @@ static void ping_pong(struct fb_worker *w, uint64_t count)
 	fb_look(w);
 	while (!fb_fifo_empty(&w->rx.fifo))
 		take_one(w);
-	start_ns = fb_now_ns();
+	start_ns = tool_now_ns();
 	for (uint64_t i = 0; i < count; i++) {
 		fb_message_start(w);
 		fb_message_finish(w);
@@ -80,9 +80,9 @@ static void ping_pong(struct fb_worker *w, uint64_t count)
 		else
 			w->lost++;
 		if (w->stamps)
-			w->stamps[i] = fb_now_ns();
+			w->stamps[i] = tool_now_ns();
 	}
-	w->batch_ns = (double)(fb_now_ns() - start_ns);
+	w->batch_ns = (double)(tool_now_ns() - start_ns);
 	end_batch(w);
 }
 
@@ -107,7 +107,7 @@ static uint64_t count_messages(struct fb_worker *w)
 /* The time of a message is that of one which arrived. */
 static void stream(struct fb_worker *w, uint64_t count)
 {
-	uint64_t received = 0, both[2], start_ns = fb_now_ns();
+	uint64_t received = 0, both[2], start_ns = tool_now_ns();
 	double ns = 0;
 
 	if (w->side) {
@@ -116,7 +116,7 @@ static void stream(struct fb_worker *w, uint64_t count)
 		for (uint64_t i = 0; i < count; i++)
 			fb_message_start(w);
 		fb_message_finish(w);
-		ns = (double)(fb_now_ns() - start_ns);
+		ns = (double)(tool_now_ns() - start_ns);
 	}
 	end_batch(w);
 	fb_control_gather(w->node->control, &received, both, sizeof(received));

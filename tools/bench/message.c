@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "message.h"
-#include "clock.h"
+#include "../clock.h"
 
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_rma.h>
@@ -162,7 +162,7 @@ void fb_look_around(struct fb_worker *w)
 	if (!w->node->config->sleep && w->empty_looks % LOOKS)
 		return;
 	fb_control_check(w->node->control);
-	now = fb_now_ns();
+	now = tool_now_ns();
 	if (!w->quiet_since_ns)
 		w->quiet_since_ns = now;
 	if (now - w->quiet_since_ns > w->node->config->timeout_s * UINT64_C(1000000000))

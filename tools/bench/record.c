@@ -59,6 +59,18 @@ double fb_megamessages(const struct fb_record *record, double ns)
 	return ns > 0 ? directions(record) * 1e3 / ns : 0;
 }
 
+double fb_shown(const struct fb_record *record, double ns)
+{
+	switch (fb_tests[record->test].unit) {
+	case FB_UNIT_BANDWIDTH:
+		return fb_megabytes(record, ns);
+	case FB_UNIT_RATE:
+		return fb_megamessages(record, ns);
+	default:
+		return ns / 1000;
+	}
+}
+
 const struct fb_record *fb_series_find(
 	const struct fb_series *series, enum fb_test test, uint64_t bytes)
 {

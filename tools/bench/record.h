@@ -36,6 +36,10 @@ void fb_series_done(struct fb_series *series);
 double fb_megabytes(const struct fb_record *record, double ns);
 double fb_megamessages(const struct fb_record *record, double ns);
 
+/* What is shown of a message that takes @ns: us, MB/s or millions of messages in a
+ * second, by the unit of the test. */
+double fb_shown(const struct fb_record *record, double ns);
+
 /* The record of that test and size, or NULL. */
 const struct fb_record *fb_series_find(
 	const struct fb_series *series, enum fb_test test, uint64_t bytes);

@@ -6,7 +6,7 @@
  * after each turn costs as much as a small message does.
  */
 #include "run.h"
-#include "clock.h"
+#include "../clock.h"
 #include "idle.h"
 #include "message.h"
 #include "say.h"
@@ -66,10 +66,10 @@ static void pin(const struct fb_node *node, uint32_t number)
 /* The least that a read of the clock takes. */
 static uint64_t clock_cost(void)
 {
-	uint64_t least = UINT64_MAX, last = fb_now_ns();
+	uint64_t least = UINT64_MAX, last = tool_now_ns();
 
 	for (int i = 0; i < 1000; i++) {
-		uint64_t now = fb_now_ns();
+		uint64_t now = tool_now_ns();
 
 		if (now - last < least)
 			least = now - last;
@@ -95,12 +95,12 @@ static double of_all(struct fb_worker *w, double mine)
 static double batch(struct part *part)
 {
 	struct fb_worker *w = part->w;
-	uint64_t start = fb_now_ns();
+	uint64_t start = tool_now_ns();
 	double ns;
 
 	w->batch_ns = 0;
 	part->pattern->turns(w, part->plan->count);
-	ns = (double)(fb_now_ns() - start);
+	ns = (double)(tool_now_ns() - start);
 	return of_all(w, w->batch_ns > 0 ? w->batch_ns : ns);
 }
 
@@ -117,7 +117,7 @@ static void single_batch(struct part *part)
 
 	if (!w->side)
 		w->stamps = fb_alloc(part->plan->count, sizeof(*w->stamps));
-	last = fb_now_ns();
+	last = tool_now_ns();
 	part->pattern->turns(w, part->plan->count);
 	if (!w->stamps)
 		return;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "say.h"
-#include "clock.h"
+#include "../clock.h"
 
 #include <rdma/fi_errno.h>
 #include <stdarg.h>
@@ -70,7 +70,7 @@ void fb_progress(const char *what, unsigned long long bytes, double part)
 
 	if (progress_unwanted || !isatty(STDERR_FILENO))
 		return;
-	now = fb_now_ns();
+	now = tool_now_ns();
 	if (now < progress_next_ns)
 		return;
 	fprintf(stderr, "\r%s, %llu bytes: %.0f %%\033[K", what, bytes, part * 100);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "session.h"
-#include "clock.h"
+#include "../clock.h"
 #include "json.h"
 #include "library.h"
 #include "meet.h"

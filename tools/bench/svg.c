@@ -35,19 +35,6 @@ static const char *const colors[] = { "#1f6fb4", "#d62728", "#2a8a2a", "#8a5cb8"
 
 static const char *const dashes[] = { "none", "7 3", "2 3", "9 3 2 3", "12 4", "4 4" };
 
-/* What the axis shows of a time. */
-static double value_of(const struct fb_record *r, double ns)
-{
-	switch (fb_tests[r->test].unit) {
-	case FB_UNIT_BANDWIDTH:
-		return fb_megabytes(r, ns);
-	case FB_UNIT_RATE:
-		return fb_megamessages(r, ns);
-	default:
-		return ns / 1000;
-	}
-}
-
 static double size_of(const struct fb_record *r)
 {
 	return r->bytes ? (double)r->bytes : 1;
@@ -89,7 +76,7 @@ static void text(FILE *file, const char *words)
 
 static void include(struct panel *p, const struct fb_record *r, double ns)
 {
-	double value = value_of(r, ns);
+	double value = fb_shown(r, ns);
 
 	if (!(value > 0))
 		return;
@@ -189,14 +176,14 @@ static void band(const struct panel *p, const struct fb_series *s, enum fb_test 
 
 		if (r->test == test && r->p99_ns > 0)
 			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
-				y_of(p, value_of(r, r->p50_ns)));
+				y_of(p, fb_shown(r, r->p50_ns)));
 	}
 	for (size_t i = s->count; i--;) {
 		const struct fb_record *r = &s->record[i];
 
 		if (r->test == test && r->p99_ns > 0)
 			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
-				y_of(p, value_of(r, r->p99_ns)));
+				y_of(p, fb_shown(r, r->p99_ns)));
 	}
 	fputs("\"/>\n", p->file);
 }
@@ -213,7 +200,7 @@ static void curve(const struct panel *p, const struct fb_series *s, enum fb_test
 
 		if (r->test == test && r->median_ns > 0)
 			fprintf(p->file, "%.1f,%.1f ", x_of(p, size_of(r)),
-				y_of(p, value_of(r, r->median_ns)));
+				y_of(p, fb_shown(r, r->median_ns)));
 	}
 	fputs("\"/>\n", p->file);
 	for (size_t i = 0; i < s->count; i++) {
@@ -224,7 +211,7 @@ static void curve(const struct panel *p, const struct fb_series *s, enum fb_test
 				"<circle fill=\"%s\" cx=\"%.1f\" cy=\"%.1f\" "
 				"r=\"2.2\"/>\n",
 				stroke, x_of(p, size_of(r)),
-				y_of(p, value_of(r, r->median_ns)));
+				y_of(p, fb_shown(r, r->median_ns)));
 	}
 }
 

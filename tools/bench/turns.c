@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "turns.h"
-#include "clock.h"
+#include "../clock.h"
 #include "message.h"
 #include "say.h"
 
@@ -10,7 +10,7 @@
 static inline void stamp(struct fb_worker *w, uint64_t turn)
 {
 	if (w->stamps)
-		w->stamps[turn] = fb_now_ns();
+		w->stamps[turn] = tool_now_ns();
 }
 
 /* ---- messages to and fro ---- */

@@ -6,7 +6,7 @@
  * it.
  */
 #include "connect.h"
-#include "clock.h"
+#include "../clock.h"
 #include "control.h"
 #include "message.h"
 
@@ -151,7 +151,7 @@ static int event_error(struct pp_link *link)
 static int wait_event(
 	struct pp_link *link, uint32_t wanted, struct fi_eq_cm_entry *ret_entry)
 {
-	uint64_t deadline_ns = pp_after_ms(EVENT_TIMEOUT_MS);
+	uint64_t deadline_ns = tool_after_ms(EVENT_TIMEOUT_MS);
 	uint32_t event = 0;
 	ssize_t n;
 
@@ -167,7 +167,7 @@ static int wait_event(
 				"unexpected event", n < 0 ? (int)n : -FI_ECONNABORTED);
 		if (pp_control_state(link->control) == PP_CONTROL_GONE)
 			return pp_fail("the peer left", -FI_ECONNRESET);
-	} while (pp_now_ns() < deadline_ns);
+	} while (tool_now_ns() < deadline_ns);
 	return pp_fail("connecting", -FI_ETIMEDOUT);
 }
 

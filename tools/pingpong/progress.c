@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "progress.h"
-#include "clock.h"
+#include "../clock.h"
 #include "report.h"
 
 #include <stdio.h>
@@ -12,7 +12,7 @@ void pp_progress_start(struct pp_progress *p)
 {
 	p->wanted = isatty(STDERR_FILENO);
 	p->shown = false;
-	p->next_ns = pp_after_ms(FIRST_MS);
+	p->next_ns = tool_after_ms(FIRST_MS);
 }
 
 void pp_progress_step(struct pp_progress *p, size_t size, int done, int total)
@@ -21,12 +21,12 @@ void pp_progress_step(struct pp_progress *p, size_t size, int done, int total)
 
 	/* Without a terminal the clock is not read, so as not to disturb the
 	 * measurement. */
-	if (!p->wanted || pp_now_ns() < p->next_ns)
+	if (!p->wanted || tool_now_ns() < p->next_ns)
 		return;
 	pp_format_bytes(text, size);
 	fprintf(stderr, "\r%s bytes: %d of %d\033[K", text, done, total);
 	p->shown = true;
-	p->next_ns = pp_after_ms(EVERY_MS);
+	p->next_ns = tool_after_ms(EVERY_MS);
 }
 
 void pp_progress_erase(struct pp_progress *p)

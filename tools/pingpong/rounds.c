@@ -12,7 +12,7 @@
  * end with fewer sizes sends its closing message where the other expects the next size.
  */
 #include "rounds.h"
-#include "clock.h"
+#include "../clock.h"
 #include "control.h"
 #include "message.h"
 #include "pattern.h"
@@ -227,13 +227,13 @@ static int run_size(struct run *run)
 
 	run->sent = run->received = 0;
 	pp_progress_start(&run->progress);
-	start_ns = pp_now_ns();
+	start_ns = tool_now_ns();
 	ret = server ? server_round(run) : client_round(run);
 	/* No progress is made while this process blocks on the control connection, but
 	 * a large answer may still need it. */
 	if (!ret)
 		ret = pp_wait_sent(link);
-	result.elapsed_ns = pp_now_ns() - start_ns;
+	result.elapsed_ns = tool_now_ns() - start_ns;
 	pp_progress_erase(&run->progress);
 	if (ret)
 		return ret;

@@ -6,7 +6,7 @@
  * ends every wait.
  */
 #include "transfer.h"
-#include "clock.h"
+#include "../clock.h"
 #include "control.h"
 #include "message.h"
 
@@ -33,7 +33,7 @@ static struct patience patience_start(enum pp_wait_for what, int timeout_ms)
 {
 	return (struct patience){
 		.what = what,
-		.deadline_ns = pp_after_ms(timeout_ms),
+		.deadline_ns = tool_after_ms(timeout_ms),
 	};
 }
 
@@ -66,10 +66,10 @@ static int patience_spend(struct patience *p, struct pp_link *link)
 		return PP_ARRIVED;
 	if (p->polls > YIELD_AFTER)
 		sched_yield();
-	if (pp_now_ns() > p->deadline_ns)
+	if (tool_now_ns() > p->deadline_ns)
 		return PP_TIMED_OUT;
 	return p->polls / CLOCK_EVERY % peer_every ? PP_ARRIVED
-						  : peer_state(link, p->what);
+						   : peer_state(link, p->what);
 }
 
 static int queue_error(struct fid_cq *cq)
