@@ -10,6 +10,8 @@
 #include "say.h"
 #include "turns.h"
 
+#include <stdlib.h>
+
 /* A worker for a new endpoint, with one slot for each direction. */
 struct newcomer {
 	struct fb_worker w;
@@ -138,23 +140,45 @@ const struct fb_pattern fb_connect = { turns, 1 };
 
 /* They share a queue that nothing reads later, where connected ones have the real one.
  */
+static struct {
+	struct newcomer *all; /* those of this side; NULL: none */
+	uint32_t count;
+	struct fid_cq *cq; /* NULL: the real one */
+} idle;
+
 void fb_idle_add(struct fb_worker *w)
 {
 	bool connected = w->node->config->type == FI_EP_MSG;
-	struct newcomer *new;
-	struct fid_cq *cq;
+	uint32_t count = w->node->config->idle;
+	struct fid_cq *cq = w->end.cq;
 
-	if (!w->node->config->idle)
+	if (!count)
 		return;
-	cq = connected ? w->end.cq : fb_node_queue(w->node);
-	new = fb_alloc(w->node->config->idle, sizeof(*new));
-	for (uint32_t i = 0; i < w->node->config->idle; i++) {
+	if (w->side && !connected)
+		cq = idle.cq = fb_node_queue(w->node);
+	if (w->side || connected) {
+		idle.all = fb_alloc(count, sizeof(*idle.all));
+		idle.count = count;
+	}
+	for (uint32_t i = 0; i < count; i++) {
 		if (w->side)
-			(void)call(w, &new[i], cq);
+			(void)call(w, &idle.all[i], cq);
 		else if (connected)
-			answer_connection(w, &new[i], cq);
+			answer_connection(w, &idle.all[i], cq);
 		else
 			(void)answer(w);
 	}
 	fb_control_barrier(w->node->control);
+}
+
+void fb_idle_remove(void)
+{
+	for (uint32_t i = 0; i < idle.count; i++)
+		(void)fi_close(&idle.all[i].w.end.ep->fid);
+	if (idle.cq)
+		(void)fi_close(&idle.cq->fid);
+	free(idle.all);
+	idle.all = NULL;
+	idle.count = 0;
+	idle.cq = NULL;
 }

@@ -28,6 +28,7 @@ struct pool {
 
 /* A process is a member of one group. */
 static struct {
+	struct fid_av_set *set;
 	struct fid_mc *mc;
 	fi_addr_t addr;
 	struct pool from, to;
@@ -61,19 +62,18 @@ void fb_group_join(struct fb_worker *w)
 		.flags = FI_UNIVERSE,
 		.start_addr = FI_ADDR_NOTAVAIL,
 		.end_addr = FI_ADDR_NOTAVAIL };
-	struct fid_av_set *set;
 	int ret;
 
 	if (!fb_config_needs(w->node->config, FB_NEED_COLLECTIVE))
 		return;
-	ret = fi_av_set(w->end.av, &attr, &set, NULL);
+	ret = fi_av_set(w->end.av, &attr, &group.set, NULL);
 	if (ret && w->node->config->narrow) {
 		fb_config_drop(w->node->config, FB_NEED_COLLECTIVE);
 		return;
 	}
 	fb_must(ret, "fi_av_set");
 	fb_must(fi_join_collective(
-			w->end.ep, FI_ADDR_NOTAVAIL, set, 0, &group.mc, NULL),
+			w->end.ep, FI_ADDR_NOTAVAIL, group.set, 0, &group.mc, NULL),
 		"fi_join_collective");
 	wait_join(w);
 	group.addr = fi_mc_addr(group.mc);
@@ -266,5 +266,8 @@ void fb_group_leave(void)
 	pool_close(&group.to);
 	if (group.mc)
 		(void)fi_close(&group.mc->fid);
+	if (group.set)
+		(void)fi_close(&group.set->fid);
 	group.mc = NULL;
+	group.set = NULL;
 }

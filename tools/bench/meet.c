@@ -115,7 +115,7 @@ static void local_address(int fd, char source[FB_ADDRESS_MAX])
 {
 	struct sockaddr_storage addr;
 	socklen_t len = sizeof(addr);
-	char *mapped;
+	static const char mapped[] = "::ffff:";
 
 	if (getsockname(fd, (struct sockaddr *)&addr, &len) ||
 		getnameinfo((struct sockaddr *)&addr, len, source, FB_ADDRESS_MAX, NULL,
@@ -123,9 +123,9 @@ static void local_address(int fd, char source[FB_ADDRESS_MAX])
 		source[0] = 0;
 		return;
 	}
-	mapped = strstr(source, "::ffff:");
-	if (mapped == source && strchr(source, '.'))
-		memmove(source, source + 7, strlen(source + 7) + 1);
+	if (!strncmp(source, mapped, strlen(mapped)) && strchr(source, '.'))
+		memmove(source, source + strlen(mapped),
+			strlen(source) - strlen(mapped) + 1);
 }
 
 static void swap_hello(struct fb_control *control, struct hello *mine)

@@ -6,6 +6,7 @@
 #include "node.h"
 #include "group.h"
 #include "hints.h"
+#include "idle.h"
 #include "library.h"
 #include "say.h"
 #include "worker.h"
@@ -263,6 +264,7 @@ static void close_object(struct fid *fid)
 void fb_node_close(struct fb_node *node)
 {
 	fb_group_leave();
+	fb_idle_remove();
 	for (uint32_t i = 0; i < node->config->threads; i++) {
 		struct fb_end *end = &node->worker[i].end;
 
