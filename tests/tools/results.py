@@ -3,7 +3,7 @@
 
 results.py csv FILE TEST,TEST,...   there is a row for each test, and its numbers fit
 results.py json FILE TEST,...       the same; histograms are sorted and complete
-results.py svg FILE CURVES          well-formed, with so many curves within the picture
+results.py svg FILE CURVES          well-formed, with so many curves within panels
 """
 
 import csv
@@ -46,13 +46,20 @@ def check_json(path, tests):
 def check_svg(path, curves):
     root = tree.parse(path).getroot()
     assert root.tag == SVG + "svg", root.tag
-    width, height = float(root.get("width")), float(root.get("height"))
+    frames = [
+        [float(rect.get(name)) for name in ("x", "y", "width", "height")]
+        for rect in root.findall(SVG + "rect")
+        if rect.get("stroke")
+    ]
     lines = root.findall(SVG + "polyline")
     assert len(lines) == curves, f"{len(lines)} curves instead of {curves}"
     for line in lines + root.findall(SVG + "polygon"):
         for point in line.get("points").split():
             x, y = map(float, point.split(","))
-            assert 0 <= x <= width and 0 <= y <= height, point
+            assert any(
+                0 <= x - left <= width and 0 <= y - top <= height
+                for left, top, width, height in frames
+            ), f"{point} is in no panel"
 
 
 def main():
