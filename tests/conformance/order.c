@@ -394,6 +394,7 @@ static void a_fenced_write_waits_for_a_send(void)
 	cf_fill(out, LARGEST, 1);
 	out[0] = 1;
 	cf_open_pair(&m.env, &options);
+	cf_meet(&m.env);
 	m.from = &m.env.side[0];
 	cf_open_region(&m.env, 1, &m.region, NULL, 8, FI_REMOTE_WRITE);
 	target = (struct fi_rma_iov){ m.region.addr, 8, m.region.key };
