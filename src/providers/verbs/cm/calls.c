@@ -88,27 +88,35 @@ const struct wf_cm_ops verbs_cm_ops = {
 	.shutdown = shut_down,
 };
 
+/* Bind to @name instead of the address that the endpoint has. @cm->lock is held. */
+static int rebind(struct verbs_cm *cm, const union wf_sockaddr *name)
+{
+	struct rdma_cm_id *id;
+	int err = verbs_channel_bind(cm->channel, name, &id);
+
+	if (err)
+		return err;
+	if (cm->id)
+		(void)verbs_lib.rdma.destroy_id(cm->id);
+	cm->id = id;
+	verbs_id_own(id, &cm->own);
+	return 0;
+}
+
 int verbs_cm_setname(struct verbs_ep *ep, const void *addr, size_t len)
 {
 	struct verbs_cm *cm = ep->cm;
-	struct rdma_cm_id *id;
 	union wf_sockaddr name;
 	int ret = wf_name_read(&verbs_prov, addr, len, cm->base.family, &name);
 
 	if (ret)
 		return ret;
 	wf_lock(&cm->lock);
-	if (cm->base.state != WF_CM_NEW)
+	if (cm->base.state == WF_CM_NEW)
+		ret = rebind(cm, &name);
+	else
 		ret = wf_cm_refuse(&verbs_prov, "fi_setname", -FI_EOPBADSTATE,
 			"the endpoint has the address of its request");
-	else
-		ret = verbs_channel_bind(cm->channel, &name, &id);
-	if (!ret) {
-		if (cm->id)
-			(void)verbs_lib.rdma.destroy_id(cm->id);
-		cm->id = id;
-		verbs_id_own(id, &cm->own);
-	}
 	wf_unlock(&cm->lock);
 	return ret;
 }
