@@ -177,8 +177,8 @@ static struct fi_info *with_fewest_modes(struct fi_info *info)
 static struct fi_info *as_member(const struct fi_info *offer, uint64_t without)
 {
 	/* FI_EXACT_DIRECTED_RECV restricts the application. */
-	struct fi_info *info = with_most_caps(
-		as_peer(offer), without | FI_EXACT_DIRECTED_RECV);
+	struct fi_info *info =
+		with_most_caps(as_peer(offer), without | FI_EXACT_DIRECTED_RECV);
 
 	return with_reach_of(offer, with_fewest_modes(info));
 }
