@@ -197,7 +197,7 @@ static void heading(enum fb_test test)
 static void row(const struct rounds *rounds, struct fb_series *ours,
 	struct fb_series *theirs, const struct fb_record *at)
 {
-	struct fb_record a, b;
+	struct fb_record a = { .bytes = 0 }, b = a;
 	char bytes[24];
 
 	if (!summary(rounds->ours, rounds->count, at->test, at->bytes, &a))

@@ -104,10 +104,10 @@ static fi_addr_t answer(struct fb_worker *w)
 
 static void one_turn(struct fb_worker *w, struct newcomer *new, uint64_t *ns)
 {
-	bool connected = w->node->config->type == FI_EP_MSG;
+	bool connected = w->node->config->type == FI_EP_MSG, calls = !w->side;
 	fi_addr_t newcomer = FI_ADDR_UNSPEC;
 
-	if (!w->side)
+	if (calls)
 		*ns += call(w, new, NULL);
 	else if (connected)
 		answer_connection(w, new, NULL);
@@ -115,7 +115,7 @@ static void one_turn(struct fb_worker *w, struct newcomer *new, uint64_t *ns)
 		newcomer = answer(w);
 	/* Both have what they wait for before either closes. */
 	fb_control_barrier(w->node->control);
-	if (!w->side || connected)
+	if (calls || connected)
 		close_newcomer(new);
 	else
 		(void)fi_av_remove(w->end.av, &newcomer, 1, 0);
@@ -124,7 +124,7 @@ static void one_turn(struct fb_worker *w, struct newcomer *new, uint64_t *ns)
 static void turns(struct fb_worker *w, uint64_t count)
 {
 	uint64_t base = tool_now_ns(), ns = 0;
-	struct newcomer new;
+	struct newcomer new = { .tx_at = NULL };
 
 	for (uint64_t i = 0; i < count; i++) {
 		one_turn(w, &new, &ns);

@@ -115,12 +115,14 @@ static bool find_range(struct panel *p, const struct fb_series *series, size_t c
 
 static void x_axis(const struct panel *p)
 {
-	double steps = log2(p->x_high / p->x_low), step = 1;
+	int steps = (int)(log2(p->x_high / p->x_low) + 0.001), step = 1;
 	char bytes[24];
 
 	while (steps / step > X_LABELS)
 		step++;
-	for (double x = p->x_low; x <= p->x_high * 1.001; x *= exp2(step)) {
+	for (int i = 0; i <= steps; i += step) {
+		double x = p->x_low * exp2(i);
+
 		fprintf(p->file,
 			"<line class=\"grid\" x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" "
 			"y2=\"%d\"/><text x=\"%.1f\" y=\"%d\" "
@@ -138,9 +140,11 @@ static void y_axis(const struct panel *p)
 {
 	static const double parts[] = { 1, 2, 5 };
 
-	for (double ten = pow(10, floor(log10(p->y_low))); ten <= p->y_high; ten *= 10)
+	int low = (int)floor(log10(p->y_low)), high = (int)floor(log10(p->y_high));
+
+	for (int exponent = low; exponent <= high; exponent++)
 		for (int i = 0; i < 3; i++) {
-			double value = ten * parts[i];
+			double value = pow(10, exponent) * parts[i];
 
 			if (value < p->y_low || value > p->y_high)
 				continue;

@@ -21,17 +21,24 @@ static void say(struct fb_worker *w)
 	fb_message_finish(w);
 }
 
-/* There is always a second receive posted for what comes while the first is read. */
+/* A receive is posted again while the answer is on its way, as applications do that
+ * want to be fast; a second one is there for what comes meanwhile. */
 static void ping_pong(struct fb_worker *w, uint64_t count)
 {
+	struct fb_slot *received = NULL;
+
 	for (uint64_t i = 0; i < count; i++) {
-		if (!w->side)
-			say(w);
-		fb_message_post(w, fb_message_await(w));
 		if (w->side)
-			say(w);
+			received = fb_message_await(w);
+		say(w);
+		if (received)
+			fb_message_post(w, received);
+		if (!w->side)
+			received = fb_message_await(w);
 		stamp(w, i);
 	}
+	if (!w->side && received)
+		fb_message_post(w, received);
 }
 
 /* ---- writes to and fro ---- */

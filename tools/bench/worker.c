@@ -196,7 +196,7 @@ static void fifo_new(struct fb_fifo *fifo, uint32_t slots)
 	while (size < slots)
 		size *= 2;
 	free(fifo->at);
-	fifo->at = fb_alloc(size, sizeof(*fifo->at));
+	fifo->at = fb_alloc(size, sizeof(void *));
 	fifo->mask = size - 1;
 	fifo->head = fifo->tail = 0;
 }
