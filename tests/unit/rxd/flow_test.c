@@ -416,7 +416,7 @@ static void throughput_under_loss(void **state)
 		run_to_end(&p);
 		expect_all(&p.a);
 		share = 8.0 * (40 << 20) / (double)(p.net.now_ns - start_ns);
-		print_message("loss %u ppm: %.1f %% of the link\n", cases[i].loss,
+		print_message("# loss %u ppm: %.1f %% of the link\n", cases[i].loss,
 			100 * share);
 		assert_true(100 * share >= cases[i].percent);
 		teardown(&p);
