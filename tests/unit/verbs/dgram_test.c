@@ -86,6 +86,29 @@ static void test_long_datagram(void **state)
 	close_env(&env);
 }
 
+/* What was started again can stop again. */
+static void test_twice(void **state)
+{
+	struct fi_cq_data_entry entry;
+	struct fi_cq_err_entry err;
+	struct env env;
+
+	(void)state;
+	OPEN(FI_EP_DGRAM, 0, false);
+	post(&env, 3);
+	for (unsigned int i = 0; i < 2; i++) {
+		fake_complete(fake_recvs[i].wr_id, IBV_WC_LOC_LEN_ERR, 0, 0);
+		flush_recv(i + 1, 3);
+		assert_int_equal(take_error(&env, &err), FI_ETRUNC);
+		assert_ptr_equal(err.op_context, &env.buf[i]);
+		assert_int_equal(take(&env, &entry), -FI_EAGAIN);
+		assert_int_equal(fake_state, IBV_QPS_RTS);
+		assert_posted_again(&env, i + 1, 3);
+	}
+	assert_int_equal(fake_recv_count, 3 + 2 + 1);
+	close_env(&env);
+}
+
 /* A failed send stops the receives of some devices, too. */
 static void test_failed_send(void **state)
 {
@@ -199,6 +222,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_long_datagram),
+		cmocka_unit_test(test_twice),
 		cmocka_unit_test(test_failed_send),
 		cmocka_unit_test(test_no_restart),
 		cmocka_unit_test(test_closed_while_stopped),
