@@ -253,7 +253,7 @@ int pp_control_sync_recv(int fd, bool server)
 		      : expect(fd, sync_answer, sizeof(sync_answer));
 }
 
-static int learn_count(int fd, uint64_t *ret_count)
+int pp_control_count_recv(int fd, uint64_t *ret_count)
 {
 	char text[COUNT_LEN + 1] = "";
 	int ret;
@@ -265,19 +265,17 @@ static int learn_count(int fd, uint64_t *ret_count)
 	return send_all(fd, count_answer, sizeof(count_answer));
 }
 
-static int tell_count(int fd, uint64_t count)
+int pp_control_count_send(int fd, uint64_t count)
 {
 	char text[COUNT_LEN + 16] = "";
-	int ret;
 
 	snprintf(text, sizeof(text), "%" PRIu64, count);
-	ret = send_all(fd, text, COUNT_LEN);
-	return ret ? ret : expect(fd, count_answer, sizeof(count_answer));
+	return send_all(fd, text, COUNT_LEN);
 }
 
-int pp_control_count(int fd, bool server, uint64_t *count)
+int pp_control_count_taken(int fd)
 {
-	return server ? learn_count(fd, count) : tell_count(fd, *count);
+	return expect(fd, count_answer, sizeof(count_answer));
 }
 
 enum pp_control_state pp_control_state(int fd)

@@ -45,8 +45,12 @@ int pp_control_recv_name(int fd, struct pp_name *ret_name);
 int pp_control_sync_send(int fd, bool server);
 int pp_control_sync_recv(int fd, bool server);
 
-/* Client: tells @count. Server: learns it. */
-int pp_control_count(int fd, bool server, uint64_t *count);
+/* The end of a size. The client sends its count, and the server answers; both receive
+ * when pp_control_state says that there is something to read. 0, or a negative errno.
+ */
+int pp_control_count_send(int fd, uint64_t count);
+int pp_control_count_recv(int fd, uint64_t *ret_count);
+int pp_control_count_taken(int fd);
 
 enum pp_control_state pp_control_state(int fd);
 

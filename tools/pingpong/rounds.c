@@ -217,6 +217,21 @@ static int synchronise(struct run *run)
 	return ret;
 }
 
+/* The server learns how many messages the client got back. Each makes progress while
+ * it waits: the other one may need acknowledgements of its last messages. */
+static int exchange_count(struct run *run, uint64_t *count)
+{
+	bool server = pp_link_server(run->link);
+	int fd = run->link->control, ret;
+
+	ret = server ? 0 : pp_control_count_send(fd, *count);
+	if (!ret)
+		ret = wait_for_talk(run);
+	if (ret || run->peer_finished)
+		return ret;
+	return server ? pp_control_count_recv(fd, count) : pp_control_count_taken(fd);
+}
+
 static int run_size(struct run *run)
 {
 	struct pp_link *link = run->link;
@@ -229,8 +244,6 @@ static int run_size(struct run *run)
 	pp_progress_start(&run->progress);
 	start_ns = tool_now_ns();
 	ret = server ? server_round(run) : client_round(run);
-	/* No progress is made while this process blocks on the control connection, but
-	 * a large answer may still need it. */
 	if (!ret)
 		ret = pp_wait_sent(link);
 	result.elapsed_ns = tool_now_ns() - start_ns;
@@ -240,7 +253,7 @@ static int run_size(struct run *run)
 
 	result.sent = run->sent;
 	result.acked = run->received;
-	ret = pp_control_count(link->control, server, &result.acked);
+	ret = exchange_count(run, &result.acked);
 	if (ret)
 		return ret;
 	pp_report(&result);
