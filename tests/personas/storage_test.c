@@ -177,8 +177,7 @@ static void daos(void **state)
 		persona_close(&p);
 	}
 	hints_for(&p, &verbs, FI_THREAD_DOMAIN);
-	persona_refused(
-		&p, FI_VERSION(1, VERSION_MINOR), " verbs here");
+	persona_refused(&p, FI_VERSION(1, VERSION_MINOR), " verbs here");
 	persona_close(&p);
 }
 
