@@ -215,23 +215,37 @@ static bool tx_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *wh
 	return modes_met(ctx->tmpl.tx->mode, mode ? mode : ctx->hint.info->mode, why);
 }
 
-/* Remote CQ data comes with writes, so that FI_RX_CQ_DATA concerns only targets of RMA.
- */
+/* The receive modes that the hints allow. */
+static uint64_t rx_mode_allowed(const struct wf_info_ctx *ctx)
+{
+	uint64_t mode = ctx->hint.rx->mode;
+
+	return mode ? mode : ctx->hint.info->mode;
+}
+
+bool wf_info_no_cq_data(const struct wf_info_ctx *ctx)
+{
+	return ctx->hinted &&
+	       ctx->tmpl.rx->mode & ~rx_mode_allowed(ctx) & FI_RX_CQ_DATA &&
+	       wf_info_caps(ctx) & FI_RMA && !ctx->hint.domain->cq_data_size;
+}
+
+/* Remote CQ data comes with writes, so that FI_RX_CQ_DATA concerns only targets of RMA,
+ * and those only that want such data. */
 static uint64_t rx_mode_needed(const struct wf_info_ctx *ctx, uint64_t caps)
 {
 	uint64_t needed = ctx->tmpl.rx->mode;
 
-	return caps & FI_RMA ? needed : needed & ~FI_RX_CQ_DATA;
+	return caps & FI_RMA && !wf_info_no_cq_data(ctx) ? needed
+							 : needed & ~FI_RX_CQ_DATA;
 }
 
 static bool rx_mode_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	uint64_t mode = ctx->hint.rx->mode;
 	uint64_t caps =
 		ctx->hint.info->caps ? ctx->hint.info->caps : ctx->tmpl.info->caps;
 
-	return modes_met(
-		rx_mode_needed(ctx, caps), mode ? mode : ctx->hint.info->mode, why);
+	return modes_met(rx_mode_needed(ctx, caps), rx_mode_allowed(ctx), why);
 }
 
 static void rx_mode_fill(const struct wf_info_ctx *ctx, struct fi_info *out)

@@ -146,6 +146,12 @@ static bool err_cntr_met(const struct wf_info_ctx *ctx, struct wf_info_reason *w
 	return asked <= most || wf_info_deny(why, asked, most, WF_INFO_NUMBER);
 }
 
+static void cq_data_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
+{
+	if (wf_info_no_cq_data(ctx))
+		out->domain_attr->cq_data_size = 0;
+}
+
 static void cntr_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 {
 	out->domain_attr->max_cntr_value = limit(ctx->tmpl.domain->max_cntr_value);
@@ -198,6 +204,7 @@ static const struct wf_info_rule rules[] = {
 	{ DOMAIN(resource_mgmt), .met = rm_met },
 	{ DOMAIN(av_type), .met = av_type_met, .reply = WF_INFO_HINT },
 	{ DOMAIN(cq_data_size), .test = WF_INFO_MOST, .show = WF_INFO_NUMBER },
+	{ DOMAIN(cq_data_size), .fill = cq_data_fill },
 	{ DOMAIN(cntr_cnt), .since = FI_VERSION(1, 5), .test = WF_INFO_MOST,
 		.show = WF_INFO_NUMBER },
 	{ DOMAIN(mr_iov_limit), .since = FI_VERSION(1, 5), .test = WF_INFO_MOST,

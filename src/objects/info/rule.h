@@ -149,11 +149,19 @@ char *wf_info_show(char *buf, size_t len, uint64_t value, int show);
  * of the answer. */
 uint64_t wf_info_caps_asked(const struct wf_info_ctx *ctx);
 uint64_t wf_info_caps(const struct wf_info_ctx *ctx);
+/* Is the answer without remote CQ data, because these would take receives at
+ * the target (FI_RX_CQ_DATA), and the hints neither allow that nor ask for such data?
+ */
+bool wf_info_no_cq_data(const struct wf_info_ctx *ctx);
 
 /* mr.c: do the hints' mr_mode bits allow the endpoint to be a target of RMA and
  * atomics?
  */
 bool wf_info_mr_target(const struct wf_info_ctx *ctx);
+/* caps.c: is the answer without remote CQ data, because these would take receives at
+ * the target (FI_RX_CQ_DATA), and the hints neither allow that nor ask for such data?
+ */
+bool wf_info_no_cq_data(const struct wf_info_ctx *ctx);
 /* The mode bit FI_LOCAL_MR, if the provider needs FI_MR_LOCAL and the caller's API
  * version or hints use the old models, which lack that mr_mode bit. Else 0. */
 uint64_t wf_info_mr_mode_bit(const struct wf_info_ctx *ctx);

@@ -409,6 +409,45 @@ static void test_region(void **state)
 	close_env(&env);
 }
 
+/* CAP-029: remote CQ data takes a receive here, so an application gets it that allows
+ * this, and others get all but such data. */
+static void test_data_by_consent(void **state)
+{
+	struct fi_info *hints = fi_allocinfo();
+	struct env env;
+
+	(void)state;
+	OPEN(FI_EP_MSG, 0, false);
+	assert_int_equal(env.info->mode & FI_RX_CQ_DATA, FI_RX_CQ_DATA);
+	assert_int_equal(env.info->domain_attr->cq_data_size, 4);
+	close_env(&env);
+
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->caps = FI_MSG | FI_RMA;
+	hints->domain_attr->mr_mode =
+		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+	hints->domain_attr->cq_data_size = 4;
+	assert_int_equal(
+		verbs_fi.getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &env.info),
+		-FI_ENODATA);
+	hints->domain_attr->cq_data_size = 0;
+	assert_int_equal(
+		verbs_fi.getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &env.info), 0);
+	assert_int_equal(env.info->mode & FI_RX_CQ_DATA, 0);
+	assert_int_equal(env.info->rx_attr->mode, 0);
+	assert_int_equal(env.info->domain_attr->cq_data_size, 0);
+	fi_freeinfo(hints);
+
+	open_domain(&env, FI_EP_MSG);
+	open_ep(&env, 0);
+	assert_int_equal(fi_writedata(env.fid, env.buf, 8, desc, 1, 0, 0x1000, 7, NULL),
+		-FI_ENOSYS);
+	assert_int_equal(
+		fi_senddata(env.fid, env.buf, 8, desc, 1, 0, NULL), -FI_ENOSYS);
+	assert_int_equal(fi_write(env.fid, env.buf, 8, desc, 0, 0x1000, 7, NULL), 0);
+	close_env(&env);
+}
+
 static void test_finder(void **state)
 {
 	struct verbs_finder finder = { .slots = NULL };
@@ -463,6 +502,7 @@ int main(void)
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_region),
+		cmocka_unit_test(test_data_by_consent),
 		cmocka_unit_test(test_finder),
 	};
 
