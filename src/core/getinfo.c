@@ -264,6 +264,21 @@ static struct fi_info *call_provider(
 	return NULL;
 }
 
+/* Is @info of a layer that was not named, and not over the transport that it completes?
+ * A layer of another library may know nothing of that. */
+static bool is_unasked(const struct wf_question *q, const struct wf_prov_entry *entry,
+	const struct fi_info *info)
+{
+	const struct fi_fabric_attr *attr = info->fabric_attr;
+	struct wf_layers name;
+
+	if (!entry->by_name_only || is_named(q, entry))
+		return false;
+	return !attr || !attr->prov_name ||
+	       !wf_layers_parse(attr->prov_name, strlen(attr->prov_name), &name) ||
+	       !wf_layer_is(&name.layer[0], base_of(entry));
+}
+
 static void ask(const struct wf_question *q, const struct wf_prov_entry *entry,
 	struct answer *answer)
 {
@@ -273,7 +288,8 @@ static void ask(const struct wf_question *q, const struct wf_prov_entry *entry,
 	for (info = call_provider(q, entry); info; info = next) {
 		next = info->next;
 		info->next = NULL;
-		if (wf_result_accept(q, entry, info, &rank))
+		if (!is_unasked(q, entry, info) &&
+			wf_result_accept(q, entry, info, &rank))
 			append(answer, rank, info);
 		else
 			wf_freeinfo(info);
