@@ -93,6 +93,9 @@ static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 		rxm_data_event(buf->bufs->ep, entry);
 		return;
 	}
+	/* The endpoint is closed: its receive context takes nothing more. */
+	if (wf_unlikely(buf->bufs->ep->data.quiet))
+		return;
 	if (wf_unlikely(buf->tagged)) {
 		rxm_data_received_raw(
 			buf->bufs->ep, buf->call.conn, buf->data, entry->len, entry);
