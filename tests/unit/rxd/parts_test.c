@@ -147,7 +147,9 @@ static void timeouts(void **state)
 	assert_int_equal(rxd_rtt_timeout(&rtt), 30000000);
 	for (int i = 0; i < 1000; i++)
 		rxd_rtt_sample(&rtt, 20000);
-	assert_int_equal(rxd_rtt_timeout(&rtt), RXD_RTO_MIN);
+	assert_int_equal(rxd_rtt_timeout(&rtt), RXD_PROBE_MIN);
+	rtt.backoff = 1;
+	assert_int_equal(rxd_rtt_timeout(&rtt), 2 * RXD_RTO_MIN);
 	rtt.backoff = 3;
 	assert_int_equal(rxd_rtt_timeout(&rtt), 8 * RXD_RTO_MIN);
 	rtt.backoff = 1000;

@@ -105,22 +105,27 @@ static void congested(struct rxd_flow *flow, uint64_t order, unsigned int rounds
 		rxd_cubic_lost(&out->cc);
 }
 
-static bool is_lost(
-	const struct rxd_outgoing *out, const struct rxd_sent *sent, uint64_t now_ns)
+/* Did a packet arrive that was sent after this one, of which nothing is known? */
+static bool is_overtaken(const struct rxd_outgoing *out, const struct rxd_sent *sent)
 {
-	uint64_t late_ns = out->rtt.smoothed + out->rtt.smoothed / 8;
+	return sent->state == RXD_SENT_FLYING && sent->order < out->arrived_order;
+}
 
-	if (sent->state != RXD_SENT_FLYING || sent->order >= out->arrived_order)
-		return false;
-	return sent->order + PACKET_THRESHOLD <= out->arrived_order ||
-	       sent->at_ns + late_ns <= now_ns;
+/* The time from which on such a packet is lost. */
+static uint64_t lost_ns(const struct rxd_outgoing *out, const struct rxd_sent *sent)
+{
+	if (sent->order + PACKET_THRESHOLD <= out->arrived_order)
+		return 0;
+	return sent->at_ns + out->rtt.smoothed + out->rtt.smoothed / 8;
 }
 
 static void detect_losses(struct rxd_flow *flow, unsigned int rounds, uint64_t now_ns)
 {
 	struct rxd_outgoing *out = &flow->out;
 	struct rxd_board *board = &out->board;
+	uint64_t at_ns;
 
+	out->loss_ns = UINT64_MAX;
 	/* Without a gap all packets are behind what arrived, in both orders. */
 	if (!out->any_arrived || board->una == board->next ||
 		(board->una >= out->early_end &&
@@ -129,11 +134,21 @@ static void detect_losses(struct rxd_flow *flow, unsigned int rounds, uint64_t n
 	for (uint64_t n = board->una; n != board->next; n++) {
 		struct rxd_sent *sent = rxd_board_at(board, n);
 
-		if (!is_lost(out, sent, now_ns))
+		if (!is_overtaken(out, sent))
 			continue;
+		at_ns = lost_ns(out, sent);
+		if (at_ns > now_ns) {
+			out->loss_ns = WF_MIN(out->loss_ns, at_ns);
+			continue;
+		}
 		congested(flow, sent->order, rounds);
 		rxd_board_set(board, n, RXD_SENT_LOST);
 	}
+}
+
+void rxd_acked_late(struct rxd_flow *flow, uint64_t now_ns)
+{
+	detect_losses(flow, flow->out.rounds, now_ns);
 }
 
 /* A peer of another library: everything behind the gap was dropped. */

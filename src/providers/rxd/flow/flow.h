@@ -171,6 +171,9 @@ struct rxd_outgoing {
 	uint64_t kept_numbers[RXD_BATCH];
 	uint64_t skipped;    /* how many numbers a packet without transfer skips */
 	uint64_t timeout_ns; /* UINT64_MAX: no packet is unacknowledged */
+	/* When the next one of the packets that were overtaken counts as lost;
+	 * UINT64_MAX: none was overtaken. */
+	uint64_t loss_ns;
 	/* No packet from this number on arrived before its turn. */
 	uint64_t early_end;
 	/* Order and time of the latest transmission that arrived. */

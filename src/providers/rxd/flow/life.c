@@ -30,7 +30,7 @@ static void reset_outgoing(struct rxd_flow *flow, uint64_t number)
 	out->any_arrived = false;
 	out->early_end = 0;
 	out->recovered_order = out->board.order;
-	out->timeout_ns = UINT64_MAX;
+	out->timeout_ns = out->loss_ns = UINT64_MAX;
 	flow->packet_size = flow->config->base_packet;
 	rxd_path_init(&flow->path);
 }

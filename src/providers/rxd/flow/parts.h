@@ -46,6 +46,10 @@ void rxd_acked(
 /* The peer has all packets below @next, if that may be. */
 void rxd_acked_below(struct rxd_flow *flow, uint64_t next, uint64_t now_ns);
 
+/* The time at which packets that were overtaken count as lost, out.loss_ns, has come.
+ */
+void rxd_acked_late(struct rxd_flow *flow, uint64_t now_ns);
+
 /* timeout.c */
 void rxd_timeout_run(struct rxd_flow *flow, uint64_t now_ns);
 void rxd_timeout_start(struct rxd_flow *flow, uint64_t now_ns);

@@ -33,9 +33,10 @@ void rxd_rtt_sample(struct rxd_rtt *rtt, uint64_t sample)
 uint64_t rxd_rtt_timeout(const struct rxd_rtt *rtt)
 {
 	uint64_t timeout = RXD_RTO_FIRST;
+	uint64_t least = rtt->backoff ? RXD_RTO_MIN : RXD_PROBE_MIN;
 
 	if (rtt->smoothed > 0)
-		timeout = WF_MAX(rtt->smoothed + 4 * rtt->variation, RXD_RTO_MIN);
+		timeout = WF_MAX(rtt->smoothed + 4 * rtt->variation, least);
 	timeout <<= WF_MIN(rtt->backoff, (unsigned int)DOUBLINGS_MAX);
 	return WF_MIN(timeout, RXD_RTO_MAX);
 }

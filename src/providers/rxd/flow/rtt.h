@@ -6,10 +6,12 @@
 
 /* Round-trip time and retransmission timeout by RFC 6298. The smallest timeout is
  * shorter than there, because a timeout resends one packet only and does not shrink the
- * congestion window before a loss is proved. Times in nanoseconds; the caller
- * serialises. */
+ * congestion window before a loss is proved. The first one is a probe for the loss of
+ * the last packets (RFC 8985, 7), behind which none comes that would show it. Times in
+ * nanoseconds; the caller serialises. */
 #define RXD_RTO_FIRST UINT64_C(50000000) /* before the first sample */
 #define RXD_RTO_MIN   UINT64_C(4000000)
+#define RXD_PROBE_MIN UINT64_C(1000000) /* in the place of RXD_RTO_MIN, once */
 #define RXD_RTO_MAX   UINT64_C(4000000000)
 
 struct rxd_rtt {

@@ -234,6 +234,6 @@ void rxd_send_renumber(struct rxd_flow *flow, uint64_t number)
 	}
 	out->current = NULL;
 	out->unasked = 0;
-	out->timeout_ns = UINT64_MAX;
+	out->timeout_ns = out->loss_ns = UINT64_MAX;
 	rxd_board_clear(&out->board, number);
 }

@@ -2,6 +2,7 @@
 #include <rdma/fi_errno.h>
 
 #include "providers/rxd/flow/parts.h"
+#include "sys/compiler.h"
 
 /*
  * Timeouts. Each one resends the oldest packet only: its acknowledgement tells what
@@ -27,7 +28,8 @@ void rxd_timeout_start(struct rxd_flow *flow, uint64_t now_ns)
 
 	out->timeout_ns = UINT64_MAX;
 	if (rxd_board_count(&out->board) > 0) {
-		out->timeout_ns = now_ns + rxd_rtt_timeout(&out->rtt);
+		out->timeout_ns =
+			WF_MIN(now_ns + rxd_rtt_timeout(&out->rtt), out->loss_ns);
 	} else if (flow->owed > 0 && flow->state == RXD_FLOW_OPEN) {
 		out->timeout_ns = now_ns + SILENCE_NS;
 	}
@@ -96,6 +98,11 @@ void rxd_timeout_run(struct rxd_flow *flow, uint64_t now_ns)
 		return;
 	if (rxd_board_count(&out->board) == 0) {
 		ask_silent(flow, now_ns);
+		return;
+	}
+	if (now_ns >= out->loss_ns) {
+		rxd_acked_late(flow, now_ns);
+		rxd_timeout_start(flow, now_ns);
 		return;
 	}
 	out->rounds++;
