@@ -70,7 +70,8 @@ static ssize_t rma_send(struct rxm_conn *conn, struct rxm_work *work)
 	op->sending.call.done = rxm_op_sent;
 	if (!below)
 		call.flags &= ~FI_INJECT;
-	call.flags &= ~WF_OP_WORK;
+	/* A fence was waited for here. */
+	call.flags &= ~(WF_OP_WORK | FI_FENCE);
 	ret = rxm_conn_rma(conn, &call, below ? NULL : &op->sending.call);
 	if (ret)
 		return ret;
