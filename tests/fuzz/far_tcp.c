@@ -319,7 +319,7 @@ static void put_record(struct far_tcp *far, struct live *v,
 		return;
 	/* The encoder insists on what was agreed on; the endpoint has to check it. */
 	all.have |= TCP_HAVE_TAGGED | TCP_HAVE_RDV | TCP_HAVE_ATOMIC |
-		    TCP_HAVE_RDV_MSG | TCP_HAVE_ERROR | TCP_HAVE_PROBE;
+		    TCP_HAVE_RDV_MSG | TCP_HAVE_ERROR | TCP_HAVE_PROBE | TCP_HAVE_LOCAL;
 	if (rec->kind == TCP_REC_MATCHED)
 		all.have |= TCP_HAVE_MATCH;
 	hdr = tcp_record_encode(bytes, &all, rec);
@@ -411,6 +411,7 @@ void far_tcp_record(struct far_tcp *far, struct live *v, struct input *in)
 	case TCP_REC_READ_RESP:
 	case TCP_REC_ATOMIC_RESP:
 	case TCP_REC_RDV_DATA:
+	case TCP_REC_CARD:
 		rec.payload_len = some_length(in);
 		break;
 	case TCP_REC_RTS:
