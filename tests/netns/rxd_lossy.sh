@@ -64,8 +64,17 @@ pair() {
 		sleep 0.05
 	done
 	timeout "$limit" ip netns exec "$ns-a" "$2" "${args[@]}" 10.98.0.2 ||
-		{ cat "$log" && return 1; }
+		{ wait $server || true; cat "$log"; return 1; }
 	wait $server
+}
+
+# The same with another library at one end, whose fi_pingpong makes no progress while it
+# waits for the count of a size: when the last acknowledgement to its peer is lost, nobody
+# sends it again, and the two wait for ever. So a pair may try three times.
+pair_other() {
+	local limit
+	limit=$(limit_s 10)
+	pair "$@" || pair "$@" || pair "$@"
 }
 
 # Packets of a million that are lost, repeated, swapped, changed. Another library has no
@@ -82,8 +91,8 @@ for faults in '0 0 0 0' '1000 1000 1000 0' '10000 10000 20000 0' '50000 20000 50
 		pair "$pingpong" "$pingpong" $sizes
 	done
 	if [ -n "$other" ] && [ "$changed" = 0 ]; then
-		pair "$pingpong" "$other" 5000 10
-		pair "$other" "$pingpong" 5000 10
+		pair_other "$pingpong" "$other" 5000 10
+		pair_other "$other" "$pingpong" 5000 10
 	fi
 	kill $running
 	wait $running 2>/dev/null || true
