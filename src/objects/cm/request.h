@@ -25,8 +25,8 @@ typedef void (*wf_cm_reject_fn)(struct wf_cm_request *req, enum wf_cm_reason rea
 /*
  * A connection request that waits for an answer of the application; the first member of
  * a transport's own struct. Requests are looked up by their address, so that a stale
- * handle is refused. A request in the list belongs to nobody: each of fi_reject,
- * fi_endpoint and the closing of the passive endpoint takes it out before it acts.
+ * handle is refused. Each of fi_reject, fi_endpoint and the closing of the passive
+ * endpoint takes a request out of the list before it acts, and owns it from then on.
  */
 struct wf_cm_request {
 	struct fid handle; /* info->handle */

@@ -40,7 +40,7 @@ static void receive(struct rxd_ep *ep, const struct rxd_packet *packet)
 	if (wf_likely(packet->len >= sizeof(struct rxd_base)))
 		peer = rxd_peer_from(ep, packet->data, packet->len);
 	if (wf_unlikely(!peer)) {
-		/* Of nobody. */
+		/* The packet belongs to no peer of this endpoint: it is dropped. */
 	} else if (wf_unlikely(rxd_flow_receive(
 			   &peer->flow, packet->data, packet->len, ep->now_ns))) {
 		rxd_peer_gone(peer);

@@ -471,21 +471,6 @@ static void test_finder(void **state)
 	free(eps);
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	fake_install();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	verbs_fi.cleanup();
-	close(fake_context.async_fd);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -506,5 +491,5 @@ int main(void)
 		cmocka_unit_test(test_finder),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
 }

@@ -472,4 +472,20 @@ static void fake_install(void)
 	verbs_lib.has_rdma = true;
 }
 
+/* For groups of tests. */
+static int fake_setup(void **state)
+{
+	(void)state;
+	fake_install();
+	return 0;
+}
+
+static int fake_teardown(void **state)
+{
+	(void)state;
+	verbs_fi.cleanup();
+	close(fake_context.async_fd);
+	return 0;
+}
+
 #endif

@@ -57,21 +57,6 @@ static void test_gone(void **state)
 	assert_string_equal(here->list[here->count - 1].domain, "fake0-dgram");
 }
 
-static int setup(void **state)
-{
-	(void)state;
-	fake_install();
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	verbs_fi.cleanup();
-	close(fake_context.async_fd);
-	return 0;
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -80,5 +65,5 @@ int main(void)
 		cmocka_unit_test(test_gone),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, fake_setup, fake_teardown);
 }

@@ -204,18 +204,8 @@ static void test_no_atomics(void **state)
 
 static int setup(void **state)
 {
-	(void)state;
-	fake_install();
 	verbs_params.use_name_server = false;
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	verbs_fi.cleanup();
-	close(fake_context.async_fd);
-	return 0;
+	return fake_setup(state);
 }
 
 int main(void)
@@ -230,5 +220,5 @@ int main(void)
 		cmocka_unit_test(test_no_atomics),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, fake_teardown);
 }
