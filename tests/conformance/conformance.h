@@ -243,6 +243,9 @@ struct cf_cm_event {
 	uint8_t data[1024];
 };
 
+/* Skip the case for other types of endpoints. */
+void cf_need_connected(void);
+
 /* A listening env->pep on env->eq; @name gets its address. Returns that one's length.
  */
 size_t cf_listen(struct cf_env *env, void *name, size_t size);

@@ -2,6 +2,12 @@
 /* Pairs of connected endpoints inside one process. */
 #include "conformance.h"
 
+void cf_need_connected(void)
+{
+	if (cf_target.type != FI_EP_MSG)
+		SKIP("needs connected endpoints");
+}
+
 size_t cf_listen(struct cf_env *env, void *name, size_t size)
 {
 	size_t len = size;

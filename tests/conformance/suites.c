@@ -58,6 +58,7 @@
 	X(rma_check)                                                                   \
 	X(atomic)                                                                      \
 	X(connect)                                                                     \
+	X(listener)                                                                    \
 	X(srx)                                                                         \
 	X(leaving)                                                                     \
 	X(leaving_scalable)                                                            \
