@@ -12,7 +12,7 @@ struct shm_params shm_params = {
 	.tx_size = 1024,
 	.rx_size = 1024,
 	.inject_size = 4096,
-	.eager_size = 8192,
+	.eager_size = 32768,
 	.cma_size = SIZE_MAX,
 	.nontemporal_size = (size_t)24 << 20,
 	.unexpected_size = (size_t)2 << 30,
@@ -42,7 +42,7 @@ static const struct wf_param rows[] = {
 		"Longest message that can be injected, in bytes (default: 4096)"),
 	SIZE("eager_size", eager_size, 0, 32768,
 		"Longer messages wait at the sender until they are matched, in bytes "
-		"(default: 8192)"),
+		"(default: 32768)"),
 	BOOL("disable_cma", disable_cma,
 		"Never read or write the memory of another process, copy everything "
 		"through shared memory (default: no)"),
