@@ -17,13 +17,13 @@
 
 static struct verbs_mr *mr_of(struct fid *fid)
 {
-	return wf_container_of(fid, struct verbs_mr, fid.fid);
+	return wf_container_of(fid, struct verbs_mr, own.fid.fid);
 }
 
 static int mr_close(struct fid *fid)
 {
 	struct verbs_mr *mr = mr_of(fid);
-	int err = wf_mr_check_subregions(mr->domain, &mr->refs);
+	int err = wf_mr_check_subregions(mr->own.domain, &mr->refs);
 
 	if (err)
 		return err;
@@ -33,7 +33,7 @@ static int mr_close(struct fid *fid)
 	if (mr->base)
 		/* release: pairs with the check above in the base's close. */
 		atomic_fetch_sub_explicit(&mr->base->refs, 1, memory_order_release);
-	wf_domain_unref(mr->domain);
+	wf_domain_unref(mr->own.domain);
 	free(mr);
 	return 0;
 }
@@ -48,7 +48,7 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 		/* Every endpoint of the domain reaches the region. */
 		return flags ? -FI_EBADFLAGS : 0;
 	if (bfid->fclass == FI_CLASS_CNTR)
-		return wf_mr_check_bind(mr->domain, mr->flags, NULL,
+		return wf_mr_check_bind(mr->own.domain, mr->flags, NULL,
 			wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
 	verbs_log(FI_LOG_WARN, FI_LOG_MR,
 		"bind refused: a counter or an endpoint binds to a region\n");
@@ -74,8 +74,8 @@ static int mr_control(struct fid *fid, int command, void *arg)
 	case FI_REFRESH:
 		return mr_refresh(mr, arg);
 	case FI_GET_RAW_MR:
-		return wf_mr_give_raw(
-			mr->domain, mr->fid.key, (uintptr_t)mr->iov.iov_base, arg);
+		return wf_mr_give_raw(mr->own.domain, mr->own.fid.key,
+			(uintptr_t)mr->iov.iov_base, arg);
 	default:
 		return -FI_ENOSYS;
 	}
@@ -110,17 +110,17 @@ static int access_of(const struct verbs_device *device, const struct fi_mr_attr 
 static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
 	struct verbs_mr **ret_base)
 {
-	struct verbs_mr *base = NULL;
+	struct wf_mr_own *own;
+	struct verbs_mr *base;
+	int err = wf_mr_own_base(domain, attr, &mr_fid_ops, &own);
 
-	if (attr->base_mr) {
-		base = wf_container_of(attr->base_mr, struct verbs_mr, fid);
-		if (attr->base_mr->fid.ops != &mr_fid_ops || base->domain != domain ||
-			!wf_iov_all_inside(
-				attr->mr_iov, attr->iov_count, &base->iov, 1)) {
-			verbs_log(FI_LOG_WARN, FI_LOG_MR,
-				"registration refused: not inside base_mr\n");
-			return -FI_EINVAL;
-		}
+	if (err)
+		return err;
+	base = own ? wf_container_of(own, struct verbs_mr, own) : NULL;
+	if (base && !wf_iov_all_inside(attr->mr_iov, attr->iov_count, &base->iov, 1)) {
+		verbs_log(FI_LOG_WARN, FI_LOG_MR,
+			"registration refused: not inside base_mr\n");
+		return -FI_EINVAL;
 	}
 	*ret_base = base;
 	return 0;
@@ -129,15 +129,12 @@ static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *at
 static void fill(struct verbs_mr *mr, struct wf_domain *domain,
 	const struct fi_mr_attr *attr, uint64_t flags)
 {
-	mr->domain = domain;
+	wf_mr_own_init(&mr->own, domain, attr, &mr_fid_ops,
+		attr->access & REMOTE ? mr->mr->rkey : FI_KEY_NOTAVAIL,
+		verbs_desc(mr->mr->lkey));
 	mr->flags = flags;
 	mr->iov = attr->mr_iov[0];
 	atomic_init(&mr->refs, 0);
-	mr->fid.fid.fclass = FI_CLASS_MR;
-	mr->fid.fid.context = attr->context;
-	mr->fid.fid.ops = &mr_fid_ops;
-	mr->fid.mem_desc = verbs_desc(mr->mr->lkey);
-	mr->fid.key = attr->access & REMOTE ? mr->mr->rkey : FI_KEY_NOTAVAIL;
 }
 
 int verbs_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
@@ -164,6 +161,6 @@ int verbs_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	if (base)
 		atomic_fetch_add_explicit(&base->refs, 1, memory_order_relaxed);
 	wf_domain_ref(domain);
-	*ret_mr = &mr->fid;
+	*ret_mr = &mr->own.fid;
 	return 0;
 }

@@ -2,12 +2,12 @@
 #ifndef VERBS_MR_H
 #define VERBS_MR_H
 
+#include "objects/region/own.h"
 #include "providers/verbs/verbs.h"
 
 /* A registered region: fi_mr(3). */
 struct verbs_mr {
-	struct fid_mr fid;
-	struct wf_domain *domain;
+	struct wf_mr_own own;
 	struct ibv_mr *mr;
 	uint64_t flags;
 	struct iovec iov;      /* its memory */
