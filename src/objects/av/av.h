@@ -176,6 +176,16 @@ static inline void wf_av_unref(struct wf_av *av)
 	atomic_fetch_sub_explicit(&av->refs, 1, memory_order_release);
 }
 
+/*
+ * For a layer that inserts within progress, in a private AV of its own: fi_av_insert of
+ * one address with the user id @id, and fi_av_remove, that call no watch. So nobody
+ * asks the receive context about senders, and its lock may be held. Negative FI_E
+ * codes; *ret_addr is written on success only.
+ */
+int wf_av_insert_untold(
+	struct wf_av *av, const void *addr, fi_addr_t id, fi_addr_t *ret_addr);
+int wf_av_remove_untold(struct wf_av *av, fi_addr_t addr);
+
 /* Print a raw address as fi_av_straddr(3) does: at most *len bytes, NUL included; *len
  * becomes the size of the whole text. NULL when the format is not known. */
 const char *wf_av_straddr(

@@ -266,3 +266,18 @@ int wf_av_insert(struct fid_av *fid, const void *addr, size_t count, fi_addr_t *
 	}
 	return wf_av_insertion_end(&ins);
 }
+
+int wf_av_insert_untold(
+	struct wf_av *av, const void *addr, fi_addr_t id, fi_addr_t *ret_addr)
+{
+	struct wf_av_insertion ins;
+	int ret = wf_av_insertion_begin(&ins, av, 1, &id, FI_AV_USER_ID, NULL);
+
+	if (ret)
+		return ret;
+	wf_av_insertion_add(&ins, &addr, 1);
+	if (!ins.inserted)
+		return ins.aborted ? -FI_ENOMEM : -FI_EADDRNOTAVAIL;
+	*ret_addr = id;
+	return 0;
+}

@@ -14,9 +14,12 @@ static void tell_removed(struct wf_av *av, const fi_addr_t *gone, size_t count)
 		prov->av_removed(av, gone[i]);
 }
 
-static int remove_batch(struct wf_av *av, const fi_addr_t *fi_addr, size_t count)
+/* Remove what is at @fi_addr, and list the indexes in @removed, which has space for
+ * @count; *ret_removed is their number, and stays as it is where the AV cannot be
+ * changed. */
+static int remove_addrs(struct wf_av *av, const fi_addr_t *fi_addr, size_t count,
+	uint64_t *removed, size_t *ret_removed)
 {
-	uint64_t removed[REMOVE_BATCH];
 	size_t removed_count = 0;
 	int last = 0, ret = wf_av_begin(av);
 
@@ -39,9 +42,29 @@ static int remove_batch(struct wf_av *av, const fi_addr_t *fi_addr, size_t count
 			(unsigned long long)fi_addr[i]);
 	}
 	wf_av_end(av);
+	*ret_removed = removed_count;
+	return last;
+}
+
+static int remove_batch(struct wf_av *av, const fi_addr_t *fi_addr, size_t count)
+{
+	uint64_t removed[REMOVE_BATCH];
+	size_t removed_count = 0;
+	int ret = remove_addrs(av, fi_addr, count, removed, &removed_count);
+
+	if (!removed_count)
+		return ret;
 	wf_av_tell_removed(av, removed, removed_count);
 	tell_removed(av, removed, removed_count);
-	return last;
+	return ret;
+}
+
+int wf_av_remove_untold(struct wf_av *av, fi_addr_t addr)
+{
+	uint64_t removed;
+	size_t count = 0;
+
+	return remove_addrs(av, &addr, 1, &removed, &count);
 }
 
 int wf_av_remove(struct fid_av *fid, fi_addr_t *fi_addr, size_t count, uint64_t flags)

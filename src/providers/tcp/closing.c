@@ -2,6 +2,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/listen.h"
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/below.h"
 
 /*
  * An endpoint that is closed first sends: injected messages, bytes of records whose
@@ -55,6 +56,8 @@ bool tcp_flushed(struct wf_ep *wf)
 		if (is_left(wf_list_entry(link, struct tcp_conn, link)))
 			return false;
 	}
+	if (!tcp_below_flushed(ep))
+		return false;
 	return !ep->peers ||
 	       !wf_remotes_any_pending(&ep->peers->remotes, is_owed_item, NULL);
 }

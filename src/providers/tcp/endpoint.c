@@ -9,6 +9,7 @@
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/data/unexp.h"
+#include "providers/tcp/local/below.h"
 
 /* Opening, naming, enabling and destroying endpoints. */
 
@@ -62,6 +63,7 @@ static void tcp_destroy(struct wf_ep *wf)
 	if (ep->cm && ep->cm->base.eq)
 		wf_eq_progress_del(ep->cm->base.eq, &wf->progress);
 	end_conns(ep);
+	tcp_below_close(ep);
 	tcp_peers_free(ep);
 	tcp_msg_free(ep);
 	tcp_contexts_free(ep);
@@ -139,6 +141,11 @@ static void tcp_addr_removed(struct wf_ep *wf, uint64_t index)
 		tcp_conn_fail(peer->claimed, FI_ECONNABORTED);
 }
 
+static int tcp_cntr_bound(struct wf_ep *wf)
+{
+	return tcp_below_bind_cntrs(tcp_ep_of(wf));
+}
+
 static size_t tcp_tx_left(struct wf_ep *wf)
 {
 	return tcp_source_left(&tcp_ep_of(wf)->own);
@@ -158,6 +165,7 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.getname = tcp_getname,
 	.getopt = tcp_getopt,
 	.addr_removed = tcp_addr_removed,
+	.cntr_bound = tcp_cntr_bound,
 	.get_fd = tcp_get_fd,
 	.tx_left = tcp_tx_left,
 	.wait_fd = tcp_wait_fd,

@@ -4,6 +4,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/below.h"
 #include "sys/clock.h"
 
 /*
@@ -149,6 +150,8 @@ void tcp_progress(struct wf_ep *wf)
 	if (found)
 		flush_dirty(ep);
 	found |= poll_hot(ep);
+	if (wf_unlikely(ep->below != NULL))
+		found |= tcp_below_poll(ep);
 	if (wf_unlikely((ep->epoch % EPOLL_INTERVAL == 0 || ep->watches.sleepers ||
 				!ep->manual) &&
 			!wf_list_empty(&ep->owing)))

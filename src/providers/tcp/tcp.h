@@ -25,6 +25,7 @@
  *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
  *   keepalive.c  hosts that vanish
  *   proof.c, way.c   whether a peer shares memory with this process
+ *   below.c      the endpoint that they go to
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
  *   msg_new.c, msg_cm.c, msg_begin.c, pep.c, ask.c, peer.c, attempt.c   how connections
  *       come to be
@@ -50,6 +51,7 @@ struct tcp_stage;
 struct tcp_peers;
 struct tcp_msg_cm;
 struct tcp_ep;
+struct tcp_below;
 
 /* The object that operations are posted to: an endpoint, or a transmit context. */
 struct tcp_source {
@@ -96,6 +98,7 @@ struct tcp_ep {
 	size_t rbuf_size, stage_size;
 	struct tcp_stage *spare_stage;
 
+	struct tcp_below *below; /* see local/below.h; NULL: none */
 	struct tcp_peers *peers; /* NULL for FI_EP_MSG */
 	struct tcp_msg_cm *cm;   /* NULL for FI_EP_RDM */
 

@@ -50,7 +50,8 @@ ssize_t __real_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	struct iovec iov[16];
-	struct msghdr part = { .msg_iov = iov };
+	/* With the descriptors that the provider below sends. */
+	struct msghdr part = *msg;
 	size_t left = kernel.takes;
 
 	if (kernel.err || !left) {
@@ -59,6 +60,8 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
 		return -1;
 	}
 	assert_true(msg->msg_iovlen <= WF_ARRAY_SIZE(iov));
+	part.msg_iov = iov;
+	part.msg_iovlen = 0;
 	for (size_t i = 0; i < msg->msg_iovlen && left; i++) {
 		iov[i] = msg->msg_iov[i];
 		iov[i].iov_len = WF_MIN(iov[i].iov_len, left);
@@ -76,6 +79,40 @@ ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
 	return __wrap_sendmsg(fd, &msg, flags);
+}
+
+/* ---- the provider below ---- */
+
+/* The library has another copy of it: the one beside the test is what is found. */
+extern struct fi_provider *shm_prov_ini(void);
+int __wrap_fi_getinfo(uint32_t version, const char *node, const char *service,
+	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info);
+int __wrap_fi_fabric(
+	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context);
+
+static struct fi_provider *shm_prov(void)
+{
+	static struct fi_provider *prov;
+
+	if (!prov)
+		prov = shm_prov_ini();
+	return prov;
+}
+
+int __wrap_fi_getinfo(uint32_t version, const char *node, const char *service,
+	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info)
+{
+	int ret = shm_prov()->getinfo(version, node, service, flags, hints, ret_info);
+
+	if (!ret)
+		(*ret_info)->fabric_attr->api_version = version;
+	return ret;
+}
+
+int __wrap_fi_fabric(
+	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context)
+{
+	return shm_prov()->fabric(attr, ret_fabric, context);
 }
 
 /* ---- the endpoint ---- */

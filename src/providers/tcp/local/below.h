@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_LOCAL_BELOW_H
+#define TCP_LOCAL_BELOW_H
+
+#include "providers/tcp/tcp.h"
+
+/*
+ * The endpoint below: the one of shm through which an endpoint reaches the peers that
+ * share memory with it (docs/tcp-local.md, section 3). It completes, counts and matches
+ * in the objects of tcp's endpoint, and has an AV of its own in which each peer's user
+ * id is the index of the peer in tcp's AV.
+ */
+
+/* Bytes of a name below, its NUL included, at most. */
+enum { TCP_BELOW_NAME = 128 };
+
+/* Open and enable the endpoint below of @ep, whose bindings are complete; nothing to do
+ * if it is open. A negative FI_E code, logged with the reason: it cannot be opened, or
+ * could not serve all that tcp promises. A control call without locks. */
+int tcp_below_open(struct tcp_ep *ep);
+/* Close it, after the last tcp_below_remove; operations under way end. Nothing to do
+ * where there is none. A control call without locks. */
+void tcp_below_close(struct tcp_ep *ep);
+
+/* The name that peers insert, text with its NUL; NULL: there is no endpoint below. */
+const char *tcp_below_name(const struct tcp_ep *ep);
+
+/* ep.lock is held from here on; in the next two functions and in tcp_below_poll the
+ * lock of the receive context, too. */
+
+/* Insert the peer whose endpoint below has @name, @len bytes with the NUL, which may
+ * have come from anywhere, and whose index in tcp's AV is @user_id. 0 or a negative
+ * FI_E code. */
+int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, size_t len,
+	fi_addr_t *ret_below);
+void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below);
+
+/* Start @op at the peer that was inserted as @below. Contract as struct
+ * wf_xfer_ops.start. */
+ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op);
+
+/* Progress of an endpoint that has one below. Returns whether anything moved. */
+bool tcp_below_poll(struct tcp_ep *ep);
+/* As in struct wf_xfer_ops; true and false where there is none. */
+bool tcp_below_flushed(struct tcp_ep *ep);
+bool tcp_below_cancel(struct tcp_ep *ep, const struct wf_cancel *which);
+
+/* Count by counters that were bound later, too. A control call without locks. */
+int tcp_below_bind_cntrs(struct tcp_ep *ep);
+
+#endif
