@@ -124,8 +124,7 @@ static void loop_destroy(struct wf_ep *wf)
 			loop_end(op, FI_ECONNRESET);
 	if (ep->event_fd >= 0)
 		(void)close(ep->event_fd);
-	wf_ep_done(wf);
-	free(ep);
+	wf_ep_free(wf);
 }
 
 static const struct wf_xfer_ops loop_xfer_ops = {
@@ -144,15 +143,16 @@ static const struct wf_xfer_ops loop_xfer_ops = {
 int loop_endpoint(struct wf_domain *domain, struct fi_info *info,
 	struct fid_ep **ret_ep, uint64_t flags, void *context)
 {
-	struct loop_ep *ep = calloc(1, sizeof(*ep));
-	int ret = -FI_ENOMEM;
+	struct loop_ep *ep;
+	struct wf_ep *wf;
+	int ret = wf_ep_new(sizeof(*ep), domain, info, &loop_xfer_ops, context, &wf);
 
-	if (ep)
-		ret = wf_name_text_first(&loop_fi, info, ep->name);
-	if (!ret)
-		ret = wf_ep_init(&ep->ep, domain, info, &loop_xfer_ops, context);
+	if (ret)
+		return ret;
+	ep = loop_ep_of(wf);
+	ret = wf_name_text_first(&loop_fi, info, ep->name);
 	if (ret) {
-		free(ep);
+		wf_ep_free(wf);
 		return ret;
 	}
 	wf_list_init(&ep->link);

@@ -144,6 +144,14 @@ int wf_ep_init(struct wf_ep *ep, struct wf_domain *domain, struct fi_info *info,
 	const struct wf_xfer_ops *xfer, void *context);
 void wf_ep_done(struct wf_ep *ep);
 
+/* Allocate the @size bytes of a transport's endpoint, which begins with its struct
+ * wf_ep, and initialise that by wf_ep_init; the rest is zero. 0, or a negative fabric
+ * errno. No lock is held. */
+int wf_ep_new(size_t size, struct wf_domain *domain, struct fi_info *info,
+	const struct wf_xfer_ops *xfer, void *context, struct wf_ep **ret_ep);
+/* Undo wf_ep_new. */
+void wf_ep_free(struct wf_ep *ep);
+
 /* The EQ that gets the events of @ep, or NULL. Any lock of the endpoint may be held. */
 struct wf_eq *wf_ep_eq(struct wf_ep *ep);
 

@@ -118,9 +118,9 @@ struct wf_xfer_ops {
 	 * messages. */
 	bool (*flushed)(struct wf_ep *ep);
 
-	/* Release the transport's resources, call wf_ep_done and free the memory. The
-	 * opening or enabling of the endpoint may have failed half-way. No lock is
-	 * held, and no thread runs the endpoint any more. */
+	/* Release the transport's resources, and call wf_ep_free. The opening or
+	 * enabling of the endpoint may have failed half-way. No lock is held, and no
+	 * thread runs the endpoint any more. */
 	void (*destroy)(struct wf_ep *ep);
 
 	/* fi_setname, fi_getname, fi_join (fi_cm(3)); NULL: -FI_ENOSYS. setname is

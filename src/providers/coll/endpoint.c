@@ -254,20 +254,16 @@ int coll_endpoint(struct wf_domain *domain, struct fi_info *info,
 {
 	struct fi_peer_transfer_context *context = arg;
 	struct coll_ep *ep;
+	struct wf_ep *wf;
 	int ret = check_owner(info, context);
 
 	(void)flags;
+	/* The context of the call is gone after it. */
+	if (!ret)
+		ret = wf_ep_new(sizeof(*ep), domain, info, &xfer_ops, context->ep, &wf);
 	if (ret)
 		return ret;
-	ep = calloc(1, sizeof(*ep));
-	if (!ep)
-		return -FI_ENOMEM;
-	/* The context of the call is gone after it. */
-	ret = wf_ep_init(&ep->ep, domain, info, &xfer_ops, context->ep);
-	if (ret) {
-		free(ep);
-		return ret;
-	}
+	ep = coll_ep_of(wf);
 	init(ep, context);
 	context->peer_ops = &coll_xfer_callbacks;
 	*ret_ep = &ep->ep.fid;

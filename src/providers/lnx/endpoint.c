@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdlib.h>
 #include <string.h>
 
 #include "objects/endpoint/life/flush.h"
@@ -138,8 +137,7 @@ static void lnx_destroy(struct wf_ep *wf)
 	lnx_progress_done(ep);
 	wf_pool_done(&ep->ops_pool);
 	wf_lock_done(&ep->ops_lock);
-	wf_ep_done(wf);
-	free(ep);
+	wf_ep_free(wf);
 }
 
 static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
@@ -286,22 +284,22 @@ static int open_rails(struct lnx_ep *ep, const struct fi_info *info)
 	return ret;
 }
 
-int lnx_endpoint(struct wf_domain *wf, struct fi_info *info, struct fid_ep **ret_ep,
+int lnx_endpoint(struct wf_domain *parent, struct fi_info *info, struct fid_ep **ret_ep,
 	uint64_t flags, void *context)
 {
-	struct lnx_domain *domain = lnx_domain_of(wf);
+	struct lnx_domain *domain = lnx_domain_of(parent);
 	struct lnx_ep *ep;
+	struct wf_ep *wf;
 	int ret;
 
-	ep = calloc(1, sizeof(*ep));
-	if (!ep)
-		return -FI_ENOMEM;
-	ret = wf_ep_init(&ep->wf, wf, info,
-		domain->link->member[0].memory ? &memory_ops : &network_ops, context);
+	ret = wf_ep_new(sizeof(*ep), parent, info,
+		domain->link->member[0].memory ? &memory_ops : &network_ops, context,
+		&wf);
 	if (ret)
-		goto err_free;
+		return ret;
+	ep = lnx_ep_of(wf);
 	ret = wf_lock_init(&ep->ops_lock,
-		wf->lock_kind == WF_LOCK_NONE ? WF_LOCK_NONE : WF_LOCK_SPIN);
+		parent->lock_kind == WF_LOCK_NONE ? WF_LOCK_NONE : WF_LOCK_SPIN);
 	if (ret)
 		goto err_ep;
 	init(ep, domain);
@@ -316,8 +314,6 @@ err_rails:
 	lnx_progress_done(ep);
 	wf_lock_done(&ep->ops_lock);
 err_ep:
-	wf_ep_done(&ep->wf);
-err_free:
-	free(ep);
+	wf_ep_free(wf);
 	return ret;
 }

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdlib.h>
 
 #include "objects/endpoint/life/name.h"
 #include "providers/rxd/below.h"
@@ -39,8 +38,7 @@ static void rxd_destroy(struct wf_ep *wf)
 	rxd_data_done(ep);
 	wf_fds_done(&ep->fds);
 	wf_watches_done(&ep->watches);
-	wf_ep_done(wf);
-	free(ep);
+	wf_ep_free(wf);
 }
 
 static int rxd_setname(struct wf_ep *wf, const void *addr, size_t len)
@@ -82,17 +80,14 @@ static const struct wf_xfer_ops rxd_xfer_ops = {
 int rxd_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
 	uint64_t flags, void *context)
 {
-	struct rxd_ep *ep = calloc(1, sizeof(*ep));
-	int ret;
+	struct rxd_ep *ep;
+	struct wf_ep *wf;
+	int ret = wf_ep_new(sizeof(*ep), domain, info, &rxd_xfer_ops, context, &wf);
 
 	(void)flags;
-	if (!ep)
-		return -FI_ENOMEM;
-	ret = wf_ep_init(&ep->ep, domain, info, &rxd_xfer_ops, context);
-	if (ret) {
-		free(ep);
+	if (ret)
 		return ret;
-	}
+	ep = rxd_ep_of(wf);
 	ep->domain = rxd_domain_of(domain);
 	ep->deadline_ns = UINT64_MAX;
 	wf_list_init(&ep->active);

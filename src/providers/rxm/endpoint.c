@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdlib.h>
 
 #include "objects/endpoint/life/name.h"
 #include "providers/rxm/below.h"
@@ -53,8 +52,7 @@ static void rxm_destroy(struct wf_ep *wf)
 	rxm_data_done(ep);
 	wf_fds_done(&ep->fds);
 	wf_watches_done(&ep->watches);
-	wf_ep_done(wf);
-	free(ep);
+	wf_ep_free(wf);
 }
 
 static int rxm_setname(struct wf_ep *wf, const void *addr, size_t len)
@@ -158,18 +156,16 @@ int rxm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 {
 	union wf_sockaddr name;
 	struct rxm_ep *ep;
+	struct wf_ep *wf;
 	int ret;
 
 	(void)flags;
 	ret = wf_name_first(&rxm_prov, info, "fi_endpoint", &name);
+	if (!ret)
+		ret = wf_ep_new(sizeof(*ep), domain, info, &rxm_xfer_ops, context, &wf);
 	if (ret)
 		return ret;
-	ep = calloc(1, sizeof(*ep));
-	if (!ep)
-		return -FI_ENOMEM;
-	ret = wf_ep_init(&ep->ep, domain, info, &rxm_xfer_ops, context);
-	if (ret)
-		goto err_free;
+	ep = rxm_ep_of(wf);
 	init(ep, &name);
 	ret = rxm_peers_new(ep);
 	if (ret)
@@ -192,8 +188,6 @@ err_peers:
 	rxm_peers_free(ep);
 err_ep:
 	wf_fds_done(&ep->fds);
-	wf_ep_done(&ep->ep);
-err_free:
-	free(ep);
+	wf_ep_free(wf);
 	return ret;
 }

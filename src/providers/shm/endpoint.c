@@ -91,8 +91,7 @@ static void shm_destroy(struct wf_ep *wf)
 	wf_watches_done(&ep->watches);
 	free(ep->conns);
 	wf_pool_done(&ep->tx_pool);
-	wf_ep_done(wf);
-	free(ep);
+	wf_ep_free(wf);
 }
 
 static int shm_setname(struct wf_ep *wf, const void *addr, size_t len)
@@ -179,17 +178,15 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 	uint64_t flags, void *context)
 {
 	struct shm_ep *ep;
-	int ret;
+	struct wf_ep *wf;
+	int ret = wf_ep_new(sizeof(*ep), domain, info, &shm_xfer_ops, context, &wf);
 
-	ep = calloc(1, sizeof(*ep));
-	if (!ep)
-		return -FI_ENOMEM;
+	if (ret)
+		return ret;
+	ep = shm_ep_of(wf);
 	ret = wf_name_text_first(&shm_fi, info, ep->name);
 	if (ret)
-		goto err_free;
-	ret = wf_ep_init(&ep->ep, domain, info, &shm_xfer_ops, context);
-	if (ret)
-		goto err_free;
+		goto err_ep;
 	init(ep);
 	ret = wf_watches_open(&ep->watches);
 	if (ret)
@@ -203,8 +200,6 @@ int shm_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 err_watches:
 	wf_watches_done(&ep->watches);
 err_ep:
-	wf_ep_done(&ep->ep);
-err_free:
-	free(ep);
+	wf_ep_free(wf);
 	return ret;
 }

@@ -70,8 +70,7 @@ static void tcp_destroy(struct wf_ep *wf)
 	wf_watches_done(&ep->watches);
 	free(ep->spare_stage);
 	free(ep->rbuf);
-	wf_ep_done(wf);
-	free(ep);
+	wf_ep_free(wf);
 }
 
 static int tcp_setname(struct wf_ep *wf, const void *addr, size_t len)
@@ -203,17 +202,15 @@ int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,
 {
 	union wf_sockaddr name;
 	struct tcp_ep *ep;
+	struct wf_ep *wf;
 	int ret;
 
 	ret = wf_name_first(&tcp_prov, info, "fi_endpoint", &name);
+	if (!ret)
+		ret = wf_ep_new(sizeof(*ep), domain, info, &tcp_xfer_ops, context, &wf);
 	if (ret)
 		return ret;
-	ep = calloc(1, sizeof(*ep));
-	if (!ep)
-		return -FI_ENOMEM;
-	ret = wf_ep_init(&ep->ep, domain, info, &tcp_xfer_ops, context);
-	if (ret)
-		goto err_free;
+	ep = tcp_ep_of(wf);
 	init(ep, &name);
 	ret = ep->ep.type == FI_EP_RDM ? tcp_peers_new(ep)
 				       : tcp_msg_new(ep, info->handle);
@@ -231,9 +228,7 @@ err_kind:
 	tcp_peers_free(ep);
 	tcp_msg_free(ep);
 err_ep:
-	wf_ep_done(&ep->ep);
-err_free:
-	free(ep);
+	wf_ep_free(wf);
 	return ret;
 }
 

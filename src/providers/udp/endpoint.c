@@ -44,8 +44,7 @@ static void udp_destroy(struct wf_ep *wf)
 	free(ep->socks);
 	free(ep->rx);
 	free(ep->train);
-	wf_ep_done(wf);
-	free(ep);
+	wf_ep_free(wf);
 }
 
 static int udp_setname(struct wf_ep *wf, const void *addr, size_t len)
@@ -116,19 +115,15 @@ int udp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep *
 {
 	union wf_sockaddr name;
 	struct udp_ep *ep;
+	struct wf_ep *wf;
 	int ret;
 
 	ret = wf_name_first(&udp_prov, info, "fi_endpoint", &name);
+	if (!ret)
+		ret = wf_ep_new(sizeof(*ep), domain, info, &udp_xfer_ops, context, &wf);
 	if (ret)
 		return ret;
-	ep = calloc(1, sizeof(*ep));
-	if (!ep)
-		return -FI_ENOMEM;
-	ret = wf_ep_init(&ep->ep, domain, info, &udp_xfer_ops, context);
-	if (ret) {
-		free(ep);
-		return ret;
-	}
+	ep = udp_ep_of(wf);
 	ep->fd = -1;
 	ep->epfd = -1;
 	ep->name = name;

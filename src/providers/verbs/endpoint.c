@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <stdlib.h>
 
 #include "providers/verbs/cm/cm.h"
 #include "providers/verbs/data/data.h"
@@ -37,8 +36,7 @@ static void destroy(struct wf_ep *wf)
 	verbs_cm_free(ep);
 	verbs_qp_destroy(ep);
 	verbs_ud_free(ep);
-	wf_ep_done(wf);
-	free(ep);
+	wf_ep_free(wf);
 }
 
 static int setname(struct wf_ep *wf, const void *addr, size_t len)
@@ -76,23 +74,19 @@ static const struct wf_xfer_ops verbs_xfer_ops = {
 int verbs_endpoint(struct wf_domain *domain, struct fi_info *info,
 	struct fid_ep **ret_ep, uint64_t flags, void *context)
 {
-	struct verbs_ep *ep = aligned_alloc(WF_CACHELINE, sizeof(*ep));
-	int err;
+	struct verbs_ep *ep;
+	struct wf_ep *wf;
+	int err = wf_ep_new(sizeof(*ep), domain, info, &verbs_xfer_ops, context, &wf);
 
 	(void)flags;
-	if (!ep)
-		return -FI_ENOMEM;
-	*ep = (struct verbs_ep){ .domain = verbs_domain_of(domain) };
-	err = wf_ep_init(&ep->ep, domain, info, &verbs_xfer_ops, context);
-	if (err) {
-		free(ep);
+	if (err)
 		return err;
-	}
+	ep = verbs_ep_of(wf);
+	ep->domain = verbs_domain_of(domain);
 	err = ep->ep.type == FI_EP_MSG ? verbs_cm_new(ep, info->handle)
 				       : verbs_ud_new(ep, info);
 	if (err) {
-		wf_ep_done(&ep->ep);
-		free(ep);
+		wf_ep_free(wf);
 		return err;
 	}
 	*ret_ep = &ep->ep.fid;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <limits.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "objects/absent/absent.h"
 #include "objects/endpoint/scalable/context.h"
@@ -378,6 +380,31 @@ void wf_ep_done(struct wf_ep *ep)
 	wf_lock_done(&ep->lock);
 	fi_freeinfo(ep->info);
 	wf_domain_unref(ep->domain);
+}
+
+int wf_ep_new(size_t size, struct wf_domain *domain, struct fi_info *info,
+	const struct wf_xfer_ops *xfer, void *context, struct wf_ep **ret_ep)
+{
+	size_t room = (size + WF_CACHELINE - 1) / WF_CACHELINE * WF_CACHELINE;
+	struct wf_ep *ep = aligned_alloc(WF_CACHELINE, room);
+	int ret;
+
+	if (!ep)
+		return -FI_ENOMEM;
+	memset(ep, 0, room);
+	ret = wf_ep_init(ep, domain, info, xfer, context);
+	if (ret) {
+		free(ep);
+		return ret;
+	}
+	*ret_ep = ep;
+	return 0;
+}
+
+void wf_ep_free(struct wf_ep *ep)
+{
+	wf_ep_done(ep);
+	free(ep);
 }
 
 int wf_no_address(const struct fi_provider *prov, fi_addr_t addr)
