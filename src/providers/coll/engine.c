@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/coll/engine.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "providers/coll/exec.h"
@@ -18,6 +19,19 @@ static void log_choice(struct coll_group *group, const struct coll_args *args,
 		"group %u of %u members: %s of %zu bytes: engine %s, %s (%s)\n",
 		group->id, group->members, coll_kind_name(args->kind),
 		args->count * args->size, engine, algo, why);
+}
+
+void coll_engine_tell_copy(void *arg, const struct coll_node_choice *choice)
+{
+	const struct coll_group *group = arg;
+
+	coll_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+		"group %u of %u members: %s of about %zu bytes: copied %s from now on "
+		"(a KiB took %" PRIu64 " ns directly, %" PRIu64
+		" ns through the segments)\n",
+		group->id, group->members, coll_kind_name(choice->kind), choice->part,
+		choice->copy == COLL_COPY_DIRECT ? "directly" : "through the segments",
+		choice->direct_ns, choice->segment_ns);
 }
 
 /* An operation of @group joins those that need the node engine, for @acts actions. */

@@ -31,4 +31,7 @@ int coll_engine_node(struct coll_op *op, const struct coll_args *args);
 /* Go on with the operations in the node engine. */
 void coll_engine_progress(struct coll_ep *ep);
 
+/* A coll_node_tell_fn: log how operations of the group @arg copy from now on. */
+void coll_engine_tell_copy(void *arg, const struct coll_node_choice *choice);
+
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "providers/coll/control.h"
+#include "providers/coll/engine.h"
 #include "providers/coll/exchange.h"
 #include "providers/coll/node/crowd.h"
 #include "providers/coll/nodes.h"
@@ -212,10 +213,12 @@ static void prepare_node(struct coll_group *group, struct record *record)
 	if (coll_params.engine == COLL_ENGINE_P2P || group->members < 2 ||
 		group->members > NODES_MAX)
 		return;
-	if (coll_node_prepare(&group->node, &record->card))
+	if (coll_node_prepare(&group->node, &record->card)) {
 		group->node = NULL;
-	else
+	} else {
 		coll_node_set_copy(group->node, coll_params.copy);
+		coll_node_set_tell(group->node, coll_engine_tell_copy, group);
+	}
 	record->has_card = htole32(group->node != NULL);
 }
 

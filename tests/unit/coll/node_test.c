@@ -101,6 +101,30 @@ static void random_mixes(void **unused)
 
 /* The first member changes the way of large data again and again, while others run
  * ahead of it or behind. */
+/* What was told of the choices of one group, by enum fi_collective_op. */
+struct told {
+	size_t calls[FI_GATHER + 1];
+	enum coll_copy copy[FI_GATHER + 1];
+};
+
+static void on_choice(void *arg, const struct coll_node_choice *choice)
+{
+	struct told *told = arg;
+	uint64_t taken = choice->direct_ns, other = choice->segment_ns;
+
+	/* A choice is told again only when it has changed. */
+	if (told->calls[choice->kind]++)
+		assert_int_not_equal(told->copy[choice->kind], choice->copy);
+	told->copy[choice->kind] = choice->copy;
+	if (choice->copy == COLL_COPY_SEGMENT) {
+		taken = choice->segment_ns;
+		other = choice->direct_ns;
+	}
+	assert_true(taken <= other + other / 8 + 1);
+	assert_true(taken && other != UINT64_MAX);
+	assert_int_equal(choice->part, 128 << 10);
+}
+
 static void copies_by_measurement(void **unused)
 {
 	static const enum fi_collective_op kinds[] = { FI_ALLREDUCE, FI_ALLGATHER,
@@ -112,6 +136,7 @@ static void copies_by_measurement(void **unused)
 	for (uint32_t n = 2; n <= 4; n++) {
 		struct test_list list = { 0 };
 		struct test_group group;
+		struct told told = { { 0 } };
 		size_t measured = 0;
 
 		for (size_t i = 0; i < (limit_amount() ? 150 : 400); i++) {
@@ -134,10 +159,13 @@ static void copies_by_measurement(void **unused)
 		}
 		test_open(&group, n, &list);
 		group.member[0].measures_on = true;
+		coll_node_set_tell(group.member[0].node, on_choice, &told);
 		test_run_in_turn(&group, &state);
 		for (size_t i = 0; i < COLL_COPY_CLASSES; i++)
 			measured += group.member[0].node->own->choice[i] != 0;
 		assert_int_equal(measured, 4);
+		assert_true(told.calls[FI_ALLREDUCE] && told.calls[FI_REDUCE_SCATTER] &&
+			    told.calls[FI_ALLGATHER] && told.calls[FI_ALLTOALL]);
 		test_close(&group);
 		test_list_free(&list);
 	}

@@ -149,6 +149,23 @@ static enum coll_copy next_choice(struct coll_copy_sample *sample, uint64_t cost
 	return now;
 }
 
+/* The measurements of a class have settled its choice. */
+static void tell(struct coll_node *node, struct coll_copy_sample *sample)
+{
+	if (!node->tell || (sample->is_told && sample->told == sample->now))
+		return;
+	sample->is_told = true;
+	sample->told = sample->now;
+	node->tell(
+		node->tell_arg, &(struct coll_node_choice){
+					.kind = node->plan.kind,
+					.part = node->plan.part,
+					.copy = sample->now,
+					.direct_ns = sample->best[COLL_COPY_DIRECT],
+					.segment_ns = sample->best[COLL_COPY_SEGMENT],
+				});
+}
+
 void coll_copy_end(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
@@ -171,4 +188,7 @@ void coll_copy_end(struct coll_node *node)
 	if (next != used)
 		publish(node, plan->copy_class, next);
 	sample->now = next;
+	/* It was settled now, and not by an operation before. */
+	if (sample->phase == COLL_COPY_SETTLED && !sample->count)
+		tell(node, sample);
 }

@@ -41,6 +41,12 @@ void coll_node_set_copy(struct coll_node *node, enum coll_copy copy)
 	node->copy = copy;
 }
 
+void coll_node_set_tell(struct coll_node *node, coll_node_tell_fn *tell, void *arg)
+{
+	node->tell = tell;
+	node->tell_arg = arg;
+}
+
 /* Do members share processors? All members come to the same answer. */
 static bool is_crowded(const struct coll_node *node)
 {

@@ -43,6 +43,22 @@ enum coll_copy { COLL_COPY_DIRECT, COLL_COPY_SEGMENT, COLL_COPY_AUTO };
 /* Before coll_node_attach: force a way. That of the first member counts for all. */
 void coll_node_set_copy(struct coll_node *node, enum coll_copy copy);
 
+/* How the operations of @kind with parts of about @part bytes copy from now on, and the
+ * best times that were measured: ns for a KiB of a part. */
+struct coll_node_choice {
+	enum fi_collective_op kind;
+	size_t part;
+	enum coll_copy copy;
+	uint64_t direct_ns, segment_ns;
+};
+typedef void coll_node_tell_fn(void *arg, const struct coll_node_choice *choice);
+
+/* Before coll_node_attach: have @tell called with @arg when measurements have settled
+ * how some operations copy, for the first time or in another way than before. Only the
+ * first member measures. @tell is called by coll_node_start or coll_node_progress, and
+ * does not call the node. */
+void coll_node_set_tell(struct coll_node *node, coll_node_tell_fn *tell, void *arg);
+
 /* Map the segments of the @count members with @cards; this one is @cards[@rank]. All of
  * them do so between the two exchanges of a join, so all segments exist. 0 or a
  * negative fabric errno (then this member tells the others, and none uses the

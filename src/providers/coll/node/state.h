@@ -76,7 +76,9 @@ struct coll_copy_sample {
 	enum coll_copy_phase phase;
 	enum coll_copy now;
 	uint32_t count;   /* operations of this phase */
-	uint64_t best[2]; /* by enum coll_copy: ns for a KiB of a part, times 1024 */
+	uint64_t best[2]; /* by enum coll_copy: ns for a KiB of a part */
+	bool is_told;     /* a choice was told; the last one: */
+	enum coll_copy told;
 };
 
 struct coll_node {
@@ -100,7 +102,9 @@ struct coll_node {
 	size_t scratch_size;
 	enum coll_copy copy;
 	struct coll_copy_sample sample[COLL_COPY_CLASSES];
-	uint64_t started_ns; /* when the operation began; 0: not measured */
+	uint64_t started_ns;     /* when the operation began; 0: not measured */
+	coll_node_tell_fn *tell; /* NULL: choices are told to nobody */
+	void *tell_arg;
 
 	/* For waits. */
 	struct wf_patience patience;
