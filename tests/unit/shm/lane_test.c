@@ -2,6 +2,7 @@
 #include "raw_fixture.h"
 
 #include <poll.h>
+#include <sys/mman.h>
 
 /* What an endpoint writes into a lane, and what it makes of records that no endpoint
  * would write. */
@@ -205,6 +206,37 @@ static void reader_of_a_writer_that_waits(void **state)
 	raw_close(&raw);
 }
 
+/* ---- pages ---- */
+
+/* The pages of the slots are there before the first message, and the byte ring's
+ * beginning, in both directions; the rest is left to be. */
+static void first_pages_are_there(void **state)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct shm_lane *lanes;
+	struct raw raw;
+
+	(void)state;
+	raw_open(&raw, FI_WAIT_NONE);
+	lanes = raw.region->lane;
+#ifdef MADV_POPULATE_WRITE
+	if (madvise(lanes, page, MADV_POPULATE_WRITE)) {
+		raw_close(&raw);
+		skip();
+	}
+#endif
+	for (unsigned int i = 0; i < 2; i++) {
+		unsigned char there = 0;
+
+		assert_int_equal(mincore(lanes[i].bytes, page, &there), 0);
+		assert_int_equal(there & 1, 1);
+		assert_int_equal(
+			mincore(lanes[i].bytes + SHM_BYTES - page, page, &there), 0);
+		assert_int_equal(there & 1, 0);
+	}
+	raw_close(&raw);
+}
+
 /* ---- records that cannot be ---- */
 
 /* An access that is shorter than the segments it says it has. What lies behind it is
@@ -240,6 +272,7 @@ int main(void)
 		cmocka_unit_test(fenced_behind_a_stream),
 		cmocka_unit_test(writer_asleep_with_a_full_lane),
 		cmocka_unit_test(reader_of_a_writer_that_waits),
+		cmocka_unit_test(first_pages_are_there),
 		cmocka_unit_test(access_shorter_than_its_segments),
 	};
 

@@ -9,7 +9,13 @@
 
 /* A connection in use, and its end. */
 
-enum { FIRST_CAPACITY = 16, LAST_READS = 4096 };
+enum {
+	FIRST_CAPACITY = 16,
+	LAST_READS = 4096,
+	/* The first pages of so many connections are taken in; an endpoint with more
+	 * peers leaves the memory of idle ones untouched. */
+	WARM_FEW = 16,
+};
 
 static bool enter(struct shm_ep *ep, struct shm_conn *conn)
 {
@@ -114,6 +120,8 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	if (wf_watch_set(&ep->watches, &conn->watch, EPOLLIN))
 		goto err_leave;
 	shm_conn_heat(conn);
+	if (ep->conn_count <= WARM_FEW)
+		shm_region_warm(region);
 	wf_remote_ref(&peer->remote);
 	return conn;
 

@@ -10,6 +10,8 @@
 /* Accessing memory behind the end of a shrunken file raises SIGBUS. */
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
+enum { WARM_BYTES = 16 << 10 };
+
 static int map(int fd, struct shm_region **ret_region)
 {
 	void *mem = mmap(NULL, sizeof(struct shm_region), PROT_READ | PROT_WRITE,
@@ -51,6 +53,20 @@ int shm_region_map(int fd, struct shm_region **ret_region)
 		st.st_size != sizeof(struct shm_region))
 		return -EINVAL;
 	return map(fd, ret_region);
+}
+
+void shm_region_warm(struct shm_region *region)
+{
+#ifdef MADV_POPULATE_WRITE
+	/* Refused by Linux before 5.14, and where memory is short: then pages come with
+	 * the first access. */
+	for (unsigned int i = 0; i < WF_ARRAY_SIZE(region->lane); i++)
+		(void)madvise(&region->lane[i],
+			offsetof(struct shm_lane, bytes) + WARM_BYTES,
+			MADV_POPULATE_WRITE);
+#else
+	(void)region;
+#endif
 }
 
 void shm_region_unmap(struct shm_region *region)

@@ -11,6 +11,9 @@
 int shm_region_new(int *ret_fd, struct shm_region **ret_region);
 /* Map the file that a peer sent. -EINVAL: its size or its seals are wrong. */
 int shm_region_map(int fd, struct shm_region **ret_region);
+/* Take in the pages that the first messages use, each of which would cost a page fault
+ * otherwise: the slots, and the beginning of the byte rings. */
+void shm_region_warm(struct shm_region *region);
 void shm_region_unmap(struct shm_region *region);
 
 #endif

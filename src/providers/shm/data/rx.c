@@ -165,8 +165,7 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 			break;
 		if (shm_reader_advance(&conn->in))
 			tell(conn);
-		/* The peer has written several records: prefetch the one after the
-		 * next. */
+		/* The peer has written several records. */
 		if (count++)
 			shm_reader_prefetch(&conn->in);
 	}
