@@ -195,6 +195,7 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	wf_list_init(&ep->owing);
 	wf_list_init(&ep->failed);
 	wf_list_init(&ep->dead);
+	wf_list_init(&ep->switching);
 }
 
 int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,

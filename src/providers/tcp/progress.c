@@ -5,6 +5,7 @@
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/below.h"
+#include "providers/tcp/local/switch.h"
 #include "sys/clock.h"
 
 /*
@@ -57,7 +58,8 @@ static bool poll_hot(struct tcp_ep *ep)
 		if (tcp_rx_poll(conn)) {
 			conn->quiet = 0;
 			found = true;
-		} else if (++conn->quiet > HOT_QUIET && ep->hot_count > HOT_FEW &&
+		} else if (++conn->quiet > HOT_QUIET &&
+			   (ep->hot_count > HOT_FEW || tcp_switch_rests(conn)) &&
 			   !conn->rx.held) {
 			tcp_conn_cool(conn);
 		}
@@ -128,7 +130,7 @@ static bool is_poll_due(struct tcp_ep *ep)
 
 	if (!ep->watches.count)
 		return false;
-	if (wf_list_empty(&ep->hot) || ep->epoch % EPOLL_INTERVAL == 0 ||
+	if ((wf_list_empty(&ep->hot) && !ep->near) || ep->epoch % EPOLL_INTERVAL == 0 ||
 		ep->epoch == ep->armed_epoch + 1)
 		return true;
 	tick = wf_coarse_ns();
@@ -165,6 +167,8 @@ void tcp_progress(struct wf_ep *wf)
 	}
 	if (!wf_list_empty(&ep->dirty))
 		flush_dirty(ep);
+	if (wf_unlikely(!wf_list_empty(&ep->switching)))
+		tcp_switch_tick(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->failed)))
 		reap(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->dead)))

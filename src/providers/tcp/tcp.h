@@ -26,6 +26,7 @@
  *   keepalive.c  hosts that vanish
  *   proof.c, way.c   whether a peer shares memory with this process
  *   below.c      the endpoint that they go to
+ *   switch.c     when its operations go there
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
  *   msg_new.c, msg_cm.c, msg_begin.c, pep.c, ask.c, peer.c, attempt.c   how connections
  *       come to be
@@ -50,6 +51,7 @@ struct tcp_conn;
 struct tcp_stage;
 struct tcp_peers;
 struct tcp_msg_cm;
+struct tcp_below_ops;
 struct tcp_ep;
 struct tcp_below;
 
@@ -93,6 +95,12 @@ struct tcp_ep {
 	struct wf_list owing;
 	struct wf_list failed; /* by failed_link: to be taken down */
 	struct wf_list dead;   /* by link: to be freed at the end of progress */
+	/* The endpoint below (local/switch.h); NULL: there is none. */
+	const struct tcp_below_ops *below_ops;
+	/* struct tcp_way, by link: directions that wait for an idle moment. */
+	struct wf_list switching;
+	/* Connections whose operations go by memory, in one direction at least. */
+	unsigned int near;
 	/* Buffer of one read, which is handled before the next read. */
 	uint8_t *rbuf;
 	size_t rbuf_size, stage_size;
@@ -133,7 +141,7 @@ int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 
 /* send.c */
 ssize_t tcp_start(struct wf_ep *ep, struct wf_op *op);
-ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, const struct wf_op *op);
+ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op);
 size_t tcp_source_left(const struct tcp_source *from);
 
 /* progress.c; ep.lock held. */

@@ -50,7 +50,7 @@ static pid_t child_with_proof(bool (*apart)(void), struct told *ret)
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (apart && !apart())
 			_exit(3);
-		if (tcp_proof_make(&proof, INSTANCE, told.card))
+		if (tcp_proof_make(&proof, INSTANCE, NULL, told.card))
 			_exit(1);
 		told.number = proof.number;
 		if (write(pipes[1], &told, sizeof(told)) != sizeof(told))
@@ -80,14 +80,16 @@ static void another_process_is_near(void **state)
 	struct told told;
 	pid_t pid = child_with_proof(NULL, &told);
 	uint64_t number = 0;
+	char name[TCP_PROOF_NAME];
 
-	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number), TCP_APART_NOT);
+	assert_int_equal(
+		tcp_proof_read(told.card, INSTANCE, &number, name), TCP_APART_NOT);
 	assert_int_equal(number, told.number);
 	assert_int_not_equal(number, 0);
 	end(pid);
 	/* The memory went with the process. */
-	assert_int_equal(
-		tcp_proof_read(told.card, INSTANCE, &number), TCP_APART_UNREADABLE);
+	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number, name),
+		TCP_APART_UNREADABLE);
 }
 
 /* ---- processes that are apart; this needs the rights of root ---- */
@@ -133,14 +135,15 @@ static void refused_apart(bool (*apart)(void), enum tcp_apart honest, size_t at,
 	uint8_t card[TCP_WIRE_CARD];
 	struct told told;
 	uint64_t number = 0;
+	char name[TCP_PROOF_NAME];
 	pid_t pid = child_with_proof(apart, &told);
 
 	if (!pid)
 		skip();
-	assert_int_equal(tcp_proof_make(&own, INSTANCE, card), 0);
-	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number), honest);
+	assert_int_equal(tcp_proof_make(&own, INSTANCE, NULL, card), 0);
+	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number, name), honest);
 	memcpy(told.card + at, card + at, len);
-	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number), lying);
+	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number, name), lying);
 	assert_int_equal(number, 0);
 	tcp_proof_done(&own);
 	end(pid);
@@ -168,14 +171,69 @@ static void another_endpoint_is_a_stranger(void **state)
 	struct tcp_proof proof;
 	uint8_t card[TCP_WIRE_CARD];
 	uint64_t number = 0;
+	char name[TCP_PROOF_NAME];
 
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, card), 0);
+	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
 	assert_int_equal(
-		tcp_proof_read(card, INSTANCE + 1, &number), TCP_APART_STRANGER);
+		tcp_proof_read(card, INSTANCE + 1, &number, name), TCP_APART_STRANGER);
 	assert_int_equal(number, 0);
 	tcp_proof_done(&proof);
 	tcp_proof_done(&proof);
-	assert_int_equal(tcp_proof_read(card, INSTANCE, &number), TCP_APART_UNREADABLE);
+	assert_int_equal(
+		tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_UNREADABLE);
+}
+
+/* Offset of the name in the page. */
+enum { AT_NAME = 32 };
+
+static void names_are_read(void **state)
+{
+	char longest[TCP_PROOF_NAME], name[TCP_PROOF_NAME];
+	uint8_t card[TCP_WIRE_CARD];
+	struct tcp_proof proof;
+	uint64_t number = 0;
+
+	memset(longest, 'n', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_int_equal(tcp_proof_make(&proof, INSTANCE, longest, card), 0);
+	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NOT);
+	assert_string_equal(name, longest);
+	tcp_proof_done(&proof);
+	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
+	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NOT);
+	assert_string_equal(name, "");
+	tcp_proof_done(&proof);
+}
+
+/* It does not fit, so there is none: never a part of one. */
+static void a_name_is_too_long(void **state)
+{
+	char longer[TCP_PROOF_NAME + 1], name[TCP_PROOF_NAME];
+	uint8_t card[TCP_WIRE_CARD];
+	struct tcp_proof proof;
+	uint64_t number = 0;
+
+	memset(longer, 'n', sizeof(longer) - 1);
+	longer[sizeof(longer) - 1] = '\0';
+	assert_int_equal(tcp_proof_make(&proof, INSTANCE, longer, card), 0);
+	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NOT);
+	assert_string_equal(name, "");
+	tcp_proof_done(&proof);
+}
+
+static void a_name_has_no_end(void **state)
+{
+	char name[TCP_PROOF_NAME] = "before";
+	uint8_t card[TCP_WIRE_CARD];
+	struct tcp_proof proof;
+	uint64_t number = 0;
+
+	assert_int_equal(tcp_proof_make(&proof, INSTANCE, "shm", card), 0);
+	memset((char *)proof.page + AT_NAME, 'n', TCP_PROOF_NAME);
+	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NAME);
+	assert_int_equal(number, 0);
+	assert_string_equal(name, "before");
+	tcp_proof_done(&proof);
 }
 
 /* A number that one connection saw proves nothing on the next. */
@@ -184,8 +242,8 @@ static void numbers_are_fresh(void **state)
 	struct tcp_proof a, b;
 	uint8_t card[TCP_WIRE_CARD];
 
-	assert_int_equal(tcp_proof_make(&a, INSTANCE, card), 0);
-	assert_int_equal(tcp_proof_make(&b, INSTANCE, card), 0);
+	assert_int_equal(tcp_proof_make(&a, INSTANCE, NULL, card), 0);
+	assert_int_equal(tcp_proof_make(&b, INSTANCE, NULL, card), 0);
 	assert_true(a.number != b.number);
 	tcp_proof_done(&a);
 	tcp_proof_done(&b);
@@ -211,17 +269,18 @@ static void each_field_counts(void **state)
 	struct tcp_proof proof;
 	uint8_t card[TCP_WIRE_CARD], changed[TCP_WIRE_CARD];
 	uint64_t number = 0;
+	char name[TCP_PROOF_NAME];
 
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, card), 0);
+	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		memcpy(changed, card, sizeof(card));
 		changed[rows[i].at] ^= 0x40;
-		assert_int_equal(
-			tcp_proof_read(changed, INSTANCE, &number), rows[i].apart);
+		assert_int_equal(tcp_proof_read(changed, INSTANCE, &number, name),
+			rows[i].apart);
 		assert_int_equal(number, 0);
 		assert_non_null(tcp_apart_text(rows[i].apart));
 	}
-	assert_int_equal(tcp_proof_read(card, INSTANCE, &number), TCP_APART_NOT);
+	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NOT);
 	tcp_proof_done(&proof);
 }
 
@@ -229,8 +288,10 @@ static void no_memory_is_no_proof(void **state)
 {
 	static const uint8_t none[TCP_WIRE_CARD];
 	uint64_t number = 0;
+	char name[TCP_PROOF_NAME];
 
-	assert_int_equal(tcp_proof_read(none, INSTANCE, &number), TCP_APART_VERSION);
+	assert_int_equal(
+		tcp_proof_read(none, INSTANCE, &number, name), TCP_APART_VERSION);
 	assert_int_equal(number, 0);
 }
 
@@ -242,6 +303,9 @@ int main(void)
 		cmocka_unit_test(another_namespace_is_apart),
 		cmocka_unit_test(another_directory_is_apart),
 		cmocka_unit_test(another_endpoint_is_a_stranger),
+		cmocka_unit_test(names_are_read),
+		cmocka_unit_test(a_name_is_too_long),
+		cmocka_unit_test(a_name_has_no_end),
 		cmocka_unit_test(numbers_are_fresh),
 		cmocka_unit_test(each_field_counts),
 		cmocka_unit_test(no_memory_is_no_proof),

@@ -313,6 +313,8 @@ int tcp_probe_head(struct tcp_conn *conn);
 int tcp_card_head(struct tcp_conn *conn);
 int tcp_card_done(struct tcp_conn *conn);
 int tcp_proof_head(struct tcp_conn *conn);
+int tcp_marker_head(struct tcp_conn *conn);
+int tcp_marker_resp_head(struct tcp_conn *conn);
 int tcp_write_head(struct tcp_conn *conn);
 int tcp_write_done(struct tcp_conn *conn);
 int tcp_read_head(struct tcp_conn *conn);

@@ -3,6 +3,7 @@
 #include <sys/random.h>
 
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/switch.h"
 #include "providers/tcp/local/way.h"
 #include "sys/clock.h"
 
@@ -60,6 +61,13 @@ static void end(struct wf_remotes *remotes, struct wf_remote *remote,
 		tcp_tx_free(tx);
 }
 
+static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	(void)remotes;
+	tcp_switch_lost(tcp_peer_of(remote)->conn);
+	tcp_switch_lost(tcp_peer_of(remote)->claimed);
+}
+
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)remotes;
@@ -73,6 +81,7 @@ static const struct wf_remote_ops remote_ops = {
 	.connect = connect_peer,
 	.give_up = give_up,
 	.end = end,
+	.index_lost = index_lost,
 	.drop = tcp_attempt_end,
 	.expired = tcp_attempt_expired,
 	.free = free_peer,
@@ -181,9 +190,14 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	if (wf_unlikely(!ip))
 		return wf_ip_remote_error(ep->ep.av, &tcp_fi, addr);
 	peer = tcp_peer_of_ip(ip);
-	*ret_conn = peer->conn;
-	if (wf_likely(peer->conn && !peer->conn->err))
+	*ret_conn = peer->route;
+	if (wf_likely(peer->route && !peer->route->err))
 		return 0;
+	if (peer->conn && !peer->conn->err) {
+		*ret_conn = tcp_switch_route(peer);
+		*ret_wait = NULL;
+		return 0;
+	}
 	*ret_conn = NULL;
 	*ret_wait = &peer->ip.remote.pending;
 	ret = wait_for(ep, peer);
@@ -204,7 +218,7 @@ void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn)
 {
 	if (peer->conn == conn)
-		peer->conn = NULL;
+		peer->conn = peer->route = NULL;
 	if (peer->claimed == conn)
 		peer->claimed = NULL;
 	tcp_peer_unref(ep, peer);
@@ -212,7 +226,7 @@ void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *co
 
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn)
 {
-	peer->conn = conn;
+	peer->conn = peer->route = conn;
 	wf_remote_connected(&peer->ip.remote, &conn->txq);
 	if (!wf_list_empty(&conn->txq))
 		tcp_tx_dirty(conn);

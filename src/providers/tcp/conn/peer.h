@@ -16,6 +16,9 @@ struct tcp_attempt;
 struct tcp_peer {
 	struct wf_ip_remote ip;
 	struct tcp_conn *conn; /* the connection that operations use; NULL: none */
+	/* @conn, while operations just go there; NULL: there is none, or
+	 * tcp_switch_route knows the way. */
+	struct tcp_conn *route;
 	/* A connection that only receives until its claim is proven (claim.c); NULL:
 	 * none. */
 	struct tcp_conn *claimed;
@@ -26,6 +29,8 @@ struct tcp_peer {
 	/* Instance of the peer's endpoint; 0: not known, or the peer does not know the
 	 * extension. */
 	uint64_t remote_instance;
+	/* Instance of the peer's endpoint that memory failed for; 0: none. */
+	uint64_t barred_instance;
 };
 
 /* How sure the identity of a connection's other end is. */
@@ -72,7 +77,8 @@ static inline void tcp_peer_schedule(struct tcp_ep *ep, struct tcp_peer *peer)
 }
 
 /* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
- * list where they wait for one (*ret_wait). -FI_EINVAL, -FI_EFIREWALLADDR, -FI_ENOMEM.
+ * list where they wait for one (*ret_wait), or, if that is NULL as well, they go by
+ * memory (tcp_switch_start). -FI_EINVAL, -FI_EFIREWALLADDR, -FI_ENOMEM.
  * ep.lock held. */
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait);

@@ -42,6 +42,8 @@ static const struct tcp_handler handlers[TCP_REC_KINDS] = {
 	[TCP_REC_PROBE_RESP] = { tcp_probe_head, NULL },
 	[TCP_REC_CARD] = { tcp_card_head, tcp_card_done },
 	[TCP_REC_PROOF] = { tcp_proof_head, NULL },
+	[TCP_REC_MARKER] = { tcp_marker_head, NULL },
+	[TCP_REC_MARKER_RESP] = { tcp_marker_resp_head, NULL },
 };
 
 void tcp_rx_sink(struct tcp_conn *conn, const struct iovec *iov, size_t count)

@@ -7,6 +7,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/switch.h"
 
 /* Operations when they are posted. */
 
@@ -133,7 +134,14 @@ static ssize_t start_on(
 	return ret;
 }
 
-ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, const struct wf_op *op)
+/* There is no connection that the operation just goes to. @wait: see tcp_peer_route. */
+static ssize_t start_elsewhere(struct tcp_ep *ep, struct tcp_source *from,
+	struct wf_list *wait, struct wf_op *op)
+{
+	return wait ? queue(ep, from, wait, op) : tcp_switch_start(ep, op);
+}
+
+ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op)
 {
 	struct tcp_conn *conn;
 	struct wf_list *wait;
@@ -144,7 +152,7 @@ ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, const struct wf_op 
 			: tcp_msg_route(ep, &conn, &wait);
 	if (wf_likely(!ret))
 		ret = wf_likely(conn != NULL) ? start_on(conn, from, op)
-					      : queue(ep, from, wait, op);
+					      : start_elsewhere(ep, from, wait, op);
 	wf_unlock(&ep->ep.lock);
 	return ret;
 }

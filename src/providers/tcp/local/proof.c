@@ -14,7 +14,7 @@
 #define DIRECTORY "/dev/shm"
 
 /* Changes with every change of a card, a page, or what follows from them. */
-#define LAYOUT UINT32_C(0x77540001)
+#define LAYOUT UINT32_C(0x77540002)
 
 /* Both ends are of one byte order, else the feature is not agreed on. */
 struct card {
@@ -34,6 +34,8 @@ struct page {
 	uint64_t instance;
 	/* The directory of shared memory that the process sees. */
 	uint64_t dir_device, dir_inode;
+	/* Of the endpoint in shared memory; empty: it has none. */
+	char name[TCP_PROOF_NAME];
 };
 
 static int fill_directory(struct page *page)
@@ -67,7 +69,8 @@ static int fill_common(struct card *card)
 	return ret ? ret : wf_machine_pid_ns(&card->pid_ns);
 }
 
-static int make(struct tcp_proof *proof, uint64_t instance, struct card *card)
+static int make(
+	struct tcp_proof *proof, uint64_t instance, const char *name, struct card *card)
 {
 	struct page *page;
 	int ret = fill_common(card);
@@ -81,19 +84,21 @@ static int make(struct tcp_proof *proof, uint64_t instance, struct card *card)
 	page = proof->page;
 	page->number = proof->number;
 	page->instance = instance;
+	if (name && strlen(name) < sizeof(page->name))
+		memcpy(page->name, name, strlen(name) + 1);
 	card->pid = (uint32_t)getpid();
 	card->fd = proof->fd;
 	return fill_directory(page);
 }
 
-int tcp_proof_make(
-	struct tcp_proof *ret, uint64_t instance, uint8_t ret_card[TCP_WIRE_CARD])
+int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
+	uint8_t ret_card[TCP_WIRE_CARD])
 {
 	struct card card = { 0 };
 	int err;
 
 	*ret = (struct tcp_proof){ .fd = -1 };
-	err = make(ret, instance, &card);
+	err = make(ret, instance, name, &card);
 	if (err) {
 		tcp_proof_done(ret);
 		card = (struct card){ 0 };
@@ -126,11 +131,12 @@ static enum tcp_apart judge(const struct page *page, uint64_t instance)
 	if (fill_directory(&own) || page->dir_device != own.dir_device ||
 		page->dir_inode != own.dir_inode)
 		return TCP_APART_DIRECTORY;
-	return TCP_APART_NOT;
+	return memchr(page->name, 0, sizeof(page->name)) ? TCP_APART_NOT
+							 : TCP_APART_NAME;
 }
 
-enum tcp_apart tcp_proof_read(
-	const uint8_t bytes[TCP_WIRE_CARD], uint64_t instance, uint64_t *ret_number)
+enum tcp_apart tcp_proof_read(const uint8_t bytes[TCP_WIRE_CARD], uint64_t instance,
+	uint64_t *ret_number, char ret_name[TCP_PROOF_NAME])
 {
 	enum tcp_apart apart;
 	struct card card;
@@ -147,9 +153,11 @@ enum tcp_apart tcp_proof_read(
 	memcpy(&page, mem, sizeof(page));
 	wf_sealed_unmap(mem, sizeof(page));
 	apart = judge(&page, instance);
-	if (!apart)
-		*ret_number = page.number;
-	return apart;
+	if (apart)
+		return apart;
+	*ret_number = page.number;
+	memcpy(ret_name, page.name, sizeof(page.name));
+	return TCP_APART_NOT;
 }
 
 void tcp_proof_done(struct tcp_proof *proof)
@@ -172,6 +180,8 @@ const char *tcp_apart_text(enum tcp_apart apart)
 		[TCP_APART_UNREADABLE] = "its memory cannot be read",
 		[TCP_APART_STRANGER] = "that memory is not its own",
 		[TCP_APART_DIRECTORY] = "another directory of shared memory",
+		[TCP_APART_NAME] = "its name there is invalid",
+		[TCP_APART_FAILED] = "shared memory has failed before",
 		[TCP_APART_REFUSED] = "the peer cannot reach this process",
 	};
 

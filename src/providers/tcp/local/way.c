@@ -3,11 +3,18 @@
 #include <string.h>
 
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/switch.h"
 #include "providers/tcp/local/way.h"
 
 uint32_t tcp_way_offer(const struct tcp_ep *ep)
 {
 	return ep->local && !ep->contexts ? TCP_HAVE_LOCAL : 0;
+}
+
+/* Memory failed for this instance: a card that the peer refuses, and no look at his. */
+static bool is_barred(const struct tcp_conn *conn)
+{
+	return conn->peer && conn->peer->barred_instance == conn->way->instance;
 }
 
 void tcp_way_begin(struct tcp_conn *conn, uint64_t instance)
@@ -22,11 +29,19 @@ void tcp_way_begin(struct tcp_conn *conn, uint64_t instance)
 	}
 	way->instance = instance;
 	way->proof.fd = -1;
+	way->conn = conn;
+	way->below = FI_ADDR_NOTAVAIL;
+	wf_list_init(&way->link);
 	conn->way = way;
 	tx = tcp_tx_answer(conn, TCP_REC_CARD, TCP_WIRE_CARD);
 	if (!tx)
 		return;
-	err = tcp_proof_make(&way->proof, conn->ep->peers->instance, tx->copy);
+	memset(tx->copy, 0, TCP_WIRE_CARD);
+	if (is_barred(conn))
+		way->apart = TCP_APART_FAILED;
+	err = way->apart ? 0
+			 : tcp_proof_make(&way->proof, conn->ep->peers->instance,
+				   tcp_switch_name(conn->ep), tx->copy);
 	if (err)
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"no proof of this machine can be made: %s\n", strerror(-err));
@@ -37,6 +52,7 @@ void tcp_way_end(struct tcp_conn *conn)
 {
 	if (!conn->way)
 		return;
+	tcp_switch_end(conn);
 	tcp_proof_done(&conn->way->proof);
 	free(conn->way);
 	conn->way = NULL;
@@ -55,6 +71,8 @@ static void settle(struct tcp_conn *conn)
 		"%s %s shared memory with this process: %s\n",
 		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)),
 		way->apart ? "has no" : "has", tcp_apart_text(way->apart));
+	if (!way->apart)
+		tcp_switch_begin(conn);
 }
 
 int tcp_card_head(struct tcp_conn *conn)
@@ -80,7 +98,9 @@ int tcp_card_done(struct tcp_conn *conn)
 	uint64_t number = 0;
 
 	way->read = true;
-	apart = tcp_proof_read(way->card, way->instance, &number);
+	apart = way->apart;
+	if (apart != TCP_APART_FAILED)
+		apart = tcp_proof_read(way->card, way->instance, &number, way->name);
 	/* This end's own reason says more than the peer's refusal. */
 	if (apart)
 		way->apart = apart;
@@ -111,4 +131,19 @@ int tcp_proof_head(struct tcp_conn *conn)
 	}
 	settle(conn);
 	return 0;
+}
+
+void tcp_way_failed(struct tcp_ep *ep, fi_addr_t below)
+{
+	wf_list_foreach(link, &ep->conns)
+	{
+		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, link);
+		const struct tcp_way *way = conn->way;
+
+		if (!way || way->below != below || below == FI_ADDR_NOTAVAIL)
+			continue;
+		if (conn->peer)
+			conn->peer->barred_instance = way->instance;
+		tcp_conn_fail(conn, FI_ECONNABORTED);
+	}
 }

@@ -18,6 +18,16 @@ struct tcp_way {
 	/* The reason, as far as it is known, why memory is not reached. */
 	enum tcp_apart apart;
 	uint8_t card[TCP_WIRE_CARD]; /* the peer's, while it arrives */
+
+	/* The rest belongs to switch.c, from the proof on. */
+	struct tcp_conn *conn;
+	char name[TCP_PROOF_NAME]; /* of the peer's endpoint below; empty: none */
+	fi_addr_t below;           /* in the AV below; FI_ADDR_NOTAVAIL: not yet */
+	bool in;                   /* the peer's operations may come by memory */
+	uint8_t out;               /* enum tcp_out */
+	uint8_t tries;             /* markers that were refused, or void */
+	uint32_t next_epoch; /* value of ep.epoch before which no marker is sent */
+	struct wf_list link; /* in ep.switching while @out is TCP_OUT_WAITS */
 };
 
 /* The feature to offer to peers of @ep: TCP_HAVE_LOCAL or 0. Any thread. */
@@ -28,6 +38,10 @@ uint32_t tcp_way_offer(const struct tcp_ep *ep);
 void tcp_way_begin(struct tcp_conn *conn, uint64_t instance);
 /* The connection ends. */
 void tcp_way_end(struct tcp_conn *conn);
+
+/* Memory fails for the peer at @below, whose connection stands: the connection ends,
+ * and the feature is refused to this instance of the peer from now on. ep.lock held. */
+void tcp_way_failed(struct tcp_ep *ep, fi_addr_t below);
 
 /* Has the exchange ended, and reached memory? */
 static inline bool tcp_way_proven(const struct tcp_way *way)

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <string.h>
+
+#include "providers/tcp/context.h"
+#include "providers/tcp/local/switch.h"
+
+enum {
+	/* A marker that was refused or void is repeated after two progress calls, four,
+	 * eight, and at last 2^TRIES_MAX. */
+	TRIES_MAX = 16,
+};
+
+static void set_out(struct tcp_way *way, enum tcp_out out)
+{
+	way->out = (uint8_t)out;
+	wf_list_remove(&way->link);
+	if (out == TCP_OUT_WAITS)
+		wf_list_push(&way->conn->ep->switching, &way->link);
+}
+
+void tcp_switch_begin(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+
+	if (!conn->peer || !way->name[0] || !tcp_switch_name(conn->ep))
+		return;
+	way->next_epoch = conn->ep->epoch;
+	set_out(way, TCP_OUT_WAITS);
+	wf_progress_wake(&conn->ep->ep.progress);
+}
+
+void tcp_switch_end(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+
+	conn->ep->near -= tcp_switch_rests(conn);
+	way->in = false;
+	set_out(way, TCP_OUT_SOCKET);
+	if (way->below != FI_ADDR_NOTAVAIL)
+		conn->ep->below_ops->remove(conn->ep, way->below);
+	way->below = FI_ADDR_NOTAVAIL;
+}
+
+/* Have the endpoint below know the peer, whose messages have the source @index there.
+ * The index leads to the peer, too, so that its removal from the AV ends the
+ * connection. 0; -FI_EAGAIN: the peer is not in the AV; other: it cannot be. */
+static int know(struct tcp_conn *conn)
+{
+	struct tcp_ep *ep = conn->ep;
+	struct tcp_way *way = conn->way;
+	fi_addr_t index;
+	int ret;
+
+	if (way->below != FI_ADDR_NOTAVAIL)
+		return 0;
+	index = tcp_peer_index(ep, conn->peer);
+	if (index == FI_ADDR_NOTAVAIL || wf_ip_remote_at(&ep->peers->remotes, ep->ep.av,
+						 index) != &conn->peer->ip)
+		return -FI_EAGAIN;
+	ret = ep->below_ops->insert(
+		ep, index, way->name, strlen(way->name) + 1, &way->below);
+	if (ret)
+		way->below = FI_ADDR_NOTAVAIL;
+	return ret;
+}
+
+void tcp_switch_lost(struct tcp_conn *conn)
+{
+	if (conn && conn->way && conn->way->below != FI_ADDR_NOTAVAIL)
+		tcp_conn_fail(conn, FI_ECONNABORTED);
+}
+
+/* Has everything ended that was sent to the peer? */
+static bool is_idle(const struct tcp_conn *conn)
+{
+	return tcp_tx_idle(conn) && wf_list_empty(&conn->acks) &&
+	       wf_list_empty(&conn->resps) && wf_list_empty(&conn->matches) &&
+	       !conn->rts_count && !conn->cleared;
+}
+
+/* Operations use the connection, or, where it was accepted, will do so when its claim
+ * is proven. */
+static bool is_used(const struct tcp_conn *conn)
+{
+	return !conn->err && conn->peer->conn == conn;
+}
+
+static void wait_again(struct tcp_way *way)
+{
+	if (way->tries < TRIES_MAX)
+		way->tries++;
+	way->next_epoch = way->conn->ep->epoch + (1u << way->tries);
+	set_out(way, TCP_OUT_WAITS);
+}
+
+static void send_marker(struct tcp_conn *conn)
+{
+	if (!tcp_tx_answer(conn, TCP_REC_MARKER, 0))
+		return;
+	conn->peer->route = NULL;
+	set_out(conn->way, TCP_OUT_ASKED);
+	tcp_tx_dirty(conn);
+	tcp_tx_flush(conn);
+}
+
+static void try_switch(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+	int ret;
+
+	if ((int32_t)(conn->ep->epoch - way->next_epoch) < 0 || !is_used(conn) ||
+		!is_idle(conn))
+		return;
+	ret = know(conn);
+	if (!ret) {
+		send_marker(conn);
+	} else if (ret == -FI_EAGAIN) {
+		wait_again(way);
+	} else {
+		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
+			"a peer on this machine is reached by its socket: %s\n",
+			fi_strerror(-ret));
+		set_out(way, TCP_OUT_SOCKET);
+	}
+}
+
+void tcp_switch_tick(struct tcp_ep *ep)
+{
+	wf_list_foreach_safe(link, &ep->switching)
+	{
+		try_switch(wf_list_entry(link, struct tcp_way, link)->conn);
+	}
+}
+
+/* The sender sends a marker only after both have proven, which this end knows from what
+ * came before the marker. */
+int tcp_marker_head(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+	bool rested = tcp_switch_rests(conn);
+	struct tcp_tx *tx;
+
+	if (!tcp_way_proven(way) || !conn->peer || !way->name[0] ||
+		!tcp_switch_name(conn->ep))
+		return -FI_EPROTO;
+	tx = tcp_tx_answer(conn, TCP_REC_MARKER_RESP, 0);
+	if (!tx)
+		return 0;
+	way->in = !know(conn) || way->in;
+	tx->rec.id = way->in;
+	conn->ep->near += tcp_switch_rests(conn) && !rested;
+	tcp_tx_dirty(conn);
+	return 0;
+}
+
+int tcp_marker_resp_head(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+	uint64_t yes = conn->rx.rec.id;
+	char text[WF_SOCKADDR_STRLEN];
+
+	if (!way || (way->out != TCP_OUT_ASKED && way->out != TCP_OUT_VOID) || yes > 1)
+		return -FI_EPROTO;
+	if (!yes || way->out == TCP_OUT_VOID) {
+		conn->peer->route = conn->peer->conn;
+		wait_again(way);
+		return 0;
+	}
+	conn->ep->near += !tcp_switch_rests(conn);
+	set_out(way, TCP_OUT_MEMORY);
+	tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
+		"%s is reached by shared memory from now on\n",
+		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)));
+	return 0;
+}
+
+struct tcp_conn *tcp_switch_route(struct tcp_peer *peer)
+{
+	struct tcp_way *way = peer->conn->way;
+
+	if (way->out == TCP_OUT_MEMORY)
+		return NULL;
+	set_out(way, TCP_OUT_VOID);
+	peer->route = peer->conn;
+	return peer->conn;
+}
+
+ssize_t tcp_switch_start(struct tcp_ep *ep, struct wf_op *op)
+{
+	struct wf_ip_remote *ip =
+		wf_ip_remote_at(&ep->peers->remotes, ep->ep.av, op->addr);
+
+	/* The peer has one receive context. */
+	if (tcp_context_of(ep, op->addr))
+		return -FI_EINVAL;
+	return ep->below_ops->start(ep, tcp_peer_of_ip(ip)->conn->way->below, op);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_TESTS_UNIT_TCP_FAR_FIXTURE_H
+#define WF_TESTS_UNIT_TCP_FAR_FIXTURE_H
+
+/*
+ * An endpoint of FI_EP_RDM with a connection to the test, which both have agreed to
+ * examine for shared memory.
+ */
+#include "conn_fixture.h"
+
+#include <arpa/inet.h>
+
+#include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/way.h"
+
+enum { INSTANCE = 0x7ea1 };
+
+/* What the test says to be its endpoint in shared memory. */
+#define FAR_NAME "far below"
+
+/* ---- an endpoint of FI_EP_RDM with a connection to the test ---- */
+
+struct far {
+	struct pair pair;
+	struct fid_av *av;
+	fi_addr_t addr;
+	struct tcp_proof proof; /* of the test */
+	uint8_t card[TCP_WIRE_CARD];
+};
+
+static inline struct fi_info *rdm_info(struct fi_provider *prov)
+{
+	struct fi_info *hints = fi_allocinfo(), *info = NULL;
+
+	assert_non_null(hints);
+	hints->caps = FI_MSG | FI_TAGGED;
+	hints->addr_format = FI_SOCKADDR_IN;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->threading = FI_THREAD_SAFE;
+	assert_int_equal(prov->getinfo(FI_VERSION(2, 6), "127.0.0.1", NULL, FI_SOURCE,
+				 hints, &info),
+		0);
+	fi_freeinfo(hints);
+	info->fabric_attr->api_version = FI_VERSION(2, 6);
+	return info;
+}
+
+static inline void open_rdm(struct far *far)
+{
+	static struct fi_provider *prov;
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED, .size = 64 };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	struct pair *p = &far->pair;
+
+	if (!prov)
+		prov = tcp_prov_ini();
+	memset(far, 0, sizeof(*far));
+	far->proof.fd = -1;
+	p->peer = -1;
+	kernel.takes = SIZE_MAX;
+	kernel.err = 0;
+	p->info = rdm_info(prov);
+	assert_int_equal(prov->fabric(p->info->fabric_attr, &p->fabric, NULL), 0);
+	assert_int_equal(fi_domain(p->fabric, p->info, &p->domain, NULL), 0);
+	assert_int_equal(fi_cq_open(p->domain, &cq_attr, &p->cq, NULL), 0);
+	assert_int_equal(fi_av_open(p->domain, &av_attr, &far->av, NULL), 0);
+	assert_int_equal(fi_endpoint(p->domain, p->info, &p->ep, NULL), 0);
+	assert_int_equal(fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(p->ep, &far->av->fid, 0), 0);
+	assert_int_equal(fi_enable(p->ep), 0);
+	p->tcp = tcp_ep_of(wf_container_of(p->ep, struct wf_ep, fid));
+}
+
+static inline void close_rdm(struct far *far)
+{
+	struct pair *p = &far->pair;
+
+	tcp_proof_done(&far->proof);
+	assert_int_equal(fi_close(&p->ep->fid), 0);
+	p->ep = NULL;
+	assert_int_equal(fi_close(&far->av->fid), 0);
+	pair_close(p);
+}
+
+static inline void know(struct far *far, const union wf_sockaddr *addr)
+{
+	assert_int_equal(fi_av_insert(far->av, &addr->in, 1, &far->addr, 0, NULL), 1);
+}
+
+/* The connection is agreed on with the feature, and the endpoint's card is out. */
+static inline void connect_far(struct far *far)
+{
+	const struct tcp_wire_peer wire = { .have = TCP_HAVE_OFFER | TCP_HAVE_TAGGED,
+		.contexts = 1 };
+	union wf_sockaddr addr = { .in = { .sin_family = AF_INET,
+					   .sin_port = htons(9) } };
+	struct pair *p = &far->pair;
+	struct tcp_peer *peer;
+	int fds[2];
+
+	addr.in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	know(far, &addr);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
+		0);
+	p->peer = fds[1];
+	wf_lock(&p->tcp->ep.lock);
+	peer = tcp_peer_get(p->tcp, &addr);
+	assert_non_null(peer);
+	assert_int_equal(
+		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_PROVEN),
+		0);
+	p->conn = peer->conn;
+	wf_unlock(&p->tcp->ep.lock);
+	assert_int_equal(tcp_proof_make(&far->proof, INSTANCE, FAR_NAME, far->card), 0);
+}
+
+static inline int setup(void **state)
+{
+	struct far *far = malloc(sizeof(*far));
+
+	assert_non_null(far);
+	open_rdm(far);
+	connect_far(far);
+	*state = far;
+	return 0;
+}
+
+static inline int teardown(void **state)
+{
+	close_rdm(*state);
+	free(*state);
+	return 0;
+}
+
+/* ---- the peer ---- */
+
+static inline void send_card(struct far *far)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_CARD,
+		.payload_len = TCP_WIRE_CARD };
+
+	peer_record(&far->pair, &rec, far->card);
+	pair_progress(&far->pair);
+}
+
+static inline void send_number(struct far *far, uint64_t number)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_PROOF, .id = number };
+
+	peer_record(&far->pair, &rec, NULL);
+	pair_progress(&far->pair);
+}
+
+/* The number behind the endpoint's card. */
+static inline uint64_t read_card(struct far *far)
+{
+	uint8_t card[TCP_WIRE_CARD];
+	char name[TCP_PROOF_NAME];
+	uint64_t number = 0;
+
+	pair_progress(&far->pair);
+	(void)peer_expect(&far->pair, TCP_REC_CARD, card);
+	assert_int_equal(
+		tcp_proof_read(card, far->pair.tcp->peers->instance, &number, name),
+		TCP_APART_NOT);
+	return number;
+}
+
+static inline const struct tcp_way *way_of(const struct far *far)
+{
+	return far->pair.conn->way;
+}
+
+/* Messages go both ways over the connection. */
+static inline void messages_pass(struct far *far)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_MSG, .payload_len = 4 };
+	struct pair *p = &far->pair;
+	uint8_t in[4] = { 0 }, out[4];
+
+	p->ended_count = 0;
+	assert_int_equal(fi_recv(p->ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, in), 0);
+	/* First, because a socket pair cannot tell whether the peer closed it behind
+	 * bytes that were not read. */
+	assert_int_equal(fi_inject(p->ep, "efgh", 4, far->addr), 0);
+	peer_record(p, &rec, "abcd");
+	pair_progress(p);
+	assert_memory_equal(in, "abcd", 4);
+	(void)peer_expect(p, TCP_REC_MSG, out);
+	assert_memory_equal(out, "efgh", 4);
+	p->ended_count = 0;
+}
+
+static inline bool has_failed(struct far *far)
+{
+	pair_progress(&far->pair);
+	return wf_list_empty(&far->pair.tcp->conns);
+}
+
+#define FAR_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+#endif
