@@ -5,10 +5,10 @@
 #include <stdalign.h>
 
 #include "objects/av/table.h"
-#include "sys/shm.h"
+#include "sys/shm_file.h"
 
 /*
- * A table in a named shared memory object (sys/shm.h: which process creates, unlinks
+ * A table in a named shared memory object (sys/shm_file.h: which process creates, unlinks
  * and replaces it). The object is as long as the largest number of addresses needs;
  * memory is committed as the table grows, so each process maps all of it once.
  *

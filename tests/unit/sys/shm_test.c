@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "sys/shm.h"
+#include "sys/shm_file.h"
 
 enum { LEN = 3 * 4096 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef WF_SYS_SHM_H
-#define WF_SYS_SHM_H
+#ifndef WF_SYS_SHM_FILE_H
+#define WF_SYS_SHM_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "sys/shm.h"
+#include "sys/shm_file.h"
 
 /* The bytes of the file that are locked; their content is independent of the locks. */
 enum { BYTE_ATTACHED, BYTE_WRITER };
