@@ -17,6 +17,7 @@ struct wf_cntr;
 struct wf_cq;
 struct wf_devices;
 struct wf_domain;
+struct wf_mr;
 struct wf_ep;
 struct wf_op;
 struct wf_srx_ctx;
@@ -127,6 +128,10 @@ struct wf_prov {
 	/* Register memory; @attr was checked. NULL: wf_mr_register does it. */
 	int (*mr_register)(struct wf_domain *domain, const struct fi_mr_attr *attr,
 		uint64_t flags, struct fid_mr **ret_mr);
+	/* The region's grants are not empty, and it is closed, or its accesses are
+	 * counted from now on: end them. The caller holds the lock of the domain's
+	 * mr_map. NULL: wf_mr.grants is always empty. */
+	void (*mr_revoke)(struct wf_mr *mr);
 	/* fi_query_atomic(3); wf_query_atomic (objects/domain/domain.h) implements it
 	 * by max_atomic_size. */
 	int (*query_atomic)(struct wf_domain *domain, enum fi_datatype datatype,

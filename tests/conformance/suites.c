@@ -56,6 +56,7 @@
 	X(multi_recv_early)                                                            \
 	X(rma)                                                                         \
 	X(rma_check)                                                                   \
+	X(rma_shared)                                                                  \
 	X(atomic)                                                                      \
 	X(connect)                                                                     \
 	X(listener)                                                                    \

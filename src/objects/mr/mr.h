@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <rdma/fi_domain.h>
 
+#include "sys/list.h"
 #include "sys/lock.h"
 
 struct wf_domain;
@@ -22,22 +23,25 @@ struct wf_mr {
 	size_t len;      /* bytes of all pieces */
 	size_t iov_count; /* pieces in @iov */
 	struct iovec *iov;
-	struct wf_mr *base_mr;   /* the region that a sub-region is in, else NULL */
-	struct wf_cntr *cntr;    /* counts remote writes; NULL unless bound */
-	bool no_events;          /* accesses are counted nowhere; see wf_mr_hide */
-	bool deferred;           /* registered disabled: bind, then fi_mr_enable */
-	bool enabled;            /* peers may access the region */
-	atomic_int refs;         /* sub-regions */
+	struct wf_mr *base_mr; /* the region that a sub-region is in, else NULL */
+	struct wf_cntr *cntr;  /* counts remote writes; NULL unless bound */
+	bool no_events;        /* accesses are counted nowhere; see wf_mr_hide */
+	bool deferred;         /* registered disabled: bind, then fi_mr_enable */
+	bool enabled;          /* peers may access the region */
+	atomic_int refs;       /* sub-regions */
+	/* Of the transport: peers that access the memory without a request to this
+	 * process (wf_prov.mr_revoke). */
+	struct wf_list grants;
 	struct wf_mr *hash_next; /* next region in the bucket, or NULL */
 };
 
 /*
  * The regions with remote access, by key.
  *
- * @lock guards the table and each region's @enabled and @cntr. A thread that serves a
- * remote access holds @lock from wf_mr_lookup until the access is done, so that
- * fi_close of the region waits for it; a long access takes the lock and looks up the
- * key again for every piece.
+ * @lock guards the table and each region's @enabled, @cntr and @grants. A thread that
+ * serves a remote access holds @lock from wf_mr_lookup until the access is done, so
+ * that fi_close of the region waits for it; a long access takes the lock and looks up
+ * the key again for every piece.
  */
 struct wf_mr_map {
 	struct wf_lock lock;

@@ -46,6 +46,11 @@ static const struct wf_param rows[] = {
 	BOOL("disable_cma", disable_cma,
 		"Never read or write the memory of another process, copy everything "
 		"through shared memory (default: no)"),
+	BOOL("disable_mapping", disable_mapping,
+		"Never map the registered memory of another process, nor let others "
+		"map "
+		"that of this one: RMA and atomic operations are requests (default: "
+		"no)"),
 	SIZE("cma_size", cma_size, 0, SIZE_MAX,
 		"From this length on, messages that wait at the sender are read from "
 		"its memory where that is allowed, in bytes; shorter ones are copied "

@@ -24,6 +24,7 @@ struct shm_params {
 	/* Milliseconds; the same when no endpoint has the name. */
 	size_t refused_timeout;
 	int disable_cma;
+	int disable_mapping;
 };
 
 extern struct shm_params shm_params;

@@ -29,6 +29,7 @@
  *   out.c, out_answer.c, out_op.c, out_stream.c   records into the lane
  *   rx.c, recv.c, unexp.c, access.c, answer.c   records of peers
  *   bulk.c, bulk_pull.c, bulk_stream.c   large messages and other streams
+ *   grant.c, window.c, direct.c   operations on memory that both processes map
  *   progress.c        which connections are polled, and when; wait.c for sleepers
  *
  * An endpoint has a socket by its name below /dev/shm. The first operation to a peer

@@ -17,6 +17,7 @@ static void values(void **state)
 	setenv("FI_SHM_TX_SIZE", "0", 1);
 	setenv("FI_SHM_RX_SIZE", "0x20", 1);
 	setenv("FI_SHM_DISABLE_CMA", "yes", 1);
+	setenv("FI_SHM_DISABLE_MAPPING", "1", 1);
 	setenv("FI_SHM_INJECT_SIZE", "0", 1);
 	setenv("FI_SHM_EAGER_SIZE", "70000", 1);
 	setenv("FI_SHM_CMA_SIZE", "1000000", 1);
@@ -33,6 +34,7 @@ static void values(void **state)
 	assert_int_equal(shm_params.tx_size, defaults.tx_size);
 	assert_int_equal(shm_params.rx_size, 32);
 	assert_int_equal(shm_params.disable_cma, 1);
+	assert_int_equal(shm_params.disable_mapping, 1);
 	assert_int_equal(shm_params.inject_size, 0);
 	assert_int_equal(shm_params.eager_size, defaults.eager_size);
 	assert_int_equal(shm_params.cma_size, 1000000);

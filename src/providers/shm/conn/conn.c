@@ -2,9 +2,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
 #include "providers/shm/conn/peer.h"
+#include "providers/shm/data/grant.h"
 #include "providers/shm/data/region.h"
 
 /* A connection in use, and its end. */
@@ -72,24 +73,33 @@ static void leave(struct shm_ep *ep, struct shm_conn *conn)
 	ep->conn_count--;
 }
 
-/* A byte on the socket wakes a sleeper; the end of the stream is the end of the peer.
- */
+/* One byte wakes a sleeper; longer packets are answers about regions (grant.h); the end
+ * of the stream is the end of the peer. False: there are no more for now. */
+static bool read_packet(struct shm_conn *conn)
+{
+	struct shm_grant_packet packet;
+	int pass;
+	ssize_t len = shm_socket_recv(conn->watch.fd, &packet, sizeof(packet), &pass);
+
+	if (len == sizeof(packet))
+		shm_window_packet(conn, &packet, pass);
+	if (pass >= 0)
+		(void)close(pass);
+	if (len > 0)
+		return true;
+	if (len != -EAGAIN && len != -EINTR)
+		shm_conn_fail(conn, len == -EPROTO ? FI_EPROTO : FI_ECONNRESET);
+	return false;
+}
+
 static void ready(struct wf_watch *watch, uint32_t events)
 {
 	struct shm_conn *conn = wf_container_of(watch, struct shm_conn, watch);
-	char bytes[64];
-	ssize_t len;
 
 	(void)events;
 	shm_conn_heat(conn);
-	for (int i = 0; i < LAST_READS; i++) {
-		len = recv(watch->fd, bytes, sizeof(bytes), MSG_DONTWAIT);
-		if (len > 0)
-			continue;
-		if (!len || (errno != EAGAIN && errno != EINTR))
-			shm_conn_fail(conn, FI_ECONNRESET);
-		return;
-	}
+	for (int i = 0; i < LAST_READS && read_packet(conn); i++)
+		;
 }
 
 struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
@@ -193,6 +203,8 @@ void shm_conn_end(struct shm_conn *conn, int err)
 
 	if (err)
 		read_rest(conn);
+	shm_grant_end(conn);
+	shm_windows_end(conn);
 	wf_list_remove(&conn->failed_link);
 	wf_list_remove(&conn->dirty_link);
 	shm_bulk_end(conn, err ? err : FI_ECANCELED, !err);

@@ -9,6 +9,8 @@
 #include "sys/pool.h"
 
 struct shm_peer;
+struct shm_granting;
+struct shm_window;
 
 /* Local memory at one end of a transfer: the application's buffers, or segments of
  * registered memory. */
@@ -150,6 +152,15 @@ struct shm_conn {
 	uint64_t claims; /* bit mask of the claim words that messages of ours use */
 	struct wf_unexp_conn unexp;
 	struct shm_region *region;
+	/* Direct access (data/grant.h): what the peer may access here, and this
+	 * endpoint there; NULL: nothing yet. */
+	struct shm_granting *granting;
+	struct shm_window *windows;
+	/* Number of a record up to which the peer is known to have read all. */
+	uint32_t drained;
+	/* The peer accesses memory directly: report the reader's position after every
+	 * batch of records. */
+	bool tells;
 	/* process of the peer, in this process's PID namespace; 0: not visible */
 	pid_t pid;
 	/* the peer keeps probe_value at probe_addr: proof that pid is still the peer */
@@ -280,6 +291,8 @@ int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_resp(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_ack(struct shm_conn *conn, const struct shm_record *rec);
+/* grant.c */
+int shm_recv_ask(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec);
 
 /* recv.c: the payload of a message is in its buffers: write the completion. */

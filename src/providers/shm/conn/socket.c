@@ -75,9 +75,9 @@ union control {
 	char bytes[CMSG_SPACE(sizeof(int))];
 };
 
-int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
+int shm_socket_send(int fd, const void *packet, size_t len, int pass)
 {
-	struct iovec iov = { (void *)(uintptr_t)hello, sizeof(*hello) };
+	struct iovec iov = { (void *)(uintptr_t)packet, len };
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 	union control control = { 0 };
 	struct cmsghdr *cmsg;
@@ -92,6 +92,11 @@ int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
 		memcpy(CMSG_DATA(cmsg), &pass, sizeof(int));
 	}
 	return sendmsg(fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno : 0;
+}
+
+int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
+{
+	return shm_socket_send(fd, hello, sizeof(*hello), pass);
 }
 
 /* The descriptors of one control message: *ret_fd is the first of all messages, others
@@ -131,9 +136,9 @@ static bool is_hello(const struct shm_hello *hello, ssize_t len)
 	       memchr(hello->name, '\0', sizeof(hello->name)) && *hello->name;
 }
 
-int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass)
+ssize_t shm_socket_recv(int fd, void *packet, size_t size, int *ret_pass)
 {
-	struct iovec iov = { hello, sizeof(*hello) };
+	struct iovec iov = { packet, size };
 	union control control;
 	struct msghdr msg = {
 		.msg_iov = &iov,
@@ -146,7 +151,21 @@ int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass)
 	*ret_pass = -1;
 	if (len < 0)
 		return -errno;
-	if (take_passed(&msg, ret_pass) && is_hello(hello, len))
+	if (take_passed(&msg, ret_pass))
+		return len;
+	if (*ret_pass >= 0)
+		(void)close(*ret_pass);
+	*ret_pass = -1;
+	return -EPROTO;
+}
+
+int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass)
+{
+	ssize_t len = shm_socket_recv(fd, hello, sizeof(*hello), ret_pass);
+
+	if (len < 0)
+		return (int)len;
+	if (is_hello(hello, len))
 		return 0;
 	if (*ret_pass >= 0)
 		(void)close(*ret_pass);

@@ -13,7 +13,7 @@
  * with the region's descriptor, and WELCOME or REFUSE. Later packets are one byte long
  * and wake sleeping threads; the end of the stream is the end of the connection.
  */
-enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 3 };
+enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 4 };
 
 enum shm_hello_type { SHM_HELLO, SHM_WELCOME, SHM_REFUSE };
 
@@ -60,6 +60,14 @@ int shm_socket_peer(int fd, pid_t *ret_pid);
 
 /* Has the other end closed its socket? */
 bool shm_socket_ended(int fd);
+
+/* Send a packet of @len bytes. @pass: a descriptor to send with it, or -1. -EAGAIN: the
+ * socket is full. */
+int shm_socket_send(int fd, const void *packet, size_t len, int pass);
+/* Receive a packet of up to @len bytes. Returns its length; 0: the other end closed the
+ * socket. -EPROTO: with several descriptors. *ret_pass: the descriptor that came with
+ * it, or -1. */
+ssize_t shm_socket_recv(int fd, void *packet, size_t len, int *ret_pass);
 
 /* Send a packet. @pass: a descriptor to send with it, or -1. */
 int shm_hello_send(int fd, const struct shm_hello *hello, int pass);

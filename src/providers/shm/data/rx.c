@@ -35,6 +35,7 @@ static int (*const handlers[SHM_REC_KINDS])(
 	[SHM_REC_RESP] = shm_recv_resp,
 	[SHM_REC_ACK] = shm_recv_ack,
 	[SHM_REC_ERROR] = shm_recv_error,
+	[SHM_REC_ASK] = shm_recv_ask,
 };
 
 /* The address of the blob in the byte ring; NULL: length or position are impossible. */
@@ -170,6 +171,8 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 			shm_reader_prefetch(&conn->in);
 	}
 	conn->polling = false;
+	if (wf_unlikely(conn->tells) && count)
+		tell(conn);
 	if (conn->ack_count)
 		shm_out_acks(conn);
 	return count;

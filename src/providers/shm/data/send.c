@@ -3,6 +3,7 @@
 
 #include "objects/endpoint/calls/build.h"
 #include "providers/shm/conn/peer.h"
+#include "providers/shm/data/grant.h"
 #include "sys/copy.h"
 
 /* Operations when they are posted: written at once, or queued. */
@@ -147,6 +148,20 @@ ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	return 0;
 }
 
+/* RMA and atomic operations: at once, directly or by the lane, or queued. */
+static ssize_t start_access(struct shm_conn *conn, const struct wf_op *op)
+{
+	ssize_t ret = 0;
+
+	if (conn->windows && shm_direct_start(conn, op))
+		return 0;
+	if (!shm_small_start(conn, op, &ret))
+		ret = queue_on(conn, op);
+	if (op->rma_count && !ret)
+		shm_window_want(conn, op->rma);
+	return ret;
+}
+
 ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
@@ -160,9 +175,9 @@ ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
 		goto out;
 	if (wf_unlikely(!conn))
 		ret = queue(ep, wait, op);
-	else if (op->kind == WF_OP_TSEND || op->kind == WF_OP_SEND
-			 ? op->flags & WF_OP_NOT_SMALL || !write_message(conn, op)
-			 : !shm_small_start(conn, op, &ret))
+	else if (op->kind != WF_OP_TSEND && op->kind != WF_OP_SEND)
+		ret = start_access(conn, op);
+	else if (op->flags & WF_OP_NOT_SMALL || !write_message(conn, op))
 		ret = queue_on(conn, op);
 out:
 	wf_unlock(&wf->lock);

@@ -59,6 +59,9 @@ enum shm_kind {
 	/* Word: id, or, for a WRITE or ATOMIC without an id: kind | SHM_ID_* << 8;
 	 * blob: uint32_t error. */
 	SHM_REC_ERROR,
+	/* A peer wants to access the region with the key @word directly; blob: address
+	 * and access. The answer comes by the socket; see grant.h. */
+	SHM_REC_ASK,
 	SHM_REC_KINDS,
 };
 
@@ -124,11 +127,29 @@ struct shm_lane {
  * takes the word does; see bulk.c. */
 enum { SHM_CLAIMS = 64 };
 
+/*
+ * Regions that the writer of a lane lets the reader of that lane access directly
+ * (grant.h). A grant is valid while its word is the serial number that the reader was
+ * told. The reader stores the grant's index plus 1 in @busy (G1), loads the word (G2),
+ * accesses the memory only if the number is right, and stores 0 in @busy (G3). To
+ * revoke, the writer stores 0 in the word (G4), and waits until @busy is not that of
+ * the grant (G5). Between G1 and G2 is a full fence, or the writer executes one for
+ * both ends between G4 and G5 (membarrier(2)). So no access begins after a revocation,
+ * or lasts beyond it.
+ */
+enum { SHM_GRANTS = 32 };
+
+struct shm_grants {
+	alignas(2 * WF_CACHELINE) _Atomic uint64_t serial[SHM_GRANTS];
+	alignas(2 * WF_CACHELINE) _Atomic uint32_t busy;
+};
+
 struct shm_region {
 	struct shm_lane lane[2]; /* [0]: written by the endpoint that made the region */
 	/* claims[i]: words of messages from the writer of lane[i]. The id of the
 	 * message until one end takes it, then 0. */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t claims[2][SHM_CLAIMS];
+	struct shm_grants grants[2]; /* [i]: of the writer of lane[i] */
 };
 
 /* Limits and layouts of blobs, in the byte order of the machine. */

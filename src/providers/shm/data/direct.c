@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/atomic/ops.h"
+#include "objects/endpoint/life/target.h"
+#include "providers/shm/data/grant.h"
+#include "sys/iov.h"
+
+/*
+ * RMA and atomic operations of this endpoint on a peer's memory that it has mapped.
+ * Such an operation is complete, at every level, when the call returns.
+ *
+ * Atomic operations go this way only where they are one instruction, as the target's
+ * own are (objects/atomic/ops.h).
+ */
+
+/* Longer transfers go by the lane: both ends copy, and fi_close of the region does not
+ * wait for them. */
+enum { DIRECT_MAX = 256 << 10 };
+
+/* The target has a part in these: it writes a completion, or has to be asked. */
+#define LANE_FLAGS (FI_FENCE | FI_REMOTE_CQ_DATA | FI_COMMIT_COMPLETE | WF_OP_WORK)
+
+static inline struct shm_grants *words_of(struct shm_conn *conn)
+{
+	return &conn->region->grants[!conn->out_lane];
+}
+
+/* True: the memory is accessible until leave. */
+static inline bool enter(struct shm_conn *conn, struct shm_window *window)
+{
+	struct shm_grants *words = words_of(conn);
+
+	atomic_store_explicit(
+		&words->busy, window->index + 1, memory_order_relaxed); /* G1 */
+	if (wf_unlikely(window->fence))
+		atomic_thread_fence(memory_order_seq_cst);
+	else
+		atomic_signal_fence(memory_order_seq_cst);
+	/* G2: acquire, so that no access is executed earlier. */
+	return wf_likely(atomic_load_explicit(&words->serial[window->index],
+				 memory_order_acquire) == window->serial);
+}
+
+static inline void leave(struct shm_conn *conn)
+{
+	/* What this endpoint stores later is seen later, also by the next access. */
+	atomic_thread_fence(memory_order_acq_rel);
+	/* G3: release, pairs with G5. */
+	atomic_store_explicit(&words_of(conn)->busy, 0, memory_order_release);
+}
+
+static uint64_t access_of(const struct wf_op *op)
+{
+	if (op->atomic)
+		return wf_target_atomic_access(op->kind, op->atomic->op);
+	return op->kind == WF_OP_READ ? FI_REMOTE_READ : FI_REMOTE_WRITE;
+}
+
+/* The memory of the segment in this process; NULL: not, or not all of it, accessible.
+ */
+static uint8_t *find(
+	const struct shm_window *window, const struct fi_rma_iov *seg, uint64_t access)
+{
+	uint64_t offset = seg->addr - window->base;
+
+	if (!window->at || window->key != seg->key ||
+		(window->access & access) != access || offset > window->len ||
+		seg->len > window->len - offset)
+		return NULL;
+	return window->at + offset;
+}
+
+/* Has the peer done all that this endpoint asked for before? Not needed if the
+ * application wants no order. */
+static bool is_in_order(struct shm_conn *conn)
+{
+	uint32_t last = conn->out.next - 1;
+
+	if (wf_unlikely(!conn->idle || conn->unsettled))
+		return false;
+	if (wf_likely(conn->drained == last))
+		return true;
+	/* acquire: pairs with L3. */
+	if (atomic_load_explicit(&conn->out.lane->reader.slots, memory_order_acquire) !=
+		last)
+		return false;
+	conn->drained = last;
+	return true;
+}
+
+/* Can the processor do it, on elements that are aligned, between contiguous buffers? */
+static bool is_plain_atomic(const struct wf_op *op, const uint8_t *at)
+{
+	size_t size = wf_atomic_size(op->atomic->datatype);
+
+	return size <= sizeof(uint64_t) && !((uintptr_t)at % size) &&
+	       op->iov_count <= 1 && op->atomic->result_count <= 1 &&
+	       op->atomic->compare_count <= 1;
+}
+
+static void apply(const struct wf_op *op, uint8_t *at)
+{
+	const struct wf_op_atomic *atomic = op->atomic;
+
+	wf_atomic_apply(atomic->datatype, atomic->op, at,
+		op->iov_count && atomic->op != FI_ATOMIC_READ ? op->iov[0].iov_base
+							      : NULL,
+		atomic->compare_count ? atomic->compare[0].iov_base : NULL,
+		atomic->result_count ? atomic->result[0].iov_base : NULL,
+		atomic->count);
+}
+
+static inline void perform(const struct wf_op *op, uint8_t *at)
+{
+	if (op->atomic)
+		apply(op, at);
+	else if (wf_unlikely(op->iov_count != 1))
+		(void)(op->kind == WF_OP_READ
+				? wf_iov_scatter(op->iov, op->iov_count, at, op->len)
+				: wf_iov_gather(at, op->iov, op->iov_count));
+	else if (op->kind == WF_OP_READ)
+		shm_copy(op->iov[0].iov_base, at, op->len);
+	else
+		shm_copy(at, op->iov[0].iov_base, op->len);
+}
+
+bool shm_direct_start(struct shm_conn *conn, const struct wf_op *op)
+{
+	const struct fi_rma_iov *seg = op->rma;
+	struct shm_window *window;
+	uint8_t *at;
+
+	if (op->rma_count != 1 || op->flags & LANE_FLAGS || !seg->len ||
+		seg->len > DIRECT_MAX)
+		return false;
+	window = shm_window_at(conn->windows, seg->key);
+	at = find(window, seg, access_of(op));
+	if (!at || !is_in_order(conn) || (op->atomic && !is_plain_atomic(op, at)))
+		return false;
+	if (wf_unlikely(!enter(conn, window))) {
+		leave(conn);
+		shm_window_close(window);
+		return false;
+	}
+	perform(op, at);
+	leave(conn);
+	wf_ep_tx_done(&conn->ep->ep, wf_op_reports[op->kind].cntr, op->context,
+		op->flags, wf_op_reports[op->kind].comp_flags, seg->len);
+	return true;
+}
