@@ -98,7 +98,7 @@ static const char *check_words(const struct fb_config *c)
 	if (c->threading > FI_THREAD_ENDPOINT)
 		return "unknown threading level";
 	if (c->inject > 1 || c->verify > 1 || c->touch > 1 || c->sleep > 1 ||
-		c->percentiles > 1 || c->narrow > 1)
+		c->percentiles > 1 || c->narrow > 1 || c->shared > 1)
 		return "a choice that is neither yes nor no";
 	if (!is_text(c->provider) || !is_text(c->domain) || !is_text(c->fabric))
 		return "provider, domain, fabric: names of at most 127 characters";

@@ -103,7 +103,8 @@ struct fb_config {
 	uint8_t sleep; /* blocking reads of the queue */
 	uint8_t percentiles;
 	uint8_t narrow; /* tests that the endpoint does not have are left out */
-	uint8_t padding[2];
+	uint8_t shared; /* buffers are in a sealed memory file, which peers may map */
+	uint8_t padding[1];
 	char provider[FB_NAME_MAX], domain[FB_NAME_MAX], fabric[FB_NAME_MAX];
 };
 

@@ -18,6 +18,7 @@ enum {
 	INJECT,
 	FLOW,
 	TOUCH,
+	MEMORY,
 	SLEEP,
 	TIMEOUT,
 	PERCENTILES,
@@ -54,6 +55,7 @@ static const struct option longs[] = {
 	{ "inject", no_argument, NULL, INJECT },
 	{ "flow", required_argument, NULL, FLOW },
 	{ "touch", required_argument, NULL, TOUCH },
+	{ "memory", required_argument, NULL, MEMORY },
 	{ "buffers", required_argument, NULL, 'b' },
 	{ "verify", no_argument, NULL, 'c' },
 	{ "sleep", no_argument, NULL, SLEEP },
@@ -106,6 +108,7 @@ static const char help_text[] =
 	"                         complete), burst (all are), answer (all are "
 	"answered)\n"
 	"      --touch yes|no     senders write, receivers read each buffer (yes)\n"
+	"      --memory private|shared   shared: a mapping that peers may have, too\n"
 	"  -b, --buffers N        buffers in turn, for each direction\n"
 	"  -c, --verify           every byte is verified\n"
 	"      --sleep            blocking reads instead of polling\n"
@@ -170,6 +173,17 @@ static bool parse_call(const char *text, uint32_t *ret_call)
 	};
 
 	return parse_word(text, calls, FB_CALL_COUNT, ret_call);
+}
+
+static bool parse_memory(const char *text, uint8_t *ret_shared)
+{
+	static const char *const kinds[] = { "private", "shared" };
+	uint32_t kind;
+
+	if (!parse_word(text, kinds, 2, &kind))
+		return false;
+	*ret_shared = (uint8_t)kind;
+	return true;
 }
 
 static bool parse_flow(const char *text, uint32_t *ret_flow)
@@ -273,6 +287,8 @@ static bool parse_config(int option, const char *arg, struct fb_config *c)
 		return parse_flow(arg, &c->flow);
 	case TOUCH:
 		return fb_parse_yes(arg, &c->touch);
+	case MEMORY:
+		return parse_memory(arg, &c->shared);
 	case 'b':
 		return parse_small(arg, &c->buffers) && c->buffers;
 	case TIMEOUT:

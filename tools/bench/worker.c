@@ -3,9 +3,11 @@
 #include "message.h"
 #include "say.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 enum { LINE = 64, PAGE = 4096, LATENCY_SLOTS = 2 };
 
@@ -114,14 +116,33 @@ static void lane_lengths(const struct fb_node *node, size_t *ret_tx, size_t *ret
 
 /* ---- memory ---- */
 
+/* A shared memory file that cannot shrink: providers may let peers map it. */
+static void *shared_memory(size_t len)
+{
+	int fd = memfd_create("fi_bench", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	void *memory = MAP_FAILED;
+
+	if (fd >= 0 && !ftruncate(fd, (off_t)len) &&
+		!fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		memory = mmap(NULL, len, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_POPULATE, fd, 0);
+	return memory;
+}
+
+static void *private_memory(size_t len)
+{
+	return mmap(NULL, len, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+}
+
 static void lane_open(
 	struct fb_worker *w, struct fb_lane *lane, size_t len, uint64_t access)
 {
 	struct fi_info *info = w->node->info;
 
 	lane->len = (len + PAGE - 1) / PAGE * PAGE;
-	lane->memory = mmap(NULL, lane->len, PROT_READ | PROT_WRITE,
-		MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+	lane->memory = w->node->config->shared ? shared_memory(lane->len)
+					       : private_memory(lane->len);
 	if (lane->memory == MAP_FAILED)
 		fb_die(FB_EXIT_FAILED,
 			"no memory for buffers of %zu bytes: try a smaller --window or "
