@@ -3,6 +3,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <strings.h>
 #include <rdma/providers/fi_log.h>
 
 static bool in_range(
@@ -37,4 +39,26 @@ void wf_params_read(
 {
 	for (size_t i = 0; i < count; i++)
 		read_one(prov, &params[i]);
+}
+
+void wf_param_read_name(struct fi_provider *prov, const char *param,
+	const char *const *names, size_t count, int *ret_index)
+{
+	char possible[64], *text;
+	size_t used = 0;
+
+	if (fi_param_get_str(prov, param, &text))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (!strcasecmp(text, names[i])) {
+			*ret_index = (int)i;
+			return;
+		}
+		if (used < sizeof(possible))
+			used += (size_t)snprintf(possible + used,
+				sizeof(possible) - used, "%s%s", i ? ", " : "",
+				names[i]);
+	}
+	FI_WARN(prov, FI_LOG_CORE, "parameter %s: asked %s, possible %s; ignored\n",
+		param, text, possible);
 }

@@ -31,4 +31,10 @@ struct wf_param {
 void wf_params_read(
 	struct fi_provider *prov, const struct wf_param *params, size_t count);
 
+/* Read the parameter @param, which is defined and whose value is one of @count @names,
+ * in upper or lower case: *@ret_index is the index of the name, or stays as it is.
+ * Other values are logged and ignored. */
+void wf_param_read_name(struct fi_provider *prov, const char *param,
+	const char *const *names, size_t count, int *ret_index);
+
 #endif

@@ -57,26 +57,6 @@ static void warn(const char *param, const char *text, const char *possible)
 		possible);
 }
 
-/* The value of @param, one of @count @names, or *@ret_value as it is. */
-static void read_name(
-	const char *param, const char *const *names, size_t count, int *ret_value)
-{
-	char possible[64], *text;
-	size_t used = 0;
-
-	if (fi_param_get_str(&coll_fi, param, &text))
-		return;
-	for (size_t i = 0; i < count; i++) {
-		if (!strcasecmp(text, names[i])) {
-			*ret_value = (int)i;
-			return;
-		}
-		used += (size_t)snprintf(possible + used, sizeof(possible) - used,
-			"%s%s", i ? ", " : "", names[i]);
-	}
-	warn(param, text, possible);
-}
-
 static void read_engine(void)
 {
 	int engine = COLL_ENGINE_AUTO;
@@ -85,7 +65,8 @@ static void read_engine(void)
 		"The engine for all collectives: auto, p2p (messages between the "
 		"members), or node (shared memory, where all members are on one "
 		"machine; else p2p) (default: auto)");
-	read_name("engine", engines, WF_ARRAY_SIZE(engines), &engine);
+	wf_param_read_name(
+		&coll_fi, "engine", engines, WF_ARRAY_SIZE(engines), &engine);
 	coll_params.engine = (enum coll_engine)engine;
 }
 
@@ -99,7 +80,7 @@ static void read_copy(void)
 		"the other process), segment (through shared memory), or auto (what "
 		"the "
 		"first member measures to be faster) (default: auto)");
-	read_name("copy", copies, WF_ARRAY_SIZE(copies), &copy);
+	wf_param_read_name(&coll_fi, "copy", copies, WF_ARRAY_SIZE(copies), &copy);
 	coll_params.copy = (enum coll_copy)copy;
 }
 

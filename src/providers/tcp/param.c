@@ -52,10 +52,28 @@ static const struct wf_param rows[] = {
 		"Offer no automatic progress (default: no)"),
 };
 
+static const char *const locals[] = {
+	[TCP_LOCAL_TCP] = "tcp",
+	[TCP_LOCAL_AUTO] = "auto",
+};
+
+static void read_local(void)
+{
+	int local = TCP_LOCAL_TCP;
+
+	(void)fi_param_define(&tcp_fi, "local", FI_PARAM_STRING,
+		"How peers on this machine are reached: tcp (by sockets), or auto (by "
+		"shared memory, where both ends have this set and can share it) "
+		"(default: tcp)");
+	wf_param_read_name(&tcp_fi, "local", locals, WF_ARRAY_SIZE(locals), &local);
+	tcp_params.local = (enum tcp_local)local;
+}
+
 void tcp_params_init(void)
 {
 	(void)fi_param_define(&tcp_fi, "iface", FI_PARAM_STRING,
 		"Offer only this network interface (default: all)");
 	wf_params_read(&tcp_fi, rows, WF_ARRAY_SIZE(rows));
+	read_local();
 	tcp_netconf_define();
 }

@@ -5,6 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* How peers on the same machine are reached. */
+enum tcp_local {
+	TCP_LOCAL_TCP,
+	TCP_LOCAL_AUTO, /* by shared memory where that is possible */
+};
+
 /*
  * The FI_TCP_* parameters; sizes in bytes. Defined and read when the provider is
  * loaded, so that fi_getinfo reports the limits that endpoints keep.
@@ -22,6 +28,7 @@ struct tcp_params {
 	size_t prefetch_size;
 	int firewalled;
 	int no_auto_progress;
+	enum tcp_local local;
 };
 
 extern struct tcp_params tcp_params;

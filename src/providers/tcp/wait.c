@@ -49,6 +49,10 @@ bool tcp_arm(struct wf_ep *wf)
 	}
 	if (!wf_list_empty(&ep->failed))
 		return false;
+	/* Messages from memory are found by progress alone: the endpoint below has no
+	 * descriptor. */
+	if (ep->near)
+		return false;
 	wf_list_foreach(link, &ep->hot)
 	{
 		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);

@@ -153,7 +153,7 @@ static void a_message_goes_below(void **state)
 
 static void names_are_checked(void **state)
 {
-	char name[TCP_BELOW_NAME + 1];
+	char name[TCP_PROOF_NAME + 1];
 	struct end a;
 
 	(void)state;
@@ -164,7 +164,7 @@ static void names_are_checked(void **state)
 	assert_int_equal(insert(&a, name, 0), -FI_EINVAL);
 	assert_int_equal(insert(&a, name, 8), -FI_EINVAL);
 	assert_int_equal(insert(&a, "a\0b", 4), -FI_EINVAL);
-	name[TCP_BELOW_NAME] = 0;
+	name[TCP_PROOF_NAME] = 0;
 	assert_int_equal(insert(&a, name, sizeof(name)), -FI_EINVAL);
 	close_end(&a);
 }

@@ -78,7 +78,7 @@ static inline void tcp_peer_schedule(struct tcp_ep *ep, struct tcp_peer *peer)
 
 /* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
  * list where they wait for one (*ret_wait), or, if that is NULL as well, they go by
- * memory (tcp_switch_start). -FI_EINVAL, -FI_EFIREWALLADDR, -FI_ENOMEM.
+ * memory (tcp_switch_conn). -FI_EINVAL, -FI_EFIREWALLADDR, -FI_ENOMEM.
  * ep.lock held. */
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait);

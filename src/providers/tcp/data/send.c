@@ -134,11 +134,21 @@ static ssize_t start_on(
 	return ret;
 }
 
+/* The peer is reached by memory. Its restart is noticed by the socket. */
+static ssize_t start_below(
+	struct tcp_conn *conn, struct tcp_source *from, struct wf_op *op)
+{
+	if (wf_unlikely(conn->err || tcp_conn_gone(conn)))
+		return wait_for_next(conn, from, op);
+	return tcp_switch_start(conn, op);
+}
+
 /* There is no connection that the operation just goes to. @wait: see tcp_peer_route. */
 static ssize_t start_elsewhere(struct tcp_ep *ep, struct tcp_source *from,
 	struct wf_list *wait, struct wf_op *op)
 {
-	return wait ? queue(ep, from, wait, op) : tcp_switch_start(ep, op);
+	return wait ? queue(ep, from, wait, op)
+		    : start_below(tcp_switch_conn(ep, op->addr), from, op);
 }
 
 ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op)

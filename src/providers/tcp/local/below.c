@@ -23,7 +23,7 @@ struct tcp_below {
 	struct wf_lower_ep ep;
 	struct fid_peer_cq tx, rx;
 	bool tx_exported, rx_exported;
-	char name[TCP_BELOW_NAME];
+	char name[TCP_PROOF_NAME];
 };
 
 static const uint64_t messages = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_SOURCE |
@@ -207,6 +207,13 @@ static void done(struct tcp_below *below)
 	free(below);
 }
 
+static const struct tcp_below_ops below_ops = {
+	.name = tcp_below_name,
+	.insert = tcp_below_insert,
+	.remove = tcp_below_remove,
+	.start = tcp_below_start,
+};
+
 static int try_open(struct tcp_ep *ep, const char **why)
 {
 	struct tcp_below *below = calloc(1, sizeof(*below));
@@ -228,6 +235,8 @@ static int try_open(struct tcp_ep *ep, const char **why)
 	}
 	wf_lock(&ep->ep.lock);
 	ep->below = below;
+	ep->below_ops = &below_ops;
+	ep->local = true;
 	wf_unlock(&ep->ep.lock);
 	return 0;
 }
@@ -273,7 +282,7 @@ int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, siz
 
 	if (!ep->below)
 		return -FI_ENOSYS;
-	if (!len || len > TCP_BELOW_NAME || len > sizeof(words) ||
+	if (!len || len > TCP_PROOF_NAME || len > sizeof(words) ||
 		memchr(name, 0, len) != (const char *)name + len - 1)
 		return -FI_EINVAL;
 	memcpy(words, name, len);

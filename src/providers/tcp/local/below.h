@@ -2,7 +2,7 @@
 #ifndef TCP_LOCAL_BELOW_H
 #define TCP_LOCAL_BELOW_H
 
-#include "providers/tcp/tcp.h"
+#include "providers/tcp/local/switch.h"
 
 /*
  * The endpoint below: the one of shm through which an endpoint reaches the peers that
@@ -11,12 +11,10 @@
  * id is the index of the peer in tcp's AV.
  */
 
-/* Bytes of a name below, its NUL included, at most. */
-enum { TCP_BELOW_NAME = 128 };
-
-/* Open and enable the endpoint below of @ep, whose bindings are complete; nothing to do
- * if it is open. A negative FI_E code, logged with the reason: it cannot be opened, or
- * could not serve all that tcp promises. A control call without locks. */
+/* Open and enable the endpoint below of @ep, whose bindings are complete, and have
+ * peers be asked whether they share memory; nothing to do if it is open. A negative
+ * FI_E code, logged with the reason: it cannot be opened, or could not serve all that
+ * tcp promises. A control call without locks. */
 int tcp_below_open(struct tcp_ep *ep);
 /* Close it, after the last tcp_below_remove; operations under way end. Nothing to do
  * where there is none. A control call without locks. */

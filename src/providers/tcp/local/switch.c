@@ -185,13 +185,17 @@ struct tcp_conn *tcp_switch_route(struct tcp_peer *peer)
 	return peer->conn;
 }
 
-ssize_t tcp_switch_start(struct tcp_ep *ep, struct wf_op *op)
+struct tcp_conn *tcp_switch_conn(struct tcp_ep *ep, fi_addr_t addr)
 {
-	struct wf_ip_remote *ip =
-		wf_ip_remote_at(&ep->peers->remotes, ep->ep.av, op->addr);
+	struct wf_ip_remote *ip = wf_ip_remote_at(&ep->peers->remotes, ep->ep.av, addr);
 
+	return tcp_peer_of_ip(ip)->conn;
+}
+
+ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op)
+{
 	/* The peer has one receive context. */
-	if (tcp_context_of(ep, op->addr))
+	if (tcp_context_of(conn->ep, op->addr))
 		return -FI_EINVAL;
-	return ep->below_ops->start(ep, tcp_peer_of_ip(ip)->conn->way->below, op);
+	return conn->ep->below_ops->start(conn->ep, conn->way->below, op);
 }

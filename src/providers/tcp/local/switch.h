@@ -64,8 +64,10 @@ void tcp_switch_tick(struct tcp_ep *ep);
 /* tcp_post: an operation is posted to @peer, which has a connection but no route.
  * Returns the connection, or NULL: the operation goes to tcp_switch_start. */
 struct tcp_conn *tcp_switch_route(struct tcp_peer *peer);
-/* Start @op, which tcp_switch_route sent here. Contract as struct wf_xfer_ops.start. */
-ssize_t tcp_switch_start(struct tcp_ep *ep, struct wf_op *op);
+/* The connection of the peer at @addr, to which tcp_switch_route found no route. */
+struct tcp_conn *tcp_switch_conn(struct tcp_ep *ep, fi_addr_t addr);
+/* Start @op at that peer. Contract as struct wf_xfer_ops.start. */
+ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op);
 
 /* Is the socket's traffic over, at least of one direction? Then it is polled seldom. */
 static inline bool tcp_switch_rests(const struct tcp_conn *conn)

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: BSD-2-Clause
+# FI_TCP_LOCAL=auto: peers of tcp on the same machine are reached by shared memory, where
+# both ends have it set, and by sockets otherwise. Nothing else shows it.
+# Variables come from and go to lib.sh.
+# shellcheck source=tests/interop/lib.sh disable=SC2034,SC2154
+. "$(dirname "$0")/lib.sh"
+
+need "$our_pingpong" "$our_info"
+export FI_LOG_LEVEL=info FI_LOG_PROV=tcp
+
+rows=$(size_rows ours "$our_info" tcp FI_EP_RDM) || fail "fi_info shows no tcp endpoint"
+
+# ways NAME YES|NO: has the log of each side, which is ours, said that the peer is reached
+# by memory?
+ways() {
+	local side said
+	for side in server client; do
+		said=no
+		grep -q 'is reached by shared memory from now on' "$scratch/$side.err" && said=yes
+		[ $said = "$2" ] || fail "$1: $side: by shared memory: $said, wanted $2"
+	done
+}
+
+# both NAME WAY SERVER-SETTING CLIENT-SETTING
+both() {
+	server_env=("FI_TCP_LOCAL=$3")
+	client_env=("FI_TCP_LOCAL=$4")
+	pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e rdm \
+		-m tagged -S all -c -I 10
+	check_pair "$1" "$rows"
+	ways "$1" "$2"
+}
+
+both 'both ends' yes auto auto
+both 'the server alone' no auto tcp
+both 'the client alone' no tcp auto
+server_env=(FI_TCP_LOCAL=auto)
+client_env=(FI_TCP_LOCAL=auto)
+pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e msg -S all -c -I 10
+check_pair 'connected endpoints' "$rows"
+ways 'connected endpoints' no
+# What fi_info tells does not depend on it.
+for way in tcp auto; do
+	FI_TCP_LOCAL=$way with ours "$our_info" -p tcp -v 2>/dev/null |
+		grep -v 'src_addr' >"$scratch/$way"
+done
+cmp -s "$scratch/tcp" "$scratch/auto" || fail 'fi_info tells another thing'
+FI_TCP_LOCAL=fast with ours "$our_info" -p tcp 2>&1 >/dev/null |
+	grep -q 'parameter local: asked fast, possible tcp, auto; ignored' ||
+	fail 'no warning about a way that is none'
+finish
