@@ -51,12 +51,18 @@ size_t coll_share_of(
 	return WF_MIN(share, len - at);
 }
 
+/* The chunk of this member's data; NULL: it gives none. */
+static const uint8_t *own_chunk(const struct coll_plan *plan, uint64_t chunk)
+{
+	return plan->in ? plan->in + chunk * plan->piece : NULL;
+}
+
 void coll_post(struct coll_node *node, uint64_t chunk)
 {
 	const struct coll_plan *plan = &node->plan;
 	uint64_t use = coll_use(node, chunk);
 	size_t len = chunk_len(plan, chunk), at, own;
-	const uint8_t *in = plan->in + chunk * plan->piece;
+	const uint8_t *in = own_chunk(plan, chunk);
 	uint8_t *to = own_data(node, use, len * plan->parts);
 
 	if (plan->shares) {
@@ -171,9 +177,9 @@ static void take_parts(struct coll_node *node, uint64_t chunk)
 	size_t step = plan->role.gathers ? plan->part : 0;
 	uint64_t use = coll_use(node, chunk);
 	uint8_t *out = plan->out + chunk * plan->piece;
-	const uint8_t *own = plan->in + chunk * plan->piece;
+	const uint8_t *own = own_chunk(plan, chunk);
 
-	if (plan->parts > 1)
+	if (plan->parts > 1 && own)
 		own += node->rank * plan->part;
 	if (plan->role.own)
 		copy(out + node->rank * step, own, len);
