@@ -178,8 +178,8 @@ static inline void wf_av_unref(struct wf_av *av)
 
 /*
  * For a layer that inserts within progress, in a private AV of its own: fi_av_insert of
- * one address with the user id @id, and fi_av_remove, that call no watch. So nobody
- * asks the receive context about senders, and its lock may be held. Negative FI_E
+ * one address with the user id @id, and fi_av_remove, that call no watch. So the
+ * receive context is not asked about senders, and its lock may be held. Negative FI_E
  * codes; *ret_addr is written on success only.
  */
 int wf_av_insert_untold(

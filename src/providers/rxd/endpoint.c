@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-
 #include "objects/endpoint/life/name.h"
 #include "providers/rxd/below.h"
 #include "providers/rxd/data/data.h"

@@ -72,8 +72,6 @@ struct tcp_ep {
 	union wf_sockaddr name;
 	/* Manual progress: sends may wait for the next progress call. */
 	bool manual;
-	/* Find out which peers share memory (local/way.h): there is an endpoint below. */
-	bool local;
 	/* tcp_progress() is running and will handle what is queued meanwhile. */
 	bool running;
 	uint32_t armed_epoch; /* value of @epoch when a thread last prepared to sleep */

@@ -22,35 +22,8 @@ struct end {
 
 static void open_end(struct end *end, uint64_t caps)
 {
-	static struct fi_provider *prov;
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED, .size = 64 };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
-	struct fi_info *hints = fi_allocinfo();
-	struct pair *p = &end->pair;
-
-	if (!prov)
-		prov = tcp_prov_ini();
 	memset(end, 0, sizeof(*end));
-	p->peer = -1;
-	kernel.takes = SIZE_MAX;
-	assert_non_null(hints);
-	hints->caps = caps;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->domain_attr->threading = FI_THREAD_SAFE;
-	assert_int_equal(prov->getinfo(FI_VERSION(2, 6), "127.0.0.1", NULL, FI_SOURCE,
-				 hints, &p->info),
-		0);
-	fi_freeinfo(hints);
-	p->info->fabric_attr->api_version = FI_VERSION(2, 6);
-	assert_int_equal(prov->fabric(p->info->fabric_attr, &p->fabric, NULL), 0);
-	assert_int_equal(fi_domain(p->fabric, p->info, &p->domain, NULL), 0);
-	assert_int_equal(fi_cq_open(p->domain, &cq_attr, &p->cq, NULL), 0);
-	assert_int_equal(fi_av_open(p->domain, &av_attr, &end->av, NULL), 0);
-	assert_int_equal(fi_endpoint(p->domain, p->info, &p->ep, NULL), 0);
-	assert_int_equal(fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV), 0);
-	assert_int_equal(fi_ep_bind(p->ep, &end->av->fid, 0), 0);
-	assert_int_equal(fi_enable(p->ep), 0);
-	p->tcp = tcp_ep_of(wf_container_of(p->ep, struct wf_ep, fid));
+	pair_open_rdm(&end->pair, caps, &end->av);
 }
 
 static void close_end(struct end *end)

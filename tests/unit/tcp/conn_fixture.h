@@ -139,9 +139,22 @@ struct pair {
 
 struct fi_provider *tcp_prov_ini(void);
 
+/* The answer to @hints, which are freed, as a program of the newest version has it. */
+static inline struct fi_info *pair_ask(struct fi_provider *prov, struct fi_info *hints)
+{
+	struct fi_info *info = NULL;
+
+	assert_int_equal(prov->getinfo(FI_VERSION(2, 6), "127.0.0.1", NULL, FI_SOURCE,
+				 hints, &info),
+		0);
+	fi_freeinfo(hints);
+	info->fabric_attr->api_version = FI_VERSION(2, 6);
+	return info;
+}
+
 static inline struct fi_info *pair_info(struct fi_provider *prov)
 {
-	struct fi_info *hints = fi_allocinfo(), *info = NULL;
+	struct fi_info *hints = fi_allocinfo();
 
 	assert_non_null(hints);
 	hints->caps = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_FENCE;
@@ -150,12 +163,7 @@ static inline struct fi_info *pair_info(struct fi_provider *prov)
 	hints->ep_attr->type = FI_EP_MSG;
 	hints->domain_attr->threading = FI_THREAD_SAFE;
 	hints->domain_attr->progress = FI_PROGRESS_MANUAL;
-	assert_int_equal(prov->getinfo(FI_VERSION(2, 6), "127.0.0.1", NULL, FI_SOURCE,
-				 hints, &info),
-		0);
-	fi_freeinfo(hints);
-	info->fabric_attr->api_version = FI_VERSION(2, 6);
-	return info;
+	return pair_ask(prov, hints);
 }
 
 static inline void pair_open(struct pair *p)
@@ -177,6 +185,38 @@ static inline void pair_open(struct pair *p)
 		0);
 	assert_int_equal(fi_endpoint(p->domain, p->info, &p->ep, NULL), 0);
 	assert_int_equal(fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_enable(p->ep), 0);
+	p->tcp = tcp_ep_of(wf_container_of(p->ep, struct wf_ep, fid));
+}
+
+/* Open an endpoint of FI_EP_RDM with @caps, and its AV, without a peer. */
+static inline void pair_open_rdm(struct pair *p, uint64_t caps, struct fid_av **ret_av)
+{
+	static struct fi_provider *prov;
+	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED,
+		.size = PAIR_ENDED_MAX };
+	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
+	struct fi_info *hints = fi_allocinfo();
+
+	if (!prov)
+		prov = tcp_prov_ini();
+	memset(p, 0, sizeof(*p));
+	p->peer = -1;
+	kernel.takes = SIZE_MAX;
+	kernel.err = 0;
+	assert_non_null(hints);
+	hints->caps = caps;
+	hints->addr_format = FI_SOCKADDR_IN;
+	hints->ep_attr->type = FI_EP_RDM;
+	hints->domain_attr->threading = FI_THREAD_SAFE;
+	p->info = pair_ask(prov, hints);
+	assert_int_equal(prov->fabric(p->info->fabric_attr, &p->fabric, NULL), 0);
+	assert_int_equal(fi_domain(p->fabric, p->info, &p->domain, NULL), 0);
+	assert_int_equal(fi_cq_open(p->domain, &cq_attr, &p->cq, NULL), 0);
+	assert_int_equal(fi_av_open(p->domain, &av_attr, ret_av, NULL), 0);
+	assert_int_equal(fi_endpoint(p->domain, p->info, &p->ep, NULL), 0);
+	assert_int_equal(fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV), 0);
+	assert_int_equal(fi_ep_bind(p->ep, &(*ret_av)->fid, 0), 0);
 	assert_int_equal(fi_enable(p->ep), 0);
 	p->tcp = tcp_ep_of(wf_container_of(p->ep, struct wf_ep, fid));
 }

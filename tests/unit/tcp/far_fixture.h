@@ -28,47 +28,11 @@ struct far {
 	uint8_t card[TCP_WIRE_CARD];
 };
 
-static inline struct fi_info *rdm_info(struct fi_provider *prov)
-{
-	struct fi_info *hints = fi_allocinfo(), *info = NULL;
-
-	assert_non_null(hints);
-	hints->caps = FI_MSG | FI_TAGGED;
-	hints->addr_format = FI_SOCKADDR_IN;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->domain_attr->threading = FI_THREAD_SAFE;
-	assert_int_equal(prov->getinfo(FI_VERSION(2, 6), "127.0.0.1", NULL, FI_SOURCE,
-				 hints, &info),
-		0);
-	fi_freeinfo(hints);
-	info->fabric_attr->api_version = FI_VERSION(2, 6);
-	return info;
-}
-
 static inline void open_rdm(struct far *far)
 {
-	static struct fi_provider *prov;
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED, .size = 64 };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
-	struct pair *p = &far->pair;
-
-	if (!prov)
-		prov = tcp_prov_ini();
 	memset(far, 0, sizeof(*far));
 	far->proof.fd = -1;
-	p->peer = -1;
-	kernel.takes = SIZE_MAX;
-	kernel.err = 0;
-	p->info = rdm_info(prov);
-	assert_int_equal(prov->fabric(p->info->fabric_attr, &p->fabric, NULL), 0);
-	assert_int_equal(fi_domain(p->fabric, p->info, &p->domain, NULL), 0);
-	assert_int_equal(fi_cq_open(p->domain, &cq_attr, &p->cq, NULL), 0);
-	assert_int_equal(fi_av_open(p->domain, &av_attr, &far->av, NULL), 0);
-	assert_int_equal(fi_endpoint(p->domain, p->info, &p->ep, NULL), 0);
-	assert_int_equal(fi_ep_bind(p->ep, &p->cq->fid, FI_TRANSMIT | FI_RECV), 0);
-	assert_int_equal(fi_ep_bind(p->ep, &far->av->fid, 0), 0);
-	assert_int_equal(fi_enable(p->ep), 0);
-	p->tcp = tcp_ep_of(wf_container_of(p->ep, struct wf_ep, fid));
+	pair_open_rdm(&far->pair, FI_MSG | FI_TAGGED, &far->av);
 }
 
 static inline void close_rdm(struct far *far)

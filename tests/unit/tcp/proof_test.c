@@ -186,39 +186,38 @@ static void another_endpoint_is_a_stranger(void **state)
 /* Offset of the name in the page. */
 enum { AT_NAME = 32 };
 
-static void names_are_read(void **state)
+/* The name that a peer reads of an endpoint whose name is @own is @seen. */
+static void check_name(const char *own, const char *seen)
 {
-	char longest[TCP_PROOF_NAME], name[TCP_PROOF_NAME];
+	char name[TCP_PROOF_NAME];
 	uint8_t card[TCP_WIRE_CARD];
 	struct tcp_proof proof;
 	uint64_t number = 0;
 
+	assert_int_equal(tcp_proof_make(&proof, INSTANCE, own, card), 0);
+	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NOT);
+	assert_string_equal(name, seen);
+	tcp_proof_done(&proof);
+}
+
+static void names_are_read(void **state)
+{
+	char longest[TCP_PROOF_NAME];
+
 	memset(longest, 'n', sizeof(longest) - 1);
 	longest[sizeof(longest) - 1] = '\0';
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, longest, card), 0);
-	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NOT);
-	assert_string_equal(name, longest);
-	tcp_proof_done(&proof);
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
-	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NOT);
-	assert_string_equal(name, "");
-	tcp_proof_done(&proof);
+	check_name(longest, longest);
+	check_name(NULL, "");
 }
 
 /* It does not fit, so there is none: never a part of one. */
 static void a_name_is_too_long(void **state)
 {
-	char longer[TCP_PROOF_NAME + 1], name[TCP_PROOF_NAME];
-	uint8_t card[TCP_WIRE_CARD];
-	struct tcp_proof proof;
-	uint64_t number = 0;
+	char longer[TCP_PROOF_NAME + 1];
 
 	memset(longer, 'n', sizeof(longer) - 1);
 	longer[sizeof(longer) - 1] = '\0';
-	assert_int_equal(tcp_proof_make(&proof, INSTANCE, longer, card), 0);
-	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NOT);
-	assert_string_equal(name, "");
-	tcp_proof_done(&proof);
+	check_name(longer, "");
 }
 
 static void a_name_has_no_end(void **state)

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 
+#include "providers/tcp/local/below.h"
 #include "sys/clock.h"
 #include "../../time_limits.h"
 
@@ -223,8 +224,10 @@ static void two_endpoints(bool a_local, bool b_local, bool proven)
 	name = name_of(&b);
 	know(&a, &name);
 	/* It is offered when the connection is made. */
-	a.pair.tcp->local = a_local;
-	b.pair.tcp->local = b_local;
+	if (a_local)
+		assert_int_equal(tcp_below_open(a.pair.tcp), 0);
+	if (b_local)
+		assert_int_equal(tcp_below_open(b.pair.tcp), 0);
 	talk(&a, &b);
 	assert_int_equal(tcp_way_proven(only_way(&a)), proven);
 	assert_int_equal(tcp_way_proven(only_way(&b)), proven);
@@ -244,13 +247,13 @@ static void one_that_offers(void **state)
 	two_endpoints(false, true, false);
 }
 
-/* As it is for all endpoints today. */
+/* As it is without FI_TCP_LOCAL. */
 static void none_that_offers(void **state)
 {
 	struct far a;
 
 	open_rdm(&a);
-	assert_false(a.pair.tcp->local);
+	assert_int_equal(tcp_way_offer(a.pair.tcp), 0);
 	close_rdm(&a);
 	two_endpoints(false, false, false);
 }

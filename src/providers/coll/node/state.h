@@ -103,7 +103,7 @@ struct coll_node {
 	enum coll_copy copy;
 	struct coll_copy_sample sample[COLL_COPY_CLASSES];
 	uint64_t started_ns;     /* when the operation began; 0: not measured */
-	coll_node_tell_fn *tell; /* NULL: choices are told to nobody */
+	coll_node_tell_fn *tell; /* NULL: choices are not told */
 	void *tell_arg;
 
 	/* For waits. */

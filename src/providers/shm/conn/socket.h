@@ -11,7 +11,8 @@
 /*
  * The exchange that opens a connection, one packet each way over a unix socket: HELLO,
  * with the region's descriptor, and WELCOME or REFUSE. Later packets are one byte long
- * and wake sleeping threads; the end of the stream is the end of the connection.
+ * and wake sleeping threads, or answer questions about regions (data/grant.h); the end
+ * of the stream is the end of the connection.
  */
 enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 4 };
 
@@ -64,9 +65,9 @@ bool shm_socket_ended(int fd);
 /* Send a packet of @len bytes. @pass: a descriptor to send with it, or -1. -EAGAIN: the
  * socket is full. */
 int shm_socket_send(int fd, const void *packet, size_t len, int pass);
-/* Receive a packet of up to @len bytes. Returns its length; 0: the other end closed the
- * socket. -EPROTO: with several descriptors. *ret_pass: the descriptor that came with
- * it, or -1. */
+/* Receive a packet of up to @size bytes; the rest of a longer one is lost. Returns its
+ * length; 0: the other end closed the socket. -EPROTO: with several descriptors.
+ * *ret_pass: the descriptor that came with it, or -1. */
 ssize_t shm_socket_recv(int fd, void *packet, size_t len, int *ret_pass);
 
 /* Send a packet. @pass: a descriptor to send with it, or -1. */

@@ -69,8 +69,7 @@ static uint8_t *find(
 	return window->at + offset;
 }
 
-/* Has the peer done all that this endpoint asked for before? Not needed if the
- * application wants no order. */
+/* Has the peer done all that this endpoint asked for before? */
 static bool is_in_order(struct shm_conn *conn)
 {
 	uint32_t last = conn->out.next - 1;

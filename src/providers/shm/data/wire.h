@@ -59,8 +59,8 @@ enum shm_kind {
 	/* Word: id, or, for a WRITE or ATOMIC without an id: kind | SHM_ID_* << 8;
 	 * blob: uint32_t error. */
 	SHM_REC_ERROR,
-	/* A peer wants to access the region with the key @word directly; blob: address
-	 * and access. The answer comes by the socket; see grant.h. */
+	/* A peer wants to access the region with the key @word directly; blob: an
+	 * address in it. The answer comes by the socket; see grant.h. */
 	SHM_REC_ASK,
 	SHM_REC_KINDS,
 };

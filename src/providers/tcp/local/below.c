@@ -236,7 +236,6 @@ static int try_open(struct tcp_ep *ep, const char **why)
 	wf_lock(&ep->ep.lock);
 	ep->below = below;
 	ep->below_ops = &below_ops;
-	ep->local = true;
 	wf_unlock(&ep->ep.lock);
 	return 0;
 }

@@ -6,6 +6,8 @@
 
 #include "providers/tcp/data/wire.h"
 
+enum { TCP_PROOF_NAME = 128 }; /* bytes of a name of an endpoint, with its NUL */
+
 /*
  * Proof that the other end of a connection is a process of this machine and user that
  * reaches the same shared memory (docs/tcp-local.md).
@@ -15,8 +17,6 @@
  * is for one connection, so that a recorded one proves nothing. Nothing here is told
  * by addresses or host names. No lock; one thread at a time for each proof.
  */
-enum { TCP_PROOF_NAME = 128 }; /* bytes of a name of an endpoint, with its NUL */
-
 struct tcp_proof {
 	int fd;          /* -1: no memory */
 	void *page;      /* struct page of proof.c */

@@ -17,7 +17,8 @@
  */
 
 /*
- * The endpoint below, of shared memory. ep.lock is held, for insert() and remove() the
+ * The endpoint below, of shared memory (local/below.h; tests of the switch play it).
+ * ep.lock is held, for insert() and remove() the
  * lock of the owner of ep.srx, too. ep.below_ops is set before the endpoint has
  * connections.
  */
@@ -32,8 +33,7 @@ struct tcp_below_ops {
 		size_t len, fi_addr_t *ret_below);
 	void (*remove)(struct tcp_ep *ep, fi_addr_t below);
 	/* Start @op, whose address is that of @ep's AV, at the peer that was inserted
-	 * as
-	 * @below. Contract as struct wf_xfer_ops.start. */
+	 * as @below. Contract as struct wf_xfer_ops.start. */
 	ssize_t (*start)(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op);
 };
 

@@ -8,10 +8,11 @@
 
 uint32_t tcp_way_offer(const struct tcp_ep *ep)
 {
-	return ep->local && !ep->contexts ? TCP_HAVE_LOCAL : 0;
+	return tcp_switch_name(ep) ? TCP_HAVE_LOCAL : 0;
 }
 
-/* Memory failed for this instance: a card that the peer refuses, and no look at his. */
+/* Memory failed for this instance: the card sent is one that the peer refuses, and the
+ * peer's is not read. */
 static bool is_barred(const struct tcp_conn *conn)
 {
 	return conn->peer && conn->peer->barred_instance == conn->way->instance;
