@@ -1,41 +1,57 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "core/mr_cache.h"
 
+#include <limits.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
+#include <strings.h>
+#include <unistd.h>
 #include <rdma/fi_errno.h>
+#include <rdma/providers/fi_prov.h>
 
 #include "core/log/log.h"
 #include "core/refuse.h"
 #include "sys/compiler.h"
+#include "sys/uffd.h"
 
 /*
- * The builtin providers access memory with the CPU, keep no registrations beyond the
- * application's own and so have no cache that a changed mapping could make stale. The
- * monitor is started and stopped as it expects; no memory is subscribed, and its
- * notifications are counted and ignored.
+ * The memory monitor of the process: the application's own, or a watch of the library.
  *
- * One monitor at a time. It is set before start() and cleared after stop(), so that
- * neither runs under the lock: both may call back.
+ * One monitor at a time. The application's is set before start() and cleared after
+ * stop(), so that neither runs under the lock: both may call back. Its other functions
+ * run with the lock held; they may call notify, which does not take it.
  */
 
 static pthread_mutex_t monitor_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct fid_mem_monitor *current; /* monitor_lock */
-static atomic_uint_fast64_t notified;
+/* Guarded by monitor_lock. */
+static struct fid_mem_monitor *current; /* the application's; NULL: none */
+static bool ready;                      /* @current was started */
+static struct wf_uffd *uffd;            /* NULL: not open */
+static unsigned int users;              /* caches */
+/* Increases when another monitor takes over. */
+static uint64_t era;
 
-static void cache_notify(struct fid_mem_monitor *monitor, const void *addr, size_t len)
+static struct wf_mem_changes changes = WF_MEM_CHANGES_INIT;
+
+static void notify(struct fid_mem_monitor *monitor, const void *addr, size_t len)
 {
+	const uintptr_t start = (uintptr_t)addr;
+
 	(void)monitor;
-	(void)addr;
-	(void)len;
-	/* relaxed: a statistic. */
-	atomic_fetch_add_explicit(&notified, 1, memory_order_relaxed);
+	wf_mem_changes_add(&changes,
+		(struct wf_mem_range){
+			.start = start,
+			.end = len > UINTPTR_MAX - start ? UINTPTR_MAX : start + len,
+		});
 }
 
-uint64_t wf_mr_cache_notified(void)
+/* What was subscribed before means nothing to the monitor that is used from now on.
+ * monitor_lock is held. */
+static void turn(bool is_ready)
 {
-	return atomic_load_explicit(&notified, memory_order_relaxed);
+	ready = is_ready;
+	era++;
+	wf_mem_changes_add(&changes, WF_MEM_ALL);
 }
 
 static int monitor_replace(struct fid_mem_monitor *from, struct fid_mem_monitor *to)
@@ -51,18 +67,28 @@ static int monitor_replace(struct fid_mem_monitor *from, struct fid_mem_monitor 
 	return ret;
 }
 
-static int monitor_is_current(struct fid_mem_monitor *monitor)
+/* -FI_EINVAL: @monitor is not the current one. */
+static int set_ready(const struct fid_mem_monitor *monitor, bool is_ready)
 {
-	return monitor_replace(monitor, monitor) == 0;
+	int ret = -FI_EINVAL;
+
+	(void)pthread_mutex_lock(&monitor_lock);
+	if (current == monitor) {
+		turn(is_ready);
+		ret = 0;
+	}
+	(void)pthread_mutex_unlock(&monitor_lock);
+	return ret;
 }
 
 static int monitor_close(struct fid *fid)
 {
 	struct fid_mem_monitor *monitor =
 		wf_container_of(fid, struct fid_mem_monitor, fid);
+	int ret = set_ready(monitor, false);
 
-	if (!monitor_is_current(monitor))
-		return -FI_EINVAL;
+	if (ret)
+		return ret;
 	monitor->export_ops->stop(monitor);
 	/* import_ops stays valid: a late notification from another thread of the
 	 * monitor does no harm. */
@@ -74,7 +100,7 @@ static struct fi_ops monitor_fid_ops = WF_REFUSE_FID_OPS(monitor_close);
 
 static struct fi_ops_mem_notify notify_ops = {
 	.size = sizeof(struct fi_ops_mem_notify),
-	.notify = cache_notify,
+	.notify = notify,
 };
 
 static int check_ops(const struct fi_ops_mem_monitor *ops)
@@ -109,6 +135,147 @@ int wf_mr_cache_import(struct fid_mem_monitor *monitor)
 			fi_strerror(ret));
 		monitor->fid.ops = own_ops;
 		(void)monitor_replace(monitor, NULL);
+		return ret;
 	}
+	return set_ready(monitor, true);
+}
+
+/* ---- for caches ---- */
+
+static size_t size_param(const char *name, size_t value)
+{
+	(void)fi_param_get(NULL, name, &value);
+	return value;
+}
+
+static size_t max_count(void)
+{
+	return size_param("mr_cache_max_count", 1024);
+}
+
+static size_t max_size(void)
+{
+	const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+	size_t all = pages > 0 && page > 0 ? (size_t)pages * (size_t)page : SIZE_MAX;
+
+	return size_param(
+		"mr_cache_max_size", all / (cores > 0 ? (size_t)cores : 1) / 2);
+}
+
+/* Does the user want the library's own monitor? */
+static bool wants_uffd(void)
+{
+	char *name = NULL;
+
+	if (fi_param_get_str(NULL, "mr_cache_monitor", &name) || !name)
+		return true;
+	if (!strcasecmp(name, "userfaultfd"))
+		return true;
+	if (strcasecmp(name, "disabled"))
+		FI_WARN(&wf_core_prov, FI_LOG_MR,
+			"FI_MR_CACHE_MONITOR: asked %s, possible userfaultfd, "
+			"disabled; registrations are not cached\n",
+			name);
+	return false;
+}
+
+/* monitor_lock is held. */
+static int open_uffd(void)
+{
+	int ret;
+
+	if (uffd)
+		return 0;
+	if (!wants_uffd())
+		return -FI_ENOSYS;
+	ret = wf_uffd_open(&changes, &uffd);
+	if (!ret)
+		return 0;
+	uffd = NULL;
+	FI_INFO(&wf_core_prov, FI_LOG_MR,
+		"userfaultfd: %s; registrations are not cached\n", fi_strerror(-ret));
+	return -FI_ENOSYS;
+}
+
+static int start(void)
+{
+	int ret = max_count() ? 0 : -FI_ENOSYS;
+
+	(void)pthread_mutex_lock(&monitor_lock);
+	if (!ret && !ready)
+		ret = open_uffd();
+	users += !ret;
+	(void)pthread_mutex_unlock(&monitor_lock);
 	return ret;
 }
+
+static void stop(void)
+{
+	struct wf_uffd *unused = NULL;
+
+	(void)pthread_mutex_lock(&monitor_lock);
+	if (!--users) {
+		unused = uffd;
+		uffd = NULL;
+	}
+	(void)pthread_mutex_unlock(&monitor_lock);
+	wf_uffd_close(unused);
+}
+
+static int subscribe(const void *addr, size_t len, uint64_t *ret_era)
+{
+	int ret;
+
+	(void)pthread_mutex_lock(&monitor_lock);
+	*ret_era = era;
+	if (ready)
+		ret = current->export_ops->subscribe(current, addr, len);
+	else if (!(ret = open_uffd()))
+		ret = wf_uffd_watch(uffd, addr, len);
+	(void)pthread_mutex_unlock(&monitor_lock);
+	return ret;
+}
+
+static void unsubscribe(const void *addr, size_t len, uint64_t subscribed)
+{
+	(void)pthread_mutex_lock(&monitor_lock);
+	/* userfaultfd goes on: other regions may be in the same pages. */
+	if (ready && subscribed == era)
+		current->export_ops->unsubscribe(current, addr, len);
+	(void)pthread_mutex_unlock(&monitor_lock);
+}
+
+static bool valid(const void *addr, size_t len, uint64_t subscribed)
+{
+	bool is_valid;
+
+	(void)pthread_mutex_lock(&monitor_lock);
+	is_valid = subscribed == era &&
+		   (!ready || current->export_ops->valid(current, addr, len));
+	(void)pthread_mutex_unlock(&monitor_lock);
+	return is_valid;
+}
+
+static uint64_t now(void)
+{
+	return wf_mem_changes_now(&changes);
+}
+
+static bool next(uint64_t *pos, struct wf_mem_range *ret_range)
+{
+	return wf_mem_changes_next(&changes, pos, ret_range);
+}
+
+struct wf_mem_monitor_ops wf_mr_cache_ops = {
+	.size = sizeof(struct wf_mem_monitor_ops),
+	.start = start,
+	.stop = stop,
+	.max_count = max_count,
+	.max_size = max_size,
+	.subscribe = subscribe,
+	.unsubscribe = unsubscribe,
+	.valid = valid,
+	.now = now,
+	.next = next,
+};

@@ -5,11 +5,13 @@
 #include <stdint.h>
 #include <rdma/fi_ext.h>
 
+#include "sys/mem_monitor.h"
+
 /* The memory monitor that an application imports instead of the library's own;
  * fi_mem_monitor(3). */
 int wf_mr_cache_import(struct fid_mem_monitor *monitor);
 
-/* The number of notifications by monitors that a mapping changed. */
-uint64_t wf_mr_cache_notified(void);
+/* What caches of registrations call. In the application's structs it is not const. */
+extern struct wf_mem_monitor_ops wf_mr_cache_ops;
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <rdma/fabric.h>
 #include <rdma/fi_errno.h>
@@ -49,21 +50,33 @@ static int cache_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return wf_mr_cache_import(wf_container_of(bfid, struct fid_mem_monitor, fid));
 }
 
+/* For the providers: see sys/mem_monitor.h. */
+static int cache_ops_open(
+	struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
+{
+	(void)fid;
+	(void)context;
+	if (flags || !ops || !name || strcmp(name, WF_MEM_MONITOR) != 0)
+		return -FI_ENOSYS;
+	*ops = &wf_mr_cache_ops;
+	return 0;
+}
+
 static int handle_close(struct fid *fid)
 {
 	free(fid);
 	return 0;
 }
 
-#define HANDLE_OPS(bind_fn)                                                            \
+#define HANDLE_OPS(bind_fn, ops_fn)                                                    \
 	{                                                                              \
 		.size = sizeof(struct fi_ops), .close = handle_close, .bind = bind_fn, \
-		.control = wf_refuse_control, .ops_open = wf_refuse_ops_open,          \
+		.control = wf_refuse_control, .ops_open = ops_fn,                      \
 		.tostr = wf_refuse_tostr, .ops_set = wf_refuse_ops_set,                \
 	}
 
-static struct fi_ops log_handle_ops = HANDLE_OPS(log_bind);
-static struct fi_ops cache_handle_ops = HANDLE_OPS(cache_bind);
+static struct fi_ops log_handle_ops = HANDLE_OPS(log_bind, wf_refuse_ops_open);
+static struct fi_ops cache_handle_ops = HANDLE_OPS(cache_bind, cache_ops_open);
 
 static const struct {
 	const char *name;

@@ -17,7 +17,7 @@
  * unmapped, except for WF_POOL_KEPT bytes of slabs that are kept for the next burst.
  * The first object allocates the first slab. The caller serialises.
  */
-enum { WF_POOL_KEPT = 1 << 20, WF_POOL_SPARE = 16 };
+enum { WF_POOL_KEPT = 1 << 20, WF_POOL_SPARE = 64 };
 
 /*
  * Handles of objects, in 32 bits: the address in words of 8 bytes, relative to a base
@@ -54,10 +54,11 @@ struct wf_pool {
 	struct wf_handles *handles; /* NULL: objects have no handles */
 	size_t object_size, slab_size;
 	size_t slabs; /* number of slabs */
-	/* For the inline calls: freed objects that were not given back to their slabs.
-	 */
+	/* For the inline calls: freed objects that were not given back to their slabs,
+	 * linked through their first word; as many as a progress call may free, so that
+	 * a window of receives never leaves the inline path. */
+	void *spare;
 	unsigned int spare_count;
-	void *spare[WF_POOL_SPARE];
 };
 
 struct wf_pool_slab {
@@ -156,16 +157,24 @@ static inline void *wf_pool_at(const struct wf_handles *handles, uint32_t handle
 /* The same as inline functions, for hot paths where a call is measurable. */
 static inline void *wf_pool_get_inline(struct wf_pool *pool)
 {
-	return wf_likely(pool->spare_count > 0) ? pool->spare[--pool->spare_count]
-						: wf_pool_get(pool);
+	void *object = pool->spare;
+
+	if (wf_unlikely(!object))
+		return wf_pool_get(pool);
+	pool->spare = *(void **)object;
+	pool->spare_count--;
+	return object;
 }
 
 static inline void wf_pool_put_inline(struct wf_pool *pool, void *object)
 {
-	if (!WF_POOL_CHECKED && wf_likely(pool->spare_count < WF_POOL_SPARE))
-		pool->spare[pool->spare_count++] = object;
-	else
+	if (WF_POOL_CHECKED || wf_unlikely(pool->spare_count >= WF_POOL_SPARE)) {
 		wf_pool_put(pool, object);
+		return;
+	}
+	*(void **)object = pool->spare;
+	pool->spare = object;
+	pool->spare_count++;
 }
 
 #endif

@@ -86,7 +86,7 @@ err_close:
 }
 
 /* The name is checked before the file is opened, because opening a device or a pipe may
- * do things. O_NONBLOCK: another file may have taken the number meanwhile. */
+ * have effects. O_NONBLOCK: another file may have taken the number meanwhile. */
 static int open_named(const char *name, uint32_t pid, int of)
 {
 	char path[48], link[NAME_MAX_LEN + 16], wanted[NAME_MAX_LEN + 16];

@@ -45,7 +45,7 @@ void *wf_sizes_get(struct wf_sizes *sizes, size_t len);
 void wf_sizes_put(struct wf_sizes *sizes, void *mem, size_t len);
 
 /* The same for a block with a handle: the length need not be known. */
-static inline void wf_sizes_put_named(void *mem)
+static inline void wf_sizes_put_handled(void *mem)
 {
 	wf_pool_put(wf_pool_slab_of(mem)->pool, mem);
 }

@@ -46,6 +46,14 @@ const struct wf_core_param wf_core_params[] = {
 	{ "flush_timeout", FI_PARAM_INT, "5000",
 	  "milliseconds that closing an endpoint, and the end of the process, wait at "
 	  "most until what was injected or is complete has left; 0: not at all" },
+	{ "mr_cache_max_count", FI_PARAM_SIZE_T, "1024",
+	  "regions that a cache of registrations may hold; 0: registrations are not "
+	  "cached" },
+	{ "mr_cache_max_size", FI_PARAM_SIZE_T, "memory / processors / 2",
+	  "bytes that a cache of registrations may hold" },
+	{ "mr_cache_monitor", FI_PARAM_STRING, "userfaultfd",
+	  "what tells caches of registrations that memory went away: userfaultfd, or "
+	  "disabled for no caches" },
 	{ "fork_unsafe", FI_PARAM_BOOL, "no",
 	  "no effect: no provider has memory that a fork endangers" },
 };

@@ -197,19 +197,94 @@ static void mon_stop(struct fid_mem_monitor *monitor)
 	stopped++;
 }
 
+static int subscribed, unsubscribed;
+static bool is_valid = true;
+
 static int mon_subscribe(struct fid_mem_monitor *monitor, const void *addr, size_t len)
 {
-	return 0;
+	subscribed++;
+	return len == 1 ? -FI_EINVAL : 0;
 }
 
 static void mon_unsubscribe(
 	struct fid_mem_monitor *monitor, const void *addr, size_t len)
 {
+	unsubscribed++;
 }
 
 static bool mon_valid(struct fid_mem_monitor *monitor, const void *addr, size_t len)
 {
-	return true;
+	return is_valid;
+}
+
+static struct wf_mem_monitor_ops *cache_ops(void)
+{
+	struct wf_mem_monitor_ops *ops = NULL;
+	struct fid *fid;
+
+	assert_int_equal(fi_open(V, "mr_cache", NULL, 0, 0, &fid, NULL), 0);
+	assert_int_equal(
+		fi_open_ops(fid, "another", 0, (void **)&ops, NULL), -FI_ENOSYS);
+	assert_int_equal(fi_open_ops(fid, WF_MEM_MONITOR, 0, (void **)&ops, NULL), 0);
+	assert_int_equal(fi_close(fid), 0);
+	assert_int_equal(ops->size, sizeof(*ops));
+	return ops;
+}
+
+/* What caches learn of the application's monitor. MR-052 */
+static void caches_and_the_monitor(void **state)
+{
+	const struct wf_mem_monitor_ops *ops = cache_ops();
+	struct fi_ops_mem_monitor own = { sizeof(own), mon_start, mon_stop,
+		mon_subscribe, mon_unsubscribe, mon_valid };
+	struct fid_mem_monitor monitor = { .fid.fclass = FI_CLASS_MEM_MONITOR,
+		.export_ops = &own };
+	struct wf_mem_range range;
+	uint64_t pos, era;
+
+	assert_int_equal(setenv("FI_MR_CACHE_MONITOR", "disabled", 1), 0);
+	assert_int_equal(ops->start(), -FI_ENOSYS);
+	assert_int_equal(setenv("FI_MR_CACHE_MONITOR", "memhooks", 1), 0);
+	assert_int_equal(ops->start(), -FI_ENOSYS);
+	assert_int_equal(fi_import(V, "mr_cache", NULL, 0, 0, &monitor.fid, NULL), 0);
+	assert_int_equal(setenv("FI_MR_CACHE_MAX_COUNT", "0", 1), 0);
+	assert_int_equal(ops->start(), -FI_ENOSYS);
+	assert_int_equal(setenv("FI_MR_CACHE_MAX_COUNT", "17", 1), 0);
+	assert_int_equal(setenv("FI_MR_CACHE_MAX_SIZE", "65536", 1), 0);
+	assert_int_equal(ops->start(), 0);
+	assert_int_equal(ops->max_count(), 17);
+	assert_int_equal(ops->max_size(), 65536);
+
+	pos = ops->now();
+	assert_int_equal(ops->subscribe(&range, 1, &era), -FI_EINVAL);
+	assert_int_equal(ops->subscribe(&range, 8, &era), 0);
+	assert_int_equal(subscribed, 2);
+	assert_true(ops->valid(&range, 8, era));
+	is_valid = false;
+	assert_false(ops->valid(&range, 8, era));
+	is_valid = true;
+	assert_false(ops->next(&pos, &range));
+	monitor.import_ops->notify(&monitor, (void *)4096, SIZE_MAX);
+	assert_true(ops->next(&pos, &range));
+	assert_int_equal(range.start, 4096);
+	assert_int_equal(range.end, UINTPTR_MAX);
+	ops->unsubscribe(&range, 8, era);
+	assert_int_equal(unsubscribed, 1);
+
+	/* The next monitor has not seen what was subscribed with this one. */
+	assert_int_equal(ops->subscribe(&range, 8, &era), 0);
+	assert_int_equal(fi_close(&monitor.fid), 0);
+	assert_true(ops->next(&pos, &range));
+	assert_int_equal(range.start, 0);
+	assert_int_equal(range.end, UINTPTR_MAX);
+	assert_false(ops->valid(&range, 8, era));
+	ops->unsubscribe(&range, 8, era);
+	assert_int_equal(unsubscribed, 1);
+	assert_int_equal(ops->subscribe(&range, 8, &era), -FI_ENOSYS);
+	ops->stop();
+	assert_int_equal(unsetenv("FI_MR_CACHE_MONITOR"), 0);
+	assert_int_equal(unsetenv("FI_MR_CACHE_MAX_COUNT"), 0);
+	assert_int_equal(unsetenv("FI_MR_CACHE_MAX_SIZE"), 0);
 }
 
 /* PRV-048, PRV-049 */
@@ -220,14 +295,16 @@ static void memory_monitor(void **state)
 	struct fid_mem_monitor one = { .fid.fclass = FI_CLASS_MEM_MONITOR,
 		.export_ops = &ops };
 	struct fid_mem_monitor two = one;
-	uint64_t notified = wf_mr_cache_notified();
+	uint64_t notified = wf_mr_cache_ops.now();
 
+	started = stopped = 0;
 	assert_int_equal(fi_import(V, "mr_cache", NULL, 0, 0, &one.fid, NULL), 0);
 	assert_int_equal(started, 1);
 	assert_non_null(one.import_ops);
 	assert_int_equal(one.import_ops->size, sizeof(struct fi_ops_mem_notify));
 	one.import_ops->notify(&one, &ops, sizeof(ops));
-	assert_int_equal(wf_mr_cache_notified(), notified + 2);
+	/* Both, and that this monitor sees what happens from now on. */
+	assert_int_equal(wf_mr_cache_ops.now(), notified + 3);
 	assert_int_equal(
 		fi_import(V, "mr_cache", NULL, 0, 0, &two.fid, NULL), -FI_EBUSY);
 	assert_int_equal(started, 1);
@@ -268,6 +345,7 @@ int main(void)
 		cmocka_unit_test(logging_import_and_close),
 		cmocka_unit_test(filtered_providers_are_marked),
 		cmocka_unit_test(logging_refusals),
+		cmocka_unit_test(caches_and_the_monitor),
 		cmocka_unit_test(memory_monitor),
 	};
 

@@ -308,7 +308,7 @@ static void unknown_variables(void **state)
 	assert_int_equal(setenv("FI_TCP_IFACE", "eth0", 1), 0);
 	assert_int_equal(setenv("FI_QUITE_DIFFERENT_THING", "1", 1), 0);
 	assert_int_equal(setenv("FI_EFA_USE_DEVICE_RDMA", "1", 1), 0);
-	assert_int_equal(setenv("FI_MR_CACHE_MONITOR", "disabled", 1), 0);
+	assert_int_equal(setenv("FI_MR_CUDA_CACHE_MONITOR_ENABLED", "0", 1), 0);
 	assert_int_equal(setenv("FI_", "1", 1), 0);
 	assert_int_equal(setenv("UFI_X", "1", 1), 0);
 	capture_start();
@@ -323,7 +323,8 @@ static void unknown_variables(void **state)
 	assert_non_null(strstr(
 		text, "FI_QUITE_DIFFERENT_THING is set, but nothing reads it\n"));
 	assert_non_null(strstr(text, "core 2 0 FI_EFA_USE_DEVICE_RDMA is set"));
-	assert_non_null(strstr(text, "core 2 0 FI_MR_CACHE_MONITOR is set"));
+	assert_non_null(
+		strstr(text, "core 2 0 FI_MR_CUDA_CACHE_MONITOR_ENABLED is set"));
 	assert_null(strstr(text, "UFI_X"));
 	assert_null(strstr(text, "FI_TCP_IFACE is set"));
 	wf_params_forget(&tcp);

@@ -80,7 +80,7 @@ static void test_names(void **state)
 
 		assert_int_not_equal(name, 0);
 		assert_ptr_equal(wf_pool_at(&sizes.handles, name), mem[i]);
-		wf_sizes_put_named(mem[i]);
+		wf_sizes_put_handled(mem[i]);
 	}
 	assert_in_range(sizes.kept, 1, WF_POOL_KEPT);
 	wf_sizes_done(&sizes);

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "sys/choice.h"
+
+#include "sys/compiler.h"
+
+enum {
+	/* Operations before the first round of measurements, when pages and caches are
+	 * as they will be; each pause is PAUSE_GROWTH times the one before. */
+	PAUSE_FIRST = 16,
+	PAUSE_GROWTH = 4,
+	PAUSE_MAX = 1024,
+	SAMPLES_MIN = WF_CHOICE_SAMPLES / 2,
+	/* Another way is preferred if it takes this part less. */
+	GAIN = 8,
+};
+
+static void measure(struct wf_choice *choice, unsigned int way)
+{
+	choice->way = (uint8_t)way;
+	choice->taken = 0;
+	choice->ended = 0;
+	choice->count = 0;
+}
+
+static void settle(struct wf_choice *choice)
+{
+	choice->settled = true;
+	choice->left = choice->pause;
+	choice->pause = (uint16_t)WF_MIN(choice->pause * PAUSE_GROWTH, (int)PAUSE_MAX);
+}
+
+static void begin_round(struct wf_choice *choice)
+{
+	choice->settled = false;
+	measure(choice, (unsigned int)__builtin_ctz(choice->ways));
+}
+
+void wf_choice_init(struct wf_choice *choice, unsigned int ways, unsigned int kept)
+{
+	choice->ways = (uint8_t)ways;
+	choice->kept = (uint8_t)kept;
+	choice->pause = PAUSE_FIRST;
+	settle(choice);
+}
+
+unsigned int wf_choice_take(struct wf_choice *choice)
+{
+	if (choice->settled || choice->taken == WF_CHOICE_TRIES)
+		return choice->kept;
+	choice->taken++;
+	return choice->way;
+}
+
+/* Keep the best way, if it is clearly better than the one kept so far. */
+static void compare(struct wf_choice *choice)
+{
+	const uint64_t *median = choice->median;
+	unsigned int best = choice->kept;
+
+	for (unsigned int way = 0; way < WF_CHOICE_WAYS; way++)
+		if (choice->ways >> way & 1 && median[way] < median[best])
+			best = way;
+	if (median[choice->kept] != UINT64_MAX &&
+		median[best] + median[best] / GAIN < median[choice->kept])
+		choice->kept = (uint8_t)best;
+}
+
+static void insert(struct wf_choice *choice, uint64_t cost)
+{
+	unsigned int at = choice->count++;
+
+	for (; at && choice->cost[at - 1] > cost; at--)
+		choice->cost[at] = choice->cost[at - 1];
+	choice->cost[at] = cost;
+}
+
+/* An operation is over while nothing is measured. */
+static void pass(struct wf_choice *choice)
+{
+	if (choice->ways & (choice->ways - 1) && !--choice->left)
+		begin_round(choice);
+}
+
+bool wf_choice_add(struct wf_choice *choice, unsigned int way, uint64_t cost)
+{
+	unsigned int left;
+
+	if (choice->settled) {
+		pass(choice);
+		return false;
+	}
+	/* Otherwise it began before this way was measured. */
+	if (way != choice->way)
+		return false;
+	if (++choice->ended > WF_CHOICE_SKIPPED && cost)
+		insert(choice, cost);
+	if (choice->ended < WF_CHOICE_TRIES)
+		return false;
+	choice->median[way] = choice->count < SAMPLES_MIN
+				      ? UINT64_MAX
+				      : choice->cost[choice->count / 2];
+	left = choice->ways >> (way + 1);
+	if (left) {
+		measure(choice, way + 1 + (unsigned int)__builtin_ctz(left));
+		return false;
+	}
+	compare(choice);
+	settle(choice);
+	return true;
+}

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "unit.h"
+
+#include <string.h>
+
+#include "sys/choice.h"
+
+enum { A, B, BOTH = 3, MANY = 10000, ROUND = 1100 };
+
+/* Do @count operations that cost what @cost says for their way; how many went each way.
+ */
+static void work(struct wf_choice *choice, const uint64_t *cost, int count, int *went)
+{
+	for (int i = 0; i < count; i++) {
+		unsigned int way = wf_choice_take(choice);
+
+		went[way]++;
+		(void)wf_choice_add(choice, way, cost[way]);
+	}
+}
+
+/* Work until a round of measurements is over; true: it compared the ways. */
+static bool work_round(struct wf_choice *choice, const uint64_t *cost)
+{
+	bool compared = false;
+	unsigned int way;
+
+	while (choice->settled)
+		(void)wf_choice_add(choice, choice->kept, cost[choice->kept]);
+	while (!choice->settled) {
+		way = wf_choice_take(choice);
+		compared = wf_choice_add(choice, way, cost[way]);
+	}
+	return compared;
+}
+
+/* The best way is found, and taken by nearly all operations from then on. */
+static void best_way(void **state)
+{
+	static const uint64_t costs[][WF_CHOICE_WAYS] = { { 10, 13 }, { 13, 10 } };
+
+	for (unsigned int best = A; best <= B; best++)
+		for (unsigned int first = A; first <= B; first++) {
+			int went[WF_CHOICE_WAYS] = { 0 };
+			struct wf_choice choice;
+
+			wf_choice_init(&choice, BOTH, first);
+			assert_int_equal(wf_choice_take(&choice), first);
+			assert_true(work_round(&choice, costs[best]));
+			assert_int_equal(wf_choice_take(&choice), best);
+			work(&choice, costs[best], MANY, went);
+			assert_int_equal(choice.kept, best);
+			assert_in_range(went[best], MANY - MANY / 50, MANY - 1);
+		}
+}
+
+/* A way that is only a little better replaces no other one. */
+static void little_better(void **state)
+{
+	static const uint64_t costs[] = { 1000, 950 };
+	struct wf_choice choice;
+
+	wf_choice_init(&choice, BOTH, A);
+	assert_true(work_round(&choice, costs));
+	assert_true(work_round(&choice, costs));
+	assert_int_equal(wf_choice_take(&choice), A);
+}
+
+/* A way that is not in the mask is never taken. */
+static void single_way(void **state)
+{
+	static const uint64_t costs[] = { 1, 1000 };
+	int went[WF_CHOICE_WAYS] = { 0 };
+	struct wf_choice choice;
+
+	wf_choice_init(&choice, 1u << B, B);
+	work(&choice, costs, MANY, went);
+	assert_int_equal(went[B], MANY);
+}
+
+/* The other way becomes better: the next round of measurements notices. */
+static void change(void **state)
+{
+	static const uint64_t before[] = { 10, 20 }, after[] = { 30, 20 };
+	int went[WF_CHOICE_WAYS] = { 0 };
+	struct wf_choice choice;
+
+	wf_choice_init(&choice, BOTH, B);
+	assert_true(work_round(&choice, before));
+	assert_int_equal(wf_choice_take(&choice), A);
+	assert_true(work_round(&choice, after));
+	assert_int_equal(wf_choice_take(&choice), B);
+	work(&choice, after, MANY, went);
+	work(&choice, before, ROUND, went);
+	assert_int_equal(choice.kept, A);
+}
+
+static void go_to_round(struct wf_choice *choice)
+{
+	wf_choice_init(choice, BOTH, A);
+	while (choice->settled)
+		(void)wf_choice_add(choice, A, 10);
+}
+
+/* The first operations do not count, nor do less than half of the others, which were
+ * disturbed. */
+static void disturbed(void **state)
+{
+	static const uint64_t costs[][WF_CHOICE_TRIES] = {
+		{ 99, 98, 97, 96, 500, 10, 900, 10, 800, 10, 9, 10 },
+		{ 1, 1, 1, 1, 18, 19, 1, 2, 20, 3, 19, 18 },
+	};
+	struct wf_choice choice;
+
+	go_to_round(&choice);
+	for (unsigned int way = A; way <= B; way++)
+		for (int i = 0; i < WF_CHOICE_TRIES; i++) {
+			assert_int_equal(wf_choice_take(&choice), way);
+			assert_int_equal(wf_choice_add(&choice, way, costs[way][i]),
+				way == B && i == WF_CHOICE_TRIES - 1);
+		}
+	assert_true(choice.settled);
+	assert_int_equal(wf_choice_take(&choice), A);
+	assert_int_equal(choice.median[A], 10);
+	assert_int_equal(choice.median[B], 18);
+}
+
+/* Many operations under way at a time: only as many go another way as are needed, and
+ * those that began before do not count. */
+static void many_at_a_time(void **state)
+{
+	struct wf_choice choice;
+	unsigned int way[64], compared = 0;
+	int went[WF_CHOICE_WAYS] = { 0 };
+
+	go_to_round(&choice);
+	for (int i = 0; i < WF_CHOICE_TRIES; i++)
+		(void)wf_choice_add(&choice, wf_choice_take(&choice), 10);
+	for (int i = 0; i < 64; i++) {
+		way[i] = wf_choice_take(&choice);
+		went[way[i]]++;
+	}
+	assert_int_equal(went[B], WF_CHOICE_TRIES);
+	for (int i = 63; i >= 0; i--)
+		compared += wf_choice_add(&choice, way[i], way[i] == A ? 1 : 5);
+	assert_int_equal(compared, 1);
+	assert_int_equal(wf_choice_take(&choice), B);
+}
+
+/* Where no costs come of a way, it is not compared, and nothing changes. */
+static void no_costs(void **state)
+{
+	static const uint64_t costs[][WF_CHOICE_WAYS] = { { 0, 0 }, { 20, 0 },
+		{ 0, 20 } };
+	int went[WF_CHOICE_WAYS];
+	struct wf_choice choice;
+
+	for (int i = 0; i < 3; i++) {
+		memset(went, 0, sizeof(went));
+		wf_choice_init(&choice, BOTH, A);
+		work(&choice, costs[i], MANY, went);
+		assert_int_equal(choice.kept, A);
+		assert_in_range(went[B], WF_CHOICE_TRIES, MANY / 50);
+	}
+}
+
+/* One known cost is too little to replace the way that is kept. */
+static void few_costs(void **state)
+{
+	struct wf_choice choice;
+
+	go_to_round(&choice);
+	for (int i = 0; i < 2 * WF_CHOICE_TRIES - 1; i++)
+		(void)wf_choice_add(
+			&choice, wf_choice_take(&choice), i < WF_CHOICE_TRIES ? 10 : 0);
+	assert_true(wf_choice_add(&choice, B, 1));
+	assert_int_equal(choice.kept, A);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(best_way),
+		cmocka_unit_test(little_better),
+		cmocka_unit_test(single_way),
+		cmocka_unit_test(change),
+		cmocka_unit_test(disturbed),
+		cmocka_unit_test(many_at_a_time),
+		cmocka_unit_test(no_costs),
+		cmocka_unit_test(few_costs),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
