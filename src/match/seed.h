@@ -15,14 +15,20 @@ void wf_match_seed_once(void);
 
 static inline uint64_t wf_match_fold(uint64_t a, uint64_t b)
 {
+#ifdef __x86_64__
+	/* GCC moves the halves of a product of words through the stack. */
+	__asm__("mulq %1" : "+a"(a), "+d"(b) : : "cc");
+	return a ^ b;
+#else
 	__extension__ typedef unsigned __int128 wide;
 	wide product = (wide)a * b;
 
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
+#endif
 }
 
-/* Undirected things have addr UINT64_MAX. One product alone leaves rows of tags at
- * regular distances at the mercy of its factor. */
+/* Hash of a tag and a source; without a source @addr is UINT64_MAX. Two products: with
+ * one alone, an unlucky factor would put tags at regular distances into few buckets. */
 static inline uint64_t wf_match_hash(uint64_t tag, uint64_t addr)
 {
 	return wf_match_fold(

@@ -343,8 +343,12 @@ static __attribute__((noinline)) uint32_t search_other(
 uint32_t wf_match_search_unexpected(
 	struct wf_match *m, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
+	const struct wf_match_message *oldest = at(m, m->oldest);
+
+	if (matches(oldest, tag, ignore, addr))
+		return m->oldest;
 	if (m->unexpected_count <= SHORT)
-		return scan(m, m->oldest, tag, ignore, addr);
+		return scan(m, oldest->newer, tag, ignore, addr);
 	if (wf_unlikely(!serves(m->recent_index, ignore, addr)))
 		return search_other(m, tag, ignore, addr);
 	return search(m, m->recent_index, tag, addr);
@@ -356,16 +360,15 @@ void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t add
 {
 	struct wf_handles_view view = wf_handles_view(m->handles);
 	struct wf_match_message *message = message_in(view, msg);
-	uint32_t latest = m->latest;
 
 	assert(addr == WF_MATCH_ANY || wf_match_addr_fits(addr));
 	message->node.tag = tag;
 	message->node.addr = (int32_t)addr;
 	message->node.after = 0;
-	message->older = latest;
+	message->older = m->latest;
 	message->newer = 0;
-	if (latest)
-		message_in(view, latest)->newer = msg;
+	if (m->latest)
+		message_in(view, m->latest)->newer = msg;
 	else
 		m->oldest = msg;
 	m->latest = msg;
@@ -406,18 +409,13 @@ static __attribute__((noinline)) void leave_marked(struct wf_match *m, uint32_t 
 	}
 }
 
-void wf_match_unqueue(struct wf_match *m, uint32_t msg)
+/* Remove @msg from the list. */
+static inline void unlink_message(struct wf_match *m, uint32_t msg)
 {
 	struct wf_handles_view view = wf_handles_view(m->handles);
 	const struct wf_match_message *message = message_in(view, msg);
 	uint32_t older = message->older, newer = message->newer;
 
-	if (in_first(message))
-		leave_first(m, msg);
-	if (wf_unlikely(m->marks))
-		leave_marked(m, msg);
-	if (is_unspec(message))
-		leave_unspec(m, msg);
 	if (older)
 		message_in(view, older)->newer = newer;
 	else
@@ -427,6 +425,29 @@ void wf_match_unqueue(struct wf_match *m, uint32_t msg)
 	else
 		m->latest = older;
 	m->unexpected_count--;
+}
+
+/* The same for a message that is in an index, or whose source is unknown. */
+static __attribute__((noinline)) void leave_all(struct wf_match *m, uint32_t msg)
+{
+	if (in_first(at(m, msg)))
+		leave_first(m, msg);
+	if (wf_unlikely(m->marks))
+		leave_marked(m, msg);
+	if (is_unspec(at(m, msg)))
+		leave_unspec(m, msg);
+	unlink_message(m, msg);
+}
+
+/* The call is a tail call: no registers to save in the fast path. */
+void wf_match_unqueue(struct wf_match *m, uint32_t msg)
+{
+	const struct wf_match_message *message = at(m, msg);
+
+	if (in_first(message) || is_unspec(message) || m->marks)
+		leave_all(m, msg);
+	else
+		unlink_message(m, msg);
 }
 
 static bool passed(
