@@ -129,8 +129,9 @@ struct wf_prov {
 	int (*mr_register)(struct wf_domain *domain, const struct fi_mr_attr *attr,
 		uint64_t flags, struct fid_mr **ret_mr);
 	/* The region's grants are not empty, and it is closed, or its accesses are
-	 * counted from now on: end them. The caller holds the lock of the domain's
-	 * mr_map. NULL: wf_mr.grants is always empty. */
+	 * counted from now on: end them. The caller holds the lock of the map that
+	 * has the region, which may be another domain's (wf_domain_lend_regions). NULL:
+	 * the provider makes no grants. */
 	void (*mr_revoke)(struct wf_mr *mr);
 	/* fi_query_atomic(3); wf_query_atomic (objects/domain/domain.h) implements it
 	 * by max_atomic_size. */

@@ -161,8 +161,8 @@ void wf_coll_boot_halt(struct wf_coll_group *group);
 /* No part of @group is open any more. */
 void wf_coll_boot_stop(struct wf_coll_group *group);
 
-/* intercept.c: make the first engine's CQ and counter tell what of it is part of a
- * bootstrap exchange. Before they are imported. */
+/* intercept.c: make the first engine's CQ and counter recognise results of a bootstrap
+ * exchange. Called before the engine imports them. */
 void wf_coll_intercept_cq(struct wf_coll_port *port);
 void wf_coll_intercept_cntr(struct wf_coll_port *port);
 /* The calling thread has left the engine. */

@@ -339,6 +339,14 @@ static void fail_pending(struct wf_remotes *remotes, struct wf_remote *remote)
 	end_pending(remotes, remote, err);
 }
 
+void wf_remote_denied(struct wf_remotes *remotes, struct wf_remote *remote, int err)
+{
+	remote->err = err;
+	remote->retry_ns = 0;
+	forget_patience(remote);
+	fail_pending(remotes, remote);
+}
+
 static void give_up(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns)
 {

@@ -235,6 +235,10 @@ void wf_remote_failed(
 void wf_remote_refused(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns);
 
+/* No connection is to be had for a reason that waiting does not mend: pending
+ * operations end with the positive FI_E code @err at once. */
+void wf_remote_denied(struct wf_remotes *remotes, struct wf_remote *remote, int err);
+
 /* Free attempts that ended, tell the transport of those whose deadline is over, start
  * the attempts that are due, fail operations that waited for @limit_ns (0: never)
  * or for @grace_ns of refusals, and free unused peers. */

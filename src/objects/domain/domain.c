@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <rdma/providers/fi_log.h>
@@ -135,6 +136,8 @@ int wf_domain_new(struct wf_fabric *fabric, struct fi_info *info,
 	err = wf_mr_map_init(&domain->mr_map, mr_lock_kind(domain));
 	if (err)
 		goto err_free;
+	domain->mr_map.revoke = domain->prov->mr_revoke;
+	domain->reached = &domain->mr_map;
 	/* Items come and go by control calls, which are always thread safe. */
 	err = wf_progress_list_init(&domain->items, WF_LOCK_MUTEX, NULL);
 	if (err)
@@ -200,6 +203,18 @@ int wf_domain_close(struct fid *fid)
 	free_domain(domain);
 	atomic_fetch_sub_explicit(&fabric->refs, 1, memory_order_release);
 	return 0;
+}
+
+void wf_domain_lend_regions(struct wf_domain *above, struct wf_domain *below)
+{
+	void (*revoke)(struct wf_mr *) = below->prov->mr_revoke;
+
+	wf_lock(&above->mr_map.lock);
+	assert(!revoke || !above->mr_map.revoke || above->mr_map.revoke == revoke);
+	if (revoke)
+		above->mr_map.revoke = revoke;
+	wf_unlock(&above->mr_map.lock);
+	below->reached = &above->mr_map;
 }
 
 int wf_domain_need_thread(struct wf_domain *domain)

@@ -41,11 +41,14 @@ struct wf_domain {
 	enum fi_threading threading; /* FI_THREAD_FID and _ENDPOINT became _SAFE */
 	enum fi_progress progress;
 	enum wf_lock_kind lock_kind;
-	atomic_int refs;           /* objects that are open on the domain */
-	struct wf_eq *eq;          /* default EQ, NULL until bound */
-	struct fid_domain *peer;   /* the owner's domain of an imported one, or NULL */
-	struct wf_mr_map mr_map;   /* memory regions with remote access, by key */
-	struct wf_counted counted; /* counters of regions */
+	atomic_int refs;         /* objects that are open on the domain */
+	struct wf_eq *eq;        /* default EQ, NULL until bound */
+	struct fid_domain *peer; /* the owner's domain of an imported one, or NULL */
+	struct wf_mr_map mr_map; /* memory regions with remote access, by key */
+	/* The regions that peers of the domain's endpoints reach: @mr_map, or that of
+	 * the domain above (wf_domain_lend_regions). */
+	struct wf_mr_map *reached;
+	struct wf_counted counted;         /* counters of regions */
 	struct wf_progress_list items;     /* items that the progress thread runs */
 	struct wf_progress_thread *thread; /* NULL until needed */
 	struct wf_triggers triggers;
@@ -86,6 +89,14 @@ int wf_domain_need_thread(struct wf_domain *domain);
  * 0 or a negative fabric errno. */
 int wf_domain_progress_add(struct wf_domain *domain, struct wf_progress *item);
 void wf_domain_progress_del(struct wf_domain *domain, struct wf_progress *item);
+
+/* Have peers of @below's endpoints reach the regions of @above, in place of those that
+ * are registered with @below: what is registered with a layered provider need not be
+ * registered below as well. Before endpoints of @below are enabled; @above stays open
+ * as long as
+ * @below. The providers of all domains that one domain lends to make grants in the same
+ * way (wf_prov.mr_revoke), or none. */
+void wf_domain_lend_regions(struct wf_domain *above, struct wf_domain *below);
 
 /* wf_prov.query_atomic by @valid, which has the arguments and results of
  * wf_xfer_ops.atomic_valid without an endpoint. */

@@ -258,6 +258,14 @@ static inline void wf_ep_set_run(struct wf_ep *ep, void (*run)(struct wf_progres
 	ep->progress.run = run;
 }
 
+/* Have sleepers wait for the set that @wait_fds (struct wf_progress) returns, in place
+ * of the one descriptor. While it is in no list, as above. */
+static inline void wf_ep_set_wait_fds(
+	struct wf_ep *ep, struct wf_fds *(*wait_fds)(struct wf_progress *))
+{
+	ep->progress.wait_fds = wait_fds;
+}
+
 /* Tell by @moved (struct wf_progress) whether the endpoint moved data. While it is in
  * no list, as above. */
 static inline void wf_ep_set_moved(
@@ -275,7 +283,7 @@ static inline bool wf_ep_counts(const struct wf_ep *ep, enum wf_ep_cntr cntr)
 /* The regions that peers of the endpoint may access; see target.h. */
 static inline struct wf_mr_map *wf_ep_mr_map(struct wf_ep *ep)
 {
-	return &ep->domain->mr_map;
+	return ep->domain->reached;
 }
 
 /* May a thread be asleep on a queue or counter of this endpoint? An estimate, as
@@ -373,7 +381,7 @@ struct wf_srx_arrival {
 	fi_addr_t src;  /* the source in the numbering of completions: wf_ep_source */
 };
 
-/* The fast path of a message (deliver.c): match it, copy it and write the completion.
+/* The fast path of a message (deliver.h): match it, copy it and write the completion.
  * @type: FI_MSG or FI_TAGGED. False: nothing was done, the transport calls
  * wf_srx_get_*. The lock of the receive context is held. ep->srx is set. */
 bool wf_ep_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg);

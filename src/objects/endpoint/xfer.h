@@ -147,6 +147,17 @@ struct wf_xfer_ops {
 	 * is held. */
 	void (*addr_removed)(struct wf_ep *ep, uint64_t index);
 
+	/* For a layer that has another way to the same peers. Connect to the peer at
+	 * @addr, unless there is a connection; progress() goes on with that. 0: there
+	 * is one, to which the peer has agreed. -FI_EAGAIN: not yet. Other: @addr is
+	 * none. ep->lock and *ep->srx_lock (the owner's lock) are held, as in part().
+	 * NULL: the transport cannot. */
+	int (*reach)(struct wf_ep *ep, fi_addr_t addr);
+	/* End the connection to the peer at @addr. Operations under way end with the
+	 * positive FI_E code @err, after everything was received that the peer has
+	 * sent; 0: without a report, after what can be sent was sent. */
+	void (*part)(struct wf_ep *ep, fi_addr_t addr, int err);
+
 	/* FI_GET_FD: the descriptor of the one connection. NULL: -FI_ENOSYS. ep->lock
 	 * is held. */
 	int (*get_fd)(struct wf_ep *ep, int *ret_fd);

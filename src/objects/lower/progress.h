@@ -24,6 +24,16 @@ static inline void wf_lower_ep_poll(const struct wf_lower_ep *below)
  * FI_E code. */
 int wf_lower_ep_watch(struct wf_lower_ep *below, struct wf_fds *fds);
 
+/* Prepare an endpoint of this library for a sleep on its descriptor, as struct
+ * wf_progress.arm. The lock of the receive context need not be held, that of a layer's
+ * endpoint may be. */
+static inline bool wf_lower_ep_arm(const struct wf_lower_ep *below)
+{
+	struct wf_progress *item = &below->builtin->progress;
+
+	return !item->arm || item->arm(item);
+}
+
 /* Ask by fi_trywait(3) whether a thread may sleep on the descriptor. True for an
  * endpoint without one. */
 bool wf_lower_ep_may_sleep(const struct wf_lower_ep *below);

@@ -30,7 +30,7 @@ struct wf_mr {
 	bool enabled;          /* peers may access the region */
 	atomic_int refs;       /* sub-regions */
 	/* Of the transport: peers that access the memory without a request to this
-	 * process (wf_prov.mr_revoke). */
+	 * process (wf_mr_map.revoke). */
 	struct wf_list grants;
 	struct wf_mr *hash_next; /* next region in the bucket, or NULL */
 };
@@ -49,6 +49,9 @@ struct wf_mr_map {
 	size_t bucket_count;    /* a power of two */
 	size_t count;           /* regions in the table */
 	uint64_t next_key;      /* where the search for a free key starts */
+	/* End the grants of a region that has some: wf_prov.mr_revoke of the transport
+	 * that makes them. The caller holds @lock. NULL: there are never any. */
+	void (*revoke)(struct wf_mr *mr);
 };
 
 int wf_mr_map_init(struct wf_mr_map *map, enum wf_lock_kind kind);

@@ -29,6 +29,11 @@ enum wf_op_kind {
  */
 #define WF_OP_WORK (1ULL << 63)
 
+/* An internal bit in an operation's flags: with no connection to the peer, the
+ * operation is refused with -FI_ENOTCONN, and nothing waits for a connection. Only for
+ * endpoints that have struct wf_xfer_ops.reach. */
+#define WF_OP_REACHED (1ULL << 62)
+
 /* Bit in the tag of every peer transfer on an endpoint with FI_COLLECTIVE, and of no
  * message of the application there. */
 #define WF_OP_PEER_TAG (1ULL << 63)

@@ -32,7 +32,7 @@ static struct wf_mr *mr_of_fid(struct fid *fid)
 static void end_grants(struct wf_mr *mr)
 {
 	if (!wf_list_empty(&mr->grants))
-		mr->domain->prov->mr_revoke(mr);
+		mr->domain->mr_map.revoke(mr);
 }
 
 static int mr_close(struct fid *fid)

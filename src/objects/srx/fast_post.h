@@ -3,7 +3,7 @@
 #define WF_OBJECTS_SRX_FAST_POST_H
 
 /* The fast path of posting a receive, inline in fi_recv and fi_trecv. The fast path of
- * its message is in objects/endpoint/life/deliver.c. */
+ * its message is in objects/endpoint/life/deliver.h. */
 
 #include "objects/srx/internal.h"
 

@@ -66,7 +66,7 @@ static struct wf_srx_unexpected *own_new(struct wf_srx *srx, size_t words, size_
 		return &msg->unexp;
 	separate.payload = wf_sizes_get(&srx->messages, size);
 	if (!separate.payload) {
-		wf_sizes_put_named(msg);
+		wf_sizes_put_handled(msg);
 		return NULL;
 	}
 	memcpy(msg->unexp.words + words, &separate, sizeof(separate));
@@ -78,7 +78,7 @@ void wf_srx_message_free(struct wf_srx *srx, struct wf_srx_unexpected *unexp)
 	if (wf_unlikely(unexp->separate))
 		wf_sizes_put(&srx->messages, separate_of(unexp)->payload,
 			separate_of(unexp)->size);
-	wf_sizes_put_named(message_of(unexp));
+	wf_sizes_put_handled(message_of(unexp));
 }
 
 static void queue(struct wf_srx *srx, const struct fi_peer_rx_entry *peer,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/srx/internal.h"
 
-/* Unexpected messages (message.c) that a receive takes, or that a call looks at: their
- * entries are made from what was kept. */
+/* Unexpected messages (message.c) that a receive takes or a peek finds: their entries
+ * are made from the fields that message.c saved. */
 
 static struct wf_srx_entry *kept_entry(const struct wf_srx_unexpected *unexp)
 {

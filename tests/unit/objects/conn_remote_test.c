@@ -521,6 +521,19 @@ static void an_operation_dials(void **state)
 #define remotes_test(name)                                                             \
 	cmocka_unit_test_setup_teardown(name, open_remotes, close_remotes)
 
+static void what_waits_for_a_denied_peer_ends_at_once(void **state)
+{
+	struct somebody *one = add_with_operation(3);
+
+	wf_remote_failed(&remotes, &one->base, FI_EHOSTUNREACH, 1);
+	wf_remote_denied(&remotes, &one->base, FI_ECONNREFUSED);
+	assert_true(wf_list_empty(&one->base.pending));
+	assert_int_equal(one->given_up_for, FI_ECONNREFUSED);
+	/* The next operation asks again, without the delay of the attempts before. */
+	wf_remote_wanted(&remotes, &one->base);
+	assert_int_equal(one->dials, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -544,6 +557,7 @@ int main(void)
 		remotes_test(one_operation_is_withdrawn),
 		remotes_test(a_lost_index_is_told),
 		remotes_test(one_attempt_at_a_time),
+		remotes_test(what_waits_for_a_denied_peer_ends_at_once),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

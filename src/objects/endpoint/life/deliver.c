@@ -1,69 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/endpoint.h"
-#include "objects/srx/fast_post.h"
-#include "sys/copy.h"
-
-/*
- * The fast path of the most frequent case: a posted receive with one buffer
- * (srx/fast_post.h) and a message that arrives in one piece and matches such a receive.
- * Both use the inline parts of the general code (srx/post.c, srx/match.c, done.c), with
- * the same result.
- *
- * An imported receive context and completion queue take the fast path as well, if this
- * library owns both: the message goes directly to the receive and the queue that the
- * application uses.
- */
-
-enum { COPY_SMALL = 128 };
-
-static inline bool complete(struct wf_cq *cq, const struct wf_srx_entry *entry,
-	const struct wf_srx_arrival *msg)
-{
-	return !wf_cq_write_own(cq, entry->peer.context,
-		(entry->peer.flags & (FI_MSG | FI_TAGGED | FI_RECV)) | msg->flags,
-		msg->len, entry->iov[0].iov_base, msg->data, msg->tag, msg->src);
-}
-
-/* The receive needs nothing but one copy and a completion: one buffer, which is large
- * enough, and no special flags. */
-static inline bool is_simple(
-	const struct wf_srx_entry *entry, const struct wf_srx_arrival *msg)
-{
-	return !entry->multi && entry->peer.count == 1 &&
-	       msg->len <= entry->iov[0].iov_len &&
-	       !(entry->peer.flags & (WF_OP_WORK | FI_PEER_TRANSFER | WF_SRX_INDEXED));
-}
+#include "objects/endpoint/life/deliver.h"
 
 bool wf_ep_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
 {
-	struct wf_cq *cq = wf_cq_direct(ep->rx_cq);
-	struct wf_match *engine;
-	struct wf_srx *srx;
-	struct wf_match_entry *match;
-	struct wf_srx_entry *entry;
-
-	if (wf_unlikely(!cq || !wf_srx_is_own(ep->srx)))
-		return false;
-	srx = wf_srx_port_of(ep->srx)->srx;
-	engine = wf_srx_engine(srx, type);
-	if (wf_unlikely(!engine->live))
-		return false;
-	match = wf_match_search_posted_inline(engine, msg->tag, msg->addr);
-	if (wf_unlikely(!match))
-		return false;
-	entry = wf_srx_matched(match);
-	if (wf_unlikely(!is_simple(entry, msg)))
-		return false;
-	if (wf_likely(msg->len <= COPY_SMALL))
-		wf_copy_small(entry->iov[0].iov_base, msg->buf, msg->len);
-	else
-		memcpy(entry->iov[0].iov_base, msg->buf, msg->len);
-	if ((entry->peer.flags | ep->rx.forced) & FI_COMPLETION &&
-		wf_unlikely(!complete(cq, entry, msg)))
-		return false;
-	wf_srx_dequeue(srx, engine, entry);
-	wf_pool_put_inline(&srx->pool, entry);
-	if (ep->cntr[WF_CNTR_RECV])
-		wf_cntr_add(ep->cntr[WF_CNTR_RECV], msg->len);
-	return true;
+	return wf_ep_deliver_inline(ep, type, msg);
 }

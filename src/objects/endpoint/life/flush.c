@@ -36,7 +36,9 @@ static atomic_int known_in;
 /* This thread is in flush_all() and holds the list. Endpoints of layered providers open
  * and close those below in their progress. */
 static _Thread_local bool flushing_all;
-/* In flush_all(): the link of the next endpoint. */
+/* In flush_all(): the endpoint, NULL after it was closed, and the link of the next. The
+ * holder of the list accesses them. */
+static struct wf_ep *flushed_ep;
 static struct wf_list *next_link;
 
 static void pause_for(unsigned int round)
@@ -102,6 +104,8 @@ void wf_ep_flush_remove(struct wf_ep *ep)
 	hold();
 	if (next_link == &ep->flush_link)
 		next_link = next_link->next;
+	if (flushed_ep == ep)
+		flushed_ep = NULL;
 	wf_list_remove(&ep->flush_link);
 	let_go();
 }
@@ -170,6 +174,21 @@ static uint64_t deadline(void)
 	return wf_deadline_ns(ms);
 }
 
+/*
+ * In flush_all(): pause without the list. A progress thread may close an endpoint, and
+ * wait for the list while it has the lock of the layer above, which is @ep. False: @ep
+ * was closed meanwhile.
+ */
+static bool pause_without_list(const struct wf_ep *ep, unsigned int round)
+{
+	flushing_all = false;
+	let_go();
+	pause_for(round);
+	hold();
+	flushing_all = true;
+	return flushed_ep == ep;
+}
+
 /* Flush @ep, at most until *@end in wf_now_ns time; 0: the first step that leaves
  * something sets it. @patient: wait for locks. */
 static void flush_until(struct wf_ep *ep, bool patient, uint64_t *end)
@@ -184,7 +203,10 @@ static void flush_until(struct wf_ep *ep, bool patient, uint64_t *end)
 			return;
 		}
 		wf_progress_list_run(&ep->domain->items);
-		pause_for(round);
+		if (patient)
+			pause_for(round);
+		else if (!pause_without_list(ep, round))
+			return;
 	}
 }
 
@@ -236,9 +258,11 @@ __attribute__((destructor)) static void flush_all(void)
 		struct wf_ep *ep = wf_list_entry(link, struct wf_ep, flush_link);
 
 		next_link = link->next;
+		flushed_ep = ep;
 		if (may_flush(ep) && (alone || ep->lock.kind != WF_LOCK_NONE))
 			flush_until(ep, false, &end);
 	}
+	flushed_ep = NULL;
 	flushing_all = false;
 	let_go();
 }

@@ -48,7 +48,7 @@ int wf_target_pieces(struct wf_mr_map *map, const struct fi_rma_iov *seg, size_t
 void wf_target_done(struct wf_ep *ep, const struct fi_rma_iov *seg, size_t count,
 	uint64_t flags, size_t len, uint64_t data, fi_addr_t src)
 {
-	struct wf_mr_map *map = &ep->domain->mr_map;
+	struct wf_mr_map *map = wf_ep_mr_map(ep);
 	struct wf_mr *mr = NULL;
 
 	wf_lock(&map->lock);
@@ -148,7 +148,7 @@ static int update(struct wf_mr_map *map, const struct wf_op_copy *copy)
 int wf_target_serve(struct wf_ep *ep, const struct wf_op_copy *copy, fi_addr_t src)
 {
 	uint64_t access, flags = copy->op.flags & FI_REMOTE_CQ_DATA;
-	struct wf_mr_map *map = &ep->domain->mr_map;
+	struct wf_mr_map *map = wf_ep_mr_map(ep);
 	bool is_atomic = copy->op.atomic;
 	int ret;
 

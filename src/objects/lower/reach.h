@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef WF_OBJECTS_LOWER_REACH_H
+#define WF_OBJECTS_LOWER_REACH_H
+
+#include "objects/lower/endpoint.h"
+
+/*
+ * Connections of an endpoint below of this library, for a layer that has another way to
+ * the same peers. The caller holds the lock of the receive context that the endpoint
+ * imported.
+ */
+
+/* Can the layer decide when the endpoint connects? */
+static inline bool wf_lower_ep_reaches(const struct wf_lower_ep *below)
+{
+	return below->builtin && below->builtin->xfer->reach &&
+	       below->builtin->xfer->part;
+}
+
+/* struct wf_xfer_ops.reach */
+static inline int wf_lower_ep_reach(const struct wf_lower_ep *below, fi_addr_t addr)
+{
+	struct wf_ep *ep = below->builtin;
+	int ret;
+
+	wf_lock(&ep->lock);
+	ret = ep->xfer->reach(ep, addr);
+	wf_unlock(&ep->lock);
+	return ret;
+}
+
+/* struct wf_xfer_ops.part */
+static inline void wf_lower_ep_part(
+	const struct wf_lower_ep *below, fi_addr_t addr, int err)
+{
+	struct wf_ep *ep = below->builtin;
+
+	wf_lock(&ep->lock);
+	ep->xfer->part(ep, addr, err);
+	wf_unlock(&ep->lock);
+}
+
+#endif
