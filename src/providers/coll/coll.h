@@ -54,11 +54,12 @@ struct coll_ep {
 	struct wf_list pending;   /* transfers that the owner did not take yet */
 	bool is_retrying;         /* coll_xfer_retry is running */
 	struct coll_group **ids;  /* open groups by id; NULL before the first join */
-	uint32_t last_id;         /* ids are given in turn, so that they return late */
-	uint64_t joins;           /* groups joined so far */
-	struct wf_list groups;    /* open groups; coll_group.link */
-	struct wf_list joining;   /* groups that join, in the order of their calls */
-	struct wf_list joined;    /* groups whose callback is due; joined_link */
+	uint32_t last_id; /* the latest id; ids ascend, so that an id is used again late
+			   */
+	uint64_t joins;   /* groups joined so far */
+	struct wf_list groups;  /* open groups; coll_group.link */
+	struct wf_list joining; /* groups that join, in the order of their calls */
+	struct wf_list joined;  /* groups whose callback is due; joined_link */
 	struct coll_group
 		*telling; /* whose callback runs, in thread @teller; or NULL */
 	pthread_t teller;

@@ -14,7 +14,7 @@
 /* Endpoints: opening and closing, progress, and what sleepers have to know. */
 
 enum {
-	/* Runs between two looks at the clock. */
+	/* Progress calls between two readings of the clock. */
 	RUNS_PER_LOOK = 256,
 	/* Runs in a row in which no transfer ended, before each further one yields. */
 	IDLE_RUNS = 16,

@@ -91,12 +91,10 @@ static inline void test_buffers(struct test_member *m, bool in_place)
 	}
 }
 
-/* Is the operation one of the fast path, and did that end it? It is tried with more
- * members than processors, too. */
+/* Is the operation one of the fast path, and did that end it? */
 static inline bool test_fast_path(struct test_member *m, const struct coll_args *args)
 {
 	struct coll_node_tiny tiny = { 0 };
-	bool is_crowded = m->node->crowded, is_done;
 
 	if (args->kind == FI_ALLREDUCE)
 		tiny = (struct coll_node_tiny){
@@ -108,10 +106,7 @@ static inline bool test_fast_path(struct test_member *m, const struct coll_args 
 		};
 	if ((args->kind != FI_BARRIER && !tiny.len) || tiny.len > COLL_NODE_TINY)
 		return false;
-	m->node->crowded = false;
-	is_done = coll_node_fast_path(m->node, &tiny);
-	m->node->crowded = is_crowded;
-	return is_done;
+	return coll_node_fast_path(m->node, &tiny);
 }
 
 static inline int test_start(struct test_member *m)
@@ -284,6 +279,15 @@ static inline void test_open(
 			coll_node_attach(group->member[i].node, card, members, i), 0);
 	for (uint32_t i = 0; i < members; i++)
 		coll_node_settled(group->member[i].node);
+}
+
+/* As where members have too few processors, or enough, whatever this machine has. Those
+ * that have too few yield, which takes long where one thread runs all of them and other
+ * processes use the processors. */
+static inline void test_set_crowded(struct test_group *group, bool is_crowded)
+{
+	for (uint32_t i = 0; i < group->members; i++)
+		group->member[i].node->crowded = is_crowded;
 }
 
 /* As where members may not read each other's memory. */

@@ -9,6 +9,13 @@
 static const size_t byte_counts[] = { 0, 1, 16, 56, 57, 64, 400, 4096, 9000, 40000,
 	200000 };
 
+/* ThreadSanitizer learns nothing from members that take turns in one thread. */
+static void skip_turns(void)
+{
+	if (THREAD_SANITIZER)
+		skip();
+}
+
 static void add_kinds(struct test_list *list, uint32_t members, size_t count,
 	const struct am_type *type, uint64_t *state)
 {
@@ -31,6 +38,7 @@ static void members_1_to_17(void **unused)
 	uint64_t state = 1;
 
 	(void)unused;
+	skip_turns();
 	for (uint32_t n = 1; n <= 17; n++) {
 		struct test_list list = { 0 };
 		struct test_group group;
@@ -41,6 +49,7 @@ static void members_1_to_17(void **unused)
 					add_kinds(&list, n, byte_counts[i] / type->size,
 						type, &state);
 		test_open(&group, n, &list);
+		test_set_crowded(&group, false);
 		test_run_in_turn(&group, &state);
 		test_close(&group);
 		test_list_free(&list);
@@ -55,6 +64,7 @@ static void datatypes_and_ops(void **unused)
 	uint64_t state = 2;
 
 	(void)unused;
+	skip_turns();
 	for (size_t i = 0; i < WF_ARRAY_SIZE(members); i++) {
 		struct test_list list = { 0 };
 		struct test_group group;
@@ -73,6 +83,7 @@ static void datatypes_and_ops(void **unused)
 				test_add(&list, &call, random_next(&state) & 1);
 		}
 		test_open(&group, members[i], &list);
+		test_set_crowded(&group, false);
 		test_run_in_turn(&group, &state);
 		test_close(&group);
 		test_list_free(&list);
@@ -84,6 +95,7 @@ static void random_mixes(void **unused)
 	uint64_t state = 3;
 
 	(void)unused;
+	skip_turns();
 	for (int i = 0; i < (limit_amount() ? 6 : 20); i++) {
 		uint32_t n = 2 + (uint32_t)(random_next(&state) % 8);
 		struct test_list list = { 0 };
@@ -91,6 +103,7 @@ static void random_mixes(void **unused)
 
 		test_add_random(&list, n, 60, 60000, &state);
 		test_open(&group, n, &list);
+		test_set_crowded(&group, i < 2);
 		if (i % 2)
 			test_forbid_reading(&group);
 		test_run_in_turn(&group, &state);
@@ -99,8 +112,6 @@ static void random_mixes(void **unused)
 	}
 }
 
-/* The first member changes the way of large data again and again, while others run
- * ahead of it or behind. */
 /* What was told of the choices of one group, by enum fi_collective_op. */
 struct told {
 	size_t calls[FI_GATHER + 1];
@@ -125,6 +136,8 @@ static void on_choice(void *arg, const struct coll_node_choice *choice)
 	assert_int_equal(choice->part, 128 << 10);
 }
 
+/* The first member changes the way of large data again and again, while others run
+ * ahead of it or behind. */
 static void copies_by_measurement(void **unused)
 {
 	static const enum fi_collective_op kinds[] = { FI_ALLREDUCE, FI_ALLGATHER,
@@ -133,6 +146,7 @@ static void copies_by_measurement(void **unused)
 	uint64_t state = 5;
 
 	(void)unused;
+	skip_turns();
 	for (uint32_t n = 2; n <= 4; n++) {
 		struct test_list list = { 0 };
 		struct test_group group;
@@ -158,6 +172,7 @@ static void copies_by_measurement(void **unused)
 				random_next(&state) & 1);
 		}
 		test_open(&group, n, &list);
+		test_set_crowded(&group, false);
 		group.member[0].measures_on = true;
 		coll_node_set_tell(group.member[0].node, on_choice, &told);
 		test_run_in_turn(&group, &state);
@@ -188,6 +203,7 @@ static void members_in_threads(void **unused)
 
 		test_add_random(&list, n, limit_amount() ? 100 : 300, 100000, &state);
 		test_open(&group, n, &list);
+		test_set_crowded(&group, n == 4);
 		if (n % 2)
 			test_forbid_reading(&group);
 		if (THREAD_SANITIZER)

@@ -165,10 +165,11 @@ static void end_piece(struct coll_direct *direct, size_t piece, size_t len)
 	}
 }
 
-/* The member whose turn it is: each begins with another one. */
+/* The member whose turn it is: first this one, which has no need to wait for itself,
+ * and then each member goes on with another one. */
 static uint32_t member_of_turn(const struct coll_node *node)
 {
-	return (node->rank + 1 + node->direct.turn) % node->members;
+	return (node->rank + node->direct.turn) % node->members;
 }
 
 static bool is_source(const struct coll_node *node, uint32_t member)
@@ -371,6 +372,32 @@ static bool works(const struct coll_node *node)
 	       node->plan.role.takes || in_halves(node);
 }
 
+/*
+ * Does this step need each member only when its turn comes? Copies do: of inputs, and
+ * of shares of a result. The share of a member in this one's input is read by that
+ * member alone, so the result may take its place as soon as that member has published
+ * it.
+ */
+static bool is_in_turns(const struct coll_node *node)
+{
+	if (node->direct.step == STEP_READ)
+		return node->plan.role.all && !is_reduction(node);
+	return node->direct.step == STEP_RESULTS;
+}
+
+/* Have the members posted that this step, or its next piece, needs? */
+static bool may_go_on(struct coll_node *node)
+{
+	struct coll_direct *direct = &node->direct;
+	uint32_t first, end, member = member_of_turn(node);
+
+	if (is_in_turns(node))
+		return member == node->rank ||
+		       coll_is_full(node->segment[member], use_of_step(node));
+	range(node, &first, &end);
+	return coll_all_full(node, &direct->seen, end, use_of_step(node));
+}
+
 static void next_step(struct coll_node *node)
 {
 	struct coll_direct *direct = &node->direct;
@@ -406,7 +433,6 @@ int coll_direct_advance(struct coll_node *node, bool *ret_moved)
 {
 	struct coll_direct *direct = &node->direct;
 	size_t bytes = 0, piece;
-	uint32_t first, end;
 	int ret;
 
 	*ret_moved = false;
@@ -420,14 +446,13 @@ int coll_direct_advance(struct coll_node *node, bool *ret_moved)
 			next_step(node);
 			*ret_moved = true;
 		}
-		range(node, &first, &end);
-		if (!coll_all_full(node, &direct->seen, end, use_of_step(node)))
+		if (!may_go_on(node))
 			return 0;
 		if (direct->step == STEP_END)
 			return 1;
 		*ret_moved = true;
 		while (works(node) && direct->turn < node->members) {
-			if (bytes > BUDGET)
+			if (bytes > BUDGET || !may_go_on(node))
 				return 0;
 			ret = work(node, &piece);
 			if (ret)

@@ -15,7 +15,7 @@ enum { SPINS = 32 };
 
 static bool is_possible(struct coll_node *node)
 {
-	if (wf_unlikely(node->err || node->busy || node->crowded || node->members < 2))
+	if (wf_unlikely(node->err || node->busy || node->members < 2))
 		return false;
 	return wf_likely(coll_is_past(node->floor, node->next)) ||
 	       coll_is_free(node, node->next);
@@ -24,7 +24,10 @@ static bool is_possible(struct coll_node *node)
 static bool all_posted(const struct coll_node *node, uint64_t use)
 {
 	unsigned int spins = SPINS;
+	uint32_t seen = 0;
 
+	if (node->crowded)
+		return coll_await_turns(node, &seen, node->members, use);
 	for (uint32_t i = 0; i < node->members; i++) {
 		if (i == node->rank)
 			continue;

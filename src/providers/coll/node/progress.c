@@ -198,6 +198,8 @@ static bool spin(struct coll_node *node, uint64_t use)
 {
 	size_t spins = SPINS + node->plan.part * node->plan.parts / SPIN_BYTES;
 
+	if (node->crowded)
+		return coll_await_turns(node, &node->take.seen, node->plan.end, use);
 	for (size_t i = 0; i < spins; i++)
 		if (coll_all_full(node, &node->take.seen, node->plan.end, use))
 			return true;
@@ -211,7 +213,7 @@ static bool run_at_once(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;
 
-	if (node->crowded || plan->chunks != 1 || plan->shares)
+	if (plan->chunks != 1 || plan->shares)
 		return false;
 	if (node->posted < plan->role.posts) {
 		if (!coll_is_free(node, node->base))

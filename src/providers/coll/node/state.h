@@ -82,9 +82,10 @@ struct coll_copy_sample {
 };
 
 struct coll_node {
-	int err;      /* of the group, which it answers from then on */
-	bool busy;    /* between coll_node_start and the end of the operation */
-	bool crowded; /* more members than processors */
+	int err;            /* of the group, which it answers from then on */
+	bool busy;          /* between coll_node_start and the end of the operation */
+	bool crowded;       /* more members than processors */
+	unsigned int turns; /* yields inside a call, if crowded; see coll_turns */
 	/* The fast path has posted the data of the operation that is about to begin. */
 	bool is_posted;
 	uint32_t rank, members;
@@ -144,6 +145,15 @@ void coll_take(struct coll_node *node, uint64_t chunk);
 
 /* wait.c: after a poll that found nothing. 0, or the error that ends the operation. */
 int coll_node_wait(struct coll_node *node);
+
+/* wait.c: the yields that help inside a call. None where this process has other
+ * members: the calling thread may be the one that runs them. */
+unsigned int coll_turns(const struct coll_node *node);
+
+/* wait.c: members share processors: yield a few times, until the slots of use @use are
+ * full as coll_all_full says. False: they are not. */
+bool coll_await_turns(
+	const struct coll_node *node, uint32_t *seen, uint32_t end, uint64_t use);
 
 /* wait.c: end the operation and the group by @err. Returns it. */
 int coll_fail(struct coll_node *node, int err);

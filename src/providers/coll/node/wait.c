@@ -13,7 +13,11 @@ enum {
 	/* A check reads a file for each member, so that many members are checked less
 	 * often. */
 	CHECK_NS_MEMBER = 2 * 1000 * 1000,
-	YIELDS = 16, /* between two looks at the clock */
+	YIELDS = 16, /* yields between two readings of the clock */
+	/* Yields inside a call, for each attempt to end the operation there. Where
+	 * processors take turns, all members have run after one; another makes up for
+	 * processors that do not keep step. */
+	TURNS = 2,
 };
 
 /* Can the operation not end without a post of @member? */
@@ -80,6 +84,25 @@ static void yield(struct coll_node *node)
 		(void)sched_yield();
 	else
 		wf_give_way(&node->patience, node->moves, false);
+}
+
+unsigned int coll_turns(const struct coll_node *node)
+{
+	for (uint32_t i = 0; i < node->members; i++)
+		if (i != node->rank && node->card[i].pid == (uint32_t)node->pid)
+			return 0;
+	return TURNS;
+}
+
+bool coll_await_turns(
+	const struct coll_node *node, uint32_t *seen, uint32_t end, uint64_t use)
+{
+	for (unsigned int i = 0; !coll_all_full(node, seen, end, use); i++) {
+		if (i == node->turns)
+			return false;
+		(void)sched_yield();
+	}
+	return true;
 }
 
 int coll_node_wait(struct coll_node *node)
