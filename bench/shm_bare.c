@@ -14,6 +14,10 @@
  *                                   the ring is in huge pages (vm.nr_hugepages)
  *   shm_bare lone ...               the same, each message begins when the last one has
  *                                   been received
+ *   shm_bare ring SIZE COUNT STRIDE SLOTS straight|mixed
+ *                                   messages through slots of STRIDE bytes, one after
+ *                                   the other or in the order of shm's lanes; each
+ *                                   slot begins with the number of its message
  *
  * Each prints the best and the median time in ns for one message.
  */
@@ -28,7 +32,7 @@
 
 #include "pair.h"
 
-enum { LINE = 64, LINE_BATCH = 1000, BATCH = 32 };
+enum { LINE = 64, LINE_BATCH = 1000, RING_BATCH = 10000, BATCH = 32 };
 
 /* More than any cache holds. */
 static const size_t out_of_caches = (size_t)128 << 20;
@@ -49,7 +53,7 @@ struct work {
 	struct pair_test test;
 	size_t size, chunk, ring;
 	void *(*copy)(void *to, const void *from, size_t len);
-	bool fresh, lone, huge;
+	bool fresh, lone, huge, mixed;
 	struct shared *shared;
 	char *buf;      /* one message, or many */
 	size_t buffers; /* how many */
@@ -213,6 +217,62 @@ static void copy_turns(const struct pair *pair, void *arg, size_t count)
 	}
 }
 
+/* ---- small messages ---- */
+
+static char *slot_at(const struct work *w, uint64_t number)
+{
+	uint64_t slots = w->ring / w->chunk;
+
+	return w->shared->ring + number * (w->mixed ? 37 : 1) % slots * w->chunk;
+}
+
+static void write_slot(struct work *w, uint64_t number)
+{
+	char *slot = slot_at(w, number);
+
+	memcpy(slot + sizeof(number), w->buf, w->size);
+	atomic_store_explicit(
+		(_Atomic uint64_t *)(void *)slot, number, memory_order_release);
+}
+
+static void read_slot(struct work *w, uint64_t number)
+{
+	char *slot = slot_at(w, number);
+
+	while (atomic_load_explicit((_Atomic uint64_t *)(void *)slot,
+		       memory_order_acquire) != number)
+		;
+	memcpy(w->buf, slot + sizeof(number), w->size);
+}
+
+/* Side 0 writes, side 1 reads, and says where it is when it has read a quarter. */
+static void ring_turns(const struct pair *pair, void *arg, size_t count)
+{
+	struct work *w = arg;
+	uint64_t slots = w->ring / w->chunk, end = w->round + count, seen = w->round;
+	struct line *own = &w->shared->at[pair->side];
+	struct line *other = &w->shared->at[!pair->side];
+
+	while (w->round < end) {
+		uint64_t number = ++w->round;
+
+		if (pair->side) {
+			read_slot(w, number);
+			if (number % (slots / 4) == 0 || number == end)
+				tell(own, number);
+			continue;
+		}
+		if (number > seen + slots) {
+			await(other, number - slots);
+			seen = atomic_load_explicit(
+				&other->count, memory_order_acquire);
+		}
+		write_slot(w, number);
+	}
+	if (!pair->side)
+		await(other, end);
+}
+
 /* ---- */
 
 static void run(const struct pair *pair, void *arg)
@@ -237,7 +297,8 @@ static void run(const struct pair *pair, void *arg)
 	last = w->size ? w->buf[message(w) + w->size - 1] : 0;
 	if (!pair->side && w->test.turns == read_turns && last != 'b')
 		pair_fail("nothing was read");
-	if (pair->side && w->test.turns == copy_turns && last != 'a')
+	if (pair->side && last != 'a' &&
+		(w->test.turns == copy_turns || w->test.turns == ring_turns))
 		pair_fail("nothing was copied");
 }
 
@@ -248,8 +309,9 @@ static int usage(const char *name)
 		"       %s read SIZE COUNT warm|cold|fresh\n"
 		"       %s halves SIZE COUNT\n"
 		"       %s copy|lone SIZE COUNT CHUNK RING warm|cold "
-		"[libc|movsb|stream|huge]\n",
-		name, name, name, name);
+		"[libc|movsb|stream|huge]\n"
+		"       %s ring SIZE COUNT STRIDE SLOTS straight|mixed\n",
+		name, name, name, name, name);
 	return 2;
 }
 
@@ -270,6 +332,24 @@ static bool choose_buffers(struct work *w, const char *kind)
 {
 	w->buffers = strcmp(kind, "warm") ? out_of_caches / w->size + 1 : 1;
 	return w->buffers == 1 || !strcmp(kind, "cold");
+}
+
+/* SIZE STRIDE SLOTS ORDER. */
+static bool parse_ring(struct work *w, char **argv)
+{
+	enum { FEWEST = 4, MOST = 1 << 16 };
+	size_t slots = strtoul(argv[5], NULL, 0);
+
+	w->test.turns = ring_turns;
+	w->test.batch = RING_BATCH;
+	w->chunk = strtoul(argv[4], NULL, 0);
+	w->ring = slots * w->chunk;
+	w->mixed = !strcmp(argv[6], "mixed");
+	/* 37 is odd: with a power of two of slots each is used once in a round. */
+	return slots >= FEWEST && slots <= MOST && !(slots & (slots - 1)) &&
+	       w->chunk <= MOST && w->chunk % sizeof(uint64_t) == 0 &&
+	       w->size + sizeof(uint64_t) <= w->chunk &&
+	       (w->mixed || !strcmp(argv[6], "straight"));
 }
 
 static bool parse(struct work *w, int argc, char **argv)
@@ -301,6 +381,8 @@ static bool parse(struct work *w, int argc, char **argv)
 		w->fresh = !strcmp(argv[4], "fresh");
 		return choose_buffers(w, w->fresh ? "cold" : argv[4]);
 	}
+	if (!strcmp(test, "ring") && argc == 7)
+		return parse_ring(w, argv);
 	w->lone = !strcmp(test, "lone");
 	if ((w->lone || !strcmp(test, "copy")) && (argc == 7 || argc == 8)) {
 		w->test.turns = copy_turns;

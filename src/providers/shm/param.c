@@ -15,6 +15,7 @@ struct shm_params shm_params = {
 	.eager_size = 32768,
 	.cma_size = SIZE_MAX,
 	.nontemporal_size = (size_t)24 << 20,
+	.measure_copies = 1,
 	.unexpected_size = (size_t)2 << 30,
 	.connect_timeout = 30000,
 	.refused_timeout = 5000,
@@ -54,7 +55,11 @@ static const struct wf_param rows[] = {
 	SIZE("cma_size", cma_size, 0, SIZE_MAX,
 		"From this length on, messages that wait at the sender are read from "
 		"its memory where that is allowed, in bytes; shorter ones are copied "
-		"through shared memory (default: no limit, all are copied)"),
+		"through shared memory (default: what is measured to take less time)"),
+	BOOL("measure_copies", measure_copies,
+		"Measure whether large messages take less time when they are read from "
+		"the sender's memory, unless cma_size is set; otherwise they are "
+		"copied through shared memory (default: yes)"),
 	SIZE("nontemporal_size", nontemporal_size, 0, SIZE_MAX,
 		"From this length on, what comes through shared memory is stored past "
 		"the caches where the processor can do that, in bytes (default: 24 "

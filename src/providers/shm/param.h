@@ -4,7 +4,9 @@
 
 #include <stddef.h>
 
-enum { SHM_ATOMIC_MAX = 4096 }; /* bytes of elements in one operation */
+/* Bytes of elements in one operation: as many as peers of tcp take, who may come to use
+ * shared memory in the middle. */
+enum { SHM_ATOMIC_MAX = 16384 };
 
 /*
  * The FI_SHM_* parameters; sizes in bytes. Defined and read when the provider is
@@ -14,7 +16,8 @@ struct shm_params {
 	size_t tx_size, rx_size;
 	size_t inject_size;
 	size_t eager_size; /* larger messages use rendezvous */
-	/* Messages of at least this size are read directly from the peer's memory. */
+	/* Messages of at least this size are read directly from the peer's memory;
+	 * SIZE_MAX: measurements decide. */
 	size_t cma_size;
 	/* Transfers of at least this size are stored past the caches. */
 	size_t nontemporal_size;
@@ -25,6 +28,7 @@ struct shm_params {
 	size_t refused_timeout;
 	int disable_cma;
 	int disable_mapping;
+	int measure_copies;
 };
 
 extern struct shm_params shm_params;

@@ -22,6 +22,7 @@
  *   dir.c, listen.c   the directories of sockets, and the names in them
  *   socket.c          the exchange over a unix socket that hands the memory over
  *   attempt.c, accept.c, peer.c    connections in the making; peers by address
+ *   reach.c           connections that a layer makes and ends
  *   conn.c            a connection in use and its end
  *   replay.c          messages that a peer which died has not taken
  *   small.c           RMA and atomic operations that fit one slot

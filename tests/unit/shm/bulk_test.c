@@ -8,6 +8,8 @@
 
 #include <sys/uio.h>
 
+#include "providers/shm/data/way.h"
+
 enum { LARGE = 100 << 10, TAG = 7 };
 
 static uint8_t local[LARGE], in[LARGE];
@@ -326,6 +328,80 @@ static void read_from_memory(void **state)
 	}
 }
 
+static bool was_cleared(struct pair *p)
+{
+	uint64_t head = shm_reader_head(&p->in);
+	struct shm_record rec;
+
+	return head && shm_rx_decode(&p->in, head, &rec) && rec.kind == SHM_REC_CTS;
+}
+
+/* A message by the way that the endpoint chooses. True: it was read. */
+static bool receive_one(struct pair *p, uint64_t id)
+{
+	bool read;
+
+	memset(in, 0, LARGE);
+	receive(p, LARGE);
+	announce(p, id, local, LARGE, 3);
+	read = p->ended_count;
+	if (read && was_cleared(p)) {
+		/* It lost its patience in the same call. */
+		(void)expect_clearance(p, id);
+	} else if (!read) {
+		uint64_t sink = expect_clearance(p, id);
+
+		/* If the endpoint has not lost its patience meanwhile. */
+		read = !atomic_exchange(&p->memory->claims[1][3], 0);
+		for (size_t at = 0; !read && at < LARGE; at += LARGE / 4)
+			peer_record(p, SHM_REC_DATA, 0, sink, local + at, LARGE / 4);
+		pair_progress(p);
+	}
+	assert_one_ended(p, in, 0);
+	assert_memory_equal(in, local, LARGE);
+	expect_ack(p, id);
+	peer_tell(p);
+	assert_true(wf_list_empty(&p->conn->sinks));
+	return read;
+}
+
+/* Which way takes less time is measured: messages go both ways, and all arrive. */
+static void both_ways(void **state)
+{
+	enum { MESSAGES = 60 };
+	struct pair *p = *state;
+	unsigned int read = 0;
+
+	if (!may_attach(p))
+		skip();
+	fill(local, LARGE, 9);
+	p->conn->cma = true;
+	for (uint64_t id = 1; id <= MESSAGES; id++)
+		read += receive_one(p, id);
+	assert_in_range(read, 2, MESSAGES);
+	assert_non_null(p->conn->ways);
+}
+
+/* Nothing is measured where parameters say so, or nothing may be read. */
+static void one_way(void **state)
+{
+	struct pair *p = *state;
+	struct shm_sink sink = { .conn = p->conn, .len = LARGE };
+
+	sink.to.len = LARGE;
+	for (int i = 0; i < 3000; i++) {
+		shm_params.measure_copies = i % 3 != 0;
+		shm_params.cma_size = i % 3 == 1 ? LARGE + 1 : SIZE_MAX;
+		shm_way_begin(&sink, i % 3 != 2);
+		assert_int_equal(sink.way, SHM_WAY_LANE);
+		assert_int_equal(sink.measured, i % 3 == 2);
+		shm_way_end(&sink);
+		sink.measured = false;
+	}
+	shm_params.measure_copies = 1;
+	shm_params.cma_size = SIZE_MAX;
+}
+
 /* What the endpoint finds at the probe's address is not what the peer said: it may be
  * another process by now, and no byte of its memory is used. The peer is asked to send.
  */
@@ -388,6 +464,8 @@ int main(void)
 		PAIR_TEST(pieces_that_do_not_fit),
 		PAIR_TEST(announced_wrongly),
 		PAIR_TEST(read_from_memory),
+		PAIR_TEST(both_ways),
+		PAIR_TEST(one_way),
 		PAIR_TEST(another_process),
 		PAIR_TEST(taken_by_the_sender),
 	};

@@ -11,6 +11,7 @@
 struct shm_peer;
 struct shm_granting;
 struct shm_window;
+struct shm_ways;
 
 /* Local memory at one end of a transfer: the application's buffers, or segments of
  * registered memory. */
@@ -96,6 +97,9 @@ struct shm_sink {
 	/* This endpoint reads the payload from the peer's memory; it has taken the
 	 * claim word. */
 	bool pull;
+	/* way.c: the way that was chosen, and whether its cost counts. */
+	uint8_t way;
+	bool measured;
 	int err;
 	struct iovec from[SHM_IOV_LIMIT]; /* addresses in the peer's process */
 };
@@ -156,6 +160,8 @@ struct shm_conn {
 	 * endpoint there; NULL: nothing yet. */
 	struct shm_granting *granting;
 	struct shm_window *windows;
+	/* Which way large messages come (data/way.h); NULL: none came. */
+	struct shm_ways *ways;
 	/* Number of a record up to which the peer is known to have read all. */
 	uint32_t drained;
 	/* The peer accesses memory directly: report the reader's position after every

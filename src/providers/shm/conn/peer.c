@@ -219,19 +219,36 @@ void shm_peer_forget_indices(struct shm_ep *ep)
 		wf_remotes_forget_removed(&ep->peers->remotes);
 }
 
+/* Write the name at @addr of the AV to @ret_name. False: there is none. Other processes
+ * may write the table of an AV with a name: that may be any bytes. */
+static bool name_at(struct shm_ep *ep, fi_addr_t addr, char ret_name[SHM_NAME_MAX])
+{
+	const char *text = wf_av_addr(ep->ep.av, addr);
+
+	return text && wf_addrstr_spell(ret_name, text, SHM_NAME_MAX);
+}
+
+struct shm_peer *shm_peer_at(struct shm_ep *ep, fi_addr_t addr)
+{
+	char name[SHM_NAME_MAX];
+	struct wf_remote *remote;
+
+	if (!name_at(ep, addr, name))
+		return NULL;
+	remote = wf_remotes_find(&ep->peers->remotes, hash_of(name), name);
+	return remote ? shm_peer_of(remote) : NULL;
+}
+
 int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret_conn,
 	struct wf_list **ret_wait)
 {
-	const char *text = wf_av_addr(ep->ep.av, addr);
 	size_t index = wf_av_slot_index(ep->ep.av, addr);
 	char name[SHM_NAME_MAX];
 	struct shm_peer *peer;
 
 	if (shm_av_seq(ep) != ep->av_seq)
 		shm_peer_forget_indices(ep);
-	/* Other processes may write the table of an AV with a name: @text may be any
-	 * bytes. */
-	if (wf_unlikely(!text || !wf_addrstr_spell(name, text, SHM_NAME_MAX)))
+	if (wf_unlikely(!name_at(ep, addr, name)))
 		return wf_no_address(&shm_fi, addr);
 	peer = shm_peer_get(ep, name);
 	if (!peer)

@@ -50,6 +50,8 @@ void shm_peers_free(struct shm_ep *ep);
  * list where they wait for one (*ret_wait). -FI_EINVAL, -FI_ENOMEM. ep.lock held. */
 int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret_conn,
 	struct wf_list **ret_wait);
+/* The peer at @addr; NULL: there is none, or nothing was ever exchanged with it. */
+struct shm_peer *shm_peer_at(struct shm_ep *ep, fi_addr_t addr);
 struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name);
 /* Have shm_peers_tick visit the peer, now or at its retry_ns. */
 static inline void shm_peer_schedule(struct shm_ep *ep, struct shm_peer *peer)
@@ -71,6 +73,10 @@ void shm_peer_forget_indices(struct shm_ep *ep);
 bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index);
 void shm_peers_tick(struct shm_ep *ep);
 uint64_t shm_peers_deadline(struct shm_ep *ep);
+
+/* reach.c: as in struct wf_xfer_ops. */
+int shm_reach(struct wf_ep *ep, fi_addr_t addr);
+void shm_part(struct wf_ep *ep, fi_addr_t addr, int err);
 
 /* attempt.c */
 int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer);

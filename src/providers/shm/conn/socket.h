@@ -14,7 +14,7 @@
  * and wake sleeping threads, or answer questions about regions (data/grant.h); the end
  * of the stream is the end of the connection.
  */
-enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 4 };
+enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 5 };
 
 enum shm_hello_type { SHM_HELLO, SHM_WELCOME, SHM_REFUSE };
 

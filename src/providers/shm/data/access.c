@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
 #include <string.h>
 
 #include "objects/atomic/ops.h"
@@ -6,6 +7,10 @@
 #include "providers/shm/conn/conn.h"
 
 /* Peers' RMA and atomic operations on local memory. */
+
+/* Bytes of operands and result of an atomic that are on the stack, of which a thread of
+ * the application may have little. */
+enum { SMALL_ATOMIC = 1024 };
 
 /* The decoded beginning of an RMA or atomic record. */
 struct request {
@@ -299,13 +304,47 @@ static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	return ret;
 }
 
+/* Apply the atomic of @req and answer it. @memory: for its operands and its result. The
+ * operands are copied: the peer may change the lane meanwhile, and they are read twice.
+ */
+static void serve_atomic(struct shm_conn *conn, const struct shm_record *rec,
+	const struct request *req, struct wf_target_atomic *atomic, uint8_t *memory)
+{
+	uint8_t *found = memory + req->payload_len;
+	bool fetch = atomic->kind != WF_OP_ATOMIC;
+	int ret;
+
+	shm_copy(memory, req->payload, req->payload_len);
+	atomic->src = atomic->op == FI_ATOMIC_READ ? NULL : memory;
+	if (atomic->kind == WF_OP_COMPARE)
+		atomic->compare = found - req->len;
+	if (fetch)
+		atomic->result = found;
+	ret = run_atomic(conn, rec, atomic);
+	if (ret)
+		failed(conn, req->id, rec->kind, ret);
+	else if (fetch)
+		shm_out_answer(conn, SHM_REC_RESP, req->id, found, req->len);
+	else if (req->id > SHM_ID_TOLD)
+		shm_tx_ack(conn, req->id);
+}
+
+static void serve_large_atomic(struct shm_conn *conn, const struct shm_record *rec,
+	const struct request *req, struct wf_target_atomic *atomic)
+{
+	uint8_t *memory = malloc(req->payload_len + req->len);
+
+	if (memory)
+		serve_atomic(conn, rec, req, atomic, memory);
+	else
+		shm_conn_fail(conn, FI_ENOMEM);
+	free(memory);
+}
+
 int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 {
-	/* Copied: the peer may change the lane meanwhile, and operands are read twice.
-	 */
-	uint8_t operands[2 * SHM_ATOMIC_MAX], found[SHM_ATOMIC_MAX];
 	struct wf_target_atomic atomic = { .kind = kind_of(rec->kind) };
-	bool fetch = atomic.kind != WF_OP_ATOMIC;
+	uint8_t few[SMALL_ATOMIC];
 	struct request req;
 	int ret = parse(rec, &req);
 
@@ -313,23 +352,15 @@ int shm_recv_atomic(struct shm_conn *conn, const struct shm_record *rec)
 		return ret;
 	atomic.datatype = req.datatype;
 	atomic.op = req.op;
-	if (check_atomic(&req, &atomic) || (fetch && req.id <= SHM_ID_TOLD))
+	if (check_atomic(&req, &atomic) ||
+		(atomic.kind != WF_OP_ATOMIC && req.id <= SHM_ID_TOLD))
 		return -FI_EPROTO;
-	shm_copy(operands, req.payload, req.payload_len);
 	atomic.seg = req.seg;
 	atomic.count = req.segs;
 	atomic.len = req.len;
-	atomic.src = atomic.op == FI_ATOMIC_READ ? NULL : operands;
-	if (atomic.kind == WF_OP_COMPARE)
-		atomic.compare = operands + req.payload_len - req.len;
-	if (fetch)
-		atomic.result = found;
-	ret = run_atomic(conn, rec, &atomic);
-	if (ret)
-		failed(conn, req.id, rec->kind, ret);
-	else if (fetch)
-		shm_out_answer(conn, SHM_REC_RESP, req.id, found, req.len);
-	else if (req.id > SHM_ID_TOLD)
-		shm_tx_ack(conn, req.id);
+	if (wf_likely(req.payload_len + req.len <= sizeof(few)))
+		serve_atomic(conn, rec, &req, &atomic, few);
+	else
+		serve_large_atomic(conn, rec, &req, &atomic);
 	return 0;
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "providers/shm/data/bulk.h"
+#include "providers/shm/data/way.h"
 #include "sys/clock.h"
 
 /*
@@ -9,12 +10,13 @@
  *
  * The receiver clears a matched message to be sent (CTS), and the sender writes it into
  * the lane while the receiver reads the earlier pieces: two copies at the same time,
- * through memory that stays in the cache, are faster than one. A sender that makes no
- * progress does not write, though. After a while the receiver reads the payload
- * from the sender's memory, where the kernel permits that. The message's claim word in
- * the region decides which end moves the payload: it holds the id of the message until
- * one end exchanges it for 0. (Later messages use the word with other ids, so a late
- * exchange fails.)
+ * through memory that stays in the cache, are mostly faster than one. Where they are
+ * not (way.h), the receiver reads the payload from the sender's memory. A sender that
+ * makes no progress does not write, though. After a while the receiver reads the
+ * payload from the sender's memory, where the kernel permits that. The message's claim
+ * word in the region decides which end moves the payload: it holds the id of the
+ * message until one end exchanges it for 0. (Later messages use the word with other
+ * ids, so a late exchange fails.)
  */
 
 static struct shm_sink *new_sink(struct shm_conn *conn)
@@ -61,6 +63,7 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t data)
 {
 	struct shm_sink *sink = new_sink(conn);
+	bool may_read = conn->cma && rts->claim < SHM_CLAIMS;
 
 	if (sink)
 		sink->id = shm_id_new(conn, SHM_ID_SINK, sink);
@@ -84,12 +87,13 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	for (uint32_t i = 0; i < rts->count; i++)
 		sink->from[i] = (struct iovec){ (void *)(uintptr_t)rts->iov[i].base,
 			rts->iov[i].len };
-	if (conn->cma && rts->claim < SHM_CLAIMS) {
+	shm_way_begin(sink, may_read);
+	if (may_read) {
 		conn->ep->chores = true;
 		wf_list_push(&conn->ep->pulls, &sink->pull_link);
 		shm_poll_soon(conn->ep);
 	}
-	if (conn->cma && rts->claim < SHM_CLAIMS && rts->len >= shm_params.cma_size) {
+	if (sink->way == SHM_WAY_READ) {
 		sink->pull = shm_bulk_take_claim(
 			shm_bulk_claim(conn, !conn->out_lane, sink->claim),
 			sink->request);
@@ -105,6 +109,7 @@ void shm_bulk_finish(struct shm_sink *sink)
 {
 	struct shm_conn *conn = sink->conn;
 
+	shm_way_end(sink);
 	if (sink->pull || sink->flags & SHM_FLAG_ACK)
 		shm_tx_ack(conn, sink->request);
 	shm_recv_done(conn, sink->entry, sink->flags, sink->len, sink->data);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
+#include "objects/endpoint/life/deliver.h"
 #include "providers/shm/conn/conn.h"
 
 /* Reads records from a lane. */
@@ -95,7 +96,7 @@ static inline bool choked(const struct shm_conn *conn)
 }
 
 /* The fast path of a message in one slot. False: the caller takes the long path. */
-static inline bool deliver(struct shm_conn *conn, uint64_t head)
+WF_INLINE bool deliver(struct shm_conn *conn, uint64_t head)
 {
 	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
 	unsigned int kind = shm_head_kind(head), flags = shm_head_flags(head);
@@ -125,7 +126,7 @@ static inline bool deliver(struct shm_conn *conn, uint64_t head)
 		msg.data = *(const volatile uint64_t *)&slot->data;
 		msg.flags = FI_REMOTE_CQ_DATA;
 	}
-	return wf_ep_deliver(
+	return wf_ep_deliver_inline(
 		&ep->ep, kind == SHM_REC_TAGGED ? FI_TAGGED : FI_MSG, &msg);
 }
 
@@ -154,15 +155,18 @@ static __attribute__((noinline)) void tell(struct shm_conn *conn)
 unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 {
 	unsigned int count = 0;
+	bool look = true;
 
 	conn->polling = true;
 	if (head)
 		shm_writer_prefetch(&conn->out, head);
 	for (; head && count < BUDGET; head = shm_reader_head(&conn->in)) {
-		if (wf_unlikely(choked(conn)))
+		/* Messages that are delivered at once choke nothing. */
+		if (look && wf_unlikely(choked(conn)))
 			break;
 		shm_reader_take(&conn->in);
-		if (!deliver(conn, head) && wf_unlikely(!handle(conn, head)))
+		look = !deliver(conn, head);
+		if (look && wf_unlikely(!handle(conn, head)))
 			break;
 		if (shm_reader_advance(&conn->in))
 			tell(conn);

@@ -174,7 +174,7 @@ ssize_t shm_start(struct wf_ep *wf, struct wf_op *op)
 	if (wf_unlikely(ret))
 		goto out;
 	if (wf_unlikely(!conn))
-		ret = queue(ep, wait, op);
+		ret = op->flags & WF_OP_REACHED ? -FI_ENOTCONN : queue(ep, wait, op);
 	else if (op->kind != WF_OP_TSEND && op->kind != WF_OP_SEND)
 		ret = start_access(conn, op);
 	else if (op->flags & WF_OP_NOT_SMALL || !write_message(conn, op))

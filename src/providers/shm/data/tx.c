@@ -182,13 +182,11 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 void shm_tx_fail_silent(struct shm_conn *conn, enum wf_op_kind kind, int err)
 {
 	struct shm_ep *ep = conn->ep;
-	fi_addr_t index = shm_conn_index(conn);
 	struct wf_op op = {
 		.kind = kind,
 		.flags = FI_INJECT,
 		.context = ep->ep.fid.fid.context,
-		.addr = index == FI_ADDR_NOTAVAIL ? index
-						  : wf_av_report(ep->ep.av, index),
+		.addr = shm_conn_index(conn),
 	};
 	struct shm_tx *tx = shm_tx_sent(ep, &op);
 

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/data/way.h"
+
+#include <stdlib.h>
+
+#include "sys/choice.h"
+#include "sys/clock.h"
+
+/* Classes of lengths: each one ends below twice the length that it begins with. From
+ * MEASURED_END on little is gained where the buffers are in the receiver's cache, and
+ * much lost where they are not, so that even the measurements cost too much. */
+enum { MEASURED_MIN = 8 << 10, CLASSES = 7, MEASURED_END = MEASURED_MIN << CLASSES };
+
+struct shm_ways {
+	/* The message that ended last, if its class has a choice. */
+	uint64_t ended_ns;
+	uint8_t class;
+	uint8_t way;
+	struct wf_choice choice[CLASSES];
+};
+
+static uint64_t length_of(const struct shm_sink *sink)
+{
+	return WF_MIN(sink->len, sink->to.len);
+}
+
+/* @len is MEASURED_MIN or more. */
+static unsigned int class_of(uint64_t len)
+{
+	return 63 - (unsigned int)__builtin_clzll(len / MEASURED_MIN);
+}
+
+static struct wf_choice *choice_of(struct shm_conn *conn, uint64_t len, bool may_read)
+{
+	unsigned int ways = 1u << SHM_WAY_LANE;
+	struct wf_choice *choice;
+
+	if (may_read)
+		ways |= 1u << SHM_WAY_READ;
+	if (!conn->ways)
+		conn->ways = calloc(1, sizeof(*conn->ways));
+	if (!conn->ways)
+		return NULL; /* measurements can wait */
+	choice = &conn->ways->choice[class_of(len)];
+	if (choice->ways != ways)
+		wf_choice_init(choice, ways, SHM_WAY_LANE);
+	return choice;
+}
+
+void shm_way_begin(struct shm_sink *sink, bool may_read)
+{
+	uint64_t len = length_of(sink);
+	struct wf_choice *choice;
+
+	sink->way = SHM_WAY_LANE;
+	if (shm_params.cma_size != SIZE_MAX) {
+		if (may_read && sink->len >= shm_params.cma_size)
+			sink->way = SHM_WAY_READ;
+		return;
+	}
+	if (!shm_params.measure_copies || len < MEASURED_MIN || len >= MEASURED_END)
+		return;
+	choice = choice_of(sink->conn, len, may_read);
+	if (!choice)
+		return;
+	sink->way = (uint8_t)wf_choice_take(choice);
+	sink->measured = true;
+}
+
+static void tell(
+	const struct shm_conn *conn, const struct wf_choice *choice, unsigned int class)
+{
+	shm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+		"messages of %llu bytes and more from %s come %s (ns from one to the "
+		"next: %llu by shared memory, %llu read)\n",
+		(unsigned long long)MEASURED_MIN << class, shm_conn_name(conn),
+		choice->kept == SHM_WAY_READ ? "out of its memory" : "by shared memory",
+		(unsigned long long)choice->median[SHM_WAY_LANE],
+		(unsigned long long)choice->median[SHM_WAY_READ]);
+}
+
+void shm_way_end(struct shm_sink *sink)
+{
+	struct shm_conn *conn = sink->conn;
+	unsigned int class;
+	/* Chosen for the lane it may have been read in the end, because the sender did
+	 * not begin: that is what the choice cost. */
+	uint8_t way = sink->way;
+	struct shm_ways *ways = conn->ways;
+	uint64_t now, cost = 0;
+
+	if (!sink->measured || !ways)
+		return;
+	class = class_of(length_of(sink));
+	now = wf_now_ns();
+	if (ways->ended_ns && ways->class == class && ways->way == way)
+		cost = now - ways->ended_ns + 1;
+	if (wf_choice_add(&ways->choice[class], way, cost) && cost)
+		tell(conn, &ways->choice[class], class);
+	ways->ended_ns = now;
+	ways->class = (uint8_t)class;
+	ways->way = way;
+}
