@@ -5,6 +5,7 @@
 
 #include "providers/verbs/cm/cm.h"
 #include "providers/verbs/device/device.h"
+#include "providers/verbs/mr/cache.h"
 
 /* A domain is an open context of its device, with a protection domain. */
 
@@ -22,6 +23,7 @@ static int open_scratch(struct verbs_domain *domain)
 static void close_all(struct verbs_domain *domain)
 {
 	verbs_async_close(domain);
+	verbs_mr_cache_free(domain->cache);
 	if (domain->scratch_mr)
 		(void)verbs_lib.ibv.dereg_mr(domain->scratch_mr);
 	free(domain->scratch);
@@ -42,7 +44,10 @@ static int open_all(struct verbs_domain *domain)
 	if (!domain->pd)
 		return verbs_failed(FI_LOG_DOMAIN, "ibv_alloc_pd", errno);
 	err = open_scratch(domain);
-	return err ? err : verbs_async_open(domain);
+	if (err)
+		return err;
+	domain->cache = verbs_mr_cache_new(domain->pd);
+	return verbs_async_open(domain);
 }
 
 int verbs_domain_init(struct wf_domain *wf, const struct fi_info *info)

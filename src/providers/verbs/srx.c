@@ -87,8 +87,8 @@ static int post(struct verbs_srx *srx, struct ibv_recv_wr *wr)
 }
 
 /* Post @wr from the first free slot, if there is one. */
-static ssize_t put(
-	struct verbs_srx *srx, const struct wf_op *op, struct ibv_recv_wr *wr)
+static ssize_t put(struct verbs_srx *srx, const struct wf_op *op, bool bare,
+	struct ibv_recv_wr *wr)
 {
 	uint32_t slot = srx->free;
 	ssize_t ret;
@@ -100,6 +100,7 @@ static ssize_t put(
 		.context = op->context,
 		.flags = op->flags,
 		.kind = WF_OP_RECV,
+		.bare = bare,
 	};
 	ret = post(srx, wr);
 	if (!ret) {
@@ -116,14 +117,13 @@ static ssize_t start(struct wf_ep *ep, struct wf_op *op)
 	struct ibv_sge sge[VERBS_SGE_MAX];
 	struct ibv_recv_wr wr = { .sg_list = sge };
 	ssize_t ret;
+	bool bare;
 
 	if (wf_unlikely(op->kind != WF_OP_RECV))
 		return -FI_ENOSYS;
-	wr.num_sge = verbs_sges(op, true, sge);
-	if (wf_unlikely(wr.num_sge < 0))
-		return wr.num_sge;
+	wr.num_sge = verbs_recv_sges(op, sge, &bare);
 	wf_lock(&ep->lock);
-	ret = put(srx, op, &wr);
+	ret = put(srx, op, bare, &wr);
 	wf_unlock(&ep->lock);
 	return ret;
 }

@@ -53,6 +53,7 @@ struct verbs_wr {
 	uint64_t flags; /* those of struct wf_op */
 	uint32_t len;   /* bytes, for counters */
 	uint8_t kind;   /* enum wf_op_kind */
+	bool bare;      /* a receive with a buffer that has no memory descriptor */
 };
 
 /*
@@ -87,7 +88,8 @@ struct verbs_domain {
 	/* Memory that the device writes and nothing reads. */
 	struct verbs_scratch *scratch;
 	struct ibv_mr *scratch_mr;
-	struct verbs_async *async; /* cm/async.c; NULL: none yet */
+	struct verbs_mr_cache *cache; /* mr/cache.c; NULL: none */
+	struct verbs_async *async;    /* cm/async.c; NULL: none yet */
 };
 
 static inline struct verbs_domain *verbs_domain_of(const struct wf_domain *domain)

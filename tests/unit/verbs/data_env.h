@@ -116,12 +116,12 @@ static void close_env(struct env *env)
 	assert_int_equal(fake_opened, 0);
 }
 
-static ssize_t take(struct env *env, struct fi_cq_data_entry *entry)
+static inline ssize_t take(struct env *env, struct fi_cq_data_entry *entry)
 {
 	return fi_cq_read(env->cq, entry, 1);
 }
 
-static int take_error(struct env *env, struct fi_cq_err_entry *err)
+static inline int take_error(struct env *env, struct fi_cq_err_entry *err)
 {
 	struct fi_cq_data_entry entry;
 

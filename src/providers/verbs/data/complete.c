@@ -98,13 +98,25 @@ static void complete_send(struct verbs_ep *ep, const struct ibv_wc *wc)
 /*
  * Was the message longer than the receive? Some devices report the answer that they
  * gave to the sender. Soft-RoCE has one status for that and for a buffer that is not
- * registered, which an application that uses its descriptors does not have.
+ * registered.
  */
-static bool is_too_long(const struct verbs_ep *ep, enum ibv_wc_status status)
+static bool is_too_long(
+	const struct verbs_ep *ep, const struct verbs_wr *wr, enum ibv_wc_status status)
 {
 	return status == IBV_WC_LOC_LEN_ERR || status == IBV_WC_REM_INV_REQ_ERR ||
-	       (status == IBV_WC_LOC_QP_OP_ERR &&
+	       (status == IBV_WC_LOC_QP_OP_ERR && !wr->bare &&
 		       ep->domain->device->attr.vendor_id == SOFT_ROCE);
+}
+
+/* The positive FI_E code of a receive that failed. */
+static int receive_error(
+	const struct verbs_ep *ep, const struct verbs_wr *wr, enum ibv_wc_status status)
+{
+	if (is_too_long(ep, wr, status))
+		return FI_ETRUNC;
+	if (wr->bare && status == IBV_WC_LOC_QP_OP_ERR)
+		return FI_EINVAL;
+	return error_of(status);
 }
 
 static void receive_failed(
@@ -113,7 +125,7 @@ static void receive_failed(
 	struct fi_cq_err_entry entry = {
 		.op_context = wr->context,
 		.flags = FI_RECV | FI_MSG,
-		.err = is_too_long(ep, wc->status) ? FI_ETRUNC : error_of(wc->status),
+		.err = receive_error(ep, wr, wc->status),
 		.prov_errno = (int)wc->status,
 		.src_addr = FI_ADDR_NOTAVAIL,
 	};

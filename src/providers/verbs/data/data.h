@@ -61,6 +61,9 @@ int verbs_query_atomic(struct wf_domain *domain, enum fi_datatype datatype,
 
 /* recv.c: post a receive to the queue pair of the endpoint. */
 ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op);
+/* The buffers of the receive @op as list of the device. Sets *ret_bare if one of them
+ * has no memory descriptor. Returns the number of entries. */
+int verbs_recv_sges(const struct wf_op *op, struct ibv_sge *sge, bool *ret_bare);
 size_t verbs_rx_left(struct wf_ep *ep);
 
 /* complete.c: process one completion. cq->lock is held. */

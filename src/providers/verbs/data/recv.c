@@ -18,6 +18,30 @@ static int post(struct verbs_ep *ep, struct ibv_recv_wr *wr)
 	return verbs_failed(FI_LOG_EP_DATA, "ibv_post_recv", err);
 }
 
+static bool has_bare_buffer(const struct wf_op *op)
+{
+	for (size_t i = 0; i < op->iov_count; i++)
+		if (op->iov[i].iov_len && !(op->desc && op->desc[i]))
+			return true;
+	return false;
+}
+
+/*
+ * A buffer without descriptor is posted with a key that no region has: messages without
+ * payload, which touch no buffer, may be all that such a receive is for. Any other ends
+ * it with an error of the device.
+ */
+int verbs_recv_sges(const struct wf_op *op, struct ibv_sge *sge, bool *ret_bare)
+{
+	*ret_bare = has_bare_buffer(op);
+	if (wf_unlikely(*ret_bare))
+		FI_WARN_SPARSE(&verbs_fi, FI_LOG_EP_DATA,
+			"a receive has a buffer without memory descriptor, which "
+			"FI_MR_LOCAL demands: it can take messages without payload "
+			"only\n");
+	return verbs_sges(op, false, sge);
+}
+
 /* Where the routing header of a datagram goes. */
 static struct ibv_sge header_of(const struct verbs_domain *domain)
 {
@@ -33,15 +57,13 @@ ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op)
 	struct verbs_queue *rq = &ep->rq;
 	struct ibv_sge sge[1 + VERBS_SGE_MAX];
 	struct ibv_recv_wr wr = { .sg_list = sge };
-	int headers = ep->ud ? 1 : 0, count;
+	int headers = ep->ud ? 1 : 0;
 	ssize_t ret = -FI_EAGAIN;
+	bool bare;
 
 	if (headers)
 		sge[0] = header_of(ep->domain);
-	count = verbs_sges(op, true, sge + headers);
-	if (wf_unlikely(count < 0))
-		return count;
-	wr.num_sge = headers + count;
+	wr.num_sge = headers + verbs_recv_sges(op, sge + headers, &bare);
 	wf_lock(&ep->ep.lock);
 	if (wf_unlikely(!verbs_queue_left(rq) || (ep->ud && verbs_ud_stopped(ep->ud))))
 		goto out;
@@ -50,6 +72,7 @@ ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op)
 		.context = op->context,
 		.flags = op->flags,
 		.kind = WF_OP_RECV,
+		.bare = bare,
 	};
 	if (ep->ud)
 		verbs_ud_keep(ep->ud, rq->head & rq->mask, &wr);

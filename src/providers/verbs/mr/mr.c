@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/verbs/mr/mr.h"
 
-#include <errno.h>
 #include <stdlib.h>
 
 #include "objects/absent/absent.h"
 #include "objects/cntr/cntr.h"
 #include "objects/region/reg.h"
 #include "providers/verbs/device/device.h"
+#include "providers/verbs/mr/cache.h"
 #include "providers/verbs/param.h"
 #include "sys/iov.h"
 
@@ -20,6 +20,19 @@ static struct verbs_mr *mr_of(struct fid *fid)
 	return wf_container_of(fid, struct verbs_mr, own.fid.fid);
 }
 
+/* Give the registration back. 0 or a negative FI_E code, logged. */
+static int release(struct verbs_mr *mr)
+{
+	int err;
+
+	if (mr->kept) {
+		verbs_mr_cache_put(verbs_domain_of(mr->own.domain)->cache, mr->kept);
+		return 0;
+	}
+	err = verbs_lib.ibv.dereg_mr(mr->mr);
+	return err ? verbs_failed(FI_LOG_MR, "ibv_dereg_mr", err) : 0;
+}
+
 static int mr_close(struct fid *fid)
 {
 	struct verbs_mr *mr = mr_of(fid);
@@ -27,9 +40,9 @@ static int mr_close(struct fid *fid)
 
 	if (err)
 		return err;
-	err = verbs_lib.ibv.dereg_mr(mr->mr);
+	err = release(mr);
 	if (err)
-		return verbs_failed(FI_LOG_MR, "ibv_dereg_mr", err);
+		return err;
 	if (mr->base)
 		/* release: pairs with the check above in the base's close. */
 		atomic_fetch_sub_explicit(&mr->base->refs, 1, memory_order_release);
@@ -106,6 +119,21 @@ static int access_of(const struct verbs_device *device, const struct fi_mr_attr 
 	return access;
 }
 
+/* A registration for @mr: one of the cache, or one of its own. */
+static int acquire(struct verbs_mr *mr, const struct verbs_domain *domain,
+	const struct fi_mr_attr *attr)
+{
+	int access = access_of(domain->device, attr), err;
+
+	if (!domain->cache || !verbs_mr_cache_takes(access))
+		return verbs_mr_cache_register(
+			domain->cache, domain->pd, attr->mr_iov, access, &mr->mr);
+	err = verbs_mr_cache_get(domain->cache, attr->mr_iov, access, &mr->kept);
+	if (!err)
+		mr->mr = mr->kept->mr;
+	return err;
+}
+
 /* The region that contains the new one; NULL if @attr asks for none. */
 static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
 	struct verbs_mr **ret_base)
@@ -140,7 +168,6 @@ static void fill(struct verbs_mr *mr, struct wf_domain *domain,
 int verbs_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr)
 {
-	struct verbs_domain *own = verbs_domain_of(domain);
 	struct verbs_mr *mr, *base;
 	int err = find_base(domain, attr, &base);
 
@@ -149,10 +176,8 @@ int verbs_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return -FI_ENOMEM;
-	mr->mr = verbs_lib.ibv.reg_mr(own->pd, attr->mr_iov[0].iov_base,
-		attr->mr_iov[0].iov_len, access_of(own->device, attr));
-	if (!mr->mr) {
-		err = verbs_failed(FI_LOG_MR, "ibv_reg_mr", errno);
+	err = acquire(mr, verbs_domain_of(domain), attr);
+	if (err) {
 		free(mr);
 		return err;
 	}

@@ -9,6 +9,7 @@
 struct verbs_mr {
 	struct wf_mr_own own;
 	struct ibv_mr *mr;
+	struct verbs_mr_kept *kept; /* has @mr, in the cache; NULL: @mr is its own */
 	uint64_t flags;
 	struct iovec iov;      /* its memory */
 	struct verbs_mr *base; /* the region that a sub-region is in, or NULL */

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/verbs/mr/cache.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * Registrations are in a list, the last used first: an application uses few buffers
+ * again and again, and a search that finds nothing is short next to what it takes to
+ * pin pages.
+ *
+ * Nothing is allocated, freed or unmapped with the lock held: the kernel lets a thread
+ * that unmaps watched memory wait, and others would wait for that thread.
+ */
+struct verbs_mr_cache {
+	struct ibv_pd *pd;
+	const struct wf_mem_monitor_ops *monitor;
+	struct fid *handle; /* fi_open("mr_cache") */
+	size_t max_count, max_size;
+	struct wf_lock lock; /* guards what follows */
+	uint64_t pos;        /* in the log of the monitor */
+	size_t count, size;  /* registrations in @list, and their bytes */
+	struct wf_list list; /* struct verbs_mr_kept, by link */
+};
+
+static struct verbs_mr_kept *kept_of(struct wf_list *link)
+{
+	return wf_list_entry(link, struct verbs_mr_kept, link);
+}
+
+/* Serve no new regions by @kept. If no region uses it, it moves to @ended. */
+static void unlist(
+	struct verbs_mr_cache *cache, struct verbs_mr_kept *kept, struct wf_list *ended)
+{
+	wf_list_remove(&kept->link);
+	kept->listed = false;
+	cache->count--;
+	cache->size -= kept->len;
+	if (!kept->users)
+		wf_list_push(ended, &kept->link);
+}
+
+static bool overlaps(const struct verbs_mr_kept *kept, struct wf_mem_range range)
+{
+	const uintptr_t start = (uintptr_t)kept->addr;
+
+	return start < range.end && range.start < start + kept->len;
+}
+
+/* Unlist what the log of the monitor names. */
+static void follow_log(struct verbs_mr_cache *cache, struct wf_list *ended)
+{
+	struct wf_mem_range range;
+
+	while (cache->monitor->next(&cache->pos, &range)) {
+		struct wf_list *link = cache->list.next, *next;
+
+		for (; link != &cache->list; link = next) {
+			next = link->next;
+			if (overlaps(kept_of(link), range))
+				unlist(cache, kept_of(link), ended);
+		}
+	}
+}
+
+/* Unlist the registrations that were used least recently and are idle, until there
+ * are at most @count of at most @size bytes. */
+static void make_room(
+	struct verbs_mr_cache *cache, size_t count, size_t size, struct wf_list *ended)
+{
+	struct wf_list *link = cache->list.prev, *prev;
+
+	for (; link != &cache->list && (cache->count > count || cache->size > size);
+		link = prev) {
+		prev = link->prev;
+		if (!kept_of(link)->users)
+			unlist(cache, kept_of(link), ended);
+	}
+}
+
+static void end(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
+{
+	int err;
+
+	if (kept->watched)
+		cache->monitor->unsubscribe(kept->addr, kept->len, kept->era);
+	err = verbs_lib.ibv.dereg_mr(kept->mr);
+	if (err)
+		(void)verbs_failed(FI_LOG_MR, "ibv_dereg_mr", err);
+	free(kept);
+}
+
+static void end_all(struct verbs_mr_cache *cache, struct wf_list *ended)
+{
+	struct wf_list *link;
+
+	while ((link = wf_list_pop(ended)))
+		end(cache, kept_of(link));
+}
+
+static bool contains(const struct verbs_mr_kept *kept, const struct iovec *iov)
+{
+	const char *addr = iov->iov_base;
+
+	return addr >= kept->addr && iov->iov_len <= kept->len &&
+	       (size_t)(addr - kept->addr) <= kept->len - iov->iov_len;
+}
+
+static struct verbs_mr_kept *find(struct verbs_mr_cache *cache, const struct iovec *iov,
+	int access, struct wf_list *ended)
+{
+	wf_list_foreach(link, &cache->list)
+	{
+		struct verbs_mr_kept *kept = kept_of(link);
+
+		if (kept->access != access || !contains(kept, iov))
+			continue;
+		if (cache->monitor->valid(kept->addr, kept->len, kept->era))
+			return kept;
+		unlist(cache, kept, ended);
+		return NULL;
+	}
+	return NULL;
+}
+
+/* A registration that is in the list, with one more user. NULL: there is none. */
+static struct verbs_mr_kept *take(
+	struct verbs_mr_cache *cache, const struct iovec *iov, int access)
+{
+	struct verbs_mr_kept *kept;
+	struct wf_list ended;
+
+	wf_list_init(&ended);
+	wf_lock(&cache->lock);
+	follow_log(cache, &ended);
+	kept = find(cache, iov, access, &ended);
+	if (kept) {
+		kept->users++;
+		wf_list_remove(&kept->link);
+		wf_list_insert_after(&cache->list, &kept->link);
+	}
+	wf_unlock(&cache->lock);
+	end_all(cache, &ended);
+	return kept;
+}
+
+int verbs_mr_cache_register(struct verbs_mr_cache *cache, struct ibv_pd *pd,
+	const struct iovec *iov, int access, struct ibv_mr **ret_mr)
+{
+	struct wf_list ended;
+
+	*ret_mr = verbs_lib.ibv.reg_mr(pd, iov->iov_base, iov->iov_len, access);
+	if (*ret_mr)
+		return 0;
+	if (!cache || errno != ENOMEM)
+		return verbs_failed(FI_LOG_MR, "ibv_reg_mr", errno);
+	wf_list_init(&ended);
+	wf_lock(&cache->lock);
+	make_room(cache, 0, 0, &ended);
+	wf_unlock(&cache->lock);
+	end_all(cache, &ended);
+	return verbs_mr_cache_register(NULL, pd, iov, access, ret_mr);
+}
+
+/* Let @kept serve other regions. */
+static void list(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
+{
+	struct wf_list ended;
+
+	wf_list_init(&ended);
+	wf_lock(&cache->lock);
+	kept->listed = true;
+	wf_list_insert_after(&cache->list, &kept->link);
+	cache->count++;
+	cache->size += kept->len;
+	make_room(cache, cache->max_count, cache->max_size, &ended);
+	wf_unlock(&cache->lock);
+	end_all(cache, &ended);
+}
+
+int verbs_mr_cache_get(struct verbs_mr_cache *cache, const struct iovec *iov,
+	int access, struct verbs_mr_kept **ret_kept)
+{
+	struct verbs_mr_kept *kept = take(cache, iov, access);
+	int err;
+
+	if (kept) {
+		*ret_kept = kept;
+		return 0;
+	}
+	kept = calloc(1, sizeof(*kept));
+	if (!kept)
+		return -FI_ENOMEM;
+	kept->addr = iov->iov_base;
+	kept->len = iov->iov_len;
+	kept->access = access;
+	kept->users = 1;
+	/* Before the pages are pinned, so that no change is missed. */
+	kept->watched = iov->iov_len <= cache->max_size &&
+			!cache->monitor->subscribe(kept->addr, kept->len, &kept->era);
+	err = verbs_mr_cache_register(cache, cache->pd, iov, access, &kept->mr);
+	if (err) {
+		if (kept->watched)
+			cache->monitor->unsubscribe(kept->addr, kept->len, kept->era);
+		free(kept);
+		return err;
+	}
+	if (kept->watched)
+		list(cache, kept);
+	*ret_kept = kept;
+	return 0;
+}
+
+void verbs_mr_cache_put(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
+{
+	struct wf_list ended;
+
+	wf_list_init(&ended);
+	wf_lock(&cache->lock);
+	if (!--kept->users && !kept->listed)
+		wf_list_push(&ended, &kept->link);
+	/* What was in use before did not make room. */
+	make_room(cache, cache->max_count, cache->max_size, &ended);
+	wf_unlock(&cache->lock);
+	end_all(cache, &ended);
+}
+
+/* The monitor of the process. NULL: there is none to use. */
+static const struct wf_mem_monitor_ops *open_monitor(struct fid **ret_handle)
+{
+	struct wf_mem_monitor_ops *ops;
+	struct fid *handle;
+
+	if (fi_open(FI_VERSION(1, 13), "mr_cache", NULL, 0, 0, &handle, NULL))
+		return NULL;
+	if (fi_open_ops(handle, WF_MEM_MONITOR, 0, (void **)&ops, NULL) ||
+		ops->size < sizeof(*ops) || ops->start()) {
+		(void)fi_close(handle);
+		return NULL;
+	}
+	*ret_handle = handle;
+	return ops;
+}
+
+struct verbs_mr_cache *verbs_mr_cache_new(struct ibv_pd *pd)
+{
+	struct verbs_mr_cache *cache = calloc(1, sizeof(*cache));
+
+	if (!cache)
+		return NULL;
+	if (wf_lock_init(&cache->lock, WF_LOCK_MUTEX))
+		goto err_free;
+	cache->monitor = open_monitor(&cache->handle);
+	if (!cache->monitor)
+		goto err_lock;
+	cache->pd = pd;
+	cache->max_count = cache->monitor->max_count();
+	cache->max_size = cache->monitor->max_size();
+	cache->pos = cache->monitor->now();
+	wf_list_init(&cache->list);
+	return cache;
+
+err_lock:
+	wf_lock_done(&cache->lock);
+err_free:
+	free(cache);
+	return NULL;
+}
+
+void verbs_mr_cache_free(struct verbs_mr_cache *cache)
+{
+	struct wf_list ended;
+
+	if (!cache)
+		return;
+	wf_list_init(&ended);
+	make_room(cache, 0, 0, &ended);
+	end_all(cache, &ended);
+	cache->monitor->stop();
+	(void)fi_close(cache->handle);
+	wf_lock_done(&cache->lock);
+	free(cache);
+}
+
+bool verbs_mr_cache_takes(int access)
+{
+	return !(access & ~IBV_ACCESS_LOCAL_WRITE);
+}
