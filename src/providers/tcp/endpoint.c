@@ -38,7 +38,7 @@ static int tcp_enable(struct wf_ep *wf)
 		return 0;
 	wf_av_removals_start(&ep->peers->remotes.removals, wf->av);
 	/* Where it cannot be opened, all peers are reached by sockets. */
-	if (tcp_params.local == TCP_LOCAL_AUTO)
+	if (tcp_params.local != TCP_LOCAL_TCP)
 		(void)tcp_below_open(ep);
 	return tcp_peers_listen(ep);
 }

@@ -55,16 +55,22 @@ static const struct wf_param rows[] = {
 static const char *const locals[] = {
 	[TCP_LOCAL_TCP] = "tcp",
 	[TCP_LOCAL_AUTO] = "auto",
+	[TCP_LOCAL_SHM] = "shm",
 };
+
+const char *tcp_local_name(enum tcp_local local)
+{
+	return locals[local];
+}
 
 static void read_local(void)
 {
 	int local = TCP_LOCAL_TCP;
 
 	(void)fi_param_define(&tcp_fi, "local", FI_PARAM_STRING,
-		"How peers on this machine are reached: tcp (by sockets), or auto (by "
-		"shared memory, where both ends have this set and can share it) "
-		"(default: tcp)");
+		"How peers on this machine are reached: tcp (by sockets), auto (by "
+		"shared memory, where both ends have this set and can share it), or "
+		"shm (the same, and peers that cannot are refused) (default: tcp)");
 	wf_param_read_name(&tcp_fi, "local", locals, WF_ARRAY_SIZE(locals), &local);
 	tcp_params.local = (enum tcp_local)local;
 }

@@ -9,6 +9,7 @@
 enum tcp_local {
 	TCP_LOCAL_TCP,
 	TCP_LOCAL_AUTO, /* by shared memory where that is possible */
+	TCP_LOCAL_SHM,  /* by shared memory, or not at all */
 };
 
 /*
@@ -30,6 +31,9 @@ struct tcp_params {
 	int no_auto_progress;
 	enum tcp_local local;
 };
+
+/* The value of FI_TCP_LOCAL. */
+const char *tcp_local_name(enum tcp_local local);
 
 extern struct tcp_params tcp_params;
 

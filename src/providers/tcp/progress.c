@@ -6,6 +6,7 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
+#include "providers/tcp/local/way.h"
 #include "sys/clock.h"
 
 /*
@@ -16,13 +17,26 @@
  * connections, listeners and attempts to connect are in one epoll set, which is polled
  * now and then, and in each call while no connection is hot. So any number of idle
  * peers costs a fraction of one system call.
+ *
+ * Of many busy peers few are hot (TCP_HOT_MAX), as most of the reads would find
+ * nothing, and the set is polled as often as it tells of others.
  */
 enum {
 	/* So many connections stay hot whether they have traffic or not. */
 	HOT_FEW = 4,
-	/* Polls without bytes after which one of more connections is no longer hot. */
-	HOT_QUIET = 512,
-	EPOLL_INTERVAL = 32, /* progress calls from one poll of the set to the next */
+	/* Reads without bytes of all hot connections, if they are more, after which one
+	 * is no longer hot. */
+	HOT_QUIET = 2048,
+	/* The same, of one connection whose peer is reached by memory. */
+	RESTS_QUIET = 512,
+	/* Reads of hot connections from one poll of the set to the next; progress calls
+	 * from one look at slow things to the next. */
+	EPOLL_INTERVAL = 32,
+	/* Progress calls after a poll that found something which all poll the set. */
+	EPOLL_AGAIN = 16,
+	/* Progress calls from one reading of the coarse clock to the next, for the same
+	 * purpose, where messages come by memory. */
+	CLOCK_INTERVAL = 8,
 	/* Progress calls without a sleep after which the endpoint assumes that no
 	 * thread sleeps. */
 	AWAKE = 256,
@@ -45,6 +59,14 @@ static void flush_dirty(struct tcp_ep *ep)
 	}
 }
 
+/* A read found no bytes: is the connection no longer hot? */
+static bool is_quiet(const struct tcp_ep *ep, struct tcp_conn *conn)
+{
+	conn->quiet++;
+	return (ep->hot_count > HOT_FEW && conn->quiet > HOT_QUIET / ep->hot_count) ||
+	       (tcp_switch_rests(conn) && conn->quiet > RESTS_QUIET);
+}
+
 static bool poll_hot(struct tcp_ep *ep)
 {
 	bool found = false;
@@ -58,9 +80,7 @@ static bool poll_hot(struct tcp_ep *ep)
 		if (tcp_rx_poll(conn)) {
 			conn->quiet = 0;
 			found = true;
-		} else if (++conn->quiet > HOT_QUIET &&
-			   (ep->hot_count > HOT_FEW || tcp_switch_rests(conn)) &&
-			   !conn->rx.held) {
+		} else if (is_quiet(ep, conn) && !conn->rx.held) {
 			tcp_conn_cool(conn);
 		}
 	}
@@ -126,18 +146,34 @@ static void forget_sleepers(struct tcp_ep *ep)
  * progress should not need EPOLL_INTERVAL calls. */
 static bool is_poll_due(struct tcp_ep *ep)
 {
+	bool rests = ep->near && !ep->watches.sleepers;
 	uint64_t tick;
 
 	if (!ep->watches.count)
 		return false;
-	if ((wf_list_empty(&ep->hot) && !ep->near) || ep->epoch % EPOLL_INTERVAL == 0 ||
-		ep->epoch == ep->armed_epoch + 1)
+	ep->set_reads += WF_MAX(ep->hot_count, 1u);
+	if ((wf_list_empty(&ep->hot) && !rests) || ep->set_reads >= EPOLL_INTERVAL ||
+		ep->set_again || ep->epoch == ep->armed_epoch + 1)
 		return true;
+	if (rests && ep->epoch % CLOCK_INTERVAL)
+		return false;
 	tick = wf_coarse_ns();
 	if (tick == ep->set_tick)
 		return false;
 	ep->set_tick = tick;
 	return true;
+}
+
+static bool poll_set(struct tcp_ep *ep)
+{
+	bool found = wf_watches_poll(&ep->watches) > 0;
+
+	ep->set_reads = 0;
+	if (found)
+		ep->set_again = EPOLL_AGAIN;
+	else if (ep->set_again)
+		ep->set_again--;
+	return found;
 }
 
 void tcp_progress(struct wf_ep *wf)
@@ -151,15 +187,17 @@ void tcp_progress(struct wf_ep *wf)
 		forget_sleepers(ep);
 	if (found)
 		flush_dirty(ep);
-	found |= poll_hot(ep);
+	/* Below first: the answer to a marker is in the socket before the messages that
+	 * the peer sends by memory later. */
 	if (wf_unlikely(ep->below != NULL))
 		found |= tcp_below_poll(ep);
+	found |= poll_hot(ep);
 	if (wf_unlikely((ep->epoch % EPOLL_INTERVAL == 0 || ep->watches.sleepers ||
 				!ep->manual) &&
 			!wf_list_empty(&ep->owing)))
 		tcp_keepalive_check(ep, wf_now_ns());
 	if (is_poll_due(ep)) {
-		found |= wf_watches_poll(&ep->watches) > 0;
+		found |= poll_set(ep);
 		if (ep->peers)
 			tcp_peers_tick(ep);
 		else

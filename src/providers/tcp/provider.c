@@ -115,4 +115,30 @@ static void read_params(void)
 	}
 }
 
-WF_PROV_FRAME(tcp, wf_ip_getinfo, read_params)
+/* fi_info --why shows what starts with "way: ". */
+static void log_way(const struct fi_info *info)
+{
+	while (info && info->ep_attr->type != FI_EP_RDM)
+		info = info->next;
+	if (info && tcp_params.local != TCP_LOCAL_TCP)
+		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
+			"way: peers on this machine: shared memory, %s "
+			"(FI_TCP_LOCAL=%s)\n",
+			tcp_params.local == TCP_LOCAL_SHM
+				? "or refused"
+				: "or sockets where they cannot share it",
+			tcp_local_name(tcp_params.local));
+}
+
+static int tcp_getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
+	const char *service, uint64_t flags, const struct fi_info *hints,
+	struct fi_info **ret_info)
+{
+	int ret = wf_ip_getinfo(prov, version, node, service, flags, hints, ret_info);
+
+	if (!ret)
+		log_way(*ret_info);
+	return ret;
+}
+
+WF_PROV_FRAME(tcp, tcp_getinfo, read_params)

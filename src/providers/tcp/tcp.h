@@ -80,6 +80,8 @@ struct tcp_ep {
 	size_t answer_bytes; /* bytes of memory of answers, of all connections */
 	struct wf_unexp unexp;
 	struct wf_watches watches; /* .sleepers: all sockets are in the epoll set */
+	uint32_t set_reads; /* of hot connections, since the epoll set was polled */
+	uint32_t set_again; /* progress calls that poll it in any case */
 	/* wf_coarse_ns when the epoll set was polled because time had passed, not
 	 * because of the number of progress calls. */
 	uint64_t set_tick;

@@ -3,6 +3,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/below.h"
 #include "sys/clock.h"
 
 /*
@@ -49,10 +50,6 @@ bool tcp_arm(struct wf_ep *wf)
 	}
 	if (!wf_list_empty(&ep->failed))
 		return false;
-	/* Messages from memory are found by progress alone: the endpoint below has no
-	 * descriptor. */
-	if (ep->near)
-		return false;
 	wf_list_foreach(link, &ep->hot)
 	{
 		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
@@ -69,5 +66,5 @@ bool tcp_arm(struct wf_ep *wf)
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 	}
 	wf_watches_set_timer(&ep->watches, next_deadline(ep));
-	return true;
+	return tcp_below_arm(ep);
 }

@@ -62,23 +62,36 @@ static void know(struct end *end, struct end *other)
 	assert_int_equal(insert(end, name, strlen(name) + 1), 0);
 }
 
-static ssize_t start(struct end *end, const void *text, size_t len, void *context)
+static ssize_t start_op(struct end *end, struct wf_op *op)
+{
+	ssize_t ret;
+
+	wf_lock(&end->pair.tcp->ep.lock);
+	ret = tcp_below_start(end->pair.tcp, end->below, op);
+	wf_unlock(&end->pair.tcp->ep.lock);
+	return ret;
+}
+
+/* With @flags besides those of every message. */
+static ssize_t start_as(
+	struct end *end, const void *text, size_t len, void *context, uint64_t flags)
 {
 	struct iovec iov = { (void *)(uintptr_t)text, len };
 	struct wf_op op = { .kind = WF_OP_TSEND,
-		.flags = FI_COMPLETION,
+		.flags = FI_COMPLETION | flags,
 		.iov = &iov,
 		.iov_count = 1,
 		.len = len,
 		.addr = end->other,
 		.tag = 7,
 		.context = context };
-	ssize_t ret;
 
-	wf_lock(&end->pair.tcp->ep.lock);
-	ret = tcp_below_start(end->pair.tcp, end->below, &op);
-	wf_unlock(&end->pair.tcp->ep.lock);
-	return ret;
+	return start_op(end, &op);
+}
+
+static ssize_t start(struct end *end, const void *text, size_t len, void *context)
+{
+	return start_as(end, text, len, context, 0);
 }
 
 /* The next completion of @end, while both make progress. */
@@ -96,6 +109,16 @@ static struct fi_cq_tagged_entry wait_for(
 	return entry;
 }
 
+static void open_two(struct end *a, struct end *b)
+{
+	open_end(a, FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV);
+	open_end(b, FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV);
+	assert_int_equal(tcp_below_open(a->pair.tcp), 0);
+	assert_int_equal(tcp_below_open(b->pair.tcp), 0);
+	know(a, b);
+	know(b, a);
+}
+
 static void a_message_goes_below(void **state)
 {
 	struct fi_cq_tagged_entry entry;
@@ -104,12 +127,7 @@ static void a_message_goes_below(void **state)
 	fi_addr_t src = 0;
 
 	(void)state;
-	open_end(&a, FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV);
-	open_end(&b, FI_TAGGED | FI_SOURCE | FI_DIRECTED_RECV);
-	assert_int_equal(tcp_below_open(a.pair.tcp), 0);
-	assert_int_equal(tcp_below_open(b.pair.tcp), 0);
-	know(&a, &b);
-	know(&b, &a);
+	open_two(&a, &b);
 	assert_int_equal(
 		fi_trecv(b.pair.ep, in, sizeof(in), NULL, b.other, 7, 0, in), 0);
 	assert_int_equal(start(&a, "below", 6, &a), 0);
@@ -120,6 +138,63 @@ static void a_message_goes_below(void **state)
 	assert_int_equal(src, b.other);
 	assert_ptr_equal(wait_for(&a, &b, &src).op_context, &a);
 	assert_true(wf_list_empty(&a.pair.tcp->conns));
+	close_end(&a);
+	close_end(&b);
+}
+
+static int reach(struct end *end)
+{
+	int ret;
+
+	wf_ep_srx_lock(&end->pair.tcp->ep);
+	wf_lock(&end->pair.tcp->ep.lock);
+	ret = tcp_below_reach(end->pair.tcp, end->below);
+	wf_unlock(&end->pair.tcp->ep.lock);
+	wf_ep_srx_unlock(&end->pair.tcp->ep);
+	return ret;
+}
+
+static void part(struct end *end)
+{
+	wf_ep_srx_lock(&end->pair.tcp->ep);
+	wf_lock(&end->pair.tcp->ep.lock);
+	tcp_below_remove(end->pair.tcp, end->below, FI_ECANCELED);
+	wf_unlock(&end->pair.tcp->ep.lock);
+	wf_ep_srx_unlock(&end->pair.tcp->ep);
+}
+
+/* Once the peer is reached, a message is with it whether it makes progress or not, and
+ * its end receives the message before it ends the connection. */
+static void a_connection_begins_and_ends(void **state)
+{
+	uint64_t deadline = wf_deadline_ns(limit_ms(10000));
+	struct fi_cq_tagged_entry entry;
+	struct end a, b;
+	char in[16] = "";
+	fi_addr_t src = 0;
+
+	(void)state;
+	open_two(&a, &b);
+	assert_int_equal(start_as(&a, "below", 6, &a, WF_OP_REACHED), -FI_ENOTCONN);
+	while (reach(&a)) {
+		assert_false(wf_expired(deadline));
+		(void)fi_cq_read(a.pair.cq, NULL, 0);
+		(void)fi_cq_read(b.pair.cq, NULL, 0);
+	}
+	assert_int_equal(
+		fi_trecv(b.pair.ep, in, sizeof(in), NULL, b.other, 7, 0, in), 0);
+	assert_int_equal(start_as(&a, "below", 6, &a, WF_OP_REACHED), 0);
+	part(&b);
+	entry = wait_for(&b, &a, &src);
+	assert_ptr_equal(entry.op_context, in);
+	assert_string_equal(in, "below");
+	assert_int_equal(src, b.other);
+	/* The other end notices; nothing waits for a new connection. */
+	while (start_as(&a, "below", 6, &a, WF_OP_REACHED) != -FI_ENOTCONN) {
+		assert_false(wf_expired(deadline));
+		(void)fi_cq_read(a.pair.cq, NULL, 0);
+	}
+	part(&a);
 	close_end(&a);
 	close_end(&b);
 }
@@ -142,23 +217,194 @@ static void names_are_checked(void **state)
 	close_end(&a);
 }
 
-static void only_messages(void **state)
+static void open_both(struct end *a, struct end *b, uint64_t caps)
 {
-	struct end a;
+	open_end(a, caps);
+	open_end(b, caps);
+	assert_int_equal(tcp_below_open(a->pair.tcp), 0);
+	assert_int_equal(tcp_below_open(b->pair.tcp), 0);
+	know(a, b);
+	know(b, a);
+}
+
+enum { SHARED_KEY = 42, ELEMENTS = 2048, BYTES = ELEMENTS * sizeof(uint64_t) };
+
+static struct fid_mr *reg(struct end *end, void *memory, uint64_t access)
+{
+	struct fid_mr *mr;
+
+	assert_int_equal(fi_mr_reg(end->pair.domain, memory, BYTES, access, 0,
+				 SHARED_KEY, 0, &mr, NULL),
+		0);
+	return mr;
+}
+
+/* Access the first @len bytes of the other end's region and wait for the answer. */
+static void access_region(
+	struct end *end, struct end *other, enum wf_op_kind kind, void *buf, size_t len)
+{
+	struct iovec iov = { buf, len };
+	struct fi_rma_iov rma = { 0, len, SHARED_KEY };
+	struct wf_op op = { .kind = kind,
+		.flags = FI_COMPLETION | FI_DELIVERY_COMPLETE,
+		.iov = &iov,
+		.iov_count = 1,
+		.rma = &rma,
+		.rma_count = 1,
+		.len = len,
+		.addr = end->other,
+		.context = buf };
+	fi_addr_t src;
+
+	assert_int_equal(start_op(end, &op), 0);
+	assert_ptr_equal(wait_for(end, other, &src).op_context, buf);
+}
+
+static void regions_above_are_reached(void **state)
+{
+	static uint64_t memory[ELEMENTS], buf[ELEMENTS];
+	struct fid_mr *mr;
+	struct end a, b;
 
 	(void)state;
-	open_end(&a, FI_MSG | FI_RMA);
-	assert_int_equal(tcp_below_open(a.pair.tcp), -FI_ENOSYS);
-	assert_null(tcp_below_name(a.pair.tcp));
+	open_both(&a, &b, FI_MSG | FI_RMA);
+	mr = reg(&b, memory, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	buf[0] = 7;
+	buf[ELEMENTS - 1] = 8;
+	access_region(&a, &b, WF_OP_WRITE, buf, 8);
+	assert_int_equal(memory[0], 7);
+	assert_int_equal(memory[ELEMENTS - 1], 0);
+	access_region(&a, &b, WF_OP_WRITE, buf, BYTES);
+	assert_int_equal(memory[ELEMENTS - 1], 8);
+	memory[1] = 9;
+	access_region(&a, &b, WF_OP_READ, buf, BYTES);
+	assert_int_equal(buf[1], 9);
+	assert_true(wf_list_empty(&a.pair.tcp->conns));
+	assert_int_equal(fi_close(&mr->fid), 0);
 	close_end(&a);
+	close_end(&b);
+}
+
+/* As large as tcp takes them, with comparands and results of the same size. */
+static void large_atomics(void **state)
+{
+	static uint64_t memory[ELEMENTS], operands[ELEMENTS], compare[ELEMENTS],
+		result[ELEMENTS];
+	struct iovec iov = { operands, BYTES }, with = { compare, BYTES },
+		     into = { result, BYTES };
+	struct fi_rma_iov rma = { 0, BYTES, SHARED_KEY };
+	struct wf_op_atomic atomic = { .datatype = FI_UINT64,
+		.op = FI_CSWAP,
+		.count = ELEMENTS,
+		.size = BYTES,
+		.result = &into,
+		.result_count = 1,
+		.compare = &with,
+		.compare_count = 1 };
+	struct wf_op op = { .kind = WF_OP_COMPARE,
+		.flags = FI_COMPLETION,
+		.iov = &iov,
+		.iov_count = 1,
+		.rma = &rma,
+		.rma_count = 1,
+		.len = BYTES,
+		.atomic = &atomic,
+		.context = result };
+	struct fid_mr *mr;
+	struct end a, b;
+	fi_addr_t src;
+
+	(void)state;
+	open_both(&a, &b, FI_MSG | FI_ATOMIC);
+	mr = reg(&b, memory, FI_REMOTE_READ | FI_REMOTE_WRITE);
+	for (unsigned int i = 0; i < ELEMENTS; i++) {
+		memory[i] = i;
+		compare[i] = i % 2 ? i : i + 1;
+		operands[i] = i + ELEMENTS;
+	}
+	op.addr = a.other;
+	assert_int_equal(start_op(&a, &op), 0);
+	assert_ptr_equal(wait_for(&a, &b, &src).op_context, result);
+	for (unsigned int i = 0; i < ELEMENTS; i++) {
+		assert_int_equal(result[i], i);
+		assert_int_equal(memory[i], i % 2 ? i + ELEMENTS : i);
+	}
+	assert_int_equal(fi_close(&mr->fid), 0);
+	close_end(&a);
+	close_end(&b);
+}
+
+/* The error of a write that the other end refuses. */
+static struct fi_cq_err_entry refused_write(
+	struct end *end, struct end *other, uint64_t flags)
+{
+	uint64_t deadline = wf_deadline_ns(limit_ms(10000)), word = 1;
+	struct iovec iov = { &word, sizeof(word) };
+	struct fi_rma_iov rma = { 0, sizeof(word), SHARED_KEY };
+	struct fi_cq_err_entry err = { 0 };
+	struct fi_cq_tagged_entry entry;
+	struct wf_op op = { .kind = WF_OP_WRITE,
+		.flags = flags,
+		.iov = &iov,
+		.iov_count = 1,
+		.rma = &rma,
+		.rma_count = 1,
+		.len = sizeof(word),
+		.addr = end->other };
+
+	assert_int_equal(start_op(end, &op), 0);
+	while (fi_cq_read(end->pair.cq, &entry, 1) != -FI_EAVAIL) {
+		assert_false(wf_expired(deadline));
+		(void)fi_cq_read(other->pair.cq, NULL, 0);
+	}
+	assert_int_equal(fi_cq_readerr(end->pair.cq, &err, 0), 1);
+	return err;
+}
+
+static void check_named(struct end *end, const struct fi_cq_err_entry *err)
+{
+	union wf_sockaddr addr;
+	size_t len = sizeof(addr);
+
+	assert_int_equal(err->src_addr, end->other);
+	assert_int_equal(fi_av_lookup(end->av, end->other, &addr, &len), 0);
+	assert_int_equal(err->err_data_size, len);
+	assert_memory_equal(err->err_data, &addr, len);
+}
+
+/* An error from below names the peer as tcp does, whether the operation was kept until
+ * its answer or not. */
+static void errors_name_the_peer(void **state)
+{
+	static uint64_t memory[ELEMENTS];
+	struct fi_cq_err_entry err;
+	struct fid_mr *mr;
+	struct end a, b;
+
+	(void)state;
+	open_both(&a, &b, FI_MSG | FI_RMA);
+	mr = reg(&b, memory, FI_REMOTE_READ);
+	err = refused_write(&a, &b, FI_COMPLETION | FI_DELIVERY_COMPLETE);
+	assert_int_equal(err.err, FI_EACCES);
+	check_named(&a, &err);
+	assert_int_equal(fi_close(&mr->fid), 0);
+	err = refused_write(&a, &b, FI_INJECT);
+	assert_int_equal(err.err, FI_EKEYREJECTED);
+	check_named(&a, &err);
+	assert_int_equal(memory[0], 0);
+	close_end(&a);
+	close_end(&b);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_goes_below),
+		cmocka_unit_test(a_connection_begins_and_ends),
 		cmocka_unit_test(names_are_checked),
-		cmocka_unit_test(only_messages),
+		cmocka_unit_test(regions_above_are_reached),
+		cmocka_unit_test(large_atomics),
+		cmocka_unit_test(errors_name_the_peer),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -99,13 +99,20 @@ static inline int teardown(void **state)
 
 /* ---- the peer ---- */
 
+/* What was sent is read, and answered when there is no more. */
+static inline void settle(struct far *far)
+{
+	pair_progress(&far->pair);
+	pair_progress(&far->pair);
+}
+
 static inline void send_card(struct far *far)
 {
 	const struct tcp_record rec = { .kind = TCP_REC_CARD,
 		.payload_len = TCP_WIRE_CARD };
 
 	peer_record(&far->pair, &rec, far->card);
-	pair_progress(&far->pair);
+	settle(far);
 }
 
 static inline void send_number(struct far *far, uint64_t number)
@@ -113,7 +120,7 @@ static inline void send_number(struct far *far, uint64_t number)
 	const struct tcp_record rec = { .kind = TCP_REC_PROOF, .id = number };
 
 	peer_record(&far->pair, &rec, NULL);
-	pair_progress(&far->pair);
+	settle(far);
 }
 
 /* The number behind the endpoint's card. */

@@ -16,7 +16,8 @@ static struct {
 	const char *name; /* NULL: there is none */
 	int insert_ret;
 	ssize_t start_ret;
-	unsigned int inserted, removed, started;
+	int reach_ret;
+	unsigned int inserted, removed, started, asked;
 	fi_addr_t user_id;
 	struct wf_op op; /* the last one */
 	char peer[TCP_PROOF_NAME];
@@ -44,9 +45,18 @@ static int below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
 	return 0;
 }
 
-static void below_remove(struct tcp_ep *ep, fi_addr_t addr)
+static int below_reach(struct tcp_ep *ep, fi_addr_t addr)
 {
 	(void)ep;
+	assert_int_equal(addr, BELOW_ADDR);
+	below.asked++;
+	return below.reach_ret;
+}
+
+static void below_remove(struct tcp_ep *ep, fi_addr_t addr, int err)
+{
+	(void)ep;
+	(void)err;
 	assert_int_equal(addr, BELOW_ADDR);
 	below.removed++;
 }
@@ -65,6 +75,7 @@ static ssize_t below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op)
 static const struct tcp_below_ops below_ops = {
 	.name = below_name,
 	.insert = below_insert,
+	.reach = below_reach,
 	.remove = below_remove,
 	.start = below_start,
 };
@@ -81,19 +92,21 @@ static int setup_below(void **state)
 	return 0;
 }
 
-/* The endpoint and the test have proven to each other that they share memory. */
-static int setup_proven(void **state)
+static void prove(struct far *far)
 {
-	struct far *far;
-	uint64_t number;
+	uint64_t number = read_card(far);
 
-	(void)setup_below(state);
-	far = *state;
-	number = read_card(far);
 	send_card(far);
 	(void)peer_expect(&far->pair, TCP_REC_PROOF, NULL);
 	send_number(far, number);
 	assert_true(tcp_way_proven(way_of(far)));
+}
+
+/* The endpoint and the test have proven to each other that they share memory. */
+static int setup_proven(void **state)
+{
+	(void)setup_below(state);
+	prove(*state);
 	return 0;
 }
 
@@ -106,7 +119,7 @@ static int teardown_proven(void **state)
 	return ret;
 }
 
-static void send_bare(struct far *far, enum tcp_rec_kind kind, uint64_t id)
+static void put_bare(struct far *far, enum tcp_rec_kind kind, uint64_t id)
 {
 	const struct tcp_record rec = { .kind = (uint8_t)kind, .id = id };
 
@@ -114,10 +127,19 @@ static void send_bare(struct far *far, enum tcp_rec_kind kind, uint64_t id)
 	pair_progress(&far->pair);
 }
 
+static void send_bare(struct far *far, enum tcp_rec_kind kind, uint64_t id)
+{
+	put_bare(far, kind, id);
+	pair_progress(&far->pair);
+}
+
 /* Progress calls that are enough for the next marker after @tries. */
 static void let_pass(struct far *far, unsigned int tries)
 {
-	for (unsigned int i = 0; i <= 1u << tries; i++)
+	/* For one that does not go behind a message, after the first. */
+	unsigned int alone = tries ? 64 : 0;
+
+	for (unsigned int i = 0; i <= (1u << tries) + alone; i++)
 		pair_progress(&far->pair);
 }
 
@@ -169,6 +191,39 @@ static void an_idle_direction_switches(void **state)
 	assert_false(way_of(far)->in);
 }
 
+/* Messages go by the connection until there is one below. */
+static void the_marker_waits_for_the_connection_below(void **state)
+{
+	struct far *far = *state;
+
+	below.reach_ret = -FI_EAGAIN;
+	prove(far);
+	let_pass(far, 4);
+	peer_expect_nothing(&far->pair);
+	assert_int_equal(below.inserted, 1);
+	assert_in_range(below.asked, 2, 100);
+	inject(far);
+	pair_progress(&far->pair);
+	expect_message(far);
+	below.reach_ret = 0;
+	pair_progress(&far->pair);
+	switch_out(far);
+	inject(far);
+	assert_int_equal(below.started, 1);
+}
+
+static void there_is_no_connection_below(void **state)
+{
+	struct far *far = *state;
+
+	below.reach_ret = -FI_EINVAL;
+	prove(far);
+	let_pass(far, 4);
+	peer_expect_nothing(&far->pair);
+	assert_int_equal(below.asked, 1);
+	assert_int_equal(way_of(far)->out, TCP_OUT_SOCKET);
+}
+
 static void the_endpoint_below_is_full(void **state)
 {
 	struct far *far = *state;
@@ -198,6 +253,52 @@ static void messages_before_the_answer_go_by_the_connection(void **state)
 	switch_out(far);
 	inject(far);
 	assert_int_equal(below.started, 1);
+}
+
+/* The peer reads both at once, and answers before its next message. */
+static void make_due(struct far *far)
+{
+	(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
+	inject(far);
+	pair_progress(&far->pair);
+	expect_message(far);
+	send_bare(far, TCP_REC_MARKER_RESP, 1);
+	pair_progress(&far->pair);
+	pair_progress(&far->pair);
+	peer_expect_nothing(&far->pair);
+}
+
+static void a_marker_goes_behind_a_message(void **state)
+{
+	struct far *far = *state;
+
+	make_due(far);
+	inject(far);
+	expect_message(far);
+	switch_out(far);
+	inject(far);
+	assert_int_equal(below.started, 1);
+}
+
+/* A message is under way until it is acknowledged, and so is what comes behind it. */
+static void no_marker_goes_behind_what_waits(void **state)
+{
+	struct far *far = *state;
+	struct fi_msg msg = { .addr = far->addr };
+
+	make_due(far);
+	assert_int_equal(
+		fi_sendmsg(far->pair.ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE),
+		0);
+	pair_progress(&far->pair);
+	(void)peer_expect(&far->pair, TCP_REC_MSG, NULL);
+	peer_expect_nothing(&far->pair);
+	inject(far);
+	expect_message(far);
+	let_pass(far, 8);
+	peer_expect_nothing(&far->pair);
+	send_bare(far, TCP_REC_ACK, 0);
+	switch_out(far);
 }
 
 /* The marker waits for the acknowledgement of a message. */
@@ -245,7 +346,7 @@ static void the_peer_refuses_for_now(void **state)
 
 	for (unsigned int tries = 1; tries < 6; tries++) {
 		(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
-		send_bare(far, TCP_REC_MARKER_RESP, 0);
+		put_bare(far, TCP_REC_MARKER_RESP, 0);
 		inject(far);
 		pair_progress(&far->pair);
 		expect_message(far);
@@ -270,6 +371,20 @@ static void the_peers_direction_switches(void **state)
 	send_bare(far, TCP_REC_MARKER, 0);
 	assert_int_equal(peer_expect(&far->pair, TCP_REC_MARKER_RESP, NULL).id, 1);
 	assert_int_equal(far->pair.tcp->near, 1);
+}
+
+/* A call later the peer may have posted its next message, and its marker is void. */
+static void a_marker_is_answered_in_the_same_call(void **state)
+{
+	struct far *far = *state;
+
+	(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
+	for (int i = 0; i < 3; i++) {
+		put_bare(far, TCP_REC_MARKER, 0);
+		assert_int_equal(
+			peer_expect(&far->pair, TCP_REC_MARKER_RESP, NULL).id, 1);
+		peer_expect_nothing(&far->pair);
+	}
 }
 
 /* The socket of a peer of memory is not read in each progress call. */
@@ -422,11 +537,11 @@ static void memory_fails(void **state)
 	int fds[2];
 
 	switch_out(far);
-	wf_lock(&p->tcp->ep.lock);
-	tcp_way_failed(p->tcp, BELOW_ADDR + 1);
-	assert_false(p->conn->err);
-	tcp_way_failed(p->tcp, BELOW_ADDR);
-	wf_unlock(&p->tcp->ep.lock);
+	/* Nothing is reached below any more: the operation waits for the next
+	 * connection. */
+	below.start_ret = -FI_ENOTCONN;
+	inject(far);
+	assert_int_equal(below.started, 0);
 	assert_true(has_failed(far));
 	close(p->peer);
 	assert_int_equal(
@@ -443,6 +558,7 @@ static void memory_fails(void **state)
 	pair_progress(p);
 	(void)peer_expect(p, TCP_REC_CARD, card);
 	assert_memory_equal(card, none, sizeof(card));
+	expect_message(far);
 	send_card(far);
 	assert_int_equal(peer_expect(p, TCP_REC_PROOF, NULL).id, 0);
 	send_number(far, 0);
@@ -459,12 +575,17 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		PROVEN_TEST(an_idle_direction_switches),
+		BELOW_TEST(the_marker_waits_for_the_connection_below),
+		BELOW_TEST(there_is_no_connection_below),
 		PROVEN_TEST(the_endpoint_below_is_full),
 		PROVEN_TEST(messages_before_the_answer_go_by_the_connection),
+		PROVEN_TEST(a_marker_goes_behind_a_message),
+		PROVEN_TEST(no_marker_goes_behind_what_waits),
 		PROVEN_TEST(a_busy_direction_waits),
 		PROVEN_TEST(a_blocked_direction_waits),
 		PROVEN_TEST(the_peer_refuses_for_now),
 		PROVEN_TEST(the_peers_direction_switches),
+		PROVEN_TEST(a_marker_is_answered_in_the_same_call),
 		PROVEN_TEST(the_socket_rests),
 		PROVEN_TEST(an_answer_that_was_not_asked_for),
 		PROVEN_TEST(an_answer_that_says_neither),

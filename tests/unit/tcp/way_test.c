@@ -59,6 +59,7 @@ static void a_card_comes_in_pieces(void **state)
 		peer_send(&far->pair, bytes.at + i, 1);
 		pair_progress(&far->pair);
 	}
+	settle(far);
 	(void)peer_expect(&far->pair, TCP_REC_PROOF, NULL);
 	send_number(far, number);
 	assert_true(tcp_way_proven(way_of(far)));
@@ -258,6 +259,71 @@ static void none_that_offers(void **state)
 	two_endpoints(false, false, false);
 }
 
+/* FI_TCP_LOCAL=shm: peers of this machine have memory, or no connection. */
+
+static int setup_strict(void **state)
+{
+	tcp_params.local = TCP_LOCAL_SHM;
+	return setup(state);
+}
+
+static int teardown_strict(void **state)
+{
+	tcp_params.local = TCP_LOCAL_TCP;
+	return teardown(state);
+}
+
+/* The peer's answers to a card with the byte at @at changed. */
+static void answer(struct far *far, size_t at, bool refuse)
+{
+	uint64_t number = read_card(far);
+
+	far->card[at] ^= 1;
+	send_card(far);
+	(void)peer_expect(&far->pair, TCP_REC_PROOF, NULL);
+	assert_false(has_failed(far));
+	send_number(far, refuse ? 0 : number);
+}
+
+/* Offsets in a card (struct card of proof.c). */
+enum { CARD_UID = 4, CARD_BOOT_ID = 8, CARD_FD = 36 };
+
+static void another_user_is_refused(void **state)
+{
+	answer(*state, CARD_UID, false);
+	assert_true(has_failed(*state));
+}
+
+static void unreadable_memory_is_refused(void **state)
+{
+	answer(*state, CARD_FD + 3, false);
+	assert_true(has_failed(*state));
+}
+
+static void another_machine_is_served(void **state)
+{
+	answer(*state, CARD_BOOT_ID, true);
+	messages_pass(*state);
+}
+
+/* Neither card nor socket says that the peer is here. */
+static void a_refusal_from_elsewhere_is_served(void **state)
+{
+	answer(*state, 0, true);
+	messages_pass(*state);
+}
+
+static void a_refusal_from_here_is_refused(void **state)
+{
+	struct far *far = *state;
+
+	far->pair.conn->local = true;
+	answer(far, 0, true);
+	assert_true(has_failed(far));
+}
+
+#define STRICT_TEST(f) cmocka_unit_test_setup_teardown(f, setup_strict, teardown_strict)
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +340,11 @@ int main(void)
 		cmocka_unit_test(two_that_offer),
 		cmocka_unit_test(one_that_offers),
 		cmocka_unit_test(none_that_offers),
+		STRICT_TEST(another_user_is_refused),
+		STRICT_TEST(unreadable_memory_is_refused),
+		STRICT_TEST(another_machine_is_served),
+		STRICT_TEST(a_refusal_from_elsewhere_is_served),
+		STRICT_TEST(a_refusal_from_here_is_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,8 @@ void tcp_sock_setup(
  * started stay. */
 void tcp_sock_before_connect(int fd, const union wf_sockaddr *dest);
 void tcp_sock_before_listen(int fd, const union wf_sockaddr *addr);
+/* Are both ends of a connected socket within this machine's network? */
+bool tcp_sock_is_within_host(int fd);
 /* Set the same options on a connected socket. True: the connection is within this
  * machine. */
 bool tcp_sock_connected(int fd);

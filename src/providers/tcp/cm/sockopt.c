@@ -90,13 +90,19 @@ void tcp_sock_before_listen(int fd, const union wf_sockaddr *addr)
 		set_algorithm(fd);
 }
 
-bool tcp_sock_connected(int fd)
+bool tcp_sock_is_within_host(int fd)
 {
-	enum { NEAR_RCVBUF = 448 << 10 }; /* the kernel doubles it */
 	union wf_sockaddr peer = { 0 };
 	socklen_t len = sizeof(peer);
 
-	if (getpeername(fd, &peer.sa, &len) || !is_on_this_host(fd, &peer))
+	return !getpeername(fd, &peer.sa, &len) && is_on_this_host(fd, &peer);
+}
+
+bool tcp_sock_connected(int fd)
+{
+	enum { NEAR_RCVBUF = 448 << 10 }; /* the kernel doubles it */
+
+	if (!tcp_sock_is_within_host(fd))
 		return false;
 	set_int(fd, SOL_SOCKET, SO_RCVBUF, NEAR_RCVBUF);
 	set_algorithm(fd);

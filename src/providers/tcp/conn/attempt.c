@@ -74,6 +74,14 @@ static void failed(struct tcp_ep *ep, struct tcp_peer *peer, int err, bool refus
 		wf_remote_failed(remotes, &peer->ip.remote, err, wf_now_ns());
 }
 
+/* The peer, or this end, will have no connection. */
+static void denied(struct tcp_attempt *attempt)
+{
+	wf_remote_denied(&attempt->ep->peers->remotes, &attempt->peer->ip.remote,
+		FI_ECONNREFUSED);
+	tcp_attempt_drop(attempt);
+}
+
 /* The exchange continues with the next event of the socket, or ends at its deadline. */
 static void await_event(struct tcp_attempt *attempt)
 {
@@ -116,9 +124,15 @@ static void active_failed(struct tcp_attempt *attempt, int err)
 {
 	bool refused = err == ECONNREFUSED && !attempt->cm.out_done;
 
-	if (!settles_claim(attempt, err))
+	if (settles_claim(attempt, err)) {
+		tcp_attempt_drop(attempt);
+	} else if (attempt->cm.state == TCP_CM_REJECTED &&
+		   attempt->cm.msg.ext.reason == TCP_REASON_REFUSED) {
+		denied(attempt);
+	} else {
 		failed(attempt->ep, attempt->peer, err, refused);
-	tcp_attempt_drop(attempt);
+		tcp_attempt_drop(attempt);
+	}
 }
 
 static void active_ready(struct tcp_attempt *attempt)
@@ -139,6 +153,11 @@ static void active_ready(struct tcp_attempt *attempt)
 		return;
 	}
 	tcp_claim_refuted(attempt->peer);
+	if (tcp_way_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
+		    &attempt->peer->ip.addr)) {
+		denied(attempt);
+		return;
+	}
 	attempt->peer->remote_id = hello.id;
 	attempt->peer->remote_instance = attempt->cm.msg.ext.instance;
 	become_conn(attempt, tcp_rdm_have(&hello), TCP_PROVEN);
@@ -276,6 +295,10 @@ static void passive_asked(struct tcp_attempt *attempt)
 		wf_remote_ref(&peer->ip.remote);
 		attempt->peer = peer;
 		reason = judge(attempt, peer, &hello);
+		if (reason == TCP_REASON_NONE &&
+			tcp_way_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
+				&attempt->from))
+			reason = TCP_REASON_REFUSED;
 	}
 	if (reason != TCP_REASON_NONE) {
 		passive_finish(

@@ -10,6 +10,13 @@
 
 /* The life of a connection after its two ends agreed. */
 
+/* May one connection more be read in each progress call? More of them would cost the
+ * busy ones more than the epoll set. */
+static bool may_heat(const struct tcp_conn *conn)
+{
+	return conn->ep->hot_count < TCP_HOT_MAX;
+}
+
 static void conn_ready(struct wf_watch *watch, uint32_t events)
 {
 	struct tcp_conn *conn = wf_container_of(watch, struct tcp_conn, watch);
@@ -17,8 +24,14 @@ static void conn_ready(struct wf_watch *watch, uint32_t events)
 	(void)events;
 	if (conn->err)
 		return;
-	tcp_conn_heat(conn);
+	if (may_heat(conn))
+		tcp_conn_heat(conn);
 	(void)tcp_rx_poll(conn);
+	/* The epoll set tells of bytes in the socket. What waits elsewhere is found by
+	 * reading the connection. */
+	if (!conn->err && !conn->hot &&
+		(conn->rx.held || !(tcp_conn_events(conn) & EPOLLIN)))
+		tcp_conn_heat(conn);
 }
 
 struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
@@ -46,7 +59,11 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	wf_list_push(&ep->conns, &conn->link);
 	if (peer)
 		wf_remote_ref(&peer->ip.remote);
-	tcp_conn_heat(conn);
+	wf_progress_wake(&ep->ep.progress);
+	if (may_heat(conn))
+		tcp_conn_heat(conn);
+	else
+		tcp_watch_set(ep, &conn->watch, EPOLLIN);
 	return conn;
 }
 
@@ -117,7 +134,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	tcp_slots_free(&conn->rdv);
 	free(conn->rx.buf);
 	free(conn->rx.held);
-	tcp_way_end(conn);
+	tcp_way_end(conn, err);
 	if (conn->peer)
 		tcp_peer_lost(ep, conn->peer, conn);
 	conn->peer = NULL;

@@ -194,6 +194,9 @@ void tcp_conn_free_dead(struct tcp_ep *ep);
 /* To be called before this end closes a working connection: reads what the peer sent,
  * because the kernel drops unsent bytes when it closes a socket with unread ones. */
 void tcp_conn_hang_up(struct tcp_conn *conn);
+/* Beyond so many hot connections, others are read when the epoll set reports them. */
+enum { TCP_HOT_MAX = 16 };
+
 /* Have each progress call read the connection (hot); or only when the epoll set reports
  * it. */
 void tcp_conn_heat(struct tcp_conn *conn);

@@ -3,6 +3,7 @@
 
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/listen.h"
+#include "providers/tcp/local/switch.h"
 #include "providers/tcp/memory.h"
 #include "providers/tcp/data/stage.h"
 
@@ -244,5 +245,7 @@ void tcp_tx_kick(struct tcp_conn *conn, bool more)
 		return;
 	}
 	count_at_once(conn);
+	if (wf_unlikely(conn->way && conn->way->out == TCP_OUT_WAITS))
+		tcp_switch_behind(conn);
 	tcp_tx_flush(conn);
 }

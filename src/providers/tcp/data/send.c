@@ -138,9 +138,11 @@ static ssize_t start_on(
 static ssize_t start_below(
 	struct tcp_conn *conn, struct tcp_source *from, struct wf_op *op)
 {
-	if (wf_unlikely(conn->err || tcp_conn_gone(conn)))
-		return wait_for_next(conn, from, op);
-	return tcp_switch_start(conn, op);
+	ssize_t ret = -FI_ENOTCONN;
+
+	if (wf_likely(!conn->err && !tcp_conn_gone(conn)))
+		ret = tcp_switch_start(conn, op);
+	return wf_unlikely(ret == -FI_ENOTCONN) ? wait_for_next(conn, from, op) : ret;
 }
 
 /* There is no connection that the operation just goes to. @wait: see tcp_peer_route. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/tcp/local/below.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,38 +11,40 @@
 #include "objects/lower/find.h"
 #include "objects/lower/info.h"
 #include "objects/lower/progress.h"
+#include "objects/lower/reach.h"
+#include "providers/tcp/local/named.h"
 
 /*
- * It is opened with a domain and an AV of its own, for messages only: an endpoint that
- * has remote memory access or atomics keeps to its sockets, as does one for which a
- * thread may sleep, and one whose queues are imported themselves.
+ * It is opened with a domain and an AV of its own, but without regions: its peers reach
+ * those of tcp's domain (wf_domain_lend_regions), so that the same keys, accesses and
+ * counters hold by either way, and a region is closed for both at once. An endpoint
+ * whose queues are imported themselves keeps to its sockets.
  */
 struct tcp_below {
 	struct wf_lower_domain domain;
 	struct fid_av *av;
 	struct wf_av *table; /* the same */
 	struct wf_lower_ep ep;
-	struct fid_peer_cq tx, rx;
-	bool tx_exported, rx_exported;
+	struct tcp_named tx;
+	struct fid_peer_cq rx;
+	bool rx_exported;
+	bool sleeps;       /* a thread may sleep until tcp's endpoint has work */
+	struct wf_fds fds; /* what it sleeps on: the epoll sets of both endpoints */
 	char name[TCP_PROOF_NAME];
 };
 
-static const uint64_t messages = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_SOURCE |
-				 FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV |
-				 FI_EXACT_DIRECTED_RECV;
+/* What tcp's endpoint has of these, the one below has. */
+static const uint64_t transfers =
+	FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_RECV | FI_READ |
+	FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT | FI_SOURCE |
+	FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
 static const uint64_t linking = FI_PEER | FI_AV_USER_ID;
 
 /* Why @ep gets no endpoint below; NULL: it may have one. */
 static const char *unfit(const struct tcp_ep *ep)
 {
-	const struct wf_ep *wf = &ep->ep;
-
 	if (wf_ep_is_sep(&ep->ep))
 		return "it is scalable";
-	if (wf->caps & (FI_RMA | FI_ATOMIC))
-		return "it has FI_RMA or FI_ATOMIC";
-	if (wf_ep_may_sleep(wf))
-		return "a thread may sleep until it has work";
 	if (!wf_ep_srx(&((struct tcp_ep *)ep)->ep))
 		return "its receive context is imported, or it does not receive";
 	return NULL;
@@ -57,6 +60,8 @@ static const char *lacks(const struct fi_info *below, const struct fi_info *abov
 	if (below->tx_attr->iov_limit < above->tx_attr->iov_limit ||
 		below->rx_attr->iov_limit < above->rx_attr->iov_limit)
 		return "it takes fewer buffers";
+	if (below->tx_attr->rma_iov_limit < above->tx_attr->rma_iov_limit)
+		return "it takes fewer segments";
 	if (below->ep_attr->max_msg_size < above->ep_attr->max_msg_size)
 		return "its messages are shorter";
 	if (below->domain_attr->cq_data_size < above->domain_attr->cq_data_size)
@@ -73,7 +78,7 @@ static int find(const struct tcp_ep *ep, struct fi_info **ret_info)
 
 	if (!hints)
 		return ret;
-	hints->caps = (ep->ep.caps & messages) | linking;
+	hints->caps = (ep->ep.caps & transfers) | linking;
 	hints->domain_attr->caps = linking;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->domain_attr->mr_mode = ep->ep.domain->info->domain_attr->mr_mode;
@@ -114,16 +119,18 @@ static int open_ep(struct tcp_ep *ep, struct tcp_below *below)
 	if (!info)
 		return -FI_ENOMEM;
 	wf_lower_info_fit(info, ep->ep.info);
-	info->caps &= messages | linking | FI_LOCAL_COMM | FI_REMOTE_COMM;
-	info->caps &= ~messages | ep->ep.caps;
+	info->caps &= transfers | linking | FI_LOCAL_COMM | FI_REMOTE_COMM;
+	info->caps &= ~transfers | ep->ep.caps;
 	/* Errors of injected operations report the context of tcp's endpoint. */
 	ret = wf_lower_ep_open(
 		&below->ep, &below->domain, info, ep->ep.fid.fid.context);
 	if (ret)
 		return ret;
 	/* Of a provider of another library the AV could not be used within progress. */
-	if (!below->ep.builtin)
+	if (!wf_lower_ep_reaches(&below->ep) ||
+		wf_op_max_atomic(below->ep.builtin) < wf_op_max_atomic(&ep->ep))
 		return -FI_ENOSYS;
+	wf_domain_lend_regions(ep->ep.domain, below->ep.builtin->domain);
 	below->table = wf_av_of(below->av);
 	wf_transfer_lend(&ep->ep, below->ep.builtin);
 	ret = wf_lower_ep_set_limits(&below->ep, &ep->ep);
@@ -136,10 +143,9 @@ static int import_tx(struct tcp_ep *ep, struct tcp_below *below)
 
 	if (!cq)
 		return 0;
-	wf_cq_export(cq, &below->tx);
-	below->tx_exported = true;
-	return wf_lower_ep_import_cq(&below->ep, &below->tx, cq->ring.format,
-		FI_TRANSMIT | FI_SELECTIVE_COMPLETION, false);
+	tcp_named_init(&below->tx, cq);
+	return wf_lower_ep_import_cq(&below->ep, &below->tx.port, cq->ring.format,
+		FI_TRANSMIT | FI_SELECTIVE_COMPLETION, below->sleeps);
 }
 
 static int import_rx(struct tcp_ep *ep, struct tcp_below *below)
@@ -154,7 +160,7 @@ static int import_rx(struct tcp_ep *ep, struct tcp_below *below)
 	wf_cq_export(cq, &below->rx);
 	below->rx_exported = true;
 	return wf_lower_ep_import_cq(
-		&below->ep, &below->rx, cq->ring.format, flags, false);
+		&below->ep, &below->rx, cq->ring.format, flags, below->sleeps);
 }
 
 static int import_cntrs(struct tcp_ep *ep, struct tcp_below *below)
@@ -171,6 +177,29 @@ static int import_cntrs(struct tcp_ep *ep, struct tcp_below *below)
 	return ret;
 }
 
+/* Sleepers wait for both endpoints. That below tells its peers to wake it only if it
+ * has a queue with a descriptor. That of the queue is not slept on, because nothing
+ * reads the signals of an import. */
+static int watch(struct tcp_ep *ep, struct tcp_below *below)
+{
+	int fd, ret;
+
+	if (!below->sleeps)
+		return 0;
+	if (!below->ep.has_fd)
+		return -FI_ENOSYS;
+	fd = wf_progress_fd(&below->ep.builtin->progress);
+	ret = fd < 0 ? fd : wf_fds_add(&below->fds, fd);
+	return ret ? ret : wf_fds_add(&below->fds, ep->watches.epfd);
+}
+
+static struct wf_fds *wait_fds(struct wf_progress *item)
+{
+	struct wf_ep *wf = wf_container_of(item, struct wf_ep, progress);
+
+	return &tcp_ep_of(wf)->below->fds;
+}
+
 static int enable(struct tcp_ep *ep, struct tcp_below *below)
 {
 	size_t len = sizeof(below->name);
@@ -182,6 +211,8 @@ static int enable(struct tcp_ep *ep, struct tcp_below *below)
 		ret = import_cntrs(ep, below);
 	if (!ret)
 		ret = wf_lower_ep_import_srx(&below->ep, &ep->ep, NULL);
+	if (!ret)
+		ret = watch(ep, below);
 	if (ret)
 		return ret;
 	/* Sources are indices in tcp's AV until the application's queue is written. */
@@ -198,8 +229,8 @@ static int enable(struct tcp_ep *ep, struct tcp_below *below)
 static void done(struct tcp_below *below)
 {
 	wf_lower_ep_close(&below->ep);
-	if (below->tx_exported)
-		wf_cq_unexport(&below->tx);
+	wf_fds_done(&below->fds);
+	tcp_named_done(&below->tx);
 	if (below->rx_exported)
 		wf_cq_unexport(&below->rx);
 	wf_lower_close(&below->domain, below->av ? &below->av->fid : NULL);
@@ -210,6 +241,7 @@ static void done(struct tcp_below *below)
 static const struct tcp_below_ops below_ops = {
 	.name = tcp_below_name,
 	.insert = tcp_below_insert,
+	.reach = tcp_below_reach,
 	.remove = tcp_below_remove,
 	.start = tcp_below_start,
 };
@@ -222,6 +254,8 @@ static int try_open(struct tcp_ep *ep, const char **why)
 	*why = NULL;
 	if (!below)
 		return -FI_ENOMEM;
+	below->sleeps = wf_ep_may_sleep(&ep->ep);
+	wf_fds_init(&below->fds);
 	ret = open_domain(ep, below, why);
 	if (!ret) {
 		*why = "its endpoint";
@@ -237,6 +271,8 @@ static int try_open(struct tcp_ep *ep, const char **why)
 	ep->below = below;
 	ep->below_ops = &below_ops;
 	wf_unlock(&ep->ep.lock);
+	if (below->sleeps)
+		wf_ep_set_wait_fds(&ep->ep, wait_fds);
 	return 0;
 }
 
@@ -278,6 +314,7 @@ int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, siz
 {
 	/* The AV may read as much as an address of any format has. */
 	uint32_t words[2 * WF_AV_ADDR_WORDS] = { 0 };
+	int ret;
 
 	if (!ep->below)
 		return -FI_ENOSYS;
@@ -285,26 +322,61 @@ int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, siz
 		memchr(name, 0, len) != (const char *)name + len - 1)
 		return -FI_EINVAL;
 	memcpy(words, name, len);
-	return wf_av_insert_untold(ep->below->table, words, user_id, ret_below);
+	ret = wf_av_insert_untold(ep->below->table, words, user_id, ret_below);
+	if (ret)
+		return ret;
+	ret = tcp_named_set(&ep->below->tx, *ret_below, user_id,
+		wf_av_addr(ep->ep.av, user_id), wf_av_addrlen(ep->ep.av));
+	if (ret)
+		(void)wf_av_remove_untold(ep->below->table, *ret_below);
+	return ret;
 }
 
 /* Messages of the peer that no receive has matched keep their source: it is an index of
  * tcp's AV, where the peer may stay. */
-void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below)
+void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below, int err)
 {
-	if (ep->below)
-		(void)wf_av_remove_untold(ep->below->table, below);
+	if (!ep->below)
+		return;
+	wf_lower_ep_part(&ep->below->ep, below, err);
+	(void)wf_av_remove_untold(ep->below->table, below);
+}
+
+int tcp_below_reach(struct tcp_ep *ep, fi_addr_t below)
+{
+	return ep->below ? wf_lower_ep_reach(&ep->below->ep, below) : -FI_ENOSYS;
 }
 
 ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op)
 {
-	return ep->below ? wf_lower_start(&ep->below->ep, op, below) : -FI_ENOSYS;
+	if (!ep->below)
+		return -FI_ENOSYS;
+	/* The endpoint below is run by this one's item, and may need it now. */
+	wf_progress_wake(&ep->ep.progress);
+	return wf_lower_start(&ep->below->ep, op, below);
 }
 
 bool tcp_below_poll(struct tcp_ep *ep)
 {
 	wf_lower_ep_poll(&ep->below->ep);
 	return wf_progress_moved(&ep->below->ep.builtin->progress);
+}
+
+/* Peers connect at any time, which the endpoint below may not have looked for. */
+static bool is_quiet(const struct tcp_below *below)
+{
+	struct wf_progress *item = &below->ep.builtin->progress;
+	struct pollfd poll_fd = { .fd = wf_progress_fd(item), .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) <= 0;
+}
+
+bool tcp_below_arm(struct tcp_ep *ep)
+{
+	const struct tcp_below *below = ep->below;
+
+	return !below ||
+	       (below->sleeps && wf_lower_ep_arm(&below->ep) && is_quiet(below));
 }
 
 bool tcp_below_flushed(struct tcp_ep *ep)

@@ -31,15 +31,17 @@ const char *tcp_below_name(const struct tcp_ep *ep);
  * FI_E code. */
 int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, size_t len,
 	fi_addr_t *ret_below);
-void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below);
+/* As in struct tcp_below_ops. */
+int tcp_below_reach(struct tcp_ep *ep, fi_addr_t below);
+void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below, int err);
 
-/* Start @op at the peer that was inserted as @below. Contract as struct
- * wf_xfer_ops.start. */
+/* Start @op at the peer that was inserted as @below; as in struct tcp_below_ops. */
 ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op);
 
 /* Progress of an endpoint that has one below. Returns whether anything moved. */
 bool tcp_below_poll(struct tcp_ep *ep);
-/* As in struct wf_xfer_ops; true and false where there is none. */
+/* As in struct wf_xfer_ops; true, true and false where there is none. */
+bool tcp_below_arm(struct tcp_ep *ep);
 bool tcp_below_flushed(struct tcp_ep *ep);
 bool tcp_below_cancel(struct tcp_ep *ep, const struct wf_cancel *which);
 

@@ -18,7 +18,7 @@
 
 /*
  * The endpoint below, of shared memory (local/below.h; tests of the switch play it).
- * ep.lock is held, for insert() and remove() the
+ * ep.lock is held, and but for start() the
  * lock of the owner of ep.srx, too. ep.below_ops is set before the endpoint has
  * connections.
  */
@@ -31,9 +31,14 @@ struct tcp_below_ops {
 	 * negative FI_E code. */
 	int (*insert)(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
 		size_t len, fi_addr_t *ret_below);
-	void (*remove)(struct tcp_ep *ep, fi_addr_t below);
-	/* Start @op, whose address is that of @ep's AV, at the peer that was inserted
-	 * as @below. Contract as struct wf_xfer_ops.start. */
+	/* Connect to the peer that was inserted as @below. As struct
+	 * wf_xfer_ops.reach. */
+	int (*reach)(struct tcp_ep *ep, fi_addr_t below);
+	/* End the connection to it, as struct wf_xfer_ops.part, and remove it. */
+	void (*remove)(struct tcp_ep *ep, fi_addr_t below, int err);
+	/* Start @op, whose address is that of @ep's AV, at the peer that was reached as
+	 * @below. -FI_ENOTCONN: it is not any more. Else the contract is that of struct
+	 * wf_xfer_ops.start. */
 	ssize_t (*start)(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op);
 };
 
@@ -52,14 +57,20 @@ enum tcp_out {
 
 /* Both ends of @conn have proven that they share memory. */
 void tcp_switch_begin(struct tcp_conn *conn);
-/* The connection ends. */
-void tcp_switch_end(struct tcp_conn *conn);
+/* The connection ends, as its operations do: tcp_conn_end. */
+void tcp_switch_end(struct tcp_conn *conn, int err);
 /* The AV index of the peer of @conn, which may be NULL, was removed. Messages from
  * below would be said to come from there, so the connection ends if there may be any.
  */
 void tcp_switch_lost(struct tcp_conn *conn);
 /* Send markers on connections that are idle: from progress. */
 void tcp_switch_tick(struct tcp_ep *ep);
+
+/* An operation is about to be sent: if it is a message that nothing waits for, put a
+ * marker behind it, if one is due. The peer then reads both at once, and its answer is
+ * here before that to the message: so an exchange of single messages, which is never
+ * idle, switches as well. */
+void tcp_switch_behind(struct tcp_conn *conn);
 
 /* tcp_post: an operation is posted to @peer, which has a connection but no route.
  * Returns the connection, or NULL: the operation goes to tcp_switch_start. */

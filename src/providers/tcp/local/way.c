@@ -49,11 +49,49 @@ void tcp_way_begin(struct tcp_conn *conn, uint64_t instance)
 	tcp_tx_dirty(conn);
 }
 
-void tcp_way_end(struct tcp_conn *conn)
+static void log_refusal(const union wf_sockaddr *addr, const char *why)
+{
+	char text[WF_SOCKADDR_STRLEN];
+
+	FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
+		"FI_TCP_LOCAL=shm: %s is on this machine, and refused: %s\n",
+		wf_sockaddr_uri(addr, text, sizeof(text)), why);
+}
+
+bool tcp_way_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr)
+{
+	if (tcp_params.local != TCP_LOCAL_SHM || agreed & TCP_HAVE_LOCAL ||
+		!tcp_sock_is_within_host(fd))
+		return false;
+	log_refusal(addr, "not both ends offer to share memory");
+	return true;
+}
+
+/* Is the peer a process of this machine, as its card says, or else its socket? */
+static bool is_on_this_host(const struct tcp_conn *conn)
+{
+	switch (conn->way->apart) {
+	case TCP_APART_MACHINE:
+		return false;
+	case TCP_APART_VERSION:
+	case TCP_APART_REFUSED:
+		return conn->local;
+	default:
+		return true;
+	}
+}
+
+static void refuse(struct tcp_conn *conn)
+{
+	log_refusal(tcp_conn_addr(conn), tcp_apart_text(conn->way->apart));
+	tcp_conn_fail(conn, FI_ECONNREFUSED);
+}
+
+void tcp_way_end(struct tcp_conn *conn, int err)
 {
 	if (!conn->way)
 		return;
-	tcp_switch_end(conn);
+	tcp_switch_end(conn, err);
 	tcp_proof_done(&conn->way->proof);
 	free(conn->way);
 	conn->way = NULL;
@@ -74,6 +112,18 @@ static void settle(struct tcp_conn *conn)
 		way->apart ? "has no" : "has", tcp_apart_text(way->apart));
 	if (!way->apart)
 		tcp_switch_begin(conn);
+	else if (tcp_params.local == TCP_LOCAL_SHM && is_on_this_host(conn))
+		refuse(conn);
+}
+
+void tcp_way_answer(struct tcp_conn *conn, enum tcp_rec_kind kind, uint64_t id)
+{
+	struct tcp_tx *tx = tcp_tx_answer(conn, (uint8_t)kind, 0);
+
+	if (!tx)
+		return;
+	tx->rec.id = id;
+	tcp_tx_dirty(conn);
 }
 
 int tcp_card_head(struct tcp_conn *conn)
@@ -95,7 +145,6 @@ int tcp_card_done(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 	enum tcp_apart apart;
-	struct tcp_tx *tx;
 	uint64_t number = 0;
 
 	way->read = true;
@@ -105,11 +154,7 @@ int tcp_card_done(struct tcp_conn *conn)
 	/* This end's own reason says more than the peer's refusal. */
 	if (apart)
 		way->apart = apart;
-	tx = tcp_tx_answer(conn, TCP_REC_PROOF, 0);
-	if (!tx)
-		return 0;
-	tx->rec.id = number;
-	tcp_tx_dirty(conn);
+	tcp_way_answer(conn, TCP_REC_PROOF, number);
 	settle(conn);
 	return 0;
 }
@@ -134,17 +179,14 @@ int tcp_proof_head(struct tcp_conn *conn)
 	return 0;
 }
 
-void tcp_way_failed(struct tcp_ep *ep, fi_addr_t below)
+void tcp_way_failed(struct tcp_conn *conn)
 {
-	wf_list_foreach(link, &ep->conns)
-	{
-		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, link);
-		const struct tcp_way *way = conn->way;
+	char text[WF_SOCKADDR_STRLEN];
 
-		if (!way || way->below != below || below == FI_ADDR_NOTAVAIL)
-			continue;
-		if (conn->peer)
-			conn->peer->barred_instance = way->instance;
-		tcp_conn_fail(conn, FI_ECONNABORTED);
-	}
+	tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
+		"%s has lost its shared memory: connecting anew\n",
+		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)));
+	if (conn->peer)
+		conn->peer->barred_instance = conn->way->instance;
+	tcp_conn_fail(conn, FI_ECONNABORTED);
 }

@@ -25,7 +25,10 @@ struct tcp_way {
 	fi_addr_t below;           /* in the AV below; FI_ADDR_NOTAVAIL: not yet */
 	bool in;                   /* the peer's operations may come by memory */
 	uint8_t out;               /* enum tcp_out */
+	bool reached;              /* there was a connection below */
 	uint8_t tries;             /* markers that were refused, or void */
+	uint64_t reach_ns;   /* wf_coarse_ns of the first attempt to connect below; 0:
+				none */
 	uint32_t next_epoch; /* value of ep.epoch before which no marker is sent */
 	struct wf_list link; /* in ep.switching while @out is TCP_OUT_WAITS */
 };
@@ -36,12 +39,21 @@ uint32_t tcp_way_offer(const struct tcp_ep *ep);
 /* The peer with @instance has agreed on TCP_HAVE_LOCAL: begin. Without memory for that
  * the connection fails. */
 void tcp_way_begin(struct tcp_conn *conn, uint64_t instance);
-/* The connection ends. */
-void tcp_way_end(struct tcp_conn *conn);
+/* FI_TCP_LOCAL=shm: is the peer at @addr, which is at the other end of the socket @fd,
+ * to be refused because it is on this machine, and has not offered the feature? @agreed
+ * has the features of both ends. A line in the log says so. */
+bool tcp_way_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr);
+/* The connection ends, as its operations do: tcp_conn_end. */
+void tcp_way_end(struct tcp_conn *conn, int err);
 
-/* Memory fails for the peer at @below, whose connection stands: the connection ends,
- * and the feature is refused to this instance of the peer from now on. ep.lock held. */
-void tcp_way_failed(struct tcp_ep *ep, fi_addr_t below);
+/* The peer of @conn has lost its memory, and the connection stands: it ends, and the
+ * feature is refused to this instance of the peer from now on. ep.lock held. */
+void tcp_way_failed(struct tcp_conn *conn);
+
+/* Answer a record of the exchange by one of @kind with @id. It is sent at the end of
+ * the progress call that read the record, and not later: in an exchange of single
+ * messages the peer posts its next one soon, which makes its marker void. */
+void tcp_way_answer(struct tcp_conn *conn, enum tcp_rec_kind kind, uint64_t id);
 
 /* Has the exchange ended, and reached memory? */
 static inline bool tcp_way_proven(const struct tcp_way *way)
