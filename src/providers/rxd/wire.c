@@ -76,7 +76,7 @@ size_t rxd_op_head_write(const struct rxd_op_head *head, uint8_t *to)
 	return (size_t)(at - to);
 }
 
-/* What of a packet is not read yet. */
+/* The bytes of a packet that were not read yet. */
 struct reader {
 	const uint8_t *at;
 	size_t left;

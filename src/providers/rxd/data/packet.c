@@ -206,7 +206,7 @@ ssize_t rxd_packet_send_control(struct rxd_flow *flow, const void *packet, size_
 		len += sizeof(sum);
 		count = 2;
 	}
-	/* One piece is quicker below. */
+	/* The provider below sends one buffer faster than several. */
 	if (count > 1 && len <= sizeof(copy)) {
 		(void)wf_iov_gather(copy, iov, count);
 		iov[0] = (struct iovec){ copy, len };

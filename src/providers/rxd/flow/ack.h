@@ -38,11 +38,11 @@ enum {
 struct rxd_ack {
 	uint64_t next;   /* the number that is expected next */
 	uint16_t window; /* how many packets may be unacknowledged */
-	/* The rest is in extended ones. */
+	/* The following fields are valid in extended acknowledgements only. */
 	bool extended;
 	uint16_t refused; /* fi_errno: packet @next will never be taken; 0 */
 	uint16_t largest; /* bytes of the largest packet received from the peer */
-	/* Bit i of the words: packet next + 1 + i is here. */
+	/* Bit i of the words: packet next + 1 + i has arrived. */
 	size_t words;
 	uint64_t early[RXD_SACK_WORDS];
 };

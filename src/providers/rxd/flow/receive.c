@@ -71,7 +71,8 @@ static void advance(struct rxd_flow *flow, uint64_t count)
 	struct rxd_incoming *in = &flow->in;
 	uint64_t last = in->early.last;
 
-	/* What is skipped may be here. Nothing beyond the last early packet is. */
+	/* Skipped packets may be among the early ones; none is beyond the last early
+	 * packet. */
 	for (uint64_t i = 0; i < count && in->early.count > 0 && in->next + i <= last;
 		i++)
 		rxd_early_drop(&in->early, in->next + i, &flow->config->kept);
