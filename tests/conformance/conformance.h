@@ -32,8 +32,10 @@ struct cf_target {
 	uint32_t addr_format; /* FI_FORMAT_UNSPEC: whatever comes first */
 	uint32_t version;     /* of the API that the cases ask for */
 	bool apart;           /* the two sides have domains of their own */
-	bool local;           /* pass descriptors though FI_MR_LOCAL is not asked for */
-	const char *node;     /* of this host; NULL: the loopback */
+	bool greeted; /* pairs have exchanged messages and are idle when a case begins
+		       */
+	bool local;   /* pass descriptors though FI_MR_LOCAL is not asked for */
+	const char *node; /* of this host; NULL: the loopback */
 };
 extern struct cf_target cf_target;
 

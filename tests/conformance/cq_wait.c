@@ -175,6 +175,10 @@ static void waits_without_locks(void)
 		CHECK_EQ(fi_cq_sread(env.side[1].rx_cq, &entry, 1, NULL, CF_TIMEOUT_MS),
 			1);
 		CHECK_EQ(in, 8);
+		/* A sleep sends the acknowledgement, which the other side's close waits
+		 * for: without locks it makes no progress on this side. */
+		CHECK_EQ(
+			fi_cq_sread(env.side[1].rx_cq, &entry, 1, NULL, 5), -FI_EAGAIN);
 		cf_close(&env);
 	}
 }

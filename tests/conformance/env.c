@@ -10,6 +10,9 @@
 
 #include "conformance.h"
 
+/* Progress calls after which a pair that met has settled how it goes on. */
+enum { IDLE_CALLS = 400 };
+
 static const struct cf_options no_options;
 static _Thread_local struct cf_env *open_pair; /* what cf_progress drives */
 
@@ -241,8 +244,12 @@ void cf_open_pair(struct cf_env *env, const struct cf_options *options)
 			exchange_names(env);
 	}
 	open_pair = env;
-	if (options->wait_obj && !options->not_enabled)
+	if (options->not_enabled)
+		return;
+	if (options->wait_obj || cf_target.greeted)
 		cf_meet(env);
+	for (int i = 0; i < IDLE_CALLS && cf_target.greeted; i++)
+		cf_progress();
 }
 
 bool cf_open_waiting_pair(struct cf_env *env, const struct cf_options *options)

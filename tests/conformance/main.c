@@ -7,11 +7,11 @@
  *
  * CASE is the name of a case, of a suite or of a requirement; without, all are run.
  * -V asks for an older API version, so that the suite also runs on other libraries;
- * -x leaves a case out. -d opens the two sides of a pair in domains of their own, for
- * links to providers that share a receive context with one endpoint of a domain. -n is
- * the address of this host for providers that are not on the loopback. -m registers the
- * buffers of transfers though the provider does not ask for it, as the suite does with
- * those that do.
+ * -x leaves a case or a suite out. -d opens the two sides of a pair in domains of their
+ * own, for links to providers that share a receive context with one endpoint of a
+ * domain. -n is the address of this host for providers that are not on the loopback. -m
+ * registers the buffers of transfers though the provider does not ask for it, as the
+ * suite does with those that do.
  *
  * A case is forked, so that a crash or a hang costs only itself. Exit status of the
  * child: 0 passed, 77 skipped, anything else failed.
@@ -114,7 +114,7 @@ static bool selected(
 	const char *suite, const struct cf_case *test, char **names, int count)
 {
 	for (int i = 0; i < left_out_count; i++)
-		if (!strcmp(left_out[i], test->name))
+		if (!strcmp(left_out[i], test->name) || !strcmp(left_out[i], suite))
 			return false;
 	for (int i = 0; i < count; i++) {
 		if (!strcmp(names[i], test->name) || !strcmp(names[i], suite) ||
@@ -215,7 +215,7 @@ int main(int argc, char **argv)
 	unsigned int major = 0, minor = 0;
 	int c;
 
-	while ((c = getopt(argc, argv, "p:e:a:V:n:x:dlm")) != -1) {
+	while ((c = getopt(argc, argv, "p:e:a:V:n:x:dglm")) != -1) {
 		switch (c) {
 		case 'p':
 			cf_target.provider = optarg;
@@ -245,6 +245,9 @@ int main(int argc, char **argv)
 		case 'd':
 			cf_target.apart = true;
 			break;
+		case 'g':
+			cf_target.greeted = true;
+			break;
 		case 'l':
 			list = true;
 			break;
@@ -255,7 +258,7 @@ int main(int argc, char **argv)
 	if (usage || (!cf_target.provider && !list)) {
 		fprintf(stderr,
 			"usage: %s -p PROVIDER [-e dgram|rdm|msg] [-a in|in6|str] "
-			"[-V MAJOR.MINOR] [-n NODE] [-x CASE]... [-d] [-l] [-m] "
+			"[-V MAJOR.MINOR] [-n NODE] [-x CASE]... [-d] [-g] [-l] [-m] "
 			"[CASE...]\n",
 			argv[0]);
 		return 2;

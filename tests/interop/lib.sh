@@ -115,10 +115,10 @@ pair() {
 			"${server_options[@]}" "$@"
 	) >"$scratch/server.out" 2>"$scratch/server.err" &
 	server_pid=$!
-	for ((i = 0; i < 100; i++)); do
+	for ((i = 0; i < 500; i++)); do
 		listening "$port" && break
 		kill -0 "$server_pid" 2>/dev/null || break
-		sleep 0.1
+		sleep 0.02
 	done
 	with "$clib" env "${client_env[@]}" "$client" -P "$port" \
 		"${client_options[@]}" "$@" "$address" >"$scratch/client.out" 2>"$scratch/client.err"

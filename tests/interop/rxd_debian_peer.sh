@@ -49,10 +49,10 @@ rma() {
 	echo "RMA of $2 at $1, ${target_env[*]} ${initiator_env[*]}: done"
 }
 
-# with_variable VAR=VALUE...: both directions, with it set on both sides.
+# with_variable VAR=VALUE...: both directions, with them set on both sides.
 with_variable() {
 	server_env=("$@") client_env=("$@") target_env=("$@") initiator_env=("$@")
-	both "$1" 1 -S 20000 -I 20
+	both "$*" 1 -S 20000 -I 20
 	rma ours debian
 	rma debian ours
 	server_env=() client_env=() target_env=() initiator_env=()
@@ -66,9 +66,8 @@ both "several packets" 1 -S 300000 -I 20
 rma ours debian
 rma debian ours
 rma ours ours
-for variable in SPIN_COUNT=1 SPIN_COUNT=0 RETRY=1 MAX_PEERS=2 MAX_UNACKED=4 RESCAN=1; do
-	with_variable "FI_OFI_RXD_$variable"
-done
+with_variable FI_OFI_RXD_{SPIN_COUNT=1,RETRY=1,MAX_PEERS=2}
+with_variable FI_OFI_RXD_{SPIN_COUNT=0,MAX_UNACKED=4,RESCAN=1}
 # Release 1.17 hangs with it, also against itself, in transfers of more than a window.
 with_variable FI_OFI_RXD_RETRY=0 RMA_PEER_MOST=100000
 finish

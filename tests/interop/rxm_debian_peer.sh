@@ -18,10 +18,10 @@ against() {
 	shift 3
 	server_env=("$@") client_env=("$@")
 	pair 127.0.0.1 debian "$debian_pingpong" ours "$our_pingpong" \
-		-p "$name" -e rdm -m "$mode" -S "$sizes" -c -I 10
+		-p "$name" -e rdm -m "$mode" -S "$sizes" -c -I 4
 	check_pair "$mode, $sizes bytes, client $*" "$rows"
 	pair 127.0.0.1 ours "$our_pingpong" debian "$debian_pingpong" \
-		-p "$name" -e rdm -m "$mode" -S "$sizes" -c -I 10
+		-p "$name" -e rdm -m "$mode" -S "$sizes" -c -I 4
 	check_pair "$mode, $sizes bytes, server $*" "$rows"
 }
 

@@ -35,6 +35,22 @@ both() {
 both 'both ends' yes auto auto
 both 'the server alone' no auto tcp
 both 'the client alone' no tcp auto
+both 'both ends, which refuse others' yes shm shm
+both 'one end refuses others' yes shm auto
+
+# refused NAME SERVER-SETTING CLIENT-SETTING
+refused() {
+	server_env=("FI_TCP_LOCAL=$2")
+	client_env=("FI_TCP_LOCAL=$3")
+	pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e rdm -S 65536 -I 10
+	[ "$client_status" != 0 ] || fail "$1: the client talked to it"
+	grep -hq 'FI_TCP_LOCAL=shm: .* is on this machine, and refused' \
+		"$scratch/server.err" "$scratch/client.err" || fail "$1: no reason in the log"
+	echo "$1: done"
+}
+
+refused 'a client by sockets is refused' shm tcp
+refused 'a server by sockets is refused' tcp shm
 server_env=(FI_TCP_LOCAL=auto)
 client_env=(FI_TCP_LOCAL=auto)
 pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e msg -S all -c -I 10
@@ -46,7 +62,12 @@ for way in tcp auto; do
 		grep -v 'src_addr' >"$scratch/$way"
 done
 cmp -s "$scratch/tcp" "$scratch/auto" || fail 'fi_info tells another thing'
+FI_TCP_LOCAL=auto with ours "$our_info" --why -p tcp -t FI_EP_RDM 2>/dev/null |
+	grep -A1 '^tcp: ' | grep -q 'way: peers on this machine: shared memory' ||
+	fail 'fi_info --why does not tell the way'
+FI_TCP_LOCAL=tcp with ours "$our_info" --why -p tcp 2>/dev/null | grep 'way:' &&
+	fail 'fi_info --why tells a way that is not taken'
 FI_TCP_LOCAL=fast with ours "$our_info" -p tcp 2>&1 >/dev/null |
-	grep -q 'parameter local: asked fast, possible tcp, auto; ignored' ||
+	grep -q 'parameter local: asked fast, possible tcp, auto, shm; ignored' ||
 	fail 'no warning about a way that is none'
 finish

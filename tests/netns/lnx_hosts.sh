@@ -15,18 +15,8 @@ ranks=4
 
 # host NUMBER DIR [VARIABLE=VALUE]: the processes of one host.
 host() {
-	# shellcheck disable=SC2016 # expanded there
-	on "$1" env "${@:3}" bash -c '
-		for rank in $((2 * $1)) $((2 * $1 + 1)); do
-			[ $rank -lt $4 ] || continue
-			"$2" "$3" $rank $4 >"$3/out.$rank" 2>"$3/log.$rank" &
-			pids="$pids $!"
-		done
-		status=0
-		for pid in $pids; do
-			wait $pid || status=1
-		done
-		exit $status' host "$1" "$program" "$2" $ranks
+	on "$1" env "${@:3}" bash "$here/host.sh" "$program" "$2" "$ranks" lnx \
+		$((2 * $1)) $((2 * $1 + 1))
 }
 
 # reached RANK COUNT PATTERN: so many peers are at first reached over such links

@@ -4,6 +4,10 @@
  *
  *	refused: <field>: asked <x>, possible <y>
  *
+ * A provider whose endpoints use another one for some peers logs which:
+ *
+ *	way: <peers>: <how they are reached>
+ *
  * The program imports a logging object into the library, runs the query, and collects
  * these lines by provider. The log callbacks carry no context, therefore the file-wide
  * list; fi_getinfo may log from several threads, therefore the mutex.
@@ -20,6 +24,7 @@
 #include <rdma/fi_ext.h>
 
 #define REFUSED "refused: "
+#define WAY     "way: "
 
 struct reason {
 	struct reason *next;
@@ -32,6 +37,11 @@ static struct {
 	struct reason *first;
 	struct reason **end;
 } reasons = { PTHREAD_MUTEX_INITIALIZER, NULL, &reasons.first };
+
+static bool starts(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
 
 /* Length without the newline that a caller of fi_log may have left. */
 static size_t line_length(const char *text)
@@ -130,7 +140,7 @@ static void log_line(const struct fi_provider *prov, enum fi_log_level level,
 	(void)subsys;
 	(void)func;
 	(void)line;
-	if (!strncmp(msg, REFUSED, strlen(REFUSED)))
+	if (starts(msg, REFUSED) || starts(msg, WAY))
 		reason_add(prov && prov->name ? prov->name : "core", msg);
 }
 
@@ -176,20 +186,20 @@ static size_t count_matching(const struct fi_info *list, const char *provider)
 	return count;
 }
 
-static void print_reasons(const char *provider)
+/* Returns whether there are any lines of the provider that start with @prefix. */
+static bool print_lines(const char *provider, const char *prefix)
 {
 	const struct reason *r;
 	bool any = false;
 
-	printf("provider: %s\n", provider);
 	for (r = reasons.first; r; r = r->next) {
-		if (!strcasecmp(outer_name(r->provider), provider)) {
+		if (!strcasecmp(outer_name(r->provider), provider) &&
+			starts(r->text, prefix)) {
 			printf("    %s\n", r->text);
 			any = true;
 		}
 	}
-	if (!any)
-		printf("    offers nothing here and gave no reason\n");
+	return any;
 }
 
 /* Print the library's messages about names of providers that do not exist. */
@@ -210,10 +220,14 @@ static void print_verdicts(const struct fi_info *providers, const struct fi_info
 		const char *name = p->fabric_attr->prov_name;
 		size_t matching = count_matching(found, name);
 
-		if (matching)
+		if (matching) {
 			printf("%s: %zu matching\n", name, matching);
-		else
-			print_reasons(name);
+			print_lines(name, WAY);
+			continue;
+		}
+		printf("provider: %s\n", name);
+		if (!print_lines(name, REFUSED))
+			printf("    offers nothing here and gave no reason\n");
 	}
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lnx_hosts DIR RANK RANKS: one of several processes, on any hosts that see DIR, which
- * exchange over one lnx endpoint each. Everybody sends tagged messages of all sizes to
- * everybody, and receives them from any source with any tag; then writes into and adds
- * to everybody's memory. Before, rails that do not work are found. Checked are
- * contents, sources, the order in which messages of one source met receives where
- * fi_getinfo promises one, that each came once, and the memory.
+ * job DIR RANK RANKS PROVIDER: one of several processes, on any hosts that see DIR,
+ * which exchange over one FI_EP_RDM endpoint each. Everybody sends tagged messages of
+ * all sizes to everybody, and receives them from any source with any tag; then writes
+ * into and adds to everybody's memory. Before, rails that do not work are found.
+ * Checked are contents, sources, the order in which messages of one source met receives
+ * where fi_getinfo promises one, that each came once, and the memory.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -208,7 +208,7 @@ static void check_all(void)
 
 /* ---- the whole ---- */
 
-static void open_endpoint(void)
+static void open_endpoint(const char *provider)
 {
 	struct fi_info *hints = fi_allocinfo(), *info;
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
@@ -219,7 +219,7 @@ static void open_endpoint(void)
 
 	hints->caps = FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SOURCE;
 	hints->ep_attr->type = FI_EP_RDM;
-	hints->fabric_attr->prov_name = strdup("lnx");
+	hints->fabric_attr->prov_name = strdup(provider);
 	must(fi_getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &info), "fi_getinfo");
 	ordered = info->tx_attr->msg_order & info->rx_attr->msg_order & FI_ORDER_SAS;
 	must(fi_fabric(info->fabric_attr, &fabric, NULL), "fi_fabric");
@@ -332,7 +332,7 @@ static void all_did(const char *what)
 
 int main(int argc, char **argv)
 {
-	if (argc != 4)
+	if (argc != 5)
 		return 2;
 	dir = argv[1];
 	rank = (unsigned int)atoi(argv[2]);
@@ -342,7 +342,7 @@ int main(int argc, char **argv)
 	out = calloc(WINDOW, LONG);
 	if (!out)
 		return 1;
-	open_endpoint();
+	open_endpoint(argv[4]);
 	meet();
 	greet();
 	all_did("greeted");

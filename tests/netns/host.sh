@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# The processes of one host. Succeeds if all do.
+# usage: host.sh PROGRAM DIR RANKS PROVIDER RANK...
+#   DIR gets the output and the log of each. SETTING_R, where it is set, is what rank R has
+#   in its environment, as VARIABLE=VALUE.
+set -u
+
+program=$1 dir=$2 ranks=$3 provider=$4
+shift 4
+pids=()
+for rank; do
+	[ "$rank" -lt "$ranks" ] || continue
+	setting=SETTING_$rank
+	env ${!setting:+"${!setting}"} "$program" "$dir" "$rank" "$ranks" "$provider" \
+		>"$dir/out.$rank" 2>"$dir/log.$rank" &
+	pids+=($!)
+done
+status=0
+for pid in "${pids[@]}"; do
+	wait "$pid" || status=1
+done
+exit $status

@@ -1,0 +1,60 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-2-Clause
+# Two hosts (hosts.sh), two processes on each, over tcp with FI_TCP_LOCAL=auto: those of one
+# host talk by shared memory, all others by sockets, receives take from both. The hosts
+# share a kernel and a process namespace, and have no shared memory in common. The last
+# process has the setting of all other libraries, which is none.
+# usage: tcp_hosts.sh PROGRAM. Exit status 77: namespaces are not permitted here.
+set -u
+
+program=$1
+here=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/netns/hosts.sh
+. "$here/hosts.sh"
+make_hosts 1
+
+# run WHAT [SETTING_R=VARIABLE=VALUE...]: all pass
+run() {
+	local host pid pids=() failed=0
+	at=$dir/$1
+	mkdir "$at"
+	for host in 0 1; do
+		on $host env FI_TCP_LOCAL=auto FI_LOG_LEVEL=info FI_LOG_PROV=tcp "${@:2}" \
+			bash "$here/host.sh" "$program" "$at" 4 tcp $((2 * host)) \
+			$((2 * host + 1)) &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || failed=1
+	done
+	[ $failed = 1 ] || return 0
+	echo "not ok - $1"
+	tail -n 12 "$at"/out.* "$at"/log.* | sed 's/^/# /'
+	exit 1
+}
+
+# ways WHAT RANK COUNT: so many processes, itself included, are reached by memory
+ways() {
+	local count
+	count=$(grep -c 'is reached by shared memory from now on' "$at/log.$2")
+	[ "$count" = "$3" ] && return
+	echo "not ok - $1: rank $2 reaches $count by memory, wanted $3"
+	grep 'shared memory' "$at/log.$2" | sed 's/^/# /'
+	exit 1
+}
+
+run one_is_different SETTING_3=FI_TCP_LOCAL=tcp
+ways one_is_different 0 2
+ways one_is_different 1 2
+ways one_is_different 2 1
+ways one_is_different 3 0
+cat "$at"/log.[012] | grep -q 'has no shared memory .*: another directory' || {
+	echo "not ok - nothing tells why the hosts share no memory"
+	exit 1
+}
+echo "ok - two hosts, and one process that keeps to its sockets"
+run all_alike
+for rank in 0 1 2 3; do
+	ways all_alike $rank 2
+done
+echo "ok - two hosts"
