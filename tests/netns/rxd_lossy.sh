@@ -70,7 +70,8 @@ pair() {
 
 # The same with another library at one end, whose fi_pingpong makes no progress while it
 # waits for the count of a size: when the last acknowledgement to its peer is lost, nobody
-# sends it again, and the two wait for ever. So a pair may try three times.
+# sends it again, and the two wait for ever. So a pair may try three times, and with five
+# packets of a hundred lost there is no such pair.
 pair_other() {
 	local limit
 	limit=$(limit_s 10)
@@ -90,7 +91,7 @@ for faults in '0 0 0 0' '1000 1000 1000 0' '10000 10000 20000 0' '50000 20000 50
 		# shellcheck disable=SC2086 # two arguments
 		pair "$pingpong" "$pingpong" $sizes
 	done
-	if [ -n "$other" ] && [ "$changed" = 0 ]; then
+	if [ -n "$other" ] && [ "$changed" = 0 ] && [ "$lost" -le 10000 ]; then
 		pair_other "$pingpong" "$other" 5000 10
 		pair_other "$other" "$pingpong" 5000 10
 	fi

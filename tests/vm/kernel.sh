@@ -61,7 +61,7 @@ package=$(kernel_package)
 mkdir -p "$folder"
 scratch=$(mktemp -d "$folder/unpack.XXXXXX")
 trap 'rm -rf "$scratch"' EXIT
-(cd "$scratch" && apt-get download -qq "$package" >download.log 2>&1) ||
+(cd "$scratch" && timeout 300 apt-get download -qq "$package" >download.log 2>&1) ||
 	skip "cannot download $package"
 dpkg -x "$scratch"/*.deb "$scratch/tree"
 version=$(basename "$scratch"/tree/boot/vmlinuz-*)
