@@ -42,6 +42,7 @@ for name; do
 	suite_* | mpi) most=600 ;;
 	*) most=150 ;;
 	esac
+	[ "${WEFT_MOST:-0}" = 0 ] || most=$WEFT_MOST
 	timeout -k 5 "$(limit_s $most)" bash "$here/$name.sh" </dev/null >"/out/$name.$HOST.log" 2>&1
 	result_of $? >"/out/$name.result.$HOST"
 	together "$name.end"

@@ -24,9 +24,9 @@ build=$(cd "$1" && pwd) || exit 2
 	{ echo "skipped: the library in $1 has no provider verbs"; exit 77; }
 shift
 
-# Seconds for each test, boot included; those of the quick list take a fraction.
-most=1200
-[ "$1" != quick ] || most=60
+# Seconds for each test on an idle machine that is not emulated; 0 are those of in_guest.sh.
+most=0
+[ "$1" != quick ] || most=40
 
 # The names of a list: its own lines, and with "all" those of quick.list, too.
 names_of() {
@@ -58,7 +58,7 @@ missing() {
 	done
 }
 
-# guests HOSTS NAME...: what a guest that stalled or ended early did not reach gets one more.
+# guests HOSTS NAME...: what a guest that stopped or ended early did not reach gets one more.
 guests() {
 	local hosts=$1 status attempt name names
 	shift
@@ -66,15 +66,22 @@ guests() {
 		[ $# -gt 0 ] || return 0
 		[ "$attempt" = 1 ] || echo "once more, in a new guest: $*"
 		status=0
-		"$here/guest-run" -n "$hosts" -t $((60 + most * $#)) -o "$scratch/out" \
-			-e "WEFT_BUILD=$build" -e "WEFT_SHORT=${WEFT_SHORT:-}" \
-			bash "$here/in_guest.sh" "$@" 2>&1 | tee "$scratch/said" || status=$?
+		"$here/guest-run" -n "$hosts" -t $((60 + (most ? 2 * most : 1200) * $#)) \
+			-o "$scratch/out" -e "WEFT_BUILD=$build" -e "WEFT_SHORT=${WEFT_SHORT:-}" \
+			-e "WEFT_MOST=$most" bash "$here/in_guest.sh" "$@" 2>&1 | tee "$scratch/said" ||
+			status=$?
 		[ $status != 77 ] || { cat "$scratch/said"; exit 77; }
 		mapfile -t names < <(missing "$@")
 		set -- "${names[@]}"
 	done
+	# What makes an emulated machine stop twice is not a test.
+	[ $# = 0 ] || [ $status != 75 ] || echo "skipped, two guests stopped: $*"
 	for name; do
-		printf '%s\tfailed\t0\n' "$name" >>"$scratch/out/results"
+		if [ $status = 75 ]; then
+			printf '%s\tskipped\t0\n' "$name"
+		else
+			printf '%s\tfailed\t0\n' "$name"
+		fi >>"$scratch/out/results"
 	done
 }
 
@@ -92,7 +99,7 @@ failed=0
 			echo "<failure/>"
 			failed=1
 			echo "FAILED: $name" >&2
-			tail -n 40 "$scratch/out/$name".*.log >&2
+			tail -n 40 "$scratch/out/$name".*.log >&2 || true
 			;;
 		skipped) echo "<skipped/>" ;;
 		esac
