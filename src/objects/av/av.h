@@ -178,13 +178,15 @@ static inline void wf_av_unref(struct wf_av *av)
 
 /*
  * For a layer that inserts within progress, in a private AV of its own: fi_av_insert of
- * one address with the user id @id, and fi_av_remove, that call no watch. So the
- * receive context is not asked about senders, and its lock may be held. Negative FI_E
- * codes; *ret_addr is written on success only.
+ * one address with the user id @id, fi_av_remove, and fi_av_set_user_id of an address
+ * that is there, which call no watch. So the receive context is not asked about
+ * senders, and its lock may be held. Negative FI_E codes; *ret_addr is written on
+ * success only.
  */
 int wf_av_insert_untold(
 	struct wf_av *av, const void *addr, fi_addr_t id, fi_addr_t *ret_addr);
 int wf_av_remove_untold(struct wf_av *av, fi_addr_t addr);
+int wf_av_set_id_untold(struct wf_av *av, fi_addr_t addr, fi_addr_t id);
 
 /* Print a raw address as fi_av_straddr(3) does: at most *len bytes, NUL included; *len
  * becomes the size of the whole text. NULL when the format is not known. */

@@ -65,6 +65,17 @@ void wf_av_free_ids(struct wf_av *av)
 		free(segment_ids(av, k));
 }
 
+int wf_av_set_id_untold(struct wf_av *av, fi_addr_t addr, fi_addr_t id)
+{
+	int ret = wf_av_begin(av);
+
+	if (ret)
+		return ret;
+	ret = wf_av_set_id(av, addr & av->index_mask, id);
+	wf_av_end(av);
+	return ret;
+}
+
 int wf_av_set_user_id(
 	struct fid_av *fid, fi_addr_t fi_addr, fi_addr_t user_id, uint64_t flags)
 {

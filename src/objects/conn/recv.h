@@ -53,6 +53,13 @@ static inline fi_addr_t wf_recv_source(const struct wf_ep *ep, fi_addr_t index)
 					 : wf_av_report(ep->av, index);
 }
 
+/* Is the source at AV index @index unknown? The owner of an imported receive context
+ * knows none but those that have user ids. */
+static inline bool wf_recv_is_unknown(const struct wf_ep *ep, fi_addr_t index)
+{
+	return wf_ep_srx_source(ep, index) == FI_ADDR_NOTAVAIL;
+}
+
 /* All @len bytes of a message have arrived, and the buffers of @entry hold as many as
  * fit: complete the receive, with FI_ETRUNC if there were more. @flags:
  * FI_REMOTE_CQ_DATA or 0. @source: the result of wf_recv_source. */

@@ -115,8 +115,8 @@ static void complete(
 
 	if (unexp->wants.source && origin->remote)
 		index = unexp->ops->index(unexp->ep, origin->remote);
-	if (wf_likely(index != FI_ADDR_NOTAVAIL || !unexp->wants.source_err ||
-		      !origin->remote)) {
+	if (wf_likely(!unexp->wants.source_err || !origin->remote ||
+		      !wf_recv_is_unknown(unexp->ep, index))) {
 		wf_recv_done(ep, entry, flags, len, entry->cq_data,
 			wf_recv_source(unexp->ep, index));
 		return;

@@ -155,8 +155,10 @@ struct wf_xfer_ops {
 	int (*reach)(struct wf_ep *ep, fi_addr_t addr);
 	/* End the connection to the peer at @addr. Operations under way end with the
 	 * positive FI_E code @err, after everything was received that the peer has
-	 * sent; 0: without a report, after what can be sent was sent. */
-	void (*part)(struct wf_ep *ep, fi_addr_t addr, int err);
+	 * sent; 0: without a report, after what can be sent was sent. Returns whether
+	 * messages of the peer may wait for a receive, whose source @addr is as long as
+	 * it stays in the AV; the caller may ask again later. */
+	bool (*part)(struct wf_ep *ep, fi_addr_t addr, int err);
 
 	/* FI_GET_FD: the descriptor of the one connection. NULL: -FI_ENOSYS. ep->lock
 	 * is held. */

@@ -30,14 +30,16 @@ static inline int wf_lower_ep_reach(const struct wf_lower_ep *below, fi_addr_t a
 }
 
 /* struct wf_xfer_ops.part */
-static inline void wf_lower_ep_part(
+static inline bool wf_lower_ep_part(
 	const struct wf_lower_ep *below, fi_addr_t addr, int err)
 {
 	struct wf_ep *ep = below->builtin;
+	bool ret;
 
 	wf_lock(&ep->lock);
-	ep->xfer->part(ep, addr, err);
+	ret = ep->xfer->part(ep, addr, err);
 	wf_unlock(&ep->lock);
+	return ret;
 }
 
 #endif

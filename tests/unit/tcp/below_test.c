@@ -199,6 +199,75 @@ static void a_connection_begins_and_ends(void **state)
 	close_end(&b);
 }
 
+/* Messages with the tag of start(), which have arrived when one more has. */
+static void save_one(struct end *from, struct end *to)
+{
+	char in[16];
+	fi_addr_t src;
+
+	assert_int_equal(start(from, "saved", 6, from), 0);
+	(void)wait_for(from, to, &src);
+	assert_int_equal(start(from, "last", 5, from), 0);
+	assert_int_equal(
+		fi_trecv(to->pair.ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, 7, 0, in),
+		0);
+	(void)wait_for(to, from, &src);
+}
+
+static fi_addr_t source_of_saved(struct end *end, struct end *other, fi_addr_t from)
+{
+	char in[16];
+	fi_addr_t src = 0;
+
+	assert_int_equal(
+		fi_trecv(end->pair.ep, in, sizeof(in), NULL, from, 7, 0, in), 0);
+	assert_ptr_equal(wait_for(end, other, &src).op_context, in);
+	return src;
+}
+
+/* The source of messages, saved and new, is where the peer is in the AV of tcp. */
+static void a_peer_leaves_the_av_and_comes_back(void **state)
+{
+	union wf_sockaddr addr;
+	size_t len = sizeof(addr);
+	struct end a, b;
+
+	(void)state;
+	open_two(&a, &b);
+	save_one(&a, &b);
+	save_one(&a, &b);
+	save_one(&a, &b);
+	assert_int_equal(fi_av_lookup(b.av, b.other, &addr, &len), 0);
+	assert_int_equal(fi_av_remove(b.av, &b.other, 1, 0), 0);
+	assert_true(source_of_saved(&b, &a, FI_ADDR_UNSPEC) == FI_ADDR_NOTAVAIL);
+	/* Its index goes to another address. */
+	assert_int_equal(fi_av_insert(b.av, "\2\0\0\2\177\0\0\1\0\0\0\0\0\0\0\0", 1,
+				 NULL, 0, NULL),
+		1);
+	assert_int_equal(fi_av_insert(b.av, &addr, 1, &b.other, 0, NULL), 1);
+	assert_int_equal(source_of_saved(&b, &a, b.other), b.other);
+	assert_int_equal(source_of_saved(&b, &a, FI_ADDR_UNSPEC), b.other);
+	save_one(&a, &b);
+	assert_int_equal(source_of_saved(&b, &a, b.other), b.other);
+	close_end(&a);
+	close_end(&b);
+}
+
+/* Messages that were saved keep their source when the connection has ended. */
+static void a_connection_ends_before_its_messages(void **state)
+{
+	struct end a, b;
+
+	(void)state;
+	open_two(&a, &b);
+	save_one(&a, &b);
+	part(&b);
+	assert_int_equal(source_of_saved(&b, &a, b.other), b.other);
+	part(&a);
+	close_end(&a);
+	close_end(&b);
+}
+
 static void names_are_checked(void **state)
 {
 	char name[TCP_PROOF_NAME + 1];
@@ -401,6 +470,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_goes_below),
 		cmocka_unit_test(a_connection_begins_and_ends),
+		cmocka_unit_test(a_peer_leaves_the_av_and_comes_back),
+		cmocka_unit_test(a_connection_ends_before_its_messages),
 		cmocka_unit_test(names_are_checked),
 		cmocka_unit_test(regions_above_are_reached),
 		cmocka_unit_test(large_atomics),

@@ -76,7 +76,7 @@ uint64_t shm_peers_deadline(struct shm_ep *ep);
 
 /* reach.c: as in struct wf_xfer_ops. */
 int shm_reach(struct wf_ep *ep, fi_addr_t addr);
-void shm_part(struct wf_ep *ep, fi_addr_t addr, int err);
+bool shm_part(struct wf_ep *ep, fi_addr_t addr, int err);
 
 /* attempt.c */
 int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer);

@@ -39,13 +39,13 @@ static void end_conn(struct shm_conn *conn, int err)
 	shm_conn_end(conn, err);
 }
 
-void shm_part(struct wf_ep *wf, fi_addr_t addr, int err)
+bool shm_part(struct wf_ep *wf, fi_addr_t addr, int err)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 	struct shm_peer *peer = shm_peer_at(ep, addr);
 
 	if (!peer)
-		return;
+		return false;
 	/* The peer's memory is freed by shm_peers_tick, not here. */
 	shm_peer_schedule(ep, peer);
 	if (peer->attempt)
@@ -53,4 +53,6 @@ void shm_part(struct wf_ep *wf, fi_addr_t addr, int err)
 	if (peer->conn)
 		end_conn(peer->conn, err);
 	end_pending(ep, peer, err);
+	/* The connection that just ended may have its own reference. */
+	return peer->remote.refs > 0;
 }

@@ -18,7 +18,7 @@ void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_
 	struct shm_ep *ep = conn->ep;
 
 	if (wf_unlikely(source == FI_ADDR_NOTAVAIL && ep->unexp.wants.source_err &&
-			shm_conn_index(conn) == FI_ADDR_NOTAVAIL))
+			wf_recv_is_unknown(&ep->ep, shm_conn_index(conn))))
 		wf_recv_done_unknown(&ep->ep, entry, comp_flags, len, data,
 			shm_conn_name(conn), strlen(shm_conn_name(conn)) + 1);
 	else

@@ -114,7 +114,7 @@ WF_INLINE bool deliver(struct shm_conn *conn, uint64_t head)
 		msg.addr = wf_ep_srx_source(&ep->ep, index);
 	}
 	if (ep->unexp.wants.source) {
-		if (wf_unlikely(index == FI_ADDR_NOTAVAIL))
+		if (wf_unlikely(msg.addr == FI_ADDR_NOTAVAIL))
 			return false;
 		msg.src = wf_ep_source(&ep->ep, index);
 	}

@@ -61,13 +61,6 @@ static void end(struct wf_remotes *remotes, struct wf_remote *remote,
 		tcp_tx_free(tx);
 }
 
-static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
-{
-	(void)remotes;
-	tcp_switch_lost(tcp_peer_of(remote)->conn);
-	tcp_switch_lost(tcp_peer_of(remote)->claimed);
-}
-
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)remotes;
@@ -81,7 +74,6 @@ static const struct wf_remote_ops remote_ops = {
 	.connect = connect_peer,
 	.give_up = give_up,
 	.end = end,
-	.index_lost = index_lost,
 	.drop = tcp_attempt_end,
 	.expired = tcp_attempt_expired,
 	.free = free_peer,

@@ -25,19 +25,18 @@ struct tcp_below {
 	struct fid_av *av;
 	struct wf_av *table; /* the same */
 	struct wf_lower_ep ep;
-	struct tcp_named tx;
-	struct fid_peer_cq rx;
-	bool rx_exported;
+	struct tcp_named named;
 	bool sleeps;       /* a thread may sleep until tcp's endpoint has work */
 	struct wf_fds fds; /* what it sleeps on: the epoll sets of both endpoints */
 	char name[TCP_PROOF_NAME];
 };
 
 /* What tcp's endpoint has of these, the one below has. */
-static const uint64_t transfers =
-	FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND | FI_RECV | FI_READ |
-	FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE | FI_RMA_EVENT | FI_SOURCE |
-	FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
+static const uint64_t transfers = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND |
+				  FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
+				  FI_REMOTE_WRITE | FI_RMA_EVENT | FI_SOURCE |
+				  FI_SOURCE_ERR | FI_DIRECTED_RECV |
+				  FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
 static const uint64_t linking = FI_PEER | FI_AV_USER_ID;
 
 /* Why @ep gets no endpoint below; NULL: it may have one. */
@@ -143,8 +142,8 @@ static int import_tx(struct tcp_ep *ep, struct tcp_below *below)
 
 	if (!cq)
 		return 0;
-	tcp_named_init(&below->tx, cq);
-	return wf_lower_ep_import_cq(&below->ep, &below->tx.port, cq->ring.format,
+	tcp_named_export(&below->named, &below->named.tx, cq);
+	return wf_lower_ep_import_cq(&below->ep, &below->named.tx.port, cq->ring.format,
 		FI_TRANSMIT | FI_SELECTIVE_COMPLETION, below->sleeps);
 }
 
@@ -157,10 +156,9 @@ static int import_rx(struct tcp_ep *ep, struct tcp_below *below)
 		return 0;
 	if (ep->ep.rx_selective)
 		flags |= FI_SELECTIVE_COMPLETION;
-	wf_cq_export(cq, &below->rx);
-	below->rx_exported = true;
-	return wf_lower_ep_import_cq(
-		&below->ep, &below->rx, cq->ring.format, flags, below->sleeps);
+	tcp_named_export(&below->named, &below->named.rx, cq);
+	return wf_lower_ep_import_cq(&below->ep, &below->named.rx.port, cq->ring.format,
+		flags, below->sleeps);
 }
 
 static int import_cntrs(struct tcp_ep *ep, struct tcp_below *below)
@@ -200,11 +198,22 @@ static struct wf_fds *wait_fds(struct wf_progress *item)
 	return &tcp_ep_of(wf)->below->fds;
 }
 
+/* What the endpoint below has received and no receive has matched. */
+static void ask_again(struct tcp_named *named)
+{
+	struct tcp_below *below = wf_container_of(named, struct tcp_below, named);
+	const struct wf_ep *ep = below->ep.builtin;
+
+	wf_srx_ask_again(ep->srx, ep->xfer->srx_addr, NULL, NULL);
+}
+
 static int enable(struct tcp_ep *ep, struct tcp_below *below)
 {
 	size_t len = sizeof(below->name);
-	int ret = import_tx(ep, below);
+	int ret;
 
+	tcp_named_start(&below->named, ep->ep.av, below->table, ask_again);
+	ret = import_tx(ep, below);
 	if (!ret)
 		ret = import_rx(ep, below);
 	if (!ret)
@@ -228,11 +237,10 @@ static int enable(struct tcp_ep *ep, struct tcp_below *below)
 
 static void done(struct tcp_below *below)
 {
+	tcp_named_stop(&below->named);
 	wf_lower_ep_close(&below->ep);
 	wf_fds_done(&below->fds);
-	tcp_named_done(&below->tx);
-	if (below->rx_exported)
-		wf_cq_unexport(&below->rx);
+	tcp_named_done(&below->named);
 	wf_lower_close(&below->domain, below->av ? &below->av->fid : NULL);
 	wf_lower_domain_close(&below->domain);
 	free(below);
@@ -309,12 +317,20 @@ const char *tcp_below_name(const struct tcp_ep *ep)
 	return ep->below ? ep->below->name : NULL;
 }
 
+/* Remove peers whose last messages were received since their connection ended. */
+static void remove_left(struct tcp_below *below)
+{
+	fi_addr_t addr = tcp_named_next_leaving(&below->named);
+
+	if (addr != FI_ADDR_NOTAVAIL && !wf_lower_ep_part(&below->ep, addr, 0))
+		tcp_named_remove(&below->named, addr);
+}
+
 int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, size_t len,
 	fi_addr_t *ret_below)
 {
 	/* The AV may read as much as an address of any format has. */
 	uint32_t words[2 * WF_AV_ADDR_WORDS] = { 0 };
-	int ret;
 
 	if (!ep->below)
 		return -FI_ENOSYS;
@@ -322,24 +338,18 @@ int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, siz
 		memchr(name, 0, len) != (const char *)name + len - 1)
 		return -FI_EINVAL;
 	memcpy(words, name, len);
-	ret = wf_av_insert_untold(ep->below->table, words, user_id, ret_below);
-	if (ret)
-		return ret;
-	ret = tcp_named_set(&ep->below->tx, *ret_below, user_id,
-		wf_av_addr(ep->ep.av, user_id), wf_av_addrlen(ep->ep.av));
-	if (ret)
-		(void)wf_av_remove_untold(ep->below->table, *ret_below);
-	return ret;
+	remove_left(ep->below);
+	return tcp_named_insert(&ep->below->named, user_id, words, ret_below);
 }
 
-/* Messages of the peer that no receive has matched keep their source: it is an index of
- * tcp's AV, where the peer may stay. */
 void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below, int err)
 {
 	if (!ep->below)
 		return;
-	wf_lower_ep_part(&ep->below->ep, below, err);
-	(void)wf_av_remove_untold(ep->below->table, below);
+	if (wf_lower_ep_part(&ep->below->ep, below, err))
+		tcp_named_leave(&ep->below->named, below);
+	else
+		tcp_named_remove(&ep->below->named, below);
 }
 
 int tcp_below_reach(struct tcp_ep *ep, fi_addr_t below)
@@ -358,6 +368,7 @@ ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op)
 
 bool tcp_below_poll(struct tcp_ep *ep)
 {
+	tcp_named_compare(&ep->below->named);
 	wf_lower_ep_poll(&ep->below->ep);
 	return wf_progress_moved(&ep->below->ep.builtin->progress);
 }

@@ -49,8 +49,7 @@ void tcp_switch_end(struct tcp_conn *conn, int err)
 }
 
 /* Have the endpoint below know the peer, whose messages have the source @index there.
- * The index leads to the peer, too, so that its removal from the AV ends the
- * connection. 0; -FI_EAGAIN: the peer is not in the AV; other: it cannot be. */
+ * 0; -FI_EAGAIN: the peer is not in the AV; other: it cannot be. */
 static int know(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
@@ -61,20 +60,13 @@ static int know(struct tcp_conn *conn)
 	if (way->below != FI_ADDR_NOTAVAIL)
 		return 0;
 	index = tcp_peer_index(ep, conn->peer);
-	if (index == FI_ADDR_NOTAVAIL || wf_ip_remote_at(&ep->peers->remotes, ep->ep.av,
-						 index) != &conn->peer->ip)
+	if (index == FI_ADDR_NOTAVAIL)
 		return -FI_EAGAIN;
 	ret = ep->below_ops->insert(
 		ep, index, way->name, strlen(way->name) + 1, &way->below);
 	if (ret)
 		way->below = FI_ADDR_NOTAVAIL;
 	return ret;
-}
-
-void tcp_switch_lost(struct tcp_conn *conn)
-{
-	if (conn && conn->way && conn->way->below != FI_ADDR_NOTAVAIL)
-		tcp_conn_fail(conn, FI_ECONNABORTED);
 }
 
 static bool awaits_nothing(const struct tcp_conn *conn)

@@ -59,10 +59,6 @@ enum tcp_out {
 void tcp_switch_begin(struct tcp_conn *conn);
 /* The connection ends, as its operations do: tcp_conn_end. */
 void tcp_switch_end(struct tcp_conn *conn, int err);
-/* The AV index of the peer of @conn, which may be NULL, was removed. Messages from
- * below would be said to come from there, so the connection ends if there may be any.
- */
-void tcp_switch_lost(struct tcp_conn *conn);
 /* Send markers on connections that are idle: from progress. */
 void tcp_switch_tick(struct tcp_ep *ep);
 
