@@ -35,6 +35,8 @@ both() {
 both 'both ends' yes auto auto
 both 'the server alone' no auto tcp
 both 'the client alone' no tcp auto
+# The provider of shared memory is no answer to anybody then, and is found all the same.
+FI_PROVIDER=tcp both 'both ends, limited to tcp' yes auto auto
 both 'both ends, which refuse others' yes shm shm
 both 'one end refuses others' yes shm auto
 
@@ -67,6 +69,8 @@ FI_TCP_LOCAL=auto with ours "$our_info" --why -p tcp -t FI_EP_RDM 2>/dev/null |
 	fail 'fi_info --why does not tell the way'
 FI_TCP_LOCAL=tcp with ours "$our_info" --why -p tcp 2>/dev/null | grep 'way:' &&
 	fail 'fi_info --why tells a way that is not taken'
+FI_PROVIDER=tcp FI_TCP_LOCAL=auto with ours "$our_info" 2>/dev/null | grep 'provider: shm' &&
+	fail 'FI_PROVIDER=tcp lets shm be seen'
 FI_TCP_LOCAL=fast with ours "$our_info" -p tcp 2>&1 >/dev/null |
 	grep -q 'parameter local: asked fast, possible tcp, auto, shm; ignored' ||
 	fail 'no warning about a way that is none'

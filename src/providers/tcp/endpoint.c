@@ -148,6 +148,12 @@ static int tcp_cntr_bound(struct wf_ep *wf)
 	return tcp_below_bind_cntrs(tcp_ep_of(wf));
 }
 
+static int tcp_forbid_shared_memory(struct wf_ep *wf)
+{
+	tcp_ep_of(wf)->memory_forbidden = true;
+	return 0;
+}
+
 static size_t tcp_tx_left(struct wf_ep *wf)
 {
 	return tcp_source_left(&tcp_ep_of(wf)->own);
@@ -168,6 +174,7 @@ static const struct wf_xfer_ops tcp_xfer_ops = {
 	.getopt = tcp_getopt,
 	.addr_removed = tcp_addr_removed,
 	.cntr_bound = tcp_cntr_bound,
+	.forbid_shared_memory = tcp_forbid_shared_memory,
 	.get_fd = tcp_get_fd,
 	.tx_left = tcp_tx_left,
 	.wait_fd = tcp_wait_fd,

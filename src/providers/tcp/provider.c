@@ -6,6 +6,7 @@
 #include "providers/tcp/context.h"
 #include "providers/tcp/param.h"
 #include "providers/tcp/tcp.h"
+#include "providers/tcp/local/domain.h"
 #include "sys/compiler.h"
 #include "sys/netif.h"
 
@@ -80,13 +81,21 @@ static const struct fi_info *const templates[] = {
 	NULL,
 };
 
+static void cleanup(void)
+{
+	wf_netifs_done();
+	tcp_below_forget();
+}
+
 const struct wf_prov tcp_prov = {
 	.fi = &tcp_fi,
 	.templates = templates,
 	.default_fabric = "TCP-IP",
 	.default_domain = "tcp",
 	.iface_param = "iface",
-	.cleanup = wf_netifs_done,
+	.cleanup = cleanup,
+	.domain_init = tcp_domain_init,
+	.domain_done = tcp_domain_done,
 	.endpoint = tcp_endpoint,
 	.scalable_ep = tcp_scalable_ep,
 	.passive_ep = tcp_passive_ep,
@@ -136,9 +145,12 @@ static int tcp_getinfo(const struct wf_prov *prov, uint32_t version, const char 
 {
 	int ret = wf_ip_getinfo(prov, version, node, service, flags, hints, ret_info);
 
-	if (!ret)
-		log_way(*ret_info);
-	return ret;
+	if (ret)
+		return ret;
+	log_way(*ret_info);
+	if (tcp_params.local != TCP_LOCAL_TCP)
+		tcp_below_look();
+	return 0;
 }
 
 WF_PROV_FRAME(tcp, tcp_getinfo, read_params)

@@ -25,7 +25,7 @@
  *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
  *   keepalive.c  hosts that vanish
  *   proof.c, way.c   whether a peer shares memory with this process
- *   below.c      the endpoint that they go to
+ *   domain.c, below.c   the endpoint that they go to, and its domain
  *   switch.c     when its operations go there
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
  *   msg_new.c, msg_cm.c, msg_begin.c, pep.c, ask.c, peer.c, attempt.c   how connections
@@ -105,6 +105,8 @@ struct tcp_ep {
 	size_t rbuf_size, stage_size;
 	struct tcp_stage *spare_stage;
 
+	/* FI_OPT_SHARED_MEMORY_PERMITTED is false. */
+	bool memory_forbidden;
 	struct tcp_below *below; /* see local/below.h; NULL: none */
 	struct tcp_peers *peers; /* NULL for FI_EP_MSG */
 	struct tcp_msg_cm *cm;   /* NULL for FI_EP_RDM */

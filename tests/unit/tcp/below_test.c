@@ -8,6 +8,7 @@
 #include <rdma/fi_cm.h>
 
 #include "providers/tcp/local/below.h"
+#include "providers/tcp/local/domain.h"
 #include "sys/clock.h"
 #include "../../time_limits.h"
 
@@ -268,6 +269,39 @@ static void a_connection_ends_before_its_messages(void **state)
 	close_end(&b);
 }
 
+/* FI_OPT_SHARED_MEMORY_PERMITTED=false. */
+static void shared_memory_is_forbidden(void **state)
+{
+	struct end a;
+	struct wf_ep *ep;
+
+	(void)state;
+	open_end(&a, FI_TAGGED);
+	ep = &a.pair.tcp->ep;
+	assert_int_equal(ep->xfer->forbid_shared_memory(ep), 0);
+	assert_int_equal(tcp_below_open(a.pair.tcp), -FI_ENOSYS);
+	assert_null(tcp_below_name(a.pair.tcp));
+	assert_null(a.pair.tcp->below);
+	close_end(&a);
+}
+
+/* All endpoints of a domain share the one below, whose regions are those of tcp's. */
+static void one_domain_is_below(void **state)
+{
+	const struct wf_lower_domain *first = NULL, *second = NULL;
+	const char *why;
+	struct end a;
+
+	(void)state;
+	open_end(&a, FI_TAGGED);
+	assert_int_equal(tcp_below_domain(a.pair.tcp, &first, &why), 0);
+	assert_int_equal(tcp_below_domain(a.pair.tcp, &second, &why), 0);
+	assert_ptr_equal(first->domain, second->domain);
+	assert_ptr_equal(
+		wf_domain_of(first->domain)->reached, &a.pair.tcp->ep.domain->mr_map);
+	close_end(&a);
+}
+
 static void names_are_checked(void **state)
 {
 	char name[TCP_PROOF_NAME + 1];
@@ -472,6 +506,8 @@ int main(void)
 		cmocka_unit_test(a_connection_begins_and_ends),
 		cmocka_unit_test(a_peer_leaves_the_av_and_comes_back),
 		cmocka_unit_test(a_connection_ends_before_its_messages),
+		cmocka_unit_test(shared_memory_is_forbidden),
+		cmocka_unit_test(one_domain_is_below),
 		cmocka_unit_test(names_are_checked),
 		cmocka_unit_test(regions_above_are_reached),
 		cmocka_unit_test(large_atomics),

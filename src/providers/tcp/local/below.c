@@ -8,20 +8,20 @@
 #include "objects/endpoint/calls/transfer.h"
 #include "objects/endpoint/life/flush.h"
 #include "objects/lower/call.h"
-#include "objects/lower/find.h"
 #include "objects/lower/info.h"
 #include "objects/lower/progress.h"
 #include "objects/lower/reach.h"
+#include "providers/tcp/local/domain.h"
 #include "providers/tcp/local/named.h"
 
 /*
- * It is opened with a domain and an AV of its own, but without regions: its peers reach
+ * It is opened with an AV of its own, but without regions: its peers reach
  * those of tcp's domain (wf_domain_lend_regions), so that the same keys, accesses and
  * counters hold by either way, and a region is closed for both at once. An endpoint
  * whose queues are imported themselves keeps to its sockets.
  */
 struct tcp_below {
-	struct wf_lower_domain domain;
+	const struct wf_lower_domain *domain;
 	struct fid_av *av;
 	struct wf_av *table; /* the same */
 	struct wf_lower_ep ep;
@@ -31,17 +31,11 @@ struct tcp_below {
 	char name[TCP_PROOF_NAME];
 };
 
-/* What tcp's endpoint has of these, the one below has. */
-static const uint64_t transfers = FI_MSG | FI_TAGGED | FI_RMA | FI_ATOMIC | FI_SEND |
-				  FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ |
-				  FI_REMOTE_WRITE | FI_RMA_EVENT | FI_SOURCE |
-				  FI_SOURCE_ERR | FI_DIRECTED_RECV |
-				  FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV;
-static const uint64_t linking = FI_PEER | FI_AV_USER_ID;
-
 /* Why @ep gets no endpoint below; NULL: it may have one. */
 static const char *unfit(const struct tcp_ep *ep)
 {
+	if (ep->memory_forbidden)
+		return "the application forbids shared memory";
 	if (wf_ep_is_sep(&ep->ep))
 		return "it is scalable";
 	if (!wf_ep_srx(&((struct tcp_ep *)ep)->ep))
@@ -49,87 +43,28 @@ static const char *unfit(const struct tcp_ep *ep)
 	return NULL;
 }
 
-/* Why the endpoint of @below could not serve all that @above promises; NULL: it can. */
-static const char *lacks(const struct fi_info *below, const struct fi_info *above)
-{
-	if (below->domain_attr->mr_mode & FI_MR_LOCAL || below->mode)
-		return "it needs more of the application";
-	if (below->tx_attr->inject_size < above->tx_attr->inject_size)
-		return "it injects less";
-	if (below->tx_attr->iov_limit < above->tx_attr->iov_limit ||
-		below->rx_attr->iov_limit < above->rx_attr->iov_limit)
-		return "it takes fewer buffers";
-	if (below->tx_attr->rma_iov_limit < above->tx_attr->rma_iov_limit)
-		return "it takes fewer segments";
-	if (below->ep_attr->max_msg_size < above->ep_attr->max_msg_size)
-		return "its messages are shorter";
-	if (below->domain_attr->cq_data_size < above->domain_attr->cq_data_size)
-		return "its remote CQ data is shorter";
-	if (above->tx_attr->msg_order & ~below->tx_attr->msg_order)
-		return "it has another order";
-	return NULL;
-}
-
-static int find(const struct tcp_ep *ep, struct fi_info **ret_info)
-{
-	struct fi_info *hints = fi_allocinfo();
-	int ret = -FI_ENOMEM;
-
-	if (!hints)
-		return ret;
-	hints->caps = (ep->ep.caps & transfers) | linking;
-	hints->domain_attr->caps = linking;
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->domain_attr->mr_mode = ep->ep.domain->info->domain_attr->mr_mode;
-	hints->fabric_attr->prov_name = strdup("shm");
-	if (hints->fabric_attr->prov_name)
-		ret = wf_lower_find(FI_VERSION(1, 17), hints, ret_info);
-	fi_freeinfo(hints);
-	return ret;
-}
-
-static int open_domain(struct tcp_ep *ep, struct tcp_below *below, const char **why)
-{
-	struct fi_info *found, *info;
-	int ret = find(ep, &found);
-
-	*why = "fi_getinfo of shm";
-	if (ret)
-		return ret;
-	*why = lacks(found, ep->ep.info);
-	info = *why ? NULL : wf_lower_domain_info(found, ep->ep.domain);
-	ret = *why ? -FI_ENOSYS : -FI_ENOMEM;
-	fi_freeinfo(found);
-	if (!info)
-		return ret;
-	*why = "its domain";
-	return wf_lower_domain_open(&below->domain, &tcp_fi, "shm", info);
-}
-
 static int open_ep(struct tcp_ep *ep, struct tcp_below *below)
 {
 	struct fi_av_attr attr = { .type = FI_AV_TABLE };
 	struct fi_info *info;
-	int ret = fi_av_open(below->domain.domain, &attr, &below->av, NULL);
+	int ret = fi_av_open(below->domain->domain, &attr, &below->av, NULL);
 
 	if (ret)
 		return ret;
-	info = fi_dupinfo(below->domain.info);
+	info = fi_dupinfo(below->domain->info);
 	if (!info)
 		return -FI_ENOMEM;
 	wf_lower_info_fit(info, ep->ep.info);
-	info->caps &= transfers | linking | FI_LOCAL_COMM | FI_REMOTE_COMM;
-	info->caps &= ~transfers | ep->ep.caps;
+	info->caps &= TCP_BELOW_TRANSFERS | TCP_BELOW_LINKING | FI_LOCAL_COMM |
+		      FI_REMOTE_COMM;
+	info->caps &= ~TCP_BELOW_TRANSFERS | ep->ep.caps;
 	/* Errors of injected operations report the context of tcp's endpoint. */
-	ret = wf_lower_ep_open(
-		&below->ep, &below->domain, info, ep->ep.fid.fid.context);
+	ret = wf_lower_ep_open(&below->ep, below->domain, info, ep->ep.fid.fid.context);
 	if (ret)
 		return ret;
-	/* Of a provider of another library the AV could not be used within progress. */
 	if (!wf_lower_ep_reaches(&below->ep) ||
 		wf_op_max_atomic(below->ep.builtin) < wf_op_max_atomic(&ep->ep))
 		return -FI_ENOSYS;
-	wf_domain_lend_regions(ep->ep.domain, below->ep.builtin->domain);
 	below->table = wf_av_of(below->av);
 	wf_transfer_lend(&ep->ep, below->ep.builtin);
 	ret = wf_lower_ep_set_limits(&below->ep, &ep->ep);
@@ -241,8 +176,8 @@ static void done(struct tcp_below *below)
 	wf_lower_ep_close(&below->ep);
 	wf_fds_done(&below->fds);
 	tcp_named_done(&below->named);
-	wf_lower_close(&below->domain, below->av ? &below->av->fid : NULL);
-	wf_lower_domain_close(&below->domain);
+	if (below->av)
+		wf_lower_close(below->domain, &below->av->fid);
 	free(below);
 }
 
@@ -264,7 +199,7 @@ static int try_open(struct tcp_ep *ep, const char **why)
 		return -FI_ENOMEM;
 	below->sleeps = wf_ep_may_sleep(&ep->ep);
 	wf_fds_init(&below->fds);
-	ret = open_domain(ep, below, why);
+	ret = tcp_below_domain(ep, &below->domain, why);
 	if (!ret) {
 		*why = "its endpoint";
 		ret = open_ep(ep, below);
