@@ -284,6 +284,23 @@ static void the_capability(void)
 	cf_close(&base);
 }
 
+/* Nothing else does collectives for the providers of messages. */
+static void without_an_engine(void)
+{
+	struct fi_info *hints, *info;
+
+	if (getenv("FI_PROVIDER"))
+		cf_skip("the run has a filter of its own");
+	CHECK_OK(setenv("FI_PROVIDER", "^off_coll", 1));
+	hints = cf_hints();
+	hints->caps = FI_COLLECTIVE;
+	CHECK_EQ(cf_getinfo(cf_target.version, hints, &info), -FI_ENODATA);
+	hints->caps = 0;
+	CHECK_OK(cf_getinfo(cf_target.version, hints, &info));
+	fi_freeinfo(info);
+	fi_freeinfo(hints);
+}
+
 CF_SUITE(coll_refuse,
 	CF_CASE(groups_that_are_not_there, "COL-005 COL-016", FI_COLLECTIVE),
 	CF_CASE(roots_that_are_not_there, "COL-007", FI_COLLECTIVE),
@@ -295,4 +312,5 @@ CF_SUITE(coll_refuse,
 	CF_CASE(what_is_possible, "COL-011 COL-013", FI_COLLECTIVE),
 	CF_CASE(questions_that_are_refused, "COL-011", FI_COLLECTIVE),
 	CF_CASE(without_the_capability, "COL-015", FI_COLLECTIVE),
-	CF_CASE(the_capability, "COL-015", FI_COLLECTIVE));
+	CF_CASE(the_capability, "COL-015", FI_COLLECTIVE),
+	CF_CASE(without_an_engine, "COL-015", 0));

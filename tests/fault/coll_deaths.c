@@ -2,8 +2,13 @@
 /*
  * Members of a group that are killed at any instant, while they join or in the middle
  * of operations: the operations of all others end, the group answers errors from then
- * on, and the others can form a new one. FAULT_ROUNDS: how often. FI_OFF_COLL_ENGINE
- * chooses the engine.
+ * on, and the others can form a new one. FI_OFF_COLL_ENGINE chooses the engine, and
+ * FAULT_ROUNDS is how often. The long form takes a minute or two for each:
+ *
+ *   FAULT_ROUNDS=200 FAULT_PROVIDER=tcp FI_TCP_IFACE=lo FI_OFF_COLL_ENGINE=p2p \
+ *       build/tests/fault/fault_coll_deaths killed_at_any_instant
+ *
+ * with the provider tcp, shm or lnx, and the engine p2p or node.
  */
 #include <limits.h>
 #include <stdatomic.h>

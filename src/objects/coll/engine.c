@@ -4,6 +4,7 @@
 #include <rdma/providers/fi_prov.h>
 
 #include "objects/coll/internal.h"
+#include "objects/info/engine.h"
 #include "objects/lower/domain.h"
 #include "objects/lower/find.h"
 
@@ -21,24 +22,6 @@ static int failed(
 	return ret;
 }
 
-static struct fi_info *make_hints(
-	const struct wf_domain *domain, const char *name, uint64_t mode)
-{
-	struct fi_info *hints = fi_allocinfo();
-
-	if (!hints)
-		return NULL;
-	hints->mode = mode;
-	hints->caps = FI_COLLECTIVE;
-	hints->domain_attr->mr_mode =
-		wf_lower_mr_mode(domain->info->domain_attr->mr_mode);
-	hints->fabric_attr->prov_name = strdup(name);
-	if (hints->fabric_attr->prov_name)
-		return hints;
-	fi_freeinfo(hints);
-	return NULL;
-}
-
 /* The engine is called by the threads that call our objects, and by our progress
  * thread. */
 static void settle(struct fi_info *info, const struct wf_domain *domain)
@@ -53,12 +36,13 @@ static void settle(struct fi_info *info, const struct wf_domain *domain)
 static int find(struct wf_coll_engine *engine, const struct wf_domain *domain,
 	const char *name, uint64_t mode)
 {
-	struct fi_info *hints = make_hints(domain, name, mode), *found;
+	int mr_mode = wf_lower_mr_mode(domain->info->domain_attr->mr_mode);
+	struct fi_info *hints = wf_info_engine_hints(name, mode, mr_mode), *found;
 	int ret;
 
 	if (!hints)
 		return -FI_ENOMEM;
-	ret = wf_lower_find(FI_VERSION(1, 17), hints, &found);
+	ret = wf_lower_find(WF_INFO_ENGINE_VERSION, hints, &found);
 	fi_freeinfo(hints);
 	if (ret) {
 		(void)failed(domain, name, "fi_getinfo", ret);
@@ -115,7 +99,7 @@ static void open_offload(struct wf_coll_engines *engines, struct wf_domain *doma
 	char *name = NULL;
 
 	if (fi_param_get_str(NULL, "offload_coll_provider", &name) || !name || !*name ||
-		!strcmp(name, WF_COLL_ENGINE))
+		!strcmp(name, WF_INFO_ENGINE))
 		return;
 	/* An endpoint has one peer of transfers, which is the first engine. */
 	if (!open_engine(engine, domain, name, 0))
@@ -132,7 +116,7 @@ static int open_engines(struct wf_domain *domain)
 	if (!engines)
 		return -FI_ENOMEM;
 	ret = open_engine(
-		&engines->at[WF_COLL_BASE], domain, WF_COLL_ENGINE, FI_PEER_TRANSFER);
+		&engines->at[WF_COLL_BASE], domain, WF_INFO_ENGINE, FI_PEER_TRANSFER);
 	if (ret) {
 		free(engines);
 		return ret;

@@ -10,11 +10,8 @@
 #include "objects/endpoint/calls/build.h"
 #include "objects/progress/later.h"
 
-/* The engine that does every collective, by messages of the endpoint itself. */
-#define WF_COLL_ENGINE "off_coll"
-
-/* Engines of a domain: WF_COLL_ENGINE, and the one that FI_OFFLOAD_COLL_PROVIDER
- * names. */
+/* Engines of a domain: WF_INFO_ENGINE (objects/info/engine.h), and the one that
+ * FI_OFFLOAD_COLL_PROVIDER names. */
 enum wf_coll_which {
 	WF_COLL_BASE,
 	WF_COLL_OFFLOAD,

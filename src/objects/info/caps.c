@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/info/engine.h"
 #include "objects/info/rule.h"
 
 /*
@@ -109,6 +110,9 @@ static bool caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 	}
 	if (asked & ~possible)
 		return wf_info_deny(why, asked & ~possible, possible, FI_TYPE_CAPS);
+	if (asked & FI_COLLECTIVE && !wf_info_collective_met(ctx))
+		return wf_info_deny_text(
+			why, "FI_COLLECTIVE", "only with the provider " WF_INFO_ENGINE);
 	/* An application that narrows an answer may leave bits without their partner.
 	 */
 	if (ctx->opening)

@@ -149,6 +149,11 @@ char *wf_info_show(char *buf, size_t len, uint64_t value, int show);
  * of the answer. */
 uint64_t wf_info_caps_asked(const struct wf_info_ctx *ctx);
 uint64_t wf_info_caps(const struct wf_info_ctx *ctx);
+
+/* collective.c: is there what does the collectives that the template offers: the
+ * provider itself, or an engine? Asks by fi_getinfo, unless an object is being opened.
+ */
+bool wf_info_collective_met(const struct wf_info_ctx *ctx);
 /* Is the answer without remote CQ data, because these would take receives at
  * the target (FI_RX_CQ_DATA), and the hints neither allow that nor ask for such data?
  */
