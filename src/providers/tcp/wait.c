@@ -54,7 +54,7 @@ bool tcp_arm(struct wf_ep *wf)
 	{
 		struct tcp_conn *conn = wf_list_entry(link, struct tcp_conn, hot_link);
 
-		if (conn->rx.held && conn->rx.sink != TCP_SINK_HOLD)
+		if (tcp_rx_goes_on(&conn->rx))
 			return false;
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 	}

@@ -212,6 +212,25 @@ static void held_until_it_is_matched(void **state)
 	}
 }
 
+/* Of one without payload nothing is left in the socket: no more bytes need to come. */
+static void an_empty_one_is_held_until_it_is_matched(void **state)
+{
+	const struct tcp_record rec = tagged(3, 0);
+	struct pair *p = *state;
+	uint8_t in[1];
+
+	p->ended_count = 0;
+	pair_set_memory_full(p, true);
+	peer_record(p, &rec, NULL);
+	pair_progress(p);
+	assert_int_equal(p->conn->rx.sink, TCP_SINK_HOLD);
+	post(p, in, sizeof(in), 3);
+	pair_progress(p);
+	pair_set_memory_full(p, false);
+	assert_int_equal(p->ended_count, 1);
+	assert_message(p, 0, in, 0, 3);
+}
+
 /* ---- registered memory ---- */
 
 static struct tcp_record write_of(const struct fi_rma_iov *seg, size_t count)
@@ -336,6 +355,7 @@ int main(void)
 		PAIR_TEST(matched_while_it_arrives),
 		PAIR_TEST(matched_too_short_while_it_arrives),
 		PAIR_TEST(held_until_it_is_matched),
+		PAIR_TEST(an_empty_one_is_held_until_it_is_matched),
 		PAIR_TEST(write_in_pieces),
 		PAIR_TEST(region_closed_while_it_is_written),
 		PAIR_TEST(unread_answers_stop_the_reading),

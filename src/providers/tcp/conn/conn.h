@@ -279,6 +279,13 @@ size_t tcp_asked_cost(const struct tcp_tx *tx);
  * other: the operation fails with that. */
 int tcp_tx_prepare(struct tcp_conn *conn, struct tcp_tx *tx);
 
+/* Is there something to handle that no socket reports: what was held, or a held message
+ * without payload, is free to go on? */
+static inline bool tcp_rx_goes_on(const struct tcp_rx *rx)
+{
+	return rx->sink != TCP_SINK_HOLD && (rx->held || (rx->body && !rx->left));
+}
+
 /* rx.c: read and handle what the socket has; true if there were bytes. The lock of the
  * owner of ep.srx and ep.lock held. */
 bool tcp_rx_poll(struct tcp_conn *conn);

@@ -254,6 +254,8 @@ static void replay(struct tcp_conn *conn)
 	conn->rx.held_len = 0;
 	if (len)
 		parse(conn, held, len);
+	else if (body_done(conn))
+		protocol_error(conn, tcp_rec_kind_text(conn->rx.rec.kind));
 	free(held);
 }
 
@@ -341,7 +343,7 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 {
 	bool any = false;
 
-	if (wf_unlikely(conn->rx.held && conn->rx.sink != TCP_SINK_HOLD)) {
+	if (wf_unlikely(tcp_rx_goes_on(&conn->rx))) {
 		replay(conn);
 		any = true;
 	}
