@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Cards of any content: the true card of this process with the bytes of the input
- * added to it, so that some pass each check. Nothing but the true number comes of it.
- */
+/* Cards and pages of any content: the true card of this process, then its page behind
+ * the name, with the bytes of the input added to them, so that some pass each check.
+ * Nothing but the page's number comes of it, and each word is one of its answers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,22 +14,53 @@ enum { INSTANCE = 7 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+/* Add what is left of the input to @len bytes. */
+static void spoil(void *to, size_t len, const uint8_t **data, size_t *size)
+{
+	uint8_t *bytes = to;
+
+	for (; len && *size; len--, (*size)--)
+		*bytes++ ^= *(*data)++;
+}
+
+static void check_words(const struct tcp_proof *reader)
+{
+	uint64_t number = tcp_page_proof(reader->peer), at;
+	bool yes;
+	enum tcp_told told = tcp_proof_told(reader);
+
+	if (told > TCP_TOLD_LIE ||
+		(told == TCP_TOLD_PROOF) != (number == reader->number))
+		abort();
+	if (tcp_page_marker(reader->peer, &at) != reader->peer->marker ||
+		at != reader->peer->at)
+		abort();
+	if (tcp_page_answers(reader->peer, 1, &yes) != (reader->peer->answer / 2 == 1))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static uint8_t own[TCP_WIRE_CARD];
-	static struct tcp_proof proof;
-	uint8_t card[TCP_WIRE_CARD];
-	uint64_t number = 0;
+	uint8_t card[TCP_WIRE_CARD], own[TCP_WIRE_CARD];
+	struct tcp_proof proof, reader;
 	char name[TCP_PROOF_NAME] = NAME;
 	enum tcp_apart apart;
+	uint64_t told;
 
-	if (!proof.number && tcp_proof_make(&proof, INSTANCE, NAME, own))
+	if (tcp_proof_make(&proof, INSTANCE, NAME, card) ||
+		tcp_proof_make(&reader, INSTANCE + 1, NULL, own))
 		abort();
-	for (size_t i = 0; i < sizeof(card); i++)
-		card[i] = (uint8_t)(own[i] ^ (i < size ? data[i] : 0));
-	apart = tcp_proof_read(card, INSTANCE, &number, name);
-	if (apart >= TCP_APARTS || number != (apart ? 0 : proof.number) ||
-		(!apart && strcmp(name, NAME)))
+	spoil(card, sizeof(card), &data, &size);
+	spoil(proof.own, sizeof(*proof.own), &data, &size);
+	apart = tcp_proof_read(&reader, card, INSTANCE, name);
+	told = tcp_page_proof(reader.own);
+	if (apart >= TCP_APARTS || (apart == TCP_APART_NOT) != (reader.peer != NULL) ||
+		told != (apart ? TCP_PAGE_REFUSED : proof.own->head.number) ||
+		!memchr(name, 0, sizeof(name)))
 		abort();
+	if (!apart)
+		check_words(&reader);
+	tcp_proof_done(&proof);
+	tcp_proof_done(&reader);
 	return 0;
 }

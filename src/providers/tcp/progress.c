@@ -187,8 +187,6 @@ void tcp_progress(struct wf_ep *wf)
 		forget_sleepers(ep);
 	if (found)
 		flush_dirty(ep);
-	/* Below first: the answer to a marker is in the socket before the messages that
-	 * the peer sends by memory later. */
 	if (wf_unlikely(ep->below != NULL))
 		found |= tcp_below_poll(ep);
 	found |= poll_hot(ep);
@@ -206,7 +204,7 @@ void tcp_progress(struct wf_ep *wf)
 	if (!wf_list_empty(&ep->dirty))
 		flush_dirty(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->switching)))
-		tcp_switch_tick(ep);
+		tcp_ways_tick(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->failed)))
 		reap(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->dead)))

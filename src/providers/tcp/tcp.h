@@ -24,7 +24,7 @@
  *   tx.c, flush.c, rx.c   records out of it and into it
  *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
  *   keepalive.c  hosts that vanish
- *   proof.c, way.c   whether a peer shares memory with this process
+ *   page.h, proof.c, way.c   whether a peer shares memory with this process
  *   domain.c, below.c   the endpoint that they go to, and its domain
  *   switch.c     when its operations go there
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
@@ -51,7 +51,6 @@ struct tcp_conn;
 struct tcp_stage;
 struct tcp_peers;
 struct tcp_msg_cm;
-struct tcp_below_ops;
 struct tcp_ep;
 struct tcp_below;
 
@@ -94,9 +93,7 @@ struct tcp_ep {
 	struct wf_list owing;
 	struct wf_list failed; /* by failed_link: to be taken down */
 	struct wf_list dead;   /* by link: to be freed at the end of progress */
-	/* The endpoint below (local/switch.h); NULL: there is none. */
-	const struct tcp_below_ops *below_ops;
-	/* struct tcp_way, by link: directions that wait for an idle moment. */
+	/* struct tcp_way, by link: those that are not settled for good. */
 	struct wf_list switching;
 	/* Connections whose operations go by memory, in one direction at least. */
 	unsigned int near;

@@ -135,6 +135,8 @@ struct pair {
 	unsigned int ended_count;
 	/* Running number of the next record that the endpoint sends. */
 	uint8_t number;
+	/* Bytes that the test has read, and sent. */
+	uint64_t got, put;
 };
 
 struct fi_provider *tcp_prov_ini(void);
@@ -289,6 +291,7 @@ static inline void peer_send(struct pair *p, const void *data, size_t len)
 	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
 	assert_int_equal(__real_sendmsg(p->peer, &msg, MSG_NOSIGNAL), len);
+	p->put += len;
 }
 
 /* Append a record to @bytes: its header, and @payload of rec->payload_len bytes. */
@@ -319,6 +322,7 @@ static inline size_t peer_read(struct pair *p, void *buf, size_t size)
 
 	if (n < 0)
 		assert_int_equal(errno, EAGAIN);
+	p->got += n < 0 ? 0 : (size_t)n;
 	return n < 0 ? 0 : (size_t)n;
 }
 

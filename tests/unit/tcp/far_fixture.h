@@ -25,6 +25,8 @@ struct far {
 	struct fid_av *av;
 	fi_addr_t addr;
 	struct tcp_proof proof; /* of the test */
+	/* Markers of the endpoint that the test has seen, and those of the test. */
+	uint64_t markers, own_markers;
 	uint8_t card[TCP_WIRE_CARD];
 };
 
@@ -115,27 +117,35 @@ static inline void send_card(struct far *far)
 	settle(far);
 }
 
-static inline void send_number(struct far *far, uint64_t number)
+/* The test's answer to the endpoint's card. */
+static inline void tell_number(struct far *far, uint64_t number)
 {
-	const struct tcp_record rec = { .kind = TCP_REC_PROOF, .id = number };
-
-	peer_record(&far->pair, &rec, NULL);
+	tcp_page_prove(far->proof.own, number);
 	settle(far);
 }
 
-/* The number behind the endpoint's card. */
+/* The number behind the endpoint's card. The test maps the page, and does not answer
+ * yet. */
 static inline uint64_t read_card(struct far *far)
 {
 	uint8_t card[TCP_WIRE_CARD];
 	char name[TCP_PROOF_NAME];
-	uint64_t number = 0;
+	uint64_t number;
 
 	pair_progress(&far->pair);
 	(void)peer_expect(&far->pair, TCP_REC_CARD, card);
 	assert_int_equal(
-		tcp_proof_read(card, far->pair.tcp->peers->instance, &number, name),
+		tcp_proof_read(&far->proof, card, far->pair.tcp->peers->instance, name),
 		TCP_APART_NOT);
+	number = tcp_page_proof(far->proof.own);
+	tcp_page_prove(far->proof.own, 0);
 	return number;
+}
+
+/* The endpoint's answer to the test's card, whose endpoint's card was read. */
+static inline uint64_t told_number(const struct far *far)
+{
+	return tcp_page_proof(far->proof.peer);
 }
 
 static inline const struct tcp_way *way_of(const struct far *far)

@@ -75,21 +75,54 @@ static void end(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
+/* The proof of this process, which examines the cards of others. */
+static struct tcp_proof here(void)
+{
+	struct tcp_proof proof;
+	uint8_t card[TCP_WIRE_CARD];
+
+	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
+	return proof;
+}
+
+/* @card leads @reader to no page, and its number is not told. */
+static void refused_by(struct tcp_proof *reader, const uint8_t card[TCP_WIRE_CARD],
+	uint64_t instance, enum tcp_apart apart)
+{
+	char name[TCP_PROOF_NAME] = "before";
+
+	assert_int_equal(tcp_proof_read(reader, card, instance, name), apart);
+	assert_int_equal(tcp_page_proof(reader->own), TCP_PAGE_REFUSED);
+	assert_null(reader->peer);
+	assert_string_equal(name, "before");
+}
+
+static void refused(
+	const uint8_t card[TCP_WIRE_CARD], uint64_t instance, enum tcp_apart apart)
+{
+	struct tcp_proof reader = here();
+
+	refused_by(&reader, card, instance, apart);
+	tcp_proof_done(&reader);
+}
+
 static void another_process_is_near(void **state)
 {
+	struct tcp_proof proof = here();
 	struct told told;
 	pid_t pid = child_with_proof(NULL, &told);
-	uint64_t number = 0;
 	char name[TCP_PROOF_NAME];
 
 	assert_int_equal(
-		tcp_proof_read(told.card, INSTANCE, &number, name), TCP_APART_NOT);
-	assert_int_equal(number, told.number);
-	assert_int_not_equal(number, 0);
+		tcp_proof_read(&proof, told.card, INSTANCE, name), TCP_APART_NOT);
+	assert_int_equal(tcp_page_proof(proof.own), told.number);
+	assert_int_not_equal(told.number, 0);
+	assert_int_equal(tcp_proof_told(&proof), TCP_TOLD_NOTHING);
 	end(pid);
-	/* The memory went with the process. */
-	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number, name),
-		TCP_APART_UNREADABLE);
+	/* What was mapped outlives the process, and cannot be mapped again. */
+	assert_int_equal(proof.peer->head.number, told.number);
+	tcp_proof_done(&proof);
+	refused(told.card, INSTANCE, TCP_APART_UNREADABLE);
 }
 
 /* ---- processes that are apart; this needs the rights of root ---- */
@@ -134,17 +167,14 @@ static void refused_apart(bool (*apart)(void), enum tcp_apart honest, size_t at,
 	struct tcp_proof own;
 	uint8_t card[TCP_WIRE_CARD];
 	struct told told;
-	uint64_t number = 0;
-	char name[TCP_PROOF_NAME];
 	pid_t pid = child_with_proof(apart, &told);
 
 	if (!pid)
 		skip();
 	assert_int_equal(tcp_proof_make(&own, INSTANCE, NULL, card), 0);
-	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number, name), honest);
+	refused(told.card, INSTANCE, honest);
 	memcpy(told.card + at, card + at, len);
-	assert_int_equal(tcp_proof_read(told.card, INSTANCE, &number, name), lying);
-	assert_int_equal(number, 0);
+	refused(told.card, INSTANCE, lying);
 	tcp_proof_done(&own);
 	end(pid);
 }
@@ -168,36 +198,86 @@ static void another_directory_is_apart(void **state)
 
 static void another_endpoint_is_a_stranger(void **state)
 {
-	struct tcp_proof proof;
+	struct tcp_proof proof, reader = here();
 	uint8_t card[TCP_WIRE_CARD];
-	uint64_t number = 0;
+
+	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
+	refused_by(&reader, card, INSTANCE + 1, TCP_APART_STRANGER);
+	tcp_proof_done(&proof);
+	tcp_proof_done(&proof);
+	refused_by(&reader, card, INSTANCE, TCP_APART_UNREADABLE);
+	tcp_proof_done(&reader);
+}
+
+/* Of a page that is hidden the mappings stay, and no more are made. */
+static void a_hidden_page_is_not_found(void **state)
+{
+	struct tcp_proof proof, reader = here(), late = here();
+	uint8_t card[TCP_WIRE_CARD];
 	char name[TCP_PROOF_NAME];
 
 	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
-	assert_int_equal(
-		tcp_proof_read(card, INSTANCE + 1, &number, name), TCP_APART_STRANGER);
-	assert_int_equal(number, 0);
+	assert_int_equal(tcp_proof_read(&reader, card, INSTANCE, name), TCP_APART_NOT);
+	tcp_proof_hide(&proof);
+	refused_by(&late, card, INSTANCE, TCP_APART_UNREADABLE);
+	tcp_proof_done(&late);
+	tcp_page_prove(proof.own, reader.number);
+	assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_PROOF);
 	tcp_proof_done(&proof);
-	tcp_proof_done(&proof);
-	assert_int_equal(
-		tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_UNREADABLE);
+	tcp_proof_done(&reader);
 }
 
-/* Offset of the name in the page. */
-enum { AT_NAME = 32 };
+/* Whatever a peer writes is one of four answers. */
+static void answers_are_told_apart(void **state)
+{
+	static const uint64_t lies[] = { 2, UINT64_MAX, UINT64_C(1) << 63 };
+	struct tcp_proof peer, reader = here();
+	uint8_t card[TCP_WIRE_CARD];
+	char name[TCP_PROOF_NAME];
+
+	assert_int_equal(tcp_proof_make(&peer, INSTANCE, NULL, card), 0);
+	assert_int_equal(tcp_proof_read(&reader, card, INSTANCE, name), TCP_APART_NOT);
+	assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_NOTHING);
+	tcp_page_prove(peer.own, TCP_PAGE_REFUSED);
+	assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_REFUSAL);
+	for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
+		tcp_page_prove(peer.own, lies[i]);
+		assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_LIE);
+	}
+	tcp_page_prove(peer.own, reader.number + 1);
+	assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_LIE);
+	tcp_page_prove(peer.own, reader.number);
+	assert_int_equal(tcp_proof_told(&reader), TCP_TOLD_PROOF);
+	tcp_proof_done(&peer);
+	tcp_proof_done(&reader);
+}
+
+/* The numbers 0 and TCP_PAGE_REFUSED would be no answer. */
+static void a_number_is_no_answer(void **state)
+{
+	uint8_t card[TCP_WIRE_CARD];
+	struct tcp_proof proof;
+
+	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
+	for (uint64_t number = 0; number <= TCP_PAGE_REFUSED; number++) {
+		proof.own->head.number = number;
+		refused(card, INSTANCE, TCP_APART_STRANGER);
+	}
+	tcp_proof_done(&proof);
+}
 
 /* The name that a peer reads of an endpoint whose name is @own is @seen. */
 static void check_name(const char *own, const char *seen)
 {
 	char name[TCP_PROOF_NAME];
 	uint8_t card[TCP_WIRE_CARD];
-	struct tcp_proof proof;
-	uint64_t number = 0;
+	struct tcp_proof proof, reader = here();
 
 	assert_int_equal(tcp_proof_make(&proof, INSTANCE, own, card), 0);
-	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NOT);
+	assert_int_equal(tcp_proof_read(&reader, card, INSTANCE, name), TCP_APART_NOT);
 	assert_string_equal(name, seen);
 	tcp_proof_done(&proof);
+	tcp_proof_done(&reader);
 }
 
 static void names_are_read(void **state)
@@ -222,16 +302,12 @@ static void a_name_is_too_long(void **state)
 
 static void a_name_has_no_end(void **state)
 {
-	char name[TCP_PROOF_NAME] = "before";
 	uint8_t card[TCP_WIRE_CARD];
 	struct tcp_proof proof;
-	uint64_t number = 0;
 
 	assert_int_equal(tcp_proof_make(&proof, INSTANCE, "shm", card), 0);
-	memset((char *)proof.page + AT_NAME, 'n', TCP_PROOF_NAME);
-	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NAME);
-	assert_int_equal(number, 0);
-	assert_string_equal(name, "before");
+	memset(proof.own->head.name, 'n', TCP_PROOF_NAME);
+	refused(card, INSTANCE, TCP_APART_NAME);
 	tcp_proof_done(&proof);
 }
 
@@ -267,31 +343,22 @@ static void each_field_counts(void **state)
 	};
 	struct tcp_proof proof;
 	uint8_t card[TCP_WIRE_CARD], changed[TCP_WIRE_CARD];
-	uint64_t number = 0;
-	char name[TCP_PROOF_NAME];
 
 	assert_int_equal(tcp_proof_make(&proof, INSTANCE, NULL, card), 0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		memcpy(changed, card, sizeof(card));
 		changed[rows[i].at] ^= 0x40;
-		assert_int_equal(tcp_proof_read(changed, INSTANCE, &number, name),
-			rows[i].apart);
-		assert_int_equal(number, 0);
+		refused(changed, INSTANCE, rows[i].apart);
 		assert_non_null(tcp_apart_text(rows[i].apart));
 	}
-	assert_int_equal(tcp_proof_read(card, INSTANCE, &number, name), TCP_APART_NOT);
 	tcp_proof_done(&proof);
 }
 
 static void no_memory_is_no_proof(void **state)
 {
 	static const uint8_t none[TCP_WIRE_CARD];
-	uint64_t number = 0;
-	char name[TCP_PROOF_NAME];
 
-	assert_int_equal(
-		tcp_proof_read(none, INSTANCE, &number, name), TCP_APART_VERSION);
-	assert_int_equal(number, 0);
+	refused(none, INSTANCE, TCP_APART_VERSION);
 }
 
 int main(void)
@@ -302,6 +369,9 @@ int main(void)
 		cmocka_unit_test(another_namespace_is_apart),
 		cmocka_unit_test(another_directory_is_apart),
 		cmocka_unit_test(another_endpoint_is_a_stranger),
+		cmocka_unit_test(a_hidden_page_is_not_found),
+		cmocka_unit_test(answers_are_told_apart),
+		cmocka_unit_test(a_number_is_no_answer),
 		cmocka_unit_test(names_are_read),
 		cmocka_unit_test(a_name_is_too_long),
 		cmocka_unit_test(a_name_has_no_end),

@@ -5,13 +5,15 @@
  */
 #include "far_fixture.h"
 
+#include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
 
 #define OWN_NAME "own below"
 
 /* ---- shared memory ---- */
 
-/* What the endpoint below does, and what it was asked for. */
+/* What the endpoint below does, and what it was asked for: the functions of below.h
+ * that the switch calls are these (meson.build). */
 static struct {
 	const char *name; /* NULL: there is none */
 	int insert_ret;
@@ -25,13 +27,20 @@ static struct {
 
 enum { BELOW_ADDR = 77 };
 
-static const char *below_name(const struct tcp_ep *ep)
+const char *__wrap_tcp_below_name(const struct tcp_ep *ep);
+int __wrap_tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
+	size_t len, fi_addr_t *ret);
+int __wrap_tcp_below_reach(struct tcp_ep *ep, fi_addr_t addr);
+void __wrap_tcp_below_remove(struct tcp_ep *ep, fi_addr_t addr, int err);
+ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op);
+
+const char *__wrap_tcp_below_name(const struct tcp_ep *ep)
 {
 	(void)ep;
 	return below.name;
 }
 
-static int below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
+int __wrap_tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
 	size_t len, fi_addr_t *ret)
 {
 	(void)ep;
@@ -45,7 +54,7 @@ static int below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
 	return 0;
 }
 
-static int below_reach(struct tcp_ep *ep, fi_addr_t addr)
+int __wrap_tcp_below_reach(struct tcp_ep *ep, fi_addr_t addr)
 {
 	(void)ep;
 	assert_int_equal(addr, BELOW_ADDR);
@@ -53,7 +62,7 @@ static int below_reach(struct tcp_ep *ep, fi_addr_t addr)
 	return below.reach_ret;
 }
 
-static void below_remove(struct tcp_ep *ep, fi_addr_t addr, int err)
+void __wrap_tcp_below_remove(struct tcp_ep *ep, fi_addr_t addr, int err)
 {
 	(void)ep;
 	(void)err;
@@ -61,7 +70,7 @@ static void below_remove(struct tcp_ep *ep, fi_addr_t addr, int err)
 	below.removed++;
 }
 
-static ssize_t below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op)
+ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op)
 {
 	(void)ep;
 	assert_int_equal(addr, BELOW_ADDR);
@@ -72,14 +81,6 @@ static ssize_t below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op)
 	return 0;
 }
 
-static const struct tcp_below_ops below_ops = {
-	.name = below_name,
-	.insert = below_insert,
-	.reach = below_reach,
-	.remove = below_remove,
-	.start = below_start,
-};
-
 /* ---- the endpoint ---- */
 
 /* Nothing is proven yet. */
@@ -87,9 +88,7 @@ static int setup_below(void **state)
 {
 	memset(&below, 0, sizeof(below));
 	below.name = OWN_NAME;
-	(void)setup(state);
-	((struct far *)*state)->pair.tcp->below_ops = &below_ops;
-	return 0;
+	return setup(state);
 }
 
 static void prove(struct far *far)
@@ -97,8 +96,7 @@ static void prove(struct far *far)
 	uint64_t number = read_card(far);
 
 	send_card(far);
-	(void)peer_expect(&far->pair, TCP_REC_PROOF, NULL);
-	send_number(far, number);
+	tell_number(far, number);
 	assert_true(tcp_way_proven(way_of(far)));
 }
 
@@ -119,18 +117,80 @@ static int teardown_proven(void **state)
 	return ret;
 }
 
-static void put_bare(struct far *far, enum tcp_rec_kind kind, uint64_t id)
+/* The endpoint has sent a marker since the last one that the test saw, behind @behind
+ * bytes. */
+static void marker_came(struct far *far, uint64_t behind)
 {
-	const struct tcp_record rec = { .kind = (uint8_t)kind, .id = id };
+	uint64_t at;
 
-	peer_record(&far->pair, &rec, NULL);
+	assert_int_equal(tcp_page_marker(far->proof.peer, &at), ++far->markers);
+	assert_int_equal(at, behind);
+}
+
+/* It comes behind all that was sent. */
+static void expect_marker(struct far *far)
+{
+	peer_expect_nothing(&far->pair);
+	marker_came(far, far->pair.got);
+}
+
+/* None since then, or none any more. */
+static void expect_no_marker(struct far *far)
+{
+	uint64_t at, marker = tcp_page_marker(far->proof.peer, &at);
+
+	peer_expect_nothing(&far->pair);
+	assert_true(marker == far->markers || marker == TCP_PAGE_OVER);
+}
+
+/* The test's answer to the last marker. */
+static void put_answer(struct far *far, bool yes)
+{
+	tcp_page_answer(far->proof.own, far->markers, yes);
 	pair_progress(&far->pair);
 }
 
-static void send_bare(struct far *far, enum tcp_rec_kind kind, uint64_t id)
+static void send_answer(struct far *far, bool yes)
 {
-	put_bare(far, kind, id);
+	put_answer(far, yes);
 	pair_progress(&far->pair);
+}
+
+/* A marker of the test, behind @more bytes that it has not sent yet. */
+static void put_marker(struct far *far, uint64_t more)
+{
+	tcp_page_mark(far->proof.own, ++far->own_markers, far->pair.put + more);
+	pair_progress(&far->pair);
+}
+
+static void acknowledge(struct far *far)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_ACK };
+
+	peer_record(&far->pair, &rec, NULL);
+	pair_progress(&far->pair);
+	pair_progress(&far->pair);
+}
+
+/* Was the last marker of the test answered, and how? */
+static bool answered(const struct far *far, bool *ret_yes)
+{
+	return tcp_page_answers(far->proof.peer, far->own_markers, ret_yes);
+}
+
+static bool said_yes(const struct far *far)
+{
+	bool yes;
+
+	assert_true(answered(far, &yes));
+	return yes;
+}
+
+static bool said_nothing(const struct far *far)
+{
+	bool yes;
+
+	return !answered(far, &yes);
 }
 
 /* Progress calls that are enough for the next marker after @tries. */
@@ -170,8 +230,8 @@ static void a_message_comes(struct far *far)
 
 static void switch_out(struct far *far)
 {
-	(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
-	send_bare(far, TCP_REC_MARKER_RESP, 1);
+	expect_marker(far);
+	send_answer(far, true);
 	assert_int_equal(way_of(far)->out, TCP_OUT_MEMORY);
 }
 
@@ -186,7 +246,7 @@ static void an_idle_direction_switches(void **state)
 	inject(far);
 	assert_int_equal(below.started, 1);
 	assert_int_equal(below.op.addr, far->addr);
-	peer_expect_nothing(&far->pair);
+	expect_no_marker(far);
 	/* The other direction has not switched. */
 	assert_false(way_of(far)->in);
 }
@@ -199,7 +259,7 @@ static void the_marker_waits_for_the_connection_below(void **state)
 	below.reach_ret = -FI_EAGAIN;
 	prove(far);
 	let_pass(far, 4);
-	peer_expect_nothing(&far->pair);
+	expect_no_marker(far);
 	assert_int_equal(below.inserted, 1);
 	assert_in_range(below.asked, 2, 100);
 	inject(far);
@@ -219,7 +279,7 @@ static void there_is_no_connection_below(void **state)
 	below.reach_ret = -FI_EINVAL;
 	prove(far);
 	let_pass(far, 4);
-	peer_expect_nothing(&far->pair);
+	expect_no_marker(far);
 	assert_int_equal(below.asked, 1);
 	assert_int_equal(way_of(far)->out, TCP_OUT_SOCKET);
 }
@@ -231,19 +291,19 @@ static void the_endpoint_below_is_full(void **state)
 	switch_out(far);
 	below.start_ret = -FI_EAGAIN;
 	assert_int_equal(fi_inject(far->pair.ep, "abcd", 4, far->addr), -FI_EAGAIN);
-	peer_expect_nothing(&far->pair);
+	expect_no_marker(far);
 }
 
 static void messages_before_the_answer_go_by_the_connection(void **state)
 {
 	struct far *far = *state;
 
-	(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
+	expect_marker(far);
 	inject(far);
 	pair_progress(&far->pair);
 	expect_message(far);
 	/* The answer does not speak of that message. */
-	send_bare(far, TCP_REC_MARKER_RESP, 1);
+	send_answer(far, true);
 	assert_int_equal(way_of(far)->out, TCP_OUT_WAITS);
 	inject(far);
 	pair_progress(&far->pair);
@@ -258,14 +318,14 @@ static void messages_before_the_answer_go_by_the_connection(void **state)
 /* The peer reads both at once, and answers before its next message. */
 static void make_due(struct far *far)
 {
-	(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
+	expect_marker(far);
 	inject(far);
 	pair_progress(&far->pair);
 	expect_message(far);
-	send_bare(far, TCP_REC_MARKER_RESP, 1);
+	send_answer(far, true);
 	pair_progress(&far->pair);
 	pair_progress(&far->pair);
-	peer_expect_nothing(&far->pair);
+	expect_no_marker(far);
 }
 
 static void a_marker_goes_behind_a_message(void **state)
@@ -274,8 +334,11 @@ static void a_marker_goes_behind_a_message(void **state)
 
 	make_due(far);
 	inject(far);
+	/* It is there before the message is. */
+	marker_came(far, far->pair.conn->sent);
 	expect_message(far);
-	switch_out(far);
+	assert_int_equal(far->pair.got, far->pair.conn->sent);
+	send_answer(far, true);
 	inject(far);
 	assert_int_equal(below.started, 1);
 }
@@ -292,12 +355,12 @@ static void no_marker_goes_behind_what_waits(void **state)
 		0);
 	pair_progress(&far->pair);
 	(void)peer_expect(&far->pair, TCP_REC_MSG, NULL);
-	peer_expect_nothing(&far->pair);
+	expect_no_marker(far);
 	inject(far);
 	expect_message(far);
 	let_pass(far, 8);
-	peer_expect_nothing(&far->pair);
-	send_bare(far, TCP_REC_ACK, 0);
+	expect_no_marker(far);
+	acknowledge(far);
 	switch_out(far);
 }
 
@@ -307,16 +370,16 @@ static void a_busy_direction_waits(void **state)
 	struct far *far = *state;
 	struct fi_msg msg = { .addr = far->addr };
 
-	(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
+	expect_marker(far);
 	assert_int_equal(
 		fi_sendmsg(far->pair.ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE),
 		0);
-	send_bare(far, TCP_REC_MARKER_RESP, 1);
+	send_answer(far, true);
 	(void)peer_expect(&far->pair, TCP_REC_MSG, NULL);
 	let_pass(far, 8);
-	peer_expect_nothing(&far->pair);
+	expect_no_marker(far);
 	assert_int_equal(way_of(far)->out, TCP_OUT_WAITS);
-	send_bare(far, TCP_REC_ACK, 0);
+	acknowledge(far);
 	let_pass(far, 1);
 	assert_int_equal(far->pair.ended_count, 1);
 	switch_out(far);
@@ -327,10 +390,10 @@ static void a_blocked_direction_waits(void **state)
 {
 	struct far *far = *state;
 
-	(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
+	expect_marker(far);
 	kernel.takes = 0;
 	inject(far);
-	send_bare(far, TCP_REC_MARKER_RESP, 1);
+	send_answer(far, true);
 	let_pass(far, 8);
 	assert_int_equal(way_of(far)->out, TCP_OUT_WAITS);
 	kernel.takes = SIZE_MAX;
@@ -345,12 +408,12 @@ static void the_peer_refuses_for_now(void **state)
 	struct far *far = *state;
 
 	for (unsigned int tries = 1; tries < 6; tries++) {
-		(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
-		put_bare(far, TCP_REC_MARKER_RESP, 0);
+		expect_marker(far);
+		put_answer(far, false);
 		inject(far);
 		pair_progress(&far->pair);
 		expect_message(far);
-		peer_expect_nothing(&far->pair);
+		expect_no_marker(far);
 		let_pass(far, tries);
 	}
 	switch_out(far);
@@ -360,31 +423,145 @@ static void the_peers_direction_switches(void **state)
 {
 	struct far *far = *state;
 
-	(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
-	send_bare(far, TCP_REC_MARKER, 0);
-	assert_int_equal(peer_expect(&far->pair, TCP_REC_MARKER_RESP, NULL).id, 1);
+	expect_marker(far);
+	put_marker(far, 0);
+	assert_true(said_yes(far));
 	assert_true(way_of(far)->in);
 	assert_int_equal(below.inserted, 1);
 	/* This end's own direction still waits for its answer. */
 	assert_int_equal(way_of(far)->out, TCP_OUT_ASKED);
 	/* Void ones are repeated, so a second one is answered as well. */
-	send_bare(far, TCP_REC_MARKER, 0);
-	assert_int_equal(peer_expect(&far->pair, TCP_REC_MARKER_RESP, NULL).id, 1);
+	put_marker(far, 0);
+	assert_true(said_yes(far));
 	assert_int_equal(far->pair.tcp->near, 1);
 }
 
-/* A call later the peer may have posted its next message, and its marker is void. */
-static void a_marker_is_answered_in_the_same_call(void **state)
+/* The marker says how much came before it. */
+static void a_marker_waits_for_what_was_sent_before(void **state)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_MSG, .payload_len = 4 };
+	struct far *far = *state;
+	struct bytes bytes = { 0 };
+	uint8_t in[4] = { 0 };
+
+	assert_int_equal(
+		fi_recv(far->pair.ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, in), 0);
+	add_record(&bytes, &far->pair, &rec, "efgh");
+	put_marker(far, bytes.len);
+	for (size_t i = 0; i < bytes.len; i++) {
+		let_pass(far, 1);
+		assert_true(said_nothing(far));
+		peer_send(&far->pair, bytes.at + i, 1);
+	}
+	pair_progress(&far->pair);
+	/* In the call that has read it. */
+	assert_memory_equal(in, "efgh", 4);
+	assert_true(said_yes(far));
+}
+
+static void post_recv(struct far *far, uint8_t in[4])
+{
+	assert_int_equal(fi_recv(far->pair.ep, in, 4, NULL, FI_ADDR_UNSPEC, in), 0);
+}
+
+/* A message that may not be saved holds up what is behind it, and its marker; also one
+ * without payload, of which nothing is left to read. */
+static void a_marker_waits_for_messages_that_are_held(void **state)
+{
+	const struct tcp_record empty = { .kind = TCP_REC_MSG };
+	const struct tcp_record rec = { .kind = TCP_REC_MSG, .payload_len = 4 };
+	struct far *far = *state;
+	struct tcp_ep *ep = far->pair.tcp;
+	struct bytes bytes = { 0 };
+	uint8_t in[2][4] = { 0 };
+
+	pair_set_memory_full(&far->pair, true);
+	peer_record(&far->pair, &empty, NULL);
+	put_marker(far, 0);
+	let_pass(far, 4);
+	assert_true(said_nothing(far));
+	post_recv(far, in[0]);
+	let_pass(far, 1);
+	assert_true(said_yes(far));
+
+	add_record(&bytes, &far->pair, &empty, NULL);
+	add_record(&bytes, &far->pair, &rec, "efgh");
+	peer_send(&far->pair, bytes.at, bytes.len);
+	put_marker(far, 0);
+	assert_true(said_nothing(far));
+	post_recv(far, in[0]);
+	post_recv(far, in[1]);
+	/* The second one was read with the first, and is not handled yet. */
+	wf_ep_srx_lock(&ep->ep);
+	wf_lock(&ep->ep.lock);
+	tcp_way_look(far->pair.conn);
+	wf_unlock(&ep->ep.lock);
+	wf_ep_srx_unlock(&ep->ep);
+	assert_true(said_nothing(far));
+	let_pass(far, 1);
+	assert_memory_equal(in[1], "efgh", 4);
+	assert_true(said_yes(far));
+	pair_set_memory_full(&far->pair, false);
+}
+
+/* The answer is there when the next operation is posted, though no progress call came
+ * between: that operation goes by memory. */
+static void the_answer_comes_before_the_operation(void **state)
 {
 	struct far *far = *state;
 
-	(void)peer_expect(&far->pair, TCP_REC_MARKER, NULL);
-	for (int i = 0; i < 3; i++) {
-		put_bare(far, TCP_REC_MARKER, 0);
-		assert_int_equal(
-			peer_expect(&far->pair, TCP_REC_MARKER_RESP, NULL).id, 1);
-		peer_expect_nothing(&far->pair);
-	}
+	expect_marker(far);
+	tcp_page_answer(far->proof.own, far->markers, true);
+	inject(far);
+	assert_int_equal(below.started, 1);
+	peer_expect_nothing(&far->pair);
+}
+
+/* Nothing is looked at any more, and the pages are gone. */
+static void both_directions_have_switched(void **state)
+{
+	struct far *far = *state;
+	uint64_t at;
+
+	switch_out(far);
+	assert_true(tcp_page_marker(far->proof.peer, &at) == TCP_PAGE_OVER);
+	put_marker(far, 0);
+	assert_true(said_yes(far));
+	assert_non_null(way_of(far)->proof.own);
+	tcp_page_mark(far->proof.own, TCP_PAGE_OVER, 0);
+	pair_progress(&far->pair);
+	assert_null(way_of(far)->proof.own);
+	assert_null(way_of(far)->proof.peer);
+	assert_true(wf_list_empty(&far->pair.tcp->switching));
+	inject(far);
+	assert_int_equal(below.started, 1);
+}
+
+/* A thread that sleeps is not woken by a marker. The next message wakes it, and the
+ * marker is answered before it sleeps again: none is lost. */
+static void a_sleeper_answers_when_it_wakes(void **state)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_MSG, .payload_len = 4 };
+	struct far *far = *state;
+	struct tcp_ep *ep = far->pair.tcp;
+	struct pollfd fd = { .events = POLLIN };
+	struct bytes bytes = { 0 };
+	uint8_t in[4] = { 0 };
+
+	assert_int_equal(
+		fi_recv(far->pair.ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, in), 0);
+	wf_lock(&ep->ep.lock);
+	assert_true(tcp_arm(&ep->ep));
+	fd.fd = tcp_wait_fd(&ep->ep);
+	wf_unlock(&ep->ep.lock);
+	add_record(&bytes, &far->pair, &rec, "efgh");
+	tcp_page_mark(far->proof.own, ++far->own_markers, far->pair.put + bytes.len);
+	assert_int_equal(poll(&fd, 1, 0), 0);
+	peer_send(&far->pair, bytes.at, bytes.len);
+	assert_int_equal(poll(&fd, 1, -1), 1);
+	pair_progress(&far->pair);
+	assert_memory_equal(in, "efgh", 4);
+	assert_true(said_yes(far));
 }
 
 /* The socket of a peer of memory is not read in each progress call. */
@@ -400,33 +577,82 @@ static void the_socket_rests(void **state)
 	a_message_comes(far);
 }
 
-static void an_answer_that_was_not_asked_for(void **state)
+/* Answers to markers that were not sent, or not yet: operations go on by the
+ * connection. */
+static void answers_that_were_not_asked_for(void **state)
 {
+	static const uint64_t answers[] = { 0, 1, 4, 5, UINT64_MAX, UINT64_MAX - 1 };
 	struct far *far = *state;
 
-	switch_out(far);
-	send_bare(far, TCP_REC_MARKER_RESP, 1);
-	assert_true(has_failed(far));
-	assert_int_equal(below.removed, 1);
-	assert_int_equal(far->pair.tcp->near, 0);
+	expect_marker(far);
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		atomic_store(&far->proof.own->answer, answers[i]);
+		pair_progress(&far->pair);
+		assert_int_equal(way_of(far)->out, TCP_OUT_ASKED);
+	}
+	inject(far);
+	expect_message(far);
+	assert_int_equal(below.started, 0);
 }
 
-static void an_answer_that_says_neither(void **state)
+/* Behind more than was sent: it is not answered. One behind less costs its sender the
+ * order of its own messages, and nobody else anything. */
+static void markers_at_any_position(void **state)
 {
+	static const uint64_t far_on[] = { 1, UINT64_MAX / 2, UINT64_MAX - 1000 };
 	struct far *far = *state;
 
-	send_bare(far, TCP_REC_MARKER_RESP, 2);
-	assert_true(has_failed(far));
+	for (size_t i = 0; i < sizeof(far_on) / sizeof(far_on[0]); i++) {
+		put_marker(far, far_on[i]);
+		let_pass(far, 2);
+		assert_true(said_nothing(far));
+	}
+	tcp_page_mark(far->proof.own, ++far->own_markers, 0);
+	pair_progress(&far->pair);
+	assert_true(said_yes(far));
+	messages_pass(far);
 }
 
-/* The peer was refused, or has not sent its number: its marker is one too early. */
+/* What a page says may be anything. Messages go on, in one way or the other. */
+static void pages_of_any_content(void **state)
+{
+	struct far *far = *state;
+	struct tcp_page *page = far->proof.own;
+	uint64_t value = 0x9e3779b97f4a7c15;
+
+	for (int i = 0; i < 3000; i++) {
+		value ^= value << 13;
+		value ^= value >> 7;
+		value ^= value << 17;
+		atomic_store(&page->proof, value);
+		atomic_store(&page->marker, i % 3 ? value >> (value & 63) : UINT64_MAX);
+		atomic_store(&page->at, i % 5 ? value >> (value & 63) : 0);
+		/* Not the answer that lets operations go by memory. */
+		atomic_store(&page->answer, (value >> 32) & ~UINT64_C(1));
+		memset(&page->head, (int)value, sizeof(page->head));
+		pair_progress(&far->pair);
+		assert_int_equal(far->pair.conn->err, 0);
+	}
+	assert_true(tcp_way_proven(way_of(far)));
+	assert_true(below.started == 0 && below.inserted == 1);
+	inject(far);
+	pair_progress(&far->pair);
+	expect_message(far);
+	a_message_comes(far);
+}
+
+/* The peer was refused, or has not told its number: its marker is not looked at. */
 static void a_marker_without_proof(void **state)
 {
 	struct far *far = *state;
 
 	(void)read_card(far);
-	send_bare(far, TCP_REC_MARKER, 0);
-	assert_true(has_failed(far));
+	send_card(far);
+	put_marker(far, 0);
+	let_pass(far, 2);
+	assert_true(said_nothing(far));
+	assert_int_equal(below.inserted, 0);
+	messages_pass(far);
 }
 
 static void a_marker_after_a_refusal(void **state)
@@ -435,9 +661,12 @@ static void a_marker_after_a_refusal(void **state)
 
 	(void)read_card(far);
 	send_card(far);
-	send_number(far, 0);
-	send_bare(far, TCP_REC_MARKER, 0);
-	assert_true(has_failed(far));
+	tell_number(far, TCP_PAGE_REFUSED);
+	put_marker(far, 0);
+	let_pass(far, 2);
+	assert_true(said_nothing(far));
+	assert_int_equal(below.inserted, 0);
+	messages_pass(far);
 }
 
 static void a_marker_where_nothing_is_below(void **state)
@@ -447,12 +676,13 @@ static void a_marker_where_nothing_is_below(void **state)
 
 	below.name = NULL;
 	send_card(far);
-	send_number(far, number);
+	tell_number(far, number);
 	assert_true(tcp_way_proven(way_of(far)));
-	(void)peer_expect(&far->pair, TCP_REC_PROOF, NULL);
-	peer_expect_nothing(&far->pair);
-	send_bare(far, TCP_REC_MARKER, 0);
-	assert_true(has_failed(far));
+	put_marker(far, 0);
+	let_pass(far, 2);
+	assert_true(said_nothing(far));
+	expect_no_marker(far);
+	messages_pass(far);
 }
 
 /* The endpoint below does not take the peer: the connection goes on without. */
@@ -463,12 +693,11 @@ static void the_peer_cannot_be_known_below(void **state)
 
 	below.insert_ret = -FI_ENOMEM;
 	send_card(far);
-	(void)peer_expect(&far->pair, TCP_REC_PROOF, NULL);
-	send_number(far, number);
+	tell_number(far, number);
 	let_pass(far, 8);
-	peer_expect_nothing(&far->pair);
-	send_bare(far, TCP_REC_MARKER, 0);
-	assert_int_equal(peer_expect(&far->pair, TCP_REC_MARKER_RESP, NULL).id, 0);
+	expect_no_marker(far);
+	put_marker(far, 0);
+	assert_false(said_yes(far));
 	messages_pass(far);
 }
 
@@ -482,17 +711,16 @@ static void a_peer_outside_of_the_av(void **state)
 
 	assert_int_equal(fi_av_remove(far->av, &far->addr, 1, 0), 0);
 	send_card(far);
-	(void)peer_expect(&far->pair, TCP_REC_PROOF, NULL);
-	send_number(far, number);
+	tell_number(far, number);
 	let_pass(far, 6);
 	assert_false(has_failed(far));
-	send_bare(far, TCP_REC_MARKER, 0);
-	assert_int_equal(peer_expect(&far->pair, TCP_REC_MARKER_RESP, NULL).id, 0);
+	put_marker(far, 0);
+	assert_false(said_yes(far));
 	a_message_comes(far);
 	assert_int_equal(below.inserted, 0);
 	know(far, &addr);
-	send_bare(far, TCP_REC_MARKER, 0);
-	assert_int_equal(peer_expect(&far->pair, TCP_REC_MARKER_RESP, NULL).id, 1);
+	put_marker(far, 0);
+	assert_true(said_yes(far));
 	assert_int_equal(below.user_id, far->addr);
 }
 
@@ -568,8 +796,6 @@ static void memory_fails(void **state)
 	assert_memory_equal(card, none, sizeof(card));
 	expect_message(far);
 	send_card(far);
-	assert_int_equal(peer_expect(p, TCP_REC_PROOF, NULL).id, 0);
-	send_number(far, 0);
 	assert_int_equal(way_of(far)->apart, TCP_APART_FAILED);
 	messages_pass(far);
 }
@@ -593,10 +819,15 @@ int main(void)
 		PROVEN_TEST(a_blocked_direction_waits),
 		PROVEN_TEST(the_peer_refuses_for_now),
 		PROVEN_TEST(the_peers_direction_switches),
-		PROVEN_TEST(a_marker_is_answered_in_the_same_call),
+		PROVEN_TEST(a_marker_waits_for_what_was_sent_before),
+		PROVEN_TEST(a_marker_waits_for_messages_that_are_held),
+		PROVEN_TEST(the_answer_comes_before_the_operation),
+		PROVEN_TEST(both_directions_have_switched),
+		PROVEN_TEST(a_sleeper_answers_when_it_wakes),
 		PROVEN_TEST(the_socket_rests),
-		PROVEN_TEST(an_answer_that_was_not_asked_for),
-		PROVEN_TEST(an_answer_that_says_neither),
+		PROVEN_TEST(answers_that_were_not_asked_for),
+		PROVEN_TEST(markers_at_any_position),
+		PROVEN_TEST(pages_of_any_content),
 		BELOW_TEST(a_marker_without_proof),
 		BELOW_TEST(a_marker_after_a_refusal),
 		BELOW_TEST(a_marker_where_nothing_is_below),

@@ -176,6 +176,8 @@ struct tcp_conn {
 	/* struct tcp_rdv by index: rendezvous of the peer whose data has not come. */
 	struct tcp_slots rdv;
 	struct tcp_way *way; /* with TCP_HAVE_LOCAL (local/way.h); else NULL */
+	/* Bytes of records that the socket took, and that were read from it. */
+	uint64_t sent, received;
 	struct tcp_rx rx;
 };
 
@@ -322,9 +324,6 @@ int tcp_matched_head(struct tcp_conn *conn);
 int tcp_probe_head(struct tcp_conn *conn);
 int tcp_card_head(struct tcp_conn *conn);
 int tcp_card_done(struct tcp_conn *conn);
-int tcp_proof_head(struct tcp_conn *conn);
-int tcp_marker_head(struct tcp_conn *conn);
-int tcp_marker_resp_head(struct tcp_conn *conn);
 int tcp_write_head(struct tcp_conn *conn);
 int tcp_write_done(struct tcp_conn *conn);
 int tcp_read_head(struct tcp_conn *conn);

@@ -186,9 +186,8 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	if (wf_likely(peer->route && !peer->route->err))
 		return 0;
 	if (peer->conn && !peer->conn->err) {
-		*ret_conn = tcp_switch_route(peer);
-		*ret_wait = NULL;
-		return 0;
+		*ret_conn = peer->conn;
+		return tcp_switch_goes_below(peer->conn) ? TCP_ROUTE_BELOW : 0;
 	}
 	*ret_conn = NULL;
 	*ret_wait = &peer->ip.remote.pending;

@@ -17,7 +17,7 @@ struct tcp_peer {
 	struct wf_ip_remote ip;
 	struct tcp_conn *conn; /* the connection that operations use; NULL: none */
 	/* @conn, while operations just go there; NULL: there is none, or
-	 * tcp_switch_route knows the way. */
+	 * tcp_switch_goes_below knows the way. */
 	struct tcp_conn *route;
 	/* A connection that only receives until its claim is proven (claim.c); NULL:
 	 * none. */
@@ -76,10 +76,12 @@ static inline void tcp_peer_schedule(struct tcp_ep *ep, struct tcp_peer *peer)
 	wf_remote_schedule(&ep->peers->remotes, &peer->ip.remote);
 }
 
+enum { TCP_ROUTE_BELOW = 1 };
+
 /* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
- * list where they wait for one (*ret_wait), or, if that is NULL as well, they go by
- * memory (tcp_switch_conn). -FI_EINVAL, -FI_EFIREWALLADDR, -FI_ENOMEM.
- * ep.lock held. */
+ * list where they wait for one (*ret_wait). TCP_ROUTE_BELOW: they go by memory
+ * (tcp_switch_start), so long as the connection *@ret_conn stands. -FI_EINVAL,
+ * -FI_EFIREWALLADDR, -FI_ENOMEM. ep.lock held. */
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);

@@ -122,6 +122,7 @@ static bool write_some(struct tcp_conn *conn)
 		return err == EINTR;
 	}
 	tcp_conn_owes(conn);
+	conn->sent += (size_t)n;
 	advance(conn, (size_t)n);
 	return (size_t)n == want;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "providers/tcp/local/way.h"
 #include "providers/tcp/memory.h"
 
 /*
@@ -41,9 +42,6 @@ static const struct tcp_handler handlers[TCP_REC_KINDS] = {
 	[TCP_REC_PROBE] = { tcp_probe_head, NULL },
 	[TCP_REC_PROBE_RESP] = { tcp_probe_head, NULL },
 	[TCP_REC_CARD] = { tcp_card_head, tcp_card_done },
-	[TCP_REC_PROOF] = { tcp_proof_head, NULL },
-	[TCP_REC_MARKER] = { tcp_marker_head, NULL },
-	[TCP_REC_MARKER_RESP] = { tcp_marker_resp_head, NULL },
 };
 
 void tcp_rx_sink(struct tcp_conn *conn, const struct iovec *iov, size_t count)
@@ -245,6 +243,7 @@ static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	}
 }
 
+/* The message was matched: continue with what was read, or end it if it is empty. */
 static void replay(struct tcp_conn *conn)
 {
 	uint8_t *held = conn->rx.held;
@@ -323,6 +322,7 @@ static bool read_once(struct tcp_conn *conn, bool *ret_any)
 		return false;
 	}
 	*ret_any = true;
+	conn->received += (size_t)n;
 	got = WF_MIN((size_t)n, direct);
 	if (got) {
 		sink_advance(rx, got);
@@ -354,6 +354,9 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 		if (!read_once(conn, &any))
 			break;
 	}
+	/* A marker may stand behind what was read. */
+	if (any && conn->way)
+		tcp_way_look(conn);
 	return any;
 }
 

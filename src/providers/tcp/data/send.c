@@ -145,14 +145,6 @@ static ssize_t start_below(
 	return wf_unlikely(ret == -FI_ENOTCONN) ? wait_for_next(conn, from, op) : ret;
 }
 
-/* There is no connection that the operation just goes to. @wait: see tcp_peer_route. */
-static ssize_t start_elsewhere(struct tcp_ep *ep, struct tcp_source *from,
-	struct wf_list *wait, struct wf_op *op)
-{
-	return wait ? queue(ep, from, wait, op)
-		    : start_below(tcp_switch_conn(ep, op->addr), from, op);
-}
-
 ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op)
 {
 	struct tcp_conn *conn;
@@ -164,7 +156,9 @@ ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op)
 			: tcp_msg_route(ep, &conn, &wait);
 	if (wf_likely(!ret))
 		ret = wf_likely(conn != NULL) ? start_on(conn, from, op)
-					      : start_elsewhere(ep, from, wait, op);
+					      : queue(ep, from, wait, op);
+	else if (ret == TCP_ROUTE_BELOW)
+		ret = start_below(conn, from, op);
 	wf_unlock(&ep->ep.lock);
 	return ret;
 }

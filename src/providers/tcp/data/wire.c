@@ -127,21 +127,10 @@ static const struct row rows[TCP_REC_KINDS] = {
 		.exact = true,
 		.payload = PAYLOAD_CARD,
 		.need = TCP_HAVE_LOCAL },
-	[TCP_REC_PROOF] = { .op = TCP_OP_PROOF,
-		.exact = true,
-		.word = WORD_ID,
-		.need = TCP_HAVE_LOCAL },
-	[TCP_REC_MARKER] = { .op = TCP_OP_MARKER,
-		.exact = true,
-		.need = TCP_HAVE_LOCAL },
-	[TCP_REC_MARKER_RESP] = { .op = TCP_OP_MARKER_RESP,
-		.exact = true,
-		.word = WORD_ID,
-		.need = TCP_HAVE_LOCAL },
 };
 
 /* Kind + 1 by operation code; 0: no such code. */
-static const uint8_t kind_of_op[TCP_OP_MARKER_RESP + 1] = {
+static const uint8_t kind_of_op[TCP_OP_CARD + 1] = {
 	[TCP_OP_MSG] = TCP_REC_MSG + 1,
 	[TCP_OP_TAGGED] = TCP_REC_TAGGED + 1,
 	[TCP_OP_READ] = TCP_REC_READ + 1,
@@ -160,9 +149,6 @@ static const uint8_t kind_of_op[TCP_OP_MARKER_RESP + 1] = {
 	[TCP_OP_PROBE] = TCP_REC_PROBE + 1,
 	[TCP_OP_PROBE_RESP] = TCP_REC_PROBE_RESP + 1,
 	[TCP_OP_CARD] = TCP_REC_CARD + 1,
-	[TCP_OP_PROOF] = TCP_REC_PROOF + 1,
-	[TCP_OP_MARKER] = TCP_REC_MARKER + 1,
-	[TCP_OP_MARKER_RESP] = TCP_REC_MARKER_RESP + 1,
 };
 
 static uint64_t get64(const uint8_t *p, const struct tcp_wire_peer *peer)
@@ -595,9 +581,6 @@ const char *tcp_rec_kind_text(unsigned int kind)
 		[TCP_REC_PROBE] = "probe",
 		[TCP_REC_PROBE_RESP] = "probe response",
 		[TCP_REC_CARD] = "card",
-		[TCP_REC_PROOF] = "proof",
-		[TCP_REC_MARKER] = "marker",
-		[TCP_REC_MARKER_RESP] = "marker response",
 	};
 
 	return kind < TCP_REC_KINDS ? text[kind] : "unknown";

@@ -81,9 +81,6 @@ enum tcp_wire_op {
 	TCP_OP_PROBE = 0x47,
 	TCP_OP_PROBE_RESP = 0x48,
 	TCP_OP_CARD = 0x49,
-	TCP_OP_PROOF = 0x4a,
-	TCP_OP_MARKER = 0x4b,
-	TCP_OP_MARKER_RESP = 0x4c,
 };
 
 /* The flags that this implementation knows; others are ignored. */
@@ -118,8 +115,9 @@ enum tcp_wire_have {
 	TCP_HAVE_RDV_MANY = 1 << 8,
 	TCP_HAVE_CONTEXTS = 1 << 9, /* records may name a receive context */
 	/* Both ends find out whether they share memory (docs/tcp-local.md). */
-	TCP_HAVE_LOCAL = 1 << 10,
-	TCP_HAVE_OFFER = 0x7ff, /* all of the above */
+	TCP_HAVE_LOCAL = 1 << 11,
+	/* All of the above. Bit 10 belongs to an earlier form of TCP_HAVE_LOCAL. */
+	TCP_HAVE_OFFER = 0xbff,
 
 	/* The bits below are not exchanged; they follow from other facts. */
 	TCP_HAVE_TAGGED = 1 << 16, /* this end supports tagged messages */
@@ -174,11 +172,7 @@ enum tcp_rec_kind {
 	TCP_REC_MATCHED,     /* the message with .id was matched or discarded */
 	TCP_REC_PROBE,       /* to be answered at once, even if other records wait */
 	TCP_REC_PROBE_RESP,  /* .id is that of the probe */
-	TCP_REC_CARD,   /* where the sender's proof of locality is; local/proof.h */
-	TCP_REC_PROOF,  /* .id is the number there; 0: it is not reached */
-	TCP_REC_MARKER, /* the sender's direction is idle; local/switch.h */
-	/* .id is 1: what the marker's sender sent before was received; 0: not now. */
-	TCP_REC_MARKER_RESP,
+	TCP_REC_CARD, /* where the sender's proof of locality is; local/proof.h */
 	TCP_REC_KINDS,
 };
 
@@ -207,7 +201,7 @@ struct tcp_record {
 	uint64_t tag;     /* TAGGED, RTS */
 	uint64_t msg_len; /* RTS, MSG_RTS: bytes of the message */
 	/* With TCP_FLAG_MATCH, and in MATCHED, PROBE, PROBE_RESP: the sender's number.
-	 * PROOF: the number in the receiver's memory. MARKER_RESP: 1 or 0. */
+	 */
 	uint64_t id;
 	uint64_t span; /* bytes of all segments; encode does not read it */
 	int err;       /* ERROR: positive fi_errno */

@@ -181,14 +181,6 @@ static void done(struct tcp_below *below)
 	free(below);
 }
 
-static const struct tcp_below_ops below_ops = {
-	.name = tcp_below_name,
-	.insert = tcp_below_insert,
-	.reach = tcp_below_reach,
-	.remove = tcp_below_remove,
-	.start = tcp_below_start,
-};
-
 static int try_open(struct tcp_ep *ep, const char **why)
 {
 	struct tcp_below *below = calloc(1, sizeof(*below));
@@ -212,7 +204,6 @@ static int try_open(struct tcp_ep *ep, const char **why)
 	}
 	wf_lock(&ep->ep.lock);
 	ep->below = below;
-	ep->below_ops = &below_ops;
 	wf_unlock(&ep->ep.lock);
 	if (below->sleeps)
 		wf_ep_set_wait_fds(&ep->ep, wait_fds);

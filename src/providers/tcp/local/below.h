@@ -2,7 +2,8 @@
 #ifndef TCP_LOCAL_BELOW_H
 #define TCP_LOCAL_BELOW_H
 
-#include "providers/tcp/local/switch.h"
+#include "providers/tcp/local/proof.h"
+#include "providers/tcp/tcp.h"
 
 /*
  * The endpoint below: the one of shm through which an endpoint reaches the peers that
@@ -31,11 +32,14 @@ const char *tcp_below_name(const struct tcp_ep *ep);
  * FI_E code. */
 int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, size_t len,
 	fi_addr_t *ret_below);
-/* As in struct tcp_below_ops. */
+/* Connect to the peer that was inserted as @below. As struct wf_xfer_ops.reach. */
 int tcp_below_reach(struct tcp_ep *ep, fi_addr_t below);
+/* End the connection to it, as struct wf_xfer_ops.part, and remove it. */
 void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below, int err);
 
-/* Start @op at the peer that was inserted as @below; as in struct tcp_below_ops. */
+/* Start @op, whose address is that of @ep's AV, at the peer that was reached as @below.
+ * -FI_ENOTCONN: it is not any more. Else the contract is that of struct
+ * wf_xfer_ops.start. */
 ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op);
 
 /* Progress of an endpoint that has one below. Returns whether anything moved. */

@@ -14,7 +14,7 @@
 #define DIRECTORY "/dev/shm"
 
 /* Changes with every change of a card, a page, or what follows from them. */
-#define LAYOUT UINT32_C(0x77540002)
+#define LAYOUT UINT32_C(0x77540003)
 
 /* Both ends are of one byte order, else the feature is not agreed on. */
 struct card {
@@ -28,24 +28,14 @@ struct card {
 
 static_assert(sizeof(struct card) == TCP_WIRE_CARD, "wire layout");
 
-/* Other processes read this: whole before the card is sent. */
-struct page {
-	uint64_t number;
-	uint64_t instance;
-	/* The directory of shared memory that the process sees. */
-	uint64_t dir_device, dir_inode;
-	/* Of the endpoint in shared memory; empty: it has none. */
-	char name[TCP_PROOF_NAME];
-};
-
-static int fill_directory(struct page *page)
+static int fill_directory(struct tcp_page_head *head)
 {
 	struct stat st;
 
 	if (stat(DIRECTORY, &st))
 		return -errno;
-	page->dir_device = (uint64_t)st.st_dev;
-	page->dir_inode = (uint64_t)st.st_ino;
+	head->dir_device = (uint64_t)st.st_dev;
+	head->dir_inode = (uint64_t)st.st_ino;
 	return 0;
 }
 
@@ -55,7 +45,7 @@ static int fill_number(struct tcp_proof *proof)
 		if (getrandom(&proof->number, sizeof(proof->number), 0) !=
 			sizeof(proof->number))
 			return -EIO;
-	} while (!proof->number);
+	} while (proof->number <= TCP_PAGE_REFUSED);
 	return 0;
 }
 
@@ -72,23 +62,25 @@ static int fill_common(struct card *card)
 static int make(
 	struct tcp_proof *proof, uint64_t instance, const char *name, struct card *card)
 {
-	struct page *page;
+	struct tcp_page_head *head;
+	void *mem;
 	int ret = fill_common(card);
 
 	if (!ret)
 		ret = fill_number(proof);
 	if (!ret)
-		ret = wf_sealed_new(NAME, sizeof(*page), &proof->fd, &proof->page);
+		ret = wf_sealed_new(NAME, sizeof(struct tcp_page), &proof->fd, &mem);
 	if (ret)
 		return ret;
-	page = proof->page;
-	page->number = proof->number;
-	page->instance = instance;
-	if (name && strlen(name) < sizeof(page->name))
-		memcpy(page->name, name, strlen(name) + 1);
+	proof->own = mem;
+	head = &proof->own->head;
+	head->number = proof->number;
+	head->instance = instance;
+	if (name && strlen(name) < sizeof(head->name))
+		memcpy(head->name, name, strlen(name) + 1);
 	card->pid = (uint32_t)getpid();
 	card->fd = proof->fd;
-	return fill_directory(page);
+	return fill_directory(head);
 }
 
 int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
@@ -122,51 +114,88 @@ static enum tcp_apart compare(const struct card *card)
 	return card->uid == own.uid ? TCP_APART_NOT : TCP_APART_USER;
 }
 
-static enum tcp_apart judge(const struct page *page, uint64_t instance)
+static enum tcp_apart judge(const struct tcp_page_head *head, uint64_t instance)
 {
-	struct page own = { 0 };
+	struct tcp_page_head own = { 0 };
 
-	if (!page->number || page->instance != instance)
+	if (head->number <= TCP_PAGE_REFUSED || head->instance != instance)
 		return TCP_APART_STRANGER;
-	if (fill_directory(&own) || page->dir_device != own.dir_device ||
-		page->dir_inode != own.dir_inode)
+	if (fill_directory(&own) || head->dir_device != own.dir_device ||
+		head->dir_inode != own.dir_inode)
 		return TCP_APART_DIRECTORY;
-	return memchr(page->name, 0, sizeof(page->name)) ? TCP_APART_NOT
+	return memchr(head->name, 0, sizeof(head->name)) ? TCP_APART_NOT
 							 : TCP_APART_NAME;
 }
 
-enum tcp_apart tcp_proof_read(const uint8_t bytes[TCP_WIRE_CARD], uint64_t instance,
-	uint64_t *ret_number, char ret_name[TCP_PROOF_NAME])
+/* Map the page that @card leads to, and copy its head: the other process may write
+ * while it is examined. */
+static enum tcp_apart look(struct tcp_proof *proof, const struct card *card,
+	struct tcp_page_head *ret_head)
+{
+	enum tcp_apart apart = compare(card);
+	const void *mem;
+
+	if (apart)
+		return apart;
+	if (wf_sealed_map(NAME, card->pid, card->fd, sizeof(struct tcp_page), &mem))
+		return TCP_APART_UNREADABLE;
+	proof->peer = mem;
+	memcpy(ret_head, &proof->peer->head, sizeof(*ret_head));
+	return TCP_APART_NOT;
+}
+
+static void forget_peer(struct tcp_proof *proof)
+{
+	if (proof->peer)
+		wf_sealed_unmap(proof->peer, sizeof(struct tcp_page));
+	proof->peer = NULL;
+}
+
+enum tcp_apart tcp_proof_read(struct tcp_proof *proof,
+	const uint8_t bytes[TCP_WIRE_CARD], uint64_t instance,
+	char ret_name[TCP_PROOF_NAME])
 {
 	enum tcp_apart apart;
 	struct card card;
-	struct page page;
-	const void *mem;
+	struct tcp_page_head head;
 
 	memcpy(&card, bytes, sizeof(card));
-	apart = compare(&card);
+	apart = look(proof, &card, &head);
+	if (!apart)
+		apart = judge(&head, instance);
+	tcp_page_prove(proof->own, apart ? TCP_PAGE_REFUSED : head.number);
 	if (apart)
-		return apart;
-	if (wf_sealed_map(NAME, card.pid, card.fd, sizeof(page), &mem))
-		return TCP_APART_UNREADABLE;
-	/* A copy: the other process may write while it is examined. */
-	memcpy(&page, mem, sizeof(page));
-	wf_sealed_unmap(mem, sizeof(page));
-	apart = judge(&page, instance);
-	if (apart)
-		return apart;
-	*ret_number = page.number;
-	memcpy(ret_name, page.name, sizeof(page.name));
-	return TCP_APART_NOT;
+		forget_peer(proof);
+	else
+		memcpy(ret_name, head.name, sizeof(head.name));
+	return apart;
+}
+
+enum tcp_told tcp_proof_told(const struct tcp_proof *proof)
+{
+	uint64_t number = tcp_page_proof(proof->peer);
+
+	if (!number)
+		return TCP_TOLD_NOTHING;
+	if (number == TCP_PAGE_REFUSED)
+		return TCP_TOLD_REFUSAL;
+	return number == proof->number ? TCP_TOLD_PROOF : TCP_TOLD_LIE;
+}
+
+void tcp_proof_hide(struct tcp_proof *proof)
+{
+	if (proof->fd >= 0)
+		(void)close(proof->fd);
+	proof->fd = -1;
 }
 
 void tcp_proof_done(struct tcp_proof *proof)
 {
-	if (proof->fd < 0)
-		return;
-	wf_sealed_unmap(proof->page, sizeof(struct page));
-	(void)close(proof->fd);
-	proof->fd = -1;
+	tcp_proof_hide(proof);
+	forget_peer(proof);
+	if (proof->own)
+		wf_sealed_unmap(proof->own, sizeof(struct tcp_page));
+	proof->own = NULL;
 }
 
 const char *tcp_apart_text(enum tcp_apart apart)

@@ -5,22 +5,23 @@
 #include <stdint.h>
 
 #include "providers/tcp/data/wire.h"
-
-enum { TCP_PROOF_NAME = 128 }; /* bytes of a name of an endpoint, with its NUL */
+#include "providers/tcp/local/page.h"
 
 /*
  * Proof that the other end of a connection is a process of this machine and user that
  * reaches the same shared memory (docs/tcp-local.md).
  *
- * An end keeps a random number in memory without a name, and sends a card, which says
- * where that is. Only a process that can read there can send the number back. A number
- * is for one connection, so that a recorded one proves nothing. Nothing here is told
- * by addresses or host names. No lock; one thread at a time for each proof.
+ * An end keeps a random number in memory without a name, its page, and sends a card,
+ * which says where that is. Only a process that can read there can write the number
+ * into a page of its own, which is examined likewise. A number is for one connection,
+ * so that a recorded one proves nothing. Nothing here is told by addresses or host
+ * names. No lock; one thread at a time for each proof.
  */
 struct tcp_proof {
-	int fd;          /* -1: no memory */
-	void *page;      /* struct page of proof.c */
-	uint64_t number; /* not 0 */
+	int fd;                      /* of the page; -1: none, or not needed any more */
+	struct tcp_page *own;        /* NULL: no memory */
+	const struct tcp_page *peer; /* NULL: not reached */
+	uint64_t number;             /* in the own page */
 };
 
 /* Why a peer is not reached through shared memory. */
@@ -39,18 +40,32 @@ enum tcp_apart {
 	TCP_APARTS,
 };
 
-/* Make the proof and the card of the endpoint with @instance, and with @name in shared
+/* Make the page and the card of the endpoint with @instance, and with @name in shared
  * memory, which the peer learns; NULL or too long: none. 0 or a negative errno; then
  * @ret has no memory, and the card is one that every peer refuses. */
 int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
 	uint8_t ret_card[TCP_WIRE_CARD]);
 
-/* Examine the card of a peer whose endpoint said that it has @instance, and read its
- * number and its name in shared memory, which is empty where it has none. The card may
- * have come from anywhere. Nothing is written unless the peer is reached. */
-enum tcp_apart tcp_proof_read(const uint8_t card[TCP_WIRE_CARD], uint64_t instance,
-	uint64_t *ret_number, char ret_name[TCP_PROOF_NAME]);
+/* Examine the card of a peer whose endpoint said that it has @instance, and answer it
+ * in the own page. Where the peer is reached, @proof has its page and @ret_name its
+ * name in shared memory, which is empty where it has none. The card may have come from
+ * anywhere. */
+enum tcp_apart tcp_proof_read(struct tcp_proof *proof,
+	const uint8_t card[TCP_WIRE_CARD], uint64_t instance,
+	char ret_name[TCP_PROOF_NAME]);
 
+enum tcp_told {
+	TCP_TOLD_NOTHING, /* no answer yet */
+	TCP_TOLD_PROOF,
+	TCP_TOLD_REFUSAL,
+	TCP_TOLD_LIE, /* a number that is not in the own page */
+};
+
+/* The answer of the peer, which is reached, to the own card. */
+enum tcp_told tcp_proof_told(const struct tcp_proof *proof);
+
+/* The peer has mapped the page, or never will: no other process can from now on. */
+void tcp_proof_hide(struct tcp_proof *proof);
 /* Free the memory. Nothing to do where there is none. */
 void tcp_proof_done(struct tcp_proof *proof);
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/tcp/context.h"
+#include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
 #include "sys/clock.h"
 
@@ -16,20 +17,29 @@ enum {
 /* A peer that has not accepted a connection below by then is reached by its socket. */
 #define REACH_NS UINT64_C(30000000000)
 
+/* Settle the own direction, or wait with it for the next marker. */
 static void set_out(struct tcp_way *way, enum tcp_out out)
 {
 	way->out = (uint8_t)out;
+	if (out == TCP_OUT_SOCKET || out == TCP_OUT_MEMORY)
+		tcp_page_mark(way->proof.own, TCP_PAGE_OVER, 0);
+}
+
+/* The pages are not needed any more. */
+static void end_looks(struct tcp_way *way)
+{
 	wf_list_remove(&way->link);
-	if (out == TCP_OUT_WAITS)
-		wf_list_push(&way->conn->ep->switching, &way->link);
+	tcp_proof_done(&way->proof);
 }
 
 void tcp_switch_begin(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 
-	if (!conn->peer || !way->name[0] || !tcp_switch_name(conn->ep))
+	if (!conn->peer || !way->name[0] || !tcp_below_name(conn->ep)) {
+		end_looks(way);
 		return;
+	}
 	way->next_epoch = conn->ep->epoch;
 	set_out(way, TCP_OUT_WAITS);
 	wf_progress_wake(&conn->ep->ep.progress);
@@ -41,10 +51,10 @@ void tcp_switch_end(struct tcp_conn *conn, int err)
 
 	conn->ep->near -= tcp_switch_rests(conn);
 	way->in = false;
-	set_out(way, TCP_OUT_SOCKET);
+	way->out = TCP_OUT_SOCKET;
 	way->reached = false;
 	if (way->below != FI_ADDR_NOTAVAIL)
-		conn->ep->below_ops->remove(conn->ep, way->below, err);
+		tcp_below_remove(conn->ep, way->below, err);
 	way->below = FI_ADDR_NOTAVAIL;
 }
 
@@ -62,7 +72,7 @@ static int know(struct tcp_conn *conn)
 	index = tcp_peer_index(ep, conn->peer);
 	if (index == FI_ADDR_NOTAVAIL)
 		return -FI_EAGAIN;
-	ret = ep->below_ops->insert(
+	ret = tcp_below_insert(
 		ep, index, way->name, strlen(way->name) + 1, &way->below);
 	if (ret)
 		way->below = FI_ADDR_NOTAVAIL;
@@ -101,29 +111,28 @@ static bool is_used(const struct tcp_conn *conn)
 	return !conn->err && conn->peer->conn == conn;
 }
 
+/* The last marker was refused, or is void: its answer does not count any more. */
 static void wait_again(struct tcp_way *way)
 {
+	struct tcp_conn *conn = way->conn;
+
+	if (conn->peer->conn == conn)
+		conn->peer->route = conn;
 	if (way->tries < TRIES_MAX)
 		way->tries++;
-	way->next_epoch = way->conn->ep->epoch + (1u << way->tries);
+	way->next_epoch = conn->ep->epoch + (1u << way->tries);
 	set_out(way, TCP_OUT_WAITS);
 }
 
-static bool ask(struct tcp_conn *conn)
+/* Send a marker behind all that was posted. */
+static void ask(struct tcp_conn *conn)
 {
-	if (!tcp_tx_answer(conn, TCP_REC_MARKER, 0))
-		return false;
-	conn->peer->route = NULL;
-	set_out(conn->way, TCP_OUT_ASKED);
-	return true;
-}
+	struct tcp_way *way = conn->way;
 
-static void send_marker(struct tcp_conn *conn)
-{
-	if (!ask(conn))
-		return;
-	tcp_tx_dirty(conn);
-	tcp_tx_flush(conn);
+	tcp_page_mark(way->proof.own, ++way->asked,
+		conn->sent + conn->staged - conn->flushed);
+	conn->peer->route = NULL;
+	set_out(way, TCP_OUT_ASKED);
 }
 
 void tcp_switch_behind(struct tcp_conn *conn)
@@ -133,7 +142,7 @@ void tcp_switch_behind(struct tcp_conn *conn)
 	if (way->reached && is_due(way) && is_used(conn) && !conn->cur &&
 		!conn->acks_due && wf_list_empty(&conn->answers) &&
 		wf_list_empty(&conn->txq) && awaits_nothing(conn))
-		(void)ask(conn);
+		ask(conn);
 }
 
 /* Connect below, so that what is posted later is in the peer's memory at once, whether
@@ -146,7 +155,7 @@ static int reach(struct tcp_conn *conn)
 	int ret = 0;
 
 	if (!way->reached)
-		ret = conn->ep->below_ops->reach(conn->ep, way->below);
+		ret = tcp_below_reach(conn->ep, way->below);
 	way->reached = !ret;
 	if (ret != -FI_EAGAIN)
 		return ret;
@@ -156,12 +165,12 @@ static int reach(struct tcp_conn *conn)
 	return now - way->reach_ns < REACH_NS ? ret : -FI_ETIMEDOUT;
 }
 
-static void try_switch(struct tcp_conn *conn)
+void tcp_switch_tick(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 	int ret;
 
-	if (!is_due_alone(way) || !is_used(conn))
+	if (way->out != TCP_OUT_WAITS || !is_due_alone(way) || !is_used(conn))
 		return;
 	ret = know(conn);
 	if (ret == -FI_EAGAIN) {
@@ -172,7 +181,7 @@ static void try_switch(struct tcp_conn *conn)
 		ret = reach(conn);
 	if (!ret) {
 		if (is_idle(conn))
-			send_marker(conn);
+			ask(conn);
 	} else if (ret != -FI_EAGAIN) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"a peer on this machine is reached by its socket: %s\n",
@@ -181,67 +190,77 @@ static void try_switch(struct tcp_conn *conn)
 	}
 }
 
-void tcp_switch_tick(struct tcp_ep *ep)
+/* Is everything handled that was sent before @at, the end of a record? A message that
+ * waits for its receive is a body that has not ended, with all that was read behind it.
+ */
+static bool has_handled(const struct tcp_conn *conn, uint64_t at)
 {
-	wf_list_foreach_safe(link, &ep->switching)
-	{
-		try_switch(wf_list_entry(link, struct tcp_way, link)->conn);
-	}
+	return !conn->rx.body && conn->received >= at;
 }
 
-/* The sender sends a marker only after both have proven, which this end knows from what
- * came before the marker. */
-int tcp_marker_head(struct tcp_conn *conn)
+/* The sender of a marker has everything answered that it asked for before. */
+static void look_for_marker(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 	bool rested = tcp_switch_rests(conn);
+	uint64_t at, marker = tcp_page_marker(way->proof.peer, &at);
 
-	if (!tcp_way_proven(way) || !conn->peer || !way->name[0] ||
-		!tcp_switch_name(conn->ep))
-		return -FI_EPROTO;
+	if (marker == way->answered || !has_handled(conn, at))
+		return;
+	way->answered = marker;
+	if (marker == TCP_PAGE_OVER)
+		return;
 	way->in = !know(conn) || way->in;
 	conn->ep->near += tcp_switch_rests(conn) && !rested;
-	tcp_way_answer(conn, TCP_REC_MARKER_RESP, way->in);
-	return 0;
+	tcp_page_answer(way->proof.own, marker, way->in);
 }
 
-int tcp_marker_resp_head(struct tcp_conn *conn)
+static void go_below(struct tcp_conn *conn)
 {
-	struct tcp_way *way = conn->way;
-	uint64_t yes = conn->rx.rec.id;
 	char text[WF_SOCKADDR_STRLEN];
 
-	if (!way || (way->out != TCP_OUT_ASKED && way->out != TCP_OUT_VOID) || yes > 1)
-		return -FI_EPROTO;
-	if (!yes || way->out == TCP_OUT_VOID) {
-		conn->peer->route = conn->peer->conn;
-		wait_again(way);
-		return 0;
-	}
 	conn->ep->near += !tcp_switch_rests(conn);
-	set_out(way, TCP_OUT_MEMORY);
+	set_out(conn->way, TCP_OUT_MEMORY);
 	tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 		"%s is reached by shared memory from now on\n",
 		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)));
-	return 0;
 }
 
-struct tcp_conn *tcp_switch_route(struct tcp_peer *peer)
+static void look_for_answer(struct tcp_conn *conn)
 {
-	struct tcp_way *way = peer->conn->way;
+	struct tcp_way *way = conn->way;
+	bool yes;
 
-	if (way->out == TCP_OUT_MEMORY)
-		return NULL;
-	set_out(way, TCP_OUT_VOID);
-	peer->route = peer->conn;
-	return peer->conn;
+	if (way->out != TCP_OUT_ASKED ||
+		!tcp_page_answers(way->proof.peer, way->asked, &yes))
+		return;
+	if (yes)
+		go_below(conn);
+	else
+		wait_again(way);
 }
 
-struct tcp_conn *tcp_switch_conn(struct tcp_ep *ep, fi_addr_t addr)
+void tcp_switch_look(struct tcp_conn *conn)
 {
-	struct wf_ip_remote *ip = wf_ip_remote_at(&ep->peers->remotes, ep->ep.av, addr);
+	struct tcp_way *way = conn->way;
 
-	return tcp_peer_of_ip(ip)->conn;
+	look_for_marker(conn);
+	look_for_answer(conn);
+	if (way->answered == TCP_PAGE_OVER &&
+		(way->out == TCP_OUT_MEMORY || way->out == TCP_OUT_SOCKET))
+		end_looks(way);
+}
+
+bool tcp_switch_goes_below(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+
+	if (wf_likely(way->out == TCP_OUT_MEMORY))
+		return true;
+	look_for_answer(conn);
+	if (way->out == TCP_OUT_ASKED)
+		wait_again(way);
+	return way->out == TCP_OUT_MEMORY;
 }
 
 ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op)
@@ -252,7 +271,7 @@ ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op)
 	if (tcp_context_of(conn->ep, op->addr))
 		return -FI_EINVAL;
 	op->flags |= WF_OP_REACHED;
-	ret = conn->ep->below_ops->start(conn->ep, conn->way->below, op);
+	ret = tcp_below_start(conn->ep, conn->way->below, op);
 	op->flags &= ~WF_OP_REACHED;
 	if (wf_unlikely(ret == -FI_ENOTCONN))
 		tcp_way_failed(conn);

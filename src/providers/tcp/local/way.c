@@ -3,12 +3,13 @@
 #include <string.h>
 
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
 #include "providers/tcp/local/way.h"
 
 uint32_t tcp_way_offer(const struct tcp_ep *ep)
 {
-	return tcp_switch_name(ep) ? TCP_HAVE_LOCAL : 0;
+	return tcp_below_name(ep) ? TCP_HAVE_LOCAL : 0;
 }
 
 /* Memory failed for this instance: the card sent is one that the peer refuses, and the
@@ -42,10 +43,12 @@ void tcp_way_begin(struct tcp_conn *conn, uint64_t instance)
 		way->apart = TCP_APART_FAILED;
 	err = way->apart ? 0
 			 : tcp_proof_make(&way->proof, conn->ep->peers->instance,
-				   tcp_switch_name(conn->ep), tx->copy);
-	if (err)
+				   tcp_below_name(conn->ep), tx->copy);
+	if (err) {
+		way->apart = TCP_APART_VERSION;
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"no proof of this machine can be made: %s\n", strerror(-err));
+	}
 	tcp_tx_dirty(conn);
 }
 
@@ -92,38 +95,72 @@ void tcp_way_end(struct tcp_conn *conn, int err)
 	if (!conn->way)
 		return;
 	tcp_switch_end(conn, err);
+	wf_list_remove(&conn->way->link);
 	tcp_proof_done(&conn->way->proof);
 	free(conn->way);
 	conn->way = NULL;
 }
 
-/* One line for each peer, when both directions were examined. */
+/* One line for each peer, when both directions were examined. An end that refuses knows
+ * at once, and its peer by its page, or because there is none any more. */
 static void settle(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 	char text[WF_SOCKADDR_STRLEN];
 
-	if (!way->read || !way->told)
-		return;
-	tcp_proof_done(&way->proof);
 	tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 		"%s %s shared memory with this process: %s\n",
 		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)),
 		way->apart ? "has no" : "has", tcp_apart_text(way->apart));
-	if (!way->apart)
+	tcp_proof_hide(&way->proof);
+	if (!way->apart) {
 		tcp_switch_begin(conn);
-	else if (tcp_params.local == TCP_LOCAL_SHM && is_on_this_host(conn))
+		return;
+	}
+	wf_list_remove(&way->link);
+	tcp_proof_done(&way->proof);
+	if (tcp_params.local == TCP_LOCAL_SHM && is_on_this_host(conn))
 		refuse(conn);
 }
 
-void tcp_way_answer(struct tcp_conn *conn, enum tcp_rec_kind kind, uint64_t id)
+static void look_for_proof(struct tcp_conn *conn)
 {
-	struct tcp_tx *tx = tcp_tx_answer(conn, (uint8_t)kind, 0);
+	struct tcp_way *way = conn->way;
+	enum tcp_told told = tcp_proof_told(&way->proof);
 
-	if (!tx)
+	if (told == TCP_TOLD_NOTHING)
 		return;
-	tx->rec.id = id;
-	tcp_tx_dirty(conn);
+	if (told == TCP_TOLD_LIE)
+		FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
+			"a peer told a number that is not in this process's memory\n");
+	way->told = true;
+	if (told != TCP_TOLD_PROOF)
+		way->apart = TCP_APART_REFUSED;
+	settle(conn);
+}
+
+void tcp_way_look(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+
+	if (wf_list_empty(&way->link) || conn->err)
+		return;
+	if (!way->told)
+		look_for_proof(conn);
+	/* Still looked at: there is something to switch. */
+	if (way->told && !wf_list_empty(&way->link))
+		tcp_switch_look(conn);
+}
+
+/* One in each call: with many peers on this machine the others cost nothing. */
+void tcp_ways_tick(struct tcp_ep *ep)
+{
+	struct wf_list *link = wf_list_pop(&ep->switching);
+	struct tcp_conn *conn = wf_list_entry(link, struct tcp_way, link)->conn;
+
+	wf_list_push(&ep->switching, link);
+	tcp_way_look(conn);
+	tcp_switch_tick(conn);
 }
 
 int tcp_card_head(struct tcp_conn *conn)
@@ -144,38 +181,18 @@ int tcp_card_head(struct tcp_conn *conn)
 int tcp_card_done(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
-	enum tcp_apart apart;
-	uint64_t number = 0;
 
 	way->read = true;
-	apart = way->apart;
-	if (apart != TCP_APART_FAILED)
-		apart = tcp_proof_read(way->card, way->instance, &number, way->name);
-	/* This end's own reason says more than the peer's refusal. */
-	if (apart)
-		way->apart = apart;
-	tcp_way_answer(conn, TCP_REC_PROOF, number);
-	settle(conn);
-	return 0;
-}
-
-int tcp_proof_head(struct tcp_conn *conn)
-{
-	struct tcp_way *way = conn->way;
-	uint64_t number = conn->rx.rec.id;
-
-	if (!way || way->told)
-		return -FI_EPROTO;
-	way->told = true;
-	if (way->proof.fd < 0 || number != way->proof.number) {
-		if (number)
-			FI_WARN_SPARSE(&tcp_fi, FI_LOG_EP_CTRL,
-				"a peer sent a number that is not in this process's "
-				"memory\n");
-		if (!way->apart)
-			way->apart = TCP_APART_REFUSED;
+	/* An end without a page cannot be reached, and has sent a card that says so. */
+	if (!way->apart)
+		way->apart = tcp_proof_read(
+			&way->proof, way->card, way->instance, way->name);
+	if (way->apart) {
+		settle(conn);
+		return 0;
 	}
-	settle(conn);
+	wf_list_push(&conn->ep->switching, &way->link);
+	wf_progress_wake(&conn->ep->ep.progress);
 	return 0;
 }
 

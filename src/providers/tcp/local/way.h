@@ -7,30 +7,36 @@
 
 /*
  * The exchange in which both ends of a connection find out whether they reach the same
- * shared memory. Each sends a card, and for the peer's card its number, or 0. It runs
- * beside the application's records and holds up none. ep.lock guards it.
+ * shared memory. Each sends a card, and answers the peer's in its own page. It runs
+ * beside the application's records and holds up none, so a thread that sleeps is not
+ * woken for it: the pages are looked at by progress calls, and whenever the connection
+ * has brought something. ep.lock guards it.
  */
 struct tcp_way {
 	struct tcp_proof proof;
 	uint64_t instance; /* of the peer's endpoint */
 	bool read;         /* the peer's card was examined */
-	bool told;         /* the peer's answer to this end's card has come */
+	bool told;         /* the peer's answer to this end's card was seen */
 	/* The reason, as far as it is known, why memory is not reached. */
 	enum tcp_apart apart;
 	uint8_t card[TCP_WIRE_CARD]; /* the peer's, while it arrives */
+	struct tcp_conn *conn;
+	/* In ep.switching while the peer's page is looked at: it was reached, and one
+	 * of the directions may still change its way. */
+	struct wf_list link;
 
 	/* The rest belongs to switch.c, from the proof on. */
-	struct tcp_conn *conn;
 	char name[TCP_PROOF_NAME]; /* of the peer's endpoint below; empty: none */
 	fi_addr_t below;           /* in the AV below; FI_ADDR_NOTAVAIL: not yet */
 	bool in;                   /* the peer's operations may come by memory */
 	uint8_t out;               /* enum tcp_out */
 	bool reached;              /* there was a connection below */
 	uint8_t tries;             /* markers that were refused, or void */
+	uint64_t asked;            /* number of the last marker that was sent */
+	uint64_t answered;         /* of the peer's that was answered last */
 	uint64_t reach_ns;   /* wf_coarse_ns of the first attempt to connect below; 0:
 				none */
 	uint32_t next_epoch; /* value of ep.epoch before which no marker is sent */
-	struct wf_list link; /* in ep.switching while @out is TCP_OUT_WAITS */
 };
 
 /* The feature to offer to peers of @ep: TCP_HAVE_LOCAL or 0. Any thread. */
@@ -50,12 +56,12 @@ void tcp_way_end(struct tcp_conn *conn, int err);
  * feature is refused to this instance of the peer from now on. ep.lock held. */
 void tcp_way_failed(struct tcp_conn *conn);
 
-/* Answer a record of the exchange by one of @kind with @id. It is sent at the end of
- * the progress call that read the record, and not later: in an exchange of single
- * messages the peer posts its next one soon, which makes its marker void. */
-void tcp_way_answer(struct tcp_conn *conn, enum tcp_rec_kind kind, uint64_t id);
+/* Look at the page of the peer of @conn, which has a way; or, from progress, at that of
+ * one connection after the other. The lock of the owner of ep.srx held, too. */
+void tcp_way_look(struct tcp_conn *conn);
+void tcp_ways_tick(struct tcp_ep *ep);
 
-/* Has the exchange ended, and reached memory? */
+/* Has the exchange ended, and both have reached memory? */
 static inline bool tcp_way_proven(const struct tcp_way *way)
 {
 	return way && way->read && way->told && !way->apart;
