@@ -58,7 +58,7 @@ for ((i = 0; i < rounds; i++)); do
 		for kind in warm cold fresh; do
 			measure "read_${kind}_$size" "$bare" read "$size" $count $kind
 		done
-		measure "halves_$size" "$bare" halves "$size" $count
+		measure "halves_$size" "$bare" pieces "$size" $count $((size / 2)) warm
 		for kind in warm cold; do
 			measure "ring_${kind}_$size" "$bare" copy "$size" $count $chunk \
 				"${ring[1]}" $kind

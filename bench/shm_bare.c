@@ -7,8 +7,14 @@
  *   shm_bare read SIZE COUNT warm   process_vm_readv from and into the same buffer
  *                    ... cold       from and into one of many, out of the caches
  *                    ... fresh      into pages that were never touched
- *   shm_bare halves SIZE COUNT      the sender writes one half, the receiver reads the
- *                                   other, with the same two system calls
+ *   shm_bare pieces SIZE COUNT PIECE warm|touched
+ *                                   the receiver reads pieces from the front, the
+ *                                   sender writes others from the back, with the same
+ *                                   two system calls, until they meet; one piece: the
+ *                                   receiver reads all. In turns to and fro, as all
+ *                                   messages that begin when the last one has been
+ *                                   received; touched: each buffer is written before
+ *                                   it is sent and read when it has come
  *   shm_bare copy SIZE COUNT CHUNK RING warm|cold [libc|movsb|stream|huge]
  *                                   through a shared ring, both copying at once; huge:
  *                                   the ring is in huge pages (vm.nr_hugepages)
@@ -46,6 +52,7 @@ struct line {
 
 struct shared {
 	struct line at[2]; /* of side 0 and 1 */
+	struct line taken; /* pieces: how many from the front and from the back */
 	char ring[];
 };
 
@@ -53,7 +60,7 @@ struct work {
 	struct pair_test test;
 	size_t size, chunk, ring;
 	void *(*copy)(void *to, const void *from, size_t len);
-	bool fresh, lone, huge, mixed;
+	bool fresh, lone, huge, mixed, touched;
 	struct shared *shared;
 	char *buf;      /* one message, or many */
 	size_t buffers; /* how many */
@@ -98,10 +105,11 @@ static size_t message(const struct work *w)
 	return w->round % w->buffers * w->size;
 }
 
-static void transfer(struct work *w, bool write, size_t from, size_t len)
+static void transfer(
+	struct work *w, bool write, size_t mine_at, size_t theirs_at, size_t len)
 {
-	struct iovec mine = { w->buf + message(w) + from, len };
-	struct iovec theirs = { w->their_buf + message(w) + from, len };
+	struct iovec mine = { w->buf + mine_at, len };
+	struct iovec theirs = { w->their_buf + theirs_at, len };
 	ssize_t n;
 
 	while (mine.iov_len) {
@@ -122,7 +130,7 @@ static void read_turns(const struct pair *pair, void *arg, size_t count)
 
 	for (size_t i = 0; i < count; i++, w->round++)
 		if (!pair->side)
-			transfer(w, false, 0, w->size);
+			transfer(w, false, message(w), message(w), w->size);
 }
 
 /* The source of a message has been written, its destination need not be. */
@@ -134,24 +142,86 @@ static void untouched(const struct pair *pair, void *arg)
 		pair_fail("madvise");
 }
 
-/* Side 1 sends. Both begin when both are there, as a sender and a receiver would. */
-static void half_turns(const struct pair *pair, void *arg, size_t count)
+static void touch(struct work *w, bool write)
+{
+	const volatile uint64_t *word = (void *)w->buf;
+	uint64_t sum = 0;
+
+	if (write)
+		memset(w->buf + w->size, (int)w->round, w->size);
+	else
+		for (size_t i = 0; i < w->size / sizeof(*word); i++)
+			sum += word[i];
+	(void)sum;
+}
+
+/* The next piece from this end; false: the other end has the rest. Pieces from the
+ * front are counted in the lower half of the word, those from the back in the upper. */
+static bool take_piece(struct work *w, bool back, size_t *ret_piece)
+{
+	_Atomic uint64_t *taken = &w->shared->taken.count;
+	uint64_t pieces = (w->size + w->chunk - 1) / w->chunk;
+	uint64_t now = atomic_load_explicit(taken, memory_order_relaxed);
+
+	do {
+		if ((now & UINT32_MAX) + (now >> 32) >= pieces)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(taken, &now,
+		now + (back ? 1ull << 32 : 1), memory_order_relaxed,
+		memory_order_relaxed));
+	*ret_piece = back ? pieces - 1 - (now >> 32) : now & UINT32_MAX;
+	return true;
+}
+
+static void move_pieces(struct work *w, bool write)
+{
+	size_t sent_from = w->size, piece, at;
+
+	while (take_piece(w, write, &piece)) {
+		at = piece * w->chunk;
+		transfer(w, write, at + (write ? sent_from : 0),
+			at + (write ? 0 : sent_from),
+			w->size - at < w->chunk ? w->size - at : w->chunk);
+	}
+}
+
+/* Side 0 sends first, then they take turns. The sender announces, the receiver clears,
+ * both move pieces. */
+static void send_pieces(struct work *w, struct line *own, struct line *other)
+{
+	if (w->touched)
+		touch(w, true);
+	tell(own, w->round);
+	await(other, w->round);
+	move_pieces(w, true);
+	tell(own, w->round + 1);
+}
+
+static void receive_pieces(struct work *w, struct line *own, struct line *other)
+{
+	await(other, w->round);
+	atomic_store_explicit(&w->shared->taken.count, 0, memory_order_relaxed);
+	tell(own, w->round);
+	move_pieces(w, false);
+	await(other, w->round + 1);
+	if (w->touched)
+		touch(w, false);
+}
+
+static void piece_turns(const struct pair *pair, void *arg, size_t count)
 {
 	struct work *w = arg;
-	size_t half = w->size / 2;
+	struct line *own = &w->shared->at[pair->side];
+	struct line *other = &w->shared->at[!pair->side];
 
-	for (size_t i = 0; i < count; i++) {
-		uint64_t step = 2 * ++w->round;
-
-		tell(&w->shared->at[pair->side], step - 1);
-		await(&w->shared->at[!pair->side], step - 1);
-		if (pair->side)
-			transfer(w, true, half, w->size - half);
-		else
-			transfer(w, false, 0, half);
-		tell(&w->shared->at[pair->side], step);
-		await(&w->shared->at[!pair->side], step);
-	}
+	for (size_t i = 0; i < count; i++)
+		for (int sender = 0; sender < 2; sender++) {
+			w->round += 2;
+			if (pair->side == sender)
+				send_pieces(w, own, other);
+			else
+				receive_pieces(w, own, other);
+		}
 }
 
 /* ---- through a ring ---- */
@@ -307,7 +377,7 @@ static int usage(const char *name)
 	fprintf(stderr,
 		"usage: %s line COUNT\n"
 		"       %s read SIZE COUNT warm|cold|fresh\n"
-		"       %s halves SIZE COUNT\n"
+		"       %s pieces SIZE COUNT PIECE warm|touched\n"
 		"       %s copy|lone SIZE COUNT CHUNK RING warm|cold "
 		"[libc|movsb|stream|huge]\n"
 		"       %s ring SIZE COUNT STRIDE SLOTS straight|mixed\n",
@@ -352,6 +422,17 @@ static bool parse_ring(struct work *w, char **argv)
 	       (w->mixed || !strcmp(argv[6], "straight"));
 }
 
+/* SIZE COUNT PIECE KIND. The first half of the memory is received into. */
+static bool parse_pieces(struct work *w, char **argv)
+{
+	w->test.turns = piece_turns;
+	w->test.legs = 2;
+	w->chunk = strtoul(argv[4], NULL, 0);
+	w->buffers = 2;
+	w->touched = !strcmp(argv[5], "touched");
+	return w->chunk && (w->touched || !strcmp(argv[5], "warm"));
+}
+
 static bool parse(struct work *w, int argc, char **argv)
 {
 	const char *test = argc > 1 ? argv[1] : "";
@@ -372,10 +453,8 @@ static bool parse(struct work *w, int argc, char **argv)
 	}
 	if (!w->size)
 		return false;
-	if (!strcmp(test, "halves") && argc == 4) {
-		w->test.turns = half_turns;
-		return true;
-	}
+	if (!strcmp(test, "pieces") && argc == 6)
+		return parse_pieces(w, argv);
 	if (!strcmp(test, "read") && argc == 5) {
 		w->test.turns = read_turns;
 		w->fresh = !strcmp(argv[4], "fresh");

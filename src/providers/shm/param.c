@@ -87,6 +87,24 @@ static const struct wf_param rows[] = {
 		"(default: 1)"),
 };
 
+static void read_copy(void)
+{
+	static const char *const names[] = {
+		[SHM_COPY_AUTO] = "auto",
+		[SHM_COPY_RING] = "ring",
+		[SHM_COPY_READ] = "read",
+		[SHM_COPY_BOTH] = "both",
+	};
+
+	(void)fi_param_define(&shm_fi, "copy", FI_PARAM_STRING,
+		"How messages are copied that wait at the sender: ring (through shared "
+		"memory), read (by the receiver, from the sender's memory), both (from "
+		"memory to memory, each end a part), or auto (what is measured to take "
+		"less time; default)");
+	wf_param_read_name(
+		&shm_fi, "copy", names, WF_ARRAY_SIZE(names), &shm_params.copy);
+}
+
 static void tell(const char *name, const char *instead)
 {
 	shm_log(FI_LOG_INFO, FI_LOG_CORE, "parameter %s has no effect: %s\n", name,
@@ -111,5 +129,6 @@ static void tell_others(void)
 void shm_params_init(void)
 {
 	wf_params_read(&shm_fi, rows, WF_ARRAY_SIZE(rows));
+	read_copy();
 	tell_others();
 }

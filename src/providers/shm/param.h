@@ -8,6 +8,9 @@
  * shared memory in the middle. */
 enum { SHM_ATOMIC_MAX = 16384 };
 
+/* Which copies move the payload of a rendezvous message (data/way.h). */
+enum shm_copy { SHM_COPY_AUTO, SHM_COPY_RING, SHM_COPY_READ, SHM_COPY_BOTH };
+
 /*
  * The FI_SHM_* parameters; sizes in bytes. Defined and read when the provider is
  * loaded, so that fi_getinfo reports the limits that endpoints keep.
@@ -29,6 +32,7 @@ struct shm_params {
 	int disable_cma;
 	int disable_mapping;
 	int measure_copies;
+	int copy; /* enum shm_copy; without effect if cma_size is set */
 };
 
 extern struct shm_params shm_params;

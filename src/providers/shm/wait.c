@@ -64,7 +64,8 @@ static bool await_space(struct shm_ep *ep)
 {
 	wf_list_foreach(link, &ep->dirty)
 	{
-		if (!dirty_conn(link)->full)
+		if (!dirty_conn(link)->full ||
+			!wf_list_empty(&dirty_conn(link)->shares))
 			return false;
 		shm_writer_await(&dirty_conn(link)->out);
 	}
@@ -98,7 +99,7 @@ bool shm_arm(struct wf_ep *wf)
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (shm_reader_head(&ep->conns[i]->in))
 			return false;
-	if (has_space(ep))
+	if (has_space(ep) || shm_share_has_news(ep))
 		return false;
 	wf_watches_set_timer(&ep->watches, next_deadline(ep));
 	return true;

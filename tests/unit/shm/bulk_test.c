@@ -40,7 +40,7 @@ static struct shm_rts post(struct pair *p, void *context, uint64_t level)
 /* The word that says which end moves the message. */
 static _Atomic uint64_t *claim_of(struct pair *p, const struct shm_rts *rts)
 {
-	return &p->memory->claims[0][rts->claim];
+	return &p->memory->claims[0][rts->claim].id;
 }
 
 static void write_clearance(struct pair *p, uint64_t id, uint64_t sink)
@@ -170,7 +170,7 @@ static void write_announcement(
 	rts.iov[0].base = (uintptr_t)from;
 	rts.iov[0].len = len;
 	if (claim < SHM_CLAIMS)
-		atomic_store(&p->memory->claims[1][claim], id);
+		atomic_store(&p->memory->claims[1][claim].id, id);
 	peer_record(p, SHM_REC_TAGGED_RTS, SHM_FLAG_ACK, TAG, &rts, sizeof(rts));
 }
 
@@ -320,7 +320,7 @@ static void read_from_memory(void **state)
 		shm_params.cma_size = LARGE;
 		announce(p, 5, local, LARGE, 3);
 		shm_params.cma_size = SIZE_MAX;
-		assert_int_equal(atomic_load(&p->memory->claims[1][3]), 0);
+		assert_int_equal(atomic_load(&p->memory->claims[1][3].id), 0);
 		assert_one_ended(p, in, fit < LARGE ? FI_ETRUNC : 0);
 		assert_memory_equal(in, local, fit);
 		expect_ack(p, 5);
@@ -328,31 +328,27 @@ static void read_from_memory(void **state)
 	}
 }
 
-static bool was_cleared(struct pair *p)
+static bool is_next(const struct pair *p, uint8_t kind)
 {
-	uint64_t head = shm_reader_head(&p->in);
-	struct shm_record rec;
-
-	return head && shm_rx_decode(&p->in, head, &rec) && rec.kind == SHM_REC_CTS;
+	return shm_head_kind(shm_reader_head(&p->in)) == kind;
 }
 
-/* A message by the way that the endpoint chooses. True: it was read. */
+/* A message by the way that the endpoint chooses. True: both ends may copy pieces. */
 static bool receive_one(struct pair *p, uint64_t id)
 {
-	bool read;
+	bool shared;
 
 	memset(in, 0, LARGE);
 	receive(p, LARGE);
 	announce(p, id, local, LARGE, 3);
-	read = p->ended_count;
-	if (read && was_cleared(p)) {
-		/* It lost its patience in the same call. */
-		(void)expect_clearance(p, id);
-	} else if (!read) {
+	shared = is_next(p, SHM_REC_SHARE);
+	if (shared) {
+		(void)peer_expect(p, SHM_REC_SHARE);
+	} else {
 		uint64_t sink = expect_clearance(p, id);
+		/* The endpoint may lose its patience. */
+		bool read = !atomic_exchange(&p->memory->claims[1][3].id, 0);
 
-		/* If the endpoint has not lost its patience meanwhile. */
-		read = !atomic_exchange(&p->memory->claims[1][3], 0);
 		for (size_t at = 0; !read && at < LARGE; at += LARGE / 4)
 			peer_record(p, SHM_REC_DATA, 0, sink, local + at, LARGE / 4);
 		pair_progress(p);
@@ -362,7 +358,7 @@ static bool receive_one(struct pair *p, uint64_t id)
 	expect_ack(p, id);
 	peer_tell(p);
 	assert_true(wf_list_empty(&p->conn->sinks));
-	return read;
+	return shared;
 }
 
 /* Which way takes less time is measured: messages go both ways, and all arrive. */
@@ -370,15 +366,15 @@ static void both_ways(void **state)
 {
 	enum { MESSAGES = 60 };
 	struct pair *p = *state;
-	unsigned int read = 0;
+	unsigned int shared = 0;
 
 	if (!may_attach(p))
 		skip();
 	fill(local, LARGE, 9);
 	p->conn->cma = true;
 	for (uint64_t id = 1; id <= MESSAGES; id++)
-		read += receive_one(p, id);
-	assert_in_range(read, 2, MESSAGES);
+		shared += receive_one(p, id);
+	assert_in_range(shared, 2, MESSAGES);
 	assert_non_null(p->conn->ways);
 }
 
@@ -402,6 +398,29 @@ static void one_way(void **state)
 	shm_params.cma_size = SIZE_MAX;
 }
 
+/* The way that FI_SHM_COPY forces, where the memory of the peer may be accessed. */
+static void forced_way(void **state)
+{
+	static const uint8_t ways[] = {
+		[SHM_COPY_RING] = SHM_WAY_LANE,
+		[SHM_COPY_READ] = SHM_WAY_READ,
+		[SHM_COPY_BOTH] = SHM_WAY_SHARE,
+	};
+	struct pair *p = *state;
+	struct shm_sink sink = { .conn = p->conn, .len = LARGE };
+
+	sink.to.len = LARGE;
+	for (int copy = SHM_COPY_RING; copy <= SHM_COPY_BOTH; copy++) {
+		shm_params.copy = copy;
+		shm_way_begin(&sink, true);
+		assert_int_equal(sink.way, ways[copy]);
+		shm_way_begin(&sink, false);
+		assert_int_equal(sink.way, SHM_WAY_LANE);
+		assert_false(sink.measured);
+	}
+	shm_params.copy = SHM_COPY_AUTO;
+}
+
 /* What the endpoint finds at the probe's address is not what the peer said: it may be
  * another process by now, and no byte of its memory is used. The peer is asked to send.
  */
@@ -420,7 +439,7 @@ static void another_process(void **state)
 	announce(p, 5, local, 64, 3);
 	shm_params.cma_size = SIZE_MAX;
 	sink = expect_clearance(p, 5);
-	assert_int_equal(atomic_load(&p->memory->claims[1][3]), 5);
+	assert_int_equal(atomic_load(&p->memory->claims[1][3].id), 5);
 	assert_false(p->conn->cma);
 	assert_int_equal(p->ended_count, 0);
 	peer_record(p, SHM_REC_DATA, 0, sink, local, 64);
@@ -440,7 +459,7 @@ static void taken_by_the_sender(void **state)
 	p->conn->cma = true;
 	receive(p, 64);
 	write_announcement(p, 5, local + 100, 64, 3);
-	atomic_store(&p->memory->claims[1][3], 0);
+	atomic_store(&p->memory->claims[1][3].id, 0);
 	pair_progress(p);
 	sink = expect_clearance(p, 5);
 	while (!wf_list_empty(&p->shm->pulls)) {
@@ -466,6 +485,7 @@ int main(void)
 		PAIR_TEST(read_from_memory),
 		PAIR_TEST(both_ways),
 		PAIR_TEST(one_way),
+		PAIR_TEST(forced_way),
 		PAIR_TEST(another_process),
 		PAIR_TEST(taken_by_the_sender),
 	};

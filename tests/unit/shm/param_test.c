@@ -14,6 +14,7 @@ static void values(void **state)
 	assert_int_equal(defaults.rx_size, 1024);
 	assert_int_equal(defaults.disable_cma, 0);
 	assert_int_equal(defaults.measure_copies, 1);
+	assert_int_equal(defaults.copy, SHM_COPY_AUTO);
 
 	setenv("FI_SHM_TX_SIZE", "0", 1);
 	setenv("FI_SHM_RX_SIZE", "0x20", 1);
@@ -23,6 +24,7 @@ static void values(void **state)
 	setenv("FI_SHM_EAGER_SIZE", "70000", 1);
 	setenv("FI_SHM_CMA_SIZE", "1000000", 1);
 	setenv("FI_SHM_MEASURE_COPIES", "no", 1);
+	setenv("FI_SHM_COPY", "Read", 1);
 	setenv("FI_SHM_NONTEMPORAL_SIZE", "1", 1);
 	setenv("FI_SHM_UNEXPECTED_SIZE", "many", 1);
 	setenv("FI_SHM_CONNECT_TIMEOUT", "0", 1);
@@ -41,6 +43,7 @@ static void values(void **state)
 	assert_int_equal(shm_params.eager_size, defaults.eager_size);
 	assert_int_equal(shm_params.cma_size, 1000000);
 	assert_int_equal(shm_params.measure_copies, 0);
+	assert_int_equal(shm_params.copy, SHM_COPY_READ);
 	assert_int_equal(shm_params.nontemporal_size, 1);
 	assert_int_equal(shm_params.unexpected_size, defaults.unexpected_size);
 	assert_int_equal(shm_params.connect_timeout, 0);

@@ -124,6 +124,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	wf_list_init(&conn->txq);
 	wf_list_init(&conn->streams);
 	wf_list_init(&conn->settling);
+	wf_list_init(&conn->shares);
 	wf_list_init(&conn->sinks);
 	if (!enter(ep, conn))
 		goto err_free;
@@ -210,6 +211,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	shm_bulk_end(conn, err ? err : FI_ECANCELED, !err);
 	wf_unexp_break(&conn->unexp, FI_ECONNRESET);
 	end_list(conn, &conn->settling, err);
+	end_list(conn, &conn->shares, err);
 	end_list(conn, &conn->answers, 0);
 	end_list(conn, &conn->streams, err);
 	end_list(conn, &conn->txq, err);

@@ -59,6 +59,10 @@ struct shm_tx {
 	uint8_t kind;  /* answer: enum shm_kind of its record */
 	/* Index in region->claims, plus 1; 0: the message has no claim word. */
 	uint8_t claim;
+	/* Shared copy (share.c): bytes of a piece, and pieces that were written;
+	 * seg[] is the receiver's memory. 0: no such copy. */
+	uint64_t piece;
+	uint32_t written;
 	uint8_t datatype, atomic_op;
 	uint8_t result_count, compare_count, seg_count;
 	bool asked; /* rendezvous: the request to send was written */
@@ -97,6 +101,12 @@ struct shm_sink {
 	/* This endpoint reads the payload from the peer's memory; it has taken the
 	 * claim word. */
 	bool pull;
+	/* The sender may write pieces (share.c). */
+	bool shared;
+	/* While pull is set: bytes of a piece, number of pieces, and how many from the
+	 * front this endpoint took. */
+	uint64_t piece;
+	uint32_t pieces, front;
 	/* way.c: the way that was chosen, and whether its cost counts. */
 	uint8_t way;
 	bool measured;
@@ -142,6 +152,9 @@ struct shm_conn {
 	struct wf_list answers, txq, streams;
 	/* struct shm_tx, by link: sent, and not answered by the peer */
 	struct wf_list settling;
+	/* struct shm_tx, by link: as settling, while this endpoint may write pieces of
+	 * the payload into the receiver's memory. */
+	struct wf_list shares;
 	struct wf_list sinks;
 	/* The peer's write that DATA records with word 0 belong to; NULL: none. */
 	struct shm_sink *writing;
@@ -289,6 +302,7 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec);
+int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec);
 /* Handle a write in one slot, without flags, to one segment in one piece. False:
  * shm_recv_write has to handle it. */
 bool shm_recv_small_write(struct shm_conn *conn, uint64_t head);
@@ -304,6 +318,12 @@ int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec);
 /* recv.c: the payload of a message is in its buffers: write the completion. */
 void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,
 	uint64_t len, uint64_t data);
+
+/* share.c: write a piece of a message that waits in conn->shares, which is not empty,
+ * into the receiver's memory. */
+void shm_share_write(struct shm_conn *conn);
+/* Has a sender written what a receiver waits for? */
+bool shm_share_has_news(const struct shm_ep *ep);
 
 /* bulk.c: rendezvous messages, and other streams of DATA records. */
 int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,

@@ -14,7 +14,7 @@
  * and wake sleeping threads, or answer questions about regions (data/grant.h); the end
  * of the stream is the end of the connection.
  */
-enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 5 };
+enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 6 };
 
 enum shm_hello_type { SHM_HELLO, SHM_WELCOME, SHM_REFUSE };
 
@@ -39,7 +39,8 @@ struct shm_hello {
 	uint32_t region_size;
 	uint64_t instance; /* random number of the endpoint */
 	/* The sender keeps probe_value at probe_addr: a process that can read it
-	 * (process_vm_readv) can read the sender's other memory. */
+	 * (process_vm_readv, process_vm_writev) can access the sender's other memory.
+	 */
 	uint64_t probe_addr, probe_value;
 	char name[SHM_NAME_MAX];
 };

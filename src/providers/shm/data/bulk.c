@@ -11,7 +11,8 @@
  * The receiver clears a matched message to be sent (CTS), and the sender writes it into
  * the lane while the receiver reads the earlier pieces: two copies at the same time,
  * through memory that stays in the cache, are mostly faster than one. Where they are
- * not (way.h), the receiver reads the payload from the sender's memory. A sender that
+ * not (way.h), both have the kernel copy from memory to memory, the receiver one part
+ * and the sender the other (share.c), or the receiver reads all. A sender that
  * makes no progress does not write, though. After a while the receiver reads the
  * payload from the sender's memory, where the kernel permits that. The message's claim
  * word in the region decides which end moves the payload: it holds the id of the
@@ -93,12 +94,13 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 		wf_list_push(&conn->ep->pulls, &sink->pull_link);
 		shm_poll_soon(conn->ep);
 	}
-	if (sink->way == SHM_WAY_READ) {
-		sink->pull = shm_bulk_take_claim(
-			shm_bulk_claim(conn, !conn->out_lane, sink->claim),
-			sink->request);
-		if (sink->pull)
-			return 0;
+	if (sink->way != SHM_WAY_LANE &&
+		shm_bulk_take_claim(shm_bulk_sink_claim(sink), sink->request)) {
+		if (sink->way == SHM_WAY_SHARE)
+			shm_share_begin(sink);
+		else
+			shm_bulk_pull_alone(sink);
+		return 0;
 	}
 	sink->asked_ns = wf_now_ns();
 	shm_bulk_clear(sink);
@@ -139,6 +141,8 @@ void shm_bulk_end(struct shm_conn *conn, int err, bool quiet)
 		struct shm_sink *sink =
 			wf_list_entry(conn->sinks.next, struct shm_sink, link);
 
+		if (sink->shared)
+			shm_share_revoke(sink);
 		if (sink->entry && quiet)
 			wf_srx_free_entry(sink->entry);
 		else if (sink->entry)

@@ -5,7 +5,7 @@
 #include "providers/shm/data/bulk.h"
 #include "sys/clock.h"
 
-/* Payloads that are read out of the sender's memory. */
+/* Payloads that are read out of the sender's memory, as a whole or in pieces. */
 
 enum {
 	/* How long the sender may leave a cleared message unsent. */
@@ -13,8 +13,7 @@ enum {
 	PULL_STEP = 1 << 20, /* bytes in one progress call */
 };
 
-/* The rest of @iov behind @offset, at most @max bytes. */
-static size_t rest(const struct iovec *iov, size_t count, uint64_t offset, size_t max,
+size_t shm_bulk_rest(const struct iovec *iov, size_t count, uint64_t offset, size_t max,
 	struct iovec *to)
 {
 	size_t n = 0;
@@ -35,18 +34,32 @@ static size_t rest(const struct iovec *iov, size_t count, uint64_t offset, size_
 	return n;
 }
 
-/* Read the next piece; returns its bytes, or 0 if the memory cannot be read. The same
- * system call reads the peer's probe value, which proves that the process with that
- * number is still the peer. */
-static size_t pull_piece(const struct shm_sink *sink)
+void shm_bulk_pull_alone(struct shm_sink *sink)
+{
+	sink->pull = true;
+	sink->piece = shm_bulk_len(sink);
+	sink->pieces = sink->front = 1;
+}
+
+/* Bytes that this endpoint reads of the pieces that it took. */
+static uint64_t end_of_front(const struct shm_sink *sink)
+{
+	return WF_MIN(sink->front * sink->piece, shm_bulk_len(sink));
+}
+
+/* Read on, at most up to @end; returns the bytes, or 0 if the memory cannot be read.
+ * The same system call reads the peer's probe value, which proves that the process with
+ * that number is still the peer. */
+static size_t read_on(const struct shm_sink *sink, uint64_t end)
 {
 	const struct shm_conn *conn = sink->conn;
 	struct iovec to[1 + SHM_IOV_LIMIT], from[1 + SHM_IOV_LIMIT];
-	uint64_t probe = 0;
+	size_t max = WF_MIN(end - sink->done, (uint64_t)PULL_STEP);
 	size_t to_count =
-		rest(sink->to.iov, sink->to.count, sink->done, PULL_STEP, to + 1);
+		shm_bulk_rest(sink->to.iov, sink->to.count, sink->done, max, to + 1);
 	size_t from_count =
-		rest(sink->from, sink->from_count, sink->done, PULL_STEP, from + 1);
+		shm_bulk_rest(sink->from, sink->from_count, sink->done, max, from + 1);
+	uint64_t probe = 0;
 	ssize_t ret;
 
 	to[0] = (struct iovec){ &probe, sizeof(probe) };
@@ -57,35 +70,59 @@ static size_t pull_piece(const struct shm_sink *sink)
 	return (size_t)ret - sizeof(probe);
 }
 
-static void pull(struct shm_sink *sink)
+/* No permission any more, or wrong addresses: have the sender write the payload into
+ * the lane instead. */
+static void give_up(struct shm_sink *sink)
 {
-	uint64_t len = WF_MIN(sink->len, sink->to.len);
-	struct shm_conn *conn = sink->conn;
-	size_t got = sink->done < len ? pull_piece(sink) : 0;
+	if (sink->shared)
+		shm_share_revoke(sink);
+	sink->conn->cma = false;
+	sink->pull = false;
+	sink->done = 0;
+	wf_list_remove(&sink->pull_link);
+	atomic_store_explicit(
+		&shm_bulk_sink_claim(sink)->id, sink->request, memory_order_release);
+	shm_bulk_clear(sink);
+}
 
-	if (!got && sink->done < len) {
-		/* No permission any more, or wrong addresses: have the sender write the
-		 * payload into the lane instead. */
-		conn->cma = false;
-		sink->pull = false;
-		sink->done = 0;
-		wf_list_remove(&sink->pull_link);
-		atomic_store_explicit(
-			shm_bulk_claim(conn, !conn->out_lane, sink->claim),
-			sink->request, memory_order_release);
-		shm_bulk_clear(sink);
-		return;
-	}
-	sink->done += got;
-	wf_progress_found_some(&conn->ep->ep.progress);
-	if (sink->done < len)
-		return;
-	/* If the peer's socket is open now, the peer and its buffers existed during the
-	 * whole read. */
-	if (shm_socket_ended(conn->watch.fd))
-		shm_conn_fail(conn, FI_ECONNRESET);
+/* If the peer's socket is open now, the peer and its buffers existed all the time. */
+static void pulled(struct shm_sink *sink)
+{
+	if (shm_socket_ended(sink->conn->watch.fd))
+		shm_conn_fail(sink->conn, FI_ECONNRESET);
 	else
 		shm_bulk_finish(sink);
+}
+
+static void pull(struct shm_sink *sink)
+{
+	uint64_t end = end_of_front(sink);
+	size_t got = 0;
+
+	if (sink->done < end) {
+		got = read_on(sink, end);
+		if (!got) {
+			give_up(sink);
+			return;
+		}
+		sink->done += got;
+		wf_progress_found_some(&sink->conn->ep->ep.progress);
+	}
+	if (sink->done < end || (sink->shared && shm_share_next(sink)))
+		return;
+	if (!sink->shared || shm_share_is_over(sink))
+		pulled(sink);
+}
+
+/* The sender of a message that was cleared makes no progress. False: it began. */
+static bool take_over(struct shm_sink *sink)
+{
+	if (!shm_bulk_take_claim(shm_bulk_sink_claim(sink), sink->request)) {
+		wf_list_remove(&sink->pull_link);
+		return false;
+	}
+	shm_bulk_pull_alone(sink);
+	return true;
 }
 
 void shm_bulk_progress(struct shm_ep *ep)
@@ -95,18 +132,10 @@ void shm_bulk_progress(struct shm_ep *ep)
 	wf_list_foreach_safe(link, &ep->pulls)
 	{
 		struct shm_sink *sink = wf_list_entry(link, struct shm_sink, pull_link);
-		struct shm_conn *conn = sink->conn;
 
 		if (!sink->pull && now - sink->asked_ns < PATIENCE_NS)
 			continue;
-		if (!sink->pull &&
-			!shm_bulk_take_claim(
-				shm_bulk_claim(conn, !conn->out_lane, sink->claim),
-				sink->request)) {
-			wf_list_remove(&sink->pull_link);
-			continue;
-		}
-		sink->pull = true;
-		pull(sink);
+		if (!sink->conn->err && (sink->pull || take_over(sink)))
+			pull(sink);
 	}
 }

@@ -45,18 +45,31 @@ void shm_out_dirty(struct shm_conn *conn)
 	shm_poll_soon(conn->ep);
 }
 
-void shm_out_flush(struct shm_conn *conn)
+/* False: something is still queued. */
+static bool flush_lane(struct shm_conn *conn)
 {
-	if (conn->err)
-		return;
 	do {
 		conn->full = !shm_out_send_acks(conn) || !shm_out_send_answers(conn) ||
 			     !shm_out_send_ops(conn) || !shm_out_send_streams(conn);
 		if (conn->full)
-			return;
+			return false;
 	} while (shm_out_may_send_ops(conn));
-	if (conn->ack_count || !wf_list_empty(&conn->answers))
-		return; /* the streams added them */
-	conn->idle = wf_list_empty(&conn->txq) && !conn->err;
-	wf_list_remove(&conn->dirty_link);
+	/* The streams may have added some. */
+	return !conn->ack_count && wf_list_empty(&conn->answers);
+}
+
+void shm_out_flush(struct shm_conn *conn)
+{
+	bool done;
+
+	if (conn->err)
+		return;
+	done = flush_lane(conn);
+	if (done)
+		conn->idle = wf_list_empty(&conn->txq) && !conn->err;
+	/* Pieces need no space in the lane. */
+	if (!wf_list_empty(&conn->shares) && !conn->err)
+		shm_share_write(conn);
+	if (done && wf_list_empty(&conn->shares))
+		wf_list_remove(&conn->dirty_link);
 }

@@ -46,7 +46,7 @@ static uint32_t claim(struct shm_conn *conn, struct shm_tx *tx)
 	at = (uint32_t)__builtin_ctzll(~conn->claims);
 	conn->claims |= 1ull << at;
 	tx->claim = (uint8_t)(at + 1);
-	atomic_store_explicit(&conn->region->claims[conn->out_lane][at], tx->id,
+	atomic_store_explicit(&conn->region->claims[conn->out_lane][at].id, tx->id,
 		memory_order_relaxed);
 	return at;
 }

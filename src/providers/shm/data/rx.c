@@ -37,6 +37,7 @@ static int (*const handlers[SHM_REC_KINDS])(
 	[SHM_REC_ACK] = shm_recv_ack,
 	[SHM_REC_ERROR] = shm_recv_error,
 	[SHM_REC_ASK] = shm_recv_ask,
+	[SHM_REC_SHARE] = shm_recv_share,
 };
 
 /* The address of the blob in the byte ring; NULL: length or position are impossible. */

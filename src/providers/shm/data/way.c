@@ -3,13 +3,18 @@
 
 #include <stdlib.h>
 
+#include "providers/shm/data/bulk.h"
 #include "sys/choice.h"
 #include "sys/clock.h"
 
-/* Classes of lengths: each one ends below twice the length that it begins with. From
- * MEASURED_END on little is gained where the buffers are in the receiver's cache, and
- * much lost where they are not, so that even the measurements cost too much. */
-enum { MEASURED_MIN = 8 << 10, CLASSES = 7, MEASURED_END = MEASURED_MIN << CLASSES };
+enum {
+	/* Classes of lengths: each one ends below twice the length that it begins with,
+	 * the last one never. */
+	MEASURED_MIN = 8 << 10,
+	CLASSES = 10,
+	/* The first one of those in which the kernel's copies mostly take less time. */
+	SHARED_CLASS = 5,
+};
 
 struct shm_ways {
 	/* The message that ended last, if its class has a choice. */
@@ -19,37 +24,42 @@ struct shm_ways {
 	struct wf_choice choice[CLASSES];
 };
 
-static uint64_t length_of(const struct shm_sink *sink)
-{
-	return WF_MIN(sink->len, sink->to.len);
-}
-
 /* @len is MEASURED_MIN or more. */
 static unsigned int class_of(uint64_t len)
 {
-	return 63 - (unsigned int)__builtin_clzll(len / MEASURED_MIN);
+	unsigned int class = 63 - (unsigned int)__builtin_clzll(len / MEASURED_MIN);
+
+	return WF_MIN(class, CLASSES - 1u);
 }
 
 static struct wf_choice *choice_of(struct shm_conn *conn, uint64_t len, bool may_read)
 {
-	unsigned int ways = 1u << SHM_WAY_LANE;
+	unsigned int ways = 1u << SHM_WAY_LANE, class = class_of(len);
+	unsigned int kept = SHM_WAY_LANE;
 	struct wf_choice *choice;
 
-	if (may_read)
-		ways |= 1u << SHM_WAY_READ;
+	if (may_read) {
+		ways |= 1u << SHM_WAY_SHARE;
+		kept = class < SHARED_CLASS ? SHM_WAY_LANE : SHM_WAY_SHARE;
+	}
 	if (!conn->ways)
 		conn->ways = calloc(1, sizeof(*conn->ways));
 	if (!conn->ways)
 		return NULL; /* measurements can wait */
-	choice = &conn->ways->choice[class_of(len)];
+	choice = &conn->ways->choice[class];
 	if (choice->ways != ways)
-		wf_choice_init(choice, ways, SHM_WAY_LANE);
+		wf_choice_init(choice, ways, kept);
 	return choice;
 }
 
 void shm_way_begin(struct shm_sink *sink, bool may_read)
 {
-	uint64_t len = length_of(sink);
+	static const uint8_t forced[] = {
+		[SHM_COPY_RING] = SHM_WAY_LANE,
+		[SHM_COPY_READ] = SHM_WAY_READ,
+		[SHM_COPY_BOTH] = SHM_WAY_SHARE,
+	};
+	uint64_t len = shm_bulk_len(sink);
 	struct wf_choice *choice;
 
 	sink->way = SHM_WAY_LANE;
@@ -58,7 +68,12 @@ void shm_way_begin(struct shm_sink *sink, bool may_read)
 			sink->way = SHM_WAY_READ;
 		return;
 	}
-	if (!shm_params.measure_copies || len < MEASURED_MIN || len >= MEASURED_END)
+	if (shm_params.copy != SHM_COPY_AUTO) {
+		if (may_read)
+			sink->way = forced[shm_params.copy];
+		return;
+	}
+	if (!shm_params.measure_copies || len < MEASURED_MIN)
 		return;
 	choice = choice_of(sink->conn, len, may_read);
 	if (!choice)
@@ -72,11 +87,12 @@ static void tell(
 {
 	shm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
 		"messages of %llu bytes and more from %s come %s (ns from one to the "
-		"next: %llu by shared memory, %llu read)\n",
+		"next: %llu by shared memory, %llu by the kernel)\n",
 		(unsigned long long)MEASURED_MIN << class, shm_conn_name(conn),
-		choice->kept == SHM_WAY_READ ? "out of its memory" : "by shared memory",
+		choice->kept == SHM_WAY_SHARE ? "from memory to memory"
+					      : "by shared memory",
 		(unsigned long long)choice->median[SHM_WAY_LANE],
-		(unsigned long long)choice->median[SHM_WAY_READ]);
+		(unsigned long long)choice->median[SHM_WAY_SHARE]);
 }
 
 void shm_way_end(struct shm_sink *sink)
@@ -91,13 +107,13 @@ void shm_way_end(struct shm_sink *sink)
 
 	if (!sink->measured || !ways)
 		return;
-	class = class_of(length_of(sink));
+	class = class_of(shm_bulk_len(sink));
 	now = wf_now_ns();
 	if (ways->ended_ns && ways->class == class && ways->way == way)
 		cost = now - ways->ended_ns + 1;
 	if (wf_choice_add(&ways->choice[class], way, cost) && cost)
 		tell(conn, &ways->choice[class], class);
 	ways->ended_ns = now;
-	ways->class = (uint8_t)class;
+	ways->class = (uint8_t) class;
 	ways->way = way;
 }

@@ -62,6 +62,9 @@ enum shm_kind {
 	/* A peer wants to access the region with the key @word directly; blob: an
 	 * address in it. The answer comes by the socket; see grant.h. */
 	SHM_REC_ASK,
+	/* Struct shm_share: the sender may write pieces of the message with id @word
+	 * into the receiver's memory. */
+	SHM_REC_SHARE,
 	SHM_REC_KINDS,
 };
 
@@ -123,9 +126,24 @@ struct shm_lane {
 	alignas(4096) uint8_t bytes[SHM_BYTES];
 };
 
-/* Claim words: both ends may move the payload of a rendezvous message, and the end that
- * takes the word does; see bulk.c. */
+/*
+ * Both ends may move the payload of a rendezvous message. The end that takes its claim
+ * word does (bulk.c); a receiver that took it may have the sender help (share.c): the
+ * receiver takes pieces from the front, the sender from the back.
+ */
 enum { SHM_CLAIMS = 64 };
+
+struct shm_claim {
+	/* The id of the message until one end takes it, then 0. */
+	alignas(2 * WF_CACHELINE) _Atomic uint64_t id;
+	/* Pieces that the receiver took (low 32 bits) and the sender (high ones). */
+	_Atomic uint64_t taken;
+	/* Pieces that the sender has written; SHM_SHARE_STOPPED: it writes no more,
+	 * though it may have taken one more. */
+	_Atomic uint64_t written;
+};
+
+#define SHM_SHARE_STOPPED (1ull << 63)
 
 /*
  * Regions that the writer of a lane lets the reader of that lane access directly
@@ -146,10 +164,8 @@ struct shm_grants {
 
 struct shm_region {
 	struct shm_lane lane[2]; /* [0]: written by the endpoint that made the region */
-	/* claims[i]: words of messages from the writer of lane[i]. The id of the
-	 * message until one end takes it, then 0. */
-	alignas(2 * WF_CACHELINE) _Atomic uint64_t claims[2][SHM_CLAIMS];
-	struct shm_grants grants[2]; /* [i]: of the writer of lane[i] */
+	struct shm_claim claims[2][SHM_CLAIMS]; /* [i]: of the writer of lane[i] */
+	struct shm_grants grants[2];            /* [i]: of the writer of lane[i] */
 };
 
 /* Limits and layouts of blobs, in the byte order of the machine. */
@@ -163,6 +179,16 @@ struct shm_rts {
 		uint64_t base, len;
 	} iov[SHM_IOV_LIMIT];
 };
+
+struct shm_share {
+	uint64_t piece; /* bytes of each piece but the last one */
+	uint64_t count;
+	struct {
+		uint64_t base, len;
+	} iov[SHM_IOV_LIMIT];
+};
+
+static_assert(sizeof(struct shm_share) <= SHM_INLINE_MAX, "one slot");
 
 /* Ids of RMA and atomic operations that are not acknowledged. If one fails,
  * SHM_ID_SILENT is reported to the application; SHM_ID_TOLD, for which it had a

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include <sched.h>
+#include <string.h>
+#include <sys/uio.h>
+
+#include "providers/shm/conn/socket.h"
+#include "providers/shm/data/bulk.h"
+#include "sys/clock.h"
+
+/*
+ * Payloads that both ends copy, each with a system call of the kernel: the receiver
+ * reads pieces from the sender's memory, from the front on, and the sender writes
+ * others into the receiver's memory, from the back on, until they meet. Each piece is
+ * taken before it is moved (struct shm_claim). So the end that has time moves more, and
+ * a sender that makes no progress delays nothing: the receiver moves all.
+ *
+ * The sender takes a piece and writes it in one step, under its lock. Once the receiver
+ * has taken what is left (shm_share_revoke) and the sender has written what it took,
+ * the sender touches the receiver's memory no more.
+ */
+
+enum {
+	PIECE_ALIGN = 4096, /* both ends do not write the same page */
+	/* Two pieces take the least time; more of them bound how long one end waits for
+	 * the other one, and how long a call takes. */
+	PIECE_MAX = 512 << 10,
+	SPINS = 256, /* between two looks at the clock */
+	WAIT_MS = 1000,
+};
+
+static uint64_t front_of(uint64_t taken)
+{
+	return (uint32_t)taken;
+}
+
+static uint64_t back_of(uint64_t taken)
+{
+	return taken >> 32;
+}
+
+/* ---- the receiver ---- */
+
+static void bad_claim(struct shm_sink *sink)
+{
+	shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+		"connection to %s closed: the pieces that it took make no sense\n",
+		shm_conn_name(sink->conn));
+	shm_conn_fail(sink->conn, FI_EPROTO);
+}
+
+void shm_share_begin(struct shm_sink *sink)
+{
+	struct shm_share share = { .count = sink->to.count };
+	struct shm_claim *claim = shm_bulk_sink_claim(sink);
+	uint64_t len = shm_bulk_len(sink), piece;
+
+	piece = (len / 2 + PIECE_ALIGN - 1) / PIECE_ALIGN * PIECE_ALIGN;
+	piece = WF_MIN(piece, (uint64_t)PIECE_MAX);
+	shm_bulk_pull_alone(sink);
+	/* The count of pieces has 32 bits. */
+	if (piece >= len || len / piece >= UINT32_MAX)
+		return;
+	sink->shared = true;
+	sink->piece = share.piece = piece;
+	sink->pieces = (uint32_t)((len + piece - 1) / piece);
+	for (unsigned int i = 0; i < sink->to.count; i++) {
+		share.iov[i].base = (uintptr_t)sink->to.iov[i].iov_base;
+		share.iov[i].len = sink->to.iov[i].iov_len;
+	}
+	atomic_store_explicit(&claim->written, 0, memory_order_relaxed);
+	/* The first piece is ours. Published by the record. */
+	atomic_store_explicit(&claim->taken, 1, memory_order_relaxed);
+	shm_out_answer(sink->conn, SHM_REC_SHARE, sink->request, &share, sizeof(share));
+}
+
+/* Do the numbers agree with what this endpoint took? */
+static bool is_possible(const struct shm_sink *sink, uint64_t taken)
+{
+	return front_of(taken) == sink->front &&
+	       back_of(taken) <= sink->pieces - sink->front;
+}
+
+static uint64_t load_taken(const struct shm_sink *sink)
+{
+	return atomic_load_explicit(
+		&shm_bulk_sink_claim(sink)->taken, memory_order_relaxed);
+}
+
+/* Take @count pieces; 0: all that are left. False: none is left, or the numbers are
+ * impossible. */
+static bool take_front(struct shm_sink *sink, uint32_t count)
+{
+	_Atomic uint64_t *word = &shm_bulk_sink_claim(sink)->taken;
+	uint64_t taken = load_taken(sink);
+	uint32_t left, more;
+
+	do {
+		if (!is_possible(sink, taken))
+			return false;
+		left = sink->pieces - sink->front - (uint32_t)back_of(taken);
+		more = count ? WF_MIN(count, left) : left;
+		if (!more)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(word, &taken, taken + more,
+		memory_order_relaxed, memory_order_relaxed));
+	sink->front += more;
+	return true;
+}
+
+bool shm_share_next(struct shm_sink *sink)
+{
+	return take_front(sink, 1);
+}
+
+/* Pieces that the sender took, and has not written. It writes no more than these. */
+static uint64_t unwritten(const struct shm_sink *sink, bool *ret_stopped)
+{
+	/* Acquire, pairs with the release in shm_share_write. */
+	uint64_t written = atomic_load_explicit(
+		&shm_bulk_sink_claim(sink)->written, memory_order_acquire);
+
+	*ret_stopped = written & SHM_SHARE_STOPPED;
+	return back_of(load_taken(sink)) - (written & ~SHM_SHARE_STOPPED);
+}
+
+bool shm_share_is_over(struct shm_sink *sink)
+{
+	bool stopped;
+	uint64_t left = unwritten(sink, &stopped);
+
+	if (!is_possible(sink, load_taken(sink)) || left > sink->pieces - sink->front) {
+		bad_claim(sink);
+		return false;
+	}
+	/* This endpoint reads the piece that the sender could not write. */
+	if (left && stopped) {
+		sink->shared = false;
+		sink->front += (uint32_t)left;
+	}
+	return !left;
+}
+
+bool shm_share_has_news(const struct shm_ep *ep)
+{
+	bool stopped;
+
+	wf_list_foreach(link, &ep->pulls)
+	{
+		const struct shm_sink *sink =
+			wf_list_entry(link, struct shm_sink, pull_link);
+
+		if (sink->shared && (!unwritten(sink, &stopped) || stopped))
+			return true;
+	}
+	return false;
+}
+
+/* Does the sender write a piece? Not if its numbers make no sense. */
+static bool is_writing(const struct shm_sink *sink)
+{
+	bool stopped;
+	uint64_t left = unwritten(sink, &stopped);
+
+	return left && left <= sink->pieces - sink->front && !stopped;
+}
+
+void shm_share_revoke(struct shm_sink *sink)
+{
+	struct shm_conn *conn = sink->conn;
+	uint64_t deadline = 0;
+
+	(void)take_front(sink, 0);
+	sink->shared = false;
+	for (unsigned int i = 1; is_writing(sink); i++) {
+		wf_cpu_relax();
+		if (i % SPINS)
+			continue;
+		if (!deadline)
+			deadline = wf_deadline_ns(WAIT_MS);
+		if (shm_socket_ended(conn->watch.fd))
+			return;
+		if (wf_now_ns() > deadline) {
+			shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+				"%s is writing into a buffer of a receive that ends, "
+				"and does not go on\n",
+				shm_conn_name(conn));
+			return;
+		}
+		(void)sched_yield();
+	}
+}
+
+/* ---- the sender ---- */
+
+int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
+	struct shm_share share;
+
+	if (rec->len != sizeof(share))
+		return -FI_EPROTO;
+	memcpy(&share, rec->blob, sizeof(share));
+	if (!tx || !tx->asked || !tx->claim || tx->begun || tx->piece || !share.piece ||
+		share.count > SHM_IOV_LIMIT)
+		return -FI_EPROTO;
+	/* The receiver then moves all. */
+	if (!conn->cma)
+		return 0;
+	tx->piece = share.piece;
+	tx->written = 0;
+	tx->seg_count = (uint8_t)share.count;
+	for (unsigned int i = 0; i < tx->seg_count; i++)
+		tx->seg[i] = (struct fi_rma_iov){ .addr = share.iov[i].base,
+			.len = share.iov[i].len };
+	wf_list_remove(&tx->link);
+	wf_list_push(&conn->shares, &tx->link);
+	shm_out_dirty(conn);
+	return 0;
+}
+
+static size_t receiver_iov(const struct shm_tx *tx, struct iovec *iov)
+{
+	for (unsigned int i = 0; i < tx->seg_count; i++)
+		iov[i] = (struct iovec){ (void *)(uintptr_t)tx->seg[i].addr,
+			tx->seg[i].len };
+	return wf_iov_len(iov, tx->seg_count);
+}
+
+/* Take a piece; false: none is left. */
+static bool take_back(const struct shm_tx *tx, _Atomic uint64_t *word, uint64_t pieces)
+{
+	uint64_t taken = atomic_load_explicit(word, memory_order_relaxed);
+
+	do {
+		if (back_of(taken) != tx->written ||
+			front_of(taken) + back_of(taken) >= pieces)
+			return false;
+	} while (!atomic_compare_exchange_weak_explicit(word, &taken,
+		taken + (1ull << 32), memory_order_relaxed, memory_order_relaxed));
+	return true;
+}
+
+/* Write bytes @at to @end of the payload. False: not allowed, or wrong addresses. */
+static bool write_piece(const struct shm_conn *conn, const struct shm_tx *tx,
+	const struct iovec *there, uint64_t at, uint64_t end)
+{
+	struct iovec from[SHM_IOV_LIMIT], to[SHM_IOV_LIMIT];
+
+	while (at < end) {
+		size_t from_count = shm_bulk_rest(
+			tx->local.iov, tx->local.count, at, end - at, from);
+		size_t to_count = shm_bulk_rest(there, tx->seg_count, at, end - at, to);
+		ssize_t ret =
+			process_vm_writev(conn->pid, from, from_count, to, to_count, 0);
+
+		if (ret <= 0)
+			return false;
+		at += (uint64_t)ret;
+	}
+	return true;
+}
+
+static void stop(struct shm_conn *conn, struct shm_tx *tx)
+{
+	wf_list_remove(&tx->link);
+	wf_list_push(&conn->settling, &tx->link);
+}
+
+/* The receiver tells when a message is over, whichever end moved the last piece. */
+void shm_share_write(struct shm_conn *conn)
+{
+	struct shm_tx *tx = wf_list_entry(conn->shares.next, struct shm_tx, link);
+	struct shm_claim *claim = shm_bulk_claim(conn, conn->out_lane, tx->claim - 1u);
+	struct iovec there[SHM_IOV_LIMIT];
+	uint64_t len = WF_MIN((uint64_t)receiver_iov(tx, there), tx->local.len);
+	uint64_t pieces = len / tx->piece + (len % tx->piece != 0), at;
+
+	/* A process that is gone may have left its number to another one. */
+	if (shm_socket_ended(conn->watch.fd)) {
+		shm_conn_fail(conn, FI_ECONNRESET);
+		return;
+	}
+	if (!take_back(tx, &claim->taken, pieces)) {
+		stop(conn, tx);
+		return;
+	}
+	wf_progress_found_some(&conn->ep->ep.progress);
+	at = (pieces - 1 - tx->written) * tx->piece;
+	if (write_piece(conn, tx, there, at, WF_MIN(at + tx->piece, len))) {
+		tx->written++;
+		/* Release, pairs with the acquire in unwritten. */
+		atomic_store_explicit(
+			&claim->written, tx->written, memory_order_release);
+	} else {
+		conn->cma = false;
+		atomic_store_explicit(&claim->written, tx->written | SHM_SHARE_STOPPED,
+			memory_order_release);
+		stop(conn, tx);
+	}
+	shm_out_wake(conn);
+}
