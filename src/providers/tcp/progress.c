@@ -32,11 +32,15 @@ enum {
 	/* Reads of hot connections from one poll of the set to the next; progress calls
 	 * from one look at slow things to the next. */
 	EPOLL_INTERVAL = 32,
+	/* The same, where all sockets of the set but the listener rest. */
+	EPOLL_INTERVAL_RESTS = 256,
 	/* Progress calls after a poll that found something which all poll the set. */
 	EPOLL_AGAIN = 16,
 	/* Progress calls from one reading of the coarse clock to the next, for the same
 	 * purpose, where messages come by memory. */
 	CLOCK_INTERVAL = 8,
+	/* The same, from one question whether messages came by memory to the next. */
+	MOVED_INTERVAL = 8,
 	/* Progress calls without a sleep after which the endpoint assumes that no
 	 * thread sleeps. */
 	AWAKE = 256,
@@ -141,6 +145,16 @@ static void forget_sleepers(struct tcp_ep *ep)
 	}
 }
 
+/* A call that polls memory costs a tenth of one of the epoll set, in which only new
+ * peers and deaths show. */
+static uint32_t poll_interval(const struct tcp_ep *ep, bool rests)
+{
+	bool all =
+		rests && wf_list_empty(&ep->hot) && ep->watches.count <= ep->near + 1;
+
+	return all ? EPOLL_INTERVAL_RESTS : EPOLL_INTERVAL;
+}
+
 /* Is a poll of the epoll set due? The first progress call after a thread prepared to
  * sleep probably comes because of an event. And an application that seldom calls
  * progress should not need EPOLL_INTERVAL calls. */
@@ -152,8 +166,9 @@ static bool is_poll_due(struct tcp_ep *ep)
 	if (!ep->watches.count)
 		return false;
 	ep->set_reads += WF_MAX(ep->hot_count, 1u);
-	if ((wf_list_empty(&ep->hot) && !rests) || ep->set_reads >= EPOLL_INTERVAL ||
-		ep->set_again || ep->epoch == ep->armed_epoch + 1)
+	if ((wf_list_empty(&ep->hot) && !rests) ||
+		ep->set_reads >= poll_interval(ep, rests) || ep->set_again ||
+		ep->epoch == ep->armed_epoch + 1)
 		return true;
 	if (rests && ep->epoch % CLOCK_INTERVAL)
 		return false;
@@ -176,6 +191,14 @@ static bool poll_set(struct tcp_ep *ep)
 	return found;
 }
 
+/* What has moved below is asked for seldom, as that takes the lock there once more;
+ * often enough for those who wait or park an endpoint that finds nothing. */
+static bool poll_below(struct tcp_ep *ep)
+{
+	tcp_below_poll(ep);
+	return ep->epoch % MOVED_INTERVAL == 0 && tcp_below_moved(ep);
+}
+
 void tcp_progress(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
@@ -188,7 +211,7 @@ void tcp_progress(struct wf_ep *wf)
 	if (found)
 		flush_dirty(ep);
 	if (wf_unlikely(ep->below != NULL))
-		found |= tcp_below_poll(ep);
+		found |= poll_below(ep);
 	found |= poll_hot(ep);
 	if (wf_unlikely((ep->epoch % EPOLL_INTERVAL == 0 || ep->watches.sleepers ||
 				!ep->manual) &&

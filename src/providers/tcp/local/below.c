@@ -292,10 +292,14 @@ ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op)
 	return wf_lower_start(&ep->below->ep, op, below);
 }
 
-bool tcp_below_poll(struct tcp_ep *ep)
+void tcp_below_poll(struct tcp_ep *ep)
 {
 	tcp_named_compare(&ep->below->named);
 	wf_lower_ep_poll(&ep->below->ep);
+}
+
+bool tcp_below_moved(struct tcp_ep *ep)
+{
 	return wf_progress_moved(&ep->below->ep.builtin->progress);
 }
 

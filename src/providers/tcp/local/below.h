@@ -42,8 +42,10 @@ void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below, int err);
  * wf_xfer_ops.start. */
 ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op);
 
-/* Progress of an endpoint that has one below. Returns whether anything moved. */
-bool tcp_below_poll(struct tcp_ep *ep);
+/* Progress of an endpoint that has one below. */
+void tcp_below_poll(struct tcp_ep *ep);
+/* Has anything moved there since the last call? */
+bool tcp_below_moved(struct tcp_ep *ep);
 /* As in struct wf_xfer_ops; true, true and false where there is none. */
 bool tcp_below_arm(struct tcp_ep *ep);
 bool tcp_below_flushed(struct tcp_ep *ep);
