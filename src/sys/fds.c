@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
@@ -53,13 +54,25 @@ void wf_fds_note(int fd)
 		(void)wf_fds_more();
 }
 
+/* @fd was just opened, or errno is set. True: try again, with the limit raised. */
+static bool is_short(int fd)
+{
+	if (fd < 0)
+		return errno == EMFILE && wf_fds_more();
+	wf_fds_note(fd);
+	return false;
+}
+
 int wf_socket(int domain, int type, int protocol)
 {
 	int fd = socket(domain, type, protocol);
 
-	if (fd >= 0)
-		wf_fds_note(fd);
-	else if (errno == EMFILE && wf_fds_more())
-		fd = socket(domain, type, protocol);
-	return fd;
+	return is_short(fd) ? socket(domain, type, protocol) : fd;
+}
+
+int wf_epoll(void)
+{
+	int fd = epoll_create1(EPOLL_CLOEXEC);
+
+	return is_short(fd) ? epoll_create1(EPOLL_CLOEXEC) : fd;
 }

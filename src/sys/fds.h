@@ -19,6 +19,8 @@ bool wf_fds_more(void);
 
 /* As socket(2), but raises the limit when few descriptors are left. */
 int wf_socket(int domain, int type, int protocol);
+/* The same for epoll_create1(2); closed by an exec. */
+int wf_epoll(void);
 /* The same check for @fd, which was just opened. */
 void wf_fds_note(int fd);
 

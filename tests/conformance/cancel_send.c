@@ -36,6 +36,7 @@ static void set_patience(const char *ms)
 {
 	CHECK(!setenv("FI_TCP_REFUSED_TIMEOUT", ms, 1));
 	CHECK(!setenv("FI_SHM_REFUSED_TIMEOUT", ms, 1));
+	CHECK(!setenv("FI_OFI_RXM_REFUSED_TIMEOUT", ms, 1));
 	CHECK(!setenv("FI_OFI_RXD_RETRY_COUNT", strlen(ms) > 3 ? "50" : "4", 1));
 }
 

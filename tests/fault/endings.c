@@ -79,6 +79,7 @@ static void last_words_are_heard(void)
 {
 	CHECK(!setenv("FI_TCP_CONNECT_TIMEOUT", "1000", 1));
 	CHECK(!setenv("FI_SHM_CONNECT_TIMEOUT", "1000", 1));
+	CHECK(!setenv("FI_OFI_RXM_CONNECT_TIMEOUT", "1000", 1));
 	for (int round = 0; round < 10; round++)
 		hear_last_words();
 }

@@ -12,7 +12,7 @@
 
 enum { LEN = 100 };
 
-static void set_both(const char *name, const char *value)
+static void set_all(const char *name, const char *value)
 {
 	char variable[64];
 
@@ -20,14 +20,16 @@ static void set_both(const char *name, const char *value)
 	CHECK(!setenv(variable, value, 1));
 	snprintf(variable, sizeof(variable), "FI_SHM_%s", name);
 	CHECK(!setenv(variable, value, 1));
+	snprintf(variable, sizeof(variable), "FI_OFI_RXM_%s", name);
+	CHECK(!setenv(variable, value, 1));
 }
 
 /* What waits for these time limits takes longer than any test may (LIMIT_MS). */
 static void be_patient(void)
 {
 	CHECK(!setenv("FI_FLUSH_TIMEOUT", "3600000", 1));
-	set_both("REFUSED_TIMEOUT", "3600000");
-	set_both("CONNECT_TIMEOUT", "3600000");
+	set_all("REFUSED_TIMEOUT", "3600000");
+	set_all("CONNECT_TIMEOUT", "3600000");
 }
 
 static void inject(struct node *node, fi_addr_t to, uint64_t tag)
@@ -125,7 +127,7 @@ static void the_stopped_are_not_waited_for_long(void)
 	uint64_t begin;
 
 	CHECK(!setenv("FI_FLUSH_TIMEOUT", "300", 1));
-	set_both("TX_SIZE", "64");
+	set_all("TX_SIZE", "64");
 	for (int round = 0; round < 2; round++) {
 		pid_t pid;
 

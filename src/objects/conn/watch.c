@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "sys/compiler.h"
+#include "sys/fds.h"
 
 enum { EVENTS_MAX = 64 };
 
@@ -30,7 +31,7 @@ void wf_watches_init(struct wf_watches *watches)
 int wf_watches_open(struct wf_watches *watches)
 {
 	if (watches->epfd < 0)
-		watches->epfd = epoll_create1(EPOLL_CLOEXEC);
+		watches->epfd = wf_epoll();
 	return watches->epfd < 0 ? -errno : 0;
 }
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <limits.h>
+
 #include "objects/param.h"
 #include "providers/rxm/log.h"
 #include "providers/rxm/param.h"
@@ -14,6 +16,8 @@ struct rxm_params rxm_params = {
 	.eq_interval_us = 10000,
 	.eq_polls = 128,
 	.entries = 64,
+	.connect_timeout = 30000,
+	.refused_timeout = 2000,
 	.use_srx = -1,
 	.direct_send = 1,
 };
@@ -49,6 +53,13 @@ static const struct wf_param rows[] = {
 	SIZE("comp_per_progress", entries, 1, 4096,
 		"Completions of the provider below that one progress call handles "
 		"(default: 64)"),
+	SIZE("connect_timeout", connect_timeout, 0, INT_MAX,
+		"Milliseconds in which a connection must be made; 0: no limit "
+		"(default: 30000)"),
+	SIZE("refused_timeout", refused_timeout, 0, INT_MAX,
+		"Milliseconds after which operations end in an error that wait for a "
+		"peer whose host refuses connections: it has no such endpoint, or none "
+		"yet (default: 2000; 0: the first time)"),
 	BOOL("use_srx", use_srx,
 		"Connections of an endpoint share receive buffers, if the provider "
 		"below can do that (default: yes over tcp, no over others)"),

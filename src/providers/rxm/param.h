@@ -15,6 +15,9 @@ struct rxm_params {
 					  * to the next, in microseconds */
 	size_t eq_polls; /* progress calls from one read of the EQ below to the next */
 	size_t entries;  /* completions taken from the queue below at once */
+	/* Milliseconds in which a connection must be made (0: no limit), and after
+	 * which operations to a host that refuses connections fail. */
+	size_t connect_timeout, refused_timeout;
 	int use_srx;     /* 0, 1, or -1: not set */
 	int rndv_write;  /* rendezvous by writes of the sender */
 	int direct_send; /* user buffers are sent without a copy */

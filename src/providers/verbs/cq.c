@@ -7,6 +7,7 @@
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/param.h"
 #include "providers/verbs/ud/ud.h"
+#include "sys/fds.h"
 
 /*
  * The hardware queue behind a CQ. Its size follows the queues of the endpoints that are
@@ -106,6 +107,8 @@ static int open_channel(struct verbs_cq *cq, struct verbs_domain *domain)
 	int flags;
 
 	cq->channel = verbs_lib.ibv.create_comp_channel(domain->context);
+	if (!cq->channel && errno == EMFILE && wf_fds_more())
+		cq->channel = verbs_lib.ibv.create_comp_channel(domain->context);
 	if (!cq->channel)
 		return verbs_failed(FI_LOG_CQ, "ibv_create_comp_channel", errno);
 	flags = fcntl(cq->channel->fd, F_GETFL);

@@ -489,6 +489,23 @@ static void test_data_by_consent(void **state)
 	close_env(&env);
 }
 
+/* Endpoints with a channel each reach the soft limit, which is raised. */
+static void test_few_descriptors(void **state)
+{
+	struct rlimit limit, low;
+	struct env env;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
+	low = (struct rlimit){ .rlim_cur = 64, .rlim_max = limit.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+	fake_low_limit = low.rlim_cur;
+	OPEN(FI_EP_MSG, 0, false);
+	close_env(&env);
+	fake_low_limit = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
+}
+
 static void test_finder(void **state)
 {
 	struct verbs_finder finder = { .slots = NULL };
@@ -530,6 +547,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_region),
 		cmocka_unit_test(test_data_by_consent),
+		cmocka_unit_test(test_few_descriptors),
 		cmocka_unit_test(test_finder),
 	};
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -379,8 +380,18 @@ static inline void fake_complete(uint64_t wr_id, enum ibv_wc_status status,
 
 /* ---- the connection manager: every address belongs to the device ---- */
 
+/* No channel is to be had until the soft limit of descriptors is higher. */
+static rlim_t fake_low_limit;
+
 static struct rdma_event_channel *fake_create_event_channel(void)
 {
+	struct rlimit limit;
+
+	if (fake_low_limit && !getrlimit(RLIMIT_NOFILE, &limit) &&
+		limit.rlim_cur <= fake_low_limit) {
+		errno = EMFILE;
+		return NULL;
+	}
 	fake_rdma_channel.fd = eventfd(0, EFD_CLOEXEC);
 	return &fake_rdma_channel;
 }

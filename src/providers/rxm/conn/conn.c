@@ -6,6 +6,7 @@
 #include "providers/rxm/below.h"
 #include "providers/rxm/conn/credit.h"
 #include "providers/rxm/conn/peer.h"
+#include "providers/rxm/param.h"
 #include "sys/clock.h"
 
 /* The life of a connection, and what goes over it. */
@@ -105,8 +106,11 @@ bool rxm_conn_begin(struct rxm_conn *conn, enum rxm_conn_state state)
 	attempt->conn = conn;
 	attempt->base.watch.fd = -1;
 	wf_attempts_add(&remotes->attempts, &attempt->base);
-	attempt->base.deadline_ns = wf_deadline_ns(RXM_CONNECT_MS);
-	wf_watches_expect(&conn->ep->watches, attempt->base.deadline_ns);
+	if (rxm_params.connect_timeout) {
+		attempt->base.deadline_ns =
+			wf_deadline_ns((int)rxm_params.connect_timeout);
+		wf_watches_expect(&conn->ep->watches, attempt->base.deadline_ns);
+	}
 	wf_progress_wake(&conn->ep->ep.progress);
 	return true;
 }

@@ -3,18 +3,18 @@
 
 #include <stdlib.h>
 
+#include "providers/rxm/param.h"
 #include "sys/clock.h"
 
 /*
  * The peers of an endpoint: found by address, connected to when there is something to
  * send. A failed attempt is repeated after growing delays. When the peer could not be
- * reached for CONNECT_MS, or its host refused for REFUSED_MS, the operations that wait
- * for it fail. While an endpoint is being closed, one refusal is enough.
+ * reached for connect_timeout, or its host refused for refused_timeout, the operations
+ * that wait for it fail. While an endpoint is being closed, one refusal is enough.
  */
 enum {
 	BACKOFF_MIN_US = 2000,
 	BACKOFF_MAX_US = 2000000,
-	REFUSED_MS = 2000,
 };
 
 static struct rxm_peers *peers_of(struct wf_remotes *remotes)
@@ -146,8 +146,8 @@ void rxm_peers_tick(struct rxm_ep *ep)
 	wf_remotes_look_for_removed(remotes);
 	if (!wf_remotes_busy(remotes))
 		return;
-	wf_remotes_tick(remotes, wf_now_ns(), RXM_CONNECT_MS * 1000000ull,
-		ep->ep.flushing ? 0 : REFUSED_MS * 1000000ull);
+	wf_remotes_tick(remotes, wf_now_ns(), rxm_params.connect_timeout * 1000000ull,
+		ep->ep.flushing ? 0 : rxm_params.refused_timeout * 1000000ull);
 }
 
 uint64_t rxm_peers_deadline(struct rxm_ep *ep)

@@ -18,9 +18,6 @@ static inline struct rxm_attempt *rxm_attempt_of(struct wf_attempt *attempt)
 	return wf_container_of(attempt, struct rxm_attempt, base);
 }
 
-/* Milliseconds in which a connection must be made. */
-enum { RXM_CONNECT_MS = 30000 };
-
 /* All peers of an endpoint. */
 struct rxm_peers {
 	struct rxm_ep *ep;

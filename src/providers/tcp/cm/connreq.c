@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "providers/tcp/cm/pep.h"
+#include "sys/fds.h"
 
 struct tcp_connreq *tcp_connreq_new(
 	int fd, const union wf_sockaddr *peer, const struct tcp_cm *cm)
@@ -12,7 +13,7 @@ struct tcp_connreq *tcp_connreq_new(
 
 	if (!req)
 		return NULL;
-	req->epfd = epoll_create1(EPOLL_CLOEXEC);
+	req->epfd = wf_epoll();
 	if (req->epfd < 0) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"a connection request is rejected: %s\n", strerror(errno));

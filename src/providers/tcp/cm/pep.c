@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "providers/tcp/cm/pep.h"
+#include "sys/fds.h"
 
 /* Passive endpoints: a socket that listens, and one epoll set for it and the
  * connections whose requests are not complete. */
@@ -78,7 +79,7 @@ int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 	ret = wf_pep_init(&pep->base, &tcp_pep_ops, fabric, info, context);
 	if (ret)
 		goto err_free;
-	pep->epfd = epoll_create1(EPOLL_CLOEXEC);
+	pep->epfd = wf_epoll();
 	if (pep->epfd < 0) {
 		ret = -errno;
 		goto err_base;

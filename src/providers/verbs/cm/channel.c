@@ -4,10 +4,23 @@
 #include <string.h>
 
 #include "providers/verbs/cm/cm.h"
+#include "sys/fds.h"
 
 int verbs_cm_errno(const char *call)
 {
 	return verbs_failed(FI_LOG_EP_CTRL, call, errno);
+}
+
+/* Each endpoint has a channel, so that many of them need a higher limit. */
+static struct rdma_event_channel *create_channel(void)
+{
+	struct rdma_event_channel *channel = verbs_lib.rdma.create_event_channel();
+
+	if (!channel && errno == EMFILE && wf_fds_more())
+		channel = verbs_lib.rdma.create_event_channel();
+	if (channel)
+		wf_fds_note(channel->fd);
+	return channel;
 }
 
 int verbs_channel_open(struct rdma_event_channel **ret)
@@ -20,7 +33,7 @@ int verbs_channel_open(struct rdma_event_channel **ret)
 			"connections need librdmacm, which cannot be loaded\n");
 		return -FI_ENODATA;
 	}
-	channel = verbs_lib.rdma.create_event_channel();
+	channel = create_channel();
 	if (!channel)
 		return verbs_cm_errno("rdma_create_event_channel");
 	flags = fcntl(channel->fd, F_GETFL);
