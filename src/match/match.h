@@ -85,7 +85,10 @@ struct wf_match_message {
 /* Posted receives of one (ignore, directed or not) pair. */
 struct wf_match_group {
 	struct wf_match_table table;
-	uint8_t bit; /* number of its bit in wf_match.live */
+	/* The first receive of the key that was posted or taken last, if one is left;
+	 * NULL: none. A window of receives of one key needs neither hash nor bucket. */
+	struct wf_match_node *lately;
+	uint32_t bit; /* its bit in wf_match.live */
 };
 
 /* An index of unexpected messages for one (ignore, directed or not) pair; see

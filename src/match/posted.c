@@ -19,7 +19,8 @@ static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 	struct wf_match_group *g, uint64_t ignore, bool directed)
 {
 	wf_match_table_init(&g->table, NULL, ignore, directed);
-	g->bit = (uint8_t)bit;
+	g->lately = NULL;
+	g->bit = UINT32_C(1) << bit;
 	m->groups[bit] = g;
 	return g;
 }
@@ -61,7 +62,8 @@ static struct wf_match_group *group_add(
 	return NULL;
 }
 
-struct wf_match_group *wf_match_group_other(
+/* The group of a pair that is not m->recent; NULL: no further group can be had. */
+static __attribute__((noinline)) struct wf_match_group *group_other(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
 	struct wf_match_group *g;
@@ -75,6 +77,38 @@ struct wf_match_group *wf_match_group_other(
 	if (g)
 		m->recent = g;
 	return g;
+}
+
+void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
+	uint64_t ignore, uint64_t addr)
+{
+	struct wf_match_group *g = m->recent;
+
+	if (wf_unlikely(!wf_match_group_serves(g, ignore, addr != WF_MATCH_ANY)))
+		g = group_other(m, ignore, addr != WF_MATCH_ANY);
+	if (wf_unlikely(!g)) {
+		wf_match_beside_post(m, e);
+		return;
+	}
+	e->group = g;
+	e->hash = wf_match_table_hash(&g->table, tag, addr);
+	g->lately = wf_match_table_add(&g->table, &e->node, e->hash);
+	m->live |= g->bit;
+}
+
+struct wf_match_entry *wf_match_search_groups(
+	const struct wf_match *m, uint64_t tag, uint64_t addr)
+{
+	struct wf_match_entry *e, *best = NULL;
+
+	if (m->live & WF_MATCH_BESIDE)
+		best = wf_match_beside_search(m, tag, addr);
+	for (uint32_t live = m->live & ~WF_MATCH_BESIDE; live; live &= live - 1) {
+		e = wf_match_group_find(m->groups[__builtin_ctz(live)], tag, addr);
+		if (e && (!best || e->stamp < best->stamp))
+			best = e;
+	}
+	return best;
 }
 
 void wf_match_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,

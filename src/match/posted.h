@@ -7,11 +7,6 @@
 
 #include "match/match.h"
 
-/* The group of a pair that is not m->recent; NULL: no further group can be had. Out of
- * line: the fast path saves no registers for it. */
-struct wf_match_group *wf_match_group_other(
-	struct wf_match *m, uint64_t ignore, bool directed);
-
 static inline struct wf_match_entry *wf_match_entry_of(struct wf_match_node *node)
 {
 	return wf_container_of(node, struct wf_match_entry, node);
@@ -53,33 +48,49 @@ static inline bool wf_match_group_serves(
 	return g->table.ignore == ignore && !g->table.any == directed;
 }
 
+/* Is @node a receive of that key in @g? */
+static inline bool wf_match_group_same(const struct wf_match_group *g,
+	const struct wf_match_node *node, uint64_t tag, uint64_t addr)
+{
+	return node && wf_match_table_same(&g->table, node, tag, addr);
+}
+
 /* Add @e, whose fields but group and hash are set (tag, ignore and addr as given), to
- * its group, or to m->beside without a group. */
-static inline void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e,
+ * its group, or to m->beside without a group. Out of line, see below. */
+void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
+	uint64_t ignore, uint64_t addr);
+
+/* The same if the receive follows one of its key that was used lately; else false. */
+static inline bool wf_match_group_follow(struct wf_match *m, struct wf_match_entry *e,
 	uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	struct wf_match_group *g = m->recent;
+	struct wf_match_node *first = g->lately;
 
-	if (wf_unlikely(!wf_match_group_serves(g, ignore, addr != WF_MATCH_ANY)))
-		g = wf_match_group_other(m, ignore, addr != WF_MATCH_ANY);
-	if (wf_unlikely(!g)) {
-		wf_match_beside_post(m, e);
-		return;
-	}
+	if (!wf_match_group_serves(g, ignore, addr != WF_MATCH_ANY) ||
+		!wf_match_group_same(g, first, tag, addr))
+		return false;
 	e->group = g;
-	e->hash = wf_match_table_hash(&g->table, tag, addr);
-	wf_match_table_add(&g->table, &e->node, e->hash);
-	m->live |= UINT32_C(1) << g->bit;
+	e->hash = wf_match_entry_of(first)->hash;
+	wf_match_table_follow(&g->table, first, &e->node);
+	return true;
 }
 
 /* Remove @e from its group. */
 static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_entry *e)
 {
 	struct wf_match_group *g = e->group;
+	struct wf_match_node *first =
+		wf_match_table_remove(&g->table, &e->node, e->hash);
 
-	wf_match_table_remove(&g->table, &e->node, e->hash);
+	if (wf_likely(first != NULL)) {
+		g->lately = first;
+		return;
+	}
+	if (g->lately == &e->node)
+		g->lately = NULL;
 	if (!g->table.keys)
-		m->live &= ~(UINT32_C(1) << g->bit);
+		m->live &= ~g->bit;
 }
 
 /* The oldest match in one group. NULL as well if the source of the message is unknown
@@ -87,26 +98,13 @@ static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_ent
 static inline struct wf_match_entry *wf_match_group_find(
 	const struct wf_match_group *g, uint64_t tag, uint64_t addr)
 {
-	struct wf_match_node *node;
+	struct wf_match_node *node = g->lately;
 
 	if (!g->table.any && addr == WF_MATCH_ANY)
 		return NULL;
-	node = wf_match_table_find(&g->table, tag, addr);
+	if (!wf_match_group_same(g, node, tag, addr))
+		node = wf_match_table_find(&g->table, tag, addr);
 	return node ? wf_match_entry_of(node) : NULL;
-}
-
-/* The oldest match in any group, or @best if that is older or there is none. */
-static inline struct wf_match_entry *wf_match_group_search(const struct wf_match *m,
-	uint64_t tag, uint64_t addr, struct wf_match_entry *best)
-{
-	struct wf_match_entry *e;
-
-	for (uint32_t live = m->live & ~WF_MATCH_BESIDE; live; live &= live - 1) {
-		e = wf_match_group_find(m->groups[__builtin_ctz(live)], tag, addr);
-		if (e && (!best || e->stamp < best->stamp))
-			best = e;
-	}
-	return best;
 }
 
 static inline void wf_match_post_inline(struct wf_match *m, struct wf_match_entry *e,
@@ -120,7 +118,7 @@ static inline void wf_match_post_inline(struct wf_match *m, struct wf_match_entr
 	if (wf_likely(!(m->live & ~WF_MATCH_BESIDE) &&
 		      m->beside_count < WF_MATCH_FEW_POSTED))
 		wf_match_beside_post(m, e);
-	else
+	else if (wf_unlikely(!wf_match_group_follow(m, e, tag, ignore, addr)))
 		wf_match_group_post(m, e, tag, ignore, addr);
 }
 
@@ -133,14 +131,21 @@ static inline void wf_match_unpost_inline(struct wf_match *m, struct wf_match_en
 		wf_match_group_unpost(m, e);
 }
 
+/* The oldest match among receives of several groups, or in some group and beside. Out
+ * of line: the fast path keeps its registers. */
+struct wf_match_entry *wf_match_search_groups(
+	const struct wf_match *m, uint64_t tag, uint64_t addr);
+
 static inline struct wf_match_entry *wf_match_search_posted_inline(
 	const struct wf_match *m, uint64_t tag, uint64_t addr)
 {
-	struct wf_match_entry *best = NULL;
+	uint32_t live = m->live;
 
-	if (m->live & WF_MATCH_BESIDE)
-		best = wf_match_beside_search(m, tag, addr);
-	return wf_match_group_search(m, tag, addr, best);
+	if (live == WF_MATCH_BESIDE)
+		return wf_match_beside_search(m, tag, addr);
+	if (wf_likely(live == m->recent->bit))
+		return wf_match_group_find(m->recent, tag, addr);
+	return wf_match_search_groups(m, tag, addr);
 }
 
 #endif

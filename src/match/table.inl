@@ -105,24 +105,31 @@ static inline void T(_insert)(const struct T() * t, T_LINK pos, T_LINK link)
 	T_AT(t, pos)->before = link;
 }
 
+/* Add @link behind the other nodes of its key, of which @first is the first. */
+static inline void T(_follow)(const struct T() * t, T_LINK first, T_LINK link)
+{
+	T_AT(t, link)->next = link;
+	T(_insert)(t, first, link);
+}
+
 /* Add @link, whose node has tag and addr set, behind the other nodes of its key. @hash
- * is the key's, here and below. */
-static inline void T(_add)(struct T() * t, T_LINK link, uint32_t hash)
+ * is the key's, here and below. Returns the first node of the key. */
+static inline T_LINK T(_add)(struct T() * t, T_LINK link, uint32_t hash)
 {
 	T_NODE *node = T_AT(t, link);
 	T_LINK *bucket = T(_bucket)(t, hash);
 	T_LINK first = T(_search)(t, *bucket, node->tag, T(_addr)(node));
 
 	if (first) {
-		node->next = link;
-		T(_insert)(t, first, link);
-		return;
+		T(_follow)(t, first, link);
+		return first;
 	}
 	T(_join)(t, link, link);
 	node->next = *bucket;
 	*bucket = link;
 	if (wf_unlikely(++t->keys > t->grow_at || t->old))
 		T(_grow)(t);
+	return link;
 }
 
 /* Is @link the first of its ring? Other nodes have themselves as next, and their
@@ -143,25 +150,30 @@ static inline T_LINK *T(_holder)(const struct T() * t, T_LINK link, uint32_t has
 	return holder;
 }
 
-static inline void T(_remove)(struct T() * t, T_LINK link, uint32_t hash)
+/* Remove @link. Returns the node that is the first of the key now, if @link was it
+ * before; else 0. */
+static inline T_LINK T(_remove)(struct T() * t, T_LINK link, uint32_t hash)
 {
 	T_NODE *node = T_AT(t, link);
 	T_LINK second = node->after;
 	T_LINK *holder;
 
 	if (second != link) {
-		if (T(_is_first)(t, link)) {
-			holder = T(_holder)(t, link, hash);
-			T_AT(t, second)->next = node->next;
-			*holder = second;
-		}
+		T_LINK next = node->next;
+
 		T(_join)(t, node->before, second);
-		return;
+		if (next == link)
+			return 0;
+		holder = T(_holder)(t, link, hash);
+		T_AT(t, second)->next = next;
+		*holder = second;
+		return second;
 	}
 	holder = T(_holder)(t, link, hash);
 	*holder = node->next;
 	if (wf_unlikely(--t->keys < t->shrink_at || t->old))
 		T(_shrink)(t);
+	return 0;
 }
 
 #ifdef WF_MATCH_TABLE_BODY

@@ -77,4 +77,20 @@ WF_INLINE bool wf_trylock(struct wf_lock *lock)
 						     : wf_trylock_slow(lock);
 }
 
+/* For fast paths that call no function: false if the lock is held or is a mutex, where
+ * the caller takes another path. */
+WF_INLINE bool wf_lock_quick(struct wf_lock *lock)
+{
+	if (lock->kind == WF_LOCK_NONE)
+		return true;
+	return wf_likely(lock->kind == WF_LOCK_SPIN && wf_lock_spin_try(lock));
+}
+
+/* After wf_lock_quick. */
+WF_INLINE void wf_unlock_quick(struct wf_lock *lock)
+{
+	if (lock->kind != WF_LOCK_NONE)
+		atomic_store_explicit(&lock->held, false, memory_order_release);
+}
+
 #endif

@@ -166,6 +166,14 @@ static inline void *wf_pool_get_inline(struct wf_pool *pool)
 	return object;
 }
 
+/* The same without a call; NULL as well if no freed object is at hand. */
+static inline void *wf_pool_get_spare(struct wf_pool *pool)
+{
+	if (WF_POOL_CHECKED)
+		return wf_pool_get(pool);
+	return wf_likely(pool->spare != NULL) ? wf_pool_get_inline(pool) : NULL;
+}
+
 static inline void wf_pool_put_inline(struct wf_pool *pool, void *object)
 {
 	if (WF_POOL_CHECKED || wf_unlikely(pool->spare_count >= WF_POOL_SPARE)) {

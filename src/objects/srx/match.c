@@ -90,7 +90,7 @@ void wf_srx_own_free_entry(struct fi_peer_rx_entry *peer)
 		wf_srx_lock(srx);
 	if (wf_unlikely(entry->parent))
 		wf_srx_multi_put(srx, entry);
-	wf_pool_put(&srx->pool, entry);
+	wf_pool_put_inline(&srx->pool, entry);
 	if (wf_unlikely(detached))
 		wf_srx_unlock(srx);
 }

@@ -95,6 +95,35 @@ static void test_untagged(void **state)
 		assert_int_equal(wf_match_take_unexpected(&m, 0, 0, ANY), u[i]);
 }
 
+/* TAG-002: the key that was used lately has a way of its own: receives of two keys,
+ * taken and withdrawn in turn, from the beginning, the middle and the end. */
+static void test_key_used_lately(void **state)
+{
+	enum { KEYS = 2, EACH = 12 };
+
+	for (int i = 0; i < KEYS * EACH; i++)
+		wf_match_post(&m, &r[i], (uint64_t)i % KEYS, 0, ANY);
+	for (int i = 0; i < KEYS; i++)
+		wf_match_unpost(&m, &r[KEYS * 5 + i]);
+	wf_match_unpost(&m, &r[KEYS * 4 + 1]);
+	wf_match_unpost(&m, &r[KEYS * (EACH - 1)]);
+	for (int i = 0; i < KEYS * EACH; i++) {
+		if (i / KEYS == 5 || i == KEYS * 4 + 1 || i == KEYS * (EACH - 1))
+			continue;
+		assert_ptr_equal(
+			wf_match_take_posted(&m, (uint64_t)i % KEYS, 0), &r[i]);
+	}
+	assert_null(wf_match_find_posted(&m, 0, 0));
+	assert_null(wf_match_find_posted(&m, 1, 0));
+	/* The last of a key has left: it is posted anew, with another key beside. */
+	for (int i = 0; i < KEYS * EACH; i++)
+		wf_match_post(&m, &r[i], (uint64_t)i / EACH, 0, ANY);
+	for (int i = KEYS * EACH; i-- > EACH;)
+		wf_match_unpost(&m, &r[i]);
+	assert_null(wf_match_find_posted(&m, 1, 0));
+	assert_ptr_equal(wf_match_take_posted(&m, 0, 0), &r[0]);
+}
+
 /* MSG-009 TAG-015: a source that is asked for is the message's. */
 static void test_directed(void **state)
 {
@@ -345,6 +374,7 @@ int main(void)
 		TEST(test_posting_order),
 		TEST(test_arrival_order),
 		TEST(test_untagged),
+		TEST(test_key_used_lately),
 		TEST(test_directed),
 		TEST(test_unknown_source),
 		TEST(test_unknown_source_leaves),

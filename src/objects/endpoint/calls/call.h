@@ -85,18 +85,24 @@ WF_CALL uint64_t wf_flags_recv(const struct wf_ep *ep, enum wf_op_kind kind)
 	return kind == WF_OP_RECV ? plain : plain & ep->trecv_flags;
 }
 
-WF_CALL ssize_t wf_call_recv(struct wf_ep *ep, enum wf_op_kind kind, void *buf,
+/* The fast path of a receive. False: nothing was done, the caller calls
+ * wf_call_recv_long. */
+WF_CALL bool wf_call_recv_fast(struct wf_ep *ep, enum wf_op_kind kind, void *buf,
 	size_t len, void *desc, fi_addr_t addr, uint64_t tag, uint64_t ignore,
 	void *context)
 {
 	uint64_t cap = kind == WF_OP_RECV ? FI_MSG : FI_TAGGED;
-	struct wf_op op;
 
-	if (wf_likely(ep->fast_post) &&
-		wf_likely(wf_srx_fast_post(ep->srx_queue, cap, wf_flags_recv(ep, kind),
-			buf, len, desc, addr, tag, ignore, context)))
-		return 0;
-	op = (struct wf_op){
+	return wf_likely(ep->fast_post) &&
+	       wf_likely(wf_srx_fast_post(ep->srx_queue, cap, wf_flags_recv(ep, kind),
+		       buf, len, desc, addr, tag, ignore, context));
+}
+
+WF_CALL ssize_t wf_call_recv_long(struct wf_ep *ep, enum wf_op_kind kind, void *buf,
+	size_t len, void *desc, fi_addr_t addr, uint64_t tag, uint64_t ignore,
+	void *context)
+{
+	struct wf_op op = {
 		.kind = kind,
 		.flags = wf_flags_recv(ep, kind),
 		.addr = addr,
@@ -104,6 +110,7 @@ WF_CALL ssize_t wf_call_recv(struct wf_ep *ep, enum wf_op_kind kind, void *buf,
 		.ignore = ignore,
 		.context = context,
 	};
+
 	wf_op_set_buf(&op, buf, len, &desc);
 	return ep->start_rx(ep, &op);
 }

@@ -8,11 +8,20 @@
 /* Flags of tagged receives; their bits mean something else in other calls. */
 static const uint64_t not_for_recv = FI_PEEK | FI_CLAIM | FI_DISCARD;
 
+static __attribute__((noinline)) ssize_t msg_recv_long(struct fid_ep *fid, void *buf,
+	size_t len, void *desc, fi_addr_t src_addr, void *context)
+{
+	return wf_call_recv_long(
+		wf_ep_of(fid), WF_OP_RECV, buf, len, desc, src_addr, 0, 0, context);
+}
+
 static ssize_t msg_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, void *context)
 {
-	return wf_call_recv(
-		wf_ep_of(fid), WF_OP_RECV, buf, len, desc, src_addr, 0, 0, context);
+	if (wf_likely(wf_call_recv_fast(wf_ep_of(fid), WF_OP_RECV, buf, len, desc,
+		    src_addr, 0, 0, context)))
+		return 0;
+	return msg_recv_long(fid, buf, len, desc, src_addr, context);
 }
 
 static ssize_t msg_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,

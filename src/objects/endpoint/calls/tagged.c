@@ -12,11 +12,21 @@ static uint64_t trecv_refused(const struct wf_ep *ep)
 	return ep->rx.refused | (FI_MULTI_RECV & ~ep->trecv_flags);
 }
 
+static __attribute__((noinline)) ssize_t tagged_recv_long(struct fid_ep *fid, void *buf,
+	size_t len, void *desc, fi_addr_t src_addr, uint64_t tag, uint64_t ignore,
+	void *context)
+{
+	return wf_call_recv_long(wf_ep_of(fid), WF_OP_TRECV, buf, len, desc, src_addr,
+		tag, ignore, context);
+}
+
 static ssize_t tagged_recv(struct fid_ep *fid, void *buf, size_t len, void *desc,
 	fi_addr_t src_addr, uint64_t tag, uint64_t ignore, void *context)
 {
-	return wf_call_recv(wf_ep_of(fid), WF_OP_TRECV, buf, len, desc, src_addr, tag,
-		ignore, context);
+	if (wf_likely(wf_call_recv_fast(wf_ep_of(fid), WF_OP_TRECV, buf, len, desc,
+		    src_addr, tag, ignore, context)))
+		return 0;
+	return tagged_recv_long(fid, buf, len, desc, src_addr, tag, ignore, context);
 }
 
 static ssize_t tagged_recvv(struct fid_ep *fid, const struct iovec *iov, void **desc,

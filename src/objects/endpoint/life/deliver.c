@@ -3,5 +3,7 @@
 
 bool wf_ep_deliver(struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
 {
-	return wf_ep_deliver_inline(ep, type, msg);
+	struct wf_delivery to = wf_delivery_of(ep);
+
+	return wf_likely(to.srx != NULL) && wf_ep_deliver_inline(ep, to, type, msg);
 }

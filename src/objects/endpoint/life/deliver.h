@@ -37,19 +37,33 @@ WF_INLINE bool wf_deliver_is_simple(
 	       !(entry->peer.flags & (WF_OP_WORK | FI_PEER_TRANSFER | WF_SRX_INDEXED));
 }
 
-/* wf_ep_deliver (endpoint.h), for a transport where the call would be measurable. */
-WF_INLINE bool wf_ep_deliver_inline(
-	struct wf_ep *ep, uint64_t type, const struct wf_srx_arrival *msg)
+/* Where messages of an endpoint go: looked up once for all that arrive in one progress
+ * call. */
+struct wf_delivery {
+	struct wf_srx *srx; /* NULL: no message takes the fast path */
+	struct wf_cq *cq;
+};
+
+/* ep->srx is set. */
+static inline struct wf_delivery wf_delivery_of(const struct wf_ep *ep)
 {
 	struct wf_cq *cq = wf_cq_direct(ep->rx_cq);
+
+	if (wf_unlikely(!cq || !wf_srx_is_own(ep->srx)))
+		return (struct wf_delivery){ NULL, NULL };
+	return (struct wf_delivery){ wf_srx_port_of(ep->srx)->srx, cq };
+}
+
+/* wf_ep_deliver (endpoint.h), for a transport where the call would be measurable.
+ * @to.srx is not NULL. */
+WF_INLINE bool wf_ep_deliver_inline(struct wf_ep *ep, struct wf_delivery to,
+	uint64_t type, const struct wf_srx_arrival *msg)
+{
 	struct wf_match *engine;
-	struct wf_srx *srx;
+	struct wf_srx *srx = to.srx;
 	struct wf_match_entry *match;
 	struct wf_srx_entry *entry;
 
-	if (wf_unlikely(!cq || !wf_srx_is_own(ep->srx)))
-		return false;
-	srx = wf_srx_port_of(ep->srx)->srx;
 	engine = wf_srx_engine(srx, type);
 	if (wf_unlikely(!engine->live))
 		return false;
@@ -64,7 +78,7 @@ WF_INLINE bool wf_ep_deliver_inline(
 	else
 		memcpy(entry->iov[0].iov_base, msg->buf, msg->len);
 	if ((entry->peer.flags | ep->rx.forced) & FI_COMPLETION &&
-		wf_unlikely(!wf_deliver_complete(cq, entry, msg)))
+		wf_unlikely(!wf_deliver_complete(to.cq, entry, msg)))
 		return false;
 	wf_srx_dequeue(srx, engine, entry);
 	wf_pool_put_inline(&srx->pool, entry);

@@ -16,14 +16,25 @@ struct shm_reader {
 /* The reader reports its position after so many records, or bytes of the byte ring. */
 enum { SHM_TELL_SLOTS = SHM_SLOTS / 4, SHM_TELL_BYTES = SHM_BYTES / 8 };
 
-/* The head of the next record; 0: the ring is empty. */
-static inline uint64_t shm_reader_head(const struct shm_reader *r)
+/* The slot of the next record. */
+static inline const struct shm_slot *shm_reader_slot(const struct shm_reader *r)
+{
+	return shm_slot_at(r->lane, r->next);
+}
+
+/* The head of the next record, which is in @slot; 0: the ring is empty. */
+static inline uint64_t shm_reader_head_at(
+	const struct shm_reader *r, const struct shm_slot *slot)
 {
 	/* L2: acquire, pairs with L1. */
-	uint64_t head = atomic_load_explicit(
-		&shm_slot_at(r->lane, r->next)->head, memory_order_acquire);
+	uint64_t head = atomic_load_explicit(&slot->head, memory_order_acquire);
 
 	return (uint32_t)head == r->next ? head : 0;
+}
+
+static inline uint64_t shm_reader_head(const struct shm_reader *r)
+{
+	return shm_reader_head_at(r, shm_reader_slot(r));
 }
 
 /* Record that this process acts on the record from now on: if it dies, the writer does

@@ -97,9 +97,9 @@ static inline bool choked(const struct shm_conn *conn)
 }
 
 /* The fast path of a message in one slot. False: the caller takes the long path. */
-WF_INLINE bool deliver(struct shm_conn *conn, uint64_t head)
+WF_INLINE bool deliver(struct shm_conn *conn, const struct wf_delivery *to,
+	const struct shm_slot *slot, uint64_t head)
 {
-	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
 	unsigned int kind = shm_head_kind(head), flags = shm_head_flags(head);
 	fi_addr_t index = FI_ADDR_NOTAVAIL;
 	struct shm_ep *ep = conn->ep;
@@ -107,7 +107,7 @@ WF_INLINE bool deliver(struct shm_conn *conn, uint64_t head)
 
 	msg.len = shm_head_len(head);
 	if (wf_unlikely(kind - 1 > SHM_REC_TAGGED - 1 || flags & ~SHM_FLAG_DATA ||
-			msg.len > SHM_INLINE_MAX || !ep->ep.srx))
+			msg.len > SHM_INLINE_MAX || !to->srx))
 		return false;
 	msg.addr = msg.src = FI_ADDR_UNSPEC;
 	if (ep->unexp.wants.index) {
@@ -128,7 +128,7 @@ WF_INLINE bool deliver(struct shm_conn *conn, uint64_t head)
 		msg.flags = FI_REMOTE_CQ_DATA;
 	}
 	return wf_ep_deliver_inline(
-		&ep->ep, kind == SHM_REC_TAGGED ? FI_TAGGED : FI_MSG, &msg);
+		&ep->ep, *to, kind == SHM_REC_TAGGED ? FI_TAGGED : FI_MSG, &msg);
 }
 
 /* False: the record was malformed, and the connection failed. */
@@ -155,22 +155,28 @@ static __attribute__((noinline)) void tell(struct shm_conn *conn)
 
 unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 {
+	const struct shm_slot *slot = shm_reader_slot(&conn->in);
+	struct wf_delivery to = { NULL, NULL };
+	struct wf_ep *ep = &conn->ep->ep;
 	unsigned int count = 0;
 	bool look = true;
 
+	if (head && ep->srx)
+		to = wf_delivery_of(ep);
 	conn->polling = true;
 	if (head)
 		shm_writer_prefetch(&conn->out, head);
-	for (; head && count < BUDGET; head = shm_reader_head(&conn->in)) {
+	for (; head && count < BUDGET; head = shm_reader_head_at(&conn->in, slot)) {
 		/* Messages that are delivered at once choke nothing. */
 		if (look && wf_unlikely(choked(conn)))
 			break;
 		shm_reader_take(&conn->in);
-		look = !deliver(conn, head);
+		look = !deliver(conn, &to, slot, head);
 		if (look && wf_unlikely(!handle(conn, head)))
 			break;
 		if (shm_reader_advance(&conn->in))
 			tell(conn);
+		slot = shm_reader_slot(&conn->in);
 		/* The peer has written several records. */
 		if (count++)
 			shm_reader_prefetch(&conn->in);
