@@ -42,8 +42,7 @@ static size_t train_of(
 	return n;
 }
 
-/* What sendmsg() returns. */
-static ssize_t send_pieces(struct udp_ep *ep, const void *to, const struct iovec *iov,
+ssize_t udp_send_pieces(struct udp_ep *ep, const void *to, const struct iovec *iov,
 	size_t iov_count, uint16_t segment)
 {
 	_Alignas(struct cmsghdr) uint8_t control[CMSG_SPACE(sizeof(segment))] = { 0 };
@@ -72,7 +71,7 @@ static ssize_t send_pieces(struct udp_ep *ep, const void *to, const struct iovec
 	return ret;
 }
 
-static bool is_full(int err)
+bool udp_is_full(int err)
 {
 	return err == EAGAIN || err == ENOBUFS || err == ENOMEM;
 }
@@ -81,9 +80,10 @@ static bool is_full(int err)
 static bool send_one(
 	struct udp_ep *ep, const void *to, const struct wf_datagram *datagram)
 {
-	if (wf_likely(send_pieces(ep, to, datagram->iov, datagram->iov_count, 0) >= 0))
+	if (wf_likely(udp_send_pieces(ep, to, datagram->iov, datagram->iov_count, 0) >=
+		      0))
 		return true;
-	if (is_full(errno))
+	if (udp_is_full(errno))
 		return false;
 	udp_log(FI_LOG_INFO, FI_LOG_EP_DATA, "datagram of %zu bytes lost: %s\n",
 		datagram->len, fi_strerror(errno));
@@ -112,12 +112,12 @@ static ssize_t send_train(struct udp_ep *ep, const void *to,
 	for (size_t i = 0; i < count; i++)
 		for (size_t k = 0; k < datagrams[i].iov_count; k++)
 			iov[at++] = datagrams[i].iov[k];
-	if (wf_likely(send_pieces(ep, to, iov, pieces, (uint16_t)datagrams[0].len) >=
-		      0)) {
+	if (wf_likely(udp_send_pieces(
+			      ep, to, iov, pieces, (uint16_t)datagrams[0].len) >= 0)) {
 		atomic_store_explicit(&ep->refused_trains, 0, memory_order_relaxed);
 		return (ssize_t)count;
 	}
-	if (is_full(errno))
+	if (udp_is_full(errno))
 		return 0;
 	/* The device or the route takes no trains, or none of such datagrams; or the
 	 * peer cannot be reached, which the next call tells, too. */
@@ -139,6 +139,16 @@ static size_t send_each(struct udp_ep *ep, const void *to,
 	while (n < count && send_one(ep, to, &datagrams[n]))
 		n++;
 	return n;
+}
+
+ssize_t udp_send_train(struct udp_ep *ep, const void *to,
+	const struct wf_datagram *datagrams, size_t count)
+{
+	size_t pieces, n = train_of(datagrams, count, &pieces);
+
+	if (n < 2 || !may_send_trains(ep))
+		return -1;
+	return send_train(ep, to, datagrams, n, pieces);
 }
 
 size_t udp_send_many(struct wf_ep *wf, fi_addr_t addr,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "objects/endpoint/life/name.h"
-#include "providers/udp/udp.h"
+#include "providers/udp/burst.h"
 
 /* Opening, naming, enabling and destroying endpoints. */
 
@@ -44,6 +44,7 @@ static void udp_destroy(struct wf_ep *wf)
 	free(ep->socks);
 	free(ep->rx);
 	free(ep->train);
+	free(ep->out);
 	wf_ep_free(wf);
 }
 
@@ -98,6 +99,7 @@ static const struct wf_xfer_ops udp_xfer_ops = {
 	.start = udp_start,
 	.send_many = udp_send_many,
 	.progress = udp_progress,
+	.flushed = udp_flushed,
 	.enable = udp_enable,
 	.cancel = udp_cancel,
 	.destroy = udp_destroy,

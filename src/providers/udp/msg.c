@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 
-#include "providers/udp/udp.h"
+#include "providers/udp/burst.h"
 
 /* Sends, and the posting and cancelling of receives. */
 
@@ -9,16 +9,11 @@
  * retries; another error fails the operation. */
 static ssize_t send_failed(struct udp_ep *ep, const struct wf_op *op, int err)
 {
-	switch (err) {
-	case EAGAIN:
-	case ENOBUFS:
-	case ENOMEM:
+	if (udp_is_full(err))
 		return -FI_EAGAIN;
-	default:
-		wf_ep_tx_err(&ep->ep, WF_CNTR_SEND, op->context, op->flags,
-			FI_SEND | FI_MSG, 0, err);
-		return 0;
-	}
+	wf_ep_tx_err(&ep->ep, WF_CNTR_SEND, op->context, op->flags, FI_SEND | FI_MSG, 0,
+		err);
+	return 0;
 }
 
 static ssize_t send_once(struct udp_ep *ep, const struct wf_op *op, const void *to)
@@ -36,18 +31,9 @@ static ssize_t send_once(struct udp_ep *ep, const struct wf_op *op, const void *
 		to, ep->addr_len);
 }
 
-static ssize_t udp_send(struct udp_ep *ep, const struct wf_op *op)
+ssize_t udp_send_now(struct udp_ep *ep, const struct wf_op *op, const void *to)
 {
-	union wf_sockaddr group;
-	const void *to;
 	ssize_t sent;
-
-	if (wf_unlikely(op->flags & FI_MULTICAST))
-		to = udp_group_addr(ep, op->addr, &group) ? &group : NULL;
-	else
-		to = wf_av_addr(ep->ep.av, op->addr);
-	if (wf_unlikely(!to))
-		return wf_no_address(&udp_fi, op->addr);
 
 	do {
 		sent = send_once(ep, op, to);
@@ -59,6 +45,22 @@ static ssize_t udp_send(struct udp_ep *ep, const struct wf_op *op)
 	wf_ep_tx_done(&ep->ep, WF_CNTR_SEND, op->context, op->flags, FI_SEND | FI_MSG,
 		op->len);
 	return 0;
+}
+
+static ssize_t udp_send(struct udp_ep *ep, const struct wf_op *op)
+{
+	union wf_sockaddr group;
+	const void *to;
+
+	if (wf_unlikely(op->flags & FI_MULTICAST))
+		to = udp_group_addr(ep, op->addr, &group) ? &group : NULL;
+	else
+		to = wf_av_addr(ep->ep.av, op->addr);
+	if (wf_unlikely(!to))
+		return wf_no_address(&udp_fi, op->addr);
+	if (udp_in_burst(ep, op))
+		return udp_burst_send(ep, op, to);
+	return udp_send_now(ep, op, to);
 }
 
 static ssize_t udp_post(struct udp_ep *ep, const struct wf_op *op)

@@ -3,7 +3,7 @@
 #include <netinet/udp.h>
 #include <string.h>
 
-#include "providers/udp/udp.h"
+#include "providers/udp/burst.h"
 
 /*
  * From the sockets into posted receives. A poll of a socket is one system call, and is
@@ -229,6 +229,7 @@ void udp_progress(struct wf_ep *wf)
 	unsigned int limit = ep->burst ? BURST : 1, first;
 	bool burst = false;
 
+	(void)udp_burst_flush(ep);
 	if (ep->rx_head == ep->rx_tail)
 		return;
 	if (wf_likely(ep->sock_count == 1)) {

@@ -13,8 +13,8 @@
  * drops them when it is full.
  *
  * Sends take no lock: the kernel serialises them, and they change no state of the
- * endpoint. ep.lock guards the posted receives and the sockets of joined multicast
- * groups.
+ * endpoint; but for those that leave together (FI_MORE, burst.c). ep.lock guards these,
+ * the posted receives and the sockets of joined multicast groups.
  */
 enum {
 	UDP_IOV_LIMIT = 4,
@@ -54,6 +54,7 @@ struct udp_sock {
 	uint64_t comp_flags;
 };
 
+struct udp_burst;
 struct udp_mc;
 struct udp_train;
 
@@ -70,6 +71,10 @@ struct udp_ep {
 	struct udp_train *train;
 	/* Trains in a row that the kernel refused to send (batch.c). */
 	atomic_uint refused_trains;
+	/* Messages that wait for others (burst.c); NULL: there never were any. Guarded
+	 * by ep.lock. gathered: there are some now; written with ep.lock held. */
+	struct udp_burst *out;
+	atomic_bool gathered;
 	/* Number of entries of rx, minus 1; a power of two minus 1. */
 	uint32_t rx_mask;
 	/* Numbers of the next free entry and of the oldest posted one; they run free
@@ -122,7 +127,20 @@ unsigned int udp_ifindex(const struct udp_ep *ep);
 ssize_t udp_start(struct wf_ep *ep, struct wf_op *op);
 bool udp_cancel(struct wf_ep *ep, void *context);
 
-/* batch.c; wf_xfer_ops.send_many */
+/* msg.c: one datagram to the socket address @to, now. 0 or -FI_EAGAIN; any other error
+ * is reported as the end of the operation. */
+ssize_t udp_send_now(struct udp_ep *ep, const struct wf_op *op, const void *to);
+
+/* batch.c. udp_send_pieces: what sendmsg() returns; @segment: length of all datagrams
+ * but the last of a train, 0: it is one. udp_is_full: is the error of it temporary? */
+ssize_t udp_send_pieces(struct udp_ep *ep, const void *to, const struct iovec *iov,
+	size_t iov_count, uint16_t segment);
+bool udp_is_full(int err);
+/* Send the first ones as one train, as many as it may have. How many were taken; 0: the
+ * socket is full; -1: the first one has to be sent alone. */
+ssize_t udp_send_train(struct udp_ep *ep, const void *to,
+	const struct wf_datagram *datagrams, size_t count);
+/* wf_xfer_ops.send_many */
 size_t udp_send_many(struct wf_ep *ep, fi_addr_t addr,
 	const struct wf_datagram *datagrams, size_t count);
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <sys/epoll.h>
 
-#include "providers/udp/udp.h"
+#include "providers/udp/burst.h"
 
 /*
  * Sleepers watch an epoll descriptor that holds the sockets while a receive is posted,
@@ -63,6 +63,9 @@ bool udp_arm(struct wf_ep *wf)
 {
 	struct udp_ep *ep = udp_ep_of(wf);
 
+	/* Another thread may have gathered messages after the last progress call. */
+	if (!udp_burst_flush(ep))
+		return false;
 	if (ep->epfd < 0)
 		return true;
 	if (ep->rx_head != ep->rx_tail)
