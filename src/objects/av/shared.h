@@ -8,9 +8,9 @@
 #include "sys/shm_file.h"
 
 /*
- * A table in a named shared memory object (sys/shm_file.h: which process creates, unlinks
- * and replaces it). The object is as long as the largest number of addresses needs;
- * memory is committed as the table grows, so each process maps all of it once.
+ * A table in a named shared memory object (sys/shm_file.h: which process creates,
+ * unlinks and replaces it). The object is as long as the largest number of addresses
+ * needs; memory is committed as the table grows, so each process maps all of it once.
  *
  * The contents are not trusted, because other processes write them: the header is
  * checked when the object is opened and its numbers are copied; from then on only the
