@@ -23,50 +23,9 @@
 #include <rdma/fi_errno.h>
 
 #include "../time_limits.h"
+#include "env.h"
 
 enum { LIMIT_MS = 10000, DEFAULT_REFUSED_MS = 2000 };
-
-struct env {
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_av *av;
-	struct fid_cq *cq;
-	struct fid_ep *ep;
-};
-
-static void setup(struct env *env)
-{
-	struct fi_info *hints = fi_allocinfo();
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_CONTEXT };
-
-	hints->fabric_attr->prov_name = strdup("tcp;ofi_rxm");
-	hints->ep_attr->type = FI_EP_RDM;
-	hints->addr_format = FI_SOCKADDR_IN;
-	assert_int_equal(fi_getinfo(FI_VERSION(1, 20), "127.0.0.1", NULL, FI_SOURCE,
-				 hints, &env->info),
-		0);
-	fi_freeinfo(hints);
-	assert_int_equal(fi_fabric(env->info->fabric_attr, &env->fabric, NULL), 0);
-	assert_int_equal(fi_domain(env->fabric, env->info, &env->domain, NULL), 0);
-	assert_int_equal(fi_av_open(env->domain, &av_attr, &env->av, NULL), 0);
-	assert_int_equal(fi_cq_open(env->domain, &cq_attr, &env->cq, NULL), 0);
-	assert_int_equal(fi_endpoint(env->domain, env->info, &env->ep, NULL), 0);
-	assert_int_equal(fi_ep_bind(env->ep, &env->av->fid, 0), 0);
-	assert_int_equal(fi_ep_bind(env->ep, &env->cq->fid, FI_TRANSMIT | FI_RECV), 0);
-	assert_int_equal(fi_enable(env->ep), 0);
-}
-
-static void teardown(struct env *env)
-{
-	assert_int_equal(fi_close(&env->ep->fid), 0);
-	assert_int_equal(fi_close(&env->cq->fid), 0);
-	assert_int_equal(fi_close(&env->av->fid), 0);
-	assert_int_equal(fi_close(&env->domain->fid), 0);
-	assert_int_equal(fi_close(&env->fabric->fid), 0);
-	fi_freeinfo(env->info);
-}
 
 /* A port of this host, to which nothing listens yet. */
 static int bound_socket(struct sockaddr_in *addr)

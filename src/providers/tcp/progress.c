@@ -191,8 +191,9 @@ static bool poll_set(struct tcp_ep *ep)
 	return found;
 }
 
-/* What has moved below is asked for seldom, as that takes the lock there once more;
- * often enough for those who wait or park an endpoint that finds nothing. */
+/* Whether anything has moved below is asked for seldom, as the question takes the lock
+ * there once more. Nothing is lost by that: tcp_below_arm looks again before the
+ * endpoint is parked, or a thread sleeps. */
 static bool poll_below(struct tcp_ep *ep)
 {
 	tcp_below_poll(ep);

@@ -5,7 +5,9 @@
  */
 #include "conn_fixture.h"
 
+#include <pthread.h>
 #include <sys/uio.h>
+#include <unistd.h>
 
 enum {
 	LARGE = 100 << 10,
@@ -189,6 +191,33 @@ static void receiver_closes(void **state)
 	assert_int_equal(fi_close(&p->ep->fid), 0);
 	p->ep = NULL;
 	assert_int_equal(atomic_load(&claim_in(p)->taken), 2);
+}
+
+static void *write_late(void *arg)
+{
+	struct pair *p = arg;
+
+	(void)usleep(20000);
+	memcpy(in + PIECE, local + PIECE, LARGE - PIECE);
+	atomic_store(&claim_in(p)->written, 1);
+	return NULL;
+}
+
+/* The endpoint is closed while the sender writes a piece: the buffer is left to the
+ * application when that is over. */
+static void receiver_closes_meanwhile(void **state)
+{
+	struct pair *p = *state;
+	pthread_t thread;
+
+	allow(p);
+	(void)ask(p, local, LARGE, LARGE);
+	take_back(p);
+	assert_int_equal(pthread_create(&thread, NULL, write_late, p), 0);
+	assert_int_equal(fi_close(&p->ep->fid), 0);
+	p->ep = NULL;
+	assert_int_equal(atomic_load(&claim_in(p)->written), 1);
+	assert_int_equal(pthread_join(thread, NULL), 0);
 }
 
 /* Numbers of pieces that cannot be. */
@@ -397,6 +426,7 @@ int main(void)
 		PAIR_TEST(unreadable),
 		PAIR_TEST(sender_dies),
 		PAIR_TEST(receiver_closes),
+		PAIR_TEST(receiver_closes_meanwhile),
 		PAIR_TEST(bad_numbers),
 		PAIR_TEST(writes_the_rest),
 		PAIR_TEST(not_writable),

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +10,7 @@
 #include <unistd.h>
 
 #include "providers/shm/conn/socket.h"
-#include "sys/clock.h"
+#include "providers/shm/data/await.h"
 #include "sys/mapping.h"
 #include "sys/membarrier.h"
 
@@ -19,10 +18,6 @@
 
 enum {
 	QUESTIONS_MAX = 1 << 16, /* of one connection; then all are refused */
-	SPINS = 1000,
-	/* A peer that was stopped in the middle of an access holds up fi_close no
-	 * longer than this. */
-	WAIT_MS = 1000,
 };
 
 static struct shm_grants *words_of(struct shm_conn *conn)
@@ -203,34 +198,24 @@ int shm_recv_ask(struct shm_conn *conn, const struct shm_record *rec)
 	return 0;
 }
 
-/* Wait until the peer is not in the middle of an access by this grant: an access takes
- * less than a millisecond, but the peer may have died or been stopped in it. */
-static void await(const struct shm_grant *grant)
+/* Is the peer in the middle of an access by this grant? */
+static bool is_accessing(const void *arg)
 {
-	struct shm_conn *conn = grant->conn;
-	const struct shm_grants *words = words_of(conn);
-	uint32_t mine = (uint32_t)(grant - conn->granting->grant) + 1;
-	uint64_t deadline = 0;
+	const struct shm_grant *grant = arg;
+	uint32_t mine = (uint32_t)(grant - grant->conn->granting->grant) + 1;
 
 	/* G5: acquire, pairs with G3. */
-	for (unsigned int i = 1;
-		atomic_load_explicit(&words->busy, memory_order_acquire) == mine; i++) {
-		wf_cpu_relax();
-		if (i % SPINS)
-			continue;
-		if (!deadline)
-			deadline = wf_deadline_ns(WAIT_MS);
-		if (shm_socket_ended(conn->watch.fd))
-			return;
-		if (wf_now_ns() > deadline) {
-			shm_log(FI_LOG_WARN, FI_LOG_MR,
-				"a region is closed that %s is accessing, and does not "
-				"go on\n",
-				shm_conn_name(conn));
-			return;
-		}
-		(void)sched_yield();
-	}
+	return atomic_load_explicit(
+		       &words_of(grant->conn)->busy, memory_order_acquire) == mine;
+}
+
+/* An access takes less than a millisecond. */
+static void await(const struct shm_grant *grant)
+{
+	if (!shm_await(grant->conn, is_accessing, grant))
+		shm_log(FI_LOG_WARN, FI_LOG_MR,
+			"a region is closed that %s is accessing, and does not go on\n",
+			shm_conn_name(grant->conn));
 }
 
 void shm_grant_revoke(struct wf_mr *mr)

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <sched.h>
 #include <string.h>
 #include <sys/uio.h>
 
 #include "providers/shm/conn/socket.h"
+#include "providers/shm/data/await.h"
 #include "providers/shm/data/bulk.h"
-#include "sys/clock.h"
 
 /*
  * Payloads that both ends copy, each with a system call of the kernel: the receiver
@@ -24,8 +23,6 @@ enum {
 	/* Two pieces take the least time; more of them bound how long one end waits for
 	 * the other one, and how long a call takes. */
 	PIECE_MAX = 512 << 10,
-	SPINS = 256, /* between two looks at the clock */
-	WAIT_MS = 1000,
 };
 
 static uint64_t front_of(uint64_t taken)
@@ -156,8 +153,9 @@ bool shm_share_has_news(const struct shm_ep *ep)
 }
 
 /* Does the sender write a piece? Not if its numbers make no sense. */
-static bool is_writing(const struct shm_sink *sink)
+static bool is_writing(const void *arg)
 {
+	const struct shm_sink *sink = arg;
 	bool stopped;
 	uint64_t left = unwritten(sink, &stopped);
 
@@ -166,28 +164,13 @@ static bool is_writing(const struct shm_sink *sink)
 
 void shm_share_revoke(struct shm_sink *sink)
 {
-	struct shm_conn *conn = sink->conn;
-	uint64_t deadline = 0;
-
 	(void)take_front(sink, 0);
 	sink->shared = false;
-	for (unsigned int i = 1; is_writing(sink); i++) {
-		wf_cpu_relax();
-		if (i % SPINS)
-			continue;
-		if (!deadline)
-			deadline = wf_deadline_ns(WAIT_MS);
-		if (shm_socket_ended(conn->watch.fd))
-			return;
-		if (wf_now_ns() > deadline) {
-			shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
-				"%s is writing into a buffer of a receive that ends, "
-				"and does not go on\n",
-				shm_conn_name(conn));
-			return;
-		}
-		(void)sched_yield();
-	}
+	if (!shm_await(sink->conn, is_writing, sink))
+		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"%s is writing into a buffer of a receive that ends, and does "
+			"not go on\n",
+			shm_conn_name(sink->conn));
 }
 
 /* ---- the sender ---- */

@@ -32,13 +32,13 @@ struct tcp_below {
 };
 
 /* Why @ep gets no endpoint below; NULL: it may have one. */
-static const char *unfit(const struct tcp_ep *ep)
+static const char *unfit(struct tcp_ep *ep)
 {
 	if (ep->memory_forbidden)
 		return "the application forbids shared memory";
 	if (wf_ep_is_sep(&ep->ep))
 		return "it is scalable";
-	if (!wf_ep_srx(&((struct tcp_ep *)ep)->ep))
+	if (!wf_ep_srx(&ep->ep))
 		return "its receive context is imported, or it does not receive";
 	return NULL;
 }

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef TCP_SWITCH_FIXTURE_H
+#define TCP_SWITCH_FIXTURE_H
+
+/*
+ * For tests of when operations go by memory instead of the connection: each direction
+ * for itself, with a peer that the test plays and an endpoint below that it plays as
+ * well.
+ */
+#include "far_fixture.h"
+
+#include "providers/tcp/local/below.h"
+#include "providers/tcp/local/switch.h"
+
+#define OWN_NAME "own below"
+
+/* ---- shared memory ---- */
+
+/* What the endpoint below does, and what it was asked for: the functions of below.h
+ * that the switch calls are these (meson.build). */
+static struct {
+	const char *name; /* NULL: there is none */
+	int insert_ret;
+	ssize_t start_ret;
+	int reach_ret;
+	unsigned int inserted, removed, started, asked;
+	fi_addr_t user_id;
+	struct wf_op op; /* the last one */
+	char peer[TCP_PROOF_NAME];
+} below;
+
+enum { BELOW_ADDR = 77 };
+
+const char *__wrap_tcp_below_name(const struct tcp_ep *ep);
+int __wrap_tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
+	size_t len, fi_addr_t *ret);
+int __wrap_tcp_below_reach(struct tcp_ep *ep, fi_addr_t addr);
+void __wrap_tcp_below_remove(struct tcp_ep *ep, fi_addr_t addr, int err);
+ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op);
+
+const char *__wrap_tcp_below_name(const struct tcp_ep *ep)
+{
+	(void)ep;
+	return below.name;
+}
+
+int __wrap_tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
+	size_t len, fi_addr_t *ret)
+{
+	(void)ep;
+	if (below.insert_ret)
+		return below.insert_ret;
+	assert_true(len <= sizeof(below.peer));
+	memcpy(below.peer, name, len);
+	below.user_id = user_id;
+	below.inserted++;
+	*ret = BELOW_ADDR;
+	return 0;
+}
+
+int __wrap_tcp_below_reach(struct tcp_ep *ep, fi_addr_t addr)
+{
+	(void)ep;
+	assert_int_equal(addr, BELOW_ADDR);
+	below.asked++;
+	return below.reach_ret;
+}
+
+void __wrap_tcp_below_remove(struct tcp_ep *ep, fi_addr_t addr, int err)
+{
+	(void)ep;
+	(void)err;
+	assert_int_equal(addr, BELOW_ADDR);
+	below.removed++;
+}
+
+ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op)
+{
+	(void)ep;
+	assert_int_equal(addr, BELOW_ADDR);
+	if (below.start_ret)
+		return below.start_ret;
+	below.started++;
+	below.op = *op;
+	return 0;
+}
+
+/* ---- the endpoint ---- */
+
+/* Nothing is proven yet. */
+static inline int setup_below(void **state)
+{
+	memset(&below, 0, sizeof(below));
+	below.name = OWN_NAME;
+	return setup(state);
+}
+
+static inline void prove(struct far *far)
+{
+	uint64_t number = read_card(far);
+
+	send_card(far);
+	tell_number(far, number);
+	assert_true(tcp_way_proven(way_of(far)));
+}
+
+/* The endpoint and the test have proven to each other that they share memory. */
+static inline int setup_proven(void **state)
+{
+	(void)setup_below(state);
+	prove(*state);
+	return 0;
+}
+
+static inline int teardown_proven(void **state)
+{
+	int ret = teardown(state);
+
+	/* Every peer that was inserted below was removed there. */
+	assert_int_equal(below.inserted, below.removed);
+	return ret;
+}
+
+/* The endpoint has sent a marker since the last one that the test saw, behind @behind
+ * bytes. */
+static inline void marker_came(struct far *far, uint64_t behind)
+{
+	uint64_t at;
+
+	assert_int_equal(tcp_page_marker(far->proof.peer, &at), ++far->markers);
+	assert_int_equal(at, behind);
+}
+
+/* It comes behind all that was sent. */
+static inline void expect_marker(struct far *far)
+{
+	peer_expect_nothing(&far->pair);
+	marker_came(far, far->pair.got);
+}
+
+/* None since then, or none any more. */
+static inline void expect_no_marker(struct far *far)
+{
+	uint64_t at, marker = tcp_page_marker(far->proof.peer, &at);
+
+	peer_expect_nothing(&far->pair);
+	assert_true(marker == far->markers || marker == TCP_PAGE_OVER);
+}
+
+/* The test's answer to the last marker. */
+static inline void put_answer(struct far *far, bool yes)
+{
+	tcp_page_answer(far->proof.own, far->markers, yes);
+	pair_progress(&far->pair);
+}
+
+static inline void send_answer(struct far *far, bool yes)
+{
+	put_answer(far, yes);
+	pair_progress(&far->pair);
+}
+
+/* A marker of the test, behind @more bytes that it has not sent yet. */
+static inline void put_marker(struct far *far, uint64_t more)
+{
+	tcp_page_mark(far->proof.own, ++far->own_markers, far->pair.put + more);
+	pair_progress(&far->pair);
+}
+
+static inline void acknowledge(struct far *far)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_ACK };
+
+	peer_record(&far->pair, &rec, NULL);
+	pair_progress(&far->pair);
+	pair_progress(&far->pair);
+}
+
+/* Was the last marker of the test answered, and how? */
+static inline bool answered(const struct far *far, bool *ret_yes)
+{
+	return tcp_page_answers(far->proof.peer, far->own_markers, ret_yes);
+}
+
+static inline bool said_yes(const struct far *far)
+{
+	bool yes;
+
+	assert_true(answered(far, &yes));
+	return yes;
+}
+
+static inline bool said_nothing(const struct far *far)
+{
+	bool yes;
+
+	return !answered(far, &yes);
+}
+
+/* Progress calls that are enough for the next marker after @tries. */
+static inline void let_pass(struct far *far, unsigned int tries)
+{
+	/* For one that does not go behind a message, after the first. */
+	unsigned int alone = tries ? 64 : 0;
+
+	for (unsigned int i = 0; i <= (1u << tries) + alone; i++)
+		pair_progress(&far->pair);
+}
+
+static inline void inject(struct far *far)
+{
+	assert_int_equal(fi_inject(far->pair.ep, "abcd", 4, far->addr), 0);
+}
+
+static inline void expect_message(struct far *far)
+{
+	uint8_t in[4];
+
+	(void)peer_expect(&far->pair, TCP_REC_MSG, in);
+	assert_memory_equal(in, "abcd", 4);
+}
+
+static inline void a_message_comes(struct far *far)
+{
+	const struct tcp_record rec = { .kind = TCP_REC_MSG, .payload_len = 4 };
+	uint8_t in[4] = { 0 };
+
+	assert_int_equal(
+		fi_recv(far->pair.ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, in), 0);
+	peer_record(&far->pair, &rec, "efgh");
+	/* So many that a socket that rests is read. */
+	let_pass(far, 8);
+	assert_memory_equal(in, "efgh", 4);
+}
+
+static inline void switch_out(struct far *far)
+{
+	expect_marker(far);
+	send_answer(far, true);
+	assert_int_equal(way_of(far)->out, TCP_OUT_MEMORY);
+}
+
+#define BELOW_TEST(name)                                                               \
+	cmocka_unit_test_setup_teardown(name, setup_below, teardown_proven)
+#define PROVEN_TEST(name)                                                              \
+	cmocka_unit_test_setup_teardown(name, setup_proven, teardown_proven)
+
+#endif
