@@ -24,18 +24,24 @@ static struct fid_peer_cq *cq_owner;
 
 static void *const desc = (void *)(uintptr_t)(VERBS_DESC_BIT | 5);
 
-static bool get_info(struct env *env, enum fi_ep_type type)
+static int ask_for(struct env *env, enum fi_ep_type type, uint32_t protocol)
 {
 	struct fi_info *hints = fi_allocinfo();
 	int err;
 
 	hints->ep_attr->type = type;
+	hints->ep_attr->protocol = protocol;
 	hints->mode = FI_RX_CQ_DATA;
 	hints->domain_attr->mr_mode =
 		FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
 	err = verbs_fi.getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &env->info);
 	fi_freeinfo(hints);
-	return !err;
+	return err;
+}
+
+static bool get_info(struct env *env, enum fi_ep_type type)
+{
+	return !ask_for(env, type, FI_PROTO_UNSPEC);
 }
 
 static void open_domain(struct env *env, enum fi_ep_type type)

@@ -529,10 +529,25 @@ static void test_finder(void **state)
 	free(eps);
 }
 
+/* Extended reliable connections are not offered. */
+static void test_protocols(void **state)
+{
+	struct env env = { 0 };
+	int ret = ask_for(&env, FI_EP_MSG, FI_PROTO_RDMA_CM_IB_RC);
+
+	(void)state;
+	if (ret)
+		skip();
+	fi_freeinfo(env.info);
+	assert_int_equal(
+		ask_for(&env, FI_EP_MSG, FI_PROTO_RDMA_CM_IB_XRC), -FI_ENODATA);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers),
+		cmocka_unit_test(test_protocols),
 		cmocka_unit_test(test_send),
 		cmocka_unit_test(test_unsignalled),
 		cmocka_unit_test(test_inject),
