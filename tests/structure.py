@@ -4,7 +4,8 @@
 
 A room's files may include only what the table allows, and inside objects only layers
 below their own; one provider never includes another's files; an internal.h is
-included in its own folder and those below; public headers include only each other.
+included in its own folder alone, also through another header; public headers include
+only each other.
 """
 import os
 import re
@@ -69,6 +70,37 @@ def check_layer(where, path, name):
         problem("%s: objects/%s may not include %s" % (where, area, name))
 
 
+def is_internal(name):
+    return name.endswith("internal.h")
+
+
+def shows_internal(path, seen):
+    """The internal header that the header @path includes, itself or through others."""
+    if path in seen or not os.path.exists(path):
+        return None
+    seen.add(path)
+    for _, quote, name in includes(path):
+        if quote == "<":
+            continue
+        if is_internal(name):
+            return name
+        shown = shows_internal(os.path.join(top, "src", name), seen)
+        if shown:
+            return shown
+    return None
+
+
+def check_internal(where, path, name):
+    """An internal header is for the files of its own folder."""
+    folder = os.path.dirname(path)
+    target = os.path.join(top, "src", name)
+    if not os.path.exists(target) or os.path.dirname(target) == folder:
+        return
+    shown = name if is_internal(name) else shows_internal(target, set())
+    if shown and os.path.join(top, "src", os.path.dirname(shown)) != folder:
+        problem("%s: %s is of another folder" % (where, shown))
+
+
 def check_room(path, room, provider):
     for number, quote, name in includes(path):
         if quote == "<":
@@ -77,10 +109,7 @@ def check_room(path, room, provider):
         where = "%s:%d" % (os.path.relpath(path, top), number)
         if name == "config.h":
             continue
-        folder = os.path.relpath(os.path.dirname(path), os.path.join(top, "src"))
-        owner = os.path.dirname(name)
-        if name.endswith("/internal.h") and not (folder + "/").startswith(owner + "/"):
-            problem("%s: %s is of another folder" % (where, name))
+        check_internal(where, path, name)
         if head == "providers":
             if room != "providers" or name.split("/")[1] != provider:
                 problem("%s: %s may not include %s" % (where, room, name))

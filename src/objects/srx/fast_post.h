@@ -5,7 +5,7 @@
 /* The fast path of posting a receive, inline in fi_recv and fi_trecv. The fast path of
  * its message is in objects/endpoint/life/deliver.h. */
 
-#include "objects/srx/internal.h"
+#include "objects/srx/entry.h"
 
 /* Post a receive of one buffer with the endpoint's default @flags. The caller has
  * checked ep->fast_post: start_rx of the endpoint is wf_srx_post. Takes the lock.

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
 #include "objects/endpoint/alias/alias.h"
+#include "objects/endpoint/calls/flags.h"
+#include "objects/endpoint/life/bind.h"
+#include "objects/endpoint/life/life.h"
 
 static ssize_t alias_recvmsg(
 	struct fid_ep *fid, const struct fi_msg *msg, uint64_t flags)

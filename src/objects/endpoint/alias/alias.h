@@ -2,7 +2,7 @@
 #ifndef WF_OBJECTS_ENDPOINT_ALIAS_H
 #define WF_OBJECTS_ENDPOINT_ALIAS_H
 
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/endpoint.h"
 
 /*
  * An alias (fi_ep_alias, fi_endpoint(3)) is another handle to an endpoint, with its own
@@ -13,7 +13,7 @@
 struct wf_ep_alias {
 	struct fid_ep fid;
 	struct wf_ep *ep;
-	/* Default flags of its calls, in place of the endpoint's. */
+	/* Default flags of the alias's calls, in place of the endpoint's. */
 	_Atomic uint64_t tx_flags, rx_flags;
 };
 
@@ -36,6 +36,13 @@ static inline uint64_t wf_alias_rx(struct fid_ep *fid)
 {
 	return atomic_load_explicit(&wf_alias_of(fid)->rx_flags, memory_order_relaxed);
 }
+
+/* FI_ALIAS of fi_control(3): fi_ep_alias in fi_endpoint(3). 0, -FI_EINVAL or
+ * -FI_ENOMEM. Takes ep->control. */
+int wf_ep_alias_open(struct wf_ep *ep, const struct fi_alias *arg);
+/* Is @fid an alias? If it is, the endpoint behind it. */
+bool wf_ep_is_alias(const struct fid *fid);
+struct wf_ep *wf_ep_alias_target(struct fid *fid);
 
 /* Tables of operations, for an alias of an endpoint with the capability. */
 extern struct fi_ops_tagged wf_alias_tagged_ops;

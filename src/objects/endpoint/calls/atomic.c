@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
 #include "objects/atomic/ops.h"
-#include "objects/endpoint/internal.h"
 #include "objects/endpoint/calls/build.h"
+#include "objects/endpoint/calls/tables.h"
 
 #include "objects/endpoint/calls/plain_atomic.inl"
 

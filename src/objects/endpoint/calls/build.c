@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
 #include "objects/endpoint/calls/build.h"
+#include "objects/endpoint/log.h"
 
 int wf_op_set_iov(struct wf_ep *ep, struct wf_op *op, const struct iovec *iov,
 	void **desc, size_t count, size_t limit)

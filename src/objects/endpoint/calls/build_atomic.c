@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/atomic/ops.h"
-#include "objects/endpoint/internal.h"
 #include "objects/endpoint/calls/build.h"
+#include "objects/endpoint/log.h"
 
 /* Checks of atomic calls, and their descriptor, which counts bytes instead of elements.
  */

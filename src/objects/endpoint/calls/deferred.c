@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/calls/build.h"
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/calls/peer_tag.h"
 #include "objects/endpoint/calls/trigger.h"
 
 /*

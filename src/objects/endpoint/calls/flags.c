@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/calls/flags.h"
+#include "objects/endpoint/log.h"
 
 /*
  * Operation flags and the completion rules, settled once:

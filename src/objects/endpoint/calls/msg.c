@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
-#include "objects/endpoint/internal.h"
 #include "objects/endpoint/calls/call.h"
+#include "objects/endpoint/calls/tables.h"
 
 /* The message calls (fi_msg(3)): each builds one operation descriptor and starts it. */
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/calls/peer_tag.h"
+#include "objects/endpoint/calls/transfer_report.h"
+#include "objects/endpoint/log.h"
 
 /*
  * Tagged calls of an endpoint with FI_COLLECTIVE, whose peer (transfer.h) has the tags

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
-#include "objects/endpoint/internal.h"
 #include "objects/endpoint/calls/build.h"
+#include "objects/endpoint/calls/tables.h"
 
 /* The RMA calls (fi_rma(3)): each builds one operation descriptor and starts it. */
 

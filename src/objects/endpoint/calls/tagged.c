@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
-#include "objects/endpoint/internal.h"
 #include "objects/endpoint/calls/call.h"
+#include "objects/endpoint/calls/tables.h"
+#include "objects/endpoint/log.h"
 
 /* The tagged message calls (fi_tagged(3)): each builds one operation descriptor and
  * starts it. */

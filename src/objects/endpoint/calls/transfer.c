@@ -2,8 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/calls/peer_tag.h"
 #include "objects/endpoint/calls/transfer.h"
+#include "objects/endpoint/calls/transfer_report.h"
+#include "objects/endpoint/log.h"
 #include "objects/progress/later.h"
 
 /*

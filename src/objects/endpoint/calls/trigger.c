@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
 #include "objects/endpoint/calls/trigger.h"
+#include "objects/endpoint/life/progress.h"
 
 /* What triggered operations (triggered.c) and deferred work (deferred.c) have in
  * common. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/endpoint/calls/build.h"
-#include "objects/endpoint/internal.h"
 #include "objects/endpoint/calls/trigger.h"
+#include "objects/endpoint/log.h"
 
 /*
  * Operations with FI_TRIGGER (fi_trigger(3)). The application may reuse its vectors as

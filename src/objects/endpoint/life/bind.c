@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/caps.h"
+#include "objects/endpoint/life/bind.h"
+#include "objects/endpoint/life/srx_attach.h"
+#include "objects/endpoint/log.h"
 #include "objects/endpoint/scalable/context.h"
 #include "objects/endpoint/scalable/stx.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <rdma/providers/fi_prov.h>
 
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/life/cleanup.h"
 
 /*
  * FI_AV_REMOVE_CLEANUP (fi_av(3)): removing an address from the AV also ends the

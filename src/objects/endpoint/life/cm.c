@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/life/opt.h"
+#include "objects/endpoint/log.h"
 
 /* Addresses and multicast groups of connectionless endpoints (fi_cm(3)). */
 

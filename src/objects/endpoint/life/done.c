@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/calls/transfer_report.h"
 #include "objects/endpoint/calls/trigger.h"
+#include "objects/endpoint/log.h"
 
 /* Reporting the end of operations in counters and completion queues, for every
  * transport. */

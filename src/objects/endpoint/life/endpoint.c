@@ -4,10 +4,23 @@
 #include <string.h>
 
 #include "objects/absent/absent.h"
-#include "objects/endpoint/scalable/context.h"
-#include "objects/endpoint/life/flush.h"
-#include "objects/endpoint/calls/trigger.h"
+#include "objects/endpoint/alias/alias.h"
+#include "objects/endpoint/calls/flags.h"
+#include "objects/endpoint/calls/peer_tag.h"
+#include "objects/endpoint/calls/tables.h"
 #include "objects/endpoint/calls/transfer.h"
+#include "objects/endpoint/calls/transfer_report.h"
+#include "objects/endpoint/calls/trigger.h"
+#include "objects/endpoint/caps.h"
+#include "objects/endpoint/life/bind.h"
+#include "objects/endpoint/life/cleanup.h"
+#include "objects/endpoint/life/flush.h"
+#include "objects/endpoint/life/life.h"
+#include "objects/endpoint/life/opt.h"
+#include "objects/endpoint/life/progress.h"
+#include "objects/endpoint/life/srx_attach.h"
+#include "objects/endpoint/log.h"
+#include "objects/endpoint/scalable/context.h"
 
 /*
  * The life of an endpoint: opened by its transport, bound, enabled, closed.

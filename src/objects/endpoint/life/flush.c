@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/log.h"
 #include "objects/endpoint/scalable/scalable.h"
 #include "sys/clock.h"
 

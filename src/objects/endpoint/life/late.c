@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/life/bind.h"
+#include "objects/endpoint/life/progress.h"
+#include "objects/endpoint/log.h"
 #include "objects/endpoint/scalable/scalable.h"
 
 /*

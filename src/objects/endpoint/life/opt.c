@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <string.h>
 
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/life/opt.h"
+#include "objects/endpoint/log.h"
 
 /*
  * Options of endpoints (fi_endpoint(3)). The transport's getopt and setopt are called

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/calls/transfer_report.h"
+#include "objects/endpoint/life/progress.h"
 #include "objects/endpoint/scalable/scalable.h"
 
 /*

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/life/srx_attach.h"
+#include "objects/endpoint/log.h"
 
 /* An endpoint as seen by its receive context: it reports results and makes progress. */
 

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "objects/endpoint/life/srx_attach.h"
+#include "objects/endpoint/log.h"
 #include "objects/endpoint/scalable/context.h"
 #include "objects/endpoint/scalable/srx_ctx.h"
 

@@ -2,6 +2,8 @@
 #include <stdlib.h>
 
 #include "objects/absent/absent.h"
+#include "objects/endpoint/caps.h"
+#include "objects/endpoint/log.h"
 #include "objects/endpoint/scalable/context.h"
 
 /* Contexts of scalable endpoints; see scalable.h. */

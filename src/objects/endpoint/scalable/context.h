@@ -2,7 +2,7 @@
 #ifndef WF_OBJECTS_ENDPOINT_CONTEXT_H
 #define WF_OBJECTS_ENDPOINT_CONTEXT_H
 
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/endpoint.h"
 #include "objects/endpoint/scalable/scalable.h"
 
 /* What scalable endpoints, their contexts and the common endpoint code share; see

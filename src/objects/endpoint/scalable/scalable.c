@@ -2,8 +2,14 @@
 #include <stdlib.h>
 
 #include "objects/absent/absent.h"
-#include "objects/endpoint/scalable/context.h"
+#include "objects/endpoint/caps.h"
+#include "objects/endpoint/life/bind.h"
 #include "objects/endpoint/life/flush.h"
+#include "objects/endpoint/life/life.h"
+#include "objects/endpoint/life/opt.h"
+#include "objects/endpoint/life/progress.h"
+#include "objects/endpoint/log.h"
+#include "objects/endpoint/scalable/context.h"
 
 /* The scalable endpoint itself; see scalable.h. Its contexts are in context.c. */
 

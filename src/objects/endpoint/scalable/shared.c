@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/scalable/shared.h"
 
 /* Contexts that endpoints share (fi_stx_context(3), fi_srx_context(3)) hold options and
  * flags in a struct wf_ep. They have no transport: no operation starts there. */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "objects/absent/absent.h"
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/calls/flags.h"
+#include "objects/endpoint/life/life.h"
+#include "objects/endpoint/log.h"
+#include "objects/endpoint/scalable/shared.h"
 #include "objects/endpoint/scalable/srx_ctx.h"
 
 /*

@@ -3,7 +3,10 @@
 #include <stdlib.h>
 
 #include "objects/absent/absent.h"
-#include "objects/endpoint/internal.h"
+#include "objects/endpoint/calls/flags.h"
+#include "objects/endpoint/caps.h"
+#include "objects/endpoint/life/opt.h"
+#include "objects/endpoint/scalable/shared.h"
 #include "objects/endpoint/scalable/stx.h"
 #include "objects/info/info.h"
 
