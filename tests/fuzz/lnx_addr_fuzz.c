@@ -80,13 +80,14 @@ static void check_piece(const struct lnx_text *piece, const char *text, size_t l
 	check(piece->at >= text && piece->at + piece->len <= text + len);
 }
 
-static void check_part(const struct lnx_spec_part *part, const char *text, size_t len)
+static void check_provider(
+	const struct lnx_spec_provider *provider, const char *text, size_t len)
 {
-	check(part->domain_count <= LNX_SPEC_DOMAINS && part->provider.len);
-	check_piece(&part->provider, text, len);
-	for (unsigned int i = 0; i < part->domain_count; i++) {
-		check(part->domain[i].len);
-		check_piece(&part->domain[i], text, len);
+	check(provider->domain_count <= LNX_SPEC_DOMAINS && provider->name.len);
+	check_piece(&provider->name, text, len);
+	for (unsigned int i = 0; i < provider->domain_count; i++) {
+		check(provider->domain[i].len);
+		check_piece(&provider->domain[i], text, len);
 	}
 }
 
@@ -111,9 +112,9 @@ static void read_links(const uint8_t *data, size_t size)
 	}
 	check(spec.link_count && spec.link_count <= LNX_SPEC_LINKS);
 	for (unsigned int i = 0; i < spec.link_count; i++) {
-		check(spec.link[i].part_count <= LNX_SPEC_PARTS);
-		for (unsigned int k = 0; k < spec.link[i].part_count; k++)
-			check_part(&spec.link[i].part[k], text, len);
+		check(spec.link[i].provider_count <= LNX_SPEC_PROVIDERS);
+		for (unsigned int k = 0; k < spec.link[i].provider_count; k++)
+			check_provider(&spec.link[i].provider[k], text, len);
 	}
 	free(text);
 }

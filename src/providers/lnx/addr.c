@@ -34,7 +34,7 @@ bool lnx_addr_format(const struct lnx_link *link, uint32_t asked, uint32_t *ret_
 	return false;
 }
 
-/* The name with @addr for each member whose addresses are in @format. */
+/* Let @ret have @addr for each member whose addresses are in @format. */
 static bool over_members(const struct lnx_link *link, uint32_t format, const void *addr,
 	size_t len, struct lnx_name *ret)
 {
@@ -66,8 +66,8 @@ static bool read_sockaddr(const struct lnx_link *link, uint32_t format,
 	found = sa.sa.sa_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
 	if (is_ip(format) && found != format)
 		return false;
-	memcpy(ret->parts, &sa, wf_sockaddr_len(&sa));
-	return over_members(link, found, ret->parts, wf_sockaddr_len(&sa), &ret->name);
+	memcpy(ret->bytes, &sa, wf_sockaddr_len(&sa));
+	return over_members(link, found, ret->bytes, wf_sockaddr_len(&sa), &ret->name);
 }
 
 static bool read_name(const void *addr, size_t len, struct lnx_addr *ret)
@@ -76,9 +76,9 @@ static bool read_name(const void *addr, size_t len, struct lnx_addr *ret)
 
 	if (!used)
 		return false;
-	memset(ret->parts, 0, sizeof(ret->parts));
-	memcpy(ret->parts, addr, used);
-	return lnx_name_unpack(ret->parts, &ret->name);
+	memset(ret->bytes, 0, sizeof(ret->bytes));
+	memcpy(ret->bytes, addr, used);
+	return lnx_name_unpack(ret->bytes, &ret->name);
 }
 
 static bool read_uri(

@@ -62,7 +62,7 @@ static int make_segment(struct lnx_av *av, unsigned int k)
 	for (uint64_t i = 0; i < size; i++)
 		atomic_init(&((struct lnx_peer *)(peers + i * av->stride))->rail,
 			LNX_NO_RAIL);
-	/* release: pairs with lnx_av_peer. */
+	/* release: pairs with the acquire in lnx_av_segment. */
 	atomic_store_explicit(&av->segment[k],
 		(uintptr_t)peers - wf_av_segment_start(k) * av->stride,
 		memory_order_release);
@@ -104,8 +104,8 @@ out:
 	return ret;
 }
 
-/* Before this hook is called another thread may have inserted another address at
- * @index, or the same one again. */
+/* Another thread may have inserted a different address at @index before this call, or
+ * the same one again. */
 void lnx_av_removed(struct wf_av *wf, fi_addr_t index)
 {
 	struct lnx_av *av = lnx_av_of(wf);

@@ -6,9 +6,9 @@
 #include "providers/lnx/addr.h"
 #include "sys/compiler.h"
 
-/* Addresses of each format in an AV. */
+/* The AV's format of addresses for each addr_format. */
 
-/* Text is kept as it is; its URI format tells which members have such addresses. */
+/* Text is stored as it is; its URI scheme tells which members have such addresses. */
 static bool text_spell(uint32_t *words, const void *addr)
 {
 	const char *text = addr;

@@ -6,12 +6,12 @@
 #include "providers/lnx/record.h"
 
 /*
- * The completions that members write, where their queues are not linked with the
+ * Completions that members write to peer CQs, if their queues are not linked with the
  * application's (wf_cq_link). Members report sources as indices in the AV of lnx; the
- * application gets them as wf_av_report says.
+ * application gets the result of wf_av_report.
  *
- * A transmission over a recorded rail is counted and completed in tx_write and
- * tx_writeerr, by wf_ep_tx_done and wf_ep_tx_fail as of any transport.
+ * A transmission over a recorded rail is counted and completed by tx_write and
+ * tx_writeerr, which call wf_ep_tx_done and wf_ep_tx_fail like any transport.
  */
 
 static struct lnx_port *port_of(struct fid_peer_cq *fid)
@@ -54,7 +54,8 @@ static ssize_t rx_writeerr(
 	struct lnx_port *port = port_of(fid);
 	bool is_transfer;
 
-	/* A failure has an entry even if the deferred receive asked for none. */
+	/* A failure is reported even if the deferred receive asked for no completion.
+	 */
 	(void)lnx_deferred_done(rail_of(port), &entry.op_context, true, &is_transfer);
 	entry.src_addr = source(port, entry.src_addr);
 	if (wf_likely(!is_transfer))
@@ -90,7 +91,7 @@ static ssize_t tx_writeerr(
 	if (!rail_of(port)->recorded)
 		return wf_cq_write_err(port->cq, &entry);
 	rec = lnx_op_find(port->ep, entry.op_context, port->rail);
-	/* An error of the member that is of no operation counts for nothing. */
+	/* The error belongs to no operation, so it is not counted. */
 	if (!rec)
 		return wf_cq_write_err(port->cq, &entry);
 	op = *rec;

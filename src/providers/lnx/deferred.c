@@ -5,18 +5,20 @@
 #include "providers/lnx/record.h"
 
 /*
- * Deferred receives, and those of peer transfers (FI_PEER_TRANSFER in fi_peer(3)), at
+ * Deferred receives and receives of peer transfers (FI_PEER_TRANSFER in fi_peer(3)) at
  * members of other libraries.
  *
- * A member of this library gets a deferred receive as it is and ends it as any endpoint
- * does. One of another library gets an ordinary receive, whose context is a record: the
- * receive context's operations below see each receive that such a member is given.
+ * A member of this library gets a deferred receive as it is and completes it as any
+ * endpoint does. A member of another library gets an ordinary receive instead, whose
+ * context is a record. The operations of the receive context below, through which such
+ * a member gets each receive, make it.
  *
- * All of it happens with the lock of the receive context held (objects/peer/open.h).
- * The fields of the rail are atomic because a member may complete elsewhere, too.
+ * The lock of the receive context is held in all of these functions
+ * (objects/peer/open.h). The fields of the rail are atomic because a member may
+ * complete a receive without that lock.
  */
 
-/* Flags of receives that such a member does not know. */
+/* Flags of receives that a member of another library does not know. */
 static const uint64_t recorded = WF_OP_WORK | FI_PEER_TRANSFER;
 
 static struct lnx_rail *rail_of_srx(struct fid_peer_srx *fid)
@@ -24,7 +26,7 @@ static struct lnx_rail *rail_of_srx(struct fid_peer_srx *fid)
 	return wf_container_of(fid, struct lnx_rail, below.srx_port.fid);
 }
 
-/* @entry becomes an ordinary receive. False: no memory. */
+/* Make @entry an ordinary receive with a record as its context. False: no memory. */
 static bool record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 {
 	const struct wf_op op = {
@@ -42,7 +44,7 @@ static bool record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 	return true;
 }
 
-/* The receive of @rec did not begin. */
+/* Undo record(): the member did not start the receive. */
 static void take_back(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 {
 	struct lnx_op *rec = entry->context;
@@ -53,7 +55,8 @@ static void take_back(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 	lnx_op_free(rail->rx.ep, rec);
 }
 
-/* The member is given what a get found: a deferred receive becomes an ordinary one. */
+/* Before the member gets the receive that matches a message, make a deferred receive an
+ * ordinary one. */
 static int convert_deferred(
 	struct fid_peer_srx *fid, int ret, struct fi_peer_rx_entry **ret_entry)
 {
@@ -80,7 +83,7 @@ static int get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr,
 		fid, wf_srx_own_get_tag(fid, attr, ret_entry), ret_entry);
 }
 
-/* A message that waited meets its receive. */
+/* A receive for an unexpected message was posted: let the member start it. */
 static int start(
 	struct fi_peer_rx_entry *entry, int (*member)(struct fi_peer_rx_entry *))
 {
@@ -149,7 +152,7 @@ bool lnx_deferred_done(
 	if (!failed && !counts)
 		atomic_store_explicit(&rail->held, false, memory_order_relaxed);
 	lnx_count_held(rail);
-	/* The failure that the member counts next is not the endpoint's. */
+	/* Does the failure that the member counts next count at the endpoint? */
 	if (failed)
 		atomic_store_explicit(
 			&rail->failure_counted, !counts, memory_order_relaxed);

@@ -4,12 +4,13 @@
 /*
  * Counting of receives by members of other libraries.
  *
- * Such a member counts receives by itself, into a counter that it imports, and cannot
- * know that a deferred receive counts at its completion counter, and at that of the
- * endpoint only if the application asked for it. A member counts a success right before
- * it writes the completion, and a failure right after: so while it has a deferred
- * receive a success that it counts is held until its next completion tells what it was,
- * or it counts again, or the call that moves it returns. Locks as in deferred.c.
+ * Such a member counts receives by itself, into a counter that it imports. It does not
+ * know that a deferred receive counts at the receive's completion counter, and at the
+ * endpoint's counter only if the application asked for it. A member counts a success
+ * immediately before it writes the completion, and a failure immediately after. While
+ * the member has a deferred receive, a success that it counts is therefore held back
+ * until its next completion shows which receive it was, or the member counts another
+ * receive, or the progress call of the member returns. Locks as in deferred.c.
  */
 
 static struct lnx_rail *rail_of_cntr(struct fid_peer_cntr *fid)

@@ -17,7 +17,8 @@ static int open_member(struct lnx_domain *domain, unsigned int i)
 
 	if (!info)
 		return -FI_ENOMEM;
-	/* lnx chooses keys where a provider does, so that all members have the same. */
+	/* lnx chooses the keys even if a provider would, so that all members have the
+	 * same key. */
 	info->domain_attr->mr_mode &= ~FI_MR_PROV_KEY;
 	ret = wf_lower_domain_open(&domain->member[i], &lnx_fi, member->name, info);
 	if (!ret)
@@ -36,14 +37,15 @@ int lnx_query_atomic(struct wf_domain *wf, enum fi_datatype datatype, enum fi_op
 {
 	const struct lnx_domain *domain = lnx_domain_of(wf);
 
-	/* A member may have atomics that it does not give together with the rest. */
+	/* A member may support atomics but not together with the rest of the link. */
 	if (!(domain->link->tmpl->caps & FI_ATOMIC))
 		return -FI_ENOSYS;
 	return wf_lower_query_atomic(
 		domain->member, domain->count, datatype, op, attr, flags);
 }
 
-/* An importer of another library counts operations: fi_peer(3) has no call for more. */
+/* A member of another library counts operations only: fi_peer(3) has no call to count
+ * bytes. */
 int lnx_cntr_opened(struct wf_cntr *cntr)
 {
 	const struct lnx_domain *domain = lnx_domain_of(cntr->domain);

@@ -10,16 +10,16 @@
 #include "providers/lnx/links.h"
 #include "providers/lnx/lnx.h"
 
-/* The domain of one link, as prov_data of its struct wf_domain. Constant while it is
- * open, but for what is marked otherwise. */
+/* The domain of one link: prov_data of its struct wf_domain. Constant while the domain
+ * is open, unless a field's comment says otherwise. */
 struct lnx_domain {
 	struct wf_domain *wf;
 	const struct lnx_link *link;
-	/* Guards the peers and the endpoints' list of each struct lnx_av. */
+	/* Guards the peers and the list of endpoints of each struct lnx_av. */
 	pthread_mutex_t control;
-	unsigned int count; /* of members that are open */
+	unsigned int count; /* Number of members that are open. */
 	struct wf_lower_domain member[LNX_MAX_LINKS];
-	/* The next key to try for a region whose key lnx chooses; any thread. */
+	/* The key to try for the next region whose key lnx chooses. Any thread. */
 	_Atomic uint64_t next_key;
 };
 
@@ -28,21 +28,21 @@ static inline struct lnx_domain *lnx_domain_of(const struct wf_domain *domain)
 	return domain->prov_data;
 }
 
-/* Fill @ret with the links of @domain, without addresses. */
+/* Fill @ret with an entry for each link of @domain, without addresses. */
 void lnx_domain_name(const struct lnx_domain *domain, struct lnx_name *ret);
 
-/* Hooks of struct wf_prov, whose contracts apply; control calls. */
+/* Hooks of struct wf_prov; their contracts apply. Control calls. */
 int lnx_domain_init(struct wf_domain *domain, const struct fi_info *info);
 void lnx_domain_done(struct wf_domain *domain);
 
-/* Refuses a counter of bytes where some member cannot count them. */
+/* Hook: refuses a counter of bytes if a member cannot count bytes. */
 int lnx_cntr_opened(struct wf_cntr *cntr);
 
-/* What every member can do. */
+/* Hook: the atomic operation is possible if every member can do it. */
 int lnx_query_atomic(struct wf_domain *wf, enum fi_datatype datatype, enum fi_op op,
 	struct fi_atomic_attr *attr, uint64_t flags);
 
-/* mr.c: register memory with every member under one key. */
+/* mr.c: register memory with every member, under one key. */
 int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_t flags,
 	struct fid_mr **ret_mr);
 

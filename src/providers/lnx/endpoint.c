@@ -14,10 +14,10 @@
 #include "providers/lnx/stats.h"
 #include "sys/compiler.h"
 
-/* Opening, naming, enabling and destroying endpoints. */
+/* Opening, naming, enabling and closing endpoints. */
 
-/* Messages come through the members' ports of the receive context, never
- * through the endpoint's own. */
+/* Messages come through the members' ports of the receive context, never through the
+ * port of the endpoint itself. */
 static int refuse_message(struct fi_peer_rx_entry *entry)
 {
 	(void)entry;
@@ -46,8 +46,9 @@ static int lnx_enable(struct wf_ep *wf)
 	return 0;
 }
 
-/* A member of this library can be asked. Of one of another library it is known whether
- * all injected operations were reported as ended. */
+/* Has the rail sent all injected messages? A member of this library can be asked. Of a
+ * member of another library it is known whether it reported the end of all injected
+ * operations. */
 static bool is_flushed(struct lnx_ep *ep, uint32_t index)
 {
 	struct wf_ep *builtin = ep->rail[index].below.builtin;
@@ -69,7 +70,7 @@ static bool lnx_flushed(struct wf_ep *wf)
 	return done;
 }
 
-/* Bind at members of other libraries first, because they may refuse a counter. */
+/* Members of other libraries come first, because they may refuse a counter. */
 static int bind_cntrs(struct lnx_ep *ep, bool builtin)
 {
 	int ret = 0;
@@ -88,7 +89,7 @@ static int lnx_cntr_bound(struct wf_ep *wf)
 	return ret ? ret : bind_cntrs(ep, true);
 }
 
-/* Is @op_context, a record, the operation that @which names? */
+/* Is @op_context, a record, the operation that @which selects? */
 static bool is_recorded(const struct wf_cancel *which, void *op_context)
 {
 	struct lnx_op *op = op_context;
@@ -175,8 +176,8 @@ static int lnx_getname(struct wf_ep *wf, void *addr, size_t *len)
 	return wf_name_give(written, size, addr, len);
 }
 
-/* Every member has to forgo shared memory. A member that does not know the option might
- * use shared memory. */
+/* Every member has to forgo shared memory. A member that does not know the option is
+ * assumed to use shared memory. */
 static int lnx_forbid_shared_memory(struct wf_ep *wf)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
@@ -192,7 +193,7 @@ static int lnx_forbid_shared_memory(struct wf_ep *wf)
 	return 0;
 }
 
-/* The fewest operations that any member takes. */
+/* The smallest number of operations that any member takes. */
 static size_t lnx_tx_left(struct wf_ep *wf)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);
@@ -208,7 +209,7 @@ static size_t lnx_tx_left(struct wf_ep *wf)
 	return least == SIZE_MAX ? wf->info->tx_attr->size : least;
 }
 
-/* What every member can do. */
+/* The atomic operation is valid if every member can do it. */
 static int lnx_atomic_valid(struct wf_ep *wf, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
@@ -239,7 +240,7 @@ static int lnx_atomic_valid(struct wf_ep *wf, enum wf_op_kind kind,
 		.tx_left = lnx_tx_left,                                                \
 	}
 
-/* Members that go through sockets call the kernel while the endpoint's lock is held. */
+/* Members that use sockets make system calls while the endpoint's lock is held. */
 static const struct wf_xfer_ops network_ops = XFER_OPS(WF_LOCK_MUTEX);
 static const struct wf_xfer_ops memory_ops = XFER_OPS(WF_LOCK_SPIN);
 
@@ -256,12 +257,13 @@ static void init(struct lnx_ep *ep, struct lnx_domain *domain)
 	lnx_progress_init(ep);
 }
 
-/* Open each rail at its part of the source, if the application chose a source. */
+/* Open each rail; if the application chose a source address, with the rail's address in
+ * it. */
 static int open_rails(struct lnx_ep *ep, const struct fi_info *info)
 {
 	const struct lnx_link *link = ep->domain->link;
 	struct lnx_name mine = { .count = 0 };
-	int part[LNX_MAX_LINKS];
+	int index[LNX_MAX_LINKS];
 	struct lnx_addr from;
 	int ret = 0;
 
@@ -274,10 +276,10 @@ static int open_rails(struct lnx_ep *ep, const struct fi_info *info)
 		return -FI_EINVAL;
 	}
 	lnx_domain_name(ep->domain, &mine);
-	lnx_name_pair(&mine, &from.name, link->local, part);
+	lnx_name_pair(&mine, &from.name, link->local, index);
 	for (unsigned int i = 0; i < ep->domain->count && !ret; i++) {
 		ret = lnx_rail_open(
-			ep, i, part[i] < 0 ? NULL : &from.name.link[part[i]]);
+			ep, i, index[i] < 0 ? NULL : &from.name.link[index[i]]);
 		if (!ret)
 			ep->count++;
 	}

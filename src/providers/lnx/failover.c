@@ -4,14 +4,14 @@
 #include <errno.h>
 
 /*
- * Rails that fail. An operation that a rail did not take goes over the next one. An
- * operation that the rail took and lost ends with that error, because it may have
- * arrived; the rail is not used for that peer any more, and what is sent from then on
- * goes over the next. When none is left all are tried again. Order holds: what was on
- * the failed rail and did not arrive has failed before anything else is sent.
+ * Failures of rails. An operation that a rail refuses goes over the next rail. An
+ * operation that a rail has taken and lost ends with its error, because it may have
+ * arrived; the next operations to that peer go over another rail. When no rail is left,
+ * all are tried again. Messages stay in order: a message on the failed rail that did
+ * not arrive has failed before the next one is sent.
  */
 
-/* Does @err (positive) say that the other side cannot be reached this way? */
+/* Does @err (positive) mean that the peer cannot be reached over the rail? */
 static bool is_gone(int err)
 {
 	switch (err) {
@@ -34,7 +34,7 @@ static bool is_gone(int err)
 	}
 }
 
-/* The first of @rails behind @rail, around the end. */
+/* The first rail in the set @rails after @rail, cyclically. */
 static uint32_t next_of(uint8_t rails, uint32_t rail)
 {
 	for (uint32_t i = 1; i <= LNX_MAX_LINKS; i++) {
@@ -58,13 +58,13 @@ uint32_t lnx_rail_next(struct lnx_ep *ep, struct lnx_peer *peer)
 	next = next_of(up, rail);
 	if (next == LNX_NO_RAIL)
 		return rail;
-	/* Not if the peer was removed or changed meanwhile. */
+	/* No exchange if the peer was removed or its rail was changed meanwhile. */
 	(void)atomic_compare_exchange_strong_explicit(
 		&peer->rail, &rail, next, memory_order_relaxed, memory_order_relaxed);
 	return next;
 }
 
-/* @rail is taken out; false when another thread has done so. */
+/* Mark @rail as failed; false: another thread has marked it. */
 static bool take_out(struct lnx_peer *peer, uint32_t rail)
 {
 	uint8_t bit = (uint8_t)(1u << rail);

@@ -4,12 +4,11 @@
 
 #include "providers/lnx/endpoint.h"
 
-/* Which rail is used for a peer, now and after one failed. No lock; any thread. */
+/* Choice of the rail to a peer, also after a rail failed. No lock; any thread. */
 
-/* @rail failed for the address with @err (a positive FI_E code), and is taken out if
- * @err says that the peer cannot be reached over it. True: another rail is in its
- * place.
- */
+/* An operation to @addr over @rail failed with @err, a positive FI_E code. If @err
+ * means that the peer cannot be reached over the rail, the peer's next operations use
+ * another one. True: such a rail is left. */
 bool lnx_rail_failed(struct lnx_ep *ep, fi_addr_t addr, uint32_t rail, int err);
 
 /* The rail for the next message to @peer, or LNX_NO_RAIL. */

@@ -16,7 +16,8 @@
  * member's endpoint is polled without its queue (progress.c).
  */
 
-/* 0: sent. An address with more than an index in it is left to lnx_start(). */
+/* Returns 0: sent; -FI_EAGAIN: lnx_start() has to send the message. It sends to any
+ * address with more than an index in it. */
 static inline ssize_t send_over(struct lnx_ep *ep, enum wf_op_kind kind,
 	const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
 {
@@ -32,7 +33,7 @@ static inline ssize_t send_over(struct lnx_ep *ep, enum wf_op_kind kind,
 	if (wf_unlikely(!segment))
 		return -FI_EAGAIN;
 	peer = lnx_av_peer_in(av, segment, addr);
-	/* acquire: pairs with the release of the insertion. */
+	/* acquire: pairs with the release in the insertion of the address. */
 	rail = atomic_load_explicit(&peer->rail, memory_order_acquire);
 	fast = &ep->fast_path[rail];
 	if (wf_unlikely(len >= fast->limit))
@@ -127,7 +128,7 @@ void lnx_fast_path_finish(struct wf_ep *wf)
 }
 
 /* Members report sources as indices in the AV of lnx, which become the application's
- * ids when its queue is written. Transmissions over a recorded rail end in
+ * ids when its queue is written. Transmissions over a recorded rail complete in
  * completion.c. */
 void lnx_fast_path_link(struct lnx_ep *ep, struct lnx_rail *rail)
 {
@@ -141,7 +142,8 @@ void lnx_fast_path_link(struct lnx_ep *ep, struct lnx_rail *rail)
 		wf_cntr_link(rail->below.cntr[k].fid, ep->wf.cntr[k]);
 }
 
-/* May a small message take this rail without a choice of rails and statistics? */
+/* Can the rail take small messages without a choice of rail for each and without
+ * statistics? */
 static bool is_plain(const struct lnx_ep *ep, unsigned int index)
 {
 	return !lnx_params.stats && !(ep->per_msg && !ep->domain->link->local[index]);

@@ -6,14 +6,14 @@
 
 /* The fast path over builtin members. Control calls. */
 
-/* Link the queues and counters of a builtin member with the application's; called again
- * when a counter was bound later. Nothing to do for other members. */
+/* Link the queues and counters of a builtin member with the application's. Called again
+ * when a counter was bound later. For a member of another library it does nothing. */
 void lnx_fast_path_link(struct lnx_ep *ep, struct lnx_rail *rail);
 
-/* All rails are enabled: settle how small messages leave over each. */
+/* All rails are enabled: decide how small messages leave over each of them. */
 void lnx_fast_path_enabled(struct lnx_ep *ep);
 
-/* Hook of struct wf_xfer_ops (tables_finished): put the calls of the fast path in. */
+/* Hook of struct wf_xfer_ops (tables_finished): set the calls that have a fast path. */
 void lnx_fast_path_finish(struct wf_ep *ep);
 
 #endif

@@ -14,8 +14,8 @@
 #include "sys/compiler.h"
 
 /*
- * Which providers and domains are linked: what FI_LNX_PROV_LINKS says, or else shm and
- * tcp, once for each domain of tcp.
+ * The links: those that FI_LNX_PROV_LINKS names, or else one of shm and tcp for each
+ * domain of tcp.
  */
 
 static const char default_links[] = "shm+tcp";
@@ -24,7 +24,7 @@ static struct lnx_link *links[LNX_LINKS_MAX];
 static unsigned int link_count;
 const struct fi_info *lnx_templates[LNX_LINKS_MAX + 1];
 
-/* Guards all that lnx_links_init writes, until @ready. */
+/* Guards all that lnx_links_init writes, until @ready is set. */
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool ready;
 static int init_result;
@@ -37,8 +37,7 @@ static void free_link(struct lnx_link *link)
 	free(link);
 }
 
-/* Consumes the member's info, also where the link has all the members that it can have.
- */
+/* Add the member to the link, or free its info if the link is full. */
 static void append(struct lnx_link *link, const struct lnx_member *member)
 {
 	if (link->count == LNX_MAX_LINKS) {
@@ -53,7 +52,7 @@ static void append(struct lnx_link *link, const struct lnx_member *member)
 	link->member[link->count++] = *member;
 }
 
-/* The name of the lnx domain: those of its members' domains. */
+/* Name the domain of lnx after its members' domains. */
 static int name_link(struct lnx_link *link)
 {
 	char name[LNX_MAX_LINKS * (FI_NAME_MAX + 1)] = "";
@@ -88,13 +87,13 @@ static int publish(struct lnx_link *link)
 	return 0;
 }
 
-static bool is_left_out(const struct lnx_spec_part *part)
+static bool is_excluded(const struct lnx_spec_provider *provider)
 {
-	return lnx_params.no_shm && lnx_text_is(&part->provider, "shm");
+	return lnx_params.no_shm && lnx_text_is(&provider->name, "shm");
 }
 
-/* Make the link that FI_LNX_PROV_LINKS names; if one of its parts has no member there
- * is no such link. */
+/* Make a link that FI_LNX_PROV_LINKS names, unless one of its providers has no member.
+ */
 static int make_link(const struct lnx_spec_link *spec)
 {
 	struct lnx_link *link = calloc(1, sizeof(*link));
@@ -103,21 +102,21 @@ static int make_link(const struct lnx_spec_link *spec)
 
 	if (!link)
 		return -FI_ENOMEM;
-	for (unsigned int i = 0; i < spec->part_count && !ret; i++) {
-		const struct lnx_spec_part *part = &spec->part[i];
+	for (unsigned int i = 0; i < spec->provider_count && !ret; i++) {
+		const struct lnx_spec_provider *provider = &spec->provider[i];
 
-		if (is_left_out(part))
+		if (is_excluded(provider))
 			continue;
-		ret = lnx_members_find(part, &found);
+		ret = lnx_members_find(provider, &found);
 		if (ret)
 			break;
-		if (!part->domain_count)
+		if (!provider->domain_count)
 			lnx_members_drop_loopback(&found);
 		if (!found.count) {
 			lnx_log(FI_LOG_WARN, FI_LOG_CORE,
 				"a link of FI_LNX_PROV_LINKS is left out: nothing to "
 				"link of %.*s\n",
-				(int)part->provider.len, part->provider.at);
+				(int)provider->name.len, provider->name.at);
 			ret = -FI_ENODATA;
 		}
 		for (unsigned int k = 0; k < found.count; k++)
@@ -130,7 +129,7 @@ static int make_link(const struct lnx_spec_link *spec)
 	return ret == -FI_ENODATA ? 0 : ret;
 }
 
-/* Make links of two members: the first of @local with each of @remote. */
+/* Make links of two members each: the first one of @local and one of @remote. */
 static int make_pairs(const struct lnx_members *local, const struct lnx_members *remote)
 {
 	struct lnx_member first;
@@ -164,13 +163,13 @@ static int make_default(const struct lnx_spec_link *spec)
 	struct lnx_members local, remote = { .list = NULL };
 	int ret;
 
-	/* One transport alone needs no lnx. */
+	/* A single transport needs no lnx. */
 	if (lnx_params.no_shm)
 		return 0;
-	ret = lnx_members_find(&spec->part[0], &local);
+	ret = lnx_members_find(&spec->provider[0], &local);
 	if (ret)
 		return ret;
-	ret = lnx_members_find(&spec->part[1], &remote);
+	ret = lnx_members_find(&spec->provider[1], &remote);
 	if (!ret && local.count && remote.count)
 		ret = make_pairs(&local, &remote);
 	lnx_members_free(&remote);

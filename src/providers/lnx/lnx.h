@@ -24,8 +24,8 @@
  *
  * Locks. Order: lnx_domain.control, lock of the receive context, locks of members,
  * lnx_ep.ops_lock, CQ or counter. The lock of the receive context is held whenever a
- * member may call back into it (objects/peer/open.h). Sending takes no lock of lnx,
- * but ops_lock for a recorded operation.
+ * member may call back into it (objects/peer/open.h). A send takes no lock of lnx,
+ * except ops_lock if it has a record.
  */
 
 #define lnx_log(level, subsys, ...) FI_LOG(&lnx_fi, level, subsys, __VA_ARGS__)

@@ -23,7 +23,7 @@ uint64_t lnx_hash(uint64_t seed, const void *data, size_t len)
 	return hash ^ hash >> 29;
 }
 
-/* Names compare without regard to case. */
+/* Hash a name without regard to case. */
 static uint64_t hash_name(uint64_t seed, const char *name)
 {
 	char c;
@@ -68,7 +68,7 @@ static bool is_ip(const struct fi_info *info)
 	       info->addr_format == FI_SOCKADDR_IN6;
 }
 
-/* Hash of the part of this machine that the link reaches. */
+/* Hash of the part of this machine that the member reaches, such as a container. */
 static bool reach_of(const struct fi_info *info, uint64_t *ret)
 {
 	uid_t uid = geteuid();
@@ -95,7 +95,8 @@ uint64_t lnx_locality_of(const struct fi_info *info)
 {
 	uint64_t hash = 0;
 
-	/* The machine has no identity: only this process counts as local. */
+	/* If the machine has no identity, only this process counts as local: the number
+	 * is random. */
 	if (lnx_locality_is_local(info) && !reach_of(info, &hash) &&
 		getrandom(&hash, sizeof(hash), 0) != sizeof(hash))
 		hash = (uint64_t)getpid() << 32 | (uintptr_t)info;

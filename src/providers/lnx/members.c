@@ -11,12 +11,12 @@
 #include "providers/lnx/locality.h"
 
 /*
- * Which providers' domains can be members of a link. They are found as any application
- * finds them, by fi_getinfo; what they offer only when asked for it is asked for.
+ * Finds the provider domains that can be members of a link, by fi_getinfo, as any
+ * application would. Capabilities that a provider offers only when asked are asked for.
  */
 
-/* The mr_mode bits that a member may need: they ask nothing of the application that
- * differs between members. */
+/* mr_mode bits that a member may have: their consequences for the application are the
+ * same with every member. */
 static const int possible_mr_mode =
 	FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT | FI_MR_RMA_EVENT;
 
@@ -48,10 +48,10 @@ static void refused(const struct lnx_text *provider, const char *why)
 		(int)provider->len, provider->at, why);
 }
 
-/* fi_peer(3) came with this version of the interface. */
+/* The version of the interface that introduced fi_peer(3). */
 static const uint32_t oldest_version = FI_VERSION(1, 17);
 
-/* Infos of @provider, best first; NULL when there are none. */
+/* Infos of @provider, the best first; NULL: there are none. */
 static struct fi_info *find_infos(
 	const struct lnx_text *provider, const struct lnx_text *domain)
 {
@@ -68,7 +68,7 @@ static struct fi_info *find_infos(
 }
 
 /* Does the member accept @flags as default flags? It has to be asked with them, because
- * an answer names the flags that were asked for, not those that are possible. */
+ * an answer names the flags that the hints asked for, not all possible ones. */
 static bool takes_flags(const struct fi_info *info, uint64_t flags)
 {
 	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
@@ -98,7 +98,7 @@ static uint64_t find_op_flags(const struct fi_info *info)
 	return found;
 }
 
-/* The member's answer when asked for @info with @caps as well; NULL: it refuses. */
+/* The member's answer to @info with @caps added; NULL: it refuses. */
 static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
 {
 	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
@@ -107,7 +107,7 @@ static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
 		return NULL;
 	hints->caps |= caps;
 	hints->domain_attr->caps |= caps & linking_caps;
-	/* The contexts' capabilities follow from the endpoint's. */
+	/* The provider derives the contexts' capabilities from the endpoint's. */
 	hints->tx_attr->caps = hints->rx_attr->caps = 0;
 	if (wf_lower_find_again(hints, &list))
 		list = NULL;
@@ -115,8 +115,8 @@ static struct fi_info *with_caps(const struct fi_info *info, uint64_t caps)
 	return list;
 }
 
-/* Give @info the FI_LOCAL_COMM and FI_REMOTE_COMM of @offer: which peers the member
- * reaches does not depend on what else was asked. @info may be NULL. */
+/* Give @info the FI_LOCAL_COMM and FI_REMOTE_COMM of @offer, because which peers the
+ * member reaches does not depend on the other hints. @info may be NULL. */
 static struct fi_info *with_reach_of(const struct fi_info *offer, struct fi_info *info)
 {
 	const uint64_t reach = FI_LOCAL_COMM | FI_REMOTE_COMM;
@@ -172,18 +172,18 @@ static struct fi_info *with_fewest_modes(struct fi_info *info)
 	return info;
 }
 
-/* What the member can do in a link, in the capabilities but @without. NULL: it cannot
- * be linked. */
+/* The member's info for a link, with as many capabilities as possible, but not
+ * @without. NULL: it cannot be linked. */
 static struct fi_info *as_member(const struct fi_info *offer, uint64_t without)
 {
-	/* FI_EXACT_DIRECTED_RECV restricts the application. */
+	/* FI_EXACT_DIRECTED_RECV would restrict the application. */
 	struct fi_info *info =
 		with_most_caps(as_peer(offer), without | FI_EXACT_DIRECTED_RECV);
 
 	return with_reach_of(offer, with_fewest_modes(info));
 }
 
-/* What a member can do whose own keys are not those of a link: messages. */
+/* The info, for messages only, of a member that has to choose its own keys. */
 static struct fi_info *of_messages(const struct fi_info *offer)
 {
 	const uint64_t memory = FI_RMA | FI_ATOMIC | FI_READ | FI_WRITE |
@@ -249,7 +249,7 @@ static int add_member(struct lnx_members *found, const struct lnx_text *provider
 	struct fi_info *info;
 	const char *why;
 
-	/* A domain may have several answers, one for each version of IP: the first is
+	/* A domain may have several answers, one for each IP version: the first one is
 	 * the best. */
 	if (has_domain(found, offer))
 		return 0;
@@ -315,15 +315,16 @@ void lnx_members_drop_loopback(struct lnx_members *found)
 	found->count = kept;
 }
 
-int lnx_members_find(const struct lnx_spec_part *part, struct lnx_members *ret_found)
+int lnx_members_find(
+	const struct lnx_spec_provider *provider, struct lnx_members *ret_found)
 {
 	struct lnx_members found = { .list = NULL };
 	int ret = 0;
 
-	for (unsigned int i = 0; i < part->domain_count && !ret; i++)
-		ret = add_offers(&found, &part->provider, &part->domain[i]);
-	if (!part->domain_count)
-		ret = add_offers(&found, &part->provider, NULL);
+	for (unsigned int i = 0; i < provider->domain_count && !ret; i++)
+		ret = add_offers(&found, &provider->name, &provider->domain[i]);
+	if (!provider->domain_count)
+		ret = add_offers(&found, &provider->name, NULL);
 	if (ret) {
 		lnx_members_free(&found);
 		return ret;

@@ -5,22 +5,23 @@
 #include "providers/lnx/links.h"
 #include "providers/lnx/spec.h"
 
-/* Members that were found, each with an info of its own. All zero: none. Control calls
- * of the first fi_getinfo(3). */
+/* List of members, each with an info of its own. All zero: empty. Used by the first
+ * fi_getinfo(3) only. */
 struct lnx_members {
 	struct lnx_member *list;
 	unsigned int count, capacity;
 };
 
-/* Find what @part of FI_LNX_PROV_LINKS names; nothing found is no error. -FI_ENOMEM:
- * @ret_found is unchanged. */
-int lnx_members_find(const struct lnx_spec_part *part, struct lnx_members *ret_found);
+/* Add the members that @provider of FI_LNX_PROV_LINKS names. Returns 0, also if there
+ * are none, or -FI_ENOMEM: @ret_found is unchanged. */
+int lnx_members_find(
+	const struct lnx_spec_provider *provider, struct lnx_members *ret_found);
 
-/* Drop the loopback interface, which is a rail only by name, unless there is no other
- * one. */
+/* Remove the member of the loopback interface, which is used as a rail only if it is
+ * named or if there is no other interface. */
 void lnx_members_drop_loopback(struct lnx_members *found);
 
-/* Free the list and the infos in it. */
+/* Free the list and its infos. */
 void lnx_members_free(struct lnx_members *found);
 
 #endif

@@ -24,9 +24,9 @@
 struct lnx_mr {
 	struct wf_mr_own own;
 	struct lnx_domain *domain;
-	struct lnx_mr *base; /* of a sub-region, else NULL */
-	atomic_int refs;     /* sub-regions */
-	uint64_t flags;      /* of the registration */
+	struct lnx_mr *base; /* The region that this one is a sub-region of, or NULL. */
+	atomic_int refs;     /* Number of sub-regions. */
+	uint64_t flags;      /* Flags of the registration. */
 	struct wf_cntr *cntr;
 	struct wf_lower_region member[LNX_MAX_LINKS];
 	size_t iov_count;
@@ -117,7 +117,7 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	}
 }
 
-/* Raw keys are the same at all members, as are the keys. */
+/* Keys are the same at all members, and so are raw keys. */
 static int mr_control(struct fid *fid, int command, void *arg)
 {
 	struct lnx_mr *mr = mr_of_fid(fid);
@@ -149,7 +149,7 @@ static int find_base(const struct lnx_domain *domain, const struct fi_mr_attr *a
 	if (ret || !own)
 		return ret;
 	base = wf_container_of(own, struct lnx_mr, own);
-	/* Some members do not check that. */
+	/* Some members do not check this. */
 	if (!wf_iov_all_inside(
 		    attr->mr_iov, attr->iov_count, base->iov, base->iov_count)) {
 		lnx_log(FI_LOG_WARN, FI_LOG_MR,
@@ -214,7 +214,7 @@ int lnx_mr_register(struct wf_domain *wf, const struct fi_mr_attr *attr, uint64_
 		free(mr);
 		return ret;
 	}
-	assert(mr->member[0].fid); /* a link has members */
+	assert(mr->member[0].fid); /* A link has at least one member. */
 	wf_mr_own_init(&mr->own, wf, attr, &mr_fid_ops, mr->member[0].fid->key, NULL);
 	if (base)
 		atomic_fetch_add_explicit(&base->refs, 1, memory_order_relaxed);

@@ -15,7 +15,7 @@ enum {
 	TEXT_PAD = 32,
 	IN_LEN = 6,
 	IN6_LEN = 22,
-	NUMBERS = 0x80, /* a bit of the format: the address follows in half bytes */
+	NUMBERS = 0x80, /* Bit of the format: the address follows in half bytes. */
 	NUMBERS_LEN = 16,
 };
 
@@ -48,7 +48,7 @@ static size_t pack_in6(const void *addr, uint8_t *to)
 	return IN6_LEN;
 }
 
-/* Is it "fi_shm://" and numbers with colons between them? */
+/* Is the address "fi_shm://" followed by numbers and colons? */
 static bool is_numbers(const struct lnx_name_link *link, size_t len)
 {
 	const char *text = link->addr;
@@ -74,7 +74,7 @@ static size_t pack_numbers(const char *text, size_t len, uint8_t *to)
 	return NUMBERS_LEN;
 }
 
-/* What is written so far, at most LNX_NAME_LEN bytes. */
+/* Pack one address; the result has at most LNX_NAME_LEN bytes. */
 static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
 {
 	if (link->format == FI_SOCKADDR_IN && link->len == sizeof(struct sockaddr_in))
@@ -88,7 +88,8 @@ static size_t pack_addr(const struct lnx_name_link *link, uint8_t *to)
 
 size_t lnx_name_pack(const struct lnx_name *name, void *buf)
 {
-	/* A part is written behind the others before its length is checked. */
+	/* An address is written behind the previous ones before the total length is
+	 * checked, so there is space for one more. */
 	uint8_t bytes[2 * LNX_NAME_LEN + ENTRY] = { 'w', 'x',
 		(uint8_t)(VERSION << 4 | name->count) };
 	size_t used = HEAD, len;
@@ -188,7 +189,7 @@ static bool unpack_link(const uint8_t *from, size_t len, struct lnx_name_link *l
 	link->len = (uint16_t)(len - ENTRY);
 	if (link->format & NUMBERS)
 		return unpack_numbers(from + ENTRY, link);
-	/* Each address has one form, so that equal addresses have equal bytes. */
+	/* Equal addresses must have equal bytes, so an address has one valid form. */
 	if (link->format == FI_SOCKADDR_IN) {
 		if (link->len != IN_LEN)
 			return false;
@@ -230,9 +231,9 @@ static bool of_one_kind(const struct lnx_name_link *a, const struct lnx_name_lin
 	       format_byte(a->format) == format_byte(b->format);
 }
 
-/* Links of one locality are paired first, the k-th of this side with the k-th of the
- * other, then the remaining links of the same provider in the same way. A link that
- * cannot leave its locality is never paired with one of another locality. */
+/* Links of one locality are paired first, the k-th of @mine with the k-th of @theirs,
+ * then the remaining links of one provider, in the same way. A link that reaches only
+ * its locality is never paired with a link of another locality. */
 void lnx_name_pair(const struct lnx_name *mine, const struct lnx_name *theirs,
 	const bool *local, int ret_peer[LNX_MAX_LINKS])
 {
@@ -258,7 +259,7 @@ void lnx_name_pair(const struct lnx_name *mine, const struct lnx_name *theirs,
 	}
 }
 
-/* Packing again sets all bytes to zero that mean nothing. */
+/* Packing the address again sets all unused bytes to zero. */
 static bool spell(uint32_t *words, const void *addr)
 {
 	struct lnx_name name;

@@ -6,10 +6,10 @@
 
 /* The parameters of fi_lnx(7), read once, when the provider is loaded. */
 struct lnx_params {
-	const char *links; /* NULL: the default */
-	bool per_msg;      /* rails are chosen for each message */
-	bool no_shm;       /* shm is in no link */
-	bool stats;        /* written when an endpoint is closed */
+	const char *links; /* FI_LNX_PROV_LINKS; NULL: the default links */
+	bool per_msg;      /* A rail is chosen for each message. */
+	bool no_shm;       /* No link contains shm. */
+	bool stats;        /* Statistics are written when an endpoint is closed. */
 };
 extern struct lnx_params lnx_params;
 

@@ -7,17 +7,17 @@
 
 /*
  * An address of lnx is inserted into the AV of every member that reaches one of the
- * links in it, under an id that is the index in the AV of lnx: so members report
- * sources in that numbering, and the application's own ids are put in afterwards
- * (completion.c).
+ * links in the address. Its id in that AV is its index in the AV of lnx, so that
+ * members report sources as such indices; completion.c translates them to the
+ * application's ids.
  *
- * The rails of a peer: a member that does not leave the machine, if one reaches the
- * peer, and other members only in its place. Without such a member, all members that
- * reach one of the peer's links, a fixed one for each peer unless rails are chosen for
- * each message.
+ * The rails of a peer: a member that reaches only this machine, if it reaches the peer,
+ * and other members only instead of such a member. Without it, all members that reach
+ * one of the peer's links: one of them is chosen for each peer, or for each message if
+ * FI_LNX_PER_MSG is set.
  */
 
-/* The rail of @rails to use first for the peer at @index. */
+/* The rail in the set @rails to use first for the peer at @index. */
 static uint32_t first_rail(
 	const struct lnx_domain *domain, uint8_t rails, uint64_t index)
 {
@@ -33,8 +33,8 @@ static uint32_t first_rail(
 	return LNX_NO_RAIL;
 }
 
-/* Insert into the AV of one member. The address comes from a peer and has @link->len
- * bytes; zeroes follow, because the member may read more. */
+/* Insert one address into the AV of one member. The address comes from a peer and has
+ * @link->len bytes; zeroes follow it, because the member may read more. */
 static int insert_one(struct lnx_av *av, unsigned int rail,
 	const struct lnx_name_link *link, uint64_t index, uint64_t flags,
 	fi_addr_t *ret_addr)
@@ -92,7 +92,8 @@ int lnx_peer_add(struct lnx_av *av, struct lnx_peer *peer, uint64_t index,
 	first = first_rail(av->domain, rails, index);
 	atomic_store_explicit(&peer->rails, rails, memory_order_relaxed);
 	atomic_store_explicit(&peer->down, 0, memory_order_relaxed);
-	/* release: pairs with the acquire of a sender, which then sees the rest. */
+	/* release: pairs with the acquire of a sender, which then sees the other
+	 * fields. */
 	atomic_store_explicit(&peer->rail, first, memory_order_release);
 	lnx_log(FI_LOG_INFO, FI_LOG_AV,
 		"address %llu: over %s, %d of %u links reach it\n",

@@ -9,20 +9,23 @@
 #include "sys/compiler.h"
 
 /*
- * Members move data when their endpoints are polled or their CQs are read (fi_peer(3)),
- * with the lock of the receive context held, which they call.
+ * Members move data when their endpoints are polled or their CQs are read (fi_peer(3)).
+ * Both happen with the lock of the receive context held, because members call the
+ * receive context.
  *
- * A poll of a member that goes through sockets may cost a system call, which messages
- * that take nanoseconds would feel. So such a network member that was idle for a while
- * is polled now and then only, as long as another member moves or may do so without
- * system calls. Operations that end change the endpoint's wf_ep_activity.
+ * A poll of a member that uses sockets may cost a system call, long compared to a
+ * message through memory. So a network member that was idle for a while is polled only
+ * now and then while another member has work or can be polled without system calls.
+ * Operations that end change the endpoint's wf_ep_activity.
  */
 enum {
-	PATIENCE = 1000,     /* sleeps that are refused after something moved */
-	TIMER_NS = 1000000,  /* see may_sleep_on_timer */
-	IDLE_POLLS = 1024,   /* polls after which a network member counts as idle */
-	INTERVAL = 16,       /* progress calls from one poll of it to the next */
-	INTERVAL_BUSY = 512, /* the same while members in memory move */
+	/* Sleeps that are refused after something moved, before one is allowed. */
+	SLEEPS_REFUSED = 1000,
+	TIMER_NS = 1000000, /* length of a sleep on the timer; see may_sleep_on_timer */
+	/* Polls without work after which a network member counts as idle. */
+	IDLE_POLLS = 1024,
+	INTERVAL = 16,       /* progress calls between two polls of network members */
+	INTERVAL_BUSY = 512, /* the same while members in memory have work */
 };
 
 static struct lnx_ep *ep_of_item(struct wf_progress *item)
@@ -64,8 +67,8 @@ static void poll_network_rail(struct lnx_ep *ep, struct lnx_rail *rail)
 	atomic_store_explicit(&rail->idle_polls, idle, memory_order_relaxed);
 }
 
-/* Poll network members; while some of them move, idle ones only in every INTERVAL-th
- * round. */
+/* Poll the network members. While one of them has work, idle ones are polled only in
+ * every INTERVAL-th call. */
 static __attribute__((noinline)) void poll_network(struct lnx_ep *ep)
 {
 	uint32_t round = atomic_load_explicit(&ep->rounds, memory_order_relaxed);
@@ -85,7 +88,7 @@ static __attribute__((noinline)) void poll_network(struct lnx_ep *ep)
 		&ep->activity, wf_ep_activity(&ep->wf), memory_order_relaxed);
 }
 
-/* Poll members in memory that are of another library, and builtin ones after the first.
+/* Poll the members in memory of other libraries, and all builtin members but the first.
  */
 static __attribute__((noinline)) void poll_more(struct lnx_ep *ep)
 {
@@ -126,7 +129,7 @@ static void run(struct wf_progress *item)
 		wf_unlock(lock);
 }
 
-/* The run function of an endpoint with one member, a builtin one. */
+/* Run function of an endpoint with a single, builtin member. */
 static void run_first(struct wf_progress *item)
 {
 	struct lnx_ep *ep = ep_of_item(item);
@@ -178,10 +181,10 @@ static struct wf_fds *wait_fds(struct wf_progress *item)
 }
 
 /*
- * A member without a descriptor cannot end a sleep: the timer ends it, soon. The thread
- * sleeps only when nothing has moved for a while, so that one that waits for an answer
- * does not wait for the timer. A thread that slept calls this before it sleeps again,
- * and setting the timer takes back that it expired.
+ * A member without a descriptor cannot end a sleep, so a timer ends it after TIMER_NS.
+ * Sleeps are allowed only when nothing has moved for SLEEPS_REFUSED calls, so that a
+ * thread that waits for an answer does not wait for the timer. A thread calls this
+ * again before its next sleep; setting the timer makes its descriptor unreadable again.
  */
 static bool may_sleep_on_timer(struct lnx_ep *ep)
 {
@@ -191,14 +194,15 @@ static bool may_sleep_on_timer(struct lnx_ep *ep)
 	if (now != ep->sleep_activity)
 		ep->sleeps_refused = 0;
 	ep->sleep_activity = now;
-	if (ep->timer_fd < 0 || ep->sleeps_refused < PATIENCE) {
+	if (ep->timer_fd < 0 || ep->sleeps_refused < SLEEPS_REFUSED) {
 		ep->sleeps_refused++;
 		return false;
 	}
 	return !timerfd_settime(ep->timer_fd, 0, &soon, NULL);
 }
 
-/* With may_sleep false a thread that sleeps waits for other endpoints than this. */
+/* If may_sleep is false, the sleeping thread waits for other endpoints than this one.
+ */
 static bool arm(struct wf_progress *item)
 {
 	struct lnx_ep *ep = ep_of_item(item);

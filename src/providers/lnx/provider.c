@@ -7,7 +7,8 @@
 #include "providers/lnx/param.h"
 #include "providers/lnx/resolve.h"
 
-/* What the provider is; what it offers depends on its links (links.c, template.c). */
+/* Description of the provider; its capabilities depend on the links (links.c,
+ * template.c). */
 
 static const char fabric_name[] = "lnx";
 
@@ -23,7 +24,7 @@ static const struct wf_prov lnx_prov = {
 	.av_closing = lnx_av_closing,
 	.av_inserted = lnx_av_inserted,
 	.av_removed = lnx_av_removed,
-	/* The members' limits apply: lnx_atomic_valid, lnx_query_atomic. */
+	/* The limits are those of the members: lnx_atomic_valid, lnx_query_atomic. */
 	.max_atomic_size = SIZE_MAX,
 	.cntr_opened = lnx_cntr_opened,
 	.av_sets = true,
@@ -39,7 +40,7 @@ static void append(struct fi_info **list, struct fi_info *info)
 	*list = info;
 }
 
-/* The answer of one link. -FI_ENODATA: it has none, with the reason logged. */
+/* Get the answer of one link. -FI_ENODATA, with the reason logged: it has none. */
 static int answer(const struct lnx_link *link, const struct wf_prov *prov,
 	uint32_t version, const char *node, const char *service, uint64_t flags,
 	const struct fi_info *hints, struct fi_info **ret_info)

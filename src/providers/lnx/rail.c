@@ -7,17 +7,17 @@
 #include "providers/lnx/sources.h"
 
 /*
- * A member's endpoint (objects/lower/endpoint.h): it is opened from what the
- * application settled for the endpoint of lnx, and imports what the application bound
- * to that.
+ * A member's endpoint (objects/lower/endpoint.h). It is opened with the attributes of
+ * the endpoint of lnx, and imports the objects that the application bound to the
+ * latter.
  *
- * What a member transmits completes only where lnx asks for that, so its CQ for
- * transmissions is bound with FI_SELECTIVE_COMPLETION and is a queue of its own. Both
- * queues of a member stay empty: what is written to them goes to the application's.
+ * A transmission of a member completes only if lnx asks for it: the member's CQ for
+ * transmissions is a queue of its own, bound with FI_SELECTIVE_COMPLETION. Both queues
+ * of a member stay empty, because their entries are written to the application's CQ.
  */
 
-/* The member's capabilities as far as the application uses them; lnx does triggers and
- * multi-receive buffers itself. */
+/* The member's capabilities that the application uses. lnx itself does triggers and
+ * multi-receive buffers. */
 static uint64_t member_caps(uint64_t ours, uint64_t members)
 {
 	const uint64_t own = FI_TRIGGER | FI_MULTI_RECV | FI_COLLECTIVE;
@@ -57,8 +57,8 @@ static int import_cqs(struct lnx_ep *ep, unsigned int index)
 	uint64_t rx_flags = FI_RECV;
 	int ret = 0;
 
-	/* A receive that is posted to a shared context does not say how the CQ is bound
-	 * to the endpoint of lnx. */
+	/* A receive that is posted to a shared context has no information on how the CQ
+	 * is bound to the endpoint of lnx. */
 	if (ep->wf.rx_selective)
 		rx_flags |= FI_SELECTIVE_COMPLETION;
 	if (!rail->below.cq)
@@ -73,7 +73,8 @@ static int import_cqs(struct lnx_ep *ep, unsigned int index)
 	return ret;
 }
 
-/* Transmissions over a recorded rail are counted in completion.c. */
+/* Does the member count the event? completion.c counts transmissions over a recorded
+ * rail. */
 static bool is_counted_by(const struct lnx_rail *rail, enum wf_ep_cntr event)
 {
 	return !rail->recorded || event == WF_CNTR_RECV ||

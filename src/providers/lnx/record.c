@@ -2,9 +2,9 @@
 #include "providers/lnx/record.h"
 
 /*
- * Where a peer may be reached over several rails, every transmission has a record that
- * says where it went. So has what goes over a member of another library, which knows
- * nothing of deferred work and has to report the end of injected operations as well.
+ * If several rails may reach a peer, every transmission has a record that tells its
+ * rail. Every transmission over a member of another library has one, too: such a member
+ * does not know deferred work, and the end of injected operations is needed as well.
  */
 
 struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op, uint32_t rail)
@@ -73,7 +73,8 @@ bool lnx_op_any_injected(struct lnx_ep *ep, uint32_t rail)
 	return found;
 }
 
-/* The first transmission there that reports its end, kept by @cancelling; NULL. */
+/* The first transmission at @rail with the application's context @context whose end is
+ * reported, or NULL. @cancelling is set, so that the record is not freed. */
 static struct lnx_op *find_cancelled(
 	struct lnx_ep *ep, const void *context, uint32_t rail)
 {

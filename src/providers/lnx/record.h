@@ -5,39 +5,43 @@
 #include "providers/lnx/endpoint.h"
 
 /*
- * The record of one operation that a member has taken, which is the operation's context
- * there. All transmissions over a recorded rail have one, and deferred receives at
- * members of other libraries. Functions take lnx_ep.ops_lock; the caller may hold the
- * lock of the receive context and locks of members.
+ * Record of one operation that a member has started; the member knows the operation by
+ * this record as its context. All transmissions over a recorded rail have one, and
+ * deferred receives at members of other libraries. The functions take lnx_ep.ops_lock;
+ * the caller may hold the lock of the receive context and locks of members.
  */
 struct lnx_op {
-	struct fi_context2 scratch; /* the member's with FI_CONTEXT2; first member */
-	struct wf_list link;        /* in lnx_ep.ops */
-	void *context;              /* the application's */
+	/* Memory for a member with FI_CONTEXT2; must be the first field. */
+	struct fi_context2 scratch;
+	struct wf_list link; /* Link in lnx_ep.ops. */
+	void *context;       /* the application's context */
 	uint64_t flags;
-	size_t len; /* bytes */
+	size_t len; /* length in bytes */
 	enum wf_op_kind kind;
 	uint32_t rail;
-	bool cancelled; /* by the application: its rail did not fail */
-	/* While a cancel call names the record its memory stays; ended: the cancel call
-	 * frees it. */
+	/* The application cancelled the operation, so its error is no failure of the
+	 * rail. */
+	bool cancelled;
+	/* cancelling: a cancel call uses the record, which is not freed. ended: the
+	 * operation has ended meanwhile, so that the cancel call frees the record. */
 	bool cancelling, ended;
 	fi_addr_t peer;
 };
 
-/* A record of @op at @rail; NULL: no memory. */
+/* Make a record of @op at @rail; NULL: no memory. */
 struct lnx_op *lnx_op_new(struct lnx_ep *ep, const struct wf_op *op, uint32_t rail);
 void lnx_op_free(struct lnx_ep *ep, struct lnx_op *op);
 
-/* The operation at @rail that the member knows by @context, or NULL. */
+/* The record with the address @context of an operation at @rail, or NULL: there is
+ * none. */
 struct lnx_op *lnx_op_find(struct lnx_ep *ep, const void *context, uint32_t rail);
 
-/* Has an operation at @rail not ended of which the application hears no success,
- * because it was injected? */
+/* Is an injected operation at @rail, whose success is not reported to the application,
+ * still under way? */
 bool lnx_op_any_injected(struct lnx_ep *ep, uint32_t rail);
 
-/* fi_cancel at a recorded rail whose member is of another library; no lock held. The
- * member does not tell whether it found the operation. */
+/* fi_cancel at a recorded rail whose member is of another library. No lock is held. The
+ * member does not report whether it found the operation. */
 void lnx_op_cancel(struct lnx_ep *ep, const void *context, uint32_t rail);
 
 #endif

@@ -11,19 +11,19 @@
 #include "sys/sockaddr.h"
 
 /*
- * From node and service to addresses of members.
+ * Resolves node and service to addresses of the members.
  *
- * Members behind sockets are asked as an application would ask them. A member in memory
- * has no ports, so its part follows from theirs: a source with a port also names the
- * endpoint in memory, "fi_ns://host:port", and a process that starts again with that
- * source has its old address. A destination has no part in memory, because a host and a
- * port do not tell what memory their process shares; it is reached over the network.
+ * Members that use sockets are asked as an application would ask them. A member in
+ * memory has no ports, so its address follows from theirs: a source with a port also
+ * names the endpoint in memory, "fi_ns://host:port", and a process that restarts with
+ * that source has its old address. A destination has no address in memory, because host
+ * and port do not tell which memory the peer shares; it is reached over the network.
  */
 
-/* The source or the destination, as the members answer it. */
+/* A source or destination, in the members' answers. */
 struct resolved {
 	struct lnx_addr addr;
-	/* The members' answers, which the parts of @addr point into. */
+	/* The members' answers, which contain the addresses that @addr points to. */
 	struct fi_info *answer[LNX_MAX_LINKS];
 };
 
@@ -43,14 +43,14 @@ static struct fi_info *member_hints(const struct lnx_member *member)
 	free(hints->dest_addr);
 	hints->src_addr = hints->dest_addr = NULL;
 	hints->src_addrlen = hints->dest_addrlen = 0;
-	/* A loopback address is a valid destination, and so is another one as source.
-	 */
+	/* A loopback address is a valid destination, and so is any other address as
+	 * source. */
 	hints->caps &= ~(FI_LOCAL_COMM | FI_REMOTE_COMM);
 	hints->domain_attr->caps &= ~(FI_LOCAL_COMM | FI_REMOTE_COMM);
 	return hints;
 }
 
-/* The member's answer about node and service; NULL: it has no such address. */
+/* The member's answer to node and service; NULL: it has no such address. */
 static struct fi_info *ask_member(const struct lnx_member *member, const char *node,
 	const char *service, uint64_t flags)
 {
@@ -85,7 +85,7 @@ static bool add_part(struct resolved *resolved, const struct lnx_member *member,
 	return true;
 }
 
-/* Ask the members in memory, or with @memory false those behind sockets. */
+/* Ask the members in memory or, if @memory is false, those that use sockets. */
 static void ask_members(const struct lnx_link *link, bool memory, const char *node,
 	const char *service, uint64_t flags, struct resolved *resolved)
 {
@@ -109,7 +109,8 @@ static bool has_sockets(const struct lnx_link *link)
 	return false;
 }
 
-/* The parts in memory of a source whose first part is an Internet address. */
+/* Set the addresses in memory of a source whose first address is an Internet address.
+ */
 static void name_memory(
 	const struct lnx_link *link, uint64_t flags, struct resolved *resolved)
 {
@@ -147,8 +148,7 @@ static bool resolve_names(const struct lnx_link *link, const char *node,
 static bool read_hint(const struct lnx_link *link, uint32_t format, const char *field,
 	const void *addr, size_t len, struct lnx_addr *ret)
 {
-	/* Where the hints name no format, Internet addresses are recognised by their
-	 * form.
+	/* If the hints name no format, an Internet address is recognised by its form.
 	 */
 	if (lnx_addr_read(link, format, addr, len, ret) ||
 		(format == FI_FORMAT_UNSPEC &&

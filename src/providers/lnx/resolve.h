@@ -5,9 +5,10 @@
 #include "providers/lnx/links.h"
 
 /*
- * Give @info, an answer of @link, its addr_format and the addresses that fi_getinfo(3)
- * was asked for: node and service, or those in @hints. Members look names up.
- * -FI_ENODATA with the reason logged: no member has such an address. -FI_ENOMEM.
+ * Set the addr_format and the addresses of @info, an answer of @link, to those that
+ * fi_getinfo(3) was asked for by node and service or by @hints. The members resolve
+ * names. Returns 0; -FI_ENODATA, with the reason logged: no member has such an address;
+ * or -FI_ENOMEM.
  */
 int lnx_resolve(const struct lnx_link *link, const char *node, const char *service,
 	uint64_t flags, const struct fi_info *hints, struct fi_info *info);

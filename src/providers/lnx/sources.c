@@ -3,24 +3,24 @@
 #include "providers/lnx/sources.h"
 
 /*
- * Sources of unexpected messages that came over members of other libraries.
+ * Sources of unexpected messages that arrived over members of other libraries.
  *
  * An unexpected message loses its source when the source's address is removed, because
- * the next endpoint that gets the same index did not send it. A member of this library
- * sees to that by itself. A member that knows only the public operations cannot, so lnx
- * does, which knows what was removed. Removing and inserting hold domain->control, so
- * that no message of the next endpoint is there yet.
+ * the next endpoint with the same AV index did not send it. A member of this library
+ * sees to that itself. A member that knows only the public operations cannot, so lnx
+ * does it when an address is removed. Removing and inserting hold domain->control, so
+ * that no message of the next endpoint with the index has arrived yet.
  *
- * An unexpected message gets a source when its address is inserted: the member asks for
- * it (foreach_unspec_addr) within its fi_av_insert, perhaps while it holds a lock that
- * it also takes in fi_cq_read. In fi_cq_read the lock of the receive context is held
- * already; within fi_av_insert the question would wait for that lock, with the locks in
- * the opposite order. So a question during an insertion is kept until the insertion
- * returned.
+ * An unexpected message gets a source when its address is inserted: the member's
+ * fi_av_insert calls foreach_unspec_addr, perhaps with a lock held that the member also
+ * takes in fi_cq_read. fi_cq_read of a member is called with the lock of the receive
+ * context held, and foreach_unspec_addr takes that lock: the opposite order. So a call
+ * during an insertion is put off until the insertion has returned.
  *
- * @inserting of the AV and @put_off of a rail pair up, both sequentially consistent: a
- * member stores its question, then looks whether an insertion is under way still; the
- * insertion ends, then looks for questions. At least one of the two asks.
+ * @inserting of the AV and @put_off of a rail are a pair, both sequentially consistent:
+ * a member's call stores put_off, then reads whether an insertion is running; the end
+ * of an insertion clears inserting, then reads put_off. At least one of the two finds
+ * the other and makes the call.
  */
 
 static struct lnx_rail *rail_of(struct fid_peer_srx *fid)
@@ -28,7 +28,7 @@ static struct lnx_rail *rail_of(struct fid_peer_srx *fid)
 	return wf_container_of(fid, struct lnx_rail, below.srx_port.fid);
 }
 
-/* Ask the question that was put off, if there is one. */
+/* Make the foreach_unspec_addr call that was put off, if there is one. */
 static void ask_put_off(struct lnx_rail *rail)
 {
 	lnx_get_addr_fn *get_addr = atomic_exchange(&rail->put_off, NULL);

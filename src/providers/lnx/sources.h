@@ -4,23 +4,24 @@
 
 #include "providers/lnx/endpoint.h"
 
-/* Sources of unexpected messages that came over members of other libraries; what they
- * need of lnx is explained in sources.c. */
+/* Sources of unexpected messages that arrived over members of other libraries;
+ * sources.c explains why lnx has to keep them right. */
 
-/* Fill rail->srx_ops, for the import of the receive context. */
+/* Set rail->srx_ops, which the member imports with the receive context. */
 void lnx_sources_export(struct lnx_rail *rail);
 
-/* All rails of @ep are enabled; they are about to be closed. Both take domain->control.
- */
+/* Called when all rails of @ep are enabled, and before they are closed. Both take
+ * domain->control. */
 void lnx_sources_enabled(struct lnx_ep *ep);
 void lnx_sources_done(struct lnx_ep *ep);
 
-/* fi_av_insert of one address at the member at @rail, with its return value.
- * domain->control is held. */
+/* fi_av_insert of one address into the AV of the member at @rail, with its return
+ * value. domain->control is held. */
 int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
 	fi_addr_t *id, uint64_t flags);
 
-/* The address at @index was removed. domain->control is held. */
+/* The address at @index was removed: messages from it lose their source.
+ * domain->control is held. */
 void lnx_sources_forget(struct lnx_av *av, fi_addr_t index);
 
 #endif

@@ -27,8 +27,7 @@ static struct lnx_text trimmed(struct lnx_text text)
 	return text;
 }
 
-/* Take the text before the first @sep from @rest, and @sep with it. False: @rest was
- * empty. */
+/* Split the text before the first @sep, and @sep, off @rest. False: @rest was empty. */
 static bool next(struct lnx_text *rest, char sep, struct lnx_text *ret)
 {
 	const char *end;
@@ -53,8 +52,8 @@ bool lnx_text_is(const struct lnx_text *text, const char *name)
 	return text->len == strlen(name) && !strncasecmp(text->at, name, text->len);
 }
 
-/* No layer of a name may be lnx. */
-static bool names_lnx(struct lnx_text name)
+/* Is one layer of the name lnx, which cannot be its own member? */
+static bool is_lnx(struct lnx_text name)
 {
 	struct lnx_text layer;
 
@@ -65,40 +64,41 @@ static bool names_lnx(struct lnx_text name)
 }
 
 static bool parse_domains(
-	struct parser *p, struct lnx_text list, struct lnx_spec_part *part)
+	struct parser *p, struct lnx_text list, struct lnx_spec_provider *provider)
 {
 	struct lnx_text name;
 
 	while (next(&list, ',', &name)) {
 		if (!name.len)
-			return bad(p, "a domain has no name", part->provider);
-		if (part->domain_count == LNX_SPEC_DOMAINS)
+			return bad(p, "a domain has no name", provider->name);
+		if (provider->domain_count == LNX_SPEC_DOMAINS)
 			return bad(p, "more than 8 domains", name);
-		part->domain[part->domain_count++] = name;
+		provider->domain[provider->domain_count++] = name;
 	}
 	return true;
 }
 
-static bool parse_part(
-	struct parser *p, struct lnx_text text, struct lnx_spec_part *part)
+static bool parse_provider(
+	struct parser *p, struct lnx_text text, struct lnx_spec_provider *provider)
 {
-	(void)next(&text, ':', &part->provider);
-	if (!part->provider.len)
-		return bad(p, "a provider has no name", part->provider);
-	if (names_lnx(part->provider))
-		return bad(p, "lnx cannot link itself", part->provider);
-	return parse_domains(p, text, part);
+	(void)next(&text, ':', &provider->name);
+	if (!provider->name.len)
+		return bad(p, "a provider has no name", provider->name);
+	if (is_lnx(provider->name))
+		return bad(p, "lnx cannot link itself", provider->name);
+	return parse_domains(p, text, provider);
 }
 
 static bool parse_link(
 	struct parser *p, struct lnx_text text, struct lnx_spec_link *link)
 {
-	struct lnx_text part;
+	struct lnx_text provider;
 
-	while (next(&text, '+', &part)) {
-		if (link->part_count == LNX_SPEC_PARTS)
-			return bad(p, "more than 8 providers in a link", part);
-		if (!parse_part(p, part, &link->part[link->part_count++]))
+	while (next(&text, '+', &provider)) {
+		if (link->provider_count == LNX_SPEC_PROVIDERS)
+			return bad(p, "more than 8 providers in a link", provider);
+		if (!parse_provider(
+			    p, provider, &link->provider[link->provider_count++]))
 			return false;
 	}
 	return true;

@@ -6,36 +6,36 @@
 #include <stddef.h>
 
 /*
- * What FI_LNX_PROV_LINKS says:
+ * The value of FI_LNX_PROV_LINKS:
  *
  *   links     link | link | ...
- *   link      part + part + ...
- *   part      provider, or provider : domain , domain , ...
+ *   link      provider + provider + ...
+ *   provider  name, or name : domain , domain , ...
  *
- * Each link is one lnx domain. A provider's name may be layered ("tcp;ofi_rxm").
- * Blanks around names mean nothing.
+ * Each link is one lnx domain. A provider's name may be layered ("tcp;ofi_rxm"). Blanks
+ * around names are ignored.
  */
 enum {
 	LNX_SPEC_LINKS = 8,
-	LNX_SPEC_PARTS = 8,
+	LNX_SPEC_PROVIDERS = 8,
 	LNX_SPEC_DOMAINS = 8,
 };
 
-/* A piece of the parsed text, which points into that text. */
+/* A string within the parsed text, without a NUL. */
 struct lnx_text {
 	const char *at;
-	size_t len; /* bytes */
+	size_t len; /* length in bytes */
 };
 
-struct lnx_spec_part {
-	struct lnx_text provider;
+struct lnx_spec_provider {
+	struct lnx_text name;
 	struct lnx_text domain[LNX_SPEC_DOMAINS];
-	unsigned int domain_count; /* 0: all of the provider's */
+	unsigned int domain_count; /* 0: all domains of the provider */
 };
 
 struct lnx_spec_link {
-	struct lnx_spec_part part[LNX_SPEC_PARTS];
-	unsigned int part_count;
+	struct lnx_spec_provider provider[LNX_SPEC_PROVIDERS];
+	unsigned int provider_count;
 };
 
 struct lnx_spec {
@@ -43,8 +43,8 @@ struct lnx_spec {
 	unsigned int link_count;
 };
 
-/* Parse @text, which must stay while @ret_spec is used. False: *@ret_why is what is
- * wrong, *@ret_where the piece of text. */
+/* Parse @text; @ret_spec points into it. False: *@ret_why is the reason, and
+ * *@ret_where the wrong string in @text. */
 bool lnx_spec_parse(const char *text, struct lnx_spec *ret_spec, const char **ret_why,
 	struct lnx_text *ret_where);
 

@@ -6,7 +6,7 @@
 #include "providers/lnx/stats.h"
 #include "sys/compiler.h"
 
-/* Any operation, whatever its kind, goes over the rail that reaches its destination. */
+/* Start any kind of operation at the rail that reaches its destination. */
 
 static inline ssize_t send_over(struct lnx_ep *ep, uint32_t index,
 	const struct lnx_peer *peer, struct wf_op *op)
@@ -17,8 +17,9 @@ static inline ssize_t send_over(struct lnx_ep *ep, uint32_t index,
 	return wf_lower_start(&rail->below, op, peer->addr[index]);
 }
 
-/* Start @op with a record as its context. The member reports the end of every recorded
- * operation, injected ones included, so that each is counted once, as it ended. */
+/* Start @op with a record as its context. The member reports the end of every operation
+ * with a record, also of injected ones, so that each is counted once, with its result.
+ */
 static __attribute__((noinline)) ssize_t send_recorded(struct lnx_ep *ep, uint32_t rail,
 	const struct lnx_peer *peer, const struct wf_op *op)
 {
@@ -46,8 +47,8 @@ static ssize_t start_over(
 	return send_recorded(ep, rail, peer, op);
 }
 
-/* An operation that a rail refuses because the peer cannot be reached over it goes over
- * the next rail. */
+/* If a rail refuses an operation because the peer cannot be reached over it, the
+ * operation goes over the next rail. */
 ssize_t lnx_start(struct wf_ep *wf, struct wf_op *op)
 {
 	struct lnx_ep *ep = lnx_ep_of(wf);

@@ -4,13 +4,13 @@
 
 #include "providers/lnx/endpoint.h"
 
-/* FI_LNX_DUMP_STATS. */
+/* Statistics of the parameter FI_LNX_DUMP_STATS. */
 
-/* An operation of @len bytes was given to @rail. Any thread, no lock. */
+/* An operation of @len bytes was started on @rail. Any thread, no lock. */
 void lnx_rail_count(struct lnx_ep *ep, uint32_t rail, size_t len);
 
 /* Write the statistics of @ep, which is about to be closed, to the standard error if
- * FI_LNX_DUMP_STATS asks for them. */
+ * FI_LNX_DUMP_STATS is set. */
 void lnx_dump_stats(const struct lnx_ep *ep);
 
 #endif

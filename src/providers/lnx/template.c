@@ -8,9 +8,9 @@
 #include "sys/compiler.h"
 
 /*
- * What a link offers: the least of what its members offer, and what lnx does itself.
- * It matches receives, counts and starts work, so multi-receive and triggers need
- * nothing of the members.
+ * The template of a link: the capabilities and limits that all of its members have, and
+ * what lnx does itself. lnx matches receives, counts and starts deferred work, so
+ * multi-receive buffers and triggers need no support by the members.
  */
 
 #define OWN_CAPS (FI_MULTI_RECV | FI_TRIGGER | FI_AV_USER_ID)
@@ -21,10 +21,10 @@
 		FI_DIRECTED_RECV | FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV |  \
 		FI_MULTI_RECV)
 
-/* The most buffers of one operation: what the long path has arrays for. */
+/* Greatest number of buffers of one operation, for which the long path has arrays. */
 enum { IOV_LIMIT_MAX = 8 };
 
-/* Limit of a count for which no member states one. */
+/* Limit of a count if no member states one. */
 enum { UNSTATED = 1 << 16 };
 
 static void lower_size(size_t *value, size_t other)
@@ -32,7 +32,7 @@ static void lower_size(size_t *value, size_t other)
 	*value = WF_MIN(*value, other);
 }
 
-/* Lower the limit of a count; 0: none is stated. */
+/* Lower the limit of a count; 0 means that no limit is stated. */
 static void lower_count(size_t *value, size_t other)
 {
 	if (other && (!*value || other < *value))
@@ -98,7 +98,7 @@ static void free_text(char **text)
 	*text = NULL;
 }
 
-/* Templates have neither names nor addresses, nor anything that was opened. */
+/* Remove names, addresses and opened objects, which a template does not have. */
 static void strip(struct fi_info *info)
 {
 	wf_lower_strip(info);
@@ -141,8 +141,8 @@ static void finish_domain(struct fi_domain_attr *attr)
 	attr->tclass = 0;
 }
 
-/* Messages to one peer that go over several rails overtake each other, and a fence
- * would hold one of them. */
+/* Messages to one peer that go over several rails may overtake each other, and a fence
+ * would hold only one rail back. */
 static void drop_order(struct fi_info *info)
 {
 	info->caps &= ~FI_FENCE;

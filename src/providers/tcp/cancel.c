@@ -5,8 +5,8 @@
 
 /*
  * fi_cancel of operations that wait for a connection, or behind other records. A record
- * in the stage has its number in the stream and is sent; so is the data of a rendezvous
- * that was cleared.
+ * in the stage already has its number in the stream, so it is sent; so is the payload
+ * of a rendezvous with a clear to send.
  */
 
 struct search {
@@ -38,7 +38,7 @@ static bool cancel_on(const struct search *search, struct tcp_conn *conn)
 		return false;
 	wf_list_remove(link);
 	cancel(link, tcp_conn_addr(conn));
-	/* The operations behind it may have waited for it. */
+	/* Operations behind the cancelled one may have waited for it. */
 	if (!wf_list_empty(&conn->txq) && !conn->err)
 		tcp_tx_dirty(conn);
 	return true;

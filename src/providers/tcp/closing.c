@@ -5,7 +5,7 @@
 #include "providers/tcp/local/below.h"
 
 /*
- * An endpoint that is closed first sends: injected messages, bytes of records whose
+ * Before an endpoint is closed it sends injected messages, the bytes of records whose
  * messages are complete, and answers to peers.
  *
  * Bytes that the kernel has not sent count as well: the kernel drops unsent bytes of a
@@ -31,8 +31,8 @@ static bool has_owed(const struct tcp_conn *conn)
 	       wf_list_find(&conn->txq, is_owed_item, NULL);
 }
 
-/* Does the connection have bytes to send? Not if its host does not answer: it may be
- * gone, and retransmission is the kernel's task. */
+/* Does the connection have bytes to send that may still arrive? Not if the peer's host
+ * does not answer: it may have vanished, and retransmission is the kernel's task. */
 static bool is_left(const struct tcp_conn *conn)
 {
 	enum { RETRIES = 2 };
@@ -49,7 +49,7 @@ bool tcp_flushed(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
-	/* Makes the next progress call poll the epoll set. */
+	/* Let the next progress call poll the epoll set. */
 	ep->armed_epoch = ep->epoch;
 	wf_list_foreach(link, &ep->conns)
 	{

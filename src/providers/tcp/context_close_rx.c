@@ -3,10 +3,10 @@
 #include "providers/tcp/conn/conn.h"
 #include "providers/tcp/data/unexp.h"
 
-/* A receive context that is closed releases the application's buffers at once; the rest
+/* Closing of a receive context: it releases the application's buffers at once; the rest
  * of messages that are arriving is discarded. */
 
-/* Discard the rest of a message that was matched to the context. Unmatched messages
+/* Discard the rest of a message that was matched in the context. Unmatched messages
  * were discarded before. */
 static void leave_arriving(struct tcp_conn *conn)
 {

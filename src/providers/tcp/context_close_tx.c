@@ -6,8 +6,8 @@
 #include "providers/tcp/conn/peer.h"
 
 /*
- * A transmit context that is closed releases the application's memory at once, but not
- * the connections, which other contexts use: operations that have not begun are dropped
+ * Closing of a transmit context: it releases the application's memory at once, but not
+ * the connections, which other contexts use. Operations that have not begun are dropped
  * unless they were injected, records that are partly sent continue from a copy, and
  * answers that are still to come are discarded.
  */
@@ -41,7 +41,7 @@ static int keep_payload(struct tcp_tx *tx)
 		kept += iov->iov_len - from;
 		at += iov->iov_len;
 	}
-	tx->iov[0] = (struct iovec){ NULL, skip }; /* sent already */
+	tx->iov[0] = (struct iovec){ NULL, skip }; /* the bytes that were sent */
 	tx->iov[1] = (struct iovec){ tx->kept, len - skip };
 	tx->iov_count = 2;
 	return 0;
@@ -68,7 +68,7 @@ static void disown_list(
 	}
 }
 
-/* Discard the results of answers; the first answer may be arriving right now. */
+/* Discard the results of answers; the first answer may be arriving. */
 static void drop_results(struct tcp_conn *conn, struct tcp_source *from)
 {
 	const struct tcp_rx *rx = &conn->rx;
@@ -90,7 +90,7 @@ static void drop_results(struct tcp_conn *conn, struct tcp_source *from)
 	}
 }
 
-/* Drop operations that have not begun. Rendezvous that were cleared have begun, and
+/* Drop operations that have not begun. A rendezvous with a clear to send has begun, and
  * injected operations are sent. @conn: NULL for operations that wait for a connection,
  * of which none has begun. */
 static void forget_list(struct tcp_ep *ep, struct tcp_conn *conn,

@@ -11,12 +11,12 @@
 #include "providers/tcp/data/unexp.h"
 #include "providers/tcp/local/below.h"
 
-/* Opening, naming, enabling and destroying endpoints. */
+/* Opening, naming, enabling and closing endpoints. */
 
 enum { STAGE_MIN = 4096 };
 
-/* Set the bits of an fi_addr_t that name a receive context, from the AV's rx_ctx_bits.
- */
+/* Set the bits of an fi_addr_t that contain the index of a receive context, from the
+ * AV's rx_ctx_bits. */
 static void set_address_bits(struct tcp_ep *ep)
 {
 	unsigned int bits = ep->ep.av ? wf_av_rx_ctx_bits(ep->ep.av) : 0;
@@ -37,7 +37,8 @@ static int tcp_enable(struct wf_ep *wf)
 	if (!ep->peers)
 		return 0;
 	wf_av_removals_start(&ep->peers->remotes.removals, wf->av);
-	/* Where it cannot be opened, all peers are reached by sockets. */
+	/* If the endpoint below cannot be opened, all peers are reached through
+	 * sockets. */
 	if (tcp_params.local != TCP_LOCAL_TCP)
 		(void)tcp_below_open(ep);
 	return tcp_peers_listen(ep);
@@ -92,8 +93,8 @@ static int tcp_setname(struct wf_ep *wf, const void *addr, size_t len)
 	return ep->peers ? tcp_peers_listen(ep) : 0;
 }
 
-/* The port of an RDM endpoint is known only when it listens: fi_getname therefore makes
- * it listen. */
+/* The port of an RDM endpoint is known only when it listens, so fi_getname makes it
+ * listen. */
 static int tcp_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
@@ -119,7 +120,7 @@ static int tcp_getopt(struct wf_ep *wf, int name, void *val, size_t *len)
 				     : -FI_ENOPROTOOPT;
 }
 
-/* fi_tcp(7); connected endpoints only. */
+/* The socket of fi_tcp(7); connected endpoints only. */
 static int tcp_get_fd(struct wf_ep *wf, int *ret_fd)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
@@ -227,8 +228,8 @@ int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,
 				       : tcp_msg_new(ep, info->handle);
 	if (ret)
 		goto err_ep;
-	/* wf_watches_open does nothing if the connection request brought its epoll set.
-	 */
+	/* wf_watches_open does nothing if the endpoint got the epoll set of its
+	 * connection request. */
 	ret = wf_watches_open(&ep->watches);
 	if (ret)
 		goto err_kind;

@@ -5,7 +5,8 @@
 #include "objects/endpoint/life/target.h"
 #include "providers/tcp/conn/conn.h"
 
-/* Registered memory that the segments of a peer's record name. */
+/* Access to the registered memory of the segments in a peer's record. Results are those
+ * of objects/region: 0 or a negative fi_errno. */
 
 static inline int tcp_mr_check(
 	struct tcp_ep *ep, const struct tcp_record *rec, uint64_t access)
@@ -13,7 +14,7 @@ static inline int tcp_mr_check(
 	return wf_target_check(wf_ep_mr_map(&ep->ep), rec->seg, rec->seg_count, access);
 }
 
-/* After a return of 0 the lock of the region map is held, until tcp_mr_release. */
+/* If this returns 0, the lock of the region map is held until tcp_mr_release. */
 static inline int tcp_mr_pieces(struct tcp_ep *ep, const struct tcp_record *rec,
 	uint64_t offset, uint64_t access, struct iovec *iov, size_t max,
 	size_t *ret_count)
@@ -27,7 +28,7 @@ static inline void tcp_mr_release(struct tcp_ep *ep)
 	wf_target_release(wf_ep_mr_map(&ep->ep));
 }
 
-/* rma.c: a peer's access is complete: counters and remote CQ data. */
+/* rma.c: a peer's access has ended: update counters and write remote CQ data. */
 void tcp_mr_done(struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags,
 	size_t len);
 

@@ -8,7 +8,7 @@
 #include "providers/tcp/log.h"
 #include "sys/compiler.h"
 
-/* One row per parameter: registered, read and range-checked from it. */
+/* Each parameter is registered, read and range-checked from its row. */
 struct row {
 	const char *name, *help;
 	size_t offset;

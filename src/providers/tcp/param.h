@@ -5,25 +5,28 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* How peers on the same machine are reached. */
+/* How peers on the same machine are reached (FI_TCP_LOCAL). */
 enum tcp_local {
 	TCP_LOCAL_TCP,
-	TCP_LOCAL_AUTO, /* by shared memory where that is possible */
-	TCP_LOCAL_SHM,  /* by shared memory, or not at all */
+	TCP_LOCAL_AUTO, /* by shared memory if possible */
+	TCP_LOCAL_SHM,  /* by shared memory or not at all */
 };
 
 /*
- * The FI_TCP_* parameters; sizes in bytes. Defined and read when the provider is
+ * The FI_TCP_* parameters; sizes are in bytes. Defined and read when the provider is
  * loaded, so that fi_getinfo reports the limits that endpoints keep.
  */
 struct tcp_params {
-	size_t tx_size, rx_size; /* operations; 0: the endpoint type's default */
+	/* Number of operations; 0: the endpoint type's default. */
+	size_t tx_size, rx_size;
 	size_t max_inject;
-	size_t rendezvous_size; /* larger messages use rendezvous */
-	/* Larger messages use rendezvous, towards other implementations. */
+	size_t rendezvous_size; /* messages above this size use rendezvous */
+	/* Messages above this size use rendezvous if the peer is another
+	 * implementation. */
 	size_t max_saved_size;
-	size_t unexpected_size; /* memory of an endpoint for unexpected messages */
-	/* Memory of an endpoint for answers that peers have not read. */
+	/* Limit of an endpoint's memory for unexpected messages. */
+	size_t unexpected_size;
+	/* Limit of an endpoint's memory for answers that peers have not read. */
 	size_t answer_size;
 	size_t staging_size;
 	size_t prefetch_size;
@@ -32,7 +35,7 @@ struct tcp_params {
 	enum tcp_local local;
 };
 
-/* The value of FI_TCP_LOCAL. */
+/* The text of a value of FI_TCP_LOCAL. */
 const char *tcp_local_name(enum tcp_local local);
 
 extern struct tcp_params tcp_params;

@@ -10,36 +10,38 @@
 #include "sys/clock.h"
 
 /*
- * Which sockets are polled, and when.
+ * Decides which sockets are polled, and when.
  *
  * Connections with traffic are hot: each progress call reads them directly, because a
- * read that finds nothing costs less than a poll of the epoll set before it. All other
- * connections, listeners and attempts to connect are in one epoll set, which is polled
+ * read that finds nothing costs less than a poll of the epoll set and a read. All other
+ * connections, listeners and connection attempts are in one epoll set, which is polled
  * now and then, and in each call while no connection is hot. So any number of idle
  * peers costs a fraction of one system call.
  *
- * Of many busy peers few are hot (TCP_HOT_MAX), as most of the reads would find
- * nothing, and the set is polled as often as it tells of others.
+ * If many peers are busy, only TCP_HOT_MAX of them are hot, because most reads would
+ * find nothing, and the set is polled more often while it reports others.
  */
 enum {
-	/* So many connections stay hot whether they have traffic or not. */
+	/* This many connections stay hot whether they have traffic or not. */
 	HOT_FEW = 4,
-	/* Reads without bytes of all hot connections, if they are more, after which one
-	 * is no longer hot. */
+	/* If more connections are hot: reads of all of them without bytes, after which
+	 * one is no longer hot. */
 	HOT_QUIET = 2048,
-	/* The same, of one connection whose peer is reached by memory. */
+	/* The same for one connection whose peer is reached through memory. */
 	RESTS_QUIET = 512,
-	/* Reads of hot connections from one poll of the set to the next; progress calls
-	 * from one look at slow things to the next. */
+	/* Reads of hot connections between two polls of the set, and progress calls
+	 * between two checks of slow events. */
 	EPOLL_INTERVAL = 32,
-	/* The same, where all sockets of the set but the listener rest. */
+	/* The same if all sockets of the set but the listener have no traffic because
+	 * their peers are reached through memory. */
 	EPOLL_INTERVAL_RESTS = 256,
-	/* Progress calls after a poll that found something which all poll the set. */
+	/* Number of progress calls that all poll the set, after a poll that found
+	 * something. */
 	EPOLL_AGAIN = 16,
-	/* Progress calls from one reading of the coarse clock to the next, for the same
-	 * purpose, where messages come by memory. */
+	/* Progress calls between two readings of the coarse clock, for the same
+	 * purpose, while messages come through memory. */
 	CLOCK_INTERVAL = 8,
-	/* The same, from one question whether messages came by memory to the next. */
+	/* Progress calls between two checks whether messages came through memory. */
 	MOVED_INTERVAL = 8,
 	/* Progress calls without a sleep after which the endpoint assumes that no
 	 * thread sleeps. */
@@ -119,7 +121,7 @@ static bool any_context_armed(struct tcp_ep *ep)
 }
 
 /* May a thread sleep on a queue or counter of this endpoint, or rely on its descriptor
- * instead of calling progress? */
+ * instead of making progress calls? */
 static bool may_sleep(struct tcp_ep *ep)
 {
 	if (wf_progress_is_parked(&ep->ep.progress))
@@ -145,8 +147,8 @@ static void forget_sleepers(struct tcp_ep *ep)
 	}
 }
 
-/* A call that polls memory costs a tenth of one of the epoll set, in which only new
- * peers and deaths show. */
+/* Reads between two polls of the epoll set. A call that polls memory costs a tenth of a
+ * poll of the epoll set, which then only reports new peers and deaths. */
 static uint32_t poll_interval(const struct tcp_ep *ep, bool rests)
 {
 	bool all =
@@ -156,8 +158,8 @@ static uint32_t poll_interval(const struct tcp_ep *ep, bool rests)
 }
 
 /* Is a poll of the epoll set due? The first progress call after a thread prepared to
- * sleep probably comes because of an event. And an application that seldom calls
- * progress should not need EPOLL_INTERVAL calls. */
+ * sleep probably comes because of an event. And an application that seldom makes
+ * progress calls should not need EPOLL_INTERVAL of them. */
 static bool is_poll_due(struct tcp_ep *ep)
 {
 	bool rests = ep->near && !ep->watches.sleepers;
@@ -191,9 +193,9 @@ static bool poll_set(struct tcp_ep *ep)
 	return found;
 }
 
-/* Whether anything has moved below is asked for seldom, as the question takes the lock
- * there once more. Nothing is lost by that: tcp_below_arm looks again before the
- * endpoint is parked, or a thread sleeps. */
+/* Whether anything has moved below is checked seldom, because the check takes the lock
+ * of the endpoint below once more. Nothing is lost: tcp_below_arm checks before the
+ * endpoint is parked or a thread sleeps. */
 static bool poll_below(struct tcp_ep *ep)
 {
 	tcp_below_poll(ep);

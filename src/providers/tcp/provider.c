@@ -10,7 +10,7 @@
 #include "sys/compiler.h"
 #include "sys/netif.h"
 
-/* What the provider offers: reliable datagrams and connections, for each IP version. */
+/* The provider's templates: reliable datagrams and connections, for each IP version. */
 
 #define DOMAIN_CAPS                                                                    \
 	(FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID | FI_PEER)
@@ -124,7 +124,7 @@ static void read_params(void)
 	}
 }
 
-/* fi_info --why shows what starts with "way: ". */
+/* fi_info --why prints the log lines that start with "way: ". */
 static void log_way(const struct fi_info *info)
 {
 	while (info && info->ep_attr->type != FI_EP_RDM)

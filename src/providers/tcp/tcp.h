@@ -41,7 +41,7 @@ enum {
 	TCP_IOV_LIMIT = 4,
 	TCP_RMA_LIMIT = TCP_WIRE_SEGS_MAX,
 	TCP_MAX_CM_DATA = 256,
-	/* Payloads up to this many bytes are copied into the stage. */
+	/* Payloads of up to this many bytes are copied into the stage. */
 	TCP_COPY_MAX = 2048,
 };
 
@@ -54,11 +54,12 @@ struct tcp_msg_cm;
 struct tcp_ep;
 struct tcp_below;
 
-/* The object that operations are posted to: an endpoint, or a transmit context. */
+/* An object that operations are posted to: an endpoint, or a transmit context. */
 struct tcp_source {
-	/* NULL: the context was closed, and its operations are not reported. */
+	/* NULL: the context was closed; the results of its operations are not reported.
+	 */
 	struct wf_ep *ep;
-	/* Operations that have not ended, and how many there may be. */
+	/* Number of operations that have not ended, and its limit. */
 	size_t pending, size;
 };
 
@@ -66,57 +67,61 @@ struct tcp_ep {
 	struct wf_ep ep;
 	struct tcp_source own;
 	struct tcp_netconf conf;
-	/* Local address: the one that was asked for until the endpoint listens, then
+	/* Local address: until the endpoint listens the one that was asked for, then
 	 * the true one. */
 	union wf_sockaddr name;
-	/* Manual progress: sends may wait for the next progress call. */
+	/* Manual progress: a message may wait for the next progress call. */
 	bool manual;
-	/* tcp_progress() is running and will handle what is queued meanwhile. */
+	/* tcp_progress() is running, and will handle records that are queued meanwhile.
+	 */
 	bool running;
 	uint32_t armed_epoch; /* value of @epoch when a thread last prepared to sleep */
 	uint32_t epoch;       /* number of progress calls; runs free */
 	uint32_t hot_count;
-	size_t answer_bytes; /* bytes of memory of answers, of all connections */
+	size_t answer_bytes; /* memory of all connections' answers in bytes */
 	struct wf_unexp unexp;
-	struct wf_watches watches; /* .sleepers: all sockets are in the epoll set */
-	uint32_t set_reads; /* of hot connections, since the epoll set was polled */
-	uint32_t set_again; /* progress calls that poll it in any case */
-	/* wf_coarse_ns when the epoll set was polled because time had passed, not
-	 * because of the number of progress calls. */
+	/* .sleepers is set: all sockets are in the epoll set */
+	struct wf_watches watches;
+	/* Reads of hot connections since the epoll set was polled. */
+	uint32_t set_reads;
+	/* Number of next progress calls that poll the epoll set in any case. */
+	uint32_t set_again;
+	/* Time (wf_coarse_ns) when the epoll set was last polled because of the time,
+	 * not because of the number of progress calls. */
 	uint64_t set_tick;
-	/* wf_now_ns of the next check for hosts that vanished; keepalive.c. */
+	/* Time (wf_now_ns) of the next check for hosts that vanished; keepalive.c. */
 	uint64_t keepalive_ns;
-	struct wf_list conns; /* struct tcp_conn, by link: all */
-	struct wf_list hot;   /* by hot_link: read in each progress call */
-	struct wf_list dirty; /* by dirty_link: have something to send */
-	/* By owing_link: sent bytes that may not be acknowledged. */
+	struct wf_list conns; /* all struct tcp_conn, by link */
+	struct wf_list hot;   /* those that each progress call reads, by hot_link */
+	struct wf_list dirty; /* those with records to send, by dirty_link */
+	/* Connections with bytes that may not be acknowledged, by owing_link. */
 	struct wf_list owing;
-	struct wf_list failed; /* by failed_link: to be taken down */
-	struct wf_list dead;   /* by link: to be freed at the end of progress */
+	struct wf_list failed; /* those to be taken down, by failed_link */
+	struct wf_list dead;   /* those to be freed at the end of progress, by link */
 	/* struct tcp_way, by link: those that are not settled for good. */
 	struct wf_list switching;
 	/* Connections whose operations go by memory, in one direction at least. */
 	unsigned int near;
-	/* Buffer of one read, which is handled before the next read. */
+	/* Buffer for one read, which is handled before the next read. */
 	uint8_t *rbuf;
 	size_t rbuf_size, stage_size;
 	struct tcp_stage *spare_stage;
 
 	/* FI_OPT_SHARED_MEMORY_PERMITTED is false. */
 	bool memory_forbidden;
-	struct tcp_below *below; /* see local/below.h; NULL: none */
+	struct tcp_below *below; /* the endpoint below; see local/below.h; NULL: none */
 	struct tcp_peers *peers; /* NULL for FI_EP_MSG */
 	struct tcp_msg_cm *cm;   /* NULL for FI_EP_RDM */
 
-	/* The bits of an fi_addr_t that name a receive context, and by how many they
-	 * are shifted; fi_rx_addr in fi_endpoint(3). */
+	/* The bits of an fi_addr_t that contain the index of a receive context, and
+	 * their shift; fi_rx_addr in fi_endpoint(3). */
 	uint64_t context_bits;
 	unsigned int context_shift;
-	/* Number of receive contexts that records may name. */
+	/* Number of receive contexts that a record may be for. */
 	unsigned int rx_contexts;
-	/* Transmit contexts by index; NULL: not a scalable endpoint. */
+	/* Transmit contexts by index; NULL: the endpoint is not scalable. */
 	struct tcp_source *contexts;
-	/* Operations that outlive the transmit context that they were posted to. */
+	/* Source of operations whose transmit context was closed. */
 	struct tcp_source closed;
 };
 
@@ -127,7 +132,7 @@ static inline struct tcp_ep *tcp_ep_of(struct wf_ep *ep)
 
 extern const struct wf_prov tcp_prov;
 
-/* endpoint.c. Open an endpoint; it is not enabled. fi_endpoint(3). */
+/* endpoint.c: open an endpoint, which is not enabled. fi_endpoint(3). */
 int tcp_ep_new(struct wf_domain *domain, struct fi_info *info, void *context,
 	struct tcp_ep **ret_ep);
 int tcp_endpoint(struct wf_domain *domain, struct fi_info *info, struct fid_ep **ret_ep,
@@ -142,16 +147,16 @@ ssize_t tcp_start(struct wf_ep *ep, struct wf_op *op);
 ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op);
 size_t tcp_source_left(const struct tcp_source *from);
 
-/* progress.c; ep.lock held. */
+/* progress.c. ep.lock is held. */
 void tcp_progress(struct wf_ep *ep);
-/* wf_watch_set, which logs a failure. */
+/* wf_watch_set; logs a failure. */
 void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events);
 
 /* wait.c */
 int tcp_wait_fd(struct wf_ep *ep);
 bool tcp_arm(struct wf_ep *ep);
-/* A record was queued that no socket reports, and the thread that posted it may not
- * call again: wake sleeping threads. */
+/* Wake sleeping threads: a record was queued that no socket event announces, and the
+ * thread that queued it may not make another call. */
 void tcp_wake_sleepers(struct tcp_ep *ep);
 /* A poll drained the timerfd: rearm it for the sleepers. */
 void tcp_rearm_timer(struct tcp_ep *ep);

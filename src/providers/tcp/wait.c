@@ -7,8 +7,8 @@
 #include "sys/clock.h"
 
 /*
- * Sleeping threads: the epoll set, to which tcp_arm() adds hot sockets, and its timer.
- * progress.c removes hot sockets when no thread sleeps any more.
+ * Sleeping threads: the epoll set, to which tcp_arm() adds the hot sockets, and its
+ * timer. progress.c removes hot sockets when no thread sleeps any more.
  */
 
 int tcp_wait_fd(struct wf_ep *wf)

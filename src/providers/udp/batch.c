@@ -7,26 +7,30 @@
 #include "sys/iov.h"
 
 /*
- * Many datagrams to one address, for layers. Those of one size leave as a *train*: in
- * one system call, which passes the network stack once and is cut into datagrams by the
- * device, or by the kernel before it (UDP_SEGMENT, udp(7)).
+ * Many datagrams to one address, for a provider above (wf_xfer_ops.send_many).
+ * Datagrams of one size leave as a *train*: one system call passes them through the
+ * network stack once, and the device, or the kernel in front of it, cuts the train into
+ * datagrams (UDP_SEGMENT, udp(7)).
  */
 enum {
-	TRAIN_CARS = 64, /* as many as every kernel with UDP_SEGMENT takes */
-	TRAIN_BYTES = UDP_MAX_MSG_IN - 40, /* its length is in an IP header as well */
+	/* Datagrams in a train; every kernel with UDP_SEGMENT takes as many. */
+	TRAIN_DATAGRAMS = 64,
+	/* Length of a train, which the IP header limits, with space for that header. */
+	TRAIN_BYTES = UDP_MAX_MSG_IN - 40,
 	TRAIN_PIECES = 512,
-	/* A kernel or route that refuses so many trains in a row gets no more. */
+	/* After so many refused trains in a row the kernel or the route gets no more of
+	 * them. */
 	REFUSALS_MAX = 8,
 };
 
-/* How many of the datagrams make the next train: all are as long as the first, but the
- * last, which may be shorter. */
+/* Number of datagrams for the next train: all are as long as the first one, but the
+ * last may be shorter. @ret_pieces: the number of their iovecs. */
 static size_t train_of(
 	const struct wf_datagram *datagrams, size_t count, size_t *ret_pieces)
 {
 	size_t bytes = 0, pieces = 0, n = 0;
 
-	for (; n < WF_MIN(count, (size_t)TRAIN_CARS); n++) {
+	for (; n < WF_MIN(count, (size_t)TRAIN_DATAGRAMS); n++) {
 		const struct wf_datagram *next = &datagrams[n];
 
 		if (n > 0 && (next->len > datagrams[0].len || next->len == 0 ||
@@ -66,7 +70,7 @@ ssize_t udp_send_pieces(struct udp_ep *ep, const void *to, const struct iovec *i
 	}
 	do {
 		ret = sendmsg(ep->fd, &msg, 0);
-		/* ECONNREFUSED is about an earlier datagram. */
+		/* ECONNREFUSED is the answer to an earlier datagram. */
 	} while (wf_unlikely(ret < 0) && (errno == EINTR || errno == ECONNREFUSED));
 	return ret;
 }
@@ -101,8 +105,8 @@ static void refused(struct udp_ep *ep, int err)
 			fi_strerror(err));
 }
 
-/* The number of datagrams of the train that were taken: all or none; -1: it has to be
- * sent one by one. */
+/* Send a train of @count datagrams. Returns @count; 0: the socket is full, nothing was
+ * sent; -1: the datagrams have to be sent one by one. */
 static ssize_t send_train(struct udp_ep *ep, const void *to,
 	const struct wf_datagram *datagrams, size_t count, size_t pieces)
 {
@@ -119,8 +123,8 @@ static ssize_t send_train(struct udp_ep *ep, const void *to,
 	}
 	if (udp_is_full(errno))
 		return 0;
-	/* The device or the route takes no trains, or none of such datagrams; or the
-	 * peer cannot be reached, which the next call tells, too. */
+	/* The device or the route takes no trains, or none of this size, or the peer
+	 * cannot be reached. In the last case sending one by one fails, too. */
 	refused(ep, errno);
 	return -1;
 }

@@ -8,69 +8,71 @@
 #include "sys/iov.h"
 
 /*
- * Messages behind which the application announces others (FI_MORE): those to one
- * address are copied here and leave as trains (batch.c), which takes a fraction of the
- * time of one system call each. They leave, and complete, when a message comes without
- * FI_MORE, or one that cannot be in their train, and in each progress call.
+ * Messages with FI_MORE, by which the application announces that others follow.
+ * Messages to one address are copied here and leave as trains (batch.c), which takes a
+ * fraction of the time of one system call each. The gathered messages leave, and
+ * complete, before a message that cannot join their train, together with a message
+ * without FI_MORE, and in each progress call.
  *
- * Only under manual progress: the application makes calls then, so none of them waits
- * for a thread to be woken. Nor is anything gathered while a thread sleeps, which would
- * not send it.
+ * Messages are gathered only under manual progress, where the application makes
+ * progress calls, so that no message waits for a thread to be woken; and not while a
+ * thread sleeps on the endpoint, because it would not send them.
  */
 enum {
-	CARS = 64, /* as many as are in one train */
-	/* Longest message: what one Ethernet frame holds over IPv6. Longer ones are IP
-	 * fragments, which no train may have. */
-	CAR_BYTES = 1500 - 40 - 8,
+	BURST_MSGS = 64, /* the datagrams of one train */
+	/* Longest message in bytes: what one Ethernet frame holds over IPv6. A longer
+	 * message would be sent as IP fragments, which a train may not have. */
+	MSG_BYTES_MAX = 1500 - 40 - 8,
 };
 
-struct car {
+struct gathered_msg {
 	void *context;
 	uint64_t op_flags;
 	struct iovec iov;
 };
 
 struct udp_burst {
-	unsigned int first, count; /* cars that wait: first to count - 1 */
-	size_t used;               /* of bytes */
+	/* Indices: the messages from first to count - 1 wait. */
+	unsigned int first, count;
+	size_t used; /* bytes of @bytes in use */
 	union wf_sockaddr to;
-	struct car cars[CARS];
-	uint8_t bytes[CARS * CAR_BYTES];
+	struct gathered_msg msgs[BURST_MSGS];
+	uint8_t bytes[BURST_MSGS * MSG_BYTES_MAX];
 };
 
-static bool has_cars(const struct udp_ep *ep)
+static bool has_msgs(const struct udp_ep *ep)
 {
 	return atomic_load_explicit(&ep->gathered, memory_order_relaxed);
 }
 
-/* Cars up to @end have left, or failed with @err. */
+/* Complete the messages before @end; with the error @err if it is not 0. */
 static void report(struct udp_ep *ep, unsigned int end, int err)
 {
 	struct udp_burst *burst = ep->out;
 
 	for (; burst->first < end; burst->first++) {
-		const struct car *car = &burst->cars[burst->first];
+		const struct gathered_msg *msg = &burst->msgs[burst->first];
 
 		if (err)
-			wf_ep_tx_err(&ep->ep, WF_CNTR_SEND, car->context, car->op_flags,
+			wf_ep_tx_err(&ep->ep, WF_CNTR_SEND, msg->context, msg->op_flags,
 				FI_SEND | FI_MSG, 0, err);
 		else
-			wf_ep_tx_done(&ep->ep, WF_CNTR_SEND, car->context,
-				car->op_flags, FI_SEND | FI_MSG, car->iov.iov_len);
+			wf_ep_tx_done(&ep->ep, WF_CNTR_SEND, msg->context,
+				msg->op_flags, FI_SEND | FI_MSG, msg->iov.iov_len);
 	}
 }
 
-/* The next train, or the next message alone. False: the socket is full. */
+/* Send the next train, or the next message alone. False: the socket is full. */
 static bool send_next(struct udp_ep *ep)
 {
 	struct udp_burst *burst = ep->out;
-	struct wf_datagram datagrams[CARS];
+	struct wf_datagram datagrams[BURST_MSGS];
 	size_t count = burst->count - burst->first;
 	ssize_t taken;
 	int err;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct iovec *iov = &burst->cars[burst->first + i].iov;
+		const struct iovec *iov = &burst->msgs[burst->first + i].iov;
 
 		datagrams[i] = (struct wf_datagram){ iov, 1, iov->iov_len };
 	}
@@ -90,7 +92,7 @@ bool udp_burst_flush(struct udp_ep *ep)
 {
 	struct udp_burst *burst = ep->out;
 
-	if (wf_likely(!has_cars(ep)))
+	if (wf_likely(!has_msgs(ep)))
 		return true;
 	while (burst->first < burst->count)
 		if (!send_next(ep))
@@ -101,7 +103,7 @@ bool udp_burst_flush(struct udp_ep *ep)
 	return true;
 }
 
-/* May messages wait for others? */
+/* May a message wait for the next one? */
 static bool may_gather(struct udp_ep *ep)
 {
 	if (ep->ep.domain->progress == FI_PROGRESS_AUTO || wf_ep_is_armed(&ep->ep))
@@ -111,12 +113,12 @@ static bool may_gather(struct udp_ep *ep)
 	return ep->out;
 }
 
-/* Can the message be the next car? */
+/* Can the message be added to the gathered ones? */
 static bool fits(const struct udp_ep *ep, const struct wf_op *op, const void *to)
 {
 	const struct udp_burst *burst = ep->out;
 
-	if (!op->len || op->len > CAR_BYTES || burst->count == CARS)
+	if (!op->len || op->len > MSG_BYTES_MAX || burst->count == BURST_MSGS)
 		return false;
 	return !burst->count || !memcmp(&burst->to, to, ep->addr_len);
 }
@@ -124,14 +126,14 @@ static bool fits(const struct udp_ep *ep, const struct wf_op *op, const void *to
 static void add(struct udp_ep *ep, const struct wf_op *op, const void *to)
 {
 	struct udp_burst *burst = ep->out;
-	struct car *car = &burst->cars[burst->count];
+	struct gathered_msg *msg = &burst->msgs[burst->count];
 	uint8_t *bytes = burst->bytes + burst->used;
 
 	if (!burst->count)
 		memcpy(&burst->to, to, ep->addr_len);
 	burst->count++;
 	burst->used += wf_iov_gather(bytes, op->iov, op->iov_count);
-	*car = (struct car){ op->context, op->flags, { bytes, op->len } };
+	*msg = (struct gathered_msg){ op->context, op->flags, { bytes, op->len } };
 	atomic_store_explicit(&ep->gathered, true, memory_order_relaxed);
 }
 
@@ -139,7 +141,7 @@ static ssize_t send_locked(struct udp_ep *ep, const struct wf_op *op, const void
 {
 	bool more = op->flags & FI_MORE && may_gather(ep);
 
-	if (!more && !has_cars(ep))
+	if (!more && !has_msgs(ep))
 		return udp_send_now(ep, op, to);
 	if (!fits(ep, op, to)) {
 		if (!udp_burst_flush(ep))
@@ -167,5 +169,5 @@ ssize_t udp_burst_send(struct udp_ep *ep, const struct wf_op *op, const void *to
 
 bool udp_flushed(struct wf_ep *wf)
 {
-	return !has_cars(udp_ep_of(wf));
+	return !has_msgs(udp_ep_of(wf));
 }

@@ -4,24 +4,26 @@
 
 #include "providers/udp/udp.h"
 
-/* Messages with FI_MORE, which leave together; see burst.c. */
+/* Messages with FI_MORE leave together, as trains; see burst.c. */
 
-/* Does the message go by udp_burst_send? No lock held. Without FI_MORE it does while
- * others wait, which leave before it. */
+/* Does the message go through udp_burst_send()? No lock held. A message without FI_MORE
+ * does while gathered messages wait, because they must leave before it. */
 static inline bool udp_in_burst(const struct udp_ep *ep, const struct wf_op *op)
 {
 	return wf_unlikely(op->flags & FI_MORE) ||
 	       wf_unlikely(atomic_load_explicit(&ep->gathered, memory_order_relaxed));
 }
 
-/* Send the message to the socket address @to, or keep a copy that is sent later.
- * -FI_EAGAIN: the socket is full. Takes ep.lock. */
+/* Send the message to the socket address @to, or copy it and send the copy later.
+ * Returns 0, or -FI_EAGAIN if the socket is full; any other error is reported as the
+ * end of the operation. Takes ep.lock. */
 ssize_t udp_burst_send(struct udp_ep *ep, const struct wf_op *op, const void *to);
 
-/* Send what waits; false: the socket is full. ep.lock is held. */
+/* Send the gathered messages. False: the socket is full, and messages are left. ep.lock
+ * held. */
 bool udp_burst_flush(struct udp_ep *ep);
 
-/* wf_xfer_ops.flushed */
+/* wf_xfer_ops.flushed: no gathered message is left. ep.lock held. */
 bool udp_flushed(struct wf_ep *ep);
 
 #endif

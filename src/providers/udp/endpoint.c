@@ -5,7 +5,7 @@
 #include "objects/endpoint/life/name.h"
 #include "providers/udp/burst.h"
 
-/* Opening, naming, enabling and destroying endpoints. */
+/* Opening, naming, enabling and closing endpoints. */
 
 static int udp_enable(struct wf_ep *wf)
 {
@@ -34,8 +34,7 @@ static void udp_destroy(struct wf_ep *wf)
 {
 	struct udp_ep *ep = udp_ep_of(wf);
 
-	/* Joined groups hold a reference to the endpoint, so all of them were left
-	 * before. */
+	/* A joined group holds a reference to the endpoint, so none is left. */
 	if (ep->epfd >= 0)
 		close(ep->epfd);
 	if (ep->fd >= 0)
@@ -88,7 +87,8 @@ static size_t udp_rx_left(struct wf_ep *wf)
 	return ep->rx_mask + 1 - (ep->rx_head - ep->rx_tail);
 }
 
-/* The kernel's buffer decides, and empties itself. */
+/* Free entries of the transmit queue: always all, because a send goes to the kernel's
+ * buffer at once. */
 static size_t udp_tx_left(struct wf_ep *wf)
 {
 	return wf->info->tx_attr->size;

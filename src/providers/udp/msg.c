@@ -3,10 +3,10 @@
 
 #include "providers/udp/burst.h"
 
-/* Sends, and the posting and cancelling of receives. */
+/* Sends, and posting and cancelling of receives. */
 
-/* The socket could not send. A lack of kernel memory is temporary, and the application
- * retries; another error fails the operation. */
+/* The socket could not send. A lack of kernel memory is temporary: the application
+ * retries. Any other error fails the operation. */
 static ssize_t send_failed(struct udp_ep *ep, const struct wf_op *op, int err)
 {
 	if (udp_is_full(err))
@@ -37,8 +37,8 @@ ssize_t udp_send_now(struct udp_ep *ep, const struct wf_op *op, const void *to)
 
 	do {
 		sent = send_once(ep, op, to);
-		/* ECONNREFUSED is about an earlier datagram, which its destination
-		 * refused; the kernel reports it once. */
+		/* ECONNREFUSED is the answer to an earlier datagram; the kernel reports
+		 * it once. */
 	} while (wf_unlikely(sent < 0) && (errno == EINTR || errno == ECONNREFUSED));
 	if (wf_unlikely(sent < 0))
 		return send_failed(ep, op, errno);

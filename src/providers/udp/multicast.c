@@ -5,21 +5,22 @@
 #include "providers/udp/udp.h"
 
 /*
- * Multicast groups. Linux hands a group's datagrams only to sockets that are bound to
- * the group, or to no address at all. So a member that receives has a socket of its
- * own, bound to the group, unless the endpoint's is bound to the very port and to no
- * address: then it joins itself, and a control message tells group and unicast apart.
+ * Multicast groups. Linux hands a group's datagrams only to a socket that is bound to
+ * the group's address or to the wildcard address. So a member that receives opens a
+ * socket of its own, bound to the group. If the endpoint's socket is bound to the
+ * wildcard address and the group's port, that socket joins the group instead, and a
+ * control message tells which datagrams were sent to the group.
  *
- * A group's fi_addr_t is its index in the endpoint's table, good together with
- * FI_MULTICAST only.
+ * A group's fi_addr_t is its index in the endpoint's table; it is valid only together
+ * with FI_MULTICAST.
  */
 
 struct udp_mc {
 	struct fid_mc fid;
 	struct udp_ep *ep;
 	union wf_sockaddr addr;
-	int fd;      /* its own receiving socket, or -1 */
-	bool shared; /* receives through the endpoint's socket */
+	int fd;      /* The group's own receiving socket, or -1. */
+	bool shared; /* The group receives through the endpoint's socket. */
 };
 
 enum { GROUPS_AT_FIRST = 4 };
@@ -82,10 +83,10 @@ static int open_socket(struct udp_mc *mc)
 	ret = udp_socket(local.sa.sa_family, &fd);
 	if (ret)
 		return ret;
-	/* Groups of interface and link scope need it, for others it means nothing. */
+	/* Groups of interface or link scope need the interface; others ignore it. */
 	if (local.sa.sa_family == AF_INET6 && !local.in6.sin6_scope_id)
 		local.in6.sin6_scope_id = udp_ifindex(mc->ep);
-	/* Each member on this host gets a copy. */
+	/* Each member on this host gets a copy of each datagram. */
 	if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) ||
 		bind(fd, &local.sa, (socklen_t)wf_sockaddr_len(&local)))
 		ret = -errno;
@@ -117,7 +118,7 @@ static int add_socket(struct udp_ep *ep, int fd)
 	return 0;
 }
 
-/* ep.lock held. */
+/* Close nothing, but stop progress and sleepers from using the socket. ep.lock held. */
 static void remove_socket(struct udp_ep *ep, int fd)
 {
 	unsigned int i = 0;
@@ -130,7 +131,8 @@ static void remove_socket(struct udp_ep *ep, int fd)
 		udp_watch(ep);
 }
 
-/* ep.lock held. */
+/* Receive the group's datagrams, through the endpoint's socket or a new one. ep.lock
+ * held. */
 static int start_receiving(struct udp_mc *mc)
 {
 	struct udp_ep *ep = mc->ep;
@@ -150,7 +152,7 @@ static int start_receiving(struct udp_mc *mc)
 	return ret;
 }
 
-/* ep.lock held. */
+/* Undo start_receiving(). ep.lock held. */
 static void stop_receiving(struct udp_mc *mc)
 {
 	if (mc->shared) {
@@ -164,7 +166,8 @@ static void stop_receiving(struct udp_mc *mc)
 	}
 }
 
-/* The index of a free entry in ep->groups. ep.lock held. */
+/* Store the group in a free entry of ep->groups, whose index becomes the group's
+ * fi_addr_t. ep.lock held. */
 static int enter(struct udp_ep *ep, struct udp_mc *mc)
 {
 	unsigned int i = 0, capacity = ep->group_capacity;
@@ -210,7 +213,8 @@ static int mc_close(struct fid *fid)
 	ep->groups[mc->fid.fi_addr] = NULL;
 	wf_unlock(&ep->ep.lock);
 	free(mc);
-	/* release: the endpoint may be closed once nothing refers to it. */
+	/* release: fi_close of the endpoint frees it when it reads that no reference is
+	 * left. */
 	atomic_fetch_sub_explicit(&ep->ep.refs, 1, memory_order_release);
 	return 0;
 }
@@ -218,7 +222,8 @@ static int mc_close(struct fid *fid)
 static struct fi_ops mc_fid_ops =
 	WF_FID_OPS(mc_close, wf_absent_bind, wf_absent_control);
 
-/* Which directions are asked for; without any, all that the endpoint has. */
+/* The directions that @flags ask for, or all that the endpoint has if there are none.
+ */
 static int check_flags(const struct udp_ep *ep, uint64_t flags, uint64_t *ret)
 {
 	const uint64_t directions = FI_SEND | FI_RECV;
@@ -240,7 +245,7 @@ static int check_flags(const struct udp_ep *ep, uint64_t flags, uint64_t *ret)
 static int check_addr(const struct udp_ep *ep, const void *addr, union wf_sockaddr *ret)
 {
 	int family = ep->name.sa.sa_family;
-	/* The call does not say how long it is: the format does. */
+	/* The call has no address length; the endpoint's address format decides it. */
 	size_t len = family == AF_INET6 ? sizeof(ret->in6) : sizeof(ret->in);
 
 	if (wf_sockaddr_read(addr, addr ? len : 0, ret) || ret->sa.sa_family != family)
@@ -294,7 +299,7 @@ int udp_join(struct wf_ep *wf, const void *addr, uint64_t flags, struct fid_mc *
 
 	atomic_fetch_add_explicit(&wf->refs, 1, memory_order_relaxed);
 	event.fid = &mc->fid.fid;
-	/* The event names the fid, so the caller must know it first. */
+	/* The event names the fid, so the application must have it first. */
 	*ret_mc = &mc->fid;
 	ret = wf_eq_write(eq, FI_JOIN_COMPLETE, &event, sizeof(event));
 	if (ret < 0) {

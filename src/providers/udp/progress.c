@@ -6,15 +6,16 @@
 #include "providers/udp/burst.h"
 
 /*
- * From the sockets into posted receives. A poll of a socket is one system call, and is
- * made only while a receive is posted. An idle endpoint polls each socket once in a
- * progress call; after a call that found a datagram the next one polls up to BURST
- * times.
+ * Progress: datagrams from the sockets into posted receives. A poll of a socket is one
+ * system call, and is made only while a receive is posted. While the endpoint is idle,
+ * a progress call polls each socket once; after a progress call that found a datagram,
+ * the next one polls up to BURST times.
  */
 
 enum { BURST = 16 };
 
-/* Is the destination that the control message tells a multicast group? */
+/* Is @c the control message with the destination address, and the destination a
+ * multicast group? */
 static bool is_group(const struct cmsghdr *c)
 {
 	union wf_sockaddr to = { 0 };
@@ -37,8 +38,8 @@ static bool is_group(const struct cmsghdr *c)
 	return wf_sockaddr_is_multicast(&to);
 }
 
-/* Was the datagram sent to a multicast group, although it arrived on the endpoint's own
- * socket? Is it a train? */
+/* Read from the control messages whether the datagram was sent to a multicast group
+ * through the endpoint's own socket, and the length of a train's datagrams. */
 static void read_control(struct msghdr *msg, struct udp_datagram *ret)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
@@ -80,14 +81,14 @@ ssize_t udp_receive_msg(struct udp_ep *ep, const struct udp_sock *sock,
 
 void udp_receive_failed(int err)
 {
-	/* Any other error (ECONNREFUSED for a datagram that this endpoint sent) is
-	 * reported by the kernel once; the next poll receives again. */
+	/* The kernel reports any other error once, such as ECONNREFUSED for a datagram
+	 * that this endpoint sent; the next poll receives again. */
 	if (err != EAGAIN && err != EINTR)
 		udp_log(FI_LOG_INFO, FI_LOG_EP_DATA, "socket error ignored: %s\n",
 			fi_strerror(err));
 }
 
-/* One datagram into the oldest receive; false when there is none. */
+/* Receive one datagram into the oldest posted receive; false if there is none. */
 static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_rx *rx,
 	struct udp_datagram *ret)
 {
@@ -108,8 +109,8 @@ static bool receive(struct udp_ep *ep, const struct udp_sock *sock, struct udp_r
 	return false;
 }
 
-/* The source that the completion reports. False: its address is in no AV, and the
- * application wants to hear of it. */
+/* Find the source that the completion reports. False: no AV has the address, and the
+ * application asked for such sources to be reported as errors (FI_SOURCE_ERR). */
 static bool find_source(
 	struct udp_ep *ep, const struct udp_datagram *dg, fi_addr_t *ret)
 {
@@ -147,8 +148,9 @@ static void report_error(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 	wf_ep_rx_err(&ep->ep, rx->flags, &entry);
 }
 
-/* Report a datagram that went to @rx; @comp_flags adds FI_MULTI_RECV when its buffer
- * is given back with it. True if that was possible. */
+/* Write the completion or the error of a datagram in the buffer of @rx. FI_MULTI_RECV
+ * in @comp_flags releases the buffer together with the completion. True if a completion
+ * with these flags was written. */
 static bool report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 	const struct udp_datagram *dg, uint64_t comp_flags)
 {
@@ -168,8 +170,8 @@ static bool report(struct udp_ep *ep, const struct udp_rx *rx, void *buf,
 }
 
 /* Deliver @dg to the next slice of a multi-receive buffer. When fewer than rx->min
- * bytes are left, the buffer is given back: with the completion of its last message, or
- * in a completion of its own if that message has none. */
+ * bytes are left, the buffer is released: by the completion of its last message or, if
+ * that message has none, by a completion of its own. */
 static void deliver_slice(
 	struct udp_ep *ep, struct udp_rx *rx, const struct udp_datagram *dg, bool more)
 {
@@ -213,7 +215,7 @@ static bool receive_one(struct udp_ep *ep, const struct udp_sock *sock)
 	return true;
 }
 
-/* Receive up to @limit datagrams; true when there were that many. */
+/* Receive up to @limit datagrams; true if there were as many. */
 static bool drain(struct udp_ep *ep, const struct udp_sock *sock, unsigned int limit)
 {
 	unsigned int n = 0;

@@ -6,7 +6,7 @@
 #include "sys/compiler.h"
 #include "sys/netif.h"
 
-/* What the provider offers: one template for each IP version. */
+/* The provider's templates: one for each IP version. */
 
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_SHARED_AV | FI_AV_USER_ID)
 #define TX_CAPS     (FI_MSG | FI_MULTICAST | FI_SEND)
@@ -17,8 +17,8 @@
 	(FI_COMPLETION | FI_INJECT | FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE |       \
 		FI_MULTICAST | FI_MORE)
 
-/* The kernel copies each datagram before the call returns: every size can be injected.
- */
+/* The kernel copies each datagram before the call returns: a message of any size can be
+ * injected. */
 #define TX_ATTR(max_msg)                                                               \
 	{                                                                              \
 		.caps = TX_CAPS, .op_flags = TX_OP_FLAGS, .inject_size = (max_msg),    \
@@ -45,7 +45,7 @@ static struct fi_rx_attr rx_attr = {
 static struct fi_domain_attr domain_attr = {
 	WF_OFFER_DOMAIN, .max_ep_tx_ctx = 1, .max_ep_rx_ctx = 1,
 	.mr_iov_limit = UDP_IOV_LIMIT, .caps = DOMAIN_CAPS,
-	.max_err_data = sizeof(struct sockaddr_in6), /* an unknown source */
+	.max_err_data = sizeof(struct sockaddr_in6), /* address of an unknown source */
 };
 
 static struct fi_fabric_attr fabric_attr = {

@@ -4,18 +4,18 @@
 #include "providers/udp/udp.h"
 #include "sys/netif.h"
 
-/* Sockets and their local addresses. */
+/* The sockets, their options and local addresses. */
 
 enum { BUFFER_SIZE = 4 << 20 };
 
 static void set_int(int fd, int level, int name, int value)
 {
-	/* Wishes: where the kernel refuses one, its default is right as well. */
+	/* An option is a wish: if the kernel refuses it, its default will do. */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
 /* Large enough for UDP_QUEUE_SIZE small datagrams in a row. A process without
- * CAP_NET_ADMIN gets at most the limit of the system. */
+ * CAP_NET_ADMIN gets at most the system's limit (net.core.rmem_max, wmem_max). */
 static void set_buffers(int fd)
 {
 	set_int(fd, SOL_SOCKET, SO_RCVBUF, BUFFER_SIZE);
@@ -31,7 +31,7 @@ int udp_socket(int family, int *ret_fd)
 	if (fd < 0)
 		return -errno;
 	set_buffers(fd);
-	/* Only groups that this very socket joined. */
+	/* Receive only the datagrams of groups that this socket itself joined. */
 	if (family == AF_INET6) {
 		set_int(fd, IPPROTO_IPV6, IPV6_V6ONLY, 1);
 		set_int(fd, IPPROTO_IPV6, IPV6_MULTICAST_ALL, 0);
@@ -57,7 +57,7 @@ unsigned int udp_ifindex(const struct udp_ep *ep)
 	return index;
 }
 
-/* Multicasts leave through the interface of the source address. */
+/* Multicast datagrams leave through the interface of the source address. */
 static int set_multicast_if(const struct udp_ep *ep, int fd)
 {
 	unsigned int index = udp_ifindex(ep);

@@ -7,22 +7,24 @@
 #include "sys/iov.h"
 
 /*
- * Datagrams of one source that arrive together may be received together: a *train*, all
- * of whose datagrams but the last have one size (UDP_GRO, udp(7)). One pass through the
- * network stack and one system call then serve some forty datagrams.
+ * Datagrams of one source that arrive together can be received together: as a *train*,
+ * whose datagrams have one size, but for the last (UDP_GRO, udp(7)). One pass through
+ * the network stack and one system call then serve some forty datagrams.
  *
- * A multi-receive buffer with room for the longest train gets it as it is: each
- * datagram is the next slice. In any other case the train is received here, and its
- * datagrams are copied to receives, one each, in their order and before any later one.
- * What finds no receive stays until one is posted.
+ * A multi-receive buffer with space for the longest train is received into directly:
+ * each datagram is the next slice. Otherwise the train is received into the buffer
+ * below, and its datagrams are copied to receives, one each, in order and before any
+ * later datagram. A datagram that finds no posted receive stays in the buffer until one
+ * is posted.
  *
- * A receive takes longer with UDP_GRO, so it is not asked for before datagrams arrive
- * in numbers.
+ * A receive of a single datagram takes longer with UDP_GRO, so it is turned on only
+ * when many datagrams arrive.
  */
 enum { TRAIN_MAX = 1 << 16 };
 
 struct udp_train {
-	size_t at, left; /* of the bytes: those that wait for receives */
+	/* Offset of the datagrams that wait for receives, and their length; bytes. */
+	size_t at, left;
 	struct udp_datagram all;
 	uint8_t bytes[TRAIN_MAX];
 };
@@ -32,7 +34,7 @@ static struct udp_rx *oldest(struct udp_ep *ep)
 	return ep->rx_head == ep->rx_tail ? NULL : &ep->rx[ep->rx_tail & ep->rx_mask];
 }
 
-/* Does the receive take each train as it is? */
+/* Can any train be received directly into the receive's buffer? */
 static bool takes_trains(const struct udp_rx *rx)
 {
 	return rx->flags & FI_MULTI_RECV && rx->iov_count == 1 && rx->len >= TRAIN_MAX;
@@ -63,7 +65,8 @@ static size_t segment_of(const struct udp_datagram *all, size_t left)
 	return all->segment > 0 ? WF_MIN(all->segment, left) : left;
 }
 
-/* The datagrams of @all are in the oldest receive's buffer, one after the other. */
+/* The datagrams of the train @all are in the oldest receive's buffer, one after the
+ * other: deliver them. */
 static void deliver_in_place(struct udp_ep *ep, const struct udp_datagram *all)
 {
 	struct udp_datagram one = *all;
@@ -76,7 +79,7 @@ static void deliver_in_place(struct udp_ep *ep, const struct udp_datagram *all)
 	} while (left > 0);
 }
 
-/* Copy the next datagram that waits to the oldest receive. */
+/* Copy the next datagram of the saved train to the oldest receive. */
 static void deliver_copy(struct udp_ep *ep, struct udp_train *train)
 {
 	const struct udp_rx *rx = oldest(ep);

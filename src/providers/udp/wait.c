@@ -7,7 +7,7 @@
 /*
  * Sleepers watch an epoll descriptor that holds the sockets while a receive is posted,
  * and is empty otherwise: a socket with datagrams that no receive can take would wake
- * its sleepers over and over.
+ * sleepers without end.
  *
  * udp_arm() makes the set agree with the posted receives before a thread sleeps. A
  * receive that is posted while a thread sleeps puts the sockets back, and epoll reports
@@ -63,7 +63,7 @@ bool udp_arm(struct wf_ep *wf)
 {
 	struct udp_ep *ep = udp_ep_of(wf);
 
-	/* Another thread may have gathered messages after the last progress call. */
+	/* Another thread may have gathered messages since the last progress call. */
 	if (!udp_burst_flush(ep))
 		return false;
 	if (ep->epfd < 0)

@@ -15,7 +15,7 @@ static struct lnx_spec parsed(const char *text)
 	return spec;
 }
 
-static void refused(const char *text, const char *part)
+static void refused(const char *text, const char *provider)
 {
 	struct lnx_spec spec = { .link_count = 77 };
 	struct lnx_text where;
@@ -23,7 +23,7 @@ static void refused(const char *text, const char *part)
 
 	assert_false(lnx_spec_parse(text, &spec, &why, &where));
 	assert_non_null(why);
-	assert_true(lnx_text_is(&where, part));
+	assert_true(lnx_text_is(&where, provider));
 	assert_int_equal(spec.link_count, 77);
 }
 
@@ -34,24 +34,24 @@ static void providers_and_domains(void **state)
 	const struct lnx_spec_link *first = &spec.link[0], *second = &spec.link[1];
 
 	assert_int_equal(spec.link_count, 2);
-	assert_int_equal(first->part_count, 2);
-	assert_true(lnx_text_is(&first->part[0].provider, "shm"));
-	assert_int_equal(first->part[0].domain_count, 0);
-	assert_true(lnx_text_is(&first->part[1].provider, "tcp"));
-	assert_int_equal(first->part[1].domain_count, 2);
-	assert_true(lnx_text_is(&first->part[1].domain[0], "eth0"));
-	assert_true(lnx_text_is(&first->part[1].domain[1], "eth1"));
-	assert_true(lnx_text_is(&second->part[0].provider, "tcp;ofi_rxm"));
-	assert_true(lnx_text_is(&second->part[1].provider, "cxi"));
-	assert_true(lnx_text_is(&second->part[1].domain[0], "cxi0"));
+	assert_int_equal(first->provider_count, 2);
+	assert_true(lnx_text_is(&first->provider[0].name, "shm"));
+	assert_int_equal(first->provider[0].domain_count, 0);
+	assert_true(lnx_text_is(&first->provider[1].name, "tcp"));
+	assert_int_equal(first->provider[1].domain_count, 2);
+	assert_true(lnx_text_is(&first->provider[1].domain[0], "eth0"));
+	assert_true(lnx_text_is(&first->provider[1].domain[1], "eth1"));
+	assert_true(lnx_text_is(&second->provider[0].name, "tcp;ofi_rxm"));
+	assert_true(lnx_text_is(&second->provider[1].name, "cxi"));
+	assert_true(lnx_text_is(&second->provider[1].domain[0], "cxi0"));
 }
 
 static void names_may_hold_what_separates_nothing(void **state)
 {
 	struct lnx_spec spec = parsed("lnxish:a.b-c_d");
 
-	assert_true(lnx_text_is(&spec.link[0].part[0].provider, "lnxish"));
-	assert_true(lnx_text_is(&spec.link[0].part[0].domain[0], "a.b-c_d"));
+	assert_true(lnx_text_is(&spec.link[0].provider[0].name, "lnxish"));
+	assert_true(lnx_text_is(&spec.link[0].provider[0].domain[0], "a.b-c_d"));
 }
 
 static void mistakes_are_named(void **state)

@@ -160,7 +160,8 @@ static void pep_run(struct wf_progress *item)
 	if (!wf_trylock(&pep->base.lock))
 		return;
 	n = epoll_wait(pep->epfd, events, EVENTS_MAX, 0);
-	/* Requests before the listener: accepting may drop some of them. */
+	/* Handle requests before the listener, because accepting may drop some of them.
+	 */
 	for (int i = 0; i < n; i++) {
 		struct ask *ask = events[i].data.ptr;
 

@@ -133,8 +133,8 @@ static int reach(struct tcp_cm *cm, enum tcp_cm_state state)
 	return 1;
 }
 
-/* 1: connected, 0: not yet. SO_ERROR alone does not tell a connection from one that
- * is still being made. */
+/* Returns 1: connected, 0: not yet, or a negative errno. SO_ERROR alone does not tell a
+ * connection from one that is still being made. */
 static int check_connected(struct tcp_cm *cm)
 {
 	union wf_sockaddr peer;
@@ -151,7 +151,8 @@ static int check_connected(struct tcp_cm *cm)
 	return errno == ENOTCONN ? 0 : -errno;
 }
 
-/* 1: all of cm->out is with the kernel, 0: wait until it takes more. */
+/* Returns 1: the kernel has taken all of cm->out, 0: the socket is full, or a negative
+ * errno. */
 static int send_out(struct tcp_cm *cm)
 {
 	while (cm->out_done < cm->out_len) {
@@ -169,8 +170,8 @@ static int send_out(struct tcp_cm *cm)
 	return 1;
 }
 
-/* 1: cm->msg is complete, 0: wait for more. Reads no byte behind the message: records
- * may follow in the same segment. */
+/* Returns 1: cm->msg is complete, 0: wait for more bytes, or a negative errno. Reads no
+ * byte behind the message, because records may follow in the same segment. */
 static int read_in(struct tcp_cm *cm)
 {
 	int need;
@@ -199,8 +200,8 @@ static void set_peer(struct tcp_cm *cm, uint32_t own_features)
 	if (have & TCP_HAVE_RDV_MSG)
 		have |= TCP_HAVE_RDV;
 	cm->peer = (struct tcp_wire_peer){ .have = have };
-	/* Machines of different byte order use big endian, so only little endian ones
-	 * convert. */
+	/* Machines of different byte order use big endian, so only a little endian one
+	 * converts. */
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	cm->peer.swap = !cm->msg.same_order;
 #endif
@@ -228,8 +229,8 @@ static int got_request(struct tcp_cm *cm)
 	return reach(cm, TCP_CM_ASKED);
 }
 
-/* One step. 1: the state changed, or the owner has to act; 0: wait; negative: failed.
- */
+/* One step. Returns 1: the state changed, or the owner has to act; 0: wait; negative
+ * errno: failed. */
 static int step(struct tcp_cm *cm)
 {
 	int ret;

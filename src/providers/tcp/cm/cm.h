@@ -12,7 +12,7 @@
  * struct tcp_cm is one such exchange over a non-blocking socket. The owner of the
  * struct also owns the socket, and closes it in all cases. The exchange never reads a
  * byte behind the message that it waits for, so that the socket can be handed to the
- * data path at any time after it. One thread at a time.
+ * data path at any time after it. Only one thread at a time may use the struct.
  */
 enum {
 	TCP_CM_HDR = 32,
@@ -29,13 +29,15 @@ enum tcp_cm_type {
 /* The reason of a reject, for peers that know the extension. */
 enum tcp_cm_reason {
 	TCP_REASON_NONE, /* no reason, as from peers without the extension */
-	/* The application rejected it, or no endpoint listens any more. */
+	/* The application rejected the request, or no endpoint listens any more. */
 	TCP_REASON_REFUSED,
-	/* The rejecting endpoint's own request is on its way and is used. */
+	/* The rejecting endpoint's own request is under way and is used instead. */
 	TCP_REASON_CROSSED,
 	TCP_REASON_CONNECTED, /* the two endpoints have a connection */
-	TCP_REASON_PROTOCOL,  /* the endpoint is of another type than was asked for */
-	TCP_REASON_BUSY,      /* no memory or no descriptor: try later */
+	/* The endpoint is of another type than the request asks for. */
+	TCP_REASON_PROTOCOL,
+	/* No memory or no descriptor; the requester may try again later. */
+	TCP_REASON_BUSY,
 	TCP_REASONS,
 };
 
@@ -45,9 +47,9 @@ struct tcp_cm_ext {
 	/* enum tcp_wire_have: offered by a request, agreed on by a reply. */
 	uint32_t features;
 	uint64_t instance; /* random, not 0, constant for the life of the endpoint */
-	uint16_t contexts; /* number of receive contexts of the sender; 0 means 1 */
-	/* enum tcp_cm_reason. In a request TCP_REASON_CONNECTED or nothing: the sender
-	 * has accepted a request that told the receiver's address. */
+	uint16_t contexts; /* Number of receive contexts of the sender; 0 means 1. */
+	/* enum tcp_cm_reason. A request has TCP_REASON_NONE, or TCP_REASON_CONNECTED:
+	 * the sender has accepted a request that contained the receiver's address. */
 	uint8_t reason;
 };
 
@@ -89,30 +91,34 @@ enum tcp_cm_state {
 	TCP_CM_FAILED,     /* end: failure */
 };
 
-/* The properties of this end. */
+/* The properties of this end of the connection. */
 struct tcp_cm_own {
 	uint32_t features; /* within TCP_HAVE_OFFER */
 	uint64_t instance; /* not 0 */
 	uint16_t contexts; /* number of receive contexts; 0 means 1 */
-	/* Milliseconds for connecting, and for a request to arrive; 0: no limit. */
+	/* Time limit for connecting, and for a request to arrive, in milliseconds; 0:
+	 * none. */
 	int timeout_ms;
-	/* Milliseconds for the reply, which may depend on a person; 0: no limit. */
+	/* Time limit for the reply, which a person may have to give, in milliseconds;
+	 * 0: none. */
 	int reply_ms;
-	/* The request tells TCP_REASON_CONNECTED. */
+	/* Send TCP_REASON_CONNECTED in the request. */
 	bool accepted_yours;
 };
 
 struct tcp_cm {
-	/* The owner may read these. */
+	/* The owner may read these fields. */
 	int fd;
 	uint64_t begin_ns;
 	enum tcp_cm_state state;
-	uint64_t deadline_ns; /* by wf_now_ns; UINT64_MAX: none */
-	/* Valid in the states ASKED, CONNECTED, REJECTED. */
-	struct tcp_cm_msg msg; /* the message of the other end */
-	/* What was agreed on; in state ASKED what could be agreed on. */
+	uint64_t deadline_ns; /* time of wf_now_ns; UINT64_MAX: none */
+	/* Valid in the states ASKED, CONNECTED, REJECTED: the message of the other end.
+	 */
+	struct tcp_cm_msg msg;
+	/* The properties that both ends agreed on; in the state ASKED those that they
+	 * could agree on. */
 	struct tcp_wire_peer peer;
-	/* Private to cm.c. */
+	/* The fields below are private to cm.c. */
 	struct tcp_cm_own own;
 	bool rejecting;
 	uint16_t in_len, out_len, out_done;
@@ -136,20 +142,21 @@ void tcp_cm_start_active(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own
 void tcp_cm_start_passive(struct tcp_cm *cm, int fd, const struct tcp_cm_own *own);
 
 /*
- * Continue as far as possible without blocking. 1: the owner has to act on state ASKED
- * or CONNECTED. 0: call again when tcp_cm_events() are reported for the socket, and
- * when the deadline has passed. Negative: the exchange failed. -FI_ECONNREFUSED with
- * state REJECTED: the other end rejected, and its msg and data are valid.
- * -FI_ETIMEDOUT, -FI_ENOPROTOOPT, -FI_EPROTO; -FI_ECONNRESET: the other end closed the
- * socket; or an error of the socket. A peer that does not speak this protocol was
- * logged.
+ * Continue as far as possible without blocking. Returns 1: the owner has to act on
+ * state ASKED or CONNECTED; 0: call again when tcp_cm_events() are reported for the
+ * socket, and when the deadline has passed. Negative: the exchange failed.
+ * -FI_ECONNREFUSED with state REJECTED: the other end rejected the request, and its msg
+ * and data are valid. -FI_ETIMEDOUT, -FI_ENOPROTOOPT, -FI_EPROTO; -FI_ECONNRESET: the
+ * other end closed the socket; or an error of the socket. A peer that does not speak
+ * this protocol was logged.
  */
 int tcp_cm_progress(struct tcp_cm *cm);
 
 /*
- * Any process may connect and send nothing. An exchange that has been silent for
- * TCP_SILENT_MS may be dropped in favour of others: when there are more than
- * TCP_SILENT_MAX of them, and when the process has no descriptor left.
+ * Any process may connect and send nothing. An exchange whose other end has been silent
+ * for TCP_SILENT_MS milliseconds may be dropped: when there are more than
+ * TCP_SILENT_MAX of them, or when the process has no descriptor left for another
+ * connection.
  */
 enum { TCP_SILENT_MAX = 1024, TCP_SILENT_MS = 1000 };
 
@@ -162,9 +169,9 @@ void tcp_cm_log_silent(const struct tcp_cm *cm);
 uint32_t tcp_cm_events(const struct tcp_cm *cm);
 
 /*
- * Answer the request in state ASKED. Result as of tcp_cm_progress(): 1 when the answer
- * was sent (CONNECTED; or REJECTED, and the owner shuts the socket down and closes it).
- * @features as in struct tcp_cm_own, which may have been less exact.
+ * Answer the request in state ASKED. The result is that of tcp_cm_progress(): 1 when
+ * the answer was sent. The state is then CONNECTED; or REJECTED, and the owner shuts
+ * the socket down and closes it. @features replaces that of struct tcp_cm_own.
  */
 int tcp_cm_accept(
 	struct tcp_cm *cm, uint32_t features, const void *data, size_t data_len);
@@ -184,8 +191,9 @@ struct tcp_rdm_hello {
 	/* Reply: the sender knows versions and has checked the requested one. */
 	bool evaluated;
 	bool firewall; /* the sender's host cannot be connected to */
-	uint16_t port; /* port where the requester listens, in request and reply */
-	uint32_t id;   /* id of the sender: a process id, or a random number */
+	/* Port where the requester listens, both in the request and in the reply. */
+	uint16_t port;
+	uint32_t id; /* id of the sender: a process id, or a random number */
 };
 
 void tcp_rdm_encode(uint8_t buf[TCP_RDM_DATA], const struct tcp_rdm_hello *hello);
@@ -202,14 +210,14 @@ int tcp_rdm_decode_reply(
 void tcp_rdm_answer(const struct tcp_rdm_hello *request, const struct tcp_cm_msg *msg,
 	uint32_t own_id, struct tcp_rdm_hello *ret);
 
-/* The bits that a reply, sent or received, adds to tcp_wire_peer.have. */
+/* The bits that a reply, whether sent or received, adds to tcp_wire_peer.have. */
 uint32_t tcp_rdm_have(const struct tcp_rdm_hello *reply);
 
 /*
- * Two endpoints connected to each other at the same time: the request of the higher
- * address is used. Positive: @own is higher, the peer's request is rejected; negative:
- * this end's request is given up and the peer's accepted; 0: both addresses are the
- * same endpoint's.
+ * Two endpoints connected to each other at the same time: the request of the endpoint
+ * with the higher address is used. Positive: @own is higher, the peer's request is
+ * rejected; negative: this end's request is given up and the peer's accepted; 0: the
+ * addresses are equal, so the endpoint connected to itself.
  */
 int tcp_rdm_cross(const union wf_sockaddr *own, const union wf_sockaddr *peer);
 

@@ -43,7 +43,7 @@ static struct tcp_cm_ext get_ext(const struct cm_hdr *hdr)
 {
 	struct tcp_cm_ext ext = { 0 };
 
-	/* Later versions only add fields. */
+	/* Later versions of the extension only add fields. */
 	if (memcmp(hdr->magic, magic_of(hdr->type), sizeof(hdr->magic)) ||
 		hdr->ext_version < EXT_VERSION || !hdr->instance)
 		return ext;
@@ -57,7 +57,8 @@ static struct tcp_cm_ext get_ext(const struct cm_hdr *hdr)
 	return ext;
 }
 
-/* Checked as early as possible: the connecting program may speak another protocol. */
+/* Check the first bytes as early as possible: the connecting program may speak another
+ * protocol. */
 static int check_start(const uint8_t *buf, size_t len)
 {
 	if (len > 0 && buf[0] != CM_VERSION)

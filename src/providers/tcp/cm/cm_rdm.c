@@ -49,9 +49,9 @@ static int decode(const void *bytes, size_t len, struct tcp_rdm_hello *ret)
 	return 0;
 }
 
-/* Detect an rxm endpoint that connected here by mistake, by length and first bytes of
- * its request. Other implementations take it for one of their RDM endpoints, and both
- * wait for ever. */
+/* Detect an rxm endpoint that connected to this one by mistake, by the length and the
+ * first bytes of its request. Other implementations take it for one of their RDM
+ * endpoints, and both then wait for ever. */
 static bool is_rxm(const void *bytes, size_t len)
 {
 	static const uint8_t start[4] = { 1, 2, 4, 3 };
@@ -103,7 +103,7 @@ uint32_t tcp_rdm_have(const struct tcp_rdm_hello *reply)
 	return have;
 }
 
-/* Host bytes, then port bytes, both in network order. */
+/* Compare the hosts' bytes, then the ports' bytes, both in network order. */
 static int compare_bytes(const void *own_host, const void *peer_host, size_t len,
 	in_port_t own_port, in_port_t peer_port)
 {

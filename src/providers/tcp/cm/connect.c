@@ -54,7 +54,7 @@ int tcp_bound_socket(const union wf_sockaddr *local, const struct tcp_netconf *c
 	return 0;
 }
 
-/* Connect from one port; 0: the kernel's choice. */
+/* Connect from @port; 0: the kernel's choice. */
 static int connect_from(const union wf_sockaddr *local, uint16_t port,
 	const union wf_sockaddr *dest, const struct tcp_netconf *conf, uint32_t tclass,
 	int *ret_fd)
@@ -87,7 +87,7 @@ static int connect_in_range(const union wf_sockaddr *local,
 {
 	static atomic_uint next_port;
 	unsigned int count = (unsigned int)(conf->port_high - conf->port_low) + 1;
-	/* relaxed: any number is good. */
+	/* relaxed: any number will do. */
 	unsigned int first =
 		atomic_fetch_add_explicit(&next_port, 1, memory_order_relaxed);
 	int err = -EADDRINUSE;

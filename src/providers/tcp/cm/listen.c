@@ -22,7 +22,7 @@ static int listen_at(const union wf_sockaddr *addr, uint16_t port, int *ret_fd)
 		return -errno;
 	wf_sockaddr_set_port(&name, port);
 	tcp_sock_before_listen(fd, addr);
-	/* The port can be used again while old connections are in TIME_WAIT. */
+	/* The port can be used while old connections from it are in TIME_WAIT. */
 	(void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	/* With SO_REUSEADDR two sockets may bind to a port; listen() fails for the
 	 * second one. */
@@ -128,8 +128,8 @@ static bool descriptor_freed(struct tcp_listener *listener)
 int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf *conf,
 	uint32_t tclass, int *ret_fd, union wf_sockaddr *ret_peer)
 {
-	/* A limit, so that a flood of connections to refuse does not keep the thread
-	 * here. */
+	/* A limit, so that a flood of connections which are refused does not keep the
+	 * thread in this loop. */
 	for (int tries = 0; tries < TRIES_MAX; tries++) {
 		union wf_sockaddr peer = { 0 };
 		socklen_t len = sizeof(peer);
@@ -160,7 +160,7 @@ int tcp_listener_accept(struct tcp_listener *listener, const struct tcp_netconf 
 		case ENOMEM:
 			return -FI_EAGAIN;
 		default:
-			/* An error of that connection before it was accepted. */
+			/* An error of that connection, before it was accepted. */
 			break;
 		}
 	}

@@ -2,7 +2,7 @@
 #include "providers/tcp/cm/listen.h"
 #include "providers/tcp/cm/msg_cm.h"
 
-/* What fi_connect, fi_accept and fi_shutdown begin (struct wf_cm_ops). */
+/* What fi_connect, fi_accept and fi_shutdown start (struct wf_cm_ops). */
 
 static struct tcp_ep *ep_of(const struct wf_cm *cm)
 {
@@ -38,7 +38,7 @@ static int start_connecting(struct wf_cm *base, const void *data, size_t len)
 	return 0;
 }
 
-/* The exchange reports its failure itself. */
+/* The exchange itself reports its failure, by an event. */
 static int answer(struct wf_cm *base, const void *data, size_t len)
 {
 	struct tcp_msg_cm *cm = tcp_msg_cm_of(base);

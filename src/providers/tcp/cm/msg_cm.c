@@ -5,7 +5,7 @@
 #include "providers/tcp/cm/msg_cm.h"
 #include "sys/clock.h"
 
-/* The one connection of an FI_EP_MSG endpoint: the exchange, and the end. */
+/* The connection of an FI_EP_MSG endpoint: the exchange that begins it, and its end. */
 
 uint32_t tcp_msg_features(const struct fi_info *info)
 {

@@ -3,8 +3,8 @@
 
 #include "providers/tcp/cm/pep.h"
 
-/* The connection management of FI_EP_MSG endpoints that are opened and closed; an
- * endpoint may be opened for a connection request, or for a passive endpoint. */
+/* Opening and closing of the connection management of FI_EP_MSG endpoints. An endpoint
+ * may be opened for a connection request, or for a passive endpoint. */
 
 static int refuse(int err, const char *why)
 {

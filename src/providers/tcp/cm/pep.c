@@ -5,11 +5,11 @@
 #include "providers/tcp/cm/pep.h"
 #include "sys/fds.h"
 
-/* Passive endpoints: a socket that listens, and one epoll set for it and the
+/* Passive endpoints: a listening socket, and one epoll set for it and for the accepted
  * connections whose requests are not complete. */
 
-/* A socket that is bound listens, too: no other one gets the port. Nothing is accepted
- * before fi_listen. */
+/* The bound socket listens at once, so that no other socket gets the port. No
+ * connection is accepted before fi_listen. */
 static int pep_bind(struct wf_pep *base)
 {
 	struct tcp_pep *pep = tcp_pep_of(base);

@@ -18,7 +18,8 @@ struct tcp_pep {
 	struct tcp_netconf conf;
 	struct tcp_listener listener;
 	int epfd;
-	struct wf_list asks; /* connections without a whole request, oldest first */
+	/* Accepted connections whose request is not complete, the oldest first. */
+	struct wf_list asks;
 	unsigned int ask_count;
 };
 
@@ -31,9 +32,9 @@ static inline struct tcp_pep *tcp_pep_of(const struct wf_pep *pep)
 extern const struct wf_pep_ops tcp_pep_ops;
 
 /*
- * A connection request: the peer waits for an answer. It owns the descriptors that its
- * endpoint will need: if descriptors are short, waiting requests would otherwise use
- * them all, and none could be accepted.
+ * A connection request, whose peer waits for an answer. It owns the descriptors that
+ * its endpoint will need: if descriptors are short, waiting requests would otherwise
+ * use them all, and none could be accepted.
  */
 struct tcp_connreq {
 	struct wf_cm_request base;
@@ -47,7 +48,8 @@ static inline struct tcp_connreq *tcp_connreq_of(const struct wf_cm_request *req
 	return wf_container_of(req, struct tcp_connreq, base);
 }
 
-/* connreq.c: take over @fd. NULL, logged: no memory or no descriptor. */
+/* connreq.c: make a request of the connection @fd, which the request then owns. NULL,
+ * with the reason logged if it is not memory: the caller keeps @fd. */
 struct tcp_connreq *tcp_connreq_new(
 	int fd, const union wf_sockaddr *peer, const struct tcp_cm *cm);
 void tcp_connreq_free(struct tcp_connreq *req);
@@ -55,11 +57,11 @@ void tcp_connreq_free(struct tcp_connreq *req);
 void tcp_connreq_reject(struct wf_cm_request *req, enum wf_cm_reason reason,
 	const void *data, size_t len);
 
-/* ask.c */
+/* ask.c: the accepted connections without a complete request. */
 void tcp_asks_init(struct tcp_pep *pep);
 void tcp_asks_drop(struct tcp_pep *pep);
-/* Start to accept from the listener, which was just opened. @base.lock held. 0 or a
- * negative errno. */
+/* Start to accept connections from the listener, which has just been opened. @base.lock
+ * is held. Returns 0 or a negative errno. */
 int tcp_asks_watch(struct tcp_pep *pep);
 
 #endif

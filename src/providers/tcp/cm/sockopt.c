@@ -8,11 +8,11 @@
 #include "providers/tcp/log.h"
 #include "sys/compiler.h"
 
-/* Options of connected sockets, and the kernel's knowledge of the peer. */
+/* Options of connected sockets, and what the kernel knows about the peer. */
 
 static void set_int(int fd, int level, int name, int value)
 {
-	/* Failure is ignored: the kernel's default is correct as well. */
+	/* Failure is ignored: the kernel's default will do. */
 	(void)setsockopt(fd, level, name, &value, sizeof(value));
 }
 
@@ -28,7 +28,8 @@ static void set_tclass(int fd, int family, uint32_t tclass)
 		set_int(fd, IPPROTO_IP, IP_TOS, tos);
 }
 
-/* The first keep-alive probe after half of the time, four more until the end of it. */
+/* Send the first keep-alive probe after half of the time, and four more in the other
+ * half. */
 static void set_keepalive(int fd, int keepalive_ms)
 {
 	enum { PROBES = 4 };
@@ -54,9 +55,10 @@ void tcp_sock_setup(int fd, int family, const struct tcp_netconf *conf, uint32_t
 }
 
 /*
- * Within one machine no segment is lost and there is no latency to hide. A queue longer
- * than the cache slows both ends down, and so do the timers of an algorithm that paces
- * segments, as BBR does. Reno is in every kernel, and every process may choose it.
+ * Is the peer within this machine? There no segment is lost and there is no latency to
+ * hide. A queue longer than the cache slows both ends down, and so do the timers of an
+ * algorithm that paces segments, as BBR does. Reno is in every kernel, and every
+ * process may choose it.
  */
 
 static bool is_on_this_host(int fd, const union wf_sockaddr *peer)

@@ -9,13 +9,13 @@
 #include "sys/clock.h"
 
 /*
- * Attempts to connect of FI_EP_RDM endpoints. There is at most one connection between
+ * Connection attempts of FI_EP_RDM endpoints. There is at most one connection between
  * two endpoints, except that an endpoint which sends to itself has one for each
  * direction.
  */
 
 enum {
-	ACCEPTS = 64,    /* connections that are accepted in one call */
+	ACCEPTS = 64,    /* limit of connections that one call accepts */
 	CLAIM_MS = 3000, /* milliseconds for connecting to the host of a claim */
 };
 
@@ -62,8 +62,8 @@ void tcp_attempt_end(struct wf_attempt *attempt)
 	tcp_attempt_drop(tcp_attempt_of(attempt));
 }
 
-/* An attempt to connect failed with @err, a positive code; @refused: because no socket
- * listens at the address. */
+/* An attempt failed with @err, a positive fi_errno. @refused: because no socket listens
+ * at the address. */
 static void failed(struct tcp_ep *ep, struct tcp_peer *peer, int err, bool refused)
 {
 	struct wf_remotes *remotes = &ep->peers->remotes;
@@ -74,7 +74,8 @@ static void failed(struct tcp_ep *ep, struct tcp_peer *peer, int err, bool refus
 		wf_remote_failed(remotes, &peer->ip.remote, err, wf_now_ns());
 }
 
-/* The peer, or this end, will have no connection. */
+/* The peer or this end has refused the connection for good: fail the waiting
+ * operations. */
 static void denied(struct tcp_attempt *attempt)
 {
 	wf_remote_denied(&attempt->ep->peers->remotes, &attempt->peer->ip.remote,
@@ -163,15 +164,16 @@ static void active_ready(struct tcp_attempt *attempt)
 	become_conn(attempt, tcp_rdm_have(&hello), TCP_PROVEN);
 }
 
-/* Does a connection with the peer exist, as far as both ends can see? One that ended is
- * taken down, after the bytes that had arrived were received. */
+/* Does a connection with the peer exist, as far as this end can tell? A connection that
+ * has ended is taken down, after the bytes that had arrived were received. */
 static bool stands(struct tcp_conn *conn)
 {
 	if (!conn)
 		return false;
 	if (!conn->err && !tcp_rx_ended(conn)) {
-		/* After a broken link only the peer may know that it ended: the probe
-		 * lets the peer's next request find that out. */
+		/* After a broken link only the peer may know that the connection ended:
+		 * if it did, the answer to the probe shows it when the peer's next
+		 * request comes. */
 		tcp_conn_probe(conn);
 		return true;
 	}
@@ -180,8 +182,8 @@ static bool stands(struct tcp_conn *conn)
 	return false;
 }
 
-/* Log a request from an address of a live connection: from another process, or from a
- * peer that lost the connection and was restarted. */
+/* Log a request from the address of a live connection: it is from another process, or
+ * from a peer that lost the connection and was restarted. */
 static void log_other(
 	const struct tcp_attempt *attempt, const struct tcp_rdm_hello *hello)
 {
@@ -198,10 +200,10 @@ static void log_other(
 }
 
 /*
- * Is the request of a peer that has accepted this endpoint's own? Its reply may have
- * arrived, and be unread, or be delayed on the way. If the peer's request were accepted
- * then, each end would take its own connection for the proven one, and end the other,
- * with the messages on it.
+ * Has the sender of the request accepted this endpoint's own request? Its reply may be
+ * unread or still under way. If its request were accepted as well, each end would take
+ * the connection that it made for the proven one, and end the other connection with the
+ * messages on it.
  */
 static bool answers_own(const struct tcp_attempt *attempt, const struct tcp_peer *peer)
 {
@@ -209,7 +211,7 @@ static bool answers_own(const struct tcp_attempt *attempt, const struct tcp_peer
 	       peer->attempt->cm.state == TCP_CM_WAITING;
 }
 
-/* Is this endpoint's own attempt, and not @attempt, to become the connection? */
+/* Is this endpoint's own attempt, not @attempt, to become the connection? */
 static bool own_survives(
 	const struct tcp_attempt *attempt, const struct tcp_peer *peer, int order)
 {
@@ -225,8 +227,8 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 	socklen_t len = sizeof(own);
 	int order;
 
-	/* An endpoint that listens at a wildcard is known to the peer by the address
-	 * that it connected to. */
+	/* The peer knows an endpoint that listens at a wildcard by the address that the
+	 * peer connected to. */
 	if (getsockname(attempt->base.watch.fd, &own.sa, &len))
 		return TCP_REASON_BUSY;
 	wf_sockaddr_set_port(&own, wf_sockaddr_port(&attempt->ep->name));
@@ -458,7 +460,7 @@ bool tcp_attempt_free_descriptor(struct tcp_listener *listener)
 		if (!attempt->passive || attempt->cm.state != TCP_CM_READING)
 			continue;
 		if (!tcp_cm_silent(&attempt->cm, now))
-			break; /* the attempts behind it are younger */
+			break; /* the attempts behind this one are younger */
 		drop_silent(attempt);
 		return true;
 	}

@@ -8,10 +8,10 @@
 #include "providers/tcp/data/unexp.h"
 #include "providers/tcp/local/way.h"
 
-/* The life of a connection after its two ends agreed. */
+/* The life of a connection from the end of its exchange on. */
 
-/* May one connection more be read in each progress call? More of them would cost the
- * busy ones more than the epoll set. */
+/* May another connection be read in each progress call? Beyond the limit the reads
+ * would cost more than polls of the epoll set. */
 static bool may_heat(const struct tcp_conn *conn)
 {
 	return conn->ep->hot_count < TCP_HOT_MAX;
@@ -27,8 +27,8 @@ static void conn_ready(struct wf_watch *watch, uint32_t events)
 	if (may_heat(conn))
 		tcp_conn_heat(conn);
 	(void)tcp_rx_poll(conn);
-	/* The epoll set tells of bytes in the socket. What waits elsewhere is found by
-	 * reading the connection. */
+	/* The epoll set reports bytes in the socket. Bytes that were read already are
+	 * found by reading the connection. */
 	if (!conn->err && !conn->hot &&
 		(conn->rx.held || !(tcp_conn_events(conn) & EPOLLIN)))
 		tcp_conn_heat(conn);
@@ -72,7 +72,7 @@ void tcp_conn_fail(struct tcp_conn *conn, int err)
 	if (conn->err)
 		return;
 	conn->err = err;
-	/* This wakes sleeping threads as well: the socket is readable from now on. */
+	/* The socket is readable from now on, which wakes sleeping threads. */
 	(void)shutdown(conn->watch.fd, SHUT_RDWR);
 	wf_progress_wake(&conn->ep->ep.progress);
 	wf_list_push(&conn->ep->failed, &conn->failed_link);
@@ -94,7 +94,7 @@ static void end_list(struct tcp_conn *conn, struct wf_list *list, int err)
 		end_tx(conn, wf_list_entry(link, struct tcp_tx, link), err);
 }
 
-/* In the order in which the operations were posted, as far as that is known. */
+/* End the operations in the order in which they were posted, as far as it is known. */
 static void end_all_tx(struct tcp_conn *conn, int err)
 {
 	end_list(conn, &conn->acks, err);
@@ -175,7 +175,7 @@ void tcp_conn_heat(struct tcp_conn *conn)
 	conn->hot = true;
 	ep->hot_count++;
 	wf_list_push(&ep->hot, &conn->hot_link);
-	/* While no thread sleeps, the socket leaves the epoll set: an event for each
+	/* While no thread sleeps, the socket is not in the epoll set: an event for each
 	 * segment costs more than the reads that it would save. A thread may sleep
 	 * while another one makes the connection: then the socket is added. */
 	tcp_watch_set(

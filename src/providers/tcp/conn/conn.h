@@ -10,7 +10,7 @@ struct tcp_way;
 
 /* The event that completes an operation after its record was sent. */
 enum tcp_want {
-	TCP_WANT_SENT, /* the record is with the kernel */
+	TCP_WANT_SENT, /* the kernel has taken the record */
 	TCP_WANT_ACK,  /* the peer's acknowledgement; waits in conn->acks */
 	TCP_WANT_RESP, /* the peer's response; waits in conn->resps */
 	/* The peer's note that the message was matched; waits in conn->matches. */
@@ -19,13 +19,14 @@ enum tcp_want {
 };
 
 /*
- * A record to send, and the operation that it belongs to until the operation ends. An
- * answer to a peer has no operation: op is WF_OP_COUNT. Allocated with as many bytes of
- * @copy as its injected payload or its operands need.
+ * A record to send, and its operation until the operation ends. An answer to a peer has
+ * no operation: op is WF_OP_COUNT. Allocated with as many bytes of @copy as its
+ * injected payload or its operands need.
  */
 struct tcp_tx {
 	struct wf_list link;
-	struct tcp_source *from; /* where the operation was posted; NULL: an answer */
+	/* Endpoint or transmit context of the operation; NULL: an answer. */
+	struct tcp_source *from;
 	/* Heap copy of the payload, made when a transmit context was closed; else NULL.
 	 */
 	void *kept;
@@ -35,16 +36,16 @@ struct tcp_tx {
 	fi_addr_t addr;
 	size_t len;
 	uint8_t op; /* enum wf_op_kind, or WF_OP_COUNT */
-	/* enum tcp_want */
+	/* Enum tcp_want. */
 	uint8_t want;
 	/* The payload is the registered memory that rec.seg names, not iov. */
 	bool from_mr;
-	/* A request to send was sent; after the peer's clear to send this is its data.
-	 */
+	/* A request to send was sent; after the peer's clear to send the record is the
+	 * payload. */
 	bool rendezvous;
-	uint8_t hdr_len; /* bytes of hdr; 0: it is not encoded yet */
+	uint8_t hdr_len; /* length of hdr in bytes; 0: it is not encoded yet */
 	uint8_t iov_count, result_count;
-	uint64_t done; /* bytes of the record, header included, that were sent */
+	uint64_t done; /* bytes of the record that were sent, including its header */
 	struct iovec iov[2 * TCP_IOV_LIMIT];
 	/* Buffers for the result of a fetching atomic. */
 	struct iovec result[TCP_IOV_LIMIT];
@@ -52,29 +53,29 @@ struct tcp_tx {
 	uint8_t copy[];
 };
 
-/* The completion of a message in the stage: it is due when the kernel has the message.
- */
+/* The completion of a message in the stage, which is reported when the kernel has taken
+ * the message. */
 struct tcp_mark {
 	struct tcp_source *from;
 	void *context;
 	uint64_t op_flags;
 	fi_addr_t addr;
-	/* Value of conn->staged behind the message; it is complete when conn->flushed
-	 * has reached that. */
+	/* The value that conn->staged had behind the message: the message is complete
+	 * when conn->flushed has reached it. */
 	uint64_t end;
 	uint32_t len;
 	uint8_t op;
 };
 
 /*
- * Bytes of small records that were not sent yet. A connection has a stage only while it
- * has such records: a small one first, the endpoint's full size when that fills up.
- * @bytes lie behind @marks in the same allocation.
+ * Bytes of small records that have not been sent. A connection has a stage only while
+ * it has such records: a small stage first, and one of the endpoint's full size when
+ * that is full. @bytes is in the same allocation, behind @marks.
  */
 struct tcp_stage {
 	size_t head, tail, size;
-	/* Next free mark and oldest mark; they run free and are masked with mark_mask.
-	 */
+	/* Numbers of the next free mark and of the oldest mark; they run free and are
+	 * masked with mark_mask. */
 	uint32_t mark_head, mark_tail;
 	uint32_t mark_mask;
 	uint8_t *bytes;
@@ -88,31 +89,34 @@ struct tcp_rdv;
 enum tcp_sink {
 	TCP_SINK_IOV, /* in rx.iov */
 	TCP_SINK_MR,  /* in the registered memory that rec.seg names */
-	/* Nowhere yet: the socket is not read until the message is matched. */
+	/* Nowhere yet: the socket is not read until a receive matches the message. */
 	TCP_SINK_HOLD,
 };
 
 struct tcp_rx {
-	/* The next bytes are payload; else they begin or continue a header. */
+	/* The next bytes are payload; else they are a header, or the rest of one. */
 	bool body;
 	uint8_t sink;      /* enum tcp_sink */
-	uint8_t carry_len; /* bytes in @carry: an incomplete header */
-	/* fi_errno of the operation that the record asks for; 0: none. */
+	uint8_t carry_len; /* length of @carry, an incomplete header */
+	/* Positive fi_errno of the operation that the record asks for; 0: none. */
 	int err;
 	unsigned int iov_count;
-	/* Bytes of the payload that have not come, and how many of them the sink can
-	 * store. */
+	/* left: payload bytes that have not arrived. capacity: how many of them the
+	 * sink can store. */
 	uint64_t left, capacity;
-	uint64_t offset;   /* TCP_SINK_MR: payload bytes that were stored */
-	struct iovec *iov; /* unused buffers of the sink; points into iovs */
+	uint64_t offset; /* TCP_SINK_MR: payload bytes that were stored */
+	/* Buffers of the sink that are not filled; points into iovs. */
+	struct iovec *iov;
 	struct fi_peer_rx_entry *entry;
-	/* The saved message; NULL: the message was matched. */
+	/* The unexpected message that the payload belongs to; NULL: the message was
+	 * matched. */
 	struct wf_srx_unexpected *unexp;
 	/* The rendezvous that the payload belongs to; NULL: none. */
 	struct tcp_rdv *rdv;
 	/* Heap memory for the operands of an atomic; else NULL. */
 	uint8_t *buf;
-	/* TCP_SINK_HOLD: heap copy of bytes that were read already; else NULL. */
+	/* TCP_SINK_HOLD: heap copy of the bytes behind the header that were read
+	 * already; else NULL. */
 	uint8_t *held;
 	size_t held_len;
 	struct tcp_record rec;
@@ -123,11 +127,12 @@ struct tcp_rx {
 };
 
 /*
- * A connection in its data phase; ep.lock. Bytes are sent in this order: the stage
- * (whole records), the rest of @cur, acknowledgements that are due, @answers, @txq.
+ * A connection in its data phase, guarded by ep.lock. Bytes are sent in this order: the
+ * stage (whole records), the rest of @cur, acknowledgements that are due, @answers,
+ * @txq.
  */
 struct tcp_conn {
-	struct wf_watch watch; /* has the socket (fd) */
+	struct wf_watch watch; /* watches the socket; contains its fd */
 	struct tcp_ep *ep;
 	struct tcp_peer *peer; /* NULL for FI_EP_MSG */
 	struct wf_list link, hot_link, dirty_link, failed_link, owing_link;
@@ -136,80 +141,86 @@ struct tcp_conn {
 	int err;
 	bool hot;
 	bool local; /* the peer is on this machine */
-	/* Sending failed: receive what the peer sent before, then take the connection
-	 * down. */
+	/* Sending failed: receive what the peer sent before the failure, then take the
+	 * connection down. */
 	bool unread;
-	bool probing;   /* a probe was sent and is not answered */
+	bool probing;   /* A probe was sent and has not been answered. */
 	uint8_t number; /* running number of the next record */
 	uint32_t quiet; /* polls in a row that read nothing */
-	/* wf_now_ns when the peer was last known to be alive (keepalive.c); 0: all
-	 * bytes were acknowledged. */
+	/* Time (wf_now_ns) when the peer was last known to be alive (keepalive.c); 0:
+	 * all bytes were acknowledged. */
 	uint64_t alive_ns;
-	uint64_t checked_ns; /* wf_now_ns of the last check by tcp_conn_gone() */
-	/* ep->epoch when a message was last sent by the call that posted it. */
+	uint64_t checked_ns; /* time (wf_now_ns) of the last check by tcp_conn_gone() */
+	/* ep->epoch when the call that posted a message last sent it, too. */
 	uint32_t sent_epoch;
-	/* Number of such messages in that epoch, at most AT_ONCE (flush.c). */
+	/* Number of messages sent so in that epoch, at most AT_ONCE (flush.c). */
 	uint8_t at_once;
-	/* A progress call came between such messages of two epochs. */
+	/* The application made a progress call between two such messages. */
 	bool polled;
 
-	struct tcp_stage *stage; /* unsent bytes; NULL: none */
-	/* Total bytes that were added to the stage, and that left it. */
+	/* Bytes of small records that were not sent; NULL: there are none. */
+	struct tcp_stage *stage;
+	/* Bytes that were added to the stage, and bytes that left it, since the
+	 * connection began. */
 	uint64_t staged, flushed;
 	struct tcp_tx *cur;
 	uint32_t acks_due;
-	/* Acknowledgements in @answers, where they stay behind an error. */
+	/* Acknowledgements that are queued in @answers, because an error before them
+	 * has to be sent first. */
 	uint32_t acks_ordered;
-	size_t answer_bytes; /* bytes of memory of @answers; see tcp_tx_choked */
-	/* Bytes of answers that the peer may have to keep for this end's requests. */
+	size_t answer_bytes; /* Memory of @answers in bytes; see tcp_tx_choked. */
+	/* Bytes of answers that the peer may have to keep because of this end's
+	 * requests. */
 	size_t asked_bytes;
 	struct wf_list answers, txq;
 	struct wf_list acks, resps, matches;
-	/* struct tcp_tx by index: requests to send without an answer. */
+	/* struct tcp_tx by index: requests to send without a clear to send. */
 	struct tcp_slots rts;
 	unsigned int rts_count, rts_next;
-	unsigned int cleared; /* rendezvous whose data waits in txq */
+	unsigned int cleared; /* number of rendezvous whose payload waits in txq */
 	uint64_t match_id;
 
 	fi_addr_t source; /* AV index of the peer; FI_ADDR_NOTAVAIL: not known */
 	struct wf_unexp_conn unexp;
-	/* struct tcp_rdv by index: rendezvous of the peer whose data has not come. */
+	/* struct tcp_rdv by index: rendezvous of the peer whose payload has not
+	 * arrived. */
 	struct tcp_slots rdv;
-	struct tcp_way *way; /* with TCP_HAVE_LOCAL (local/way.h); else NULL */
-	/* Bytes of records that the socket took, and that were read from it. */
+	/* State for TCP_HAVE_LOCAL (local/way.h); NULL: not agreed on. */
+	struct tcp_way *way;
+	/* Bytes of records that the socket took, and bytes that were read from it. */
 	uint64_t sent, received;
 	struct tcp_rx rx;
 };
 
-/* conn.c. @fd, non-blocking, belongs to the connection from now on. NULL: no memory.
- * ep.lock held, as in the rest of this file. */
+/* conn.c. The connection owns @fd, a non-blocking socket, from now on. NULL: no memory.
+ * ep.lock held, as for all functions in this file. */
 struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	const struct tcp_wire_peer *wire, struct tcp_peer *peer);
 /* Mark the connection as failed with @err (positive): the next progress call takes it
  * down. ep.lock held. */
 void tcp_conn_fail(struct tcp_conn *conn, int err);
 /* Take the connection down. Its operations fail with @err, or are dropped without a
- * completion if that is 0. The lock of the owner of ep.srx and ep.lock held. The memory
- * is freed at the end of progress. */
+ * completion if @err is 0. The lock of the owner of ep.srx and ep.lock are held. The
+ * memory is freed at the end of progress. */
 void tcp_conn_end(struct tcp_conn *conn, int err);
 void tcp_conn_free_dead(struct tcp_ep *ep);
-/* To be called before this end closes a working connection: reads what the peer sent,
- * because the kernel drops unsent bytes when it closes a socket with unread ones. */
+/* Called before this end closes a working connection: reads what the peer sent, because
+ * the kernel drops unsent bytes when a socket with unread bytes is closed. */
 void tcp_conn_hang_up(struct tcp_conn *conn);
-/* Beyond so many hot connections, others are read when the epoll set reports them. */
+/* Limit of hot connections; others are read when the epoll set reports them. */
 enum { TCP_HOT_MAX = 16 };
 
-/* Have each progress call read the connection (hot); or only when the epoll set reports
- * it. */
+/* Start or stop reading the connection in each progress call (a hot connection);
+ * otherwise it is read when the epoll set reports it. */
 void tcp_conn_heat(struct tcp_conn *conn);
 void tcp_conn_cool(struct tcp_conn *conn);
-/* The epoll events that a sleeper has to wait for. */
+/* The epoll events that a sleeping thread has to wait for. */
 uint32_t tcp_conn_events(const struct tcp_conn *conn);
 const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn);
-/* The AV index of the other end, or FI_ADDR_NOTAVAIL. */
+/* The peer's index in the AV, or FI_ADDR_NOTAVAIL. */
 fi_addr_t tcp_conn_index(struct tcp_conn *conn);
-/* The source that completions report: fi_addr_t, or FI_ADDR_NOTAVAIL if it is unknown
- * or not asked for. */
+/* The source that completions report; FI_ADDR_NOTAVAIL if it is unknown or not asked
+ * for. */
 fi_addr_t tcp_conn_source(struct tcp_conn *conn);
 
 /* tx.c */
@@ -222,16 +233,18 @@ void tcp_tx_fail(struct tcp_tx *tx, int err, const union wf_sockaddr *peer);
  * struct tcp_tx. */
 bool tcp_tx_small(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op);
-/* The connection failed: remove the last message, staged at @before, from the stage.
- * False: bytes behind @before were sent, or nothing was staged. */
+/* The connection failed: remove from the stage the last message, which began at
+ * @before. False: bytes behind @before were sent, or the message is not in the stage.
+ */
 bool tcp_tx_take_back(struct tcp_conn *conn, uint64_t before);
-/* End the messages in the stage with @err, or without a completion if that is 0. */
+/* End the messages in the stage with the error @err, or without a completion if @err is
+ * 0. */
 void tcp_tx_drop_stage(struct tcp_conn *conn, int err);
 
 /* flush.c */
 /* Send what is queued, as far as the socket takes it. */
 void tcp_tx_flush(struct tcp_conn *conn);
-/* A record was queued: send it now, or in the next progress call if the caller is
+/* A record was queued. Send it now; or in the next progress call, if the caller is
  * likely to queue more (@more). */
 void tcp_tx_kick(struct tcp_conn *conn, bool more);
 void tcp_tx_dirty(struct tcp_conn *conn);
@@ -244,15 +257,16 @@ static inline bool tcp_tx_idle(const struct tcp_conn *conn)
 
 /*
  * The memory of answers is limited. A connection is not read while its answers take
- * more than TCP_ANSWER_SHARE and either more than a quarter of the endpoint's limit
- * (FI_TCP_ANSWER_SIZE) or, with those of all other connections, the whole limit.
+ * more than TCP_ANSWER_SHARE and, in addition, either more than a quarter of the
+ * endpoint's limit (FI_TCP_ANSWER_SIZE) or, together with the answers of all other
+ * connections, more than the limit.
  *
- * Two ends that stop reading each other would wait for ever. So a requester has
- * requests under way whose answers take at most TCP_ANSWER_WINDOW, by the same count:
- * an end whose peer keeps to that never stops reading.
+ * Two ends that stop reading each other would wait for ever. So a requester limits its
+ * requests under way: their answers take at most TCP_ANSWER_WINDOW, counted in the same
+ * way. An end whose peer keeps this limit never stops reading.
  */
 enum {
-	TCP_ANSWER_COST = 576, /* bytes that an answer without payload counts */
+	TCP_ANSWER_COST = 576, /* bytes that an answer without payload is counted as */
 	TCP_ANSWER_WINDOW = 256 << 10,
 	TCP_ANSWER_SHARE = 2 * TCP_ANSWER_WINDOW,
 };
@@ -274,34 +288,34 @@ static inline bool tcp_tx_choked(const struct tcp_conn *conn)
 /* tx.c: count an answer that leaves conn->answers, to be sent or dropped. */
 void tcp_answer_taken(struct tcp_conn *conn, const struct tcp_tx *tx);
 
-/* prepare.c: bytes that the answer to an operation takes at the peer. */
+/* prepare.c: bytes that the answer to an operation will take at the peer. */
 size_t tcp_asked_cost(const struct tcp_tx *tx);
 
-/* prepare.c: choose the kind of record for an operation. 0; -FI_EAGAIN: it has to wait;
- * other: the operation fails with that. */
+/* prepare.c: choose the kind of record for an operation. Returns 0; -FI_EAGAIN: the
+ * operation has to wait; another negative fi_errno: the operation fails with it. */
 int tcp_tx_prepare(struct tcp_conn *conn, struct tcp_tx *tx);
 
-/* Is there something to handle that no socket reports: what was held, or a held message
- * without payload, is free to go on? */
+/* Can the connection continue without new bytes in the socket? True if a held message
+ * was matched and bytes behind its header were read already, or it has no payload. */
 static inline bool tcp_rx_goes_on(const struct tcp_rx *rx)
 {
 	return rx->sink != TCP_SINK_HOLD && (rx->held || (rx->body && !rx->left));
 }
 
-/* rx.c: read and handle what the socket has; true if there were bytes. The lock of the
- * owner of ep.srx and ep.lock held. */
+/* rx.c: read and handle the bytes in the socket; true if there were any. The lock of
+ * the owner of ep.srx and ep.lock are held. */
 bool tcp_rx_poll(struct tcp_conn *conn);
 /* The same until the socket is empty, for a connection that is being ended. */
 void tcp_rx_drain(struct tcp_conn *conn);
-/* Handle what the peer had sent before sending to it failed. */
+/* Handle what the peer had sent before sending to the peer failed. */
 void tcp_rx_last_words(struct tcp_conn *conn);
 /* Did the peer close the connection, although not all of its bytes were read? */
 bool tcp_rx_ended(struct tcp_conn *conn);
 /* Store the payload of the current record in @iov; bytes beyond that are dropped. */
 void tcp_rx_sink(struct tcp_conn *conn, const struct iovec *iov, size_t count);
 void tcp_rx_drop(struct tcp_conn *conn);
-/* Store the payload in @iov from now on; the bytes that came before are at @from and
- * are copied. */
+/* The payload is stored in @iov from now on; the bytes of it that have arrived are
+ * copied from @from. */
 void tcp_rx_move(struct tcp_conn *conn, const struct iovec *iov, size_t count,
 	const uint8_t *from);
 
@@ -332,13 +346,13 @@ int tcp_resp_done(struct tcp_conn *conn);
 int tcp_atomic_head(struct tcp_conn *conn);
 int tcp_atomic_done(struct tcp_conn *conn);
 
-/* ack.c: queue an answer; answers have no identifier, and are sent in the order of the
- * records that they answer. */
+/* ack.c: queue an answer. Answers have no identifier; they are sent in the order of the
+ * records that they answer. The result is that of a handler. */
 int tcp_answer_ack(struct tcp_conn *conn);
 int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err);
 
-/* unexp.c: fail messages whose payload is incomplete with @err; with @quiet, receives
- * that were matched end without a completion. */
+/* unexp.c: fail with @err the messages whose payload is incomplete. If @quiet is set,
+ * matched receives end without a completion. */
 void tcp_unexp_break(struct tcp_conn *conn, int err, bool quiet);
 
 #endif

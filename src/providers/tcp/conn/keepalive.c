@@ -10,15 +10,15 @@
 #include "sys/clock.h"
 
 /*
- * Detection of hosts that vanished: nothing comes from them any more, so only time
- * tells.
+ * Detection of hosts that vanished: nothing arrives from them any more, so only the
+ * time shows it.
  *
- * While a connection is idle the kernel's keep-alive finds out. It does not run while
- * bytes are not acknowledged, and the kernel itself gives up on these after about a
- * quarter of an hour: until then messages are taken and lost. So each connection that
- * was written to is on ep->owing, where it is checked from time to time until the
- * peer's kernel has acknowledged all bytes. The kernel of a live host acknowledges
- * whether any thread reads or not.
+ * While a connection is idle, the kernel's keep-alive finds out. It does not run while
+ * bytes are not acknowledged, and the kernel itself gives up only after about a quarter
+ * of an hour: until then it would take messages that are lost. So each connection with
+ * such bytes is on ep->owing, where it is checked from time to time until the peer's
+ * kernel has acknowledged all bytes. The kernel of a live host acknowledges whether the
+ * process reads or not.
  */
 
 static uint64_t period_ns(const struct tcp_ep *ep)
@@ -29,8 +29,8 @@ static uint64_t period_ns(const struct tcp_ep *ep)
 	return WF_MIN(WF_MAX(ms, SHORTEST_MS), LONGEST_MS) * 1000000ull;
 }
 
-/* Has the peer been silent for too long? @alive_ns is the latest time when it is known
- * to have been alive. */
+/* Has the peer been silent for too long? @alive_ns is the latest time at which it is
+ * known to have been alive. */
 static bool silent(
 	struct tcp_conn *conn, const struct tcp_sock_debt *debt, uint64_t now)
 {
@@ -84,14 +84,14 @@ uint64_t tcp_keepalive_deadline(struct tcp_ep *ep)
 	if (!ep->conf.keepalive_ms || wf_list_empty(&ep->owing))
 		return UINT64_MAX;
 	now = wf_now_ns();
-	/* Bytes that were just sent are checked after a full period only. */
+	/* Bytes that have just been sent are checked after a full period. */
 	if (ep->keepalive_ns <= now)
 		ep->keepalive_ns = now + period_ns(ep);
 	return ep->keepalive_ns;
 }
 
 /*
- * The peer behaves as if this connection were gone. If it is, then any byte makes the
+ * The peer behaves as if this connection had ended. If it has, any byte makes the
  * peer's kernel reset it.
  */
 void tcp_conn_probe(struct tcp_conn *conn)

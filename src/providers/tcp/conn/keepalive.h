@@ -6,22 +6,22 @@
 
 /* Detection of hosts that vanished; ep.lock held. */
 
-/* Fail connections whose peers do not acknowledge what was sent. */
+/* Fail connections whose peers do not acknowledge the bytes that were sent. */
 void tcp_keepalive_check(struct tcp_ep *ep, uint64_t now);
-/* wf_now_ns of the next check; UINT64_MAX: all bytes were acknowledged. */
+/* Time (wf_now_ns) of the next check; UINT64_MAX: all bytes were acknowledged. */
 uint64_t tcp_keepalive_deadline(struct tcp_ep *ep);
 
-/* Send a byte, so that the peer's kernel reports a connection that it no longer has. */
+/* Send a byte, so that the peer's kernel resets a connection that it no longer has. */
 void tcp_conn_probe(struct tcp_conn *conn);
 
 /*
- * To be called before sending after a pause: has the peer closed the connection
- * meanwhile? The kernel would take the message, and it would be lost. True: the
- * connection failed.
+ * Called before a send after a pause: has the peer closed the connection meanwhile? The
+ * kernel would take the message, and it would be lost. True: it has, and the connection
+ * has failed.
  */
 bool tcp_conn_gone(struct tcp_conn *conn);
 
-/* Bytes were given to the kernel: check later that they are acknowledged. */
+/* The kernel took bytes: check later that the peer acknowledges them. */
 static inline void tcp_conn_owes(struct tcp_conn *conn)
 {
 	if (wf_likely(!wf_list_empty(&conn->owing_link)))

@@ -8,11 +8,11 @@
 #include "sys/clock.h"
 
 /*
- * The peers of an FI_EP_RDM endpoint: found by address, connected to when there is
- * something to send. A failed attempt is repeated after growing delays. When the peer
- * could not be reached for conf.connect_ms, or its host refused for conf.refused_ms,
- * the operations that wait for it fail. While an endpoint is being closed, one refusal
- * is enough.
+ * The peers of an FI_EP_RDM endpoint: they are found by address, and connected to when
+ * there is something to send. A failed attempt is repeated after growing delays. When
+ * the peer could not be reached for conf.connect_ms, or its host refused for
+ * conf.refused_ms, the operations that wait for the connection fail. While an endpoint
+ * is being closed, one refusal is enough.
  */
 enum {
 	BACKOFF_MIN_US = 2000,
@@ -156,7 +156,8 @@ struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr)
 	return ip ? tcp_peer_of_ip(ip) : NULL;
 }
 
-/* An operation begins to wait for a connection. */
+/* An operation will wait for a connection: start an attempt, unless the operation can
+ * use the connection of a peer behind a firewall. 0 or -FI_EFIREWALLADDR. */
 static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	if (tcp_claim_firewalled(ep, peer))
@@ -245,8 +246,8 @@ void tcp_peers_tick(struct tcp_ep *ep)
 	struct wf_remotes *remotes = &peers->remotes;
 	uint64_t now;
 
-	/* Each operation compares the peer's address, so removed addresses matter only
-	 * for the memory of their peers. */
+	/* Each operation compares the peer's address, so removed addresses need not be
+	 * noticed at once; only the memory of their peers is freed. */
 	wf_remotes_look_for_removed(remotes);
 	if (!wf_remotes_busy(remotes))
 		return;

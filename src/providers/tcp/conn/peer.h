@@ -10,19 +10,20 @@
 struct tcp_attempt;
 
 /*
- * A peer of an FI_EP_RDM endpoint, by address. Created by the first operation to it or
- * by its first request to connect. Guarded by ep.lock.
+ * A peer of an FI_EP_RDM endpoint, found by its address. Created by the first operation
+ * to the peer or by the peer's first connection request. Guarded by ep.lock.
  */
 struct tcp_peer {
 	struct wf_ip_remote ip;
-	struct tcp_conn *conn; /* the connection that operations use; NULL: none */
+	/* The connection that operations use; NULL: there is none. */
+	struct tcp_conn *conn;
 	/* @conn, while operations just go there; NULL: there is none, or
 	 * tcp_switch_goes_below knows the way. */
 	struct tcp_conn *route;
 	/* A connection that only receives until its claim is proven (claim.c); NULL:
 	 * none. */
 	struct tcp_conn *claimed;
-	bool contested; /* a second request came from the same address */
+	bool contested; /* A second request came from the same address. */
 	struct tcp_attempt
 		*attempt;   /* this endpoint's attempt to connect; NULL: none */
 	uint32_t remote_id; /* id of the peer's endpoint; 0: not known */
@@ -33,33 +34,34 @@ struct tcp_peer {
 	uint64_t barred_instance;
 };
 
-/* How sure the identity of a connection's other end is. */
+/* How certain the identity of the peer of a connection is. */
 enum tcp_identity {
-	TCP_PROVEN,  /* it listens at the peer's address */
-	TCP_CLAIMED, /* it says that it listens at that address */
-	TCP_SELF,    /* it is this endpoint; the connection only receives */
+	TCP_PROVEN,  /* The peer listens at its address. */
+	TCP_CLAIMED, /* The peer claims in its request to listen at its address. */
+	TCP_SELF, /* The peer is this endpoint itself; the connection only receives. */
 };
 
-/* An attempt to connect: of this endpoint to a peer (active), or of a peer to this
+/* A connection attempt: of this endpoint to a peer (active), or of a peer to this
  * endpoint (passive). */
 struct tcp_attempt {
 	struct wf_attempt base;
 	struct tcp_ep *ep;
-	struct tcp_peer *peer; /* NULL: passive, and the request has not come */
+	struct tcp_peer *peer; /* NULL: passive, and the request has not arrived */
 	bool passive;
 	bool self;              /* passive: the other end is this endpoint */
-	union wf_sockaddr from; /* passive: address that the connection came from */
+	union wf_sockaddr from; /* passive: address from which the peer connected */
 	struct tcp_cm cm;
 };
 
-/* All peers and attempts of one endpoint. */
+/* All peers and connection attempts of one endpoint. */
 struct tcp_peers {
 	struct tcp_ep *ep;
 	struct wf_watch watch; /* watches the listener */
 	struct tcp_listener listener;
 	uint32_t id; /* id of this endpoint; random, not 0 */
 	uint64_t
-		instance; /* the same for peers that know the extension, with 64 bits */
+		/* The same id for peers that know the extension, with 64 bits. */
+		instance;
 	struct wf_remotes remotes;
 	unsigned int callers; /* number of passive attempts under way */
 };
@@ -70,7 +72,7 @@ int tcp_peers_new(struct tcp_ep *ep);
 int tcp_peers_listen(struct tcp_ep *ep);
 void tcp_peers_free(struct tcp_ep *ep);
 
-/* Have tcp_peers_tick visit the peer, now or at its retry_ns. */
+/* Let tcp_peers_tick visit the peer, now or at its retry_ns. */
 static inline void tcp_peer_schedule(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	wf_remote_schedule(&ep->peers->remotes, &peer->ip.remote);
@@ -85,15 +87,15 @@ enum { TCP_ROUTE_BELOW = 1 };
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
-/* Drop a reference; a peer without references is freed later, by tcp_peers_tick. */
+/* Drop a reference. tcp_peers_tick frees a peer without references. */
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);
-/* @conn of @peer was taken down. */
+/* The connection @conn of @peer was taken down. */
 void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *conn);
 /* An exchange succeeded: create the connection over @fd. 0 or a negative fi_errno. */
 int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	uint64_t instance, const struct tcp_wire_peer *wire,
 	enum tcp_identity identity);
-/* Have operations use @conn, first those that waited. */
+/* Let operations use @conn, first those that waited for a connection. */
 void tcp_peer_use(struct tcp_peer *peer, struct tcp_conn *conn);
 
 void tcp_peers_tick(struct tcp_ep *ep);
@@ -123,14 +125,14 @@ bool tcp_claim_firewalled(struct tcp_ep *ep, struct tcp_peer *peer);
 /* Another request came for the address of a claim: ask the listener there. */
 void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer);
 
-/* attempt.c */
+/* attempt.c. tcp_attempt_start: connect to @peer. 0 or a negative fi_errno. */
 int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_attempt_drop(struct tcp_attempt *attempt);
-/* Continue this endpoint's attempt, if it can be. */
+/* Continue this endpoint's attempt, if it is waiting for an event that has happened. */
 void tcp_attempt_poke(struct tcp_attempt *attempt);
 void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
 bool tcp_attempt_free_descriptor(struct tcp_listener *listener);
-/* Drop requests of peers that connected and sent nothing. */
+/* Drop the connections of peers that connected and sent nothing. */
 void tcp_attempts_drop_silent(struct tcp_ep *ep, uint64_t now);
 /* wf_remote_ops.drop and .expired */
 void tcp_attempt_end(struct wf_attempt *attempt);

@@ -14,14 +14,14 @@ static struct tcp_tx *pop(struct wf_list *list)
 	return link ? wf_list_entry(link, struct tcp_tx, link) : NULL;
 }
 
-/* An operation ended: operations behind a fence may go now. */
+/* An operation ended: operations behind a fence may be sent now. */
 static void ended(struct tcp_conn *conn)
 {
 	if (!wf_list_empty(&conn->txq))
 		tcp_tx_dirty(conn);
 }
 
-/* Acknowledgements are only counted, unless one has to stay behind an error in the
+/* Acknowledgements are only counted, unless one must be sent after an error in the
  * queue. */
 int tcp_answer_ack(struct tcp_conn *conn)
 {
@@ -33,7 +33,8 @@ int tcp_answer_ack(struct tcp_conn *conn)
 	return 0;
 }
 
-/* A peer without error records: the connection is closed, which fails the operation. */
+/* A peer that does not know error records: the connection is closed, which fails the
+ * operation. */
 int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err)
 {
 	struct tcp_tx *tx;
@@ -98,8 +99,8 @@ int tcp_matched_head(struct tcp_conn *conn)
 	return -FI_EPROTO;
 }
 
-/* The data is queued behind operations that were posted meanwhile, unless these wait
- * for a fence (next_op). */
+/* The payload is queued behind operations that were posted meanwhile, except operations
+ * that wait for a fence (next_op). */
 int tcp_cts_head(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;

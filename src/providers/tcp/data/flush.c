@@ -10,17 +10,17 @@
 /*
  * Sends a connection's records: decides when, and how much in one system call.
  *
- * A message is sent at once when none was sent since the last progress call; those
- * behind it wait in the stage for the next progress call, or until the stage is full.
- * So a single message has no delay, and a burst costs one system call for many.
+ * A message is sent at once if none was sent since the last progress call; the next
+ * ones wait in the stage for the next progress call, or until the stage is full. So a
+ * single message has no delay, and a burst costs one system call for many messages.
  */
 
 enum {
 	SEND_IOV = 2 + 2 * TCP_IOV_LIMIT,
-	AT_ONCE = 16, /* injected messages in a row that are sent at once */
+	AT_ONCE = 16, /* limit of successive injected messages that are sent at once */
 };
 
-/* The unsent payload of the current record, as buffers. */
+/* The unsent payload of the current record, as iovecs. */
 static size_t rest(const struct tcp_tx *tx, struct iovec *to)
 {
 	uint64_t skip = tx->done > tx->hdr_len ? tx->done - tx->hdr_len : 0;
@@ -140,7 +140,8 @@ void tcp_tx_dirty(struct tcp_conn *conn)
 	tcp_wake_sleepers(conn->ep);
 }
 
-/* The next progress call tries again; sleepers wake when the socket has space. */
+/* The next progress call tries again; sleeping threads wake when the socket has space.
+ */
 static void blocked(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
@@ -150,8 +151,8 @@ static void blocked(struct tcp_conn *conn)
 		tcp_watch_set(ep, &conn->watch, tcp_conn_events(conn));
 }
 
-/* Cork the socket, so that the end of one record and the head of the next go in one
- * segment, where segments are large and each has a cost. */
+/* Cork the socket, so that the end of one record and the beginning of the next go in
+ * one segment, if segments are large and each has a cost. */
 static bool cork(struct tcp_conn *conn)
 {
 	if (!conn->local || !conn->cur ||
@@ -161,7 +162,7 @@ static bool cork(struct tcp_conn *conn)
 	return true;
 }
 
-/* Write until all is sent (true), or the socket takes no more (false). */
+/* Write until all is sent (true) or the socket is full (false). */
 static bool write_all(struct tcp_conn *conn, bool *ret_corked)
 {
 	while (!conn->err) {
@@ -181,7 +182,7 @@ void tcp_tx_flush(struct tcp_conn *conn)
 {
 	bool corked = false, all = write_all(conn, &corked);
 
-	/* Uncork in any case: it is not known when the next call comes. */
+	/* Uncork in any case, because it is unknown when the next call comes. */
 	if (corked)
 		tcp_sock_cork(conn->watch.fd, false);
 	if (!all) {
@@ -202,8 +203,8 @@ static bool is_reported(const struct wf_list *link)
 	return wf_op_is_reported(wf_list_entry(link, struct tcp_tx, link)->op_flags);
 }
 
-/* Is there something that the application has to poll for? Then it calls progress soon.
- */
+/* Does the application wait for a completion of this connection? Then it makes progress
+ * calls. */
 static bool will_be_asked_for(const struct tcp_conn *conn)
 {
 	return conn->cur ||
@@ -214,7 +215,7 @@ static bool will_be_asked_for(const struct tcp_conn *conn)
 /*
  * May a message wait for the next progress call? An application that only injects need
  * not make progress calls: so its first AT_ONCE messages are sent at once, and further
- * ones as well while it made no progress call between any two of them.
+ * ones as well unless it made a progress call between two of them.
  */
 static bool may_wait(const struct tcp_conn *conn)
 {
@@ -239,7 +240,7 @@ void tcp_tx_kick(struct tcp_conn *conn, bool more)
 
 	if (conn->err)
 		return;
-	/* An answer is likely to come: progress has to run this endpoint. */
+	/* An answer is likely to arrive: this endpoint has to make progress. */
 	wf_progress_wake(&ep->ep.progress);
 	if (ep->manual && (more || may_wait(conn))) {
 		tcp_tx_dirty(conn);

@@ -4,8 +4,8 @@
 #include "providers/tcp/conn/conn.h"
 
 /*
- * Chooses the kind of record for an operation when it is about to be sent, by the
- * features that the two ends agreed on.
+ * Chooses the kind of record for an operation that is about to be sent, according to
+ * the features that both ends agreed on.
  */
 
 /* The completion level needs an acknowledgement. */
@@ -43,8 +43,8 @@ static int prepare_rts(struct tcp_conn *conn, struct tcp_tx *tx)
 
 	if (!index || !tcp_slot_set(&conn->rts, index, tx))
 		return -FI_EAGAIN;
-	/* Without an acknowledgement the completion would only say that the data was
-	 * sent. */
+	/* Without an acknowledgement the completion would only mean that the payload
+	 * was sent. */
 	if (wants_ack(tx) || tx->op_flags & FI_MATCH_COMPLETE)
 		tx->rec.flags |= TCP_FLAG_ACK;
 	tx->rec.kind = tx->op == WF_OP_TSEND ? TCP_REC_RTS : TCP_REC_MSG_RTS;
@@ -120,7 +120,7 @@ size_t tcp_asked_cost(const struct tcp_tx *tx)
 	return TCP_ANSWER_COST + (tx->op == WF_OP_READ ? 0 : tx->len);
 }
 
-/* The operation needs a response: it waits until the peer has memory for that. */
+/* The operation needs a response: it waits until the peer has memory for it. */
 static int want_response(struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	size_t cost = tcp_asked_cost(tx);
@@ -164,7 +164,7 @@ static int prepare_atomic(struct tcp_conn *conn, struct tcp_tx *tx)
 	return 0;
 }
 
-/* The first receive context is the default, and is not named. */
+/* The first receive context is the default; its index is not sent. */
 static int prepare_context(const struct tcp_conn *conn, struct tcp_tx *tx)
 {
 	if (wf_likely(!tx->rec.context))

@@ -7,8 +7,8 @@
 #include "providers/tcp/data/unexp.h"
 
 /*
- * Messages that arrive. The owner of the receive context decides where the payload
- * goes. A message without a receive is saved, and the connection is read on.
+ * Messages that arrive. The owner of the receive context decides where the payload is
+ * stored. A message without a receive is saved, and reading goes on.
  */
 
 void tcp_recv_done(struct tcp_ep *ep, struct tcp_peer *peer,
@@ -42,14 +42,14 @@ void tcp_recv_matched(struct tcp_conn *conn, uint16_t flags, uint64_t id)
 	tcp_tx_dirty(conn);
 }
 
-/* The record is for a receive context that was closed. */
+/* Is the record for a receive context that was closed? */
 static bool is_for_nobody(const struct tcp_conn *conn)
 {
 	return wf_unlikely(!wf_ep_srx_at(&conn->ep->ep, conn->rx.rec.context));
 }
 
-/* Match a message. 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
- * unexpected message. */
+/* Match a message. Returns 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
+ * unexpected message; or another negative fi_errno. */
 static int match(struct tcp_conn *conn, uint64_t len, struct fi_peer_rx_entry **entry)
 {
 	const struct tcp_record *rec = &conn->rx.rec;
@@ -77,7 +77,7 @@ static int no_memory(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 /* Longest unexpected message whose payload is saved, in bytes. */
 enum { KEEP_MSG = 64 << 20 };
 
-/* Save the payload of an unexpected message in payload memory; the id of the answer is
+/* Save the payload of an unexpected message in payload memory; the id for the answer is
  * stored behind it. */
 static struct wf_srx_unexpected *keep(
 	struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
@@ -109,8 +109,8 @@ static struct wf_srx_unexpected *hold(
 	return unexp;
 }
 
-/* May @len bytes be saved? A connection has a share of its own, even if others have
- * filled the endpoint's memory. */
+/* May @len bytes be saved? Each connection may save a share, even if others have filled
+ * the endpoint's memory. */
 static bool may_keep(const struct tcp_conn *conn, uint64_t len)
 {
 	enum { SHARE = 1 << 20 };
@@ -121,8 +121,8 @@ static bool may_keep(const struct tcp_conn *conn, uint64_t len)
 		       conn->ep->unexp.bytes + cost <= tcp_params.unexpected_size);
 }
 
-/* No receive was posted for the message. A message that would take too much memory
- * stays in the socket, as does everything behind it, until it is matched. */
+/* No receive was posted for the message. If it would take too much memory, it stays in
+ * the socket, with everything behind it, until a receive matches it. */
 static int unexpected(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
@@ -202,7 +202,7 @@ static void rdv_free(struct tcp_conn *conn, struct tcp_rdv *rdv)
 	free(rdv);
 }
 
-/* A rendezvous: the sender keeps the payload until it is cleared to send. */
+/* A request to send: the sender keeps the payload until the clear to send. */
 int tcp_rts_head(struct tcp_conn *conn)
 {
 	const struct tcp_record *rec = &conn->rx.rec;

@@ -4,8 +4,8 @@
 #include "providers/tcp/context.h"
 #include "providers/tcp/memory.h"
 
-/* Peers' reads and writes of local memory, and their answers to those of this endpoint.
- */
+/* Peers' reads and writes of local memory, and peers' answers to this endpoint's reads
+ * and writes. */
 
 void tcp_mr_done(
 	struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags, size_t len)

@@ -11,10 +11,10 @@
 /*
  * Reads a connection.
  *
- * Bytes are read into the endpoint's one buffer and handled before the next read; only
- * an incomplete header is kept, in the connection. While a payload is expected it is
- * read directly to where it belongs, and only the bytes behind it go to the buffer. So
- * an idle connection owns no buffer.
+ * Bytes are read into the endpoint's only buffer and handled before the next read; only
+ * an incomplete header is kept, in the connection. While a payload is expected, it is
+ * read directly into its buffers, and only the bytes behind it go to the endpoint's
+ * buffer. So an idle connection owns no buffer.
  */
 
 enum {
@@ -106,7 +106,7 @@ void tcp_rx_move(struct tcp_conn *conn, const struct iovec *iov, size_t count,
 	iov_advance(rx, moved);
 }
 
-/* A region was closed while the payload arrived: the rest is dropped. */
+/* A region was closed while the payload arrived: drop the rest. */
 static void mr_gone(struct tcp_rx *rx, int ret)
 {
 	rx->err = -ret;
@@ -215,7 +215,7 @@ static void hold(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	rx->held_len = n;
 }
 
-/* Handle all of the @n bytes at @p, unless the connection fails or the sink becomes
+/* Handle the @n bytes at @p, until the connection fails or the sink becomes
  * TCP_SINK_HOLD. */
 static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 {
@@ -243,7 +243,8 @@ static void parse(struct tcp_conn *conn, const uint8_t *p, size_t n)
 	}
 }
 
-/* The message was matched: continue with what was read, or end it if it is empty. */
+/* A receive matched the held message: continue with the bytes that were read, or
+ * complete the message if it is empty. */
 static void replay(struct tcp_conn *conn)
 {
 	uint8_t *held = conn->rx.held;
@@ -354,7 +355,7 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 		if (!read_once(conn, &any))
 			break;
 	}
-	/* A marker may stand behind what was read. */
+	/* The peer's marker may be for the bytes that were just read. */
 	if (any && conn->way)
 		tcp_way_look(conn);
 	return any;

@@ -9,7 +9,7 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/switch.h"
 
-/* Operations when they are posted. */
+/* Starting of operations that were posted. */
 
 static void set_segs(struct tcp_tx *tx, const struct wf_op *op)
 {
@@ -18,7 +18,7 @@ static void set_segs(struct tcp_tx *tx, const struct wf_op *op)
 		tx->rec.seg[i] = op->rma[i];
 }
 
-/* Comparands go behind the operands: into the copy if these are there. */
+/* Comparands follow the operands: in the copy if the operands are in it. */
 static void set_compare(struct tcp_tx *tx, const struct wf_op *op)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
@@ -40,7 +40,7 @@ static void set_compare(struct tcp_tx *tx, const struct wf_op *op)
 		tx->rec.payload_len += atomic->size;
 }
 
-/* Operands; results go to buffers of their own. */
+/* Set the operands and the buffers for the results. */
 static void set_atomic(struct tcp_tx *tx, const struct wf_op *op)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
@@ -101,7 +101,7 @@ static ssize_t queue(struct tcp_ep *ep, struct tcp_source *from, struct wf_list 
 	return 0;
 }
 
-/* Queue the message for the next endpoint at that address. */
+/* Queue the message for the next endpoint with that address. */
 static ssize_t wait_for_next(
 	struct tcp_conn *conn, struct tcp_source *from, const struct wf_op *op)
 {
@@ -134,7 +134,7 @@ static ssize_t start_on(
 	return ret;
 }
 
-/* The peer is reached by memory. Its restart is noticed by the socket. */
+/* The peer is reached through memory. Its restart is noticed by the socket. */
 static ssize_t start_below(
 	struct tcp_conn *conn, struct tcp_source *from, struct wf_op *op)
 {

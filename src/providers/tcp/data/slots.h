@@ -8,8 +8,8 @@
 #include <string.h>
 
 /*
- * An array of pointers that grows to the largest index used. All zero is empty. Indices
- * come from the wire: the caller has checked them.
+ * An array of pointers that grows up to the largest index used. All zero: empty. The
+ * caller checks indices that come from the wire.
  */
 struct tcp_slots {
 	void **at;
@@ -37,7 +37,7 @@ static inline bool tcp_slots_grow(struct tcp_slots *s, unsigned int i)
 	return true;
 }
 
-/* False: no memory. */
+/* Set entry @i to @what. False: no memory. */
 static inline bool tcp_slot_set(struct tcp_slots *s, unsigned int i, void *what)
 {
 	if (i >= s->capacity && !tcp_slots_grow(s, i))

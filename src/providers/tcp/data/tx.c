@@ -10,7 +10,7 @@
  * Adds records to the stream of a connection; flush.c sends them.
  *
  * Small records are copied to the stage, larger ones are sent from the application's
- * buffers. A record is numbered when it is added to the stream, never before.
+ * buffers. A record gets its number when it is added to the stream, never before.
  */
 
 enum { FEW_MARKS = 16, FEW_BYTES = 1024, MANY_MARKS = 256 };
@@ -46,8 +46,8 @@ static bool stage_get(struct tcp_conn *conn)
 	return conn->stage != NULL;
 }
 
-/* Give back an empty stage, so that idle connections have none. The endpoint keeps the
- * larger one. */
+/* Keep the larger one of two empty stages for the endpoint's connections, and free the
+ * other: idle connections have none. */
 static void spare(struct tcp_ep *ep, struct tcp_stage *stage)
 {
 	if (ep->spare_stage && (is_small(stage) || !is_small(ep->spare_stage))) {
@@ -141,8 +141,8 @@ void tcp_stage_sent(struct tcp_conn *conn, size_t len)
 	}
 }
 
-/* The error entry of a failed operation names the peer: as an fi_addr_t where it has
- * one, and as an address. @peer may be NULL. */
+/* The error entry of a failed operation identifies the peer: by its fi_addr_t if it has
+ * one, and by its address. @peer may be NULL. */
 static void report_failed(const struct tcp_source *from, unsigned int op, void *context,
 	uint64_t op_flags, fi_addr_t addr, int err, const union wf_sockaddr *peer)
 {
@@ -309,15 +309,15 @@ void tcp_tx_sent(struct tcp_conn *conn, struct tcp_tx *tx)
 }
 
 /* For FI_FENCE: have all earlier operations ended? Messages in the stream that need no
- * answer count as ended: the peer handles them first. */
+ * answer count as ended, because the peer handles them first. */
 static bool settled(const struct tcp_conn *conn)
 {
 	return wf_list_empty(&conn->acks) && wf_list_empty(&conn->resps) &&
 	       wf_list_empty(&conn->matches) && !conn->rts_count && !conn->cleared;
 }
 
-/* The data of a rendezvous passes a fence, because its operation was posted before it.
- */
+/* The payload of a rendezvous may be sent before a fence, because its operation was
+ * posted before the fence. */
 static struct tcp_tx *first_cleared(const struct tcp_conn *conn)
 {
 	wf_list_foreach(link, &conn->txq)

@@ -46,8 +46,8 @@ static struct tcp_rdv *rdv_of(struct wf_srx_unexpected *unexp)
 	return *(struct tcp_rdv **)wf_srx_payload(unexp);
 }
 
-/* Copy the bytes that came to @entry's buffers, where the rest will go; NULL: drop
- * both. */
+/* Copy the bytes that have arrived to @entry's buffers, where the rest will be stored;
+ * NULL: drop all of them. */
 static void move_on(struct tcp_conn *conn, struct wf_srx_unexpected *unexp,
 	struct fi_peer_rx_entry *entry)
 {
@@ -63,7 +63,7 @@ static void move_on(struct tcp_conn *conn, struct wf_srx_unexpected *unexp,
 	tcp_rx_drop(conn);
 }
 
-/* The connection was not read until this message was matched: continue. */
+/* The connection was not read until a receive matched this message: continue. */
 static void let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 {
 	struct tcp_rx *rx = &conn->rx;
@@ -78,7 +78,7 @@ static void let_go_on(struct tcp_conn *conn, struct fi_peer_rx_entry *entry)
 	}
 	tcp_conn_heat(conn);
 	/* The socket was not in the epoll set meanwhile, and the set does not report
-	 * bytes that were read already: wake sleepers. */
+	 * bytes that were read already: wake sleeping threads. */
 	if (conn->ep->watches.sleepers)
 		tcp_watch_set(conn->ep, &conn->watch, tcp_conn_events(conn));
 	tcp_wake_sleepers(conn->ep);

@@ -5,33 +5,35 @@
 #include "providers/tcp/conn/conn.h"
 
 /*
- * The state (wf_srx_unexpected.note) of an unexpected message (objects/conn/unexp.h)
- * that is incomplete: where its payload is. If the connection is lost, the message
+ * The state (wf_srx_unexpected.note) of an incomplete unexpected message
+ * (objects/conn/unexp.h): where its payload is. If the connection is lost, the message
  * fails, whatever its state.
  */
 enum tcp_unexp {
 	/* In the message's payload memory, as far as it has arrived. */
 	TCP_UNEXP_ARRIVING = 1,
-	/* In the socket until the message is matched. */
+	/* In the socket, until a receive matches the message. */
 	TCP_UNEXP_HELD,
 	/* At the sender; the payload memory holds a pointer to a struct tcp_rdv. */
 	TCP_UNEXP_RTS,
 };
 
-/* A rendezvous message of the peer; in conn->rdv until its last byte has come. */
+/* A rendezvous message of the peer; it is in conn->rdv until its last byte has arrived.
+ */
 struct tcp_rdv {
-	struct wf_srx_unexpected *unexp; /* NULL: the sender was cleared to send */
-	struct fi_peer_rx_entry *entry;  /* NULL: not matched, or discarded */
+	struct wf_srx_unexpected *unexp; /* NULL: the clear to send was sent */
+	/* NULL: not matched, or the message is discarded */
+	struct fi_peer_rx_entry *entry;
 	uint64_t len;
 	uint16_t index, flags; /* index and TCP_FLAG_* of the record */
 };
 
 extern const struct wf_unexp_ops tcp_unexp_ops;
-/* unexp.c: wf_unexp_save for the record that arrives, with @size bytes of payload
+/* unexp.c: wf_unexp_save for the record that is arriving, with @size bytes of payload
  * memory. */
 struct wf_srx_unexpected *tcp_unexp_new(
 	struct tcp_conn *conn, struct fi_peer_rx_entry *entry, size_t size);
-/* Clear the sender to send: for @entry, or to discard the data (NULL). */
+/* Send the clear to send, with @entry as the receive; NULL: to discard the payload. */
 void tcp_rdv_clear(
 	struct tcp_conn *conn, struct tcp_rdv *rdv, struct fi_peer_rx_entry *entry);
 

@@ -5,11 +5,11 @@
 #include "sys/compiler.h"
 
 /*
- * One row per kind of record has all differences between kinds: the end that may send
- * it, the words of its header, the payload that fits. Decode and encode both use the
- * table.
+ * The table has a row for each kind of record, with all differences between the kinds:
+ * the end that may send it, the words of its header, the payload that fits. Decode and
+ * encode both use the table.
  *
- * Behind the base come, each if the row has it, in this order: CQ data (with its flag),
+ * Behind the base follow, if the row has them, in this order: CQ data (with its flag),
  * tag, one word, match id (with its flag), receive context (with its flag), segments.
  */
 enum word { WORD_NONE, WORD_MSG_LEN, WORD_ID, WORD_ERR };
@@ -19,8 +19,8 @@ enum payload {
 	PAYLOAD_ANY,
 	PAYLOAD_SPAN,    /* at most the length of the segments; peers send less */
 	PAYLOAD_OPERAND, /* an array of elements as long as the segments */
-	PAYLOAD_FETCH,   /* the same, or nothing for FI_ATOMIC_READ */
-	PAYLOAD_COMPARE, /* two such arrays */
+	PAYLOAD_FETCH,   /* like PAYLOAD_OPERAND, but empty for FI_ATOMIC_READ */
+	PAYLOAD_COMPARE, /* two arrays like that of PAYLOAD_OPERAND */
 	PAYLOAD_CARD,    /* TCP_WIRE_CARD bytes */
 };
 
@@ -31,8 +31,8 @@ struct row {
 	uint8_t op;
 	uint16_t flags; /* TCP_FLAG_* that this kind of record has */
 	bool tag, segs;
-	/* The header has no further words; other kinds may have some, which are
-	 * ignored. */
+	/* The header has no further words. Headers of other kinds may have some, which
+	 * are ignored. */
 	bool exact;
 	enum word word;
 	enum op_data op_data;
@@ -208,8 +208,8 @@ static bool index_fits(unsigned int index, const struct tcp_wire_peer *peer)
 	return index >= TCP_WIRE_RDV_MIN && index <= tcp_wire_rdv_max(peer);
 }
 
-/* Check the first 16 bytes before the rest of the header has come. Returns the kind, or
- * minus an enum tcp_fault. */
+/* Check the first 16 bytes before the rest of the header has arrived. Returns the kind,
+ * or minus an enum tcp_fault. */
 static int check_base(
 	const struct tcp_wire_base *base, const struct tcp_wire_peer *peer)
 {
@@ -296,7 +296,7 @@ static bool payload_fits(const struct tcp_record *rec, enum payload payload)
 	case PAYLOAD_FETCH:
 		if (rec->atomic_op == FI_ATOMIC_READ)
 			return !rec->payload_len;
-		/* fall through */
+		/* Fall through. */
 	case PAYLOAD_OPERAND:
 		return rec->payload_len == rec->span;
 	case PAYLOAD_COMPARE:
@@ -307,7 +307,7 @@ static bool payload_fits(const struct tcp_record *rec, enum payload payload)
 	return false;
 }
 
-/* Decode the header behind the base; @rec has the fields of the base. */
+/* Decode the header after the base; @rec has the fields of the base. */
 static int get_rest(struct tcp_record *rec, const struct row *row, const uint8_t *p,
 	const struct tcp_wire_peer *peer)
 {
@@ -354,7 +354,7 @@ static int get_rest(struct tcp_record *rec, const struct row *row, const uint8_t
 
 /*
  * Fast path for messages between machines of the same byte order, which are nearly all
- * records: the same checks without the table. False: decode by the table.
+ * records: the same checks without the table. False: decode with the table.
  */
 static inline bool decode_message(const uint8_t *buf, size_t len,
 	const struct tcp_wire_peer *peer, struct tcp_record *ret)
@@ -378,7 +378,7 @@ static inline bool decode_message(const uint8_t *buf, size_t len,
 		memcpy(&words[0], buf + TCP_WIRE_BASE, sizeof(words[0]));
 	if (tagged)
 		memcpy(&words[1], buf + min - 8, sizeof(words[1]));
-	/* Field by field: the segments need not be cleared. */
+	/* Assign each field: the segments need not be cleared. */
 	ret->kind = tagged ? TCP_REC_TAGGED : TCP_REC_MSG;
 	ret->hdr_len = base.hdr_len;
 	ret->number = base.number;
@@ -429,14 +429,15 @@ int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer
 		return base.hdr_len;
 
 	row = &rows[kind];
-	/* Without the segments, which are most of the structure and seldom used. */
+	/* Clear all but the segments, which are most of the structure and seldom used.
+	 */
 	memset(&rec, 0, offsetof(struct tcp_record, seg));
 	rec.kind = (uint8_t)kind;
 	rec.hdr_len = base.hdr_len;
 	rec.number = base.number;
 	rec.flags = flags_in_force(row, base.flags, peer);
 	rec.payload_len = base.total - base.hdr_len;
-	/* Other records have an uninitialised byte there. */
+	/* In other kinds of record this byte is uninitialised. */
 	rec.seg_count = row->segs ? base.seg_count : 0;
 	switch (row->op_data) {
 	case OP_DATA_NONE:

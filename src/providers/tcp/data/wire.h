@@ -19,7 +19,7 @@
  * never converted. In this code a header is either bytes, or a struct tcp_record whose
  * fields were checked and are in the byte order of this machine.
  *
- * This code keeps no state. Checks that need state are made by the callers: whether an
+ * This code keeps no state. The callers make the checks that need state: whether an
  * answer was asked for, whether the index of a rendezvous is open, whether a read
  * response has the length of its request.
  */
@@ -27,7 +27,9 @@ enum {
 	TCP_WIRE_VERSION = 3,
 	TCP_WIRE_BASE = 16,
 	TCP_WIRE_HDR_MAX =
-		128, /* with a receive context; without one TCP_WIRE_HDR_OLD */
+		/* size of a header with a receive context; without one TCP_WIRE_HDR_OLD
+		 */
+	128,
 	TCP_WIRE_HDR_OLD = 120,
 	TCP_WIRE_SEGS_MAX = 4,
 	TCP_WIRE_SEG = 24,
@@ -36,7 +38,7 @@ enum {
 	TCP_WIRE_RDV_MIN = 1, /* range of the indices of open rendezvous */
 	TCP_WIRE_RDV_MAX = 254,
 	TCP_WIRE_RDV_MANY_MAX = 65535, /* highest index with TCP_HAVE_RDV_MANY */
-	TCP_WIRE_ATOMIC_MAX = 16384,   /* bytes of one array of operands */
+	TCP_WIRE_ATOMIC_MAX = 16384,   /* size in bytes of one array of operands */
 	TCP_WIRE_ERRNO_MAX = 4095,
 	TCP_WIRE_CARD = 40,              /* payload bytes of TCP_REC_CARD */
 	TCP_WIRE_CONTEXTS_MAX = 1 << 15, /* receive contexts of an endpoint */
@@ -61,7 +63,8 @@ static_assert(sizeof(struct tcp_wire_base) == TCP_WIRE_BASE, "wire layout");
 static_assert(offsetof(struct tcp_wire_base, hdr_len) == 6, "wire layout");
 static_assert(offsetof(struct tcp_wire_base, total) == 8, "wire layout");
 
-/* Operation codes. Those from 0x40 on belong to the extension and need agreement. */
+/* Operation codes. Codes from 0x40 on belong to the extension; both ends must have
+ * agreed on them. */
 enum tcp_wire_op {
 	TCP_OP_MSG = 0,
 	TCP_OP_TAGGED = 1,
@@ -85,10 +88,13 @@ enum tcp_wire_op {
 
 /* The flags that this implementation knows; others are ignored. */
 enum tcp_wire_flag {
-	TCP_FLAG_DATA = 0x0001,   /* remote CQ data is in the header */
-	TCP_FLAG_ACK = 0x0004,    /* acknowledge when delivered */
-	TCP_FLAG_COMMIT = 0x0008, /* acknowledge when persistent */
-	/* Extension: answer with TCP_REC_MATCHED and the id in the header. */
+	TCP_FLAG_DATA = 0x0001, /* remote CQ data is in the header */
+	/* The receiver acknowledges the record when it is delivered. */
+	TCP_FLAG_ACK = 0x0004,
+	/* The receiver acknowledges the record when its data is persistent. */
+	TCP_FLAG_COMMIT = 0x0008,
+	/* Extension: the receiver answers with TCP_REC_MATCHED and the id of the
+	 * header. */
 	TCP_FLAG_MATCH = 0x0010,
 	TCP_FLAG_CONTEXT = 0x0020, /* extension: a receive context is in the header */
 	/* Untagged message with a tag in its header, which is a tagged one for
@@ -97,8 +103,8 @@ enum tcp_wire_flag {
 	TCP_FLAG_RAW_TAGGED = 0x0080,
 };
 
-/* Features that the two ends agreed on when they connected. The low 16 bits are
- * exchanged. */
+/* Features that both ends agreed on when they connected. The low 16 bits are exchanged.
+ */
 enum tcp_wire_have {
 	TCP_HAVE_ATOMIC = 1 << 0,
 	TCP_HAVE_RDV_MSG =
@@ -116,18 +122,19 @@ enum tcp_wire_have {
 	TCP_HAVE_CONTEXTS = 1 << 9, /* records may name a receive context */
 	/* Both ends find out whether they share memory (docs/tcp-local.md). */
 	TCP_HAVE_LOCAL = 1 << 11,
-	/* All of the above. Bit 10 belongs to an earlier form of TCP_HAVE_LOCAL. */
+	/* All features of this implementation. Bit 10 belongs to an earlier form of
+	 * TCP_HAVE_LOCAL. */
 	TCP_HAVE_OFFER = 0xbff,
 
-	/* The bits below are not exchanged; they follow from other facts. */
+	/* The bits below are not exchanged; they are derived. */
 	TCP_HAVE_TAGGED = 1 << 16, /* this end supports tagged messages */
-	TCP_HAVE_RDV = 1 << 17,    /* RTS, CTS and rendezvous data */
+	TCP_HAVE_RDV = 1 << 17,    /* RTS, CTS and the payload of a rendezvous */
 	/* This end, an FI_EP_MSG endpoint, supports tagged messages, and the peer, of
 	 * release 1.17, may send them with TCP_FLAG_RAW_TAGGED. */
 	TCP_HAVE_RAW_TAGGED = 1 << 18,
 };
 
-/* The long double of this machine. */
+/* The format of long double on this machine. */
 #if defined(__x86_64__)
 #define TCP_HAVE_LDBL_OWN TCP_HAVE_LDBL_X87
 #elif __SIZEOF_LONG_DOUBLE__ == 16
@@ -139,7 +146,7 @@ enum tcp_wire_have {
 /* The properties of the peer that headers depend on. All zero: plain messages and RMA
  * only, and the same byte order. */
 struct tcp_wire_peer {
-	/* Numbers in headers are not in the byte order of this machine. */
+	/* Numbers in the peer's headers are not in the byte order of this machine. */
 	bool swap;
 	uint32_t have;     /* enum tcp_wire_have */
 	uint16_t contexts; /* number of receive contexts of the peer; 0 means 1 */
@@ -168,11 +175,13 @@ enum tcp_rec_kind {
 	TCP_REC_COMPARE,     /* payload: operands, then as many comparands */
 	TCP_REC_ATOMIC_RESP, /* payload: previous values */
 	TCP_REC_MSG_RTS,     /* TCP_REC_RTS of an untagged message */
-	TCP_REC_ERROR,       /* sent instead of the answer that .answer names */
-	TCP_REC_MATCHED,     /* the message with .id was matched or discarded */
-	TCP_REC_PROBE,       /* to be answered at once, even if other records wait */
-	TCP_REC_PROBE_RESP,  /* .id is that of the probe */
-	TCP_REC_CARD, /* where the sender's proof of locality is; local/proof.h */
+	TCP_REC_ERROR,       /* an error, in place of the answer of kind .answer */
+	TCP_REC_MATCHED,     /* The message with the id .id was matched or discarded. */
+	/* The receiver answers it at once, even if other records wait. */
+	TCP_REC_PROBE,
+	TCP_REC_PROBE_RESP, /* the answer to the probe with the id .id */
+	/* The address of the sender's proof of locality; see local/proof.h. */
+	TCP_REC_CARD,
 	TCP_REC_KINDS,
 };
 
@@ -186,56 +195,57 @@ enum tcp_answer {
 
 struct tcp_record {
 	uint8_t kind;    /* enum tcp_rec_kind */
-	uint8_t hdr_len; /* bytes of the header; set by encode */
-	uint8_t number;  /* running number modulo 256; 0 unless the sender counts */
+	uint8_t hdr_len; /* length of the header in bytes; set by encode */
+	uint8_t number;  /* running number modulo 256; 0: the sender does not count */
 	uint8_t atomic_op, datatype; /* enum fi_op, enum fi_datatype */
-	uint8_t answer;              /* ERROR: enum tcp_answer */
-	uint8_t seg_count;           /* READ, WRITE, atomics */
-	/* enum tcp_wire_flag, only those that this kind of record has. */
+	uint8_t answer;              /* in ERROR: enum tcp_answer */
+	uint8_t seg_count;           /* in READ, WRITE and atomics */
+	/* enum tcp_wire_flag, only flags that this kind of record may have. */
 	uint16_t flags;
-	uint16_t index; /* RTS, MSG_RTS, CTS, RDV_DATA: index of the rendezvous */
+	uint16_t index; /* in RTS, MSG_RTS, CTS, RDV_DATA: index of the rendezvous */
 	/* With TCP_FLAG_CONTEXT: index of the receive context; else 0. */
 	uint16_t context;
 	uint64_t payload_len;
 	uint64_t data;    /* with TCP_FLAG_DATA: remote CQ data */
-	uint64_t tag;     /* TAGGED, RTS */
-	uint64_t msg_len; /* RTS, MSG_RTS: bytes of the message */
+	uint64_t tag;     /* in TAGGED, RTS */
+	uint64_t msg_len; /* in RTS, MSG_RTS: length of the message in bytes */
 	/* With TCP_FLAG_MATCH, and in MATCHED, PROBE, PROBE_RESP: the sender's number.
 	 */
 	uint64_t id;
-	uint64_t span; /* bytes of all segments; encode does not read it */
-	int err;       /* ERROR: positive fi_errno */
-	/* Memory at the target; the first seg_count entries are valid. Lengths are
-	 * bytes, for atomics as well; addresses are offsets where the target's mr_mode
-	 * says so. */
+	uint64_t span; /* length of all segments in bytes; encode does not read it */
+	int err;       /* in ERROR: positive fi_errno */
+	/* Memory at the target; the first seg_count entries are valid. Lengths are in
+	 * bytes, also for atomics; addresses are offsets if the target's mr_mode lacks
+	 * FI_MR_VIRT_ADDR. */
 	struct fi_rma_iov seg[TCP_WIRE_SEGS_MAX];
 };
 
 /* The reason why a header is invalid. */
 enum tcp_fault {
 	TCP_FAULT_NONE,
-	TCP_FAULT_OP, /* operation unknown, or not agreed on */
+	TCP_FAULT_OP, /* unknown operation, or one that was not agreed on */
 	/* Header too short for its kind, too long, or not a multiple of 8 bytes. */
 	TCP_FAULT_HDR_LEN,
-	TCP_FAULT_TOTAL, /* total length shorter than the header, or beyond the limit */
+	/* Total length below that of the header, or beyond the limit. */
+	TCP_FAULT_TOTAL,
 	TCP_FAULT_PAYLOAD, /* payload length that this kind of record cannot have */
 	/* More than 4 segments, or a sum of lengths beyond the limit. */
 	TCP_FAULT_SEGS,
 	TCP_FAULT_INDEX,   /* index of a rendezvous out of range */
 	TCP_FAULT_MSG_LEN, /* message length of a rendezvous beyond the limit */
 	TCP_FAULT_ATOMIC,  /* invalid operation, data type or number of elements */
-	/* An error record for no kind of answer, or with an invalid fi_errno. */
+	/* An error record with an invalid kind of answer or an invalid fi_errno. */
 	TCP_FAULT_ANSWER,
-	TCP_FAULT_CONTEXT, /* a receive context beyond the limit */
+	TCP_FAULT_CONTEXT, /* index of a receive context beyond the limit */
 	TCP_FAULTS,
 };
 
 /*
  * Decode the header at @buf, of which @len bytes have arrived.
  *
- * 0: *ret is complete. Positive: number of bytes from @buf on that are needed, always
- * more than @len; no state is kept between calls. Negative: minus an enum tcp_fault;
- * the stream cannot be decoded any further. *ret is written on success only.
+ * Returns 0: *ret is complete. Positive: number of bytes from @buf on that are needed,
+ * always more than @len; no state is kept between calls. Negative: minus an enum
+ * tcp_fault; the rest of the stream cannot be decoded. *ret is written on success only.
  */
 int tcp_record_decode(const uint8_t *buf, size_t len, const struct tcp_wire_peer *peer,
 	struct tcp_record *ret);
@@ -257,14 +267,14 @@ const char *tcp_rec_kind_text(unsigned int kind);
 enum wf_op_kind tcp_atomic_kind(unsigned int rec_kind);
 
 /* Is the operation defined for the kind of record and the data type, do both ends know
- * the type, and has each segment a whole number of elements? 0, or minus an enum
+ * the type, and is each segment a whole number of elements? Returns 0, or minus an enum
  * tcp_fault. */
 int tcp_record_check_atomic(
 	const struct tcp_record *rec, const struct tcp_wire_peer *peer);
 
 /*
- * Fast paths for the most frequent records. Each writes the same bytes as
- * tcp_record_encode(), and returns the header's length.
+ * Fast paths for the most frequent records. Each one writes the same bytes as
+ * tcp_record_encode(), and returns the header's length in bytes.
  */
 
 static inline void tcp_put64(
@@ -324,8 +334,8 @@ static inline size_t tcp_put_tagged(uint8_t *buf, const struct tcp_wire_peer *pe
 	return hdr_len;
 }
 
-/* Only for records that asked for it: other implementations crash on an unexpected one.
- */
+/* Only for a record that asked for an acknowledgement: other implementations crash on
+ * an unexpected one. */
 static inline size_t tcp_put_ack(uint8_t *buf, const struct tcp_wire_peer *peer)
 {
 	tcp_put_base(buf, peer, TCP_OP_MSG, 0, TCP_WIRE_ACK, TCP_WIRE_BASE, 0);
