@@ -2,9 +2,8 @@
 #include "providers/shm/conn/peer.h"
 
 /*
- * An endpoint that is closed first writes into the lanes: injected messages, and
- * answers to peers. A record in a lane has reached the peer, which has the memory
- * mapped.
+ * Before an endpoint is closed, it writes injected messages and answers to peers into
+ * the lanes. A record in a lane has reached the peer, which has the memory mapped.
  */
 
 static bool is_owed(const struct wf_list *link, const void *arg)
@@ -24,7 +23,7 @@ bool shm_flushed(struct wf_ep *wf)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 
-	/* The next progress call polls the sockets. */
+	/* Let the next progress call poll the sockets. */
 	ep->poll_left = 1;
 	for (uint32_t i = 0; i < ep->conn_count; i++)
 		if (is_left(ep->conns[i]))

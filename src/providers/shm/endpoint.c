@@ -9,7 +9,7 @@
 #include "providers/shm/conn/peer.h"
 #include "sys/fds.h"
 
-/* Opening, naming, enabling and destroying endpoints. */
+/* Opening, naming, enabling and closing endpoints. */
 
 enum { NAME_TRIES = 64 };
 
@@ -17,7 +17,7 @@ static int listen_at(struct shm_ep *ep)
 {
 	int ret = shm_socket_listen(ep->name, &ep->listener.fd);
 
-	/* Names that the provider chooses have a number: try others. */
+	/* A name that the provider chose has a number: try others. */
 	for (int i = 0; ret == -EADDRINUSE && ep->made_up && i < NAME_TRIES; i++) {
 		ret = wf_name_text_first(&shm_fi, ep->ep.info, ep->name);
 		if (!ret)
@@ -34,9 +34,9 @@ static int shm_enable(struct wf_ep *wf)
 	struct shm_ep *ep = shm_ep_of(wf);
 	int ret;
 
-	/* Fixed before the first connection: its exchange tells the peer whether this
-	 * endpoint sleeps, so that peers need not check that of an endpoint that never
-	 * does. */
+	/* Fixed before the first connection, because its exchange tells the peer
+	 * whether this endpoint sleeps. A peer need not check that of an endpoint that
+	 * never sleeps. */
 	wf_ep_set_moved(wf, shm_progress_moved);
 	ep->watches.sleepers = wf_ep_may_sleep(wf);
 	ep->threaded = wf_domain_has_thread(wf->domain);
@@ -56,8 +56,8 @@ static int shm_enable(struct wf_ep *wf)
 	return ret;
 }
 
-/* Posted operations are written as far as lanes have space: peers read them after this
- * endpoint is gone. */
+/* Write posted operations as far as lanes have space, because peers read them after
+ * this endpoint is closed; then end all connections. */
 static void end_conns(struct shm_ep *ep)
 {
 	wf_ep_srx_lock(&ep->ep);

@@ -4,9 +4,9 @@
 #include "providers/shm/conn/conn.h"
 
 /*
- * Ids that peers send back in their answers: index of an entry in the low 32 bits, and
- * its generation in the high ones, so that an answer that comes twice or was made up
- * finds no object.
+ * Ids that peers send back in their answers: the index of an entry in the low 32 bits,
+ * and its generation in the high ones, so that an answer that comes twice or is
+ * invented finds no object.
  */
 
 enum { FIRST = 16, NONE = -1 };
@@ -28,7 +28,7 @@ static bool grow(struct shm_conn *conn)
 	return true;
 }
 
-/* 0: no memory. */
+/* Returns 0 if there is no memory. */
 uint64_t shm_id_new(struct shm_conn *conn, enum shm_id_type type, void *object)
 {
 	struct shm_id *id;
@@ -59,7 +59,7 @@ void shm_id_free(struct shm_conn *conn, uint64_t id)
 	struct shm_id *entry = &conn->ids[(uint32_t)id];
 
 	entry->type = SHM_ID_FREE;
-	/* Never 0, so that no id is 0. */
+	/* A generation is never 0, so that no id is 0. */
 	if (!++entry->generation)
 		entry->generation = 1;
 	entry->next = conn->id_free;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* File names of endpoints. Characters that could have a meaning to the system are
- * written as %XX. So no such name begins with "%%", as hashes do. */
+ * written as %XX. So no such name begins with "%%", as the hashes do. */
 
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 			    "0123456789-_:,+=@~.";

@@ -9,14 +9,14 @@
 #include "sys/addrstr.h"
 
 /*
- * Names of endpoints. They are spelled as sys/addrstr.h does it and padded with zeros,
- * as address vectors keep them. Their sockets are in a directory (dir.h).
+ * Names of endpoints. They have the form of sys/addrstr.h, and are padded with zeros as
+ * in address vectors. Their sockets are in a directory (dir.h).
  */
 enum { SHM_NAME_MAX = WF_ADDRSTR_MAX };
 
-/* The path of the socket of endpoint @name in directory @dir: the name, spelled for a
- * file, or a hash where it is too long. -ENAMETOOLONG: @len is less than any struct
- * sockaddr_un has space for. */
+/* The path of the socket of endpoint @name in directory @dir: the name with all other
+ * characters escaped, or a hash if it is too long for a file. -ENAMETOOLONG: @len is
+ * less than any struct sockaddr_un has space for. */
 int shm_name_path(const char *dir, const char *name, char *path, size_t len);
 
 #endif

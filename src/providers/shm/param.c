@@ -21,7 +21,7 @@ struct shm_params shm_params = {
 	.refused_timeout = 5000,
 };
 
-/* Set for other implementations: taken, and without effect. */
+/* Parameters of other implementations: accepted, and without effect. */
 static struct {
 	int use_dsa_sar, use_xpmem;
 	size_t max_gdrcopy_size, buffer_threshold;

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Bytes of elements in one operation: as many as peers of tcp take, who may come to use
- * shared memory in the middle. */
+/* Limit of the operands of one atomic operation in bytes. It is that of tcp, whose
+ * operations may change over to shared memory at any time. */
 enum { SHM_ATOMIC_MAX = 16384 };
 
 /* Which copies move the payload of a rendezvous message (data/way.h). */
@@ -18,16 +18,18 @@ enum shm_copy { SHM_COPY_AUTO, SHM_COPY_RING, SHM_COPY_READ, SHM_COPY_BOTH };
 struct shm_params {
 	size_t tx_size, rx_size;
 	size_t inject_size;
-	size_t eager_size; /* larger messages use rendezvous */
-	/* Messages of at least this size are read directly from the peer's memory;
-	 * SIZE_MAX: measurements decide. */
+	size_t eager_size; /* messages above this size use rendezvous */
+	/* Messages of at least this size are read from the peer's memory; SIZE_MAX:
+	 * measurements decide. */
 	size_t cma_size;
-	/* Transfers of at least this size are stored past the caches. */
+	/* Transfers of at least this size are stored with non-temporal stores, which
+	 * bypass the caches. */
 	size_t nontemporal_size;
-	size_t unexpected_size; /* memory of an endpoint for unexpected messages */
-	/* Milliseconds until operations to an unreachable peer fail; 0: never. */
+	/* Limit of an endpoint's memory for unexpected messages. */
+	size_t unexpected_size;
+	/* Milliseconds after which operations to an unreachable peer fail; 0: never. */
 	size_t connect_timeout;
-	/* Milliseconds; the same when no endpoint has the name. */
+	/* The same in milliseconds if no endpoint has the peer's name. */
 	size_t refused_timeout;
 	int disable_cma;
 	int disable_mapping;

@@ -6,33 +6,33 @@
 #include "sys/clock.h"
 
 /*
- * Which connections are polled, and when.
+ * Decides which connections are polled, and when.
  *
- * Connections with traffic are hot: each progress call polls the next slot of each of
- * them, and one of all the others in turn, so that any number of idle peers costs one
- * cache line. Sockets, which report new peers and peers that died, are polled every
- * POLL_NS or so. The number of progress calls in that time is measured, and a coarse
- * clock notices when an application calls less often than before.
+ * Connections with traffic are hot: each progress call polls the next slot of each hot
+ * connection, and of one of the others, so that any number of idle peers costs one
+ * cache line. Sockets, which report new peers and peers that died, are polled about
+ * every POLL_NS. The number of progress calls in that time is measured, and a coarse
+ * clock notices when an application makes them less often than before.
  */
 enum {
-	/* So many connections stay hot whether they have traffic or not. */
+	/* This many connections stay hot whether they have traffic or not. */
 	HOT_FEW = 4,
-	/* Polls without a record after which one of more connections is no longer hot.
-	 */
+	/* If more connections are hot: polls without a record after which one of them
+	 * is no longer hot. */
 	HOT_QUIET = 512,
 	POLL_NS = 50000,
 	POLL_BUSY_NS = 5000, /* while a connection is being set up */
 	POLL_CALLS_MAX = 4096,
-	CLOCK_CALLS = 8, /* from one reading of the coarse clock to the next; a power of
-			    two */
+	/* Progress calls between two readings of the coarse clock; a power of two. */
+	CLOCK_CALLS = 8,
 };
 
 void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch)
 {
 	if (watch->fd < 0)
 		return;
-	/* Removed from the epoll set first: it would stay there if a forked child has
-	 * the file open. */
+	/* The socket is removed from the epoll set first: it would stay in it if a
+	 * forked child has the file open. */
 	(void)wf_watch_set(&ep->watches, watch, 0);
 	shm_socket_close(watch->fd);
 	watch->fd = -1;
@@ -47,7 +47,7 @@ static void poll_sockets(struct shm_ep *ep)
 		shm_wake_sleepers(ep);
 }
 
-/* Is an attempt to connect under way, or soon? */
+/* Is a connection attempt under way, or due soon? */
 static bool is_connecting(struct shm_ep *ep, uint64_t now)
 {
 	return wf_attempts_first(&ep->peers->remotes.attempts) ||
@@ -143,8 +143,8 @@ static __attribute__((noinline)) void chores(struct shm_ep *ep)
 		     !wf_list_empty(&ep->failed);
 }
 
-/* wf_progress.moved: a reader that completes nothing, such as the target of atomics,
- * has made progress if it read records. The rings have the count, so that a record
+/* wf_progress.moved: an endpoint that completes nothing, such as the target of atomics,
+ * has made progress if it read records. The count comes from the rings, so a record
  * costs nothing extra. */
 bool shm_progress_moved(struct wf_progress *item)
 {

@@ -13,13 +13,13 @@
 #include "providers/shm/conn/socket.h"
 #include "sys/compiler.h"
 
-/* What the provider offers: reliable datagrams between processes of one user. */
+/* The provider's template: reliable datagrams between processes of one user. */
 
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_SHARED_AV | FI_AV_USER_ID | FI_PEER)
 #define TX_CAPS     (WF_RELIABLE_TX_CAPS | FI_COLLECTIVE)
 #define RX_CAPS     (WF_RELIABLE_RX_CAPS | WF_SOURCE_CAPS | FI_COLLECTIVE)
 
-/* inject_size and sizes: see read_params. */
+/* read_params sets inject_size and size. */
 static struct fi_tx_attr tx_attr = {
 	WF_OFFER_RELIABLE_TX,
 	.caps = TX_CAPS,
@@ -42,9 +42,15 @@ static struct fi_ep_attr ep_attr = {
 };
 
 static struct fi_domain_attr domain_attr = {
-	WF_OFFER_DOMAIN, .cq_data_size = sizeof(uint64_t), .max_ep_tx_ctx = 1,
-	.max_ep_rx_ctx = 1, .max_ep_srx_ctx = 1, .mr_iov_limit = SHM_IOV_LIMIT,
-	.caps = DOMAIN_CAPS, .max_err_data = SHM_NAME_MAX, /* an unknown source */
+	WF_OFFER_DOMAIN,
+	.cq_data_size = sizeof(uint64_t),
+	.max_ep_tx_ctx = 1,
+	.max_ep_rx_ctx = 1,
+	.max_ep_srx_ctx = 1,
+	.mr_iov_limit = SHM_IOV_LIMIT,
+	/* Address of an unknown source. */
+	.caps = DOMAIN_CAPS,
+	.max_err_data = SHM_NAME_MAX,
 };
 
 static struct fi_fabric_attr fabric_attr = {
@@ -88,7 +94,7 @@ static void read_params(void)
 	rx_attr.size = p->rx_size;
 }
 
-/* Better no endpoint is offered than one that cannot be opened. */
+/* If no endpoint can be opened, none is offered. */
 static int getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info)

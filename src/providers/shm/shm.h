@@ -49,50 +49,51 @@ struct shm_peers;
 
 struct shm_ep {
 	struct wf_ep ep;
-	char name[SHM_NAME_MAX]; /* spelled as in address vectors, padded with zeros */
-	/* The provider chose the name, and may choose another if it is taken. */
+	/* Endpoint name as in address vectors, padded with zeros. */
+	char name[SHM_NAME_MAX];
+	/* The provider chose the name, and may choose another one if it is in use. */
 	bool made_up;
 	/* The automatic progress thread sleeps on the epoll set. */
 	bool threaded;
 	/* Process that opened the endpoint; a forked child cannot use it. */
 	pid_t pid;
 
-	/* All connections; a progress call polls the first @hot of them, and one of the
+	/* All connections; a progress call polls the first @hot ones, and one of the
 	 * others. */
 	struct shm_conn **conns;
 	uint32_t conn_count, conn_capacity, hot, next_cold;
-	/* Number of progress calls between two polls of the sockets, and how many of
-	 * them are left. */
+	/* Number of progress calls between two polls of the sockets, and the number
+	 * left until the next one. */
 	uint32_t poll_calls, poll_left;
 	/* Time of the last poll of the sockets, by wf_now_ns and by wf_coarse_ns. */
 	uint64_t poll_ns, poll_coarse_ns;
-	/* Sum of the records read from hot connections at the last call of
+	/* Number of records read from hot connections, at the last call of
 	 * shm_progress_moved. */
 	uint32_t read_before;
 	/* Progress has to visit the lists failed, dirty and pulls. */
 	bool chores;
-	struct wf_list failed; /* struct shm_conn, by failed_link: to be taken down */
-	/* struct shm_conn, by failed_link: to be freed at the end of progress */
+	struct wf_list failed; /* struct shm_conn to be taken down, by failed_link */
+	/* struct shm_conn to be freed at the end of progress, by failed_link. */
 	struct wf_list dead;
-	/* struct shm_conn, by dirty_link: have something to send */
+	/* struct shm_conn with records to send, by dirty_link. */
 	struct wf_list dirty;
-	/* struct shm_sink, by pull_link: may be read from the peer's memory */
+	/* struct shm_sink that may be read from the peer's memory, by pull_link. */
 	struct wf_list pulls;
 	struct wf_unexp unexp;
-	/* Operations that wait or are not answered, and how many there may be. */
+	/* Number of operations that have not ended, and its limit. */
 	size_t tx_pending, tx_size;
 	struct wf_pool tx_pool;
 
-	/* .sleepers: connections tell peers to wake this endpoint */
+	/* .sleepers is set: peers are asked to wake this endpoint */
 	struct wf_watches watches;
 	struct wf_watch listener;
-	/* A spare descriptor: it is closed to accept and refuse a connection when the
-	 * process has no other left. -1: none. */
+	/* A spare descriptor, closed in order to accept and refuse a connection when
+	 * the process has no other left. -1: there is none. */
 	int spare_fd;
 	struct shm_peers *peers;
-	/* A counter that changes when addresses leave the AV: that of @peers->removals,
-	 * or of the table of an AV that other processes write. @av_seq is its value
-	 * when the cached AV indices were right. */
+	/* A counter that changes when addresses are removed from the AV: that of
+	 * @peers->removals or, for an AV that other processes write, the one of its
+	 * table. @av_seq is its value when the cached AV indices were last valid. */
 	const _Atomic uint32_t *av_seq_at;
 	uint32_t av_seq;
 };
@@ -104,7 +105,7 @@ static inline struct shm_ep *shm_ep_of(struct wf_ep *ep)
 
 static inline uint32_t shm_av_seq(const struct shm_ep *ep)
 {
-	/* acquire: pairs with the writer's release when it is done. */
+	/* acquire: pairs with the writer's release at the end of the removal. */
 	return atomic_load_explicit(ep->av_seq_at, memory_order_acquire);
 }
 
@@ -117,25 +118,26 @@ ssize_t shm_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 	size_t len, fi_addr_t addr, uint64_t tag);
 ssize_t shm_start(struct wf_ep *ep, struct wf_op *op);
 
-/* progress.c; ep.lock held. */
+/* progress.c. ep.lock is held. */
 void shm_progress(struct wf_ep *ep);
-/* wf_progress.moved; takes ep.lock, and returns false if another thread holds it. */
+/* wf_progress.moved. Takes ep.lock; false if another thread holds it. */
 bool shm_progress_moved(struct wf_progress *item);
-/* Stop listening to the socket of @watch and close it, unless it is closed. */
+/* Stop watching the socket of @watch and close it, unless it is closed. */
 void shm_watch_close(struct shm_ep *ep, struct wf_watch *watch);
 
 /* wait.c */
 int shm_wait_fd(struct wf_ep *ep);
 bool shm_arm(struct wf_ep *ep);
-/* There is something to poll that no descriptor reports: make sleeps end soon. */
+/* There is something to poll that no descriptor reports: let sleeps end soon. */
 void shm_poll_soon(struct shm_ep *ep);
-/* This thread drained the descriptors that end a sleep: wake other sleepers as well. */
+/* This thread drained the descriptors that end a sleep: wake other sleeping threads as
+ * well. */
 void shm_wake_sleepers(struct shm_ep *ep);
 
 /* closing.c */
 bool shm_flushed(struct wf_ep *ep);
 
-/* cancel.c; ep->lock held. */
+/* cancel.c. ep->lock is held. */
 bool shm_cancel(struct wf_ep *ep, const struct wf_cancel *which);
 
 #endif

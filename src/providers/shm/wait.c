@@ -3,9 +3,9 @@
 #include "sys/clock.h"
 
 /*
- * A sleep ends by the epoll set with the sockets, or by its timer. A peer sends a byte
- * over its socket when it writes a record while this endpoint is armed, and when it
- * stores its position while this endpoint waits for space.
+ * Sleeping threads. A sleep ends by the epoll set with the sockets, or by its timer. A
+ * peer sends a byte over its socket when it writes a record while this endpoint is
+ * armed, and when it stores its reader's position while this endpoint waits for space.
  */
 
 enum { PULL_NS = 50000, FULL_NS = 200000 };
@@ -31,10 +31,10 @@ static uint64_t next_deadline(struct shm_ep *ep)
 }
 
 /*
- * A peer sends one byte for all records until this endpoint arms again. The progress
- * thread arms again at once, so its timer fires now. Whether another thread sleeps is
- * not known: the timer fires within FULL_NS, and again, even in a program that never
- * sleeps.
+ * A peer sends only one byte for all records until this endpoint arms once more. The
+ * progress thread arms at once, so its timer fires at once. Whether another thread
+ * sleeps is not known: the timer fires after FULL_NS, and repeatedly, even in a program
+ * that never sleeps.
  */
 void shm_wake_sleepers(struct shm_ep *ep)
 {
@@ -59,7 +59,7 @@ static struct shm_conn *dirty_conn(struct wf_list *link)
 }
 
 /* Ask readers to wake this endpoint when there is space for queued records. False: some
- * were not tried yet. */
+ * of them have not been tried yet. */
 static bool await_space(struct shm_ep *ep)
 {
 	wf_list_foreach(link, &ep->dirty)

@@ -9,15 +9,15 @@
 #include "sys/clock.h"
 
 /*
- * Requests to connect of peers. There is at most one connection between two endpoints,
+ * Connection requests of peers. There is at most one connection between two endpoints,
  * except that an endpoint which sends to itself has one for each direction. Of two
- * requests that cross, that of the lesser name is used.
+ * requests that cross, that of the endpoint with the lesser name is used.
  */
 
 enum { ACCEPTS = 64, HELLO_MS = 5000 };
 
-/* May the peer's request become a connection? 0: yes, and an ended connection or
- * attempt of ours was removed. Else enum shm_refusal. */
+/* May the peer's request become a connection? Returns 0: yes, and an ended connection
+ * or attempt of this endpoint was removed; else enum shm_refusal. */
 static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
 	const struct shm_hello *hello)
 {
@@ -28,7 +28,8 @@ static uint32_t judge(struct shm_attempt *attempt, struct shm_peer *peer,
 		return hello->instance == ep->peers->instance ? 0 : SHM_REFUSE_BAD;
 	if (peer->conn && !peer->conn->err && !shm_socket_ended(peer->conn->watch.fd))
 		return SHM_REFUSE_BUSY;
-	/* At once, so that messages which shm_replay queues stay ahead of new ones. */
+	/* Take the old connection down at once, so that messages which shm_replay
+	 * queues stay ahead of new ones. */
 	if (peer->conn) {
 		shm_conn_fail(peer->conn, FI_ECONNRESET);
 		shm_conn_end(peer->conn, peer->conn->err);
@@ -58,7 +59,8 @@ static uint32_t take_region(
 	return shm_region_map(pass, &attempt->region) ? SHM_REFUSE_MEMORY : 0;
 }
 
-/* Accept a request: 0 and there is a connection, or the enum shm_refusal to answer. */
+/* Accept a request. Returns 0: there is a connection; else the enum shm_refusal to
+ * answer. */
 static uint32_t take_request(
 	struct shm_attempt *attempt, const struct shm_hello *hello, int pass)
 {
@@ -79,7 +81,7 @@ static uint32_t take_request(
 	if (shm_hello_send(attempt->base.watch.fd, &welcome, -1))
 		return SHM_REFUSE_MEMORY;
 	conn = shm_attempt_connect(attempt, peer, hello, 1);
-	/* The requester sees the socket close, and tries again. */
+	/* The requester gets the end of the socket, and tries again. */
 	if (!conn)
 		return SHM_REFUSE_MEMORY;
 	/* An endpoint that sends to itself uses the connection that it requested. */

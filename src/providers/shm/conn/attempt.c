@@ -13,8 +13,8 @@
 #include "sys/clock.h"
 
 /*
- * Attempts to connect of this endpoint, and what those of peers (accept.c) share with
- * them.
+ * This endpoint's connection attempts, and functions that the attempts of peers
+ * (accept.c) use, too.
  */
 
 struct shm_hello shm_attempt_hello(struct shm_ep *ep, enum shm_hello_type type)
@@ -63,13 +63,13 @@ void shm_attempt_end(struct wf_attempt *attempt)
 	shm_attempt_drop(wf_container_of(attempt, struct shm_attempt, base));
 }
 
-/* An attempt to connect failed with @err, a positive code. */
+/* An attempt failed with @err, a positive fi_errno. */
 static void failed(struct shm_ep *ep, struct shm_peer *peer, int err)
 {
 	wf_remote_failed(&ep->peers->remotes, &peer->remote, err, wf_now_ns());
 }
 
-/* May this process read the peer's memory? The kernel tells only by trying. */
+/* May this process read the peer's memory? Only an attempt to read shows it. */
 static bool can_read(pid_t pid, const struct shm_hello *hello)
 {
 	uint64_t value = 0;
@@ -90,8 +90,8 @@ struct shm_conn *shm_attempt_connect(struct shm_attempt *attempt, struct shm_pee
 
 	if (fd < 0 || shm_socket_own(fd, &fd))
 		return NULL;
-	/* The epoll set identifies descriptors by their number and file: the copy is
-	 * another entry. */
+	/* The epoll set identifies an entry by descriptor number and file, so the copy
+	 * of the descriptor is another entry. */
 	conn = shm_conn_new(ep, peer, fd, attempt->region, out_lane);
 	if (!conn) {
 		shm_socket_close(fd);

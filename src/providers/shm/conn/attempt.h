@@ -4,11 +4,13 @@
 
 #include "providers/shm/conn/peer.h"
 
-/* What attempt.c and accept.c share: the exchange of both ends. ep.lock held. */
+/* Functions for the exchange that opens a connection, which attempt.c and accept.c
+ * share. ep.lock held. */
 
-/* A packet of this endpoint. */
+/* Make a packet of this endpoint. */
 struct shm_hello shm_attempt_hello(struct shm_ep *ep, enum shm_hello_type type);
-/* An attempt over the socket @fd, which it owns from now on. NULL: no memory. */
+/* Make an attempt over the socket @fd, which the attempt owns from now on. NULL: no
+ * memory. */
 struct shm_attempt *shm_attempt_new(struct shm_ep *ep, int fd);
 /* The exchange succeeded: create the connection, with the peer's @hello. This
  * endpoint writes lane @out_lane of the region. NULL: no memory or no descriptor. */

@@ -8,13 +8,13 @@
 #include "providers/shm/data/grant.h"
 #include "providers/shm/data/region.h"
 
-/* A connection in use, and its end. */
+/* A connection from its beginning to its end. */
 
 enum {
 	FIRST_CAPACITY = 16,
 	LAST_READS = 4096,
-	/* The first pages of so many connections are taken in; an endpoint with more
-	 * peers leaves the memory of idle ones untouched. */
+	/* The pages of this many connections are populated when they begin; an endpoint
+	 * with more peers leaves the memory of idle ones untouched. */
 	WARM_FEW = 16,
 };
 
@@ -73,8 +73,9 @@ static void leave(struct shm_ep *ep, struct shm_conn *conn)
 	ep->conn_count--;
 }
 
-/* One byte wakes a sleeper; longer packets are answers about regions (grant.h); the end
- * of the stream is the end of the peer. False: there are no more for now. */
+/* Read one packet from the socket. One byte wakes a sleeping thread; longer packets are
+ * answers about direct access (grant.h); the end of the stream means that the peer has
+ * died or closed the endpoint. False: there are no more packets for now. */
 static bool read_packet(struct shm_conn *conn)
 {
 	struct shm_grant_packet packet;
@@ -188,7 +189,7 @@ static void end_list(struct shm_conn *conn, struct wf_list *list, int err)
 	}
 }
 
-/* Receive the records that the peer wrote before it closed its end. */
+/* Receive the records that the peer wrote before the connection ended. */
 static void read_rest(struct shm_conn *conn)
 {
 	if (conn->err == FI_EPROTO)

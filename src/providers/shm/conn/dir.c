@@ -24,8 +24,8 @@ static void plain_path(const char *root, char path[SHM_DIR_LEN])
 		path, SHM_DIR_LEN, "%s/weft-%lu", root, (unsigned long)geteuid());
 }
 
-/* 0: a directory of this user with mode 700; else an errno. lstat, because another user
- * may change the target of a link. */
+/* Is @path a directory of this user with mode 700? Returns 0 or an errno. lstat,
+ * because another user may change the target of a link. */
 static int check(const char *path)
 {
 	struct stat st;
@@ -49,8 +49,8 @@ void shm_dirs_plain(const char *root, struct shm_dirs *ret)
 	ret->count = is_ours(ret->path[0]);
 }
 
-/* Insert @path in the order of names, behind the first @first entries. When all are in
- * use the last one is dropped. */
+/* Insert @path in the order of names, behind the first @first entries. If the table is
+ * full, the last entry is dropped. */
 static void insert(struct shm_dirs *dirs, unsigned int first, const char *path)
 {
 	unsigned int at = dirs->count;
@@ -109,8 +109,8 @@ static void tell_taken(const char *path)
 		(unsigned int)st.st_mode & 07777);
 }
 
-/* Create a directory with mode 700, whatever umask and inherited bits are. Another
- * process may remove it while it is empty: ENOENT is no error then. */
+/* Create a directory with mode 700, whatever the umask and inherited bits are. Another
+ * process may remove it while it is empty, so ENOENT is no error. */
 static int make_one(const char *path)
 {
 	int err;
@@ -144,7 +144,7 @@ static int make_numbered(const char *root)
 	return -EEXIST;
 }
 
-/* Create the directory, unless another process just did. */
+/* Create the directory, unless another process has just done so. */
 static int make(const char *root)
 {
 	char path[SHM_DIR_LEN];
@@ -169,7 +169,8 @@ static int lock_fd(int dir)
 	return 0;
 }
 
-/* -ENOENT: it was removed, perhaps while we waited for its lock. */
+/* Lock one directory. -ENOENT: it was removed, perhaps while this process waited for
+ * its lock. */
 static int lock_one(const char *path, int *ret_fd)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), ret;
@@ -193,7 +194,8 @@ void shm_dirs_unlock(struct shm_dirs_lock *lock)
 		(void)close(lock->fd[--lock->dirs.count]);
 }
 
-/* In the order of the list, so that two processes cannot wait for each other. */
+/* Lock all, in the order of the list, so that two processes cannot wait for each other.
+ */
 static int lock_all(struct shm_dirs_lock *lock)
 {
 	unsigned int count = lock->dirs.count;
@@ -229,8 +231,8 @@ int shm_dirs_lock(const char *root, struct shm_dirs_lock *ret)
 	return err;
 }
 
-/* Removed with the lock held: a process that waited for the lock finds that the
- * directory has no link left, and lists again. */
+/* Remove the directory with its lock held: a process that waited for the lock finds
+ * that the directory has no link left, and lists the directories once more. */
 void shm_dir_remove(const char *path)
 {
 	int fd;

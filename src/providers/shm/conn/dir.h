@@ -3,16 +3,17 @@
 #define SHM_DIR_H
 
 /*
- * The directory that the sockets of this user are in: ROOT/weft-UID, with mode 700.
- * Other users may write to ROOT as well, and create that name first. Then the directory
- * is called ROOT/weft-UID.NUMBER, with a random number, and is found by its owner and
- * mode: no other user can create one that belongs to this user. Processes have to share
- * only ROOT; their environments and their other namespaces may differ.
+ * The directory with the sockets of this user: ROOT/weft-UID, with mode 700. Other
+ * users may write to ROOT as well, and create that name first. Then the directory is
+ * called ROOT/weft-UID.NUMBER, with a random number, and is found by its owner and
+ * mode: no other user can create a directory that belongs to this user. Processes have
+ * to share only ROOT; their environments and their other namespaces may differ.
  *
- * Processes that start at the same time may create one directory each, and one of the
- * plain name may be created after another user's was removed. So there may be several:
- * a name is looked up in all of them, and a new name has to be free in all. Directories
- * other than the first in the order are removed when they are empty.
+ * Processes that start at the same time may create a directory each, and a directory
+ * with the plain name may be created after another user's was removed. So there may be
+ * several: an endpoint's name is looked up in all of them, and a new name has to be
+ * free in all. Directories other than the first in the order are removed when they are
+ * empty.
  */
 #define SHM_DIR_ROOT "/dev/shm"
 
@@ -23,16 +24,16 @@ struct shm_dirs {
 	char path[SHM_DIRS_MAX][SHM_DIR_LEN];
 };
 
-/* Only the directory of the plain name, if it belongs to this user; which is the usual
- * case. */
+/* The usual case: only the directory with the plain name, if it belongs to this user.
+ */
 void shm_dirs_plain(const char *root, struct shm_dirs *ret);
-/* All directories of this user, in the order that every process uses. */
+/* All directories of this user, in an order that is the same in every process. */
 void shm_dirs_find(const char *root, struct shm_dirs *ret);
 
 /* Find all directories, create one if there is none, and lock them (flock) with the
  * descriptors of this open until shm_dirs_unlock: no other process adds or removes a
- * name meanwhile. 0 or a negative errno, which was logged: @root is full, read-only or
- * does not exist. */
+ * name meanwhile. Returns 0 or a negative errno, which was logged: @root is full,
+ * read-only or does not exist. */
 struct shm_dirs_lock {
 	struct shm_dirs dirs;
 	int fd[SHM_DIRS_MAX];

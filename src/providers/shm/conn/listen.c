@@ -14,9 +14,9 @@
 #include "sys/fds.h"
 
 /*
- * Names of sockets in the directories of this user. A process that was killed leaves
- * its name; the next process that opens an endpoint removes it, with the directory
- * locked, so that a name that is being created is not taken for a leftover.
+ * Names of sockets in the directories of this user. A killed process leaves its name
+ * behind; the next process that opens an endpoint removes it, with the directory
+ * locked, so that a name that is just being created is not mistaken for a leftover.
  */
 
 enum { BACKLOG = 4096 };
@@ -27,7 +27,8 @@ static int address_in(const char *dir, const char *name, struct sockaddr_un *ret
 	return shm_name_path(dir, name, ret->sun_path, sizeof(ret->sun_path));
 }
 
-/* False: the path is too long for a socket of this provider. */
+/* Get the address of the socket @file in @dir. False: the path is too long for a socket
+ * of this provider. */
 static bool address_of_file(const char *dir, const char *file, struct sockaddr_un *ret)
 {
 	size_t dir_len = strlen(dir), len = strlen(file);
@@ -41,15 +42,16 @@ static bool address_of_file(const char *dir, const char *file, struct sockaddr_u
 	return true;
 }
 
-/* Connecting a socket of another type fails with another error than a name without a
- * socket, and the listening process does not notice. */
+/* Does no process listen at the address any more? Connecting with a socket of another
+ * type fails with another error if a process listens, and that process does not notice.
+ */
 static bool is_leftover(int probe, const struct sockaddr_un *addr)
 {
 	return connect(probe, (const struct sockaddr *)addr, sizeof(*addr)) &&
 	       errno == ECONNREFUSED;
 }
 
-/* @dir is locked. */
+/* Remove the names of killed processes. @dir is locked. */
 static void remove_leftovers(const char *dir)
 {
 	int probe = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
@@ -68,8 +70,8 @@ static void remove_leftovers(const char *dir)
 		(void)close(probe);
 }
 
-/* A name that is too long for a file is stored as a hash: only the whole name is found.
- */
+/* Is @file the name of an endpoint, or of a port, of @node? A name that is too long for
+ * a file is stored as a hash: only the whole name is found. */
 static bool goes_by(const char *file, const char *node)
 {
 	size_t len = strlen(node);
@@ -110,7 +112,7 @@ bool shm_socket_knows(const char *node)
 	return known;
 }
 
-/* True for zombies as well. */
+/* Has the process ended? True for zombies as well. */
 static bool is_gone(pid_t pid)
 {
 	struct pollfd poll_fd = { .events = POLLIN };
@@ -124,7 +126,7 @@ static bool is_gone(pid_t pid)
 	return gone;
 }
 
-/* Is the listening process gone, while a child that it did not fork through libc
+/* Has the listening process ended, while a child that it did not fork through libc
  * (sys/fds.h) has the socket open and will never accept? */
 static bool is_inherited(const struct sockaddr_un *addr)
 {
@@ -140,7 +142,7 @@ static bool is_inherited(const struct sockaddr_un *addr)
 	return ret;
 }
 
-/* The directories are locked, and leftovers were removed. */
+/* Is the name in use? The directories are locked, and leftovers were removed. */
 static bool is_taken(const struct sockaddr_un *addr)
 {
 	if (access(addr->sun_path, F_OK))
@@ -152,7 +154,7 @@ static bool is_taken(const struct sockaddr_un *addr)
 }
 
 /* Find the address of @name in the first directory; -EADDRINUSE: the name exists in one
- * of them. Removes other directories if they are empty. */
+ * of the directories. Removes other directories that are empty. */
 static int find_free(
 	const struct shm_dirs *dirs, const char *name, struct sockaddr_un *ret)
 {
@@ -213,7 +215,7 @@ void shm_socket_unlisten(int fd)
 	socklen_t len = sizeof(addr);
 	char *slash;
 
-	/* While the socket listens, the name belongs to this process. */
+	/* The name belongs to this process as long as the socket listens. */
 	if (!getsockname(fd, (struct sockaddr *)&addr, &len) &&
 		(slash = strrchr(addr.sun_path, '/'))) {
 		(void)unlink(addr.sun_path);

@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Sockets with the names of endpoints. Functions that return int: 0 or a negative
+/* Sockets with the names of endpoints. Functions that return int return 0 or a negative
  * errno. */
 
 /* Listen at the endpoint's name; -EADDRINUSE: another endpoint has the name. */
@@ -15,7 +15,7 @@ bool shm_socket_knows(const char *node);
 /* Stop listening and remove the name. */
 void shm_socket_unlisten(int fd);
 /* Connect to the endpoint @name. -ENOENT, -ECONNREFUSED: no endpoint has the name;
- * -EAGAIN: its backlog is full. */
+ * -EAGAIN: the backlog of its socket is full. */
 int shm_socket_connect(const char *name, int *ret_fd);
 
 #endif

@@ -8,11 +8,11 @@
 #include "sys/clock.h"
 
 /*
- * The peers of an endpoint: found by name, connected to when there is something to
- * send. A failed attempt is repeated after growing delays. When the peer could not be
- * reached for connect_timeout, or no endpoint had its name for refused_timeout, the
- * operations that wait for it fail. While an endpoint is being closed, one refusal is
- * enough.
+ * The peers of an endpoint: they are found by name, and connected to when there is
+ * something to send. A failed attempt is repeated after growing delays. When the peer
+ * could not be reached for connect_timeout, or no endpoint had its name for
+ * refused_timeout, the operations that wait for the connection fail. While an endpoint
+ * is being closed, one refusal is enough.
  */
 enum {
 	BACKOFF_MIN_US = 200,
@@ -88,7 +88,7 @@ static void end(struct wf_remotes *remotes, struct wf_remote *remote,
 		shm_tx_free(ep, tx);
 }
 
-/* A connection's cached AV index is no longer that of its peer. */
+/* The address was removed: the cached AV index is no longer that of the peer. */
 static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct shm_ep *ep = peers_of(remotes)->ep;
@@ -101,8 +101,8 @@ static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 			ep->conns[i]->index = FI_ADDR_NOTAVAIL;
 }
 
-/* Messages that a dead peer of that name did not take are kept for its successor until
- * the endpoint is closed. */
+/* No endpoint has the peer's name. Messages that a dead peer with that name did not
+ * process are kept for its successor until the endpoint is closed. */
 static void refused(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	struct shm_peer *peer = shm_peer_of(remote);
@@ -196,7 +196,7 @@ void shm_peers_watch_av(struct shm_ep *ep)
 {
 	const _Atomic uint32_t *shared = wf_av_shared_seq(ep->ep.av);
 
-	/* Other processes remove addresses from a shared AV as well. */
+	/* Other processes, too, remove addresses from a shared AV. */
 	if (shared)
 		ep->av_seq_at = shared;
 	else
@@ -219,8 +219,8 @@ void shm_peer_forget_indices(struct shm_ep *ep)
 		wf_remotes_forget_removed(&ep->peers->remotes);
 }
 
-/* Write the name at @addr of the AV to @ret_name. False: there is none. Other processes
- * may write the table of an AV with a name: that may be any bytes. */
+/* Copy the name at @addr of the AV to @ret_name. False: there is none. Other processes
+ * may write the table of an AV with a name, so its bytes may have any value. */
 static bool name_at(struct shm_ep *ep, fi_addr_t addr, char ret_name[SHM_NAME_MAX])
 {
 	const char *text = wf_av_addr(ep->ep.av, addr);

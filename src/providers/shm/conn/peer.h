@@ -10,25 +10,27 @@
 struct shm_attempt;
 
 /*
- * A peer of an endpoint, by name. Created by the first operation to it or by its
- * request to connect; freed by shm_peers_tick when it has no connection, no operation
- * waits for one and no index of the AV refers to it. Guarded by ep.lock.
+ * A peer of an endpoint, found by its name. Created by the first operation to the peer
+ * or by the peer's connection request; freed by shm_peers_tick when it has no
+ * connection, no operation waits for a connection, and no index of the AV refers to it.
+ * Guarded by ep.lock.
  */
 struct shm_peer {
 	struct wf_remote remote;
-	struct shm_conn *conn; /* the connection that operations use; NULL: none */
-	/* This endpoint's attempt to connect to it; NULL: none. */
+	/* The connection that operations use; NULL: there is none. */
+	struct shm_conn *conn;
+	/* This endpoint's attempt to connect to the peer; NULL: there is none. */
 	struct shm_attempt *attempt;
-	/* Random number of the endpoint at the other end of @conn. */
+	/* Instance number of the endpoint that @conn connects to; random. */
 	uint64_t instance;
 	char name[SHM_NAME_MAX];
 };
 
-/* An attempt to connect: of this endpoint to a peer (active), or of a peer to this
+/* A connection attempt: of this endpoint to a peer (active), or of a peer to this
  * endpoint (passive). */
 struct shm_attempt {
-	/* Its deadline: a passive attempt is dropped if its request has not come; an
-	 * active one has none. */
+	/* A passive attempt has a deadline, after which it is dropped if its request
+	 * has not arrived; an active one has none. */
 	struct wf_attempt base;
 	struct shm_ep *ep;
 	struct shm_peer *peer; /* NULL: passive */
@@ -36,7 +38,7 @@ struct shm_attempt {
 	pid_t pid;
 };
 
-/* All peers and attempts of one endpoint. */
+/* All peers and connection attempts of one endpoint. */
 struct shm_peers {
 	struct shm_ep *ep;
 	uint64_t instance, probe;
@@ -46,35 +48,36 @@ struct shm_peers {
 int shm_peers_new(struct shm_ep *ep);
 void shm_peers_free(struct shm_ep *ep);
 
-/* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
- * list where they wait for one (*ret_wait). -FI_EINVAL, -FI_ENOMEM. ep.lock held. */
+/* Find the connection for operations to @addr (*ret_conn) or, if that is NULL, the list
+ * where they wait for a connection (*ret_wait). Returns 0, -FI_EINVAL or -FI_ENOMEM.
+ * ep.lock held. */
 int shm_peer_route_slow(struct shm_ep *ep, fi_addr_t addr, struct shm_conn **ret_conn,
 	struct wf_list **ret_wait);
-/* The peer at @addr; NULL: there is none, or nothing was ever exchanged with it. */
+/* The peer at @addr; NULL: there is none, or no message was ever exchanged with it. */
 struct shm_peer *shm_peer_at(struct shm_ep *ep, fi_addr_t addr);
 struct shm_peer *shm_peer_get(struct shm_ep *ep, const char *name);
-/* Have shm_peers_tick visit the peer, now or at its retry_ns. */
+/* Let shm_peers_tick visit the peer, now or at its retry_ns. */
 static inline void shm_peer_schedule(struct shm_ep *ep, struct shm_peer *peer)
 {
 	wf_remote_schedule(&ep->peers->remotes, &peer->remote);
 }
-/* @conn was taken down. */
+/* The connection @conn was taken down. */
 void shm_peer_lost(struct shm_ep *ep, struct shm_conn *conn);
 /* A reference to @peer was dropped: the next tick frees it if there is no other. */
 void shm_peer_let_go(struct shm_ep *ep, struct shm_peer *peer);
 void shm_peer_connected(struct shm_peer *peer, struct shm_conn *conn);
-/* Called by fi_enable: have the AV report the addresses that are removed. */
+/* Called by fi_enable: let the AV report the addresses that are removed. */
 void shm_peers_watch_av(struct shm_ep *ep);
-/* Drop the cached AV indices of removed addresses: they may stand for other peers by
- * now. */
+/* Forget the cached AV indices of removed addresses, which may now belong to other
+ * peers. */
 void shm_peer_forget_indices(struct shm_ep *ep);
-/* Record that @index is that of conn->peer. False: no memory, and the caller must not
- * cache it. */
+/* Cache @index as that of conn->peer. False: no memory, so the caller must not cache
+ * the index in the connection. */
 bool shm_peer_set_index(struct shm_conn *conn, fi_addr_t index);
 void shm_peers_tick(struct shm_ep *ep);
 uint64_t shm_peers_deadline(struct shm_ep *ep);
 
-/* reach.c: as in struct wf_xfer_ops. */
+/* reach.c: functions of struct wf_xfer_ops. */
 int shm_reach(struct wf_ep *ep, fi_addr_t addr);
 bool shm_part(struct wf_ep *ep, fi_addr_t addr, int err);
 
@@ -83,7 +86,7 @@ int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer);
 void shm_attempt_drop(struct shm_attempt *attempt);
 /* accept.c: the listener is ready. */
 void shm_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
-/* attempt.c: wf_remote_ops.drop and .expired */
+/* attempt.c: wf_remote_ops.drop and .expired. */
 void shm_attempt_end(struct wf_attempt *attempt);
 
 static inline struct shm_peer *shm_peer_of(const struct wf_remote *remote)
@@ -91,7 +94,7 @@ static inline struct shm_peer *shm_peer_of(const struct wf_remote *remote)
 	return wf_container_of(remote, struct shm_peer, remote);
 }
 
-/* The connection to @addr, if there is one. */
+/* The working connection to @addr, or NULL. */
 static inline struct shm_conn *shm_peer_conn(struct shm_ep *ep, fi_addr_t addr)
 {
 	struct wf_remote *remote =

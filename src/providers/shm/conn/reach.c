@@ -2,8 +2,8 @@
 #include "providers/shm/conn/peer.h"
 
 /*
- * Connections whose beginning and end a layer decides, because it has another way to
- * the same peers.
+ * Connections whose beginning and end a provider above decides, because it has another
+ * transport to the same peers.
  */
 
 int shm_reach(struct wf_ep *wf, fi_addr_t addr)
@@ -17,7 +17,8 @@ int shm_reach(struct wf_ep *wf, fi_addr_t addr)
 	return conn ? 0 : -FI_EAGAIN;
 }
 
-/* What waits for a connection, and what shm_replay kept for a successor of the peer. */
+/* End the operations that wait for a connection, and those that shm_replay kept for a
+ * successor of the peer. */
 static void end_pending(struct shm_ep *ep, struct shm_peer *peer, int err)
 {
 	struct wf_list *link;
@@ -46,13 +47,13 @@ bool shm_part(struct wf_ep *wf, fi_addr_t addr, int err)
 
 	if (!peer)
 		return false;
-	/* The peer's memory is freed by shm_peers_tick, not here. */
+	/* shm_peers_tick frees the peer's memory later. */
 	shm_peer_schedule(ep, peer);
 	if (peer->attempt)
 		shm_attempt_drop(peer->attempt);
 	if (peer->conn)
 		end_conn(peer->conn, err);
 	end_pending(ep, peer, err);
-	/* The connection that just ended may have its own reference. */
+	/* The connection that has just ended may hold a reference of its own. */
 	return peer->remote.refs > 0;
 }

@@ -99,8 +99,8 @@ int shm_hello_send(int fd, const struct shm_hello *hello, int pass)
 	return shm_socket_send(fd, hello, sizeof(*hello), pass);
 }
 
-/* The descriptors of one control message: *ret_fd is the first of all messages, others
- * are closed. Returns their number. */
+/* Take the descriptors of one control message: *ret_fd becomes the first of all
+ * messages, the others are closed. Returns their number. */
 static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
 {
 	size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -116,8 +116,9 @@ static size_t take_rights(const struct cmsghdr *c, int *ret_fd)
 	return count;
 }
 
-/* The one descriptor that came with a packet, or -1. False: several came. The padding
- * of the control buffer has space for a second one; the kernel drops further ones. */
+/* Take the descriptor that came with a packet, or -1. False: there were several. The
+ * padding of the control buffer has space for a second one; the kernel drops further
+ * ones. */
 static bool take_passed(struct msghdr *msg, int *ret_fd)
 {
 	size_t count = 0;

@@ -11,8 +11,8 @@
 /*
  * The exchange that opens a connection, one packet each way over a unix socket: HELLO,
  * with the region's descriptor, and WELCOME or REFUSE. Later packets are one byte long
- * and wake sleeping threads, or answer questions about regions (data/grant.h); the end
- * of the stream is the end of the connection.
+ * and wake sleeping threads, or answer requests for direct access (data/grant.h); the
+ * end of the stream is the end of the connection.
  */
 enum { SHM_HELLO_MAGIC = 0x77660a01, SHM_HELLO_VERSION = 6 };
 
@@ -28,7 +28,8 @@ enum shm_refusal {
 	SHM_REFUSE_MEMORY,
 };
 
-enum { SHM_HELLO_SLEEPS = 1 }; /* flags: threads of the sender sleep, wake them */
+/* Flag: threads of the sender sleep and have to be woken. */
+enum { SHM_HELLO_SLEEPS = 1 };
 
 struct shm_hello {
 	uint32_t magic;
@@ -37,44 +38,45 @@ struct shm_hello {
 	uint8_t flags;
 	uint32_t reason; /* enum shm_refusal */
 	uint32_t region_size;
-	uint64_t instance; /* random number of the endpoint */
-	/* The sender keeps probe_value at probe_addr: a process that can read it
+	uint64_t instance; /* instance number of the endpoint, random */
+	/* The sender keeps probe_value at probe_addr. A process that can read it
 	 * (process_vm_readv, process_vm_writev) can access the sender's other memory.
 	 */
 	uint64_t probe_addr, probe_value;
 	char name[SHM_NAME_MAX];
 };
 
-/* Functions that return int: 0 or a negative errno. */
+/* Functions that return int return 0 or a negative errno. */
 
 /* Accept a connection. -EAGAIN: none waits. -EMFILE: the process has no descriptor
- * left, and one connection was accepted and closed with the help of *spare (sys/fds.h).
- */
+ * left; one connection was accepted with the spare descriptor *spare and closed
+ * (sys/fds.h). */
 int shm_socket_accept(int listener, int *spare, int *ret_fd);
 /* Register @fd to be closed in forked children; the new descriptor is *ret_fd. On
  * failure @fd is closed. */
 int shm_socket_own(int fd, int *ret_fd);
 /* Close a descriptor that one of the functions above returned. */
 void shm_socket_close(int fd);
-/* The process at the other end; 0: not in this PID namespace. -EACCES: it belongs to
- * another user. */
+/* Get the process of the peer; 0: it is not in this PID namespace. -EACCES: it belongs
+ * to another user. */
 int shm_socket_peer(int fd, pid_t *ret_pid);
 
-/* Has the other end closed its socket? */
+/* Has the peer closed its socket? */
 bool shm_socket_ended(int fd);
 
 /* Send a packet of @len bytes. @pass: a descriptor to send with it, or -1. -EAGAIN: the
  * socket is full. */
 int shm_socket_send(int fd, const void *packet, size_t len, int pass);
-/* Receive a packet of up to @size bytes; the rest of a longer one is lost. Returns its
- * length; 0: the other end closed the socket. -EPROTO: with several descriptors.
- * *ret_pass: the descriptor that came with it, or -1. */
+/* Receive a packet of up to @len bytes; the rest of a longer one is lost. Returns its
+ * length in bytes; 0: the peer closed the socket. -EPROTO: the packet has several
+ * descriptors. *ret_pass: the packet's descriptor, or -1. */
 ssize_t shm_socket_recv(int fd, void *packet, size_t len, int *ret_pass);
 
-/* Send a packet. @pass: a descriptor to send with it, or -1. */
+/* Send a packet of the exchange. @pass: a descriptor to send with it, or -1. */
 int shm_hello_send(int fd, const struct shm_hello *hello, int pass);
-/* Receive a packet. -EAGAIN: none yet. -ECONNRESET: the other end closed the socket.
- * -EPROTO: a malformed packet. *ret_pass: the descriptor that came with it, or -1. */
+/* Receive a packet of the exchange. -EAGAIN: there is none yet. -ECONNRESET: the peer
+ * closed the socket. -EPROTO: the packet is malformed. *ret_pass: the packet's
+ * descriptor, or -1. */
 int shm_hello_recv(int fd, struct shm_hello *hello, int *ret_pass);
 
 #endif

@@ -8,15 +8,15 @@
 
 /* Peers' RMA and atomic operations on local memory. */
 
-/* Bytes of operands and result of an atomic that are on the stack, of which a thread of
- * the application may have little. */
+/* Limit of operands and result of an atomic operation on the stack, in bytes: a thread
+ * of the application may have a small stack. */
 enum { SMALL_ATOMIC = 1024 };
 
 /* The decoded beginning of an RMA or atomic record. */
 struct request {
 	uint8_t segs, datatype, op;
 	uint64_t id;
-	uint64_t len; /* of all segments */
+	uint64_t len; /* length of all segments in bytes */
 	struct fi_rma_iov seg[SHM_RMA_LIMIT];
 	const uint8_t *payload;
 	size_t payload_len;
@@ -72,7 +72,7 @@ static uint64_t with_data(const struct shm_record *rec, uint64_t comp_flags)
 	return rec->flags & SHM_FLAG_DATA ? comp_flags | FI_REMOTE_CQ_DATA : comp_flags;
 }
 
-/* Count the operation and write remote CQ data, after wf_target_one_piece; releases the
+/* Count the operation and write remote CQ data, after wf_target_one_piece. Releases the
  * lock of the region map. */
 static void done_there(struct shm_conn *conn, struct wf_mr *mr,
 	const struct shm_record *rec, uint64_t comp_flags, size_t len)
@@ -112,7 +112,7 @@ static inline uint64_t load_word(const uint8_t *from)
 	return *(const volatile uint64_t *)(const void *)from;
 }
 
-/* The peer may change the slot meanwhile: each word is loaded once. */
+/* The peer may change the slot meanwhile, so each word is loaded once. */
 bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 {
 	const struct shm_slot *slot = shm_slot_at(conn->in.lane, conn->in.next);
@@ -143,8 +143,8 @@ bool shm_recv_small_write(struct shm_conn *conn, uint64_t head)
 	return true;
 }
 
-/* Fast path of a write of one record to one contiguous segment: one lookup of the
- * region. */
+/* Fast path of a write in one record to one contiguous segment: the region is looked up
+ * once. */
 static bool write_at_once(
 	struct shm_conn *conn, const struct shm_record *rec, const struct request *req)
 {
@@ -250,13 +250,14 @@ static enum wf_op_kind kind_of(uint8_t kind)
 	return kind == SHM_REC_FETCH ? WF_OP_FETCH : WF_OP_COMPARE;
 }
 
-/* Number of elements in @len bytes; mostly one, which saves the division. */
+/* Number of elements in @len bytes; it is mostly one, so the division is avoided. */
 static inline size_t elements(size_t len, size_t size)
 {
 	return wf_likely(len == size) ? 1 : len / size;
 }
 
-/* Operands of the right number for an operation that exists. */
+/* Are there the right number of operands, for an operation that exists? 0 or a negative
+ * fi_errno. */
 static int check_atomic(
 	const struct request *req, const struct wf_target_atomic *atomic)
 {
@@ -274,7 +275,7 @@ static int check_atomic(
 	return 0;
 }
 
-/* Apply an atomic to checked operands. */
+/* Execute an atomic operation with checked operands. */
 static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	const struct wf_target_atomic *atomic)
 {
@@ -304,9 +305,9 @@ static int run_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	return ret;
 }
 
-/* Apply the atomic of @req and answer it. @memory: for its operands and its result. The
- * operands are copied: the peer may change the lane meanwhile, and they are read twice.
- */
+/* Execute the atomic operation of @req and answer it. @memory: for its operands and its
+ * result. The operands are read twice, so they are copied: the peer may change the lane
+ * meanwhile. */
 static void serve_atomic(struct shm_conn *conn, const struct shm_record *rec,
 	const struct request *req, struct wf_target_atomic *atomic, uint8_t *memory)
 {

@@ -7,7 +7,7 @@
 #include "sys/clock.h"
 
 enum {
-	SPINS = 1000, /* between two looks at the clock */
+	SPINS = 1000, /* polls between two readings of the clock */
 	WAIT_MS = 1000,
 };
 

@@ -6,9 +6,9 @@
 
 #include "providers/shm/conn/conn.h"
 
-/* Wait while the peer is in the middle of an access that ends by itself, unless its
- * process has died or been stopped in it: @busy returns true with @arg. False: the peer
- * lives, and has not ended the access within a second. Called with or without locks. */
+/* Wait while @busy(@arg) is true: the peer is in the middle of an access, which ends by
+ * itself unless the peer's process dies or is stopped. True: the access has ended, or
+ * the peer has died. False: neither within a second. Called with or without locks. */
 bool shm_await(
 	const struct shm_conn *conn, bool (*busy)(const void *arg), const void *arg);
 

@@ -8,16 +8,17 @@
 /*
  * Rendezvous messages, and other streams of DATA records.
  *
- * The receiver clears a matched message to be sent (CTS), and the sender writes it into
- * the lane while the receiver reads the earlier pieces: two copies at the same time,
- * through memory that stays in the cache, are mostly faster than one. Where they are
- * not (way.h), both have the kernel copy from memory to memory, the receiver one part
- * and the sender the other (share.c), or the receiver reads all. A sender that
- * makes no progress does not write, though. After a while the receiver reads the
- * payload from the sender's memory, where the kernel permits that. The message's claim
- * word in the region decides which end moves the payload: it holds the id of the
- * message until one end exchanges it for 0. (Later messages use the word with other
- * ids, so a late exchange fails.)
+ * When a message is matched, the receiver sends a clear to send (CTS), and the sender
+ * writes the payload into the lane while the receiver reads the earlier pieces: two
+ * copies at the same time, through memory that stays in the cache, are mostly faster
+ * than one. If measurements show otherwise (way.h), the kernel copies from memory to
+ * memory, for both the receiver and the sender (share.c), or for the receiver alone.
+ *
+ * A sender that makes no progress does not write, however. After a while the receiver
+ * then reads the payload from the sender's memory, if the kernel permits it. The
+ * message's claim word in the region decides which end moves the payload: it contains
+ * the id of the message until one end exchanges it for 0. (Later messages use the word
+ * with other ids, so a late exchange fails.)
  */
 
 static struct shm_sink *new_sink(struct shm_conn *conn)

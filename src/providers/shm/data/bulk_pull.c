@@ -5,12 +5,13 @@
 #include "providers/shm/data/bulk.h"
 #include "sys/clock.h"
 
-/* Payloads that are read out of the sender's memory, as a whole or in pieces. */
+/* Payloads that are read from the sender's memory, whole or in pieces. */
 
 enum {
-	/* How long the sender may leave a cleared message unsent. */
+	/* How long the sender may leave a message with a clear to send unsent, in
+	 * nanoseconds. */
 	PATIENCE_NS = 30000,
-	PULL_STEP = 1 << 20, /* bytes in one progress call */
+	PULL_STEP = 1 << 20, /* bytes that one progress call reads */
 };
 
 size_t shm_bulk_rest(const struct iovec *iov, size_t count, uint64_t offset, size_t max,
@@ -41,15 +42,15 @@ void shm_bulk_pull_alone(struct shm_sink *sink)
 	sink->pieces = sink->front = 1;
 }
 
-/* Bytes that this endpoint reads of the pieces that it took. */
+/* Number of payload bytes, from the front, in the pieces that this endpoint took. */
 static uint64_t end_of_front(const struct shm_sink *sink)
 {
 	return WF_MIN(sink->front * sink->piece, shm_bulk_len(sink));
 }
 
-/* Read on, at most up to @end; returns the bytes, or 0 if the memory cannot be read.
- * The same system call reads the peer's probe value, which proves that the process with
- * that number is still the peer. */
+/* Read the next bytes of the payload, up to the offset @end; returns their number, or 0
+ * if the memory cannot be read. The same system call reads the peer's probe value,
+ * which proves that the process with that number is still the peer. */
 static size_t read_on(const struct shm_sink *sink, uint64_t end)
 {
 	const struct shm_conn *conn = sink->conn;
@@ -70,8 +71,8 @@ static size_t read_on(const struct shm_sink *sink, uint64_t end)
 	return (size_t)ret - sizeof(probe);
 }
 
-/* No permission any more, or wrong addresses: have the sender write the payload into
- * the lane instead. */
+/* The memory cannot be read any more, or the addresses are wrong: let the sender write
+ * the payload into the lane instead. */
 static void give_up(struct shm_sink *sink)
 {
 	if (sink->shared)
@@ -85,7 +86,8 @@ static void give_up(struct shm_sink *sink)
 	shm_bulk_clear(sink);
 }
 
-/* If the peer's socket is open now, the peer and its buffers existed all the time. */
+/* The payload was read. If the peer's socket is still open, the peer and its buffers
+ * existed all the time. */
 static void pulled(struct shm_sink *sink)
 {
 	if (shm_socket_ended(sink->conn->watch.fd))
@@ -114,7 +116,8 @@ static void pull(struct shm_sink *sink)
 		pulled(sink);
 }
 
-/* The sender of a message that was cleared makes no progress. False: it began. */
+/* The sender of a message with a clear to send makes no progress: read the payload.
+ * False: the sender has begun to write. */
 static bool take_over(struct shm_sink *sink)
 {
 	if (!shm_bulk_take_claim(shm_bulk_sink_claim(sink), sink->request)) {

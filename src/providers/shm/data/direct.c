@@ -5,18 +5,19 @@
 #include "sys/iov.h"
 
 /*
- * RMA and atomic operations of this endpoint on a peer's memory that it has mapped.
- * Such an operation is complete, at every level, when the call returns.
+ * This endpoint's RMA and atomic operations on a peer's memory that it has mapped. Such
+ * an operation is complete, at every completion level, when the call returns.
  *
- * Atomic operations go this way only where they are one instruction, as the target's
- * own are (objects/atomic/ops.h).
+ * An atomic operation is direct only if it is one instruction, as at the target
+ * (objects/atomic/ops.h).
  */
 
-/* Longer transfers go by the lane: both ends copy, and fi_close of the region does not
- * wait for them. */
+/* Longer transfers go through the lane: then both ends copy, and fi_close of the region
+ * does not wait for them. */
 enum { DIRECT_MAX = 256 << 10 };
 
-/* The target has a part in these: it writes a completion, or has to be asked. */
+/* Flags of operations that involve the target: it writes a completion, or has to
+ * acknowledge. */
 #define LANE_FLAGS (FI_FENCE | FI_REMOTE_CQ_DATA | FI_COMMIT_COMPLETE | WF_OP_WORK)
 
 static inline struct shm_grants *words_of(struct shm_conn *conn)
@@ -24,7 +25,7 @@ static inline struct shm_grants *words_of(struct shm_conn *conn)
 	return &conn->region->grants[!conn->out_lane];
 }
 
-/* True: the memory is accessible until leave. */
+/* Begin an access. True: the memory is accessible until leave(). */
 static inline bool enter(struct shm_conn *conn, struct shm_window *window)
 {
 	struct shm_grants *words = words_of(conn);
@@ -42,7 +43,8 @@ static inline bool enter(struct shm_conn *conn, struct shm_window *window)
 
 static inline void leave(struct shm_conn *conn)
 {
-	/* What this endpoint stores later is seen later, also by the next access. */
+	/* Order later stores of this endpoint after the access, also for its next
+	 * access. */
 	atomic_thread_fence(memory_order_acq_rel);
 	/* G3: release, pairs with G5. */
 	atomic_store_explicit(&words_of(conn)->busy, 0, memory_order_release);
@@ -55,8 +57,8 @@ static uint64_t access_of(const struct wf_op *op)
 	return op->kind == WF_OP_READ ? FI_REMOTE_READ : FI_REMOTE_WRITE;
 }
 
-/* The memory of the segment in this process; NULL: not, or not all of it, accessible.
- */
+/* The memory of the segment in this process; NULL: it is not accessible, or not all of
+ * it. */
 static uint8_t *find(
 	const struct shm_window *window, const struct fi_rma_iov *seg, uint64_t access)
 {
@@ -69,7 +71,7 @@ static uint8_t *find(
 	return window->at + offset;
 }
 
-/* Has the peer done all that this endpoint asked for before? */
+/* Has the peer executed all earlier operations of this endpoint? */
 static bool is_in_order(struct shm_conn *conn)
 {
 	uint32_t last = conn->out.next - 1;
@@ -86,7 +88,8 @@ static bool is_in_order(struct shm_conn *conn)
 	return true;
 }
 
-/* Can the processor do it, on elements that are aligned, between contiguous buffers? */
+/* Is the operation one instruction of the processor, on aligned elements, between
+ * contiguous buffers? */
 static bool is_plain_atomic(const struct wf_op *op, const uint8_t *at)
 {
 	size_t size = wf_atomic_size(op->atomic->datatype);

@@ -14,10 +14,11 @@
 #include "sys/mapping.h"
 #include "sys/membarrier.h"
 
-/* The target's part of direct access: which regions are granted, and revocation. */
+/* Direct access at the target: which regions are granted, and revocation. */
 
 enum {
-	QUESTIONS_MAX = 1 << 16, /* of one connection; then all are refused */
+	/* Limit of requests of one connection; further ones are refused. */
+	QUESTIONS_MAX = 1 << 16,
 };
 
 static struct shm_grants *words_of(struct shm_conn *conn)
@@ -32,7 +33,8 @@ uint64_t shm_ipc_namespace(void)
 	return stat("/proc/self/ns/ipc", &st) ? 0 : st.st_ino;
 }
 
-/* Do accesses to the region have an effect here that direct ones would not have? */
+/* Do accesses to the region have effects at the target that direct ones would not have?
+ */
 static bool is_counted(const struct shm_conn *conn, const struct wf_mr *mr)
 {
 	const struct wf_ep *ep = &conn->ep->ep;
@@ -41,8 +43,8 @@ static bool is_counted(const struct shm_conn *conn, const struct wf_mr *mr)
 	       wf_ep_counts(ep, WF_CNTR_REMOTE_WRITE);
 }
 
-/* Describe the memory of the region to the peer: *@ret_fd is the descriptor to pass, or
- * -1. Returns why not, or NULL. */
+/* Describe the memory of the region to the peer: *@ret_fd is the descriptor to send, or
+ * -1. Returns NULL, or the reason why the memory cannot be granted. */
 static const char *describe(
 	const struct wf_mr *mr, struct shm_grant_packet *packet, int *ret_fd)
 {
@@ -89,7 +91,7 @@ static struct shm_grant *find_free(struct shm_granting *granting)
 	return NULL;
 }
 
-/* The map's lock is held. */
+/* Make the grant valid. The map's lock is held. */
 static void publish(struct shm_conn *conn, struct shm_grant *grant, struct wf_mr *mr,
 	struct shm_grant_packet *packet)
 {
@@ -104,12 +106,13 @@ static void publish(struct shm_conn *conn, struct shm_grant *grant, struct wf_mr
 	packet->len = mr->len;
 	packet->access = mr->access & (FI_REMOTE_READ | FI_REMOTE_WRITE);
 	packet->fence = !wf_membarrier_join();
-	/* release: the peer finds the memory as it is when it loads the number. */
+	/* release: the peer that loads the number finds the memory in its current
+	 * state. */
 	atomic_store_explicit(&words_of(conn)->serial[packet->index], packet->serial,
 		memory_order_release);
 }
 
-/* The peer may go on for an access that it has begun. */
+/* Make the grant invalid. The peer may continue an access that it has begun. */
 static void invalidate(struct shm_grant *grant)
 {
 	struct shm_grants *words = words_of(grant->conn);
@@ -125,8 +128,8 @@ static void forget(struct shm_grant *grant)
 	grant->mr = NULL;
 }
 
-/* Returns why the region is not granted, or NULL; then *@ret_grant is the grant, and
- * @packet is complete. The map's lock is held. */
+/* Returns NULL: *@ret_grant is the grant, and @packet is complete; or the reason why
+ * the region is not granted. The map's lock is held. */
 static const char *grant_region(struct shm_conn *conn, uint64_t addr,
 	struct shm_grant_packet *packet, struct shm_grant **ret_grant, int *ret_fd)
 {
@@ -163,8 +166,8 @@ static void answer(struct shm_conn *conn, uint64_t key, uint64_t addr)
 	const char *why;
 	int fd = -1;
 
-	/* Held until the peer is told: a descriptor is passed of a region that exists.
-	 */
+	/* The lock is held until the packet is sent, so that the region of the
+	 * descriptor exists. */
 	wf_lock(&map->lock);
 	why = shm_params.disable_mapping
 		      ? "FI_SHM_DISABLE_MAPPING is set"
@@ -192,7 +195,7 @@ int shm_recv_ask(struct shm_conn *conn, const struct shm_record *rec)
 	if (rec->len != sizeof(addr))
 		return -FI_EPROTO;
 	memcpy(&addr, rec->blob, sizeof(addr));
-	/* The peer wants to know when all records were read. */
+	/* The peer needs to know when all records were read. */
 	conn->tells = true;
 	answer(conn, rec->word, addr);
 	return 0;
@@ -209,7 +212,7 @@ static bool is_accessing(const void *arg)
 		       &words_of(grant->conn)->busy, memory_order_acquire) == mine;
 }
 
-/* An access takes less than a millisecond. */
+/* Wait until the peer's access has ended. An access takes less than a millisecond. */
 static void await(const struct shm_grant *grant)
 {
 	if (!shm_await(grant->conn, is_accessing, grant))
@@ -223,7 +226,7 @@ void shm_grant_revoke(struct wf_mr *mr)
 	const struct shm_grant *first =
 		wf_list_entry(mr->grants.next, struct shm_grant, link);
 
-	/* A forked child has no part in the connections of its parent. */
+	/* A forked child does not use the connections of its parent. */
 	if (first->conn->ep->pid != getpid()) {
 		wf_list_init(&mr->grants);
 		return;

@@ -6,16 +6,16 @@
 #include "providers/shm/conn/conn.h"
 
 /*
- * Direct access to a peer's registered memory. Where that is a mapping of memory that
- * cannot shrink, a peer maps it as well, and its RMA and atomic operations are loads,
+ * Direct access to a peer's registered memory. If the memory is a mapping that cannot
+ * shrink, a peer maps it as well, and the peer's RMA and atomic operations are loads,
  * stores and atomic instructions of its own.
  *
- * An initiator that accesses a region often asks (SHM_REC_ASK). The target (grant.c)
- * answers by a packet on the socket of the connection, with the file's descriptor, or
- * refuses. The initiator checks what it got (window.c), maps it, and accesses it as
- * long as the grant is valid (direct.c; the protocol: struct shm_grants). All that
- * cannot go this way, and any operation after a revocation, is a record in the lane as
- * ever, and it is the target that refuses it.
+ * An initiator that often accesses a region asks for direct access (SHM_REC_ASK). The
+ * target (grant.c) answers by a packet on the socket of the connection, with the file's
+ * descriptor, or refuses. The initiator checks the answer (window.c), maps the memory,
+ * and accesses it as long as the grant is valid (direct.c; for the protocol see struct
+ * shm_grants). An operation that direct access cannot do, and any operation after a
+ * revocation, is a record in the lane, which the target may refuse.
  */
 
 enum { SHM_GRANT_MAGIC = 0x77660a02 };
@@ -25,49 +25,53 @@ enum shm_grant_how { SHM_GRANT_REFUSED, SHM_GRANT_FILE, SHM_GRANT_SYSV };
 struct shm_grant_packet {
 	uint32_t magic;
 	uint8_t how; /* enum shm_grant_how */
-	/* The target cannot execute a barrier for both ends: the initiator needs a
-	 * fence.
-	 */
+	/* The target cannot execute a barrier for both ends, so the initiator needs a
+	 * fence. */
 	uint8_t fence;
-	uint16_t index;  /* in struct shm_grants */
-	uint64_t serial; /* what the word has while the grant is valid; not 0 */
-	uint64_t key, base, len, access; /* as in struct wf_mr */
-	uint64_t offset;                 /* of the region in the file or segment */
-	uint64_t shmid, ipc_ns; /* of the segment, and the namespace of its id */
+	uint16_t index;  /* index in struct shm_grants */
+	uint64_t serial; /* value of the grant's word while the grant is valid; not 0 */
+	uint64_t key, base, len, access; /* the region, as in struct wf_mr */
+	uint64_t offset; /* offset of the region in the file or segment, in bytes */
+	/* Id of the System V segment, and the namespace of that id. */
+	uint64_t shmid, ipc_ns;
 };
 
-/* One region that the peer of a connection may access directly; the lock of the
- * domain's mr_map. */
+/* A region that the peer of a connection may access directly. Guarded by the lock of
+ * the domain's mr_map. */
 struct shm_grant {
-	struct wf_list link; /* mr->grants */
+	struct wf_list link; /* link in mr->grants */
 	struct shm_conn *conn;
-	struct wf_mr *mr; /* NULL: not in use */
+	struct wf_mr *mr; /* NULL: the entry is free */
 };
 
-/* What the target of one connection has. */
+/* The grants of one connection, at the target. */
 struct shm_granting {
 	struct shm_grant grant[SHM_GRANTS];
-	uint64_t serial;    /* last one that was used */
-	uint32_t questions; /* number of questions answered */
+	uint64_t serial;    /* the last serial number that was used */
+	uint32_t questions; /* number of requests that were answered */
 };
 
-/* wf_prov.mr_revoke */
+/* wf_prov.mr_revoke: revoke all grants of @mr, whose map's lock is held. When it
+ * returns no peer accesses the region, unless a peer's process is stopped in an access;
+ * that is logged. */
 void shm_grant_revoke(struct wf_mr *mr);
-/* The connection ends: forget its grants. ep.lock held. */
+/* The connection ends: remove its grants. ep.lock held. */
 void shm_grant_end(struct shm_conn *conn);
 
-/* A peer's region that this endpoint may access directly, or wants to. ep.lock. */
+/* A peer's region that this endpoint accesses directly, or may ask for. Guarded by
+ * ep.lock. */
 struct shm_window {
 	uint64_t key;
 	uint64_t base, len, access;
-	uint8_t *at; /* of the first byte; NULL: not mapped */
+	/* Address of the region's first byte in this process; NULL: not mapped. */
+	uint8_t *at;
 	uint64_t serial;
 	uint32_t index;
-	/* Operations by the lane since this window has the key; it asks when there were
-	 * enough of them. */
+	/* Number of operations through the lane since the window has this key; after
+	 * enough of them the endpoint asks for direct access. */
 	uint32_t count;
 	bool fence, sysv;
-	void *map; /* what was mapped, or attached */
+	void *map; /* The mapped memory or attached segment. */
 	size_t map_len;
 };
 
@@ -78,19 +82,20 @@ static inline struct shm_window *shm_window_at(struct shm_window *windows, uint6
 	return &windows[(key * 0x9e3779b97f4a7c15u >> 32) % SHM_WINDOWS];
 }
 
-/* An operation goes by the lane: ask for direct access if that is worth it. */
+/* An operation to @seg goes through the lane: ask for direct access if it is worth it.
+ */
 void shm_window_want(struct shm_conn *conn, const struct fi_rma_iov *seg);
-/* A packet of the peer. */
+/* Handle the target's answer @packet, with the descriptor @fd or -1. */
 void shm_window_packet(
 	struct shm_conn *conn, const struct shm_grant_packet *packet, int fd);
-/* Unmap: the grant was revoked. */
+/* Unmap the memory, because the grant was revoked. */
 void shm_window_close(struct shm_window *window);
 void shm_windows_end(struct shm_conn *conn);
 /* The inode of this process's namespace of System V ids; 0: unknown. */
 uint64_t shm_ipc_namespace(void);
 
-/* direct.c: perform the operation on the peer's memory. False: nothing was done, and it
- * goes by the lane. */
+/* direct.c: perform the operation on the peer's memory. False: nothing was done, and
+ * the operation has to go through the lane. */
 bool shm_direct_start(struct shm_conn *conn, const struct wf_op *op);
 
 #endif

@@ -4,7 +4,8 @@
 #include "providers/shm/data/out.h"
 
 /*
- * Writes what is queued for a lane, as far as there is space, and wakes the peer.
+ * Writes the queued records into the lane, as far as there is space, and wakes the
+ * peer.
  */
 
 bool shm_out_has_space_slow(struct shm_conn *conn)
@@ -26,7 +27,7 @@ void shm_out_ring(struct shm_conn *conn, _Atomic uint32_t *asleep)
 	if (!atomic_load_explicit(asleep, memory_order_relaxed))
 		return;
 	atomic_store_explicit(asleep, 0, memory_order_relaxed);
-	/* A socket without space has woken the peer often enough. */
+	/* If the socket has no space, it contains enough bytes to wake the peer. */
 	(void)!send(conn->watch.fd, "", 1, MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
@@ -45,7 +46,7 @@ void shm_out_dirty(struct shm_conn *conn)
 	shm_poll_soon(conn->ep);
 }
 
-/* False: something is still queued. */
+/* Write the queued records. False: some are left. */
 static bool flush_lane(struct shm_conn *conn)
 {
 	do {
@@ -54,7 +55,7 @@ static bool flush_lane(struct shm_conn *conn)
 		if (conn->full)
 			return false;
 	} while (shm_out_may_send_ops(conn));
-	/* The streams may have added some. */
+	/* Streams may have added acknowledgements and answers. */
 	return !conn->ack_count && wf_list_empty(&conn->answers);
 }
 

@@ -7,18 +7,19 @@
 #include "providers/shm/conn/conn.h"
 
 /*
- * What the files share that write records into a lane. The bytes of a record are put
- * together in the lane itself. ep.lock held.
+ * Functions that the files which write records into a lane share. The bytes of a record
+ * are assembled in the lane itself. ep.lock held.
  */
 
-/* Bytes of one piece of a stream: the peer reads a piece while the next is written. */
+/* Bytes of one piece of a stream: the peer reads a piece while the next one is written.
+ */
 enum { SHM_CHUNK = 16 << 10 };
 
-/* Results of sending: written; no space in the lane; or a fence that waits for earlier
- * operations. */
+/* Results of sending: the record was written; no space in the lane; a fence waits for
+ * earlier operations. */
 enum { SHM_SENT, SHM_FULL, SHM_WAITS };
 
-/* A record in the making. */
+/* A record that is being written. */
 struct shm_blob {
 	uint8_t *at;
 	struct shm_slot *slot;
@@ -26,7 +27,7 @@ struct shm_blob {
 	uint8_t flags;
 };
 
-/* Space for a record with a blob of @len bytes. */
+/* Get the space for a record with a blob of @len bytes. False: no space. */
 static inline bool shm_blob_begin(
 	struct shm_conn *conn, struct shm_blob *blob, size_t len)
 {
@@ -61,29 +62,30 @@ static inline void shm_blob_end(struct shm_conn *conn, const struct shm_blob *bl
 	shm_out_wake(conn);
 }
 
-/* Does the peer acknowledge the message after it was received, or matched? */
+/* Does the operation need an acknowledgement that the message was received, or matched?
+ */
 static inline bool shm_tx_wants_ack(const struct shm_tx *tx)
 {
 	return tx->op_flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE);
 }
 
-/* out_answer.c: write the acknowledgements, and the answers, that are queued. False: no
+/* out_answer.c: write the queued acknowledgements, and the queued answers. False: no
  * space. */
 bool shm_out_send_acks(struct shm_conn *conn);
 bool shm_out_send_answers(struct shm_conn *conn);
 
-/* out_op.c: write operations in their order. False: no space. */
+/* out_op.c: write the queued operations in order. False: no space. */
 bool shm_out_send_ops(struct shm_conn *conn);
-/* Can the next operation be written? The end of a stream may complete the one that its
- * fence waited for. */
+/* Can the next operation be written? The end of a stream may complete the operation
+ * that its fence waited for. */
 bool shm_out_may_send_ops(const struct shm_conn *conn);
 /* Write a piece of a stream. SHM_FULL: no space, or the memory is no longer registered
- * (*ret_err). */
+ * (*ret_err is a negative fi_errno). */
 int shm_out_send_piece(
 	struct shm_conn *conn, struct shm_tx *tx, uint64_t word, int *ret_err);
 
-/* out_stream.c: write the payloads of messages that were cleared, and of reads that
- * this endpoint answers. False: no space. */
+/* out_stream.c: write the payloads of messages that have a clear to send, and of reads
+ * that this endpoint answers. False: no space. */
 bool shm_out_send_streams(struct shm_conn *conn);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "providers/shm/data/out.h"
 
-/* Operations of the application into the lane. */
+/* Writes the application's operations into the lane. */
 
 static uint8_t data_flag(const struct shm_tx *tx)
 {
@@ -22,7 +22,7 @@ static bool need_id(struct shm_conn *conn, struct shm_tx *tx)
 	return tx->id != 0;
 }
 
-/* From now on the operation waits for the peer's answer, by its id. */
+/* The operation now waits for the peer's answer, which contains its id. */
 static int settle_later(struct shm_conn *conn, struct shm_tx *tx)
 {
 	wf_list_remove(&tx->link);
@@ -35,7 +35,7 @@ static bool is_small(const struct shm_tx *tx)
 	return tx->local.len <= shm_params.eager_size || tx->op_flags & FI_INJECT;
 }
 
-/* Take a free claim word for the message; SHM_CLAIMS: none is free, and only the sender
+/* Allocate a claim word for the message; SHM_CLAIMS: none is free, and only the sender
  * may move the payload. */
 static uint32_t claim(struct shm_conn *conn, struct shm_tx *tx)
 {
@@ -103,7 +103,7 @@ static int send_message(struct shm_conn *conn, struct shm_tx *tx)
 	return SHM_SENT;
 }
 
-/* Write id, segments, @payload bytes of operands and the comparands. */
+/* Write the id, the segments, @payload bytes of operands and the comparands. */
 static int send_access(struct shm_conn *conn, struct shm_tx *tx, uint8_t kind,
 	uint8_t flags, size_t payload)
 {
@@ -144,8 +144,8 @@ int shm_out_send_piece(
 	return SHM_SENT;
 }
 
-/* A queued write of any length, which goes before the operations behind it, so that
- * they keep their order. The peer answers it. */
+/* Write a queued write operation of any length. It is sent before the operations behind
+ * it, so that they keep their order. The peer acknowledges it. */
 static int send_write(struct shm_conn *conn, struct shm_tx *tx)
 {
 	bool stream = tx->local.len > SHM_CHUNK;

@@ -2,8 +2,8 @@
 #include "objects/endpoint/life/target.h"
 #include "providers/shm/data/out.h"
 
-/* Payloads of messages that the peer cleared, and of reads that this endpoint answers.
- */
+/* Writes the payloads of messages that have a clear to send, and of reads that this
+ * endpoint answers. */
 
 static void end_stream(struct shm_conn *conn, struct shm_tx *tx, int err)
 {

@@ -4,7 +4,7 @@
 
 #include "providers/shm/data/ring.h"
 
-/* The reader of a lane: its private state, and its steps. */
+/* The reader of a lane: its private state, and its functions. */
 
 struct shm_reader {
 	struct shm_lane *lane;
@@ -13,7 +13,8 @@ struct shm_reader {
 	uint64_t pos, told_pos;
 };
 
-/* The reader reports its position after so many records, or bytes of the byte ring. */
+/* The reader reports its position after this many records, or bytes of the byte ring.
+ */
 enum { SHM_TELL_SLOTS = SHM_SLOTS / 4, SHM_TELL_BYTES = SHM_BYTES / 8 };
 
 /* The slot of the next record. */
@@ -37,19 +38,19 @@ static inline uint64_t shm_reader_head(const struct shm_reader *r)
 	return shm_reader_head_at(r, shm_reader_slot(r));
 }
 
-/* Record that this process acts on the record from now on: if it dies, the writer does
- * not send that record again. (A cache line that no other process reads costs nothing.)
- */
+/* Store that this process acts on the record from now on: if it dies, the writer does
+ * not send that record again. (Storing to a cache line that no other process reads
+ * costs nothing.) */
 static inline void shm_reader_take(const struct shm_reader *r)
 {
 	atomic_store_explicit(&r->lane->taken, r->next, memory_order_relaxed);
 	/* Compiler barrier only: a killed process has executed all instructions before
-	 * this one, and none behind it. */
+	 * this one, and none after it. */
 	atomic_signal_fence(memory_order_seq_cst);
 }
 
-/* Prefetch a record behind the next one. A line takes longer from core to core than a
- * record takes to be read, so several are on their way. */
+/* Prefetch a record behind the next one. Moving a line between cores takes longer than
+ * reading a record, so several transfers overlap. */
 static inline void shm_reader_prefetch(const struct shm_reader *r)
 {
 	enum { AHEAD = 3 };
@@ -63,8 +64,8 @@ static inline void shm_reader_tell(struct shm_reader *r)
 {
 	r->told_slots = r->next - 1;
 	r->told_pos = r->pos;
-	/* L3: release, pairs with L4. bytes first: a writer that sees the new slots
-	 * sees the new bytes as well. */
+	/* L3: release, pairs with L4. bytes is stored first: a writer that loads the
+	 * new slots loads the new bytes as well. */
 	atomic_store_explicit(
 		&r->lane->reader.bytes, r->told_pos, memory_order_release);
 	atomic_store_explicit(

@@ -7,7 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Accessing memory behind the end of a shrunken file raises SIGBUS. */
+/* The file cannot shrink: an access behind the end of a shrunken file would raise
+ * SIGBUS. */
 enum { SEALS = F_SEAL_SHRINK | F_SEAL_GROW };
 
 enum { WARM_BYTES = 16 << 10 };
@@ -19,8 +20,8 @@ static int map(int fd, struct shm_region **ret_region)
 
 	if (mem == MAP_FAILED)
 		return -errno;
-	/* The peer would take the writes of a forked child for those of this process.
-	 */
+	/* A forked child does not get the memory: the peer would take its writes for
+	 * those of this process. */
 	(void)madvise(mem, sizeof(struct shm_region), MADV_DONTFORK);
 	*ret_region = mem;
 	return 0;
@@ -58,8 +59,8 @@ int shm_region_map(int fd, struct shm_region **ret_region)
 void shm_region_warm(struct shm_region *region)
 {
 #ifdef MADV_POPULATE_WRITE
-	/* Refused by Linux before 5.14, and where memory is short: then pages come with
-	 * the first access. */
+	/* Linux before 5.14 refuses this, and it fails if memory is short: then the
+	 * first access populates each page. */
 	for (unsigned int i = 0; i < WF_ARRAY_SIZE(region->lane); i++)
 		(void)madvise(&region->lane[i],
 			offsetof(struct shm_lane, bytes) + WARM_BYTES,

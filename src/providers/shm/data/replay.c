@@ -4,23 +4,23 @@
 #include "providers/shm/conn/peer.h"
 
 /*
- * Messages that a peer which died never took.
+ * Messages that a dead peer never processed.
  *
  * A small message is complete for the application when it is in the lane. A dead peer
- * takes nothing out of the lane, and no check at each message is needed to notice that:
- * the lane still exists when the death is detected, and its @taken is the number of the
- * last record that the peer acted on. Messages behind that had no effect. They are
- * queued for the next peer of that name, in their order and before all later messages.
- * So no message is acted on twice, and one that was sent after the death is not lost.
- * Operations that are not complete yet end in errors instead, as do injected accesses
- * to the peer's memory.
+ * takes nothing out of the lane, and its death need not be checked for at each message:
+ * the lane still exists when the death is detected, and @taken is the number of the
+ * last record that the peer began to process. Messages behind it had no effect. They
+ * are queued for the next peer with that name, in order and before all later messages.
+ * So no message is processed twice, and a message that was sent after the death is not
+ * lost. Operations that are not complete end with errors instead, as do injected
+ * accesses to the peer's memory.
  *
  * The dead peer may have written garbage into the lane.
  */
 
-/* Is @at the position of a record of ours, from which the records behind it end where
- * the writer is? The dead reader may have been in the middle of storing its position.
- */
+/* Is @at the position of a record of this endpoint, from which the following records
+ * end where the writer is? The dead reader may have been in the middle of storing its
+ * position. */
 static bool fits(const struct shm_conn *conn, struct shm_reader at)
 {
 	struct shm_record rec;
@@ -80,7 +80,8 @@ static bool is_message(const struct shm_record *rec)
 	       !(rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH));
 }
 
-/* Writes and atomics that are reported to the application only if they fail. */
+/* Is the record a write or atomic that is reported to the application only if it fails?
+ */
 static bool is_silent(const struct shm_record *rec)
 {
 	uint64_t id;

@@ -6,7 +6,8 @@
 
 #include "providers/shm/data/wire.h"
 
-/* What the writer and the reader of a lane compute alike; writer.h, reader.h. */
+/* Computations that the writer and the reader of a lane share; see writer.h, reader.h.
+ */
 
 static inline struct shm_slot *shm_slot_at(struct shm_lane *lane, uint32_t number)
 {

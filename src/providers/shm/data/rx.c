@@ -7,7 +7,7 @@
 /* Reads records from a lane. */
 
 enum {
-	BUDGET = 64, /* records of one connection in one progress call */
+	BUDGET = 64, /* limit of records of one connection in one progress call */
 	ANSWERS_MAX = 1 << 16,
 	UNEXP_SHARE = 1 << 20,
 };
@@ -87,8 +87,8 @@ static void bad_record(struct shm_conn *conn, const struct shm_record *rec)
 }
 
 /* Stop reading from a peer that does not read its answers; or that has more than
- * UNEXP_SHARE bytes of unexpected messages here, when the endpoint's memory for these
- * is full. */
+ * UNEXP_SHARE bytes of unexpected messages at this endpoint, when the endpoint's memory
+ * for them is full. */
 static inline bool choked(const struct shm_conn *conn)
 {
 	return conn->answer_count > ANSWERS_MAX || conn->ack_count > ANSWERS_MAX ||
@@ -131,7 +131,7 @@ WF_INLINE bool deliver(struct shm_conn *conn, const struct wf_delivery *to,
 		&ep->ep, *to, kind == SHM_REC_TAGGED ? FI_TAGGED : FI_MSG, &msg);
 }
 
-/* False: the record was malformed, and the connection failed. */
+/* Handle one record. False: it was malformed, and the connection failed. */
 static bool handle(struct shm_conn *conn, uint64_t head)
 {
 	struct shm_record rec;
@@ -167,7 +167,7 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 	if (head)
 		shm_writer_prefetch(&conn->out, head);
 	for (; head && count < BUDGET; head = shm_reader_head_at(&conn->in, slot)) {
-		/* Messages that are delivered at once choke nothing. */
+		/* A message that is delivered at once cannot choke the connection. */
 		if (look && wf_unlikely(choked(conn)))
 			break;
 		shm_reader_take(&conn->in);

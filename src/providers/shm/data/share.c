@@ -13,15 +13,15 @@
  * taken before it is moved (struct shm_claim). So the end that has time moves more, and
  * a sender that makes no progress delays nothing: the receiver moves all.
  *
- * The sender takes a piece and writes it in one step, under its lock. Once the receiver
- * has taken what is left (shm_share_revoke) and the sender has written what it took,
- * the sender touches the receiver's memory no more.
+ * The sender takes a piece and writes it in one step, with its lock held. When the
+ * receiver has taken the remaining pieces (shm_share_revoke) and the sender has written
+ * those that it took, the sender does not access the receiver's memory any more.
  */
 
 enum {
-	PIECE_ALIGN = 4096, /* both ends do not write the same page */
-	/* Two pieces take the least time; more of them bound how long one end waits for
-	 * the other one, and how long a call takes. */
+	PIECE_ALIGN = 4096, /* so that both ends do not write the same page */
+	/* Two pieces take the least time; more of them limit how long one end waits for
+	 * the other, and how long a call takes. */
 	PIECE_MAX = 512 << 10,
 };
 
@@ -65,12 +65,12 @@ void shm_share_begin(struct shm_sink *sink)
 		share.iov[i].len = sink->to.iov[i].iov_len;
 	}
 	atomic_store_explicit(&claim->written, 0, memory_order_relaxed);
-	/* The first piece is ours. Published by the record. */
+	/* The receiver takes the first piece. The record publishes this word. */
 	atomic_store_explicit(&claim->taken, 1, memory_order_relaxed);
 	shm_out_answer(sink->conn, SHM_REC_SHARE, sink->request, &share, sizeof(share));
 }
 
-/* Do the numbers agree with what this endpoint took? */
+/* Do the numbers agree with the pieces that this endpoint took? */
 static bool is_possible(const struct shm_sink *sink, uint64_t taken)
 {
 	return front_of(taken) == sink->front &&
@@ -109,10 +109,11 @@ bool shm_share_next(struct shm_sink *sink)
 	return take_front(sink, 1);
 }
 
-/* Pieces that the sender took, and has not written. It writes no more than these. */
+/* Number of pieces that the sender took, and has not written. It writes no more than
+ * these. */
 static uint64_t unwritten(const struct shm_sink *sink, bool *ret_stopped)
 {
-	/* Acquire, pairs with the release in shm_share_write. */
+	/* acquire, pairs with the release in shm_share_write. */
 	uint64_t written = atomic_load_explicit(
 		&shm_bulk_sink_claim(sink)->written, memory_order_acquire);
 
@@ -152,7 +153,7 @@ bool shm_share_has_news(const struct shm_ep *ep)
 	return false;
 }
 
-/* Does the sender write a piece? Not if its numbers make no sense. */
+/* Is the sender writing a piece? False if its numbers are impossible. */
 static bool is_writing(const void *arg)
 {
 	const struct shm_sink *sink = arg;
@@ -186,7 +187,7 @@ int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec)
 	if (!tx || !tx->asked || !tx->claim || tx->begun || tx->piece || !share.piece ||
 		share.count > SHM_IOV_LIMIT)
 		return -FI_EPROTO;
-	/* The receiver then moves all. */
+	/* The receiver then moves the whole payload. */
 	if (!conn->cma)
 		return 0;
 	tx->piece = share.piece;
@@ -209,7 +210,7 @@ static size_t receiver_iov(const struct shm_tx *tx, struct iovec *iov)
 	return wf_iov_len(iov, tx->seg_count);
 }
 
-/* Take a piece; false: none is left. */
+/* Take a piece from the back; false: none is left. */
 static bool take_back(const struct shm_tx *tx, _Atomic uint64_t *word, uint64_t pieces)
 {
 	uint64_t taken = atomic_load_explicit(word, memory_order_relaxed);
@@ -223,7 +224,8 @@ static bool take_back(const struct shm_tx *tx, _Atomic uint64_t *word, uint64_t 
 	return true;
 }
 
-/* Write bytes @at to @end of the payload. False: not allowed, or wrong addresses. */
+/* Write bytes @at to @end of the payload. False: the kernel does not permit it, or the
+ * addresses are wrong. */
 static bool write_piece(const struct shm_conn *conn, const struct shm_tx *tx,
 	const struct iovec *there, uint64_t at, uint64_t end)
 {
@@ -249,7 +251,8 @@ static void stop(struct shm_conn *conn, struct shm_tx *tx)
 	wf_list_push(&conn->settling, &tx->link);
 }
 
-/* The receiver tells when a message is over, whichever end moved the last piece. */
+/* The receiver reports when a message is complete, whichever end moved the last piece.
+ */
 void shm_share_write(struct shm_conn *conn)
 {
 	struct shm_tx *tx = wf_list_entry(conn->shares.next, struct shm_tx, link);
@@ -258,7 +261,7 @@ void shm_share_write(struct shm_conn *conn)
 	uint64_t len = WF_MIN((uint64_t)receiver_iov(tx, there), tx->local.len);
 	uint64_t pieces = len / tx->piece + (len % tx->piece != 0), at;
 
-	/* A process that is gone may have left its number to another one. */
+	/* The process id of a peer that has died may belong to another process now. */
 	if (shm_socket_ended(conn->watch.fd)) {
 		shm_conn_fail(conn, FI_ECONNRESET);
 		return;
@@ -271,7 +274,7 @@ void shm_share_write(struct shm_conn *conn)
 	at = (pieces - 1 - tx->written) * tx->piece;
 	if (write_piece(conn, tx, there, at, WF_MIN(at + tx->piece, len))) {
 		tx->written++;
-		/* Release, pairs with the acquire in unwritten. */
+		/* release, pairs with the acquire in unwritten. */
 		atomic_store_explicit(
 			&claim->written, tx->written, memory_order_release);
 	} else {

@@ -6,8 +6,8 @@
 /*
  * RMA and atomic operations that fit one slot, written by the call that posts them: an
  * 8 byte write is one cache line. A write or atomic without fetch, whose completion
- * level does not involve the peer, is then complete, as a message is. It has no id, and
- * the peer answers it only if it fails: the error that is reported then has no context.
+ * level does not involve the peer, is then complete, as a message is. The operation has
+ * no id, and the peer answers it only if it fails: the error entry then has no context.
  */
 
 const uint8_t shm_access_kinds[WF_OP_COUNT] = {
@@ -39,8 +39,8 @@ static inline bool is_silent(const struct wf_op *op)
 	       !(op->flags & HEARD_FLAGS);
 }
 
-/* Does the operation, when it is complete, write a completion or advance a counter? For
- * atomics FI_READ counters count as well. */
+/* Does the operation, when it is complete, write a completion or increment a counter?
+ * Counters of FI_READ count atomics, too. */
 static inline bool is_told(const struct shm_ep *ep, const struct wf_op *op)
 {
 	return op->flags & FI_COMPLETION || !(op->flags & FI_INJECT) ||
@@ -57,7 +57,7 @@ static void complete(struct shm_ep *ep, const struct wf_op *op, uint64_t id)
 			report->comp_flags, op->rma->len);
 }
 
-/* Create the operation's id, by which the peer answers; 0: no memory. */
+/* Create the operation's id, which the peer's answer contains; 0: no memory. */
 static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_tx *tx = shm_tx_sent(conn->ep, op);
@@ -74,8 +74,8 @@ static uint64_t settle_later(struct shm_conn *conn, const struct wf_op *op)
 	return tx->id;
 }
 
-/* Not as a structure: a later load of one word is forwarded from the store of the same
- * word. */
+/* Stored as a word, not as a structure: a later load of the word is then forwarded from
+ * the store. */
 static inline uint8_t *add_word(uint8_t *to, uint64_t word)
 {
 	*(volatile uint64_t *)(void *)to = word;

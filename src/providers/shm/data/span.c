@@ -13,7 +13,7 @@ enum move { PUT, PUT_PAST, GET };
 
 /*
  * Copy with stores that bypass the caches: a destination larger than the caches would
- * evict their contents and itself, and each of its lines would be read before it is
+ * evict their contents and itself, and each of its lines would be loaded before it is
  * written. The source is in the lane, which stays cached.
  */
 static void copy_past(uint8_t *to, const uint8_t *from, size_t len)
@@ -37,7 +37,7 @@ static void copy_past(uint8_t *to, const uint8_t *from, size_t len)
 		from += sizeof(v);
 		to += sizeof(v);
 	}
-	/* Complete before the completion is written. */
+	/* The stores complete before the completion is written. */
 	_mm_sfence();
 #endif
 	memcpy(to, from, len);
@@ -95,7 +95,7 @@ static int move_remote(enum move move, struct shm_ep *ep, const struct shm_span 
 int shm_span_put(struct shm_ep *ep, const struct shm_span *span, uint64_t offset,
 	const uint8_t *from, size_t len)
 {
-	/* Only read from. */
+	/* The memory is only read. */
 	uint8_t *bytes = (uint8_t *)(uintptr_t)from;
 	enum move move = span->past ? PUT_PAST : PUT;
 

@@ -4,8 +4,8 @@
 
 #include "providers/shm/conn/conn.h"
 
-/* Operations that could not end in the call that posted them, and answers to a peer's.
- */
+/* Operations that could not end in the call that posted them, and answers to peers'
+ * operations. */
 
 static struct shm_tx *blank(struct shm_ep *ep)
 {
@@ -112,8 +112,8 @@ void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx)
 	wf_pool_put(&ep->tx_pool, tx);
 }
 
-/* Bytes for counters of bytes: the length of an atomic is that of its segments, also
- * without operands. */
+/* Bytes for counters of bytes: the length of an atomic is that of its segments, also if
+ * it has no operands. */
 static size_t length_of(const struct shm_tx *tx)
 {
 	size_t len = 0;
@@ -135,7 +135,7 @@ void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx)
 	shm_tx_free(ep, tx);
 }
 
-/* The error entry has the peer as fi_addr_t and as address. */
+/* The error entry contains the peer's fi_addr_t and its address. */
 void shm_tx_fail(struct shm_ep *ep, struct shm_tx *tx, int err, const char *peer)
 {
 	char name[SHM_NAME_MAX];
@@ -173,12 +173,12 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err)
 		shm_tx_fail(ep, tx, err, shm_conn_name(conn));
 	else
 		shm_tx_complete(ep, tx);
-	/* Operations behind a fence may go now. */
+	/* Operations behind a fence may be sent now. */
 	if (!wf_list_empty(&conn->txq))
 		shm_out_dirty(conn);
 }
 
-/* No operation was kept: the error entry has only the kind and FI_INJECT. */
+/* The operation was not stored: the error entry has only its kind and FI_INJECT. */
 void shm_tx_fail_silent(struct shm_conn *conn, enum wf_op_kind kind, int err)
 {
 	struct shm_ep *ep = conn->ep;

@@ -8,23 +8,23 @@
 #include "sys/clock.h"
 
 enum {
-	/* Classes of lengths: each one ends below twice the length that it begins with,
-	 * the last one never. */
+	/* Classes of lengths: each one ends below twice the length with which it
+	 * begins; the last one has no end. */
 	MEASURED_MIN = 8 << 10,
 	CLASSES = 10,
-	/* The first one of those in which the kernel's copies mostly take less time. */
+	/* The first class in which copies by the kernel mostly take less time. */
 	SHARED_CLASS = 5,
 };
 
 struct shm_ways {
-	/* The message that ended last, if its class has a choice. */
+	/* The last message that ended, if its class is measured. */
 	uint64_t ended_ns;
 	uint8_t class;
 	uint8_t way;
 	struct wf_choice choice[CLASSES];
 };
 
-/* @len is MEASURED_MIN or more. */
+/* Class of the length @len, which is MEASURED_MIN or more. */
 static unsigned int class_of(uint64_t len)
 {
 	unsigned int class = 63 - (unsigned int)__builtin_clzll(len / MEASURED_MIN);
@@ -45,7 +45,7 @@ static struct wf_choice *choice_of(struct shm_conn *conn, uint64_t len, bool may
 	if (!conn->ways)
 		conn->ways = calloc(1, sizeof(*conn->ways));
 	if (!conn->ways)
-		return NULL; /* measurements can wait */
+		return NULL; /* no memory: measurements can wait */
 	choice = &conn->ways->choice[class];
 	if (choice->ways != ways)
 		wf_choice_init(choice, ways, kept);
@@ -99,8 +99,8 @@ void shm_way_end(struct shm_sink *sink)
 {
 	struct shm_conn *conn = sink->conn;
 	unsigned int class;
-	/* Chosen for the lane it may have been read in the end, because the sender did
-	 * not begin: that is what the choice cost. */
+	/* A message for which the lane was chosen may have been read in the end,
+	 * because the sender did not begin: its time is what the choice cost. */
 	uint8_t way = sink->way;
 	struct shm_ways *ways = conn->ways;
 	uint64_t now, cost = 0;

@@ -5,26 +5,26 @@
 #include "providers/shm/conn/conn.h"
 
 /*
- * Does the payload of a rendezvous message come through the lane, or does the kernel
- * copy it from memory to memory, in pieces that both ends move (share.c)? What takes
- * less time depends on the machine, on whether the buffers are in its caches, and
- * whose, and on whether the peer has a processor for itself. So it is measured, for
- * each connection and for messages of about the same length, unless parameters tell:
- * these can also have this endpoint read all. ep.lock.
+ * Method for the payload of a rendezvous message: either it goes through the lane, or
+ * the kernel copies it from memory to memory, in pieces that both ends move (share.c).
+ * Which one is faster depends on the machine, on the caches that hold the buffers, and
+ * on whether the peer has a processor for itself. So both are measured, for each
+ * connection and for messages of about the same length, unless parameters decide;
+ * parameters can also choose that this endpoint reads the whole payload. ep.lock.
  *
- * The cost of a message is the time from the end of the one before to its own end, if
- * both went the same way. That is more than the time of the copy, and has to be: the
- * lines that a way leaves in the wrong cache cost time when the application reads what
- * it received, or writes its next message.
+ * The cost of a message is the time from the end of the previous message to its own
+ * end, if both used the same method. That is more than the time of the copy, and has to
+ * be: a method that leaves cache lines in the wrong cache costs time when the
+ * application reads what it received, or writes its next message.
  */
 
 enum { SHM_WAY_LANE, SHM_WAY_SHARE, SHM_WAY_READ, SHM_WAYS };
 
-/* Choose the way of a message, once its buffers are known. @may_read: the peer has said
- * where the payload is, and its memory can be accessed. */
+/* Choose the method for a message whose buffers are known. @may_read: the peer has sent
+ * the addresses of the payload, and its memory can be accessed. */
 void shm_way_begin(struct shm_sink *sink, bool may_read);
 
-/* The payload is complete. */
+/* The payload is complete: count the cost of the method. */
 void shm_way_end(struct shm_sink *sink);
 
 #endif

@@ -15,16 +15,17 @@
 #include "sys/membarrier.h"
 
 /*
- * The initiator's part of direct access: which regions it asks for, and the checks of
- * what it maps. Memory that a peer could take away would raise SIGBUS here, so only
- * files whose size is sealed and System V segments are mapped, and only in ordinary
- * memory, whose pages are there when they are needed.
+ * Direct access at the initiator: which regions it asks for, and the checks of the
+ * memory that it maps. An access to memory that a peer could take away would raise
+ * SIGBUS, so only files whose size is sealed and System V segments are mapped, and only
+ * in ordinary memory, whose pages are always available.
  */
 
 enum {
-	/* Operations on a region before this endpoint asks for it. */
+	/* Operations on a region before this endpoint asks for direct access. */
 	ASK_AFTER = 16,
-	/* Operations after which it asks again: another region may have the key. */
+	/* Operations after which it asks once more, because another region may have the
+	 * key. */
 	ASK_AGAIN = 1 << 16,
 };
 
@@ -53,7 +54,7 @@ void shm_windows_end(struct shm_conn *conn)
 	conn->windows = NULL;
 }
 
-/* A record, which the target answers by a packet. */
+/* Send a request, which the target answers by a packet. */
 static void ask(struct shm_conn *conn, uint64_t key, uint64_t addr)
 {
 	shm_out_answer(conn, SHM_REC_ASK, key, &addr, sizeof(addr));
@@ -70,7 +71,7 @@ void shm_window_want(struct shm_conn *conn, const struct fi_rma_iov *seg)
 	if (!conn->windows)
 		return;
 	window = shm_window_at(conn->windows, seg->key);
-	/* A region that is mapped keeps its place. */
+	/* A window of a mapped region is not used for another key. */
 	if (window->at)
 		return;
 	if (window->key != seg->key) {
@@ -82,8 +83,8 @@ void shm_window_want(struct shm_conn *conn, const struct fi_rma_iov *seg)
 		ask(conn, seg->key, seg->addr);
 }
 
-/* The part of the file that the region is in, from a page's beginning on. False: the
- * numbers are impossible. */
+/* Compute the section of the file that contains the region, from the beginning of a
+ * page. False: the numbers are impossible. */
 static bool measure(struct shm_window *window, const struct shm_grant_packet *packet,
 	uint64_t file_len)
 {
@@ -121,8 +122,8 @@ static const char *map_file(
 	return NULL;
 }
 
-/* Is it in memory of the same kind as the file of a connection? That of a System V
- * segment may be of large pages, which can be missing when they are needed. */
+/* Is the memory of the same kind as the file of a connection? A System V segment may
+ * have large pages, which can be missing when they are needed. */
 static bool is_ordinary(const struct shm_conn *conn, const void *mem)
 {
 	struct wf_mapping mine, other;
@@ -148,7 +149,7 @@ static const char *attach(const struct shm_conn *conn, struct shm_window *window
 	window->map = shmat(id, NULL, writable ? 0 : SHM_RDONLY);
 	if (window->map == MAP_FAILED)
 		return "its segment cannot be attached";
-	/* Only now is it sure that the id still has this size. */
+	/* Only now is it certain that the id still has this size. */
 	if (shmctl(id, IPC_STAT, &segment) ||
 		!measure(window, packet, segment.shm_segsz) ||
 		!is_ordinary(conn, window->map)) {
@@ -190,7 +191,7 @@ void shm_window_packet(
 	if (packet->magic != SHM_GRANT_MAGIC || !conn->windows)
 		return;
 	window = shm_window_at(conn->windows, packet->key);
-	/* Another region may have taken its place meanwhile. */
+	/* Another region may use the window meanwhile. */
 	if (window->key != packet->key || window->at || window->count < ASK_AFTER)
 		return;
 	why = packet->how == SHM_GRANT_REFUSED ? "the peer says no"

@@ -23,72 +23,76 @@
  * Before the reader acts on a record it stores the record's number in @taken: if the
  * reader dies, the writer knows which records it never acted on (replay.c).
  *
- * Nothing in the region is trusted. The place of a record's bytes follows from the
- * reader's own count; kinds, lengths and numbers are loaded once and checked before
+ * Nothing in the region is trusted. The position of a record's bytes is computed from
+ * the reader's own count; kinds, lengths and numbers are loaded once and checked before
  * they are used. A peer that writes garbage damages its own operations with this
  * endpoint only, since no other peer shares the region.
  */
 enum {
 	SHM_SLOTS = 256,
-	SHM_BYTES = 256 << 10, /* bytes of the byte ring */
+	SHM_BYTES = 256 << 10, /* size of the byte ring in bytes */
 	SHM_BYTES_ALIGN = 64,
-	SHM_BLOB_MAX = 64 << 10, /* longest piece in the byte ring */
+	SHM_BLOB_MAX = 64 << 10, /* longest blob in the byte ring, in bytes */
 	SHM_INLINE_MAX = 104,
 };
 
 enum shm_kind {
 	SHM_REC_NONE,
-	SHM_REC_MSG,    /* blob: [id] payload */
-	SHM_REC_TAGGED, /* the same as SHM_REC_MSG */
-	/* Struct shm_rts, request to send: the payload is at the sender. */
+	SHM_REC_MSG,    /* blob: [id,] payload */
+	SHM_REC_TAGGED, /* like SHM_REC_MSG */
+	/* Blob: struct shm_rts, the request to send of a message whose payload is at
+	 * the sender. */
 	SHM_REC_RTS,
 	SHM_REC_TAGGED_RTS,
 	/* Clear to send; word: id of the message; blob: id of the sink. */
 	SHM_REC_CTS,
-	/* Word: id of the sink, id of the read operation, or 0: the write in progress;
+	/* Word: id of the sink or of the read operation, or 0: the write in progress;
 	 * blob: bytes of the payload. */
 	SHM_REC_DATA,
-	SHM_REC_WRITE,   /* word: shm_access_word; blob: id, segments, [payload] */
-	SHM_REC_READ,    /* the same without payload */
-	SHM_REC_ATOMIC,  /* the same with operands */
-	SHM_REC_FETCH,   /* the same */
-	SHM_REC_COMPARE, /* the same, with the comparands behind the operands */
+	SHM_REC_WRITE,  /* word: shm_access_word; blob: id, segments, [payload] */
+	SHM_REC_READ,   /* like SHM_REC_WRITE, without payload */
+	SHM_REC_ATOMIC, /* like SHM_REC_WRITE, with operands */
+	SHM_REC_FETCH,  /* like SHM_REC_ATOMIC */
+	/* Like SHM_REC_ATOMIC, with the comparands behind the operands. */
+	SHM_REC_COMPARE,
 	/* Word: id; blob: the previous values that a fetching atomic returns. */
 	SHM_REC_RESP,
-	SHM_REC_ACK, /* blob: ids */
+	SHM_REC_ACK, /* blob: ids of the operations */
 	/* Word: id, or, for a WRITE or ATOMIC without an id: kind | SHM_ID_* << 8;
 	 * blob: uint32_t error. */
 	SHM_REC_ERROR,
-	/* A peer wants to access the region with the key @word directly; blob: an
-	 * address in it. The answer comes by the socket; see grant.h. */
+	/* The sender wants direct access to the region with the key @word; blob: an
+	 * address in it. The answer comes over the socket; see grant.h. */
 	SHM_REC_ASK,
-	/* Struct shm_share: the sender may write pieces of the message with id @word
-	 * into the receiver's memory. */
+	/* Blob: struct shm_share. The receiver of this record may write pieces of the
+	 * message with id @word into the memory of its sender, which receives the
+	 * message. */
 	SHM_REC_SHARE,
 	SHM_REC_KINDS,
 };
 
 /* Flags of a record. */
 enum {
-	SHM_FLAG_DATA = 1 << 0, /* remote CQ data */
-	/* Acknowledge when it is delivered; the blob begins with an id. */
+	SHM_FLAG_DATA = 1 << 0, /* remote CQ data is in @data */
+	/* Acknowledge the message when it is delivered; the blob begins with its id. */
 	SHM_FLAG_ACK = 1 << 1,
-	/* Acknowledge when it is matched; the blob begins with an id. */
+	/* Acknowledge the message when it is matched; the blob begins with its id. */
 	SHM_FLAG_MATCH = 1 << 2,
 	SHM_FLAG_BYTES = 1 << 3, /* the blob is in the byte ring */
 	SHM_FLAG_WRAP = 1 << 4,  /* the blob is at the beginning of the byte ring */
-	SHM_FLAG_MORE = 1 << 5,  /* WRITE: the payload follows in DATA records */
+	SHM_FLAG_MORE = 1 << 5,  /* in WRITE: the payload follows in DATA records */
 };
 
 #define SHM_FLAGS_KNOWN 0x3f
 
 struct shm_slot {
-	/* number of the record (32 bits) | kind << 32 | flags << 40 | length << 48, the
-	 * length that of an inline blob. */
+	/* Number of the record (32 bits) | kind << 32 | flags << 40 | length << 48; the
+	 * length is that of an inline blob in bytes. */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t head;
-	uint64_t word;                /* tag, id or shm_access_word */
-	uint64_t data;                /* remote CQ data */
-	uint8_t blob[SHM_INLINE_MAX]; /* with SHM_FLAG_BYTES: uint32_t length */
+	uint64_t word; /* tag, id or shm_access_word */
+	uint64_t data; /* remote CQ data */
+	/* With SHM_FLAG_BYTES: uint32_t length of the blob in the byte ring. */
+	uint8_t blob[SHM_INLINE_MAX];
 };
 static inline uint8_t shm_head_kind(uint64_t head)
 {
@@ -109,37 +113,39 @@ static_assert(sizeof(struct shm_slot) == 2 * WF_CACHELINE, "two cache lines");
 
 /* The position of a reader, in its own cache line. */
 struct shm_progress {
-	alignas(2 * WF_CACHELINE) _Atomic uint64_t bytes; /* stored before @slots */
+	/* Bytes of the byte ring that were read; stored before @slots. */
+	alignas(2 * WF_CACHELINE) _Atomic uint64_t bytes;
 	_Atomic uint32_t slots;
-	_Atomic uint32_t armed; /* the reader is about to sleep: wake it */
-	/* The writer is about to sleep until there is space: wake it after the next
-	 * store of the reader's position. */
+	_Atomic uint32_t armed; /* the reader is about to sleep and has to be woken */
+	/* The writer is about to sleep until there is space: the reader wakes it after
+	 * it has stored its position. */
 	_Atomic uint32_t waiting;
 };
 
 struct shm_lane {
 	struct shm_progress reader;
-	/* Number of the record that it began last; the writer reads it when the reader
-	 * is dead. */
+	/* Number of the last record that the reader began to process; the writer loads
+	 * it when the reader has died. */
 	alignas(2 * WF_CACHELINE) _Atomic uint32_t taken;
 	struct shm_slot slots[SHM_SLOTS];
 	alignas(4096) uint8_t bytes[SHM_BYTES];
 };
 
 /*
- * Both ends may move the payload of a rendezvous message. The end that takes its claim
- * word does (bulk.c); a receiver that took it may have the sender help (share.c): the
- * receiver takes pieces from the front, the sender from the back.
+ * A claim word: either end may move the payload of a rendezvous message. The end that
+ * takes the claim word does (bulk.c). A receiver that took it may let the sender help
+ * (share.c): the receiver takes pieces from the front, the sender from the back.
  */
 enum { SHM_CLAIMS = 64 };
 
 struct shm_claim {
 	/* The id of the message until one end takes it, then 0. */
 	alignas(2 * WF_CACHELINE) _Atomic uint64_t id;
-	/* Pieces that the receiver took (low 32 bits) and the sender (high ones). */
+	/* Number of pieces that the receiver took (low 32 bits) and that the sender
+	 * took (high 32 bits). */
 	_Atomic uint64_t taken;
-	/* Pieces that the sender has written; SHM_SHARE_STOPPED: it writes no more,
-	 * though it may have taken one more. */
+	/* Number of pieces that the sender has written. SHM_SHARE_STOPPED is set when
+	 * it writes no more, though it may have taken one more piece. */
 	_Atomic uint64_t written;
 };
 
@@ -147,13 +153,13 @@ struct shm_claim {
 
 /*
  * Regions that the writer of a lane lets the reader of that lane access directly
- * (grant.h). A grant is valid while its word is the serial number that the reader was
- * told. The reader stores the grant's index plus 1 in @busy (G1), loads the word (G2),
- * accesses the memory only if the number is right, and stores 0 in @busy (G3). To
- * revoke, the writer stores 0 in the word (G4), and waits until @busy is not that of
- * the grant (G5). Between G1 and G2 is a full fence, or the writer executes one for
- * both ends between G4 and G5 (membarrier(2)). So no access begins after a revocation,
- * or lasts beyond it.
+ * (grant.h). A grant is valid while its word is the serial number that the reader got
+ * in the grant. The reader stores the grant's index plus 1 in @busy (G1), loads the
+ * word (G2), accesses the memory only if the number is right, and stores 0 in @busy
+ * (G3). To revoke, the writer stores 0 in the word (G4), and waits until @busy is not
+ * that of the grant (G5). Between G1 and G2 is a full fence, or the writer executes one
+ * for both ends between G4 and G5 (membarrier(2)). So no access begins after a
+ * revocation, or lasts beyond it.
  */
 enum { SHM_GRANTS = 32 };
 
@@ -163,17 +169,19 @@ struct shm_grants {
 };
 
 struct shm_region {
-	struct shm_lane lane[2]; /* [0]: written by the endpoint that made the region */
-	struct shm_claim claims[2][SHM_CLAIMS]; /* [i]: of the writer of lane[i] */
-	struct shm_grants grants[2];            /* [i]: of the writer of lane[i] */
+	/* lane[0] is written by the endpoint that made the region. */
+	struct shm_lane lane[2];
+	/* claims[i]: of messages that the writer of lane[i] sends. */
+	struct shm_claim claims[2][SHM_CLAIMS];
+	struct shm_grants grants[2]; /* grants[i]: by the writer of lane[i] */
 };
 
-/* Limits and layouts of blobs, in the byte order of the machine. */
+/* Limits and layouts of blobs, in the machine's byte order. */
 enum { SHM_IOV_LIMIT = 4, SHM_RMA_LIMIT = 4 };
 
 struct shm_rts {
 	uint64_t id, len;
-	uint32_t claim; /* index in claims, or SHM_CLAIMS: none */
+	uint32_t claim; /* index of the claim word, or SHM_CLAIMS: none */
 	uint32_t count;
 	struct {
 		uint64_t base, len;
@@ -181,7 +189,7 @@ struct shm_rts {
 };
 
 struct shm_share {
-	uint64_t piece; /* bytes of each piece but the last one */
+	uint64_t piece; /* length in bytes of each piece but the last */
 	uint64_t count;
 	struct {
 		uint64_t base, len;
@@ -190,17 +198,17 @@ struct shm_share {
 
 static_assert(sizeof(struct shm_share) <= SHM_INLINE_MAX, "one slot");
 
-/* Ids of RMA and atomic operations that are not acknowledged. If one fails,
- * SHM_ID_SILENT is reported to the application; SHM_ID_TOLD, for which it had a
- * completion, only to the log. */
+/* Ids of RMA and atomic operations that are not acknowledged. If one fails, it is
+ * reported to the application (SHM_ID_SILENT) or, if the application had a completion
+ * for it, only to the log (SHM_ID_TOLD). */
 enum { SHM_ID_SILENT = 0, SHM_ID_TOLD = 1 };
 
-/* Length of id and segment, at the beginning of the blob of an access with one segment.
- */
+/* Length in bytes of id and segment, with which the blob of an access to one segment
+ * begins. */
 enum { SHM_ACCESS_HEAD = sizeof(uint64_t) + sizeof(struct fi_rma_iov) };
 
 /* The word of RMA and atomic records, from the lowest byte: number of segments, data
- * type, operation. (Not a structure: it is written and read in one piece.) */
+ * type, operation. (Not a structure, so that it is stored and loaded as one word.) */
 static inline uint64_t shm_access_word(
 	unsigned int segs, unsigned int datatype, unsigned int op)
 {

@@ -3,9 +3,9 @@
 
 bool shm_writer_refresh(struct shm_writer *w)
 {
-	/* L4: acquire, pairs with L3. slots first, so that bytes are at least as new.
-	 * bytes may be newer, therefore acquire as well: the reads before the reader
-	 * stored it are over. */
+	/* L4: acquire, pairs with L3. slots is loaded first, so that bytes is at least
+	 * as new. bytes may be newer, so it is loaded with acquire as well: the
+	 * reader's loads before it stored its position are over. */
 	uint32_t slots =
 		atomic_load_explicit(&w->lane->reader.slots, memory_order_acquire);
 	uint64_t pos =

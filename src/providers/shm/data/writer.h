@@ -4,29 +4,30 @@
 
 #include "providers/shm/data/ring.h"
 
-/* The writer of a lane: its private state, and its steps. */
+/* The writer of a lane: its private state, and its functions. */
 
 struct shm_writer {
 	struct shm_lane *lane;
 	uint32_t next; /* number of the next record; the first record is 1 */
-	/* Slots that the reader has reported as read, at the last refresh. */
+	/* Slots that the reader had reported as read at the last refresh. */
 	uint32_t seen_slots;
 	uint32_t claimed; /* number of the last record whose slot was prefetched */
 	uint64_t pos, seen_pos;
 };
 
-/* Load the reader's position. False: the position is impossible. */
+/* Load the reader's position. False: the position is impossible, so the peer is broken.
+ */
 bool shm_writer_refresh(struct shm_writer *w);
 
-/* Ask the reader to wake this writer, before it sleeps for want of space. The caller
- * then needs a full fence, and has to check whether the reader has moved meanwhile.
- * (The reader's part: shm_out_ring.) */
+/* Ask the reader to wake this writer, before the writer sleeps until there is space.
+ * The caller then needs a full fence, and has to check whether the reader's position
+ * has changed meanwhile. (The reader's counterpart is shm_out_ring.) */
 static inline void shm_writer_await(const struct shm_writer *w)
 {
 	atomic_store_explicit(&w->lane->reader.waiting, 1, memory_order_relaxed);
 }
 
-/* Has the reader's position moved since the last refresh? */
+/* Has the reader's position changed since the last refresh? */
 static inline bool shm_writer_has_news(const struct shm_writer *w)
 {
 	const struct shm_progress *reader = &w->lane->reader;
@@ -44,8 +45,8 @@ static inline uint32_t shm_writer_slots(const struct shm_writer *w)
 	return SHM_SLOTS - (w->next - 1 - w->seen_slots);
 }
 
-/* Contiguous space for @len bytes in the byte ring, or NULL; *ret_flags are SHM_FLAG_*.
- * shm_writer_bytes_done takes the space. */
+/* Get contiguous space for @len bytes in the byte ring, or NULL; *ret_flags are
+ * SHM_FLAG_*. shm_writer_bytes_done allocates the space. */
 static inline uint8_t *shm_writer_bytes(
 	const struct shm_writer *w, size_t len, uint8_t *ret_flags)
 {
@@ -74,10 +75,11 @@ static inline struct shm_slot *shm_writer_slot(const struct shm_writer *w)
 }
 
 /*
- * A record with this head came, and an answer of that size is likely: prefetch the slot
- * of the answer while it is made. Not if the answer takes two cache lines, because the
- * reader polls the first line and has it back before both are written; and once for
- * each record, or a peer that only sends would lose the line that it polls each time.
+ * A record with the head @head arrived, and an answer of the same size is likely:
+ * prefetch the slot of the answer while it is made. No prefetch if the answer takes two
+ * cache lines, because the reader polls the first line and would take it back before
+ * both are written. Only one prefetch for each record, or a peer that only sends would
+ * lose the line that it polls each time.
  */
 static inline void shm_writer_prefetch(struct shm_writer *w, uint64_t head)
 {
@@ -90,7 +92,7 @@ static inline void shm_writer_prefetch(struct shm_writer *w, uint64_t head)
 	wf_prefetch_write(shm_writer_slot(w));
 }
 
-/* Publish the record. @len: bytes of the inline blob. */
+/* Publish the record. @len: length of the inline blob in bytes. */
 static inline void shm_writer_commit(struct shm_writer *w, struct shm_slot *slot,
 	uint8_t kind, uint8_t flags, size_t len)
 {
