@@ -10,9 +10,9 @@
 /* The queues below, the listener, and the shared receive context. */
 
 enum {
-	SHARED_DEPTH = 256, /* buffers in a shared receive context */
-	OWN_DEPTH = 128,    /* buffers of a connection */
-	/* Operations of a connection whose queue is a resource of a device. */
+	SHARED_DEPTH = 256, /* buffers in a shared receive context, by default */
+	OWN_DEPTH = 128,    /* buffers of a connection, by default */
+	/* Operations of a connection if its queue is a resource of a device. */
 	TX_DEPTH = 128,
 };
 
@@ -21,8 +21,8 @@ static const struct wf_lower_domain *domain_of(const struct rxm_ep *ep)
 	return &ep->domain->below;
 }
 
-/* A queue with a descriptor for sleepers, or, if the provider below has none, without.
- */
+/* Open a queue with a descriptor for sleeping threads or, if the provider below has no
+ * descriptors, without one. */
 static int open_cq(struct rxm_ep *ep)
 {
 	struct fi_cq_attr attr = { .format = FI_CQ_FORMAT_TAGGED,
@@ -107,7 +107,7 @@ static bool is_stream(const struct rxm_ep *ep)
 	return domain_of(ep)->info->ep_attr->protocol == FI_PROTO_SOCK_TCP;
 }
 
-/* How many buffers are posted, by default @size. */
+/* Number of buffers to post, by default @size. */
 static size_t depth_of(size_t size)
 {
 	return rxm_params.msg_rx_size ? rxm_params.msg_rx_size : size;
@@ -149,7 +149,7 @@ static int open_buffers(struct rxm_ep *ep)
 	if (ep->bufs)
 		return 0;
 	ep->rx_depth = depth_of(shared ? SHARED_DEPTH : OWN_DEPTH);
-	/* Streams hold messages back until there are buffers. */
+	/* A stream holds messages back until there are buffers. */
 	ep->counts_credits = !shared && !is_stream(ep);
 	return shared ? rxm_bufs_new(ep, NULL, ep->srx, ep->rx_depth, &ep->bufs) : 0;
 }

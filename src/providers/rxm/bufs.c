@@ -20,12 +20,12 @@ struct rxm_bufs {
 	struct fid_ep *target;
 	uint8_t *area; /* memory of all buffers */
 	size_t area_size, buf_size;
-	struct fid_mr *mr; /* of @area, where the provider below needs it */
+	struct fid_mr *mr; /* registration of @area, if the provider below needs it */
 	size_t count;
 	struct rxm_buf buf[];
 };
 
-/* More buffers for tagged messages, which only old peers send. */
+/* Number of buffers for tagged messages, which only old peers send. */
 enum { TAGGED_COUNT = 16 };
 
 static struct rxm_buf *buf_of(struct rxm_call *call)
@@ -63,7 +63,8 @@ void rxm_bufs_post_idle(struct rxm_ep *ep)
 		post(buf_of(wf_list_entry(link, struct rxm_call, link)));
 }
 
-/* The connection of a packet: in a shared context the packet tells. NULL: unknown. */
+/* The connection of a packet; in a shared context the id in the packet tells it. NULL:
+ * unknown. */
 static struct rxm_conn *conn_of(struct rxm_buf *buf, size_t len)
 {
 	enum { ID_AT = 8 };
@@ -77,7 +78,7 @@ static struct rxm_conn *conn_of(struct rxm_buf *buf, size_t len)
 	return rxm_conn_by_id(buf->bufs->ep, id);
 }
 
-/* A connection may bring a packet before the event that tells that it is up. */
+/* A packet may arrive before the event that reports that its connection is up. */
 static void learn_of(struct rxm_conn *conn)
 {
 	if (wf_unlikely(conn->state == RXM_CONN_CONNECTING ||
@@ -93,7 +94,7 @@ static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 		rxm_data_event(buf->bufs->ep, entry);
 		return;
 	}
-	/* The endpoint is closed: its receive context takes nothing more. */
+	/* The endpoint is being closed: its receive context takes no more messages. */
 	if (wf_unlikely(buf->bufs->ep->data.quiet))
 		return;
 	if (wf_unlikely(buf->tagged)) {
@@ -122,7 +123,7 @@ static void received(
 	if (wf_likely(!err))
 		deliver(buf, entry);
 	else if (err != FI_ETRUNC)
-		return; /* the connection or the context is closed */
+		return; /* the connection or the receive context is closed */
 	else if (conn)
 		rxm_conn_fail(conn, FI_EPROTO);
 	if (conn && conn->state == RXM_CONN_DOWN)
@@ -138,7 +139,7 @@ static int make_area(struct rxm_bufs *bufs)
 	void *area;
 
 	bufs->area_size = bufs->count * bufs->buf_size;
-	/* Pages of buffers that are never reached stay untouched. */
+	/* Pages of buffers that are never used are not populated. */
 	area = mmap(NULL, bufs->area_size, PROT_READ | PROT_WRITE,
 		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (area == MAP_FAILED)

@@ -2,8 +2,9 @@
 #include "providers/rxm/conn/peer.h"
 
 /*
- * An endpoint that is closed first sends what was injected or is complete for the
- * application. What the endpoints below have taken, these flush when they are closed.
+ * Before an endpoint is closed, it sends messages that were injected or are complete
+ * for the application. What the endpoints below have taken, they flush when they are
+ * closed.
  */
 
 static bool is_promised(const struct wf_list *link, const void *arg)

@@ -10,7 +10,7 @@
 #include "providers/rxm/offer.h"
 #include "providers/rxm/rxm.h"
 
-/* The domain below, opened and closed with the domain. */
+/* The domain below, which is opened and closed with the domain. */
 
 static void add_tagged(struct fi_info *info)
 {
@@ -21,8 +21,8 @@ static void add_tagged(struct fi_info *info)
 		info->rx_attr->caps |= FI_TAGGED;
 }
 
-/* Tagged messages come from below only where peers of release 1.17 send them so:
- * over tcp, whose provider in this library takes them. */
+/* Tagged messages arrive from below only if peers of release 1.17 send them so: over
+ * tcp, whose provider in this library supports them. */
 static void take_tagged(struct fi_info *info)
 {
 	struct fi_info *hints = fi_dupinfo(info), *list = NULL;
@@ -43,8 +43,8 @@ static int open_below(struct rxm_domain *domain, const struct rxm_offer *offer)
 
 	if (!info)
 		return -FI_ENOMEM;
-	/* Modes that the application keeps besides those that the provider below needs
-	 * are kept there, too, so that addresses and keys are the same. */
+	/* Modes that the application keeps, and that the provider below does not need,
+	 * are used below, too, so that addresses and keys are the same. */
 	info->domain_attr->mr_mode &= ~FI_MR_LOCAL;
 	info->domain_attr->mr_mode |= offer->below->domain_attr->mr_mode;
 	take_tagged(info);
@@ -110,7 +110,8 @@ void rxm_domain_done(struct wf_domain *wf)
 	free(domain);
 }
 
-/* Keys of rendezvous are far from the small numbers that applications like. */
+/* Keys of rendezvous are distant from the small numbers that applications often choose.
+ */
 enum { KEY_TRIES = 1 << 16 };
 
 static uint64_t next_key(struct rxm_domain *domain)
@@ -118,7 +119,7 @@ static uint64_t next_key(struct rxm_domain *domain)
 	uint32_t n =
 		atomic_fetch_add_explicit(&domain->next_key, 1, memory_order_relaxed);
 
-	/* The upper half of all keys. The largest one has a meaning of its own. */
+	/* The upper half of all keys, without the largest one, which is reserved. */
 	return (domain->max_key / 2 + 1) | (n & (domain->max_key / 2) >> 1);
 }
 

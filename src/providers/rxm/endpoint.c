@@ -4,9 +4,10 @@
 #include "providers/rxm/conn/peer.h"
 #include "providers/rxm/param.h"
 
-/* Opening, naming, enabling and destroying endpoints. */
+/* Opening, naming, enabling and closing endpoints. */
 
-/* Once it is open, threads make progress. The endpoint's control mutex is held. */
+/* Open all objects below. Threads may then make progress. The endpoint's control mutex
+ * is held. */
 static int open_all(struct rxm_ep *ep)
 {
 	int ret;
@@ -70,8 +71,7 @@ static int rxm_setname(struct wf_ep *wf, const void *addr, size_t len)
 	return open_all(ep);
 }
 
-/* The port is known only when the endpoint listens: fi_getname therefore makes it
- * listen. */
+/* The port is known only when the endpoint listens, so fi_getname makes it listen. */
 static int rxm_getname(struct wf_ep *wf, void *addr, size_t *len)
 {
 	struct rxm_ep *ep = rxm_ep_of(wf);

@@ -10,8 +10,8 @@
 #include "providers/rxm/rxm.h"
 
 /*
- * A region is a region below, for the RMA operations that peers start there, and one of
- * this domain, for the atomic ones that come in packets. Both have one key. The
+ * A region consists of a region below, for the RMA operations of peers, and one of this
+ * domain, for atomic operations that arrive in packets. Both have the same key. The
  * descriptor is that of the provider below.
  */
 struct rxm_mr {
@@ -44,7 +44,7 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 
 	if (ret || bfid->fclass != FI_CLASS_CNTR)
 		return ret;
-	/* Writes are counted below, atomics here. */
+	/* Writes are counted below, atomics in this domain. */
 	return wf_lower_region_bind_cntr(&mr->below,
 		&rxm_domain_of(mr->base.domain)->below,
 		wf_container_of(bfid, struct wf_cntr, fid.fid), flags);
@@ -74,8 +74,8 @@ static int register_both(struct rxm_mr *mr, struct rxm_mr *base,
 	if (ret)
 		return ret;
 	own.base_mr = base ? base->own : NULL;
-	/* Keys that the provider below chooses are those of the application, unless it
-	 * is no target: then it chooses itself, and no peer uses them. */
+	/* The application gets the key that the provider below chose. An application
+	 * that is no target chooses the keys itself; no peer uses them. */
 	if (!domain->prov_key || wf_mr_chooses_key(mr->base.domain))
 		own.requested_key = fi_mr_key(mr->below.fid);
 	ret = wf_mr_register_as(mr->base.domain, &own, flags, &mr->own);

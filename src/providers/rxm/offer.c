@@ -14,7 +14,7 @@
 #include "providers/rxm/param.h"
 #include "providers/rxm/rxm.h"
 
-/* Templates, made from what providers below answer. */
+/* Templates, made of the answers of the providers below. */
 
 #define COMM   (FI_LOCAL_COMM | FI_REMOTE_COMM)
 #define DOMAIN (FI_AV_USER_ID | FI_PEER)
@@ -28,7 +28,7 @@
 #define MORE (FI_ATOMIC | FI_COLLECTIVE)
 
 /* A peer's atomics are executed when this endpoint makes progress, its writes when they
- * arrive: so with atomics, writes and atomics are not ordered. */
+ * arrive: so with atomics offered, writes and atomics are not ordered. */
 #define ORDER_MORE                                                                     \
 	(FI_ORDER_RAS | FI_ORDER_WAS | FI_ORDER_SAS | FI_ORDER_RMA_RAR |               \
 		FI_ORDER_RMA_RAW | FI_ORDER_RMA_WAW | FI_ORDER_ATOMIC_RAR |            \
@@ -43,7 +43,7 @@
 const struct fi_info *rxm_templates[RXM_OFFERS_MAX * RXM_TEMPLATES + 1];
 
 static struct rxm_offer *offers[RXM_OFFERS_MAX];
-/* Offers that are complete; the others are not read. */
+/* Number of offers that are complete; further ones are not read. */
 static atomic_uint offer_count;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -96,9 +96,9 @@ static size_t least(size_t a, size_t b)
 	return WF_MIN(a, b);
 }
 
-/* What can be injected: as much as below, although with its header a longer message is
- * copied here; or, if that is little or has to be registered, what fits into a buffer
- * of this endpoint. */
+/* How many bytes can be injected: as many as below, although a longer message, with its
+ * header, is copied; or, if that is little or needs registered memory, what fits into a
+ * buffer of this endpoint. */
 static size_t inject_size(const struct fi_info *below)
 {
 	size_t size = below->tx_attr->inject_size;
@@ -149,8 +149,8 @@ static void fill_ep(struct fi_ep_attr *attr, const struct fi_info *below, uint64
 	};
 }
 
-/* The modes that the application has to keep for the provider below. Local buffers of
- * an application that does not register them are registered here. */
+/* mr_mode bits of the provider below that the application has to observe. If it does
+ * not register local buffers, this provider does. */
 enum { MR_MODES = FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY };
 
 static void fill_domain(struct fi_domain_attr *attr, const struct fi_info *below)
@@ -171,7 +171,7 @@ static void fill_domain(struct fi_domain_attr *attr, const struct fi_info *below
 	attr->mr_key_size = least(from->mr_key_size, sizeof(uint64_t));
 }
 
-/* Would the domain of @below be of this library? */
+/* Would the domain of @below be one of this library? */
 static bool is_own(const struct fi_info *below)
 {
 	struct fid_fabric *fabric;
@@ -184,8 +184,8 @@ static bool is_own(const struct fi_info *below)
 	return own;
 }
 
-/* FI_RMA_EVENT. A provider of another library would count the accesses of a rendezvous,
- * too. */
+/* FI_RMA_EVENT is offered only over a provider of this library: another one would count
+ * the accesses of a rendezvous, too. */
 static uint64_t events_of(const struct fi_info *below)
 {
 	uint64_t events = below->caps & FI_RMA_EVENT;
@@ -217,8 +217,9 @@ static void free_offer(struct rxm_offer *offer)
 	free(offer);
 }
 
-/* The provider has to be asked with the flag, because an answer names the flags that
- * were asked for, not those that are possible. */
+/* Does the provider below accept FI_DELIVERY_COMPLETE? It has to be asked with the
+ * flag, because an answer names the flags that the hints asked for, not all possible
+ * ones. */
 static bool takes_delivery(const struct fi_info *below)
 {
 	struct fi_info *hints = fi_dupinfo(below), *list = NULL;
@@ -252,7 +253,7 @@ static struct rxm_offer *make(const struct fi_info *below)
 	return offer;
 }
 
-/* Why no endpoint can be made over @below; NULL: it can. */
+/* Why no endpoint can be made over @below; NULL: one can. */
 static const char *unfit(const struct fi_info *below)
 {
 	int modes =

@@ -6,7 +6,7 @@
 #include "providers/rxm/param.h"
 #include "sys/compiler.h"
 
-enum { SAR_BUFFERS = 8 }; /* segments of a message by default, at most */
+enum { SAR_BUFFERS = 8 }; /* default limit of segments of a message */
 
 struct rxm_params rxm_params = {
 	.buffer_size = 16384,
@@ -70,11 +70,11 @@ static const struct wf_param rows[] = {
 		"Send from the application's buffers without a copy (default: yes)"),
 };
 
-/* Parameters of other implementations for what there is one way to do here. */
+/* Parameters of other implementations for which this one has a single behaviour. */
 struct fixed {
 	const char *name;
 	enum fi_param_type type;
-	size_t only; /* the value that says what happens anyhow */
+	size_t only; /* the value that corresponds to this behaviour */
 	const char *help;
 };
 

@@ -4,23 +4,25 @@
 
 #include <stddef.h>
 
-/* The parameters, FI_OFI_RXM_*; constant once the provider is loaded. Sizes in bytes;
- * fi_rxm(7) explains them. */
+/* The parameters FI_OFI_RXM_*; constant once the provider is loaded. Sizes are in
+ * bytes. See fi_rxm(7). */
 struct rxm_params {
-	size_t buffer_size; /* the eager limit; equal at all peers */
-	size_t sar_limit;   /* longest message in segments; SIZE_MAX: not set */
+	size_t buffer_size; /* eager limit; must be the same at all peers */
+	/* Longest message that is sent in segments; SIZE_MAX: not set. */
+	size_t sar_limit;
 	size_t tx_size, rx_size;
-	size_t msg_tx_size, msg_rx_size; /* of an endpoint below; 0: not set */
-	size_t eq_interval_us;           /* longest time from one read of the EQ below
-					  * to the next, in microseconds */
-	size_t eq_polls; /* progress calls from one read of the EQ below to the next */
-	size_t entries;  /* completions taken from the queue below at once */
-	/* Milliseconds in which a connection must be made (0: no limit), and after
-	 * which operations to a host that refuses connections fail. */
+	/* Queue sizes of an endpoint below; 0: not set. */
+	size_t msg_tx_size, msg_rx_size;
+	/* Longest time between two reads of the EQ below, in microseconds. */
+	size_t eq_interval_us;
+	size_t eq_polls; /* progress calls between two reads of the EQ below */
+	size_t entries; /* limit of completions that one read of the queue below gets */
+	/* Time limit for making a connection (0: none), and time after which operations
+	 * to a host that refuses connections fail; in milliseconds. */
 	size_t connect_timeout, refused_timeout;
 	int use_srx;     /* 0, 1, or -1: not set */
-	int rndv_write;  /* rendezvous by writes of the sender */
-	int direct_send; /* user buffers are sent without a copy */
+	int rndv_write;  /* The sender moves the payload of a rendezvous by writes. */
+	int direct_send; /* User buffers are sent without a copy. */
 };
 
 extern struct rxm_params rxm_params;

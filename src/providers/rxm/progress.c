@@ -8,18 +8,18 @@
 #include "sys/clock.h"
 
 /*
- * Progress: completions of the queue below in each call, events of connections now and
- * then, or in each call while a connection is being made.
+ * Progress: each call reads completions of the queue below. It reads the events of
+ * connections only now and then, or in each call while a connection is being made.
  */
 enum {
 	ENTRIES = 64,
-	EVENTS = 64,       /* events that one call handles */
-	CM_DATA_MAX = 256, /* bytes of a peer's data that are looked at */
+	EVENTS = 64,       /* limit of events that one call handles */
+	CM_DATA_MAX = 256, /* limit of a peer's data that is read, in bytes */
 };
 
-/* Is @entry the end of a call? A write of a peer with remote CQ data has the context of
- * the buffer that it took, or takes none, and failures of injected packets have none
- * either. */
+/* Does @entry end a call? A peer's write with remote CQ data has the context of the
+ * buffer that it consumed, or no context if it consumed none; errors of injected
+ * packets have no context either. */
 static bool is_call(const struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry)
 {
 	return entry->op_context &&
@@ -43,8 +43,8 @@ static void failed(struct rxm_ep *ep)
 		return;
 	entry.flags = err.flags;
 	entry.len = err.len;
-	/* It may have ended the connection: operations that are started when the
-	 * application knows of the error go over the next one. */
+	/* The error may have ended the connection: operations that are started when the
+	 * application knows of it use the next one. */
 	ep->eq_soon = true;
 	if (err.op_context)
 		end_call(err.op_context, err.err ? err.err : FI_EIO, &entry);
@@ -122,21 +122,21 @@ static bool is_eq_due(struct rxm_ep *ep, bool found)
 	if (wf_attempts_first(&ep->peers->remotes.attempts) || ep->eq_soon ||
 		ep->polls % rxm_params.eq_polls == 0)
 		return true;
-	/* Time is looked at when there is time. */
+	/* The time is read only in a call without other work. */
 	if (found)
 		return false;
 	now = wf_coarse_ns();
 	return now - ep->eq_ns >= rxm_params.eq_interval_us * 1000;
 }
 
-/* Have the connections moved data that ends no call of this endpoint, such as what
- * peers read? */
+/* Have the connections moved data that ends no call of this endpoint, such as a peer's
+ * reads? */
 static bool moved_below(const struct rxm_ep *ep)
 {
 	return ep->domain->own && wf_progress_list_moved(&wf_cq_of(ep->cq)->progress);
 }
 
-/* Events of connections, and what these brought meanwhile. */
+/* Handle the events of connections, and the packets that arrived meanwhile. */
 static bool look_after_conns(struct rxm_ep *ep)
 {
 	bool found;
@@ -151,7 +151,7 @@ static bool look_after_conns(struct rxm_ep *ep)
 	return found;
 }
 
-/* Let the operations go on that waited for room below. */
+/* Send works that waited for space in a queue below. */
 static bool resume(struct rxm_ep *ep)
 {
 	struct wf_list again, *link;

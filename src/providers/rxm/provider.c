@@ -11,8 +11,9 @@
 #include "providers/rxm/rxm.h"
 
 /*
- * What the provider is. It has no network: fi_getinfo asks the providers below, by the
- * same node and service, and makes an answer of each of theirs that it can stand on.
+ * Description of the provider. It has no network: fi_getinfo asks the providers below,
+ * with the same node and service, and makes an answer of each of theirs that is
+ * suitable.
  */
 
 const struct wf_prov rxm_prov = {
@@ -40,7 +41,7 @@ static const struct wf_lower_needs needs = {
 	.mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY,
 };
 
-/* The question of one fi_getinfo call. */
+/* The arguments of one fi_getinfo call. */
 struct question {
 	const struct wf_prov *prov;
 	uint32_t version;
@@ -49,8 +50,8 @@ struct question {
 	const struct fi_info *hints;
 };
 
-/* Does an application that can register its local buffers have to? The engines of
- * collectives do not. */
+/* Must an application that is able to register its local buffers do so? The engines of
+ * collectives need not. */
 static bool takes_descs(const struct question *q, const struct fi_info *below)
 {
 	return q->hints && q->hints->domain_attr && !(q->hints->caps & FI_COLLECTIVE) &&
@@ -58,7 +59,7 @@ static bool takes_descs(const struct question *q, const struct fi_info *below)
 		       FI_MR_LOCAL;
 }
 
-/* Append the answers over @below at *@end, which moves. */
+/* Append the answers over @below at *@end, which is advanced. */
 static int answer(
 	const struct question *q, const struct fi_info *below, struct fi_info ***end)
 {
@@ -94,8 +95,8 @@ static int answer_all(
 	return ret;
 }
 
-/* One question below. Below, the modes of today are spoken; older providers know older
- * ones. The answers are appended at *@end, which moves. */
+/* Ask the providers below once. The hints use the current mode bits; older providers
+ * have older ones. The answers are appended at *@end, which is advanced. */
 static int ask(
 	const struct question *q, const struct fi_info *below, struct fi_info ***end)
 {
@@ -111,7 +112,7 @@ static int ask(
 	return ret == -FI_ENODATA ? 0 : ret;
 }
 
-/* Ask @name, which the hints @below do not name. */
+/* Ask @name, which the hints @below do not contain. */
 static int ask_named(const struct question *q, struct fi_info *below, const char *name,
 	struct fi_info ***end)
 {
@@ -126,8 +127,8 @@ static int ask_named(const struct question *q, struct fi_info *below, const char
 	return ret;
 }
 
-/* Ask all providers below, or the one that the hints name. FI_PROVIDER may hide tcp
- * from those that do not name it, and net answers only by name. */
+/* Ask all providers below, or the one in the hints. FI_PROVIDER may hide tcp from hints
+ * that do not name it, and net answers only if it is named. */
 static int ask_all(
 	const struct question *q, struct fi_info *below, struct fi_info **ret_list)
 {

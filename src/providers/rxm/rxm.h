@@ -34,8 +34,8 @@
  */
 enum {
 	RXM_IOV_LIMIT = 4,
-	RXM_HEADER = 64, /* bytes of a packet's header */
-	/* Bytes of a message that rxm_conn_send_small takes at most. */
+	RXM_HEADER = 64, /* length of a packet's header in bytes */
+	/* Longest message in bytes that rxm_conn_send_small takes. */
 	RXM_SMALL_MAX = 512,
 };
 
@@ -46,18 +46,22 @@ struct rxm_peers;
 struct rxm_domain {
 	struct wf_domain *wf;
 	struct wf_lower_domain below;
-	/* The modes of the domain below (fi_mr(3)). */
-	bool local_mr;  /* FI_MR_LOCAL: buffers of operations below have descriptors */
-	bool has_descs; /* with @local_mr: the application passes descriptors */
-	bool virt_addr; /* FI_MR_VIRT_ADDR: remote addresses are virtual ones */
-	bool prov_key;  /* FI_MR_PROV_KEY: keys are chosen below */
-	bool own;       /* the domain below is of this library */
-	bool delivery;  /* operations below may have FI_DELIVERY_COMPLETE */
-	bool tagged;    /* tagged messages come from below: see rxm_data_received_raw */
-	/* FI_RX_CQ_DATA: a peer's write with remote CQ data takes a receive buffer. */
+	/* Properties of the domain below, most of them modes of fi_mr(3). */
+	/* FI_MR_LOCAL: the buffers of operations below need descriptors. */
+	bool local_mr;
+	bool has_descs; /* With @local_mr: the application passes descriptors. */
+	bool virt_addr; /* FI_MR_VIRT_ADDR: remote addresses are virtual ones. */
+	bool prov_key;  /* FI_MR_PROV_KEY: the provider below chooses the keys. */
+	bool own;       /* The provider below is of this library. */
+	bool delivery;  /* Operations below may have FI_DELIVERY_COMPLETE. */
+	/* Tagged messages may arrive from below; see rxm_data_received_raw. */
+	bool tagged;
+	/* FI_RX_CQ_DATA: a peer's write with remote CQ data consumes a receive buffer.
+	 */
 	bool rx_cq_data;
-	size_t inject_size; /* bytes that the endpoints below inject */
-	uint64_t max_key;   /* the largest key that may be chosen; see prov_key */
+	size_t inject_size; /* bytes that an endpoint below injects */
+	/* The largest key that may be chosen, unless prov_key is set. */
+	uint64_t max_key;
 	/* The next key to try for a region of a rendezvous; any thread. */
 	_Atomic uint32_t next_key;
 };
@@ -68,64 +72,70 @@ static inline struct rxm_domain *rxm_domain_of(const struct wf_domain *domain)
 }
 
 /*
- * One operation of an endpoint below. It is the context of that operation, and valid
- * until done() is called, which happens exactly once for each call that was taken, also
- * when the connection is lost.
+ * A call: one operation of an endpoint below. It is the context of that operation, and
+ * valid until done() is called, which happens exactly once for each call that was
+ * taken, also when the connection is lost.
  */
 struct rxm_call {
-	/* First: a provider below with FI_CONTEXT or FI_CONTEXT2 writes here. */
+	/* Must be first: a provider below with FI_CONTEXT or FI_CONTEXT2 writes to it.
+	 */
 	struct fi_context2 scratch;
-	/* The operation ended, with 0 or the positive FI_E code @err. @entry: the
-	 * completion; with an error only its len and flags are valid, and they may be
+	/* The operation ended, with 0 or the positive fi_errno @err. @entry: the
+	 * completion; after an error only its len and flags are valid, and they may be
 	 * 0. The lock of the receive context and ep.lock are held. May start new calls,
-	 * also with @call itself, and fail connections, but takes none down. */
+	 * also with @call itself, and fail connections, but must not end any. */
 	void (*done)(
 		struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry);
 	/* In conn->calls; linked to itself for a receive. */
 	struct wf_list link;
-	struct rxm_conn *conn; /* NULL: a buffer in a shared receive context below */
-	bool promised;         /* it has to end before the endpoint is closed */
+	struct rxm_conn *conn; /* NULL: a receive in a shared receive context below */
+	bool promised;         /* The call has to end before the endpoint is closed. */
 };
 
 struct rxm_ep {
 	struct wf_ep ep;
 	struct rxm_domain *domain;
-	/* Local address: the one that was asked for until the endpoint listens, then
+	/* Local address: until the endpoint listens the one that was asked for, then
 	 * the true one. */
 	union wf_sockaddr name;
 	struct wf_unexp unexp;
-	struct wf_watches watches; /* the timer */
-	struct wf_fds fds;         /* for sleepers: @watches and the queues below */
-	struct wf_lower_wait cq_wait, eq_wait; /* these in @fds */
-	bool opened;  /* all that the endpoint has below is open */
-	bool has_fds; /* both queues below have descriptors */
+	struct wf_watches watches; /* only their timer is used */
+	/* Descriptors for sleeping threads: those of @watches and of the queues below.
+	 */
+	struct wf_fds fds;
+	struct wf_lower_wait cq_wait, eq_wait; /* wait state of these queues in @fds */
+	bool opened;  /* All objects below the endpoint are open. */
+	bool has_fds; /* Both queues below have descriptors. */
 
 	/* Objects below; NULL: not open. */
 	struct fid_cq *cq;
 	struct fid_eq *eq;
 	struct fid_pep *pep;
-	struct fid_ep *srx; /* NULL, too, where each connection has its own buffers */
+	/* Shared receive context below; NULL also if each connection has its own
+	 * buffers. */
+	struct fid_ep *srx;
 
-	/* Constants of the endpoint. */
-	size_t buffer_size; /* eager limit: payload bytes of the longest packet */
-	size_t inject_size; /* bytes, header included, that are injected below */
+	/* Constants of the endpoint: */
+	size_t buffer_size; /* eager limit: longest payload of a packet in bytes */
+	/* Longest packet that is injected below, in bytes with its header. */
+	size_t inject_size;
 
-	size_t rx_depth;       /* buffers posted to @srx, or to each connection */
-	struct rxm_bufs *bufs; /* buffers in @srx, or NULL */
-	struct wf_list idle;   /* struct rxm_buf, by call.link: could not be posted */
-	/* Each connection has buffers of its own, and the provider below needs to be
-	 * told by how many a peer may send: see credit.h. */
+	size_t rx_depth; /* number of buffers posted to @srx, or to each connection */
+	struct rxm_bufs *bufs; /* buffers of @srx, or NULL */
+	struct wf_list idle; /* struct rxm_buf that could not be posted, by call.link */
+	/* Each connection has buffers of its own, and the peer has to know by credits
+	 * how many packets it may send; see credit.h. */
 	bool counts_credits;
-	uint32_t polls; /* progress calls; runs free */
-	bool running;   /* rxm_progress() runs */
-	bool eq_soon;   /* the next progress call reads @eq */
-	uint64_t eq_ns; /* wf_coarse_ns of the last read of @eq */
+	uint32_t polls; /* number of progress calls; runs free */
+	bool running;   /* rxm_progress() is running. */
+	bool eq_soon;   /* The next progress call reads @eq. */
+	uint64_t eq_ns; /* time (wf_coarse_ns) of the last read of @eq */
 
-	struct wf_list conns; /* struct rxm_conn, by link: all */
-	/* By ready_link: connections with operations that can go on; see
-	 * rxm_conn_resume. */
+	struct wf_list conns; /* all struct rxm_conn, by link */
+	/* Connections with works that can be sent, by ready_link; see rxm_conn_resume.
+	 */
 	struct wf_list ready;
-	struct wf_list failed; /* by failed_link: to be taken down */
+	struct wf_list failed; /* connections to be ended, by failed_link */
 	struct rxm_peers *peers;
 
 	struct rxm_data data; /* state of data/ */
@@ -148,35 +158,36 @@ void rxm_domain_done(struct wf_domain *domain);
 int rxm_mr_register(struct wf_domain *domain, const struct fi_mr_attr *attr,
 	uint64_t flags, struct fid_mr **ret_mr);
 
-/* The descriptor below for @desc, which the application gave: the same. */
+/* The descriptor below for the application's @desc: they are the same. */
 static inline void *rxm_domain_desc(const struct rxm_domain *domain, void *desc)
 {
 	(void)domain;
 	return desc;
 }
 
-/* A registration below of buffers of this process for one rendezvous. Any locks may be
- * held. 0 or a negative FI_E code. @access: as in fi_mr_reg(3), or 0: none but FI_SEND
- * and FI_RECV. The key
- * is fi_mr_key(*ret_mr), closed with fi_close. */
+/* Register buffers of this process below, for one rendezvous. Any locks may be held. 0
+ * or a negative fi_errno. @access: as in fi_mr_reg(3), or 0: FI_SEND and FI_RECV only.
+ * The key is fi_mr_key(*ret_mr); fi_close ends the registration. */
 int rxm_domain_expose(struct rxm_domain *domain, const struct iovec *iov,
 	uint64_t access, struct fid_mr **ret_mr);
 
 /* progress.c; ep.lock held. */
 void rxm_progress(struct wf_ep *ep);
 /* Read some completions of the queue below, and end their calls. False: there was none.
- * The lock of the receive context is held as well. */
+ * The lock of the receive context is held, too. */
 bool rxm_poll_cq(struct rxm_ep *ep);
-/* Handle the events of the event queue below. False: there was none. Locks as above. */
+/* Handle the events of the event queue below. False: there was none. The same locks are
+ * held. */
 bool rxm_poll_eq(struct rxm_ep *ep);
 
-/* wait.c; ep.lock held, but in the first three, control calls. Prepare sleeping, after
- * the queues below were opened; the opposite, before they are closed. */
+/* wait.c. rxm_wait_open: prepare sleeping, after the queues below were opened.
+ * rxm_wait_close: undo that, before they are closed. These two and rxm_wait_fds are
+ * control calls; for the others ep.lock is held. */
 void rxm_wait_open(struct rxm_ep *ep);
 void rxm_wait_close(struct rxm_ep *ep);
 struct wf_fds *rxm_wait_fds(struct wf_ep *ep);
 bool rxm_arm(struct wf_ep *ep);
-/* Something was queued that no descriptor below reports: wake sleeping threads. */
+/* A work was queued that no descriptor below announces: wake sleeping threads. */
 void rxm_wake_sleepers(struct rxm_ep *ep);
 
 /* closing.c */

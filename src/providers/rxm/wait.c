@@ -3,8 +3,8 @@
 #include "sys/clock.h"
 
 /*
- * Sleeping threads: they wait for the descriptors of the queues below and for a timer.
- * Queues without a descriptor are looked at when the timer expires.
+ * Sleeping threads wait for the descriptors of the queues below and for a timer. Queues
+ * without a descriptor are read when the timer expires.
  */
 enum { POLL_NS = 1000000 };
 
@@ -46,7 +46,7 @@ bool rxm_arm(struct wf_ep *wf)
 	struct fid *queues[] = { &ep->cq->fid, &ep->eq->fid };
 
 	ep->watches.sleepers = true;
-	/* Events may be why the thread wakes. */
+	/* The thread may wake because of an event. */
 	ep->eq_soon = true;
 	if (!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->ready) ||
 		!wf_list_empty(&ep->idle))

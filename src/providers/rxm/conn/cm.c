@@ -8,9 +8,9 @@
 #include "sys/clock.h"
 
 /*
- * How connections come to be. There is one between two endpoints, except that an
- * endpoint which sends to itself has one for each direction. If both ends ask at the
- * same time, the request of the end with the larger address survives.
+ * How connections are made. There is one between two endpoints, except that an endpoint
+ * which sends to itself has one for each direction. If both ends send a request at the
+ * same time, that of the end with the larger address is used.
  */
 
 static struct rxm_hello own_hello(const struct rxm_ep *ep, const struct rxm_conn *conn)
@@ -80,7 +80,7 @@ void rxm_cm_expired(struct wf_attempt *attempt)
 	rxm_conn_fail(rxm_attempt_of(attempt)->conn, FI_ETIMEDOUT);
 }
 
-/* Compare addresses and ports in the byte order of the network. */
+/* Compare addresses, then ports, in network byte order. */
 static int compare(const union wf_sockaddr *a, const union wf_sockaddr *b)
 {
 	bool v6 = a->sa.sa_family == AF_INET6;
@@ -96,9 +96,9 @@ static int compare(const union wf_sockaddr *a, const union wf_sockaddr *b)
 		  : memcmp(&a->in.sin_port, &b->in.sin_port, sizeof(a->in.sin_port));
 }
 
-/* A request to connect, as FI_CONNREQ reports it. */
+/* A connection request, from FI_CONNREQ. */
 struct request {
-	struct fi_info *info; /* for the endpoint below that accepts */
+	struct fi_info *info; /* info for opening the endpoint below that accepts */
 	struct rxm_hello hello;
 	union wf_sockaddr own,
 		from; /* the addresses of this endpoint and of the peer */
@@ -112,7 +112,8 @@ static void reject(struct rxm_ep *ep, fid_t handle, enum rxm_reason reason)
 	(void)fi_reject(ep->pep, handle, data, RXM_REJECT_LEN);
 }
 
-/* Read what came with the request. NULL: fine; else why it is refused. */
+/* Decode the data of the request. Returns NULL: it is valid; or the reason why it is
+ * refused. */
 static const char *read_request(
 	struct rxm_ep *ep, const void *data, size_t len, struct request *req)
 {
@@ -135,7 +136,7 @@ static const char *read_request(
 		       : "its address is of another family";
 }
 
-/* May the request become a connection? If so, one that it replaces ends. */
+/* May the request become a connection? If so, a connection that it replaces ends. */
 static enum rxm_reason judge(struct rxm_peer *peer, const struct request *req)
 {
 	struct rxm_conn *conn = peer->conn;
@@ -148,8 +149,8 @@ static enum rxm_reason judge(struct rxm_peer *peer, const struct request *req)
 	if (conn->state != RXM_CONN_CONNECTING && conn->state != RXM_CONN_DOWN &&
 		conn->peer_pid && conn->peer_pid == req->hello.pid)
 		return RXM_REASON_CONNECTED;
-	/* A request of this endpoint that is not used, or what is left of a peer that
-	 * was restarted. */
+	/* The old connection is a request of this endpoint that is not used, or is to
+	 * the predecessor of a restarted peer. */
 	peer->conn = NULL;
 	rxm_conn_fail(conn, FI_ECANCELED);
 	return RXM_REASON_NONE;
@@ -164,7 +165,7 @@ static int send_accept(struct rxm_conn *conn)
 	return fi_accept(conn->below.fid, data, RXM_ACCEPT_LEN);
 }
 
-/* @req->info belongs to this function. */
+/* Accept the request; this function frees @req->info. */
 static void accept_request(
 	struct rxm_ep *ep, struct rxm_peer *peer, const struct request *req)
 {
@@ -199,7 +200,7 @@ static void requested(struct rxm_ep *ep, const struct fi_eq_cm_entry *entry, siz
 			"a request to connect is refused: %s\n", why);
 	if (peer) {
 		reason = judge(peer, &req);
-		/* Frees a peer that stays without a connection. */
+		/* Free the peer if it has no connection. */
 		wf_remote_let_go(&ep->peers->remotes, &peer->ip.remote);
 	}
 	if (reason == RXM_REASON_NONE) {
@@ -210,7 +211,8 @@ static void requested(struct rxm_ep *ep, const struct fi_eq_cm_entry *entry, siz
 	fi_freeinfo(req.info);
 }
 
-/* The connection of an endpoint below, which an event may name after it was closed. */
+/* The connection of an endpoint below. An event may be for an endpoint that has been
+ * closed: NULL. */
 static struct rxm_conn *find(struct rxm_ep *ep, const struct fid *fid)
 {
 	wf_list_foreach(link, &ep->conns)

@@ -9,7 +9,7 @@
 #include "providers/rxm/param.h"
 #include "sys/clock.h"
 
-/* The life of a connection, and what goes over it. */
+/* The life of a connection, and its operations below. */
 
 static void end_attempt(struct rxm_conn *conn)
 {
@@ -35,7 +35,7 @@ int rxm_conn_count_remote(struct rxm_conn *conn)
 	return ret;
 }
 
-/* Open the endpoint below and bind what all connections share. */
+/* Open the endpoint below and bind the objects that all connections share. */
 static int open_below(struct rxm_conn *conn, struct fi_info *info)
 {
 	struct rxm_ep *ep = conn->ep;
@@ -157,7 +157,7 @@ void rxm_conn_shut_down(struct rxm_conn *conn)
 	rxm_wake_sleepers(ep);
 }
 
-/* Calls that the endpoint below did not end when it was closed. */
+/* End the calls that the endpoint below did not end when it was closed. */
 static void end_calls(struct rxm_conn *conn)
 {
 	const struct fi_cq_tagged_entry none = { .op_context = NULL };
@@ -170,7 +170,8 @@ static void end_calls(struct rxm_conn *conn)
 	}
 }
 
-/* What becomes of the operations that wait for the peer. */
+/* Tell objects/conn/remote.h how the connection ended, which decides what becomes of
+ * the operations that wait for the peer. */
 static void tell_remote(struct rxm_conn *conn)
 {
 	struct wf_remotes *remotes = &conn->ep->peers->remotes;
@@ -200,7 +201,7 @@ void rxm_conn_end(struct rxm_conn *conn, int err)
 	wf_list_remove(&conn->ready_link);
 	wf_list_remove(&conn->failed_link);
 	wf_lower_ep_close(&conn->below);
-	/* Packets that came before, and calls that closing ended. */
+	/* Handle packets that arrived before, and calls that the closing ended. */
 	while (rxm_poll_cq(ep))
 		;
 	end_calls(conn);
@@ -216,7 +217,7 @@ void rxm_conn_end(struct rxm_conn *conn, int err)
 
 void rxm_conns_end_failed(struct rxm_ep *ep)
 {
-	/* What peers sent before they closed their ends. */
+	/* Handle packets that peers sent before they closed their connections. */
 	while (rxm_poll_cq(ep))
 		;
 	while (!wf_list_empty(&ep->failed))
@@ -230,7 +231,8 @@ struct rxm_conn *rxm_conn_by_id(struct rxm_ep *ep, uint64_t id)
 	return rxm_ids_find(&ep->peers->ids, id);
 }
 
-/* Only what has one socket below can be asked. */
+/* Has the peer closed the connection? Only an endpoint below with one socket can be
+ * asked. */
 static bool has_hung_up(struct rxm_conn *conn)
 {
 	struct pollfd fd = { .events = POLLRDHUP };
@@ -257,13 +259,13 @@ bool rxm_conn_look(struct rxm_conn *conn)
 	return false;
 }
 
-/* May a packet go now? */
+/* Can a packet be sent now? */
 static bool is_open(struct rxm_conn *conn)
 {
 	return conn->state == RXM_CONN_UP && rxm_credit_left(conn);
 }
 
-/* The call of the provider below returned @ret for @call (NULL: none). */
+/* Handle the result @ret of the provider below for @call (NULL: none). */
 static ssize_t result(struct rxm_conn *conn, struct rxm_call *call, ssize_t ret)
 {
 	if (wf_likely(!ret)) {
@@ -279,7 +281,8 @@ static ssize_t result(struct rxm_conn *conn, struct rxm_call *call, ssize_t ret)
 		fi_strerror((int)-ret));
 	if (ret != -FI_ENOTCONN)
 		return ret;
-	/* Its end is known there, and the event that tells was not read yet. */
+	/* The endpoint below knows that the connection has ended; the event was not
+	 * read yet. */
 	rxm_conn_fail(conn, FI_ENOTCONN);
 	return -FI_EAGAIN;
 }
@@ -337,7 +340,7 @@ ssize_t rxm_conn_rma(struct rxm_conn *conn, struct wf_op *op, struct rxm_call *c
 	below.flags |= call ? FI_COMPLETION : FI_INJECT;
 	below.context = call;
 	if (call)
-		call->promised = false; /* the provider below knows FI_INJECT */
+		call->promised = false; /* the provider below heeds FI_INJECT */
 	ret = wf_lower_start(&conn->below, &below, FI_ADDR_UNSPEC);
 	return result(conn, call, ret);
 }

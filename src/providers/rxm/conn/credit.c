@@ -11,10 +11,10 @@ void rxm_credit_init(struct rxm_conn *conn, uint8_t flow)
 	conn->credited = ep->counts_credits && flow != RXM_FLOW_OFF;
 	if (!conn->credited)
 		return;
-	/* Credits that came before the connection was up are counted already. */
+	/* Credits that arrived before the connection was up are counted already. */
 	conn->credits++;
-	/* The peer, too, begins with one. Buffers posted again before the connection
-	 * was up are counted already. */
+	/* The peer, too, begins with one credit. Buffers that were posted again before
+	 * the connection was up are counted already. */
 	conn->reposted += (uint32_t)ep->rx_depth - 1;
 	if (rxm_credit_owed(conn))
 		rxm_credit_give(conn);
@@ -22,13 +22,15 @@ void rxm_credit_init(struct rxm_conn *conn, uint8_t flow)
 
 void rxm_conn_credit(struct rxm_conn *conn, uint64_t count)
 {
-	/* More than the peer can have are refused: the counter stays in range. */
+	/* More credits than a peer can have are refused, so that the counter stays in
+	 * range. */
 	if (count > UINT32_MAX / 2 || conn->credits > UINT32_MAX / 2) {
 		rxm_conn_fail(conn, FI_EPROTO);
 		return;
 	}
 	conn->credits += (uint32_t)count;
-	/* The peer also counts the buffers that writes with remote CQ data took. */
+	/* The peer's count includes buffers that were consumed by writes with remote CQ
+	 * data. */
 	if (conn->peer_depth > 1)
 		conn->credits = WF_MIN(conn->credits, conn->peer_depth);
 	rxm_conn_resume(conn);
@@ -51,8 +53,8 @@ bool rxm_credit_owed(const struct rxm_conn *conn)
 void rxm_credit_give(struct rxm_conn *conn)
 {
 	if (!give(conn)) {
-		/* The queue below is full. The peer may send nothing more that would
-		 * bring another occasion. */
+		/* The queue below is full. The next progress call tries again, because
+		 * the peer may send no packet that would cause another attempt. */
 		rxm_conn_resume(conn);
 		return;
 	}

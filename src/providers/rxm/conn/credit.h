@@ -5,23 +5,24 @@
 #include "providers/rxm/conn/conn.h"
 
 /*
- * Credits: where the provider below loses or stalls at a message that no buffer is
- * posted for, each end counts the buffers that the other one has. One packet costs one
- * credit; the last one is kept for a packet that gives credits back.
+ * Credits: if the provider below loses or delays a message for which no buffer is
+ * posted, each end counts the buffers of the other. A packet costs one credit; the last
+ * credit is reserved for a packet that gives credits back.
  */
 
-/* The connection is about to come up; @flow is what the peer says of itself. */
+/* The connection is about to come up; @flow is from the peer's hello. */
 void rxm_credit_init(struct rxm_conn *conn, uint8_t flow);
 
-/* A buffer of the connection was posted again; may send a packet. */
+/* A buffer of the connection was posted again. May send a packet of credits. */
 void rxm_credit_reposted(struct rxm_conn *conn);
 
-/* Is it time for a packet of credits? Then one is sent, or, while the queue below is
- * full, the next progress call sends it. */
+/* rxm_credit_owed: is it time to give credits to the peer? rxm_credit_give: send a
+ * packet of credits or, while the queue below is full, let the next progress call send
+ * it. */
 bool rxm_credit_owed(const struct rxm_conn *conn);
 void rxm_credit_give(struct rxm_conn *conn);
 
-/* Does the peer have a buffer for a packet that gives no credits? */
+/* Has the peer a buffer for a packet that gives no credits? */
 static inline bool rxm_credit_left(const struct rxm_conn *conn)
 {
 	return wf_likely(!conn->credited) || conn->credits > 1;

@@ -4,14 +4,14 @@
 #include <string.h>
 
 enum {
-	VERSION = 1,        /* of this data */
-	PACKET_VERSION = 4, /* of the headers of packets */
+	VERSION = 1,        /* version of the data in this file */
+	PACKET_VERSION = 4, /* version of packet headers */
 	OP_VERSION = 3,
 	LITTLE = 2, /* byte order */
 	BIG = 1,
 };
 
-/* Where the fields are. */
+/* Offsets of the fields. */
 enum {
 	REQ_VERSION = 0,
 	REQ_ORDER = 1,

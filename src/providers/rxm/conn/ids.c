@@ -57,7 +57,8 @@ int rxm_ids_add(struct rxm_ids *ids, struct rxm_conn *conn)
 {
 	if ((!ids->buckets || ids->count > ids->mask) && !grow(ids) && !ids->buckets)
 		return -FI_ENOMEM;
-	/* Release 1.17 sends the id back with the sign of 32 bits in some packets. */
+	/* In some packets release 1.17 sends the id back sign-extended from 32 bits, so
+	 * the sign bit is 0. */
 	do {
 		conn->id = rxm_random() >> 1;
 		if (!conn->id)

@@ -7,10 +7,11 @@
 #include "sys/clock.h"
 
 /*
- * The peers of an endpoint: found by address, connected to when there is something to
- * send. A failed attempt is repeated after growing delays. When the peer could not be
- * reached for connect_timeout, or its host refused for refused_timeout, the operations
- * that wait for it fail. While an endpoint is being closed, one refusal is enough.
+ * The peers of an endpoint: they are found by address, and connected to when there is
+ * something to send. A failed attempt is repeated after growing delays. When the peer
+ * could not be reached for connect_timeout, or its host refused for refused_timeout,
+ * the operations that wait for the connection fail. While an endpoint is being closed,
+ * one refusal is enough.
  */
 enum {
 	BACKOFF_MIN_US = 2000,
@@ -141,8 +142,8 @@ void rxm_peers_tick(struct rxm_ep *ep)
 {
 	struct wf_remotes *remotes = &ep->peers->remotes;
 
-	/* Each operation compares the peer's address, so removed addresses matter only
-	 * for the memory of their peers. */
+	/* Each operation compares the peer's address, so removed addresses need not be
+	 * noticed at once; only the memory of their peers is freed. */
 	wf_remotes_look_for_removed(remotes);
 	if (!wf_remotes_busy(remotes))
 		return;

@@ -8,8 +8,8 @@
 #include "providers/rxm/param.h"
 
 /*
- * Atomic operations: a packet with the operands, which the target's provider executes
- * in software, and one with the result, which every operation gets.
+ * Atomic operations: a packet with the operands, which the target executes in software,
+ * and a packet with the result, which every operation gets.
  */
 
 static size_t payload_len(const struct wf_op *op)
@@ -23,8 +23,9 @@ static int valid(struct wf_domain *domain, enum wf_op_kind kind,
 	size_t room = RXM_HEADER + rxm_params.buffer_size - RXM_WIRE_ATOMIC;
 
 	(void)domain;
-	/* What no other implementation executes may end the process of a peer that uses
-	 * one. Which implementation that is, nothing tells. */
+	/* An operation that no other implementation executes may end the process of a
+	 * peer that uses another implementation. Which implementation a peer uses is
+	 * unknown, so the operation is not offered. */
 	if (wf_atomic_size(datatype) > sizeof(uint64_t) || op > FI_MSWAP)
 		return -FI_EOPNOTSUPP;
 	return wf_atomic_valid(
@@ -128,7 +129,8 @@ static size_t span_of(const struct rxm_packet *packet)
 	return span;
 }
 
-/* Execute the operation. 0 or a negative FI_E code; previous values in @result. */
+/* Execute the operation. Returns 0 or a negative fi_errno; the previous values are in
+ * @result. */
 static int execute(
 	struct rxm_conn *conn, const struct rxm_packet *packet, uint8_t *result)
 {
@@ -169,7 +171,7 @@ void rxm_atomic_asked(struct rxm_conn *conn, const struct rxm_packet *packet)
 		rxm_conn_fail(conn, FI_ENOMEM);
 		return;
 	}
-	/* The answer has to fit in a buffer of the peer. */
+	/* The answer has to fit into a buffer of the peer. */
 	ret = RXM_WIRE_RESULT + len > RXM_HEADER + conn->ep->buffer_size
 		      ? -FI_EINVAL
 		      : execute(conn, packet, len ? answer + RXM_WIRE_RESULT : NULL);

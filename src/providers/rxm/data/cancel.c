@@ -3,16 +3,16 @@
 #include "providers/rxm/conn/peer.h"
 #include "providers/rxm/data/op.h"
 
-/* fi_cancel of operations that wait for a connection, or behind others, or in the queue
- * of the provider below, if that is of this library. */
+/* fi_cancel of operations that wait for a connection or behind others, or that are in
+ * the queue of the provider below, if it is of this library. */
 
 struct below {
 	struct wf_cancel cancel;
-	const struct wf_cancel *which; /* of the application */
+	const struct wf_cancel *which; /* selects an operation of the application */
 };
 
-/* @context is that of an operation below. Of a message in segments others may have
- * left. */
+/* Is @context that of a call of a selected operation? Some segments of a message may
+ * have been sent already. */
 static bool is_call_of(const struct wf_cancel *cancel, void *context)
 {
 	const struct below *below = wf_container_of(cancel, struct below, cancel);

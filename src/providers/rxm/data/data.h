@@ -32,40 +32,43 @@
 struct rxm_ep;
 struct rxm_conn;
 
-/* State of one endpoint. */
+/* State of one endpoint in data/. */
 struct rxm_data {
 	size_t pending,
-		size; /* operations that have not ended; how many there may be */
+		size; /* number of operations that have not ended, and its limit */
 	/* Operations that wait for an answer, by the lower half of their message id;
 	 * the upper half is a running number. */
 	struct wf_id_map ids;
 	uint32_t generation;
-	bool quiet;       /* set by the rest: operations that end are not reported */
-	size_t iov_limit; /* buffers of one message below */
-	/* Memory that the provider below may send from; see packet.h. */
+	bool quiet; /* Set from outside data/: operations that end are not reported. */
+	size_t iov_limit; /* limit of the buffers of one message below */
+	/* Registered memory from which the provider below sends; see packet.h. */
 	struct wf_list buffers, slabs;
-	/* Origin of messages whose connection is not known. */
+	/* Origin of unexpected messages whose connection is not known. */
 	struct wf_unexp_conn raw;
 };
 
-/* State of one connection; zeroed with the connection. */
+/* State of one connection in data/; zeroed with the connection. */
 struct rxm_conn_data {
-	bool quiet; /* as in struct rxm_data, for this connection */
-	/* Operations of the application of which something was sent, and that have not
-	 * ended. */
+	bool quiet; /* Operations of this connection that end are not reported. */
+	/* Number of the application's operations of which something was sent and that
+	 * have not ended. */
 	size_t begun;
-	/* The member of conn->waiting that is an operation with FI_FENCE and waits for
-	 * these; NULL: none. The works before it can be sent. */
+	/* The member of conn->waiting that is an operation with FI_FENCE and waits
+	 * until @begun is 0; NULL: there is none. The works before it can be sent. */
 	struct wf_list *fence;
-	struct wf_list open;    /* struct rxm_op, by work.link: wait for an answer */
-	struct wf_list rdv;     /* struct rxm_rdv, by all: messages to be fetched */
-	struct wf_list partial; /* struct rxm_partial, by link: messages in segments */
-	/* Bytes that the messages in @partial without a receive have yet to get. */
+	struct wf_list open; /* struct rxm_op that wait for an answer, by work.link */
+	/* struct rxm_rdv, the messages that have to be fetched, by all. */
+	struct wf_list rdv;
+	/* struct rxm_partial, the messages that arrive in segments, by link. */
+	struct wf_list partial;
+	/* Bytes that are still to arrive for unexpected messages in @partial. */
 	size_t announced;
 };
 
-/* Life of the state of an endpoint and of a connection. init: after struct wf_ep is
- * initialised; 0 or a negative FI_E code. done: nothing uses the endpoint any more. */
+/* Initialise and free the state of an endpoint, and initialise that of a connection.
+ * rxm_data_init is called when struct wf_ep is initialised, and returns 0 or a negative
+ * fi_errno; rxm_data_done when the endpoint is not used any more. */
 int rxm_data_init(struct rxm_ep *ep);
 void rxm_data_done(struct rxm_ep *ep);
 void rxm_data_conn_init(struct rxm_conn *conn);
@@ -84,44 +87,46 @@ size_t rxm_tx_left(struct wf_ep *ep);
 extern const struct wf_unexp_ops rxm_unexp_ops;
 
 /*
- * The lock of the receive context and ep.lock are held for all that follow.
+ * The lock of the receive context and ep.lock are held for all functions below.
  */
 
-/* A message of @len bytes came over @conn: the packet at @packet, which is valid during
- * the call only. @len is not more than RXM_HEADER + ep->buffer_size. @entry: the
+/* The packet at @packet, a message of @len bytes below, arrived over @conn. It is valid
+ * during the call only; @len is at most RXM_HEADER + ep->buffer_size. @entry: the
  * completion below. The connection may be in state ACCEPTING or CONNECTING. */
 void rxm_data_received(struct rxm_conn *conn, const void *packet, size_t len,
 	const struct fi_cq_tagged_entry *entry);
 
-/* A tagged message came below: the @len bytes at @buf are one of the application's,
- * without a header, as release 1.17 sends them over tcp. @conn is NULL where it is not
- * known. @entry: the completion below, with tag and data. */
+/* A tagged message arrived below: the @len bytes at @buf are a message of the
+ * application without a header, as release 1.17 sends it over tcp. @conn is NULL if it
+ * is not known. @entry: the completion below, with tag and data. */
 void rxm_data_received_raw(struct rxm_ep *ep, struct rxm_conn *conn, const void *buf,
 	size_t len, const struct fi_cq_tagged_entry *entry);
 
-/* A completion below that belongs to no call, for example of a write with remote CQ
- * data. */
+/* Handle a completion below that belongs to no call, for example that of a peer's write
+ * with remote CQ data. */
 void rxm_data_event(struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry);
 
-/* The connection is up, or calls have ended: send what waits in conn->waiting, in
- * order, until -FI_EAGAIN. */
+/* The connection is up, or calls have ended: send the works in conn->waiting, in order,
+ * until -FI_EAGAIN. */
 void rxm_data_resume(struct rxm_conn *conn);
-/* Is there something in conn->waiting that is to be sent, and waits for room below? */
+/* Is there a work in conn->waiting that can be sent when the queue below has space? */
 bool rxm_data_any_waits(const struct rxm_conn *conn);
 
-/* The connection ended with @err, a positive FI_E code, and all its calls have: end the
- * operations that wait for the peer, those in conn->waiting as well, and break its
+/* The connection ended with @err, a positive fi_errno, and all its calls have ended:
+ * end the operations that wait for the peer, also those in conn->waiting, and break its
  * unexpected messages (wf_unexp_break). */
 void rxm_data_lost(struct rxm_conn *conn, int err);
 
-/* For the members of remote.pending and conn->waiting, by their link: the operation
- * fails with the positive FI_E code @err; is freed without a report; must be sent
- * before the endpoint is closed, because it was injected or is an answer. */
+/* For the members of remote.pending and conn->waiting, by their link. _fail: the
+ * operation ends with the positive fi_errno @err. _free: free it without a report.
+ * _is_promised: must it be sent before the endpoint is closed, because it was injected
+ * or is an answer? */
 void rxm_data_op_fail(struct wf_list *link, int err);
 void rxm_data_op_free(struct wf_list *link);
 bool rxm_data_op_is_promised(const struct wf_list *link, const void *arg);
 
-/* Has everything left that was promised and that was started on the connection? */
+/* Have all promised works and all calls that were started on the connection been sent?
+ */
 bool rxm_data_flushed(const struct rxm_conn *conn);
 
 #endif

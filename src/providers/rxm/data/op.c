@@ -27,7 +27,7 @@ struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *from,
 	op->msg_id = 0;
 	op->sending.buffer = NULL;
 	op->sending.copy = NULL;
-	/* The first members of each kind. */
+	/* Initialise the first fields of each kind. */
 	memset(&op->rdv.mr, 0, sizeof(op->rdv.mr));
 	for (size_t i = 0; i < from->iov_count; i++) {
 		op->iov[i] = from->iov[i];
@@ -40,7 +40,7 @@ struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *from,
 	return op;
 }
 
-/* The operation with what an injected one copies. */
+/* Make the operation, with a copy of the payload if it is injected. */
 static struct rxm_op *new_with_payload(
 	struct rxm_ep *ep, const struct wf_op *from, const struct rxm_work_ops *ops)
 {
@@ -100,8 +100,8 @@ void rxm_op_sent(struct rxm_call *call, int err, const struct fi_cq_tagged_entry
 	(void)entry;
 	rxm_sending_done(op->ep, &op->sending);
 	if (wf_unlikely(err && op->msg_id && !wf_list_empty(&op->work.link))) {
-		/* The answer will not come. Without this packet, the order of the
-		 * others holds only if it was withdrawn by the application. */
+		/* There will be no answer. Without this packet the others would be out
+		 * of order, unless the application cancelled it. */
 		wf_list_remove(&op->work.link);
 		if (err != FI_ECANCELED)
 			rxm_conn_fail(op->conn, err);
@@ -131,7 +131,7 @@ struct rxm_op *rxm_op_answered(
 	uint32_t number = (uint32_t)msg_id;
 	struct rxm_op *op;
 
-	/* The number is the peer's word. */
+	/* The number comes from the peer: it may be invalid. */
 	if (!number || number >= ids->capacity || (uintptr_t)ids->at[number] & 1)
 		return NULL;
 	op = ids->at[number];
@@ -187,9 +187,9 @@ static struct rxm_op *new_op(struct rxm_ep *ep, const struct wf_op *op)
 	return new_with_payload(ep, op, &rxm_rma_ops);
 }
 
-/* Can the message leave by an injection below, and is it complete then? If the
- * application polls for a completion, it waits for that below: so the provider below
- * knows that it is polled, and may gather messages until then. */
+/* Can the message be injected below, and is it complete then? If the application polls
+ * for a completion, it polls the queue below, too: the provider below then knows that
+ * it is polled, and may gather messages until then. */
 static bool is_immediate(const struct rxm_ep *ep, const struct wf_op *op)
 {
 	const uint64_t later = WF_OP_NOT_SMALL | FI_TRANSMIT_COMPLETE | FI_MORE;
@@ -231,8 +231,8 @@ static ssize_t queue(struct rxm_ep *ep, struct wf_list *list, const struct wf_op
 	return 0;
 }
 
-/* If the connection just turned out to be lost, the next one takes what has not begun.
- */
+/* If the connection has just turned out to be lost, operations that have not begun use
+ * the next one. */
 static void wait_for(struct rxm_conn *conn, struct rxm_op *op)
 {
 	struct wf_remote *remote = &conn->peer->ip.remote;
@@ -265,7 +265,7 @@ static ssize_t start_op(struct rxm_conn *conn, const struct wf_op *from)
 		wait_for(conn, op);
 		return 0;
 	}
-	/* What went out is reported by the end of its calls. */
+	/* The packets that were sent report the operation when their calls end. */
 	if (op->refs > 1) {
 		rxm_op_fail(&op->work, (int)-ret);
 		return 0;

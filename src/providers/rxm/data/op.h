@@ -6,16 +6,17 @@
 #include "providers/rxm/data/work.h"
 
 /*
- * An operation of the application that was not sent at once. ep.lock guards it.
+ * An operation of the application that could not be sent at once. ep.lock guards it.
  *
- * It has a reference while something of it is to be sent or it waits for an answer, and
- * one for each call below. With the last one the operation ends, and is reported.
+ * It has one reference while some of it has to be sent or while it waits for an answer,
+ * and one for each call below. When the last reference is dropped, the operation ends
+ * and is reported.
  */
 struct rxm_segment;
 
-enum { RXM_MAX_SEGS = 4 }; /* pieces of memory of one message; see wire.h */
+enum { RXM_MAX_SEGS = 4 }; /* segments of memory of one message; see wire.h */
 
-/* A write of a rendezvous. */
+/* A write by which the sender moves the payload of a rendezvous. */
 struct rxm_write {
 	struct rxm_call call;
 	struct rxm_op *op;
@@ -24,68 +25,79 @@ struct rxm_write {
 struct rxm_op {
 	struct rxm_work work;
 	struct rxm_ep *ep;
-	struct rxm_conn *conn; /* NULL: nothing was sent */
-	/* Points to the arrays below. The payload of an injected operation, and what an
-	 * atomic one sends, are in @copy. */
+	/* The connection over which some of it was sent; NULL: none. */
+	struct rxm_conn *conn;
+	/* The operation; it points to the arrays below. @copy contains the payload of
+	 * an injected operation, or the operands of an atomic one. */
 	struct wf_op op;
 	struct iovec iov[RXM_IOV_LIMIT];
 	void *desc[RXM_IOV_LIMIT];
 	struct fi_rma_iov rma[RXM_MAX_SEGS];
-	int err; /* positive FI_E code; 0: none yet */
+	int err; /* positive fi_errno; 0: no error */
 	uint32_t refs;
-	uint64_t msg_id; /* number in data.ids; 0: none */
+	/* Message id, whose lower half is an index of data.ids; 0: none. */
+	uint64_t msg_id;
 	struct rxm_sending sending;
 	union {
 		struct {
-			struct rxm_segment *at; /* one for each segment */
+			/* Array with one entry for each segment. */
+			struct rxm_segment *at;
 			uint32_t count, sent;
 		} segments;
 		struct {
-			/* Registrations of iov[], NULL: none; also of RMA. */
+			/* Registrations of iov[], also of RMA operations; NULL: none.
+			 */
 			struct fid_mr *mr[RXM_IOV_LIMIT];
 			struct rxm_write write[RXM_MAX_SEGS];
-			unsigned int write_count, written; /* of rma[]: all, started */
-			unsigned int writing;              /* started and not ended */
+			/* Number of segments in rma[], and of writes that were started.
+			 */
+			unsigned int write_count, written;
+			/* Number of writes that were started and have not ended. */
+			unsigned int writing;
 		} rdv;
 		struct {
 			enum fi_datatype datatype;
 			enum fi_op op;
 			struct iovec result[RXM_IOV_LIMIT];
 			size_t result_count;
-			size_t packet_len; /* of @copy */
+			size_t packet_len; /* length of the packet in @copy, in bytes */
 		} atomic;
 	};
 	uint8_t copy[];
 };
 
-/* A copy of @op that is sent by @ops, with one reference and @copy_len bytes of memory.
- * NULL: no memory. */
+/* Make a copy of @op, which @ops sends, with one reference and @copy_len bytes of
+ * memory for @copy. NULL: no memory. */
 struct rxm_op *rxm_op_new(struct rxm_ep *ep, const struct wf_op *op,
 	const struct rxm_work_ops *ops, size_t copy_len);
-/* Something of the operation was sent over @conn. */
+/* Note that something of the operation was sent over @conn. */
 static inline void rxm_op_begun(struct rxm_op *op, struct rxm_conn *conn)
 {
 	if (!op->conn)
 		conn->data.begun++;
 	op->conn = conn;
 }
-/* End the operation with its last reference; an error is in op->err. */
+/* Drop a reference. The last one ends the operation, with the error op->err if it is
+ * not 0. */
 void rxm_op_unref(struct rxm_op *op);
-/* One call of the operation ended. */
+/* One call of the operation ended, with 0 or the positive fi_errno @err. */
 void rxm_op_call_done(struct rxm_op *op, int err);
 
-/* call.done of op->sending, for all kinds that have one packet or call below. */
+/* call.done of op->sending, for all kinds of operations with one packet or call below.
+ */
 void rxm_op_sent(
 	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry);
 
-/* Give the operation a message id, so that its answer finds it. False: no memory. */
+/* Give the operation a message id, so that its answer can be matched with it. False: no
+ * memory. */
 bool rxm_op_number(struct rxm_op *op);
-/* The operation on @conn that an answer of kind @ops names; NULL: there is none. It
- * does not wait any more and has no number: the caller has its reference. */
+/* The operation of kind @ops on @conn that an answer with @msg_id belongs to; NULL:
+ * there is none. Its id is freed, it does not wait any more, and the caller gets its
+ * reference. */
 struct rxm_op *rxm_op_answered(
 	struct rxm_conn *conn, uint64_t msg_id, const struct rxm_work_ops *ops);
 
-/* For the tables of the kinds of operations. */
+/* Functions for the rxm_work_ops of the kinds of operations. */
 void rxm_op_fail(struct rxm_work *work, int err);
 void rxm_op_free(struct rxm_work *work);
 bool rxm_op_is_promised(const struct rxm_work *work);
@@ -104,34 +116,35 @@ static inline struct rxm_op *rxm_op_of(const struct rxm_work *work)
 	return wf_container_of(work, struct rxm_op, work);
 }
 
-/* What is sent as it stands, in one packet, in segments, or by a rendezvous; RMA and
- * atomic operations. */
+/* The kinds: messages in one packet, in segments, or by rendezvous; RMA and atomic
+ * operations. */
 extern const struct rxm_work_ops rxm_eager_ops, rxm_segments_ops, rxm_rdv_ops,
 	rxm_rma_ops, rxm_atomic_ops;
-/* A rendezvous that the receiver wants to be written to it. */
+/* A rendezvous whose receiver wants the sender to write the payload. */
 extern const struct rxm_work_ops rxm_rdv_write_ops;
 
-/* send.c: the table for a message. */
+/* send.c: the kind for a message. */
 const struct rxm_work_ops *rxm_send_ops(struct rxm_ep *ep, const struct wf_op *op);
-/* What the header says of the message. */
+/* The description of the message @op in the header of its packets. */
 struct rxm_message rxm_message_of(const struct wf_op *op);
-/* Send a message at once from the caller's buffers, without a struct rxm_op. 0: it is
- * sent; otherwise as rxm_conn_inject. */
+/* Send a message at once from the caller's buffers, without a struct rxm_op. Returns 0:
+ * it is sent; else as rxm_conn_inject. */
 ssize_t rxm_send_now(struct rxm_conn *conn, const struct rxm_message *msg,
 	const struct iovec *iov, size_t count);
 void rxm_segments_free(struct rxm_op *op);
 
-/* rma.c: give back what local buffers were registered or copied with. */
+/* rma.c: free the registrations or the copy of the local buffers. */
 void rxm_rma_free(struct rxm_op *op);
 
 /* rdv_tx.c: close the registrations. */
 void rxm_rdv_close(struct rxm_op *op);
-/* The receiver has read the message, or gives the memory to write it to. Does nothing
- * but fail the connection where there is no such message. */
+/* The receiver has read the message, or sends the addresses that the payload has to be
+ * written to. If there is no such message, the connection fails. */
 void rxm_rdv_read(struct rxm_conn *conn, const struct rxm_packet *packet);
 void rxm_rdv_to(struct rxm_conn *conn, const struct rxm_packet *packet);
 
-/* atomic.c */
+/* atomic.c. rxm_atomic_asked: a peer's operation. rxm_atomic_result: the answer to one
+ * of this endpoint. */
 struct rxm_op *rxm_atomic_new(struct rxm_ep *ep, const struct wf_op *op);
 void rxm_atomic_asked(struct rxm_conn *conn, const struct rxm_packet *packet);
 void rxm_atomic_result(struct rxm_conn *conn, const struct rxm_packet *packet);

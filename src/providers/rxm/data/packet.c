@@ -9,9 +9,9 @@
 
 enum { SLAB_BUFFERS = 32 };
 
-/* Buffers that are registered together. */
+/* A block of buffers that are registered together. */
 struct slab {
-	struct wf_list link; /* in data.slabs */
+	struct wf_list link; /* link in data.slabs */
 	struct fid_mr *mr;
 	uint8_t *memory;
 	struct rxm_buffer buffers[SLAB_BUFFERS];
@@ -90,7 +90,7 @@ size_t rxm_iov_part(const struct iovec *iov, size_t count, size_t offset, size_t
 	return parts;
 }
 
-/* The whole packet in a registered buffer. */
+/* Send the packet from a registered buffer, to which it is copied. */
 static ssize_t send_copied(struct rxm_conn *conn, struct rxm_sending *sending,
 	size_t head_len, const struct iovec *iov, size_t count, uint64_t flags)
 {
@@ -106,7 +106,7 @@ static ssize_t send_copied(struct rxm_conn *conn, struct rxm_sending *sending,
 	return rxm_conn_send(conn, &packet, &buffer->desc, 1, flags, &sending->call);
 }
 
-/* The pieces of the payload become one, where the provider below takes no more. */
+/* Copy the payload into one buffer, because the provider below takes no more. */
 static bool join(struct rxm_sending *sending, struct iovec *iov, size_t count)
 {
 	sending->copy = malloc(wf_iov_len(iov, count));

@@ -7,12 +7,13 @@
 #include "providers/rxm/param.h"
 
 /*
- * A rendezvous at the receiver. When the message has a receive, its bytes are read from
- * the sender's memory into the buffers of the receive, and the sender is told. A sender
- * whose memory cannot be read gets a description of these buffers and writes to them.
+ * A rendezvous at the receiver. When the message is matched, its bytes are read from
+ * the sender's memory into the buffers of the receive, and the sender gets
+ * RXM_RDV_READ. A sender whose memory cannot be read gets a description of these
+ * buffers, and writes to them.
  *
- * A struct rxm_rdv has one reference while something is to be sent or to come, and one
- * for each call below.
+ * A struct rxm_rdv has one reference while something has to be sent or has to arrive,
+ * and one for each call below.
  */
 
 struct read {
@@ -22,18 +23,21 @@ struct read {
 
 struct rxm_rdv {
 	struct rxm_work work;
-	struct wf_list all; /* in conn->data.rdv */
+	struct wf_list all; /* link in conn->data.rdv */
 	struct rxm_conn *conn;
-	uint64_t msg_id; /* the sender's */
+	uint64_t msg_id; /* message id of the sender */
 	struct rxm_arrived arrived;
-	struct fi_peer_rx_entry *entry;  /* NULL: not matched, or dropped */
-	struct wf_srx_unexpected *unexp; /* NULL: matched, or dropped */
+	/* The receive; NULL: the message is not matched, or is dropped. */
+	struct fi_peer_rx_entry *entry;
+	/* The saved message; NULL: it is matched, or is dropped. */
+	struct wf_srx_unexpected *unexp;
 	uint32_t refs;
-	int err;                 /* positive FI_E code */
-	uint8_t seg_count, next; /* segments; those that are being read */
-	bool by_writes;          /* the sender writes */
-	size_t room;             /* bytes that are to come */
-	/* Registrations of the receive's buffers below; NULL: none. */
+	int err; /* positive fi_errno; 0: no error */
+	/* Number of segments, and of those whose read was started. */
+	uint8_t seg_count, next;
+	bool by_writes; /* The sender writes the payload. */
+	size_t room;    /* bytes that have to be received */
+	/* Registrations below of the receive's buffers; NULL: none. */
 	struct fid_mr *mr[RXM_IOV_LIMIT];
 	struct fi_rma_iov seg[RXM_WIRE_SEGS_MAX];
 	struct read read[RXM_WIRE_SEGS_MAX];
@@ -53,7 +57,8 @@ static void release(struct rxm_rdv *rdv)
 	free(rdv);
 }
 
-/* The lock of the receive context is held. */
+/* Drop a reference; the last one ends the receive. The lock of the receive context is
+ * held. */
 static void unref(struct rxm_rdv *rdv)
 {
 	if (--rdv->refs)
@@ -65,7 +70,7 @@ static void unref(struct rxm_rdv *rdv)
 	release(rdv);
 }
 
-/* The sender would wait for its answer for ever. */
+/* Fail the connection, because the sender would wait for its answer without end. */
 static void broken(struct rxm_rdv *rdv, int err)
 {
 	if (!rdv->err)
@@ -96,7 +101,7 @@ static bool is_promised(const struct rxm_work *work)
 	return false;
 }
 
-/* All bytes are there. */
+/* All bytes have been read: answer the sender. */
 static void all_read(struct rxm_rdv *rdv)
 {
 	if (!rdv->err)
@@ -112,7 +117,8 @@ static void read_done(
 	(void)entry;
 	if (wf_unlikely(err))
 		broken(rdv, err);
-	/* The reference of those that were not started yet, or of all. */
+	/* The first reference is for reads that have not been started, or for the
+	 * receive as a whole. */
 	if (rdv->refs == 2 && rdv->next == rdv->seg_count) {
 		rdv->refs--;
 		all_read(rdv);
@@ -121,7 +127,8 @@ static void read_done(
 	unref(rdv);
 }
 
-/* Descriptors of @count buffers, each of which is part of buffer @piece. */
+/* Descriptors of @count buffers; each one is in the registration of the receive's
+ * buffer @piece. */
 static void **descs_of(
 	const struct rxm_rdv *rdv, const size_t *piece, size_t count, void **ret)
 {
@@ -174,7 +181,7 @@ static ssize_t read_send(struct rxm_conn *conn, struct rxm_work *work)
 		rdv->refs += len != 0;
 		offset += rdv->seg[rdv->next].len;
 	}
-	/* Nothing was to be read, or it is there already. */
+	/* Nothing had to be read, or all has been read. */
 	if (rdv->refs == 1)
 		all_read(rdv);
 	return 0;
@@ -187,7 +194,7 @@ static const struct rxm_work_ops read_ops = {
 	.is_promised = is_promised,
 };
 
-/* Where the sender is to write. */
+/* Send the sender the addresses that it has to write to. */
 static void ask_to_write(struct rxm_rdv *rdv)
 {
 	const struct rxm_domain *domain = rdv->conn->ep->domain;
@@ -240,8 +247,8 @@ static bool is_unreadable(const struct rxm_rdv *rdv)
 	return true;
 }
 
-/* A sender with FI_OFI_RXM_USE_RNDV_WRITE may give a key and not let it be read: then
- * both sides must have it. */
+/* Does the sender write the payload? A sender with FI_OFI_RXM_USE_RNDV_WRITE may send a
+ * key of memory that cannot be read: then the parameter must be set at both ends. */
 static bool goes_by_writes(const struct rxm_rdv *rdv)
 {
 	return rxm_params.rndv_write || is_unreadable(rdv);

@@ -7,9 +7,10 @@
 
 /*
  * A rendezvous at the sender. The request describes the message's buffers, which are
- * registered below. The receiver reads them and says so, or it answers with the memory
- * to write to: then the message is written there, and the receiver is told. Which of
- * the two is the receiver's choice; some can do one of them only.
+ * registered below. The receiver reads them and answers RXM_RDV_READ; or it answers
+ * with addresses, to which the sender writes the message, and the sender sends
+ * RXM_RDV_WRITTEN. The receiver decides between the two; some implementations can do
+ * only one of them.
  *
  * With FI_OFI_RXM_USE_RNDV_WRITE the buffers cannot be read, and the request says so.
  */
@@ -32,7 +33,7 @@ static uint64_t access_of(const struct rxm_ep *ep)
 {
 	uint64_t access = is_write_only(ep) ? 0 : FI_REMOTE_READ;
 
-	/* The peer may want it to be written. */
+	/* The peer may want the message to be written. */
 	return ep->domain->local_mr ? access | FI_WRITE : access;
 }
 
@@ -48,8 +49,8 @@ static int expose(struct rxm_op *op)
 	return ret;
 }
 
-/* The buffers of the message as the receiver gets to know them. A message without
- * payload has one of no bytes. */
+/* The description of the message's buffers for the receiver. A message without payload
+ * has one buffer of no bytes. */
 static size_t describe(const struct rxm_op *op, struct fi_rma_iov *seg)
 {
 	const struct rxm_domain *domain = op->ep->domain;
@@ -112,7 +113,7 @@ void rxm_rdv_read(struct rxm_conn *conn, const struct rxm_packet *packet)
 	rxm_op_unref(op);
 }
 
-/* The message is at the receiver: say so. */
+/* The message has been written to the receiver's memory: tell the receiver. */
 static void written(struct rxm_op *op, uint64_t msg_id)
 {
 	if (!op->err)

@@ -3,7 +3,7 @@
 
 #include "providers/rxm/data/op.h"
 
-/* Packets that come. Everything in them is the word of a peer. */
+/* Packets that arrive. Their contents come from a peer and may be invalid. */
 
 void rxm_conn_broken(struct rxm_conn *conn, const char *what)
 {
@@ -12,7 +12,7 @@ void rxm_conn_broken(struct rxm_conn *conn, const char *what)
 	rxm_conn_fail(conn, FI_EPROTO);
 }
 
-/* For matching and for completions, where these ask for it. */
+/* The peer's index in the AV, if matching or completions need it. */
 static fi_addr_t index_of(struct rxm_conn *conn)
 {
 	if (!conn->ep->unexp.wants.index)
@@ -98,7 +98,7 @@ static void keep(struct rxm_conn *conn, const struct rxm_packet *packet,
 }
 
 /* The fast path: a receive with one buffer. The source is in the AV, or neither
- * matching nor completions need it. */
+ * matching nor completions need the source. */
 static bool deliver(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	struct wf_ep *ep = &conn->ep->ep;
@@ -171,7 +171,7 @@ void rxm_data_received(struct rxm_conn *conn, const void *buf, size_t len,
 		handlers[packet.kind](conn, &packet);
 }
 
-/* Without a connection the message has no source. */
+/* A message without a known connection has no source. */
 static void raw_unknown(struct rxm_ep *ep, const struct rxm_packet *packet)
 {
 	struct fi_peer_match_attr attr = { FI_ADDR_UNSPEC, packet->size, packet->tag };
@@ -228,7 +228,7 @@ void rxm_data_event(struct rxm_ep *ep, const struct fi_cq_tagged_entry *entry)
 
 	if ((entry->flags & write) != write || !ep->ep.rx_cq)
 		return;
-	/* It was counted below. */
+	/* The access was counted below. */
 	ret = wf_cq_write(ep->ep.rx_cq, NULL,
 		FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA, entry->len, NULL,
 		entry->data, 0, FI_ADDR_NOTAVAIL);

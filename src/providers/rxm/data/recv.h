@@ -6,60 +6,62 @@
 #include "providers/rxm/data/packet.h"
 #include "providers/rxm/data/wire.h"
 
-/* Messages that come. The lock of the receive context and ep.lock are held. */
+/* Messages that arrive. The lock of the receive context and ep.lock are held. */
 
-/* The state (wf_srx_unexpected.note) of an unexpected message that is incomplete. */
+/* The state (wf_srx_unexpected.note) of an incomplete unexpected message. */
 enum rxm_unexp {
-	/* In the message's payload memory, as far as it has come: struct rxm_partial.
-	 */
+	/* In the message's payload memory, as far as it has arrived: struct
+	 * rxm_partial. */
 	RXM_UNEXP_PARTIAL = 1,
 	/* At the sender; the payload memory holds a pointer to a struct rxm_rdv. */
 	RXM_UNEXP_RDV,
 };
 
-/* Close the connection: the peer sent what makes no sense, @what. */
+/* Close the connection: the peer sent an invalid packet; @what describes the fault. */
 void rxm_conn_broken(struct rxm_conn *conn, const char *what);
 
-/* Match a message. 0: *@ret_entry is a posted receive. -FI_ENOENT: it is for an
- * unexpected message. */
+/* Match a message. Returns 0: *ret_entry is a posted receive; -FI_ENOENT: *ret_entry is
+ * for an unexpected message; or another negative fi_errno. */
 int rxm_match(struct rxm_conn *conn, const struct rxm_packet *packet,
 	struct fi_peer_rx_entry **ret_entry);
 /* Save an unexpected message with @size bytes of payload memory. NULL: no memory; the
- * connection fails and the entry is free. */
+ * connection fails, and the entry is freed. */
 struct wf_srx_unexpected *rxm_unexp_new(struct rxm_conn *conn,
 	const struct rxm_packet *packet, struct fi_peer_rx_entry *entry, size_t size);
 
-/* What a completion says of a message besides its receive. */
+/* Properties of a message that its completion reports. */
 struct rxm_arrived {
 	size_t len;
 	uint64_t data;
 	bool has_data;
 };
-/* All bytes of a message are in the buffers of @entry. */
+/* All bytes of a message are in the buffers of @entry: write the completion. */
 void rxm_recv_done(struct rxm_conn *conn, struct fi_peer_rx_entry *entry,
 	const struct rxm_arrived *arrived);
-/* The receive ends with the positive FI_E code @err. */
+/* End the receive with the positive fi_errno @err. */
 void rxm_recv_fail(struct rxm_conn *conn, struct fi_peer_rx_entry *entry, int err);
 /* The source that completions report; FI_ADDR_NOTAVAIL: not known, or not asked for. */
 fi_addr_t rxm_conn_source(struct rxm_conn *conn);
 
-/* segments.c: a message of which some segments have come. */
+/* segments.c: a message of which some segments have arrived. */
 struct rxm_partial {
-	struct wf_list link; /* in conn->data.partial */
+	struct wf_list link; /* link in conn->data.partial */
 	uint64_t msg_id, size, got;
 	uint64_t data;
 	bool has_data;
-	struct fi_peer_rx_entry *entry;  /* NULL: not matched, or dropped */
-	struct wf_srx_unexpected *unexp; /* NULL: matched, or dropped */
+	/* The receive; NULL: the message is not matched, or is dropped. */
+	struct fi_peer_rx_entry *entry;
+	/* The saved message; NULL: it is matched, or is dropped. */
+	struct wf_srx_unexpected *unexp;
 };
 void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet);
-/* The unexpected message @unexp got the receive @entry; NULL: it is dropped. */
+/* The unexpected message @unexp was matched with @entry; NULL: it is dropped. */
 void rxm_partial_start(struct rxm_conn *conn, struct wf_srx_unexpected *unexp,
 	struct fi_peer_rx_entry *entry);
-/* The connection is lost. */
+/* The connection is lost: its messages fail with the positive fi_errno @err. */
 void rxm_partial_lost(struct rxm_conn *conn, int err);
 
-/* rdv_rx.c: a message that is at the sender. */
+/* rdv_rx.c: a message whose payload is at the sender. */
 struct rxm_rdv;
 void rxm_rdv(struct rxm_conn *conn, const struct rxm_packet *packet);
 void rxm_rdv_start(struct rxm_conn *conn, struct wf_srx_unexpected *unexp,

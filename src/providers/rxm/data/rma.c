@@ -4,9 +4,10 @@
 #include "providers/rxm/data/op.h"
 
 /*
- * RMA goes to the provider below as it is. Where that one needs registered buffers and
- * the application gives no descriptors, writes of up to a packet are copied, and other
- * buffers are registered for the time of the operation.
+ * RMA operations go to the provider below as they are. If the provider below needs
+ * registered buffers and the application gives no descriptors, the payload of a write
+ * that fits into a packet is copied, and other buffers are registered for the duration
+ * of the operation.
  */
 
 static bool copy_payload(struct rxm_op *op)
@@ -37,7 +38,7 @@ static int expose(struct rxm_op *op)
 	return ret;
 }
 
-/* Find descriptors of the local buffers. May be called again. */
+/* Find descriptors for the local buffers. May be called repeatedly. */
 static int describe(struct rxm_op *op)
 {
 	const struct rxm_domain *domain = op->ep->domain;
@@ -70,7 +71,7 @@ static ssize_t rma_send(struct rxm_conn *conn, struct rxm_work *work)
 	op->sending.call.done = rxm_op_sent;
 	if (!below)
 		call.flags &= ~FI_INJECT;
-	/* A fence was waited for here. */
+	/* The operation has already waited for its fence. */
 	call.flags &= ~(WF_OP_WORK | FI_FENCE);
 	ret = rxm_conn_rma(conn, &call, below ? NULL : &op->sending.call);
 	if (ret)

@@ -4,13 +4,13 @@
 #include "providers/rxm/data/recv.h"
 
 /*
- * Messages that come in segments. The first segment is matched; where a segment
- * belongs follows from those that came before, because the packets of a connection come
- * in order. Segments of several messages may alternate.
+ * Messages that arrive in segments. The first segment is matched; the position of each
+ * segment follows from the previous ones, because the packets of a connection arrive in
+ * order. Segments of several messages may alternate.
  */
 
-/* Bytes that the unexpected messages of one connection may announce before they come:
- * that much memory is set aside. */
+/* Limit of the bytes that the unexpected messages of one connection may have
+ * outstanding: memory is allocated for them in advance. */
 enum { ANNOUNCED_MAX = 256 << 20 };
 
 static struct rxm_partial *find(struct rxm_conn *conn, uint64_t msg_id)
@@ -71,7 +71,7 @@ static struct rxm_partial *begin(struct rxm_conn *conn, const struct rxm_packet 
 	return partial;
 }
 
-/* The pieces of a receive from byte @offset on get the @len bytes at @from. */
+/* Copy the @len bytes at @from to the buffers of a receive, from byte @offset on. */
 static void put(
 	struct fi_peer_rx_entry *entry, size_t offset, const uint8_t *from, size_t len)
 {

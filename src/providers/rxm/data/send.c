@@ -5,13 +5,13 @@
 #include "providers/rxm/param.h"
 
 /*
- * Messages. A short one is one packet, a longer one is cut into segments, and a long
- * one stays where it is until the receiver asks for it (rdv_tx.c). So does one whose
- * completion says that it was matched, or delivered, as far as the provider below
- * cannot tell.
+ * Messages. A short message is one packet, a longer one is cut into segments, and a
+ * long one stays in the sender's memory until the receiver fetches it (rdv_tx.c). So
+ * does a message whose completion level is match or delivery complete, if the provider
+ * below cannot report that.
  */
 
-/* Flags that are for the provider below. */
+/* Flags that are passed on to the provider below. */
 static uint64_t flags_below(const struct rxm_op *op)
 {
 	return op->op.flags & (FI_MORE | FI_INJECT | FI_INJECT_COMPLETE |
@@ -84,7 +84,7 @@ static ssize_t eager_send(struct rxm_conn *conn, struct rxm_work *work)
 	ret = rxm_sending_start(conn, &op->sending, RXM_HEADER, op->op.iov,
 		op->op.iov_count, flags_below(op));
 	if (!ret)
-		rxm_op_begun(op, conn); /* the reference is the call's */
+		rxm_op_begun(op, conn); /* the call below owns the reference */
 	return ret;
 }
 
@@ -128,7 +128,7 @@ static ssize_t segment_send(struct rxm_conn *conn, struct rxm_op *op, uint32_t n
 		flags_below(op) & ~FI_MORE);
 }
 
-/* Segments, and a message id to know them by. */
+/* Allocate the segments, and a message id that they have in common. */
 static bool segments_prepare(struct rxm_conn *conn, struct rxm_op *op)
 {
 	size_t size = conn->ep->buffer_size;
@@ -151,7 +151,7 @@ static ssize_t segments_send(struct rxm_conn *conn, struct rxm_work *work)
 	while (op->segments.sent < op->segments.count) {
 		ret = segment_send(conn, op, op->segments.sent);
 		if (ret) {
-			/* The peer cannot go on with half a message. */
+			/* The peer cannot process half of a message. */
 			if (ret != -FI_EAGAIN && op->conn)
 				rxm_conn_fail(conn, (int)-ret);
 			return ret;

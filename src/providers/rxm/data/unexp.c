@@ -26,7 +26,7 @@ static void discard(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved
 	(void)start(unexp, saved, NULL);
 }
 
-/* Answers are on their way already. */
+/* The answers have been started already. */
 static void flush(struct wf_unexp_conn *conn)
 {
 	(void)conn;

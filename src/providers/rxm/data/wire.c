@@ -7,7 +7,7 @@
 #include "objects/atomic/ops.h"
 #include "sys/compiler.h"
 
-/* Behind the header of RDV and RDV_TO. */
+/* What follows the header of RDV and RDV_TO. */
 struct memory {
 	struct rxm_wire_seg seg[RXM_WIRE_SEGS_MAX];
 	uint8_t count;
@@ -16,14 +16,14 @@ struct memory {
 
 static_assert(sizeof(struct memory) == RXM_WIRE_RDV - RXM_WIRE_HDR, "wire layout");
 
-/* Behind the header of ATOMIC; lengths are numbers of elements. */
+/* What follows the header of ATOMIC; the lengths are numbers of elements. */
 struct targets {
 	struct rxm_wire_seg seg[RXM_WIRE_SEGS_MAX];
 };
 
 static_assert(sizeof(struct targets) == RXM_WIRE_ATOMIC - RXM_WIRE_HDR, "wire layout");
 
-/* Behind the header of ATOMIC_RESULT; big endian. */
+/* What follows the header of ATOMIC_RESULT, in big endian. */
 struct status {
 	uint32_t err; /* 0, or a negative errno code */
 	uint32_t len;
@@ -31,10 +31,10 @@ struct status {
 
 static_assert(sizeof(struct status) == RXM_WIRE_RESULT - RXM_WIRE_HDR, "wire layout");
 
-/* What a packet of one kind must have. */
+/* Requirements for packets of one kind. */
 struct row {
-	uint16_t min; /* bytes */
-	bool message; /* the header describes a message or an operation */
+	uint16_t min; /* smallest length in bytes */
+	bool message; /* The header describes a message or an operation. */
 	int (*decode)(const uint8_t *buf, size_t len, struct rxm_packet *ret);
 };
 
@@ -46,7 +46,7 @@ static struct rxm_hdr get_hdr(const uint8_t *buf)
 	return hdr;
 }
 
-/* EAGER, SEGMENT and RDV. */
+/* Decode EAGER, SEGMENT and RDV. */
 static int decode_message(const struct rxm_hdr *hdr, struct rxm_packet *ret)
 {
 	if (hdr->op != RXM_OP_MSG && hdr->op != RXM_OP_TAGGED)
@@ -144,7 +144,7 @@ static int decode_credit(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 	return 0;
 }
 
-/* Bytes of operands that come with an operation on @span bytes. */
+/* Bytes of operands in the packet of an operation on @span bytes. */
 static size_t operand_bytes(const struct rxm_packet *packet, size_t span)
 {
 	if (packet->op == RXM_OP_COMPARE)
@@ -152,7 +152,7 @@ static size_t operand_bytes(const struct rxm_packet *packet, size_t span)
 	return packet->atomic_op == FI_ATOMIC_READ ? 0 : span;
 }
 
-/* The targets, in bytes; their sum in *@ret_span. */
+/* Decode the targets, with lengths in bytes; *@ret_span is their sum. */
 static int decode_targets(const uint8_t *buf, size_t elem_size, size_t limit,
 	struct rxm_packet *ret, size_t *ret_span)
 {
@@ -181,7 +181,7 @@ enum wf_op_kind rxm_atomic_kind(const struct rxm_packet *packet)
 
 static int decode_atomic(const uint8_t *buf, size_t len, struct rxm_packet *ret)
 {
-	/* FI_ATOMIC_READ has no operands that limit its length. */
+	/* FI_ATOMIC_READ has no operands that would limit its length. */
 	const size_t limit = RXM_WIRE_SEGMENT_MAX;
 	struct rxm_hdr hdr = get_hdr(buf);
 	size_t elem_size, span, count;

@@ -7,8 +7,9 @@
 
 /*
  * FI_FENCE. An operation with that flag stays at the head of conn->waiting until all
- * earlier ones of the application have ended, and with it those behind it. Nothing else
- * waits for it, because the peer may need an answer to let the earlier ones end.
+ * earlier operations of the application have ended, and so do the operations behind it.
+ * Other works do not wait for it, because the peer may need an answer before the
+ * earlier operations can end.
  */
 
 static const struct wf_op *fresh(const struct wf_list *link)
@@ -25,13 +26,14 @@ static bool is_fenced(const struct wf_list *link)
 	return op && op->flags & FI_FENCE;
 }
 
-/* The end of those that can be sent. */
+/* The end of the works that can be sent. */
 static struct wf_list *end_of(struct rxm_conn *conn)
 {
 	return conn->data.fence ? conn->data.fence : &conn->waiting;
 }
 
-/* Let the works that are no operations pass the one at the head, which has to wait. */
+/* Move the works that are no operations before the operation at the head, which has to
+ * wait. */
 static void raise_fence(struct rxm_conn *conn, struct wf_list *fence)
 {
 	struct wf_list *link = fence->next, *next;
@@ -67,7 +69,7 @@ bool rxm_data_any_waits(const struct rxm_conn *conn)
 	return !wf_list_empty(&conn->waiting) && conn->waiting.next != conn->data.fence;
 }
 
-/* The next work that can be sent, not in the list any more; NULL: none. */
+/* Remove and return the next work that can be sent; NULL: there is none. */
 static struct rxm_work *next_work(struct rxm_conn *conn)
 {
 	struct wf_list *first = conn->waiting.next;
@@ -135,7 +137,7 @@ bool rxm_data_op_is_promised(const struct wf_list *link, const void *arg)
 	return work->ops->is_promised(work);
 }
 
-/* A packet that nothing waits for. */
+/* A packet whose end is not waited for. */
 struct answer {
 	struct rxm_work work;
 	struct rxm_ep *ep;
