@@ -9,14 +9,14 @@
 #include "sys/iov.h"
 
 enum {
-	/* Packets on their way out that have a buffer here, at most. */
+	/* Limit of packets that are being sent and have a buffer. */
 	SENDING_MAX = 256,
-	ENTRIES = 32, /* completions that are read at once */
-	/* Multi-receive buffers, each with room for some trains of packets: together
-	 * less than a core's cache. */
+	ENTRIES = 32, /* limit of completions that one read of the queue gets */
+	/* Multi-receive buffers, each with space for several trains of packets:
+	 * together they are smaller than a core's cache. */
 	SLICED_COUNT = 2,
 	SLICED_BYTES = 256 << 10,
-	SLICED_ENTRIES = 1024, /* completions that may wait */
+	SLICED_ENTRIES = 1024, /* limit of completions that wait in the queue */
 	SLICE_MAX = 1 << 16,
 };
 
@@ -112,7 +112,7 @@ static struct rxd_buf *get_buf(struct rxd_ep *ep)
 	return buf;
 }
 
-/* The buffer used last is used first: it is in the cache. */
+/* The buffer that was used last is used first, because it is in the cache. */
 static void put_buf(struct rxd_ep *ep, struct rxd_buf *buf)
 {
 	wf_list_insert_after(&ep->free_bufs, &buf->link);
@@ -147,7 +147,7 @@ static ssize_t post(struct rxd_ep *ep, struct rxd_buf *buf)
 	return fi_recvmsg(ep->below.fid, &msg, ep->sliced ? FI_MULTI_RECV : 0);
 }
 
-/* Post buffers until as many wait for packets as should. */
+/* Post buffers until there are as many receives as there should be. */
 static void refill(struct rxd_ep *ep)
 {
 	while (ep->posted < post_max(ep)) {
@@ -195,7 +195,7 @@ static int open_cq(struct rxd_ep *ep, bool sleeps)
 	return wf_lower_result(&ep->domain->below, FI_LOG_CQ, "fi_cq_open", ret);
 }
 
-/* A buffer without room for the longest train is given back. */
+/* A buffer is released when the longest train does not fit into it any more. */
 static int set_slices(struct rxd_ep *ep)
 {
 	size_t min = SLICE_MAX;
@@ -245,7 +245,7 @@ void rxd_below_remove(struct rxd_ep *ep, fi_addr_t addr)
 		fi_av_remove(ep->av, &addr, 1, 0));
 }
 
-/* A packet that was received, or the end of one that was sent. */
+/* Handle a completion: of a packet that was received, or of one that was sent. */
 static bool take(
 	struct rxd_ep *ep, const struct fi_cq_data_entry *entry, struct rxd_packet *ret)
 {
@@ -261,7 +261,7 @@ static bool take(
 	}
 	if (last)
 		ep->posted--;
-	/* Without FI_RECV a buffer is given back, and no more. */
+	/* A completion without FI_RECV only releases a buffer. */
 	if (wf_unlikely(entry->len < prefix || !(entry->flags & FI_RECV))) {
 		if (last)
 			put_buf(ep, buf);
@@ -271,7 +271,8 @@ static bool take(
 	return true;
 }
 
-/* A datagram that does not fit, or one that could not be sent: both are lost. */
+/* Handle an error of the queue: a datagram that does not fit into a buffer, or one that
+ * could not be sent. Both are lost. */
 static void drop_failed(struct rxd_ep *ep)
 {
 	struct fi_cq_err_entry entry = { .op_context = NULL };
@@ -283,7 +284,7 @@ static void drop_failed(struct rxd_ep *ep)
 	if (buf->sending)
 		ep->sending--;
 	else if (ep->sliced)
-		return; /* Another completion gives the buffer back. */
+		return; /* another completion releases the buffer */
 	else
 		ep->posted--;
 	put_buf(ep, buf);
@@ -311,7 +312,8 @@ static void *same_desc(const struct wf_lower_descs *descs, void *desc)
 	return desc;
 }
 
-/* Send a copy of the pieces, from memory that the provider below may keep. */
+/* Send a copy of the packet, from memory that the provider below may use until the send
+ * completes. */
 static ssize_t send_copy(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
 	size_t count, size_t len)
 {
@@ -358,8 +360,8 @@ ssize_t rxd_below_send(struct rxd_ep *ep, fi_addr_t to, const struct iovec *iov,
 		.len = len };
 	ssize_t ret;
 
-	/* With the headers a packet may have more pieces than the endpoint below takes;
-	 * one of this library takes any number from a layer. */
+	/* With its headers a packet may have more buffers than the endpoint below
+	 * takes; a provider of this library takes any number from a provider above. */
 	if (wf_unlikely(!ep->domain->gathers ||
 			(!ep->below.builtin &&
 				count > ep->domain->below.info->tx_attr->iov_limit)))

@@ -2,7 +2,7 @@
 #include "providers/rxd/data/data.h"
 
 /*
- * An endpoint that is closed first sends what was injected, answers that peers wait
+ * Before an endpoint is closed, it sends injected messages, answers that peers wait
  * for, and acknowledgements: the flows are run as before a sleep.
  */
 bool rxd_flushed(struct wf_ep *wf)

@@ -7,15 +7,15 @@
 #include "sys/compiler.h"
 
 enum {
-	/* Receives posted below. A socket keeps the packets that find none; a device
-	 * drops them. */
+	/* Receives posted below. A socket keeps packets for which there is no receive;
+	 * a device drops them. */
 	BUFFERS_KERNEL = 32,
 	BUFFERS_NIC = 1024,
-	/* Packets are not larger than this, whatever the provider below has. */
+	/* Limit of the packet size in bytes, whatever the provider below supports. */
 	PACKET_MAX = 65535,
 };
 
-/* Packets of the wire in use have a fixed size, which both sides know. */
+/* Packets of the wire protocol in use have a fixed size, which both ends know. */
 static size_t wire_mtu(const struct fi_info *info, size_t prefix)
 {
 	size_t most =
@@ -24,7 +24,7 @@ static size_t wire_mtu(const struct fi_info *info, size_t prefix)
 	return WF_MIN(info->ep_attr->max_msg_size, most) - prefix;
 }
 
-/* False: packets below cannot hold the headers. */
+/* Read the limits of the provider below. False: its packets cannot hold the headers. */
 static bool read_limits(struct rxd_domain *domain)
 {
 	const struct fi_info *info = domain->below.info;

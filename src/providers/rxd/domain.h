@@ -6,24 +6,25 @@
 #include "objects/lower/domain.h"
 #include "objects/lower/getinfo.h"
 
-/* The domain below, opened and closed with that of the application. */
+/* The domain below, which is opened and closed with the domain. */
 struct rxd_domain {
 	struct wf_lower_domain below;
-	size_t prefix;     /* bytes in front of each packet below (FI_MSG_PREFIX) */
-	size_t wire_mtu;   /* bytes of the largest packet of the wire in use */
-	size_t max_packet; /* bytes of the largest packet that the provider below has */
-	bool local_mr;     /* buffers below have to be registered */
-	/* Packets are sent out of any memory, which is free when the call returns, in
-	 * as many pieces as the provider below takes. */
+	size_t prefix;   /* bytes in front of each packet below (FI_MSG_PREFIX) */
+	size_t wire_mtu; /* bytes of the largest packet of the wire protocol in use */
+	/* Bytes of the largest packet that the provider below can send. */
+	size_t max_packet;
+	bool local_mr; /* Buffers below have to be registered. */
+	/* Packets can be sent from any memory, which is free when the call returns, and
+	 * from as many buffers as the provider below takes. */
 	bool gathers;
-	size_t rx_buffers; /* that wait for packets below, of each endpoint */
-	bool slices;       /* packets may be received into multi-receive buffers */
+	size_t rx_buffers; /* receives that each endpoint posts below */
+	bool slices;       /* Packets may be received into multi-receive buffers. */
 };
 
-/* How the provider below is asked for. */
+/* How the provider below is found. */
 extern const struct wf_lower_kind rxd_kind;
 
-/* Hooks of struct wf_prov. */
+/* Hooks of struct wf_prov; their contracts apply. */
 int rxd_domain_init(struct wf_domain *wf, const struct fi_info *info);
 void rxd_domain_done(struct wf_domain *wf);
 

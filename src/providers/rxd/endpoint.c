@@ -4,7 +4,7 @@
 #include "providers/rxd/data/data.h"
 #include "providers/rxd/peer.h"
 
-/* Opening, naming, enabling and destroying endpoints. */
+/* Opening, naming, enabling and closing endpoints. */
 
 static int rxd_enable(struct wf_ep *wf)
 {
@@ -42,7 +42,7 @@ static void rxd_destroy(struct wf_ep *wf)
 
 static int rxd_setname(struct wf_ep *wf, const void *addr, size_t len)
 {
-	/* The call only reads it. */
+	/* The call only reads the address. */
 	return fi_setname(&rxd_ep_of(wf)->below.fid->fid, (void *)(uintptr_t)addr, len);
 }
 

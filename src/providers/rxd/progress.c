@@ -8,8 +8,8 @@
 
 /*
  * A progress call receives packets, up to the limit of FI_OFI_RXD_SPIN_COUNT, and runs
- * the flows that got some, and those whose time has come. A flow is in ep->active as
- * long as it has a deadline.
+ * the flows that received some, and those whose deadline has come. A flow is in
+ * ep->active as long as it has a deadline.
  */
 
 enum { BATCH = 32 };
@@ -40,7 +40,7 @@ static void receive(struct rxd_ep *ep, const struct rxd_packet *packet)
 	if (wf_likely(packet->len >= sizeof(struct rxd_base)))
 		peer = rxd_peer_from(ep, packet->data, packet->len);
 	if (wf_unlikely(!peer)) {
-		/* The packet belongs to no peer of this endpoint: it is dropped. */
+		/* The packet belongs to no peer of this endpoint: drop it. */
 	} else if (wf_unlikely(rxd_flow_receive(
 			   &peer->flow, packet->data, packet->len, ep->now_ns))) {
 		rxd_peer_gone(peer);
@@ -52,7 +52,7 @@ static void receive(struct rxd_ep *ep, const struct rxd_packet *packet)
 	rxd_below_put(ep, packet);
 }
 
-/* Receive all packets that are there; true: there were some. */
+/* Receive all packets that have arrived; true: there were some. */
 static bool receive_all(struct rxd_ep *ep)
 {
 	size_t limit = rxd_params.spin_count ? rxd_params.spin_count : SIZE_MAX;
@@ -71,7 +71,8 @@ static bool receive_all(struct rxd_ep *ep)
 	return total;
 }
 
-/* Run the active flows that were touched, or whose time has come; with @sleep all. */
+/* Run the active flows that received packets, or whose deadline has come; if @sleep,
+ * all of them. */
 static void run_flows(struct rxd_ep *ep, bool sleep)
 {
 	ep->deadline_ns = UINT64_MAX;

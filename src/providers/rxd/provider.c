@@ -7,7 +7,7 @@
 #include "providers/rxd/param.h"
 #include "providers/rxd/rxd.h"
 
-/* What the provider offers: reliable endpoints over those of any provider with
+/* The provider's template: reliable endpoints over those of any provider with
  * FI_EP_DGRAM. */
 
 #define DOMAIN_CAPS                                                                    \
@@ -15,7 +15,7 @@
 #define TX_CAPS ((WF_RELIABLE_TX_CAPS & ~FI_FENCE) | FI_COLLECTIVE)
 #define RX_CAPS (WF_RELIABLE_RX_CAPS | WF_SOURCE_CAPS | FI_COLLECTIVE)
 
-/* A message is matched without a word to its sender. */
+/* The sender of a message is not told when it is matched. */
 #define TX_OP_FLAGS (WF_RELIABLE_TX_OP_FLAGS & ~(FI_FENCE | FI_MATCH_COMPLETE))
 
 static struct fi_tx_attr tx_attr = {
@@ -47,7 +47,7 @@ static struct fi_domain_attr domain_attr = {
 	WF_OFFER_DOMAIN, .caps = DOMAIN_CAPS, .cq_data_size = sizeof(uint64_t),
 	.max_ep_tx_ctx = 1, .max_ep_rx_ctx = 1, .max_ep_srx_ctx = 1 << 15,
 	.mr_iov_limit = RXD_IOV_LIMIT,
-	.max_err_data = RXD_NAME_MAX, /* an unknown source */
+	.max_err_data = RXD_NAME_MAX, /* address of an unknown source */
 };
 
 static struct fi_fabric_attr fabric_attr = {
@@ -55,7 +55,7 @@ static struct fi_fabric_attr fabric_attr = {
 	.prov_version = WF_PROV_VERSION,
 };
 
-/* For all address formats: those of the provider below. */
+/* The address formats are those of the provider below. */
 static const struct fi_info info = {
 	.caps = TX_CAPS | RX_CAPS | DOMAIN_CAPS,
 	.addr_format = FI_FORMAT_UNSPEC,

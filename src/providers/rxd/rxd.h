@@ -33,10 +33,12 @@
  */
 enum {
 	RXD_IOV_LIMIT = 4,
-	RXD_QUEUE_SIZE = 1024,  /* operations under way, and receives */
+	/* Limit of operations under way, and of posted receives. */
+	RXD_QUEUE_SIZE = 1024,
 	RXD_INJECT_SIZE = 4096, /* the bytes are copied */
 	RXD_NAME_MAX = RXD_NAME_SIZE,
-	/* Answers to a peer that are not acknowledged; then its requests wait. */
+	/* Limit of answers to a peer that are not acknowledged; above it the peer's
+	 * requests wait. */
 	RXD_ANSWERS_MAX = 1024,
 };
 
@@ -44,37 +46,40 @@ struct rxd_batch;
 struct rxd_buf;
 struct rxd_tx;
 
-/* What arrives from a peer: the message or write whose packets come now. Transfers of
- * one peer do not interleave. */
+/* The message or write of a peer whose packets are arriving. Transfers of one peer do
+ * not interleave. */
 struct rxd_rx {
-	bool active;   /* there is a transfer of which bytes are missing */
-	uint64_t done; /* bytes that came */
+	bool active;   /* A transfer is incomplete. */
+	uint64_t done; /* bytes that have arrived */
 	struct rxd_op_head head;
-	/* A message: the receive that it goes to, or the unexpected message that it is;
-	 * both NULL: it is dropped. */
+	/* For a message: its receive, or the unexpected message; both NULL: it is
+	 * dropped. */
 	struct fi_peer_rx_entry *entry;
 	struct wf_srx_unexpected *unexp;
-	bool is_write; /* head.rma has checked segments */
+	bool is_write; /* head.rma has checked segments. */
 };
 
-/* A peer, by the name of its endpoint below. It stays until the endpoint is closed,
- * because both sides count their packets from the beginning. */
+/* A peer, by the name of its endpoint below. It is kept until the endpoint is closed,
+ * because both ends count their packets from the beginning. */
 struct rxd_peer {
 	struct wf_remote remote;
 	struct rxd_ep *ep;
 	struct rxd_flow flow;
-	uint32_t number;  /* in ep->peers: the low bits of flow.own_index */
-	fi_addr_t below;  /* its address below */
-	fi_addr_t source; /* AV index when last looked up, or FI_ADDR_NOTAVAIL */
-	struct wf_list active_link; /* in ep->active while its flow has a deadline */
-	bool touched;               /* progress received packets for the flow */
-	bool gone; /* it said that it was closed; remote has no reference of its own */
-	bool strange; /* counted in ep->strangers */
+	uint32_t number;  /* index in ep->peers: the low bits of flow.own_index */
+	fi_addr_t below;  /* the peer's address below */
+	fi_addr_t source; /* AV index when it was last looked up, or FI_ADDR_NOTAVAIL */
+	/* Link in ep->active while its flow has a deadline. */
+	struct wf_list active_link;
+	bool touched; /* Progress received packets for the flow. */
+	/* The peer reported that it is closed; remote has no reference of its own. */
+	bool gone;
+	bool strange; /* The peer is counted in ep->strangers. */
 	struct rxd_rx rx;
 	struct wf_unexp_conn unexp;
-	struct wf_list requests; /* struct rxd_tx by request_link: wait for answers */
-	uint32_t answers;        /* transfers of answers that are not acknowledged */
-	uint8_t name[RXD_NAME_SIZE]; /* zero padded */
+	/* struct rxd_tx that wait for answers, by request_link. */
+	struct wf_list requests;
+	uint32_t answers;            /* number of answers that are not acknowledged */
+	uint8_t name[RXD_NAME_SIZE]; /* name of the endpoint below, padded with zeros */
 };
 
 struct rxd_ep {
@@ -86,36 +91,37 @@ struct rxd_ep {
 	struct fid_cq *cq; /* plain objects below; NULL: not open */
 	struct fid_av *av;
 	struct rxd_buf *bufs;     /* all buffers that were allocated, by next */
-	struct wf_list free_bufs; /* struct rxd_buf by link: in no use */
-	uint32_t posted;          /* buffers that wait for packets */
+	struct wf_list free_bufs; /* struct rxd_buf that are not in use, by link */
+	uint32_t posted;          /* buffers posted for receiving */
 	uint32_t sending;         /* packets that the endpoint below has not sent yet */
-	size_t buf_size;          /* bytes of a packet in a buffer, prefix included */
-	bool has_fd;              /* @cq has a descriptor */
-	bool sliced;              /* buffers are multi-receive ones */
+	size_t buf_size; /* bytes of a packet in a buffer, including the prefix */
+	bool has_fd;     /* @cq has a descriptor. */
+	bool sliced;     /* The buffers are multi-receive buffers. */
 
 	/* peer.c */
 	struct wf_remotes remotes;
 	struct wf_id_map peers; /* struct rxd_peer by index */
-	size_t strangers;       /* peers that no operation was for */
+	size_t strangers;       /* number of peers to which there was no operation */
 	struct rxd_flow_config config;
 	bool peers_ready, closing;
 
 	/* progress.c, wait.c */
-	struct wf_watches watches;    /* the timer */
-	struct wf_fds fds;            /* for sleepers: @watches and @cq */
-	struct wf_lower_wait cq_wait; /* @cq in @fds */
+	struct wf_watches watches; /* only their timer is used */
+	/* Descriptors for sleeping threads: those of @watches and @cq. */
+	struct wf_fds fds;
+	struct wf_lower_wait cq_wait; /* wait state of @cq in @fds */
 	struct wf_list active;        /* struct rxd_peer whose flow has a deadline */
-	uint64_t deadline_ns;         /* the earliest of them, or earlier; wf_now_ns */
-	/* wf_now_ns of the running progress call or operation. */
+	uint64_t deadline_ns; /* the earliest deadline, or an earlier time; wf_now_ns */
+	/* Time (wf_now_ns) of the running progress call or operation. */
 	uint64_t now_ns;
 
 	/* data/ */
 	struct wf_unexp unexp;
 	struct wf_pool txs;
-	struct wf_list ops;        /* struct rxd_tx by link: all, the oldest first */
-	uint32_t tx_count;         /* of them, those of the application */
-	struct wf_id_map requests; /* struct rxd_tx that waits for an answer, by id */
-	struct rxd_batch *batch;   /* packets that leave together */
+	struct wf_list ops;        /* all struct rxd_tx by link, the oldest first */
+	uint32_t tx_count;         /* number of those that are the application's */
+	struct wf_id_map requests; /* struct rxd_tx that wait for an answer, by id */
+	struct rxd_batch *batch;   /* packets that are sent together */
 };
 
 static inline struct rxd_ep *rxd_ep_of(struct wf_ep *ep)
@@ -146,18 +152,20 @@ bool rxd_flushed(struct wf_ep *wf);
 
 /* progress.c */
 void rxd_progress(struct wf_ep *wf);
-/* The flow of @peer may have a deadline now: have progress run it in time, and wake
- * sleepers then. */
+/* The flow of @peer may have a deadline now: let progress run it in time, and wake
+ * sleeping threads then. */
 void rxd_schedule(struct rxd_peer *peer);
-/* Run all flows with a deadline as before a sleep: nothing that could leave stays. */
+/* Run all flows that have a deadline, as before a sleep: send everything that can be
+ * sent. */
 void rxd_run_flows(struct rxd_ep *ep);
 
-/* wait.c. Control calls: open what threads sleep on; the queue below is open, may be
- * repeated; before the queue is closed. */
+/* wait.c. Control calls. rxd_wait_open: create the objects that threads sleep on.
+ * rxd_wait_enable: the queue below is open; may be repeated. rxd_wait_close: the queue
+ * will be closed. The first two return 0 or a negative fi_errno. */
 int rxd_wait_open(struct rxd_ep *ep);
 int rxd_wait_enable(struct rxd_ep *ep);
 void rxd_wait_close(struct rxd_ep *ep);
-/* A progress call while threads may sleep: set the timer again for them. */
+/* Called by progress while threads may sleep: set the timer for them again. */
 void rxd_timer_tick(struct rxd_ep *ep);
 /* wf_xfer_ops */
 struct wf_fds *rxd_wait_fds(struct wf_ep *wf);

@@ -4,11 +4,11 @@
 #include "sys/compiler.h"
 
 /*
- * Threads that sleep until there is work: they wait for the descriptors of the queue
- * below and for a timer with the deadlines of flows.
+ * Sleeping threads wait for the descriptors of the queue below and for a timer with the
+ * deadlines of flows.
  */
 
-/* A queue below without a descriptor is looked at this often. */
+/* A queue below without a descriptor is read this often. */
 enum { POLL_NS = 1000000 };
 
 int rxd_wait_open(struct rxd_ep *ep)
@@ -56,7 +56,7 @@ void rxd_timer_tick(struct rxd_ep *ep)
 	}
 	if (!ep->watches.timer_expired)
 		return;
-	/* Another thread may still sleep. */
+	/* Another thread may still sleep: set the timer again. */
 	ep->watches.timer_expired = false;
 	set_timer(ep);
 }

@@ -76,7 +76,7 @@ size_t rxd_op_head_write(const struct rxd_op_head *head, uint8_t *to)
 	return (size_t)(at - to);
 }
 
-/* The bytes of a packet that were not read yet. */
+/* The bytes of a packet that have not been decoded yet. */
 struct reader {
 	const uint8_t *at;
 	size_t left;
@@ -105,7 +105,7 @@ static bool read_segment_head(struct reader *from, struct rxd_op_head *head)
 	return true;
 }
 
-/* The bytes of all RMA segments. */
+/* Sum of the lengths of all RMA segments, in bytes. False: overflow. */
 static bool sum_segments(const struct rxd_op_head *head, uint64_t *ret)
 {
 	*ret = 0;
@@ -140,7 +140,7 @@ static bool read_access(struct reader *from, struct rxd_op_head *head)
 }
 
 /* Is the payload of @len bytes as long as the headers allow? That of atomic operations
- * depends on the operation and is checked where that is known. */
+ * depends on the operation, and is checked when that is known. */
 static bool payload_fits(const struct rxd_op_head *head, size_t len)
 {
 	if (is_atomic(head->type))

@@ -42,7 +42,8 @@ int64_t rxd_receive_write(struct rxd_peer *peer, const struct rxd_op_head *head,
 	return 1;
 }
 
-/* The segments were checked. A region that was closed since then takes nothing. */
+/* The segments were checked before. Bytes for a region that was closed since then are
+ * dropped. */
 void rxd_write_append(struct rxd_peer *peer, const uint8_t *data, size_t len)
 {
 	struct wf_mr_map *map = map_of(peer);
@@ -88,8 +89,8 @@ void rxd_read_bytes(struct rxd_ep *ep, const struct rxd_op_head *head, uint64_t 
 	}
 }
 
-/* An answer to the request @head with @len bytes, which the caller sends. NULL: not
- * now. */
+/* Make an answer of @len bytes to the request @head; the caller sends it. NULL: it is
+ * not possible now. */
 static struct rxd_tx *answer_new(
 	struct rxd_peer *peer, const struct rxd_op_head *head, size_t len)
 {
@@ -130,7 +131,7 @@ static enum wf_op_kind kind_of(uint8_t type)
 	return type == RXD_FETCH ? WF_OP_FETCH : WF_OP_COMPARE;
 }
 
-/* Operands of the right number for an operation that exists. */
+/* Are there the right number of operands, for an operation that exists? */
 static bool is_valid(const struct wf_target_atomic *atomic, size_t len)
 {
 	size_t operands = atomic->op == FI_ATOMIC_READ ? 0 : atomic->len, count;
@@ -143,8 +144,8 @@ static bool is_valid(const struct wf_target_atomic *atomic, size_t len)
 	       atomic->len % wf_atomic_size(atomic->datatype) == 0;
 }
 
-/* A peer of another library may take more numbers for a fetching atomic than it sends
- * packets: those of its segment header. */
+/* A peer of another library may count more packet numbers for a fetching atomic than it
+ * sends packets: those of its segment header. */
 static int64_t numbers(const struct rxd_op_head *head)
 {
 	return head->packets > 1 && head->packets <= UINT32_MAX ? (int64_t)head->packets

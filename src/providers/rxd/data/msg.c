@@ -6,10 +6,10 @@
 #include "providers/rxd/peer.h"
 #include "sys/compiler.h"
 
-/* Messages of peers: matched when the first packet is there. A message without a
- * receive is saved, with the packets that are still to come. */
+/* Messages of peers, which are matched when their first packet has arrived. A message
+ * without a receive is saved, with the packets that are still to arrive. */
 
-/* State of an unexpected message of which packets are missing. */
+/* State of an unexpected message some of whose packets are missing. */
 enum { ARRIVING = 1 };
 
 static struct rxd_peer *peer_of(struct wf_unexp_conn *unexp)
@@ -79,7 +79,7 @@ static int match(struct rxd_peer *peer, const struct rxd_op_head *head,
 		      : wf_srx_get_msg(srx, &attr, ret_entry);
 }
 
-/* Is there room for one more unexpected message? */
+/* Is there memory for one more unexpected message, within the limit? */
 static bool has_room(const struct rxd_ep *ep, uint64_t size)
 {
 	size_t limit = rxd_params.unexpected_size;
@@ -165,7 +165,8 @@ void rxd_msg_finish(struct rxd_peer *peer)
 	rx->unexp = NULL;
 }
 
-/* A receive matched the message whose packets arrive now: what came goes there. */
+/* A receive matched the message whose packets are arriving: copy the packets that have
+ * arrived to its buffers. */
 static int start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
 	struct fi_peer_rx_entry *entry)
 {
@@ -211,7 +212,7 @@ const struct wf_unexp_ops rxd_unexp_ops = {
 	.index = index_of,
 	.name = name_of,
 	.size = size_of,
-	.matched = NULL, /* peers do not ask for matches */
+	.matched = NULL, /* peers do not ask for notes of matches */
 	.start = start,
 	.discard = discard,
 	.flush = flush,

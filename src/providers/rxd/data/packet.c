@@ -7,19 +7,19 @@
 #include "sys/iov.h"
 
 /*
- * Packets built from operations and answers, again for each resend. Those that a flow
- * sends in one go are kept, and leave together: the endpoint below may take them at
- * once.
+ * Packets, built from operations and answers, again for each resend. Packets that a
+ * flow sends in one go are collected, so that the endpoint below can take them in one
+ * call.
  */
 enum {
-	/* Payload of up to so many bytes is copied behind the headers. */
+	/* Payload of up to this many bytes is copied behind the headers. */
 	COPIED_MAX = 256,
-	/* Packets of so many bytes together do not wait for others. */
+	/* Packets of this many bytes together are sent without waiting for more. */
 	BATCH_BYTES = 60000,
 	PIECES_MAX = 1 + RXD_IOV_LIMIT + 1,
 };
 
-/* One packet that waits: headers, payload, seal. */
+/* A collected packet: headers, payload, seal. */
 struct piece {
 	struct iovec iov[PIECES_MAX];
 	uint32_t seal;
@@ -31,7 +31,7 @@ struct rxd_batch {
 	size_t count, bytes;
 	struct wf_datagram packets[RXD_BATCH];
 	struct piece pieces[RXD_BATCH];
-	/* Payload of answers, copied from regions, which may be closed. */
+	/* Payload of answers, copied from regions, because these may be closed. */
 	size_t copied, copied_max;
 	uint8_t copies[];
 };
@@ -53,7 +53,8 @@ void rxd_packets_done(struct rxd_ep *ep)
 	free(ep->batch);
 }
 
-/* The pieces of the payload from @offset on, @len bytes; returns their number. */
+/* The @len bytes from @offset on of the payload, as buffers in @ret; returns their
+ * number. */
 static size_t slice(
 	const struct rxd_tx *tx, size_t offset, size_t len, struct iovec *ret)
 {
@@ -94,7 +95,7 @@ static size_t payload_at(
 	return 1;
 }
 
-/* The headers of packet @k at @to; returns their size. */
+/* Write the headers of packet @k to @to; returns their length in bytes. */
 static size_t write_head(
 	const struct rxd_tx *tx, uint64_t k, struct rxd_base base, uint8_t *to)
 {
@@ -118,7 +119,8 @@ static size_t write_head(
 	return sizeof(base) + sizeof(data);
 }
 
-/* Make one piece of all that fits behind the headers; returns the number of pieces. */
+/* Copy a short payload behind the headers, into one buffer; returns the number of
+ * buffers. */
 static size_t join(struct piece *piece, size_t count, size_t payload)
 {
 	struct iovec *head = &piece->iov[0];
@@ -130,7 +132,7 @@ static size_t join(struct piece *piece, size_t count, size_t payload)
 	return 1;
 }
 
-/* Seal the packet of @count pieces; returns their new number. */
+/* Append the seal to the packet of @count buffers; returns their new number. */
 static size_t seal(struct piece *piece, size_t count)
 {
 	piece->seal = rxd_seal(piece->iov, count);

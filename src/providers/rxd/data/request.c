@@ -6,7 +6,7 @@
 #include "sys/iov.h"
 
 /* Reads and fetching atomics of the application, which end with the last packet of
- * their answer. Answers name them by an id. */
+ * their answer. An answer contains the id of its request. */
 
 enum { IDS_MAX = 1 << 16 };
 
@@ -31,8 +31,8 @@ void rxd_request_remove(struct rxd_tx *tx)
 	tx->peer->flow.owed--;
 }
 
-/* The request has ended; where the flow still waits for its acknowledgement, that ends
- * it. */
+/* The request has ended. If the flow still waits for its acknowledgement, the
+ * acknowledgement ends it. */
 static void end(struct rxd_tx *tx, int err)
 {
 	rxd_request_remove(tx);
@@ -66,7 +66,7 @@ void rxd_requests_fail(struct rxd_peer *peer, int err)
 	{
 		struct rxd_tx *tx = wf_list_entry(link, struct rxd_tx, request_link);
 
-		/* The flow fails the others. */
+		/* The flow fails the requests that it still uses. */
 		if (!tx->in_flow)
 			end(tx, err);
 	}

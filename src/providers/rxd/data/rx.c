@@ -5,9 +5,9 @@
 #include "sys/compiler.h"
 
 /*
- * Packets of a peer, in order. A message or write of several packets is the one
- * transfer that arrives from the peer: each packet of more data continues it, wherever
- * the sender cut, until all bytes are there.
+ * Packets of a peer, in order. At most one message or write of several packets is
+ * arriving from the peer: each RXD_DATA packet continues it, wherever the sender has
+ * cut, until all bytes have arrived.
  */
 
 static void log_bad(const struct rxd_peer *peer, const char *what)

@@ -8,7 +8,7 @@
 #include "sys/compiler.h"
 #include "sys/iov.h"
 
-/* Operations of the application begin. */
+/* Start the application's operations. */
 
 static const uint8_t types[WF_OP_COUNT] = {
 	[WF_OP_SEND] = RXD_MSG,
@@ -48,7 +48,7 @@ static void set_head(struct rxd_tx *tx, const struct wf_op *op)
 	}
 }
 
-/* Operands and results. False: no memory. */
+/* Set operands and result buffers. False: no memory. */
 static bool set_atomic(struct rxd_tx *tx, const struct wf_op *op)
 {
 	const struct wf_op_atomic *atomic = op->atomic;
@@ -72,9 +72,10 @@ static bool set_atomic(struct rxd_tx *tx, const struct wf_op *op)
 }
 
 /*
- * A short message to a peer that has answered is the library's once it is copied, as
- * bytes are the kernel's with TCP: it is complete, and closing the endpoint waits for
- * it. So a sender needs no acknowledgement from a peer that makes no progress any more.
+ * May the message complete at once? A short message to a peer that has answered before
+ * belongs to the library once it is copied, as bytes belong to the kernel with TCP: it
+ * is complete, and closing the endpoint waits until it is acknowledged. So a sender
+ * need not wait for a peer that makes no progress any more.
  */
 static bool ends_at_once(const struct rxd_tx *tx, const struct wf_op *op)
 {
@@ -88,7 +89,7 @@ static bool ends_at_once(const struct rxd_tx *tx, const struct wf_op *op)
 	       !(op->flags & later) && tx->peer->flow.state == RXD_FLOW_OPEN;
 }
 
-/* False: no memory. */
+/* Set the payload. False: no memory. */
 static bool set_payload(struct rxd_tx *tx, const struct wf_op *op)
 {
 	if (op->atomic)
@@ -127,7 +128,7 @@ static ssize_t start(struct rxd_ep *ep, struct rxd_peer *peer, const struct wf_o
 	return 0;
 }
 
-/* A read of nothing is answered by nothing. */
+/* A read of no bytes has an empty answer. */
 static bool is_empty(const struct wf_op *op)
 {
 	return op->kind == WF_OP_READ && !op->len;

@@ -6,7 +6,7 @@
 #include "providers/rxd/data/data.h"
 #include "sys/compiler.h"
 
-/* Transfers: how many packets operations and answers take, and how they end. */
+/* Transfers: how many packets operations and answers consist of, and how they end. */
 
 struct rxd_tx *rxd_tx_new(struct rxd_peer *peer, enum wf_op_kind kind)
 {
@@ -73,7 +73,7 @@ void rxd_tx_end(struct rxd_tx *tx, int err)
 		.len = tx->len,
 	};
 	struct rxd_ep *ep = tx->peer->ep;
-	/* A second completion would be wrong; an inject call has none. */
+	/* A second completion would be wrong; an injected operation has none. */
 	bool silent =
 		ep->closing || (tx->reported && (!err || wf_op_is_reported(tx->flags)));
 
@@ -82,7 +82,8 @@ void rxd_tx_end(struct rxd_tx *tx, int err)
 		wf_ep_op_end(&ep->ep, &op, err);
 }
 
-/* Packets of a message or write: the first has the headers of the operation. */
+/* Number of packets of a message or write: the first packet has the headers of the
+ * operation. */
 static uint64_t split(struct rxd_tx *tx, size_t max)
 {
 	size_t room;
@@ -130,7 +131,7 @@ static uint64_t begin(struct rxd_flow *flow, struct rxd_xfer *xfer)
 	}
 }
 
-/* All of an answer has arrived: the read is complete. */
+/* The whole answer has been received by the peer: the read is complete at this end. */
 static void answer_acked(struct rxd_tx *tx)
 {
 	struct rxd_ep *ep = tx->peer->ep;

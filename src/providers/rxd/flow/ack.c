@@ -5,7 +5,8 @@
 
 #include "sys/compiler.h"
 
-/* Behind the base header. Of an ACK of the wire in use only window is defined. */
+/* The bytes behind the base header. In an ACK of the wire protocol in use only window
+ * is defined. */
 struct body {
 	uint16_t refused;
 	uint16_t largest;

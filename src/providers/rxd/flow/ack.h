@@ -9,13 +9,13 @@
 #include "providers/rxd/wire.h"
 
 /*
- * ACK, and what packets between extended peers say in the base header. Pure functions;
+ * ACK packets, and the base header of packets between extended peers. Pure functions;
  * any thread.
  */
 enum {
 	RXD_ACK_SIZE = 32,
 	RXD_WINDOW_MAX = 4096,
-	/* Words of 64 packets that an extended ACK can report beyond the gap. */
+	/* Words of 64 packets that an extended ACK can report behind the gap. */
 	RXD_SACK_WORDS = RXD_WINDOW_MAX / 64,
 	RXD_ACK_SIZE_MAX = RXD_ACK_SIZE + (RXD_SACK_WORDS - 1) * 8,
 	RXD_SKIP_SIZE = sizeof(struct rxd_base) + 8,
@@ -23,38 +23,41 @@ enum {
 
 /* Types of packets between extended peers. */
 enum {
-	RXD_SKIP = 64,  /* numbered: its sender gave up a transfer */
-	RXD_PROBE = 65, /* not numbered: does the path take packets of this length? */
+	RXD_SKIP = 64, /* numbered: its sender gave up a transfer */
+	/* Not numbered: tests whether packets of this length pass the path. */
+	RXD_PROBE = 65,
 };
 
 /* Flags of the base header between extended peers. */
 enum {
-	/* Of a numbered packet: seq is the low half of the number, and the low half of
-	 * the next number that the sender expects. Of an ACK: it is an extended one. */
+	/* In a numbered packet: seq consists of the low half of the packet's number,
+	 * and the low half of the next number that the sender expects. In an ACK: it is
+	 * an extended one. */
 	RXD_FLAG_EXT = 1 << 7,
-	RXD_FLAG_ACK_NOW = 1 << 8, /* the sender waits for the acknowledgement */
+	RXD_FLAG_ACK_NOW = 1 << 8, /* The sender waits for the acknowledgement. */
 };
 
 struct rxd_ack {
-	uint64_t next;   /* the number that is expected next */
-	uint16_t window; /* how many packets may be unacknowledged */
+	uint64_t next;   /* next packet number that the receiver expects */
+	uint16_t window; /* limit of unacknowledged packets */
 	/* The following fields are valid in extended acknowledgements only. */
 	bool extended;
-	uint16_t refused; /* fi_errno: packet @next will never be taken; 0 */
+	/* Positive fi_errno if packet @next will never be accepted; else 0. */
+	uint16_t refused;
 	uint16_t largest; /* bytes of the largest packet received from the peer */
 	/* Bit i of the words: packet next + 1 + i has arrived. */
 	size_t words;
 	uint64_t early[RXD_SACK_WORDS];
 };
 
-/* Write @ack for a peer that calls this endpoint @peer_index; @to has room for
- * RXD_ACK_SIZE_MAX bytes. Returns its length. */
+/* Write @ack, for a peer that has given this endpoint the index @peer_index, to @to,
+ * which has RXD_ACK_SIZE_MAX bytes. Returns its length in bytes. */
 size_t rxd_ack_write(const struct rxd_ack *ack, uint32_t peer_index, uint8_t *to);
 
-/* @extended: the peer is. False: too short. */
+/* Decode an ACK. @extended: the peer is an extended one. False: too short. */
 bool rxd_ack_read(const uint8_t *from, size_t len, bool extended, struct rxd_ack *ret);
 
-/* seq of a numbered packet between extended peers. */
+/* The field seq of a numbered packet between extended peers. */
 static inline uint64_t rxd_seq_pack(uint64_t number, uint64_t next)
 {
 	const uint32_t half[2] = { (uint32_t)number, (uint32_t)next };

@@ -13,7 +13,7 @@ static struct rxd_early_packet *slot(const struct rxd_early *early, uint64_t num
 	return &early->ring[number & (early->capacity - 1)];
 }
 
-/* Room for @span numbers from @next on. */
+/* Grow the ring for @span numbers from @next on. */
 static bool grow(struct rxd_early *early, uint64_t next, size_t span)
 {
 	struct rxd_early wider = { .capacity = WF_MAX(early->capacity, CAPACITY_MIN),

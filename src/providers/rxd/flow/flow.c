@@ -24,8 +24,8 @@ bool rxd_flow_cancel(struct rxd_flow *flow, struct rxd_xfer *xfer)
 	return true;
 }
 
-/* Is the packet, which is no RTS or CTS, as the peer sent it? Data of an extended peer
- * may come before its CTS, and are sealed if both sides want that. */
+/* Is the packet, which is no RTS or CTS, unchanged? Data of an extended peer may arrive
+ * before its CTS, and have a seal if both ends want seals. */
 static bool is_intact(const struct rxd_flow *flow, const uint8_t *packet, size_t *len)
 {
 	bool sealed = flow->state == RXD_FLOW_OPEN ? flow->sealed : flow->wants_seals;
@@ -82,7 +82,7 @@ static void send_probe(struct rxd_flow *flow, uint64_t now_ns)
 		len -= WF_MIN(len, (size_t)RXD_SEAL_SIZE);
 	if (len < sizeof(base))
 		return;
-	/* Without memory the probe is as if lost. */
+	/* Without memory the probe counts as lost. */
 	packet = calloc(1, len);
 	if (!packet)
 		return;

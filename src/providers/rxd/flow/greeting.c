@@ -6,22 +6,23 @@
 #include "sys/compiler.h"
 
 /*
- * RTS and CTS. An RTS asks for the peer's index and tells its own; every RTS is
- * answered by a CTS. Both may cross. They also show that a peer was restarted: an
- * extended one has a greater epoch then; one of another library greets although it
- * knew the index.
+ * RTS and CTS. An RTS asks for the peer's index and contains the sender's; every RTS is
+ * answered by a CTS. RTS of both ends may cross. These packets also show that a peer
+ * was restarted: an extended peer then has a greater epoch; one of another library
+ * sends an RTS although it knew the index.
  */
 #define RTS_FIRST_NS UINT64_C(10000000)
 #define RTS_MAX_NS   UINT64_C(4000000000)
-/* A late copy of a packet may arrive for about as long. */
+/* How long a late copy of a packet may be under way. */
 #define LATE_NS UINT64_C(1000000000)
-/* After so long a smaller epoch is that of a machine whose clock was set back. */
+/* After so long a silence a smaller epoch is that of a machine whose clock was set
+ * back. */
 #define FORGOTTEN_NS UINT64_C(60000000000)
 
 enum {
 	RTS_DOUBLINGS_MAX = 10,
 	EXT_PACKET_MIN = 512,
-	PLAIN_MAX = 1, /* greetings without an extension that are not believed */
+	PLAIN_MAX = 1, /* RTS or CTS without an extension that are ignored */
 };
 
 static uint64_t pause_ns(unsigned int tries)
@@ -63,7 +64,7 @@ static void send_cts(struct rxd_flow *flow, const struct rxd_rts *rts)
 	uint8_t packet[RXD_CTS_SIZE];
 
 	rxd_cts_write(&cts, rts->extended ? rts->ext.epoch : 0, packet);
-	/* A CTS that could not leave is like a lost one: the RTS comes again. */
+	/* If a CTS cannot be sent, it counts as lost: the peer repeats the RTS. */
 	(void)flow->config->ops->send_control(flow, packet, sizeof(packet));
 }
 
@@ -99,14 +100,14 @@ static bool silent_for(const struct rxd_flow *flow, uint64_t now_ns, uint64_t ti
 	return now_ns - WF_MIN(now_ns, flow->in.heard_ns) > time_ns;
 }
 
-/* Has the peer proved that it knew the index which it gets by a CTS? */
+/* Has the peer shown that it got its index by a CTS? */
 static bool was_greeted(const struct rxd_flow *flow)
 {
 	return flow->in.next > 0 || flow->out.ever_acked;
 }
 
-/* Of a packet with @epoch of an extended peer that is known: 1 it is of the peer's
- * present life, 0 it comes from a later one, -1 from an earlier one. */
+/* Compare the @epoch in a packet with that of the known, extended peer. 1: the packet
+ * is of the peer's present instance; 0: of a later one; -1: of an earlier one. */
 static int life_of(const struct rxd_flow *flow, uint32_t epoch, uint64_t now_ns)
 {
 	if (epoch == flow->greeting.peer_epoch)
@@ -131,7 +132,7 @@ static void open_extended(
 		WF_MIN(largest, flow->path_limit), now_ns);
 }
 
-/* The peer's index is known. */
+/* The peer's index is known now. */
 static void adopt(struct rxd_flow *flow, uint64_t index, const struct rxd_ext *ext,
 	uint64_t now_ns)
 {
@@ -162,7 +163,7 @@ static bool ext_ok(bool extended, const struct rxd_ext *ext)
 	return !extended || ext->max_packet >= EXT_PACKET_MIN;
 }
 
-/* What is known is of an earlier life of the peer: forget it. */
+/* What is known belongs to an earlier instance of the peer: reset the flow. */
 static void forget(struct rxd_flow *flow, bool rename)
 {
 	uint32_t index = flow->own_index;
@@ -173,8 +174,8 @@ static void forget(struct rxd_flow *flow, bool rename)
 	flow->state = RXD_FLOW_GREETED;
 }
 
-/* A packet with an extension while the flow is open without one: the greeting before
- * was changed on its way, or the peer was another one. */
+/* A packet with an extension arrived although the flow was opened without one: the
+ * earlier RTS or CTS was changed by the network, or came from another peer. */
 static void extend(struct rxd_flow *flow, bool rename)
 {
 	if (was_greeted(flow))
@@ -183,14 +184,14 @@ static void extend(struct rxd_flow *flow, bool rename)
 		rxd_flow_begin_again(flow);
 }
 
-/* A packet that was changed on its way looks like one of a peer of another library:
- * where packets are sealed one greeting without an extension is not believed. */
+/* A packet that the network changed looks like one of a peer of another library. So if
+ * packets are to be sealed, one RTS or CTS without an extension is ignored. */
 static bool doubted(struct rxd_flow *flow)
 {
 	return flow->wants_seals && flow->greeting.plain++ < PLAIN_MAX;
 }
 
-/* An RTS while the flow is open. False: it is to be ignored. */
+/* An RTS while the flow is open. False: ignore it. */
 static bool rts_while_open(
 	struct rxd_flow *flow, const struct rxd_rts *rts, uint64_t now_ns)
 {
@@ -232,7 +233,7 @@ void rxd_greeting_rts(
 	send_cts(flow, &rts);
 }
 
-/* A CTS while the flow is open. False: it is to be ignored. */
+/* A CTS while the flow is open. False: ignore it. */
 static bool cts_while_open(
 	struct rxd_flow *flow, const struct rxd_cts *cts, uint64_t now_ns)
 {
@@ -252,13 +253,13 @@ static bool cts_while_open(
 	} else {
 		again = was_greeted(flow) && cts->index != flow->peer_index;
 	}
-	/* The peer's new life got its index from the RTS that the CTS answers. */
+	/* The peer's new instance got its index from the RTS that this CTS answers. */
 	if (again)
 		forget(flow, false);
 	return true;
 }
 
-/* The CTS is not believed: a second one is needed. */
+/* The CTS is ignored: ask for a second one. False: it is not ignored. */
 static bool ask_again(struct rxd_flow *flow, const struct rxd_cts *cts, uint64_t now_ns)
 {
 	if (cts->extended || flow->state == RXD_FLOW_OPEN || !doubted(flow))

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Where the fields are. The extension is in fields of the base header that are
+/* Offsets of the fields. The extension is in fields of the base header that are
  * undefined in these packets: flags, index, number. */
 enum {
 	AT_VERSION = offsetof(struct rxd_base, version),
@@ -24,7 +24,8 @@ enum {
 enum { OPTIONS_SHIFT = 56, OPTION_SEALS = 1 };
 #define HASH_MASK ((UINT64_C(1) << OPTIONS_SHIFT) - 1)
 
-/* The version of the extension: another one has another hash, and is not recognised. */
+/* The version of the extension: another version has another hash, and is not
+ * recognised. */
 static const char magic[] = "weft rxd extension 2";
 
 uint32_t rxd_epoch_new(void)
@@ -52,9 +53,9 @@ static uint64_t hash_more(uint64_t hash, const void *from, size_t len)
 	return hash;
 }
 
-/* FNV-1a over everything else in the packet, @to_epoch and @options, with the bits
- * mixed, so that no plain old content of these bytes is a hash by accident; @options
- * above it. */
+/* FNV-1a over all other bytes of the packet, @to_epoch and @options. The bits are
+ * mixed, so that old memory in these bytes is not a valid hash by accident; @options
+ * are above the hash. */
 static uint64_t hash_of(
 	const uint8_t *packet, size_t len, uint32_t to_epoch, uint8_t options)
 {
@@ -70,7 +71,7 @@ static uint64_t hash_of(
 	return (hash & HASH_MASK) | (uint64_t)options << OPTIONS_SHIFT;
 }
 
-/* The rest of the packet is written. */
+/* Write the extension; the rest of the packet is complete. */
 static void write_ext(
 	uint8_t *packet, size_t len, uint32_t to_epoch, const struct rxd_ext *ext)
 {

@@ -4,10 +4,10 @@
 
 #include "providers/rxd/flow/flow.h"
 
-/* What the files of a flow call of each other. Locking: flow.h. */
+/* Functions that the files of a flow call in each other. Locking: flow.h. */
 
 /* greeting.c */
-/* Ask for the peer's index, unless that is under way. */
+/* Ask for the peer's index, unless an RTS is under way. */
 void rxd_greet(struct rxd_flow *flow, uint64_t now_ns);
 void rxd_greeting_run(struct rxd_flow *flow, uint64_t now_ns);
 void rxd_greeting_rts(
@@ -16,52 +16,55 @@ void rxd_greeting_cts(
 	struct rxd_flow *flow, const uint8_t *packet, size_t len, uint64_t now_ns);
 
 /* life.c */
-/* Numbers, timers and windows of both directions as at the start; queued transfers stay
- * queued, begun ones must have ended. */
+/* Set numbers, timers and windows of both directions to their initial values. Queued
+ * transfers stay queued; those that had begun must have ended. */
 void rxd_flow_reset(struct rxd_flow *flow);
-/* The same for a flow that nothing has passed yet; begun transfers are queued again. */
+/* The same for a flow that has not transferred any packet yet; transfers that had begun
+ * are queued again. */
 void rxd_flow_begin_again(struct rxd_flow *flow);
 /* The peer was restarted. */
 void rxd_flow_restarted(struct rxd_flow *flow);
-/* The peer does not answer: fail everything. */
+/* The peer does not answer: fail all transfers. */
 void rxd_flow_give_up(struct rxd_flow *flow);
 
 /* send.c */
-/* Is the provider below, towards this peer, to be taken as one that loses nothing? */
+/* Is the provider below assumed to lose no packets to this peer? */
 static inline bool rxd_flow_trusts(const struct rxd_flow *flow)
 {
 	return !flow->config->resend && !flow->extended;
 }
 
-/* Send what the windows allow. */
+/* Send as many packets as the windows allow. */
 void rxd_send_more(struct rxd_flow *flow, uint64_t now_ns);
-/* Have a peer of another library acknowledge, by a packet with an old number. */
+/* Make a peer of another library acknowledge, by sending a packet with an old number.
+ */
 void rxd_send_solicit(struct rxd_flow *flow);
-/* Begun transfers become waiting ones, which get numbers from @number on. */
+/* Put transfers that had begun back into the queue; packets get numbers from @number
+ * on. */
 void rxd_send_renumber(struct rxd_flow *flow, uint64_t number);
 
 /* acked.c */
 void rxd_acked(
 	struct rxd_flow *flow, const uint8_t *packet, size_t len, uint64_t now_ns);
-/* The peer has all packets below @next, if that may be. */
+/* The peer has received all packets below @next, if that number is possible. */
 void rxd_acked_below(struct rxd_flow *flow, uint64_t next, uint64_t now_ns);
 
-/* The time at which packets that were overtaken count as lost, out.loss_ns, has come.
- */
+/* The time out.loss_ns has come: packets that were overtaken count as lost. */
 void rxd_acked_late(struct rxd_flow *flow, uint64_t now_ns);
 
 /* timeout.c */
 void rxd_timeout_run(struct rxd_flow *flow, uint64_t now_ns);
 void rxd_timeout_start(struct rxd_flow *flow, uint64_t now_ns);
-/* A peer of another library expects less than it has acknowledged. */
+/* A peer of another library expects a lower number than it has acknowledged. */
 void rxd_timeout_behind(struct rxd_flow *flow);
 
 /* receive.c */
 void rxd_receive_numbered(
 	struct rxd_flow *flow, const uint8_t *packet, size_t len, uint64_t now_ns);
-/* Send the acknowledgement that is due. */
+/* Send the acknowledgement, if it is due. */
 void rxd_receive_ack(struct rxd_flow *flow, uint64_t now_ns, bool sleep);
-/* A packet leaves that tells the number expected as well. */
+/* A packet is sent that includes the number expected, so no separate acknowledgement is
+ * needed. */
 void rxd_receive_piggybacked(struct rxd_flow *flow);
 
 #endif

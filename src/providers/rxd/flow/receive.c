@@ -4,11 +4,10 @@
 #include "providers/rxd/flow/parts.h"
 
 /*
- * Numbered packets, and the acknowledgements that they get. An acknowledgement leaves
- * at the end of a batch: to a peer of another library after any packet, which makes it
- * wait no longer than it expects; to an extended one after two packets, a gap or a
- * repetition, or after a short delay in which a packet to it can take the information
- * along.
+ * Numbered packets, and their acknowledgements. An acknowledgement is sent at the end
+ * of a batch: to a peer of another library after any packet, so that it waits no longer
+ * than it expects; to an extended peer after two packets, a gap or a repetition, or
+ * after a short delay, in which a packet to the peer can include the acknowledgement.
  */
 enum { ACK_EVERY = 2 };
 
@@ -16,7 +15,8 @@ enum { ACK_EVERY = 2 };
 
 void rxd_receive_piggybacked(struct rxd_flow *flow)
 {
-	/* What lies behind a gap, and that there is no window, only an ACK can tell. */
+	/* Only an ACK can report packets behind a gap, and that the window is closed.
+	 */
 	if (flow->in.now)
 		return;
 	flow->in.due = 0;
@@ -81,7 +81,7 @@ static void advance(struct rxd_flow *flow, uint64_t count)
 	in->refused = 0;
 }
 
-/* A transfer was given up by the peer. */
+/* The peer gave up a transfer: skip its packet numbers. True: done. */
 static bool skip(struct rxd_flow *flow, const uint8_t *packet, size_t len)
 {
 	uint64_t count;
@@ -95,7 +95,7 @@ static bool skip(struct rxd_flow *flow, const uint8_t *packet, size_t len)
 	return true;
 }
 
-/* The packet with the expected number. True: it was taken. */
+/* Deliver the packet with the expected number. True: it was accepted. */
 static bool deliver(struct rxd_flow *flow, const uint8_t *packet, size_t len)
 {
 	struct rxd_incoming *in = &flow->in;
@@ -133,7 +133,7 @@ static void deliver_early(struct rxd_flow *flow)
 		uint64_t number = in->next;
 
 		if (!deliver(flow, packet->bytes, packet->len)) {
-			/* The peer sends it again. */
+			/* The peer sends the packet again. */
 			rxd_early_drop(&in->early, number, &flow->config->kept);
 			return;
 		}
@@ -168,7 +168,7 @@ void rxd_receive_numbered(
 
 	memcpy(&base, packet, sizeof(base));
 	number = base.seq;
-	/* Data of an extended peer may come before its CTS. */
+	/* Data of an extended peer may arrive before its CTS. */
 	if (flow->extended ||
 		(flow->state != RXD_FLOW_OPEN && base.flags & RXD_FLAG_EXT)) {
 		uint32_t low, next;

@@ -14,8 +14,8 @@ void rxd_rtt_sample(struct rxd_rtt *rtt, uint64_t sample)
 {
 	uint64_t apart;
 
-	/* 0 means that there is no sample. A sample above the longest timeout does not
-	 * tell more than that one. */
+	/* 0 means that there is no sample. A sample above the longest timeout counts
+	 * like that timeout. */
 	sample = WF_MIN(WF_MAX(sample, UINT64_C(1)), RXD_RTO_MAX);
 	if (rtt->min == 0 || sample < rtt->min)
 		rtt->min = sample;

@@ -6,12 +6,12 @@
 #include "sys/compiler.h"
 
 /*
- * Packets leave: lost ones first, then new ones, while the peer's window and the
- * congestion window allow.
+ * Sends packets: lost ones first, then new ones, while the peer's window and the
+ * congestion window allow it.
  *
- * A peer of another library acknowledges operations and last packets only. So that the
- * congestion window is of use there, too, it is made to acknowledge by a short packet
- * with an old number, which it drops and answers.
+ * A peer of another library acknowledges only operations and last packets. So that the
+ * congestion window works with such a peer, too, a short packet with an old number
+ * makes it acknowledge: it drops the packet and answers.
  */
 enum { SOLICIT_EVERY = 8 };
 
@@ -63,9 +63,9 @@ static bool fits(struct rxd_flow *flow, uint32_t bytes)
 	return !out->limited;
 }
 
-/* Have the owner send what it keeps. What the lower provider does not take leaves again
- * later, and nothing shrinks for it: it is no loss of the network. False: there was
- * such. */
+/* Let the owner send the packets that it has collected. A packet that the provider
+ * below does not take is sent again later, and the congestion window does not shrink:
+ * it is no loss of the network. False: there was such a packet. */
 static bool flush(struct rxd_flow *flow)
 {
 	struct rxd_outgoing *out = &flow->out;
@@ -81,12 +81,12 @@ static bool flush(struct rxd_flow *flow)
 	for (unsigned int i = kept - (unsigned int)left; i < kept; i++)
 		rxd_board_set(&out->board, out->kept_numbers[i], RXD_SENT_LOST);
 	out->blocked = true;
-	/* An acknowledgement may have been with it. */
+	/* A packet that was not sent may have included an acknowledgement. */
 	flow->in.now = true;
 	return false;
 }
 
-/* Send packet @k of @xfer: as rxd_flow_ops.send, but without -FI_ENOSPC. */
+/* Send packet @k of @xfer: like rxd_flow_ops.send, but never -FI_ENOSPC. */
 static ssize_t send_or_keep(struct rxd_flow *flow, struct rxd_xfer *xfer,
 	uint64_t number, struct rxd_base base)
 {
@@ -102,7 +102,8 @@ static ssize_t send_or_keep(struct rxd_flow *flow, struct rxd_xfer *xfer,
 	return bytes;
 }
 
-/* Send packet @number, of @xfer or, if that is NULL, one that skips numbers. */
+/* Send packet @number, of @xfer or, if that is NULL, one that skips numbers. False: it
+ * could not be sent now. */
 static bool send_packet(struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t number,
 	bool ack_now, uint64_t now_ns)
 {
@@ -156,8 +157,8 @@ static struct rxd_xfer *begin(struct rxd_flow *flow)
 	return xfer;
 }
 
-/* Does the peer's window allow one more packet? One may always be under way: its
- * acknowledgement tells of a new window. */
+/* Does the peer's window allow one more packet? One may always be under way, because
+ * its acknowledgement reports a new window. */
 static bool window_open(const struct rxd_flow *flow)
 {
 	size_t count = rxd_board_count(&flow->out.board);
@@ -165,7 +166,8 @@ static bool window_open(const struct rxd_flow *flow)
 	return count < WF_MAX(flow->out.window, 1);
 }
 
-/* This packet may be the last one for now, so that only an acknowledgement helps. */
+/* Is this packet the last one that the windows allow, so that only an acknowledgement
+ * permits more? */
 static bool windows_close(const struct rxd_flow *flow)
 {
 	const struct rxd_outgoing *out = &flow->out;

@@ -5,21 +5,21 @@
 #include "sys/compiler.h"
 
 /*
- * Timeouts. Each one resends the oldest packet only: its acknowledgement tells what
- * became of the others, and most often the peer just did not look. After some timeouts
- * an RTS goes along, which a restarted peer answers as one that it does not know; after
+ * Timeouts. Each timeout resends only the oldest packet: its acknowledgement reports
+ * the state of the others, and most often the peer just made no progress. After some
+ * timeouts an RTS is sent as well, which a restarted peer answers as a stranger; after
  * many the peer is given up.
  */
 enum {
 	GREET_ROUNDS = 3,
-	/* Rounds after which a peer of another library that has no window for a
-	 * transfer is taken to refuse it: for a bad key it does nothing else. */
+	/* Rounds after which a peer of another library whose window stays closed is
+	 * assumed to refuse the transfer: a bad key has no other effect there. */
 	SHUT_ROUNDS = 12,
-	/* Rounds after which packets of the wire in use are tried. */
+	/* Rounds after which the packet size of the wire protocol in use is tried. */
 	SMALLER_ROUNDS = 4,
 };
 
-/* Between questions to a silent peer that owes answers. */
+/* Time between two RTS to a silent peer that owes answers. */
 #define SILENCE_NS UINT64_C(4000000000)
 
 void rxd_timeout_start(struct rxd_flow *flow, uint64_t now_ns)
@@ -35,7 +35,7 @@ void rxd_timeout_start(struct rxd_flow *flow, uint64_t now_ns)
 	}
 }
 
-/* Nothing is unacknowledged, but answers are missing. */
+/* No packet is unacknowledged, but answers are missing. */
 static void ask_silent(struct rxd_flow *flow, uint64_t now_ns)
 {
 	if (now_ns >= flow->in.heard_ns + SILENCE_NS)
@@ -58,8 +58,8 @@ static void fail_oldest(struct rxd_flow *flow, int err)
 	flow->busy = false;
 }
 
-/* Does a peer of another library refuse the oldest transfer? It has taken nothing of
- * it, nor of what follows. */
+/* Does a peer of another library refuse the oldest transfer? It has accepted no packet
+ * of it. */
 static bool is_refused(const struct rxd_flow *flow)
 {
 	const struct rxd_outgoing *out = &flow->out;
@@ -77,8 +77,8 @@ static void resend_oldest(struct rxd_flow *flow, uint64_t now_ns)
 
 	if (out->rounds >= SMALLER_ROUNDS && sent->bytes > flow->config->base_packet)
 		flow->packet_size = flow->config->base_packet;
-	/* HELD: the peer dropped an early packet that it could not take. Without a
-	 * window only a repeated packet asks for one. */
+	/* RXD_SENT_HELD: the peer dropped an early packet for which it had no memory.
+	 * While the window is closed, only a repeated packet asks for a new window. */
 	if (sent->state != RXD_SENT_LOST && (!rxd_flow_trusts(flow) || !out->window))
 		rxd_board_set(&out->board, out->board.una, RXD_SENT_LOST);
 	out->forced = true;
@@ -117,8 +117,8 @@ void rxd_timeout_run(struct rxd_flow *flow, uint64_t now_ns)
 
 void rxd_timeout_behind(struct rxd_flow *flow)
 {
-	/* A late acknowledgement is the ordinary case. A peer that goes on expecting
-	 * less than it once acknowledged, whatever is sent, has lost its memory. */
+	/* A late acknowledgement is the usual case. A peer that keeps expecting less
+	 * than it once acknowledged, whatever is sent, has been restarted. */
 	if (!flow->extended && flow->out.rounds >= GREET_ROUNDS)
 		rxd_flow_restarted(flow);
 }
