@@ -10,12 +10,12 @@
 #include "sys/fds.h"
 
 /*
- * The hardware queue behind a CQ. Its size follows the queues of the endpoints that are
- * bound to the CQ, because a hardware queue that overflows takes no entries any more.
+ * The hardware queue behind a CQ. Its size grows with the queues of the endpoints that
+ * are bound to the CQ, because a hardware queue that overflows is unusable afterwards.
  *
- * Sleeping. arm() reads the events of the completion channel, asks for the next one,
- * and then polls once more: a completion that came before the device was asked is found
- * by that poll, a later one makes the channel readable.
+ * Sleeping. arm() reads the events of the completion channel, requests the next one,
+ * and then polls once more: that poll finds a completion that came before the request,
+ * and a later completion makes the channel readable.
  */
 
 enum { SMALLEST = 64 };
@@ -25,7 +25,7 @@ static struct verbs_cq *of_item(struct wf_progress *item)
 	return wf_container_of(item, struct verbs_cq, item);
 }
 
-/* Poll once. Returns the number of completions, 0 also if the device failed. */
+/* Poll once. Returns the number of completions; 0 also if the device failed. */
 static int poll_once(struct verbs_cq *cq, int max)
 {
 	struct ibv_wc wc[VERBS_POLL_MAX];
@@ -51,8 +51,8 @@ static void run(struct wf_progress *item)
 {
 	struct verbs_cq *cq = of_item(item);
 
-	/* Not waited for: the thread that holds the lock polls, and arming does wait.
-	 */
+	/* The lock is not waited for: the thread that holds it polls, and arm() does
+	 * wait. */
 	if (!wf_trylock(&cq->lock))
 		return;
 	wf_progress_found(item, poll_once(cq, cq->bunch) > 0);
@@ -92,7 +92,8 @@ static bool arm(struct wf_progress *item)
 	count = poll_once(cq, cq->bunch);
 	wf_progress_found(item, count > 0);
 	wf_unlock(&cq->lock);
-	/* Locks for starting an endpoint again are not waited for: run tries again. */
+	/* The locks for restarting an endpoint are not waited for: run() tries again.
+	 */
 	return !count && !has_stopped(cq);
 }
 
@@ -154,7 +155,7 @@ int verbs_cq_opened(struct wf_cq *wf)
 	cq->wf = wf;
 	cq->item = verbs_cq_item;
 	cq->bunch = (int)verbs_params.cq_bunch;
-	/* Destroying a queue pair calls the kernel with the lock held. */
+	/* Destroying a queue pair makes a system call with the lock held. */
 	err = wf_lock_init(&cq->lock, kind == WF_LOCK_NONE ? kind : WF_LOCK_MUTEX);
 	if (err) {
 		free(cq);
@@ -188,7 +189,7 @@ static int grow(struct verbs_cq *cq, uint32_t size)
 			size, most);
 		return -FI_ENOMEM;
 	}
-	/* Doubled where possible, for the endpoints that follow. */
+	/* The size is doubled if possible, for further endpoints. */
 	err = verbs_lib.ibv.resize_cq(
 		cq->cq, (int)WF_MIN(most, WF_MAX(size, 2 * cq->size)));
 	if (err)
@@ -219,7 +220,8 @@ void verbs_cq_release(struct verbs_cq *cq, uint32_t entries)
 
 void verbs_cq_drain(struct verbs_cq *cq)
 {
-	/* Bounded by the size of the queue, as the other endpoints may keep it busy. */
+	/* The loop is limited by the size of the queue, because other endpoints may
+	 * keep it busy. */
 	for (uint32_t polled = 0; polled < cq->size;) {
 		int count = poll_once(cq, cq->bunch);
 

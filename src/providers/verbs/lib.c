@@ -9,8 +9,8 @@
 #include "providers/verbs/verbs.h"
 
 /*
- * Loading libibverbs and librdmacm. They are never unloaded: their threads and the
- * drivers that they load do not expect it.
+ * Loading of libibverbs and librdmacm. They are never unloaded, because their threads
+ * and the drivers that they load do not support it.
  */
 
 struct verbs_lib verbs_lib;

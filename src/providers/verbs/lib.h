@@ -6,17 +6,17 @@
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 
-/* Some names of the interface are macros around inline functions that need the library
- * when this one is linked. Here the names stand for the library's own symbols. */
+/* Some names of the interface are macros around inline functions, which need the
+ * library at link time. Without the macros the names are the library's own symbols. */
 #undef ibv_query_port
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
 /*
- * The functions of libibverbs and librdmacm. The libraries are loaded when a device is
- * there, so that a machine without devices, or without the libraries, pays nothing.
- * Functions of the data path are no symbols: verbs.h calls them through the context of
- * the device.
+ * The functions of libibverbs and librdmacm. The libraries are loaded when there is a
+ * device, so that a machine without devices, or without the libraries, pays nothing.
+ * Functions of the data path are not exported symbols: the header verbs.h of libibverbs
+ * calls them through the context of the device.
  */
 #define VERBS_IBV_FUNCTIONS(X)                                                         \
 	X(get_device_list)                                                             \
@@ -84,18 +84,18 @@ struct verbs_lib {
 	struct {
 		VERBS_RDMA_FUNCTIONS(VERBS_RDMA_MEMBER)
 	} rdma;
-	bool has_rdma; /* @rdma is filled: connections are possible */
+	bool has_rdma; /* @rdma is filled, so connections are possible. */
 };
 
-/* The functions; all NULL until verbs_lib_load succeeded. Tests fill it. */
+/* The functions; all NULL until verbs_lib_load succeeds. Tests fill it. */
 extern struct verbs_lib verbs_lib;
 
-/* Does the kernel have a device? Cheap, as most machines have none. Any thread may call
- * it. */
+/* Has the kernel any RDMA device? Cheap, because most machines have none. Any thread
+ * may call it. */
 bool verbs_lib_any_device(void);
 
-/* Load the libraries, once. 0, or -FI_ENODATA with the reason logged: libibverbs is
- * not there. Any thread may call it. */
+/* Load the libraries, in the first call. 0, or -FI_ENODATA with the reason logged:
+ * libibverbs is not installed. Any thread may call it. */
 int verbs_lib_load(void);
 
 #endif

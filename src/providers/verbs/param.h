@@ -5,23 +5,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* FI_VERBS_*: fi_verbs(7). */
+/* The parameters FI_VERBS_*, see fi_verbs(7). */
 struct verbs_params {
 	size_t tx_size, rx_size;
 	size_t tx_iov_limit, rx_iov_limit;
-	size_t inline_size; /* 0: what the device can do at most */
+	size_t inline_size; /* 0: the largest that the device supports */
 	size_t min_rnr_timer;
 	size_t cq_bunch;
 	size_t gid_index;
 	size_t name_server_port;
 	int use_odp, use_name_server;
-	const char *device_names, *ifaces; /* comma lists of prefixes; NULL: all */
+	/* Prefixes, separated by commas; NULL: all names. */
+	const char *device_names, *ifaces;
 };
 extern struct verbs_params verbs_params;
 
 void verbs_params_init(void);
 
-/* Does @name begin with one of the prefixes in the comma list @list? NULL: all do. */
+/* Does @name begin with one of the prefixes in @list, separated by commas? NULL: always
+ * true. */
 bool verbs_listed(const char *list, const char *name);
 
 #endif

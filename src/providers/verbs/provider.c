@@ -10,7 +10,7 @@
 #include "providers/verbs/srx.h"
 #include "providers/verbs/ud/ud.h"
 
-/* The provider, as the shared objects see it. What it offers depends on the devices:
+/* Description of the provider for src/objects. Its templates depend on the devices:
  * device/template.c. */
 
 int verbs_failed(enum fi_log_subsys subsys, const char *call, int err)

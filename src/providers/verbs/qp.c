@@ -8,11 +8,11 @@
 #include "providers/verbs/srx.h"
 #include "providers/verbs/ud/ud.h"
 
-/* Queue pairs of endpoints: their creation, states and end. */
+/* Queue pairs of endpoints: their creation, their states and their end. */
 
 static uint32_t sends_of(const struct verbs_ep *ep)
 {
-	/* One more for the mark of a flush. */
+	/* One more, for the mark of a flush. */
 	return (uint32_t)ep->ep.info->tx_attr->size + 1;
 }
 
@@ -21,19 +21,19 @@ static uint32_t receives_of(const struct verbs_ep *ep)
 	return ep->srx ? ep->srx->size : (uint32_t)ep->ep.info->rx_attr->size;
 }
 
-/* An endpoint that only sends or only receives has one CQ. */
+/* An endpoint that only sends or only receives may have one CQ. */
 struct verbs_cq *verbs_ep_cq(const struct verbs_ep *ep, int direction)
 {
 	const struct wf_ep *wf = &ep->ep;
 	const struct wf_cq *tx = wf->tx_cq ? wf->tx_cq : wf->rx_cq;
 	const struct wf_cq *rx = wf->rx_cq ? wf->rx_cq : wf->tx_cq;
 
-	/* Without any, no endpoint is enabled. */
+	/* fi_enable requires at least one. */
 	assert(tx && rx);
 	return verbs_cq_of(direction == VERBS_SENDS ? tx : rx);
 }
 
-/* A datagram has one more, for its routing header. */
+/* A datagram endpoint has one entry more, for the routing header. */
 static uint32_t receive_sges(const struct verbs_ep *ep)
 {
 	size_t limit = WF_MAX(ep->ep.info->rx_attr->iov_limit, (size_t)1);
@@ -134,7 +134,7 @@ int verbs_qp_create(struct verbs_ep *ep)
 		goto err_sends;
 	err = open_qp(ep);
 	if (err && ep->qp)
-		/* Gives both reservations back. */
+		/* Releases both reservations. */
 		verbs_qp_destroy(ep);
 	else if (err)
 		goto err_receives;
@@ -176,8 +176,8 @@ bool verbs_qp_works(const struct verbs_ep *ep)
 }
 
 /*
- * The number of a queue pair that was destroyed may be that of the next one. So no
- * thread polls between the removal of the endpoint from the finders and the end of its
+ * The number of a destroyed queue pair may be reused for the next one. So no thread may
+ * poll between the removal of the endpoint from the finders and the end of its
  * completions: both CQs are locked, in the order of their addresses.
  */
 static void lock_both(struct verbs_cq *a, struct verbs_cq *b)
@@ -202,8 +202,8 @@ static void destroy_locked(
 	uint32_t number = ep->qp->qp_num;
 	int err;
 
-	/* What ended before is reported, what the end of the queue pair cancels is not.
-	 */
+	/* Operations that ended before are reported; those that the end of the queue
+	 * pair cancels are not. */
 	verbs_cq_drain(tx);
 	if (rx != tx)
 		verbs_cq_drain(rx);

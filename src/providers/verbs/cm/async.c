@@ -34,8 +34,8 @@ static struct wf_eq *eq_of_domain(struct wf_domain *domain)
 	return eq;
 }
 
-/* The device does not destroy a queue pair before its events are acknowledged, so that
- * the endpoint is there. */
+/* The device does not destroy a queue pair before its events are acknowledged, so the
+ * endpoint exists. */
 static void queue_pair_failed(const struct ibv_async_event *event)
 {
 	struct verbs_ep *ep = event->element.qp->qp_context;
@@ -92,8 +92,8 @@ static void handle(struct verbs_async *async, const struct ibv_async_event *even
 }
 
 /*
- * Endpoints whose queue pair failed. The thread that polled the failure must not take
- * the locks of connections, and wakes this item instead.
+ * The thread that polled the failure of a queue pair must not take the locks of
+ * connections, so it only wakes the item of verbs_async.
  */
 void verbs_cm_lost(struct verbs_ep *ep)
 {
@@ -103,8 +103,9 @@ void verbs_cm_lost(struct verbs_ep *ep)
 	if (ep->ep.type != FI_EP_MSG ||
 		atomic_exchange_explicit(&ep->lost, true, memory_order_relaxed))
 		return;
-	/* release: a thread that sees it sees the endpoint's, too. Full fence: either
-	 * this thread sees that the item is parked, or arm sees the flag. */
+	/* release: a thread that loads the flag also loads that of the endpoint. Full
+	 * fence: either this thread finds the item parked, or arm finds the flag set.
+	 */
 	atomic_store_explicit(&async->lost, true, memory_order_release);
 	atomic_thread_fence(memory_order_seq_cst);
 	wf_progress_wake(&async->item);

@@ -2,12 +2,13 @@
 #include "objects/endpoint/life/name.h"
 #include "providers/verbs/cm/cm.h"
 
-/* What the calls of fi_cm(3) begin, and the names of endpoints that connect. */
+/* What the calls of fi_cm(3) start, and the names of endpoints that connect. */
 
-enum { ADDRESS_MS = 4000 }; /* for the resolution of a neighbour's address */
+/* Time limit for resolving a neighbour's address, in milliseconds. */
+enum { ADDRESS_MS = 4000 };
 
-/* Have the readers of @eq and the domain's thread drive the exchange, and report what
- * happens to the device. */
+/* Let the readers of @eq and the domain's thread drive the exchange, and report events
+ * of the device. */
 static int run(struct wf_cm *base, struct wf_eq *eq)
 {
 	struct verbs_cm *cm = verbs_cm_of(base);
@@ -50,7 +51,8 @@ static int start_connecting(struct wf_cm *base, const void *data, size_t len)
 	return 0;
 }
 
-/* The peer may send as soon as it has the answer, so the queue pair is ready first. */
+/* The peer may send as soon as it has the answer, so the queue pair must be ready
+ * before. */
 static int answer(struct wf_cm *base, const void *data, size_t len)
 {
 	struct verbs_cm *cm = verbs_cm_of(base);
@@ -88,7 +90,7 @@ const struct wf_cm_ops verbs_cm_ops = {
 	.shutdown = shut_down,
 };
 
-/* Bind to @name instead of the address that the endpoint has. @cm->lock is held. */
+/* Bind to @name instead of the endpoint's address. @cm->lock is held. */
 static int rebind(struct verbs_cm *cm, const union wf_sockaddr *name)
 {
 	struct rdma_cm_id *id;

@@ -11,7 +11,7 @@ int verbs_cm_errno(const char *call)
 	return verbs_failed(FI_LOG_EP_CTRL, call, errno);
 }
 
-/* Each endpoint has a channel, so that many of them need a higher limit. */
+/* Each endpoint has a channel, so many endpoints need a higher limit of descriptors. */
 static struct rdma_event_channel *create_channel(void)
 {
 	struct rdma_event_channel *channel = verbs_lib.rdma.create_event_channel();

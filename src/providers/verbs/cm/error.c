@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/verbs/cm/cm.h"
 
-/* A status is a negative errno, or a number of the transport. */
+/* Convert a status, which is a negative errno or a number of the transport, to a
+ * positive errno. */
 static int from_status(int status, int otherwise)
 {
 	return status < 0 ? -status : otherwise;

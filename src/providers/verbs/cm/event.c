@@ -4,13 +4,15 @@
 
 /*
  * The exchange of one connection, driven by the events of librdmacm. The active side
- * resolves address and route, asks, and gets a response; it then has its queue pair
- * ready before the passive side is told that the connection is established.
+ * resolves address and route, sends the request, and gets a response; it then makes its
+ * queue pair ready before the passive side gets the event that the connection is
+ * established.
  */
 
 enum {
 	EVENTS_PER_RUN = 16,
-	ROUTE_MS = 4000, /* for an answer of the subnet's administration */
+	/* Time limit for an answer of the subnet administrator, in milliseconds. */
+	ROUTE_MS = 4000,
 };
 
 void verbs_cm_up(struct verbs_cm *cm, const struct verbs_cm_data *data)
@@ -18,7 +20,7 @@ void verbs_cm_up(struct verbs_cm *cm, const struct verbs_cm_data *data)
 	cm->base.state = WF_CM_CONNECTED;
 	verbs_id_own(cm->id, &cm->own);
 	verbs_id_peer(cm->id, &cm->base.peer);
-	/* release: a thread that sees it posts to the queue pair in its new state. */
+	/* release: a thread that loads it posts to the queue pair in its new state. */
 	atomic_store_explicit(&cm->ep->ready, true, memory_order_release);
 	wf_cm_tell(&cm->base, FI_CONNECTED, data ? data->bytes : NULL,
 		data ? data->len : 0);
@@ -28,7 +30,7 @@ void verbs_cm_down(struct verbs_cm *cm)
 {
 	cm->base.state = WF_CM_DOWN;
 	atomic_store_explicit(&cm->ep->ready, false, memory_order_relaxed);
-	/* Also answers a peer that asked for the end. */
+	/* This also answers a peer that ended the connection. */
 	(void)verbs_lib.rdma.disconnect(cm->id);
 	verbs_qp_fail(cm->ep);
 	wf_cm_tell(&cm->base, FI_SHUTDOWN, NULL, 0);
@@ -80,7 +82,7 @@ static void answered(struct verbs_cm *cm, const struct verbs_cm_data *data)
 	fail_errno(cm, err);
 }
 
-/* Both ends may see the end of a connection; the second event of it says nothing. */
+/* Both ends may notice the end of a connection; its second event is ignored. */
 static void ended(struct verbs_cm *cm, const struct rdma_cm_event *event)
 {
 	if (cm->base.state == WF_CM_CONNECTED)

@@ -3,7 +3,7 @@
 
 #include "providers/verbs/cm/pep.h"
 
-/* Requests that arrive at a passive endpoint, and their rejection. */
+/* Connection requests that arrive at a passive endpoint, and their rejection. */
 
 enum { EVENTS_PER_RUN = 64 };
 
@@ -14,7 +14,7 @@ static struct verbs_pep *pep_of_item(struct wf_progress *item)
 
 static void reject(struct rdma_cm_id *id, const struct verbs_cm_data *data)
 {
-	/* A peer that has given up cannot be told: no matter. */
+	/* The failure is ignored: a peer that has given up cannot be reached. */
 	(void)verbs_lib.rdma.reject(
 		id, data, data ? (uint8_t)verbs_cm_data_size(data) : 0);
 	(void)verbs_lib.rdma.destroy_id(id);
@@ -26,7 +26,7 @@ void verbs_connreq_reject(struct wf_cm_request *base, enum wf_cm_reason reason,
 	struct verbs_connreq *req = verbs_connreq_of(base);
 	struct verbs_cm_data told;
 
-	(void)reason; /* the transport cannot tell it */
+	(void)reason; /* the transport has no field for the reason */
 	verbs_cm_data_set(&told, data, len);
 	reject(req->id, len ? &told : NULL);
 	free(req);
@@ -51,8 +51,8 @@ static void report(
 		&(struct wf_cm_arrival){ &own, &peer, data->bytes, data->len });
 }
 
-/* The event is acknowledged before an identifier can be destroyed: that waits for it.
- */
+/* Take a connection request. The event is acknowledged before an identifier is
+ * destroyed, because destroying waits for that. */
 static void take_request(struct verbs_pep *pep, struct rdma_cm_event *event)
 {
 	struct rdma_cm_id *id = event->id;
@@ -78,7 +78,7 @@ static void listener_lost(struct wf_pep *pep)
 	(void)wf_eq_write_err(pep->eq, &entry);
 }
 
-/* Other events are about requests that wait: fi_accept will find out. */
+/* Other events concern waiting requests: fi_accept will return their error. */
 static void handle(struct verbs_pep *pep, struct rdma_cm_event *event)
 {
 	bool removed =
@@ -111,7 +111,7 @@ void verbs_pep_run(struct wf_progress *item)
 	wf_unlock(&pep->base.lock);
 }
 
-/* The descriptor is readable as long as events wait. */
+/* The descriptor is readable while there are events. */
 bool verbs_pep_arm(struct wf_progress *item)
 {
 	(void)item;

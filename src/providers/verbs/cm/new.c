@@ -6,7 +6,8 @@
 #include "providers/verbs/cm/pep.h"
 
 /* Opening and closing the connection management of an endpoint, which may be opened for
- * a connection request, or for a passive endpoint; and the item that drives it. */
+ * a connection request or for a passive endpoint; and the progress item that drives it.
+ */
 
 static struct verbs_cm *cm_of_item(struct wf_progress *item)
 {
@@ -28,15 +29,15 @@ static int wait_fd(struct wf_progress *item)
 	return cm_of_item(item)->channel->fd;
 }
 
-/* The descriptor is readable as long as events wait. */
+/* The descriptor is readable while there are events. */
 static bool arm(struct wf_progress *item)
 {
 	(void)item;
 	return true;
 }
 
-/* Have the events of @id come to the endpoint's own channel; blocks until the old
- * channel's reader is done with them. */
+/* Move @id to the endpoint's own channel; blocks until the reader of the old channel
+ * has acknowledged its events. */
 static int adopt(struct verbs_cm *cm, struct rdma_cm_id *id)
 {
 	if (verbs_lib.rdma.migrate_id(id, cm->channel))
@@ -80,7 +81,7 @@ static int take_name(struct verbs_cm *cm, struct fid *handle)
 	pep = verbs_pep_of(base);
 	cm->own = base->name;
 	err = pep->id ? adopt(cm, pep->id) : 0;
-	/* What could not be adopted goes with the passive endpoint. */
+	/* If the identifier could not be moved, the passive endpoint keeps it. */
 	if (!err)
 		pep->id = NULL;
 	return err;
@@ -141,13 +142,13 @@ void verbs_cm_free(struct verbs_ep *ep)
 		return;
 	if (cm->base.eq)
 		stop(cm);
-	/* No event of the queue pair may find it any more. */
+	/* From now on no event of the queue pair finds the connection management. */
 	wf_lock(&async->lock);
 	ep->cm = NULL;
 	if (cm->base.eq)
 		wf_list_remove(&cm->link);
 	wf_unlock(&async->lock);
-	/* The kernel tells a connected peer. */
+	/* The kernel notifies a connected peer. */
 	if (cm->id)
 		(void)verbs_lib.rdma.destroy_id(cm->id);
 	verbs_channel_close(cm->channel);

@@ -38,8 +38,8 @@ static int pep_listen(struct wf_pep *base)
 	return 0;
 }
 
-/* One passive endpoint hears requests of all devices: name the domain of the one that
- * this request came by. */
+/* One passive endpoint gets requests over all devices: set the domain name of the
+ * device over which this request arrived. */
 static int complete_info(const struct wf_cm_request *req, struct fi_info *info)
 {
 	return verbs_cm_name_domain(verbs_connreq_of(req)->id, info);

@@ -20,18 +20,18 @@ static inline struct verbs_pep *verbs_pep_of(const struct wf_pep *pep)
 /* pep.c */
 extern const struct wf_pep_ops verbs_pep_ops;
 
-/* listen.c: the item's functions. */
+/* listen.c: functions of the progress item. */
 void verbs_pep_run(struct wf_progress *item);
 int verbs_pep_wait_fd(struct wf_progress *item);
 bool verbs_pep_arm(struct wf_progress *item);
 
 /*
- * A connection request. While it waits for an answer its identifier stays on the
+ * A connection request. While it waits for an answer, its identifier stays on the
  * channel of the passive endpoint.
  */
 struct verbs_connreq {
 	struct wf_cm_request base;
-	struct rdma_cm_id *id; /* the request's own */
+	struct rdma_cm_id *id; /* identifier of the request */
 };
 
 static inline struct verbs_connreq *verbs_connreq_of(const struct wf_cm_request *req)

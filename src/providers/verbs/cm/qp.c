@@ -4,13 +4,13 @@
 #include "providers/verbs/param.h"
 
 /* The states of a queue pair that is connected: INIT, ready to receive (RTR), ready to
- * send (RTS). The exchange knows the peer's number and the path. */
+ * send (RTS). The exchange provides the peer's queue pair number and the path. */
 
 enum {
 	REMOTE_ACCESS = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
 			IBV_ACCESS_REMOTE_READ,
-	/* The largest values of 3 bits: seven retries, and without end while the peer
-	 * has no receive posted, as FI_RM_ENABLED promises. */
+	/* The largest values of 3 bits: seven retries; and retries without end while
+	 * the peer has no receive posted, as FI_RM_ENABLED requires. */
 	RETRIES = 7,
 	RNR_RETRIES = 7,
 };
@@ -22,7 +22,7 @@ static int access_flags(const struct verbs_device *device)
 		       : REMOTE_ACCESS | IBV_ACCESS_REMOTE_ATOMIC;
 }
 
-/* The peer asks for so many reads at a time, the device has a limit. */
+/* The number of outstanding reads: the peer asks for it, and the device limits it. */
 static uint8_t within(uint8_t asked, int limit)
 {
 	return (uint8_t)WF_MIN((int)asked, WF_MAX(limit, 0));

@@ -67,7 +67,7 @@ static uint64_t read_word(const struct iovec *iov, size_t count)
 	return word;
 }
 
-/* Where the device puts the old value. */
+/* Set the buffer to which the device writes the old value. */
 static int set_result(const struct verbs_ep *ep, const struct wf_op_atomic *atomic,
 	struct ibv_sge *sge)
 {

@@ -8,14 +8,14 @@
 #include "providers/verbs/ud/ud.h"
 
 /*
- * Completions of the device become those of operations. Requests of one direction of a
- * queue pair end in their order, so that a completion also says that all requests
- * before it, which asked for none, have succeeded.
+ * Completions of the device become completions of operations. Requests of one direction
+ * of a queue pair end in order, so a completion also means that all earlier requests
+ * without a completion have succeeded.
  */
 
-enum { SOFT_ROCE = 0xffffff }; /* the kernel's rdma_rxe, as vendor */
+enum { SOFT_ROCE = 0xffffff }; /* vendor id of the kernel's rdma_rxe */
 
-/* The positive FI_E code of a failure. */
+/* The positive fi_errno of a failure. */
 static int error_of(enum ibv_wc_status status)
 {
 	switch (status) {
@@ -39,7 +39,7 @@ static int error_of(enum ibv_wc_status status)
 	}
 }
 
-/* What a disconnection flushes is no news. */
+/* Requests that a disconnection flushes are not logged. */
 static void log_failure(const char *what, const struct ibv_wc *wc)
 {
 	if (wc->status != IBV_WC_WR_FLUSH_ERR)
@@ -81,7 +81,7 @@ static void complete_send(struct verbs_ep *ep, const struct ibv_wc *wc)
 	uint32_t number = (uint32_t)wc->wr_id;
 	const struct verbs_wr *wr;
 
-	/* Requests without a completion; marks always have one. */
+	/* Complete the earlier requests without a completion; marks always have one. */
 	for (; tail != number; tail++)
 		sent(ep, &sq->slots[tail & sq->mask]);
 	wr = &sq->slots[tail & sq->mask];
@@ -108,7 +108,7 @@ static bool is_too_long(
 		       ep->domain->device->attr.vendor_id == SOFT_ROCE);
 }
 
-/* The positive FI_E code of a receive that failed. */
+/* The positive fi_errno of a receive that failed. */
 static int receive_error(
 	const struct verbs_ep *ep, const struct verbs_wr *wr, enum ibv_wc_status status)
 {
@@ -135,8 +135,8 @@ static void receive_failed(
 		wf_ep_rx_err(&ep->ep, wr->flags, &entry);
 }
 
-/* Remote CQ data of a write, which took a receive: its context is reported, but no
- * message is counted. */
+/* A write with remote CQ data consumed a receive: the completion has its context, but
+ * no message is counted. */
 static void written(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
@@ -162,7 +162,7 @@ static void received(
 		comp_flags |= FI_REMOTE_CQ_DATA;
 		data = ntohl(wc->imm_data);
 	}
-	/* A receive of a shared context does not know the endpoint's CQ. */
+	/* A receive of a shared context has no information on the endpoint's CQ. */
 	if (ep->srx)
 		flags |= ep->ep.rx.forced;
 	if (ep->ud)
@@ -180,7 +180,8 @@ static void end_receive(
 		receive_failed(ep, wr, wc);
 }
 
-/* A receive of a datagram endpoint that was stopped: it is posted again. */
+/* Is it a receive that was returned because a datagram endpoint was stopped? It is
+ * posted again. */
 static bool is_returned(const struct verbs_ep *ep, const struct ibv_wc *wc)
 {
 	return ep->ud && wc->status == IBV_WC_WR_FLUSH_ERR && !ep->closing &&
@@ -207,7 +208,7 @@ static void complete_receive(struct verbs_ep *ep, const struct ibv_wc *wc)
 	atomic_store_explicit(&rq->tail, number + 1, memory_order_release);
 }
 
-/* A failed request ends a connection, and stops a datagram endpoint. */
+/* A failed request ends a connection, or stops a datagram endpoint. */
 static void stopped(struct verbs_ep *ep)
 {
 	if (ep->ud)
@@ -222,7 +223,7 @@ void verbs_complete(struct verbs_cq *cq, const struct ibv_wc *wc)
 	struct verbs_ep *ep = verbs_finder_get(&cq->finders[direction], wc->qp_num);
 
 	if (wf_unlikely(!ep))
-		/* Left behind by a queue pair that was destroyed. */
+		/* The completion of a queue pair that was destroyed. */
 		return;
 	if (wf_unlikely(wc->status != IBV_WC_SUCCESS && !ep->closing))
 		stopped(ep);

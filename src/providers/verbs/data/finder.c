@@ -17,7 +17,7 @@ static void put(struct verbs_finder *finder, uint32_t number, struct verbs_ep *e
 	finder->count++;
 }
 
-/* At most half of the slots are used, so that searches end soon. */
+/* At most half of the slots are used, so that searches are short. */
 static int grow(struct verbs_finder *finder)
 {
 	struct verbs_finder old = *finder;
@@ -58,7 +58,7 @@ void verbs_finder_remove(struct verbs_finder *finder, uint32_t number)
 		return;
 	finder->slots[at].ep = NULL;
 	finder->count--;
-	/* Entries behind the gap might not be found any more: put them again. */
+	/* Entries behind the gap might not be found any more: insert them again. */
 	for (at = (at + 1) & finder->mask; finder->slots[at].ep;
 		at = (at + 1) & finder->mask) {
 		struct verbs_found moved = finder->slots[at];

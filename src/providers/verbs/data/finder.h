@@ -8,20 +8,20 @@
 struct verbs_ep;
 
 /*
- * Finding the endpoint of a completion by the number of its queue pair: a hash table
- * with open addressing. All zero is an empty one; the caller serialises.
+ * Finds the endpoint of a completion by the number of its queue pair: a hash table with
+ * open addressing. All zero: empty. The caller serialises the calls.
  */
 struct verbs_finder {
 	struct verbs_found {
-		struct verbs_ep *ep; /* NULL: free */
+		struct verbs_ep *ep; /* NULL: the slot is free */
 		uint32_t number;
 	} * slots;
 	uint32_t mask, count;
 };
 
-/* -FI_ENOMEM. The number is not in the table. */
+/* Add an endpoint whose number is not in the table. 0 or -FI_ENOMEM. */
 int verbs_finder_add(struct verbs_finder *finder, uint32_t number, struct verbs_ep *ep);
-/* No-op if the number is not there. */
+/* No-op if the number is not in the table. */
 void verbs_finder_remove(struct verbs_finder *finder, uint32_t number);
 
 static inline void verbs_finder_done(struct verbs_finder *finder)
@@ -35,7 +35,7 @@ static inline uint32_t verbs_finder_home(
 	return number & finder->mask;
 }
 
-/* NULL: there is none. */
+/* The endpoint with the number, or NULL. */
 static inline struct verbs_ep *verbs_finder_get(
 	const struct verbs_finder *finder, uint32_t number)
 {

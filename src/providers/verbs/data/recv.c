@@ -28,8 +28,8 @@ static bool has_bare_buffer(const struct wf_op *op)
 
 /*
  * A buffer without descriptor is posted with a key that no region has: messages without
- * payload, which touch no buffer, may be all that such a receive is for. Any other ends
- * it with an error of the device.
+ * payload, which access no buffer, may be all that such a receive is for. Any other
+ * message ends it with an error of the device.
  */
 int verbs_recv_sges(const struct wf_op *op, struct ibv_sge *sge, bool *ret_bare)
 {
@@ -42,7 +42,7 @@ int verbs_recv_sges(const struct wf_op *op, struct ibv_sge *sge, bool *ret_bare)
 	return verbs_sges(op, false, sge);
 }
 
-/* Where the routing header of a datagram goes. */
+/* The buffer for the routing header of a datagram. */
 static struct ibv_sge header_of(const struct verbs_domain *domain)
 {
 	return (struct ibv_sge){

@@ -3,7 +3,7 @@
 
 #include "providers/verbs/data/data.h"
 
-/* Remote reads and writes. Immediate data takes a receive of the target. */
+/* Remote reads and writes. Immediate data consumes a receive of the target. */
 
 static void set_remote(const struct wf_op *op, struct ibv_send_wr *wr)
 {

@@ -8,8 +8,8 @@
 #include "providers/verbs/ud/ns.h"
 #include "sys/route.h"
 
-/* Internet addresses of devices: an address of this host belongs to the device that the
- * connection manager binds it to. */
+/* Internet addresses of devices: an address of this host belongs to the device that
+ * librdmacm binds it to. */
 
 bool verbs_addr_device(const union wf_sockaddr *addr, struct verbs_bound *ret)
 {
@@ -43,8 +43,8 @@ static const union wf_sockaddr *own(const struct wf_device *device)
 	return device->addr;
 }
 
-/* Do packets to @dest leave by the device's address? Also true for addresses of this
- * host that are the device's own. */
+/* Are packets to @dest sent from the device's address? Also true for the device's own
+ * addresses. */
 static bool reaches(const struct wf_device *device, const union wf_sockaddr *dest)
 {
 	union wf_sockaddr source;
@@ -76,7 +76,7 @@ static int give(const union wf_sockaddr *addr, void **ret_addr, size_t *ret_len)
 	return 0;
 }
 
-/* The first of @list that fits the device. */
+/* Choose the first address of @list that fits the device. */
 static int choose(const struct wf_device *device, const struct wf_info_addrs *list,
 	bool source, void **ret_addr, size_t *ret_len)
 {
@@ -99,7 +99,7 @@ static int choose(const struct wf_device *device, const struct wf_info_addrs *li
 int verbs_resolve(const struct wf_device *device, const char *node, const char *service,
 	uint64_t flags, void **ret_addr, size_t *ret_len)
 {
-	/* A service without a node is one of this device. */
+	/* A service without a node belongs to this device. */
 	bool source = !node || flags & FI_SOURCE;
 	struct wf_info_reason why;
 	struct wf_info_addrs list;

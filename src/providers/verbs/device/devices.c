@@ -8,9 +8,9 @@
 #include "sys/netif.h"
 
 /*
- * The list of devices. It is made at the first question; FI_RESCAN asks the devices
- * again. As callers may refer to older lists, all different ones are kept until the
- * library is unloaded; they share what did not change (known.h).
+ * The list of devices. The first call makes it; FI_RESCAN asks the devices again.
+ * Callers may hold pointers to older lists, so all lists that differ are kept until the
+ * library is unloaded; they share unchanged entries (known.h).
  */
 
 struct scan {
@@ -21,7 +21,8 @@ struct scan {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct scan *latest; /* and those before it; guarded by lock */
+/* The latest list and, linked, the earlier ones; guarded by lock. */
+static struct scan *latest;
 static const struct wf_devices none;
 
 static struct verbs_device *find_port(
@@ -33,7 +34,7 @@ static struct verbs_device *find_port(
 	return NULL;
 }
 
-/* Append the address @sa of the device to the list; NULL: that of its datagram
+/* Append the address @sa of the device to the list; NULL: the address of its datagram
  * endpoints. */
 static int add_addr(
 	struct scan *scan, struct verbs_device *device, const union wf_sockaddr *sa)
@@ -158,8 +159,7 @@ static struct scan *scan_all(bool rescan)
 	return NULL;
 }
 
-/* Known addresses are of one port alone, so that the same addresses are the same
- * devices, too. */
+/* Known addresses belong to a single port, so equal addresses mean equal devices. */
 static bool is_same(const struct scan *a, const struct scan *b)
 {
 	if (a->devices.count != b->devices.count || a->found_count != b->found_count)
@@ -172,7 +172,7 @@ static bool is_same(const struct scan *a, const struct scan *b)
 		       a->found_count * sizeof(struct verbs_device *));
 }
 
-/* Make @scan, or one before that found the same, the latest. */
+/* Make @scan the latest list, unless an earlier one is equal. */
 static void set_latest(struct scan *scan)
 {
 	struct scan **at = &latest, *before;

@@ -6,7 +6,8 @@
 
 static struct verbs_device *known;
 
-/* Would endpoints over both be offered alike? Names follow from the rest. */
+/* Would endpoints over both ports have the same templates? Names follow from the other
+ * fields. */
 static bool is_same(const struct verbs_device *a, const struct verbs_device *b)
 {
 	return !strcmp(a->name, b->name) && a->port == b->port &&

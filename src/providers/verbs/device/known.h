@@ -7,33 +7,35 @@
 #include "providers/verbs/ud/ud.h"
 
 /*
- * All ports and addresses that were ever found. Answers and open objects refer to them,
- * so that they stay until the library is unloaded; a port or an address that is found
- * again as it was before is the same one. The caller serialises.
+ * All ports and addresses that were ever found. Answers of fi_getinfo and open objects
+ * point to them, so they are kept until the library is unloaded. A port or an address
+ * that is found unchanged in a later scan is the same object. The caller serialises the
+ * calls.
  */
 
 /* An Internet address of a port for connections, or the address of its datagram
- * endpoints, of which the device chooses the most; and what endpoints there offer. */
+ * endpoints, most of which the device chooses; with the template of these endpoints. */
 struct verbs_addr {
 	struct verbs_addr *next;
 	union {
-		union wf_sockaddr sa; /* family AF_UNSPEC: of datagram endpoints */
+		/* Family AF_UNSPEC: address of datagram endpoints. */
+		union wf_sockaddr sa;
 		struct verbs_ud_name name;
 	};
 	bool dgram;
 	struct verbs_template template;
 };
 
-/* The port that is as @found, which is taken over: the caller does not use it any more.
- * NULL: no memory. */
+/* The known port that equals @found, which is added if it is new. The function consumes
+ * @found. NULL: no memory. */
 struct verbs_device *verbs_known_device(struct verbs_device *found);
 
-/* The address @sa of the port, or with NULL that of its datagram endpoints. NULL: no
+/* The address @sa of the port or, with NULL, that of its datagram endpoints. NULL: no
  * memory. */
 const struct verbs_addr *verbs_known_addr(
 	struct verbs_device *device, const union wf_sockaddr *sa);
 
-/* Forget all of them. */
+/* Free all ports and addresses. */
 void verbs_known_done(void);
 
 #endif

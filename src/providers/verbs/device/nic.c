@@ -78,7 +78,7 @@ static const char *network_of(const struct verbs_device *device)
 	}
 }
 
-/* The target of the link @name in the device's folder of sysfs, without the path. */
+/* The last component of the target of the link @name in the device's sysfs folder. */
 static void read_link(
 	const struct ibv_device *ibv, const char *name, char *ret, size_t len)
 {

@@ -7,9 +7,9 @@
 
 #include "providers/verbs/param.h"
 
-/* Asking the devices: limits, ports, and how much a send may have inline. */
+/* Queries of the devices: limits, ports, and the largest inline payload of a send. */
 
-/* The inline size of the queue pairs that were asked for @size; 0: refused. */
+/* The inline size of a queue pair that is created with @size; 0: the device refuses. */
 static uint32_t try_inline(
 	struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_type type, uint32_t size)
 {
@@ -33,8 +33,8 @@ static uint32_t try_inline(
 	return WF_MAX(attr.cap.max_inline_data, size);
 }
 
-/* The largest inline size up to @limit that a queue pair can be created with: no
- * attribute of the device tells it. */
+/* Search the largest inline size up to @limit with which a queue pair can be created,
+ * because no attribute of the device contains it. */
 static uint32_t search_inline(
 	struct ibv_pd *pd, struct ibv_cq *cq, enum ibv_qp_type type, uint32_t limit)
 {
@@ -107,7 +107,7 @@ static bool set_names(struct verbs_device *device)
 	return device->dgram_domain && fabric;
 }
 
-/* Fill @ret for one port. -FI_ENODATA: it is left out, -FI_ENOMEM. */
+/* Fill @ret for one port. 0; -FI_ENODATA: the port is not used; or -FI_ENOMEM. */
 static int probe_port(struct ibv_context *context, const struct verbs_device *base,
 	uint8_t port, struct verbs_device *ret)
 {

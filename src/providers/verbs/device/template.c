@@ -5,7 +5,7 @@
 #include "objects/open/frame.h"
 #include "providers/verbs/param.h"
 
-/* The attributes that fi_getinfo offers, from the limits of a device. */
+/* Templates for fi_getinfo, made from the limits of a device. */
 
 #define DOMAIN_CAPS (FI_LOCAL_COMM | FI_REMOTE_COMM | FI_PEER)
 #define TX_CAPS     (FI_MSG | FI_RMA | FI_SEND | FI_READ | FI_WRITE | FI_FENCE | FI_TRIGGER)
@@ -24,8 +24,8 @@
 		FI_ORDER_RMA_WAW)
 #define ATOMIC_ORDER (FI_ORDER_ATOMIC_RAR | FI_ORDER_ATOMIC_RAW | FI_ORDER_ATOMIC_WAW)
 
-/* Completions come in the order of posting, and data are in memory by then: values of
- * the interface before 2.0, whose names are deprecated. */
+/* Completions are written in the order of posting, and the data are in memory before:
+ * values of the interface before version 2.0, whose names are deprecated. */
 #define COMP_STRICT UINT64_C(0x1ff)
 #define COMP_DATA   (UINT64_C(1) << 16)
 
@@ -141,7 +141,7 @@ void verbs_template_msg(
 	ret->list[1] = NULL;
 }
 
-/* Datagrams: no operation on the peer's memory, and no order. */
+/* Datagrams: no operations on the peer's memory, and no ordering. */
 static void fill_dgram_xfer(const struct verbs_device *device,
 	struct verbs_template *ret, size_t max_msg_size)
 {
@@ -155,13 +155,13 @@ static void fill_dgram_xfer(const struct verbs_device *device,
 	ret->rx.caps = FI_MSG | FI_RECV;
 	ret->rx.mode = 0;
 	ret->rx.msg_order = 0;
-	/* The routing header takes one. */
+	/* The routing header needs one entry. */
 	ret->rx.iov_limit = least(ret->rx.iov_limit, device->attr.max_sge - 1);
 }
 
 void verbs_template_dgram(const struct verbs_device *device, struct verbs_template *ret)
 {
-	/* A value of enum ibv_mtu, 1 for 256 bytes, is one for twice as many. */
+	/* enum ibv_mtu: 1 stands for 256 bytes, each next value for twice as many. */
 	size_t max_msg_size = (size_t)128 << device->port_attr.active_mtu;
 
 	verbs_template_msg(device, FI_ADDR_IB_UD, ret);
@@ -176,7 +176,7 @@ void verbs_template_dgram(const struct verbs_device *device, struct verbs_templa
 	ret->info.caps = ret->tx.caps | ret->rx.caps | ret->domain.caps;
 }
 
-/* Without a device: all that any may have. */
+/* Without a device: all capabilities that any device may have. */
 
 static struct fi_tx_attr any_tx = {
 	.caps = TX_CAPS | FI_ATOMIC,

@@ -4,8 +4,8 @@
 
 #include "providers/verbs/device/device.h"
 
-/* What endpoints of one type over one device offer: the attributes, and an answer for
- * each address format. */
+/* The template of endpoints of one type over one device: the attributes, and an info
+ * for each address format. */
 struct verbs_template {
 	struct fi_tx_attr tx;
 	struct fi_rx_attr rx;
@@ -16,7 +16,7 @@ struct verbs_template {
 	const struct fi_info *list[2]; /* @info, and NULL */
 };
 
-/* Fill @ret for FI_EP_MSG over @device, with addresses of @format. */
+/* Fill @ret for FI_EP_MSG over @device, with addresses of format @format. */
 void verbs_template_msg(
 	const struct verbs_device *device, uint32_t format, struct verbs_template *ret);
 
@@ -24,7 +24,7 @@ void verbs_template_msg(
 void verbs_template_dgram(
 	const struct verbs_device *device, struct verbs_template *ret);
 
-/* wf_prov.templates: attributes of a device with every capability. */
+/* wf_prov.templates: the attributes of an imaginary device with every capability. */
 extern const struct fi_info *const verbs_any_templates[];
 
 #endif

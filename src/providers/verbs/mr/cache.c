@@ -5,21 +5,21 @@
 #include <stdlib.h>
 
 /*
- * Registrations are in a list, the last used first: an application uses few buffers
- * again and again, and a search that finds nothing is short next to what it takes to
- * pin pages.
+ * Registrations are in a list, the last used one first: an application uses few buffers
+ * again and again, and a search without result takes little time compared to pinning
+ * pages.
  *
- * Nothing is allocated, freed or unmapped with the lock held: the kernel lets a thread
- * that unmaps watched memory wait, and others would wait for that thread.
+ * Memory is not allocated, freed or unmapped with the lock held: the kernel makes a
+ * thread wait that unmaps watched memory, and other threads would wait for that thread.
  */
 struct verbs_mr_cache {
 	struct ibv_pd *pd;
 	const struct wf_mem_monitor_ops *monitor;
-	struct fid *handle; /* fi_open("mr_cache") */
+	struct fid *handle; /* handle of fi_open("mr_cache") */
 	size_t max_count, max_size;
-	struct wf_lock lock; /* guards what follows */
-	uint64_t pos;        /* in the log of the monitor */
-	size_t count, size;  /* registrations in @list, and their bytes */
+	struct wf_lock lock; /* guards the fields below */
+	uint64_t pos;        /* position in the monitor's log */
+	size_t count, size;  /* number of registrations in @list, and their bytes */
 	struct wf_list list; /* struct verbs_mr_kept, by link */
 };
 
@@ -28,7 +28,8 @@ static struct verbs_mr_kept *kept_of(struct wf_list *link)
 	return wf_list_entry(link, struct verbs_mr_kept, link);
 }
 
-/* Serve no new regions by @kept. If no region uses it, it moves to @ended. */
+/* Remove @kept from the list, so that no new region uses it. If no region uses it, it
+ * moves to @ended. */
 static void unlist(
 	struct verbs_mr_cache *cache, struct verbs_mr_kept *kept, struct wf_list *ended)
 {
@@ -47,7 +48,7 @@ static bool overlaps(const struct verbs_mr_kept *kept, struct wf_mem_range range
 	return start < range.end && range.start < start + kept->len;
 }
 
-/* Unlist what the log of the monitor names. */
+/* Unlist the registrations whose memory is in the monitor's log. */
 static void follow_log(struct verbs_mr_cache *cache, struct wf_list *ended)
 {
 	struct wf_mem_range range;
@@ -63,8 +64,8 @@ static void follow_log(struct verbs_mr_cache *cache, struct wf_list *ended)
 	}
 }
 
-/* Unlist the registrations that were used least recently and are idle, until there
- * are at most @count of at most @size bytes. */
+/* Unlist the least recently used registrations without users, until there are at most
+ * @count of at most @size bytes. */
 static void make_room(
 	struct verbs_mr_cache *cache, size_t count, size_t size, struct wf_list *ended)
 {
@@ -123,7 +124,7 @@ static struct verbs_mr_kept *find(struct verbs_mr_cache *cache, const struct iov
 	return NULL;
 }
 
-/* A registration that is in the list, with one more user. NULL: there is none. */
+/* Find a registration in the list, and add a user. NULL: there is none. */
 static struct verbs_mr_kept *take(
 	struct verbs_mr_cache *cache, const struct iovec *iov, int access)
 {
@@ -162,7 +163,7 @@ int verbs_mr_cache_register(struct verbs_mr_cache *cache, struct ibv_pd *pd,
 	return verbs_mr_cache_register(NULL, pd, iov, access, ret_mr);
 }
 
-/* Let @kept serve other regions. */
+/* Put @kept in the list, so that other regions can use it. */
 static void list(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
 {
 	struct wf_list ended;
@@ -195,7 +196,7 @@ int verbs_mr_cache_get(struct verbs_mr_cache *cache, const struct iovec *iov,
 	kept->len = iov->iov_len;
 	kept->access = access;
 	kept->users = 1;
-	/* Before the pages are pinned, so that no change is missed. */
+	/* Subscribe before the pages are pinned, so that no change is missed. */
 	kept->watched = iov->iov_len <= cache->max_size &&
 			!cache->monitor->subscribe(kept->addr, kept->len, &kept->era);
 	err = verbs_mr_cache_register(cache, cache->pd, iov, access, &kept->mr);
@@ -219,13 +220,13 @@ void verbs_mr_cache_put(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept
 	wf_lock(&cache->lock);
 	if (!--kept->users && !kept->listed)
 		wf_list_push(&ended, &kept->link);
-	/* What was in use before did not make room. */
+	/* Registrations that were in use may now be ended. */
 	make_room(cache, cache->max_count, cache->max_size, &ended);
 	wf_unlock(&cache->lock);
 	end_all(cache, &ended);
 }
 
-/* The monitor of the process. NULL: there is none to use. */
+/* The monitor of the process. NULL: there is none, or it cannot be used. */
 static const struct wf_mem_monitor_ops *open_monitor(struct fid **ret_handle)
 {
 	struct wf_mem_monitor_ops *ops;

@@ -11,7 +11,7 @@
 #include "providers/verbs/param.h"
 #include "sys/iov.h"
 
-/* Registration: a region is one of the device, whose keys are those of the region. */
+/* Registration: a region is a registration of the device, and has its keys. */
 
 #define REMOTE (FI_REMOTE_READ | FI_REMOTE_WRITE)
 
@@ -20,7 +20,7 @@ static struct verbs_mr *mr_of(struct fid *fid)
 	return wf_container_of(fid, struct verbs_mr, own.fid.fid);
 }
 
-/* Give the registration back. 0 or a negative FI_E code, logged. */
+/* Release the registration. 0 or a negative fi_errno, which is logged. */
 static int release(struct verbs_mr *mr)
 {
 	int err;
@@ -44,7 +44,7 @@ static int mr_close(struct fid *fid)
 	if (err)
 		return err;
 	if (mr->base)
-		/* release: pairs with the check above in the base's close. */
+		/* release: pairs with the check above when the base is closed. */
 		atomic_fetch_sub_explicit(&mr->base->refs, 1, memory_order_release);
 	wf_domain_unref(mr->own.domain);
 	free(mr);
@@ -58,7 +58,7 @@ static int mr_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	if (!bfid)
 		return -FI_EINVAL;
 	if (bfid->fclass == FI_CLASS_EP)
-		/* Every endpoint of the domain reaches the region. */
+		/* Every endpoint of the domain can access the region. */
 		return flags ? -FI_EBADFLAGS : 0;
 	if (bfid->fclass == FI_CLASS_CNTR)
 		return wf_mr_check_bind(mr->own.domain, mr->flags, NULL,
@@ -96,8 +96,8 @@ static int mr_control(struct fid *fid, int command, void *arg)
 
 static struct fi_ops mr_fid_ops = WF_FID_OPS(mr_close, mr_bind, mr_control);
 
-/* The device's access bits. Peers may only do what the application grants; the device
- * demands local write access of what is written. */
+/* The device's access bits. Peers get only the access that the application grants; the
+ * device requires local write access for memory that is written. */
 static int access_of(const struct verbs_device *device, const struct fi_mr_attr *attr)
 {
 	int access = 0;
@@ -111,7 +111,7 @@ static int access_of(const struct verbs_device *device, const struct fi_mr_attr 
 	if ((attr->access & REMOTE) == REMOTE &&
 		device->attr.atomic_cap != IBV_ATOMIC_NONE)
 		access |= IBV_ACCESS_REMOTE_ATOMIC;
-	/* iWARP reads into memory as if the peer wrote there. */
+	/* With iWARP the answer to a read is a write by the peer. */
 	if (device->iwarp && attr->access & FI_READ)
 		access |= IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_LOCAL_WRITE;
 	if (verbs_params.use_odp && device->odp)
@@ -119,7 +119,7 @@ static int access_of(const struct verbs_device *device, const struct fi_mr_attr 
 	return access;
 }
 
-/* A registration for @mr: one of the cache, or one of its own. */
+/* Get a registration for @mr: from the cache, or its own. */
 static int acquire(struct verbs_mr *mr, const struct verbs_domain *domain,
 	const struct fi_mr_attr *attr)
 {
@@ -134,7 +134,8 @@ static int acquire(struct verbs_mr *mr, const struct verbs_domain *domain,
 	return err;
 }
 
-/* The region that contains the new one; NULL if @attr asks for none. */
+/* Find the region that contains the new one; NULL if @attr asks for none. 0 or a
+ * negative fi_errno. */
 static int find_base(const struct wf_domain *domain, const struct fi_mr_attr *attr,
 	struct verbs_mr **ret_base)
 {

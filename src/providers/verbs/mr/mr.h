@@ -9,16 +9,17 @@
 struct verbs_mr {
 	struct wf_mr_own own;
 	struct ibv_mr *mr;
-	struct verbs_mr_kept *kept; /* has @mr, in the cache; NULL: @mr is its own */
+	/* Registration of the cache that has @mr; NULL: @mr is the region's own. */
+	struct verbs_mr_kept *kept;
 	uint64_t flags;
-	struct iovec iov;      /* its memory */
+	struct iovec iov;      /* memory of the region */
 	struct verbs_mr *base; /* the region that a sub-region is in, or NULL */
-	atomic_int refs;       /* sub-regions */
+	atomic_int refs;       /* number of sub-regions */
 };
 
 /*
- * Memory descriptors are local keys with one bit more, so that no descriptor is NULL
- * and a wrong one is refused by the device, not followed.
+ * Memory descriptors are local keys with one bit set above them: so no descriptor is
+ * NULL, and the device refuses a wrong one instead of a pointer being followed.
  */
 #define VERBS_DESC_BIT (UINT64_C(1) << 32)
 

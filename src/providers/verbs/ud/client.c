@@ -39,7 +39,7 @@ static int connect_to(const struct addrinfo *ai)
 	return fd;
 }
 
-/* A socket that is connected to the server of @node, or a negative errno. */
+/* Returns a socket that is connected to the server of @node, or a negative errno. */
 static int open_server(const char *node)
 {
 	struct addrinfo ask = { .ai_socktype = SOCK_STREAM }, *list = NULL;
@@ -95,7 +95,8 @@ int verbs_ns_query(const char *node, uint16_t service, struct verbs_ud_name *ret
 	return ok ? 0 : -FI_ENODATA;
 }
 
-/* -FI_ECONNREFUSED: no process of this host serves. */
+/* Send a message to the server of this host. 0 or a negative errno; -FI_ECONNREFUSED:
+ * no process of this host serves. */
 static int tell(const struct verbs_ud *ud, enum verbs_ns_type type)
 {
 	const struct verbs_ns_msg msg = {
@@ -119,7 +120,7 @@ void verbs_ns_register(struct verbs_ud *ud)
 
 	if (!verbs_params.use_name_server || !ud->name.service)
 		return;
-	/* The port may have been taken by another process meanwhile: no matter. */
+	/* Another process may have taken the port meanwhile, which is as good. */
 	ud->serves = !verbs_ns_serve();
 	err = tell(ud, VERBS_NS_ADD);
 	ud->registered = !err;

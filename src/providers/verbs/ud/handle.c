@@ -8,15 +8,16 @@
 #include "providers/verbs/ud/ud.h"
 
 /*
- * Address handles. The first send to an address makes its handle, because that asks the
- * kernel and may fail for a peer that is not up; the AV's entry keeps it.
+ * Address handles. The handle of an address is made by the first send to it, because
+ * making it asks the kernel and may fail while the peer is not up. It is kept with the
+ * AV's entry.
  */
 
 struct verbs_av {
 	struct verbs_domain *domain;
-	pthread_mutex_t lock; /* making segments and handles */
-	/* Handles by index, in segments as the slots of objects/av/table.h. Made under
-	 * @lock, read without; a segment stays until the AV is closed. */
+	pthread_mutex_t lock; /* guards the allocation of segments and handles */
+	/* Handles by index, in segments like the slots of objects/av/table.h. Stored
+	 * with @lock held, loaded without; a segment is freed with the AV. */
 	_Atomic(struct ibv_ah *) *_Atomic segment[WF_AV_SEGMENTS];
 };
 
@@ -67,7 +68,8 @@ void verbs_av_closing(struct wf_av *wf)
 	wf->prov_data = NULL;
 }
 
-/* The place of the handle at @index, or NULL if its segment is not there. No lock. */
+/* The entry for the handle at @index, or NULL if its segment does not exist. No lock.
+ */
 static _Atomic(struct ibv_ah *) *place(struct verbs_av *av, uint64_t index)
 {
 	unsigned int k = wf_av_segment(index);
@@ -115,8 +117,8 @@ void verbs_av_removed(struct wf_av *wf, fi_addr_t index)
 		drop(at);
 }
 
-/* Over Ethernet the kernel finds the peer by its GID, on InfiniBand by its LID as long
- * as it is in the same subnet. */
+/* Over Ethernet the kernel finds the peer by its GID, on InfiniBand by its LID if it is
+ * in the same subnet. */
 static struct ibv_ah_attr attr_for(
 	const struct verbs_device *device, const struct verbs_ud_name *name)
 {

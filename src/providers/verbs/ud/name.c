@@ -18,7 +18,7 @@ bool verbs_ud_name_read(const void *addr, size_t len, struct verbs_ud_name *ret)
 	return true;
 }
 
-/* Queue pairs 0 and 1 belong to the management of the subnet. */
+/* Queue pairs 0 and 1 are reserved for the management of the subnet. */
 static bool spell(uint32_t *words, const void *addr)
 {
 	struct verbs_ud_name name;

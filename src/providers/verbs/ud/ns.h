@@ -5,11 +5,11 @@
 #include "providers/verbs/ud/ud.h"
 
 /*
- * The name server of datagram endpoints: it tells the address of the endpoint that has
- * a service of a host. One process of each host serves at the TCP port
- * FI_VERBS_DGRAM_NAME_SERVER_PORT; processes of that host register with it, those of
- * all hosts ask it. Messages have the bytes of other implementations; numbers are in
- * the order of the host.
+ * The name server of datagram endpoints: it returns the address of the endpoint that
+ * has a service on a host. One process of each host serves at the TCP port
+ * FI_VERBS_DGRAM_NAME_SERVER_PORT; processes of that host register with it, processes
+ * of all hosts send queries. Messages have the format of other implementations; numbers
+ * are in host byte order.
  */
 enum verbs_ns_type {
 	VERBS_NS_ADD = 0,
@@ -22,8 +22,8 @@ struct verbs_ns_msg {
 	uint8_t version; /* 0 */
 	uint8_t type;    /* enum verbs_ns_type */
 	uint16_t zero;
-	int32_t status;  /* of an answer, network order: 0, or a negative errno */
-	int32_t service; /* of a query: 0 is any */
+	int32_t status; /* in an answer: 0 or a negative errno, in network byte order */
+	int32_t service; /* in a query: 0 means any service */
 	struct verbs_ud_name name;
 };
 enum {
@@ -33,20 +33,21 @@ enum {
 };
 static_assert(sizeof(struct verbs_ns_msg) == VERBS_NS_SIZE, "as on the wire");
 
-/* Bytes of a message that begins as @msg does, as far as its header tells. */
+/* Length in bytes of the message that begins as @msg does, as far as its header shows.
+ */
 size_t verbs_ns_size(const struct verbs_ns_msg *msg);
 
-/* Ask the server of the host @node for the address of @service. 0; -FI_ENODATA: there
- * is no host, no server or no such service. Blocks for some seconds at most. */
+/* Ask the server of the host @node for the address of @service. 0, or -FI_ENODATA:
+ * there is no such host, server or service. Blocks for a few seconds at most. */
 int verbs_ns_query(const char *node, uint16_t service, struct verbs_ud_name *ret);
 
-/* Tell the server of this host that an endpoint has a service, and that it is gone.
- * Failures are logged: the endpoint works without. */
+/* Tell the server of this host that an endpoint has a service, or has it no longer.
+ * Failures are logged: the endpoint works without the name server. */
 void verbs_ns_register(struct verbs_ud *ud);
 void verbs_ns_unregister(struct verbs_ud *ud);
 
-/* server.c: serve in a thread of this process, until each call was undone. -FI_EBUSY:
- * another process has the port. */
+/* server.c: serve in a thread of this process, until there was a verbs_ns_stop for each
+ * verbs_ns_serve. -FI_EBUSY: another process has the port. */
 int verbs_ns_serve(void);
 void verbs_ns_stop(void);
 

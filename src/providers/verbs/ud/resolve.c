@@ -6,7 +6,7 @@
 #include "providers/verbs/param.h"
 #include "providers/verbs/ud/ns.h"
 
-/* A number, or a name of the services of this host; 0: neither. */
+/* Convert a number, or the name of a service of this host; 0: it is neither. */
 static uint16_t read_service(const char *service)
 {
 	struct addrinfo ask = { .ai_family = AF_INET, .ai_socktype = SOCK_DGRAM };

@@ -4,7 +4,7 @@
 
 static void mark(const struct verbs_ep *ep, int direction)
 {
-	/* release: a thread that sees it sees the endpoint's, too. */
+	/* release: a thread that loads it also loads that of the endpoint. */
 	atomic_store_explicit(
 		&verbs_ep_cq(ep, direction)->stopped, true, memory_order_release);
 }
@@ -44,7 +44,7 @@ static int post_again(struct verbs_ep *ep, uint32_t number)
 	return err ? verbs_failed(FI_LOG_EP_DATA, "ibv_post_recv", err) : 0;
 }
 
-/* The receive @number will not get a message any more. */
+/* The receive @number will not get a message: fail it. */
 static void give_up(struct verbs_ep *ep, uint32_t number)
 {
 	const struct verbs_wr *wr = &ep->rq.slots[number & ep->rq.mask];
@@ -59,7 +59,8 @@ static void give_up(struct verbs_ep *ep, uint32_t number)
 	wf_ep_rx_err(&ep->ep, wr->flags, &entry);
 }
 
-/* All requests have ended. The locks of the endpoint and of its CQs are held. */
+/* All requests have ended: restart the queue pair. The locks of the endpoint and of its
+ * CQs are held. */
 static void start(struct verbs_ep *ep)
 {
 	struct verbs_restart *restart = &ep->ud->restart;
@@ -72,7 +73,7 @@ static void start(struct verbs_ep *ep)
 		if (err)
 			give_up(ep, i);
 	}
-	/* A receive that was posted before the failure is lost with the rest. */
+	/* If that fails, receives that were posted before the failure fail, too. */
 	if (err) {
 		atomic_store_explicit(&ep->failed, true, memory_order_relaxed);
 		atomic_store_explicit(&ep->rq.tail, ep->rq.head, memory_order_release);
@@ -87,14 +88,15 @@ static void start(struct verbs_ep *ep)
 	atomic_store_explicit(&restart->stopped, false, memory_order_relaxed);
 }
 
-/* False: not now. The locks of both CQs and of the endpoint are held. */
+/* Restart the endpoint if all its requests have ended; false: not yet. The locks of
+ * both CQs and of the endpoint are held. */
 static bool restart_locked(struct verbs_ep *ep)
 {
 	struct verbs_restart *restart = &ep->ud->restart;
 
 	if (!restart->ending) {
-		/* Some failures stop one direction only; and what was posted after the
-		 * stop would wait for ever. */
+		/* Some failures stop only one direction; and requests that were posted
+		 * after the stop would never end. */
 		restart->ending = true;
 		verbs_qp_set_error(ep);
 	}
@@ -104,7 +106,8 @@ static bool restart_locked(struct verbs_ep *ep)
 	return true;
 }
 
-/* False: not now. cq->lock is held, so that the endpoint stays. */
+/* Restart the endpoint; false: not yet. cq->lock is held, so that the endpoint is not
+ * closed. */
 static bool restart_ep(struct verbs_cq *cq, struct verbs_ep *ep)
 {
 	struct verbs_cq *other = verbs_ep_cq(ep, VERBS_SENDS);
@@ -127,7 +130,8 @@ void verbs_ud_restart(struct verbs_cq *cq)
 {
 	bool left = false;
 
-	/* Cleared first: what is set from now on stays. acquire: pairs with mark. */
+	/* The flag is cleared first, so that it stays set if it is set meanwhile.
+	 * acquire: pairs with mark. */
 	(void)atomic_exchange_explicit(&cq->stopped, false, memory_order_acquire);
 	for (int d = VERBS_SENDS; d <= VERBS_RECEIVES; d++) {
 		const struct verbs_finder *finder = &cq->finders[d];

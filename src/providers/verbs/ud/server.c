@@ -14,16 +14,17 @@
 #include "sys/clock.h"
 
 /*
- * The serving side of the name server: one thread with all sockets. Any host may ask;
- * only processes of this host may register. A client that is silent, or one too many,
- * is dropped.
+ * The name server: one thread with all sockets. Any host may ask; only processes of
+ * this host may register. A client that is silent, or one beyond the limit, is dropped.
  */
 
 enum {
 	CLIENTS = 64,
-	CLIENT_MS = 2000,    /* from connecting to the end of the request */
-	ENTRIES_MAX = 65536, /* there are no more services */
-	FIXED = 2,           /* polled besides the clients: end, listener */
+	/* Time limit from connecting to the end of the request, in milliseconds. */
+	CLIENT_MS = 2000,
+	ENTRIES_MAX = 65536, /* number of possible services */
+	/* Descriptors that are polled besides the clients: @end and the listener. */
+	FIXED = 2,
 };
 
 struct entry {
@@ -33,14 +34,14 @@ struct entry {
 };
 
 struct client {
-	int fd; /* -1: none */
+	int fd; /* -1: the entry is free */
 	bool local;
 	size_t got;
 	uint64_t deadline_ns;
 	struct verbs_ns_msg msg;
 };
 
-/* Used by the thread alone, but for @end. */
+/* Used by the thread only, except @end. */
 struct server {
 	pthread_t thread;
 	int listener;
@@ -67,7 +68,7 @@ static struct entry *find(struct server *s, int32_t service)
 	return NULL;
 }
 
-/* Service 0 stands for any. */
+/* Find the entry of @service; 0 stands for any. */
 static struct entry *find_asked(struct server *s, int32_t service)
 {
 	if (service || wf_list_empty(&s->entries))
@@ -98,7 +99,7 @@ static void forget(struct server *s, struct entry *entry)
 	free(entry);
 }
 
-/* Another endpoint may have the service by now. */
+/* Remove the entry, unless another endpoint has the service meanwhile. */
 static void drop_entry(struct server *s, const struct verbs_ns_msg *msg)
 {
 	struct entry *entry = find(s, msg->service);
@@ -118,7 +119,7 @@ static void answer(struct server *s, const struct client *client)
 
 	if (entry)
 		out.name = entry->name;
-	/* So few bytes fit into the socket's buffer. */
+	/* The message always fits into the socket's buffer. */
 	(void)send(client->fd, &out, verbs_ns_size(&out), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
@@ -147,7 +148,7 @@ static void drop(struct client *client)
 	client->fd = -1;
 }
 
-/* Bytes that the request lacks; 0: it is complete. */
+/* Number of bytes that the request lacks; 0: it is complete. */
 static size_t lacks(const struct client *client)
 {
 	if (client->got < VERBS_NS_HEADER)
@@ -207,8 +208,8 @@ static void drop_silent(struct server *s)
 			drop(&s->clients[i]);
 }
 
-/* The first FIXED entries, then the clients; poll ignores those with fd -1. True: a
- * client is there, whose deadline has to be watched. */
+/* Fill the first FIXED entries, then one for each client; poll ignores those with fd
+ * -1. True: there is a client, whose deadline has to be watched. */
 static bool fill(const struct server *s, struct pollfd *fds)
 {
 	bool any = false;
@@ -283,7 +284,7 @@ static int start(struct server *s)
 	return err;
 }
 
-/* lock is held. */
+/* Called with lock held. */
 static int open_server(void)
 {
 	struct server *s = calloc(1, sizeof(*s));
@@ -309,7 +310,7 @@ int verbs_ns_serve(void)
 	return err;
 }
 
-/* lock is held. */
+/* Called with lock held. */
 static void close_server(struct server *s)
 {
 	const uint64_t one = 1;

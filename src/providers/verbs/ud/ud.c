@@ -9,7 +9,7 @@
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/ud/ns.h"
 
-/* Life and name of datagram endpoints. */
+/* Life and address of datagram endpoints. */
 
 int verbs_ud_new(struct verbs_ep *ep, const struct fi_info *info)
 {
@@ -18,7 +18,7 @@ int verbs_ud_new(struct verbs_ep *ep, const struct fi_info *info)
 
 	if (!ud)
 		return -FI_ENOMEM;
-	/* Of the address that was asked for, an endpoint can have the service. */
+	/* Of the address that was asked for, an endpoint can only have the service. */
 	if (verbs_ud_name_read(info->src_addr, info->src_addrlen, &asked))
 		ud->name.service = asked.service;
 	ep->ud = ud;
@@ -78,7 +78,7 @@ int verbs_ud_enable(struct verbs_ep *ep)
 		err = read_own(ep, &ep->ud->name);
 	if (err)
 		return err;
-	/* release: a thread that sees it posts to a complete queue pair. */
+	/* release: a thread that loads it posts to a complete queue pair. */
 	atomic_store_explicit(&ep->ready, true, memory_order_release);
 	verbs_ns_register(ep->ud);
 	return 0;
@@ -93,7 +93,7 @@ int verbs_ud_setname(struct verbs_ep *ep, const void *addr, size_t len)
 			"fi_setname: not an address in the endpoint's format\n");
 		return -FI_EINVAL;
 	}
-	/* The device chooses the rest. */
+	/* The device chooses the other fields. */
 	ep->ud->name.service = name.service;
 	return 0;
 }

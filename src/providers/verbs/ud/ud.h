@@ -9,37 +9,38 @@
 /*
  * FI_EP_DGRAM over unreliable datagrams: addresses (FI_ADDR_IB_UD), address handles,
  * and the state of the queue pair. The device writes the global routing header of a
- * datagram in front of the data, into a buffer of the domain that nothing reads.
+ * datagram in front of the data, into a buffer of the domain that is never read.
  */
 
-/* An address; other implementations exchange the same bytes. Numbers are in the order
- * of the host. */
+/* An address; other implementations exchange the same bytes. Numbers are in host byte
+ * order. */
 struct verbs_ud_name {
 	uint8_t gid[16];
 	uint32_t qpn;
-	uint16_t lid;     /* 0 where there is none: over Ethernet */
-	uint16_t pkey;    /* as the port's table has it */
-	uint16_t service; /* of the name server; 0: none */
+	uint16_t lid;     /* 0 if there is none: over Ethernet */
+	uint16_t pkey;    /* as in the port's table */
+	uint16_t service; /* service of the name server; 0: none */
 	uint8_t sl;
 	uint8_t zero[5];
 };
 static_assert(sizeof(struct verbs_ud_name) == 32, "an address has 32 bytes");
 
-/* The key that all endpoints share, those of other implementations too. */
+/* The queue key that all endpoints share, also those of other implementations. */
 enum { VERBS_UD_QKEY = 0x11111111 };
 
 /*
- * restart.c: starting a queue pair again that a failed request stopped. A device may
- * put the queue pair into state error when a datagram is longer than the receive that
- * it takes, and a peer's datagram must not be the end of an endpoint. Sends end with an
- * error; receives that the stop returns are posted again, in their order.
+ * restart.c: restarting a queue pair that a failed request has stopped. A device may
+ * change the queue pair to the error state when a datagram is longer than the receive
+ * that it consumes, and a peer's datagram must not end an endpoint. Sends end with an
+ * error; receives that the stop returns are posted again, in order.
  */
 struct verbs_restart {
-	/* Nothing is posted. Set by the pollers of either CQ, guarded otherwise by
-	 * ep.lock and the locks of both CQs. */
+	/* No request is posted while it is set. The pollers of either CQ set it;
+	 * otherwise guarded by ep.lock and the locks of both CQs. */
 	atomic_bool stopped;
-	bool ending;      /* all requests are being returned; guarded by ep.lock */
-	uint32_t flushed; /* receives returned; guarded by the receive CQ's lock */
+	bool ending; /* All requests are being returned. Guarded by ep.lock. */
+	/* Number of receives that were returned; guarded by the receive CQ's lock. */
+	uint32_t flushed;
 	/* The buffers of the request in each slot of the receive queue. Guarded by
 	 * ep.lock. */
 	struct verbs_kept {
@@ -49,26 +50,27 @@ struct verbs_restart {
 };
 
 struct verbs_ud {
-	/* Without a number of the queue pair until the endpoint is enabled; constant
+	/* Without the number of the queue pair until the endpoint is enabled; constant
 	 * after that. */
 	struct verbs_ud_name name;
-	/* With the name server of this host: the endpoint is registered; this process
-	 * serves as long as the endpoint is open. */
+	/* registered: the endpoint is registered with the name server of this host.
+	 * serves: this process serves as long as the endpoint is open. */
 	bool registered, serves;
 	struct verbs_restart restart;
 };
 
-/* Open and close that part of an FI_EP_DGRAM endpoint. 0 or a negative FI_E code,
- * logged. No lock is held. */
+/* Open and close the datagram state of an FI_EP_DGRAM endpoint. verbs_ud_new returns 0
+ * or a negative fi_errno, which is logged. No lock is held. */
 int verbs_ud_new(struct verbs_ep *ep, const struct fi_info *info);
 void verbs_ud_free(struct verbs_ep *ep);
-/* From the endpoint's enable(), after verbs_qp_create: take the queue pair from INIT to
- * RTS. */
+/* Called by the endpoint's enable(), after verbs_qp_create: change the state of the
+ * queue pair from INIT to RTS, and register the endpoint. 0 or a negative errno. */
 int verbs_ud_enable(struct verbs_ep *ep);
-/* From INIT to RTS, alone. 0 or a negative errno, logged. */
+/* Change the state from INIT to RTS only. 0 or a negative errno, which is logged. */
 int verbs_ud_to_rts(struct verbs_ep *ep);
 
-/* restart.c. Keep the buffers of a receive that is posted in @slot. ep.lock is held. */
+/* restart.c: store the buffers of a receive that is posted in @slot. ep.lock is held.
+ */
 static inline void verbs_ud_keep(
 	struct verbs_ud *ud, uint32_t slot, const struct ibv_recv_wr *wr)
 {
@@ -84,10 +86,10 @@ static inline bool verbs_ud_stopped(const struct verbs_ud *ud)
 	return atomic_load_explicit(&ud->restart.stopped, memory_order_relaxed);
 }
 
-/* A request of the endpoint failed. The lock of one of its CQs is held. */
+/* A request of the endpoint failed: stop it. The lock of one of its CQs is held. */
 void verbs_ud_stop(struct verbs_ep *ep);
-/* Start those endpoints of the CQ again whose requests have all ended. cq->lock is
- * held; other locks are not waited for, so that it may have to be called again. */
+/* Restart those endpoints of the CQ whose requests have all ended. cq->lock is held.
+ * Other locks are not waited for, so it may have to be called again. */
 void verbs_ud_restart(struct verbs_cq *cq);
 
 /* As in struct wf_xfer_ops. */
@@ -95,9 +97,10 @@ int verbs_ud_setname(struct verbs_ep *ep, const void *addr, size_t len);
 int verbs_ud_getname(struct verbs_ep *ep, void *addr, size_t *len);
 
 /*
- * Complete the request @wr of the send @op: fill wr.ud. -FI_EINVAL, logged: there is no
- * address at op->addr; another negative errno, logged: the address cannot be reached;
- * -FI_EAGAIN: the queue pair is being started again. ep.lock may be held.
+ * Complete the work request @wr of the send @op: fill wr.ud. -FI_EINVAL, which is
+ * logged: there is no address at op->addr; another negative errno, which is logged: the
+ * address cannot be reached; -FI_EAGAIN: the queue pair is being restarted. ep.lock may
+ * be held.
  */
 int verbs_ud_fill(struct verbs_ep *ep, const struct wf_op *op, struct ibv_send_wr *wr);
 
@@ -109,7 +112,7 @@ int verbs_av_inserted(
 void verbs_av_removed(struct wf_av *av, fi_addr_t index);
 const struct wf_av_format *verbs_av_format(const struct fi_info *info);
 
-/* Is this an address of the format? */
+/* Read @addr, if it is an address of the format; else false. */
 bool verbs_ud_name_read(const void *addr, size_t len, struct verbs_ud_name *ret);
 
 #endif
