@@ -87,8 +87,8 @@ int verbs_channel_open(struct rdma_event_channel **ret);
 void verbs_channel_close(struct rdma_event_channel *channel);
 /* The next event, or NULL. The caller has to acknowledge it. */
 struct rdma_cm_event *verbs_channel_next(struct rdma_event_channel *channel);
-/* Make an identifier that is bound to the address @own; port 0: any port. It does not
- * own the channel. 0 or a negative errno, which is logged. */
+/* Make an identifier that is bound to the address @own; port 0: any port. Closing the
+ * channel does not destroy it. 0 or a negative errno, which is logged. */
 int verbs_channel_bind(struct rdma_event_channel *channel, const union wf_sockaddr *own,
 	struct rdma_cm_id **ret);
 /* The addresses of an identifier: of this end, and of the peer. Family AF_UNSPEC:
@@ -103,8 +103,8 @@ int verbs_cm_errno(const char *call);
 void verbs_cm_data_set(struct verbs_cm_data *data, const void *bytes, size_t len);
 /* Length of @data on the wire, in bytes. */
 size_t verbs_cm_data_size(const struct verbs_cm_data *data);
-/* Decode a peer's private data. Any bytes are valid; missing bytes count as an empty
- * message. */
+/* Decode a peer's private data. The length in it is limited to the bytes that are
+ * present, so any bytes are valid. */
 void verbs_cm_data_read(
 	struct verbs_cm_data *ret, const void *private_data, size_t private_len);
 
