@@ -10,8 +10,9 @@
 /*
  * The arguments of one collective call, checked, at one member of a group of @members.
  *
- * @count is the call's (fi_collective(3)): the elements that one member contributes to,
- * or gets from, one other. So with n members, in elements:
+ * @count is that of the call (fi_collective(3)): the number of elements that one member
+ * contributes to, or gets from, one other member. So with n members the buffers have,
+ * in elements:
  *
  *                        @buf          @result
  *   barrier              -             -
@@ -30,13 +31,13 @@
 struct coll_args {
 	enum fi_collective_op kind;
 	enum fi_datatype datatype;
-	enum fi_op op;   /* of reductions */
-	size_t count;    /* elements */
-	size_t size;     /* bytes of one element */
-	const void *buf; /* NULL where the member has none */
+	enum fi_op op;   /* operation of a reduction */
+	size_t count;    /* number of elements */
+	size_t size;     /* size of one element in bytes */
+	const void *buf; /* NULL if the member has none */
 	void *result;
 	uint32_t root; /* rank of the root */
-	uint32_t rank; /* of this member */
+	uint32_t rank; /* rank of this member */
 	uint32_t members;
 };
 

@@ -2,7 +2,8 @@
 #include "providers/coll/calls.h"
 
 /* The calls of fi_collective(3): each one fills a struct coll_call. Memory descriptors
- * are not needed: data are in the memory of this process (check_owner, endpoint.c). */
+ * are not needed, because the data are in the memory of this process (check_owner,
+ * endpoint.c). */
 
 static struct coll_ep *ep_of(struct fid_ep *fid)
 {
@@ -14,7 +15,7 @@ static uint64_t flags_of(const struct coll_ep *ep, uint64_t flags)
 	return flags | ep->ep.tx.forced;
 }
 
-/* A call with contiguous buffers; arguments that it lacks are 0. */
+/* Start a call with contiguous buffers; arguments that the call does not have are 0. */
 static ssize_t start(struct fid_ep *fid, enum fi_collective_op kind, const void *buf,
 	size_t count, void *result, fi_addr_t coll_addr, fi_addr_t root_addr,
 	enum fi_datatype datatype, enum fi_op op, uint64_t flags, void *context)

@@ -10,19 +10,21 @@ struct coll_call {
 	enum fi_collective_op kind;
 	enum fi_datatype datatype;
 	enum fi_op op;
-	size_t count; /* elements, as in struct coll_args */
+	size_t count; /* number of elements, as in struct coll_args */
 	const void *buf;
 	void *result;
 	fi_addr_t coll_addr, root_addr;
-	uint64_t flags; /* with FI_COMPLETION settled */
+	/* Flags, including the FI_COMPLETION that the endpoint's default decides. */
+	uint64_t flags;
 	void *context;
-	/* Vectors of the message form, instead of @buf and @result. NULL: none. */
+	/* Vectors of a call in message form, used instead of @buf and @result. NULL:
+	 * none. */
 	const struct fi_ioc *bufv, *resultv;
-	size_t buf_count, result_count; /* entries in them */
+	size_t buf_count, result_count; /* numbers of entries */
 };
 
-/* Check the call and begin it. 0, or the negative fabric errno of the call; its end is
- * reported in the first case. Takes the endpoint's lock. start.c. */
+/* start.c: check the call and start it. Returns 0, and the end is reported later; or a
+ * negative fi_errno, and no end is reported. Takes the endpoint's lock. */
 ssize_t coll_start(struct coll_ep *ep, const struct coll_call *call);
 
 #endif

@@ -9,25 +9,27 @@
 
 enum { CONTROL_PROBE = 1, CONTROL_ABORT };
 
-/* The message; all fields little-endian. */
+/* A control message; all fields are little-endian. */
 struct message {
 	uint16_t kind;
-	uint16_t id, base;           /* the group, in the receiver's numbers; id 0:
-				      * it joins, and the ranks below name it */
+	/* The group in the receiver's numbers; id 0: it is joining, and the ranks below
+	 * identify it. */
+	uint16_t id, base;
 	uint16_t from_id, from_base; /* the group in the sender's numbers */
-	uint16_t err;                /* abort: positive fabric errno */
+	uint16_t err;                /* in an abort: positive fi_errno */
 	uint32_t members;
 	uint32_t from, to; /* ranks of sender and receiver */
 };
 
 _Static_assert(sizeof(struct message) == 24, "layout of control messages");
 
-/* A control message in memory. */
+/* A control message and its transfer. */
 struct coll_control {
 	struct coll_xfer xfer;
 	struct message message;
-	struct coll_group *group; /* of a probe: its group; NULL: it was closed */
-	struct wf_list link;      /* in coll_ep.controls */
+	/* Group of a probe; NULL: it was closed, or the message is no probe. */
+	struct coll_group *group;
+	struct wf_list link; /* link in coll_ep.controls */
 };
 
 static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src)
@@ -66,7 +68,7 @@ static void send_message(struct coll_ep *ep, fi_addr_t addr,
 	xfer->tag = coll_tag(COLL_TAG_CONTROL);
 	xfer->buf = &control->message;
 	xfer->len = sizeof(control->message);
-	/* Reported when the member has it, or cannot have it. */
+	/* The end is reported when the member has received it, or cannot receive it. */
 	xfer->flags = group ? ep->probe_flags : 0;
 	wf_list_push(&ep->controls, &control->link);
 	if (group)
@@ -99,7 +101,8 @@ void coll_control_probe(struct coll_group *group, uint32_t rank)
 {
 	struct message message;
 
-	/* One at a time is enough: while it has not ended, the member is connected. */
+	/* One probe at a time is enough: until it has ended, the member is connected.
+	 */
 	if (group->probe || rank >= group->members)
 		return;
 	message = message_of(group, rank, CONTROL_PROBE, 0);
@@ -124,7 +127,7 @@ void coll_control_forget(struct coll_group *group)
 	group->probe = NULL;
 }
 
-/* The group that @message is about, if its sender is a member. */
+/* Find the group of @message, if its sender is a member. */
 static struct coll_group *group_of(
 	const struct coll_ep *ep, const struct message *message, fi_addr_t src)
 {
@@ -142,13 +145,14 @@ static struct coll_group *group_of(
 	return group;
 }
 
-/* An error code of another member. */
+/* The negative fi_errno in a message of another member. */
 static int read_err(uint16_t err)
 {
 	return err && err < FI_ERRNO_MAX ? -(int)err : -FI_ECONNRESET;
 }
 
-/* The sender of a probe waits for a group that is not there, or failed. */
+/* The sender of a probe waits in a group that does not exist, or has failed: answer
+ * with an abort. */
 static void answer(struct coll_ep *ep, const struct message *probe,
 	const struct coll_group *group, fi_addr_t src)
 {
@@ -174,7 +178,7 @@ static void receive(struct coll_ep *ep, const struct message *message, fi_addr_t
 
 	switch (le16toh(message->kind)) {
 	case CONTROL_PROBE:
-		/* A join that is unknown here may begin later. */
+		/* A group that is unknown to this member may still be joined later. */
 		if (group ? group->state == COLL_FAILED : message->id != 0)
 			answer(ep, message, group, src);
 		break;

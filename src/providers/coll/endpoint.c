@@ -11,14 +11,15 @@
 #include "providers/coll/xfer.h"
 #include "sys/clock.h"
 
-/* Endpoints: opening and closing, progress, and what sleepers have to know. */
+/* Endpoints: opening and closing, progress, and sleeping. */
 
 enum {
 	/* Progress calls between two readings of the clock. */
 	RUNS_PER_LOOK = 256,
-	/* Runs in a row in which no transfer ended, before each further one yields. */
+	/* Successive runs in which no transfer ended, after which each further one
+	 * yields. */
 	IDLE_RUNS = 16,
-	/* Deadlines of the timer that wakes sleepers. */
+	/* Deadlines of the timer that wakes sleeping threads. */
 	NOW = 0,
 };
 
@@ -65,7 +66,7 @@ static void look(struct coll_ep *ep)
 }
 
 /* Does an operation wait for messages of processes that may need this processor? The
- * node engine yields by itself. The lock is held. */
+ * node engine itself yields. The lock is held. */
 static bool has_to_yield(struct coll_ep *ep)
 {
 	if (ep->moves != ep->moves_before || !ep->in_flight || !ep->is_crowded ||
@@ -84,7 +85,7 @@ static void run(struct wf_progress *item)
 	struct coll_ep *ep = coll_ep_of(wf_container_of(item, struct wf_ep, progress));
 	bool yields;
 
-	/* relaxed: a later run sees it. */
+	/* relaxed: a later run() loads the new value. */
 	if (!atomic_load_explicit(&ep->is_busy, memory_order_relaxed))
 		return;
 	if (!wf_trylock(&ep->ep.lock))
@@ -123,10 +124,11 @@ static bool arm(struct wf_progress *item)
 	bool may_sleep;
 
 	wf_lock(&ep->ep.lock);
-	/* While operations are under way the main provider has to run this item now and
-	 * then, for probes, whether a descriptor is readable or not. */
+	/* While operations are under way, the main provider has to run this item now
+	 * and then, for probes, whether or not a descriptor is readable. */
 	may_sleep = !is_moving(ep) && !is_waiting(ep);
-	/* A main provider that asked for no descriptor only wants to know. */
+	/* A main provider that asked for no descriptor only wants to know whether there
+	 * is work. */
 	ep->is_armed = may_sleep && ep->timer.fd >= 0;
 	if (ep->is_armed)
 		(void)wf_timer_set(&ep->timer, NO_DEADLINE);
@@ -157,7 +159,7 @@ static int enable(struct wf_ep *wf)
 	return wf->tx_cq ? -FI_ENOAV : -FI_ENOCQ;
 }
 
-/* No callback comes any more. */
+/* Close the endpoint. The owner makes no more callbacks. */
 static void destroy(struct wf_ep *wf)
 {
 	struct coll_ep *ep = coll_ep_of(wf);
@@ -168,7 +170,7 @@ static void destroy(struct wf_ep *wf)
 	wf_timer_done(&ep->timer);
 	free(ep->ids);
 	is_kept = coll_remains_keep(wf->domain, ep);
-	/* Until this releases the domain, what is kept stays. */
+	/* Kept memory exists until this call releases the domain. */
 	wf_ep_done(wf);
 	if (!is_kept)
 		free(ep);
@@ -190,7 +192,7 @@ static int refuse(const char *why)
 	return -FI_EINVAL;
 }
 
-/* Can collectives work on the owner's endpoint? */
+/* Can collectives use the owner's endpoint? 0 or a negative fi_errno. */
 static int check_owner(
 	const struct fi_info *info, const struct fi_peer_transfer_context *context)
 {
@@ -218,7 +220,7 @@ static void read_owner(struct coll_ep *ep, const struct fi_info *owner)
 		return;
 	if (owner->ep_attr && owner->ep_attr->max_msg_size)
 		ep->max_msg_size = owner->ep_attr->max_msg_size;
-	/* User ids stand for sources then. */
+	/* With user ids the sources are not indices. */
 	ep->has_sources = owner->caps & FI_SOURCE && !(owner->caps & FI_AV_USER_ID);
 	ep->is_ordered =
 		owner->tx_attr && owner->rx_attr &&
@@ -258,7 +260,7 @@ int coll_endpoint(struct wf_domain *domain, struct fi_info *info,
 	int ret = check_owner(info, context);
 
 	(void)flags;
-	/* The context of the call is gone after it. */
+	/* The context is valid during the call only. */
 	if (!ret)
 		ret = wf_ep_new(sizeof(*ep), domain, info, &xfer_ops, context->ep, &wf);
 	if (ret)

@@ -34,7 +34,7 @@ void coll_engine_tell_copy(void *arg, const struct coll_node_choice *choice)
 		choice->direct_ns, choice->segment_ns);
 }
 
-/* An operation of @group joins those that need the node engine, for @acts actions. */
+/* Add an operation of @group to those that need the node engine, for @acts actions. */
 static void enter_node(struct coll_group *group, struct coll_op *op, size_t acts)
 {
 	op->node_acts = acts;
@@ -45,7 +45,7 @@ static void enter_node(struct coll_group *group, struct coll_op *op, size_t acts
 		wf_list_push(&group->ep->node_groups, &group->node_link);
 }
 
-/* One of its actions has ended. */
+/* One of the operation's actions has ended. */
 static void leave_node(struct coll_op *op)
 {
 	struct coll_group *group = op->group;
@@ -81,7 +81,7 @@ int coll_engine_node(struct coll_op *op, const struct coll_args *args)
 	return 0;
 }
 
-/* Operations of messages, with parts in the node engine if there are two levels. */
+/* Operations by messages, with actions for the node engine if there are two levels. */
 
 static size_t count_node_acts(const struct coll_sched *sched)
 {
@@ -143,7 +143,7 @@ static int start_p2p(struct coll_group *group, const struct coll_args *args,
 	return 0;
 }
 
-/* Operations of the node engine alone: they have no schedule. */
+/* Operations of the node engine alone, which have no schedule. */
 
 /* Most operations end inside their call: they need no struct coll_op. */
 static void report_at_once(
@@ -155,7 +155,7 @@ static void report_at_once(
 		&ep->ep, WF_CNTR_SEND, call->context, call->flags, FI_COLLECTIVE, 0);
 }
 
-/* Have @op wait for the node engine, or for its turn there. */
+/* Let @op wait for the node engine, or until it is the first operation there. */
 static void wait_for_node(struct coll_op *op)
 {
 	struct coll_group *group = op->group;
@@ -171,8 +171,8 @@ static int start_node(struct coll_group *group, const struct coll_args *args,
 	struct coll_op *op;
 	int ret = 0;
 
-	/* The operation is made before the engine writes anything that other members
-	 * see, if there may be no memory for it. */
+	/* The operation is allocated before the engine writes anything that other
+	 * members can read, because there may be no memory for it. */
 	if (wf_unlikely(!coll_op_reserve(group->ep))) {
 		coll_stage_free(stage);
 		return -FI_ENOMEM;
@@ -194,7 +194,7 @@ static int start_node(struct coll_group *group, const struct coll_args *args,
 	return ret;
 }
 
-/* The part of the first operation in the node engine has ended. */
+/* The action of the first operation in the node engine has ended. */
 static void ended(struct coll_group *group)
 {
 	struct coll_op *op = first_in_node(group);
@@ -208,8 +208,8 @@ static void ended(struct coll_group *group)
 	coll_exec_resume(op);
 }
 
-/* Begin the next operation, which waited for its turn. Its result as that of
- * coll_node_start; 0, too, if there is none or it waits for messages. */
+/* Start the next operation, which waited until it was the first one. Its result is that
+ * of coll_node_start; 0, too, if there is none or it waits for messages. */
 static int start_next(struct coll_group *group)
 {
 	struct coll_op *op = first_in_node(group);
@@ -249,7 +249,7 @@ void coll_engine_progress(struct coll_ep *ep)
 		progress(wf_list_entry(link, struct coll_group, node_link));
 }
 
-/* The arguments of @call for the fast path. False: the long path has to check it. */
+/* Convert @call to arguments of the fast path. False: the long path has to check it. */
 static bool read_tiny(const struct coll_call *call, struct coll_node_tiny *ret)
 {
 	size_t size;
@@ -273,8 +273,8 @@ bool coll_engine_fast_path(struct coll_group *group, const struct coll_call *cal
 {
 	struct coll_node_tiny tiny;
 
-	/* The first operation of a kind is logged, and leaves the memory of an
-	 * operation for the long path. */
+	/* The long path logs the first operation of each kind, and leaves memory of an
+	 * operation for the next ones. */
 	if (group->state != COLL_OPEN || !group->has_node || group->nodes.count > 1 ||
 		group->in_flight || !(group->logged & UINT32_C(1) << call->kind) ||
 		!read_tiny(call, &tiny) || !coll_node_fast_path(group->node, &tiny))

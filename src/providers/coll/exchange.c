@@ -9,21 +9,21 @@
 enum { EARLY_BYTES_MAX = 1 << 20 };
 
 struct coll_exchange {
-	/* In coll_ep.exchanges while @recv is set, or in coll_ep.stopped. */
+	/* Link in coll_ep.exchanges while @recv is set, or in coll_ep.stopped. */
 	struct wf_list link;
 	struct coll_group *group; /* NULL: stopped, and freed with the last transfer */
 	void (*done)(struct coll_group *group, int err, const void *blocks);
-	size_t len; /* bytes of a block */
+	size_t len; /* length of a block in bytes */
 	bool second;
 	uint32_t dist;
-	uint64_t tag;                  /* of the message that @recv waits for */
-	struct coll_xfer *send, *recv; /* under way, or NULL */
-	uint8_t blocks[];              /* of this member and those after it */
+	uint64_t tag;                  /* tag of the message that @recv waits for */
+	struct coll_xfer *send, *recv; /* transfers under way, or NULL */
+	uint8_t blocks[]; /* blocks of this member and of the members after it */
 };
 
-/* A message that came before this endpoint joined the group. */
+/* A message that arrived before this endpoint joined the group. */
 struct early {
-	struct wf_list link; /* in coll_ep.early */
+	struct wf_list link; /* link in coll_ep.early */
 	fi_addr_t src;
 	uint64_t tag;
 	size_t len;
@@ -97,7 +97,7 @@ static void send_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 		advance(exchange);
 }
 
-/* @data of @len bytes came from the member that the exchange waits for. */
+/* @data of @len bytes arrived from the member that the exchange waits for. */
 static void take(struct coll_exchange *exchange, const void *data, size_t len)
 {
 	size_t expected = count_of(exchange) * exchange->len;
@@ -113,8 +113,8 @@ static void take(struct coll_exchange *exchange, const void *data, size_t len)
 	advance(exchange);
 }
 
-/* The exchange that waits for a message with @tag from @src, or, if the source is not
- * known, for any with @tag. */
+/* Find the exchange that waits for a message with @tag from @src or, if the source is
+ * not known, any exchange that waits for @tag. */
 static struct coll_exchange *find(const struct coll_ep *ep, uint64_t tag, fi_addr_t src)
 {
 	wf_list_foreach(link, &ep->exchanges)
@@ -169,7 +169,7 @@ static struct early *find_early(
 	return NULL;
 }
 
-/* A receive for @exchange is posted, or its message is there. */
+/* A receive for @exchange is posted, or NULL: its message has arrived. */
 static void set_recv(struct coll_exchange *exchange, struct coll_xfer *xfer)
 {
 	exchange->recv = xfer;
@@ -183,7 +183,7 @@ static void set_recv(struct coll_exchange *exchange, struct coll_xfer *xfer)
 		wf_list_push(&exchange->group->ep->exchanges, &exchange->link);
 }
 
-/* The message that ended @xfer, the receive of @exchange, is for another group. */
+/* The message that completed @xfer, the receive of @exchange, is for another group. */
 static void pass_on(struct coll_exchange *exchange, struct coll_xfer *xfer, size_t len,
 	fi_addr_t src)
 {
@@ -192,7 +192,7 @@ static void pass_on(struct coll_exchange *exchange, struct coll_xfer *xfer, size
 	int ret;
 
 	if (other) {
-		/* The receive of the other one is left for this exchange. */
+		/* This exchange takes over the receive of the other one. */
 		set_recv(exchange, other->recv);
 		set_recv(other, NULL);
 		take(other, xfer->buf, len);
@@ -208,8 +208,8 @@ static void pass_on(struct coll_exchange *exchange, struct coll_xfer *xfer, size
 	}
 }
 
-/* @xfer, the receive of an exchange that was stopped, ended by a message. It may be for
- * another group, whose receive is withdrawn then instead. */
+/* A message completed @xfer, the receive of a stopped exchange. It may be for another
+ * group, whose receive is then cancelled instead. */
 static void save(struct coll_exchange *exchange, struct coll_xfer *xfer, size_t len,
 	fi_addr_t src)
 {
@@ -293,7 +293,7 @@ static int post_send(struct coll_exchange *exchange)
 	return ret;
 }
 
-/* Order the blocks by rank and hand them over. */
+/* Order the blocks by rank and pass them to @done. */
 static void finish(struct coll_exchange *exchange)
 {
 	struct coll_group *group = exchange->group;
@@ -313,7 +313,7 @@ static void finish(struct coll_exchange *exchange)
 	settle(exchange);
 }
 
-/* Post the next step's transfers, or finish. */
+/* Post the transfers of the next step, or finish. */
 static void step(struct coll_exchange *exchange)
 {
 	struct coll_group *group = exchange->group;
@@ -371,7 +371,7 @@ void coll_exchange_stop(struct coll_group *group)
 	exchange->group = NULL;
 	wf_list_remove(&exchange->link);
 	wf_list_push(&group->ep->stopped, &exchange->link);
-	/* The second may end, and free the exchange, inside the cancelling. */
+	/* The second transfer may end, and free the exchange, while it is cancelled. */
 	if (exchange->recv && exchange->send) {
 		coll_xfer_cancel(exchange->recv);
 		coll_xfer_cancel(exchange->send);

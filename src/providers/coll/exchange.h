@@ -6,19 +6,20 @@
 
 /*
  * An allgather among the members of a group that is being joined (Bruck's algorithm):
- * in each step a member sends what it has to the member @dist ranks before it, and gets
- * as much from the one @dist ranks after it.
+ * in each step a member sends all blocks that it has to the member @dist ranks before
+ * it, and gets as many from the member @dist ranks after it.
  *
- * Groups that are joined at the same time may use the same tags, if they have the same
- * size. A message then ends the receive of any of them, and its source tells to which
- * it belongs. A message for a group that this endpoint has not begun to join is kept.
- * The endpoint's lock is held for all calls.
+ * Groups of one size that are joined at the same time may use the same tags. A message
+ * then may complete the receive of any of them, and its source tells which group it
+ * belongs to. A message for a group that this endpoint has not begun to join is kept.
+ * The endpoint's lock is held in all functions.
  */
 
 /*
  * Gather the @len bytes at @mine, which are copied, of each member. @second: it is the
- * second one of this join. 0: @done is called with 0 and the members' blocks by rank,
- * which are valid inside it, perhaps inside this call; or the group fails. -FI_ENOMEM.
+ * second exchange of this join. Returns 0: @done is called with 0 and the members'
+ * blocks by rank, which are valid inside it, perhaps before this function returns; or
+ * the group fails. -FI_ENOMEM.
  */
 int coll_exchange_start(struct coll_group *group, const void *mine, size_t len,
 	bool second,
@@ -27,11 +28,11 @@ int coll_exchange_start(struct coll_group *group, const void *mine, size_t len,
 /* Stop the exchange of @group, if there is one. */
 void coll_exchange_stop(struct coll_group *group);
 
-/* The rank of a member that the exchange waits for. */
+/* The rank of a member for whose message the exchange waits. */
 uint32_t coll_exchange_awaits(const struct coll_group *group);
 
-/* Free what is left of exchanges, and the messages that were kept; no transfer uses
- * them any more. */
+/* Free stopped exchanges and the messages that were kept; no transfer uses them any
+ * more. */
 void coll_exchange_free(struct coll_ep *ep);
 
 #endif

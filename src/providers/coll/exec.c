@@ -14,7 +14,7 @@
 /*
  * Execution of schedules: point to point, over peer transfers.
  *
- * An operation that fails withdraws its transfers. Its end is reported when no transfer
+ * An operation that fails cancels its transfers. Its end is reported when no transfer
  * uses the application's memory any more. A send that no member will receive, because
  * they have all failed, might stay at the owner for ever: after twice the time of a
  * probe it counts as such, and the end is reported. The memory that belongs to the
@@ -22,12 +22,12 @@
  */
 
 enum {
-	/* The most memory of a schedule that is kept for later operations. */
+	/* Limits of the memory of a schedule that is kept for later operations. */
 	KEPT_BYTES = 16 << 10,
 	KEPT_ACTS = 256,
 };
 
-/* An operation with an empty schedule, or with memory of a former one. */
+/* Get an operation with an empty schedule, or with the memory of an earlier one. */
 static struct coll_op *take_op(struct coll_ep *ep)
 {
 	struct wf_list *spare = wf_list_pop(&ep->spare_ops);
@@ -93,7 +93,7 @@ static void leave_group(struct coll_op *op)
 	op->is_reported = true;
 }
 
-/* Keep the memory of small schedules for the next operation. */
+/* Is the schedule's memory small enough to be kept for the next operation? */
 static bool is_worth_keeping(const struct coll_op *op)
 {
 	return op->sched.temp_size + op->sched.partial_size <= KEPT_BYTES &&
@@ -164,7 +164,7 @@ void coll_exec_detach(struct coll_group *group)
 
 static void run(struct coll_op *op);
 
-/* Does the message have the length that the schedule says? */
+/* Does the message have the length in the schedule? 0 or a negative fi_errno. */
 static int check_len(const struct coll_xfer *xfer, size_t len)
 {
 	if (!xfer->is_recv || len == xfer->len)
@@ -196,7 +196,8 @@ static void xfer_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 	if (!err)
 		err = check_len(xfer, len);
 	coll_xfer_free(xfer);
-	/* While the transfer counts, failing the group does not free the operation. */
+	/* While the transfer is counted, failing the group does not free the operation.
+	 */
 	if (err && !op->err)
 		coll_group_fail(op->group, err);
 	if (is_recv)
@@ -210,8 +211,8 @@ static void xfer_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 		run(op);
 }
 
-/* The step in the tag: the number of messages before this one between the two members,
- * in this direction. Where messages match in order it is not needed. */
+/* The step in the tag: the number of earlier messages of the operation between the two
+ * members, in this direction. It is not needed if messages match in order. */
 static uint32_t next_step(struct coll_op *op, uint32_t peer, bool is_recv)
 {
 	return op->steps ? op->steps[2 * peer + is_recv]++ : 0;
@@ -248,7 +249,7 @@ static int post(struct coll_op *op, uint32_t peer, bool is_recv, void *buf, size
 	return 0;
 }
 
-/* Post an action in messages that the owner can carry. */
+/* Post an action, in messages no longer than the owner's limit. */
 static int transfer(struct coll_op *op, const struct coll_act *act)
 {
 	bool is_recv = act->kind == COLL_ACT_RECV;
@@ -323,7 +324,8 @@ void coll_exec_fail(struct coll_op *op, int err)
 		return;
 	op->err = err;
 	op->failed_ns = wf_now_ns();
-	/* The end of a transfer inside the loop must not end the operation. */
+	/* The end of a transfer inside the loop must not end the operation, so a send
+	 * is counted. */
 	op->sends++;
 	wf_list_foreach_safe(link, &op->xfers)
 		coll_xfer_cancel(wf_list_entry(link, struct coll_xfer, link));
@@ -331,7 +333,7 @@ void coll_exec_fail(struct coll_op *op, int err)
 	settle_failed(op);
 }
 
-/* Report a failed operation of which only sends are left that do not end. */
+/* Report a failed operation if only sends are left, which do not end. */
 static void give_up(struct coll_op *op, uint64_t now_ns)
 {
 	if (op->is_reported || op->recvs ||
@@ -341,7 +343,8 @@ static void give_up(struct coll_op *op, uint64_t now_ns)
 	move_to_ending(op);
 }
 
-/* Ask for the member that the operation waits for, if nothing moved since last time. */
+/* Probe the member that the operation waits for, if no transfer ended since the last
+ * check. */
 static void probe(struct coll_op *op, uint64_t now_ns)
 {
 	struct coll_xfer *xfer;

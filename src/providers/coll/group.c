@@ -13,8 +13,8 @@
 #include "providers/coll/join.h"
 #include "sys/clock.h"
 
-/* The address of a group for the application: its id, and above it which join of the
- * endpoint it was, so that the address of a closed group is not that of a later one. */
+/* The address of a group for the application: its id, and above it the number of the
+ * endpoint's join, so that the address of a closed group is not that of a later one. */
 
 static uint32_t id_of(fi_addr_t addr)
 {
@@ -65,8 +65,7 @@ uint32_t coll_group_rank(const struct coll_group *group, fi_addr_t addr)
 	return group->members;
 }
 
-/* Order the ranks by address, unless rank and address are the same numbers. False: no
- * memory. */
+/* Order the ranks by address, unless each rank equals its address. False: no memory. */
 static bool index_members(struct coll_group *group)
 {
 	uint32_t same = 0;
@@ -85,7 +84,7 @@ static bool index_members(struct coll_group *group)
 	return true;
 }
 
-/* The end of a join, and failures. */
+/* The end of a join, and failures of groups. */
 
 static void open_or_fail(struct coll_group *group, int err)
 {
@@ -153,8 +152,8 @@ static void write_event(struct coll_ep *ep, struct fid_mc *mc, void *context)
 			fi_strerror((int)-ret));
 }
 
-/* Tell the main provider about one join. The lock is released meanwhile, and @group may
- * be gone afterwards. */
+/* Tell the main provider that a join has ended. The lock is released meanwhile, and
+ * @group may be freed afterwards. */
 static void tell(struct coll_ep *ep, struct coll_group *group)
 {
 	void (*joined)(void *, int) = group->joined;
@@ -177,17 +176,17 @@ void coll_tell_joined(struct coll_ep *ep)
 {
 	struct wf_list *link;
 
-	/* relaxed: if this thread does not see the flag, run() does. */
+	/* relaxed: if this thread does not load the new value, run() does. */
 	if (!atomic_load_explicit(&ep->has_joined, memory_order_relaxed))
 		return;
 	wf_lock(&ep->ep.lock);
-	/* The thread that is telling, perhaps this one, goes on with the list. */
+	/* The thread that is telling, perhaps this one, continues with the list. */
 	while (!ep->telling && (link = wf_list_pop(&ep->joined)))
 		tell(ep, wf_list_entry(link, struct coll_group, joined_link));
 	coll_ep_unlock(ep);
 }
 
-/* Joining. */
+/* Joining of groups. */
 
 static int refuse(int err, const char *why)
 {
@@ -236,7 +235,7 @@ static int find_self(struct coll_group *group)
 	return 0;
 }
 
-/* Give the group an id. They are given in turn, so that one returns late. */
+/* Give the group an id, in ascending order, so that an id is reused late. */
 static int take_id(struct coll_group *group)
 {
 	struct coll_ep *ep = group->ep;
@@ -248,7 +247,7 @@ static int take_id(struct coll_group *group)
 	for (uint32_t i = 1; i < COLL_GROUPS_MAX; i++) {
 		uint32_t id = (ep->last_id + i) % COLL_GROUPS_MAX;
 
-		/* 0 stands for no id in messages. */
+		/* In messages 0 means no id. */
 		if (!id || ep->ids[id])
 			continue;
 		ep->last_id = id;
@@ -262,7 +261,8 @@ static int take_id(struct coll_group *group)
 
 static uint16_t random_base(const struct coll_group *group)
 {
-	/* Another number for each group of an id: the address is another one. */
+	/* A different number for each group with the same id, because its address
+	 * differs. */
 	uint64_t x = wf_now_ns() ^ (uintptr_t)group ^ group->mc.fi_addr;
 
 	x *= UINT64_C(0x9e3779b97f4a7c15);
@@ -284,7 +284,7 @@ static bool is_told_elsewhere(const struct coll_group *group)
 	return ep->telling == group && !pthread_equal(ep->teller, pthread_self());
 }
 
-/* Everything of the group that outlives it ends by itself. */
+/* Detach what outlives the group, which ends by itself. */
 static void detach(struct coll_group *group)
 {
 	bool is_busy = group->state == COLL_JOINING || group->in_flight;

@@ -11,20 +11,20 @@
 #include "providers/coll/node/crowd.h"
 #include "providers/coll/nodes.h"
 
-#define RECORD_MAGIC UINT32_C(0x6c6f6301) /* "\1col": the version is in it */
+#define RECORD_MAGIC UINT32_C(0x6c6f6301) /* "\1col"; contains the version */
 
 enum {
 	RECORD_ORDERED = 1,
-	/* Members of the largest group in which nodes are looked for: every member is
+	/* Members of the largest group that is divided into nodes: every member is
 	 * compared with every node. */
 	NODES_MAX = 1 << 14,
 };
 
-/* What a member tells all others; little-endian. */
+/* The record that a member sends to all others; little-endian. */
 struct record {
 	uint32_t magic;
 	uint16_t id, base;
-	uint32_t err;   /* positive fabric errno: this member cannot join */
+	uint32_t err;   /* positive fi_errno: this member cannot join */
 	uint32_t flags; /* RECORD_ bits */
 	uint32_t has_card;
 	struct coll_node_card card;
@@ -33,16 +33,17 @@ struct record {
 
 _Static_assert(sizeof(struct record) == 92, "layout of join records");
 
-/* The second exchange: the positive fabric errno of attaching, or 0. */
+/* Block of the second exchange: the positive fi_errno of attaching, or 0. */
 struct attached {
 	uint32_t err;
 };
 
 /*
- * May joins of both groups be mixed up? They may if a member has the same rank in both,
- * so that its messages have the same tags. Such joins are made one after the other:
- * their members call them in the same order. Where the owner does not tell the sources
- * of messages, groups of one size in which this endpoint has one rank are such joins.
+ * Can messages of the two joins be mistaken for each other? They can if a member has
+ * the same rank in both, so that its messages have the same tags. Such joins are made
+ * one after the other: their members call them in the same order. If the owner does not
+ * report the sources of messages, this applies to all groups of one size in which this
+ * endpoint has the same rank.
  */
 static bool collide(const struct coll_group *a, const struct coll_group *b)
 {
@@ -128,8 +129,8 @@ static const struct coll_node_card **cards_of(
 	return cards;
 }
 
-/* Divide the group, and attach to the members of this one's node. *@ret_err: whether
- * that failed, for the others. */
+/* Divide the group, and attach the memory of the members of this member's node.
+ * *@ret_err: result of attaching, for the other members. */
 static int find_nodes(
 	struct coll_group *group, const struct record *records, int *ret_err)
 {
@@ -145,7 +146,8 @@ static int find_nodes(
 	return ret;
 }
 
-/* All members decide alike, by the same records. */
+/* Do members have cards, so that nodes are used? All members decide alike, from the
+ * same records. */
 static bool is_divided(const struct coll_group *group, const struct record *records)
 {
 	for (uint32_t i = 0; i < group->members; i++)
@@ -154,7 +156,7 @@ static bool is_divided(const struct coll_group *group, const struct record *reco
 	return false;
 }
 
-/* Find the nodes and tell the others. */
+/* Find the nodes and tell the other members the result. */
 static int begin_second(struct coll_group *group, const struct record *records)
 {
 	struct attached mine;
@@ -170,7 +172,7 @@ static int begin_second(struct coll_group *group, const struct record *records)
 	return coll_exchange_start(group, &mine, sizeof(mine), true, attached_done);
 }
 
-/* Note whether members have to yield to each other. */
+/* Determine whether members have to yield to each other. */
 static void look_for_crowd(struct coll_group *group, const struct record *records)
 {
 	struct coll_place *places;

@@ -11,14 +11,14 @@ static uint32_t largest_node(void)
 						    : COLL_NODE_MEMBERS_MAX;
 }
 
-/* The arrays of struct coll_nodes, while they are filled. */
+/* The arrays of struct coll_nodes while they are filled. */
 struct maps {
 	uint32_t count;
-	uint32_t *node_of, *rank_in_node; /* by rank */
-	uint32_t *first, *size;           /* by node */
+	uint32_t *node_of, *rank_in_node; /* indexed by rank */
+	uint32_t *first, *size;           /* indexed by node */
 };
 
-/* The node of the member @rank, among those that are known; maps->count: none. */
+/* The node of the member @rank, among those found so far; maps->count: none. */
 static uint32_t find(const struct maps *maps, uint32_t rank,
 	const struct coll_node_card *const *cards)
 {

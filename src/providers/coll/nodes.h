@@ -5,12 +5,13 @@
 #include "providers/coll/group.h"
 
 /*
- * Which members of a group share memory. All members divide it alike, by the cards that
- * they exchanged. The endpoint's lock is held.
+ * Nodes: the members of a group that share memory. All members compute the same nodes,
+ * from the cards that they have exchanged. The endpoint's lock is held in all
+ * functions.
  */
 
-/* Divide @group into nodes: the card of a member is @cards[rank], NULL if it has none.
- * Fills group->nodes. -FI_ENOMEM. */
+/* Divide @group into nodes. @cards[rank] is the card of a member, NULL if it has none.
+ * Fills group->nodes. 0 or -FI_ENOMEM. */
 int coll_nodes_divide(
 	struct coll_group *group, const struct coll_node_card *const *cards);
 
@@ -20,8 +21,8 @@ static inline bool coll_nodes_is_alone(const struct coll_group *group)
 	return group->nodes.members == 1;
 }
 
-/* Map the memory of the other members of the node of this member, which is not alone. 0
- * or a negative fabric errno. */
+/* Map the memory of the other members of this member's node, in which it is not alone.
+ * 0 or a negative fi_errno. */
 int coll_nodes_attach(
 	struct coll_group *group, const struct coll_node_card *const *cards);
 

@@ -31,7 +31,7 @@ static const char *const copies[] = {
 };
 
 static const struct kind {
-	const char *name;  /* of fi_collective(3) */
+	const char *name;  /* name of the call in fi_collective(3) */
 	const char *param; /* parameter that forces its algorithm */
 } kinds[COLL_KINDS] = {
 	[FI_BARRIER] = { "barrier", "barrier" },
@@ -84,7 +84,7 @@ static void read_copy(void)
 	coll_params.copy = (enum coll_copy)copy;
 }
 
-/* The names of the algorithms of @kind, with commas. */
+/* List the names of the algorithms of @kind, separated by commas. */
 static void list_algos(enum fi_collective_op kind, char *buf, size_t len)
 {
 	size_t used = (size_t)snprintf(buf, len, "auto");

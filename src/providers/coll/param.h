@@ -13,22 +13,22 @@ enum coll_engine { COLL_ENGINE_AUTO, COLL_ENGINE_P2P, COLL_ENGINE_NODE };
 
 enum { COLL_KINDS = FI_GATHER + 1 };
 
-/* The parameters, constant after the provider was loaded. */
+/* The parameters; constant after the provider was loaded. */
 struct coll_params {
 	enum coll_engine engine;
 	enum coll_copy copy;             /* FI_OFF_COLL_COPY */
 	enum coll_algo algo[COLL_KINDS]; /* COLL_ALGO_AUTO: chosen for each operation */
-	/* Milliseconds after which a member that waits checks whether the member that
-	 * it waits for is there. */
+	/* Milliseconds after which a member that waits for another one checks whether
+	 * it lives. */
 	size_t probe_ms;
-	/* Members of one machine that count as one node, so that tests have several
-	 * nodes on a machine; 0: all. */
+	/* Limit of the members of one machine that form a node, so that tests have
+	 * several nodes on one machine; 0: none. */
 	size_t node_size;
 };
 
 extern struct coll_params coll_params;
 
-/* The name of @kind as parameters and the log write it. */
+/* The name of @kind in parameters and in the log. */
 const char *coll_kind_name(enum fi_collective_op kind);
 
 /* Define and read the parameters. */

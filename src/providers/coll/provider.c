@@ -12,9 +12,9 @@
 #include "providers/coll/remains.h"
 
 /*
- * What the provider offers: collectives, as a peer (fi_peer(3)) of a main provider that
- * moves the data. It has no addresses and no transport, so all its objects are imported
- * ones, and fi_getinfo answers only callers that name it and offer peer transfers.
+ * Description of the provider: collectives, as a peer (fi_peer(3)) of a main provider
+ * that moves the data. It has no addresses and no transport, so all its objects are
+ * imported, and fi_getinfo answers only callers that name it and offer peer transfers.
  */
 
 #define CAPS (FI_COLLECTIVE | FI_PEER)
@@ -61,8 +61,9 @@ static struct fi_fabric_attr fabric_attr = {
 		.domain_attr = &domain_attr, .fabric_attr = &fabric_attr,              \
 	}
 
-/* What fi_getinfo answers, and what objects may be opened with: an endpoint without the
- * mode is refused with -FI_EINVAL (fi_peer(3)), not as an unknown offer. */
+/* The answer of fi_getinfo, and the attributes with which objects may be opened: an
+ * endpoint without the mode is refused with -FI_EINVAL (fi_peer(3)), not as an unknown
+ * info. */
 static const struct fi_info answer = INFO(FI_PEER_TRANSFER);
 static const struct fi_info any_mode = INFO(0);
 static const struct fi_info *const templates[] = { &any_mode, NULL };
@@ -97,7 +98,7 @@ static const struct wf_av_format *av_format(const struct fi_info *unused)
 	return &no_format;
 }
 
-/* An object of a provider that only serves a main provider has to be imported. */
+/* An object of a provider that only serves a main provider must be imported. */
 static int need_peer(bool imported, const char *what, int err)
 {
 	if (imported)

@@ -4,10 +4,10 @@
 #include "providers/coll/coll.h"
 #include "providers/coll/reduce.h"
 
-/* fi_query_collective(3). */
+/* The call fi_query_collective(3). */
 
-/* Callers ask for collectives that combine nothing with FI_NOOP, FI_ATOMIC_READ or
- * whatever the attributes held, so only reductions have their operation checked. */
+/* For collectives that reduce nothing, callers pass FI_NOOP, FI_ATOMIC_READ or an
+ * arbitrary operation, so the operation is checked only for reductions. */
 static size_t size_of(enum fi_collective_op coll, const struct fi_collective_attr *attr)
 {
 	size_t size = coll_type_size(attr->datatype);

@@ -6,8 +6,8 @@
 
 struct wf_domain;
 
-/* wf_prov.query_collective. -FI_EINVAL: no attributes, or a mode. -FI_ENOSYS: no such
- * collective, datatype or operation. */
+/* wf_prov.query_collective. Returns 0; -FI_EINVAL: no attributes, or a mode;
+ * -FI_ENOSYS: the collective, datatype or operation is not supported. */
 int coll_query(struct wf_domain *domain, enum fi_collective_op coll,
 	struct fi_collective_attr *attr, uint64_t flags);
 

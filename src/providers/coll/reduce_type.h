@@ -7,7 +7,7 @@
 #include "objects/atomic/type.h"
 #include "providers/coll/reduce.h"
 
-/* The reductions of one datatype, by enum fi_op; NULL where C has none. */
+/* The reductions of one datatype, by enum fi_op; NULL: C has no such operation. */
 struct coll_reduce_type {
 	coll_reduce_fn *fn[FI_BXOR + 1];
 };
@@ -19,8 +19,8 @@ extern const struct coll_reduce_type coll_reduce_int8, coll_reduce_uint8,
 	coll_reduce_float_complex, coll_reduce_double_complex,
 	coll_reduce_long_double_complex;
 
-/* Before a loop: its iterations are independent, because the destination is equal to an
- * operand or does not overlap it. */
+/* Stands before a loop whose iterations are independent, because the destination is
+ * equal to an operand or does not overlap it. */
 #ifdef __clang__
 #define COLL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

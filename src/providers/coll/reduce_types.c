@@ -3,8 +3,8 @@
 
 /* The reductions of all datatypes. */
 
-/* gcc vectorises loops of unknown length from this level on. clang does at all levels,
- * and warns about each loop that it cannot vectorise. */
+/* gcc vectorises loops of unknown length from this level on. clang does so at all
+ * levels, and warns about each loop that it cannot vectorise. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wpass-failed"
 #else

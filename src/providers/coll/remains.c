@@ -8,10 +8,10 @@
 #include "providers/coll/exchange.h"
 #include "providers/coll/exec.h"
 
-/* domain->prov_data */
+/* State of a domain: domain->prov_data. */
 struct remains {
 	pthread_mutex_t lock; /* guards @eps */
-	struct wf_list eps;   /* coll_ep.remains_link */
+	struct wf_list eps;   /* closed endpoints, by coll_ep.remains_link */
 };
 
 int coll_remains_init(struct wf_domain *domain)

@@ -7,10 +7,10 @@
 #include "providers/coll/query.h"
 #include "providers/coll/reduce.h"
 
-/* A collective call: checks, the arguments that the engines see, and its beginning. */
+/* A collective call: its checks, the arguments for the engines, and its start. */
 
-/* Which buffers a collective has, and how often the call's count is in them: once, or
- * once for each member (struct coll_args). */
+/* The buffers of each collective, and their length: the call's count of elements, or
+ * that count for each member (struct coll_args). */
 static const struct shape {
 	bool buf_each, result_each;
 	bool buf_at_root;    /* only the root has @buf */
@@ -70,13 +70,13 @@ static bool has_result(const struct coll_args *args)
 	       (!shapes[args->kind].result_at_root || args->rank == args->root);
 }
 
-/* Elements in the whole of a buffer. */
+/* Number of elements in the whole buffer. */
 static size_t elements(const struct coll_args *args, bool each)
 {
 	return each ? args->count * args->members : args->count;
 }
 
-/* The count of a call in message form, whose vectors hold all elements. */
+/* Compute the count of a call in message form, whose vectors have all elements. */
 static int count_vectors(const struct coll_call *call, struct coll_args *args)
 {
 	const struct shape *shape = &shapes[args->kind];
@@ -120,7 +120,7 @@ static int stage_buf(const struct coll_call *call, struct coll_args *args,
 	return 0;
 }
 
-/* A copy of the vector that the result goes to. */
+/* Copy the vector for the result. */
 static int keep_vector(
 	struct coll_staging *stage, const struct fi_ioc *ioc, size_t count)
 {
@@ -152,7 +152,7 @@ static int stage_result(const struct coll_call *call, struct coll_args *args,
 	return keep_vector(stage, call->resultv, call->result_count);
 }
 
-/* A broadcast has one vector, which is its result, too. */
+/* A broadcast has a single vector, which is its result as well. */
 static int stage_broadcast(const struct coll_call *call, struct coll_args *args,
 	struct coll_staging *stage)
 {
@@ -206,7 +206,7 @@ static int check_buffers(const struct coll_call *call, const struct coll_args *a
 	return 0;
 }
 
-/* Check @call and fill @args. *@ret_stage: memory that stands for vectors, or NULL. */
+/* Check @call and fill @args. *@ret_stage: memory used instead of vectors, or NULL. */
 static int read_call(const struct coll_group *group, const struct coll_call *call,
 	struct coll_args *args, struct coll_staging **ret_stage)
 {

@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Tags of the peer transfers between members. A receive names every bit of its tag, and
- * no source: the sender's rank is part of the tag.
+ * Tags of the peer transfers between members. A receive matches every bit of its tag,
+ * and any source: the sender's rank is part of the tag.
  *
  *             63   62-61       60-47        46-27         26-11      10-1   0
  *   data      1    kind     receiver's   sender's rank  operation    step   0
@@ -17,8 +17,8 @@
  *   control   1    kind     all others 0
  *
  * A group id is a number of the receiver, from the record that it sent when the group
- * was joined. Operation numbers begin at another random value in each group, so that a
- * late message of a former group of the same id finds no receive.
+ * was joined. Operation numbers begin with a random value in each group, so that a late
+ * message of an earlier group with the same id matches no receive.
  */
 enum coll_tag_kind { COLL_TAG_DATA, COLL_TAG_JOIN, COLL_TAG_CONTROL };
 

@@ -44,8 +44,8 @@ static ssize_t post(struct coll_xfer *xfer)
 			     : fi_tsendmsg(xfer->ep->owner, &msg, flags);
 }
 
-/* A transfer waits behind pending ones, which keeps the order of messages to and from
- * one member. */
+/* A transfer waits behind pending ones, which keeps the order of messages between two
+ * members. */
 static bool has_to_wait(const struct coll_xfer *xfer)
 {
 	return !wf_list_empty(&xfer->ep->pending) || xfer->ep->is_retrying;
@@ -70,7 +70,7 @@ int coll_xfer_post(struct coll_xfer *xfer)
 struct full {
 	fi_addr_t addr[16];
 	unsigned int count;
-	bool for_recvs; /* nor a receive */
+	bool for_recvs; /* The owner takes no receives either. */
 };
 
 static bool is_full(const struct full *full, const struct coll_xfer *xfer)
@@ -98,7 +98,7 @@ void coll_xfer_retry(struct coll_ep *ep)
 	struct full full = { .count = 0 };
 	struct wf_list again;
 
-	/* @done may post or cancel: take the list as it is now. */
+	/* @done may post or cancel transfers: go through the list as it is now. */
 	wf_list_init(&again);
 	ep->is_retrying = true;
 	while (!wf_list_empty(&ep->pending))

@@ -5,13 +5,14 @@
 #include "providers/coll/sched/build.h"
 
 /*
- * The algorithms, coll_<operation>_<algorithm>. Each has at least two members; all but
- * the barrier at least one element. An algorithm for any number of members that pairs
- * members of a power of two first folds the rest into others (fold.h).
+ * The algorithms, coll_<operation>_<algorithm>. Each one has at least two members; all
+ * but the barrier have at least one element. An algorithm for any number of members
+ * that pairs members of a power of two first folds the vectors of the other members
+ * (fold.h).
  */
 typedef void coll_algo_fn(struct coll_build *b);
 
-/* Make @sched an empty one for @args. */
+/* Initialise @sched as an empty schedule for @args. */
 void coll_sched_begin(struct coll_sched *sched, const struct coll_args *args);
 
 /* Add the actions of @algo, for any number of members and elements. */

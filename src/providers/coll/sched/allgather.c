@@ -17,7 +17,7 @@ void coll_allgather_ring(struct coll_build *b)
 	coll_ring_gather(b, args->count * args->members, 0, own_block(args));
 }
 
-/* In round i members at distance 2^i swap the 2^i blocks that they have. */
+/* In round i, members at distance 2^i exchange the 2^i blocks that they have. */
 void coll_allgather_doubling(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
@@ -42,8 +42,8 @@ void coll_allgather_doubling(struct coll_build *b)
 	}
 }
 
-/* Bruck: the blocks that a member has are those from its own up, in memory of the
- * schedule, and in each round it gets as many again. */
+/* Bruck: a member has the blocks from its own one up, in memory of the schedule, and in
+ * each round gets as many again. */
 void coll_allgather_bruck(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;

@@ -38,7 +38,7 @@ void coll_allreduce_doubling(struct coll_build *b)
 	coll_fold_return(b, &fold);
 }
 
-/* Rabenseifner: scatter the parts of the result, then all gather them. */
+/* Rabenseifner: scatter the parts of the result, then gather them at all members. */
 void coll_allreduce_rabenseifner(struct coll_build *b)
 {
 	struct coll_fold fold;

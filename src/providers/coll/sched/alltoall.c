@@ -2,14 +2,14 @@
 #include "providers/coll/sched/algorithms.h"
 #include "providers/coll/sched/choose.h"
 
-/* The memory of Bruck's algorithm: n blocks, of which block i is on its way to the
- * member i after this one, and what goes out and comes in in a round. */
+/* The memory of Bruck's algorithm: n blocks, of which block i is for the member i ranks
+ * after this one, and the blocks that are sent and received in a round. */
 struct bruck {
 	char *blocks, *out, *in;
 };
 
-/* Copy the blocks whose number has the bit @distance to @packed, or back from there.
- * Returns how many they are. */
+/* Copy the blocks whose number has the bit @distance to @packed, or back. Returns their
+ * number. */
 static size_t pack(
 	struct coll_build *b, const struct bruck *bruck, uint32_t distance, bool unpack)
 {
@@ -30,8 +30,8 @@ static size_t pack(
 	return packed;
 }
 
-/* Bruck: a block goes to its member in steps of powers of two, together with all
- * others that have the same step to make. */
+/* Bruck: a block goes to its member in steps of powers of two, together with all other
+ * blocks for which the same step is due. */
 void coll_alltoall_bruck(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
@@ -59,8 +59,8 @@ void coll_alltoall_bruck(struct coll_build *b)
 			coll_block(args, bruck.blocks, i), len);
 }
 
-/* In round i ranks whose sum is i swap blocks; the one that comes in waits in memory
- * of the schedule until the other one is gone. */
+/* In round i the members whose ranks add up to i exchange blocks. The received block is
+ * kept in memory of the schedule until the other block has been sent. */
 static void pairwise_in_place(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;

@@ -17,7 +17,7 @@ void coll_broadcast_linear(struct coll_build *b)
 }
 
 struct range {
-	size_t begin, len; /* bytes */
+	size_t begin, len; /* in bytes */
 };
 
 static struct range piece_range(
@@ -41,7 +41,7 @@ static void send_to_children(
 }
 
 /* A member with children passes a piece on while it receives the next one. The root and
- * members without children need not wait for any. */
+ * members without children do not wait for a piece. */
 void coll_broadcast_binomial(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
@@ -66,8 +66,8 @@ void coll_broadcast_binomial(struct coll_build *b)
 		send_to_children(b, &tree, piece_range(args, pieces, pieces - 1));
 }
 
-/* The buffer in as many parts as there are members; a member scatters those of its
- * subtree. */
+/* Scatter the buffer, in as many parts as there are members; a member passes on the
+ * parts of its subtree. */
 static void scatter_parts(struct coll_build *b, const struct coll_tree *tree)
 {
 	const struct coll_args *args = b->args;
@@ -97,8 +97,8 @@ static bool has_part(uint32_t number, uint32_t part, uint32_t members)
 	return part >= number && part - number < coll_tree_extent(number, members);
 }
 
-/* Van de Geijn: scatter the parts, then pass them around a ring, but for those that
- * the next member has got by the scatter. */
+/* Van de Geijn: scatter the parts, then pass them around a ring, except the parts that
+ * the next member got by the scatter. */
 void coll_broadcast_scatter_allgather(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;

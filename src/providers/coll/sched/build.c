@@ -36,7 +36,7 @@ bool coll_temp(struct coll_build *b, size_t len, size_t piece_len, char **ret_te
 		}
 		sched->temp_size = need;
 	}
-	/* Other data of this process does not get to the members in the padding. */
+	/* Do not send other data of this process in the padding. */
 	if (has_padding(b->args))
 		memset(sched->temp, 0, need);
 	b->piece[0] = (char *)sched->temp + in_lines(len);
@@ -98,7 +98,7 @@ void coll_signal(struct coll_build *b, uint32_t to, uint32_t from)
 	b->pending = true;
 }
 
-/* Make the copy part of the action before, if that ends where it begins. */
+/* Extend the previous copy action, if it ends where this copy begins. */
 static bool prolong_copy(struct coll_build *b, char *dst, const char *src, size_t len)
 {
 	struct coll_act *last;

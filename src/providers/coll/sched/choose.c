@@ -2,23 +2,25 @@
 #include "providers/coll/sched/choose.h"
 #include "providers/coll/sched/sched.h"
 
-/* Up to so many bytes the first algorithm of the name is chosen, and above the second.
- * A block is what fi_collective(3) calls count; total is a block for each member. */
+/* Up to this many bytes the first algorithm in the name is chosen, above it the second.
+ * A block has the count of fi_collective(3); the total is one block for each member. */
 enum {
 	BROADCAST_BINOMIAL_BLOCK = 256 << 10,
 	ALLREDUCE_DOUBLING_BLOCK = 32 << 10,
-	ALLREDUCE_DOUBLING_BLOCK_OF_TWO = 256 << 10, /* of two members */
-	/* Of members that are no power of two, for which Rabenseifner's algorithm has
-	 * to fold; above: the ring. */
+	ALLREDUCE_DOUBLING_BLOCK_OF_TWO = 256 << 10, /* for two members */
+	/* If the number of members is no power of two, Rabenseifner's algorithm has to
+	 * fold; above this size the ring is used. */
 	ALLREDUCE_RABENSEIFNER_BLOCK = 256 << 10,
 	ALLGATHER_DOUBLING_TOTAL = 8 << 20,
 	ALLGATHER_BRUCK_TOTAL = 256 << 10,
 	ALLTOALL_BRUCK_BLOCK = 1 << 10,
-	ALLTOALL_BRUCK_MEMBERS = 8, /* at least */
+	ALLTOALL_BRUCK_MEMBERS = 8, /* smallest number of members */
 	REDUCE_BINOMIAL_BLOCK = 1 << 20,
 	REDUCE_SCATTER_HALVING_TOTAL = 1 << 20,
-	REDUCE_SCATTER_FOLDED_TOTAL = 32 << 10, /* no power of two */
-	/* Fewer members, and larger blocks: the root does all. */
+	/* If the number of members is no power of two. */
+	REDUCE_SCATTER_FOLDED_TOTAL = 32 << 10,
+	/* With fewer members, or larger blocks, the root communicates with each member.
+	 */
 	SCATTER_BINOMIAL_MEMBERS = 32,
 	SCATTER_BINOMIAL_BLOCK = 1 << 10,
 };

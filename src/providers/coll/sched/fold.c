@@ -14,7 +14,7 @@ uint32_t coll_fold_partner(const struct coll_fold *fold)
 	return coll_after(fold->root, fold->number ^ 1, fold->members);
 }
 
-/* The second of a pair stands aside, so the root never does. */
+/* The second member of a pair stands aside, so the root never does. */
 struct coll_fold coll_fold(struct coll_build *b, size_t count, uint32_t root, char *acc)
 {
 	const struct coll_args *args = b->args;
@@ -59,8 +59,7 @@ size_t coll_fold_part(const struct coll_fold *fold, bool by_rank, uint32_t slot)
 void coll_fold_halve(struct coll_build *b, struct coll_fold *fold, bool by_rank)
 {
 	size_t size = b->args->size;
-	uint32_t low =
-		0; /* this member reduces the parts of @low to @low + 2 * @half */
+	uint32_t low = 0; /* this member reduces parts @low to @low + 2 * @half */
 
 	for (uint32_t half = fold->slots / 2; half; half /= 2) {
 		bool upper = fold->slot & half;

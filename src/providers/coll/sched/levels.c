@@ -5,9 +5,9 @@
 #include "providers/coll/sched/algorithms.h"
 
 /*
- * Operations in two levels. At the level above, the leaders are the members, numbered
+ * Operations in two levels. In the level above, the leaders are the members, numbered
  * by their nodes. The leader of a node is its first member, but the root is the leader
- * of its own node, so that no data goes there in two steps.
+ * of its own node, so that no data take two steps to reach it.
  */
 
 bool coll_sched_has_levels(enum fi_collective_op kind)
@@ -48,8 +48,8 @@ struct coll_args coll_leader_args(
 	return upper;
 }
 
-/* An operation of @kind on @buf and @result among the members of the node, with their
- * leader as the root. */
+/* Add an operation of @kind on @buf and @result among the members of the node, with
+ * their leader as the root. */
 static void node_op(struct coll_build *b, uint32_t i, enum fi_collective_op kind,
 	const void *buf, void *result)
 {
@@ -68,8 +68,8 @@ static void node_op(struct coll_build *b, uint32_t i, enum fi_collective_op kind
 	coll_node_act(b, i, &op);
 }
 
-/* The operation among the leaders, with @buf and @result. Other members have no part in
- * it. */
+/* Add the operation among the leaders, on @buf and @result. Other members take no part
+ * in it. */
 static void upper_op(
 	struct coll_build *b, enum coll_algo algo, const void *buf, void *result)
 {
@@ -85,7 +85,7 @@ static void upper_op(
 	b->args = args;
 }
 
-/* Where the node's reduction goes: to the root's result, else to memory of the
+/* Memory for the result of the node's reduction: the root's result, or memory of the
  * schedule. NULL: no memory. */
 static void *partial_of(struct coll_build *b)
 {

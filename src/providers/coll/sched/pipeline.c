@@ -99,8 +99,8 @@ size_t coll_exchange_piece(const struct coll_args *args, size_t count)
 	uint32_t pieces = coll_pieces(count * args->size);
 	size_t whole = count * args->size;
 
-	/* Fewer elements than @count may have larger pieces, but none above this size,
-	 * which the sizes of all elements divide. */
+	/* Fewer elements than @count may have larger pieces, but none is above this
+	 * size, which is a multiple of all element sizes. */
 	if (pieces < COLL_PIECES_MAX)
 		return WF_MIN(whole, (size_t)COLL_PIECE_BYTES);
 	return coll_piece_len(args, count, pieces);

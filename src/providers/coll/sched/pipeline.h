@@ -9,35 +9,37 @@
  * under way.
  */
 
-/* Into how many pieces @len bytes are divided at most, and the bytes of the largest
- * piece of @count elements. The same at all members for the same numbers. */
+/* coll_pieces: limit of the number of pieces of @len bytes. coll_piece_len: length in
+ * bytes of the largest piece of @count elements. Both return the same at all members
+ * for the same arguments. */
 uint32_t coll_pieces(size_t len);
 size_t coll_piece_len(const struct coll_args *args, size_t count, uint32_t pieces);
 
-/* One unit of a pipeline, in bytes: send, receive, and reduce the received data:
- * @dst = @own op received, or with own_second received op @own. */
+/* One step of a pipeline, with lengths in bytes: send, receive, and reduce the received
+ * data: @dst = @own op received, or with own_second @dst = received op @own. */
 struct coll_unit {
 	const char *out;
 	size_t out_len;
 	uint32_t to, from;
-	size_t in_len; /* not above the piece_len of coll_temp */
+	size_t in_len; /* at most the piece_len of coll_temp */
 	const char *own;
 	char *dst;
 	bool own_second;
-	bool out_after; /* send @out when the data is reduced, not before */
+	bool out_after; /* Send @out after the data is reduced, not before. */
 };
 
-/* Fill in unit @i, with zeros in it before. */
+/* Fill unit @i, which is zeroed before. */
 typedef void coll_unit_fn(
 	const struct coll_build *b, const void *arg, size_t i, struct coll_unit *unit);
 
 /* Add @count units, whose transfers have ended at the end. @chained: each unit sends
- * what the one before it reduces. */
+ * the data that the previous unit reduced. */
 void coll_pipeline(struct coll_build *b, size_t count, bool chained, coll_unit_fn *fill,
 	const void *arg);
 
-/* Both sides of an exchange with @peer: send @out_count elements at @out, receive
- * @in_count and reduce them with @own into @dst. One of the counts may be 0. */
+/* Both directions of an exchange with @peer: send @out_count elements at @out, receive
+ * @in_count elements and reduce them with @own into @dst. One of the counts may be 0.
+ */
 struct coll_exchange {
 	uint32_t peer;
 	const char *out;
@@ -49,7 +51,7 @@ struct coll_exchange {
 
 void coll_exchange(struct coll_build *b, const struct coll_exchange *x);
 
-/* The piece_len that coll_temp needs for exchanges of up to @count elements. */
+/* The piece_len for coll_temp that exchanges of up to @count elements need. */
 size_t coll_exchange_piece(const struct coll_args *args, size_t count);
 
 #endif

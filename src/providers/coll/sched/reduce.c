@@ -3,8 +3,8 @@
 #include "providers/coll/sched/fold.h"
 #include "providers/coll/sched/tree.h"
 
-/* Where a member collects partial results: the root in the result, the others in memory
- * of the schedule. False: no memory. */
+/* Memory in which a member collects partial results: at the root the result, at the
+ * others memory of the schedule. False: no memory. */
 static bool accumulator(struct coll_build *b, size_t piece_len, char **ret_acc)
 {
 	const struct coll_args *args = b->args;
@@ -17,8 +17,8 @@ static bool accumulator(struct coll_build *b, size_t piece_len, char **ret_acc)
 	return true;
 }
 
-/* A member of the binomial tree with children: for each piece, a unit for each child;
- * the last one passes the piece on to the parent. */
+/* A member of the binomial tree with children: for each piece there is a unit for each
+ * child; the last one passes the piece on to the parent. */
 struct inner {
 	struct coll_tree tree;
 	uint32_t pieces, children;
@@ -82,7 +82,8 @@ void coll_reduce_binomial(struct coll_build *b)
 			inner_unit, &inner);
 }
 
-/* The parts of all slots to slot 0, which is the root's, along a binomial tree. */
+/* Gather the parts of all slots at slot 0, which is the root's, along a binomial tree.
+ */
 static void gather_parts(struct coll_build *b, const struct coll_fold *fold)
 {
 	size_t size = b->args->size;

@@ -2,7 +2,7 @@
 #include "providers/coll/sched/algorithms.h"
 #include "providers/coll/sched/fold.h"
 
-/* A slot of a folded pair ends with the blocks of both members. */
+/* A slot of a folded pair gets the blocks of both members. */
 void coll_reduce_scatter_halving(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;
@@ -24,8 +24,8 @@ void coll_reduce_scatter_halving(struct coll_build *b)
 	coll_copy(b, args->result, coll_block(args, acc, args->rank), len);
 }
 
-/* Unit: a piece of the block of one other member, and the same of this member's from
- * another one. */
+/* A unit sends a piece of another member's block, and receives the same piece of this
+ * member's block from a third one. */
 struct pairwise {
 	uint32_t pieces;
 	char *acc;

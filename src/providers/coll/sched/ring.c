@@ -3,14 +3,14 @@
 #include "providers/coll/sched/pipeline.h"
 #include "providers/coll/sched/ring.h"
 
-/* A reduction around the ring. In step i a member passes a part on and receives the
- * part before that one, which it reduces with its own data. */
+/* A reduction around the ring. In step i a member sends one part and receives the part
+ * before it, which it reduces with its own data. */
 struct ring {
-	size_t count;    /* elements of all parts */
-	uint32_t pieces; /* of each part */
-	uint32_t shift;  /* the first part passed on is that of rank - shift */
-	/* Where partial results are: each part at its place in @acc; or, if that is
-	 * NULL, the one of a step in @step_acc, and that of the last step at
+	size_t count;    /* number of elements of all parts */
+	uint32_t pieces; /* number of pieces of each part */
+	uint32_t shift;  /* the first part sent is that of rank - shift */
+	/* Memory of partial results: if @acc is not NULL, each part at its position in
+	 * it; else the part of a step in @step_acc, and that of the last step in
 	 * args->result. */
 	char *acc, *step_acc;
 };
@@ -20,7 +20,7 @@ static size_t part_of(const struct coll_build *b, const struct ring *ring, uint3
 	return coll_part(ring->count, b->args->members, i);
 }
 
-/* Where the partial result of @part is in @step. */
+/* Address of the partial result of @part in @step. */
 static char *place(const struct coll_build *b, const struct ring *ring, uint32_t part,
 	uint32_t step)
 {
@@ -58,7 +58,7 @@ static void ring_unit(
 	unit->own_second = true;
 }
 
-/* With one piece, what a step reduces is all that the next one passes on. */
+/* With one piece per part, each step sends what the previous step reduced. */
 static void reduce_around(struct coll_build *b, const struct ring *ring)
 {
 	coll_pipeline(b, (size_t)ring->pieces * (b->args->members - 1),
@@ -88,8 +88,9 @@ void coll_ring_reduce(struct coll_build *b, char *acc)
 	reduce_around(b, &ring);
 }
 
-/* The part of the last step is the member's own block. In place it goes to the first
- * block, whose data the member has sent or reduced before, or reduces in this step. */
+/* The part of the last step is the member's own block. In an in-place operation it is
+ * stored in the first block, whose data the member has sent or reduced before, or
+ * reduces in this step. */
 void coll_reduce_scatter_ring(struct coll_build *b)
 {
 	const struct coll_args *args = b->args;

@@ -40,9 +40,10 @@ void coll_gather_linear(struct coll_build *b)
 			b, coll_block(args, args->result, args->rank), args->buf, len);
 }
 
-/* The blocks of a subtree are two ranges at the root if they go over the last rank. */
+/* The blocks of a subtree are two ranges at the root if the subtree contains both the
+ * last rank and rank 0. */
 struct range {
-	uint32_t first;   /* rank */
+	uint32_t first;   /* first rank */
 	uint32_t low;     /* number of blocks from @first up */
 	uint32_t wrapped; /* number of blocks from rank 0 up */
 };
@@ -56,8 +57,8 @@ static struct range subtree(const struct coll_tree *tree, uint32_t number)
 	return (struct range){ first, low, extent - low };
 }
 
-/* Between a child of the root, which has the blocks of its subtree at @blocks in one
- * piece, and the root @peer. */
+/* Add the transfers between a child of the root, which has the blocks of its subtree at
+ * @blocks in one piece, and the root @peer. */
 static void child_of_root(
 	struct coll_build *b, const struct range *r, char *blocks, bool scatter)
 {
@@ -87,7 +88,8 @@ static void with_parent(
 		coll_send(b, coll_tree_parent(tree), blocks, len);
 }
 
-/* All children of a member that has the blocks of its subtree at @blocks. */
+/* Add the transfers with all children of a member that has the blocks of its subtree at
+ * @blocks. */
 static void with_children(
 	struct coll_build *b, const struct coll_tree *tree, char *blocks, bool scatter)
 {
@@ -107,7 +109,8 @@ static void with_children(
 	}
 }
 
-/* All children of the root, whose blocks at @blocks are ordered by rank. */
+/* Add the transfers with all children of the root, whose blocks at @blocks are ordered
+ * by rank. */
 static void with_children_of_root(
 	struct coll_build *b, const struct coll_tree *tree, char *blocks, bool scatter)
 {

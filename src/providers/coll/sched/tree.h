@@ -6,9 +6,10 @@
 #include "sys/compiler.h"
 
 /*
- * The binomial tree of a group, in numbers relative to the root, which is 0. The
- * subtree of a member is @extent members, itself the first, in consecutive numbers. Its
- * children are number + step for each power of two step below @limit that is a member.
+ * The binomial tree of a group, in ranks relative to the root, which is 0. The subtree
+ * of a member consists of @extent members with consecutive numbers, of which it is the
+ * first. Its children are number + step, for each power of two step below @limit for
+ * which that is a member.
  */
 struct coll_tree {
 	uint32_t members, root;
