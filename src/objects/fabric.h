@@ -10,8 +10,8 @@
 #include "sys/list.h"
 
 /*
- * An open fabric. All of them are in a process-wide list, because fi_getinfo returns
- * the first open instance of a name (GI-052).
+ * An open fabric (fi_fabric(3)). A process-wide list has all open fabrics, because
+ * fi_getinfo returns the first open instance of a name (GI-052).
  */
 struct wf_fabric {
 	struct fid_fabric fid; /* fid.api_version is that of the caller */
@@ -32,9 +32,9 @@ static inline struct wf_fabric *wf_fabric_of(struct fid_fabric *fid)
 int wf_fabric_new(const struct wf_prov *prov, struct fi_fabric_attr *attr,
 	struct fi_ops_fabric *ops, struct fid_fabric **ret_fabric, void *context);
 
-/* The first open fabric of @prov with that name, or NULL. */
+/* The first open fabric of @prov with the name @name, or NULL. */
 struct fid_fabric *wf_fabric_find(const struct wf_prov *prov, const char *name);
-/* Is @fid, which may be any address, an open fabric of @prov with that name? */
+/* Is @fid, which may be any address, an open fabric of @prov with the name @name? */
 bool wf_fabric_is_open(
 	const struct wf_prov *prov, const struct fid_fabric *fid, const char *name);
 
@@ -52,8 +52,8 @@ struct wf_open_domain {
 void wf_open_domain_add(struct wf_open_domain *open);
 void wf_open_domain_remove(struct wf_open_domain *open);
 
-/* The first domain with that name that was opened on a fabric of @prov with that name,
- * or NULL. */
+/* The first domain called @name that was opened on a fabric of @prov called
+ * @fabric_name, or NULL. */
 struct fid_domain *wf_domain_find(
 	const struct wf_prov *prov, const char *fabric_name, const char *name);
 /* Is @fid, which may be any address, an open domain with these names? */

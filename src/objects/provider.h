@@ -65,7 +65,7 @@ struct wf_prov {
 
 	/* For wf_str_getinfo: is @node the name of an endpoint on this machine? Such a
 	 * name may be the node of fi_getinfo without a format prefix. NULL: no endpoint
-	 * has a name that could be a host's. Any thread may call it. */
+	 * has a name that could be a host name. Any thread may call it. */
 	bool (*node_known)(const char *node);
 
 	/* Parameter that restricts the interfaces ("iface" is FI_<PROV>_IFACE). */
@@ -93,12 +93,10 @@ struct wf_prov {
 	const struct wf_av_format *(*av_format)(const struct fi_info *info);
 
 	/* For a provider with state for the addresses of an AV, in av->prov_data.
-	 * opened and closing: last step of opening an AV, first step of closing it.
-	 * inserted:
-	 * @addr, in canonical form, was inserted at @index, for the first time or
-	 * again;
-	 * @flags is FI_FIREWALL_ADDR or 0; a failure removes the address again.
-	 * removed: the index is free. NULL: not called. No lock is held. */
+	 * av_opened, av_closing: last step of opening an AV, first step of closing it.
+	 * av_inserted: @addr, in canonical form, was inserted at @index, for the first
+	 * time or once more; @flags is FI_FIREWALL_ADDR or 0; a failure removes the
+	 * address. av_removed: the index is free. NULL: not called. No lock is held. */
 	int (*av_opened)(struct wf_av *av);
 	void (*av_closing)(struct wf_av *av);
 	int (*av_inserted)(
@@ -128,10 +126,10 @@ struct wf_prov {
 	/* Register memory; @attr was checked. NULL: wf_mr_register does it. */
 	int (*mr_register)(struct wf_domain *domain, const struct fi_mr_attr *attr,
 		uint64_t flags, struct fid_mr **ret_mr);
-	/* The region's grants are not empty, and it is closed, or its accesses are
-	 * counted from now on: end them. The caller holds the lock of the map that
-	 * has the region, which may be another domain's (wf_domain_lend_regions). NULL:
-	 * the provider makes no grants. */
+	/* End the grants of @mr, which has some: it is being closed, or its accesses
+	 * are counted from now on. The caller holds the lock of the map with the
+	 * region, which may be another domain's (wf_domain_lend_regions). NULL: the
+	 * provider makes no grants. */
 	void (*mr_revoke)(struct wf_mr *mr);
 	/* fi_query_atomic(3); wf_query_atomic (objects/domain/domain.h) implements it
 	 * by max_atomic_size. */

@@ -24,7 +24,7 @@ struct wf_av_shared;
  * lock is taken under it. User ids have segments of their own, made when the first id
  * is set.
  *
- * An AV with a name lives in a shared memory object (@shared). An AV opened with
+ * An AV with a name is in a shared memory object (@shared). An AV opened with
  * FI_PEER holds no addresses and refers to its owner's AV (@peer).
  */
 struct wf_av {
@@ -38,8 +38,10 @@ struct wf_av {
 
 	struct fid_av fid;
 	struct wf_domain *domain;
-	struct fi_av_attr attr; /* as opened; name and map_addr: see @shared, or NULL */
-	atomic_int refs;        /* endpoints bound, sets, exports */
+	/* Attributes that the AV was opened with. name and map_addr: a copy and the
+	 * address of the mapping, for an AV with a name, else NULL. */
+	struct fi_av_attr attr;
+	atomic_int refs; /* endpoints bound, sets, exports */
 	struct wf_lock lock;
 	struct wf_eq *eq;            /* bound by fi_av_bind, or NULL */
 	struct wf_av_shared *shared; /* NULL: a private table */
@@ -66,7 +68,8 @@ struct wf_av_watch {
  * called without any lock that the callbacks take. del may be called with any lock but
  * the AV's watch_lock. */
 void wf_av_watch_add(struct wf_av *av, struct wf_av_watch *watch);
-/* The same; its callbacks run before those of all watches registered so far. */
+/* wf_av_watch_add for a watch whose callbacks run before those of all watches that are
+ * registered. */
 void wf_av_watch_add_first(struct wf_av *av, struct wf_av_watch *watch);
 void wf_av_watch_del(struct wf_av *av, struct wf_av_watch *watch);
 /* True while a callback of @watch runs. */
@@ -177,11 +180,11 @@ static inline void wf_av_unref(struct wf_av *av)
 }
 
 /*
- * For a layer that inserts within progress, in a private AV of its own: fi_av_insert of
- * one address with the user id @id, fi_av_remove, and fi_av_set_user_id of an address
- * that is there, which call no watch. So the receive context is not asked about
- * senders, and its lock may be held. Negative FI_E codes; *ret_addr is written on
- * success only.
+ * For a layer that changes an AV of its own, which is private, within progress:
+ * fi_av_insert of one address with the user id @id, fi_av_remove, and fi_av_set_user_id
+ * of an inserted address, without calling watches. So they do not call the receive
+ * context, whose lock the caller may hold. 0 or a negative FI_E code; *ret_addr is
+ * written on success only.
  */
 int wf_av_insert_untold(
 	struct wf_av *av, const void *addr, fi_addr_t id, fi_addr_t *ret_addr);

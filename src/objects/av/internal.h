@@ -2,7 +2,7 @@
 #ifndef WF_OBJECTS_AV_INTERNAL_H
 #define WF_OBJECTS_AV_INTERNAL_H
 
-/* What the files of the address vector share; others include objects/av/av.h. */
+/* Declarations that only the files of the address vector share. */
 
 #include <rdma/providers/fi_log.h>
 

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Indices. A longer list is dropped: the endpoint then checks every index it keeps. */
+/* Limits of the list, in indices. A list that would be longer is dropped: the endpoint
+ * then checks every index for which it keeps state. */
 enum { LIST_MAX = 1 << 16, FIRST_CAPACITY = 64 };
 
 static bool grow(struct wf_av_removals *removals, size_t count)

@@ -2,7 +2,7 @@
 #ifndef WF_OBJECTS_AV_SET_INTERNAL_H
 #define WF_OBJECTS_AV_SET_INTERNAL_H
 
-/* What the files of the AV set share; others include objects/av/set.h. */
+/* Declarations that only the files of the AV set share. */
 
 #include "objects/av/set.h"
 

@@ -12,8 +12,8 @@
 static_assert(ATOMIC_INT_LOCK_FREE == 2, "processes share these words");
 static_assert(sizeof(struct wf_av_slot) == 8, "tens of bytes per entry");
 
-/* Addresses. A private table allocates segments for the expected count, up to this
- * many, when it is made: they cost address space, and memory only when used. */
+/* The most addresses for which a private table allocates segments when it is made, if
+ * as many are expected: segments cost address space, and memory only when used. */
 enum { MAX_EXPECTED = 1 << 20 };
 
 static void publish(struct wf_av_table *table, unsigned int k, char *slots, char *heads)

@@ -49,8 +49,8 @@ enum {
  * search reads few addresses that do not match. */
 #define WF_AV_LIVE       (UINT32_C(1) << 31)
 #define WF_AV_FIREWALLED (UINT32_C(1) << 30)
-#define WF_AV_AGAIN      UINT32_C(0x3fff0000)
-#define WF_AV_AGAIN_ONE  UINT32_C(0x00010000)
+#define WF_AV_REPEATS    UINT32_C(0x3fff0000)
+#define WF_AV_REPEAT_ONE UINT32_C(0x00010000)
 #define WF_AV_HASH       UINT32_C(0x0000ffff)
 
 struct wf_av_slot {

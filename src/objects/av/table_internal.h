@@ -2,7 +2,7 @@
 #ifndef WF_OBJECTS_AV_TABLE_INTERNAL_H
 #define WF_OBJECTS_AV_TABLE_INTERNAL_H
 
-/* What the files of the table share; others include objects/av/table.h. */
+/* Declarations that only the files of the table share. */
 
 #include "objects/av/table.h"
 

@@ -120,9 +120,9 @@ static void count_again(struct wf_av_slot *slot)
 
 	/* A count at its maximum stays there: the address is then never removed, which
 	 * is better than too early. */
-	if ((state & WF_AV_AGAIN) != WF_AV_AGAIN)
+	if ((state & WF_AV_REPEATS) != WF_AV_REPEATS)
 		atomic_store_explicit(
-			&slot->state, state + WF_AV_AGAIN_ONE, memory_order_release);
+			&slot->state, state + WF_AV_REPEAT_ONE, memory_order_release);
 }
 
 static int insert_once(struct wf_av_table *table, const uint32_t *words, uint32_t flags,
@@ -177,10 +177,10 @@ int wf_av_table_remove(struct wf_av_table *table, uint64_t index, bool *ret_gone
 	if (!slot || !wf_av_slot_live(slot))
 		return -FI_EINVAL;
 	state = atomic_load_explicit(&slot->state, memory_order_relaxed);
-	*ret_gone = !(state & WF_AV_AGAIN);
+	*ret_gone = !(state & WF_AV_REPEATS);
 	if (!*ret_gone) {
-		if ((state & WF_AV_AGAIN) != WF_AV_AGAIN)
-			atomic_store_explicit(&slot->state, state - WF_AV_AGAIN_ONE,
+		if ((state & WF_AV_REPEATS) != WF_AV_REPEATS)
+			atomic_store_explicit(&slot->state, state - WF_AV_REPEAT_ONE,
 				memory_order_release);
 		return 0;
 	}

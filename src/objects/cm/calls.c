@@ -22,7 +22,8 @@ static int refuse(const struct wf_cm *cm, const char *call, int err, const char 
 	return wf_cm_refuse(cm->ep->domain->prov, call, err, why);
 }
 
-/* Check that an EQ is bound, enable the endpoint, and have the exchange driven. */
+/* Before the exchange: check that an EQ is bound, enable the endpoint, and let readers
+ * of the EQ run the exchange. 0 or a negative FI_E code. */
 static int get_ready(struct wf_cm *cm, const char *call)
 {
 	struct wf_eq *eq = wf_ep_eq(cm->ep);
@@ -59,8 +60,8 @@ static int read_dest(const struct wf_cm *cm, const void *addr, union wf_sockaddr
 	return 0;
 }
 
-/* The exchange begins; a failure before anything was sent is an event like any other.
- * @cm->lock is held. */
+/* Begin the exchange by @step. A failure before anything was sent is reported as an
+ * event, as later failures are. @cm->lock is held. */
 static void begin(struct wf_cm *cm,
 	int (*step)(struct wf_cm *cm, const void *data, size_t len), const void *data,
 	size_t len)

@@ -13,11 +13,12 @@
 /*
  * Connections of FI_EP_MSG endpoints, as the application sees them (fi_cm(3)): an
  * endpoint connects once, or accepts the request that it was opened with; events report
- * the result and the end. The transport has the exchange with the peer.
+ * the result and the end of the connection. The transport implements the exchange with
+ * the peer that makes the connection, struct wf_cm_ops.
  */
 
-/* Limit of the data in a request, an answer or a reject, whatever a transport allows.
- */
+/* The largest data in a request, an answer or a reject, in bytes; a transport may allow
+ * less (wf_cm_ops.data_size). */
 enum { WF_CM_DATA_MAX = 256 };
 
 enum wf_cm_state {
@@ -32,34 +33,35 @@ struct wf_cm;
 
 /* What a transport implements for the connection of one endpoint. */
 struct wf_cm_ops {
-	/* FI_OPT_CM_DATA_SIZE; more data of the application is cut off there. At most
-	 * WF_CM_DATA_MAX. */
+	/* FI_OPT_CM_DATA_SIZE: bytes of the application's data that fit; further bytes
+	 * are cut off. At most WF_CM_DATA_MAX. */
 	size_t data_size;
-	/* Before the exchange begins: have the readers of @eq drive it. 0 or a negative
-	 * errno, logged. No lock is held. */
+	/* Called before the exchange begins: from now on threads that read @eq run the
+	 * exchange. 0 or a negative errno, logged. No lock is held. */
 	int (*run)(struct wf_cm *cm, struct wf_eq *eq);
 	/* Begin the exchange with cm->peer, with @len bytes of data. A negative errno,
 	 * logged: it failed at once. cm->lock is held. */
 	int (*connect)(struct wf_cm *cm, const void *data, size_t len);
-	/* Accept the request that the endpoint was opened for; the same. */
+	/* Accept the request that the endpoint was opened for. Arguments, result and
+	 * lock as connect(). */
 	int (*accept)(struct wf_cm *cm, const void *data, size_t len);
-	/* End the connection and report that, or return -FI_ENOTCONN. What was complete
-	 * for the application has been sent. No lock is held. */
+	/* End the connection and write FI_SHUTDOWN, or return -FI_ENOTCONN. Messages
+	 * that were complete for the application have been sent. No lock is held. */
 	int (*shutdown)(struct wf_cm *cm);
 };
 
 /* The connection of an endpoint; the first member of a transport's own struct. @lock
- * guards what is not constant. */
+ * guards the members that are not constant. */
 struct wf_cm {
 	const struct wf_cm_ops *ops; /* constant */
 	struct fi_ops_cm calls;      /* the endpoint's table; constant */
 	struct wf_ep *ep;            /* constant */
-	struct wf_lock *lock;        /* the transport's; constant */
-	int family;                  /* of the endpoint's addresses; constant */
+	struct wf_lock *lock;        /* owned by the transport; constant */
+	int family;                  /* address family of the endpoint; constant */
 	enum wf_cm_state state;
 	bool active;            /* connected by fi_connect, else by fi_accept */
 	union wf_sockaddr peer; /* family AF_UNSPEC: unknown */
-	/* The queue whose readers drive the exchange: set once, before the exchange
+	/* The queue whose readers run the exchange: set once, before the exchange
 	 * begins. NULL: none yet. */
 	struct wf_eq *eq;
 };

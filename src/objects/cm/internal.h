@@ -7,7 +7,7 @@
 
 #include "objects/cm/cm.h"
 
-/* An event of the connection manager with room for its data. */
+/* An event of the connection manager with space for its data. */
 union wf_cm_event {
 	struct fi_eq_cm_entry entry;
 	uint8_t bytes[sizeof(struct fi_eq_cm_entry) + WF_CM_DATA_MAX];

@@ -29,16 +29,16 @@ struct wf_pep_ops {
 	int (*bind)(struct wf_pep *pep);
 	/* Undo bind(), which may not have been called. pep->lock is held. */
 	void (*unbind)(struct wf_pep *pep);
-	/* Let peers connect to the bound address; pep->backlog requests may wait, 0:
-	 * as many as the transport likes. pep->lock is held. */
+	/* Let peers connect to the bound address. At most pep->backlog requests wait;
+	 * 0: the transport's default. pep->lock is held. */
 	int (*listen)(struct wf_pep *pep);
-	/* pep->backlog changed after listen(). NULL: it cannot any more. pep->lock is
-	 * held. */
+	/* pep->backlog changed after listen(). NULL: the backlog cannot change after
+	 * listen(). pep->lock is held. */
 	void (*backlog_changed)(struct wf_pep *pep);
-	/* Also tells the transport's requests from those of others. */
+	/* Rejects a request. Its address also identifies the transport's requests. */
 	wf_cm_reject_fn reject;
-	/* Complete the info for the endpoint that will accept @req; addresses and
-	 * handle are set. NULL: nothing is missing. pep->lock is held. */
+	/* Complete the info for the endpoint that will accept @req; its addresses and
+	 * handle are set. NULL: nothing to add. pep->lock is held. */
 	int (*complete_info)(const struct wf_cm_request *req, struct fi_info *info);
 	/* Release everything, call wf_pep_done and free the memory. No thread runs the
 	 * item any more, and no request waits. No lock is held. */
@@ -50,9 +50,9 @@ struct wf_pep_ops {
  * It belongs to no domain: the threads that read its event queue run @item, which reads
  * requests. Each complete request becomes an FI_CONNREQ event (wf_pep_report).
  *
- * @lock guards @name, @listening, @taken, @backlog and the transport's state; all else
- * is constant once the event queue is bound. No other lock is taken under it but that
- * of the requests and the event queue's own.
+ * @lock guards @name, @listening, @taken, @backlog and the transport's state; other
+ * members are constant once the event queue is bound. Only the lock of the list of
+ * requests (request.c) and the event queue's lock are taken under it.
  */
 struct wf_pep {
 	struct fid_pep fid;
@@ -68,29 +68,30 @@ struct wf_pep {
 	int backlog; /* FI_BACKLOG */
 };
 
-/* Initialise @pep, which the transport has allocated, from the arguments of
- * fi_passive_ep(3), and check these. 0, or a negative fabric errno with the reason
- * logged: nothing is held. wf_pep_done undoes it. No lock is held. */
+/* Check the arguments of fi_passive_ep(3), and initialise @pep, which the transport has
+ * allocated. 0, or a negative fabric errno with the reason logged: no reference is
+ * held. wf_pep_done undoes it. No lock is held. */
 int wf_pep_init(struct wf_pep *pep, const struct wf_pep_ops *ops,
 	struct fid_fabric *fabric, struct fi_info *info, void *context);
 void wf_pep_done(struct wf_pep *pep);
 
-/* For an active endpoint with addresses of @family that is opened with @handle, a
- * passive endpoint: take over its address and what bind() made of it. The passive
- * endpoint can only be closed after that, so its lock is not needed. -FI_EINVAL,
- * logged: it is not one of @ops, or it listens. No lock is held. */
+/* An active endpoint with addresses of @family is opened with the passive endpoint
+ * @handle (fi_endpoint(3)): take over its name and the state that bind() made. The
+ * passive endpoint can only be closed afterwards, so the caller may use *@ret_pep
+ * without its lock. -FI_EINVAL, logged: @handle is not of the transport with @ops, or
+ * it listens. No lock is held. */
 int wf_pep_take(struct fid *handle, const struct wf_pep_ops *ops, int family,
 	struct wf_pep **ret_pep);
 
-/* One end's address and the other's, and the application's data of a request. */
+/* Addresses of both ends and the application's data, as a request brought them. */
 struct wf_cm_arrival {
 	const union wf_sockaddr *own, *peer;
 	const void *data;
 	size_t len;
 };
 
-/* Report the request @req, which belongs to the application from now on. If that is
- * impossible it is rejected, and the reason logged. pep->lock is held. */
+/* Write the FI_CONNREQ event of @req, which belongs to the application from now on. A
+ * request that cannot be reported is rejected, with a log line. pep->lock is held. */
 void wf_pep_report(struct wf_pep *pep, struct wf_cm_request *req,
 	const struct wf_cm_arrival *arrival);
 

@@ -68,7 +68,8 @@ static void give_up(
 void wf_pep_report(struct wf_pep *pep, struct wf_cm_request *req,
 	const struct wf_cm_arrival *arrival)
 {
-	/* It waits before the event is written, whose reader may answer at once. */
+	/* Added before the event is written: a reader of the event may answer at once.
+	 */
 	if (!wf_cm_request_add(req, pep, pep->ops->reject))
 		give_up(pep, req, "too many wait for an answer");
 	else if (!tell(pep, req, arrival) &&

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-/* Guards @waiting and @count. A leaf: nothing is called under it. */
+/* Guards @waiting and @count. A leaf: no other lock is taken under it. */
 static pthread_mutex_t waiting_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wf_list waiting = { &waiting, &waiting };
 static unsigned int count;

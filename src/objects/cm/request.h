@@ -32,7 +32,7 @@ struct wf_cm_request {
 	struct fid handle; /* info->handle */
 	struct wf_list link;
 	const struct wf_pep *pep;
-	wf_cm_reject_fn reject; /* tells the requests of one transport from others' */
+	wf_cm_reject_fn reject; /* also identifies the transport */
 };
 
 /* Requests that may wait in a process: each is memory that a peer can take. */
@@ -46,7 +46,7 @@ bool wf_cm_request_add(
  * transport's. NULL: no such request waits. */
 struct wf_cm_request *wf_cm_request_take(
 	const struct fid *handle, wf_cm_reject_fn reject);
-/* Take out any request that came to @pep, or return NULL. */
+/* Take out any request that came to @pep. NULL: none waits. */
 struct wf_cm_request *wf_cm_request_take_any(const struct wf_pep *pep);
 
 #endif

@@ -122,10 +122,10 @@ static int check(struct wf_cntr *cntr, uint64_t threshold, uint64_t start_err)
 	return err_of(cntr) != start_err ? -FI_EAVAIL : -FI_EAGAIN;
 }
 
-/* When a sleep ends at the latest. An endpoint that was enabled without an object to
- * sleep on has no descriptor for messages. So threads that wait for a counter of a
- * memory region, or for one bound to such an endpoint later, wake every 100
- * microseconds. */
+/* The time at which a sleep ends at the latest, in wf_now_ns time. An endpoint without
+ * a wait object has no descriptor that reports messages. So a thread that waits for a
+ * counter of a memory region, or for a counter that was bound to such an endpoint late,
+ * wakes every 100 microseconds. */
 static uint64_t sleep_until(const struct wf_cntr *cntr, uint64_t deadline_ns)
 {
 	enum { NAP_NS = 100000 };

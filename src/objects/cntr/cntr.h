@@ -23,7 +23,7 @@
 struct wf_cntr {
 	struct fid_cntr fid;
 	struct wf_domain *domain;
-	struct fid_peer_cntr self; /* only its address is used: a mark for @owner */
+	struct fid_peer_cntr self; /* only its address is used, as a value of @owner */
 	struct fid_peer_cntr *owner;
 	/* In an imported counter, the linked owner; NULL: call the operations of
 	 * @owner. */
@@ -39,10 +39,11 @@ struct wf_cntr {
 	atomic_int refs; /* endpoints, regions, poll sets and exports that use it */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
-	struct wf_patience patience; /* time without news, for threads that poll */
+	struct wf_patience
+		patience; /* time since the last change, for threads that poll */
 	struct wf_counted_cntr counted;
-	/* Operations that wait for this counter, by threshold; guarded as trigger.h
-	 * says. */
+	/* Operations that wait for this counter, by threshold; guarded by the lock of
+	 * the domain's triggers (trigger.h). */
 	struct wf_list work;
 	struct wf_list work_link; /* in the domain's list while @work is not empty */
 	atomic_bool watched;      /* threads that read the counter start its work */

@@ -26,13 +26,13 @@ struct wf_counted {
 	struct wf_list cntrs; /* counters of regions, by wf_counted_cntr.link */
 };
 
-/* The part of an endpoint. */
+/* The entry of an endpoint; a member of struct wf_ep. */
 struct wf_counted_ep {
 	struct wf_list link;
 	struct wf_progress *item; /* runs the endpoint; NULL: it is in no list */
 };
 
-/* The part of a counter. */
+/* The entry of a counter; a member of struct wf_cntr. */
 struct wf_counted_cntr {
 	struct wf_list link;
 	/* Number of regions that the counter is bound to; 0: it is in no list. May be
@@ -43,13 +43,15 @@ struct wf_counted_cntr {
 void wf_counted_init(struct wf_counted *counted);
 void wf_counted_done(struct wf_counted *counted);
 
-/* @cntr was bound to a region: add the endpoints of @domain to its progress list. And
- * the reverse. 0, or -FI_ENOMEM. The caller holds no lock of a progress list. */
+/* @cntr was bound to a region: add the endpoints of @domain to its progress list; and
+ * remove them after the region was closed. 0, or -FI_ENOMEM. The caller holds no lock
+ * of a progress list. */
 int wf_counted_bind(struct wf_domain *domain, struct wf_cntr *cntr);
 void wf_counted_unbind(struct wf_domain *domain, struct wf_cntr *cntr);
 
-/* An endpoint, which @item runs, was enabled: add it to the lists of all counters of
- * regions. And the reverse. 0, or a negative fabric errno. wf_ep.control is held. */
+/* An endpoint, which @item runs, was enabled: add it to the progress lists of all
+ * counters of regions; and remove it before it is closed. 0, or a negative fabric
+ * errno. wf_ep.control is held. */
 int wf_counted_attach(
 	struct wf_domain *domain, struct wf_counted_ep *ep, struct wf_progress *item);
 void wf_counted_detach(struct wf_domain *domain, struct wf_counted_ep *ep);

@@ -5,25 +5,26 @@
 #include "objects/coll/internal.h"
 
 /*
- * How the group of an offload engine is joined: after that of the first engine, whose
- * allgather the offload engine gets as its bootstrap.
+ * Joining the group of an offload engine, after the group of the first engine was
+ * joined: the allgather of the first engine is the bootstrap of the offload engine.
  *
  * All members make exchanges in the same rounds, until all know how the join ended. A
- * round begins with an allgather of what each member wants: to exchange data, or the
- * end, because its engine has joined or failed. If all want to exchange equally much,
- * the data follows. If all have joined, calls may go to the offload engine from then
- * on. In any other case the members leave everything to the first engine. So members
- * never disagree, whatever fails at one of them.
+ * round begins with an allgather of the members' wishes: to exchange data, or to end
+ * the rounds, because the member's engine has joined or failed. If all wish to exchange
+ * the same number of bytes, an allgather of the data follows. If all have joined, calls
+ * go to the offload engine from then on. In any other case all calls go to the first
+ * engine. So the members always agree, also if the join fails at one of them.
  *
  * @boots.lock of struct wf_coll guards the members of struct wf_coll_boot that several
- * threads use: the offload engine's, which asks for an exchange, and the one that makes
- * progress, which runs step() with the run_lock of @boots. The memory of an exchange
- * that the first engine still works on stays until the endpoint is closed.
+ * threads use: the thread of the offload engine, which asks for an exchange, and the
+ * thread that makes progress, which runs step() with the run_lock of @boots held. The
+ * memory of an exchange that the first engine has not completed stays until the
+ * endpoint is closed.
  */
 
 enum want { WANT_EXCHANGE = 1, WANT_JOINED, WANT_FAILED };
 
-/* What a member tells the others at the beginning of a round. */
+/* The wish of a member, for the allgather at the beginning of a round. */
 struct head {
 	uint32_t want;
 	uint32_t len; /* bytes to exchange */
@@ -38,18 +39,20 @@ struct wf_coll_boot {
 	struct wf_coll_group *group; /* NULL: closed */
 	size_t members;
 	enum phase phase; /* of the round under way */
-	bool is_queued;   /* @ready is in the list */
-	bool is_posted;   /* the first engine works on the phase */
-	bool is_over;     /* the phase has ended with @err */
+	bool is_queued;   /* @ready is in coll->boots.list */
+	bool is_posted;   /* the phase's allgather was posted and has not ended */
+	bool is_over;     /* the phase's allgather has ended with @err */
 	bool is_finished; /* there are no more rounds */
 	int err;
 	/* The exchange that the offload engine asked for; @done NULL: none. */
 	void (*done)(void *arg, int err);
 	void *arg, *result;
 	uint32_t len;
-	uint32_t end; /* WANT_JOINED or WANT_FAILED once the engine has ended; or 0 */
-	struct head mine, *heads;
-	uint8_t *data; /* that of this member, then that of all */
+	uint32_t end; /* WANT_JOINED or WANT_FAILED when the join has ended, else 0 */
+	struct head mine, *heads; /* wishes of this member and of all members */
+	/* FI_COLL_BOOTSTRAP_MAX bytes for this member's data, then the data of all
+	 * members, @len bytes each. */
+	uint8_t *data;
 };
 
 static struct wf_coll_boot *boot_of(struct wf_list *ready)
@@ -64,7 +67,7 @@ static void boot_free(struct wf_coll_boot *boot)
 	free(boot);
 }
 
-/* Have step() called. coll->boots.lock is held. */
+/* Queue @boot, so that progress calls step(). coll->boots.lock is held. */
 static void queue(struct wf_coll_boot *boot)
 {
 	struct wf_later *boots = &boot->coll->boots;
@@ -139,7 +142,7 @@ static struct fi_ops_coll_bootstrap bootstrap_ops = {
 	.allgather = allgather,
 };
 
-/* The offload engine has joined, or cannot. */
+/* fi_peer_mc_context.joined of the offload engine. */
 static void offload_joined(void *context, int err)
 {
 	struct wf_coll_group *group = context;
@@ -168,8 +171,7 @@ static bool post(struct wf_coll_boot *boot)
 	ret = fi_allgather(port->ep, heads ? (void *)&boot->mine : boot->data,
 		heads ? sizeof(boot->mine) : boot->len, NULL,
 		heads ? (void *)boot->heads : boot->data + FI_COLL_BOOTSTRAP_MAX, NULL,
-		fi_mc_addr(group->part[WF_COLL_BASE].mc), FI_UINT8, FI_COMPLETION,
-		boot);
+		fi_mc_addr(group->at[WF_COLL_BASE].mc), FI_UINT8, FI_COMPLETION, boot);
 	wf_coll_left_engine(boot->coll);
 	if (!ret)
 		return true;
@@ -180,7 +182,8 @@ static bool post(struct wf_coll_boot *boot)
 	return true;
 }
 
-/* The group is joined, at the offload engine as well or not. */
+/* End the rounds: the join of @group is complete. @offloads: all members have joined at
+ * the offload engine. @err: an exchange failed with this negative FI_E code; or 0. */
 static void finish(struct wf_coll_boot *boot, bool offloads, int err)
 {
 	struct wf_coll_group *group = boot->group;
@@ -262,9 +265,9 @@ static bool begin_round(struct wf_coll_boot *boot)
 	return post(boot);
 }
 
-/* Go on with @boot as far as that is possible now. False: the first engine has no space
- * now. */
-static bool go_on(struct wf_coll_boot *boot)
+/* Post or finish the phases of @boot that can proceed. False: the first engine has no
+ * space now. */
+static bool advance(struct wf_coll_boot *boot)
 {
 	bool is_over;
 
@@ -280,7 +283,7 @@ static bool go_on(struct wf_coll_boot *boot)
 	return boot->is_posted || post(boot);
 }
 
-/* struct wf_later.run. What happens from now on queues the exchange again. */
+/* struct wf_later.run. An event after this point queues @boot again. */
 static bool step(struct wf_later *later, struct wf_list *ready)
 {
 	struct wf_coll_boot *boot = boot_of(ready);
@@ -288,9 +291,9 @@ static bool step(struct wf_later *later, struct wf_list *ready)
 	wf_lock(&later->lock);
 	boot->is_queued = false;
 	wf_unlock(&later->lock);
-	if (go_on(boot))
+	if (advance(boot))
 		return true;
-	/* wf_later puts it back. */
+	/* wf_later keeps @boot in its list when this function returns false. */
 	wf_lock(&later->lock);
 	boot->is_queued = true;
 	wf_unlock(&later->lock);
@@ -317,7 +320,7 @@ static struct wf_coll_boot *boot_new(struct wf_coll_group *group)
 	return NULL;
 }
 
-/* boots.run_lock is held. */
+/* Join the group of the offload engine. boots.run_lock is held. */
 static void start(struct wf_coll_group *group, struct wf_coll_boot *boot)
 {
 	struct wf_coll *coll = group->coll;
@@ -328,7 +331,8 @@ static void start(struct wf_coll_group *group, struct wf_coll_boot *boot)
 	wf_unlock(&coll->boots.lock);
 	atomic_fetch_add(&coll->boot_count, 1);
 	group->boot = boot;
-	ret = wf_coll_join_part(group, WF_COLL_OFFLOAD, &bootstrap_ops, offload_joined);
+	ret = wf_coll_join_engine(
+		group, WF_COLL_OFFLOAD, &bootstrap_ops, offload_joined);
 	if (ret)
 		offload_joined(group, ret);
 }
@@ -340,7 +344,7 @@ void wf_coll_boot_start(struct wf_coll_group *group)
 	bool is_closing;
 
 	if (!boot) {
-		/* The others wait for this member until it closes the group. */
+		/* The other members wait for this one until it closes the group. */
 		wf_coll_joined(group, fail(group, "bootstrap", -FI_ENOMEM));
 		return;
 	}

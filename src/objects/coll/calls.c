@@ -2,12 +2,13 @@
 #include "objects/coll/internal.h"
 
 /*
- * The calls of fi_collective(3), which engines answer. The engine's CQ is bound with
- * FI_SELECTIVE_COMPLETION, so the flags that it gets say whether the call writes an
- * entry, as for other operations of the endpoint (calls/flags.c).
+ * The calls of fi_collective(3), which are forwarded to engines. The engine's CQ is
+ * bound with FI_SELECTIVE_COMPLETION, so the flags passed to the engine decide whether
+ * the operation writes an entry, as for other operations of the endpoint
+ * (endpoint/calls/flags.c).
  */
 
-/* Where a call goes. */
+/* The engine that gets a call, with its endpoint, and its address of the group. */
 struct target {
 	struct wf_coll *coll;
 	struct fid_ep *ep;
@@ -23,7 +24,7 @@ static int refuse(const struct wf_ep *ep, int err, fi_addr_t addr, const char *w
 	return err;
 }
 
-/* The collective, as the offload engine is asked for it. */
+/* The collective of a call: arguments of wf_coll_offloads. */
 struct question {
 	enum fi_collective_op coll;
 	enum fi_op op;
@@ -50,7 +51,7 @@ static int find_target(struct fid_ep *fid, fi_addr_t addr,
 	ret->coll = ep->coll;
 	ret->ep = ep->coll->port[which].ep;
 	ret->ops = ret->ep->collective;
-	ret->addr = fi_mc_addr(group->part[which].mc);
+	ret->addr = fi_mc_addr(group->at[which].mc);
 	return 0;
 }
 

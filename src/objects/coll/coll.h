@@ -21,7 +21,7 @@
  * held. */
 int wf_coll_attach(struct wf_ep *ep);
 
-/* fi_query_collective(3), before any endpoint exists, too. No lock is held. */
+/* fi_query_collective(3); the domain need not have an endpoint. No lock is held. */
 int wf_coll_query(struct wf_domain *domain, enum fi_collective_op coll,
 	struct fi_collective_attr *attr, uint64_t flags);
 

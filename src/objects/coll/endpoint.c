@@ -7,9 +7,9 @@
 #include "objects/peer/open.h"
 
 /*
- * What the engines have open for an endpoint. Their endpoints are opened with the
- * application's endpoint, because a peer of transfers has to be known before that is
- * enabled. The rest is opened, bound and enabled by fi_enable.
+ * Objects that are opened at the engines for an endpoint. The engines' endpoints are
+ * opened with the application's endpoint, because the peer of transfers has to be known
+ * before it is enabled. fi_enable opens, binds and enables everything else.
  */
 
 static int failed(const struct wf_coll *coll, const struct wf_coll_port *port,
@@ -37,7 +37,8 @@ static int open_av(struct wf_coll *coll, struct wf_coll_port *port)
 	return failed(coll, port, "fi_av_open", ret);
 }
 
-/* The first engine serves the bootstrap of another one. */
+/* Is @port that of the first engine, which serves the bootstrap of an offload engine?
+ */
 static bool intercepts(const struct wf_coll_port *port)
 {
 	return port->coll->port_count > WF_COLL_OFFLOAD &&
@@ -140,7 +141,7 @@ static int add_eq(struct wf_coll *coll, struct wf_coll_port *port, struct wf_eq 
 	return ret ? ret : bind(coll, port, &port->eq->fid, 0);
 }
 
-/* Give the engine the counter, if there is one. */
+/* Import the endpoint's counter into the engine, if it has one. */
 static int count_port(struct wf_coll *coll, struct wf_coll_port *port)
 {
 	return port->cntr || !coll->ep->cntr[WF_CNTR_SEND] ? 0 : add_cntr(coll, port);
@@ -337,8 +338,8 @@ int wf_coll_attach(struct wf_ep *ep)
 		ret = open_port(ep->coll, &engines->at[i]);
 	if (ret)
 		return ret;
-	/* Transfers of the engines are tagged messages, whatever the application
-	 * asked for. */
+	/* Transfers of the engines are tagged messages, also if the application did
+	 * not ask for FI_TAGGED. */
 	ep->caps |= FI_TAGGED | FI_SEND | FI_RECV;
 	ep->fid.tagged = &wf_disabled_tagged;
 	ep->fid.collective = &wf_coll_calls;

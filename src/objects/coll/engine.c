@@ -10,8 +10,8 @@
 
 /* Finding the engines, and opening their fabric and domain. */
 
-/* Guards domain->coll of all domains while it is made. No other lock is taken under it
- * but those of the functions that an engine calls to open its domain. */
+/* Guards the creation of domain->coll, for all domains. Held while an engine opens its
+ * domain, so the locks of the functions that the engine calls are taken under it. */
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
 static int failed(
@@ -22,8 +22,8 @@ static int failed(
 	return ret;
 }
 
-/* The engine is called by the threads that call our objects, and by our progress
- * thread. */
+/* Set threading and progress of an engine: the application's threads and our progress
+ * thread call it. */
 static void settle(struct fi_info *info, const struct wf_domain *domain)
 {
 	struct fi_domain_attr *attr = info->domain_attr;
@@ -92,7 +92,8 @@ err_close:
 	return ret;
 }
 
-/* Without the offload engine, the first one does everything. */
+/* Open the offload engine, if one is named. Without it all calls go to the first
+ * engine. */
 static void open_offload(struct wf_coll_engines *engines, struct wf_domain *domain)
 {
 	struct wf_coll_engine *engine = &engines->at[WF_COLL_OFFLOAD];
@@ -101,7 +102,8 @@ static void open_offload(struct wf_coll_engines *engines, struct wf_domain *doma
 	if (fi_param_get_str(NULL, "offload_coll_provider", &name) || !name || !*name ||
 		!strcmp(name, WF_INFO_ENGINE))
 		return;
-	/* An endpoint has one peer of transfers, which is the first engine. */
+	/* No mode FI_PEER_TRANSFER: the one peer of transfers of an endpoint is the
+	 * first engine. */
 	if (!open_engine(engine, domain, name, 0))
 		engines->count++;
 	else
@@ -159,7 +161,8 @@ static bool ask(const struct wf_coll_engine *engine, enum fi_collective_op coll,
 	return !fi_query_collective(engine->domain, coll, &attr, 0);
 }
 
-/* FI_VOID and FI_NOOP come after a gap. */
+/* The index for @value in wf_coll_engines.offloads: FI_VOID and FI_NOOP come after a
+ * gap. */
 static unsigned int index_of(unsigned int value)
 {
 	return value == FI_COLLECTIVE_OFFSET ? WF_COLL_TYPES - 1 : value;
@@ -175,7 +178,7 @@ bool wf_coll_offloads(struct wf_coll_engines *engines, enum fi_collective_op col
 {
 	atomic_uchar *answer;
 
-	/* The message form may have anything where there is no operation or type. */
+	/* Callers pass any operation to a collective without a reduction. */
 	if (!reduces(coll))
 		op = FI_NOOP;
 	if (coll == FI_BARRIER)

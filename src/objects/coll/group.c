@@ -7,21 +7,21 @@
 /*
  * Groups: joining, their addresses, leaving.
  *
- * The address of a group is a number by which calls find it: its place among the
- * endpoint's groups, and a number that differs from those of earlier groups there, so
- * that a stale address finds nothing.
+ * The address of a group is a number by which calls find it: the index of its slot in
+ * coll->group, and a serial number, which differs from that of earlier groups in the
+ * slot, so that a stale address finds no group.
  */
 
-#define PLACE_MASK  ((fi_addr_t)WF_COLL_GROUPS_MAX - 1)
+#define SLOT_MASK   ((fi_addr_t)WF_COLL_GROUPS_MAX - 1)
 #define SERIAL_STEP ((fi_addr_t)WF_COLL_GROUPS_MAX)
-/* No address of a group is a small number, as those in an AV are. */
+/* Set in each address of a group, and in no address of an AV, which are small. */
 #define GROUP_BIT ((fi_addr_t)1 << 62)
 
 struct wf_coll_group *wf_coll_find(const struct wf_coll *coll, fi_addr_t addr)
 {
 	/* acquire: pairs with enter. */
 	struct wf_coll_group *group = atomic_load_explicit(
-		&coll->group[addr & PLACE_MASK], memory_order_acquire);
+		&coll->group[addr & SLOT_MASK], memory_order_acquire);
 
 	return group && group->fid.fi_addr == addr ? group : NULL;
 }
@@ -37,25 +37,25 @@ static struct wf_coll_group *group_of(struct fid *fid)
 	return wf_container_of(fid, struct wf_coll_group, fid.fid);
 }
 
-/* Give @group a free place and an address. coll->lock is held. */
+/* Give @group a free slot and an address. -FI_ENOSPC, logged. coll->lock is held. */
 static int enter(struct wf_coll *coll, struct wf_coll_group *group)
 {
 	static atomic_uint_fast64_t serial;
-	uint32_t place = coll->next;
+	uint32_t slot = coll->next;
 
-	for (uint32_t left = WF_COLL_GROUPS_MAX; left; left--, place++) {
-		place &= PLACE_MASK;
-		if (atomic_load_explicit(&coll->group[place], memory_order_relaxed))
+	for (uint32_t left = WF_COLL_GROUPS_MAX; left; left--, slot++) {
+		slot &= SLOT_MASK;
+		if (atomic_load_explicit(&coll->group[slot], memory_order_relaxed))
 			continue;
 		group->fid.fi_addr =
 			GROUP_BIT |
 			((atomic_fetch_add_explicit(&serial, 1, memory_order_relaxed) *
 				 SERIAL_STEP) &
 				(GROUP_BIT - 1)) |
-			place;
-		coll->next = place + 1;
+			slot;
+		coll->next = slot + 1;
 		/* release: the group is whole before calls find it. */
-		atomic_store_explicit(&coll->group[place], group, memory_order_release);
+		atomic_store_explicit(&coll->group[slot], group, memory_order_release);
 		return 0;
 	}
 	return refuse(coll->ep, -FI_ENOSPC, "too many groups");
@@ -65,7 +65,7 @@ static void leave(struct wf_coll_group *group)
 {
 	struct wf_coll *coll = group->coll;
 
-	atomic_store_explicit(&coll->group[group->fid.fi_addr & PLACE_MASK], NULL,
+	atomic_store_explicit(&coll->group[group->fid.fi_addr & SLOT_MASK], NULL,
 		memory_order_relaxed);
 }
 
@@ -109,8 +109,8 @@ static bool has_members(
 	return true;
 }
 
-/* @coll_addr names a set of the AV or a group, which has to contain the members, or
- * nothing. */
+/* @coll_addr is the address of a set of the AV or of a group, which has to contain all
+ * members of @group, or FI_ADDR_NOTAVAIL. 0 or -FI_EINVAL, logged. */
 static int check_parent(const struct wf_coll_group *group, fi_addr_t coll_addr)
 {
 	struct wf_ep *ep = group->coll->ep;
@@ -153,7 +153,7 @@ void wf_coll_joined(struct wf_coll_group *group, int err)
 			"the end of a join is lost: %s\n", fi_strerror((int)-ret));
 }
 
-/* struct fi_peer_mc_context.joined of the first engine */
+/* fi_peer_mc_context.joined of the first engine: goes on with the offload engine. */
 static void base_joined(void *context, int err)
 {
 	struct wf_coll_group *group = context;
@@ -165,14 +165,14 @@ static void base_joined(void *context, int err)
 		wf_coll_boot_start(group);
 }
 
-int wf_coll_join_part(struct wf_coll_group *group, unsigned int i,
+int wf_coll_join_engine(struct wf_coll_group *group, unsigned int i,
 	struct fi_ops_coll_bootstrap *boot, void (*joined)(void *context, int err))
 {
 	const struct wf_coll_port *port = &group->coll->port[i];
-	struct wf_coll_part *part = &group->part[i];
+	struct wf_coll_engine_group *at = &group->at[i];
 	struct fi_peer_av_set_context set_context = {
 		.size = sizeof(set_context),
-		.av_set = (struct fi_peer_av_set *)(void *)&part->peer_set,
+		.av_set = (struct fi_peer_av_set *)(void *)&at->peer_set,
 	};
 	struct fi_peer_mc_context context = {
 		.size = sizeof(context),
@@ -186,37 +186,37 @@ int wf_coll_join_part(struct wf_coll_group *group, unsigned int i,
 		.end_addr = FI_ADDR_NOTAVAIL,
 		.flags = FI_PEER,
 	};
-	int ret = wf_av_set_export(group->set, &part->peer_set);
+	int ret = wf_av_set_export(group->set, &at->peer_set);
 
 	if (ret)
 		return ret;
-	ret = fi_av_set(port->av, &attr, &part->set, &set_context);
+	ret = fi_av_set(port->av, &attr, &at->set, &set_context);
 	if (ret)
 		goto err_export;
 	ret = fi_join_collective(
-		port->ep, FI_ADDR_NOTAVAIL, part->set, FI_PEER, &part->mc, &context);
+		port->ep, FI_ADDR_NOTAVAIL, at->set, FI_PEER, &at->mc, &context);
 	if (ret)
 		goto err_set;
 	return 0;
 
 err_set:
-	part->mc = NULL;
-	(void)fi_close(&part->set->fid);
+	at->mc = NULL;
+	(void)fi_close(&at->set->fid);
 err_export:
-	wf_av_set_unexport(&part->peer_set);
+	wf_av_set_unexport(&at->peer_set);
 	return ret;
 }
 
-static void leave_part(struct wf_coll_part *part)
+static void leave_engine(struct wf_coll_engine_group *at)
 {
-	if (!part->mc)
+	if (!at->mc)
 		return;
-	(void)fi_close(&part->mc->fid);
-	(void)fi_close(&part->set->fid);
-	wf_av_set_unexport(&part->peer_set);
+	(void)fi_close(&at->mc->fid);
+	(void)fi_close(&at->set->fid);
+	wf_av_set_unexport(&at->peer_set);
 }
 
-/* Have the readers of @eq run the endpoint while joins are under way. */
+/* Let the readers of @eq run the endpoint while joins are under way. */
 static int watch_eq(struct wf_coll *coll, struct wf_eq *eq)
 {
 	struct wf_progress *item = &coll->join_timer.progress;
@@ -239,11 +239,11 @@ static int mc_close(struct fid *fid)
 	struct wf_coll *coll = group->coll;
 	struct wf_ep *ep = coll->ep;
 
-	/* The first part first: its end may be what joins the other. An engine does not
-	 * call joined() any more once its part is closed. */
+	/* The first engine's group is closed first: its joined() may start the join of
+	 * the offload engine. An engine does not call joined() of a closed group. */
 	wf_coll_boot_halt(group);
 	for (unsigned int i = 0; i < WF_COLL_ENGINES_MAX; i++)
-		leave_part(&group->part[i]);
+		leave_engine(&group->at[i]);
 	wf_coll_boot_stop(group);
 	wf_coll_left_engine(coll);
 	if (atomic_load_explicit(&group->state, memory_order_relaxed) ==
@@ -333,7 +333,7 @@ int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,
 	atomic_fetch_add_explicit(&ep->refs, 1, memory_order_relaxed);
 	/* The event names the group, so the caller must know it first. */
 	*ret_mc = &group->fid;
-	ret = wf_coll_join_part(group, WF_COLL_BASE, NULL, base_joined);
+	ret = wf_coll_join_engine(group, WF_COLL_BASE, NULL, base_joined);
 	wf_coll_left_engine(coll);
 	if (ret)
 		goto err_leave;

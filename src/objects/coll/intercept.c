@@ -2,20 +2,19 @@
 #include "objects/coll/internal.h"
 
 /*
- * With a second engine the first one also works for the library itself: its allgather
- * is the bootstrap of the other one. The results of such operations are for
- * bootstrap.c, not for the application's CQ and counter. The first engine gets
- * operations of ours for both, then, instead of a link with the application's objects.
+ * If there is an offload engine, the first engine also runs allgathers for its
+ * bootstrap, whose results are for bootstrap.c and not for the application's CQ and
+ * counter. So the first engine gets the functions here as operations of both, instead
+ * of a link with the application's objects.
  *
- * An operation is counted right before its completion is written, by the same thread,
- * and a failure right after that. So a success is held until the next completion of the
- * thread tells what it was, or the thread leaves the engine.
+ * An engine counts a success right before it writes the completion, in the same thread,
+ * and a failure right after it. So a success is not counted until the thread writes the
+ * next completion, which tells whether it is the application's, or leaves the engine.
  */
 
-/* The port whose counter the calling thread has to count one success for; NULL: none.
- */
+/* The port for which the calling thread still has to count one success; NULL: none. */
 static _Thread_local struct wf_coll_port *held;
-/* The failure that the calling thread counts next is not the application's. */
+/* The next failure that the calling thread counts is that of a bootstrap exchange. */
 static _Thread_local bool failure_is_ours;
 
 void wf_coll_intercept_end(void)

@@ -25,27 +25,28 @@ enum {
 	WF_COLL_GROUPS_MAX = 1 << 14,
 };
 
-/* An engine as one domain has it open. Constant. */
+/* An engine that is open for one domain. Constant. */
 struct wf_coll_engine {
 	const char *name;
 	struct fi_info *info;
 	struct fid_fabric *fabric;
-	struct fid_domain *domain; /* it imported the application's domain */
+	struct fid_domain *domain; /* imports the application's domain */
 };
 
-/* What the offload engine answered to the question whether it does a collective. */
+/* Does the offload engine support a collective? Elements of @offloads. */
 enum { WF_COLL_UNKNOWN, WF_COLL_YES, WF_COLL_NO };
 
-/* domain->coll: made with the first endpoint or query that needs it, freed with the
- * domain. */
+/* The engines of a domain, in domain->coll: opened for the first endpoint or query that
+ * needs them, closed with the domain. */
 struct wf_coll_engines {
-	struct wf_coll_engine at[WF_COLL_ENGINES_MAX];
-	unsigned int count;
-	/* By collective, operation and datatype; asked when it is first needed. */
+	struct wf_coll_engine at[WF_COLL_ENGINES_MAX]; /* by enum wf_coll_which */
+	unsigned int count;                            /* open engines in @at */
+	/* By collective, operation and datatype; WF_COLL_UNKNOWN until needed. */
 	atomic_uchar offloads[WF_COLL_KINDS][WF_COLL_TYPES][WF_COLL_TYPES];
 };
 
-/* Does the offload engine do this collective? */
+/* Does the offload engine support this collective? The first call for each asks the
+ * engine by fi_query_collective(3). No lock is held. */
 bool wf_coll_offloads(struct wf_coll_engines *engines, enum fi_collective_op coll,
 	enum fi_op op, enum fi_datatype datatype);
 
@@ -53,8 +54,8 @@ bool wf_coll_offloads(struct wf_coll_engines *engines, enum fi_collective_op col
  * negative errno with a log line. May block. */
 int wf_coll_engines(struct wf_domain *domain, struct wf_coll_engines **ret_engines);
 
-/* What an engine has open for one endpoint. Members are NULL until they are opened, and
- * constant from fi_enable on. */
+/* Objects that are opened at an engine for one endpoint. Members are NULL until they
+ * are opened, and constant from fi_enable on. */
 struct wf_coll_port {
 	struct wf_coll *coll;
 	const struct wf_coll_engine *engine;
@@ -66,14 +67,16 @@ struct wf_coll_port {
 	struct fid_peer_av peer_av;
 	struct fid_peer_cq peer_cq;
 	struct fid_peer_cntr peer_cntr;
-	bool builtin; /* of this library: its CQ may be run without a call */
+	/* The engine is of this library: the items of @cq are run without fi_cq_read.
+	 */
+	bool builtin;
 	bool enabled;
 };
 
 /* A timer that wakes sleepers while there is work that no descriptor reports. */
 struct wf_coll_timer {
 	struct wf_progress progress;
-	atomic_int fd; /* -1 until a list asks for it */
+	atomic_int fd; /* timerfd; -1 until a progress list asks for it */
 };
 
 /* Collectives of one endpoint. @lock guards @group for writing, @next and @eq; it is
@@ -85,93 +88,98 @@ struct wf_coll {
 	unsigned int port_count;
 
 	/* May an engine have work? Set after every call into an engine, and after the
-	 * result of a transfer; cleared when an engine is seen idle. */
+	 * result of a transfer; cleared when all engines are idle. */
 	atomic_bool busy;
-	/* Has a thread gone to sleep, or parked the item, because the engines are idle?
-	 * The first call that gives them work clears it and ends the timer. */
+	/* Was the item armed for a sleep, or parked, because the engines were idle? The
+	 * next call into an engine clears it and makes the timer expire. */
 	atomic_bool armed;
-	atomic_uint runs;                /* of the engines */
-	atomic_uint refused;             /* sleeps, since an engine was seen idle */
+	atomic_uint runs;                /* runs of the engines; wraps */
+	atomic_uint refused;             /* sleeps refused since all were idle */
 	atomic_int joining;              /* groups whose join has not ended */
 	atomic_bool is_used;             /* a join was begun */
 	struct wf_coll_timer timer;      /* run by CQs, counters and the domain */
 	struct wf_coll_timer join_timer; /* run by the readers of @eq */
 
-	/* Bootstrap exchanges (bootstrap.c): those that exist, guarded by @boots.lock,
-	 * and those that have to go on. */
+	/* All bootstrap exchanges (bootstrap.c), guarded by @boots.lock, and their
+	 * number. */
 	struct wf_list boot_list;
 	atomic_int boot_count;
-	struct wf_later boots;
+	struct wf_later boots; /* exchanges that step() can advance */
 
 	pthread_mutex_t lock;
-	struct wf_eq *eq; /* whose readers run @join_timer, or NULL */
-	uint32_t next;    /* where the search for a free place in @group begins */
-	/* By the lowest bits of their addresses. Calls read it without a lock. */
+	struct wf_eq *eq; /* its readers run @join_timer; NULL: no join yet */
+	uint32_t next;    /* index at which the search for a free slot begins */
+	/* Groups by the lowest bits of their addresses; NULL: a free slot. Calls read
+	 * it without a lock. */
 	_Atomic(struct wf_coll_group *) group[WF_COLL_GROUPS_MAX];
 };
 
 enum wf_coll_state { WF_COLL_JOINING, WF_COLL_JOINED, WF_COLL_FAILED };
 
-/* A group at one engine. */
-struct wf_coll_part {
+/* The objects of a group at one engine; NULL: not joined there. */
+struct wf_coll_engine_group {
 	struct fid_peer_av_set peer_set;
 	struct fid_av_set *set;
 	struct fid_mc *mc;
 };
 
-/* A group that the application joined. Constant but for @state. */
+/* A group that the application joined. Members without a comment on locks are constant
+ * once the group is joined. */
 struct wf_coll_group {
 	struct fid_mc fid; /* fid.fi_addr: see wf_coll_find */
 	struct wf_coll *coll;
 	struct wf_av_set *set;
-	fi_addr_t *member; /* sorted */
+	fi_addr_t *member; /* @member_count addresses of the AV, sorted */
 	size_t member_count;
-	atomic_int state;          /* enum wf_coll_state */
+	atomic_int state;          /* enum wf_coll_state; no lock */
 	struct wf_coll_boot *boot; /* while an offload engine joins; else NULL */
-	bool is_closing;           /* guarded by coll->boots.run_lock */
-	bool offloads; /* every member joined the offload engine's group, too */
-	struct wf_coll_part part[WF_COLL_ENGINES_MAX];
+	bool is_closing; /* fi_close was called; guarded by coll->boots.run_lock */
+	bool offloads;   /* every member joined the offload engine's group, too */
+	struct wf_coll_engine_group at[WF_COLL_ENGINES_MAX]; /* enum wf_coll_which */
 };
 
 /* The group with the address @addr, which may be any number; NULL: none. Valid while
  * the application does not close the group. */
 struct wf_coll_group *wf_coll_find(const struct wf_coll *coll, fi_addr_t addr);
 
-/* group.c: join @group at engine @i; @boot is for an engine without peer transfers. 0,
- * or a negative errno: @joined is not called. */
-int wf_coll_join_part(struct wf_coll_group *group, unsigned int i,
+/* group.c: join @group at engine @i (enum wf_coll_which). @boot: for an engine without
+ * peer transfers, else NULL. 0, or a negative errno: @joined is not called. No lock but
+ * boots.run_lock is held. */
+int wf_coll_join_engine(struct wf_coll_group *group, unsigned int i,
 	struct fi_ops_coll_bootstrap *boot, void (*joined)(void *context, int err));
 
 /* group.c: the join has ended with @err, a negative errno or 0: tell the application.
  * @group may not be used afterwards, because the application may close it. */
 void wf_coll_joined(struct wf_coll_group *group, int err);
 
-/* bootstrap.c: initialise what is in @coll, and free it. */
+/* bootstrap.c: initialise the members of @coll for bootstrap exchanges, and free them.
+ */
 int wf_coll_boots_init(struct wf_coll *coll);
 void wf_coll_boots_done(struct wf_coll *coll);
 /* Join the offload engine's group, by exchanges over the joined group of the first
- * engine; ends in wf_coll_joined. No lock is held. */
+ * engine. At the end wf_coll_joined is called. No lock is held. */
 void wf_coll_boot_start(struct wf_coll_group *group);
 /* @group is about to be closed: no further round begins, and no join of the offload
- * engine. Its parts are open. */
+ * engine. Its objects at the engines are open. */
 void wf_coll_boot_halt(struct wf_coll_group *group);
-/* No part of @group is open any more. */
+/* Free the exchange of @group, whose objects at the engines are closed. */
 void wf_coll_boot_stop(struct wf_coll_group *group);
 
 /* intercept.c: make the first engine's CQ and counter recognise results of a bootstrap
  * exchange. Called before the engine imports them. */
 void wf_coll_intercept_cq(struct wf_coll_port *port);
 void wf_coll_intercept_cntr(struct wf_coll_port *port);
-/* The calling thread has left the engine. */
+/* The calling thread has left the engine: count the success that it holds back. */
 void wf_coll_intercept_end(void);
+/* Called after every call into an engine. */
 static inline void wf_coll_left_engine(const struct wf_coll *coll)
 {
 	if (wf_unlikely(coll->port_count > WF_COLL_OFFLOAD))
 		wf_coll_intercept_end();
 }
 
-/* bootstrap.c: an operation with @context ended with @err. False: it is the
- * application's. */
+/* bootstrap.c: an operation with @context ended with @err, a negative FI_E code or 0.
+ * False: it was not an exchange, but an operation of the application. */
 bool wf_coll_boot_ended(struct wf_coll *coll, void *context, int err);
 
 /* struct wf_ep_coll_ops.join */
@@ -182,10 +190,10 @@ int wf_coll_join(struct wf_ep *ep, const struct fi_collective_addr *addr,
 void wf_coll_progress_init(struct wf_coll *coll);
 void wf_coll_progress_done(struct wf_coll *coll);
 
-/* @coll->busy was false. */
+/* wf_coll_wake for a @coll whose busy was false. */
 void wf_coll_wake_slow(struct wf_coll *coll);
 
-/* An engine may have work now. */
+/* An engine may have work now: let threads run the engines, and wake sleepers. */
 static inline void wf_coll_wake(struct wf_coll *coll)
 {
 	if (!atomic_load_explicit(&coll->busy, memory_order_relaxed))

@@ -19,9 +19,9 @@
  */
 
 enum {
-	LOOK_EVERY = 16,       /* runs between two looks whether the engines are idle */
+	IDLE_CHECK = 16, /* runs from one check whether engines are idle to the next */
 	REFUSED_MAX = 1024,    /* sleeps that are refused before the timer is used */
-	SLICE_NS = 1000 * 1000 /* the timer */
+	SLICE_NS = 1000 * 1000 /* time of the timer */
 };
 
 static struct wf_coll_timer *timer_of(struct wf_progress *item)
@@ -51,11 +51,12 @@ static int timer_fd(struct wf_progress *item)
 		return -errno;
 	if (atomic_compare_exchange_strong(&timer->fd, &none, fd))
 		return fd;
-	(void)close(fd); /* another list asked at the same time */
+	(void)close(fd); /* another thread has made one meanwhile */
 	return none;
 }
 
-/* Setting the timer also takes back an end that was not read. */
+/* Start the timer to expire in @ns; 0 stops it. This also clears an expiration that no
+ * thread has read. */
 static void timer_start(struct wf_coll_timer *timer, long ns)
 {
 	const struct itimerspec spec = { .it_value.tv_nsec = ns };
@@ -67,9 +68,9 @@ static void timer_start(struct wf_coll_timer *timer, long ns)
 
 void wf_coll_wake_slow(struct wf_coll *coll)
 {
-	/* Also a release, which pairs with the runner: it finds what the caller left.
-	 * Sequentially consistent with coll_arm: it sees @busy, or @armed is seen here.
-	 */
+	/* Release, pairs with coll_run: the thread that runs the engine sees the work.
+	 * Sequentially consistent, pairs with coll_arm, which stores @armed, then reads
+	 * @busy: either it sees this store, or this function sees @armed. */
 	atomic_store(&coll->busy, true);
 	if (atomic_exchange(&coll->armed, false))
 		timer_start(&coll->timer, 1);
@@ -83,8 +84,8 @@ static void run_port(const struct wf_coll_port *port)
 		(void)port->cq->ops->read(port->cq, NULL, 0);
 }
 
-/* An engine of another library cannot be asked: it may have work from the first join
- * on, also for operations of groups that are closed. */
+/* Are all engines idle? An engine of another library cannot be asked: from the first
+ * join on it may have work, also for operations of groups that are closed. */
 static bool is_idle(const struct wf_coll *coll)
 {
 	if (atomic_load(&coll->boots.is_ready))
@@ -99,9 +100,10 @@ static bool is_idle(const struct wf_coll *coll)
 	return true;
 }
 
-/* Stop running idle engines. A call that gives one work meanwhile sets @busy
- * afterwards; so the engine is looked at again after @busy was cleared. */
-static bool settle(struct wf_coll *coll)
+/* Clear @busy if all engines are idle; returns whether they are. Another thread may
+ * call an engine meanwhile, and sets @busy after that; so the engines are checked once
+ * more after @busy was cleared. */
+static bool stop_if_idle(struct wf_coll *coll)
 {
 	if (!is_idle(coll))
 		return false;
@@ -127,7 +129,7 @@ static void coll_run(struct wf_progress *item)
 	/* relaxed: an estimate; runs of several threads may count as one. */
 	runs = atomic_load_explicit(&coll->runs, memory_order_relaxed);
 	atomic_store_explicit(&coll->runs, runs + 1, memory_order_relaxed);
-	if (runs % LOOK_EVERY == LOOK_EVERY - 1 && settle(coll))
+	if (runs % IDLE_CHECK == IDLE_CHECK - 1 && stop_if_idle(coll))
 		atomic_store_explicit(&coll->refused, 0, memory_order_relaxed);
 }
 
@@ -136,7 +138,7 @@ static bool coll_arm(struct wf_progress *item)
 	struct wf_coll *coll = coll_of(item);
 
 	atomic_store(&coll->armed, true);
-	if (!atomic_load(&coll->busy) || settle(coll)) {
+	if (!atomic_load(&coll->busy) || stop_if_idle(coll)) {
 		atomic_store_explicit(&coll->refused, 0, memory_order_relaxed);
 		return true;
 	}

@@ -41,7 +41,8 @@ void wf_attempts_expire(struct wf_attempts *attempts, uint64_t now_ns,
 {
 	struct wf_list due, *link;
 
-	/* A list of their own: a call may end any attempt, also the next one. */
+	/* Due attempts are moved to a list first: @expired may end any attempt, also
+	 * the next one of attempts->live. */
 	wf_list_init(&due);
 	wf_list_foreach_safe(live, &attempts->live)
 	{

@@ -38,7 +38,8 @@ struct wf_remote *wf_ip_remote_new(size_t size, const void *key);
 fi_addr_t wf_ip_remote_unexp_index(struct wf_ep *ep, struct wf_remote *remote);
 const void *wf_ip_remote_unexp_name(const struct wf_remote *remote, size_t *ret_len);
 
-/* The peer with @addr, which is made if it is not there. NULL: no memory. */
+/* The peer with the address @addr, which is made if the table has none. NULL: no
+ * memory. */
 struct wf_ip_remote *wf_ip_remotes_get(
 	struct wf_remotes *remotes, const union wf_sockaddr *addr);
 
@@ -66,11 +67,13 @@ static inline fi_addr_t wf_ip_remote_index(struct wf_av *av, struct wf_ip_remote
 	return wf_ip_remote_index_slow(av, peer);
 }
 
-/* Have @index of @av, which holds @addr, lead to the peer there. NULL: no memory. */
+/* Let @index of @av, at which @addr is inserted, lead to the peer with that address.
+ * NULL: no memory. */
 struct wf_ip_remote *wf_ip_remote_look_up(struct wf_remotes *remotes,
 	const struct wf_av *av, size_t index, const void *addr);
 
-/* The peer that @addr of @av stands for. NULL: see wf_ip_remote_error. */
+/* The peer at @addr of @av, which is made if the table has none. NULL: call
+ * wf_ip_remote_error for the reason. */
 WF_INLINE struct wf_ip_remote *wf_ip_remote_at(
 	struct wf_remotes *remotes, struct wf_av *av, fi_addr_t addr)
 {

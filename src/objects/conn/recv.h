@@ -11,7 +11,7 @@
  * wf_srx_done (objects/srx/srx.h).
  */
 
-/* What the application wants to know about the sources of messages; constant once the
+/* Uses of the sources of messages, by the endpoint's capabilities; constant once the
  * endpoint is opened. */
 struct wf_recv_wants {
 	bool source; /* FI_SOURCE: completions name the source */
@@ -53,8 +53,8 @@ static inline fi_addr_t wf_recv_source(const struct wf_ep *ep, fi_addr_t index)
 					 : wf_av_report(ep->av, index);
 }
 
-/* Is the source at AV index @index unknown? The owner of an imported receive context
- * knows none but those that have user ids. */
+/* Is the source at AV index @index unknown? To the owner of an imported receive context
+ * all sources without a user id are unknown. */
 static inline bool wf_recv_is_unknown(const struct wf_ep *ep, fi_addr_t index)
 {
 	return wf_ep_srx_source(ep, index) == FI_ADDR_NOTAVAIL;

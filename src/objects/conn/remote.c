@@ -279,7 +279,7 @@ void wf_remote_refused(
 	failed(remotes, remote, FI_ECONNREFUSED, now_ns);
 }
 
-/* Operations that come next get the full time limits. */
+/* No operation waits any more: later ones get the full time limits. */
 static void forget_patience(struct wf_remote *remote)
 {
 	remote->give_up_ns = UINT64_MAX;

@@ -65,8 +65,8 @@ struct wf_remote_ops {
 	/* Begin an attempt to connect. The transport reports its end with
 	 * wf_remote_failed, wf_remote_refused or wf_remote_connected. */
 	void (*connect)(struct wf_remotes *remotes, struct wf_remote *remote);
-	/* The pending operations waited for too long, and fail now. False: they wait
-	 * on. NULL: nothing to do. */
+	/* The pending operations have waited for the time limit, and fail if this
+	 * returns true. False: they go on waiting. NULL: they fail. */
 	bool (*give_up)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* End the operation @link, which was pending, with the positive FI_E code @err;
 	 * 0: free it without a report. May be NULL if no operations wait. */
@@ -76,10 +76,10 @@ struct wf_remote_ops {
 	 * the index. May be NULL. */
 	void (*index_lost)(struct wf_remotes *remotes, struct wf_remote *remote);
 	/* Called instead of give_up when all attempts were refused for
-	 * remotes.grace_ns: the transport ends what it does not leave pending. NULL:
-	 * give_up is called. */
+	 * remotes.grace_ns: the transport ends the pending operations that shall not
+	 * go on waiting. NULL: give_up is called. */
 	void (*refused)(struct wf_remotes *remotes, struct wf_remote *remote);
-	/* End @attempt without a result: wf_remotes_done. */
+	/* End @attempt without a result; called by wf_remotes_done. */
 	void (*drop)(struct wf_attempt *attempt);
 	/* The deadline of @attempt is over: end it, or set another. */
 	void (*expired)(struct wf_attempt *attempt);
@@ -106,7 +106,8 @@ struct wf_remotes {
 	uint32_t removals_seq; /* removals.seq when they were last processed. */
 	struct wf_list busy;
 	struct wf_attempts attempts;
-	/* What runs wf_remotes_tick, and what its sleepers wait for. */
+	/* The item whose run() calls wf_remotes_tick, and the descriptors that threads
+	 * sleep on until it has work. */
 	struct wf_progress *item;
 	struct wf_watches *watches;
 	/* Random number: endpoints that failed at the same time do not retry at the
@@ -115,7 +116,8 @@ struct wf_remotes {
 	uint64_t grace_ns; /* @grace_ns of the last wf_remotes_tick. */
 };
 
-/* @item is run, and @watches slept on, for the endpoint. 0 or -FI_ENOMEM. */
+/* @item and @watches: the endpoint's progress item and its descriptors for sleepers. 0
+ * or -FI_ENOMEM. */
 int wf_remotes_init(struct wf_remotes *remotes, const struct wf_remote_ops *ops,
 	uint64_t seed, struct wf_progress *item, struct wf_watches *watches);
 /* Drop all attempts, free all peers and the tables, and stop watching for removed
@@ -127,7 +129,8 @@ struct wf_remote *wf_remotes_next(
 	const struct wf_remotes *remotes, const struct wf_remote *after);
 struct wf_remote *wf_remotes_find(
 	const struct wf_remotes *remotes, uint64_t hash, const void *key);
-/* The same; a peer that is not in the table is made. NULL: no memory. */
+/* The peer with the address or name @key, of hash @hash; ops->make makes it if it is
+ * not in the table. NULL: no memory. */
 struct wf_remote *wf_remotes_get(
 	struct wf_remotes *remotes, uint64_t hash, const void *key);
 /* Add @remote, which is zeroed except for the transport's own members, and which is not
@@ -170,8 +173,8 @@ static inline void wf_remote_schedule(
 		wf_watches_expect(remotes->watches, remote->retry_ns);
 }
 
-/* An AV index or reference that kept @remote is gone: the next tick frees it, unless
- * another one keeps it. */
+/* @remote has lost an AV index or a reference: the next tick frees it if it has neither
+ * any more. */
 static inline void wf_remote_let_go(
 	struct wf_remotes *remotes, struct wf_remote *remote)
 {
@@ -190,7 +193,7 @@ static inline void wf_remote_unref(struct wf_remotes *remotes, struct wf_remote 
 		wf_remote_let_go(remotes, remote);
 }
 
-/* Is there something for wf_remotes_tick to do? */
+/* Does wf_remotes_tick have work, now or at a later time? */
 static inline bool wf_remotes_busy(const struct wf_remotes *remotes)
 {
 	return !wf_list_empty(&remotes->busy) ||
@@ -198,8 +201,8 @@ static inline bool wf_remotes_busy(const struct wf_remotes *remotes)
 	       !wf_list_empty(&remotes->attempts.ended);
 }
 
-/* The state of a peer whose connection is @up, or for which a connection or an attempt
- * to connect is there, @any. */
+/* The state of a peer. @up: its connection is up. @any: it has a connection or an
+ * attempt to connect. */
 static inline enum wf_remote_state wf_remote_state_of(bool up, bool any)
 {
 	if (up)
@@ -235,8 +238,8 @@ void wf_remote_failed(
 void wf_remote_refused(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns);
 
-/* No connection is to be had for a reason that waiting does not mend: pending
- * operations end with the positive FI_E code @err at once. */
+/* No connection is possible, now or later: the pending operations end with the positive
+ * FI_E code @err. */
 void wf_remote_denied(struct wf_remotes *remotes, struct wf_remote *remote, int err);
 
 /* Free attempts that ended, tell the transport of those whose deadline is over, start

@@ -11,10 +11,10 @@
  * context that it is for. Messages whose payload is complete outlive their connection,
  * so an origin stays until the connection and the last of its messages are gone.
  *
- * The functions here are what the owner of the receive context calls (start_msg,
- * start_tag, discard_msg, discard_tag, xfer->srx_addr). What depends on where the
- * payload is, the transport implements in struct wf_unexp_ops. The srx lock comes
- * before ep->lock; both guard an origin.
+ * This module implements the calls of the owner of the receive context (start_msg,
+ * start_tag, discard_msg, discard_tag, xfer->srx_addr). The transport implements the
+ * steps that depend on the location of the payload, struct wf_unexp_ops. The lock of
+ * the receive context (srx lock) comes before ep->lock; both guard an origin.
  */
 
 /* Bits of wf_srx_unexpected.note. Numbers 1 to 7 are the transport's own states of
@@ -29,7 +29,7 @@ enum {
 
 struct wf_unexp_conn;
 
-/* What differs between transports. The caller holds the srx lock and ep->lock. */
+/* Functions of the transport. The caller holds the srx lock and ep->lock. */
 struct wf_unexp_ops {
 	/* The AV index of @remote, or FI_ADDR_NOTAVAIL. */
 	fi_addr_t (*index)(struct wf_ep *ep, struct wf_remote *remote);

@@ -69,7 +69,7 @@ int wf_watches_poll(struct wf_watches *watches)
 	for (int i = 0; i < n; i++) {
 		struct wf_watch *watch = events[i].data.ptr;
 
-		/* The handler of an earlier event may have closed it. */
+		/* The handler of an earlier event may have closed the watch. */
 		if (watch->fd >= 0)
 			watch->ready(watch, events[i].events);
 	}

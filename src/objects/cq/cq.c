@@ -54,7 +54,8 @@ void wf_cq_unexport(struct fid_peer_cq *peer)
 	atomic_fetch_sub_explicit(&cq->refs, 1, memory_order_release);
 }
 
-/* The provider's part of a CQ's opening, which is its last step. */
+/* Last step of opening a CQ: the provider opens its queue, and the progress thread runs
+ * cq->source. */
 static int open_source(struct wf_cq *cq)
 {
 	const struct wf_prov *prov = cq->domain->prov;

@@ -53,13 +53,15 @@ struct wf_cq {
 	atomic_int refs; /* endpoints, contexts, poll sets and exports that use it */
 	struct wf_wait wait;
 	struct wf_progress_list progress;
-	struct wf_patience patience; /* time without news, for threads that poll */
-	void *prov_data;             /* for the provider, from wf_prov.cq_opened on */
+	struct wf_patience
+		patience; /* time since the last entry, for threads that poll */
+	void *prov_data;  /* for the provider, from wf_prov.cq_opened on */
 	/* For a provider that has one hardware queue for all endpoints bound to the CQ:
-	 * the item polls that queue and writes each completion by wf_ep_tx_done and the
-	 * like of its endpoint. wf_prov.cq_opened sets it. Threads that read the CQ, or
-	 * a counter of an endpoint bound to the CQ, and the domain's progress thread
-	 * run it until cq_closing. NULL: each endpoint polls for completions. */
+	 * the item polls that queue and reports each completion to its endpoint, by
+	 * wf_ep_tx_done, wf_srx_done and similar functions. wf_prov.cq_opened sets it.
+	 * Threads that read the CQ, or a counter of an endpoint bound to the CQ, and
+	 * the domain's progress thread run it until cq_closing. NULL: each endpoint
+	 * polls for completions. */
 	struct wf_progress *source;
 };
 
@@ -72,7 +74,7 @@ static inline struct wf_cq *wf_cq_of(struct fid_cq *fid)
 int wf_cq_open(struct fid_domain *domain, struct fi_cq_attr *attr,
 	struct fid_cq **ret_cq, void *context);
 
-/* Is the queue of this library? Any thread. */
+/* Was the queue opened by this copy of the library? No lock. */
 bool wf_cq_is_ours(const struct fid_cq *fid);
 
 /* Fill *ret_peer, one for each peer, for the import of @cq into a peer: the peer's
@@ -134,7 +136,7 @@ WF_INLINE int wf_cq_write_own(struct wf_cq *cq, void *context, uint64_t flags,
 	return ret;
 }
 
-/* Write a success by the operations of the owner. */
+/* wf_cq_write for an imported queue: by the operations of its owner. */
 ssize_t wf_cq_write_away(struct wf_cq *cq, void *context, uint64_t flags, size_t len,
 	void *buf, uint64_t data, uint64_t tag, fi_addr_t src);
 

@@ -4,7 +4,7 @@
 
 #include "objects/cq/cq.h"
 
-/* What the files of the completion queue share. */
+/* Declarations that only the files of the completion queue share. */
 
 struct wf_cq_error {
 	struct wf_list link;

@@ -101,8 +101,8 @@ ssize_t wf_cq_sreadfrom(struct fid_cq *fid, void *buf, size_t count, fi_addr_t *
 
 	if (!count)
 		return wf_cq_readfrom(fid, buf, count, src);
-	/* Entries that are there already need neither the clock nor cancellation turned
-	 * off. */
+	/* If entries can be read already, neither the clock is read nor cancellation
+	 * turned off. */
 	if (want == 1 && wf_cq_readable(cq)) {
 		ret = wf_cq_take(cq, buf, count, src);
 		if (ret != -FI_EAGAIN)

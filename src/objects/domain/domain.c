@@ -13,8 +13,8 @@ static enum fi_threading threading_of(const struct fi_info *info)
 {
 	enum fi_threading threading = info->domain_attr->threading;
 
-	/* Every other model, removed ones too, is served by FI_THREAD_SAFE, which
-	 * demands nothing from the application. */
+	/* FI_THREAD_SAFE serves every other model, also removed ones, because it asks
+	 * nothing of the application. */
 	return threading == FI_THREAD_DOMAIN || threading == FI_THREAD_COMPLETION
 		       ? threading
 		       : FI_THREAD_SAFE;

@@ -45,8 +45,8 @@ struct wf_domain {
 	struct wf_eq *eq;        /* default EQ, NULL until bound */
 	struct fid_domain *peer; /* the owner's domain of an imported one, or NULL */
 	struct wf_mr_map mr_map; /* memory regions with remote access, by key */
-	/* The regions that peers of the domain's endpoints reach: @mr_map, or that of
-	 * the domain above (wf_domain_lend_regions). */
+	/* The regions that peers of the domain's endpoints may access: @mr_map, or the
+	 * mr_map of the domain above (wf_domain_lend_regions). */
 	struct wf_mr_map *reached;
 	struct wf_counted counted;         /* counters of regions */
 	struct wf_progress_list items;     /* items that the progress thread runs */
@@ -90,12 +90,11 @@ int wf_domain_need_thread(struct wf_domain *domain);
 int wf_domain_progress_add(struct wf_domain *domain, struct wf_progress *item);
 void wf_domain_progress_del(struct wf_domain *domain, struct wf_progress *item);
 
-/* Have peers of @below's endpoints reach the regions of @above, in place of those that
- * are registered with @below: what is registered with a layered provider need not be
- * registered below as well. Before endpoints of @below are enabled; @above stays open
- * as long as
- * @below. The providers of all domains that one domain lends to make grants in the same
- * way (wf_prov.mr_revoke), or none. */
+/* Let peers of @below's endpoints access the regions of @above instead of those of
+ * @below, so that memory registered with a layered provider need not be registered
+ * below as well. Called before endpoints of @below are enabled; @above stays open as
+ * long as @below. If one domain lends its regions to several domains, the providers of
+ * these make grants in the same way (the same wf_prov.mr_revoke), or none. */
 void wf_domain_lend_regions(struct wf_domain *above, struct wf_domain *below);
 
 /* wf_prov.query_atomic by @valid, which has the arguments and results of
@@ -105,7 +104,8 @@ int wf_query_atomic_by(struct wf_domain *domain, enum fi_datatype datatype,
 	int (*valid)(struct wf_domain *domain, enum wf_op_kind kind,
 		enum fi_datatype datatype, enum fi_op op, size_t *ret_count));
 
-/* wf_prov.query_atomic, for providers that do what wf_prov.max_atomic_size says. */
+/* wf_prov.query_atomic, for providers with all atomic operations of wf_atomic_valid up
+ * to wf_prov.max_atomic_size bytes. */
 int wf_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
 	struct fi_atomic_attr *attr, uint64_t flags);
 

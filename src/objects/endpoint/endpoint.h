@@ -36,8 +36,9 @@ struct wf_ep_flags {
 };
 
 /*
- * What the layer of collectives (objects/coll/) does for an endpoint with
- * FI_COLLECTIVE. No lock is held unless a comment says otherwise.
+ * Functions of the layer of collectives (objects/coll/) for an endpoint with
+ * FI_COLLECTIVE. They return 0 or a negative FI_E code. No lock is held unless a
+ * comment says otherwise.
  */
 struct wf_ep_coll_ops {
 	/* Last step of fi_enable that may fail; may be called again after a failure.
@@ -51,13 +52,13 @@ struct wf_ep_coll_ops {
 		uint64_t flags, struct fid_mc **mc, void *context);
 	/* The peer of the endpoint got the result of a transfer. */
 	void (*transferred)(struct wf_ep *ep);
-	/* The endpoint is about to be closed: close the peer's endpoint and others on
-	 * top of it. A failure keeps the endpoint open. */
+	/* The endpoint is about to be closed: close the engines' endpoints on top of
+	 * it. A failure keeps the endpoint open. */
 	int (*closing)(struct wf_ep *ep);
 	/* Free everything else: no thread runs the endpoint any more. */
 	void (*closed)(struct wf_ep *ep);
-	/* The item that moves collectives; CQs, counters and the domain's thread run
-	 * it. */
+	/* The progress item of the engines; CQs, counters and the domain's progress
+	 * thread run it. */
 	struct wf_progress *(*item)(struct wf_ep *ep);
 };
 
@@ -75,11 +76,11 @@ struct wf_ep {
 	struct fid_ep fid;
 	const struct wf_xfer_ops *xfer;
 	struct wf_ep_flags tx, rx;
-	uint64_t
-		trecv_flags; /* mask: the flags of @rx that tagged receives have, too */
-	size_t small_limit;  /* messages of fewer bytes may take the fast path; 0: none
-			      */
-	bool fast_post;      /* receives may take the fast path; see fast_post.h */
+	/* Mask of the flags in @rx that tagged receives have, too. */
+	uint64_t trecv_flags;
+	/* Messages of fewer bytes than this may take the fast path; 0: none. */
+	size_t small_limit;
+	bool fast_post; /* receives may take the fast path; see srx/fast_post.h */
 	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
 	atomic_size_t min_multi_recv;
 	struct wf_cq *tx_cq, *rx_cq;
@@ -88,20 +89,22 @@ struct wf_ep {
 	struct wf_stx *stx; /* the bound shared transmit context, or NULL */
 	struct wf_domain *domain;
 	struct fi_info *info; /* copy of the info that the endpoint was opened with */
-	/* Of a scalable endpoint and its contexts; NULL in other endpoints. */
+	/* Data of a scalable endpoint, in it and in its contexts; NULL in other
+	 * endpoints. */
 	struct wf_sep *sep;
 	unsigned int ctx_index; /* index of this context of @sep */
 	enum fi_ep_type type;
 	uint64_t caps;                     /* info->caps with all directions */
 	uint64_t tx_op_flags, rx_op_flags; /* default flags set by the application */
+	/* The CQ was bound with FI_SELECTIVE_COMPLETION. */
 	bool tx_selective, rx_selective;
 	bool enabled;
 	atomic_bool triggers; /* threads that run the endpoint start triggered work */
 	pthread_mutex_t control;
 	_Atomic(struct wf_eq *) eq; /* the bound EQ; NULL: the domain's EQ, if any */
 	struct wf_lock lock;
-	struct wf_progress progress;
-	struct wf_counted_ep counted;
+	struct wf_progress progress;  /* the item that runs the transport's progress */
+	struct wf_counted_ep counted; /* entry for counters of regions; see counted.h */
 	atomic_int refs;      /* open groups and contexts; fi_close is refused */
 	unsigned int handles; /* open handles: the endpoint and its aliases */
 	struct wf_transfer *transfer; /* the peer that posts transfers, or NULL */
@@ -119,10 +122,13 @@ struct wf_ep {
 	struct wf_lock *srx_lock;   /* its lock; NULL: no context, or an imported one */
 	struct wf_srx *srx_queue;   /* receives on this endpoint are posted to it */
 	struct wf_srx_ctx *srx_ctx; /* the bound shared or imported context, or NULL */
+	/* Handle to the endpoint's own or shared context, in which @srx points. Unused
+	 * with an imported context, and in contexts of a scalable endpoint. */
 	struct wf_srx_port srx_port;
 	struct wf_srx_sink srx_sink; /* the endpoint as the context sees it; sink.c */
 	struct wf_srx_watch *srx_watch; /* reports changes of the AV; see srx_ctx.h */
-	/* Starts receives: xfer->start, or wf_ep_srx_start and the like. */
+	/* Starts a receive: xfer->start, wf_ep_srx_start or wf_ep_srx_refuse. Contract
+	 * as xfer->start. */
 	ssize_t (*start_rx)(struct wf_ep *ep, struct wf_op *op);
 
 	/* The tables of data transfer calls, filled by fi_enable. */
@@ -251,23 +257,23 @@ uint64_t wf_ep_activity(const struct wf_ep *ep);
  * event. The caller holds no lock but those of progress lists. */
 void wf_ep_run(struct wf_ep *ep);
 
-/* Run the endpoint's progress item by @run from now on. While it is in no list: before
- * it is enabled, in enable() and in cntr_bound(). */
+/* Run the endpoint's progress item by @run from now on. Called while the item is in no
+ * progress list: before the endpoint is enabled, in enable() and in cntr_bound(). */
 static inline void wf_ep_set_run(struct wf_ep *ep, void (*run)(struct wf_progress *))
 {
 	ep->progress.run = run;
 }
 
-/* Have sleepers wait for the set that @wait_fds (struct wf_progress) returns, in place
- * of the one descriptor. While it is in no list, as above. */
+/* Threads that sleep wait for the set that @wait_fds (struct wf_progress) returns,
+ * instead of the one descriptor. Called while the item is in no list, as above. */
 static inline void wf_ep_set_wait_fds(
 	struct wf_ep *ep, struct wf_fds *(*wait_fds)(struct wf_progress *))
 {
 	ep->progress.wait_fds = wait_fds;
 }
 
-/* Tell by @moved (struct wf_progress) whether the endpoint moved data. While it is in
- * no list, as above. */
+/* Set the function that tells whether the endpoint moved data: @moved of struct
+ * wf_progress. Called while the item is in no list, as above. */
 static inline void wf_ep_set_moved(
 	struct wf_ep *ep, bool (*moved)(struct wf_progress *))
 {
@@ -301,8 +307,7 @@ void wf_ep_srx_flush(struct wf_ep *ep, int err);
  * complete. */
 bool wf_ep_may_sleep(const struct wf_ep *ep);
 
-/* The endpoint behind @fid, an endpoint of this library or an alias. For control calls.
- */
+/* The endpoint behind @fid, which is an endpoint of this library or an alias of one. */
 struct wf_ep *wf_ep_resolve(struct fid *fid);
 
 /* The endpoint behind @fid, or NULL if it is not one of this library. */
@@ -339,8 +344,8 @@ ssize_t wf_ep_rx_answer(struct wf_ep *ep, uint64_t op_flags,
 ssize_t wf_ep_rx_answer_err(
 	struct wf_ep *ep, uint64_t op_flags, const struct fi_cq_err_entry *entry);
 
-/* An operation failed with the positive FI_E code @err: write an error entry, whatever
- * the flags say, and add to the counter's error value. */
+/* An operation failed with the positive FI_E code @err: write an error entry, with or
+ * without FI_COMPLETION, and add to the counter's error value. */
 void wf_ep_tx_err(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 	uint64_t op_flags, uint64_t comp_flags, size_t len, int err);
 /* The same with a complete entry, whose op_context may be changed by the call. */

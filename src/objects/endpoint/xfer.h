@@ -13,10 +13,9 @@
 
 struct wf_ep;
 
-/* The operation to cancel: the first with @context, or, if @is is set, the first for
- * which
- * @is returns true. A provider whose operations have contexts of its own sets @is. It
- * is called only with operations that can be cancelled. */
+/* The operation that fi_cancel(3) names: the first with @context or, if @is is set, the
+ * first whose context @is returns true for. A provider that gives operations contexts
+ * of its own sets @is, which is called only with operations that can be cancelled. */
 struct wf_cancel {
 	const void *context;
 	bool (*is)(const struct wf_cancel *which, void *op_context);
@@ -27,7 +26,7 @@ static inline bool wf_cancel_is(const struct wf_cancel *which, void *op_context)
 	return which->is ? which->is(which, op_context) : op_context == which->context;
 }
 
-/* A datagram in pieces, of @len bytes in all. */
+/* One datagram of @len bytes, in @iov_count pieces of memory. */
 struct wf_datagram {
 	const struct iovec *iov;
 	size_t iov_count, len;
@@ -55,11 +54,12 @@ struct wf_xfer_ops {
 		size_t len, fi_addr_t addr, uint64_t tag);
 	size_t small_size;
 
-	/* Of endpoints of type FI_EP_DGRAM, for layers: send @count datagrams to @addr,
-	 * as start() does with FI_INJECT and without a completion. Returns how many
-	 * were taken; with fewer than @count the caller may try again with the others.
-	 * One that cannot be sent for another reason is lost, as a datagram may be.
-	 * NULL: each takes a call of start(). The caller holds no lock. */
+	/* For layers over an endpoint of type FI_EP_DGRAM: send @count datagrams to
+	 * @addr, as start() does with FI_INJECT and without a completion. Returns the
+	 * number of datagrams that were sent or queued; if it is below @count, the
+	 * caller may try again with the remaining datagrams. A datagram that cannot be
+	 * sent at all is dropped, and counts as sent. NULL: each datagram takes a call
+	 * of start(). The caller holds no lock. */
 	size_t (*send_many)(struct wf_ep *ep, fi_addr_t addr,
 		const struct wf_datagram *datagrams, size_t count);
 
@@ -147,10 +147,11 @@ struct wf_xfer_ops {
 	 * is held. */
 	void (*addr_removed)(struct wf_ep *ep, uint64_t index);
 
-	/* For a layer that has another way to the same peers. Connect to the peer at
-	 * @addr, unless there is a connection; progress() goes on with that. 0: there
-	 * is one, to which the peer has agreed. -FI_EAGAIN: not yet. Other: @addr is
-	 * none. ep->lock and *ep->srx_lock (the owner's lock) are held, as in part().
+	/* For a layer that reaches the same peers by another transport, too. Connect to
+	 * the peer at @addr, unless there is a connection or an attempt to connect;
+	 * progress() continues the attempt. 0: connected, and the peer has accepted.
+	 * -FI_EAGAIN: not connected yet. Another code: the AV has no address at @addr.
+	 * ep->lock and *ep->srx_lock (the owner's lock) are held, as in part().
 	 * NULL: the transport cannot. */
 	int (*reach)(struct wf_ep *ep, fi_addr_t addr);
 	/* End the connection to the peer at @addr. Operations under way end with the
@@ -160,8 +161,8 @@ struct wf_xfer_ops {
 	 * it stays in the AV; the caller may ask again later. */
 	bool (*part)(struct wf_ep *ep, fi_addr_t addr, int err);
 
-	/* FI_GET_FD: the descriptor of the one connection. NULL: -FI_ENOSYS. ep->lock
-	 * is held. */
+	/* FI_GET_FD (fi_control(3)): the descriptor of the one connection. NULL:
+	 * -FI_ENOSYS. ep->lock is held. */
 	int (*get_fd)(struct wf_ep *ep, int *ret_fd);
 
 	/* The number of operations that start() accepts before -FI_EAGAIN. NULL:

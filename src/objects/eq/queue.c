@@ -18,7 +18,7 @@
 struct wf_eq_event {
 	struct wf_list link;
 	uint32_t event; /* FI_CONNREQ, ...; not used if @is_error */
-	bool ours; /* written by the library, which frees an unread fi_info in it */
+	bool ours;      /* written by the library: an unread fi_info in it is freed */
 	bool is_error;
 	struct fi_eq_err_entry error; /* if @is_error; err_data is replaced by @data */
 	size_t len;                   /* bytes in @data */

@@ -8,7 +8,7 @@
 #include "objects/info/call.h"
 #include "sys/addrstr.h"
 
-/* A node and service to resolve, after take_apart() has split a text address. */
+/* A node and service to resolve; split_text() has split a text address. */
 struct query {
 	const char *node, *service; /* NULL: not given */
 	int family;
@@ -49,7 +49,7 @@ static int refuse_node(
 
 /* Split a node that is a text address, "fi_sockaddr_in://host:port", into node and
  * service. */
-static int take_apart(struct query *query, struct wf_info_reason *why)
+static int split_text(struct query *query, struct wf_info_reason *why)
 {
 	const char *node = query->node;
 	struct wf_addrstr str;
@@ -171,7 +171,7 @@ int wf_info_lookup(const struct wf_info_ctx *ctx, const char *node, const char *
 
 	ret->count = 0;
 	if (node && wf_addrstr_is(node)) {
-		err = take_apart(&query, why);
+		err = split_text(&query, why);
 		if (err)
 			return err;
 	}

@@ -41,7 +41,7 @@ static int copy_keys(const struct wf_info_ctx *ctx, struct fi_info *out)
 	const struct fi_ep_attr *ep = ctx->hint.ep;
 	int err = 0;
 
-	/* Callers of API versions before 1.5 lack these fields. */
+	/* The structures of API versions before 1.5 lack these fields. */
 	if (ctx->version < FI_VERSION(1, 5))
 		return 0;
 	if (domain->auth_key_size)

@@ -16,7 +16,7 @@ struct wf_info_call {
 	struct fi_info *head, **tail; /* the list of answers; NULL: none yet */
 };
 
-/* What the caller of fi_getinfo asks. */
+/* Arguments of fi_getinfo that concern templates. */
 struct wf_info_ask {
 	const struct wf_prov *prov;
 	uint32_t version;
@@ -33,7 +33,8 @@ int wf_info_call_init(
 int wf_info_call_match(struct wf_info_call *call, const struct wf_info_ask *ask,
 	const struct fi_info *const *templates);
 
-/* Both for a provider that has one set of templates. */
+/* wf_info_call_init and wf_info_call_match, for a provider with one set of templates
+ * (wf_prov.templates). */
 int wf_info_call_begin(struct wf_info_call *call, const struct wf_prov *prov,
 	uint32_t version, uint64_t flags, const struct fi_info *hints);
 
@@ -54,11 +55,11 @@ int wf_info_call_end(struct wf_info_call *call, int err, struct fi_info **ret_in
  */
 int wf_info_node_known(const struct wf_prov *prov, const char *node, uint64_t flags);
 
-/* Which end the node and service name, and the addresses of the hints that apply. */
+/* The sources of an answer's addresses: node and service, or addresses of the hints. */
 struct wf_info_ends {
-	bool named;             /* a node or a service is given */
-	bool source;            /* they name the local address (FI_SOURCE) */
-	const void *src, *dest; /* NULL: none */
+	bool named;  /* a node or a service is given */
+	bool source; /* node and service name the local address (FI_SOURCE) */
+	const void *src, *dest; /* addresses in the hints that apply; NULL: none */
 	size_t src_len, dest_len;
 };
 

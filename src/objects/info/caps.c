@@ -44,8 +44,8 @@
 	(FI_DIRECTED_RECV | FI_AV_USER_ID | FI_PEER | FI_XPU | FI_LOCAL_COMM |         \
 		FI_REMOTE_COMM | FI_SHARED_AV)
 
-/* Capabilities that need one of others. Hints that lack the other one are accepted from
- * callers before 2.0 where libraries of that time accepted them. */
+/* Capabilities that need one of the @partner capabilities. Hints without a partner are
+ * accepted from API versions before @since, because older libraries accepted them. */
 static const struct {
 	uint64_t caps, partner;
 	uint32_t since;
@@ -113,8 +113,7 @@ static bool caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 	if (asked & FI_COLLECTIVE && !wf_info_collective_met(ctx))
 		return wf_info_deny_text(
 			why, "FI_COLLECTIVE", "only with the provider " WF_INFO_ENGINE);
-	/* An application that narrows an answer may leave bits without their partner.
-	 */
+	/* An application that narrows an answer may leave bits without a partner. */
 	if (ctx->opening)
 		return true;
 	for (size_t i = 0; i < WF_ARRAY_SIZE(pairs); i++) {
@@ -134,10 +133,11 @@ static void caps_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 	out->caps = wf_info_caps(ctx);
 }
 
-/* Are the capabilities of one direction possible? @own: those in its attributes; @mask:
- * all that such attributes may hold. */
-static bool part_caps_met(const struct wf_info_ctx *ctx, uint64_t asked, uint64_t own,
-	uint64_t mask, struct wf_info_reason *why)
+/* Are the capabilities @asked for one direction, in its attributes, possible? @own:
+ * caps in the template's attributes of the direction; @mask: all capabilities that such
+ * attributes may have. */
+static bool direction_caps_met(const struct wf_info_ctx *ctx, uint64_t asked,
+	uint64_t own, uint64_t mask, struct wf_info_reason *why)
 {
 	uint64_t possible =
 		(own ? own : ctx->tmpl.info->caps) & mask & possible_caps(ctx);
@@ -163,7 +163,8 @@ static uint64_t part_caps(
 
 static bool tx_caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	return part_caps_met(ctx, ctx->hint.tx->caps, ctx->tmpl.tx->caps, TX_CAPS, why);
+	return direction_caps_met(
+		ctx, ctx->hint.tx->caps, ctx->tmpl.tx->caps, TX_CAPS, why);
 }
 
 static void tx_caps_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
@@ -174,7 +175,8 @@ static void tx_caps_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
 
 static bool rx_caps_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 {
-	return part_caps_met(ctx, ctx->hint.rx->caps, ctx->tmpl.rx->caps, RX_CAPS, why);
+	return direction_caps_met(
+		ctx, ctx->hint.rx->caps, ctx->tmpl.rx->caps, RX_CAPS, why);
 }
 
 static void rx_caps_fill(const struct wf_info_ctx *ctx, struct fi_info *out)
@@ -285,7 +287,7 @@ static const struct wf_info_rule rules[] = {
 	{ WF_INFO_MEMBER(WF_INFO_DOMAIN, struct fi_domain_attr, "domain_attr.", caps),
 		.since = FI_VERSION(1, 5), .test = WF_INFO_BITS, .show = FI_TYPE_CAPS },
 	{ .field = "domain_attr.caps",
-		.part = WF_INFO_DOMAIN,
+		.structure = WF_INFO_DOMAIN,
 		.fill = domain_caps_fill },
 	{ WF_INFO_MEMBER(WF_INFO_DOMAIN, struct fi_domain_attr, "domain_attr.", mode),
 		.since = FI_VERSION(1, 5), .met = domain_mode_met },

@@ -7,7 +7,7 @@
 
 /* Which providers may offer FI_COLLECTIVE. */
 
-/* All that a provider may ask for, but for the two old modes in the lowest bits. */
+/* All mr_mode bits, without FI_MR_BASIC and FI_MR_SCALABLE in the two lowest. */
 enum { MR_MODES = INT_MAX & ~3 };
 
 struct fi_info *wf_info_engine_hints(const char *name, uint64_t mode, int mr_mode)
@@ -26,8 +26,8 @@ struct fi_info *wf_info_engine_hints(const char *name, uint64_t mode, int mr_mod
 	return NULL;
 }
 
-/* Every provider answers the oldest version, and whatever registration it needs the
- * domain may have. */
+/* Does fi_getinfo find the engine? Asked by the oldest version that can describe it,
+ * and with all mr_mode bits allowed, so that neither excludes the engine. */
 static bool has_engine(void)
 {
 	struct fi_info *hints =

@@ -19,12 +19,12 @@ struct ends {
 	struct address src, dest;
 };
 
-/* What one call asks, for all devices. */
+/* Arguments of one call of fi_getinfo, for all devices. */
 struct question {
 	const char *node, *service;
 	uint64_t flags;
 	const struct wf_devices *devices;
-	bool refused; /* an address of the hints is of no device's format */
+	bool refused; /* an address of the hints has no device's format */
 };
 
 static int copy(const void *addr, size_t len, struct address *ret)
@@ -86,7 +86,8 @@ static void free_ends(struct ends *ends)
 	free(ends->dest.at);
 }
 
-/* -FI_ENODATA with the reason: none at this device. */
+/* Find the addresses of an answer for @device. 0; -FI_ENODATA, with @why filled: the
+ * device does not have or reach the address that is asked for; -FI_ENOMEM. */
 static int find_ends(struct question *question, const struct wf_device *device,
 	const struct wf_info_ctx *ctx, struct ends *ret, struct wf_info_reason *why)
 {
@@ -169,7 +170,7 @@ static int answer_all(struct wf_info_call *call, struct question *question,
 		err = wf_info_call_match(call, ask, devices->list[i].templates);
 		if (!err)
 			err = answer_matched(call, question, &devices->list[i]);
-		/* The next device may do. */
+		/* Another device may have the addresses. */
 		if (err == -FI_ENODATA)
 			err = 0;
 	}

@@ -55,8 +55,9 @@ int wf_ip_getinfo(const struct wf_prov *prov, uint32_t version, const char *node
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info);
 
-/* The same for a provider whose endpoints are on this machine and have names
- * (FI_ADDR_STR). Without a source address, the source is the process id. */
+/* Complete implementation of fi_provider.getinfo for a provider whose endpoints are on
+ * this machine and have names (FI_ADDR_STR). If no source address is asked for, the
+ * source is a name made of the process id. */
 int wf_str_getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
 	const char *service, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info);

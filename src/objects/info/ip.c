@@ -17,7 +17,7 @@
 struct ip_call {
 	struct wf_info_call base;
 	struct wf_routes routes;
-	struct fid_nic **nics; /* one per link, made when first needed */
+	struct fid_nic **nics; /* NIC attributes by link; NULL: not made yet */
 };
 
 /* A refusal is logged once per field and endpoint type, not once per interface. */

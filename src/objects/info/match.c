@@ -44,9 +44,10 @@ void wf_info_ctx_init(struct wf_info_ctx *ctx, const struct wf_prov *prov,
 	set_attrs(&ctx->hint, hints);
 }
 
-static const void *part_of(const struct wf_info_attrs *attrs, enum wf_info_part part)
+static const void *structure_of(
+	const struct wf_info_attrs *attrs, enum wf_info_struct structure)
 {
-	switch (part) {
+	switch (structure) {
 	case WF_INFO_TX:
 		return attrs->tx;
 	case WF_INFO_RX:
@@ -66,7 +67,8 @@ static const void *part_of(const struct wf_info_attrs *attrs, enum wf_info_part 
 static uint64_t value_of(
 	const struct wf_info_attrs *attrs, const struct wf_info_rule *rule)
 {
-	const char *at = (const char *)part_of(attrs, rule->part) + rule->offset;
+	const char *at =
+		(const char *)structure_of(attrs, rule->structure) + rule->offset;
 	uint32_t narrow;
 	uint64_t wide;
 
@@ -133,7 +135,7 @@ bool wf_info_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why)
 static void reply(const struct wf_info_ctx *ctx, const struct wf_info_rule *rule,
 	const struct wf_info_attrs *out, struct fi_info *info)
 {
-	char *at = (char *)part_of(out, rule->part) + rule->offset;
+	char *at = (char *)structure_of(out, rule->structure) + rule->offset;
 	uint64_t asked, value;
 	uint32_t narrow;
 

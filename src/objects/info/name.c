@@ -33,8 +33,8 @@ static bool same_name(const char *asked, const char *name)
 	return !asked || (name && !strcasecmp(asked, name));
 }
 
-/* Hints may refer to an object of another provider, or to a closed one, so pointers are
- * compared with those of open instances and not followed. */
+/* Hints may have a pointer to an object of another provider, or to a closed object. So
+ * a pointer is only compared with the open instances, and never dereferenced. */
 bool wf_info_names_met(const struct wf_info_ctx *ctx, const char *fabric,
 	const char *domain, struct wf_info_reason *why)
 {

@@ -112,7 +112,8 @@ static int add_at(struct wf_routes *routes, const struct wf_netaddr *at,
 	return add(routes, &route);
 }
 
-/* Do the interface parameter and the hints' names and objects allow that address? */
+/* Do the interface parameter and the hints' names and open instances allow the address
+ * @at? */
 static bool is_allowed(const struct wf_routes *routes, const struct wf_info_ctx *ctx,
 	const struct wf_netaddr *at)
 {
@@ -132,7 +133,7 @@ static const struct wf_netaddr *find_at(
 	const struct wf_netifs *ifs = routes->ifs;
 	const struct wf_netaddr *at = wf_netifs_find(ifs, sa);
 
-	/* Of 127/8 the system lists one address, but all are local. */
+	/* The system lists one address of 127/8, but all of them are local. */
 	for (size_t i = 0; !at && i < ifs->addr_count; i++)
 		if (wf_sockaddr_is_loopback(sa) &&
 			wf_sockaddr_is_loopback(&ifs->addrs[i].addr) &&
@@ -156,7 +157,7 @@ static int add_everywhere(struct wf_routes *routes)
 	return err;
 }
 
-/* Could packets for @dest leave from that address? */
+/* Could packets for @dest leave from the address @at? */
 static bool suits(const struct wf_routes *routes, const struct wf_netaddr *at,
 	const union wf_sockaddr *dest)
 {

@@ -48,7 +48,8 @@ struct wf_info_reason {
 	char possible[640];
 };
 
-enum wf_info_part {
+/* The structure of fi_getinfo(3) that has a field. */
+enum wf_info_struct {
 	WF_INFO_INFO,
 	WF_INFO_TX,
 	WF_INFO_RX,
@@ -82,8 +83,9 @@ enum {
 
 struct wf_info_rule {
 	const char *field;
-	enum wf_info_part part;
-	size_t offset, size; /* of the member within @part, in bytes; size is 4 or 8 */
+	enum wf_info_struct structure;
+	size_t offset,
+		size; /* of the member within @structure, in bytes; size is 4 or 8 */
 	enum wf_info_test test;
 	enum wf_info_reply reply;
 	int show;
@@ -102,9 +104,9 @@ struct wf_info_rules {
 	size_t count;
 };
 
-#define WF_INFO_MEMBER(part_, type_, attr_, member_)                                   \
-	.field = attr_ #member_, .part = part_, .offset = offsetof(type_, member_),    \
-	.size = sizeof(((type_ *)0)->member_)
+#define WF_INFO_MEMBER(structure_, type_, attr_, member_)                              \
+	.field = attr_ #member_, .structure = structure_,                              \
+	.offset = offsetof(type_, member_), .size = sizeof(((type_ *)0)->member_)
 
 #define WF_INFO_RULES(rows_)                                                           \
 	{                                                                              \
@@ -127,7 +129,8 @@ bool wf_info_met(const struct wf_info_ctx *ctx, struct wf_info_reason *why);
 
 /* A copy of the template with the rules' replies; NULL: no memory. */
 struct fi_info *wf_info_narrow(const struct wf_info_ctx *ctx);
-/* The same with keys and default names: a complete answer but for addresses. */
+/* wf_info_narrow with authorization keys and default names: a complete answer, except
+ * for addresses. */
 struct fi_info *wf_info_build(const struct wf_info_ctx *ctx);
 /* Replace the names of fabric and domain. -FI_ENOMEM: @info keeps its names. */
 int wf_info_set_names(struct fi_info *info, const char *fabric, const char *domain);
@@ -136,7 +139,7 @@ int wf_info_set_names(struct fi_info *info, const char *fabric, const char *doma
 void wf_info_refuse(const struct wf_info_ctx *ctx, const char *iface,
 	const struct wf_info_reason *why);
 
-/* Fill @why; both return false, so that a test can end with them. */
+/* Fill @why. Both return false, so that a test can return their result. */
 bool wf_info_deny(
 	struct wf_info_reason *why, uint64_t asked, uint64_t possible, int show);
 bool wf_info_deny_text(struct wf_info_reason *why, const char *asked,
@@ -150,22 +153,16 @@ char *wf_info_show(char *buf, size_t len, uint64_t value, int show);
 uint64_t wf_info_caps_asked(const struct wf_info_ctx *ctx);
 uint64_t wf_info_caps(const struct wf_info_ctx *ctx);
 
-/* collective.c: is there what does the collectives that the template offers: the
- * provider itself, or an engine? Asks by fi_getinfo, unless an object is being opened.
- */
+/* collective.c: are the collectives of the template possible: has the provider its own,
+ * or is there an engine? May call fi_getinfo to find an engine. */
 bool wf_info_collective_met(const struct wf_info_ctx *ctx);
-/* Is the answer without remote CQ data, because these would take receives at
- * the target (FI_RX_CQ_DATA), and the hints neither allow that nor ask for such data?
- */
-bool wf_info_no_cq_data(const struct wf_info_ctx *ctx);
 
 /* mr.c: do the hints' mr_mode bits allow the endpoint to be a target of RMA and
- * atomics?
- */
+ * atomics? */
 bool wf_info_mr_target(const struct wf_info_ctx *ctx);
-/* caps.c: is the answer without remote CQ data, because these would take receives at
- * the target (FI_RX_CQ_DATA), and the hints neither allow that nor ask for such data?
- */
+/* caps.c: is the answer without remote CQ data, because such data would consume
+ * receives at the target (FI_RX_CQ_DATA), and the hints neither allow that nor ask for
+ * such data? */
 bool wf_info_no_cq_data(const struct wf_info_ctx *ctx);
 /* The mode bit FI_LOCAL_MR, if the provider needs FI_MR_LOCAL and the caller's API
  * version or hints use the old models, which lack that mr_mode bit. Else 0. */

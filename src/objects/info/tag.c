@@ -11,7 +11,7 @@ enum { FIELDS_MAX = 64, TAG_BITS = 64 };
 
 /* The pattern of 64 fields of one bit each, which callers before 2.0 get for 0. */
 #define GENERIC UINT64_C(0xaaaaaaaaaaaaaaaa)
-/* The pattern of 63 such fields. */
+/* The pattern of 63 fields of one bit each. */
 #define WITHOUT_PEER_TAG UINT64_C(0x5555555555555555)
 
 static const struct {
@@ -35,8 +35,8 @@ static bool is_tagged(const struct wf_info_ctx *ctx)
 	return wf_info_caps_asked(ctx) & FI_TAGGED;
 }
 
-/* What the provider has: with FI_COLLECTIVE the highest bit of a tag belongs to peer
- * transfers (WF_OP_PEER_TAG). */
+/* The tag format of the provider: with FI_COLLECTIVE the highest bit of a tag belongs
+ * to peer transfers (WF_OP_PEER_TAG). */
 static uint64_t format_of(const struct wf_info_ctx *ctx)
 {
 	uint64_t format = ctx->tmpl.ep->mem_tag_format;

@@ -7,23 +7,23 @@
 #include "objects/provider.h"
 
 /*
- * The parts of fi_getinfo(3) of a layered provider whose names and addresses are those
- * of the provider below: what is asked there, and what an answer has of the one below.
- * Any thread may call the functions; no lock is held.
+ * Functions for fi_getinfo(3) of a layered provider with the names and addresses of the
+ * provider below: hints for the provider below, and copying of its answer. Any thread
+ * may call the functions; no lock is held.
  */
 
-/* What the layer needs below. */
+/* Demands of the layer on the provider below. */
 struct wf_lower_needs {
 	const char *layer;    /* name of the layer: "ofi_rxm" */
-	enum fi_ep_type type; /* of the endpoints below */
-	uint64_t caps;        /* which they must have */
+	enum fi_ep_type type; /* endpoint type below */
+	uint64_t caps;        /* capabilities that endpoints below must have */
 	uint64_t mode;        /* fi_info.mode bits that the layer complies with */
 	int mr_mode;          /* mr_mode bits that the layer complies with */
 };
 
-/* Hints for the provider below, from those of the application, which may be NULL: with
- * the addresses, the names, without that of the layer, and the reach that they ask for.
- * NULL: no memory. */
+/* Hints for the provider below, made of the application's hints @above, which may be
+ * NULL: with their addresses, their names, without the name of the layer, and their
+ * FI_LOCAL_COMM and FI_REMOTE_COMM. NULL: no memory. */
 struct fi_info *wf_lower_hints(
 	const struct wf_lower_needs *needs, const struct fi_info *above);
 
@@ -37,7 +37,7 @@ bool wf_lower_name(const struct wf_lower_needs *needs, const char *name, char **
  * @below lacks. 0, -FI_ENOMEM, or the result of FI_DUP. */
 int wf_lower_adopt(struct fi_info *info, const struct fi_info *below);
 
-/* Free the addresses of @info, and remove what was opened from it. */
+/* Free the addresses of @info, and remove its pointers to a fabric and a domain. */
 void wf_lower_strip(struct fi_info *info);
 
 #endif

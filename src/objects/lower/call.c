@@ -5,16 +5,17 @@
 
 enum { PIECES = WF_OP_ATOMIC_IOV };
 
-/* One call: the operation, and what is different below. */
+/* One public call: the operation, and the arguments that differ from it. */
 struct call {
 	struct fid_ep *ep;
 	const struct wf_op *op;
 	fi_addr_t addr;
 	const struct wf_lower_descs *descs;
-	void *desc[PIECES]; /* of the operation's buffers */
+	void *desc[PIECES]; /* mapped descriptors of the operation's buffers */
 };
 
-/* @count descriptors below in @ret; NULL: there are none to pass. */
+/* Map @count descriptors @above of the layer to @ret. Returns @ret, or NULL: the call
+ * passes no descriptors. */
 static void **map_descs(
 	const struct wf_lower_descs *descs, void **above, size_t count, void **ret)
 {
@@ -60,7 +61,7 @@ static ssize_t call_rma(struct call *call)
 				      : fi_writemsg(call->ep, &msg, op->flags);
 }
 
-/* Bytes become elements again. */
+/* Convert buffers in bytes to buffers in elements. */
 static void count_elements(const struct wf_op_atomic *atomic, const struct iovec *iov,
 	size_t count, struct fi_ioc *ret)
 {
@@ -157,7 +158,7 @@ static ssize_t (*const injects[WF_OP_COUNT])(
 	[WF_OP_ATOMIC] = inject_atomic,
 };
 
-/* May an inject call say all of @op? */
+/* Can an inject call express @op? */
 static bool is_inject(const struct wf_op *op)
 {
 	const uint64_t said = FI_INJECT | FI_REMOTE_CQ_DATA | FI_INJECT_COMPLETE |

@@ -6,11 +6,11 @@
 #include "objects/lower/endpoint.h"
 
 /*
- * An operation of the layered provider becomes one of the provider below. Data calls:
- * the functions here take no lock; a provider below takes its own.
+ * Passing an operation of the layered provider to the provider below. The functions are
+ * data transfer calls and take no lock; the provider below takes its own.
  */
 
-/* How memory descriptors (fi_mr_desc(3)) of the layered provider become those of the
+/* Maps memory descriptors (fi_mr_desc(3)) of the layered provider to descriptors of the
  * provider below. */
 struct wf_lower_descs {
 	/* Returns the descriptor below for @desc, which the application gave. Both may
@@ -19,21 +19,23 @@ struct wf_lower_descs {
 };
 
 /*
- * Make the public call of @ep that is @op, with @addr in its place: fi_sendmsg and its
- * like with the flags of @op, or where @op reports no success (an inject call, which
- * has one buffer), fi_inject and its like, whose success no queue of @ep reports. What
- * the latter cannot say, such as FI_DELIVERY_COMPLETE, takes the former with FI_INJECT.
- * @descs: NULL: the provider below gets no descriptors. Returns what the call returns;
- * -FI_EINVAL when descriptors of more than WF_OP_ATOMIC_IOV buffers are to be mapped.
- * The flag WF_OP_WORK must be clear: deferred work is the layered provider's.
+ * Start @op at @ep by its public call, with @addr instead of op->addr. The call is
+ * fi_sendmsg or another one with flags, which gets the flags of @op. If @op reports no
+ * success (an inject call, which has one buffer), it is fi_inject or another inject
+ * call, whose success no queue of @ep reports; an operation that inject calls cannot
+ * express, for example with FI_DELIVERY_COMPLETE, takes the call with flags and
+ * FI_INJECT. @descs: NULL: the provider below gets no descriptors. Returns the result
+ * of the call; -FI_EINVAL if descriptors of more than WF_OP_ATOMIC_IOV buffers have to
+ * be mapped. The flag WF_OP_WORK must be clear: the layered provider handles deferred
+ * work.
  */
 ssize_t wf_lower_call(struct fid_ep *ep, const struct wf_op *op, fi_addr_t addr,
 	const struct wf_lower_descs *descs);
 
-/* Start @op at @below, with @addr in its place: an endpoint of this library starts it
- * as it is, one of another library gets wf_lower_call without descriptors. So does one
- * of this library that has to refuse an atomic operation as too large. @op is unchanged
- * afterwards. Contract as struct wf_xfer_ops.start. */
+/* Start @op at @below, with @addr instead of op->addr: by xfer->start of an endpoint of
+ * this library, or by wf_lower_call without descriptors. An atomic operation that is
+ * too large for an endpoint of this library also takes wf_lower_call, which refuses it.
+ * @op is unchanged afterwards. Contract as struct wf_xfer_ops.start. */
 static inline ssize_t wf_lower_start(
 	const struct wf_lower_ep *below, struct wf_op *op, fi_addr_t addr)
 {
@@ -56,8 +58,7 @@ static inline bool wf_lower_sends_many(const struct wf_lower_ep *below)
 	return below->builtin && below->builtin->xfer->send_many;
 }
 
-/* Send datagrams at once: struct wf_xfer_ops.send_many of an endpoint of this library
- * that has it. */
+/* struct wf_xfer_ops.send_many of @below; wf_lower_sends_many is true. */
 static inline size_t wf_lower_send_many(const struct wf_lower_ep *below, fi_addr_t addr,
 	const struct wf_datagram *datagrams, size_t count)
 {
@@ -69,8 +70,8 @@ static inline size_t wf_lower_send_many(const struct wf_lower_ep *below, fi_addr
 int wf_lower_atomic_valid(struct fid_ep *ep, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count);
 
-/* Withdraw at an endpoint of this library the transmission that @which names: as
- * struct wf_xfer_ops.cancel_tx, but no lock is held. */
+/* Withdraw the transmission that @which names, at an endpoint of this library: struct
+ * wf_xfer_ops.cancel_tx, but the caller does not hold the endpoint's lock. */
 bool wf_lower_cancel_tx(const struct wf_lower_ep *below, const struct wf_cancel *which);
 
 #endif

@@ -10,11 +10,11 @@
 /*
  * The fabric and the domain of a provider below, which a layered provider opens through
  * the public interface. That provider may be of this library or of any other.
- * All functions here are control calls: they may block, and take no lock of their own.
+ * All functions are control calls: they may block, and take no lock of their own.
  */
 struct wf_lower_domain {
 	const struct fi_provider *above; /* the layered provider, for log lines */
-	const char *name;                /* of the provider below, for log lines */
+	const char *name;                /* name of the provider below, for log lines */
 	struct fi_info *info;            /* what both were opened with; NULL: closed */
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
@@ -27,8 +27,8 @@ struct wf_lower_domain {
 struct fi_info *wf_lower_domain_info(
 	const struct fi_info *below, const struct wf_domain *domain);
 
-/* The mr_mode bits of today (fi_mr(3)) that say the same as @mr_mode, in which
- * FI_MR_BASIC or FI_MR_SCALABLE may be set. */
+/* The mr_mode bits (fi_mr(3)) that @mr_mode stands for, in which FI_MR_BASIC or
+ * FI_MR_SCALABLE may be set. */
 int wf_lower_mr_mode(int mr_mode);
 
 /*
@@ -39,12 +39,12 @@ int wf_lower_mr_mode(int mr_mode);
 int wf_lower_domain_open(struct wf_lower_domain *ret, const struct fi_provider *above,
 	const char *name, struct fi_info *info);
 
-/* Close the domain, then the fabric. What was opened on them is closed already. Nothing
- * to do for one that is closed or all zero. */
+/* Close the domain, then the fabric, on which no object is open any more. No-op for one
+ * that is closed or all zero. */
 void wf_lower_domain_close(struct wf_lower_domain *below);
 
-/* fi_query_atomic(3) of what all @count domains can do, with the fewest elements of
- * all. -FI_ENOSYS when there is none. */
+/* fi_query_atomic(3) for an operation on any of the @count domains: the smallest number
+ * of elements. -FI_ENOSYS: @count is 0. Another code: a domain lacks the operation. */
 int wf_lower_query_atomic(const struct wf_lower_domain *below, unsigned int count,
 	enum fi_datatype datatype, enum fi_op op, struct fi_atomic_attr *ret_attr,
 	uint64_t flags);

@@ -50,8 +50,8 @@ int wf_lower_ep_bind(struct wf_lower_ep *below, struct fid *object, uint64_t fla
 	return result(below, "fi_ep_bind", ret);
 }
 
-/* Ask for a descriptor where the import may have one, and do without where it cannot.
- */
+/* Open the imported queue with a descriptor if *@fd. Without one if the provider below
+ * cannot make it; then *@fd becomes false. */
 static int open_cq(const struct wf_lower_ep *below, struct fid_peer_cq *port,
 	enum fi_cq_format format, bool *fd, struct fid_cq **ret_cq)
 {

@@ -28,7 +28,7 @@
 /* The most plain objects of one endpoint: an AV, an EQ, two CQs, and counters. */
 enum { WF_LOWER_PLAIN_MAX = 4 + WF_CNTR_COUNT };
 
-/* What is to be bound, as fi_ep_bind(3) gets it. */
+/* A plain object to be bound: arguments of fi_ep_bind(3). */
 struct wf_lower_binding {
 	struct fid *object;
 	uint64_t flags;
@@ -46,12 +46,12 @@ struct wf_lower_ep {
 	 * is NULL. NULL: none is imported. */
 	struct fid_cq *cq;
 	bool has_fd; /* @cq has a descriptor that is readable when there is work */
-	struct wf_lower_wait wait; /* what has it; see wf_lower_ep_watch */
+	struct wf_lower_wait wait; /* set with that descriptor; wf_lower_ep_watch */
 
 	/* Imports; NULL: none. */
 	struct fid_cq *tx_cq, *rx_cq;
 	struct fid_ep *srx;
-	struct wf_srx_port srx_port; /* what the provider below calls for @srx */
+	struct wf_srx_port srx_port; /* the export behind @srx */
 	struct wf_lower_cntr cntr[WF_CNTR_COUNT];
 
 	struct wf_lower_binding plain[WF_LOWER_PLAIN_MAX];
@@ -68,11 +68,11 @@ int wf_lower_ep_open(struct wf_lower_ep *ret, const struct wf_lower_domain *belo
 /* Bind a plain object with the flags of fi_ep_bind(3). */
 int wf_lower_ep_bind(struct wf_lower_ep *below, struct fid *object, uint64_t flags);
 
-/* Import the queue behind @port with @format and bind it with @flags: with FI_RECV it
- * is rx_cq, also for both directions, else tx_cq. @sleeps: a thread may sleep until the
- * endpoint has work. Then the import has a descriptor, if the provider below is of this
- * library (in fi_peer(3) imports have none) and can make one. Without @sleeps it has
- * none, because otherwise each message would ask whether a thread sleeps. */
+/* Import the queue exported as @port, with @format, and bind it with @flags: as rx_cq
+ * if @flags has FI_RECV, also for both directions, else as tx_cq. @sleeps: a thread may
+ * sleep until the endpoint has work. Then the import has a descriptor, if the provider
+ * below is of this library (in fi_peer(3) imports have none) and can make one. Without
+ * @sleeps it has none, which saves a check for sleepers in each completion. */
 int wf_lower_ep_import_cq(struct wf_lower_ep *below, struct fid_peer_cq *port,
 	enum fi_cq_format format, uint64_t flags, bool sleeps);
 
@@ -81,9 +81,9 @@ int wf_lower_ep_import_cq(struct wf_lower_ep *below, struct fid_peer_cq *port,
 int wf_lower_ep_import_cntr(struct wf_lower_ep *below, enum wf_ep_cntr event,
 	struct wf_cntr *cntr, struct fi_ops_cntr_owner *ops);
 
-/* Import the receive context of @above and bind it. @ops: what the provider below calls
- * in place of the context's operations; NULL: those. Returns 0, too, where @above has
- * no receive context of ours. */
+/* Import the receive context of @above and bind it. @ops: operations that the provider
+ * below calls instead of the context's own; NULL: the context's own. 0 also if @above
+ * has no receive context of this library. */
 int wf_lower_ep_import_srx(
 	struct wf_lower_ep *below, struct wf_ep *above, struct fi_ops_srx_owner *ops);
 
@@ -93,10 +93,10 @@ int wf_lower_ep_set_limits(struct wf_lower_ep *below, const struct wf_ep *above)
 
 int wf_lower_ep_enable(struct wf_lower_ep *below);
 
-/* Close the endpoint and its imports. Unexpected messages that came through it go
- * first, while the endpoint can discard them; operations under way end in closing.
+/* Close the endpoint and its imports. Unexpected messages of the endpoint are dropped
+ * first, while the endpoint can discard them; operations under way end by its closing.
  * Accepts an endpoint whose opening or enabling failed half-way, and one that is all
- * zero. Nothing runs the endpoint, and no lock of the receive context is held. */
+ * zero. No thread runs the endpoint, and no lock of the receive context is held. */
 void wf_lower_ep_close(struct wf_lower_ep *below);
 
 #endif

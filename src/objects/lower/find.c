@@ -16,9 +16,9 @@ static int ask(uint32_t version, const struct wf_lower_question *question,
 		hints, ret_list);
 }
 
-/* A provider answers up to the version that it was made for. So the newest is asked
- * first, then the oldest, which tells whether there is an answer at all, and only then
- * those between. */
+/* A provider answers calls up to the version for which it was built. So the newest
+ * version is tried first, then the oldest, which tells whether there is an answer at
+ * all, and only then the versions between. */
 int wf_lower_find_for(uint32_t oldest, const struct wf_lower_question *question,
 	const struct fi_info *hints, struct fi_info **ret_list)
 {

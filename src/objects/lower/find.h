@@ -16,7 +16,7 @@
 int wf_lower_find(
 	uint32_t oldest, const struct fi_info *hints, struct fi_info **ret_list);
 
-/* The other arguments of fi_getinfo(3). */
+/* Arguments of fi_getinfo(3) besides version and hints. */
 struct wf_lower_question {
 	const char *node, *service; /* may be NULL */
 	uint64_t flags;
@@ -26,8 +26,9 @@ struct wf_lower_question {
 int wf_lower_find_for(uint32_t oldest, const struct wf_lower_question *question,
 	const struct fi_info *hints, struct fi_info **ret_list);
 
-/* Ask more about a result of wf_lower_find, by the same version: @hints is a copy of
- * that result which the caller changed. 0 or fi_getinfo's negative FI_E code. */
+/* Call fi_getinfo with the version that gave a result of wf_lower_find: @hints is a
+ * copy of that result, which the caller changed. 0 or fi_getinfo's negative FI_E code.
+ */
 int wf_lower_find_again(const struct fi_info *hints, struct fi_info **ret_list);
 
 #endif

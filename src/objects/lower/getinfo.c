@@ -32,7 +32,8 @@ static bool same_text(const char *asked, const char *text)
 	return !asked || (text && !strcasecmp(asked, text));
 }
 
-/* Is @below what is below @above? Its names, where @above has them. */
+/* Is @below the result of the provider below for @above? Compares provider, fabric and
+ * domain names and the address format, as far as @above has them. */
 static bool is_below(
 	const struct fi_info *below, const struct fi_info *above, const char *prov_name)
 {
@@ -45,10 +46,10 @@ static bool is_below(
 	       (!domain || same_text(domain->name, below->domain_attr->name));
 }
 
-/* The place in the list of what was found below @above; a NULL there: nothing was. The
- * lock is held. */
-static struct fi_info **place(struct wf_lower_found *found, const struct fi_info *above,
-	const char *prov_name)
+/* The link in the list that points to the result for @above, or the end of the list:
+ * *find_link() is NULL. The lock is held. */
+static struct fi_info **find_link(struct wf_lower_found *found,
+	const struct fi_info *above, const char *prov_name)
 {
 	struct fi_info **at = &found->list;
 
@@ -57,7 +58,7 @@ static struct fi_info **place(struct wf_lower_found *found, const struct fi_info
 	return at;
 }
 
-/* A copy of what was found below @above. -FI_ENODATA: nothing was. */
+/* A copy of the kept result for @above. -FI_ENODATA: none is kept. */
 static int find(const struct wf_lower_kind *kind, const struct fi_info *above,
 	struct fi_info **ret_below)
 {
@@ -69,7 +70,7 @@ static int find(const struct wf_lower_kind *kind, const struct fi_info *above,
 	if (!wf_lower_name(&kind->needs, asked, &name))
 		return -FI_ENOMEM;
 	(void)pthread_mutex_lock(&found->lock);
-	below = *place(found, above, name);
+	below = *find_link(found, above, name);
 	*ret_below = below ? fi_dupinfo(below) : NULL;
 	(void)pthread_mutex_unlock(&found->lock);
 	free(name);
@@ -88,7 +89,7 @@ static bool keep(const struct wf_lower_kind *kind, const struct fi_info *below)
 		return false;
 	wf_lower_strip(copy);
 	(void)pthread_mutex_lock(&found->lock);
-	at = place(found, below, below->fabric_attr->prov_name);
+	at = find_link(found, below, below->fabric_attr->prov_name);
 	if (*at) {
 		copy->next = (*at)->next;
 		(*at)->next = NULL;
@@ -205,8 +206,8 @@ static bool copy_text(char **to, const char *from)
 	return *to || !from;
 }
 
-/* The provider below asked again: fi_getinfo of the layer finds it. */
-static int ask_again(const struct wf_lower_kind *kind, const struct fi_info *above)
+/* Call fi_getinfo for the layer with the names of @above: it keeps the answers. */
+static int search(const struct wf_lower_kind *kind, const struct fi_info *above)
 {
 	struct fi_info *hints = fi_allocinfo(), *list;
 	bool ok = hints;
@@ -234,7 +235,7 @@ int wf_lower_getinfo_below(const struct wf_lower_kind *kind,
 	int ret = find(kind, above, ret_below);
 
 	if (ret == -FI_ENODATA) {
-		ret = ask_again(kind, above);
+		ret = search(kind, above);
 		if (!ret)
 			ret = find(kind, above, ret_below);
 	}

@@ -14,8 +14,8 @@
  * functions; no lock is held.
  */
 /*
- * What the provider below answered, one for each domain and address format, because
- * only within fi_getinfo may a layer ask for providers that FI_PROVIDER hides.
+ * Answers of the provider below, one for each domain and address format. They are kept
+ * because a layer sees providers that FI_PROVIDER hides only within fi_getinfo.
  */
 struct wf_lower_found {
 	pthread_mutex_t lock; /* a leaf */
@@ -38,13 +38,13 @@ int wf_lower_getinfo(const struct wf_lower_kind *kind, uint32_t version,
 	const char *node, const char *service, uint64_t flags,
 	const struct fi_info *hints, struct fi_info **ret_info);
 
-/* What the provider below answers for @above, an answer of wf_lower_getinfo, which the
- * application may have changed: the first with its names and address format. The
+/* The first answer of the provider below with the names and the address format of
+ * @above, an answer of wf_lower_getinfo that the application may have changed. The
  * caller frees *ret_below. -FI_ENODATA, logged: there is none any more. */
 int wf_lower_getinfo_below(const struct wf_lower_kind *kind,
 	const struct fi_info *above, struct fi_info **ret_below);
 
-/* Free what was found: wf_prov.cleanup. */
+/* Free the kept answers; called by wf_prov.cleanup. */
 void wf_lower_getinfo_done(const struct wf_lower_kind *kind);
 
 #endif

@@ -6,13 +6,13 @@
 #include <rdma/fabric.h>
 
 /*
- * The fi_info that an endpoint below is opened with: a copy of what its domain was
- * opened with, made to fit the endpoint above.
+ * The fi_info with which an endpoint below is opened: a copy of its domain's fi_info,
+ * adapted to the endpoint above.
  */
 
-/* Lower the limits of @info, sizes and counts of buffers, and its message order to what
- * @above, the fi_info of the endpoint above, settled; take its modes. Default flags,
- * traffic class and the capabilities of the contexts are cleared: those apply above. */
+/* Lower the limits of @info (sizes, counts of buffers) and its message order to those
+ * of @above, the fi_info of the endpoint above, and copy its modes. Default flags,
+ * traffic class and the capabilities of contexts are cleared: they apply above. */
 void wf_lower_info_fit(struct fi_info *info, const struct fi_info *above);
 
 /* Set src_addr of @info to a copy of the @len bytes at @addr in @format, where text

@@ -9,8 +9,8 @@
  * work. The caller holds the lock of the receive context that the endpoint imported.
  */
 
-/* Let the endpoint move data: an endpoint of this library is run, another one by a read
- * of its queue, which is empty because everything ends in the owner's. */
+/* Make progress: run an endpoint of this library; for another one, read its imported
+ * queue, which has no entries, because its completions are in the owner's queue. */
 static inline void wf_lower_ep_poll(const struct wf_lower_ep *below)
 {
 	if (wf_likely(below->builtin != NULL))
@@ -19,14 +19,14 @@ static inline void wf_lower_ep_poll(const struct wf_lower_ep *below)
 		(void)below->cq->ops->read(below->cq, NULL, 0);
 }
 
-/* Add what the endpoint's sleepers wait for, if has_fd says that there is something, to
- * @fds, until the endpoint is closed. 0, also where it was added before, or a negative
- * FI_E code. */
+/* If has_fd is set, add the descriptors of the endpoint's imported queue to @fds, until
+ * the endpoint is closed. 0, also if they were added before, or a negative FI_E code.
+ */
 int wf_lower_ep_watch(struct wf_lower_ep *below, struct wf_fds *fds);
 
-/* Prepare an endpoint of this library for a sleep on its descriptor, as struct
- * wf_progress.arm. The lock of the receive context need not be held, that of a layer's
- * endpoint may be. */
+/* Prepare an endpoint of this library for a sleep on its descriptor: struct
+ * wf_progress.arm. The lock of the layer's endpoint may be held; the lock of the
+ * receive context need not be. */
 static inline bool wf_lower_ep_arm(const struct wf_lower_ep *below)
 {
 	struct wf_progress *item = &below->builtin->progress;

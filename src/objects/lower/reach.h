@@ -5,9 +5,9 @@
 #include "objects/lower/endpoint.h"
 
 /*
- * Connections of an endpoint below of this library, for a layer that has another way to
- * the same peers. The caller holds the lock of the receive context that the endpoint
- * imported.
+ * Connections of an endpoint below of this library, for a layer that reaches the same
+ * peers by another transport, too. The caller holds the lock of the receive context
+ * that the endpoint imported.
  */
 
 /* Can the layer decide when the endpoint connects? */

@@ -11,9 +11,9 @@ struct wf_lower_region {
 	struct wf_lower_cntr cntr;
 };
 
-/* Register the memory of @attr with @below under the requested key, as a part of @base,
- * which is of @below, too, if that is not NULL. fi_mr_regattr's negative FI_E code,
- * which is not logged: -FI_ENOKEY may be one of many attempts. */
+/* Register the memory of @attr with @below under attr->requested_key. @base: the region
+ * below that contains it as a sub-region, or NULL. 0 or fi_mr_regattr's negative FI_E
+ * code, which is not logged, because -FI_ENOKEY may be one of many attempts. */
 int wf_lower_region_open(struct wf_lower_region *ret,
 	const struct wf_lower_domain *below, const struct wf_lower_region *base,
 	const struct fi_mr_attr *attr, uint64_t flags);

@@ -5,7 +5,7 @@
 #include "objects/eq/eq.h"
 #include "objects/eq/queue.h"
 
-/* The wait object of a queue of this library; NULL: it is of another one. */
+/* The wait object of a queue of this library; NULL: @queue is of another library. */
 static struct wf_wait *own_wait(struct fid *queue)
 {
 	struct wf_cq *cq = wf_container_of(queue, struct wf_cq, fid.fid);

@@ -29,8 +29,8 @@ struct wf_mr {
 	bool deferred;         /* registered disabled: bind, then fi_mr_enable */
 	bool enabled;          /* peers may access the region */
 	atomic_int refs;       /* sub-regions */
-	/* Of the transport: peers that access the memory without a request to this
-	 * process (wf_mr_map.revoke). */
+	/* The transport's records of peers that access the memory without a request to
+	 * this process; wf_mr_map.revoke ends the accesses. */
 	struct wf_list grants;
 	struct wf_mr *hash_next; /* next region in the bucket, or NULL */
 };

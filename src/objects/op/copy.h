@@ -11,8 +11,8 @@ enum { WF_OP_COPY_IOV = 4 };
 
 /*
  * A copy of an operation, for a transport that performs the operation after start()
- * returned. It includes the payload and operands. Results are not part of it:
- * wf_op_copy_finish stores them in the initiator's buffers.
+ * returned. It includes payload and operands. wf_op_copy_finish stores the results in
+ * the initiator's buffers.
  */
 struct wf_op_copy {
 	struct wf_op

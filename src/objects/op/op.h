@@ -29,9 +29,9 @@ enum wf_op_kind {
  */
 #define WF_OP_WORK (1ULL << 63)
 
-/* An internal bit in an operation's flags: with no connection to the peer, the
- * operation is refused with -FI_ENOTCONN, and nothing waits for a connection. Only for
- * endpoints that have struct wf_xfer_ops.reach. */
+/* An internal bit in an operation's flags: if there is no connection to the peer, the
+ * operation is refused with -FI_ENOTCONN instead of waiting for one. Only for endpoints
+ * with wf_xfer_ops.reach. */
 #define WF_OP_REACHED (1ULL << 62)
 
 /* Bit in the tag of every peer transfer on an endpoint with FI_COLLECTIVE, and of no
@@ -84,7 +84,7 @@ struct wf_op {
 	fi_addr_t addr; /* destination, or source of a receive; FI_ADDR_UNSPEC: any */
 	void *context;  /* the application's; see WF_OP_WORK */
 	uint64_t data;  /* remote CQ data, with FI_REMOTE_CQ_DATA */
-	uint64_t tag, ignore; /* of tagged messages; ignore only for receives */
+	uint64_t tag, ignore; /* tagged messages; ignore only for receives */
 	/* RMA and atomics: the remote segments, as many bytes as the local buffers. At
 	 * least one, unless the application gave none for a transfer of 0 bytes. */
 	const struct fi_rma_iov *rma;

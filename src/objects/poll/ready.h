@@ -8,7 +8,7 @@
 #include "objects/progress/progress.h"
 #include "objects/wait/set.h"
 
-/* What poll sets, wait sets and fi_trywait use of an EQ, CQ or counter. */
+/* The members of an EQ, CQ or counter that poll sets, wait sets and fi_trywait use. */
 struct wf_ready {
 	struct wf_wait *wait;
 	struct wf_progress_list *progress; /* the items that feed the object */

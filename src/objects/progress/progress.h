@@ -24,10 +24,10 @@ struct wf_progress {
 	 * no descriptor, or wait_fds. */
 	int (*wait_fd)(struct wf_progress *item);
 
-	/* The same for an item that is fed by others, of which each has descriptors:
-	 * the set of them all, so that lists need not watch it as one descriptor more.
-	 * Owned by the item, and the same in each call. NULL: it has none, or wait_fd.
-	 */
+	/* For an item of a layer, which has work when the descriptors below are
+	 * readable: the set of these descriptors, instead of an epoll descriptor that
+	 * would nest them. Owned by the item, and the same in each call. NULL: the item
+	 * has no descriptor, or wait_fd. */
 	struct wf_fds *(*wait_fds)(struct wf_progress *item);
 
 	/* A thread is about to sleep: make the descriptor report all later work.
@@ -90,7 +90,7 @@ struct wf_progress_ref {
 	/* at: position in list->refs; uses: wf_progress_list_add calls without a del.
 	 */
 	unsigned int at, uses;
-	/* What list->wait has of the item: its descriptor, or -1, and its set. */
+	/* The item's descriptor in list->wait, or -1, and its set there. */
 	int fd;
 	struct wf_fds_link fds;
 };

@@ -87,7 +87,7 @@ int wf_mr_check_subregions(const struct wf_domain *domain, const atomic_int *par
 
 /* True if the domain's mr_mode requires FI_RMA_EVENT at the registration and the region
  * lacks it; otherwise a counter can be bound to any region. */
-static bool was_to_tell(const struct wf_domain *domain, uint64_t mr_flags)
+static bool lacks_rma_event(const struct wf_domain *domain, uint64_t mr_flags)
 {
 	return domain->info->domain_attr->mr_mode & FI_MR_RMA_EVENT &&
 	       !(mr_flags & FI_RMA_EVENT);
@@ -108,7 +108,7 @@ int wf_mr_check_bind(const struct wf_domain *domain, uint64_t mr_flags,
 			(unsigned long long)flags);
 		return -FI_EBADFLAGS;
 	}
-	if (bound || cntr->domain != domain || was_to_tell(domain, mr_flags)) {
+	if (bound || cntr->domain != domain || lacks_rma_event(domain, mr_flags)) {
 		FI_WARN(domain->prov->fi, FI_LOG_MR,
 			"bind refused: one counter of the same domain, to a region "
 			"registered with FI_RMA_EVENT\n");

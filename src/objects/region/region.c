@@ -131,7 +131,7 @@ static int mr_refresh(struct wf_mr *mr, const struct fi_mr_modify *modify)
 			"refresh refused: the range is not part of the region\n");
 		return -FI_EINVAL;
 	}
-	/* Peers may have mapped what was there before. */
+	/* Peers may have mapped the memory that was there before. */
 	wf_lock(&mr->domain->mr_map.lock);
 	end_grants(mr);
 	wf_unlock(&mr->domain->mr_map.lock);

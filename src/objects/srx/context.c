@@ -111,9 +111,9 @@ static struct wf_list *posted_since(struct wf_match *match, uint64_t stamp)
 	return at->next;
 }
 
-/* Add the receives posted since the last search. False: out of memory, not all are in
- * the table. */
-static bool take_in(
+/* Add the receives posted since the last search. False: no memory, some are not in the
+ * table. */
+static bool add_new(
 	struct wf_srx_contexts *contexts, struct engine *engine, struct wf_match *match)
 {
 	struct wf_list *at = posted_since(match, engine->stamp);
@@ -151,7 +151,7 @@ struct wf_srx_entry *wf_srx_find_posted(
 	if (!contexts)
 		return scan(match, context);
 	engine = engine_of(contexts, type);
-	if (!take_in(contexts, engine, match))
+	if (!add_new(contexts, engine, match))
 		return scan(match, context);
 	node = wf_match_table_find(&engine->table, key_of(context), WF_MATCH_ANY);
 	return node ? wf_container_of(node, struct indexed, node)->entry : NULL;

@@ -51,8 +51,8 @@ static inline uint64_t wf_srx_key(const struct wf_srx *srx, bool tagged, fi_addr
 						   : addr & srx->addr_mask;
 }
 
-/* Make @entry an empty one of @type, FI_MSG or FI_TAGGED, without buffers. The caller
- * sets context, tag, source and message size. */
+/* Initialise @entry as an entry of @type, FI_MSG or FI_TAGGED, without buffers. The
+ * caller sets context, tag, source and message size. */
 static inline void wf_srx_set_type(
 	const struct wf_srx *srx, struct wf_srx_entry *entry, uint64_t type)
 {
@@ -78,8 +78,8 @@ static inline void wf_srx_set_buffer(
 	entry->peer.desc[i] = desc;
 }
 
-/* @entry becomes a receive with @count buffers, of an operation with @flags and
- * @context. */
+/* Make @entry a receive with @count buffers, for an operation with @flags and @context.
+ */
 static inline void wf_srx_set_receive(
 	struct wf_srx_entry *entry, size_t count, uint64_t flags, void *context)
 {
@@ -114,8 +114,8 @@ WF_INLINE void wf_srx_enqueue(struct wf_srx *srx, struct wf_match *engine,
 	srx->posted++;
 }
 
-/* The same for a receive that may be a peer's, which does not count against the limit.
- */
+/* wf_srx_enqueue for a receive that may have FI_PEER_TRANSFER: such a receive does not
+ * count against the limit. */
 static inline void wf_srx_enqueue_any(struct wf_srx *srx, struct wf_match *engine,
 	struct wf_srx_entry *entry, uint64_t tag, uint64_t ignore, uint64_t addr)
 {
@@ -124,7 +124,7 @@ static inline void wf_srx_enqueue_any(struct wf_srx *srx, struct wf_match *engin
 		srx->posted--;
 }
 
-/* May no receive of @op be posted, because the limit is reached? */
+/* Is the limit of posted receives reached for @op? */
 static inline bool wf_srx_is_full(const struct wf_srx *srx, const struct wf_op *op)
 {
 	return wf_unlikely(srx->posted >= srx->size) && !(op->flags & FI_PEER_TRANSFER);
@@ -139,8 +139,8 @@ WF_INLINE void wf_srx_dequeue(
 	srx->posted--;
 }
 
-/* @entry, which has WF_SRX_INDEXED or FI_PEER_TRANSFER, leaves the posted queue: undo
- * what is special about it. */
+/* @entry, which has WF_SRX_INDEXED or FI_PEER_TRANSFER, leaves the posted queue: remove
+ * it from the index, and undo the exception from the limit. */
 static inline void wf_srx_unpost_special(struct wf_srx *srx, struct wf_srx_entry *entry)
 {
 	if (entry->peer.flags & WF_SRX_INDEXED)

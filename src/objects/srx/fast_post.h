@@ -9,8 +9,8 @@
 
 /* Post a receive of one buffer with the endpoint's default @flags. The caller has
  * checked ep->fast_post: start_rx of the endpoint is wf_srx_post. Takes the lock.
- * False: nothing was done, the caller calls start_rx. It calls no function on its way,
- * because the registers that have to be saved for one are measurable. */
+ * False: nothing was done, the caller calls start_rx. Calls no function, because saving
+ * registers for a call takes measurable time. */
 WF_INLINE bool wf_srx_fast_post(struct wf_srx *srx, uint64_t type, uint64_t flags,
 	void *buf, size_t len, void *desc, fi_addr_t addr, uint64_t tag,
 	uint64_t ignore, void *context)

@@ -6,8 +6,8 @@
 
 #include "objects/srx/entry.h"
 
-/* What the files of the receive context share. The caller of each function holds the
- * context's lock, unless the function says otherwise. */
+/* Declarations that only the files of the receive context share. The caller of each
+ * function holds the context's lock, unless the function says otherwise. */
 
 #define wf_srx_log(srx, level, ...)                                                    \
 	FI_LOG((srx)->prov, level, FI_LOG_EP_DATA, __VA_ARGS__)
@@ -22,6 +22,7 @@ static inline struct wf_srx_message *wf_srx_message_at(
 /* The oldest posted receive of @type, FI_MSG or FI_TAGGED, with @context, or NULL. */
 struct wf_srx_entry *wf_srx_find_posted(
 	struct wf_srx *srx, uint64_t type, const void *context);
+/* Free the index of posted receives. */
 void wf_srx_contexts_done(struct wf_srx *srx);
 
 /* The endpoint that reports results: that of @fid if it is not drained (NULL: no
@@ -40,17 +41,18 @@ struct fid_peer_srx *wf_srx_fid_of(const struct wf_srx *srx, uint32_t msg);
 /* The entry of @msg if a peer provider keeps a pointer to it, else NULL. */
 struct fi_peer_rx_entry *wf_srx_kept(const struct wf_srx *srx, uint32_t msg);
 
-/* A copy of what peers and applications see of @msg, valid until the lock is released.
- * It is in no queue. */
+/* The public entry of @msg, as a copy: valid until the lock is released, in no queue.
+ */
 struct fi_peer_rx_entry wf_srx_view(
 	const struct wf_srx *srx, uint32_t msg, uint64_t type);
 
 /* fi_ops_srx_owner.queue_msg and .queue_tag. */
 int wf_srx_own_keep(struct fi_peer_rx_entry *peer);
 
-/* Take @msg out of the unexpected queue. The result describes it: @blank, which may
- * have buffers, or the entry that a peer provider keeps a pointer to, which gets the
- * buffers of @blank; @blank is freed then. NULL: @blank is NULL and needed. */
+/* Take @msg out of the unexpected queue. Returns the entry that describes it: @blank,
+ * which may have buffers, or, if a peer provider keeps a pointer to the message's
+ * entry, that entry with the buffers of @blank, which is freed. NULL: the message has
+ * no entry, and @blank is NULL. */
 struct wf_srx_entry *wf_srx_take(struct wf_srx *srx, struct wf_match *engine,
 	uint32_t msg, struct wf_srx_entry *blank);
 

@@ -38,8 +38,8 @@ static inline struct wf_srx_entry *take_posted(struct wf_srx *srx, uint64_t type
 	return blank ? blank : wf_srx_new_entry(srx, type);
 }
 
-/* The entry has a receive's buffers: add what the endpoint's CQ asks for. Deferred work
- * and transfers of a peer report their end in their own way. */
+/* A receive got its message: add port->forced, FI_COMPLETION or 0, to its flags. Not to
+ * deferred work and transfers of a peer, which report their end by other means. */
 static inline void add_forced(
 	const struct wf_srx_port *port, struct fi_peer_rx_entry *peer)
 {

@@ -15,7 +15,7 @@ int wf_srx_own_get_tag(struct fid_peer_srx *fid, struct fi_peer_match_attr *attr
 	struct fi_peer_rx_entry **ret_entry);
 /* Save the unexpected message of @entry, with @size bytes of payload memory. @type:
  * FI_MSG or FI_TAGGED. If the context is imported, this calls the owner's queue_msg or
- * queue_tag. NULL: no memory. Owner's lock held. */
+ * queue_tag. NULL: no memory; @entry is still valid. */
 struct wf_srx_unexpected *wf_srx_save(uint64_t type, struct fi_peer_rx_entry *entry,
 	struct wf_srx_origin *origin, size_t size);
 void wf_srx_release(struct wf_srx_origin *origin, struct wf_srx_unexpected *unexp);

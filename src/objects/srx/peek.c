@@ -2,7 +2,7 @@
 #include "objects/srx/internal.h"
 
 /*
- * Looking at messages before they are received, tagged ones only (fi_tagged(3)):
+ * Peeking: finding unexpected tagged messages without receiving them (fi_tagged(3)):
  *
  *   FI_PEEK                is there a message?
  *   FI_PEEK | FI_CLAIM     and reserve it for a later call with this context

@@ -9,8 +9,8 @@
 
 typedef fi_addr_t (*get_addr_fn)(struct fi_peer_rx_entry *);
 
-/* Ask @get_addr for the source of @msg. If a peer provider keeps the entry, it gets
- * that entry, because it may read private members behind it. */
+/* Call @get_addr for the source of @msg. A peer provider that keeps a pointer to the
+ * message's entry gets that entry, because it may read private members behind it. */
 static uint64_t ask(
 	const struct wf_srx *srx, uint32_t msg, uint64_t type, get_addr_fn get_addr)
 {
@@ -112,8 +112,8 @@ static bool concerns(
 	       (!q->changed || q->changed(addr, q->arg));
 }
 
-/* Forget the sources that are no longer valid. A sender whose address has its old index
- * again is resolved afterwards, like a new one. */
+/* Forget the sources that are no longer valid. A sender whose address was inserted at
+ * its old index meanwhile is resolved afterwards, as a new sender is. */
 static void ask_engine(struct wf_srx *srx, uint64_t type, const struct question *q)
 {
 	struct wf_match *engine = wf_srx_engine(srx, type);
@@ -130,7 +130,7 @@ static void ask_engine(struct wf_srx *srx, uint64_t type, const struct question 
 	}
 }
 
-void wf_srx_ask_again(struct fid_peer_srx *fid, get_addr_fn get_addr,
+void wf_srx_recheck_sources(struct fid_peer_srx *fid, get_addr_fn get_addr,
 	bool (*changed)(fi_addr_t addr, const void *arg), const void *arg)
 {
 	struct wf_srx *srx = wf_srx_port_of(fid)->srx;

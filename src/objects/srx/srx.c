@@ -92,8 +92,8 @@ void wf_srx_export(
 	wf_unlock(srx->lock);
 }
 
-/* Discard @msg. It needs an entry: the spare one, or the one that discarding the
- * message before freed. */
+/* Discard @msg. This needs an entry: srx->reserve, or the entry that was freed when the
+ * message before was discarded. */
 static void discard_message(
 	struct wf_srx *srx, struct wf_match *engine, uint64_t type, uint32_t msg)
 {

@@ -25,9 +25,9 @@ struct wf_srx_contexts;
 
 /*
  * Receive contexts: the application posts receives to them, and transports ask them
- * which receive a message belongs to. A transport never matches. Whichever kind of
- * context it is, the transport sees one struct fid_peer_srx *, ep->srx, which is set
- * before its enable() is called:
+ * which receive a message belongs to. A transport never matches. For each kind of
+ * context the transport sees one struct fid_peer_srx *, ep->srx, which is set before
+ * its enable() is called:
  *
  *   nothing was bound          a context of the endpoint's own
  *   fi_srx_context() object    that context, shared with other endpoints
@@ -94,7 +94,7 @@ struct wf_srx_entry {
 	 * slice. */
 	struct wf_srx_entry *parent;
 
-	/* For multi-receive buffers only, except @multi, which all entries have: */
+	/* The members up to @min are for multi-receive buffers only, except @multi. */
 	/* References: one for each slice in use, and one while @open is set. */
 	uint32_t slices;
 	bool multi;  /* The entry is a multi-receive buffer. */
@@ -104,8 +104,8 @@ struct wf_srx_entry {
 	 */
 	int err;
 	size_t used; /* Bytes at the start of the buffer that slices occupy. */
-	/* Bytes: the buffer closes when less is left. FI_OPT_MIN_MULTI_RECV when the
-	 * buffer was posted. */
+	/* The buffer is retired when fewer bytes than this are left:
+	 * FI_OPT_MIN_MULTI_RECV at the time when it was posted. */
 	size_t min;
 
 	/* srx->iov_limit vectors, followed by as many descriptors (void *). */
@@ -113,8 +113,8 @@ struct wf_srx_entry {
 };
 
 /*
- * Where unexpected messages came from; the transport embeds it in what it keeps of a
- * connection. It is made with the first unexpected message and stays until
+ * The origin of unexpected messages; the transport embeds it in a struct of its own for
+ * a connection. That struct is made with the first unexpected message and stays until
  * wf_srx_release of the last one, even if the connection is lost before. Guarded by the
  * owner's lock.
  */
@@ -125,11 +125,11 @@ struct wf_srx_origin {
 	/* Number in srx->origins while @count is not 0; unused if the context is
 	 * imported. */
 	uint32_t number;
-	size_t count; /* Unexpected messages from here. */
+	size_t count; /* Number of unexpected messages of this origin. */
 };
 
 /*
- * What a transport keeps of an unexpected message. There may be millions, so it is
+ * An unexpected message, as its transport sees it. There may be millions, so it is
  * small. Guarded by the owner's lock.
  */
 struct wf_srx_unexpected {
@@ -153,7 +153,7 @@ struct wf_srx_unexpected {
 	uint64_t words[];
 };
 
-/* An unexpected message, as the context keeps it. */
+/* An unexpected message with the members that only the context uses. */
 struct wf_srx_message {
 	/* Tag and source; node in the matching engine. */
 	struct wf_match_message match;
@@ -197,11 +197,11 @@ struct wf_srx_sink {
 	const struct wf_srx_sink_ops *ops;
 };
 
-/* A handle to the context for one endpoint or peer provider, which gets @fid. */
+/* A handle to the context, for one endpoint or peer provider, which gets @fid. */
 struct wf_srx_port {
 	struct fid_peer_srx fid;
 	struct wf_srx *srx;
-	struct wf_srx_sink *sink; /* Endpoint that completes its receives. */
+	struct wf_srx_sink *sink; /* Endpoint that reports results of the handle. */
 	struct wf_list link; /* In srx->ports; linked to itself after wf_srx_drain. */
 	/* Operations, filled in by a peer provider; unused by own endpoints. */
 	struct fi_ops_srx_peer table;
@@ -269,7 +269,7 @@ struct wf_srx_attr {
  */
 int wf_srx_init(struct wf_srx *srx, const struct wf_srx_attr *attr,
 	enum wf_lock_kind lock_kind);
-/* The same with the lock of the caller, which runs progress for several contexts. */
+/* Make a context that uses @lock, which several contexts share. */
 void wf_srx_init_with(
 	struct wf_srx *srx, const struct wf_srx_attr *attr, struct wf_lock *lock);
 
@@ -279,7 +279,7 @@ void wf_srx_fini(struct wf_srx *srx);
 
 /* The endpoint or peer provider that a handle is for. */
 struct wf_srx_user {
-	/* Endpoint that completes what comes through the handle. */
+	/* Endpoint that reports results of the handle. */
 	struct wf_srx_sink *sink;
 	/* Transport's operations. NULL for a peer provider, which sets its operations
 	 * when it imports @port->fid (objects/peer/open.h). */
@@ -329,10 +329,10 @@ bool wf_srx_cancel(struct wf_srx *srx, void *context);
  * Lock held. */
 void wf_srx_flush(struct wf_srx *srx, int err);
 
-/* An address was removed, so that sources of unexpected messages may have changed: ask
- * @get_addr again for the messages of @fid whose source @changed(source, @arg) holds
- * for, or for all if @changed is NULL. Takes the lock. */
-void wf_srx_ask_again(struct fid_peer_srx *fid,
+/* Addresses were removed, so the sources of unexpected messages may have changed: call
+ * @get_addr for each message of @fid whose source is known and for whose source
+ * @changed(source, @arg) is true (NULL: each message). Takes the lock. */
+void wf_srx_recheck_sources(struct fid_peer_srx *fid,
 	fi_addr_t (*get_addr)(struct fi_peer_rx_entry *entry),
 	bool (*changed)(fi_addr_t addr, const void *arg), const void *arg);
 

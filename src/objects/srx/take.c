@@ -65,7 +65,7 @@ struct fi_peer_rx_entry wf_srx_view(
 	};
 }
 
-/* Copy what the context knows of message @msg to @blank, which may have buffers. */
+/* Fill @blank, which may have buffers, with the fields saved for message @msg. */
 static struct wf_srx_entry *unfold(
 	const struct wf_srx *srx, struct wf_srx_entry *blank, uint32_t msg)
 {

@@ -13,22 +13,23 @@
  * A set of descriptors that a thread sleeps on, and its epoll descriptor.
  *
  * A layer's set follows the sets of the provider below: it has the same descriptors at
- * any time. So sets are flat, however many layers there are, which they have to be:
+ * any time. So sets are flat for any number of layers. Nested sets are not possible:
  * Linux refuses (ELOOP) a chain of more than five epoll descriptors, of which the
  * application and the transport may have one each.
  *
- * @lock guards all that is below it. A change passes from a set to those that follow it
- * with the lock held, so locks are taken from the lowest layer upwards; no other lock
- * is taken under them. A descriptor leaves all sets before wf_fds_del returns, after
- * which it may be closed.
+ * @lock guards the members below it. A change passes from a set to the sets that follow
+ * it with the lock held, so locks are taken from the lowest layer upwards; no other
+ * lock is taken under them. A descriptor leaves all sets before wf_fds_del returns,
+ * after which it may be closed.
  */
 struct wf_fds {
 	int epfd; /* -1: not opened */
 	pthread_mutex_t lock;
 	struct wf_fd *fds;
 	size_t count, capacity;
-	uint64_t change_index;   /* grows when a descriptor comes or leaves */
-	struct wf_list followed; /* struct wf_fds_link by link: the sets that follow */
+	uint64_t change_index; /* grows when a descriptor is added or removed */
+	struct wf_list
+		followed; /* struct wf_fds_link of the sets that follow, by link */
 };
 
 /* One set follows another. */
@@ -38,7 +39,7 @@ struct wf_fds_link {
 };
 
 void wf_fds_init(struct wf_fds *fds);
-/* No set follows @fds any more. */
+/* Free the contents of @fds, which no set follows any more. */
 void wf_fds_done(struct wf_fds *fds);
 
 /* Open the epoll descriptor, unless it is open. The descriptor or a negative FI_E code.
@@ -50,14 +51,14 @@ int wf_fds_open(struct wf_fds *fds);
 int wf_fds_add(struct wf_fds *fds, int fd);
 void wf_fds_del(struct wf_fds *fds, int fd);
 
-/* From now on @to follows @from. @link is zeroed before its first use. 0, also where it
- * does so already; or a negative FI_E code, then it does not. */
+/* From now on @to follows @from. @link is zeroed before its first use. 0, also if @to
+ * follows @from already; or a negative FI_E code: @to does not follow @from. */
 int wf_fds_follow(struct wf_fds_link *link, struct wf_fds *from, struct wf_fds *to);
-/* Stop that. Nothing to do for a link that is not in use. */
+/* Undo wf_fds_follow. No-op for a link that is not in use. */
 void wf_fds_unfollow(struct wf_fds_link *link);
 
 /* FI_GETWAIT of FI_WAIT_POLLFD (fi_poll(3)): list the descriptors, in the order in
- * which they came, but for those that were added after one left. */
+ * which they were added; a descriptor that is added after a removal may be anywhere. */
 int wf_fds_list(struct wf_fds *fds, struct fi_wait_pollfd *ret);
 
 #endif

@@ -97,7 +97,7 @@ void lnx_sources_forget(struct lnx_av *av, fi_addr_t index)
 
 		for (unsigned int i = 0; i < ep->count; i++)
 			if (is_foreign_source(&ep->rail[i]))
-				wf_srx_ask_again(&ep->rail[i].below.srx_port.fid,
+				wf_srx_recheck_sources(&ep->rail[i].below.srx_port.fid,
 					no_source, is_at, &index);
 	}
 }

@@ -6,9 +6,9 @@
 #include "objects/endpoint/calls/trigger.h"
 
 /*
- * Building a struct wf_op from the arguments of a data call: what the message, tagged,
- * RMA and atomic files share. A transfer of zero bytes has no buffers, whatever the
- * arguments are. The callers hold no lock.
+ * Building a struct wf_op from the arguments of a data transfer call: the functions
+ * that message, tagged, RMA and atomic calls share. A transfer of zero bytes has no
+ * buffers, even if the arguments name some. The callers hold no lock.
  */
 
 static inline uint64_t wf_flags_plain(const struct wf_ep_flags *flags)
@@ -110,7 +110,7 @@ static inline bool wf_op_send_small(struct wf_ep *ep, enum wf_op_kind kind,
 	return true;
 }
 
-/* Start @op now, whatever its kind. */
+/* Start @op, a receive or a transmission, now. */
 static inline ssize_t wf_op_launch(struct wf_ep *ep, struct wf_op *op)
 {
 	if (op->kind == WF_OP_RECV || op->kind == WF_OP_TRECV)

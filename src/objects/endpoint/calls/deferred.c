@@ -133,8 +133,8 @@ static bool is_tagged(const struct fi_deferred_work *deferred)
 	return deferred->op_type == FI_OP_TSEND || deferred->op_type == FI_OP_TRECV;
 }
 
-/* Build the operation. It writes a CQ entry only if its own flags ask for one, whatever
- * the endpoint's default is. On failure kind, flags and context are set, for the error
+/* Build the operation. Its own flags alone decide whether it writes a CQ entry, not the
+ * endpoint's default flags. On failure kind, flags and context are set, for the error
  * entry. */
 static int build(struct wf_ep *ep, struct fi_deferred_work *deferred,
 	struct wf_op_atomic_call *call)

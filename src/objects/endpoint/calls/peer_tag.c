@@ -7,9 +7,9 @@
 /*
  * Tagged calls of an endpoint with FI_COLLECTIVE, whose peer (transfer.h) has the tags
  * with WF_OP_PEER_TAG for itself. The application cannot send to such a tag, and its
- * receives never match one, whatever they ignore. The calls check that and continue
- * with those that the endpoint would have without a peer, so that other endpoints pay
- * nothing.
+ * receives never match such a tag, even if they ignore all bits. The calls check that,
+ * then call the functions that the endpoint would have without a peer, so that
+ * endpoints without a peer do not pay for the check.
  */
 
 static const struct fi_ops_tagged *plain(struct fid_ep *fid)

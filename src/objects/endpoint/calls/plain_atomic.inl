@@ -2,7 +2,7 @@
 /*
  * The atomic calls without a flags argument: each builds a message structure and calls
  * start_plain. Included by atomic.c, whose start_plain uses the endpoint's default
- * flags, and by alias_atomic.c, whose start_plain uses the alias's.
+ * flags, and by alias/atomic.c, whose start_plain uses the alias's flags.
  */
 static ssize_t start_plain(struct fid_ep *fid, enum wf_op_kind kind,
 	const struct fi_msg_atomic *msg, const struct fi_msg_fetch *fetch,

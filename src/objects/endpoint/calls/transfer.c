@@ -20,7 +20,7 @@ struct wf_transfer {
 	/* @peer is being closed. @peer and @closing change with run_lock held. */
 	bool closing;
 	struct fi_ops_transfer_peer *ops;
-	struct fi_info *info;        /* What the peer sees of @ep. */
+	struct fi_info *info;        /* Attributes of @ep that the peer gets. */
 	struct wf_later results;     /* Results that wait for a callback. */
 	struct fi_ops_tagged tagged; /* Calls without the checks of peer_tag.c. */
 };
@@ -149,8 +149,8 @@ static int open_peer(struct wf_transfer *transfer, struct fid_domain *domain,
 	return 0;
 }
 
-/* With FI_COLLECTIVE the peer has tagged messages, whatever the application asked for.
- */
+/* With FI_COLLECTIVE the peer has tagged messages, also if the application did not ask
+ * for FI_TAGGED. */
 static struct fi_info *info_for_peer(const struct wf_ep *ep)
 {
 	struct fi_info *info = fi_dupinfo(ep->info);

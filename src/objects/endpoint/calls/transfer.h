@@ -30,14 +30,15 @@
 int wf_transfer_open(struct wf_ep *ep, struct fid_domain *peer,
 	struct fi_info *peer_info, struct fid_ep **ret_peer_ep);
 
-/* Close the peer's endpoint, which wf_transfer_open returned, and drop results that it
- * did not take. The peer posts no more operations with the flag. Closing @ep does this
- * too. 0 or the code of fi_close: the peer's endpoint is still open. */
+/* Close the peer's endpoint, which wf_transfer_open returned, and drop results that
+ * were not reported to it yet. The peer posts no more operations with FI_PEER_TRANSFER.
+ * The closing of @ep does this, too. 0, or the code of fi_close: the peer's endpoint is
+ * still open. No lock is held. */
 int wf_transfer_close(struct wf_ep *ep);
 
-/* @below is an endpoint over which the transport of @ep moves its messages: results of
- * the peer's transfers go from there to the peer of @ep. Before @below is enabled; @ep
- * is closed later. */
+/* @below is an endpoint that carries messages of @ep, whose provider is a layer:
+ * results of the peer's transfers on @below go to the peer of @ep. Called before @below
+ * is enabled; @ep is closed after @below. */
 void wf_transfer_lend(const struct wf_ep *ep, struct wf_ep *below);
 
 #endif

@@ -2,8 +2,8 @@
 #include "objects/endpoint/calls/trigger.h"
 #include "objects/endpoint/life/progress.h"
 
-/* What triggered operations (triggered.c) and deferred work (deferred.c) have in
- * common. */
+/* Functions for triggered operations (triggered.c) and for deferred work
+ * (deferred.c). */
 
 int wf_trigger_queue(struct wf_domain *domain, struct wf_work *work)
 {

@@ -40,8 +40,9 @@ static int cm_getname(fid_t fid, void *addr, size_t *len)
 	return ret;
 }
 
-/* By engines, or by the transport if it has collectives of its own. They ask for the
- * address of endpoints meanwhile, so ep->control is not held. */
+/* fi_join_collective(3), done by engines, or by a transport with collectives of its
+ * own. Both call fi_getname of the endpoint, which takes ep->control, so it is not
+ * held. */
 static int join_collective(struct wf_ep *ep, const void *addr, uint64_t flags,
 	struct fid_mc **mc, void *context)
 {

@@ -37,8 +37,8 @@ WF_INLINE bool wf_deliver_is_simple(
 	       !(entry->peer.flags & (WF_OP_WORK | FI_PEER_TRANSFER | WF_SRX_INDEXED));
 }
 
-/* Where messages of an endpoint go: looked up once for all that arrive in one progress
- * call. */
+/* The receive context and queue for messages of an endpoint: looked up once for all
+ * messages of one progress call. */
 struct wf_delivery {
 	struct wf_srx *srx; /* NULL: no message takes the fast path */
 	struct wf_cq *cq;

@@ -6,8 +6,8 @@
 /* Reporting the end of operations in counters and completion queues, for every
  * transport. */
 
-/* The CQ did not take an entry (no memory, or it is imported): the application cannot
- * be told, so log it. */
+/* The CQ refused an entry, for want of memory or because its owner did: the application
+ * gets no completion, so log that. */
 void wf_ep_lost(const struct wf_ep *ep, ssize_t ret)
 {
 	wf_ep_log(ep, FI_LOG_WARN, FI_LOG_CQ, "a completion is lost: %s\n",
@@ -54,7 +54,7 @@ const struct wf_op_report wf_op_reports[WF_OP_COUNT] = {
 };
 
 /* A counter of bytes counts atomic operations as reads at the initiator and as writes
- * at the target, whatever event a counter of completions counts. CNT-006 */
+ * at the target; a counter of completions counts them by @event. CNT-006 */
 static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
 {
 	bool target = event == WF_CNTR_REMOTE_READ || event == WF_CNTR_REMOTE_WRITE;
@@ -68,7 +68,7 @@ static void count_atomic(struct wf_ep *ep, enum wf_ep_cntr event, size_t len)
 }
 
 /* wf_ep_tx_done for deferred work, transfers of a peer and atomic operations. */
-static __attribute__((noinline)) void odd_tx_done(struct wf_ep *ep,
+static __attribute__((noinline)) void special_tx_done(struct wf_ep *ep,
 	enum wf_ep_cntr cntr, void *context, uint64_t op_flags, uint64_t comp_flags,
 	size_t len)
 {
@@ -98,13 +98,13 @@ void wf_ep_tx_done(struct wf_ep *ep, enum wf_ep_cntr cntr, void *context,
 {
 	if (wf_unlikely(op_flags & (WF_OP_WORK | FI_PEER_TRANSFER) ||
 			comp_flags & FI_ATOMIC))
-		odd_tx_done(ep, cntr, context, op_flags, comp_flags, len);
+		special_tx_done(ep, cntr, context, op_flags, comp_flags, len);
 	else
 		wf_ep_tx_plain_done(ep, cntr, context, op_flags, comp_flags, len);
 }
 
-static __attribute__((noinline)) void odd_rx_done(struct wf_ep *ep, uint64_t op_flags,
-	struct fi_cq_tagged_entry *entry, fi_addr_t src)
+static __attribute__((noinline)) void special_rx_done(struct wf_ep *ep,
+	uint64_t op_flags, struct fi_cq_tagged_entry *entry, fi_addr_t src)
 {
 	bool own = is_counted(ep, op_flags);
 	ssize_t ret;
@@ -128,7 +128,7 @@ void wf_ep_rx_done(struct wf_ep *ep, void *context, uint64_t op_flags,
 	ssize_t ret;
 
 	if (wf_unlikely(op_flags & (WF_OP_WORK | FI_PEER_TRANSFER))) {
-		odd_rx_done(ep, op_flags,
+		special_rx_done(ep, op_flags,
 			&(struct fi_cq_tagged_entry){
 				.op_context = context,
 				.flags = comp_flags,

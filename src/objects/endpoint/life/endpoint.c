@@ -25,9 +25,9 @@
 /*
  * The life of an endpoint: opened by its transport, bound, enabled, closed.
  *
- * The application may hold several handles: the endpoint and its aliases. Closing one
- * gives it back; the last one takes the endpoint down, whichever that is. Groups that
- * were joined refer to it too, but keep the last handle from being closed instead.
+ * The application may hold several handles: the endpoint and its aliases. The endpoint
+ * is closed with the last of them, which may be an alias. While groups are joined the
+ * last handle cannot be closed.
  */
 
 uint64_t wf_ep_with_directions(uint64_t caps)
@@ -42,7 +42,7 @@ uint64_t wf_ep_with_directions(uint64_t caps)
 	return caps;
 }
 
-/* Which calls may take the fast path: what every limit allows. */
+/* Compute small_limit and fast_post: which calls may take the fast path. */
 static void settle_fast_path(struct wf_ep *ep)
 {
 	size_t small = WF_MIN(ep->xfer->small_size, ep->inject_size);

@@ -24,20 +24,20 @@ enum {
 
 /*
  * Enabled endpoints, for the end of the process. @holder guards the list: it is 0, or
- * the number of the process that holds it, because a forked child may find it held by a
- * thread of its parent. The list belongs to one process, so a child ignores that of its
- * parent.
+ * the id of the process that holds it, because a forked child may find it held by a
+ * thread of its parent. The list belongs to one process: a child ignores the list of
+ * its parent.
  */
 static atomic_int holder;
 static struct wf_list known = { &known, &known };
-/* Number of the process that @known belongs to; 0: no endpoint was enabled. */
+/* Process id of the owner of @known; 0: no endpoint was enabled. */
 static atomic_int known_in;
 
-/* This thread is in flush_all() and holds the list. Endpoints of layered providers open
- * and close those below in their progress. */
+/* This thread is in flush_all() and holds the list. The progress of a layered provider
+ * may open and close endpoints below. */
 static _Thread_local bool flushing_all;
-/* In flush_all(): the endpoint, NULL after it was closed, and the link of the next. The
- * holder of the list accesses them. */
+/* In flush_all(): the endpoint being flushed, NULL after it was closed, and the link of
+ * the next endpoint. Accessed only by the thread that holds the list. */
 static struct wf_ep *flushed_ep;
 static struct wf_list *next_link;
 

@@ -23,7 +23,7 @@ int wf_name_read(const struct wf_prov *prov, const void *addr, size_t len, int f
 
 /*
  * The first name of an endpoint whose names are text (FI_ADDR_STR): info->src_addr, or
- * one with the process number. As many endpoints may come from one info,
+ * a name made of the process id. As many endpoints may come from one info,
  * ":<user>:<number>" is appended to a name that begins with "fi_shm://", with another
  * number at each call: a caller that finds the name in use calls again. @ret_name has
  * WF_ADDRSTR_MAX bytes, and gets the normal form of sys/addrstr.h. -FI_EINVAL, logged:

@@ -29,7 +29,8 @@ static void ep_run(struct wf_progress *item)
 		wf_ep_progress(ep);
 		return;
 	}
-	/* Not waited for: a sleeper arms first, and arming does wait. */
+	/* No wait for the lock: a thread that is about to sleep calls arm() first, and
+	 * arm() does wait. */
 	if (!wf_trylock(lock))
 		return;
 	wf_ep_progress(ep);
@@ -190,7 +191,7 @@ static void detach(struct wf_ep *ep, struct wf_progress *item)
 		wf_progress_list_del(lists[count], item);
 }
 
-/* What is run for the endpoint's operations: its own item, which is the core's for a
+/* List the items that make progress for the endpoint: its own, or its core's if it is a
  * context, and the sources of its CQs. Returns their number. */
 static unsigned int items_of(struct wf_ep *ep, struct wf_progress **items)
 {
@@ -248,8 +249,8 @@ err_items:
 	return ret;
 }
 
-/* Counters of regions run the endpoint, too; where it has no item, the source of the
- * queue that it receives with. */
+/* Counters of regions run the endpoint's item, too, or, if it has none, the source of
+ * its CQ, the receive CQ first. */
 static int attach_counted(struct wf_ep *ep)
 {
 	struct wf_progress *items[MAX_ITEMS];

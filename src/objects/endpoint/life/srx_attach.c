@@ -16,8 +16,8 @@ static void watch_inserted(struct wf_av_watch *watch)
 	w->srx->owner_ops->foreach_unspec_addr(w->srx, w->addr);
 }
 
-/* The AV indices that were removed. Each of many messages is tested against them, so
- * @maybe rejects most without a search. */
+/* The AV indices that were removed. The source of each unexpected message is searched
+ * in them; @maybe rejects most sources without a search. */
 struct removed {
 	const uint64_t *index;
 	size_t count;
@@ -41,10 +41,10 @@ static bool is_removed(fi_addr_t addr, const void *arg)
 	return false;
 }
 
-/* An imported context has the owner's addresses, so our indices do not tell which
- * messages are affected: all are asked again. The owner of another library is not told:
- * the public operations have no call for it, and it knows which addresses it removed.
- */
+/* An imported context has sources in the owner's numbering, so our indices do not tell
+ * which messages are affected: the source of every message is looked up again. An owner
+ * of another library is not told, because the public operations have no call for that;
+ * it knows which addresses it removed. */
 static void watch_removed(
 	struct wf_av_watch *watch, const uint64_t *index, size_t count)
 {
@@ -53,12 +53,12 @@ static void watch_removed(
 
 	if (!w->own) {
 		if (wf_srx_is_own(w->srx))
-			wf_srx_ask_again(w->srx, w->addr, NULL, NULL);
+			wf_srx_recheck_sources(w->srx, w->addr, NULL, NULL);
 		return;
 	}
 	for (size_t i = 0; i < count; i++)
 		r.maybe |= bit_of(index[i]);
-	wf_srx_ask_again(w->srx, w->addr, is_removed, &r);
+	wf_srx_recheck_sources(w->srx, w->addr, is_removed, &r);
 }
 
 static bool receives(const struct wf_ep *ep)

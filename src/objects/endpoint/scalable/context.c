@@ -23,8 +23,8 @@ static int refuse(const struct wf_ep *core, int err, const char *what, int index
 	return err;
 }
 
-/* Remove the kinds of transfer without any direction: wf_ep_init would give them all
- * directions. */
+/* Remove FI_MSG and FI_TAGGED, or FI_RMA and FI_ATOMIC, if @caps has none of their
+ * directions: wf_ep_init would add all directions. */
 static uint64_t without_idle_kinds(uint64_t caps)
 {
 	if (!(caps & (FI_SEND | FI_RECV)))

@@ -5,8 +5,8 @@
 #include "objects/endpoint/endpoint.h"
 #include "objects/endpoint/scalable/scalable.h"
 
-/* What scalable endpoints, their contexts and the common endpoint code share; see
- * scalable.h. */
+/* Functions that scalable endpoints, their contexts and the common endpoint code share;
+ * see scalable.h. */
 
 /* fi_ops_ep.tx_ctx and .rx_ctx (fi_tx_context, fi_rx_context in fi_endpoint(3)). */
 int wf_sep_tx_context(struct fid_ep *sep, int index, struct fi_tx_attr *attr,
@@ -27,10 +27,12 @@ int wf_sep_join(struct wf_ep *ctx);
 const char *wf_sep_refuses(
 	const struct wf_ep *ep, const struct fid *bfid, uint64_t flags);
 
-/* A receive context begins to use its struct wf_sep_rx when it is enabled; it receives
- * no more messages; it leaves the struct to the next context. */
+/* A receive context is enabled: it receives through its struct wf_sep_rx from now on.
+ */
 void wf_sep_rx_attach(struct wf_ep *ctx);
+/* The context is being closed: drop messages for it from now on. */
 void wf_sep_stop(struct wf_ep *ctx);
+/* The context is closed: the next context with its index may use the struct. */
 void wf_sep_rx_detach(struct wf_ep *ctx);
 
 /* Initialise @rx for a context that is not open, at the opening of the scalable

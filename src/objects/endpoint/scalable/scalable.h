@@ -57,7 +57,7 @@ int wf_sep_init(struct wf_ep *core, const struct wf_xfer_ops *ctx_xfer);
 /* Free a context, which the transport does not refer to any more. No lock held. */
 void wf_sep_free_context(struct wf_ep *ctx);
 
-/* The core of the scalable endpoint that the context @ctx is of. */
+/* The core of the scalable endpoint to which the context @ctx belongs. */
 static inline struct wf_ep *wf_ep_core(const struct wf_ep *ctx)
 {
 	return ctx->sep->core;
@@ -74,9 +74,9 @@ static inline size_t wf_sep_rx_count(const struct wf_ep *ep)
 	return ep->sep->rx_count;
 }
 
-/* What the transport matches messages for receive context @index of @ep with, where @ep
- * may be an endpoint that is not scalable. NULL: the context was closed. The lock of
- * the receive context or ep->lock is held. */
+/* The handle with which the transport matches messages for receive context @index of
+ * @ep: its struct wf_sep_rx.port, or ep->srx if @ep is not scalable. NULL: the context
+ * was closed. The lock of the receive context or ep->lock is held. */
 static inline struct fid_peer_srx *wf_ep_srx_at(const struct wf_ep *ep, size_t index)
 {
 	if (wf_likely(!ep->sep))

@@ -139,7 +139,7 @@ static void ask_again(struct tcp_named *named)
 	struct tcp_below *below = wf_container_of(named, struct tcp_below, named);
 	const struct wf_ep *ep = below->ep.builtin;
 
-	wf_srx_ask_again(ep->srx, ep->xfer->srx_addr, NULL, NULL);
+	wf_srx_recheck_sources(ep->srx, ep->xfer->srx_addr, NULL, NULL);
 }
 
 static int enable(struct tcp_ep *ep, struct tcp_below *below)
