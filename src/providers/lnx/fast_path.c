@@ -4,16 +4,14 @@
 #include "providers/lnx/param.h"
 
 /*
- * Builtin members are not asked through the public interface for what every message
- * needs.
+ * Frequent operations on builtin members do not use the public interface.
  *
- *   sending     the member's send_small is called for a small message, which is over
- *               when that returns: it completes here, whatever the endpoint does with
- *               other transmissions. Those are started as the operations that they are
- *               (start.c).
- *   receiving   the member delivers into the receive context of lnx; its queues and
- * counters are linked with the application's (wf_cq_link, wf_cntr_link). progress the
- * member's endpoint is polled without its queue (progress.c).
+ *   sending     For a small message the member's send_small is called. The operation
+ *               is over when that returns, and completes in lnx. Other operations are
+ *               started at the member as they are (start.c).
+ *   receiving   The member delivers into the receive context of lnx; its queues and
+ *               counters are linked with the application's (wf_cq_link, wf_cntr_link).
+ *   progress    The member's endpoint is polled without its queue (progress.c).
  */
 
 /* Returns 0: sent; -FI_EAGAIN: lnx_start() has to send the message. It sends to any

@@ -21,23 +21,24 @@
  *   region.c          creates, checks and maps that memory
  *   dir.c, listen.c   the directories of sockets, and the names in them
  *   socket.c          the exchange over a unix socket that hands the memory over
- *   attempt.c, accept.c, peer.c    connections in the making; peers by address
- *   reach.c           connections that a layer makes and ends
+ *   attempt.c, accept.c, peer.c    making of connections; peers by address
+ *   reach.c           connections that a provider above makes and ends
  *   conn.c            a connection in use and its end
- *   replay.c          messages that a peer which died has not taken
+ *   replay.c          sending again messages that a dead peer has not processed
  *   small.c           RMA and atomic operations that fit one slot
  *   tx.c, send.c      operations of the application
- *   out.c, out_answer.c, out_op.c, out_stream.c   records into the lane
- *   rx.c, recv.c, unexp.c, access.c, answer.c   records of peers
+ *   out.c, out_answer.c, out_op.c, out_stream.c   writing records into the lane
+ *   rx.c, recv.c, unexp.c, access.c, answer.c   handling of peers' records
  *   bulk.c, bulk_pull.c, bulk_stream.c   large messages and other streams
  *   grant.c, window.c, direct.c   operations on memory that both processes map
- *   progress.c        which connections are polled, and when; wait.c for sleepers
+ *   progress.c        which connections are polled, and when; wait.c for
+ *                     sleeping threads
  *
  * An endpoint has a socket by its name below /dev/shm. The first operation to a peer
  * connects to its socket and passes an anonymous memory file along. The socket stays
- * open: the kernel closes it with the process, which is how the other end learns of a
- * death. So a killed process leaves nothing but the name of a socket, which the next
- * endpoint to open removes.
+ * open: the kernel closes it with the process, so the peer learns of the death. A
+ * killed process leaves only the name of a socket, which the next endpoint that is
+ * opened removes.
  *
  * ep.lock guards everything that belongs to an endpoint. Receives are matched by the
  * owner of ep.srx under its lock, which is taken first: progress holds both, sending

@@ -20,21 +20,21 @@
  * Endpoints over TCP streams: FI_EP_MSG has one connection, FI_EP_RDM one for each
  * peer that it talks to. Both run the same engine:
  *
- *   conn.c       a connection in its data phase and its end
- *   tx.c, flush.c, rx.c   records out of it and into it
- *   recv.c, unexp.c, rma.c, atomic.c, ack.c   what records mean
- *   keepalive.c  hosts that vanish
+ *   conn.c       a connection in its data phase, and its end
+ *   tx.c, flush.c, rx.c   sending and receiving its records
+ *   recv.c, unexp.c, rma.c, atomic.c, ack.c   handling of the kinds of records
+ *   keepalive.c  detection of hosts that vanished
  *   page.h, proof.c, way.c   whether a peer shares memory with this process
- *   domain.c, below.c   the endpoint that they go to, and its domain
- *   switch.c     when its operations go there
+ *   domain.c, below.c   the endpoint below, for operations to such a peer
+ *   switch.c     when the operations to a peer change over to the endpoint below
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
- *   msg_new.c, msg_cm.c, msg_begin.c, pep.c, ask.c, peer.c, attempt.c   how connections
- *       come to be
+ *   msg_new.c, msg_cm.c, msg_begin.c, pep.c, ask.c, peer.c, attempt.c   making of
+ *       connections
  *   context.c, context_close_tx.c, context_close_rx.c   contexts of scalable endpoints
  *
  * ep.lock guards everything that belongs to an endpoint. Receives are matched by the
- * owner of ep.srx under its lock, which comes first: progress has both, sending has
- * only ep.lock. So sending never ends a connection, it only marks it (tcp_conn_fail),
+ * owner of ep.srx under its lock, which is taken first: progress holds both, sending
+ * holds only ep.lock. So sending never ends a connection; it marks it (tcp_conn_fail),
  * and the next progress call takes it down.
  */
 enum {

@@ -13,21 +13,21 @@
 #include "sys/list.h"
 
 /*
- * What the rest of the provider calls in data/: operations, and the packets that come.
+ * Functions of data/ for the rest of the provider: operations, and packets that arrive.
  *
- *   wire.c      the packets
- *   work.c      what is sent over a connection, at once or when it can
- *   packet.c    packets on their way, and their memory
- *   op.c        operations of the application; cancel.c withdraws them
+ *   wire.c      encoding and decoding of packets
+ *   work.c      the queue of works to send over a connection
+ *   packet.c    packets that are being sent, and their memory
+ *   op.c        operations of the application; cancel.c cancels them
  *   send.c      messages in one packet or in segments
  *   rdv_tx.c    messages that stay in the sender's memory, rdv_rx.c at the receiver
  *   rma.c       RMA operations
  *   atomic.c    atomic operations and their answers
- *   recv.c      packets that come, and the matching of messages; segments.c
+ *   recv.c      packets that arrive, and the matching of messages; segments.c
  *   unexp.c     unexpected messages whose payload is incomplete
  *
- * Everything is guarded by ep.lock; what ends receives holds the lock of the receive
- * context as well.
+ * ep.lock guards all state. Functions that end receives are called with the lock of the
+ * receive context held, too.
  */
 struct rxm_ep;
 struct rxm_conn;
