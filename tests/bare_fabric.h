@@ -2,7 +2,7 @@
 #ifndef WF_TESTS_BARE_FABRIC_H
 #define WF_TESTS_BARE_FABRIC_H
 
-/* A fabric that can only be closed, for provider modules that are tests. */
+/* A fabric that can only be closed, for tests that are provider modules. */
 
 #include <stdlib.h>
 #include <rdma/fabric.h>
@@ -19,7 +19,7 @@ static struct fi_ops bare_fabric_fid_ops = {
 	.close = bare_fabric_close,
 };
 
-/* struct fi_provider.fabric */
+/* Can be used as struct fi_provider.fabric. */
 static int bare_fabric(
 	struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric, void *context)
 {

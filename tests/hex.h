@@ -2,7 +2,7 @@
 #ifndef WF_TESTS_HEX_H
 #define WF_TESTS_HEX_H
 
-/* Bytes of a wire, as tests write them. */
+/* The bytes of a protocol, as tests write them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@ struct bytes {
 	uint8_t at[1024];
 };
 
-/* "03 00 0004": hexadecimal digits, two to the byte; spaces and bars separate. */
+/* "03 00 0004": hexadecimal digits, two for each byte; spaces and bars are ignored. */
 static inline struct bytes hex(const char *text)
 {
 	struct bytes bytes = { 0 };

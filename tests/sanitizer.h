@@ -2,8 +2,8 @@
 #ifndef TESTS_SANITIZER_H
 #define TESTS_SANITIZER_H
 
-/* Which sanitizer a test is built with: gcc tells by a macro, clang by a feature. For
- * tests that are too long or measure memory. */
+/* The sanitizer with which a test is built: gcc has a macro, clang a feature test. For
+ * tests that take long or measure memory. */
 #ifndef __has_feature
 #define __has_feature(x) 0
 #endif
@@ -20,8 +20,8 @@
 #define THREAD_SANITIZER 0
 #endif
 
-/* Of LeakSanitizer, where it is linked: what is allocated from now on is no leak. For
- * processes that end with objects open, on purpose. */
+/* Function of LeakSanitizer, if it is linked: memory that is allocated from now on is
+ * no leak. For processes that end with objects open, on purpose. */
 void __lsan_disable(void) __attribute__((weak));
 
 static inline void sanitizer_allow_leaks(void)

@@ -4,10 +4,10 @@
 
 /*
  * Time limits of tests: how long a test waits for an event that has to come, and after
- * how long a watchdog ends it. A limit is written as it fits an idle machine and passed
+ * how long a watchdog ends it. A limit is written for an idle machine and passed
  * through limit_ms or limit_s, which allow for sanitizers and for the load. A wait that
- * checks that no event comes stays as short as it is written. tests/limits.sh is the
- * same for scripts.
+ * checks that no event happens is not lengthened. tests/limits.sh is the same for
+ * scripts.
  */
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,9 +23,9 @@ enum {
 					      : 1,
 };
 
-/* One plus the processes that were ready to run for each processor, over the last
- * minute; LIMIT_LOAD_MAX at most. WEFT_LOAD in the environment is that number where
- * another machine counts. */
+/* One plus the number of processes that were ready to run for each processor, averaged
+ * over the last minute; LIMIT_LOAD_MAX at most. WEFT_LOAD in the environment replaces
+ * that number if another machine determines the load. */
 static inline unsigned int limit_load(void)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -40,8 +40,8 @@ static inline unsigned int limit_load(void)
 	return load < LIMIT_LOAD_MAX ? (unsigned int)load : LIMIT_LOAD_MAX;
 }
 
-/* By how much limits are multiplied. The load is read once; processes that are forked
- * later keep the factor. */
+/* The factor by which limits are multiplied. The load is read once; processes that are
+ * forked later keep the factor. */
 static inline unsigned int limit_factor(void)
 {
 	static atomic_uint factor;
@@ -54,7 +54,7 @@ static inline unsigned int limit_factor(void)
 	return known;
 }
 
-/* @ms and @seconds on an idle machine. */
+/* A limit of @ms or @seconds on an idle machine. */
 static inline int limit_ms(int ms)
 {
 	return ms * (int)limit_factor();
@@ -65,9 +65,9 @@ static inline unsigned int limit_s(unsigned int seconds)
 	return seconds * limit_factor();
 }
 
-/* Whether tests that take long because of their numbers (messages, bytes, random
- * operations) use small ones: under sanitizers, and with WEFT_SHORT in the environment,
- * which ./dev sets where another build or another target runs the large ones. */
+/* Do tests that take long because of their numbers (messages, bytes, random operations)
+ * use small numbers? They do under sanitizers, and with WEFT_SHORT in the environment,
+ * which ./dev sets if another build or another target uses the large ones. */
 static inline bool limit_amount(void)
 {
 	return SANITIZED || getenv("WEFT_SHORT");

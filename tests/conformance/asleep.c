@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What one thread posts while another one, the application's or the library's, sleeps
- * in the belief that there is nothing to do: it has to hear of it, because the one that
- * posted may never call again.
+ * One thread posts an operation while another one, the application's or the library's,
+ * sleeps because there was nothing to do: the second one has to be woken, because the
+ * first one may make no further call.
  */
 #include <poll.h>
 #include <pthread.h>
@@ -69,8 +69,7 @@ static void need_reliable(void)
 		SKIP("messages that nobody waits for are dropped");
 }
 
-/* The first one of a burst is injected: nothing that comes back from it wakes anybody.
- */
+/* The first message of a burst is injected: no answer to it wakes a thread. */
 static void a_burst_leaves_at_once(void)
 {
 	enum { ROUNDS = 10, BURST = 5 };
@@ -147,8 +146,8 @@ static void arm(struct cf_env *env, struct fid_cq *cq)
 	CHECK_OK(ret);
 }
 
-/* What would have woken the sleeper, here one on a descriptor, is taken by somebody who
- * looks after another queue, and does not come back. */
+/* The event that would have woken the sleeping thread, which waits on a descriptor, is
+ * consumed by a thread that reads another queue, and does not happen again. */
 static void the_next_message_wakes_as_well(void)
 {
 	struct cf_options options = {
@@ -226,7 +225,7 @@ static void load_close(struct load *load)
 	free(load->contexts);
 }
 
-/* They arrive, as far as they may, before anybody waits for them. */
+/* The messages arrive, as far as they can, before any thread waits for them. */
 static void send_early(struct cf_env *env, struct load *load)
 {
 	struct cf_side *from = &env->side[0];
@@ -272,7 +271,7 @@ static void a_receive_takes_what_waits(void)
 	}
 }
 
-/* A completion of the sender says that the receiver has the message. */
+/* The sender's completion means that the receiver has the message. */
 static void automatic(struct fi_info *hints)
 {
 	hints->domain_attr->control_progress = FI_PROGRESS_AUTO;

@@ -46,8 +46,8 @@ static void a_short_buffer_is_told_the_size(void)
 	cf_close(&env);
 }
 
-/* The number of an address that nobody has. With IP a port that was free a moment ago,
- * taken from an endpoint that is closed again. */
+/* The number of an address that no endpoint has. With IP it is a port that was free a
+ * moment ago, of an endpoint that has been closed. */
 static uint16_t free_number(void)
 {
 	struct cf_env env;

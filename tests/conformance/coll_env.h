@@ -17,8 +17,8 @@ enum { CL_MEMBERS_MAX = 33 };
 struct cl_op {
 	struct fi_context2 context;
 	bool done;
-	int err;        /* positive fabric errno of an error entry */
-	uint64_t flags; /* of the completion */
+	int err;        /* positive fi_errno of an error entry */
+	uint64_t flags; /* flags of the completion */
 };
 
 struct cl_member {
@@ -27,41 +27,42 @@ struct cl_member {
 	struct fid_cntr *cntr;
 	struct fid_av *av;
 	struct fid_eq *eq;
-	fi_addr_t addr[CL_MEMBERS_MAX]; /* of each endpoint, in this one's AV */
-	/* The latest FI_JOIN_COMPLETE, or the error instead of one. */
+	/* AV indices of all endpoints, in this one's AV. */
+	fi_addr_t addr[CL_MEMBERS_MAX];
+	/* The fid of the latest FI_JOIN_COMPLETE, or its error. */
 	struct fid *joined;
 	void *joined_context;
 	int join_err;
-	unsigned int joins; /* so far */
+	unsigned int joins; /* number of joins */
 };
 
 struct cl_env {
-	struct cf_env base; /* without sides */
+	struct cf_env base; /* without the pair of endpoints */
 	uint32_t count;
 	struct cl_member member[CL_MEMBERS_MAX];
-	size_t stray; /* completions of other contexts than cl_ops */
+	size_t stray; /* completions with other contexts than cl_ops */
 };
 
 struct cl_options {
-	uint64_t caps;     /* more than FI_MSG, FI_TAGGED and FI_COLLECTIVE */
-	uint64_t cq_flags; /* of the binding */
-	bool counters;     /* bound for FI_COLLECTIVE's direction, FI_SEND */
-	bool mixed;        /* each AV has the addresses in an order of its own */
-	bool room;         /* large queues, for many operations in flight */
-	bool sleeps;       /* queues can be waited for */
+	uint64_t caps; /* capabilities besides FI_MSG, FI_TAGGED and FI_COLLECTIVE */
+	uint64_t cq_flags; /* flags of the binding */
+	bool counters; /* bound to the direction of FI_COLLECTIVE, which is FI_SEND */
+	bool mixed;    /* Each AV has the addresses in a different order. */
+	bool room;     /* Queues are large, for many operations in flight. */
+	bool sleeps;   /* Threads can sleep on the queues. */
 	enum fi_progress progress;
 };
 
-/* Open @count endpoints, all of which know each other. Skips where collectives are not
- * offered. @options may be NULL. */
+/* Open @count endpoints, which all have each other's addresses. Skips the case if
+ * collectives are not offered. @options may be NULL. */
 void cl_open(struct cl_env *env, uint32_t count, const struct cl_options *options);
 void cl_close(struct cl_env *env);
-/* Read all queues once; results go to cl_ops and members. */
+/* Read all queues once; results are stored in cl_ops and members. */
 void cl_step(struct cl_env *env);
-/* Is there something to be read for @member without others being driven? */
+/* Read the queues of @member only, without progress of other members. */
 void cl_step_one(struct cl_env *env, struct cl_member *member);
 
-/* Repeat @call, and cl_step, while it answers -FI_EAGAIN. */
+/* Repeat @call, and cl_step, while it returns -FI_EAGAIN. */
 #define CL_RETRY(env, call)                                                            \
 	do {                                                                           \
 		uint64_t deadline_ = cf_now_ms() + CF_TIMEOUT_MS;                      \
@@ -72,7 +73,7 @@ void cl_step_one(struct cl_env *env, struct cl_member *member);
 		CHECK_OK(again_);                                                      \
 	} while (0)
 
-/* Drive all members until @cond. */
+/* Make progress at all members until @cond. */
 #define CL_UNTIL(env, cond)                                                            \
 	do {                                                                           \
 		uint64_t deadline_ = cf_now_ms() + CF_TIMEOUT_MS;                      \
@@ -85,13 +86,13 @@ void cl_step_one(struct cl_env *env, struct cl_member *member);
 
 /* ---- groups ---- */
 
-/* Rank r of a group is endpoint at[r] of the environment. */
+/* A group: its rank r is endpoint at[r] of the environment. */
 struct cl_group {
 	uint32_t count;
 	uint32_t at[CL_MEMBERS_MAX];
 	struct fid_av_set *set[CL_MEMBERS_MAX];
 	struct fid_mc *mc[CL_MEMBERS_MAX];
-	fi_addr_t addr[CL_MEMBERS_MAX]; /* of the group, at each member */
+	fi_addr_t addr[CL_MEMBERS_MAX]; /* address of the group at each member */
 };
 
 /* The ranks of @group are the endpoints @first, @first + @stride, ... */
@@ -100,15 +101,15 @@ void cl_range(struct cl_group *group, uint32_t count, uint32_t first, uint32_t s
 struct fid_av_set *cl_empty_set(struct cl_member *member);
 /* Make sets of @group's members by inserting them one after the other. */
 void cl_insert_sets(struct cl_env *env, struct cl_group *group);
-/* Start joining at rank @rank, by the set alone. */
+/* Start joining at rank @rank, with the set alone. */
 void cl_start_join(struct cl_env *env, struct cl_group *group, uint32_t rank);
-/* Wait until rank @rank has joined, and take the group's address. */
+/* Wait until rank @rank has joined, and store the group's address. */
 void cl_end_join(struct cl_env *env, struct cl_group *group, uint32_t rank);
-/* Join at all members; sets are there. */
+/* Join at all members, which have sets. */
 void cl_join(struct cl_env *env, struct cl_group *group);
-/* Sets and joining. */
+/* Make the sets and join. */
 void cl_form(struct cl_env *env, struct cl_group *group);
-/* Leave, and close the sets. */
+/* Leave the group, and close the sets. */
 void cl_leave(struct cl_group *group);
 
 /* ---- operations ---- */
@@ -118,17 +119,17 @@ struct cl_work {
 	struct cm_call call;
 	struct cl_group *group;
 	bool in_place;
-	bool message;   /* by the message form, in several pieces */
-	uint64_t flags; /* of the calls */
+	bool message;   /* call in message form, with vectors of several entries */
+	uint64_t flags; /* flags of the calls */
 	void *desc[CL_MEMBERS_MAX], *result_desc[CL_MEMBERS_MAX];
-	/* What cl_prepare allocates, of each member. */
+	/* Buffers of each member, which cl_prepare allocates. */
 	void *buf[CL_MEMBERS_MAX], *result[CL_MEMBERS_MAX];
 	struct cl_op op[CL_MEMBERS_MAX];
 };
 
 /* Fill the buffers of all members. */
 void cl_prepare(struct cl_work *work);
-/* The call at rank @rank, as it answers. */
+/* Make the call at rank @rank; returns its result. */
 ssize_t cl_call(struct cl_env *env, struct cl_work *work, uint32_t rank);
 /* The same with CL_RETRY. */
 void cl_start(struct cl_env *env, struct cl_work *work, uint32_t rank);

@@ -7,7 +7,7 @@ static struct cl_group group;
 
 enum { COUNT = 5 };
 
-/* An allreduce shows who the members are, an allgather their order. */
+/* An allreduce shows which members there are, an allgather their order. */
 static void check_group(struct cl_group *of)
 {
 	struct cl_work sum = { .group = of,
@@ -397,7 +397,7 @@ static void groups_of_one(void)
 	cl_close(&env);
 }
 
-/* Who leaves before all have joined, does not hold up the others' next group. */
+/* A member that leaves before all have joined does not delay the others' next group. */
 static void closing_before_the_join_is_complete(void)
 {
 	cl_open(&env, 2, NULL);

@@ -25,24 +25,26 @@
  * it passed, and leaves through a failed CHECK or through SKIP otherwise.
  */
 
-/* What a run is about; fixed before the first case. */
+/* Properties of a run; fixed before the first case. */
 struct cf_target {
 	const char *provider;
 	enum fi_ep_type type;
-	uint32_t addr_format; /* FI_FORMAT_UNSPEC: whatever comes first */
-	uint32_t version;     /* of the API that the cases ask for */
-	bool apart;           /* the two sides have domains of their own */
-	bool greeted; /* pairs have exchanged messages and are idle when a case begins
-		       */
-	bool local;   /* pass descriptors though FI_MR_LOCAL is not asked for */
-	const char *node; /* of this host; NULL: the loopback */
+	uint32_t addr_format; /* FI_FORMAT_UNSPEC: that of the first answer */
+	uint32_t version;     /* version of the API that the cases ask for */
+	bool apart;           /* The two endpoints have domains of their own. */
+	/* Pairs have exchanged messages and are idle when a case begins. */
+	bool greeted;
+	bool local;       /* Pass descriptors although FI_MR_LOCAL is not asked for. */
+	const char *node; /* a node of this host; NULL: the loopback address */
 };
 extern struct cf_target cf_target;
 
 struct cf_case {
-	const char *name; /* the behaviour, in words joined by '_' */
-	const char *reqs; /* requirement numbers it shows, separated by spaces */
-	uint64_t caps;    /* skipped where the provider lacks one of these */
+	/* The behaviour that the case shows, in words joined by '_'. */
+	const char *name;
+	/* Requirement numbers that the case shows, separated by spaces. */
+	const char *reqs;
+	uint64_t caps; /* The case is skipped if the provider lacks one of these. */
 	void (*run)(void);
 };
 
@@ -75,7 +77,7 @@ _Noreturn void cf_skip(const char *format, ...) __attribute__((format(printf, 1,
 				#got, got_, #wanted, wanted_);                         \
 	} while (0)
 
-/* A call that returns 0 or a negative fabric errno. */
+/* A call that must return 0; else it is a negative fi_errno. */
 #define CHECK_OK(call)                                                                 \
 	do {                                                                           \
 		long long ret_ = (long long)(call);                                    \
@@ -84,7 +86,7 @@ _Noreturn void cf_skip(const char *format, ...) __attribute__((format(printf, 1,
 				ret_, fi_strerror((int)-ret_));                        \
 	} while (0)
 
-/* A call that fails, whichever the code. */
+/* A call that must fail, with any code. */
 #define CHECK_FAILS(call)                                                              \
 	do {                                                                           \
 		long long ret_ = (long long)(call);                                    \
@@ -93,7 +95,7 @@ _Noreturn void cf_skip(const char *format, ...) __attribute__((format(printf, 1,
 				"%s returned %lld, wanted a failure", #call, ret_);    \
 	} while (0)
 
-/* One of two codes that a requirement leaves open. */
+/* The result is one of two codes that a requirement permits. */
 #define CHECK_EITHER(got, one, other)                                                  \
 	do {                                                                           \
 		long long got_ = (long long)(got);                                     \
@@ -117,7 +119,8 @@ _Noreturn void cf_skip(const char *format, ...) __attribute__((format(printf, 1,
 			SKIP("needs API %d.%d", major, minor);                         \
 	} while (0)
 
-/* FI_LOCAL_MR, whose name warns: what FI_MR_LOCAL was before 1.5. */
+/* FI_LOCAL_MR, whose name gives a deprecation warning: FI_MR_LOCAL before version 1.5.
+ */
 #define CF_LOCAL_MR (1ULL << 55)
 
 #define CF_COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -127,12 +130,13 @@ _Noreturn void cf_skip(const char *format, ...) __attribute__((format(printf, 1,
 /* Everything for two endpoints that talk to each other inside one process. Members
  * that a case does not need stay NULL; cf_close closes what is open, in order. */
 struct cf_side {
-	struct fid_domain *domain; /* its own; NULL: the environment's */
+	struct fid_domain *domain; /* its own domain; NULL: that of the environment */
 	struct fid_ep *ep;
-	struct fid_cq *tx_cq, *rx_cq; /* the same queue unless split was asked for */
+	/* One queue, unless split queues were asked for. */
+	struct fid_cq *tx_cq, *rx_cq;
 	struct fid_cntr *tx_cntr, *rx_cntr;
 	struct fid_av *av;
-	fi_addr_t peer; /* the other side, as inserted in @av */
+	fi_addr_t peer; /* the other endpoint, as inserted in @av */
 	fi_addr_t self;
 };
 
@@ -141,59 +145,60 @@ struct cf_env {
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
-	struct fid_eq *eq;   /* always there with connected endpoints */
-	struct fid_pep *pep; /* what side 1 was accepted from */
-	struct fid_ep *srx;  /* that both sides receive from, when asked for */
+	struct fid_eq *eq;   /* always open for connected endpoints */
+	struct fid_pep *pep; /* the passive endpoint from which side 1 was accepted */
+	struct fid_ep *srx;  /* the receive context of both endpoints, if asked for */
 	struct cf_side side[2];
 };
 
 struct cf_options {
 	uint64_t caps;     /* added to the hints */
-	uint64_t cq_flags; /* e.g. FI_SELECTIVE_COMPLETION, for both directions */
+	uint64_t cq_flags; /* such as FI_SELECTIVE_COMPLETION, for both directions */
 	enum fi_cq_format cq_format; /* UNSPEC: FI_CQ_FORMAT_DATA */
 	size_t cq_size;
 	enum fi_wait_obj wait_obj;
-	bool one_av;                           /* both sides share it */
-	bool shared_rx;                        /* one shared receive context */
-	bool split_cqs;                        /* a CQ for each direction */
-	bool counters;                         /* bound for FI_SEND and FI_RECV */
-	bool bind_eq;                          /* an EQ, bound to both endpoints */
-	bool not_enabled;                      /* stop before fi_enable, unconnected */
-	void (*adjust)(struct fi_info *hints); /* last word on the hints */
-	/* More to bind to the endpoint of @side, which is @env's first or second. */
+	bool one_av;      /* Both endpoints share one AV. */
+	bool shared_rx;   /* Both endpoints share one receive context. */
+	bool split_cqs;   /* Each direction has a CQ of its own. */
+	bool counters;    /* Counters are bound for FI_SEND and FI_RECV. */
+	bool bind_eq;     /* An EQ is bound to both endpoints. */
+	bool not_enabled; /* Stop before fi_enable; the endpoints are not connected. */
+	void (*adjust)(struct fi_info *hints); /* called last, to change the hints */
+	/* Called to bind more objects to the endpoint of @side, the first or second of
+	 * @env. */
 	void (*bind)(struct cf_env *env, struct cf_side *side);
 };
 
 /* Hints that select the target; the caller frees. */
 struct fi_info *cf_hints(void);
 
-/* Whether there is a pair with these options to be opened. */
+/* Can a pair with these options be opened? */
 bool cf_offers(const struct cf_options *options);
-/* Ask for FI_DELIVERY_COMPLETE by default where it is offered, as `adjust` of options.
- * What a transport without it completes has been acknowledged. */
+/* For the `adjust` of options: ask for FI_DELIVERY_COMPLETE by default if it is
+ * offered. A transport without it completes what has been acknowledged. */
 void cf_delivered(struct fi_info *hints);
-/* Let mr_mode be 0 where the provider serves programs without any of its bits. */
+/* Set mr_mode to 0 if the provider serves programs that set none of its bits. */
 void cf_fewest_mr_bits(struct fi_info *hints, uint32_t version);
-/* Skip a case about mr_mode 0 where the provider needs some of its bits, as devices do.
- */
+/* Skip a case about mr_mode 0 if the provider needs some of its bits, as devices do. */
 void cf_need_no_mr_bits(void);
-/* Whether the provider has @caps with endpoints of any type. */
+/* Has the provider @caps with endpoints of any type? */
 bool cf_provider_has(uint64_t caps);
 
-/* fi_getinfo for the target on the loopback, FI_SOURCE, any service; without address
- * format, wherever it is. Negative errno, or 0 with @ret_info to be freed. */
+/* fi_getinfo for the target on the loopback address, with FI_SOURCE and any service, or
+ * without an address if the format has none. Returns 0, and @ret_info has to be freed;
+ * or a negative errno. */
 int cf_getinfo(
 	uint32_t version, const struct fi_info *hints, struct fi_info **ret_info);
 int cf_getinfo_flags(uint32_t version, uint64_t flags, const struct fi_info *hints,
 	struct fi_info **ret_info);
 
-/* A node of the target's address format that is this host: the one that was named, the
- * loopback, or the number of this process as a name. */
+/* A node of the target's address format that is on this host: the one that was given,
+ * the loopback address, or a name that contains the number of this process. */
 const char *cf_loopback(void);
 
-/* For cases that need an address with no endpoint: first of all, so that no other
- * process on this host gets the port of an endpoint that the case has closed. Where
- * network namespaces are not permitted, another process may, which is rare. */
+/* For cases that need an address without an endpoint; to be called first, so that no
+ * other process on this host gets the port of an endpoint that the case has closed. If
+ * network namespaces are not permitted, another process may get it, which is rare. */
 void cf_own_ports(void);
 
 /* Where @info has FI_MR_LOCAL: buffers that cases pass to endpoints of @domain without
@@ -213,8 +218,9 @@ bool cf_open_waiting_pair(struct cf_env *env, const struct cf_options *options);
 void cf_meet(struct cf_env *env);
 /* Skip a case that has no meaning for connected endpoints. */
 void cf_need_connectionless(void);
-/* Is it a device that matches messages with receives? It has no tags, nothing posted
- * can be cancelled, and of a message that is too long it says just that. */
+/* Is the provider a device that matches messages with receives? It then has no tags,
+ * posted operations cannot be cancelled, and the error of a message that is too long
+ * has no further details. */
 bool cf_device_matches(const struct cf_env *env);
 /* Checks that every fi_close succeeds. */
 void cf_close(struct cf_env *env);
@@ -227,16 +233,17 @@ void cf_close(struct cf_env *env);
 		(object) = NULL;                                                       \
 	} while (0)
 
-/* An endpoint from @info with what @options ask for, enabled unless they say no. */
+/* Open an endpoint of @info with @options, enabled unless they forbid it. */
 void cf_open_side(struct cf_env *env, struct cf_side *side, struct fi_info *info,
 	const struct cf_options *options);
-/* Side 1, in a domain of its own where that was asked for and nothing is shared. */
+/* Open side 1, in a domain of its own if that was asked for and the sides share no
+ * object. */
 void cf_open_other_side(
 	struct cf_env *env, struct fi_info *info, const struct cf_options *options);
 
 /* ---- connections (FI_EP_MSG) ---- */
 
-/* A struct fi_eq_cm_entry with room for its data. */
+/* A struct fi_eq_cm_entry with space for its data. */
 struct cf_cm_event {
 	struct {
 		fid_t fid;
@@ -248,46 +255,48 @@ struct cf_cm_event {
 /* Skip the case for other types of endpoints. */
 void cf_need_connected(void);
 
-/* A listening env->pep on env->eq; @name gets its address. Returns that one's length.
- */
+/* Let env->pep listen on env->eq; @name gets its address. Returns the length of the
+ * address. */
 size_t cf_listen(struct cf_env *env, void *name, size_t size);
-/* The next event, which must be @wanted. Returns the bytes of connection data. */
+/* Wait for the next event, which must be @wanted. Returns the length of the connection
+ * data. */
 size_t cf_eq_wait(struct cf_env *env, uint32_t wanted, struct cf_cm_event *event);
-/* The next event, which must be an error. */
+/* Wait for the next event, which must be an error. */
 void cf_eq_wait_err(struct cf_env *env, struct fi_eq_err_entry *err);
-/* No event may come for a while. */
+/* No event may arrive for a while. */
 void cf_eq_quiet(struct cf_env *env);
-/* Open both sides, connect and wait until both know. */
+/* Open both sides, connect them and wait until both have the event. */
 void cf_connect_pair(struct cf_env *env, const struct cf_options *options);
 
-/* Single objects on an open domain. */
+/* Open single objects on an open domain. */
 struct fid_ep *cf_new_ep(struct cf_env *env);
 struct fid_cq *cf_new_cq(struct cf_env *env, enum fi_wait_obj wait_obj);
 struct fid_cntr *cf_new_cntr(struct cf_env *env, enum fi_wait_obj wait_obj);
 struct fid_av *cf_new_av(struct cf_env *env);
 
-/* Loopback address with @port in the format of @info, which must be of IP (skips
- * otherwise). Returns its length. */
+/* Loopback address with @port in the format of @info, which must be an IP format (else
+ * the case is skipped). Returns its length. */
 size_t cf_ip_addr(const struct fi_info *info, void *addr, uint16_t port);
 uint16_t cf_ip_port(const void *addr);
-/* One of this host's addresses in any format, at most 64 bytes of it: a number with IP
- * is a port, and else a part of the name. No. 0 is one that nobody can be at. */
+/* Address @number of this host in any format, at most 64 bytes: with IP the number is a
+ * port, else a part of the name. No endpoint can have number 0. */
 size_t cf_addr(const struct fi_info *info, void *addr, uint16_t number);
 uint16_t cf_addr_number(const void *addr);
-/* @count of them in a row, as fi_av_insert takes them; numbers from @number up. */
+/* @count such addresses in a row, as for fi_av_insert; their numbers are consecutive
+ * from @number up. */
 void *cf_addrs(const struct fi_info *info, uint16_t number, size_t count);
-/* One that an endpoint can be given: the port is left to the system. */
+/* An address that an endpoint can be opened with: the system chooses the port. */
 size_t cf_free_addr(const struct fi_info *info, void *addr);
 
-/* Memory that the other side may access. */
+/* Memory that the other side can access. */
 struct cf_region {
 	struct fid_mr *mr;
 	uint8_t *bytes;
-	bool owned; /* the bytes are freed with it */
+	bool owned; /* The memory is freed with the region. */
 	size_t len;
-	uint64_t addr, key; /* as the initiator names it */
+	uint64_t addr, key; /* as the initiator uses it */
 };
-/* Register @bytes (allocated and cleared here when NULL) for side @side of @env. */
+/* Register @bytes (NULL: allocated and zeroed) for side @side of @env. */
 void cf_open_region(struct cf_env *env, int side, struct cf_region *region, void *bytes,
 	size_t len, uint64_t access);
 /* Frees the bytes that cf_open_region allocated. */
@@ -295,25 +304,29 @@ void cf_close_region(struct cf_region *region);
 
 /* ---- transfers ----------------------------------------------------------------- */
 
-/* How long an event may take to come. */
+/* Time limit for an event, in milliseconds. */
 #define CF_TIMEOUT_MS limit_ms(5000)
 
-/* fi_cq_read until an entry comes; fails on an error entry or after the timeout. */
+/* Call fi_cq_read until there is an entry; fails on an error entry or after the time
+ * limit. */
 void cf_cq_wait(struct fid_cq *cq, void *entry);
-/* As cf_cq_wait, for @context. Returns the flags, which every format but CONTEXT has.
+/* Like cf_cq_wait, for @context. Returns the flags, which every format but CONTEXT has.
  */
 uint64_t cf_cq_wait_for(struct fid_cq *cq, const void *context);
-/* As cf_cq_wait for an error entry; fails when a success comes. */
+/* Like cf_cq_wait, for an error entry; fails if a success arrives. */
 void cf_cq_wait_err(struct fid_cq *cq, struct fi_cq_err_entry *entry);
-/* fi_cancel of an operation that waits; skips the case where the provider cannot. */
+/* Call fi_cancel for a waiting operation; skips the case if the provider does not
+ * support it. */
 void cf_cancel(struct fid *fid, void *context);
-/* The same, whatever it answers. */
+/* The same, with any result. */
 ssize_t cf_try_cancel(struct fid *fid, void *context);
-/* Nothing may come for a while (reads the CQ @reads times). */
+/* No entry may arrive for a while (reads the CQ @reads times). */
 void cf_cq_quiet(struct fid_cq *cq);
-/* Drive both sides of the open pair, as manual progress asks of an application. */
+/* Make progress at both sides of the open pair, as applications with manual progress
+ * do. */
 void cf_progress(void);
-/* Retry @call while it answers -FI_EAGAIN, driving @cq and the open pair. */
+/* Repeat @call while it returns -FI_EAGAIN, making progress of @cq and the open pair.
+ */
 #define CF_RETRY(cq, call)                                                             \
 	do {                                                                           \
 		uint64_t deadline_ = cf_now_ms() + CF_TIMEOUT_MS;                      \
@@ -332,9 +345,10 @@ void cf_progress(void);
 void cf_post_recv(struct cf_env *env, void *buf, size_t len, void *context);
 void cf_post_send(struct cf_env *env, const void *buf, size_t len, void *context);
 /* Post @count receives on side 1, at most 8, for small messages of which only the
- * sender is looked at: some transports keep none that has no receive. */
+ * sender is checked, because some transports do not keep a message without a receive.
+ */
 void cf_post_recvs(struct cf_env *env, size_t count);
-/* Send @len patterned bytes from side 0 to side 1 and check what arrives. */
+/* Send @len bytes of a pattern from side 0 to side 1 and check what arrives. */
 void cf_exchange(struct cf_env *env, size_t len);
 void cf_fill(void *buf, size_t len, unsigned int seed);
 void cf_verify(const void *buf, size_t len, unsigned int seed);

@@ -296,8 +296,8 @@ static void automatic(struct fi_info *hints)
 	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
 }
 
-/* The library's thread sleeps while the application's accepts: it has to hear of what
- * comes from there. */
+/* The library's thread sleeps while the application accepts: events of the new
+ * connection have to wake it. */
 static void a_sleeping_thread_hears_of_the_connection(void)
 {
 	enum { NAP_US = 50000 }; /* long enough to fall asleep in, usually */
@@ -322,7 +322,7 @@ static void a_sleeping_thread_hears_of_the_connection(void)
 		(void)cf_eq_wait(&env, FI_CONNECTED, &event);
 	cf_post_recv(&env, &in, 1, &contexts[0]);
 	cf_post_send(&env, &out, 1, &contexts[1]);
-	/* This looks after side 0 only. */
+	/* This makes progress of side 0 only. */
 	cf_cq_wait(env.side[0].tx_cq, &entry);
 	CHECK(entry.op_context == &contexts[1]);
 	cf_cq_wait(env.side[1].rx_cq, &entry);

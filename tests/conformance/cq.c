@@ -283,7 +283,7 @@ static void sources_are_not_available_unasked(void)
 	cf_close(&env);
 }
 
-/* However well the endpoint knows who sends. */
+/* Also if the endpoint knows the sender well. */
 static void a_removed_source_is_not_available(void)
 {
 	struct cf_options options = { .caps = FI_SOURCE };

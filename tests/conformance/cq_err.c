@@ -118,7 +118,7 @@ static void truncation_tells_what_fitted(void)
 	CHECK(err.op_context == &contexts[0]);
 	CHECK_EQ(err.flags & (FI_RECV | FI_MSG), FI_RECV | FI_MSG);
 	CHECK(in[24] == '#');
-	/* A device tells no more, and ends the connection. */
+	/* A device reports no details, and ends the connection. */
 	if (!cf_device_matches(&env)) {
 		CHECK_EQ(err.len, 24);
 		CHECK_EQ(err.olen, 40);
@@ -254,7 +254,7 @@ static void error_data_without_space_is_the_librarys(void)
 	send_from_unknown(&env, contexts);
 	CHECK_EQ(fi_cq_readerr(env.side[1].rx_cq, &err, 0), 1);
 	CHECK(err.err_data);
-	/* Older entries have no size; the address tells its own. */
+	/* Older entries have no field for the size; the address contains its own. */
 	if (cf_target.version >= FI_VERSION(1, 5))
 		CHECK(err.err_data_size > 0);
 	CHECK_EQ(fi_av_insert(env.side[1].av, err.err_data, 1, &back, 0, NULL), 1);

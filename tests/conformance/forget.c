@@ -63,8 +63,8 @@ static fi_addr_t insert(struct cf_side *side, struct cf_side *other)
 	return addr;
 }
 
-/* A client asks, gets an answer and goes; only then its address leaves the AV, or while
- * it is there yet. */
+/* A client asks, gets an answer and closes; its address is removed from the AV then or,
+ * if @early, before. */
 static void serve_one(struct cf_env *env, const struct cf_options *options, bool early)
 {
 	struct cf_side *server = &env->side[0], client = { .ep = NULL };
@@ -87,7 +87,7 @@ static void serve_one(struct cf_env *env, const struct cf_options *options, bool
 		(void)fi_cq_read(server->rx_cq, NULL, 0);
 }
 
-/* It hears of the last ones' end now and then. */
+/* The server notices the end of the last clients only now and then. */
 static void settle(struct cf_side *server)
 {
 	uint64_t until = cf_now_ms() + 50;

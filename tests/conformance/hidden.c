@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What carries the data without being seen: sockets, and connections that come and go
- * with addresses. */
+/* File descriptors that carry data without being visible: sockets, and connections that
+ * are made and closed with addresses. */
 #include <dirent.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -71,7 +71,7 @@ static int count_sockets(void)
 	return count;
 }
 
-/* What looks at who the other side is comes and goes. */
+/* Sockets of the exchanges that identify peers are temporary. */
 static int count_settled_sockets(void)
 {
 	enum { LOOKS = 100, SAME = 20 };
@@ -154,7 +154,7 @@ static void a_connection_outlives_its_address(void)
 	cleanup(false);
 }
 
-/* Nothing is profiled, and said to be. */
+/* Profiling is not supported, and the call says so. */
 static void profiling_is_absent(void)
 {
 	struct fid_profile *profile = NULL;

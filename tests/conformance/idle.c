@@ -201,8 +201,8 @@ static void the_end_of_one_of_many_is_told(void)
 	leave(&crowd);
 }
 
-/* Whoever reads his queue seldom, while another peer is there, hears of a new one:
- * every read counts, not every so many. */
+/* An application that seldom reads its queue, while it has another peer, notices a new
+ * peer: every read counts, not only every n-th. */
 static void a_rare_reader_hears_of_new_peers(void)
 {
 	enum { READS = 15, PAUSE_MS = 12 };

@@ -237,7 +237,7 @@ static void formats_are_concrete_and_filter(void)
 	fi_freeinfo(hints);
 }
 
-/* GI-025: a name from fi_getname, whatever it looks like. */
+/* GI-025: a name from fi_getname, in whatever form. */
 static void a_peer_s_name_comes_back(void)
 {
 	struct fi_info *hints = cf_hints(), *info;

@@ -71,7 +71,8 @@ static void names_of_the_peer(void)
 	fi_freeinfo(hints);
 }
 
-/* A name that nobody here has, and no host, is a peer only when it says that it is. */
+/* A name that no endpoint on this host has, and that is no host, is a peer only if it
+ * has the provider's prefix. */
 static void nodes_that_are_not_here(void)
 {
 	static const struct cf_options options;

@@ -275,7 +275,8 @@ static void run(const struct plan *plan)
 		(void)alarm(limit_s(LIMIT_S));
 		be_sender();
 	}
-	/* A sender that fails says nothing, which is heard. */
+	/* A sender that fails closes the pipe without a message, which its parent
+	 * notices. */
 	close(stage.go.fd[1]);
 	stage.go.fd[1] = -1;
 	be_receiver();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Completion levels: when a send may say that it is done. */
+/* Completion levels: when the completion of a send may be written. */
 #include "suites.h"
 
 static uint64_t level; /* of the case, for adjust */

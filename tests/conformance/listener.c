@@ -89,7 +89,7 @@ static void a_listeners_address_is_taken_over(void)
 	(void)cf_listen(&env, name, sizeof(name));
 	take_over(&env, &pep, own);
 	check_name(env.side[0].ep, own);
-	/* It has no more to say, and does not hold the address. */
+	/* The rejected connection is over, and does not occupy the address. */
 	CHECK_OK(fi_pep_bind(pep, &env.eq->fid, 0));
 	CHECK_FAILS(fi_listen(pep));
 	CF_CLOSE(pep);

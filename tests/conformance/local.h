@@ -2,7 +2,7 @@
 #ifndef CONFORMANCE_LOCAL_H
 #define CONFORMANCE_LOCAL_H
 
-/* What the files local*.c share; see local.c. */
+/* Declarations that the files local*.c share; see local.c. */
 #include <pthread.h>
 #include <stddef.h>
 
@@ -31,7 +31,7 @@ struct local_domain {
 	const struct fi_ops *under;
 	const struct fi_ops_domain *domain_under;
 	struct fid_domain *domain;
-	pthread_mutex_t lock; /* of the ranges */
+	pthread_mutex_t lock; /* guards the ranges */
 	struct range *ranges;
 	size_t count;
 	struct local_ep *srxs;
@@ -50,7 +50,7 @@ struct local_ep {
 	const struct fi_ops_rma *rma_under;
 	const struct fi_ops_atomic *atomic_under;
 	struct local_domain *domain;
-	struct local_ep *next; /* of the domain's srxs */
+	struct local_ep *next; /* next one in the list of the domain's srxs */
 };
 
 #define OWNER(table, type, member)                                                     \
@@ -66,18 +66,17 @@ struct local_ep {
  * write to the buffer. */
 void *cf_local_one(
 	struct local_ep *l, const void *buf, size_t len, void *desc, bool written);
-/* The descriptors of a vector: @room, or @descs if there is nothing to fill in. */
+/* The descriptors of a vector, in @room; or @descs if no descriptors are needed. */
 void **cf_local_many(struct local_ep *l, const struct iovec *iov, void **descs,
 	size_t count, bool written, void **room);
 
-/* The same of a vector of elements. */
+/* The same for a vector of elements. */
 void **cf_local_elements(struct local_ep *l, const struct fi_ioc *ioc, void **descs,
 	size_t count, enum fi_datatype datatype, bool written, void **room);
-/* Fill in the descriptors of deferred work, in arrays that stay until the domain is
- * closed. */
+/* Set the descriptors of deferred work, in arrays that are freed with the domain. */
 void cf_local_work(struct local_domain *d, struct fi_deferred_work *work);
 
-/* Replace the endpoint's operations of a kind, unless that was done already. */
+/* Replace the endpoint's operations of one kind, unless that has been done. */
 void cf_local_msg(struct local_ep *l, struct fid_ep *ep);
 void cf_local_tagged(struct local_ep *l, struct fid_ep *ep);
 void cf_local_rma(struct local_ep *l, struct fid_ep *ep);

@@ -30,7 +30,7 @@ struct cf_target cf_target = { .version = FI_VERSION(2, 6) };
 
 static const char *left_out[LEFT_OUT_MAX];
 static int left_out_count;
-static char message[512]; /* what the child has to say, read through a pipe */
+static char message[512]; /* message of the child, read from a pipe */
 
 void cf_fail(const char *file, int line, const char *format, ...)
 {

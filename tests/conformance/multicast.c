@@ -181,7 +181,7 @@ static void members_receive(void)
 	CHECK_EQ(from, env.side[1].peer);
 	cf_verify(in, sizeof(in), 5);
 	CHECK_EQ(fi_close(&env.side[1].ep->fid), -FI_EBUSY);
-	/* Unicast goes on beside it, and says so. */
+	/* Unicast works at the same time, and is reported as unicast. */
 	cf_post_recv(&env, in, sizeof(in), &contexts[1]);
 	cf_post_send(&env, out, sizeof(out), &contexts[0]);
 	cf_cq_wait(env.side[0].tx_cq, &entry);

@@ -212,7 +212,7 @@ static void wait_for(struct memory *m, int count)
 		cf_cq_wait(m->from->tx_cq, &entry);
 }
 
-/* One byte, which says that what was written before is there. */
+/* Send one byte, which means that everything written before is in memory. */
 static void post_flag(struct memory *m, bool tagged, void *buf)
 {
 	struct cf_side *to = &m->env.side[1];
@@ -361,7 +361,7 @@ static void a_fence_waits_for_what_was_before(void)
 	close_memory(&m);
 }
 
-/* Until the first byte of the target changes; at most a number of looks. */
+/* Poll until the first byte of the target changes, at most @looks times. */
 static bool written(const struct memory *m, int looks)
 {
 	const volatile uint8_t *first = m->region.bytes;
@@ -419,8 +419,8 @@ static void a_fenced_write_waits_for_a_send(void)
 	close_memory(&m);
 }
 
-/* What each side sends behind a fence waits for what the other has to receive: neither
- * fence stops what the peer is told about its own message. */
+/* Operations of each side behind a fence wait for messages that the other side has to
+ * receive: neither fence holds back the answers to the peer. */
 static void fences_of_both_sides(void)
 {
 	struct cf_options options = { .caps = FI_MSG | FI_FENCE, .split_cqs = true };

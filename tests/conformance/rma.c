@@ -170,7 +170,7 @@ static void every_call_writes(void)
 		read_back(&w, back, 64, 0);
 		cf_verify(back, 64, 3);
 	}
-	/* None of them tells the target. */
+	/* The target gets no completion of any of them. */
 	cf_cq_quiet(w.env.side[1].rx_cq);
 
 	data_size = w.env.info->domain_attr->cq_data_size;

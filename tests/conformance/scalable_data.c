@@ -27,7 +27,7 @@ static void tags_and_sources(void)
 	to = &pair.end[1];
 	CHECK_OK(fi_getname(&to->sep->fid, name, &len));
 	CHECK_EQ(fi_av_insert(to->av, name, 1, &self, 0, NULL), 1);
-	/* The first is for somebody else's messages, whatever context they name. */
+	/* The first one matches other messages only, whatever context they are for. */
 	CHECK_OK(fi_trecv(to->rx[1], &in[0], 4, NULL, self, 5, 0, &contexts[0]));
 	CHECK_OK(fi_trecv(to->rx[1], &in[1], 4, NULL, to->peer, 5, 0, &contexts[1]));
 	SC_RETRY(&pair, fi_tsend(from->tx[1], &out, 4, NULL, sc_addr(from, 1), 5,
@@ -78,7 +78,7 @@ static void memory_is_the_domains(void)
 						(uint64_t)(2 * t + r), to, at,
 						region.key, &context));
 			sc_wait_for(&pair, end->tx_cq[t], &context);
-			/* The one that was named hears of it. */
+			/* The context that was addressed gets the completion. */
 			sc_wait(&pair, pair.end[1].rx_cq[r], &entry);
 			CHECK(entry.flags & FI_REMOTE_CQ_DATA);
 			CHECK_EQ(entry.data, 2 * t + r);
@@ -200,7 +200,7 @@ static void early_messages_wait_for_their_context(void)
 		fi_inject(pair.end[0].tx[0], small, 8, sc_addr(&pair.end[0], 1)));
 	SC_RETRY(&pair, fi_send(pair.end[0].tx[0], big, LARGE, NULL,
 				sc_addr(&pair.end[0], 1), &contexts[0]));
-	/* They keep nobody else waiting. */
+	/* They do not delay other contexts. */
 	send_and_check(1, 0, 1000);
 	CHECK_OK(fi_enable(to->rx[1]));
 	CHECK_OK(fi_recv(to->rx[1], in, 8, NULL, FI_ADDR_UNSPEC, &contexts[1]));
@@ -233,8 +233,8 @@ static void *map(size_t len)
 	return at;
 }
 
-/* What one context leaves behind is no matter to the others, and nobody touches the
- * buffers that it was given: they are gone. */
+/* Messages and operations that one context leaves behind do not affect the others, and
+ * the buffers that it was given are not accessed: they are unmapped. */
 static void a_transmit_context_closes_in_the_middle(void)
 {
 	struct fi_context2 contexts[8];
@@ -274,7 +274,7 @@ static void a_transmit_context_closes_in_the_middle(void)
 		CHECK_OK(fi_tx_context(from->sep, 0, NULL, &from->tx[0], NULL));
 		CHECK_OK(fi_ep_bind(from->tx[0], &from->tx_cq[0]->fid, FI_TRANSMIT));
 		CHECK_OK(fi_enable(from->tx[0]));
-		/* Nothing of that comes to whoever takes the place. */
+		/* The next context with that index gets nothing of them. */
 		for (int i = 0; i < 200; i++)
 			sc_progress(&pair);
 		CHECK_OK(fi_enable(pair.end[1].rx[1]));
@@ -310,7 +310,7 @@ static void a_receive_context_closes_in_the_middle(void)
 		CHECK_OK(munmap(buf, 2 * LARGE));
 		while (fi_cq_read(to->rx_cq[1], &entry, 1) == 1)
 			;
-		/* Those who sent hear that they did, matched or not. */
+		/* The senders get their completions, matched or not. */
 		for (uint64_t end = cf_now_ms() + CF_TIMEOUT_MS; ended < 4;) {
 			CHECK(cf_now_ms() < end);
 			ended += fi_cq_read(from->tx_cq[0], &entry, 1) == 1;

@@ -9,6 +9,6 @@ struct cf_suite {
 	const struct cf_case *cases;
 };
 
-extern const struct cf_suite cf_suites[]; /* ends with a NULL name */
+extern const struct cf_suite cf_suites[]; /* the last one has a NULL name */
 
 #endif

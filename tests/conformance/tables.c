@@ -134,7 +134,8 @@ static void regions_polls_and_waits(void)
 	cf_close(&env);
 }
 
-/* What the endpoint was not opened for is there, and says so. */
+/* Calls for capabilities that the endpoint was opened without exist, and return an
+ * error. */
 static void missing_transfers_answer(void)
 {
 	struct cf_env env;

@@ -194,7 +194,7 @@ static void threads_have_domains_of_their_own(void)
 	finish(threads, OWN_THREADS);
 }
 
-/* An endpoint that talks to itself, with a queue that nobody else uses. */
+/* An endpoint that sends to itself, with a queue that no other endpoint uses. */
 struct own_set {
 	struct fid_ep *ep;
 	struct fid_cq *cq;

@@ -36,7 +36,7 @@ static void queued_entries_forbid_blocking(void)
 	cq = env.side[1].rx_cq;
 	cf_post_recv(&env, &in, 1, &contexts[0]);
 	cf_post_send(&env, &out, 1, &contexts[1]);
-	/* Either the entry is there, or it will wake whoever blocks. */
+	/* Either the entry is in the queue, or it will wake the thread that blocks. */
 	while (trywait(&env, &cq->fid) == 0) {
 		struct pollfd poll_fd = { .events = POLLIN };
 

@@ -62,9 +62,9 @@ static void poll_sender(struct cf_side *from, uint64_t *completed)
 	cf_progress();
 }
 
-/* Send all of them and let them travel: nobody receives. @completed counts. No more
- * than
- * @window are on their way, so that it is not the sender whose memory is seen. */
+/* Send all messages and let them arrive; no receive is posted. @completed counts. At
+ * most @window of them are under way, so that the memory of the receiver and not of the
+ * sender is measured. */
 static void flood(struct cf_env *env, const void *buf, size_t len, uint64_t count,
 	struct fi_context2 *contexts, uint64_t window, uint64_t *completed)
 {
@@ -114,9 +114,9 @@ static void finish(struct cf_env *env, uint64_t count, uint64_t completed)
 	cf_exchange(env, 64);
 }
 
-/* The one that came last is the first to be wanted, then the rest from both ends. While
- * they wait, each takes up to @each bytes, and up to @place more once that one was
- * found; in the end nothing. */
+/* The last message that arrived is received first, then the others from both ends.
+ * While they wait, each takes up to @each bytes, and up to @place bytes more after that
+ * search; in the end all memory is freed. */
 static void the_last_one_first(uint64_t count, size_t len, size_t each, size_t place)
 {
 	struct fi_context2 *contexts = malloc(count * sizeof(*contexts));
@@ -243,7 +243,7 @@ static fi_addr_t source_of_next(struct fid_cq *cq, struct fi_cq_tagged_entry *en
 	return src;
 }
 
-/* An endpoint that is nobody yet, at @to's AV. */
+/* Insert an endpoint that has not been opened yet into @to's AV. */
 static struct fid_ep *insert_another(
 	struct cf_env *env, struct cf_side *to, fi_addr_t *ret_addr)
 {
@@ -259,7 +259,8 @@ static struct fid_ep *insert_another(
 	return ep;
 }
 
-/* Its messages wait, and its index is given to another: they are not his. */
+/* Its messages wait, and its index is given to another endpoint: they are not reported
+ * as that endpoint's. */
 static void an_address_goes_before_its_messages(void)
 {
 	static const struct cf_options directed = { .caps = FI_TAGGED | FI_SOURCE |

@@ -26,15 +26,15 @@ static unsigned int each = EACH, clients_count = CLIENTS;
 
 struct word {
 	uint32_t who, number;
-	uint16_t port; /* where the answer goes */
+	uint16_t port; /* port to which the answer is sent */
 };
 
 struct crowd {
 	struct signal_pipe ready, go, over;
 	uint16_t port;
-	int process;           /* the one that is being started */
+	int process;           /* the process that is being started */
 	unsigned int fd_limit; /* of the server; 0: as it is */
-	bool leave;            /* who was answered goes */
+	bool leave;            /* A client closes when it has been answered. */
 };
 
 static struct crowd *new_crowd(void)
@@ -62,7 +62,7 @@ static void limit_descriptors(unsigned int count)
 static uint32_t heard[CLIENTS];
 static unsigned int complete;
 
-/* True: it was his last one. */
+/* True: it was the client's last one. */
 static bool hear(const struct word *word)
 {
 	CHECK(word->who < clients_count && word->number == heard[word->who]);
@@ -235,7 +235,7 @@ static void a_thousand_at_an_rdm_endpoint(void)
 	run_crowd(new_crowd(), rdm_server, rdm_clients);
 }
 
-/* What is logged goes to a file meanwhile; how often it has @text is returned. */
+/* The log is written to a file meanwhile; returns how often it contains @text. */
 static unsigned int count_in_log(FILE *log, const char *text)
 {
 	unsigned int count = 0;
@@ -257,8 +257,8 @@ static FILE *log_to_file(void)
 	return log;
 }
 
-/* So few that most have to come again: those who were answered make room. It is said
- * in the log, and not for each one. */
+/* There are so few descriptors that most clients have to try again: those that were
+ * answered make room. The log mentions it, but not for each client. */
 static void few_descriptors_for_many(void (*server)(void *), void (*clients)(void *))
 {
 	struct crowd *crowd = new_crowd();
@@ -376,8 +376,8 @@ static int next_event(struct msg_side *side, uint32_t *event,
 	return 1;
 }
 
-/* Each completion that there is goes to @done with its link. Receives that end with
- * their connection are not spoken of. */
+/* Call @done with the link of each completion. Receives that end with their connection
+ * are not reported. */
 static void for_each_done(struct msg_side *side,
 	void (*done)(struct msg_side *side, struct link *link, bool is_send))
 {
@@ -505,7 +505,7 @@ static void link_say(struct msg_side *side, struct link *link)
 	link_send(side, link);
 }
 
-/* Whoever was sent away comes again. */
+/* A client that was rejected tries again. */
 static void client_events(struct msg_side *side, bool again)
 {
 	struct fi_eq_cm_entry entry;

@@ -21,8 +21,9 @@ enum { MEMBERS = 4, DEPTH = 3, COUNT_MAX = 20000, KINDS = 9, NONE = MEMBERS };
 
 /* What all processes of a round share. */
 struct board {
-	atomic_uint named, formed; /* members that have told their names, and joined */
-	atomic_uint dead;          /* NONE: they all live */
+	/* Members that have published their names, and members that have joined. */
+	atomic_uint named, formed;
+	atomic_uint dead; /* NONE: they all live */
 	atomic_bool silent_done;
 	size_t len[MEMBERS];
 	char name[MEMBERS][256];
@@ -331,7 +332,7 @@ static void new_board(void)
 	atomic_store(&board->dead, NONE);
 }
 
-/* @instant_us: after all members have told their names. */
+/* @instant_us: counted from when all members have published their names. */
 static void one_death(uint32_t dead, unsigned int instant_us)
 {
 	pid_t pids[MEMBERS];

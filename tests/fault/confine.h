@@ -4,34 +4,35 @@
 
 #include <stdbool.h>
 
-/* What containers and administrators do to a process. Those that are not permitted here
- * skip the case. */
+/* Restrictions of processes, as containers and administrators set them. If this process
+ * may not set one, the case is skipped. */
 
-/* A /dev/shm and a /tmp of our own from here on, for this process and its children;
- * @options of the mount, such as "size=64k", or NULL. */
+/* Give this process and its children a /dev/shm and a /tmp of their own; @options of
+ * the mount, such as "size=64k", or NULL. */
 void own_shm(const char *options);
-/* The same where it is permitted; else false. */
+/* The same if it is permitted; else false. */
 bool own_shm_if_permitted(void);
-/* Is anything in there? What is found is printed. */
+/* Does either directory contain anything? Its contents are printed. */
 bool anything_left(void);
 
-/* process_vm_readv and process_vm_writev fail with EPERM from here on. */
+/* From now on process_vm_readv and process_vm_writev fail with EPERM. */
 void refuse_cma(void);
-/* May the process read that one's memory? */
+/* May this process read the memory of process @pid? */
 bool cma_works(int pid);
 
-/* Another user, without any privilege. */
+/* Change to another user, without any privilege. */
 void become_nobody(void);
-/* Skip the case here, before its processes are started, if @confine would skip it in
- * one of them. */
+/* Skip the case now, before its processes are started, if @confine would skip it in one
+ * of them. */
 void need_permitted(void (*confine)(void));
-/* A user namespace of our own, with the same user in it. */
+/* Enter a new user namespace, as the same user. */
 void own_user_namespace(void);
-/* The next child is called 1 in a process namespace of its own. */
+/* The next child gets a new process namespace, in which its id is 1. */
 void own_process_namespace(void);
-/* Run it in a child, called 1 in a process namespace of its own, and exit. */
+/* Run @run in a child in a new process namespace, in which its id is 1, and exit with
+ * its result. */
 _Noreturn void in_pid_namespace(void (*run)(void *), void *arg);
-/* The first child of a process. */
+/* The first child of process @pid. */
 int child_of(int pid);
 
 #endif

@@ -104,7 +104,7 @@ static void write_and_read(struct partner *p)
 	memset(window, 0, sizeof(window));
 	exchange(p, 1, 100);
 	fill(out, WINDOW, 1000 + p->me);
-	/* A message that comes behind a write says that it is there. */
+	/* A message that follows a write means that the write has arrived. */
 	DONE(p, fi_write(p->node.ep, out, WINDOW, NULL, p->to, 0, key, &context));
 	exchange(p, 1, 101);
 	CHECK(filled(window, WINDOW, 1000 + !p->me));

@@ -2,8 +2,8 @@
 /*
  * Random cycles: two that connect to each other at once, a client that is there before
  * its server, a server that is killed and comes back on its port, a client that is
- * killed in the middle of a message. Nobody hangs, and between two that live nothing
- * is lost, doubled or out of order.
+ * killed in the middle of a message. No process hangs, and between two processes that
+ * live no message is lost, doubled or out of order.
  *
  * FAULT_CYCLES says how many, FAULT_SEED which ones.
  */
@@ -40,7 +40,7 @@ struct duo {
 	int count[2];        /* messages that each one sends */
 	bool together, late; /* begin together; receives are posted late */
 	size_t len[2][MESSAGES_MAX];
-	int index; /* of the one that is being started */
+	int index; /* index of the process that is being started */
 };
 
 static uint8_t pattern(int who, int message, size_t at)
@@ -275,7 +275,7 @@ static void ask_with(struct node *node, fi_addr_t to, const struct word *word,
 	CHECK_OK(ret);
 }
 
-/* True: answered. False: an error said that it may not be. */
+/* True: answered. False: an error, which is permitted. */
 static bool ask_one(struct node *node, struct service *service, fi_addr_t to,
 	uint32_t number, uint64_t level)
 {
@@ -424,7 +424,7 @@ static void flood(void *arg)
 	}
 }
 
-/* Takes anything from anybody, and answers questions with tag 2. */
+/* Receives any message, and answers questions with tag 2. */
 static void host(void *arg)
 {
 	enum { SIZE = 4 << 20 };
@@ -476,7 +476,7 @@ static void start_home(void)
 	to_home = node_peer(&probe, home->port);
 }
 
-/* Somebody else gets through all the time, at once and at the first attempt. */
+/* Another process gets answers all the time, at the first attempt. */
 static void probe_home(void)
 {
 	static uint32_t number;

@@ -50,8 +50,9 @@ struct traffic {
 	fi_addr_t to[PEERS];
 	struct slot tx[PEERS][DEPTH], rx[RECEIVES];
 	uint32_t sent[PEERS]; /* messages */
-	/* What was heard from each: its life, and in it which messages. Large ones are
-	 * overtaken by small ones, but nothing comes twice. */
+	/* The messages that were received from each process: its instance, and the
+	 * messages of that instance. Small messages may overtake large ones, but none
+	 * arrives twice. */
 	struct {
 		uint64_t life;
 		uint32_t number[HEARD];
@@ -148,7 +149,7 @@ static void pump(struct traffic *t, uint32_t peer)
 	}
 }
 
-/* Whole, and not heard before. */
+/* The message is complete, and was not received before. */
 static void look_at(struct traffic *t, const uint8_t *buf, size_t len)
 {
 	struct header h;
@@ -311,7 +312,7 @@ static void meet(struct traffic *t, uint32_t peer, uint64_t life)
 	}
 }
 
-/* Nothing goes to anybody for a while: peers of tcp that share memory are reached by it
+/* Send no message for a while: peers of tcp that share memory are reached through it
  * from then on (docs/tcp-local.md). */
 static void rest(struct traffic *t)
 {

@@ -58,7 +58,8 @@ static void succeed(struct node *node)
 	CHECK(got == 1);
 }
 
-/* All open, they take a message each if they are told of no hub, or send it one. */
+/* When all are open, each receives a message if it has no hub, or sends one to the hub.
+ */
 static void crowd(void *arg)
 {
 	static struct node nodes[PEERS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What was sent arrives, although its sender goes: killed, or closing its endpoint. */
+/* What was sent arrives although its sender is killed or closes its endpoint. */
 #include "fault.h"
 
 #include <sys/mman.h>
@@ -102,7 +102,8 @@ static void send_and_close(void *arg)
 	node_receive_exact(&node, buf, sizeof(buf), 2, &tx[0]);
 	pipe_tell(&leaver->ready);
 	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);
-	/* As many as the kernel takes while nobody reads; at least some. */
+	/* As many messages as the kernel accepts while the peer does not read; at least
+	 * some. */
 	while (sent < PARTING) {
 		ssize_t ret;
 
@@ -124,7 +125,8 @@ static void send_and_close(void *arg)
 	node_close(&node);
 }
 
-/* What completed before its sender closed arrives, whatever he had left unread. */
+/* Messages that completed before their sender closed arrive, even if the sender had
+ * unread messages. */
 static void a_close_takes_nothing_back(void)
 {
 	static uint8_t in[PARTING_LEN];
@@ -138,8 +140,8 @@ static void a_close_takes_nothing_back(void)
 	pid_t pid;
 
 	CHECK(leaver != MAP_FAILED);
-	/* Its peer does not read before it is gone: what the kernel has goes on all the
-	 * same. */
+	/* The peer does not read before the sender is gone: what the kernel has
+	 * accepted arrives nevertheless. */
 	CHECK(!setenv("FI_FLUSH_TIMEOUT", "200", 1));
 	leaver->port = free_port();
 	node_open(&node, 0);
@@ -148,8 +150,8 @@ static void a_close_takes_nothing_back(void)
 	pipe_open(&leaver->ready);
 	pipe_open(&leaver->go);
 	pid = child(send_and_close, leaver, 60);
-	/* The connection is made from here, so that nothing has to be found out about
-	 * the other end later. */
+	/* This end makes the connection, so that the identity of the peer need not be
+	 * proven later. */
 	pipe_wait(&leaver->ready);
 	CHECK(node_send(&node, peer, in, sizeof(in), 2, &tx, LIMIT_MS));
 	CHECK(node_wait(&node, &entry, &err, LIMIT_MS) == 1);

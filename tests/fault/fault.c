@@ -125,7 +125,7 @@ void pipe_tell(struct signal_pipe *p)
 	CHECK(write(p->fd[1], "x", 1) == 1);
 }
 
-/* Whoever should tell may have died of a failed check. */
+/* The process that should write the byte may have died of a failed check. */
 void pipe_wait(struct signal_pipe *p)
 {
 	struct pollfd poll_fd = { .fd = p->fd[0], .events = POLLIN };

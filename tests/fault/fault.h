@@ -24,10 +24,10 @@
 #include "../time_limits.h"
 
 /*
- * Reliable datagram endpoints in processes that die, stall, come late and are talked to
- * by strangers. Every process has an endpoint or more, knows the others by a number
- * (the port that they listen on, or part of a name) and carries an alarm: nothing here
- * waits for ever.
+ * Reliable datagram endpoints in processes that die, stall, start late and get
+ * connections from unknown programs. Every process has one endpoint or more, knows the
+ * others by a number (the port on which they listen, or part of a name) and has an
+ * alarm, so that it never waits for ever.
  */
 
 #define CHECK(cond)                                                                    \
@@ -51,7 +51,7 @@
 
 #include <unistd.h>
 
-/* How long an event may take to come. */
+/* Time limit for an event, in milliseconds. */
 #define LIMIT_MS limit_ms(30000)
 
 enum { MAX_PEERS = 128, NODE_NAME_MAX = 64 };
@@ -64,53 +64,56 @@ struct node {
 	struct fid_cq *cq;
 	struct fid_eq *eq;
 	struct fid_ep *ep;
-	bool sleeps;   /* the queue can be waited for */
-	bool events;   /* an event queue is bound */
-	uint64_t caps; /* besides messages */
+	bool sleeps;   /* A thread can sleep on the queue. */
+	bool events;   /* An event queue is bound. */
+	uint64_t caps; /* capabilities besides FI_MSG */
 	enum fi_progress progress;
 	fi_addr_t peer[MAX_PEERS];
 };
 
-/* Of FAULT_PROVIDER; with ports it listens on FAULT_HOST, 127.0.0.1 by default. @port 0
- * for any. */
+/* Open an endpoint of FAULT_PROVIDER; if it has ports, it listens on FAULT_HOST,
+ * 127.0.0.1 by default. @port 0: any port. */
 void node_open(struct node *node, uint16_t port);
 /* The same, for a node whose properties are set. */
 void node_open_as(struct node *node, uint16_t port);
-/* The same with further capabilities; or the error of the first call that fails, and
- * nothing is open. */
+/* The same with further capabilities. Returns 0; or the error of the first call that
+ * fails, and nothing is open. */
 int node_try(struct node *node, uint16_t port, uint64_t caps);
 void node_close(struct node *node);
 uint16_t node_port(struct node *node);
-/* Where nobody needs to live yet. */
+/* Insert the address of an endpoint that need not exist yet. */
 fi_addr_t node_peer(struct node *node, uint16_t port);
-/* The address string of number @port, where addresses are strings. */
+/* The address string of number @port, if addresses are strings. */
 void node_name(char name[NODE_NAME_MAX], uint16_t port);
-/* Is that the provider? */
+/* Is @provider the one that is tested? */
 bool node_over(const char *provider);
-/* Before any process is forked. */
+/* To be called before any process is forked. */
 void node_numbers_init(void);
 fi_addr_t node_peer_at(struct node *node, const char *host, uint16_t port);
 
-/* fi_tsend until it is taken; @buf must stay. False after @timeout_ms. */
+/* Call fi_tsend until it accepts the message; @buf must stay valid. False: not within
+ * @timeout_ms. */
 bool node_send(struct node *node, fi_addr_t to, const void *buf, size_t len,
 	uint64_t tag, void *context, int timeout_ms);
 void node_receive(
 	struct node *node, void *buf, size_t len, uint64_t tag, void *context);
 
-/* The same, for this tag alone. */
+/* The same for this tag only. */
 void node_receive_exact(
 	struct node *node, void *buf, size_t len, uint64_t tag, void *context);
 
-/* What came next: 1 a success, -1 an error (in @err), 0 nothing in that time. */
+/* Wait for the next completion: returns 1: a success, -1: an error (in @err), 0: none
+ * within the time. */
 int node_wait(struct node *node, struct fi_cq_tagged_entry *entry,
 	struct fi_cq_err_entry *err, int timeout_ms);
-/* Drive progress for that long; nothing may come. */
+/* Make progress for so many milliseconds; no completion may arrive. */
 void node_idle(struct node *node, int ms);
 
 uint64_t now_ms(void);
-/* A port that was free a moment ago. */
+/* A port that is free now. */
 uint16_t free_port(void);
-/* What the kernel has just given it may give again: these differ. */
+/* Ports that are free and differ, because the kernel may return the same port
+ * repeatedly. */
 void different_ports(uint16_t *ports, int count);
 /* A number from the environment. */
 unsigned int setting(const char *name, unsigned int fallback);
@@ -118,11 +121,11 @@ unsigned int setting(const char *name, unsigned int fallback);
 /* Fork @run with its argument; it exits 0 when it returns. @seconds until its
  * alarm, on an idle machine (time_limits.h). */
 pid_t child(void (*run)(void *), void *arg, unsigned int seconds);
-/* It must exit with 0. */
+/* The process must exit with 0. */
 void join(pid_t pid);
 void kill_and_reap(pid_t pid);
 
-/* One byte from process to process. */
+/* A pipe that sends one byte from process to process. */
 struct signal_pipe {
 	int fd[2];
 };
@@ -131,13 +134,13 @@ void pipe_close(struct signal_pipe *p);
 void pipe_tell(struct signal_pipe *p);
 void pipe_wait(struct signal_pipe *p);
 bool pipe_told(const struct signal_pipe *p);
-/* Drive progress until told; what comes is not looked at. */
+/* Make progress until the byte of @told arrives; completions are dropped. */
 void node_drive_until(struct node *node, const struct signal_pipe *told);
 
-/* The case needs what is not permitted here. */
+/* The case needs something that is not permitted. */
 _Noreturn void skip(const char *why);
 
-/* Run a named case in a process of its own and say how it went, in TAP. */
+/* Run a named case in a process of its own and print its result in TAP. */
 struct fault_case {
 	const char *name;
 	void (*run)(void);

@@ -197,7 +197,7 @@ static struct fi_info *info_for(const struct node *node, uint16_t number)
 	return info;
 }
 
-/* As the properties of @node say. */
+/* Open the endpoint with the properties in @node. */
 static int open_as(struct node *node, uint16_t number)
 {
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED,

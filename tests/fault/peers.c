@@ -129,8 +129,9 @@ static void a_server_restarts_on_its_port(void)
 	node_close(&node);
 }
 
-/* Between two messages the server is killed and comes back, and the client did not look
- * meanwhile. The next message gets to the new server, at the first attempt. */
+/* Between two messages the server is killed and restarted, without a progress call of
+ * the client meanwhile. The next message arrives at the new server, at the first
+ * attempt. */
 static void a_restart_is_noticed_before_sending(void)
 {
 	struct service service;
@@ -279,8 +280,8 @@ static int in_flight(const struct stream *s)
 	return n;
 }
 
-/* Everything sent to the one that died ends, in errors that name it; the other one
- * never notices. */
+/* All operations to the killed peer end, with errors that name it; the other peer does
+ * not notice. */
 static void a_killed_peer_fails_alone(size_t len)
 {
 	static uint8_t buf[1 << 20];
@@ -480,8 +481,9 @@ static void crossed_connects(void)
 
 /* ---- random cycles ---- */
 
-/* A server under clients that come, talk and are killed or leave, again and again. No
- * one that lives is ever without an answer. FAULT_CYCLES: how many. */
+/* A server with clients that connect, exchange messages and are killed or close,
+ * repeatedly. Every client that lives gets an answer. FAULT_CYCLES: how many clients.
+ */
 static void visitor(void *arg)
 {
 	struct service *service = arg;
@@ -532,9 +534,8 @@ static void random_connects_and_kills(void)
 		pipe_wait(&service.ready);
 		(void)usleep((useconds_t)(rand_r(&seed) % 10000));
 		kill_and_reap(guest);
-		/* Somebody else gets through all the time. That the server is another
-		 * one it learns once: from the first message or from the one behind it.
-		 */
+		/* Another client gets answers all the time. It notices only once that
+		 * the server is another process: at the first or the second message. */
 		do {
 			CHECK(node_send(&probe, server, &value, sizeof(value), 0, &tx,
 				LIMIT_MS));

@@ -89,7 +89,8 @@ static void cma_refused_later(void)
 		join(pids[i]);
 }
 
-/* Nobody without privileges may look into it, as Yama and set-user-id do it. */
+/* No process without privileges may read its memory, as with Yama and set-user-id
+ * programs. */
 static void undumpable(unsigned int me)
 {
 	(void)me;
@@ -503,7 +504,7 @@ static void intruder(void *arg)
 	CHECK(!reaches(fds));
 	snprintf(fds, sizeof(fds), "/proc/%d/map_files", (int)getppid());
 	CHECK(!reaches(fds));
-	/* By the front door: there is nobody of that name for this user. */
+	/* Through the provider: for this user no endpoint has that name. */
 	node_open(&node, 0);
 	to = node_peer(&node, owner->number);
 	if (node_send(&node, to, &word, sizeof(word), 7, &tx, 5000)) {
@@ -511,7 +512,7 @@ static void intruder(void *arg)
 		CHECK(err.op_context == &tx && err.err > 0);
 	}
 	node_close(&node);
-	/* Nor does the same name disturb the one who has it. */
+	/* The same name does not disturb the endpoint that has it. */
 	node_open(&node, owner->number);
 	node_close(&node);
 	pipe_tell(&owner->done);
@@ -644,8 +645,8 @@ static void meets_later(void *arg)
 	partner_close(&p);
 }
 
-/* The directory of another user goes while ours of another name is in use: those who
- * come then find those who came before. */
+/* The directory of another user is removed while this user's, with another name, is in
+ * use: endpoints that are opened then find those that were opened before. */
 static void the_directory_of_another_user_goes(void)
 {
 	static char path[512];

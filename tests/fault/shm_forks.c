@@ -16,7 +16,7 @@ struct answerer {
 	struct signal_pipe ready;
 };
 
-/* Answers each number with the next one, to whoever asks: the tag is his number. */
+/* Answers each number with the next one; the tag is the number of the sender. */
 static void answer(void *arg)
 {
 	static struct fi_context2 rx, tx[64];
@@ -147,7 +147,7 @@ static void parents_go_on(void)
 	CHECK(!alone || !anything_left());
 }
 
-/* Descriptors of a program that is executed here, but for files and pipes. */
+/* Number of descriptors in a program that is executed, without files and pipes. */
 static unsigned int inherited(void)
 {
 	static const char list[] =
@@ -225,7 +225,8 @@ static pid_t hear_of_forker(struct forker *f, struct node *hub)
 	return pid;
 }
 
-/* What waits for it ends, though a child of its holds on to whatever it inherited. */
+/* Operations that wait for it end, although its child holds all inherited descriptors.
+ */
 static void outlive(struct node *hub, fi_addr_t to, pid_t pid)
 {
 	static uint8_t large[1 << 20];
@@ -258,7 +259,7 @@ static void killed_while_a_child_lives(void)
 	node_close(&hub);
 }
 
-/* The children that live do not keep its name from whoever comes next. */
+/* Children that live do not keep its name from the next process. */
 static void the_name_of_one_whose_child_lives(void)
 {
 	struct forker f = { .number = free_port() };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Those who come under the name of one that was killed. Nothing of him is in their way,
- * and what he never took of what was sent to the name is for them. FAULT_ROUNDS: how
- * often.
+ * Processes that take the name of a killed process. Nothing of the killed process
+ * prevents it, and messages to the name that it never processed are for them.
+ * FAULT_ROUNDS: how often.
  */
 #include <dirent.h>
 #include <linux/sched.h>
@@ -60,7 +60,7 @@ static unsigned int open_descriptors(void)
 	return count;
 }
 
-/* The hub takes whatever comes, also what is not finished. */
+/* The hub receives all messages, also those that are not complete. */
 static void take_for(struct node *hub, uint8_t *buf, size_t len, uint64_t ms)
 {
 	static struct fi_context2 rx;
@@ -120,7 +120,7 @@ static void killed_while_beginning(void)
 
 /* ---- messages that the dead one never took ---- */
 
-/* As many as fit in the memory that both share, while he is busy or dead. */
+/* As many messages as fit into the shared memory, while the reader is busy or dead. */
 enum { LETTERS = 200, LETTER_MAX = 1200, AHEAD = 192 };
 
 struct letters {
@@ -212,8 +212,8 @@ static int begin_to_write(struct node *hub, fi_addr_t to, struct letters *l)
 	return FEW;
 }
 
-/* The rest is written without a look at anything: while the reader reads, when he is
- * dead, and when there is a new one. */
+/* The other messages are written without a check: while the reader reads, when it is
+ * dead, and when it has a successor. */
 static void what_was_not_taken_goes_to_the_next(void)
 {
 	unsigned int rounds = setting("FAULT_ROUNDS", 30);
@@ -246,7 +246,8 @@ static void what_was_not_taken_goes_to_the_next(void)
 		while (waitpid(pid, &status, WNOHANG) == 0)
 			CHECK(fi_cq_read(hub.cq, NULL, 0) == -FI_EAGAIN);
 		CHECK(WIFEXITED(status) && !WEXITSTATUS(status));
-		/* What he took, and the application had not asked for, is gone. */
+		/* Messages that the reader processed, but that the application had not
+		 * received, are lost. */
 		CHECK(last < LETTERS - 1 || l->first < 0);
 		CHECK(l->first > last && l->first <= last + 1 + AHEAD);
 		CHECK(l->first <= turn[0]);
@@ -275,7 +276,7 @@ static void have_memory(void *arg)
 		(void)pause();
 }
 
-/* They were injected, and nobody is told when they are done: that they never are is an
+/* They were injected, so no completion is written: that they are never executed is an
  * error for each, which names the peer. */
 static void writes_to_the_dead_fail(void)
 {
@@ -391,7 +392,7 @@ static void meet_an_impostor(void *arg)
 	node_close(&hub);
 }
 
-/* The memory of whoever has its number now is none of the message. */
+/* The memory of the process that has the process id now is not used. */
 static void its_number_is_used_again(void)
 {
 	struct impostor im;

@@ -41,7 +41,7 @@ static void bounded(const char *who, unsigned int before_mib, unsigned int limit
 	CHECK(grown <= limit_mib);
 }
 
-/* ---- messages that nobody waits for ---- */
+/* ---- messages without receives ---- */
 
 /*
  * The sender sends all of them; meanwhile the receiver makes progress and posts
@@ -58,8 +58,9 @@ struct flood {
 
 enum { URGENT = 1 << 30, CONTEXTS = 2048, KINDS = 8 };
 
-/* What is bounded: a receiver keeps half as much again as the small messages that wait,
- * and a kilobyte for each that waits at its sender, who keeps no more than usual. */
+/* Limits: a receiver uses at most half as much memory again as the small messages that
+ * wait, and a kilobyte for each message that waits at its sender; the sender does not
+ * use more than usual. */
 enum { USUAL_MIB = 16, EAGER = 8192, ANNOUNCED = 1024 };
 
 static unsigned int limit_mib(const struct flood *f)
@@ -330,7 +331,7 @@ static void be_idle(void *arg)
 		(void)pause();
 }
 
-/* Everyone is heard and answered; later one that was silent speaks again. */
+/* Every process is answered; later one that was silent sends again. */
 static void greet(struct node *hub, uint16_t number)
 {
 	static struct fi_context2 tx, rx;
@@ -368,8 +369,8 @@ static void many_idle_peers(void)
 	}
 	printf("# %u peers: %u MiB\n", count, memory_mib() - before);
 	fflush(stdout);
-	/* They die one after the other; that is no error of anything here, and those
-	 * who come are heard as before. */
+	/* The processes die one after the other; that is no error for the hub, and
+	 * processes that start are answered as before. */
 	for (unsigned int i = 0; i < count; i++) {
 		kill_and_reap(pids[i]);
 		if (i % (count / ACTIVE_ROUNDS + 1))
@@ -385,7 +386,7 @@ static void many_idle_peers(void)
 	free(pids);
 }
 
-/* What an endpoint takes that talks to nobody: 2 MiB at most. */
+/* Memory of an endpoint without peers: at most 2 MiB. */
 static void idle_endpoints_are_small(void)
 {
 	enum { COUNT = 20, EACH_MIB = 2 };

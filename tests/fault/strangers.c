@@ -160,8 +160,8 @@ static void noise_is_endured(void)
 	close_both();
 }
 
-/* Those who never say anything, or stop in the middle of a word, do not keep others
- * out. */
+/* Programs that connect and send nothing, or stop in the middle of a message, do not
+ * keep others out. */
 static void silent_visitors_block_nobody(void)
 {
 	enum { COUNT = 200 };
@@ -289,7 +289,7 @@ static long kilobytes_of(pid_t pid)
 	return kb;
 }
 
-/* Somebody who means it gets in, and his message arrives. */
+/* A process with a valid request gets a connection, and its message arrives. */
 static void get_in(uint16_t port)
 {
 	struct fi_context2 tx;

@@ -36,7 +36,7 @@ static fi_addr_t server_of(struct node *node)
 		node, must_have("FAULT_SERVER"), (uint16_t)setting("FAULT_PORT", 0));
 }
 
-/* Whatever is sent to it with tag 0 is taken, with another tag it is not. */
+/* Messages with tag 0 are received, others are not. */
 static void serve(void *arg)
 {
 	static uint8_t buf[LEN];
@@ -145,7 +145,7 @@ static void nobody_can_be_reached(void)
 	node_close(&node);
 }
 
-/* 0: there is no limit. The way is found later, and the message arrives. */
+/* 0: there is no limit. The route is found later, and the message arrives. */
 static void waiting_for_ever_for_a_route(void)
 {
 	struct fi_context2 tx;
@@ -172,8 +172,8 @@ static void be_impatient(void)
 	CHECK(!setenv("FI_TCP_KEEPALIVE_TIMEOUT", "2000", 1));
 }
 
-/* Back again, it takes messages at once, although its own end of the connection never
- * heard that ours is gone. */
+/* After its return it receives messages at once, although its own end of the connection
+ * was not notified that this end's is gone. */
 static void come_back(struct node *node, fi_addr_t peer)
 {
 	struct fi_context2 tx;
@@ -221,7 +221,7 @@ static void a_host_vanishes_with_data_under_way(void)
 	vanish(8, 0, FI_TRANSMIT_COMPLETE, "small, unacknowledged");
 }
 
-/* Nobody asks for progress meanwhile: the sleeper is woken in time. */
+/* No thread makes progress calls meanwhile: the sleeping thread is woken in time. */
 static void a_host_vanishes_from_a_sleeper(void)
 {
 	sleeps = true;
@@ -233,7 +233,7 @@ static void a_host_vanishes_in_a_large_message(void)
 	vanish(LEN, 0, 0, "large, wants to be asked for");
 }
 
-/* Nothing is under way: only keep-alive can tell. */
+/* No message is under way: only keep-alive detects it. */
 static void a_host_vanishes_before_it_receives(void)
 {
 	vanish(LEN, 1, 0, "large, waits for its receive");

@@ -30,26 +30,27 @@ struct input {
 	size_t left;
 };
 
-/* The next byte, 0 behind the end; @bytes of them as a little endian number. */
+/* byte_of: the next byte of the input, 0 behind its end. The other function: @bytes of
+ * them as a little endian number. */
 uint8_t byte_of(struct input *in);
 uint64_t number_of(struct input *in, int bytes);
-/* Below LIVE_BUF. */
+/* A length below LIVE_BUF, from the input. */
 size_t length_of(struct input *in);
 
-/* Abort if not. */
+/* Abort if @ok is false. */
 void must(int ok);
 
 struct live_op {
-	struct fi_context2 room; /* the provider's; first */
+	struct fi_context2 room; /* memory for the provider; first field */
 	uint8_t *buf;
 	bool pending;
 	bool multi;   /* FI_MULTI_RECV: complete with that flag */
-	bool peeked;  /* FI_PEEK | FI_CLAIM: with success it has claimed a message */
+	bool peeked;  /* FI_PEEK | FI_CLAIM: its success has claimed a message */
 	bool claimed; /* a message waits for FI_CLAIM with this context */
 };
 
-/* @auto_progress: the library runs a thread. The rest is what the endpoint is for;
- * addr: of this endpoint, NULL: the provider chooses. */
+/* @auto_progress: the library runs a thread. The other fields say what kind of endpoint
+ * it is. addr: address of this endpoint, NULL: the provider chooses one. */
 struct live_conf {
 	const char *prov;
 	const char *node;   /* for fi_getinfo with FI_SOURCE, or NULL */
@@ -68,15 +69,15 @@ struct live {
 	struct fi_info *info;
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
-	struct fid_eq *eq; /* FI_EP_MSG */
-	/* For one input. */
+	struct fid_eq *eq; /* for FI_EP_MSG */
+	/* State during one input. */
 	bool sleeps; /* the CQ has a descriptor, and is made ready for a sleep */
 	struct fid_mr *mr;
 	uint8_t *window; /* LIVE_BUF bytes, the peers' to read and write; or NULL */
 	struct fid_av *av;
 	struct fid_cq *cq;
 	struct fid_ep *ep;
-	fi_addr_t peer; /* where operations go */
+	fi_addr_t peer; /* destination of operations */
 	struct live_op ops[LIVE_OPS];
 	unsigned int op_count;
 };
@@ -93,7 +94,7 @@ void live_close(struct live *v);
 /* Read completions a few times, and let the library's thread run where it has one. */
 void live_drive(struct live *v);
 
-/* One thing that an application does. */
+/* Do one thing that an application may do. */
 void live_move(struct live *v, struct input *in);
 
 #endif

@@ -26,7 +26,7 @@
 
 #define TIME_LIMIT_MS limit_ms(20000) /* how long an event may take to come */
 
-static const char wanted[] = "FI_LOG_INTERVAL"; /* any that fi_getparams looks up */
+static const char wanted[] = "FI_LOG_INTERVAL"; /* a variable that fi_getparams reads */
 static _Thread_local bool slow;
 static atomic_bool inside, go_on;
 static char api_failed; /* what the thread returns the address of */

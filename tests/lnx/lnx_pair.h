@@ -26,8 +26,8 @@
 
 #include "../time_limits.h"
 
-/* Upper bound for anything that must happen; nothing is measured by it. */
-/* How long an event may take to come. */
+/* Upper bound for anything that must happen; no time is measured with it. */
+/* Time limit for an event, in seconds. */
 #define PATIENCE_S ((time_t)limit_s(20))
 
 enum { NAME_ROOM = 256 };
@@ -56,7 +56,7 @@ static inline struct fi_info *lnx_hints(uint32_t addr_format)
 	return hints;
 }
 
-/* What fi_getinfo answers; NULL: nothing. */
+/* The answer of fi_getinfo; NULL: none. */
 static inline struct fi_info *lnx_info(
 	uint32_t addr_format, const char *node, const char *service, uint64_t flags)
 {
@@ -68,7 +68,7 @@ static inline struct fi_info *lnx_info(
 	return info;
 }
 
-/* Takes @info. */
+/* Open an endpoint; frees @info. */
 static inline void end_open(struct end *end, struct fi_info *info, uint64_t av_flags)
 {
 	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_TAGGED };
@@ -115,9 +115,9 @@ static inline time_t now_s(void)
 	return ts.tv_sec;
 }
 
-/* A tagged message of @from to @addr, which arrives at @to. An error of an earlier try
- * does not matter: what the old process of a restarted peer had not received is sent
- * again. Returns the source that @to is told. */
+/* Send a tagged message of @from to @addr, which arrives at @to. An error of an earlier
+ * attempt does not matter: the messages that the old process of a restarted peer had
+ * not received are sent again. Returns the source in the completion of @to. */
 static inline fi_addr_t exchange(
 	struct end *from, fi_addr_t addr, struct end *to, uint64_t tag)
 {

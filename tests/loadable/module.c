@@ -10,9 +10,9 @@
 #include "../bare_fabric.h"
 
 /*
- * A provider as somebody else would write it: nothing but the public headers. It
+ * A provider as another project would write it, using only the public headers. It
  * offers one result, whose domain is LABEL, so that it shows which build of it was
- * chosen. The build says what is wrong with it.
+ * chosen. The build chooses what is wrong with it.
  */
 
 #ifndef NAME

@@ -14,8 +14,8 @@
 struct cm_call {
 	enum fi_collective_op kind;
 	const struct am_type *type;
-	enum fi_op op; /* of reductions */
-	size_t count;  /* as the call's, fi_collective(3) */
+	enum fi_op op; /* operation of a reduction */
+	size_t count;  /* count of the call, as in fi_collective(3) */
 	uint32_t members, root;
 	uint32_t seed; /* calls with different seeds have different values */
 };
@@ -29,20 +29,20 @@ bool cm_has_root(enum fi_collective_op kind);
 /* The name of @kind. */
 const char *cm_kind_name(enum fi_collective_op kind);
 
-/* Elements of the two buffers of member @rank; 0 where it has none. A broadcast has the
- * first one alone. */
+/* Number of elements of the two buffers of member @rank; 0: it has none. A broadcast
+ * has only the first buffer. */
 size_t cm_buf_elems(const struct cm_call *call, uint32_t rank);
 size_t cm_result_elems(const struct cm_call *call, uint32_t rank);
 
-/* Write what member @rank contributes to @buf; a destination of a broadcast gets other
- * values. */
+/* Write the contribution of member @rank to @buf; at a destination of a broadcast,
+ * other values. */
 void cm_fill(const struct cm_call *call, uint32_t rank, void *buf);
 
 /* Is element @i of the result of member @rank right? @result has cm_result_elems
  * elements; with a broadcast it is the buffer. */
 bool cm_right(const struct cm_call *call, uint32_t rank, const void *result, size_t i);
 
-/* Check all of them. True, or false and the first wrong one. */
+/* Check all elements. False: *@ret_wrong is the first wrong one. */
 bool cm_check(const struct cm_call *call, uint32_t rank, const void *result,
 	size_t *ret_wrong);
 

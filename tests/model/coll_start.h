@@ -6,16 +6,16 @@
 
 #include "coll_model.h"
 
-/* Where a member makes a call of the model, and with what. */
+/* The objects and buffers with which a member makes a call of the model. */
 struct cm_start {
 	struct fid_ep *ep;
-	fi_addr_t coll, root; /* in this member's AV */
+	fi_addr_t coll, root; /* addresses in this member's AV */
 	void *buf, *desc, *result, *result_desc;
 	uint64_t flags;
 	void *context;
 };
 
-/* Make the call @call. Returns its answer. */
+/* Make the call @call. Returns its result. */
 static inline ssize_t cm_start(const struct cm_call *call, const struct cm_start *s)
 {
 	enum fi_datatype type = call->type ? call->type->datatype : FI_VOID;

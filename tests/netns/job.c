@@ -312,7 +312,8 @@ static void write_all(void)
 	UNTIL(done_count == 2 * ranks);
 }
 
-/* Operations that are complete for their ranks may have to be taken here still. */
+/* Operations that are complete for their ranks may still have to be taken by this
+ * process. */
 static bool all_written(void)
 {
 	const volatile struct memory *now = &memory;

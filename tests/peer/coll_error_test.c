@@ -25,7 +25,7 @@ static void left_behind(void **state)
 	assert_ptr_equal(got, rig);
 	assert_int_not_equal(coll_rig_wait(rig, &rig->node[1], &got), 0);
 	assert_ptr_equal(got, rig);
-	/* The third one has heard of it, or hears of it with its next call. */
+	/* The third node has got the abort, or gets it with its next call. */
 	coll_rig_settle(rig);
 	if (!fi_barrier(rig->node[2].coll_ep, coll_rig_addr(&mc[2]), NULL))
 		assert_int_not_equal(coll_rig_wait(rig, &rig->node[2], &got), 0);

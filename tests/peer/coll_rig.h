@@ -9,16 +9,16 @@
 
 /*
  * Endpoints of one provider in one process, each with the collective provider off_coll
- * on top, for which this test is the main provider: fi_peer_coll.h.
+ * above it, for which this test is the main provider: fi_peer_coll.h.
  */
 enum { NODES_MAX = 16, GROUPS_MAX = 64 };
 
-/* A group at one node, as the main provider sees it. */
+/* A group at one node, in the main provider. */
 struct coll_mc {
-	struct fid_mc main; /* what off_coll is given */
-	struct fid_mc *mc;  /* what off_coll gives */
-	int joined;         /* calls of the callback */
-	int err;            /* its result */
+	struct fid_mc main; /* passed to off_coll */
+	struct fid_mc *mc;  /* returned by off_coll */
+	int joined;         /* number of calls of the callback */
+	int err;            /* result that the callback got */
 };
 
 struct coll_node {
@@ -30,7 +30,7 @@ struct coll_node {
 	struct fid_ep *ep, *coll_ep;
 	struct fid_peer_cq peer_cq;
 	struct fid_peer_av peer_av;
-	fi_addr_t addr[NODES_MAX]; /* of the nodes, in this node's AV */
+	fi_addr_t addr[NODES_MAX]; /* addresses of the nodes, in this node's AV */
 	unsigned int self;
 	bool is_open;
 };
@@ -40,25 +40,25 @@ struct coll_rig {
 	unsigned int count;
 };
 
-/* What differs in the main endpoints. */
+/* Differences between the main endpoints. */
 struct coll_options {
-	size_t max_msg_size;    /* bytes; 0: the provider's */
+	size_t max_msg_size;    /* in bytes; 0: the provider's limit */
 	unsigned int unordered; /* bit by node: its messages may match out of order */
 	bool no_source;         /* sources are not reported */
 };
 
-/* Open @count nodes; all have all addresses. @options may be NULL. */
+/* Open @count nodes, each with the addresses of all. @options may be NULL. */
 struct coll_rig *coll_rig_open(unsigned int count, const struct coll_options *options);
 void coll_rig_close(struct coll_rig *rig);
-/* Close a node before the others. */
+/* Close a node before the other nodes. */
 void coll_node_end(struct coll_node *node);
 
-/* Let every node make progress, for a while in the second case. */
+/* Let every node make progress; the second function does so for a while. */
 void coll_rig_progress(struct coll_rig *rig);
 void coll_rig_settle(struct coll_rig *rig);
 
-/* Begin to join as coll_rig_join does, but for an event instead of the callback, whose
- * context is @ret. */
+/* Begin to join like coll_rig_join, but with an event, whose context is @ret, instead
+ * of the callback. */
 int coll_rig_join_event(struct coll_node *node, const unsigned int *member,
 	unsigned int count, struct coll_mc *ret);
 /* Begin to join the group of the nodes @member, @count of them. */
@@ -66,7 +66,7 @@ int coll_rig_join(struct coll_node *node, const unsigned int *member,
 	unsigned int count, struct coll_mc *ret);
 /* Wait for the end of a join, and expect this result. */
 void coll_rig_joined(struct coll_rig *rig, struct coll_mc *mc, int err);
-/* Join at all members and wait for the end; @mc by rank. */
+/* Join at all members and wait for the end; @mc is indexed by rank. */
 void coll_rig_join_all(struct coll_rig *rig, const unsigned int *member,
 	unsigned int count, struct coll_mc *mc);
 void coll_rig_leave(struct coll_mc *mc, unsigned int count);
@@ -74,10 +74,10 @@ void coll_rig_leave(struct coll_mc *mc, unsigned int count);
 /* Wait until @node has a completion; 0, or the error in its entry. */
 int coll_rig_wait(struct coll_rig *rig, struct coll_node *node, void **ret_context);
 
-/* Hints that off_coll answers to. */
+/* Hints to which off_coll answers. */
 struct fi_info *coll_rig_hints(void);
 
-/* The nodes from the first to the last, for coll_rig_join_all. */
+/* The nodes in ascending order, for coll_rig_join_all. */
 extern const unsigned int coll_rig_in_order[NODES_MAX];
 
 /* The address of the group of @mc. */
@@ -86,7 +86,7 @@ fi_addr_t coll_rig_addr(const struct coll_mc *mc);
 /* Wait for one success of each of the first @count nodes, with @context. */
 void coll_rig_expect_all(struct coll_rig *rig, unsigned int count, void *context);
 
-/* Do the settings choose the engine over messages? */
+/* Do the parameters select the engine over messages? */
 bool coll_rig_is_p2p(void);
 
 /* A barrier of the first @count nodes. */

@@ -115,7 +115,7 @@ static void earlier_receive_wins(void **state)
 	rig_close(rig);
 }
 
-/* P-52, P-62, P-63: of before 1.19 nobody says when a source becomes known. */
+/* P-52, P-62, P-63: before version 1.19 no call reports when a source becomes known. */
 static void unknown_source(void **state)
 {
 	struct rig *rig = rig_open((struct rig_options){ .unknown = true });
@@ -178,7 +178,8 @@ static void peek_claim_discard(void **state)
 		rig_tsenddata(rig, i % 2, 1, (uint64_t)i, (unsigned char)i, 8);
 		rig_until_queued(rig, (unsigned int)i + 1);
 	}
-	/* Looking shows what the peer said when it queued: size and data. */
+	/* A peek returns the size and the data that the peer passed when it queued the
+	 * message. */
 	assert_int_equal(
 		owner_trecv(&rig->a, NULL, 0, FI_ADDR_UNSPEC, 1, 0, &mark[1], FI_PEEK),
 		0);
@@ -278,7 +279,7 @@ static void other_errors(void **state)
 	rig_close(rig);
 }
 
-/* P-56: the owner says of each receive whether it completes. */
+/* P-56: the owner decides for each receive whether it completes. */
 static void selective(void **state)
 {
 	struct rig *rig =
@@ -376,7 +377,8 @@ static void user_ids(void **state)
 	unsigned char buf[2][8];
 
 	rig = rig_open((struct rig_options){ .av_flags = FI_AV_USER_ID });
-	/* Inserted, but for the owner it is nobody before it has an id. */
+	/* The address is inserted, but the owner does not know it before it has an id.
+	 */
 	rig_tsend(rig, 0, 1, 10, 8);
 	rig_until_queued(rig, 1);
 	assert_int_equal(

@@ -3,8 +3,8 @@
 #define WF_TESTS_PEER_LAYOUT_H
 
 /*
- * What the test peer knows of receive contexts: the layout of today, or with LAYOUT one
- * that providers of that version were built with.
+ * The layout of receive contexts for the test peer: the current one or, with LAYOUT,
+ * the layout with which providers of that version were built.
  */
 
 #include <rdma/providers/fi_peer.h>

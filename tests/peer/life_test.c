@@ -77,7 +77,7 @@ static const struct {
 static void contexts_are_checked(void **state)
 {
 	struct rig *rig = rig_open((struct rig_options){ 0 });
-	/* An owner without operations, whatever it should be. */
+	/* An owner without operations, of any kind. */
 	struct fid_peer_srx nothing = { .owner_ops = NULL };
 
 	for (size_t i = 0; i < sizeof(opens) / sizeof(opens[0]); i++) {
@@ -184,7 +184,7 @@ static ssize_t own_eq_write(
 static struct fi_ops_eq own_eq_ops = { .size = sizeof(own_eq_ops),
 	.write = own_eq_write };
 
-/* P-46, with an AV that tells of insertions */
+/* P-46, with an AV that reports insertions */
 static void event_queue(void **state)
 {
 	struct fi_peer_eq_context context = { sizeof(context), &own_eq.fid };
@@ -220,7 +220,7 @@ static void event_queue(void **state)
 	rig_close(rig);
 }
 
-/* P-20, P-21: an AV that answers for somebody else's addresses */
+/* P-20, P-21: an AV that returns addresses of another AV */
 static int own_av_query(struct fid_peer_av *av, struct fi_av_attr *attr)
 {
 	attr->type = FI_AV_TABLE;
@@ -374,8 +374,8 @@ static void closing_in_every_order(void **state)
 	permute(order, 0);
 }
 
-/* The sender goes while its message waits: what is whole is delivered, and what was
- * never received goes with its endpoint. */
+/* The sender is closed while its message waits: a complete message is delivered, and
+ * one that was never received is dropped with its endpoint. */
 static void sender_goes_first(void **state)
 {
 	struct rig *rig = rig_open((struct rig_options){ 0 });

@@ -155,8 +155,8 @@ static void exchange(int from, bool tagged, bool early)
 	assert_memory_equal(in, out, LEN);
 }
 
-/* A message waits, and the index of its sender is given to another: it is not his
- * (AV-032). */
+/* A message waits, and the index of its sender is given to another endpoint: it is not
+ * reported as that endpoint's (AV-032). */
 static void sources_are_forgotten(void **state)
 {
 	unsigned char out[LEN] = "from nobody", in[2][LEN] = { { 0 } };
@@ -242,8 +242,7 @@ static void sleeps(void **state)
 	assert_ptr_equal(entry.op_context, &tx);
 }
 
-/* A peer of another library tells how many operations, not how many bytes (CNT-005,
- * CNT-007). */
+/* A peer of another library counts operations, not bytes (CNT-005, CNT-007). */
 static void counts_operations(void **state)
 {
 	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_BYTES };
@@ -255,7 +254,8 @@ static void counts_operations(void **state)
 	assert_int_equal(fi_close(&cntr->fid), 0);
 }
 
-/* What is not offered cannot be done, whatever a member says (ATM-014). */
+/* Operations that are not offered are refused, even if a member supports them
+ * (ATM-014). */
 static void has_no_atomics(void **state)
 {
 	struct fi_atomic_attr attr;
@@ -264,7 +264,8 @@ static void has_no_atomics(void **state)
 		fi_query_atomic(domain, FI_UINT64, FI_SUM, &attr, 0), -FI_ENOSYS);
 }
 
-/* A part lies within the whole, whether a member looks or not (MR-035). */
+/* A sub-region must be inside the region, whether or not a member checks it (MR-035).
+ */
 static void parts_are_inside(void **state)
 {
 	static char memory[256];
@@ -293,7 +294,7 @@ static void reopen(int side)
 	open_side(&sides[side]);
 }
 
-/* A message that is longer than its receive: what the error says of its source. */
+/* A message longer than its receive: returns the source in the error entry. */
 static fi_addr_t source_of_truncated(void)
 {
 	unsigned char out[LEN] = { 1 }, in[LEN / 2];

@@ -181,7 +181,7 @@ static void peek_claim_discard(void **state)
 
 	for (int i = 0; i < 3; i++)
 		send_to(o, i % 2, true, 1, (unsigned char)i, 8);
-	/* The size, also of those who say it only when they queue. */
+	/* The size, also of messages whose size is passed only when they are queued. */
 	assert_int_equal(fk_trecvmsg(ep, NULL, 0, FI_ADDR_UNSPEC, 1, 0, &buf[0],
 				 FI_PEEK | FI_DISCARD),
 		0);

@@ -20,7 +20,8 @@ struct member {
 	struct fid_domain *domain;
 	struct fid_eq *eq;
 	struct fid_cq *cq;
-	struct fid_cntr *cntr, *received; /* which nothing counts here */
+	/* Not incremented by any endpoint in this test. */
+	struct fid_cntr *cntr, *received;
 	struct fid_av *av;
 	struct fid_ep *ep;
 	struct fid_av_set *set;
@@ -235,7 +236,7 @@ static void broadcast(void)
 		assert_int_equal(value[m], 17);
 }
 
-/* The engine does what it says it can, the library the rest. */
+/* The engine executes what it supports, the library the rest. */
 static void takes_part(void **state)
 {
 	struct fi_collective_attr attr = { .op = FI_NOOP, .datatype = FI_VOID };

@@ -123,7 +123,7 @@ static struct fi_ops_cntr_owner rx_cntr_ops = { sizeof(rx_cntr_ops), rx_inc,
 static struct fi_ops_cntr_owner tx_cntr_ops = { sizeof(tx_cntr_ops), tx_inc,
 	tx_incerr };
 
-/* ---- the receive context: @lock is held but where it says otherwise ---- */
+/* ---- the receive context: @lock is held unless a comment says otherwise ---- */
 
 static struct owner_port *port_of(struct fid_peer_srx *srx)
 {
@@ -217,8 +217,8 @@ static bool multi_slice(struct owner *owner, struct owner_entry *buffer,
 	return true;
 }
 
-/* The receive that a message goes to, the earliest first (P-65); it gives its buffer to
- * @entry. */
+/* The receive that matches a message, the earliest first (P-65); @entry gets its
+ * buffer. */
 static bool find_posted(struct owner *owner, struct owner_entry *entry, fi_addr_t addr,
 	uint64_t tag, size_t size)
 {

@@ -12,12 +12,12 @@
 #include <rdma/providers/fi_peer.h>
 
 /*
- * An owner as somebody else would write it, with nothing but the public headers and
- * with lists instead of anything clever: a completion queue, two counters and a receive
- * context, and the handles through which peers use them.
+ * An owner as another project would write it, using only the public headers, and simple
+ * lists: a completion queue, two counters and a receive context, and the objects that
+ * peers import.
  *
- * Lock order: @lock (of the receive context, held around whatever a peer does), then
- * that of the queue.
+ * Lock order: @lock (of the receive context, held while a peer calls it), then that of
+ * the queue.
  */
 
 enum { OWNER_ROOM = 4096, OWNER_PORTS = 4 };
@@ -39,7 +39,7 @@ struct owner_entry {
 	struct owner_entry *next, *prev;
 	uint64_t ignore;
 
-	/* Of a buffer for several messages, which peers get slices of. */
+	/* The buffer for several messages of which this entry is a slice. */
 	struct owner_entry *parent;
 	bool multi, open;
 	size_t used, slices;
@@ -58,15 +58,16 @@ struct owner_port {
 
 struct owner {
 	pthread_mutex_t lock;
-	struct owner_entry posted, unexpected, claimed; /* heads */
-	unsigned int entries;                           /* not freed yet */
+	struct owner_entry posted, unexpected, claimed; /* list heads */
+	unsigned int entries; /* entries that have not been freed */
 	size_t min_multi;
 	unsigned int discards;
 
 	pthread_mutex_t cq_lock;
 	struct owner_result ring[OWNER_ROOM];
 	unsigned int head, tail;
-	unsigned int cq_room; /* more are refused: what a small CQ would do */
+	/* Free entries of the queue; further writes are refused, as by a small CQ. */
+	unsigned int cq_room;
 	unsigned int cq_refused;
 
 	atomic_ulong rx, rx_err, tx, tx_err;
@@ -78,11 +79,11 @@ void owner_done(struct owner *owner);
 /* Fill @port for import into a peer. */
 void owner_export(struct owner *owner, struct owner_port *port);
 
-/* Nothing of this peer is queued any more: discard_* for each. @lock is held until its
- * endpoint is closed, or more would come. */
+/* Discard everything that is queued for this peer (discard_*). @lock is held until its
+ * endpoint is closed, because more would arrive. */
 void owner_drain(struct owner_port *port);
 
-/* Let a peer progress, by its CQ or its counter. */
+/* Let a peer make progress, through its CQ or its counter. */
 void owner_progress_cq(struct owner *owner, struct fid_cq *peer);
 void owner_progress_cntr(struct owner *owner, struct fid_cntr *peer);
 
@@ -93,7 +94,7 @@ int owner_trecv(struct owner *owner, void *buf, size_t len, fi_addr_t src, uint6
 	uint64_t ignore, void *context, uint64_t flags);
 bool owner_cancel(struct owner *owner, void *context);
 
-/* fi_cq_read and fi_cq_readerr in one. False: nothing is there. */
+/* fi_cq_read and fi_cq_readerr in one. False: there is no entry. */
 bool owner_read(struct owner *owner, struct owner_result *ret);
 
 #endif

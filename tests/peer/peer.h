@@ -4,18 +4,19 @@
 
 #include <rdma/fabric.h>
 
-/* What the test peer can be told, by fi_open_ops(endpoint, PEER_OPS). */
+/* Commands for the test peer, by fi_open_ops(endpoint, PEER_OPS). */
 #define PEER_OPS "test peer"
 
-/* Tags of messages that the sending endpoint keeps until it makes progress the next
- * time, and then sends, or ends with FI_EIO. One at a time. */
+/* Tags of messages that the sending endpoint keeps until its next progress call, and
+ * then sends, or ends with FI_EIO. One message at a time. */
 #define PEER_SEND_LATER 0x5e4d1a7e
 #define PEER_FAIL_LATER 0xfa111a7e
 
 struct peer_test_ops {
-	/* The next message that @ep receives ends with @err (positive) instead. */
+	/* The next message that @ep receives ends with @err (positive). */
 	void (*fail_next)(struct fid_ep *ep, int err);
-	/* Completions that the owner's CQ refused so far, in the whole process. */
+	/* Number of completions that the owner's CQ has refused, in the whole process.
+	 */
 	unsigned long (*refused)(void);
 };
 

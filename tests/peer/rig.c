@@ -34,7 +34,8 @@ uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* GI-040: who asks for a newer interface than a provider knows does not get it. */
+/* GI-040: an application that asks for a newer interface than a provider supports does
+ * not get that provider. */
 static uint32_t version_of(const char *provider)
 {
 	unsigned int major = 2, minor = 6;
@@ -140,7 +141,8 @@ void side_open(struct side *side, const char *provider, struct owner *owner,
 	open_ep(side, options->cq_flags);
 }
 
-/* Another endpoint, with a context of its own, in place of the one that was closed. */
+/* Open another endpoint, with a context of its own, instead of the one that was closed.
+ */
 void side_reopen_ep(struct side *side)
 {
 	open_srx(side);

@@ -18,12 +18,12 @@
 #include "peer.h"
 
 /*
- * Two endpoints that receive for one owner, and one that sends and has another owner;
- * all of them peers, of one provider or, the second receiver, of another.
+ * Two endpoints that receive for one owner, and one that sends and has another owner.
+ * All are peers, of one provider or, the second receiver, of another one.
  */
 
-/* Upper bound for anything that must happen; nothing is measured by it. */
-/* How long an event may take to come. */
+/* Upper bound for anything that must happen; no time is measured with it. */
+/* Time limit for an event, in milliseconds. */
 #define PATIENCE_MS ((uint64_t)limit_ms(20000))
 
 enum { NAME_ROOM = 256 };
@@ -36,7 +36,7 @@ struct side {
 	struct fid_cntr *rx_cntr, *tx_cntr;
 	struct fid_av *av;
 	struct fid_ep *srx, *ep;
-	struct owner *owner; /* NULL: the four below are set by the caller */
+	struct owner *owner; /* NULL: the caller sets the four fields below */
 	struct owner_port port;
 	struct fid_peer_srx *srx_owner;
 	struct fid_peer_cq *cq_owner;
@@ -47,25 +47,26 @@ struct side {
 
 struct rig {
 	struct owner a, b;
-	struct side r[2]; /* of a */
-	struct side s;    /* of b */
-	fi_addr_t to[2];  /* of the receivers, in the sender's AV */
-	fi_addr_t from;   /* of the sender, in the first receiver's */
+	struct side r[2]; /* receivers, peers of a */
+	struct side s;    /* sender, peer of b */
+	fi_addr_t to[2];  /* addresses of the receivers, in the sender's AV */
+	fi_addr_t from;   /* address of the sender, in the first receiver's AV */
 };
 
 struct rig_options {
-	bool unknown;      /* the receivers do not know the sender yet */
-	uint64_t av_flags; /* of the receivers */
-	uint64_t cq_flags; /* with which CQs are bound */
+	bool unknown;      /* The receivers have not inserted the sender yet. */
+	uint64_t av_flags; /* flags of the receivers' AVs */
+	uint64_t cq_flags; /* flags with which CQs are bound */
 };
 
-/* The provider under test, and whether it is more than the test peer. */
+/* The name of the provider under test, and whether it is another one than the test
+ * peer. */
 extern const char *rig_provider;
 extern bool rig_is_full;
 void rig_choose(int argc, char **argv);
 
-/* Run @tests, of which the first ones are for the test peer only and the last ones for
- * what is more. */
+/* Run @tests; the first ones are for the test peer only, the last ones for other
+ * providers only. */
 int rig_run(const struct CMUnitTest *tests, size_t count, size_t test_peer_only,
 	size_t full_only);
 
@@ -74,30 +75,32 @@ void rig_close(struct rig *rig);
 
 void side_open(struct side *side, const char *provider, struct owner *owner,
 	const struct rig_options *options);
-/* With the owner's lock, because it may give entries back; drops what is queued. */
+/* Close the endpoint, with the owner's lock, because it may give entries back; drops
+ * what is queued. */
 int side_close_ep(struct side *side);
 void side_reopen_ep(struct side *side);
 void side_close(struct side *side);
 fi_addr_t side_insert(struct side *side, const struct side *other);
 
-/* Let all peers progress once. */
+/* Let all peers make progress once. */
 void rig_progress(struct rig *rig);
 
-/* The next result; fails when none comes. */
+/* The next result; fails if there is none. */
 struct owner_result rig_next(struct rig *rig, struct owner *owner);
-/* It is a success with these. */
+/* The next result, which is a success with these values. */
 struct owner_result rig_expect(
 	struct rig *rig, void *context, uint64_t flags, size_t len, uint64_t tag);
 struct owner_result rig_expect_err(struct rig *rig, void *context, int err);
 void rig_expect_none(struct rig *rig);
 
-/* Send @len bytes, counting up from @first, to receiver @i, and see the end of it. */
+/* Send @len bytes, counting up from @first, to receiver @i, and wait for the sender's
+ * completion. */
 void rig_send(struct rig *rig, int i, unsigned char first, size_t len);
 void rig_tsend(struct rig *rig, int i, uint64_t tag, unsigned char first, size_t len);
 void rig_tsenddata(struct rig *rig, int i, uint64_t tag, uint64_t data,
 	unsigned char first, size_t len);
 
-/* Until @count messages wait at the receivers' owner. */
+/* Make progress until @count messages are queued at the receivers' owner. */
 void rig_until_queued(struct rig *rig, unsigned int count);
 
 bool rig_holds(const void *buf, unsigned char first, size_t len);

@@ -49,7 +49,7 @@ static void *send_all(void *arg)
 		while (owner_read(&rig->b, &result))
 			done += !result.err;
 	}
-	/* Whoever still waits for it may need more than one look. */
+	/* A thread that still waits may need more than one poll. */
 	while (!atomic_load(&run->stop) && !late(run)) {
 		owner_progress_cq(&rig->b, rig->s.cq);
 		(void)sched_yield();
@@ -81,7 +81,7 @@ static void *progress_other(void *arg)
 	return NULL;
 }
 
-/* Half of the receives are posted from here, out of order. */
+/* This thread posts half of the receives, out of order. */
 static void *post_odd(void *arg)
 {
 	struct run *run = arg;
@@ -157,8 +157,9 @@ static void everybody(void **state)
 	free(run);
 }
 
-/* Endpoints come and go, messages of unknown senders among them, while addresses become
- * known: neither waits for the other for ever, and what is told is there still. */
+/* Endpoints are opened and closed, with messages of unknown senders among others, while
+ * addresses become known: no thread waits for ever, and all messages that were reported
+ * are still there. */
 
 enum { REOPENED = 100 };
 
@@ -205,7 +206,8 @@ static void closing_while_inserting(void **state)
 		(void)fi_tinject(run->rig->s.ep, "message", 8, to, 1);
 		(void)sched_yield();
 		assert_int_equal(side_close_ep(side), 0);
-		/* Without the owner's lock: it waits for who is told. */
+		/* The owner's lock is not held, because closing waits for threads in
+		 * callbacks. */
 		assert_int_equal(fi_close(&side->srx->fid), 0);
 		side_reopen_ep(side);
 		while (owner_read(&run->rig->b, &result))

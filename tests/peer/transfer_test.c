@@ -16,7 +16,7 @@ enum { ROUNDS = 400, OWN = 100, SIZES = 3 };
 /* The application receives any tag, but none of the peers. */
 #define PEER_TAG (WF_OP_PEER_TAG + 1000)
 
-/* From what goes at once to what waits for its receive. */
+/* Sizes of messages: some are sent at once, some wait for their receive. */
 static const size_t sizes[SIZES] = { 8, 5000, 300000 };
 
 struct node {
@@ -81,8 +81,8 @@ static ssize_t post_send(struct node *node, unsigned int round)
 	return fi_tsendmsg(node->owner, &msg, FI_PEER_TRANSFER);
 }
 
-/* A message came: wait for the next, then answer; both only if it can be sent, because
- * we are told again otherwise. */
+/* A message arrived: post the next receive, then answer; both only if the answer can be
+ * sent, because otherwise the callback is called again. */
 static ssize_t received(struct node *node, const struct fi_cq_tagged_entry *entry)
 {
 	unsigned int round = atomic_load(&node->got);
@@ -92,7 +92,7 @@ static ssize_t received(struct node *node, const struct fi_cq_tagged_entry *entr
 	assert_int_equal(entry->len, size_of(round));
 	assert_int_equal(node->in[0], (unsigned char)(round + 1));
 	assert_int_equal(node->in[entry->len - 1], (unsigned char)(round + 1));
-	/* The one that starts is a round ahead. */
+	/* The node that starts is a round ahead. */
 	if (round + node->starts < ROUNDS) {
 		ret = post_send(node, round + node->starts);
 		if (ret)
@@ -280,7 +280,7 @@ static void talk(struct node *node, uint64_t end, bool reads)
 		atomic_load(&node[0].sent) < ROUNDS ||
 		atomic_load(&node[1].sent) < ROUNDS) {
 		assert_true(now_ms() < end);
-		/* Nobody reads where a thread makes progress. */
+		/* No queue is read if a thread makes progress. */
 		for (int n = 0; n < 2 && reads; n++)
 			app_step(&node[n], &app[n]);
 		if (!reads)

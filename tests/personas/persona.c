@@ -180,7 +180,7 @@ void persona_talk(struct persona *p)
 	persona_talk_through(p, p->ep, p->ep);
 }
 
-/* The address of the endpoint, as every program tells it to the others. */
+/* The address of the endpoint, which every program sends to its peers. */
 static fi_addr_t own_address(struct persona *p)
 {
 	char name[512];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* How long operations of tcp;ofi_rxm wait for a peer: for one that says nothing, and
- * for one whose host refuses connections. Each case is a process of its own, because
- * parameters are read once. */
+/* How long operations of tcp;ofi_rxm wait for a peer: one that does not answer, and one
+ * whose host refuses connections. Each case is a process of its own, because parameters
+ * are read once. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* An endpoint of tcp;ofi_rxm among peers that are nothing but sockets: what makes no
- * sense costs the peer that sent it its connection, and nobody else anything. */
+/* An endpoint of tcp;ofi_rxm with peers that are plain sockets: invalid bytes cost the
+ * peer that sent them its connection, and do not affect others. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>

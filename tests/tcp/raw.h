@@ -3,11 +3,11 @@
 #define WF_TESTS_TCP_RAW_H
 
 /*
- * An endpoint of the tcp provider, through the public interface, and peers of it that
- * are nothing but sockets: what they send is written out byte by byte, so that they can
+ * An endpoint of the tcp provider, opened through the public interface, and peers of it
+ * that are plain sockets: the test writes what they send byte by byte, so that it can
  * be wrong in every way (docs/tcp-wire.md).
  *
- * One thread: whoever waits for the endpoint drives it.
+ * There is one thread: a wait makes the endpoint's progress.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -36,13 +36,13 @@
 #include "../hex.h"
 #include "../time_limits.h"
 
-/* Upper bound for anything that must happen; nothing is measured by it. */
-/* How long an event may take to come. */
+/* Upper bound for anything that must happen; no time is measured with it. */
+/* Time limit for an event, in seconds. */
 #define PATIENCE_S ((time_t)limit_s(20))
 
 enum { REGION = 4096, KEY = 0x5eed };
 
-/* What is driven: everything that the test has opened. */
+/* The objects whose progress is made: everything that the test has opened. */
 struct target {
 	struct fi_info *info;
 	struct fid_fabric *fabric;
@@ -57,8 +57,8 @@ struct target {
 	/* Completions that were read and not yet taken. */
 	struct fi_cq_tagged_entry done[64];
 	unsigned int done_count;
-	unsigned int failed_count; /* errors that were read */
-	int failed_err;            /* the last one */
+	unsigned int failed_count; /* number of errors that were read */
+	int failed_err;            /* error of the last one */
 };
 
 static inline struct fi_info *target_info(enum fi_ep_type type, uint64_t caps)
@@ -160,7 +160,7 @@ static inline void raw_hex(int fd, const char *text)
 	raw_send(fd, bytes.at, bytes.len);
 }
 
-/* So many bytes, or fewer when the other end closes. */
+/* Receive @len bytes, or fewer if the peer closes. */
 static inline struct bytes raw_recv(struct target *t, int fd, size_t len)
 {
 	time_t end = now_s() + PATIENCE_S;
@@ -187,13 +187,13 @@ static inline void raw_expect(struct target *t, int fd, const char *text)
 	struct bytes want = hex(text), got = raw_recv(t, fd, want.len);
 
 	assert_int_equal(got.len, want.len);
-	/* Byte 7 counts the records; others send what they like there. */
+	/* Byte 7 counts the records; other implementations send any value. */
 	if (want.len >= 16 && want.at[0] == 3)
 		got.at[7] = want.at[7];
 	assert_memory_equal(got.at, want.at, want.len);
 }
 
-/* The other end hangs up, whatever it says before. */
+/* The peer closes the connection, whatever it sends before. */
 static inline void raw_expect_closed(struct target *t, int fd)
 {
 	struct bytes got;

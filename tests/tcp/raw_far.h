@@ -2,19 +2,19 @@
 #ifndef WF_TESTS_TCP_RAW_FAR_H
 #define WF_TESTS_TCP_RAW_FAR_H
 
-/* Peers that an FI_EP_RDM endpoint connects to, each a listening socket. */
+/* Peers that an FI_EP_RDM endpoint connects to; each is a listening socket. */
 
 #include "raw_rdm.h"
 
-/* A socket that stands for a peer's endpoint, and its place in the AV. */
+/* The socket of a peer, and its AV index. */
 struct far {
 	struct sockaddr_in name;
 	fi_addr_t addr;
 	int listener;
 };
 
-/* At a port of the range that had no connection yet; those of the endpoint itself lie
- * between the two ranges. */
+/* Open it at a port of the range that had no connection yet; the ports of the endpoint
+ * itself are between the two ranges. */
 static inline void open_far(struct rdm *rdm, struct far *far, int low, int high)
 {
 	static int used;
@@ -73,7 +73,7 @@ static inline int accept_from(
 	}
 }
 
-/* The message goes out, if it has not been taken yet. */
+/* Send the message, if it has not been accepted yet. */
 static inline void send_rest(struct rdm *rdm, struct far *far, bool *sent, uint64_t tag)
 {
 	static const char text[] = "abcd";
@@ -89,7 +89,7 @@ static inline void send_rest(struct rdm *rdm, struct far *far, bool *sent, uint6
 	}
 }
 
-/* The request of an endpoint of ours: known bytes, its port, any identity. */
+/* The request of an endpoint of this library: known bytes, its port, any identity. */
 static inline struct bytes take_request(struct rdm *rdm, int fd)
 {
 	struct bytes want = hex("03 00 0008 5765663f 01");
@@ -103,7 +103,7 @@ static inline struct bytes take_request(struct rdm *rdm, int fd)
 	return got;
 }
 
-/* As an older peer answers: with @version and the requester's port. */
+/* Reply like an older peer: with @version and the requester's port. */
 static inline void reply(int fd, const struct bytes *request, uint8_t version)
 {
 	struct bytes text = hex("03 01 0008 " CM_OLD LITTLE "00 00 0000 00000202");
@@ -113,7 +113,7 @@ static inline void reply(int fd, const struct bytes *request, uint8_t version)
 	raw_send(fd, text.at, text.len);
 }
 
-/* Connected to a peer that is version 0 or, by 0x81, version 1. */
+/* A connection to a peer that has version 0 or, with 0x81, version 1. */
 static inline int connected(struct rdm *rdm, struct far *far, uint8_t version)
 {
 	struct bytes request;
@@ -159,7 +159,7 @@ static inline void expect_type(struct rdm *rdm, int fd, uint8_t type)
 	assert_int_equal(got.at[1], type);
 }
 
-/* The request gets a reject with the extension @ext, and its own data. */
+/* Answer the request by a reject with the extension @ext and the request's data. */
 static inline void reject(int fd, const struct bytes *request, const char *ext)
 {
 	struct bytes head = hex("03 06 0008"), rest = hex(ext);

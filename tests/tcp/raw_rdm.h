@@ -10,11 +10,12 @@
 
 struct rdm {
 	struct target t;
-	int good; /* a connection that behaves, and must live through all of it */
+	int good; /* a valid connection, which must stay */
 	uint16_t next_port;
 };
 
-/* What the peer says in its request, and the first bytes of the data in the reply. */
+/* Version of the peer in its request, and in the first bytes of the data in the reply.
+ */
 enum level { VERSION_0, VERSION_1, VERSION_1_BIG, OURS };
 
 static inline int rdm_connect(struct rdm *rdm, enum level level)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * FI_EP_RDM as the one who connects: what it says to peers of other makes, and what it
- * makes of their answers, of crossed requests and of restarted peers.
+ * FI_EP_RDM as the active end: its messages to peers of other implementations, and its
+ * handling of their answers, of crossed requests and of restarted peers.
  */
 #include "raw_far.h"
 
@@ -47,7 +47,7 @@ static void operations_in_old_bytes(void **state)
 	raw_expect(&rdm->t, fd,
 		"03 01 0000 00 00 18 00 1c00000000000000 0100000000000000 61626364");
 
-	/* done when it is acknowledged, and not before */
+	/* Done when it is acknowledged, and not before. */
 	assert_int_equal(
 		fi_tsendmsg(ep, &msg, FI_DELIVERY_COMPLETE | FI_COMPLETION), 0);
 	raw_expect(&rdm->t, fd,
@@ -117,7 +117,7 @@ static void atomics_are_refused_to_old_peers(void **state)
 	ssize_t ret = fi_atomic(
 		rdm->t.ep, &one, 1, NULL, far.addr, 0, 0xc0de, FI_UINT64, FI_SUM, NULL);
 
-	/* at once, or by an error entry */
+	/* At once, or by an error entry. */
 	while (!ret && !rdm->t.failed_count) {
 		drive(&rdm->t);
 		assert_true(now_s() < end);
@@ -154,7 +154,7 @@ static void answers_that_are_none(void **state)
 		raw_expect_closed(&rdm->t, fd);
 		assert_alive(rdm);
 	}
-	/* and when it is one at last, all is well */
+	/* And when it is one at last, all is well. */
 	fd = accept_from(rdm, &far, &sent, 1);
 	request = take_request(rdm, fd);
 	reply(fd, &request, 0x81);
@@ -210,8 +210,8 @@ static void crossed_with_a_higher_peer(void **state)
 	close_far(&far, theirs);
 }
 
-/* While a connection stands no request replaces it, whatever identity it tells. Once it
- * has ended the next one is accepted. */
+/* While a connection exists no request replaces it, whatever identity the request has.
+ * When it has ended, the next request is accepted. */
 static void second_requests(void **state)
 {
 	struct rdm *rdm = *state;
@@ -236,8 +236,8 @@ static void second_requests(void **state)
 	close_far(&far, again);
 }
 
-/* A peer that says no is there, unlike a host that refuses: it is asked again, though
- * that takes longer than refusals are borne. */
+/* A peer that rejects is alive, unlike a host that refuses: it is asked again, for
+ * longer than refusals are tolerated. */
 static void a_busy_peer_is_asked_again(void **state)
 {
 	enum { BUSY_NS = 200000000 };

@@ -36,13 +36,13 @@ static struct bytes record(
 	return rec;
 }
 
-/* CM_OURS does not say how long its long double is. */
+/* CM_OURS does not contain the format of its long double. */
 static bool format_agreed(unsigned int type)
 {
 	return type != FI_LONG_DOUBLE && type != FI_LONG_DOUBLE_COMPLEX;
 }
 
-/* The connection is open again after the call, whatever came of the record. */
+/* The connection is open again after the call, whatever the result. */
 static void try_pair(struct rdm *rdm, const struct kind *kind, unsigned int type,
 	unsigned int op, int *fd)
 {

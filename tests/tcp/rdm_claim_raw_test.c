@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A request says at which port its sender listens; any process of that host can say so.
- * Messages go to the process that listens there and to no other
+ * A request contains the port at which its sender listens; any process of that host can
+ * send it. Messages go to the process that listens there and to no other
  * (docs/tcp-wire.md, 2.2).
  */
 #include "raw_far.h"
@@ -190,7 +190,8 @@ static void ours_are_known_by_their_instance(void **state)
 	ours_with(*state, CM_OLD, false);
 }
 
-/* Two claim one address of another make, whose reject does not say which is meant. */
+/* Two requests claim one address of another implementation, whose reject does not tell
+ * which one is meant. */
 static void two_claims_prove_nothing(void **state)
 {
 	struct bytes request, unused;
@@ -214,7 +215,7 @@ static void two_claims_prove_nothing(void **state)
 	close_far(&far, fd);
 }
 
-/* What a claimed connection brings is received, whatever is found out about it. */
+/* Messages over an unproven connection are received, whatever the proof shows later. */
 static void messages_come_in_meanwhile(void **state)
 {
 	struct rdm *rdm = *state;

@@ -14,7 +14,8 @@ struct several {
 	struct fid_ep *tx, *rx[CONTEXTS];
 };
 
-/* What a peer of ours says, the feature included; of itself it has two contexts. */
+/* Request of a peer of this library, with the feature; the peer itself has two
+ * contexts. */
 #define CM_NAMES "5765663f 01 00 0002 0000023f 1122334455667788 "
 
 static struct fid_ep *open_rx(struct several *s, int index)
@@ -70,7 +71,8 @@ static int close_several(void **state)
 	return 0;
 }
 
-/* One that may name a context; *@ret_name is what it says it listens at. */
+/* A peer that may send context indices; *@ret_name is the address at which it claims to
+ * listen. */
 static int connect_naming(struct several *s, struct sockaddr_in *ret_name)
 {
 	struct bytes request = hex("03 00 0008 " CM_NAMES LITTLE "01 00");
@@ -84,7 +86,7 @@ static int connect_naming(struct several *s, struct sockaddr_in *ret_name)
 	reply = raw_recv(&s->rdm.t, fd, 40);
 	assert_int_equal(reply.len, 40);
 	assert_memory_equal(reply.at + 4, "Wef!", 4);
-	/* how many there are, and that they may be named */
+	/* How many there are, and that they may be named. */
 	assert_int_equal(reply.at[10] << 8 | reply.at[11], CONTEXTS);
 	assert_int_equal(reply.at[14] & 2, 2);
 	if (ret_name) {
@@ -109,7 +111,7 @@ static void each_context_gets_its_own(void **state)
 		"0700000000000000 0000000000000000 61626364",
 		"03 01 2400 00 00 20 00 2400000000000000"
 		"0700000000000000 0100000000000000 61626364",
-		/* behind remote CQ data and the tag, and before words of no meaning */
+		/* Behind remote CQ data and the tag, and before words of no meaning. */
 		"03 01 2500 00 00 30 00 3400000000000000 0500000000000000"
 		"0700000000000000 0200000000000000 ffffffffffffffff 61626364",
 	};
@@ -154,7 +156,8 @@ static void a_rendezvous_names_one_too(void **state)
 	close(fd);
 }
 
-/* A number that is not there, whatever the operation, and however it is cut short. */
+/* An index that does not exist, with each operation, and in records cut at any length.
+ */
 static void others_end_their_connection(void **state)
 {
 	static const char *const texts[] = {
@@ -170,10 +173,10 @@ static void others_end_their_connection(void **state)
 		"0700000000000000 0100000001000000 61626364",
 		"03 01 2000 00 00 20 00 2400000000000000"
 		"0700000000000000 ffffffffffffffff 61626364",
-		/* as a big endian peer would write it */
+		/* As a big endian peer would write it. */
 		"03 01 2000 00 00 20 00 2400000000000000"
 		"0700000000000000 0000000000000001 61626364",
-		/* every other operation that may name one */
+		/* Every other operation that may name one. */
 		"03 00 2000 00 00 18 00 1c00000000000000 0300000000000000 61626364",
 		"03 05 2000 01 00 28 00 2800000000000000"
 		"0700000000000000 0000100000000000 0300000000000000",
@@ -187,7 +190,7 @@ static void others_end_their_connection(void **state)
 		"03 40 2407 02 01 30 00 3800000000000000 0300000000000000"
 		"0000000000000000 0800000000000000 ed5e000000000000"
 		"0100000000000000",
-		/* the flag, but no room for a number */
+		/* The flag, but no room for a number. */
 		"03 01 2000 00 00 18 00 1c00000000000000 0700000000000000 61626364",
 		"03 00 2000 00 00 10 00 1400000000000000 61626364",
 		"03 05 2000 01 00 20 00 2000000000000000"
@@ -223,7 +226,7 @@ static void nobody_names_one_unasked(void **state)
 		raw_expect(&s->rdm.t, fd, ack);
 		assert_ptr_equal(completion(&s->rdm.t).op_context, &buf[0]);
 		assert_memory_equal(buf[0], "abcd", 4);
-		/* and where a header has one length, the word is one too many */
+		/* And where a header has one length, the word is one too many. */
 		raw_hex(fd, "03 05 2000 01 00 28 00 2800000000000000"
 			    "0700000000000000 0000100000000000 0200000000000000");
 		raw_expect_closed(&s->rdm.t, fd);
@@ -231,7 +234,8 @@ static void nobody_names_one_unasked(void **state)
 	}
 }
 
-/* Nobody is there any more to be asked: dropped, with all the answers that are due. */
+/* The context is closed, so no receive can match: the record is dropped, and all
+ * answers that are due are sent. */
 static void what_is_for_a_closed_one_is_dropped(void **state)
 {
 	struct several *s = *state;
@@ -266,7 +270,8 @@ static void what_is_for_a_closed_one_is_dropped(void **state)
 }
 
 /* What we send names the context, and never one that the peer did not announce. */
-/* One that was matched and is not whole: its sender is told, and the rest dropped. */
+/* A message that was matched and is incomplete: its sender gets an error, and the rest
+ * is dropped. */
 static void what_arrives_for_a_closed_one_is_dropped(void **state)
 {
 	enum { DRIVES = 1000 };

@@ -18,7 +18,7 @@ struct deaf {
 	ssize_t woken_by;
 };
 
-/* The queue of a listener is full: its kernel drops whatever else comes. */
+/* The queue of a listener is full: its kernel drops further connections. */
 static void open_listener(struct deaf *deaf)
 {
 	socklen_t len = sizeof(deaf->name);
@@ -114,8 +114,8 @@ static void sleep_on(struct fid_cq *cq)
 	assert_int_equal(poll(&pollfd, 1, PATIENCE_S * 1000), 1);
 }
 
-/* A peer that connects to the endpoint, says that it listens at @port and takes
- * whatever comes. */
+/* A peer that connects to the endpoint, claims to listen at @port and receives
+ * everything. */
 static int connect_peer(struct deaf *deaf, uint16_t port)
 {
 	struct rdm side = { .t = deaf->rdm->t, .next_port = port };
@@ -204,8 +204,8 @@ static void a_sleeper_is_told_of_refusals(void **state)
 	close(deaf.listener);
 }
 
-/* A host that drops what comes to its port: nothing else can tell whose a connection
- * is that the peer made, so that is used. */
+/* The host drops packets to the port: there is no other proof of whose connection it
+ * is, so the connection that the peer made is used. */
 static void a_peer_that_cannot_be_connected_to(void **state)
 {
 	struct deaf deaf = { .rdm = *state };

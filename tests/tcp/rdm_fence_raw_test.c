@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * FI_FENCE behind a rendezvous: what is fenced stays here until the message that was
- * sent before has been cleared and is in the stream, and acknowledged where its level
- * asks for that. CS-024.
+ * FI_FENCE behind a rendezvous: the fenced operation is not sent until the earlier
+ * message has its clear to send and is in the stream, and is acknowledged if its
+ * completion level requires that. CS-024.
  */
 #include "raw_far.h"
 
@@ -25,7 +25,7 @@ static void open_fence(struct fence *f, struct rdm *rdm)
 	memset(f, 0, sizeof(*f));
 	f->rdm = rdm;
 	open_lower(rdm, &f->far);
-	/* Nothing listens there: who connects may say that it is at that address. */
+	/* No socket listens there, so a peer that connects may claim the address. */
 	close(f->far.listener);
 	f->far.listener = -1;
 	f->fd = raw_connect(&rdm->t.name);

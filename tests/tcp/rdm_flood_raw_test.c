@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * FI_EP_RDM among peers that want too much: nothing that a peer sends may take memory
- * without limit, and what one sends in excess costs nobody else his connection.
+ * FI_EP_RDM with peers that send too much: no peer may use memory without limit, and
+ * one that exceeds a limit does not affect the connections of others.
  */
 #include <fcntl.h>
 
 #include "../sanitizer.h"
 #include "raw_rdm.h"
 
-/* ThreadSanitizer, whose shadow of the memory is several times what it shadows, looks
- * at races alone: all amounts are smaller, the limits that they reach as well. */
+/* ThreadSanitizer uses several times the memory, and only checks for races: all amounts
+ * are smaller, and so are the limits. */
 enum {
 	PART = THREAD_SANITIZER ? 16 : 1,
 	UNEXPECTED_LIMIT = (256 << 20) / PART,
@@ -126,7 +126,7 @@ static void messages_of_several_without_receives(void **state)
 	assert_alive(rdm);
 }
 
-/* Answers that nobody reads: requests must not be taken for ever. */
+/* The peer reads no answers: the endpoint must not accept requests without limit. */
 static void reads_whose_answers_are_not_read(void **state)
 {
 	check_flood(*state, VERSION_1,
@@ -200,7 +200,7 @@ static void errors_that_are_not_read(void **state)
 		0);
 }
 
-/* Announced is as much as a number can say; it is nowhere to be put. */
+/* The announced length is the largest number; no memory is allocated for it. */
 static void messages_longer_than_memory(void **state)
 {
 	static const char *const texts[] = {
@@ -266,7 +266,7 @@ static void gone_in_the_middle(void **state)
 	}
 }
 
-/* Connections that say nothing, more than anybody would expect. */
+/* Connections that send nothing, more than any application would have. */
 static void many_silent_connections(void **state)
 {
 	struct rdm *rdm = *state;

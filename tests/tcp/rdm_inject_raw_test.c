@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When injected messages leave: nobody has to make progress for them. What leaves is
- * there for the peer at once, as both are on one machine; so what is not there waits.
+ * When injected messages leave: no thread has to make progress for them. A message that
+ * was sent has arrived at once, because both ends are on one machine; so a message that
+ * has not arrived is waiting.
  */
 #include "raw_rdm.h"
 
@@ -37,7 +38,7 @@ static void expect_there(int fd, int count)
 	assert_int_equal(errno, EAGAIN);
 }
 
-/* One who never looks at his queue is not made to. */
+/* An application that never reads its queue need not do so. */
 static void all_leave_where_nobody_polls(void **state)
 {
 	struct rdm *rdm = *state;
@@ -49,7 +50,7 @@ static void all_leave_where_nobody_polls(void **state)
 	close(fd);
 }
 
-/* Nor one whose messages are to be acknowledged: no completion of these is told. */
+/* Nor need an application whose messages are acknowledged: no completion is written. */
 static void all_leave_with_a_level(void **state)
 {
 	uint64_t flags = FI_TRANSMIT | FI_DELIVERY_COMPLETE, none = FI_TRANSMIT;
@@ -188,8 +189,8 @@ static size_t count_rest(int fd)
 }
 
 /*
- * The kernel goes on sending for a socket that was closed, unless something was left
- * unread in it. Here that is the rest of a message that is too long to be kept, and the
+ * The kernel continues sending for a socket that was closed, unless the socket has
+ * unread bytes. Here that is the rest of a message that is too long to be kept, and the
  * peer's window is closed: what was injected waits in the kernel.
  */
 static void closing_leaves_nothing_unread(void **state)

@@ -9,7 +9,7 @@ static const struct hostile {
 	enum level level;
 	const char *text;
 } hostile[] = {
-	/* answers that nobody asked for: the first ones kill older peers */
+	/* Answers without a request: the first ones end older peers. */
 	{ VERSION_1, "03 00 0000 02 00 10 00 1000000000000000" },
 	{ VERSION_1, "03 06 0000 01 00 10 00 1000000000000000" },
 	{ VERSION_1, "03 06 0000 fe 00 10 00 1000000000000000" },
@@ -21,7 +21,7 @@ static const struct hostile {
 	{ OURS, "03 45 0000 02 00 18 00 1800000000000000 0d00000000000000" },
 	{ OURS, "03 45 0000 03 00 18 00 1800000000000000 0d00000000000000" },
 	{ OURS, "03 46 0000 00 00 18 00 1800000000000000 0100000000000000" },
-	/* beyond what was agreed on */
+	/* Beyond what was agreed on. */
 	{ VERSION_0, "03 05 0000 01 00 20 00 2000000000000000"
 		     "0100000000000000 0000100000000000" },
 	{ VERSION_1, "03 08 0000 00 00 10 00 1000000000000000" },
@@ -31,7 +31,7 @@ static const struct hostile {
 	{ VERSION_1, "03 44 0000 01 00 18 00 1800000000000000 0000100000000000" },
 	{ VERSION_1, "03 47 0000 00 00 18 00 1800000000000000 0100000000000000" },
 	{ VERSION_1, "03 ff 0000 00 00 10 00 1000000000000000" },
-	/* headers that are none */
+	/* Headers that are none. */
 	{ VERSION_1, "03 00 0000 00 00 80 00 8000000000000000" },
 	{ VERSION_1, "03 00 0000 00 00 ff 00 ff00000000000000" },
 	{ VERSION_1, "03 00 0000 00 00 00 00 1000000000000000" },
@@ -52,7 +52,7 @@ static const struct hostile {
 	{ VERSION_1, "03 04 0000 00 01 28 00 3000000000000000"
 		     "0000000000000000 0400000000000000 ed5e000000000000"
 		     "0102030405060708" },
-	/* memory that is not theirs, where no error answer was agreed on */
+	/* Memory that is not theirs, where no error answer was agreed on. */
 	{ VERSION_1, "03 02 0000 00 01 28 00 2800000000000000"
 		     "0000000000000000 0800000000000000 0000000000000000" },
 	{ VERSION_1, "03 02 0000 00 01 28 00 2800000000000000"
@@ -62,7 +62,7 @@ static const struct hostile {
 	{ VERSION_1, "03 04 0000 00 01 28 00 3000000000000000"
 		     "fc0f000000000000 0800000000000000 ed5e000000000000"
 		     "0102030405060708" },
-	/* atomics that do not add up */
+	/* Atomics that do not add up. */
 	{ OURS, "03 40 0407 02 01 28 00 2c00000000000000"
 		"0000000000000000 0400000000000000 ed5e000000000000 01000000" },
 	{ OURS, "03 41 0007 63 01 28 00 3000000000000000"
@@ -140,7 +140,7 @@ static void strangers_at_the_port(void **state)
 		raw_expect_closed(&rdm->t, fd);
 		assert_alive(rdm);
 	}
-	/* and those that leave in the middle */
+	/* And those that leave in the middle. */
 	for (size_t len = 1; len < 40; len += 3) {
 		struct bytes request =
 			hex("03 00 0008 " CM_OLD LITTLE "01 00 0001 00000101");
@@ -164,11 +164,11 @@ static void tagged_messages_are_acknowledged(void **state)
 {
 	static const char *const forms[] = {
 		"03 01 0400 00 00 18 00 1c00000000000000 0700000000000000 61626364",
-		/* old memory in unused bytes, flags and words without meaning */
+		/* Old memory in unused bytes, flags and words without meaning. */
 		"ff 01 f4ff 05 77 18 99 1c00000000000000 0700000000000000 61626364",
 		"03 01 0400 00 00 28 00 2c00000000000000 0700000000000000"
 		"ffffffffffffffff ffffffffffffffff 61626364",
-		/* with remote CQ data */
+		/* With remote CQ data. */
 		"03 01 0500 00 00 20 00 2400000000000000 0500000000000000"
 		"0700000000000000 61626364",
 	};
@@ -255,7 +255,7 @@ static void memory_is_read_and_written(void **state)
 		    "3000000000000000 0400000000000000 ed5e000000000000 aabbccdd");
 	raw_expect(&rdm->t, fd, "03 00 0000 02 00 10 00 1000000000000000");
 	assert_memory_equal(rdm->t.region + 0x30, "\xaa\xbb\xcc\xdd\x34", 5);
-	/* a read of nothing */
+	/* A read of nothing. */
 	raw_hex(fd, "03 02 0000 00 00 10 00 1000000000000000");
 	raw_expect(&rdm->t, fd, "03 03 0000 00 00 10 00 1000000000000000");
 	close(fd);
@@ -302,7 +302,7 @@ static void rendezvous_index_in_use(void **state)
 	assert_alive(rdm);
 }
 
-/* What only two of ours say to each other. */
+/* Records that only two endpoints of this library exchange. */
 static void extensions_where_agreed(void **state)
 {
 	struct rdm *rdm = *state;
@@ -319,7 +319,7 @@ static void extensions_where_agreed(void **state)
 	raw_hex(fd, "03 47 0000 00 00 18 00 1800000000000000 efcdab8967452301");
 	raw_expect(&rdm->t, fd,
 		"03 48 0000 00 00 18 00 1800000000000000 efcdab8967452301");
-	/* an answer to a probe that was given up */
+	/* An answer to a probe that was given up. */
 	raw_hex(fd, "03 48 0000 00 00 18 00 1800000000000000 0100000000000000");
 	raw_hex(fd, "03 47 0000 00 00 18 00 1800000000000000 0200000000000000");
 	raw_expect(&rdm->t, fd,

@@ -32,8 +32,7 @@ static unsigned int count_ends(struct target *t, const void *context)
 	return count;
 }
 
-/* The connection under test comes from here, so that it is the one that the endpoint
- * sends over. */
+/* This end makes the connection, so that the endpoint sends over it. */
 static int reset_peer(struct rdm *rdm, fi_addr_t *ret_addr)
 {
 	const struct linger reset = { .l_onoff = 1 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Messages that nobody waits for, while they arrive: whatever is done with one when the
- * first @cut bytes of its payload are there, the rest goes where it should.
+ * Messages without a receive while they arrive: whatever is done with a message when
+ * the first @cut bytes of its payload have arrived, the rest is stored or dropped
+ * correctly.
  */
 #include "raw_rdm.h"
 
@@ -137,7 +138,7 @@ static void one_is_discarded(void **state)
 	assert_alive(rdm);
 }
 
-/* As send_begin; the sender asks to hear of the match. */
+/* Like send_begin; the sender asks for a note of the match. */
 static void send_begin_match(int fd, size_t cut)
 {
 	struct bytes head =
@@ -256,7 +257,8 @@ static void one_is_claimed(void **state)
 	assert_alive(rdm);
 }
 
-/* The rest never comes: whoever receives it is told, and what is whole stays. */
+/* The rest never arrives: a receive of that message fails, and complete messages stay.
+ */
 static void its_connection_is_lost(void **state)
 {
 	struct rdm *rdm = *state;

@@ -146,8 +146,8 @@ static void together(void **state)
 	close_all(&net, &node, &t);
 }
 
-/* CS-028: without a message that follows, by a look at the queue, before a thread
- * sleeps, or when the endpoint is closed. */
+/* CS-028: they are sent without a following message, when the queue is read, before a
+ * thread sleeps, or when the endpoint is closed. */
 static void without_a_follow_up(void **state)
 {
 	struct fi_cq_tagged_entry e;

@@ -67,7 +67,8 @@ static ssize_t multicast(
 	return fi_sendmsg(from->ep, &msg, FI_MULTICAST);
 }
 
-/* A host without any IPv6 but the loopback's: said in an error entry. */
+/* A host whose only IPv6 address is the loopback address: an error entry reports that
+ * there is no route. */
 static bool unroutable(struct net *net)
 {
 	struct fi_cq_err_entry err = { 0 };
@@ -130,7 +131,7 @@ static void test_members(void **state)
 		must_post(&nodes[2], buf, 16, NULL);
 		must_send(&nodes[0], nodes[2].addr, "you", 3);
 		assert_int_equal(must_receive(&net, NULL).flags, FI_MSG | FI_RECV);
-		/* Who left hears no more. */
+		/* A member that left receives no more. */
 		assert_int_equal(fi_close(&nodes[2].ep->fid), -FI_EBUSY);
 		assert_int_equal(fi_close(&mcs[2]->fid), 0);
 		for (int i = 0; i < MEMBERS; i++)
@@ -254,7 +255,7 @@ static void test_wildcard(void **state)
 		if (f)
 			group.in6.sin6_scope_id = 1;
 		if (fi_join(node.ep, &group, 0, &mc, NULL)) {
-			node_close(&node); /* no route for groups here */
+			node_close(&node); /* no route for groups on this host */
 			net_close(&net);
 			skip();
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "udp_fixture.h"
 
-/* CQ-013 to CQ-016, CQ-018, GI-019: who sent it. */
+/* CQ-013 to CQ-016, CQ-018, GI-019: the source of a datagram. */
 
 static void run(uint64_t caps, uint32_t format, bool in_av, fi_addr_t *ret_src,
 	struct fi_cq_err_entry *ret_err)

@@ -2,7 +2,8 @@
 #ifndef WF_TESTS_UDP_FIXTURE_H
 #define WF_TESTS_UDP_FIXTURE_H
 
-/* udp endpoints of one process on a loopback address, through the public interface. */
+/* Endpoints of udp in one process on a loopback address, opened through the public
+ * interface. */
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -27,8 +28,8 @@
 
 #include "../time_limits.h"
 
-/* Upper bound for anything that must happen; nothing is measured by it. */
-/* How long an event may take to come. */
+/* Upper bound for anything that must happen; no time is measured with it. */
+/* Time limit for an event, in milliseconds. */
 #define PATIENCE_MS limit_ms(20000)
 
 struct net {
@@ -49,7 +50,7 @@ struct node {
 		struct sockaddr_in6 in6;
 	} name;
 	size_t name_len;
-	fi_addr_t addr; /* in the net's AV */
+	fi_addr_t addr; /* index in the net's AV */
 };
 
 struct net_options {
@@ -58,7 +59,8 @@ struct net_options {
 	enum fi_threading threading;
 	enum fi_progress progress;
 	enum fi_wait_obj wait_obj;
-	bool first_interface; /* the best one instead of the loopback address */
+	/* Use the first interface instead of the loopback address. */
+	bool first_interface;
 };
 
 static inline struct fi_info *net_info(const struct net_options *o)
@@ -96,7 +98,7 @@ static inline void net_open(struct net *net, struct net_options o)
 	memset(net, 0, sizeof(*net));
 	net->info = net_info(&o);
 	if (!net->info)
-		skip(); /* a host without IPv6 */
+		skip(); /* the host has no IPv6 */
 	assert_int_equal(fi_fabric(net->info->fabric_attr, &net->fabric, NULL), 0);
 	assert_int_equal(fi_domain(net->fabric, net->info, &net->domain, NULL), 0);
 	assert_int_equal(fi_eq_open(net->fabric, &eq_attr, &net->eq, NULL), 0);
@@ -114,8 +116,8 @@ static inline void net_close(struct net *net)
 	fi_freeinfo(net->info);
 }
 
-/* An endpoint with one queue for both directions. Inserted into the AV by node_open,
- * unknown to it when opened with node_open_unknown. */
+/* An endpoint with one queue for both directions. node_open inserts its address into
+ * the AV, node_open_unknown does not. */
 static inline void node_open_unknown(struct node *node, struct net *net)
 {
 	memset(node, 0, sizeof(*node));
@@ -154,7 +156,7 @@ static inline uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u;
 }
 
-/* The next entry: 1, or -FI_EAVAIL. Send completions are passed over. */
+/* The next entry. Returns 1, or -FI_EAVAIL. Completions of sends are skipped. */
 static inline ssize_t next_entry(
 	struct net *net, struct fi_cq_tagged_entry *entry, fi_addr_t *src)
 {

@@ -40,7 +40,7 @@ static void net_open_waiting(struct net *net, enum fi_wait_obj obj, enum fi_thre
 			      .caps = FI_MSG, .wait_obj = obj, .threading = t });
 }
 
-/* CQ-020: every wait object hears of the network. */
+/* CQ-020: a datagram signals every kind of wait object. */
 static void test_woken(void **state)
 {
 	static const enum fi_wait_obj objs[] = { FI_WAIT_UNSPEC, FI_WAIT_FD,
@@ -73,7 +73,7 @@ static void test_woken(void **state)
 	}
 }
 
-/* A datagram that nobody can take yet must not keep the sleeper awake. */
+/* A datagram for which there is no receive must not keep the sleeping thread awake. */
 static void test_no_receive_no_spin(void **state)
 {
 	struct net net;

@@ -2,8 +2,8 @@
 #ifndef WF_TESTS_UNIT_PAIR_H
 #define WF_TESTS_UNIT_PAIR_H
 
-/* What an endpoint and a peer that the test plays have in common, whatever connects
- * them. See conn_fixture.h in the folders of the providers. */
+/* Definitions that the fixtures of an endpoint and a peer played by the test have in
+ * common for all transports. See conn_fixture.h in the folders of the providers. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,7 +16,7 @@ struct ended {
 	size_t len;
 };
 
-/* Bytes that differ from their neighbours. */
+/* Values that differ from those of neighbouring bytes. */
 static inline uint8_t fill_byte(unsigned int seed, size_t at)
 {
 	return (uint8_t)(seed * 53 + at * 7 + at / 31);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Included by a fixture behind its struct pair, pair_open, pair_connect and pair_close,
- * and behind PAIR_POLLS.
+ * Included by a fixture after its struct pair, pair_open, pair_connect and pair_close,
+ * and after PAIR_POLLS.
  */
 #ifndef WF_TESTS_UNIT_PAIR_CASES_H
 #define WF_TESTS_UNIT_PAIR_CASES_H
@@ -26,7 +26,7 @@ static inline int pair_teardown(void **state)
 
 #define PAIR_TEST(name) cmocka_unit_test_setup_teardown(name, pair_setup, pair_teardown)
 
-/* A fresh endpoint and connection. */
+/* Replace the endpoint and the connection by new ones. */
 static inline void pair_again(struct pair *p)
 {
 	pair_close(p);
@@ -34,8 +34,8 @@ static inline void pair_again(struct pair *p)
 	pair_connect(p);
 }
 
-/* Have the endpoint progress until PAIR_POLLS calls found nothing, and note what ended.
- */
+/* Let the endpoint make progress until PAIR_POLLS calls found nothing, and store the
+ * operations that ended. */
 static inline void pair_progress(struct pair *p)
 {
 	struct fi_cq_tagged_entry entry;

@@ -25,10 +25,11 @@
 
 enum { TC_MEMBERS = 16, TC_PIECE = 8, TC_NAME = 32 };
 
-/* Shared by the members. Operations, and the pieces of long ones, are numbered; an even
- * and an odd one may be under way at a time. */
+/* Memory that the members share. Operations, and the pieces of long ones, are numbered;
+ * an even and an odd one may be under way at a time. */
 struct tc_board {
-	atomic_uint arrived[2]; /* members that ever arrived at even or odd ones */
+	/* Numbers of arrivals of members at even and at odd ones. */
+	atomic_uint arrived[2];
 	uint64_t value[2][TC_MEMBERS][TC_PIECE];
 };
 
@@ -60,19 +61,19 @@ struct tc_group {
 	struct fid_mc fid;
 	struct tc_ep *ep;
 	struct tc_group *next;
-	struct fi_peer_mc_context main; /* what the main provider gave */
+	struct fi_peer_mc_context main; /* passed by the main provider */
 	unsigned int members, rank;
 	char mine[TC_NAME], names[TC_MEMBERS][TC_NAME];
 	struct tc_board *board;
 
 	/* The operation under way. */
 	bool is_active;
-	unsigned int number; /* of the piece */
+	unsigned int number; /* number of the piece */
 	uint64_t flags;
 	void *context;
 	const uint64_t *in;
 	uint64_t *out;
-	size_t left; /* elements from @in on; 0 in a barrier */
+	size_t left; /* elements left, from @in on; 0 in a barrier */
 };
 
 /* group.c */
@@ -82,8 +83,8 @@ void tc_progress(struct tc_ep *ep);
 ssize_t tc_start(struct fid_ep *fid, fi_addr_t addr, const void *in, void *out,
 	size_t count, uint64_t flags, void *context);
 
-/* For the test: operations that ended at any member, and the rank whose joins fail
- * after the first exchange. */
+/* For the test: number of operations that have ended at any member, and the rank whose
+ * joins fail after the first exchange. */
 extern atomic_uint testcoll_ended;
 extern atomic_int testcoll_failing_rank;
 

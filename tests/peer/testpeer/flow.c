@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "testpeer.h"
 
-/* Messages: sent into an inbox, taken by who reads a queue, matched by the owner. */
+/* Messages: sent into an inbox, taken when a queue is read, matched by the owner. */
 
 static atomic_ulong refused;
 
@@ -146,7 +146,7 @@ struct msg *tp_take(struct tp_ep *ep)
 static ssize_t post_now(struct tp_ep *ep, const void *buf, size_t len, fi_addr_t dest,
 	uint64_t tag, uint64_t data, uint64_t flags, void *context);
 
-/* Written whatever was asked of successes, as all errors are. */
+/* An error is written even if successes are not reported. */
 static void fail_tx(struct tp_ep *ep, const struct late *late)
 {
 	const struct fi_cq_err_entry entry = {

@@ -48,7 +48,7 @@ static int av_remove(
 	pthread_mutex_lock(&tp_lock);
 	for (size_t i = 0; i < count; i++)
 		if (fi_addr[i] < av->count)
-			av->ids[fi_addr[i]] = 0; /* nobody's */
+			av->ids[fi_addr[i]] = 0; /* unused */
 	pthread_mutex_unlock(&tp_lock);
 	return 0;
 }
@@ -83,7 +83,7 @@ int tp_av_open(struct fid_domain *domain, struct fi_av_attr *attr,
 {
 	struct tp_av *av;
 
-	if (attr->flags) /* P-07, P-22: no AV is imported here */
+	if (attr->flags) /* P-07, P-22: this provider imports no AV */
 		return -FI_EINVAL;
 	av = calloc(1, sizeof(*av));
 	if (!av)

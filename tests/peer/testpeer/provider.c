@@ -51,7 +51,7 @@ static int plain_close(struct fid *fid)
 static struct fi_ops plain_fid_ops =
 	FID_OPS(plain_close, tp_enosys_bind, tp_enosys_control, tp_enosys_open);
 
-/* It says so, and does not offer FI_ATOMIC. */
+/* Reports that it does not support them, and does not offer FI_ATOMIC. */
 static int query_atomic(struct fid_domain *domain, enum fi_datatype datatype,
 	enum fi_op op, struct fi_atomic_attr *attr, uint64_t flags)
 {
@@ -69,7 +69,7 @@ static struct fi_ops_domain domain_ops = {
 	.query_atomic = query_atomic,
 };
 
-/* Whatever is asked for is registered. */
+/* A registration always succeeds. */
 static struct fi_ops mr_fid_ops =
 	FID_OPS(plain_close, tp_enosys_bind, tp_enosys_control, tp_enosys_open);
 
@@ -132,7 +132,7 @@ static int tp_getinfo(uint32_t version, const char *node, const char *service,
 		return -FI_ENOMEM;
 	info->caps = FI_MSG | FI_TAGGED | FI_SEND | FI_RECV | FI_PEER | FI_AV_USER_ID |
 		     FI_LOCAL_COMM;
-	/* They cost something, so whoever wants them asks. */
+	/* They cost performance, so they have to be asked for. */
 	if (hints)
 		info->caps |= hints->caps & (FI_SOURCE | FI_DIRECTED_RECV);
 	info->addr_format = FI_FORMAT_UNSPEC;
@@ -143,7 +143,7 @@ static int tp_getinfo(uint32_t version, const char *node, const char *service,
 	info->ep_attr->max_msg_size = 1 << 20;
 	info->domain_attr->threading = FI_THREAD_SAFE;
 	info->domain_attr->cq_data_size = 8;
-	info->domain_attr->cq_cnt = 1024; /* and does not tell how many counters */
+	info->domain_attr->cq_cnt = 1024; /* the number of counters is not stated */
 	info->domain_attr->ep_cnt = EP_ROOM;
 	info->fabric_attr->name = strdup("test");
 	info->domain_attr->name = strdup("test");

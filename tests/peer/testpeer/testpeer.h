@@ -18,12 +18,13 @@
 #include "../peer.h"
 
 /*
- * A provider as somebody else would write it: it moves messages between endpoints of
+ * A provider as another project would write it: it moves messages between endpoints of
  * one process and can do so only as a peer, for an owner of CQ, counter and receive
- * context. Nothing but the public headers. An endpoint's address is a number of 8
+ * context. It uses only the public headers. An endpoint's address is a number of 8
  * bytes.
  *
- * @tp_lock guards all endpoints' inboxes and the AVs; nobody else is called under it.
+ * @tp_lock guards all endpoints' inboxes and the AVs; no other code is called with it
+ * held.
  */
 
 #define container_of(ptr, type, member)                                                \
@@ -46,7 +47,7 @@ struct tp_cntr {
 struct tp_av {
 	struct fid_av fid;
 	uint64_t ids[AV_ROOM];
-	fi_addr_t known_as[AV_ROOM]; /* to the owner */
+	fi_addr_t known_as[AV_ROOM]; /* index in the owner's AV */
 	size_t count;
 	atomic_int refs;
 };
@@ -92,8 +93,9 @@ struct tp_ep {
 extern pthread_mutex_t tp_lock;
 extern struct tp_ep *tp_net[EP_ROOM];
 
-/* Around whatever calls the owner of a receive context. With TESTPEER_ONE_AT_A_TIME a
- * lock is held in between, by whoever makes progress and whoever inserts addresses. */
+/* Called around each call of the owner's receive context. With TESTPEER_ONE_AT_A_TIME
+ * they hold a lock, so that threads that make progress and threads that insert
+ * addresses exclude each other. */
 void tp_begin(void);
 void tp_end(void);
 

@@ -12,8 +12,8 @@
 
 /*
  * Members that each run the same list of operations as fast as they can, and compare
- * the results with the model. What runs them is up to the test: one thread in turn, a
- * thread each, or a process each.
+ * the results with the model. The test decides how they run: in one thread alternately,
+ * in a thread each, or in a process each.
  */
 enum { TEST_MEMBERS_MAX = 33 };
 
@@ -27,10 +27,10 @@ struct test_member {
 	struct coll_node *node;
 	const struct test_list *list;
 	uint32_t rank, members;
-	size_t at; /* operation in the list */
+	size_t at; /* index of the operation in the list */
 	bool busy;
-	bool measures_on;      /* how large data are copied, without a pause */
-	uint8_t *buf, *result; /* of this operation */
+	bool measures_on;      /* Measure how large data are copied, without a pause. */
+	uint8_t *buf, *result; /* buffers of the current operation */
 	struct cm_call call;
 };
 
@@ -39,7 +39,7 @@ static inline bool test_has_in_place(enum fi_collective_op kind)
 	return kind != FI_BARRIER && kind != FI_BROADCAST && kind != FI_SCATTER;
 }
 
-/* Bytes behind each buffer that must not change. */
+/* Bytes behind each buffer, which must not change. */
 enum { TEST_GUARD = 64, TEST_GUARD_BYTE = 0xa5 };
 
 static inline uint8_t *test_buf_new(size_t len)
@@ -68,7 +68,8 @@ static inline size_t test_buf_len(const struct test_member *m)
 	return cm_buf_elems(&m->call, m->rank) * m->call.type->size;
 }
 
-/* In place: one buffer of the larger length, the input where args.h says. */
+/* In place: one buffer of the larger length, with the input at the position that args.h
+ * defines. */
 static inline void test_buffers(struct test_member *m, bool in_place)
 {
 	size_t buf = test_buf_len(m), result = test_result_len(m);
@@ -91,7 +92,7 @@ static inline void test_buffers(struct test_member *m, bool in_place)
 	}
 }
 
-/* Is the operation one of the fast path, and did that end it? */
+/* Is the operation one of the fast path, and has the fast path completed it? */
 static inline bool test_fast_path(struct test_member *m, const struct coll_args *args)
 {
 	struct coll_node_tiny tiny = { 0 };
@@ -163,7 +164,7 @@ static inline void test_check(struct test_member *m)
 			m->buf == m->result, wrong);
 }
 
-/* Let the next operation of each class end the time for which a choice holds. */
+/* The next operation of each class ends the time for which a choice is valid. */
 static inline void test_measure_on(struct test_member *m)
 {
 	for (size_t i = 0; i < COLL_COPY_CLASSES; i++)
@@ -171,7 +172,8 @@ static inline void test_measure_on(struct test_member *m)
 			m->node->sample[i].count = UINT32_MAX / 2;
 }
 
-/* Go on with the list. 1: an operation has ended, 0: not yet, else the error. */
+/* Continue with the list. Returns 1: an operation has ended, 0: not yet, or the error.
+ */
 static inline int test_step(struct test_member *m)
 {
 	int ret = m->busy ? coll_node_progress(m->node) : test_start(m);
@@ -231,7 +233,7 @@ static inline const struct am_type *test_type(enum fi_datatype datatype)
 	return NULL;
 }
 
-/* @count random operations; parts of up to @bytes. */
+/* Add @count random operations with blocks of up to @bytes. */
 static inline void test_add_random(struct test_list *list, uint32_t members,
 	size_t count, size_t bytes, uint64_t *state)
 {
@@ -244,7 +246,7 @@ static inline void test_add_random(struct test_list *list, uint32_t members,
 			.members = members,
 			.root = (uint32_t)(r >> 16) % members,
 		};
-		/* Small ones are the most frequent. */
+		/* Small operations are the most frequent. */
 		size_t most = (r >> 40) % 3 ? 128 : bytes;
 
 		if (!cm_reduces(call.type, call.op))
@@ -281,16 +283,16 @@ static inline void test_open(
 		coll_node_settled(group->member[i].node);
 }
 
-/* As where members have too few processors, or enough, whatever this machine has. Those
- * that have too few yield, which takes long where one thread runs all of them and other
- * processes use the processors. */
+/* Let members have too few processors, or enough, whatever this machine has. Members
+ * with too few processors yield, which takes long if one thread runs all of them and
+ * other processes use the processors. */
 static inline void test_set_crowded(struct test_group *group, bool is_crowded)
 {
 	for (uint32_t i = 0; i < group->members; i++)
 		group->member[i].node->crowded = is_crowded;
 }
 
-/* As where members may not read each other's memory. */
+/* Forbid members to read each other's memory. */
 static inline void test_forbid_reading(struct test_group *group)
 {
 	for (uint32_t i = 0; i < group->members; i++)
@@ -298,8 +300,8 @@ static inline void test_forbid_reading(struct test_group *group)
 }
 
 /*
- * Let members read each other's segments where their owners write them, so that
- * ThreadSanitizer sees both sides at one address.
+ * Let members read each other's segments at the addresses at which their owners write
+ * them, so that ThreadSanitizer sees both accesses at one address.
  */
 static inline void test_use_one_mapping(struct test_group *group)
 {
@@ -312,7 +314,7 @@ static inline void test_use_one_mapping(struct test_group *group)
 		}
 }
 
-/* To be called before test_close then. */
+/* To be called before test_close in this case. */
 static inline void test_forget_mappings(struct test_group *group)
 {
 	for (uint32_t i = 0; i < group->members; i++)
@@ -327,7 +329,7 @@ static inline void test_close(struct test_group *group)
 		coll_node_close(group->member[i].node);
 }
 
-/* Run the list, the members in turn; some do not come to their turn now and then, so
+/* Run the list in one thread, member after member. A member is skipped now and then, so
  * that others run ahead. */
 static inline void test_run_in_turn(struct test_group *group, uint64_t *state)
 {

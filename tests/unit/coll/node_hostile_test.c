@@ -134,7 +134,7 @@ static void random_cards(void **unused)
 	prepare(&cards);
 	for (int i = 0; i < 1000; i++) {
 		content = coll_card_get(&cards.card[1]);
-		/* One byte of what attach looks at. */
+		/* Change one byte that attach checks. */
 		((uint8_t *)&content)[random_next(&state) %
 				      offsetof(struct coll_card, cpu_hash)] ^=
 			(uint8_t)(1 + random_next(&state) % 255);
@@ -242,7 +242,7 @@ static void leaves_with_its_work_done(void **unused)
 	test_list_free(&list);
 }
 
-/* A member that failed tells the others, although it is alive. */
+/* A member whose operation failed reports it to the others, although it is alive. */
 static void failure_spreads(void **unused)
 {
 	struct test_list list = { 0 };

@@ -8,7 +8,7 @@ enum { MEMBERS = 3, LARGE = 512 << 10 };
 static struct test_group group;
 static struct test_list list;
 
-/* One operation, which the members begin when the test says so. */
+/* One operation, which each member begins when the test starts it. */
 static void open_group(enum fi_collective_op kind, size_t bytes, bool in_place)
 {
 	const struct am_type *type = test_type(FI_INT32);

@@ -112,7 +112,7 @@ static void random_mixes(void **unused)
 	}
 }
 
-/* What was told of the choices of one group, by enum fi_collective_op. */
+/* The choices of one group that were reported, by enum fi_collective_op. */
 struct told {
 	size_t calls[FI_GATHER + 1];
 	enum coll_copy copy[FI_GATHER + 1];
@@ -123,7 +123,7 @@ static void on_choice(void *arg, const struct coll_node_choice *choice)
 	struct told *told = arg;
 	uint64_t taken = choice->direct_ns, other = choice->segment_ns;
 
-	/* A choice is told again only when it has changed. */
+	/* A choice is reported again only after a change. */
 	if (told->calls[choice->kind]++)
 		assert_int_not_equal(told->copy[choice->kind], choice->copy);
 	told->copy[choice->kind] = choice->copy;

@@ -23,26 +23,28 @@ struct sim_member {
 	struct coll_sched sched;
 	unsigned char *buf, *result;
 	size_t buf_len, result_len;
-	size_t next;              /* action */
-	size_t waits;             /* for so many transfers */
-	uint64_t entered;         /* the members that it knows to take part */
-	uint64_t sent[SIM_ACTS];  /* by action, what a SEND tells of that */
-	bool started[SIM_ACTS];   /* by action, of transfers */
-	uint32_t match[SIM_ACTS]; /* the peer's action of a transfer */
+	size_t next;      /* index of the next action */
+	size_t waits;     /* number of transfers that it waits for */
+	uint64_t entered; /* bits of the members that it knows to take part */
+	/* By action: the members that a SEND reports to take part. */
+	uint64_t sent[SIM_ACTS];
+	bool started[SIM_ACTS];   /* by action: a transfer was started */
+	uint32_t match[SIM_ACTS]; /* by action: the peer's action for a transfer */
 };
 
 struct sim {
 	struct cm_call call;
 	enum coll_algo algo;
 	bool in_place;
-	/* How the members are divided among nodes, or, if it is NULL, they are not. */
+	/* Division of the members into nodes; NULL: none. */
 	const struct coll_nodes *nodes;
-	coll_reduce_fn *reduce; /* instead of that of the schedules, if not NULL */
+	/* Used instead of the schedules' function, if it is not NULL. */
+	coll_reduce_fn *reduce;
 	uint64_t random;
 	struct sim_member member[SIM_MEMBERS];
 };
 
-/* One call at a time. */
+/* Only one simulation at a time. */
 static struct sim sim;
 
 static void sim_fail(uint32_t rank, size_t at, const char *what)
@@ -65,7 +67,8 @@ static void sim_alloc(uint32_t rank, const void *values)
 	m->result_len = cm_result_elems(&sim.call, rank) * size;
 	if (sim.in_place && m->result_len)
 		m->result_len = WF_MAX(m->result_len, m->buf_len);
-	/* A block of its own, so that AddressSanitizer sees the ends. */
+	/* A separate allocation, so that AddressSanitizer detects accesses beyond its
+	 * ends. */
 	m->result = m->result_len ? malloc(m->result_len) : NULL;
 	m->buf = m->buf_len ? malloc(m->buf_len) : NULL;
 	if (m->result)
@@ -132,7 +135,7 @@ static bool sim_overlap(const void *a, size_t a_len, const void *b, size_t b_len
 	       (uintptr_t)b < (uintptr_t)a + a_len;
 }
 
-/* Does @act touch what @transfer, which is under way, uses? */
+/* Does @act access memory that @transfer, which is under way, uses? */
 static bool sim_conflict(const struct coll_act *act, const struct coll_act *transfer)
 {
 	const void *used =
@@ -159,8 +162,8 @@ static bool sim_reduce_overlap(
 		       sim_overlap(act->dst, act->len, operand, act->len));
 }
 
-/* An operation of the node: its buffers, and its members, which are the same for all of
- * them. */
+/* Check an operation of the node: its buffers, and its members, which are the same at
+ * all of them. */
 static void sim_check_node(uint32_t rank, size_t i)
 {
 	const struct sim_member *m = &sim.member[rank];
@@ -224,7 +227,8 @@ static void sim_check_member(uint32_t rank)
 	}
 }
 
-/* Find for each SEND its RECV: as many as there are before it between the two. */
+/* Find for each SEND its RECV: the n-th SEND matches the n-th RECV between the two
+ * members. */
 static void sim_match(void)
 {
 	static uint32_t found[SIM_MEMBERS][SIM_MEMBERS]; /* by receiver and sender */
@@ -264,7 +268,7 @@ static void sim_match(void)
 
 /* ---- the run ---- */
 
-/* Both sides of a transfer have started it: move the data. */
+/* Both ends of a transfer have started it: move the data. */
 static void sim_move(struct sim_member *m, size_t i)
 {
 	struct coll_act *act = &m->sched.act[i];
@@ -289,12 +293,13 @@ static void sim_start(struct sim_member *m, size_t i)
 	m->started[i] = true;
 	m->waits++;
 	m->sent[i] = act->kind == COLL_ACT_SEND ? m->entered : 0;
-	/* Until it has been moved nothing is known of what a RECV wrote. */
+	/* Until the data has been moved, the contents of the buffer of a RECV are
+	 * undefined. */
 	if (act->kind == COLL_ACT_RECV && act->len)
 		memset(act->dst, 0x5a, act->len);
 }
 
-/* Move the transfers that @m waits for; with @lazy not all of them. */
+/* Move the transfers that @m waits for; if @lazy, not all of them. */
 static bool sim_advance(struct sim_member *m, bool lazy)
 {
 	bool moved = false;
@@ -323,7 +328,8 @@ static const struct coll_act *sim_node_act(const struct sim_member *m)
 		       : NULL;
 }
 
-/* The operation of a node with the root's @args, all of whose members are there. */
+/* Execute the operation of a node with the root's @args; all of its members take part.
+ */
 static void sim_node_op(const struct coll_args *args, const uint32_t *ranks)
 {
 	size_t len = args->count * args->size;
@@ -350,7 +356,8 @@ static void sim_node_op(const struct coll_args *args, const uint32_t *ranks)
 	}
 }
 
-/* Do the operation of the node that @m waits for, if all its members are there. */
+/* Execute the operation of the node that @m waits for, if all its members have reached
+ * it. */
 static bool sim_node(uint32_t rank)
 {
 	const struct coll_nodes *nodes = sim.nodes;
@@ -376,7 +383,7 @@ static bool sim_node(uint32_t rank)
 	return true;
 }
 
-/* Execute up to the next WAIT that has to wait. True: something was done. */
+/* Execute actions up to the next WAIT that has to wait. True: some were executed. */
 static bool sim_go_on(struct sim_member *m, bool lazy)
 {
 	size_t before = m->next;
@@ -455,7 +462,8 @@ static void sim_run(const void *values)
 		sim_alloc(rank, values);
 		m->next = m->waits = 0;
 		m->entered = (uint64_t)1 << rank;
-		/* In place with the memory of the schedule before, else with new. */
+		/* In place, use the memory of the previous schedule; else new memory.
+		 */
 		if (!sim.in_place)
 			coll_sched_done(&m->sched);
 		sim_build(rank);

@@ -8,7 +8,7 @@
 
 #include "core/log/log.h"
 
-/* A logger that keeps what it is given, so that tests can say what was said. */
+/* A logger that keeps the lines that it gets, so that tests can check them. */
 static char captured[16384];
 
 static int capture_enabled(const struct fi_provider *prov, enum fi_log_level level,

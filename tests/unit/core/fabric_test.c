@@ -202,7 +202,7 @@ static void hook_that_fails_is_left_out(void **state)
 	assert_logged("warning ofi_hook_eye: FI_HOOK: this hook is left out");
 }
 
-/* It says that all is well and gives no fabric: the one behind it is kept. */
+/* The hook returns success without a fabric: the fabric below it is kept. */
 static void hook_without_a_fabric_is_left_out(void **state)
 {
 	struct fid_fabric *fabric;

@@ -2,7 +2,7 @@
 #ifndef TEST_FAKE_H
 #define TEST_FAKE_H
 
-/* Providers and a log made up for the tests of discovery. */
+/* Simulated providers and a log for the tests of discovery. */
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -89,7 +89,8 @@ static inline int fake_fabric(
 	return -FI_ENODEV;
 }
 
-/* A registry of just these, as if the process had started with this environment. */
+/* A registry of exactly these providers, as if the process had started with this
+ * environment. */
 static inline void fake_start(const char *const *env, struct fi_provider *const *provs)
 {
 	static const char *const vars[] = { "FI_PROVIDER", "FI_ADDR_FORMAT",

@@ -219,7 +219,7 @@ static void location_directory(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* What goes to @fd while the log is configured and one line is logged. */
+/* The bytes written to @fd while the log is configured and one line is logged. */
 static const char *text_of_fd(int fd)
 {
 	char path[128];
@@ -417,7 +417,7 @@ static void careless_log(const struct fi_provider *prov, enum fi_log_level level
 	errno = ENOTTY;
 }
 
-/* Callers log between a call that fails and their look at errno. */
+/* Callers log between a call that fails and their use of errno. */
 static void errno_is_kept(void **state)
 {
 	struct fi_ops_log ops = { .size = sizeof(ops), .log = careless_log };

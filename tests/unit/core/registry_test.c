@@ -18,7 +18,7 @@ static int no_results(uint32_t version, const char *node, const char *service,
 	return -FI_ENODATA;
 }
 
-/* What a parameter of a provider is when the provider is told to clean up. */
+/* Value of a provider's parameter when the provider's cleanup is called. */
 static int param_at_cleanup;
 static struct fi_provider with_param = { .name = "x" };
 

@@ -288,7 +288,8 @@ static void a_real_one_takes_its_place(void **state)
 	assert_string_equal(list_for("old"), OLD);
 }
 
-/* The user means the program by a name, not the layers that look for a transport. */
+/* A name in FI_PROVIDER means the provider for the program, not the transport of a
+ * layer. */
 static void not_below_an_unnamed_layer(void **state)
 {
 	start("old", &top);

@@ -67,7 +67,7 @@ static void the_next_rail_takes_over(void **state)
 	(void)state;
 	assert_true(fails(rig, 0));
 	assert_int_equal(rail_of(rig), 1);
-	/* The other operations that it lost tell nothing new. */
+	/* Further errors of operations that it lost change nothing. */
 	assert_false(fails(rig, 0));
 	assert_int_equal(rail_of(rig), 1);
 	assert_true(fails(rig, 1));

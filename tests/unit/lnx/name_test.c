@@ -82,7 +82,7 @@ static void numbers_are_packed(void **state)
 	}
 }
 
-/* A format that only its provider knows is told in part, and compared in part. */
+/* A format that only its provider knows: some of its bits are stored, and compared. */
 static void formats_meet(void **state)
 {
 	const bool local[LNX_MAX_LINKS] = { false };

@@ -334,8 +334,8 @@ static void test_shrinks(void **state)
 	assert_true(m.first.table.buckets == m.first.table.few);
 }
 
-/* A removed address: its messages are for anybody, in their order, and no more for
- * receives from whoever gets the same number. AV-032 MSG-011 */
+/* A removed address: its messages match any undirected receive, in order, and no
+ * receive from the next peer with the same index. AV-032 MSG-011 */
 static void test_forget(void **state)
 {
 	for (int i = 0; i < 20; i++)

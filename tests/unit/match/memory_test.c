@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The engine where memory is short: its sources are compiled in here with allocators
- * that fail when told to, at random or always, and it must agree with the model as
- * ever.
+ * The engine when memory is short: its sources are compiled in this file with
+ * allocators that fail at random, or always, and it must agree with the model
+ * nevertheless.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,9 +3,9 @@
 #define WF_TESTS_MATCH_MODEL_H
 
 /*
- * Operations drawn from a source of numbers (a generator, or a fuzzer's bytes), done on
- * an engine and on the simplest thing that could be right: two arrays in order,
- * searched from the front. After each operation both must have said the same.
+ * Random operations, drawn from a source of numbers (a generator, or a fuzzer's bytes),
+ * that are executed on an engine and on a simple model: two arrays in order, searched
+ * from the front. After each operation both must have had the same result.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,14 +18,14 @@ struct source {
 };
 
 struct item {
-	struct wf_match_entry entry; /* as a receive */
-	struct message *message;     /* as a message */
-	uint64_t tag, ignore, addr;  /* as given to the engine */
-	uint64_t source;             /* of a message: what resolving will say */
-	unsigned int room;           /* of a receive: messages it still takes */
+	struct wf_match_entry entry; /* for a receive */
+	struct message *message;     /* for a message */
+	uint64_t tag, ignore, addr;  /* as passed to the engine */
+	uint64_t source;             /* source of a message, which resolving returns */
+	unsigned int room;           /* messages that a receive can still take */
 };
 
-/* What the engine knows of it. */
+/* A message as the engine knows it. */
 struct message {
 	struct wf_match_message match;
 	struct item *item;
@@ -43,14 +43,15 @@ struct world {
 	size_t kept;
 	struct side posted, unexpected, claimed;
 	struct source *src;
-	/* What kind of numbers operations are made of, changed now and then. */
+	/* The distribution of the numbers in operations, which is changed now and then.
+	 */
 	uint64_t tag_mask;
 	unsigned int mask_count, addr_count;
 	size_t target;
 	const char *wrong; /* the first difference */
 };
 
-/* Memory for the model's own is never short. */
+/* Memory of the model itself never runs out. */
 #ifndef PLENTY
 #define PLENTY(what) what
 #endif
@@ -132,7 +133,7 @@ static uint32_t name_of(const struct world *w, const struct item *it)
 
 static void item_free(struct world *w, struct item *it)
 {
-	/* What the engine still reads of it, it reads wrong. */
+	/* Overwrite what the engine must not read any more. */
 	if (it->message) {
 		memset(it->message, 0xa5, sizeof(*it->message));
 		wf_pool_put(&w->messages, it->message);
@@ -319,7 +320,7 @@ static void op_cancel(struct world *w)
 	side_drop(&w->posted, at);
 }
 
-/* Messages leave from anywhere, as when an endpoint of a shared context closes. */
+/* Remove messages from anywhere, as when an endpoint of a shared context closes. */
 static void op_drop(struct world *w)
 {
 	size_t at;
@@ -358,7 +359,7 @@ static void op_resolve(struct world *w)
 			WRONG(w, "walk of unknown sources ended early");
 }
 
-/* An address is removed: its messages are of unknown source again. */
+/* An address is removed: the source of its messages is unknown again. */
 static void op_forget(struct world *w)
 {
 	uint64_t source = draw(w, w->addr_count);
@@ -408,7 +409,8 @@ static void side_clear(struct world *w, struct side *s)
 		item_free(w, s->items[--s->count]);
 }
 
-/* Everything leaves by the walks, as at close; sometimes the engine goes as well. */
+/* Remove everything by the functions for closing; sometimes the engine is closed as
+ * well. */
 static void op_drain(struct world *w)
 {
 	op_walk(w);
@@ -424,7 +426,7 @@ static void op_drain(struct world *w)
 	side_clear(w, &w->unexpected);
 }
 
-/* Another kind of traffic: few or many tags, masks, sources, entries. */
+/* Change the distribution: few or many tags, masks, sources, entries. */
 static void op_season(struct world *w)
 {
 	static const uint64_t tag_masks[] = { 0, 3, 0x1f, 0xff, 0xfff, UINT64_MAX };
@@ -459,7 +461,8 @@ static void world_done(struct world *w)
 	free(w->claimed.items);
 }
 
-/* One operation; the weights keep both sides near the season's target. */
+/* Do one operation; the weights keep the number of receives and messages near the
+ * target. */
 static void world_step(struct world *w)
 {
 	static const struct {

@@ -476,8 +476,8 @@ static void test_read_only(void **state)
 	munmap(map, (size_t)page);
 }
 
-/* The padding of an x87 number belongs to nobody: it keeps its bytes, and those of our
- * stack do not get out. */
+/* The padding of an x87 number is not a value: it keeps its bytes, and no bytes of the
+ * stack get into it. */
 static void test_padding(void **state)
 {
 	_Alignas(16) unsigned char dst[2 * sizeof(long double) + 1], src[sizeof(dst)],

@@ -3,9 +3,9 @@
 #define WF_TESTS_AV_FIXTURE_H
 
 /*
- * A domain without a provider behind it, and an event queue that records: all that
- * an address vector needs around it. The library's own event queue is left out of the
- * program, because its two functions are here.
+ * A domain without a provider, and an event queue that records events: all that an
+ * address vector needs. The library's event queue is not linked, because its two
+ * functions are defined in this file.
  */
 
 #include <arpa/inet.h>
@@ -99,7 +99,7 @@ static int av_fixture_teardown(void **state)
 {
 	struct av_fixture *f = *state;
 
-	/* What was opened on the domain was closed. */
+	/* All objects of the domain were closed. */
 	assert_int_equal(atomic_load(&f->domain.refs), 0);
 	pthread_mutex_destroy(&f->domain.control);
 	free(f);
@@ -119,7 +119,7 @@ static inline struct fid_av *av_fixture_open(
 	return av;
 }
 
-/* What a message from @addr is reported with. */
+/* The source that the completion of a message from @addr reports. */
 static inline fi_addr_t source_of(struct wf_av *av, const void *addr, size_t addrlen)
 {
 	return wf_av_report(av, wf_av_index(av, addr, addrlen));

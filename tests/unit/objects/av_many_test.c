@@ -135,7 +135,7 @@ static void *reader(void *arg)
 			if (source_of(c->av, &sa, sizeof(sa)) != i)
 				abort();
 		}
-		/* One that comes and goes; no matter whether it is there. */
+		/* An address that is inserted and removed; either result is right. */
 		seen += wf_av_addr(c->av, FIXED + 17) != NULL;
 	}
 	return (void *)(uintptr_t)!seen;
@@ -165,7 +165,7 @@ static void threads(void **state)
 	assert_int_equal(fi_close(&av->fid), 0);
 }
 
-/* AV-048: who looks for an address finds it with its id, or not at all. */
+/* AV-048: a thread that looks up an address finds it with its id, or not at all. */
 enum { FIRST_ID = 1000000, LOOKED_AT = 3000 };
 
 static void *looker(void *arg)
@@ -174,7 +174,7 @@ static void *looker(void *arg)
 	fi_addr_t got;
 
 	while (!atomic_load(&c->stop)) {
-		/* Whatever the writer is at. */
+		/* Whatever the writer is doing. */
 		uint32_t i = atomic_load(&c->next_writer);
 		struct sockaddr_in sa = nth(i);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What an endpoint hears of indices that left its AV: those and no others. */
+/* The indices that an endpoint gets when addresses are removed from its AV: those and
+ * no others. */
 #include "av_fixture.h"
 
 #include "objects/av/removals.h"

@@ -3,7 +3,7 @@
 
 #include "objects/av/set.h"
 
-/* No endpoint is open here and no provider runs, so every call is local: AVS-016. */
+/* No endpoint is open and no provider runs, so every call is local: AVS-016. */
 
 enum { ADDRS = 100 };
 

@@ -153,7 +153,7 @@ static void sharing(void **state)
 	assert_null(wf_av_addr(wf_av_of(r), 5));
 	assert_int_equal(insert(a, COUNT), 5);
 	assert_has(r, 5, COUNT);
-	/* The others keep theirs when the creator goes. */
+	/* The other processes keep theirs when the creator exits. */
 	assert_int_equal(fi_close(&a->fid), 0);
 	assert_int_equal(insert(b, COUNT + 1), COUNT);
 	assert_has(r, COUNT, COUNT + 1);
@@ -255,7 +255,8 @@ static void killed_writer(void **state)
 	assert_non_null(wf_av_addr(wf_av_of(r), 7));
 	(void)wf_av_index(wf_av_of(r), &sa, sizeof(sa));
 	finish(pid, SIGKILL);
-	/* Who may write mends it, also when he only asks. */
+	/* A process with write permission repairs it, also if it only looks up an
+	 * address. */
 	assert_has(av, 7, 7);
 	assert_has(r, 7, 7);
 	assert_int_equal(insert(av, 3), 3);
@@ -325,7 +326,7 @@ static void leftover(void **state)
 	assert_null(wf_av_addr(wf_av_of(av), 0));
 	assert_int_equal(fi_close(&av->fid), 0);
 
-	/* But as long as somebody has it open, all go on with it. */
+	/* But as long as a process has it open, all continue with it. */
 	finish(spawn(f, die_as_creator), SIGKILL);
 	av = open_named(f, 0);
 	assert_int_equal(insert(av, 9), 0);
@@ -354,8 +355,8 @@ static void use_all(struct fid_av *fid)
 	}
 }
 
-/* A process that writes nonsense everywhere but into the header's constants harms
- * nobody's memory. */
+/* A process that writes garbage everywhere except into the header's constants does not
+ * damage the memory of others. */
 static void corrupted(void **state)
 {
 	enum { ROUNDS = 50, STAINS = 40 };

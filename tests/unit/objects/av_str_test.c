@@ -165,7 +165,7 @@ static void one_spelling(void **state)
 	assert_string_equal(got, "fi_shm://b://peer");
 	assert_int_equal(insert_copy(av, got), 2);
 
-	/* What transports ask with: padded, or as long as fi_getname says. */
+	/* The lengths that transports pass: padded, or that of fi_getname. */
 	assert_int_equal(wf_av_index(wf_av_of(av), padded, sizeof(padded)), 0);
 	assert_int_equal(wf_av_index(wf_av_of(av), "peer", 5), 0);
 	assert_true(wf_av_index(wf_av_of(av), "peer", 4) == FI_ADDR_NOTAVAIL);

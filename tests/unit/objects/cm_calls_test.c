@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* The calls of endpoints that connect, over a transport that only writes down what it
- * is told: their arguments, their order, and the events. */
+/* The calls of endpoints that connect, over a transport that only records its calls:
+ * their arguments, their order, and the events. */
 #include "endpoint_fixture.h"
 
 #include "objects/cm/cm.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Passive endpoints over a transport that only writes down what it is told, and the
- * requests that arrive at them. */
+/* Passive endpoints over a transport that only records its calls, and the requests that
+ * arrive at them. */
 #include "fake.h"
 
 #include "objects/cm/cm.h"

@@ -269,7 +269,7 @@ static void idle_run(struct wf_progress *base)
 {
 }
 
-/* Somebody counts between the last look of the waiter and his sleep. */
+/* A thread counts between the waiter's last check and its sleep. */
 static bool late_arm(struct wf_progress *base)
 {
 	wf_cntr_add(wf_container_of(base, struct source, base)->cntr, 1);
@@ -313,7 +313,7 @@ static void control_answers_for_the_wait_object(void **state)
 	close_env(&env);
 }
 
-/* Nobody else makes progress for those who sleep on a condition. */
+/* No other thread makes progress for threads that sleep on a condition. */
 static void a_condition_needs_the_thread(void **state)
 {
 	struct fi_cntr_attr attr = { .wait_obj = FI_WAIT_MUTEX_COND };
@@ -424,7 +424,7 @@ static void an_owner_counts_what_its_peers_do(void **state)
 	wf_cntr_add(wf_cntr_of(peer), 10);
 	wf_cntr_add_err(wf_cntr_of(peer));
 	assert_int_equal(fi_cntr_read(own), 10);
-	/* What a peer that is not ours can say. */
+	/* The calls that a peer of another library can make. */
 	exported.owner_ops->inc(&exported);
 	exported.owner_ops->incerr(&exported);
 	assert_int_equal(fi_cntr_read(own), 11);

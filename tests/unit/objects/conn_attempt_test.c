@@ -64,7 +64,7 @@ static void the_earliest_deadline_is_told(void **state)
 	assert_ptr_equal(wf_attempts_first(&attempts), &at[0]->base);
 }
 
-/* An attempt that expires may end the next one, which is not told then. */
+/* An attempt that expires may end the next one, whose callback is then not called. */
 static void one_that_expires_ends_the_next(void **state)
 {
 	for (int i = 0; i < ATTEMPTS; i++)
@@ -80,7 +80,7 @@ static void one_that_expires_ends_the_next(void **state)
 	assert_ptr_equal(attempts.live.prev, &at[0]->base.link);
 }
 
-/* An attempt that gets another deadline, or none, is told once in a call. */
+/* The callback of an attempt that gets another deadline, or none, is called once. */
 static void one_that_goes_on_is_told_once(void **state)
 {
 	at[1]->base.deadline_ns = OVER_NS;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Whom an endpoint has connections with: finding them, dialling again, giving up. */
+/* The peers of an endpoint with connections: finding them, connecting again, giving up.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +15,7 @@
 
 enum { MANY = 1000, MIN_US = 100, MAX_US = 1000, SEED = 12345, GRACE = 20 };
 
-/* A transport's idea of somebody. */
+/* A peer of a transport. */
 struct somebody {
 	struct wf_remote base;
 	int number;
@@ -125,7 +126,7 @@ static void add(int number)
 	wf_remotes_add(&remotes, &people[number].base, hash_of(number));
 }
 
-/* One who has something to send. */
+/* Add a peer with an operation that waits. */
 static struct somebody *add_with_operation(int number)
 {
 	add(number);
@@ -275,7 +276,8 @@ static void a_connection_takes_what_waited(void **state)
 	assert_int_equal(one->base.backoff_us, MIN_US);
 }
 
-/* The limit counts from the first tick with something pending, and is told once. */
+/* The time limit counts from the first tick with a pending operation, and is reported
+ * once. */
 static void what_waits_too_long_fails(void **state)
 {
 	struct somebody *one = add_with_operation(1);
@@ -430,7 +432,8 @@ static bool is_item(const struct wf_list *link, const void *arg)
 	return link == arg;
 }
 
-/* The one that is asked for goes, of whichever peer; the others keep their order. */
+/* The selected operation is removed, whichever peer it is for; the others keep their
+ * order. */
 static void one_operation_is_withdrawn(void **state)
 {
 	struct wf_list first, second, third;
@@ -453,7 +456,7 @@ static void one_operation_is_withdrawn(void **state)
 	assert_ptr_equal(wf_list_pop(&people[2].base.pending), &third);
 }
 
-/* The transport hears of each index that does not lead to the peer any more. */
+/* The transport is called for each index that does not lead to the peer any more. */
 static void a_lost_index_is_told(void **state)
 {
 	struct somebody *one = &people[1], *two = &people[2];
@@ -472,7 +475,8 @@ static void a_lost_index_is_told(void **state)
 	assert_null(wf_remotes_at(&remotes, 5));
 }
 
-/* With nothing that waits there is no end to be awake for, nor one left for others. */
+/* Without waiting operations there is no time at which to give up, nor is an old one
+ * left. */
 static void what_was_withdrawn_is_not_waited_for(void **state)
 {
 	struct somebody *one = add_with_operation(1);
@@ -490,7 +494,7 @@ static void what_was_withdrawn_is_not_waited_for(void **state)
 	assert_int_equal(one->give_ups, 0);
 }
 
-/* Nobody is dialled while a connection to him is still being ended. */
+/* No attempt is made while a connection to the peer is still being ended. */
 static void one_attempt_at_a_time(void **state)
 {
 	struct somebody *one = add_with_operation(1);

@@ -186,7 +186,7 @@ static void sim_close(struct sim *sim)
 }
 
 /* A tagged message of LEN bytes counting up from @first, which no receive waits for.
- * @id: what the sender is told of the match, or NO_ID. */
+ * @id: of the note of the match for the sender, or NO_ID. */
 static void arrive(struct sim *sim, struct sim_conn *conn, uint64_t tag,
 	unsigned char first, unsigned int state, uint64_t id)
 {
@@ -257,7 +257,7 @@ static void drop_unexpected(struct sim *sim, void *context, uint64_t tag)
 		0);
 }
 
-/* With FI_MATCH_COMPLETE the sender hears of a match and of a drop. */
+/* With FI_MATCH_COMPLETE the sender gets a note of a match and of a drop. */
 static void the_sender_hears_of_the_match(void **state)
 {
 	struct fk_around a = fk_open_around(*state);
@@ -280,7 +280,7 @@ static void the_sender_hears_of_the_match(void **state)
 	fk_close_around(&a);
 }
 
-/* A payload that is here outlives the connection, and keeps the peer for its source. */
+/* A payload in memory outlives the connection, and keeps the peer for its source. */
 static void a_whole_message_outlives_its_connection(void **state)
 {
 	struct fk_around a = fk_open_around(*state);
@@ -301,7 +301,7 @@ static void a_whole_message_outlives_its_connection(void **state)
 	assert_int_equal(fi_cq_readfrom(a.cq, &entry, 1, &source), 1);
 	assert_int_equal(source, peer->index);
 	assert_true(fk_holds(buf, 10, LEN));
-	/* There is no way to the sender any more. */
+	/* The sender cannot be reached any more. */
 	assert_int_equal(sim->conns[0].matches, 0);
 	assert_int_equal(peer->remote.refs, 0);
 	wf_remotes_tick(&sim->remotes, 2, 0, 0);

@@ -36,7 +36,7 @@ static void put_err(struct wf_cq *cq, uintptr_t n)
 	assert_int_equal(wf_cq_write_err(cq, &entry), 0);
 }
 
-/* CQ-005, CQ-008, CQ-013: every format holds what it says, at its size. */
+/* CQ-005, CQ-008, CQ-013: every format has its fields, and its size. */
 static void test_formats(void **state)
 {
 	static const size_t sizes[] = {
@@ -302,7 +302,7 @@ static void test_signal(void **state)
 	close_cq(cq);
 }
 
-/* CQ-025, CQ-026, POL-012: the descriptor tells of entries. */
+/* CQ-025, CQ-026, POL-012: the descriptor is readable when there are entries. */
 static void test_wait_fd(void **state)
 {
 	struct wf_cq *cq =

@@ -2,7 +2,7 @@
 #ifndef WF_TESTS_DOMAIN_FIXTURE_H
 #define WF_TESTS_DOMAIN_FIXTURE_H
 
-/* A domain with nothing behind it, for objects that are opened on one. */
+/* A domain without a provider, for objects that are opened on one. */
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static int domain_fixture_teardown(void **state)
 {
 	struct domain_fixture *f = *state;
 
-	/* What was opened on the domain was closed. */
+	/* All objects of the domain were closed. */
 	assert_int_equal(atomic_load(&f->domain.refs), 0);
 	wf_counted_done(&f->domain.counted);
 	wf_triggers_done(&f->domain.triggers);

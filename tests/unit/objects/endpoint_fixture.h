@@ -6,11 +6,11 @@
 
 #include "objects/endpoint/endpoint.h"
 
-/* The endpoint skeleton over a transport that only writes down what it is told. */
+/* The endpoint skeleton over a transport that only records its calls. */
 
 struct fake {
 	struct wf_ep ep;
-	struct wf_op op; /* the last one started */
+	struct wf_op op; /* the last operation that was started */
 	struct wf_op_atomic atomic;
 	struct iovec iov[4], result[4], compare[4];
 	struct fi_rma_iov rma[4];
@@ -83,7 +83,7 @@ static const struct wf_xfer_ops fake_ops = {
 	.destroy = fake_destroy,
 };
 
-/* What an endpoint is opened from; tests narrow or widen it. */
+/* The info with which an endpoint is opened; tests change it. */
 static inline struct fi_info *new_info(void)
 {
 	struct fi_info *info = fi_allocinfo();

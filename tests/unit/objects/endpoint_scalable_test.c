@@ -203,7 +203,8 @@ static void test_contexts(void **state)
 	assert_int_equal(destroyed, 1);
 }
 
-/* EPA-005: as many as the info says, one if it does not, none without a direction. */
+/* EPA-005: as many contexts as the info has, one if it states none, none without the
+ * direction. */
 static void test_counts(void **state)
 {
 	struct fi_info *info = several();
@@ -346,7 +347,7 @@ static void test_matching(void **state)
 	struct fid_ep *sep = open_sep(*state, several()), *rx[RX];
 	unsigned char buf[RX] = { 0 };
 
-	/* Early: nobody has opened them yet. */
+	/* The contexts have not been opened yet. */
 	for (size_t i = 0; i < RX; i++)
 		assert_true(arrive(sep, i, 7, (unsigned char)(10 + i)));
 	assert_int_equal(fi_scalable_ep_bind(sep, &a.av->fid, 0), 0);
@@ -409,7 +410,8 @@ static void test_closing(void **state)
 	assert_int_equal(buf, 2);
 	close_ep(rx);
 	close_ep(other);
-	/* What waits for one that was never opened goes with the endpoint. */
+	/* Messages for a context that was never opened are dropped with the endpoint.
+	 */
 	assert_true(arrive(sep, 2, 7, 7));
 	close_ep(sep);
 	assert_int_equal(discarded, 2);

@@ -112,7 +112,8 @@ static void test_shared(void **state)
 	fk_expect(&b, &a, T, 7, 5);
 	assert_int_equal(fk_trecvmsg(srx, NULL, 0, 0, 6, 0, &a, FI_PEEK), 0);
 	(void)fk_expect_err(&a, &a, T, FI_ENOMSG);
-	/* One that is reserved and dropped is told where it came, too. TAG-012 */
+	/* A reserved message that is discarded completes at the endpoint where it
+	 * arrived, too. TAG-012 */
 	fk_tagged(two, 1, 7, 70, 9);
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(fk_trecvmsg(srx, NULL, 0, 0, 7, 0, &a,
@@ -125,7 +126,8 @@ static void test_shared(void **state)
 	assert_int_equal(fi_trecv(srx, buf[2], 80, NULL, 0, 5, 0, buf[2]), 0);
 	fk_expect(&a, buf[2], T, 8, 5);
 
-	/* MRV-006 over two endpoints: the one that is last tells of the release. */
+	/* MRV-006 over two endpoints: the one with the last message reports the
+	 * release. */
 	assert_int_equal(fk_recvmsg(srx, buf[3], 80, buf[3], FI_MULTI_RECV), 0);
 	one->hold = true;
 	fk_message(one, 1, 50, 40);
@@ -137,7 +139,7 @@ static void test_shared(void **state)
 	fk_expect(&a, buf[3], FI_MULTI_RECV, 0, 0);
 	assert_true(fk_holds(buf[3], 50, 40) && fk_holds(buf[3] + 40, 60, 40));
 
-	/* EP-033, to whom was first. */
+	/* EP-033: completes at the first endpoint. */
 	assert_int_equal(fi_recv(srx, buf[0], 80, NULL, 0, buf[0]), 0);
 	assert_int_equal(fi_cancel(&srx->fid, buf[0]), 0);
 	(void)fk_expect_err(&a, buf[0], M, FI_ECANCELED);
@@ -185,12 +187,12 @@ static void test_close_one(void **state)
 	assert_int_equal(fi_trecv(srx, b, 80, NULL, 0, 5, 0, b), 0);
 	fk_expect(&d, b, T, 6, 5);
 	fk_close(two);
-	/* Nobody is there to answer. */
+	/* No endpoint is left to answer. */
 	assert_int_equal(
 		fk_trecvmsg(srx, NULL, 0, 0, 6, 0, &a, FI_PEEK), -FI_EOPBADSTATE);
 	assert_int_equal(fi_trecv(srx, b, 80, NULL, 0, 5, 0, b), 0);
 	assert_int_equal(fi_cancel(&srx->fid, b), 0);
-	/* What is posted still goes with the context. */
+	/* Posted receives are dropped with the context. */
 	assert_int_equal(fi_trecv(srx, b, 80, NULL, 0, 5, 0, b), 0);
 	assert_int_equal(fk_recvmsg(srx, c, 80, c, FI_MULTI_RECV), 0);
 	assert_int_equal(fi_close(&srx->fid), 0);
@@ -212,7 +214,7 @@ static void test_one_av(void **state)
 	assert_int_equal(fi_ep_bind(ep, &b.cq->fid, FI_TRANSMIT | FI_RECV), 0);
 	assert_int_equal(fi_ep_bind(ep, &b.av->fid, 0), 0);
 	assert_int_equal(fi_enable(ep), -FI_EINVAL);
-	/* When the first is gone there is no such AV any more. */
+	/* When the first endpoint is closed, its AV is not used any more. */
 	fk_close(one);
 	assert_int_equal(fi_enable(ep), 0);
 	fk_close(two);
@@ -241,7 +243,8 @@ static void test_promised(void **state)
 	fk_close_around(&a);
 }
 
-/* CS-002, CS-005: posted to a context, completed as each endpoint's CQ says. */
+/* CS-002, CS-005: posted to a context, completed as the binding of each endpoint's CQ
+ * requires. */
 static void test_selective(void **state)
 {
 	struct fk_around a = fk_open_around(*state), b = fk_open_around(*state);
@@ -446,8 +449,8 @@ static void test_import_foreign(void **state)
 	fk_close_around(&a);
 }
 
-/* A context of this library is delivered into, whoever the owner is, as long as he has
- * named where the results go. */
+/* A context of this library takes deliveries, whichever library its owner is of, if it
+ * has a sink for the results. */
 static void test_deliver_imported(void **state)
 {
 	struct domain_fixture *f = *state, *g;

@@ -6,8 +6,8 @@
 #include "objects/endpoint/scalable/stx.h"
 #include "objects/info/info.h"
 
-/* What the provider says of the attributes; see objects/info/check.c for the real one.
- */
+/* The provider's result for the attributes; for the real function see
+ * objects/info/check.c. */
 static int check_answer;
 static struct fi_tx_attr checked;
 
@@ -133,7 +133,7 @@ static void test_bind(void **state)
 	assert_int_equal(fi_close(&stx->fid), 0);
 }
 
-/* Something with the class of a context, and made by somebody else. */
+/* An object with the class of a context that another library made. */
 static void test_foreign_object(void **state)
 {
 	struct fi_ops ops = { .size = sizeof(ops) };
@@ -178,8 +178,8 @@ static void test_subset(void **state)
 	assert_int_equal(fi_close(&stx->fid), 0);
 }
 
-/* As many endpoints as the domain says, and the context may go before them (SHC-011).
- */
+/* As many endpoints as the domain states, and the context may be closed before them
+ * (SHC-011). */
 static void test_users(void **state)
 {
 	struct domain_fixture *f = *state;

@@ -165,7 +165,7 @@ static void opening(void **state)
 	assert_int_equal(peer.owner_caps, fk->ep.info->caps);
 	assert_int_equal(wf_transfer_open(&fk->ep, &peer_domain, &peer_info, &ep),
 		-FI_EOPBADSTATE);
-	/* P-08: who cannot go yet keeps us. */
+	/* P-08: a peer that cannot be closed yet keeps the endpoint open. */
 	peer.close_result = -FI_EBUSY;
 	assert_int_equal(fi_close(&fk->ep.fid.fid), -FI_EBUSY);
 	assert_int_equal(post(&fk, XFER), 0);
@@ -235,7 +235,7 @@ static void results(void **state)
 	assert_int_equal(peer.flags[6], FI_MULTI_RECV);
 }
 
-/* Whoever asked for few completions gets all results of its transfers. */
+/* An application that asked for few completions gets all results of its transfers. */
 static void selective(void **state)
 {
 	open_peer(FI_SELECTIVE_COMPLETION);
@@ -312,7 +312,7 @@ static void peer_writes_to_our_queue(void **state)
 	wf_cq_unexport(&handle);
 }
 
-/* A peer that has no room asks to be told again. */
+/* A peer that has no space asks for another call. */
 static void told_again(void **state)
 {
 	open_peer(0);
@@ -324,7 +324,7 @@ static void told_again(void **state)
 	peer.answer = 0;
 	fk_expect_none(&around);
 	assert_int_equal(peer.calls, 1);
-	/* Left behind: nobody tells it, nobody leaks it. */
+	/* Operations left behind: no callback is called, and no memory is leaked. */
 	assert_int_equal(post(&around, XFER), 0);
 }
 
@@ -446,7 +446,7 @@ static void receives_beyond_the_limit(void **state)
 	assert_int_equal(receive(1, 0, &mark[1], 0), -FI_EAGAIN);
 }
 
-/* Without a peer nobody could be told. */
+/* Without a peer there is no callback. */
 static void nobody_there(void **state)
 {
 	char buf[8];

@@ -413,7 +413,7 @@ static void idle_run(struct wf_progress *base)
 {
 }
 
-/* Somebody writes while the reader prepares to sleep. */
+/* A thread writes while the reader prepares to sleep. */
 static bool late_arm(struct wf_progress *base)
 {
 	struct source *source = wf_container_of(base, struct source, base);
@@ -440,7 +440,7 @@ static void what_comes_late_is_not_missed(void **state)
 	close_env(&env);
 }
 
-/* EQ-016, EQ-024: nobody else frees what an unread request carries. */
+/* EQ-016, EQ-024: the close frees what an unread request owns. */
 static void unread_events_are_lost_with_what_they_own(void **state)
 {
 	struct fi_eq_cm_entry entry = { 0 };

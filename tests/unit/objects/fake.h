@@ -17,8 +17,8 @@
 #include "objects/open/open.h"
 
 /*
- * A provider that offers nothing but its name, and weak stand-ins for the objects that
- * a test of another object has no use for.
+ * A provider that has only a name, and weak replacements for the objects that a test of
+ * another object does not need.
  */
 
 static struct fi_provider fake_fi = { .name = "fake", .version = FI_VERSION(1, 0) };
@@ -28,7 +28,7 @@ static const struct wf_prov fake_prov = {
 	.default_domain = "fake0",
 };
 
-/* What the next wf_info_check answers, and how often it was asked. */
+/* The result of the next wf_info_check, and the number of its calls. */
 static int fake_check_answer;
 static int fake_check_calls;
 

@@ -99,7 +99,7 @@ static void test_small(void **state)
 	assert_int_equal(small.addr, 6);
 	expect(&a, &a, FI_SEND | FI_MSG);
 	assert_int_equal(fi_cntr_read(a.cntr), 2);
-	/* Injected ones count, and complete for nobody. */
+	/* Injected operations are counted, and write no completion. */
 	assert_int_equal(fi_tinject(ep, buf, 8, 5, 0x77), 0);
 	assert_int_equal(fi_inject(ep, buf, 8, 5), 0);
 	expect_none(&a);

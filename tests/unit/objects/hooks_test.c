@@ -184,7 +184,7 @@ static int query_collective(struct wf_domain *domain, enum fi_collective_op coll
 	return 0;
 }
 
-/* Without the slots the calls answer -FI_ENOSYS, as fi_collective(3) says. */
+/* Without the slots the calls return -FI_ENOSYS, as in fi_collective(3). */
 static void test_collectives(void **state)
 {
 	struct domain_fixture *f = *state;

@@ -19,11 +19,11 @@
 #include "sys/compiler.h"
 
 /*
- * A provider of three kinds of endpoints for the tests of info*.c, and the log: the
- * functions below take the place of the library's, so that a test sees each line.
+ * A provider with three kinds of endpoints for the tests of info*.c, and the log: the
+ * functions below replace the library's, so that a test reads each line.
  */
 static char fake_log[16384];
-static const char *fake_iface; /* what the parameter "iface" is set to */
+static const char *fake_iface; /* value of the parameter "iface" */
 
 int fi_log_enabled(const struct fi_provider *prov, enum fi_log_level level,
 	enum fi_log_subsys subsys)
@@ -137,7 +137,8 @@ static struct fi_info rdm = {
 	.fabric_attr = &fake_fabric,
 };
 
-/* Connected, registers memory, asks for mode bits; receives into a shared context. */
+/* Connections; memory is registered; needs mode bits; receives into a shared context.
+ */
 static struct fi_tx_attr msg_tx = { .size = 64, .iov_limit = 1 };
 static struct fi_rx_attr msg_rx = { .size = 64, .iov_limit = 1 };
 static struct fi_ep_attr msg_ep = {
@@ -175,7 +176,7 @@ static struct fi_info msg = {
 	.fabric_attr = &fake_fabric,
 };
 
-/* Datagrams, one template for each version of IP. */
+/* Datagrams, one template for each IP version. */
 static struct fi_tx_attr dgram_tx = { .caps = FI_MSG | FI_MULTICAST | FI_SEND,
 	.inject_size = 1400,
 	.size = 64,

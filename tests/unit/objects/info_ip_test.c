@@ -71,7 +71,7 @@ int wf_netif_scan(struct wf_netif_table *table)
 	return 0;
 }
 
-/* Everything leaves by tst0, except what stays here. */
+/* All routes use tst0, except those to this host. */
 int wf_route_source(const union wf_sockaddr *dest, union wf_sockaddr *ret_source)
 {
 	bool v6 = dest->sa.sa_family == AF_INET6;
@@ -342,7 +342,7 @@ static void source_is_local(void **state)
 	/* An address on a link that is down is ours all the same. */
 	assert_string_equal(ask(LATEST, "203.0.113.10", "1", FI_SOURCE, hints, 0),
 		"dgram 203.0.113.10|1 - 203.0.113.0/24 tst2\n");
-	/* One of another host: binding will tell. */
+	/* An address of another host: binding will fail. */
 	assert_string_equal(ask(LATEST, "192.0.2.66", "1", FI_SOURCE, hints, 0),
 		"dgram 192.0.2.66|1 - FAKE-IP fake\n");
 	assert_string_equal(ask(LATEST, NULL, "5000", FI_SOURCE, hints, 0),
@@ -628,7 +628,7 @@ static void nics_of_hardware(void **state)
 	fi_freeinfo(hints);
 }
 
-/* The same reason for the same type of endpoint is told once. */
+/* The same reason for the same type of endpoint is logged once. */
 static void one_line_per_reason(void **state)
 {
 	struct fi_info *hints = hints_of(FI_EP_DGRAM);

@@ -22,7 +22,7 @@ static const struct row mr_rows[] = {
 	/* DAT-013 DAT-016 */
 	{ &rdm, V(5), 0, { DOM(mr_mode, 0) }, NULL, { DOM(mr_mode, 0) } },
 	{ &rdm, V(5), 0, { DOM(mr_mode, 0xffc) }, NULL, { DOM(mr_mode, 0) } },
-	/* a provider that needs bits */
+	/* A provider that needs bits. */
 	{ &msg, ALL, { SRX, DOM(mr_mode, BASIC) }, NULL,
 		{ DOM(mr_mode, BASIC), INFO(mode, MSG_MODE | LOCAL_MR),
 			INFO(caps, FAKE_MSG | FAKE_RMA | FI_LOCAL_COMM |
@@ -126,7 +126,7 @@ static const struct row domain_rows[] = {
 		{ SRX, DOM(mr_mode, BASIC), DOM(control_progress, FI_PROGRESS_AUTO) },
 		"domain_attr.control_progress: asked FI_PROGRESS_AUTO, possible "
 		"FI_PROGRESS_MANUAL " MSG },
-	/* since 2.0 nobody looks at control_progress */
+	/* Since 2.0 control_progress is ignored. */
 	{ &msg, NEW,
 		{ SRX, DOM(mr_mode, BASIC), DOM(control_progress, FI_PROGRESS_AUTO) },
 		NULL, { DOM(control_progress, FI_PROGRESS_MANUAL) } },

@@ -163,7 +163,7 @@ static void tag_fields_must_be_wide_enough(void **state)
 		hints->ep_attr->mem_tag_format = rows[i].asked;
 		assert_int_equal(wf_info_match(&fake_prov, V2(6), &tmpl, hints),
 			rows[i].fits ? 0 : -FI_ENODATA);
-		/* Nobody else's tags matter. */
+		/* The tags of other capabilities do not matter. */
 		hints->caps = FI_MSG;
 		assert_int_equal(wf_info_match(&fake_prov, V2(6), &tmpl, hints), 0);
 		fi_freeinfo(hints);

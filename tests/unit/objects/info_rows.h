@@ -5,9 +5,10 @@
 #include "info_fake.h"
 
 /*
- * Every field of hints: what is accepted and how it is answered, what is refused and
- * with which line, and where the API version makes a difference. Fields are named by
- * their place in the structs, so that a row reads like the call that it stands for.
+ * Every field of hints: the values that are accepted, and their answer; the values that
+ * are refused, with their log line; and differences between API versions. Fields are
+ * identified by their offsets in the structs, so that a row reads like the call that it
+ * stands for.
  */
 enum part { END, INFO_, TX_, RX_, EP_, DOM_, FAB_ };
 
@@ -32,7 +33,7 @@ struct field {
 #define V(minor_of_one) FI_VERSION(1, minor_of_one)
 #define V2(minor)       FI_VERSION(2, minor)
 
-/* A row holds for every one of these in [from, to). */
+/* A row holds for each of these versions in [from, to). */
 static const uint32_t versions[] = { V(4), V(5), V(9), V(17), V(20), V2(0), V2(5),
 	V2(6) };
 
@@ -128,7 +129,7 @@ static void try_row(const struct row *row, size_t number, uint32_t version)
 		assert_non_null(answer);
 		assert_fields(answer, row->answer, number);
 		assert_int_equal(answer->fabric_attr->api_version, version);
-		/* What was given can be asked for, and opened. */
+		/* The answer can be asked for, and opened. */
 		if (wf_info_match(&fake_prov, version, row->tmpl, answer) ||
 			wf_info_check(&fake_prov, version, answer))
 			fail_msg("row %zu, version %u.%u: own answer: %s", number,

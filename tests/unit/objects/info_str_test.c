@@ -8,7 +8,8 @@
 static struct fi_info str_info;
 static const struct fi_info *const str_templates[] = { &str_info, NULL };
 
-/* Any word is a name here; which are not known is the subject of shm/node_test.c. */
+/* Any word is a name in this test; names that are not known are tested by
+ * shm/node_test.c. */
 static bool any(const char *node)
 {
 	return true;

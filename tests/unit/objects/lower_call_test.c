@@ -421,7 +421,8 @@ static void test_descs(void **state)
 	assert_int_equal(wf_lower_call(&below, &s.op, ADDR, NULL), 0);
 }
 
-/* What reports no success becomes an inject call, if that can say it. */
+/* An operation without a reported success becomes an inject call, if that has its
+ * arguments. */
 static void test_injects(void **state)
 {
 	static const struct {
@@ -437,7 +438,8 @@ static void test_injects(void **state)
 		{ WF_OP_WRITE, FI_INJECT, "inject_write" },
 		{ WF_OP_WRITE, FI_INJECT | FI_REMOTE_CQ_DATA, "inject_writedata" },
 		{ WF_OP_ATOMIC, FI_INJECT, "inject_atomic" },
-		/* With a completion, or with more than an inject call can say. */
+		/* An operation with a completion, or with more arguments than an inject
+		 * call has. */
 		{ WF_OP_SEND, FI_INJECT | FI_COMPLETION, "sendmsg" },
 		{ WF_OP_SEND, FI_INJECT | FI_DELIVERY_COMPLETE, "sendmsg" },
 		{ WF_OP_TSEND, FI_INJECT | FI_FENCE, "tsendmsg" },

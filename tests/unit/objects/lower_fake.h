@@ -3,9 +3,9 @@
 #define WF_TESTS_LOWER_FAKE_H
 
 /*
- * A simulated provider below, of another library: it knows the public interface only.
- * It writes each call into a trace, fails the one that the test names, and counts its
- * open objects. fi_fabric and the log take the place of the library's.
+ * A simulated provider below, of another library: it uses the public interface only. It
+ * writes each call into a trace, lets the call fail that the test selects, and counts
+ * its open objects. fi_fabric and the log replace those of the library.
  */
 
 #include "srx_fixture.h"
@@ -27,20 +27,21 @@ struct lower_object {
 };
 
 static struct {
-	char trace[1024];    /* each call, and "-name" for each close */
-	unsigned int calls;  /* but for those that close */
-	unsigned int failed; /* this call fails, counted from 1; 0: none does */
-	unsigned int opened; /* objects */
-	unsigned int bound;  /* objects, successfully */
-	unsigned int lines;  /* of the log */
-	char line[256];      /* the last one */
-	struct fi_info info; /* of the last fi_domain or fi_endpoint */
+	char trace[1024];   /* each call, and "-name" for each close */
+	unsigned int calls; /* number of calls, without those that close */
+	/* Number of the call that fails, counted from 1; 0: none. */
+	unsigned int failed;
+	unsigned int opened; /* number of open objects */
+	unsigned int bound;  /* number of objects that were bound */
+	unsigned int lines;  /* number of lines in the log */
+	char line[256];      /* the last line */
+	struct fi_info info; /* info of the last fi_domain or fi_endpoint */
 	struct fi_cq_attr cq_attr;
 	struct fi_mr_attr mr_attr;
-	size_t atomic_count; /* what fi_query_atomic answers */
-	unsigned int reads;  /* of a queue */
-	struct fid_ep *ep;   /* what fi_endpoint answers; NULL: one of its own */
-	bool no_fd;          /* its queues have no descriptor */
+	size_t atomic_count; /* result of fi_query_atomic */
+	unsigned int reads;  /* number of reads of a queue */
+	struct fid_ep *ep;   /* result of fi_endpoint; NULL: an endpoint of its own */
+	bool no_fd;          /* Its queues have no descriptor. */
 } lower;
 
 int fi_log_enabled(const struct fi_provider *prov, enum fi_log_level level,

@@ -146,7 +146,7 @@ static void test_each_step_fails(void **state)
 	}
 }
 
-/* Each step fails once, and the next attempt goes on from there. */
+/* Each step fails once, and the next attempt continues from there. */
 static void test_each_step_is_repeated(void **state)
 {
 	for (unsigned int n = 1; n <= STEPS; n++) {

@@ -579,7 +579,7 @@ struct churn {
 	uint64_t first;
 };
 
-/* Registers and closes its own keys while others look them all up. */
+/* Registers and closes keys of its own while other threads look up all keys. */
 static void *churn(void *arg)
 {
 	struct churn *churn = arg;

@@ -50,7 +50,7 @@ static struct fid_eq *open_eq(
 	return eq;
 }
 
-/* As much of a completion queue as a set looks at. */
+/* The fields of a completion queue that a poll set uses. */
 static void init_cq(struct wf_cq *cq, enum fi_wait_obj obj, void *context)
 {
 	memset(cq, 0, sizeof(*cq));

@@ -116,7 +116,7 @@ static int runs_of_all(void)
 	return runs;
 }
 
-/* Not the one that is awake. */
+/* Return an item that is parked. */
 static struct item *a_parked_one(struct wf_progress_list *list)
 {
 	return list->refs[0]->item == &items[0].base ? &items[1] : &items[0];
@@ -220,7 +220,7 @@ static void any_may_leave(void **state)
 
 	open_list(&list, NULL);
 	let_rest(&list);
-	/* The last one awake: another takes its place. */
+	/* The last item that is awake: another one replaces it. */
 	item = item_of(list.refs[0]->item);
 	wf_progress_list_del(&list, &item->base);
 	assert_int_equal(list.awake, 1);
@@ -236,7 +236,7 @@ static void any_may_leave(void **state)
 	close_list(&list);
 }
 
-/* Who sleeps is woken by what is parked, and its next look finds it. */
+/* A sleeping thread is woken by a parked item, and its next poll finds the work. */
 static void sleepers_are_woken(void **state)
 {
 	struct wf_progress_list list;

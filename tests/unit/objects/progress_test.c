@@ -104,7 +104,7 @@ static void an_item_added_twice_runs_once(void **state)
 	wf_progress_list_run(&list);
 	assert_int_equal(a.runs, 2);
 	assert_int_equal(b.runs, 3);
-	/* Nobody sleeps here, so no descriptor was made. */
+	/* No thread sleeps, so no descriptor was made. */
 	assert_int_equal(a.fd, -1);
 	wf_progress_list_del(&list, &b.base);
 	wf_progress_list_done(&list);
@@ -133,7 +133,7 @@ static void many_items(void **state)
 		item_done(&items[i]);
 }
 
-/* What moved is told once; items that count their runs tell of it for a while. */
+/* Movement is reported once; items that count their runs report it for a while. */
 static void what_moved_is_told(void **state)
 {
 	struct wf_progress_list list;
@@ -283,7 +283,7 @@ static void note_run(struct wf_progress *base)
 	(void)pthread_mutex_unlock(&item->lock);
 }
 
-/* No descriptor tells of the new item, which may have work all the same. */
+/* No descriptor reports the new item, which may have work nevertheless. */
 static void a_new_item_wakes_the_thread(void **state)
 {
 	struct fid_fabric *fabric = fake_fabric(FI_VERSION(2, 6));

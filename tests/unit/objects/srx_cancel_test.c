@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_cancel among many posted receives: the right one, and without a look at the
- * others.
- */
+/* fi_cancel among many posted receives: it cancels the right one, without a search. */
 #include "srx_fixture.h"
 
 #include <time.h>
@@ -57,7 +55,7 @@ static void test_many(void **state)
 	fk_close_around(&a);
 }
 
-/* All have one context: the oldest goes (EP-034). */
+/* All receives have one context: the oldest is cancelled (EP-034). */
 static void test_one_context(void **state)
 {
 	enum { COUNT = 100000, LIMIT_S = 20 };
@@ -153,8 +151,8 @@ static void cancel(struct fk *fk, struct fk_around *a, struct model *m, char *co
 	fk_expect_none(a);
 }
 
-/* Receives come, are matched and are cancelled in every order; what is told is what the
- * list says (EP-033, EP-035). */
+/* Receives are posted, matched and cancelled in every order; the completions are those
+ * of the list (EP-033, EP-035). */
 static void test_model(void **state)
 {
 	struct fk_around a = fk_open_around(*state);

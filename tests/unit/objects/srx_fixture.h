@@ -3,8 +3,8 @@
 #define WF_TESTS_SRX_FIXTURE_H
 
 /*
- * Endpoints of a transport that receives from a receive context, and whose messages
- * come from the test. It keeps what is unexpected in memory.
+ * Endpoints of a transport that receives for a receive context, and whose messages come
+ * from the test. It keeps unexpected messages in memory.
  */
 
 #include "domain_fixture.h"
@@ -20,34 +20,34 @@ enum { FK_ROOM = 64 };
 struct fk {
 	struct wf_ep ep;
 	unsigned int discards, arrivals, tries;
-	enum { FK_IN_TURN, FK_FAST, FK_LONG } path; /* of messages that arrive */
-	unsigned int delivered;                     /* through the fast path */
+	enum { FK_IN_TURN, FK_FAST, FK_LONG } path; /* path of arriving messages */
+	unsigned int delivered; /* number of messages through the fast path */
 	int start_result, enable_result;
-	bool save;      /* unexpected messages, all of them */
-	bool hold;      /* matched messages are not completed before fk_finish */
-	bool sends;     /* what is sent completes at once, locks held */
-	int send_error; /* or fails with it */
+	bool save;      /* All unexpected messages are saved. */
+	bool hold;      /* Matched messages are not completed before fk_finish. */
+	bool sends;     /* A send completes at once, with locks held. */
+	int send_error; /* or fails with this error */
 	struct fi_peer_rx_entry *held[FK_ROOM];
 	size_t held_count;
 };
 
-/* A message. While it is unexpected it is in the room of what is saved, or allocated
- * and in entry->peer_context, one byte further as a mark. */
+/* A message. While it is unexpected it is in the memory of the saved message, or
+ * allocated and in entry->peer_context, plus one as a mark. */
 struct fk_msg {
 	struct wf_srx_origin origin;
 	struct fk *to;
 	fi_addr_t from;
-	bool unknown; /* the transport learns from later */
+	bool unknown; /* The transport learns from later. */
 	size_t len;
 	unsigned char data[FK_ROOM];
 };
 
 static atomic_uint fk_destroyed, fk_discarded;
-static atomic_bool fk_learnt; /* unknown sources are known now */
-/* Nobody is there any more. */
+static atomic_bool fk_learnt; /* Unknown sources are known now. */
+/* The address of a removed peer. */
 static _Atomic fi_addr_t fk_removed = FI_ADDR_NOTAVAIL;
 
-/* What a transport does with a message that has buffers. */
+/* Start receiving a message that has buffers, as a transport does. */
 static void fk_receive(
 	struct fk *fk, struct fi_peer_rx_entry *entry, const struct fk_msg *msg)
 {
@@ -68,7 +68,7 @@ static void fk_receive(
 		wf_srx_done(&fk->ep, entry, 0, done, entry->cq_data, msg->from);
 }
 
-/* Complete the @i-th of the messages that were held. */
+/* Complete the message with index @i of those that were held. */
 static inline void fk_finish(struct fk *fk, size_t i)
 {
 	struct fi_peer_rx_entry *entry = fk->held[i];
@@ -154,7 +154,7 @@ static ssize_t fk_start_op(struct wf_ep *ep, struct wf_op *op)
 	const struct wf_op_report *report = &wf_op_reports[op->kind];
 	struct fk *fk = wf_container_of(ep, struct fk, ep);
 
-	/* Receives do not come here. */
+	/* Receives do not reach the transport. */
 	assert_true(op->kind != WF_OP_RECV && op->kind != WF_OP_TRECV);
 	if (!fk->sends)
 		return 0;
@@ -171,7 +171,7 @@ static ssize_t fk_start_op(struct wf_ep *ep, struct wf_op *op)
 
 static void fk_progress(struct wf_ep *ep)
 {
-	/* Whoever runs us holds the context's lock, if it is ours. */
+	/* The caller holds the lock of the context, if it is one of this library. */
 	if (ep->srx_lock && ep->srx_lock->kind != WF_LOCK_NONE)
 		assert_false(wf_trylock(ep->srx_lock));
 }
@@ -206,17 +206,17 @@ static const struct wf_xfer_ops fk_xfer_ops = {
 	.srx_addr = fk_srx_addr,
 };
 
-/* What arrives: @len bytes that count up from @first. */
+/* A message that arrives: @len bytes that count up from @first. */
 struct fk_arrival {
 	fi_addr_t from;
-	bool unknown; /* the transport learns from later */
+	bool unknown; /* The transport learns from later. */
 	bool tagged, has_data;
 	uint64_t tag, data;
 	unsigned char first;
 	size_t len;
 };
 
-/* Through the fast path, if it takes the message. */
+/* Deliver a message through the fast path, if it takes the message. */
 static bool fk_deliver(
 	struct fk *fk, const struct fk_arrival *a, const struct fk_msg *msg)
 {
@@ -230,7 +230,8 @@ static bool fk_deliver(
 		.src = msg->from,
 	};
 
-	/* In turn, so that every test sees both: nothing may differ. */
+	/* Both paths are used alternately, so that every test uses both: the results
+	 * must not differ. */
 	if (fk->hold || fk->path == FK_LONG ||
 		(fk->path == FK_IN_TURN && fk->tries++ % 2))
 		return false;
@@ -295,7 +296,8 @@ static inline void fk_arrive(struct fk *fk, const struct fk_arrival *a)
 		free(msg);
 	} else {
 		assert_int_equal(ret, -FI_ENOENT);
-		/* In turn as a transport of ours does, and as the public API says. */
+		/* Alternately as a transport of this library does it, and as the public
+		 * API requires it. */
 		if (!fk->save && fk->arrivals++ % 2)
 			fk_queue(entry, tagged, msg);
 		else
@@ -333,7 +335,7 @@ static inline void fk_message(
 
 static inline ssize_t fk_left(struct fk *fk)
 {
-	/* Deprecated, and so called without its wrapper. */
+	/* Called directly, because the function's wrapper is deprecated. */
 	return fk->ep.fid.ops->rx_size_left(&fk->ep.fid);
 }
 
@@ -400,7 +402,7 @@ static inline struct fi_info *fk_info(uint64_t caps)
 	return info;
 }
 
-/* Opened, not bound. Frees @info. */
+/* Open an endpoint, which is not bound. Frees @info. */
 static struct fk *fk_open(struct domain_fixture *f, struct fi_info *info)
 {
 	struct fk *fk = calloc(1, sizeof(*fk));
@@ -452,7 +454,7 @@ static inline fi_addr_t fk_insert(struct fk_around *a, unsigned int port)
 	return ret;
 }
 
-/* The next entry, which is a success with this context, flags, length and tag. */
+/* The next entry: a success with this context, flags, length and tag. */
 static inline void fk_expect(
 	struct fk_around *a, void *context, uint64_t flags, size_t len, uint64_t tag)
 {

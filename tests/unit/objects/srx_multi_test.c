@@ -102,7 +102,8 @@ static void test_selective(void **state)
 	fk_close_around(&a);
 }
 
-/* MRV-007: what does not fit goes to the next buffer, or waits for one. */
+/* MRV-007: a message that does not fit is received in the next buffer, or waits for
+ * one. */
 static void test_next_buffer(void **state)
 {
 	struct fk_around a = fk_open_around(*state);

@@ -331,7 +331,7 @@ static void test_unknown_source(void **state)
 	assert_int_equal(fi_trecv(ep, b[0], 8, NULL, 0, 5, 0, &b[0]), 0);
 	assert_int_equal(fi_trecv(ep, b[1], 8, NULL, 1, 5, 0, &b[1]), 0);
 	fk_expect_none(&a);
-	/* An insertion that tells nothing changes nothing. */
+	/* An insertion after which no source is known changes nothing. */
 	assert_int_equal(fk_insert(&a, 1000), 0);
 	fk_expect_none(&a);
 	atomic_store(&fk_learnt, true);
@@ -351,7 +351,7 @@ static void test_unknown_source(void **state)
 	assert_int_equal(fi_recv(ep, b[2], 8, NULL, FI_ADDR_UNSPEC, &b[2]), 0);
 	fk_expect(&a, &b[2], M, 6, 0);
 	fk_close(fk);
-	/* Nobody watches any more. */
+	/* The AV is not watched any more. */
 	assert_int_equal(fk_insert(&a, 1002), 2);
 	fk_close_around(&a);
 }
@@ -429,7 +429,7 @@ static void test_memory(void **state)
 		for (unsigned int i = 0; i < MANY; i++)
 			fk_tagged(fk, 1, i, 0, 1);
 		assert_in_range(*slabs * WF_POOL_SLAB, MANY * 48, MANY * 64);
-		/* The one that waits for the end of the endpoint. */
+		/* The message that stays until the endpoint is closed. */
 		assert_int_equal(srx->pool.slabs, 1);
 		for (unsigned int i = MANY; i-- > 0;) {
 			assert_int_equal(
@@ -536,7 +536,7 @@ static void test_cancel(void **state)
 	fk_close_around(&a);
 }
 
-/* A connection that goes down takes its receives along. */
+/* A connection that ends also ends its receives. */
 static void test_flush(void **state)
 {
 	struct fk_around a = fk_open_around(*state);
@@ -573,7 +573,7 @@ static void test_start_fails(void **state)
 	fk_close_around(&a);
 }
 
-/* EP-027: what is posted, queued and under way goes without a word. */
+/* EP-027: posted, queued and active receives are dropped without a completion. */
 static void test_close(void **state)
 {
 	struct fk_around a = fk_open_around(*state);
@@ -593,7 +593,7 @@ static void test_close(void **state)
 	fk_expect(&a, &a, T, 8, 4);
 	atomic_store(&fk_discarded, 0);
 	fk_close(fk);
-	/* The one in the queue and the one that was reserved. */
+	/* The queued message and the reserved one. */
 	assert_int_equal(atomic_load(&fk_discarded), 2);
 	fk_expect_none(&a);
 	fk_close_around(&a);

@@ -4,7 +4,7 @@
 /*
  * Threads post, messages arrive on two endpoints, sources become known and receives are
  * withdrawn, all at once, on one shared context. Every message is received exactly
- * once; the thread sanitizer looks at the rest.
+ * once; the thread sanitizer checks the rest.
  */
 
 enum { POSTERS = 2, SENDERS = 2, PER_SENDER = 4000, MESSAGES = SENDERS * PER_SENDER };

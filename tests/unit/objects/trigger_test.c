@@ -8,8 +8,8 @@
 #include "objects/provider.h"
 
 /*
- * Triggered operations and deferred work over a transport that writes down the order
- * in which it is asked, and completes when told to.
+ * Triggered operations and deferred work over a transport that records the order of its
+ * calls, and completes operations when the test decides.
  */
 
 enum { MAX_STARTED = 64 };
@@ -397,7 +397,8 @@ static void test_chain(void **state)
 	assert_int_equal(queue(&t, &work[FI_OP_CNTR_SET]), -FI_EINVAL); /* TRG-005 */
 	work[FI_OP_CNTR_SET].completion_cntr = NULL;
 	work[FI_OP_CNTR_ADD].completion_cntr = NULL;
-	/* The set goes with the last transfer's completion, the add after it. */
+	/* The set is executed with the completion of the last transfer, the add after
+	 * it. */
 	work[FI_OP_CNTR_ADD].threshold = work[FI_OP_CNTR_SET].threshold;
 
 	complete_at_once = true;
@@ -496,7 +497,7 @@ static void test_refused(void **state)
 	close_test(&t);
 }
 
-/* A sleeper is woken by work that somebody else's counting made ready. */
+/* A sleeping thread is woken by work that another thread's counting made ready. */
 static void test_wakes(void **state)
 {
 	struct domain_fixture *f = *state;
@@ -513,7 +514,7 @@ static void test_wakes(void **state)
 	(void)wf_wait_arm(&wf_cntr_of(slow)->wait);
 	assert_true(wf_progress_list_arm(&wf_cntr_of(slow)->progress));
 	assert_int_equal(poll(&fds, 1, 0), 0);
-	wf_cntr_of(slow)->wait.armed = false; /* only the work shall tell */
+	wf_cntr_of(slow)->wait.armed = false; /* only the work may wake it */
 	wf_cntr_add(wf_cntr_of(slow), 1);
 	assert_int_equal(poll(&fds, 1, 0), 1);
 	assert_false(wf_progress_list_arm(&wf_cntr_of(slow)->progress));

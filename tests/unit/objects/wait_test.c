@@ -93,7 +93,7 @@ static void a_signal_outdates_earlier_tickets_only(void **state)
 
 	for (size_t i = 0; i < WF_ARRAY_SIZE(objs); i++) {
 		assert_int_equal(wf_wait_init(&wait, objs[i], NULL), 0);
-		/* Nobody is asleep: the signal is not kept. */
+		/* No thread sleeps: the signal is not kept. */
 		wf_wait_signal(&wait);
 		ticket = wf_wait_arm(&wait);
 		assert_int_equal(
@@ -239,8 +239,8 @@ static void a_signal_handler_interrupts(void **state)
 }
 
 /*
- * Writers add to a number, takers take one at a time and sleep when there is none.
- * Were a wake-up lost, a taker would sleep on something that nobody comes for.
+ * Writers add to a number, takers subtract one at a time and sleep while it is 0. If a
+ * wake-up were lost, a taker would sleep although there is work.
  */
 enum { WRITERS = 2, TAKERS = 3, ROUNDS = 2000 };
 
@@ -351,8 +351,9 @@ static void no_wake_up_is_lost(void **state)
 }
 
 /*
- * The two sides meet in every round: whoever stores late sees the other, if both have
- * their fences. The rounds start together but for a few nanoseconds that vary.
+ * Both threads store and check in every round: the later one finds the other's store,
+ * if both have their fences. The rounds start at nearly the same time, with a
+ * difference of a few nanoseconds that varies.
  */
 enum { DUELS = 50000, JITTER = 64 };
 

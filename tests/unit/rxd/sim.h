@@ -20,22 +20,24 @@
  * delayed, repeated and overtake each other, by a random sequence that a seed fixes; a
  * link of limited rate has a queue that overflows.
  *
- * Each side sends transfers with ids 0, 1, ..., whose packets say the id, the position
- * and the count, with a pattern behind. What arrives has to be exactly that, in order.
+ * Each side sends transfers with ids 0, 1, ...; their packets contain the id, the
+ * position and the count, followed by a pattern. Exactly these packets have to be
+ * delivered, in order.
  */
 enum { SIM_HEAD = 12, SIM_PATTERN = 13 };
 
 struct sim_net {
 	uint64_t now_ns, rng;
-	/* Of a million packets. */
+	/* Out of a million packets. */
 	uint32_t loss, dup, reorder, change;
 	uint64_t delay_ns;
-	uint64_t ns_per_byte_1024; /* of the link, in 1/1024 ns; 0: no limit */
-	uint64_t queue_ns;         /* packets that would wait longer are dropped */
-	size_t mtu;                /* larger packets are lost; 0: no limit */
-	bool cut;                  /* everything is lost */
+	/* Rate of the link in 1/1024 ns per byte; 0: no limit. */
+	uint64_t ns_per_byte_1024;
+	uint64_t queue_ns; /* packets that would wait longer are dropped */
+	size_t mtu;        /* larger packets are lost; 0: no limit */
+	bool cut;          /* All packets are lost. */
 	uint64_t sent, dropped;
-	struct wf_list packets; /* struct sim_packet by arrival */
+	struct wf_list packets; /* struct sim_packet in the order of their arrival */
 };
 
 struct sim_packet {
@@ -49,7 +51,9 @@ struct sim_packet {
 struct sim_xfer {
 	struct rxd_xfer xfer;
 	uint32_t id;
-	size_t want, size; /* bytes of payload; of a packet, once begun */
+	/* Bytes of payload; and bytes of payload of a packet, once the transfer has
+	 * begun. */
+	size_t want, size;
 };
 
 struct sim_side {
@@ -57,23 +61,25 @@ struct sim_side {
 	struct sim_side *peer;
 	struct rxd_flow flow;
 	struct rxd_flow_config config;
-	/* Of a peer of another kind, which has no flow; NULL: the flow's. */
+	/* Receive function of a peer of another kind, which has no flow; NULL: the flow
+	 * receives. */
 	void (*receive)(struct sim_side *side, const uint8_t *packet, size_t len);
 	uint64_t (*deadline)(const struct sim_side *side);
 	void (*run)(struct sim_side *side);
-	uint64_t busy_until_ns; /* of the link from this side */
+	uint64_t busy_until_ns; /* time until which the link from this side is busy */
 	uint32_t next_id, acked, failed, restarted;
 	int last_err;
-	/* What is expected next. */
+	/* Transfer and packet that are expected next. */
 	uint32_t expect_id, expect_k;
-	uint64_t delivered; /* packets */
+	uint64_t delivered; /* number of packets */
 	uint64_t delivered_bytes;
-	/* Refuse transfer refuse_id with refuse_err; 0: take it not now, busy times. */
+	/* Refuse transfer refuse_id with refuse_err; 0: refuse it for now, busy times.
+	 */
 	uint32_t refuse_id;
 	int refuse_err;
 	unsigned int busy;
-	bool full;    /* the lower provider takes no packets */
-	bool lenient; /* transfers may be missing */
+	bool full;    /* The lower provider takes no packets. */
+	bool lenient; /* Transfers may be missing. */
 };
 
 static uint32_t sim_random(struct sim_net *net, uint32_t limit)
@@ -106,7 +112,7 @@ static void sim_post(struct sim_net *net, struct sim_side *to, uint64_t at_ns,
 	wf_list_insert_after(pos, &packet->link);
 }
 
-/* Deliver a copy with bits flipped. */
+/* Deliver a copy with some bits flipped. */
 static void sim_post_changed(struct sim_net *net, struct sim_side *to, uint64_t at_ns,
 	const void *bytes, size_t len)
 {
@@ -183,7 +189,7 @@ static size_t sim_build(uint8_t *packet, struct rxd_base base, uint32_t id, uint
 	return sizeof(base) + SIM_HEAD + len;
 }
 
-/* Seal the packet of @len bytes, if it is to be; returns its length. */
+/* Seal the packet of @len bytes if the flow requires it; returns its length. */
 static size_t sim_seal(const struct rxd_flow *flow, uint8_t *packet, size_t len)
 {
 	const struct iovec iov = { packet, len };
@@ -248,7 +254,7 @@ static void sim_restarted(struct rxd_flow *flow)
 	sim_side_of(flow)->lenient = true;
 }
 
-/* A packet in order, of @len bytes behind the base header. */
+/* Check a packet in order, of @len bytes behind the base header. */
 static void sim_check(struct sim_side *side, const uint8_t *body, size_t len)
 {
 	uint32_t head[3];
@@ -389,7 +395,8 @@ static uint64_t sim_next_ns(struct sim_net *net, struct sim_side *a, struct sim_
 	return at_ns;
 }
 
-/* One step: what arrives by now, then both sides run. False: nothing will happen. */
+/* One step: deliver packets that arrive by now, then run both sides. False: nothing
+ * will happen any more. */
 static bool sim_step(struct sim_net *net, struct sim_side *a, struct sim_side *b)
 {
 	uint64_t at_ns = sim_next_ns(net, a, b);
@@ -411,8 +418,8 @@ static bool sim_step(struct sim_net *net, struct sim_side *a, struct sim_side *b
 	return true;
 }
 
-/* Until both sides are idle and nothing is under way, or until @limit_s seconds of
- * simulated time have passed; true: the former. */
+/* Run until both sides are idle and no packet is under way (true), or until @limit_s
+ * seconds of simulated time have passed (false). */
 static bool sim_run(struct sim_net *net, struct sim_side *a, struct sim_side *b,
 	unsigned int limit_s)
 {

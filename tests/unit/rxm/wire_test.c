@@ -118,7 +118,7 @@ static void test_rdv(void **state)
 	assert_int_equal(packet.seg[1].key, RXM_WIRE_NO_KEY);
 }
 
-/* The answers say nothing of the message, but old memory. */
+/* Fields of the answers that describe the message contain old memory. */
 static void test_rdv_answers(void **state)
 {
 	struct bytes to =

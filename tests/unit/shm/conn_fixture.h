@@ -8,8 +8,8 @@
  * of a socket pair. The test is the peer: it reads the lane that the endpoint writes,
  * and writes the other one. All is in one thread.
  *
- * The rings may begin anywhere (pair_place), so that each case can be at the end of
- * one.
+ * The rings may begin at any position (pair_place), so that each case can run at the
+ * end of a ring.
  */
 #include "unit.h"
 #include "../pair.h"
@@ -42,18 +42,18 @@ struct pair {
 	struct fid_av *av;
 	struct fid_mr *mr; /* of region, with KEY; NULL: closed */
 	struct fid_ep *ep; /* NULL: closed */
-	fi_addr_t addr;    /* of the test */
+	fi_addr_t addr;    /* address of the test */
 	struct shm_ep *shm;
 	struct shm_peer *peer;
 	struct shm_conn *conn;
-	/* What the test has as the peer. */
+	/* The test's mapping of the region. */
 	struct shm_region *memory;
 	struct shm_writer out;
 	struct shm_reader in;
 	int fd; /* -1: closed */
 	uint64_t probe;
 	uint8_t region[REGION];
-	/* Completions and errors, in their order. */
+	/* Completions and errors, in order. */
 	struct ended ended[PAIR_ENDED_MAX];
 	unsigned int ended_count;
 };
@@ -109,7 +109,7 @@ static inline void pair_open(struct pair *p)
 	assert_int_equal(fi_av_insert(p->av, name, 1, &p->addr, 0, NULL), 1);
 }
 
-/* Connect to the test, which has the name of the peer that was lost, if one was. */
+/* Connect to the test, which has the name of the lost peer, if there was one. */
 static inline void pair_connect(struct pair *p)
 {
 	struct shm_region *region;
@@ -142,9 +142,8 @@ static inline void pair_connect(struct pair *p)
 	p->conn->probe_value = p->probe;
 }
 
-/* Both rings of both lanes begin here: the next record has @number, and its bytes are
- * at
- * @pos. Nothing may be in them. */
+/* Let both rings of both lanes begin at a position: the next record has @number, and
+ * its bytes are at @pos. The rings must be empty. */
 static inline void pair_place(struct pair *p, uint32_t number, uint64_t pos)
 {
 	for (int i = 0; i < 2; i++) {
@@ -153,7 +152,7 @@ static inline void pair_place(struct pair *p, uint32_t number, uint64_t pos)
 		atomic_store(&reader->slots, number - 1);
 		atomic_store(&reader->bytes, pos);
 		atomic_store(&p->memory->lane[i].taken, number - 1);
-		/* Records of before may have had the same numbers. */
+		/* Earlier records may have had the same numbers. */
 		for (int j = 0; j < SHM_SLOTS; j++)
 			atomic_store(&p->memory->lane[i].slots[j].head, 0);
 	}
@@ -187,11 +186,11 @@ static inline void pair_close(struct pair *p)
 	fi_freeinfo(p->info);
 }
 
-/* The endpoint has chores, which a progress call may leave to the next. */
+/* A progress call may leave some of the endpoint's work to the next one. */
 #define PAIR_POLLS 3
 #include "../pair_cases.h"
 
-/* The endpoint has found that what the peer wrote is impossible, and has taken the
+/* The endpoint has found that the peer wrote something impossible, and has taken the
  * connection down. */
 static inline void assert_refused(struct pair *p)
 {
@@ -246,14 +245,14 @@ static inline void peer_record(struct pair *p, uint8_t kind, uint8_t flags,
 		&p->out, slot, kind, flags | ring_flags, ring_flags ? 0 : len);
 }
 
-/* Is a record of the endpoint there? It stays. */
+/* Is there a record of the endpoint? It stays in the lane. */
 static inline bool peer_has_record(const struct pair *p)
 {
 	return shm_reader_head(&p->in) != 0;
 }
 
-/* The next record of the endpoint, which is of this kind. Its blob stays valid until
- * the endpoint is told of the position (peer_tell). */
+/* Get the next record of the endpoint, which must be of this kind. Its blob stays valid
+ * until peer_tell reports the position to the endpoint. */
 static inline struct shm_record peer_expect(struct pair *p, enum shm_kind kind)
 {
 	uint64_t head = shm_reader_head(&p->in);
@@ -272,7 +271,7 @@ static inline void peer_tell(struct pair *p)
 	shm_reader_tell(&p->in);
 }
 
-/* Read away and tell. */
+/* Read all records, and report the position. */
 static inline unsigned int peer_skip(struct pair *p)
 {
 	unsigned int count = 0;

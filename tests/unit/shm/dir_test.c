@@ -81,7 +81,7 @@ static void made_and_alone(void **state)
 	assert_int_equal(access(plain, F_OK), -1);
 }
 
-/* Its mode is the one that is looked for, whatever new files get here. */
+/* Its mode is the required one, whatever mode new files get there. */
 static void mask_and_inherited_mode(void **state)
 {
 	struct shm_dirs_lock held;

@@ -311,7 +311,7 @@ static void read_only(void **state)
 	file_close(&f);
 }
 
-/* What a peer may say that would be dangerous to believe. */
+/* Packets of a peer that would be dangerous to believe. */
 static void lies(void **state)
 {
 	struct file f = file_new(F_SEAL_SHRINK), loose = file_new(F_SEAL_GROW);

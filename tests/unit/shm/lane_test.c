@@ -142,8 +142,8 @@ static unsigned int read_messages(struct raw *raw)
 	return count;
 }
 
-/* A writer that sleeps while the lane is full asked to be told of room. Both of what
- * runs out are tried: slots, and bytes. */
+/* A writer that sleeps while the lane is full asked to be woken when there is space.
+ * Both slots and bytes run out. */
 static void writer_asleep_with_a_full_lane(void **state)
 {
 	static const size_t lens[] = { 8, 8000 };
@@ -164,7 +164,7 @@ static void writer_asleep_with_a_full_lane(void **state)
 		assert_true(sent > SHM_SLOTS);
 		while (came < sent) {
 			fall_asleep(&raw, fd);
-			/* All was written, or there is no room for the rest. */
+			/* All was written, or there is no space for the rest. */
 			assert_int_equal(
 				atomic_exchange(waiting, 0), raw.completions < sent);
 			came += read_messages(&raw);
@@ -178,7 +178,7 @@ static void writer_asleep_with_a_full_lane(void **state)
 	}
 }
 
-/* A writer that waits for room gets a byte when the reader tells of some, and only
+/* A writer that waits for space gets a byte when the reader reports some, and only
  * then. */
 static void reader_of_a_writer_that_waits(void **state)
 {
@@ -239,8 +239,8 @@ static void first_pages_are_there(void **state)
 
 /* ---- records that cannot be ---- */
 
-/* An access that is shorter than the segments it says it has. What lies behind it is
- * made to fit: were it read, the write would have a payload of the length asked for. */
+/* An access record that is shorter than its number of segments. The memory behind it is
+ * prepared: if it were read, the write would have a payload of the right length. */
 static void access_shorter_than_its_segments(void **state)
 {
 	struct {
@@ -254,7 +254,7 @@ static void access_shorter_than_its_segments(void **state)
 	for (size_t i = 0; i < WF_ARRAY_SIZE(lens); i++) {
 		raw_open(&raw, FI_WAIT_NONE);
 		blob.seg.len = lens[i] - sizeof(blob);
-		/* All of it is written, and told to be shorter. */
+		/* Write the whole record with a shorter length. */
 		memcpy(shm_writer_slot(&raw.out)->blob, &blob, sizeof(blob));
 		assert_true(raw_put(&raw, SHM_REC_WRITE, 0, shm_access_word(1, 0, 0),
 			&blob, lens[i]));

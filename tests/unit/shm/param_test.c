@@ -5,7 +5,7 @@
 
 struct fi_provider shm_fi = { .name = "shm" };
 
-/* The log of the library is off: what it would say is looked at by tests/interop. */
+/* The library's log is off; its lines are checked by tests/interop. */
 static void values(void **state)
 {
 	struct shm_params defaults = shm_params;
@@ -28,7 +28,7 @@ static void values(void **state)
 	setenv("FI_SHM_NONTEMPORAL_SIZE", "1", 1);
 	setenv("FI_SHM_UNEXPECTED_SIZE", "many", 1);
 	setenv("FI_SHM_CONNECT_TIMEOUT", "0", 1);
-	/* Those of others are taken, whatever they say. */
+	/* Parameters of other implementations are accepted with any value. */
 	setenv("FI_SHM_USE_XPMEM", "1", 1);
 	setenv("FI_SHM_USE_DSA_SAR", "1", 1);
 	setenv("FI_SHM_MAX_GDRCOPY_SIZE", "0", 1);

@@ -98,7 +98,8 @@ static void claims_are_used_again(void **state)
 
 /* ---- messages of the peer that wait for their match ---- */
 
-/* Of @len bytes at @from, or of another length, told in one buffer. */
+/* Announce a message of @len bytes at @from, or with another length, @told, in one
+ * buffer. */
 static void announce(struct raw *raw, uint64_t id, void *from, size_t len, size_t told)
 {
 	struct shm_rts rts = { .id = id, .len = told, .count = 1 };
@@ -255,8 +256,8 @@ static void asleep_while_a_message_waits(void **state)
 
 /* ---- what is held for the peer ---- */
 
-/* The bytes of messages that nobody waited for are given back when they are received:
- * as many may come again. */
+/* The bytes of unexpected messages are given back when they are received: as many may
+ * arrive again. */
 static void unexpected_bytes_come_back(void **state)
 {
 	/* More than half of the limit, with what the library adds to each. */
@@ -287,7 +288,7 @@ static void unexpected_bytes_come_back(void **state)
 	raw_close(&raw);
 }
 
-/* One that connects and says nothing is sent away after a while. */
+/* A process that connects and sends nothing is dropped after a while. */
 static void silent_caller(void **state)
 {
 	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS);
@@ -350,7 +351,7 @@ int main(void)
 
 	(void)snprintf(limit, sizeof(limit), "%d", UNEXPECTED_LIMIT);
 	(void)setenv("FI_SHM_UNEXPECTED_SIZE", limit, 1);
-	/* The peer here knows no other way. */
+	/* The peer in this test supports no other method. */
 	(void)setenv("FI_SHM_COPY", "ring", 1);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

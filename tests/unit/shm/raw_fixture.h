@@ -23,8 +23,8 @@
 #include "sys/clock.h"
 
 /*
- * An endpoint of the library, and a peer of it that is no endpoint: the test writes and
- * reads its lanes and its socket itself. Both are in this process.
+ * An endpoint of the library, and a peer that is no endpoint: the test itself writes
+ * and reads its lanes and its socket. Both are in this process.
  */
 struct raw {
 	struct fi_info *info;
@@ -34,13 +34,13 @@ struct raw {
 	struct fid_av *av;
 	struct fid_cq *cq;
 	struct fid_ep *ep;
-	fi_addr_t peer; /* the test, in the endpoint's AV */
+	fi_addr_t peer; /* AV index of the test */
 	uint8_t window[4096];
-	unsigned int completions; /* that it had */
-	char name[SHM_NAME_MAX];  /* its own */
+	unsigned int completions; /* number of completions of the endpoint */
+	char name[SHM_NAME_MAX];  /* name of the test */
 
 	int fd;
-	uint64_t probe; /* which the endpoint may read out of our memory */
+	uint64_t probe; /* value that the endpoint may read from the test's memory */
 	struct shm_region *region;
 	struct shm_writer out;
 	struct shm_reader in;
@@ -48,12 +48,13 @@ struct raw {
 
 enum { RAW_KEY = 1 };
 
-/* How long an event may take to come. */
+/* Time limit for an event, in milliseconds. */
 #define RAW_LIMIT_MS limit_ms(20000)
 
 struct fi_provider shm_fi = { .name = "shm" };
 
-/* Let the endpoint progress. Its completions are counted, errors are not expected. */
+/* Let the endpoint make progress. Its completions are counted; errors are not expected.
+ */
 static inline void raw_drive(struct raw *raw)
 {
 	struct fi_cq_tagged_entry entry;
@@ -130,7 +131,7 @@ static inline void raw_meet(struct raw *raw, const char *endpoint, const char *p
 	raw->in = (struct shm_reader){ .lane = &raw->region->lane[1], .next = 1 };
 }
 
-/* Connected. @wait_obj: of the endpoint's queue. */
+/* Open and connect the endpoint. @wait_obj: of its queue. */
 static inline void raw_open(struct raw *raw, enum fi_wait_obj wait_obj)
 {
 	static unsigned int opened;
@@ -159,7 +160,7 @@ static inline void raw_close(struct raw *raw)
 	shm_region_unmap(raw->region);
 }
 
-/* A record with @blob inline, if the reader has room. */
+/* Write a record with @blob inline, if the lane has space. */
 static inline bool raw_put(struct raw *raw, uint8_t kind, uint8_t flags, uint64_t word,
 	const void *blob, size_t len)
 {
@@ -177,7 +178,7 @@ static inline bool raw_put(struct raw *raw, uint8_t kind, uint8_t flags, uint64_
 	return true;
 }
 
-/* The next record of the endpoint, or NULL. It stays there until raw_next. */
+/* The next record of the endpoint, or NULL. It stays in the lane until raw_next. */
 static inline const struct shm_slot *raw_head(struct raw *raw)
 {
 	return shm_reader_head(&raw->in) ? shm_slot_at(raw->in.lane, raw->in.next)
@@ -198,7 +199,7 @@ static inline void raw_next(struct raw *raw)
 	shm_reader_tell(&raw->in);
 }
 
-/* Did the endpoint close the connection? Bytes that came are read away. */
+/* Has the endpoint closed the connection? Bytes in the socket are read and dropped. */
 static inline bool raw_closed(struct raw *raw)
 {
 	char byte;
@@ -209,8 +210,8 @@ static inline bool raw_closed(struct raw *raw)
 	return !ret || (errno != EAGAIN && errno != EINTR);
 }
 
-/* The endpoint finds that what we wrote cannot be, and closes the connection. What it
- * has open ends in errors. */
+/* The endpoint finds that the test wrote something impossible, and closes the
+ * connection. Its operations end with errors. */
 static inline void raw_fail(struct raw *raw)
 {
 	uint64_t deadline = wf_deadline_ns(RAW_LIMIT_MS);
@@ -225,7 +226,7 @@ static inline void raw_fail(struct raw *raw)
 	}
 }
 
-/* Bytes that the endpoint sent to wake the peer. */
+/* Number of bytes that the endpoint sent to wake the peer. */
 static inline unsigned int raw_woken(struct raw *raw)
 {
 	unsigned int count = 0;
@@ -236,7 +237,7 @@ static inline unsigned int raw_woken(struct raw *raw)
 	return count;
 }
 
-/* A write of 8 bytes to the test's region; it is answered by hand. */
+/* Post a write of 8 bytes to the test's region; the test answers it. */
 static inline void raw_post_write(struct raw *raw, uint64_t flags)
 {
 	static uint64_t value;

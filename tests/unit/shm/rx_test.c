@@ -34,11 +34,11 @@ static void decoded(void **state)
 			0 },
 		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, SHM_BLOB_MAX + 1, false, 0, 0 },
 		{ 0, SHM_REC_MSG, SHM_FLAG_BYTES, 0, UINT32_MAX, false, 0, 0 },
-		/* up to the last byte of the ring, and one further */
+		/* Up to the last byte of the ring, and one further. */
 		{ SHM_BYTES - 128, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 128, true, SHM_BYTES,
 			SHM_BYTES - 128 },
 		{ SHM_BYTES - 128, SHM_REC_MSG, SHM_FLAG_BYTES, 0, 129, false, 0, 0 },
-		/* at the beginning, what is before the end is skipped */
+		/* At the beginning, what is before the end is skipped. */
 		{ SHM_BYTES - 128, SHM_REC_MSG, SHM_FLAG_BYTES | SHM_FLAG_WRAP, 0, 129,
 			true, SHM_BYTES + 192, 0 },
 		{ SHM_BYTES, SHM_REC_MSG, SHM_FLAG_BYTES | SHM_FLAG_WRAP, 0, 8, true,
@@ -119,8 +119,8 @@ static void messages_at_each_place(void **state)
 	}
 }
 
-/* The reader says of a record that it acts on it before it does, and tells of its
- * position after as many records, or bytes, as were agreed on. */
+/* The reader stores that it processes a record before it does, and reports its position
+ * after the agreed number of records, or bytes. */
 static void taken_and_told(void **state)
 {
 	struct shm_lane *lane;
@@ -161,7 +161,7 @@ static void a_budget_of_records(void **state)
 }
 
 /* The lane is not read while the peer leaves too many answers unread, or has too many
- * unexpected messages here; and is read again afterwards. */
+ * unexpected messages; and is read again afterwards. */
 static void choked(void **state)
 {
 	enum { ANSWERS = (1 << 16) + 1, SHARE = 1 << 20 };

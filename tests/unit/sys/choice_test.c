@@ -7,7 +7,7 @@
 
 enum { A, B, BOTH = 3, MANY = 10000, ROUND = 1100 };
 
-/* Do @count operations that cost what @cost says for their way; how many went each way.
+/* Do @count operations with the costs @cost of each method; *@went: how many used each.
  */
 static void work(struct wf_choice *choice, const uint64_t *cost, int count, int *went)
 {

@@ -47,7 +47,7 @@ static void end_child(pid_t pid)
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
-/* The end of a socket is told while a child lives. */
+/* The end of a socket is reported while a child lives. */
 static void children_close_what_is_owned(void **state)
 {
 	int owned[2], other[2];

@@ -85,7 +85,7 @@ static void with_a_long_message(void **state)
 	assert_int_equal(yields, 0);
 }
 
-/* The first look begins to count the time: what was polled long ago is no reason. */
+/* The first poll starts to count the time: an old poll is no reason to yield. */
 static void at_the_beginning(void **state)
 {
 	struct wf_patience patience = { 0 };

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The source that this build does not use is compiled here under another name, so
- * that both are seen to say the same of this machine. */
+/* The implementation that this build does not use is compiled in this file under
+ * another name, so that both are tested to return the same for this machine. */
 #define wf_netif_scan sysfs_scan
 #include "sys/netif_sysfs.c"
 #undef wf_netif_scan
@@ -118,7 +118,7 @@ static void deprecated_addresses_come_last_of_their_link(void **state)
 	struct wf_netifs *ifs = build(fakes, 1);
 	struct wf_netif_table again = { 0 };
 
-	/* Ranked once more, with what the kernel says of one of them. */
+	/* Ranked again, with the kernel's answer for one of them. */
 	again.links = ifs->links;
 	again.link_count = ifs->link_count;
 	again.addrs = ifs->addrs;
@@ -163,7 +163,7 @@ static void this_host_has_a_loopback(void **state)
 	assert_null(wf_netifs_put(ifs));
 }
 
-/* GI-037: who holds the old list keeps it whole. */
+/* GI-037: a caller with the old list keeps it complete. */
 static void rescan_replaces_the_list(void **state)
 {
 	struct wf_netifs *first, *same, *fresh;

@@ -66,7 +66,7 @@ static void attach(struct wf_shm *shm, enum wf_shm_mode mode)
 	assert_int_equal(shm->len, LEN);
 }
 
-/* Run @body in a process of its own that tells when it is done and then sleeps. */
+/* Run @body in a process of its own that reports when it is done and then sleeps. */
 static pid_t spawn(void (*body)(void))
 {
 	int fd[2];
@@ -116,7 +116,7 @@ static void shared_content(void **state)
 	assert_false(name_exists());
 	((char *)b.mem)[5] = 2;
 	assert_int_equal(((char *)c.mem)[5], 2);
-	/* Somebody who comes now makes another one. */
+	/* The next process makes another one. */
 	create(&a);
 	assert_int_equal(((char *)a.mem)[5], 7);
 	wf_shm_close(&b);
@@ -168,7 +168,7 @@ static void attach_and_stay(void)
 	attach(&shm, WF_SHM_CREATE);
 }
 
-/* The creator is killed and nobody else has it: replaced, or not there. */
+/* The creator is killed and no other process has it open: replaced, or not found. */
 static void leftover(void **state)
 {
 	struct wf_shm shm;
@@ -181,7 +181,8 @@ static void leftover(void **state)
 	assert_false(name_exists());
 }
 
-/* The creator is killed and somebody has it: newcomers find it, the last unlinks. */
+/* The creator is killed and another process has it open: new processes find it, the
+ * last one unlinks it. */
 static void orphan(void **state)
 {
 	pid_t creator = spawn(create_and_stay), other = spawn(attach_and_stay);
@@ -285,7 +286,7 @@ static void foreign(void **state)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* A file of ours that nobody has open and that is no object of this kind at all. */
+/* A file of this user that no process has open and that is no object of this kind. */
 static void empty_leftover(void **state)
 {
 	struct wf_shm shm;

@@ -12,8 +12,8 @@ static int readable(int fd, int timeout_ms)
 	return poll(&entry, 1, timeout_ms);
 }
 
-/* A deadline that is over, the first instant too, is told until it is drained; one that
- * was put off, or taken back, is not. */
+/* A deadline that has passed, the first instant too, is reported until it is drained;
+ * one that was postponed, or cancelled, is not. */
 static void deadlines(void **state)
 {
 	struct wf_timer timer;

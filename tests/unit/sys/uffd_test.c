@@ -34,7 +34,8 @@ static struct wf_uffd *open_watch(void)
 	return uffd;
 }
 
-/* The log has [@start, @start + @len) behind @pos. A change may be told twice. */
+/* The log contains [@start, @start + @len) behind @pos. A change may be logged twice.
+ */
 static void check_told(uint64_t pos, const char *start, size_t len)
 {
 	struct wf_mem_range range = { 0, 0 };
@@ -56,7 +57,7 @@ static void log_of_changes(void **state)
 		assert_int_equal(range.start, i);
 	}
 	assert_false(wf_mem_changes_next(&changes, &pos, &range));
-	/* One more, and the first is lost to the reader who has not seen it. */
+	/* After one more entry, the first is lost to a reader that has not read it. */
 	wf_mem_changes_add(&changes, (struct wf_mem_range){ 7, 8 });
 	assert_true(wf_mem_changes_next(&changes, &late, &range));
 	assert_int_equal(range.start, all.start);

@@ -101,7 +101,7 @@ static void messages_of_others(void **state)
 		{ "03 00 0008 " ZEROS LITTLE "01 00 9535 0000318a", TCP_CM_REQUEST,
 			true, 8 },
 		{ "03 00 0000 " ZEROS BIG, TCP_CM_REQUEST, false, 0 },
-		/* bytes that are nobody's extension */
+		/* Bytes that are no known extension. */
 		{ "03 00 0000 ffffffff ffffffffffffffff ffffffffffffffff " LITTLE,
 			TCP_CM_REQUEST, true, 0 },
 	};
@@ -145,7 +145,7 @@ static void our_extension_in_bytes(void **state)
 	assert_bytes(&got, OLD_REQUEST);
 }
 
-/* Who gives the bytes of a request back knows nothing of them. */
+/* A program that echoes a request does not know the extension. */
 static void an_echo_is_old(void **state)
 {
 	struct bytes in = hex("03 01 0000 5765663f 01 00 0000 00000015"
@@ -182,7 +182,7 @@ static void agreement(void **state)
 	assert_int_equal(
 		tcp_cm_agree(all | TCP_HAVE_TAGGED, all | TCP_HAVE_TAGGED, true),
 		TCP_HAVE_OFFER);
-	/* what computes on payloads needs one byte order */
+	/* What computes on payloads needs one byte order. */
 	assert_false(tcp_cm_agree(all, all, false) & TCP_HAVE_ATOMIC);
 	assert_false(tcp_cm_agree(all, all, false) & TCP_HAVE_LOCAL);
 	assert_true(tcp_cm_agree(all, all, false) & TCP_HAVE_ERROR);
@@ -294,7 +294,7 @@ static void two_of_ours_agree(void **state)
 	start_active(pair, "");
 	assert_int_equal(tcp_cm_progress(&there), 1);
 	assert_int_equal(there.msg.ext.instance, own.instance);
-	/* Known better when it is accepted: no atomics here. */
+	/* More is known when it is accepted: no atomics. */
 	assert_int_equal(
 		tcp_cm_accept(&there, TCP_HAVE_RDV_MSG | TCP_HAVE_ERROR, NULL, 0), 1);
 	assert_int_equal(tcp_cm_progress(&pair->cm), 1);
@@ -526,7 +526,7 @@ static void rdm_answers(void **state)
 		{ "02 00 9535 0000318a", "81 00 9535 00003185", true },
 		{ "01 fe 9535 0000318a", "81 00 9535 00003185", true },
 		{ "01 01 9535 0000318a", "81 01 9535 00003185", true },
-		/* no rendezvous with old ones of the other byte order */
+		/* No rendezvous with old ones of the other byte order. */
 		{ "01 00 9535 0000318a", "00 00 9535 00003185", false },
 	};
 
@@ -558,11 +558,11 @@ static int cross(const char *own_host, uint16_t own_port, const char *peer_host,
 
 static void crossed_requests(void **state)
 {
-	/* as seen: 0x95c1 gives way to 0xafc5, 0x9259 to 0xa1d1 */
+	/* As seen: 0x95c1 gives way to 0xafc5, 0x9259 to 0xa1d1. */
 	assert_true(cross("127.0.0.1", 0xafc5, "127.0.0.1", 0x95c1) > 0);
 	assert_true(cross("127.0.0.1", 0x9259, "127.0.0.1", 0xa1d1) < 0);
 	assert_int_equal(cross("127.0.0.1", 5, "127.0.0.1", 5), 0);
-	/* hosts come first, and bytes are compared without sign */
+	/* Hosts come first, and bytes are compared without sign. */
 	assert_true(cross("10.0.0.2", 1, "10.0.0.1", 0xffff) > 0);
 	assert_true(cross("10.0.0.200", 1, "10.0.0.100", 1) > 0);
 	assert_true(cross("10.0.0.1", 0x00ff, "10.0.0.1", 0x0100) < 0);

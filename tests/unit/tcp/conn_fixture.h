@@ -5,8 +5,8 @@
 /*
  * A connected FI_EP_MSG endpoint of the tcp provider without the exchange that connects
  * one: its connection is made over one end of a socket pair, and the test is the peer
- * at the other end. Both are in one thread, and a byte that one end sent is there when
- * the other end looks, so that nothing has to be waited for.
+ * at the other end. Both are in one thread, and a byte that one end sent can be read by
+ * the other end at once, so that no test has to wait.
  *
  * The test decides how many bytes the kernel takes of what the endpoint sends (kernel),
  * and sends as many bytes of a record as it likes.
@@ -33,14 +33,15 @@
 
 /* ---- the kernel ---- */
 
-/* What the socket of the endpoint does with bytes to send. */
+/* What the endpoint's socket does with bytes to send. */
 static struct {
-	size_t takes;       /* so many bytes, then it is full */
-	int err;            /* not 0: the next call fails with this errno */
-	unsigned int calls; /* calls that sent something */
+	size_t takes;       /* bytes that it takes, then it is full */
+	int err;            /* if not 0, the next call fails with this errno */
+	unsigned int calls; /* number of calls that sent something */
 } kernel;
 
-/* Visible, because a sanitizer's library has functions of these names as well. */
+/* Visible, because the library of a sanitizer has functions with these names as well.
+ */
 __attribute__((visibility("default"))) ssize_t __wrap_sendmsg(
 	int fd, const struct msghdr *msg, int flags);
 __attribute__((visibility("default"))) ssize_t __wrap_send(
@@ -50,7 +51,7 @@ ssize_t __real_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	struct iovec iov[16];
-	/* With the descriptors that the provider below sends. */
+	/* Keep the descriptors that the provider below sends. */
 	struct msghdr part = *msg;
 	size_t left = kernel.takes;
 
@@ -83,7 +84,8 @@ ssize_t __wrap_send(int fd, const void *buf, size_t len, int flags)
 
 /* ---- the provider below ---- */
 
-/* The library has another copy of it: the one beside the test is what is found. */
+/* The library contains another copy of the provider: the one that is linked with the
+ * test has to be found. */
 extern struct fi_provider *shm_prov_ini(void);
 int __wrap_fi_getinfo(uint32_t version, const char *node, const char *service,
 	uint64_t flags, const struct fi_info *hints, struct fi_info **ret_info);
@@ -128,20 +130,20 @@ struct pair {
 	struct fid_ep *ep;
 	struct tcp_ep *tcp;
 	struct tcp_conn *conn;
-	int peer; /* socket of the test */
+	int peer; /* the test's socket */
 	uint8_t region[REGION];
-	/* Completions and errors, in their order. */
+	/* Completions and errors, in order. */
 	struct ended ended[PAIR_ENDED_MAX];
 	unsigned int ended_count;
 	/* Running number of the next record that the endpoint sends. */
 	uint8_t number;
-	/* Bytes that the test has read, and sent. */
+	/* Bytes that the test has read, and bytes that it has sent. */
 	uint64_t got, put;
 };
 
 struct fi_provider *tcp_prov_ini(void);
 
-/* The answer to @hints, which are freed, as a program of the newest version has it. */
+/* The answer to @hints, which are freed, for a program of the newest version. */
 static inline struct fi_info *pair_ask(struct fi_provider *prov, struct fi_info *hints)
 {
 	struct fi_info *info = NULL;
@@ -191,7 +193,7 @@ static inline void pair_open(struct pair *p)
 	p->tcp = tcp_ep_of(wf_container_of(p->ep, struct wf_ep, fid));
 }
 
-/* Open an endpoint of FI_EP_RDM with @caps, and its AV, without a peer. */
+/* Open an FI_EP_RDM endpoint with @caps, and its AV, without a peer. */
 static inline void pair_open_rdm(struct pair *p, uint64_t caps, struct fid_av **ret_av)
 {
 	static struct fi_provider *prov;
@@ -245,7 +247,7 @@ static inline void pair_connect(struct pair *p)
 	p->tcp->cm->base.state = WF_CM_CONNECTED;
 }
 
-/* The connection and the endpoint may not keep more unexpected messages. */
+/* The connection and the endpoint must not keep more unexpected messages. */
 static inline void pair_set_memory_full(struct pair *p, bool full)
 {
 	static size_t limit;
@@ -315,7 +317,7 @@ static inline void peer_record(
 	peer_send(p, bytes.at, bytes.len);
 }
 
-/* What the endpoint has sent and the test has not read. */
+/* Read the bytes that the endpoint has sent. */
 static inline size_t peer_read(struct pair *p, void *buf, size_t size)
 {
 	ssize_t n = recv(p->peer, buf, size, MSG_DONTWAIT);
@@ -326,7 +328,7 @@ static inline size_t peer_read(struct pair *p, void *buf, size_t size)
 	return n < 0 ? 0 : (size_t)n;
 }
 
-/* The next record of the endpoint is of this kind, and all of it is there. */
+/* Get the next record of the endpoint, which must be of this kind and complete. */
 static inline struct tcp_record peer_expect(
 	struct pair *p, enum tcp_rec_kind kind, void *payload)
 {

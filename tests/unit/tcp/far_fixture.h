@@ -3,8 +3,8 @@
 #define WF_TESTS_UNIT_TCP_FAR_FIXTURE_H
 
 /*
- * An endpoint of FI_EP_RDM with a connection to the test, which both have agreed to
- * examine for shared memory.
+ * An FI_EP_RDM endpoint with a connection to the test; both have agreed to find out
+ * whether they share memory.
  */
 #include "conn_fixture.h"
 
@@ -15,7 +15,7 @@
 
 enum { INSTANCE = 0x7ea1 };
 
-/* What the test says to be its endpoint in shared memory. */
+/* Name of the test's endpoint in shared memory. */
 #define FAR_NAME "far below"
 
 /* ---- an endpoint of FI_EP_RDM with a connection to the test ---- */
@@ -24,8 +24,8 @@ struct far {
 	struct pair pair;
 	struct fid_av *av;
 	fi_addr_t addr;
-	struct tcp_proof proof; /* of the test */
-	/* Markers of the endpoint that the test has seen, and those of the test. */
+	struct tcp_proof proof; /* proof of the test */
+	/* Markers of the endpoint that the test has read, and markers of the test. */
 	uint64_t markers, own_markers;
 	uint8_t card[TCP_WIRE_CARD];
 };
@@ -53,7 +53,8 @@ static inline void know(struct far *far, const union wf_sockaddr *addr)
 	assert_int_equal(fi_av_insert(far->av, &addr->in, 1, &far->addr, 0, NULL), 1);
 }
 
-/* The connection is agreed on with the feature, and the endpoint's card is out. */
+/* The connection exists, the feature is agreed on, and the endpoint has sent its card.
+ */
 static inline void connect_far(struct far *far)
 {
 	const struct tcp_wire_peer wire = { .have = TCP_HAVE_OFFER | TCP_HAVE_TAGGED,
@@ -101,7 +102,7 @@ static inline int teardown(void **state)
 
 /* ---- the peer ---- */
 
-/* What was sent is read, and answered when there is no more. */
+/* Read and answer the records that were sent, until there are no more. */
 static inline void settle(struct far *far)
 {
 	pair_progress(&far->pair);
@@ -117,15 +118,15 @@ static inline void send_card(struct far *far)
 	settle(far);
 }
 
-/* The test's answer to the endpoint's card. */
+/* Write the test's answer to the endpoint's card. */
 static inline void tell_number(struct far *far, uint64_t number)
 {
 	tcp_page_prove(far->proof.own, number);
 	settle(far);
 }
 
-/* The number behind the endpoint's card. The test maps the page, and does not answer
- * yet. */
+/* The number in the page of the endpoint's card. The test maps the page, and does not
+ * answer yet. */
 static inline uint64_t read_card(struct far *far)
 {
 	uint8_t card[TCP_WIRE_CARD];
@@ -142,7 +143,7 @@ static inline uint64_t read_card(struct far *far)
 	return number;
 }
 
-/* The endpoint's answer to the test's card, whose endpoint's card was read. */
+/* The endpoint's answer to the test's card, after the endpoint's card was read. */
 static inline uint64_t told_number(const struct far *far)
 {
 	return tcp_page_proof(far->proof.peer);
@@ -153,7 +154,7 @@ static inline const struct tcp_way *way_of(const struct far *far)
 	return far->pair.conn->way;
 }
 
-/* Messages go both ways over the connection. */
+/* Messages pass in both directions over the connection. */
 static inline void messages_pass(struct far *far)
 {
 	const struct tcp_record rec = { .kind = TCP_REC_MSG, .payload_len = 4 };
@@ -162,8 +163,8 @@ static inline void messages_pass(struct far *far)
 
 	p->ended_count = 0;
 	assert_int_equal(fi_recv(p->ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, in), 0);
-	/* First, because a socket pair cannot tell whether the peer closed it behind
-	 * bytes that were not read. */
+	/* This comes first, because a socket pair cannot tell whether the peer closed
+	 * it behind unread bytes. */
 	assert_int_equal(fi_inject(p->ep, "efgh", 4, far->addr), 0);
 	peer_record(p, &rec, "abcd");
 	pair_progress(p);

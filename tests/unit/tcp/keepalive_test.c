@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * When a peer's host is taken for dead, with the kernel's answers and the time made up:
- * what the kernel says of a socket, as tcp_sock_owes() gives it, and when it was asked.
+ * When a peer's host is taken for dead. The test provides the kernel's answers, as
+ * those of tcp_sock_owes(), and the time.
  */
 #include "unit.h"
 
@@ -87,8 +87,8 @@ static void look(struct fixture *f, unsigned int ms, struct tcp_sock_debt now)
 	tcp_keepalive_check(&f->ep, f->now);
 }
 
-/* Silence alone tells nothing of a peer that does not read: its kernel is asked at
- * intervals that become long. Three questions without an answer do. */
+/* Silence proves nothing about a peer that does not read: the kernel probes it at
+ * growing intervals. Three probes without an answer are a proof. */
 static void three_probes_of_a_closed_window(void **state)
 {
 	struct fixture *f = *state;
@@ -120,7 +120,7 @@ static void bytes_without_acknowledgement(void **state)
 	assert_int_equal(failed, FI_ETIMEDOUT);
 }
 
-/* Whatever it acknowledges, it is alive. */
+/* If it acknowledges anything, it is alive. */
 static void an_answer_begins_the_time_anew(void **state)
 {
 	struct fixture *f = *state;

@@ -136,7 +136,7 @@ static void nobody_listens(void **state)
 	assert_int_equal(tcp_listen(&listener, &addr, &any), 0);
 	gone = listener.name;
 	tcp_listener_close(&listener);
-	/* Loopback may tell at once. */
+	/* Over loopback the error may come at once. */
 	ret = tcp_connect(NULL, &gone, &any, 0, &fd);
 	if (!ret) {
 		tcp_cm_start_active(&cm, fd, &own, NULL, 0);
@@ -157,8 +157,8 @@ static void families_must_agree(void **state)
 	assert_int_equal(tcp_connect(&v4, &v6, &any, 0, &fd), -EAFNOSUPPORT);
 }
 
-/* Free ports, next to each other, that somebody else may take any moment: looked for
- * until it works. */
+/* Find free ports, next to each other; another process may take one at any moment, so
+ * try until it works. */
 static bool find_range(struct tcp_netconf *conf, struct tcp_listener held[2])
 {
 	union wf_sockaddr addr = host("127.0.0.1");
@@ -187,9 +187,9 @@ static void listens_within_the_range(void **state)
 	assert_true(find_range(&conf, held));
 	assert_int_equal(wf_sockaddr_port(&held[0].name), conf.port_low);
 	assert_int_equal(wf_sockaddr_port(&held[1].name), conf.port_high);
-	/* all are taken */
+	/* All are taken. */
 	assert_int_equal(tcp_listen(&third, &addr, &conf), -EADDRINUSE);
-	/* a port that was asked for is not looked for elsewhere */
+	/* A port that was asked for is not looked for elsewhere. */
 	wf_sockaddr_set_port(&addr, (uint16_t)conf.port_low);
 	assert_int_equal(tcp_listen(&third, &addr, &conf), -EADDRINUSE);
 	tcp_listener_close(&held[0]);
@@ -235,8 +235,8 @@ static void connects_from_the_range(void **state)
 	tcp_listener_close(&target[1]);
 }
 
-/* Without a descriptor left, who wants to connect is told so, and the listener does
- * not stay readable for ever. */
+/* When the process has no descriptor left, the connecting peer is refused, and the
+ * listener does not stay readable for ever. */
 static void refuses_when_no_descriptor_is_left(void **state)
 {
 	union wf_sockaddr addr = host("127.0.0.1"), peer;
@@ -316,7 +316,7 @@ static void one_machine_is_no_network(void **state)
 		0);
 	assert_false(tcp_sock_connected(lone));
 	expect_algorithm(lone, system_algorithm);
-	/* Nobody knows who will connect there. */
+	/* It is unknown which host will connect. */
 	tcp_sock_before_listen(lone, &(union wf_sockaddr){ .sa.sa_family = AF_INET });
 	expect_algorithm(lone, system_algorithm);
 

@@ -26,7 +26,7 @@ enum {
 	AT_FD = 36,
 };
 
-/* What a child process tells. */
+/* The result of a child process. */
 struct told {
 	uint64_t number;
 	uint8_t card[TCP_WIRE_CARD];
@@ -85,7 +85,7 @@ static struct tcp_proof here(void)
 	return proof;
 }
 
-/* @card leads @reader to no page, and its number is not told. */
+/* @card leads @reader to no page, and its number is not written. */
 static void refused_by(struct tcp_proof *reader, const uint8_t card[TCP_WIRE_CARD],
 	uint64_t instance, enum tcp_apart apart)
 {
@@ -227,7 +227,7 @@ static void a_hidden_page_is_not_found(void **state)
 	tcp_proof_done(&reader);
 }
 
-/* Whatever a peer writes is one of four answers. */
+/* Whatever a peer writes, the result is one of four. */
 static void answers_are_told_apart(void **state)
 {
 	static const uint64_t lies[] = { 2, UINT64_MAX, UINT64_C(1) << 63 };

@@ -3,9 +3,9 @@
 #define TCP_SWITCH_FIXTURE_H
 
 /*
- * For tests of when operations go by memory instead of the connection: each direction
- * for itself, with a peer that the test plays and an endpoint below that it plays as
- * well.
+ * For tests of when operations change over from the connection to memory, each
+ * direction by itself, with a peer and an endpoint below that are both played by the
+ * test.
  */
 #include "far_fixture.h"
 
@@ -16,16 +16,16 @@
 
 /* ---- shared memory ---- */
 
-/* What the endpoint below does, and what it was asked for: the functions of below.h
- * that the switch calls are these (meson.build). */
+/* State and calls of the endpoint below: the switch calls these functions instead of
+ * those of below.h (meson.build). */
 static struct {
-	const char *name; /* NULL: there is none */
+	const char *name; /* NULL: there is no endpoint below */
 	int insert_ret;
 	ssize_t start_ret;
 	int reach_ret;
 	unsigned int inserted, removed, started, asked;
 	fi_addr_t user_id;
-	struct wf_op op; /* the last one */
+	struct wf_op op; /* the last operation */
 	char peer[TCP_PROOF_NAME];
 } below;
 
@@ -87,7 +87,7 @@ ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *
 
 /* ---- the endpoint ---- */
 
-/* Nothing is proven yet. */
+/* Neither end has proven that it shares memory. */
 static inline int setup_below(void **state)
 {
 	memset(&below, 0, sizeof(below));
@@ -116,13 +116,13 @@ static inline int teardown_proven(void **state)
 {
 	int ret = teardown(state);
 
-	/* Every peer that was inserted below was removed there. */
+	/* Every peer that was inserted below was removed. */
 	assert_int_equal(below.inserted, below.removed);
 	return ret;
 }
 
-/* The endpoint has sent a marker since the last one that the test saw, behind @behind
- * bytes. */
+/* The endpoint has sent one marker since the last one that the test read, behind
+ * @behind bytes. */
 static inline void marker_came(struct far *far, uint64_t behind)
 {
 	uint64_t at;
@@ -131,14 +131,14 @@ static inline void marker_came(struct far *far, uint64_t behind)
 	assert_int_equal(at, behind);
 }
 
-/* It comes behind all that was sent. */
+/* The marker is behind all bytes that were sent. */
 static inline void expect_marker(struct far *far)
 {
 	peer_expect_nothing(&far->pair);
 	marker_came(far, far->pair.got);
 }
 
-/* None since then, or none any more. */
+/* The endpoint has sent no marker since then. */
 static inline void expect_no_marker(struct far *far)
 {
 	uint64_t at, marker = tcp_page_marker(far->proof.peer, &at);
@@ -147,7 +147,7 @@ static inline void expect_no_marker(struct far *far)
 	assert_true(marker == far->markers || marker == TCP_PAGE_OVER);
 }
 
-/* The test's answer to the last marker. */
+/* Write the test's answer to the last marker. */
 static inline void put_answer(struct far *far, bool yes)
 {
 	tcp_page_answer(far->proof.own, far->markers, yes);
@@ -160,7 +160,7 @@ static inline void send_answer(struct far *far, bool yes)
 	pair_progress(&far->pair);
 }
 
-/* A marker of the test, behind @more bytes that it has not sent yet. */
+/* Write a marker of the test, behind @more bytes that it has not sent yet. */
 static inline void put_marker(struct far *far, uint64_t more)
 {
 	tcp_page_mark(far->proof.own, ++far->own_markers, far->pair.put + more);
@@ -197,10 +197,11 @@ static inline bool said_nothing(const struct far *far)
 	return !answered(far, &yes);
 }
 
-/* Progress calls that are enough for the next marker after @tries. */
+/* Make as many progress calls as the next marker needs after @tries attempts. */
 static inline void let_pass(struct far *far, unsigned int tries)
 {
-	/* For one that does not go behind a message, after the first. */
+	/* A marker that is not behind a message needs more calls after the first one.
+	 */
 	unsigned int alone = tries ? 64 : 0;
 
 	for (unsigned int i = 0; i <= (1u << tries) + alone; i++)
@@ -228,7 +229,7 @@ static inline void a_message_comes(struct far *far)
 	assert_int_equal(
 		fi_recv(far->pair.ep, in, sizeof(in), NULL, FI_ADDR_UNSPEC, in), 0);
 	peer_record(&far->pair, &rec, "efgh");
-	/* So many that a socket that rests is read. */
+	/* Enough calls for a read of a socket that is polled seldom. */
 	let_pass(far, 8);
 	assert_memory_equal(in, "efgh", 4);
 }

@@ -13,7 +13,7 @@
 #include "../../hex.h"
 #include "providers/tcp/log.h"
 
-/* Stands in for the provider's own, which would pull in all of it. */
+/* Replaces the provider's own definition, which would link all of the provider. */
 extern struct fi_provider tcp_fi;
 
 #endif

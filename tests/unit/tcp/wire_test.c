@@ -231,7 +231,7 @@ static const struct bad {
 	const struct tcp_wire_peer *peer;
 	int fault;
 } bad[] = {
-	/* operations beyond what was agreed on */
+	/* Operations beyond what was agreed on. */
 	{ "03 01 0000 00 00 18 00 5800000000000000 0100000000000000", &plain,
 		TCP_FAULT_OP },
 	{ "03 05 0000 01 00 20 00 2000000000000000 0100000000000000 0000100000000000",
@@ -241,14 +241,14 @@ static const struct bad {
 	{ "03 08 0000 00 00 10 00 1000000000000000", &ours, TCP_FAULT_OP },
 	{ "03 09 0000 00 00 10 00 1000000000000000", &ours, TCP_FAULT_OP },
 	{ "03 ff 0000 00 00 10 00 1000000000000000", &ours, TCP_FAULT_OP },
-	/* headers too short for what they hold */
+	/* Headers too short for what they hold. */
 	{ "03 00 0100 00 00 10 00 1000000000000000", &plain, TCP_FAULT_HDR_LEN },
 	{ "03 01 0000 00 00 10 00 1000000000000000", &rdm0, TCP_FAULT_HDR_LEN },
 	{ "03 01 0100 00 00 18 00 1800000000000000", &rdm0, TCP_FAULT_HDR_LEN },
 	{ "03 02 0000 00 01 20 00 2000000000000000", &plain, TCP_FAULT_HDR_LEN },
 	{ "03 04 0100 00 04 70 00 7000000000000000", &plain, TCP_FAULT_HDR_LEN },
 	{ "03 00 0000 00 00 00 00 1000000000000000", &plain, TCP_FAULT_HDR_LEN },
-	/* or of exact length and longer */
+	/* Or of exact length and longer. */
 	{ "03 00 0000 02 00 18 00 1800000000000000", &plain, TCP_FAULT_HDR_LEN },
 	{ "03 05 0000 01 00 28 00 2800000000000000", &rdm1, TCP_FAULT_HDR_LEN },
 	{ "03 00 0000 00 00 80 00 8000000000000000", &plain, TCP_FAULT_HDR_LEN },
@@ -285,7 +285,7 @@ static const struct bad {
 	{ "03 07 0000 00 00 10 00 1000000000000000", &rdm1, TCP_FAULT_INDEX },
 	{ "03 05 0000 01 00 20 00 2000000000000000 0000000000000000 0000000000000080",
 		&rdm1, TCP_FAULT_MSG_LEN },
-	/* error answers */
+	/* Error answers. */
 	{ "03 45 0000 01 00 18 00 1800000000000000 0100000000000000", &ours,
 		TCP_FAULT_ANSWER },
 	{ "03 45 0000 02 00 18 00 1800000000000000 0000000000000000", &ours,
@@ -310,7 +310,7 @@ static void refuses_each_fault(void **state)
 	}
 }
 
-/* None of our own operations is known to who did not agree to it. */
+/* A peer that has not agreed to it knows none of the extension's operations. */
 static void knows_only_what_was_agreed_on(void **state)
 {
 	static const struct {
@@ -548,7 +548,7 @@ static void longest_header_is_four_segments_and_data(void **state)
 	assert_same_record(&got, &rec);
 }
 
-/* Nothing of ours to who did not agree to it. */
+/* A peer that has not agreed to it gets nothing of the extension. */
 static void match_ids_only_where_agreed(void **state)
 {
 	const struct tcp_record rec = {
@@ -608,7 +608,8 @@ static void headers_are_numbered(void **state)
 	}
 }
 
-/* Whatever the bytes: an answer, and what is taken can be written again. */
+/* Whatever the bytes are, there is a result, and a decoded record can be encoded again.
+ */
 static void survives_anything(void **state)
 {
 	uint64_t x = 88172645463325252u;

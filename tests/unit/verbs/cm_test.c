@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Connection management over a librdmacm that the test plays: which calls the exchange
- * makes for which events, what the queue pair gets, what the application is told.
+ * makes for which events, the attributes of the queue pair, and the application's
+ * events.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -546,8 +547,8 @@ static void a_broken_queue_pair_ends_the_connection(void **state)
 	nothing_is_told();
 }
 
-/* As when a request is retried in vain: found while a CQ is polled, told by the readers
- * of the event queue. */
+/* Like a request that is retried in vain: found while a CQ is polled, reported by the
+ * readers of the event queue. */
 static void a_failed_request_ends_the_connection(void **state)
 {
 	struct wf_progress *item = &domain.async->item;

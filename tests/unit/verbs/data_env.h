@@ -13,7 +13,7 @@ struct env {
 	struct fid_fabric *fabric;
 	struct fid_domain *domain;
 	struct fid_cq *cq;
-	struct fid_av *av; /* of datagrams */
+	struct fid_av *av; /* AV of datagram endpoints */
 	struct fid_ep *fid, *srx;
 	struct verbs_ep *ep;
 	char buf[256];
@@ -76,7 +76,7 @@ static void open_ep(struct env *env, uint64_t flags)
 	atomic_store(&env->ep->ready, true);
 }
 
-/* False: this machine has no address but the loopback. */
+/* Open an endpoint. False: this machine has no address but the loopback address. */
 static bool open_env(struct env *env, enum fi_ep_type type, uint64_t flags, bool shared)
 {
 	struct fi_rx_attr attr = { .size = 4 };
@@ -95,8 +95,8 @@ static bool open_env(struct env *env, enum fi_ep_type type, uint64_t flags, bool
 	return true;
 }
 
-/* Closing flushes: what was sent has ended, and the poll sees it before the flush posts
- * a mark, which nothing would complete. */
+/* Closing flushes: the sends have ended, and a poll must find that before the flush
+ * posts a mark, which nothing would complete. */
 static void end_sends(const struct env *env)
 {
 	struct wf_progress *source = env->ep->ep.tx_cq->source;

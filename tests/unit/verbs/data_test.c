@@ -50,7 +50,7 @@ static void test_send(void **state)
 	assert_ptr_equal(entry.op_context, &env.info);
 	assert_int_equal(entry.flags, FI_SEND | FI_MSG);
 
-	/* More than what goes inline needs a descriptor. */
+	/* A payload above the inline size needs a descriptor. */
 	assert_int_equal(
 		fi_send(env.fid, env.buf, FAKE_INLINE + 1, NULL, 0, NULL), -FI_EINVAL);
 	assert_int_equal(
@@ -91,7 +91,7 @@ static void test_unsignalled(void **state)
 	close_env(&env);
 }
 
-/* A failure without a request is told too, and injected messages are flushed behind a
+/* A failure without a request is reported, too, and injected messages are flushed by a
  * mark. */
 static void test_inject(void **state)
 {
@@ -296,7 +296,7 @@ static void test_receive_without_descriptor(void **state)
 	verbs_devices(true);
 }
 
-/* What an owner of a CQ was told last. */
+/* The last entry that the owner of a CQ got. */
 static struct owner_entry {
 	void *context;
 	uint64_t flags, data;
@@ -387,7 +387,7 @@ static void test_arm(void **state)
 	close_env(&env);
 }
 
-/* The hardware queue has room for whatever may be posted, or fi_enable says no. */
+/* The hardware queue has space for all completions, or fi_enable fails. */
 static void test_room(void **state)
 {
 	struct verbs_cq *cq;

@@ -19,7 +19,7 @@
 
 /*
  * A device that the test plays, and the libraries above it: requests are recorded, and
- * complete when the test says so. The functions here take the place of lib.c.
+ * complete when the test decides. The functions in this file replace lib.c.
  */
 
 enum { FAKE_POSTS = 64, FAKE_MAX_CQE = 256, FAKE_QP_NUM = 40 };
@@ -239,7 +239,7 @@ static int fake_destroy_srq(struct ibv_srq *srq)
 	return 0;
 }
 
-/* Queue pairs take at most 100 bytes inline. */
+/* Queue pairs accept at most 100 bytes inline. */
 enum { FAKE_INLINE = 100 };
 static struct ibv_qp *fake_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr)
 {
@@ -364,7 +364,7 @@ static int fake_req_notify_cq(struct ibv_cq *cq, int solicited)
 	return 0;
 }
 
-/* The request with that wr_id ends. */
+/* Complete the request with that wr_id. */
 static inline void fake_complete(uint64_t wr_id, enum ibv_wc_status status,
 	enum ibv_wc_opcode opcode, uint32_t len)
 {
@@ -380,7 +380,7 @@ static inline void fake_complete(uint64_t wr_id, enum ibv_wc_status status,
 
 /* ---- the connection manager: every address belongs to the device ---- */
 
-/* No channel is to be had until the soft limit of descriptors is higher. */
+/* A channel can be opened only after the soft limit of descriptors has been raised. */
 static rlim_t fake_low_limit;
 
 static struct rdma_event_channel *fake_create_event_channel(void)
@@ -483,7 +483,7 @@ static void fake_install(void)
 	verbs_lib.has_rdma = true;
 }
 
-/* For groups of tests. */
+/* Setup of groups of tests. */
 static int fake_setup(void **state)
 {
 	(void)state;

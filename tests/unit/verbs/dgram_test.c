@@ -75,7 +75,7 @@ static void test_long_datagram(void **state)
 	assert_int_equal(fake_recv_count, 7);
 	assert_posted_again(&env, 1, 4);
 
-	/* All goes on. */
+	/* The endpoint works again. */
 	fake_complete(fake_recvs[4].wr_id, IBV_WC_SUCCESS, IBV_WC_RECV, 40 + 5);
 	assert_int_equal(take(&env, &entry), 1);
 	assert_ptr_equal(entry.op_context, &env.buf[1]);
@@ -156,7 +156,7 @@ static void test_no_restart(void **state)
 	close_env(&env);
 }
 
-/* Closing ends what a stop had returned, and tells nothing. */
+/* Closing ends the receives that a stop had returned, without completions. */
 static void test_closed_while_stopped(void **state)
 {
 	struct fi_cq_err_entry err;
@@ -190,7 +190,7 @@ static void test_soft_roce(void **state)
 	verbs_devices(true);
 }
 
-/* No atomic operation, whatever the device has for connections. */
+/* No atomic operations, even if the device supports them for connections. */
 static void test_no_atomics(void **state)
 {
 	struct fi_atomic_attr attr;

@@ -201,7 +201,7 @@ static void test_changes(void **state)
 	notify(buf + 1023, 1);
 	assert_int_not_equal(use(&env, buf, 1024, FI_SEND), key);
 	assert_int_equal(live, base + 1);
-	/* A region in use goes on with the registration that it has. */
+	/* A region in use keeps its registration. */
 	mr = reg(&env, buf, 1024, FI_SEND);
 	key = lkey(mr);
 	notify(buf - 100, 101);
@@ -215,7 +215,7 @@ static void test_changes(void **state)
 	for (int i = 0; i <= WF_MEM_CHANGES; i++)
 		notify((void *)(uintptr_t)8, 8);
 	assert_int_not_equal(use(&env, buf, 1024, FI_SEND), key);
-	/* A change that the monitor tells only when it is asked. */
+	/* A change that the monitor reports only when it is asked. */
 	key = use(&env, buf, 1024, FI_SEND);
 	is_valid = false;
 	assert_int_not_equal(use(&env, buf, 1024, FI_SEND), key);
@@ -235,7 +235,7 @@ static void test_limits(void **state)
 	assert_int_equal(setenv("FI_MR_CACHE_MAX_SIZE", "300", 1), 0);
 	open_with_monitor(&env);
 	base = live;
-	/* The least recently used goes. */
+	/* The least recently used registration is ended. */
 	key = use(&env, buf, 100, FI_SEND);
 	(void)use(&env, buf + 100, 100, FI_SEND);
 	assert_int_equal(use(&env, buf, 100, FI_SEND), key);

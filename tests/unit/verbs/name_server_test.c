@@ -96,7 +96,7 @@ static void a_service_is_found_until_it_is_gone(void **state)
 	assert_int_equal(verbs_ns_query(here, 4711, &name), -FI_ENODATA);
 	assert_int_equal(verbs_ns_query(here, 4712, &name), 0);
 	verbs_ns_unregister(&b);
-	/* No endpoint is left: nobody serves. */
+	/* No endpoint is left: no process serves. */
 	assert_int_equal(verbs_ns_query(here, 4712, &name), -FI_ENODATA);
 }
 
