@@ -79,7 +79,7 @@ static struct rxm_conn *conn_of(struct rxm_buf *buf, size_t len)
 }
 
 /* A packet may arrive before the event that reports that its connection is up. */
-static void learn_of(struct rxm_conn *conn)
+static void poll_state(struct rxm_conn *conn)
 {
 	if (wf_unlikely(conn->state == RXM_CONN_CONNECTING ||
 			conn->state == RXM_CONN_ACCEPTING))
@@ -110,7 +110,7 @@ static void deliver(struct rxm_buf *buf, const struct fi_cq_tagged_entry *entry)
 			entry->len);
 		return;
 	}
-	learn_of(conn);
+	poll_state(conn);
 	rxm_data_received(conn, buf->data, entry->len, entry);
 }
 

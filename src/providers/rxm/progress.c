@@ -137,7 +137,7 @@ static bool moved_below(const struct rxm_ep *ep)
 }
 
 /* Handle the events of connections, and the packets that arrived meanwhile. */
-static bool look_after_conns(struct rxm_ep *ep)
+static bool poll_conns(struct rxm_ep *ep)
 {
 	bool found;
 
@@ -154,17 +154,17 @@ static bool look_after_conns(struct rxm_ep *ep)
 /* Send works that waited for space in a queue below. */
 static bool resume(struct rxm_ep *ep)
 {
-	struct wf_list again, *link;
+	struct wf_list retried, *link;
 	bool any = false;
 
-	wf_list_init(&again);
+	wf_list_init(&retried);
 	while ((link = wf_list_pop(&ep->ready)))
-		wf_list_push(&again, link);
-	while ((link = wf_list_pop(&again))) {
+		wf_list_push(&retried, link);
+	while ((link = wf_list_pop(&retried))) {
 		struct rxm_conn *conn =
 			wf_list_entry(link, struct rxm_conn, ready_link);
 
-		if (wf_unlikely(rxm_credit_owed(conn)))
+		if (wf_unlikely(rxm_credit_due(conn)))
 			rxm_credit_give(conn);
 		rxm_data_resume(conn);
 		any = true;
@@ -183,7 +183,7 @@ void rxm_progress(struct wf_ep *wf)
 	ep->running = true;
 	found = rxm_poll_cq(ep);
 	if (wf_unlikely(is_eq_due(ep, found)))
-		found |= look_after_conns(ep);
+		found |= poll_conns(ep);
 	rxm_peers_tick(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->failed))) {
 		rxm_conns_end_failed(ep);

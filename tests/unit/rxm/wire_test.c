@@ -68,7 +68,7 @@ static void test_eager_has_no_old_memory(void **state)
 	assert_int_equal(packet.data, 0);
 	assert_int_equal(packet.tag, 0);
 	assert_int_equal(packet.msg_id, 0);
-	assert_int_equal(packet.place, 0);
+	assert_int_equal(packet.position, 0);
 }
 
 static struct bytes segment(void)
@@ -84,7 +84,7 @@ static void test_segment(void **state)
 
 	(void)state;
 	assert_int_equal(packet.kind, RXM_SEGMENT);
-	assert_int_equal(packet.place, RXM_MIDDLE);
+	assert_int_equal(packet.position, RXM_MIDDLE);
 	assert_int_equal(packet.msg_id, 0x123456789abcdef0);
 	assert_int_equal(packet.size, 16385);
 	assert_int_equal(packet.payload_len, 2);
@@ -231,9 +231,9 @@ static void test_faults_of_messages(void **state)
 	assert_int_equal(changed(eager(), 40, 3), RXM_FAULT_SIZE);
 	assert_int_equal(changed(eager(), 47, 0x80), RXM_FAULT_SIZE);
 	assert_int_equal(shorter(eager(), 67), RXM_FAULT_SIZE);
-	assert_int_equal(changed(segment(), 2, 3), RXM_FAULT_PLACE);
-	assert_int_equal(changed(segment(), 24, 0), RXM_FAULT_PLACE);
-	assert_int_equal(shorter(segment(), 64), RXM_FAULT_PLACE);
+	assert_int_equal(changed(segment(), 2, 3), RXM_FAULT_POSITION);
+	assert_int_equal(changed(segment(), 24, 0), RXM_FAULT_POSITION);
+	assert_int_equal(shorter(segment(), 64), RXM_FAULT_POSITION);
 	assert_int_equal(changed(segment(), 47, 0x80), RXM_FAULT_SIZE);
 	assert_int_equal(changed(segment(), 41, 0), RXM_FAULT_SIZE);
 }
@@ -289,7 +289,7 @@ static void test_encode_messages(void **state)
 	static const struct rxm_message msg = {
 		.tagged = true, .has_data = true, .size = 40000, .data = 5, .tag = 6
 	};
-	static const uint8_t places[] = { RXM_FIRST, RXM_MIDDLE, RXM_LAST };
+	static const uint8_t positions[] = { RXM_FIRST, RXM_MIDDLE, RXM_LAST };
 	const struct fi_rma_iov seg[] = { { 1, 20000, 2 }, { 3, 20000, 4 } };
 	struct {
 		struct rxm_hdr hdr;
@@ -301,7 +301,7 @@ static void test_encode_messages(void **state)
 	for (uint32_t i = 0; i < 3; i++) {
 		rxm_put_segment(&out.hdr, 7, UINT64_MAX, &msg, i, 3, 16384);
 		packet = decode_raw(&out, sizeof(out));
-		assert_int_equal(packet.place, places[i]);
+		assert_int_equal(packet.position, positions[i]);
 		assert_int_equal(packet.conn_id, 7);
 		assert_int_equal(packet.msg_id, UINT64_MAX);
 		assert_int_equal(packet.tag, 6);

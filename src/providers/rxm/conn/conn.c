@@ -172,7 +172,7 @@ static void end_calls(struct rxm_conn *conn)
 
 /* Tell objects/conn/remote.h how the connection ended, which decides what becomes of
  * the operations that wait for the peer. */
-static void tell_remote(struct rxm_conn *conn)
+static void report_end(struct rxm_conn *conn)
 {
 	struct wf_remotes *remotes = &conn->ep->peers->remotes;
 	struct wf_remote *remote = &conn->peer->ip.remote;
@@ -209,7 +209,7 @@ void rxm_conn_end(struct rxm_conn *conn, int err)
 	wf_list_remove(&conn->link);
 	wf_list_remove(&conn->ready_link);
 	rxm_ids_remove(&ep->peers->ids, conn);
-	tell_remote(conn);
+	report_end(conn);
 	rxm_bufs_free(conn->bufs);
 	rxm_peer_unref(ep, conn->peer);
 	free(conn);
@@ -244,15 +244,15 @@ static bool has_hung_up(struct rxm_conn *conn)
 	return poll(&fd, 1, 0) > 0 && fd.revents & (POLLRDHUP | POLLHUP | POLLERR);
 }
 
-bool rxm_conn_look(struct rxm_conn *conn)
+bool rxm_conn_check(struct rxm_conn *conn)
 {
 	enum { PAUSE_NS = 10000000 };
 	uint64_t now = wf_coarse_ns();
-	uint64_t last = WF_MAX(conn->ep->eq_ns, conn->looked_ns);
+	uint64_t last = WF_MAX(conn->ep->eq_ns, conn->checked_ns);
 
 	if (wf_likely(now - last < PAUSE_NS))
 		return true;
-	conn->looked_ns = now;
+	conn->checked_ns = now;
 	if (!has_hung_up(conn))
 		return true;
 	rxm_conn_fail(conn, FI_ECONNRESET);

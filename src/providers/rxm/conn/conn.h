@@ -58,7 +58,7 @@ struct rxm_conn {
 	uint32_t peer_depth; /* limit of @credits; 0 or 1: not known */
 	/* Receive buffers of the connection; NULL: those of the endpoint are used. */
 	struct rxm_bufs *bufs;
-	uint64_t looked_ns; /* time (wf_coarse_ns) of the last rxm_conn_look */
+	uint64_t checked_ns; /* time (wf_coarse_ns) of the last rxm_conn_check */
 	struct wf_list waiting;
 	/* struct rxm_call that were started and have not ended, by link. */
 	struct wf_list calls;
@@ -106,7 +106,7 @@ ssize_t rxm_conn_rma(struct rxm_conn *conn, struct wf_op *op, struct rxm_call *c
 /* Called before an operation after a pause: fail the connection if the peer has closed
  * it meanwhile. So the operation goes to a peer that was restarted; the progress calls
  * alone would notice the restart too late. False: the connection has failed. */
-bool rxm_conn_look(struct rxm_conn *conn);
+bool rxm_conn_check(struct rxm_conn *conn);
 
 /* Let the next progress call, or the end of a call below, call rxm_data_resume for
  * @conn: conn->waiting is not empty. */

@@ -16,7 +16,7 @@ void rxm_credit_init(struct rxm_conn *conn, uint8_t flow)
 	/* The peer, too, begins with one credit. Buffers that were posted again before
 	 * the connection was up are counted already. */
 	conn->reposted += (uint32_t)ep->rx_depth - 1;
-	if (rxm_credit_owed(conn))
+	if (rxm_credit_due(conn))
 		rxm_credit_give(conn);
 }
 
@@ -44,7 +44,7 @@ static bool give(struct rxm_conn *conn)
 	return !fi_inject(conn->below.fid, &packet, sizeof(packet), FI_ADDR_UNSPEC);
 }
 
-bool rxm_credit_owed(const struct rxm_conn *conn)
+bool rxm_credit_due(const struct rxm_conn *conn)
 {
 	return conn->credited && conn->state == RXM_CONN_UP &&
 	       conn->reposted >= conn->ep->rx_depth / 2 && conn->credits;
@@ -67,6 +67,6 @@ void rxm_credit_reposted(struct rxm_conn *conn)
 	if (!conn->ep->counts_credits)
 		return;
 	conn->reposted++;
-	if (rxm_credit_owed(conn))
+	if (rxm_credit_due(conn))
 		rxm_credit_give(conn);
 }

@@ -16,10 +16,10 @@ void rxm_credit_init(struct rxm_conn *conn, uint8_t flow);
 /* A buffer of the connection was posted again. May send a packet of credits. */
 void rxm_credit_reposted(struct rxm_conn *conn);
 
-/* rxm_credit_owed: is it time to give credits to the peer? rxm_credit_give: send a
+/* rxm_credit_due: is it time to give credits to the peer? rxm_credit_give: send a
  * packet of credits or, while the queue below is full, let the next progress call send
  * it. */
-bool rxm_credit_owed(const struct rxm_conn *conn);
+bool rxm_credit_due(const struct rxm_conn *conn);
 void rxm_credit_give(struct rxm_conn *conn);
 
 /* Has the peer a buffer for a packet that gives no credits? */

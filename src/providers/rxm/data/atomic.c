@@ -20,7 +20,7 @@ static size_t payload_len(const struct wf_op *op)
 static int valid(struct wf_domain *domain, enum wf_op_kind kind,
 	enum fi_datatype datatype, enum fi_op op, size_t *ret_count)
 {
-	size_t room = RXM_HEADER + rxm_params.buffer_size - RXM_WIRE_ATOMIC;
+	size_t space = RXM_HEADER + rxm_params.buffer_size - RXM_WIRE_ATOMIC;
 
 	(void)domain;
 	/* An operation that no other implementation executes may end the process of a
@@ -28,8 +28,8 @@ static int valid(struct wf_domain *domain, enum wf_op_kind kind,
 	 * unknown, so the operation is not offered. */
 	if (wf_atomic_size(datatype) > sizeof(uint64_t) || op > FI_MSWAP)
 		return -FI_EOPNOTSUPP;
-	return wf_atomic_valid(
-		kind, datatype, op, kind == WF_OP_COMPARE ? room / 2 : room, ret_count);
+	return wf_atomic_valid(kind, datatype, op,
+		kind == WF_OP_COMPARE ? space / 2 : space, ret_count);
 }
 
 int rxm_query_atomic(struct wf_domain *domain, enum fi_datatype datatype, enum fi_op op,
@@ -76,7 +76,6 @@ static ssize_t atomic_send(struct rxm_conn *conn, struct rxm_work *work)
 	struct iovec payload = { op->copy + RXM_WIRE_ATOMIC,
 		op->atomic.packet_len - RXM_WIRE_ATOMIC };
 	struct rxm_hdr hdr;
-	ssize_t ret;
 
 	if (!rxm_op_number(op))
 		return -FI_ENOMEM;
@@ -86,15 +85,8 @@ static ssize_t atomic_send(struct rxm_conn *conn, struct rxm_work *work)
 	memcpy(op->sending.head, &hdr, sizeof(hdr));
 	memcpy(op->sending.head + sizeof(hdr), op->copy + sizeof(hdr),
 		RXM_WIRE_ATOMIC - sizeof(hdr));
-	op->sending.call.done = rxm_op_sent;
-	ret = rxm_sending_start(
-		conn, &op->sending, RXM_WIRE_ATOMIC, &payload, payload.iov_len != 0, 0);
-	if (ret)
-		return ret;
-	rxm_op_begun(op, conn);
-	op->refs++;
-	wf_list_push(&conn->data.open, &op->work.link);
-	return 0;
+	return rxm_op_send_request(
+		conn, op, RXM_WIRE_ATOMIC, &payload, payload.iov_len != 0, 0);
 }
 
 const struct rxm_work_ops rxm_atomic_ops = RXM_OP_OPS(atomic_send);
@@ -161,7 +153,7 @@ static int execute(
 	return ret;
 }
 
-void rxm_atomic_asked(struct rxm_conn *conn, const struct rxm_packet *packet)
+void rxm_atomic_request(struct rxm_conn *conn, const struct rxm_packet *packet)
 {
 	size_t len = packet->op == RXM_OP_ATOMIC ? 0 : span_of(packet);
 	uint8_t *answer = malloc(RXM_WIRE_RESULT + len);

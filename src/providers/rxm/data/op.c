@@ -110,6 +110,21 @@ void rxm_op_sent(struct rxm_call *call, int err, const struct fi_cq_tagged_entry
 	rxm_op_call_done(op, err);
 }
 
+ssize_t rxm_op_send_request(struct rxm_conn *conn, struct rxm_op *op, size_t head_len,
+	const struct iovec *iov, size_t count, uint64_t flags)
+{
+	ssize_t ret;
+
+	op->sending.call.done = rxm_op_sent;
+	ret = rxm_sending_start(conn, &op->sending, head_len, iov, count, flags);
+	if (ret)
+		return ret;
+	rxm_op_begun(op, conn);
+	op->refs++;
+	wf_list_push(&conn->data.open, &op->work.link);
+	return 0;
+}
+
 bool rxm_op_number(struct rxm_op *op)
 {
 	struct rxm_data *data = &op->ep->data;
@@ -311,7 +326,7 @@ ssize_t rxm_start(struct wf_ep *wf, struct wf_op *op)
 		return ret;
 	wf_lock(&ep->ep.lock);
 	ret = rxm_route(ep, op->addr, &conn, &wait);
-	if (wf_unlikely(!ret && conn && !rxm_conn_look(conn)))
+	if (wf_unlikely(!ret && conn && !rxm_conn_check(conn)))
 		ret = rxm_route(ep, op->addr, &conn, &wait);
 	if (wf_likely(!ret))
 		ret = wf_likely(conn != NULL) ? start_on(conn, op)

@@ -88,6 +88,10 @@ void rxm_op_call_done(struct rxm_op *op, int err);
 void rxm_op_sent(
 	struct rxm_call *call, int err, const struct fi_cq_tagged_entry *entry);
 
+/* Send the packet of @op in op->sending, as rxm_sending_start does, and let the
+ * operation wait for its answer. @op has a message id. */
+ssize_t rxm_op_send_request(struct rxm_conn *conn, struct rxm_op *op, size_t head_len,
+	const struct iovec *iov, size_t count, uint64_t flags);
 /* Give the operation a message id, so that its answer can be matched with it. False: no
  * memory. */
 bool rxm_op_number(struct rxm_op *op);
@@ -143,10 +147,10 @@ void rxm_rdv_close(struct rxm_op *op);
 void rxm_rdv_read(struct rxm_conn *conn, const struct rxm_packet *packet);
 void rxm_rdv_to(struct rxm_conn *conn, const struct rxm_packet *packet);
 
-/* atomic.c. rxm_atomic_asked: a peer's operation. rxm_atomic_result: the answer to one
- * of this endpoint. */
+/* atomic.c. rxm_atomic_request: a peer's operation. rxm_atomic_result: the answer to
+ * one of this endpoint. */
 struct rxm_op *rxm_atomic_new(struct rxm_ep *ep, const struct wf_op *op);
-void rxm_atomic_asked(struct rxm_conn *conn, const struct rxm_packet *packet);
+void rxm_atomic_request(struct rxm_conn *conn, const struct rxm_packet *packet);
 void rxm_atomic_result(struct rxm_conn *conn, const struct rxm_packet *packet);
 
 #endif

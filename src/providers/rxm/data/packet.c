@@ -69,10 +69,10 @@ struct rxm_buffer *rxm_buffer_get(struct rxm_ep *ep)
 	return wf_list_entry(wf_list_pop(&ep->data.buffers), struct rxm_buffer, link);
 }
 
-size_t rxm_iov_part(const struct iovec *iov, size_t count, size_t offset, size_t len,
+size_t rxm_iov_slice(const struct iovec *iov, size_t count, size_t offset, size_t len,
 	struct iovec *ret, size_t *ret_index)
 {
-	size_t i = 0, parts = 0;
+	size_t i = 0, slices = 0;
 
 	while (i < count && offset >= iov[i].iov_len)
 		offset -= iov[i++].iov_len;
@@ -82,12 +82,12 @@ size_t rxm_iov_part(const struct iovec *iov, size_t count, size_t offset, size_t
 		if (!step)
 			continue;
 		if (ret_index)
-			ret_index[parts] = i;
-		ret[parts++] =
+			ret_index[slices] = i;
+		ret[slices++] =
 			(struct iovec){ (uint8_t *)iov[i].iov_base + offset, step };
 		len -= step;
 	}
-	return parts;
+	return slices;
 }
 
 /* Send the packet from a registered buffer, to which it is copied. */

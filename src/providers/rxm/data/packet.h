@@ -34,7 +34,7 @@ void rxm_sending_done(struct rxm_ep *ep, struct rxm_sending *sending);
 /* Get the @len bytes from byte @offset on of the @count buffers @iov, as buffers in
  * @ret, which has RXM_IOV_LIMIT members. @ret_index, if it is not NULL, has as many:
  * the index in @iov of each buffer in @ret. Returns the number of buffers. */
-size_t rxm_iov_part(const struct iovec *iov, size_t count, size_t offset, size_t len,
+size_t rxm_iov_slice(const struct iovec *iov, size_t count, size_t offset, size_t len,
 	struct iovec *ret, size_t *ret_index);
 
 /* A registered buffer; rxm_sending_done frees it. NULL: no memory. */

@@ -35,8 +35,8 @@ struct rxm_rdv {
 	int err; /* positive fi_errno; 0: no error */
 	/* Number of segments, and of those whose read was started. */
 	uint8_t seg_count, next;
-	bool by_writes; /* The sender writes the payload. */
-	size_t room;    /* bytes that have to be received */
+	bool by_writes;      /* The sender writes the payload. */
+	size_t expected_len; /* bytes that have to be received */
 	/* Registrations below of the receive's buffers; NULL: none. */
 	struct fid_mr *mr[RXM_IOV_LIMIT];
 	struct fi_rma_iov seg[RXM_WIRE_SEGS_MAX];
@@ -155,7 +155,7 @@ static ssize_t read_segment(
 	};
 
 	from.len = len;
-	op.iov_count = rxm_iov_part(
+	op.iov_count = rxm_iov_slice(
 		rdv->entry->iov, rdv->entry->count, offset, len, iov, piece);
 	op.desc = descs_of(rdv, piece, op.iov_count, desc);
 	rdv->read[rdv->next].rdv = rdv;
@@ -172,9 +172,9 @@ static ssize_t read_send(struct rxm_conn *conn, struct rxm_work *work)
 	for (unsigned int i = 0; i < rdv->next; i++)
 		offset += rdv->seg[i].len;
 	for (; rdv->next < rdv->seg_count; rdv->next++) {
-		len = offset < rdv->room
-			      ? WF_MIN(rdv->seg[rdv->next].len, rdv->room - offset)
-			      : 0;
+		len = offset < rdv->expected_len ? WF_MIN(rdv->seg[rdv->next].len,
+							   rdv->expected_len - offset)
+						 : 0;
 		ret = len ? read_segment(conn, rdv, offset, len) : 0;
 		if (ret)
 			return ret;
@@ -200,7 +200,7 @@ static void ask_to_write(struct rxm_rdv *rdv)
 	const struct rxm_domain *domain = rdv->conn->ep->domain;
 	struct fi_rma_iov seg[RXM_WIRE_SEGS_MAX];
 	uint8_t packet[RXM_WIRE_RDV];
-	size_t count = 0, left = rdv->room;
+	size_t count = 0, left = rdv->expected_len;
 
 	for (size_t i = 0; left && i < rdv->entry->count; i++) {
 		const struct iovec *iov = &rdv->entry->iov[i];
@@ -224,7 +224,7 @@ static void ask_to_write(struct rxm_rdv *rdv)
 static int expose(struct rxm_rdv *rdv, uint64_t access)
 {
 	const struct fi_peer_rx_entry *entry = rdv->entry;
-	size_t left = rdv->room;
+	size_t left = rdv->expected_len;
 	int ret = 0;
 
 	for (size_t i = 0; left && i < entry->count && !ret; i++) {
@@ -249,7 +249,7 @@ static bool is_unreadable(const struct rxm_rdv *rdv)
 
 /* Does the sender write the payload? A sender with FI_OFI_RXM_USE_RNDV_WRITE may send a
  * key of memory that cannot be read: then the parameter must be set at both ends. */
-static bool goes_by_writes(const struct rxm_rdv *rdv)
+static bool is_written(const struct rxm_rdv *rdv)
 {
 	return rxm_params.rndv_write || is_unreadable(rdv);
 }
@@ -262,10 +262,10 @@ static void fetch(struct rxm_rdv *rdv, struct fi_peer_rx_entry *entry)
 
 	rdv->unexp = NULL;
 	rdv->entry = entry;
-	rdv->room =
+	rdv->expected_len =
 		entry ? WF_MIN(wf_iov_len(entry->iov, entry->count), rdv->arrived.len)
 		      : 0;
-	rdv->by_writes = goes_by_writes(rdv);
+	rdv->by_writes = is_written(rdv);
 	if (rdv->by_writes)
 		ret = expose(rdv, FI_REMOTE_WRITE);
 	else if (domain->local_mr)
@@ -275,7 +275,7 @@ static void fetch(struct rxm_rdv *rdv, struct fi_peer_rx_entry *entry)
 	else if (rdv->by_writes)
 		ask_to_write(rdv);
 	else
-		rxm_work_go(rdv->conn, &rdv->work);
+		rxm_work_send(rdv->conn, &rdv->work);
 }
 
 static struct rxm_rdv *rdv_new(struct rxm_conn *conn, const struct rxm_packet *packet)

@@ -86,15 +86,8 @@ static ssize_t rdv_send(struct rxm_conn *conn, struct rxm_work *work)
 		return -FI_ENOMEM;
 	rxm_put_rdv(op->sending.head, conn->peer_id, op->msg_id, &msg, seg,
 		describe(op, seg));
-	op->sending.call.done = rxm_op_sent;
-	ret = rxm_sending_start(
-		conn, &op->sending, RXM_WIRE_RDV, NULL, 0, op->op.flags & FI_MORE);
-	if (ret)
-		return ret;
-	rxm_op_begun(op, conn);
-	op->refs++;
-	wf_list_push(&conn->data.open, &op->work.link);
-	return 0;
+	return rxm_op_send_request(
+		conn, op, RXM_WIRE_RDV, NULL, 0, op->op.flags & FI_MORE);
 }
 
 const struct rxm_work_ops rxm_rdv_ops = RXM_OP_OPS(rdv_send);
@@ -148,7 +141,7 @@ static ssize_t write_piece(struct rxm_conn *conn, struct rxm_op *op, size_t offs
 	};
 
 	write.iov_count =
-		rxm_iov_part(op->iov, op->op.iov_count, offset, write.len, iov, piece);
+		rxm_iov_slice(op->iov, op->op.iov_count, offset, write.len, iov, piece);
 	if (conn->ep->domain->local_mr) {
 		for (size_t k = 0; k < write.iov_count; k++)
 			desc[k] = fi_mr_desc(op->rdv.mr[piece[k]]);
@@ -230,5 +223,5 @@ void rxm_rdv_to(struct rxm_conn *conn, const struct rxm_packet *packet)
 	op->rdv.write_count = packet->seg_count;
 	op->rdv.written = op->rdv.writing = 0;
 	op->work.ops = &rxm_rdv_write_ops;
-	rxm_work_go(conn, &op->work);
+	rxm_work_send(conn, &op->work);
 }

@@ -108,7 +108,7 @@ void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet)
 	struct rxm_partial *partial = find(conn, packet->msg_id);
 	uint64_t left;
 
-	if ((packet->place == RXM_FIRST) == (partial != NULL)) {
+	if ((packet->position == RXM_FIRST) == (partial != NULL)) {
 		rxm_conn_broken(conn, partial ? "message that begins twice"
 					      : "segment of no message");
 		return;
@@ -119,7 +119,7 @@ void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet)
 		return;
 	left = partial->size - partial->got;
 	if (packet->payload_len > left ||
-		(packet->place == RXM_LAST) != (packet->payload_len == left)) {
+		(packet->position == RXM_LAST) != (packet->payload_len == left)) {
 		rxm_conn_broken(conn, "segments of another length than the message");
 		return;
 	}
@@ -129,7 +129,7 @@ void rxm_segment(struct rxm_conn *conn, const struct rxm_packet *packet)
 	else if (partial->entry)
 		put(partial->entry, partial->got, packet->payload, packet->payload_len);
 	partial->got += packet->payload_len;
-	if (packet->place == RXM_LAST)
+	if (packet->position == RXM_LAST)
 		end(conn, partial);
 }
 

@@ -118,7 +118,7 @@ static ssize_t segment_send(struct rxm_conn *conn, struct rxm_op *op, uint32_t n
 	size_t len = WF_MIN(op->op.len - offset, conn->ep->buffer_size);
 	struct rxm_message msg = rxm_message_of(&op->op);
 	struct iovec iov[RXM_IOV_LIMIT];
-	size_t count = rxm_iov_part(op->iov, op->op.iov_count, offset, len, iov, NULL);
+	size_t count = rxm_iov_slice(op->iov, op->op.iov_count, offset, len, iov, NULL);
 
 	segment->op = op;
 	segment->sending.call.done = segment_done;

@@ -77,11 +77,11 @@ static int decode_segment(const uint8_t *buf, size_t len, struct rxm_packet *ret
 	struct rxm_hdr hdr = get_hdr(buf);
 
 	ret->msg_id = hdr.msg_id;
-	ret->place = hdr.value & 3;
+	ret->position = hdr.value & 3;
 	ret->payload = buf + RXM_WIRE_HDR;
 	ret->payload_len = len - RXM_WIRE_HDR;
-	if (!ret->place || !hdr.segment_len || hdr.segment_len != ret->payload_len)
-		return -RXM_FAULT_PLACE;
+	if (!ret->position || !hdr.segment_len || hdr.segment_len != ret->payload_len)
+		return -RXM_FAULT_POSITION;
 	if (hdr.size < ret->payload_len)
 		return -RXM_FAULT_SIZE;
 	return decode_message(&hdr, ret);
@@ -277,7 +277,7 @@ const char *rxm_fault_text(int fault)
 		[RXM_FAULT_OP] = "operation",
 		[RXM_FAULT_CONN_ID] = "connection id",
 		[RXM_FAULT_SIZE] = "size",
-		[RXM_FAULT_PLACE] = "segment",
+		[RXM_FAULT_POSITION] = "segment",
 		[RXM_FAULT_SEGS] = "description of memory",
 		[RXM_FAULT_ATOMIC] = "atomic operation",
 		[RXM_FAULT_STATUS] = "status of an atomic operation",

@@ -66,7 +66,7 @@ enum rxm_wire_op {
 };
 
 /* Position of a segment in its message. */
-enum rxm_place {
+enum rxm_position {
 	RXM_FIRST = 1,
 	RXM_MIDDLE = 2,
 	RXM_LAST = 3,
@@ -81,7 +81,7 @@ struct rxm_hdr {
 	uint32_t segment_number;
 	uint64_t conn_id; /* id that the receiver gave to the connection */
 	uint64_t msg_id;
-	/* In SEGMENT: enum rxm_place in two bits; in CREDIT: number of credits. */
+	/* In SEGMENT: enum rxm_position in two bits; in CREDIT: number of credits. */
 	uint64_t value;
 	uint8_t op_version, unused, op, unused2;
 	uint32_t flags;
@@ -114,7 +114,7 @@ struct rxm_wire_seg {
 struct rxm_packet {
 	uint8_t kind;                /* enum rxm_kind */
 	uint8_t op;                  /* enum rxm_wire_op */
-	uint8_t place;               /* in SEGMENT: enum rxm_place */
+	uint8_t position;            /* in SEGMENT: enum rxm_position */
 	uint8_t seg_count;           /* in RDV, RDV_TO, ATOMIC */
 	uint8_t datatype, atomic_op; /* in ATOMIC, ATOMIC_RESULT */
 	bool has_data;
@@ -145,7 +145,7 @@ enum rxm_fault {
 	/* Length that differs from that of the packet, or is beyond the limit. */
 	RXM_FAULT_SIZE,
 	/* Invalid position of a segment, or a segment with no bytes or too many. */
-	RXM_FAULT_PLACE,
+	RXM_FAULT_POSITION,
 	/* No segments of memory, too many, or fewer bytes than the message has. */
 	RXM_FAULT_SEGS,
 	RXM_FAULT_ATOMIC, /* invalid operation, data type or number of elements */

@@ -83,7 +83,7 @@ static struct rxm_work *next_work(struct rxm_conn *conn)
 	return rxm_work_of(first);
 }
 
-void rxm_work_go(struct rxm_conn *conn, struct rxm_work *work)
+void rxm_work_send(struct rxm_conn *conn, struct rxm_work *work)
 {
 	ssize_t ret = -FI_EAGAIN;
 
@@ -233,7 +233,7 @@ void rxm_answer(struct rxm_conn *conn, const void *packet, size_t len)
 	answer->sending.call.done = answer_done;
 	answer->len = len;
 	memcpy(answer->packet, packet, len);
-	rxm_work_go(conn, &answer->work);
+	rxm_work_send(conn, &answer->work);
 }
 
 void rxm_answer_end(struct rxm_conn *conn, uint8_t kind, uint64_t msg_id)

@@ -50,7 +50,7 @@ void rxm_fence_removed(struct rxm_conn *conn, const struct wf_list *link);
 
 /* Send @work over @conn, or queue it there. It must not be an operation of which
  * nothing was sent. */
-void rxm_work_go(struct rxm_conn *conn, struct rxm_work *work);
+void rxm_work_send(struct rxm_conn *conn, struct rxm_work *work);
 
 /* Queue the answer of @len bytes at @packet, or send it at once. If there is no memory,
  * the connection fails. */
