@@ -45,7 +45,7 @@ static bool record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 }
 
 /* Undo record(): the member did not start the receive. */
-static void take_back(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
+static void undo_record(struct lnx_rail *rail, struct fi_peer_rx_entry *entry)
 {
 	struct lnx_op *rec = entry->context;
 
@@ -95,7 +95,7 @@ static int start(
 		return -FI_ENOMEM;
 	ret = member(entry);
 	if (ret < 0 && deferred)
-		take_back(rail, entry);
+		undo_record(rail, entry);
 	return ret;
 }
 

@@ -65,7 +65,7 @@ uint32_t lnx_rail_next(struct lnx_ep *ep, struct lnx_peer *peer)
 }
 
 /* Mark @rail as failed; false: another thread has marked it. */
-static bool take_out(struct lnx_peer *peer, uint32_t rail)
+static bool mark_failed(struct lnx_peer *peer, uint32_t rail)
 {
 	uint8_t bit = (uint8_t)(1u << rail);
 
@@ -85,7 +85,7 @@ bool lnx_rail_failed(struct lnx_ep *ep, fi_addr_t addr, uint32_t rail, int err)
 	if (!is_gone(err) || !peer)
 		return false;
 	rails = atomic_load_explicit(&peer->rails, memory_order_relaxed);
-	if (!(rails & ~(1u << rail)) || !take_out(peer, rail))
+	if (!(rails & ~(1u << rail)) || !mark_failed(peer, rail))
 		return false;
 	up = rails & (uint8_t)~atomic_load_explicit(&peer->down, memory_order_relaxed);
 	left = up != 0;

@@ -43,7 +43,7 @@ struct lnx_rail {
 	struct fi_ops_srx_owner srx_ops;
 	/* Callback of a foreach_unspec_addr call of the member that is put off; NULL:
 	 * none. See sources.c. */
-	_Atomic(lnx_get_addr_fn *) put_off;
+	_Atomic(lnx_get_addr_fn *) postponed;
 	/* member_srx: the member's operations of the receive context. peer_ops: the
 	 * operations that the receive context calls instead of them; see deferred.c. */
 	struct fi_ops_srx_peer *member_srx;

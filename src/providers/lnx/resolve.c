@@ -63,7 +63,7 @@ static struct fi_info *ask_member(const struct lnx_member *member, const char *n
 	return list;
 }
 
-static bool add_part(struct resolved *resolved, const struct lnx_member *member,
+static bool add_address(struct resolved *resolved, const struct lnx_member *member,
 	struct fi_info *answer, bool source)
 {
 	struct lnx_name *name = &resolved->addr.name;
@@ -97,7 +97,7 @@ static void ask_members(const struct lnx_link *link, bool memory, const char *no
 			continue;
 		answer = ask_member(member, node, service, flags);
 		if (answer)
-			(void)add_part(resolved, member, answer, flags & FI_SOURCE);
+			(void)add_address(resolved, member, answer, flags & FI_SOURCE);
 	}
 }
 

@@ -17,10 +17,10 @@
  * context held, and foreach_unspec_addr takes that lock: the opposite order. So a call
  * during an insertion is put off until the insertion has returned.
  *
- * @inserting of the AV and @put_off of a rail are a pair, both sequentially consistent:
- * a member's call stores put_off, then reads whether an insertion is running; the end
- * of an insertion clears inserting, then reads put_off. At least one of the two finds
- * the other and makes the call.
+ * @inserting of the AV and @postponed of a rail are a pair, both sequentially
+ * consistent: a member's call stores postponed, then reads whether an insertion is
+ * running; the end of an insertion clears inserting, then reads postponed. At least one
+ * of the two finds the other and makes the call.
  */
 
 static struct lnx_rail *rail_of(struct fid_peer_srx *fid)
@@ -29,9 +29,9 @@ static struct lnx_rail *rail_of(struct fid_peer_srx *fid)
 }
 
 /* Make the foreach_unspec_addr call that was put off, if there is one. */
-static void ask_put_off(struct lnx_rail *rail)
+static void call_postponed(struct lnx_rail *rail)
 {
-	lnx_get_addr_fn *get_addr = atomic_exchange(&rail->put_off, NULL);
+	lnx_get_addr_fn *get_addr = atomic_exchange(&rail->postponed, NULL);
 
 	if (get_addr)
 		wf_srx_owner_ops.foreach_unspec_addr(
@@ -42,9 +42,9 @@ static void foreach_unspec(struct fid_peer_srx *fid, lnx_get_addr_fn *get_addr)
 {
 	struct lnx_rail *rail = rail_of(fid);
 
-	atomic_store(&rail->put_off, get_addr);
+	atomic_store(&rail->postponed, get_addr);
 	if (!atomic_load(&rail->rx.ep->av->inserting))
-		ask_put_off(rail);
+		call_postponed(rail);
 }
 
 void lnx_sources_export(struct lnx_rail *rail)
@@ -54,10 +54,10 @@ void lnx_sources_export(struct lnx_rail *rail)
 	lnx_deferred_export_srx(&rail->srx_ops);
 }
 
-static void ask_all_put_off(struct lnx_ep *ep)
+static void call_all_postponed(struct lnx_ep *ep)
 {
 	for (unsigned int i = 0; i < ep->count; i++)
-		ask_put_off(&ep->rail[i]);
+		call_postponed(&ep->rail[i]);
 }
 
 int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
@@ -69,7 +69,7 @@ int lnx_sources_insert(struct lnx_av *av, unsigned int rail, const void *addr,
 	ret = fi_av_insert(av->member[rail], addr, 1, id, flags, NULL);
 	atomic_store(&av->inserting, false);
 	wf_list_foreach(link, &av->eps)
-		ask_all_put_off(wf_list_entry(link, struct lnx_ep, av_link));
+		call_all_postponed(wf_list_entry(link, struct lnx_ep, av_link));
 	return ret;
 }
 
@@ -112,7 +112,7 @@ void lnx_sources_enabled(struct lnx_ep *ep)
 		return;
 	(void)pthread_mutex_lock(&ep->domain->control);
 	wf_list_push(&ep->av->eps, &ep->av_link);
-	ask_all_put_off(ep);
+	call_all_postponed(ep);
 	(void)pthread_mutex_unlock(&ep->domain->control);
 }
 
