@@ -24,11 +24,11 @@ void verbs_connreq_reject(struct wf_cm_request *base, enum wf_cm_reason reason,
 	const void *data, size_t len)
 {
 	struct verbs_connreq *req = verbs_connreq_of(base);
-	struct verbs_cm_data told;
+	struct verbs_cm_data wire_data;
 
 	(void)reason; /* the transport has no field for the reason */
-	verbs_cm_data_set(&told, data, len);
-	reject(req->id, len ? &told : NULL);
+	verbs_cm_data_set(&wire_data, data, len);
+	reject(req->id, len ? &wire_data : NULL);
 	free(req);
 }
 

@@ -66,7 +66,7 @@ static void follow_log(struct verbs_mr_cache *cache, struct wf_list *ended)
 
 /* Unlist the least recently used registrations without users, until there are at most
  * @count of at most @size bytes. */
-static void make_room(
+static void shrink(
 	struct verbs_mr_cache *cache, size_t count, size_t size, struct wf_list *ended)
 {
 	struct wf_list *link = cache->list.prev, *prev;
@@ -157,7 +157,7 @@ int verbs_mr_cache_register(struct verbs_mr_cache *cache, struct ibv_pd *pd,
 		return verbs_failed(FI_LOG_MR, "ibv_reg_mr", errno);
 	wf_list_init(&ended);
 	wf_lock(&cache->lock);
-	make_room(cache, 0, 0, &ended);
+	shrink(cache, 0, 0, &ended);
 	wf_unlock(&cache->lock);
 	end_all(cache, &ended);
 	return verbs_mr_cache_register(NULL, pd, iov, access, ret_mr);
@@ -174,7 +174,7 @@ static void list(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept)
 	wf_list_insert_after(&cache->list, &kept->link);
 	cache->count++;
 	cache->size += kept->len;
-	make_room(cache, cache->max_count, cache->max_size, &ended);
+	shrink(cache, cache->max_count, cache->max_size, &ended);
 	wf_unlock(&cache->lock);
 	end_all(cache, &ended);
 }
@@ -221,7 +221,7 @@ void verbs_mr_cache_put(struct verbs_mr_cache *cache, struct verbs_mr_kept *kept
 	if (!--kept->users && !kept->listed)
 		wf_list_push(&ended, &kept->link);
 	/* Registrations that were in use may now be ended. */
-	make_room(cache, cache->max_count, cache->max_size, &ended);
+	shrink(cache, cache->max_count, cache->max_size, &ended);
 	wf_unlock(&cache->lock);
 	end_all(cache, &ended);
 }
@@ -275,7 +275,7 @@ void verbs_mr_cache_free(struct verbs_mr_cache *cache)
 	if (!cache)
 		return;
 	wf_list_init(&ended);
-	make_room(cache, 0, 0, &ended);
+	shrink(cache, 0, 0, &ended);
 	end_all(cache, &ended);
 	cache->monitor->stop();
 	(void)fi_close(cache->handle);

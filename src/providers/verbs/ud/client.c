@@ -97,7 +97,7 @@ int verbs_ns_query(const char *node, uint16_t service, struct verbs_ud_name *ret
 
 /* Send a message to the server of this host. 0 or a negative errno; -FI_ECONNREFUSED:
  * no process of this host serves. */
-static int tell(const struct verbs_ud *ud, enum verbs_ns_type type)
+static int send_message(const struct verbs_ud *ud, enum verbs_ns_type type)
 {
 	const struct verbs_ns_msg msg = {
 		.type = (uint8_t)type,
@@ -122,7 +122,7 @@ void verbs_ns_register(struct verbs_ud *ud)
 		return;
 	/* Another process may have taken the port meanwhile, which is as good. */
 	ud->serves = !verbs_ns_serve();
-	err = tell(ud, VERBS_NS_ADD);
+	err = send_message(ud, VERBS_NS_ADD);
 	ud->registered = !err;
 	if (err)
 		verbs_log(FI_LOG_WARN, FI_LOG_EP_CTRL,
@@ -133,7 +133,7 @@ void verbs_ns_register(struct verbs_ud *ud)
 void verbs_ns_unregister(struct verbs_ud *ud)
 {
 	if (ud->registered)
-		(void)tell(ud, VERBS_NS_REMOVE);
+		(void)send_message(ud, VERBS_NS_REMOVE);
 	if (ud->serves)
 		verbs_ns_stop();
 	ud->registered = ud->serves = false;

@@ -70,7 +70,7 @@ void verbs_av_closing(struct wf_av *wf)
 
 /* The entry for the handle at @index, or NULL if its segment does not exist. No lock.
  */
-static _Atomic(struct ibv_ah *) *place(struct verbs_av *av, uint64_t index)
+static _Atomic(struct ibv_ah *) *entry_of(struct verbs_av *av, uint64_t index)
 {
 	unsigned int k = wf_av_segment(index);
 	/* acquire: pairs with the release in make_segment. */
@@ -90,7 +90,7 @@ static int make_segment(struct verbs_av *av, uint64_t index)
 	handles = calloc(wf_av_segment_size(k), sizeof(*handles));
 	if (!handles)
 		return -FI_ENOMEM;
-	/* release: pairs with the acquire in place. */
+	/* release: pairs with the acquire in entry_of. */
 	atomic_store_explicit(&av->segment[k], handles, memory_order_release);
 	return 0;
 }
@@ -111,7 +111,7 @@ int verbs_av_inserted(
 
 void verbs_av_removed(struct wf_av *wf, fi_addr_t index)
 {
-	_Atomic(struct ibv_ah *) *at = place(verbs_av_of(wf), index);
+	_Atomic(struct ibv_ah *) *at = entry_of(verbs_av_of(wf), index);
 
 	if (at)
 		drop(at);
@@ -123,14 +123,14 @@ static struct ibv_ah_attr attr_for(
 	const struct verbs_device *device, const struct verbs_ud_name *name)
 {
 	bool ethernet = device->port_attr.link_layer == IBV_LINK_LAYER_ETHERNET;
-	bool here = !memcmp(name->gid, device->gid.raw, sizeof(name->gid) / 2);
+	bool same_subnet = !memcmp(name->gid, device->gid.raw, sizeof(name->gid) / 2);
 	struct ibv_ah_attr attr = {
 		.dlid = name->lid,
 		.sl = name->sl,
 		.port_num = device->port,
 	};
 
-	if (ethernet || !here || !name->lid) {
+	if (ethernet || !same_subnet || !name->lid) {
 		attr.is_global = 1;
 		memcpy(attr.grh.dgid.raw, name->gid, sizeof(name->gid));
 		attr.grh.sgid_index = (uint8_t)verbs_params.gid_index;
@@ -166,7 +166,7 @@ static int find(struct verbs_ep *ep, fi_addr_t addr, struct ibv_send_wr *wr)
 	struct ibv_ah *ah;
 	int err = 0;
 
-	at = name ? place(verbs_av_of(av), wf_av_slot_index(av, addr)) : NULL;
+	at = name ? entry_of(verbs_av_of(av), wf_av_slot_index(av, addr)) : NULL;
 	if (wf_unlikely(!at))
 		return wf_no_address(&verbs_fi, addr);
 	ah = atomic_load_explicit(at, memory_order_acquire);

@@ -148,18 +148,18 @@ static void drop(struct client *client)
 	client->fd = -1;
 }
 
-/* Number of bytes that the request lacks; 0: it is complete. */
-static size_t lacks(const struct client *client)
+/* Number of bytes that the request missing_bytes; 0: it is complete. */
+static size_t missing_bytes(const struct client *client)
 {
 	if (client->got < VERBS_NS_HEADER)
 		return VERBS_NS_HEADER - client->got;
 	return verbs_ns_size(&client->msg) - client->got;
 }
 
-static void hear(struct server *s, struct client *client)
+static void receive(struct server *s, struct client *client)
 {
-	ssize_t n = recv(client->fd, (char *)&client->msg + client->got, lacks(client),
-		MSG_DONTWAIT);
+	ssize_t n = recv(client->fd, (char *)&client->msg + client->got,
+		missing_bytes(client), MSG_DONTWAIT);
 
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
@@ -167,7 +167,7 @@ static void hear(struct server *s, struct client *client)
 		client->got += (size_t)n;
 	if (n <= 0 || (client->got >= VERBS_NS_HEADER && client->msg.version)) {
 		drop(client);
-	} else if (!lacks(client)) {
+	} else if (!missing_bytes(client)) {
 		obey(s, client);
 		drop(client);
 	}
@@ -238,7 +238,7 @@ static void *serve(void *arg)
 			return NULL;
 		for (int i = 0; i < CLIENTS; i++)
 			if (fds[FIXED + i].revents)
-				hear(s, &s->clients[i]);
+				receive(s, &s->clients[i]);
 		drop_silent(s);
 		if (fds[1].revents)
 			admit(s);
