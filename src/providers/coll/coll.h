@@ -62,9 +62,9 @@ struct coll_ep {
 	/* Groups that are joining, in the order of their calls, by join_link. */
 	struct wf_list joining;
 	struct wf_list joined; /* groups whose callback is due, by joined_link */
-	struct coll_group
-		*telling; /* group whose callback runs, in thread @teller; or NULL */
-	pthread_t teller;
+	struct coll_group *
+		reporting; /* group whose callback runs, in thread @reporter; or NULL */
+	pthread_t reporter;
 	bool has_ended_joins;     /* Joins that waited for another one may begin. */
 	struct wf_list exchanges; /* exchanges of joins that wait for a message */
 	/* Join messages that arrived before this endpoint joined their group. */
@@ -115,7 +115,7 @@ int coll_join(struct wf_ep *wf, const void *addr, uint64_t flags,
 	struct fid_mc **ret_mc, void *context);
 
 /* Call the `joined` callbacks that are due. No lock is held. */
-void coll_tell_joined(struct coll_ep *ep);
+void coll_report_joined(struct coll_ep *ep);
 
 /* Last step of each function that takes the endpoint's lock to change something: store
  * whether run() has work, wake sleeping threads if so, and release the lock. */

@@ -15,7 +15,7 @@
 
 enum {
 	/* Progress calls between two readings of the clock. */
-	RUNS_PER_LOOK = 256,
+	RUNS_PER_CHECK = 256,
 	/* Successive runs in which no transfer ended, after which each further one
 	 * yields. */
 	IDLE_RUNS = 16,
@@ -95,11 +95,11 @@ static void run(struct wf_progress *item)
 	if (!wf_list_empty(&ep->pending))
 		coll_xfer_retry(ep);
 	coll_engine_progress(ep);
-	if (++ep->runs % RUNS_PER_LOOK == 0)
+	if (++ep->runs % RUNS_PER_CHECK == 0)
 		look(ep);
 	yields = has_to_yield(ep);
 	coll_ep_unlock(ep);
-	coll_tell_joined(ep);
+	coll_report_joined(ep);
 	if (yields)
 		(void)sched_yield();
 }

@@ -52,7 +52,7 @@ static fi_addr_t source_of(const struct coll_exchange *exchange)
 }
 
 /* Free a stopped exchange that no transfer uses any more. */
-static void settle(struct coll_exchange *exchange)
+static void free_if_unused(struct coll_exchange *exchange)
 {
 	if (exchange->group || exchange->send || exchange->recv)
 		return;
@@ -71,7 +71,7 @@ static void fail(struct coll_exchange *exchange, int err)
 	if (exchange->group)
 		coll_group_fail(exchange->group, err);
 	else
-		settle(exchange);
+		free_if_unused(exchange);
 }
 
 static void advance(struct coll_exchange *exchange)
@@ -223,7 +223,7 @@ static void save(struct coll_exchange *exchange, struct coll_xfer *xfer, size_t 
 		take(other, xfer->buf, len);
 		coll_xfer_cancel(spare);
 	} else {
-		settle(exchange);
+		free_if_unused(exchange);
 	}
 	free_recv(xfer);
 }
@@ -310,7 +310,7 @@ static void finish(struct coll_exchange *exchange)
 	exchange->group = NULL;
 	exchange->done(group, 0, blocks);
 	free(blocks);
-	settle(exchange);
+	free_if_unused(exchange);
 }
 
 /* Post the transfers of the next step, or finish. */
@@ -378,7 +378,7 @@ void coll_exchange_stop(struct coll_group *group)
 	} else if (exchange->recv || exchange->send) {
 		coll_xfer_cancel(exchange->recv ? exchange->recv : exchange->send);
 	} else {
-		settle(exchange);
+		free_if_unused(exchange);
 	}
 }
 

@@ -177,7 +177,7 @@ static int check_len(const struct coll_xfer *xfer, size_t len)
 }
 
 /* End an operation that has failed if no transfer is left. */
-static void settle_failed(struct coll_op *op)
+static void end_if_idle(struct coll_op *op)
 {
 	if (op->sends + op->recvs)
 		return;
@@ -206,7 +206,7 @@ static void xfer_done(struct coll_xfer *xfer, int err, size_t len, fi_addr_t src
 		op->sends--;
 	op->moved++;
 	if (op->err)
-		settle_failed(op);
+		end_if_idle(op);
 	else
 		run(op);
 }
@@ -330,7 +330,7 @@ void coll_exec_fail(struct coll_op *op, int err)
 	wf_list_foreach_safe(link, &op->xfers)
 		coll_xfer_cancel(wf_list_entry(link, struct coll_xfer, link));
 	op->sends--;
-	settle_failed(op);
+	end_if_idle(op);
 }
 
 /* Report a failed operation if only sends are left, which do not end. */

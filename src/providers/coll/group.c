@@ -154,25 +154,25 @@ static void write_event(struct coll_ep *ep, struct fid_mc *mc, void *context)
 
 /* Tell the main provider that a join has ended. The lock is released meanwhile, and
  * @group may be freed afterwards. */
-static void tell(struct coll_ep *ep, struct coll_group *group)
+static void report(struct coll_ep *ep, struct coll_group *group)
 {
 	void (*joined)(void *, int) = group->joined;
 	void *context = group->join_context;
 	struct fid_mc *mc = group->main_mc;
 	int err = group->err;
 
-	ep->telling = group;
-	ep->teller = pthread_self();
+	ep->reporting = group;
+	ep->reporter = pthread_self();
 	wf_unlock(&ep->ep.lock);
 	if (joined)
 		joined(context, err);
 	else if (!err)
 		write_event(ep, mc, context);
 	wf_lock(&ep->ep.lock);
-	ep->telling = NULL;
+	ep->reporting = NULL;
 }
 
-void coll_tell_joined(struct coll_ep *ep)
+void coll_report_joined(struct coll_ep *ep)
 {
 	struct wf_list *link;
 
@@ -180,9 +180,9 @@ void coll_tell_joined(struct coll_ep *ep)
 	if (!atomic_load_explicit(&ep->has_joined, memory_order_relaxed))
 		return;
 	wf_lock(&ep->ep.lock);
-	/* The thread that is telling, perhaps this one, continues with the list. */
-	while (!ep->telling && (link = wf_list_pop(&ep->joined)))
-		tell(ep, wf_list_entry(link, struct coll_group, joined_link));
+	/* The thread that is reporting, perhaps this one, continues with the list. */
+	while (!ep->reporting && (link = wf_list_pop(&ep->joined)))
+		report(ep, wf_list_entry(link, struct coll_group, joined_link));
 	coll_ep_unlock(ep);
 }
 
@@ -196,7 +196,7 @@ static int refuse(int err, const char *why)
 
 static int read_members(struct coll_group *group, struct wf_av_set *set)
 {
-	size_t count = 0, room;
+	size_t count = 0, capacity;
 	fi_addr_t *addr;
 	int ret = wf_av_set_members(set, NULL, &count);
 
@@ -208,9 +208,10 @@ static int read_members(struct coll_group *group, struct wf_av_set *set)
 		return refuse(-FI_EINVAL, "the AV set has more than 2^20 members");
 	addr = calloc(count, sizeof(*addr));
 	group->member = calloc(count, sizeof(*group->member));
-	room = count;
-	ret = addr && group->member ? wf_av_set_members(set, addr, &room) : -FI_ENOMEM;
-	if (!ret && room != count)
+	capacity = count;
+	ret = addr && group->member ? wf_av_set_members(set, addr, &capacity)
+				    : -FI_ENOMEM;
+	if (!ret && capacity != count)
 		ret = -FI_EAGAIN; /* it was changed meanwhile */
 	for (size_t i = 0; !ret && i < count; i++)
 		group->member[i].addr = addr[i];
@@ -281,7 +282,7 @@ static bool is_told_elsewhere(const struct coll_group *group)
 {
 	const struct coll_ep *ep = group->ep;
 
-	return ep->telling == group && !pthread_equal(ep->teller, pthread_self());
+	return ep->reporting == group && !pthread_equal(ep->reporter, pthread_self());
 }
 
 /* Detach what outlives the group, which ends by itself. */

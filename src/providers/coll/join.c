@@ -173,7 +173,7 @@ static int begin_second(struct coll_group *group, const struct record *records)
 }
 
 /* Determine whether members have to yield to each other. */
-static void look_for_crowd(struct coll_group *group, const struct record *records)
+static void note_oversubscribed(struct coll_group *group, const struct record *records)
 {
 	struct coll_place *places;
 
@@ -201,7 +201,7 @@ static void records_done(struct coll_group *group, int err, const void *blocks)
 		err = read_record(group, i, &records[i]);
 	group->has_records = !err;
 	if (!err)
-		look_for_crowd(group, records);
+		note_oversubscribed(group, records);
 	if (!err && is_divided(group, records))
 		err = begin_second(group, records);
 	else if (!err)

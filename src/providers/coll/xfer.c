@@ -144,7 +144,7 @@ static void end(struct fid_ep *fid, void *context, int err, size_t len, fi_addr_
 	ep->moves++;
 	xfer->done(xfer, err, len, ep->has_sources ? src : FI_ADDR_NOTAVAIL);
 	coll_ep_unlock(ep);
-	coll_tell_joined(ep);
+	coll_report_joined(ep);
 }
 
 static ssize_t complete(

@@ -21,8 +21,8 @@ static size_t part_of(const struct coll_build *b, const struct ring *ring, uint3
 }
 
 /* Address of the partial result of @part in @step. */
-static char *place(const struct coll_build *b, const struct ring *ring, uint32_t part,
-	uint32_t step)
+static char *partial_of(const struct coll_build *b, const struct ring *ring,
+	uint32_t part, uint32_t step)
 {
 	if (ring->acc)
 		return ring->acc + part_of(b, ring, part) * b->args->size;
@@ -44,7 +44,7 @@ static void ring_unit(
 	       at = coll_part(len, ring->pieces, k) * args->size;
 
 	unit->to = coll_after(args->rank, 1, n);
-	unit->out = step ? place(b, ring, out, step - 1)
+	unit->out = step ? partial_of(b, ring, out, step - 1)
 			 : (const char *)args->buf + begin * args->size;
 	unit->out += at;
 	unit->out_len = coll_part(len, ring->pieces, k + 1) * args->size - at;
@@ -54,7 +54,7 @@ static void ring_unit(
 	unit->from = coll_before(args->rank, 1, n);
 	unit->in_len = coll_part(len, ring->pieces, k + 1) * args->size - at;
 	unit->own = (const char *)args->buf + begin * args->size + at;
-	unit->dst = place(b, ring, in, step) + at;
+	unit->dst = partial_of(b, ring, in, step) + at;
 	unit->own_second = true;
 }
 
