@@ -41,6 +41,18 @@ size_t shm_bulk_rest(const struct iovec *iov, size_t count, uint64_t offset, siz
 /* This endpoint took the claim word, and reads the whole payload. */
 void shm_bulk_pull_alone(struct shm_sink *sink);
 
+/* The numbers of pieces in struct shm_claim.taken: those that the receiver took, from
+ * the front, and those that the sender took, from the back. */
+static inline uint64_t shm_share_front(uint64_t taken)
+{
+	return (uint32_t)taken;
+}
+
+static inline uint64_t shm_share_back(uint64_t taken)
+{
+	return taken >> 32;
+}
+
 /* share.c, the receiver: this endpoint took the claim word, and asks the sender to
  * write pieces. */
 void shm_share_begin(struct shm_sink *sink);

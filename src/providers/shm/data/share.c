@@ -1,8 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <string.h>
-#include <sys/uio.h>
-
-#include "providers/shm/conn/socket.h"
 #include "providers/shm/data/await.h"
 #include "providers/shm/data/bulk.h"
 
@@ -16,6 +12,8 @@
  * The sender takes a piece and writes it in one step, with its lock held. When the
  * receiver has taken the remaining pieces (shm_share_revoke) and the sender has written
  * those that it took, the sender does not access the receiver's memory any more.
+ *
+ * This file is the receiver; share_tx.c is the sender.
  */
 
 enum {
@@ -24,18 +22,6 @@ enum {
 	 * the other, and how long a call takes. */
 	PIECE_MAX = 512 << 10,
 };
-
-static uint64_t front_of(uint64_t taken)
-{
-	return (uint32_t)taken;
-}
-
-static uint64_t back_of(uint64_t taken)
-{
-	return taken >> 32;
-}
-
-/* ---- the receiver ---- */
 
 static void bad_claim(struct shm_sink *sink)
 {
@@ -73,8 +59,8 @@ void shm_share_begin(struct shm_sink *sink)
 /* Do the numbers agree with the pieces that this endpoint took? */
 static bool is_possible(const struct shm_sink *sink, uint64_t taken)
 {
-	return front_of(taken) == sink->front &&
-	       back_of(taken) <= sink->pieces - sink->front;
+	return shm_share_front(taken) == sink->front &&
+	       shm_share_back(taken) <= sink->pieces - sink->front;
 }
 
 static uint64_t load_taken(const struct shm_sink *sink)
@@ -94,7 +80,7 @@ static bool take_front(struct shm_sink *sink, uint32_t count)
 	do {
 		if (!is_possible(sink, taken))
 			return false;
-		left = sink->pieces - sink->front - (uint32_t)back_of(taken);
+		left = sink->pieces - sink->front - (uint32_t)shm_share_back(taken);
 		more = count ? WF_MIN(count, left) : left;
 		if (!more)
 			return false;
@@ -118,7 +104,7 @@ static uint64_t unwritten(const struct shm_sink *sink, bool *ret_stopped)
 		&shm_bulk_sink_claim(sink)->written, memory_order_acquire);
 
 	*ret_stopped = written & SHM_SHARE_STOPPED;
-	return back_of(load_taken(sink)) - (written & ~SHM_SHARE_STOPPED);
+	return shm_share_back(load_taken(sink)) - (written & ~SHM_SHARE_STOPPED);
 }
 
 bool shm_share_is_over(struct shm_sink *sink)
@@ -172,116 +158,4 @@ void shm_share_revoke(struct shm_sink *sink)
 			"%s is writing into a buffer of a receive that ends, and does "
 			"not go on\n",
 			shm_conn_name(sink->conn));
-}
-
-/* ---- the sender ---- */
-
-int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec)
-{
-	struct shm_tx *tx = shm_id_find(conn, rec->word, SHM_ID_TX);
-	struct shm_share share;
-
-	if (rec->len != sizeof(share))
-		return -FI_EPROTO;
-	memcpy(&share, rec->blob, sizeof(share));
-	if (!tx || !tx->asked || !tx->claim || tx->begun || tx->piece || !share.piece ||
-		share.count > SHM_IOV_LIMIT)
-		return -FI_EPROTO;
-	/* The receiver then moves the whole payload. */
-	if (!conn->cma)
-		return 0;
-	tx->piece = share.piece;
-	tx->written = 0;
-	tx->seg_count = (uint8_t)share.count;
-	for (unsigned int i = 0; i < tx->seg_count; i++)
-		tx->seg[i] = (struct fi_rma_iov){ .addr = share.iov[i].base,
-			.len = share.iov[i].len };
-	wf_list_remove(&tx->link);
-	wf_list_push(&conn->shares, &tx->link);
-	shm_out_dirty(conn);
-	return 0;
-}
-
-static size_t receiver_iov(const struct shm_tx *tx, struct iovec *iov)
-{
-	for (unsigned int i = 0; i < tx->seg_count; i++)
-		iov[i] = (struct iovec){ (void *)(uintptr_t)tx->seg[i].addr,
-			tx->seg[i].len };
-	return wf_iov_len(iov, tx->seg_count);
-}
-
-/* Take a piece from the back; false: none is left. */
-static bool take_back(const struct shm_tx *tx, _Atomic uint64_t *word, uint64_t pieces)
-{
-	uint64_t taken = atomic_load_explicit(word, memory_order_relaxed);
-
-	do {
-		if (back_of(taken) != tx->written ||
-			front_of(taken) + back_of(taken) >= pieces)
-			return false;
-	} while (!atomic_compare_exchange_weak_explicit(word, &taken,
-		taken + (1ull << 32), memory_order_relaxed, memory_order_relaxed));
-	return true;
-}
-
-/* Write bytes @at to @end of the payload. False: the kernel does not permit it, or the
- * addresses are wrong. */
-static bool write_piece(const struct shm_conn *conn, const struct shm_tx *tx,
-	const struct iovec *there, uint64_t at, uint64_t end)
-{
-	struct iovec from[SHM_IOV_LIMIT], to[SHM_IOV_LIMIT];
-
-	while (at < end) {
-		size_t from_count = shm_bulk_rest(
-			tx->local.iov, tx->local.count, at, end - at, from);
-		size_t to_count = shm_bulk_rest(there, tx->seg_count, at, end - at, to);
-		ssize_t ret =
-			process_vm_writev(conn->pid, from, from_count, to, to_count, 0);
-
-		if (ret <= 0)
-			return false;
-		at += (uint64_t)ret;
-	}
-	return true;
-}
-
-static void stop(struct shm_conn *conn, struct shm_tx *tx)
-{
-	wf_list_remove(&tx->link);
-	wf_list_push(&conn->settling, &tx->link);
-}
-
-/* The receiver reports when a message is complete, whichever end moved the last piece.
- */
-void shm_share_write(struct shm_conn *conn)
-{
-	struct shm_tx *tx = wf_list_entry(conn->shares.next, struct shm_tx, link);
-	struct shm_claim *claim = shm_bulk_claim(conn, conn->out_lane, tx->claim - 1u);
-	struct iovec there[SHM_IOV_LIMIT];
-	uint64_t len = WF_MIN((uint64_t)receiver_iov(tx, there), tx->local.len);
-	uint64_t pieces = len / tx->piece + (len % tx->piece != 0), at;
-
-	/* The process id of a peer that has died may belong to another process now. */
-	if (shm_socket_ended(conn->watch.fd)) {
-		shm_conn_fail(conn, FI_ECONNRESET);
-		return;
-	}
-	if (!take_back(tx, &claim->taken, pieces)) {
-		stop(conn, tx);
-		return;
-	}
-	wf_progress_found_some(&conn->ep->ep.progress);
-	at = (pieces - 1 - tx->written) * tx->piece;
-	if (write_piece(conn, tx, there, at, WF_MIN(at + tx->piece, len))) {
-		tx->written++;
-		/* release, pairs with the acquire in unwritten. */
-		atomic_store_explicit(
-			&claim->written, tx->written, memory_order_release);
-	} else {
-		conn->cma = false;
-		atomic_store_explicit(&claim->written, tx->written | SHM_SHARE_STOPPED,
-			memory_order_release);
-		stop(conn, tx);
-	}
-	shm_out_wake(conn);
 }
