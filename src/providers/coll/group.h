@@ -82,9 +82,13 @@ struct coll_group *coll_group_by_id(
 /* The rank of the member at @addr; @group->members: none. */
 uint32_t coll_group_rank(const struct coll_group *group, fi_addr_t addr);
 
-/* The join ended with 0 or a negative fi_errno: open the group or let it fail, and let
- * the main provider be told. */
+/* outcome.c. The join ended with 0 or a negative fi_errno: open the group or let it
+ * fail, and let the main provider be told. */
 void coll_group_joined(struct coll_group *group, int err);
+
+/* Close the memory that the group shares with other members of its node. No-op if there
+ * is none. */
+void coll_group_leave_node(struct coll_group *group);
 
 /* The group cannot be used any more: end its operations or its join with @err, a
  * negative fi_errno, and tell the other members. No-op if it has failed already. */

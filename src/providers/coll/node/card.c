@@ -9,12 +9,12 @@
 
 static void fill_cpus(struct coll_card *card)
 {
-	const uint64_t prime = 0x100000001b3; /* of FNV-1a */
+	const uint64_t prime = 0x100000001b3; /* prime of FNV-1a */
 	uint64_t hash = 0xcbf29ce484222325;
 	cpu_set_t set;
 
-	/* Fails where the machine has more processors than the set has bits. Then
-	 * nothing is known, which is the same as more processors than members. */
+	/* Fails if the machine has more processors than the set has bits. Then nothing
+	 * is known, which has the effect of more processors than members. */
 	if (sched_getaffinity(0, sizeof(set), &set))
 		return;
 	for (size_t i = 0; i < sizeof(set); i++)

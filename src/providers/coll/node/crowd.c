@@ -12,7 +12,8 @@ static uint32_t hash_of(const struct coll_card *card)
 	uint32_t hash = card->cpu_hash;
 
 	for (size_t i = 0; i < sizeof(card->boot_id); i++)
-		hash = (hash ^ card->boot_id[i]) * UINT32_C(0x01000193); /* of FNV-1a */
+		/* Prime of FNV-1a. */
+		hash = (hash ^ card->boot_id[i]) * UINT32_C(0x01000193);
 	return hash ? hash : 1;
 }
 

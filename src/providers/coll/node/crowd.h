@@ -5,17 +5,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Where a member runs, as it tells the others. */
+/* The processors of a member, as it reports them to the other members. */
 struct coll_place {
-	uint32_t processors; /* hash of the machine and of its processors that the
-			      * process may use; 0: not known */
-	uint32_t process;    /* its number */
+	/* Hash of the machine and of its processors that the process may use; 0: not
+	 * known. */
+	uint32_t processors;
+	uint32_t process; /* process id */
 };
 
 struct coll_place coll_place_own(void);
 
-/* Do more of the processes at @count @places than this process has processors share
- * these with it? Then a member that waits yields. */
+/* Do so many of the processes of the @count @places share the processors of this
+ * process that they are more than the processors? Then a member that waits yields. */
 bool coll_is_crowded(const struct coll_place *places, uint32_t count);
 
 #endif

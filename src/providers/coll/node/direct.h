@@ -5,19 +5,19 @@
 #include "providers/coll/node/state.h"
 
 /*
- * Large operations without copies in between: members read each other's buffers by
- * process_vm_readv(2), where all of them may do that. Few steps, so that members that
- * share processors wait rarely.
+ * Large operations without intermediate copies: members read each other's buffers by
+ * process_vm_readv(2), if all of them are permitted to. They take few steps, so members
+ * that share processors seldom wait.
  *
- * An operation ends at a member when the others have read what they need of its
+ * An operation ends at a member when the other members have read what they need of its
  * buffers.
  */
 
 /* May this member read the memory of @member? */
 bool coll_direct_probe(const struct coll_node *node, uint32_t member);
 
-/* Go on. 1: the operation has ended; 0: it waits, or has done much; else the error.
- * @ret_moved: something was done. */
+/* Continue the operation. Returns 1: it has ended; 0: it waits, or the call has
+ * processed enough; or a negative fi_errno. *@ret_moved: something was done. */
 int coll_direct_advance(struct coll_node *node, bool *ret_moved);
 
 /* Does the operation wait for @member? */
