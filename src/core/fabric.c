@@ -11,7 +11,7 @@
 #include "core/params/settings.h"
 #include "sys/compiler.h"
 
-/* A provider older than this has no api_version in its struct fid_fabric. */
+/* A provider built for an older version has no api_version in its struct fid_fabric. */
 #define FIRST_WITH_API_VERSION FI_VERSION(1, 5)
 
 static const struct wf_prov_entry *find_hook(const struct wf_layer *name)
@@ -32,8 +32,8 @@ static const struct wf_prov_entry *find_hook(const struct wf_layer *name)
 	return entry;
 }
 
-/* A hook is a provider whose fabric callback gets the fabric that it wraps as
- * attr->fabric, and which owns that fabric from then on. */
+/* Wrap *@fabric in the hook @name: a provider whose fabric callback gets the fabric to
+ * wrap as attr->fabric, and owns that fabric from then on. */
 static void put_hook(const struct wf_layer *name, const struct fi_fabric_attr *attr,
 	struct fid_fabric **fabric, void *context)
 {

@@ -9,8 +9,8 @@
 int wf_core_fabric(const struct fi_fabric_attr *attr, struct fid_fabric **ret_fabric,
 	void *context);
 
-/* The same without hooks, for a stand-in, which opens the fabric of another provider;
- * the hooks wrap the fabric that the stand-in returns. */
+/* wf_core_fabric without hooks, for a stand-in, which opens the fabric of another
+ * provider: the hooks wrap the fabric that the stand-in returns. */
 int wf_core_fabric_below(const struct fi_fabric_attr *attr,
 	struct fid_fabric **ret_fabric, void *context);
 

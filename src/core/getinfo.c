@@ -22,13 +22,14 @@
  *
  * Layers. A provider that works on top of others calls fi_getinfo itself, from within
  * its getinfo, to learn which providers it can use. Such a call does not ask providers
- * that are being asked further up the stack, so that a layer cannot sit on itself; and
+ * whose getinfo the thread is in already, so that a layer is never below itself; and
  * FI_PROVIDER and FI_ADDR_FORMAT filter only the answer for the application. The layer
- * returns the prov_name of the provider below; its own name is appended here. Layers of
- * other origin name themselves with a ^ in front, possibly behind a transport
- * ("tcp;^ofi_rxm"), to say that they are not part of the provider below.
+ * returns the prov_name of the provider below, and this file appends the layer's own
+ * name. Layers of other libraries put their name with a ^ into the prov_name of hints,
+ * possibly behind a transport ("tcp;^ofi_rxm"), to exclude providers below that contain
+ * the layer itself.
  *
- * No lock: the registry is constant, and the rest is on the stack of the calling
+ * No lock: the registry is constant, and everything else is on the stack of the calling
  * thread.
  */
 
@@ -102,9 +103,9 @@ static int list_providers(struct answer *answer)
 	return 0;
 }
 
-/* The name of a transport selects that provider and every layer that may use it; the
- * name of a layer only that layer, and so does a layered name. Offload providers answer
- * if they are named. */
+/* Do hints with @name select the provider? The name of a transport selects that
+ * provider and every layer that may use it; the name of a layer, or a layered name,
+ * selects that layer only. An offload provider has to be named. */
 static bool name_leads_to(const struct wf_layers *name, const char *prov_name)
 {
 	enum wf_prov_kind kind = wf_prov_kind(prov_name);
@@ -126,7 +127,8 @@ static void log_versions(const struct wf_prov_entry *entry, const char *field,
 		FI_MINOR(possible));
 }
 
-/* Has the user set the parameter that counts as naming the provider? */
+/* Has the user set the parameter that counts as a name of the provider
+ * (wf_known_prov.named_by)? */
 static bool asked_by_parameter(const struct wf_prov_entry *entry)
 {
 	const char *name = entry->prov->name;
@@ -173,8 +175,9 @@ static bool is_wanted_over_base(
 	return q->name.count ? wf_layer_is(&q->name.layer[0], base) : !q->nested;
 }
 
-/* Does a layer that was not named ask another transport than the one it completes? */
-static bool beside_base(const struct wf_prov_entry *entry)
+/* Is this a call of a layer that was not named, and @entry another transport than the
+ * one that the layer completes? */
+static bool is_not_base(const struct wf_prov_entry *entry)
 {
 	const struct wf_prov_entry *layer = asking ? asking->entry : NULL;
 	const char *base;
@@ -185,8 +188,8 @@ static bool beside_base(const struct wf_prov_entry *entry)
 	return base && strcasecmp(base, entry->prov->name) != 0;
 }
 
-/* Is the provider hidden by FI_PROVIDER? A layer may still ask for some of those by
- * name, and so may the provider that an offload provider works for. */
+/* Does FI_PROVIDER hide the provider from this call? Layers may still use some hidden
+ * providers by name, as may the provider that an offload provider works for. */
 static bool out_of_reach(const struct wf_question *q, const struct wf_prov_entry *entry)
 {
 	bool inside = q->nested || wf_prov_kind(entry->prov->name) == WF_PROV_OFFLOAD;
@@ -195,8 +198,8 @@ static bool out_of_reach(const struct wf_question *q, const struct wf_prov_entry
 	return entry->hidden && !(by_name && wf_prov_usable_by_name(entry));
 }
 
-/* Does a layer ask a transport that answers layers only if the hints name it, without
- * naming it? */
+/* Is this a call of a layer without a name in the hints, for a transport that answers
+ * layers only if the application's hints name it? */
 static bool useless_below(const struct wf_question *q, const char *prov_name)
 {
 	return q->nested && !q->name.count &&
@@ -210,7 +213,7 @@ static bool worth_asking(const struct wf_question *q, const struct wf_prov_entry
 	const struct fi_provider *prov = entry->prov;
 
 	/* Hooks have no results; fi_fabric puts them in front of fabrics. */
-	if (!prov->getinfo || being_asked(entry) || beside_base(entry) ||
+	if (!prov->getinfo || being_asked(entry) || is_not_base(entry) ||
 		useless_below(q, prov->name))
 		return false;
 	if (out_of_reach(q, entry)) {
@@ -264,8 +267,8 @@ static struct fi_info *call_provider(
 	return NULL;
 }
 
-/* Is @info of a layer that was not named, and not over the transport that it completes?
- * A layer of another library may know nothing of that. */
+/* Is @info the answer of a layer that was not named, over another transport than the
+ * one that the layer completes? Layers of other libraries return such answers. */
 static bool is_unasked(const struct wf_question *q, const struct wf_prov_entry *entry,
 	const struct fi_info *info)
 {

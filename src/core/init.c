@@ -17,7 +17,7 @@
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_bool started;
 
-/* This process was forked from one in which the library had already started. */
+/* This process is the forked child of a process in which the library had started. */
 static bool forked;
 
 /* This thread is in wf_core_init. A provider's fi_prov_ini calls the library for its
@@ -61,8 +61,8 @@ void wf_core_init(void)
 		(void)pthread_once(&once, start);
 }
 
-/* Priority of the destructor. It runs after those without a priority, which log and
- * read parameters. */
+/* Priority of the destructor. It runs after the destructors without a priority, which
+ * log and read parameters. */
 enum { LAST = 101 };
 
 __attribute__((destructor(LAST))) static void stop(void)

@@ -29,7 +29,7 @@
  *
  * Loading a library runs its code. A process with more rights than its user (AT_SECURE)
  * ignores the variable; such a process, and root, load only files that no user but root
- * and the process's own could have written. Every file that is not loaded costs one
+ * and the process's own user could have written. Each file that is not loaded gets one
  * warning.
  */
 
@@ -49,8 +49,8 @@ static void refuse(const char *path, const char *why)
 		path, why);
 }
 
-/* Could a user other than root and the process's own have written the file? NULL: no;
- * else the reason as text. */
+/* Could a user other than root and the process's own user have written the file? NULL:
+ * no; else the reason as text. */
 static const char *distrust(const struct loader *loader, const struct stat *st)
 {
 	if (!loader->suspicious)
@@ -69,7 +69,7 @@ static const char *distrust_path(const struct loader *loader, const char *path)
 	return stat(path, &st) ? strerror(errno) : distrust(loader, &st);
 }
 
-/* The same for the directory that holds the file, with symbolic links resolved. */
+/* distrust() of the directory that contains the file, with symbolic links resolved. */
 static const char *distrust_home(const struct loader *loader, const char *path)
 {
 	CLEANUP(wf_free) char *real = realpath(path, NULL);

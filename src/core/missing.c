@@ -11,7 +11,7 @@
 
 enum { TEXT_SIZE = 192 };
 
-/* Warns that a provider does not exist, or that it has no device: "there is no @what
+/* The warning that a provider does not exist, or has no device: "there is no @what
  * verbs here; tcp would serve". */
 static const char *describe(
 	char text[TEXT_SIZE], const char *what, const struct wf_layer *name)
@@ -33,8 +33,8 @@ static bool all_present(const struct wf_layers *names)
 	return true;
 }
 
-/* Does an item of the list lead to a provider? */
-static bool leads_somewhere(const struct wf_prov_filter *filter)
+/* Does an item of the list name a provider that exists? */
+static bool names_any(const struct wf_prov_filter *filter)
 {
 	for (unsigned int i = 0; i < filter->count; i++)
 		if (all_present(&filter->items[i]))
@@ -56,7 +56,7 @@ static void tell_missing(const char *what, const struct wf_layer *name, bool use
 
 void wf_missing_in_filter(const struct wf_prov_filter *filter)
 {
-	bool useless = !leads_somewhere(filter);
+	bool useless = !names_any(filter);
 
 	for (unsigned int i = 0; !filter->negated && i < filter->count; i++)
 		for (unsigned int j = 0; j < filter->items[i].count; j++)

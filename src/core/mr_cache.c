@@ -17,9 +17,10 @@
 /*
  * The memory monitor of the process: the application's own, or a watch of the library.
  *
- * One monitor at a time. The application's is set before start() and cleared after
- * stop(), so that neither runs under the lock: both may call back. Its other functions
- * run with the lock held; they may call notify, which does not take it.
+ * There is one monitor at a time. The application's monitor is set before start() and
+ * cleared after stop(), so that neither runs under the lock, because both may call the
+ * library. Its other functions run with the lock held; they may call notify, which does
+ * not take the lock.
  */
 
 static pthread_mutex_t monitor_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -28,7 +29,7 @@ static struct fid_mem_monitor *current; /* the application's; NULL: none */
 static bool ready;                      /* @current was started */
 static struct wf_uffd *uffd;            /* NULL: not open */
 static unsigned int users;              /* caches */
-/* Increases when another monitor takes over. */
+/* Increases with each change of the monitor. */
 static uint64_t era;
 
 static struct wf_mem_changes changes = WF_MEM_CHANGES_INIT;
@@ -45,9 +46,9 @@ static void notify(struct fid_mem_monitor *monitor, const void *addr, size_t len
 		});
 }
 
-/* What was subscribed before means nothing to the monitor that is used from now on.
- * monitor_lock is held. */
-static void turn(bool is_ready)
+/* Another monitor is used from now on: begin a new era, in which earlier subscriptions
+ * are void. monitor_lock is held. */
+static void change_era(bool is_ready)
 {
 	ready = is_ready;
 	era++;
@@ -74,7 +75,7 @@ static int set_ready(const struct fid_mem_monitor *monitor, bool is_ready)
 
 	(void)pthread_mutex_lock(&monitor_lock);
 	if (current == monitor) {
-		turn(is_ready);
+		change_era(is_ready);
 		ret = 0;
 	}
 	(void)pthread_mutex_unlock(&monitor_lock);

@@ -11,7 +11,8 @@
  * fi_mem_monitor(3). */
 int wf_mr_cache_import(struct fid_mem_monitor *monitor);
 
-/* What caches of registrations call. In the application's structs it is not const. */
+/* The functions that caches of registrations call. Not const, because the structs of
+ * fi_open_ops(3) are not. */
 extern struct wf_mem_monitor_ops wf_mr_cache_ops;
 
 #endif

@@ -12,7 +12,7 @@
 #include "sys/compiler.h"
 
 /*
- * fi_open(3): the parts of the library that have a name, such as its log. The call
+ * fi_open(3): named subsystems of the library, such as its log. The call
  * returns a handle to which the application binds an object of its own. The binding
  * outlives the handle, because fi_import closes the handle at once. fi_close of the
  * bound object unbinds it.
@@ -50,7 +50,7 @@ static int cache_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 	return wf_mr_cache_import(wf_container_of(bfid, struct fid_mem_monitor, fid));
 }
 
-/* For the providers: see sys/mem_monitor.h. */
+/* fi_open_ops(3) of "mr_cache", for providers: see sys/mem_monitor.h. */
 static int cache_ops_open(
 	struct fid *fid, const char *name, uint64_t flags, void **ops, void *context)
 {

@@ -87,7 +87,7 @@ bool wf_prov_filter_admits(const struct wf_prov_filter *filter, const char *name
 	for (unsigned int i = 0; i < filter->count; i++) {
 		const struct wf_layers *item = &filter->items[i];
 
-		/* "^a;b" is about the two together, not about either. */
+		/* "^a;b" excludes only the combination of both. */
 		if (filter->negated && item->count > 1)
 			continue;
 		if (wf_layers_contain(item, name))

@@ -13,7 +13,7 @@
 /* The type of a provider, from the prefix of its name. */
 enum wf_prov_kind {
 	WF_PROV_CORE,
-	WF_PROV_UTIL,    /* ofi_: sits on a transport and offers more */
+	WF_PROV_UTIL,    /* ofi_: a layer above a transport */
 	WF_PROV_HOOK,    /* ofi_hook_: wraps another provider's objects */
 	WF_PROV_OFFLOAD, /* off_: works for another provider's objects */
 };
@@ -37,8 +37,8 @@ struct wf_layers {
 	struct wf_layer layer[WF_LAYERS_MAX];
 };
 
-/* Split @text[0..@len) at each ";", transport first: two names may come in either
- * order. False for an empty name or more than WF_LAYERS_MAX. */
+/* Split @text[0..@len) at each ";", and put the transport first: of two names, @text
+ * may have either first. False for an empty name or more than WF_LAYERS_MAX. */
 bool wf_layers_parse(const char *text, size_t len, struct wf_layers *layers);
 
 bool wf_layer_is(const struct wf_layer *layer, const char *name);

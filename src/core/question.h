@@ -15,16 +15,16 @@ struct wf_question {
 	const char *service;
 	uint64_t flags;
 	const struct fi_info *hints;
-	bool nested; /* a provider asks, from within its getinfo */
-	/* prov_name of the hints, or NULL; its names; those with a ^ in front, which
-	 * must not be part of a result's name. */
+	bool nested; /* the call comes from within a provider's getinfo */
+	/* prov_name of the hints, or NULL; the names in it; and the names in it with a
+	 * ^ in front, which a result's prov_name must not have. */
 	const char *asked_name;
 	struct wf_layers name;
 	struct wf_layers without;
 	uint32_t prov_version; /* of the hints; 0: any */
 };
 
-/* Is it a transport that carries a layer only when the hints name both? */
+/* Is @name a transport under which a layer answers only if the hints name both? */
 bool wf_question_named_base(const struct wf_layer *name);
 
 /* Log why a provider, or a result of it, is refused: "refused: field: asked ...,

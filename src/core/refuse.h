@@ -6,7 +6,7 @@
 #include <rdma/fi_errno.h>
 
 /* Operations of the core's own fids that are not supported: -FI_ENOSYS. Inline wrappers
- * in applications call these slots unchecked, so each must hold a function. */
+ * in applications call these slots without a check, so none may be NULL. */
 
 static inline int wf_refuse_bind(struct fid *fid, struct fid *bfid, uint64_t flags)
 {

@@ -14,7 +14,7 @@ struct wf_prov_entry {
 	struct fi_provider *prov;
 	void *dl;          /* dlopen handle, NULL when built in */
 	char *origin;      /* where the provider was found, for the log */
-	bool preferred;    /* "+/abs/path" in FI_PROVIDER_PATH: wins over its name */
+	bool preferred;    /* "+/abs/path" in FI_PROVIDER_PATH: preferred to others */
 	bool hidden;       /* FI_PROVIDER excludes the provider */
 	bool by_name_only; /* answers only if the hints or the user name it */
 	unsigned int rank; /* rank in the fixed order; the lowest answers first */
@@ -42,9 +42,9 @@ struct wf_known_prov {
 	bool named_base;   /* carries a utility layer only when a hint names both */
 	bool by_name_only; /* answers only if the hints or the user name it */
 	bool one_machine;  /* its endpoints reach only peers on this machine */
-	/* Of a layer that answers by name only: a transport whose endpoints are of use
-	 * to most programs through this layer alone. Over it the layer answers unnamed,
-	 * too. NULL: none. */
+	/* For a layer that answers by name only: a transport whose endpoints most
+	 * programs can use through this layer only. Over this transport the layer
+	 * answers without being named, too. NULL: none. */
 	const char *completes;
 	/* A parameter of the provider; if the user sets it, the provider counts as
 	 * named. NULL: none. */

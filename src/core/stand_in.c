@@ -51,7 +51,8 @@ static bool fits(const struct wf_stand_in *row, const struct fi_info *hints)
 	return false;
 }
 
-/* Translate the hints for the base: its own names instead of the stand-in's. */
+/* Translate the hints for the base: replace names of the stand-in by the base's names.
+ */
 static int translate(const struct wf_stand_in *row, struct fi_info *hints)
 {
 	struct fi_fabric_attr *fabric = hints->fabric_attr;

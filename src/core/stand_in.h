@@ -6,10 +6,11 @@
 #include <rdma/fi_endpoint.h>
 
 /*
- * Stand-ins: names of providers that do not exist in this library, while another one
- * (the base) can do what programs expect of them. A stand-in is registered under such a
- * name, and returns endpoints of its base under that name. It answers only where it is
- * named. If a real provider of the name is loaded, it is used instead.
+ * Stand-ins: names of providers that do not exist in this library, while another
+ * provider (the base) has the endpoints that programs expect of them. A stand-in is
+ * registered under such a name, and returns endpoints of its base under that name, if
+ * hints or the user name it. If a real provider of the name is loaded, it is used
+ * instead.
  */
 struct wf_stand_in {
 	const char *name;

@@ -12,10 +12,10 @@
 #include "sys/compiler.h"
 
 /*
- * Fabrics of stand-ins. A name that stands for one base opens that base's fabric. Where
- * endpoint types of one name come from several bases, fi_fabric cannot know which is
- * meant: the first base's fabric is opened, and its operations are replaced by copies
- * that send a domain of another base's type to a fabric of that base, opened then.
+ * Fabrics of stand-ins. A name with one base opens that base's fabric. If the endpoint
+ * types of one name have several bases, fi_fabric cannot know which base is meant: the
+ * first base's fabric is opened, and its operations are replaced by functions that open
+ * a domain of another base's type on a fabric of that base, which is opened then.
  */
 
 struct chooser {

@@ -16,7 +16,7 @@ struct wf_match_mark {
 /* Add @msg to @x; false: no memory. */
 bool wf_match_mark_add(struct wf_match *m, struct wf_match_index *x, uint32_t msg);
 
-/* Some mark of @msg, or NULL. */
+/* Any mark of @msg, or NULL. */
 struct wf_match_mark *wf_match_mark_any(const struct wf_match *m, uint32_t msg);
 
 /* The mark of @msg in @x, or NULL. */

@@ -53,7 +53,7 @@
 #define WF_MATCH_ANY UINT64_MAX
 
 #define WF_MATCH_MAX_PAIRS  16
-#define WF_MATCH_BESIDE     (UINT32_C(1) << WF_MATCH_MAX_PAIRS)
+#define WF_MATCH_UNGROUPED  (UINT32_C(1) << WF_MATCH_MAX_PAIRS)
 #define WF_MATCH_FEW_POSTED 4
 
 struct wf_match_group;
@@ -64,19 +64,19 @@ struct wf_match_marks;
  * again once it left the engine. The fields are private to the engine.
  */
 struct wf_match_entry {
-	struct wf_match_node
-		node;         /* in the table of its group, or in wf_match.beside */
+	/* In the table of its group, or in wf_match.ungrouped. */
+	struct wf_match_node node;
 	struct wf_list order; /* in wf_match.posted: all receives, oldest first */
-	uint64_t ignore;
-	uint64_t stamp;
-	struct wf_match_group *group; /* NULL: in wf_match.beside */
+	uint64_t ignore;      /* bits of the tag that are not compared */
+	uint64_t stamp;       /* wf_match.stamp when it was posted: its age */
+	struct wf_match_group *group; /* NULL: in wf_match.ungrouped */
 	uint32_t hash;                /* hash of its key in the table of its group */
 };
 
 /* At the beginning of the object of a message. There may be millions, so it is small.
  */
 struct wf_match_message {
-	/* In wf_match.first; node.after is 0: not in it. */
+	/* Node in wf_match.first; node.after is 0: not in that index. */
 	struct wf_match_compact_node node;
 	/* Handles of the neighbours in order of arrival; 0: none. */
 	uint32_t older, newer;
@@ -85,10 +85,11 @@ struct wf_match_message {
 /* Posted receives of one (ignore, directed or not) pair. */
 struct wf_match_group {
 	struct wf_match_table table;
-	/* The first receive of the key that was posted or taken last, if one is left;
-	 * NULL: none. A window of receives of one key needs neither hash nor bucket. */
-	struct wf_match_node *lately;
-	uint32_t bit; /* its bit in wf_match.live */
+	/* The first receive of the key that was posted or matched last; NULL: no
+	 * receive of that key is left. So receives of one key that are posted and
+	 * matched one after the other need neither hash nor bucket. */
+	struct wf_match_node *last_key;
+	uint32_t bit; /* the group's bit in wf_match.live */
 };
 
 /* An index of unexpected messages for one (ignore, directed or not) pair; see
@@ -102,29 +103,31 @@ struct wf_match_index {
 };
 
 struct wf_match {
-	/* Posted receives. A group whose bit is set in live has some; the others can
-	 * serve their own or another pair again. */
-	uint32_t live; /* bits of groups; and WF_MATCH_BESIDE if @beside is not empty */
-	uint32_t beside_count;
-	uint32_t group_count;
-	/* Number of receives and messages that ever came; runs free. */
+	/* Posted receives. @live has the bits of groups that have receives, and
+	 * WF_MATCH_UNGROUPED if @ungrouped has some. An empty group may serve another
+	 * pair. */
+	uint32_t live;
+	uint32_t ungrouped_count; /* receives in @ungrouped */
+	uint32_t group_count;     /* groups in @groups */
+	/* Number of receives posted and messages queued so far; runs free. */
 	uint64_t stamp;
 	struct wf_match_group *recent; /* the group of the latest post */
-	struct wf_list posted;
-	/* Receives outside of groups, by node.beside: a few while there are no others,
-	 * and those for which no group could be had. */
-	struct wf_list beside;
+	struct wf_list posted;         /* all posted receives, oldest first */
+	/* Receives without a group, by node.ungrouped: a few while there are no others,
+	 * and receives whose group could not be made. */
+	struct wf_list ungrouped;
 
 	/* Unexpected messages: a list in order of arrival, of which each index covers a
 	 * beginning. */
-	struct wf_handles *handles;
+	struct wf_handles *handles; /* handles of the pool of messages */
+	/* Messages in the list; those of unknown source among them. */
 	uint64_t unexpected_count, unspec_count;
-	uint32_t oldest, latest;
-	struct wf_list indexes; /* latest used first */
-	struct wf_match_index *recent_index;
-	uint32_t index_count;
-	bool first_used;
-	struct wf_match_marks *marks; /* NULL: no index but @first was needed */
+	uint32_t oldest, latest;             /* handles of messages; 0: none */
+	struct wf_list indexes;              /* latest used first */
+	struct wf_match_index *recent_index; /* the index that was used last */
+	uint32_t index_count;                /* indexes in @indexes */
+	bool first_used;                     /* @first is in @indexes */
+	struct wf_match_marks *marks;        /* NULL: no index but @first was needed */
 
 	struct wf_match_group *groups[WF_MATCH_MAX_PAIRS];
 	struct wf_match_group exact; /* groups[0], without an allocation */

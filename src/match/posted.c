@@ -3,14 +3,14 @@
  * Posted receives.
  *
  * The receives of one (ignore, directed or not) pair form a group: a hash table whose
- * key is what such a receive compares, which is the tag without the ignored bits and,
- * when directed, the source. A message is looked up once in each group that has
- * receives; the oldest receive found is its match. Receives of one key leave in the
- * order in which they came, so only the first of a key has to be compared.
+ * key has the values that such a receive compares: the tag without the ignored bits
+ * and, if the receive is directed, the source. A message is looked up once in each
+ * group that has receives; the oldest receive found is its match. Receives of one key
+ * leave in the order in which they came, so only the first of a key has to be compared.
  *
- * Receives outside of groups are in one list: a few receives while there are no others,
- * because a table costs more than comparing each; and those for which no group could be
- * had.
+ * Receives without a group are in one list: a few receives while there are no others,
+ * because a table costs more than comparing each; and receives whose group could not be
+ * made.
  */
 #include "match/posted.h"
 #include "match/halves.h"
@@ -19,7 +19,7 @@ static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 	struct wf_match_group *g, uint64_t ignore, bool directed)
 {
 	wf_match_table_init(&g->table, NULL, ignore, directed);
-	g->lately = NULL;
+	g->last_key = NULL;
 	g->bit = UINT32_C(1) << bit;
 	m->groups[bit] = g;
 	return g;
@@ -28,7 +28,7 @@ static struct wf_match_group *group_set(struct wf_match *m, unsigned int bit,
 void wf_match_posted_init(struct wf_match *m)
 {
 	wf_list_init(&m->posted);
-	wf_list_init(&m->beside);
+	wf_list_init(&m->ungrouped);
 	m->recent = group_set(m, 0, &m->exact, 0, false);
 	m->group_count = 1;
 }
@@ -62,7 +62,8 @@ static struct wf_match_group *group_add(
 	return NULL;
 }
 
-/* The group of a pair that is not m->recent; NULL: no further group can be had. */
+/* The group of a pair, which is not m->recent; NULL: there is none, and none can be
+ * made. */
 static __attribute__((noinline)) struct wf_match_group *group_other(
 	struct wf_match *m, uint64_t ignore, bool directed)
 {
@@ -87,12 +88,12 @@ void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e, uint64_t 
 	if (wf_unlikely(!wf_match_group_serves(g, ignore, addr != WF_MATCH_ANY)))
 		g = group_other(m, ignore, addr != WF_MATCH_ANY);
 	if (wf_unlikely(!g)) {
-		wf_match_beside_post(m, e);
+		wf_match_ungrouped_post(m, e);
 		return;
 	}
 	e->group = g;
 	e->hash = wf_match_table_hash(&g->table, tag, addr);
-	g->lately = wf_match_table_add(&g->table, &e->node, e->hash);
+	g->last_key = wf_match_table_add(&g->table, &e->node, e->hash);
 	m->live |= g->bit;
 }
 
@@ -101,9 +102,9 @@ struct wf_match_entry *wf_match_search_groups(
 {
 	struct wf_match_entry *e, *best = NULL;
 
-	if (m->live & WF_MATCH_BESIDE)
-		best = wf_match_beside_search(m, tag, addr);
-	for (uint32_t live = m->live & ~WF_MATCH_BESIDE; live; live &= live - 1) {
+	if (m->live & WF_MATCH_UNGROUPED)
+		best = wf_match_ungrouped_search(m, tag, addr);
+	for (uint32_t live = m->live & ~WF_MATCH_UNGROUPED; live; live &= live - 1) {
 		e = wf_match_group_find(m->groups[__builtin_ctz(live)], tag, addr);
 		if (e && (!best || e->stamp < best->stamp))
 			best = e;

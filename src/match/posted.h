@@ -12,28 +12,29 @@ static inline struct wf_match_entry *wf_match_entry_of(struct wf_match_node *nod
 	return wf_container_of(node, struct wf_match_entry, node);
 }
 
-static inline void wf_match_beside_post(struct wf_match *m, struct wf_match_entry *e)
+static inline void wf_match_ungrouped_post(struct wf_match *m, struct wf_match_entry *e)
 {
 	e->group = NULL;
-	wf_list_push(&m->beside, &e->node.beside);
-	m->beside_count++;
-	m->live |= WF_MATCH_BESIDE;
+	wf_list_push(&m->ungrouped, &e->node.ungrouped);
+	m->ungrouped_count++;
+	m->live |= WF_MATCH_UNGROUPED;
 }
 
-static inline void wf_match_beside_unpost(struct wf_match *m, struct wf_match_entry *e)
+static inline void wf_match_ungrouped_unpost(
+	struct wf_match *m, struct wf_match_entry *e)
 {
-	wf_list_unlink(&e->node.beside);
-	if (!--m->beside_count)
-		m->live &= ~WF_MATCH_BESIDE;
+	wf_list_unlink(&e->node.ungrouped);
+	if (!--m->ungrouped_count)
+		m->live &= ~WF_MATCH_UNGROUPED;
 }
 
-static inline struct wf_match_entry *wf_match_beside_search(
+static inline struct wf_match_entry *wf_match_ungrouped_search(
 	const struct wf_match *m, uint64_t tag, uint64_t addr)
 {
-	wf_list_foreach(item, &m->beside)
+	wf_list_foreach(item, &m->ungrouped)
 	{
 		struct wf_match_entry *e =
-			wf_list_entry(item, struct wf_match_entry, node.beside);
+			wf_list_entry(item, struct wf_match_entry, node.ungrouped);
 
 		if (e->node.tag == (tag & ~e->ignore) &&
 			(e->node.addr == WF_MATCH_ANY || e->node.addr == addr))
@@ -48,24 +49,25 @@ static inline bool wf_match_group_serves(
 	return g->table.ignore == ignore && !g->table.any == directed;
 }
 
-/* Is @node a receive of that key in @g? */
+/* Is @node a receive in @g with the key (@tag, @addr)? */
 static inline bool wf_match_group_same(const struct wf_match_group *g,
 	const struct wf_match_node *node, uint64_t tag, uint64_t addr)
 {
 	return node && wf_match_table_same(&g->table, node, tag, addr);
 }
 
-/* Add @e, whose fields but group and hash are set (tag, ignore and addr as given), to
- * its group, or to m->beside without a group. Out of line, see below. */
+/* Add @e to its group, or to m->ungrouped if it has none. All members of @e but group
+ * and hash are set. Out of line: rarely called by the inline functions below. */
 void wf_match_group_post(struct wf_match *m, struct wf_match_entry *e, uint64_t tag,
 	uint64_t ignore, uint64_t addr);
 
-/* The same if the receive follows one of its key that was used lately; else false. */
+/* wf_match_group_post, if m->recent is the group and its last_key the key of @e. False:
+ * nothing was done. */
 static inline bool wf_match_group_follow(struct wf_match *m, struct wf_match_entry *e,
 	uint64_t tag, uint64_t ignore, uint64_t addr)
 {
 	struct wf_match_group *g = m->recent;
-	struct wf_match_node *first = g->lately;
+	struct wf_match_node *first = g->last_key;
 
 	if (!wf_match_group_serves(g, ignore, addr != WF_MATCH_ANY) ||
 		!wf_match_group_same(g, first, tag, addr))
@@ -84,11 +86,11 @@ static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_ent
 		wf_match_table_remove(&g->table, &e->node, e->hash);
 
 	if (wf_likely(first != NULL)) {
-		g->lately = first;
+		g->last_key = first;
 		return;
 	}
-	if (g->lately == &e->node)
-		g->lately = NULL;
+	if (g->last_key == &e->node)
+		g->last_key = NULL;
 	if (!g->table.keys)
 		m->live &= ~g->bit;
 }
@@ -98,7 +100,7 @@ static inline void wf_match_group_unpost(struct wf_match *m, struct wf_match_ent
 static inline struct wf_match_entry *wf_match_group_find(
 	const struct wf_match_group *g, uint64_t tag, uint64_t addr)
 {
-	struct wf_match_node *node = g->lately;
+	struct wf_match_node *node = g->last_key;
 
 	if (!g->table.any && addr == WF_MATCH_ANY)
 		return NULL;
@@ -115,9 +117,9 @@ static inline void wf_match_post_inline(struct wf_match *m, struct wf_match_entr
 	e->ignore = ignore;
 	e->stamp = m->stamp++;
 	wf_list_push(&m->posted, &e->order);
-	if (wf_likely(!(m->live & ~WF_MATCH_BESIDE) &&
-		      m->beside_count < WF_MATCH_FEW_POSTED))
-		wf_match_beside_post(m, e);
+	if (wf_likely(!(m->live & ~WF_MATCH_UNGROUPED) &&
+		      m->ungrouped_count < WF_MATCH_FEW_POSTED))
+		wf_match_ungrouped_post(m, e);
 	else if (wf_unlikely(!wf_match_group_follow(m, e, tag, ignore, addr)))
 		wf_match_group_post(m, e, tag, ignore, addr);
 }
@@ -126,13 +128,13 @@ static inline void wf_match_unpost_inline(struct wf_match *m, struct wf_match_en
 {
 	wf_list_unlink(&e->order);
 	if (!e->group)
-		wf_match_beside_unpost(m, e);
+		wf_match_ungrouped_unpost(m, e);
 	else
 		wf_match_group_unpost(m, e);
 }
 
-/* The oldest match among receives of several groups, or in some group and beside. Out
- * of line: the fast path keeps its registers. */
+/* The oldest match among receives of several groups, or of a group and m->ungrouped.
+ * Out of line: the fast path needs fewer registers. */
 struct wf_match_entry *wf_match_search_groups(
 	const struct wf_match *m, uint64_t tag, uint64_t addr);
 
@@ -141,8 +143,8 @@ static inline struct wf_match_entry *wf_match_search_posted_inline(
 {
 	uint32_t live = m->live;
 
-	if (live == WF_MATCH_BESIDE)
-		return wf_match_beside_search(m, tag, addr);
+	if (live == WF_MATCH_UNGROUPED)
+		return wf_match_ungrouped_search(m, tag, addr);
 	if (wf_likely(live == m->recent->bit))
 		return wf_match_group_find(m->recent, tag, addr);
 	return wf_match_search_groups(m, tag, addr);

@@ -7,9 +7,9 @@
 /* Growth and shrinking of tables, for both kinds of links. */
 
 enum {
-	/* A table of up to so many buckets keeps them when it is empty. */
+	/* A table of at most this many buckets keeps them when it is empty. */
 	KEPT_BUCKETS = 256,
-	FEW_KEYS = 4, /* so many keys do not allocate memory */
+	FEW_KEYS = 4, /* up to this many keys need no allocated memory */
 	MOVES_PER_CALL = 8,
 	MAX_BUCKETS = 1 << 30,
 	SPARSE_BYTES = 1 << 19,

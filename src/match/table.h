@@ -25,7 +25,7 @@ struct wf_match_node {
 		struct {
 			struct wf_match_node *after, *before; /* in the ring */
 		};
-		struct wf_list beside; /* in wf_match.beside; in no table then */
+		struct wf_list ungrouped; /* in wf_match.ungrouped; in no table then */
 	};
 	/* A compiler fills both with one store of 16 bytes. At a multiple of 16 bytes
 	 * the store never straddles two cache lines or pages, which would be slow. */
@@ -41,8 +41,8 @@ struct wf_match_node {
 #define T_AT(t, link) (link)
 #include "match/table.inl"
 
-/* The same in 24 bytes, part of an object of a pool with handles. A link is the handle
- * of the node (wf_pool_handle of its address). */
+/* A node in 24 bytes, a member of an object of a pool with handles. A link is the
+ * handle of the node (wf_pool_handle of its address). */
 struct wf_match_compact_node {
 	uint64_t tag;
 	int32_t addr; /* 31 bits, or -1: WF_MATCH_ANY */

@@ -69,7 +69,8 @@ static inline bool T(_same)(
 		((node->tag ^ tag) & ~t->ignore) | ((T(_addr)(node) ^ addr) & ~t->any));
 }
 
-/* The first node of that key in the bucket that begins with @link, or 0. */
+/* The first node with the key (@tag, @addr) in the bucket that begins with @link, or 0.
+ */
 static inline T_LINK T(_search)(
 	const struct T() * t, T_LINK link, uint64_t tag, uint64_t addr)
 {
@@ -78,7 +79,7 @@ static inline T_LINK T(_search)(
 	return link;
 }
 
-/* The first node of that key, or 0. */
+/* The first node with the key (@tag, @addr), or 0. */
 static inline T_LINK T(_find)(const struct T() * t, uint64_t tag, uint64_t addr)
 {
 	uint32_t hash = T(_hash)(t, tag, addr);
@@ -113,7 +114,7 @@ static inline void T(_follow)(const struct T() * t, T_LINK first, T_LINK link)
 }
 
 /* Add @link, whose node has tag and addr set, behind the other nodes of its key. @hash
- * is the key's, here and below. Returns the first node of the key. */
+ * is that of the key, as in the functions below. Returns the first node of the key. */
 static inline T_LINK T(_add)(struct T() * t, T_LINK link, uint32_t hash)
 {
 	T_NODE *node = T_AT(t, link);
@@ -150,8 +151,8 @@ static inline T_LINK *T(_holder)(const struct T() * t, T_LINK link, uint32_t has
 	return holder;
 }
 
-/* Remove @link. Returns the node that is the first of the key now, if @link was it
- * before; else 0. */
+/* Remove @link. If @link was the first node of its key, returns the first node now (0:
+ * none is left); else 0. */
 static inline T_LINK T(_remove)(struct T() * t, T_LINK link, uint32_t hash)
 {
 	T_NODE *node = T_AT(t, link);

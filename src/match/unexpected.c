@@ -25,13 +25,14 @@
 #include "match/mark.h"
 #include "match/halves.h"
 
-/* Up to so many messages are compared one by one. */
+/* Up to this number of messages are compared one by one, without an index. */
 #define SHORT 4
-/* An index is idle if it was not used while so many receives and messages came. */
+/* An index is idle if it was not used while this number of receives and messages came.
+ */
 #define IDLE 4096
-/* An idle index gives back so many messages whenever another index grows by one ... */
+/* Number of messages that an idle index gives back when another index grows by one, */
 #define RETREAT_SLOWLY 2
-/* ... and so many whenever a search has to do without an index. */
+/* and when a search found no index and could not make one. */
 #define RETREAT_FAST 128
 
 static struct wf_match_index *index_of(struct wf_list *item)
@@ -378,9 +379,9 @@ void wf_match_queue(struct wf_match *m, uint32_t msg, uint64_t tag, uint64_t add
 		m->unspec_count++;
 }
 
-/* Before a message leaves: an index that ends at it now ends at the one before. Marks
- * find the indexes that the message is in, but not directed indexes that cover it
- * without a source. */
+/* Called before @msg leaves the list: if @x ends at @msg, it now ends at the message
+ * before. The marks of @msg tell which indexes have it; for a message of unknown source
+ * all indexes are passed, because a directed index covers it without a mark. */
 static void step_back(const struct wf_match *m, struct wf_match_index *x, uint32_t msg)
 {
 	if (x->last == msg)
@@ -427,7 +428,7 @@ static inline void unlink_message(struct wf_match *m, uint32_t msg)
 	m->unexpected_count--;
 }
 
-/* The same for a message that is in an index, or whose source is unknown. */
+/* unlink_message for a message that is in an index, or whose source is unknown. */
 static __attribute__((noinline)) void leave_all(struct wf_match *m, uint32_t msg)
 {
 	if (in_first(at(m, msg)))

@@ -50,9 +50,9 @@ int wf_addrstr_family(const struct wf_addrstr *str, int *ret_family);
 int wf_addrstr_copy(const struct wf_addrstr_part *part, char *buf, size_t len);
 
 /*
- * Endpoints of providers within one machine have names instead: any text. A format in
- * front ("fi_shm://", "fi_ns://", or one that the application made up) is no part of
- * the name.
+ * Endpoints of providers within one machine have names instead: any text. A format
+ * prefix ("fi_shm://", "fi_ns://", or one that the application made up) does not belong
+ * to the name.
  */
 #define WF_ADDRSTR_LOCAL "fi_shm://"
 

@@ -16,7 +16,7 @@ static inline uint64_t wf_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The same with a resolution of some milliseconds, at a fraction of the cost. */
+/* wf_now_ns with a resolution of some milliseconds, at a fraction of the cost. */
 static inline uint64_t wf_coarse_ns(void)
 {
 	struct timespec ts;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* Everything is hidden by default; only what symbols.tsv lists carries this. */
+/* Marks the functions that symbols.tsv lists; all others are hidden. */
 #define WF_EXPORT __attribute__((visibility("default")))
 
 #define wf_likely(x)   __builtin_expect(!!(x), 1)

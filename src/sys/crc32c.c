@@ -65,12 +65,12 @@ uint32_t wf_crc32c_tables(uint32_t crc, const void *bytes, size_t len)
 	(__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("pclmul"))
 #define USES_INSTRUCTIONS __attribute__((target("sse4.2,pclmul")))
 
-/* The instruction takes three cycles and one can begin in each: three blocks of so many
- * bytes are computed side by side. */
+/* Bytes in each of three blocks that are computed at the same time: the instruction
+ * takes three cycles, and the processor begins one in each cycle. */
 enum { BLOCK = 256 };
 
-/* x^(8 * n - 33) modulo the polynomial, for n of one block and of two: what a register
- * is multiplied with to move it on by n zero bytes. */
+/* x^(8 * n - 33) modulo the polynomial, where n is the number of bytes in one block and
+ * in two. Multiplying a CRC register by it appends n zero bytes. */
 #define BY_ONE UINT32_C(0xb9e02b86)
 #define BY_TWO UINT32_C(0xdd7e3b0c)
 

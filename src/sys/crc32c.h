@@ -10,10 +10,11 @@
  * them. Any thread.
  */
 
-/* The CRC of all bytes so far: @crc is that of the bytes before, 0 at the start. */
+/* Append @len bytes to a message with the CRC @crc (0: an empty message). Returns the
+ * new CRC. */
 uint32_t wf_crc32c(uint32_t crc, const void *bytes, size_t len);
 
-/* The same by tables, whatever the processor has. */
+/* wf_crc32c by tables, without the processor's instructions. */
 uint32_t wf_crc32c_tables(uint32_t crc, const void *bytes, size_t len);
 
 #endif

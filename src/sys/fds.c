@@ -14,7 +14,7 @@ enum {
 	 * one. */
 	LIMIT_MAX = 1 << 20,
 	/* This fraction of the limit is kept free for the application. */
-	SPARE_PART = 16,
+	SPARE_SHARE = 16,
 };
 
 static atomic_bool raised;
@@ -50,7 +50,7 @@ void wf_fds_note(int fd)
 
 	if (!atomic_load_explicit(&raised, memory_order_relaxed) &&
 		!getrlimit(RLIMIT_NOFILE, &limit) &&
-		(rlim_t)fd >= limit.rlim_cur - limit.rlim_cur / SPARE_PART)
+		(rlim_t)fd >= limit.rlim_cur - limit.rlim_cur / SPARE_SHARE)
 		(void)wf_fds_more();
 }
 

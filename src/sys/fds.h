@@ -17,11 +17,12 @@
  */
 bool wf_fds_more(void);
 
-/* As socket(2), but raises the limit when few descriptors are left. */
+/* socket(2), which also raises the limit when few descriptors are left. */
 int wf_socket(int domain, int type, int protocol);
-/* The same for epoll_create1(2); closed by an exec. */
+/* epoll_create1(2) with EPOLL_CLOEXEC, which also raises the limit. */
 int wf_epoll(void);
-/* The same check for @fd, which was just opened. */
+/* Raise the limit if @fd, which was just opened, shows that few descriptors are left.
+ */
 void wf_fds_note(int fd);
 
 /*

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * A map of up to 2^30 indices that are taken or free. It finds the lowest free one in a
- * few steps whatever the number: level 0 has a bit for each index, and each level above
- * one for each full word of the level below.
+ * A map of up to 2^30 indices that are taken or free. It finds the lowest free index in
+ * a few steps: level 0 has a bit for each index, set if the index is taken; each level
+ * above has a bit for each word of the level below, set if the word is full.
  *
  * The map is a view of words that the caller owns, all zero when no index is taken: the
  * levels one after the other, the widest one last. The words may be in memory that
@@ -23,20 +23,22 @@ enum { WF_FREEMAP_LEVELS = 5 };
 #define WF_FREEMAP_BROKEN SIZE_MAX
 
 struct wf_freemap {
-	uint64_t *level[WF_FREEMAP_LEVELS];
-	size_t words[WF_FREEMAP_LEVELS];
-	size_t bits;
+	uint64_t *level[WF_FREEMAP_LEVELS]; /* words of each level */
+	size_t words[WF_FREEMAP_LEVELS];    /* number of words in each level */
+	size_t bits;                        /* number of indices */
 };
 
 /* Words needed for @bits indices, and how many of them precede level 0. */
 size_t wf_freemap_words(size_t bits);
 size_t wf_freemap_upper_words(size_t bits);
 
+/* Make @map a view of @words, which has wf_freemap_words(@bits) words. */
 void wf_freemap_attach(struct wf_freemap *map, uint64_t *words, size_t bits);
 
 /* Copy @src to the larger or equal, all-zero @dst. */
 void wf_freemap_copy(struct wf_freemap *dst, const struct wf_freemap *src);
 
+/* Mark a free index as taken, and a taken one as free. */
 void wf_freemap_take(struct wf_freemap *map, size_t i);
 void wf_freemap_give(struct wf_freemap *map, size_t i);
 

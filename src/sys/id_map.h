@@ -7,8 +7,9 @@
 #include "sys/compiler.h"
 
 /*
- * Small numbers that stand for pointers, for objects that many references name. 0 is
- * never a number. All zero is an empty map; the caller serialises.
+ * A map from small numbers to pointers, for objects that many references name: a number
+ * takes less memory than a pointer. 0 is never a number. A map of zero bytes is empty.
+ * The caller serialises.
  */
 struct wf_id_map {
 	/* Pointers by number; a free entry has the next free number, shifted left by 1,
@@ -19,10 +20,11 @@ struct wf_id_map {
 
 void wf_id_map_done(struct wf_id_map *map);
 
-/* Add @what and return its number, below @limit; 0: all are used, or no memory. */
+/* Add the pointer @what and return its number, below @limit. 0: all numbers are used,
+ * or no memory. */
 uint32_t wf_id_map_add(struct wf_id_map *map, void *what, uint32_t limit);
 
-/* What @number, which may be any number, stands for; NULL: nothing. The pointers in
+/* The pointer with @number, which may be any number; NULL: there is none. Pointers in
  * @map are even. */
 static inline void *wf_id_map_get(const struct wf_id_map *map, uint64_t number)
 {

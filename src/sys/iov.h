@@ -32,7 +32,7 @@ static inline size_t wf_iov_gather(void *to, const struct iovec *iov, size_t cou
 	return (size_t)(at - (uint8_t *)to);
 }
 
-/* The same for at most @len bytes. */
+/* wf_iov_gather of at most @len bytes. */
 static inline size_t wf_iov_gather_some(
 	void *to, const struct iovec *iov, size_t count, size_t len)
 {
@@ -66,7 +66,7 @@ static inline size_t wf_iov_scatter(
 	return len - left;
 }
 
-/* The same from byte @offset of the pieces on. */
+/* wf_iov_scatter, beginning at byte @offset of the pieces. */
 static inline size_t wf_iov_scatter_at(const struct iovec *iov, size_t count,
 	size_t offset, const void *from, size_t len)
 {

@@ -5,7 +5,7 @@
 
 enum { SPINS_BEFORE_YIELD = 128 };
 
-/* Spin, and yield after a while, as the holder may be descheduled. */
+/* Spin, and yield after a while, because the holder may be descheduled. */
 static void spin(struct wf_lock *lock)
 {
 	unsigned int spins = 0;

@@ -67,8 +67,8 @@ WF_INLINE void wf_unlock(struct wf_lock *lock)
 		wf_unlock_slow(lock);
 }
 
-/* False when another thread holds it; a progress loop then leaves the work to that
- * thread. */
+/* Take the lock if no thread holds it. False: another thread holds it; a progress loop
+ * then leaves the work to that thread. */
 WF_INLINE bool wf_trylock(struct wf_lock *lock)
 {
 	if (lock->kind == WF_LOCK_NONE)
@@ -77,17 +77,16 @@ WF_INLINE bool wf_trylock(struct wf_lock *lock)
 						     : wf_trylock_slow(lock);
 }
 
-/* For fast paths that call no function: false if the lock is held or is a mutex, where
- * the caller takes another path. */
-WF_INLINE bool wf_lock_quick(struct wf_lock *lock)
+/* wf_trylock for fast paths, which calls no function: false also for every mutex. */
+WF_INLINE bool wf_trylock_inline(struct wf_lock *lock)
 {
 	if (lock->kind == WF_LOCK_NONE)
 		return true;
 	return wf_likely(lock->kind == WF_LOCK_SPIN && wf_lock_spin_try(lock));
 }
 
-/* After wf_lock_quick. */
-WF_INLINE void wf_unlock_quick(struct wf_lock *lock)
+/* Release a lock that wf_trylock_inline took. */
+WF_INLINE void wf_unlock_inline(struct wf_lock *lock)
 {
 	if (lock->kind != WF_LOCK_NONE)
 		atomic_store_explicit(&lock->held, false, memory_order_release);

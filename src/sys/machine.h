@@ -5,20 +5,20 @@
 #include <stdint.h>
 
 /*
- * What tells machines, and the processes of one machine, apart. Host names and
- * addresses do not: several machines may have the same. Any thread may call; all
- * functions return 0 or a negative errno, and read /proc, which may not be there.
+ * Identities of machines and of the processes of one machine. Host names and addresses
+ * are no identities: several machines may have the same. Any thread may call; all
+ * functions return 0 or a negative errno, and read /proc, which may not be mounted.
  */
 
 /* The running kernel: random, new at each boot. */
 int wf_machine_boot_id(uint8_t ret_id[16]);
 
-/* The process namespace of this process, in which its process id counts: containers
- * with the same kernel have others. */
+/* The process namespace of this process, in which its process id is valid. Containers
+ * on one kernel have different ones. */
 int wf_machine_pid_ns(uint64_t *ret_ns);
 
-/* The state of process @pid, as the letter of proc(5), and the time when it began, in
- * clock ticks since boot. Both together tell it from a later one of the same id. */
+/* The state of process @pid, as the letter of proc(5), and its start time in clock
+ * ticks since boot, by which it differs from a later process with the same id. */
 int wf_process_stat(uint32_t pid, char *ret_state, uint64_t *ret_started);
 
 #endif

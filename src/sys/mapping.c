@@ -61,7 +61,7 @@ int wf_mapping_find(const void *addr, size_t len, struct wf_mapping *ret)
 	return err;
 }
 
-/* Is @fd of the mapped file, and open for this? */
+/* Does @fd refer to the mapped file, open for reading, and for writing if @writable? */
 static bool is_of(const struct wf_mapping *mapping, int fd, bool writable)
 {
 	int mode = fcntl(fd, F_GETFL);
@@ -77,8 +77,8 @@ static bool is_of(const struct wf_mapping *mapping, int fd, bool writable)
 	       (mode == O_RDWR || (mode == O_RDONLY && !writable));
 }
 
-/* Another thread may close the descriptor and open another one meanwhile, so the copy
- * is checked. */
+/* A checked duplicate of @fd. The duplicate is checked because another thread may close
+ * @fd and open another file meanwhile. */
 static int copy_of(const struct wf_mapping *mapping, int fd, bool writable)
 {
 	int copy;
@@ -108,9 +108,9 @@ static int find_descriptor(const struct wf_mapping *mapping, bool writable)
 	return fd;
 }
 
-/* The descriptor was closed after mmap: a privileged process can open the file again.
- */
-static int open_again(const struct wf_mapping *mapping, bool writable)
+/* Open the file through /proc, for a process that has no descriptor of it. The kernel
+ * allows that to privileged processes. */
+static int open_by_proc(const struct wf_mapping *mapping, bool writable)
 {
 	char path[80];
 	int fd;
@@ -130,5 +130,5 @@ int wf_mapping_open(const struct wf_mapping *mapping, bool writable)
 {
 	int fd = find_descriptor(mapping, writable);
 
-	return fd == -ENOENT ? open_again(mapping, writable) : fd;
+	return fd == -ENOENT ? open_by_proc(mapping, writable) : fd;
 }

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /*
- * What a range of this process's memory is a mapping of, as /proc/self/maps tells it.
+ * The mapping that a range of this process's memory belongs to, from /proc/self/maps.
  * Any thread may call. Functions return 0 or a negative errno.
  */
 struct wf_mapping {
@@ -23,9 +23,9 @@ struct wf_mapping {
 /* The mapping that contains all of the range. -ENOENT: none, or several. */
 int wf_mapping_find(const void *addr, size_t len, struct wf_mapping *ret);
 
-/* A new descriptor of the mapped file, close-on-exec: of a descriptor that this process
- * has of it, or, where the kernel permits that, opened for reading, and writing if
- * @writable. -ENOENT: there is neither. */
+/* A new descriptor of the mapped file, close-on-exec: a duplicate of a descriptor that
+ * this process has, or opened through /proc if the kernel permits that. It is open for
+ * reading, and for writing if @writable. -ENOENT: neither is possible. */
 int wf_mapping_open(const struct wf_mapping *mapping, bool writable);
 
 #endif

@@ -8,11 +8,11 @@
 #include <stdint.h>
 
 /*
- * A log of memory whose pages went away: unmapped, moved or given back to the kernel.
- * Any number of readers, each with a position of its own; a reader that falls behind
- * learns that all memory may have changed. Nothing here allocates or frees memory while
- * it holds the lock, so that a writer may be in the middle of munmap(2), and a thread
- * that is may wait for a writer.
+ * A log of memory ranges whose pages were unmapped, moved or given back to the kernel.
+ * Any number of readers, each with its own position; a reader that falls behind learns
+ * that all memory may have changed. No function allocates or frees memory while it
+ * holds the lock, because a thread within munmap(2) may wait until a writer has added
+ * its range.
  */
 enum { WF_MEM_CHANGES = 256 };
 
@@ -31,22 +31,23 @@ struct wf_mem_changes {
 		.lock = PTHREAD_MUTEX_INITIALIZER                                      \
 	}
 
-/* What a reader learns that fell behind. */
+/* The range that a reader gets if it fell behind: all memory. */
 #define WF_MEM_ALL                                                                     \
 	(struct wf_mem_range)                                                          \
 	{                                                                              \
 		.start = 0, .end = UINTPTR_MAX                                         \
 	}
 
-/* The lock is held. */
+/* wf_mem_changes_add for a caller that holds the lock. */
 void wf_mem_changes_add_locked(
 	struct wf_mem_changes *changes, struct wf_mem_range range);
 void wf_mem_changes_add(struct wf_mem_changes *changes, struct wf_mem_range range);
 
-/* The position behind all that was added. */
+/* The position behind the latest range. Takes the lock. */
 uint64_t wf_mem_changes_now(struct wf_mem_changes *changes);
 
-/* The range at *@pos, which moves on. False: there is none. */
+/* Get the range at *@pos, and advance *@pos. False: there is no further range. Takes
+ * the lock. */
 bool wf_mem_changes_next(
 	struct wf_mem_changes *changes, uint64_t *pos, struct wf_mem_range *ret_range);
 

@@ -6,13 +6,15 @@
 
 /*
  * A full memory barrier that one thread executes for all threads of all processes that
- * have joined: what a frequent action needs against a rare one of another process,
- * without a barrier in the frequent one. See membarrier(2). Any thread may call.
+ * have joined; membarrier(2). It orders a rare action of one process with a frequent
+ * action of another one, which then needs no barrier. Any thread may call.
  */
 
-/* Let barriers reach this process. False: the kernel has none, use fences. */
+/* Let barriers of other processes apply to this process. False: the kernel does not
+ * support them; both actions need fences. */
 bool wf_membarrier_join(void);
-/* Execute one. False: the kernel has none; it is a fence of this thread. */
+/* Execute a barrier. False: the kernel does not support it; the call is a fence of the
+ * calling thread only. */
 bool wf_membarrier(void);
 
 #endif

@@ -12,7 +12,7 @@
 
 #include "sys/compiler.h"
 
-/* Guards the pointer, not the snapshot: that never changes once it is published. */
+/* Guards the pointer, not the snapshot, which is constant once it is published. */
 static pthread_mutex_t cache_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct wf_netifs *cache;
 
@@ -90,8 +90,8 @@ static void read_link(const char *name, const char *entry, char *buf, size_t len
 	buf[got < 0 ? 0 : got] = '\0';
 }
 
-/* The device path names every bus on the way: the last PCI address is that of the
- * device. */
+/* The device path names every bus between the root and the device: the last PCI address
+ * is that of the device. */
 static bool find_pci(const char *path, struct wf_netif_pci *ret)
 {
 	unsigned int domain, bus, device, function;

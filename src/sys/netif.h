@@ -88,8 +88,8 @@ static inline const struct wf_netif *wf_netaddr_link(
 const struct wf_netaddr *wf_netifs_find(
 	const struct wf_netifs *ifs, const union wf_sockaddr *addr);
 
-/* Details that are seldom needed: read from sysfs in each call. Empty strings where the
- * kernel has no answer. */
+/* Details that are rarely needed, so each call reads them from sysfs. Empty strings if
+ * the kernel does not tell them. */
 struct wf_netif_details {
 	char driver[32];
 	char vendor_id[16]; /* "0x8086" */

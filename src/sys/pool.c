@@ -59,8 +59,8 @@ void wf_pool_init_handles(struct wf_pool *pool, size_t object_size, size_t *kept
 	pool->handles = handles;
 }
 
-/* Give the slab a range of handles, or a number. The system maps slabs side by side,
- * mostly downwards. False: all handles are used. */
+/* Give the slab a range of handles, or a number. The system maps slabs next to each
+ * other, mostly downwards. False: all handles are used. */
 static bool number_slab(struct wf_handles *handles, struct wf_pool_slab *slab)
 {
 	const uintptr_t reach = WF_POOL_OUTSIDE * sizeof(uint64_t);

@@ -21,9 +21,9 @@ enum { WF_POOL_KEPT = 1 << 20, WF_POOL_SPARE = 64 };
 
 /*
  * Handles of objects, in 32 bits: the address in words of 8 bytes, relative to a base
- * near the first slab. The system mostly maps slabs side by side. A slab that 31 bits
- * do not reach has a number, and handles of its objects have the highest bit set. All
- * zero before the first slab.
+ * below the first slab. The system mostly maps slabs next to each other. A slab outside
+ * the range of 31 bits has a number, and handles of its objects have the highest bit
+ * set. All zero before the first slab.
  */
 struct wf_handles {
 	uintptr_t base; /* address of handle 0; 0: no slab yet */
@@ -55,8 +55,8 @@ struct wf_pool {
 	size_t object_size, slab_size;
 	size_t slabs; /* number of slabs */
 	/* For the inline calls: freed objects that were not given back to their slabs,
-	 * linked through their first word; as many as a progress call may free, so that
-	 * a window of receives never leaves the inline path. */
+	 * linked through their first word, at most WF_POOL_SPARE. A program that posts
+	 * as many receives as messages arrive uses only these. */
 	void *spare;
 	unsigned int spare_count;
 };
@@ -73,19 +73,20 @@ struct wf_pool_slab {
 /* @object_size is more than 0. */
 void wf_pool_init(struct wf_pool *pool, size_t object_size);
 
-/* The same, with a count of kept bytes that several pools share and that bounds all of
- * them together. *@kept is 0 before the first of them is used. */
+/* wf_pool_init for pools that share the limit WF_POOL_KEPT: *@kept counts the kept
+ * bytes of all of them, and is 0 before the first pool is used. */
 void wf_pool_init_shared(struct wf_pool *pool, size_t object_size, size_t *kept);
 
-/* The same, for objects of at most WF_POOL_HANDLE_SIZE_MAX bytes that have handles.
- * Pools may share @handles, which must outlive them. */
+/* wf_pool_init_shared for objects of at most WF_POOL_HANDLE_SIZE_MAX bytes that have
+ * handles. Pools may share @handles, which must outlive them. */
 void wf_pool_init_handles(struct wf_pool *pool, size_t object_size, size_t *kept,
 	struct wf_handles *handles);
 
 /* Free all memory, also that of objects in use. */
 void wf_pool_done(struct wf_pool *pool);
 
-/* Uninitialised, aligned for any type of that size; NULL when there is no memory. */
+/* Allocate an object: uninitialised, aligned for any type of its size. NULL: no memory.
+ */
 void *wf_pool_get(struct wf_pool *pool);
 
 /* Free an object that wf_pool_get(@pool) returned. */
@@ -154,7 +155,8 @@ static inline void *wf_pool_at(const struct wf_handles *handles, uint32_t handle
 #define WF_POOL_CHECKED 0
 #endif
 
-/* The same as inline functions, for hot paths where a call is measurable. */
+/* wf_pool_get and wf_pool_put as inline functions, for hot paths where a call is
+ * measurable. */
 static inline void *wf_pool_get_inline(struct wf_pool *pool)
 {
 	void *object = pool->spare;
@@ -166,7 +168,7 @@ static inline void *wf_pool_get_inline(struct wf_pool *pool)
 	return object;
 }
 
-/* The same without a call; NULL as well if no freed object is at hand. */
+/* wf_pool_get of a spare object, without a call. NULL: there is no spare object. */
 static inline void *wf_pool_get_spare(struct wf_pool *pool)
 {
 	if (WF_POOL_CHECKED)

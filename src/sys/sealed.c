@@ -47,8 +47,8 @@ static void *map(int fd, size_t size, int prot)
 	return mem;
 }
 
-/* Kernels before 5.1 do not know the seal of future writes, and the others suffice for
- * the readers' safety. */
+/* Seal the size, and future writes if the kernel can (5.1). The seals of the size are
+ * enough for the safety of readers. */
 static int seal(int fd)
 {
 	if (!fcntl(fd, F_ADD_SEALS, SEALS | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL))
@@ -105,8 +105,8 @@ static int open_named(const char *name, uint32_t pid, int of)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Is it of this user, of the right size for ever, and in ordinary memory? Pages of
- * other kinds may be missing when they are needed. */
+/* Does the file belong to this user, with the right size, sealed, in ordinary memory?
+ * Pages of other kinds of memory may be missing when they are accessed. */
 static bool is_safe(int fd, size_t size)
 {
 	int seals = fcntl(fd, F_GET_SEALS);

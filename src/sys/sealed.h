@@ -9,18 +9,21 @@
  * Memory without a name in the file system, which the process that made it writes and
  * other processes of the same user and process namespace map for reading: they open it
  * by /proc. Its size is sealed, so no access behind its end can raise SIGBUS, and from
- * Linux 5.1 on nothing but the mapping of its maker can write. The kernel frees it with
- * the last process that has it. Any thread may call; functions return 0 or a negative
- * errno.
+ * Linux 5.1 on only the mapping of its maker can write. The kernel frees the memory
+ * with the last process that has it open or mapped. Any thread may call; functions
+ * return 0 or a negative errno.
  */
 
-/* Make @size bytes, all zero. @name is for maps(5) of the process and at most 32 bytes
- * long; readers name it, too. A forked child does not have the mapping. */
+/* Make memory of @size bytes, all zero. @name, at most 32 bytes, is shown in
+ * /proc/PID/maps, and readers have to know it. A forked child does not have the
+ * mapping.
+ */
 int wf_sealed_new(const char *name, size_t size, int *ret_fd, void **ret_mem);
 
-/* Map what the process @pid made with @name and @size, and has as its descriptor @of.
- * These numbers may come from anywhere: a file of another kind, name, owner or size is
- * refused, with -EINVAL or what the kernel said, before it is opened or read. */
+/* Map the memory that the process @pid made with @name and @size, and that is open
+ * there as descriptor @of. The arguments need not be trusted: a file of another kind,
+ * name, owner or size is refused, with -EINVAL or the kernel's error, before it is
+ * read. */
 int wf_sealed_map(
 	const char *name, uint32_t pid, int of, size_t size, const void **ret_mem);
 

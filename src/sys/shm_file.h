@@ -12,9 +12,9 @@
  * Each process that has the object open holds a lock on its first byte: shared once the
  * object is ready, and exclusive while its creator fills it. Another byte is the
  * writers' lock. These are open file description locks: the kernel releases them when
- * the process dies, whatever it was doing, and no content of the memory has to be
- * trusted. (A robust pthread mutex would not do: the C library follows pointers that
- * are stored in the mutex, and every process that maps it may write those.)
+ * the process dies, at any point, and no content of the memory has to be trusted. (A
+ * robust pthread mutex would not do: the C library follows pointers that are stored in
+ * the mutex, and every process that maps it may write those.)
  *
  *   - The creator unlinks the name when it closes the object; other processes keep
  *     their mapping.

@@ -16,7 +16,7 @@ static unsigned int class_of(size_t len)
 
 	if (len <= first)
 		return (unsigned int)((len + WF_SIZES_STEP - 1) / WF_SIZES_STEP);
-	/* (len - 1) is in [2^n, 2^(n+1)), in one of its parts. */
+	/* (len - 1) is in [2^n, 2^(n+1)), which WF_SIZES_STEPS classes divide. */
 	shift = log2_of(len - 1) - log2_of(WF_SIZES_STEPS);
 	return (shift - log2_of(WF_SIZES_STEP)) * WF_SIZES_STEPS +
 	       (unsigned int)((len - 1) >> shift) + 1;

@@ -17,7 +17,7 @@
  */
 enum {
 	WF_SIZES_STEP = 16,     /* bytes between the first size classes */
-	WF_SIZES_STEPS = 32,    /* number of those, and of classes in each doubling */
+	WF_SIZES_STEPS = 32,    /* first size classes, and classes in each doubling */
 	WF_SIZES_DOUBLINGS = 7, /* 512 to 64 Ki */
 	WF_SIZES_CLASSES = WF_SIZES_STEPS * (1 + WF_SIZES_DOUBLINGS) + 1,
 	WF_SIZES_MAX = WF_SIZES_STEP * WF_SIZES_STEPS << WF_SIZES_DOUBLINGS,
@@ -38,13 +38,13 @@ void wf_sizes_init(struct wf_sizes *sizes, size_t head);
  * that is in use stays. */
 void wf_sizes_done(struct wf_sizes *sizes);
 
-/* Uninitialised; NULL when there is no memory. */
+/* Allocate a block of @len bytes behind a header, uninitialised. NULL: no memory. */
 void *wf_sizes_get(struct wf_sizes *sizes, size_t len);
 
 /* Free a block; @len is the length that wf_sizes_get got. */
 void wf_sizes_put(struct wf_sizes *sizes, void *mem, size_t len);
 
-/* The same for a block with a handle: the length need not be known. */
+/* wf_sizes_put of a block with a handle: its length need not be known. */
 static inline void wf_sizes_put_handled(void *mem)
 {
 	wf_pool_put(wf_pool_slab_of(mem)->pool, mem);

@@ -16,8 +16,9 @@ struct wf_timer {
 void wf_timer_init(struct wf_timer *timer);
 void wf_timer_done(struct wf_timer *timer);
 
-/* Set the deadline; UINT64_MAX: none. True: the descriptor was opened, and is in no
- * epoll set. If it cannot be opened nothing happens, and the next call tries again. */
+/* Set the deadline; UINT64_MAX: none. True: the descriptor was opened by this call, so
+ * the caller adds it to its epoll set. If it cannot be opened no deadline is set, and
+ * the next call tries to open it. */
 bool wf_timer_set(struct wf_timer *timer, uint64_t deadline_ns);
 
 /* Read the descriptor, so that it is not readable any more. */

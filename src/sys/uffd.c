@@ -50,8 +50,9 @@ static bool range_of(const struct uffd_msg *msg, struct wf_mem_range *ret_range)
 	}
 }
 
-/* Reading an event lets the thread that caused it go on. The lock is held over both, so
- * that this thread finds the range in the log. */
+/* Read events and add their ranges to the log. Reading an event lets the thread that
+ * caused it continue; the lock is held until the range is added, so that the thread
+ * finds the range in the log. */
 static void take_events(struct wf_uffd *uffd)
 {
 	struct uffd_msg msgs[EVENTS];
@@ -66,8 +67,8 @@ static void take_events(struct wf_uffd *uffd)
 	(void)pthread_mutex_unlock(&uffd->changes->lock);
 }
 
-/* Allocates and frees nothing: another thread may wait for this one in the middle of
- * that. */
+/* The thread. It never allocates or frees memory: a thread within malloc or free may be
+ * waiting for this thread to read its event. */
 static void *run(void *arg)
 {
 	struct wf_uffd *uffd = arg;
@@ -157,7 +158,7 @@ void wf_uffd_close(struct wf_uffd *uffd)
 	if (write(uffd->stop, &one, sizeof(one)) == (ssize_t)sizeof(one))
 		(void)pthread_join(uffd->thread, NULL);
 	(void)close(uffd->stop);
-	/* The kernel wakes what waits for events to be read. */
+	/* The kernel wakes the threads that wait for their events to be read. */
 	(void)close(uffd->fd);
 	free(uffd);
 }

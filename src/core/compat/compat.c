@@ -19,14 +19,14 @@
  * libfabric.map says which release introduced which version.
  */
 
-enum part { INFO, TX, RX, EP, DOMAIN, FABRIC, PARTS };
+enum structure { INFO, TX, RX, EP, DOMAIN, FABRIC, STRUCTURES };
 
 enum node { V1_0, V1_1, V1_2, V1_3, V1_7, V1_8, V1_9, V1_10, NODES };
 
-/* Bytes that a caller of each version has: info, tx, rx, ep, domain, fabric. The one
- * difference that sizeof does not show: at 1.0 the last four bytes of struct
+/* Sizes in bytes of the structs of each version: info, tx, rx, ep, domain, fabric. One
+ * difference is not visible in the size: at 1.0 the last four bytes of struct
  * fi_fabric_attr were padding. */
-static const size_t sizes[NODES][PARTS] = {
+static const size_t sizes[NODES][STRUCTURES] = {
 	[V1_0] = { 112, 72, 64, 80, 120, 28 },
 	[V1_1] = { 112, 72, 64, 96, 184, 32 },
 	[V1_2] = { 120, 72, 64, 96, 184, 32 },
@@ -54,11 +54,12 @@ struct wide {
 	struct fi_fabric_attr fabric;
 };
 
-/* Where the pointer to an attribute struct is, and where its copy goes. */
+/* Offset of the pointer to an attribute struct in struct fi_info, and of the copy of
+ * that struct in struct wide. */
 static const struct {
 	size_t pointer;
 	size_t copy;
-} part_offsets[PARTS] = {
+} attr_offsets[STRUCTURES] = {
 	[TX] = { offsetof(struct wide, info.tx_attr), offsetof(struct wide, tx) },
 	[RX] = { offsetof(struct wide, info.rx_attr), offsetof(struct wide, rx) },
 	[EP] = { offsetof(struct wide, info.ep_attr), offsetof(struct wide, ep) },
@@ -78,13 +79,13 @@ static const struct fi_info *widen(
 		return NULL;
 	memset(wide, 0, sizeof(*wide));
 	memcpy(&wide->info, old, sizes[node][INFO]);
-	for (enum part part = TX; part < PARTS; part++) {
-		void **pointer = (void **)(base + part_offsets[part].pointer);
+	for (enum structure of = TX; of < STRUCTURES; of++) {
+		void **pointer = (void **)(base + attr_offsets[of].pointer);
 
 		if (!*pointer)
 			continue;
-		memcpy(base + part_offsets[part].copy, *pointer, sizes[node][part]);
-		*pointer = base + part_offsets[part].copy;
+		memcpy(base + attr_offsets[of].copy, *pointer, sizes[node][of]);
+		*pointer = base + attr_offsets[of].copy;
 	}
 	return &wide->info;
 }
@@ -108,8 +109,8 @@ static struct fi_info *dupinfo_at(enum node node, const struct fi_info *info)
 
 #define SYMBOL_VERSION(function, symbol) __asm__(".symver " #function "," symbol)
 
-/* The three calls for infos at one version. An info to free was allocated by the
- * library and has the current layout, whatever the version. */
+/* The three calls for infos at one version. fi_freeinfo gets an info that the library
+ * has allocated, which has the current layout at each version. */
 #define INFO_CALLS(node, at_version)                                                   \
 	int wf_getinfo_##node(uint32_t version, const char *node_name,                 \
 		const char *service, uint64_t flags, const struct fi_info *hints,      \

@@ -10,14 +10,14 @@
 /*
  * Entries of receive contexts for providers with an older layout; see old_peer.h.
  *
- * Each entry of the owner has a copy that the provider sees, from the provider's
- * request for a receive until free_entry. It has two unused links, then the members of
- * today's entry, for some versions without cq_data. The owner's entry refers to the
- * copy by peer_context. Fields that the provider may write before it queues an entry
- * are copied back at that time; fields that the owner writes before it starts an entry
- * are copied at that time.
+ * Each entry of the owner has a copy in the provider's layout, from the provider's
+ * request for a receive until free_entry. The copy has two unused links, then the
+ * members of the current struct fi_peer_rx_entry, for some versions without cq_data.
+ * The owner's entry refers to the copy by peer_context. Fields that the provider may
+ * write before it queues an entry are copied back at that time; fields that the owner
+ * writes before it starts an entry are copied at that time.
  *
- * The lock of the owner, which is held in all calls here, guards the copies.
+ * The lock of the owner, which the caller of each function holds, guards the copies.
  */
 
 struct wf_old_srx {
@@ -38,18 +38,18 @@ struct wf_old_entry {
 	struct fi_peer_rx_entry *entry; /* the owner's entry that this is a copy of */
 	struct wf_old_entry_layout {
 		void *links[2];
-		/* The members of today's entry, without cq_data for versions that had
-		 * none. */
+		/* The members of the current entry, without cq_data for versions that
+		 * had none. */
 		uint8_t members[sizeof(struct fi_peer_rx_entry)];
-	} seen; /* what the provider sees */
+	} seen; /* the entry in the provider's layout */
 };
 
-/* The address by which the provider knows the copy, and back. */
+/* The pointer to the copy that the provider gets, and the copy behind such a pointer.
+ */
 struct fi_peer_rx_entry *wf_old_entry_seen(struct wf_old_entry *copy);
 struct wf_old_entry *wf_old_entry_of(struct fi_peer_rx_entry *seen);
 
-/* Copy the owner's fields to the copy and set its peer_context, which is the
- * provider's. */
+/* Fill the copy from the owner's entry, with the provider's @peer_context. */
 void wf_old_entry_show(struct wf_old_entry *copy, void *peer_context);
 
 /* Copy the owner's fields again before the owner starts or discards @entry. Returns the

@@ -46,8 +46,8 @@ void wf_old_guard_set(struct wf_old_guard *guard, struct fid *fid,
 	fid->ops = &guard->ops;
 }
 
-/* A CQ: the error entries of the old provider are shorter than those that the owner
- * reads. */
+/* CQs: the error entries of the old provider are shorter than the entries that the
+ * owner reads. */
 
 struct old_cq {
 	struct wf_old_guard guard;

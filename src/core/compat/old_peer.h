@@ -14,18 +14,19 @@
  *               entries begin with two links and have no cq_data; no
  *               foreach_unspec_addr; errors of a CQ end before src_addr
  *   1.19        entries have cq_data; foreach_unspec_addr
- *   1.20-1.22   errors are those of today
- *   2.0-2.2     get_msg and get_tag are those of today; entries have the links still
+ *   1.20-1.22   errors are as in the current version
+ *   2.0-2.2     get_msg and get_tag are as in the current version; entries have the
+ *               links still
  *
- * The owner of a receive context or a CQ passes it in the layout of today; the provider
+ * The owner of a receive context or a CQ passes it in the current layout; the provider
  * gets a copy in its own layout. The operations of the provider's fabric and domain are
  * replaced when they are opened, and make that copy.
  */
 struct wf_old_peer {
-	uint32_t before; /* the first version that has another layout */
-	bool has_cq_data;
-	bool short_errors;
-	void *srx_owner_ops;
+	uint32_t before;     /* the first later version, which has another layout */
+	bool has_cq_data;    /* entries of receive contexts have cq_data */
+	bool short_errors;   /* error entries of CQs end before src_addr */
+	void *srx_owner_ops; /* owner operations of receive contexts, or NULL */
 };
 
 /* The row for a provider's version; NULL: nothing to adapt. */
@@ -35,9 +36,9 @@ const struct wf_old_peer *wf_old_peer_of(uint32_t fi_version);
 int wf_old_peer_adapt(const struct wf_old_peer *old, struct fid_fabric *fabric);
 
 /*
- * Ties memory of the core to a provider's object. @ops replace the fid operations of
- * the object, whose own ones stay in @own; when the object was closed, @gone is called
- * to free the memory.
+ * Frees memory of the core when a provider's object is closed. @ops replace the fid
+ * operations of the object, which are kept in @own; after the object was closed, @gone
+ * is called.
  */
 struct wf_old_guard {
 	struct fi_ops ops;

@@ -25,7 +25,7 @@ static int get(struct fid_peer_srx *fid, bool tagged, struct fi_peer_match_attr 
 	struct wf_old_entry *copy = calloc(1, sizeof(*copy));
 	int ret;
 
-	/* Before the match: the owner takes no matched receive back. */
+	/* Before the match: the owner cannot take a matched receive back. */
 	if (!copy)
 		return -FI_ENOMEM;
 	ret = tagged ? ops->get_tag(srx->owner, attr, &copy->entry)
@@ -49,8 +49,8 @@ static int plain_get_msg(struct fid_peer_srx *fid, fi_addr_t addr, size_t size,
 		fid, false, &(struct fi_peer_match_attr){ addr, size, 0 }, ret_entry);
 }
 
-/* In these versions get_tag does not pass the size, which the provider sets in the
- * entry before it queues it. */
+/* get_tag of versions without the message size as an argument: the provider sets the
+ * size in the entry before it queues the entry. */
 static int plain_get_tag(struct fid_peer_srx *fid, fi_addr_t addr, uint64_t tag,
 	struct fi_peer_rx_entry **ret_entry)
 {
@@ -103,7 +103,7 @@ static fi_addr_t get_addr(struct fi_peer_rx_entry *entry)
 		wf_old_entry_seen(copy));
 }
 
-/* A provider passes the same function in every call, so one per context is kept. */
+/* A provider passes the same function in every call, so the context keeps one. */
 static void foreach_unspec_addr(
 	struct fid_peer_srx *fid, fi_addr_t (*its_own)(struct fi_peer_rx_entry *))
 {
@@ -185,7 +185,7 @@ static void srx_gone(struct wf_old_guard *guard)
 {
 	struct wf_old_srx *srx = wf_container_of(guard, struct wf_old_srx, guard);
 
-	/* Copies of entries that the owner took back without telling the provider. */
+	/* Copies of entries that the owner freed without telling the provider. */
 	wf_list_foreach_safe(link, &srx->copies)
 		free(wf_list_entry(link, struct wf_old_entry, link));
 	free(srx);

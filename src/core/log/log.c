@@ -52,8 +52,8 @@ static atomic_uint gate = GATE_OPEN;
 static atomic_int log_fd = STDERR_FILENO;
 static pthread_once_t log_once = PTHREAD_ONCE_INIT;
 
-/* Prefer writers: else threads that log all the time could delay wf_log_restore for
- * ever. */
+/* Prefer writers: otherwise threads that log all the time could delay wf_log_restore
+ * forever. */
 #ifdef PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 #define IMPORT_LOCK_INIT PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
 #else

@@ -14,10 +14,10 @@
 
 /*
  * Addresses as URIs. They may come from a peer or from an application's arithmetic, so
- * no format reads more than the length that came with it: an address shorter than its
- * format prints as an empty text.
+ * no format reads beyond the length of the address: an address shorter than its format
+ * prints as an empty text.
  *
- * The layouts of foreign providers are read here by offset; no other file needs them.
+ * This file reads the layouts of foreign providers by offset; no other file needs them.
  */
 
 static uint16_t get16(const void *addr, size_t offset)

@@ -109,8 +109,8 @@ void wf_struct_print(struct wf_strbuf *sb, const struct wf_struct *desc,
 	const void *data, unsigned int level);
 void wf_indent(struct wf_strbuf *sb, unsigned int level);
 
-/* Do the structs of all callers so far have the members that FABRIC_1.@node added? See
- * wf_abi_seen. */
+/* Do the structs of all callers up to now have the members that FABRIC_1.@node added?
+ * See wf_abi_seen. */
 bool wf_abi_knows(unsigned int node);
 
 void wf_info_print(struct wf_strbuf *sb, const struct fi_info *info);
@@ -123,8 +123,8 @@ void wf_addr_print(
  * A struct that the application made may be as short as in the headers that it was
  * built with, and fi_tostr gets neither size nor version. Symbol versions help: a
  * program with old structs is linked with the old fi_getinfo, fi_dupinfo or
- * fi_freeinfo. Those entry points report themselves here (3 for FABRIC_1.3), and from
- * then on fi_tostr reads no member that is newer than the oldest node seen.
+ * fi_freeinfo. Those functions call wf_abi_seen with their version (3 for FABRIC_1.3),
+ * and from then on fi_tostr reads no member that is newer than the oldest version seen.
  */
 void wf_abi_seen(unsigned int node);
 

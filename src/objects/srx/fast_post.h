@@ -22,7 +22,7 @@ WF_INLINE bool wf_srx_fast_post(struct wf_srx *srx, uint64_t type, uint64_t flag
 		return false;
 	if (addr != FI_ADDR_UNSPEC)
 		addr = wf_srx_key(srx, type == FI_TAGGED, addr);
-	if (wf_unlikely(!wf_lock_quick(srx->lock)))
+	if (wf_unlikely(!wf_trylock_inline(srx->lock)))
 		return false;
 	if (wf_unlikely(engine->unexpected_count || srx->posted >= srx->size))
 		goto long_path;
@@ -33,11 +33,11 @@ WF_INLINE bool wf_srx_fast_post(struct wf_srx *srx, uint64_t type, uint64_t flag
 	wf_srx_set_receive(entry, len != 0, flags & FI_COMPLETION, context);
 	wf_srx_set_buffer(entry, 0, buf, len, desc);
 	wf_srx_enqueue(srx, engine, entry, tag, ignore, addr);
-	wf_unlock_quick(srx->lock);
+	wf_unlock_inline(srx->lock);
 	return true;
 
 long_path:
-	wf_unlock_quick(srx->lock);
+	wf_unlock_inline(srx->lock);
 	return false;
 }
 
