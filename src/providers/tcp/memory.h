@@ -28,7 +28,7 @@ static inline void tcp_mr_release(struct tcp_ep *ep)
 	wf_target_release(wf_ep_mr_map(&ep->ep));
 }
 
-/* rma.c: a peer's access has ended: update counters and write remote CQ data. */
+/* access.c: a peer's access has ended: update counters and write remote CQ data. */
 void tcp_mr_done(struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags,
 	size_t len);
 

@@ -22,7 +22,7 @@
  *
  *   conn.c       a connection in its data phase, and its end
  *   tx.c, flush.c, rx.c   sending and receiving its records
- *   recv.c, unexp.c, rma.c, atomic.c, ack.c   handling of the kinds of records
+ *   recv.c, unexp.c, access.c, access_atomic.c, answer.c   handling of records
  *   keepalive.c  detection of hosts that vanished
  *   page.h, proof.c, way.c   whether a peer shares memory with this process
  *   domain.c, below.c   the endpoint below, for operations to such a peer

@@ -346,8 +346,8 @@ int tcp_resp_done(struct tcp_conn *conn);
 int tcp_atomic_head(struct tcp_conn *conn);
 int tcp_atomic_done(struct tcp_conn *conn);
 
-/* ack.c: queue an answer. Answers have no identifier; they are sent in the order of the
- * records that they answer. The result is that of a handler. */
+/* answer.c: queue an answer. Answers have no identifier; they are sent in the order of
+ * the records that they answer. The result is that of a handler. */
 int tcp_answer_ack(struct tcp_conn *conn);
 int tcp_answer_error(struct tcp_conn *conn, enum tcp_answer row, int err);
 

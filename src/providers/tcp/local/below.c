@@ -15,23 +15,24 @@
 #include "providers/tcp/local/named.h"
 
 /*
- * It is opened with an AV of its own, but without regions: its peers reach
- * those of tcp's domain (wf_domain_lend_regions), so that the same keys, accesses and
- * counters hold by either way, and a region is closed for both at once. An endpoint
- * whose queues are imported themselves keeps to its sockets.
+ * The endpoint below is opened with an AV of its own, but without regions: its peers
+ * access those of tcp's domain (wf_domain_lend_regions), so that the same keys, access
+ * rights and counters are valid on both transports, and a region is closed for both at
+ * once. An endpoint whose queues are imported uses only sockets.
  */
 struct tcp_below {
 	const struct wf_lower_domain *domain;
 	struct fid_av *av;
-	struct wf_av *table; /* the same */
+	struct wf_av *table; /* the same AV */
 	struct wf_lower_ep ep;
 	struct tcp_named named;
-	bool sleeps;       /* a thread may sleep until tcp's endpoint has work */
-	struct wf_fds fds; /* what it sleeps on: the epoll sets of both endpoints */
+	bool sleeps; /* A thread may sleep until tcp's endpoint has work. */
+	/* Descriptors for sleeping threads: the epoll sets of both endpoints. */
+	struct wf_fds fds;
 	char name[TCP_PROOF_NAME];
 };
 
-/* Why @ep gets no endpoint below; NULL: it may have one. */
+/* Why @ep cannot have an endpoint below; NULL: it can. */
 static const char *unfit(struct tcp_ep *ep)
 {
 	if (ep->memory_forbidden)
@@ -110,9 +111,9 @@ static int import_cntrs(struct tcp_ep *ep, struct tcp_below *below)
 	return ret;
 }
 
-/* Sleepers wait for both endpoints. That below tells its peers to wake it only if it
- * has a queue with a descriptor. That of the queue is not slept on, because nothing
- * reads the signals of an import. */
+/* Sleeping threads wait for both endpoints. The endpoint below asks its peers to wake
+ * it only if it has a queue with a descriptor. That descriptor is not slept on, because
+ * an import's signals are not read. */
 static int watch(struct tcp_ep *ep, struct tcp_below *below)
 {
 	int fd, ret;
@@ -133,7 +134,8 @@ static struct wf_fds *wait_fds(struct wf_progress *item)
 	return &tcp_ep_of(wf)->below->fds;
 }
 
-/* What the endpoint below has received and no receive has matched. */
+/* Determine the sources of messages that the endpoint below has received and no receive
+ * has matched. */
 static void ask_again(struct tcp_named *named)
 {
 	struct tcp_below *below = wf_container_of(named, struct tcp_below, named);
@@ -255,7 +257,7 @@ static void remove_left(struct tcp_below *below)
 int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, size_t len,
 	fi_addr_t *ret_below)
 {
-	/* The AV may read as much as an address of any format has. */
+	/* The AV may read as many bytes as an address of any format has. */
 	uint32_t words[2 * WF_AV_ADDR_WORDS] = { 0 };
 
 	if (!ep->below)
@@ -303,7 +305,8 @@ bool tcp_below_moved(struct tcp_ep *ep)
 	return wf_progress_moved(&ep->below->ep.builtin->progress);
 }
 
-/* Peers connect at any time, which the endpoint below may not have looked for. */
+/* Peers may connect at any time, so the listener of the endpoint below may have an
+ * event. */
 static bool is_quiet(const struct tcp_below *below)
 {
 	struct wf_progress *item = &below->ep.builtin->progress;

@@ -6,52 +6,53 @@
 #include "providers/tcp/tcp.h"
 
 /*
- * The endpoint below: the one of shm through which an endpoint reaches the peers that
- * share memory with it (docs/tcp-local.md, section 3). It completes, counts and matches
- * in the objects of tcp's endpoint, and has an AV of its own in which each peer's user
- * id is the index of the peer in tcp's AV.
+ * The endpoint below: an endpoint of shm, through which an endpoint of tcp reaches the
+ * peers that share memory with it (docs/tcp-local.md, section 3). It completes, counts
+ * and matches in the objects of tcp's endpoint. It has an AV of its own, in which the
+ * user id of each peer is the peer's index in tcp's AV.
  */
 
-/* Open and enable the endpoint below of @ep, whose bindings are complete, and have
- * peers be asked whether they share memory; nothing to do if it is open. A negative
- * FI_E code, logged with the reason: it cannot be opened, or could not serve all that
- * tcp promises. A control call without locks. */
+/* Open and enable the endpoint below of @ep, whose bindings are complete, and let peers
+ * be asked whether they share memory; no-op if it is open. 0 or a negative fi_errno,
+ * which is logged with the reason: it cannot be opened, or does not support all
+ * capabilities of @ep. A control call without locks. */
 int tcp_below_open(struct tcp_ep *ep);
-/* Close it, after the last tcp_below_remove; operations under way end. Nothing to do
- * where there is none. A control call without locks. */
+/* Close it, after the last tcp_below_remove; its operations end. No-op if there is
+ * none. A control call without locks. */
 void tcp_below_close(struct tcp_ep *ep);
 
-/* The name that peers insert, text with its NUL; NULL: there is no endpoint below. */
+/* The name that peers insert, a string; NULL: there is no endpoint below. */
 const char *tcp_below_name(const struct tcp_ep *ep);
 
 /* ep.lock is held from here on; in the next two functions and in tcp_below_poll the
  * lock of the receive context, too. */
 
-/* Insert the peer whose endpoint below has @name, @len bytes with the NUL, which may
- * have come from anywhere, and whose index in tcp's AV is @user_id. 0 or a negative
- * FI_E code. */
+/* Insert the peer whose endpoint below has the name @name, of @len bytes with the NUL,
+ * which may come from any program, and whose index in tcp's AV is @user_id. 0 or a
+ * negative fi_errno. */
 int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, size_t len,
 	fi_addr_t *ret_below);
-/* Connect to the peer that was inserted as @below. As struct wf_xfer_ops.reach. */
+/* Connect to the peer with the index @below. As struct wf_xfer_ops.reach. */
 int tcp_below_reach(struct tcp_ep *ep, fi_addr_t below);
 /* End the connection to it, as struct wf_xfer_ops.part, and remove it. */
 void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below, int err);
 
-/* Start @op, whose address is that of @ep's AV, at the peer that was reached as @below.
- * -FI_ENOTCONN: it is not any more. Else the contract is that of struct
- * wf_xfer_ops.start. */
+/* Start @op, whose address is that of @ep's AV, at the peer that was reached with the
+ * index @below. -FI_ENOTCONN: it is not connected any more. Otherwise the contract is
+ * that of struct wf_xfer_ops.start. */
 ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op);
 
-/* Progress of an endpoint that has one below. */
+/* Make progress of the endpoint below, which @ep has. */
 void tcp_below_poll(struct tcp_ep *ep);
 /* Has anything moved there since the last call? */
 bool tcp_below_moved(struct tcp_ep *ep);
-/* As in struct wf_xfer_ops; true, true and false where there is none. */
+/* As in struct wf_xfer_ops; without an endpoint below they return true, true and false.
+ */
 bool tcp_below_arm(struct tcp_ep *ep);
 bool tcp_below_flushed(struct tcp_ep *ep);
 bool tcp_below_cancel(struct tcp_ep *ep, const struct wf_cancel *which);
 
-/* Count by counters that were bound later, too. A control call without locks. */
+/* Let counters that were bound later count, too. A control call without locks. */
 int tcp_below_bind_cntrs(struct tcp_ep *ep);
 
 #endif

@@ -8,20 +8,20 @@
 #include "objects/lower/find.h"
 #include "objects/open/open.h"
 
-/* What shm offers, and NULL while that is not known. @lock is held while shm is asked,
- * which asks no provider. */
+/* The answer of shm to fi_getinfo; NULL: not known yet. @lock is held while shm is
+ * asked, which asks no other provider. */
 static struct {
 	pthread_mutex_t lock;
 	struct fi_info *info;
 } offer = { PTHREAD_MUTEX_INITIALIZER, NULL };
 
-/* wf_domain.prov_data. @lock guards the opening. */
+/* State of a domain: wf_domain.prov_data. @lock guards the opening. */
 struct tcp_domain {
 	pthread_mutex_t lock;
 	struct wf_lower_domain below;
 };
 
-/* Shm has none of the stricter kinds of FI_DIRECTED_RECV. */
+/* shm has none of the stricter kinds of FI_DIRECTED_RECV. */
 static const uint64_t offered =
 	TCP_BELOW_TRANSFERS & ~(FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV);
 
@@ -91,7 +91,8 @@ void tcp_domain_done(struct wf_domain *domain)
 	free(tcp);
 }
 
-/* Why an endpoint of @below could not serve all that @above promises; NULL: it can. */
+/* Why an endpoint of @below does not support all capabilities of @above; NULL: it does.
+ */
 static const char *lacks(const struct fi_info *below, const struct fi_info *above)
 {
 	if (above->caps & TCP_BELOW_TRANSFERS & ~below->caps)
@@ -128,7 +129,7 @@ static int open_domain(struct wf_domain *above, struct wf_lower_domain *below)
 	ret = wf_lower_domain_open(below, &tcp_fi, "shm", info);
 	if (ret)
 		return ret;
-	/* Of a provider of another library the AV could not be used within progress. */
+	/* The AV of a provider of another library could not be used within progress. */
 	if (!wf_domain_is_own(below->domain)) {
 		wf_lower_domain_close(below);
 		return -FI_ENOSYS;

@@ -7,15 +7,15 @@
 
 #include "sys/compiler.h"
 
-/* Names that one call of tcp_named_next_leaving looks at. */
+/* Peers that one call of tcp_named_next_leaving examines. */
 enum { LOOKS = 8 };
 
 struct tcp_name {
-	bool present; /* in the AV below */
-	bool leaving; /* its connection has ended, not so its messages */
+	bool present; /* The peer is in the AV below. */
+	bool leaving; /* The connection has ended; messages of the peer may remain. */
 	/* The source of its messages: its index in tcp's AV, or FI_ADDR_NOTAVAIL. */
 	fi_addr_t source;
-	fi_addr_t index; /* the last index that it had in tcp's AV */
+	fi_addr_t index; /* the last index that the peer had in tcp's AV */
 	union wf_sockaddr addr;
 };
 
@@ -29,7 +29,8 @@ static void unlock(struct tcp_named *named)
 	(void)pthread_mutex_unlock(&named->lock);
 }
 
-/* Find @name, that of peer @below, in tcp's AV. Returns whether its source changed. */
+/* Look up @name, of the peer @below, in tcp's AV. Returns whether its source changed.
+ */
 static bool find(struct tcp_named *named, struct tcp_name *name, size_t below)
 {
 	fi_addr_t source;
@@ -44,7 +45,7 @@ static bool find(struct tcp_named *named, struct tcp_name *name, size_t below)
 	name->source = source;
 	if (source != FI_ADDR_NOTAVAIL)
 		name->index = source;
-	/* The id has memory since the insertion. */
+	/* The memory for the id was allocated by the insertion. */
 	(void)wf_av_set_id_untold(named->below, below, source);
 	return true;
 }
@@ -131,7 +132,8 @@ void tcp_named_done(struct tcp_named *named)
 	free(named->names);
 }
 
-/* The address of peer @below; no bytes: it has none. named->lock is held. */
+/* Set the address of the peer @below in @entry; no bytes: it has none. named->lock is
+ * held. */
 static void give_address(const struct tcp_named *named, fi_addr_t below,
 	struct fi_cq_err_entry *entry, union wf_sockaddr *addr)
 {
@@ -160,7 +162,8 @@ static ssize_t write_tx_err(
 	return wf_cq_write_err(port->fid.context, &copy);
 }
 
-/* FI_SOURCE_ERR: the endpoint below names a peer that is not in tcp's AV. */
+/* FI_SOURCE_ERR: the entry of the endpoint below is about a peer that is not in tcp's
+ * AV. */
 static ssize_t write_rx_err(
 	struct fid_peer_cq *port, const struct fi_cq_err_entry *entry)
 {
@@ -210,7 +213,7 @@ static void stay(struct tcp_named *named, struct tcp_name *name, fi_addr_t below
 	(void)wf_av_remove_untold(named->below, below);
 }
 
-/* @addr is at @index of tcp's AV, or was there a moment ago. named->lock is held. */
+/* @addr is at @index of tcp's AV, or was a moment ago. named->lock is held. */
 static int set(
 	struct tcp_named *named, fi_addr_t below, fi_addr_t index, const void *addr)
 {

@@ -6,47 +6,51 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { TCP_PROOF_NAME = 128 }; /* bytes of a name of an endpoint, with its NUL */
+enum { TCP_PROOF_NAME = 128 }; /* length of the name of an endpoint, with its NUL */
 
 /*
  * The page of one end of a connection: memory that this end writes and the process at
- * the other end maps for reading, so long as the two have to agree about the way of
- * operations (docs/tcp-local.md). An answer that stands here meets no closed socket.
+ * the other end maps for reading, as long as both have to agree on the transport for
+ * operations (docs/tcp-local.md). An answer in a page does not depend on an open
+ * socket.
  *
- * A peer may be hostile: any word of its page may have any value, and another one at
- * the next look. Each function below reads a word once.
+ * A peer may be hostile: any word of its page may have any value, and change at any
+ * time. Each function below loads a word once.
  */
 
-/* Whole before the card is sent that leads to the page. */
+/* Complete before the card is sent that leads to the page. */
 struct tcp_page_head {
-	uint64_t number; /* random, more than TCP_PAGE_REFUSED; for one connection */
+	/* Number of the page, for one connection; random, more than TCP_PAGE_REFUSED.
+	 */
+	uint64_t number;
 	uint64_t instance;
-	/* The directory of shared memory that the process sees. */
+	/* The directory of shared memory in the process. */
 	uint64_t dir_device, dir_inode;
-	/* Of the endpoint in shared memory; empty: it has none. */
+	/* Name of the endpoint below; empty: there is none. */
 	char name[TCP_PROOF_NAME];
 };
 
 struct tcp_page {
 	struct tcp_page_head head;
-	/* The answer to the peer's card: the number of the peer's page, or
+	/* Answer to the peer's card: the number of the peer's page, or
 	 * TCP_PAGE_REFUSED; 0: none yet. */
 	_Alignas(64) _Atomic uint64_t proof;
-	/* Number of markers, or TCP_PAGE_OVER. */
+	/* Number of markers so far, or TCP_PAGE_OVER. */
 	_Atomic uint64_t marker;
 	/* Bytes of the stream of records before the marker. */
 	_Atomic uint64_t at;
-	/* Twice the number of the peer's marker that is answered, plus 1: yes. */
+	/* Twice the number of the peer's marker that is answered; plus 1 if the answer
+	 * is yes. */
 	_Atomic uint64_t answer;
 };
 
 #define TCP_PAGE_REFUSED UINT64_C(1)
-/* The owner's direction has its way for good: no marker follows. */
+/* The owner's direction has its final transport: no marker follows. */
 #define TCP_PAGE_OVER UINT64_MAX
 
 static inline void tcp_page_prove(struct tcp_page *own, uint64_t number)
 {
-	/* relaxed: the number says nothing of other memory. */
+	/* relaxed: the number does not order other memory. */
 	atomic_store_explicit(&own->proof, number, memory_order_relaxed);
 }
 
@@ -58,11 +62,11 @@ static inline uint64_t tcp_page_proof(const struct tcp_page *peer)
 static inline void tcp_page_mark(struct tcp_page *own, uint64_t marker, uint64_t at)
 {
 	atomic_store_explicit(&own->at, at, memory_order_relaxed);
-	/* M1: release, pairs with M2. @at is there before its marker. */
+	/* M1: release, pairs with M2. @at is stored before its marker. */
 	atomic_store_explicit(&own->marker, marker, memory_order_release);
 }
 
-/* The position may be that of the next marker, which is further on. */
+/* *@ret_at may already be that of the next marker, which is greater. */
 static inline uint64_t tcp_page_marker(const struct tcp_page *peer, uint64_t *ret_at)
 {
 	/* M2: acquire, pairs with M1. */
@@ -74,12 +78,12 @@ static inline uint64_t tcp_page_marker(const struct tcp_page *peer, uint64_t *re
 
 static inline void tcp_page_answer(struct tcp_page *own, uint64_t marker, bool yes)
 {
-	/* A1: release, pairs with A2. What came before the marker is received, and its
-	 * sender known below, before operations come by memory. */
+	/* A1: release, pairs with A2. The bytes before the marker are received, and the
+	 * sender is known below, before operations arrive through memory. */
 	atomic_store_explicit(&own->answer, 2 * marker + yes, memory_order_release);
 }
 
-/* Does @peer answer this @marker? */
+/* Has @peer answered the marker with the number @marker? */
 static inline bool tcp_page_answers(
 	const struct tcp_page *peer, uint64_t marker, bool *ret_yes)
 {

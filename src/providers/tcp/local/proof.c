@@ -10,20 +10,20 @@
 #include "sys/sealed.h"
 
 #define NAME "weft-tcp"
-/* Where shared memory with names is. */
+/* The directory of named shared memory. */
 #define DIRECTORY "/dev/shm"
 
-/* Changes with every change of a card, a page, or what follows from them. */
+/* Changed with every change of a card, of a page, or of their use. */
 #define LAYOUT UINT32_C(0x77540003)
 
-/* Both ends are of one byte order, else the feature is not agreed on. */
+/* Both ends have the same byte order, otherwise the feature is not agreed on. */
 struct card {
-	uint32_t layout; /* LAYOUT; 0: there is no memory */
+	uint32_t layout; /* LAYOUT; 0: there is no page */
 	uint32_t uid;    /* effective user */
 	uint8_t boot_id[16];
-	uint64_t pid_ns; /* in which @pid counts */
+	uint64_t pid_ns; /* namespace in which @pid is valid */
 	uint32_t pid;
-	int32_t fd; /* of the page, in the process @pid */
+	int32_t fd; /* descriptor of the page, in the process @pid */
 };
 
 static_assert(sizeof(struct card) == TCP_WIRE_CARD, "wire layout");
@@ -49,7 +49,7 @@ static int fill_number(struct tcp_proof *proof)
 	return 0;
 }
 
-/* What both ends must have in common. */
+/* Fill the fields that must be equal at both ends. 0 or a negative errno. */
 static int fill_common(struct card *card)
 {
 	int ret = wf_machine_boot_id(card->boot_id);
@@ -99,8 +99,8 @@ int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
 	return err;
 }
 
-/* The card names a process and a descriptor, so it is compared first with what no card
- * of another machine can have. */
+/* The card contains a process id and a descriptor, so the fields that differ on another
+ * machine are compared first. */
 static enum tcp_apart compare(const struct card *card)
 {
 	struct card own = { 0 };
@@ -127,8 +127,8 @@ static enum tcp_apart judge(const struct tcp_page_head *head, uint64_t instance)
 							 : TCP_APART_NAME;
 }
 
-/* Map the page that @card leads to, and copy its head: the other process may write
- * while it is examined. */
+/* Map the page to which @card leads, and copy its head, because the other process may
+ * write while it is examined. */
 static enum tcp_apart look(struct tcp_proof *proof, const struct card *card,
 	struct tcp_page_head *ret_head)
 {

@@ -7,17 +7,19 @@
 #include "sys/clock.h"
 
 enum {
-	/* A marker that was refused or void is repeated after two progress calls, four,
-	 * eight, and at last 2^TRIES_MAX. */
+	/* After a marker that was refused or void, the next one is sent after two
+	 * progress calls, then four, eight, and at last 2^TRIES_MAX. */
 	TRIES_MAX = 16,
-	/* Progress calls in which the next marker may go behind a message instead. */
+	/* Progress calls in which the next marker may be put behind a message instead.
+	 */
 	ALONE_CALLS = 64,
 };
 
-/* A peer that has not accepted a connection below by then is reached by its socket. */
+/* A peer that has not accepted a connection below after this time is reached through
+ * its socket. */
 #define REACH_NS UINT64_C(30000000000)
 
-/* Settle the own direction, or wait with it for the next marker. */
+/* Decide the own direction for good, or let it wait for the next marker. */
 static void set_out(struct tcp_way *way, enum tcp_out out)
 {
 	way->out = (uint8_t)out;
@@ -58,8 +60,9 @@ void tcp_switch_end(struct tcp_conn *conn, int err)
 	way->below = FI_ADDR_NOTAVAIL;
 }
 
-/* Have the endpoint below know the peer, whose messages have the source @index there.
- * 0; -FI_EAGAIN: the peer is not in the AV; other: it cannot be. */
+/* Make the endpoint below know the peer, whose messages get the source @index. 0;
+ * -FI_EAGAIN: the peer is not in the AV; another negative fi_errno: it is not possible.
+ */
 static int know(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
@@ -85,7 +88,7 @@ static bool awaits_nothing(const struct tcp_conn *conn)
 	       wf_list_empty(&conn->matches) && !conn->rts_count && !conn->cleared;
 }
 
-/* Has everything ended that was sent to the peer? */
+/* Have all operations ended that were sent to the peer? */
 static bool is_idle(const struct tcp_conn *conn)
 {
 	return tcp_tx_idle(conn) && awaits_nothing(conn);
@@ -96,7 +99,7 @@ static bool is_due(const struct tcp_way *way)
 	return (int32_t)(way->conn->ep->epoch - way->next_epoch) >= 0;
 }
 
-/* A marker by itself comes later than one behind a message could. */
+/* A marker without a message comes later than one behind a message could. */
 static bool is_due_alone(const struct tcp_way *way)
 {
 	uint32_t calls = way->tries ? ALONE_CALLS : 0;
@@ -104,14 +107,14 @@ static bool is_due_alone(const struct tcp_way *way)
 	return (int32_t)(way->conn->ep->epoch - way->next_epoch - calls) >= 0;
 }
 
-/* Operations use the connection, or, where it was accepted, will do so when its claim
- * is proven. */
+/* Operations use the connection or, if it was accepted, will use it when the identity
+ * of the peer is proven. */
 static bool is_used(const struct tcp_conn *conn)
 {
 	return !conn->err && conn->peer->conn == conn;
 }
 
-/* The last marker was refused, or is void: its answer does not count any more. */
+/* The last marker was refused, or is void: its answer is ignored. */
 static void wait_again(struct tcp_way *way)
 {
 	struct tcp_conn *conn = way->conn;
@@ -124,7 +127,7 @@ static void wait_again(struct tcp_way *way)
 	set_out(way, TCP_OUT_WAITS);
 }
 
-/* Send a marker behind all that was posted. */
+/* Send a marker behind all operations that were posted. */
 static void ask(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
@@ -145,9 +148,9 @@ void tcp_switch_behind(struct tcp_conn *conn)
 		ask(conn);
 }
 
-/* Connect below, so that what is posted later is in the peer's memory at once, whether
- * the peer makes progress then or not. 0; -FI_EAGAIN: not connected yet; other: it
- * takes too long, or cannot be. */
+/* Connect below, so that later operations are in the peer's memory at once, whether or
+ * not the peer makes progress then. 0; -FI_EAGAIN: not connected yet; another negative
+ * fi_errno: it takes too long, or is not possible. */
 static int reach(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
@@ -190,15 +193,15 @@ void tcp_switch_tick(struct tcp_conn *conn)
 	}
 }
 
-/* Is everything handled that was sent before @at, the end of a record? A message that
- * waits for its receive is a body that has not ended, with all that was read behind it.
+/* Have all bytes before the offset @at, the end of a record, been handled? A message
+ * that waits for its receive is a body that has not ended, with everything behind it.
  */
 static bool has_handled(const struct tcp_conn *conn, uint64_t at)
 {
 	return !conn->rx.body && conn->received >= at;
 }
 
-/* The sender of a marker has everything answered that it asked for before. */
+/* The sender of a marker has got all answers to its earlier operations. */
 static void look_for_marker(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;

@@ -6,45 +6,46 @@
 #include "providers/tcp/local/way.h"
 
 /*
- * When the operations to a peer go by memory instead of the connection
+ * When the operations to a peer change over from the connection to the endpoint below
  * (docs/tcp-local.md). Each direction of a connection switches by itself, when nothing
- * is under way in it: its sender writes a marker into its page, whose answer says that
- * everything before was received and that the receiver knows the sender below. An
- * operation that is posted before the answer goes by the connection, and makes the
- * marker void. So nothing is held back, and nothing is under way on both ways. ep.lock
- * guards all of this; functions but those of tcp_post are called with the lock of the
- * owner of ep.srx, too.
+ * is under way in it: its sender writes a marker into its page, and the answer means
+ * that everything before the marker was received and that the receiver knows the sender
+ * below. An operation that is posted before the answer uses the connection, and makes
+ * the marker void. So no operation is delayed, and never is one under way on both
+ * transports. ep.lock guards all of this; all functions but tcp_switch_goes_below and
+ * tcp_switch_start are called with the lock of the owner of ep.srx held, too.
  */
 
 enum tcp_out {
-	TCP_OUT_SOCKET, /* by the connection, for good */
-	TCP_OUT_WAITS,  /* the same, until an idle moment */
+	TCP_OUT_SOCKET, /* through the connection, for good */
+	TCP_OUT_WAITS,  /* through the connection, until it is idle */
 	TCP_OUT_ASKED,  /* a marker was sent, and nothing since */
-	TCP_OUT_MEMORY, /* by memory, for good */
+	TCP_OUT_MEMORY, /* through memory, for good */
 };
 
 /* Both ends of @conn have proven that they share memory. */
 void tcp_switch_begin(struct tcp_conn *conn);
-/* The connection ends, as its operations do: tcp_conn_end. */
+/* Called by tcp_conn_end: the connection ends, and so do its operations below. */
 void tcp_switch_end(struct tcp_conn *conn, int err);
 /* Look for markers and answers in the page of the peer, which has proven itself. */
 void tcp_switch_look(struct tcp_conn *conn);
-/* Send a marker if one is due and the connection is idle: from progress. */
+/* Called by progress: send a marker if one is due and the connection is idle. */
 void tcp_switch_tick(struct tcp_conn *conn);
 
-/* An operation is about to be sent: if it is a message that nothing waits for, put a
- * marker behind it, if one is due. The peer then reads both at once, and its answer is
- * here before that to the message: so an exchange of single messages, which is never
- * idle, switches as well. */
+/* An operation is about to be sent: if it is a message for which no answer is awaited,
+ * put a marker behind it, if one is due. The peer then reads both at once, and its
+ * answer to the marker arrives before that to the message. So an exchange of single
+ * messages, which is never idle, switches as well. */
 void tcp_switch_behind(struct tcp_conn *conn);
 
-/* tcp_post: an operation is posted to the peer of @conn, which has no route. Does it go
- * by memory, to tcp_switch_start? Else by @conn. */
+/* tcp_post: an operation is posted to the peer of @conn, which has no route. Does it
+ * use memory, with tcp_switch_start? Otherwise it uses @conn. */
 bool tcp_switch_goes_below(struct tcp_conn *conn);
-/* Start @op at that peer. Contract as struct wf_xfer_ops.start. */
+/* Start @op at that peer. The contract is that of struct wf_xfer_ops.start. */
 ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op);
 
-/* Is the socket's traffic over, at least of one direction? Then it is polled seldom. */
+/* Has at least one direction left the socket for good? Then the socket is polled
+ * seldom. */
 static inline bool tcp_switch_rests(const struct tcp_conn *conn)
 {
 	const struct tcp_way *way = conn->way;

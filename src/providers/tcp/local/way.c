@@ -12,8 +12,8 @@ uint32_t tcp_way_offer(const struct tcp_ep *ep)
 	return tcp_below_name(ep) ? TCP_HAVE_LOCAL : 0;
 }
 
-/* Memory failed for this instance: the card sent is one that the peer refuses, and the
- * peer's is not read. */
+/* Memory failed for this instance of the peer: send a card that the peer refuses, and
+ * do not read the peer's. */
 static bool is_barred(const struct tcp_conn *conn)
 {
 	return conn->peer && conn->peer->barred_instance == conn->way->instance;
@@ -70,7 +70,8 @@ bool tcp_way_refuses(uint32_t agreed, int fd, const union wf_sockaddr *addr)
 	return true;
 }
 
-/* Is the peer a process of this machine, as its card says, or else its socket? */
+/* Is the peer a process of this machine, according to its card or else to its socket?
+ */
 static bool is_on_this_host(const struct tcp_conn *conn)
 {
 	switch (conn->way->apart) {
@@ -101,8 +102,9 @@ void tcp_way_end(struct tcp_conn *conn, int err)
 	conn->way = NULL;
 }
 
-/* One line for each peer, when both directions were examined. An end that refuses knows
- * at once, and its peer by its page, or because there is none any more. */
+/* Write one log line for each peer, when both directions were examined. An end that
+ * refuses knows it at once; it knows its peer's answer from the page, or because there
+ * is no page any more. */
 static void settle(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
@@ -147,12 +149,13 @@ void tcp_way_look(struct tcp_conn *conn)
 		return;
 	if (!way->told)
 		look_for_proof(conn);
-	/* Still looked at: there is something to switch. */
+	/* The page is still read: a direction may switch. */
 	if (way->told && !wf_list_empty(&way->link))
 		tcp_switch_look(conn);
 }
 
-/* One in each call: with many peers on this machine the others cost nothing. */
+/* Read the page of one connection in each call, so that many peers on this machine do
+ * not cost the others anything. */
 void tcp_ways_tick(struct tcp_ep *ep)
 {
 	struct wf_list *link = wf_list_pop(&ep->switching);

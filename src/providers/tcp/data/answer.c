@@ -2,6 +2,8 @@
 #include "providers/tcp/conn/conn.h"
 
 /*
+ * Peers' answers to operations of this endpoint.
+ *
  * Answers have no identifier: the n-th acknowledgement belongs to the n-th record that
  * asked for one, the n-th response to the n-th request. An answer that no operation
  * waits for is a protocol error. An error record can replace either.
@@ -132,5 +134,37 @@ int tcp_probe_head(struct tcp_conn *conn)
 	if (tx)
 		tx->rec.id = conn->rx.rec.id;
 	tcp_tx_dirty(conn);
+	return 0;
+}
+
+/* The answer to the oldest read or fetching atomic. */
+int tcp_resp_head(struct tcp_conn *conn)
+{
+	struct tcp_rx *rx = &conn->rx;
+	bool read = rx->rec.kind == TCP_REC_READ_RESP;
+	struct tcp_tx *tx;
+
+	if (wf_list_empty(&conn->resps))
+		return -FI_EPROTO;
+	tx = wf_list_entry(conn->resps.next, struct tcp_tx, link);
+	if ((tx->op == WF_OP_READ) != read || rx->rec.payload_len != tx->len)
+		return -FI_EPROTO;
+	rx->entry = NULL;
+	rx->unexp = NULL;
+	if (read)
+		tcp_rx_sink(conn, tx->iov, tx->iov_count);
+	else
+		tcp_rx_sink(conn, tx->result, tx->result_count);
+	return 0;
+}
+
+int tcp_resp_done(struct tcp_conn *conn)
+{
+	struct wf_list *link = wf_list_pop(&conn->resps);
+	struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
+
+	conn->asked_bytes -= tcp_asked_cost(tx);
+	tcp_tx_complete(tx);
+	ended(conn);
 	return 0;
 }

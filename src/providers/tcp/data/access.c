@@ -4,8 +4,7 @@
 #include "providers/tcp/context.h"
 #include "providers/tcp/memory.h"
 
-/* Peers' reads and writes of local memory, and peers' answers to this endpoint's reads
- * and writes. */
+/* Peers' reads and writes of local memory. */
 
 void tcp_mr_done(
 	struct tcp_conn *conn, const struct tcp_record *rec, uint64_t flags, size_t len)
@@ -70,38 +69,5 @@ int tcp_read_head(struct tcp_conn *conn)
 	tx->rec.seg_count = rec->seg_count;
 	memcpy(tx->rec.seg, rec->seg, rec->seg_count * sizeof(rec->seg[0]));
 	tcp_tx_dirty(conn);
-	return 0;
-}
-
-/* The answer to the oldest read or fetching atomic. */
-int tcp_resp_head(struct tcp_conn *conn)
-{
-	struct tcp_rx *rx = &conn->rx;
-	bool read = rx->rec.kind == TCP_REC_READ_RESP;
-	struct tcp_tx *tx;
-
-	if (wf_list_empty(&conn->resps))
-		return -FI_EPROTO;
-	tx = wf_list_entry(conn->resps.next, struct tcp_tx, link);
-	if ((tx->op == WF_OP_READ) != read || rx->rec.payload_len != tx->len)
-		return -FI_EPROTO;
-	rx->entry = NULL;
-	rx->unexp = NULL;
-	if (read)
-		tcp_rx_sink(conn, tx->iov, tx->iov_count);
-	else
-		tcp_rx_sink(conn, tx->result, tx->result_count);
-	return 0;
-}
-
-int tcp_resp_done(struct tcp_conn *conn)
-{
-	struct wf_list *link = wf_list_pop(&conn->resps);
-	struct tcp_tx *tx = wf_list_entry(link, struct tcp_tx, link);
-
-	conn->asked_bytes -= tcp_asked_cost(tx);
-	tcp_tx_complete(tx);
-	if (!wf_list_empty(&conn->txq))
-		tcp_tx_dirty(conn);
 	return 0;
 }
