@@ -16,7 +16,7 @@
 /*
  * FI_EP_RDM between processes of one machine.
  *
- *   wire.h, ring.h, writer.c, reader.h   the memory that two endpoints share, and how
+ *   wire.h, lane.h, writer.c, reader.h   the memory that two endpoints share, and how
  *                     records move in it
  *   region.c          creates, checks and maps that memory
  *   dir.c, listen.c   the directories of sockets, and the names in them

@@ -11,7 +11,7 @@
 /*
  * A writer and a reader on one lane, each a thread, as they are two processes
  * otherwise: so that ThreadSanitizer sees whether what one stores is ordered before
- * what the other loads (L1 to L4 in ring.h), payload included.
+ * what the other loads (L1 to L4 in wire.h), payload included.
  */
 
 enum { RECORDS = SANITIZED ? 100000 : 1000000, BLOBS = 7 };

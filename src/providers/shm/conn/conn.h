@@ -13,16 +13,16 @@ struct shm_granting;
 struct shm_window;
 struct shm_ways;
 
-/* Local memory at one end of a transfer: the application's buffers, or segments of
- * registered memory. */
+/* Local memory of a transfer: the application's buffers, or segments of registered
+ * memory. */
 struct shm_span {
 	uint64_t len;
 	uint8_t count;
 	/* seg[] is valid: registered memory, whose keys are looked up again for each
-	 * piece. Else iov[]. */
+	 * piece. Else iov[] is. */
 	bool remote;
-	/* Copy with stores that bypass the caches: the transfer is larger than they
-	 * are. */
+	/* Copy with stores that bypass the caches, because the transfer is larger than
+	 * they are. */
 	bool past;
 	union {
 		struct iovec iov[SHM_IOV_LIMIT];
@@ -30,13 +30,13 @@ struct shm_span {
 	};
 };
 
-/* The objects of this endpoint that a peer's record can name by an id. */
+/* The objects of this endpoint that a peer's record can refer to by an id. */
 enum shm_id_type { SHM_ID_FREE, SHM_ID_TX, SHM_ID_SINK };
 
 struct shm_id {
 	void *object;
 	uint32_t generation;
-	/* Index of the next free entry while this one is free; (uint32_t)-1: none. */
+	/* Index of the next free entry, if this one is free; (uint32_t)-1: none. */
 	uint32_t next;
 	uint8_t type;
 };
@@ -44,39 +44,39 @@ struct shm_id {
 /*
  * An operation of the application that did not end at once, or an answer to a peer's
  * request (op is WF_OP_COUNT). Operations wait in conn->txq until the lane has space;
- * then they are complete, or wait in conn->settling, known to the peer by their id,
- * until the peer answers.
+ * then they are complete, or wait in conn->settling until the peer answers; the answer
+ * contains their id.
  */
 struct shm_tx {
 	struct wf_list link;
 	uint64_t op_flags;
 	void *context;
 	fi_addr_t addr;
-	uint64_t id; /* id in the peer's records; 0: the peer was given none */
+	uint64_t id; /* id in records of the peer; 0: the operation has none */
 	uint64_t tag, data, sink;
 	uint64_t done; /* payload bytes that were sent (streams) or received (reads) */
 	uint8_t op;    /* enum wf_op_kind, or WF_OP_COUNT */
-	uint8_t kind;  /* answer: enum shm_kind of its record */
+	uint8_t kind;  /* of an answer: enum shm_kind of its record */
 	/* Index in region->claims, plus 1; 0: the message has no claim word. */
 	uint8_t claim;
-	/* Shared copy (share.c): bytes of a piece, and pieces that were written;
-	 * seg[] is the receiver's memory. 0: no such copy. */
+	/* Shared copy (share.c): length of a piece in bytes, and number of pieces that
+	 * were written; seg[] is the receiver's memory. 0: no such copy. */
 	uint64_t piece;
 	uint32_t written;
 	uint8_t datatype, atomic_op;
 	uint8_t result_count, compare_count, seg_count;
 	bool asked; /* rendezvous: the request to send was written */
-	/* Stream: the first record was sent, or the peer cleared it to send. */
+	/* Stream: the first record was sent, or the peer sent a clear to send. */
 	bool begun;
-	/* A replayed message, whose completion the application had before: its end is
-	 * not reported. */
+	/* A replayed message, whose completion was written before: its end is not
+	 * reported. */
 	bool told;
-	/* Heap memory that is freed with this: an injected payload, or the blob of an
-	 * answer. NULL: none. */
+	/* Heap memory that is freed with the operation: an injected payload, or the
+	 * blob of an answer. NULL: none. */
 	uint8_t *copy;
 	size_t copy_len;
 	struct shm_span local;
-	/* Valid up to seg_count, result_count, compare_count. */
+	/* Valid up to seg_count, result_count and compare_count. */
 	struct fi_rma_iov seg[SHM_RMA_LIMIT];
 	struct iovec result[SHM_IOV_LIMIT], compare[SHM_IOV_LIMIT];
 };
@@ -84,30 +84,30 @@ struct shm_tx {
 /* The destination of DATA records: a matched rendezvous message, or a peer's write that
  * is longer than one record. */
 struct shm_sink {
-	struct wf_list link; /* conn->sinks */
-	/* In ep->pulls while this endpoint reads, or may decide to read, the payload
-	 * from the peer's memory. */
+	struct wf_list link; /* link in conn->sinks */
+	/* Link in ep->pulls while this endpoint reads, or may decide to read, the
+	 * payload from the peer's memory. */
 	struct wf_list pull_link;
 	struct shm_conn *conn;
 	struct fi_peer_rx_entry *entry; /* the matched receive; NULL: a peer's write */
 	struct shm_span to;
-	uint64_t id;      /* our id for this sink; 0: a write */
-	uint64_t request; /* the peer's id for the operation */
+	uint64_t id;      /* id of the sink in records of the peer; 0: a write */
+	uint64_t request; /* the peer's id of the operation */
 	uint64_t len, done, data;
-	uint64_t asked_ns; /* wf_now_ns when the clear to send was written */
+	uint64_t asked_ns; /* time (wf_now_ns) when the clear to send was written */
 	uint32_t claim;
-	uint8_t flags; /* enum SHM_FLAG_* of the request's record */
+	uint8_t flags; /* SHM_FLAG_* of the request's record */
 	uint8_t from_count;
-	/* This endpoint reads the payload from the peer's memory; it has taken the
+	/* This endpoint reads the payload from the peer's memory, and has taken the
 	 * claim word. */
 	bool pull;
 	/* The sender may write pieces (share.c). */
 	bool shared;
-	/* While pull is set: bytes of a piece, number of pieces, and how many from the
-	 * front this endpoint took. */
+	/* While pull is set: length of a piece in bytes, number of pieces, and number
+	 * of pieces from the front that this endpoint took. */
 	uint64_t piece;
 	uint32_t pieces, front;
-	/* way.c: the way that was chosen, and whether its cost counts. */
+	/* way.c: the method that was chosen, and whether its cost is counted. */
 	uint8_t way;
 	bool measured;
 	int err;
@@ -124,67 +124,71 @@ struct shm_waiting {
 };
 
 /*
- * A connection between two endpoints; ep.lock. While nothing is queued, an operation
- * that fits is written to the lane by the call that posts it. Otherwise shm_out_flush
- * sends, in this order: acknowledgements, answers, operations (txq), streams of
- * messages that were cleared to send.
+ * A connection between two endpoints, guarded by ep.lock. While nothing is queued, an
+ * operation that fits is written to the lane by the call that posts it. Otherwise
+ * shm_out_flush sends, in this order: acknowledgements, answers, operations (txq),
+ * streams of messages that have a clear to send.
  */
 struct shm_conn {
 	struct shm_writer out;
 	struct shm_reader in;
 	struct shm_ep *ep;
 	struct shm_peer *peer;
-	/* Nothing is queued and no error is set: an operation may be written at once.
-	 */
+	/* Nothing is queued and no error is set, so an operation may be written at
+	 * once. */
 	bool idle;
 	/* Records are being read: acknowledgements are sent together afterwards. */
 	bool polling;
-	bool full;        /* the last flush ended because the lane had no space */
-	bool wake;        /* the peer may sleep: write to its socket when it is armed */
-	bool cma;         /* the peer's memory can be read (cross-memory attach) */
-	uint8_t out_lane; /* index in region->lane of the lane that this endpoint writes
-			   */
-	int err;          /* positive fi_errno that ends the connection; 0: none */
+	bool full; /* The last flush ended because the lane had no space. */
+	bool wake; /* The peer may sleep: write to its socket when it is armed. */
+	bool cma;  /* The peer's memory can be accessed (cross-memory attach). */
+	/* Index in region->lane of the lane that this endpoint writes. */
+	uint8_t out_lane;
+	int err;           /* positive fi_errno that ends the connection; 0: none */
 	uint32_t position; /* index in ep->conns */
-	uint32_t quiet;    /* polls in a row that found nothing */
+	uint32_t quiet;    /* number of successive polls that found nothing */
 	fi_addr_t index;   /* of the peer in the AV; FI_ADDR_NOTAVAIL: not known */
 	struct wf_list failed_link, dirty_link;
 	struct wf_list answers, txq, streams;
-	/* struct shm_tx, by link: sent, and not answered by the peer */
+	/* struct shm_tx that were sent and that the peer has not answered, by link */
 	struct wf_list settling;
-	/* struct shm_tx, by link: as settling, while this endpoint may write pieces of
-	 * the payload into the receiver's memory. */
+	/* struct shm_tx, by link: like settling, while this endpoint may write pieces
+	 * of the payload into the receiver's memory. */
 	struct wf_list shares;
 	struct wf_list sinks;
-	/* The peer's write that DATA records with word 0 belong to; NULL: none. */
+	/* The peer's write to which DATA records with word 0 belong; NULL: none. */
 	struct shm_sink *writing;
-	uint64_t *acks; /* ids of the peer that are to be acknowledged */
+	uint64_t *acks; /* ids of the peer that have to be acknowledged */
 	uint32_t ack_count, ack_capacity, answer_count;
-	uint32_t unsettled; /* operations with an id that the peer has not answered */
-	/* Writes and atomics that were sent without an id, less those that failed. The
-	 * peer answers them only when they fail. */
+	/* Number of operations with an id that the peer has not answered. */
+	uint32_t unsettled;
+	/* Number of writes and atomics that were sent without an id, less those that
+	 * failed. The peer answers them only if they fail. */
 	uint64_t silent;
 	struct shm_id *ids;
 	uint32_t id_count, id_free;
-	uint64_t claims; /* bit mask of the claim words that messages of ours use */
+	/* Bits of the claim words that messages of this endpoint use. */
+	uint64_t claims;
 	struct wf_unexp_conn unexp;
 	struct shm_region *region;
-	/* Direct access (data/grant.h): what the peer may access here, and this
-	 * endpoint there; NULL: nothing yet. */
+	/* Direct access (data/grant.h): regions that the peer may access, and regions
+	 * of the peer that this endpoint may access; NULL: none yet. */
 	struct shm_granting *granting;
 	struct shm_window *windows;
-	/* Which way large messages come (data/way.h); NULL: none came. */
+	/* Choices of the method for large messages (data/way.h); NULL: none was
+	 * received. */
 	struct shm_ways *ways;
-	/* Number of a record up to which the peer is known to have read all. */
+	/* Number of a record; the peer is known to have read all records up to it. */
 	uint32_t drained;
 	/* The peer accesses memory directly: report the reader's position after every
 	 * batch of records. */
 	bool tells;
-	/* process of the peer, in this process's PID namespace; 0: not visible */
+	/* Process of the peer, in this process's PID namespace; 0: not visible. */
 	pid_t pid;
-	/* the peer keeps probe_value at probe_addr: proof that pid is still the peer */
+	/* The peer keeps probe_value at probe_addr: proof that the process pid is still
+	 * the peer. */
 	uint64_t probe_addr, probe_value;
-	struct wf_watch watch; /* the peer's socket */
+	struct wf_watch watch; /* watches the peer's socket */
 };
 
 /* conn.c. */
@@ -208,11 +212,11 @@ uint64_t shm_id_new(struct shm_conn *conn, enum shm_id_type type, void *object);
 void *shm_id_find(const struct shm_conn *conn, uint64_t id, enum shm_id_type type);
 void shm_id_free(struct shm_conn *conn, uint64_t id);
 
-/* tx.c: operations that do not end in the call that posts them. ep.lock held, as in the
- * rest of this file. */
+/* tx.c: operations that do not end in the call that posts them. ep.lock is held, as for
+ * the rest of this file. */
 struct shm_tx *shm_tx_new(struct shm_ep *ep, const struct wf_op *op);
-/* The same for an operation whose record is in the lane: keeps only the fields that its
- * end needs. */
+/* The same for an operation whose record is in the lane: stores only the fields that
+ * its end needs. */
 struct shm_tx *shm_tx_sent(struct shm_ep *ep, const struct wf_op *op);
 void shm_tx_free(struct shm_ep *ep, struct shm_tx *tx);
 void shm_tx_complete(struct shm_ep *ep, struct shm_tx *tx);
@@ -223,30 +227,30 @@ void shm_tx_settle(struct shm_conn *conn, struct shm_tx *tx, int err);
  */
 void shm_tx_fail_silent(struct shm_conn *conn, enum wf_op_kind kind, int err);
 /* Queue an answer: a record of kind @kind with a blob of @len bytes, which is copied.
- * Fails the connection without memory. */
+ * If there is no memory, the connection fails. */
 void shm_tx_answer(struct shm_conn *conn, uint8_t kind, uint64_t word, const void *blob,
 	size_t len);
 /* Queue a stream of DATA records from tx->local, which the caller sets, to the peer's
- * object with id @sink. NULL: no memory, and the connection failed. */
+ * object with the id @sink. NULL: no memory, and the connection failed. */
 struct shm_tx *shm_tx_stream(struct shm_conn *conn, uint64_t sink);
 void shm_tx_ack(struct shm_conn *conn, uint64_t id);
 void shm_tx_error(struct shm_conn *conn, uint64_t id, int err);
 
 /* out.c: records into the lane. */
 void shm_out_flush(struct shm_conn *conn);
-/* As shm_tx_answer, but written to the lane at once if nothing is queued and there is
+/* Like shm_tx_answer, but written to the lane at once if nothing is queued and there is
  * space. */
 void shm_out_answer(struct shm_conn *conn, uint8_t kind, uint64_t word,
 	const void *blob, size_t len);
 /* Send the acknowledgements of the records that were just read. */
 void shm_out_acks(struct shm_conn *conn);
 void shm_out_dirty(struct shm_conn *conn);
-/* Wake the peer after a store that it may sleep for, if *@asleep, which the peer sets
- * in the region before it sleeps, is 1. A full fence orders our store before our load
- * of *@asleep; the peer's full fence (shm_arm) orders its store of that word before its
- * load of what we stored. */
+/* Wake the peer after a store for which it may sleep, if *@asleep is 1, which the peer
+ * sets in the region before it sleeps. A full fence orders this endpoint's store before
+ * its load of *@asleep; the peer's full fence (shm_arm) orders its store of that word
+ * before its load of what this endpoint stored. */
 void shm_out_ring(struct shm_conn *conn, _Atomic uint32_t *asleep);
-/* Wake the peer if it sleeps; to be called after every commit. */
+/* Wake the peer if it sleeps; has to be called after every commit. */
 void shm_out_wake_slow(struct shm_conn *conn);
 bool shm_out_has_space_slow(struct shm_conn *conn);
 
@@ -264,19 +268,19 @@ static inline void shm_out_wake(struct shm_conn *conn)
 }
 
 /* small.c: write an RMA or atomic operation that fits one slot into the lane at once.
- * True: *ret is the result of the application's call. False: the operation does not
- * fit, or operations are queued before it, and the caller queues it. */
+ * True: *@ret is the result of the application's call. False: the operation does not
+ * fit, or operations are queued before it, and the caller has to queue it. */
 bool shm_small_start(struct shm_conn *conn, const struct wf_op *op, ssize_t *ret);
 /* enum shm_kind of the records of RMA and atomic operations; 0 for messages. */
 extern const uint8_t shm_access_kinds[WF_OP_COUNT];
 
-/* replay.c: the peer of @conn, which was taken down, is dead. Messages that it never
- * took, and that the application has completions for, are queued for the next peer of
- * its name. */
+/* replay.c: the peer of @conn, which was taken down, has died. Messages that it never
+ * processed, and for which the application has completions, are queued for the next
+ * peer with its name. */
 void shm_replay(struct shm_conn *conn);
 
-/* rx.c: handle the record with @head and those after it, up to a limit; returns how
- * many. The lock of the owner of ep.srx and ep.lock held. */
+/* rx.c: handle the record with @head and those after it, up to a limit; returns their
+ * number. The lock of the owner of ep.srx and ep.lock are held. */
 unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head);
 
 static inline unsigned int shm_rx_poll(struct shm_conn *conn)
@@ -293,18 +297,19 @@ struct shm_record {
 	uint8_t kind, flags;
 };
 
-/* Decode the record with @head, and move @in->pos behind its bytes. False: the record
- * is malformed. */
+/* Decode the record with @head, and advance @in->pos behind its bytes. False: the
+ * record is malformed. */
 bool shm_rx_decode(struct shm_reader *in, uint64_t head, struct shm_record *rec);
 
-/* Handlers of one kind of record each. Not 0: protocol error, the connection fails. */
+/* Handlers of one kind of record each. They return 0, or -FI_EPROTO: the connection
+ * fails. */
 int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_rts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_share(struct shm_conn *conn, const struct shm_record *rec);
-/* Handle a write in one slot, without flags, to one segment in one piece. False:
- * shm_recv_write has to handle it. */
+/* Handle a write in one slot, without flags, to one segment with a single piece of
+ * memory. False: shm_recv_write has to handle it. */
 bool shm_recv_small_write(struct shm_conn *conn, uint64_t head);
 int shm_recv_write(struct shm_conn *conn, const struct shm_record *rec);
 int shm_recv_read(struct shm_conn *conn, const struct shm_record *rec);
@@ -319,21 +324,21 @@ int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec);
 void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,
 	uint64_t len, uint64_t data);
 
-/* share.c: write a piece of a message that waits in conn->shares, which is not empty,
- * into the receiver's memory. */
+/* share_tx.c: write a piece of a message in conn->shares, which is not empty, into the
+ * receiver's memory. */
 void shm_share_write(struct shm_conn *conn);
-/* Has a sender written what a receiver waits for? */
+/* Has a sender written pieces for which a receiver waits? */
 bool shm_share_has_news(const struct shm_ep *ep);
 
 /* bulk.c: rendezvous messages, and other streams of DATA records. */
 int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t data);
 void shm_bulk_progress(struct shm_ep *ep);
-/* A sink for a peer's write that comes as a stream; NULL: no memory, and the connection
- * failed. */
+/* Make a sink for a peer's write that arrives as a stream; NULL: no memory, and the
+ * connection failed. */
 struct shm_sink *shm_bulk_write(struct shm_conn *conn, uint64_t request);
 void shm_bulk_free(struct shm_sink *sink);
-/* access.c: all bytes of a peer's write came. */
+/* access.c: all bytes of a peer's write have arrived. */
 void shm_access_written(struct shm_conn *conn, struct shm_sink *sink);
 void shm_bulk_end(struct shm_conn *conn, int err, bool quiet);
 
@@ -343,14 +348,14 @@ extern const struct wf_unexp_ops shm_unexp_ops;
 struct wf_srx_unexpected *shm_unexp_new(struct shm_conn *conn,
 	const struct shm_record *rec, struct fi_peer_rx_entry *entry, size_t size);
 
-/* span.c: copy between @span and a buffer. A negative fi_errno when a region was closed
- * meanwhile. */
+/* span.c: copy between @span and a buffer. 0, or a negative fi_errno if a region was
+ * closed meanwhile. */
 int shm_span_put(struct shm_ep *ep, const struct shm_span *span, uint64_t offset,
 	const uint8_t *from, size_t len);
 int shm_span_get(struct shm_ep *ep, const struct shm_span *span, uint64_t offset,
 	uint8_t *to, size_t len);
 
-/* memcpy for lengths that are mostly at most SHM_INLINE_MAX. */
+/* memcpy for lengths of mostly at most SHM_INLINE_MAX bytes. */
 static inline void shm_copy(void *to, const void *from, size_t len)
 {
 	if (wf_likely(len <= SHM_INLINE_MAX))
@@ -372,8 +377,8 @@ static inline fi_addr_t shm_conn_index(struct shm_conn *conn)
 	return shm_conn_index_slow(conn);
 }
 
-/* The source that completions report: fi_addr_t, or FI_ADDR_NOTAVAIL if it is unknown
- * or not asked for. */
+/* The source that completions report; FI_ADDR_NOTAVAIL if it is unknown or not asked
+ * for. */
 static inline fi_addr_t shm_conn_source(struct shm_conn *conn)
 {
 	struct shm_ep *ep = conn->ep;

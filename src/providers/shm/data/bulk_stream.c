@@ -3,7 +3,7 @@
 
 #include "providers/shm/data/bulk.h"
 
-/* Streams of DATA records: the peer clears a message to be sent, and pieces arrive. */
+/* Streams of DATA records: the peer sends a clear to send, and pieces arrive. */
 
 int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 {
@@ -13,7 +13,7 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 	if (rec->len != sizeof(sink))
 		return -FI_EPROTO;
 	memcpy(&sink, rec->blob, sizeof(sink));
-	/* The receiver read the payload from memory meanwhile. */
+	/* The receiver has read the payload from memory meanwhile. */
 	if (!tx)
 		return 0;
 	if (!tx->asked)

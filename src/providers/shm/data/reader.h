@@ -2,7 +2,7 @@
 #ifndef SHM_READER_H
 #define SHM_READER_H
 
-#include "providers/shm/data/ring.h"
+#include "providers/shm/data/lane.h"
 
 /* The reader of a lane: its private state, and its functions. */
 

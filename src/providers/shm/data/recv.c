@@ -6,8 +6,8 @@
 #include "sys/copy.h"
 
 /*
- * Messages that arrive. The owner of the receive context decides where the payload
- * goes. A message without a receive is saved, and the lane is read on.
+ * Messages that arrive. The owner of the receive context decides where the payload is
+ * stored. A message without a receive is saved, and reading goes on.
  */
 
 void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,
@@ -25,8 +25,8 @@ void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_
 		wf_recv_done(&ep->ep, entry, comp_flags, len, data, source);
 }
 
-/* Match a message. 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
- * unexpected message. */
+/* Match a message. Returns 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
+ * unexpected message; or another negative fi_errno. */
 static inline int match(struct shm_conn *conn, bool tagged, uint64_t tag, uint64_t len,
 	struct fi_peer_rx_entry **entry)
 {

@@ -6,14 +6,14 @@
 #include "providers/shm/data/grant.h"
 #include "sys/copy.h"
 
-/* Operations when they are posted: written at once, or queued. */
+/* Starting of operations that were posted: written at once, or queued. */
 
 static inline uint8_t message_kind(const struct wf_op *op)
 {
 	return op->kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG;
 }
 
-/* Fill the slot of a message, except payload and head. */
+/* Fill the slot of a message, except its payload and head. */
 static inline struct shm_slot *open_slot(struct shm_conn *conn, const struct wf_op *op)
 {
 	struct shm_slot *slot = shm_writer_slot(&conn->out);
@@ -109,7 +109,7 @@ static inline void write_small(struct shm_conn *conn, enum wf_op_kind kind,
 		kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG, 0, len);
 }
 
-/* The slow part of shm_send_small: waits for the lock, loads the reader's position,
+/* The slow path of shm_send_small: waits for the lock, loads the reader's position,
  * wakes the reader. */
 static __attribute__((noinline)) ssize_t send_small_slow(struct wf_ep *wf,
 	enum wf_op_kind kind, const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
@@ -128,7 +128,7 @@ static __attribute__((noinline)) ssize_t send_small_slow(struct wf_ep *wf,
 	return ret;
 }
 
-/* Fast path. The slow part is a tail call, so that the fast path saves no registers for
+/* Fast path. The slow path is a tail call, so that the fast path saves no registers for
  * it. */
 ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	size_t len, fi_addr_t addr, uint64_t tag)
@@ -148,7 +148,8 @@ ssize_t shm_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	return 0;
 }
 
-/* RMA and atomic operations: at once, directly or by the lane, or queued. */
+/* Start an RMA or atomic operation: at once, directly or through the lane; or queue it.
+ */
 static ssize_t start_access(struct shm_conn *conn, const struct wf_op *op)
 {
 	ssize_t ret = 0;

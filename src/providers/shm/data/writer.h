@@ -2,7 +2,7 @@
 #ifndef SHM_WRITER_H
 #define SHM_WRITER_H
 
-#include "providers/shm/data/ring.h"
+#include "providers/shm/data/lane.h"
 
 /* The writer of a lane: its private state, and its functions. */
 

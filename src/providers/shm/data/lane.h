@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#ifndef SHM_RING_H
-#define SHM_RING_H
+#ifndef SHM_LANE_H
+#define SHM_LANE_H
 
 #include <stdbool.h>
 
