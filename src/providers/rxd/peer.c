@@ -14,13 +14,14 @@
  * Peers are found by the name of their endpoint below, in the canonical form of the
  * address vector, or by the index that this endpoint gave them: the number of an entry
  * in ep->peers, with some bits above it, which the flow changes when the peer was
- * restarted, so that packets of an earlier life of either side are recognised.
+ * restarted, so that packets of an earlier instance of either end are recognised.
  */
 enum {
 	INDEX_BITS = 20,
 	PEERS_MAX = 1 << INDEX_BITS,
-	KEPT_MAX = 64 << 20, /* bytes of early packets */
-	WINDOW_OURS = 4096,  /* packets that a peer of this library may send */
+	KEPT_MAX = 64 << 20, /* limit of early packets in bytes */
+	/* Packets that a peer of this library may send unacknowledged. */
+	WINDOW_OURS = 4096,
 };
 
 static struct rxd_ep *ep_of(struct wf_remotes *remotes)
@@ -46,8 +47,8 @@ static struct wf_remote *make(const void *name)
 	return &peer->remote;
 }
 
-/* Nothing here connects; the flow knows whether the peer answers. A peer that is gone
- * is freed once no address leads to it. */
+/* There are no connections; the flow knows whether the peer answers. A peer that is
+ * gone is freed when no address leads to it. */
 static enum wf_remote_state state(const struct wf_remote *remote)
 {
 	return rxd_peer_of(remote)->gone ? WF_REMOTE_DOWN : WF_REMOTE_UP;
@@ -76,8 +77,8 @@ static const struct wf_remote_ops remote_ops = {
 	.free = free_peer,
 };
 
-/* The name of @addr, in the format of the AV, as it is in packets. False: it is no
- * address that a peer can have. */
+/* Convert the address @addr, in the format of the AV, to the form in packets. False: no
+ * peer can have that address. */
 static bool spell(const struct rxd_ep *ep, const void *addr, uint8_t *ret_name)
 {
 	const struct wf_av_format *format = ep->ep.av->table.format;
@@ -137,7 +138,7 @@ void rxd_peers_done(struct rxd_ep *ep)
 	wf_id_map_done(&ep->peers);
 }
 
-/* FNV-1a, by words. */
+/* FNV-1a over words. */
 static uint64_t hash_of(const uint8_t *name)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325), word;
@@ -150,8 +151,8 @@ static uint64_t hash_of(const uint8_t *name)
 	return hash;
 }
 
-/* Bytes of the largest datagram that the route to the peer takes as a whole; 0: not
- * known. */
+/* Bytes of the largest datagram that the route to the peer takes without fragments; 0:
+ * not known. */
 static size_t path_packet(const struct rxd_peer *peer)
 {
 	enum { UDP_HEAD = 8, IN_HEAD = 20, IN6_HEAD = 40 };
@@ -164,7 +165,7 @@ static size_t path_packet(const struct rxd_peer *peer)
 	return mtu > head ? mtu - head : 0;
 }
 
-/* Are packets to be sealed? Those to the same address do not leave the host. */
+/* Are packets to have seals? Those to the same address do not leave the host. */
 static bool wants_seals(const struct rxd_ep *ep, const struct rxd_peer *peer)
 {
 	union wf_sockaddr own, other;
@@ -176,7 +177,7 @@ static bool wants_seals(const struct rxd_ep *ep, const struct rxd_peer *peer)
 	       !wf_sockaddr_is_loopback(&other) && !wf_sockaddr_same_host(&own, &other);
 }
 
-/* Set up a peer that was just made. */
+/* Set up a peer that has just been allocated. */
 static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
 {
 	uint32_t number = wf_id_map_add(&ep->peers, peer, PEERS_MAX);
@@ -194,7 +195,7 @@ static int begin(struct rxd_ep *ep, struct rxd_peer *peer)
 	rxd_flow_init(&peer->flow, &ep->config, number | ep->config.epoch << INDEX_BITS,
 		path_packet(peer));
 	peer->flow.wants_seals = wants_seals(ep, peer);
-	/* Both sides count packets as long as the endpoints exist. */
+	/* Both ends count packets as long as the endpoints exist. */
 	wf_remote_ref(&peer->remote);
 	return 0;
 }
@@ -256,14 +257,15 @@ int rxd_peer_at(struct rxd_ep *ep, fi_addr_t addr, struct rxd_peer **ret_peer)
 	return 0;
 }
 
-/* A packet came from the address again. */
+/* A packet arrived from the address of a peer that was gone. */
 static void come_back(struct rxd_peer *peer)
 {
 	peer->gone = false;
 	wf_remote_ref(&peer->remote);
 }
 
-/* A peer that this endpoint may not know: its memory is limited. */
+/* A peer that this endpoint may not have inserted: the number of such peers is limited.
+ */
 static struct rxd_peer *stranger(struct rxd_ep *ep, const uint8_t *name)
 {
 	struct wf_remote *remote = wf_remotes_find(&ep->remotes, hash_of(name), name);

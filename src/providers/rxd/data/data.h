@@ -106,7 +106,7 @@ int64_t rxd_deliver(struct rxd_flow *flow, const struct rxd_base *base,
 void rxd_rx_append(struct rxd_peer *peer, const uint8_t *data, size_t len);
 void rxd_rx_abort(struct rxd_peer *peer, int err);
 
-/* msg.c, access.c: operations of peers. Results are those of rxd_flow_ops.deliver. */
+/* recv.c, access.c: operations of peers. Results are those of rxd_flow_ops.deliver. */
 int64_t rxd_receive_msg(struct rxd_peer *peer, const struct rxd_op_head *head,
 	const uint8_t *data, size_t len);
 void rxd_msg_append(struct rxd_peer *peer, const uint8_t *data, size_t len);

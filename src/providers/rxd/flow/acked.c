@@ -5,21 +5,21 @@
 #include "sys/compiler.h"
 
 /*
- * What acknowledgements tell the sender. Losses are detected as in RFC 9002: a packet
- * is lost if one that was sent three transmissions later arrived, or one that was sent
- * later while more than 9/8 of a round trip have passed. A peer of another library
- * keeps nothing behind a gap: three repeated acknowledgements mean that everything
- * unacknowledged is lost.
+ * The handling of acknowledgements by the sender. Losses are detected as in RFC 9002: a
+ * packet is lost if one that was sent three transmissions later arrived, or one that
+ * was sent later while more than 9/8 of a round trip have passed. A peer of another
+ * library drops packets behind a gap: three repeated acknowledgements mean that
+ * everything unacknowledged is lost.
  */
-/* A peer may not set numbers that could pass the end of 64 bits. */
+/* Limit of numbers: a peer must not set numbers that could overflow 64 bits. */
 #define NUMBER_MAX (UINT64_C(1) << 62)
 
 enum { PACKET_THRESHOLD = 3, REPEATS = 3, COLLAPSE_ROUNDS = 2 };
 
-/* What one acknowledgement brought. */
+/* The results of one acknowledgement. */
 struct news {
 	uint64_t bytes;      /* newly acknowledged */
-	unsigned int rounds; /* of timeouts, before */
+	unsigned int rounds; /* rounds of timeouts, before */
 	bool any;
 	bool sampled; /* sample_order and rtt_ns are valid */
 	uint64_t sample_order, rtt_ns;
@@ -30,8 +30,8 @@ static struct news news_before(const struct rxd_flow *flow)
 	return (struct news){ .rounds = flow->out.rounds };
 }
 
-/* Which transmission of a packet arrived is certain if it was sent once, or so long ago
- * that the acknowledgement can be that of the last one. */
+/* It is certain which transmission of a packet arrived if the packet was sent once, or
+ * so long ago that the acknowledgement can only be that of the last one. */
 static void note_arrival(
 	struct rxd_outgoing *out, const struct rxd_sent *sent, uint64_t now_ns)
 {
@@ -91,7 +91,8 @@ static void arrived_below(
 	board->una = next;
 }
 
-/* A loss: the congestion window shrinks once for all that was sent before. */
+/* A packet was lost: the congestion window shrinks once for all losses among earlier
+ * packets. */
 static void congested(struct rxd_flow *flow, uint64_t order, unsigned int rounds)
 {
 	struct rxd_outgoing *out = &flow->out;
@@ -105,13 +106,13 @@ static void congested(struct rxd_flow *flow, uint64_t order, unsigned int rounds
 		rxd_cubic_lost(&out->cc);
 }
 
-/* Did a packet arrive that was sent after this one, of which nothing is known? */
+/* Has a packet arrived that was sent after this one, whose state is unknown? */
 static bool is_overtaken(const struct rxd_outgoing *out, const struct rxd_sent *sent)
 {
 	return sent->state == RXD_SENT_FLYING && sent->order < out->arrived_order;
 }
 
-/* The time from which on such a packet is lost. */
+/* The time from which on such a packet counts as lost. */
 static uint64_t lost_ns(const struct rxd_outgoing *out, const struct rxd_sent *sent)
 {
 	if (sent->order + PACKET_THRESHOLD <= out->arrived_order)
@@ -126,7 +127,8 @@ static void detect_losses(struct rxd_flow *flow, unsigned int rounds, uint64_t n
 	uint64_t at_ns;
 
 	out->loss_ns = UINT64_MAX;
-	/* Without a gap all packets are behind what arrived, in both orders. */
+	/* Without a gap all packets were sent after those that arrived, in both orders.
+	 */
 	if (!out->any_arrived || board->una == board->next ||
 		(board->una >= out->early_end &&
 			rxd_board_at(board, board->una)->order > out->arrived_order))
@@ -151,7 +153,7 @@ void rxd_acked_late(struct rxd_flow *flow, uint64_t now_ns)
 	detect_losses(flow, flow->out.rounds, now_ns);
 }
 
-/* A peer of another library: everything behind the gap was dropped. */
+/* A peer of another library dropped everything behind the gap. */
 static void lose_all(struct rxd_flow *flow, unsigned int rounds)
 {
 	struct rxd_board *board = &flow->out.board;
@@ -168,7 +170,7 @@ static void grow_window(struct rxd_flow *flow, const struct news *news, uint64_t
 {
 	struct rxd_outgoing *out = &flow->out;
 
-	/* A window that was not used proves nothing. */
+	/* A window that was not the limit proves nothing. */
 	if (out->limited)
 		rxd_cubic_acked(&out->cc, news->bytes, out->rtt.smoothed, now_ns);
 }
@@ -218,8 +220,9 @@ static void arrived_early(struct rxd_flow *flow, const struct rxd_ack *ack,
 		}
 }
 
-/* The peer will never take the oldest transfer. What was sent of it becomes one packet
- * that says so, and leaves until it is acknowledged. */
+/* The peer will never accept the oldest transfer. What was sent of it is replaced by
+ * one packet that tells the peer to skip it, and is repeated until it is acknowledged.
+ */
 static void refuse(struct rxd_flow *flow, int err)
 {
 	struct rxd_outgoing *out = &flow->out;
@@ -246,8 +249,8 @@ static void refuse(struct rxd_flow *flow, int err)
 	flow->busy = false;
 }
 
-/* A peer of another library expects more than was ever sent: it knows numbers of an
- * earlier life of this endpoint, and has taken nothing of this one. */
+/* A peer of another library expects a number that was never sent: it knows the numbers
+ * of an earlier instance of this endpoint, and has accepted nothing of this one. */
 static void adopt_numbers(struct rxd_flow *flow, uint64_t next)
 {
 	if (!flow->extended && !flow->out.ever_acked && flow->out.board.una == 0 &&
@@ -257,7 +260,8 @@ static void adopt_numbers(struct rxd_flow *flow, uint64_t next)
 	}
 }
 
-/* The flow has given up transfers, and learns where to go on. */
+/* The flow has given up transfers, and the acknowledgement contains the number to
+ * continue with. */
 static void synchronize(struct rxd_flow *flow, const struct rxd_ack *ack)
 {
 	if (ack->next > NUMBER_MAX)
@@ -293,7 +297,7 @@ static void learn_path(struct rxd_flow *flow, uint16_t largest)
 	rxd_cubic_packet(&flow->out.cc, size);
 }
 
-/* @ack fits what was sent. */
+/* Process @ack, which is consistent with what was sent. */
 static void take(struct rxd_flow *flow, const struct rxd_ack *ack, uint64_t now_ns)
 {
 	struct rxd_outgoing *out = &flow->out;

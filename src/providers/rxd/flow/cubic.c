@@ -93,7 +93,7 @@ static void avoid_congestion(
 	if (cc->start_ns == 0)
 		begin_phase(cc, now_ns);
 	/* Below the window before the reduction Reno's slope is that of the smaller
-	 * factor, above it one packet for each window. */
+	 * factor, above it one packet per window. */
 	cc->reno_acked += bytes * (cc->w_reno < cc->prior ? ALPHA_NUM : ALPHA_DEN);
 	if (cc->reno_acked >= cc->cwnd * ALPHA_DEN) {
 		cc->reno_acked -= cc->cwnd * ALPHA_DEN;
@@ -119,8 +119,8 @@ void rxd_cubic_acked(
 void rxd_cubic_lost(struct rxd_cubic *cc)
 {
 	cc->prior = cc->cwnd;
-	/* Fast convergence: a flow that did not reach its last maximum leaves room to
-	 * new ones. */
+	/* Fast convergence: a flow that did not reach its last maximum makes space for
+	 * new flows. */
 	if (cc->cwnd < cc->w_max)
 		cc->w_max = cc->cwnd * (BETA_DEN + BETA_NUM) / (2 * BETA_DEN);
 	else

@@ -21,17 +21,17 @@
 /*
  * A flow: what makes datagrams to and from one peer reliable and ordered.
  *
- * It greets the peer (RTS, CTS), numbers packets, keeps account of what is not
+ * It exchanges RTS and CTS with the peer, numbers packets, stores which are not
  * acknowledged, resends, acknowledges, sorts, controls congestion, and reports a peer
  * that does not answer. It does no I/O and reads no clock: packets leave by the
  * operations below, times are arguments (nanoseconds by wf_now_ns). It knows nothing of
  * messages: a *transfer* is a number of packets that its owner builds on demand, again
  * for each resend, so that no payload is copied.
  *
- * Towards a peer of another library the flow uses the wire in use and nothing else. A
- * peer is *extended* if its RTS or CTS proves that it is of this library: it gets
- * selective and piggybacked acknowledgements, larger packets and windows, refusals with
- * a reason, and its restart is recognised. docs/rxd-wire.md describes both.
+ * With a peer of another library the flow uses only the wire protocol in use. A peer is
+ * *extended* if its RTS or CTS proves that it is of this library: it gets selective and
+ * piggybacked acknowledgements, larger packets and windows, refusals with a reason, and
+ * its restart is recognised. docs/rxd-wire.md describes both.
  *
  * Locking: the caller serialises all calls for one flow and for those that share its
  * configuration. Operations are called from within rxd_flow_send, rxd_flow_receive,
@@ -43,37 +43,37 @@ struct rxd_flow;
 
 enum {
 	RXD_INDEX_BITS = 20,
-	RXD_BATCH = 64, /* packets that leave together */
+	RXD_BATCH = 64, /* limit of packets that are sent together */
 };
 
 /* One transfer: consecutive packets of one operation. Part of the owner's record, which
  * lives until acked or failed was called, or rxd_flow_cancel returned true. */
 struct rxd_xfer {
 	struct wf_list link; /* in flow.waiting or flow.begun */
-	/* The rest is valid once the transfer has begun. */
+	/* The fields below are valid once the transfer has begun. */
 	bool begun;
 	uint64_t first; /* number of packet 0 */
-	uint64_t count; /* packets */
+	uint64_t count; /* number of packets */
 };
 
 struct rxd_flow_ops {
-	/* @xfer is about to be sent: settle its packets by rxd_flow_packet_size, which
-	 * is the size for all of its packets from now on. Returns their number, at
-	 * least 1. */
+	/* @xfer is about to be sent: decide its packets, of at most
+	 * rxd_flow_packet_size bytes; that size is valid for all of its packets from
+	 * now on. Returns their number, at least 1. */
 	uint64_t (*begin)(struct rxd_flow *flow, struct rxd_xfer *xfer);
 
-	/* Send packet @k of @xfer, or keep it until flush. @base is its base header, to
-	 * which the owner adds the type, and the flags by or; it seals the packet
+	/* Send packet @k of @xfer, or collect it until flush. @base is its base header,
+	 * to which the owner adds the type, and the flags by or; it seals the packet
 	 * (rxd_flow_seals). Returns the bytes of the packet, or -FI_EAGAIN: the lower
 	 * provider cannot take it now, and the flow tries again in rxd_flow_run; or
-	 * -FI_ENOSPC: no more packets can be kept, the flow calls flush and tries
+	 * -FI_ENOSPC: no more packets can be collected, the flow calls flush and tries
 	 * again. Another error counts as a loss of the packet. */
 	ssize_t (*send)(struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t k,
 		struct rxd_base base);
 
-	/* Send what send kept, at most RXD_BATCH packets, and keep nothing. Returns how
-	 * many of them the lower provider did not take, the last ones. NULL: send keeps
-	 * none. */
+	/* Send the packets that send has collected, at most RXD_BATCH, and collect
+	 * none. Returns the number of packets, the last ones, that the lower provider
+	 * did not take. NULL: send collects none. */
 	size_t (*flush)(struct rxd_flow *flow);
 
 	/* Seal and send the complete packet @packet of @len bytes, which is valid
@@ -81,7 +81,8 @@ struct rxd_flow_ops {
 	 * fi_errno. */
 	ssize_t (*send_control)(struct rxd_flow *flow, const void *packet, size_t len);
 
-	/* The peer has all packets of @xfer. The flow does not use it any more. */
+	/* The peer has received all packets of @xfer, which the flow does not use any
+	 * more. */
 	void (*acked)(struct rxd_flow *flow, struct rxd_xfer *xfer);
 
 	/* @xfer has failed with @err, a positive fi_errno: FI_ECONNREFUSED: the peer
@@ -100,13 +101,13 @@ struct rxd_flow_ops {
 	int64_t (*deliver)(struct rxd_flow *flow, const struct rxd_base *base,
 		const uint8_t *packet, size_t len);
 
-	/* The peer was restarted. What was received of an unfinished transfer will not
-	 * be continued, and answers to requests of this side will not come. Called
-	 * before failed is called for the transfers that had begun. */
+	/* The peer was restarted. The rest of an unfinished transfer from it will not
+	 * arrive, and requests of this end will not be answered. Called before failed
+	 * is called for the transfers that had begun. */
 	void (*restarted)(struct rxd_flow *flow);
 };
 
-/* What the flows of one endpoint have in common. */
+/* Configuration that the flows of one endpoint share. */
 struct rxd_flow_config {
 	const struct rxd_flow_ops *ops;
 	/* Bytes of the largest packet of the wire in use (RXD_MTU_WIRE or
@@ -114,8 +115,8 @@ struct rxd_flow_config {
 	 * endpoint receive; both without the lower provider's prefix. base_packet is at
 	 * most max_packet. */
 	uint16_t base_packet, max_packet;
-	/* Packets that a peer may have unacknowledged: one of another library, and an
-	 * extended one; 1 to RXD_WINDOW_MAX. */
+	/* Limit of packets that a peer may have unacknowledged: a peer of another
+	 * library, and an extended one; 1 to RXD_WINDOW_MAX. */
 	uint16_t window, window_ext;
 	/* FI_OFI_RXD_RETRY. False: the provider below loses nothing, and peers of
 	 * another library, which then sort what comes, get no packet twice and no old
@@ -124,9 +125,9 @@ struct rxd_flow_config {
 	bool seals; /* packets are to be sealed, if the peer wants it, too */
 	/* Rounds of resends without an answer after which a peer is given up. */
 	unsigned int rounds;
-	uint32_t epoch;              /* rxd_epoch_new, of this endpoint */
-	uint8_t name[RXD_NAME_SIZE]; /* of this endpoint, padded with zeros */
-	/* Bytes of early packets that all flows keep together, and their limit. */
+	uint32_t epoch;              /* of this endpoint; from rxd_epoch_new */
+	uint8_t name[RXD_NAME_SIZE]; /* name of this endpoint, padded with zeros */
+	/* Bytes of early packets that all flows store together, and their limit. */
 	size_t kept, kept_max;
 };
 
@@ -136,23 +137,25 @@ enum rxd_flow_state {
 	RXD_FLOW_OPEN,    /* the peer's index is known */
 };
 
-/* The greeting of a peer. */
+/* State of the exchange of RTS and CTS. */
 struct rxd_greeting {
-	uint32_t own_epoch;  /* of this side of the flow */
+	uint32_t own_epoch;  /* of this end of the flow */
 	uint32_t peer_epoch; /* of an extended peer */
-	bool asking;         /* an RTS is not answered */
-	/* The number that a peer of another library expects is unknown, because
-	 * transfers were given up: its next acknowledgement tells. */
+	bool asking;         /* An RTS has not been answered. */
+	/* It is unknown which number a peer of another library expects, because
+	 * transfers were given up: its next acknowledgement contains the number. */
 	bool syncing;
-	unsigned int plain; /* greetings without an extension that were not believed */
+	/* Number of RTS or CTS without an extension that were ignored. */
+	unsigned int plain;
 	unsigned int tries; /* RTS since the last answer */
-	uint64_t at_ns;     /* of the next one; UINT64_MAX: none */
+	uint64_t at_ns;     /* time of the next one; UINT64_MAX: none */
 };
 
-/* Sending. */
+/* State of sending. */
 struct rxd_outgoing {
 	struct wf_list waiting, begun; /* struct rxd_xfer */
-	struct rxd_xfer *current;      /* begun, and not all of it was sent; or NULL */
+	/* Transfer that has begun and is not completely sent; or NULL. */
+	struct rxd_xfer *current;
 	struct rxd_board board;
 	struct rxd_rtt rtt;
 	struct rxd_cubic cc;
@@ -164,66 +167,71 @@ struct rxd_outgoing {
 	unsigned int rounds; /* timeouts since the last progress */
 	/* Acknowledgements of a peer of another library that repeat the last one. */
 	unsigned int repeats;
-	/* Packets sent to it since the last one that it has to acknowledge. */
+	/* Packets sent to such a peer since the last one that it has to acknowledge. */
 	unsigned int unasked;
-	/* Numbers of the packets that the owner keeps until flush. */
+	/* Numbers of the packets that the owner collects until flush. */
 	unsigned int kept;
 	uint64_t kept_numbers[RXD_BATCH];
-	uint64_t skipped;    /* how many numbers a packet without transfer skips */
+	/* Number of packet numbers that a packet without transfer skips. */
+	uint64_t skipped;
 	uint64_t timeout_ns; /* UINT64_MAX: no packet is unacknowledged */
-	/* When the next one of the packets that were overtaken counts as lost;
-	 * UINT64_MAX: none was overtaken. */
+	/* Time when the next packet that was overtaken counts as lost; UINT64_MAX: none
+	 * was overtaken. */
 	uint64_t loss_ns;
-	/* No packet from this number on arrived before its turn. */
+	/* No packet from this number on arrived out of order. */
 	uint64_t early_end;
-	/* Order and time of the latest transmission that arrived. */
+	/* Order and time of the latest transmission that is known to have arrived. */
 	bool any_arrived;
 	uint64_t arrived_order, arrived_at_ns;
-	/* Losses of transmissions before this one belong to the last reduction. */
+	/* Losses of transmissions before this one belong to the last reduction of the
+	 * window. */
 	uint64_t recovered_order;
 };
 
-/* Receiving. */
+/* State of receiving. */
 struct rxd_incoming {
-	uint64_t next; /* the number expected */
+	uint64_t next; /* next packet number that is expected */
 	struct rxd_early early;
-	unsigned int due;  /* packets since the last acknowledgement */
-	bool now;          /* acknowledge without delay */
-	bool shut;         /* the packet with number next could not be taken */
-	uint16_t refused;  /* the error that it was refused with; 0: it was not */
-	uint16_t largest;  /* bytes of the largest packet */
-	uint64_t delay_ns; /* when a delayed acknowledgement leaves; UINT64_MAX: none */
-	uint64_t heard_ns; /* when anything was received */
+	unsigned int due; /* packets since the last acknowledgement */
+	bool now;         /* Acknowledge without delay. */
+	bool shut;        /* The packet with the number next could not be accepted. */
+	/* Positive fi_errno with which it was refused; 0: it was not. */
+	uint16_t refused;
+	uint16_t largest; /* bytes of the largest packet */
+	/* Time when a delayed acknowledgement is sent; UINT64_MAX: none. */
+	uint64_t delay_ns;
+	uint64_t heard_ns; /* time when any packet was received */
 };
 
-/* Made by rxd_flow_init. Fields are the flow's; the owner may read those before
- * greeting, and writes owed. */
+/* Initialised by rxd_flow_init. The fields belong to the flow; the owner may read those
+ * before greeting, and writes owed. */
 struct rxd_flow {
 	struct rxd_flow_config *config;
 	enum rxd_flow_state state;
 	bool extended;
-	/* Whether this side wants sealed packets, and whether packets are sealed. The
-	 * owner may change the former before the flow is used. */
+	/* wants_seals: this end wants sealed packets. sealed: packets have seals. The
+	 * owner may change wants_seals before the flow is used. */
 	bool wants_seals, sealed;
-	/* What this endpoint calls the peer. The flow changes the bits above
+	/* Index that this endpoint gave to the peer. The flow changes the bits above
 	 * RXD_INDEX_BITS when the peer was restarted, so that packets of its earlier
-	 * life do not name it any more. */
+	 * instance have another index. */
 	uint32_t own_index;
-	uint32_t peer_index;  /* what the peer calls this endpoint */
-	uint16_t packet_size; /* bytes of the largest packet that the path takes, seal
-				 included */
-	/* Answers that the owner waits for, set by it: while there are any, a silent
-	 * peer is asked whether it lives, and if not, restarted is called. */
+	uint32_t peer_index; /* index that the peer gave to this endpoint */
+	/* Bytes of the largest packet that passes the path, including its seal. */
+	uint16_t packet_size;
+	/* Number of answers for which the owner waits, set by the owner. While it is
+	 * not 0, a silent peer is asked whether it lives; if it does not, restarted is
+	 * called. */
 	uint32_t owed;
-	bool busy; /* within an operation: rxd_flow_send only queues */
+	bool busy; /* An operation is being called: rxd_flow_send only queues. */
 	struct rxd_greeting greeting;
 	struct rxd_outgoing out;
 	struct rxd_incoming in;
 	struct rxd_path path;
-	size_t path_limit; /* no larger packets are tried */
+	size_t path_limit; /* larger packets are not tried */
 };
 
-/* @own_index, not 0: what packets of the peer will name. @path_packet: bytes of the
+/* @own_index, not 0: the index in packets of the peer. @path_packet: bytes of the
  * largest datagram that the route to the peer takes without fragments; 0: unknown. */
 void rxd_flow_init(struct rxd_flow *flow, struct rxd_flow_config *config,
 	uint32_t own_index, size_t path_packet);
@@ -232,10 +240,10 @@ void rxd_flow_init(struct rxd_flow *flow, struct rxd_flow_config *config,
 void rxd_flow_done(struct rxd_flow *flow, int err);
 
 /* Queue @xfer, and send what the windows allow. acked and failed may be called before
- * it returns. */
+ * this returns. */
 void rxd_flow_send(struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t now_ns);
 
-/* Take @xfer out of the queue. False: it has begun. */
+/* Remove @xfer from the queue. False: it has begun. */
 bool rxd_flow_cancel(struct rxd_flow *flow, struct rxd_xfer *xfer);
 
 /* A packet of the peer, of any type, @len bytes from the base header on, at least
@@ -245,26 +253,26 @@ bool rxd_flow_cancel(struct rxd_flow *flow, struct rxd_xfer *xfer);
 bool rxd_flow_receive(
 	struct rxd_flow *flow, const void *packet, size_t len, uint64_t now_ns);
 
-/* Send the acknowledgements that are due, and what windows and timers allow. To be
- * called after a batch of packets, and at the deadline. @sleep: the caller is about to
- * sleep, so delayed acknowledgements leave as well. */
+/* Send the acknowledgements that are due, and what windows and timers allow. Called
+ * after a batch of packets, and at the deadline. @sleep: the caller is about to sleep,
+ * so delayed acknowledgements are sent, too. */
 void rxd_flow_run(struct rxd_flow *flow, uint64_t now_ns, bool sleep);
 
-/* When rxd_flow_run has to be called; UINT64_MAX: there is nothing to do until
- * something is sent or received; 0: at once. */
+/* The time when rxd_flow_run has to be called; UINT64_MAX: not before something is sent
+ * or received; 0: at once. */
 uint64_t rxd_flow_deadline(const struct rxd_flow *flow);
 
-/* No transfer waits or is unacknowledged. */
+/* Is no transfer queued or unacknowledged? */
 bool rxd_flow_idle(const struct rxd_flow *flow);
 
-/* Bytes of the largest packet of a transfer that begins now, base header included, but
- * without the seal. */
+/* Bytes of the largest packet of a transfer that begins now, with its base header, but
+ * without a seal. */
 static inline uint16_t rxd_flow_packet_size(const struct rxd_flow *flow)
 {
 	return (uint16_t)(flow->packet_size - (flow->sealed ? RXD_SEAL_SIZE : 0));
 }
 
-/* Does a packet of @type get a seal behind it? */
+/* Does a packet of @type have a seal? */
 static inline bool rxd_flow_seals(const struct rxd_flow *flow, unsigned int type)
 {
 	return flow->sealed && type != RXD_RTS && type != RXD_CTS;

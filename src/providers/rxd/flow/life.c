@@ -3,8 +3,8 @@
 
 #include "providers/rxd/flow/parts.h"
 
-/* How a flow begins, and how it ends: by the owner, because the peer was restarted, or
- * because it does not answer. */
+/* Beginning and end of a flow: by the owner, because the peer was restarted, or because
+ * the peer does not answer. */
 
 static void reset_incoming(struct rxd_flow *flow)
 {
@@ -15,7 +15,7 @@ static void reset_incoming(struct rxd_flow *flow)
 	};
 }
 
-/* The board's next number becomes @number. */
+/* Reset sending; the board's next number becomes @number. */
 static void reset_outgoing(struct rxd_flow *flow, uint64_t number)
 {
 	struct rxd_outgoing *out = &flow->out;
@@ -57,7 +57,7 @@ void rxd_flow_reset(struct rxd_flow *flow)
 void rxd_flow_begin_again(struct rxd_flow *flow)
 {
 	rxd_send_renumber(flow, 0);
-	/* Their packets may have another size now. */
+	/* The size of their packets may be different now. */
 	wf_list_foreach(link, &flow->out.waiting)
 		wf_list_entry(link, struct rxd_xfer, link)
 			->begun = false;
@@ -107,7 +107,8 @@ static void tell_restarted(struct rxd_flow *flow)
 	flow->busy = false;
 }
 
-/* Packets that name the old index are of an earlier life. */
+/* Change the index of the peer: packets with the old index are of an earlier instance.
+ */
 static void rename_peer(struct rxd_flow *flow)
 {
 	flow->own_index += UINT32_C(1) << RXD_INDEX_BITS;
@@ -125,9 +126,9 @@ void rxd_flow_restarted(struct rxd_flow *flow)
 	fail_all(flow, &begun, FI_ECONNRESET);
 }
 
-/* The numbers towards an extended peer begin anew, as after a restart of this side,
- * which a new epoch tells the peer. One of another library knows nothing of that: its
- * next acknowledgement tells what it expects. */
+/* The numbers towards an extended peer start anew, as after a restart of this end,
+ * which a new epoch shows to the peer. A peer of another library does not notice: its
+ * next acknowledgement contains the number that it expects. */
 static void forget_peer(struct rxd_flow *flow)
 {
 	bool history = flow->out.board.una > 0;
