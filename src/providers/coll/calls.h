@@ -3,7 +3,7 @@
 #define WF_PROVIDERS_COLL_CALLS_H
 
 #include "providers/coll/coll.h"
-#include "providers/coll/stage.h"
+#include "providers/coll/vector.h"
 
 /* One collective call of any form. */
 struct coll_call {

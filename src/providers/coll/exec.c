@@ -7,7 +7,7 @@
 #include "providers/coll/calls.h"
 #include "providers/coll/control.h"
 #include "providers/coll/engine.h"
-#include "providers/coll/stage.h"
+#include "providers/coll/vector.h"
 #include "providers/coll/xfer.h"
 #include "sys/clock.h"
 

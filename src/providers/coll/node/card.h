@@ -5,21 +5,21 @@
 #include "providers/coll/node/node.h"
 
 /*
- * The content of a card. The processes run on one machine, so numbers are in its byte
+ * The contents of a card. The processes run on one machine, so numbers are in its byte
  * order.
  */
 struct coll_card {
 	uint32_t layout; /* COLL_CARD_LAYOUT */
 	uint32_t uid;    /* effective user */
 	uint8_t boot_id[16];
-	uint64_t pid_ns;   /* inode of the pid namespace, in which @pid counts */
-	uint64_t started;  /* of the process, in clock ticks since boot */
-	uint64_t cookie;   /* random; also at the start of the segment */
-	uint32_t cpu_hash; /* of the set of processors that the process may use */
+	uint64_t pid_ns;   /* inode of the pid namespace in which @pid is valid */
+	uint64_t started;  /* start time of the process, in clock ticks since boot */
+	uint64_t cookie;   /* random number; also at the start of the segment */
+	uint32_t cpu_hash; /* hash of the set of processors that the process may use */
 	uint32_t pid;
-	int32_t fd;     /* of the segment, in the process @pid */
-	uint16_t cpus;  /* processors in that set */
-	uint16_t spare; /* 0 */
+	int32_t fd;     /* descriptor of the segment, in the process @pid */
+	uint16_t cpus;  /* number of processors in that set */
+	uint16_t spare; /* always 0 */
 };
 
 _Static_assert(sizeof(struct coll_card) == sizeof(struct coll_node_card), "");
@@ -36,14 +36,14 @@ static inline struct coll_card coll_card_get(const struct coll_node_card *card)
 	return ret;
 }
 
-/* Fill all but the cookie and the descriptor. 0 or a negative errno. */
+/* Fill all fields but the cookie and the descriptor. 0 or a negative errno. */
 int coll_card_fill(struct coll_card *card);
 
 enum coll_alive { COLL_ALIVE, COLL_DEAD };
 
-/* The state of the process that wrote @card. A process that has ended but was not
- * waited for yet is dead; one whose state cannot be read because descriptors or memory
- * are short is alive. */
+/* The state of the process that wrote @card. A process that has ended but has not been
+ * waited for is dead; one whose state cannot be read because descriptors or memory are
+ * short is alive. */
 enum coll_alive coll_card_alive(const struct coll_card *card);
 
 #endif

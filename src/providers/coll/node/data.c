@@ -51,7 +51,7 @@ size_t coll_share_of(
 	return WF_MIN(share, len - at);
 }
 
-/* The chunk of this member's data; NULL: it gives none. */
+/* The chunk of this member's data; NULL: the member contributes none. */
 static const uint8_t *own_chunk(const struct coll_plan *plan, uint64_t chunk)
 {
 	return plan->in ? plan->in + chunk * plan->piece : NULL;
@@ -82,16 +82,16 @@ void coll_post(struct coll_node *node, uint64_t chunk)
 
 /* The data of all members for one reduction. */
 struct inputs {
-	const uint8_t *own; /* of this member */
-	uint64_t use;       /* slot use of those of the others */
+	const uint8_t *own; /* data of this member */
+	uint64_t use;       /* slot use of the data of the other members */
 	size_t slot_len;    /* bytes in that slot */
-	size_t at;          /* where the data begin in it */
-	size_t count;       /* elements */
+	size_t at;          /* offset of the data in it */
+	size_t count;       /* number of elements */
 };
 
 /*
  * Reduce into @out, which may be the input of the first or second member. The order is
- * that of the ranks, so that results are the same at every member and in every run.
+ * that of the ranks, so that the results are the same at every member and in every run.
  */
 static void combine(
 	const struct coll_node *node, const struct inputs *inputs, uint8_t *out)

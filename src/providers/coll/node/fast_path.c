@@ -5,11 +5,11 @@
 #include "sys/lock.h"
 
 /*
- * The fast path of barriers and of allreduces whose data fit into a line: what
- * coll_node_start does for them, without a plan.
+ * The fast path of barriers and of allreduces whose data fit into a line: the same as
+ * coll_node_start, without a plan.
  */
 
-/* Polls until the others have posted: several times what a line takes to travel between
+/* Polls until the others have posted: several times as long as a line takes between
  * distant processors. */
 enum { SPINS = 32 };
 
@@ -31,8 +31,8 @@ static bool all_posted(const struct coll_node *node, uint64_t use)
 	for (uint32_t i = 0; i < node->members; i++) {
 		if (i == node->rank)
 			continue;
-		/* A poll that comes a moment before the post would take the line from
-		 * its writer, so the first one waits a moment, too. */
+		/* A poll just before the post would take the line from its writer, so
+		 * the first poll waits a moment, too. */
 		do {
 			wf_cpu_relax();
 			if (coll_is_full(node->segment[i], use))
@@ -79,7 +79,7 @@ bool coll_node_fast_path(struct coll_node *node, const struct coll_node_tiny *ti
 	if (tiny->len)
 		take(node, use, tiny);
 	coll_set_done(node, use + 1);
-	/* All members have ended what was before this operation. */
+	/* All members have ended all earlier operations. */
 	node->floor = WF_MAX(node->floor, use);
 	node->next = use + 1;
 	coll_prefetch_next(node);

@@ -9,7 +9,7 @@
 #include "providers/coll/node/copy.h"
 #include "providers/coll/node/direct.h"
 
-/* A member joins and leaves. */
+/* Joining and leaving of a member. */
 
 int coll_node_prepare(struct coll_node **ret_node, struct coll_node_card *ret_card)
 {
@@ -47,7 +47,7 @@ void coll_node_set_tell(struct coll_node *node, coll_node_tell_fn *tell, void *a
 	node->tell_arg = arg;
 }
 
-/* Do members share processors? All members come to the same answer. */
+/* Do members share processors? All members come to the same result. */
 static bool is_crowded(const struct coll_node *node)
 {
 	for (uint32_t i = 0; i < node->members; i++) {
@@ -152,7 +152,7 @@ void coll_node_close(struct coll_node *node)
 		(void)close(node->fd);
 	unmap_members(node);
 	free(node->scratch);
-	/* A forked child has no mapping, and does not leave for its parent. */
+	/* A forked child has no mapping, and must not leave for its parent. */
 	if (getpid() == node->pid) {
 		coll_leave(node);
 		coll_segment_unmap(node->own);

@@ -2,19 +2,19 @@
 #include "providers/coll/node/copy.h"
 #include "sys/compiler.h"
 
-/* What an operation is at one member. */
+/* The plan of an operation at one member. */
 
 enum {
 	/* Measured on one machine (docs/performance.md). Two members reduce a vector
-	 * faster each for itself than in shares of it. */
+	 * faster if each one reduces all of it than in shares. */
 	SHARE_MEMBERS = 3,
 	SHARE_BYTES = 8 << 10,
-	/* A part is cut at least into this many chunks, so that members work at the
+	/* A part is divided at least into this many chunks, so that members work at the
 	 * same time, unless the chunks become too small. */
 	CHUNKS_WANTED = 4,
 	CHUNK_BYTES_MIN = 4 << 10,
 	CHUNK_ALIGN = 64,
-	/* From this size on members may read each other's buffers. */
+	/* Size from which members may read each other's buffers. */
 	DIRECT_BYTES = 128 << 10,
 	DIRECT_BYTES_CROWDED = 32 << 10,
 };
@@ -23,7 +23,7 @@ const struct coll_role coll_roles[][2] = {
 	[FI_BARRIER] = { { .posts = true, .takes = true, .all = true },
 		{ .posts = true, .takes = true, .all = true } },
 	[FI_BROADCAST] = { { .posts = true }, { .takes = true } },
-	/* The root takes its own part. */
+	/* The root takes its own part, too. */
 	[FI_SCATTER] = { { .posts = true,
 				 .takes = true,
 				 .own = true,
@@ -99,17 +99,17 @@ static void plan_chunks(struct coll_plan *plan, const struct coll_args *args)
 	} else {
 		piece = WF_MAX(piece, plan->part / CHUNKS_WANTED);
 		piece = WF_MIN(piece, (size_t)COLL_CELL_BYTES / plan->parts);
-		/* A multiple of any element's size. */
+		/* A multiple of the size of any element. */
 		plan->piece = piece / CHUNK_ALIGN * CHUNK_ALIGN;
 		plan->chunks = (plan->part + plan->piece - 1) / plan->piece;
 	}
-	/* Without data no member waits for another. */
+	/* Without data no member waits for another one. */
 	plan->is_joint = plan->chunks &&
 			 (plan->role.all || (args->members == 2 && plan->role.takes &&
 						    !plan->role.posts));
 }
 
-/* The ranks that are taken from. */
+/* The range of ranks that this member takes from. */
 static void plan_sources(struct coll_plan *plan, const struct coll_args *args)
 {
 	bool from_root = args->kind == FI_BROADCAST || args->kind == FI_SCATTER;
@@ -118,8 +118,8 @@ static void plan_sources(struct coll_plan *plan, const struct coll_args *args)
 	plan->end = from_root ? args->root + 1 : args->members;
 }
 
-/* The members of a broadcast that share processors take turns: what the root has
- * written into the segment is in their caches then. */
+/* If the members of a broadcast share processors, they run one after the other: then
+ * the data that the root has written into the segment are in their caches. */
 static bool may_be_direct(const struct coll_plan *plan, const struct coll_node *node)
 {
 	size_t least = node->crowded ? DIRECT_BYTES_CROWDED : DIRECT_BYTES;
@@ -128,7 +128,7 @@ static bool may_be_direct(const struct coll_plan *plan, const struct coll_node *
 	       !(node->crowded && plan->kind == FI_BROADCAST);
 }
 
-/* The same decision at every member. */
+/* Decide whether the operation is direct. All members decide alike. */
 static bool plan_direct(struct coll_plan *plan, const struct coll_node *node)
 {
 	plan->is_direct = false;
@@ -150,7 +150,7 @@ void coll_plan(struct coll_node *node, const struct coll_args *args)
 {
 	struct coll_plan *plan = &node->plan;
 
-	/* One store for each: clearing the whole of it would take longer. */
+	/* One store for each field: clearing the whole structure would take longer. */
 	plan->role = coll_roles[args->kind][args->rank != args->root];
 	plan->kind = args->kind;
 	plan->root = args->root;

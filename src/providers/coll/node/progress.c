@@ -4,11 +4,11 @@
 #include "sys/compiler.h"
 #include "sys/copy.h"
 
-/* The steps of an operation: which of them can go on. */
+/* The steps of an operation, and when each of them can continue. */
 
 enum {
 	SPINS = 128,
-	SPIN_BYTES = 16, /* for one more */
+	SPIN_BYTES = 16, /* bytes for one more spin */
 };
 
 bool coll_is_free(struct coll_node *node, uint64_t use)
@@ -98,7 +98,7 @@ static int finish(struct coll_node *node)
 {
 	node->busy = false;
 	node->next = node->base + node->plan.uses;
-	/* A member that was taken from has ended the operation before. */
+	/* A member from which this one took has ended all earlier operations. */
 	if (node->plan.is_joint && node->floor < node->base)
 		node->floor = node->base;
 	coll_prefetch_next(node);
@@ -170,9 +170,9 @@ bool coll_node_can(const struct coll_node *node, const struct coll_args *args)
 }
 
 /*
- * Post tiny data before anything else: what the call has to do besides is done while
- * the line travels. Returns the number of chunks posted: 0 where the post is not this
- * simple, or not to be made.
+ * Post tiny data first, so that the rest of the call overlaps with the transfer of the
+ * line. Returns the number of chunks posted: 0 if the post is not that simple, or must
+ * not be made.
  */
 static uint64_t post_early(struct coll_node *node, const struct coll_args *args)
 {
@@ -192,8 +192,8 @@ static uint64_t post_early(struct coll_node *node, const struct coll_args *args)
 	return 1;
 }
 
-/* Wait as long as a line travels between processors, and as another member copies as
- * many bytes, for members that come at about the same time. */
+/* Poll for members that make the call at about the same time: as long as a line takes
+ * between processors, and as another member takes to copy as many bytes. */
 static bool spin(struct coll_node *node, uint64_t use)
 {
 	size_t spins = SPINS + node->plan.part * node->plan.parts / SPIN_BYTES;
@@ -206,9 +206,8 @@ static bool spin(struct coll_node *node, uint64_t use)
 	return false;
 }
 
-/* Do all of an operation of one chunk, if the other members come at about the same
- * time.
- */
+/* Execute a whole operation of one chunk, if the other members make the call at about
+ * the same time. */
 static bool run_at_once(struct coll_node *node)
 {
 	const struct coll_plan *plan = &node->plan;

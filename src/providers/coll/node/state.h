@@ -8,13 +8,15 @@
 #include "providers/coll/reduce.h"
 #include "sys/give_way.h"
 
-/* What a member does in an operation of some kind. */
+/* The role of a member in an operation of some kind. */
 struct coll_role {
 	bool posts;
 	bool takes;
-	bool all; /* Every member takes from every other; else the root has a part. */
+	/* Every member takes from every other one; else only the root is at one end of
+	 * each transfer. */
+	bool all;
 	bool combines; /* A result is reduced. */
-	bool scatters; /* Each member gets a part of its own. */
+	bool scatters; /* Each member gets a part of its own of the input. */
 	bool gathers;  /* The result has a part from each member. */
 	bool own;      /* The result contains a part of this member's input. */
 };
@@ -54,86 +56,91 @@ struct coll_plan {
 	uint32_t root;
 };
 
-/* Where a step is: its chunk, and the first member whose slot is not full yet. */
+/* Position of a step: its chunk, and the first member whose slot is not full yet. */
 struct coll_cursor {
 	uint64_t chunk;
 	uint32_t seen;
 };
 
-/* Where a direct operation is. */
+/* Position of a direct operation. */
 struct coll_direct {
 	int step;
 	uint32_t seen; /* as in struct coll_cursor */
-	uint32_t turn; /* members that the step is done with */
-	size_t at;     /* bytes of the next member that it is done with */
+	uint32_t turn; /* number of members that the step has finished */
+	size_t at;     /* bytes of the next member that it has finished */
 };
 
-/* The first member measures some operations with the way in use, then some with the
- * other, and then has the better one for a while. */
+/* The first member measures some operations with the current method, then some with the
+ * other, and then uses the better one for a while. */
 enum coll_copy_phase { COLL_COPY_FIRST, COLL_COPY_OTHER, COLL_COPY_SETTLED };
 
 struct coll_copy_sample {
 	enum coll_copy_phase phase;
 	enum coll_copy now;
-	uint32_t count;   /* operations of this phase */
-	uint64_t best[2]; /* by enum coll_copy: ns for a KiB of a part */
-	bool is_told;     /* a choice was told; the last one: */
+	uint32_t count;   /* number of operations in this phase */
+	uint64_t best[2]; /* by enum coll_copy: nanoseconds for a KiB of a part */
+	bool is_told;     /* A choice was reported; the last one: */
 	enum coll_copy told;
 };
 
 struct coll_node {
-	int err;            /* of the group, which it answers from then on */
-	bool busy;          /* between coll_node_start and the end of the operation */
-	bool crowded;       /* more members than processors */
-	unsigned int turns; /* yields inside a call, if crowded; see coll_turns */
+	/* Negative fi_errno of the group, which every call returns from then on. */
+	int err;
+	bool busy;    /* An operation is between coll_node_start and its end. */
+	bool crowded; /* There are more members than processors. */
+	/* Number of yields inside calls, if crowded; see coll_turns. */
+	unsigned int turns;
 	/* The fast path has posted the data of the operation that is about to begin. */
 	bool is_posted;
 	uint32_t rank, members;
 	uint64_t base;  /* first slot use of the operation */
 	uint64_t next;  /* first slot use of the next operation */
-	uint64_t floor; /* @done of every member is at least this */
+	uint64_t floor; /* smallest @done of all members when they were last read */
 	struct coll_segment *own;
-	const struct coll_segment **segment; /* of each member */
-	uint64_t posted;                     /* chunks */
+	const struct coll_segment **segment; /* segment of each member */
+	uint64_t posted;                     /* number of chunks posted */
 	struct coll_cursor share, take;
 	struct coll_plan plan;
 	struct coll_direct direct;
-	bool may_read;    /* All members may read the memory of all others. */
-	uint8_t *scratch; /* for direct operations; grows, NULL until it is needed */
+	bool may_read; /* All members may read the memory of all others. */
+	/* Memory for direct operations; grows; NULL until it is needed. */
+	uint8_t *scratch;
 	size_t scratch_size;
 	enum coll_copy copy;
 	struct coll_copy_sample sample[COLL_COPY_CLASSES];
-	uint64_t started_ns;     /* when the operation began; 0: not measured */
-	coll_node_tell_fn *tell; /* NULL: choices are not told */
+	uint64_t started_ns;     /* time when the operation began; 0: not measured */
+	coll_node_tell_fn *tell; /* NULL: choices are not reported */
 	void *tell_arg;
 
-	/* For waits. */
+	/* State of waiting. */
 	struct wf_patience patience;
 	unsigned int moves;  /* counts progress, for wf_give_way */
-	unsigned int yields; /* since then */
-	/* When to check whether members are gone (wf_coarse_ns); 0: not set. */
+	unsigned int yields; /* yields since then */
+	/* Time of the next check whether members are gone (wf_coarse_ns); 0: not set.
+	 */
 	uint64_t check_ns;
-	struct coll_card *card; /* of each member */
-	bool *gone;             /* of each member: it left, or died */
+	struct coll_card *card; /* card of each member */
+	bool *gone;             /* for each member: it left, or died */
 
-	int fd; /* of the own segment; -1: closed */
+	int fd; /* descriptor of the own segment; -1: closed */
 	pid_t pid;
 };
 
 /* plan.c: the roles by kind, [0] of the root and [1] of the others. */
 extern const struct coll_role coll_roles[][2];
 
-/* plan.c: what the operation @args, which coll_node_can allows, does at this member. */
+/* plan.c: plan the operation @args, which coll_node_can permits, at this member. */
 void coll_plan(struct coll_node *node, const struct coll_args *args);
 
-/* progress.c: is slot use @use free? All members have read what was there. */
+/* progress.c: is slot use @use free? It is if all members have read the previous use of
+ * the slot. */
 bool coll_is_free(struct coll_node *node, uint64_t use);
 /* progress.c: are the slots of use @use full at all members [*seen, end) but this one?
- * Those that are, are skipped the next time. */
+ * Members whose slots are full are skipped the next time. */
 bool coll_all_full(
 	const struct coll_node *node, uint32_t *seen, uint32_t end, uint64_t use);
 
-/* data.c: the share of member @rank of @len bytes, and where it begins. */
+/* data.c: length of the share of member @rank of @len bytes; *@ret_at: its offset. */
 size_t coll_share_of(
 	const struct coll_node *node, uint32_t rank, size_t len, size_t *ret_at);
 
@@ -143,32 +150,35 @@ void coll_post(struct coll_node *node, uint64_t chunk);
 void coll_share(struct coll_node *node, uint64_t chunk);
 void coll_take(struct coll_node *node, uint64_t chunk);
 
-/* wait.c: after a poll that found nothing. 0, or the error that ends the operation. */
+/* wait.c: called after a poll that found nothing. Returns 0, or the error that ends the
+ * operation. */
 int coll_node_wait(struct coll_node *node);
 
-/* wait.c: the yields that help inside a call. None where this process has other
- * members: the calling thread may be the one that runs them. */
+/* wait.c: the number of yields that help inside a call. 0 if this process has other
+ * members, because the calling thread may have to run them. */
 unsigned int coll_turns(const struct coll_node *node);
 
-/* wait.c: members share processors: yield a few times, until the slots of use @use are
- * full as coll_all_full says. False: they are not. */
+/* wait.c: if members share processors, yield a few times, until the slots of use @use
+ * are full as for coll_all_full. False: they are not. */
 bool coll_await_turns(
 	const struct coll_node *node, uint32_t *seen, uint32_t end, uint64_t use);
 
-/* wait.c: end the operation and the group by @err. Returns it. */
+/* wait.c: end the operation and the group with the negative fi_errno @err. Returns
+ * @err. */
 int coll_fail(struct coll_node *node, int err);
 
-/* wait.c: tell the others that this member posts and reads nothing more. */
+/* wait.c: report to the other members that this member posts and reads nothing more. */
 void coll_leave(struct coll_node *node);
 
-/* After a poll that found something. */
+/* Called after a poll that found something. */
 static inline void coll_wait_ends(struct coll_node *node)
 {
 	node->moves++;
 	node->check_ns = 0;
 }
 
-/* Has a member with this value of @done read what was in the slot of use @use? */
+/* Has a member with this value of @done read the previous contents of the slot of use
+ * @use? */
 static inline bool coll_is_past(uint64_t done, uint64_t use)
 {
 	return done >= use || use - done < COLL_SLOTS;
@@ -182,7 +192,7 @@ static inline uint64_t coll_use(const struct coll_node *node, uint64_t chunk)
 
 static inline bool coll_is_full(const struct coll_segment *segment, uint64_t use)
 {
-	/* Pairs with coll_publish: the data are there. */
+	/* Pairs with coll_publish: the data are in the slot. */
 	return atomic_load_explicit(&segment->line[use % COLL_SLOTS].full,
 		       memory_order_acquire) == use + 1;
 }
@@ -194,14 +204,14 @@ static inline void coll_publish(struct coll_node *node, uint64_t use)
 		&node->own->line[use % COLL_SLOTS].full, use + 1, memory_order_release);
 }
 
-/* The line of the next post comes while the application does something else: the others
- * have read what was in it, so their processors have copies of it. */
+/* Prefetch the line of the next post while the application does something else: the
+ * other members have read its contents, so their processors have copies of it. */
 static inline void coll_prefetch_next(const struct coll_node *node)
 {
 	wf_prefetch_write(&node->own->line[node->next % COLL_SLOTS]);
 }
 
-/* Say that no other member is read from before slot use @use. */
+/* Report that this member reads from others only from slot use @use on. */
 static inline void coll_set_done(struct coll_node *node, uint64_t use)
 {
 	/* Pairs with coll_is_free of the others: a release store is ordered after the

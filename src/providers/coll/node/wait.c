@@ -5,22 +5,22 @@
 #include "providers/coll/node/direct.h"
 #include "sys/clock.h"
 
-/* Waiting for the other members: yielding the processor, and noticing that a member
+/* Waiting for the other members: yielding the processor, and detection of members that
  * left or died. */
 
 enum {
 	CHECK_NS = 20 * 1000 * 1000,
-	/* A check reads a file for each member, so that many members are checked less
-	 * often. */
+	/* A check reads a file for each member, so many members are checked less often.
+	 */
 	CHECK_NS_MEMBER = 2 * 1000 * 1000,
 	YIELDS = 16, /* yields between two readings of the clock */
-	/* Yields inside a call, for each attempt to end the operation there. Where
-	 * processors take turns, all members have run after one; another makes up for
-	 * processors that do not keep step. */
+	/* Yields inside a call, for each attempt to end the operation there. If
+	 * processes share a processor, all members have run after one yield; another
+	 * one compensates for processors that are not in step. */
 	TURNS = 2,
 };
 
-/* Can the operation not end without a post of @member? */
+/* Does the operation need another post of @member before it can end? */
 static bool needs_post(const struct coll_node *node, uint32_t member)
 {
 	const struct coll_plan *plan = &node->plan;
@@ -37,7 +37,7 @@ static bool needs_post(const struct coll_node *node, uint32_t member)
 		       segment, coll_use(node, node->take.chunk) + plan->stride - 1);
 }
 
-/* Can the operation not end before @member has read what is in a slot? */
+/* Must @member read the contents of a slot before the operation can end? */
 static bool needs_slot(const struct coll_node *node, uint32_t member)
 {
 	const struct coll_plan *plan = &node->plan;
@@ -57,14 +57,14 @@ static bool is_gone(const struct coll_node *node, uint32_t member)
 {
 	const struct coll_card *card = &node->card[member];
 
-	/* Pairs with coll_leave: what the member posted before is seen, too. */
+	/* Pairs with coll_leave: what the member posted before is visible, too. */
 	if (atomic_load_explicit(&node->segment[member]->left, memory_order_acquire))
 		return true;
 	return card->pid != (uint32_t)node->pid && coll_card_alive(card) == COLL_DEAD;
 }
 
-/* A member that is gone may have posted just before. So it fails the operation at the
- * check after the one that noticed it. */
+/* A member that is gone may have posted shortly before. So the operation fails at the
+ * next check after the one that noticed it. */
 static int check(struct coll_node *node)
 {
 	for (uint32_t i = 0; i < node->members; i++) {
@@ -77,7 +77,7 @@ static int check(struct coll_node *node)
 	return 0;
 }
 
-/* Yield where other members may wait for the processor. */
+/* Yield if other members may wait for the processor. */
 static void yield(struct coll_node *node)
 {
 	if (node->crowded)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "providers/coll/stage.h"
+#include "providers/coll/vector.h"
 
 #include <stdint.h>
 #include <stdlib.h>
