@@ -5,7 +5,7 @@
 #include "providers/verbs/device/device.h"
 #include "providers/verbs/ud/ud.h"
 
-/* Opening, enabling and destroying endpoints. */
+/* Opening, enabling and closing endpoints. */
 
 static int enable(struct wf_ep *wf)
 {
@@ -16,7 +16,7 @@ static int enable(struct wf_ep *wf)
 	return err || !ep->ud ? err : verbs_ud_enable(ep);
 }
 
-/* The sources of the CQs do the work; this is for threads that wait for one endpoint.
+/* The sources of the CQs make progress; this is for threads that wait for one endpoint.
  */
 static void progress(struct wf_ep *wf)
 {

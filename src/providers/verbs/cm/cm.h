@@ -98,7 +98,8 @@ void verbs_id_peer(const struct rdma_cm_id *id, union wf_sockaddr *ret);
 /* Log that @call of librdmacm failed with errno. Returns -errno. */
 int verbs_cm_errno(const char *call);
 
-/* data.c: set @data to @len bytes of the application, truncated to VERBS_CM_DATA_SIZE.
+/* private_data.c: set @data to @len bytes of the application, truncated to
+ * VERBS_CM_DATA_SIZE.
  */
 void verbs_cm_data_set(struct verbs_cm_data *data, const void *bytes, size_t len);
 /* Length of @data on the wire, in bytes. */

@@ -14,26 +14,27 @@ struct verbs_send {
 };
 
 /* A kind of verbs_wr without an operation: a mark in the send queue, whose completion
- * says that all requests before it have ended. */
+ * means that all earlier requests have ended. */
 #define VERBS_MARK WF_OP_COUNT
 
-/* queue.c. @capacity: requests that may be posted. -FI_ENOMEM. */
+/* queue.c. @capacity: limit of posted requests. 0 or -FI_ENOMEM. */
 int verbs_queue_init(struct verbs_queue *queue, uint32_t capacity);
 void verbs_queue_done(struct verbs_queue *queue);
 
-/* Requests that may still be posted. The lock of the poster is held. */
+/* Number of requests that can still be posted. The lock of the poster is held. */
 static inline uint32_t verbs_queue_left(const struct verbs_queue *queue)
 {
-	/* acquire: the poller has read the slots that it gives back. */
+	/* acquire: the poller has read the slots that it frees. */
 	uint32_t tail = atomic_load_explicit(&queue->tail, memory_order_acquire);
 
 	return queue->capacity - (queue->head - tail);
 }
 
 /*
- * send.c. start: wf_xfer_ops.start. The others are its parts, for ud/ as well: fill
- * makes a send of @op in @send, all but the destination, and post posts it. 0,
- * -FI_EAGAIN: the queue is full; -FI_EINVAL: a buffer lacks its descriptor.
+ * send.c. verbs_start: wf_xfer_ops.start. verbs_fill_send and verbs_post are used by
+ * ud/, too: the first makes a work request of @op in @send, without the destination;
+ * the second posts it. Results: 0; -FI_EAGAIN: the queue is full; -FI_EINVAL: a buffer
+ * lacks its descriptor.
  */
 ssize_t verbs_start(struct wf_ep *ep, struct wf_op *op);
 int verbs_fill_send(
@@ -44,11 +45,12 @@ ssize_t verbs_post(
 bool verbs_flushed(struct wf_ep *ep);
 size_t verbs_tx_left(struct wf_ep *ep);
 
-/* The local buffers of @op as list of the device. @lack: -FI_EINVAL for a buffer
- * without descriptor. Returns the number of entries. */
+/* Convert the local buffers of @op to the device's list. Returns the number of entries;
+ * -FI_EINVAL: @need_desc, and a buffer has no descriptor. */
 int verbs_sges(const struct wf_op *op, bool need_desc, struct ibv_sge *sge);
 
-/* rma.c, atomic.c: fill @send for an operation of these kinds. */
+/* rma.c, atomic.c: fill @send for an operation of these kinds. 0 or a negative
+ * fi_errno. */
 int verbs_fill_rma(
 	const struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send);
 int verbs_fill_atomic(
@@ -61,7 +63,7 @@ int verbs_query_atomic(struct wf_domain *domain, enum fi_datatype datatype,
 
 /* recv.c: post a receive to the queue pair of the endpoint. */
 ssize_t verbs_recv(struct verbs_ep *ep, const struct wf_op *op);
-/* The buffers of the receive @op as list of the device. Sets *ret_bare if one of them
+/* Convert the buffers of the receive @op to the device's list. *@ret_bare: one of them
  * has no memory descriptor. Returns the number of entries. */
 int verbs_recv_sges(const struct wf_op *op, struct ibv_sge *sge, bool *ret_bare);
 size_t verbs_rx_left(struct wf_ep *ep);

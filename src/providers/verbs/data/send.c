@@ -10,8 +10,8 @@
  * Starting operations: sends, and the posting of all kinds of requests.
  *
  * A request asks the device for a completion if its end has to be reported or counted;
- * of the others one in half a queue does, so that the queue empties. Small payloads go
- * to the device in the request itself, and need no memory descriptor.
+ * of the others one for each half of the queue does, so that the queue empties. Small
+ * payloads are in the request itself (inline), and need no memory descriptor.
  */
 
 int verbs_sges(const struct wf_op *op, bool need_desc, struct ibv_sge *sge)
@@ -55,7 +55,7 @@ int verbs_fill_send(
 	return 0;
 }
 
-/* Has the application, a counter or deferred work to hear of the end of @op? */
+/* Do the application, a counter or deferred work wait for the end of @op? */
 static bool is_awaited(const struct verbs_ep *ep, const struct wf_op *op)
 {
 	return op->flags & (FI_COMPLETION | WF_OP_WORK | FI_PEER_TRANSFER) ||
@@ -105,15 +105,15 @@ static ssize_t post_once(
 	ssize_t ret = -FI_EAGAIN;
 
 	wf_lock(&ep->ep.lock);
-	/* One place is kept for the mark of a flush. */
+	/* One slot is reserved for the mark of a flush. */
 	if (wf_likely(verbs_queue_left(&ep->sq) > 1))
 		ret = put(ep, &slot, is_awaited(ep, op), &send->wr);
 	wf_unlock(&ep->ep.lock);
 	return ret;
 }
 
-/* Operations that write no entry do not fill the CQ, so that an application that posts
- * nothing else need not read it. */
+/* Operations without an entry do not fill the CQ, so an application that posts no
+ * others need not read it: poll it now. */
 static ssize_t post_again(
 	struct verbs_ep *ep, const struct wf_op *op, struct verbs_send *send)
 {
@@ -149,7 +149,8 @@ static int fill(
 	}
 }
 
-/* Log that the endpoint is not connected, unless it is now or will be. */
+/* Log that the endpoint is not connected, unless it is connected or will be. 0 or a
+ * negative fi_errno. */
 static int not_connected(struct verbs_ep *ep)
 {
 	int err = verbs_cm_not_ready(ep);
@@ -184,7 +185,7 @@ size_t verbs_tx_left(struct wf_ep *wf)
 	return verbs_queue_left(&verbs_ep_of(wf)->sq) - 1;
 }
 
-/* Post a write of no bytes, which no key is needed for. */
+/* Post a write of no bytes, for which no key is needed. */
 static void put_mark(struct verbs_ep *ep)
 {
 	const struct verbs_wr slot = { .kind = VERBS_MARK };
