@@ -64,7 +64,7 @@ static void open_end(
 	must(fi_enable(end->ep), "fi_enable");
 }
 
-/* One completion; false: none is there. */
+/* Read one completion; false: there is none. */
 static bool poll_one(struct end *end)
 {
 	struct fi_cq_entry entry;
