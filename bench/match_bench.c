@@ -44,7 +44,7 @@ struct world {
 	struct receive *others;
 	uint32_t *messages;
 	size_t count;
-	uint64_t rng, turn;
+	uint64_t rng, iteration;
 };
 
 struct bench {
@@ -149,7 +149,7 @@ static uint64_t other_tag(size_t i)
 
 static uint64_t hot_tag(struct world *w)
 {
-	return (w->turn++ & (hot_tags - 1)) * 0x100;
+	return (w->iteration++ & (hot_tags - 1)) * 0x100;
 }
 
 static void fill_posted(struct world *w, const struct bench *b)

@@ -184,7 +184,7 @@ static void move_pieces(struct work *w, bool write)
 	}
 }
 
-/* Side 0 sends first, then side 1, and so on. The sender announces, the receiver
+/* Both sides send alternately, side 0 first. The sender announces, the receiver
  * clears, both move pieces. */
 static void send_pieces(struct work *w, struct line *own, struct line *other)
 {

@@ -10,7 +10,7 @@
 bool fb_parse_number(const char *text, uint64_t *ret_number);
 /* A number of bytes: k, m and g are 2^10, 2^20 and 2^30. */
 bool fb_parse_bytes(const char *text, uint64_t *ret_bytes);
-/* Sizes with commas between them; LOW:HIGH are LOW, its doubles, and so on. */
+/* Sizes with commas between them; LOW:HIGH are the doubles of LOW up to HIGH. */
 bool fb_parse_sizes(const char *text, struct fb_config *config);
 /* Seconds, with a fraction or not. */
 bool fb_parse_seconds(const char *text, uint64_t *ret_ns);

@@ -211,7 +211,7 @@ static inline enum wf_remote_state wf_remote_state_of(bool up, bool any)
 }
 
 /* Forget the indices that were removed from the AV since the last call. */
-static inline void wf_remotes_look_for_removed(struct wf_remotes *remotes)
+static inline void wf_remotes_check_removed(struct wf_remotes *remotes)
 {
 	if (wf_unlikely(
 		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))
