@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""words.py: check comments and names in the sources for words that explain nothing.
+"""words.py [FOLDER...]: check comments and names in the sources for words that explain nothing.
 
 A comment names its subject: a word such as "whoever" or "somebody" stands for a noun
 that the reader has to guess. A name is a term of the field (the glossary in
@@ -11,7 +11,9 @@ import re
 import sys
 
 top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-folders = ["src", "include", "tools", "bench", "examples"]
+folders = sys.argv[1:] or [
+    "src/core", "src/match", "src/objects", "src/sys", "include", "tools", "bench", "examples",
+]  # fmt: skip
 
 # In comments, as whole words or phrases.
 in_comments = [
