@@ -35,7 +35,7 @@ void wf_params_read(
 struct wf_param_fixed {
 	const char *name;
 	enum fi_param_type type; /* FI_PARAM_SIZE_T, FI_PARAM_BOOL or FI_PARAM_STRING */
-	/* The value that corresponds to this behaviour. NULL, for strings: none does. */
+	/* The value of this behaviour. NULL, for strings: none. */
 	const char *only;
 	const char *help;
 };
