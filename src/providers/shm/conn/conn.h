@@ -114,13 +114,25 @@ struct shm_sink {
 	struct iovec from[SHM_IOV_LIMIT]; /* addresses in the peer's process */
 };
 
-/* wf_srx_unexpected.note of an unexpected message (objects/conn/unexp.h) whose payload
- * is at the sender: its payload memory holds a struct shm_waiting. */
-enum { SHM_UNEXP_RTS = 1 };
+/* wf_srx_unexpected.note of an unexpected message (objects/conn/unexp.h). RTS: its
+ * payload is at the sender, and its payload memory holds a struct shm_waiting. COMING:
+ * it is in conn->coming, and its payload memory holds the pieces that came. */
+enum { SHM_UNEXP_RTS = 1, SHM_UNEXP_COMING = 2 };
 
 struct shm_waiting {
 	struct shm_rts rts;
 	uint8_t flags; /* SHM_FLAG_* of the request's record */
+};
+
+/* A message whose pieces are coming (data/pieces.h). Where they go: the buffers of the
+ * receive that was matched, or the memory of the saved message; both NULL: the message
+ * was dropped. */
+struct shm_coming {
+	struct fi_peer_rx_entry *entry;
+	struct wf_srx_unexpected *saved;
+	uint64_t data;
+	uint32_t len, left; /* bytes of the message, and those to come; 0: none is */
+	uint8_t flags;      /* SHM_FLAG_* of its first record */
 };
 
 /*
@@ -148,6 +160,10 @@ struct shm_conn {
 	uint32_t position; /* index in ep->conns */
 	uint32_t quiet;    /* polls in a row that found nothing */
 	fi_addr_t index;   /* of the peer in the AV; FI_ADDR_NOTAVAIL: not known */
+	/* Number of the peer's record that this endpoint waited for when it last sent a
+	 * message which could be sent in pieces. */
+	uint32_t heard;
+	struct shm_coming coming;
 	struct wf_list failed_link, dirty_link;
 	struct wf_list answers, txq, streams;
 	/* struct shm_tx, by link: sent, and not answered by the peer */
@@ -290,6 +306,7 @@ struct shm_record {
 	uint64_t word, data;
 	const uint8_t *blob;
 	uint32_t len;
+	uint32_t total; /* MSG, TAGGED with SHM_FLAG_MORE: bytes of the message */
 	uint8_t kind, flags;
 };
 
@@ -318,6 +335,11 @@ int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec);
 /* recv.c: the payload of a message is in its buffers: write the completion. */
 void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,
 	uint64_t len, uint64_t data);
+
+/* recv.c: the connection ends before the payload of a matched message is complete: fail
+ * the receive with @err, or, if @quiet is true, give it up without a completion. */
+void shm_recv_end(
+	struct shm_conn *conn, struct fi_peer_rx_entry *entry, int err, bool quiet);
 
 /* share.c: write a piece of a message that waits in conn->shares, which is not empty,
  * into the receiver's memory. */
