@@ -206,14 +206,16 @@ static void move_record(struct input *in)
 	};
 	struct shm_slot *slot = shm_writer_slot(&w);
 	uint8_t kind = byte_of(in) % (SHM_REC_KINDS + 1), flags = byte_of(in);
-	uint32_t len = (uint32_t)number_of(in, 2), given = byte_of(in);
+	uint32_t len = (uint32_t)number_of(in, 2), given = byte_of(in), total;
 	uint64_t id = some_word(in);
 	uint8_t *blob = slot->blob, wrap = 0;
 
 	slot->word = some_word(in);
 	slot->data = number_of(in, 1);
 	if (flags & SHM_FLAG_BYTES) {
+		total = len + (slot->data & 1 ? (uint32_t)(slot->data << 4) : 0);
 		memcpy(slot->blob, &len, sizeof(len));
+		memcpy(slot->blob + sizeof(len), &total, sizeof(total));
 		w.seen_pos = w.pos;
 		blob = shm_writer_bytes(&w, WF_MIN(len, SHM_BLOB_MAX), &wrap);
 		flags = (uint8_t)((flags & ~SHM_FLAG_WRAP) | wrap);

@@ -29,6 +29,7 @@
  *   tx.c, send.c      operations of the application
  *   out.c, out_answer.c, out_op.c, out_stream.c   writing records into the lane
  *   rx.c, recv.c, unexp.c, access.c, answer.c   handling of peers' records
+ *   pieces.c          messages that are sent at once, in pieces
  *   bulk.c, bulk_pull.c, bulk_stream.c   large messages and other streams
  *   grant.c, window.c, direct.c   operations on memory that both processes map
  *   progress.c        which connections are polled, and when; wait.c for

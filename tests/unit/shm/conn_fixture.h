@@ -162,6 +162,8 @@ static inline void pair_place(struct pair *p, uint32_t number, uint64_t pos)
 	p->in = (struct shm_reader){ p->in.lane, number, number - 1, pos, pos };
 	p->conn->in =
 		(struct shm_reader){ p->conn->in.lane, number, number - 1, pos, pos };
+	/* The peer has sent nothing since. */
+	p->conn->heard = number;
 }
 
 static inline void pair_close_mr(struct pair *p)

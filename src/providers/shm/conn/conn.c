@@ -6,6 +6,7 @@
 
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/data/grant.h"
+#include "providers/shm/data/pieces.h"
 #include "providers/shm/data/region.h"
 
 /* A connection from its beginning to its end. */
@@ -116,6 +117,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 	conn->out_lane = (uint8_t)out_lane;
 	conn->out = (struct shm_writer){ .lane = &region->lane[out_lane], .next = 1 };
 	conn->in = (struct shm_reader){ .lane = &region->lane[!out_lane], .next = 1 };
+	conn->heard = conn->in.next;
 	conn->idle = true;
 	conn->index = FI_ADDR_NOTAVAIL;
 	conn->watch = (struct wf_watch){ .ready = ready, .fd = fd };
@@ -210,6 +212,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	wf_list_remove(&conn->failed_link);
 	wf_list_remove(&conn->dirty_link);
 	shm_bulk_end(conn, err ? err : FI_ECANCELED, !err);
+	shm_pieces_end(conn, err ? err : FI_ECANCELED, !err);
 	wf_unexp_break(&conn->unexp, FI_ECONNRESET);
 	end_list(conn, &conn->settling, err);
 	end_list(conn, &conn->shares, err);

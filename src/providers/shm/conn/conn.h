@@ -114,13 +114,26 @@ struct shm_sink {
 	struct iovec from[SHM_IOV_LIMIT]; /* addresses in the peer's process */
 };
 
-/* wf_srx_unexpected.note of an unexpected message (objects/conn/unexp.h) whose payload
- * is at the sender: its payload memory holds a struct shm_waiting. */
-enum { SHM_UNEXP_RTS = 1 };
+/* wf_srx_unexpected.note of an unexpected message (objects/conn/unexp.h). RTS: its
+ * payload is at the sender, and its payload memory holds a struct shm_waiting. COMING:
+ * it is in conn->coming, and its payload memory holds the pieces that came. */
+enum { SHM_UNEXP_RTS = 1, SHM_UNEXP_COMING = 2 };
 
 struct shm_waiting {
 	struct shm_rts rts;
 	uint8_t flags; /* SHM_FLAG_* of the request's record */
+};
+
+/* A message whose pieces are arriving (data/pieces.h). They are copied to the buffers of
+ * the matched receive @entry, or to the memory of the message @saved; both NULL: the
+ * message was dropped. */
+struct shm_coming {
+	struct fi_peer_rx_entry *entry;
+	struct wf_srx_unexpected *saved;
+	uint64_t data;
+	uint32_t len;  /* message length in bytes */
+	uint32_t left; /* number of bytes that have not arrived; 0: no message arrives */
+	uint8_t flags;      /* SHM_FLAG_* of its first record */
 };
 
 /*
@@ -148,6 +161,10 @@ struct shm_conn {
 	uint32_t position; /* index in ep->conns */
 	uint32_t quiet;    /* number of successive polls that found nothing */
 	fi_addr_t index;   /* of the peer in the AV; FI_ADDR_NOTAVAIL: not known */
+	/* Number of the peer's record that this endpoint waited for when it last sent a
+	 * message which could be sent in pieces. */
+	uint32_t heard;
+	struct shm_coming coming;
 	struct wf_list failed_link, dirty_link;
 	struct wf_list answers, txq, streams;
 	/* struct shm_tx that were sent and that the peer has not answered, by link */
@@ -294,6 +311,7 @@ struct shm_record {
 	uint64_t word, data;
 	const uint8_t *blob;
 	uint32_t len;
+	uint32_t total; /* MSG, TAGGED with SHM_FLAG_MORE: bytes of the message */
 	uint8_t kind, flags;
 };
 
@@ -323,6 +341,11 @@ int shm_recv_error(struct shm_conn *conn, const struct shm_record *rec);
 /* recv.c: the payload of a message is in its buffers: write the completion. */
 void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_t flags,
 	uint64_t len, uint64_t data);
+
+/* recv.c: the connection ends before the payload of a matched message is complete: fail
+ * the receive with @err, or, if @quiet is true, give it up without a completion. */
+void shm_recv_end(
+	struct shm_conn *conn, struct fi_peer_rx_entry *entry, int err, bool quiet);
 
 /* share_tx.c: write a piece of a message in conn->shares, which is not empty, into the
  * receiver's memory. */

@@ -135,8 +135,6 @@ void shm_bulk_free(struct shm_sink *sink)
 
 void shm_bulk_end(struct shm_conn *conn, int err, bool quiet)
 {
-	struct wf_ep *ep = &conn->ep->ep;
-
 	conn->writing = NULL;
 	while (!wf_list_empty(&conn->sinks)) {
 		struct shm_sink *sink =
@@ -144,11 +142,8 @@ void shm_bulk_end(struct shm_conn *conn, int err, bool quiet)
 
 		if (sink->shared)
 			shm_share_revoke(sink);
-		if (sink->entry && quiet)
-			wf_srx_free_entry(sink->entry);
-		else if (sink->entry)
-			wf_srx_fail(ep, sink->entry, 0, 0, 0, 0, shm_conn_source(conn),
-				err);
+		if (sink->entry)
+			shm_recv_end(conn, sink->entry, err, quiet);
 		free_sink(sink);
 	}
 }

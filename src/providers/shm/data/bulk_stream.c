@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/shm/data/bulk.h"
+#include "providers/shm/data/pieces.h"
 
 /* Streams of DATA records: the peer sends a clear to send, and pieces arrive. */
 
@@ -64,6 +65,8 @@ int shm_recv_data(struct shm_conn *conn, const struct shm_record *rec)
 	struct shm_tx *tx;
 
 	wf_progress_found_some(&conn->ep->ep.progress);
+	if (!rec->word && shm_pieces_expected(conn))
+		return shm_pieces_add(conn, rec);
 	if (!rec->word)
 		return data_for_write(conn, rec);
 	tx = shm_id_find(conn, rec->word, SHM_ID_TX);

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "providers/shm/conn/conn.h"
+#include "providers/shm/data/pieces.h"
 #include "sys/copy.h"
 
 /*
@@ -23,6 +23,16 @@ void shm_recv_done(struct shm_conn *conn, struct fi_peer_rx_entry *entry, uint8_
 			shm_conn_name(conn), strlen(shm_conn_name(conn)) + 1);
 	else
 		wf_recv_done(&ep->ep, entry, comp_flags, len, data, source);
+}
+
+void shm_recv_end(
+	struct shm_conn *conn, struct fi_peer_rx_entry *entry, int err, bool quiet)
+{
+	if (quiet)
+		wf_srx_free_entry(entry);
+	else
+		wf_srx_fail(
+			&conn->ep->ep, entry, 0, 0, 0, 0, shm_conn_source(conn), err);
 }
 
 /* Match a message. Returns 0: @entry is a posted receive; -FI_ENOENT: @entry is for an
@@ -68,6 +78,32 @@ static int unexpected(struct shm_conn *conn, const struct shm_record *rec,
 	return 0;
 }
 
+/* The first piece of a message. */
+static int recv_first(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct fi_peer_rx_entry *entry = NULL;
+	struct wf_srx_unexpected *saved = NULL;
+	int ret;
+
+	if (rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH) ||
+		!(rec->flags & SHM_FLAG_BYTES) || rec->total <= rec->len ||
+		rec->total > SHM_BLOB_MAX || shm_pieces_expected(conn) ||
+		!conn->ep->ep.srx)
+		return -FI_EPROTO;
+	ret = match(conn, rec->kind == SHM_REC_TAGGED, rec->word, rec->total, &entry);
+	if (ret && ret != -FI_ENOENT)
+		return no_memory(conn, NULL);
+	if (ret) {
+		saved = shm_unexp_new(conn, rec, entry, rec->total);
+		if (!saved)
+			return no_memory(conn, entry);
+		saved->note = SHM_UNEXP_COMING;
+		entry = NULL;
+	}
+	shm_pieces_begin(conn, rec, entry, saved);
+	return 0;
+}
+
 int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 {
 	const uint8_t *payload = rec->blob;
@@ -76,6 +112,8 @@ int shm_recv_msg(struct shm_conn *conn, const struct shm_record *rec)
 	uint64_t id = 0;
 	int ret;
 
+	if (rec->flags & SHM_FLAG_MORE)
+		return recv_first(conn, rec);
 	if (wf_unlikely(rec->flags & (SHM_FLAG_ACK | SHM_FLAG_MATCH))) {
 		if (len < sizeof(id))
 			return -FI_EPROTO;

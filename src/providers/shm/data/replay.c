@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <stdlib.h>
 #include <string.h>
 
 #include "providers/shm/conn/peer.h"
 
 /*
- * Messages that a dead peer never processed.
+ * Messages that a dead peer never processed. A peer has begun to process a message in
+ * pieces when it has taken its first record.
  *
  * A small message is complete for the application when it is in the lane. A dead peer
  * takes nothing out of the lane, and its death need not be checked for at each message:
@@ -49,6 +51,35 @@ static bool find_position(struct shm_conn *conn, uint32_t taken, struct shm_read
 	return out->next - ret->next <= SHM_SLOTS && fits(conn, *ret);
 }
 
+/* The payload of a message in pieces: the first one is that of @rec, which is number
+ * at.next; the others are the records behind it. NULL: they are not, or no memory. */
+static uint8_t *join(
+	const struct shm_conn *conn, struct shm_reader at, const struct shm_record *rec)
+{
+	struct shm_record piece = *rec;
+	uint8_t *payload = NULL;
+	uint32_t len = 0;
+
+	if (rec->total <= SHM_BLOB_MAX)
+		payload = malloc(rec->total);
+	if (!payload)
+		return NULL;
+	for (;;) {
+		if (piece.len > rec->total - len)
+			break;
+		memcpy(payload + len, piece.blob, piece.len);
+		len += piece.len;
+		if (len == rec->total)
+			return payload;
+		if (++at.next == conn->out.next ||
+			!shm_rx_decode(&at, shm_reader_head(&at), &piece) ||
+			piece.kind != SHM_REC_DATA || piece.word)
+			break;
+	}
+	free(payload);
+	return NULL;
+}
+
 static struct shm_tx *message(struct shm_conn *conn, const struct shm_record *rec)
 {
 	struct wf_op op = {
@@ -71,6 +102,23 @@ static struct shm_tx *message(struct shm_conn *conn, const struct shm_record *re
 		return NULL;
 	tx->told = true;
 	conn->ep->tx_pending--;
+	return tx;
+}
+
+/* @at is at @rec, and behind its bytes. */
+static struct shm_tx *joined_message(struct shm_conn *conn, const struct shm_reader *at,
+	const struct shm_record *rec)
+{
+	struct shm_record whole = *rec;
+	uint8_t *payload = join(conn, *at, rec);
+	struct shm_tx *tx;
+
+	if (!payload)
+		return NULL;
+	whole.blob = payload;
+	whole.len = rec->total;
+	tx = message(conn, &whole);
+	free(payload);
 	return tx;
 }
 
@@ -118,7 +166,8 @@ void shm_replay(struct shm_conn *conn)
 				FI_ECONNRESET);
 		if (!is_message(&rec))
 			continue;
-		tx = message(conn, &rec);
+		tx = rec.flags & SHM_FLAG_MORE ? joined_message(conn, &at, &rec)
+					       : message(conn, &rec);
 		if (!tx)
 			break;
 		wf_list_insert_after(last, &tx->link);

@@ -47,6 +47,7 @@ static const uint8_t *find_blob(
 	uint64_t end, start;
 
 	memcpy(&rec->len, slot->blob, sizeof(rec->len));
+	memcpy(&rec->total, slot->blob + sizeof(rec->len), sizeof(rec->total));
 	if (rec->len > SHM_BLOB_MAX)
 		return NULL;
 	end = shm_bytes_next(in->pos, rec->flags, rec->len);
@@ -69,6 +70,7 @@ bool shm_rx_decode(struct shm_reader *in, uint64_t head, struct shm_record *rec)
 	rec->word = *(const volatile uint64_t *)&slot->word;
 	rec->data = *(const volatile uint64_t *)&slot->data;
 	rec->blob = slot->blob;
+	rec->total = rec->len;
 	if (wf_unlikely(rec->kind >= SHM_REC_KINDS || rec->flags & ~SHM_FLAGS_KNOWN ||
 			rec->len > SHM_INLINE_MAX))
 		return false;

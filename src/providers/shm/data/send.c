@@ -4,6 +4,7 @@
 #include "objects/endpoint/calls/build.h"
 #include "providers/shm/conn/peer.h"
 #include "providers/shm/data/grant.h"
+#include "providers/shm/data/pieces.h"
 #include "sys/copy.h"
 
 /* Starting of operations that were posted: written at once, or queued. */
@@ -56,6 +57,14 @@ static bool write_bytes(struct shm_conn *conn, const struct wf_op *op)
 	return true;
 }
 
+static bool write_long(struct shm_conn *conn, const struct wf_op *op)
+{
+	if (!shm_pieces_write(conn, op))
+		return write_bytes(conn, op);
+	wf_ep_op_end(&conn->ep->ep, op, 0);
+	return true;
+}
+
 /* Write a message that is complete once it is in the lane. False: it has to be queued.
  */
 static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
@@ -65,7 +74,7 @@ static inline bool write_message(struct shm_conn *conn, const struct wf_op *op)
 	if (!conn->idle || !shm_out_has_space(conn))
 		return false;
 	if (op->len > SHM_INLINE_MAX)
-		return op->len <= shm_params.eager_size && write_bytes(conn, op);
+		return op->len <= shm_params.eager_size && write_long(conn, op);
 	slot = open_slot(conn, op);
 	(void)wf_iov_gather(slot->blob, op->iov, op->iov_count);
 	close_slot(conn, slot, op, 0, op->len);

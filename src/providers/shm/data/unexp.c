@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "providers/shm/conn/peer.h"
+#include "providers/shm/data/pieces.h"
 
 /* Unexpected messages; see objects/conn/unexp.h. */
 
@@ -26,6 +27,11 @@ struct wf_srx_unexpected *shm_unexp_new(struct shm_conn *conn,
 		is_tagged(rec) ? FI_TAGGED : FI_MSG, entry, size);
 }
 
+static bool is_coming(const struct wf_srx_unexpected *saved)
+{
+	return wf_unexp_state(saved) == SHM_UNEXP_COMING;
+}
+
 static struct shm_waiting waiting_of(struct wf_srx_unexpected *saved)
 {
 	struct shm_waiting waiting;
@@ -36,22 +42,29 @@ static struct shm_waiting waiting_of(struct wf_srx_unexpected *saved)
 
 static size_t size_of(const struct wf_srx_unexpected *saved)
 {
-	(void)saved;
-	return sizeof(struct shm_waiting);
+	return is_coming(saved) ? saved->len : sizeof(struct shm_waiting);
 }
 
 static int start(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved,
 	struct fi_peer_rx_entry *entry)
 {
-	struct shm_waiting waiting = waiting_of(saved);
+	struct shm_waiting waiting;
 
+	if (is_coming(saved)) {
+		shm_pieces_match(conn_of(unexp), saved, entry);
+		return 0;
+	}
+	waiting = waiting_of(saved);
 	return shm_bulk_start(
 		conn_of(unexp), &waiting.rts, entry, waiting.flags, entry->cq_data);
 }
 
 static void discard(struct wf_unexp_conn *unexp, struct wf_srx_unexpected *saved)
 {
-	shm_tx_ack(conn_of(unexp), waiting_of(saved).rts.id);
+	if (is_coming(saved))
+		shm_pieces_match(conn_of(unexp), saved, NULL);
+	else
+		shm_tx_ack(conn_of(unexp), waiting_of(saved).rts.id);
 }
 
 static void matched(struct wf_unexp_conn *unexp, uint64_t id)

@@ -38,7 +38,9 @@ enum {
 
 enum shm_kind {
 	SHM_REC_NONE,
-	SHM_REC_MSG,    /* blob: [id,] payload */
+	/* Blob: [id,] payload. With SHM_FLAG_MORE: in the byte ring, without an id, and
+	 * the slot has the length of the whole payload behind that of the blob. */
+	SHM_REC_MSG,
 	SHM_REC_TAGGED, /* like SHM_REC_MSG */
 	/* Blob: struct shm_rts, the request to send of a message whose payload is at
 	 * the sender. */
@@ -46,8 +48,8 @@ enum shm_kind {
 	SHM_REC_TAGGED_RTS,
 	/* Clear to send; word: id of the message; blob: id of the sink. */
 	SHM_REC_CTS,
-	/* Word: id of the sink or of the read operation, or 0: the write in progress;
-	 * blob: bytes of the payload. */
+	/* Word: id of the sink or of the read operation, or 0: the message or write in
+	 * progress; blob: bytes of the payload. */
 	SHM_REC_DATA,
 	SHM_REC_WRITE,  /* word: shm_access_word; blob: id, segments, [payload] */
 	SHM_REC_READ,   /* like SHM_REC_WRITE, without payload */
@@ -80,7 +82,7 @@ enum {
 	SHM_FLAG_MATCH = 1 << 2,
 	SHM_FLAG_BYTES = 1 << 3, /* the blob is in the byte ring */
 	SHM_FLAG_WRAP = 1 << 4,  /* the blob is at the beginning of the byte ring */
-	SHM_FLAG_MORE = 1 << 5,  /* in WRITE: the payload follows in DATA records */
+	SHM_FLAG_MORE = 1 << 5,  /* the rest of the payload follows in DATA records */
 };
 
 #define SHM_FLAGS_KNOWN 0x3f

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/shm/data/pieces.h"
+
+#include <string.h>
+
+#include "providers/shm/data/bulk.h"
+#include "providers/shm/data/out.h"
+
+enum {
+	/* Shorter messages are sent as a whole: each piece has its price. */
+	MESSAGE_MIN = 4096,
+	/* Bytes of a piece, and of one of messages of LONG_MIN bytes and more. */
+	PIECE = 2048,
+	LONG_PIECE = 4096,
+	LONG_MIN = 8192,
+};
+
+/* ---- the sender ---- */
+
+static size_t piece_of(size_t len)
+{
+	return len < LONG_MIN ? PIECE : LONG_PIECE;
+}
+
+/* Space for all records of the message, however its pieces lie in the ring? */
+static bool has_space(const struct shm_writer *w, size_t len, size_t piece)
+{
+	uint64_t end = shm_bytes_next(w->pos, 0, len) + piece;
+
+	return end - w->seen_pos <= SHM_BYTES && shm_writer_slots(w) > len / piece;
+}
+
+/* The reader has read the earlier bytes of this part of the ring, so its cache has
+ * these lines. The copy waits for each of them, unless they are asked for while the
+ * piece before is written. */
+static void claim_lines(const struct shm_writer *w, size_t len)
+{
+	uint8_t flags, *at = shm_writer_bytes(w, len, &flags);
+
+	for (size_t i = 0; i < len; i += WF_CACHELINE)
+		wf_prefetch_write(at + i);
+}
+
+static void copy_piece(uint8_t *to, const struct wf_op *op, size_t at, size_t len)
+{
+	struct iovec from[SHM_IOV_LIMIT];
+
+	if (wf_likely(op->iov_count == 1))
+		wf_copy(to, (const uint8_t *)op->iov->iov_base + at, len);
+	else
+		(void)wf_iov_gather(
+			to, from, shm_bulk_rest(op->iov, op->iov_count, at, len, from));
+}
+
+static void write_piece(
+	struct shm_conn *conn, const struct wf_op *op, size_t at, size_t piece)
+{
+	struct shm_writer *w = &conn->out;
+	struct shm_slot *slot = shm_writer_slot(w);
+	uint32_t lens[2] = { (uint32_t)WF_MIN(piece, op->len - at), (uint32_t)op->len };
+	size_t left = op->len - at - lens[0];
+	uint8_t kind = SHM_REC_DATA, flags;
+	uint8_t *to = shm_writer_bytes(w, lens[0], &flags);
+
+	shm_writer_bytes_done(w, flags, lens[0]);
+	if (left)
+		claim_lines(w, WF_MIN(left, piece));
+	copy_piece(to, op, at, lens[0]);
+	slot->word = 0;
+	if (!at) {
+		kind = op->kind == WF_OP_TSEND ? SHM_REC_TAGGED : SHM_REC_MSG;
+		flags |= SHM_FLAG_MORE |
+			 (op->flags & FI_REMOTE_CQ_DATA ? SHM_FLAG_DATA : 0);
+		slot->word = op->tag;
+		slot->data = op->data;
+	}
+	memcpy(slot->blob, lens, sizeof(lens));
+	shm_writer_commit(w, slot, kind, flags, 0);
+}
+
+/*
+ * A peer that has sent something since the last such message may wait for this one. To
+ * one that has not, it is one of a stream, which takes less time in whole messages:
+ * both ends copy at the same time anyway.
+ */
+static bool is_awaited(struct shm_conn *conn)
+{
+	bool awaited = conn->heard != conn->in.next;
+
+	conn->heard = conn->in.next;
+	return awaited;
+}
+
+bool shm_pieces_write(struct shm_conn *conn, const struct wf_op *op)
+{
+	size_t piece = piece_of(op->len);
+
+	if (op->len < MESSAGE_MIN || !is_awaited(conn))
+		return false;
+	if (wf_unlikely(!has_space(&conn->out, op->len, piece)) &&
+		(!shm_out_has_space_slow(conn) ||
+			!has_space(&conn->out, op->len, piece)))
+		return false;
+	for (size_t at = 0; at < op->len; at += piece)
+		write_piece(conn, op, at, piece);
+	/* A reader that sleeps is woken for the whole message. */
+	shm_out_wake(conn);
+	return true;
+}
+
+/* ---- the receiver ---- */
+
+static void put(struct shm_coming *in, const struct shm_record *rec)
+{
+	size_t at = in->len - in->left;
+
+	if (in->entry)
+		(void)wf_iov_scatter_at(
+			in->entry->iov, in->entry->count, at, rec->blob, rec->len);
+	else if (in->saved)
+		wf_copy((uint8_t *)wf_srx_payload(in->saved) + at, rec->blob, rec->len);
+	in->left -= rec->len;
+}
+
+void shm_pieces_begin(struct shm_conn *conn, const struct shm_record *rec,
+	struct fi_peer_rx_entry *entry, struct wf_srx_unexpected *saved)
+{
+	conn->coming = (struct shm_coming){
+		.entry = entry,
+		.saved = saved,
+		.len = rec->total,
+		.left = rec->total,
+		.data = rec->data,
+		.flags = rec->flags,
+	};
+	put(&conn->coming, rec);
+}
+
+int shm_pieces_add(struct shm_conn *conn, const struct shm_record *rec)
+{
+	struct shm_coming *in = &conn->coming;
+
+	if (!rec->len || rec->len > in->left)
+		return -FI_EPROTO;
+	put(in, rec);
+	if (in->left)
+		return 0;
+	if (in->saved)
+		in->saved->note = WF_UNEXP_WHOLE;
+	else if (in->entry)
+		shm_recv_done(conn, in->entry, in->flags, in->len, in->data);
+	return 0;
+}
+
+void shm_pieces_match(struct shm_conn *conn, struct wf_srx_unexpected *saved,
+	struct fi_peer_rx_entry *entry)
+{
+	struct shm_coming *in = &conn->coming;
+
+	assert(in->saved == saved);
+	if (entry)
+		(void)wf_iov_scatter(entry->iov, entry->count, wf_srx_payload(saved),
+			in->len - in->left);
+	in->entry = entry;
+	in->saved = NULL;
+}
+
+void shm_pieces_end(struct shm_conn *conn, int err, bool quiet)
+{
+	if (conn->coming.left && conn->coming.entry)
+		shm_recv_end(conn, conn->coming.entry, err, quiet);
+	conn->coming = (struct shm_coming){ 0 };
+}
