@@ -320,7 +320,7 @@ static unsigned int expect_long(struct pair *p, size_t len, uint64_t tag)
  * begins; otherwise as a whole. */
 static void sent_in_pieces(void **state)
 {
-	static const size_t lens[] = { 4096, 4097, 8191, 8192, LONG, 32768 };
+	static const size_t lens[] = { 8192, 8193, LONG, 12288, 32767, 32768 };
 	struct pair *p = *state;
 
 	for (unsigned int i = 0; i < 600; i++) {

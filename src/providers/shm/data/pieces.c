@@ -7,27 +7,19 @@
 #include "providers/shm/data/out.h"
 
 enum {
-	/* Shorter messages are sent as a whole: each piece has its price. */
-	MESSAGE_MIN = 4096,
-	/* Bytes of a piece, and of one of messages of LONG_MIN bytes and more. */
-	PIECE = 2048,
-	LONG_PIECE = 4096,
-	LONG_MIN = 8192,
+	/* Shorter messages are sent as a whole: the record of each piece takes time. */
+	MESSAGE_MIN = 8192,
+	PIECE = 4096,
 };
 
 /* ---- the sender ---- */
 
-static size_t piece_of(size_t len)
-{
-	return len < LONG_MIN ? PIECE : LONG_PIECE;
-}
-
 /* Space for all records of the message, however its pieces lie in the ring? */
-static bool has_space(const struct shm_writer *w, size_t len, size_t piece)
+static bool has_space(const struct shm_writer *w, size_t len)
 {
-	uint64_t end = shm_bytes_next(w->pos, 0, len) + piece;
+	uint64_t end = shm_bytes_next(w->pos, 0, len) + PIECE;
 
-	return end - w->seen_pos <= SHM_BYTES && shm_writer_slots(w) > len / piece;
+	return end - w->seen_pos <= SHM_BYTES && shm_writer_slots(w) > len / PIECE;
 }
 
 /* The reader has read the earlier bytes of this part of the ring, so its cache has
@@ -52,19 +44,19 @@ static void copy_piece(uint8_t *to, const struct wf_op *op, size_t at, size_t le
 			to, from, shm_bulk_rest(op->iov, op->iov_count, at, len, from));
 }
 
-static void write_piece(
-	struct shm_conn *conn, const struct wf_op *op, size_t at, size_t piece)
+static void write_piece(struct shm_conn *conn, const struct wf_op *op, size_t at)
 {
 	struct shm_writer *w = &conn->out;
 	struct shm_slot *slot = shm_writer_slot(w);
-	uint32_t lens[2] = { (uint32_t)WF_MIN(piece, op->len - at), (uint32_t)op->len };
+	uint32_t lens[2] = { (uint32_t)WF_MIN((size_t)PIECE, op->len - at),
+		(uint32_t)op->len };
 	size_t left = op->len - at - lens[0];
 	uint8_t kind = SHM_REC_DATA, flags;
 	uint8_t *to = shm_writer_bytes(w, lens[0], &flags);
 
 	shm_writer_bytes_done(w, flags, lens[0]);
 	if (left)
-		claim_lines(w, WF_MIN(left, piece));
+		claim_lines(w, WF_MIN(left, (size_t)PIECE));
 	copy_piece(to, op, at, lens[0]);
 	slot->word = 0;
 	if (!at) {
@@ -93,16 +85,13 @@ static bool is_awaited(struct shm_conn *conn)
 
 bool shm_pieces_write(struct shm_conn *conn, const struct wf_op *op)
 {
-	size_t piece = piece_of(op->len);
-
 	if (op->len < MESSAGE_MIN || !is_awaited(conn))
 		return false;
-	if (wf_unlikely(!has_space(&conn->out, op->len, piece)) &&
-		(!shm_out_has_space_slow(conn) ||
-			!has_space(&conn->out, op->len, piece)))
+	if (wf_unlikely(!has_space(&conn->out, op->len)) &&
+		(!shm_out_has_space_slow(conn) || !has_space(&conn->out, op->len)))
 		return false;
-	for (size_t at = 0; at < op->len; at += piece)
-		write_piece(conn, op, at, piece);
+	for (size_t at = 0; at < op->len; at += PIECE)
+		write_piece(conn, op, at);
 	/* A reader that sleeps is woken for the whole message. */
 	shm_out_wake(conn);
 	return true;
