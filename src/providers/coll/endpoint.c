@@ -57,7 +57,7 @@ void coll_ep_unlock(struct coll_ep *ep)
 	wf_unlock(&ep->ep.lock);
 }
 
-static void look(struct coll_ep *ep)
+static void check(struct coll_ep *ep)
 {
 	uint64_t now_ns = wf_now_ns();
 
@@ -96,7 +96,7 @@ static void run(struct wf_progress *item)
 		coll_xfer_retry(ep);
 	coll_engine_progress(ep);
 	if (++ep->runs % RUNS_PER_CHECK == 0)
-		look(ep);
+		check(ep);
 	yields = has_to_yield(ep);
 	coll_ep_unlock(ep);
 	coll_report_joined(ep);

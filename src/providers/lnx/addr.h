@@ -10,7 +10,7 @@
  *   FI_FORMAT_UNSPEC            struct lnx_name, packed: all links of an endpoint
  *   FI_SOCKADDR_IN, _IN6        the address of its members of that format
  *   FI_ADDR_STR                 text: "fi_lnx://" and the packed name in hexadecimal
- *                               digits, "fi_sockaddr_in://host:port" and the like, or
+ *                               digits, "fi_sockaddr_in://host:port" or another URL, or
  *                               the name of a member whose addresses are text
  */
 

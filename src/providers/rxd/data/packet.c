@@ -38,13 +38,13 @@ struct rxd_batch {
 
 int rxd_packets_init(struct rxd_ep *ep)
 {
-	size_t room = WF_MAX(ep->domain->max_packet, (size_t)BATCH_BYTES);
+	size_t capacity = WF_MAX(ep->domain->max_packet, (size_t)BATCH_BYTES);
 
-	ep->batch = malloc(sizeof(*ep->batch) + room);
+	ep->batch = malloc(sizeof(*ep->batch) + capacity);
 	if (!ep->batch)
 		return -FI_ENOMEM;
 	ep->batch->count = ep->batch->bytes = ep->batch->copied = 0;
-	ep->batch->copied_max = room;
+	ep->batch->copied_max = capacity;
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static size_t seal(struct piece *piece, size_t count)
 	return 1;
 }
 
-static bool has_room(const struct rxd_batch *batch, size_t payload)
+static bool has_space(const struct rxd_batch *batch, size_t payload)
 {
 	return batch->count == 0 ||
 	       (batch->count < RXD_BATCH && batch->bytes < BATCH_BYTES &&
@@ -162,7 +162,7 @@ ssize_t rxd_packet_send(
 	size_t payload = k ? WF_MIN(tx->payload - offset, tx->packet_bytes) : tx->first;
 	size_t count, len;
 
-	if (!has_room(batch, payload))
+	if (!has_space(batch, payload))
 		return -FI_ENOSPC;
 	/* The application waits for the acknowledgement of the last packet. */
 	if (base.flags & RXD_FLAG_EXT && !tx->reported && k + 1 == xfer->count)

@@ -80,7 +80,7 @@ static int match(struct rxd_peer *peer, const struct rxd_op_head *head,
 }
 
 /* Is there memory for one more unexpected message, within the limit? */
-static bool has_room(const struct rxd_ep *ep, uint64_t size)
+static bool has_space(const struct rxd_ep *ep, uint64_t size)
 {
 	size_t limit = rxd_params.unexpected_size;
 
@@ -103,7 +103,7 @@ static struct wf_srx_unexpected *save(struct rxd_peer *peer,
 		entry->cq_data = head->data;
 		entry->flags |= FI_REMOTE_CQ_DATA;
 	}
-	if (has_room(peer->ep, head->size))
+	if (has_space(peer->ep, head->size))
 		unexp = wf_unexp_save(&peer->ep->unexp, &peer->unexp, &peer->remote,
 			head->type == RXD_TAGGED ? FI_TAGGED : FI_MSG, entry,
 			head->size);

@@ -86,17 +86,17 @@ void rxd_tx_end(struct rxd_tx *tx, int err)
  * operation. */
 static uint64_t split(struct rxd_tx *tx, size_t max)
 {
-	size_t room;
+	size_t space;
 
 	tx->head.whole = tx->head.rma_count < 2;
-	room = max - sizeof(struct rxd_base) - rxd_op_head_size(&tx->head);
-	if (tx->head.whole && tx->payload <= room) {
+	space = max - sizeof(struct rxd_base) - rxd_op_head_size(&tx->head);
+	if (tx->head.whole && tx->payload <= space) {
 		tx->first = tx->payload;
 		return tx->head.packets = 1;
 	}
 	tx->head.whole = false;
-	room = max - sizeof(struct rxd_base) - rxd_op_head_size(&tx->head);
-	tx->first = WF_MIN(room, tx->payload);
+	space = max - sizeof(struct rxd_base) - rxd_op_head_size(&tx->head);
+	tx->first = WF_MIN(space, tx->payload);
 	tx->head.packets =
 		1 + (tx->payload - tx->first + tx->packet_bytes - 1) / tx->packet_bytes;
 	return tx->head.packets;

@@ -118,7 +118,7 @@ void rxd_timeout_run(struct rxd_flow *flow, uint64_t now_ns)
 void rxd_timeout_behind(struct rxd_flow *flow)
 {
 	/* A late acknowledgement is the usual case. A peer that keeps expecting less
-	 * than it once acknowledged, whatever is sent, has been restarted. */
+	 * than it once acknowledged has been restarted. */
 	if (!flow->extended && flow->out.rounds >= GREET_ROUNDS)
 		rxd_flow_restarted(flow);
 }

@@ -88,7 +88,7 @@ int rxm_route(struct rxm_ep *ep, fi_addr_t addr, struct rxm_conn **ret_conn,
  *   Another negative fi_errno: the operation or the connection failed; done() is not
  *   called.
  * @flags: with FI_INJECT the packet is sent before the endpoint is closed, although it
- * is not injected below. FI_DELIVERY_COMPLETE, FI_MORE and the like are passed on if
+ * is not injected below. FI_DELIVERY_COMPLETE, FI_MORE and other flags are passed on if
  * the provider below supports them.
  */
 ssize_t rxm_conn_send(struct rxm_conn *conn, const struct iovec *iov, void **desc,

@@ -161,7 +161,7 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 	struct wf_delivery to = { NULL, NULL };
 	struct wf_ep *ep = &conn->ep->ep;
 	unsigned int count = 0;
-	bool look = true;
+	bool check = true;
 
 	if (head && ep->srx)
 		to = wf_delivery_of(ep);
@@ -170,11 +170,11 @@ unsigned int shm_rx_from(struct shm_conn *conn, uint64_t head)
 		shm_writer_prefetch(&conn->out, head);
 	for (; head && count < BUDGET; head = shm_reader_head_at(&conn->in, slot)) {
 		/* A message that is delivered at once cannot choke the connection. */
-		if (look && wf_unlikely(choked(conn)))
+		if (check && wf_unlikely(choked(conn)))
 			break;
 		shm_reader_take(&conn->in);
-		look = !deliver(conn, &to, slot, head);
-		if (look && wf_unlikely(!handle(conn, head)))
+		check = !deliver(conn, &to, slot, head);
+		if (check && wf_unlikely(!handle(conn, head)))
 			break;
 		if (shm_reader_advance(&conn->in))
 			tell(conn);

@@ -82,8 +82,8 @@ static void stop(struct shm_conn *conn, struct shm_tx *tx)
 	wf_list_push(&conn->settling, &tx->link);
 }
 
-/* The receiver reports when a message is complete, whichever end moved the last piece.
- */
+/* The receiver reports when a message is complete, also if the sender moved the last
+ * piece. */
 void shm_share_write(struct shm_conn *conn)
 {
 	struct shm_tx *tx = wf_list_entry(conn->shares.next, struct shm_tx, link);

@@ -62,7 +62,7 @@ void tcp_claim_made(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *c
 	if (wf_list_empty(&peer->ip.remote.pending) &&
 		tcp_peer_index(ep, peer) == FI_ADDR_NOTAVAIL)
 		return;
-	/* The peer's host is reachable now, whatever earlier attempts ended with. */
+	/* The peer's host is reachable now, even if earlier attempts failed. */
 	peer->ip.remote.retry_ns = 0;
 	wf_remote_wanted(&ep->peers->remotes, &peer->ip.remote);
 	tcp_peer_schedule(ep, peer);

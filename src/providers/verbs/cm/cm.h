@@ -132,7 +132,7 @@ void verbs_cm_lost(struct verbs_ep *ep);
 
 /* Check whether the connection has ended; called by verbs_flushed(). Never waits for a
  * lock. */
-void verbs_cm_look(struct verbs_ep *ep);
+void verbs_cm_check(struct verbs_ep *ep);
 
 /*
  * async.c: events of a device that belong to no call: ports, queue pairs in the error

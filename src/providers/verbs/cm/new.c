@@ -172,7 +172,7 @@ int verbs_cm_not_ready(struct verbs_ep *ep)
 	return ret;
 }
 
-void verbs_cm_look(struct verbs_ep *ep)
+void verbs_cm_check(struct verbs_ep *ep)
 {
 	struct verbs_cm *cm = ep->cm;
 

@@ -201,7 +201,7 @@ bool verbs_flushed(struct wf_ep *wf)
 		!verbs_qp_works(ep))
 		return true;
 	/* A peer that died acknowledges nothing. */
-	verbs_cm_look(ep);
+	verbs_cm_check(ep);
 	if (ep->sq.unsignalled)
 		put_mark(ep);
 	return false;
