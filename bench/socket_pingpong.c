@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* socket_pingpong SIZE ITERATIONS: best and median one-way time in ns of bare UDP sockets on
- * the loopback interface, non-blocking and busily polled: the least that any library
- * can take. */
+/* socket_pingpong SIZE ITERATIONS: best and median one-way time in ns of bare UDP
+ * sockets on the loopback interface, non-blocking and busily polled: the least that any
+ * library can take. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
