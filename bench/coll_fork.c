@@ -5,7 +5,7 @@
 #include "coll_fork.h"
 #include "pair.h"
 
-/* In a process of its own; the parent returns. */
+/* Start a process for one member; the parent returns. */
 static void start_member(struct coll_group *group, void *board,
 	void (*join)(struct coll_group *group, void *board), const char *only)
 {
@@ -22,7 +22,7 @@ static void start_member(struct coll_group *group, void *board,
 		pair_pin(group->rank);
 	join(group, board);
 	coll_rows(group, only, true);
-	/* A member that leaves ends the operations of others. */
+	/* A barrier: a member that ends makes the operations of other members fail. */
 	(void)group->max(group, 0);
 	exit(0);
 }

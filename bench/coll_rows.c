@@ -36,7 +36,7 @@ struct row {
 	enum coll_op op;
 	size_t bytes;
 	struct pool from, to;
-	uint64_t turn;
+	uint64_t iteration;
 };
 
 static uint64_t now_ns(void)
@@ -72,9 +72,10 @@ static struct pool pool_of(const struct coll_group *group, size_t bytes)
 	return pool;
 }
 
-static double *pool_at(const struct pool *pool, uint64_t turn)
+static double *pool_at(const struct pool *pool, uint64_t iteration)
 {
-	return (double *)(void *)(pool->memory + turn % pool->count * pool->stride);
+	return (double *)(void *)(pool->memory +
+				  iteration % pool->count * pool->stride);
 }
 
 /* Bytes of a member's buffer in one direction. */
@@ -93,12 +94,12 @@ static double row_batch(struct coll_group *group, struct row *row, size_t count)
 
 	(void)group->max(group, 0);
 	start = now_ns();
-	for (size_t i = 0; i < count; i++, row->turn++) {
+	for (size_t i = 0; i < count; i++, row->iteration++) {
 		struct coll_call call = { .op = row->op,
 			.count = row->bytes / sizeof(double),
-			.from = pool_at(&row->from, row->turn),
-			.to = pool_at(&row->to, row->turn),
-			.root = (int)(row->turn % (uint64_t)group->members) };
+			.from = pool_at(&row->from, row->iteration),
+			.to = pool_at(&row->to, row->iteration),
+			.root = (int)(row->iteration % (uint64_t)group->members) };
 
 		group->call(group, &call);
 	}

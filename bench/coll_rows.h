@@ -6,15 +6,15 @@
 #include <stddef.h>
 
 /*
- * What is timed of collectives, the same for every library. Each member of a group of
+ * The timing of collectives, the same for every library. Each member of a group of
  * processes calls coll_rows; member 0 prints a line for each row,
  *
  *   NAME BYTES BEST MEDIAN
  *
  * the time of one operation in ns, in the best and in the median batch. The time of a
- * batch is that of the slowest member. Operations use buffers in turn that together are
- * larger than the caches. Roots change with each operation, so that a root cannot run
- * ahead of the others.
+ * batch is that of the slowest member. Operations use one buffer after the other; all
+ * buffers together are larger than the caches. Roots change with each operation, so
+ * that a root cannot run ahead of the others.
  */
 enum coll_op {
 	COLL_BARRIER,
@@ -22,11 +22,11 @@ enum coll_op {
 	COLL_BROADCAST,
 	COLL_ALLTOALL,
 	COLL_ALLGATHER,
-	COLL_REDUCE_BROADCAST, /* what an allreduce could be made of */
+	COLL_REDUCE_BROADCAST, /* a reduce, then a broadcast */
 };
 
-/* One operation on @count doubles; BYTES of a row is what one member contributes to, or
- * gets from, one other. */
+/* One operation on @count doubles; BYTES of a row is the contribution of one member to,
+ * or its result from, one other member. */
 struct coll_call {
 	enum coll_op op;
 	size_t count;
@@ -43,8 +43,7 @@ struct coll_group {
 	double (*max)(struct coll_group *group, double mine);
 };
 
-/* The rows of operation @only, or all if it is NULL. @composed: with what an allreduce
- * could be made of. */
+/* The rows of operation @only; NULL: all. @composed: also COLL_REDUCE_BROADCAST. */
 void coll_rows(struct coll_group *group, const char *only, bool composed);
 
 #endif

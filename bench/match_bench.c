@@ -25,14 +25,14 @@
 #define MASK        UINT64_C(0xff)
 #define SECOND_MASK UINT64_C(0xff00000000)
 
-/* The entry, and what its owner keeps for a receive: fi_peer_rx_entry and the like. */
+/* The entry with the data of its owner, as for a receive: struct fi_peer_rx_entry. */
 struct receive {
 	struct wf_match_entry entry;
 	struct receive *free;
 	uint64_t fields[20];
 };
 
-/* The same for a message that waits: what it brought along, and where its data is. */
+/* The entry of an unexpected message, with its flags, length and data pointer. */
 struct message {
 	struct wf_match_message entry;
 	uint32_t free;
@@ -44,20 +44,20 @@ struct world {
 	struct receive *others;
 	uint32_t *messages;
 	size_t count;
-	uint64_t rng, turn;
+	uint64_t rng, iteration;
 };
 
 struct bench {
 	const char *name;
-	/* Queue the others. */
+	/* Queue the other entries. */
 	void (*fill)(struct world *w, const struct bench *b);
 	/* One receive and its message. */
 	void (*pair)(struct world *w, const struct bench *b);
 	uint64_t ignore, addr;
 };
 
-/* The owner's share of the work: an entry from a pool, its fields filled in, and in the
- * end a completion like fi_cq_tagged_entry. */
+/* Work of the owner that is timed, too: an entry from a pool, its fields filled in, and
+ * at the end a completion, struct fi_cq_tagged_entry. */
 static alignas(LINE) struct receive pool[16];
 static struct receive *pool_free;
 static struct wf_handles handles;
@@ -140,7 +140,8 @@ static void owner_init(void)
 	}
 }
 
-/* Others have bit 40 set, so that none of the pairs takes them. */
+/* The tag of other entry @i: bit 40 is set, so no timed receive or message matches it.
+ */
 static uint64_t other_tag(size_t i)
 {
 	return (UINT64_C(1) << 40) + (uint64_t)i * 0x100;
@@ -148,7 +149,7 @@ static uint64_t other_tag(size_t i)
 
 static uint64_t hot_tag(struct world *w)
 {
-	return (w->turn++ & (hot_tags - 1)) * 0x100;
+	return (w->iteration++ & (hot_tags - 1)) * 0x100;
 }
 
 static void fill_posted(struct world *w, const struct bench *b)

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /*
- * Two processes on two cores. Both run pair_main's function; what one side has to
- * tell the other before the clock starts goes through a local socket.
+ * Two processes on two cores. Both run pair_main's function; they exchange data before
+ * the measurement through a local socket.
  */
 struct pair {
 	int side;    /* 0 starts and measures, 1 answers */
@@ -69,14 +69,14 @@ static inline int pair_compare_(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* What is timed, @batch turns at a time. Short batches, because whoever shares the
- * machine spoils a long one. */
+/* A timed test, in batches of @batch iterations. Batches are short, because other
+ * processes of the machine disturb a long batch. */
 struct pair_test {
-	void (*turns)(const struct pair *pair, void *arg, size_t count);
+	void (*iterate)(const struct pair *pair, void *arg, size_t count);
 	/* Before each batch, not timed; NULL on both sides or on none. */
 	void (*prepare)(const struct pair *pair, void *arg);
-	size_t count, batch; /* turns in all, and between two looks at the clock */
-	int legs;            /* messages in a turn, one after the other */
+	size_t count, batch; /* iterations in all, and between two reads of the clock */
+	int legs;            /* messages of an iteration, one after the other */
 };
 
 /* Print the best and the median batch in ns for each message. */
@@ -88,7 +88,7 @@ static inline void pair_time(
 
 	if (!ns)
 		pair_fail("calloc");
-	test->turns(pair, arg, test->batch);
+	test->iterate(pair, arg, test->batch);
 	pair_barrier(pair);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t start;
@@ -98,7 +98,7 @@ static inline void pair_time(
 			pair_barrier(pair);
 		}
 		start = pair_now_ns();
-		test->turns(pair, arg, test->batch);
+		test->iterate(pair, arg, test->batch);
 		ns[i] = (double)(pair_now_ns() - start) / (double)test->batch /
 			test->legs;
 	}

@@ -15,8 +15,8 @@ core1=${BENCH_CORE1:-1}
 . "$here/figures.sh"
 
 mib=1048576
-# turns of a ping-pong, messages of a stream, large messages; each run has some batches.
-turns=10000 stream=131072 large=320
+# iterations of a ping-pong, messages of a stream, large messages; each run has some batches.
+iterations=10000 stream=131072 large=320
 port=$((20000 + $$ % 10000))
 
 # ---- who takes part ----
@@ -68,24 +68,24 @@ ucx() {
 
 for ((i = 0; i < rounds; i++)); do
 	ucx_tls=posix
-	bare line line $((5 * turns))
+	bare line line $((5 * iterations))
 	for size in 8 64 4096; do
-		both "tagged_$size" $turns tagged $size
-		[ $size = 4096 ] || both "inject_$size" $turns tagged_inject $size
-		ucx "inject_$size" $turns tag_lat $size
-		[ $size = 4096 ] && ucx "tagged_$size" $turns tag_lat $size
-		both "msg_$size" $turns msg $size
+		both "tagged_$size" $iterations tagged $size
+		[ $size = 4096 ] || both "inject_$size" $iterations tagged_inject $size
+		ucx "inject_$size" $iterations tag_lat $size
+		[ $size = 4096 ] && ucx "tagged_$size" $iterations tag_lat $size
+		both "msg_$size" $iterations msg $size
 	done
-	both idle_8 $turns tagged_inject 8 -i 99
+	both idle_8 $iterations tagged_inject 8 -i 99
 	both slide_inject $stream slide_inject 64
 	ucx slide_inject $stream tag_bw 64
 	both slide $stream slide 64
 	both window $stream window 64
-	both write_8 $turns write 8
-	both write_inject_8 $turns write_inject 8
-	ucx write_inject_8 $turns ucp_put_lat 8
-	both fetch_add $turns fetch_add 8
-	ucx fetch_add $turns ucp_fadd 8
+	both write_8 $iterations write 8
+	both write_inject_8 $iterations write_inject 8
+	ucx write_inject_8 $iterations ucp_put_lat 8
+	both fetch_add $iterations fetch_add 8
+	ucx fetch_add $iterations ucp_fadd 8
 
 	ucx_tls=posix,cma
 	bare read read $mib $large warm

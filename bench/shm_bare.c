@@ -11,10 +11,9 @@
  *                                   the receiver reads pieces from the front, the
  *                                   sender writes others from the back, with the same
  *                                   two system calls, until they meet; one piece: the
- *                                   receiver reads all. In turns to and fro, as all
- *                                   messages that begin when the last one has been
- *                                   received; touched: each buffer is written before
- *                                   it is sent and read when it has come
+ *                                   receiver reads all. A ping-pong; touched: each
+ *                                   buffer is written before it is sent, and read when
+ *                                   it has been received
  *   shm_bare copy SIZE COUNT CHUNK RING warm|cold [libc|movsb|stream|huge]
  *                                   through a shared ring, both copying at once; huge:
  *                                   the ring is in huge pages (vm.nr_hugepages)
@@ -82,7 +81,7 @@ static void await(struct line *line, uint64_t count)
 
 /* ---- one line ---- */
 
-static void line_turns(const struct pair *pair, void *arg, size_t count)
+static void line_iterations(const struct pair *pair, void *arg, size_t count)
 {
 	struct work *w = arg;
 	struct line *own = &w->shared->at[pair->side];
@@ -124,7 +123,7 @@ static void transfer(
 	}
 }
 
-static void read_turns(const struct pair *pair, void *arg, size_t count)
+static void read_iterations(const struct pair *pair, void *arg, size_t count)
 {
 	struct work *w = arg;
 
@@ -185,8 +184,8 @@ static void move_pieces(struct work *w, bool write)
 	}
 }
 
-/* Side 0 sends first, then they take turns. The sender announces, the receiver clears,
- * both move pieces. */
+/* Both sides send alternately, side 0 first. The sender announces, the receiver
+ * clears, both move pieces. */
 static void send_pieces(struct work *w, struct line *own, struct line *other)
 {
 	if (w->touched)
@@ -208,7 +207,7 @@ static void receive_pieces(struct work *w, struct line *own, struct line *other)
 		touch(w, false);
 }
 
-static void piece_turns(const struct pair *pair, void *arg, size_t count)
+static void piece_iterations(const struct pair *pair, void *arg, size_t count)
 {
 	struct work *w = arg;
 	struct line *own = &w->shared->at[pair->side];
@@ -256,7 +255,7 @@ static void *copy_stream(void *to, const void *from, size_t len)
 #endif
 
 /* Side 0 fills the ring, side 1 empties it; each says how many chunks it has done. */
-static void copy_turns(const struct pair *pair, void *arg, size_t count)
+static void copy_iterations(const struct pair *pair, void *arg, size_t count)
 {
 	struct work *w = arg;
 	uint64_t chunks = w->size / w->chunk, slots = w->ring / w->chunk;
@@ -316,7 +315,7 @@ static void read_slot(struct work *w, uint64_t number)
 }
 
 /* Side 0 writes, side 1 reads, and says where it is when it has read a quarter. */
-static void ring_turns(const struct pair *pair, void *arg, size_t count)
+static void ring_iterations(const struct pair *pair, void *arg, size_t count)
 {
 	struct work *w = arg;
 	uint64_t slots = w->ring / w->chunk, end = w->round + count, seen = w->round;
@@ -365,10 +364,11 @@ static void run(const struct pair *pair, void *arg)
 	/* Did the last one arrive? */
 	w->round--;
 	last = w->size ? w->buf[message(w) + w->size - 1] : 0;
-	if (!pair->side && w->test.turns == read_turns && last != 'b')
+	if (!pair->side && w->test.iterate == read_iterations && last != 'b')
 		pair_fail("nothing was read");
 	if (pair->side && last != 'a' &&
-		(w->test.turns == copy_turns || w->test.turns == ring_turns))
+		(w->test.iterate == copy_iterations ||
+			w->test.iterate == ring_iterations))
 		pair_fail("nothing was copied");
 }
 
@@ -410,7 +410,7 @@ static bool parse_ring(struct work *w, char **argv)
 	enum { FEWEST = 4, MOST = 1 << 16 };
 	size_t slots = strtoul(argv[5], NULL, 0);
 
-	w->test.turns = ring_turns;
+	w->test.iterate = ring_iterations;
 	w->test.batch = RING_BATCH;
 	w->chunk = strtoul(argv[4], NULL, 0);
 	w->ring = slots * w->chunk;
@@ -425,7 +425,7 @@ static bool parse_ring(struct work *w, char **argv)
 /* SIZE COUNT PIECE KIND. The first half of the memory is received into. */
 static bool parse_pieces(struct work *w, char **argv)
 {
-	w->test.turns = piece_turns;
+	w->test.iterate = piece_iterations;
 	w->test.legs = 2;
 	w->chunk = strtoul(argv[4], NULL, 0);
 	w->buffers = 2;
@@ -446,7 +446,7 @@ static bool parse(struct work *w, int argc, char **argv)
 	w->size = line ? 0 : strtoul(argv[2], NULL, 0);
 	w->buffers = 1;
 	if (line && argc == 3) {
-		w->test.turns = line_turns;
+		w->test.iterate = line_iterations;
 		w->test.batch = LINE_BATCH;
 		w->test.legs = 2;
 		return true;
@@ -456,7 +456,7 @@ static bool parse(struct work *w, int argc, char **argv)
 	if (!strcmp(test, "pieces") && argc == 6)
 		return parse_pieces(w, argv);
 	if (!strcmp(test, "read") && argc == 5) {
-		w->test.turns = read_turns;
+		w->test.iterate = read_iterations;
 		w->fresh = !strcmp(argv[4], "fresh");
 		return choose_buffers(w, w->fresh ? "cold" : argv[4]);
 	}
@@ -464,7 +464,7 @@ static bool parse(struct work *w, int argc, char **argv)
 		return parse_ring(w, argv);
 	w->lone = !strcmp(test, "lone");
 	if ((w->lone || !strcmp(test, "copy")) && (argc == 7 || argc == 8)) {
-		w->test.turns = copy_turns;
+		w->test.iterate = copy_iterations;
 		w->chunk = strtoul(argv[4], NULL, 0);
 		w->ring = strtoul(argv[5], NULL, 0);
 		return w->chunk && w->chunk % LINE == 0 && w->ring >= w->chunk &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* socket_pingpong SIZE TURNS: best and median one-way time in ns of bare UDP sockets on
+/* socket_pingpong SIZE ITERATIONS: best and median one-way time in ns of bare UDP sockets on
  * the loopback interface, non-blocking and busily polled: the least that any library
  * can take. */
 #include <arpa/inet.h>
@@ -10,7 +10,7 @@
 enum { BATCH = 100 };
 
 struct work {
-	size_t size, turns;
+	size_t size, iterations;
 	int fd;
 	struct sockaddr_in peer;
 	char *buf;
@@ -34,7 +34,7 @@ static void hear(const struct work *w)
 		pair_fail("recv");
 }
 
-static void turns(const struct pair *pair, void *arg, size_t count)
+static void iterations(const struct pair *pair, void *arg, size_t count)
 {
 	const struct work *w = arg;
 
@@ -66,7 +66,7 @@ static void run(const struct pair *pair, void *arg)
 	pair_swap(pair, &me, &w->peer, sizeof(me));
 	pair_time(pair,
 		&(struct pair_test){
-			turns, .count = w->turns, .batch = BATCH, .legs = 2 },
+			iterations, .count = w->iterations, .batch = BATCH, .legs = 2 },
 		w);
 }
 
@@ -75,10 +75,10 @@ int main(int argc, char **argv)
 	struct work w = { 0 };
 
 	if (argc != 3) {
-		fprintf(stderr, "usage: %s SIZE TURNS\n", argv[0]);
+		fprintf(stderr, "usage: %s SIZE ITERATIONS\n", argv[0]);
 		return 2;
 	}
 	w.size = strtoul(argv[1], NULL, 0);
-	w.turns = strtoul(argv[2], NULL, 0);
+	w.iterations = strtoul(argv[2], NULL, 0);
 	return pair_main(run, &w);
 }

@@ -16,18 +16,10 @@
 #include <rdma/fi_endpoint.h>
 #include <rdma/fi_errno.h>
 
+#include "../tests/rdm_endpoint.h"
 #include "sys/clock.h"
 
 enum { SIZE = 1 << 16, FLYING = 8 };
-
-struct end {
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_ep *ep;
-	struct fid_cq *cq;
-	struct fid_av *av;
-};
 
 static void must(ssize_t ret, const char *what)
 {
@@ -37,12 +29,10 @@ static void must(ssize_t ret, const char *what)
 	exit(1);
 }
 
-static void open_end(
-	struct end *end, const char *provider, const char *node, const char *service)
+static void open_end(struct rdm_endpoint *end, const char *provider, const char *node,
+	const char *service)
 {
 	struct fi_info *hints = fi_allocinfo();
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_CONTEXT };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
 
 	if (!hints)
 		exit(1);
@@ -54,18 +44,11 @@ static void open_end(
 		     service ? FI_SOURCE : 0, hints, &end->info),
 		"fi_getinfo");
 	fi_freeinfo(hints);
-	must(fi_fabric(end->info->fabric_attr, &end->fabric, NULL), "fi_fabric");
-	must(fi_domain(end->fabric, end->info, &end->domain, NULL), "fi_domain");
-	must(fi_cq_open(end->domain, &cq_attr, &end->cq, NULL), "fi_cq_open");
-	must(fi_av_open(end->domain, &av_attr, &end->av, NULL), "fi_av_open");
-	must(fi_endpoint(end->domain, end->info, &end->ep, NULL), "fi_endpoint");
-	must(fi_ep_bind(end->ep, &end->cq->fid, FI_SEND | FI_RECV), "fi_ep_bind");
-	must(fi_ep_bind(end->ep, &end->av->fid, 0), "fi_ep_bind");
-	must(fi_enable(end->ep), "fi_enable");
+	rdm_endpoint_open(end, FI_CQ_FORMAT_CONTEXT, fi_fabric, must);
 }
 
-/* One completion; false: none is there. */
-static bool poll_one(struct end *end)
+/* Read one completion; false: there is none. */
+static bool poll_one(struct rdm_endpoint *end)
 {
 	struct fi_cq_entry entry;
 	ssize_t ret = fi_cq_read(end->cq, &entry, 1);
@@ -76,7 +59,7 @@ static bool poll_one(struct end *end)
 	return true;
 }
 
-static void serve(struct end *end, char *buf)
+static void serve(struct rdm_endpoint *end, char *buf)
 {
 	for (int i = 0; i < FLYING; i++)
 		must(fi_recv(end->ep, buf, SIZE, NULL, 0, NULL), "fi_recv");
@@ -85,8 +68,8 @@ static void serve(struct end *end, char *buf)
 			must(fi_recv(end->ep, buf, SIZE, NULL, 0, NULL), "fi_recv");
 }
 
-static void send_for(struct end *end, char *buf, const char *node, const char *service,
-	unsigned int seconds)
+static void send_for(struct rdm_endpoint *end, char *buf, const char *node,
+	const char *service, unsigned int seconds)
 {
 	uint64_t start_ns, end_ns, done = 0;
 	unsigned int flying = 0;
@@ -117,7 +100,7 @@ int main(int argc, char **argv)
 {
 	bool serves = argc == 5 && !strcmp(argv[2], "serve");
 	char *buf = calloc(1, SIZE);
-	struct end end;
+	struct rdm_endpoint end;
 
 	if ((!serves && (argc != 6 || strcmp(argv[2], "send") != 0)) || !buf) {
 		fprintf(stderr,

@@ -106,8 +106,8 @@ static void receive_one(struct fid_ep *ep, void *buf, void *context)
 	MUST(!fi_trecv(ep, buf, LEN, NULL, FI_ADDR_UNSPEC, 0, 0, context));
 }
 
-/* Those at the other end: each says where it is, sends one message and takes the rest.
- */
+/* The process with the peers: each peer writes its address to @addresses, sends one
+ * message, and receives all others. */
 static void be_peers(size_t peers, int addresses, int go)
 {
 	struct fid_ep **eps = calloc(peers, sizeof(*eps));

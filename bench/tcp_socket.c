@@ -45,7 +45,7 @@ static void get(const struct work *w, size_t size)
 	}
 }
 
-static void turns(const struct pair *pair, void *arg, size_t count)
+static void iterations(const struct pair *pair, void *arg, size_t count)
 {
 	const struct work *w = arg;
 
@@ -117,7 +117,7 @@ int main(int argc, char **argv)
 	w.size = strtoul(argv[2], NULL, 0);
 	w.algorithm = argc == 5 ? argv[4] : NULL;
 	w.test = strcmp(argv[1], "stream")
-			 ? (struct pair_test){ turns, .batch = BATCH, .legs = 2 }
+			 ? (struct pair_test){ iterations, .batch = BATCH, .legs = 2 }
 			 : (struct pair_test){ stream, .batch = STREAM_BATCH,
 				   .legs = 1 };
 	if (w.test.legs == 1 && w.size > 65536)

@@ -31,13 +31,13 @@
 
 enum { MEMBERS = 4 };
 
-/* Memory of all processes, in which they tell each other their addresses. */
+/* Shared memory of all processes, for their addresses. */
 struct board {
 	atomic_int names;
 	char name[MEMBERS][256];
 };
 
-/* What this process has of libfabric. */
+/* The libfabric objects of this process. */
 static struct fi_info *info;
 static struct fid_fabric *fabric;
 static struct fid_domain *domain;

@@ -10,8 +10,8 @@
 
 /* Endpoints that reach the endpoints of their own process: docs/new-provider.md. */
 
-/* An operation under way. It has a copy of all data, so that neither side ever looks at
- * memory of the other's application. */
+/* An operation under way. It has a copy of all data, so that an endpoint never accesses
+ * memory of the peer's application. */
 struct loop_op {
 	struct wf_list link; /* in an inbox, unless it is an unexpected message */
 	struct loop_ep *to;
@@ -20,17 +20,17 @@ struct loop_op {
 	char source[WF_ADDRSTR_MAX]; /* the initiator's name */
 	struct wf_op_copy copy;
 	struct wf_srx_whole msg; /* a message, for the receive context */
-	size_t size;             /* bytes of all this, data included */
+	size_t size;             /* bytes of this struct and its data */
 	uint8_t data[];
 };
 
 struct loop_ep {
 	struct wf_ep ep;
-	char name[WF_ADDRSTR_MAX]; /* as address vectors spell it */
+	char name[WF_ADDRSTR_MAX]; /* in the normal form of address vectors */
 	int event_fd;              /* readable while the inbox is not empty */
 	/* Guarded by loop_lock. */
-	uint64_t id;          /* no other endpoint ever has it */
-	struct wf_list link;  /* among the enabled endpoints */
+	uint64_t id;          /* unique in the process, never reused */
+	struct wf_list link;  /* in the list of enabled endpoints */
 	struct wf_list inbox; /* operations on us, and our own that ended */
 	size_t held;          /* bytes of operations on us */
 };

@@ -18,7 +18,7 @@ static bool ends_at_once(const struct wf_op *op)
 	       !(op->flags & (FI_DELIVERY_COMPLETE | FI_MATCH_COMPLETE));
 }
 
-/* Into the inbox of the endpoint named @to. loop_lock held. */
+/* Add @op to the inbox of the endpoint named @to. loop_lock is held. */
 static int send_to(const char *to, struct loop_op *op)
 {
 	op->to = loop_find(to, WF_ADDRSTR_MAX);
@@ -46,7 +46,7 @@ ssize_t loop_start(struct wf_ep *wf, struct wf_op *what)
 	*op = (struct loop_op){ .size = size, .err = -1 };
 	op->from = ends_at_once(what) ? 0 : loop_ep_of(wf)->id;
 	memcpy(op->source, loop_ep_of(wf)->name, sizeof(op->source));
-	/* What it points to is the application's again when start() returns. */
+	/* The application may reuse its buffers when start() returns. */
 	wf_op_copy(&op->copy, what, op->data);
 	pthread_mutex_lock(&loop_lock);
 	ret = send_to(to, op);
@@ -67,7 +67,7 @@ void loop_end(struct loop_op *op, int err)
 	pthread_mutex_lock(&loop_lock);
 	op->to->held -= op->size;
 	from = loop_find(op->source, sizeof(op->source));
-	/* It may have been closed, and another endpoint have its name. */
+	/* The initiator may be closed, and another endpoint may have its name. */
 	if (from && from->id == op->from) {
 		op->err = err;
 		loop_put(from, op);

@@ -14,8 +14,8 @@
  * layered name keeps its transport usable underneath, but hides it from the results.
  */
 struct wf_prov_filter {
-	bool active;
-	bool negated;
+	bool active;  /* the variable is set */
+	bool negated; /* a list of unwanted names */
 	unsigned int count;
 	struct wf_layers *items; /* point into @text */
 	char *text;              /* the value of the variable, for the log */

@@ -62,10 +62,10 @@ const struct wf_known_prov *wf_prov_known(const struct wf_layer *name);
 
 /* Where a provider was found. */
 struct wf_prov_source {
-	void *dl;
-	const char *origin;
-	bool preferred;
-	bool by_name_only; /* true overrides the row of wf_known_provs */
+	void *dl;           /* dlopen handle, NULL when built in */
+	const char *origin; /* for the log: path of the library */
+	bool preferred;     /* see wf_prov_entry */
+	bool by_name_only;  /* true overrides the row of wf_known_provs */
 };
 
 /*

@@ -13,8 +13,8 @@
  * instead.
  */
 struct wf_stand_in {
-	const char *name;
-	const char *base;
+	const char *name; /* the name that programs ask for */
+	const char *base; /* the provider that answers */
 	/* The type of the endpoints of @base; FI_EP_UNSPEC: all types. */
 	enum fi_ep_type type;
 	/* The ep_attr.protocol that programs expect; 0: that of @base. */

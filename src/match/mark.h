@@ -7,10 +7,10 @@
 /* The membership of a message in an index other than the first. (The first index uses
  * the node in the message itself.) */
 struct wf_match_mark {
-	struct wf_match_compact_node node;
-	struct wf_match_compact_node of; /* node in the table of marks by message */
-	struct wf_match_index *index;
-	uint32_t message;
+	struct wf_match_compact_node node; /* node in the table of the index */
+	struct wf_match_compact_node of;   /* node in the table of marks by message */
+	struct wf_match_index *index;      /* the index that has the message */
+	uint32_t message;                  /* handle of the message */
 };
 
 /* Add @msg to @x; false: no memory. */

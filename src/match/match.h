@@ -84,7 +84,7 @@ struct wf_match_message {
 
 /* Posted receives of one (ignore, directed or not) pair. */
 struct wf_match_group {
-	struct wf_match_table table;
+	struct wf_match_table table; /* its receives by tag and source */
 	/* The first receive of the key that was posted or matched last; NULL: no
 	 * receive of that key is left. So receives of one key that are posted and
 	 * matched one after the other need neither hash nor bucket. */
@@ -98,8 +98,8 @@ struct wf_match_index {
 	struct wf_list item; /* in wf_match.indexes */
 	/* Handle of the latest message that the index covers; 0: none. */
 	uint32_t last;
-	uint64_t used; /* wf_match.stamp at its latest use */
-	struct wf_match_compact table;
+	uint64_t used;                 /* wf_match.stamp at its latest use */
+	struct wf_match_compact table; /* its messages by tag and source */
 };
 
 struct wf_match {
@@ -129,7 +129,7 @@ struct wf_match {
 	bool first_used;                     /* @first is in @indexes */
 	struct wf_match_marks *marks;        /* NULL: no index but @first was needed */
 
-	struct wf_match_group *groups[WF_MATCH_MAX_PAIRS];
+	struct wf_match_group *groups[WF_MATCH_MAX_PAIRS]; /* by bit in @live */
 	struct wf_match_group exact; /* groups[0], without an allocation */
 	struct wf_match_index first; /* the index that needs no marks */
 };

@@ -45,9 +45,9 @@ struct wf_match_node {
  * handle of the node (wf_pool_handle of its address). */
 struct wf_match_compact_node {
 	uint64_t tag;
-	int32_t addr; /* 31 bits, or -1: WF_MATCH_ANY */
-	uint32_t next;
-	uint32_t before, after;
+	int32_t addr;           /* 31 bits, or -1: WF_MATCH_ANY */
+	uint32_t next;          /* as in struct wf_match_node */
+	uint32_t before, after; /* in the ring */
 };
 
 static inline struct wf_match_compact_node *wf_match_compact_at(

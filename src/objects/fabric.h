@@ -17,8 +17,8 @@ struct wf_fabric {
 	struct fid_fabric fid; /* fid.api_version is that of the caller */
 	const struct wf_prov *prov;
 	char *name;
-	atomic_int refs; /* domains, passive endpoints, EQs, wait sets */
-	struct wf_list link;
+	atomic_int refs;     /* domains, passive endpoints, EQs, wait sets */
+	struct wf_list link; /* in the list of open fabrics */
 };
 
 static inline struct wf_fabric *wf_fabric_of(struct fid_fabric *fid)
@@ -43,10 +43,10 @@ bool wf_fabric_is_open(
  * fields are constant while it is in the process-wide list.
  */
 struct wf_open_domain {
-	struct wf_list link;
+	struct wf_list link; /* in the list of open domains */
 	struct fid_domain *fid;
 	const struct wf_fabric *fabric;
-	const char *name;
+	const char *name; /* name of the domain */
 };
 
 void wf_open_domain_add(struct wf_open_domain *open);

@@ -4,13 +4,13 @@
 #include "sys/compiler.h"
 
 enum {
-	/* Operations before the first round of measurements, when pages and caches are
-	 * as they will be; each pause is PAUSE_GROWTH times the one before. */
+	/* Operations before the first round, in which pages and caches are filled. Each
+	 * pause is PAUSE_GROWTH times as long as the one before. */
 	PAUSE_FIRST = 16,
 	PAUSE_GROWTH = 4,
 	PAUSE_MAX = 1024,
 	SAMPLES_MIN = WF_CHOICE_SAMPLES / 2,
-	/* Another way is preferred if it takes this part less. */
+	/* Another way is preferred if the kept one takes over 1/GAIN more time. */
 	GAIN = 8,
 };
 
@@ -51,7 +51,7 @@ unsigned int wf_choice_take(struct wf_choice *choice)
 	return choice->way;
 }
 
-/* Keep the best way, if it is clearly better than the one kept so far. */
+/* End of a round: keep the best way, if it is clearly better than the kept one. */
 static void compare(struct wf_choice *choice)
 {
 	const uint64_t *median = choice->median;
@@ -74,7 +74,7 @@ static void insert(struct wf_choice *choice, uint64_t cost)
 	choice->cost[at] = cost;
 }
 
-/* An operation is over while nothing is measured. */
+/* An operation has ended while no round is under way. */
 static void pass(struct wf_choice *choice)
 {
 	if (choice->ways & (choice->ways - 1) && !--choice->left)
@@ -89,7 +89,7 @@ bool wf_choice_add(struct wf_choice *choice, unsigned int way, uint64_t cost)
 		pass(choice);
 		return false;
 	}
-	/* Otherwise it began before this way was measured. */
+	/* An operation that took another way began before this way was measured. */
 	if (way != choice->way)
 		return false;
 	if (++choice->ended > WF_CHOICE_SKIPPED && cost)

@@ -6,50 +6,55 @@
 #include <stdint.h>
 
 /*
- * Which of several ways to do the same work takes the least time. That depends on the
- * machine, on where threads run and on what else runs there, so it is measured while
- * real work is done: some operations go each way, the medians of their costs are
- * compared, and another way is kept from then on if it is clearly better. After many
- * operations all of that begins again, the first times sooner.
+ * Chooses by measurement which of several ways, that is, methods for the same work,
+ * takes the least time. That depends on the machine, on the processors of the threads
+ * and on other work there, so real operations are measured: in a round some operations
+ * take each way, the medians of their costs are compared, and another way is kept from
+ * then on if it is clearly better. After a pause, which grows from round to round, the
+ * next round begins.
  *
- * A round has the same number of operations, and the same order of ways, whatever is
- * kept. So two processes that answer each other measure the same ways at the same time:
- * each has costs of both directions, which may depend on each other.
+ * All rounds have the same number of operations and the same order of ways, independent
+ * of the way that is kept. So two processes that answer each other measure the same
+ * ways at the same time, and each has costs of both directions, which may depend on
+ * each other.
  *
  * A choice has one owner, whose lock guards it.
  */
 enum {
 	WF_CHOICE_WAYS = 2,
-	/* Operations that go each way in a round; the first ones find the caches as the
-	 * way before left them, and do not count. */
+	/* Operations that take each way in a round. The first WF_CHOICE_SKIPPED of them
+	 * do not count, because the way before has left other data in the caches. */
 	WF_CHOICE_TRIES = 12,
 	WF_CHOICE_SKIPPED = 4,
 	WF_CHOICE_SAMPLES = WF_CHOICE_TRIES - WF_CHOICE_SKIPPED,
 };
 
 struct wf_choice {
-	uint8_t ways;  /* bit mask of the ways; 0: not begun */
-	uint8_t kept;  /* the best one at the last comparison */
-	uint8_t way;   /* the one that is measured, while not settled */
-	uint8_t taken; /* operations that were given @way to be measured */
-	uint8_t ended; /* those that are over */
-	uint8_t count; /* costs that are known of them */
-	bool settled;
+	uint8_t ways;   /* bit mask of the ways; 0: not begun */
+	uint8_t kept;   /* number of the best way at the last comparison */
+	uint8_t way;    /* number of the way that is measured, during a round */
+	uint8_t taken;  /* operations that began to measure @way */
+	uint8_t ended;  /* operations among @taken that have ended */
+	uint8_t count;  /* costs in @cost */
+	bool settled;   /* no round is under way */
 	uint16_t left;  /* operations to the next round, while settled */
 	uint16_t pause; /* operations between this round and the next one */
-	uint64_t cost[WF_CHOICE_SAMPLES]; /* in ascending order */
-	uint64_t median[WF_CHOICE_WAYS];  /* of this round; UINT64_MAX: not known */
+	uint64_t cost[WF_CHOICE_SAMPLES]; /* costs of @way, in ascending order */
+	uint64_t
+		median[WF_CHOICE_WAYS]; /* by way, in this round; UINT64_MAX: unknown */
 };
 
-/* Begin with @kept. Only one bit in @ways: nothing is measured. */
+/* Begin with the way @kept. @ways: bit mask of the possible ways; with one bit only,
+ * nothing is measured. */
 void wf_choice_init(struct wf_choice *choice, unsigned int ways, unsigned int kept);
 
-/* The way of an operation that begins. Where many are under way at a time, only as many
- * as are needed go a way that may be worse. */
+/* An operation begins: returns the number of its way. If many operations are under way
+ * at the same time, only as many as the measurement needs take a way that may be worse.
+ */
 unsigned int wf_choice_take(struct wf_choice *choice);
 
-/* An operation that went @way is over, at that cost; 0: the cost is not known. True:
- * ways were compared, which may have replaced the one that is kept. */
+/* An operation that took @way has ended with @cost, in a unit of the owner's choice; 0:
+ * the cost is not known. True: ways were compared, and another way may be kept now. */
 bool wf_choice_add(struct wf_choice *choice, unsigned int way, uint64_t cost);
 
 #endif

@@ -15,6 +15,7 @@ struct wf_id_map {
 	/* Pointers by number; a free entry has the next free number, shifted left by 1,
 	 * plus 1. */
 	void **at;
+	/* entries in @at; numbers in use; first free number */
 	uint32_t capacity, used, free;
 };
 

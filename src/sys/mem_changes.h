@@ -23,6 +23,7 @@ struct wf_mem_range {
 struct wf_mem_changes {
 	pthread_mutex_t lock;
 	uint64_t count; /* ranges ever added */
+	/* the last ranges, by @count modulo */
 	struct wf_mem_range ring[WF_MEM_CHANGES];
 };
 

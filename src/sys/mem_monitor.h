@@ -18,7 +18,7 @@ struct wf_mem_monitor_ops {
 	/* A cache begins to use the monitor. -FI_ENOSYS, logged: there is none, or the
 	 * user wants no caches; then stop is not called. */
 	int (*start)(void);
-	void (*stop)(void);
+	void (*stop)(void); /* The cache does not use the monitor any more. */
 	/* The most regions, and the most bytes in them, that a cache may hold. */
 	size_t (*max_count)(void);
 	size_t (*max_size)(void);

@@ -62,7 +62,7 @@ struct wf_netaddr {
  * without hardware behind those, loopback last; faster before slower; then IPv4,
  * IPv6, link-local IPv6. All links are listed, also those that are down. */
 struct wf_netifs {
-	atomic_int refs;
+	atomic_int refs; /* references; the last one frees the snapshot */
 	struct wf_netif *links;
 	size_t link_count;
 	struct wf_netaddr *addrs;

@@ -26,9 +26,9 @@ enum { WF_POOL_KEPT = 1 << 20, WF_POOL_SPARE = 64 };
  * set. All zero before the first slab.
  */
 struct wf_handles {
-	uintptr_t base; /* address of handle 0; 0: no slab yet */
-	uint32_t slabs;
-	struct wf_id_map outside;
+	uintptr_t base;           /* address of handle 0; 0: no slab yet */
+	uint32_t slabs;           /* slabs with handles */
+	struct wf_id_map outside; /* slabs with a number */
 };
 
 enum {
@@ -50,7 +50,7 @@ struct wf_pool {
 	/* Bytes of empty slabs; points to @own, or to a count that several pools share.
 	 */
 	size_t *kept;
-	size_t own;
+	size_t own;                 /* kept bytes, unless pools share the count */
 	struct wf_handles *handles; /* NULL: objects have no handles */
 	size_t object_size, slab_size;
 	size_t slabs; /* number of slabs */
@@ -58,15 +58,15 @@ struct wf_pool {
 	 * linked through their first word, at most WF_POOL_SPARE. A program that posts
 	 * as many receives as messages arrive uses only these. */
 	void *spare;
-	unsigned int spare_count;
+	unsigned int spare_count; /* objects in @spare */
 };
 
 struct wf_pool_slab {
-	struct wf_list link, all;
+	struct wf_list link, all; /* in wf_pool.partial, in wf_pool.all */
 	struct wf_pool *pool;
-	void *free;   /* freed objects, linked through their first word */
-	size_t fresh; /* offset of the first object that was never allocated */
-	uint32_t used;
+	void *free;      /* freed objects, linked through their first word */
+	size_t fresh;    /* offset of the first object that was never allocated */
+	uint32_t used;   /* objects that are allocated */
 	uint32_t number; /* number in wf_handles.outside; 0: none */
 };
 

@@ -31,7 +31,7 @@ struct wf_shm {
 	int fd;
 	bool readonly;
 	bool created; /* this open created the object: fill it, then wf_shm_ready */
-	void *mem;
+	void *mem;    /* the mapping of @len bytes; NULL: not mapped */
 	size_t len;
 };
 

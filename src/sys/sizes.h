@@ -26,7 +26,7 @@ enum {
 };
 
 struct wf_sizes {
-	size_t head, kept;
+	size_t head, kept;      /* bytes of a header; kept bytes of all pools */
 	struct wf_pool **pools; /* WF_SIZES_CLASSES pools; NULL: none is needed yet */
 	struct wf_handles handles;
 };

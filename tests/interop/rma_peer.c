@@ -21,6 +21,7 @@
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
+#include "../rdm_endpoint.h"
 #include "../time_limits.h"
 #include "sys/clock.h"
 
@@ -37,12 +38,7 @@ struct library {
 
 struct side {
 	struct library lib;
-	struct fi_info *info;
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
-	struct fid_ep *ep;
-	struct fid_cq *cq;
-	struct fid_av *av;
+	struct rdm_endpoint end;
 	struct fid_mr *mr;
 	fi_addr_t peer;
 	uint8_t *memory; /* the target's region; the initiator's copy of it */
@@ -83,8 +79,6 @@ static void load(struct library *ret, const char *path)
 
 static void open_side(struct side *s, const char *path)
 {
-	struct fi_cq_attr cq_attr = { .format = FI_CQ_FORMAT_DATA };
-	struct fi_av_attr av_attr = { .type = FI_AV_TABLE, .count = 4 };
 	struct fi_info *hints;
 
 	load(&s->lib, path);
@@ -95,17 +89,10 @@ static void open_side(struct side *s, const char *path)
 	hints->addr_format = FI_SOCKADDR_IN;
 	hints->ep_attr->type = FI_EP_RDM;
 	hints->fabric_attr->prov_name = strdup("udp;ofi_rxd");
-	must(s->lib.getinfo(
-		     FI_VERSION(1, 17), "127.0.0.1", NULL, FI_SOURCE, hints, &s->info),
+	must(s->lib.getinfo(FI_VERSION(1, 17), "127.0.0.1", NULL, FI_SOURCE, hints,
+		     &s->end.info),
 		"fi_getinfo");
-	must(s->lib.fabric(s->info->fabric_attr, &s->fabric, NULL), "fi_fabric");
-	must(fi_domain(s->fabric, s->info, &s->domain, NULL), "fi_domain");
-	must(fi_cq_open(s->domain, &cq_attr, &s->cq, NULL), "fi_cq_open");
-	must(fi_av_open(s->domain, &av_attr, &s->av, NULL), "fi_av_open");
-	must(fi_endpoint(s->domain, s->info, &s->ep, NULL), "fi_endpoint");
-	must(fi_ep_bind(s->ep, &s->cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
-	must(fi_ep_bind(s->ep, &s->av->fid, 0), "fi_ep_bind");
-	must(fi_enable(s->ep), "fi_enable");
+	rdm_endpoint_open(&s->end, FI_CQ_FORMAT_DATA, s->lib.fabric, must);
 	s->memory = calloc(1, SIZE);
 	s->buf = calloc(1, SIZE);
 	if (!s->memory || !s->buf)
@@ -121,10 +108,10 @@ static struct fi_cq_data_entry next(struct side *s, const char *what)
 	ssize_t ret;
 
 	do {
-		ret = fi_cq_read(s->cq, &entry, 1);
+		ret = fi_cq_read(s->end.cq, &entry, 1);
 	} while (ret == -FI_EAGAIN && wf_now_ns() < end_ns);
 	if (ret == -FI_EAVAIL) {
-		(void)fi_cq_readerr(s->cq, &err, 0);
+		(void)fi_cq_readerr(s->end.cq, &err, 0);
 		fail(what, err.err);
 	}
 	if (ret != 1)
@@ -147,7 +134,7 @@ static void publish(struct side *s, const char *path)
 	size_t len = sizeof(name);
 	FILE *file;
 
-	must(fi_getname(&s->ep->fid, name, &len), "fi_getname");
+	must(fi_getname(&s->end.ep->fid, name, &len), "fi_getname");
 	(void)snprintf(draft, sizeof(draft), "%s.draft", path);
 	file = fopen(draft, "w");
 	if (!file || fwrite(name, sizeof(name), 1, file) != 1 || fclose(file) ||
@@ -162,10 +149,10 @@ static void target(struct side *s, const char *path)
 	unsigned int data = 0;
 	uint64_t end_ns;
 
-	must(fi_mr_reg(s->domain, s->memory, SIZE, FI_REMOTE_READ | FI_REMOTE_WRITE, 0,
-		     KEY, 0, &s->mr, NULL),
+	must(fi_mr_reg(s->end.domain, s->memory, SIZE, FI_REMOTE_READ | FI_REMOTE_WRITE,
+		     0, KEY, 0, &s->mr, NULL),
 		"fi_mr_reg");
-	must(fi_recv(s->ep, s->buf, SIZE, NULL, FI_ADDR_UNSPEC, NULL), "fi_recv");
+	must(fi_recv(s->end.ep, s->buf, SIZE, NULL, FI_ADDR_UNSPEC, NULL), "fi_recv");
 	publish(s, path);
 	for (;;) {
 		entry = next(s, "waiting for the end");
@@ -179,7 +166,7 @@ static void target(struct side *s, const char *path)
 	/* The initiator waits for the acknowledgement of its message. */
 	end_ns = wf_now_ns() + UINT64_C(500000000);
 	while (wf_now_ns() < end_ns)
-		(void)fi_cq_read(s->cq, &entry, 1);
+		(void)fi_cq_read(s->end.cq, &entry, 1);
 }
 
 /* ---- the initiator ---- */
@@ -197,7 +184,7 @@ static void find(struct side *s, const char *path)
 	if (!file || fread(name, sizeof(name), 1, file) != 1)
 		fail("reading the address", 0);
 	fclose(file);
-	if (fi_av_insert(s->av, name, 1, &s->peer, 0, NULL) != 1)
+	if (fi_av_insert(s->end.av, name, 1, &s->peer, 0, NULL) != 1)
 		fail("fi_av_insert", 0);
 }
 
@@ -211,13 +198,13 @@ static void atomics(struct side *s)
 		for (int i = 0; i < ELEMENTS; i++)
 			words[i] = (uint64_t)(round * 10 + i);
 		expect(s,
-			fi_atomic(s->ep, words, ELEMENTS, NULL, s->peer, 0, KEY,
+			fi_atomic(s->end.ep, words, ELEMENTS, NULL, s->peer, 0, KEY,
 				FI_UINT64, FI_SUM, NULL),
 			FI_ATOMIC, "fi_atomic");
 		for (int i = 0; i < ELEMENTS; i++)
 			mirror[i] += words[i];
 		expect(s,
-			fi_fetch_atomic(s->ep, words, ELEMENTS, NULL, found, NULL,
+			fi_fetch_atomic(s->end.ep, words, ELEMENTS, NULL, found, NULL,
 				s->peer, 0, KEY, FI_UINT64, FI_BXOR, NULL),
 			FI_ATOMIC, "fi_fetch_atomic");
 		if (memcmp(found, mirror, sizeof(found)) != 0)
@@ -225,8 +212,9 @@ static void atomics(struct side *s)
 		for (int i = 0; i < ELEMENTS; i++)
 			mirror[i] ^= words[i];
 		expect(s,
-			fi_compare_atomic(s->ep, words, 1, NULL, mirror, NULL, found,
-				NULL, s->peer, 0, KEY, FI_UINT64, FI_CSWAP, NULL),
+			fi_compare_atomic(s->end.ep, words, 1, NULL, mirror, NULL,
+				found, NULL, s->peer, 0, KEY, FI_UINT64, FI_CSWAP,
+				NULL),
 			FI_ATOMIC, "fi_compare_atomic");
 		if (found[0] != mirror[0])
 			fail("compared value", round);
@@ -256,7 +244,8 @@ static void writes(struct side *s)
 			s->buf[i] = (uint8_t)(k * 37 + i * 11 + i / 256);
 		memcpy(s->memory + at, s->buf, sizes[k]);
 		expect(s,
-			fi_write(s->ep, s->buf, sizes[k], NULL, s->peer, at, KEY, NULL),
+			fi_write(s->end.ep, s->buf, sizes[k], NULL, s->peer, at, KEY,
+				NULL),
 			FI_WRITE, "fi_write");
 		at += sizes[k];
 	}
@@ -264,8 +253,8 @@ static void writes(struct side *s)
 		memset(s->buf, (int)data, 3000);
 		memset(s->memory + at, (int)data, 3000);
 		expect(s,
-			fi_writedata(s->ep, s->buf, 3000, NULL, data, s->peer, at, KEY,
-				NULL),
+			fi_writedata(s->end.ep, s->buf, 3000, NULL, data, s->peer, at,
+				KEY, NULL),
 			FI_WRITE, "fi_writedata");
 		at += 3000;
 	}
@@ -283,7 +272,7 @@ static void reads(struct side *s)
 		len = len < SIZE - at ? len : SIZE - at;
 		len = len < most() ? len : most();
 		memset(s->buf, 0xee, len);
-		expect(s, fi_read(s->ep, s->buf, len, NULL, s->peer, at, KEY, NULL),
+		expect(s, fi_read(s->end.ep, s->buf, len, NULL, s->peer, at, KEY, NULL),
 			FI_READ, "fi_read");
 		if (memcmp(s->buf, s->memory + at, len) != 0)
 			fail("what was read", (long long)at);
@@ -299,7 +288,8 @@ static void initiator(struct side *s, const char *path)
 	atomics(s);
 	writes(s);
 	reads(s);
-	expect(s, fi_send(s->ep, s->buf, 8, NULL, s->peer, NULL), FI_SEND, "fi_send");
+	expect(s, fi_send(s->end.ep, s->buf, 8, NULL, s->peer, NULL), FI_SEND,
+		"fi_send");
 }
 
 int main(int argc, char **argv)

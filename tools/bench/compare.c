@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* All rounds of both sides. */
+/* The results of all rounds of both libraries. */
 struct rounds {
 	uint32_t count;
 	struct fb_series *ours, *theirs;
@@ -33,7 +33,7 @@ static void list_tests(const struct fb_config *c, char *text, size_t size)
 	}
 }
 
-/* This program again, with the same measurement. */
+/* Run this program as a process, with the same measurement, and read its results. */
 static void run_again(const struct fb_options *o, char *const *env,
 	struct fb_series **ret_series, size_t *ret_count)
 {
@@ -85,7 +85,7 @@ static void measure(
 	free(series);
 }
 
-/* The folder's library is the one that ran, and is not the other side's. */
+/* Check that the library in @folder was measured, and that both are different files. */
 static void check_library(const char *folder, const struct fb_series *ours,
 	const struct fb_series *theirs)
 {
@@ -144,8 +144,8 @@ static double median(double *values, uint32_t count)
 	return values[count / 2];
 }
 
-/* Best of the bests, median of the medians; of the rest, the median, too. False: not
- * every round has it. */
+/* Summarise a row of all rounds: the best of the bests, the median of the medians and
+ * of other figures. False: a round lacks the row. */
 static bool summary(const struct fb_series *series, uint32_t rounds, enum fb_test test,
 	uint64_t bytes, struct fb_record *ret_record)
 {
@@ -170,8 +170,8 @@ static bool summary(const struct fb_series *series, uint32_t rounds, enum fb_tes
 	return true;
 }
 
-/* Of the ratios of single rounds, in which the two ran one after the other, because
- * machines change their pace. */
+/* The median of the ratios of single rounds. The two libraries of a round ran one after
+ * the other, so that a change of the machine's speed affects both. */
 static double median_ratio(
 	const struct rounds *rounds, enum fb_test test, uint64_t bytes)
 {
@@ -256,7 +256,8 @@ static void write_csv(const char *name, const struct fb_series both[2])
 		fb_die(FB_EXIT_FAILED, "%s: %s", name, strerror(errno));
 }
 
-/* The two sides must not have one label, by which a file tells them apart. */
+/* Give the two libraries different labels, because a file identifies series by label.
+ */
 static void name_sides(const struct rounds *rounds, struct fb_series both[2])
 {
 	both[0] = rounds->ours[0];

@@ -5,16 +5,16 @@
 #include "options.h"
 #include "record.h"
 
-/* Runs the measurement in interleaved rounds by itself and over another library, or by
- * UCX, and tells how they compare. Returns the exit status. */
+/* Runs the measurement in interleaved rounds over this library and over another one, or
+ * by UCX, and prints the comparison. Returns the exit status. */
 int fb_compare(const struct fb_options *options);
 
-/* The ucx_perftest of the records of @ours that it has a test for, into @ret_ucx
- * (ucx.c). */
+/* Runs ucx_perftest for each record of @ours that it has a test for; results in
+ * @ret_ucx (ucx.c). */
 void fb_ucx_run(const struct fb_options *options, const struct fb_series *ours,
 	struct fb_series *ret_ucx);
 
-/* Leaves out the tests that UCX does not have; says so. */
+/* Removes the tests that UCX does not have, with a message. */
 void fb_ucx_tests(struct fb_config *config);
 
 #endif

@@ -32,10 +32,10 @@ enum fb_test {
 	FB_TEST_COUNT,
 };
 
-/* How a test's result is told. */
+/* The unit of a test's result. */
 enum fb_unit { FB_UNIT_TIME, FB_UNIT_BANDWIDTH, FB_UNIT_RATE };
 
-/* What of an endpoint a test needs, beside messages. */
+/* The capability that a test needs of an endpoint besides messages. */
 enum fb_need { FB_NEED_NOTHING, FB_NEED_RMA, FB_NEED_ATOMIC, FB_NEED_COLLECTIVE };
 
 struct fb_test_info {
@@ -43,9 +43,9 @@ struct fb_test_info {
 	const char *what;
 	enum fb_unit unit;
 	enum fb_need need;
-	/* Bytes of a message, where the test has only this size, else 0. */
+	/* Bytes of a message if the test has one size only, else 0. */
 	uint32_t only_bytes;
-	/* Whether the size list means nothing: there is no payload. */
+	/* The test has no payload, so the size list does not apply. */
 	bool no_payload;
 };
 
@@ -94,9 +94,9 @@ struct fb_config {
 	uint32_t timeout_s; /* the run fails after this time without progress */
 	uint32_t unused;
 	uint64_t count;  /* messages of each size; 0: as many as duration_ns takes */
-	uint64_t batch;  /* messages between two looks at the clock; 0: chosen */
-	uint64_t warmup; /* messages of each size before; 0: chosen by their size */
-	uint64_t duration_ns; /* of each size */
+	uint64_t batch;  /* messages between two reads of the clock; 0: chosen */
+	uint64_t warmup; /* warm-up messages of each size; 0: chosen by size */
+	uint64_t duration_ns; /* measuring time of each size */
 	uint8_t inject;
 	uint8_t verify;
 	uint8_t touch; /* senders write and receivers read every buffer */
@@ -110,7 +110,7 @@ struct fb_config {
 
 void fb_config_init(struct fb_config *config);
 
-/* NULL, or what is wrong with it, in words. */
+/* NULL, or a text that says what is wrong with @config. */
 const char *fb_config_check(const struct fb_config *config);
 
 static inline bool fb_config_has(const struct fb_config *config, enum fb_test test)
@@ -118,13 +118,13 @@ static inline bool fb_config_has(const struct fb_config *config, enum fb_test te
 	return config->tests >> test & 1;
 }
 
-/* Leaves out the tests that need it. */
+/* Removes the tests that need the capability @need. */
 void fb_config_drop(struct fb_config *config, enum fb_need need);
 
-/* Whether any test needs it. */
+/* Does any test need the capability @need? */
 bool fb_config_needs(const struct fb_config *config, enum fb_need need);
 
-/* The sizes of a test, into @sizes; returns how many. */
+/* Stores the sizes of a test in @sizes; returns their number. */
 uint32_t fb_config_sizes(const struct fb_config *config, enum fb_test test,
 	uint64_t sizes[FB_SIZES_MAX]);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * New endpoints of side 0, each until its first message is answered. Where there are no
- * connections, the new address is told before by the control connection, and side 1
- * answers from the endpoint that it has; telling it is not measured.
+ * The time to open an endpoint of side 0 and get the answer to its first message. If
+ * endpoints are connectionless, side 0 first sends the new address over the control
+ * connection, which is not measured, and side 1 answers from its own endpoint.
  */
 #include "../clock.h"
 #include "idle.h"
 #include "message.h"
 #include "say.h"
-#include "turns.h"
+#include "patterns.h"
 
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@
 struct newcomer {
 	struct fb_worker w;
 	struct fb_slot tx, rx;
-	struct fb_slot *tx_at, *rx_at; /* the fifos */
+	struct fb_slot *tx_at, *rx_at; /* memory of the fifos */
 };
 
 static void lane_of_one(struct fb_lane *lane, struct fb_slot *slot, struct fb_slot **at)
@@ -50,16 +50,16 @@ static void close_newcomer(struct newcomer *new)
 	fb_must(fi_close(&new->w.end.cq->fid), "closing a CQ");
 }
 
-/* Waits for the word that has to come, without posting another receive. */
+/* Waits for an empty message, without posting another receive. */
 static void await_word(struct fb_worker *w)
 {
 	while (fb_fifo_empty(&w->rx.fifo))
-		fb_look(w);
+		fb_poll(w);
 	(void)fb_fifo_take(&w->rx.fifo);
 }
 
-/* The side that has the newcomer, with @cq or, if that is NULL, a queue of its own.
- * Returns the time of what is measured. */
+/* The side with the new endpoint, with the queue @cq or, if that is NULL, a queue of
+ * its own. Returns the measured time in ns. */
 static uint64_t call(struct fb_worker *w, struct newcomer *new, struct fid_cq *cq)
 {
 	struct fb_address all[2];
@@ -70,23 +70,24 @@ static uint64_t call(struct fb_worker *w, struct newcomer *new, struct fid_cq *c
 	if (w->node->config->type != FI_EP_MSG)
 		fb_node_swap_addresses(w->node, new->w.end.ep, all);
 	start = tool_now_ns();
-	fb_message_word(&new->w);
+	fb_message_send_empty(&new->w);
 	await_word(&new->w);
 	fb_message_finish(&new->w);
 	return ns + tool_now_ns() - start;
 }
 
-/* The other side, with a connection of its own. */
+/* The side that answers, for connected endpoints. */
 static void answer_connection(
 	struct fb_worker *w, struct newcomer *new, struct fid_cq *cq)
 {
 	open_newcomer(w, new, cq ? cq : fb_node_queue(w->node));
 	await_word(&new->w);
-	fb_message_word(&new->w);
+	fb_message_send_empty(&new->w);
 	fb_message_finish(&new->w);
 }
 
-/* The other side, from the endpoint that it has. Returns the newcomer's address. */
+/* The side that answers, for connectionless endpoints. Returns the address of the new
+ * endpoint. */
 static fi_addr_t answer(struct fb_worker *w)
 {
 	struct fb_address all[2];
@@ -95,14 +96,14 @@ static fi_addr_t answer(struct fb_worker *w)
 	fb_node_swap_addresses(w->node, w->end.ep, all);
 	newcomer = fb_address_insert(w->end.av, &all[!w->side]);
 	w->end.peer = newcomer;
-	fb_message_hear(w);
-	fb_message_word(w);
+	fb_message_await_empty(w);
+	fb_message_send_empty(w);
 	fb_message_finish(w);
 	w->end.peer = peer;
 	return newcomer;
 }
 
-static void one_turn(struct fb_worker *w, struct newcomer *new, uint64_t *ns)
+static void one_iteration(struct fb_worker *w, struct newcomer *new, uint64_t *ns)
 {
 	bool connected = w->node->config->type == FI_EP_MSG, calls = !w->side;
 	fi_addr_t newcomer = FI_ADDR_UNSPEC;
@@ -113,7 +114,7 @@ static void one_turn(struct fb_worker *w, struct newcomer *new, uint64_t *ns)
 		answer_connection(w, new, NULL);
 	else
 		newcomer = answer(w);
-	/* Both have what they wait for before either closes. */
+	/* Neither side closes before both have their message. */
 	fb_control_barrier(w->node->control);
 	if (calls || connected)
 		close_newcomer(new);
@@ -121,29 +122,29 @@ static void one_turn(struct fb_worker *w, struct newcomer *new, uint64_t *ns)
 		(void)fi_av_remove(w->end.av, &newcomer, 1, 0);
 }
 
-static void turns(struct fb_worker *w, uint64_t count)
+static void iterations(struct fb_worker *w, uint64_t count)
 {
 	uint64_t base = tool_now_ns(), ns = 0;
 	struct newcomer new = { .tx_at = NULL };
 
 	for (uint64_t i = 0; i < count; i++) {
-		one_turn(w, &new, &ns);
+		one_iteration(w, &new, &ns);
 		if (w->stamps)
 			w->stamps[i] = base + ns;
 	}
 	w->batch_ns = (double)ns;
 }
 
-const struct fb_pattern fb_connect = { turns, 1 };
+const struct fb_pattern fb_connect = { iterations, 1 };
 
 /* ---- idle peers ---- */
 
-/* They share a queue that nothing reads later, where connected ones have the real one.
- */
+/* Idle connectionless endpoints share a queue that is not read later; idle connected
+ * endpoints have the measured queue. */
 static struct {
 	struct newcomer *all; /* those of this side; NULL: none */
 	uint32_t count;
-	struct fid_cq *cq; /* NULL: the real one */
+	struct fid_cq *cq; /* NULL: the measured queue */
 } idle;
 
 void fb_idle_add(struct fb_worker *w)

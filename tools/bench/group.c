@@ -2,14 +2,14 @@
 /*
  * Collective operations of all members, on doubles. Sizes are what one member
  * contributes to, or gets from, one other. Roots change with each operation, so that a
- * root cannot run ahead of the others. Buffers are used in turn, and together exceed
- * the caches.
+ * root cannot run ahead of the others. Buffers are used one after the other, and
+ * together exceed the caches.
  */
 #include "group.h"
 #include "../clock.h"
 #include "message.h"
 #include "say.h"
-#include "turns.h"
+#include "patterns.h"
 
 #include <rdma/fi_collective.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ static struct {
 	struct fid_mc *mc;
 	fi_addr_t addr;
 	struct pool from, to;
-	uint64_t turn;
+	uint64_t iteration;
 } group;
 
 /* ---- joining ---- */
@@ -50,7 +50,7 @@ static void wait_join(struct fb_worker *w)
 
 	while ((ret = fi_eq_read(w->node->eq, &event, &entry, sizeof(entry), 0)) ==
 		-FI_EAGAIN)
-		fb_look(w);
+		fb_poll(w);
 	fb_must(ret, "joining the group");
 	if (event != FI_JOIN_COMPLETE)
 		fb_die(FB_EXIT_FAILED, "joining the group: event %u", event);
@@ -90,7 +90,7 @@ static void pool_close(struct pool *pool)
 	*pool = (struct pool){ .memory = NULL };
 }
 
-/* Buffers of @extent bytes, as many as there are members take part in. */
+/* Opens a pool of buffers of @extent bytes, whose number depends on the members. */
 static void pool_open(struct fb_worker *w, struct pool *pool, size_t extent)
 {
 	pool_close(pool);
@@ -117,7 +117,7 @@ static void pool_open(struct fb_worker *w, struct pool *pool, size_t extent)
 static double *pool_at(const struct pool *pool)
 {
 	return (double *)(void *)(pool->memory +
-				  group.turn % pool->count * pool->stride);
+				  group.iteration % pool->count * pool->stride);
 }
 
 static bool of_all(enum fb_test test, bool result)
@@ -131,15 +131,16 @@ static void prepare(struct fb_worker *w)
 
 	pool_open(w, &group.from, bytes * (of_all(w->test, false) ? members(w) : 1));
 	pool_open(w, &group.to, bytes * (of_all(w->test, true) ? members(w) : 1));
-	group.turn = 0;
+	group.iteration = 0;
 }
 
 /* ---- one operation ---- */
 
-/* What member @rank contributes: a whole number, so that sums are exact. */
+/* Element @at of the contribution of member @rank: a whole number, so that sums are
+ * exact. */
 static double mark(const struct fb_worker *w, size_t rank, size_t at)
 {
-	return (double)((group.turn * members(w) + rank + at) % 1000);
+	return (double)((group.iteration * members(w) + rank + at) % 1000);
 }
 
 static double expected(const struct fb_worker *w, size_t root, size_t count, size_t i)
@@ -175,7 +176,7 @@ static void check(struct fb_worker *w, const double *result, size_t root, size_t
 			fb_die(FB_EXIT_DAMAGED,
 				"%s, %zu bytes: operation %llu, element %zu is wrong",
 				fb_tests[w->test].name, w->bytes,
-				(unsigned long long)group.turn, i);
+				(unsigned long long)group.iteration, i);
 }
 
 static void finish(struct fb_worker *w, ssize_t started)
@@ -188,7 +189,7 @@ static void finish(struct fb_worker *w, ssize_t started)
 static void *context(struct fb_worker *w)
 {
 	while (fb_fifo_empty(&w->tx.fifo))
-		fb_look(w);
+		fb_poll(w);
 	return &fb_fifo_take(&w->tx.fifo)->context;
 }
 
@@ -232,10 +233,10 @@ static void operation(
 	}
 }
 
-static void one_turn(struct fb_worker *w)
+static void one_iteration(struct fb_worker *w)
 {
 	size_t count = w->bytes / sizeof(double);
-	size_t root = group.turn % members(w);
+	size_t root = group.iteration % members(w);
 	double *from = pool_at(&group.from), *to = pool_at(&group.to);
 
 	if (w->verify) {
@@ -246,19 +247,19 @@ static void one_turn(struct fb_worker *w)
 	operation(w, from, to, count, root);
 	if (w->verify && w->test != FB_BARRIER)
 		check(w, to, root, count);
-	group.turn++;
+	group.iteration++;
 }
 
-static void turns(struct fb_worker *w, uint64_t count)
+static void iterations(struct fb_worker *w, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
-		one_turn(w);
+		one_iteration(w);
 		if (w->stamps)
 			w->stamps[i] = tool_now_ns();
 	}
 }
 
-const struct fb_pattern fb_collective = { turns, 1, .prepare = prepare };
+const struct fb_pattern fb_collective = { iterations, 1, .prepare = prepare };
 
 void fb_group_leave(void)
 {

@@ -40,9 +40,9 @@ void fb_histogram_merge(struct fb_histogram *h, const struct fb_histogram *more)
 		h->max = more->max;
 }
 
-uint64_t fb_histogram_at(const struct fb_histogram *h, double part)
+uint64_t fb_histogram_at(const struct fb_histogram *h, double fraction)
 {
-	uint64_t below = 0, wanted = (uint64_t)(part * (double)h->total);
+	uint64_t below = 0, wanted = (uint64_t)(fraction * (double)h->total);
 
 	if (!h->total)
 		return 0;

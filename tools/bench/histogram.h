@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-/* How often each time occurred, in buckets that are a hundredth as wide as what they
- * hold: 128 for each power of two. */
+/* A histogram of times. A bucket is a hundredth as wide as its values: there are 128
+ * buckets for each power of two. */
 enum {
 	FB_HIST_BITS = 7,
 	FB_HIST_BUCKETS = (64 - FB_HIST_BITS + 1) << FB_HIST_BITS,
@@ -23,8 +23,10 @@ void fb_histogram_add(struct fb_histogram *histogram, uint64_t value);
 void fb_histogram_merge(
 	struct fb_histogram *histogram, const struct fb_histogram *more);
 
-/* The value that @part (0 to 1) of all are not above; 0 if there is none. */
-uint64_t fb_histogram_at(const struct fb_histogram *histogram, double part);
+/* The value below or at which a @fraction (0 to 1) of all values are; 0 if there is
+ * none.
+ */
+uint64_t fb_histogram_at(const struct fb_histogram *histogram, double fraction);
 
 /* The lowest value of a bucket. */
 uint64_t fb_histogram_low(uint32_t bucket);

@@ -4,8 +4,8 @@
 
 #include "worker.h"
 
-/* Side 1 gets as many more endpoints as the configuration says; each is connected with
- * @w of side 0, says a word and hears one. */
+/* Opens the idle endpoints of the configuration on side 1. Each is connected with @w of
+ * side 0, and both exchange an empty message. */
 void fb_idle_add(struct fb_worker *w);
 void fb_idle_remove(void);
 

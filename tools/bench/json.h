@@ -4,8 +4,8 @@
 
 #include "record.h"
 
-/* One object: what was measured, and an array of rows with their histograms, which are
- * arrays of the lowest time of a bucket in ns and how often it occurred. */
+/* One object: the configuration, and an array of rows with their histograms. A
+ * histogram is an array of pairs: the lowest time of a bucket in ns, and its count. */
 void fb_json_begin(FILE *file, const struct fb_series *series);
 void fb_json_row(FILE *file, const struct fb_record *record, const struct fb_row *row,
 	bool first);

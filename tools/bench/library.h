@@ -6,18 +6,18 @@
 
 /*
  * libfabric as it is found when the program runs: by LD_LIBRARY_PATH, else beside the
- * program, else where the system has it. The program is not linked with it, because
- * the versions of symbols that a link notes down keep a program from running over older
- * libraries. What fi_bench calls by name is forwarded (library.c); everything else goes
- * through the tables of the objects, which libraries extend at their ends only.
+ * program, else in the system's folders. The program is not linked with it, because
+ * the symbol versions in a linked program keep it from running over older libraries.
+ * Functions that fi_bench calls by name are forwarded (library.c); other calls use the
+ * tables of the objects, which newer libraries only extend at the end.
  */
 void fb_library_open(void);
 
-/* Its file. */
+/* The path of the library's file. */
 const char *fb_library_path(void);
 
-/* The version of the interface to ask for: the library's, but none that the headers of
- * this program do not know. */
+/* The interface version for fi_getinfo: the lower of the library's version and that of
+ * this program's headers. */
 uint32_t fb_library_version(void);
 
 #endif

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Datagrams, which may get lost: side 1 learns by the control connection that a batch
- * is over.
+ * Patterns for datagrams, which may get lost: side 0 tells side 1 over the control
+ * connection that a batch is over.
  */
 #include "../clock.h"
 #include "message.h"
-#include "turns.h"
+#include "patterns.h"
 
-enum { LOST_AFTER_MS = 200, QUIET_MS = 5, LOOKS = 64, MS = 1000000 };
+enum { LOST_AFTER_MS = 200, QUIET_MS = 5, POLLS_TO_CHECK = 64, MS = 1000000 };
 
-/* Whether side 0 has ended the batch; looked at when nothing comes. */
+/* Has side 0 ended the batch? Checked now and then while no message arrives. */
 static bool batch_over(struct fb_worker *w)
 {
-	return w->empty_looks % LOOKS == LOOKS - 1 &&
+	return w->empty_polls % POLLS_TO_CHECK == POLLS_TO_CHECK - 1 &&
 	       fb_control_talks(w->node->control);
 }
 
-/* Looks until a message came or @limit_ms are over. */
+/* Polls until a message arrives (true) or @limit_ms are over. */
 static bool came_within(struct fb_worker *w, uint64_t limit_ms)
 {
 	uint64_t until_ns = 0;
 
 	while (fb_fifo_empty(&w->rx.fifo)) {
-		fb_look(w);
-		if (w->empty_looks % LOOKS != LOOKS - 1)
+		fb_poll(w);
+		if (w->empty_polls % POLLS_TO_CHECK != POLLS_TO_CHECK - 1)
 			continue;
 		if (!until_ns)
 			until_ns = tool_now_ns() + limit_ms * MS;
@@ -49,7 +49,7 @@ static void echo(struct fb_worker *w)
 {
 	while (!batch_over(w)) {
 		if (fb_fifo_empty(&w->rx.fifo)) {
-			fb_look(w);
+			fb_poll(w);
 			continue;
 		}
 		take_one(w);
@@ -67,8 +67,8 @@ static void ping_pong(struct fb_worker *w, uint64_t count)
 		echo(w);
 		return;
 	}
-	/* Answers that came too late. */
-	fb_look(w);
+	/* Take answers that arrived too late. */
+	fb_poll(w);
 	while (!fb_fifo_empty(&w->rx.fifo))
 		take_one(w);
 	start_ns = tool_now_ns();
@@ -86,14 +86,14 @@ static void ping_pong(struct fb_worker *w, uint64_t count)
 	end_batch(w);
 }
 
-/* Returns how many came before nothing came for a while. */
+/* Receives until no message has arrived for QUIET_MS; returns the number. */
 static uint64_t count_messages(struct fb_worker *w)
 {
 	uint64_t received = 0;
 
 	while (!batch_over(w)) {
 		if (fb_fifo_empty(&w->rx.fifo)) {
-			fb_look(w);
+			fb_poll(w);
 			continue;
 		}
 		take_one(w);
@@ -104,7 +104,7 @@ static uint64_t count_messages(struct fb_worker *w)
 	return received;
 }
 
-/* The time of a message is that of one which arrived. */
+/* The time of a batch is divided by the messages that arrived. */
 static void stream(struct fb_worker *w, uint64_t count)
 {
 	uint64_t received = 0, both[2], start_ns = tool_now_ns();

@@ -16,7 +16,7 @@
 
 /* ---- processes of this machine ---- */
 
-/* In the child: the only socket that is left is the one to member 0. */
+/* In the child: keep only the socket to member 0. */
 static void become_member(
 	struct fb_control *control, int rank, int fd, const struct fb_config *config)
 {
@@ -30,7 +30,7 @@ static void become_member(
 	fb_progress_off();
 }
 
-/* The status of a child that ended, which had a reason that it told. */
+/* The exit status of a child that has ended, and that printed the reason. */
 static int why_left(void)
 {
 	int status;
@@ -85,10 +85,10 @@ int fb_meet_wait(const pid_t *children, int count)
 
 /* ---- two machines ---- */
 
-/* What both say first. Another byte order has another magic number. */
+/* The first message of both ends. The magic number of another byte order differs. */
 struct hello {
 	uint64_t magic;
-	uint32_t version; /* of what the two say to each other */
+	uint32_t version; /* of the protocol between both */
 	uint32_t len;     /* of this struct */
 	struct fb_config config;
 };
@@ -110,7 +110,7 @@ static struct addrinfo *resolve(const char *node, const char *port)
 	return list;
 }
 
-/* IPv4 addresses that come through an IPv6 socket are told as what they are. */
+/* The local address as text; an IPv4 address of an IPv6 socket is written as IPv4. */
 static void local_address(int fd, char source[FB_ADDRESS_MAX])
 {
 	struct sockaddr_storage addr;

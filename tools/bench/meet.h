@@ -6,7 +6,7 @@
 
 #include "control.h"
 
-/* How the processes of a run come together. */
+/* Starting the processes of a run, or connecting them. */
 
 enum { FB_ADDRESS_MAX = 64 };
 
@@ -19,9 +19,9 @@ void fb_meet_fork(const struct fb_config *config, struct fb_control *control,
  * failed. */
 int fb_meet_wait(const pid_t *children, int count);
 
-/* Both: fills in @source, the local address of the control connection as text. */
+/* In both functions below, @source gets the local address of the control connection. */
 
-/* Waits for a client at @port, and takes over its @ret_config. */
+/* Waits for a client at @port, and receives its configuration. */
 void fb_meet_serve(const char *port, struct fb_config *ret_config,
 	struct fb_control *control, char source[FB_ADDRESS_MAX]);
 

@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <string.h>
 
-enum { TAG = 7, LOOKS = 1 << 14, LOOKS_TO_YIELD = 64, SLEEP_MS = 100 };
+enum { TAG = 7, POLLS_TO_CHECK = 1 << 14, POLLS_TO_YIELD = 64, SLEEP_MS = 100 };
 
 /* ---- the calls ---- */
 
@@ -36,28 +36,28 @@ static ssize_t inject_msg(struct fb_worker *w, struct fb_slot *slot, char *buf)
 	return fi_inject(w->end.ep, buf, w->bytes, w->end.peer);
 }
 
-/* Where the peer keeps what operation @turn goes to. */
-static uint64_t remote(const struct fb_worker *w, uint64_t turn)
+/* The remote address of operation @iteration. */
+static uint64_t remote(const struct fb_worker *w, uint64_t iteration)
 {
-	return w->remote_addr + turn % w->rx.buffers * w->rx.stride;
+	return w->remote_addr + iteration % w->rx.buffers * w->rx.stride;
 }
 
 static ssize_t start_write(struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	return fi_write(w->end.ep, buf, w->bytes, w->tx.desc, w->end.peer,
-		remote(w, slot->turn), w->remote_key, &slot->context);
+		remote(w, slot->iteration), w->remote_key, &slot->context);
 }
 
 static ssize_t inject_write(struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	return fi_inject_write(w->end.ep, buf, w->bytes, w->end.peer,
-		remote(w, slot->turn), w->remote_key);
+		remote(w, slot->iteration), w->remote_key);
 }
 
 static ssize_t start_read(struct fb_worker *w, struct fb_slot *slot, char *buf)
 {
 	return fi_read(w->end.ep, buf, w->bytes, w->tx.desc, w->end.peer,
-		remote(w, slot->turn), w->remote_key, &slot->context);
+		remote(w, slot->iteration), w->remote_key, &slot->context);
 }
 
 /* Words of a buffer of an atomic operation. */
@@ -77,8 +77,8 @@ static ssize_t start_compare_swap(struct fb_worker *w, struct fb_slot *slot, cha
 {
 	uint64_t *word = (uint64_t *)(void *)buf;
 
-	word[COMPARAND] = slot->turn;
-	word[OPERAND] = slot->turn + 1;
+	word[COMPARAND] = slot->iteration;
+	word[OPERAND] = slot->iteration + 1;
 	return fi_compare_atomic(w->end.ep, &word[OPERAND], 1, w->tx.desc,
 		&word[COMPARAND], w->tx.desc, &word[RESULT], w->tx.desc, w->end.peer,
 		w->remote_addr, w->remote_key, FI_UINT64, FI_CSWAP, &slot->context);
@@ -147,19 +147,19 @@ static _Noreturn void fail_with_entry(struct fb_worker *w)
 	struct fi_cq_err_entry err = { 0 };
 
 	fb_must(fi_cq_readerr(w->end.cq, &err, 0), "fi_cq_readerr");
-	/* A peer that left is the reason, if it did. */
+	/* If the peer has ended, that is the reason. */
 	fb_control_check(w->node->control);
 	fb_die(FB_EXIT_FAILED, "%s, %zu bytes: %s", fb_tests[w->test].name, w->bytes,
 		fi_strerror(err.err));
 }
 
-void fb_look_around(struct fb_worker *w)
+void fb_check_peer(struct fb_worker *w)
 {
 	uint64_t now;
 
-	if (w->node->yields && !(w->empty_looks % LOOKS_TO_YIELD))
+	if (w->node->yields && !(w->empty_polls % POLLS_TO_YIELD))
 		sched_yield();
-	if (!w->node->config->sleep && w->empty_looks % LOOKS)
+	if (!w->node->config->sleep && w->empty_polls % POLLS_TO_CHECK)
 		return;
 	fb_control_check(w->node->control);
 	now = tool_now_ns();
@@ -170,26 +170,27 @@ void fb_look_around(struct fb_worker *w)
 			fb_tests[w->test].name, w->bytes);
 }
 
-/* An atomic operation returns what was there before, and turns count by one. */
-static void read_word(struct fb_worker *w, const char *buf, uint64_t turn)
+/* Check the result of an atomic operation: the value before it, which each operation
+ * increments by one. */
+static void read_word(struct fb_worker *w, const char *buf, uint64_t iteration)
 {
 	uint64_t result = ((const uint64_t *)(const void *)buf)[RESULT];
 
-	if (w->verify && result != turn)
+	if (w->verify && result != iteration)
 		fb_die(FB_EXIT_DAMAGED, "%s: operation %llu found %llu",
-			fb_tests[w->test].name, (unsigned long long)turn,
+			fb_tests[w->test].name, (unsigned long long)iteration,
 			(unsigned long long)result);
 }
 
-/* What came back to the buffer of an operation that is complete. */
+/* Read the data that a completed operation fetched. */
 static void read_result(struct fb_worker *w, const struct fb_slot *slot)
 {
 	const char *buf = fb_buffer(&w->tx, slot->buffer);
 
 	if (w->start != start_read)
-		read_word(w, buf, slot->turn);
+		read_word(w, buf, slot->iteration);
 	else if (w->touch)
-		fb_read(w, buf, slot->turn % w->rx.buffers);
+		fb_read(w, buf, slot->iteration % w->rx.buffers);
 }
 
 static void take_entry(struct fb_worker *w, const struct fi_cq_msg_entry *entry)
@@ -205,7 +206,7 @@ static void take_entry(struct fb_worker *w, const struct fi_cq_msg_entry *entry)
 	fb_fifo_put(&w->tx.fifo, slot);
 }
 
-void fb_look(struct fb_worker *w)
+void fb_poll(struct fb_worker *w)
 {
 	enum { BATCH = 16 };
 	struct fi_cq_msg_entry entries[BATCH];
@@ -216,14 +217,14 @@ void fb_look(struct fb_worker *w)
 	if (n > 0) {
 		for (ssize_t i = 0; i < n; i++)
 			take_entry(w, &entries[i]);
-		w->empty_looks = 0;
+		w->empty_polls = 0;
 		w->quiet_since_ns = 0;
 		return;
 	}
 	if (n == -FI_EAGAIN || n == -FI_EINTR || !n) {
-		w->empty_looks++;
-		if (w->node->config->sleep || !(w->empty_looks % LOOKS_TO_YIELD))
-			fb_look_around(w);
+		w->empty_polls++;
+		if (w->node->config->sleep || !(w->empty_polls % POLLS_TO_YIELD))
+			fb_check_peer(w);
 		return;
 	}
 	if (n == -FI_EAVAIL)
@@ -262,24 +263,24 @@ void fb_message_start(struct fb_worker *w)
 	char *buf;
 
 	while (fb_fifo_empty(&w->tx.fifo))
-		fb_look(w);
+		fb_poll(w);
 	slot = fb_fifo_take(&w->tx.fifo);
 	buf = fb_next_buffer(&w->tx, slot);
 	if (fills(w))
-		fb_fill(w, buf, slot->turn);
+		fb_fill(w, buf, slot->iteration);
 	if (w->test == FB_WRITE_LATENCY)
-		buf[w->bytes - 1] = fb_write_mark(w, slot->turn);
+		buf[w->bytes - 1] = fb_write_mark(w, slot->iteration);
 	FB_ASK(w, w->start(w, slot, buf), fb_tests[w->test].name);
 	if (w->silent)
 		fb_fifo_put(&w->tx.fifo, slot);
 }
 
-void fb_message_word(struct fb_worker *w)
+void fb_message_send_empty(struct fb_worker *w)
 {
 	struct fb_slot *slot;
 
 	while (fb_fifo_empty(&w->tx.fifo))
-		fb_look(w);
+		fb_poll(w);
 	slot = fb_fifo_take(&w->tx.fifo);
 	if (w->node->call == FB_CALL_TAGGED)
 		FB_ASK(w,
@@ -293,10 +294,10 @@ void fb_message_word(struct fb_worker *w)
 			"fi_send");
 }
 
-void fb_message_hear(struct fb_worker *w)
+void fb_message_await_empty(struct fb_worker *w)
 {
 	while (fb_fifo_empty(&w->rx.fifo))
-		fb_look(w);
+		fb_poll(w);
 	fb_message_post(w, fb_fifo_take(&w->rx.fifo));
 }
 
@@ -306,16 +307,16 @@ void fb_message_drain(struct fb_worker *w)
 		fb_tests[w->test].need == FB_NEED_COLLECTIVE)
 		return;
 	for (uint32_t i = 0; i < w->rx.slots; i++)
-		fb_message_word(w);
+		fb_message_send_empty(w);
 	while (fb_fifo_count(&w->rx.fifo) < w->rx.slots)
-		fb_look(w);
+		fb_poll(w);
 	fb_message_finish(w);
 }
 
 void fb_message_finish(struct fb_worker *w)
 {
 	while (fb_fifo_count(&w->tx.fifo) < w->tx.slots)
-		fb_look(w);
+		fb_poll(w);
 }
 
 struct fb_slot *fb_message_await(struct fb_worker *w)
@@ -323,9 +324,9 @@ struct fb_slot *fb_message_await(struct fb_worker *w)
 	struct fb_slot *slot;
 
 	while (fb_fifo_empty(&w->rx.fifo))
-		fb_look(w);
+		fb_poll(w);
 	slot = fb_fifo_take(&w->rx.fifo);
 	if (w->touch)
-		fb_read(w, fb_buffer(&w->rx, slot->buffer), slot->turn);
+		fb_read(w, fb_buffer(&w->rx, slot->buffer), slot->iteration);
 	return slot;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * Objects that a run opens. Connected endpoints: member 1 listens, member 0 connects
- * each of its endpoints in turn.
+ * its endpoints one after the other.
  */
 #include "node.h"
 #include "group.h"
@@ -150,7 +150,7 @@ static void open_fabric(struct fb_node *node)
 		open_eq(node);
 }
 
-/* Member 1 listens first; member 0 asks for what reaches it. */
+/* Member 1 listens first; then member 0 asks for an endpoint that reaches it. */
 static void open_connected(struct fb_node *node)
 {
 	struct fb_address mine = { .len = 0 }, all[2];

@@ -14,9 +14,10 @@
 
 struct fb_worker;
 
-/* One process of a run: what its threads share. */
+/* One process of a run: the objects that its threads share. */
 struct fb_node {
-	struct fb_config *config; /* without the tests that were left out, once open */
+	struct fb_config
+		*config; /* after opening, without tests that are not possible */
 	struct fb_control *control;
 	const char
 		*source; /* local address of endpoints with IP addresses; NULL: any */
@@ -30,8 +31,9 @@ struct fb_node {
 	struct fid_eq *eq;   /* connections, and joins of groups */
 	struct fid_pep *pep; /* server with connected endpoints */
 	struct fb_worker *worker;
-	fi_addr_t *member; /* all by rank, where they are in one group; else NULL */
-	uint64_t size_max, inject_max; /* bytes, the less of all members */
+	fi_addr_t *member; /* addresses of all members by rank, if a test needs a group;
+			      else NULL */
+	uint64_t size_max, inject_max; /* limits of all members, in bytes */
 	bool yields; /* threads give way: there are more of them than processors */
 };
 
@@ -43,7 +45,7 @@ struct fb_end {
 	fi_addr_t peer;
 };
 
-/* An address, as members tell it. */
+/* An address, as members exchange it. */
 struct fb_address {
 	uint64_t len;
 	char addr[256];
@@ -54,11 +56,11 @@ struct fb_address {
 void fb_node_open(struct fb_node *node);
 void fb_node_close(struct fb_node *node);
 
-/* One more endpoint of this side, bound to @cq and @av. */
+/* Opens another endpoint of this process, bound to @cq and @av, and enables it. */
 struct fid_ep *fb_node_endpoint(struct fb_node *node, struct fi_info *info,
 	struct fid_cq *cq, struct fid_av *av);
 struct fid_cq *fb_node_queue(struct fb_node *node);
-/* One more connection of two connected endpoints of the two sides. */
+/* Opens another endpoint of each side, and connects both. */
 struct fid_ep *fb_node_connect(struct fb_node *node, struct fid_cq *cq);
 
 struct fb_address fb_address_of(struct fid *fid);

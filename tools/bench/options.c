@@ -218,7 +218,7 @@ static bool parse_small(const char *text, uint32_t *ret_number)
 	return true;
 }
 
-/* Counts that are left out are 0, so 0 is none that can be asked for. */
+/* A count of 0 means that the option was not given, so 0 is refused. */
 static bool parse_count(const char *text, uint64_t *ret_number)
 {
 	return fb_parse_number(text, ret_number) && *ret_number;
@@ -249,7 +249,7 @@ static bool parse_with(struct fb_options *o, const char *text)
 	return true;
 }
 
-/* What is sent to a server. */
+/* Options that set the configuration, which is sent to a server. */
 static bool parse_config(int option, const char *arg, struct fb_config *c)
 {
 	switch (option) {
@@ -376,7 +376,7 @@ static const char *name_of(int option)
 	return "?";
 }
 
-/* Whether it says what is measured, except the tests, and not what becomes of it. */
+/* Does the option concern the measurement, except its tests, and not the output? */
 static bool is_measurement(int option)
 {
 	switch (option) {

@@ -7,18 +7,19 @@
 #include <string.h>
 #include <rdma/fabric.h>
 
-enum { PART_MAX = 64 };
+enum { WORD_MAX = 64 };
 
-/* The part of @text before @end, and what follows @end in @ret_rest (NULL: nothing). */
-static bool cut(const char *text, char end, char part[PART_MAX], const char **ret_rest)
+/* Copies the text before @end to @word; @ret_rest is the text behind @end (NULL: none).
+ */
+static bool cut(const char *text, char end, char word[WORD_MAX], const char **ret_rest)
 {
 	const char *at = strchr(text, end);
 	size_t len = at ? (size_t)(at - text) : strlen(text);
 
-	if (!len || len >= PART_MAX)
+	if (!len || len >= WORD_MAX)
 		return false;
-	memcpy(part, text, len);
-	part[len] = 0;
+	memcpy(word, text, len);
+	word[len] = 0;
 	*ret_rest = at ? at + 1 : NULL;
 	return true;
 }
@@ -69,10 +70,10 @@ static bool add_size(struct fb_config *c, uint64_t bytes)
 static bool add_sizes(struct fb_config *c, const char *text)
 {
 	uint64_t low, high;
-	char part[PART_MAX];
+	char word[WORD_MAX];
 	const char *rest;
 
-	if (!cut(text, ':', part, &rest) || !fb_parse_bytes(part, &low))
+	if (!cut(text, ':', word, &rest) || !fb_parse_bytes(word, &low))
 		return false;
 	high = low;
 	if (rest && (!fb_parse_bytes(rest, &high) || high < low))
@@ -85,11 +86,11 @@ static bool add_sizes(struct fb_config *c, const char *text)
 
 bool fb_parse_sizes(const char *text, struct fb_config *config)
 {
-	char part[PART_MAX];
+	char word[WORD_MAX];
 
 	config->size_count = 0;
 	while (text) {
-		if (!cut(text, ',', part, &text) || !add_sizes(config, part))
+		if (!cut(text, ',', word, &text) || !add_sizes(config, word))
 			return false;
 	}
 	return true;
@@ -114,7 +115,7 @@ static uint64_t bit(enum fb_test test)
 	return (uint64_t)1 << test;
 }
 
-/* All that make sense with the other options. */
+/* All tests that are possible with the other options. */
 static uint64_t all_tests(const struct fb_config *c)
 {
 	uint64_t messages = bit(FB_LATENCY) | bit(FB_BANDWIDTH) | bit(FB_RATE);
@@ -135,7 +136,7 @@ static uint64_t all_tests(const struct fb_config *c)
 
 bool fb_parse_tests(const char *text, struct fb_config *config)
 {
-	char part[PART_MAX];
+	char word[WORD_MAX];
 
 	config->tests = 0;
 	if (!strcmp(text, "all")) {
@@ -146,9 +147,9 @@ bool fb_parse_tests(const char *text, struct fb_config *config)
 	while (text) {
 		int test = 0;
 
-		if (!cut(text, ',', part, &text))
+		if (!cut(text, ',', word, &text))
 			return false;
-		while (test < FB_TEST_COUNT && strcmp(fb_tests[test].name, part) != 0)
+		while (test < FB_TEST_COUNT && strcmp(fb_tests[test].name, word) != 0)
 			test++;
 		if (test == FB_TEST_COUNT)
 			return false;
@@ -159,11 +160,11 @@ bool fb_parse_tests(const char *text, struct fb_config *config)
 
 static bool add_cores(const char *text, struct fb_cores *cores)
 {
-	char part[PART_MAX];
+	char word[WORD_MAX];
 	const char *rest;
 	uint64_t low, high;
 
-	if (!cut(text, '-', part, &rest) || !fb_parse_number(part, &low))
+	if (!cut(text, '-', word, &rest) || !fb_parse_number(word, &low))
 		return false;
 	high = low;
 	if (rest && !fb_parse_number(rest, &high))
@@ -177,10 +178,10 @@ static bool add_cores(const char *text, struct fb_cores *cores)
 
 static bool side_cores(const char *text, struct fb_cores *cores)
 {
-	char part[PART_MAX];
+	char word[WORD_MAX];
 
 	while (text)
-		if (!cut(text, ',', part, &text) || !add_cores(part, cores))
+		if (!cut(text, ',', word, &text) || !add_cores(word, cores))
 			return false;
 	return true;
 }

@@ -5,7 +5,7 @@
 #include "options.h"
 #include "record.h"
 
-/* Draws @measured, @count series that may be none, and what the files of --with have,
+/* Draws the @count series @measured (0: none), and the series in the files of --with,
  * into the file of --plot. */
 void fb_plot(const struct fb_options *options, const struct fb_series *measured,
 	size_t count);

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
-/* Another program. */
+/* A program to run. */
 struct fb_process {
 	char *const *argv; /* ends with NULL; argv[0] is looked up in PATH */
 	char *const *env;  /* NAME=VALUE to add, ends with NULL; or NULL */
@@ -16,11 +16,12 @@ struct fb_process {
 	bool silent;       /* its standard error is dropped */
 };
 
-/* Starts it; what it writes to its standard output is in @ret_output, or dropped if
- * that is NULL. It dies with this process. */
+/* Starts the program. @ret_output gets its standard output; NULL: it is dropped. The
+ * program is killed when this process ends. */
 pid_t fb_process_start(const struct fb_process *process, FILE **ret_output);
 
-/* Waits for its end. Returns its exit status, or 128 and the signal that killed it. */
+/* Waits for the end of the program. Returns its exit status, or 128 plus the number of
+ * the signal that killed it. */
 int fb_process_wait(pid_t pid);
 
 #endif

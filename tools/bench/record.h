@@ -8,8 +8,7 @@
 
 enum { FB_LABEL_MAX = 256 };
 
-/* A row as it is told, and as it is read again from a CSV file. Times of one message.
- */
+/* A row of the output, as a CSV file has it. Times are those of one message. */
 struct fb_record {
 	enum fb_test test;
 	uint64_t bytes, messages, lost;
@@ -17,7 +16,7 @@ struct fb_record {
 	double best_ns, median_ns, p50_ns, p90_ns, p99_ns, p999_ns, max_ns;
 };
 
-/* What was measured, and all its records. */
+/* The records of one measurement, with its label and configuration. */
 struct fb_series {
 	char label[FB_LABEL_MAX]; /* provider and library, or what --label says */
 	char provider[FB_LABEL_MAX], domain[FB_LABEL_MAX], type[16];
@@ -36,11 +35,11 @@ void fb_series_done(struct fb_series *series);
 double fb_megabytes(const struct fb_record *record, double ns);
 double fb_megamessages(const struct fb_record *record, double ns);
 
-/* What is shown of a message that takes @ns: us, MB/s or millions of messages in a
- * second, by the unit of the test. */
+/* The figure for a message that takes @ns, in the unit of the test: us, MB/s or
+ * millions of messages in a second. */
 double fb_shown(const struct fb_record *record, double ns);
 
-/* The record of that test and size, or NULL. */
+/* The record of @test with @bytes, or NULL. */
 const struct fb_record *fb_series_find(
 	const struct fb_series *series, enum fb_test test, uint64_t bytes);
 
@@ -50,8 +49,8 @@ void fb_csv_header(FILE *file);
 void fb_csv_record(
 	FILE *file, const struct fb_series *series, const struct fb_record *record);
 
-/* Reads a file; a series for each label in it. Returns NULL, or what is wrong with it,
- * in words. The caller frees ret_series and what is in it. */
+/* Reads a file into one series for each label. Returns NULL, or a text that says what
+ * is wrong with the file. The caller frees *ret_series and its contents. */
 const char *fb_csv_read(FILE *file, struct fb_series **ret_series, size_t *ret_count);
 
 #endif

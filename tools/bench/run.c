@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * How a size is measured. A batch is so many turns that the clock, which is read before
- * and after it, costs nothing; short enough that other work of the machine spoils few
- * of them. Single turns are timed in batches of their own, because a clock that is read
- * after each turn costs as much as a small message does.
+ * How a size is measured. A batch is so many iterations that the clock, which is read
+ * before and after it, costs nothing; short enough that other work of the machine
+ * spoils few of them. Single iterations are timed in batches of their own, because a
+ * clock that is read after each iteration costs as much as a small message does.
  */
 #include "run.h"
 #include "../clock.h"
 #include "idle.h"
 #include "message.h"
 #include "say.h"
-#include "turns.h"
+#include "patterns.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -28,24 +28,25 @@ enum {
 static const double batch_ns = 1e6;
 static const uint64_t batch_max = 1 << 22, warm_bytes = 64 << 20;
 
-/* What member 0 decides. */
+/* The numbers that member 0 chooses, and shares with all members. */
 struct plan {
-	uint64_t count;   /* turns of a batch */
+	uint64_t count;   /* iterations of a batch */
 	uint64_t batches; /* 0: one, to find out how long it takes */
-	uint64_t single;  /* whether batches with single turns alternate with the others
+	uint64_t single;  /* whether batches with single iterations alternate with the
+			   * others
 			   */
 };
 
-/* One thread's part of a plan. */
-struct part {
+/* The work of one thread in a plan. */
+struct task {
 	pthread_t thread;
 	struct fb_worker *w;
 	const struct fb_pattern *pattern;
 	const struct plan *plan;
 	pthread_barrier_t *start;
 	double *ns;               /* of each batch */
-	struct fb_histogram hist; /* single turns */
-	uint64_t clock_ns;        /* what reading the clock takes */
+	struct fb_histogram hist; /* single iterations */
+	uint64_t clock_ns;        /* time of reading the clock */
 };
 
 /* ---- batches ---- */
@@ -63,7 +64,7 @@ static void pin(const struct fb_node *node, uint32_t number)
 			node->cores[number % node->core_count]);
 }
 
-/* The least that a read of the clock takes. */
+/* The shortest time of reading the clock, in ns. */
 static uint64_t clock_cost(void)
 {
 	uint64_t least = UINT64_MAX, last = tool_now_ns();
@@ -78,7 +79,8 @@ static uint64_t clock_cost(void)
 	return least;
 }
 
-/* The slowest member's time counts where all take part in each operation. */
+/* The time of a batch, from this member's time: for collectives the slowest member's.
+ */
 static double of_all(struct fb_worker *w, double mine)
 {
 	double all[FB_MEMBERS_MAX];
@@ -92,80 +94,80 @@ static double of_all(struct fb_worker *w, double mine)
 	return mine;
 }
 
-static double batch(struct part *part)
+static double batch(struct task *task)
 {
-	struct fb_worker *w = part->w;
+	struct fb_worker *w = task->w;
 	uint64_t start = tool_now_ns();
 	double ns;
 
 	w->batch_ns = 0;
-	part->pattern->turns(w, part->plan->count);
+	task->pattern->iterate(w, task->plan->count);
 	ns = (double)(tool_now_ns() - start);
 	return of_all(w, w->batch_ns > 0 ? w->batch_ns : ns);
 }
 
-static void add_turn(struct part *part, uint64_t ns)
+static void add_iteration(struct task *task, uint64_t ns)
 {
-	ns = ns > part->clock_ns ? ns - part->clock_ns : 0;
-	fb_histogram_add(&part->hist, ns * PS / part->pattern->legs);
+	ns = ns > task->clock_ns ? ns - task->clock_ns : 0;
+	fb_histogram_add(&task->hist, ns * PS / task->pattern->legs);
 }
 
-static void single_batch(struct part *part)
+static void single_batch(struct task *task)
 {
-	struct fb_worker *w = part->w;
+	struct fb_worker *w = task->w;
 	uint64_t last;
 
 	if (!w->side)
-		w->stamps = fb_alloc(part->plan->count, sizeof(*w->stamps));
+		w->stamps = fb_alloc(task->plan->count, sizeof(*w->stamps));
 	last = tool_now_ns();
-	part->pattern->turns(w, part->plan->count);
+	task->pattern->iterate(w, task->plan->count);
 	if (!w->stamps)
 		return;
-	for (uint64_t i = 0; i < part->plan->count; i++) {
-		add_turn(part, w->stamps[i] - last);
+	for (uint64_t i = 0; i < task->plan->count; i++) {
+		add_iteration(task, w->stamps[i] - last);
 		last = w->stamps[i];
 	}
 	free(w->stamps);
 	w->stamps = NULL;
 }
 
-static void *run_part(void *arg)
+static void *run_task(void *arg)
 {
-	struct part *part = arg;
-	const struct plan *plan = part->plan;
+	struct task *task = arg;
+	const struct plan *plan = task->plan;
 	uint64_t batches = plan->batches ? plan->batches : 1;
 
-	pin(part->w->node, part->w->number);
+	pin(task->w->node, task->w->number);
 	if (plan->single)
-		part->clock_ns = clock_cost();
-	pthread_barrier_wait(part->start);
+		task->clock_ns = clock_cost();
+	pthread_barrier_wait(task->start);
 	for (uint64_t i = 0; i < batches; i++) {
-		part->ns[i] = batch(part);
+		task->ns[i] = batch(task);
 		if (plan->single)
-			single_batch(part);
-		if (plan->batches && !part->w->number)
-			fb_progress(fb_tests[part->w->test].name, part->w->bytes,
+			single_batch(task);
+		if (plan->batches && !task->w->number)
+			fb_progress(fb_tests[task->w->test].name, task->w->bytes,
 				(double)i / (double)batches);
 	}
 	return NULL;
 }
 
-/* Runs the parts of all threads; the first one in this thread. */
-static void run_parts(struct part *parts, uint32_t threads)
+/* Runs the tasks of all threads; the first task in the calling thread. */
+static void run_tasks(struct task *tasks, uint32_t threads)
 {
 	pthread_barrier_t start;
 
 	if (pthread_barrier_init(&start, NULL, threads))
 		fb_die(FB_EXIT_FAILED, "no memory for threads");
 	for (uint32_t i = threads; i--;) {
-		parts[i].start = &start;
-		if (i && pthread_create(&parts[i].thread, NULL, run_part, &parts[i]))
+		tasks[i].start = &start;
+		if (i && pthread_create(&tasks[i].thread, NULL, run_task, &tasks[i]))
 			fb_die(FB_EXIT_FAILED, "no thread could be started");
 		if (!i)
-			run_part(&parts[i]);
+			run_task(&tasks[i]);
 	}
 	for (uint32_t i = 1; i < threads; i++)
-		pthread_join(parts[i].thread, NULL);
+		pthread_join(tasks[i].thread, NULL);
 	pthread_barrier_destroy(&start);
 }
 
@@ -176,10 +178,10 @@ struct size {
 	const struct fb_pattern *pattern;
 	enum fb_test test;
 	uint64_t bytes;
-	struct part *parts;
+	struct task *tasks;
 };
 
-/* A plan that member 0 shared is input. */
+/* Checks a plan that came from member 0. */
 static void check_plan(const struct plan *plan)
 {
 	if (!plan->count || plan->count > FB_COUNT_MAX || plan->batches > BATCHES_MAX)
@@ -193,23 +195,23 @@ static double run_plan(struct size *size, const struct plan *plan)
 	double longest = 0;
 
 	for (uint32_t i = 0; i < threads; i++) {
-		struct part *part = &size->parts[i];
+		struct task *task = &size->tasks[i];
 
-		part->w = &size->node->worker[i];
-		part->pattern = size->pattern;
-		part->plan = plan;
-		free(part->ns);
-		part->ns = fb_alloc(batches, sizeof(*part->ns));
+		task->w = &size->node->worker[i];
+		task->pattern = size->pattern;
+		task->plan = plan;
+		free(task->ns);
+		task->ns = fb_alloc(batches, sizeof(*task->ns));
 	}
-	run_parts(size->parts, threads);
+	run_tasks(size->tasks, threads);
 	for (uint32_t i = 0; i < threads; i++)
-		if (size->parts[i].ns[0] > longest)
-			longest = size->parts[i].ns[0];
+		if (size->tasks[i].ns[0] > longest)
+			longest = size->tasks[i].ns[0];
 	return longest;
 }
 
-/* A stream goes by whole windows. */
-static uint64_t turns_for(const struct size *size, uint64_t messages)
+/* The iterations for a number of messages: in a stream, whole windows. */
+static uint64_t iterations_for(const struct size *size, uint64_t messages)
 {
 	uint32_t window = fb_config_window(size->node->config, size->bytes);
 
@@ -227,7 +229,8 @@ static uint64_t warm_up(const struct size *size)
 	return fit < WARM_MESSAGES ? fit : WARM_MESSAGES;
 }
 
-/* Other work makes a batch take longer, so the best of some tells how long it is. */
+/* The time of a batch: the shortest of several, because other work of the machine only
+ * makes a batch longer. */
 static double try_plan(struct size *size, const struct plan *plan)
 {
 	double least = run_plan(size, plan), ns;
@@ -246,9 +249,9 @@ static void find_plan(struct size *size, struct plan *plan)
 	struct fb_control *control = size->node->control;
 	double ns = 0;
 
-	*plan = (struct plan){ .count = turns_for(size, warm_up(size)) };
+	*plan = (struct plan){ .count = iterations_for(size, warm_up(size)) };
 	(void)run_plan(size, plan);
-	plan->count = turns_for(size, c->batch);
+	plan->count = iterations_for(size, c->batch);
 	while (!plan->batches) {
 		ns = try_plan(size, plan);
 		if (!c->batch && ns < batch_ns && plan->count < batch_max)
@@ -279,15 +282,15 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Time of a message in batch @i: threads share a stream, and each has its own messages
- * to and fro. */
+/* Time of a message in batch @i, over all threads: streams of threads add up, each
+ * thread has a ping-pong of its own. */
 static double of_threads(const struct size *size, uint64_t i, uint64_t messages)
 {
 	uint32_t threads = size->node->config->threads;
 	double rate = 0, sum = 0;
 
 	for (uint32_t t = 0; t < threads; t++) {
-		double ns = size->parts[t].ns[i] / (double)messages;
+		double ns = size->tasks[t].ns[i] / (double)messages;
 
 		sum += ns;
 		rate += 1 / ns;
@@ -309,7 +312,7 @@ static void fill_row(
 			(plan->single ? 2 : 1);
 	for (uint32_t t = 0; t < size->node->config->threads; t++) {
 		row->lost += size->node->worker[t].lost;
-		fb_histogram_merge(&row->hist, &size->parts[t].hist);
+		fb_histogram_merge(&row->hist, &size->tasks[t].hist);
 	}
 	for (uint64_t i = 0; i < plan->batches; i++) {
 		ns[i] = of_threads(size, i, messages);
@@ -348,9 +351,9 @@ static void end_size(struct size *size)
 {
 	for (uint32_t i = 0; i < size->node->config->threads; i++) {
 		fb_message_drain(&size->node->worker[i]);
-		free(size->parts[i].ns);
+		free(size->tasks[i].ns);
 	}
-	free(size->parts);
+	free(size->tasks);
 	fb_control_barrier(size->node->control);
 }
 
@@ -358,7 +361,7 @@ static void run_size(struct size *size, struct fb_row *row)
 {
 	struct plan plan;
 
-	size->parts = fb_alloc(size->node->config->threads, sizeof(*size->parts));
+	size->tasks = fb_alloc(size->node->config->threads, sizeof(*size->tasks));
 	memset(row, 0, sizeof(*row));
 	begin_size(size);
 	find_plan(size, &plan);
@@ -373,7 +376,7 @@ static void run_size(struct size *size, struct fb_row *row)
 
 /* ---- all of them ---- */
 
-/* What the endpoint cannot send is left out, in words. */
+/* Can the endpoint send this size? If not, a message says that it is left out. */
 static bool possible(const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
 	uint64_t most = node->size_max;

@@ -11,8 +11,8 @@ struct fb_row {
 	uint64_t bytes, messages, lost;
 	uint32_t window;
 	double best_ns, median_ns; /* of batches */
-	/* In ps, of single turns where these are one message after the other, else of
-	 * batches. Empty if percentiles are not wanted. */
+	/* In ps: times of single iterations, or of batches if the test is a stream.
+	 * Empty if percentiles are not wanted. */
 	struct fb_histogram hist;
 };
 

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Where rows go. */
+/* The outputs of rows. */
 struct sink {
 	const struct fb_options *options;
 	struct fb_node *node;
@@ -111,8 +111,8 @@ static void end(struct sink *sink)
 
 /* ---- processors ---- */
 
-/* Two processes of one machine have processors of their own, where there are enough
- * that this process may use and none are named. */
+/* If no processors are named, two processes of one machine get different ones, if this
+ * process may use enough of them. */
 static void choose_cores(const struct fb_options *o, int rank, struct fb_cores *cores)
 {
 	uint32_t threads = o->config.threads, skip = (uint32_t)rank * threads;
@@ -128,7 +128,7 @@ static void choose_cores(const struct fb_options *o, int rank, struct fb_cores *
 			cores->core[cores->count++] = core;
 }
 
-/* ---- the two ways to come together ---- */
+/* ---- starting or connecting the processes ---- */
 
 static void run_node(const struct fb_options *o, const struct fb_config *asked,
 	struct fb_control *control, const char *source, struct sink *sink)

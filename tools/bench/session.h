@@ -5,8 +5,8 @@
 #include "options.h"
 #include "record.h"
 
-/* Runs what the options ask for and tells it as table, CSV and JSON. Returns the exit
- * status; what was measured is in @ret_series, which the caller ends. */
+/* Runs the measurement of @options and writes the table, CSV and JSON. Returns the exit
+ * status; the results are in @ret_series, which the caller frees. */
 int fb_session_run(const struct fb_options *options, struct fb_series *ret_series);
 
 #endif

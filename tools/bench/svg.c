@@ -19,7 +19,7 @@ enum {
 struct panel {
 	FILE *file;
 	enum fb_unit unit;
-	int top; /* where it begins in the picture */
+	int top; /* y coordinate of its upper edge */
 	double x_low, x_high, y_low, y_high;
 	int legend; /* lines so far */
 };
@@ -164,7 +164,7 @@ static const char *color(size_t series)
 	return colors[series % (sizeof(colors) / sizeof(colors[0]))];
 }
 
-/* From p50 there to p99 back. */
+/* The area between the curves of p50 and p99. */
 static void band(const struct panel *p, const struct fb_series *s, enum fb_test test,
 	const char *fill)
 {

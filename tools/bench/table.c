@@ -91,7 +91,7 @@ void fb_table_row(const struct fb_record *r)
 
 enum { BARS_MAX = 40, BAR_LEN = 50 };
 
-/* So many buckets of the histogram in a bar that there are no more than BARS_MAX. */
+/* The number of buckets in a bar, so that there are at most BARS_MAX bars. */
 static uint32_t buckets_of_bar(uint32_t first, uint32_t last)
 {
 	uint32_t width = 1;
@@ -109,7 +109,7 @@ static void bar(double from_ns, uint64_t count, uint64_t most)
 		"##################################################");
 }
 
-/* What is beyond p99.9 is one line. */
+/* Times above p99.9 are one line. */
 void fb_table_histogram(const struct fb_row *row)
 {
 	const struct fb_histogram *h = &row->hist;

@@ -9,7 +9,7 @@ void fb_table_begin(const struct fb_series *series, const struct fb_config *conf
 void fb_table_test(enum fb_test test);
 void fb_table_row(const struct fb_record *record);
 
-/* How often each time occurred, as bars; nothing if percentiles were not wanted. */
+/* The histogram of a row as bars; nothing if percentiles were not wanted. */
 void fb_table_histogram(const struct fb_row *row);
 
 /* Bytes with a unit where they have one: 64, 4k, 1m. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Two ucx_perftest of this machine for each row. It tells an average. */
+/* Runs two processes of ucx_perftest on this machine for each row; it prints averages.
+ */
 #include "compare.h"
 #include "process.h"
 #include "say.h"
@@ -88,7 +89,7 @@ static const char *transports(const struct fb_series *ours, uint64_t bytes)
 	return NULL;
 }
 
-/* As many messages as take as long as ours did. */
+/* A number of messages that takes as long as our measurement did. */
 static uint64_t messages(const struct fb_options *o, const struct fb_record *r)
 {
 	enum { LEAST = 100 };

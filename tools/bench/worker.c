@@ -24,15 +24,15 @@ struct fb_worker *fb_workers_new(struct fb_node *node)
 	return all;
 }
 
-/* ---- how much is needed ---- */
+/* ---- sizes of memory ---- */
 
 static bool streams(enum fb_test test)
 {
 	return fb_tests[test].unit != FB_UNIT_TIME;
 }
 
-/* Receives of datagrams stay posted when the size changes: all have the largest one
- * that can be sent. */
+/* Bytes of a buffer for messages of @bytes. Receives of datagrams stay posted when the
+ * size changes, so all of them have the largest size that can be sent. */
 static uint64_t extent(const struct fb_node *node, uint64_t bytes)
 {
 	uint64_t sizes[FB_SIZES_MAX];
@@ -58,7 +58,8 @@ static uint32_t tx_slots(const struct fb_node *node, enum fb_test test, uint64_t
 	return fb_config_window(node->config, extent(node, bytes));
 }
 
-/* Of a window twice as many receives, so that there are some while others complete. */
+/* The number of receives: twice the window, so that some are posted while others
+ * complete. */
 static uint32_t rx_slots(const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
 	uint32_t slots = tx_slots(node, test, bytes);
@@ -66,8 +67,7 @@ static uint32_t rx_slots(const struct fb_node *node, enum fb_test test, uint64_t
 	return slots == LATENCY_SLOTS ? slots : 2 * slots;
 }
 
-/* Buffers of a lane with so many slots: a multiple of them, where each may be in use.
- */
+/* The number of buffers of a lane with @slots slots, a multiple of @slots. */
 static uint32_t buffers(const struct fb_config *c, uint32_t slots)
 {
 	if (!c->touch && !c->verify)
@@ -75,7 +75,8 @@ static uint32_t buffers(const struct fb_config *c, uint32_t slots)
 	return c->buffers > slots ? (c->buffers + slots - 1) / slots * slots : slots;
 }
 
-/* From one buffer to the next. Groups have buffers of their own (group.c). */
+/* Bytes from one buffer of a lane to the next. Groups have their own buffers (group.c).
+ */
 static size_t lane_stride(const struct fb_node *node, enum fb_test test, uint64_t bytes)
 {
 	if (fb_tests[test].need == FB_NEED_COLLECTIVE)
@@ -89,7 +90,7 @@ static void grow(size_t *len, size_t wanted)
 		*len = wanted;
 }
 
-/* Bytes of both lanes for the largest of what will be asked for. */
+/* Bytes of both lanes for the largest size of all tests. */
 static void lane_lengths(const struct fb_node *node, size_t *ret_tx, size_t *ret_rx)
 {
 	const struct fb_config *c = node->config;
@@ -233,11 +234,11 @@ static void lane_size(struct fb_worker *w, struct fb_lane *lane, uint32_t slots)
 	lane->buffers = buffers(c, slots);
 	if (lane->buffers * lane->stride > lane->len)
 		fb_die(FB_EXIT_FAILED, "%zu bytes: more than was allocated", w->bytes);
-	lane->turn = 0;
+	lane->iteration = 0;
 	fifo_new(&lane->fifo, slots);
 	for (uint32_t i = 0; i < slots; i++) {
 		lane->slot[i].receives = lane == &w->rx;
-		/* The next one is the first that belongs to this slot. */
+		/* fb_next_buffer then returns the first buffer of this slot. */
 		lane->slot[i].buffer = UINT32_MAX - slots;
 	}
 }
@@ -253,7 +254,7 @@ void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
 	w->touch = c->touch || c->verify;
 	w->verify = c->verify;
 	w->step = c->verify ? sizeof(uint64_t) : LINE;
-	w->turn = 0;
+	w->iteration = 0;
 	w->lost = 0;
 	fb_message_choose(w);
 	if (stay)
@@ -264,75 +265,75 @@ void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes)
 	memset(w->rx.memory, 0, w->rx.buffers * w->rx.stride);
 	for (uint32_t i = 0; i < w->tx.slots; i++)
 		fb_fifo_put(&w->tx.fifo, &w->tx.slot[i]);
-	/* Groups exchange no messages of ours. */
+	/* Tests of groups post no receives. */
 	if (fb_tests[test].need == FB_NEED_COLLECTIVE)
 		return;
 	for (uint32_t i = 0; i < w->rx.slots; i++)
 		fb_message_post(w, &w->rx.slot[i]);
 }
 
-/* ---- what buffers hold ---- */
+/* ---- contents of buffers ---- */
 
-static uint64_t word_of(uint64_t turn, size_t at)
+static uint64_t word_of(uint64_t iteration, size_t at)
 {
-	return (turn + 1) * UINT64_C(0x9e3779b97f4a7c15) + at;
+	return (iteration + 1) * UINT64_C(0x9e3779b97f4a7c15) + at;
 }
 
-void fb_fill(const struct fb_worker *w, char *buf, uint64_t turn)
+void fb_fill(const struct fb_worker *w, char *buf, uint64_t iteration)
 {
 	size_t at = 0;
 
 	for (; at + sizeof(uint64_t) <= w->bytes; at += w->step) {
-		uint64_t word = word_of(turn, at);
+		uint64_t word = word_of(iteration, at);
 
 		memcpy(buf + at, &word, sizeof(word));
 	}
 	if (!w->verify && w->bytes >= sizeof(uint64_t))
 		return;
 	for (; at < w->bytes; at++)
-		buf[at] = (char)word_of(turn, at);
+		buf[at] = (char)word_of(iteration, at);
 }
 
-char fb_fill_byte(const struct fb_worker *w, uint64_t turn, size_t at)
+char fb_fill_byte(const struct fb_worker *w, uint64_t iteration, size_t at)
 {
 	size_t start = at / sizeof(uint64_t) * sizeof(uint64_t);
-	uint64_t word = word_of(turn, start);
+	uint64_t word = word_of(iteration, start);
 	char bytes[sizeof(word)];
 
 	if (start + sizeof(word) > w->bytes)
-		return (char)word_of(turn, at);
+		return (char)word_of(iteration, at);
 	memcpy(bytes, &word, sizeof(word));
 	return bytes[at - start];
 }
 
-static _Noreturn void damaged(const struct fb_worker *w, uint64_t turn, size_t at)
+static _Noreturn void damaged(const struct fb_worker *w, uint64_t iteration, size_t at)
 {
 	fb_die(FB_EXIT_DAMAGED,
 		"%s, %zu bytes: message %llu arrived damaged, first at byte %zu",
-		fb_tests[w->test].name, w->bytes, (unsigned long long)turn, at);
+		fb_tests[w->test].name, w->bytes, (unsigned long long)iteration, at);
 }
 
-static void verify(const struct fb_worker *w, const char *buf, uint64_t turn)
+static void verify(const struct fb_worker *w, const char *buf, uint64_t iteration)
 {
 	size_t at = 0;
 
 	for (; at + sizeof(uint64_t) <= w->bytes; at += sizeof(uint64_t)) {
-		uint64_t word = word_of(turn, at);
+		uint64_t word = word_of(iteration, at);
 
 		if (memcmp(buf + at, &word, sizeof(word)) != 0)
-			damaged(w, turn, at);
+			damaged(w, iteration, at);
 	}
 	for (; at < w->bytes; at++)
-		if (buf[at] != (char)word_of(turn, at))
-			damaged(w, turn, at);
+		if (buf[at] != (char)word_of(iteration, at))
+			damaged(w, iteration, at);
 }
 
-void fb_read(struct fb_worker *w, const char *buf, uint64_t turn)
+void fb_read(struct fb_worker *w, const char *buf, uint64_t iteration)
 {
 	uint64_t sum = 0, word = 0;
 
 	if (w->verify) {
-		verify(w, buf, turn);
+		verify(w, buf, iteration);
 		return;
 	}
 	if (w->bytes < sizeof(word))
@@ -342,6 +343,6 @@ void fb_read(struct fb_worker *w, const char *buf, uint64_t turn)
 		sum += word;
 	}
 	w->received_bytes_sum += sum;
-	/* The sum is of no use, and its reads count. */
+	/* Keeps the compiler from removing the reads: the sum is not used. */
 	__asm__ volatile("" : : "r"(sum) : "memory");
 }

@@ -6,15 +6,15 @@
 
 /*
  * One thread with its endpoint, and the operations of its side. A slot is one operation
- * that may be under way: its context, and the buffer that it uses next. With more
- * buffers than slots, each slot has some of them in turn, so that no two operations
- * under way share one.
+ * that may be under way: its context, and the buffer that it uses next. If there
+ * are more buffers than slots, a slot uses several buffers one after the other; no two
+ * operations under way share a buffer.
  */
 struct fb_slot {
-	struct fi_context2 context; /* first: what completions tell */
+	struct fi_context2 context; /* first: completions return its address */
 	bool receives;
 	uint32_t buffer;
-	uint64_t turn; /* number of the operation that uses or used it */
+	uint64_t iteration; /* number of the operation that uses or used it */
 };
 
 /* Slots in the order in which they became free, or have something to read. */
@@ -35,7 +35,7 @@ struct fb_lane {
 	struct fb_slot *slot;
 	uint32_t slots;
 	struct fb_fifo fifo; /* tx: free slots; rx: received ones */
-	uint64_t turn;       /* operations started, or receives posted, of this size */
+	uint64_t iteration;  /* operations started, or receives posted, of this size */
 };
 
 struct fb_worker {
@@ -44,40 +44,41 @@ struct fb_worker {
 	int side; /* 0 measures */
 	uint32_t number;
 
-	/* Of this size. */
+	/* The test and size that are measured now. */
 	enum fb_test test;
 	size_t bytes;
 	uint32_t window;
 	bool touch, verify;
 	bool silent;     /* operations that are injected have no completion */
-	bool has_result; /* something comes back to the buffer of an operation */
+	bool has_result; /* operations fetch data into their buffers */
 	size_t step;     /* bytes from one word that is touched to the next */
 	ssize_t (*start)(struct fb_worker *w, struct fb_slot *slot, char *buf);
 
 	struct fb_lane tx, rx;
 	uint64_t remote_addr, remote_key;
-	uint64_t turn;
-	uint64_t received_bytes_sum; /* so that reads of buffers are not left out */
+	uint64_t iteration;
+	uint64_t received_bytes_sum; /* sum of bytes read, so that they are read */
 
-	uint64_t *stamps; /* member 0: when each turn ended; NULL: not wanted */
-	/* Datagrams: the time that the last batch took for its messages (0: the time of
-	 * the call), and how many messages of this size were lost. */
+	uint64_t *stamps; /* side 0: end of each iteration in ns; NULL: not wanted */
+	/* Datagrams: time of the last batch in ns (0: the time of the call), and number
+	 * of messages of this size that were lost. */
 	double batch_ns;
 	uint64_t lost;
 
-	/* Looks at an empty queue since something came, and since when. */
-	uint32_t empty_looks;
+	/* Polls of an empty queue since the last completion, and the time of the first
+	 * of them in ns. */
+	uint32_t empty_polls;
 	uint64_t quiet_since_ns;
 };
 
 struct fb_worker *fb_workers_new(struct fb_node *node);
 
-/* Memory for the largest size of all tests, registered where that is needed, and the
- * peer's. */
+/* Allocates memory for the largest size of all tests, registers it if that is needed,
+ * and exchanges addresses and keys with the peer. */
 void fb_workers_memory(struct fb_node *node);
 void fb_worker_memory_close(struct fb_worker *w);
 
-/* Slots and buffers for a size; all that is posted is posted already. */
+/* Prepares slots and buffers for a size, and posts the receives. */
 void fb_worker_size(struct fb_worker *w, enum fb_test test, size_t bytes);
 
 /* ---- slots and buffers ---- */
@@ -113,22 +114,22 @@ static inline char *fb_next_buffer(struct fb_lane *lane, struct fb_slot *slot)
 	slot->buffer += lane->slots;
 	if (slot->buffer >= lane->buffers)
 		slot->buffer = (uint32_t)(slot - lane->slot) % lane->buffers;
-	slot->turn = lane->turn++;
+	slot->iteration = lane->iteration++;
 	return fb_buffer(lane, slot->buffer);
 }
 
-/* What the last byte of the buffer of write @turn becomes: never 0, and never what the
- * write before it to the same place left there. */
-static inline char fb_write_mark(const struct fb_worker *w, uint64_t turn)
+/* The last byte of write @iteration: never 0, and different from that of the write
+ * before to the same buffer. */
+static inline char fb_write_mark(const struct fb_worker *w, uint64_t iteration)
 {
-	return (char)(1 + turn / w->rx.buffers % 255);
+	return (char)(1 + iteration / w->rx.buffers % 255);
 }
 
-/* What the buffer of operation @turn holds, in words or (at its end) in bytes. */
-void fb_fill(const struct fb_worker *w, char *buf, uint64_t turn);
-/* Byte @at of it. */
-char fb_fill_byte(const struct fb_worker *w, uint64_t turn, size_t at);
-/* Reads it; with verification ends the process if it is anything else. */
-void fb_read(struct fb_worker *w, const char *buf, uint64_t turn);
+/* Fills the buffer of operation @iteration, in words and, at its end, in bytes. */
+void fb_fill(const struct fb_worker *w, char *buf, uint64_t iteration);
+/* Byte @at of the buffer that fb_fill filled. */
+char fb_fill_byte(const struct fb_worker *w, uint64_t iteration, size_t at);
+/* Reads a buffer; with verification, the process ends if it differs from fb_fill's. */
+void fb_read(struct fb_worker *w, const char *buf, uint64_t iteration);
 
 #endif

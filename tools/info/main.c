@@ -18,11 +18,11 @@ static int query(const struct info_options *o)
 		return print_failure("fi_getinfo", ret);
 
 	if (o->env) {
-		ret = print_variables(o->env_part);
+		ret = print_variables(o->env_text);
 		if (ret)
 			ret = print_failure("fi_getparams", ret);
 	} else if (o->verbose) {
-		print_long(list, o->info_part);
+		print_long(list, o->info_text);
 	} else if (o->list) {
 		print_providers(list);
 	} else {

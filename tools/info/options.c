@@ -185,14 +185,14 @@ enum parse_result info_options_parse(
 				return done(-ret, ret_status);
 			break;
 		case 'g':
-			o->env_part = optarg;
+			o->env_text = optarg;
 			o->env = true;
 			break;
 		case 'e':
 			o->env = true;
 			break;
 		case 'i':
-			o->info_part = optarg;
+			o->info_text = optarg;
 			o->verbose = true;
 			break;
 		case 'l':

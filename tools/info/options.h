@@ -15,8 +15,8 @@ struct info_options {
 	uint64_t flags;
 
 	bool env;
-	const char *env_part;  /* only variables whose name has this in it */
-	const char *info_part; /* only infos whose text has this in it */
+	const char *env_text;  /* print only variables whose name contains this text */
+	const char *info_text; /* print only infos whose text contains this */
 	bool verbose;
 	bool list;
 	bool why;

@@ -8,12 +8,12 @@
 void print_short(const struct fi_info *list);
 void print_providers(const struct fi_info *list);
 
-/* Infos whose text contains @part in any case; all when it is NULL. */
-void print_long(const struct fi_info *list, const char *part);
+/* Infos whose text contains @text, in any case; NULL: all. */
+void print_long(const struct fi_info *list, const char *text);
 
-/* Variables whose name contains @part in any case; all when it is NULL. Returns 0 or a
- * negative error. */
-int print_variables(const char *part);
+/* Variables whose name contains @text, in any case; NULL: all. Returns 0 or a negative
+ * error. */
+int print_variables(const char *text);
 
 /* "fi_getinfo: -61 (No data available)" on stderr; returns the exit status. */
 int print_failure(const char *call, int error);

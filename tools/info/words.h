@@ -10,7 +10,7 @@ struct word {
 	uint64_t value;
 };
 
-/* A family of names, and what to call it when one is not known. */
+/* A set of names, and its title for the message about an unknown name. */
 struct vocabulary {
 	const char *kind;
 	const struct word *words; /* ends with a NULL name */

@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { EVENT_TIMEOUT_MS = 10000, LOOK_EVERY_MS = 100 };
+enum { EVENT_TIMEOUT_MS = 10000, CHECK_EVERY_MS = 100 };
 
 static int get_name(struct fid *fid, uint32_t format, struct pp_name *ret_name)
 {
@@ -157,7 +157,7 @@ static int wait_event(
 
 	do {
 		n = fi_eq_sread(link->eq, &event, ret_entry, sizeof(*ret_entry),
-			LOOK_EVERY_MS, 0);
+			CHECK_EVERY_MS, 0);
 		if (n >= 0 && event == wanted)
 			return 0;
 		if (n == -FI_EAVAIL)

@@ -186,7 +186,7 @@ static int recv_all(int fd, void *buf, size_t len)
 	return 0;
 }
 
-/* Receives exactly the text that the protocol has at this place. */
+/* Receives @text, which the protocol has at this point; any other text is an error. */
 static int expect(int fd, const char *text, size_t len)
 {
 	char got[16];

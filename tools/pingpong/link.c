@@ -51,7 +51,7 @@ static int alloc_buffers(struct pp_link *link)
 	size_t largest = pp_sizes_largest(&link->sizes);
 	int ret;
 
-	/* The closing message must fit, whatever the sizes are. */
+	/* The closing message must fit, also if all sizes are smaller. */
 	if (largest < PP_FIN_LEN)
 		largest = PP_FIN_LEN;
 	link->prefix = link->info->mode & FI_MSG_PREFIX
@@ -178,7 +178,7 @@ int pp_link_open_endpoint(struct pp_link *link)
 		(object) = NULL;                                                       \
 	} while (0)
 
-/* Users before what they use. */
+/* Closes an object before the objects that it uses. */
 void pp_link_close(struct pp_link *link)
 {
 	CLOSE(link->ep);

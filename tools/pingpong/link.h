@@ -62,10 +62,10 @@ static inline bool pp_link_lossy(const struct pp_link *link)
 	return link->ep_type == FI_EP_DGRAM;
 }
 
-/* The type that -e says, or the one that the provider has. */
+/* Choose the endpoint type: that of -e, or one that the provider has. */
 int pp_link_choose_type(struct pp_link *link);
 
-/* What the options ask for. NULL: no memory. */
+/* Hints for the options. NULL: no memory. */
 struct fi_info *pp_hints_new(const struct pp_options *options);
 int pp_link_getinfo(struct pp_link *link, struct fi_info *hints);
 

@@ -39,7 +39,8 @@ static long first_wrong(unsigned int at, const char *buf, size_t len)
 	return PP_PATTERN_OK;
 }
 
-/* Where a message that begins with @c started; the expected place if nowhere. */
+/* The position in the pattern at which a message that begins with @c starts; @expected
+ * if the pattern has no such character. */
 static unsigned int start_from(char c, unsigned int expected)
 {
 	const char *found = c ? strchr(letters, c) : NULL;

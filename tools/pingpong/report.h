@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What one size took. */
+/* Times and counts of one size. */
 struct pp_result {
 	size_t size;
 	uint64_t sent;

@@ -8,8 +8,8 @@
  * were lost on their way to it, so it stops waiting when the client goes on to compare
  * counts over the control connection.
  *
- * The two ends may be able to send different sizes, which they do not negotiate. The
- * end with fewer sizes sends its closing message where the other expects the next size.
+ * The two ends may be able to send different sizes, and do not negotiate them. The end
+ * with fewer sizes sends its closing message when the other end expects the next size.
  */
 #include "rounds.h"
 #include "../clock.h"
@@ -106,8 +106,8 @@ static int recv_message(struct run *run, enum pp_wait_for what, int timeout_ms)
 	return pp_post_recv(link);
 }
 
-/* Returns the result of a wait, a timeout of a reliable endpoint being an error. */
-static int recv_here(struct run *run)
+/* recv_message, where a timeout of a reliable endpoint is an error. */
+static int recv_or_fail(struct run *run)
 {
 	bool lossy = pp_link_lossy(run->link);
 	int ret;
@@ -132,7 +132,7 @@ static int client_round(struct run *run)
 		ret = send_message(run);
 		if (ret)
 			return ret;
-		ret = recv_here(run);
+		ret = recv_or_fail(run);
 		if (ret < 0)
 			return ret;
 		lost_in_a_row = ret == PP_TIMED_OUT ? lost_in_a_row + 1 : 0;
@@ -158,7 +158,7 @@ static int server_round(struct run *run)
 	int i, ret;
 
 	for (i = 0; i < total; i++) {
-		ret = recv_here(run);
+		ret = recv_or_fail(run);
 		if (ret == PP_MOVED_ON)
 			break;
 		if (ret < 0)
@@ -176,8 +176,8 @@ static bool is_fin(struct pp_link *link)
 	return link->rx_len == PP_FIN_LEN && !memcmp(pp_rx_data(link), fin, PP_FIN_LEN);
 }
 
-/* Waits until the peer talks, or has said goodbye. Data can only be what is left of the
- * last size. */
+/* Waits until the peer sends on the control connection, or its closing message arrives.
+ * Other messages can only be late datagrams of the last size. */
 static int wait_for_talk(struct run *run)
 {
 	struct pp_link *link = run->link;
@@ -217,8 +217,8 @@ static int synchronise(struct run *run)
 	return ret;
 }
 
-/* The server learns how many messages the client got back. Each makes progress while
- * it waits: the other one may need acknowledgements of its last messages. */
+/* The client tells the server how many messages came back. Both make progress while
+ * they wait, because the peer may need acknowledgements of its last messages. */
 static int exchange_count(struct run *run, uint64_t *count)
 {
 	bool server = pp_link_server(run->link);
@@ -260,7 +260,7 @@ static int run_size(struct run *run)
 	return 0;
 }
 
-/* Waits for the peer's closing message, whatever stale datagrams come before. */
+/* Waits for the peer's closing message, and drops late datagrams before it. */
 static int recv_fin(struct pp_link *link)
 {
 	int ret;
@@ -280,7 +280,7 @@ static int recv_fin(struct pp_link *link)
 /*
  * Both ends send a last message and wait for that of the peer, so that neither closes
  * its endpoint while the other still needs it. All results are known by now, and the
- * peer may have ended already, so errors here are only logged.
+ * peer may have ended already, so errors of this function are only logged.
  */
 static void say_goodbye(struct run *run)
 {

@@ -19,7 +19,7 @@ enum pp_wait_for {
 	PP_FOR_MESSAGE, /* the peer leaves, which is an error */
 	/* Also that the peer talks on the control connection. */
 	PP_FOR_MESSAGE_OR_TALK,
-	PP_FOR_TALK_OR_MESSAGE, /* the same, talk being what is expected */
+	PP_FOR_TALK_OR_MESSAGE, /* the same, but the control connection is expected */
 	/* None: the peer may end before its last message was read. */
 	PP_FOR_LAST_MESSAGE,
 };
@@ -43,7 +43,8 @@ int pp_wait_sent(struct pp_link *link);
 /* Sends @len bytes of the send buffer, which must be free. */
 int pp_send(struct pp_link *link, size_t len);
 
-/* The same, complete only when the peer has it, so that closing loses nothing. */
+/* pp_send, complete only when the peer has the message, so that closing loses nothing.
+ */
 int pp_send_last(struct pp_link *link, size_t len);
 
 /* Waits for a message; the caller then has to post the next receive. Returns enum

@@ -23,8 +23,8 @@
 struct wf_old_srx {
 	struct wf_old_guard guard;
 	struct fid_peer_srx fid; /* the receive context that the provider sees */
-	struct fi_ops_srx_peer peer_ops;
-	struct fid_peer_srx *owner;
+	struct fi_ops_srx_peer peer_ops; /* operations for the owner */
+	struct fid_peer_srx *owner;      /* the owner's receive context */
 	const struct wf_old_peer *old;
 	struct wf_list copies; /* of wf_old_entry */
 	/* The provider's function for foreach_unspec_addr, which is called without the

@@ -10,7 +10,7 @@
 struct wf_core_param {
 	const char *name; /* as for fi_param_get(NULL, name, ...) */
 	enum fi_param_type type;
-	const char *default_text;
+	const char *default_text; /* the default, for the help text */
 	const char *help;
 };
 

@@ -76,7 +76,7 @@ enum wf_field_kind {
 struct wf_field {
 	const char *name;
 	enum wf_field_kind kind;
-	unsigned int offset;
+	unsigned int offset; /* of the member in the struct, in bytes */
 	unsigned int
 		node; /* 3: callers of a version before FABRIC_1.3 lack the member */
 	const struct wf_names *names;

@@ -21,8 +21,8 @@ enum { WF_ATOMIC_OPS = FI_DIFF + 1 };
 
 /* One datatype: bytes of an element, and its operations; NULL where C has none. */
 struct wf_atomic_type {
-	size_t size;
-	wf_atomic_fn fn[WF_ATOMIC_OPS];
+	size_t size;                    /* bytes of an element */
+	wf_atomic_fn fn[WF_ATOMIC_OPS]; /* by enum fi_op */
 };
 
 extern const struct wf_atomic_type wf_atomic_int8, wf_atomic_uint8, wf_atomic_int16,

@@ -41,8 +41,8 @@ struct wf_av {
 	/* Attributes that the AV was opened with. name and map_addr: a copy and the
 	 * address of the mapping, for an AV with a name, else NULL. */
 	struct fi_av_attr attr;
-	atomic_int refs; /* endpoints bound, sets, exports */
-	struct wf_lock lock;
+	atomic_int refs;             /* endpoints bound, sets, exports */
+	struct wf_lock lock;         /* guards changes, see above */
 	struct wf_eq *eq;            /* bound by fi_av_bind, or NULL */
 	struct wf_av_shared *shared; /* NULL: a private table */
 	struct fid_peer_av *peer;    /* the owner's AV of an imported one, or NULL */
@@ -55,12 +55,12 @@ struct wf_av {
 /* Callbacks for addresses that this process inserts or removes. They are called without
  * any lock of the AV. */
 struct wf_av_watch {
-	void (*inserted)(struct wf_av_watch *watch);
+	void (*inserted)(struct wf_av_watch *watch); /* Addresses were inserted. */
 	/* The addresses at these @count indexes were removed; new addresses may have
 	 * been inserted there since. */
 	void (*removed)(struct wf_av_watch *watch, const uint64_t *index, size_t count);
-	struct wf_list link;
-	atomic_uint holds; /* number of threads inside a callback of this watch */
+	struct wf_list link; /* in wf_av.watches */
+	atomic_uint holds;   /* number of threads inside a callback of this watch */
 };
 
 /* Register a watch, and remove it. After wf_av_watch_del returned no new callback

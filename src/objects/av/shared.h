@@ -23,12 +23,12 @@ struct wf_av_header {
 	uint32_t addr_format;   /* FI_SOCKADDR_IN, ... */
 	uint32_t addr_len;      /* bytes of a stored address */
 	uint32_t max_bits;      /* log2 of the largest number of addresses */
-	alignas(WF_CACHELINE) struct wf_av_state state;
+	alignas(WF_CACHELINE) struct wf_av_state state; /* state of the table */
 };
 
 struct wf_av_shared {
-	struct wf_shm shm;
-	struct wf_av_memory memory;
+	struct wf_shm shm;          /* the shared memory object */
+	struct wf_av_memory memory; /* the table in it */
 };
 
 enum {

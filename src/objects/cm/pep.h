@@ -58,14 +58,14 @@ struct wf_pep {
 	struct fid_pep fid;
 	const struct wf_pep_ops *ops;
 	struct wf_fabric *fabric;
-	struct fi_info *info;
+	struct fi_info *info;    /* copy of the info that it was opened with */
 	struct wf_eq *eq;        /* NULL until bound */
 	struct wf_progress item; /* the transport sets its functions */
 	struct wf_lock lock;
-	union wf_sockaddr name;
-	bool listening;
-	bool taken;  /* its address belongs to an active endpoint now */
-	int backlog; /* FI_BACKLOG */
+	union wf_sockaddr name; /* its address */
+	bool listening;         /* fi_listen was called */
+	bool taken;             /* its address belongs to an active endpoint now */
+	int backlog;            /* FI_BACKLOG */
 };
 
 /* Check the arguments of fi_passive_ep(3), and initialise @pep, which the transport has
@@ -85,8 +85,9 @@ int wf_pep_take(struct fid *handle, const struct wf_pep_ops *ops, int family,
 
 /* Addresses of both ends and the application's data, as a request brought them. */
 struct wf_cm_arrival {
+	/* addresses of this end and of the peer */
 	const union wf_sockaddr *own, *peer;
-	const void *data;
+	const void *data; /* data of fi_connect(3), @len bytes */
 	size_t len;
 };
 

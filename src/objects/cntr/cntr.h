@@ -24,24 +24,24 @@ struct wf_cntr {
 	struct fid_cntr fid;
 	struct wf_domain *domain;
 	struct fid_peer_cntr self; /* only its address is used, as a value of @owner */
-	struct fid_peer_cntr *owner;
+	struct fid_peer_cntr *owner; /* owner of an imported counter, else &@self */
 	/* In an imported counter, the linked owner; NULL: call the operations of
 	 * @owner. */
 	_Atomic(struct wf_cntr *) direct;
-	enum fi_cntr_events events;
-	_Alignas(WF_CACHELINE) atomic_uint_fast64_t value;
-	atomic_uint_fast64_t err;
-	atomic_bool has_work; /* @work is not empty; see trigger.h */
+	enum fi_cntr_events events;                        /* completions or bytes */
+	_Alignas(WF_CACHELINE) atomic_uint_fast64_t value; /* value of the counter */
+	atomic_uint_fast64_t err; /* error value of the counter */
+	atomic_bool has_work;     /* @work is not empty; see trigger.h */
 	/* An endpoint that the counter is bound to has no descriptor that reports
 	 * messages: a thread that waits for the counter wakes from time to time. */
 	atomic_bool needs_polling;
 	atomic_uint_fast64_t seen, seen_err; /* values that the application read last */
-	atomic_int refs; /* endpoints, regions, poll sets and exports that use it */
-	struct wf_wait wait;
-	struct wf_progress_list progress;
+	atomic_int refs;     /* endpoints, regions, poll sets and exports that use it */
+	struct wf_wait wait; /* signalled after each change */
+	struct wf_progress_list progress; /* items that readers run */
 	struct wf_patience
 		patience; /* time since the last change, for threads that poll */
-	struct wf_counted_cntr counted;
+	struct wf_counted_cntr counted; /* entry in the domain if bound to regions */
 	/* Operations that wait for this counter, by threshold; guarded by the lock of
 	 * the domain's triggers (trigger.h). */
 	struct wf_list work;

@@ -28,13 +28,13 @@ struct wf_counted {
 
 /* The entry of an endpoint; a member of struct wf_ep. */
 struct wf_counted_ep {
-	struct wf_list link;
+	struct wf_list link;      /* in wf_counted.eps */
 	struct wf_progress *item; /* runs the endpoint; NULL: it is in no list */
 };
 
 /* The entry of a counter; a member of struct wf_cntr. */
 struct wf_counted_cntr {
-	struct wf_list link;
+	struct wf_list link; /* in wf_counted.cntrs */
 	/* Number of regions that the counter is bound to; 0: it is in no list. May be
 	 * read without @lock. */
 	atomic_uint regions;

@@ -27,8 +27,8 @@ enum {
 
 /* An engine that is open for one domain. Constant. */
 struct wf_coll_engine {
-	const char *name;
-	struct fi_info *info;
+	const char *name;     /* name of the engine's provider */
+	struct fi_info *info; /* attributes that the domain was opened with */
 	struct fid_fabric *fabric;
 	struct fid_domain *domain; /* imports the application's domain */
 };
@@ -59,18 +59,18 @@ int wf_coll_engines(struct wf_domain *domain, struct wf_coll_engines **ret_engin
 struct wf_coll_port {
 	struct wf_coll *coll;
 	const struct wf_coll_engine *engine;
-	struct fid_ep *ep;
-	struct fid_av *av;
-	struct fid_cq *cq;
-	struct fid_cntr *cntr; /* NULL: the endpoint has no counter of FI_SEND */
-	struct fid_eq *eq;     /* NULL: it had no EQ when it was enabled */
-	struct fid_peer_av peer_av;
+	struct fid_ep *ep;          /* the engine's endpoint on top of coll->ep */
+	struct fid_av *av;          /* import of the AV */
+	struct fid_cq *cq;          /* import of the transmit CQ */
+	struct fid_cntr *cntr;      /* NULL: the endpoint has no counter of FI_SEND */
+	struct fid_eq *eq;          /* NULL: it had no EQ when it was enabled */
+	struct fid_peer_av peer_av; /* exports, which the engine calls */
 	struct fid_peer_cq peer_cq;
 	struct fid_peer_cntr peer_cntr;
 	/* The engine is of this library: the items of @cq are run without fi_cq_read.
 	 */
 	bool builtin;
-	bool enabled;
+	bool enabled; /* @ep was enabled */
 };
 
 /* A timer that wakes sleepers while there is work that no descriptor reports. */
@@ -85,7 +85,7 @@ struct wf_coll {
 	struct wf_ep *ep;
 	struct wf_coll_engines *engines;
 	struct wf_coll_port port[WF_COLL_ENGINES_MAX];
-	unsigned int port_count;
+	unsigned int port_count; /* engines that are open for the endpoint */
 
 	/* May an engine have work? Set after every call into an engine, and after the
 	 * result of a transfer; cleared when all engines are idle. */
@@ -118,9 +118,9 @@ enum wf_coll_state { WF_COLL_JOINING, WF_COLL_JOINED, WF_COLL_FAILED };
 
 /* The objects of a group at one engine; NULL: not joined there. */
 struct wf_coll_engine_group {
-	struct fid_peer_av_set peer_set;
-	struct fid_av_set *set;
-	struct fid_mc *mc;
+	struct fid_peer_av_set peer_set; /* export of the AV set */
+	struct fid_av_set *set;          /* import of the AV set */
+	struct fid_mc *mc;               /* the engine's group */
 };
 
 /* A group that the application joined. Members without a comment on locks are constant

@@ -17,7 +17,7 @@ struct wf_ep;
  */
 struct wf_ip_remote {
 	struct wf_remote remote;
-	union wf_sockaddr addr;
+	union wf_sockaddr addr; /* Address of the peer; constant. */
 	/* Index in the AV when last looked up, or FI_ADDR_NOTAVAIL. */
 	fi_addr_t index;
 };

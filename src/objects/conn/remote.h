@@ -61,6 +61,7 @@ struct wf_remote_ops {
 	/* A new peer with the address or name @key, for wf_remotes_get; zeroed except
 	 * for the transport's own members. NULL: no memory. */
 	struct wf_remote *(*make)(const void *key);
+	/* State of the connection to @remote. */
 	enum wf_remote_state (*state)(const struct wf_remote *remote);
 	/* Begin an attempt to connect. The transport reports its end with
 	 * wf_remote_failed, wf_remote_refused or wf_remote_connected. */
@@ -96,16 +97,16 @@ struct wf_remote_ops {
 /* All peers of one endpoint. */
 struct wf_remotes {
 	const struct wf_remote_ops *ops;
-	struct wf_remote **buckets;
+	struct wf_remote **buckets; /* Hash table of all peers, by address or name. */
 	/* Number of buckets (a power of two) - 1; number of peers. */
 	size_t bucket_mask, count;
 	/* Peers by AV index, filled in by operations; NULL: not known. */
 	struct wf_remote **by_index;
 	size_t index_count;             /* Members of by_index. */
 	struct wf_av_removals removals; /* AV indices that were removed. */
-	uint32_t removals_seq; /* removals.seq when they were last processed. */
-	struct wf_list busy;
-	struct wf_attempts attempts;
+	uint32_t removals_seq;       /* removals.seq when they were last processed. */
+	struct wf_list busy;         /* Peers by busy_link: work for wf_remotes_tick. */
+	struct wf_attempts attempts; /* Attempts to connect, active and passive. */
 	/* The item whose run() calls wf_remotes_tick, and the descriptors that threads
 	 * sleep on until it has work. */
 	struct wf_progress *item;
@@ -211,7 +212,7 @@ static inline enum wf_remote_state wf_remote_state_of(bool up, bool any)
 }
 
 /* Forget the indices that were removed from the AV since the last call. */
-static inline void wf_remotes_look_for_removed(struct wf_remotes *remotes)
+static inline void wf_remotes_check_removed(struct wf_remotes *remotes)
 {
 	if (wf_unlikely(
 		    wf_av_removals_seq(&remotes->removals) != remotes->removals_seq))

@@ -57,7 +57,7 @@ struct wf_unexp {
 	const struct wf_unexp_ops *ops;
 	struct wf_ep *ep;
 	struct wf_remotes *remotes; /* Peers of the endpoint; NULL: FI_EP_MSG. */
-	struct wf_recv_wants wants;
+	struct wf_recv_wants wants; /* Uses of sources; constant. */
 	/* Bytes of memory of all unexpected messages, also of lost connections. */
 	size_t bytes;
 };
@@ -70,8 +70,8 @@ struct wf_unexp_conn {
 };
 
 struct wf_origin {
-	struct wf_srx_origin srx;
-	struct wf_origin *next; /* Next origin of the same connection. */
+	struct wf_srx_origin srx; /* Origin as the receive context knows it. */
+	struct wf_origin *next;   /* Next origin of the same connection. */
 	struct wf_unexp *unexp;
 	struct wf_unexp_conn *conn; /* NULL: the connection is lost. */
 	/* Peer of the connection, with a reference; NULL: FI_EP_MSG. */

@@ -36,8 +36,8 @@ struct wf_watches {
 	/* The timer expired: the transport sets it again for threads that still sleep,
 	 * and clears this member. */
 	bool timer_expired;
-	struct wf_timer timer;
-	struct wf_watch timer_watch;
+	struct wf_timer timer;       /* Readable at the next deadline. */
+	struct wf_watch timer_watch; /* Watch of @timer. */
 };
 
 void wf_watches_init(struct wf_watches *watches);

@@ -16,10 +16,10 @@ struct wf_srx_whole {
 	uint64_t flags;   /* FI_REMOTE_CQ_DATA or 0 */
 	/* Valid if @type is FI_TAGGED; valid with FI_REMOTE_CQ_DATA. */
 	uint64_t tag, data;
-	const void *buf;
+	const void *buf;    /* The payload. */
 	size_t len;         /* Bytes at @buf. */
 	const void *source; /* Sender's address, as the sender's fi_getname gives it. */
-	size_t source_len;
+	size_t source_len;  /* Bytes at @source. */
 
 	/* The message was received or dropped (0), or failed with @err (a positive FI_E
 	 * code): the transport may free it. Called with the lock of the receive context

@@ -33,8 +33,9 @@
 struct wf_cq {
 	struct fid_cq fid;
 	struct wf_domain *domain;
+	/* the value of @owner in a queue that is not imported */
 	struct fid_peer_cq self;
-	struct fid_peer_cq *owner;
+	struct fid_peer_cq *owner; /* owner of an imported queue, else &@self */
 	/* The queue whose ring takes successes: this one, or, if imported, the linked
 	 * owner. NULL: call the operations of @owner. */
 	_Atomic(struct wf_cq *) direct;
@@ -42,17 +43,17 @@ struct wf_cq {
 	 * reported as they are. */
 	struct wf_av *direct_av;
 	struct wf_lock lock;
-	struct wf_cq_ring ring;
-	atomic_uint error_count;
-	struct wf_list errors;
+	struct wf_cq_ring ring;  /* success entries */
+	atomic_uint error_count; /* entries in @errors */
+	struct wf_list errors;   /* struct wf_cq_error, oldest first */
 	void *err_data; /* of the error read last; freed when the next one is read */
 	enum fi_cq_wait_cond wait_cond;
 	atomic_uint sleepers; /* threads inside a blocking read */
 	atomic_uint wakeups;  /* sleepers that fi_cq_signal woke and that did not return
 				 yet */
 	atomic_int refs; /* endpoints, contexts, poll sets and exports that use it */
-	struct wf_wait wait;
-	struct wf_progress_list progress;
+	struct wf_wait wait;              /* signalled when an entry is written */
+	struct wf_progress_list progress; /* items that readers run */
 	struct wf_patience
 		patience; /* time since the last entry, for threads that poll */
 	void *prov_data;  /* for the provider, from wf_prov.cq_opened on */

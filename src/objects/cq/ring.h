@@ -11,8 +11,8 @@
 
 /* One cache line. Every CQ format is a prefix of @entry. */
 struct wf_cq_slot {
-	struct fi_cq_tagged_entry entry;
-	fi_addr_t src; /* Source, for fi_cq_readfrom. */
+	struct fi_cq_tagged_entry entry; /* The entry in the largest format. */
+	fi_addr_t src;                   /* Source, for fi_cq_readfrom. */
 	uint64_t unused;
 };
 

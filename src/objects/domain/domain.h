@@ -39,10 +39,10 @@ struct wf_domain {
 	char *name;
 	uint32_t api_version;        /* the fabric's */
 	enum fi_threading threading; /* FI_THREAD_FID and _ENDPOINT became _SAFE */
-	enum fi_progress progress;
-	enum wf_lock_kind lock_kind;
-	atomic_int refs;         /* objects that are open on the domain */
-	struct wf_eq *eq;        /* default EQ, NULL until bound */
+	enum fi_progress progress;   /* model that was asked for and granted */
+	enum wf_lock_kind lock_kind; /* lock of data path objects, see above */
+	atomic_int refs;             /* objects that are open on the domain */
+	struct wf_eq *eq;            /* default EQ, NULL until bound */
 	struct fid_domain *peer; /* the owner's domain of an imported one, or NULL */
 	struct wf_mr_map mr_map; /* memory regions with remote access, by key */
 	/* The regions that peers of the domain's endpoints may access: @mr_map, or the
@@ -51,7 +51,7 @@ struct wf_domain {
 	struct wf_counted counted;         /* counters of regions */
 	struct wf_progress_list items;     /* items that the progress thread runs */
 	struct wf_progress_thread *thread; /* NULL until needed */
-	struct wf_triggers triggers;
+	struct wf_triggers triggers;       /* operations that wait for counters */
 	struct fi_hmem_override_ops hmem_override; /* size 0: none was set */
 	pthread_mutex_t control;    /* guards eq, thread and hmem_override */
 	struct wf_open_domain open; /* for wf_domain_find */

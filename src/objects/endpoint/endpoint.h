@@ -75,17 +75,19 @@ struct wf_ep_coll_ops {
 struct wf_ep {
 	struct fid_ep fid;
 	const struct wf_xfer_ops *xfer;
-	struct wf_ep_flags tx, rx;
+	struct wf_ep_flags tx, rx; /* flags of transmit and receive operations */
 	/* Mask of the flags in @rx that tagged receives have, too. */
 	uint64_t trecv_flags;
 	/* Messages of fewer bytes than this may take the fast path; 0: none. */
 	size_t small_limit;
 	bool fast_post; /* receives may take the fast path; see srx/fast_post.h */
+	/* Limits of operations: bytes, and numbers of buffers or segments. */
 	size_t inject_size, max_msg_size, tx_iov_limit, rx_iov_limit, rma_iov_limit;
-	atomic_size_t min_multi_recv;
-	struct wf_cq *tx_cq, *rx_cq;
+	atomic_size_t min_multi_recv; /* FI_OPT_MIN_MULTI_RECV in bytes */
+	struct wf_cq *tx_cq, *rx_cq;  /* bound CQs; NULL: not bound */
+	/* bound counters by event; NULL: not bound */
 	struct wf_cntr *cntr[WF_CNTR_COUNT];
-	struct wf_av *av;
+	struct wf_av *av;   /* the bound AV, or NULL */
 	struct wf_stx *stx; /* the bound shared transmit context, or NULL */
 	struct wf_domain *domain;
 	struct fi_info *info; /* copy of the info that the endpoint was opened with */
@@ -98,11 +100,11 @@ struct wf_ep {
 	uint64_t tx_op_flags, rx_op_flags; /* default flags set by the application */
 	/* The CQ was bound with FI_SELECTIVE_COMPLETION. */
 	bool tx_selective, rx_selective;
-	bool enabled;
+	bool enabled;         /* fi_enable succeeded */
 	atomic_bool triggers; /* threads that run the endpoint start triggered work */
-	pthread_mutex_t control;
-	_Atomic(struct wf_eq *) eq; /* the bound EQ; NULL: the domain's EQ, if any */
-	struct wf_lock lock;
+	pthread_mutex_t control;      /* guards bindings and attributes, see above */
+	_Atomic(struct wf_eq *) eq;   /* the bound EQ; NULL: the domain's EQ, if any */
+	struct wf_lock lock;          /* guards the state of the transport */
 	struct wf_progress progress;  /* the item that runs the transport's progress */
 	struct wf_counted_ep counted; /* entry for counters of regions; see counted.h */
 	atomic_int refs;      /* open groups and contexts; fi_close is refused */
@@ -111,7 +113,7 @@ struct wf_ep {
 	/* Collectives; NULL: the endpoint has none. Constant once the endpoint is open.
 	 */
 	const struct wf_ep_coll_ops *coll_ops;
-	struct wf_coll *coll;
+	struct wf_coll *coll;          /* state of @coll_ops */
 	struct wf_ep_cleanup *cleanup; /* for FI_AV_REMOVE_CLEANUP; else NULL */
 	struct wf_list flush_link;     /* in the list of flush.c, guarded by its lock */
 	int flush_pid;                 /* the process that enabled the endpoint */
@@ -164,8 +166,8 @@ struct wf_eq *wf_ep_eq(struct wf_ep *ep);
 /* How the end of an operation is reported, by wf_op_kind: the counter, and the flags of
  * the CQ entry. CNT-018, CNT-019, CQ-039, CQ-040. */
 struct wf_op_report {
-	enum wf_ep_cntr cntr;
-	uint64_t comp_flags;
+	enum wf_ep_cntr cntr; /* event of the counter */
+	uint64_t comp_flags;  /* flags of the CQ entry */
 };
 extern const struct wf_op_report wf_op_reports[WF_OP_COUNT];
 
@@ -377,13 +379,13 @@ void wf_ep_remote_done(struct wf_ep *ep, struct wf_mr *mr, uint64_t comp_flags,
 
 /* A message that arrived in one piece. */
 struct wf_srx_arrival {
-	const void *buf;
-	size_t len;
-	uint64_t tag;   /* 0 without FI_TAGGED */
-	uint64_t flags; /* FI_REMOTE_CQ_DATA or 0 */
-	uint64_t data;
-	fi_addr_t addr; /* the source in the numbering of the AV */
-	fi_addr_t src;  /* the source in the numbering of completions: wf_ep_source */
+	const void *buf; /* the payload */
+	size_t len;      /* bytes at @buf */
+	uint64_t tag;    /* 0 without FI_TAGGED */
+	uint64_t flags;  /* FI_REMOTE_CQ_DATA or 0 */
+	uint64_t data;   /* CQ data, with FI_REMOTE_CQ_DATA */
+	fi_addr_t addr;  /* the source in the numbering of the AV */
+	fi_addr_t src;   /* the source in the numbering of completions: wf_ep_source */
 };
 
 /* The fast path of a message (deliver.h): match it, copy it and write the completion.

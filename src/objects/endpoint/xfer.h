@@ -17,7 +17,7 @@ struct wf_ep;
  * first whose context @is returns true for. A provider that gives operations contexts
  * of its own sets @is, which is called only with operations that can be cancelled. */
 struct wf_cancel {
-	const void *context;
+	const void *context; /* context of the operation */
 	bool (*is)(const struct wf_cancel *which, void *op_context);
 };
 

@@ -30,8 +30,8 @@ struct wf_eq {
 	bool overrun;    /* an event was refused and its error is not reported yet */
 	struct wf_eq_event *last; /* the error last read, kept until the next read */
 	atomic_int refs;          /* endpoints, domains, AVs and MRs bound */
-	struct wf_wait wait;
-	struct wf_progress_list progress;
+	struct wf_wait wait;      /* signalled when an event is queued */
+	struct wf_progress_list progress; /* items that readers run */
 };
 
 static inline struct wf_eq *wf_eq_of(struct fid_eq *fid)

@@ -12,14 +12,14 @@
 struct wf_info_call {
 	struct wf_info_ctx *matched; /* templates that meet the hints */
 	size_t matched_count;
-	struct wf_info_log log;
+	struct wf_info_log log;       /* lines that the call has logged */
 	struct fi_info *head, **tail; /* the list of answers; NULL: none yet */
 };
 
 /* Arguments of fi_getinfo that concern templates. */
 struct wf_info_ask {
 	const struct wf_prov *prov;
-	uint32_t version;
+	uint32_t version;            /* API version of the caller */
 	const struct fi_info *hints; /* may be NULL */
 };
 

@@ -63,7 +63,9 @@ static uint64_t possible_caps(const struct wf_info_ctx *ctx)
 	return ctx->version < FI_VERSION(2, 0) ? caps & ~REUSED : caps;
 }
 
-/* FI_MSG, FI_RMA and the like without a direction stand for both directions. */
+/* FI_MSG, FI_TAGGED, FI_RMA and FI_ATOMIC without a direction stand for both
+ * directions.
+ */
 static uint64_t with_directions(uint64_t caps)
 {
 	if (caps & (FI_MSG | FI_TAGGED) && !(caps & (FI_SEND | FI_RECV)))

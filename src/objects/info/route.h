@@ -11,8 +11,8 @@
  * of this host, or those that node, service and hints ask for.
  */
 struct wf_route {
-	bool has_src, has_dest;
-	union wf_sockaddr src, dest;
+	bool has_src, has_dest;      /* @src and @dest are valid */
+	union wf_sockaddr src, dest; /* addresses of this end and of the peer */
 	/* The local address, which determines the names of fabric and domain. NULL: the
 	 * provider's default names. */
 	const struct wf_netaddr *at;
@@ -20,9 +20,9 @@ struct wf_route {
 
 struct wf_routes {
 	const struct wf_prov *prov;
-	struct wf_netifs *ifs;
-	const char *iface; /* the only one to use, or NULL */
-	struct wf_route *list;
+	struct wf_netifs *ifs;  /* snapshot of the interfaces */
+	const char *iface;      /* the only one to use, or NULL */
+	struct wf_route *list;  /* the routes, the best first */
 	size_t count, capacity; /* entries in @list, and its capacity */
 };
 

@@ -29,7 +29,7 @@ struct wf_info_attrs {
 /* The lines that one call has logged, so that none is repeated. */
 struct wf_info_log {
 	uint64_t seen[32]; /* hashes of lines */
-	size_t count;
+	size_t count;      /* entries in @seen */
 };
 
 struct wf_info_ctx {
@@ -38,12 +38,13 @@ struct wf_info_ctx {
 	struct wf_info_log *log; /* NULL: every line is new */
 	bool hinted;             /* the caller gave hints */
 	bool opening;            /* the hints are the info of an object being opened */
+	/* attributes of the template and of the hints */
 	struct wf_info_attrs tmpl, hint;
 };
 
 /* The reason why a hint is not met, as texts for the log. */
 struct wf_info_reason {
-	const char *field;
+	const char *field; /* name of the field */
 	char asked[384];
 	char possible[640];
 };
@@ -82,13 +83,13 @@ enum {
 };
 
 struct wf_info_rule {
-	const char *field;
+	const char *field; /* name of the field, for the log */
 	enum wf_info_struct structure;
 	size_t offset,
 		size; /* of the member within @structure, in bytes; size is 4 or 8 */
-	enum wf_info_test test;
-	enum wf_info_reply reply;
-	int show;
+	enum wf_info_test test;   /* condition for the hint */
+	enum wf_info_reply reply; /* value in the answer */
+	int show;                 /* format of the value in the log */
 	/* The row applies to API versions in [since, until); for others the hint is
 	 * ignored and no reply is given. 0: no bound. */
 	uint32_t since, until;

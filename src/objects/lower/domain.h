@@ -16,8 +16,8 @@ struct wf_lower_domain {
 	const struct fi_provider *above; /* the layered provider, for log lines */
 	const char *name;                /* name of the provider below, for log lines */
 	struct fi_info *info;            /* what both were opened with; NULL: closed */
-	struct fid_fabric *fabric;
-	struct fid_domain *domain;
+	struct fid_fabric *fabric; /* fabric of the provider below; NULL: closed */
+	struct fid_domain *domain; /* domain of the provider below; NULL: closed */
 };
 
 /* A copy of @below, a result of fi_getinfo, with the attributes that the domain below

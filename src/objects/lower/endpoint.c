@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "objects/endpoint/life/bind.h"
 #include "objects/peer/open.h"
 
 static int result(const struct wf_lower_ep *below, const char *call, int ret)
@@ -93,15 +94,6 @@ int wf_lower_ep_import_cq(struct wf_lower_ep *below, struct fid_peer_cq *port,
 	return 0;
 }
 
-static const uint64_t cntr_flags[WF_CNTR_COUNT] = {
-	[WF_CNTR_SEND] = FI_SEND,
-	[WF_CNTR_RECV] = FI_RECV,
-	[WF_CNTR_READ] = FI_READ,
-	[WF_CNTR_WRITE] = FI_WRITE,
-	[WF_CNTR_REMOTE_READ] = FI_REMOTE_READ,
-	[WF_CNTR_REMOTE_WRITE] = FI_REMOTE_WRITE,
-};
-
 int wf_lower_ep_import_cntr(struct wf_lower_ep *below, enum wf_ep_cntr event,
 	struct wf_cntr *cntr, struct fi_ops_cntr_owner *ops)
 {
@@ -113,7 +105,7 @@ int wf_lower_ep_import_cntr(struct wf_lower_ep *below, enum wf_ep_cntr event,
 	ret = wf_lower_cntr_import(imported, below->domain, cntr, ops);
 	if (ret)
 		return ret;
-	ret = fi_ep_bind(below->fid, &imported->fid->fid, cntr_flags[event]);
+	ret = fi_ep_bind(below->fid, &imported->fid->fid, wf_ep_cntr_flags[event]);
 	if (ret)
 		wf_lower_cntr_close(imported, below->domain);
 	return result(below, "binding a counter", ret);

@@ -35,8 +35,8 @@ struct wf_lower_binding {
 };
 
 struct wf_lower_ep {
-	const struct wf_lower_domain *domain;
-	struct fid_ep *fid; /* NULL: closed */
+	const struct wf_lower_domain *domain; /* the domain that it was opened on */
+	struct fid_ep *fid;                   /* NULL: closed */
 	/* The same endpoint if it is of this library: it may be started, polled and
 	 * linked without the public interface. NULL: it is foreign. Constant while the
 	 * endpoint is open. */
@@ -50,12 +50,14 @@ struct wf_lower_ep {
 
 	/* Imports; NULL: none. */
 	struct fid_cq *tx_cq, *rx_cq;
-	struct fid_ep *srx;
-	struct wf_srx_port srx_port; /* the export behind @srx */
-	struct wf_lower_cntr cntr[WF_CNTR_COUNT];
+	struct fid_ep *srx;                       /* imported receive context */
+	struct wf_srx_port srx_port;              /* the export behind @srx */
+	struct wf_lower_cntr cntr[WF_CNTR_COUNT]; /* imported counters, by event */
 
+	/* @plain_count plain objects that were bound */
 	struct wf_lower_binding plain[WF_LOWER_PLAIN_MAX];
 	unsigned int plain_count;
+	/* @srx_port is exported; the endpoint was enabled */
 	bool srx_exported, enabled;
 };
 

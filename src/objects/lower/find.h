@@ -19,7 +19,7 @@ int wf_lower_find(
 /* Arguments of fi_getinfo(3) besides version and hints. */
 struct wf_lower_question {
 	const char *node, *service; /* may be NULL */
-	uint64_t flags;
+	uint64_t flags;             /* flags of fi_getinfo */
 };
 
 /* wf_lower_find with node, service and flags. */

@@ -28,9 +28,9 @@ struct wf_lower_found {
 	}
 
 struct wf_lower_kind {
-	const struct wf_prov *prov; /* the layer */
-	struct wf_lower_needs needs;
-	struct wf_lower_found *found;
+	const struct wf_prov *prov;   /* the layer */
+	struct wf_lower_needs needs;  /* demands on the provider below */
+	struct wf_lower_found *found; /* answers that were kept */
 };
 
 /* Errors as fi_getinfo(3), with the reason logged. */

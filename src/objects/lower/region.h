@@ -7,8 +7,8 @@
 /* A registration of memory with a provider below. Control calls; the caller serialises
  * those for one registration. */
 struct wf_lower_region {
-	struct fid_mr *fid; /* NULL: not registered */
-	struct wf_lower_cntr cntr;
+	struct fid_mr *fid;        /* NULL: not registered */
+	struct wf_lower_cntr cntr; /* imported counter that is bound to it, if any */
 };
 
 /* Register the memory of @attr with @below under attr->requested_key. @base: the region

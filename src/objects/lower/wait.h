@@ -18,7 +18,7 @@
 struct wf_lower_wait {
 	struct wf_fds_link link; /* for a queue of this library */
 	struct wf_fds *fds;      /* set with @fd of another library's; NULL: none */
-	int fd;
+	int fd;                  /* descriptor of FI_GETWAIT */
 };
 
 /* Add @queue, which was opened with a wait object, to @fds. 0, also if it was added

@@ -21,8 +21,8 @@ struct wf_mr {
 	uint64_t flags;  /* of the registration */
 	uint64_t base;   /* remote address of the first byte: 0, or its local address */
 	size_t len;      /* bytes of all pieces */
-	size_t iov_count; /* pieces in @iov */
-	struct iovec *iov;
+	size_t iov_count;      /* pieces in @iov */
+	struct iovec *iov;     /* the pieces of memory */
 	struct wf_mr *base_mr; /* the region that a sub-region is in, else NULL */
 	struct wf_cntr *cntr;  /* counts remote writes; NULL unless bound */
 	bool no_events;        /* accesses are counted nowhere; see wf_mr_hide */

@@ -17,9 +17,9 @@ enum { WF_OP_COPY_IOV = 4 };
 struct wf_op_copy {
 	struct wf_op
 		op; /* valid pointers: rma, atomic (to the fields below), context */
-	struct wf_op_atomic atomic; /* its pointers are NULL */
-	struct fi_rma_iov rma[WF_OP_COPY_IOV];
-	struct iovec result[WF_OP_COPY_IOV]; /* the initiator's buffers for results */
+	struct wf_op_atomic atomic;            /* its pointers are NULL */
+	struct fi_rma_iov rma[WF_OP_COPY_IOV]; /* the remote segments */
+	struct iovec result[WF_OP_COPY_IOV];   /* the initiator's buffers for results */
 	size_t result_count;
 	uint8_t *src;     /* op.len bytes of payload or operands, or NULL */
 	uint8_t *compare; /* op.len bytes of compare operands, or NULL */

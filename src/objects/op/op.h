@@ -76,7 +76,7 @@ struct wf_op_atomic {
  */
 struct wf_op {
 	enum wf_op_kind kind;
-	uint64_t flags;
+	uint64_t flags;          /* flags in force, see above */
 	const struct iovec *iov; /* local buffers; fi_ioc was scaled to bytes */
 	void **desc;             /* memory descriptors of @iov, or NULL */
 	size_t iov_count;        /* entries in @iov */

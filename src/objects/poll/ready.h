@@ -10,7 +10,7 @@
 
 /* The members of an EQ, CQ or counter that poll sets, wait sets and fi_trywait use. */
 struct wf_ready {
-	struct wf_wait *wait;
+	struct wf_wait *wait; /* wait object, signalled when it becomes readable */
 	struct wf_progress_list *progress; /* the items that feed the object */
 	bool (*readable)(struct fid *fid); /* true: do not sleep */
 };

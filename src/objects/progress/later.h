@@ -27,15 +27,15 @@
 struct wf_later {
 	struct wf_lock lock;
 	struct wf_lock run_lock;
-	struct wf_list list;
-	atomic_bool is_ready;
-	atomic_bool armed; /* a thread may be asleep on @fd: write to it */
-	atomic_int fd;     /* eventfd for sleepers; -1 until one asks for it */
+	struct wf_list list;  /* entries that wait, in the order of adding */
+	atomic_bool is_ready; /* @list may have entries */
+	atomic_bool armed;    /* a thread may be asleep on @fd: write to it */
+	atomic_int fd;        /* eventfd for sleepers; -1 until one asks for it */
 
 	/* Run one entry, which was taken out of @list. @run_lock is held. False: the
 	 * entry cannot run now and stays first; the entries behind it wait. */
 	bool (*run)(struct wf_later *later, struct wf_list *item);
-	struct wf_progress progress;
+	struct wf_progress progress; /* item whose run() runs the entries */
 };
 
 int wf_later_init(

@@ -86,7 +86,7 @@ struct wf_srx_contexts;
  * entry a peer provider keeps a pointer to. Transports and peer providers see only
  * @peer. */
 struct wf_srx_entry {
-	struct fi_peer_rx_entry peer;
+	struct fi_peer_rx_entry peer; /* The public entry, fi_peer(3). */
 	/* Node in the matching engine while the receive is posted. A reserved message
 	 * is in srx->claims by match.node, and in srx->claimed by match.order. */
 	struct wf_match_entry match;
@@ -143,7 +143,7 @@ struct wf_srx_unexpected {
 	 * the struct wf_srx_entry and nothing else. */
 	uint32_t kept : 1;
 	uint32_t has_data : 1; /* words[] holds the CQ data. */
-	uint32_t is_long : 1;
+	uint32_t is_long : 1;  /* The length is in words[], not in @len. */
 	/* The payload memory is a block of its own: words[] holds its address and size.
 	 */
 	uint32_t separate : 1;
@@ -157,7 +157,7 @@ struct wf_srx_unexpected {
 struct wf_srx_message {
 	/* Tag and source; node in the matching engine. */
 	struct wf_match_message match;
-	struct wf_srx_unexpected unexp;
+	struct wf_srx_unexpected unexp; /* The message as its transport sees it. */
 };
 
 static_assert(sizeof(struct wf_srx_message) == 40, "one for each unexpected message");
@@ -199,8 +199,8 @@ struct wf_srx_sink {
 
 /* A handle to the context, for one endpoint or peer provider, which gets @fid. */
 struct wf_srx_port {
-	struct fid_peer_srx fid;
-	struct wf_srx *srx;
+	struct fid_peer_srx fid;  /* The handle that transports and peers get. */
+	struct wf_srx *srx;       /* The context. */
 	struct wf_srx_sink *sink; /* Endpoint that reports results of the handle. */
 	struct wf_list link; /* In srx->ports; linked to itself after wf_srx_drain. */
 	/* Operations, filled in by a peer provider; unused by own endpoints. */
@@ -223,7 +223,7 @@ struct wf_srx_port {
 struct wf_srx {
 	/* own_lock, or a lock that several contexts share (wf_srx_init_with). */
 	struct wf_lock *lock;
-	struct wf_lock own_lock;
+	struct wf_lock own_lock; /* The lock, unless several contexts share one. */
 	/* Matching engines of untagged and of tagged messages. */
 	struct wf_match msg, tag;
 	struct wf_pool pool;      /* Memory of struct wf_srx_entry. */
@@ -246,7 +246,7 @@ struct wf_srx {
 	/* Constant once messages or receives come. */
 	const struct fi_provider *prov; /* For log lines. */
 	size_t size; /* Receives that may be posted at a time; SIZE_MAX: any number. */
-	size_t iov_limit;
+	size_t iov_limit; /* The most buffers of a receive. */
 	/* Untagged and tagged receives may name a source; @exact: each must
 	 * (FI_EXACT_DIRECTED_RECV). */
 	bool msg_directed, tag_directed, exact;
@@ -257,12 +257,12 @@ struct wf_srx {
 /* Attributes of a new context, from those of an endpoint or of fi_srx_context(3). */
 struct wf_srx_attr {
 	const struct fi_provider *prov;
-	size_t size; /* Receives that may be posted at a time; 0: any number. */
-	size_t iov_limit;
+	size_t size;      /* Receives that may be posted at a time; 0: any number. */
+	size_t iov_limit; /* The most buffers of a receive. */
 	/* FI_DIRECTED_RECV, FI_TAGGED_DIRECTED_RECV, FI_EXACT_DIRECTED_RECV; other bits
 	 * are ignored. 0 if there is one peer. */
 	uint64_t caps;
-	atomic_size_t *min_multi_recv;
+	atomic_size_t *min_multi_recv; /* FI_OPT_MIN_MULTI_RECV in bytes. */
 };
 
 /* Make a context with a lock of its own. 0, or the negative errno code of wf_lock_init.

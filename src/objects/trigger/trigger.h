@@ -34,6 +34,7 @@ struct wf_domain;
 struct wf_triggers {
 	pthread_mutex_t control; /* held while wf_cntr.watched becomes true */
 	struct wf_list cntrs; /* struct wf_cntr with operations waiting, by work_link */
+	/* operations that are due, and the item that starts them */
 	struct wf_later ready;
 };
 

@@ -25,7 +25,7 @@
 struct wf_fds {
 	int epfd; /* -1: not opened */
 	pthread_mutex_t lock;
-	struct wf_fd *fds;
+	struct wf_fd *fds; /* array of @count descriptors, memory for @capacity */
 	size_t count, capacity;
 	uint64_t change_index; /* grows when a descriptor is added or removed */
 	struct wf_list

@@ -17,7 +17,7 @@ struct wf_fabric;
 struct wf_wait_set {
 	struct fid_wait fid;
 	struct wf_fabric *fabric;
-	struct wf_wait wait;
+	struct wf_wait wait; /* wait object that threads in fi_wait sleep on */
 	pthread_mutex_t lock;
 	struct wf_list members; /* attached struct wf_wait, by their link */
 	atomic_int refs;        /* struct wf_wait that use the set, attached or not */

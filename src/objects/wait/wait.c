@@ -24,8 +24,8 @@
  * clears @armed by an exchange that acquires what the last S2 released, and S2 is an
  * exchange too. So every S1 whose S2 this W4 clears comes before the ++signals, and its
  * sleeper holds an outdated ticket; S5 compares under @mutex, which W4 holds. An S2
- * that comes later leaves @armed set. So each sleeper gets a signal, however many
- * threads arm at once and whichever of them go on to sleep.
+ * that comes later leaves @armed set. So each sleeper gets a signal, also if several
+ * threads arm at the same time and only some of them sleep.
  *
  * Descriptors. One sleeper polls: it is in epoll_wait (@polling); the others wait on
  * @cond. While it polls, only this sleeper reads @signal_fd: a thread that drained it

@@ -47,8 +47,8 @@ struct wf_wait {
 	struct fid *owner;       /* the CQ, EQ or counter; guarded by the set's lock */
 	struct wf_list link;     /* in set->members; guarded by the set's lock */
 	pthread_mutex_t mutex;
-	pthread_cond_t cond;
-	bool polling; /* one sleeper is in epoll_wait, the others wait on cond */
+	pthread_cond_t cond; /* sleepers that do not poll wait on it */
+	bool polling;        /* one sleeper is in epoll_wait, the others wait on cond */
 };
 
 /* -FI_EINVAL for an unknown object, or FI_WAIT_SET without @set. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Three million random operations against the reference model of model.h, a tenth of
+ * A million random operations against the reference model of model.h, a third of
  * them with limit_amount. WEFT_MATCH_OPS and WEFT_MATCH_SEED choose how many and which;
  * a failure prints what to set.
  */
@@ -13,7 +13,7 @@
 #include "../../time_limits.h"
 #include "model.h"
 
-#define DEFAULT_OPS (limit_amount() ? 300000u : 3000000u)
+#define DEFAULT_OPS (limit_amount() ? 300000u : 1000000u)
 
 struct generator {
 	struct source src;

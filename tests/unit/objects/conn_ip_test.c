@@ -179,12 +179,12 @@ static void peers_of_removed_entries_are_freed(void **state)
 		addrs[i] = insert(i);
 		assert_non_null(at(addrs[i]));
 	}
-	wf_remotes_look_for_removed(&remotes);
+	wf_remotes_check_removed(&remotes);
 	wf_remotes_tick(&remotes, 1, 0, 0);
 	assert_int_equal(freed, 0);
 	for (unsigned int i = 0; i < MANY; i += 2)
 		remove_addr(addrs[i]);
-	wf_remotes_look_for_removed(&remotes);
+	wf_remotes_check_removed(&remotes);
 	wf_remotes_tick(&remotes, 1, 0, 0);
 	assert_int_equal(freed, MANY / 2);
 	for (unsigned int i = 1; i < MANY; i += 2)

@@ -150,10 +150,10 @@ enum { WF_OP_ATOMIC_IOV = 8 };
 struct wf_op_atomic_call {
 	struct wf_op op;
 	struct wf_op_atomic atomic;
-	struct iovec iov[WF_OP_ATOMIC_IOV];
-	struct iovec result[WF_OP_ATOMIC_IOV];
-	struct iovec compare[WF_OP_ATOMIC_IOV];
-	struct fi_rma_iov rma[WF_OP_ATOMIC_IOV];
+	struct iovec iov[WF_OP_ATOMIC_IOV];      /* buffers with operands */
+	struct iovec result[WF_OP_ATOMIC_IOV];   /* buffers for fetched values */
+	struct iovec compare[WF_OP_ATOMIC_IOV];  /* buffers with compare operands */
+	struct fi_rma_iov rma[WF_OP_ATOMIC_IOV]; /* remote segments */
 };
 
 /* Build an atomic operation in *@call. @fetch and @compare are NULL unless @kind has

@@ -6,8 +6,7 @@
 #include "objects/endpoint/scalable/context.h"
 #include "objects/endpoint/scalable/stx.h"
 
-/* The bind flag of each event that a counter counts. */
-static const uint64_t cntr_flags[WF_CNTR_COUNT] = {
+const uint64_t wf_ep_cntr_flags[WF_CNTR_COUNT] = {
 	[WF_CNTR_SEND] = FI_SEND,
 	[WF_CNTR_RECV] = FI_RECV,
 	[WF_CNTR_READ] = FI_READ,
@@ -83,9 +82,9 @@ static int check_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 	uint64_t known = 0, taken = 0;
 
 	for (int i = 0; i < WF_CNTR_COUNT; i++) {
-		known |= cntr_flags[i];
+		known |= wf_ep_cntr_flags[i];
 		if (ep->cntr[i])
-			taken |= cntr_flags[i];
+			taken |= wf_ep_cntr_flags[i];
 	}
 	if (flags & ~known)
 		return refuse(ep, -FI_EBADFLAGS,
@@ -108,7 +107,7 @@ static int check_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 void wf_ep_set_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 {
 	for (int i = 0; i < WF_CNTR_COUNT; i++) {
-		if (!(flags & cntr_flags[i]))
+		if (!(flags & wf_ep_cntr_flags[i]))
 			continue;
 		ep->cntr[i] = cntr;
 		ref(&cntr->refs);
@@ -118,7 +117,7 @@ void wf_ep_set_cntr(struct wf_ep *ep, struct wf_cntr *cntr, uint64_t flags)
 void wf_ep_unset_cntr(struct wf_ep *ep, uint64_t flags)
 {
 	for (int i = 0; i < WF_CNTR_COUNT; i++) {
-		if (!(flags & cntr_flags[i]))
+		if (!(flags & wf_ep_cntr_flags[i]))
 			continue;
 		unref(&ep->cntr[i]->refs);
 		ep->cntr[i] = NULL;

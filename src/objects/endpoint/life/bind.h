@@ -7,6 +7,9 @@
 /* Bindings of an endpoint; fi_ep_bind in fi_endpoint(3). Functions return 0 or a
  * negative FI_E code. The caller holds ep->control unless a comment says otherwise. */
 
+/* The flag of fi_ep_bind(3) for each event that a counter counts. */
+extern const uint64_t wf_ep_cntr_flags[WF_CNTR_COUNT];
+
 /* The slot bind of struct fi_ops. Takes ep->control. */
 int wf_ep_bind(struct fid *fid, struct fid *bfid, uint64_t flags);
 

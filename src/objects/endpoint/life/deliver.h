@@ -41,7 +41,7 @@ WF_INLINE bool wf_deliver_is_simple(
  * messages of one progress call. */
 struct wf_delivery {
 	struct wf_srx *srx; /* NULL: no message takes the fast path */
-	struct wf_cq *cq;
+	struct wf_cq *cq;   /* takes the completions */
 };
 
 /* ep->srx is set. */

@@ -398,13 +398,13 @@ void wf_ep_done(struct wf_ep *ep)
 int wf_ep_new(size_t size, struct wf_domain *domain, struct fi_info *info,
 	const struct wf_xfer_ops *xfer, void *context, struct wf_ep **ret_ep)
 {
-	size_t room = (size + WF_CACHELINE - 1) / WF_CACHELINE * WF_CACHELINE;
-	struct wf_ep *ep = aligned_alloc(WF_CACHELINE, room);
+	size_t padded = (size + WF_CACHELINE - 1) / WF_CACHELINE * WF_CACHELINE;
+	struct wf_ep *ep = aligned_alloc(WF_CACHELINE, padded);
 	int ret;
 
 	if (!ep)
 		return -FI_ENOMEM;
-	memset(ep, 0, room);
+	memset(ep, 0, padded);
 	ret = wf_ep_init(ep, domain, info, xfer, context);
 	if (ret) {
 		free(ep);

@@ -219,8 +219,8 @@ void wf_ep_flush(struct wf_ep *ep)
 		flush_until(core, true, &end);
 }
 
-/* Is this the only thread? With FI_THREAD_DOMAIN and the like there are no locks, so
- * only that shows that no other thread uses the endpoint. */
+/* Does the process have one thread only? Domains without locks (FI_THREAD_DOMAIN,
+ * FI_THREAD_COMPLETION) have no other sign that no other thread uses the endpoint. */
 static bool is_alone(void)
 {
 	DIR *tasks = opendir("/proc/self/task");

@@ -58,11 +58,11 @@ struct wf_target_atomic {
 	enum wf_op_kind kind; /* WF_OP_ATOMIC, _FETCH, _COMPARE */
 	enum fi_datatype datatype;
 	enum fi_op op;
-	const struct fi_rma_iov *seg;
-	size_t count;       /* Number of segments. */
-	size_t len;         /* Bytes of all segments. */
-	const uint8_t *src; /* Operands; NULL: FI_ATOMIC_READ. */
-	const uint8_t *compare;
+	const struct fi_rma_iov *seg; /* Segments at the target. */
+	size_t count;                 /* Number of segments. */
+	size_t len;                   /* Bytes of all segments. */
+	const uint8_t *src;           /* Operands; NULL: FI_ATOMIC_READ. */
+	const uint8_t *compare;       /* Compare operands of WF_OP_COMPARE. */
 	/* Values before the operation are stored here; NULL: not wanted. */
 	uint8_t *result;
 };

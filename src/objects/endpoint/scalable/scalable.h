@@ -25,7 +25,7 @@
  * core->srx_lock and guards the matching of all contexts.
  */
 struct wf_sep_rx {
-	struct wf_srx srx;
+	struct wf_srx srx; /* Matching of this context. */
 	/* Handle that the transport matches messages for this context with. */
 	struct wf_srx_port port;
 	struct wf_ep *ep; /* The enabled context; the core while there is none. */
@@ -40,8 +40,8 @@ struct wf_sep {
 	/* The application enabled the scalable endpoint; enabling a context enables
 	 * only the core. */
 	bool enabled;
-	struct wf_lock rx_lock;
-	struct wf_ep **tx; /* Open transmit contexts by index; NULL: not open. */
+	struct wf_lock rx_lock; /* Lock of all receive contexts. */
+	struct wf_ep **tx;      /* Open transmit contexts by index; NULL: not open. */
 	struct wf_sep_rx rx[];
 };
 

@@ -13,8 +13,8 @@
  * ep.control guards @av, @av_users and @leaving.
  */
 struct wf_srx_ctx {
-	struct wf_ep ep;
-	struct wf_srx srx;
+	struct wf_ep ep;               /* Options and flags; has no transport. */
+	struct wf_srx srx;             /* The context, unless it is imported. */
 	struct fid_peer_srx *imported; /* Context of the owner; NULL: @srx is used. */
 	/* Queue of the provider (wf_prov.shared_rx), which is used instead of @srx. */
 	void *queue;
@@ -33,9 +33,9 @@ struct wf_srx_ctx {
  */
 struct wf_srx_watch {
 	struct wf_av_watch watch;
-	struct wf_list link; /* In @leaving. */
-	struct fid_peer_srx *srx;
-	bool own; /* This library owns the context. */
+	struct wf_list link;      /* In @leaving. */
+	struct fid_peer_srx *srx; /* The context that is told. */
+	bool own;                 /* This library owns the context. */
 	/* xfer->srx_addr of the endpoint. */
 	fi_addr_t (*addr)(struct fi_peer_rx_entry *entry);
 };

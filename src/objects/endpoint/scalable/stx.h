@@ -15,7 +15,7 @@
  * the last of them.
  */
 struct wf_stx {
-	struct wf_ep ep;
+	struct wf_ep ep; /* Options and flags; has no transport. */
 	/* Bound endpoints, plus one until the application closes it. */
 	atomic_size_t refs;
 };

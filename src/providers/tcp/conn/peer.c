@@ -248,7 +248,7 @@ void tcp_peers_tick(struct tcp_ep *ep)
 
 	/* Each operation compares the peer's address, so removed addresses need not be
 	 * noticed at once; only the memory of their peers is freed. */
-	wf_remotes_look_for_removed(remotes);
+	wf_remotes_check_removed(remotes);
 	if (!wf_remotes_busy(remotes))
 		return;
 	now = wf_now_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "turns.h"
+#include "patterns.h"
 #include "../clock.h"
 #include "message.h"
 #include "say.h"
@@ -7,22 +7,22 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static inline void stamp(struct fb_worker *w, uint64_t turn)
+static inline void stamp(struct fb_worker *w, uint64_t iteration)
 {
 	if (w->stamps)
-		w->stamps[turn] = tool_now_ns();
+		w->stamps[iteration] = tool_now_ns();
 }
 
 /* ---- messages to and fro ---- */
 
-static void say(struct fb_worker *w)
+static void send_one(struct fb_worker *w)
 {
 	fb_message_start(w);
 	fb_message_finish(w);
 }
 
-/* A receive is posted again while the answer is on its way, as applications do that
- * want to be fast; a second one is there for what comes meanwhile. */
+/* A receive is posted while the answer is on its way, as in applications written for
+ * low latency; another posted receive takes a message that arrives meanwhile. */
 static void ping_pong(struct fb_worker *w, uint64_t count)
 {
 	struct fb_slot *received = NULL;
@@ -30,7 +30,7 @@ static void ping_pong(struct fb_worker *w, uint64_t count)
 	for (uint64_t i = 0; i < count; i++) {
 		if (w->side)
 			received = fb_message_await(w);
-		say(w);
+		send_one(w);
 		if (received)
 			fb_message_post(w, received);
 		if (!w->side)
@@ -43,75 +43,75 @@ static void ping_pong(struct fb_worker *w, uint64_t count)
 
 /* ---- writes to and fro ---- */
 
-/* The peer writes this byte last. */
+/* Wait for the peer's write: its last byte becomes the mark. */
 static void await_write(struct fb_worker *w)
 {
-	char *buf = fb_buffer(&w->rx, (uint32_t)(w->turn % w->rx.buffers));
-	char mark = fb_write_mark(w, w->turn);
+	char *buf = fb_buffer(&w->rx, (uint32_t)(w->iteration % w->rx.buffers));
+	char mark = fb_write_mark(w, w->iteration);
 
 	while (atomic_load_explicit((_Atomic char *)(buf + w->bytes - 1),
 		       memory_order_acquire) != mark)
-		fb_look(w);
+		fb_poll(w);
 	/* Bytes before the last one may come later than it: see check_writes. */
 	if (w->touch && !w->verify)
-		fb_read(w, buf, w->turn);
-	w->turn++;
+		fb_read(w, buf, w->iteration);
+	w->iteration++;
 }
 
 static void write_ping_pong(struct fb_worker *w, uint64_t count)
 {
 	for (uint64_t i = 0; i < count; i++) {
 		if (!w->side)
-			say(w);
+			send_one(w);
 		await_write(w);
 		if (w->side)
-			say(w);
+			send_one(w);
 		stamp(w, i);
 	}
 }
 
-/* The mark is in the place of the last byte. */
-static void check_mark(struct fb_worker *w, char *buf, uint64_t turn)
+/* Check the mark, and replace it by the byte that the mark replaced. */
+static void check_mark(struct fb_worker *w, char *buf, uint64_t iteration)
 {
-	if (buf[w->bytes - 1] != fb_write_mark(w, turn))
+	if (buf[w->bytes - 1] != fb_write_mark(w, iteration))
 		fb_die(FB_EXIT_DAMAGED, "write %llu arrived damaged, at its last byte",
-			(unsigned long long)turn);
-	buf[w->bytes - 1] = fb_fill_byte(w, turn, w->bytes - 1);
+			(unsigned long long)iteration);
+	buf[w->bytes - 1] = fb_fill_byte(w, iteration, w->bytes - 1);
 }
 
-/* What was written last to each buffer; all writes were delivered. */
+/* Check the last write to each buffer; all writes were delivered. */
 static void check_writes(struct fb_worker *w)
 {
-	uint64_t turns = w->turn;
-	uint64_t first = turns > w->rx.buffers ? turns - w->rx.buffers : 0;
+	uint64_t iterations = w->iteration;
+	uint64_t first = iterations > w->rx.buffers ? iterations - w->rx.buffers : 0;
 
-	for (uint64_t turn = first; turn < turns; turn++) {
-		char *buf = fb_buffer(&w->rx, (uint32_t)(turn % w->rx.buffers));
+	for (uint64_t iteration = first; iteration < iterations; iteration++) {
+		char *buf = fb_buffer(&w->rx, (uint32_t)(iteration % w->rx.buffers));
 
 		if (w->test == FB_WRITE_LATENCY)
-			check_mark(w, buf, turn);
-		fb_read(w, buf, turn);
+			check_mark(w, buf, iteration);
+		fb_read(w, buf, iteration);
 	}
 }
 
-/* ---- one operation after the other, side 1 looks on ---- */
+/* ---- one operation after the other, from side 0 ---- */
 
-/* Each result is looked at when its completion is read. */
+/* Results are checked when the completion is read. */
 static void operations(struct fb_worker *w, uint64_t count)
 {
 	if (w->side) {
-		fb_message_hear(w);
+		fb_message_await_empty(w);
 		return;
 	}
 	for (uint64_t i = 0; i < count; i++) {
-		say(w);
+		send_one(w);
 		stamp(w, i);
 	}
-	fb_message_word(w);
+	fb_message_send_empty(w);
 	fb_message_finish(w);
 }
 
-/* What reads find. */
+/* Fill all buffers that peers read. */
 static void fill_all(struct fb_worker *w)
 {
 	for (uint32_t i = 0; i < w->rx.buffers; i++)
@@ -132,21 +132,21 @@ static void send_burst(struct fb_worker *w, uint64_t count)
 	fb_message_finish(w);
 }
 
-/* Side 0 waits for a word of side 1 that everything came. */
+/* Side 1 sends an empty message when all messages have arrived; side 0 waits for it. */
 static void stream_slide(struct fb_worker *w, uint64_t count)
 {
 	if (w->side) {
 		for (uint64_t i = 0; i < count; i++)
 			fb_message_post(w, fb_message_await(w));
-		fb_message_word(w);
+		fb_message_send_empty(w);
 		fb_message_finish(w);
 		return;
 	}
 	send_burst(w, count);
-	fb_message_hear(w);
+	fb_message_await_empty(w);
 }
 
-static uint64_t part_of(const struct fb_worker *w, uint64_t left)
+static uint64_t next_window(const struct fb_worker *w, uint64_t left)
 {
 	return left < w->window ? left : w->window;
 }
@@ -158,14 +158,14 @@ static void stream_burst(struct fb_worker *w, uint64_t count)
 		return;
 	}
 	for (uint64_t done = 0; done < count; done += w->window)
-		send_burst(w, part_of(w, count - done));
-	fb_message_hear(w);
+		send_burst(w, next_window(w, count - done));
+	fb_message_await_empty(w);
 }
 
 static void stream_answer(struct fb_worker *w, uint64_t count)
 {
 	for (uint64_t done = 0; done < count; done += w->window)
-		stream_slide(w, part_of(w, count - done));
+		stream_slide(w, next_window(w, count - done));
 }
 
 /* Both sides send and receive as fast as they can. */
@@ -178,23 +178,24 @@ static void stream_both(struct fb_worker *w, uint64_t count)
 			fb_message_start(w);
 			sent++;
 		}
-		fb_look(w);
+		fb_poll(w);
 		for (; received < count && !fb_fifo_empty(&w->rx.fifo); received++)
 			fb_message_post(w, fb_message_await(w));
 	}
 	fb_message_finish(w);
 }
 
-/* RMA and atomics: side 1 waits for the word that all is over. */
+/* RMA and atomics: side 0 sends an empty message when all operations are complete; side
+ * 1 waits for it. */
 static void stream_one_sided(struct fb_worker *w, uint64_t count)
 {
-	w->turn += count;
+	w->iteration += count;
 	if (w->side) {
-		fb_message_hear(w);
+		fb_message_await_empty(w);
 		return;
 	}
 	send_burst(w, count);
-	fb_message_word(w);
+	fb_message_send_empty(w);
 	fb_message_finish(w);
 }
 
@@ -203,9 +204,9 @@ static void check_sum(struct fb_worker *w)
 	uint64_t sum;
 
 	memcpy(&sum, w->rx.memory, sizeof(sum));
-	if (sum != w->turn)
+	if (sum != w->iteration)
 		fb_die(FB_EXIT_DAMAGED, "%llu additions made %llu",
-			(unsigned long long)w->turn, (unsigned long long)sum);
+			(unsigned long long)w->iteration, (unsigned long long)sum);
 }
 
 /* ---- the table ---- */
