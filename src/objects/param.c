@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <strings.h>
 #include <rdma/providers/fi_log.h>
 
@@ -39,6 +40,64 @@ void wf_params_read(
 {
 	for (size_t i = 0; i < count; i++)
 		read_one(prov, &params[i]);
+}
+
+/* The value of a number or truth value. False: there is none. */
+static bool read_number(
+	struct fi_provider *prov, const struct wf_param_fixed *param, size_t *ret)
+{
+	int truth = 0;
+
+	if (param->type == FI_PARAM_SIZE_T)
+		return !fi_param_get(prov, param->name, ret);
+	if (fi_param_get(prov, param->name, &truth))
+		return false;
+	*ret = (size_t)truth;
+	return true;
+}
+
+static bool same_number(struct fi_provider *prov, const struct wf_param_fixed *param,
+	char *ret_asked, size_t size)
+{
+	size_t value;
+
+	if (!read_number(prov, param, &value))
+		return true;
+	(void)snprintf(ret_asked, size, "%zu", value);
+	return value == strtoul(param->only, NULL, 0);
+}
+
+static bool same_text(struct fi_provider *prov, const struct wf_param_fixed *param,
+	char *ret_asked, size_t size)
+{
+	char *text;
+
+	if (fi_param_get_str(prov, param->name, &text))
+		return true;
+	(void)snprintf(ret_asked, size, "%s", text);
+	return param->only && !strcasecmp(text, param->only);
+}
+
+static void read_one_fixed(struct fi_provider *prov, const struct wf_param_fixed *param)
+{
+	char asked[64];
+	bool same;
+
+	(void)fi_param_define(prov, param->name, param->type, "%s", param->help);
+	same = param->type == FI_PARAM_STRING
+		       ? same_text(prov, param, asked, sizeof(asked))
+		       : same_number(prov, param, asked, sizeof(asked));
+	if (!same)
+		FI_WARN(prov, FI_LOG_CORE,
+			"parameter %s: asked %s, possible %s; ignored\n", param->name,
+			asked, param->only ? param->only : "none");
+}
+
+void wf_params_read_fixed(
+	struct fi_provider *prov, const struct wf_param_fixed *params, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		read_one_fixed(prov, &params[i]);
 }
 
 void wf_param_read_name(struct fi_provider *prov, const char *param,

@@ -31,6 +31,20 @@ struct wf_param {
 void wf_params_read(
 	struct fi_provider *prov, const struct wf_param *params, size_t count);
 
+/* A parameter of other implementations for which this one has a single behaviour. */
+struct wf_param_fixed {
+	const char *name;
+	enum fi_param_type type; /* FI_PARAM_SIZE_T, FI_PARAM_BOOL or FI_PARAM_STRING */
+	/* The value of this behaviour. NULL, for strings: none. */
+	const char *only;
+	const char *help;
+};
+
+/* Register @count such parameters, and log each that has another value, one line each.
+ */
+void wf_params_read_fixed(
+	struct fi_provider *prov, const struct wf_param_fixed *params, size_t count);
+
 /* Read the parameter @param, which is defined and whose value is one of @count @names,
  * in upper or lower case: *@ret_index is the index of the name, or stays as it is.
  * Other values are logged and ignored. */

@@ -70,50 +70,25 @@ static const struct wf_param rows[] = {
 		"Send from the application's buffers without a copy (default: yes)"),
 };
 
-/* Parameters of other implementations for which this one has a single behaviour. */
-struct fixed {
-	const char *name;
-	enum fi_param_type type;
-	size_t only; /* the value that corresponds to this behaviour */
-	const char *help;
-};
-
-static const struct fixed fixed_rows[] = {
-	{ "enable_dyn_rbuf", FI_PARAM_BOOL, 0,
+static const struct wf_param_fixed fixed_rows[] = {
+	{ "enable_dyn_rbuf", FI_PARAM_BOOL, "0",
 		"Only 0 is possible: tagged messages have the header of all packets; "
 		"the other form is understood as well" },
-	{ "enable_passthru", FI_PARAM_BOOL, 0,
+	{ "enable_passthru", FI_PARAM_BOOL, "0",
 		"Only 0 is possible: packets have headers" },
-	{ "num_msg_eps", FI_PARAM_SIZE_T, 1,
+	{ "num_msg_eps", FI_PARAM_SIZE_T, "1",
 		"Only 1 is possible: connections to one peer" },
-	{ "detect_hmem_iface", FI_PARAM_BOOL, 0,
+	{ "detect_hmem_iface", FI_PARAM_BOOL, "0",
 		"Only 0 is possible: buffers are in the memory of the system" },
-	{ "data_auto_progress", FI_PARAM_BOOL, 0,
+	{ "data_auto_progress", FI_PARAM_BOOL, "0",
 		"Only 0 is possible: a domain with automatic progress has a thread "
 		"for it, others do not" },
 };
 
-static void read_fixed(const struct fixed *row)
-{
-	size_t value = row->only;
-	int number = (int)row->only, ret;
-
-	(void)fi_param_define(&rxm_fi, row->name, row->type, "%s", row->help);
-	ret = row->type == FI_PARAM_BOOL ? fi_param_get(&rxm_fi, row->name, &number)
-					 : fi_param_get(&rxm_fi, row->name, &value);
-	if (row->type == FI_PARAM_BOOL)
-		value = (size_t)number;
-	if (!ret && value != row->only)
-		rxm_log(FI_LOG_WARN, FI_LOG_CORE,
-			"parameter %s: asked %zu, possible %zu; ignored\n", row->name,
-			value, row->only);
-}
-
 void rxm_params_init(void)
 {
 	wf_params_read(&rxm_fi, rows, WF_ARRAY_SIZE(rows));
-	for (size_t i = 0; i < WF_ARRAY_SIZE(fixed_rows); i++)
-		read_fixed(&fixed_rows[i]);
+	wf_params_read_fixed(&rxm_fi, fixed_rows, WF_ARRAY_SIZE(fixed_rows));
 	if (rxm_params.sar_limit == SIZE_MAX)
 		rxm_params.sar_limit = SAR_BUFFERS * rxm_params.buffer_size;
 }

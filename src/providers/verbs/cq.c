@@ -147,7 +147,6 @@ static void free_cq(struct verbs_cq *cq)
 int verbs_cq_opened(struct wf_cq *wf)
 {
 	struct verbs_cq *cq = calloc(1, sizeof(*cq));
-	enum wf_lock_kind kind = wf->domain->lock_kind;
 	int err;
 
 	if (!cq)
@@ -155,8 +154,10 @@ int verbs_cq_opened(struct wf_cq *wf)
 	cq->wf = wf;
 	cq->item = verbs_cq_item;
 	cq->bunch = (int)verbs_params.cq_bunch;
-	/* Destroying a queue pair makes a system call with the lock held. */
-	err = wf_lock_init(&cq->lock, kind == WF_LOCK_NONE ? kind : WF_LOCK_MUTEX);
+	/* Sleepers and the destruction of a queue pair make system calls with the lock
+	 * held. It is a spin lock all the same: polls are frequent, and never wait for
+	 * it. */
+	err = wf_lock_init(&cq->lock, wf->domain->lock_kind);
 	if (err) {
 		free(cq);
 		return err;

@@ -61,6 +61,7 @@ static const struct wf_xfer_ops verbs_xfer_ops = {
 	.progress = progress,
 	.run_by_cqs = true,
 	.enable = enable,
+	.tables_finished = verbs_fast_finish,
 	.flushed = verbs_flushed,
 	.destroy = destroy,
 	.setname = setname,

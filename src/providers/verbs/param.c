@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/verbs/param.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "objects/param.h"
@@ -15,7 +16,6 @@ struct verbs_params verbs_params = {
 	.min_rnr_timer = 12,
 	.cq_bunch = 8,
 	.name_server_port = 5678,
-	.use_name_server = 1,
 };
 
 #define SIZE(name_, field, min_, max_, help_)                                          \
@@ -42,6 +42,8 @@ static const struct wf_param rows[] = {
 		"Completions that are taken from the device at a time (default: 8)"),
 	SIZE("gid_idx", gid_index, 0, 255,
 		"Index of the address (GID) that is used of a port (default: 0)"),
+	SIZE("name_server_port", name_server_port, 1, 65535,
+		"The same as FI_VERBS_DGRAM_NAME_SERVER_PORT, which is read last"),
 	SIZE("dgram_name_server_port", name_server_port, 1, 65535,
 		"Port at which datagram endpoints ask for names (default: 5678)"),
 	BOOL("use_odp", use_odp,
@@ -49,8 +51,43 @@ static const struct wf_param rows[] = {
 		"(default: no)"),
 	BOOL("dgram_use_name_server", use_name_server,
 		"Answer for the names of datagram endpoints of this host (default: "
-		"yes)"),
+		"yes; no in the processes of an MPI job)"),
 };
+
+static const struct wf_param_fixed fixed_rows[] = {
+	{ "prefer_xrc", FI_PARAM_BOOL, "0",
+		"Only 0 is possible: there are no extended reliable connections" },
+	{ "xrcd_filename", FI_PARAM_STRING, NULL,
+		"No effect: there are no extended reliable connections" },
+	{ "use_dmabuf", FI_PARAM_BOOL, "0",
+		"Only 0 is possible: regions are in the memory of the system" },
+	{ "nic_affinity_policy", FI_PARAM_STRING, "none",
+		"Only none is possible: devices are offered in the order of the "
+		"system" },
+	{ "affinity_device", FI_PARAM_STRING, NULL,
+		"No effect: devices are offered in the order of the system" },
+	{ "nic_affinity_config", FI_PARAM_STRING, NULL,
+		"No effect: devices are offered in the order of the system" },
+};
+
+/* The launcher of an MPI job exchanges the addresses of its processes. */
+static bool is_launched(void)
+{
+	return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMI_RANK");
+}
+
+/* Variables without the provider's prefix, which other implementations have for
+ * measuring themselves. */
+static void refuse_measuring(void)
+{
+	static const char *const names[] = { "FI_DISENABLE_PROF", "FI_PROF_DATA_SIZE" };
+
+	for (size_t i = 0; i < WF_ARRAY_SIZE(names); i++)
+		if (getenv(names[i]))
+			verbs_log(FI_LOG_WARN, FI_LOG_CORE,
+				"%s ignored: the provider does not measure itself\n",
+				names[i]);
+}
 
 static void read_text(const char *name, const char *help, const char **ret)
 {
@@ -63,7 +100,10 @@ static void read_text(const char *name, const char *help, const char **ret)
 
 void verbs_params_init(void)
 {
+	verbs_params.use_name_server = !is_launched();
 	wf_params_read(&verbs_fi, rows, WF_ARRAY_SIZE(rows));
+	wf_params_read_fixed(&verbs_fi, fixed_rows, WF_ARRAY_SIZE(fixed_rows));
+	refuse_measuring();
 	read_text("device_name",
 		"Offer only devices whose name begins with one of these, separated by "
 		"commas (default: all)",

@@ -6,6 +6,7 @@
 
 #include "objects/endpoint/endpoint.h"
 #include "objects/provider.h"
+#include "providers/verbs/data/fast.h"
 #include "providers/verbs/data/finder.h"
 #include "providers/verbs/lib.h"
 #include "sys/list.h"
@@ -135,6 +136,7 @@ struct verbs_ep {
 	 * has not noticed it yet. */
 	atomic_bool lost;
 	struct verbs_queue sq, rq;
+	struct verbs_fast fast;
 	struct verbs_srx *srx; /* receives are posted there; NULL: to the queue pair */
 	/* The endpoint is being closed: later failures are not reported. Guarded by the
 	 * locks of both CQs. */

@@ -543,11 +543,49 @@ static void test_protocols(void **state)
 		ask_for(&env, FI_EP_MSG, FI_PROTO_RDMA_CM_IB_XRC), -FI_ENODATA);
 }
 
+static int ask_msg(uint64_t caps, uint32_t format)
+{
+	struct fi_info *hints = fi_allocinfo(), *info = NULL;
+	int ret;
+
+	hints->ep_attr->type = FI_EP_MSG;
+	hints->caps = caps;
+	hints->addr_format = format;
+	hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED |
+				      FI_MR_PROV_KEY | FI_MR_HMEM;
+	ret = verbs_fi.getinfo(FI_VERSION(2, 0), NULL, NULL, 0, hints, &info);
+	fi_freeinfo(hints);
+	fi_freeinfo(info);
+	return ret;
+}
+
+/* Neither addresses of InfiniBand nor memory of other devices. */
+static void test_not_offered(void **state)
+{
+	struct fi_mr_dmabuf dmabuf = { .fd = 0, .len = 4096 };
+	struct fi_mr_attr attr = {
+		.dmabuf = &dmabuf, .iov_count = 1, .access = FI_SEND
+	};
+	struct fid_mr *mr;
+	struct env env;
+
+	(void)state;
+	if (ask_msg(FI_MSG, FI_FORMAT_UNSPEC))
+		skip();
+	assert_int_equal(ask_msg(FI_MSG, FI_SOCKADDR_IB), -FI_ENODATA);
+	assert_int_equal(ask_msg(FI_MSG | FI_HMEM, FI_FORMAT_UNSPEC), -FI_ENODATA);
+	OPEN(FI_EP_MSG, 0, false);
+	assert_int_equal(
+		fi_mr_regattr(env.domain, &attr, FI_MR_DMABUF, &mr), -FI_EBADFLAGS);
+	close_env(&env);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_answers),
 		cmocka_unit_test(test_protocols),
+		cmocka_unit_test(test_not_offered),
 		cmocka_unit_test(test_send),
 		cmocka_unit_test(test_unsignalled),
 		cmocka_unit_test(test_inject),

@@ -49,7 +49,7 @@ static void log_failure(const char *what, const struct ibv_wc *wc)
 			wc->vendor_err);
 }
 
-static void send_failed(
+static __attribute__((noinline)) void send_failed(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
 	const struct wf_op_report *report = &wf_op_reports[wr->kind];
@@ -66,7 +66,7 @@ static void send_failed(
 		wf_ep_tx_fail(&ep->ep, report->cntr, wr->flags, &entry);
 }
 
-static void sent(struct verbs_ep *ep, const struct verbs_wr *wr)
+static inline void sent(struct verbs_ep *ep, const struct verbs_wr *wr)
 {
 	const struct wf_op_report *report = &wf_op_reports[wr->kind];
 
@@ -74,25 +74,24 @@ static void sent(struct verbs_ep *ep, const struct verbs_wr *wr)
 		wr->len);
 }
 
-static void complete_send(struct verbs_ep *ep, const struct ibv_wc *wc)
+/* The requests without a completion before request @number, which has one, succeeded.
+ * Returns the slot of that request. */
+static inline const struct verbs_wr *sent_before(struct verbs_ep *ep, uint32_t number)
 {
-	struct verbs_queue *sq = &ep->sq;
+	const struct verbs_queue *sq = &ep->sq;
 	uint32_t tail = atomic_load_explicit(&sq->tail, memory_order_relaxed);
-	uint32_t number = (uint32_t)wc->wr_id;
-	const struct verbs_wr *wr;
 
 	/* Complete the earlier requests without a completion; marks always have one. */
-	for (; tail != number; tail++)
+	for (; wf_unlikely(tail != number); tail++)
 		sent(ep, &sq->slots[tail & sq->mask]);
-	wr = &sq->slots[tail & sq->mask];
-	if (wf_likely(wc->status == IBV_WC_SUCCESS)) {
-		if (wf_likely(wr->kind != VERBS_MARK))
-			sent(ep, wr);
-	} else if (wr->kind != VERBS_MARK) {
-		send_failed(ep, wr, wc);
-	}
+	return &sq->slots[number & sq->mask];
+}
+
+/* The slots up to request @number are free again. */
+static inline void give_back(struct verbs_queue *queue, uint32_t number)
+{
 	/* release: pairs with verbs_queue_left. */
-	atomic_store_explicit(&sq->tail, tail + 1, memory_order_release);
+	atomic_store_explicit(&queue->tail, number + 1, memory_order_release);
 }
 
 /*
@@ -119,7 +118,7 @@ static int receive_error(
 	return error_of(status);
 }
 
-static void receive_failed(
+static __attribute__((noinline)) void receive_failed(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
 	struct fi_cq_err_entry entry = {
@@ -137,7 +136,7 @@ static void receive_failed(
 
 /* A write with remote CQ data consumed a receive: the completion has its context, but
  * no message is counted. */
-static void written(
+static __attribute__((noinline)) void written(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
 	ssize_t ret = wf_cq_write(ep->ep.rx_cq, wr->context,
@@ -148,7 +147,7 @@ static void written(
 		wf_ep_lost(&ep->ep, ret);
 }
 
-static void received(
+static inline void received(
 	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
 {
 	uint64_t comp_flags = FI_RECV | FI_MSG, flags = wr->flags, data = 0;
@@ -171,13 +170,47 @@ static void received(
 		FI_ADDR_NOTAVAIL);
 }
 
-static void end_receive(
-	struct verbs_ep *ep, const struct verbs_wr *wr, const struct ibv_wc *wc)
+/* The contents of the request that @wc ends. Those of a shared context are free for
+ * the next one at once. */
+static inline struct verbs_wr take_receive(struct verbs_ep *ep, uint32_t number)
 {
-	if (wf_likely(wc->status == IBV_WC_SUCCESS))
-		received(ep, wr, wc);
+	if (ep->srx)
+		return verbs_srx_take(ep->srx, number);
+	return ep->rq.slots[number & ep->rq.mask];
+}
+
+static inline void end_receive(struct verbs_ep *ep, uint32_t number)
+{
+	if (!ep->srx)
+		give_back(&ep->rq, number);
+}
+
+static inline void succeeded(
+	struct verbs_ep *ep, int direction, const struct ibv_wc *wc)
+{
+	uint32_t number = (uint32_t)wc->wr_id;
+	const struct verbs_wr *request;
+	struct verbs_wr wr;
+
+	if (direction == VERBS_RECEIVES) {
+		wr = take_receive(ep, number);
+		received(ep, &wr, wc);
+		end_receive(ep, number);
+		return;
+	}
+	request = sent_before(ep, number);
+	if (wf_likely(request->kind != VERBS_MARK))
+		sent(ep, request);
+	give_back(&ep->sq, number);
+}
+
+/* A failed request ends a connection, and stops a datagram endpoint. */
+static void stop(struct verbs_ep *ep)
+{
+	if (ep->ud)
+		verbs_ud_stop(ep);
 	else
-		receive_failed(ep, wr, wc);
+		verbs_cm_lost(ep);
 }
 
 /* Is it a receive that was returned because a datagram endpoint was stopped? It is
@@ -188,33 +221,27 @@ static bool is_returned(const struct verbs_ep *ep, const struct ibv_wc *wc)
 	       !atomic_load_explicit(&ep->failed, memory_order_relaxed);
 }
 
-static void complete_receive(struct verbs_ep *ep, const struct ibv_wc *wc)
+static __attribute__((noinline)) void failed(
+	struct verbs_ep *ep, int direction, const struct ibv_wc *wc)
 {
-	struct verbs_queue *rq = &ep->rq;
 	uint32_t number = (uint32_t)wc->wr_id;
+	const struct verbs_wr *request;
+	struct verbs_wr wr;
 
-	if (ep->srx) {
-		struct verbs_wr wr = verbs_srx_take(ep->srx, number);
-
-		end_receive(ep, &wr, wc);
-		return;
-	}
-	if (wf_unlikely(is_returned(ep, wc))) {
+	if (!ep->closing)
+		stop(ep);
+	if (direction == VERBS_RECEIVES && is_returned(ep, wc)) {
 		ep->ud->restart.flushed++;
-		return;
+	} else if (direction == VERBS_RECEIVES) {
+		wr = take_receive(ep, number);
+		receive_failed(ep, &wr, wc);
+		end_receive(ep, number);
+	} else {
+		request = sent_before(ep, number);
+		if (request->kind != VERBS_MARK)
+			send_failed(ep, request, wc);
+		give_back(&ep->sq, number);
 	}
-	end_receive(ep, &rq->slots[number & rq->mask], wc);
-	/* release: pairs with verbs_queue_left. */
-	atomic_store_explicit(&rq->tail, number + 1, memory_order_release);
-}
-
-/* A failed request ends a connection, or stops a datagram endpoint. */
-static void stopped(struct verbs_ep *ep)
-{
-	if (ep->ud)
-		verbs_ud_stop(ep);
-	else
-		verbs_cm_lost(ep);
 }
 
 void verbs_complete(struct verbs_cq *cq, const struct ibv_wc *wc)
@@ -225,10 +252,8 @@ void verbs_complete(struct verbs_cq *cq, const struct ibv_wc *wc)
 	if (wf_unlikely(!ep))
 		/* The completion of a queue pair that was destroyed. */
 		return;
-	if (wf_unlikely(wc->status != IBV_WC_SUCCESS && !ep->closing))
-		stopped(ep);
-	if (direction == VERBS_RECEIVES)
-		complete_receive(ep, wc);
+	if (wf_likely(wc->status == IBV_WC_SUCCESS))
+		succeeded(ep, direction, wc);
 	else
-		complete_send(ep, wc);
+		failed(ep, direction, wc);
 }

@@ -30,6 +30,20 @@ static inline uint32_t verbs_queue_left(const struct verbs_queue *queue)
 	return queue->capacity - (queue->head - tail);
 }
 
+/* Has the next send to ask for a completion, whatever it reports? One in half a queue
+ * does, so that the queue empties. The lock of the poster is held. */
+static inline bool verbs_queue_is_due(const struct verbs_queue *sq)
+{
+	return sq->unsignalled + 1 >= (sq->capacity + 1) / 2;
+}
+
+/* The next send was posted. The lock of the poster is held. */
+static inline void verbs_queue_posted(struct verbs_queue *sq, bool signalled)
+{
+	sq->head++;
+	sq->unsignalled = signalled ? 0 : sq->unsignalled + 1;
+}
+
 /*
  * send.c. verbs_start: wf_xfer_ops.start. verbs_fill_send and verbs_post are used by
  * ud/, too: the first makes a work request of @op in @send, without the destination;

@@ -43,7 +43,8 @@ static inline struct verbs_ep *verbs_finder_get(
 
 	if (!finder->count)
 		return NULL;
-	while (finder->slots[at].ep && finder->slots[at].number != number)
+	/* Nearly always it is at home. */
+	while (finder->slots[at].number != number && finder->slots[at].ep)
 		at = (at + 1) & finder->mask;
 	return finder->slots[at].ep;
 }

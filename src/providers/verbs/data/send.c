@@ -79,7 +79,7 @@ static ssize_t put(struct verbs_ep *ep, const struct verbs_wr *slot, bool awaite
 
 	/* A datagram has no address to mark a flush with: all of them tell their end.
 	 */
-	if (awaited || ep->ud || sq->unsignalled + 1 >= (sq->capacity + 1) / 2) {
+	if (awaited || ep->ud || verbs_queue_is_due(sq)) {
 		wr->send_flags |= IBV_SEND_SIGNALED;
 		awaited = true;
 	}
@@ -88,8 +88,7 @@ static ssize_t put(struct verbs_ep *ep, const struct verbs_wr *slot, bool awaite
 	err = ibv_post_send(ep->qp, wr, &bad);
 	if (wf_unlikely(err))
 		return post_failed(err);
-	sq->head++;
-	sq->unsignalled = awaited ? 0 : sq->unsignalled + 1;
+	verbs_queue_posted(sq, awaited);
 	return 0;
 }
 
