@@ -428,6 +428,32 @@ static void throughput_under_loss(void **state)
 	}
 }
 
+/* Single losses do not end slow start: a window of hundreds of packets is reached
+ * within some round trips of 20 ms. */
+static void slow_start_under_loss(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct pair p;
+		uint64_t start_ns;
+
+		setup(&p, seed);
+		p.net.ns_per_byte_1024 = 8192;
+		p.net.queue_ns = 20000000;
+		p.net.delay_ns = 10000000;
+		p.net.loss = 10000;
+		p.a.config.westwood = true;
+		start_ns = p.net.now_ns;
+		(void)sim_start(&p.a, 2 << 20);
+		run_to_end(&p);
+		expect_all(&p.a);
+		print_message("# %llu round trips\n",
+			(unsigned long long)((p.net.now_ns - start_ns) / 20000000));
+		assert_true(p.net.now_ns - start_ns < 13 * 20000000);
+		teardown(&p);
+	}
+}
+
 /* What a closed side does: nothing. */
 static void ignore(struct sim_side *side, const uint8_t *packet, size_t len)
 {
@@ -528,6 +554,7 @@ int main(void)
 		cmocka_unit_test(lower_provider_is_full),
 		cmocka_unit_test(cancelled_before_it_began),
 		cmocka_unit_test(throughput_under_loss),
+		cmocka_unit_test(slow_start_under_loss),
 		cmocka_unit_test(closing_under_loss),
 		cmocka_unit_test(left_before_it_took_all),
 	};

@@ -251,21 +251,21 @@ static void delivered_bandwidth(void **state)
 	assert_int_equal(rxd_delivery_window(&d, ms), 0);
 	deliver_rounds(&d, 3, true, &order, &now_ns);
 	/* 10 MB/s for a millisecond and the pause of processes. */
-	assert_int_equal(rxd_delivery_window(&d, ms), 10500);
-	assert_int_equal(rxd_delivery_window(&d, ms / 100), 200);
+	assert_int_equal(rxd_delivery_window(&d, ms), 12000);
+	assert_int_equal(rxd_delivery_window(&d, ms / 100), 300);
 	/* Acknowledgements in a bunch: the time of sending counts. */
 	mark = rxd_delivery_sent(&d, false, now_ns);
 	mark.first_sent_ns = now_ns - 10 * ms;
 	rxd_delivery_acked(&d, 50000, now_ns + ms);
 	(void)rxd_delivery_sample(&d, &mark, now_ns, order, order + 1, true, ms);
-	assert_int_equal(rxd_delivery_window(&d, ms), 10500);
+	assert_int_equal(rxd_delivery_window(&d, ms), 12000);
 	/* Less than the shortest round trip is no sample. */
 	now_ns += ms;
 	mark = rxd_delivery_sent(&d, false, now_ns);
 	mark.first_sent_ns = now_ns;
 	rxd_delivery_acked(&d, 50000, now_ns + ms / 2);
 	(void)rxd_delivery_sample(&d, &mark, now_ns, order, order + 1, true, ms);
-	assert_int_equal(rxd_delivery_window(&d, ms), 10500);
+	assert_int_equal(rxd_delivery_window(&d, ms), 12000);
 	/* A faster round is remembered for one to two periods of rounds in which the
 	 * window was the limit, and without end in others. */
 	now_ns += ms;
@@ -274,11 +274,11 @@ static void delivered_bandwidth(void **state)
 	(void)rxd_delivery_sample(&d, &mark, now_ns, order, order + 1, true, ms);
 	now_ns += ms;
 	deliver_rounds(&d, 100, false, &order, &now_ns);
-	assert_int_equal(rxd_delivery_window(&d, ms), 105000);
+	assert_int_equal(rxd_delivery_window(&d, ms), 120000);
 	deliver_rounds(&d, 8, true, &order, &now_ns);
-	assert_int_equal(rxd_delivery_window(&d, ms), 105000);
+	assert_int_equal(rxd_delivery_window(&d, ms), 120000);
 	deliver_rounds(&d, 8, true, &order, &now_ns);
-	assert_int_equal(rxd_delivery_window(&d, ms), 10500);
+	assert_int_equal(rxd_delivery_window(&d, ms), 12000);
 }
 
 int main(void)

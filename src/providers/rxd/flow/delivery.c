@@ -6,9 +6,11 @@
 enum {
 	/* Of a period. */
 	ROUNDS = 8,
-	/* The part of a round trip in which no packet is on the path, because processes
-	 * wait for processors: at most the shortest round trip, and this time. */
-	PAUSE_NS = 50000,
+	/* The part of a usual round trip in which no packet is on the path, because
+	 * processes wait for processors: as long as this many shortest round trips, and
+	 * at most this time. */
+	PAUSE_PART = 2,
+	PAUSE_NS = 200000,
 };
 
 #define NS_PER_S  UINT64_C(1000000000)
@@ -64,7 +66,7 @@ bool rxd_delivery_sample(struct rxd_delivery *delivery,
 uint64_t rxd_delivery_window(const struct rxd_delivery *delivery, uint64_t min_ns)
 {
 	uint64_t rate = WF_MAX(delivery->now_max, delivery->last_max);
-	uint64_t us = (min_ns + WF_MIN(min_ns, (uint64_t)PAUSE_NS)) / 1000;
+	uint64_t us = (min_ns + WF_MIN(PAUSE_PART * min_ns, (uint64_t)PAUSE_NS)) / 1000;
 
 	return rate * us / 1000000;
 }
