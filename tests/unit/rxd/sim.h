@@ -67,7 +67,7 @@ struct sim_side {
 	uint64_t (*deadline)(const struct sim_side *side);
 	void (*run)(struct sim_side *side);
 	uint64_t busy_until_ns; /* time until which the link from this side is busy */
-	uint64_t *link;         /* busy_until_ns of a side with the same link; NULL: none */
+	uint64_t *link; /* busy_until_ns of a side with the same link; NULL: none */
 	uint32_t next_id, acked, failed, restarted;
 	int last_err;
 	/* Transfer and packet that are expected next. */
