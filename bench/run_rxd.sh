@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
 # run_rxd.sh BUILD loss [ROUNDS [SECONDS [OTHER]]]: bandwidth of udp;ofi_rxd between two hosts
-# whose wire loses packets, next to that of another libfabric, whose fi_pingpong is OTHER.
+# whose wire loses packets, next to that of another libfabric, whose fi_pingpong is OTHER: messages
+# to and fro, and a stream, for which bench/stream.c is compiled with the headers in /usr/include.
 # run_rxd.sh BUILD share [ROUNDS [SECONDS]]: what a stream gets of a link next to a TCP
 # connection with CUBIC, with Jain's index of fairness.
-# Hosts are network namespaces with tests/netns/lossy_wire between them; one packet is one
-# frame, so that no side gets more room in the queue for sending large segments.
+# Hosts are network namespaces with tests/netns/lossy_wire between them. In share one packet is
+# one frame, so that no side gets more room in the queue for sending large segments. In loss the
+# interfaces take segments, as network cards do, and each packet of one may be lost.
 set -euo pipefail
 build=$1
 what=$2
@@ -35,7 +37,9 @@ for host in a b; do
 	ip link add rail netns "$ns-$host" type veth peer name "$host" netns "$ns-wire"
 	ip -n "$ns-wire" link set dev "$host" up
 	ip -n "$ns-$host" addr add "10.98.0.$((address++))/24" dev rail
-	ip -n "$ns-$host" link set dev rail gso_max_segs 1
+	if [ "$what" = share ]; then
+		ip -n "$ns-$host" link set dev rail gso_max_segs 1
+	fi
 	ip -n "$ns-$host" link set dev rail up
 	ip -n "$ns-$host" link set dev lo up
 	ip -n "$ns-$host" route replace 10.98.0.0/24 dev rail congctl cubic
@@ -45,6 +49,10 @@ for host in a b; do
 		sleep 0.05
 	done
 done
+
+if [ "$what" = loss ]; then
+	cc -O2 -I"$(dirname "$0")/../src" -o "$out/stream" "$(dirname "$0")/stream.c" -lfabric
+fi
 
 # with_wire ARGUMENTS COMMAND...: with a wire that behaves so.
 with_wire() {
@@ -58,14 +66,14 @@ with_wire() {
 	wait $wire 2>/dev/null || true
 }
 
-# stream PROVIDER PORT: megabits per second into $out/PROVIDER
+# stream PROVIDER PORT [PROGRAM]: megabits per second into $out/PROVIDER
 stream() {
-	local server
-	timeout $((seconds + 20)) ip netns exec "$ns-b" "$build/bench/stream" "$1" serve \
+	local server program=${3:-$build/bench/stream}
+	timeout $((seconds + 20)) ip netns exec "$ns-b" "$program" "$1" serve \
 		10.98.0.2 "$2" &
 	server=$!
 	sleep 1
-	timeout $((seconds + 20)) ip netns exec "$ns-a" "$build/bench/stream" "$1" send \
+	timeout $((seconds + 20)) ip netns exec "$ns-a" "$program" "$1" send \
 		10.98.0.2 "$2" "$seconds" >"$out/${1##*;}"
 	kill $server
 	wait $server 2>/dev/null || true
@@ -99,14 +107,25 @@ rate() {
 	echo "${mb:-0}"
 }
 
-loss() {
-	local ours theirs
-	ours=$(rate "$build/tools/fi_pingpong" "$2" "$3")
-	theirs=$(rate "$other" "$2" "$3")
-	awk -v lost="$1" -v size="$2" -v a="$ours" -v b="$theirs" 'BEGIN {
-		printf "%.1f %% lost, %7d B: %8.2f MB/s, other %8.2f MB/s%s\n",
-			lost / 10000, size, a, b,
+# compare LOST WHAT OURS OTHER: megabytes per second
+compare() {
+	awk -v lost="$1" -v what="$2" -v a="$3" -v b="$4" 'BEGIN {
+		printf "%.1f %% lost, %s: %8.2f MB/s, other %8.2f MB/s%s\n",
+			lost / 10000, what, a, b,
 			(b > 0 ? sprintf(", ratio %.1f", a / b) : ": no end in time") }'
+}
+
+# stream_rate PROGRAM: megabytes per second
+stream_rate() {
+	stream 'udp;ofi_rxd' $((7600 + i)) "$1"
+	awk '{ print $1 / 8 }' "$out/ofi_rxd"
+}
+
+loss() {
+	compare "$1" "to and fro" "$(rate "$build/tools/fi_pingpong" "$2" "$3")" \
+		"$(rate "$other" "$2" "$3")"
+	compare "$1" stream "$(stream_rate "$build/bench/stream")" \
+		"$(stream_rate "$out/stream")"
 }
 
 for ((i = 0; i < rounds; i++)); do

@@ -8,7 +8,9 @@
 
 #include "fault.h"
 
-/* ONCE: what a layer opens beside the descriptors of peers. */
+/* ONCE: what a layer opens beside the descriptors of peers. Its event queue and its
+ * completion queue below open an epoll set each when the first of their endpoints has
+ * been quiet for long, which may be before or after the first peers. */
 enum { PEERS = 24, FEW = 8, ONCE = 2 };
 
 static unsigned int descriptors(void)

@@ -3,12 +3,14 @@
  * lossy_wire IF_A IF_B LOSS DUP REORDER [DELAY_US [MBIT [QUEUE_KB [CHANGE]]]]
  *
  * A wire between two interfaces that loses, repeats, swaps and changes frames with UDP:
- * of a million, so many each. Changed are one to three bits behind the UDP header of an
- * IPv4 datagram, whose checksum is made to fit. With a delay frames travel that long;
- * with a rate they leave no faster, and those that the queue has no room for are lost,
- * as in a router. Frames keep the kernel's notes on unfinished checksums and segments
- * (struct virtio_net_hdr). Frames without IP (address resolution) always pass. Ends by
- * a signal.
+ * of a million, so many each. A frame that the interface cuts into datagrams loses them
+ * one by one, and what is left between two lost ones goes on as one frame, as after a
+ * network card that segments and one that joins. Changed are one to three bits behind
+ * the UDP header of an IPv4 datagram, whose checksum is made to fit. With a delay
+ * frames travel that long; with a rate they leave no faster, and those that the queue
+ * has no room for are lost, as in a router. Frames keep the kernel's notes on
+ * unfinished checksums and segments (struct virtio_net_hdr). Frames without IP (address
+ * resolution) always pass. Ends by a signal.
  */
 #include <arpa/inet.h>
 #include <linux/if_ether.h>
@@ -27,7 +29,12 @@
 #include "sys/clock.h"
 #include "sys/list.h"
 
-enum { FRAME_MAX = 70000, BATCH = 64, SOCKET_BYTES = 32 << 20 };
+enum {
+	FRAME_MAX = 70000,
+	BATCH = 64,
+	SOCKET_BYTES = 32 << 20,
+	GSO_UDP = 5, /* VIRTIO_NET_HDR_GSO_UDP_L4, which old headers lack */
+};
 
 struct frame {
 	struct wf_list link;
@@ -105,17 +112,6 @@ static void put(struct way *way, const uint8_t *bytes, size_t len, uint64_t at_n
 	wf_list_insert_after(pos, &frame->link);
 }
 
-/* The packets that a segmented frame is made of: each may be lost. */
-static unsigned int packets_of(const uint8_t *bytes, size_t len)
-{
-	struct virtio_net_hdr head;
-
-	memcpy(&head, bytes, sizeof(head));
-	if (head.gso_type == VIRTIO_NET_HDR_GSO_NONE || head.gso_size == 0)
-		return 1;
-	return (unsigned int)((len + head.gso_size - 1) / head.gso_size);
-}
-
 static bool is_ip(const uint8_t *bytes, size_t len)
 {
 	size_t at = sizeof(struct virtio_net_hdr) + 12;
@@ -140,6 +136,13 @@ static size_t udp_at(const uint8_t *bytes, size_t len)
 	return len > at + head + sizeof(struct udphdr) ? at + head : 0;
 }
 
+/* The sum of one's complement that checksums are made of. */
+static uint32_t add(uint32_t sum, uint16_t word)
+{
+	sum += word;
+	return (sum & 0xffff) + (sum >> 16);
+}
+
 /* Flip bits of the datagram whose header is at @at. */
 static void change(struct wire *wire, uint8_t *bytes, size_t len, size_t at)
 {
@@ -158,15 +161,6 @@ static void change(struct wire *wire, uint8_t *bytes, size_t len, size_t at)
 			(uint8_t)(1 << next_random(wire) % 8);
 }
 
-/* Is one of the packets of the frame lost? */
-static bool is_lost(struct wire *wire, const uint8_t *bytes, size_t len)
-{
-	for (unsigned int n = packets_of(bytes, len); n > 0; n--)
-		if (chance(wire, wire->loss))
-			return true;
-	return false;
-}
-
 /* When a frame of @len bytes leaves that comes now; 0: the queue has no room. */
 static uint64_t queue(const struct wire *wire, struct way *way, size_t len)
 {
@@ -182,19 +176,12 @@ static uint64_t queue(const struct wire *wire, struct way *way, size_t len)
 	return way->free_ns;
 }
 
-static void take(struct wire *wire, struct way *way, uint8_t *bytes, size_t len)
+/* A frame of @len bytes that is not lost; its UDP header is at @udp, or 0. */
+static void pass(
+	struct wire *wire, struct way *way, uint8_t *bytes, size_t len, size_t udp)
 {
-	uint64_t at_ns = wf_now_ns();
-	size_t udp;
+	uint64_t at_ns = queue(wire, way, len);
 
-	if (!is_ip(bytes, len)) {
-		put(way, bytes, len, at_ns);
-		return;
-	}
-	udp = udp_at(bytes, len);
-	if (udp && is_lost(wire, bytes, len))
-		return;
-	at_ns = queue(wire, way, len);
 	if (!at_ns)
 		return;
 	at_ns += wire->delay_ns;
@@ -205,6 +192,86 @@ static void take(struct wire *wire, struct way *way, uint8_t *bytes, size_t len)
 	if (udp && chance(wire, wire->dup))
 		put(way, bytes, len, at_ns + 100000);
 	put(way, bytes, len, at_ns);
+}
+
+/* Make the headers, whose UDP header is at @at, those of @payload bytes. Their checksum
+ * is unfinished: it is the sum of the pseudo header, which has the length as well. */
+static void resize(uint8_t *bytes, size_t at, size_t payload)
+{
+	const size_t ip = sizeof(struct virtio_net_hdr) + ETH_HLEN;
+	uint16_t whole = htons((uint16_t)(sizeof(struct udphdr) + payload)), size,
+		 check;
+	struct virtio_net_hdr head;
+	struct udphdr udp;
+	uint32_t sum;
+
+	memcpy(&head, bytes, sizeof(head));
+	if (payload <= head.gso_size) {
+		head.gso_type = VIRTIO_NET_HDR_GSO_NONE;
+		head.gso_size = 0;
+		memcpy(bytes, &head, sizeof(head));
+	}
+	memcpy(&udp, bytes + at, sizeof(udp));
+	udp.check = (uint16_t)add(add(udp.check, (uint16_t)~udp.len), whole);
+	udp.len = whole;
+	memcpy(bytes + at, &udp, sizeof(udp));
+	if (bytes[ip] >> 4 != 4) {
+		memcpy(bytes + ip + 4, &whole, sizeof(whole));
+		return;
+	}
+	size = htons((uint16_t)(at - ip + sizeof(udp) + payload));
+	memcpy(bytes + ip + 2, &size, sizeof(size));
+	memset(bytes + ip + 10, 0, sizeof(check));
+	sum = 0;
+	for (size_t i = ip; i < at; i += 2) {
+		memcpy(&check, bytes + i, sizeof(check));
+		sum = add(sum, check);
+	}
+	check = (uint16_t)~sum;
+	memcpy(bytes + ip + 10, &check, sizeof(check));
+}
+
+/* The datagrams from @first on, @len bytes of them, go on as a frame of their own. */
+static void pass_run(struct wire *wire, struct way *way, const uint8_t *frame,
+	size_t udp, const uint8_t *first, size_t len)
+{
+	static uint8_t bytes[FRAME_MAX];
+	size_t headers = udp + sizeof(struct udphdr);
+
+	if (len == 0)
+		return;
+	memcpy(bytes, frame, headers);
+	memcpy(bytes + headers, first, len);
+	resize(bytes, udp, len);
+	pass(wire, way, bytes, headers + len, udp);
+}
+
+/* A frame that the interface would cut into datagrams of @size bytes. */
+static void take_train(struct wire *wire, struct way *way, const uint8_t *bytes,
+	size_t len, size_t udp, size_t size)
+{
+	size_t begin = udp + sizeof(struct udphdr), at = begin;
+
+	for (; at < len; at += size)
+		if (chance(wire, wire->loss)) {
+			pass_run(wire, way, bytes, udp, bytes + begin, at - begin);
+			begin = at + size < len ? at + size : len;
+		}
+	pass_run(wire, way, bytes, udp, bytes + begin, len - begin);
+}
+
+static void take(struct wire *wire, struct way *way, uint8_t *bytes, size_t len)
+{
+	struct virtio_net_hdr head;
+	size_t udp = is_ip(bytes, len) ? udp_at(bytes, len) : 0;
+
+	memcpy(&head, bytes, sizeof(head));
+	if (!is_ip(bytes, len))
+		put(way, bytes, len, wf_now_ns());
+	else if (udp && head.gso_type == GSO_UDP && head.gso_size > 0)
+		take_train(wire, way, bytes, len, udp, head.gso_size);
+	else if (!udp || !chance(wire, wire->loss))
+		pass(wire, way, bytes, len, udp);
 }
 
 static void receive(struct wire *wire, struct way *way)

@@ -14,6 +14,7 @@ struct rxd_params rxd_params = {
 	.retry = 1,
 	.retry_count = 50,
 	.crc = -1,
+	.congestion = RXD_CONGESTION_WESTWOOD,
 	.unexpected_size = (size_t)2 << 30,
 };
 
@@ -43,7 +44,18 @@ static const struct wf_param rows[] = {
 		"(default: 2 GiB)"),
 };
 
+static const char *const congestions[] = {
+	[RXD_CONGESTION_CUBIC] = "cubic",
+	[RXD_CONGESTION_WESTWOOD] = "westwood",
+};
+
 void rxd_params_init(void)
 {
 	wf_params_read(&rxd_fi, rows, WF_ARRAY_SIZE(rows));
+	fi_param_define(&rxd_fi, "congestion", FI_PARAM_STRING,
+		"cubic: every loss shrinks the congestion window, as in RFC 9438; "
+		"westwood: none makes it smaller than what the path has delivered in "
+		"the shortest round trip (default: westwood)");
+	wf_param_read_name(&rxd_fi, "congestion", congestions,
+		WF_ARRAY_SIZE(congestions), &rxd_params.congestion);
 }

@@ -5,6 +5,10 @@
 #include <stddef.h>
 
 /* The parameters FI_OFI_RXD_*; constant once they are read. */
+/* How a loss changes the congestion window: always as in RFC 9438, or not below what
+ * the path delivers. */
+enum rxd_congestion { RXD_CONGESTION_CUBIC, RXD_CONGESTION_WESTWOOD };
+
 struct rxd_params {
 	size_t spin_count; /* limit of packets that a progress call receives; 0: none */
 	size_t max_peers;  /* limit of peers of an endpoint that are not in its AV */
@@ -14,6 +18,7 @@ struct rxd_params {
 	/* Rounds without an answer after which a peer is given up. */
 	size_t retry_count;
 	int crc; /* 1: seal packets, 0: never, -1: unless the peer is on this host */
+	int congestion;         /* enum rxd_congestion */
 	size_t unexpected_size; /* bytes that messages without a receive may take */
 };
 

@@ -121,6 +121,7 @@ int rxd_peers_init(struct rxd_ep *ep)
 	ep->config.window = (uint16_t)rxd_params.max_unacked;
 	ep->config.window_ext = WINDOW_OURS;
 	ep->config.resend = rxd_params.retry;
+	ep->config.westwood = rxd_params.congestion == RXD_CONGESTION_WESTWOOD;
 	ep->config.rounds = (unsigned int)rxd_params.retry_count;
 	ep->config.epoch = rxd_epoch_new();
 	ep->config.kept_max = KEPT_MAX;
@@ -322,10 +323,10 @@ void rxd_peer_gone(struct rxd_peer *peer)
 {
 	struct rxd_ep *ep = peer->ep;
 
-	if (peer->gone || !peer->flow.extended)
+	if (peer->gone)
 		return;
 	peer->gone = true;
-	rxd_rx_abort(peer, FI_ECONNRESET);
+	rxd_flow_left(&peer->flow);
 	/* Whole messages stay, and keep the peer. */
 	wf_unexp_break(&peer->unexp, FI_ECONNRESET);
 	wf_remote_unref(&ep->remotes, &peer->remote);
@@ -337,16 +338,8 @@ void rxd_peers_say_goodbye(struct rxd_ep *ep)
 
 	if (!ep->peers_ready)
 		return;
-	while ((remote = wf_remotes_next(&ep->remotes, remote))) {
-		struct rxd_peer *peer = rxd_peer_of(remote);
-		struct rxd_base base = { .version = RXD_VERSION,
-			.type = RXD_BYE,
-			.peer = peer->flow.peer_index };
-
-		if (peer->flow.state == RXD_FLOW_OPEN && peer->flow.extended)
-			(void)rxd_flow_ops.send_control(
-				&peer->flow, &base, sizeof(base));
-	}
+	while ((remote = wf_remotes_next(&ep->remotes, remote)))
+		rxd_flow_bye(&rxd_peer_of(remote)->flow);
 }
 
 void rxd_peers_tick(struct rxd_ep *ep)

@@ -398,7 +398,10 @@ static void throughput_under_loss(void **state)
 {
 	static const struct {
 		uint32_t loss, percent;
-	} cases[] = { { 0, 85 }, { 1000, 60 }, { 10000, 15 }, { 50000, 4 } };
+		bool westwood;
+	} cases[] = { { 0, 85, false }, { 1000, 60, false }, { 10000, 15, false },
+		{ 50000, 4, false }, { 0, 90, true }, { 1000, 90, true },
+		{ 10000, 80, true }, { 50000, 60, true } };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -411,16 +414,124 @@ static void throughput_under_loss(void **state)
 		p.net.queue_ns = 2000000;
 		p.net.delay_ns = 100000;
 		p.net.loss = cases[i].loss;
+		p.a.config.westwood = cases[i].westwood;
 		start_ns = p.net.now_ns;
 		(void)sim_start(&p.a, 40 << 20);
 		run_to_end(&p);
 		expect_all(&p.a);
 		share = 8.0 * (40 << 20) / (double)(p.net.now_ns - start_ns);
-		print_message("# loss %u ppm: %.1f %% of the link\n", cases[i].loss,
+		print_message("# %s, loss %u ppm: %.1f %% of the link\n",
+			cases[i].westwood ? "Westwood+" : "CUBIC", cases[i].loss,
 			100 * share);
 		assert_true(100 * share >= cases[i].percent);
 		teardown(&p);
 	}
+}
+
+/* Single losses do not end slow start: a window of hundreds of packets is reached
+ * within some round trips of 20 ms. */
+static void slow_start_under_loss(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 5; seed++) {
+		struct pair p;
+		uint64_t start_ns;
+
+		setup(&p, seed);
+		p.net.ns_per_byte_1024 = 8192;
+		p.net.queue_ns = 20000000;
+		p.net.delay_ns = 10000000;
+		p.net.loss = 10000;
+		p.a.config.westwood = true;
+		start_ns = p.net.now_ns;
+		(void)sim_start(&p.a, 2 << 20);
+		run_to_end(&p);
+		expect_all(&p.a);
+		print_message("# %llu round trips\n",
+			(unsigned long long)((p.net.now_ns - start_ns) / 20000000));
+		assert_true(p.net.now_ns - start_ns < 13 * 20000000);
+		teardown(&p);
+	}
+}
+
+/* What a closed side does: nothing. */
+static void ignore(struct sim_side *side, const uint8_t *packet, size_t len)
+{
+	(void)side;
+	(void)packet;
+	(void)len;
+}
+
+static uint64_t never(const struct sim_side *side)
+{
+	(void)side;
+	return UINT64_MAX;
+}
+
+static void rest(struct sim_side *side)
+{
+	(void)side;
+}
+
+static void leave(struct sim_side *side)
+{
+	rxd_flow_bye(&side->flow);
+	side->receive = ignore;
+	side->deadline = never;
+	side->run = rest;
+}
+
+/* A side that has taken everything is closed: the other one learns that all has
+ * arrived, also where the last acknowledgement, a goodbye or both are lost, and waits
+ * for nothing. */
+static void closing_under_loss(void **state)
+{
+	unsigned int lost_acks = 0;
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 500; seed++) {
+		struct pair p;
+		bool unacked;
+
+		setup(&p, seed);
+		p.net.loss = 50000;
+		exchange(&p, 3);
+		(void)sim_start(&p.a, 100);
+		while (p.b.expect_id < p.a.next_id)
+			assert_true(sim_step(&p.net, &p.a, &p.b));
+		leave(&p.b);
+		unacked = true;
+		while (unacked && sim_step(&p.net, &p.a, &p.b))
+			unacked = p.a.acked < p.a.next_id && !p.a.gone;
+		lost_acks += p.a.gone;
+		assert_int_equal(p.a.acked, p.a.next_id);
+		assert_true(rxd_flow_idle(&p.a.flow));
+		teardown(&p);
+	}
+	assert_true(lost_acks > 0);
+}
+
+/* A side is closed that has not taken everything: the rest fails at once. */
+static void left_before_it_took_all(void **state)
+{
+	struct pair p;
+	uint64_t start_ns;
+
+	(void)state;
+	setup(&p, 21);
+	exchange(&p, 3);
+	start_ns = p.net.now_ns;
+	(void)sim_start(&p.a, 10 << 20);
+	(void)sim_start(&p.a, 10);
+	(void)sim_step(&p.net, &p.a, &p.b);
+	leave(&p.b);
+	while (sim_step(&p.net, &p.a, &p.b))
+		continue;
+	assert_int_equal(p.a.failed, 2);
+	assert_int_equal(p.a.last_err, FI_ECONNRESET);
+	assert_true(rxd_flow_idle(&p.a.flow));
+	assert_true(p.net.now_ns - start_ns < 10 * p.net.delay_ns);
+	teardown(&p);
 }
 
 int main(void)
@@ -443,6 +554,9 @@ int main(void)
 		cmocka_unit_test(lower_provider_is_full),
 		cmocka_unit_test(cancelled_before_it_began),
 		cmocka_unit_test(throughput_under_loss),
+		cmocka_unit_test(slow_start_under_loss),
+		cmocka_unit_test(closing_under_loss),
+		cmocka_unit_test(left_before_it_took_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 
 #include "providers/rxd/flow/ack.h"
 #include "providers/rxd/flow/cubic.h"
+#include "providers/rxd/flow/delivery.h"
 #include "providers/rxd/flow/hello.h"
 #include "providers/rxd/flow/rtt.h"
 
@@ -179,7 +180,7 @@ static void cubic_window(void **state)
 	/* Slow start doubles it. */
 	assert_in_range(cc.cwnd, 14600 * 28, 14600 * 32);
 	cc.cwnd = 1500 * 1000;
-	rxd_cubic_lost(&cc);
+	rxd_cubic_lost(&cc, 1500 * 500);
 	assert_in_range(cc.cwnd, 1500 * 699, 1500 * 700);
 	before = cc.cwnd;
 	/* RFC 9438: K = cbrt(300 / 0.4) = 9.09 s until the window is back. */
@@ -200,6 +201,86 @@ static void cubic_window(void **state)
 	assert_int_equal(cc.cwnd, 3000);
 }
 
+/* A loss leaves at least what the path delivers, and a smaller window as it is. */
+static void cubic_window_of_a_lossy_path(void **state)
+{
+	struct rxd_cubic cc;
+
+	(void)state;
+	rxd_cubic_init(&cc, 1500);
+	cc.cwnd = 1500 * 100;
+	rxd_cubic_lost(&cc, 1500 * 90);
+	assert_int_equal(cc.cwnd, 1500 * 90);
+	assert_int_equal(cc.ssthresh, 1500 * 90);
+	rxd_cubic_lost(&cc, 1500 * 90);
+	assert_int_equal(cc.cwnd, 1500 * 90);
+	rxd_cubic_lost(&cc, 1500 * 91);
+	assert_int_equal(cc.cwnd, 1500 * 90);
+	rxd_cubic_lost(&cc, 0);
+	assert_int_equal(cc.cwnd, 1500 * 63);
+}
+
+/* Rounds of a window of 10 packets with 1000 bytes, one millisecond each. */
+static void deliver_rounds(struct rxd_delivery *d, unsigned int rounds, bool limited,
+	uint64_t *order, uint64_t *now_ns)
+{
+	const uint64_t ms = 1000000;
+
+	for (unsigned int i = 0; i < rounds; i++) {
+		struct rxd_delivery_mark mark = rxd_delivery_sent(d, i == 0, *now_ns);
+
+		*now_ns += ms;
+		rxd_delivery_acked(d, 10000, *now_ns);
+		*order += 10;
+		assert_true(rxd_delivery_sample(
+			d, &mark, *now_ns - ms, *order - 1, *order, limited, ms));
+		/* An acknowledgement within the round that follows ends none. */
+		assert_false(rxd_delivery_sample(
+			d, &mark, *now_ns - ms, *order - 1, *order, limited, ms));
+	}
+}
+
+static void delivered_bandwidth(void **state)
+{
+	const uint64_t ms = 1000000;
+	struct rxd_delivery d = { .delivered = 0 };
+	uint64_t order = 0, now_ns = 500 * ms;
+	struct rxd_delivery_mark mark;
+
+	(void)state;
+	assert_int_equal(rxd_delivery_window(&d, ms), 0);
+	deliver_rounds(&d, 3, true, &order, &now_ns);
+	/* 10 MB/s for a millisecond and the pause of processes. */
+	assert_int_equal(rxd_delivery_window(&d, ms), 12000);
+	assert_int_equal(rxd_delivery_window(&d, ms / 100), 300);
+	/* Acknowledgements in a bunch: the time of sending counts. */
+	mark = rxd_delivery_sent(&d, false, now_ns);
+	mark.first_sent_ns = now_ns - 10 * ms;
+	rxd_delivery_acked(&d, 50000, now_ns + ms);
+	(void)rxd_delivery_sample(&d, &mark, now_ns, order, order + 1, true, ms);
+	assert_int_equal(rxd_delivery_window(&d, ms), 12000);
+	/* Less than the shortest round trip is no sample. */
+	now_ns += ms;
+	mark = rxd_delivery_sent(&d, false, now_ns);
+	mark.first_sent_ns = now_ns;
+	rxd_delivery_acked(&d, 50000, now_ns + ms / 2);
+	(void)rxd_delivery_sample(&d, &mark, now_ns, order, order + 1, true, ms);
+	assert_int_equal(rxd_delivery_window(&d, ms), 12000);
+	/* A faster round is remembered for one to two periods of rounds in which the
+	 * window was the limit, and without end in others. */
+	now_ns += ms;
+	mark = rxd_delivery_sent(&d, true, now_ns);
+	rxd_delivery_acked(&d, 100000, now_ns + ms);
+	(void)rxd_delivery_sample(&d, &mark, now_ns, order, order + 1, true, ms);
+	now_ns += ms;
+	deliver_rounds(&d, 100, false, &order, &now_ns);
+	assert_int_equal(rxd_delivery_window(&d, ms), 120000);
+	deliver_rounds(&d, 8, true, &order, &now_ns);
+	assert_int_equal(rxd_delivery_window(&d, ms), 120000);
+	deliver_rounds(&d, 8, true, &order, &now_ns);
+	assert_int_equal(rxd_delivery_window(&d, ms), 12000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +292,8 @@ int main(void)
 		cmocka_unit_test(halves_of_numbers),
 		cmocka_unit_test(timeouts),
 		cmocka_unit_test(cubic_window),
+		cmocka_unit_test(cubic_window_of_a_lossy_path),
+		cmocka_unit_test(delivered_bandwidth),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -67,6 +67,7 @@ struct sim_side {
 	uint64_t (*deadline)(const struct sim_side *side);
 	void (*run)(struct sim_side *side);
 	uint64_t busy_until_ns; /* time until which the link from this side is busy */
+	uint64_t *link; /* busy_until_ns of a side with the same link; NULL: none */
 	uint32_t next_id, acked, failed, restarted;
 	int last_err;
 	/* Transfer and packet that are expected next. */
@@ -80,6 +81,7 @@ struct sim_side {
 	unsigned int busy;
 	bool full;    /* The lower provider takes no packets. */
 	bool lenient; /* Transfers may be missing. */
+	bool gone;    /* The peer has said that it was closed. */
 };
 
 static uint32_t sim_random(struct sim_net *net, uint32_t limit)
@@ -138,14 +140,15 @@ static void sim_transmit(struct sim_side *side, const void *bytes, size_t len)
 		return;
 	}
 	if (net->ns_per_byte_1024) {
-		uint64_t start = WF_MAX(side->busy_until_ns, net->now_ns);
+		uint64_t *until_ns = side->link ? side->link : &side->busy_until_ns;
+		uint64_t start = WF_MAX(*until_ns, net->now_ns);
 
 		if (start - net->now_ns > net->queue_ns) {
 			net->dropped++;
 			return;
 		}
-		side->busy_until_ns = start + len * net->ns_per_byte_1024 / 1024;
-		at_ns = side->busy_until_ns + net->delay_ns;
+		*until_ns = start + len * net->ns_per_byte_1024 / 1024;
+		at_ns = *until_ns + net->delay_ns;
 	}
 	if (sim_chance(net, net->reorder))
 		at_ns += sim_random(net, (uint32_t)(4 * net->delay_ns) + 1);
@@ -362,9 +365,11 @@ static void sim_arrive(struct sim_packet *packet)
 
 	if (to->receive)
 		to->receive(to, packet->bytes, packet->len);
-	else
-		assert_false(rxd_flow_receive(
-			&to->flow, packet->bytes, packet->len, to->net->now_ns));
+	else if (rxd_flow_receive(
+			 &to->flow, packet->bytes, packet->len, to->net->now_ns)) {
+		to->gone = true;
+		rxd_flow_left(&to->flow);
+	}
 	free(packet);
 }
 
@@ -383,23 +388,25 @@ static uint64_t sim_deadline(const struct sim_side *side)
 	return side->deadline ? side->deadline(side) : rxd_flow_deadline(&side->flow);
 }
 
-static uint64_t sim_next_ns(struct sim_net *net, struct sim_side *a, struct sim_side *b)
+static uint64_t sim_next_ns(
+	const struct sim_net *net, struct sim_side *const *sides, size_t count)
 {
 	uint64_t at_ns = UINT64_MAX;
 
 	if (!wf_list_empty(&net->packets))
 		at_ns = wf_list_entry(net->packets.next, struct sim_packet, link)
 				->at_ns;
-	at_ns = WF_MIN(at_ns, sim_deadline(a));
-	at_ns = WF_MIN(at_ns, sim_deadline(b));
+	for (size_t i = 0; i < count; i++)
+		at_ns = WF_MIN(at_ns, sim_deadline(sides[i]));
 	return at_ns;
 }
 
-/* One step: deliver packets that arrive by now, then run both sides. False: nothing
+/* One step: deliver packets that arrive by now, then run all sides. False: nothing
  * will happen any more. */
-static bool sim_step(struct sim_net *net, struct sim_side *a, struct sim_side *b)
+static bool sim_step_all(
+	struct sim_net *net, struct sim_side *const *sides, size_t count)
 {
-	uint64_t at_ns = sim_next_ns(net, a, b);
+	uint64_t at_ns = sim_next_ns(net, sides, count);
 
 	if (at_ns == UINT64_MAX)
 		return false;
@@ -413,14 +420,21 @@ static bool sim_step(struct sim_net *net, struct sim_side *a, struct sim_side *b
 		wf_list_remove(&packet->link);
 		sim_arrive(packet);
 	}
-	sim_run_side(a);
-	sim_run_side(b);
+	for (size_t i = 0; i < count; i++)
+		sim_run_side(sides[i]);
 	return true;
+}
+
+static inline bool sim_step(struct sim_net *net, struct sim_side *a, struct sim_side *b)
+{
+	struct sim_side *const sides[] = { a, b };
+
+	return sim_step_all(net, sides, 2);
 }
 
 /* Run until both sides are idle and no packet is under way (true), or until @limit_s
  * seconds of simulated time have passed (false). */
-static bool sim_run(struct sim_net *net, struct sim_side *a, struct sim_side *b,
+static inline bool sim_run(struct sim_net *net, struct sim_side *a, struct sim_side *b,
 	unsigned int limit_s)
 {
 	uint64_t end_ns = net->now_ns + limit_s * UINT64_C(1000000000);

@@ -14,7 +14,14 @@
 /* Limit of numbers: a peer must not set numbers that could overflow 64 bits. */
 #define NUMBER_MAX (UINT64_C(1) << 62)
 
-enum { PACKET_THRESHOLD = 3, REPEATS = 3, COLLAPSE_ROUNDS = 2 };
+enum {
+	PACKET_THRESHOLD = 3,
+	REPEATS = 3,
+	COLLAPSE_ROUNDS = 2,
+	/* Losses of one round that end slow start where a lossy path is told from a
+	 * congested one (draft-ietf-ccwg-bbr). */
+	START_LOSSES = 6,
+};
 
 /* The results of one acknowledgement. */
 struct news {
@@ -22,7 +29,8 @@ struct news {
 	unsigned int rounds; /* rounds of timeouts, before */
 	bool any;
 	bool sampled; /* sample_order and rtt_ns are valid */
-	uint64_t sample_order, rtt_ns;
+	uint64_t sample_order, rtt_ns, sent_ns;
+	struct rxd_delivery_mark mark;
 };
 
 static struct news news_before(const struct rxd_flow *flow)
@@ -58,6 +66,8 @@ static void arrived(
 		news->sampled = true;
 		news->sample_order = sent->order;
 		news->rtt_ns = now_ns - WF_MIN(now_ns, sent->at_ns);
+		news->sent_ns = sent->at_ns;
+		news->mark = sent->mark;
 	}
 	note_arrival(out, sent, now_ns);
 	rxd_board_set(&out->board, number, RXD_SENT_HELD);
@@ -91,19 +101,31 @@ static void arrived_below(
 	board->una = next;
 }
 
+/* Single losses in slow start, and those of a window that the path delivered within the
+ * shortest round trip, are none of congestion. */
+static bool tells_losses_apart(const struct rxd_flow *flow)
+{
+	return flow->config->westwood && flow->extended;
+}
+
 /* A packet was lost: the congestion window shrinks once for all losses among earlier
  * packets. */
 static void congested(struct rxd_flow *flow, uint64_t order, unsigned int rounds)
 {
+	bool apart = tells_losses_apart(flow);
 	struct rxd_outgoing *out = &flow->out;
 
 	if (order < out->recovered_order)
+		return;
+	if (apart && rounds < COLLAPSE_ROUNDS && out->cc.cwnd < out->cc.ssthresh &&
+		++out->start_losses < START_LOSSES)
 		return;
 	out->recovered_order = out->board.order;
 	if (rounds >= COLLAPSE_ROUNDS)
 		rxd_cubic_collapsed(&out->cc);
 	else
-		rxd_cubic_lost(&out->cc);
+		rxd_cubic_lost(&out->cc,
+			apart ? rxd_delivery_window(&out->delivery, out->rtt.min) : 0);
 }
 
 /* Has a packet arrived that was sent after this one, whose state is unknown? */
@@ -175,6 +197,16 @@ static void grow_window(struct rxd_flow *flow, const struct news *news, uint64_t
 		rxd_cubic_acked(&out->cc, news->bytes, out->rtt.smoothed, now_ns);
 }
 
+static void take_samples(struct rxd_outgoing *out, const struct news *news)
+{
+	if (!news->sampled)
+		return;
+	rxd_rtt_sample(&out->rtt, news->rtt_ns);
+	if (rxd_delivery_sample(&out->delivery, &news->mark, news->sent_ns,
+		    news->sample_order, out->board.order, out->limited, out->rtt.min))
+		out->start_losses = 0;
+}
+
 static void progressed(struct rxd_flow *flow, const struct news *news, uint64_t now_ns)
 {
 	struct rxd_outgoing *out = &flow->out;
@@ -182,8 +214,8 @@ static void progressed(struct rxd_flow *flow, const struct news *news, uint64_t 
 	out->ever_acked = true;
 	out->rounds = out->repeats = 0;
 	out->rtt.backoff = 0;
-	if (news->sampled)
-		rxd_rtt_sample(&out->rtt, news->rtt_ns);
+	rxd_delivery_acked(&out->delivery, news->bytes, now_ns);
+	take_samples(out, news);
 	grow_window(flow, news, now_ns);
 	if (flow->extended)
 		detect_losses(flow, news->rounds, now_ns);

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "providers/rxd/flow/delivery.h"
+
 /*
  * The scoreboard of a sender: one entry for each packet that was sent and is not
  * covered by the cumulative acknowledgement, in a ring by packet number. The caller
@@ -23,7 +25,8 @@ struct rxd_sent {
 	struct rxd_xfer *xfer; /* NULL: the packet tells the peer to skip numbers */
 	/* Order of its last transmission among all transmissions of the flow. */
 	uint64_t order;
-	uint64_t at_ns; /* time of its last transmission */
+	uint64_t at_ns;                /* time of its last transmission */
+	struct rxd_delivery_mark mark; /* when it was sent last */
 	uint32_t bytes;
 	uint8_t state; /* enum rxd_sent_state */
 	bool resent;

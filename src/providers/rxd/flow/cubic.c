@@ -116,8 +116,10 @@ void rxd_cubic_acked(
 	cc->cwnd = WF_MIN(cc->cwnd, WINDOW_MAX);
 }
 
-void rxd_cubic_lost(struct rxd_cubic *cc)
+void rxd_cubic_lost(struct rxd_cubic *cc, uint64_t least)
 {
+	if (cc->cwnd <= least)
+		return;
 	cc->prior = cc->cwnd;
 	/* Fast convergence: a flow that did not reach its last maximum makes space for
 	 * new flows. */
@@ -125,14 +127,14 @@ void rxd_cubic_lost(struct rxd_cubic *cc)
 		cc->w_max = cc->cwnd * (BETA_DEN + BETA_NUM) / (2 * BETA_DEN);
 	else
 		cc->w_max = cc->cwnd;
-	cc->ssthresh = WF_MAX(
-		cc->cwnd * BETA_NUM / BETA_DEN, (uint64_t)MIN_PACKETS * cc->packet);
+	cc->ssthresh = WF_MAX(WF_MAX(cc->cwnd * BETA_NUM / BETA_DEN, least),
+		(uint64_t)MIN_PACKETS * cc->packet);
 	cc->cwnd = cc->ssthresh;
 	cc->start_ns = 0;
 }
 
 void rxd_cubic_collapsed(struct rxd_cubic *cc)
 {
-	rxd_cubic_lost(cc);
+	rxd_cubic_lost(cc, 0);
 	cc->cwnd = (uint64_t)MIN_PACKETS * cc->packet;
 }

@@ -66,7 +66,10 @@ bool rxd_flow_receive(
 		flow->in.now |= flow->extended;
 	else if (rxd_type_is_numbered(base.type) || base.type == RXD_SKIP)
 		rxd_receive_numbered(flow, bytes, len, now_ns);
-	return base.type == RXD_BYE && flow->extended;
+	if (base.type != RXD_BYE || !flow->extended)
+		return false;
+	rxd_acked_below(flow, base.seq, now_ns);
+	return true;
 }
 
 static void send_probe(struct rxd_flow *flow, uint64_t now_ns)

@@ -122,6 +122,9 @@ struct rxd_flow_config {
 	 * another library, which then sort what comes, get no packet twice and no old
 	 * number. */
 	bool resend;
+	/* Towards extended peers, losses of a lossy path are told from those of a
+	 * congested one by the bandwidth that it delivers (delivery.h). */
+	bool westwood;
 	bool seals; /* packets are to be sealed, if the peer wants it, too */
 	/* Rounds of resends without an answer after which a peer is given up. */
 	unsigned int rounds;
@@ -159,12 +162,14 @@ struct rxd_outgoing {
 	struct rxd_board board;
 	struct rxd_rtt rtt;
 	struct rxd_cubic cc;
-	uint16_t window;     /* as the peer announced it */
-	bool blocked;        /* the lower provider was full */
-	bool ever_acked;     /* the peer has acknowledged anything */
-	bool limited;        /* the congestion window stopped the last sending */
-	bool forced;         /* one lost packet may leave whatever is in flight */
-	unsigned int rounds; /* timeouts since the last progress */
+	struct rxd_delivery delivery;
+	unsigned int start_losses; /* of the current round, in slow start */
+	uint16_t window;           /* as the peer announced it */
+	bool blocked;              /* the lower provider was full */
+	bool ever_acked;           /* the peer has acknowledged anything */
+	bool limited;              /* the congestion window stopped the last sending */
+	bool forced;               /* one lost packet may leave whatever is in flight */
+	unsigned int rounds;       /* timeouts since the last progress */
 	/* Acknowledgements of a peer of another library that repeat the last one. */
 	unsigned int repeats;
 	/* Packets sent to such a peer since the last one that it has to acknowledge. */
@@ -238,6 +243,13 @@ void rxd_flow_init(struct rxd_flow *flow, struct rxd_flow_config *config,
 
 /* Fail all transfers with @err and free all memory. */
 void rxd_flow_done(struct rxd_flow *flow, int err);
+
+/* This side is closed: tell an extended peer, with what arrived last, whose
+ * acknowledgement may have been lost, so that it waits for nothing. */
+void rxd_flow_bye(struct rxd_flow *flow);
+
+/* The peer is closed, rxd_flow_receive has told: fail what it has not taken. */
+void rxd_flow_left(struct rxd_flow *flow);
 
 /* Queue @xfer, and send what the windows allow. acked and failed may be called before
  * this returns. */

@@ -3,6 +3,9 @@
 
 #include "providers/rxd/flow/parts.h"
 
+/* Nothing is left that could send a lost goodbye again: as many leave at once. */
+enum { BYES = 3 };
+
 /* Beginning and end of a flow: by the owner, because the peer was restarted, or because
  * the peer does not answer. */
 
@@ -23,6 +26,8 @@ static void reset_outgoing(struct rxd_flow *flow, uint64_t number)
 	rxd_board_clear(&out->board, number);
 	rxd_rtt_init(&out->rtt);
 	rxd_cubic_init(&out->cc, flow->config->base_packet);
+	out->delivery = (struct rxd_delivery){ .delivered = 0 };
+	out->start_losses = 0;
 	out->current = NULL;
 	out->window = flow->config->window;
 	out->blocked = false;
@@ -144,7 +149,8 @@ static void forget_peer(struct rxd_flow *flow)
 	flow->greeting.syncing = history;
 }
 
-void rxd_flow_give_up(struct rxd_flow *flow)
+/* Fail everything with @err, and greet the peer again before anything is sent. */
+static void part(struct rxd_flow *flow, int err)
 {
 	struct wf_list all;
 
@@ -154,7 +160,31 @@ void rxd_flow_give_up(struct rxd_flow *flow)
 	forget_peer(flow);
 	flow->state = RXD_FLOW_NEW;
 	tell_restarted(flow);
-	fail_all(flow, &all, FI_ECONNREFUSED);
+	fail_all(flow, &all, err);
+}
+
+void rxd_flow_give_up(struct rxd_flow *flow)
+{
+	part(flow, FI_ECONNREFUSED);
+}
+
+void rxd_flow_left(struct rxd_flow *flow)
+{
+	part(flow, FI_ECONNRESET);
+}
+
+void rxd_flow_bye(struct rxd_flow *flow)
+{
+	const struct rxd_base base = { .version = RXD_VERSION,
+		.type = RXD_BYE,
+		.flags = RXD_FLAG_EXT,
+		.peer = flow->peer_index,
+		.seq = flow->in.next };
+
+	if (flow->state != RXD_FLOW_OPEN || !flow->extended)
+		return;
+	for (int i = 0; i < BYES; i++)
+		(void)flow->config->ops->send_control(flow, &base, sizeof(base));
 }
 
 void rxd_flow_done(struct rxd_flow *flow, int err)

@@ -108,6 +108,7 @@ static bool send_packet(struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t n
 	bool ack_now, uint64_t now_ns)
 {
 	struct rxd_base base = base_of(flow, number, ack_now);
+	bool idle = flow->out.board.in_flight == 0;
 	ssize_t bytes;
 
 	if (xfer)
@@ -120,6 +121,8 @@ static bool send_packet(struct rxd_flow *flow, struct rxd_xfer *xfer, uint64_t n
 	}
 	rxd_board_sent(&flow->out.board, number, xfer,
 		bytes > 0 ? (uint32_t)bytes : (uint32_t)sizeof(base), now_ns);
+	rxd_board_at(&flow->out.board, number)->mark =
+		rxd_delivery_sent(&flow->out.delivery, idle, now_ns);
 	if (flow->extended)
 		rxd_receive_piggybacked(flow);
 	if (rxd_board_count(&flow->out.board) == 1 ||
