@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/coll/node/copy.h"
+#include "providers/coll/node/tree.h"
 #include "sys/compiler.h"
 
 /* The plan of an operation at one member. */
@@ -154,7 +155,7 @@ void coll_plan(struct coll_node *node, const struct coll_args *args)
 	plan->role = coll_roles[args->kind][args->rank != args->root];
 	plan->kind = args->kind;
 	plan->root = args->root;
-	plan->shares = false;
+	plan->shares = plan->is_tree = false;
 	plan->stride = 1;
 	plan->size = args->size;
 	plan->part = args->kind == FI_BARRIER ? 0 : args->count * args->size;
@@ -166,7 +167,7 @@ void coll_plan(struct coll_node *node, const struct coll_args *args)
 		plan->in = plan->out + args->rank * plan->part;
 	if (plan->role.combines)
 		plan->reduce = coll_reduce(args->datatype, args->op);
-	if (plan_direct(plan, node))
+	if (plan_direct(plan, node) || coll_tree_plan(node, plan))
 		return;
 	if (plan->role.combines)
 		plan_shares(plan, args);
