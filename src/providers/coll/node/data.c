@@ -19,6 +19,15 @@ void coll_copy_data(void *to, const void *from, size_t len)
 		wf_copy(to, from, len);
 }
 
+void coll_copy_result(
+	const struct coll_plan *plan, void *to, const void *from, size_t len)
+{
+	if (plan->streams && to != from)
+		wf_copy_stream(to, from, len);
+	else
+		coll_copy_data(to, from, len);
+}
+
 const uint8_t *coll_data_of(
 	const struct coll_segment *segment, uint64_t use, size_t len)
 {
@@ -183,10 +192,10 @@ static void take_parts(struct coll_node *node, uint64_t chunk)
 	if (plan->parts > 1 && own)
 		own += node->rank * plan->part;
 	if (plan->role.own)
-		coll_copy_data(out + node->rank * step, own, len);
+		coll_copy_result(plan, out + node->rank * step, own, len);
 	for (uint32_t i = plan->first; i < plan->end; i++)
 		if (i != node->rank)
-			coll_copy_data(out + i * step,
+			coll_copy_result(plan, out + i * step,
 				coll_data_of(node->segment[i], use, len * plan->parts) +
 					at,
 				len);

@@ -18,6 +18,9 @@ enum {
 	/* Size from which members may read each other's buffers. */
 	DIRECT_BYTES = 128 << 10,
 	DIRECT_BYTES_CROWDED = 32 << 10,
+	/* Results of all members that are this large leave no room in a cache for the
+	 * copies on the way to them. */
+	STREAM_BYTES = 8 << 20,
 };
 
 const struct coll_role coll_roles[][2] = {
@@ -147,6 +150,14 @@ static bool plan_direct(struct coll_plan *plan, const struct coll_node *node)
 	return true;
 }
 
+static bool plan_streams(const struct coll_plan *plan, const struct coll_args *args)
+{
+	size_t members = args->members;
+
+	return plan->role.all && plan->role.gathers &&
+	       plan->part >= STREAM_BYTES / (members * members);
+}
+
 void coll_plan(struct coll_node *node, const struct coll_args *args)
 {
 	struct coll_plan *plan = &node->plan;
@@ -162,6 +173,7 @@ void coll_plan(struct coll_node *node, const struct coll_args *args)
 	plan->parts = plan->role.scatters ? args->members : 1;
 	plan->in = args->buf;
 	plan->out = args->result;
+	plan->streams = plan_streams(plan, args);
 	plan_sources(plan, args);
 	if (plan->role.gathers && !plan->role.scatters && args->buf == args->result)
 		plan->in = plan->out + args->rank * plan->part;

@@ -50,6 +50,7 @@ struct coll_plan {
 	const uint8_t *in;
 	uint8_t *out;
 	coll_reduce_fn *reduce;
+	bool streams;          /* Results are written around the caches. */
 	bool is_direct;        /* direct.h; then there are no chunks */
 	bool is_tree;          /* tree.h; likewise */
 	bool has_up, has_down; /* of a tree: parts of the operation */
@@ -169,6 +170,10 @@ const uint8_t *coll_data_of(
 	const struct coll_segment *segment, uint64_t use, size_t len);
 uint8_t *coll_own_data(struct coll_node *node, uint64_t use, size_t len);
 void coll_copy_data(void *to, const void *from, size_t len);
+
+/* data.c: copy to the result of an operation. */
+void coll_copy_result(
+	const struct coll_plan *plan, void *to, const void *from, size_t len);
 
 /* data.c: the steps of one chunk; the slots that they read are full and the slots that
  * they write are free. */
