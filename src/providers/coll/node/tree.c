@@ -33,7 +33,7 @@ bool coll_tree_init(struct coll_node *node)
  * Members are numbered by their places: 0 is the top, and the members below one follow
  * it. So their ranks are neighbours, too, as their processors often are.
  *
- * The @count members that follow @place are divided among its children.
+ * Divide the members below @place among its children.
  */
 static void divide(struct coll_tree *tree, uint32_t place)
 {
