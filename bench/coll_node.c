@@ -3,13 +3,15 @@
  * The rows of coll_rows.h on the intra-node engine of collectives alone, without a
  * provider:
  *
- *   coll_node MEMBERS [OPERATION]
+ *   coll_node MEMBERS [OPERATION [DEGREE]]
  */
 #include <stdatomic.h>
 
 #include "coll_fork.h"
 #include "pair.h"
 #include "providers/coll/node/node.h"
+
+static unsigned int degree; /* of trees; 0: the engine's choice */
 
 struct board {
 	atomic_int written, attached;
@@ -83,6 +85,7 @@ static void join(struct coll_group *group, void *memory)
 
 	if (coll_node_prepare(&node, &board->card[group->rank]))
 		pair_fail("coll_node_prepare");
+	coll_node_set_degree(node, degree);
 	board->written++;
 	while (board->written < group->members)
 		sched_yield();
@@ -102,8 +105,9 @@ int main(int argc, char **argv)
 
 	group.members = argc > 1 ? atoi(argv[1]) : 0;
 	if (group.members < 1 || group.members > COLL_NODE_MEMBERS_MAX) {
-		fprintf(stderr, "usage: coll_node MEMBERS [OPERATION]\n");
+		fprintf(stderr, "usage: coll_node MEMBERS [OPERATION [DEGREE]]\n");
 		return 2;
 	}
+	degree = argc > 3 ? (unsigned int)atoi(argv[3]) : COLL_DEGREE_AUTO;
 	return coll_fork(&group, sizeof(struct board), join, argc > 2 ? argv[2] : NULL);
 }

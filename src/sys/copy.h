@@ -37,6 +37,20 @@ static inline void wf_copy_small(void *to_, const void *from_, size_t len)
 	}
 }
 
+/*
+ * memcpy for large amounts of data that are not read soon: where the processor can do
+ * that, the destination is written around the caches, which keep what they have. When
+ * it returns, the stores are ordered as others are.
+ */
+#ifdef __x86_64__
+void wf_copy_stream(void *to, const void *from, size_t len);
+#else
+static inline void wf_copy_stream(void *to, const void *from, size_t len)
+{
+	memcpy(to, from, len);
+}
+#endif
+
 #ifdef __x86_64__
 /* copy.c: memcpy without string instructions. At least WF_COPY_STRING_MIN bytes. */
 void wf_copy_vectors(void *to, const void *from, size_t len);

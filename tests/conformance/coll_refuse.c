@@ -284,6 +284,22 @@ static void the_capability(void)
 	cf_close(&base);
 }
 
+/* Receives of collectives cannot be told from those of other endpoints there. */
+static void a_shared_receive_context(void)
+{
+	struct cf_options options = { .caps = FI_TAGGED | FI_COLLECTIVE,
+		.shared_rx = true,
+		.not_enabled = true };
+	struct cf_env base;
+
+	cf_need_connectionless();
+	if (!cf_offers(&options))
+		SKIP("collectives with a shared receive context are not offered");
+	cf_open_pair(&base, &options);
+	CHECK_EQ(fi_enable(base.side[0].ep), -FI_EINVAL);
+	cf_close(&base);
+}
+
 /* Nothing else does collectives for the providers of messages. */
 static void without_an_engine(void)
 {
@@ -313,4 +329,5 @@ CF_SUITE(coll_refuse,
 	CF_CASE(questions_that_are_refused, "COL-011", FI_COLLECTIVE),
 	CF_CASE(without_the_capability, "COL-015", FI_COLLECTIVE),
 	CF_CASE(the_capability, "COL-015", FI_COLLECTIVE),
+	CF_CASE(a_shared_receive_context, "COL-015", FI_COLLECTIVE),
 	CF_CASE(without_an_engine, "COL-015", 0));

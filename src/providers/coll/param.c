@@ -16,6 +16,10 @@ static const struct wf_param rows[] = {
 	WF_PARAM_SIZE("node_size", &coll_params.node_size, 0, COLL_MEMBERS_MAX,
 		"Members of one machine that count as one node at most, the others "
 		"are reached by messages (default: 0, all)"),
+	WF_PARAM_SIZE("degree", &coll_params.degree, COLL_DEGREE_AUTO, COLL_DEGREE_MAX,
+		"Members of one machine that one member waits for in small barriers, "
+		"broadcasts, reduces and allreduces: the children of a tree; 1: all "
+		"others, without a tree (default: 0, by the number of members)"),
 };
 
 static const char *const engines[] = {

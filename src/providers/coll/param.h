@@ -24,6 +24,7 @@ struct coll_params {
 	/* Limit of the members of one machine that form a node, so that tests have
 	 * several nodes on one machine; 0: none. */
 	size_t node_size;
+	size_t degree; /* of the trees of a node (coll_node_set_degree) */
 };
 
 extern struct coll_params coll_params;

@@ -40,6 +40,8 @@ static void await(atomic_uint *count, uint32_t members)
 static void join(struct test_member *m, struct board *board)
 {
 	assert_int_equal(coll_node_prepare(&m->node, &board->card[m->rank]), 0);
+	if (m->members == PROCESSES_MAX)
+		coll_node_set_degree(m->node, 2);
 	atomic_fetch_add(&board->written, 1);
 	await(&board->written, m->members);
 	assert_int_equal(

@@ -9,13 +9,6 @@
 static const size_t byte_counts[] = { 0, 1, 16, 56, 57, 64, 400, 4096, 9000, 40000,
 	200000 };
 
-/* ThreadSanitizer learns nothing from members that take turns in one thread. */
-static void skip_turns(void)
-{
-	if (THREAD_SANITIZER)
-		skip();
-}
-
 static void add_kinds(struct test_list *list, uint32_t members, size_t count,
 	const struct am_type *type, uint64_t *state)
 {
@@ -38,7 +31,7 @@ static void members_1_to_17(void **unused)
 	uint64_t state = 1;
 
 	(void)unused;
-	skip_turns();
+	test_skip_turns();
 	for (uint32_t n = 1; n <= 17; n++) {
 		struct test_list list = { 0 };
 		struct test_group group;
@@ -64,7 +57,7 @@ static void datatypes_and_ops(void **unused)
 	uint64_t state = 2;
 
 	(void)unused;
-	skip_turns();
+	test_skip_turns();
 	for (size_t i = 0; i < WF_ARRAY_SIZE(members); i++) {
 		struct test_list list = { 0 };
 		struct test_group group;
@@ -95,7 +88,7 @@ static void random_mixes(void **unused)
 	uint64_t state = 3;
 
 	(void)unused;
-	skip_turns();
+	test_skip_turns();
 	for (int i = 0; i < (limit_amount() ? 6 : 20); i++) {
 		uint32_t n = 2 + (uint32_t)(random_next(&state) % 8);
 		struct test_list list = { 0 };
@@ -146,7 +139,7 @@ static void copies_by_measurement(void **unused)
 	uint64_t state = 5;
 
 	(void)unused;
-	skip_turns();
+	test_skip_turns();
 	for (uint32_t n = 2; n <= 4; n++) {
 		struct test_list list = { 0 };
 		struct test_group group;
@@ -202,6 +195,8 @@ static void members_in_threads(void **unused)
 		pthread_t thread[TEST_MEMBERS_MAX];
 
 		test_add_random(&list, n, limit_amount() ? 100 : 300, 100000, &state);
+		/* The largest group has a tree. */
+		test_degree = n == 5 ? 2 : COLL_DEGREE_AUTO;
 		test_open(&group, n, &list);
 		test_set_crowded(&group, n == 4);
 		if (n % 2)

@@ -54,11 +54,33 @@ static void test_blocks(void **state)
 	}
 }
 
+/* Lengths around those of whole lines, to every place in a line. */
+static void test_streams(void **state)
+{
+	static uint8_t from[ROOM * 4], to[ROOM * 4] __attribute__((aligned(64)));
+	static const size_t lens[] = { 0, 1, 63, 64, 127, 128, 129, 191, 192, 300,
+		400 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(from); i++)
+		from[i] = (uint8_t)(i * 7 + i / 256);
+	for (size_t l = 0; l < WF_ARRAY_SIZE(lens); l++)
+		for (size_t at = 0; at < 130; at++) {
+			memset(to, 0xee, sizeof(to));
+			wf_copy_stream(to + at, from + at * 5 % 64, lens[l]);
+			assert_memory_equal(to + at, from + at * 5 % 64, lens[l]);
+			for (size_t i = 0; i < sizeof(to); i++)
+				if (i < at || i >= at + lens[l])
+					assert_int_equal(to[i], 0xee);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_length),
 		cmocka_unit_test(test_blocks),
+		cmocka_unit_test(test_streams),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

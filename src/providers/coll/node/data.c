@@ -9,7 +9,7 @@
 
 enum { SHARE_ALIGN = 64, SMALL = 64 };
 
-static void copy(void *to, const void *from, size_t len)
+void coll_copy_data(void *to, const void *from, size_t len)
 {
 	if (to == from)
 		return;
@@ -19,8 +19,16 @@ static void copy(void *to, const void *from, size_t len)
 		wf_copy(to, from, len);
 }
 
-/* Where the data of slot use @use are, which has @len bytes. */
-static const uint8_t *data_of(
+void coll_copy_result(
+	const struct coll_plan *plan, void *to, const void *from, size_t len)
+{
+	if (plan->streams && to != from)
+		wf_copy_stream(to, from, len);
+	else
+		coll_copy_data(to, from, len);
+}
+
+const uint8_t *coll_data_of(
 	const struct coll_segment *segment, uint64_t use, size_t len)
 {
 	uint64_t slot = use % COLL_SLOTS;
@@ -28,9 +36,9 @@ static const uint8_t *data_of(
 	return len <= COLL_LINE_BYTES ? segment->line[slot].data : segment->cell[slot];
 }
 
-static uint8_t *own_data(struct coll_node *node, uint64_t use, size_t len)
+uint8_t *coll_own_data(struct coll_node *node, uint64_t use, size_t len)
 {
-	return (uint8_t *)(uintptr_t)data_of(node->own, use, len);
+	return (uint8_t *)(uintptr_t)coll_data_of(node->own, use, len);
 }
 
 /* Bytes of each part in @chunk. */
@@ -63,19 +71,19 @@ void coll_post(struct coll_node *node, uint64_t chunk)
 	uint64_t use = coll_use(node, chunk);
 	size_t len = chunk_len(plan, chunk), at, own;
 	const uint8_t *in = own_chunk(plan, chunk);
-	uint8_t *to = own_data(node, use, len * plan->parts);
+	uint8_t *to = coll_own_data(node, use, len * plan->parts);
 
 	if (plan->shares) {
 		/* No other member reads this member's share. */
 		own = coll_share_of(node, node->rank, len, &at);
-		copy(to, in, at);
-		copy(to + at + own, in + at + own, len - at - own);
+		coll_copy_data(to, in, at);
+		coll_copy_data(to + at + own, in + at + own, len - at - own);
 	} else if (plan->parts == 1) {
-		copy(to, in, len);
+		coll_copy_data(to, in, len);
 	} else {
 		for (uint32_t i = 0; i < plan->parts; i++, to += len, in += plan->part)
 			if (i != node->rank)
-				copy(to, in, len);
+				coll_copy_data(to, in, len);
 	}
 	coll_publish(node, use);
 }
@@ -102,14 +110,15 @@ static void combine(
 		const uint8_t *in = inputs->own;
 
 		if (i != node->rank)
-			in = data_of(node->segment[i], inputs->use, inputs->slot_len) +
+			in = coll_data_of(
+				     node->segment[i], inputs->use, inputs->slot_len) +
 			     inputs->at;
 		if (sum)
 			node->plan.reduce(out, sum, in, inputs->count);
 		sum = sum ? out : in;
 	}
 	if (node->members == 1)
-		copy(out, sum, inputs->count * node->plan.size);
+		coll_copy_data(out, sum, inputs->count * node->plan.size);
 }
 
 void coll_share(struct coll_node *node, uint64_t chunk)
@@ -125,7 +134,7 @@ void coll_share(struct coll_node *node, uint64_t chunk)
 		.count = share / plan->size,
 	};
 
-	combine(node, &inputs, own_data(node, inputs.use + 1, share));
+	combine(node, &inputs, coll_own_data(node, inputs.use + 1, share));
 	coll_publish(node, inputs.use + 1);
 }
 
@@ -139,7 +148,8 @@ static void take_shares(struct coll_node *node, uint64_t chunk)
 	for (uint32_t i = 0; i < node->members; i++) {
 		size_t share = coll_share_of(node, i, len, &at);
 
-		copy(out + at, data_of(node->segment[i], use, share), share);
+		coll_copy_data(
+			out + at, coll_data_of(node->segment[i], use, share), share);
 	}
 }
 
@@ -156,7 +166,7 @@ static void take_combined(struct coll_node *node, uint64_t chunk)
 	} else if (plan->role.posts && plan->in == plan->out && node->rank > 1) {
 		/* The data of the first members are reduced into the input. Otherwise
 		 * it is read instead of the slot, which other processors read now. */
-		own = data_of(node->own, use, len);
+		own = coll_data_of(node->own, use, len);
 	}
 	combine(node,
 		&(struct inputs){
@@ -182,11 +192,12 @@ static void take_parts(struct coll_node *node, uint64_t chunk)
 	if (plan->parts > 1 && own)
 		own += node->rank * plan->part;
 	if (plan->role.own)
-		copy(out + node->rank * step, own, len);
+		coll_copy_result(plan, out + node->rank * step, own, len);
 	for (uint32_t i = plan->first; i < plan->end; i++)
 		if (i != node->rank)
-			copy(out + i * step,
-				data_of(node->segment[i], use, len * plan->parts) + at,
+			coll_copy_result(plan, out + i * step,
+				coll_data_of(node->segment[i], use, len * plan->parts) +
+					at,
 				len);
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/coll/node/direct_work.h"
 #include "sys/compiler.h"
-#include "sys/copy.h"
 
 /* The work of the steps of direct operations: copies and reductions. */
 
@@ -54,8 +53,8 @@ static int copy_piece(struct coll_node *node, size_t *ret_bytes)
 			coll_direct_posted(node, member).in + from, piece);
 	else if (member != node->rank || !plan->role.own)
 		piece = len;
-	else if (plan->in + from != to)
-		wf_copy(to, plan->in + from, piece);
+	else
+		coll_copy_result(plan, to, plan->in + from, piece);
 	end_piece(direct, piece, len);
 	*ret_bytes = piece;
 	return ret;

@@ -15,7 +15,8 @@ enum { SPINS = 32 };
 
 static bool is_possible(struct coll_node *node)
 {
-	if (wf_unlikely(node->err || node->busy || node->members < 2))
+	if (wf_unlikely(node->err || node->busy || node->members < 2 ||
+			coll_has_tiny_tree(node)))
 		return false;
 	return wf_likely(coll_is_past(node->floor, node->next)) ||
 	       coll_is_free(node, node->next);

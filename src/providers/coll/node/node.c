@@ -8,6 +8,7 @@
 
 #include "providers/coll/node/copy.h"
 #include "providers/coll/node/direct.h"
+#include "providers/coll/node/tree.h"
 
 /* Joining and leaving of a member. */
 
@@ -39,6 +40,11 @@ int coll_node_prepare(struct coll_node **ret_node, struct coll_node_card *ret_ca
 void coll_node_set_copy(struct coll_node *node, enum coll_copy copy)
 {
 	node->copy = copy;
+}
+
+void coll_node_set_degree(struct coll_node *node, unsigned int degree)
+{
+	node->degree = degree;
 }
 
 void coll_node_set_tell(struct coll_node *node, coll_node_tell_fn *tell, void *arg)
@@ -99,6 +105,7 @@ static void unmap_members(struct coll_node *node)
 	free(node->segment);
 	free(node->card);
 	free(node->gone);
+	coll_tree_free(node);
 	node->segment = NULL;
 	node->card = NULL;
 	node->gone = NULL;
@@ -117,7 +124,7 @@ int coll_node_attach(struct coll_node *node, const struct coll_node_card *cards,
 	node->segment = calloc(count, sizeof(struct coll_segment *));
 	node->card = calloc(count, sizeof(*node->card));
 	node->gone = calloc(count, sizeof(*node->gone));
-	if (node->segment && node->card && node->gone)
+	if (node->segment && node->card && node->gone && coll_tree_init(node))
 		ret = map_members(node, cards);
 	if (ret) {
 		unmap_members(node);
@@ -136,6 +143,8 @@ void coll_node_settled(struct coll_node *node)
 	if (node->fd >= 0)
 		(void)close(node->fd);
 	node->fd = -1;
+	if (node->members)
+		coll_tree_build(node);
 	/* All have mapped, so all have written. */
 	node->may_read = node->members > 0;
 	for (uint32_t i = 0; i < node->members; i++)

@@ -60,6 +60,18 @@ typedef void coll_node_tell_fn(void *arg, const struct coll_node_choice *choice)
  * must not call functions of the node. */
 void coll_node_set_tell(struct coll_node *node, coll_node_tell_fn *tell, void *arg);
 
+/* How many children a member has in the tree by which small operations go. */
+enum {
+	COLL_DEGREE_AUTO, /* by the number of members */
+	COLL_DEGREE_FLAT, /* No tree: each member reads from each other one. */
+	COLL_DEGREE_MAX = 64,
+};
+
+/* Before coll_node_attach: COLL_DEGREE_AUTO, which holds without this call,
+ * COLL_DEGREE_FLAT, or a number of children up to COLL_DEGREE_MAX. That of the first
+ * member counts for all. */
+void coll_node_set_degree(struct coll_node *node, unsigned int degree);
+
 /* Map the segments of the @count members with @cards; this member is @cards[@rank]. All
  * members do so between the two exchanges of a join, so all segments exist. 0 or a
  * negative fi_errno: this member then reports it to the others, and none uses the

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "providers/coll/node/copy.h"
+#include "providers/coll/node/tree.h"
 #include "sys/compiler.h"
 
 /* The plan of an operation at one member. */
@@ -17,6 +18,9 @@ enum {
 	/* Size from which members may read each other's buffers. */
 	DIRECT_BYTES = 128 << 10,
 	DIRECT_BYTES_CROWDED = 32 << 10,
+	/* Results of all members that are this large leave no room in a cache for the
+	 * copies on the way to them. */
+	STREAM_BYTES = 8 << 20,
 };
 
 const struct coll_role coll_roles[][2] = {
@@ -146,6 +150,14 @@ static bool plan_direct(struct coll_plan *plan, const struct coll_node *node)
 	return true;
 }
 
+static bool plan_streams(const struct coll_plan *plan, const struct coll_args *args)
+{
+	size_t members = args->members;
+
+	return plan->role.all && plan->role.gathers &&
+	       plan->part >= STREAM_BYTES / (members * members);
+}
+
 void coll_plan(struct coll_node *node, const struct coll_args *args)
 {
 	struct coll_plan *plan = &node->plan;
@@ -154,19 +166,20 @@ void coll_plan(struct coll_node *node, const struct coll_args *args)
 	plan->role = coll_roles[args->kind][args->rank != args->root];
 	plan->kind = args->kind;
 	plan->root = args->root;
-	plan->shares = false;
+	plan->shares = plan->is_tree = false;
 	plan->stride = 1;
 	plan->size = args->size;
 	plan->part = args->kind == FI_BARRIER ? 0 : args->count * args->size;
 	plan->parts = plan->role.scatters ? args->members : 1;
 	plan->in = args->buf;
 	plan->out = args->result;
+	plan->streams = plan_streams(plan, args);
 	plan_sources(plan, args);
 	if (plan->role.gathers && !plan->role.scatters && args->buf == args->result)
 		plan->in = plan->out + args->rank * plan->part;
 	if (plan->role.combines)
 		plan->reduce = coll_reduce(args->datatype, args->op);
-	if (plan_direct(plan, node))
+	if (plan_direct(plan, node) || coll_tree_plan(node, plan))
 		return;
 	if (plan->role.combines)
 		plan_shares(plan, args);

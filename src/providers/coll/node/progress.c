@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <sched.h>
+
 #include "providers/coll/node/copy.h"
 #include "providers/coll/node/direct.h"
+#include "providers/coll/node/tree.h"
 #include "sys/compiler.h"
 #include "sys/copy.h"
 
@@ -125,10 +128,12 @@ static int advance_chunks(struct coll_node *node)
 	return 0;
 }
 
-static int advance_direct(struct coll_node *node)
+/* An operation without chunks. */
+static int advance_steps(struct coll_node *node)
 {
 	bool moved;
-	int ret = coll_direct_advance(node, &moved);
+	int ret = node->plan.is_tree ? coll_tree_advance(node, &moved)
+				     : coll_direct_advance(node, &moved);
 
 	if (ret < 0)
 		return coll_fail(node, ret);
@@ -144,8 +149,8 @@ static int advance_direct(struct coll_node *node)
 
 static int advance(struct coll_node *node)
 {
-	if (node->plan.is_direct)
-		return advance_direct(node);
+	if (node->plan.is_direct || node->plan.is_tree)
+		return advance_steps(node);
 	return advance_chunks(node);
 }
 
@@ -180,8 +185,8 @@ static uint64_t post_early(struct coll_node *node, const struct coll_args *args)
 	size_t len = args->kind == FI_BARRIER ? 0 : args->count * args->size;
 	uint64_t use = node->next;
 
-	if (!role.posts || role.scatters || len > COLL_LINE_BYTES ||
-		(role.gathers && args->buf == args->result) ||
+	if (coll_has_tiny_tree(node) || !role.posts || role.scatters ||
+		len > COLL_LINE_BYTES || (role.gathers && args->buf == args->result) ||
 		!coll_is_past(node->floor, use))
 		return 0;
 	if (len)
@@ -229,6 +234,31 @@ static bool run_at_once(struct coll_node *node)
 	return true;
 }
 
+/* The same for an operation that goes through the tree. */
+static bool climb_at_once(struct coll_node *node)
+{
+	unsigned int most = node->crowded ? node->turns : SPINS, idle = 0;
+	bool moved;
+
+	while (!coll_tree_advance(node, &moved)) {
+		idle = moved ? 0 : idle + 1;
+		if (idle > most)
+			return false;
+		if (node->crowded)
+			(void)sched_yield();
+	}
+	coll_set_done(node, node->base + node->plan.stride);
+	return true;
+}
+
+static bool end_at_once(struct coll_node *node)
+{
+	if (!node->plan.is_tree)
+		return run_at_once(node);
+	coll_tree_start(node);
+	return climb_at_once(node);
+}
+
 int coll_node_start(struct coll_node *node, const struct coll_args *args)
 {
 	if (wf_unlikely(node->err))
@@ -238,7 +268,7 @@ int coll_node_start(struct coll_node *node, const struct coll_args *args)
 	node->is_posted = false;
 	coll_plan(node, args);
 	node->take = (struct coll_cursor){ .seen = node->plan.first };
-	if (run_at_once(node))
+	if (end_at_once(node))
 		return finish(node);
 	node->share = (struct coll_cursor){ .chunk = node->posted };
 	node->direct = (struct coll_direct){ 0 };

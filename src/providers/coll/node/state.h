@@ -50,8 +50,11 @@ struct coll_plan {
 	const uint8_t *in;
 	uint8_t *out;
 	coll_reduce_fn *reduce;
-	bool is_direct; /* direct.h; then there are no chunks */
-	int copy_class; /* of data so large that copy.h chooses; -1: of others */
+	bool streams;          /* Results are written around the caches. */
+	bool is_direct;        /* direct.h; then there are no chunks */
+	bool is_tree;          /* tree.h; likewise */
+	bool has_up, has_down; /* of a tree: parts of the operation */
+	int copy_class;        /* of data so large that copy.h chooses; -1: of others */
 	enum fi_collective_op kind;
 	uint32_t root;
 };
@@ -68,6 +71,21 @@ struct coll_direct {
 	uint32_t seen; /* as in struct coll_cursor */
 	uint32_t turn; /* number of members that the step has finished */
 	size_t at;     /* bytes of the next member that it has finished */
+};
+
+/* A tree by the places of its members (tree.c). No tree: all 0. */
+struct coll_tree {
+	uint32_t degree;
+	bool is_auto;     /* only operations that it makes faster go through the tree */
+	uint16_t *parent; /* of each place */
+	uint16_t *end;    /* of each place: behind the last place below it */
+};
+
+/* Where an operation in the tree is. */
+struct coll_climb {
+	int step;
+	uint32_t place; /* of this member */
+	uint32_t child; /* place of the first child that has not posted yet */
 };
 
 /* The first member measures some operations with the current method, then some with the
@@ -102,6 +120,9 @@ struct coll_node {
 	struct coll_cursor share, take;
 	struct coll_plan plan;
 	struct coll_direct direct;
+	unsigned int degree; /* as set; what holds is in @tree */
+	struct coll_tree tree;
+	struct coll_climb climb;
 	bool may_read; /* All members may read the memory of all others. */
 	/* Memory for direct operations; grows; NULL until it is needed. */
 	uint8_t *scratch;
@@ -144,6 +165,16 @@ bool coll_all_full(
 size_t coll_share_of(
 	const struct coll_node *node, uint32_t rank, size_t len, size_t *ret_at);
 
+/* data.c: where the @len bytes of slot use @use are; a copy. */
+const uint8_t *coll_data_of(
+	const struct coll_segment *segment, uint64_t use, size_t len);
+uint8_t *coll_own_data(struct coll_node *node, uint64_t use, size_t len);
+void coll_copy_data(void *to, const void *from, size_t len);
+
+/* data.c: copy to the result of an operation. */
+void coll_copy_result(
+	const struct coll_plan *plan, void *to, const void *from, size_t len);
+
 /* data.c: the steps of one chunk; the slots that they read are full and the slots that
  * they write are free. */
 void coll_post(struct coll_node *node, uint64_t chunk);
@@ -169,6 +200,12 @@ int coll_fail(struct coll_node *node, int err);
 
 /* wait.c: report to the other members that this member posts and reads nothing more. */
 void coll_leave(struct coll_node *node);
+
+/* Do barriers, and allreduces of data that fit into a line, go through a tree? */
+static inline bool coll_has_tiny_tree(const struct coll_node *node)
+{
+	return node->tree.degree && !node->tree.is_auto;
+}
 
 /* Called after a poll that found something. */
 static inline void coll_wait_ends(struct coll_node *node)

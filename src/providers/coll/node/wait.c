@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include "providers/coll/node/direct.h"
+#include "providers/coll/node/tree.h"
 #include "sys/clock.h"
 
 /* Waiting for the other members: yielding the processor, and detection of members that
@@ -28,6 +29,8 @@ static bool needs_post(const struct coll_node *node, uint32_t member)
 
 	if (plan->is_direct)
 		return coll_direct_needs(node, member);
+	if (plan->is_tree)
+		return coll_tree_needs(node, member);
 	if (plan->shares && node->share.chunk < plan->chunks &&
 		!coll_is_full(segment, coll_use(node, node->share.chunk)))
 		return true;
@@ -44,7 +47,7 @@ static bool needs_slot(const struct coll_node *node, uint32_t member)
 	uint64_t done = atomic_load_explicit(
 		&node->segment[member]->done, memory_order_acquire);
 
-	if (plan->is_direct)
+	if (plan->is_direct || plan->is_tree)
 		return false;
 	if (plan->role.posts && node->posted < plan->chunks &&
 		!coll_is_past(done, coll_use(node, node->posted)))

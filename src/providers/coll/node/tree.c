@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/coll/node/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sys/compiler.h"
+
+enum {
+	/* By the number of members: groups from this size on have a tree of this
+	 * degree, through which allreduces go whose data need a cell. Measured on two
+	 * processors (docs/performance.md). */
+	AUTO_MEMBERS = 32,
+	AUTO_DEGREE = 8,
+	/* The most bytes of a part: one chunk. */
+	TREE_BYTES = 4 << 10,
+};
+
+/* ---- the tree ---- */
+
+bool coll_tree_init(struct coll_node *node)
+{
+	node->tree.parent = calloc(2 * (size_t)node->members, sizeof(uint16_t));
+	if (!node->tree.parent)
+		return false;
+	node->tree.end = node->tree.parent + node->members;
+	/* Pairs with coll_tree_build. */
+	atomic_store_explicit(&node->own->degree, node->degree, memory_order_release);
+	return true;
+}
+
+/*
+ * Members are numbered by their places: 0 is the top, and the members below one follow
+ * it. So their ranks are neighbours, too, as their processors often are.
+ *
+ * Divide the members below @place among its children.
+ */
+static void divide(struct coll_tree *tree, uint32_t place)
+{
+	uint32_t below = tree->end[place] - place - 1, child = place + 1;
+	uint32_t children = WF_MIN(below, tree->degree);
+
+	for (uint32_t i = 0; i < children; i++) {
+		uint32_t size = below / children + (i < below % children);
+
+		tree->parent[child] = (uint16_t)place;
+		tree->end[child] = (uint16_t)(child + size);
+		child += size;
+	}
+}
+
+void coll_tree_build(struct coll_node *node)
+{
+	struct coll_tree *tree = &node->tree;
+	/* Pairs with coll_tree_init. Another member's number is checked. */
+	uint64_t degree =
+		atomic_load_explicit(&node->segment[0]->degree, memory_order_acquire);
+
+	tree->is_auto = degree == COLL_DEGREE_AUTO;
+	if (tree->is_auto && node->members >= AUTO_MEMBERS)
+		degree = AUTO_DEGREE;
+	if (degree <= COLL_DEGREE_FLAT || degree > COLL_DEGREE_MAX || node->members < 2)
+		return;
+	tree->degree = (uint32_t)degree;
+	tree->end[0] = (uint16_t)node->members;
+	for (uint32_t place = 0; place < node->members; place++)
+		divide(tree, place);
+}
+
+void coll_tree_free(struct coll_node *node)
+{
+	free(node->tree.parent);
+	node->tree = (struct coll_tree){ 0 };
+}
+
+/* The root of the operation is at the top. */
+static uint32_t place_of(const struct coll_node *node, uint32_t rank)
+{
+	uint32_t root = node->plan.root;
+
+	return rank >= root ? rank - root : rank + node->members - root;
+}
+
+static const struct coll_segment *segment_at(
+	const struct coll_node *node, uint32_t place)
+{
+	uint32_t rank = place + node->plan.root;
+
+	return node->segment[rank < node->members ? rank : rank - node->members];
+}
+
+/* ---- the steps ---- */
+
+enum step { STEP_FREE, STEP_UP, STEP_DOWN };
+
+static uint64_t use_down(const struct coll_node *node)
+{
+	return node->base + node->plan.stride - 1;
+}
+
+static bool has_children(const struct coll_node *node)
+{
+	const struct coll_climb *climb = &node->climb;
+
+	return node->tree.end[climb->place] > climb->place + 1;
+}
+
+/* Where lines hold the data, and where one member reads or writes, all others are read
+ * as fast. */
+static bool is_best(const struct coll_plan *plan)
+{
+	return plan->kind == FI_ALLREDUCE && plan->part > COLL_LINE_BYTES;
+}
+
+bool coll_tree_plan(const struct coll_node *node, struct coll_plan *plan)
+{
+	bool is_barrier = plan->kind == FI_BARRIER;
+
+	if (!node->tree.degree || plan->part > TREE_BYTES ||
+		!(plan->part || is_barrier) || (node->tree.is_auto && !is_best(plan)))
+		return false;
+	switch (plan->kind) {
+	case FI_BARRIER:
+	case FI_ALLREDUCE:
+		plan->root = 0;
+		plan->has_up = plan->has_down = true;
+		break;
+	case FI_BROADCAST:
+	case FI_REDUCE:
+		plan->has_up = plan->kind == FI_REDUCE;
+		plan->has_down = !plan->has_up;
+		break;
+	default:
+		return false;
+	}
+	plan->is_tree = true;
+	plan->stride = plan->has_up + plan->has_down;
+	plan->uses = plan->stride;
+	plan->chunks = 0;
+	/* Where this member takes the inputs of all others, they have all begun. */
+	plan->is_joint = plan->has_up && (plan->has_down || plan->role.takes);
+	return true;
+}
+
+void coll_tree_start(struct coll_node *node)
+{
+	uint32_t place = place_of(node, node->rank);
+
+	node->climb = (struct coll_climb){
+		.step = STEP_FREE,
+		.place = place,
+		.child = place + 1,
+	};
+}
+
+/* Have the children posted? Those that have are skipped the next time. */
+static bool have_come(struct coll_node *node)
+{
+	struct coll_climb *climb = &node->climb;
+	const uint16_t *end = node->tree.end;
+
+	for (; climb->child < end[climb->place]; climb->child = end[climb->child])
+		if (!coll_is_full(segment_at(node, climb->child), node->base))
+			return false;
+	return true;
+}
+
+/* Reduce the input and what the children have posted into @to. */
+static void combine(struct coll_node *node, uint8_t *to)
+{
+	const struct coll_plan *plan = &node->plan;
+	const uint16_t *end = node->tree.end;
+	uint32_t place = node->climb.place;
+	const uint8_t *sum = plan->in;
+
+	for (uint32_t child = place + 1; child < end[place]; child = end[child]) {
+		plan->reduce(to, sum,
+			coll_data_of(segment_at(node, child), node->base, plan->part),
+			plan->part / plan->size);
+		sum = to;
+	}
+	if (sum != to)
+		coll_copy_data(to, sum, plan->part);
+}
+
+static void go_up(struct coll_node *node)
+{
+	const struct coll_plan *plan = &node->plan;
+	bool is_top = !node->climb.place;
+
+	if (plan->has_up && plan->part)
+		combine(node, is_top ? plan->out
+				     : coll_own_data(node, node->base, plan->part));
+	if (plan->has_up && !is_top)
+		coll_publish(node, node->base);
+}
+
+static bool may_go_down(const struct coll_node *node)
+{
+	uint32_t place = node->climb.place;
+
+	return !place ||
+	       coll_is_full(segment_at(node, node->tree.parent[place]), use_down(node));
+}
+
+/* Those below wait for the result, so they get it before it is copied to @out. */
+static void go_down(struct coll_node *node)
+{
+	const struct coll_plan *plan = &node->plan;
+	uint64_t use = use_down(node);
+	uint32_t place = node->climb.place;
+	const uint8_t *from = plan->has_up ? plan->out : plan->in;
+
+	if (place)
+		from = coll_data_of(
+			segment_at(node, node->tree.parent[place]), use, plan->part);
+	if (has_children(node)) {
+		if (plan->part)
+			coll_copy_data(
+				coll_own_data(node, use, plan->part), from, plan->part);
+		coll_publish(node, use);
+	}
+	if (place && plan->part)
+		coll_copy_data(plan->out, from, plan->part);
+}
+
+/* Does this member post, in the latest of its slots? */
+static bool posts(const struct coll_node *node)
+{
+	return (node->plan.has_down && has_children(node)) ||
+	       (node->plan.has_up && node->climb.place);
+}
+
+int coll_tree_advance(struct coll_node *node, bool *ret_moved)
+{
+	const struct coll_plan *plan = &node->plan;
+	struct coll_climb *climb = &node->climb;
+
+	*ret_moved = false;
+	if (climb->step == STEP_FREE) {
+		if (posts(node) && !coll_is_free(node, use_down(node)))
+			return 0;
+		climb->step++;
+		*ret_moved = true;
+	}
+	if (climb->step == STEP_UP) {
+		if (plan->has_up && !have_come(node))
+			return 0;
+		go_up(node);
+		climb->step++;
+		*ret_moved = true;
+	}
+	if (!plan->has_down)
+		return 1;
+	if (!may_go_down(node))
+		return 0;
+	go_down(node);
+	*ret_moved = true;
+	return 1;
+}
+
+/* ---- members that are gone ---- */
+
+static bool has_posted(const struct coll_node *node, uint32_t place, uint64_t use)
+{
+	return coll_is_full(segment_at(node, place), use);
+}
+
+bool coll_tree_needs(const struct coll_node *node, uint32_t member)
+{
+	const struct coll_plan *plan = &node->plan;
+	const uint16_t *end = node->tree.end;
+	uint32_t own = node->climb.place, place = place_of(node, member);
+
+	switch ((enum step)node->climb.step) {
+	case STEP_FREE:
+		return !coll_is_past(atomic_load_explicit(&node->segment[member]->done,
+					     memory_order_acquire),
+			use_down(node));
+	case STEP_UP:
+		return place > own && place < end[own] &&
+		       !has_posted(node, place, node->base);
+	case STEP_DOWN:
+		break;
+	}
+	/* Those above this member, and all whose input the result needs. */
+	if (place < own && end[place] > own)
+		return !has_posted(node, place, use_down(node));
+	return plan->has_up && place && !has_posted(node, place, node->base);
+}
