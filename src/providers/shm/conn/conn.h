@@ -124,16 +124,17 @@ struct shm_waiting {
 	uint8_t flags; /* SHM_FLAG_* of the request's record */
 };
 
-/* A message whose pieces are arriving (data/pieces.h). They are copied to the buffers of
- * the matched receive @entry, or to the memory of the message @saved; both NULL: the
+/* A message whose pieces are arriving (data/pieces.h). They are copied to the buffers
+ * of the matched receive @entry, or to the memory of the message @saved; both NULL: the
  * message was dropped. */
 struct shm_coming {
 	struct fi_peer_rx_entry *entry;
 	struct wf_srx_unexpected *saved;
 	uint64_t data;
-	uint32_t len;  /* message length in bytes */
-	uint32_t left; /* number of bytes that have not arrived; 0: no message arrives */
-	uint8_t flags;      /* SHM_FLAG_* of its first record */
+	uint32_t len; /* message length in bytes */
+	uint32_t
+		left; /* number of bytes that have not arrived; 0: no message arrives */
+	uint8_t flags; /* SHM_FLAG_* of its first record */
 };
 
 /*
