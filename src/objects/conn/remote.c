@@ -347,13 +347,34 @@ void wf_remote_denied(struct wf_remotes *remotes, struct wf_remote *remote, int 
 	fail_pending(remotes, remote);
 }
 
+/* The peer's host refused for too long: fail the operations that do not wait on. */
+static void fail_refused(struct wf_remotes *remotes, struct wf_remote *remote)
+{
+	const struct wf_remote_ops *ops = remotes->ops;
+	unsigned int count = 0;
+	char text[NAME_LEN];
+
+	wf_list_foreach_safe(link, &remote->pending)
+	{
+		if (ops->waits_on(remotes, remote, link))
+			continue;
+		wf_list_remove(link);
+		ops->end(remotes, remote, link, FI_ECONNREFUSED);
+		count++;
+	}
+	if (count)
+		FI_LOG(ops->prov, FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: %s\n",
+			ops->name(remote, text, sizeof(text)),
+			fi_strerror(FI_ECONNREFUSED));
+	remote->refused_ns = 0;
+	withdrawn(remote);
+}
+
 static void give_up(
 	struct wf_remotes *remotes, struct wf_remote *remote, uint64_t now_ns)
 {
-	if (now_ns < remote->give_up_ns && remotes->ops->refused) {
-		remotes->ops->refused(remotes, remote);
-		remote->refused_ns = 0;
-		withdrawn(remote);
+	if (now_ns < remote->give_up_ns && remotes->ops->waits_on) {
+		fail_refused(remotes, remote);
 		return;
 	}
 	forget_patience(remote);

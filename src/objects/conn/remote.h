@@ -76,10 +76,10 @@ struct wf_remote_ops {
 	/* An AV index does not lead to @remote any more: forget what was derived from
 	 * the index. May be NULL. */
 	void (*index_lost)(struct wf_remotes *remotes, struct wf_remote *remote);
-	/* Called instead of give_up when all attempts were refused for
-	 * remotes.grace_ns: the transport ends the pending operations that shall not
-	 * go on waiting. NULL: give_up is called. */
-	void (*refused)(struct wf_remotes *remotes, struct wf_remote *remote);
+	/* All attempts were refused for remotes.grace_ns: does the operation @link go on
+	 * waiting all the same? NULL: give_up is called for all of them. */
+	bool (*waits_on)(struct wf_remotes *remotes, struct wf_remote *remote,
+		const struct wf_list *link);
 	/* End @attempt without a result; called by wf_remotes_done. */
 	void (*drop)(struct wf_attempt *attempt);
 	/* The deadline of @attempt is over: end it, or set another. */

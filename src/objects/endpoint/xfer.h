@@ -32,6 +32,14 @@ struct wf_datagram {
 	size_t iov_count, len;
 };
 
+/* Takes the messages that a peer left unread. */
+struct wf_unread {
+	/* The next one, in the order in which they were sent. @op is WF_OP_SEND or
+	 * WF_OP_TSEND with FI_INJECT; its completion has been written. The locks of
+	 * wf_xfer_ops.disconnect are held. */
+	void (*take)(struct wf_unread *unread, const struct wf_op *op);
+};
+
 /*
  * What a transport implements for one endpoint. Functions return 0 or a negative fabric
  * errno unless their comment says otherwise.
@@ -151,15 +159,21 @@ struct wf_xfer_ops {
 	 * the peer at @addr, unless there is a connection or an attempt to connect;
 	 * progress() continues the attempt. 0: connected, and the peer has accepted.
 	 * -FI_EAGAIN: not connected yet. Another code: the AV has no address at @addr.
-	 * ep->lock and *ep->srx_lock (the owner's lock) are held, as in part().
+	 * ep->lock and *ep->srx_lock (the owner's lock) are held, as in the next two.
 	 * NULL: the transport cannot. */
 	int (*reach)(struct wf_ep *ep, fi_addr_t addr);
+	/* Has the peer at @addr its end of the connection open? Until that is closed it
+	 * may receive what was sent. */
+	bool (*is_reached)(struct wf_ep *ep, fi_addr_t addr);
 	/* End the connection to the peer at @addr. Operations under way end with the
 	 * positive FI_E code @err, after everything was received that the peer has
-	 * sent; 0: without a report, after what can be sent was sent. Returns whether
-	 * messages of the peer may wait for a receive, whose source @addr is as long as
-	 * it stays in the AV; the caller may ask again later. */
-	bool (*part)(struct wf_ep *ep, fi_addr_t addr, int err);
+	 * sent; 0: without a report, after what can be sent was sent. Where the peer
+	 * has closed its end, @unread (NULL: none) gets the messages that are complete
+	 * and that the peer has not begun to receive. Returns whether messages of the
+	 * peer may wait for a receive, whose source @addr is as long as it stays in the
+	 * AV; the caller may ask again later. */
+	bool (*disconnect)(
+		struct wf_ep *ep, fi_addr_t addr, int err, struct wf_unread *unread);
 
 	/* FI_GET_FD (fi_control(3)): the descriptor of the one connection. NULL:
 	 * -FI_ENOSYS. ep->lock is held. */

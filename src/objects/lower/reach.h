@@ -14,7 +14,7 @@
 static inline bool wf_lower_ep_reaches(const struct wf_lower_ep *below)
 {
 	return below->builtin && below->builtin->xfer->reach &&
-	       below->builtin->xfer->part;
+	       below->builtin->xfer->is_reached && below->builtin->xfer->disconnect;
 }
 
 /* struct wf_xfer_ops.reach */
@@ -29,15 +29,28 @@ static inline int wf_lower_ep_reach(const struct wf_lower_ep *below, fi_addr_t a
 	return ret;
 }
 
-/* struct wf_xfer_ops.part */
-static inline bool wf_lower_ep_part(
-	const struct wf_lower_ep *below, fi_addr_t addr, int err)
+/* struct wf_xfer_ops.is_reached */
+static inline bool wf_lower_ep_is_reached(
+	const struct wf_lower_ep *below, fi_addr_t addr)
 {
 	struct wf_ep *ep = below->builtin;
 	bool ret;
 
 	wf_lock(&ep->lock);
-	ret = ep->xfer->part(ep, addr, err);
+	ret = ep->xfer->is_reached(ep, addr);
+	wf_unlock(&ep->lock);
+	return ret;
+}
+
+/* struct wf_xfer_ops.disconnect */
+static inline bool wf_lower_ep_disconnect(const struct wf_lower_ep *below,
+	fi_addr_t addr, int err, struct wf_unread *unread)
+{
+	struct wf_ep *ep = below->builtin;
+	bool ret;
+
+	wf_lock(&ep->lock);
+	ret = ep->xfer->disconnect(ep, addr, err, unread);
 	wf_unlock(&ep->lock);
 	return ret;
 }

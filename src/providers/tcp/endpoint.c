@@ -187,6 +187,7 @@ static void init(struct tcp_ep *ep, const union wf_sockaddr *name)
 	struct wf_ep *wf = &ep->ep;
 
 	ep->own = (struct tcp_source){ wf, 0, wf->info->tx_attr->size };
+	ep->fork_depth = wf_fork_depth;
 	ep->rx_contexts = 1;
 	ep->name = *name;
 	ep->conf = tcp_netconf_read();

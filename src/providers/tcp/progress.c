@@ -95,18 +95,26 @@ static bool poll_hot(struct tcp_ep *ep)
 
 static void reap(struct tcp_ep *ep)
 {
-	struct wf_list *link;
+	struct wf_list later, *link;
 
+	wf_list_init(&later);
 	while ((link = wf_list_pop(&ep->failed))) {
 		struct tcp_conn *conn =
 			wf_list_entry(link, struct tcp_conn, failed_link);
 
 		tcp_rx_last_words(conn);
-		if (ep->peers)
+		if (tcp_switch_lingers(conn)) {
+			/* It may have failed once more. */
+			wf_list_remove(link);
+			wf_list_push(&later, link);
+		} else if (ep->peers) {
 			tcp_conn_end(conn, FI_ECANCELED);
-		else
+		} else {
 			tcp_msg_lost(ep, conn);
+		}
 	}
+	while ((link = wf_list_pop(&later)))
+		wf_list_push(&ep->failed, link);
 }
 
 static bool any_context_armed(struct tcp_ep *ep)
@@ -198,6 +206,8 @@ static bool poll_set(struct tcp_ep *ep)
  * endpoint is parked or a thread sleeps. */
 static bool poll_below(struct tcp_ep *ep)
 {
+	if (tcp_below_is_inherited(ep))
+		return false;
 	tcp_below_poll(ep);
 	return ep->epoch % MOVED_INTERVAL == 0 && tcp_below_moved(ep);
 }

@@ -110,6 +110,7 @@ struct tcp_ep {
 	/* FI_OPT_SHARED_MEMORY_PERMITTED is false. */
 	bool memory_forbidden;
 	struct tcp_below *below; /* the endpoint below; see local/below.h; NULL: none */
+	uint32_t fork_depth;     /* of the process that opened the endpoint */
 	struct tcp_peers *peers; /* NULL for FI_EP_MSG */
 	struct tcp_msg_cm *cm;   /* NULL for FI_EP_RDM */
 

@@ -6,6 +6,9 @@
 #include "conn_fixture.h"
 
 #include <rdma/fi_cm.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "providers/tcp/local/below.h"
 #include "providers/tcp/local/domain.h"
@@ -155,13 +158,63 @@ static int reach(struct end *end)
 	return ret;
 }
 
-static void part(struct end *end)
+/* Messages that the peer left unread. */
+struct heir {
+	struct wf_unread unread;
+	unsigned int count;
+	char text[4][16];
+	uint64_t tag[4];
+};
+
+static void take(struct wf_unread *unread, const struct wf_op *op)
+{
+	struct heir *heir = wf_container_of(unread, struct heir, unread);
+
+	assert_true(heir->count < WF_ARRAY_SIZE(heir->text));
+	assert_int_equal(op->kind, WF_OP_TSEND);
+	assert_true(op->flags & FI_INJECT);
+	assert_true(op->len <= sizeof(heir->text[0]));
+	assert_int_equal(wf_iov_gather(heir->text[heir->count], op->iov, op->iov_count),
+		op->len);
+	heir->tag[heir->count++] = op->tag;
+}
+
+static void part_with(struct end *end, struct heir *heir)
 {
 	wf_ep_srx_lock(&end->pair.tcp->ep);
 	wf_lock(&end->pair.tcp->ep.lock);
-	tcp_below_remove(end->pair.tcp, end->below, FI_ECANCELED);
+	tcp_below_remove(
+		end->pair.tcp, end->below, FI_ECANCELED, heir ? &heir->unread : NULL);
 	wf_unlock(&end->pair.tcp->ep.lock);
 	wf_ep_srx_unlock(&end->pair.tcp->ep);
+}
+
+static void part(struct end *end)
+{
+	part_with(end, NULL);
+}
+
+static bool is_reached(struct end *end)
+{
+	bool ret;
+
+	wf_ep_srx_lock(&end->pair.tcp->ep);
+	wf_lock(&end->pair.tcp->ep.lock);
+	ret = tcp_below_is_reached(end->pair.tcp, end->below);
+	wf_unlock(&end->pair.tcp->ep.lock);
+	wf_ep_srx_unlock(&end->pair.tcp->ep);
+	return ret;
+}
+
+static void reach_each_other(struct end *a, struct end *b)
+{
+	uint64_t deadline = wf_deadline_ns(limit_ms(10000));
+
+	while (reach(a)) {
+		assert_false(wf_expired(deadline));
+		(void)fi_cq_read(a->pair.cq, NULL, 0);
+		(void)fi_cq_read(b->pair.cq, NULL, 0);
+	}
 }
 
 /* Once the peer is reached, a message is with it whether it makes progress or not, and
@@ -177,11 +230,7 @@ static void a_connection_begins_and_ends(void **state)
 	(void)state;
 	open_two(&a, &b);
 	assert_int_equal(start_as(&a, "below", 6, &a, WF_OP_REACHED), -FI_ENOTCONN);
-	while (reach(&a)) {
-		assert_false(wf_expired(deadline));
-		(void)fi_cq_read(a.pair.cq, NULL, 0);
-		(void)fi_cq_read(b.pair.cq, NULL, 0);
-	}
+	reach_each_other(&a, &b);
 	assert_int_equal(
 		fi_trecv(b.pair.ep, in, sizeof(in), NULL, b.other, 7, 0, in), 0);
 	assert_int_equal(start_as(&a, "below", 6, &a, WF_OP_REACHED), 0);
@@ -198,6 +247,99 @@ static void a_connection_begins_and_ends(void **state)
 	part(&a);
 	close_end(&a);
 	close_end(&b);
+}
+
+static void expect_unread(struct heir *heir)
+{
+	assert_int_equal(heir->count, 2);
+	assert_string_equal(heir->text[0], "first");
+	assert_string_equal(heir->text[1], "second");
+	assert_int_equal(heir->tag[0], 7);
+	memset(heir, 0, sizeof(*heir));
+	heir->unread.take = take;
+}
+
+/* What the peer has not begun to receive when it closes is handed over, whether the
+ * endpoint below knows of the end or not; and nothing while the peer may receive it. */
+static void what_a_peer_leaves_unread(void **state)
+{
+	struct heir heir = { .unread = { take } };
+	struct end a, b;
+
+	(void)state;
+	for (int knows = 0; knows < 2; knows++) {
+		open_two(&a, &b);
+		reach_each_other(&a, &b);
+		assert_true(is_reached(&a));
+		assert_int_equal(start_as(&a, "first", 6, &a, WF_OP_REACHED), 0);
+		assert_int_equal(start_as(&a, "second", 7, &a, WF_OP_REACHED), 0);
+		close_end(&b);
+		assert_false(is_reached(&a));
+		for (int i = 0; knows && i < 10000; i++)
+			(void)fi_cq_read(a.pair.cq, NULL, 0);
+		part_with(&a, &heir);
+		expect_unread(&heir);
+		close_end(&a);
+	}
+	open_two(&a, &b);
+	reach_each_other(&a, &b);
+	assert_int_equal(start_as(&a, "first", 6, &a, WF_OP_REACHED), 0);
+	part_with(&a, &heir);
+	assert_int_equal(heir.count, 0);
+	close_end(&a);
+	close_end(&b);
+}
+
+/* A child has no part in the memory of its parent. */
+static void a_forked_child_uses_nothing(void **state)
+{
+	struct end a, b;
+	pid_t child;
+	int status;
+
+	(void)state;
+	open_two(&a, &b);
+	reach_each_other(&a, &b);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		for (int i = 0; i < 100; i++)
+			(void)fi_cq_read(a.pair.cq, NULL, 0);
+		_exit(start_as(&a, "first", 6, &a, WF_OP_REACHED) != -FI_EOPBADSTATE ||
+			fi_close(&a.pair.ep->fid));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	assert_true(is_reached(&a));
+	assert_int_equal(start_as(&a, "first", 6, &a, WF_OP_REACHED), 0);
+	part(&a);
+	close_end(&a);
+	close_end(&b);
+}
+
+/* The process that opens the endpoint is in its name, not the one that was forked and
+ * asked for the provider below. */
+static void a_child_has_its_own_name(void **state)
+{
+	char pid[32];
+	struct end a;
+	pid_t child;
+	int status;
+
+	(void)state;
+	open_end(&a, FI_TAGGED);
+	assert_int_equal(tcp_below_open(a.pair.tcp), 0);
+	close_end(&a);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		(void)snprintf(pid, sizeof(pid), "//%d:", (int)getpid());
+		open_end(&a, FI_TAGGED);
+		_exit(tcp_below_open(a.pair.tcp) ||
+			!strstr(tcp_below_name(a.pair.tcp), pid));
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
 }
 
 /* Messages with the tag of start(), which have arrived when one more has. */
@@ -504,6 +646,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_message_goes_below),
 		cmocka_unit_test(a_connection_begins_and_ends),
+		cmocka_unit_test(what_a_peer_leaves_unread),
+		cmocka_unit_test(a_forked_child_uses_nothing),
+		cmocka_unit_test(a_child_has_its_own_name),
 		cmocka_unit_test(a_peer_leaves_the_av_and_comes_back),
 		cmocka_unit_test(a_connection_ends_before_its_messages),
 		cmocka_unit_test(shared_memory_is_forbidden),

@@ -24,6 +24,8 @@ static struct {
 	ssize_t start_ret;
 	int reach_ret;
 	unsigned int inserted, removed, started, asked;
+	bool open;           /* the peer has its end open */
+	unsigned int unread; /* messages that it leaves unread, each with its number */
 	fi_addr_t user_id;
 	struct wf_op op; /* the last operation */
 	char peer[TCP_PROOF_NAME];
@@ -35,7 +37,9 @@ const char *__wrap_tcp_below_name(const struct tcp_ep *ep);
 int __wrap_tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name,
 	size_t len, fi_addr_t *ret);
 int __wrap_tcp_below_reach(struct tcp_ep *ep, fi_addr_t addr);
-void __wrap_tcp_below_remove(struct tcp_ep *ep, fi_addr_t addr, int err);
+bool __wrap_tcp_below_is_reached(struct tcp_ep *ep, fi_addr_t addr);
+void __wrap_tcp_below_remove(
+	struct tcp_ep *ep, fi_addr_t addr, int err, struct wf_unread *unread);
 ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op);
 
 const char *__wrap_tcp_below_name(const struct tcp_ep *ep)
@@ -66,11 +70,34 @@ int __wrap_tcp_below_reach(struct tcp_ep *ep, fi_addr_t addr)
 	return below.reach_ret;
 }
 
-void __wrap_tcp_below_remove(struct tcp_ep *ep, fi_addr_t addr, int err)
+bool __wrap_tcp_below_is_reached(struct tcp_ep *ep, fi_addr_t addr)
 {
 	(void)ep;
-	(void)err;
 	assert_int_equal(addr, BELOW_ADDR);
+	return below.open;
+}
+
+void __wrap_tcp_below_remove(
+	struct tcp_ep *ep, fi_addr_t addr, int err, struct wf_unread *unread)
+{
+	(void)ep;
+	assert_int_equal(addr, BELOW_ADDR);
+	assert_int_equal(err == 0, unread == NULL);
+	for (unsigned int i = 0; err && i < below.unread; i++) {
+		struct wf_op op = {
+			.kind = WF_OP_TSEND,
+			.flags = FI_INJECT | FI_REMOTE_CQ_DATA,
+			.iov = &op.one,
+			.iov_count = 1,
+			.len = sizeof(i),
+			.addr = FI_ADDR_NOTAVAIL,
+			.data = i,
+			.tag = i,
+			.one = { &i, sizeof(i) },
+		};
+
+		unread->take(unread, &op);
+	}
 	below.removed++;
 }
 

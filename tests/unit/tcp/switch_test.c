@@ -2,6 +2,9 @@
 /* When operations of this end go by memory instead of the connection. */
 #include "switch_fixture.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 static void an_idle_direction_switches(void **state)
 {
 	struct far *far = *state;
@@ -245,17 +248,151 @@ static void the_connection_ends(void **state)
 	assert_int_equal(below.started, 1);
 }
 
-/* Memory fails: the connection ends, and this instance is refused from then on. */
-static void memory_fails(void **state)
+/* A child does not have the pages, and makes progress all the same. */
+static void a_forked_child_leaves_the_pages_alone(void **state)
+{
+	struct far *far = *state;
+	pid_t child;
+	int status;
+
+	assert_int_equal(wf_forks_count(), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (!child) {
+		for (int i = 0; i < 100; i++)
+			pair_progress(&far->pair);
+		_exit(way_of(far)->out != TCP_OUT_WAITS &&
+			way_of(far)->out != TCP_OUT_ASKED);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+	switch_out(far);
+}
+
+/* Another connection to the peer at the same address. */
+static void connect_again(struct far *far)
 {
 	const struct tcp_wire_peer wire = { .have = TCP_HAVE_OFFER | TCP_HAVE_TAGGED,
 		.contexts = 1 };
+	struct pair *p = &far->pair;
+	struct tcp_peer *peer;
+	int fds[2];
+
+	wf_lock(&p->tcp->ep.lock);
+	peer = wf_container_of(wf_remotes_next(&p->tcp->peers->remotes, NULL),
+		struct tcp_peer, ip.remote);
+	if (p->peer >= 0)
+		close(p->peer);
+	assert_int_equal(
+		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
+		0);
+	p->peer = fds[1];
+	p->number = 0;
+	assert_int_equal(
+		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_PROVEN),
+		0);
+	p->conn = peer->conn;
+	wf_unlock(&p->tcp->ep.lock);
+}
+
+static void expect_card(struct far *far)
+{
+	uint8_t card[TCP_WIRE_CARD];
+
+	pair_progress(&far->pair);
+	(void)peer_expect(&far->pair, TCP_REC_CARD, card);
+}
+
+static void close_peer(struct far *far)
+{
+	close(far->pair.peer);
+	far->pair.peer = -1;
+}
+
+static void expect_unread(struct far *far, unsigned int first, unsigned int end)
+{
+	struct tcp_record rec;
+	unsigned int number;
+
+	for (unsigned int i = first; i < end; i++) {
+		rec = peer_expect(&far->pair, TCP_REC_TAGGED, &number);
+		assert_int_equal(rec.tag, i);
+		assert_int_equal(rec.data, i);
+		assert_int_equal(rec.payload_len, sizeof(number));
+		assert_int_equal(number, i);
+	}
+}
+
+/* What the peer has left unread in memory goes to the next one at its address, before
+ * what was posted since, also where the next one is gone before it gets them. */
+static void messages_are_left_unread(void **state)
+{
+	struct far *far = *state;
+
+	switch_out(far);
+	below.unread = 3;
+	close_peer(far);
+	assert_true(has_failed(far));
+	inject(far);
+	assert_int_equal(below.started, 0);
+	connect_again(far);
+	wf_lock(&far->pair.tcp->ep.lock);
+	tcp_conn_fail(far->pair.conn, FI_ECONNRESET);
+	wf_unlock(&far->pair.tcp->ep.lock);
+	pair_progress(&far->pair);
+	inject(far);
+	connect_again(far);
+	expect_card(far);
+	expect_unread(far, 0, 3);
+	expect_message(far);
+	assert_int_equal(far->pair.tcp->closed.pending, 0);
+}
+
+/* Of an endpoint that is closed nothing is left. */
+static void unread_messages_of_the_closed(void **state)
+{
+	struct far *far = *state;
+
+	switch_out(far);
+	below.unread = 3;
+	close_peer(far);
+	assert_true(has_failed(far));
+	assert_int_equal(far->pair.tcp->closed.pending, 3);
+}
+
+/* The peer has closed the socket, and may still receive what is in memory. */
+static void the_end_waits_for_that_of_the_memory(void **state)
+{
+	struct far *far = *state;
+	struct tcp_peer *peer = far->pair.conn->peer;
+
+	switch_out(far);
+	below.open = true;
+	below.unread = 1;
+	close_peer(far);
+	for (int i = 0; i < 600; i++)
+		pair_progress(&far->pair);
+	assert_int_equal(below.removed, 0);
+	assert_true(peer->conn && peer->conn->err);
+	inject(far);
+	assert_int_equal(below.started, 0);
+	below.open = false;
+	pair_progress(&far->pair);
+	assert_int_equal(below.removed, 1);
+	assert_null(peer->conn);
+	connect_again(far);
+	expect_card(far);
+	expect_unread(far, 0, 1);
+	expect_message(far);
+}
+
+/* Memory fails: the connection ends, and this instance is refused from then on. */
+static void memory_fails(void **state)
+{
 	static const uint8_t none[TCP_WIRE_CARD];
 	uint8_t card[TCP_WIRE_CARD];
 	struct far *far = *state;
 	struct pair *p = &far->pair;
-	struct tcp_peer *peer = p->conn->peer;
-	int fds[2];
 
 	switch_out(far);
 	/* Nothing is reached below any more: the operation waits for the next
@@ -264,18 +401,7 @@ static void memory_fails(void **state)
 	inject(far);
 	assert_int_equal(below.started, 0);
 	assert_true(has_failed(far));
-	close(p->peer);
-	assert_int_equal(
-		socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, fds),
-		0);
-	p->peer = fds[1];
-	p->number = 0;
-	wf_lock(&p->tcp->ep.lock);
-	assert_int_equal(
-		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_PROVEN),
-		0);
-	p->conn = peer->conn;
-	wf_unlock(&p->tcp->ep.lock);
+	connect_again(far);
 	pair_progress(p);
 	(void)peer_expect(p, TCP_REC_CARD, card);
 	assert_memory_equal(card, none, sizeof(card));
@@ -302,6 +428,10 @@ int main(void)
 		PROVEN_TEST(the_socket_rests),
 		PROVEN_TEST(answers_that_were_not_asked_for),
 		PROVEN_TEST(the_connection_ends),
+		PROVEN_TEST(a_forked_child_leaves_the_pages_alone),
+		PROVEN_TEST(messages_are_left_unread),
+		PROVEN_TEST(unread_messages_of_the_closed),
+		PROVEN_TEST(the_end_waits_for_that_of_the_memory),
 		PROVEN_TEST(memory_fails),
 	};
 

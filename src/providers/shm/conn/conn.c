@@ -176,18 +176,33 @@ void shm_conn_fail(struct shm_conn *conn, int err)
 	wf_list_push(&conn->ep->failed, &conn->failed_link);
 }
 
+static void end_tx(struct shm_conn *conn, struct shm_tx *tx, int err)
+{
+	if (err)
+		shm_tx_fail(conn->ep, tx, err, conn->peer->name);
+	else
+		shm_tx_free(conn->ep, tx);
+}
+
 static void end_list(struct shm_conn *conn, struct wf_list *list, int err)
 {
-	struct shm_ep *ep = conn->ep;
 	struct wf_list *link;
 
-	while ((link = wf_list_pop(list))) {
+	while ((link = wf_list_pop(list)))
+		end_tx(conn, wf_list_entry(link, struct shm_tx, link), err);
+}
+
+/* @replay: what is left is for shm_replay. */
+static void end_txq(struct shm_conn *conn, int err, bool replay)
+{
+	wf_list_foreach_safe(link, &conn->txq)
+	{
 		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
 
-		if (err)
-			shm_tx_fail(ep, tx, err, conn->peer->name);
-		else
-			shm_tx_free(ep, tx);
+		if (replay && tx->told)
+			continue;
+		wf_list_remove(link);
+		end_tx(conn, tx, err);
 	}
 }
 
@@ -218,10 +233,10 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	end_list(conn, &conn->shares, err);
 	end_list(conn, &conn->answers, 0);
 	end_list(conn, &conn->streams, err);
-	end_list(conn, &conn->txq, err);
+	replay = conn->peer->conn == conn && err && conn->err == FI_ECONNRESET;
+	end_txq(conn, err, replay);
 	shm_watch_close(ep, &conn->watch);
 	leave(ep, conn);
-	replay = conn->peer->conn == conn && err == FI_ECONNRESET;
 	shm_peer_lost(ep, conn);
 	if (replay)
 		shm_replay(conn);

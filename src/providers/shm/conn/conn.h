@@ -216,7 +216,9 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
  * down. ep.lock held. */
 void shm_conn_fail(struct shm_conn *conn, int err);
 /* Take the connection down. Its operations fail with @err, or are dropped without a
- * completion if that is 0. The lock of the owner of ep.srx and ep.lock held. The memory
+ * completion if that is 0. Where @err is not 0 and the connection has failed with
+ * FI_ECONNRESET, what the peer left unread waits for the next one (shm_replay). The
+ * lock of the owner of ep.srx and ep.lock held. The memory
  * is freed at the end of progress. */
 void shm_conn_end(struct shm_conn *conn, int err);
 void shm_conn_free_dead(struct shm_ep *ep);

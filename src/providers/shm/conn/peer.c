@@ -101,27 +101,14 @@ static void index_lost(struct wf_remotes *remotes, struct wf_remote *remote)
 			ep->conns[i]->index = FI_ADDR_NOTAVAIL;
 }
 
-/* No endpoint has the peer's name. Messages that a dead peer with that name did not
- * process are kept for its successor until the endpoint is closed. */
-static void refused(struct wf_remotes *remotes, struct wf_remote *remote)
+/* Messages that a dead peer with that name did not process wait for its successor as
+ * long as connecting may take. */
+static bool waits_on(struct wf_remotes *remotes, struct wf_remote *remote,
+	const struct wf_list *link)
 {
-	struct shm_peer *peer = shm_peer_of(remote);
-	struct shm_ep *ep = peers_of(remotes)->ep;
-	unsigned int count = 0;
-
-	wf_list_foreach_safe(link, &remote->pending)
-	{
-		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
-
-		if (tx->told && !ep->ep.flushing)
-			continue;
-		wf_list_remove(&tx->link);
-		shm_tx_fail(ep, tx, FI_ECONNREFUSED, peer->name);
-		count++;
-	}
-	if (count)
-		shm_log(FI_LOG_WARN, FI_LOG_EP_DATA, "cannot reach %s: no such name\n",
-			peer->name);
+	(void)remote;
+	return wf_list_entry(link, struct shm_tx, link)->told &&
+	       !peers_of(remotes)->ep->ep.flushing;
 }
 
 static void free_peer(struct wf_remotes *remotes, struct wf_remote *remote)
@@ -138,7 +125,7 @@ static const struct wf_remote_ops remote_ops = {
 	.give_up = give_up,
 	.end = end,
 	.index_lost = index_lost,
-	.refused = refused,
+	.waits_on = waits_on,
 	.drop = shm_attempt_end,
 	.expired = shm_attempt_end,
 	.free = free_peer,

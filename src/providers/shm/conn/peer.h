@@ -79,7 +79,9 @@ uint64_t shm_peers_deadline(struct shm_ep *ep);
 
 /* reach.c: functions of struct wf_xfer_ops. */
 int shm_reach(struct wf_ep *ep, fi_addr_t addr);
-bool shm_part(struct wf_ep *ep, fi_addr_t addr, int err);
+bool shm_is_reached(struct wf_ep *ep, fi_addr_t addr);
+bool shm_disconnect(
+	struct wf_ep *ep, fi_addr_t addr, int err, struct wf_unread *unread);
 
 /* attempt.c */
 int shm_attempt_start(struct shm_ep *ep, struct shm_peer *peer);

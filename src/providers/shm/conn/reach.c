@@ -17,16 +17,36 @@ int shm_reach(struct wf_ep *wf, fi_addr_t addr)
 	return conn ? 0 : -FI_EAGAIN;
 }
 
+static void hand_over(struct shm_ep *ep, struct shm_tx *tx, struct wf_unread *unread)
+{
+	const struct wf_op op = {
+		.kind = (enum wf_op_kind)tx->op,
+		.flags = tx->op_flags,
+		.iov = tx->local.iov,
+		.iov_count = tx->local.count,
+		.len = tx->copy_len,
+		.addr = FI_ADDR_NOTAVAIL,
+		.data = tx->data,
+		.tag = tx->tag,
+	};
+
+	unread->take(unread, &op);
+	shm_tx_free(ep, tx);
+}
+
 /* End the operations that wait for a connection, and those that shm_replay kept for a
  * successor of the peer. */
-static void end_pending(struct shm_ep *ep, struct shm_peer *peer, int err)
+static void end_pending(
+	struct shm_ep *ep, struct shm_peer *peer, int err, struct wf_unread *unread)
 {
 	struct wf_list *link;
 
 	while ((link = wf_list_pop(&peer->remote.pending))) {
 		struct shm_tx *tx = wf_list_entry(link, struct shm_tx, link);
 
-		if (err)
+		if (tx->told && unread)
+			hand_over(ep, tx, unread);
+		else if (err)
 			shm_tx_fail(ep, tx, err, peer->name);
 		else
 			shm_tx_free(ep, tx);
@@ -37,10 +57,21 @@ static void end_conn(struct shm_conn *conn, int err)
 {
 	if (!err && !conn->idle)
 		shm_out_flush(conn);
+	/* So shm_replay finds what the peer left unread. */
+	if (err && shm_socket_ended(conn->watch.fd))
+		shm_conn_fail(conn, FI_ECONNRESET);
 	shm_conn_end(conn, err);
 }
 
-bool shm_part(struct wf_ep *wf, fi_addr_t addr, int err)
+bool shm_is_reached(struct wf_ep *wf, fi_addr_t addr)
+{
+	const struct shm_peer *peer = shm_peer_at(shm_ep_of(wf), addr);
+
+	return peer && peer->conn && !peer->conn->err &&
+	       !shm_socket_ended(peer->conn->watch.fd);
+}
+
+bool shm_disconnect(struct wf_ep *wf, fi_addr_t addr, int err, struct wf_unread *unread)
 {
 	struct shm_ep *ep = shm_ep_of(wf);
 	struct shm_peer *peer = shm_peer_at(ep, addr);
@@ -53,7 +84,7 @@ bool shm_part(struct wf_ep *wf, fi_addr_t addr, int err)
 		shm_attempt_drop(peer->attempt);
 	if (peer->conn)
 		end_conn(peer->conn, err);
-	end_pending(ep, peer, err);
+	end_pending(ep, peer, err, unread);
 	/* The connection that has just ended may hold a reference of its own. */
 	return peer->remote.refs > 0;
 }

@@ -14,8 +14,9 @@
  * last record that the peer began to process. Messages behind it had no effect. They
  * are queued for the next peer with that name, in order and before all later messages.
  * So no message is processed twice, and a message that was sent after the death is not
- * lost. Operations that are not complete end with errors instead, as do injected
- * accesses to the peer's memory.
+ * lost. Messages of that kind that were queued for this peer, and never entered the
+ * lane, are behind them. Operations that are not complete end with errors instead, as do
+ * injected accesses to the peer's memory.
  *
  * The dead peer may have written garbage into the lane.
  */
@@ -141,20 +142,19 @@ static bool is_silent(const struct shm_record *rec)
 	return id == SHM_ID_SILENT;
 }
 
-void shm_replay(struct shm_conn *conn)
+/* Queue the messages in the lane that the peer never took behind @last of its pending
+ * operations. Returns the last one. */
+static struct wf_list *queue_lane(struct shm_conn *conn, struct wf_list *last)
 {
 	/* acquire: the socket is closed, so all that the peer stored is visible. */
 	uint32_t taken =
 		atomic_load_explicit(&conn->out.lane->taken, memory_order_acquire);
-	struct shm_peer *peer = conn->peer;
-	struct wf_list *last = &peer->remote.pending;
-	unsigned int count = 0;
 	struct shm_reader at;
 	struct shm_record rec;
 	struct shm_tx *tx;
 
 	if (!find_position(conn, taken, &at))
-		return;
+		return last;
 	for (; at.next != conn->out.next; at.next++) {
 		if (!shm_rx_decode(&at, shm_reader_head(&at), &rec))
 			break;
@@ -172,13 +172,24 @@ void shm_replay(struct shm_conn *conn)
 			break;
 		wf_list_insert_after(last, &tx->link);
 		last = &tx->link;
-		count++;
 	}
-	if (!count)
+	return last;
+}
+
+void shm_replay(struct shm_conn *conn)
+{
+	struct shm_peer *peer = conn->peer;
+	struct wf_list *last = queue_lane(conn, &peer->remote.pending), *link;
+
+	while ((link = wf_list_pop(&conn->txq))) {
+		wf_list_insert_after(last, link);
+		last = link;
+	}
+	if (last == &peer->remote.pending)
 		return;
 	shm_log(FI_LOG_INFO, FI_LOG_EP_DATA,
-		"%u messages to %s were not taken before its end: they wait for the "
-		"next one of that name\n",
-		count, peer->name);
+		"messages to %s were not taken before its end: they wait for the next "
+		"one of that name\n",
+		peer->name);
 	shm_peer_schedule(conn->ep, peer);
 }

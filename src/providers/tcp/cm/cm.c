@@ -2,6 +2,7 @@
 #include <sys/epoll.h>
 
 #include "providers/tcp/cm/cm.h"
+#include "providers/tcp/cm/listen.h"
 #include "providers/tcp/log.h"
 #include "sys/clock.h"
 
@@ -307,6 +308,9 @@ int tcp_cm_accept(
 
 	set_peer(cm, features);
 	ext.features = cm->peer.have & TCP_HAVE_OFFER;
+	/* tcp_way_begin sends what it holds back. */
+	if (cm->peer.have & TCP_HAVE_LOCAL)
+		tcp_sock_cork(cm->fd, true);
 	return answer(cm, TCP_CM_REPLY, &ext, data, data_len);
 }
 

@@ -5,6 +5,7 @@
 
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/switch.h"
 #include "providers/tcp/local/way.h"
 #include "sys/clock.h"
 
@@ -178,8 +179,16 @@ static bool stands(struct tcp_conn *conn)
 		return true;
 	}
 	tcp_rx_drain(conn);
+	if (tcp_switch_lingers(conn))
+		return true;
 	tcp_conn_end(conn, FI_ECANCELED);
 	return false;
+}
+
+/* A connection that stands is the reason to reject another one. */
+static enum tcp_cm_reason rejection_by(const struct tcp_conn *conn)
+{
+	return conn->err ? TCP_REASON_BUSY : TCP_REASON_CONNECTED;
 }
 
 /* Log a request from the address of a live connection: it is from another process, or
@@ -238,7 +247,7 @@ static enum tcp_cm_reason judge(struct tcp_attempt *attempt, struct tcp_peer *pe
 		return TCP_REASON_NONE;
 	if (stands(peer->conn)) {
 		log_other(attempt, hello);
-		return TCP_REASON_CONNECTED;
+		return rejection_by(peer->conn);
 	}
 	if (stands(peer->claimed)) {
 		log_other(attempt, hello);

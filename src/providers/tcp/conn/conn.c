@@ -6,6 +6,7 @@
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/data/unexp.h"
+#include "providers/tcp/local/unread.h"
 #include "providers/tcp/local/way.h"
 
 /* The life of a connection from the end of its exchange on. */
@@ -128,6 +129,8 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	wf_list_remove(&conn->dirty_link);
 	wf_list_remove(&conn->failed_link);
 	wf_list_remove(&conn->owing_link);
+	if (err && conn->peer)
+		tcp_unread_keep(conn);
 	end_all_tx(conn, err);
 	tcp_unexp_break(conn, err ? err : FI_ECANCELED, !err);
 	tcp_slots_free(&conn->rts);

@@ -49,6 +49,16 @@ static bool give_up(struct wf_remotes *remotes, struct wf_remote *remote)
 	return !tcp_claim_stands(tcp_peer_of(remote));
 }
 
+/* Messages that a process left unread wait for the next one at its address as long as
+ * connecting may take. */
+static bool waits_on(struct wf_remotes *remotes, struct wf_remote *remote,
+	const struct wf_list *link)
+{
+	(void)remote;
+	return wf_list_entry(link, struct tcp_tx, link)->left &&
+	       !peers_of(remotes)->ep->ep.flushing;
+}
+
 static void end(struct wf_remotes *remotes, struct wf_remote *remote,
 	struct wf_list *link, int err)
 {
@@ -73,6 +83,7 @@ static const struct wf_remote_ops remote_ops = {
 	.state = state,
 	.connect = connect_peer,
 	.give_up = give_up,
+	.waits_on = waits_on,
 	.end = end,
 	.drop = tcp_attempt_end,
 	.expired = tcp_attempt_expired,

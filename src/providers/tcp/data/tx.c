@@ -206,6 +206,7 @@ struct tcp_tx *tcp_tx_new(struct tcp_source *from, const struct wf_op *op)
 	tx->want = TCP_WANT_SENT;
 	tx->from_mr = false;
 	tx->rendezvous = false;
+	tx->left = false;
 	tx->hdr_len = 0;
 	tx->done = 0;
 	tx->result_count = 0;

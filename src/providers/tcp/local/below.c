@@ -193,7 +193,9 @@ static int try_open(struct tcp_ep *ep, const char **why)
 		return -FI_ENOMEM;
 	below->sleeps = wf_ep_may_sleep(&ep->ep);
 	wf_fds_init(&below->fds);
-	ret = tcp_below_domain(ep, &below->domain, why);
+	ret = wf_forks_count();
+	if (!ret)
+		ret = tcp_below_domain(ep, &below->domain, why);
 	if (!ret) {
 		*why = "its endpoint";
 		ret = open_ep(ep, below);
@@ -250,7 +252,8 @@ static void remove_left(struct tcp_below *below)
 {
 	fi_addr_t addr = tcp_named_next_leaving(&below->named);
 
-	if (addr != FI_ADDR_NOTAVAIL && !wf_lower_ep_part(&below->ep, addr, 0))
+	if (addr != FI_ADDR_NOTAVAIL &&
+		!wf_lower_ep_disconnect(&below->ep, addr, 0, NULL))
 		tcp_named_remove(&below->named, addr);
 }
 
@@ -270,11 +273,17 @@ int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, siz
 	return tcp_named_insert(&ep->below->named, user_id, words, ret_below);
 }
 
-void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below, int err)
+bool tcp_below_is_reached(struct tcp_ep *ep, fi_addr_t below)
+{
+	return ep->below && wf_lower_ep_is_reached(&ep->below->ep, below);
+}
+
+void tcp_below_remove(
+	struct tcp_ep *ep, fi_addr_t below, int err, struct wf_unread *unread)
 {
 	if (!ep->below)
 		return;
-	if (wf_lower_ep_part(&ep->below->ep, below, err))
+	if (wf_lower_ep_disconnect(&ep->below->ep, below, err, unread))
 		tcp_named_leave(&ep->below->named, below);
 	else
 		tcp_named_remove(&ep->below->named, below);
@@ -289,6 +298,8 @@ ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op)
 {
 	if (!ep->below)
 		return -FI_ENOSYS;
+	if (tcp_below_is_inherited(ep))
+		return -FI_EOPBADSTATE;
 	/* The endpoint below is run by this one's item, and may need it now. */
 	wf_progress_wake(&ep->ep.progress);
 	return wf_lower_start(&ep->below->ep, op, below);
@@ -319,7 +330,7 @@ bool tcp_below_arm(struct tcp_ep *ep)
 {
 	const struct tcp_below *below = ep->below;
 
-	return !below ||
+	return !below || tcp_below_is_inherited(ep) ||
 	       (below->sleeps && wf_lower_ep_arm(&below->ep) && is_quiet(below));
 }
 

@@ -4,6 +4,7 @@
 
 #include "providers/tcp/local/proof.h"
 #include "providers/tcp/tcp.h"
+#include "sys/forks.h"
 
 /*
  * The endpoint below: an endpoint of shm, through which an endpoint of tcp reaches the
@@ -21,6 +22,13 @@ int tcp_below_open(struct tcp_ep *ep);
  * none. A control call without locks. */
 void tcp_below_close(struct tcp_ep *ep);
 
+/* Is this process a forked child of the one that opened @ep? Such a child has neither
+ * the pages of connections nor the memory of the endpoint below. */
+static inline bool tcp_below_is_inherited(const struct tcp_ep *ep)
+{
+	return wf_unlikely(wf_is_forked_since(ep->fork_depth));
+}
+
 /* The name that peers insert, a string; NULL: there is no endpoint below. */
 const char *tcp_below_name(const struct tcp_ep *ep);
 
@@ -34,8 +42,11 @@ int tcp_below_insert(struct tcp_ep *ep, fi_addr_t user_id, const void *name, siz
 	fi_addr_t *ret_below);
 /* Connect to the peer with the index @below. As struct wf_xfer_ops.reach. */
 int tcp_below_reach(struct tcp_ep *ep, fi_addr_t below);
-/* End the connection to it, as struct wf_xfer_ops.part, and remove it. */
-void tcp_below_remove(struct tcp_ep *ep, fi_addr_t below, int err);
+/* As struct wf_xfer_ops.is_reached. */
+bool tcp_below_is_reached(struct tcp_ep *ep, fi_addr_t below);
+/* End the connection to it, as struct wf_xfer_ops.disconnect, and remove it. */
+void tcp_below_remove(
+	struct tcp_ep *ep, fi_addr_t below, int err, struct wf_unread *unread);
 
 /* Start @op, whose address is that of @ep's AV, at the peer that was reached with the
  * index @below. -FI_ENOTCONN: it is not connected any more. Otherwise the contract is

@@ -25,6 +25,16 @@ struct tcp_domain {
 static const uint64_t offered =
 	TCP_BELOW_TRANSFERS & ~(FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV);
 
+/* The name of an endpoint is that of the process which opens it, and not of the one
+ * which asked and was forked: a peer that dies would have the same name as its
+ * successor. */
+static void forget_name(struct fi_info *info)
+{
+	free(info->src_addr);
+	info->src_addr = NULL;
+	info->src_addrlen = 0;
+}
+
 static int ask(struct fi_info **ret_info)
 {
 	struct fi_info *hints = fi_allocinfo();
@@ -41,6 +51,8 @@ static int ask(struct fi_info **ret_info)
 	if (hints->fabric_attr->prov_name)
 		ret = wf_lower_find(FI_VERSION(1, 17), hints, ret_info);
 	fi_freeinfo(hints);
+	if (!ret)
+		forget_name(*ret_info);
 	return ret;
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include <errno.h>
 #include <string.h>
 
 #include "providers/tcp/context.h"
 #include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
+#include "providers/tcp/local/unread.h"
 #include "sys/clock.h"
 
 enum {
@@ -18,6 +20,8 @@ enum {
 /* A peer that has not accepted a connection below after this time is reached through
  * its socket. */
 #define REACH_NS UINT64_C(30000000000)
+/* A peer that has closed the socket, and not its end of the memory, has so long. */
+#define LINGER_NS UINT64_C(1000000000)
 
 /* Decide the own direction for good, or let it wait for the next marker. */
 static void set_out(struct tcp_way *way, enum tcp_out out)
@@ -56,8 +60,28 @@ void tcp_switch_end(struct tcp_conn *conn, int err)
 	way->out = TCP_OUT_SOCKET;
 	way->reached = false;
 	if (way->below != FI_ADDR_NOTAVAIL)
-		tcp_below_remove(conn->ep, way->below, err);
+		tcp_unread_take_over(conn, way->below, err);
 	way->below = FI_ADDR_NOTAVAIL;
+}
+
+/* Has the peer closed the socket? */
+static bool is_closed(const struct tcp_conn *conn)
+{
+	return conn->err == FI_ECONNRESET || conn->err == EPIPE;
+}
+
+bool tcp_switch_lingers(struct tcp_conn *conn)
+{
+	struct tcp_way *way = conn->way;
+	uint64_t now;
+
+	if (!way || way->out != TCP_OUT_MEMORY || !is_closed(conn) ||
+		!tcp_below_is_reached(conn->ep, way->below))
+		return false;
+	now = wf_now_ns();
+	if (!way->linger_ns)
+		way->linger_ns = now;
+	return now - way->linger_ns < LINGER_NS;
 }
 
 /* Make the endpoint below know the peer, whose messages get the source @index. 0;
@@ -142,9 +166,10 @@ void tcp_switch_behind(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 
-	if (way->reached && is_due(way) && is_used(conn) && !conn->cur &&
-		!conn->acks_due && wf_list_empty(&conn->answers) &&
-		wf_list_empty(&conn->txq) && awaits_nothing(conn))
+	if (way->reached && !tcp_below_is_inherited(conn->ep) && is_due(way) &&
+		is_used(conn) && !conn->cur && !conn->acks_due &&
+		wf_list_empty(&conn->answers) && wf_list_empty(&conn->txq) &&
+		awaits_nothing(conn))
 		ask(conn);
 }
 
@@ -258,7 +283,8 @@ bool tcp_switch_goes_below(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 
-	if (wf_likely(way->out == TCP_OUT_MEMORY))
+	/* In a forked child tcp_switch_start says that it cannot. */
+	if (wf_likely(way->out == TCP_OUT_MEMORY) || tcp_below_is_inherited(conn->ep))
 		return true;
 	look_for_answer(conn);
 	if (way->out == TCP_OUT_ASKED)

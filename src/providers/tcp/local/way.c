@@ -49,7 +49,10 @@ void tcp_way_begin(struct tcp_conn *conn, uint64_t instance)
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 			"no proof of this machine can be made: %s\n", strerror(-err));
 	}
-	tcp_tx_dirty(conn);
+	/* At once, and in one segment with the reply of tcp_cm_accept: so it does not
+	 * meet a socket that the peer has closed since. */
+	tcp_tx_flush(conn);
+	tcp_sock_cork(conn->watch.fd, false);
 }
 
 static void log_refusal(const union wf_sockaddr *addr, const char *why)
@@ -95,9 +98,13 @@ void tcp_way_end(struct tcp_conn *conn, int err)
 {
 	if (!conn->way)
 		return;
-	tcp_switch_end(conn, err);
 	wf_list_remove(&conn->way->link);
-	tcp_proof_done(&conn->way->proof);
+	if (tcp_below_is_inherited(conn->ep)) {
+		tcp_proof_hide(&conn->way->proof);
+	} else {
+		tcp_switch_end(conn, err);
+		tcp_proof_done(&conn->way->proof);
+	}
 	free(conn->way);
 	conn->way = NULL;
 }
@@ -145,7 +152,7 @@ void tcp_way_look(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 
-	if (wf_list_empty(&way->link) || conn->err)
+	if (wf_list_empty(&way->link) || conn->err || tcp_below_is_inherited(conn->ep))
 		return;
 	if (!way->told)
 		look_for_proof(conn);
@@ -158,9 +165,13 @@ void tcp_way_look(struct tcp_conn *conn)
  * not cost the others anything. */
 void tcp_ways_tick(struct tcp_ep *ep)
 {
-	struct wf_list *link = wf_list_pop(&ep->switching);
-	struct tcp_conn *conn = wf_list_entry(link, struct tcp_way, link)->conn;
+	struct wf_list *link;
+	struct tcp_conn *conn;
 
+	if (tcp_below_is_inherited(ep))
+		return;
+	link = wf_list_pop(&ep->switching);
+	conn = wf_list_entry(link, struct tcp_way, link)->conn;
 	wf_list_push(&ep->switching, link);
 	tcp_way_look(conn);
 	tcp_switch_tick(conn);

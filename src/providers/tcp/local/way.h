@@ -37,6 +37,7 @@ struct tcp_way {
 	uint64_t answered;   /* number of the peer's marker that was answered last */
 	uint64_t reach_ns;   /* wf_coarse_ns of the first attempt to connect below; 0:
 				none */
+	uint64_t linger_ns;  /* wf_now_ns when the end first had to wait; 0: never */
 	uint32_t next_epoch; /* value of ep.epoch before which no marker is sent */
 };
 

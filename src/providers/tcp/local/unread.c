@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/below.h"
+#include "providers/tcp/local/unread.h"
+
+struct taker {
+	struct wf_unread unread;
+	struct tcp_ep *ep;
+	struct wf_list *last; /* in the pending operations of the peer */
+	unsigned int count;
+	bool failed; /* no memory: what follows is lost, so that the order holds */
+};
+
+static bool is_left(const struct wf_list *link)
+{
+	return wf_list_entry(link, struct tcp_tx, link)->left;
+}
+
+/* The last message of those that are left from a process before. */
+static struct wf_list *last_left(struct wf_list *pending)
+{
+	struct wf_list *last = pending;
+
+	while (last->next != pending && is_left(last->next))
+		last = last->next;
+	return last;
+}
+
+static void take(struct wf_unread *unread, const struct wf_op *op)
+{
+	struct taker *taker = wf_container_of(unread, struct taker, unread);
+	struct tcp_tx *tx = taker->failed ? NULL : tcp_tx_new(&taker->ep->closed, op);
+
+	taker->failed = !tx;
+	if (!tx)
+		return;
+	tx->left = true;
+	wf_list_insert_after(taker->last, &tx->link);
+	taker->last = &tx->link;
+	taker->count++;
+}
+
+static void wait_for_next(
+	struct tcp_ep *ep, struct tcp_peer *peer, const struct taker *taker)
+{
+	char text[WF_SOCKADDR_STRLEN];
+
+	if (taker->failed)
+		tcp_log(FI_LOG_WARN, FI_LOG_EP_DATA,
+			"messages that %s left unread are lost: %s\n",
+			wf_sockaddr_uri(&peer->ip.addr, text, sizeof(text)),
+			fi_strerror(FI_ENOMEM));
+	if (!taker->count)
+		return;
+	tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
+		"%s left %u messages unread: they wait for the next process there\n",
+		wf_sockaddr_uri(&peer->ip.addr, text, sizeof(text)), taker->count);
+	tcp_peer_schedule(ep, peer);
+}
+
+void tcp_unread_take_over(struct tcp_conn *conn, fi_addr_t below, int err)
+{
+	struct tcp_peer *peer = conn->peer;
+	struct taker taker = {
+		.unread = { take },
+		.ep = conn->ep,
+		.last = last_left(&peer->ip.remote.pending),
+	};
+
+	tcp_below_remove(conn->ep, below, err, err ? &taker.unread : NULL);
+	wait_for_next(conn->ep, peer, &taker);
+}
+
+void tcp_unread_keep(struct tcp_conn *conn)
+{
+	struct tcp_peer *peer = conn->peer;
+	struct wf_list *last = &peer->ip.remote.pending;
+
+	wf_list_foreach_safe(link, &conn->txq)
+	{
+		if (!is_left(link))
+			continue;
+		wf_list_remove(link);
+		wf_list_insert_after(last, link);
+		last = link;
+	}
+	if (last != &peer->ip.remote.pending)
+		tcp_peer_schedule(conn->ep, peer);
+}
