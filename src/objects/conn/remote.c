@@ -354,6 +354,10 @@ static void fail_refused(struct wf_remotes *remotes, struct wf_remote *remote)
 	unsigned int count = 0;
 	char text[NAME_LEN];
 
+	if (ops->give_up && !ops->give_up(remotes, remote)) {
+		forget_patience(remote);
+		return;
+	}
 	wf_list_foreach_safe(link, &remote->pending)
 	{
 		if (ops->waits_on(remotes, remote, link))
