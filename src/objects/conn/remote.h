@@ -76,8 +76,8 @@ struct wf_remote_ops {
 	/* An AV index does not lead to @remote any more: forget what was derived from
 	 * the index. May be NULL. */
 	void (*index_lost)(struct wf_remotes *remotes, struct wf_remote *remote);
-	/* All attempts were refused for remotes.grace_ns: does the operation @link go on
-	 * waiting all the same? NULL: give_up is called for all of them. */
+	/* All attempts were refused for remotes.grace_ns: does the operation @link go
+	 * on waiting all the same? NULL: give_up is called for all of them. */
 	bool (*waits_on)(struct wf_remotes *remotes, struct wf_remote *remote,
 		const struct wf_list *link);
 	/* End @attempt without a result; called by wf_remotes_done. */

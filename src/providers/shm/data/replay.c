@@ -15,8 +15,8 @@
  * are queued for the next peer with that name, in order and before all later messages.
  * So no message is processed twice, and a message that was sent after the death is not
  * lost. Messages of that kind that were queued for this peer, and never entered the
- * lane, are behind them. Operations that are not complete end with errors instead, as do
- * injected accesses to the peer's memory.
+ * lane, are behind them. Operations that are not complete end with errors instead, as
+ * do injected accesses to the peer's memory.
  *
  * The dead peer may have written garbage into the lane.
  */
