@@ -34,6 +34,7 @@ struct cf_target {
 	bool apart;           /* The two endpoints have domains of their own. */
 	/* Pairs have exchanged messages and are idle when a case begins. */
 	bool greeted;
+	bool one_apart;   /* One endpoint of each pair may not use shared memory. */
 	bool local;       /* Pass descriptors although FI_MR_LOCAL is not asked for. */
 	const char *node; /* a node of this host; NULL: the loopback address */
 };

@@ -159,10 +159,20 @@ static void bind_av(
 	CHECK_OK(fi_ep_bind(side->ep, &side->av->fid, 0));
 }
 
+static void forbid_memory(struct fid_ep *ep)
+{
+	bool permitted = false;
+
+	CHECK_OK(fi_setopt(&ep->fid, FI_OPT_ENDPOINT, FI_OPT_SHARED_MEMORY_PERMITTED,
+		&permitted, sizeof(permitted)));
+}
+
 void cf_open_side(struct cf_env *env, struct cf_side *side, struct fi_info *info,
 	const struct cf_options *options)
 {
 	CHECK_OK(fi_endpoint(env->domain, info, &side->ep, side));
+	if (cf_target.one_apart && side == &env->side[1])
+		forbid_memory(side->ep);
 	side->tx_cq = open_cq(env, options);
 	side->rx_cq = options->split_cqs ? open_cq(env, options) : side->tx_cq;
 	if (side->rx_cq == side->tx_cq) {

@@ -215,7 +215,7 @@ int main(int argc, char **argv)
 	unsigned int major = 0, minor = 0;
 	int c;
 
-	while ((c = getopt(argc, argv, "p:e:a:V:n:x:dglm")) != -1) {
+	while ((c = getopt(argc, argv, "p:e:a:V:n:x:dglmo")) != -1) {
 		switch (c) {
 		case 'p':
 			cf_target.provider = optarg;
@@ -248,6 +248,9 @@ int main(int argc, char **argv)
 		case 'g':
 			cf_target.greeted = true;
 			break;
+		case 'o':
+			cf_target.one_apart = true;
+			break;
 		case 'l':
 			list = true;
 			break;
@@ -259,6 +262,7 @@ int main(int argc, char **argv)
 		fprintf(stderr,
 			"usage: %s -p PROVIDER [-e dgram|rdm|msg] [-a in|in6|str] "
 			"[-V MAJOR.MINOR] [-n NODE] [-x CASE]... [-d] [-g] [-l] [-m] "
+			"[-o] "
 			"[CASE...]\n",
 			argv[0]);
 		return 2;

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: BSD-2-Clause
 # Sourced: two hosts, each made of a network namespace, a host name and a /dev/shm of its
-# own, with rails between them. The addresses of host H are 10.9R.0.(H+1), R the rail.
+# own (with shm=shared both have that of this host), with rails between them. The addresses of host H are 10.9R.0.(H+1), R the rail.
 # $dir is a folder for the test. Exit status 77: namespaces are not permitted here.
 
 ns=weft-hosts-$$
@@ -46,8 +46,9 @@ hold() {
 	# shellcheck disable=SC2016 # expanded there
 	exec ip netns exec "$ns-$1" unshare -m -u sh -c '
 		echo "$2" >/proc/sys/kernel/hostname &&
-		mount -t tmpfs tmpfs /dev/shm && : >"$1" && exec sleep 3600' \
-		hold "$dir/up.$1" "weft-host$1" >"$dir/held.$1" 2>&1
+		{ [ "$3" = shared ] || mount -t tmpfs tmpfs /dev/shm; } &&
+		: >"$1" && exec sleep 3600' \
+		hold "$dir/up.$1" "weft-host$1" "${shm:-own}" >"$dir/held.$1" 2>&1
 }
 
 # make_hosts RAILS

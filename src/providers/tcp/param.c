@@ -65,12 +65,12 @@ const char *tcp_local_name(enum tcp_local local)
 
 static void read_local(void)
 {
-	int local = TCP_LOCAL_TCP;
+	int local = TCP_LOCAL_AUTO;
 
 	(void)fi_param_define(&tcp_fi, "local", FI_PARAM_STRING,
 		"How peers on this machine are reached: tcp (by sockets), auto (by "
 		"shared memory, where both ends have this set and can share it), or "
-		"shm (the same, and peers that cannot are refused) (default: tcp)");
+		"shm (the same, and peers that cannot are refused) (default: auto)");
 	wf_param_read_name(&tcp_fi, "local", locals, WF_ARRAY_SIZE(locals), &local);
 	tcp_params.local = (enum tcp_local)local;
 }
