@@ -202,8 +202,11 @@ static inline void pair_open_rdm(struct pair *p, uint64_t caps, struct fid_av **
 	struct fi_av_attr av_attr = { .type = FI_AV_TABLE };
 	struct fi_info *hints = fi_allocinfo();
 
-	if (!prov)
+	if (!prov) {
 		prov = tcp_prov_ini();
+		/* Tests of the endpoint below open it themselves. */
+		tcp_params.local = TCP_LOCAL_TCP;
+	}
 	memset(p, 0, sizeof(*p));
 	p->peer = -1;
 	kernel.takes = SIZE_MAX;
