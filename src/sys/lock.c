@@ -1,54 +1,80 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include <sched.h>
-
 #include "sys/lock.h"
 
-enum { SPINS_BEFORE_YIELD = 128 };
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
-/* Spin, and yield after a while, because the holder may be descheduled. */
-static void spin(struct wf_lock *lock)
+enum { SPINS = 128 };
+
+/* Wait on a plain load, so that waiters share the line instead of stealing it from the
+ * holder with every attempt. False: it is still held. */
+static bool spin(struct wf_lock *lock)
 {
-	unsigned int spins = 0;
+	for (unsigned int i = 0; i < SPINS; i++) {
+		if (!atomic_load_explicit(&lock->held, memory_order_relaxed) &&
+			wf_lock_take(lock))
+			return true;
+		wf_cpu_relax();
+	}
+	return false;
+}
 
-	/* Wait on a plain load, so that waiters share the line instead of
-	 * stealing it from the holder with every attempt. */
+/* The holder may be descheduled. */
+static void yield_until_taken(struct wf_lock *lock)
+{
 	do {
-		while (atomic_load_explicit(&lock->held, memory_order_relaxed)) {
-			if (++spins < SPINS_BEFORE_YIELD)
-				wf_cpu_relax();
-			else
-				(void)sched_yield();
-		}
-	} while (atomic_exchange_explicit(&lock->held, true, memory_order_acquire));
+		while (atomic_load_explicit(&lock->held, memory_order_relaxed))
+			(void)sched_yield();
+	} while (!wf_lock_take(lock));
+}
+
+static void sleep_until_taken(struct wf_lock *lock)
+{
+	const struct timespec limit = { .tv_nsec = WF_LOCK_SLEEP_NS };
+
+	/* relaxed: the kernel has a full barrier before it compares @held. */
+	atomic_fetch_add_explicit(&lock->sleepers, 1, memory_order_relaxed);
+	while (!wf_lock_take(lock))
+		(void)syscall(
+			SYS_futex, &lock->held, FUTEX_WAIT_PRIVATE, 1, &limit, NULL, 0);
+	atomic_fetch_sub_explicit(&lock->sleepers, 1, memory_order_relaxed);
 }
 
 void wf_lock_slow(struct wf_lock *lock)
 {
+	int err = errno;
+
+	if (spin(lock))
+		return;
 	if (lock->kind == WF_LOCK_MUTEX)
-		(void)pthread_mutex_lock(&lock->mutex);
+		sleep_until_taken(lock);
 	else
-		spin(lock);
+		yield_until_taken(lock);
+	errno = err;
 }
 
-void wf_unlock_slow(struct wf_lock *lock)
+void wf_lock_wake(struct wf_lock *lock)
 {
-	(void)pthread_mutex_unlock(&lock->mutex);
-}
+	int err = errno;
 
-bool wf_trylock_slow(struct wf_lock *lock)
-{
-	return pthread_mutex_trylock(&lock->mutex) == 0;
+	(void)syscall(SYS_futex, &lock->held, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
+	errno = err;
 }
 
 int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind)
 {
 	lock->kind = kind;
-	atomic_init(&lock->held, false);
-	return kind == WF_LOCK_MUTEX ? -pthread_mutex_init(&lock->mutex, NULL) : 0;
+	atomic_init(&lock->held, 0);
+	atomic_init(&lock->sleepers, 0);
+	return 0;
 }
 
 void wf_lock_done(struct wf_lock *lock)
 {
-	if (lock->kind == WF_LOCK_MUTEX)
-		(void)pthread_mutex_destroy(&lock->mutex);
+	assert(!atomic_load_explicit(&lock->held, memory_order_relaxed));
+	(void)lock;
 }

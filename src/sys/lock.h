@@ -3,9 +3,9 @@
 #define WF_SYS_LOCK_H
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "sys/compiler.h"
 
@@ -16,14 +16,22 @@
  * WF_LOCK_NONE   the caller serialises (FI_THREAD_DOMAIN, FI_THREAD_COMPLETION
  *                without a progress thread)
  * WF_LOCK_SPIN   sections of some tens of nanoseconds, no system call inside
- * WF_LOCK_MUTEX  sections that may call the kernel
+ * WF_LOCK_MUTEX  sections that may call the kernel: a thread that waits long sleeps
+ *
+ * Where no thread waits, both are the same few instructions, of which one is atomic. A
+ * mutex is therefore released without a full barrier between the release and the look
+ * for sleepers: a wake-up can be missed, in a window of some nanoseconds, and a sleeper
+ * looks again after WF_LOCK_SLEEP_NS.
  */
 enum wf_lock_kind { WF_LOCK_NONE, WF_LOCK_SPIN, WF_LOCK_MUTEX };
 
+enum { WF_LOCK_SLEEP_NS = 1000000 };
+
 struct wf_lock {
 	enum wf_lock_kind kind;
-	atomic_bool held; /* WF_LOCK_SPIN only */
-	pthread_mutex_t mutex;
+	_Atomic uint32_t held; /* 0 or 1; what sleepers wait on (futex) */
+	/* WF_LOCK_MUTEX: threads that sleep, or are about to. */
+	_Atomic uint32_t sleepers;
 };
 
 static inline void wf_cpu_relax(void)
@@ -35,61 +43,72 @@ static inline void wf_cpu_relax(void)
 #endif
 }
 
+/* 0 or a negative errno code. */
 int wf_lock_init(struct wf_lock *lock, enum wf_lock_kind kind);
+/* No thread holds it, or waits for it. */
 void wf_lock_done(struct wf_lock *lock);
 
-/* For WF_LOCK_MUTEX, and for a spin lock that another thread holds. */
+/* For a lock that another thread holds. */
 void wf_lock_slow(struct wf_lock *lock);
-void wf_unlock_slow(struct wf_lock *lock);
-bool wf_trylock_slow(struct wf_lock *lock);
+/* Wake one sleeper of a lock that was just released: its memory is not touched, because
+ * it may be freed by then. */
+void wf_lock_wake(struct wf_lock *lock);
 
 /* acquire: pairs with the release in wf_unlock. */
-static inline bool wf_lock_spin_try(struct wf_lock *lock)
+static inline bool wf_lock_take(struct wf_lock *lock)
 {
-	return !atomic_exchange_explicit(&lock->held, true, memory_order_acquire);
+	return !atomic_exchange_explicit(&lock->held, 1, memory_order_acquire);
 }
 
 WF_INLINE void wf_lock(struct wf_lock *lock)
 {
 	if (lock->kind == WF_LOCK_NONE)
 		return;
-	if (wf_unlikely(lock->kind != WF_LOCK_SPIN || !wf_lock_spin_try(lock)))
+	if (wf_unlikely(!wf_lock_take(lock)))
 		wf_lock_slow(lock);
 }
 
 WF_INLINE void wf_unlock(struct wf_lock *lock)
 {
+	uint32_t sleepers;
+
 	if (lock->kind == WF_LOCK_NONE)
 		return;
-	if (wf_likely(lock->kind == WF_LOCK_SPIN))
-		atomic_store_explicit(&lock->held, false, memory_order_release);
-	else
-		wf_unlock_slow(lock);
+	/* Before the release, behind which another thread may free the lock. */
+	sleepers = atomic_load_explicit(&lock->sleepers, memory_order_relaxed);
+	atomic_store_explicit(&lock->held, 0, memory_order_release);
+	if (wf_unlikely(sleepers))
+		wf_lock_wake(lock);
 }
 
 /* Take the lock if no thread holds it. False: another thread holds it; a progress loop
  * then leaves the work to that thread. */
 WF_INLINE bool wf_trylock(struct wf_lock *lock)
 {
-	if (lock->kind == WF_LOCK_NONE)
-		return true;
-	return wf_likely(lock->kind == WF_LOCK_SPIN) ? wf_lock_spin_try(lock)
-						     : wf_trylock_slow(lock);
+	return lock->kind == WF_LOCK_NONE || wf_lock_take(lock);
 }
 
-/* wf_trylock for fast paths, which calls no function: false also for every mutex. */
+/*
+ * For sections of some tens of nanoseconds in fast paths that call no function, not
+ * even to wake a sleeper: threads that wait still spin when such a section ends. One
+ * that sleeps because the holder lost its processor looks again after WF_LOCK_SLEEP_NS.
+ *
+ * False: the lock is held, or has sleepers, and the caller takes another path.
+ */
 WF_INLINE bool wf_trylock_inline(struct wf_lock *lock)
 {
 	if (lock->kind == WF_LOCK_NONE)
 		return true;
-	return wf_likely(lock->kind == WF_LOCK_SPIN && wf_lock_spin_try(lock));
+	return wf_likely(
+		       !atomic_load_explicit(&lock->sleepers, memory_order_relaxed)) &&
+	       wf_lock_take(lock);
 }
 
 /* Release a lock that wf_trylock_inline took. */
 WF_INLINE void wf_unlock_inline(struct wf_lock *lock)
 {
 	if (lock->kind != WF_LOCK_NONE)
-		atomic_store_explicit(&lock->held, false, memory_order_release);
+		atomic_store_explicit(&lock->held, 0, memory_order_release);
 }
 
 #endif
