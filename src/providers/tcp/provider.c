@@ -7,6 +7,7 @@
 #include "providers/tcp/param.h"
 #include "providers/tcp/tcp.h"
 #include "providers/tcp/local/domain.h"
+#include "providers/tcp/local/proof.h"
 #include "sys/compiler.h"
 #include "sys/netif.h"
 
@@ -124,19 +125,42 @@ static void read_params(void)
 	}
 }
 
-/* fi_info --why prints the log lines that start with "way: ". */
-static void log_way(const struct fi_info *info)
+/* Which way peers on this machine are reached, and why. fi_info --why prints the log
+ * lines that start with "way: ". */
+static void log_way(void)
+{
+	const char *name = tcp_local_name(tcp_params.local), *why = "shm";
+	const char *else_way = "sockets";
+	int ret;
+
+	if (tcp_params.local == TCP_LOCAL_TCP) {
+		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
+			"way: peers on this machine: sockets (FI_TCP_LOCAL=%s)\n",
+			name);
+		return;
+	}
+	if (tcp_params.local == TCP_LOCAL_SHM)
+		else_way = "refused";
+	ret = tcp_below_look();
+	if (!ret)
+		ret = tcp_proof_possible(&why);
+	if (ret)
+		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
+			"way: peers on this machine: %s: %s is not to be had: %s "
+			"(FI_TCP_LOCAL=%s)\n",
+			else_way, why, fi_strerror(-ret), name);
+	else
+		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
+			"way: peers on this machine: shared memory, or %s where they "
+			"cannot share it (FI_TCP_LOCAL=%s)\n",
+			else_way, name);
+}
+
+static bool has_rdm(const struct fi_info *info)
 {
 	while (info && info->ep_attr->type != FI_EP_RDM)
 		info = info->next;
-	if (info && tcp_params.local != TCP_LOCAL_TCP)
-		tcp_log(FI_LOG_INFO, FI_LOG_CORE,
-			"way: peers on this machine: shared memory, %s "
-			"(FI_TCP_LOCAL=%s)\n",
-			tcp_params.local == TCP_LOCAL_SHM
-				? "or refused"
-				: "or sockets where they cannot share it",
-			tcp_local_name(tcp_params.local));
+	return info != NULL;
 }
 
 static int tcp_getinfo(const struct wf_prov *prov, uint32_t version, const char *node,
@@ -147,9 +171,8 @@ static int tcp_getinfo(const struct wf_prov *prov, uint32_t version, const char 
 
 	if (ret)
 		return ret;
-	log_way(*ret_info);
-	if (tcp_params.local != TCP_LOCAL_TCP)
-		tcp_below_look();
+	if (has_rdm(*ret_info))
+		log_way();
 	return 0;
 }
 

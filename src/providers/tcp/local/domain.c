@@ -71,9 +71,9 @@ static int look(struct fi_info **ret_copy)
 	return ret;
 }
 
-void tcp_below_look(void)
+int tcp_below_look(void)
 {
-	(void)look(NULL);
+	return look(NULL);
 }
 
 void tcp_below_forget(void)

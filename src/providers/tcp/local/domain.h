@@ -21,9 +21,9 @@
 #define TCP_BELOW_LINKING (FI_PEER | FI_AV_USER_ID)
 
 /* Ask shm for its answer to fi_getinfo, once; called by tcp's fi_getinfo, because
- * FI_PROVIDER may hide shm from other callers. If there is no answer, peers are reached
- * through sockets. */
-void tcp_below_look(void);
+ * FI_PROVIDER may hide shm from other callers. -FI_ENODATA: there is none, and peers
+ * are reached through sockets. */
+int tcp_below_look(void);
 /* Free the answer: wf_prov.cleanup. */
 void tcp_below_forget(void);
 

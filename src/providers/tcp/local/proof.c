@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -97,6 +98,41 @@ int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
 	}
 	memcpy(ret_card, &card, sizeof(card));
 	return err;
+}
+
+static int try_memory(void)
+{
+	void *mem;
+	int fd, ret = wf_sealed_new(NAME, sizeof(struct tcp_page), &fd, &mem);
+
+	if (ret)
+		return ret;
+	(void)munmap(mem, sizeof(struct tcp_page));
+	(void)close(fd);
+	return 0;
+}
+
+int tcp_proof_possible(const char **ret_want)
+{
+	struct tcp_page_head head;
+	uint8_t boot_id[16];
+	uint64_t pid_ns;
+	int ret;
+
+	*ret_want = "the identity of the running kernel";
+	ret = wf_machine_boot_id(boot_id);
+	if (ret)
+		return ret;
+	*ret_want = "the process namespace";
+	ret = wf_machine_pid_ns(&pid_ns);
+	if (ret)
+		return ret;
+	*ret_want = DIRECTORY;
+	ret = fill_directory(&head);
+	if (ret)
+		return ret;
+	*ret_want = "a memory file";
+	return try_memory();
 }
 
 /* The card contains a process id and a descriptor, so the fields that differ on another

@@ -46,6 +46,10 @@ enum tcp_apart {
 int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
 	uint8_t ret_card[TCP_WIRE_CARD]);
 
+/* Can this process make a proof? 0, or a negative errno: *@ret_want is what it lacks.
+ * Any thread. */
+int tcp_proof_possible(const char **ret_want);
+
 /* Examine the card of a peer with the instance @instance, and answer it in the own
  * page. If the peer can be reached, @proof has its page, and @ret_name its name in
  * shared memory, which may be empty. The card may come from any program. */
