@@ -52,6 +52,16 @@ static inline ssize_t wf_lower_start(
 	return ret;
 }
 
+/* The fast path to @addr at @builtin, an endpoint of this library below: as
+ * wf_op_send_small, but the caller completes the message. */
+static inline ssize_t wf_lower_send_small(struct wf_ep *builtin, enum wf_op_kind kind,
+	const void *buf, size_t len, fi_addr_t addr, uint64_t tag)
+{
+	if (wf_unlikely(len >= builtin->small_limit))
+		return -FI_EAGAIN;
+	return builtin->xfer->send_small(builtin, kind, buf, len, addr, tag);
+}
+
 /* Can wf_lower_send_many send to @below? */
 static inline bool wf_lower_sends_many(const struct wf_lower_ep *below)
 {

@@ -14,9 +14,9 @@
  * which bounds its share of the time however few items are awake, and when the coarse
  * clock has advanced, for applications that read their queue only now and then.
  *
- * No wake-up is lost: park() sets item->parked before it calls arm(), which takes the
- * item's own lock. arm() sees work that came before; a thread that adds work later
- * takes the lock after arm() released it, and so sees item->parked.
+ * No wake-up is lost: park() sets WF_PROGRESS_PARKED before it calls arm(), which takes
+ * the item's own lock. arm() sees work that came before; a thread that adds work later
+ * takes the lock after arm() released it, and so sees the bit.
  */
 enum {
 	RUNS_PER_POLL = 32, /* runs of items from one epoll_wait to the next */
@@ -123,7 +123,8 @@ bool wf_progress_park(struct wf_progress_list *list, unsigned int at)
 	atomic_store_explicit(&item->quiet, 0, memory_order_relaxed);
 	if (!item->arm || !(item->wait_fd || item->wait_fds))
 		return false;
-	atomic_store_explicit(&item->parked, true, memory_order_relaxed);
+	atomic_fetch_or_explicit(
+		&item->state, WF_PROGRESS_PARKED, memory_order_relaxed);
 	if (!item->arm(item) || watch(list, ref))
 		return false;
 	swap(ref, --list->awake);

@@ -50,7 +50,8 @@ static struct wf_progress_ref *find(
 void wf_progress_wake_slow(struct wf_progress *item)
 {
 	/* relaxed: the item's own lock, which arm() takes too, orders the accesses. */
-	if (!atomic_exchange_explicit(&item->parked, false, memory_order_relaxed))
+	if (!(atomic_exchange_explicit(&item->state, 0, memory_order_relaxed) &
+		    WF_PROGRESS_PARKED))
 		return;
 	pthread_mutex_lock(&chain_lock);
 	for (struct wf_progress_ref *ref = item->refs; ref; ref = ref->next)

@@ -13,6 +13,13 @@ struct wf_domain;
 struct wf_wait;
 struct wf_progress_ref;
 
+enum {
+	WF_PROGRESS_PARKED = 1, /* some list has parked the item */
+	/* run() leaves out what seldom has work, as long as only its own looks find
+	 * any; the item sets and reads the bit. */
+	WF_PROGRESS_RESTS = 2,
+};
+
 /* An object that makes progress when it is run: an endpoint, a listener. */
 struct wf_progress {
 	/* Move data without blocking. Takes the item's own lock. */
@@ -45,7 +52,8 @@ struct wf_progress {
 	 * may set @some when a piece of a long transfer has moved. */
 	atomic_uint quiet;
 	atomic_bool some;
-	atomic_bool parked; /* some list parked the item since it was woken last */
+	/* WF_PROGRESS_* bits of what ends when the item is woken. */
+	atomic_uint state;
 	/* Chain of the item's entries, one for each list; NULL: in no list. Guarded by
 	 * chain_lock in progress.c. */
 	struct wf_progress_ref *refs;
@@ -118,36 +126,67 @@ int wf_progress_list_set_wait(struct wf_progress_list *list, struct wf_wait *wai
  * False: an item has work, do not sleep. */
 bool wf_progress_list_arm(struct wf_progress_list *list);
 
-/* Make every list that parked @item run it again: it has, or expects, work that its
- * descriptor does not report. The caller holds the item's own lock. */
+/* Make every list that parked @item run it again, and run() leave out nothing: it has,
+ * or expects, work that its descriptor does not report. The caller holds the item's own
+ * lock. */
 void wf_progress_wake_slow(struct wf_progress *item);
 
 /* Has a list parked @item since it was woken last? The caller holds the item's own
  * lock. */
 static inline bool wf_progress_is_parked(const struct wf_progress *item)
 {
-	/* relaxed: a thread that parks the item sets @parked before arm() takes the
+	/* relaxed: a thread that parks the item sets the bit before arm() takes the
 	 * item's own lock, which the caller holds. */
-	return atomic_load_explicit(&item->parked, memory_order_relaxed);
+	return atomic_load_explicit(&item->state, memory_order_relaxed) &
+	       WF_PROGRESS_PARKED;
 }
 
 static inline void wf_progress_wake(struct wf_progress *item)
 {
-	if (wf_unlikely(wf_progress_is_parked(item)))
+	/* relaxed: as above. */
+	if (wf_unlikely(atomic_load_explicit(&item->state, memory_order_relaxed)))
 		wf_progress_wake_slow(item);
 }
 
-/* Count a run. run() calls this at its end with the item's own lock held; @something:
- * the run found work. */
-static inline void wf_progress_found(struct wf_progress *item, bool something)
+/* May run() leave something out? An estimate without the item's own lock, which a run
+ * later is right. */
+static inline bool wf_progress_rests(const struct wf_progress *item)
+{
+	return atomic_load_explicit(&item->state, memory_order_relaxed) &
+	       WF_PROGRESS_RESTS;
+}
+
+/* Begin to rest, or end it without a wake-up. The caller holds the item's own lock. */
+static inline void wf_progress_set_rest(struct wf_progress *item, bool rests)
+{
+	if (rests == wf_progress_rests(item))
+		return;
+	/* Atomic, as a list may park the item meanwhile. */
+	if (rests)
+		atomic_fetch_or_explicit(
+			&item->state, WF_PROGRESS_RESTS, memory_order_relaxed);
+	else
+		atomic_fetch_and_explicit(&item->state,
+			~(unsigned int)WF_PROGRESS_RESTS, memory_order_relaxed);
+}
+
+/* Count @runs runs. run() calls this at its end with the item's own lock held;
+ * @something: they found work. */
+static inline void wf_progress_found_in(
+	struct wf_progress *item, bool something, unsigned int runs)
 {
 	/* relaxed: an estimate; nothing is published by it. */
 	unsigned int quiet = atomic_load_explicit(&item->quiet, memory_order_relaxed);
 
 	atomic_store_explicit(
-		&item->quiet, something ? 1 : quiet + 1, memory_order_relaxed);
+		&item->quiet, something ? 1 : quiet + runs, memory_order_relaxed);
 	if (something)
 		wf_progress_wake(item);
+}
+
+static inline void wf_progress_found(struct wf_progress *item, bool something)
+{
+	wf_progress_found_in(item, something, 1);
 }
 
 /* A piece of a long transfer has moved, in an item that does not count its runs. */

@@ -144,6 +144,12 @@ static void tcp_addr_removed(struct wf_ep *wf, uint64_t index)
 		tcp_conn_fail(peer->claimed, FI_ECONNABORTED);
 }
 
+/* Without an endpoint below no message takes the fast path. */
+static void tcp_finish_tables(struct wf_ep *wf)
+{
+	wf->small_limit = WF_MIN(wf->small_limit, tcp_below_small_limit(tcp_ep_of(wf)));
+}
+
 static int tcp_cntr_bound(struct wf_ep *wf)
 {
 	return tcp_below_bind_cntrs(tcp_ep_of(wf));
@@ -163,6 +169,9 @@ static size_t tcp_tx_left(struct wf_ep *wf)
 static const struct wf_xfer_ops tcp_xfer_ops = {
 	.lock_kind = WF_LOCK_MUTEX,
 	.start = tcp_start,
+	.send_small = tcp_send_small,
+	.small_size = SIZE_MAX, /* tcp_finish_tables knows */
+	.tables_finished = tcp_finish_tables,
 	.progress = tcp_progress,
 	.flushed = tcp_flushed,
 	.cancel_tx = tcp_cancel,

@@ -32,14 +32,20 @@ enum {
 	/* Reads of hot connections between two polls of the set, and progress calls
 	 * between two checks of slow events. */
 	EPOLL_INTERVAL = 32,
-	/* The same if all sockets of the set but the listener have no traffic because
-	 * their peers are reached through memory. */
-	EPOLL_INTERVAL_RESTS = 256,
+	/* Progress calls without bytes from any hot connection, after which an endpoint
+	 * may rest in spite of them. */
+	HOT_IDLE = 1024,
+	/* While an endpoint rests, progress calls between two looks at the sockets:
+	 * with hot connections; without; and where all sockets of the set but the
+	 * listener are those of peers that are reached through memory. */
+	REST_HOT = 16,
+	REST_MIXED = 32,
+	REST_ALL = 256,
 	/* Number of progress calls that all poll the set, after a poll that found
 	 * something. */
 	EPOLL_AGAIN = 16,
-	/* Progress calls between two readings of the coarse clock, for the same
-	 * purpose, while messages come through memory. */
+	/* Progress calls between two readings of the coarse clock, whose next tick ends
+	 * such a pause, too; a divisor of those above. */
 	CLOCK_INTERVAL = 8,
 	/* Progress calls between two checks whether messages came through memory. */
 	MOVED_INTERVAL = 8,
@@ -155,33 +161,19 @@ static void forget_sleepers(struct tcp_ep *ep)
 	}
 }
 
-/* Reads between two polls of the epoll set. A call that polls memory costs a tenth of a
- * poll of the epoll set, which then only reports new peers and deaths. */
-static uint32_t poll_interval(const struct tcp_ep *ep, bool rests)
-{
-	bool all =
-		rests && wf_list_empty(&ep->hot) && ep->watches.count <= ep->near + 1;
-
-	return all ? EPOLL_INTERVAL_RESTS : EPOLL_INTERVAL;
-}
-
 /* Is a poll of the epoll set due? The first progress call after a thread prepared to
  * sleep probably comes because of an event. And an application that seldom makes
  * progress calls should not need EPOLL_INTERVAL of them. */
 static bool is_poll_due(struct tcp_ep *ep)
 {
-	bool rests = ep->near && !ep->watches.sleepers;
 	uint64_t tick;
 
 	if (!ep->watches.count)
 		return false;
 	ep->set_reads += WF_MAX(ep->hot_count, 1u);
-	if ((wf_list_empty(&ep->hot) && !rests) ||
-		ep->set_reads >= poll_interval(ep, rests) || ep->set_again ||
-		ep->epoch == ep->armed_epoch + 1)
+	if (wf_list_empty(&ep->hot) || ep->set_reads >= EPOLL_INTERVAL ||
+		ep->set_again || ep->epoch == ep->armed_epoch + 1)
 		return true;
-	if (rests && ep->epoch % CLOCK_INTERVAL)
-		return false;
 	tick = wf_coarse_ns();
 	if (tick == ep->set_tick)
 		return false;
@@ -201,6 +193,19 @@ static bool poll_set(struct tcp_ep *ep)
 	return found;
 }
 
+static unsigned int near_count(const struct tcp_ep *ep)
+{
+	return atomic_load_explicit(&ep->near, memory_order_relaxed);
+}
+
+/* Without peers there, and none that may become one, the endpoint below only closes
+ * what is left. */
+static bool is_below_due(const struct tcp_ep *ep)
+{
+	return ep->below && (near_count(ep) || !wf_list_empty(&ep->switching) ||
+				    ep->epoch % EPOLL_INTERVAL == 0);
+}
+
 /* Whether anything has moved below is checked seldom, because the check takes the lock
  * of the endpoint below once more. Nothing is lost: tcp_below_arm checks before the
  * endpoint is parked or a thread sleeps. */
@@ -209,25 +214,79 @@ static bool poll_below(struct tcp_ep *ep)
 	if (tcp_below_is_inherited(ep))
 		return false;
 	tcp_below_poll(ep);
-	return ep->epoch % MOVED_INTERVAL == 0 && tcp_below_moved(ep);
+	return (ep->rested || ep->epoch % MOVED_INTERVAL == 0) && tcp_below_moved(ep);
+}
+
+/*
+ * An endpoint rests while its messages go by memory: a progress call polls the endpoint
+ * below and nothing else, without ep.lock. After some calls, or with the next tick of
+ * the coarse clock, one looks at everything. wf_progress_wake ends the pause: a call
+ * that gives the sockets something to do.
+ */
+
+/* In how many progress calls from now are the sockets looked at? 0: in the next one. */
+static uint32_t rest_of(const struct tcp_ep *ep)
+{
+	if (!near_count(ep) || ep->watches.sleepers || ep->set_again ||
+		!wf_list_empty(&ep->dirty) || !wf_list_empty(&ep->failed) ||
+		!wf_list_empty(&ep->switching))
+		return 0;
+	if (!wf_list_empty(&ep->hot))
+		return ep->hot_idle > HOT_IDLE ? REST_HOT : 0;
+	return ep->watches.count > near_count(ep) + 1 ? REST_MIXED : REST_ALL;
+}
+
+static void settle_rest(struct tcp_ep *ep)
+{
+	uint32_t rest = rest_of(ep);
+
+	if (rest)
+		ep->set_tick = wf_coarse_ns();
+	ep->rest = ep->rest_left = rest;
+	wf_progress_set_rest(&ep->ep.progress, rest);
+}
+
+/* Does the pause go on? The lock of the receive context is held. */
+static inline bool still_rests(struct tcp_ep *ep)
+{
+	if (!wf_progress_rests(&ep->ep.progress) || !ep->rest_left)
+		return false;
+	return wf_likely(--ep->rest_left % CLOCK_INTERVAL) ||
+	       (ep->rest_left && wf_coarse_ns() == ep->set_tick);
+}
+
+void tcp_run_with_below(struct wf_progress *item)
+{
+	struct wf_ep *wf = wf_container_of(item, struct wf_ep, progress);
+	struct tcp_ep *ep = tcp_ep_of(wf);
+
+	if (wf_unlikely(!wf_trylock(wf->srx_lock)))
+		return;
+	if (wf_likely(still_rests(ep)))
+		tcp_below_poll(ep);
+	else
+		wf_ep_progress(wf);
+	wf_unlock(wf->srx_lock);
 }
 
 void tcp_progress(struct wf_ep *wf)
 {
 	struct tcp_ep *ep = tcp_ep_of(wf);
-	bool found = !wf_list_empty(&ep->dirty);
+	bool found = !wf_list_empty(&ep->dirty), heard;
 
 	ep->epoch++;
 	ep->running = true;
+	ep->rested = ep->rest != 0;
 	if (wf_unlikely(ep->watches.sleepers && ep->epoch - ep->armed_epoch > AWAKE))
 		forget_sleepers(ep);
 	if (found)
 		flush_dirty(ep);
-	if (wf_unlikely(ep->below != NULL))
+	if (wf_unlikely(is_below_due(ep)))
 		found |= poll_below(ep);
-	found |= poll_hot(ep);
-	if (wf_unlikely((ep->epoch % EPOLL_INTERVAL == 0 || ep->watches.sleepers ||
-				!ep->manual) &&
+	heard = poll_hot(ep);
+	found |= heard;
+	if (wf_unlikely((ep->epoch % EPOLL_INTERVAL == 0 || ep->rested ||
+				ep->watches.sleepers || !ep->manual) &&
 			!wf_list_empty(&ep->owing)))
 		tcp_keepalive_check(ep, wf_now_ns());
 	if (is_poll_due(ep)) {
@@ -248,5 +307,9 @@ void tcp_progress(struct wf_ep *wf)
 	ep->running = false;
 	if (wf_unlikely(ep->watches.timer_expired))
 		tcp_rearm_timer(ep);
-	wf_progress_found(&wf->progress, found);
+	wf_progress_found_in(&wf->progress, found, ep->rest - ep->rest_left + 1);
+	if (wf_unlikely(near_count(ep) || ep->rest)) {
+		ep->hot_idle = heard ? 0 : ep->hot_idle + 1;
+		settle_rest(ep);
+	}
 }

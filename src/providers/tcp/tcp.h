@@ -101,7 +101,13 @@ struct tcp_ep {
 	/* struct tcp_way, by link: those that are not settled for good. */
 	struct wf_list switching;
 	/* Connections whose operations go by memory, in one direction at least. */
-	unsigned int near;
+	atomic_uint near;
+	/* A pause in looking at the sockets (progress.c): its progress calls in all,
+	 * and those that are left of it; 0: none. @rest_left is guarded by the lock of
+	 * the receive context. */
+	uint32_t rest, rest_left;
+	bool rested;       /* a pause came before the present progress call */
+	uint32_t hot_idle; /* progress calls since a hot connection brought bytes */
 	/* Buffer for one read, which is handled before the next read. */
 	uint8_t *rbuf;
 	size_t rbuf_size, stage_size;
@@ -145,11 +151,16 @@ int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 
 /* send.c */
 ssize_t tcp_start(struct wf_ep *ep, struct wf_op *op);
+/* Messages through memory; those over sockets gather in tcp_start. */
+ssize_t tcp_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag);
 ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op);
 size_t tcp_source_left(const struct tcp_source *from);
 
 /* progress.c. ep.lock is held. */
 void tcp_progress(struct wf_ep *ep);
+/* struct wf_progress.run of an endpoint that has one below. */
+void tcp_run_with_below(struct wf_progress *item);
 /* wf_watch_set; logs a failure. */
 void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events);
 

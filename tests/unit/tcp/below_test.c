@@ -641,6 +641,73 @@ static void errors_name_the_peer(void **state)
 	close_end(&b);
 }
 
+static uint32_t epoch_after(struct end *end, unsigned int reads)
+{
+	for (unsigned int i = 0; i < reads; i++)
+		(void)fi_cq_read(end->pair.cq, NULL, 0);
+	return end->pair.tcp->epoch;
+}
+
+/* As if so many connections had switched to memory. */
+static void set_near(struct end *end, unsigned int near)
+{
+	wf_lock(&end->pair.tcp->ep.lock);
+	end->pair.tcp->near = near;
+	wf_unlock(&end->pair.tcp->ep.lock);
+}
+
+static void wake(struct end *end)
+{
+	wf_lock(&end->pair.tcp->ep.lock);
+	wf_progress_wake(&end->pair.tcp->ep.progress);
+	wf_unlock(&end->pair.tcp->ep.lock);
+}
+
+/* While all peers are reached by memory, few progress calls look at the sockets; all do
+ * as soon as there is something to do, or a thread may sleep. */
+static void the_endpoint_rests(void **state)
+{
+	/* The coarse clock is looked at in each eighth call, and a pause has at most
+	 * 256 calls. */
+	enum { READS = 4096, MOST = READS / 8 + 1, FEWEST = READS / 257 };
+	struct wf_progress *item;
+	struct end a, b;
+	uint32_t epoch;
+	char in[16] = "";
+	fi_addr_t src;
+
+	(void)state;
+	open_two(&a, &b);
+	item = &b.pair.tcp->ep.progress;
+	epoch = epoch_after(&b, 1);
+	assert_int_equal(epoch_after(&b, 100), epoch + 100);
+	assert_false(wf_progress_rests(item));
+	set_near(&b, 1);
+	epoch = epoch_after(&b, 1);
+	assert_in_range(epoch_after(&b, READS) - epoch, FEWEST, MOST);
+	/* The endpoint below is polled all the same. */
+	assert_int_equal(
+		fi_trecv(b.pair.ep, in, sizeof(in), NULL, b.other, 7, 0, in), 0);
+	assert_int_equal(start(&a, "below", 6, &a), 0);
+	(void)wait_for(&b, &a, &src);
+	assert_string_equal(in, "below");
+	for (int i = 0; i < 3; i++) {
+		epoch = epoch_after(&b, 300);
+		wake(&b);
+		assert_false(wf_progress_rests(item));
+		assert_int_equal(epoch_after(&b, 1), epoch + 1);
+		assert_true(wf_progress_rests(item));
+	}
+	wf_lock(&b.pair.tcp->ep.lock);
+	(void)tcp_arm(&b.pair.tcp->ep);
+	wf_unlock(&b.pair.tcp->ep.lock);
+	epoch = b.pair.tcp->epoch;
+	assert_int_equal(epoch_after(&b, 100), epoch + 100);
+	set_near(&b, 0);
+	close_end(&a);
+	close_end(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -657,6 +724,7 @@ int main(void)
 		cmocka_unit_test(regions_above_are_reached),
 		cmocka_unit_test(large_atomics),
 		cmocka_unit_test(errors_name_the_peer),
+		cmocka_unit_test(the_endpoint_rests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -23,7 +23,7 @@ static struct {
 	int insert_ret;
 	ssize_t start_ret;
 	int reach_ret;
-	unsigned int inserted, removed, started, asked;
+	unsigned int inserted, removed, started, asked, sent;
 	bool open;           /* the peer has its end open */
 	unsigned int unread; /* messages that it leaves unread, each with its number */
 	fi_addr_t user_id;
@@ -41,6 +41,8 @@ bool __wrap_tcp_below_is_reached(struct tcp_ep *ep, fi_addr_t addr);
 void __wrap_tcp_below_remove(
 	struct tcp_ep *ep, fi_addr_t addr, int err, struct wf_unread *unread);
 ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *op);
+ssize_t __wrap_tcp_below_send(struct tcp_ep *ep, fi_addr_t addr, enum wf_op_kind kind,
+	const void *buf, size_t len, uint64_t tag);
 
 const char *__wrap_tcp_below_name(const struct tcp_ep *ep)
 {
@@ -109,6 +111,20 @@ ssize_t __wrap_tcp_below_start(struct tcp_ep *ep, fi_addr_t addr, struct wf_op *
 		return below.start_ret;
 	below.started++;
 	below.op = *op;
+	return 0;
+}
+
+ssize_t __wrap_tcp_below_send(struct tcp_ep *ep, fi_addr_t addr, enum wf_op_kind kind,
+	const void *buf, size_t len, uint64_t tag)
+{
+	(void)ep;
+	assert_int_equal(addr, BELOW_ADDR);
+	if (below.start_ret)
+		return below.start_ret;
+	assert_int_equal(kind, WF_OP_TSEND);
+	assert_memory_equal(buf, "small", len);
+	assert_int_equal(tag, 9);
+	below.sent++;
 	return 0;
 }
 

@@ -215,6 +215,45 @@ static void the_socket_rests(void **state)
 	a_message_comes(far);
 }
 
+static ssize_t send_small(struct far *far, fi_addr_t addr)
+{
+	struct wf_ep *ep = &far->pair.tcp->ep;
+
+	return ep->xfer->send_small(ep, WF_OP_TSEND, "small", 5, addr, 9);
+}
+
+/* The fast path is for peers that are reached by memory for good, and holds the
+ * endpoint's lock no longer than the call. */
+static void small_messages(void **state)
+{
+	struct far *far = *state;
+	struct tcp_conn *conn = far->pair.conn;
+
+	/* Without an endpoint below none takes it. */
+	assert_int_equal(far->pair.tcp->ep.small_limit, 0);
+	assert_int_equal(send_small(far, far->addr), -FI_EAGAIN);
+	put_marker(far, 0);
+	assert_int_equal(far->pair.tcp->near, 1);
+	assert_int_equal(send_small(far, far->addr), -FI_EAGAIN);
+	assert_int_equal(below.sent, 0);
+	switch_out(far);
+	assert_int_equal(send_small(far, far->addr), 0);
+	assert_int_equal(send_small(far, far->addr + 1), -FI_EAGAIN);
+	assert_int_equal(send_small(far, FI_ADDR_UNSPEC), -FI_EAGAIN);
+	assert_int_equal(below.sent, 1);
+	below.start_ret = -FI_EAGAIN;
+	assert_int_equal(send_small(far, far->addr), -FI_EAGAIN);
+	below.start_ret = 0;
+	assert_true(wf_trylock(&far->pair.tcp->ep.lock));
+	assert_int_equal(send_small(far, far->addr), -FI_EAGAIN);
+	tcp_conn_fail(conn, FI_ECONNRESET);
+	wf_unlock(&far->pair.tcp->ep.lock);
+	assert_int_equal(send_small(far, far->addr), -FI_EAGAIN);
+	assert_true(has_failed(far));
+	assert_int_equal(send_small(far, far->addr), -FI_EAGAIN);
+	assert_int_equal(below.sent, 1);
+}
+
 /* Answers to markers that were not sent, or not yet: operations go on by the
  * connection. */
 static void answers_that_were_not_asked_for(void **state)
@@ -426,6 +465,7 @@ int main(void)
 		PROVEN_TEST(the_peer_refuses_for_now),
 		PROVEN_TEST(the_answer_comes_before_the_operation),
 		PROVEN_TEST(the_socket_rests),
+		PROVEN_TEST(small_messages),
 		PROVEN_TEST(answers_that_were_not_asked_for),
 		PROVEN_TEST(the_connection_ends),
 		PROVEN_TEST(a_forked_child_leaves_the_pages_alone),

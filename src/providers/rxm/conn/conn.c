@@ -318,8 +318,8 @@ ssize_t rxm_conn_inject(struct rxm_conn *conn, const void *packet, size_t len)
 
 	if (wf_unlikely(!is_open(conn)))
 		return -FI_EAGAIN;
-	if (wf_likely(builtin && len < builtin->small_limit))
-		ret = builtin->xfer->send_small(
+	if (wf_likely(builtin != NULL))
+		ret = wf_lower_send_small(
 			builtin, WF_OP_SEND, packet, len, FI_ADDR_UNSPEC, 0);
 	if (ret)
 		ret = fi_inject(conn->below.fid, packet, len, FI_ADDR_UNSPEC);

@@ -213,6 +213,16 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	return 0;
 }
 
+struct tcp_conn *tcp_peer_near(struct tcp_ep *ep, fi_addr_t addr)
+{
+	struct wf_ip_remote *ip = wf_ip_remote_at(&ep->peers->remotes, ep->ep.av, addr);
+	struct tcp_peer *peer = ip ? tcp_peer_of_ip(ip) : NULL;
+
+	if (!peer || peer->route || !peer->conn || peer->conn->err)
+		return NULL;
+	return peer->conn->way->out == TCP_OUT_MEMORY ? peer->conn : NULL;
+}
+
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
 {
 	wf_remote_unref(&ep->peers->remotes, &peer->ip.remote);

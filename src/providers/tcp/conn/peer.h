@@ -86,6 +86,9 @@ enum { TCP_ROUTE_BELOW = 1 };
  * -FI_EFIREWALLADDR, -FI_ENOMEM. ep.lock held. */
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait);
+/* For small messages: the connection to @addr, if its operations go through memory for
+ * good. NULL: tcp_peer_route finds the way. ep.lock held. */
+struct tcp_conn *tcp_peer_near(struct tcp_ep *ep, fi_addr_t addr);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
 /* Drop a reference. tcp_peers_tick frees a peer without references. */
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);

@@ -7,6 +7,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/cm/msg_cm.h"
 #include "providers/tcp/conn/peer.h"
+#include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
 
 /* Starting of operations that were posted. */
@@ -168,6 +169,25 @@ ssize_t tcp_start(struct wf_ep *wf, struct wf_op *op)
 	struct tcp_ep *ep = tcp_ep_of(wf);
 
 	return tcp_post(ep, &ep->own, op);
+}
+
+ssize_t tcp_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
+	size_t len, fi_addr_t addr, uint64_t tag)
+{
+	struct tcp_ep *ep = tcp_ep_of(wf);
+	struct tcp_conn *conn = NULL;
+	ssize_t ret = -FI_EAGAIN;
+
+	/* relaxed: the lock follows. */
+	if (!atomic_load_explicit(&ep->near, memory_order_relaxed) ||
+		wf_unlikely(!wf_trylock(&wf->lock)))
+		return ret;
+	if (wf_likely(!(addr & ep->context_bits)))
+		conn = tcp_peer_near(ep, addr);
+	if (conn)
+		ret = tcp_below_send(ep, conn->way->below, kind, buf, len, tag);
+	wf_unlock(&wf->lock);
+	return ret;
 }
 
 size_t tcp_source_left(const struct tcp_source *from)

@@ -209,6 +209,7 @@ static int try_open(struct tcp_ep *ep, const char **why)
 	wf_lock(&ep->ep.lock);
 	ep->below = below;
 	wf_unlock(&ep->ep.lock);
+	wf_ep_set_run(&ep->ep, tcp_run_with_below);
 	if (below->sleeps)
 		wf_ep_set_wait_fds(&ep->ep, wait_fds);
 	return 0;
@@ -294,15 +295,36 @@ int tcp_below_reach(struct tcp_ep *ep, fi_addr_t below)
 	return ep->below ? wf_lower_ep_reach(&ep->below->ep, below) : -FI_ENOSYS;
 }
 
+/* The endpoint below is run by the item of this one, and may need it now. That need not
+ * look at the sockets. */
+static inline void wake(struct tcp_ep *ep)
+{
+	if (wf_unlikely(wf_progress_is_parked(&ep->ep.progress)))
+		wf_progress_wake_slow(&ep->ep.progress);
+}
+
 ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op)
 {
 	if (!ep->below)
 		return -FI_ENOSYS;
 	if (tcp_below_is_inherited(ep))
 		return -FI_EOPBADSTATE;
-	/* The endpoint below is run by this one's item, and may need it now. */
-	wf_progress_wake(&ep->ep.progress);
+	wake(ep);
 	return wf_lower_start(&ep->below->ep, op, below);
+}
+
+ssize_t tcp_below_send(struct tcp_ep *ep, fi_addr_t below, enum wf_op_kind kind,
+	const void *buf, size_t len, uint64_t tag)
+{
+	if (wf_unlikely(!ep->below))
+		return -FI_EAGAIN;
+	wake(ep);
+	return wf_lower_send_small(ep->below->ep.builtin, kind, buf, len, below, tag);
+}
+
+size_t tcp_below_small_limit(const struct tcp_ep *ep)
+{
+	return ep->below ? ep->below->ep.builtin->small_limit : 0;
 }
 
 void tcp_below_poll(struct tcp_ep *ep)

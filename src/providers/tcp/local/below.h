@@ -32,8 +32,8 @@ static inline bool tcp_below_is_inherited(const struct tcp_ep *ep)
 /* The name that peers insert, a string; NULL: there is no endpoint below. */
 const char *tcp_below_name(const struct tcp_ep *ep);
 
-/* ep.lock is held from here on; in the next two functions and in tcp_below_poll the
- * lock of the receive context, too. */
+/* ep.lock is held from here on, but not needed by tcp_below_poll; in the next two
+ * functions and in tcp_below_poll the lock of the receive context is held, too. */
 
 /* Insert the peer whose endpoint below has the name @name, of @len bytes with the NUL,
  * which may come from any program, and whose index in tcp's AV is @user_id. 0 or a
@@ -53,8 +53,14 @@ void tcp_below_remove(
  * that of struct wf_xfer_ops.start. */
 ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op);
 
+/* The fast path of a message, as struct wf_xfer_ops.send_small. */
+ssize_t tcp_below_send(struct tcp_ep *ep, fi_addr_t below, enum wf_op_kind kind,
+	const void *buf, size_t len, uint64_t tag);
+
 /* Make progress of the endpoint below, which @ep has. */
 void tcp_below_poll(struct tcp_ep *ep);
+/* The length from which on messages do not take the fast path. Any thread. */
+size_t tcp_below_small_limit(const struct tcp_ep *ep);
 /* Has anything moved there since the last call? */
 bool tcp_below_moved(struct tcp_ep *ep);
 /* As in struct wf_xfer_ops; without an endpoint below they return true, true and false.
