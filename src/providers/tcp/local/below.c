@@ -183,6 +183,14 @@ static void done(struct tcp_below *below)
 	free(below);
 }
 
+/* Runs while the endpoint rests are not counted. */
+static bool moved(struct wf_progress *item)
+{
+	struct wf_ep *wf = wf_container_of(item, struct wf_ep, progress);
+
+	return tcp_below_moved(tcp_ep_of(wf));
+}
+
 static int try_open(struct tcp_ep *ep, const char **why)
 {
 	struct tcp_below *below = calloc(1, sizeof(*below));
@@ -210,6 +218,7 @@ static int try_open(struct tcp_ep *ep, const char **why)
 	ep->below = below;
 	wf_unlock(&ep->ep.lock);
 	wf_ep_set_run(&ep->ep, tcp_run_with_below);
+	wf_ep_set_moved(&ep->ep, moved);
 	if (below->sleeps)
 		wf_ep_set_wait_fds(&ep->ep, wait_fds);
 	return 0;
