@@ -227,9 +227,9 @@ static bool poll_below(struct tcp_ep *ep)
 /* In how many progress calls from now are the sockets looked at? 0: in the next one. */
 static uint32_t rest_of(const struct tcp_ep *ep)
 {
-	if (!near_count(ep) || ep->watches.sleepers || ep->set_again ||
-		!wf_list_empty(&ep->dirty) || !wf_list_empty(&ep->failed) ||
-		!wf_list_empty(&ep->switching))
+	if (!near_count(ep) || tcp_below_is_inherited(ep) || ep->watches.sleepers ||
+		ep->set_again || !wf_list_empty(&ep->dirty) ||
+		!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->switching))
 		return 0;
 	if (!wf_list_empty(&ep->hot))
 		return ep->hot_idle > HOT_IDLE ? REST_HOT : 0;
@@ -249,7 +249,8 @@ static void settle_rest(struct tcp_ep *ep)
 /* Does the pause go on? The lock of the receive context is held. */
 static inline bool still_rests(struct tcp_ep *ep)
 {
-	if (!wf_progress_rests(&ep->ep.progress) || !ep->rest_left)
+	if (!wf_progress_rests(&ep->ep.progress) || !ep->rest_left ||
+		tcp_below_is_inherited(ep))
 		return false;
 	return wf_likely(--ep->rest_left % CLOCK_INTERVAL) ||
 	       (ep->rest_left && wf_coarse_ns() == ep->set_tick);

@@ -290,7 +290,26 @@ static void what_a_peer_leaves_unread(void **state)
 	close_end(&b);
 }
 
-/* A child has no part in the memory of its parent. */
+/* As if so many connections had switched to memory. */
+static void set_near(struct end *end, unsigned int near)
+{
+	wf_lock(&end->pair.tcp->ep.lock);
+	end->pair.tcp->near = near;
+	wf_unlock(&end->pair.tcp->ep.lock);
+}
+
+static ssize_t send_small(struct end *end, const char *text)
+{
+	ssize_t ret;
+
+	wf_lock(&end->pair.tcp->ep.lock);
+	ret = tcp_below_send(
+		end->pair.tcp, end->below, WF_OP_TSEND, text, strlen(text), 7);
+	wf_unlock(&end->pair.tcp->ep.lock);
+	return ret;
+}
+
+/* A child has no part in the memory of its parent, at whatever time it is forked. */
 static void a_forked_child_uses_nothing(void **state)
 {
 	struct end a, b;
@@ -300,14 +319,20 @@ static void a_forked_child_uses_nothing(void **state)
 	(void)state;
 	open_two(&a, &b);
 	reach_each_other(&a, &b);
+	set_near(&a, 1);
+	while (!wf_progress_rests(&a.pair.tcp->ep.progress))
+		(void)fi_cq_read(a.pair.cq, NULL, 0);
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
-		for (int i = 0; i < 100; i++)
+		for (int i = 0; i < 1000; i++)
 			(void)fi_cq_read(a.pair.cq, NULL, 0);
-		_exit(start_as(&a, "first", 6, &a, WF_OP_REACHED) != -FI_EOPBADSTATE ||
+		_exit(send_small(&a, "small") != -FI_EAGAIN ||
+			start_as(&a, "first", 6, &a, WF_OP_REACHED) !=
+				-FI_EOPBADSTATE ||
 			fi_close(&a.pair.ep->fid));
 	}
+	set_near(&a, 0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_true(is_reached(&a));
@@ -646,14 +671,6 @@ static uint32_t epoch_after(struct end *end, unsigned int reads)
 	for (unsigned int i = 0; i < reads; i++)
 		(void)fi_cq_read(end->pair.cq, NULL, 0);
 	return end->pair.tcp->epoch;
-}
-
-/* As if so many connections had switched to memory. */
-static void set_near(struct end *end, unsigned int near)
-{
-	wf_lock(&end->pair.tcp->ep.lock);
-	end->pair.tcp->near = near;
-	wf_unlock(&end->pair.tcp->ep.lock);
 }
 
 static void wake(struct end *end)

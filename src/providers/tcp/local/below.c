@@ -325,7 +325,7 @@ ssize_t tcp_below_start(struct tcp_ep *ep, fi_addr_t below, struct wf_op *op)
 ssize_t tcp_below_send(struct tcp_ep *ep, fi_addr_t below, enum wf_op_kind kind,
 	const void *buf, size_t len, uint64_t tag)
 {
-	if (wf_unlikely(!ep->below))
+	if (wf_unlikely(!ep->below || tcp_below_is_inherited(ep)))
 		return -FI_EAGAIN;
 	wake(ep);
 	return wf_lower_send_small(ep->below->ep.builtin, kind, buf, len, below, tag);
