@@ -106,7 +106,8 @@ static void test_all_at_once(void **state)
 		pthread_create(&poster[i], NULL, post_all, (void *)i);
 	for (uintptr_t i = 0; i < SENDERS; i++)
 		pthread_create(&sender[i], NULL, send_all, (void *)i);
-	while (atomic_load(&shared.sent) < MESSAGES)
+	/* Receives are left over after the last message, so that one is withdrawn. */
+	while (atomic_load(&shared.sent) < MESSAGES || !shared.cancelled)
 		read_some();
 	for (size_t i = 0; i < SENDERS; i++)
 		pthread_join(sender[i], NULL);
@@ -125,7 +126,6 @@ static void test_all_at_once(void **state)
 	for (int i = 0; i < 100; i++)
 		read_some();
 	assert_int_equal(shared.received, MESSAGES);
-	assert_true(shared.cancelled > 0);
 	for (size_t i = 0; i < SENDERS; i++) {
 		assert_int_equal(shared.fk[i]->discards, 0);
 		fk_close(shared.fk[i]);
