@@ -8,10 +8,10 @@
 #include "../sanitizer.h"
 #include "raw_rdm.h"
 
-/* ThreadSanitizer uses several times the memory, and only checks for races: all amounts
- * are smaller, and so are the limits. */
+/* Sanitizers use several times the memory and the time, and do not check its amount: all
+ * amounts are smaller, and so are the limits. */
 enum {
-	PART = THREAD_SANITIZER ? 16 : 1,
+	PART = SANITIZED ? 16 : 1,
 	UNEXPECTED_LIMIT = (256 << 20) / PART,
 	ANSWER_LIMIT = (16 << 20) / PART,
 };

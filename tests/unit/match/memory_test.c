@@ -89,8 +89,7 @@ static uint64_t generate(struct source *src)
 	return z ^ (z >> 31);
 }
 
-/* No threads: ThreadSanitizer sees as much in a few. */
-#define OPS (THREAD_SANITIZER ? 30000 : 300000)
+#define OPS (limit_amount() ? 60000 : 300000)
 
 static void run(unsigned int percent)
 {

@@ -13,7 +13,7 @@
 #include "../../time_limits.h"
 #include "model.h"
 
-#define DEFAULT_OPS (limit_amount() ? 300000u : 1000000u)
+#define DEFAULT_OPS (limit_amount() ? 100000u : 1000000u)
 
 struct generator {
 	struct source src;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+#include "../../time_limits.h"
 #include "sim.h"
 
 /*
@@ -84,7 +85,9 @@ static void shares_with_cubic(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < WF_ARRAY_SIZE(links); i++)
+	/* Sanitizers need one of them. */
+	for (size_t i = limit_amount() ? WF_ARRAY_SIZE(links) - 1 : 0;
+		i < WF_ARRAY_SIZE(links); i++)
 		assert_true(share(&links[i], 20) >= 0.95);
 }
 
