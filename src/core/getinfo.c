@@ -208,6 +208,12 @@ static bool useless_below(const struct wf_question *q, const char *prov_name)
 		       &(struct wf_layer){ prov_name, strlen(prov_name) });
 }
 
+/* Does a transport ask, for itself? The application has not asked what is refused. */
+static bool is_from_transport(const struct wf_question *q)
+{
+	return q->nested && !asking->entry->by_name_only;
+}
+
 static bool worth_asking(const struct wf_question *q, const struct wf_prov_entry *entry)
 {
 	const struct fi_provider *prov = entry->prov;
@@ -223,7 +229,7 @@ static bool worth_asking(const struct wf_question *q, const struct wf_prov_entry
 	}
 	if (!name_leads_to(&q->name, prov->name) ||
 		wf_layers_contain(&q->without, prov->name)) {
-		if (q->name.count || q->without.count)
+		if ((q->name.count || q->without.count) && !is_from_transport(q))
 			wf_question_refused(
 				entry, "prov_name", q->asked_name, prov->name);
 		return false;
