@@ -8,7 +8,7 @@
 
 #include <sys/uio.h>
 
-#include "providers/shm/data/way.h"
+#include "providers/shm/data/method.h"
 
 enum { LARGE = 100 << 10, TAG = 7 };
 
@@ -333,7 +333,8 @@ static bool is_next(const struct pair *p, uint8_t kind)
 	return shm_head_kind(shm_reader_head(&p->in)) == kind;
 }
 
-/* A message by the way that the endpoint chooses. True: both ends may copy pieces. */
+/* A message by the method that the endpoint chooses. True: both ends may copy pieces.
+ */
 static bool receive_one(struct pair *p, uint64_t id)
 {
 	bool shared;
@@ -361,8 +362,8 @@ static bool receive_one(struct pair *p, uint64_t id)
 	return shared;
 }
 
-/* Which way takes less time is measured: messages go both ways, and all arrive. */
-static void both_ways(void **state)
+/* Which method takes less time is measured: messages use both, and all arrive. */
+static void both_methods(void **state)
 {
 	enum { MESSAGES = 60 };
 	struct pair *p = *state;
@@ -375,7 +376,7 @@ static void both_ways(void **state)
 	for (uint64_t id = 1; id <= MESSAGES; id++)
 		shared += receive_one(p, id);
 	assert_in_range(shared, 2, MESSAGES);
-	assert_non_null(p->conn->ways);
+	assert_non_null(p->conn->methods);
 }
 
 /* Nothing is measured where parameters say so, or nothing may be read. */
@@ -388,23 +389,23 @@ static void one_way(void **state)
 	for (int i = 0; i < 3000; i++) {
 		shm_params.measure_copies = i % 3 != 0;
 		shm_params.cma_size = i % 3 == 1 ? LARGE + 1 : SIZE_MAX;
-		shm_way_begin(&sink, i % 3 != 2);
-		assert_int_equal(sink.way, SHM_WAY_LANE);
+		shm_method_begin(&sink, i % 3 != 2);
+		assert_int_equal(sink.method, SHM_METHOD_LANE);
 		assert_int_equal(sink.measured, i % 3 == 2);
-		shm_way_end(&sink);
+		shm_method_end(&sink);
 		sink.measured = false;
 	}
 	shm_params.measure_copies = 1;
 	shm_params.cma_size = SIZE_MAX;
 }
 
-/* The way that FI_SHM_COPY forces, where the memory of the peer may be accessed. */
+/* The method that FI_SHM_COPY forces, where the memory of the peer may be accessed. */
 static void forced_way(void **state)
 {
-	static const uint8_t ways[] = {
-		[SHM_COPY_RING] = SHM_WAY_LANE,
-		[SHM_COPY_READ] = SHM_WAY_READ,
-		[SHM_COPY_BOTH] = SHM_WAY_SHARE,
+	static const uint8_t methods[] = {
+		[SHM_COPY_RING] = SHM_METHOD_LANE,
+		[SHM_COPY_READ] = SHM_METHOD_READ,
+		[SHM_COPY_BOTH] = SHM_METHOD_SHARE,
 	};
 	struct pair *p = *state;
 	struct shm_sink sink = { .conn = p->conn, .len = LARGE };
@@ -412,10 +413,10 @@ static void forced_way(void **state)
 	sink.to.len = LARGE;
 	for (int copy = SHM_COPY_RING; copy <= SHM_COPY_BOTH; copy++) {
 		shm_params.copy = copy;
-		shm_way_begin(&sink, true);
-		assert_int_equal(sink.way, ways[copy]);
-		shm_way_begin(&sink, false);
-		assert_int_equal(sink.way, SHM_WAY_LANE);
+		shm_method_begin(&sink, true);
+		assert_int_equal(sink.method, methods[copy]);
+		shm_method_begin(&sink, false);
+		assert_int_equal(sink.method, SHM_METHOD_LANE);
 		assert_false(sink.measured);
 	}
 	shm_params.copy = SHM_COPY_AUTO;
@@ -483,7 +484,7 @@ int main(void)
 		PAIR_TEST(pieces_that_do_not_fit),
 		PAIR_TEST(announced_wrongly),
 		PAIR_TEST(read_from_memory),
-		PAIR_TEST(both_ways),
+		PAIR_TEST(both_methods),
 		PAIR_TEST(one_way),
 		PAIR_TEST(forced_way),
 		PAIR_TEST(another_process),

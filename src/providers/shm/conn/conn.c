@@ -244,7 +244,7 @@ void shm_conn_end(struct shm_conn *conn, int err)
 	shm_region_unmap(conn->region);
 	conn->region = NULL;
 	free(conn->acks);
-	free(conn->ways);
+	free(conn->methods);
 	free(conn->ids);
 	wf_list_push(&ep->dead, &conn->failed_link);
 }

@@ -11,7 +11,7 @@
 struct shm_peer;
 struct shm_granting;
 struct shm_window;
-struct shm_ways;
+struct shm_methods;
 
 /* Local memory of a transfer: the application's buffers, or segments of registered
  * memory. */
@@ -107,8 +107,8 @@ struct shm_sink {
 	 * of pieces from the front that this endpoint took. */
 	uint64_t piece;
 	uint32_t pieces, front;
-	/* way.c: the method that was chosen, and whether its cost is counted. */
-	uint8_t way;
+	/* method.c: the method that was chosen, and whether its cost is counted. */
+	uint8_t method;
 	bool measured;
 	int err;
 	struct iovec from[SHM_IOV_LIMIT]; /* addresses in the peer's process */
@@ -193,9 +193,9 @@ struct shm_conn {
 	 * of the peer that this endpoint may access; NULL: none yet. */
 	struct shm_granting *granting;
 	struct shm_window *windows;
-	/* Choices of the method for large messages (data/way.h); NULL: none was
+	/* Choices of the method for large messages (data/method.h); NULL: none was
 	 * received. */
-	struct shm_ways *ways;
+	struct shm_methods *methods;
 	/* Number of a record; the peer is known to have read all records up to it. */
 	uint32_t drained;
 	/* The peer accesses memory directly: report the reader's position after every
