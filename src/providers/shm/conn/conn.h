@@ -57,8 +57,8 @@ struct shm_tx {
 	uint64_t done; /* payload bytes that were sent (streams) or received (reads) */
 	uint8_t op;    /* enum wf_op_kind, or WF_OP_COUNT */
 	uint8_t kind;  /* of an answer: enum shm_kind of its record */
-	/* Index in region->claims, plus 1; 0: the message has no claim word. */
-	uint8_t claim;
+	/* Index in region->tokens[], plus 1; 0: the message has no token. */
+	uint8_t token;
 	/* Shared copy (share.c): length of a piece in bytes, and number of pieces that
 	 * were written; seg[] is the receiver's memory. 0: no such copy. */
 	uint64_t piece;
@@ -95,11 +95,11 @@ struct shm_sink {
 	uint64_t request; /* the peer's id of the operation */
 	uint64_t len, done, data;
 	uint64_t asked_ns; /* time (wf_now_ns) when the clear to send was written */
-	uint32_t claim;
-	uint8_t flags; /* SHM_FLAG_* of the request's record */
+	uint32_t token;    /* index in region->tokens[]; SHM_TOKENS: none */
+	uint8_t flags;     /* SHM_FLAG_* of the request's record */
 	uint8_t from_count;
 	/* This endpoint reads the payload from the peer's memory, and has taken the
-	 * claim word. */
+	 * token. */
 	bool pull;
 	/* The sender may write pieces (share.c). */
 	bool shared;
@@ -185,8 +185,8 @@ struct shm_conn {
 	uint64_t silent;
 	struct shm_id *ids;
 	uint32_t id_count, id_free;
-	/* Bits of the claim words that messages of this endpoint use. */
-	uint64_t claims;
+	/* Bit mask of the tokens that messages of this endpoint use. */
+	uint64_t tokens;
 	struct wf_unexp_conn unexp;
 	struct shm_region *region;
 	/* Direct access (data/grant.h): regions that the peer may access, and regions

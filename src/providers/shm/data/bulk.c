@@ -16,7 +16,7 @@
  *
  * A sender that makes no progress does not write, however. After a while the receiver
  * then reads the payload from the sender's memory, if the kernel permits it. The
- * message's claim word in the region decides which end moves the payload: it contains
+ * message's token in the region decides which end moves the payload: it contains
  * the id of the message until one end exchanges it for 0. (Later messages use the word
  * with other ids, so a late exchange fails.)
  */
@@ -65,7 +65,7 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	struct fi_peer_rx_entry *entry, uint8_t flags, uint64_t data)
 {
 	struct shm_sink *sink = new_sink(conn);
-	bool may_read = conn->cma && rts->claim < SHM_CLAIMS;
+	bool may_read = conn->cma && rts->token < SHM_TOKENS;
 
 	if (sink)
 		sink->id = shm_id_new(conn, SHM_ID_SINK, sink);
@@ -82,7 +82,7 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 	sink->len = rts->len;
 	sink->data = data;
 	sink->flags = flags;
-	sink->claim = rts->claim;
+	sink->token = rts->token;
 	set_buffers(sink, entry);
 	sink->to.past = shm_is_past(rts->len);
 	sink->from_count = (uint8_t)rts->count;
@@ -96,7 +96,7 @@ int shm_bulk_start(struct shm_conn *conn, const struct shm_rts *rts,
 		shm_poll_soon(conn->ep);
 	}
 	if (sink->method != SHM_METHOD_LANE &&
-		shm_bulk_take_claim(shm_bulk_sink_claim(sink), sink->request)) {
+		shm_bulk_take_token(shm_bulk_sink_token(sink), sink->request)) {
 		if (sink->method == SHM_METHOD_SHARE)
 			shm_share_begin(sink);
 		else

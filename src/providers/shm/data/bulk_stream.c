@@ -20,8 +20,8 @@ int shm_recv_cts(struct shm_conn *conn, const struct shm_record *rec)
 	if (!tx->asked)
 		return -FI_EPROTO;
 	if (tx->begun ||
-		(tx->claim && !shm_bulk_take_claim(shm_bulk_claim(conn, conn->out_lane,
-							   tx->claim - 1u),
+		(tx->token && !shm_bulk_take_token(shm_bulk_token(conn, conn->out_lane,
+							   tx->token - 1u),
 				      tx->id)))
 		return 0;
 	tx->begun = true;

@@ -144,7 +144,7 @@ static int read_rts(const struct shm_record *rec, struct shm_rts *rts)
 		return -FI_EPROTO;
 	memcpy(rts, rec->blob, sizeof(*rts));
 	left = rts->len;
-	if (!rts->id || rts->claim > SHM_CLAIMS || rts->count > SHM_IOV_LIMIT)
+	if (!rts->id || rts->token > SHM_TOKENS || rts->count > SHM_IOV_LIMIT)
 		return -FI_EPROTO;
 	for (uint32_t i = 0; i < rts->count; i++) {
 		if (rts->iov[i].len > left)
