@@ -93,7 +93,7 @@ static bool poll_hot(struct tcp_ep *ep)
 			conn->quiet = 0;
 			found = true;
 		} else if (is_quiet(ep, conn) && !conn->rx.held) {
-			tcp_conn_cool(conn);
+			tcp_conn_make_cold(conn);
 		}
 	}
 	return found;

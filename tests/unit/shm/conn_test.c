@@ -370,9 +370,9 @@ static void places(void **state)
 		struct shm_conn *conn = conns[i * 7 % COUNT];
 
 		if (i % 3)
-			shm_conn_cool(conn);
+			shm_conn_make_cold(conn);
 		else
-			shm_conn_heat(conn);
+			shm_conn_make_hot(conn);
 		assert_int_equal(conn->position < p->shm->hot, i % 3 == 0);
 		for (uint32_t at = 0; at < p->shm->conn_count; at++)
 			assert_int_equal(p->shm->conns[at]->position, at);

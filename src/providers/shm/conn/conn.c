@@ -46,7 +46,7 @@ static void swap(struct shm_ep *ep, uint32_t a, uint32_t b)
 	conn->position = b;
 }
 
-void shm_conn_heat(struct shm_conn *conn)
+void shm_conn_make_hot(struct shm_conn *conn)
 {
 	struct shm_ep *ep = conn->ep;
 
@@ -57,7 +57,7 @@ void shm_conn_heat(struct shm_conn *conn)
 	ep->hot++;
 }
 
-void shm_conn_cool(struct shm_conn *conn)
+void shm_conn_make_cold(struct shm_conn *conn)
 {
 	struct shm_ep *ep = conn->ep;
 
@@ -69,7 +69,7 @@ void shm_conn_cool(struct shm_conn *conn)
 
 static void leave(struct shm_ep *ep, struct shm_conn *conn)
 {
-	shm_conn_cool(conn);
+	shm_conn_make_cold(conn);
 	swap(ep, conn->position, ep->conn_count - 1);
 	ep->conn_count--;
 }
@@ -99,7 +99,7 @@ static void ready(struct wf_watch *watch, uint32_t events)
 	struct shm_conn *conn = wf_container_of(watch, struct shm_conn, watch);
 
 	(void)events;
-	shm_conn_heat(conn);
+	shm_conn_make_hot(conn);
 	for (int i = 0; i < LAST_READS && read_packet(conn); i++)
 		;
 }
@@ -133,7 +133,7 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 		goto err_free;
 	if (wf_watch_set(&ep->watches, &conn->watch, EPOLLIN))
 		goto err_leave;
-	shm_conn_heat(conn);
+	shm_conn_make_hot(conn);
 	if (ep->conn_count <= WARM_FEW)
 		shm_region_warm(region);
 	wf_remote_ref(&peer->remote);

@@ -217,13 +217,15 @@ struct shm_conn *shm_conn_new(struct shm_ep *ep, struct shm_peer *peer, int fd,
 void shm_conn_fail(struct shm_conn *conn, int err);
 /* Take the connection down. Its operations fail with @err, or are dropped without a
  * completion if that is 0. Where @err is not 0 and the connection has failed with
- * FI_ECONNRESET, what the peer left unread waits for the next one (shm_replay). The
- * lock of the owner of ep.srx and ep.lock held. The memory
- * is freed at the end of progress. */
+ * FI_ECONNRESET, what the peer left unread waits for the next process of the same name
+ * (shm_replay). The lock of the owner of ep.srx and ep.lock are held. The memory is
+ * freed at the end of progress. */
 void shm_conn_end(struct shm_conn *conn, int err);
 void shm_conn_free_dead(struct shm_ep *ep);
-void shm_conn_heat(struct shm_conn *conn);
-void shm_conn_cool(struct shm_conn *conn);
+/* From now on each progress call polls the connection (a hot connection), or only one
+ * call in a round of all cold connections does. */
+void shm_conn_make_hot(struct shm_conn *conn);
+void shm_conn_make_cold(struct shm_conn *conn);
 const char *shm_conn_name(const struct shm_conn *conn);
 fi_addr_t shm_conn_index_slow(struct shm_conn *conn);
 

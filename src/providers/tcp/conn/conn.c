@@ -13,7 +13,7 @@
 
 /* May another connection be read in each progress call? Beyond the limit the reads
  * would cost more than polls of the epoll set. */
-static bool may_heat(const struct tcp_conn *conn)
+static bool may_be_hot(const struct tcp_conn *conn)
 {
 	return conn->ep->hot_count < TCP_HOT_MAX;
 }
@@ -25,14 +25,14 @@ static void conn_ready(struct wf_watch *watch, uint32_t events)
 	(void)events;
 	if (conn->err)
 		return;
-	if (may_heat(conn))
-		tcp_conn_heat(conn);
+	if (may_be_hot(conn))
+		tcp_conn_make_hot(conn);
 	(void)tcp_rx_poll(conn);
 	/* The epoll set reports bytes in the socket. Bytes that were read already are
 	 * found by reading the connection. */
 	if (!conn->err && !conn->hot &&
 		(conn->rx.held || !(tcp_conn_events(conn) & EPOLLIN)))
-		tcp_conn_heat(conn);
+		tcp_conn_make_hot(conn);
 }
 
 struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
@@ -61,8 +61,8 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	if (peer)
 		wf_remote_ref(&peer->ip.remote);
 	wf_progress_wake(&ep->ep.progress);
-	if (may_heat(conn))
-		tcp_conn_heat(conn);
+	if (may_be_hot(conn))
+		tcp_conn_make_hot(conn);
 	else
 		tcp_watch_set(ep, &conn->watch, EPOLLIN);
 	return conn;
@@ -167,7 +167,7 @@ void tcp_conn_free_dead(struct tcp_ep *ep)
 		free(wf_list_entry(link, struct tcp_conn, link));
 }
 
-void tcp_conn_heat(struct tcp_conn *conn)
+void tcp_conn_make_hot(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
 
@@ -185,7 +185,7 @@ void tcp_conn_heat(struct tcp_conn *conn)
 		ep, &conn->watch, ep->watches.sleepers ? tcp_conn_events(conn) : 0);
 }
 
-void tcp_conn_cool(struct tcp_conn *conn)
+void tcp_conn_make_cold(struct tcp_conn *conn)
 {
 	struct tcp_ep *ep = conn->ep;
 

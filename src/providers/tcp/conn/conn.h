@@ -215,8 +215,8 @@ enum { TCP_HOT_MAX = 16 };
 
 /* Start or stop reading the connection in each progress call (a hot connection);
  * otherwise it is read when the epoll set reports it. */
-void tcp_conn_heat(struct tcp_conn *conn);
-void tcp_conn_cool(struct tcp_conn *conn);
+void tcp_conn_make_hot(struct tcp_conn *conn);
+void tcp_conn_make_cold(struct tcp_conn *conn);
 /* The epoll events that a sleeping thread has to wait for. */
 uint32_t tcp_conn_events(const struct tcp_conn *conn);
 const union wf_sockaddr *tcp_conn_addr(const struct tcp_conn *conn);
