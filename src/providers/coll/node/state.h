@@ -67,10 +67,11 @@ struct coll_cursor {
 
 /* Position of a direct operation. */
 struct coll_direct {
-	int step;
-	uint32_t seen; /* as in struct coll_cursor */
-	uint32_t turn; /* number of members that the step has finished */
-	size_t at;     /* bytes of the next member that it has finished */
+	int step;              /* enum coll_direct_step */
+	uint32_t seen;         /* as in struct coll_cursor */
+	uint32_t members_done; /* number of members that the step has finished */
+	/* Number of bytes of the next member that the step has finished. */
+	size_t at;
 };
 
 /* A tree by the places of its members (tree.c). No tree: all 0. */
@@ -106,8 +107,8 @@ struct coll_node {
 	int err;
 	bool busy;    /* An operation is between coll_node_start and its end. */
 	bool crowded; /* There are more members than processors. */
-	/* Number of yields inside calls, if crowded; see coll_turns. */
-	unsigned int turns;
+	/* Number of yields inside one call, if crowded; see coll_call_yields. */
+	unsigned int call_yields;
 	/* The fast path has posted the data of the operation that is about to begin. */
 	bool is_posted;
 	uint32_t rank, members;
@@ -185,13 +186,13 @@ void coll_take(struct coll_node *node, uint64_t chunk);
  * operation. */
 int coll_node_wait(struct coll_node *node);
 
-/* wait.c: the number of yields that help inside a call. 0 if this process has other
- * members, because the calling thread may have to run them. */
-unsigned int coll_turns(const struct coll_node *node);
+/* wait.c: the number of times that it helps to yield inside one call. 0 if this process
+ * has other members, because the calling thread may have to run them. */
+unsigned int coll_call_yields(const struct coll_node *node);
 
 /* wait.c: if members share processors, yield a few times, until the slots of use @use
  * are full as for coll_all_full. False: they are not. */
-bool coll_await_turns(
+bool coll_yield_until_full(
 	const struct coll_node *node, uint32_t *seen, uint32_t end, uint64_t use);
 
 /* wait.c: end the operation and the group with the negative fi_errno @err. Returns
