@@ -192,7 +192,8 @@ static void end_list(struct shm_conn *conn, struct wf_list *list, int err)
 		end_tx(conn, wf_list_entry(link, struct shm_tx, link), err);
 }
 
-/* @replay: what is left is for shm_replay. */
+/* End the operations that were not written into the lane. @replay: replayed messages
+ * stay in the queue, for shm_replay. */
 static void end_txq(struct shm_conn *conn, int err, bool replay)
 {
 	wf_list_foreach_safe(link, &conn->txq)

@@ -51,7 +51,7 @@ static bool give_up(struct wf_remotes *remotes, struct wf_remote *remote)
 
 /* Messages that a process left unread wait for the next one at its address as long as
  * connecting may take. */
-static bool waits_on(struct wf_remotes *remotes, struct wf_remote *remote,
+static bool keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
 	const struct wf_list *link)
 {
 	(void)remote;
@@ -83,7 +83,7 @@ static const struct wf_remote_ops remote_ops = {
 	.state = state,
 	.connect = connect_peer,
 	.give_up = give_up,
-	.waits_on = waits_on,
+	.keeps_waiting = keeps_waiting,
 	.end = end,
 	.drop = tcp_attempt_end,
 	.expired = tcp_attempt_expired,
