@@ -141,7 +141,7 @@ static void log_way(void)
 	}
 	if (tcp_params.local == TCP_LOCAL_SHM)
 		else_way = "refused";
-	ret = tcp_below_look();
+	ret = tcp_below_query();
 	if (!ret)
 		ret = tcp_proof_possible(&why);
 	if (ret)

@@ -77,7 +77,7 @@ static void a_marker_waits_for_messages_that_are_held(void **state)
 	/* The second one was read with the first, and is not handled yet. */
 	wf_ep_srx_lock(&ep->ep);
 	wf_lock(&ep->ep.lock);
-	tcp_way_look(far->pair.conn);
+	tcp_way_poll(far->pair.conn);
 	wf_unlock(&ep->ep.lock);
 	wf_ep_srx_unlock(&ep->ep);
 	assert_true(said_nothing(far));

@@ -357,7 +357,7 @@ bool tcp_rx_poll(struct tcp_conn *conn)
 	}
 	/* The peer's marker may be for the bytes that were just read. */
 	if (any && conn->way)
-		tcp_way_look(conn);
+		tcp_way_poll(conn);
 	return any;
 }
 

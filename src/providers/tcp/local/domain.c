@@ -56,7 +56,7 @@ static int ask(struct fi_info **ret_info)
 	return ret;
 }
 
-static int look(struct fi_info **ret_copy)
+static int query(struct fi_info **ret_copy)
 {
 	int ret = 0;
 
@@ -71,9 +71,9 @@ static int look(struct fi_info **ret_copy)
 	return ret;
 }
 
-int tcp_below_look(void)
+int tcp_below_query(void)
 {
-	return look(NULL);
+	return query(NULL);
 }
 
 void tcp_below_forget(void)
@@ -130,7 +130,7 @@ static const char *lacks(const struct fi_info *below, const struct fi_info *abov
 static int open_domain(struct wf_domain *above, struct wf_lower_domain *below)
 {
 	struct fi_info *found, *info;
-	int ret = look(&found);
+	int ret = query(&found);
 
 	if (ret)
 		return ret;

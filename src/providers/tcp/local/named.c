@@ -8,7 +8,7 @@
 #include "sys/compiler.h"
 
 /* Peers that one call of tcp_named_next_leaving examines. */
-enum { LOOKS = 8 };
+enum { EXAMINED_MAX = 8 };
 
 struct tcp_name {
 	bool present; /* The peer is in the AV below. */
@@ -275,7 +275,8 @@ fi_addr_t tcp_named_next_leaving(struct tcp_named *named)
 	fi_addr_t ret = FI_ADDR_NOTAVAIL;
 
 	lock(named);
-	for (int i = 0; i < LOOKS && named->leaving && ret == FI_ADDR_NOTAVAIL; i++) {
+	for (int i = 0; i < EXAMINED_MAX && named->leaving && ret == FI_ADDR_NOTAVAIL;
+		i++) {
 		named->next = (named->next + 1) % named->count;
 		if (named->names[named->next].leaving)
 			ret = named->next;

@@ -165,7 +165,7 @@ static enum tcp_apart judge(const struct tcp_page_head *head, uint64_t instance)
 
 /* Map the page to which @card leads, and copy its head, because the other process may
  * write while it is examined. */
-static enum tcp_apart look(struct tcp_proof *proof, const struct card *card,
+static enum tcp_apart map_page(struct tcp_proof *proof, const struct card *card,
 	struct tcp_page_head *ret_head)
 {
 	enum tcp_apart apart = compare(card);
@@ -196,7 +196,7 @@ enum tcp_apart tcp_proof_read(struct tcp_proof *proof,
 	struct tcp_page_head head;
 
 	memcpy(&card, bytes, sizeof(card));
-	apart = look(proof, &card, &head);
+	apart = map_page(proof, &card, &head);
 	if (!apart)
 		apart = judge(&head, instance);
 	tcp_page_prove(proof->own, apart ? TCP_PAGE_REFUSED : head.number);

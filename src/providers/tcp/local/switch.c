@@ -32,7 +32,7 @@ static void set_out(struct tcp_way *way, enum tcp_out out)
 }
 
 /* The pages are not needed any more. */
-static void end_looks(struct tcp_way *way)
+static void stop_polling(struct tcp_way *way)
 {
 	wf_list_remove(&way->link);
 	tcp_proof_done(&way->proof);
@@ -43,7 +43,7 @@ void tcp_switch_begin(struct tcp_conn *conn)
 	struct tcp_way *way = conn->way;
 
 	if (!conn->peer || !way->name[0] || !tcp_below_name(conn->ep)) {
-		end_looks(way);
+		stop_polling(way);
 		return;
 	}
 	way->next_epoch = conn->ep->epoch;
@@ -227,7 +227,7 @@ static bool has_handled(const struct tcp_conn *conn, uint64_t at)
 }
 
 /* The sender of a marker has got all answers to its earlier operations. */
-static void look_for_marker(struct tcp_conn *conn)
+static void poll_marker(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 	bool rested = tcp_switch_rests(conn);
@@ -254,7 +254,7 @@ static void go_below(struct tcp_conn *conn)
 		wf_sockaddr_uri(tcp_conn_addr(conn), text, sizeof(text)));
 }
 
-static void look_for_answer(struct tcp_conn *conn)
+static void poll_answer(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 	bool yes;
@@ -268,15 +268,15 @@ static void look_for_answer(struct tcp_conn *conn)
 		wait_again(way);
 }
 
-void tcp_switch_look(struct tcp_conn *conn)
+void tcp_switch_poll(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 
-	look_for_marker(conn);
-	look_for_answer(conn);
+	poll_marker(conn);
+	poll_answer(conn);
 	if (way->answered == TCP_PAGE_OVER &&
 		(way->out == TCP_OUT_MEMORY || way->out == TCP_OUT_SOCKET))
-		end_looks(way);
+		stop_polling(way);
 }
 
 bool tcp_switch_goes_below(struct tcp_conn *conn)
@@ -286,7 +286,7 @@ bool tcp_switch_goes_below(struct tcp_conn *conn)
 	/* In a forked child tcp_switch_start says that it cannot. */
 	if (wf_likely(way->out == TCP_OUT_MEMORY) || tcp_below_is_inherited(conn->ep))
 		return true;
-	look_for_answer(conn);
+	poll_answer(conn);
 	if (way->out == TCP_OUT_ASKED)
 		wait_again(way);
 	return way->out == TCP_OUT_MEMORY;

@@ -33,7 +33,7 @@ void tcp_switch_end(struct tcp_conn *conn, int err);
  * next connection, which has to wait so long; but not for a peer that does nothing. */
 bool tcp_switch_lingers(struct tcp_conn *conn);
 /* Look for markers and answers in the page of the peer, which has proven itself. */
-void tcp_switch_look(struct tcp_conn *conn);
+void tcp_switch_poll(struct tcp_conn *conn);
 /* Called by progress: send a marker if one is due and the connection is idle. */
 void tcp_switch_tick(struct tcp_conn *conn);
 

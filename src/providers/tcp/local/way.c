@@ -132,7 +132,7 @@ static void settle(struct tcp_conn *conn)
 		refuse(conn);
 }
 
-static void look_for_proof(struct tcp_conn *conn)
+static void poll_proof(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 	enum tcp_told told = tcp_proof_told(&way->proof);
@@ -148,17 +148,17 @@ static void look_for_proof(struct tcp_conn *conn)
 	settle(conn);
 }
 
-void tcp_way_look(struct tcp_conn *conn)
+void tcp_way_poll(struct tcp_conn *conn)
 {
 	struct tcp_way *way = conn->way;
 
 	if (wf_list_empty(&way->link) || conn->err || tcp_below_is_inherited(conn->ep))
 		return;
 	if (!way->told)
-		look_for_proof(conn);
+		poll_proof(conn);
 	/* The page is still read: a direction may switch. */
 	if (way->told && !wf_list_empty(&way->link))
-		tcp_switch_look(conn);
+		tcp_switch_poll(conn);
 }
 
 /* Read the page of one connection in each call, so that many peers on this machine do
@@ -173,7 +173,7 @@ void tcp_ways_tick(struct tcp_ep *ep)
 	link = wf_list_pop(&ep->switching);
 	conn = wf_list_entry(link, struct tcp_way, link)->conn;
 	wf_list_push(&ep->switching, link);
-	tcp_way_look(conn);
+	tcp_way_poll(conn);
 	tcp_switch_tick(conn);
 }
 

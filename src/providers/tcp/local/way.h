@@ -59,10 +59,10 @@ void tcp_way_end(struct tcp_conn *conn, int err);
  * ep.lock held. */
 void tcp_way_failed(struct tcp_conn *conn);
 
-/* tcp_way_look: read the page of the peer of @conn, which has a way. tcp_ways_tick:
+/* tcp_way_poll: read the page of the peer of @conn, which has a way. tcp_ways_tick:
  * called by progress, reads the page of one connection after the other. The lock of the
  * owner of ep.srx is held, too. */
-void tcp_way_look(struct tcp_conn *conn);
+void tcp_way_poll(struct tcp_conn *conn);
 void tcp_ways_tick(struct tcp_ep *ep);
 
 /* Has the exchange ended with both ends sharing memory? */
