@@ -64,17 +64,17 @@ for way in tcp auto; do
 		grep -v 'src_addr' >"$scratch/$way"
 done
 cmp -s "$scratch/tcp" "$scratch/auto" || fail 'fi_info tells another thing'
-# way SETTING TEXT: what fi_info --why says of peers on this machine.
-way() {
+# transport SETTING TEXT: what fi_info --why says of peers on this machine.
+transport() {
 	FI_TCP_LOCAL=$1 with ours "$our_info" --why -p tcp -t FI_EP_RDM 2>/dev/null |
-		grep -A1 '^tcp: ' | grep -qF "way: peers on this machine: $2" ||
-		fail "fi_info --why does not tell the way of $1"
+		grep -A1 '^tcp: ' | grep -qF "transport: peers on this machine: $2" ||
+		fail "fi_info --why does not tell the transport of $1"
 }
-way tcp 'sockets (FI_TCP_LOCAL=tcp)'
-way auto 'shared memory, or sockets where they cannot share it (FI_TCP_LOCAL=auto)'
-way shm 'shared memory, or refused where they cannot share it (FI_TCP_LOCAL=shm)'
-FI_TCP_LOCAL=auto with ours "$our_info" --why -p tcp -t FI_EP_MSG 2>/dev/null | grep 'way:' &&
-	fail 'fi_info --why tells a way of connected endpoints'
+transport tcp 'sockets (FI_TCP_LOCAL=tcp)'
+transport auto 'shared memory, or sockets where they cannot share it (FI_TCP_LOCAL=auto)'
+transport shm 'shared memory, or refused where they cannot share it (FI_TCP_LOCAL=shm)'
+FI_TCP_LOCAL=auto with ours "$our_info" --why -p tcp -t FI_EP_MSG 2>/dev/null | grep 'transport:' &&
+	fail 'fi_info --why tells a transport of connected endpoints'
 FI_PROVIDER=tcp FI_TCP_LOCAL=auto with ours "$our_info" 2>/dev/null | grep 'provider: shm' &&
 	fail 'FI_PROVIDER=tcp lets shm be seen'
 FI_TCP_LOCAL=fast with ours "$our_info" -p tcp 2>&1 >/dev/null |

@@ -6,7 +6,7 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/below.h"
 #include "providers/tcp/local/switch.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 #include "sys/clock.h"
 
 /*
@@ -300,7 +300,7 @@ void tcp_progress(struct wf_ep *wf)
 	if (!wf_list_empty(&ep->dirty))
 		flush_dirty(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->switching)))
-		tcp_ways_tick(ep);
+		tcp_local_tick(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->failed)))
 		reap(ep);
 	if (wf_unlikely(!wf_list_empty(&ep->dead)))

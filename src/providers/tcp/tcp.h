@@ -24,7 +24,7 @@
  *   tx.c, flush.c, rx.c   sending and receiving its records
  *   recv.c, unexp.c, access.c, access_atomic.c, answer.c   handling of records
  *   keepalive.c  detection of hosts that vanished
- *   page.h, proof.c, way.c   whether a peer shares memory with this process
+ *   page.h, proof.c, local.c   whether a peer shares memory with this process
  *   domain.c, below.c   the endpoint below, for operations to such a peer
  *   switch.c     when the operations to a peer change over to the endpoint below
  *   progress.c   which sockets are polled, and when; wait.c for threads that sleep
@@ -98,7 +98,7 @@ struct tcp_ep {
 	struct wf_list owing;
 	struct wf_list failed; /* those to be taken down, by failed_link */
 	struct wf_list dead;   /* those to be freed at the end of progress, by link */
-	/* struct tcp_way, by link: those that are not settled for good. */
+	/* struct tcp_local, by link: those whose peer's page is still polled. */
 	struct wf_list switching;
 	/* Connections whose operations go by memory, in one direction at least. */
 	atomic_uint near;

@@ -6,7 +6,7 @@
 #include "providers/tcp/conn/keepalive.h"
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/switch.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 #include "sys/clock.h"
 
 /*
@@ -26,7 +26,7 @@ static const uint32_t features =
 
 static uint32_t features_of(const struct tcp_ep *ep)
 {
-	return features | TCP_HAVE_LDBL_OWN | tcp_way_offer(ep);
+	return features | TCP_HAVE_LDBL_OWN | tcp_local_offer(ep);
 }
 
 static struct tcp_cm_own own_of(const struct tcp_ep *ep)
@@ -155,7 +155,7 @@ static void active_ready(struct tcp_attempt *attempt)
 		return;
 	}
 	tcp_claim_refuted(attempt->peer);
-	if (tcp_way_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
+	if (tcp_local_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
 		    &attempt->peer->ip.addr)) {
 		denied(attempt);
 		return;
@@ -307,7 +307,7 @@ static void passive_asked(struct tcp_attempt *attempt)
 		attempt->peer = peer;
 		reason = judge(attempt, peer, &hello);
 		if (reason == TCP_REASON_NONE &&
-			tcp_way_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
+			tcp_local_refuses(attempt->cm.peer.have, attempt->base.watch.fd,
 				&attempt->from))
 			reason = TCP_REASON_REFUSED;
 	}

@@ -7,7 +7,7 @@
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/data/unexp.h"
 #include "providers/tcp/local/unread.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 
 /* The life of a connection from the end of its exchange on. */
 
@@ -46,7 +46,7 @@ struct tcp_conn *tcp_conn_new(struct tcp_ep *ep, int fd,
 	conn->ep = ep;
 	conn->peer = peer;
 	conn->wire = *wire;
-	conn->local = tcp_sock_connected(fd);
+	conn->same_host = tcp_sock_connected(fd);
 	conn->sent_epoch = ep->epoch - 1;
 	wf_list_init(&conn->hot_link);
 	wf_list_init(&conn->dirty_link);
@@ -137,7 +137,7 @@ void tcp_conn_end(struct tcp_conn *conn, int err)
 	tcp_slots_free(&conn->rdv);
 	free(conn->rx.buf);
 	free(conn->rx.held);
-	tcp_way_end(conn, err);
+	tcp_local_end(conn, err);
 	if (conn->peer)
 		tcp_peer_lost(ep, conn->peer, conn);
 	conn->peer = NULL;

@@ -6,7 +6,7 @@
 #include "providers/tcp/tcp.h"
 
 struct tcp_peer;
-struct tcp_way;
+struct tcp_local;
 
 /* The event that completes an operation after its record was sent. */
 enum tcp_want {
@@ -143,7 +143,7 @@ struct tcp_conn {
 	/* Positive fi_errno that ends the connection; 0: none. */
 	int err;
 	bool hot;
-	bool local; /* the peer is on this machine */
+	bool same_host; /* The peer is on this machine. */
 	/* Sending failed: receive what the peer sent before the failure, then take the
 	 * connection down. */
 	bool unread;
@@ -188,8 +188,8 @@ struct tcp_conn {
 	/* struct tcp_rdv by index: rendezvous of the peer whose payload has not
 	 * arrived. */
 	struct tcp_slots rdv;
-	/* State for TCP_HAVE_LOCAL (local/way.h); NULL: not agreed on. */
-	struct tcp_way *way;
+	/* State for TCP_HAVE_LOCAL (local/local.h); NULL: not agreed on. */
+	struct tcp_local *local;
 	/* Bytes of records that the socket took, and bytes that were read from it. */
 	uint64_t sent, received;
 	struct tcp_rx rx;

@@ -4,7 +4,7 @@
 
 #include "providers/tcp/conn/peer.h"
 #include "providers/tcp/local/switch.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 #include "sys/clock.h"
 
 /*
@@ -220,7 +220,7 @@ struct tcp_conn *tcp_peer_near(struct tcp_ep *ep, fi_addr_t addr)
 
 	if (!peer || peer->route || !peer->conn || peer->conn->err)
 		return NULL;
-	return peer->conn->way->out == TCP_OUT_MEMORY ? peer->conn : NULL;
+	return peer->conn->local->out == TCP_OUT_MEMORY ? peer->conn : NULL;
 }
 
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer)
@@ -253,7 +253,7 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 	if (!conn)
 		return -FI_ENOMEM;
 	if (wire->have & TCP_HAVE_LOCAL)
-		tcp_way_begin(conn, instance);
+		tcp_local_begin(conn, instance);
 	if (identity == TCP_CLAIMED)
 		tcp_claim_made(ep, peer, conn);
 	else if (identity == TCP_PROVEN)

@@ -17,8 +17,8 @@ struct tcp_peer {
 	struct wf_ip_remote ip;
 	/* The connection that operations use; NULL: there is none. */
 	struct tcp_conn *conn;
-	/* @conn, while operations just go there; NULL: there is none, or
-	 * tcp_switch_goes_below knows the way. */
+	/* @conn, as long as all operations use its socket; NULL: there is no
+	 * connection, or tcp_switch_goes_below decides for each operation. */
 	struct tcp_conn *route;
 	/* A connection that only receives until its claim is proven (claim.c); NULL:
 	 * none. */
@@ -87,7 +87,7 @@ enum { TCP_ROUTE_BELOW = 1 };
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait);
 /* For small messages: the connection to @addr, if its operations go through memory for
- * good. NULL: tcp_peer_route finds the way. ep.lock held. */
+ * good. NULL: tcp_peer_route decides. ep.lock held. */
 struct tcp_conn *tcp_peer_near(struct tcp_ep *ep, fi_addr_t addr);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
 /* Drop a reference. tcp_peers_tick frees a peer without references. */

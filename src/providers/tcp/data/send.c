@@ -185,7 +185,7 @@ ssize_t tcp_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	if (wf_likely(!(addr & ep->context_bits)))
 		conn = tcp_peer_near(ep, addr);
 	if (conn)
-		ret = tcp_below_send(ep, conn->way->below, kind, buf, len, tag);
+		ret = tcp_below_send(ep, conn->local->below, kind, buf, len, tag);
 	wf_unlock(&wf->lock);
 	return ret;
 }

@@ -3,7 +3,7 @@
 #define TCP_LOCAL_SWITCH_H
 
 #include "providers/tcp/conn/peer.h"
-#include "providers/tcp/local/way.h"
+#include "providers/tcp/local/local.h"
 
 /*
  * When the operations to a peer change over from the connection to the endpoint below
@@ -53,9 +53,9 @@ ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op);
  * seldom. */
 static inline bool tcp_switch_rests(const struct tcp_conn *conn)
 {
-	const struct tcp_way *way = conn->way;
+	const struct tcp_local *local = conn->local;
 
-	return way && (way->in || way->out == TCP_OUT_MEMORY);
+	return local && (local->in || local->out == TCP_OUT_MEMORY);
 }
 
 #endif
