@@ -59,9 +59,9 @@ pair 127.0.0.1 ours "$our_pingpong" ours "$our_pingpong" -p tcp -e msg -S all -c
 check_pair 'connected endpoints' "$rows"
 transports 'connected endpoints' no
 # What fi_info tells does not depend on it.
-for local in tcp auto; do
-	FI_TCP_LOCAL=$local with ours "$our_info" -p tcp -v 2>/dev/null |
-		grep -v 'src_addr' >"$scratch/$local"
+for setting in tcp auto; do
+	FI_TCP_LOCAL=$setting with ours "$our_info" -p tcp -v 2>/dev/null |
+		grep -v 'src_addr' >"$scratch/$setting"
 done
 cmp -s "$scratch/tcp" "$scratch/auto" || fail 'fi_info tells another thing'
 # transport SETTING TEXT: what fi_info --why says of peers on this machine.

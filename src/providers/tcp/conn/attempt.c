@@ -347,7 +347,7 @@ static void attempt_ready(struct wf_watch *watch, uint32_t events)
 		active_ready(attempt);
 }
 
-void tcp_attempt_poke(struct tcp_attempt *attempt)
+void tcp_attempt_progress(struct tcp_attempt *attempt)
 {
 	attempt_ready(&attempt->base.watch, 0);
 }

@@ -207,7 +207,7 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	if (ret)
 		return ret;
 	if (peer->claimed && peer->attempt)
-		tcp_attempt_poke(peer->attempt);
+		tcp_attempt_progress(peer->attempt);
 	/* A connection within this machine may be established at once. */
 	*ret_conn = peer->conn && !peer->conn->err ? peer->conn : NULL;
 	return 0;

@@ -132,7 +132,7 @@ void tcp_claim_contest(struct tcp_ep *ep, struct tcp_peer *peer);
 int tcp_attempt_start(struct tcp_ep *ep, struct tcp_peer *peer);
 void tcp_attempt_drop(struct tcp_attempt *attempt);
 /* Continue this endpoint's attempt, if it is waiting for an event that has happened. */
-void tcp_attempt_poke(struct tcp_attempt *attempt);
+void tcp_attempt_progress(struct tcp_attempt *attempt);
 void tcp_attempt_accept_ready(struct wf_watch *watch, uint32_t events);
 bool tcp_attempt_free_descriptor(struct tcp_listener *listener);
 /* Drop the connections of peers that connected and sent nothing. */
