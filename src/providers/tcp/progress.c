@@ -193,16 +193,16 @@ static bool poll_set(struct tcp_ep *ep)
 	return found;
 }
 
-static unsigned int near_count(const struct tcp_ep *ep)
+static unsigned int memory_conns(const struct tcp_ep *ep)
 {
-	return atomic_load_explicit(&ep->near, memory_order_relaxed);
+	return atomic_load_explicit(&ep->memory_conns, memory_order_relaxed);
 }
 
 /* Without peers there, and none that may become one, the endpoint below only closes
  * what is left. */
 static bool is_below_due(const struct tcp_ep *ep)
 {
-	return ep->below && (near_count(ep) || !wf_list_empty(&ep->switching) ||
+	return ep->below && (memory_conns(ep) || !wf_list_empty(&ep->switching) ||
 				    ep->epoch % EPOLL_INTERVAL == 0);
 }
 
@@ -227,13 +227,13 @@ static bool poll_below(struct tcp_ep *ep)
 /* In how many progress calls from now are the sockets looked at? 0: in the next one. */
 static uint32_t rest_of(const struct tcp_ep *ep)
 {
-	if (!near_count(ep) || tcp_below_is_inherited(ep) || ep->watches.sleepers ||
+	if (!memory_conns(ep) || tcp_below_is_inherited(ep) || ep->watches.sleepers ||
 		ep->set_again || !wf_list_empty(&ep->dirty) ||
 		!wf_list_empty(&ep->failed) || !wf_list_empty(&ep->switching))
 		return 0;
 	if (!wf_list_empty(&ep->hot))
 		return ep->hot_idle > HOT_IDLE ? REST_HOT : 0;
-	return ep->watches.count > near_count(ep) + 1 ? REST_MIXED : REST_ALL;
+	return ep->watches.count > memory_conns(ep) + 1 ? REST_MIXED : REST_ALL;
 }
 
 static void settle_rest(struct tcp_ep *ep)
@@ -309,7 +309,7 @@ void tcp_progress(struct wf_ep *wf)
 	if (wf_unlikely(ep->watches.timer_expired))
 		tcp_rearm_timer(ep);
 	wf_progress_found_in(&wf->progress, found, ep->rest - ep->rest_left + 1);
-	if (wf_unlikely(near_count(ep) || ep->rest)) {
+	if (wf_unlikely(memory_conns(ep) || ep->rest)) {
 		ep->hot_idle = heard ? 0 : ep->hot_idle + 1;
 		settle_rest(ep);
 	}

@@ -101,7 +101,7 @@ struct tcp_ep {
 	/* struct tcp_local, by link: those whose peer's page is still polled. */
 	struct wf_list switching;
 	/* Connections whose operations go by memory, in one direction at least. */
-	atomic_uint near;
+	atomic_uint memory_conns;
 	/* A pause in looking at the sockets (progress.c): its progress calls in all,
 	 * and those that are left of it; 0: none. @rest_left is guarded by the lock of
 	 * the receive context. */

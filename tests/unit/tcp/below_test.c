@@ -291,10 +291,10 @@ static void what_a_peer_leaves_unread(void **state)
 }
 
 /* As if so many connections had switched to memory. */
-static void set_near(struct end *end, unsigned int near)
+static void set_memory_conns(struct end *end, unsigned int memory_conns)
 {
 	wf_lock(&end->pair.tcp->ep.lock);
-	end->pair.tcp->near = near;
+	end->pair.tcp->memory_conns = memory_conns;
 	wf_unlock(&end->pair.tcp->ep.lock);
 }
 
@@ -319,7 +319,7 @@ static void a_forked_child_uses_nothing(void **state)
 	(void)state;
 	open_two(&a, &b);
 	reach_each_other(&a, &b);
-	set_near(&a, 1);
+	set_memory_conns(&a, 1);
 	while (!wf_progress_rests(&a.pair.tcp->ep.progress))
 		(void)fi_cq_read(a.pair.cq, NULL, 0);
 	child = fork();
@@ -332,7 +332,7 @@ static void a_forked_child_uses_nothing(void **state)
 				-FI_EOPBADSTATE ||
 			fi_close(&a.pair.ep->fid));
 	}
-	set_near(&a, 0);
+	set_memory_conns(&a, 0);
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_int_equal(status, 0);
 	assert_true(is_reached(&a));
@@ -699,7 +699,7 @@ static void the_endpoint_rests(void **state)
 	epoch = epoch_after(&b, 1);
 	assert_int_equal(epoch_after(&b, 100), epoch + 100);
 	assert_false(wf_progress_rests(item));
-	set_near(&b, 1);
+	set_memory_conns(&b, 1);
 	epoch = epoch_after(&b, 1);
 	assert_in_range(epoch_after(&b, READS) - epoch, FEWEST, MOST);
 	/* The endpoint below is polled all the same. */
@@ -720,7 +720,7 @@ static void the_endpoint_rests(void **state)
 	wf_unlock(&b.pair.tcp->ep.lock);
 	epoch = b.pair.tcp->epoch;
 	assert_int_equal(epoch_after(&b, 100), epoch + 100);
-	set_near(&b, 0);
+	set_memory_conns(&b, 0);
 	close_end(&a);
 	close_end(&b);
 }

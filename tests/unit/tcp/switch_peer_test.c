@@ -16,7 +16,7 @@ static void the_peers_direction_switches(void **state)
 	/* Void ones are repeated, so a second one is answered as well. */
 	put_marker(far, 0);
 	assert_true(said_yes(far));
-	assert_int_equal(far->pair.tcp->near, 1);
+	assert_int_equal(far->pair.tcp->memory_conns, 1);
 }
 
 /* The marker says how much came before it. */

@@ -233,7 +233,7 @@ static void small_messages(void **state)
 	assert_int_equal(far->pair.tcp->ep.small_limit, 0);
 	assert_int_equal(send_small(far, far->addr), -FI_EAGAIN);
 	put_marker(far, 0);
-	assert_int_equal(far->pair.tcp->near, 1);
+	assert_int_equal(far->pair.tcp->memory_conns, 1);
 	assert_int_equal(send_small(far, far->addr), -FI_EAGAIN);
 	assert_int_equal(below.sent, 0);
 	switch_out(far);

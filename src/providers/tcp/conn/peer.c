@@ -213,7 +213,7 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	return 0;
 }
 
-struct tcp_conn *tcp_peer_near(struct tcp_ep *ep, fi_addr_t addr)
+struct tcp_conn *tcp_peer_memory_conn(struct tcp_ep *ep, fi_addr_t addr)
 {
 	struct wf_ip_remote *ip = wf_ip_remote_at(&ep->peers->remotes, ep->ep.av, addr);
 	struct tcp_peer *peer = ip ? tcp_peer_of_ip(ip) : NULL;

@@ -88,7 +88,7 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	struct wf_list **ret_wait);
 /* For small messages: the connection to @addr, if its operations go through memory for
  * good. NULL: tcp_peer_route decides. ep.lock held. */
-struct tcp_conn *tcp_peer_near(struct tcp_ep *ep, fi_addr_t addr);
+struct tcp_conn *tcp_peer_memory_conn(struct tcp_ep *ep, fi_addr_t addr);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
 /* Drop a reference. tcp_peers_tick frees a peer without references. */
 void tcp_peer_unref(struct tcp_ep *ep, struct tcp_peer *peer);

@@ -179,11 +179,11 @@ ssize_t tcp_send_small(struct wf_ep *wf, enum wf_op_kind kind, const void *buf,
 	ssize_t ret = -FI_EAGAIN;
 
 	/* relaxed: the lock follows. */
-	if (!atomic_load_explicit(&ep->near, memory_order_relaxed) ||
+	if (!atomic_load_explicit(&ep->memory_conns, memory_order_relaxed) ||
 		wf_unlikely(!wf_trylock(&wf->lock)))
 		return ret;
 	if (wf_likely(!(addr & ep->context_bits)))
-		conn = tcp_peer_near(ep, addr);
+		conn = tcp_peer_memory_conn(ep, addr);
 	if (conn)
 		ret = tcp_below_send(ep, conn->local->below, kind, buf, len, tag);
 	wf_unlock(&wf->lock);
