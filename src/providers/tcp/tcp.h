@@ -100,14 +100,15 @@ struct tcp_ep {
 	struct wf_list dead;   /* those to be freed at the end of progress, by link */
 	/* struct tcp_local, by link: those whose peer's page is still polled. */
 	struct wf_list switching;
-	/* Connections whose operations go by memory, in one direction at least. */
+	/* Number of connections whose operations use memory in at least one direction.
+	 * Written with ep.lock. */
 	atomic_uint memory_conns;
-	/* A pause in looking at the sockets (progress.c): its progress calls in all,
-	 * and those that are left of it; 0: none. @rest_left is guarded by the lock of
-	 * the receive context. */
-	uint32_t rest, rest_left;
-	bool rested;       /* a pause came before the present progress call */
-	uint32_t hot_idle; /* progress calls since a hot connection brought bytes */
+	/* Number of partial progress calls between the last full one and the next
+	 * (progress.c), and how many of them are still to come; 0: none. @partial_left
+	 * is guarded by the lock of the receive context. */
+	uint32_t partial_calls, partial_left;
+	bool after_partial; /* Partial calls came before the present full call. */
+	uint32_t hot_idle;  /* full calls since a hot connection brought bytes */
 	/* Buffer for one read, which is handled before the next read. */
 	uint8_t *rbuf;
 	size_t rbuf_size, stage_size;

@@ -265,8 +265,7 @@ static int teardown_strict(void **state)
 }
 
 /* The peer's card has another byte at @at, and it answers the endpoint's, or refuses
- * it.
- */
+ * it. */
 static void answer(struct far *far, size_t at, bool refuse)
 {
 	uint64_t number = read_card(far);

@@ -183,7 +183,7 @@ static void done(struct tcp_below *below)
 	free(below);
 }
 
-/* Runs while the endpoint rests are not counted. */
+/* wf_progress.moved: partial progress calls do not count what they find. */
 static bool moved(struct wf_progress *item)
 {
 	struct wf_ep *wf = wf_container_of(item, struct wf_ep, progress);
@@ -304,8 +304,8 @@ int tcp_below_reach(struct tcp_ep *ep, fi_addr_t below)
 	return ep->below ? wf_lower_ep_reach(&ep->below->ep, below) : -FI_ENOSYS;
 }
 
-/* The endpoint below is run by the item of this one, and may need it now. That need not
- * look at the sockets. */
+/* An operation is started below: unpark the item of tcp's endpoint, which runs the
+ * endpoint below. Partial runs suffice, because the sockets get no work. */
 static inline void wake(struct tcp_ep *ep)
 {
 	if (wf_unlikely(wf_progress_is_parked(&ep->ep.progress)))

@@ -18,8 +18,7 @@ struct tcp_local {
 	bool read;              /* The peer's card was examined. */
 	bool told;              /* The peer's answer to this end's card was read. */
 	/* Why the peer is not reached through memory; TCP_APART_NOT: no reason is
-	 * known.
-	 */
+	 * known. */
 	enum tcp_apart apart;
 	uint8_t card[TCP_WIRE_CARD]; /* card of the peer, while it arrives */
 	struct tcp_conn *conn;       /* the connection: conn->local is this struct */

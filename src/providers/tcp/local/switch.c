@@ -55,7 +55,7 @@ void tcp_switch_end(struct tcp_conn *conn, int err)
 {
 	struct tcp_local *local = conn->local;
 
-	conn->ep->memory_conns -= tcp_switch_rests(conn);
+	conn->ep->memory_conns -= tcp_switch_uses_memory(conn);
 	local->in = false;
 	local->out = TCP_OUT_SOCKET;
 	local->reached = false;
@@ -230,7 +230,7 @@ static bool has_handled(const struct tcp_conn *conn, uint64_t at)
 static void poll_marker(struct tcp_conn *conn)
 {
 	struct tcp_local *local = conn->local;
-	bool rested = tcp_switch_rests(conn);
+	bool used_memory = tcp_switch_uses_memory(conn);
 	uint64_t at, marker = tcp_page_marker(local->proof.peer, &at);
 
 	if (marker == local->answered || !has_handled(conn, at))
@@ -239,7 +239,7 @@ static void poll_marker(struct tcp_conn *conn)
 	if (marker == TCP_PAGE_OVER)
 		return;
 	local->in = !know(conn) || local->in;
-	conn->ep->memory_conns += tcp_switch_rests(conn) && !rested;
+	conn->ep->memory_conns += tcp_switch_uses_memory(conn) && !used_memory;
 	tcp_page_answer(local->proof.own, marker, local->in);
 }
 
@@ -247,7 +247,7 @@ static void go_below(struct tcp_conn *conn)
 {
 	char text[WF_SOCKADDR_STRLEN];
 
-	conn->ep->memory_conns += !tcp_switch_rests(conn);
+	conn->ep->memory_conns += !tcp_switch_uses_memory(conn);
 	set_out(conn->local, TCP_OUT_MEMORY);
 	tcp_log(FI_LOG_INFO, FI_LOG_EP_CTRL,
 		"%s is reached by shared memory from now on\n",

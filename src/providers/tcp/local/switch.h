@@ -49,9 +49,8 @@ bool tcp_switch_goes_below(struct tcp_conn *conn);
 /* Start @op at that peer. The contract is that of struct wf_xfer_ops.start. */
 ssize_t tcp_switch_start(struct tcp_conn *conn, struct wf_op *op);
 
-/* Has at least one direction left the socket for good? Then the socket is polled
- * seldom. */
-static inline bool tcp_switch_rests(const struct tcp_conn *conn)
+/* Does at least one direction use memory for good? Then the socket is polled seldom. */
+static inline bool tcp_switch_uses_memory(const struct tcp_conn *conn)
 {
 	const struct tcp_local *local = conn->local;
 
