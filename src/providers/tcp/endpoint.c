@@ -140,8 +140,8 @@ static void tcp_addr_removed(struct wf_ep *wf, uint64_t index)
 
 	if (peer && peer->conn)
 		tcp_conn_fail(peer->conn, FI_ECONNABORTED);
-	if (peer && peer->claimed)
-		tcp_conn_fail(peer->claimed, FI_ECONNABORTED);
+	if (peer && peer->unverified)
+		tcp_conn_fail(peer->unverified, FI_ECONNABORTED);
 }
 
 /* Without an endpoint below no message takes the fast path. */

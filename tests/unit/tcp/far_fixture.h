@@ -75,7 +75,7 @@ static inline void connect_far(struct far *far)
 	peer = tcp_peer_get(p->tcp, &addr);
 	assert_non_null(peer);
 	assert_int_equal(
-		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_PROVEN),
+		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_VERIFIED),
 		0);
 	p->conn = peer->conn;
 	wf_unlock(&p->tcp->ep.lock);

@@ -328,7 +328,7 @@ static void connect_again(struct far *far)
 	p->peer = fds[1];
 	p->number = 0;
 	assert_int_equal(
-		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_PROVEN),
+		tcp_peer_connected(p->tcp, peer, fds[0], INSTANCE, &wire, TCP_VERIFIED),
 		0);
 	p->conn = peer->conn;
 	wf_unlock(&p->tcp->ep.lock);

@@ -42,11 +42,12 @@ static void connect_peer(struct wf_remotes *remotes, struct wf_remote *remote)
 	(void)tcp_attempt_start(peers_of(remotes)->ep, tcp_peer_of(remote));
 }
 
-/* A claim that is not proven yet: the peer is connected, and too busy to prove it. */
+/* With an unverified connection the pending operations wait on: the peer is connected,
+ * and too busy to answer the attempt that verifies it. */
 static bool give_up(struct wf_remotes *remotes, struct wf_remote *remote)
 {
 	(void)remotes;
-	return !tcp_claim_stands(tcp_peer_of(remote));
+	return !tcp_verify_pending(tcp_peer_of(remote));
 }
 
 /* Messages that a process left unread wait for the next one at its address as long as
@@ -171,7 +172,7 @@ struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr)
  * use the connection of a peer behind a firewall. 0 or -FI_EFIREWALLADDR. */
 static int wait_for(struct tcp_ep *ep, struct tcp_peer *peer)
 {
-	if (tcp_claim_firewalled(ep, peer))
+	if (tcp_verify_firewalled(ep, peer))
 		return 0;
 	if (!peer->attempt && wf_av_firewalled(ep->ep.av, peer->ip.index)) {
 		tcp_log(FI_LOG_INFO, FI_LOG_EP_DATA,
@@ -206,7 +207,7 @@ int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn
 	ret = wait_for(ep, peer);
 	if (ret)
 		return ret;
-	if (peer->claimed && peer->attempt)
+	if (peer->unverified && peer->attempt)
 		tcp_attempt_progress(peer->attempt);
 	/* A connection within this machine may be established at once. */
 	*ret_conn = peer->conn && !peer->conn->err ? peer->conn : NULL;
@@ -232,8 +233,8 @@ void tcp_peer_lost(struct tcp_ep *ep, struct tcp_peer *peer, struct tcp_conn *co
 {
 	if (peer->conn == conn)
 		peer->conn = peer->route = NULL;
-	if (peer->claimed == conn)
-		peer->claimed = NULL;
+	if (peer->unverified == conn)
+		peer->unverified = NULL;
 	tcp_peer_unref(ep, peer);
 }
 
@@ -254,9 +255,9 @@ int tcp_peer_connected(struct tcp_ep *ep, struct tcp_peer *peer, int fd,
 		return -FI_ENOMEM;
 	if (wire->have & TCP_HAVE_LOCAL)
 		tcp_local_begin(conn, instance);
-	if (identity == TCP_CLAIMED)
-		tcp_claim_made(ep, peer, conn);
-	else if (identity == TCP_PROVEN)
+	if (identity == TCP_UNVERIFIED)
+		tcp_verify_begin(ep, peer, conn);
+	else if (identity == TCP_VERIFIED)
 		tcp_peer_use(peer, conn);
 	return 0;
 }
