@@ -22,11 +22,11 @@ enum {
 
 /* The record that a member sends to all others; little-endian. */
 struct record {
-	uint32_t magic;
-	uint16_t id, base;
-	uint32_t err;   /* positive fi_errno: this member cannot join */
-	uint32_t flags; /* RECORD_ bits */
-	uint32_t has_card;
+	uint32_t magic;    /* RECORD_MAGIC */
+	uint16_t id, base; /* the group in this member's numbers (tag.h) */
+	uint32_t err;      /* positive fi_errno: this member cannot join; 0: it can */
+	uint32_t flags;    /* RECORD_ bits */
+	uint32_t has_card; /* 1: @card is valid */
 	struct coll_node_card card;
 	struct coll_locality locality;
 };

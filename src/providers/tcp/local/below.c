@@ -21,15 +21,15 @@
  * once. An endpoint whose queues are imported uses only sockets.
  */
 struct tcp_below {
-	const struct wf_lower_domain *domain;
-	struct fid_av *av;
-	struct wf_av *table; /* the same AV */
-	struct wf_lower_ep ep;
-	struct tcp_named named;
-	bool sleeps; /* A thread may sleep until tcp's endpoint has work. */
+	const struct wf_lower_domain *domain; /* domain of shm that it is opened on */
+	struct fid_av *av;                    /* its AV */
+	struct wf_av *table;    /* the same AV, as an object of this library */
+	struct wf_lower_ep ep;  /* the endpoint itself */
+	struct tcp_named named; /* peers in its AV */
+	bool sleeps;            /* A thread may sleep until tcp's endpoint has work. */
 	/* Descriptors for sleeping threads: the epoll sets of both endpoints. */
 	struct wf_fds fds;
-	char name[TCP_PROOF_NAME];
+	char name[TCP_PROOF_NAME]; /* its name, which peers insert into their AVs */
 };
 
 /* Why @ep cannot have an endpoint below; NULL: it can. */

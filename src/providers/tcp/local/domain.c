@@ -12,13 +12,13 @@
  * asked, which asks no other provider. */
 static struct {
 	pthread_mutex_t lock;
-	struct fi_info *info;
+	struct fi_info *info; /* without the name of an endpoint */
 } offer = { PTHREAD_MUTEX_INITIALIZER, NULL };
 
 /* State of a domain: wf_domain.prov_data. @lock guards the opening. */
 struct tcp_domain {
 	pthread_mutex_t lock;
-	struct wf_lower_domain below;
+	struct wf_lower_domain below; /* @info NULL: not open */
 };
 
 /* shm has none of the stricter kinds of FI_DIRECTED_RECV. */

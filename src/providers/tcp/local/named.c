@@ -10,13 +10,14 @@
 /* Peers that one call of tcp_named_next_leaving examines. */
 enum { EXAMINED_MAX = 8 };
 
+/* A peer in the AV below. */
 struct tcp_name {
 	bool present; /* The peer is in the AV below. */
 	bool leaving; /* The connection has ended; messages of the peer may remain. */
 	/* The source of its messages: its index in tcp's AV, or FI_ADDR_NOTAVAIL. */
 	fi_addr_t source;
-	fi_addr_t index; /* the last index that the peer had in tcp's AV */
-	union wf_sockaddr addr;
+	fi_addr_t index;        /* the last index that the peer had in tcp's AV */
+	union wf_sockaddr addr; /* its address in tcp's AV */
 };
 
 static void lock(struct tcp_named *named)

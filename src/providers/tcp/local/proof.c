@@ -19,12 +19,12 @@
 
 /* Both ends have the same byte order, otherwise the feature is not agreed on. */
 struct card {
-	uint32_t layout; /* LAYOUT; 0: there is no page */
-	uint32_t uid;    /* effective user */
-	uint8_t boot_id[16];
-	uint64_t pid_ns; /* namespace in which @pid is valid */
-	uint32_t pid;
-	int32_t fd; /* descriptor of the page, in the process @pid */
+	uint32_t layout;     /* LAYOUT; 0: there is no page */
+	uint32_t uid;        /* effective user */
+	uint8_t boot_id[16]; /* identity of the boot of the kernel */
+	uint64_t pid_ns;     /* namespace in which @pid is valid */
+	uint32_t pid;        /* process of the sender */
+	int32_t fd;          /* descriptor of the page, in the process @pid */
 };
 
 static_assert(sizeof(struct card) == TCP_WIRE_CARD, "wire layout");

@@ -3,12 +3,18 @@
 #include "providers/tcp/local/below.h"
 #include "providers/tcp/local/unread.h"
 
+/* Receiver of the messages that a peer left unread: it queues them for the next
+ * connection. */
 struct taker {
 	struct wf_unread unread;
 	struct tcp_ep *ep;
-	struct wf_list *last; /* in the pending operations of the peer */
-	unsigned int count;
-	bool failed; /* no memory: what follows is lost, so that the order holds */
+	/* The next message is inserted behind this one in the peer's pending
+	 * operations. */
+	struct wf_list *last;
+	unsigned int count; /* number of messages that were queued */
+	/* Memory for a message was lacking: all later ones are dropped, too, so that no
+	 * message overtakes another. */
+	bool failed;
 };
 
 static bool is_left(const struct wf_list *link)
