@@ -152,7 +152,8 @@ int tcp_passive_ep(struct fid_fabric *fabric, struct fi_info *info,
 
 /* send.c */
 ssize_t tcp_start(struct wf_ep *ep, struct wf_op *op);
-/* Messages through memory; those over sockets gather in tcp_start. */
+/* wf_xfer_ops.send_small, for peers that are reached through memory. Messages to other
+ * peers are gathered in the stage by tcp_start. */
 ssize_t tcp_send_small(struct wf_ep *ep, enum wf_op_kind kind, const void *buf,
 	size_t len, fi_addr_t addr, uint64_t tag);
 ssize_t tcp_post(struct tcp_ep *ep, struct tcp_source *from, struct wf_op *op);
@@ -160,7 +161,7 @@ size_t tcp_source_left(const struct tcp_source *from);
 
 /* progress.c. ep.lock is held. */
 void tcp_progress(struct wf_ep *ep);
-/* struct wf_progress.run of an endpoint that has one below. */
+/* wf_progress.run of an endpoint with an endpoint below. No lock is held. */
 void tcp_run_with_below(struct wf_progress *item);
 /* wf_watch_set; logs a failure. */
 void tcp_watch_set(struct tcp_ep *ep, struct wf_watch *watch, uint32_t events);

@@ -187,7 +187,8 @@ static bool stands(struct tcp_conn *conn)
 	return false;
 }
 
-/* A connection that stands is the reason to reject another one. */
+/* The reason to reject a request because the connection @conn exists: one that lingers
+ * will end soon, so the peer asks again. */
 static enum tcp_cm_reason rejection_by(const struct tcp_conn *conn)
 {
 	return conn->err ? TCP_REASON_BUSY : TCP_REASON_CONNECTED;

@@ -43,8 +43,8 @@ struct tcp_tx {
 	/* A request to send was sent; after the peer's clear to send the record is the
 	 * payload. */
 	bool rendezvous;
-	/* A message that an earlier process at the address left unread in memory, where
-	 * it was complete: its end is not reported (local/unread.h). */
+	/* The message was complete when an earlier process at the address left it
+	 * unread in memory: its end is not reported again (local/unread.h). */
 	bool left;
 	uint8_t hdr_len; /* length of hdr in bytes; 0: it is not encoded yet */
 	uint8_t iov_count, result_count;

@@ -50,8 +50,8 @@ static bool give_up(struct wf_remotes *remotes, struct wf_remote *remote)
 	return !tcp_verify_pending(tcp_peer_of(remote));
 }
 
-/* Messages that a process left unread wait for the next one at its address as long as
- * connecting may take. */
+/* Messages that a process left unread wait for the next process at its address as long
+ * as an attempt to connect may take, but not while the endpoint is being closed. */
 static bool keeps_waiting(struct wf_remotes *remotes, struct wf_remote *remote,
 	const struct wf_list *link)
 {

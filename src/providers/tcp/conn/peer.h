@@ -81,14 +81,14 @@ static inline void tcp_peer_schedule(struct tcp_ep *ep, struct tcp_peer *peer)
 
 enum { TCP_ROUTE_BELOW = 1 };
 
-/* Find the connection for operations to @addr (*ret_conn), or, if that is NULL, the
- * list where they wait for one (*ret_wait). TCP_ROUTE_BELOW: they go by memory
- * (tcp_switch_start), so long as the connection *@ret_conn stands. -FI_EINVAL,
- * -FI_EFIREWALLADDR, -FI_ENOMEM. ep.lock held. */
+/* Find the connection for operations to @addr (*ret_conn) or, if that is NULL, the list
+ * where they wait for one (*ret_wait). 0; TCP_ROUTE_BELOW: they use memory
+ * (tcp_switch_start) as long as the connection *ret_conn exists; -FI_EINVAL,
+ * -FI_EFIREWALLADDR or -FI_ENOMEM. ep.lock held. */
 int tcp_peer_route(struct tcp_ep *ep, fi_addr_t addr, struct tcp_conn **ret_conn,
 	struct wf_list **ret_wait);
-/* For small messages: the connection to @addr, if its operations go through memory for
- * good. NULL: tcp_peer_route decides. ep.lock held. */
+/* For the fast path: the connection to @addr, if operations to it use memory for good.
+ * NULL: tcp_peer_route decides. ep.lock held. */
 struct tcp_conn *tcp_peer_memory_conn(struct tcp_ep *ep, fi_addr_t addr);
 struct tcp_peer *tcp_peer_get(struct tcp_ep *ep, const union wf_sockaddr *addr);
 /* Drop a reference. tcp_peers_tick frees a peer without references. */

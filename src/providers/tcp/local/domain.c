@@ -25,9 +25,9 @@ struct tcp_domain {
 static const uint64_t offered =
 	TCP_BELOW_TRANSFERS & ~(FI_TAGGED_DIRECTED_RECV | FI_EXACT_DIRECTED_RECV);
 
-/* The name of an endpoint is that of the process which opens it, and not of the one
- * which asked and was forked: a peer that dies would have the same name as its
- * successor. */
+/* Remove the source address, which contains the id of this process. The name of an
+ * endpoint below has to be that of the process which opens it, also if that is a forked
+ * child: otherwise a successor could have the name of a process that died. */
 static void forget_name(struct fi_info *info)
 {
 	free(info->src_addr);

@@ -100,6 +100,7 @@ int tcp_proof_make(struct tcp_proof *ret, uint64_t instance, const char *name,
 	return err;
 }
 
+/* Can this process make the memory of a page? 0 or a negative errno. */
 static int try_memory(void)
 {
 	void *mem;

@@ -20,7 +20,8 @@ enum {
 /* A peer that has not accepted a connection below after this time is reached through
  * its socket. */
 #define REACH_NS UINT64_C(30000000000)
-/* A peer that has closed the socket, and not its end of the memory, has so long. */
+/* How long the end of a connection is put off whose peer has closed the socket and not
+ * its end of the memory. */
 #define LINGER_NS UINT64_C(1000000000)
 
 /* Decide the own direction for good, or let it wait for the next marker. */

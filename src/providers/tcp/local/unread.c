@@ -22,7 +22,9 @@ static bool is_left(const struct wf_list *link)
 	return wf_list_entry(link, struct tcp_tx, link)->left;
 }
 
-/* The last message of those that are left from a process before. */
+/* The last of the messages at the front of @pending that an earlier process left
+ * unread;
+ * @pending: there is none. */
 static struct wf_list *last_left(struct wf_list *pending)
 {
 	struct wf_list *last = pending;
@@ -32,6 +34,7 @@ static struct wf_list *last_left(struct wf_list *pending)
 	return last;
 }
 
+/* wf_unread.take */
 static void take(struct wf_unread *unread, const struct wf_op *op)
 {
 	struct taker *taker = wf_container_of(unread, struct taker, unread);
@@ -46,6 +49,7 @@ static void take(struct wf_unread *unread, const struct wf_op *op)
 	taker->count++;
 }
 
+/* The messages were queued: log that, and connect to the next process. */
 static void wait_for_next(
 	struct tcp_ep *ep, struct tcp_peer *peer, const struct taker *taker)
 {
